@@ -1,0 +1,383 @@
+/*
+  Generators of the benchmark matrices, all on the device: stencils row by row, the others from a list of (row, column) keys that is sorted and rid of duplicates.
+*/
+#include "benchmatrix.h"
+#include <cub/device/device_radix_sort.cuh>
+#include <cub/device/device_scan.cuh>
+#include <cub/device/device_select.cuh>
+
+#define BENCH_THREADS 256
+
+static inline unsigned int BenchGrid(PetscCount n)
+{
+  return (unsigned int)((n + BENCH_THREADS - 1) / BENCH_THREADS);
+}
+
+__device__ __forceinline__ PetscCount BenchIndex(void)
+{
+  return (PetscCount)blockIdx.x * BENCH_THREADS + threadIdx.x;
+}
+
+/* Finalizer of splitmix64 (Steele, Lea, Flood 2014): the i-th random number of a seed. */
+__device__ __forceinline__ unsigned long long BenchHash(unsigned long long i, unsigned long long seed)
+{
+  unsigned long long h = (i + 1) * 0x9e3779b97f4a7c15ull + seed * 0xd1342543de82ef95ull;
+
+  h = (h ^ (h >> 30)) * 0xbf58476d1ce4e5b9ull;
+  h = (h ^ (h >> 27)) * 0x94d049bb133111ebull;
+  return h ^ (h >> 31);
+}
+
+__device__ __forceinline__ double BenchUniform(unsigned long long i, unsigned long long seed)
+{
+  return (double)(BenchHash(i, seed) >> 11) * 0x1p-53;
+}
+
+/* A box (27, 9 points) or a star (7, 5) of neighbors on a grid, dof unknowns a point. */
+struct BenchStencil {
+  int32_t nx, ny, nz, dof;
+  bool    star;
+};
+
+template <typename Visit>
+__device__ __forceinline__ void BenchStencilVisit(BenchStencil s, int32_t point, Visit visit)
+{
+  const int32_t x = point % s.nx, y = point / s.nx % s.ny, z = point / s.nx / s.ny;
+
+  for (int dz = -1; dz <= 1; dz++)
+    for (int dy = -1; dy <= 1; dy++)
+      for (int dx = -1; dx <= 1; dx++) {
+        const int  away   = (dx != 0) + (dy != 0) + (dz != 0);
+        const bool inside = x + dx >= 0 && x + dx < s.nx && y + dy >= 0 && y + dy < s.ny && z + dz >= 0 && z + dz < s.nz;
+
+        if (inside && (!s.star || away <= 1)) visit(point + dx + s.nx * (dy + s.ny * dz));
+      }
+}
+
+__global__ void BenchStencilCount(BenchStencil s, int32_t num_rows, int32_t *counts)
+{
+  const PetscCount r     = BenchIndex();
+  int32_t          count = 0;
+
+  if (r > num_rows) return;
+  if (r < num_rows) BenchStencilVisit(s, (int32_t)r / s.dof, [&](int32_t) { count += s.dof; });
+  counts[r] = count;
+}
+
+__global__ void BenchStencilFill(BenchStencil s, int32_t num_rows, const int32_t *row_offsets, int32_t *columns)
+{
+  const PetscCount r = BenchIndex();
+  int32_t          k;
+
+  if (r >= num_rows) return;
+  k = row_offsets[r];
+  BenchStencilVisit(s, (int32_t)r / s.dof, [&](int32_t point) {
+    for (int32_t d = 0; d < s.dof; d++) columns[k++] = point * s.dof + d;
+  });
+}
+
+/* Distributions of the entries of the irregular matrices. */
+typedef enum {
+  BENCH_RMAT,
+  BENCH_UNIFORM,
+  BENCH_BAND4,
+  BENCH_POWERLAW,
+  BENCH_LONGROW,
+  BENCH_TALL,
+  BENCH_WIDE,
+  BENCH_EMPTY,
+  BENCH_HYPERSPARSE
+} BenchPattern;
+
+/* R-MAT (Chakrabarti, Zhan, Faloutsos 2004) with the usual probabilities 0.57, 0.19, 0.19, 0.05. */
+__device__ __forceinline__ void BenchRMAT(unsigned long long e, int levels, int32_t *row, int32_t *column)
+{
+  *row = *column = 0;
+  for (int l = 0; l < levels; l++) {
+    const double u = BenchUniform(e, 17 + l);
+
+    *row    = 2 * *row + (u >= 0.76);
+    *column = 2 * *column + ((u >= 0.57 && u < 0.76) || u >= 0.95);
+  }
+}
+
+__device__ __forceinline__ void BenchBand4(unsigned long long e, int32_t n, int32_t *row, int32_t *column)
+{
+  const unsigned long long band = 5ull * n, random = 4ull * n / 7;
+
+  if (e < band) {
+    *row    = (int32_t)(e / 5);
+    *column = min(max(*row + (int32_t)(e % 5) - 2, 0), n - 1);
+  } else if (e < band + random) {
+    *row    = (int32_t)(BenchHash(e, 3) % n);
+    *column = (int32_t)(BenchHash(e, 4) % n);
+  } else {
+    *row    = n / 8 + n / 4 * (int32_t)((e - band - random) / (n / 2));
+    *column = 2 * (int32_t)((e - band - random) % (n / 2));
+  }
+}
+
+__global__ void BenchKeys(BenchPattern pattern, int32_t m, int32_t n, PetscCount num_keys, unsigned long long *keys)
+{
+  const PetscCount         i = BenchIndex();
+  const unsigned long long e = i;
+  int32_t                  row = 0, column = (int32_t)(BenchHash(e, 1) % n);
+
+  if (i >= num_keys) return;
+  switch (pattern) {
+  case BENCH_RMAT:
+    BenchRMAT(e, 20, &row, &column);
+    break;
+  case BENCH_UNIFORM:
+    row = (int32_t)(e / 16);
+    break;
+  case BENCH_BAND4:
+    BenchBand4(e, n, &row, &column);
+    break;
+  case BENCH_POWERLAW:
+    row = (int32_t)(m * pow(BenchUniform(e, 2), 4.0));
+    break;
+  case BENCH_LONGROW:
+    row = e < 3ull * m ? (int32_t)(e / 3) : m / 2;
+    column = e < 3ull * m ? min(max(row + (int32_t)(e % 3) - 1, 0), n - 1) : (int32_t)(e - 3ull * m);
+    break;
+  case BENCH_TALL:
+    row = (int32_t)(e / 3);
+    break;
+  case BENCH_WIDE:
+    row = (int32_t)(e % m);
+    break;
+  case BENCH_EMPTY:
+    row    = 4 * (int32_t)(e / 10);
+    column = (int32_t)((row + BenchHash(e, 1) % 1000) % n);
+    break;
+  case BENCH_HYPERSPARSE:
+    row = (int32_t)(BenchHash(e / 2, 2) % m);
+    break;
+  }
+  keys[i] = (unsigned long long)row << 32 | (unsigned int)column;
+}
+
+__global__ void BenchKeyRows(const unsigned long long *keys, PetscCount num_keys, int32_t m, int32_t *row_offsets)
+{
+  const PetscCount r     = BenchIndex();
+  PetscCount       begin = 0, end = num_keys;
+
+  if (r > m) return;
+  while (begin < end) {
+    const PetscCount middle = (begin + end) / 2;
+
+    if (keys[middle] < (unsigned long long)r << 32) begin = middle + 1;
+    else end = middle;
+  }
+  row_offsets[r] = (int32_t)begin;
+}
+
+__global__ void BenchKeyColumns(const unsigned long long *keys, PetscCount num_keys, int32_t *columns)
+{
+  const PetscCount i = BenchIndex();
+
+  if (i < num_keys) columns[i] = (int32_t)(keys[i] & 0xffffffffull);
+}
+
+__global__ void BenchRandom(PetscCount n, unsigned long long seed, PetscScalar *v)
+{
+  const PetscCount i = BenchIndex();
+
+  if (i < n) v[i] = PetscScalar((PetscReal)(2.0 * BenchUniform(i, seed) - 1.0));
+}
+
+__global__ void BenchFill(PetscCount n, PetscScalar value, PetscScalar *v)
+{
+  const PetscCount i = BenchIndex();
+
+  if (i < n) v[i] = value;
+}
+
+/* BenchVectorSet - every entry of a device vector becomes value */
+PetscErrorCode BenchVectorSet(PetscCount n, PetscScalar value, PetscScalar v[], cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  if (n == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  BenchFill<<<BenchGrid(n), BENCH_THREADS, 0, stream>>>(n, value, v);
+  PetscCallCUDA(cudaGetLastError());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode BenchVectorRandom(PetscCount n, PetscInt seed, PetscScalar v[], cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  if (n == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  BenchRandom<<<BenchGrid(n), BENCH_THREADS, 0, stream>>>(n, 1000 + (unsigned long long)seed, v);
+  PetscCallCUDA(cudaGetLastError());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* BenchVectorCreate - a device vector of random entries in [-1, 1]; free it with PetscSparseCUDAFree() */
+PetscErrorCode BenchVectorCreate(PetscCount n, PetscInt seed, cudaStream_t stream, PetscScalar **v)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscSparseCUDAMalloc(n, "benchmark vector", stream, v));
+  PetscCall(BenchVectorRandom(n, seed, *v, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Allocates columns and values of a view whose number of nonzeros is known, the values random. */
+static PetscErrorCode BenchMatrixAllocate(DCSRView *view, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  view->capacity = view->used = view->num_nonzeros;
+  PetscCall(PetscSparseCUDAMalloc(view->num_nonzeros, "benchmark columns", stream, &view->columns));
+  PetscCall(BenchVectorCreate(view->num_nonzeros, 1, stream, &view->values));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode BenchStencilCreate(BenchStencil s, cudaStream_t stream, DCSRView *view)
+{
+  const int32_t num_rows = s.nx * s.ny * s.nz * s.dof;
+  int32_t      *row_offsets, last;
+  char         *work;
+  size_t        bytes = 0;
+
+  PetscFunctionBegin;
+  view->num_rows = view->num_columns = num_rows;
+  PetscCall(PetscSparseCUDAMalloc((PetscCount)num_rows + 1, "benchmark row offsets", stream, &row_offsets));
+  view->row_offsets = row_offsets;
+  BenchStencilCount<<<BenchGrid((PetscCount)num_rows + 1), BENCH_THREADS, 0, stream>>>(s, num_rows, row_offsets);
+  PetscCallCUDA(cudaGetLastError());
+  PetscCallCUDA(cub::DeviceScan::ExclusiveSum(NULL, bytes, row_offsets, row_offsets, num_rows + 1, stream));
+  PetscCall(PetscSparseCUDAMalloc(bytes, "benchmark scan", stream, &work));
+  PetscCallCUDA(cub::DeviceScan::ExclusiveSum(work, bytes, row_offsets, row_offsets, num_rows + 1, stream));
+  PetscCall(PetscSparseCUDAFree(&work, stream));
+  PetscCallCUDA(cudaMemcpyAsync(&last, row_offsets + num_rows, sizeof(last), cudaMemcpyDeviceToHost, stream));
+  PetscCallCUDA(cudaStreamSynchronize(stream));
+  view->num_nonzeros = last;
+  PetscCall(BenchMatrixAllocate(view, stream));
+  BenchStencilFill<<<BenchGrid(num_rows), BENCH_THREADS, 0, stream>>>(s, num_rows, row_offsets, view->columns);
+  PetscCallCUDA(cudaGetLastError());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Sorts keys, drops duplicates: *num of them are left, in keys. */
+static PetscErrorCode BenchKeysSort(unsigned long long **keys, PetscCount *num, cudaStream_t stream)
+{
+  unsigned long long *sorted;
+  int64_t            *selected, host;
+  char               *work;
+  size_t              bytes = 0;
+
+  PetscFunctionBegin;
+  PetscCall(PetscSparseCUDAMalloc(*num, "benchmark keys", stream, &sorted));
+  PetscCall(PetscSparseCUDAMalloc(1, "number of benchmark keys", stream, &selected));
+  PetscCallCUDA(cub::DeviceRadixSort::SortKeys(NULL, bytes, *keys, sorted, *num, 0, 64, stream));
+  PetscCall(PetscSparseCUDAMalloc(bytes, "benchmark sort", stream, &work));
+  PetscCallCUDA(cub::DeviceRadixSort::SortKeys(work, bytes, *keys, sorted, *num, 0, 64, stream));
+  PetscCall(PetscSparseCUDAFree(&work, stream));
+  PetscCallCUDA(cub::DeviceSelect::Unique(NULL, bytes, sorted, *keys, selected, *num, stream));
+  PetscCall(PetscSparseCUDAMalloc(bytes, "benchmark selection", stream, &work));
+  PetscCallCUDA(cub::DeviceSelect::Unique(work, bytes, sorted, *keys, selected, *num, stream));
+  PetscCallCUDA(cudaMemcpyAsync(&host, selected, sizeof(host), cudaMemcpyDeviceToHost, stream));
+  PetscCallCUDA(cudaStreamSynchronize(stream));
+  PetscCall(PetscSparseCUDAFree(&work, stream));
+  PetscCall(PetscSparseCUDAFree(&sorted, stream));
+  PetscCall(PetscSparseCUDAFree(&selected, stream));
+  *num = host;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode BenchPatternCreate(BenchPattern pattern, int32_t m, int32_t n, PetscCount num_keys, cudaStream_t stream, DCSRView *view)
+{
+  unsigned long long *keys;
+  int32_t            *row_offsets;
+
+  PetscFunctionBegin;
+  view->num_rows    = m;
+  view->num_columns = n;
+  PetscCall(PetscSparseCUDAMalloc(num_keys, "benchmark keys", stream, &keys));
+  BenchKeys<<<BenchGrid(num_keys), BENCH_THREADS, 0, stream>>>(pattern, m, n, num_keys, keys);
+  PetscCallCUDA(cudaGetLastError());
+  PetscCall(BenchKeysSort(&keys, &num_keys, stream));
+  view->num_nonzeros = num_keys;
+  PetscCall(PetscSparseCUDAMalloc((PetscCount)m + 1, "benchmark row offsets", stream, &row_offsets));
+  view->row_offsets = row_offsets;
+  BenchKeyRows<<<BenchGrid((PetscCount)m + 1), BENCH_THREADS, 0, stream>>>(keys, num_keys, m, row_offsets);
+  PetscCallCUDA(cudaGetLastError());
+  PetscCall(BenchMatrixAllocate(view, stream));
+  BenchKeyColumns<<<BenchGrid(num_keys), BENCH_THREADS, 0, stream>>>(keys, num_keys, view->columns);
+  PetscCallCUDA(cudaGetLastError());
+  PetscCall(PetscSparseCUDAFree(&keys, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Every case: a stencil when nx > 0, else a pattern of m x n with so many entries drawn. */
+typedef struct {
+  const char  *what;
+  PetscBool    irregular;
+  BenchStencil stencil;
+  BenchPattern pattern;
+  int32_t      m, n;
+  PetscCount   entries;
+} BenchCase;
+
+static const char *const BenchNames[] = {"2d5-4096", "3d7-256", "3d27-200", "elast3-80", "rmat20", "uniform4m", "band4", "2d5-1024", "3d7-128", "3d7-64", "3d27-32", "3d27-16", "longrow", "powerlaw", "tall", "wide", "empty", "hypersparse"};
+static const BenchCase   BenchCases[] = {
+  {"5-point stencil, 4096^2",               PETSC_FALSE, {4096, 4096, 1, 1, true}, BENCH_RMAT, 0, 0, 0},
+  {"7-point stencil, 256^3",                PETSC_FALSE, {256, 256, 256, 1, true}, BENCH_RMAT, 0, 0, 0},
+  {"27-point stencil, 200^3",               PETSC_FALSE, {200, 200, 200, 1, false}, BENCH_RMAT, 0, 0, 0},
+  {"27-point stencil, 3 unknowns, 80^3",    PETSC_FALSE, {80, 80, 80, 3, false}, BENCH_RMAT, 0, 0, 0},
+  {"R-MAT, scale 20, edge factor 16",       PETSC_TRUE, {0, 0, 0, 0, false}, BENCH_RMAT, 1 << 20, 1 << 20, 16 << 20},
+  {"4 M rows of 16 random entries",         PETSC_TRUE, {0, 0, 0, 0, false}, BENCH_UNIFORM, 4000000, 4000000, 64000000},
+  {"3 M rows, band, random, 4 half full",   PETSC_TRUE, {0, 0, 0, 0, false}, BENCH_BAND4, 3000000, 3000000, 5 * 3000000 + 4 * 3000000 / 7 + 4 * 1500000},
+  {"5-point stencil, 1024^2",               PETSC_FALSE, {1024, 1024, 1, 1, true}, BENCH_RMAT, 0, 0, 0},
+  {"7-point stencil, 128^3",                PETSC_FALSE, {128, 128, 128, 1, true}, BENCH_RMAT, 0, 0, 0},
+  {"7-point stencil, 64^3",                 PETSC_FALSE, {64, 64, 64, 1, true}, BENCH_RMAT, 0, 0, 0},
+  {"27-point stencil, 32^3",                PETSC_FALSE, {32, 32, 32, 1, false}, BENCH_RMAT, 0, 0, 0},
+  {"27-point stencil, 16^3",                PETSC_FALSE, {16, 16, 16, 1, false}, BENCH_RMAT, 0, 0, 0},
+  {"10 M rows of 3, one of 10 M",           PETSC_TRUE, {0, 0, 0, 0, false}, BENCH_LONGROW, 10000000, 10000000, 40000000},
+  {"1 M rows, sizes by a power law",        PETSC_TRUE, {0, 0, 0, 0, false}, BENCH_POWERLAW, 1 << 20, 1 << 20, 16 << 20},
+  {"8 M rows of 3, 100 columns",            PETSC_TRUE, {0, 0, 0, 0, false}, BENCH_TALL, 8000000, 100, 24000000},
+  {"1000 rows of 10 k, 4 M columns",        PETSC_TRUE, {0, 0, 0, 0, false}, BENCH_WIDE, 1000, 4000000, 10000000},
+  {"16 M rows, one in 4 has 10, near band", PETSC_TRUE, {0, 0, 0, 0, false}, BENCH_EMPTY, 16000000, 16000000, 40000000},
+  {"16 M rows, 200 k entries",              PETSC_TRUE, {0, 0, 0, 0, false}, BENCH_HYPERSPARSE, 16000000, 200000, 200000}
+};
+
+/* BenchMatrixGetNames - the names of all cases */
+PetscErrorCode BenchMatrixGetNames(PetscInt *n, const char *const **names)
+{
+  PetscFunctionBegin;
+  *n     = (PetscInt)PETSC_STATIC_ARRAY_LENGTH(BenchNames);
+  *names = BenchNames;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* BenchMatrixCreate - generates the case of that name on the device; free it with BenchMatrixDestroy(). A failure ends the benchmark: nothing is freed. */
+PetscErrorCode BenchMatrixCreate(const char name[], cudaStream_t stream, BenchMatrix *matrix)
+{
+  PetscInt found = -1;
+
+  PetscFunctionBegin;
+  for (PetscInt i = 0; i < (PetscInt)PETSC_STATIC_ARRAY_LENGTH(BenchNames); i++) {
+    PetscBool same;
+
+    PetscCall(PetscStrcmp(name, BenchNames[i], &same));
+    if (same) found = i;
+  }
+  PetscCheck(found >= 0, PETSC_COMM_SELF, PETSC_ERR_USER, "No benchmark case %s", name);
+  PetscCall(PetscMemzero(matrix, sizeof(*matrix)));
+  matrix->name      = BenchNames[found];
+  matrix->what      = BenchCases[found].what;
+  matrix->irregular = BenchCases[found].irregular;
+  if (BenchCases[found].stencil.nx > 0) PetscCall(BenchStencilCreate(BenchCases[found].stencil, stream, &matrix->view));
+  else PetscCall(BenchPatternCreate(BenchCases[found].pattern, BenchCases[found].m, BenchCases[found].n, BenchCases[found].entries, stream, &matrix->view));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* BenchMatrixDestroy - frees the arrays of a matrix */
+PetscErrorCode BenchMatrixDestroy(BenchMatrix *matrix, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscSparseCUDAFree(&matrix->view.values, stream));
+  PetscCall(PetscSparseCUDAFree(&matrix->view.columns, stream));
+  PetscCall(PetscSparseCUDAFree(&matrix->view.row_offsets, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

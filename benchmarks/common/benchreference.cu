@@ -1,0 +1,112 @@
+/*
+  Reference products and comparison: a warp a row, or an atomic a nonzero, nothing clever.
+*/
+#include "benchmatrix.h"
+
+#define BENCH_THREADS 256
+
+static inline unsigned int BenchGrid(PetscCount n)
+{
+  return (unsigned int)((n + BENCH_THREADS - 1) / BENCH_THREADS);
+}
+
+/* Entries near k of the pool for lane and row: CSR, or position by position over the segments. */
+__device__ __forceinline__ PetscCount BenchEntry(const DCSRView &a, PetscInt r, PetscCount p)
+{
+  if (a.row_offsets) return p + (a.wide ? (PetscCount)((const int64_t *)a.row_offsets)[r] : (PetscCount)((const int32_t *)a.row_offsets)[r]);
+  for (PetscInt s = 0; s < a.max_segments; s++) {
+    const PetscCount k     = 2 * (r + s * a.pitch);
+    const PetscCount begin = a.wide ? (PetscCount)((const int64_t *)a.segments)[k] : (PetscCount)((const int32_t *)a.segments)[k];
+    const PetscCount end   = a.wide ? (PetscCount)((const int64_t *)a.segments)[k + 1] : (PetscCount)((const int32_t *)a.segments)[k + 1];
+
+    if (p < end - begin) return begin + p;
+    p -= end - begin;
+  }
+  return -1;
+}
+
+__device__ __forceinline__ PetscCount BenchRowSize(const DCSRView &a, PetscInt r)
+{
+  return a.row_offsets ? BenchEntry(a, r + 1, 0) - BenchEntry(a, r, 0) : (PetscCount)a.row_sizes[r];
+}
+
+__device__ __forceinline__ void BenchAtomicAdd(PetscScalar *y, PetscScalar v)
+{
+  const int words = (int)(sizeof(PetscScalar) / sizeof(PetscReal));
+
+  for (int i = 0; i < words; i++) atomicAdd((PetscReal *)y + i, ((const PetscReal *)&v)[i]);
+}
+
+/* A warp a row, rows with many entries spread over several warps of the y dimension: sums meet by atomics, which is fine within rounding. */
+__global__ void BenchReferenceKernel(DCSRView a, bool transpose, const PetscScalar *x, PetscScalar *y, PetscReal *bound)
+{
+  const PetscCount r    = ((PetscCount)blockIdx.x * BENCH_THREADS + threadIdx.x) / 32;
+  const int        lane = threadIdx.x % 32;
+
+  if (r >= a.num_rows) return;
+  for (PetscCount p = lane + 32 * (PetscCount)blockIdx.y, n = BenchRowSize(a, (PetscInt)r); p < n; p += 32 * (PetscCount)gridDim.y) {
+    const PetscCount  k   = BenchEntry(a, (PetscInt)r, p);
+    const PetscScalar v   = transpose ? a.values[k] * x[r] : a.values[k] * x[a.columns[k]];
+    const PetscCount  row = transpose ? (PetscCount)a.columns[k] : r;
+
+    BenchAtomicAdd(y + row, v);
+    atomicAdd(bound + row, PetscAbsScalar(v));
+  }
+}
+
+__global__ void BenchReferenceStart(PetscCount n, const PetscScalar *z, PetscScalar *y, PetscReal *bound)
+{
+  const PetscCount i = (PetscCount)blockIdx.x * BENCH_THREADS + threadIdx.x;
+
+  if (i >= n) return;
+  y[i]     = z ? z[i] : PetscScalar(0.0);
+  bound[i] = z ? PetscAbsScalar(z[i]) : 0.0;
+}
+
+/* BenchReferenceMult - see benchmatrix.h; y is neither x nor z */
+PetscErrorCode BenchReferenceMult(DCSRView a, PetscBool transpose, const PetscScalar x[], const PetscScalar z[], PetscScalar y[], PetscReal bound[], cudaStream_t stream)
+{
+  const PetscCount m = transpose ? a.num_columns : a.num_rows;
+  const dim3       grid(BenchGrid((PetscCount)a.num_rows * 32), a.num_rows < 100000 ? 64 : 8);
+
+  PetscFunctionBegin;
+  if (m > 0) BenchReferenceStart<<<BenchGrid(m), BENCH_THREADS, 0, stream>>>(m, z, y, bound);
+  PetscCallCUDA(cudaGetLastError());
+  if (a.num_rows > 0) BenchReferenceKernel<<<grid, BENCH_THREADS, 0, stream>>>(a, transpose == PETSC_TRUE, x, y, bound);
+  PetscCallCUDA(cudaGetLastError());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Relative errors as bits, which order like the numbers; NaN counts as infinity. */
+__global__ void BenchCompareKernel(PetscCount n, const PetscScalar *y, const PetscScalar *reference, const PetscReal *bound, unsigned long long *largest)
+{
+  const PetscCount i = (PetscCount)blockIdx.x * BENCH_THREADS + threadIdx.x;
+  double           e = 0.0;
+
+  if (i < n) {
+    const double difference = (double)PetscAbsScalar(y[i] - reference[i]);
+
+    if (difference != 0.0) e = difference / (double)bound[i];
+    if (!(e < PETSC_INFINITY)) e = PETSC_INFINITY;
+  }
+  for (int d = 16; d > 0; d /= 2) e = fmax(e, __shfl_xor_sync(0xffffffffu, e, d));
+  if (threadIdx.x % 32 == 0 && e > 0.0) atomicMax(largest, (unsigned long long)__double_as_longlong(e));
+}
+
+/* BenchCompare - see benchmatrix.h */
+PetscErrorCode BenchCompare(PetscCount n, const PetscScalar y[], const PetscScalar reference[], const PetscReal bound[], cudaStream_t stream, PetscReal *error)
+{
+  unsigned long long *largest;
+  double              host = 0.0;
+
+  PetscFunctionBegin;
+  PetscCall(PetscSparseCUDAMalloc(1, "largest error", stream, &largest));
+  PetscCallCUDA(cudaMemsetAsync(largest, 0, sizeof(*largest), stream));
+  if (n > 0) BenchCompareKernel<<<BenchGrid(n), BENCH_THREADS, 0, stream>>>(n, y, reference, bound, largest);
+  PetscCallCUDA(cudaGetLastError());
+  PetscCallCUDA(cudaMemcpyAsync(&host, largest, sizeof(host), cudaMemcpyDeviceToHost, stream));
+  PetscCallCUDA(cudaStreamSynchronize(stream));
+  PetscCall(PetscSparseCUDAFree(&largest, stream));
+  *error = (PetscReal)host;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,524 @@
+#!/usr/bin/env python3
+"""Turns the result files into the tables and pictures of README.md and docs/.
+
+  benchmarks/report.py               rewrites the tables and pictures
+  benchmarks/report.py --check       changes nothing; exit status 1 when they do not agree with the result files
+  benchmarks/report.py --add FILE... first takes the records out of files (- is standard input; lines that are no record are passed over)
+                                     into benchmarks/results/GPU/BENCHMARK.jsonl; a record replaces the one of the same case and metric
+  --set KEY=VALUE                    with --add: fills a key that the records lack (commit=1a2b3c4, say)
+
+A result file is benchmarks/results/GPU/BENCHMARK.jsonl, one JSON object a line with the keys of KEYS below; docs/measuring.md explains them.
+What stands between <!-- results:NAME begin --> and <!-- results:NAME end --> in README.md and docs/*.md is generated and nothing else is touched;
+NAME is a benchmark, or "all" for every benchmark with every metric.
+"""
+
+import argparse
+import datetime
+import html
+import json
+import math
+import re
+import sys
+from pathlib import Path
+
+# The benchmarks in the order of the page: name -> caption.
+BENCHMARKS = {
+    "spmv": "Sparse matrix-vector product (kernels)",
+    "spmvt": "Transpose product (kernels)",
+    "matmult": "Matrix operations through the PETSc API",
+    "solve": "Whole solves: PETSc's own programs with PCGAMG",
+    "insert": "Insertion and assembly",
+    "spgemm": "Sparse matrix-matrix product",
+    "spadd": "Sparse matrix addition",
+}
+
+# The metrics that a README table shows where a benchmark has many; docs/results.md shows all.
+HEADLINE_METRICS = {
+    "spmv": ("time-cold", "time-warm"),
+    "spmvt": ("time-cold", "time-warm"),
+    "matmult": ("mult-time", "mult-cpu", "multtranspose-time"),
+}
+
+KEYS = ("benchmark", "case", "metric", "unit", "ours", "best", "competitor", "floor", "gpu", "driver", "cuda", "petsc", "commit", "date")
+TEXT_KEYS = ("benchmark", "case", "metric", "unit", "gpu", "driver", "cuda", "petsc", "commit", "date")
+
+# Units in which more is better; in all others less is.
+RATE_UNITS = ("B/s", "GB/s", "TB/s", "flop/s", "GFlop/s", "Gflop/s", "1/s", "entries/s")
+
+# Names of competitors that are ourselves in another state, such as compact against fragmented storage: compared, but neither won nor lost.
+OURSELVES = ("compact", "forward")
+
+# A ratio below this is a loss and is named as one.
+LOSS = 0.97
+
+# The metrics of the benchmark "solve", in the order of its columns, and those whose sum is the time to solution.
+SOLVE_METRICS = ("iterations", "assembly", "setup", "solve", "peak_memory")
+SOLVE_TIMES = ("assembly", "setup", "solve")
+
+README_BLOCKS = ("spmv", "spmvt", "matmult", "solve")
+PICTURES = Path("docs/pictures")
+RESULTS = Path("benchmarks/results")
+NO_RESULTS = "No results yet: `make bench` on a machine with a GPU makes them."
+
+
+class ReportError(Exception):
+    """Something about the files that the user has to mend; the message says what and where."""
+
+
+# ---- records
+
+
+def gpu_folder(gpu):
+    """The folder of a GPU's results, the rule of conf/machine.py: 'NVIDIA H200' -> 'h200', 'NVIDIA A100-SXM4-80GB' -> 'a100'."""
+    words = [word for word in re.split(r"[^a-z0-9]+", gpu.lower()) if word and word not in ("nvidia", "geforce", "tesla", "graphics")]
+    return re.split(r"_(?:sxm|pcie|hbm|\d+gb)", "_".join(words))[0] or "unknown"
+
+
+def record_key(record):
+    return record["benchmark"], record["case"], record["metric"]
+
+
+def check_number(record, key, where, optional):
+    value = record[key]
+    if value is None and optional:
+        return
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise ReportError(f"{where}: '{key}' is {value!r}, not a number")
+    if not math.isfinite(value):
+        raise ReportError(f"{where}: '{key}' is {value!r}, not a finite number")
+    if value < 0:
+        raise ReportError(f"{where}: '{key}' is {value!r}, a negative number")
+
+
+def check_record(record, where):
+    """Raises ReportError when a record is not one; where names its file and line."""
+    if not isinstance(record, dict):
+        raise ReportError(f"{where}: not a JSON object")
+    missing = [key for key in KEYS if key not in record]
+    if missing:
+        raise ReportError(f"{where}: missing key{'s' if len(missing) > 1 else ''} {', '.join(missing)}")
+    for key in TEXT_KEYS:
+        if not isinstance(record[key], str) or not record[key].strip():
+            raise ReportError(f"{where}: '{key}' is {record[key]!r}, not a text")
+    if record["benchmark"] not in BENCHMARKS:
+        raise ReportError(f"{where}: unknown benchmark '{record['benchmark']}'; known are {', '.join(BENCHMARKS)}")
+    if record["benchmark"] == "solve" and record["metric"] not in SOLVE_METRICS:
+        raise ReportError(f"{where}: unknown metric '{record['metric']}' of solve; known are {', '.join(SOLVE_METRICS)}")
+    check_number(record, "ours", where, optional=False)
+    check_number(record, "best", where, optional=True)
+    check_number(record, "floor", where, optional=True)
+    if record["best"] is not None and record["competitor"] is None:
+        raise ReportError(f"{where}: 'best' without a 'competitor'; name it, or make both null when nobody else was measured")
+    if record["competitor"] is not None and (not isinstance(record["competitor"], str) or not record["competitor"].strip()):
+        raise ReportError(f"{where}: 'competitor' is {record['competitor']!r}, not a name")
+    try:
+        datetime.date.fromisoformat(record["date"][:10])
+    except ValueError:
+        raise ReportError(f"{where}: 'date' is {record['date']!r}, not YYYY-MM-DD") from None
+
+
+def parse_line(line, where):
+    try:
+        return json.loads(line)
+    except json.JSONDecodeError as error:
+        raise ReportError(f"{where}: not JSON ({error})") from None
+
+
+def read_file(path, name):
+    """The checked records of one result file."""
+    records, seen = [], {}
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+        if not line.strip():
+            continue
+        where = f"{name}:{number}"
+        record = parse_line(line, where)
+        check_record(record, where)
+        if record["benchmark"] != path.stem:
+            raise ReportError(f"{where}: benchmark '{record['benchmark']}' belongs into {record['benchmark']}.jsonl")
+        if gpu_folder(record["gpu"]) != path.parent.name:
+            raise ReportError(f"{where}: results of '{record['gpu']}' belong into the folder {gpu_folder(record['gpu'])}")
+        key = record_key(record)
+        if key in seen:
+            raise ReportError(f"{where}: case '{key[1]}', metric '{key[2]}' is already in line {seen[key]}")
+        seen[key] = number
+        records.append(record)
+    return records
+
+
+def read_results(root):
+    """All records: {gpu folder: {benchmark: [record, ...]}}, benchmarks in the order of BENCHMARKS."""
+    results = {}
+    folder = root / RESULTS
+    for path in sorted(folder.glob("*/*.jsonl")) if folder.is_dir() else []:
+        name = path.relative_to(root).as_posix()
+        if path.stem not in BENCHMARKS:
+            raise ReportError(f"{name}: unknown benchmark '{path.stem}'; known are {', '.join(BENCHMARKS)}")
+        records = read_file(path, name)
+        if records:
+            results.setdefault(path.parent.name, {})[path.stem] = records
+    return {gpu: {name: files[name] for name in BENCHMARKS if name in files} for gpu, files in results.items()}
+
+
+def add_records(root, lines, source, settings):
+    """Merges the records among lines into the result files; returns how many there were."""
+    new, count = {}, 0
+    for number, line in enumerate(lines, 1):
+        if not line.lstrip().startswith("{"):
+            continue
+        where = f"{source}:{number}"
+        record = parse_line(line, where)
+        if not isinstance(record, dict) or "benchmark" not in record:
+            continue
+        for key, value in settings.items():
+            if not record.get(key) or record[key] == "unknown":
+                record[key] = value
+        check_record(record, where)
+        path = root / RESULTS / gpu_folder(record["gpu"]) / (record["benchmark"] + ".jsonl")
+        new.setdefault(path, {})[record_key(record)] = record
+        count += 1
+    for path, records in new.items():
+        merged = {record_key(old): old for old in read_file(path, path.relative_to(root).as_posix())} if path.exists() else {}
+        merged.update(records)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("".join(json.dumps(record) + "\n" for record in merged.values()), encoding="utf-8")
+    return count
+
+
+# ---- what the numbers say
+
+
+def ratio(record):
+    """How many times better ours is than the best competitor; None when there is nothing to compare."""
+    ours, best = record["ours"], record["best"]
+    if record["unit"] in RATE_UNITS:
+        ours, best = best, ours
+    return best / ours if best is not None and ours else None
+
+
+def of_floor(record, key):
+    """The fraction of the floor (the bound that nothing can beat) that ours or best reaches; None without a floor."""
+    value, floor = record[key], record["floor"]
+    if record["unit"] in RATE_UNITS:
+        value, floor = floor, value
+    return floor / value if floor is not None and value else None
+
+
+def geometric_mean(values):
+    return math.exp(sum(math.log(value) for value in values) / len(values))
+
+
+def is_loss(record):
+    """Whether we lose; one iteration more is none, as rounding alone moves the count by one."""
+    if record["competitor"] in OURSELVES:
+        return False
+    if record["metric"] == "iterations" and record["best"] is not None:
+        return record["ours"] > record["best"] + 1
+    value = ratio(record)
+    return value is not None and value < LOSS
+
+
+def metrics_of(records):
+    return list(dict.fromkeys(record["metric"] for record in records))
+
+
+def shown_metrics(benchmark, records, everything):
+    """The metrics a table shows: all, or the headline ones where a benchmark names some and the files have them."""
+    metrics = metrics_of(records)
+    if everything or benchmark not in HEADLINE_METRICS:
+        return metrics
+    return [metric for metric in HEADLINE_METRICS[benchmark] if metric in metrics] or metrics
+
+
+# ---- markdown
+
+
+def number(value):
+    """Three significant digits, no exponent."""
+    if value is None:
+        return "-"
+    if value == 0 or float(value).is_integer() and abs(value) < 1000:
+        return str(int(value))
+    digits = 2 - math.floor(math.log10(abs(value)))
+    return f"{value:,.{max(digits, 0)}f}" if digits >= 0 else f"{round(value, digits):,.0f}"
+
+
+def size(value, unit):
+    """A number with its unit, bytes in the multiple that reads best."""
+    if value is not None and unit in ("B", "bytes"):
+        for name, scale in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+            if value >= scale:
+                return f"{number(value / scale)} {name}"
+    return f"{number(value)} {unit}" if value is not None else "-"
+
+
+def times(value):
+    return "-" if value is None else f"{value:.2f}x"
+
+
+def percent(value):
+    return "-" if value is None else f"{100 * value:.0f} %"
+
+
+def table(header, rows):
+    """A markdown table; the first column to the left, the others to the right."""
+    lines = ["| " + " | ".join(header) + " |", "|" + "|".join(["---"] + ["---:"] * (len(header) - 1)) + "|"]
+    return lines + ["| " + " | ".join(row) + " |" for row in rows]
+
+
+def listed(values):
+    return ", ".join(dict.fromkeys(values))
+
+
+def provenance(records):
+    """Where and when: one line for all records of a block."""
+    def of(key):
+        return listed(record[key] for record in records)
+
+    return f"{of('gpu')}, driver {of('driver')}, CUDA {of('cuda')}, PETSc {of('petsc')}, commit {of('commit')}, {of('date')}."
+
+
+def losses_line(records, with_metric):
+    lost = [record for record in records if is_loss(record)]
+    if not lost:
+        return f"Where we lose (ratio below {LOSS}): nowhere."
+    items = []
+    for record in lost:
+        name = f"{record['case']} {record['metric']}" if with_metric else record["case"]
+        items.append(f"`{name}` {times(ratio(record))}")
+    return f"Where we lose (ratio below {LOSS}): {', '.join(items)}."
+
+
+def metric_table(records):
+    """The table of one metric, its geometric mean and its losses."""
+    floors = any(record["floor"] is not None for record in records)
+    unit = listed(record["unit"] for record in records)
+    header = ["case", f"ours ({unit})", f"best other ({unit})", "its name", "ratio"]
+    header += [f"floor ({unit})", "ours of floor", "best other of floor"] if floors else []
+    rows = []
+    for record in records:
+        row = [f"`{record['case']}`", number(record["ours"]), number(record["best"]), record["competitor"] or "-", times(ratio(record))]
+        if floors:
+            row += [number(record["floor"]), percent(of_floor(record, "ours")), percent(of_floor(record, "best"))]
+        rows.append(row)
+    lines = table(header, rows)
+    ratios = [ratio(record) for record in records if ratio(record)]
+    if ratios:
+        against_others = any(record["competitor"] not in OURSELVES for record in records)
+        lines += ["", f"Geometric mean of the ratio: {times(geometric_mean(ratios))} ({len(ratios)} case{'s' if len(ratios) > 1 else ''}). {losses_line(records, False) if against_others else ''}".rstrip()]
+    return lines
+
+
+def solve_table(records):
+    """One row a case: ours / best other for every metric, and the ratio of the times to solution."""
+    cases = {}
+    for record in records:
+        cases.setdefault(record["case"], {})[record["metric"]] = record
+    columns = [metric for metric in SOLVE_METRICS if any(metric in case for case in cases.values())]
+    rows, totals = [], []
+    for name, case in cases.items():
+        row = [f"`{name}`", listed(record["competitor"] or "-" for record in case.values())]
+        for metric in columns:
+            record = case.get(metric)
+            unit = "" if metric == "iterations" else record["unit"] if record else ""
+            row.append("-" if record is None else f"{size(record['ours'], unit).strip()} / {size(record['best'], unit).strip()}")
+        summed = [case[metric] for metric in SOLVE_TIMES if metric in case and case[metric]["best"] is not None]
+        ours = sum(record["ours"] for record in summed)
+        total = sum(record["best"] for record in summed) / ours if ours else None
+        totals += [total] if total else []
+        rows.append(row + [times(total)])
+    lines = table(["case", "best other"] + [f"{metric.replace('_', ' ')}, ours / other" for metric in columns] + ["ratio of time to solution"], rows)
+    if totals:
+        lines += ["", f"Geometric mean of the ratio: {times(geometric_mean(totals))} ({len(totals)} case{'s' if len(totals) > 1 else ''}). {losses_line(records, True)}"]
+    return lines
+
+
+def benchmark_lines(gpu, benchmark, records, everything, to_root):
+    """Everything about one benchmark on one GPU; to_root leads from the page's folder to the root, for the links to the pictures."""
+    lines = []
+    if benchmark == "solve":
+        lines += solve_table(records)
+    else:
+        metrics = shown_metrics(benchmark, records, everything)
+        for metric in metrics:
+            chosen = [record for record in records if record["metric"] == metric]
+            if len(metrics_of(records)) > 1:
+                lines += ["", f"`{metric}`:", ""]
+            if has_picture(chosen) and (everything or metric == metrics[0]):
+                lines += [f"![{benchmark} {metric} on {gpu}, fraction of the floor]({to_root}{picture_path(gpu, benchmark, metric).as_posix()})", ""]
+            lines += metric_table(chosen)
+    return lines + ["", provenance(records)]
+
+
+def block(results, name, to_root):
+    """The lines between the markers of one block."""
+    everything = name == "all"
+    parts = []
+    for benchmark in BENCHMARKS if everything else [name]:
+        found = {gpu: files[benchmark] for gpu, files in results.items() if benchmark in files}
+        if everything and found:
+            parts += ["", f"## {BENCHMARKS[benchmark]}", ""]
+        for gpu, records in found.items():
+            lines = benchmark_lines(gpu, benchmark, records, everything, to_root)
+            parts += ([""] if parts and parts[-1] else []) + ([f"### {records[0]['gpu']}", ""] if len(found) > 1 else []) + lines
+    text = "\n".join(parts).strip("\n")
+    return re.sub(r"\n{3,}", "\n\n", text) if text else NO_RESULTS
+
+
+# ---- pictures
+
+
+def picture_path(gpu, benchmark, metric):
+    return PICTURES / f"{gpu}-{benchmark}-{metric}.svg"
+
+
+def has_picture(records):
+    return any(of_floor(record, "ours") is not None for record in records)
+
+
+def picture(records, title):
+    """A bar picture: for every case ours and the best competitor as a fraction of the floor; longer is better and 1 is the wall."""
+    cases = [record for record in records if of_floor(record, "ours") is not None]
+    top, row, bar, left, scale_width, width = 74, 44, 15, 150, 500, 760
+    longest = max([1.0] + [of_floor(record, key) for record in cases for key in ("ours", "best") if record[key]])
+    unit = scale_width / longest
+    height = top + row * len(cases) + 34
+    bottom = top + row * len(cases)
+    escape = html.escape
+    out = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {width} {height}" font-family="Helvetica, Arial, sans-serif" font-size="13" fill="#222">',
+        f'<rect width="{width}" height="{height}" fill="#fff"/>',
+        f'<text x="16" y="26" font-size="16" font-weight="bold">{escape(title)}</text>',
+        '<rect x="16" y="42" width="14" height="14" fill="#76b900"/><text x="36" y="54">ours</text>',
+        '<rect x="90" y="42" width="14" height="14" fill="#b8bcc2"/><text x="110" y="54">best other</text>',
+        f'<text x="{width - 16}" y="54" text-anchor="end" fill="#666">fraction of the floor, longer is better</text>',
+    ]
+    steps = 4 if longest <= 2 else 1
+    for tick in range(int(longest * steps) + 1):
+        x = left + tick / steps * unit
+        wall = tick == steps
+        out.append(f'<line x1="{x:.1f}" y1="{top - 6}" x2="{x:.1f}" y2="{bottom}" stroke="{"#d33" if wall else "#e4e4e4"}"/>')
+        out.append(f'<text x="{x:.1f}" y="{bottom + 18}" text-anchor="middle" fill="#666">{tick / steps:g}</text>')
+    for index, record in enumerate(cases):
+        y = top + row * index
+        out.append(f'<text x="{left - 10}" y="{y + 20}" text-anchor="end">{escape(record["case"])}</text>')
+        for key, color, offset in (("ours", "#76b900", 0), ("best", "#b8bcc2", bar + 2)):
+            value = of_floor(record, key) if record[key] else None
+            if value is None:
+                continue
+            length = value * unit
+            label = f"{number(record[key])} {record['unit']}" + (f", {record['competitor']}" if key == "best" else "")
+            inside = length > 190
+            out.append(f'<rect x="{left}" y="{y + offset}" width="{length:.1f}" height="{bar}" fill="{color}"/>')
+            out.append(f'<text x="{left + length + (-6 if inside else 6):.1f}" y="{y + offset + 12}" font-size="11" text-anchor="{"end" if inside else "start"}">{escape(label)}</text>')
+    return "\n".join(out + ["</svg>"]) + "\n"
+
+
+def pictures(results):
+    """{path below the root: text} of every picture."""
+    texts = {}
+    for gpu, files in results.items():
+        for benchmark, records in files.items():
+            for metric in metrics_of(records):
+                chosen = [record for record in records if record["metric"] == metric]
+                if benchmark != "solve" and has_picture(chosen):
+                    texts[picture_path(gpu, benchmark, metric)] = picture(chosen, f"{benchmark} {metric}, {chosen[0]['gpu']}")
+    return texts
+
+
+# ---- pages
+
+MARKED = re.compile(r"(<!-- results:(?P<name>[a-z]+) begin -->\n)(?P<body>.*?)(<!-- results:(?P=name) end -->)", re.DOTALL)
+
+
+def fill_page(text, name, results, to_root):
+    """The page with every marked block rewritten."""
+    begins, ends = re.findall(r"<!-- results:([a-z]+) begin -->", text), re.findall(r"<!-- results:([a-z]+) end -->", text)
+    if begins != ends:
+        raise ReportError(f"{name}: the markers 'results:… begin' ({', '.join(begins) or 'none'}) and 'results:… end' ({', '.join(ends) or 'none'}) do not pair up")
+    for found in begins:
+        if found != "all" and found not in BENCHMARKS:
+            raise ReportError(f"{name}: marker of an unknown benchmark '{found}'; known are all, {', '.join(BENCHMARKS)}")
+    if name == "README.md":
+        absent = [wanted for wanted in README_BLOCKS if wanted not in begins]
+        if absent:
+            raise ReportError(f"{name}: no markers for {', '.join(absent)}")
+    return MARKED.sub(lambda match: f"{match.group(1)}{block(results, match.group('name'), to_root)}\n{match.group(4)}", text)
+
+
+def generated(root):
+    """{path: text} of every page and picture as the result files want them."""
+    results = read_results(root)
+    texts = {root / path: text for path, text in pictures(results).items()}
+    if not (root / "README.md").exists():
+        raise ReportError("README.md: there is none")
+    for path in [root / "README.md"] + sorted((root / "docs").glob("*.md")):
+        name = path.relative_to(root).as_posix()
+        texts[path] = fill_page(path.read_text(encoding="utf-8"), name, results, "" if path.parent == root else "../")
+    return texts
+
+
+def difference(path, text):
+    """Says what is wrong with a page or picture; None when it is as it should be."""
+    if not path.exists():
+        return "is missing"
+    have, want = path.read_text(encoding="utf-8").splitlines(), text.splitlines()
+    for number_, (a, b) in enumerate(zip(have + [""] * len(want), want), 1):
+        if a != b:
+            return f"differs from the result files in line {number_}:\n  has    {a[:160]}\n  should {b[:160]}"
+    return None if len(have) == len(want) else "is longer than the result files make it"
+
+
+def stale_pictures(root, texts):
+    return [path for path in sorted((root / PICTURES).glob("*-*-*.svg")) if path not in texts]
+
+
+def check(root):
+    """Prints what does not agree; True when all does."""
+    texts = generated(root)
+    wrong = [(path, difference(path, text)) for path, text in texts.items()]
+    wrong += [(path, "belongs to no result file") for path in stale_pictures(root, texts)]
+    for path, what in wrong:
+        if what is not None:
+            print(f"{path.relative_to(root).as_posix()}: {what}", file=sys.stderr)
+    return all(what is None for _, what in wrong)
+
+
+def write(root):
+    texts = generated(root)
+    for path, text in texts.items():
+        if not path.exists() or path.read_text(encoding="utf-8") != text:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+    for path in stale_pictures(root, texts):
+        path.unlink()
+
+
+def main(arguments=None):
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--check", action="store_true")
+    parser.add_argument("--add", metavar="FILE", nargs="+", default=[])
+    parser.add_argument("--set", metavar="KEY=VALUE", action="append", default=[])
+    parser.add_argument("--root", type=Path, default=Path(__file__).resolve().parent.parent, help="the checkout (default: that of this script)")
+    options = parser.parse_args(arguments)
+    try:
+        settings = dict(setting.split("=", 1) for setting in options.set if "=" in setting)
+        if len(settings) != len(options.set) or any(key not in KEYS for key in settings):
+            raise ReportError(f"--set wants KEY=VALUE with a key of {', '.join(KEYS)}")
+        for name in options.add:
+            text = sys.stdin.read() if name == "-" else Path(name).read_text(encoding="utf-8", errors="replace")
+            if not add_records(options.root, text.splitlines(), name, settings):
+                raise ReportError(f"{name}: no record in it")
+        if options.check:
+            if check(options.root):
+                return 0
+            print("cure: run benchmarks/report.py and commit what it writes", file=sys.stderr)
+            return 1
+        write(options.root)
+    except (ReportError, OSError) as error:
+        print(f"report.py: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

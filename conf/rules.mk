@@ -1,0 +1,47 @@
+# How things are made. Objects go below build/<PETSC_ARCH>, header dependencies are written by the compilers.
+ifeq ($(V),1)
+say = @:
+Q =
+else
+say = @printf '  %-8s %s\n'
+Q = @
+endif
+
+.DELETE_ON_ERROR:
+.SUFFIXES:
+MAKEFLAGS += --no-builtin-rules
+
+# Everything compiled again when the PETSc, a flag or the list of sources changes, and only then.
+flags_now := $(PETSC_DIR) $(PETSC_ARCH) $(PETSC_SRC) $(PETSC_RELEASE) | $(PCC) $(PCC_FLAGS) $(CFLAGS) | $(CUDAC) $(cudac_flags) $(CUDAFLAGS)
+$(shell mkdir -p $(BUILD); printf '%s\n' '$(subst ','\'',$(flags_now))' | cmp -s - $(BUILD)/flags || printf '%s\n' '$(subst ','\'',$(flags_now))' >$(BUILD)/flags)
+$(shell printf '%s\n' $(sources) | cmp -s - $(BUILD)/sources || printf '%s\n' $(sources) >$(BUILD)/sources)
+config := $(BUILD)/flags $(petsc_libdir)/petsc/conf/petscvariables $(PETSC_DIR)/$(if $(PETSC_ARCH),$(PETSC_ARCH)/)include/petscconf.h
+
+.PHONY: objects library
+all: library
+objects: $(objects)
+library: $(SHLIB) $(ARCHIVE)
+
+$(BUILD)/obj/%.c.o: %.c $(config)
+	$(say) CC $<
+	@mkdir -p $(@D)
+	$(Q)$(compile_c) $< -o $@
+
+$(BUILD)/obj/%.cu.o: %.cu $(config)
+	$(say) CUDAC $<
+	@mkdir -p $(@D)
+	$(Q)$(compile_cu) $< -o $@
+
+$(SHLIB): $(objects) $(BUILD)/sources
+	$(say) LINK $@
+	@mkdir -p $(@D)
+	$(Q)$(link_shared) $(objects) $(link_libs) -o $@
+
+$(ARCHIVE): $(objects) $(BUILD)/sources
+	$(say) AR $@
+	@mkdir -p $(@D)
+	@rm -f $@
+	$(Q)$(AR) crs $@ $(objects)
+
+-include $(objects:.o=.d)
+include conf/tests.mk

@@ -1,0 +1,86 @@
+# Programs: tests, PETSc's tutorials for the demo, benchmarks.
+# A source with a main() is a program; the other sources in its folder, and those in tests/common or benchmarks/common, are linked into it. A program that
+# includes private headers calls functions that the shared library hides, so it is linked with the archive of the same objects; all others are linked
+# with the library, as a user's program is.
+is_program   = $(if $(1),$(shell grep -lE '^int main\b' $(1)))
+uses_private = $(if $(1),$(shell grep -lE '^\#include [<"]((\.\./)*src|petscsparsecuda)/' $(1)))
+
+test_sources   := $(sort $(shell find tests -path tests/petsc -prune -o \( -name '*.c' -o -name '*.cu' \) -print 2>/dev/null))
+bench_sources  := $(sort $(shell find benchmarks \( -name '*.c' -o -name '*.cu' \) -print 2>/dev/null))
+mains          := $(call is_program,$(test_sources) $(bench_sources))
+test_mains     := $(filter tests/%,$(mains))
+bench_mains    := $(filter benchmarks/%,$(mains))
+test_programs  := $(addprefix $(BUILD)/,$(basename $(test_mains)))
+bench_programs := $(addprefix $(BUILD)/,$(basename $(bench_mains)))
+helpers        := $(filter-out $(mains),$(test_sources) $(bench_sources))
+private        := $(call uses_private,$(test_sources) $(bench_sources))
+
+# helpers_of(source): in its folder, and common to its tree. program(source): what it is linked from.
+tree_of    = $(firstword $(subst /, ,$(1)))
+helpers_of = $(strip $(foreach h,$(helpers),$(if $(filter $(dir $(1)) $(call tree_of,$(1))/common/,$(dir $(h))),$(h))))
+define program
+$(BUILD)/$(basename $(1)): $(patsubst %,$(BUILD)/obj/%.o,$(1) $(2)) $(if $(filter $(1) $(2),$(private)),$(ARCHIVE),$(SHLIB)) $(BUILD)/program-sources
+endef
+$(foreach s,$(mains),$(eval $(call program,$(s),$(call helpers_of,$(s)))))
+$(shell printf '%s\n' $(mains) $(helpers) | cmp -s - $(BUILD)/program-sources || printf '%s\n' $(mains) $(helpers) >$(BUILD)/program-sources)
+
+$(test_programs) $(bench_programs): $(config)
+	$(say) LINK $@
+	@mkdir -p $(@D)
+	$(Q)$(link_program) $(filter %.o,$^) $(filter %.a %.so,$^) -Wl,-rpath,$(abspath $(LIBDIR)) $(link_libs) -o $@
+
+$(BUILD)/obj/tests/%.o $(BUILD)/obj/benchmarks/%.o: own_includes = -Iinclude -I. -Itests -Ibenchmarks
+-include $(patsubst %,$(BUILD)/obj/%.d,$(test_sources) $(bench_sources))
+
+# PETSc's own, unmodified tutorials, compiled from its source tree.
+demo_programs := $(addprefix $(BUILD)/demo/,ksp-bench_kspsolve ksp-ex56 ksp-ex45 snes-ex19)
+$(BUILD)/demo/ksp-%: $(PETSC_SRC)/src/ksp/ksp/tutorials/%.c $(config)
+	$(compile_demo)
+$(BUILD)/demo/snes-%: $(PETSC_SRC)/src/snes/tutorials/%.c $(config)
+	$(compile_demo)
+define compile_demo
+	$(say) DEMO $@
+	@mkdir -p $(@D)
+	$(Q)$(PCC) $(filter-out -fvisibility=hidden,$(PCC_FLAGS)) $(CCPPFLAGS) $< -L$(petsc_libdir) -Wl,-rpath,$(petsc_libdir) -lpetsc -lm -o $@
+endef
+
+# The harness: PETSc's generator makes the scripts, conf/run-tests runs them.
+harness := $(if $(PETSC_ARCH),$(PETSC_DIR)/config,$(PETSC_DIR)/share/petsc/examples/config)
+PYTHON  ?= python3
+$(BUILD)/tests/cases.json: $(test_mains) conf/generate-tests $(config) $(BUILD)/program-sources
+	@mkdir -p $(@D)
+	@conf/generate-tests --petsc-dir='$(PETSC_DIR)' --petsc-arch='$(PETSC_ARCH)' --config='$(harness)' --tests=$(abspath tests) --out=$(abspath $(@D)) $(test_mains)
+
+# What the scripts and programs are told: where the library and PETSc are. Tests may say -dll_append $PETSCSPARSECUDA_LIBRARY.
+run_environment = PETSC_DIR='$(PETSC_DIR)' PETSC_ARCH='$(PETSC_ARCH)' PETSC_SRC='$(PETSC_SRC)' PETSCSPARSECUDA_BUILD='$(abspath $(BUILD))' PETSCSPARSECUDA_LIBRARY='$(abspath $(SHLIB))'
+test_scripts := $(sort $(shell find tests -path tests/petsc -prune -o -name '*.sh' -perm -u+x -print 2>/dev/null))
+
+.PHONY: test-programs test-petsc demo bench demo-programs bench-programs
+test-programs: $(test_programs) $(BUILD)/tests/cases.json
+demo-programs: $(demo_programs)
+bench-programs: $(bench_programs)
+
+test: library test-programs
+	@$(run_environment) conf/run-tests $(if $(JOBS),-j $(JOBS)) $(if $(TESTS),-k '$(TESTS)') $(if $(TIMEOUT),-t $(TIMEOUT)) $(if $(EXTRA_OPTIONS),-E '$(EXTRA_OPTIONS)') $(BUILD)/tests $(test_scripts)
+
+test-petsc: library
+	@$(run_environment) tests/petsc/run
+
+demo: build-info $(demo_programs)
+	@$(run_environment) $(PYTHON) demo/demo.py $(DEMO_OPTIONS)
+
+bench: build-info $(bench_programs) $(demo_programs)
+	@$(run_environment) conf/run-benchmarks $(BENCHMARKS)
+
+# What records and bundles say about the build.
+.PHONY: build-info install bundle
+commit = $(shell git describe --always --dirty --abbrev=10 --exclude='*' 2>/dev/null || echo unknown)
+build-info: library
+	@printf '{"version": "%s", "commit": "%s", "petsc": "%s", "cuda": "%s", "archs": "%s"}\n' '$(PETSCSPARSECUDA_VERSION)' '$(commit)' '$(PETSC_RELEASE)' \
+	  '$(lastword $(subst release,,$(filter-out V%,$(subst $(comma),,$(CUDA_VERSION)))))' '$(archs)' >$(BUILD)/build-info.json
+
+install: library
+	@BUILD=$(BUILD) PETSC_DIR='$(PETSC_DIR)' PETSC_RELEASE=$(PETSC_RELEASE) PETSC_LIBDIR='$(petsc_libdir)' PREFIX='$(or $(prefix),$(PREFIX))' conf/install
+
+bundle: library test-programs $(bench_programs) $(demo_programs) build-info
+	@$(run_environment) BUILD=$(BUILD) BUILD_ROOT=$(BUILD_ROOT) PETSC_RELEASE=$(PETSC_RELEASE) PETSC_LIBDIR='$(petsc_libdir)' HARNESS='$(harness)' conf/make-bundle

@@ -1,0 +1,48 @@
+# What to build against, from what, into what, with which flags. Nothing in here runs a compiler.
+include conf/versions.sh
+
+# One settings file for each PETSc that was ever asked for, so that a second make need not look for it again.
+settings_key := $(subst /,_,$(if $(PETSC_DIR),$(PETSC_DIR)-$(PETSC_ARCH)-$(PETSC_SRC),own$(CUDA_DIR)))
+settings     := $(BUILD_ROOT)/settings/$(settings_key).mk
+
+$(settings): conf/find-petsc conf/get-petsc conf/common.sh conf/versions.sh
+	@PETSC_DIR='$(PETSC_DIR)' PETSC_ARCH='$(PETSC_ARCH)' PETSC_SRC='$(PETSC_SRC)' conf/find-petsc $@
+include $(settings)
+
+ifneq ($(BUILD_ARCH),)
+include $(PETSC_DIR)/lib/petsc/conf/variables
+
+BUILD  := $(BUILD_ROOT)/$(BUILD_ARCH)
+LIBDIR := $(BUILD)/lib
+SHLIB  := $(LIBDIR)/libpetscsparsecuda.so
+# The same objects as an archive: kernel tests and benchmarks call functions that the shared library hides.
+ARCHIVE := $(LIBDIR)/libpetscsparsecuda_objects.a
+
+sources := $(sort $(shell find src -name '*.c' -o -name '*.cu' 2>/dev/null))
+objects := $(patsubst %,$(BUILD)/obj/%.o,$(sources))
+
+# Compute capabilities: PETSc's, or CUDA_ARCHS="80 90"; and PTX of the newest, so that younger GPUs run it too.
+comma := ,
+petsc_gencode := $(filter arch=%,$(CUDAC_FLAGS))
+ifdef CUDA_ARCHS
+archs := $(sort $(subst $(comma), ,$(CUDA_ARCHS)))
+else
+archs := $(sort $(foreach g,$(petsc_gencode),$(patsubst code=sm_%,%,$(filter code=sm_%,$(subst $(comma), ,$(g))))))
+endif
+newest := $(shell printf '%s\n' $(archs) | sort -n | tail -1)
+gencode := $(foreach a,$(archs),-gencode arch=compute_$(a)$(comma)code=sm_$(a)) $(addprefix -gencode ,$(if $(newest),arch=compute_$(newest)$(comma)code=compute_$(newest)))
+# PETSc configured for "native" or "all" has no -gencode to take over: its own flag stays.
+cudac_flags := $(if $(archs),$(filter-out -gencode arch=%,$(filter-out -arch=%,$(CUDAC_FLAGS))) $(gencode),$(CUDAC_FLAGS))
+
+# -I$(PETSC_SRC)/include is what makes <../src/mat/impls/aij/seq/aij.h> mean the source tree; after PETSc's own include folders.
+own_includes := -Iinclude
+src_includes := -I$(PETSC_SRC)/include -I$(PETSC_SRC)
+compile_c    = $(PCC) -c $(PCC_FLAGS) -fPIC -fvisibility=hidden -Wall $(CFLAGS) $(own_includes) $(CCPPFLAGS) $(src_includes) $(CUDA_INCLUDE) -MMD -MP
+compile_cu   = $(CUDAC) -c $(MPICXX_INCLUDES) $(cudac_flags) $(CUDAPP_FLAGS) $(CUDAFLAGS) -Xcompiler -fPIC -Xcompiler -fvisibility=hidden $(own_includes) $(src_includes) $(CUDA_HOSTFLAGS) -MMD -MP -MF $(@:.o=.d)
+# No libcuda.so.1 at load: a machine without a driver runs the host path.
+cuda_libdir := $(firstword $(wildcard $(CUDA_ROOT)/lib64 $(CUDA_ROOT)/targets/x86_64-linux/lib $(CUDA_ROOT)/lib))
+petsc_libdir := $(PETSC_DIR)/$(if $(PETSC_ARCH),$(PETSC_ARCH)/)lib
+link_libs   = -L$(petsc_libdir) -L$(cuda_libdir) -Wl,-rpath,$(petsc_libdir) -Wl,-rpath,$(cuda_libdir) -lpetsc -Wl,--as-needed -lcusparse -lcublas -lcudart -lstdc++ -lm
+link_shared = $(CXX_LINKER) -shared -Wl,-soname,$(notdir $@) -Wl,-z,defs -Wl,-rpath,'$$ORIGIN'
+link_program = $(CXX_LINKER)
+endif

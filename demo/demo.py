@@ -1,0 +1,314 @@
+#!/usr/bin/env python3
+"""Solves with PETSc's own, unmodified programs on several matrix types and shows one table.
+
+The programs are PETSc's tutorials; our type comes in with -dll_append. Times are PETSc's own, from -log_view: assembly is all that fills the system
+matrix, setup is KSPSetUp and PCSetUp, solve is KSPSolve. A run that fails, runs as another type than asked for, or needs other iterations than aij
+is shown as such, and the exit status says so."""
+import argparse
+import csv
+import datetime
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import xml.etree.ElementTree as ElementTree
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+for folder in (os.path.join(HERE, '..', 'conf'), HERE):
+  if os.path.exists(os.path.join(folder, 'machine.py')):
+    sys.path.insert(0, folder)
+import machine
+
+GAMG = '-ksp_type cg -pc_type gamg -mg_levels_ksp_type chebyshev -mg_levels_pc_type jacobi'
+# name: program, its options, how it is told the type, how vectors come to the device (where they are not made from the matrix), and the stage that is
+# assembly where the insertion itself is not an event of PETSc's log (ex56 inserts element matrices, computed in the same loop)
+PROGRAMS = {
+  'bench_kspsolve': ('ksp-bench_kspsolve', '-n {n} ' + GAMG, '-mat_type {type}', '', ''),
+  'ex56': ('ksp-ex56', '-ne {ne} -alpha 1e-3 -use_mat_nearnullspace ' + GAMG, '-mat_type {type}', '', 'Main Stage'),
+  'ex45': ('ksp-ex45', '-da_grid_x {n} -da_grid_y {n} -da_grid_z {n} ' + GAMG, '-dm_mat_type {type}', '-dm_vec_type cuda', ''),
+  'ex19': ('snes-ex19', '-da_grid_x {n} -da_grid_y {n} -snes_converged_reason -ksp_type gmres -pc_type gamg -pc_gamg_agg_nsmooths 0 -mg_levels_ksp_type richardson '
+           '-mg_levels_ksp_richardson_scale 0.6 -mg_levels_pc_type jacobi', '-dm_mat_type {type}', '-dm_vec_type cuda', ''),
+}
+NO_AGGRESSIVE = '-pc_gamg_aggressive_coarsening 0'
+# case of the result records: program, size in words, numbers, further options; by how much memory the machine has
+SIZES = {
+  'laptop': [('bench_kspsolve-30', 'bench_kspsolve', '30^3', {'n': 30}, ''), ('bench_kspsolve-30-noaggressive', 'bench_kspsolve', '30^3', {'n': 30}, NO_AGGRESSIVE),
+             ('ex56-10', 'ex56', '3 x 10^3', {'ne': 9}, ''), ('ex45-30', 'ex45', '30^3', {'n': 30}, ''), ('ex19', 'ex19', '4 x 32^2', {'n': 32}, '')],
+  'small': [('bench_kspsolve-100', 'bench_kspsolve', '100^3', {'n': 100}, ''), ('bench_kspsolve-60-noaggressive', 'bench_kspsolve', '60^3', {'n': 60}, NO_AGGRESSIVE),
+            ('ex56-20', 'ex56', '3 x 20^3', {'ne': 19}, ''), ('ex45-100', 'ex45', '100^3', {'n': 100}, ''), ('ex19', 'ex19', '4 x 64^2', {'n': 64}, '')],
+  'large': [('bench_kspsolve-200', 'bench_kspsolve', '200^3', {'n': 200}, ''), ('bench_kspsolve-200-noaggressive', 'bench_kspsolve', '200^3', {'n': 200}, NO_AGGRESSIVE),
+            ('ex56-40', 'ex56', '3 x 40^3', {'ne': 39}, ''), ('ex45-200', 'ex45', '200^3', {'n': 200}, ''), ('ex19', 'ex19', '4 x 128^2', {'n': 128}, '')],
+}
+# The default for a GPU by its memory in GiB; aijcusparse needs 123 GB for the largest case.
+LARGE_MEMORY = 130
+ASSEMBLY = {'DMCreateMat', 'MatSetPreallCOO', 'MatSetValuesCOO', 'MatSetValues', 'MatAssemblyBegin', 'MatAssemblyEnd', 'Set values', 'SNESJacobianEval'}
+NOT_ASSEMBLY = {'PCSetUp', 'KSPSetUp', 'KSPSolve', 'PCSetUpOnBlocks'}
+FAILURES = (('out of memory', 'out of memory'), ('unknown type', 'type not registered'), ('Unable to open dynamic library', 'library not loaded'))
+
+
+def find_files(arguments):
+  """The folder of the programs and the library: from the options, the environment of the makefile, the bundle, or the build tree."""
+  build = os.environ.get('PETSCSPARSECUDA_BUILD', '')
+  places = [os.path.join(build, 'demo')] if build else []
+  places += [os.path.join(HERE, 'programs'), HERE]
+  places += [os.path.join(HERE, '..', 'build', d, 'demo') for d in sorted(os.listdir(os.path.join(HERE, '..', 'build')))] if os.path.isdir(os.path.join(HERE, '..', 'build')) else []
+  programs = arguments.programs or next((p for p in places if os.path.exists(os.path.join(p, 'ksp-ex45'))), '')
+  if not programs:
+    sys.exit("petscsparsecuda: the demo programs are not compiled\n  cure: run 'make demo'")
+  library = arguments.library or os.environ.get('PETSCSPARSECUDA_LIBRARY') or os.path.join(programs, '..', 'lib', 'libpetscsparsecuda.so')
+  if not os.path.exists(library):
+    sys.exit("petscsparsecuda: there is no library %s\n  cure: run 'make'" % library)
+  return os.path.abspath(programs), os.path.abspath(library)
+
+
+class PeakMemory(threading.Thread):
+  """Looks at the used device memory every 20 ms; peak is the most above what was in use before, in bytes."""
+
+  def __init__(self):
+    super().__init__(daemon=True)
+    self.peak, self.stopped, self.handle = None, threading.Event(), None
+    try:
+      import ctypes
+      self.ctypes, self.nvml = ctypes, ctypes.CDLL('libnvidia-ml.so.1')
+      handle = ctypes.c_void_p()
+      if self.nvml.nvmlInit_v2() == 0 and self.nvml.nvmlDeviceGetHandleByIndex_v2(0, ctypes.byref(handle)) == 0:
+        self.handle, self.before, self.peak = handle, 0, 0
+        self.before = self.used()
+    except OSError:
+      pass
+
+  def used(self):
+    memory = (self.ctypes.c_ulonglong * 3)()
+    return memory[2] if self.nvml.nvmlDeviceGetMemoryInfo(self.handle, self.ctypes.byref(memory)) == 0 else 0
+
+  def run(self):
+    while self.handle is not None and not self.stopped.wait(0.02):
+      self.peak = max(self.peak, self.used() - self.before)
+
+  def stop(self):
+    self.stopped.set()
+    self.join()
+    return self.peak
+
+
+def flat_time(path, events, stage=''):
+  """Seconds in the events, in one stage or summed over all, the slowest rank; the event "summary" is the whole stage."""
+  total = {}
+  with open(path) as f:
+    for row in csv.DictReader(f):
+      if row['Event Name'] in events and stage in ('', row['Stage Name']):
+        key = row['Stage Name'], row['Event Name']
+        total[key] = max(total.get(key, 0.0), float(row['Time']))
+  return sum(total.values())
+
+
+def assembly_time(path):
+  """Seconds in the outermost events that fill matrices, outside of the preconditioner's setup and the solve."""
+  tree = next(ElementTree.parse(path).getroot().iter('timertree'))
+  whole = float(tree.findtext('totaltime'))
+
+  def walk(node):
+    seconds = 0.0
+    for child in node:
+      if child.tag == 'event':
+        name = (child.findtext('name') or '').strip()
+        if name in NOT_ASSEMBLY:
+          continue
+        if name in ASSEMBLY:
+          value = child.find('time/value')
+          value = child.find('time/avgvalue') if value is None else value
+          seconds += 0.0 if value is None else float(value.text) * whole / 100
+          continue
+      seconds += walk(child)
+    return seconds
+
+  return walk(tree)
+
+
+def reason(text, code):
+  """One short sentence about a run that failed."""
+  for pattern, words in FAILURES:
+    if pattern in text:
+      return words
+  lines = [re.sub(r'^\[\d+\]PETSC ERROR: ', '', line).strip() for line in text.splitlines() if 'PETSC ERROR' in line]
+  lines = [line for line in lines if line and not line.startswith('---')]
+  return (': '.join(lines[:2]) if lines else 'exit status %d' % code)[:90]
+
+
+def solve(case, kind, arguments, gpu, programs, library):
+  """Runs one program with one type; a dictionary with the metrics, or with 'failed'."""
+  _, name, _, numbers, further = case
+  program, options, type_option, device_vector, stage = PROGRAMS[name]
+  words = options.format(**numbers) + ' ' + further + ' ' + type_option.format(type=kind)
+  if gpu and kind != 'aij' and device_vector:
+    words += ' ' + device_vector
+  with tempfile.TemporaryDirectory() as folder:
+    flat, nested, view = (os.path.join(folder, f) for f in ('flat.csv', 'nested.xml', 'view.txt'))
+    command = machine.mpiexec() + ['-n', str(arguments.np), os.path.join(programs, program)] + words.split()
+    if kind not in ('aij', 'aijcusparse', 'aijkokkos'):
+      command += ['-dll_append', library]
+    command += ['-ksp_converged_reason', '-memory_view', '-ksp_view', ':' + view, '-log_view', ':%s:ascii_csv,:%s:ascii_xml' % (flat, nested)] + arguments.options.split()
+    if arguments.verbose:
+      print('  ' + ' '.join(command), flush=True)
+    memory = PeakMemory()
+    memory.start()
+    start = time.time()
+    process = subprocess.Popen(command, cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors='replace', start_new_session=True)
+    try:
+      text, _ = process.communicate(timeout=arguments.timeout)
+    except subprocess.TimeoutExpired:
+      os.killpg(process.pid, 9)
+      process.communicate()
+      return {'failed': 'no end after %d s' % arguments.timeout, 'wall': time.time() - start}
+    finally:
+      peak = memory.stop()
+    result = {'wall': time.time() - start}
+    if process.returncode != 0 or 'PETSC ERROR' in text:
+      if arguments.verbose:
+        print(text)
+      return dict(result, failed=reason(text, process.returncode))
+    converged = [int(n) for n in re.findall(r'Linear solve converged due to \S+ iterations (\d+)', text)]
+    if not converged or 'did not converge' in text:
+      return dict(result, failed='did not converge')
+    with open(view) as f:
+      types = re.findall(r'type: ((?:seq|mpi)aij\w*)', f.read())
+    wanted = kind if kind.startswith('aij') else 'aij' + kind
+    if wanted not in (t[3:] for t in types):
+      return dict(result, failed='ran as %s, not as %s' % (types[-1] if types else 'another type', kind))
+    host = re.search(r'process memory:\s+total (\S+)', text)
+    result.update(iterations=sum(converged), solves=len(converged), assembly=flat_time(flat, {'summary'}, stage) if stage else assembly_time(nested),
+                  setup=flat_time(flat, {'KSPSetUp', 'PCSetUp'}), solve=flat_time(flat, {'KSPSolve'}),
+                  peak_memory=peak if gpu and peak is not None else float(host.group(1)) if host else None)
+    result['total'] = result['assembly'] + result['setup'] + result['solve']
+    return result
+
+
+def middle(results):
+  """The run with the median total of several; a failed one if any failed."""
+  failed = [r for r in results if 'failed' in r]
+  return failed[0] if failed else sorted(results, key=lambda r: r['total'])[len(results) // 2]
+
+
+def seconds(t):
+  return '%.1f' % t if t >= 100 else '%.3g' % t if t >= 0.001 else '%.1e' % t
+
+
+def table(rows):
+  """Prints rows of strings in columns: texts to the left, numbers to the right."""
+  widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
+  for number, row in enumerate(rows):
+    if number == 1:
+      print('-' * (sum(widths) + 2 * len(widths) - 2))
+    print('  '.join(text.ljust(w) if k < 4 or k == len(row) - 1 else text.rjust(w) for k, (text, w) in enumerate(zip(row, widths))).rstrip())
+
+
+def facts():
+  """What the records say about the build: build-info.json of the bundle, or git and the build tree."""
+  for folder in (HERE, os.path.join(HERE, '..'), os.environ.get('PETSCSPARSECUDA_BUILD', '')):
+    path = os.path.join(folder, 'build-info.json')
+    if os.path.exists(path):
+      with open(path) as f:
+        return json.load(f)
+  return {}
+
+
+def write_records(path, results, gpu):
+  info = facts()
+  with open(path, 'w') as f:
+    for case in results:
+      runs = results[case]
+      ours = runs.get('dcsrcuda')
+      if ours is None or 'failed' in ours:
+        continue
+      others = {k: r for k, r in runs.items() if k != 'dcsrcuda' and 'failed' not in r}
+      # The competitor is the in-tree type for the same hardware: on a GPU the host type is no competitor in time or memory.
+      competitor = next((k for k in ('aijcusparse', 'aij') if k in others), None)
+      for metric, unit in (('assembly', 's'), ('setup', 's'), ('solve', 's'), ('iterations', '1'), ('peak_memory', 'GB')):
+        scale = 1e-9 if metric == 'peak_memory' else 1
+        value, best = ours[metric], others[competitor][metric] if competitor else None
+        if value is None:
+          continue
+        record = {'benchmark': 'solve', 'case': case, 'metric': metric, 'unit': unit, 'ours': value * scale, 'best': None if best is None else best * scale, 'competitor': competitor, 'floor': None,
+                  'gpu': gpu['name'] if gpu else 'none', 'driver': gpu['driver'] if gpu else 'none', 'cuda': info.get('cuda', 'unknown'), 'petsc': info.get('petsc', 'unknown'),
+                  'commit': info.get('commit', 'unknown'), 'date': datetime.date.today().isoformat()}
+        f.write(json.dumps(record) + '\n')
+
+
+def main():
+  parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+  parser.add_argument('--size', choices=sorted(SIZES), help='default: what the machine can do')
+  parser.add_argument('--types', default='', help='comma-separated matrix types; default: aij, aijcusparse when there is a GPU, dcsrcuda')
+  parser.add_argument('--cases', default='', help='comma-separated parts of case names; default: all')
+  parser.add_argument('--timeout', type=int, default=600, help='seconds a run may take (%(default)s)')
+  parser.add_argument('--repeat', type=int, default=1, help='runs of each; the median counts (%(default)s)')
+  parser.add_argument('--np', type=int, default=1, help='MPI ranks (%(default)s)')
+  parser.add_argument('--options', default='', help='PETSc options added to every run')
+  parser.add_argument('--programs', default='', help='folder of the compiled tutorials')
+  parser.add_argument('--library', default='', help='libpetscsparsecuda.so')
+  parser.add_argument('-o', dest='output', help='also write result records to this file, one JSON object a line')
+  parser.add_argument('-v', dest='verbose', action='store_true', help='show the command lines, and all output of a run that fails')
+  parser.add_argument('--list', action='store_true', help='name the cases and stop')
+  arguments = parser.parse_args()
+
+  os.environ.update(machine.environment())
+  gpu = machine.gpu()
+  size = arguments.size or ('laptop' if gpu is None else 'large' if gpu['memory'] >= LARGE_MEMORY else 'small')
+  types = arguments.types.split(',') if arguments.types else ['aij'] + (['aijcusparse'] if gpu else []) + ['dcsrcuda']
+  cases = [c for c in SIZES[size] if not arguments.cases or any(part in c[0] for part in arguments.cases.split(','))]
+  if arguments.list:
+    for c in cases:
+      print(c[0])
+    return 0
+  if not cases:
+    sys.exit("petscsparsecuda: no case matches '%s'\n  cure: --list names them" % arguments.cases)
+  programs, library = find_files(arguments)
+  if shutil.which(machine.mpiexec()[0]) is None:
+    sys.exit('petscsparsecuda: there is no %s on this machine\n  cure: install openmpi-bin, or name the MPI starter in PETSCMPIEXEC' % machine.mpiexec()[0])
+
+  print('PETSc\'s own programs with %s on %s' % (', '.join(types), '%s (driver %s)' % (gpu['name'], gpu['driver']) if gpu else 'the host: no GPU here, dcsrcuda runs its host path'), flush=True)
+  results = {}
+  for case in cases:
+    for kind in types:
+      run = middle([solve(case, kind, arguments, gpu, programs, library) for _ in range(arguments.repeat)])
+      results.setdefault(case[0], {})[kind] = run
+      outcome = 'failed: ' + run['failed'] if 'failed' in run else '%d iterations, assembly %s, setup %s, solve %s s' % (run['iterations'], *(seconds(run[k]) for k in ('assembly', 'setup', 'solve')))
+      print('  %s %s: %s' % (case[0], kind, outcome), flush=True)
+
+  bad = 0
+  rows = [['program', 'size', 'options', 'type', 'its', 'assembly s', 'setup s', 'solve s', 'memory GB', 'solve ratio', 'total ratio', '']]
+  for name, program, words, _, further in cases:
+    runs = results[name]
+    reference = next((k for k in ('aijcusparse', 'aij') if k in runs and 'failed' not in runs[k]), None)
+    for kind in types:
+      run, note = runs[kind], ''
+      label = [program, words, 'no aggressive coarsening' if further else 'default', kind]
+      if 'failed' in run:
+        bad += kind == 'dcsrcuda'
+        rows.append(label + ['-'] * 7 + ['failed: ' + run['failed']])
+        continue
+      if 'aij' in runs and 'failed' not in runs['aij'] and abs(run['iterations'] - runs['aij']['iterations']) > runs['aij']['solves']:
+        bad += kind == 'dcsrcuda'
+        note = 'other iterations than aij'
+      ratios = ['', '']
+      if reference and kind != reference:
+        ratios = ['%.2f' % (runs[reference][k] / run[k]) if run[k] > 0 else '-' for k in ('solve', 'total')]
+        if kind == 'dcsrcuda' and runs[reference]['total'] < 0.97 * run['total']:
+          note = (note + ', ' if note else '') + 'slower in total'
+      memory = '-' if run['peak_memory'] is None else '%.2f' % (run['peak_memory'] / 1e9)
+      rows.append(label + [str(run['iterations'])] + [seconds(run[k]) for k in ('assembly', 'setup', 'solve')] + [memory] + ratios + [note])
+  print()
+  table(rows)
+  print('\nratio: the time of %s over that of the row, above 1 is faster; total = assembly + setup + solve; memory: peak %s.' %
+        ('aijcusparse' if gpu else 'aij', 'on the device' if gpu else 'of the process'))
+  if arguments.output:
+    write_records(arguments.output, results, gpu)
+  return 1 if bad else 0
+
+
+if __name__ == '__main__':
+  sys.exit(main())

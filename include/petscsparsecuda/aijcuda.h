@@ -1,0 +1,117 @@
+#pragma once
+/*
+  Floor 3, what all our types share as subclasses of MATSEQAIJ and MATMPIAIJ.
+
+  The device copy is the matrix. The host CSR arrays (i, j, a of Mat_SeqAIJ) are a mirror, made when somebody asks: every inherited operation is called through
+  a thunk that first brings the mirror up to date and afterwards notes what the operation may have written.
+*/
+#include <petsc/private/matimpl.h>
+#include <../src/mat/impls/aij/seq/aij.h>
+#include <../src/mat/impls/aij/mpi/mpiaij.h>
+#include <petscsparsecuda.h>
+#include <petscsparsecuda/spmv.h>
+#include <petscsparsecuda/spmvtranspose.h>
+#include <petscsparsecuda/convert.h>
+#include <petscsparsecuda/entries.h>
+
+/* What a host operation needs of the mirror and leaves behind. */
+typedef enum {
+  HOST_READ_STRUCTURE  = 1, /* i, j, ilen, imax */
+  HOST_READ_VALUES     = 2, /* a */
+  HOST_WRITE_VALUES    = 4, /* a afterwards is newer than the device */
+  HOST_WRITE_STRUCTURE = 8  /* i, j afterwards are newer than the device */
+} HostAccess;
+#define HOST_READ  (HOST_READ_STRUCTURE | HOST_READ_VALUES)
+#define HOST_WRITE (HOST_READ | HOST_WRITE_VALUES)
+#define HOST_BUILD (HOST_READ | HOST_WRITE_VALUES | HOST_WRITE_STRUCTURE)
+
+/* Device scratch for vectors that live on the host. */
+typedef struct {
+  PetscScalar *array; /* [n], owned, NULL until a host vector came */
+  PetscInt     n;
+} HostVecBuffer;
+
+/* The spptr of a sequential matrix of ours. */
+typedef struct {
+  DCSRView              view;                /* device storage, its arrays are owned; meaningful when device_structure */
+  PetscBool             device_structure;    /* view holds the structure of state device_nonzerostate */
+  PetscBool             device_values;       /* view.values is allocated and was filled once */
+  PetscObjectState      device_nonzerostate; /* nonzerostate of the matrix that view was made from */
+  PetscBool             host_structure;      /* i, j, ilen, imax of the Mat_SeqAIJ are current; PETSC_FALSE: absent, made on demand */
+  PetscInt              host_active;         /* depth of host accesses under way (thunks, array getters) */
+  PetscBool             hide;                /* test hook -mat_dcsr_test_hide_mirror: i, j, a of the Mat_SeqAIJ are NULL while host_active is 0 */
+  PetscInt             *hidden_i, *hidden_j; /* what they are meanwhile; NULL while shown */
+  PetscScalar          *hidden_a;            /* the same for a */
+  DCSRSpMVPlan          spmv;                /* NULL until the first product; dropped with the structure */
+  DCSRSpMVTransposePlan spmvt;               /* the same for transpose products */
+  DCSRView              transpose;           /* explicit transpose, arrays owned; values NULL until first asked for */
+  void                 *permutation;         /* [nnz] entry of A behind each entry of the transpose; offsets' width; NULL without explicit transpose */
+  DCSRSpMVPlan          spmv_transpose;      /* plan of the explicit transpose; NULL without one */
+  PetscObjectState      transpose_state;     /* object state of A when the values of the transpose were gathered */
+  PetscInt             *wide_i, *wide_j;     /* [m + 1], [nnz] PetscInt copies for foreign device code, 64-bit PetscInt only; NULL until asked for */
+  HostVecBuffer         x, y, z;             /* scratch for vectors that live on the host */
+  struct _MatOps        parent;              /* operations of MATSEQAIJ as this matrix last had them */
+  struct _MatOps        installed;           /* the table as we last left it; what differs later was put there by the parent */
+  Mat_SeqAIJOps         parent_arrays;       /* array hooks of MATSEQAIJ */
+  PetscBool             eager;               /* -mat_dcsr_host_structure eager */
+  PetscBool             deterministic;       /* -mat_dcsr_deterministic */
+  PetscBool             no_device;           /* no usable device: bound to the CPU for good */
+  DCSRSpMVKind          spmv_kind;           /* -mat_dcsr_spmv */
+  DCSRSpMVTransposeKind spmvt_kind;          /* -mat_dcsr_spmv_transpose */
+} Mat_SeqAIJCUDA;
+
+/* The spptr of a parallel matrix of ours (field of Mat_MPIAIJ). */
+typedef struct {
+  struct _MatOps parent;    /* operations of MATMPIAIJ as this matrix last had them */
+  struct _MatOps installed; /* the table as we last left it; what differs later was put there by the parent */
+  PetscBool      no_device; /* no usable device: bound to the CPU for good */
+} Mat_MPIAIJCUDA;
+
+static inline Mat_SeqAIJCUDA *MatSeqAIJCUDAGet(Mat A)
+{
+  return (Mat_SeqAIJCUDA *)A->spptr;
+}
+
+static inline Mat_MPIAIJCUDA *MatMPIAIJCUDAGet(Mat A)
+{
+  return (Mat_MPIAIJCUDA *)((Mat_MPIAIJ *)A->data)->spptr;
+}
+
+/* Which of our types a matrix is. */
+PETSC_INTERN PetscErrorCode MatIsSeqAIJCUDA(Mat, PetscBool *);
+PETSC_INTERN PetscErrorCode MatIsMPIAIJCUDA(Mat, PetscBool *);
+
+/* Mirror (mirror.c): any matrix may be given; others than ours are left alone, parallel ones are treated block by block. */
+PETSC_INTERN PetscErrorCode MatAIJCUDAHostBegin(Mat, int);
+PETSC_INTERN PetscErrorCode MatAIJCUDAHostEnd(Mat, int);
+PETSC_INTERN PetscErrorCode MatSeqAIJCUDAShowMirror(Mat);
+PETSC_INTERN PetscErrorCode MatSeqAIJCUDAHideMirror(Mat);
+/* Device copy (mirror.c), sequential matrices of ours only. */
+PETSC_INTERN PetscErrorCode MatSeqAIJCUDAUseDevice(Mat, PetscBool *);
+PETSC_INTERN PetscErrorCode MatSeqAIJCUDACopyToDevice(Mat);
+PETSC_INTERN PetscErrorCode MatSeqAIJCUDACompact(Mat);
+PETSC_INTERN PetscErrorCode MatSeqAIJCUDADropDevice(Mat);
+PETSC_INTERN PetscErrorCode MatSeqAIJCUDADropPlans(Mat);
+PETSC_INTERN PetscErrorCode MatSeqAIJCUDADeviceChanged(Mat);
+PETSC_INTERN PetscErrorCode DCSRViewFree(DCSRView *, cudaStream_t);
+PETSC_INTERN PetscErrorCode DCSRViewAllocateCompact(PetscInt, PetscInt, PetscCount, PetscBool, cudaStream_t, DCSRView *);
+
+/* Thunks (thunks.c, mpithunks.c) */
+PETSC_INTERN PetscErrorCode MatSeqAIJCUDASetOps(Mat, struct _MatOps *);
+PETSC_INTERN PetscErrorCode MatSeqAIJCUDAComposeThunks(Mat, PetscBool);
+PETSC_INTERN PetscErrorCode MatMPIAIJCUDASetOps(Mat, struct _MatOps *);
+PETSC_INTERN PetscErrorCode MatMPIAIJCUDAComposeThunks(Mat, PetscBool);
+PETSC_INTERN PetscErrorCode MatMPIAIJCUDASetBlockTypes(Mat);
+PETSC_INTERN PetscErrorCode MatAIJCUDACaptureParents(void);
+
+/* Device operations (ops.c) */
+PETSC_INTERN PetscErrorCode MatSeqAIJCUDASetDeviceOps(struct _MatOps *);
+PETSC_INTERN PetscErrorCode MatColumnSumsAbs_SeqAIJCUDA(Mat, Vec);
+PETSC_INTERN PetscErrorCode MatHost_SeqAIJCUDA_copy(Mat, Mat, MatStructure);
+
+/* Products, graphs, factors, array hooks */
+PETSC_INTERN PetscErrorCode MatProductSetFromOptions_AIJCUDA(Mat);
+PETSC_INTERN PetscErrorCode MatProductSetFromOptions_AIJCUDA_Dense(Mat);
+PETSC_INTERN PetscErrorCode MatCreateGraph_AIJCUDA(Mat, PetscBool, PetscBool, PetscReal, PetscInt, PetscInt[], Mat *);
+PETSC_INTERN PetscErrorCode MatAIJCUDARegisterFactors(MatType);
+PETSC_INTERN PetscErrorCode MatSeqAIJCUDASetArrayHooks(Mat);

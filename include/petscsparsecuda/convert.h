@@ -1,0 +1,27 @@
+#pragma once
+#include <petscsparsecuda/dcsr.h>
+
+/* Host <-> device index types: PetscInt host arrays to and from 32-bit columns and 32- or 64-bit offsets. Asynchronous on the stream except for pageable host memory. */
+PETSC_INTERN PetscErrorCode DCSRCopyOffsetsToDevice(PetscCount, const PetscInt[], PetscBool, void *, cudaStream_t); /* n, host [n], wide, device [n] */
+PETSC_INTERN PetscErrorCode DCSRCopyOffsetsToHost(PetscCount, const void *, PetscBool, PetscInt[], cudaStream_t);
+PETSC_INTERN PetscErrorCode DCSRCopyColumnsToDevice(PetscCount, const PetscInt[], int32_t *, cudaStream_t);
+PETSC_INTERN PetscErrorCode DCSRCopyColumnsToHost(PetscCount, const int32_t *, PetscInt[], cudaStream_t);
+/* The same on the device: PetscInt arrays for foreign code (64-bit PetscInt only; with 32-bit PetscInt the arrays are the same thing). */
+PETSC_INTERN PetscErrorCode DCSRWidenOffsets(PetscCount, const void *, PetscBool, PetscInt *, cudaStream_t);
+PETSC_INTERN PetscErrorCode DCSRWidenColumns(PetscCount, const int32_t *, PetscInt *, cudaStream_t);
+
+/* Fragmented -> compact. All three arrays of the target view are allocated by the caller for num_nonzeros entries; columns of a row come out sorted. */
+PETSC_INTERN PetscErrorCode DCSRDefragment(DCSRView, DCSRView, cudaStream_t);
+/* Compact -> fragmented, for tests and benchmarks: each row in up to max_segments pieces, piece s of all rows in pool region s, slack unused entries behind each last piece. */
+PETSC_INTERN PetscErrorCode DCSRFragmentCapacity(DCSRView, PetscInt, PetscInt, cudaStream_t, PetscCount *);
+PETSC_INTERN PetscErrorCode DCSRFragment(DCSRView, PetscInt, DCSRView *, cudaStream_t); /* from, slack, to: its arrays are allocated by the caller, pitch, max_segments, capacity are set; fills arrays and used */
+
+/* Checks the invariants of architecture.md section 3; *ok, and when not ok *row and *what (a static string) say where and which. Synchronizes. */
+PETSC_INTERN PetscErrorCode DCSRIsValid(DCSRView, cudaStream_t, PetscBool *, PetscInt *, const char **);
+
+/*
+  Explicit transpose of compact storage. The target's row_offsets [num_columns + 1], columns [nnz] and permutation [nnz] (int32_t, or int64_t when wide) are allocated by the caller.
+  Entry k of the transpose is entry permutation[k] of A; row order makes its columns sorted.
+*/
+PETSC_INTERN PetscErrorCode DCSRTransposeSymbolic(DCSRView, DCSRView, void *, cudaStream_t);
+PETSC_INTERN PetscErrorCode DCSRTransposeNumeric(DCSRView, const void *, PetscBool, PetscScalar *, cudaStream_t); /* A, permutation, conjugate, values of the transpose */

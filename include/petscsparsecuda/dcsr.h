@@ -1,0 +1,35 @@
+#pragma once
+/*
+  Dynamic CSR on the device (King, Gilray, Kirby, Might: Dynamic-CSR, ISC 2016, section 3), as kernels see it: plain views, no Mat.
+
+  Two states. Compact: row_offsets != NULL; one segment a row, no gap, columns sorted: it is CSR. Fragmented: row_offsets == NULL; up to max_segments
+  segments a row, anywhere in the pool; columns of one row are distinct, and unsorted across segments.
+*/
+#include <petscsparsecuda/sys.h>
+
+#define DCSR_MAX_SEGMENTS 4
+
+/* A borrowed look at device storage: nothing here is owned, all pointers are device pointers. Passed by value to kernels. */
+typedef struct {
+  PetscInt     num_rows;     /* local rows */
+  PetscInt     num_columns;  /* local columns, at most 2^31 - 1 */
+  PetscCount   num_nonzeros; /* entries in use */
+  PetscCount   capacity;     /* entries the pool holds */
+  PetscCount   used;         /* allocation pointer: pool entries handed out to segments, num_nonzeros <= used <= capacity; compact: == num_nonzeros */
+  PetscBool    wide;         /* offsets are int64_t; PETSC_FALSE: int32_t, possible while capacity < 2^31 */
+  PetscScalar *values;       /* [capacity] pool of values; NULL for a matrix with structure only */
+  int32_t     *columns;      /* [capacity] pool of column indices, parallel to values */
+  void        *row_offsets;  /* compact: [num_rows + 1] of int32_t or int64_t; NULL when fragmented */
+  void        *segments;     /* fragmented: segment s of row r is the pair {begin, end} at 2 * (r + s * pitch); NULL when compact */
+  int32_t     *row_sizes;    /* fragmented: [num_rows] entries in use; segments are filled in order and only the last is partly used; NULL when compact */
+  PetscCount   pitch;        /* fragmented: rows between the pairs of two consecutive segments, >= num_rows */
+  PetscInt     max_segments; /* fragmented: segments a row may have, 1 to DCSR_MAX_SEGMENTS; unused ones are {0, 0} */
+} DCSRView;
+
+/* What one pass over the structure tells the launch rules; on the host. */
+typedef struct {
+  PetscCount num_nonempty_rows;
+  PetscCount max_row_size;
+  PetscCount max_block_rows; /* most rows that start in one block of SPMV_BLOCK_NONZEROS entries (compact only) */
+  PetscCount num_long_rows;  /* rows that a block cannot finish alone (compact only) */
+} DCSRFacts;

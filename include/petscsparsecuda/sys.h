@@ -1,0 +1,47 @@
+#pragma once
+/*
+  Floor 1: the device, its stream and memory, our log events. Everything above asks here; nobody calls cudaMalloc() by himself.
+*/
+#include <petscsys.h>
+#include <petscdevice_cuda.h>
+
+PETSC_INTERN PetscErrorCode PetscSparseCUDADeviceUsable(PetscBool *);
+PETSC_INTERN PetscErrorCode PetscSparseCUDAGetStream(cudaStream_t *);
+PETSC_INTERN PetscErrorCode PetscSparseCUDAMalloc_Private(size_t, const char[], cudaStream_t, void **);
+PETSC_INTERN PetscErrorCode PetscSparseCUDAFree_Private(void **, cudaStream_t);
+PETSC_INTERN PetscErrorCode PetscSparseCUDAGetMemoryInUse(size_t *, size_t *);
+
+/*
+  PetscSparseCUDAMalloc - stream-ordered allocation of n entries of the type that *ptr points to.
+
+  n == 0 gives NULL. Running out raises PETSC_ERR_MEM with what was asked, what is free and what was asked for; *ptr is NULL then and the caller frees the rest.
+*/
+#define PetscSparseCUDAMalloc(n, what, stream, ptr) PetscSparseCUDAMalloc_Private((size_t)(n) * sizeof(**(ptr)), what, stream, (void **)(ptr))
+
+/* PetscSparseCUDAFree - stream-ordered release; NULL is fine, and *ptr is NULL afterwards. */
+#define PetscSparseCUDAFree(ptr, stream) PetscSparseCUDAFree_Private((void **)(ptr), stream)
+
+/*
+  PetscCallGoto - PetscCall() for functions that own something: on an error jumps to label with ierr set, where the owner frees and ends with PetscCall(ierr).
+*/
+#define PetscCallGoto(ierr, label, ...) \
+  do { \
+    ierr = __VA_ARGS__; \
+    if (PetscUnlikely(ierr != PETSC_SUCCESS)) { \
+      ierr = PetscError(PETSC_COMM_SELF, __LINE__, PETSC_FUNCTION_NAME, __FILE__, ierr, PETSC_ERROR_REPEAT, " "); \
+      goto label; \
+    } \
+  } while (0)
+
+/* PetscCallCUDAGoto - the same for a CUDA runtime call. */
+#define PetscCallCUDAGoto(ierr, label, ...) \
+  do { \
+    const cudaError_t cuda_error_ = __VA_ARGS__; \
+    if (PetscUnlikely(cuda_error_ != cudaSuccess)) { \
+      ierr = PetscError(PETSC_COMM_SELF, __LINE__, PETSC_FUNCTION_NAME, __FILE__, PETSC_ERR_GPU, PETSC_ERROR_INITIAL, "cuda error %d (%s) : %s", (int)cuda_error_, cudaGetErrorName(cuda_error_), cudaGetErrorString(cuda_error_)); \
+      goto label; \
+    } \
+  } while (0)
+
+/* Log events of our stages; registered once in PetscSparseCUDAInitializePackage_Private(). */
+PETSC_INTERN PetscLogEvent PETSCSPARSECUDA_CopyToDevice, PETSCSPARSECUDA_CopyToHost, PETSCSPARSECUDA_SpMVAnalysis, PETSCSPARSECUDA_TransposeAnalysis, PETSCSPARSECUDA_Defragment;

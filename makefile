@@ -1,0 +1,48 @@
+# Thin: what can be asked for. conf/variables.mk finds PETSc and CUDA, conf/rules.mk and conf/tests.mk know how things are made.
+.DEFAULT_GOAL := all
+BUILD_ROOT    ?= build
+without_petsc := help clean distclean lint format variants
+
+.PHONY: all help clean distclean lint format variants test
+help:
+	@sed -n 's/^##//p' makefile
+## make                        the library: build/<PETSC_ARCH>/lib/libpetscsparsecuda.so
+## make demo                   PETSc's own programs with our matrix type, in one table  (DEMO_OPTIONS="--help")
+## make test                   our tests  (TESTS=pattern, JOBS=n, TIMEOUT=seconds, EXTRA_OPTIONS="PETSc options")
+## make test-petsc             PETSc's own tests with our type substituted
+## make bench                  benchmarks into benchmarks/results/<gpu>/  (needs a GPU; BENCHMARKS="part of a name")
+## make install prefix=DIR     library, header, pkg-config file
+## make bundle                 one archive to take to a machine with a GPU
+## make lint, make format      check the sources, or give them PETSc's look
+## make variants               compile against single, complex and 64-bit PETSc
+## make clean                  removes build/; make distclean also PETSc from the cache
+##
+## Nothing has to be set. What can be:
+## PETSC_DIR, PETSC_ARCH       the PETSc to build against; unset: PETSc is fetched and built once, into a cache
+## PETSC_SRC                   PETSc's source tree, when PETSC_DIR is an installation without it
+## CUDA_DIR                    the CUDA toolkit for that PETSc, when it is not on PATH or in /usr/local/cuda
+## CUDA_ARCHS="80 90"          compute capabilities; unset: those PETSc was configured with
+## BUILD_ROOT=build            where everything is built
+## V=1                         shows the commands
+
+clean:
+	rm -rf $(BUILD_ROOT)
+
+distclean: clean
+	rm -rf "$${XDG_CACHE_HOME:-$$HOME/.cache}/petscsparsecuda"
+
+lint:
+	@conf/lint
+
+format:
+	@conf/lint --format
+
+variants:
+	@MAKE='$(MAKE)' conf/build-variants
+
+ifneq ($(filter-out $(without_petsc),$(or $(MAKECMDGOALS),all)),)
+include conf/variables.mk
+ifneq ($(BUILD_ARCH),)
+include conf/rules.mk
+endif
+endif

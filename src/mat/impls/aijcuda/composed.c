@@ -1,0 +1,271 @@
+/*
+  Composed functions of MATSEQAIJ and MATMPIAIJ ("..._C") that use the host arrays directly, called through the mirror.
+
+  Composed functions are the same for all matrices of a type, so the parent's are asked for once, from a scratch matrix.
+*/
+#include <petscsparsecuda/aijcuda.h>
+
+/* The parent's composed functions; set once by MatAIJCUDACaptureParents(). */
+typedef struct {
+  PetscErrorCode (*setpreallocation)(Mat, PetscInt, const PetscInt[]);
+  PetscErrorCode (*setpreallocationcsr)(Mat, const PetscInt[], const PetscInt[], const PetscScalar[]);
+  PetscErrorCode (*mpisetpreallocation)(Mat, PetscInt, const PetscInt[], PetscInt, const PetscInt[]);
+  PetscErrorCode (*setcolumnindices)(Mat, PetscInt *);
+  PetscErrorCode (*storevalues)(Mat);
+  PetscErrorCode (*retrievevalues)(Mat);
+  PetscErrorCode (*istranspose)(Mat, Mat, PetscReal, PetscBool *);
+  PetscErrorCode (*ishermitiantranspose)(Mat, Mat, PetscReal, PetscBool *);
+  PetscErrorCode (*resetpreallocation)(Mat);
+  PetscErrorCode (*resethash)(Mat);
+  PetscErrorCode (*reorder)(Mat, PetscReal, IS, IS);
+  PetscErrorCode (*kron)(Mat, Mat, MatReuse, Mat *);
+  PetscErrorCode (*setpreallocationcoo)(Mat, PetscCount, PetscInt[], PetscInt[]);
+  PetscErrorCode (*setvaluescoo)(Mat, const PetscScalar[], InsertMode);
+} ParentFunctions;
+
+static ParentFunctions seq, mpi;
+
+/* A matrix that got new host arrays: the mirror is the matrix, the device copy is void. */
+static PetscErrorCode HostReplaced(Mat A)
+{
+  PetscBool is;
+
+  PetscFunctionBegin;
+  PetscCall(MatIsSeqAIJCUDA(A, &is));
+  if (is) {
+    MatSeqAIJCUDAGet(A)->host_structure = PETSC_TRUE;
+    A->offloadmask                      = PETSC_OFFLOAD_CPU;
+    PetscCall(MatSeqAIJCUDADropDevice(A));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A thunk around a parent function that discards the old entries: no copy to the mirror first. */
+#define DEFINE_REPLACE(name, function, parameters, arguments) \
+  static PetscErrorCode name parameters \
+  { \
+    PetscFunctionBegin; \
+    PetscCall(MatSeqAIJCUDAShowMirror(A)); \
+    PetscCall((*function)arguments); \
+    PetscCall(HostReplaced(A)); \
+    PetscFunctionReturn(PETSC_SUCCESS); \
+  }
+
+/* A thunk around a parent function that uses the old entries. */
+#define DEFINE_COMPOSED(name, function, parameters, arguments, access) \
+  static PetscErrorCode name parameters \
+  { \
+    PetscFunctionBegin; \
+    PetscCall(MatAIJCUDAHostBegin(A, access)); \
+    PetscCall((*function)arguments); \
+    PetscCall(MatAIJCUDAHostEnd(A, access)); \
+    PetscFunctionReturn(PETSC_SUCCESS); \
+  }
+
+/* The same with a second matrix that is read. */
+#define DEFINE_COMPOSED_TWO(name, function, parameters, arguments) \
+  static PetscErrorCode name parameters \
+  { \
+    PetscFunctionBegin; \
+    PetscCall(MatAIJCUDAHostBegin(A, HOST_READ)); \
+    PetscCall(MatAIJCUDAHostBegin(B, HOST_READ)); \
+    PetscCall((*function)arguments); \
+    PetscCall(MatAIJCUDAHostEnd(B, HOST_READ)); \
+    PetscCall(MatAIJCUDAHostEnd(A, HOST_READ)); \
+    PetscFunctionReturn(PETSC_SUCCESS); \
+  }
+
+DEFINE_REPLACE(MatSeqAIJSetPreallocation_SeqAIJCUDA, seq.setpreallocation, (Mat A, PetscInt nz, const PetscInt nnz[]), (A, nz, nnz))
+DEFINE_REPLACE(MatResetHash_SeqAIJCUDA, seq.resethash, (Mat A), (A))
+DEFINE_COMPOSED(MatSeqAIJSetPreallocationCSR_SeqAIJCUDA, seq.setpreallocationcsr, (Mat A, const PetscInt i[], const PetscInt j[], const PetscScalar v[]), (A, i, j, v), HOST_BUILD)
+DEFINE_COMPOSED(MatSeqAIJSetColumnIndices_SeqAIJCUDA, seq.setcolumnindices, (Mat A, PetscInt *j), (A, j), HOST_BUILD)
+DEFINE_COMPOSED(MatStoreValues_SeqAIJCUDA, seq.storevalues, (Mat A), (A), HOST_READ)
+DEFINE_COMPOSED(MatRetrieveValues_SeqAIJCUDA, seq.retrievevalues, (Mat A), (A), HOST_WRITE)
+DEFINE_COMPOSED(MatResetPreallocation_SeqAIJCUDA, seq.resetpreallocation, (Mat A), (A), HOST_BUILD)
+DEFINE_COMPOSED(MatReorderForNonzeroDiagonal_SeqAIJCUDA, seq.reorder, (Mat A, PetscReal atol, IS rows, IS columns), (A, atol, rows, columns), HOST_READ)
+DEFINE_COMPOSED_TWO(MatIsTranspose_SeqAIJCUDA, seq.istranspose, (Mat A, Mat B, PetscReal tol, PetscBool *f), (A, B, tol, f))
+DEFINE_COMPOSED_TWO(MatIsHermitianTranspose_SeqAIJCUDA, seq.ishermitiantranspose, (Mat A, Mat B, PetscReal tol, PetscBool *f), (A, B, tol, f))
+DEFINE_COMPOSED_TWO(MatIsTranspose_MPIAIJCUDA, mpi.istranspose, (Mat A, Mat B, PetscReal tol, PetscBool *f), (A, B, tol, f))
+DEFINE_COMPOSED(MatResetPreallocation_MPIAIJCUDA, mpi.resetpreallocation, (Mat A), (A), HOST_BUILD)
+
+static PetscErrorCode MatSeqAIJKron_SeqAIJCUDA(Mat A, Mat B, MatReuse reuse, Mat *C)
+{
+  PetscFunctionBegin;
+  PetscCall(MatAIJCUDAHostBegin(A, HOST_READ));
+  PetscCall(MatAIJCUDAHostBegin(B, HOST_READ));
+  if (reuse == MAT_REUSE_MATRIX) PetscCall(MatAIJCUDAHostBegin(*C, HOST_WRITE));
+  PetscCall((*seq.kron)(A, B, reuse, C));
+  if (reuse == MAT_REUSE_MATRIX) PetscCall(MatAIJCUDAHostEnd(*C, HOST_WRITE));
+  PetscCall(MatAIJCUDAHostEnd(B, HOST_READ));
+  PetscCall(MatAIJCUDAHostEnd(A, HOST_READ));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A host copy of an array that the caller may have given in device memory; *copy is NULL when the array is on the host already. */
+static PetscErrorCode GetHostCopy(const void *array, size_t bytes, void **copy)
+{
+  PetscMemType mtype;
+
+  PetscFunctionBegin;
+  *copy = NULL;
+  if (array == NULL || bytes == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscGetMemType(array, &mtype));
+  if (PetscMemTypeHost(mtype)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscMalloc(bytes, copy));
+  PetscCallCUDA(cudaMemcpy(*copy, array, bytes, cudaMemcpyDeviceToHost));
+  PetscCall(PetscLogGpuToCpu((PetscLogDouble)bytes));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SetPreallocationCOO(Mat A, const ParentFunctions *parent, PetscCount n, PetscInt i[], PetscInt j[])
+{
+  void     *i_host = NULL, *j_host = NULL;
+  PetscBool is;
+
+  PetscFunctionBegin;
+  PetscCall(GetHostCopy(i, (size_t)n * sizeof(PetscInt), &i_host));
+  PetscCall(GetHostCopy(j, (size_t)n * sizeof(PetscInt), &j_host));
+  PetscCall(MatIsSeqAIJCUDA(A, &is));
+  if (is) PetscCall(MatSeqAIJCUDAShowMirror(A));
+  PetscCall((*parent->setpreallocationcoo)(A, n, i_host != NULL ? (PetscInt *)i_host : i, j_host != NULL ? (PetscInt *)j_host : j));
+  PetscCall(PetscFree(i_host));
+  PetscCall(PetscFree(j_host));
+  PetscCall(HostReplaced(A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Number of values that MatSetValuesCOO() expects, from the container that the parent composed. */
+static PetscErrorCode GetCOOCount(Mat A, PetscBool is_mpi, PetscCount *n)
+{
+  PetscContainer container;
+  void          *coo;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectQuery((PetscObject)A, "__PETSc_MatCOOStruct_Host", (PetscObject *)&container));
+  PetscCheck(container != NULL, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_WRONGSTATE, "Call MatSetPreallocationCOO() before MatSetValuesCOO()");
+  PetscCall(PetscContainerGetPointer(container, &coo));
+  *n = is_mpi ? ((MatCOOStruct_MPIAIJ *)coo)->n : ((MatCOOStruct_SeqAIJ *)coo)->n;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SetValuesCOO(Mat A, const ParentFunctions *parent, PetscBool is_mpi, const PetscScalar v[], InsertMode mode)
+{
+  void      *v_host = NULL;
+  PetscCount n = 0;
+
+  PetscFunctionBegin;
+  PetscCall(GetCOOCount(A, is_mpi, &n));
+  PetscCall(GetHostCopy(v, (size_t)n * sizeof(PetscScalar), &v_host));
+  PetscCall(MatAIJCUDAHostBegin(A, HOST_WRITE));
+  PetscCall((*parent->setvaluescoo)(A, v_host != NULL ? (PetscScalar *)v_host : v, mode));
+  PetscCall(MatAIJCUDAHostEnd(A, HOST_WRITE));
+  PetscCall(PetscFree(v_host));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatSetPreallocationCOO_SeqAIJCUDA(Mat A, PetscCount n, PetscInt i[], PetscInt j[])
+{
+  PetscFunctionBegin;
+  PetscCall(SetPreallocationCOO(A, &seq, n, i, j));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatSetPreallocationCOO_MPIAIJCUDA(Mat A, PetscCount n, PetscInt i[], PetscInt j[])
+{
+  PetscFunctionBegin;
+  PetscCall(SetPreallocationCOO(A, &mpi, n, i, j));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatSetValuesCOO_SeqAIJCUDA(Mat A, const PetscScalar v[], InsertMode mode)
+{
+  PetscFunctionBegin;
+  PetscCall(SetValuesCOO(A, &seq, PETSC_FALSE, v, mode));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatSetValuesCOO_MPIAIJCUDA(Mat A, const PetscScalar v[], InsertMode mode)
+{
+  PetscFunctionBegin;
+  PetscCall(SetValuesCOO(A, &mpi, PETSC_TRUE, v, mode));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* One composed function: its name, where the parent's is kept, ours. */
+#define SEQ_COMPOSED(X) \
+  X("MatSeqAIJSetPreallocation_C", seq.setpreallocation, MatSeqAIJSetPreallocation_SeqAIJCUDA) \
+  X("MatSeqAIJSetPreallocationCSR_C", seq.setpreallocationcsr, MatSeqAIJSetPreallocationCSR_SeqAIJCUDA) \
+  X("MatSeqAIJSetColumnIndices_C", seq.setcolumnindices, MatSeqAIJSetColumnIndices_SeqAIJCUDA) \
+  X("MatStoreValues_C", seq.storevalues, MatStoreValues_SeqAIJCUDA) \
+  X("MatRetrieveValues_C", seq.retrievevalues, MatRetrieveValues_SeqAIJCUDA) \
+  X("MatIsTranspose_C", seq.istranspose, MatIsTranspose_SeqAIJCUDA) \
+  X("MatIsHermitianTranspose_C", seq.ishermitiantranspose, MatIsHermitianTranspose_SeqAIJCUDA) \
+  X("MatResetPreallocation_C", seq.resetpreallocation, MatResetPreallocation_SeqAIJCUDA) \
+  X("MatResetHash_C", seq.resethash, MatResetHash_SeqAIJCUDA) \
+  X("MatReorderForNonzeroDiagonal_C", seq.reorder, MatReorderForNonzeroDiagonal_SeqAIJCUDA) \
+  X("MatSeqAIJKron_C", seq.kron, MatSeqAIJKron_SeqAIJCUDA) \
+  X("MatSetPreallocationCOO_C", seq.setpreallocationcoo, MatSetPreallocationCOO_SeqAIJCUDA) \
+  X("MatSetValuesCOO_C", seq.setvaluescoo, MatSetValuesCOO_SeqAIJCUDA)
+
+#define MPI_COMPOSED(X) \
+  X("MatIsTranspose_C", mpi.istranspose, MatIsTranspose_MPIAIJCUDA) \
+  X("MatResetPreallocation_C", mpi.resetpreallocation, MatResetPreallocation_MPIAIJCUDA) \
+  X("MatSetPreallocationCOO_C", mpi.setpreallocationcoo, MatSetPreallocationCOO_MPIAIJCUDA) \
+  X("MatSetValuesCOO_C", mpi.setvaluescoo, MatSetValuesCOO_MPIAIJCUDA)
+
+#define QUERY(name, parent, ours)   PetscCall(PetscObjectQueryFunction((PetscObject)A, name, &parent));
+#define COMPOSE(name, parent, ours) PetscCall(PetscObjectComposeFunction((PetscObject)A, name, compose ? ours : parent));
+
+/*
+  MatAIJCUDACaptureParents - Asks scratch matrices of the parent types for their composed functions.
+
+  Not Collective
+
+  Note:
+  The scratch matrices have an options prefix of their own, or -mat_seqaij_type would make them ours.
+*/
+PetscErrorCode MatAIJCUDACaptureParents(void)
+{
+  Mat A;
+
+  PetscFunctionBegin;
+  PetscCall(MatCreate(PETSC_COMM_SELF, &A));
+  PetscCall(MatSetOptionsPrefix(A, "petscsparsecuda_parent_"));
+  PetscCall(MatSetSizes(A, 0, 0, 0, 0));
+  PetscCall(MatSetType(A, MATSEQAIJ));
+  SEQ_COMPOSED(QUERY)
+  PetscCall(MatDestroy(&A));
+  PetscCall(MatCreate(PETSC_COMM_SELF, &A));
+  PetscCall(MatSetOptionsPrefix(A, "petscsparsecuda_parent_"));
+  PetscCall(MatSetSizes(A, 0, 0, 0, 0));
+  PetscCall(MatSetType(A, MATMPIAIJ));
+  MPI_COMPOSED(QUERY)
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  MatSeqAIJCUDAComposeThunks - Composes our functions over the parent's, or puts the parent's back.
+
+  Not Collective
+
+  Input Parameters:
++ A       - a sequential matrix
+- compose - PETSC_FALSE puts the parent's back, for a matrix that becomes MATSEQAIJ
+*/
+PetscErrorCode MatSeqAIJCUDAComposeThunks(Mat A, PetscBool compose)
+{
+  PetscFunctionBegin;
+  SEQ_COMPOSED(COMPOSE)
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  MatMPIAIJCUDAComposeThunks - The same for a parallel matrix.
+*/
+PetscErrorCode MatMPIAIJCUDAComposeThunks(Mat A, PetscBool compose)
+{
+  PetscFunctionBegin;
+  MPI_COMPOSED(COMPOSE)
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

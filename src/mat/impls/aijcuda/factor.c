@@ -1,0 +1,104 @@
+/*
+  PETSc's own factorizations (MATSOLVERPETSC) of matrices of ours: the factor is PETSc's, its symbolic and numeric phases read our host arrays directly,
+  so they are called between MatAIJCUDAHostBegin() and MatAIJCUDAHostEnd().
+*/
+#include <petscsparsecuda/aijcuda.h>
+
+static const char FACTOR_KEY[] = "petscsparsecuda_factor";
+
+/* The operations of the factor that ours stand in front of, kept beside the factor. */
+typedef struct {
+  struct _MatOps ops;
+} ParentFactor;
+
+static PetscErrorCode GetParentFactor(Mat F, ParentFactor **parent)
+{
+  PetscContainer container;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectQuery((PetscObject)F, FACTOR_KEY, (PetscObject *)&container));
+  PetscCheck(container != NULL, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Factor was not made by our factory");
+  PetscCall(PetscContainerGetPointer(container, parent));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode WrapNumeric(Mat);
+
+/* A phase of the factorization with the operand's mirror up to date. */
+#define DEFINE_PHASE(operation, parameters, arguments) \
+  static PetscErrorCode MatFactor_AIJCUDA_##operation parameters \
+  { \
+    ParentFactor *parent; \
+\
+    PetscFunctionBegin; \
+    PetscCall(GetParentFactor(F, &parent)); \
+    PetscCall(MatAIJCUDAHostBegin(A, HOST_READ)); \
+    PetscCall((*parent->ops.operation)arguments); \
+    PetscCall(MatAIJCUDAHostEnd(A, HOST_READ)); \
+    PetscCall(WrapNumeric(F)); \
+    PetscFunctionReturn(PETSC_SUCCESS); \
+  }
+DEFINE_PHASE(lufactorsymbolic, (Mat F, Mat A, IS rows, IS columns, const MatFactorInfo *info), (F, A, rows, columns, info))
+DEFINE_PHASE(ilufactorsymbolic, (Mat F, Mat A, IS rows, IS columns, const MatFactorInfo *info), (F, A, rows, columns, info))
+DEFINE_PHASE(choleskyfactorsymbolic, (Mat F, Mat A, IS rows, const MatFactorInfo *info), (F, A, rows, info))
+DEFINE_PHASE(iccfactorsymbolic, (Mat F, Mat A, IS rows, const MatFactorInfo *info), (F, A, rows, info))
+DEFINE_PHASE(lufactornumeric, (Mat F, Mat A, const MatFactorInfo *info), (F, A, info))
+DEFINE_PHASE(choleskyfactornumeric, (Mat F, Mat A, const MatFactorInfo *info), (F, A, info))
+
+#define WRAP(operation) \
+  do { \
+    if (F->ops->operation != NULL && F->ops->operation != MatFactor_AIJCUDA_##operation) { \
+      parent->ops.operation = F->ops->operation; \
+      F->ops->operation     = MatFactor_AIJCUDA_##operation; \
+    } \
+  } while (0)
+
+/* The symbolic phase sets the numeric one. */
+static PetscErrorCode WrapNumeric(Mat F)
+{
+  ParentFactor *parent;
+
+  PetscFunctionBegin;
+  PetscCall(GetParentFactor(F, &parent));
+  WRAP(lufactornumeric);
+  WRAP(choleskyfactornumeric);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatGetFactor_AIJCUDA_petsc(Mat A, MatFactorType type, Mat *factor)
+{
+  PetscErrorCode (*create)(Mat, MatFactorType, Mat *);
+  ParentFactor *parent;
+  Mat           F;
+
+  PetscFunctionBegin;
+  PetscCall(MatSolverTypeGet(MATSOLVERPETSC, MATSEQAIJ, type, NULL, NULL, &create));
+  PetscCheck(create != NULL, PETSC_COMM_SELF, PETSC_ERR_SUP, "PETSc has no %s factorization of MATSEQAIJ", MatFactorTypes[type]);
+  PetscCall((*create)(A, type, factor));
+  if (*factor == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  F = *factor;
+  PetscCall(PetscNew(&parent));
+  PetscCall(PetscObjectContainerCompose((PetscObject)F, FACTOR_KEY, parent, PetscCtxDestroyDefault));
+  WRAP(lufactorsymbolic);
+  WRAP(ilufactorsymbolic);
+  WRAP(choleskyfactorsymbolic);
+  WRAP(iccfactorsymbolic);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  MatAIJCUDARegisterFactors - Registers PETSc's factorizations for one of our sequential types.
+
+  Not Collective
+
+  Input Parameter:
+. type - the sequential type; MatGetFactor() finds an exact name before a prefix
+*/
+PetscErrorCode MatAIJCUDARegisterFactors(MatType type)
+{
+  const MatFactorType factors[] = {MAT_FACTOR_LU, MAT_FACTOR_CHOLESKY, MAT_FACTOR_ILU, MAT_FACTOR_ICC};
+
+  PetscFunctionBegin;
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(factors); k++) PetscCall(MatSolverTypeRegister(MATSOLVERPETSC, type, factors[k], MatGetFactor_AIJCUDA_petsc));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,365 @@
+/*
+  The host mirror and the device copy of one sequential matrix: who is current, and the copies between them.
+
+  Values: A->offloadmask, as in PETSc's own device types (CPU, GPU or BOTH current; UNALLOCATED counts as CPU).
+  Structure: on the host current when host_structure; on the device when device_structure and device_nonzerostate == A->nonzerostate.
+*/
+#include <petscsparsecuda/aijcuda.h>
+
+/*
+  MatIsSeqAIJCUDA - Whether A is a sequential matrix of one of our types, with its data in place.
+*/
+PetscErrorCode MatIsSeqAIJCUDA(Mat A, PetscBool *is)
+{
+  PetscFunctionBegin;
+  *is = PETSC_FALSE;
+  if (A != NULL && A->spptr != NULL) PetscCall(PetscObjectTypeCompare((PetscObject)A, MATSEQAIJDCSRCUDA, is));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  MatIsMPIAIJCUDA - Whether A is a parallel matrix of one of our types, with its data in place.
+*/
+PetscErrorCode MatIsMPIAIJCUDA(Mat A, PetscBool *is)
+{
+  PetscFunctionBegin;
+  *is = PETSC_FALSE;
+  if (A != NULL && A->data != NULL) {
+    PetscCall(PetscObjectTypeCompare((PetscObject)A, MATMPIAIJDCSRCUDA, is));
+    if (*is && MatMPIAIJCUDAGet(A) == NULL) *is = PETSC_FALSE;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  MatSeqAIJCUDAShowMirror - Puts the host arrays back where host code looks for them.
+
+  MatSeqAIJCUDAHideMirror - Takes them away again, so that a test sees every direct read outside our thunks as a crash. Does nothing without the test hook.
+*/
+PetscErrorCode MatSeqAIJCUDAShowMirror(Mat A)
+{
+  Mat_SeqAIJ     *a = (Mat_SeqAIJ *)A->data;
+  Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
+
+  PetscFunctionBegin;
+  if (d->hidden_i != NULL) a->i = d->hidden_i;
+  if (d->hidden_j != NULL) a->j = d->hidden_j;
+  if (d->hidden_a != NULL) a->a = d->hidden_a;
+  d->hidden_i = NULL;
+  d->hidden_j = NULL;
+  d->hidden_a = NULL;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatSeqAIJCUDAHideMirror(Mat A)
+{
+  Mat_SeqAIJ     *a = (Mat_SeqAIJ *)A->data;
+  Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
+
+  PetscFunctionBegin;
+  if (!d->hide || !A->assembled || A->structure_only || A->boundtocpu) PetscFunctionReturn(PETSC_SUCCESS);
+  d->hidden_i = a->i;
+  d->hidden_j = a->j;
+  d->hidden_a = a->a;
+  a->i        = NULL;
+  a->j        = NULL;
+  a->a        = NULL;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Frees what was made of the structure of the device copy: plans, explicit transpose, wide index arrays. */
+PetscErrorCode MatSeqAIJCUDADropPlans(Mat A)
+{
+  Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
+  cudaStream_t    stream;
+
+  PetscFunctionBegin;
+  if (d->spmv == NULL && d->spmvt == NULL && d->permutation == NULL && d->wide_i == NULL && d->wide_j == NULL && d->transpose.row_offsets == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscSparseCUDAGetStream(&stream));
+  PetscCall(DCSRSpMVPlanDestroy(&d->spmv, stream));
+  PetscCall(DCSRSpMVPlanDestroy(&d->spmv_transpose, stream));
+  PetscCall(DCSRSpMVTransposePlanDestroy(&d->spmvt, stream));
+  PetscCall(DCSRViewFree(&d->transpose, stream));
+  PetscCall(PetscSparseCUDAFree(&d->permutation, stream));
+  PetscCall(PetscSparseCUDAFree(&d->wide_i, stream));
+  PetscCall(PetscSparseCUDAFree(&d->wide_j, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Frees the device copy; the host mirror must be current, or the matrix is about to be destroyed. */
+PetscErrorCode MatSeqAIJCUDADropDevice(Mat A)
+{
+  Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
+  cudaStream_t    stream;
+
+  PetscFunctionBegin;
+  PetscCall(MatSeqAIJCUDADropPlans(A));
+  if (d->device_structure) {
+    PetscCall(PetscSparseCUDAGetStream(&stream));
+    PetscCall(DCSRViewFree(&d->view, stream));
+  }
+  d->device_structure = PETSC_FALSE;
+  d->device_values    = PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether products and entry-wise operations of A run on the device now. */
+PetscErrorCode MatSeqAIJCUDAUseDevice(Mat A, PetscBool *use)
+{
+  PetscFunctionBegin;
+  *use = (PetscBool)(!A->boundtocpu && A->assembled && !A->structure_only && !A->hash_active && A->factortype == MAT_FACTOR_NONE && A->cmap->n <= PETSC_INT32_MAX);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Notes that a device operation changed the values: the mirror's are stale. */
+PetscErrorCode MatSeqAIJCUDADeviceChanged(Mat A)
+{
+  PetscFunctionBegin;
+  A->offloadmask = PETSC_OFFLOAD_GPU;
+  PetscCall(PetscObjectStateIncrease((PetscObject)A));
+  if (MatSeqAIJCUDAGet(A)->eager) {
+    PetscCall(MatAIJCUDAHostBegin(A, HOST_READ_STRUCTURE));
+    PetscCall(MatAIJCUDAHostEnd(A, HOST_READ_STRUCTURE));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Structure from the mirror to the device, into a view that replaces the old one when all went well. */
+static PetscErrorCode CopyStructureToDevice(Mat A)
+{
+  Mat_SeqAIJ     *a   = (Mat_SeqAIJ *)A->data;
+  Mat_SeqAIJCUDA *d   = MatSeqAIJCUDAGet(A);
+  PetscInt        m   = A->rmap->n;
+  PetscCount      nnz = a->i != NULL ? (PetscCount)a->i[m] : 0;
+  DCSRView        view;
+  cudaStream_t    stream;
+  PetscErrorCode  ierr;
+
+  PetscFunctionBegin;
+  PetscCheck(d->host_structure, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Neither the host nor the device has the structure of this matrix");
+  PetscCall(PetscSparseCUDAGetStream(&stream));
+  PetscCall(MatSeqAIJCUDADropDevice(A));
+  PetscCall(DCSRViewAllocateCompact(m, A->cmap->n, nnz, (PetscBool)(nnz > PETSC_INT32_MAX), stream, &view));
+  if (a->i != NULL) {
+    PetscCallGoto(ierr, failed, DCSRCopyOffsetsToDevice(m + 1, a->i, view.wide, view.row_offsets, stream));
+    PetscCallGoto(ierr, failed, DCSRCopyColumnsToDevice(nnz, a->j, view.columns, stream));
+  } else PetscCallCUDAGoto(ierr, failed, cudaMemsetAsync(view.row_offsets, 0, (size_t)(m + 1) * sizeof(int32_t), stream));
+  PetscCall(PetscLogCpuToGpu((PetscLogDouble)((m + 1) * sizeof(PetscInt) + (size_t)nnz * sizeof(PetscInt))));
+  d->view                = view;
+  d->device_structure    = PETSC_TRUE;
+  d->device_nonzerostate = A->nonzerostate;
+  PetscFunctionReturn(PETSC_SUCCESS);
+failed:
+  PetscCall(DCSRViewFree(&view, stream));
+  PetscFunctionReturn(ierr);
+}
+
+/* Makes the device copy current: structure when it changed, values when the mirror's are newer. Cheap when there is nothing to do. */
+PetscErrorCode MatSeqAIJCUDACopyToDevice(Mat A)
+{
+  Mat_SeqAIJ     *a       = (Mat_SeqAIJ *)A->data;
+  Mat_SeqAIJCUDA *d       = MatSeqAIJCUDAGet(A);
+  PetscBool       current = (PetscBool)(d->device_structure && d->device_nonzerostate == A->nonzerostate);
+  cudaStream_t    stream;
+
+  PetscFunctionBegin;
+  if (current && d->device_values && (A->offloadmask == PETSC_OFFLOAD_GPU || A->offloadmask == PETSC_OFFLOAD_BOTH)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCheck(A->offloadmask != PETSC_OFFLOAD_GPU, PETSC_COMM_SELF, PETSC_ERR_PLIB, "The newest values are on the device, under a structure that is no longer current");
+  PetscCall(PetscLogEventBegin(PETSCSPARSECUDA_CopyToDevice, A, 0, 0, 0));
+  PetscCall(MatSeqAIJCUDAShowMirror(A));
+  if (!current || d->view.row_offsets == NULL) PetscCall(CopyStructureToDevice(A)); // the mirror's value order is the compact one
+  PetscCall(PetscSparseCUDAGetStream(&stream));
+  if (d->view.num_nonzeros > 0) PetscCallCUDA(cudaMemcpyAsync(d->view.values, a->a, (size_t)d->view.num_nonzeros * sizeof(PetscScalar), cudaMemcpyHostToDevice, stream));
+  PetscCall(PetscLogCpuToGpu((PetscLogDouble)d->view.num_nonzeros * sizeof(PetscScalar)));
+  d->device_values = PETSC_TRUE;
+  A->offloadmask   = PETSC_OFFLOAD_BOTH;
+  if (d->host_active == 0) PetscCall(MatSeqAIJCUDAHideMirror(A));
+  PetscCall(PetscLogEventEnd(PETSCSPARSECUDA_CopyToDevice, A, 0, 0, 0));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Makes compact storage of fragmented storage; structure and values stay what they are. */
+PetscErrorCode MatSeqAIJCUDACompact(Mat A)
+{
+  Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
+  DCSRView        view;
+  cudaStream_t    stream;
+  PetscErrorCode  ierr;
+
+  PetscFunctionBegin;
+  if (!d->device_structure || d->view.row_offsets != NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscLogEventBegin(PETSCSPARSECUDA_Defragment, A, 0, 0, 0));
+  PetscCall(PetscSparseCUDAGetStream(&stream));
+  PetscCall(DCSRViewAllocateCompact(d->view.num_rows, d->view.num_columns, d->view.num_nonzeros, (PetscBool)(d->view.num_nonzeros > PETSC_INT32_MAX), stream, &view));
+  PetscCallGoto(ierr, failed, DCSRDefragment(d->view, view, stream));
+  PetscCall(MatSeqAIJCUDADropPlans(A));
+  PetscCall(DCSRViewFree(&d->view, stream));
+  d->view = view;
+  PetscCall(PetscLogEventEnd(PETSCSPARSECUDA_Defragment, A, 0, 0, 0));
+  PetscFunctionReturn(PETSC_SUCCESS);
+failed:
+  PetscCall(DCSRViewFree(&view, stream));
+  PetscFunctionReturn(ierr);
+}
+
+/* Makes i, j, ilen, imax and room for a of the mirror from the device copy. */
+static PetscErrorCode CopyStructureToHost(Mat A)
+{
+  Mat_SeqAIJ     *a = (Mat_SeqAIJ *)A->data;
+  Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
+  PetscInt        m = A->rmap->n, *i = NULL, *j = NULL, *imax = NULL, *ilen = NULL;
+  PetscScalar    *v = NULL;
+  PetscCount      nnz;
+  cudaStream_t    stream;
+
+  PetscFunctionBegin;
+  PetscCheck(d->device_structure, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Neither the host nor the device has the structure of this matrix");
+  PetscCall(PetscLogEventBegin(PETSCSPARSECUDA_CopyToHost, A, 0, 0, 0));
+  PetscCall(MatSeqAIJCUDACompact(A));
+  nnz = d->view.num_nonzeros;
+  PetscCall(PetscSparseCUDAGetStream(&stream));
+  PetscCall(PetscShmgetAllocateArray(m + 1, sizeof(PetscInt), (void **)&i));
+  PetscCall(PetscShmgetAllocateArray(nnz, sizeof(PetscInt), (void **)&j));
+  PetscCall(PetscShmgetAllocateArray(nnz, sizeof(PetscScalar), (void **)&v));
+  PetscCall(PetscMalloc1(m, &imax));
+  PetscCall(PetscMalloc1(m, &ilen));
+  PetscCall(DCSRCopyOffsetsToHost(m + 1, d->view.row_offsets, d->view.wide, i, stream));
+  PetscCall(DCSRCopyColumnsToHost(nnz, d->view.columns, j, stream));
+  PetscCallCUDA(cudaStreamSynchronize(stream));
+  PetscCall(PetscLogGpuToCpu((PetscLogDouble)((m + 1) * sizeof(PetscInt) + (size_t)nnz * sizeof(PetscInt))));
+  a->nonzerorowcnt = 0;
+  a->rmax          = 0;
+  for (PetscInt row = 0; row < m; row++) {
+    imax[row] = ilen[row] = i[row + 1] - i[row];
+    a->nonzerorowcnt += ilen[row] > 0;
+    a->rmax = PetscMax(a->rmax, ilen[row]);
+  }
+  PetscCall(MatSeqXAIJFreeAIJ(A, &a->a, &a->j, &a->i));
+  PetscCall(PetscFree(a->imax));
+  PetscCall(PetscFree(a->ilen));
+  a->i                 = i;
+  a->j                 = j;
+  a->a                 = v;
+  a->imax              = imax;
+  a->ilen              = ilen;
+  a->free_a            = PETSC_TRUE;
+  a->free_ij           = PETSC_TRUE;
+  a->free_imax_ilen    = PETSC_TRUE;
+  a->nz                = (PetscInt)nnz;
+  a->maxnz             = (PetscInt)nnz;
+  d->host_structure    = PETSC_TRUE;
+  if (A->offloadmask == PETSC_OFFLOAD_BOTH) A->offloadmask = PETSC_OFFLOAD_GPU; // the new value array is empty
+  PetscCall(MatCheckCompressedRow(A, a->nonzerorowcnt, &a->compressedrow, a->i, m, 0.6)); // the ratio MATSEQAIJ uses
+  PetscCall(PetscLogEventEnd(PETSCSPARSECUDA_CopyToHost, A, 0, 0, 0));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Values to the mirror, whose positions are those of compact storage. */
+static PetscErrorCode CopyValuesToHost(Mat A)
+{
+  Mat_SeqAIJ     *a = (Mat_SeqAIJ *)A->data;
+  Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
+  size_t          bytes;
+  cudaStream_t    stream;
+
+  PetscFunctionBegin;
+  PetscCheck(d->device_values && d->device_nonzerostate == A->nonzerostate, PETSC_COMM_SELF, PETSC_ERR_PLIB, "The newest values are on the device, under a structure that is no longer current");
+  PetscCall(PetscLogEventBegin(PETSCSPARSECUDA_CopyToHost, A, 0, 0, 0));
+  PetscCall(MatSeqAIJCUDACompact(A));
+  PetscCall(PetscSparseCUDAGetStream(&stream));
+  bytes = (size_t)d->view.num_nonzeros * sizeof(PetscScalar);
+  if (bytes > 0) PetscCallCUDA(cudaMemcpyAsync(a->a, d->view.values, bytes, cudaMemcpyDeviceToHost, stream));
+  PetscCallCUDA(cudaStreamSynchronize(stream));
+  PetscCall(PetscLogGpuToCpu((PetscLogDouble)bytes));
+  A->offloadmask = PETSC_OFFLOAD_BOTH;
+  PetscCall(PetscLogEventEnd(PETSCSPARSECUDA_CopyToHost, A, 0, 0, 0));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* MatAIJCUDAHostBegin() for a sequential matrix that is known to be ours. */
+static PetscErrorCode HostBegin_Seq(Mat A, int access)
+{
+  Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
+
+  PetscFunctionBegin;
+  if (d->host_active++ == 0) PetscCall(MatSeqAIJCUDAShowMirror(A));
+  if (!d->host_structure) PetscCall(CopyStructureToHost(A));
+  if ((access & HOST_READ_VALUES) && A->offloadmask == PETSC_OFFLOAD_GPU) PetscCall(CopyValuesToHost(A));
+  // what is about to be written counts as written, so that device operations inside the host operation see it
+  if ((access & (HOST_WRITE_VALUES | HOST_WRITE_STRUCTURE)) && A->offloadmask == PETSC_OFFLOAD_BOTH) A->offloadmask = PETSC_OFFLOAD_CPU;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* MatAIJCUDAHostEnd() for a sequential matrix that is known to be ours. */
+static PetscErrorCode HostEnd_Seq(Mat A, int access)
+{
+  Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A); // asked for again: the operation may have merged another matrix into A
+
+  PetscFunctionBegin;
+  if (d->host_active > 0) d->host_active--;
+  if (d->host_active == 0) PetscCall(MatSeqAIJCUDAHideMirror(A));
+  if ((access & (HOST_WRITE_VALUES | HOST_WRITE_STRUCTURE)) && A->offloadmask != PETSC_OFFLOAD_GPU) A->offloadmask = PETSC_OFFLOAD_CPU;
+  if ((access & HOST_WRITE_STRUCTURE) && A->offloadmask != PETSC_OFFLOAD_GPU) PetscCall(MatSeqAIJCUDADropDevice(A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  MatAIJCUDAHostBegin - Brings the host mirror of a matrix up to date for host code that is about to use it directly.
+
+  Not Collective
+
+  Input Parameters:
++ A      - any matrix or NULL; others than ours are left alone, parallel ones are treated block by block
+- access - sum of HostAccess
+
+  Note:
+  Every call is followed by MatAIJCUDAHostEnd() with the same access.
+*/
+PetscErrorCode MatAIJCUDAHostBegin(Mat A, int access)
+{
+  PetscBool is;
+
+  PetscFunctionBegin;
+  PetscCall(MatIsSeqAIJCUDA(A, &is));
+  if (is) {
+    PetscCall(HostBegin_Seq(A, access));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(MatIsMPIAIJCUDA(A, &is));
+  if (is) {
+    Mat_MPIAIJ *a = (Mat_MPIAIJ *)A->data;
+
+    PetscCall(MatAIJCUDAHostBegin(a->A, access));
+    PetscCall(MatAIJCUDAHostBegin(a->B, access));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  MatAIJCUDAHostEnd - Notes what host code did to the mirror since MatAIJCUDAHostBegin().
+
+  Not Collective
+
+  Input Parameters:
++ A      - the matrix; its data may have been replaced meanwhile
+- access - sum of HostAccess
+*/
+PetscErrorCode MatAIJCUDAHostEnd(Mat A, int access)
+{
+  PetscBool is;
+
+  PetscFunctionBegin;
+  PetscCall(MatIsSeqAIJCUDA(A, &is));
+  if (is) {
+    PetscCall(HostEnd_Seq(A, access));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(MatIsMPIAIJCUDA(A, &is));
+  if (is) {
+    Mat_MPIAIJ *a = (Mat_MPIAIJ *)A->data;
+
+    PetscCall(MatAIJCUDAHostEnd(a->A, access));
+    PetscCall(MatAIJCUDAHostEnd(a->B, access));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,688 @@
+/* Operations of sequential matrices that run on the device, without a host copy of the matrix. Off the device they fall back to the thunk of the same name. */
+#include <petscsparsecuda/thunks.h>
+
+/* A device pointer to the local entries of a vector of any memory type, and what it takes to give them back. */
+typedef struct {
+  PetscScalar *device; /* what kernels use */
+  PetscScalar *host;   /* the vector's own array when it lives on the host, else NULL */
+  PetscInt     n;      /* local entries */
+} DeviceArray;
+
+static PetscErrorCode ReserveHostVecBuffer(HostVecBuffer *buffer, PetscInt n, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  if (buffer->n < n) {
+    PetscCall(PetscSparseCUDAFree(&buffer->array, stream));
+    buffer->n = 0;
+    PetscCall(PetscSparseCUDAMalloc(n, "a vector that lives on the host", stream, &buffer->array));
+    buffer->n = n;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Moves the entries of a vector on the host into the buffer, or leaves them out when they are only written. */
+static PetscErrorCode StageHostArray(HostVecBuffer *buffer, PetscScalar host[], PetscInt n, PetscBool copy, cudaStream_t stream, DeviceArray *array)
+{
+  PetscFunctionBegin;
+  PetscCall(ReserveHostVecBuffer(buffer, n, stream));
+  array->host   = host;
+  array->device = buffer->array;
+  if (copy && n > 0) {
+    PetscCallCUDA(cudaMemcpyAsync(array->device, host, (size_t)n * sizeof(PetscScalar), cudaMemcpyHostToDevice, stream));
+    PetscCall(PetscLogCpuToGpu((PetscLogDouble)n * sizeof(PetscScalar)));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode GetDeviceArrayRead(Vec v, HostVecBuffer *buffer, cudaStream_t stream, DeviceArray *array)
+{
+  const PetscScalar *a;
+  PetscMemType       mtype;
+
+  PetscFunctionBegin;
+  PetscCall(VecGetLocalSize(v, &array->n));
+  PetscCall(VecGetArrayReadAndMemType(v, &a, &mtype));
+  array->host   = NULL;
+  array->device = (PetscScalar *)a;
+  if (PetscMemTypeHost(mtype)) PetscCall(StageHostArray(buffer, (PetscScalar *)a, array->n, PETSC_TRUE, stream, array));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode RestoreDeviceArrayRead(Vec v, DeviceArray *array)
+{
+  const PetscScalar *a = array->host != NULL ? array->host : array->device;
+
+  PetscFunctionBegin;
+  PetscCall(VecRestoreArrayReadAndMemType(v, &a));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* read: the old entries are used too */
+static PetscErrorCode GetDeviceArrayWrite(Vec v, HostVecBuffer *buffer, PetscBool read, cudaStream_t stream, DeviceArray *array)
+{
+  PetscScalar *a;
+  PetscMemType mtype;
+
+  PetscFunctionBegin;
+  PetscCall(VecGetLocalSize(v, &array->n));
+  if (read) PetscCall(VecGetArrayAndMemType(v, &a, &mtype));
+  else PetscCall(VecGetArrayWriteAndMemType(v, &a, &mtype));
+  array->host   = NULL;
+  array->device = a;
+  if (PetscMemTypeHost(mtype)) PetscCall(StageHostArray(buffer, a, array->n, read, stream, array));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode RestoreDeviceArrayWrite(Vec v, PetscBool read, cudaStream_t stream, DeviceArray *array)
+{
+  PetscScalar *a = array->device;
+
+  PetscFunctionBegin;
+  if (array->host != NULL) {
+    a = array->host;
+    if (array->n > 0) {
+      PetscCallCUDA(cudaMemcpyAsync(array->host, array->device, (size_t)array->n * sizeof(PetscScalar), cudaMemcpyDeviceToHost, stream));
+      PetscCall(PetscLogGpuToCpu((PetscLogDouble)array->n * sizeof(PetscScalar)));
+    }
+    PetscCallCUDA(cudaStreamSynchronize(stream));
+  }
+  if (read) PetscCall(VecRestoreArrayAndMemType(v, &a));
+  else PetscCall(VecRestoreArrayWriteAndMemType(v, &a));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The plan of forward products, made at the first one. */
+static PetscErrorCode GetSpMVPlan(Mat A, cudaStream_t stream, DCSRSpMVPlan *plan)
+{
+  Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
+
+  PetscFunctionBegin;
+  if (d->spmv == NULL) {
+    PetscCall(PetscLogEventBegin(PETSCSPARSECUDA_SpMVAnalysis, A, 0, 0, 0));
+    PetscCall(DCSRSpMVPlanCreate(d->view, d->view.row_offsets != NULL ? d->spmv_kind : DCSR_SPMV_FRAGMENTED, stream, &d->spmv));
+    PetscCall(PetscLogEventEnd(PETSCSPARSECUDA_SpMVAnalysis, A, 0, 0, 0));
+  }
+  *plan = d->spmv;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Makes structure and plan of the explicit transpose. */
+static PetscErrorCode BuildExplicitTranspose(Mat A, cudaStream_t stream)
+{
+  Mat_SeqAIJCUDA *d           = MatSeqAIJCUDAGet(A);
+  void           *permutation = NULL;
+  DCSRView        transpose;
+  DCSRSpMVPlan    plan = NULL;
+  PetscErrorCode  ierr;
+
+  PetscFunctionBegin;
+  PetscCall(MatSeqAIJCUDACompact(A));
+  PetscCall(DCSRViewAllocateCompact(d->view.num_columns, d->view.num_rows, d->view.num_nonzeros, d->view.wide, stream, &transpose));
+  PetscCallGoto(ierr, failed, PetscSparseCUDAMalloc_Private((size_t)d->view.num_nonzeros * (d->view.wide ? sizeof(int64_t) : sizeof(int32_t)), "permutation of an explicit transpose", stream, &permutation));
+  PetscCallGoto(ierr, failed, DCSRTransposeSymbolic(d->view, transpose, permutation, stream));
+  PetscCallGoto(ierr, failed, DCSRSpMVPlanCreate(transpose, d->spmv_kind, stream, &plan));
+  d->transpose       = transpose;
+  d->permutation     = permutation;
+  d->spmv_transpose  = plan;
+  d->transpose_state = -1;
+  PetscFunctionReturn(PETSC_SUCCESS);
+failed:
+  PetscCall(DCSRViewFree(&transpose, stream));
+  PetscCall(PetscSparseCUDAFree(&permutation, stream));
+  PetscFunctionReturn(ierr);
+}
+
+/* The explicit transpose with current values, for MAT_FORM_EXPLICIT_TRANSPOSE and for bitwise reproducible products. */
+static PetscErrorCode GetExplicitTranspose(Mat A, cudaStream_t stream)
+{
+  Mat_SeqAIJCUDA  *d = MatSeqAIJCUDAGet(A);
+  PetscObjectState state;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectStateGet((PetscObject)A, &state));
+  if (d->spmv_transpose != NULL && d->transpose_state == state) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscLogEventBegin(PETSCSPARSECUDA_TransposeAnalysis, A, 0, 0, 0));
+  if (d->spmv_transpose == NULL) PetscCall(BuildExplicitTranspose(A, stream));
+  PetscCall(DCSRTransposeNumeric(d->view, d->permutation, PETSC_FALSE, d->transpose.values, stream));
+  d->transpose_state = state;
+  PetscCall(PetscLogEventEnd(PETSCSPARSECUDA_TransposeAnalysis, A, 0, 0, 0));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+typedef enum {
+  PRODUCT_FORWARD,
+  PRODUCT_TRANSPOSE,
+  PRODUCT_HERMITIAN
+} ProductKind;
+
+/* Queues y = op(A) x + z; z may be NULL. */
+static PetscErrorCode LaunchProduct(Mat A, ProductKind kind, const PetscScalar x[], const PetscScalar z[], PetscScalar y[], cudaStream_t stream)
+{
+  Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
+  DCSRSpMVPlan    plan;
+
+  PetscFunctionBegin;
+  if (kind == PRODUCT_FORWARD) {
+    PetscCall(GetSpMVPlan(A, stream, &plan));
+    PetscCall(DCSRSpMVApply(plan, d->view, x, z, y, stream));
+  } else if (kind == PRODUCT_TRANSPOSE && (A->form_explicit_transpose || d->deterministic)) {
+    PetscCall(GetExplicitTranspose(A, stream));
+    PetscCall(DCSRSpMVApply(d->spmv_transpose, d->transpose, x, z, y, stream));
+  } else {
+    if (d->spmvt == NULL) {
+      PetscCall(PetscLogEventBegin(PETSCSPARSECUDA_TransposeAnalysis, A, 0, 0, 0));
+      PetscCall(DCSRSpMVTransposePlanCreate(d->view, d->spmvt_kind, stream, &d->spmvt));
+      PetscCall(PetscLogEventEnd(PETSCSPARSECUDA_TransposeAnalysis, A, 0, 0, 0));
+    }
+    PetscCall(DCSRSpMVTransposeApply(d->spmvt, d->view, (PetscBool)(kind == PRODUCT_HERMITIAN), x, z, y, stream));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* y = op(A) x + z on the device, with vectors of any memory type; z == NULL and z == y are allowed. */
+static PetscErrorCode Product(Mat A, ProductKind kind, Vec x, Vec z, Vec y)
+{
+  Mat_SeqAIJCUDA *d          = MatSeqAIJCUDAGet(A);
+  PetscBool       accumulate = (PetscBool)(z == y);
+  DeviceArray     xa, ya, za;
+  cudaStream_t    stream;
+
+  PetscFunctionBegin;
+  PetscCall(MatSeqAIJCUDACopyToDevice(A));
+  PetscCall(PetscSparseCUDAGetStream(&stream));
+  PetscCall(GetDeviceArrayRead(x, &d->x, stream, &xa));
+  if (z != NULL && !accumulate) PetscCall(GetDeviceArrayRead(z, &d->z, stream, &za));
+  PetscCall(GetDeviceArrayWrite(y, &d->y, accumulate, stream, &ya));
+  PetscCheck(xa.n == (kind == PRODUCT_FORWARD ? A->cmap->n : A->rmap->n) && ya.n == (kind == PRODUCT_FORWARD ? A->rmap->n : A->cmap->n), PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ, "Vectors of %" PetscInt_FMT " and %" PetscInt_FMT " entries do not fit a %" PetscInt_FMT " x %" PetscInt_FMT " matrix", xa.n, ya.n, A->rmap->n, A->cmap->n);
+  PetscCall(PetscLogGpuTimeBegin());
+  PetscCall(LaunchProduct(A, kind, xa.device, accumulate ? ya.device : (z != NULL ? za.device : NULL), ya.device, stream));
+  PetscCall(PetscLogGpuTimeEnd());
+  PetscCall(RestoreDeviceArrayRead(x, &xa));
+  if (z != NULL && !accumulate) PetscCall(RestoreDeviceArrayRead(z, &za));
+  PetscCall(RestoreDeviceArrayWrite(y, accumulate, stream, &ya));
+  PetscCall(PetscLogGpuFlops(2.0 * (PetscLogDouble)d->view.num_nonzeros - (z == NULL ? (PetscLogDouble)ya.n : 0.0)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatMult_SeqAIJCUDA(Mat A, Vec x, Vec y)
+{
+  PetscBool device;
+
+  PetscFunctionBegin;
+  PetscCall(MatSeqAIJCUDAUseDevice(A, &device));
+  if (device) PetscCall(Product(A, PRODUCT_FORWARD, x, NULL, y));
+  else PetscCall(MatHost_SeqAIJCUDA_mult(A, x, y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatMultAdd_SeqAIJCUDA(Mat A, Vec x, Vec z, Vec y)
+{
+  PetscBool device;
+
+  PetscFunctionBegin;
+  PetscCall(MatSeqAIJCUDAUseDevice(A, &device));
+  if (device) PetscCall(Product(A, PRODUCT_FORWARD, x, z, y));
+  else PetscCall(MatHost_SeqAIJCUDA_multadd(A, x, z, y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatMultTranspose_SeqAIJCUDA(Mat A, Vec x, Vec y)
+{
+  PetscBool device;
+
+  PetscFunctionBegin;
+  PetscCall(MatSeqAIJCUDAUseDevice(A, &device));
+  if (device) PetscCall(Product(A, PRODUCT_TRANSPOSE, x, NULL, y));
+  else PetscCall(MatHost_SeqAIJCUDA_multtranspose(A, x, y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatMultTransposeAdd_SeqAIJCUDA(Mat A, Vec x, Vec z, Vec y)
+{
+  PetscBool device;
+
+  PetscFunctionBegin;
+  PetscCall(MatSeqAIJCUDAUseDevice(A, &device));
+  if (device) PetscCall(Product(A, PRODUCT_TRANSPOSE, x, z, y));
+  else PetscCall(MatHost_SeqAIJCUDA_multtransposeadd(A, x, z, y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Off the device: y = conj(A^T conj(x)) + z, with the parent's transpose product. */
+static PetscErrorCode HermitianProductOnHost(Mat A, Vec x, Vec z, Vec y)
+{
+  Vec w, t;
+
+  PetscFunctionBegin;
+  PetscCall(VecDuplicate(x, &w));
+  PetscCall(VecDuplicate(y, &t));
+  PetscCall(VecCopy(x, w));
+  PetscCall(VecConjugate(w));
+  PetscCall(MatHost_SeqAIJCUDA_multtranspose(A, w, t));
+  PetscCall(VecConjugate(t));
+  if (z == NULL) PetscCall(VecCopy(t, y));
+  else if (z == y) PetscCall(VecAXPY(y, 1.0, t));
+  else PetscCall(VecWAXPY(y, 1.0, t, z));
+  PetscCall(VecDestroy(&w));
+  PetscCall(VecDestroy(&t));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatMultHermitianTransposeAdd_SeqAIJCUDA(Mat A, Vec x, Vec z, Vec y)
+{
+  PetscBool device;
+
+  PetscFunctionBegin;
+  PetscCall(MatSeqAIJCUDAUseDevice(A, &device));
+  if (!device) PetscCall(HermitianProductOnHost(A, x, z, y));
+  else PetscCall(Product(A, PetscDefined(USE_COMPLEX) ? PRODUCT_HERMITIAN : PRODUCT_TRANSPOSE, x, z, y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatMultHermitianTranspose_SeqAIJCUDA(Mat A, Vec x, Vec y)
+{
+  PetscFunctionBegin;
+  PetscCall(MatMultHermitianTransposeAdd_SeqAIJCUDA(A, x, NULL, y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatGetDiagonal_SeqAIJCUDA(Mat A, Vec diagonal)
+{
+  Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
+  DeviceArray     a;
+  cudaStream_t    stream;
+  PetscBool       device;
+  PetscInt        n;
+
+  PetscFunctionBegin;
+  PetscCall(MatSeqAIJCUDAUseDevice(A, &device));
+  if (!device) {
+    PetscCall(MatHost_SeqAIJCUDA_getdiagonal(A, diagonal));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(VecGetLocalSize(diagonal, &n));
+  PetscCheck(n == A->rmap->n, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ, "A vector of %" PetscInt_FMT " entries cannot hold the diagonal of a matrix of %" PetscInt_FMT " rows", n, A->rmap->n);
+  PetscCall(MatSeqAIJCUDACopyToDevice(A));
+  PetscCall(PetscSparseCUDAGetStream(&stream));
+  PetscCall(GetDeviceArrayWrite(diagonal, &d->y, PETSC_FALSE, stream, &a));
+  PetscCall(PetscLogGpuTimeBegin());
+  if (n > A->cmap->n) PetscCallCUDA(cudaMemsetAsync(a.device + A->cmap->n, 0, (size_t)(n - A->cmap->n) * sizeof(PetscScalar), stream)); // rows below the diagonal have none
+  PetscCall(DCSRGetDiagonal(d->view, a.device, stream));
+  PetscCall(PetscLogGpuTimeEnd());
+  PetscCall(RestoreDeviceArrayWrite(diagonal, PETSC_FALSE, stream, &a));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* An entry-wise operation on the device copy: f(view, stream). */
+#define DEFINE_ENTRYWISE(operation, Name, parameters, arguments, call, flops_per_nonzero) \
+  static PetscErrorCode Mat##Name##_SeqAIJCUDA parameters \
+  { \
+    Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A); \
+    cudaStream_t    stream; \
+    PetscBool       device; \
+\
+    PetscFunctionBegin; \
+    PetscCall(MatSeqAIJCUDAUseDevice(A, &device)); \
+    if (device) { \
+      PetscCall(MatSeqAIJCUDACopyToDevice(A)); \
+      PetscCall(PetscSparseCUDAGetStream(&stream)); \
+      PetscCall(PetscLogGpuTimeBegin()); \
+      PetscCall(call); \
+      PetscCall(PetscLogGpuTimeEnd()); \
+      PetscCall(PetscLogGpuFlops(flops_per_nonzero * (PetscLogDouble)d->view.num_nonzeros)); \
+      PetscCall(MatSeqAIJCUDADeviceChanged(A)); \
+    } else PetscCall(MatHost_SeqAIJCUDA_##operation arguments); \
+    PetscFunctionReturn(PETSC_SUCCESS); \
+  }
+DEFINE_ENTRYWISE(scale, Scale, (Mat A, PetscScalar s), (A, s), DCSRScale(d->view, s, stream), 1.0)
+DEFINE_ENTRYWISE(conjugate, Conjugate, (Mat A), (A), DCSRConjugate(d->view, stream), 0.0)
+DEFINE_ENTRYWISE(realpart, RealPart, (Mat A), (A), DCSRRealPart(d->view, stream), 0.0)
+DEFINE_ENTRYWISE(imaginarypart, ImaginaryPart, (Mat A), (A), DCSRImaginaryPart(d->view, stream), 0.0)
+
+/* Zero on both sides where both exist: the next MatSetValues() then needs no copy from the device. */
+static PetscErrorCode MatZeroEntries_SeqAIJCUDA(Mat A)
+{
+  Mat_SeqAIJ     *a = (Mat_SeqAIJ *)A->data;
+  Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
+  cudaStream_t    stream;
+  PetscBool       device;
+
+  PetscFunctionBegin;
+  PetscCall(MatSeqAIJCUDAUseDevice(A, &device));
+  if (!device || !d->device_structure || d->device_nonzerostate != A->nonzerostate) {
+    PetscCall(MatHost_SeqAIJCUDA_zeroentries(A));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(PetscSparseCUDAGetStream(&stream));
+  PetscCall(DCSRZero(d->view, stream));
+  d->device_values = PETSC_TRUE;
+  PetscCall(MatSeqAIJCUDADeviceChanged(A));
+  if (d->host_structure) {
+    PetscCall(MatAIJCUDAHostBegin(A, HOST_READ_STRUCTURE));
+    PetscCall(PetscArrayzero(a->a, d->view.num_nonzeros));
+    A->offloadmask = PETSC_OFFLOAD_BOTH;
+    PetscCall(MatAIJCUDAHostEnd(A, HOST_READ_STRUCTURE));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatDiagonalScale_SeqAIJCUDA(Mat A, Vec left, Vec right)
+{
+  Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
+  DeviceArray     l = {NULL, NULL, 0}, r = {NULL, NULL, 0};
+  cudaStream_t    stream;
+  PetscBool       device;
+
+  PetscFunctionBegin;
+  PetscCall(MatSeqAIJCUDAUseDevice(A, &device));
+  if (!device) {
+    PetscCall(MatHost_SeqAIJCUDA_diagonalscale(A, left, right));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(MatSeqAIJCUDACopyToDevice(A));
+  PetscCall(PetscSparseCUDAGetStream(&stream));
+  if (left != NULL) {
+    PetscCall(GetDeviceArrayRead(left, &d->y, stream, &l));
+    PetscCheck(l.n == A->rmap->n, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ, "Left scaling vector has %" PetscInt_FMT " entries, the matrix %" PetscInt_FMT " rows", l.n, A->rmap->n);
+  }
+  if (right != NULL) {
+    PetscCall(GetDeviceArrayRead(right, &d->x, stream, &r));
+    PetscCheck(r.n == A->cmap->n, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ, "Right scaling vector has %" PetscInt_FMT " entries, the matrix %" PetscInt_FMT " columns", r.n, A->cmap->n);
+  }
+  PetscCall(PetscLogGpuTimeBegin());
+  PetscCall(DCSRDiagonalScale(d->view, left != NULL ? l.device : NULL, right != NULL ? r.device : NULL, stream));
+  PetscCall(PetscLogGpuTimeEnd());
+  PetscCall(PetscLogGpuFlops(((left != NULL) + (right != NULL)) * (PetscLogDouble)d->view.num_nonzeros));
+  if (left != NULL) PetscCall(RestoreDeviceArrayRead(left, &l));
+  if (right != NULL) PetscCall(RestoreDeviceArrayRead(right, &r));
+  PetscCall(MatSeqAIJCUDADeviceChanged(A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether the device copy has every diagonal entry, so that a shift changes no structure. Synchronizes. */
+static PetscErrorCode DiagonalIsComplete(Mat A, PetscBool *complete)
+{
+  PetscCount   missing;
+  cudaStream_t stream;
+
+  PetscFunctionBegin;
+  PetscCall(MatSeqAIJCUDACopyToDevice(A));
+  PetscCall(PetscSparseCUDAGetStream(&stream));
+  PetscCall(DCSRCountMissingDiagonal(MatSeqAIJCUDAGet(A)->view, PetscMin(A->rmap->n, A->cmap->n), stream, &missing));
+  *complete = (PetscBool)(missing == 0);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatShift_SeqAIJCUDA(Mat A, PetscScalar s)
+{
+  cudaStream_t stream;
+  PetscBool    device;
+
+  PetscFunctionBegin;
+  PetscCall(MatSeqAIJCUDAUseDevice(A, &device));
+  if (device) PetscCall(DiagonalIsComplete(A, &device));
+  if (device) {
+    PetscCall(PetscSparseCUDAGetStream(&stream));
+    PetscCall(DCSRDiagonalAdd(MatSeqAIJCUDAGet(A)->view, NULL, s, PETSC_FALSE, stream));
+    PetscCall(PetscLogGpuFlops(A->rmap->n));
+    PetscCall(MatSeqAIJCUDADeviceChanged(A));
+  } else PetscCall(MatHost_SeqAIJCUDA_shift(A, s));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatDiagonalSet_SeqAIJCUDA(Mat A, Vec diagonal, InsertMode mode)
+{
+  Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
+  DeviceArray     a;
+  cudaStream_t    stream;
+  PetscBool       device;
+
+  PetscFunctionBegin;
+  PetscCall(MatSeqAIJCUDAUseDevice(A, &device));
+  if (device) PetscCall(DiagonalIsComplete(A, &device));
+  if (device && (mode == INSERT_VALUES || mode == ADD_VALUES)) {
+    PetscCall(PetscSparseCUDAGetStream(&stream));
+    PetscCall(GetDeviceArrayRead(diagonal, &d->y, stream, &a));
+    PetscCall(DCSRDiagonalAdd(d->view, a.device, 0.0, (PetscBool)(mode != ADD_VALUES), stream));
+    PetscCall(RestoreDeviceArrayRead(diagonal, &a));
+    PetscCall(MatSeqAIJCUDADeviceChanged(A));
+  } else PetscCall(MatHost_SeqAIJCUDA_diagonalset(A, diagonal, mode));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatNorm_SeqAIJCUDA(Mat A, NormType type, PetscReal *norm)
+{
+  Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
+  cudaStream_t    stream;
+  PetscBool       device;
+
+  PetscFunctionBegin;
+  PetscCall(MatSeqAIJCUDAUseDevice(A, &device));
+  if (!device || (type != NORM_FROBENIUS && type != NORM_1 && type != NORM_INFINITY)) {
+    PetscCall(MatHost_SeqAIJCUDA_norm(A, type, norm));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(MatSeqAIJCUDACopyToDevice(A));
+  PetscCall(PetscSparseCUDAGetStream(&stream));
+  PetscCall(PetscLogGpuTimeBegin());
+  if (type == NORM_FROBENIUS) {
+    PetscCall(DCSRNormFrobeniusSquared(d->view, stream, norm));
+    *norm = PetscSqrtReal(*norm);
+  } else if (type == NORM_1) PetscCall(DCSRNormOne(d->view, stream, norm));
+  else PetscCall(DCSRNormInfinity(d->view, stream, norm));
+  PetscCall(PetscLogGpuTimeEnd());
+  PetscCall(PetscLogGpuFlops((type == NORM_FROBENIUS ? 2.0 : 1.0) * (PetscLogDouble)d->view.num_nonzeros));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatGetRowMaxAbs_SeqAIJCUDA(Mat A, Vec v, PetscInt idx[])
+{
+  Mat_SeqAIJCUDA *d          = MatSeqAIJCUDAGet(A);
+  PetscInt       *device_idx = NULL;
+  DeviceArray     a;
+  cudaStream_t    stream;
+  PetscBool       device;
+
+  PetscFunctionBegin;
+  PetscCall(MatSeqAIJCUDAUseDevice(A, &device));
+  if (!device) {
+    PetscCall(MatHost_SeqAIJCUDA_getrowmaxabs(A, v, idx));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(MatSeqAIJCUDACopyToDevice(A));
+  PetscCall(MatSeqAIJCUDACompact(A)); // the first of several largest entries is the one with the smallest column
+  PetscCall(PetscSparseCUDAGetStream(&stream));
+  PetscCall(GetDeviceArrayWrite(v, &d->y, PETSC_FALSE, stream, &a));
+  PetscCheck(a.n == A->rmap->n, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ, "A vector of %" PetscInt_FMT " entries cannot hold a value for each of %" PetscInt_FMT " rows", a.n, A->rmap->n);
+  if (idx != NULL) PetscCall(PetscSparseCUDAMalloc(a.n, "column indices of row maxima", stream, &device_idx));
+  PetscCall(DCSRRowMaxAbs(d->view, a.device, device_idx, stream));
+  if (idx != NULL && a.n > 0) {
+    PetscCallCUDA(cudaMemcpyAsync(idx, device_idx, (size_t)a.n * sizeof(PetscInt), cudaMemcpyDeviceToHost, stream));
+    PetscCallCUDA(cudaStreamSynchronize(stream));
+  }
+  PetscCall(PetscSparseCUDAFree(&device_idx, stream));
+  PetscCall(RestoreDeviceArrayWrite(v, PETSC_FALSE, stream, &a));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatGetRowSumAbs_SeqAIJCUDA(Mat A, Vec v)
+{
+  Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
+  DeviceArray     a;
+  cudaStream_t    stream;
+  PetscBool       device;
+
+  PetscFunctionBegin;
+  PetscCall(MatSeqAIJCUDAUseDevice(A, &device));
+  if (!device) {
+    PetscCall(MatHost_SeqAIJCUDA_getrowsumabs(A, v));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(MatSeqAIJCUDACopyToDevice(A));
+  PetscCall(PetscSparseCUDAGetStream(&stream));
+  PetscCall(GetDeviceArrayWrite(v, &d->y, PETSC_FALSE, stream, &a));
+  PetscCheck(a.n == A->rmap->n, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ, "A vector of %" PetscInt_FMT " entries cannot hold a value for each of %" PetscInt_FMT " rows", a.n, A->rmap->n);
+  PetscCall(DCSRRowSumAbs(d->view, a.device, stream));
+  PetscCall(RestoreDeviceArrayWrite(v, PETSC_FALSE, stream, &a));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  MatColumnSumsAbs_SeqAIJCUDA - Sums of absolute values of the columns, for the one-norm of parallel matrices; real scalars only.
+
+  Not Collective
+
+  Input Parameters:
++ A - a sequential matrix of ours that uses the device
+- v - a vector of as many local entries as A has columns
+*/
+PetscErrorCode MatColumnSumsAbs_SeqAIJCUDA(Mat A, Vec v)
+{
+  Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
+  DeviceArray     a;
+  cudaStream_t    stream;
+
+  PetscFunctionBegin;
+  PetscCheck(!PetscDefined(USE_COMPLEX), PETSC_COMM_SELF, PETSC_ERR_SUP, "Not for complex scalars");
+  PetscCall(MatSeqAIJCUDACopyToDevice(A));
+  PetscCall(PetscSparseCUDAGetStream(&stream));
+  PetscCall(GetDeviceArrayWrite(v, &d->x, PETSC_FALSE, stream, &a));
+  PetscCall(DCSRColumnSumsAbs(d->view, (PetscReal *)a.device, stream));
+  PetscCall(RestoreDeviceArrayWrite(v, PETSC_FALSE, stream, &a));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Same pattern: one copy of the values on the device. */
+static PetscErrorCode MatCopy_SeqAIJCUDA(Mat A, Mat B, MatStructure str)
+{
+  PetscBool    ours, device_a, device_b;
+  cudaStream_t stream;
+
+  PetscFunctionBegin;
+  PetscCall(MatIsSeqAIJCUDA(B, &ours));
+  PetscCall(MatSeqAIJCUDAUseDevice(A, &device_a));
+  if (ours) PetscCall(MatSeqAIJCUDAUseDevice(B, &device_b));
+  if (str == SAME_NONZERO_PATTERN && ours && device_a && device_b && A->offloadmask != PETSC_OFFLOAD_CPU && A->offloadmask != PETSC_OFFLOAD_UNALLOCATED) {
+    const DCSRView *a = &MatSeqAIJCUDAGet(A)->view, *b = &MatSeqAIJCUDAGet(B)->view;
+
+    PetscCall(MatSeqAIJCUDACopyToDevice(A));
+    PetscCall(MatSeqAIJCUDACopyToDevice(B));
+    PetscCall(MatSeqAIJCUDACompact(A));
+    PetscCall(MatSeqAIJCUDACompact(B));
+    PetscCheck(a->num_nonzeros == b->num_nonzeros, PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP, "Number of nonzeros in two matrices are different %" PetscCount_FMT " != %" PetscCount_FMT, a->num_nonzeros, b->num_nonzeros);
+    PetscCall(PetscSparseCUDAGetStream(&stream));
+    if (a->num_nonzeros > 0) PetscCallCUDA(cudaMemcpyAsync(b->values, a->values, (size_t)a->num_nonzeros * sizeof(PetscScalar), cudaMemcpyDeviceToDevice, stream));
+    PetscCall(MatSeqAIJCUDADeviceChanged(B));
+  } else PetscCall(MatHost_SeqAIJCUDA_copy(A, B, str));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What MATSEQAIJ keeps beside the arrays, copied to a matrix of the same structure. */
+static PetscErrorCode CopySettings(Mat A, Mat B)
+{
+  Mat_SeqAIJ *a = (Mat_SeqAIJ *)A->data, *b = (Mat_SeqAIJ *)B->data;
+
+  PetscFunctionBegin;
+  b->ignorezeroentries  = a->ignorezeroentries;
+  b->roworiented        = a->roworiented;
+  b->nonew              = a->nonew;
+  b->keepnonzeropattern = a->keepnonzeropattern;
+  b->rmax               = a->rmax;
+  b->nz                 = a->nz;
+  b->maxnz              = a->nz;
+  b->nonzerorowcnt      = a->nonzerorowcnt;
+  B->assembled          = PETSC_TRUE;
+  B->preallocated       = PETSC_TRUE;
+  B->nonzerostate       = A->nonzerostate;
+  PetscCall(PetscFunctionListDuplicate(((PetscObject)A)->qlist, &((PetscObject)B)->qlist));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The device copy of A as the device copy of B, whose mirror stays absent until somebody asks. */
+static PetscErrorCode DuplicateDevice(Mat A, MatDuplicateOption option, Mat B)
+{
+  Mat_SeqAIJCUDA *a = MatSeqAIJCUDAGet(A), *b = MatSeqAIJCUDAGet(B);
+  const size_t    offset_size = a->view.wide ? sizeof(int64_t) : sizeof(int32_t), nnz = (size_t)a->view.num_nonzeros;
+  cudaStream_t    stream;
+
+  PetscFunctionBegin;
+  PetscCall(PetscSparseCUDAGetStream(&stream));
+  PetscCall(DCSRViewAllocateCompact(a->view.num_rows, a->view.num_columns, a->view.num_nonzeros, a->view.wide, stream, &b->view));
+  b->device_structure    = PETSC_TRUE;
+  b->device_values       = PETSC_TRUE;
+  b->device_nonzerostate = B->nonzerostate;
+  b->host_structure      = PETSC_FALSE;
+  B->offloadmask         = PETSC_OFFLOAD_GPU;
+  PetscCallCUDA(cudaMemcpyAsync(b->view.row_offsets, a->view.row_offsets, (size_t)(a->view.num_rows + 1) * offset_size, cudaMemcpyDeviceToDevice, stream));
+  if (nnz > 0) {
+    PetscCallCUDA(cudaMemcpyAsync(b->view.columns, a->view.columns, nnz * sizeof(int32_t), cudaMemcpyDeviceToDevice, stream));
+    if (option == MAT_COPY_VALUES) PetscCallCUDA(cudaMemcpyAsync(b->view.values, a->view.values, nnz * sizeof(PetscScalar), cudaMemcpyDeviceToDevice, stream));
+    else PetscCallCUDA(cudaMemsetAsync(b->view.values, 0, nnz * sizeof(PetscScalar), stream));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatDuplicate_SeqAIJCUDA(Mat A, MatDuplicateOption option, Mat *B)
+{
+  Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
+  PetscBool       device;
+  PetscErrorCode  ierr;
+
+  PetscFunctionBegin;
+  PetscCall(MatSeqAIJCUDAUseDevice(A, &device));
+  if (!device || !d->device_structure || d->device_nonzerostate != A->nonzerostate) { // the mirror is the matrix: duplicate that
+    PetscCall(MatAIJCUDAHostBegin(A, HOST_READ));
+    PetscCall((*d->parent.duplicate)(A, option, B));
+    PetscCall(MatAIJCUDAHostEnd(A, HOST_READ));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(MatSeqAIJCUDACopyToDevice(A));
+  PetscCall(MatSeqAIJCUDACompact(A));
+  PetscCall(MatCreate(PetscObjectComm((PetscObject)A), B));
+  PetscCallGoto(ierr, failed, MatSetLayouts(*B, A->rmap, A->cmap));
+  PetscCallGoto(ierr, failed, MatSetType(*B, ((PetscObject)A)->type_name));
+  PetscCallGoto(ierr, failed, CopySettings(A, *B));
+  PetscCallGoto(ierr, failed, DuplicateDevice(A, option, *B));
+  if (MatSeqAIJCUDAGet(*B)->eager) {
+    PetscCallGoto(ierr, failed, MatAIJCUDAHostBegin(*B, HOST_READ_STRUCTURE));
+    PetscCallGoto(ierr, failed, MatAIJCUDAHostEnd(*B, HOST_READ_STRUCTURE));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+failed:
+  (void)MatDestroy(B);
+  PetscFunctionReturn(ierr);
+}
+
+/*
+  MatSeqAIJCUDASetDeviceOps - Puts our device operations into a table that has the thunks already.
+
+  Not Collective
+
+  Input Parameter:
+. ops - the table of a sequential matrix
+*/
+PetscErrorCode MatSeqAIJCUDASetDeviceOps(struct _MatOps *ops)
+{
+  PetscFunctionBegin;
+  ops->mult                      = MatMult_SeqAIJCUDA;
+  ops->multadd                   = MatMultAdd_SeqAIJCUDA;
+  ops->multtranspose             = MatMultTranspose_SeqAIJCUDA;
+  ops->multtransposeadd          = MatMultTransposeAdd_SeqAIJCUDA;
+  ops->multhermitiantranspose    = MatMultHermitianTranspose_SeqAIJCUDA;
+  ops->multhermitiantransposeadd = MatMultHermitianTransposeAdd_SeqAIJCUDA;
+  ops->getdiagonal               = MatGetDiagonal_SeqAIJCUDA;
+  ops->scale                     = MatScale_SeqAIJCUDA;
+  ops->shift                     = MatShift_SeqAIJCUDA;
+  ops->diagonalset               = MatDiagonalSet_SeqAIJCUDA;
+  ops->diagonalscale             = MatDiagonalScale_SeqAIJCUDA;
+  ops->zeroentries               = MatZeroEntries_SeqAIJCUDA;
+  ops->norm                      = MatNorm_SeqAIJCUDA;
+  ops->getrowmaxabs              = MatGetRowMaxAbs_SeqAIJCUDA;
+  ops->getrowsumabs              = MatGetRowSumAbs_SeqAIJCUDA;
+  ops->conjugate                 = MatConjugate_SeqAIJCUDA;
+  ops->realpart                  = MatRealPart_SeqAIJCUDA;
+  ops->imaginarypart             = MatImaginaryPart_SeqAIJCUDA;
+  ops->copy                      = MatCopy_SeqAIJCUDA;
+  ops->duplicate                 = MatDuplicate_SeqAIJCUDA;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

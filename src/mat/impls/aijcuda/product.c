@@ -1,0 +1,163 @@
+/*
+  Matrix products by the parent's host code, called through the mirror: the symbolic and numeric operations that the parent chose for a product are kept
+  beside the result and called between MatAIJCUDAHostBegin() and MatAIJCUDAHostEnd() of all matrices that take part.
+*/
+#include <petscsparsecuda/aijcuda.h>
+
+static const char PRODUCT_KEY[] = "petscsparsecuda_product";
+
+/* What the parent set on the result of a product. */
+typedef struct {
+  PetscErrorCode (*symbolic)(Mat);
+  PetscErrorCode (*numeric)(Mat);
+} ParentProduct;
+
+static PetscErrorCode GetParentProduct(Mat C, ParentProduct **parent)
+{
+  PetscContainer container;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectQuery((PetscObject)C, PRODUCT_KEY, (PetscObject *)&container));
+  if (container == NULL) {
+    PetscCall(PetscNew(parent));
+    PetscCall(PetscObjectContainerCompose((PetscObject)C, PRODUCT_KEY, *parent, PetscCtxDestroyDefault));
+  } else PetscCall(PetscContainerGetPointer(container, parent));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Begin or end host access to the operands of C's product. */
+static PetscErrorCode AccessOperands(Mat C, PetscErrorCode (*access)(Mat, int))
+{
+  Mat_Product *product = C->product;
+
+  PetscFunctionBegin;
+  if (product != NULL) {
+    PetscCall((*access)(product->A, HOST_READ));
+    if (product->B != product->A) PetscCall((*access)(product->B, HOST_READ));
+    if (product->C != product->A && product->C != product->B) PetscCall((*access)(product->C, HOST_READ));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatProductNumeric_AIJCUDA(Mat C)
+{
+  ParentProduct *parent;
+
+  PetscFunctionBegin;
+  PetscCall(GetParentProduct(C, &parent));
+  PetscCall(AccessOperands(C, MatAIJCUDAHostBegin));
+  PetscCall(MatAIJCUDAHostBegin(C, HOST_WRITE));
+  PetscCall((*parent->numeric)(C));
+  PetscCall(MatAIJCUDAHostEnd(C, HOST_WRITE));
+  PetscCall(AccessOperands(C, MatAIJCUDAHostEnd));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatProductSymbolic_AIJCUDA(Mat C)
+{
+  ParentProduct *parent;
+
+  PetscFunctionBegin;
+  PetscCall(GetParentProduct(C, &parent));
+  PetscCall(AccessOperands(C, MatAIJCUDAHostBegin));
+  PetscCall((*parent->symbolic)(C));
+  PetscCall(AccessOperands(C, MatAIJCUDAHostEnd));
+  PetscCall(MatAIJCUDAHostEnd(C, HOST_BUILD)); // C may have become one of ours just now: its mirror is what was written
+  if (C->ops->productnumeric != MatProductNumeric_AIJCUDA) {
+    PetscCall(GetParentProduct(C, &parent)); // asked for again: the symbolic phase may have replaced C's inside
+    parent->numeric        = C->ops->productnumeric;
+    C->ops->productnumeric = parent->numeric != NULL ? MatProductNumeric_AIJCUDA : NULL;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Puts our symbolic phase in front of the one that is set on C. */
+static PetscErrorCode WrapSymbolic(Mat C)
+{
+  ParentProduct *parent;
+
+  PetscFunctionBegin;
+  if (C->ops->productsymbolic != NULL && C->ops->productsymbolic != MatProductSymbolic_AIJCUDA) {
+    PetscCall(GetParentProduct(C, &parent));
+    parent->symbolic        = C->ops->productsymbolic;
+    C->ops->productsymbolic = MatProductSymbolic_AIJCUDA;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The parent's choice of product code, from a scratch matrix of the parent type. */
+static PetscErrorCode GetParentSetFromOptions(PetscBool is_mpi, PetscErrorCode (**f)(Mat))
+{
+  static PetscErrorCode (*known[2])(Mat) = {NULL, NULL};
+
+  PetscFunctionBegin;
+  if (known[is_mpi] == NULL) {
+    Mat A;
+
+    PetscCall(MatCreate(PETSC_COMM_SELF, &A));
+    PetscCall(MatSetOptionsPrefix(A, "petscsparsecuda_parent_"));
+    PetscCall(MatSetSizes(A, 0, 0, 0, 0));
+    PetscCall(MatSetType(A, is_mpi ? MATMPIAIJ : MATSEQAIJ));
+    known[is_mpi] = A->ops->productsetfromoptions;
+    PetscCall(MatDestroy(&A));
+  }
+  *f = known[is_mpi];
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  MatProductSetFromOptions_AIJCUDA - Chooses the code of a product with sparse matrices of ours.
+
+  Collective
+
+  Input Parameter:
+. C - the result, with its product set
+*/
+PetscErrorCode MatProductSetFromOptions_AIJCUDA(Mat C)
+{
+  PetscErrorCode (*f)(Mat) = NULL;
+  PetscBool is_mpi;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectBaseTypeCompare((PetscObject)C->product->A, MATMPIAIJ, &is_mpi));
+  if (!is_mpi) PetscCall(PetscObjectBaseTypeCompare((PetscObject)C->product->B, MATMPIAIJ, &is_mpi));
+  PetscCall(GetParentSetFromOptions(is_mpi, &f));
+  PetscCall((*f)(C));
+  PetscCall(WrapSymbolic(C));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  MatProductSetFromOptions_AIJCUDA_Dense - Chooses the code of a product of a sparse matrix of ours and a dense one.
+
+  Collective
+
+  Input Parameter:
+. C - the result, with its product set
+
+  Note:
+  PETSc's code for these products is composed on dense matrices under the names of the parent types.
+*/
+PetscErrorCode MatProductSetFromOptions_AIJCUDA_Dense(Mat C)
+{
+  const char *const names[] = {"MatProductSetFromOptions_seqaij_seqdense_C", "MatProductSetFromOptions_mpiaij_mpidense_C", "MatProductSetFromOptions_mpidense_mpiaij_C"};
+  Mat               operands[2];
+  PetscErrorCode (*f)(Mat) = NULL;
+  PetscBool is_mpi;
+
+  PetscFunctionBegin;
+  operands[0] = C->product->A;
+  operands[1] = C->product->B;
+  PetscCall(PetscObjectBaseTypeCompare((PetscObject)operands[0], MATMPIAIJ, &is_mpi));
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(operands) && f == NULL; k++) {
+    PetscBool dense;
+
+    PetscCall(PetscObjectTypeCompareAny((PetscObject)operands[k], &dense, MATSEQDENSE, MATMPIDENSE, MATSEQDENSECUDA, MATMPIDENSECUDA, ""));
+    if (!dense) continue;
+    PetscCall(PetscObjectTypeCompareAny((PetscObject)operands[k], &is_mpi, MATMPIDENSE, MATMPIDENSECUDA, ""));
+    PetscCall(PetscObjectQueryFunction((PetscObject)operands[k], names[is_mpi ? (k == 1 ? 1 : 2) : 0], &f));
+  }
+  if (f != NULL) PetscCall((*f)(C));
+  PetscCall(WrapSymbolic(C));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,133 @@
+/* Operations of MATSEQAIJ called through the mirror, for sequential matrices of ours. */
+#include <petscsparsecuda/thunks.h>
+
+#define DEFINE_SEQ_THUNK(operation, parameters, arguments, access) \
+  PetscErrorCode MatHost_SeqAIJCUDA_##operation parameters \
+  { \
+    PetscFunctionBegin; \
+    PetscCall(MatAIJCUDAHostBegin(A, access)); \
+    PetscCall((*MatSeqAIJCUDAGet(A)->parent.operation)arguments); \
+    PetscCall(MatAIJCUDAHostEnd(A, access)); \
+    PetscFunctionReturn(PETSC_SUCCESS); \
+  }
+SEQ_THUNKS(DEFINE_SEQ_THUNK)
+#undef DEFINE_SEQ_THUNK
+
+/* Operations on two matrices: both mirrors are brought up to date. */
+static PetscErrorCode MatHost_SeqAIJCUDA_equal(Mat A, Mat B, PetscBool *flag)
+{
+  PetscFunctionBegin;
+  PetscCall(MatAIJCUDAHostBegin(A, HOST_READ));
+  PetscCall(MatAIJCUDAHostBegin(B, HOST_READ));
+  PetscCall((*MatSeqAIJCUDAGet(A)->parent.equal)(A, B, flag));
+  PetscCall(MatAIJCUDAHostEnd(B, HOST_READ));
+  PetscCall(MatAIJCUDAHostEnd(A, HOST_READ));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatHost_SeqAIJCUDA_axpy(Mat Y, PetscScalar a, Mat X, MatStructure str)
+{
+  PetscFunctionBegin;
+  PetscCall(MatAIJCUDAHostBegin(Y, HOST_WRITE));
+  if (X != Y) PetscCall(MatAIJCUDAHostBegin(X, HOST_READ));
+  PetscCall((*MatSeqAIJCUDAGet(Y)->parent.axpy)(Y, a, X, str));
+  if (X != Y) PetscCall(MatAIJCUDAHostEnd(X, HOST_READ));
+  PetscCall(MatAIJCUDAHostEnd(Y, HOST_WRITE));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatHost_SeqAIJCUDA_copy(Mat A, Mat B, MatStructure str)
+{
+  PetscFunctionBegin;
+  PetscCall(MatAIJCUDAHostBegin(A, HOST_READ));
+  PetscCall(MatAIJCUDAHostBegin(B, HOST_WRITE));
+  PetscCall((*MatSeqAIJCUDAGet(A)->parent.copy)(A, B, str));
+  PetscCall(MatAIJCUDAHostEnd(B, HOST_WRITE));
+  PetscCall(MatAIJCUDAHostEnd(A, HOST_READ));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatHost_SeqAIJCUDA_transpose(Mat A, MatReuse reuse, Mat *B)
+{
+  const int access = reuse == MAT_INPLACE_MATRIX ? HOST_WRITE : HOST_READ;
+
+  PetscFunctionBegin;
+  PetscCall(MatAIJCUDAHostBegin(A, access));
+  if (reuse == MAT_REUSE_MATRIX) PetscCall(MatAIJCUDAHostBegin(*B, HOST_WRITE));
+  PetscCall((*MatSeqAIJCUDAGet(A)->parent.transpose)(A, reuse, B));
+  if (reuse == MAT_REUSE_MATRIX) PetscCall(MatAIJCUDAHostEnd(*B, HOST_WRITE));
+  PetscCall(MatAIJCUDAHostEnd(A, access));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatHost_SeqAIJCUDA_createsubmatrices(Mat A, PetscInt n, const IS rows[], const IS columns[], MatReuse reuse, Mat *B[])
+{
+  PetscFunctionBegin;
+  PetscCall(MatAIJCUDAHostBegin(A, HOST_READ));
+  if (reuse == MAT_REUSE_MATRIX)
+    for (PetscInt k = 0; k < n; k++) PetscCall(MatAIJCUDAHostBegin((*B)[k], HOST_WRITE));
+  PetscCall((*MatSeqAIJCUDAGet(A)->parent.createsubmatrices)(A, n, rows, columns, reuse, B));
+  if (reuse == MAT_REUSE_MATRIX)
+    for (PetscInt k = 0; k < n; k++) PetscCall(MatAIJCUDAHostEnd((*B)[k], HOST_WRITE));
+  PetscCall(MatAIJCUDAHostEnd(A, HOST_READ));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatHost_SeqAIJCUDA_creatempimatconcatenateseqmat(MPI_Comm comm, Mat A, PetscInt n, MatReuse reuse, Mat *B)
+{
+  PetscFunctionBegin;
+  PetscCall(MatAIJCUDAHostBegin(A, HOST_READ));
+  PetscCall((*MatSeqAIJCUDAGet(A)->parent.creatempimatconcatenateseqmat)(comm, A, n, reuse, B));
+  PetscCall(MatAIJCUDAHostEnd(A, HOST_READ));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Factorization in place makes a MATSEQAIJ factor of the matrix itself: the matrix becomes MATSEQAIJ first. */
+static PetscErrorCode MatLUFactor_SeqAIJCUDA(Mat A, IS rows, IS columns, const MatFactorInfo *info)
+{
+  PetscFunctionBegin;
+  PetscCall(MatConvert(A, MATSEQAIJ, MAT_INPLACE_MATRIX, &A));
+  PetscUseTypeMethod(A, lufactor, rows, columns, info);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatILUFactor_SeqAIJCUDA(Mat A, IS rows, IS columns, const MatFactorInfo *info)
+{
+  PetscFunctionBegin;
+  PetscCall(MatConvert(A, MATSEQAIJ, MAT_INPLACE_MATRIX, &A));
+  PetscUseTypeMethod(A, ilufactor, rows, columns, info);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  MatSeqAIJCUDASetOps - Puts our thunks and device operations into a table of operations, wherever the parent has an operation.
+
+  Not Collective
+
+  Input Parameters:
++ A   - the matrix, whose record of the parent's operations is brought up to date
+- ops - its table; while the hash of MatSetValues() is active, the saved one
+
+  Note:
+  Called again after every parent operation that rewrites the table: assemblyend (inode code) and setoption (MAT_SORTED_FULL).
+*/
+PetscErrorCode MatSeqAIJCUDASetOps(Mat A, struct _MatOps *ops)
+{
+  struct _MatOps *parent = &MatSeqAIJCUDAGet(A)->parent, *installed = &MatSeqAIJCUDAGet(A)->installed;
+
+  PetscFunctionBegin;
+#define INSTALL(operation, parameters, arguments, access) INSTALL_THUNK(ops, parent, installed, MatHost_SeqAIJCUDA_, operation);
+  SEQ_THUNKS(INSTALL)
+#undef INSTALL
+  INSTALL_THUNK(ops, parent, installed, MatHost_SeqAIJCUDA_, equal);
+  INSTALL_THUNK(ops, parent, installed, MatHost_SeqAIJCUDA_, axpy);
+  INSTALL_THUNK(ops, parent, installed, MatHost_SeqAIJCUDA_, copy);
+  INSTALL_THUNK(ops, parent, installed, MatHost_SeqAIJCUDA_, transpose);
+  INSTALL_THUNK(ops, parent, installed, MatHost_SeqAIJCUDA_, createsubmatrices);
+  INSTALL_THUNK(ops, parent, installed, MatHost_SeqAIJCUDA_, creatempimatconcatenateseqmat);
+  ops->lufactor  = MatLUFactor_SeqAIJCUDA;
+  ops->ilufactor = MatILUFactor_SeqAIJCUDA;
+  PetscCall(MatSeqAIJCUDASetDeviceOps(ops));
+  *installed = *ops;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,430 @@
+/* MATMPIAIJDCSRCUDA: a MATMPIAIJ whose diagonal and off-diagonal blocks are MATSEQAIJDCSRCUDA. */
+#include <petscsparsecuda/dcsrimpl.h>
+#include <petscsparsecuda/thunks.h>
+
+/*
+  MatMPIAIJCUDASetBlockTypes - Makes the blocks of a parallel matrix of ours ours, and its ghost vector one of their type.
+
+  Not Collective
+
+  Input Parameter:
+. A - any matrix; others than ours are left alone
+
+  Note:
+  Several parent operations (the hash of MatSetValues(), MatCreateSubMatrix(), MatCreateMPIAIJWithSeqAIJ()) leave MATSEQAIJ blocks behind. A block that is
+  still in its hash phase is left for the next call.
+*/
+PetscErrorCode MatMPIAIJCUDASetBlockTypes(Mat A)
+{
+  Mat_MPIAIJ *a;
+  Mat        *blocks[2];
+  PetscBool   is, changed = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  PetscCall(MatIsMPIAIJCUDA(A, &is));
+  if (!is) PetscFunctionReturn(PETSC_SUCCESS);
+  a         = (Mat_MPIAIJ *)A->data;
+  blocks[0] = &a->A;
+  blocks[1] = &a->B;
+  for (int k = 0; k < 2; k++) {
+    if (*blocks[k] == NULL) continue;
+    PetscCall(PetscObjectTypeCompare((PetscObject)*blocks[k], MATSEQAIJ, &is));
+    if (!is || (*blocks[k])->hash_active) continue;
+    PetscCall(MatConvert_SeqAIJ_SeqAIJDCSRCUDA(*blocks[k], MATSEQAIJDCSRCUDA, MAT_INPLACE_MATRIX, blocks[k]));
+    if (A->boundtocpu) PetscCall(MatBindToCPU(*blocks[k], PETSC_TRUE));
+    changed = PETSC_TRUE;
+  }
+  if (changed && a->lvec != NULL && !A->boundtocpu) {
+    PetscCall(VecDestroy(&a->lvec));
+    PetscCall(MatCreateVecs(a->B, &a->lvec, NULL));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SetOps(Mat, struct _MatOps *);
+
+static PetscErrorCode MatAssemblyEnd_MPIAIJDCSRCUDA(Mat A, MatAssemblyType mode)
+{
+  PetscBool own;
+
+  PetscFunctionBegin;
+  PetscCall(MatMPIAIJCUDASetBlockTypes(A)); // before, so that the parent makes the ghost vector from a block of ours
+  // entries from other processes, new off-diagonal columns and their compaction are written straight into the blocks' arrays
+  own = (PetscBool)(!A->was_assembled || (!((Mat_MPIAIJ *)A->data)->donotstash && !A->nooffprocentries));
+  if (own) PetscCall(MatAIJCUDAHostBegin(A, HOST_WRITE));
+  PetscCall((*MatMPIAIJCUDAGet(A)->parent.assemblyend)(A, mode));
+  if (own) PetscCall(MatAIJCUDAHostEnd(A, HOST_WRITE));
+  if (mode == MAT_FINAL_ASSEMBLY) {
+    PetscCall(MatMPIAIJCUDASetBlockTypes(A));
+    PetscCall(SetOps(A, A->ops));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatConjugate_MPIAIJDCSRCUDA(Mat A)
+{
+  Mat_MPIAIJ *a = (Mat_MPIAIJ *)A->data;
+
+  PetscFunctionBegin;
+  PetscCall(MatConjugate(a->A));
+  PetscCall(MatConjugate(a->B));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether the device computes for this matrix on this process: both blocks do. */
+static PetscErrorCode UseDevice(Mat A, PetscBool *use)
+{
+  Mat_MPIAIJ *a = (Mat_MPIAIJ *)A->data;
+  PetscBool   ours[2], device[2] = {PETSC_FALSE, PETSC_FALSE};
+
+  PetscFunctionBegin;
+  PetscCall(MatIsSeqAIJCUDA(a->A, &ours[0]));
+  PetscCall(MatIsSeqAIJCUDA(a->B, &ours[1]));
+  if (ours[0] && ours[1]) {
+    PetscCall(MatSeqAIJCUDAUseDevice(a->A, &device[0]));
+    PetscCall(MatSeqAIJCUDAUseDevice(a->B, &device[1]));
+  }
+  *use = (PetscBool)(device[0] && device[1] && A->assembled);
+  // a decision for all processes, because the norms below communicate
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, use, 1, MPI_C_BOOL, MPI_LAND, PetscObjectComm((PetscObject)A)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode NormFrobenius(Mat A, PetscReal *norm)
+{
+  Mat_MPIAIJ *a = (Mat_MPIAIJ *)A->data;
+  PetscReal   diagonal, off_diagonal;
+
+  PetscFunctionBegin;
+  PetscCall(MatNorm(a->A, NORM_FROBENIUS, &diagonal));
+  PetscCall(MatNorm(a->B, NORM_FROBENIUS, &off_diagonal));
+  *norm = diagonal * diagonal + off_diagonal * off_diagonal;
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, norm, 1, MPIU_REAL, MPIU_SUM, PetscObjectComm((PetscObject)A)));
+  *norm = PetscSqrtReal(*norm);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode NormInfinity(Mat A, PetscReal *norm)
+{
+  Vec sums;
+
+  PetscFunctionBegin;
+  PetscCall(MatCreateVecs(A, NULL, &sums));
+  PetscCall(MatGetRowSumAbs(A, sums));
+  PetscCall(VecNorm(sums, NORM_INFINITY, norm));
+  PetscCall(VecDestroy(&sums));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Column sums of both blocks; those of ghost columns travel to their owners. */
+static PetscErrorCode NormOne(Mat A, PetscReal *norm)
+{
+  Mat_MPIAIJ *a = (Mat_MPIAIJ *)A->data;
+  Vec         sums;
+
+  PetscFunctionBegin;
+  PetscCall(MatCreateVecs(A, &sums, NULL));
+  PetscCall(MatColumnSumsAbs_SeqAIJCUDA(a->A, sums));
+  PetscCall(MatColumnSumsAbs_SeqAIJCUDA(a->B, a->lvec));
+  PetscCall(VecScatterBegin(a->Mvctx, a->lvec, sums, ADD_VALUES, SCATTER_REVERSE));
+  PetscCall(VecScatterEnd(a->Mvctx, a->lvec, sums, ADD_VALUES, SCATTER_REVERSE));
+  PetscCall(VecNorm(sums, NORM_INFINITY, norm));
+  PetscCall(VecDestroy(&sums));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatNorm_MPIAIJDCSRCUDA(Mat A, NormType type, PetscReal *norm)
+{
+  PetscBool device;
+
+  PetscFunctionBegin;
+  PetscCall(UseDevice(A, &device));
+  if (device && type == NORM_FROBENIUS) PetscCall(NormFrobenius(A, norm));
+  else if (device && type == NORM_INFINITY) PetscCall(NormInfinity(A, norm));
+  else if (device && type == NORM_1 && !PetscDefined(USE_COMPLEX) && ((Mat_MPIAIJ *)A->data)->Mvctx != NULL) PetscCall(NormOne(A, norm));
+  else PetscCall(MatHost_MPIAIJCUDA_norm(A, type, norm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* With all diagonal entries in the diagonal block, present everywhere, a shift is the block's. */
+static PetscErrorCode MatShift_MPIAIJDCSRCUDA(Mat A, PetscScalar s)
+{
+  Mat_MPIAIJ *a = (Mat_MPIAIJ *)A->data;
+  PetscBool   device = PETSC_FALSE, congruent;
+
+  PetscFunctionBegin;
+  PetscCall(MatHasCongruentLayouts(A, &congruent));
+  if (congruent && A->assembled) PetscCall(UseDevice(A, &device));
+  if (device) {
+    PetscCount   missing;
+    cudaStream_t stream;
+
+    PetscCall(MatSeqAIJCUDACopyToDevice(a->A));
+    PetscCall(PetscSparseCUDAGetStream(&stream));
+    PetscCall(DCSRCountMissingDiagonal(MatSeqAIJCUDAGet(a->A)->view, a->A->rmap->n, stream, &missing));
+    device = (PetscBool)(missing == 0);
+    PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &device, 1, MPI_C_BOOL, MPI_LAND, PetscObjectComm((PetscObject)A)));
+  }
+  if (device) PetscCall(MatShift(a->A, s));
+  else PetscCall(MatHost_MPIAIJCUDA_shift(A, s));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+#if PetscDefined(USE_COMPLEX)
+static PetscErrorCode MatMultHermitianTransposeAdd_MPIAIJDCSRCUDA(Mat A, Vec x, Vec z, Vec y)
+{
+  Mat_MPIAIJ *a = (Mat_MPIAIJ *)A->data;
+
+  PetscFunctionBegin;
+  PetscUseTypeMethod(a->B, multhermitiantranspose, x, a->lvec);
+  if (z == NULL) PetscUseTypeMethod(a->A, multhermitiantranspose, x, y);
+  else PetscUseTypeMethod(a->A, multhermitiantransposeadd, x, z, y);
+  PetscCall(VecScatterBegin(a->Mvctx, a->lvec, y, ADD_VALUES, SCATTER_REVERSE));
+  PetscCall(VecScatterEnd(a->Mvctx, a->lvec, y, ADD_VALUES, SCATTER_REVERSE));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatMultHermitianTranspose_MPIAIJDCSRCUDA(Mat A, Vec x, Vec y)
+{
+  PetscFunctionBegin;
+  PetscCall(MatMultHermitianTransposeAdd_MPIAIJDCSRCUDA(A, x, NULL, y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+#endif
+
+static PetscErrorCode MatView_MPIAIJDCSRCUDA(Mat A, PetscViewer viewer)
+{
+  PetscBool         ascii;
+  PetscViewerFormat format;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &ascii));
+  PetscCall(PetscViewerGetFormat(viewer, &format));
+  if (ascii && (format == PETSC_VIEWER_ASCII_INFO || format == PETSC_VIEWER_ASCII_FACTOR_INFO)) {
+    PetscCall((*MatMPIAIJCUDAGet(A)->parent.view)(A, viewer)); // reads no array
+  } else {
+    PetscCall(MatAIJCUDAHostBegin(A, HOST_READ));
+    PetscCall((*MatMPIAIJCUDAGet(A)->parent.view)(A, viewer));
+    PetscCall(MatAIJCUDAHostEnd(A, HOST_READ));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatSetFromOptions_MPIAIJDCSRCUDA(Mat A, PetscOptionItems PetscOptionsObject)
+{
+  Mat_MPIAIJ     *a      = (Mat_MPIAIJ *)A->data;
+  Mat             blocks[2];
+  PetscBool       require = PETSC_FALSE, is;
+
+  PetscFunctionBegin;
+  if (MatMPIAIJCUDAGet(A)->parent.setfromoptions != NULL) PetscCall((*MatMPIAIJCUDAGet(A)->parent.setfromoptions)(A, PetscOptionsObject));
+  PetscOptionsHeadBegin(PetscOptionsObject, "Dynamic CSR on the device (dcsrcuda) options");
+  PetscCall(PetscOptionsBool("-mat_dcsr_require_device", "Raise an error when there is no usable device, instead of computing on the host", "MATDCSRCUDA", require, &require, NULL));
+  PetscOptionsHeadEnd();
+  PetscCheck(!require || !MatMPIAIJCUDAGet(A)->no_device, PetscObjectComm((PetscObject)A), PETSC_ERR_GPU, "-mat_dcsr_require_device is set and a process has no usable CUDA device: check nvidia-smi, CUDA_VISIBLE_DEVICES and -device_enable");
+  blocks[0] = a->A;
+  blocks[1] = a->B;
+  for (int k = 0; k < 2; k++) {
+    PetscCall(MatIsSeqAIJCUDA(blocks[k], &is));
+    if (is) PetscTryTypeMethod(blocks[k], setfromoptions, PetscOptionsObject);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatBindToCPU_MPIAIJDCSRCUDA(Mat A, PetscBool flag)
+{
+  PetscFunctionBegin;
+  if (MatMPIAIJCUDAGet(A)->no_device) flag = PETSC_TRUE;
+  PetscCall((*MatMPIAIJCUDAGet(A)->parent.bindtocpu)(A, flag));
+  A->boundtocpu = flag;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The parent makes MATSEQAIJ blocks; ours take their place while they are empty. */
+static PetscErrorCode (*parent_setpreallocation)(Mat, PetscInt, const PetscInt[], PetscInt, const PetscInt[])                 = NULL;
+static PetscErrorCode (*parent_setpreallocationcsr)(Mat, const PetscInt[], const PetscInt[], const PetscScalar[])              = NULL;
+static PetscErrorCode (*parent_resethash)(Mat)                                                                                 = NULL;
+static PetscErrorCode (*parent_destroy)(Mat)                                                                                   = NULL;
+
+static PetscErrorCode MatMPIAIJSetPreallocation_MPIAIJDCSRCUDA(Mat A, PetscInt d_nz, const PetscInt d_nnz[], PetscInt o_nz, const PetscInt o_nnz[])
+{
+  PetscFunctionBegin;
+  PetscCall((*parent_setpreallocation)(A, d_nz, d_nnz, o_nz, o_nnz));
+  PetscCall(MatMPIAIJCUDASetBlockTypes(A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatMPIAIJSetPreallocationCSR_MPIAIJDCSRCUDA(Mat A, const PetscInt i[], const PetscInt j[], const PetscScalar v[])
+{
+  PetscFunctionBegin;
+  PetscCall(MatAIJCUDAHostBegin(A, HOST_BUILD));
+  PetscCall((*parent_setpreallocationcsr)(A, i, j, v));
+  PetscCall(MatAIJCUDAHostEnd(A, HOST_BUILD));
+  PetscCall(MatMPIAIJCUDASetBlockTypes(A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatResetHash_MPIAIJDCSRCUDA(Mat A)
+{
+  PetscFunctionBegin;
+  PetscCall(MatAIJCUDAHostBegin(A, HOST_BUILD));
+  PetscCall((*parent_resethash)(A));
+  PetscCall(MatAIJCUDAHostEnd(A, HOST_BUILD));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatConvert_MPIAIJDCSRCUDA_MPIAIJ(Mat, MatType, MatReuse, Mat *);
+
+/* The functions that other objects look for on ours. */
+static PetscErrorCode ComposeFunctions(Mat A, PetscBool compose)
+{
+  PetscErrorCode (*product)(Mat)                            = compose ? MatProductSetFromOptions_AIJCUDA : NULL;
+  PetscErrorCode (*dense)(Mat)                              = compose ? MatProductSetFromOptions_AIJCUDA_Dense : NULL;
+  PetscErrorCode (*convert)(Mat, MatType, MatReuse, Mat *)  = compose ? MatConvert_MPIAIJ_MPIAIJDCSRCUDA : NULL;
+  PetscErrorCode (*back)(Mat, MatType, MatReuse, Mat *)     = compose ? MatConvert_MPIAIJDCSRCUDA_MPIAIJ : NULL;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatProductSetFromOptions_mpiaijdcsrcuda_mpiaijdcsrcuda_C", product));
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatProductSetFromOptions_mpiaij_mpiaijdcsrcuda_C", product));
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatProductSetFromOptions_mpiaijdcsrcuda_mpiaij_C", product));
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatProductSetFromOptions_mpiaijdcsrcuda_mpidense_C", dense));
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatProductSetFromOptions_mpiaijdcsrcuda_mpidensecuda_C", dense));
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatProductSetFromOptions_mpidense_mpiaijdcsrcuda_C", dense));
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatDCSRCUDAFragment_C", compose ? MatDCSRCUDAFragment_Private : NULL));
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatConvert_mpiaij_mpiaijdcsrcuda_C", convert));
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatConvert_mpiaij_aijdcsrcuda_C", convert));
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatConvert_mpiaij_dcsrcuda_C", convert));
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatConvert_mpiaijdcsrcuda_dcsrcuda_C", convert));
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatConvert_mpiaijdcsrcuda_mpiaij_C", back));
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatMPIAIJSetPreallocation_C", compose ? MatMPIAIJSetPreallocation_MPIAIJDCSRCUDA : parent_setpreallocation));
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatMPIAIJSetPreallocationCSR_C", compose ? MatMPIAIJSetPreallocationCSR_MPIAIJDCSRCUDA : parent_setpreallocationcsr));
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatResetHash_C", compose ? MatResetHash_MPIAIJDCSRCUDA : parent_resethash));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatDestroy_MPIAIJDCSRCUDA(Mat A)
+{
+  Mat_MPIAIJ *a = (Mat_MPIAIJ *)A->data;
+
+  PetscFunctionBegin;
+  PetscCall(ComposeFunctions(A, PETSC_FALSE));
+  PetscCall(PetscFree(a->spptr));
+  PetscCall((*parent_destroy)(A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Makes the blocks of a parallel matrix MATSEQAIJ, and the matrix MATMPIAIJ. */
+static PetscErrorCode ConvertInPlaceToMPIAIJ(Mat B)
+{
+  Mat_MPIAIJ *b = (Mat_MPIAIJ *)B->data;
+
+  PetscFunctionBegin;
+  PetscCall(MatConvert(b->A, MATSEQAIJ, MAT_INPLACE_MATRIX, &b->A));
+  PetscCall(MatConvert(b->B, MATSEQAIJ, MAT_INPLACE_MATRIX, &b->B));
+  *B->ops       = MatMPIAIJCUDAGet(B)->parent;
+  B->boundtocpu = PETSC_FALSE;
+  PetscCall(MatMPIAIJCUDAComposeThunks(B, PETSC_FALSE));
+  PetscCall(ComposeFunctions(B, PETSC_FALSE));
+  PetscCall(PetscFree(b->spptr));
+  PetscCall(MatSetVecType(B, VECSTANDARD));
+  if (b->lvec != NULL) {
+    PetscCall(VecDestroy(&b->lvec));
+    PetscCall(MatCreateVecs(b->B, &b->lvec, NULL));
+  }
+  PetscCall(PetscObjectChangeTypeName((PetscObject)B, MATMPIAIJ));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatConvert_MPIAIJDCSRCUDA_MPIAIJ(Mat A, PETSC_UNUSED MatType type, MatReuse reuse, Mat *B)
+{
+  PetscFunctionBegin;
+  if (reuse == MAT_REUSE_MATRIX) {
+    PetscCall(MatConvert(((Mat_MPIAIJ *)A->data)->A, MATSEQAIJ, MAT_REUSE_MATRIX, &((Mat_MPIAIJ *)(*B)->data)->A));
+    PetscCall(MatConvert(((Mat_MPIAIJ *)A->data)->B, MATSEQAIJ, MAT_REUSE_MATRIX, &((Mat_MPIAIJ *)(*B)->data)->B));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  if (reuse == MAT_INITIAL_MATRIX) PetscCall(MatDuplicate(A, MAT_COPY_VALUES, B));
+  PetscCall(ConvertInPlaceToMPIAIJ(*B));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Thunks where the parent's operation uses host arrays, our own operations over them. */
+static PetscErrorCode SetOps(Mat A, struct _MatOps *ops)
+{
+  PetscFunctionBegin;
+  PetscCall(MatMPIAIJCUDASetOps(A, ops));
+  ops->setfromoptions        = MatSetFromOptions_MPIAIJDCSRCUDA;
+  ops->assemblyend           = MatAssemblyEnd_MPIAIJDCSRCUDA;
+  ops->view                  = MatView_MPIAIJDCSRCUDA;
+  ops->destroy               = MatDestroy_MPIAIJDCSRCUDA;
+  ops->bindtocpu             = MatBindToCPU_MPIAIJDCSRCUDA;
+  ops->creategraph           = MatCreateGraph_AIJCUDA;
+  ops->productsetfromoptions = MatProductSetFromOptions_AIJCUDA;
+  ops->conjugate             = MatConjugate_MPIAIJDCSRCUDA;
+  ops->norm                  = MatNorm_MPIAIJDCSRCUDA;
+  ops->shift                 = MatShift_MPIAIJDCSRCUDA;
+#if PetscDefined(USE_COMPLEX)
+  ops->multhermitiantranspose    = MatMultHermitianTranspose_MPIAIJDCSRCUDA;
+  ops->multhermitiantransposeadd = MatMultHermitianTransposeAdd_MPIAIJDCSRCUDA;
+#endif
+  MatMPIAIJCUDAGet(A)->installed = *ops;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Gives a MATMPIAIJ our spptr, operations and name, and its blocks theirs. */
+static PetscErrorCode ConvertInPlaceFromMPIAIJ(Mat B)
+{
+  Mat_MPIAIJ     *b   = (Mat_MPIAIJ *)B->data;
+  struct _MatOps *ops = B->hash_active ? &b->cops : B->ops;
+  Mat_MPIAIJCUDA *d;
+  PetscBool       usable;
+
+  PetscFunctionBegin;
+  PetscCall(PetscSparseCUDADeviceUsable(&usable));
+  PetscCall(PetscNew(&d));
+  d->parent      = *ops;
+  d->no_device   = (PetscBool)!usable;
+  b->spptr       = d;
+  parent_destroy = ops->destroy;
+  PetscCall(PetscObjectChangeTypeName((PetscObject)B, MATMPIAIJDCSRCUDA));
+  PetscCall(SetOps(B, ops));
+  if (parent_setpreallocation == NULL) {
+    PetscCall(PetscObjectQueryFunction((PetscObject)B, "MatMPIAIJSetPreallocation_C", &parent_setpreallocation));
+    PetscCall(PetscObjectQueryFunction((PetscObject)B, "MatMPIAIJSetPreallocationCSR_C", &parent_setpreallocationcsr));
+    PetscCall(PetscObjectQueryFunction((PetscObject)B, "MatResetHash_C", &parent_resethash));
+  }
+  PetscCall(MatMPIAIJCUDAComposeThunks(B, PETSC_TRUE));
+  PetscCall(ComposeFunctions(B, PETSC_TRUE));
+  if (usable) PetscCall(MatSetVecType(B, VECCUDA));
+  else B->boundtocpu = PETSC_TRUE;
+  PetscCall(MatMPIAIJCUDASetBlockTypes(B));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  MatConvert_MPIAIJ_MPIAIJDCSRCUDA - Converts a parallel AIJ matrix, assembled or not, to MATMPIAIJDCSRCUDA; see MatConvert() for the parameters.
+*/
+PetscErrorCode MatConvert_MPIAIJ_MPIAIJDCSRCUDA(Mat A, PETSC_UNUSED MatType type, MatReuse reuse, Mat *B)
+{
+  PetscBool ours;
+
+  PetscFunctionBegin;
+  PetscCall(MatIsMPIAIJCUDA(A, &ours));
+  if (reuse == MAT_INITIAL_MATRIX) PetscCall(MatDuplicate(A, MAT_COPY_VALUES, B));
+  else if (reuse == MAT_REUSE_MATRIX && ours) PetscCall(MatCopy(A, *B, SAME_NONZERO_PATTERN));
+  else if (reuse == MAT_REUSE_MATRIX) {
+    PetscCall(MatConvert_SeqAIJ_SeqAIJDCSRCUDA(((Mat_MPIAIJ *)A->data)->A, MATSEQAIJDCSRCUDA, MAT_REUSE_MATRIX, &((Mat_MPIAIJ *)(*B)->data)->A));
+    PetscCall(MatConvert_SeqAIJ_SeqAIJDCSRCUDA(((Mat_MPIAIJ *)A->data)->B, MATSEQAIJDCSRCUDA, MAT_REUSE_MATRIX, &((Mat_MPIAIJ *)(*B)->data)->B));
+  }
+  PetscCall(MatIsMPIAIJCUDA(*B, &ours));
+  if (!ours) PetscCall(ConvertInPlaceFromMPIAIJ(*B));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatCreate_MPIAIJDCSRCUDA(Mat B)
+{
+  PetscFunctionBegin;
+  PetscCall(MatCreate_MPIAIJ(B));
+  PetscCall(MatConvert_MPIAIJ_MPIAIJDCSRCUDA(B, MATMPIAIJDCSRCUDA, MAT_INPLACE_MATRIX, &B));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

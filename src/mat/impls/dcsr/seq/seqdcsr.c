@@ -1,0 +1,334 @@
+/* MATSEQAIJDCSRCUDA: life cycle, options, assembly and view. */
+#include <petscsparsecuda/dcsrimpl.h>
+
+static const char *const HostStructures[] = {"lazy", "eager", "HostStructure", "", NULL};
+
+static PetscErrorCode MatSetFromOptions_SeqAIJDCSRCUDA(Mat A, PetscOptionItems PetscOptionsObject)
+{
+  Mat_SeqAIJCUDA *d     = MatSeqAIJCUDAGet(A);
+  PetscInt        eager = d->eager;
+  PetscEnum       spmv = (PetscEnum)d->spmv_kind, spmvt = (PetscEnum)d->spmvt_kind;
+  PetscBool       set, set_transpose, require = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  PetscOptionsHeadBegin(PetscOptionsObject, "Dynamic CSR on the device (dcsrcuda) options");
+  PetscCall(PetscOptionsEList("-mat_dcsr_host_structure", "When the host copy of the structure is made: on demand, or at once for code that reads it directly", "MATDCSRCUDA", HostStructures, 2, HostStructures[eager], &eager, NULL));
+  PetscCall(PetscOptionsBool("-mat_dcsr_require_device", "Raise an error when there is no usable device, instead of computing on the host", "MATDCSRCUDA", require, &require, NULL));
+  PetscCall(PetscOptionsEnum("-mat_dcsr_spmv", "Kernel of MatMult()", "MATDCSRCUDA", DCSRSpMVKinds, spmv, &spmv, &set));
+  PetscCall(PetscOptionsEnum("-mat_dcsr_spmv_transpose", "Kernel of MatMultTranspose()", "MATDCSRCUDA", DCSRSpMVTransposeKinds, spmvt, &spmvt, &set_transpose));
+  PetscCall(PetscOptionsBool("-mat_dcsr_deterministic", "Bitwise reproducible MatMultTranspose(), at the price of a stored transpose", "MATDCSRCUDA", d->deterministic, &d->deterministic, NULL));
+  PetscOptionsHeadEnd();
+  PetscCheck(!require || !d->no_device, PetscObjectComm((PetscObject)A), PETSC_ERR_GPU, "-mat_dcsr_require_device is set and this process has no usable CUDA device: check nvidia-smi, CUDA_VISIBLE_DEVICES and -device_enable");
+  d->eager = (PetscBool)eager;
+  if ((set && d->spmv_kind != (DCSRSpMVKind)spmv) || (set_transpose && d->spmvt_kind != (DCSRSpMVTransposeKind)spmvt)) PetscCall(MatSeqAIJCUDADropPlans(A));
+  d->spmv_kind  = (DCSRSpMVKind)spmv;
+  d->spmvt_kind = (DCSRSpMVTransposeKind)spmvt;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The same options for a matrix that never sees MatSetFromOptions(), such as a block of a parallel one or a Galerkin product. */
+static PetscErrorCode ReadOptions(Mat A)
+{
+  PetscFunctionBegin;
+  PetscObjectOptionsBegin((PetscObject)A);
+  PetscCall(MatSetFromOptions_SeqAIJDCSRCUDA(A, PetscOptionsObject));
+  PetscOptionsEnd();
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatAssemblyEnd_SeqAIJDCSRCUDA(Mat A, MatAssemblyType mode)
+{
+  Mat_SeqAIJ     *a = (Mat_SeqAIJ *)A->data;
+  Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
+
+  PetscFunctionBegin;
+  if (!d->host_structure) PetscFunctionReturn(PETSC_SUCCESS); // nobody touched the mirror, so nothing was inserted
+  PetscCall(MatSeqAIJCUDAShowMirror(A));
+  PetscCall((*d->parent.assemblyend)(A, mode));
+  if (mode == MAT_FINAL_ASSEMBLY) {
+    a->inode.use = PETSC_FALSE; // inode routines read the host arrays behind our back
+    PetscCall(MatSeqAIJCUDASetOps(A, A->ops));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatSetOption_SeqAIJDCSRCUDA(Mat A, MatOption option, PetscBool flag)
+{
+  Mat_SeqAIJCUDA *d              = MatSeqAIJCUDAGet(A);
+  const PetscBool structure_only = (PetscBool)(option == MAT_STRUCTURE_ONLY && flag);
+
+  PetscFunctionBegin;
+  if (option == MAT_USE_INODES) flag = PETSC_FALSE;
+  if (structure_only) PetscCall(MatAIJCUDAHostBegin(A, HOST_READ_STRUCTURE));
+  PetscCall((*d->parent.setoption)(A, option, flag));
+  if (structure_only) {
+    PetscCall(MatAIJCUDAHostEnd(A, HOST_READ_STRUCTURE));
+    A->offloadmask = PETSC_OFFLOAD_CPU;
+    PetscCall(MatSeqAIJCUDADropDevice(A));
+  }
+  if (option == MAT_FORM_EXPLICIT_TRANSPOSE && !flag && d->spmv_transpose != NULL && !d->deterministic) PetscCall(MatSeqAIJCUDADropPlans(A));
+  if (!A->hash_active) PetscCall(MatSeqAIJCUDASetOps(A, A->ops));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* One line of storage facts for -mat_view ::ascii_info. */
+static PetscErrorCode ViewStorage(Mat A, PetscViewer viewer)
+{
+  Mat_SeqAIJCUDA *d      = MatSeqAIJCUDAGet(A);
+  const char     *kernel = "none yet";
+  PetscCount      bytes;
+
+  PetscFunctionBegin;
+  if (!d->device_structure) {
+    PetscCall(PetscViewerASCIIPrintf(viewer, "dcsrcuda: no device copy%s\n", d->no_device ? " (no usable device)" : A->boundtocpu ? " (bound to the CPU)" : ""));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(MatDCSRCUDAGetMemoryUsed(A, &bytes));
+  if (d->spmv != NULL) PetscCall(DCSRSpMVPlanGetInfo(d->spmv, NULL, NULL, NULL, &kernel));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "dcsrcuda: %s, %" PetscInt_FMT " segments a row, %" PetscCount_FMT " of %" PetscCount_FMT " pool entries used, %.2f bytes a nonzero, SpMV kernel %s, host mirror %s\n", d->view.row_offsets != NULL ? "compact" : "fragmented", d->view.row_offsets != NULL ? 1 : d->view.max_segments, d->view.num_nonzeros,
+                                   d->view.capacity, (double)bytes / (double)PetscMax(d->view.num_nonzeros, 1), kernel, !d->host_structure ? "absent" : A->offloadmask == PETSC_OFFLOAD_GPU ? "without values" : "present"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatView_SeqAIJDCSRCUDA(Mat A, PetscViewer viewer)
+{
+  Mat_SeqAIJCUDA   *d = MatSeqAIJCUDAGet(A);
+  PetscBool         ascii;
+  PetscViewerFormat format;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &ascii));
+  PetscCall(PetscViewerGetFormat(viewer, &format));
+  if (ascii && (format == PETSC_VIEWER_ASCII_INFO || format == PETSC_VIEWER_ASCII_INFO_DETAIL || format == PETSC_VIEWER_ASCII_FACTOR_INFO)) {
+    PetscCall((*d->parent.view)(A, viewer)); // reads no array
+    if (format == PETSC_VIEWER_ASCII_INFO) PetscCall(ViewStorage(A, viewer));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(MatAIJCUDAHostBegin(A, HOST_READ));
+  PetscCall((*d->parent.view)(A, viewer));
+  PetscCall(MatAIJCUDAHostEnd(A, HOST_READ));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatGetCurrentMemType_SeqAIJDCSRCUDA(PETSC_UNUSED Mat A, PetscMemType *type)
+{
+  PetscFunctionBegin;
+  *type = A->boundtocpu ? PETSC_MEMTYPE_HOST : PETSC_MEMTYPE_CUDA;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatBindToCPU_SeqAIJDCSRCUDA(Mat A, PetscBool flag)
+{
+  Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
+
+  PetscFunctionBegin;
+  if (d->no_device) flag = PETSC_TRUE;
+  if (flag && !A->boundtocpu) {
+    PetscCall(MatAIJCUDAHostBegin(A, HOST_READ));
+    PetscCall(MatAIJCUDAHostEnd(A, HOST_READ));
+    if (A->offloadmask != PETSC_OFFLOAD_UNALLOCATED) A->offloadmask = PETSC_OFFLOAD_CPU;
+    PetscCall(MatSeqAIJCUDADropDevice(A));
+  }
+  A->boundtocpu = flag;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatConvert_SeqAIJDCSRCUDA_SeqAIJ(Mat, MatType, MatReuse, Mat *);
+
+/* The functions that other objects look for on ours. */
+static PetscErrorCode ComposeFunctions(Mat A, PetscBool compose)
+{
+  PetscErrorCode (*product)(Mat)                                = compose ? MatProductSetFromOptions_AIJCUDA : NULL;
+  PetscErrorCode (*dense)(Mat)                                  = compose ? MatProductSetFromOptions_AIJCUDA_Dense : NULL;
+  PetscErrorCode (*convert)(Mat, MatType, MatReuse, Mat *)      = compose ? MatConvert_SeqAIJ_SeqAIJDCSRCUDA : NULL;
+  PetscErrorCode (*back)(Mat, MatType, MatReuse, Mat *)         = compose ? MatConvert_SeqAIJDCSRCUDA_SeqAIJ : NULL;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatProductSetFromOptions_seqaijdcsrcuda_seqaijdcsrcuda_C", product));
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatProductSetFromOptions_seqaij_seqaijdcsrcuda_C", product));
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatProductSetFromOptions_seqaijdcsrcuda_seqaij_C", product));
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatProductSetFromOptions_seqaijcusparse_seqaijdcsrcuda_C", product));
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatProductSetFromOptions_seqaijdcsrcuda_seqaijcusparse_C", product));
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatProductSetFromOptions_seqaijdcsrcuda_seqdense_C", dense));
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatProductSetFromOptions_seqaijdcsrcuda_seqdensecuda_C", dense));
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatDCSRCUDAFragment_C", compose ? MatDCSRCUDAFragment_Private : NULL));
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatConvert_seqaij_seqaijdcsrcuda_C", convert));
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatConvert_seqaij_aijdcsrcuda_C", convert));
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatConvert_seqaij_dcsrcuda_C", convert));
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatConvert_seqaijdcsrcuda_seqaij_C", back));
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatConvert_seqaijdcsrcuda_dcsrcuda_C", convert));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatDestroy_SeqAIJDCSRCUDA(Mat A)
+{
+  static PetscErrorCode (*parent)(Mat) = NULL; // the same for every matrix; a header merged into another one has no spptr left
+  Mat_SeqAIJCUDA *d                    = MatSeqAIJCUDAGet(A);
+  cudaStream_t    stream;
+
+  PetscFunctionBegin;
+  if (d != NULL) {
+    parent = d->parent.destroy;
+    PetscCall(MatSeqAIJCUDAShowMirror(A));
+    PetscCall(MatSeqAIJCUDADropDevice(A));
+    if (d->x.array != NULL || d->y.array != NULL || d->z.array != NULL) {
+      PetscCall(PetscSparseCUDAGetStream(&stream));
+      PetscCall(PetscSparseCUDAFree(&d->x.array, stream));
+      PetscCall(PetscSparseCUDAFree(&d->y.array, stream));
+      PetscCall(PetscSparseCUDAFree(&d->z.array, stream));
+    }
+    PetscCall(ComposeFunctions(A, PETSC_FALSE));
+  }
+  PetscCall(PetscFree(A->spptr));
+  PetscCheck(parent != NULL, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Destroying a matrix whose type was never set up");
+  PetscCall((*parent)(A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The values of one matrix into the other, whose structures are the same and one of which is ours. */
+static PetscErrorCode CopyValues(Mat A, Mat B)
+{
+  const PetscScalar *from;
+  PetscScalar       *to;
+  PetscInt           na, nb;
+
+  PetscFunctionBegin;
+  PetscCall(MatSeqAIJGetArrayRead(A, &from));
+  PetscCall(MatSeqAIJGetArrayWrite(B, &to));
+  na = ((Mat_SeqAIJ *)A->data)->nz;
+  nb = ((Mat_SeqAIJ *)B->data)->nz;
+  PetscCheck(na == nb, PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP, "MAT_REUSE_MATRIX needs the same nonzero pattern; the matrices have %" PetscInt_FMT " and %" PetscInt_FMT " nonzeros", na, nb);
+  PetscCall(PetscArraycpy(to, from, na));
+  PetscCall(MatSeqAIJRestoreArrayWrite(B, &to));
+  PetscCall(MatSeqAIJRestoreArrayRead(A, &from));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Makes a matrix of ours MATSEQAIJ; the mirror is brought up to date first and becomes the matrix. */
+static PetscErrorCode ConvertInPlaceToSeqAIJ(Mat B)
+{
+  Mat_SeqAIJ     *b = (Mat_SeqAIJ *)B->data;
+  Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(B);
+
+  PetscFunctionBegin;
+  PetscCall(MatBindToCPU_SeqAIJDCSRCUDA(B, PETSC_FALSE));
+  PetscCall(MatBindToCPU_SeqAIJDCSRCUDA(B, PETSC_TRUE)); // the newest values are on the host now, and the device copy is gone
+  PetscCall(MatSeqAIJCUDAShowMirror(B));
+  *b->ops       = d->parent_arrays;
+  *B->ops       = d->parent;
+  B->boundtocpu = PETSC_FALSE;
+  PetscCall(MatSeqAIJCUDAComposeThunks(B, PETSC_FALSE));
+  PetscCall(ComposeFunctions(B, PETSC_FALSE));
+  PetscCall(PetscFree(B->spptr));
+  PetscCall(MatSetVecType(B, VECSTANDARD));
+  PetscCall(PetscObjectChangeTypeName((PetscObject)B, MATSEQAIJ));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatConvert_SeqAIJDCSRCUDA_SeqAIJ(Mat A, PETSC_UNUSED MatType type, MatReuse reuse, Mat *B)
+{
+  PetscFunctionBegin;
+  if (reuse == MAT_REUSE_MATRIX) {
+    PetscCall(CopyValues(A, *B));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  if (reuse == MAT_INITIAL_MATRIX) { // a duplicate on the host, no detour through the device
+    PetscCall(MatAIJCUDAHostBegin(A, HOST_READ));
+    PetscCall((*MatSeqAIJCUDAGet(A)->parent.duplicate)(A, MAT_COPY_VALUES, B));
+    PetscCall(MatAIJCUDAHostEnd(A, HOST_READ));
+  }
+  PetscCall(ConvertInPlaceToSeqAIJ(*B));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Gives a MATSEQAIJ our spptr, operations and name. */
+static PetscErrorCode ConvertInPlaceFromSeqAIJ(Mat B)
+{
+  Mat_SeqAIJ     *b   = (Mat_SeqAIJ *)B->data;
+  struct _MatOps *ops = B->hash_active ? &b->cops : B->ops; // the hash of MatSetValues() puts the saved table back at assembly
+  Mat_SeqAIJCUDA *d;
+  PetscBool       usable;
+
+  PetscFunctionBegin;
+  PetscCall(PetscSparseCUDADeviceUsable(&usable));
+  PetscCall((*ops->setoption)(B, MAT_USE_INODES, PETSC_FALSE));
+  PetscCall(PetscNew(&d));
+  d->parent         = *ops;
+  d->parent_arrays  = *b->ops;
+  d->host_structure = PETSC_TRUE;
+  d->no_device      = (PetscBool)!usable;
+  B->spptr          = d;
+  B->offloadmask    = PETSC_OFFLOAD_UNALLOCATED;
+  PetscCall(PetscOptionsGetBool(((PetscObject)B)->options, NULL, "-mat_dcsr_test_hide_mirror", &d->hide, NULL));
+  PetscCall(PetscObjectChangeTypeName((PetscObject)B, MATSEQAIJDCSRCUDA));
+  PetscCall(MatSeqAIJCUDASetOps(B, ops));
+  ops->setfromoptions       = MatSetFromOptions_SeqAIJDCSRCUDA;
+  ops->assemblyend          = MatAssemblyEnd_SeqAIJDCSRCUDA;
+  ops->setoption            = MatSetOption_SeqAIJDCSRCUDA;
+  ops->view                 = MatView_SeqAIJDCSRCUDA;
+  ops->destroy              = MatDestroy_SeqAIJDCSRCUDA;
+  ops->bindtocpu            = MatBindToCPU_SeqAIJDCSRCUDA;
+  ops->getcurrentmemtype    = MatGetCurrentMemType_SeqAIJDCSRCUDA;
+  ops->creategraph          = MatCreateGraph_AIJCUDA;
+  ops->productsetfromoptions = MatProductSetFromOptions_AIJCUDA;
+  PetscCall(MatSeqAIJCUDASetArrayHooks(B));
+  PetscCall(MatSeqAIJCUDAComposeThunks(B, PETSC_TRUE));
+  PetscCall(ComposeFunctions(B, PETSC_TRUE));
+  if (usable) PetscCall(MatSetVecType(B, VECCUDA));
+  else {
+    B->boundtocpu = PETSC_TRUE;
+    PetscCall(PetscInfo(B, "No usable CUDA device: this matrix computes on the host\n"));
+  }
+  PetscCall(ReadOptions(B));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  MatConvert_SeqAIJ_SeqAIJDCSRCUDA - Converts a sequential AIJ matrix, assembled or not, to MATSEQAIJDCSRCUDA; see MatConvert() for the parameters.
+
+  Note:
+  A matrix that is ours already is duplicated, copied or left as it is: with -mat_seqaij_type PETSc calls this inside our own constructor.
+*/
+PetscErrorCode MatConvert_SeqAIJ_SeqAIJDCSRCUDA(Mat A, PETSC_UNUSED MatType type, MatReuse reuse, Mat *B)
+{
+  PetscBool ours;
+
+  PetscFunctionBegin;
+  PetscCall(MatIsSeqAIJCUDA(A, &ours));
+  if (reuse == MAT_INITIAL_MATRIX) PetscCall(MatDuplicate(A, MAT_COPY_VALUES, B));
+  else if (reuse == MAT_REUSE_MATRIX && ours) PetscCall(MatCopy(A, *B, SAME_NONZERO_PATTERN));
+  else if (reuse == MAT_REUSE_MATRIX) PetscCall(CopyValues(A, *B));
+  PetscCall(MatIsSeqAIJCUDA(*B, &ours));
+  if (!ours) PetscCall(ConvertInPlaceFromSeqAIJ(*B));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*MC
+  MATDCSRCUDA - MATDCSRCUDA = "dcsrcuda" - Sparse matrices in dynamic compressed row storage on NVIDIA GPUs.
+
+  Options Database Keys:
++ -mat_type dcsrcuda                          - sets this type in MatSetFromOptions()
+. -mat_dcsr_spmv (auto|split|vector)          - kernel of MatMult()
+. -mat_dcsr_spmv_transpose (auto|atomic|tile) - kernel of MatMultTranspose()
+. -mat_dcsr_deterministic                     - bitwise reproducible MatMultTranspose(), with a stored transpose
+. -mat_dcsr_host_structure (lazy|eager)       - when the host copy of the structure is made
+- -mat_dcsr_require_device                    - raise an error when there is no usable device
+
+  Level: beginner
+
+  Notes:
+  The type is a subclass of MATAIJ: MATSEQAIJDCSRCUDA on one process, MATMPIAIJDCSRCUDA on several. What MATAIJ can do it can do, on the host when there is no
+  device code for it; the host arrays are brought up to date first. Without a usable device everything runs on the host.
+
+  The storage is that of King, Gilray, Kirby and Might, Dynamic-CSR, ISC 2016; the products follow Steinberger, Zayer and Seidel, Globally homogeneous, locally
+  adaptive sparse matrix-vector multiplication on the GPU, ICS 2017.
+
+.seealso: MATAIJ, MATAIJCUSPARSE, PetscSparseCUDAInitialize()
+M*/
+PetscErrorCode MatCreate_SeqAIJDCSRCUDA(Mat B)
+{
+  PetscFunctionBegin;
+  PetscCall(MatCreate_SeqAIJ(B));
+  PetscCall(MatConvert_SeqAIJ_SeqAIJDCSRCUDA(B, MATSEQAIJDCSRCUDA, MAT_INPLACE_MATRIX, &B));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

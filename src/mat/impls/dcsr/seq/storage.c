@@ -1,0 +1,210 @@
+/* What users and tests may ask of the storage of MATDCSRCUDA. */
+#include <petscsparsecuda/dcsrimpl.h>
+
+/* Applies f to the sequential matrices of ours that A consists of. */
+static PetscErrorCode ForEachBlock(Mat A, PetscErrorCode (*f)(Mat, void *), void *context)
+{
+  PetscBool is_seq, is_mpi;
+
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(A, MAT_CLASSID, 1);
+  PetscCall(MatIsSeqAIJCUDA(A, &is_seq));
+  PetscCall(MatIsMPIAIJCUDA(A, &is_mpi));
+  PetscCheck(is_seq || is_mpi, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_WRONG, "Matrix is of type %s, this function is for %s", ((PetscObject)A)->type_name, MATDCSRCUDA);
+  PetscCheck(A->assembled, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_WRONGSTATE, "Call MatAssemblyBegin() and MatAssemblyEnd() first");
+  if (is_seq) PetscCall((*f)(A, context));
+  else {
+    PetscCall((*f)(((Mat_MPIAIJ *)A->data)->A, context));
+    PetscCall((*f)(((Mat_MPIAIJ *)A->data)->B, context));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The part of a condition that one process found to hold, on all processes. */
+static PetscErrorCode IsValid_Seq(Mat A, void *context)
+{
+  Mat_SeqAIJCUDA *d     = MatSeqAIJCUDAGet(A);
+  PetscBool      *valid = (PetscBool *)context, ok;
+  PetscInt        row;
+  const char     *what;
+  cudaStream_t    stream;
+
+  PetscFunctionBegin;
+  if (!d->device_structure || d->device_nonzerostate != A->nonzerostate) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscSparseCUDAGetStream(&stream));
+  PetscCall(DCSRIsValid(d->view, stream, &ok, &row, &what));
+  if (!ok) PetscCall(PetscInfo(A, "Device storage is not valid: %s, row %" PetscInt_FMT "\n", what, row));
+  *valid = (PetscBool)(*valid && ok);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@C
+  MatDCSRCUDAIsValid - Checks the invariants of the device storage of a `MATDCSRCUDA` matrix.
+
+  Collective
+
+  Input Parameter:
+. A - the assembled matrix
+
+  Output Parameter:
+. valid - `PETSC_TRUE` on all processes, or `PETSC_FALSE` on all of them; then -info says which invariant is broken in which row
+
+  Level: developer
+
+  Notes:
+  Segments of different rows never overlap, only the last segment of a row is partly used, columns of a row are distinct, and sorted in compact storage; nothing
+  lies beyond the allocation pointer. A matrix without a device copy is valid. Costs a sort of the segments and a few passes over the structure, and synchronizes.
+
+.seealso: `MATDCSRCUDA`, `MatDCSRCUDADefragment()`
+@*/
+PetscErrorCode MatDCSRCUDAIsValid(Mat A, PetscBool *valid)
+{
+  PetscFunctionBegin;
+  PetscAssertPointer(valid, 2);
+  *valid = PETSC_TRUE;
+  PetscCall(ForEachBlock(A, IsValid_Seq, valid));
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, valid, 1, MPI_C_BOOL, MPI_LAND, PetscObjectComm((PetscObject)A)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Defragment_Seq(Mat A, PETSC_UNUSED void *context)
+{
+  PetscFunctionBegin;
+  PetscCall(MatSeqAIJCUDACompact(A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@C
+  MatDCSRCUDADefragment - Makes the device storage of a `MATDCSRCUDA` matrix compact: one segment a row, no gaps, sorted columns.
+
+  Not Collective
+
+  Input Parameter:
+. A - the assembled matrix
+
+  Level: intermediate
+
+  Note:
+  Structure and values stay what they are, only their place changes. Needs memory for a second copy while it runs.
+
+.seealso: `MATDCSRCUDA`, `MatDCSRCUDAIsValid()`
+@*/
+PetscErrorCode MatDCSRCUDADefragment(Mat A)
+{
+  PetscFunctionBegin;
+  PetscCall(ForEachBlock(A, Defragment_Seq, NULL));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode GetMemoryUsed_Seq(Mat A, void *context)
+{
+  Mat_SeqAIJCUDA *d           = MatSeqAIJCUDAGet(A);
+  PetscCount     *bytes       = (PetscCount *)context;
+  const size_t    offset_size = d->view.wide ? sizeof(int64_t) : sizeof(int32_t);
+  size_t          plan        = 0;
+
+  PetscFunctionBegin;
+  if (!d->device_structure) PetscFunctionReturn(PETSC_SUCCESS);
+  *bytes += (PetscCount)(d->view.capacity * (PetscCount)(sizeof(PetscScalar) + sizeof(int32_t)));
+  if (d->view.row_offsets != NULL) *bytes += (PetscCount)((d->view.num_rows + 1) * offset_size);
+  else *bytes += (PetscCount)(2 * offset_size * (size_t)d->view.pitch * (size_t)d->view.max_segments + (size_t)d->view.num_rows * sizeof(int32_t));
+  if (d->spmv != NULL) {
+    PetscCall(DCSRSpMVPlanGetInfo(d->spmv, NULL, NULL, &plan, NULL));
+    *bytes += (PetscCount)plan;
+  }
+  if (d->spmvt != NULL) {
+    PetscCall(DCSRSpMVTransposePlanGetInfo(d->spmvt, NULL, &plan, NULL));
+    *bytes += (PetscCount)plan;
+  }
+  if (d->spmv_transpose != NULL) *bytes += (PetscCount)((d->transpose.num_rows + 1) * offset_size + (size_t)d->transpose.num_nonzeros * (sizeof(PetscScalar) + sizeof(int32_t) + offset_size));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@C
+  MatDCSRCUDAGetMemoryUsed - Device memory of this process that a `MATDCSRCUDA` matrix holds, with what it keeps for its products.
+
+  Not Collective
+
+  Input Parameter:
+. A - the assembled matrix
+
+  Output Parameter:
+. bytes - of all its device arrays
+
+  Level: intermediate
+
+.seealso: `MATDCSRCUDA`, `MatGetInfo()`
+@*/
+PetscErrorCode MatDCSRCUDAGetMemoryUsed(Mat A, PetscCount *bytes)
+{
+  PetscFunctionBegin;
+  PetscAssertPointer(bytes, 2);
+  *bytes = 0;
+  PetscCall(ForEachBlock(A, GetMemoryUsed_Seq, bytes));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Fragments one sequential matrix; context is {max_segments, slack}. */
+static PetscErrorCode Fragment_Seq(Mat A, void *context)
+{
+  const PetscInt *parameters = (const PetscInt *)context;
+  Mat_SeqAIJCUDA *d          = MatSeqAIJCUDAGet(A);
+  DCSRView        view;
+  size_t          offset_size;
+  PetscBool       device;
+  cudaStream_t    stream;
+  PetscErrorCode  ierr;
+
+  PetscFunctionBegin;
+  PetscCall(MatSeqAIJCUDAUseDevice(A, &device));
+  if (!device) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatSeqAIJCUDACopyToDevice(A));
+  PetscCall(MatSeqAIJCUDACompact(A));
+  PetscCall(PetscSparseCUDAGetStream(&stream));
+  view              = d->view;
+  view.values       = NULL;
+  view.columns      = NULL;
+  view.row_offsets  = NULL;
+  view.max_segments = parameters[0];
+  view.pitch        = (PetscCount)PetscMax(view.num_rows, 1);
+  PetscCall(DCSRFragmentCapacity(d->view, view.max_segments, parameters[1], stream, &view.capacity));
+  view.wide   = (PetscBool)(view.capacity > PETSC_INT32_MAX);
+  offset_size = view.wide ? sizeof(int64_t) : sizeof(int32_t);
+  PetscCallGoto(ierr, failed, PetscSparseCUDAMalloc(view.capacity, "values of a fragmented matrix", stream, &view.values));
+  PetscCallGoto(ierr, failed, PetscSparseCUDAMalloc(view.capacity, "columns of a fragmented matrix", stream, &view.columns));
+  PetscCallGoto(ierr, failed, PetscSparseCUDAMalloc_Private(2 * offset_size * (size_t)view.pitch * (size_t)view.max_segments, "segments of a fragmented matrix", stream, &view.segments));
+  PetscCallGoto(ierr, failed, PetscSparseCUDAMalloc(view.num_rows, "row sizes of a fragmented matrix", stream, &view.row_sizes));
+  PetscCallGoto(ierr, failed, DCSRFragment(d->view, parameters[1], &view, stream));
+  PetscCall(MatSeqAIJCUDADropPlans(A));
+  PetscCall(DCSRViewFree(&d->view, stream));
+  d->view = view;
+  PetscFunctionReturn(PETSC_SUCCESS);
+failed:
+  PetscCall(DCSRViewFree(&view, stream));
+  PetscFunctionReturn(ierr);
+}
+
+/*
+  MatDCSRCUDAFragment_Private - For tests and benchmarks: spreads each row of the device copy over several segments with unused entries behind them.
+
+  Not Collective
+
+  Input Parameters:
++ A            - the assembled matrix
+. max_segments - 1 to DCSR_MAX_SEGMENTS
+- slack        - unused entries behind the last segment of each row
+
+  Note:
+  Structure and values stay what they are. Composed on every MATDCSRCUDA as "MatDCSRCUDAFragment_C".
+*/
+PetscErrorCode MatDCSRCUDAFragment_Private(Mat A, PetscInt max_segments, PetscInt slack)
+{
+  PetscInt parameters[2];
+
+  PetscFunctionBegin;
+  PetscCheck(max_segments >= 1 && max_segments <= DCSR_MAX_SEGMENTS && slack >= 0, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "max_segments %" PetscInt_FMT " must be 1 to %d and slack %" PetscInt_FMT " not negative", max_segments, DCSR_MAX_SEGMENTS, slack);
+  parameters[0] = max_segments;
+  parameters[1] = slack;
+  PetscCall(ForEachBlock(A, Fragment_Seq, parameters));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,193 @@
+/*
+  Index arrays between host and device and between widths. Where PetscInt and the device's width agree they are plain copies; otherwise they go
+  through a device buffer of bounded size, so that no second copy of a large array exists.
+*/
+#include <petscsparsecuda/convert.h>
+#include <cub/device/device_for.cuh>
+#include <type_traits>
+
+namespace
+{
+
+constexpr PetscCount STAGING_ENTRIES = 8 * 1024 * 1024; // entries converted at a time
+
+template <typename From, typename To>
+struct ConvertIndex {
+  const From     *from;
+  To             *to;
+  __device__ void operator()(PetscCount k) const { to[k] = (To)from[k]; }
+};
+
+template <typename Device>
+PetscErrorCode CopyToDevice(PetscCount n, const PetscInt host[], Device *device, cudaStream_t stream)
+{
+  PetscErrorCode ierr    = PETSC_SUCCESS;
+  PetscInt      *staging = NULL;
+
+  PetscFunctionBegin;
+  if (!n) PetscFunctionReturn(PETSC_SUCCESS);
+  if constexpr (sizeof(Device) == sizeof(PetscInt)) PetscCallCUDA(cudaMemcpyAsync(device, host, (size_t)n * sizeof(*host), cudaMemcpyHostToDevice, stream));
+  else {
+    PetscCall(PetscSparseCUDAMalloc(PetscMin(n, STAGING_ENTRIES), "staging of indices", stream, &staging));
+    for (PetscCount k = 0; k < n; k += STAGING_ENTRIES) {
+      const PetscCount m = PetscMin(n - k, STAGING_ENTRIES);
+
+      PetscCallCUDAGoto(ierr, cleanup, cudaMemcpyAsync(staging, host + k, (size_t)m * sizeof(*host), cudaMemcpyHostToDevice, stream));
+      PetscCallCUDAGoto(ierr, cleanup, cub::DeviceFor::Bulk(m, ConvertIndex<PetscInt, Device>{staging, device + k}, stream));
+    }
+  cleanup:
+    PetscCall(PetscSparseCUDAFree(&staging, stream));
+  }
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+template <typename Device>
+PetscErrorCode CopyToHost(PetscCount n, const Device *device, PetscInt host[], cudaStream_t stream)
+{
+  PetscErrorCode ierr    = PETSC_SUCCESS;
+  PetscInt      *staging = NULL;
+
+  PetscFunctionBegin;
+  if (!n) PetscFunctionReturn(PETSC_SUCCESS);
+  if constexpr (sizeof(Device) == sizeof(PetscInt)) PetscCallCUDA(cudaMemcpyAsync(host, device, (size_t)n * sizeof(*host), cudaMemcpyDeviceToHost, stream));
+  else {
+    PetscCall(PetscSparseCUDAMalloc(PetscMin(n, STAGING_ENTRIES), "staging of indices", stream, &staging));
+    for (PetscCount k = 0; k < n; k += STAGING_ENTRIES) {
+      const PetscCount m = PetscMin(n - k, STAGING_ENTRIES);
+
+      PetscCallCUDAGoto(ierr, cleanup, cub::DeviceFor::Bulk(m, ConvertIndex<Device, PetscInt>{device + k, staging}, stream));
+      PetscCallCUDAGoto(ierr, cleanup, cudaMemcpyAsync(host + k, staging, (size_t)m * sizeof(*host), cudaMemcpyDeviceToHost, stream));
+    }
+  cleanup:
+    PetscCall(PetscSparseCUDAFree(&staging, stream));
+  }
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+template <typename From>
+PetscErrorCode Widen(PetscCount n, const From *from, PetscInt to[], cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  if (n) PetscCallCUDA(cub::DeviceFor::Bulk(n, ConvertIndex<From, PetscInt>{from, to}, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+} // namespace
+
+/*
+  DCSRCopyOffsetsToDevice - host row offsets to device row offsets
+
+  Input Parameters:
++ n      - number of offsets
+. host   - [n] host
+. wide   - PETSC_TRUE: the device array is int64_t, otherwise int32_t, and every offset must fit
+- stream - asynchronous on it except for pageable host memory
+
+  Output Parameter:
+. device - [n] device
+
+  Workspace: none when the widths agree, otherwise at most 64 MiB.
+*/
+PetscErrorCode DCSRCopyOffsetsToDevice(PetscCount n, const PetscInt host[], PetscBool wide, void *device, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  if (wide) PetscCall(CopyToDevice(n, host, (int64_t *)device, stream));
+  else PetscCall(CopyToDevice(n, host, (int32_t *)device, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  DCSRCopyOffsetsToHost - device row offsets to host row offsets
+
+  Input Parameters:
++ n      - number of offsets
+. device - [n] device
+. wide   - PETSC_TRUE: the device array is int64_t, otherwise int32_t
+- stream - asynchronous on it except for pageable host memory
+
+  Output Parameter:
+. host - [n] host; valid once the stream has come here
+*/
+PetscErrorCode DCSRCopyOffsetsToHost(PetscCount n, const void *device, PetscBool wide, PetscInt host[], cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  if (wide) PetscCall(CopyToHost(n, (const int64_t *)device, host, stream));
+  else PetscCall(CopyToHost(n, (const int32_t *)device, host, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  DCSRCopyColumnsToDevice - host column indices to 32-bit device column indices
+
+  Input Parameters:
++ n      - number of indices
+. host   - [n] host, all below 2^31
+- stream - asynchronous on it except for pageable host memory
+
+  Output Parameter:
+. device - [n] device
+*/
+PetscErrorCode DCSRCopyColumnsToDevice(PetscCount n, const PetscInt host[], int32_t *device, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  PetscCall(CopyToDevice(n, host, device, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  DCSRCopyColumnsToHost - 32-bit device column indices to host column indices
+
+  Input Parameters:
++ n      - number of indices
+. device - [n] device
+- stream - asynchronous on it except for pageable host memory
+
+  Output Parameter:
+. host - [n] host; valid once the stream has come here
+*/
+PetscErrorCode DCSRCopyColumnsToHost(PetscCount n, const int32_t *device, PetscInt host[], cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  PetscCall(CopyToHost(n, device, host, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  DCSRWidenOffsets - device row offsets as a device array of PetscInt
+
+  Input Parameters:
++ n      - number of offsets
+. from   - [n] device
+. wide   - PETSC_TRUE: from is int64_t, otherwise int32_t
+- stream - asynchronous on it
+
+  Output Parameter:
+. to - [n] device
+*/
+PetscErrorCode DCSRWidenOffsets(PetscCount n, const void *from, PetscBool wide, PetscInt *to, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  if (wide) PetscCall(Widen(n, (const int64_t *)from, to, stream));
+  else PetscCall(Widen(n, (const int32_t *)from, to, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  DCSRWidenColumns - 32-bit device column indices as a device array of PetscInt
+
+  Input Parameters:
++ n      - number of indices
+. from   - [n] device
+- stream - asynchronous on it
+
+  Output Parameter:
+. to - [n] device
+*/
+PetscErrorCode DCSRWidenColumns(PetscCount n, const int32_t *from, PetscInt *to, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  PetscCall(Widen(n, from, to, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

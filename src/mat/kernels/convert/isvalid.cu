@@ -1,0 +1,317 @@
+/*
+  The invariants of DCSR storage, for debug builds and tests. Checks go from what can be read safely to what needs it: a later one runs only when the earlier ones passed.
+*/
+#include "../entries/rowloop.cuh"
+#include "../entries/temporary.cuh"
+#include <petscsparsecuda/convert.h>
+#include <cub/device/device_for.cuh>
+#include <cub/device/device_radix_sort.cuh>
+#include <cub/device/device_reduce.cuh>
+#include <thrust/iterator/counting_iterator.h>
+#include <thrust/iterator/transform_iterator.h>
+
+namespace
+{
+
+typedef enum {
+  VALID,
+  BAD_SEGMENT,
+  BAD_ROW_SIZE,
+  BAD_OVERLAP,
+  BAD_COLUMN,
+  BAD_ORDER,
+  BAD_DUPLICATE,
+  BAD_FIRST_OFFSET,
+  BAD_TOTAL
+} Violation;
+
+const char *const VIOLATIONS[] = {"valid",
+                                  "a segment ends before it begins, or lies outside of the used part of the pool",
+                                  "the row size is negative or larger than the row's segments",
+                                  "a segment overlaps the next one in the pool",
+                                  "a column index is out of range",
+                                  "columns of a compact row are not sorted",
+                                  "a column occurs twice in a row",
+                                  "the first row offset is not zero",
+                                  "the row sizes do not add up to the number of nonzeros"};
+
+/* The lowest row that violates something, with the violation in the low byte: the same answer in every run. */
+struct FirstViolation {
+  unsigned long long *first;
+
+  __device__ void Set(PetscCount row, Violation what) const { atomicMin(first, (unsigned long long)row << 8 | (unsigned long long)what); }
+};
+constexpr unsigned long long NO_VIOLATION = ~0ull;
+
+template <typename Offset>
+struct CheckOffsets {
+  DCSRView       view;
+  FirstViolation found;
+
+  __device__ void operator()(PetscCount row) const
+  {
+    const Offset *row_offsets = (const Offset *)view.row_offsets;
+
+    if (row == 0 && row_offsets[0] != 0) found.Set(row, BAD_FIRST_OFFSET);
+    if (row == view.num_rows) {
+      if ((PetscCount)row_offsets[row] != view.num_nonzeros) found.Set(row ? row - 1 : 0, BAD_TOTAL);
+    } else if (row_offsets[row] < 0 || row_offsets[row] > row_offsets[row + 1] || (PetscCount)row_offsets[row + 1] > view.used) found.Set(row, BAD_SEGMENT);
+  }
+};
+
+template <typename Offset>
+struct CheckSegments {
+  DCSRView       view;
+  FirstViolation found;
+
+  __device__ void operator()(PetscCount row) const
+  {
+    PetscCount sum = 0;
+
+    for (PetscInt s = 0; s < view.max_segments; s++) {
+      const Offset *pair = (const Offset *)view.segments + 2 * (row + s * view.pitch);
+
+      if (pair[0] < 0 || pair[0] > pair[1] || (PetscCount)pair[1] > view.used) found.Set(row, BAD_SEGMENT);
+      else sum += (PetscCount)(pair[1] - pair[0]);
+    }
+    if (view.row_sizes[row] < 0 || (PetscCount)view.row_sizes[row] > sum) found.Set(row, BAD_ROW_SIZE);
+  }
+};
+
+struct SizeOfRow {
+  const int32_t        *row_sizes;
+  __device__ PetscCount operator()(PetscCount row) const { return (PetscCount)row_sizes[row]; }
+};
+
+/* Segment index = row + s * num_rows; empty segments sort to the end. */
+template <typename Offset>
+struct WriteSegmentKeys {
+  DCSRView view;
+  int64_t *keys;
+  int64_t *indices;
+
+  __device__ void operator()(PetscCount index) const
+  {
+    const Offset *pair = (const Offset *)view.segments + 2 * (index % view.num_rows + index / view.num_rows * view.pitch);
+
+    keys[index]    = pair[0] < pair[1] ? (int64_t)pair[0] : INT64_MAX;
+    indices[index] = index;
+  }
+};
+
+template <typename Offset>
+struct CheckNeighbours {
+  DCSRView       view;
+  const int64_t *keys;
+  const int64_t *indices;
+  FirstViolation found;
+
+  __device__ void operator()(PetscCount k) const
+  {
+    const PetscCount index = indices[k], row = index % view.num_rows;
+    const Offset    *pair = (const Offset *)view.segments + 2 * (row + index / view.num_rows * view.pitch);
+
+    if (keys[k + 1] != INT64_MAX && (int64_t)pair[1] > keys[k + 1]) found.Set(row, BAD_OVERLAP);
+  }
+};
+
+struct CheckColumnRange {
+  using Result = void;
+  DCSRView       view;
+  FirstViolation found;
+
+  __device__ void Visit(RowEntry e) const
+  {
+    if (view.columns[e.position] < 0 || view.columns[e.position] >= view.num_columns) found.Set(e.row, BAD_COLUMN);
+  }
+};
+
+/* On compact storage: neighbours in a row must ascend; a fragmented matrix comes here sorted, so that only equal ones can be found. */
+struct CheckColumnOrder {
+  using Result = void;
+  DCSRView       view;
+  FirstViolation found;
+
+  __device__ void Visit(RowEntry e) const
+  {
+    if (e.index == 0) return;
+    if (view.columns[e.position - 1] == view.columns[e.position]) found.Set(e.row, BAD_DUPLICATE);
+    else if (view.columns[e.position - 1] > view.columns[e.position]) found.Set(e.row, BAD_ORDER);
+  }
+};
+
+template <typename Offset>
+PetscErrorCode CheckOverlap(DCSRView view, FirstViolation found, cudaStream_t stream)
+{
+  const PetscCount n       = (PetscCount)view.num_rows * view.max_segments;
+  PetscErrorCode   ierr    = PETSC_SUCCESS;
+  int64_t         *keys[2] = {NULL, NULL}, *indices[2] = {NULL, NULL};
+
+  PetscFunctionBegin;
+  for (int i = 0; i < 2; i++) {
+    PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(n, "begins of segments", stream, &keys[i]));
+    PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(n, "indices of segments", stream, &indices[i]));
+  }
+  PetscCallCUDAGoto(ierr, cleanup, cub::DeviceFor::Bulk(n, WriteSegmentKeys<Offset>{view, keys[0], indices[0]}, stream));
+  PetscCallGoto(ierr, cleanup, DCSRWithTemporary("workspace to sort segments", stream, [&](void *storage, size_t &bytes) { return cub::DeviceRadixSort::SortPairs(storage, bytes, keys[0], keys[1], indices[0], indices[1], n, 0, 64, stream); }));
+  PetscCallCUDAGoto(ierr, cleanup, cub::DeviceFor::Bulk(n - 1, CheckNeighbours<Offset>{view, keys[1], indices[1], found}, stream));
+cleanup:
+  for (int i = 0; i < 2; i++) {
+    PetscCall(PetscSparseCUDAFree(&keys[i], stream));
+    PetscCall(PetscSparseCUDAFree(&indices[i], stream));
+  }
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Offsets, segments and row sizes: afterwards the entries can be visited without reading out of bounds. */
+template <typename Offset>
+PetscErrorCode CheckRows(DCSRView view, FirstViolation found, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  if (view.row_offsets) PetscCallCUDA(cub::DeviceFor::Bulk((PetscCount)view.num_rows + 1, CheckOffsets<Offset>{view, found}, stream));
+  else if (view.num_rows) PetscCallCUDA(cub::DeviceFor::Bulk((PetscCount)view.num_rows, CheckSegments<Offset>{view, found}, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode SumRowSizes(DCSRView view, cudaStream_t stream, PetscCount *sum)
+{
+  PetscErrorCode ierr       = PETSC_SUCCESS;
+  PetscCount    *device_sum = NULL;
+
+  PetscFunctionBegin;
+  *sum = 0;
+  if (!view.num_rows) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscSparseCUDAMalloc(1, "sum of row sizes", stream, &device_sum));
+  PetscCallGoto(ierr, cleanup, DCSRWithTemporary("workspace to sum row sizes", stream, [&](void *storage, size_t &bytes) {
+                  return cub::DeviceReduce::Sum(storage, bytes, thrust::make_transform_iterator(thrust::counting_iterator<PetscCount>(0), SizeOfRow{view.row_sizes}), device_sum, (PetscCount)view.num_rows, stream);
+                }));
+  PetscCallCUDAGoto(ierr, cleanup, cudaMemcpyAsync(sum, device_sum, sizeof(*sum), cudaMemcpyDeviceToHost, stream));
+  PetscCallCUDAGoto(ierr, cleanup, cudaStreamSynchronize(stream));
+cleanup:
+  PetscCall(PetscSparseCUDAFree(&device_sum, stream));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Columns of fragmented rows are compared in a sorted copy of the structure. */
+PetscErrorCode CheckFragmentedDistinct(DCSRView view, FirstViolation found, cudaStream_t stream)
+{
+  PetscErrorCode ierr   = PETSC_SUCCESS;
+  DCSRView       sorted = view;
+  int64_t       *wide   = NULL;
+  int32_t       *narrow = NULL;
+
+  PetscFunctionBegin;
+  sorted.columns     = NULL;
+  sorted.values      = NULL;
+  sorted.segments    = NULL;
+  sorted.row_sizes   = NULL;
+  sorted.row_offsets = NULL;
+  sorted.capacity = sorted.used = view.num_nonzeros;
+  if (view.wide) PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc((PetscCount)view.num_rows + 1, "row offsets of a sorted copy", stream, &wide));
+  else PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc((PetscCount)view.num_rows + 1, "row offsets of a sorted copy", stream, &narrow));
+  PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(view.num_nonzeros, "columns of a sorted copy", stream, &sorted.columns));
+  sorted.row_offsets = view.wide ? (void *)wide : (void *)narrow;
+  PetscCallGoto(ierr, cleanup, DCSRDefragment(view, sorted, stream));
+  PetscCallGoto(ierr, cleanup, RowLoop(sorted, NULL, CheckColumnOrder{sorted, found}, stream));
+cleanup:
+  PetscCall(PetscSparseCUDAFree(&wide, stream));
+  PetscCall(PetscSparseCUDAFree(&narrow, stream));
+  PetscCall(PetscSparseCUDAFree(&sorted.columns, stream));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode GetViolation(FirstViolation found, cudaStream_t stream, PetscBool *ok, PetscInt *row, const char **what)
+{
+  unsigned long long first = NO_VIOLATION;
+
+  PetscFunctionBegin;
+  PetscCallCUDA(cudaMemcpyAsync(&first, found.first, sizeof(first), cudaMemcpyDeviceToHost, stream));
+  PetscCallCUDA(cudaStreamSynchronize(stream));
+  *ok = first == NO_VIOLATION ? PETSC_TRUE : PETSC_FALSE;
+  if (*ok) PetscFunctionReturn(PETSC_SUCCESS);
+  if (row) *row = (PetscInt)(first >> 8);
+  if (what) *what = VIOLATIONS[first & 255];
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What the host knows without looking at the device. */
+const char *CheckNumbers(const DCSRView &view)
+{
+  const bool compact = view.row_offsets != NULL;
+
+  if (view.num_rows < 0 || view.num_columns < 0 || view.num_nonzeros < 0) return "a size is negative";
+  if ((PetscCount)view.num_columns > (PetscCount)INT32_MAX) return "there are more columns than 32-bit indices reach";
+  if (view.num_nonzeros > view.used || view.used > view.capacity) return "num_nonzeros <= used <= capacity does not hold";
+  if (!view.wide && view.capacity > (PetscCount)INT32_MAX) return "the capacity needs wide offsets";
+  if (view.num_nonzeros && view.columns == NULL) return "there are nonzeros but no columns";
+  if (compact && view.used != view.num_nonzeros) return "compact storage has unused entries";
+  if (compact && (view.segments || view.row_sizes)) return "compact storage has segments";
+  if (!compact && view.num_rows && (view.segments == NULL || view.row_sizes == NULL)) return "fragmented storage lacks segments or row sizes";
+  if (!compact && (view.max_segments < 1 || view.max_segments > DCSR_MAX_SEGMENTS)) return "the number of segments a row is out of range";
+  if (!compact && view.pitch < (PetscCount)view.num_rows) return "the pitch of the segments is smaller than the number of rows";
+  return NULL;
+}
+
+} // namespace
+
+/*
+  DCSRIsValid - checks the invariants of the storage
+
+  Input Parameters:
++ view   - compact or fragmented storage
+- stream - synchronizes with it
+
+  Output Parameters:
++ ok   - whether all of them hold
+. row  - (may be NULL) when not, the lowest row found to violate one; 0 when it is the numbers of the view themselves
+- what - (may be NULL) when not, which one: a static string
+
+  Notes:
+  begin <= end <= used; segments do not overlap; row_size <= sum of segment lengths; row sizes add up to num_nonzeros; columns in range and distinct in a row,
+  and sorted when compact; num_nonzeros <= used <= capacity. That only the last used segment of a row is partly used needs no check: row_size says it.
+
+  Cost: a sort of the segments and, when fragmented, a sorted copy of the columns; for debug builds and tests.
+*/
+PetscErrorCode DCSRIsValid(DCSRView view, cudaStream_t stream, PetscBool *ok, PetscInt *row, const char **what)
+{
+  PetscErrorCode ierr    = PETSC_SUCCESS;
+  const char    *numbers = CheckNumbers(view);
+  FirstViolation found   = {NULL};
+  PetscCount     sum;
+
+  PetscFunctionBegin;
+  *ok = numbers ? PETSC_FALSE : PETSC_TRUE;
+  if (row) *row = 0;
+  if (what) *what = numbers;
+  if (numbers) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscSparseCUDAMalloc(1, "result of a check", stream, &found.first));
+  PetscCallCUDAGoto(ierr, cleanup, cudaMemsetAsync(found.first, 0xff, sizeof(*found.first), stream));
+  if (view.wide) PetscCallGoto(ierr, cleanup, CheckRows<int64_t>(view, found, stream));
+  else PetscCallGoto(ierr, cleanup, CheckRows<int32_t>(view, found, stream));
+  PetscCallGoto(ierr, cleanup, GetViolation(found, stream, ok, row, what));
+  if (!*ok) goto cleanup;
+  if (view.row_offsets == NULL && view.num_rows) {
+    PetscCallGoto(ierr, cleanup, SumRowSizes(view, stream, &sum));
+    if (sum != view.num_nonzeros) {
+      *ok = PETSC_FALSE;
+      if (what) *what = VIOLATIONS[BAD_TOTAL];
+      goto cleanup;
+    }
+    if (view.wide) PetscCallGoto(ierr, cleanup, CheckOverlap<int64_t>(view, found, stream));
+    else PetscCallGoto(ierr, cleanup, CheckOverlap<int32_t>(view, found, stream));
+    PetscCallGoto(ierr, cleanup, GetViolation(found, stream, ok, row, what));
+    if (!*ok) goto cleanup;
+  }
+  if (!view.num_nonzeros) goto cleanup;
+  PetscCallGoto(ierr, cleanup, RowLoop(view, NULL, CheckColumnRange{view, found}, stream));
+  if (view.row_offsets) PetscCallGoto(ierr, cleanup, RowLoop(view, NULL, CheckColumnOrder{view, found}, stream));
+  else PetscCallGoto(ierr, cleanup, CheckFragmentedDistinct(view, found, stream));
+  PetscCallGoto(ierr, cleanup, GetViolation(found, stream, ok, row, what));
+cleanup:
+  PetscCall(PetscSparseCUDAFree(&found.first, stream));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,294 @@
+/*
+  Norms and row reductions. Rows are summed by RowLoop(), vectors of sums by CUB: both in a fixed order, so that norms are bitwise reproducible,
+  except where column sums are added up by atomics.
+*/
+#include "rowloop.cuh"
+#include "temporary.cuh"
+#include <petscsparsecuda/entries.h>
+#include <cub/device/device_reduce.cuh>
+
+namespace
+{
+
+__device__ inline PetscReal AbsoluteValue(PetscScalar value)
+{
+#if PetscDefined(USE_COMPLEX)
+  return thrust::abs(value);
+#else
+  return value < 0 ? -value : value;
+#endif
+}
+
+struct SquaredValue {
+  __device__ PetscReal operator()(PetscScalar value) const
+  {
+#if PetscDefined(USE_COMPLEX)
+    return value.real() * value.real() + value.imag() * value.imag();
+#else
+    return value * value;
+#endif
+  }
+};
+
+struct AddReals {
+  __device__ PetscReal operator()(PetscReal a, PetscReal b) const { return a + b; }
+};
+
+struct LargerReal {
+  __device__ PetscReal operator()(PetscReal a, PetscReal b) const { return a < b ? b : a; }
+};
+
+struct SameReal {
+  __device__ PetscReal operator()(PetscReal a) const { return a; }
+};
+
+/* Out is PetscReal or PetscScalar. */
+template <typename Out>
+struct RowSumAbsolute {
+  using Result = PetscReal;
+  const PetscScalar *values;
+  Out               *sums;
+
+  __device__ Result Identity() const { return 0; }
+  __device__ Result Map(RowEntry e) const { return AbsoluteValue(values[e.position]); }
+  __device__ Result Combine(Result a, Result b) const { return a + b; }
+  __device__ void   Store(PetscInt row, Result sum) const { sums[row] = Out(sum); }
+};
+
+struct RowSumSquares {
+  using Result = PetscReal;
+  const PetscScalar *values;
+  PetscReal         *sums;
+
+  __device__ Result Identity() const { return 0; }
+  __device__ Result Map(RowEntry e) const { return SquaredValue()(values[e.position]); }
+  __device__ Result Combine(Result a, Result b) const { return a + b; }
+  __device__ void   Store(PetscInt row, Result sum) const { sums[row] = sum; }
+};
+
+struct LargestEntry {
+  PetscReal value;
+  int32_t   column;
+};
+
+struct RowLargest {
+  using Result = LargestEntry;
+  const PetscScalar *values;
+  const int32_t     *columns;
+  PetscScalar       *largest;
+  PetscInt          *indices;
+
+  __device__ Result Identity() const { return {0, INT32_MAX}; }
+  __device__ Result Map(RowEntry e) const
+  {
+    const PetscReal value = AbsoluteValue(values[e.position]);
+
+    // zeros and NaN lose against nothing at all, as on the host
+    return value > 0 ? Result{value, columns[e.position]} : Identity();
+  }
+  __device__ Result Combine(Result a, Result b) const { return b.value > a.value || (b.value == a.value && b.column < a.column) ? b : a; }
+  __device__ void   Store(PetscInt row, Result r) const
+  {
+    largest[row] = PetscScalar(r.value);
+    if (indices) indices[row] = r.value > 0 ? (PetscInt)r.column : 0;
+  }
+};
+
+struct AddToColumnSum {
+  using Result = void;
+  const PetscScalar *values;
+  const int32_t     *columns;
+  PetscReal         *sums;
+
+  __device__ void Visit(RowEntry e) const { atomicAdd(sums + columns[e.position], AbsoluteValue(values[e.position])); }
+};
+
+/* Reduces n device numbers to one host number. */
+template <typename In, typename Combine, typename Map>
+PetscErrorCode ReduceToHost(PetscCount n, const In *in, Combine combine, Map map, cudaStream_t stream, PetscReal *result)
+{
+  PetscErrorCode ierr = PETSC_SUCCESS;
+  PetscReal     *sum  = NULL;
+
+  PetscFunctionBegin;
+  *result = 0;
+  if (!n) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscSparseCUDAMalloc(1, "result of a norm", stream, &sum));
+  PetscCallGoto(ierr, cleanup, DCSRWithTemporary("workspace of a norm", stream, [&](void *storage, size_t &bytes) { return cub::DeviceReduce::TransformReduce(storage, bytes, in, sum, n, combine, map, (PetscReal)0, stream); }));
+  PetscCallCUDAGoto(ierr, cleanup, cudaMemcpyAsync(result, sum, sizeof(*sum), cudaMemcpyDeviceToHost, stream));
+  PetscCallCUDAGoto(ierr, cleanup, cudaStreamSynchronize(stream));
+cleanup:
+  PetscCall(PetscSparseCUDAFree(&sum, stream));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode CheckValues(DCSRView view)
+{
+  PetscFunctionBegin;
+  PetscCheck(view.values != NULL || !view.num_nonzeros, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE, "The matrix has structure only, it has no values to measure");
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+} // namespace
+
+/*
+  DCSRNormFrobeniusSquared - the sum of the squared absolute values
+
+  Input Parameters:
++ view   - compact or fragmented storage
+- stream - synchronizes with it
+
+  Output Parameter:
+. norm2 - the square of the Frobenius norm, on the host
+
+  Note: bitwise reproducible. Fragmented storage goes by rows, because unused entries hold anything.
+*/
+PetscErrorCode DCSRNormFrobeniusSquared(DCSRView view, cudaStream_t stream, PetscReal *norm2)
+{
+  PetscErrorCode ierr = PETSC_SUCCESS;
+  PetscReal     *sums = NULL;
+
+  PetscFunctionBegin;
+  *norm2 = 0;
+  PetscCall(CheckValues(view));
+  if (!view.num_nonzeros) PetscFunctionReturn(PETSC_SUCCESS);
+  if (view.row_offsets) {
+    PetscCall(ReduceToHost(view.num_nonzeros, view.values, AddReals(), SquaredValue(), stream, norm2));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(PetscSparseCUDAMalloc(view.num_rows, "row sums of squares", stream, &sums));
+  PetscCallGoto(ierr, cleanup, RowLoop(view, NULL, RowSumSquares{view.values, sums}, stream));
+  PetscCallGoto(ierr, cleanup, ReduceToHost((PetscCount)view.num_rows, sums, AddReals(), SameReal(), stream, norm2));
+cleanup:
+  PetscCall(PetscSparseCUDAFree(&sums, stream));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  DCSRColumnSumsAbs - the sum of the absolute values of each column
+
+  Input Parameters:
++ view   - compact or fragmented storage
+- stream - asynchronous on it
+
+  Output Parameter:
+. sums - [num_columns] device
+
+  Note: added up by atomics, so the last bits vary from run to run.
+*/
+PetscErrorCode DCSRColumnSumsAbs(DCSRView view, PetscReal sums[], cudaStream_t stream)
+{
+  AddToColumnSum op = {view.values, view.columns, sums};
+
+  PetscFunctionBegin;
+  PetscCall(CheckValues(view));
+  if (view.num_columns) PetscCallCUDA(cudaMemsetAsync(sums, 0, (size_t)view.num_columns * sizeof(*sums), stream));
+  if (view.num_nonzeros) PetscCall(RowLoop(view, NULL, op, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  DCSRNormOne - the largest column sum of absolute values
+
+  Input Parameters:
++ view   - compact or fragmented storage
+- stream - synchronizes with it
+
+  Output Parameter:
+. norm - on the host
+
+  Workspace: num_columns reals. The last bits vary from run to run, see DCSRColumnSumsAbs().
+*/
+PetscErrorCode DCSRNormOne(DCSRView view, cudaStream_t stream, PetscReal *norm)
+{
+  PetscErrorCode ierr = PETSC_SUCCESS;
+  PetscReal     *sums = NULL;
+
+  PetscFunctionBegin;
+  *norm = 0;
+  if (!view.num_nonzeros) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscSparseCUDAMalloc(view.num_columns, "column sums of absolute values", stream, &sums));
+  PetscCallGoto(ierr, cleanup, DCSRColumnSumsAbs(view, sums, stream));
+  PetscCallGoto(ierr, cleanup, ReduceToHost((PetscCount)view.num_columns, sums, LargerReal(), SameReal(), stream, norm));
+cleanup:
+  PetscCall(PetscSparseCUDAFree(&sums, stream));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  DCSRNormInfinity - the largest row sum of absolute values
+
+  Input Parameters:
++ view   - compact or fragmented storage
+- stream - synchronizes with it
+
+  Output Parameter:
+. norm - on the host
+
+  Workspace: num_rows reals. Bitwise reproducible.
+*/
+PetscErrorCode DCSRNormInfinity(DCSRView view, cudaStream_t stream, PetscReal *norm)
+{
+  PetscErrorCode ierr = PETSC_SUCCESS;
+  PetscReal     *sums = NULL;
+
+  PetscFunctionBegin;
+  *norm = 0;
+  PetscCall(CheckValues(view));
+  if (!view.num_nonzeros) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscSparseCUDAMalloc(view.num_rows, "row sums of absolute values", stream, &sums));
+  PetscCallGoto(ierr, cleanup, RowLoop(view, NULL, RowSumAbsolute<PetscReal>{view.values, sums}, stream));
+  PetscCallGoto(ierr, cleanup, ReduceToHost((PetscCount)view.num_rows, sums, LargerReal(), SameReal(), stream, norm));
+cleanup:
+  PetscCall(PetscSparseCUDAFree(&sums, stream));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  DCSRRowMaxAbs - the largest absolute value of each row and where it is
+
+  Input Parameters:
++ view   - compact or fragmented storage
+- stream - asynchronous on it
+
+  Output Parameters:
++ largest - [num_rows] device
+- indices - [num_rows] device or NULL: the smallest column that attains it
+
+  Note: a row without entries, or with zeros alone, gives 0 and index 0, which is what PETSc's AIJ gives. (Index -1 for a matrix without columns is its interface's business.)
+*/
+PetscErrorCode DCSRRowMaxAbs(DCSRView view, PetscScalar largest[], PetscInt indices[], cudaStream_t stream)
+{
+  RowLargest op = {view.values, view.columns, largest, indices};
+
+  PetscFunctionBegin;
+  PetscCall(CheckValues(view));
+  PetscCall(RowLoop(view, NULL, op, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  DCSRRowSumAbs - the sum of the absolute values of each row
+
+  Input Parameters:
++ view   - compact or fragmented storage
+- stream - asynchronous on it
+
+  Output Parameter:
+. sums - [num_rows] device
+
+  Note: bitwise reproducible.
+*/
+PetscErrorCode DCSRRowSumAbs(DCSRView view, PetscScalar sums[], cudaStream_t stream)
+{
+  RowSumAbsolute<PetscScalar> op = {view.values, sums};
+
+  PetscFunctionBegin;
+  PetscCall(CheckValues(view));
+  PetscCall(RowLoop(view, NULL, op, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

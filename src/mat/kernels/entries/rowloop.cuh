@@ -1,0 +1,371 @@
+#pragma once
+/*
+  Loops over the entries of all rows, compact or fragmented, with rows of any length: a group of lanes takes a short row; a long row is cut into
+  chunks of fixed size, one block a chunk, and what they reduce to is combined in chunk order, so that results are bitwise reproducible.
+
+  An operation is a struct that is passed by value to the kernels, of one of two kinds:
+
+    struct Visitor {                                   struct Reducer {
+      using Result = void;                               using Result = PetscReal;
+      __device__ void Visit(RowEntry e) const;           __device__ Result Identity() const;
+    };                                                   __device__ Result Map(RowEntry e) const;
+                                                         __device__ Result Combine(Result, Result) const;
+                                                         __device__ void   Store(PetscInt row, Result) const;
+                                                       };
+*/
+#include <cub/block/block_reduce.cuh>
+#include <petscsparsecuda/dcsr.h>
+#include <cstring>
+#include <type_traits>
+
+namespace
+{
+
+constexpr int     ROW_LOOP_THREADS = 256;
+constexpr int32_t ROW_LOOP_CHUNK   = 4096; // entries of a long row that one block takes
+constexpr int     ROW_LOOP_BLOCKS  = 1024; // blocks that share the chunks of all long rows; enough to fill any device, cheap when there are none
+
+/* Launch rule: a row of up to mean entries gets this many lanes; rows longer than long_size are cut into chunks. */
+struct RowLoopRule {
+  double  mean;
+  int     lanes;
+  int32_t long_size;
+};
+constexpr RowLoopRule ROW_LOOP_RULES[] = {{1.5, 1, 256}, {3.0, 2, 256}, {8.0, 4, 256}, {20.0, 8, 512}, {48.0, 16, 1024}, {1e300, 32, 2048}};
+
+/* One entry as an operation sees it: column and value are view.columns[position], view.values[position]. */
+struct RowEntry {
+  PetscInt   row;
+  int32_t    index;    // 0 <= index < size in the row's order
+  int32_t    size;     // entries of the row
+  PetscCount position; // in the pool
+};
+
+/* The rows of a view with the offset width known. */
+template <typename Offset, bool Compact>
+struct RowLoopRows {
+  PetscInt       num_rows;
+  const Offset  *row_offsets;
+  const Offset  *segments;
+  const int32_t *row_sizes;
+  PetscCount     pitch;
+  int            max_segments;
+
+  explicit RowLoopRows(const DCSRView &view) : num_rows(view.num_rows), row_offsets((const Offset *)view.row_offsets), segments((const Offset *)view.segments), row_sizes(view.row_sizes), pitch(view.pitch), max_segments((int)view.max_segments) {}
+
+  __device__ int32_t Size(PetscInt row) const
+  {
+    if constexpr (Compact) return (int32_t)(row_offsets[row + 1] - row_offsets[row]);
+    else return row_sizes[row];
+  }
+};
+
+/* Where the entries of one row are: entry index k lies at k + shift of the segment that holds it. */
+template <typename Offset, bool Compact>
+struct RowLoopRow {
+  int32_t    size;
+  int32_t    end[DCSR_MAX_SEGMENTS];
+  PetscCount shift[DCSR_MAX_SEGMENTS];
+
+  __device__ RowLoopRow(const RowLoopRows<Offset, Compact> &rows, PetscInt row)
+  {
+    if constexpr (Compact) {
+      shift[0] = rows.row_offsets[row];
+      size     = (int32_t)(rows.row_offsets[row + 1] - shift[0]);
+    } else {
+      PetscCount sum = 0;
+
+      size = rows.row_sizes[row];
+#pragma unroll
+      for (int s = 0; s < DCSR_MAX_SEGMENTS; s++) {
+        shift[s] = 0;
+        if (s < rows.max_segments && sum < size) {
+          const Offset *pair = rows.segments + 2 * (row + s * rows.pitch);
+
+          shift[s] = (PetscCount)pair[0] - sum;
+          sum += (PetscCount)(pair[1] - pair[0]);
+        }
+        end[s] = sum < size ? (int32_t)sum : size;
+      }
+    }
+  }
+
+  __device__ PetscCount Position(int32_t k) const
+  {
+    PetscCount offset = shift[0];
+
+    if constexpr (!Compact) {
+#pragma unroll
+      for (int s = 1; s < DCSR_MAX_SEGMENTS; s++)
+        if (k >= end[s - 1]) offset = shift[s];
+    }
+    return offset + k;
+  }
+};
+
+/* Long rows and their chunks. Filled on the device: the host knows only how many there can be. */
+struct RowLoopWork {
+  int                 lanes;
+  int32_t             long_size;
+  PetscCount          max_long, max_chunks;
+  unsigned long long *counts;      // [2] long rows, chunks
+  PetscInt           *long_rows;   // [max_long] row
+  PetscCount         *first_chunk; // [max_long] first chunk of the row; its chunks are consecutive
+  PetscCount         *chunk_long;  // [max_chunks] which long row the chunk belongs to
+};
+
+template <typename T>
+__device__ inline T RowLoopShuffleDown(T value, int delta, int width)
+{
+  constexpr int num_words = (int)((sizeof(T) + sizeof(int) - 1) / sizeof(int));
+  int           words[num_words];
+
+  memcpy(words, &value, sizeof(T));
+#pragma unroll
+  for (int w = 0; w < num_words; w++) words[w] = __shfl_down_sync(0xffffffffu, words[w], delta, width);
+  memcpy(&value, words, sizeof(T));
+  return value;
+}
+
+template <typename Op>
+__device__ inline typename Op::Result RowLoopReduceLanes(const Op &op, typename Op::Result r, int lanes)
+{
+  for (int delta = lanes / 2; delta > 0; delta /= 2) r = op.Combine(r, RowLoopShuffleDown(r, delta, lanes));
+  return r;
+}
+
+/* Short rows: a group of lanes a row. All lanes of a warp go round together because they shuffle. */
+template <typename Offset, bool Compact, typename Op>
+__global__ static void __launch_bounds__(ROW_LOOP_THREADS) RowLoopShortKernel(RowLoopRows<Offset, Compact> rows, int lanes, int32_t long_size, Op op)
+{
+  const PetscCount warps = (PetscCount)gridDim.x * (ROW_LOOP_THREADS / 32);
+  const int        lane  = (threadIdx.x % 32) % lanes;
+  const int        group = (threadIdx.x % 32) / lanes, groups = 32 / lanes;
+
+  for (PetscCount first = ((PetscCount)blockIdx.x * (ROW_LOOP_THREADS / 32) + threadIdx.x / 32) * groups; first < rows.num_rows; first += warps * groups) {
+    const PetscInt row  = (PetscInt)(first + group);
+    const bool     mine = first + group < rows.num_rows && rows.Size(row) <= long_size;
+
+    if constexpr (std::is_void_v<typename Op::Result>) {
+      if (mine) {
+        const RowLoopRow<Offset, Compact> where(rows, row);
+
+        for (int32_t k = lane; k < where.size; k += lanes) op.Visit(RowEntry{row, k, where.size, where.Position(k)});
+      }
+    } else {
+      auto r = op.Identity();
+
+      if (mine) {
+        const RowLoopRow<Offset, Compact> where(rows, row);
+
+        for (int32_t k = lane; k < where.size; k += lanes) r = op.Combine(r, op.Map(RowEntry{row, k, where.size, where.Position(k)}));
+      }
+      r = RowLoopReduceLanes(op, r, lanes);
+      if (mine && lane == 0) op.Store(row, r);
+    }
+  }
+}
+
+/* Lists the long rows and cuts them into chunks; their order varies from run to run, what is computed from them does not. */
+template <typename Offset, bool Compact>
+__global__ static void __launch_bounds__(ROW_LOOP_THREADS) RowLoopListKernel(RowLoopRows<Offset, Compact> rows, RowLoopWork work)
+{
+  const PetscCount stride = (PetscCount)gridDim.x * ROW_LOOP_THREADS;
+
+  for (PetscCount row = (PetscCount)blockIdx.x * ROW_LOOP_THREADS + threadIdx.x; row < rows.num_rows; row += stride) {
+    const int32_t size = rows.Size((PetscInt)row);
+
+    if (size > work.long_size) {
+      const int32_t    chunks = (int32_t)(((PetscCount)size + ROW_LOOP_CHUNK - 1) / ROW_LOOP_CHUNK);
+      const PetscCount q      = (PetscCount)atomicAdd(work.counts, 1ull);
+      const PetscCount first  = (PetscCount)atomicAdd(work.counts + 1, (unsigned long long)chunks);
+
+      work.long_rows[q]   = (PetscInt)row;
+      work.first_chunk[q] = first;
+      for (int32_t c = 0; c < chunks; c++) work.chunk_long[first + c] = q;
+    }
+  }
+}
+
+/* Long rows: a block a chunk. partial is [max_chunks] for a Reducer and unused for a Visitor. */
+template <typename Offset, bool Compact, typename Op>
+__global__ static void __launch_bounds__(ROW_LOOP_THREADS) RowLoopChunkKernel(RowLoopRows<Offset, Compact> rows, RowLoopWork work, Op op, void *partial)
+{
+  const PetscCount num_chunks = (PetscCount)work.counts[1];
+
+  for (PetscCount chunk = blockIdx.x; chunk < num_chunks; chunk += gridDim.x) {
+    const PetscCount                  q   = work.chunk_long[chunk];
+    const PetscInt                    row = work.long_rows[q];
+    const RowLoopRow<Offset, Compact> where(rows, row);
+    const PetscCount                  begin = (chunk - work.first_chunk[q]) * ROW_LOOP_CHUNK;
+    const int32_t                     end   = (int32_t)(begin + ROW_LOOP_CHUNK < where.size ? begin + ROW_LOOP_CHUNK : where.size);
+
+    if constexpr (std::is_void_v<typename Op::Result>) {
+      for (PetscCount k = begin + threadIdx.x; k < end; k += ROW_LOOP_THREADS) op.Visit(RowEntry{row, (int32_t)k, where.size, where.Position((int32_t)k)});
+    } else {
+      using Result = typename Op::Result;
+      using Reduce = cub::BlockReduce<Result, ROW_LOOP_THREADS>;
+      __shared__ typename Reduce::TempStorage storage;
+      Result                                  r = op.Identity();
+
+      for (PetscCount k = begin + threadIdx.x; k < end; k += ROW_LOOP_THREADS) r = op.Combine(r, op.Map(RowEntry{row, (int32_t)k, where.size, where.Position((int32_t)k)}));
+      r = Reduce(storage).Reduce(r, [op](const Result &a, const Result &b) { return op.Combine(a, b); });
+      if (threadIdx.x == 0) ((Result *)partial)[chunk] = r;
+      __syncthreads();
+    }
+  }
+}
+
+/* A warp a long row combines its chunks in order. */
+template <typename Offset, bool Compact, typename Op>
+__global__ static void __launch_bounds__(ROW_LOOP_THREADS) RowLoopFinishKernel(RowLoopRows<Offset, Compact> rows, RowLoopWork work, Op op, const void *partial)
+{
+  const PetscCount num_long = (PetscCount)work.counts[0];
+  const PetscCount warps    = (PetscCount)gridDim.x * (ROW_LOOP_THREADS / 32);
+  const int        lane     = threadIdx.x % 32;
+
+  for (PetscCount q = (PetscCount)blockIdx.x * (ROW_LOOP_THREADS / 32) + threadIdx.x / 32; q < num_long; q += warps) {
+    const PetscInt   row    = work.long_rows[q];
+    const PetscCount chunks = ((PetscCount)rows.Size(row) + ROW_LOOP_CHUNK - 1) / ROW_LOOP_CHUNK;
+    auto             r      = op.Identity();
+
+    for (PetscCount c = lane; c < chunks; c += 32) r = op.Combine(r, ((const typename Op::Result *)partial)[work.first_chunk[q] + c]);
+    r = RowLoopReduceLanes(op, r, 32);
+    if (lane == 0) op.Store(row, r);
+  }
+}
+
+inline unsigned int RowLoopGrid(PetscCount threads)
+{
+  const PetscCount blocks = (threads + ROW_LOOP_THREADS - 1) / ROW_LOOP_THREADS;
+
+  return (unsigned int)(blocks < (1 << 30) ? blocks : (1 << 30));
+}
+
+/* Calls f with the typed rows of a view: one place for the four storage variants. */
+template <typename F>
+PetscErrorCode RowLoopDispatch(const DCSRView &view, F f)
+{
+  PetscFunctionBegin;
+  if (view.row_offsets) {
+    if (view.wide) PetscCall(f(RowLoopRows<int64_t, true>(view)));
+    else PetscCall(f(RowLoopRows<int32_t, true>(view)));
+  } else {
+    if (view.wide) PetscCall(f(RowLoopRows<int64_t, false>(view)));
+    else PetscCall(f(RowLoopRows<int32_t, false>(view)));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+template <typename Offset, bool Compact>
+PetscErrorCode RowLoopList(const RowLoopRows<Offset, Compact> rows, const RowLoopWork work, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  RowLoopListKernel<<<RowLoopGrid(rows.num_rows), ROW_LOOP_THREADS, 0, stream>>>(rows, work);
+  PetscCallCUDA(cudaGetLastError());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* RowLoopWorkDestroy - releases what RowLoopWorkCreate() made; a zeroed struct is fine. */
+inline PetscErrorCode RowLoopWorkDestroy(RowLoopWork *work, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscSparseCUDAFree(&work->counts, stream));
+  PetscCall(PetscSparseCUDAFree(&work->long_rows, stream));
+  PetscCall(PetscSparseCUDAFree(&work->first_chunk, stream));
+  PetscCall(PetscSparseCUDAFree(&work->chunk_long, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  RowLoopWorkCreate - picks the lanes a row and finds the long rows
+
+  Input Parameters:
++ view   - compact or fragmented storage
+- stream - everything is enqueued here, nothing is waited for
+
+  Output Parameter:
+. work - to be given to RowLoop() any number of times while the structure stays; RowLoopWorkDestroy() releases it
+
+  Cost: one read of the row sizes, none when the matrix is too small to have long rows. Errors: PETSC_ERR_MEM, nothing stays allocated then.
+*/
+inline PetscErrorCode RowLoopWorkCreate(const DCSRView &view, cudaStream_t stream, RowLoopWork *work)
+{
+  const double       mean = view.num_rows ? (double)view.num_nonzeros / (double)view.num_rows : 0.0;
+  const RowLoopRule *rule = ROW_LOOP_RULES;
+  PetscErrorCode     ierr = PETSC_SUCCESS;
+
+  PetscFunctionBegin;
+  while (mean > rule->mean) rule++;
+  memset(work, 0, sizeof(*work));
+  work->lanes      = rule->lanes;
+  work->long_size  = rule->long_size;
+  work->max_long   = view.num_nonzeros / work->long_size;
+  work->max_chunks = work->max_long ? view.num_nonzeros / ROW_LOOP_CHUNK + work->max_long : 0;
+  if (!work->max_long) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCallGoto(ierr, failed, PetscSparseCUDAMalloc(2, "counts of long rows", stream, &work->counts));
+  PetscCallGoto(ierr, failed, PetscSparseCUDAMalloc(work->max_long, "list of long rows", stream, &work->long_rows));
+  PetscCallGoto(ierr, failed, PetscSparseCUDAMalloc(work->max_long, "first chunks of long rows", stream, &work->first_chunk));
+  PetscCallGoto(ierr, failed, PetscSparseCUDAMalloc(work->max_chunks, "chunks of long rows", stream, &work->chunk_long));
+  PetscCallCUDAGoto(ierr, failed, cudaMemsetAsync(work->counts, 0, 2 * sizeof(*work->counts), stream));
+  PetscCallGoto(ierr, failed, RowLoopDispatch(view, [&](auto rows) { return RowLoopList(rows, *work, stream); }));
+  PetscFunctionReturn(PETSC_SUCCESS);
+failed:
+  PetscCall(RowLoopWorkDestroy(work, stream));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+template <typename Offset, bool Compact, typename Op>
+PetscErrorCode RowLoopRun(const RowLoopRows<Offset, Compact> rows, const RowLoopWork work, Op op, void *partial, cudaStream_t stream)
+{
+  const unsigned int blocks = (unsigned int)PetscMin(work.max_chunks, (PetscCount)ROW_LOOP_BLOCKS);
+
+  PetscFunctionBegin;
+  RowLoopShortKernel<<<RowLoopGrid((PetscCount)rows.num_rows * work.lanes), ROW_LOOP_THREADS, 0, stream>>>(rows, work.lanes, work.long_size, op);
+  PetscCallCUDA(cudaGetLastError());
+  if (blocks) {
+    RowLoopChunkKernel<<<blocks, ROW_LOOP_THREADS, 0, stream>>>(rows, work, op, partial);
+    PetscCallCUDA(cudaGetLastError());
+    if constexpr (!std::is_void_v<typename Op::Result>) {
+      RowLoopFinishKernel<<<RowLoopGrid(PetscMin(work.max_long, (PetscCount)ROW_LOOP_BLOCKS) * 32), ROW_LOOP_THREADS, 0, stream>>>(rows, work, op, partial);
+      PetscCallCUDA(cudaGetLastError());
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  RowLoop - runs an operation over every entry in use
+
+  Input Parameters:
++ view   - compact or fragmented storage
+. work   - from RowLoopWorkCreate() for the same structure, or NULL to find the long rows now
+. op     - a Visitor or a Reducer, see the head of this file; a Reducer stores for every row, also an empty one
+- stream - asynchronous on it
+
+  Errors: PETSC_ERR_MEM for the long rows' partial results; nothing stays allocated.
+*/
+template <typename Op>
+PetscErrorCode RowLoop(const DCSRView &view, const RowLoopWork *work, Op op, cudaStream_t stream)
+{
+  constexpr size_t result_size = sizeof(std::conditional_t<std::is_void_v<typename Op::Result>, char, typename Op::Result>);
+  PetscErrorCode   ierr        = PETSC_SUCCESS;
+  RowLoopWork      own;
+  char            *partial = NULL;
+
+  PetscFunctionBegin;
+  if (!view.num_rows) PetscFunctionReturn(PETSC_SUCCESS);
+  memset(&own, 0, sizeof(own));
+  if (work == NULL) PetscCall(RowLoopWorkCreate(view, stream, &own));
+  else own = *work;
+  if constexpr (!std::is_void_v<typename Op::Result>) PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc((size_t)own.max_chunks * result_size, "partial results of long rows", stream, &partial));
+  PetscCallGoto(ierr, cleanup, RowLoopDispatch(view, [&](auto rows) { return RowLoopRun(rows, own, op, partial, stream); }));
+cleanup:
+  PetscCall(PetscSparseCUDAFree(&partial, stream));
+  if (work == NULL) PetscCall(RowLoopWorkDestroy(&own, stream));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+} // namespace

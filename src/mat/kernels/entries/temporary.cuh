@@ -1,0 +1,38 @@
+#pragma once
+/*
+  CUB's two-step protocol (ask for bytes, then run) as one call, with memory from floor 1.
+*/
+#include <petscsparsecuda/sys.h>
+
+namespace
+{
+
+/*
+  DCSRWithTemporary - runs a CUB device algorithm with the temporary storage it asks for
+
+  Input Parameters:
++ what   - what the storage is for, for the out-of-memory message
+. stream - stream of the algorithm, the storage is released on it as well
+- call   - callable (void *storage, size_t &bytes) -> cudaError_t, called twice
+
+  Errors: PETSC_ERR_MEM when the storage cannot be had, PETSC_ERR_GPU when the algorithm fails; nothing stays allocated.
+*/
+template <typename Call>
+PetscErrorCode DCSRWithTemporary(const char what[], cudaStream_t stream, Call call)
+{
+  PetscErrorCode ierr    = PETSC_SUCCESS;
+  char          *storage = NULL;
+  size_t         bytes   = 0;
+
+  PetscFunctionBegin;
+  PetscCallCUDA(call((void *)NULL, bytes));
+  // a NULL pointer would mean the question again, so ask for one byte at least
+  PetscCall(PetscSparseCUDAMalloc(bytes ? bytes : 1, what, stream, &storage));
+  PetscCallCUDAGoto(ierr, cleanup, call((void *)storage, bytes));
+cleanup:
+  PetscCall(PetscSparseCUDAFree(&storage, stream));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+} // namespace

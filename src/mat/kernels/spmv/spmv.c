@@ -1,0 +1,154 @@
+/*
+  The forward product y = A x + z: plans and their application. The kernels are in spmvsplit.cu and spmvrows.cu, what is cached from structure is made in spmvplan.cu, the choice in spmvrule.c.
+*/
+#include "spmvimpl.h"
+
+const char *const DCSRSpMVKinds[] = {"auto", "split", "vector", "fragmented", "DCSRSpMVKind", "DCSR_SPMV_", NULL};
+
+static PetscErrorCode SpMVPlanDescribe(DCSRSpMVPlan plan)
+{
+  const SpMVConfig *c = &plan->config;
+
+  PetscFunctionBegin;
+  if (plan->launch == NULL) PetscCall(PetscSNPrintf(plan->info, sizeof(plan->info), "none: no nonzeros"));
+  else if (c->kind == DCSR_SPMV_SPLIT) PetscCall(PetscSNPrintf(plan->info, sizeof(plan->info), "split, %d x %d nonzeros a block, %d lanes a row%s, %d long rows", c->threads, c->items, c->lanes, plan->compressed ? ", empty rows skipped" : "", (int)plan->num_long));
+  else PetscCall(PetscSNPrintf(plan->info, sizeof(plan->info), "%s, %d threads a block, %d lanes a row%s, %d long rows", DCSRSpMVKinds[c->kind], c->threads, c->lanes, plan->compressed ? ", empty rows skipped" : "", (int)plan->num_long));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The plan's configuration is set: everything else. */
+static PetscErrorCode SpMVPlanSetUp(DCSRSpMVPlan plan, DCSRView view, cudaStream_t stream)
+{
+  const PetscBool split = plan->config.kind == DCSR_SPMV_SPLIT ? PETSC_TRUE : PETSC_FALSE;
+
+  PetscFunctionBegin;
+  plan->launch = split ? SpMVSplitGetLaunch(&plan->config, view.wide) : SpMVRowsGetLaunch(&plan->config, view.wide);
+  PetscCheck(plan->launch, PETSC_COMM_SELF, PETSC_ERR_SUP, "No %s kernel with %d lanes, %d threads, %d items, vector length %d, load %d", DCSRSpMVKinds[plan->config.kind], plan->config.lanes, plan->config.threads, plan->config.items, plan->config.vec, plan->config.load);
+  plan->num_rows = (int32_t)view.num_rows;
+  if (SpMVRuleCompressRows(view, &plan->facts)) PetscCall(SpMVPlanCompressRows(plan, view, stream));
+  if (split) PetscCall(SpMVPlanSetUpSplit(plan, view, stream));
+  else PetscCall(SpMVPlanSetUpRows(plan, view, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* config == NULL: the rule chooses, within kind. */
+static PetscErrorCode SpMVPlanFill(DCSRSpMVPlan plan, DCSRView view, DCSRSpMVKind kind, const SpMVConfig *config, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  if (view.num_rows > 0 && view.num_nonzeros > 0) {
+    PetscCheck(view.num_rows < PETSC_INT32_MAX, PETSC_COMM_SELF, PETSC_ERR_SUP, "%" PetscInt_FMT " local rows: the device product holds at most %d; use more ranks", view.num_rows, PETSC_INT32_MAX - 1);
+    PetscCall(SpMVFactsGet(view, stream, &plan->facts));
+    if (config) plan->config = *config;
+    else PetscCall(SpMVRuleApply(view, &plan->facts, kind, &plan->config));
+    PetscCall(SpMVPlanSetUp(plan, view, stream));
+  } else plan->config.kind = view.row_offsets || view.segments == NULL ? DCSR_SPMV_VECTOR : DCSR_SPMV_FRAGMENTED;
+  PetscCall(SpMVPlanDescribe(plan));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SpMVPlanCreate_Private(DCSRView view, DCSRSpMVKind kind, const SpMVConfig *config, cudaStream_t stream, DCSRSpMVPlan *plan)
+{
+  PetscErrorCode ierr = PETSC_SUCCESS;
+  DCSRSpMVPlan   p;
+
+  PetscFunctionBegin;
+  *plan = NULL;
+  PetscCall(PetscNew(&p));
+  PetscCallGoto(ierr, fail, SpMVPlanFill(p, view, kind, config, stream));
+  *plan = p;
+  PetscFunctionReturn(PETSC_SUCCESS);
+fail:
+  PetscCall(DCSRSpMVPlanDestroy(&p, stream));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  DCSRSpMVPlanCreate - looks at the structure of a matrix and caches what its products need
+
+  Input Parameters:
++ view   - the matrix; its values are not looked at and may change, its structure may not
+. kind   - the kernel, DCSR_SPMV_AUTO for the launch rule's choice; fragmented storage always gets the fragmented kernel, and compact storage never
+- stream - the stream of the passes over the structure
+
+  Output Parameter:
+. plan - the plan, NULL on an error; free it with DCSRSpMVPlanDestroy()
+
+  Notes:
+  Costs one pass over the row offsets, one synchronization, and another pass or two when there are long or many empty rows. Values and columns must be aligned to 16 bytes.
+
+  A plan has partial sums of its own for rows that several blocks sum: two products with one plan must not run at the same time on different streams.
+*/
+PetscErrorCode DCSRSpMVPlanCreate(DCSRView view, DCSRSpMVKind kind, cudaStream_t stream, DCSRSpMVPlan *plan)
+{
+  PetscFunctionBegin;
+  PetscCall(SpMVPlanCreate_Private(view, kind, NULL, stream, plan));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* DCSRSpMVPlanCreateWithConfig - DCSRSpMVPlanCreate() with a launch configuration of the caller's choice, for sweeps and tests */
+PetscErrorCode DCSRSpMVPlanCreateWithConfig(DCSRView view, const SpMVConfig *config, cudaStream_t stream, DCSRSpMVPlan *plan)
+{
+  PetscFunctionBegin;
+  PetscCall(SpMVPlanCreate_Private(view, DCSR_SPMV_AUTO, config, stream, plan));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* DCSRSpMVPlanDestroy - frees a plan; NULL is fine, and *plan is NULL afterwards */
+PetscErrorCode DCSRSpMVPlanDestroy(DCSRSpMVPlan *plan, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  if (*plan == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscSparseCUDAFree(&(*plan)->row_index, stream));
+  PetscCall(PetscSparseCUDAFree(&(*plan)->row_offsets, stream));
+  PetscCall(PetscSparseCUDAFree(&(*plan)->blocks, stream));
+  PetscCall(PetscSparseCUDAFree(&(*plan)->long_rows, stream));
+  PetscCall(PetscSparseCUDAFree(&(*plan)->chunk_rows, stream));
+  PetscCall(PetscSparseCUDAFree(&(*plan)->parts, stream));
+  PetscCall(PetscSparseCUDAFree(&(*plan)->arrived, stream));
+  PetscCall(PetscFree(*plan));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* DCSRSpMVPlanGetInfo - the kernel taken, the facts it was chosen by, the device memory held and a line for people; every output may be NULL, the line lives as long as the plan */
+PetscErrorCode DCSRSpMVPlanGetInfo(DCSRSpMVPlan plan, DCSRSpMVKind *kind, DCSRFacts *facts, size_t *bytes, const char **info)
+{
+  PetscFunctionBegin;
+  if (kind) *kind = plan->config.kind;
+  if (facts) *facts = plan->facts;
+  if (bytes) *bytes = plan->bytes;
+  if (info) *info = plan->info;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  DCSRSpMVApply - y = A x + z on the device, asynchronous, bitwise the same every time
+
+  Input Parameters:
++ plan   - made from the same structure
+. view   - the matrix
+. x      - [num_columns], device
+. z      - [num_rows], device; NULL for y = A x, and y itself for y += A x
+- stream - the stream
+
+  Output Parameter:
+. y - [num_rows], device; every entry is written, or with empty rows skipped and z == y only those of nonempty rows
+
+  Note:
+  One launch, no synchronization, no allocation. When empty rows are skipped and z is not y, y is set by a copy of z or zeros first.
+*/
+PetscErrorCode DCSRSpMVApply(DCSRSpMVPlan plan, DCSRView view, const PetscScalar x[], const PetscScalar z[], PetscScalar y[], cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  if (plan->compressed || plan->launch == NULL) {
+    const size_t bytes = sizeof(*y) * (size_t)view.num_rows;
+
+    if (z != y && bytes > 0) {
+      if (z) PetscCallCUDA(cudaMemcpyAsync(y, z, bytes, cudaMemcpyDeviceToDevice, stream));
+      else PetscCallCUDA(cudaMemsetAsync(y, 0, bytes, stream));
+    }
+    z = y;
+  }
+  if (plan->launch) PetscCall((*plan->launch)(plan, &view, x, z, y, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

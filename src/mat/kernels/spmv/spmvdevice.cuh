@@ -1,0 +1,161 @@
+#pragma once
+/*
+  Device functions that the forward kernels share: streaming loads, sums over lanes and blocks, and the rows that several blocks sum.
+*/
+#include "spmvimpl.h"
+#include <type_traits>
+
+#define SPMV_WARP      32
+#define SPMV_FULL_MASK 0xffffffffu
+
+static_assert(sizeof(SpMVBlock) == 16 && sizeof(SpMVLongRow) == 16, "Loaded by one 16-byte load each");
+
+/* One 16-, 8- or 4-byte load with the cache hint LOAD; see SPMV_LOAD_*. */
+template <int LOAD, typename W>
+__device__ __forceinline__ W SpMVLoadWord(const W *p)
+{
+  if constexpr (LOAD == SPMV_LOAD_CACHED) return __ldg(p);
+  else if constexpr (LOAD == SPMV_LOAD_STREAM) return __ldcs(p);
+  else {
+    W             w;
+    unsigned long policy;
+
+    asm("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(policy));
+    if constexpr (sizeof(W) == 16) asm("ld.global.nc.L1::no_allocate.L2::cache_hint.v4.u32 {%0, %1, %2, %3}, [%4], %5;" : "=r"(w.x), "=r"(w.y), "=r"(w.z), "=r"(w.w) : "l"(p), "l"(policy));
+    else if constexpr (sizeof(W) == 8) asm("ld.global.nc.L1::no_allocate.L2::cache_hint.v2.u32 {%0, %1}, [%2], %3;" : "=r"(w.x), "=r"(w.y) : "l"(p), "l"(policy));
+    else asm("ld.global.nc.L1::no_allocate.L2::cache_hint.u32 %0, [%1], %2;" : "=r"(w) : "l"(p), "l"(policy));
+    return w;
+  }
+}
+
+/* N consecutive entries by the widest loads that their size allows; p is aligned to the bytes of N entries, at most 16. */
+template <int LOAD, int N, typename T>
+__device__ __forceinline__ void SpMVLoad(const T *p, T *v)
+{
+  constexpr int bytes = N * (int)sizeof(T);
+
+  using W = std::conditional_t<bytes % 16 == 0, uint4, std::conditional_t<bytes % 8 == 0, uint2, unsigned int>>;
+  union Pun
+  {
+    W             words[bytes / sizeof(W)];
+    unsigned char raw[bytes];
+  } pun;
+
+#pragma unroll
+  for (int i = 0; i < (int)(bytes / sizeof(W)); i++) pun.words[i] = SpMVLoadWord<LOAD>((const W *)p + i);
+  memcpy(v, pun.raw, bytes);
+}
+
+/* The same into shared memory. */
+template <int N, typename T>
+__device__ __forceinline__ void SpMVStoreShared(T *p, const T *v)
+{
+  constexpr int bytes = N * (int)sizeof(T);
+
+  using W = std::conditional_t<bytes % 16 == 0, uint4, std::conditional_t<bytes % 8 == 0, uint2, unsigned int>>;
+  union Pun
+  {
+    W             words[bytes / sizeof(W)];
+    unsigned char raw[bytes];
+  } pun;
+
+  memcpy(pun.raw, v, bytes);
+#pragma unroll
+  for (int i = 0; i < (int)(bytes / sizeof(W)); i++) ((W *)p)[i] = pun.words[i];
+}
+
+/* A read of x: through L1, kept as long as it can be. */
+__device__ __forceinline__ PetscScalar SpMVGather(const PetscScalar *x, int32_t column)
+{
+  PetscScalar v;
+
+  SpMVLoad<SPMV_LOAD_CACHED, 1>(x + column, &v);
+  return v;
+}
+
+/* Lane shuffles for every scalar. */
+template <typename F>
+__device__ __forceinline__ PetscScalar SpMVShuffle(PetscScalar v, F shuffle)
+{
+  constexpr int words = (int)(sizeof(PetscScalar) / 4);
+  unsigned int  w[words];
+
+  memcpy(w, &v, sizeof(v));
+#pragma unroll
+  for (int i = 0; i < words; i++) w[i] = shuffle(w[i]);
+  memcpy(&v, w, sizeof(v));
+  return v;
+}
+
+/* Sum over groups of LANES neighboring lanes; every lane gets it. All lanes of the warp take part. */
+template <int LANES>
+__device__ __forceinline__ PetscScalar SpMVSumLanes(PetscScalar sum)
+{
+#pragma unroll
+  for (int d = LANES / 2; d > 0; d /= 2) sum += SpMVShuffle(sum, [d](unsigned int w) { return __shfl_xor_sync(SPMV_FULL_MASK, w, d); });
+  return sum;
+}
+
+/* Sum over a block in a fixed order; thread 0 gets it. scratch has one entry a warp and may be used again at once. */
+template <int THREADS>
+__device__ __forceinline__ PetscScalar SpMVSumBlock(PetscScalar sum, PetscScalar *scratch)
+{
+  const int warp = threadIdx.x / SPMV_WARP;
+
+  sum = SpMVSumLanes<SPMV_WARP>(sum);
+  __syncthreads();
+  if (threadIdx.x % SPMV_WARP == 0) scratch[warp] = sum;
+  __syncthreads();
+  if (threadIdx.x == 0)
+    for (int i = 1; i < THREADS / SPMV_WARP; i++) sum += scratch[i];
+  return sum;
+}
+
+/* What a block needs to add its part to a long row. */
+struct SpMVLongRows {
+  const SpMVLongRow *rows;
+  PetscScalar       *parts;
+  unsigned int      *arrived;
+  const int32_t     *row_index;
+  const PetscScalar *z;
+  PetscScalar       *y;
+};
+
+/*
+  The block leaves sum (of thread 0) as its part of long row k. The last block to come adds all parts in their order, so that the result does not depend on who came last,
+  writes y and puts the counter back. All threads of the block call this.
+*/
+template <int THREADS>
+__device__ void SpMVFinishLongRow(const SpMVLongRows &lr, int k, int block, PetscScalar sum, PetscScalar *scratch)
+{
+  const SpMVLongRow row = lr.rows[k];
+  __shared__ bool   last;
+
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    lr.parts[row.first_part + block - row.first_block] = sum;
+    __threadfence();
+    last = atomicAdd(lr.arrived + k, 1u) == (unsigned int)row.num_parts - 1;
+    __threadfence();
+  }
+  __syncthreads();
+  if (!last) return;
+  sum = PetscScalar(0.0);
+  for (int i = threadIdx.x; i < row.num_parts; i += THREADS) {
+    volatile const unsigned int *p = (volatile const unsigned int *)(lr.parts + row.first_part + i);
+    unsigned int                 w[sizeof(PetscScalar) / 4];
+    PetscScalar                  v;
+
+#pragma unroll
+    for (int j = 0; j < (int)(sizeof(PetscScalar) / 4); j++) w[j] = p[j];
+    memcpy(&v, w, sizeof(v));
+    sum += v;
+  }
+  sum = SpMVSumBlock<THREADS>(sum, scratch);
+  if (threadIdx.x == 0) {
+    const int32_t i = lr.row_index ? lr.row_index[row.row] : row.row;
+
+    lr.y[i]       = lr.z ? lr.z[i] + sum : sum;
+    lr.arrived[k] = 0;
+  }
+}

@@ -1,0 +1,53 @@
+#pragma once
+/*
+  What the files of this folder share: the plan and what its kernels read.
+*/
+#include "spmvrule.h"
+
+/* What the split kernel must know of a block before it can start, in one 16-byte load. */
+typedef struct {
+  int32_t row;  /* first row that starts in the block */
+  int32_t rows; /* rows from there that the block finishes alone */
+  int32_t over; /* entries behind the block's end that belong to them */
+  int32_t part; /* 4 * (number of the long row) + SPMV_PART_*; the trailing long row of a block is the one after its leading one */
+} SpMVBlock;
+#define SPMV_PART_LEADING  1 /* the block begins inside a long row */
+#define SPMV_PART_TRAILING 2 /* a long row starts in the block */
+
+/* A row that several blocks sum: each leaves a partial sum, the last one to come adds them in order. */
+typedef struct {
+  int32_t row;         /* position in y (through the row map, if there is one) */
+  int32_t first_block; /* block (split) or chunk (vector, fragmented) of its first part */
+  int32_t first_part;  /* place of its first partial sum */
+  int32_t num_parts;
+} SpMVLongRow;
+
+typedef PetscErrorCode SpMVLaunchFn(DCSRSpMVPlan, const DCSRView *, const PetscScalar[], const PetscScalar[], PetscScalar[], cudaStream_t);
+
+struct _n_DCSRSpMVPlan {
+  SpMVConfig    config;
+  DCSRFacts     facts;
+  SpMVLaunchFn *launch;    /* NULL when there is nothing to multiply */
+  char          info[128]; /* for people */
+  size_t        bytes;     /* device memory held */
+  int32_t       num_rows;  /* rows that the kernel sees: nonempty ones when compressed */
+  int32_t       num_blocks;
+  int32_t       num_long;
+  int32_t       num_parts;
+  int32_t       long_limit; /* vector, fragmented: larger rows are long */
+  PetscBool     compressed;
+  int32_t      *row_index;   /* compressed: [num_rows] positions in y */
+  void         *row_offsets; /* compressed: [num_rows + 1], as wide as the view's */
+  SpMVBlock    *blocks;      /* split: [num_blocks] */
+  SpMVLongRow  *long_rows;   /* [num_long] */
+  int32_t      *chunk_rows;  /* vector, fragmented: [num_parts] long row of each chunk */
+  PetscScalar  *parts;       /* [num_parts] partial sums */
+  unsigned int *arrived;     /* [num_long] parts that are there; 0 between two products */
+};
+
+PETSC_INTERN SpMVLaunchFn  *SpMVSplitGetLaunch(const SpMVConfig *, PetscBool);
+PETSC_INTERN SpMVLaunchFn  *SpMVRowsGetLaunch(const SpMVConfig *, PetscBool);
+PETSC_INTERN PetscErrorCode SpMVFactsGet(DCSRView, cudaStream_t, DCSRFacts *);
+PETSC_INTERN PetscErrorCode SpMVPlanCompressRows(DCSRSpMVPlan, DCSRView, cudaStream_t);
+PETSC_INTERN PetscErrorCode SpMVPlanSetUpSplit(DCSRSpMVPlan, DCSRView, cudaStream_t);
+PETSC_INTERN PetscErrorCode SpMVPlanSetUpRows(DCSRSpMVPlan, DCSRView, cudaStream_t);

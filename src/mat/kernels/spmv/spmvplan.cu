@@ -1,0 +1,386 @@
+/*
+  What the plans of the forward product cache from structure, made on the device: facts for the launch rule, the block-to-row table, long rows, the list of nonempty rows.
+*/
+#include "spmvdevice.cuh"
+#include <cub/device/device_scan.cuh>
+#include <cub/device/device_select.cuh>
+#include <thrust/iterator/counting_iterator.h>
+
+#define SPMV_PLAN_THREADS 256
+
+/* Device memory that the plan keeps; counts its bytes. */
+template <typename T>
+static PetscErrorCode SpMVPlanMalloc(DCSRSpMVPlan plan, PetscCount n, const char what[], cudaStream_t stream, T **ptr)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscSparseCUDAMalloc(n, what, stream, ptr));
+  plan->bytes += (size_t)n * sizeof(T);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static inline unsigned int SpMVPlanGrid(PetscCount n)
+{
+  return (unsigned int)((n + SPMV_PLAN_THREADS - 1) / SPMV_PLAN_THREADS);
+}
+
+/* First row r in [0, num_rows] with row_offsets[r] >= entry. */
+template <typename Offset>
+__device__ __forceinline__ int32_t SpMVLowerBound(const Offset *row_offsets, int32_t num_rows, PetscCount entry)
+{
+  int32_t begin = 0, end = num_rows;
+
+  while (begin < end) {
+    const int32_t middle = begin + (end - begin) / 2;
+
+    if ((PetscCount)row_offsets[middle] < entry) begin = middle + 1;
+    else end = middle;
+  }
+  return begin;
+}
+
+/* Rows that start in block b; the last block also takes the empty rows at the end of the matrix. */
+template <typename Offset>
+__device__ __forceinline__ void SpMVBlockRows(const Offset *row_offsets, int32_t num_rows, int32_t num_blocks, PetscCount tile, int32_t b, int32_t *begin, int32_t *end)
+{
+  *begin = b == 0 ? 0 : SpMVLowerBound(row_offsets, num_rows, b * tile);
+  *end   = b == num_blocks - 1 ? num_rows : SpMVLowerBound(row_offsets, num_rows, (b + 1) * tile);
+}
+
+struct SpMVDeviceFacts {
+  unsigned long long num_nonempty_rows, max_row_size, max_block_rows;
+};
+
+/* row_offsets, or row_sizes of fragmented storage. */
+template <typename Offset>
+__global__ void SpMVFactsKernel(const Offset *row_offsets, const int32_t *row_sizes, int32_t num_rows, SpMVDeviceFacts *facts)
+{
+  unsigned long long nonempty = 0, largest = 0;
+
+  for (PetscCount r = (PetscCount)blockIdx.x * SPMV_PLAN_THREADS + threadIdx.x; r < num_rows; r += (PetscCount)gridDim.x * SPMV_PLAN_THREADS) {
+    const unsigned long long size = row_sizes ? row_sizes[r] : row_offsets[r + 1] - row_offsets[r];
+
+    nonempty += size > 0;
+    if (size > largest) largest = size;
+  }
+  for (int d = SPMV_WARP / 2; d > 0; d /= 2) {
+    const unsigned long long other = __shfl_xor_sync(SPMV_FULL_MASK, largest, d);
+
+    nonempty += __shfl_xor_sync(SPMV_FULL_MASK, nonempty, d);
+    if (other > largest) largest = other;
+  }
+  if (threadIdx.x % SPMV_WARP == 0) {
+    atomicAdd(&facts->num_nonempty_rows, nonempty);
+    atomicMax(&facts->max_row_size, largest);
+  }
+}
+
+template <typename Offset>
+__global__ void SpMVBlockRowsKernel(const Offset *row_offsets, int32_t num_rows, int32_t num_blocks, SpMVDeviceFacts *facts)
+{
+  const PetscCount b = (PetscCount)blockIdx.x * SPMV_PLAN_THREADS + threadIdx.x;
+  int32_t          begin, end;
+
+  if (b >= num_blocks) return;
+  SpMVBlockRows(row_offsets, num_rows, num_blocks, SPMV_BLOCK_NONZEROS, (int32_t)b, &begin, &end);
+  atomicMax(&facts->max_block_rows, (unsigned long long)(end - begin));
+}
+
+template <typename Offset>
+static PetscErrorCode SpMVFactsLaunch(DCSRView view, SpMVDeviceFacts *facts, cudaStream_t stream)
+{
+  const int32_t num_rows = (int32_t)view.num_rows, num_blocks = (int32_t)((view.num_nonzeros + SPMV_BLOCK_NONZEROS - 1) / SPMV_BLOCK_NONZEROS);
+
+  PetscFunctionBegin;
+  SpMVFactsKernel<<<PetscMin(SpMVPlanGrid(num_rows), 2048), SPMV_PLAN_THREADS, 0, stream>>>((const Offset *)view.row_offsets, view.row_sizes, num_rows, facts);
+  PetscCallCUDA(cudaGetLastError());
+  if (view.row_offsets) {
+    SpMVBlockRowsKernel<<<SpMVPlanGrid(num_blocks), SPMV_PLAN_THREADS, 0, stream>>>((const Offset *)view.row_offsets, num_rows, num_blocks, facts);
+    PetscCallCUDA(cudaGetLastError());
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  SpMVFactsGet - facts about the structure of a matrix with at least one nonzero, by one pass over its row offsets (compact) or row sizes (fragmented)
+
+  facts->num_long_rows is left 0: it depends on the configuration. Synchronizes.
+*/
+PetscErrorCode SpMVFactsGet(DCSRView view, cudaStream_t stream, DCSRFacts *facts)
+{
+  PetscErrorCode   ierr = PETSC_SUCCESS;
+  SpMVDeviceFacts *device = NULL, host = {0, 0, 0};
+
+  PetscFunctionBegin;
+  PetscCallGoto(ierr, done, PetscSparseCUDAMalloc(1, "facts of a matrix", stream, &device));
+  PetscCallCUDAGoto(ierr, done, cudaMemsetAsync(device, 0, sizeof(*device), stream));
+  PetscCallGoto(ierr, done, view.wide ? SpMVFactsLaunch<int64_t>(view, device, stream) : SpMVFactsLaunch<int32_t>(view, device, stream));
+  PetscCallCUDAGoto(ierr, done, cudaMemcpyAsync(&host, device, sizeof(host), cudaMemcpyDeviceToHost, stream));
+  PetscCallCUDAGoto(ierr, done, cudaStreamSynchronize(stream));
+  facts->num_nonempty_rows = (PetscCount)host.num_nonempty_rows;
+  facts->max_row_size      = (PetscCount)host.max_row_size;
+  facts->max_block_rows    = (PetscCount)host.max_block_rows;
+  facts->num_long_rows     = 0;
+done:
+  PetscCall(PetscSparseCUDAFree(&device, stream));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Is a row larger than a limit? */
+template <typename Offset>
+struct SpMVRowLarger {
+  const Offset  *row_offsets;
+  const int32_t *row_sizes;
+  int32_t        limit;
+
+  __host__ __device__ bool operator()(int32_t r) const { return row_sizes ? row_sizes[r] > limit : (PetscCount)(row_offsets[r + 1] - row_offsets[r]) > limit; }
+};
+
+/* Rows larger than limit into rows[], their number into num; ascending. */
+template <typename Offset>
+static PetscErrorCode SpMVSelectRows(const Offset *row_offsets, const int32_t *row_sizes, int32_t num_rows, int32_t limit, int32_t rows[], int32_t *num, cudaStream_t stream)
+{
+  const thrust::counting_iterator<int32_t> all(0);
+  const SpMVRowLarger<Offset>              larger = {row_offsets, row_sizes, limit};
+  PetscErrorCode                           ierr = PETSC_SUCCESS;
+  char                                    *work  = NULL;
+  size_t                                   bytes = 0;
+
+  PetscFunctionBegin;
+  PetscCallCUDAGoto(ierr, done, cub::DeviceSelect::If(NULL, bytes, all, rows, num, num_rows, larger, stream));
+  PetscCallGoto(ierr, done, PetscSparseCUDAMalloc(bytes, "selection of rows", stream, &work));
+  PetscCallCUDAGoto(ierr, done, cub::DeviceSelect::If(work, bytes, all, rows, num, num_rows, larger, stream));
+done:
+  PetscCall(PetscSparseCUDAFree(&work, stream));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* sums[i] = counts[0] + ... + counts[i - 1], in place, for i < n; *total = sums[n - 1] on the host. Synchronizes. */
+static PetscErrorCode SpMVScan(int32_t counts[], int32_t n, int32_t *total, cudaStream_t stream)
+{
+  PetscErrorCode ierr = PETSC_SUCCESS;
+  char          *work  = NULL;
+  size_t         bytes = 0;
+
+  PetscFunctionBegin;
+  PetscCallCUDAGoto(ierr, done, cub::DeviceScan::ExclusiveSum(NULL, bytes, counts, counts, n, stream));
+  PetscCallGoto(ierr, done, PetscSparseCUDAMalloc(bytes, "scan of counts", stream, &work));
+  PetscCallCUDAGoto(ierr, done, cub::DeviceScan::ExclusiveSum(work, bytes, counts, counts, n, stream));
+  PetscCallCUDAGoto(ierr, done, cudaMemcpyAsync(total, counts + n - 1, sizeof(*total), cudaMemcpyDeviceToHost, stream));
+  PetscCallCUDAGoto(ierr, done, cudaStreamSynchronize(stream));
+done:
+  PetscCall(PetscSparseCUDAFree(&work, stream));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+template <typename Offset>
+__global__ void SpMVCompressKernel(const Offset *row_offsets, const int32_t *row_index, int32_t num_rows, PetscCount num_nonzeros, Offset *compressed)
+{
+  const PetscCount r = (PetscCount)blockIdx.x * SPMV_PLAN_THREADS + threadIdx.x;
+
+  if (r < num_rows) compressed[r] = row_offsets[row_index[r]];
+  else if (r == num_rows) compressed[r] = (Offset)num_nonzeros;
+}
+
+template <typename Offset>
+static PetscErrorCode SpMVPlanCompressRows_Offset(DCSRSpMVPlan plan, DCSRView view, cudaStream_t stream)
+{
+  PetscErrorCode ierr = PETSC_SUCCESS;
+  Offset        *compressed = NULL;
+  int32_t       *num        = NULL;
+  const int32_t  num_rows   = (int32_t)plan->facts.num_nonempty_rows;
+
+  PetscFunctionBegin;
+  PetscCallGoto(ierr, done, SpMVPlanMalloc(plan, num_rows, "list of nonempty rows", stream, &plan->row_index));
+  PetscCallGoto(ierr, done, SpMVPlanMalloc(plan, (PetscCount)num_rows + 1, "offsets of nonempty rows", stream, &compressed));
+  plan->row_offsets = compressed;
+  PetscCallGoto(ierr, done, PetscSparseCUDAMalloc(1, "number of nonempty rows", stream, &num));
+  PetscCallGoto(ierr, done, SpMVSelectRows((const Offset *)view.row_offsets, NULL, (int32_t)view.num_rows, 0, plan->row_index, num, stream));
+  SpMVCompressKernel<<<SpMVPlanGrid((PetscCount)num_rows + 1), SPMV_PLAN_THREADS, 0, stream>>>((const Offset *)view.row_offsets, plan->row_index, num_rows, view.num_nonzeros, compressed);
+  PetscCallCUDAGoto(ierr, done, cudaGetLastError());
+  plan->compressed = PETSC_TRUE;
+  plan->num_rows   = num_rows;
+done:
+  PetscCall(PetscSparseCUDAFree(&num, stream));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* SpMVPlanCompressRows - keeps the list of nonempty rows and their offsets, so that the empty ones cost nothing; needs plan->facts */
+PetscErrorCode SpMVPlanCompressRows(DCSRSpMVPlan plan, DCSRView view, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  if (view.wide) PetscCall(SpMVPlanCompressRows_Offset<int64_t>(plan, view, stream));
+  else PetscCall(SpMVPlanCompressRows_Offset<int32_t>(plan, view, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Block that owns the row from begin to end and cannot finish it alone, or -1. */
+__device__ __forceinline__ int32_t SpMVLongRowBlock(PetscCount begin, PetscCount end, PetscCount tile, PetscCount over)
+{
+  const PetscCount b = begin / tile;
+
+  return end > (b + 1) * tile + over ? (int32_t)b : -1;
+}
+
+/* Table entries of all blocks, with the flags but not the number of long rows; starts[b] = 1 when a long row starts in block b, and starts[num_blocks] = 0. starts may be NULL. */
+template <typename Offset>
+__global__ void SpMVSplitBlocksKernel(const Offset *row_offsets, int32_t num_rows, int32_t num_blocks, PetscCount tile, PetscCount over, SpMVBlock *blocks, int32_t *starts)
+{
+  const PetscCount b     = (PetscCount)blockIdx.x * SPMV_PLAN_THREADS + threadIdx.x;
+  SpMVBlock        block = {0, 0, 0, 0};
+  int32_t          end;
+
+  if (starts && b == num_blocks) starts[b] = 0;
+  if (b >= num_blocks) return;
+  SpMVBlockRows(row_offsets, num_rows, num_blocks, tile, (int32_t)b, &block.row, &end);
+  block.rows = end - block.row;
+  if (block.row > 0 && (PetscCount)row_offsets[block.row] > b * tile && SpMVLongRowBlock(row_offsets[block.row - 1], row_offsets[block.row], tile, over) >= 0) block.part |= SPMV_PART_LEADING;
+  if (block.rows > 0) {
+    const PetscCount behind = (PetscCount)row_offsets[end] - (b + 1) * tile;
+
+    if (behind > over) {
+      block.part |= SPMV_PART_TRAILING;
+      block.rows--;
+    } else if (behind > 0) block.over = (int32_t)behind;
+  }
+  blocks[b] = block;
+  if (starts) starts[b] = (block.part & SPMV_PART_TRAILING) != 0;
+}
+
+/* Numbers the long rows: starts[] is the exclusive sum of the above. Partial sums of row k lie behind those of row k - 1, with at most one block in common: no second scan. */
+template <typename Offset>
+__global__ void SpMVSplitLongRowsKernel(const Offset *row_offsets, int32_t num_blocks, PetscCount tile, const int32_t *starts, SpMVBlock *blocks, SpMVLongRow *long_rows)
+{
+  const PetscCount b = (PetscCount)blockIdx.x * SPMV_PLAN_THREADS + threadIdx.x;
+
+  if (b >= num_blocks) return;
+  if (blocks[b].part & SPMV_PART_TRAILING) {
+    const int32_t row = blocks[b].row + blocks[b].rows;
+
+    long_rows[starts[b]] = {row, (int32_t)b, (int32_t)b + starts[b], (int32_t)(((PetscCount)row_offsets[row + 1] - 1) / tile - b + 1)};
+  }
+  blocks[b].part |= 4 * (starts[b] - (blocks[b].part & SPMV_PART_LEADING ? 1 : 0));
+}
+
+static PetscErrorCode SpMVPlanAllocateLongRows(DCSRSpMVPlan plan, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  PetscCall(SpMVPlanMalloc(plan, plan->num_long, "long rows", stream, &plan->long_rows));
+  PetscCall(SpMVPlanMalloc(plan, plan->num_parts, "partial sums of long rows", stream, &plan->parts));
+  PetscCall(SpMVPlanMalloc(plan, plan->num_long, "counters of long rows", stream, &plan->arrived));
+  PetscCallCUDA(cudaMemsetAsync(plan->arrived, 0, sizeof(*plan->arrived) * (size_t)plan->num_long, stream));
+  plan->facts.num_long_rows = plan->num_long;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+template <typename Offset>
+static PetscErrorCode SpMVPlanSetUpSplit_Offset(DCSRSpMVPlan plan, DCSRView view, cudaStream_t stream)
+{
+  const Offset    *row_offsets = (const Offset *)(plan->compressed ? plan->row_offsets : view.row_offsets);
+  const PetscCount tile = (PetscCount)plan->config.threads * plan->config.items, over = plan->config.threads;
+  const PetscBool  maybe = plan->facts.max_row_size > over ? PETSC_TRUE : PETSC_FALSE;
+  PetscErrorCode   ierr = PETSC_SUCCESS;
+  int32_t         *starts = NULL;
+
+  PetscFunctionBegin;
+  PetscCheck((view.num_nonzeros - 1) / tile < PETSC_INT32_MAX - 1, PETSC_COMM_SELF, PETSC_ERR_SUP, "%" PetscCount_FMT " nonzeros are more than the blocks of one launch can cover", view.num_nonzeros);
+  plan->num_blocks = (int32_t)((view.num_nonzeros + tile - 1) / tile);
+  PetscCallGoto(ierr, done, SpMVPlanMalloc(plan, plan->num_blocks, "block-to-row table", stream, &plan->blocks));
+  if (maybe) PetscCallGoto(ierr, done, PetscSparseCUDAMalloc((PetscCount)plan->num_blocks + 1, "starts of long rows", stream, &starts));
+  SpMVSplitBlocksKernel<<<SpMVPlanGrid((PetscCount)plan->num_blocks + 1), SPMV_PLAN_THREADS, 0, stream>>>(row_offsets, plan->num_rows, plan->num_blocks, tile, over, plan->blocks, starts);
+  PetscCallCUDAGoto(ierr, done, cudaGetLastError());
+  if (maybe) PetscCallGoto(ierr, done, SpMVScan(starts, plan->num_blocks + 1, &plan->num_long, stream));
+  if (plan->num_long > 0) {
+    plan->num_parts = plan->num_blocks + plan->num_long;
+    PetscCallGoto(ierr, done, SpMVPlanAllocateLongRows(plan, stream));
+    SpMVSplitLongRowsKernel<<<SpMVPlanGrid(plan->num_blocks), SPMV_PLAN_THREADS, 0, stream>>>(row_offsets, plan->num_blocks, tile, starts, plan->blocks, plan->long_rows);
+    PetscCallCUDAGoto(ierr, done, cudaGetLastError());
+  }
+done:
+  PetscCall(PetscSparseCUDAFree(&starts, stream));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* SpMVPlanSetUpSplit - the block-to-row table and the long rows of the split kernel; needs plan->config, facts and, when compressed, the compressed offsets. Synchronizes when there may be long rows. */
+PetscErrorCode SpMVPlanSetUpSplit(DCSRSpMVPlan plan, DCSRView view, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  if (view.wide) PetscCall(SpMVPlanSetUpSplit_Offset<int64_t>(plan, view, stream));
+  else PetscCall(SpMVPlanSetUpSplit_Offset<int32_t>(plan, view, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* counts[k] = chunks of long row k, counts[num_long] = 0; *num_long is on the device. */
+template <typename Offset>
+__global__ void SpMVChunkCountsKernel(const Offset *row_offsets, const int32_t *row_sizes, const int32_t *rows, int32_t num_long, int32_t *counts)
+{
+  const PetscCount k = (PetscCount)blockIdx.x * SPMV_PLAN_THREADS + threadIdx.x;
+
+  if (k > num_long) return;
+  if (k < num_long) {
+    const PetscCount size = row_sizes ? row_sizes[rows[k]] : row_offsets[rows[k] + 1] - row_offsets[rows[k]];
+
+    counts[k] = (int32_t)((size + SPMV_LONG_ROW_CHUNK - 1) / SPMV_LONG_ROW_CHUNK);
+  } else counts[k] = 0;
+}
+
+/* One block a long row. */
+__global__ void SpMVChunksKernel(const int32_t *rows, const int32_t *first, SpMVLongRow *long_rows, int32_t *chunk_rows)
+{
+  const int32_t k = blockIdx.x, begin = first[k], end = first[k + 1];
+
+  if (threadIdx.x == 0) long_rows[k] = {rows[k], begin, begin, end - begin};
+  for (int32_t i = begin + (int32_t)threadIdx.x; i < end; i += SPMV_WARP) chunk_rows[i] = k;
+}
+
+/* Long rows and their chunks; num_long rows at most. */
+template <typename Offset>
+static PetscErrorCode SpMVPlanSetUpChunks(DCSRSpMVPlan plan, DCSRView view, PetscCount max_long, cudaStream_t stream)
+{
+  const Offset  *row_offsets = (const Offset *)(plan->compressed ? plan->row_offsets : view.row_offsets);
+  PetscErrorCode ierr = PETSC_SUCCESS;
+  int32_t       *rows = NULL, *counts = NULL, *num = NULL;
+
+  PetscFunctionBegin;
+  PetscCallGoto(ierr, done, PetscSparseCUDAMalloc(max_long, "list of long rows", stream, &rows));
+  PetscCallGoto(ierr, done, PetscSparseCUDAMalloc(1, "number of long rows", stream, &num));
+  PetscCallGoto(ierr, done, SpMVSelectRows(row_offsets, view.row_sizes, plan->num_rows, plan->long_limit, rows, num, stream));
+  PetscCallCUDAGoto(ierr, done, cudaMemcpyAsync(&plan->num_long, num, sizeof(plan->num_long), cudaMemcpyDeviceToHost, stream));
+  PetscCallCUDAGoto(ierr, done, cudaStreamSynchronize(stream));
+  if (plan->num_long == 0) goto done;
+  PetscCallGoto(ierr, done, PetscSparseCUDAMalloc((PetscCount)plan->num_long + 1, "chunks of long rows", stream, &counts));
+  SpMVChunkCountsKernel<<<SpMVPlanGrid((PetscCount)plan->num_long + 1), SPMV_PLAN_THREADS, 0, stream>>>(row_offsets, view.row_sizes, rows, plan->num_long, counts);
+  PetscCallCUDAGoto(ierr, done, cudaGetLastError());
+  PetscCallGoto(ierr, done, SpMVScan(counts, plan->num_long + 1, &plan->num_parts, stream));
+  PetscCallGoto(ierr, done, SpMVPlanAllocateLongRows(plan, stream));
+  PetscCallGoto(ierr, done, SpMVPlanMalloc(plan, plan->num_parts, "long row of each chunk", stream, &plan->chunk_rows));
+  SpMVChunksKernel<<<plan->num_long, SPMV_WARP, 0, stream>>>(rows, counts, plan->long_rows, plan->chunk_rows);
+  PetscCallCUDAGoto(ierr, done, cudaGetLastError());
+done:
+  PetscCall(PetscSparseCUDAFree(&rows, stream));
+  PetscCall(PetscSparseCUDAFree(&counts, stream));
+  PetscCall(PetscSparseCUDAFree(&num, stream));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* SpMVPlanSetUpRows - the grid and the chunks of long rows of the vector and the fragmented kernel; needs plan->config and facts. Synchronizes when there are long rows. */
+PetscErrorCode SpMVPlanSetUpRows(DCSRSpMVPlan plan, DCSRView view, cudaStream_t stream)
+{
+  const PetscCount block_rows = plan->config.threads / plan->config.lanes;
+
+  PetscFunctionBegin;
+  plan->long_limit = SPMV_LONG_ROW_FACTOR * plan->config.lanes;
+  if (plan->facts.max_row_size > plan->long_limit) {
+    const PetscCount max_long = PetscMin(view.num_nonzeros / plan->long_limit, (PetscCount)plan->num_rows);
+
+    if (view.wide) PetscCall(SpMVPlanSetUpChunks<int64_t>(plan, view, max_long, stream));
+    else PetscCall(SpMVPlanSetUpChunks<int32_t>(plan, view, max_long, stream));
+  }
+  plan->num_blocks = (int32_t)(plan->num_parts + (plan->num_rows + block_rows - 1) / block_rows);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,223 @@
+/*
+  y = A x + z by a group of lanes a row: of compact storage (vector) and of rows in up to DCSR_MAX_SEGMENTS pieces (fragmented; King, Gilray, Kirby, Might: Dynamic-CSR, ISC 2016, section 3).
+  Rows much longer than their group are cut into chunks, a block each, that the first blocks of the same launch work on.
+*/
+#include "spmvdevice.cuh"
+
+#define SPMV_UNROLL 4 /* nonzeros of a lane that are loaded before the first is used */
+
+template <typename Offset>
+struct SpMVCompactRows {
+  const Offset *row_offsets;
+
+  struct Row {
+    Offset  begin;
+    int32_t size;
+
+    __device__ __forceinline__ Offset At(int32_t p) const { return begin + p; }
+  };
+
+  __device__ __forceinline__ Row Get(int32_t r) const
+  {
+    const Offset begin = row_offsets[r], end = row_offsets[r + 1];
+
+    return {begin, (int32_t)(end - begin)};
+  }
+};
+
+template <typename Offset>
+struct SpMVFragmentedRows {
+  const Offset  *segments;
+  const int32_t *row_sizes;
+  PetscCount     pitch;
+  int32_t        max_segments;
+
+  static_assert(DCSR_MAX_SEGMENTS == 4, "Row compares with three borders");
+
+  struct Row {
+    Offset  shift[DCSR_MAX_SEGMENTS];       /* pool entry of position p of the row is p + shift of its segment */
+    int32_t border[DCSR_MAX_SEGMENTS - 1]; /* first position of segments 1, 2, 3 */
+    int32_t size;
+
+    __device__ __forceinline__ Offset At(int32_t p) const { return p + (p < border[0] ? shift[0] : p < border[1] ? shift[1] : p < border[2] ? shift[2] : shift[3]); }
+  };
+
+  struct alignas(2 * sizeof(Offset)) Pair {
+    Offset begin, end;
+  };
+
+  __device__ __forceinline__ Row Get(int32_t r) const
+  {
+    const Pair *pairs = (const Pair *)segments + r;
+    const Pair  first = *pairs;
+    Row         row;
+    Pair        pair[DCSR_MAX_SEGMENTS - 1];
+    int32_t     border = (int32_t)(first.end - first.begin);
+
+    row.size     = row_sizes[r];
+    row.shift[0] = first.begin;
+#pragma unroll
+    for (int s = 1; s < DCSR_MAX_SEGMENTS; s++) pair[s - 1] = row.size > border && s < max_segments ? pairs[s * pitch] : Pair{0, 0};
+#pragma unroll
+    for (int s = 1; s < DCSR_MAX_SEGMENTS; s++) {
+      row.border[s - 1] = border;
+      row.shift[s]      = pair[s - 1].begin - border;
+      border += (int32_t)(pair[s - 1].end - pair[s - 1].begin);
+    }
+    return row;
+  }
+};
+
+template <typename Rows>
+struct SpMVRowsArgs {
+  Rows               rows;
+  const PetscScalar *values;
+  const int32_t     *columns;
+  const PetscScalar *x;
+  const int32_t     *chunk_rows;
+  int32_t            num_rows;
+  int32_t            num_chunks;
+  int32_t            long_limit;
+  SpMVLongRows       long_rows; /* with the row map, z and y of all rows */
+};
+
+/* Sum of the entries at positions p, p + STRIDE, ... before end of a row. */
+template <int STRIDE, int LOAD, typename Rows>
+__device__ __forceinline__ PetscScalar SpMVRowsSum(const SpMVRowsArgs<Rows> &a, const typename Rows::Row &row, int32_t p, int32_t end)
+{
+  PetscScalar sum(0.0);
+
+  for (; p < end; p += SPMV_UNROLL * STRIDE) {
+    int32_t     c[SPMV_UNROLL];
+    PetscScalar v[SPMV_UNROLL];
+
+#pragma unroll
+    for (int u = 0; u < SPMV_UNROLL; u++) {
+      if (p + u * STRIDE < end) {
+        const auto k = row.At(p + u * STRIDE);
+
+        SpMVLoad<LOAD, 1>(a.columns + k, c + u);
+        SpMVLoad<LOAD, 1>(a.values + k, v + u);
+      }
+    }
+#pragma unroll
+    for (int u = 0; u < SPMV_UNROLL; u++)
+      if (p + u * STRIDE < end) v[u] *= SpMVGather(a.x, c[u]);
+#pragma unroll
+    for (int u = 0; u < SPMV_UNROLL; u++)
+      if (p + u * STRIDE < end) sum += v[u];
+  }
+  return sum;
+}
+
+/* One chunk of a long row by a block. */
+template <typename Rows, int THREADS, int LOAD>
+__device__ void SpMVRowsChunk(const SpMVRowsArgs<Rows> &a, PetscScalar *scratch)
+{
+  const int                k        = a.chunk_rows[blockIdx.x];
+  const SpMVLongRow        long_row = a.long_rows.rows[k];
+  const typename Rows::Row row      = a.rows.Get(long_row.row);
+  const int32_t            begin    = ((int32_t)blockIdx.x - long_row.first_block) * SPMV_LONG_ROW_CHUNK;
+  const int32_t            end      = row.size - begin < SPMV_LONG_ROW_CHUNK ? row.size : begin + SPMV_LONG_ROW_CHUNK;
+  PetscScalar              sum      = SpMVRowsSum<THREADS, LOAD>(a, row, begin + (int32_t)threadIdx.x, end);
+
+  sum = SpMVSumBlock<THREADS>(sum, scratch);
+  SpMVFinishLongRow<THREADS>(a.long_rows, k, blockIdx.x, sum, scratch);
+}
+
+template <typename Rows, int THREADS, int LOAD, int LANES>
+__global__ void __launch_bounds__(THREADS) SpMVRowsKernel(const SpMVRowsArgs<Rows> a)
+{
+  __shared__ __align__(16) unsigned char scratch[THREADS / SPMV_WARP * sizeof(PetscScalar)];
+
+  if ((int32_t)blockIdx.x < a.num_chunks) SpMVRowsChunk<Rows, THREADS, LOAD>(a, (PetscScalar *)scratch);
+  else {
+    const PetscCount   r    = (PetscCount)(blockIdx.x - a.num_chunks) * (THREADS / LANES) + threadIdx.x / LANES;
+    const int          sub  = threadIdx.x % LANES;
+    const bool         mine = r < a.num_rows;
+    typename Rows::Row row  = a.rows.Get(mine ? (int32_t)r : a.num_rows - 1);
+    const bool         full = mine && row.size <= a.long_limit;
+    int32_t            i    = (int32_t)r;
+    PetscScalar        z(0.0), sum;
+
+    if (full && sub == 0) {
+      if (a.long_rows.row_index) i = a.long_rows.row_index[i];
+      if (a.long_rows.z) z = a.long_rows.z[i];
+    }
+    sum = SpMVSumLanes<LANES>(SpMVRowsSum<LANES, LOAD>(a, row, sub, full ? row.size : 0));
+    if (full && sub == 0) a.long_rows.y[i] = sum + z;
+  }
+}
+
+template <typename Rows, int THREADS, int LOAD, int LANES>
+static PetscErrorCode SpMVRowsRun(const Rows &rows, DCSRSpMVPlan plan, const DCSRView *view, const PetscScalar x[], const PetscScalar z[], PetscScalar y[], cudaStream_t stream)
+{
+  const SpMVRowsArgs<Rows> args = {
+    rows, view->values, view->columns, x, plan->chunk_rows, plan->num_rows, plan->num_parts, plan->long_limit, {plan->long_rows, plan->parts, plan->arrived, plan->row_index, z, y}
+  };
+
+  PetscFunctionBegin;
+  SpMVRowsKernel<Rows, THREADS, LOAD, LANES><<<plan->num_blocks, THREADS, 0, stream>>>(args);
+  PetscCallCUDA(cudaGetLastError());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+template <typename Offset, int THREADS, int LOAD, int LANES>
+static PetscErrorCode SpMVVectorLaunch(DCSRSpMVPlan plan, const DCSRView *view, const PetscScalar x[], const PetscScalar z[], PetscScalar y[], cudaStream_t stream)
+{
+  const SpMVCompactRows<Offset> rows = {(const Offset *)(plan->compressed ? plan->row_offsets : view->row_offsets)};
+
+  return SpMVRowsRun<SpMVCompactRows<Offset>, THREADS, LOAD, LANES>(rows, plan, view, x, z, y, stream);
+}
+
+template <typename Offset, int THREADS, int LOAD, int LANES>
+static PetscErrorCode SpMVFragmentedLaunch(DCSRSpMVPlan plan, const DCSRView *view, const PetscScalar x[], const PetscScalar z[], PetscScalar y[], cudaStream_t stream)
+{
+  const SpMVFragmentedRows<Offset> rows = {(const Offset *)view->segments, view->row_sizes, view->pitch, (int32_t)view->max_segments};
+
+  return SpMVRowsRun<SpMVFragmentedRows<Offset>, THREADS, LOAD, LANES>(rows, plan, view, x, z, y, stream);
+}
+
+struct SpMVRowsShape {
+  int           threads, load;
+  SpMVLaunchFn *launch[6]; /* by the binary logarithm of the lanes */
+};
+
+#define SPMV_ROWS_SHAPE(name, t, l) {t, l, {name<Offset, t, l, 1>, name<Offset, t, l, 2>, name<Offset, t, l, 4>, name<Offset, t, l, 8>, name<Offset, t, l, 16>, name<Offset, t, l, 32>}},
+#define SPMV_VECTOR_SHAPE(t, l)     SPMV_ROWS_SHAPE(SpMVVectorLaunch, t, l)
+#define SPMV_FRAGMENTED_SHAPE(t, l) SPMV_ROWS_SHAPE(SpMVFragmentedLaunch, t, l)
+
+static SpMVLaunchFn *SpMVRowsFind(const SpMVRowsShape *shapes, size_t n, const SpMVConfig *config)
+{
+  int log = 0;
+
+  while ((1 << log) < config->lanes && log < 5) log++;
+  for (size_t i = 0; i < n; i++)
+    if (shapes[i].threads == config->threads && shapes[i].load == config->load) return shapes[i].launch[log];
+  return NULL;
+}
+
+template <typename Offset>
+static SpMVLaunchFn *SpMVRowsGet(const SpMVConfig *config)
+{
+  static const SpMVRowsShape compact[]    = {SPMV_VECTOR_SHAPES(SPMV_VECTOR_SHAPE)};
+  static const SpMVRowsShape fragmented[] = {SPMV_VECTOR_SHAPES(SPMV_FRAGMENTED_SHAPE)};
+  SpMVLaunchFn              *launch       = config->kind == DCSR_SPMV_FRAGMENTED ? SpMVRowsFind(fragmented, PETSC_STATIC_ARRAY_LENGTH(fragmented), config) : SpMVRowsFind(compact, PETSC_STATIC_ARRAY_LENGTH(compact), config);
+
+#if defined(SPMV_SWEEP)
+  if constexpr (sizeof(Offset) == 4) {
+    static const SpMVRowsShape compact_sweep[]    = {SPMV_VECTOR_SWEEP_SHAPES(SPMV_VECTOR_SHAPE)};
+    static const SpMVRowsShape fragmented_sweep[] = {SPMV_VECTOR_SWEEP_SHAPES(SPMV_FRAGMENTED_SHAPE)};
+
+    if (launch == NULL && config->kind == DCSR_SPMV_FRAGMENTED) launch = SpMVRowsFind(fragmented_sweep, PETSC_STATIC_ARRAY_LENGTH(fragmented_sweep), config);
+    else if (launch == NULL) launch = SpMVRowsFind(compact_sweep, PETSC_STATIC_ARRAY_LENGTH(compact_sweep), config);
+  }
+#endif
+  return launch;
+}
+
+/* SpMVRowsGetLaunch - the launcher of a vector or fragmented configuration for 32- or 64-bit offsets, NULL when it does not exist */
+SpMVLaunchFn *SpMVRowsGetLaunch(const SpMVConfig *config, PetscBool wide)
+{
+  return wide ? SpMVRowsGet<int64_t>(config) : SpMVRowsGet<int32_t>(config);
+}

@@ -1,0 +1,203 @@
+/*
+  y = A x + z by strict nonzero splitting, after Steinberger, Zayer, Seidel: Globally homogeneous, locally adaptive sparse matrix-vector multiplication on the GPU (Hola, ICS 2017), section 3.
+  A block multiplies a fixed number of consecutive nonzeros, whatever the rows are. Where the paper adds rows that cross a block border by atomics to a zeroed y, here each row has an owner: the block in
+  which it starts finishes it with a few entries of the next block, and longer rows are added up in a fixed order by the last block that works on them. So y is written once, and always bitwise the same.
+*/
+#include "spmvdevice.cuh"
+
+template <typename Offset>
+struct SpMVSplitArgs {
+  const PetscScalar *values;
+  const int32_t     *columns;
+  const Offset      *row_offsets;
+  const PetscScalar *x;
+  const SpMVBlock   *blocks;
+  PetscCount         num_nonzeros;
+  SpMVLongRows       rows; /* with the row map, z and y of all rows */
+};
+
+/* The block's own nonzeros into registers, VEC consecutive ones a load; behind the end of the matrix column 0 and value 0, which no row reads. */
+template <int THREADS, int ITEMS, int VEC, int LOAD>
+__device__ __forceinline__ void SpMVSplitLoad(const PetscScalar *values, const int32_t *columns, PetscCount count, int32_t *c, PetscScalar *v)
+{
+  if (count >= THREADS * ITEMS) {
+#pragma unroll
+    for (int j = 0; j < ITEMS / VEC; j++) SpMVLoad<LOAD, VEC>(columns + (j * THREADS + (int)threadIdx.x) * VEC, c + j * VEC);
+#pragma unroll
+    for (int j = 0; j < ITEMS / VEC; j++) SpMVLoad<LOAD, VEC>(values + (j * THREADS + (int)threadIdx.x) * VEC, v + j * VEC);
+  } else {
+#pragma unroll
+    for (int j = 0; j < ITEMS; j++) {
+      const int k = (j / VEC * THREADS + (int)threadIdx.x) * VEC + j % VEC;
+
+      c[j] = k < count ? columns[k] : 0;
+      v[j] = k < count ? values[k] : PetscScalar(0.0);
+    }
+  }
+}
+
+/* Sum of products[begin], products[begin + STRIDE], ... before end. */
+template <int STRIDE>
+__device__ __forceinline__ PetscScalar SpMVSplitSum(const PetscScalar *products, int begin, int end)
+{
+  PetscScalar sum(0.0);
+
+#pragma unroll 4
+  for (int i = begin; i < end; i += STRIDE) sum += products[i];
+  return sum;
+}
+
+/* Rows [block.row, block.row + block.rows), LANES lanes each; rows much longer than that are taken by the whole warp, one after the other. begin and end are those of this lane's first row. */
+template <int THREADS, int LANES, typename Offset>
+__device__ __forceinline__ void SpMVSplitSumRows(const SpMVSplitArgs<Offset> &a, const SpMVBlock &block, PetscCount base, int begin, int end, const PetscScalar *products)
+{
+  constexpr int groups = THREADS / LANES, limit = LANES == SPMV_WARP ? INT_MAX : 32 + 8 * LANES;
+  const int     lane = threadIdx.x % SPMV_WARP, sub = threadIdx.x % LANES;
+  int           i = threadIdx.x / LANES;
+
+  for (int first = (threadIdx.x / SPMV_WARP) * (SPMV_WARP / LANES); first < block.rows; first += groups, i += groups) {
+    const bool   mine = i < block.rows, write = mine && sub == 0;
+    const bool   more = i + groups < block.rows;
+    int32_t      row  = block.row + i;
+    Offset       next_begin(0), next_end(0);
+    PetscScalar  sum(0.0), z(0.0);
+    unsigned int todo = 0;
+
+    if (more) {
+      next_begin = a.row_offsets[row + groups];
+      next_end   = a.row_offsets[row + groups + 1];
+    }
+    if (write) {
+      if (a.rows.row_index) row = a.rows.row_index[row];
+      if (a.rows.z) z = a.rows.z[row];
+    }
+    if (end - begin <= limit) sum = SpMVSplitSum<LANES>(products, begin + sub, end);
+    if (LANES < SPMV_WARP) todo = __ballot_sync(SPMV_FULL_MASK, sub == 0 && end - begin > limit);
+    while (todo) {
+      const int   source = __ffs(todo) - 1;
+      const int   b = __shfl_sync(SPMV_FULL_MASK, begin, source), e = __shfl_sync(SPMV_FULL_MASK, end, source);
+      PetscScalar s = SpMVSumLanes<SPMV_WARP>(SpMVSplitSum<SPMV_WARP>(products, b + lane, e));
+
+      if (lane == source) sum = s;
+      todo &= todo - 1;
+    }
+    sum = SpMVSumLanes<LANES>(sum);
+    if (write) a.rows.y[row] = sum + z;
+    begin = more ? (int)(next_begin - base) : 0;
+    end   = more ? (int)(next_end - base) : 0;
+  }
+}
+
+/* The block's parts of the long row it begins in and of the one that starts in it. */
+template <int THREADS, int TILE, typename Offset>
+__device__ void SpMVSplitLongRows(const SpMVSplitArgs<Offset> &a, const SpMVBlock &block, PetscCount base, const PetscScalar *products, PetscScalar *scratch)
+{
+  int         k = block.part >> 2;
+  PetscScalar sum;
+
+  if (block.part & SPMV_PART_LEADING) {
+    const PetscCount end = (PetscCount)a.row_offsets[block.row] - base;
+
+    sum = SpMVSumBlock<THREADS>(SpMVSplitSum<THREADS>(products, threadIdx.x, end < TILE ? (int)end : TILE), scratch);
+    SpMVFinishLongRow<THREADS>(a.rows, k++, blockIdx.x, sum, scratch);
+  }
+  if (block.part & SPMV_PART_TRAILING) {
+    const int begin = (int)((PetscCount)a.row_offsets[block.row + block.rows] - base);
+
+    sum = SpMVSumBlock<THREADS>(SpMVSplitSum<THREADS>(products, begin + (int)threadIdx.x, TILE), scratch);
+    SpMVFinishLongRow<THREADS>(a.rows, k, blockIdx.x, sum, scratch);
+  }
+}
+
+template <typename Offset, int THREADS, int ITEMS, int VEC, int LOAD, int RESIDENT, int LANES>
+__global__ void __launch_bounds__(THREADS, RESIDENT / THREADS) SpMVSplitKernel(const SpMVSplitArgs<Offset> a)
+{
+  constexpr int                       tile = THREADS * ITEMS;
+  __shared__ __align__(16) unsigned char shared[(tile + THREADS) * sizeof(PetscScalar)];
+  __shared__ __align__(16) unsigned char scratch[THREADS / SPMV_WARP * sizeof(PetscScalar)];
+  PetscScalar     *products = (PetscScalar *)shared;
+  const PetscCount base     = (PetscCount)blockIdx.x * tile;
+  const int        i        = threadIdx.x / LANES;
+  const int4       word     = __ldg((const int4 *)a.blocks + blockIdx.x);
+  const SpMVBlock  block    = {word.x, word.y, word.z, word.w};
+  int              begin = 0, end = 0;
+  int32_t          c[ITEMS], over_c = 0;
+  PetscScalar      v[ITEMS], over_v(0.0);
+
+  SpMVSplitLoad<THREADS, ITEMS, VEC, LOAD>(a.values + base, a.columns + base, a.num_nonzeros - base, c, v);
+  if (i < block.rows) {
+    begin = (int)(a.row_offsets[block.row + i] - base);
+    end   = (int)(a.row_offsets[block.row + i + 1] - base);
+  }
+  if ((int)threadIdx.x < block.over) {
+    over_c = a.columns[base + tile + threadIdx.x];
+    over_v = a.values[base + tile + threadIdx.x];
+  }
+#pragma unroll
+  for (int j = 0; j < ITEMS; j++) v[j] *= SpMVGather(a.x, c[j]);
+#pragma unroll
+  for (int j = 0; j < ITEMS / VEC; j++) SpMVStoreShared<VEC>(products + (j * THREADS + (int)threadIdx.x) * VEC, v + j * VEC);
+  if ((int)threadIdx.x < block.over) products[tile + threadIdx.x] = over_v * SpMVGather(a.x, over_c);
+  __syncthreads();
+  SpMVSplitSumRows<THREADS, LANES>(a, block, base, begin, end, products);
+  if (block.part & (SPMV_PART_LEADING | SPMV_PART_TRAILING)) SpMVSplitLongRows<THREADS, tile>(a, block, base, products, (PetscScalar *)scratch);
+}
+
+template <typename Offset, int THREADS, int ITEMS, int VEC, int LOAD, int RESIDENT, int LANES>
+static PetscErrorCode SpMVSplitLaunch(DCSRSpMVPlan plan, const DCSRView *view, const PetscScalar x[], const PetscScalar z[], PetscScalar y[], cudaStream_t stream)
+{
+  const Offset               *row_offsets = (const Offset *)(plan->compressed ? plan->row_offsets : view->row_offsets);
+  const SpMVSplitArgs<Offset> args        = {
+    view->values, view->columns, row_offsets, x, plan->blocks, view->num_nonzeros, {plan->long_rows, plan->parts, plan->arrived, plan->row_index, z, y}
+  };
+
+  PetscFunctionBegin;
+  PetscCheck((((size_t)view->values | (size_t)view->columns) & 15) == 0, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG, "Values and columns must be aligned to 16 bytes for the split kernel; choose the vector kernel for this storage");
+  SpMVSplitKernel<Offset, THREADS, ITEMS, VEC, LOAD, RESIDENT, LANES><<<plan->num_blocks, THREADS, 0, stream>>>(args);
+  PetscCallCUDA(cudaGetLastError());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+struct SpMVSplitShape {
+  int           threads, items, vec, load, resident;
+  SpMVLaunchFn *launch[6]; /* by the binary logarithm of the lanes */
+};
+
+#define SPMV_SPLIT_LAUNCH(t, i, v, l, r, lanes) SpMVSplitLaunch<Offset, t, i, v, l, r, lanes>
+#define SPMV_SPLIT_SHAPE(t, i, v, l, r) \
+  {t, i, v, l, r, {SPMV_SPLIT_LAUNCH(t, i, v, l, r, 1), SPMV_SPLIT_LAUNCH(t, i, v, l, r, 2), SPMV_SPLIT_LAUNCH(t, i, v, l, r, 4), SPMV_SPLIT_LAUNCH(t, i, v, l, r, 8), SPMV_SPLIT_LAUNCH(t, i, v, l, r, 16), SPMV_SPLIT_LAUNCH(t, i, v, l, r, 32)}},
+
+static SpMVLaunchFn *SpMVSplitFind(const SpMVSplitShape *shapes, size_t n, const SpMVConfig *config)
+{
+  int log = 0;
+
+  while ((1 << log) < config->lanes && log < 5) log++;
+  for (size_t i = 0; i < n; i++) {
+    const SpMVSplitShape *s = shapes + i;
+
+    if (s->threads == config->threads && s->items == config->items && s->vec == config->vec && s->load == config->load && s->resident == config->resident) return s->launch[log];
+  }
+  return NULL;
+}
+
+template <typename Offset>
+static SpMVLaunchFn *SpMVSplitGet(const SpMVConfig *config)
+{
+  static const SpMVSplitShape shapes[] = {SPMV_SPLIT_SHAPES(SPMV_SPLIT_SHAPE)};
+  SpMVLaunchFn               *launch   = SpMVSplitFind(shapes, PETSC_STATIC_ARRAY_LENGTH(shapes), config);
+
+#if defined(SPMV_SWEEP)
+  if constexpr (sizeof(Offset) == 4) {
+    static const SpMVSplitShape sweep[] = {SPMV_SPLIT_SWEEP_SHAPES(SPMV_SPLIT_SHAPE)};
+
+    if (launch == NULL) launch = SpMVSplitFind(sweep, PETSC_STATIC_ARRAY_LENGTH(sweep), config);
+  }
+#endif
+  return launch;
+}
+
+/* SpMVSplitGetLaunch - the launcher of a split configuration for 32- or 64-bit offsets, NULL when it does not exist */
+SpMVLaunchFn *SpMVSplitGetLaunch(const SpMVConfig *config, PetscBool wide)
+{
+  return wide ? SpMVSplitGet<int64_t>(config) : SpMVSplitGet<int32_t>(config);
+}

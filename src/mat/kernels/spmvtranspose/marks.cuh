@@ -1,0 +1,95 @@
+#pragma once
+/*
+  Row marks: built once a structure from the row offsets.
+*/
+#include "../entries/rowloop.cuh"
+#include "../entries/temporary.cuh"
+#include "spmvtransposeimpl.h"
+#include <cub/device/device_for.cuh>
+#include <cub/device/device_scan.cuh>
+#include <thrust/iterator/counting_iterator.h>
+#include <thrust/iterator/transform_iterator.h>
+
+namespace
+{
+
+template <typename Offset>
+struct MarkRow {
+  const Offset      *row_offsets;
+  SpMVTransposeMark *marks;
+
+  __device__ void operator()(PetscCount row) const
+  {
+    const Offset begin = row_offsets[row];
+
+    if (begin < row_offsets[row + 1]) atomicOr(&marks[begin >> 5].bits, 1u << (begin & 31));
+  }
+};
+
+/* One more than there are marks, so that the scan ends with the number of rows that are not empty. */
+struct CountStarts {
+  const SpMVTransposeMark *marks;
+  PetscCount               num_marks;
+  __device__ uint32_t      operator()(PetscCount w) const { return w < num_marks ? (uint32_t)__popc(marks[w].bits) : 0u; }
+};
+
+struct WriteNumStarts {
+  const uint32_t    *num_starts;
+  SpMVTransposeMark *marks;
+  __device__ void    operator()(PetscCount w) const { marks[w].num_starts = num_starts[w]; }
+};
+
+template <typename Offset>
+struct WriteNonemptyRow {
+  const Offset            *row_offsets;
+  const SpMVTransposeMark *marks;
+  int32_t                 *nonempty_rows;
+
+  __device__ void operator()(PetscCount row) const
+  {
+    const Offset begin = row_offsets[row];
+
+    if (begin < row_offsets[row + 1]) {
+      const SpMVTransposeMark mark = marks[begin >> 5];
+
+      nonempty_rows[mark.num_starts + __popc(mark.bits & ((1u << (begin & 31)) - 1u))] = (int32_t)row;
+    }
+  }
+};
+
+inline PetscCount NumMarks(PetscCount num_nonzeros)
+{
+  return (num_nonzeros + 31) / 32;
+}
+
+/* Fills marks [NumMarks()] and, when rows are empty, *nonempty_rows, which it allocates. Synchronizes once. */
+template <typename Offset>
+PetscErrorCode BuildMarks(DCSRView view, cudaStream_t stream, SpMVTransposeMark *marks, int32_t **nonempty_rows, PetscCount *num_nonempty)
+{
+  const PetscCount num_marks   = NumMarks(view.num_nonzeros);
+  const Offset    *row_offsets = (const Offset *)view.row_offsets;
+  PetscErrorCode   ierr        = PETSC_SUCCESS;
+  uint32_t        *num_starts = NULL, total = 0;
+
+  PetscFunctionBegin;
+  PetscCall(PetscSparseCUDAMalloc(num_marks + 1, "scan of row marks", stream, &num_starts));
+  PetscCallCUDAGoto(ierr, cleanup, cudaMemsetAsync(marks, 0, (size_t)num_marks * sizeof(*marks), stream));
+  PetscCallCUDAGoto(ierr, cleanup, cub::DeviceFor::Bulk((PetscCount)view.num_rows, MarkRow<Offset>{row_offsets, marks}, stream));
+  PetscCallGoto(ierr, cleanup, DCSRWithTemporary("workspace of row marks", stream, [&](void *storage, size_t &bytes) {
+                  return cub::DeviceScan::ExclusiveSum(storage, bytes, thrust::make_transform_iterator(thrust::counting_iterator<PetscCount>(0), CountStarts{marks, num_marks}), num_starts, num_marks + 1, stream);
+                }));
+  PetscCallCUDAGoto(ierr, cleanup, cub::DeviceFor::Bulk(num_marks, WriteNumStarts{num_starts, marks}, stream));
+  PetscCallCUDAGoto(ierr, cleanup, cudaMemcpyAsync(&total, num_starts + num_marks, sizeof(total), cudaMemcpyDeviceToHost, stream));
+  PetscCallCUDAGoto(ierr, cleanup, cudaStreamSynchronize(stream));
+  *num_nonempty = total;
+  if (*num_nonempty < (PetscCount)view.num_rows) {
+    PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(*num_nonempty, "list of rows that are not empty", stream, nonempty_rows));
+    PetscCallCUDAGoto(ierr, cleanup, cub::DeviceFor::Bulk((PetscCount)view.num_rows, WriteNonemptyRow<Offset>{row_offsets, marks, *nonempty_rows}, stream));
+  }
+cleanup:
+  PetscCall(PetscSparseCUDAFree(&num_starts, stream));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+} // namespace

@@ -1,0 +1,118 @@
+/* Loading, registration, and the checks that the library fits the PETSc that loads it. */
+#include <petscsparsecuda/dcsrimpl.h>
+
+#if !PetscDefined(HAVE_CUDA)
+  #error "petscsparsecuda needs a PETSc configured with CUDA: configure PETSc with --with-cuda=1"
+#endif
+#if PETSC_VERSION_MAJOR != 3 || PETSC_VERSION_MINOR != 26
+  #error "this version of petscsparsecuda is for PETSc 3.26: set PETSC_DIR to one, or unset it and let make build it"
+#endif
+
+PetscLogEvent PETSCSPARSECUDA_CopyToDevice, PETSCSPARSECUDA_CopyToHost, PETSCSPARSECUDA_SpMVAnalysis, PETSCSPARSECUDA_TransposeAnalysis, PETSCSPARSECUDA_Defragment;
+
+static PetscBool initialized = PETSC_FALSE;
+
+static PetscErrorCode Finalize(void)
+{
+  PetscFunctionBegin;
+  initialized = PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The tables of operations of 3.26 moved against 3.25: another minor version would call wrong functions. */
+static PetscErrorCode CheckVersion(void)
+{
+  PetscInt major, minor, subminor;
+
+  PetscFunctionBegin;
+  PetscCall(PetscGetVersionNumber(&major, &minor, &subminor, NULL));
+  PetscCheck(major == PETSC_VERSION_MAJOR && minor == PETSC_VERSION_MINOR, PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP, "libpetscsparsecuda.so was built for PETSc %d.%d and is loaded into PETSc %" PetscInt_FMT ".%" PetscInt_FMT ": build it again with PETSC_DIR set to this PETSc", PETSC_VERSION_MAJOR, PETSC_VERSION_MINOR, major, minor);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CheckType(PetscDataType type, size_t ours, const char what[])
+{
+  size_t theirs;
+
+  PetscFunctionBegin;
+  PetscCall(PetscDataTypeGetSize(type, &theirs));
+  PetscCheck(theirs == ours, PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP, "libpetscsparsecuda.so was built with a %s of %d bytes and is loaded into a PETSc with %d bytes: build it again with PETSC_DIR and PETSC_ARCH set to this PETSc", what, (int)ours, (int)theirs);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CheckPETSc(void)
+{
+  PetscBool cuda;
+
+  PetscFunctionBegin;
+  PetscCall(CheckVersion());
+  PetscCall(CheckType(PETSC_INT, sizeof(PetscInt), "PetscInt"));
+  PetscCall(CheckType(PETSC_REAL, sizeof(PetscReal), "PetscReal"));
+  PetscCall(CheckType(PETSC_SCALAR, sizeof(PetscScalar), "PetscScalar"));
+  PetscCall(PetscHasExternalPackage("cuda", &cuda));
+  PetscCheck(cuda, PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP, "libpetscsparsecuda.so needs a PETSc configured with CUDA: configure PETSc with --with-cuda=1 and build the library again");
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode RegisterEvents(void)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscLogEventRegister("MatDCSRToDevice", MAT_CLASSID, &PETSCSPARSECUDA_CopyToDevice));
+  PetscCall(PetscLogEventRegister("MatDCSRToHost", MAT_CLASSID, &PETSCSPARSECUDA_CopyToHost));
+  PetscCall(PetscLogEventRegister("MatDCSRMultPlan", MAT_CLASSID, &PETSCSPARSECUDA_SpMVAnalysis));
+  PetscCall(PetscLogEventRegister("MatDCSRTransPlan", MAT_CLASSID, &PETSCSPARSECUDA_TransposeAnalysis));
+  PetscCall(PetscLogEventRegister("MatDCSRDefrag", MAT_CLASSID, &PETSCSPARSECUDA_Defragment));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode RegisterTypes(void)
+{
+  PetscFunctionBegin;
+  PetscCall(MatRegister(MATSEQAIJDCSRCUDA, MatCreate_SeqAIJDCSRCUDA));
+  PetscCall(MatRegister(MATMPIAIJDCSRCUDA, MatCreate_MPIAIJDCSRCUDA));
+  PetscCall(MatRegisterRootName(MATAIJDCSRCUDA, MATSEQAIJDCSRCUDA, MATMPIAIJDCSRCUDA)); // the first match is the canonical one
+  PetscCall(MatRegisterRootName(MATDCSRCUDA, MATSEQAIJDCSRCUDA, MATMPIAIJDCSRCUDA));
+  PetscCall(MatSeqAIJRegister(MATSEQAIJDCSRCUDA, MatConvert_SeqAIJ_SeqAIJDCSRCUDA));
+  PetscCall(MatSeqAIJRegister(MATDCSRCUDA, MatConvert_SeqAIJ_SeqAIJDCSRCUDA));
+  PetscCall(MatAIJCUDARegisterFactors(MATSEQAIJDCSRCUDA));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@C
+  PetscSparseCUDAInitialize - Registers the matrix types of petscsparsecuda in the PETSc that this program runs.
+
+  Not Collective
+
+  Level: beginner
+
+  Notes:
+  Call it after every `PetscInitialize()` in a program that links the library; calling it twice does nothing. A program that loads the library with
+  `-dll_append libpetscsparsecuda.so` need not call it.
+
+  An error says in words when the library was built for another version, precision or index width of PETSc.
+
+.seealso: `MATDCSRCUDA`, `MatSetType()`
+@*/
+PetscErrorCode PetscSparseCUDAInitialize(void)
+{
+  PetscFunctionBegin;
+  if (initialized) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(CheckPETSc());
+  PetscCall(MatInitializePackage());
+  PetscCall(MatAIJCUDACaptureParents());
+  PetscCall(RegisterEvents());
+  PetscCall(RegisterTypes());
+  PetscCall(PetscRegisterFinalize(Finalize));
+  initialized = PETSC_TRUE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  PetscDLLibraryRegister_petscsparsecuda - What PETSc calls when the library is loaded with -dll_append.
+*/
+PETSC_EXTERN PetscErrorCode PetscDLLibraryRegister_petscsparsecuda(void)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscSparseCUDAInitialize());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,121 @@
+#include <petscsparsecuda/sys.h>
+
+/* What the pool keeps instead of giving it back to the device at each synchronization: enough for the scratch of our operations. */
+#define POOL_KEEP_BYTES ((uint64_t)1 << 30)
+
+static cudaMemPool_t pool        = NULL; /* of the device that is current at first use; destroyed in PetscFinalize() */
+static PetscInt      fail_at     = -1;   /* test hook -petscsparsecuda_test_fail_allocation: which allocation fails, counted from 1; 0 none, -1 not read yet */
+static PetscInt      allocations = 0;    /* made so far */
+
+static PetscErrorCode DestroyPool(void)
+{
+  PetscFunctionBegin;
+  if (pool != NULL) PetscCallCUDA(cudaMemPoolDestroy(pool));
+  pool        = NULL;
+  fail_at     = -1;
+  allocations = 0;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CreatePool(void)
+{
+  struct cudaMemPoolProps props;
+  uint64_t                keep = POOL_KEEP_BYTES;
+  int                     device;
+
+  PetscFunctionBegin;
+  PetscCallCUDA(cudaGetDevice(&device));
+  PetscCall(PetscMemzero(&props, sizeof(props)));
+  props.allocType     = cudaMemAllocationTypePinned;
+  props.location.type = cudaMemLocationTypeDevice;
+  props.location.id   = device;
+  PetscCallCUDA(cudaMemPoolCreate(&pool, &props));
+  PetscCallCUDA(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &keep));
+  PetscCall(PetscRegisterFinalize(DestroyPool));
+  fail_at = 0;
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-petscsparsecuda_test_fail_allocation", &fail_at, NULL));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  PetscSparseCUDAMalloc_Private - Stream-ordered device allocation; use the macro PetscSparseCUDAMalloc().
+
+  Not Collective
+
+  Input Parameters:
++ bytes  - how many; 0 gives NULL
+. what   - what it is for, in the words of the error message
+- stream - the memory may be used in work queued on this stream from now on
+
+  Output Parameter:
+. ptr - device memory, aligned for any type; NULL after an error
+
+  Note:
+  When the device is full, memory kept by the pool is given back and the allocation is tried once more before PETSC_ERR_MEM is raised.
+*/
+PetscErrorCode PetscSparseCUDAMalloc_Private(size_t bytes, const char what[], cudaStream_t stream, void **ptr)
+{
+  cudaError_t error;
+
+  PetscFunctionBegin;
+  *ptr = NULL;
+  if (bytes == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  if (pool == NULL) PetscCall(CreatePool());
+  allocations++;
+  error = allocations == fail_at ? cudaErrorMemoryAllocation : cudaMallocFromPoolAsync(ptr, bytes, pool, stream);
+  if (error == cudaErrorMemoryAllocation && allocations != fail_at) {
+    (void)cudaGetLastError();
+    PetscCallCUDA(cudaStreamSynchronize(stream));
+    PetscCallCUDA(cudaMemPoolTrimTo(pool, 0));
+    error = cudaMallocFromPoolAsync(ptr, bytes, pool, stream);
+  }
+  if (error == cudaErrorMemoryAllocation) {
+    size_t available = 0, total = 0;
+
+    (void)cudaGetLastError();
+    (void)cudaMemGetInfo(&available, &total);
+    *ptr = NULL;
+    SETERRQ(PETSC_COMM_SELF, PETSC_ERR_MEM, "Out of device memory for %s: asked for %zu bytes, %zu of %zu are free. Use more GPUs, or keep this matrix on the host with -mat_bind_below or MatBindToCPU()", what, bytes, available, total);
+  }
+  PetscCallCUDA(error);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  PetscSparseCUDAFree_Private - Stream-ordered release; use the macro PetscSparseCUDAFree().
+
+  Not Collective
+
+  Input Parameters:
++ ptr    - points to memory of PetscSparseCUDAMalloc() or to NULL; *ptr is NULL afterwards
+- stream - the memory is released after the work queued on it so far
+*/
+PetscErrorCode PetscSparseCUDAFree_Private(void **ptr, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  if (*ptr != NULL) PetscCallCUDA(cudaFreeAsync(*ptr, stream));
+  *ptr = NULL;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  PetscSparseCUDAGetMemoryInUse - Device memory that our library holds.
+
+  Not Collective
+
+  Output Parameters:
++ now  - bytes handed out and not freed
+- peak - the most there were
+*/
+PetscErrorCode PetscSparseCUDAGetMemoryInUse(size_t *now, size_t *peak)
+{
+  uint64_t value = 0;
+
+  PetscFunctionBegin;
+  if (pool != NULL) PetscCallCUDA(cudaMemPoolGetAttribute(pool, cudaMemPoolAttrUsedMemCurrent, &value));
+  *now  = (size_t)value;
+  value = 0;
+  if (pool != NULL) PetscCallCUDA(cudaMemPoolGetAttribute(pool, cudaMemPoolAttrUsedMemHigh, &value));
+  *peak = (size_t)value;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,274 @@
+#!/usr/bin/env python3
+"""Tests of benchmarks/report.py. Silent unless one fails; the last line is the count, as PETSc's harness writes it."""
+
+import contextlib
+import importlib.util
+import io
+import json
+import sys
+import tempfile
+import unittest
+import xml.dom.minidom
+from pathlib import Path
+
+CHECKOUT = Path(__file__).resolve().parent.parent.parent
+sys.dont_write_bytecode = True
+SPEC = importlib.util.spec_from_file_location("report", CHECKOUT / "benchmarks" / "report.py")
+report = importlib.util.module_from_spec(SPEC)
+SPEC.loader.exec_module(report)
+
+PAGE = "# Title\n\nprose\n" + "".join(f"<!-- results:{name} begin -->\n<!-- results:{name} end -->\n" for name in report.README_BLOCKS) + "the end\n"
+
+
+def record(**changes):
+    base = {
+        "benchmark": "spmv",
+        "case": "2d5-64",
+        "metric": "time",
+        "unit": "us",
+        "ours": 10.0,
+        "best": 15.0,
+        "competitor": "cusparse",
+        "floor": 9.0,
+        "gpu": "NVIDIA H200",
+        "driver": "580.1",
+        "cuda": "13.0",
+        "petsc": "3.26.1",
+        "commit": "abc1234",
+        "date": "2026-01-02",
+    }
+    base.update(changes)
+    return base
+
+
+class ReportTest(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+        self.root = Path(self.folder.name)
+        (self.root / "docs").mkdir()
+        (self.root / "README.md").write_text(PAGE, encoding="utf-8")
+        (self.root / "docs" / "results.md").write_text("<!-- results:all begin -->\n<!-- results:all end -->\n", encoding="utf-8")
+
+    def put(self, records, name="h200/spmv.jsonl"):
+        path = self.root / "benchmarks" / "results" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("".join((line if isinstance(line, str) else json.dumps(line)) + "\n" for line in records), encoding="utf-8")
+
+    def run_report(self, *arguments):
+        """(exit status, what went to standard error)"""
+        errors = io.StringIO()
+        with contextlib.redirect_stderr(errors):
+            status = report.main(["--root", str(self.root), *arguments])
+        return status, errors.getvalue()
+
+    def page(self, name="README.md"):
+        return (self.root / name).read_text(encoding="utf-8")
+
+    def refuses(self, records, message, name="h200/spmv.jsonl"):
+        self.put(records, name)
+        for arguments in ((), ("--check",)):
+            status, errors = self.run_report(*arguments)
+            self.assertEqual(status, 1)
+            self.assertIn(message, errors)
+
+    def test_without_results(self):
+        self.assertEqual(self.run_report(), (0, ""))
+        self.assertEqual(self.page().count(report.NO_RESULTS), len(report.README_BLOCKS))
+        self.assertEqual(self.run_report("--check"), (0, ""))
+
+    def test_table_ratio_and_floor(self):
+        self.put([record()])
+        self.assertEqual(self.run_report(), (0, ""))
+        self.assertIn("| `2d5-64` | 10 | 15 | cusparse | 1.50x | 9 | 90 % | 60 % |", self.page())
+        self.assertIn("NVIDIA H200, driver 580.1, CUDA 13.0, PETSc 3.26.1, commit abc1234, 2026-01-02.", self.page())
+        self.assertTrue(self.page().startswith("# Title\n\nprose\n") and self.page().endswith("the end\n"))
+
+    def test_geometric_mean_and_losses(self):
+        self.put([record(case="a", best=20.0), record(case="b", best=5.0), record(case="c", best=9.8)])
+        self.run_report()
+        self.assertIn("Geometric mean of the ratio: 0.99x (3 cases). Where we lose (ratio below 0.97): `b` 0.50x.", self.page())
+
+    def test_no_loss_is_said(self):
+        self.put([record(best=9.71)])
+        self.run_report()
+        self.assertIn("Where we lose (ratio below 0.97): nowhere.", self.page())
+
+    def test_rates_count_upwards(self):
+        self.put([record(unit="GB/s", ours=3000, best=2000, floor=4000)])
+        self.run_report()
+        self.assertIn("| `2d5-64` | 3,000 | 2,000 | cusparse | 1.50x | 4,000 | 75 % | 50 % |", self.page())
+
+    def test_without_competitor_and_floor(self):
+        self.put([record(best=None, competitor=None, floor=None)])
+        self.assertEqual(self.run_report(), (0, ""))
+        self.assertIn("| `2d5-64` | 10 | - | - | - |", self.page())
+        self.assertNotIn("Geometric mean", self.page())
+        self.assertFalse((self.root / report.PICTURES).exists())
+
+    def test_solve_table(self):
+        common = {"benchmark": "solve", "case": "ex56-40", "unit": "s", "competitor": "aijcusparse", "floor": None}
+        self.put(
+            [
+                record(**common, metric="assembly", ours=1.0, best=2.0),
+                record(**common, metric="setup", ours=2.0, best=3.0),
+                record(**common, metric="solve", ours=1.0, best=0.5),
+                record(**{**common, "unit": "1"}, metric="iterations", ours=12, best=11),
+                record(**{**common, "unit": "bytes"}, metric="peak_memory", ours=2.5e9, best=55e9),
+            ],
+            "h200/solve.jsonl",
+        )
+        self.assertEqual(self.run_report(), (0, ""))
+        self.assertIn("| `ex56-40` | aijcusparse | 12 / 11 | 1 s / 2 s | 2 s / 3 s | 1 s / 0.500 s | 2.50 GB / 55 GB | 1.38x |", self.page())
+        self.assertIn("`ex56-40 solve` 0.50x.", self.page())
+        self.assertNotIn("iterations` 0.9", self.page())
+
+    def test_headline_metrics(self):
+        self.put([record(benchmark="matmult", metric=metric) for metric in ("mult-time", "scale-twice-time")], "h200/matmult.jsonl")
+        self.run_report()
+        self.assertNotIn("scale-twice-time", self.page())
+        self.assertIn("scale-twice-time", self.page("docs/results.md"))
+
+    def test_comparison_with_ourselves_is_no_loss(self):
+        self.put([record(metric="time-fragmented", competitor="compact", best=9.0)])
+        self.run_report()
+        self.assertIn("Geometric mean of the ratio: 0.90x (1 case).\n", self.page())
+        self.assertNotIn("Where we lose", self.page())
+
+    def test_several_gpus(self):
+        self.put([record()])
+        self.put([record(gpu="NVIDIA A100-SXM4-80GB")], "a100/spmv.jsonl")
+        self.assertEqual(self.run_report(), (0, ""))
+        self.assertIn("### NVIDIA H200", self.page())
+        self.assertIn("### NVIDIA A100-SXM4-80GB", self.page())
+
+    def test_picture(self):
+        self.put([record(case="<a&b>", best=0.001), record(case="b", floor=None), record(case="c", best=None, competitor=None)])
+        self.run_report()
+        path = self.root / "docs/pictures/h200-spmv-time.svg"
+        xml.dom.minidom.parseString(path.read_text(encoding="utf-8"))
+        self.assertIn("(docs/pictures/h200-spmv-time.svg)", self.page())
+        self.assertIn("(../docs/pictures/h200-spmv-time.svg)", self.page("docs/results.md"))
+
+    def test_check_finds_an_edited_page(self):
+        self.put([record()])
+        self.run_report()
+        self.assertEqual(self.run_report("--check"), (0, ""))
+        (self.root / "README.md").write_text(self.page().replace("1.50x", "1.60x"), encoding="utf-8")
+        status, errors = self.run_report("--check")
+        self.assertEqual(status, 1)
+        self.assertIn("README.md: differs from the result files in line", errors)
+        self.assertIn("1.60x", self.page())
+
+    def test_check_finds_changed_results(self):
+        self.put([record()])
+        self.run_report()
+        self.put([record(ours=11.0)])
+        self.assertEqual(self.run_report("--check")[0], 1)
+
+    def test_check_finds_pictures_missing_and_left_over(self):
+        self.put([record()])
+        self.run_report()
+        picture = self.root / "docs/pictures/h200-spmv-time.svg"
+        other = self.root / "docs/pictures/h200-spmv-old.svg"
+        picture.rename(other)
+        status, errors = self.run_report("--check")
+        self.assertEqual(status, 1)
+        self.assertIn("h200-spmv-time.svg: is missing", errors)
+        self.assertIn("h200-spmv-old.svg: belongs to no result file", errors)
+        self.run_report()
+        self.assertTrue(picture.exists() and not other.exists())
+
+    def test_refused_records(self):
+        without = record()
+        del without["floor"], without["date"]
+        for bad, message in (
+            (without, "benchmarks/results/h200/spmv.jsonl:2: missing keys floor, date"),
+            (record(benchmark="spvm"), "unknown benchmark 'spvm'"),
+            (json.dumps(record()).replace("10.0", "NaN"), "'ours' is nan, not a finite number"),
+            (json.dumps(record()).replace("15.0", "Infinity"), "'best' is inf, not a finite number"),
+            (record(ours="10"), "'ours' is '10', not a number"),
+            (record(ours=None), "'ours' is None, not a number"),
+            (record(floor=-1), "'floor' is -1, a negative number"),
+            (record(competitor=None), "'best' without a 'competitor'"),
+            (record(date="yesterday"), "'date' is 'yesterday', not YYYY-MM-DD"),
+            (record(commit=""), "'commit' is '', not a text"),
+            (record(case="first"), "case 'first', metric 'time' is already in line 1"),
+            (record(benchmark="spmvt"), "benchmark 'spmvt' belongs into spmvt.jsonl"),
+            (record(gpu="NVIDIA H100 80GB HBM3"), "belong into the folder h100"),
+            ('{"benchmark": ', "spmv.jsonl:2: not JSON"),
+            ("[1]", "spmv.jsonl:2: not a JSON object"),
+        ):
+            with self.subTest(message=message):
+                self.refuses([record(case="first"), bad], message)
+
+    def test_refused_file_name(self):
+        self.refuses([record()], "unknown benchmark 'sundries'", "h200/sundries.jsonl")
+
+    def test_refused_metric_of_solve(self):
+        self.refuses([record(benchmark="solve", metric="memory")], "unknown metric 'memory' of solve", "h200/solve.jsonl")
+
+    def test_markers(self):
+        for page, message in (
+            (PAGE.replace("<!-- results:spmvt end -->\n", ""), "do not pair up"),
+            (PAGE.replace("results:spmvt", "results:spmtv"), "unknown benchmark 'spmtv'"),
+            (PAGE.replace("<!-- results:solve begin -->\n<!-- results:solve end -->\n", ""), "no markers for solve"),
+        ):
+            with self.subTest(message=message):
+                (self.root / "README.md").write_text(page, encoding="utf-8")
+                status, errors = self.run_report("--check")
+                self.assertEqual(status, 1)
+                self.assertIn(message, errors)
+
+    def test_add(self):
+        self.put([record(case="a"), record(case="b")])
+        output = self.root / "output.txt"
+        lines = ["a line of something else", json.dumps(record(case="b", ours=5.0)), '{"other": 1}', json.dumps(record(benchmark="matmult", commit="unknown"))]
+        output.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        self.assertEqual(self.run_report("--add", str(output), "--set", "commit=f00"), (0, ""))
+        self.assertEqual([(new["case"], new["ours"]) for new in report.read_results(self.root)["h200"]["spmv"]], [("a", 10.0), ("b", 5.0)])
+        self.assertEqual(report.read_results(self.root)["h200"]["matmult"][0]["commit"], "f00")
+        self.assertEqual(self.run_report("--check"), (0, ""))
+
+    def test_add_several(self):
+        for name in "ab":
+            (self.root / name).write_text(json.dumps(record(case=name)) + "\n", encoding="utf-8")
+        self.assertEqual(self.run_report("--add", str(self.root / "a"), str(self.root / "b")), (0, ""))
+        self.assertEqual(len(report.read_results(self.root)["h200"]["spmv"]), 2)
+
+    def test_add_refuses(self):
+        output = self.root / "output.txt"
+        output.write_text("nothing\n", encoding="utf-8")
+        self.assertIn("no record in it", self.run_report("--add", str(output))[1])
+        output.write_text('{"benchmark": "spmv"}\n', encoding="utf-8")
+        self.assertIn("output.txt:1: missing keys", self.run_report("--add", str(output))[1])
+        self.assertFalse((self.root / "benchmarks").exists())
+
+    def test_numbers(self):
+        for value, text in ((0, "0"), (12, "12"), (1234, "1,230"), (0.5, "0.500"), (0.012345, "0.0123"), (56.78, "56.8"), (999.5, "1,000"), (None, "-")):
+            self.assertEqual(report.number(value), text)
+
+    def test_gpu_folder(self):
+        for gpu, folder in (("NVIDIA H200", "h200"), ("NVIDIA A100-SXM4-80GB", "a100"), ("Tesla V100", "v100"), ("NVIDIA H100 80GB HBM3", "h100"), ("NVIDIA GeForce RTX 4090", "rtx_4090")):
+            self.assertEqual(report.gpu_folder(gpu), folder)
+
+    def test_this_checkout(self):
+        """The README of this repository agrees with its result files."""
+        errors = io.StringIO()
+        with contextlib.redirect_stderr(errors):
+            status = report.main(["--check"])
+        self.assertEqual(status, 0, errors.getvalue())
+
+
+def main():
+    output = io.StringIO()
+    result = unittest.TextTestRunner(stream=output).run(unittest.defaultTestLoader.loadTestsFromTestCase(ReportTest))
+    failed = len(result.failures) + len(result.errors)
+    if not result.wasSuccessful():
+        print(output.getvalue(), file=sys.stderr)
+    print(f"# success {result.testsRun - min(failed, result.testsRun)}/{result.testsRun} tests")
+    return 0 if result.wasSuccessful() else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

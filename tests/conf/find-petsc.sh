@@ -1,0 +1,59 @@
+#!/usr/bin/env bash
+# Every PETSc that cannot be used is refused in one sentence with its cure.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+failed=0
+
+# A PETSc tree as far as find-petsc looks.
+fake() { # fake FOLDER ARCH VERSION CUDA SOURCE
+  mkdir -p "$1/include" "$1/$2/include" "$1/$2/lib/petsc/conf"
+  printf '#define PETSC_VERSION_MAJOR %s\n#define PETSC_VERSION_MINOR %s\n#define PETSC_VERSION_SUBMINOR %s\n' ${3//./ } >"$1/include/petscversion.h"
+  [ "$4" = 0 ] || echo '#define PETSC_HAVE_CUDA 1' >"$1/$2/include/petscconf.h"
+  touch "$1/$2/include/petscconf.h"
+  echo "CUDAC = ${CUDAC:-$work/nvcc}" >"$1/$2/lib/petsc/conf/petscvariables"
+  if [ "$5" = 1 ]; then
+    mkdir -p "$1/src/mat/impls/aij/seq"
+    touch "$1/src/mat/impls/aij/seq/aij.h"
+  fi
+}
+printf '#!/bin/sh\n' >"$work/nvcc"
+chmod +x "$work/nvcc"
+
+# expect WORDS DIR ARCH SRC: the refusal contains the words, and a cure
+expect() {
+  local text
+  if text=$(PETSC_DIR=$2 PETSC_ARCH=$3 PETSC_SRC=${4:-} conf/find-petsc "$work/out.mk" 2>&1); then text="(accepted) $text"; fi
+  if ! grep -qF -- "$1" <<<"$text" || ! grep -qF 'cure: ' <<<"$text" || [ "$(wc -l <<<"$text")" -ne 2 ]; then
+    printf 'expected a refusal with "%s", got:\n%s\n' "$1" "$text"
+    failed=1
+  fi
+}
+expect 'there is no such folder' "$work/none" a
+fake "$work/old" a 3.25.4 1 1
+expect 'is version 3.25.4' "$work/old" a
+expect 'set PETSC_ARCH to one of: a' "$work/old" b
+mkdir "$work/empty"
+expect 'no configured PETSc' "$work/empty" ''
+fake "$work/host" a 3.26.1 0 1
+expect 'without CUDA' "$work/host" a
+fake "$work/prefix" '' 3.26.1 1 0
+expect 'without its source tree' "$work/prefix" ''
+expect 'which has no src/mat' "$work/prefix" '' "$work/empty"
+fake "$work/source" a 3.26.0 1 1
+expect 'the one to build against is 3.26.1' "$work/prefix" '' "$work/source"
+CUDAC=$work/gone fake "$work/gone" a 3.26.1 1 1
+expect 'CUDA compiler' "$work/gone" a
+
+fake "$work/good" a 3.26.1 1 1
+fake "$work/source" a 3.26.1 1 1
+for pair in "good a" "prefix  source"; do
+  read -r dir arch src <<<"${pair/  / - }"
+  [ "$arch" != - ] || arch=
+  if ! PETSC_DIR=$work/$dir PETSC_ARCH=$arch PETSC_SRC=${src:+$work/$src} conf/find-petsc "$work/out.mk" >"$work/text" 2>&1; then
+    echo "refused a good PETSc ($pair): $(cat "$work/text")"
+    failed=1
+  fi
+done
+exit $failed

@@ -1,0 +1,16 @@
+#!/usr/bin/env bash
+# A second make does nothing, and does it fast; a changed header makes what includes it again and nothing else.
+set -uo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+build=${PETSCSPARSECUDA_BUILD:?}
+make="env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL make --no-print-directory BUILD_ROOT=$(dirname "$build")"
+[ -d "$build/obj" ] || exit 77
+start=$(date +%s%N)
+$make -q all || { echo 'make would make something again:'; $make -n all | head -5; exit 1; }
+ms=$((($(date +%s%N) - start) / 1000000))
+[ $ms -lt 2000 ] || { echo "make that has nothing to do takes $ms ms"; exit 1; }
+header=$(find include/petscsparsecuda -name 'spmv.h')
+[ -n "$header" ] || exit 77
+again=$($make -n -W "$header" all V=1 | grep -cE ' -c .*\.(c|cu) ')
+users=$(find "$build/obj/src" -name '*.d' -exec grep -l "$header" {} + | wc -l)
+[ "$again" -eq "$users" ] || { echo "a changed $header compiles $again sources again, $users include it"; exit 1; }

@@ -1,0 +1,422 @@
+static char help[] = "Forward product kernels: every configuration, 32- and 64-bit offsets, compact and fragmented storage, on shapes that have corners, against a loop on the host.\n\n";
+
+#include "../../../../src/mat/kernels/spmv/spmvrule.h"
+
+/* CSR on the host. */
+typedef struct {
+  const char  *name;
+  PetscInt     m, n;
+  PetscInt    *i, *j;
+  PetscScalar *a;
+} Host;
+
+/* Row sizes of the shapes; columns are spread evenly from a start that depends on the row. */
+typedef enum {
+  SHAPE_ONE,
+  SHAPE_NO_ROWS,
+  SHAPE_NO_COLUMNS,
+  SHAPE_NO_NONZEROS,
+  SHAPE_ONE_COLUMN,
+  SHAPE_TALL,
+  SHAPE_WIDE,
+  SHAPE_TINY_ROWS,
+  SHAPE_REGULAR27,
+  SHAPE_REGULAR81,
+  SHAPE_LONG_ROW,
+  SHAPE_LONG_ROWS,
+  SHAPE_BORDERS,
+  SHAPE_POWER_LAW,
+  SHAPE_HYPERSPARSE,
+  SHAPE_EMPTY_TAIL,
+  SHAPE_EMPTY_HEAD,
+  NUM_SHAPES
+} Shape;
+
+static const struct {
+  const char *name;
+  PetscInt    m, n;
+} Shapes[NUM_SHAPES] = {
+  {"one entry",          1,      1      },
+  {"no rows",            0,      5      },
+  {"no columns",         5,      0      },
+  {"no nonzeros",        100,    100    },
+  {"one column",         5000,   1      },
+  {"tall",               50000,  7      },
+  {"wide",               7,      100000 },
+  {"rows of 0 to 3",     3000,   3000   },
+  {"rows of 27",         4000,   4000   },
+  {"rows of 81",         1000,   3000   },
+  {"row of 1 M",         2001,   1100000},
+  {"long rows together", 40,     20000  },
+  {"block borders",      120,    4000   },
+  {"power law",          20000,  30000  },
+  {"hypersparse",        300000, 3000   },
+  {"empty tail",         40000,  2000   },
+  {"empty head",         40000,  2000   }
+};
+
+static PetscInt RowSize(Shape shape, PetscInt r)
+{
+  static const PetscInt borders[] = {1024, 2048, 1280, 1281, 768, 2304, 2305, 1, 0, 255, 256, 257, 3072, 511, 513, 0};
+
+  switch (shape) {
+  case SHAPE_ONE:
+    return 1;
+  case SHAPE_ONE_COLUMN:
+    return r % 2;
+  case SHAPE_TALL:
+  case SHAPE_TINY_ROWS:
+    return (r * 7 + r / 5) % 4;
+  case SHAPE_WIDE:
+    return 20000 + r;
+  case SHAPE_REGULAR27:
+    return 27;
+  case SHAPE_REGULAR81:
+    return 81;
+  case SHAPE_LONG_ROW:
+    return r == 1000 ? 1000000 : 3;
+  case SHAPE_LONG_ROWS:
+    return r % 4 == 3 ? 2 : 5000 + 100 * r;
+  case SHAPE_BORDERS:
+    return borders[r % (PetscInt)PETSC_STATIC_ARRAY_LENGTH(borders)];
+  case SHAPE_POWER_LAW:
+    return 30000 / (1 + (r * 7919) % 20000);
+  case SHAPE_HYPERSPARSE:
+    return r % 3000 == 17 ? 2 : 0;
+  case SHAPE_EMPTY_TAIL:
+    return r < 1024 ? 10 : 0;
+  case SHAPE_EMPTY_HEAD:
+    return r >= 39000 ? 5 : 0;
+  default:
+    return 0;
+  }
+}
+
+/* Numbers in (-1, 1), the same everywhere. */
+static PetscScalar Value(PetscCount k)
+{
+  return (PetscScalar)(PetscReal)((double)((k * 7919 + 12345) % 20011) / 10006.0 - 1.0);
+}
+
+static PetscErrorCode HostCreate(Shape shape, Host *h)
+{
+  PetscFunctionBeginUser;
+  h->name = Shapes[shape].name;
+  h->m    = Shapes[shape].m;
+  h->n    = Shapes[shape].n;
+  PetscCall(PetscMalloc1(h->m + 1, &h->i));
+  h->i[0] = 0;
+  for (PetscInt r = 0; r < h->m; r++) h->i[r + 1] = h->i[r] + RowSize(shape, r);
+  PetscCall(PetscMalloc2(h->i[h->m], &h->j, h->i[h->m], &h->a));
+  for (PetscInt r = 0; r < h->m; r++) {
+    const PetscInt size = h->i[r + 1] - h->i[r], step = size ? h->n / size : 1, start = size ? r % (h->n - step * (size - 1)) : 0;
+
+    for (PetscInt k = 0; k < size; k++) {
+      h->j[h->i[r] + k] = start + k * step;
+      h->a[h->i[r] + k] = Value(h->i[r] + k);
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HostDestroy(Host *h)
+{
+  PetscFunctionBeginUser;
+  PetscCall(PetscFree(h->i));
+  PetscCall(PetscFree2(h->j, h->a));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode ToDevice(size_t bytes, const void *host, cudaStream_t stream, void **device)
+{
+  char *p;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscSparseCUDAMalloc(bytes, "test data", stream, &p));
+  if (bytes) PetscCallCUDA(cudaMemcpyAsync(p, host, bytes, cudaMemcpyHostToDevice, stream));
+  PetscCallCUDA(cudaStreamSynchronize(stream));
+  *device = p;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Offsets of either width. */
+static PetscErrorCode OffsetsToDevice(PetscCount n, const PetscCount offsets[], PetscBool wide, cudaStream_t stream, void **device)
+{
+  int64_t *w;
+  int32_t *s;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscMalloc2(n, &w, n, &s));
+  for (PetscCount k = 0; k < n; k++) {
+    w[k] = (int64_t)offsets[k];
+    s[k] = (int32_t)offsets[k];
+  }
+  if (wide) PetscCall(ToDevice(sizeof(*w) * (size_t)n, w, stream, device));
+  else PetscCall(ToDevice(sizeof(*s) * (size_t)n, s, stream, device));
+  PetscCall(PetscFree2(w, s));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Pool of capacity entries from the host's, entry k of the host at place[k]. */
+static PetscErrorCode PoolToDevice(const Host *h, PetscCount capacity, const PetscCount place[], cudaStream_t stream, DCSRView *view)
+{
+  PetscScalar *values;
+  int32_t     *columns;
+  void        *p;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscCalloc2(capacity, &values, capacity, &columns));
+  for (PetscInt k = 0; k < h->i[h->m]; k++) {
+    values[place ? place[k] : k]  = h->a[k];
+    columns[place ? place[k] : k] = (int32_t)h->j[k];
+  }
+  PetscCall(ToDevice(sizeof(*values) * (size_t)capacity, values, stream, &p));
+  view->values = (PetscScalar *)p;
+  PetscCall(ToDevice(sizeof(*columns) * (size_t)capacity, columns, stream, &p));
+  view->columns = (int32_t *)p;
+  PetscCall(PetscFree2(values, columns));
+  view->num_rows     = h->m;
+  view->num_columns  = h->n;
+  view->num_nonzeros = h->i[h->m];
+  view->capacity = view->used = capacity;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CompactCreate(const Host *h, PetscBool wide, cudaStream_t stream, DCSRView *view)
+{
+  PetscCount *offsets;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscMemzero(view, sizeof(*view)));
+  view->wide = wide;
+  PetscCall(PoolToDevice(h, h->i[h->m], NULL, stream, view));
+  PetscCall(PetscMalloc1(h->m + 1, &offsets));
+  for (PetscInt r = 0; r <= h->m; r++) offsets[r] = h->i[r];
+  PetscCall(OffsetsToDevice((PetscCount)h->m + 1, offsets, wide, stream, &view->row_offsets));
+  PetscCall(PetscFree(offsets));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Row r in 1 + r % 4 pieces of uneven lengths, piece s of all rows behind piece s - 1 of all rows, and unused entries behind the last piece of a row. */
+static PetscErrorCode FragmentedCreate(const Host *h, PetscBool wide, cudaStream_t stream, DCSRView *view)
+{
+  const PetscCount pitch = (PetscCount)h->m + 5;
+  PetscCount       used  = 0, *segments, *place;
+  int32_t         *sizes;
+  void            *p;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscMemzero(view, sizeof(*view)));
+  PetscCall(PetscCalloc3(2 * pitch * DCSR_MAX_SEGMENTS, &segments, h->i[h->m], &place, h->m, &sizes));
+  for (PetscInt s = 0; s < DCSR_MAX_SEGMENTS; s++) {
+    for (PetscInt r = 0; r < h->m; r++) {
+      const PetscInt size = h->i[r + 1] - h->i[r], pieces = PetscMin(1 + r % DCSR_MAX_SEGMENTS, size), last = s == pieces - 1;
+      const PetscInt length = pieces ? size / pieces : 0, begin = s * length, end = last ? size : begin + length;
+
+      sizes[r] = (int32_t)size;
+      if (s >= pieces) continue;
+      segments[2 * (r + s * pitch)]     = used;
+      segments[2 * (r + s * pitch) + 1] = used + end - begin + (last ? 3 : 0);
+      for (PetscInt k = begin; k < end; k++) place[h->i[r] + k] = used++;
+      if (last) used += 3;
+    }
+  }
+  view->wide         = wide;
+  view->pitch        = pitch;
+  view->max_segments = DCSR_MAX_SEGMENTS;
+  PetscCall(PoolToDevice(h, used, place, stream, view));
+  PetscCall(OffsetsToDevice(2 * pitch * DCSR_MAX_SEGMENTS, segments, wide, stream, &view->segments));
+  PetscCall(ToDevice(sizeof(*sizes) * (size_t)h->m, sizes, stream, &p));
+  view->row_sizes = (int32_t *)p;
+  PetscCall(PetscFree3(segments, place, sizes));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode ViewDestroy(DCSRView *view, cudaStream_t stream)
+{
+  PetscFunctionBeginUser;
+  PetscCall(PetscSparseCUDAFree(&view->values, stream));
+  PetscCall(PetscSparseCUDAFree(&view->columns, stream));
+  PetscCall(PetscSparseCUDAFree(&view->row_offsets, stream));
+  PetscCall(PetscSparseCUDAFree(&view->segments, stream));
+  PetscCall(PetscSparseCUDAFree(&view->row_sizes, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Vectors on both sides, and what the product must be with and without z. */
+typedef struct {
+  const Host  *host;
+  cudaStream_t stream;
+  PetscScalar *nans, *z, *y, *again;             /* host */
+  PetscScalar *product;                          /* A x on the host */
+  PetscReal   *tolerance;                        /* of product + z */
+  PetscScalar *device_x, *device_y, *device_z;
+} Vectors;
+
+static PetscErrorCode VectorsCreate(const Host *h, cudaStream_t stream, Vectors *v)
+{
+  PetscScalar *x;
+  void        *p;
+
+  PetscFunctionBeginUser;
+  v->host   = h;
+  v->stream = stream;
+  PetscCall(PetscMalloc6(h->m, &v->nans, h->m, &v->z, h->m, &v->y, h->m, &v->again, h->m, &v->product, h->m, &v->tolerance));
+  PetscCall(PetscMalloc1(h->n, &x));
+  for (PetscInt c = 0; c < h->n; c++) x[c] = Value(3 * (PetscCount)c + 1);
+  for (PetscInt r = 0; r < h->m; r++) {
+    PetscScalar sum   = 0.0;
+    PetscReal   bound = 0.0;
+
+    for (PetscInt k = h->i[r]; k < h->i[r + 1]; k++) {
+      sum += h->a[k] * x[h->j[k]];
+      bound += PetscAbsScalar(h->a[k] * x[h->j[k]]);
+    }
+    v->nans[r]      = (PetscScalar)NAN;
+    v->z[r]         = Value(5 * (PetscCount)r + 2);
+    v->product[r]   = sum;
+    v->tolerance[r] = PETSC_MACHINE_EPSILON * (bound + 1) * (PetscReal)(32 + (h->i[r + 1] - h->i[r]) / 16);
+  }
+  PetscCall(ToDevice(sizeof(*x) * (size_t)h->n, x, stream, &p));
+  v->device_x = (PetscScalar *)p;
+  PetscCall(ToDevice(sizeof(*x) * (size_t)h->m, v->z, stream, &p));
+  v->device_z = (PetscScalar *)p;
+  PetscCall(ToDevice(sizeof(*x) * (size_t)h->m, v->nans, stream, &p));
+  v->device_y = (PetscScalar *)p;
+  PetscCall(PetscFree(x));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode VectorsDestroy(Vectors *v)
+{
+  PetscFunctionBeginUser;
+  PetscCall(PetscFree6(v->nans, v->z, v->y, v->again, v->product, v->tolerance));
+  PetscCall(PetscSparseCUDAFree(&v->device_x, v->stream));
+  PetscCall(PetscSparseCUDAFree(&v->device_y, v->stream));
+  PetscCall(PetscSparseCUDAFree(&v->device_z, v->stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+typedef enum {
+  Z_NONE,
+  Z_OTHER,
+  Z_SAME,
+  NUM_Z
+} WhichZ;
+
+static const char *const ZNames[NUM_Z] = {"no z", "another z", "z == y"};
+
+static PetscErrorCode Apply(DCSRSpMVPlan plan, DCSRView view, Vectors *v, WhichZ which, PetscScalar y[])
+{
+  const size_t       bytes = sizeof(*y) * (size_t)v->host->m;
+  const PetscScalar *z     = which == Z_NONE ? NULL : which == Z_OTHER ? v->device_z : v->device_y;
+
+  PetscFunctionBeginUser;
+  if (bytes) PetscCallCUDA(cudaMemcpyAsync(v->device_y, which == Z_SAME ? v->z : v->nans, bytes, cudaMemcpyHostToDevice, v->stream));
+  PetscCall(DCSRSpMVApply(plan, view, v->device_x, z, v->device_y, v->stream));
+  if (bytes) PetscCallCUDA(cudaMemcpyAsync(y, v->device_y, bytes, cudaMemcpyDeviceToHost, v->stream));
+  PetscCallCUDA(cudaStreamSynchronize(v->stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CheckPlan(DCSRSpMVPlan plan, DCSRView view, Vectors *v)
+{
+  const char *info;
+
+  PetscFunctionBeginUser;
+  PetscCall(DCSRSpMVPlanGetInfo(plan, NULL, NULL, NULL, &info));
+  for (WhichZ which = Z_NONE; which < NUM_Z; which = (WhichZ)(which + 1)) {
+    PetscBool same;
+    PetscInt  wrong = 0, first = 0;
+
+    PetscCall(Apply(plan, view, v, which, v->y));
+    PetscCall(Apply(plan, view, v, which, v->again));
+    PetscCall(PetscMemcmp(v->y, v->again, sizeof(*v->y) * (size_t)v->host->m, &same));
+    for (PetscInt r = v->host->m - 1; r >= 0; r--) {
+      const PetscScalar expected = v->product[r] + (which == Z_NONE ? (PetscScalar)0.0 : v->z[r]);
+
+      if (!(PetscAbsScalar(v->y[r] - expected) <= v->tolerance[r])) {
+        wrong++;
+        first = r;
+      }
+    }
+    if (wrong) PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s, %s, %d-bit offsets, %s: %" PetscInt_FMT " wrong rows, the first is %" PetscInt_FMT ": %g instead of %g\n", v->host->name, info, view.wide ? 64 : 32, ZNames[which], wrong, first, (double)PetscRealPart(v->y[first]), (double)PetscRealPart(v->product[first] + (which == Z_NONE ? (PetscScalar)0.0 : v->z[first]))));
+    if (!same) PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s, %s, %d-bit offsets, %s: not the same again\n", v->host->name, info, view.wide ? 64 : 32, ZNames[which]));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The rule's choice of every kind, then every configuration there is. */
+static PetscErrorCode CheckView(DCSRView view, Vectors *v)
+{
+  DCSRSpMVPlan plan;
+  PetscInt     n;
+
+  PetscFunctionBeginUser;
+  for (DCSRSpMVKind kind = DCSR_SPMV_AUTO; kind <= DCSR_SPMV_FRAGMENTED; kind = (DCSRSpMVKind)(kind + 1)) {
+    PetscCall(DCSRSpMVPlanCreate(view, kind, v->stream, &plan));
+    PetscCall(CheckPlan(plan, view, v));
+    PetscCall(DCSRSpMVPlanDestroy(&plan, v->stream));
+  }
+  PetscCall(SpMVConfigGetCount(view.row_offsets ? PETSC_TRUE : PETSC_FALSE, &n));
+  for (PetscInt i = 0; i < n; i++) {
+    SpMVConfig config;
+
+    PetscCall(SpMVConfigGet(view.row_offsets ? PETSC_TRUE : PETSC_FALSE, i, &config));
+    PetscCall(DCSRSpMVPlanCreateWithConfig(view, &config, v->stream, &plan));
+    PetscCall(CheckPlan(plan, view, v));
+    PetscCall(DCSRSpMVPlanDestroy(&plan, v->stream));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CheckShape(Shape shape, cudaStream_t stream)
+{
+  Host    host;
+  Vectors vectors;
+
+  PetscFunctionBeginUser;
+  PetscCall(HostCreate(shape, &host));
+  PetscCall(VectorsCreate(&host, stream, &vectors));
+  for (PetscInt wide = 0; wide < 2; wide++) {
+    DCSRView view;
+
+    PetscCall(CompactCreate(&host, (PetscBool)wide, stream, &view));
+    PetscCall(CheckView(view, &vectors));
+    PetscCall(ViewDestroy(&view, stream));
+    PetscCall(FragmentedCreate(&host, (PetscBool)wide, stream, &view));
+    PetscCall(CheckView(view, &vectors));
+    PetscCall(ViewDestroy(&view, stream));
+  }
+  PetscCall(VectorsDestroy(&vectors));
+  PetscCall(HostDestroy(&host));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  PetscBool    usable;
+  cudaStream_t stream;
+  size_t       now, peak;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  PetscCall(PetscSparseCUDADeviceUsable(&usable));
+  if (usable) {
+    PetscCall(PetscSparseCUDAGetStream(&stream));
+    for (Shape shape = SHAPE_ONE; shape < NUM_SHAPES; shape = (Shape)(shape + 1)) PetscCall(CheckShape(shape, stream));
+    PetscCallCUDA(cudaStreamSynchronize(stream));
+    PetscCall(PetscSparseCUDAGetMemoryInUse(&now, &peak));
+    if (now != 0) PetscCall(PetscPrintf(PETSC_COMM_SELF, "%zu bytes of device memory are left\n", now));
+  }
+  PetscCall(PetscFinalize());
+  return 0;
+}
+
+/*TEST
+
+  test:
+    requires: cuda
+    output_file: output/empty.out
+
+TEST*/

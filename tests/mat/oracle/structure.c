@@ -1,0 +1,287 @@
+#include "oracle.h"
+
+/* Operations on the pattern: insertion, deletion, transposition, submatrices. */
+
+static PetscErrorCode Assemble(Oracle o)
+{
+  PetscFunctionBegin;
+  OracleBoth(MatAssemblyBegin(o->A, MAT_FINAL_ASSEMBLY), MatAssemblyBegin(o->B, MAT_FINAL_ASSEMBLY));
+  OracleBoth(MatAssemblyEnd(o->A, MAT_FINAL_ASSEMBLY), MatAssemblyEnd(o->B, MAT_FINAL_ASSEMBLY));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A few values at places that exist, inserted or added. */
+static PetscErrorCode SetExisting(Oracle o)
+{
+  const InsertMode mode = OracleFlip(o, 2) ? INSERT_VALUES : ADD_VALUES;
+  PetscInt         begin, end, count, col;
+  const PetscInt  *cols;
+  Mat              pattern; /* A itself is not assembled in between */
+
+  PetscFunctionBegin;
+  o->fill++;
+  PetscCall(MatDuplicate(o->A, MAT_DO_NOT_COPY_VALUES, &pattern));
+  PetscCall(MatGetOwnershipRange(o->A, &begin, &end));
+  for (PetscInt i = begin; i < end; i++) {
+    if (OracleHash(o->fill, (uint64_t)i, 1) % 4) continue;
+    PetscCall(MatGetRow(pattern, i, &count, &cols, NULL));
+    col = count ? cols[OracleHash(o->fill, (uint64_t)i, 2) % (uint64_t)count] : -1; /* negative: to be ignored */
+    PetscCall(MatRestoreRow(pattern, i, &count, &cols, NULL));
+    OracleBoth(MatSetValue(o->A, i, col, OracleReal(o->fill, (uint64_t)i, 3), mode), MatSetValue(o->B, i, col, OracleReal(o->fill, (uint64_t)i, 3), mode));
+  }
+  PetscCall(Assemble(o));
+  PetscCall(MatDestroy(&pattern));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Values anywhere, on any rank: new places are made, or ignored. */
+static PetscErrorCode SetAnywhere(Oracle o)
+{
+  const PetscBool ignore = OracleFlip(o, 4);
+  const PetscInt  count  = 1 + OracleShared(o, 10);
+  PetscInt        M, N;
+
+  PetscFunctionBegin;
+  o->fill++;
+  PetscCall(MatGetSize(o->A, &M, &N));
+  if (M == 0 || N == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  for (int k = 0; k < 2; k++) {
+    const Mat X = k ? o->B : o->A;
+
+    PetscCall(MatSetOption(X, MAT_NEW_NONZERO_LOCATIONS, (PetscBool)!ignore));
+    for (PetscInt c = 0; c < count; c++) {
+      const uint64_t h = OracleHash(o->fill, (uint64_t)o->rank, (uint64_t)c);
+
+      PetscCall(MatSetValue(X, (PetscInt)(h % (uint64_t)M), (PetscInt)((h >> 24) % (uint64_t)N), OracleReal(h, 1, 1), ADD_VALUES));
+    }
+  }
+  PetscCall(Assemble(o));
+  for (int k = 0; k < 2; k++) PetscCall(MatSetOption(k ? o->B : o->A, MAT_NEW_NONZERO_LOCATIONS, PETSC_TRUE));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* New matrices of the same sizes in coordinate format, with repeated, ignored and off-process entries, filled twice. */
+static PetscErrorCode Coordinates(Oracle o)
+{
+  const PetscInt count = OracleFlip(o, 8) ? 0 : 1 + OracleShared(o, 300);
+  PetscInt       m, n, M, N, *i, *j;
+  PetscScalar   *v;
+  Mat            X[2];
+
+  PetscFunctionBegin;
+  o->fill++;
+  PetscCall(MatGetSize(o->A, &M, &N));
+  PetscCall(MatGetLocalSize(o->A, &m, &n));
+  if (M == 0 || N == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscMalloc3(count, &i, count, &j, count, &v));
+  for (int k = 0; k < 2; k++) {
+    PetscCall(MatCreate(o->comm, &X[k]));
+    PetscCall(MatSetSizes(X[k], m, n, M, N));
+    PetscCall(MatSetType(X[k], k ? o->type : MATAIJ));
+    for (PetscInt c = 0; c < count; c++) {
+      const uint64_t h = OracleHash(o->fill, (uint64_t)o->rank, (uint64_t)(c / 2)); /* each twice */
+
+      i[c] = h % 17 == 0 ? -1 : (PetscInt)(h % (uint64_t)M);
+      j[c] = h % 19 == 0 ? -1 : (PetscInt)((h >> 24) % (uint64_t)N);
+    }
+    PetscCall(MatSetPreallocationCOO(X[k], count, i, j));
+    for (uint64_t pass = 0; pass < 2; pass++) {
+      for (PetscInt c = 0; c < count; c++) v[c] = OracleReal(o->fill + pass, (uint64_t)o->rank, (uint64_t)c);
+      PetscCall(MatSetValuesCOO(X[k], v, pass ? ADD_VALUES : INSERT_VALUES));
+    }
+  }
+  PetscCall(PetscFree3(i, j, v));
+  PetscCall(OracleCompareMult(o, X[0], X[1], 1));
+  if (OracleFlip(o, 2)) PetscCall(OracleReplace(o, X[0], X[1]));
+  else PetscCall(OracleCompareAndDestroy(o, &X[0], &X[1], PETSC_TRUE, 1));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Transpose(Oracle o)
+{
+  const PetscInt which = OracleShared(o, 3);
+  Mat            A, B;
+
+  PetscFunctionBegin;
+  if (which < 2) {
+    OracleBoth(MatTranspose(o->A, MAT_INITIAL_MATRIX, &A), MatTranspose(o->B, MAT_INITIAL_MATRIX, &B));
+    if (which == 1) {
+      OracleBoth(MatScale(o->A, 0.5), MatScale(o->B, 0.5));
+      OracleBoth(MatTranspose(o->A, MAT_REUSE_MATRIX, &A), MatTranspose(o->B, MAT_REUSE_MATRIX, &B));
+    }
+  } else {
+    OracleBoth(MatDuplicate(o->A, MAT_COPY_VALUES, &A), MatDuplicate(o->B, MAT_COPY_VALUES, &B));
+    OracleBoth(MatTranspose(A, MAT_INPLACE_MATRIX, &A), MatTranspose(B, MAT_INPLACE_MATRIX, &B));
+  }
+  PetscCall(OracleCompareAndDestroy(o, &A, &B, PETSC_TRUE, o->norm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A random part of [begin, end), sorted or in another order. */
+static PetscErrorCode RandomPart(Oracle o, MPI_Comm comm, PetscInt begin, PetscInt end, PetscBool sorted, PetscInt one_in, IS *is)
+{
+  PetscInt n = 0, *indices;
+
+  PetscFunctionBegin;
+  o->fill++;
+  PetscCall(PetscMalloc1(end - begin, &indices));
+  for (PetscInt i = begin; i < end; i++)
+    if (OracleHash(o->fill, (uint64_t)i, 5) % (uint64_t)one_in == 0) indices[n++] = i;
+  for (PetscInt i = 0; !sorted && i < n / 2; i++) {
+    const PetscInt t = indices[i];
+
+    indices[i]         = indices[n - 1 - i];
+    indices[n - 1 - i] = t;
+  }
+  PetscCall(ISCreateGeneral(comm, n, indices, PETSC_OWN_POINTER, is));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SubMatrix(Oracle o)
+{
+  const PetscBool sorted = (PetscBool)!OracleFlip(o, 4), all = OracleFlip(o, 5);
+  PetscInt        begin, end, cbegin, cend;
+  IS              rows, cols;
+  Mat             A, B;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetOwnershipRange(o->A, &begin, &end));
+  PetscCall(MatGetOwnershipRangeColumn(o->A, &cbegin, &cend));
+  PetscCall(RandomPart(o, o->comm, begin, end, sorted, all ? 1 : 2, &rows));
+  PetscCall(RandomPart(o, o->comm, cbegin, cend, PETSC_TRUE, all ? 1 : 2, &cols));
+  OracleBoth(MatCreateSubMatrix(o->A, rows, cols, MAT_INITIAL_MATRIX, &A), MatCreateSubMatrix(o->B, rows, cols, MAT_INITIAL_MATRIX, &B));
+  PetscCall(OracleCompareMat(o, A, B, PETSC_TRUE, o->norm));
+  OracleBoth(MatScale(o->A, -0.5), MatScale(o->B, -0.5));
+  OracleBoth(MatCreateSubMatrix(o->A, rows, cols, MAT_REUSE_MATRIX, &A), MatCreateSubMatrix(o->B, rows, cols, MAT_REUSE_MATRIX, &B));
+  PetscCall(OracleCompareAndDestroy(o, &A, &B, PETSC_TRUE, o->norm));
+  PetscCall(ISDestroy(&rows));
+  PetscCall(ISDestroy(&cols));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SubMatrices(Oracle o)
+{
+  const PetscBool sorted = (PetscBool)!OracleFlip(o, 3);
+  PetscInt        M, N;
+  IS              rows[2], cols[2];
+  Mat            *A, *B;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetSize(o->A, &M, &N));
+  for (int k = 0; k < 2; k++) {
+    PetscCall(RandomPart(o, PETSC_COMM_SELF, 0, M, sorted, 2 + k, &rows[k]));
+    PetscCall(RandomPart(o, PETSC_COMM_SELF, 0, N, PETSC_TRUE, 2, &cols[k]));
+  }
+  OracleBoth(MatCreateSubMatrices(o->A, 2, rows, cols, MAT_INITIAL_MATRIX, &A), MatCreateSubMatrices(o->B, 2, rows, cols, MAT_INITIAL_MATRIX, &B));
+  for (int pass = 0; pass < 2; pass++) {
+    for (int k = 0; k < 2; k++) PetscCall(OracleCompareMat(o, A[k], B[k], PETSC_TRUE, o->norm));
+    if (pass) break;
+    OracleBoth(MatScale(o->A, 2), MatScale(o->B, 2));
+    OracleBoth(MatCreateSubMatrices(o->A, 2, rows, cols, MAT_REUSE_MATRIX, &A), MatCreateSubMatrices(o->B, 2, rows, cols, MAT_REUSE_MATRIX, &B));
+  }
+  OracleBoth(MatDestroySubMatrices(2, &A), MatDestroySubMatrices(2, &B));
+  for (int k = 0; k < 2; k++) {
+    PetscCall(ISDestroy(&rows[k]));
+    PetscCall(ISDestroy(&cols[k]));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Rows (and columns) of this rank and of the next one are made zero, with and without a right-hand side. */
+static PetscErrorCode ZeroRows(Oracle o)
+{
+  const PetscBool   columns = OracleFlip(o, 2), keep = OracleFlip(o, 2), rhs = OracleFlip(o, 2);
+  const PetscScalar diagonal = OracleFlip(o, 3) ? 0 : 2;
+  PetscInt          M, n = 0, rows[6];
+  Vec               x[2], b[2];
+
+  PetscFunctionBegin;
+  o->fill++;
+  PetscCall(MatGetSize(o->A, &M, NULL));
+  for (; M && n < 6 && n < M; n++) rows[n] = (PetscInt)(OracleHash(o->fill, (uint64_t)o->rank, (uint64_t)n) % (uint64_t)M);
+  PetscCall(PetscSortRemoveDupsInt(&n, rows));
+  PetscCall(OracleCreateVec(o, o->B, PETSC_FALSE, &x[0], &x[1]));
+  PetscCall(OracleCreateVec(o, o->B, PETSC_TRUE, &b[0], &b[1]));
+  for (int k = 0; k < 2; k++) {
+    const Mat X = k ? o->B : o->A;
+
+    PetscCall(MatSetOption(X, MAT_KEEP_NONZERO_PATTERN, keep));
+    if (diagonal != 0.0) PetscCall(MatShift(X, 1)); /* a diagonal to write to */
+    if (columns) PetscCall(MatZeroRowsColumns(X, n, rows, diagonal, rhs ? x[k] : NULL, rhs ? b[k] : NULL));
+    else PetscCall(MatZeroRows(X, n, rows, diagonal, rhs ? x[k] : NULL, rhs ? b[k] : NULL));
+  }
+  PetscCall(OracleCompareVec(o, b[0], b[1], o->norm + 1));
+  for (int k = 0; k < 2; k++) {
+    PetscCall(VecDestroy(&x[k]));
+    PetscCall(VecDestroy(&b[k]));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode EliminateZeros(Oracle o)
+{
+  const PetscBool  keep = OracleFlip(o, 2), left = OracleFlip(o, 2);
+  PetscScalar     *array;
+  PetscInt         n;
+  Vec              l[2];
+
+  PetscFunctionBegin;
+  PetscCall(OracleCreateVec(o, o->B, left, &l[0], &l[1]));
+  PetscCall(VecGetLocalSize(l[0], &n));
+  PetscCall(VecGetArray(l[0], &array));
+  for (PetscInt i = 0; i < n; i++)
+    if (OracleHash(o->fill, (uint64_t)i, (uint64_t)o->rank) % 3 == 0) array[i] = 0;
+  PetscCall(VecRestoreArray(l[0], &array));
+  PetscCall(VecCopy(l[0], l[1]));
+  for (int k = 0; k < 2; k++) {
+    PetscCall(MatDiagonalScale(k ? o->B : o->A, left ? l[k] : NULL, left ? NULL : l[k]));
+    PetscCall(MatEliminateZeros(k ? o->B : o->A, keep));
+    PetscCall(VecDestroy(&l[k]));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Filter(Oracle o)
+{
+  const PetscBool compress = OracleFlip(o, 2), keep = OracleFlip(o, 2);
+  const PetscReal tol = (PetscReal)0.0123456789 * o->norm;
+
+  PetscFunctionBegin;
+  OracleBoth(MatFilter(o->A, tol, compress, keep), MatFilter(o->B, tol, compress, keep));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Rows and columns in another order, each rank's among themselves. */
+static PetscErrorCode Permute(Oracle o)
+{
+  PetscInt begin, end, cbegin, cend;
+  IS       rows, cols;
+  Mat      A, B;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetOwnershipRange(o->A, &begin, &end));
+  PetscCall(MatGetOwnershipRangeColumn(o->A, &cbegin, &cend));
+  PetscCall(RandomPart(o, o->comm, begin, end, PETSC_FALSE, 1, &rows));
+  PetscCall(RandomPart(o, o->comm, cbegin, cend, PETSC_FALSE, 1, &cols));
+  PetscCall(ISSetPermutation(rows));
+  PetscCall(ISSetPermutation(cols));
+  OracleBoth(MatPermute(o->A, rows, cols, &A), MatPermute(o->B, rows, cols, &B));
+  PetscCall(OracleCompareAndDestroy(o, &A, &B, PETSC_TRUE, o->norm));
+  PetscCall(ISDestroy(&rows));
+  PetscCall(ISDestroy(&cols));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+const OracleOperation OracleStructureOperations[] = {
+  {"MatSetValues at existing places", 5, SetExisting,    PETSC_FALSE, 0},
+  {"MatSetValues anywhere",           5, SetAnywhere,    PETSC_FALSE, 0},
+  {"MatSetValuesCOO",                 3, Coordinates,    PETSC_FALSE, 0},
+  {"MatTranspose",                    4, Transpose,      PETSC_FALSE, 0},
+  {"MatCreateSubMatrix",              3, SubMatrix,      PETSC_FALSE, 0},
+  {"MatCreateSubMatrices",            2, SubMatrices,    PETSC_FALSE, 0},
+  {"MatZeroRows(Columns)",            3, ZeroRows,       PETSC_TRUE,  0},
+  {"MatEliminateZeros",               2, EliminateZeros, PETSC_FALSE, 0},
+  {"MatFilter",                       1, Filter,         PETSC_FALSE, 0},
+  {"MatPermute",                      1, Permute,        PETSC_FALSE, 0},
+  {NULL,                              0, NULL,           PETSC_FALSE, 0}
+};

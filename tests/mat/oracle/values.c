@@ -1,0 +1,302 @@
+#include "oracle.h"
+
+/* Operations on values: products with vectors, scalings, norms, reductions over rows and columns. */
+
+static PetscErrorCode Multiply(Oracle o)
+{
+  const PetscInt  which = OracleShared(o, 6);
+  const PetscBool left  = (PetscBool)(which >= 2), alias = (PetscBool)(which % 2 && OracleFlip(o, 2));
+  Vec             x[2], y[2], z[2];
+
+  PetscFunctionBegin;
+  PetscCall(OracleCreateVec(o, o->B, left, &x[0], &x[1]));
+  PetscCall(OracleCreateVec(o, o->B, (PetscBool)!left, &y[0], &y[1]));
+  PetscCall(OracleCreateVec(o, o->B, (PetscBool)!left, &z[0], &z[1]));
+  for (int k = 0; k < 2; k++) {
+    const Mat M = k ? o->B : o->A;
+    const Vec w = alias ? z[k] : y[k];
+
+    switch (which) {
+    case 0:
+      PetscCall(MatMult(M, x[k], y[k]));
+      break;
+    case 1:
+      PetscCall(MatMultAdd(M, x[k], z[k], w));
+      break;
+    case 2:
+      PetscCall(MatMultTranspose(M, x[k], y[k]));
+      break;
+    case 3:
+      PetscCall(MatMultTransposeAdd(M, x[k], z[k], w));
+      break;
+    case 4:
+      PetscCall(MatMultHermitianTranspose(M, x[k], y[k]));
+      break;
+    default:
+      PetscCall(MatMultHermitianTransposeAdd(M, x[k], z[k], w));
+    }
+  }
+  PetscCall(alias ? OracleCompareVec(o, z[0], z[1], o->norm) : OracleCompareVec(o, y[0], y[1], o->norm));
+  for (int k = 0; k < 2; k++) {
+    PetscCall(VecDestroy(&x[k]));
+    PetscCall(VecDestroy(&y[k]));
+    PetscCall(VecDestroy(&z[k]));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode GetDiagonal(Oracle o)
+{
+  Vec a, b;
+
+  PetscFunctionBegin;
+  PetscCall(OracleCreateVec(o, o->B, PETSC_TRUE, &a, &b));
+  OracleBoth(MatGetDiagonal(o->A, a), MatGetDiagonal(o->B, b));
+  PetscCall(OracleCompareVec(o, a, b, o->norm));
+  PetscCall(VecDestroy(&a));
+  PetscCall(VecDestroy(&b));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Scale(Oracle o)
+{
+  const PetscScalar factor = OracleFlip(o, 10) ? 0 : OracleReal(o->state, 1, 1) * 2;
+
+  PetscFunctionBegin;
+  OracleBoth(MatScale(o->A, factor), MatScale(o->B, factor));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Shift(Oracle o)
+{
+  const PetscScalar shift = OracleReal(o->state, 2, 1);
+
+  PetscFunctionBegin;
+  OracleBoth(MatShift(o->A, shift), MatShift(o->B, shift));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode DiagonalSet(Oracle o)
+{
+  const InsertMode mode = OracleFlip(o, 2) ? INSERT_VALUES : ADD_VALUES;
+  Vec              a, b;
+
+  PetscFunctionBegin;
+  PetscCall(OracleCreateVec(o, o->B, PETSC_TRUE, &a, &b));
+  OracleBoth(MatDiagonalSet(o->A, a, mode), MatDiagonalSet(o->B, b, mode));
+  PetscCall(VecDestroy(&a));
+  PetscCall(VecDestroy(&b));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode DiagonalScale(Oracle o)
+{
+  const PetscInt which = OracleShared(o, 4);
+  Vec            l[2], r[2];
+
+  PetscFunctionBegin;
+  PetscCall(OracleCreateVec(o, o->B, PETSC_TRUE, &l[0], &l[1]));
+  PetscCall(OracleCreateVec(o, o->B, PETSC_FALSE, &r[0], &r[1]));
+  for (int k = 0; k < 2; k++) {
+    PetscCall(MatDiagonalScale(k ? o->B : o->A, which & 1 ? l[k] : NULL, which & 2 ? r[k] : NULL));
+    PetscCall(VecDestroy(&l[k]));
+    PetscCall(VecDestroy(&r[k]));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Zeros, then other values at the same places, row by row. */
+static PetscErrorCode ZeroAndRefill(Oracle o)
+{
+  PetscInt           begin, end, count;
+  const PetscInt    *cols;
+  PetscInt          *copy;
+  PetscScalar       *vals;
+  Mat                pattern; /* A itself is not assembled in between */
+
+  PetscFunctionBegin;
+  o->fill++;
+  PetscCall(MatDuplicate(o->A, MAT_DO_NOT_COPY_VALUES, &pattern));
+  OracleBoth(MatZeroEntries(o->A), MatZeroEntries(o->B));
+  PetscCall(OracleCompareMult(o, o->A, o->B, 0));
+  PetscCall(MatGetOwnershipRange(o->A, &begin, &end));
+  for (PetscInt i = begin; i < end; i++) {
+    PetscCall(MatGetRow(pattern, i, &count, &cols, NULL));
+    PetscCall(PetscMalloc2(count, &copy, count, &vals));
+    for (PetscInt k = 0; k < count; k++) {
+      copy[k] = cols[k];
+      vals[k] = OracleReal(o->fill, (uint64_t)i, (uint64_t)cols[k]);
+    }
+    PetscCall(MatRestoreRow(pattern, i, &count, &cols, NULL));
+    OracleBoth(MatSetValues(o->A, 1, &i, count, copy, vals, ADD_VALUES), MatSetValues(o->B, 1, &i, count, copy, vals, ADD_VALUES));
+    PetscCall(PetscFree2(copy, vals));
+  }
+  OracleBoth(MatAssemblyBegin(o->A, MAT_FINAL_ASSEMBLY), MatAssemblyBegin(o->B, MAT_FINAL_ASSEMBLY));
+  OracleBoth(MatAssemblyEnd(o->A, MAT_FINAL_ASSEMBLY), MatAssemblyEnd(o->B, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatDestroy(&pattern));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Norm(Oracle o)
+{
+  const NormType types[] = {NORM_1, NORM_FROBENIUS, NORM_INFINITY};
+  const NormType type    = types[OracleShared(o, 3)];
+  PetscReal      a, b;
+
+  PetscFunctionBegin;
+  OracleBoth(MatNorm(o->A, type, &a), MatNorm(o->B, type, &b));
+  PetscCall(OracleCompareReal(o, a, b, 0));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+typedef PetscErrorCode (*RowFn)(Mat, Vec, PetscInt[]);
+
+/* Largest and smallest of rows; where the places differ, the values there must be equal within the tolerance. */
+static PetscErrorCode RowExtremes(Oracle o)
+{
+  static const RowFn functions[] = {MatGetRowMaxAbs, MatGetRowMaxAbs, MatGetRowMax, MatGetRowMin, MatGetRowMinAbs};
+  const RowFn        function    = functions[OracleShared(o, 5)];
+  const PetscBool    places      = (PetscBool)!OracleFlip(o, 3);
+  PetscInt           n, N, begin, *ia, *ib;
+  Vec                a, b;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetSize(o->A, NULL, &N));
+  if (N == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(OracleCreateVec(o, o->B, PETSC_TRUE, &a, &b));
+  PetscCall(MatGetLocalSize(o->A, &n, NULL));
+  PetscCall(MatGetOwnershipRange(o->A, &begin, NULL));
+  PetscCall(PetscCalloc2(n, &ia, n, &ib));
+  OracleBoth(function(o->A, a, places ? ia : NULL), function(o->B, b, places ? ib : NULL));
+  PetscCall(OracleCompareVec(o, a, b, o->norm));
+  for (PetscInt i = 0; places && i < n; i++) {
+    const PetscInt row = begin + i;
+    PetscScalar    x, y;
+
+    if (ia[i] == ib[i]) continue;
+    PetscCheck(ib[i] >= 0 && ib[i] < N && ia[i] >= 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: row %" PetscInt_FMT " has its extreme at column %" PetscInt_FMT " with MATAIJ, %" PetscInt_FMT " with %s", o->operation, row, ia[i], ib[i], o->type);
+    PetscCall(MatGetValues(o->A, 1, &row, 1, &ia[i], &x));
+    PetscCall(MatGetValues(o->A, 1, &row, 1, &ib[i], &y));
+    PetscCheck(PetscAbsReal(PetscAbsScalar(x) - PetscAbsScalar(y)) <= 1e5 * PETSC_MACHINE_EPSILON * o->norm, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: row %" PetscInt_FMT " has its extreme at column %" PetscInt_FMT " with MATAIJ, %" PetscInt_FMT " with %s, where another value is", o->operation, row, ia[i], ib[i], o->type);
+  }
+  PetscCall(PetscFree2(ia, ib));
+  PetscCall(VecDestroy(&a));
+  PetscCall(VecDestroy(&b));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode RowSums(Oracle o)
+{
+  const PetscBool absolute = OracleFlip(o, 2);
+  Vec             a, b;
+
+  PetscFunctionBegin;
+  PetscCall(OracleCreateVec(o, o->B, PETSC_TRUE, &a, &b));
+  if (absolute) OracleBoth(MatGetRowSumAbs(o->A, a), MatGetRowSumAbs(o->B, b));
+  else OracleBoth(MatGetRowSum(o->A, a), MatGetRowSum(o->B, b));
+  PetscCall(OracleCompareVec(o, a, b, o->norm));
+  PetscCall(VecDestroy(&a));
+  PetscCall(VecDestroy(&b));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode ColumnNorms(Oracle o)
+{
+  const NormType types[] = {NORM_1, NORM_2, NORM_INFINITY};
+  const NormType type    = types[OracleShared(o, 3)];
+  PetscInt       N;
+  PetscReal     *a, *b;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetSize(o->A, NULL, &N));
+  PetscCall(PetscMalloc2(N, &a, N, &b));
+  OracleBoth(MatGetColumnNorms(o->A, type, a), MatGetColumnNorms(o->B, type, b));
+  for (PetscInt j = 0; j < N; j++) PetscCall(OracleCompareReal(o, a[j], b[j], o->norm));
+  PetscCall(PetscFree2(a, b));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode ComplexParts(Oracle o)
+{
+  const PetscInt which = OracleShared(o, 3);
+  Mat            A, B;
+
+  PetscFunctionBegin;
+  OracleBoth(MatDuplicate(o->A, MAT_COPY_VALUES, &A), MatDuplicate(o->B, MAT_COPY_VALUES, &B));
+  if (which == 0) OracleBoth(MatConjugate(A), MatConjugate(B));
+  else if (which == 1) OracleBoth(MatRealPart(A), MatRealPart(B));
+  else OracleBoth(MatImaginaryPart(A), MatImaginaryPart(B));
+  PetscCall(OracleCompareAndDestroy(o, &A, &B, PETSC_TRUE, o->norm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Axpy(Oracle o)
+{
+  const PetscInt     which = OracleShared(o, 5), mixed = OracleFlip(o, 8), y_plus = OracleFlip(o, 3);
+  const MatStructure structures[] = {SAME_NONZERO_PATTERN, SUBSET_NONZERO_PATTERN, DIFFERENT_NONZERO_PATTERN, UNKNOWN_NONZERO_PATTERN, UNKNOWN_NONZERO_PATTERN};
+  const PetscScalar  factor       = OracleReal(o->state, 3, 1);
+  PetscLayout        rmap, cmap;
+  Mat                X, Y;
+
+  PetscFunctionBegin;
+  if (which == 0 || which == 3) {
+    OracleBoth(MatDuplicate(o->A, MAT_COPY_VALUES, &X), MatDuplicate(o->B, MAT_COPY_VALUES, &Y));
+    OracleBoth(MatScale(X, factor), MatScale(Y, factor));
+  } else if (which == 1) PetscCall(OracleCreateSubset(o, &X, &Y));
+  else {
+    PetscCall(MatGetLayouts(o->A, &rmap, &cmap));
+    PetscCall(OracleCreatePair(o, rmap, cmap, 3, &X, &Y));
+  }
+  if (mixed) PetscCall(MatConvert(Y, MATAIJ, MAT_INPLACE_MATRIX, &Y));
+  if (y_plus) OracleBoth(MatAYPX(o->A, factor, X, structures[which]), MatAYPX(o->B, factor, Y, structures[which]));
+  else OracleBoth(MatAXPY(o->A, factor, X, structures[which]), MatAXPY(o->B, factor, Y, structures[which]));
+  PetscCall(MatDestroy(&X));
+  PetscCall(MatDestroy(&Y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode StoreAndRetrieve(Oracle o)
+{
+  PetscFunctionBegin;
+  for (int k = 0; k < 2; k++) {
+    const Mat M = k ? o->B : o->A;
+
+    PetscCall(MatSetOption(M, MAT_NEW_NONZERO_LOCATIONS, PETSC_FALSE));
+    PetscCall(MatStoreValues(M));
+    PetscCall(MatScale(M, 3));
+    PetscCall(MatRetrieveValues(M));
+    PetscCall(MatSetOption(M, MAT_NEW_NONZERO_LOCATIONS, PETSC_TRUE));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The cached transpose must follow the values. */
+static PetscErrorCode ExplicitTranspose(Oracle o)
+{
+  PetscFunctionBegin;
+  PetscCall(MatSetOption(o->B, MAT_FORM_EXPLICIT_TRANSPOSE, (PetscBool)!OracleFlip(o, 3)));
+  PetscCall(Multiply(o));
+  PetscCall(Scale(o));
+  PetscCall(OracleUpdateNorm(o));
+  PetscCall(Multiply(o));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+const OracleOperation OracleValueOperations[] = {
+  {"MatMult and its relatives",        12, Multiply,          PETSC_FALSE, 0},
+  {"MatGetDiagonal",                   3,  GetDiagonal,       PETSC_TRUE,  0},
+  {"MatScale",                         4,  Scale,             PETSC_FALSE, 0},
+  {"MatShift",                         3,  Shift,             PETSC_TRUE,  0},
+  {"MatDiagonalSet",                   3,  DiagonalSet,       PETSC_TRUE,  0},
+  {"MatDiagonalScale",                 4,  DiagonalScale,     PETSC_FALSE, 0},
+  {"MatZeroEntries and MatSetValues",  3,  ZeroAndRefill,     PETSC_FALSE, 0},
+  {"MatNorm",                          3,  Norm,              PETSC_FALSE, 0},
+  {"MatGetRowMaxAbs and its relatives", 3, RowExtremes,       PETSC_FALSE, 0},
+  {"MatGetRowSum(Abs)",                2,  RowSums,           PETSC_FALSE, 0},
+  {"MatGetColumnNorms",                1,  ColumnNorms,       PETSC_FALSE, 0},
+  {"MatConjugate, Real- and ImaginaryPart", 2, ComplexParts,  PETSC_FALSE, 0},
+  {"MatAXPY and MatAYPX",              5,  Axpy,              PETSC_FALSE, 0},
+  {"MatStoreValues",                   1,  StoreAndRetrieve,  PETSC_FALSE, 0},
+  {"MAT_FORM_EXPLICIT_TRANSPOSE",      3,  ExplicitTranspose, PETSC_FALSE, 0},
+  {NULL,                               0,  NULL,              PETSC_FALSE, 0}
+};
