@@ -44,5 +44,9 @@ ifneq ($(filter-out $(without_petsc),$(or $(MAKECMDGOALS),all)),)
 include conf/variables.mk
 ifneq ($(BUILD_ARCH),)
 include conf/rules.mk
+else
+# conf/find-petsc has said in words what is missing.
+$(or $(MAKECMDGOALS),all):
+	@exit 1
 endif
 endif

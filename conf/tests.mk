@@ -1,7 +1,7 @@
 # Programs: tests, PETSc's tutorials for the demo, benchmarks.
-# A source with a main() is a program; the other sources in its folder, and those in tests/common or benchmarks/common, are linked into it. A program that
-# includes private headers calls functions that the shared library hides, so it is linked with the archive of the same objects; all others are linked
-# with the library, as a user's program is.
+# A source with a main() is a program; the other sources in its folder and in the folders above it, and those in tests/common or benchmarks/common, are
+# linked into it, and so is HELPER.c, wherever it is, when the program includes "HELPER.h". Kernel tests, benchmarks and what includes private headers call
+# functions that the shared library hides, so they are linked with the archive of the same objects; all others with the library, as a user's program is.
 is_program   = $(if $(1),$(shell grep -lE '^int main\b' $(1)))
 uses_private = $(if $(1),$(shell grep -lE '^\#include [<"]((\.\./)*src|petscsparsecuda)/' $(1)))
 
@@ -13,15 +13,17 @@ bench_mains    := $(filter benchmarks/%,$(mains))
 test_programs  := $(addprefix $(BUILD)/,$(basename $(test_mains)))
 bench_programs := $(addprefix $(BUILD)/,$(basename $(bench_mains)))
 helpers        := $(filter-out $(mains),$(test_sources) $(bench_sources))
-private        := $(call uses_private,$(test_sources) $(bench_sources))
+private        := $(filter tests/mat/kernels/% benchmarks/%,$(mains)) $(call uses_private,$(test_sources) $(bench_sources))
 
-# helpers_of(source): in its folder, and common to its tree. program(source): what it is linked from.
-tree_of    = $(firstword $(subst /, ,$(1)))
-helpers_of = $(strip $(foreach h,$(helpers),$(if $(filter $(dir $(1)) $(call tree_of,$(1))/common/,$(dir $(h))),$(h))))
+# SOURCE:HELPER for each program that includes the header of a helper.
+included := $(foreach h,$(helpers),$(patsubst %,%:$(h),$(shell grep -lE '^.include "(.*/)?$(basename $(notdir $(h)))\.h"' $(mains))))
+# shared_by(source, files): those in its folder, above it, and common to its tree. linked_from(source), program(source): what it is linked from.
+shared_by   = $(strip $(foreach f,$(2),$(if $(filter $(dir $(f))% $(patsubst %/common/,%/,$(dir $(f)))%,$(1)),$(f))))
+linked_from = $(1) $(sort $(call shared_by,$(1),$(helpers)) $(patsubst $(1):%,%,$(filter $(1):%,$(included))))
 define program
-$(BUILD)/$(basename $(1)): $(patsubst %,$(BUILD)/obj/%.o,$(1) $(2)) $(if $(filter $(1) $(2),$(private)),$(ARCHIVE),$(SHLIB)) $(BUILD)/program-sources
+$(BUILD)/$(basename $(1)): $(patsubst %,$(BUILD)/obj/%.o,$(2)) $(if $(filter $(2),$(private)),$(ARCHIVE),$(SHLIB)) $(BUILD)/program-sources
 endef
-$(foreach s,$(mains),$(eval $(call program,$(s),$(call helpers_of,$(s)))))
+$(foreach s,$(mains),$(eval $(call program,$(s),$(call linked_from,$(s)))))
 $(shell printf '%s\n' $(mains) $(helpers) | cmp -s - $(BUILD)/program-sources || printf '%s\n' $(mains) $(helpers) >$(BUILD)/program-sources)
 
 $(test_programs) $(bench_programs): $(config)
@@ -64,7 +66,7 @@ test: library test-programs
 	@$(run_environment) conf/run-tests $(if $(JOBS),-j $(JOBS)) $(if $(TESTS),-k '$(TESTS)') $(if $(TIMEOUT),-t $(TIMEOUT)) $(if $(EXTRA_OPTIONS),-E '$(EXTRA_OPTIONS)') $(BUILD)/tests $(test_scripts)
 
 test-petsc: library
-	@$(run_environment) tests/petsc/run
+	@$(run_environment) tests/petsc/run --library $(abspath $(SHLIB)) --build $(abspath $(BUILD))/petsc-tests $(if $(JOBS),--jobs $(JOBS)) $(if $(TIMEOUT),--timeout $(TIMEOUT)) $(if $(TESTS),--only '$(TESTS)')
 
 demo: build-info $(demo_programs)
 	@$(run_environment) $(PYTHON) demo/demo.py $(DEMO_OPTIONS)

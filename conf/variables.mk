@@ -7,7 +7,7 @@ settings     := $(BUILD_ROOT)/settings/$(settings_key).mk
 
 $(settings): conf/find-petsc conf/get-petsc conf/common.sh conf/versions.sh
 	@PETSC_DIR='$(PETSC_DIR)' PETSC_ARCH='$(PETSC_ARCH)' PETSC_SRC='$(PETSC_SRC)' conf/find-petsc $@
-include $(settings)
+-include $(settings)
 
 ifneq ($(BUILD_ARCH),)
 include $(PETSC_DIR)/lib/petsc/conf/variables

@@ -120,6 +120,9 @@ int main(int argc, char **argv)
 
 /*TEST
 
+   build:
+      depends: matrices.c compare.c values.c structure.c products.c access.c
+
    testset:
       output_file: output/empty.out
       timeoutfactor: 5

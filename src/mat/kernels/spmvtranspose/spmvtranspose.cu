@@ -78,7 +78,7 @@ __global__ static void __launch_bounds__(ATOMIC_THREADS) AtomicKernel(PetscCount
   }
 #pragma unroll
   for (int i = 0; i < ATOMIC_WORDS; i++)
-    if (first + 32 * i < num_nonzeros) AddAtomically(y + column[i], Times<Conjugate>(value[i], __ldg(x + row[i])));
+    if (first + 32 * i < num_nonzeros) AddAtomically(y + column[i], Times<Conjugate>(value[i], x[row[i]]));
 }
 
 /* Fragmented storage: the same, walking the segments. */

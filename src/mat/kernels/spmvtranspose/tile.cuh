@@ -51,7 +51,7 @@ __global__ static void __launch_bounds__(Threads, MinBlocks)
         row[b]      = RowOfNonzero(LoadMark(marks, k), k, nonempty_rows);
       }
 #pragma unroll
-      for (int b = 0; b < batch; b++) products[position[b]] = Times<Conjugate>(value[b], __ldg(x + row[b]));
+      for (int b = 0; b < batch; b++) products[position[b]] = Times<Conjugate>(value[b], x[row[b]]);
     }
   } else {
     for (int i = threadIdx.x; i < count; i += Threads) {

@@ -322,7 +322,7 @@ static PetscErrorCode ConvertInPlaceToMPIAIJ(Mat B)
   PetscCall(MatConvert(b->A, MATSEQAIJ, MAT_INPLACE_MATRIX, &b->A));
   PetscCall(MatConvert(b->B, MATSEQAIJ, MAT_INPLACE_MATRIX, &b->B));
   *B->ops       = MatMPIAIJCUDAGet(B)->parent;
-  B->boundtocpu = PETSC_FALSE;
+  B->boundtocpu = PETSC_TRUE; // what MatCreate() gives every matrix
   PetscCall(MatMPIAIJCUDAComposeThunks(B, PETSC_FALSE));
   PetscCall(ComposeFunctions(B, PETSC_FALSE));
   PetscCall(PetscFree(b->spptr));
@@ -395,8 +395,8 @@ static PetscErrorCode ConvertInPlaceFromMPIAIJ(Mat B)
   }
   PetscCall(MatMPIAIJCUDAComposeThunks(B, PETSC_TRUE));
   PetscCall(ComposeFunctions(B, PETSC_TRUE));
+  B->boundtocpu = d->no_device;
   if (usable) PetscCall(MatSetVecType(B, VECCUDA));
-  else B->boundtocpu = PETSC_TRUE;
   PetscCall(MatMPIAIJCUDASetBlockTypes(B));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

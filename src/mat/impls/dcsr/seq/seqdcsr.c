@@ -117,19 +117,26 @@ static PetscErrorCode MatGetCurrentMemType_SeqAIJDCSRCUDA(PETSC_UNUSED Mat A, Pe
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Makes the mirror the matrix: it gets the newest values, and the device copy goes. */
+static PetscErrorCode ReleaseDevice(Mat A)
+{
+  PetscFunctionBegin;
+  PetscCall(MatAIJCUDAHostBegin(A, HOST_READ));
+  PetscCall(MatAIJCUDAHostEnd(A, HOST_READ));
+  if (A->offloadmask != PETSC_OFFLOAD_UNALLOCATED) A->offloadmask = PETSC_OFFLOAD_CPU;
+  PetscCall(MatSeqAIJCUDADropDevice(A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* MatBindToCPU() has set the flag already when it calls this. */
 static PetscErrorCode MatBindToCPU_SeqAIJDCSRCUDA(Mat A, PetscBool flag)
 {
-  Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
-
   PetscFunctionBegin;
-  if (d->no_device) flag = PETSC_TRUE;
-  if (flag && !A->boundtocpu) {
-    PetscCall(MatAIJCUDAHostBegin(A, HOST_READ));
-    PetscCall(MatAIJCUDAHostEnd(A, HOST_READ));
-    if (A->offloadmask != PETSC_OFFLOAD_UNALLOCATED) A->offloadmask = PETSC_OFFLOAD_CPU;
-    PetscCall(MatSeqAIJCUDADropDevice(A));
+  A->boundtocpu = (PetscBool)(flag || MatSeqAIJCUDAGet(A)->no_device);
+  if (A->boundtocpu) {
+    PetscCall(ReleaseDevice(A));
+    PetscCall(MatSeqAIJCUDAShowMirror(A));
   }
-  A->boundtocpu = flag;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -211,12 +218,11 @@ static PetscErrorCode ConvertInPlaceToSeqAIJ(Mat B)
   Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(B);
 
   PetscFunctionBegin;
-  PetscCall(MatBindToCPU_SeqAIJDCSRCUDA(B, PETSC_FALSE));
-  PetscCall(MatBindToCPU_SeqAIJDCSRCUDA(B, PETSC_TRUE)); // the newest values are on the host now, and the device copy is gone
+  PetscCall(ReleaseDevice(B));
   PetscCall(MatSeqAIJCUDAShowMirror(B));
   *b->ops       = d->parent_arrays;
   *B->ops       = d->parent;
-  B->boundtocpu = PETSC_FALSE;
+  B->boundtocpu = PETSC_TRUE; // what MatCreate() gives every matrix
   PetscCall(MatSeqAIJCUDAComposeThunks(B, PETSC_FALSE));
   PetscCall(ComposeFunctions(B, PETSC_FALSE));
   PetscCall(PetscFree(B->spptr));
@@ -274,11 +280,9 @@ static PetscErrorCode ConvertInPlaceFromSeqAIJ(Mat B)
   PetscCall(MatSeqAIJCUDASetArrayHooks(B));
   PetscCall(MatSeqAIJCUDAComposeThunks(B, PETSC_TRUE));
   PetscCall(ComposeFunctions(B, PETSC_TRUE));
+  B->boundtocpu = d->no_device;
   if (usable) PetscCall(MatSetVecType(B, VECCUDA));
-  else {
-    B->boundtocpu = PETSC_TRUE;
-    PetscCall(PetscInfo(B, "No usable CUDA device: this matrix computes on the host\n"));
-  }
+  else PetscCall(PetscInfo(B, "No usable CUDA device: this matrix computes on the host\n"));
   PetscCall(ReadOptions(B));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -1,0 +1,71 @@
+static char help[] = "DMCreateMatrix() with -dm_mat_type: DMDA in one, two and three dimensions, one and three unknowns a point.\n\n";
+
+#include "testmat.h"
+#include <petscdmda.h>
+
+static PetscErrorCode Create(PetscInt dim, PetscInt dof, MatType type, PetscBool empty, Mat *A)
+{
+  const PetscInt         n = 7;
+  DM                     dm;
+  ISLocalToGlobalMapping map;
+  PetscInt               begin, end, first = 0;
+  PetscScalar            one = 1;
+
+  PetscFunctionBegin;
+  if (dim == 1) PetscCall(DMDACreate1d(PETSC_COMM_WORLD, DM_BOUNDARY_NONE, n * n, dof, 1, NULL, &dm));
+  else if (dim == 2) PetscCall(DMDACreate2d(PETSC_COMM_WORLD, DM_BOUNDARY_PERIODIC, DM_BOUNDARY_NONE, DMDA_STENCIL_STAR, n, n + 1, PETSC_DECIDE, PETSC_DECIDE, dof, 1, NULL, NULL, &dm));
+  else PetscCall(DMDACreate3d(PETSC_COMM_WORLD, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DMDA_STENCIL_BOX, n, 4, 5, PETSC_DECIDE, PETSC_DECIDE, PETSC_DECIDE, dof, 1, NULL, NULL, NULL, &dm));
+  PetscCall(DMSetUp(dm));
+  PetscCall(DMSetMatType(dm, type));
+  PetscCall(DMSetMatrixPreallocateOnly(dm, empty));
+  PetscCall(DMCreateMatrix(dm, A));
+  PetscCall(MatGetLocalToGlobalMapping(*A, &map, NULL));
+  PetscCheck(map != NULL, PETSC_COMM_SELF, PETSC_ERR_PLIB, "DMCreateMatrix: no local to global mapping");
+  PetscCall(MatGetOwnershipRange(*A, &begin, &end));
+  PetscCall(MatSetOption(*A, MAT_NEW_NONZERO_ALLOCATION_ERR, PETSC_TRUE));
+  for (PetscInt i = begin; i < end; i++) PetscCall(MatSetValues(*A, 1, &i, 1, &i, &one, ADD_VALUES));
+  if (!empty) { /* then all entries exist, and a second time may follow */
+    PetscCall(MatAssemblyBegin(*A, MAT_FINAL_ASSEMBLY));
+    PetscCall(MatAssemblyEnd(*A, MAT_FINAL_ASSEMBLY));
+  }
+  if (end > begin) PetscCall(MatSetValuesLocal(*A, 1, &first, 1, &first, &one, ADD_VALUES)); /* the first point with its neighbours of other ranks, perhaps not ours */
+  PetscCall(MatAssemblyBegin(*A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(*A, MAT_FINAL_ASSEMBLY));
+  PetscCall(DMDestroy(&dm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  char    *type;
+  PetscInt n;
+  Mat      A, B, blocks[2];
+
+  PetscFunctionBeginUser;
+  PetscCall(TestInitialize(&argc, &argv, help, &type));
+  for (PetscInt dim = 1; dim <= 3; dim++)
+    for (PetscInt dof = 1; dof <= 3; dof += 2)
+      for (int empty = 0; empty < (dim > 1 ? 2 : 1); empty++) { /* in one dimension DMDA needs the entries it enters itself */
+        PetscCall(Create(dim, dof, MATAIJ, (PetscBool)empty, &A));
+        PetscCall(Create(dim, dof, type, (PetscBool)empty, &B));
+        PetscCall(TestHasType(B, type, "DMCreateMatrix"));
+        PetscCall(TestBlocks(B, &n, blocks));
+        for (PetscInt k = 0; k < n; k++) PetscCall(TestHasType(blocks[k], type, "a block of DMCreateMatrix"));
+        PetscCall(TestCompare(A, B, "DMCreateMatrix"));
+        PetscCall(MatDestroy(&A));
+        PetscCall(MatDestroy(&B));
+      }
+  PetscCall(PetscFinalize());
+  return 0;
+}
+
+/*TEST
+
+   build:
+      depends: testmat.c
+
+   test:
+      nsize: {{1 2 4}}
+      output_file: output/empty.out
+
+TEST*/

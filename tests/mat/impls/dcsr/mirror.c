@@ -1,0 +1,92 @@
+static char help[] = "CG with PCGAMG on our type and on MATAIJ, once and again after the values changed: iterations must agree.\n\n";
+
+#include "testmat.h"
+#include <petscksp.h>
+
+/* 5-point Poisson on a square. */
+static PetscErrorCode Poisson(MatType type, PetscInt n, Mat *A)
+{
+  PetscInt begin, end;
+
+  PetscFunctionBegin;
+  PetscCall(MatCreate(PETSC_COMM_WORLD, A));
+  PetscCall(MatSetSizes(*A, PETSC_DECIDE, PETSC_DECIDE, n * n, n * n));
+  PetscCall(MatSetType(*A, type));
+  PetscCall(MatSetUp(*A));
+  PetscCall(MatGetOwnershipRange(*A, &begin, &end));
+  for (PetscInt row = begin; row < end; row++) {
+    const PetscInt i = row / n, j = row % n;
+
+    if (i > 0) PetscCall(MatSetValue(*A, row, row - n, -1, INSERT_VALUES));
+    if (i < n - 1) PetscCall(MatSetValue(*A, row, row + n, -1, INSERT_VALUES));
+    if (j > 0) PetscCall(MatSetValue(*A, row, row - 1, -1, INSERT_VALUES));
+    if (j < n - 1) PetscCall(MatSetValue(*A, row, row + 1, -1, INSERT_VALUES));
+    PetscCall(MatSetValue(*A, row, row, 4, INSERT_VALUES));
+  }
+  PetscCall(MatAssemblyBegin(*A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(*A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatSetOption(*A, MAT_SPD, PETSC_TRUE));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Solve(Mat A, PetscInt its[2])
+{
+  KSP ksp;
+  PC  pc;
+  Vec x, b;
+
+  PetscFunctionBegin;
+  PetscCall(MatCreateVecs(A, &x, &b));
+  PetscCall(VecSet(b, 1));
+  PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
+  PetscCall(KSPSetOperators(ksp, A, A));
+  PetscCall(KSPSetType(ksp, KSPCG));
+  PetscCall(KSPGetPC(ksp, &pc));
+  PetscCall(PCSetType(pc, PCGAMG));
+  PetscCall(KSPSetErrorIfNotConverged(ksp, PETSC_TRUE));
+  PetscCall(KSPSetFromOptions(ksp));
+  for (int k = 0; k < 2; k++) {
+    PetscCall(KSPSolve(ksp, b, x));
+    PetscCall(KSPGetIterationNumber(ksp, &its[k]));
+    PetscCall(MatShift(A, 0.01));
+  }
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&b));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  char    *type;
+  PetscInt n = 40, its[2][2];
+  Mat      A;
+
+  PetscFunctionBeginUser;
+  PetscCall(TestInitialize(&argc, &argv, help, &type));
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-n", &n, NULL));
+  for (int k = 0; k < 2; k++) {
+    PetscCall(Poisson(k ? type : MATAIJ, n, &A));
+    PetscCall(Solve(A, its[k]));
+    PetscCall(MatDestroy(&A));
+  }
+  for (int k = 0; k < 2; k++) PetscCheck(PetscAbsInt(its[0][k] - its[1][k]) <= 1, PETSC_COMM_SELF, PETSC_ERR_PLIB, "solve %d: %" PetscInt_FMT " iterations with MATAIJ, %" PetscInt_FMT " with %s", k + 1, its[0][k], its[1][k], type);
+  PetscCall(PetscFinalize());
+  return 0;
+}
+
+/*TEST
+
+   build:
+      depends: testmat.c
+
+   testset:
+      nsize: {{1 2 4}}
+      output_file: output/empty.out
+      test:
+         suffix: 1
+      test:
+         suffix: reuse
+         args: -pc_gamg_reuse_interpolation
+
+TEST*/

@@ -1,0 +1,47 @@
+static char help[] = "MatCreateMPIAIJWithSeqAIJ() with blocks of our type.\n\n";
+
+#include "testmat.h"
+
+int main(int argc, char **argv)
+{
+  char           *type;
+  const PetscInt *garray;
+  PetscInt        M, N, nb, *copy, n;
+  Mat             A, Ad, Ao, D, O, C, blocks[2];
+
+  PetscFunctionBeginUser;
+  PetscCall(TestInitialize(&argc, &argv, help, &type));
+  for (TestLayout layout = TEST_EVEN; layout <= TEST_EVERY_OTHER; layout++) {
+    PetscCall(TestCreate(MATMPIAIJ, 39, 39, layout, 5, 1, &A));
+    PetscCall(MatMPIAIJGetSeqAIJ(A, &Ad, &Ao, &garray));
+    PetscCall(MatConvert(Ad, type, MAT_INITIAL_MATRIX, &D));
+    PetscCall(MatConvert(Ao, type, MAT_INITIAL_MATRIX, &O));
+    PetscCall(MatGetSize(O, NULL, &nb));
+    PetscCall(PetscMalloc1(nb, &copy));
+    PetscCall(PetscArraycpy(copy, garray, nb));
+    PetscCall(MatGetSize(A, &M, &N));
+    PetscCall(MatCreateMPIAIJWithSeqAIJ(PETSC_COMM_WORLD, M, N, D, O, copy, &C));
+    PetscCall(TestHasType(C, type, "MatCreateMPIAIJWithSeqAIJ"));
+    PetscCall(TestCompare(A, C, "MatCreateMPIAIJWithSeqAIJ"));
+    PetscCall(TestBlocks(C, &n, blocks));
+    for (PetscInt k = 0; k < n; k++) PetscCall(TestHasType(blocks[k], type, "a block of MatCreateMPIAIJWithSeqAIJ"));
+    PetscCall(MatScale(A, 2));
+    PetscCall(MatScale(C, 2));
+    PetscCall(TestCompare(A, C, "MatCreateMPIAIJWithSeqAIJ, scaled"));
+    PetscCall(MatDestroy(&A));
+    PetscCall(MatDestroy(&C));
+  }
+  PetscCall(PetscFinalize());
+  return 0;
+}
+
+/*TEST
+
+   build:
+      depends: testmat.c
+
+   test:
+      nsize: {{1 2 3}}
+      output_file: output/empty.out
+
+TEST*/

@@ -1,0 +1,187 @@
+static char help[] = "MatSetOption(): structure only, errors for new entries, sorted full rows, kept patterns, ignored entries, known symmetry.\n\n";
+
+#include "testmat.h"
+
+/* No values, for good: products of patterns still work. */
+static PetscErrorCode StructureOnly(const char type[])
+{
+  MatInfo info[2];
+  Mat     X[2], C[2];
+
+  PetscFunctionBegin;
+  for (int k = 0; k < 2; k++) {
+    PetscCall(MatCreate(PETSC_COMM_WORLD, &X[k]));
+    PetscCall(MatSetSizes(X[k], PETSC_DECIDE, PETSC_DECIDE, 30, 30));
+    PetscCall(MatSetType(X[k], k ? type : MATAIJ));
+    PetscCall(MatSetOption(X[k], MAT_STRUCTURE_ONLY, PETSC_TRUE));
+    PetscCall(TestEnter(X[k], 4, 1));
+    PetscCall(MatGetInfo(X[k], MAT_GLOBAL_SUM, &info[k]));
+    PetscCall(MatDuplicate(X[k], MAT_DO_NOT_COPY_VALUES, &C[k]));
+    PetscCall(MatDestroy(&C[k]));
+    PetscCall(MatTranspose(X[k], MAT_INITIAL_MATRIX, &C[k]));
+    PetscCall(MatDestroy(&C[k]));
+    PetscCall(MatDestroy(&X[k]));
+  }
+  PetscCheck(info[0].nz_used == info[1].nz_used, PETSC_COMM_SELF, PETSC_ERR_PLIB, "MAT_STRUCTURE_ONLY: %g entries and should be %g", (double)info[1].nz_used, (double)info[0].nz_used);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode NewEntries(const char type[])
+{
+  PetscInt       begin, end, col = 0;
+  PetscErrorCode ierr;
+  Mat            A, B;
+
+  PetscFunctionBegin;
+  PetscCall(TestCreatePair(type, 30, 30, TEST_EVEN, 0, 1, &A, &B)); /* the diagonal */
+  PetscCall(MatGetOwnershipRange(B, &begin, &end));
+  PetscCall(MatSetOption(B, MAT_NEW_NONZERO_LOCATION_ERR, PETSC_TRUE));
+  if (begin < end) {
+    col = begin == 0 ? 1 : 0;
+    PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
+    ierr = MatSetValue(B, begin, col, 1, INSERT_VALUES);
+    PetscCall(PetscPopErrorHandler());
+    PetscCheck(ierr != PETSC_SUCCESS, PETSC_COMM_SELF, PETSC_ERR_PLIB, "MAT_NEW_NONZERO_LOCATION_ERR: no error");
+  }
+  PetscCall(MatAssemblyBegin(B, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(B, MAT_FINAL_ASSEMBLY));
+  PetscCall(TestCompare(A, B, "the matrix after MAT_NEW_NONZERO_LOCATION_ERR"));
+  PetscCall(MatSetOption(B, MAT_NEW_NONZERO_LOCATION_ERR, PETSC_FALSE));
+  PetscCall(MatSetOption(B, MAT_NEW_NONZERO_LOCATIONS, PETSC_FALSE));
+  if (begin < end) PetscCall(MatSetValue(B, begin, col, 1, INSERT_VALUES));
+  PetscCall(MatAssemblyBegin(B, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(B, MAT_FINAL_ASSEMBLY));
+  PetscCall(TestCompare(A, B, "the matrix after an ignored new entry"));
+  PetscCall(MatDestroy(&A));
+  PetscCall(MatDestroy(&B));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whole sorted rows at once, entered twice. */
+static PetscErrorCode SortedFull(const char type[])
+{
+  PetscInt    begin, end, cols[3];
+  PetscScalar vals[3];
+  Mat         X[2];
+
+  PetscFunctionBegin;
+  for (int k = 0; k < 2; k++) {
+    PetscCall(MatCreate(PETSC_COMM_WORLD, &X[k]));
+    PetscCall(MatSetSizes(X[k], PETSC_DECIDE, PETSC_DECIDE, 30, 30));
+    PetscCall(MatSetType(X[k], k ? type : MATAIJ));
+    PetscCall(MatSeqAIJSetPreallocation(X[k], 3, NULL));
+    PetscCall(MatMPIAIJSetPreallocation(X[k], 3, NULL, 2, NULL));
+    PetscCall(MatSetOption(X[k], MAT_SORTED_FULL, PETSC_TRUE));
+    PetscCall(MatSetOption(X[k], MAT_NO_OFF_PROC_ENTRIES, PETSC_TRUE));
+    PetscCall(MatGetOwnershipRange(X[k], &begin, &end));
+    for (int pass = 0; pass < 2; pass++) {
+      for (PetscInt i = begin; i < end; i++) {
+        PetscInt n = 0;
+
+        for (PetscInt j = PetscMax(0, i - 1); j <= PetscMin(29, i + 1); j++, n++) {
+          cols[n] = j;
+          vals[n] = (PetscReal)(i + 2 * j + pass);
+        }
+        PetscCall(MatSetValues(X[k], 1, &i, n, cols, vals, INSERT_VALUES));
+      }
+      PetscCall(MatAssemblyBegin(X[k], MAT_FINAL_ASSEMBLY));
+      PetscCall(MatAssemblyEnd(X[k], MAT_FINAL_ASSEMBLY));
+    }
+  }
+  PetscCall(TestCompare(X[0], X[1], "MAT_SORTED_FULL"));
+  for (int k = 0; k < 2; k++) PetscCall(MatDestroy(&X[k]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode ZeroRows(const char type[], PetscBool keep)
+{
+  PetscInt begin, end;
+  Mat      X[2];
+
+  PetscFunctionBegin;
+  PetscCall(TestCreatePair(type, 30, 30, TEST_EVEN, 4, 1, &X[0], &X[1]));
+  PetscCall(MatGetOwnershipRange(X[0], &begin, &end));
+  for (int k = 0; k < 2; k++) {
+    PetscCall(MatSetOption(X[k], MAT_KEEP_NONZERO_PATTERN, keep));
+    PetscCall(MatZeroRows(X[k], begin < end ? 1 : 0, &begin, 3, NULL, NULL));
+  }
+  PetscCall(TestCompare(X[0], X[1], keep ? "MatZeroRows with MAT_KEEP_NONZERO_PATTERN" : "MatZeroRows"));
+  for (int k = 0; k < 2; k++) PetscCall(MatDestroy(&X[k]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Ignored(const char type[])
+{
+  PetscInt begin, end;
+  Mat      X[2];
+
+  PetscFunctionBegin;
+  for (int k = 0; k < 2; k++) {
+    PetscCall(MatCreate(PETSC_COMM_WORLD, &X[k]));
+    PetscCall(MatSetSizes(X[k], PETSC_DECIDE, PETSC_DECIDE, 30, 30));
+    PetscCall(MatSetType(X[k], k ? type : MATAIJ));
+    PetscCall(MatSetUp(X[k]));
+    PetscCall(MatSetOption(X[k], MAT_IGNORE_ZERO_ENTRIES, PETSC_TRUE));
+    PetscCall(MatSetOption(X[k], MAT_IGNORE_OFF_PROC_ENTRIES, PETSC_TRUE));
+    PetscCall(MatGetOwnershipRange(X[k], &begin, &end));
+    for (PetscInt i = begin; i < end; i++) {
+      PetscCall(MatSetValue(X[k], i, i, 1, ADD_VALUES));
+      PetscCall(MatSetValue(X[k], i, (i + 1) % 30, 0, ADD_VALUES));
+      PetscCall(MatSetValue(X[k], (i + 15) % 30, i, 2, ADD_VALUES));
+    }
+    PetscCall(MatAssemblyBegin(X[k], MAT_FINAL_ASSEMBLY));
+    PetscCall(MatAssemblyEnd(X[k], MAT_FINAL_ASSEMBLY));
+  }
+  PetscCall(TestCompare(X[0], X[1], "MAT_IGNORE_ZERO_ENTRIES and MAT_IGNORE_OFF_PROC_ENTRIES"));
+  for (int k = 0; k < 2; k++) PetscCall(MatDestroy(&X[k]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What is known of a matrix must survive the conversion. */
+static PetscErrorCode Known(const char type[])
+{
+  PetscBool set, flag;
+  Mat       A, B;
+
+  PetscFunctionBegin;
+  PetscCall(TestCreate(MATAIJ, 30, 30, TEST_EVEN, 0, 1, &A));
+  PetscCall(MatSetOption(A, MAT_SPD, PETSC_TRUE));
+  PetscCall(MatSetBlockSize(A, 1));
+  PetscCall(MatConvert(A, type, MAT_INPLACE_MATRIX, &A));
+  PetscCall(MatIsSPDKnown(A, &set, &flag));
+  PetscCheck(set && flag, PETSC_COMM_SELF, PETSC_ERR_PLIB, "MAT_SPD is lost in MatConvert in place");
+  PetscCall(MatDuplicate(A, MAT_COPY_VALUES, &B));
+  PetscCall(MatIsSymmetricKnown(B, &set, &flag));
+  PetscCheck(set && flag, PETSC_COMM_SELF, PETSC_ERR_PLIB, "MAT_SPD is lost in MatDuplicate");
+  PetscCall(MatDestroy(&A));
+  PetscCall(MatDestroy(&B));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  char *type;
+
+  PetscFunctionBeginUser;
+  PetscCall(TestInitialize(&argc, &argv, help, &type));
+  PetscCall(StructureOnly(type));
+  PetscCall(NewEntries(type));
+  PetscCall(SortedFull(type));
+  PetscCall(ZeroRows(type, PETSC_TRUE));
+  PetscCall(ZeroRows(type, PETSC_FALSE));
+  PetscCall(Ignored(type));
+  PetscCall(Known(type));
+  PetscCall(PetscFinalize());
+  return 0;
+}
+
+/*TEST
+
+   build:
+      depends: testmat.c
+
+   test:
+      nsize: {{1 2 3}}
+      output_file: output/empty.out
+
+TEST*/

@@ -1,0 +1,55 @@
+static char help[] = "-mat_seqaij_type seqaijdcsrcuda: all sequential AIJ matrices, also the blocks of parallel ones, become ours, with vectors of the host.\n\n";
+
+#include "testmat.h"
+
+int main(int argc, char **argv)
+{
+  char       *type;
+  PetscInt    n;
+  PetscBool   set;
+  Mat         A, B, C, blocks[2];
+
+  PetscFunctionBeginUser;
+  PetscCall(TestInitialize(&argc, &argv, help, &type));
+  PetscCall(PetscOptionsHasName(NULL, "ours_", "-mat_seqaij_type", &set));
+  PetscCall(TestCreate(MATAIJ, 35, 35, TEST_EVEN, 5, 1, &A));
+  PetscCall(MatCreate(PETSC_COMM_WORLD, &B));
+  PetscCall(MatSetOptionsPrefix(B, "ours_"));
+  PetscCall(MatSetSizes(B, PETSC_DECIDE, PETSC_DECIDE, 35, 35));
+  PetscCall(MatSetType(B, MATAIJ));
+  PetscCall(TestEnter(B, 5, 1));
+  PetscCall(TestBlocks(B, &n, blocks));
+  if (set && n == 1) PetscCall(TestHasType(blocks[0], "dcsrcuda", "-mat_seqaij_type")); /* blocks of a parallel matrix have their own prefix */
+  PetscCall(TestCompare(A, B, "-mat_seqaij_type"));
+  PetscCall(MatScale(A, 2));
+  PetscCall(MatScale(B, 2));
+  PetscCall(MatShift(A, 1));
+  PetscCall(MatShift(B, 1));
+  PetscCall(TestCompare(A, B, "-mat_seqaij_type, scaled and shifted"));
+  PetscCall(MatMatMult(B, B, MAT_INITIAL_MATRIX, PETSC_DETERMINE, &C));
+  PetscCall(MatDestroy(&B));
+  PetscCall(MatMatMult(A, A, MAT_INITIAL_MATRIX, PETSC_DETERMINE, &B));
+  PetscCall(TestCompareProducts(B, C, "-mat_seqaij_type, MatMatMult"));
+  PetscCall(MatDestroy(&A));
+  PetscCall(MatDestroy(&B));
+  PetscCall(MatDestroy(&C));
+  PetscCall(PetscFinalize());
+  return 0;
+}
+
+/*TEST
+
+   build:
+      depends: testmat.c
+
+   testset:
+      nsize: {{1 2 3}}
+      output_file: output/empty.out
+      test:
+         suffix: ours
+         args: -ours_mat_seqaij_type seqaijdcsrcuda
+      test:
+         suffix: all
+         args: -mat_seqaij_type seqaijdcsrcuda -ours_mat_seqaij_type seqaijdcsrcuda
+
+TEST*/

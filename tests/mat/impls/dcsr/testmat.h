@@ -1,0 +1,25 @@
+#pragma once
+/*
+  What the tests of the type share: random matrices entered alike into any type, and comparisons that end the test with a message.
+*/
+#include <petscsparsecuda.h>
+#include <petscmat.h>
+
+/* Layouts of rows: PETSc's own; everything on the last rank; alternating ranks without rows. */
+typedef enum {
+  TEST_EVEN,
+  TEST_LAST_RANK,
+  TEST_EVERY_OTHER
+} TestLayout;
+
+PetscErrorCode TestInitialize(int *, char ***, const char[], char **); /* PetscInitialize() and our library; the type of -mat_type (default dcsrcuda), static */
+PetscErrorCode TestEnter(Mat, PetscInt, PetscInt);                     /* enters values (per row, seed) and assembles */
+PetscErrorCode TestCreate(MatType, PetscInt, PetscInt, TestLayout, PetscInt, PetscInt, Mat *); /* rows, columns, layout, entries a row, seed */
+PetscErrorCode TestCreatePair(MatType, PetscInt, PetscInt, TestLayout, PetscInt, PetscInt, Mat *, Mat *); /* MATAIJ's and the type's */
+PetscErrorCode TestFill(Vec, PetscInt);                                /* values by global index and seed */
+PetscErrorCode TestCompare(Mat, Mat, const char[]);                    /* products first, then entry by entry; exact structure */
+PetscErrorCode TestCompareProducts(Mat, Mat, const char[]);            /* y = A x, y = A^T x with vectors of MatCreateVecs() */
+PetscErrorCode TestCompareRows(Mat, Mat, const char[]);
+PetscErrorCode TestCompareVec(Vec, Vec, const char[]);
+PetscErrorCode TestHasType(Mat, const char[], const char[]);           /* the type name contains this */
+PetscErrorCode TestBlocks(Mat, PetscInt *, Mat[2]);                    /* the sequential matrices of this rank */
