@@ -3,25 +3,52 @@
 */
 #include "benchrecord.h"
 #include <petscdevice_cuda.h>
+#include <ctype.h>
+#include <dlfcn.h>
 #include <string.h>
 #include <time.h>
+
+/* The driver's own version, such as 580.95.05, by its management library, which every driver brings; the CUDA version that it supports when that fails. */
+static PetscErrorCode BenchDriverVersion(size_t n, char version[])
+{
+  void *library = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
+  int   cuda = 0, status = -1;
+
+  PetscFunctionBegin;
+  if (library) {
+    int (*init)(void) = NULL, (*shutdown)(void) = NULL, (*get)(char *, unsigned int) = NULL;
+
+    *(void **)&init     = dlsym(library, "nvmlInit_v2");
+    *(void **)&shutdown = dlsym(library, "nvmlShutdown");
+    *(void **)&get      = dlsym(library, "nvmlSystemGetDriverVersion");
+    if (init && shutdown && get && (*init)() == 0) {
+      status = (*get)(version, (unsigned int)n);
+      (void)(*shutdown)();
+    }
+    (void)dlclose(library);
+  }
+  if (status != 0 || !isdigit((unsigned char)version[0])) {
+    PetscCallCUDA(cudaDriverGetVersion(&cuda));
+    PetscCall(PetscSNPrintf(version, n, "for CUDA %d.%d", cuda / 1000, cuda % 1000 / 10));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
 /* BenchRecorderCreate - opens the file for appending and notes device, versions and date */
 PetscErrorCode BenchRecorderCreate(const char benchmark[], const char output[], const char commit[], BenchRecorder *recorder)
 {
   const time_t          now = time(NULL);
   struct cudaDeviceProp properties;
-  int                   driver = 0, runtime = 0, device = 0;
+  int                   runtime = 0, device = 0;
 
   PetscFunctionBegin;
   recorder->benchmark = benchmark;
   recorder->file      = NULL;
   PetscCallCUDA(cudaGetDevice(&device));
   PetscCallCUDA(cudaGetDeviceProperties(&properties, device));
-  PetscCallCUDA(cudaDriverGetVersion(&driver));
+  PetscCall(BenchDriverVersion(sizeof(recorder->driver), recorder->driver));
   PetscCallCUDA(cudaRuntimeGetVersion(&runtime));
   PetscCall(PetscSNPrintf(recorder->gpu, sizeof(recorder->gpu), "%s", properties.name));
-  PetscCall(PetscSNPrintf(recorder->driver, sizeof(recorder->driver), "%d.%d", driver / 1000, driver % 1000 / 10));
   PetscCall(PetscSNPrintf(recorder->cuda, sizeof(recorder->cuda), "%d.%d", runtime / 1000, runtime % 1000 / 10));
   PetscCall(PetscSNPrintf(recorder->petsc, sizeof(recorder->petsc), "%d.%d.%d", PETSC_VERSION_MAJOR, PETSC_VERSION_MINOR, PETSC_VERSION_SUBMINOR));
   PetscCall(PetscSNPrintf(recorder->commit, sizeof(recorder->commit), "%s", commit ? commit : ""));

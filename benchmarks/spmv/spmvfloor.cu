@@ -72,11 +72,15 @@ static PetscErrorCode FloorRun(void *ctx, cudaStream_t stream)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-#define FLOOR_SHAPE(t, i, v) {FloorKernel<t, i, v>, t, i}
+#define FLOOR_SHAPE(t, i, v) \
+  { \
+    FloorKernel<t, i, v>, t, i \
+  }
 static const struct {
   void (*kernel)(const double *, const int32_t *, PetscCount, const double *, double *);
   int threads, items;
-} FloorShapes[] = {FLOOR_SHAPE(128, 2, 1), FLOOR_SHAPE(128, 4, 1), FLOOR_SHAPE(128, 8, 1), FLOOR_SHAPE(256, 2, 1), FLOOR_SHAPE(256, 4, 1), FLOOR_SHAPE(256, 8, 1), FLOOR_SHAPE(128, 4, 2), FLOOR_SHAPE(128, 8, 2), FLOOR_SHAPE(128, 16, 2), FLOOR_SHAPE(256, 4, 2), FLOOR_SHAPE(256, 8, 2), FLOOR_SHAPE(512, 4, 2)};
+} FloorShapes[] = {FLOOR_SHAPE(128, 2, 1), FLOOR_SHAPE(128, 4, 1), FLOOR_SHAPE(128, 8, 1),  FLOOR_SHAPE(256, 2, 1), FLOOR_SHAPE(256, 4, 1), FLOOR_SHAPE(256, 8, 1),
+                   FLOOR_SHAPE(128, 4, 2), FLOOR_SHAPE(128, 8, 2), FLOOR_SHAPE(128, 16, 2), FLOOR_SHAPE(256, 4, 2), FLOOR_SHAPE(256, 8, 2), FLOOR_SHAPE(512, 4, 2)};
 
 /* SpMVFloorGather - microseconds of the fastest launch shape; real double precision only */
 PetscErrorCode SpMVFloorGather(BenchTimer *timer, PetscBool cold, DCSRView view, const PetscScalar x[], PetscReal *us)

@@ -3,6 +3,7 @@ static char help[] = "Times the forward product's kernels against cuSPARSE and t
   -output file      : result records as JSON Lines, appended\n\
   -commit id        : for the records\n\
   -sweep            : the time of every launch configuration instead of the records\n\
+  -carveout n       : percentage of shared memory that kernels ask for; -1: what they need, -2: the driver's choice\n\
   -samples n        : samples of one measurement at most\n\
   -fragmented bool  : also the same matrix in 4 segments a row (default yes)\n";
 
@@ -164,7 +165,8 @@ static PetscErrorCode CaseRecords(Bench *b, PetscBool fragmented)
   PetscCall(MeasureCusparse(b, best, names));
   PetscCall(MeasureFloor(b, bound));
   for (PetscInt k = 0; k < 2; k++) {
-    PetscCall(PetscPrintf(PETSC_COMM_SELF, "%-12s %-22s ours %9.2f us  best %9.2f us (%s)  floor %9.2f us  ratio %5.2f  of floor %5.3f\n", b->matrix.name, metrics[k], (double)ours[k], (double)best[k], names[k], (double)bound[k], (double)(best[k] / ours[k]), (double)(bound[k] / ours[k])));
+    PetscCall(PetscPrintf(PETSC_COMM_SELF, "%-12s %-22s ours %9.2f us  best %9.2f us (%s)  floor %9.2f us  ratio %5.2f  of floor %5.3f\n", b->matrix.name, metrics[k], (double)ours[k], (double)best[k], names[k], (double)bound[k],
+                          (double)(best[k] / ours[k]), (double)(bound[k] / ours[k])));
     PetscCall(BenchRecorderAdd(&b->recorder, b->matrix.name, metrics[k], "us", ours[k], best[k], names[k], bound[k]));
   }
   if (fragmented) {
@@ -183,10 +185,11 @@ static PetscErrorCode CaseRecords(Bench *b, PetscBool fragmented)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Every configuration of a view: a line each for the sweep's reader. */
+/* Every configuration of a view: a line each for the sweep's reader. Those far behind are not measured warm. */
 static PetscErrorCode CaseSweepView(Bench *b, DCSRView view, PetscReal bound)
 {
   const PetscBool compact = view.row_offsets ? PETSC_TRUE : PETSC_FALSE;
+  PetscReal       best    = PETSC_MAX_REAL;
   PetscInt        n;
 
   PetscFunctionBegin;
@@ -194,14 +197,17 @@ static PetscErrorCode CaseSweepView(Bench *b, DCSRView view, PetscReal bound)
   for (PetscInt i = 0; i < n; i++) {
     Product    p = {NULL, view, b->x, b->y};
     SpMVConfig c;
-    PetscReal  us[2];
+    PetscReal  us[2] = {0, 0};
 
     PetscCall(SpMVConfigGet(compact, i, &c));
     PetscCall(DCSRSpMVPlanCreateWithConfig(view, &c, b->stream, &p.plan));
     PetscCall(Check(b, DCSRSpMVKinds[c.kind], ProductRun, &p));
-    PetscCall(Measure(b, ProductRun, &p, us));
+    PetscCall(BenchTimerMeasure(&b->timer, PETSC_TRUE, ProductRun, &p, us));
+    best = PetscMin(best, us[0]);
+    if (us[0] < 1.3 * best) PetscCall(BenchTimerMeasure(&b->timer, PETSC_FALSE, ProductRun, &p, us + 1));
     PetscCall(DCSRSpMVPlanDestroy(&p.plan, b->stream));
-    PetscCall(PetscPrintf(PETSC_COMM_SELF, "sweep %-12s %-10s lanes %2d threads %3d items %2d vec %d load %d resident %4d  cold %9.2f warm %9.2f us  of floor %5.3f\n", b->matrix.name, DCSRSpMVKinds[c.kind], c.lanes, c.threads, c.items, c.vec, c.load, c.resident, (double)us[0], (double)us[1], (double)(bound / us[0])));
+    PetscCall(PetscPrintf(PETSC_COMM_SELF, "sweep %-12s %-10s lanes %2d threads %3d items %2d vec %d load %d resident %4d  cold %9.2f warm %9.2f us  of floor %5.3f\n", b->matrix.name, DCSRSpMVKinds[c.kind], c.lanes, c.threads, c.items, c.vec, c.load,
+                          c.resident, (double)us[0], (double)us[1], (double)(bound / us[0])));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -250,7 +256,7 @@ static PetscErrorCode Run(void)
   char               output[PETSC_MAX_PATH_LEN] = "", commit[64] = "";
   char              *chosen[64];
   const char *const *names;
-  PetscInt           n, num_chosen = PETSC_STATIC_ARRAY_LENGTH(chosen);
+  PetscInt           n, carveout = SpMVCarveout, num_chosen = PETSC_STATIC_ARRAY_LENGTH(chosen);
   PetscBool          sweep = PETSC_FALSE, fragmented = PETSC_TRUE, cases;
   Bench              b;
 
@@ -265,10 +271,12 @@ static PetscErrorCode Run(void)
   PetscCall(PetscOptionsString("-commit", "Commit for the records", NULL, commit, commit, sizeof(commit), NULL));
   PetscCall(PetscOptionsBool("-sweep", "Time every launch configuration", NULL, sweep, &sweep, NULL));
   PetscCall(PetscOptionsBool("-fragmented", "Also fragmented storage", NULL, fragmented, &fragmented, NULL));
+  PetscCall(PetscOptionsInt("-carveout", "Percentage of shared memory", NULL, carveout, &carveout, NULL));
   PetscCall(PetscOptionsInt("-samples", "Samples of one measurement at most", NULL, b.timer.samples, &b.timer.samples, NULL));
   PetscCall(PetscOptionsReal("-budget", "Microseconds of one measurement", NULL, b.timer.budget_us, &b.timer.budget_us, NULL));
   PetscCall(PetscOptionsStringArray("-cases", "Cases", NULL, chosen, &num_chosen, &cases));
   PetscOptionsEnd();
+  SpMVCarveout = (int)carveout;
   PetscCall(BenchRecorderCreate("spmv", output, commit, &b.recorder));
   PetscCall(BenchTimerCopyBandwidth(&b.timer, &b.bandwidth));
   PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s, driver %s, CUDA %s, copy bandwidth %.3f TB/s\n", b.recorder.gpu, b.recorder.driver, b.recorder.cuda, (double)b.bandwidth * 1e-6));

@@ -39,7 +39,8 @@ typedef struct {
   PetscObjectState      device_nonzerostate; /* nonzerostate of the matrix that view was made from */
   PetscBool             host_structure;      /* i, j, ilen, imax of the Mat_SeqAIJ are current; PETSC_FALSE: absent, made on demand */
   PetscInt              host_active;         /* depth of host accesses under way (thunks, array getters) */
-  PetscBool             hide;                /* test hook -mat_dcsr_test_hide_mirror: i, j, a of the Mat_SeqAIJ are NULL while host_active is 0 */
+  PetscBool             hide;                /* test hook -mat_dcsr_test_hide_mirror: i, j, a of the Mat_SeqAIJ are NULL while host_active is 0, */
+  PetscBool             computed;            /* once a device operation was asked for; scratch matrices inside host products never get there */
   PetscInt             *hidden_i, *hidden_j; /* what they are meanwhile; NULL while shown */
   PetscScalar          *hidden_a;            /* the same for a */
   DCSRSpMVPlan          spmv;                /* NULL until the first product; dropped with the structure */
@@ -111,7 +112,8 @@ PETSC_INTERN PetscErrorCode MatHost_SeqAIJCUDA_copy(Mat, Mat, MatStructure);
 
 /* Products, graphs, factors, array hooks */
 PETSC_INTERN PetscErrorCode MatProductSetFromOptions_AIJCUDA(Mat);
-PETSC_INTERN PetscErrorCode MatProductSetFromOptions_AIJCUDA_Dense(Mat);
+PETSC_INTERN PetscErrorCode MatProductSetFromOptions_AIJCUDA_Mixed(Mat);
 PETSC_INTERN PetscErrorCode MatCreateGraph_AIJCUDA(Mat, PetscBool, PetscBool, PetscReal, PetscInt, PetscInt[], Mat *);
 PETSC_INTERN PetscErrorCode MatAIJCUDARegisterFactors(MatType);
+PETSC_INTERN PetscErrorCode MatSeqAIJDCSRCUDAComposeFunctions(Mat, PetscBool);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDASetArrayHooks(Mat);

@@ -4,7 +4,8 @@
 /* The forward kernels; -mat_dcsr_spmv chooses, DCSR_SPMV_AUTO lets the launch rule choose. */
 typedef enum {
   DCSR_SPMV_AUTO,
-  DCSR_SPMV_SPLIT,     /* strict nonzero splitting (Hola), compact storage */
+  DCSR_SPMV_SPLIT,     /* strict nonzero splitting (Hola), a group of lanes sums a row, compact storage */
+  DCSR_SPMV_SCAN,      /* strict nonzero splitting, rows summed by a segmented scan, compact storage */
   DCSR_SPMV_VECTOR,    /* a group of lanes a row, compact storage */
   DCSR_SPMV_FRAGMENTED /* a group of lanes a row over its segments */
 } DCSRSpMVKind;

@@ -10,6 +10,7 @@ PETSC_INTERN PetscErrorCode PetscSparseCUDAGetStream(cudaStream_t *);
 PETSC_INTERN PetscErrorCode PetscSparseCUDAMalloc_Private(size_t, const char[], cudaStream_t, void **);
 PETSC_INTERN PetscErrorCode PetscSparseCUDAFree_Private(void **, cudaStream_t);
 PETSC_INTERN PetscErrorCode PetscSparseCUDAGetMemoryInUse(size_t *, size_t *);
+PETSC_INTERN PetscErrorCode PetscSparseCUDATestFailAllocation(PetscInt);
 
 /*
   PetscSparseCUDAMalloc - stream-ordered allocation of n entries of the type that *ptr points to.
@@ -41,6 +42,17 @@ PETSC_INTERN PetscErrorCode PetscSparseCUDAGetMemoryInUse(size_t *, size_t *);
       ierr = PetscError(PETSC_COMM_SELF, __LINE__, PETSC_FUNCTION_NAME, __FILE__, PETSC_ERR_GPU, PETSC_ERROR_INITIAL, "cuda error %d (%s) : %s", (int)cuda_error_, cudaGetErrorName(cuda_error_), cudaGetErrorString(cuda_error_)); \
       goto label; \
     } \
+  } while (0)
+
+/* PetscCallLogged - PetscCall() inside a log event of the object, which is ended also when the call fails. */
+#define PetscCallLogged(event, object, ...) \
+  do { \
+    PetscErrorCode ierr_logged_; \
+\
+    PetscCall(PetscLogEventBegin(event, object, 0, 0, 0)); \
+    ierr_logged_ = __VA_ARGS__; \
+    PetscCall(PetscLogEventEnd(event, object, 0, 0, 0)); \
+    PetscCall(ierr_logged_); \
   } while (0)
 
 /* Log events of our stages; registered once in PetscSparseCUDAInitializePackage_Private(). */

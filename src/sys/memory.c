@@ -119,3 +119,19 @@ PetscErrorCode PetscSparseCUDAGetMemoryInUse(size_t *now, size_t *peak)
   *peak = (size_t)value;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+/*
+  PetscSparseCUDATestFailAllocation - For tests: makes one of the next device allocations fail as if the device were full.
+
+  Not Collective
+
+  Input Parameter:
+. n - which one, counted from 1; 0 lets all succeed
+*/
+PetscErrorCode PetscSparseCUDATestFailAllocation(PetscInt n)
+{
+  PetscFunctionBegin;
+  if (pool == NULL) PetscCall(CreatePool());
+  fail_at = n > 0 ? allocations + n : 0;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -3,7 +3,7 @@
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 build=${PETSCSPARSECUDA_BUILD:?}
-make="env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL make --no-print-directory BUILD_ROOT=$(dirname "$build")"
+make="env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL make --no-print-directory BUILD_ROOT=${PETSCSPARSECUDA_BUILD_ROOT:?}"
 [ -d "$build/obj" ] || exit 77
 start=$(date +%s%N)
 $make -q all || { echo 'make would make something again:'; $make -n all | head -5; exit 1; }

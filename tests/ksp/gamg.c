@@ -41,11 +41,11 @@ static PetscErrorCode EnterPoisson(DM dm, Problem problem, PetscInt n, Mat A)
             const PetscReal w = 0.5 * (Weight(d, i, j, n) + Weight(d, x, y, n));
 
             if (x < 0 || y < 0 || z < 0 || x >= info.mx || y >= info.my || z >= info.mz) continue;
-            cols[count].i   = x;
-            cols[count].j   = y;
-            cols[count].k   = z;
-            cols[count].c   = 0;
-            vals[count++]   = -w;
+            cols[count].i = x;
+            cols[count].j = y;
+            cols[count].k = z;
+            cols[count].c = 0;
+            vals[count++] = -w;
             vals[0] += w;
           }
         PetscCall(MatSetValuesStencil(A, 1, &row, count, cols, vals, INSERT_VALUES));
@@ -159,7 +159,8 @@ static PetscErrorCode Compare(Problem problem, PetscInt n, const char type[], Pe
     PetscCall(MatDestroy(&A));
     if (verbose) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s, %s: %" PetscInt_FMT " and %" PetscInt_FMT " iterations\n", Problems[problem], k ? type : MATAIJ, its[k][0], its[k][1]));
   }
-  for (int k = 0; k < 2; k++) PetscCheck(PetscAbsInt(its[0][k] - its[1][k]) <= 1, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, solve %d: %" PetscInt_FMT " iterations with MATAIJ, %" PetscInt_FMT " with %s", Problems[problem], k + 1, its[0][k], its[1][k], type);
+  for (int k = 0; k < 2; k++)
+    PetscCheck(PetscAbsInt(its[0][k] - its[1][k]) <= 1, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, solve %d: %" PetscInt_FMT " iterations with MATAIJ, %" PetscInt_FMT " with %s", Problems[problem], k + 1, its[0][k], its[1][k], type);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -168,7 +169,7 @@ int main(int argc, char **argv)
   char      type[128] = MATDCSRCUDA;
   PetscInt  n         = 10;
   Problem   problem   = POISSON2D;
-  PetscBool verbose = PETSC_FALSE, one;
+  PetscBool verbose   = PETSC_FALSE, one;
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));

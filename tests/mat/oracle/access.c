@@ -1,5 +1,6 @@
 #include "oracle.h"
 #include <petsc/private/petscimpl.h>
+#include <petscdevice_cuda.h>
 #include <stdio.h>
 
 /* Copies, conversions, files, direct access, binding: the matrix itself must not change. */
@@ -177,14 +178,15 @@ static PetscErrorCode Info(Oracle o)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The blocks of both on this rank: diagonal and off-diagonal. */
-static PetscErrorCode Blocks(Oracle o, Mat M, PetscInt *n, Mat blocks[2])
+/* The blocks of M on this rank, diagonal and off-diagonal, and what their columns mean (NULL: themselves). */
+static PetscErrorCode Blocks(Oracle o, Mat M, PetscInt *n, Mat blocks[2], const PetscInt *maps[2])
 {
   PetscFunctionBegin;
   *n        = 1;
   blocks[0] = M;
+  maps[0] = maps[1] = NULL;
   if (o->size > 1) {
-    PetscCall(MatMPIAIJGetSeqAIJ(M, &blocks[0], &blocks[1], NULL));
+    PetscCall(MatMPIAIJGetSeqAIJ(M, &blocks[0], &blocks[1], &maps[1]));
     *n = 2;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -198,11 +200,12 @@ static PetscErrorCode Array(Oracle o)
   MatInfo            info;
   const PetscScalar *ra, *rb;
   PetscScalar       *wa, *wb;
+  const PetscInt    *ma[2], *mb[2];
 
   PetscFunctionBegin;
   o->fill++;
-  PetscCall(Blocks(o, o->A, &n, a));
-  PetscCall(Blocks(o, o->B, &n, b));
+  PetscCall(Blocks(o, o->A, &n, a, ma));
+  PetscCall(Blocks(o, o->B, &n, b, mb));
   for (PetscInt k = 0; k < n; k++) {
     PetscInt nz;
 
@@ -231,13 +234,12 @@ static PetscErrorCode Array(Oracle o)
 }
 
 /* The CSR arrays, wherever they are, against the reference's. */
-static PetscErrorCode CompareCSR(Oracle o, Mat a, Mat b)
+static PetscErrorCode CompareCSR(Oracle o, Mat a, const PetscInt map_a[], Mat b, const PetscInt map_b[])
 {
-  const PetscInt    *i, *j, *ia, *ja;
-  PetscInt          *hi, *hj, n;
-  PetscScalar       *v, *hv, *va;
-  PetscMemType       type, type_a;
-  PetscDeviceContext context;
+  const PetscInt *i, *j, *ia, *ja;
+  PetscInt       *hi, *hj, n;
+  PetscScalar    *v, *hv, *va;
+  PetscMemType    type, type_a;
 
   PetscFunctionBegin;
   PetscCall(MatGetLocalSize(a, &n, NULL));
@@ -245,11 +247,9 @@ static PetscErrorCode CompareCSR(Oracle o, Mat a, Mat b)
   PetscCall(MatSeqAIJGetCSRAndMemType(b, &i, &j, &v, &type));
   PetscCall(PetscMalloc3(n + 1, &hi, ia[n], &hj, ia[n], &hv));
   if (PetscMemTypeDevice(type)) {
-    PetscCall(PetscDeviceContextGetCurrentContext(&context));
-    PetscCall(PetscDeviceArrayCopy(context, hi, i, n + 1));
-    if (ia[n]) PetscCall(PetscDeviceArrayCopy(context, hj, j, ia[n]));
-    if (ia[n]) PetscCall(PetscDeviceArrayCopy(context, hv, v, ia[n]));
-    PetscCall(PetscDeviceContextSynchronize(context));
+    PetscCallCUDA(cudaMemcpy(hi, i, (size_t)(n + 1) * sizeof(*hi), cudaMemcpyDeviceToHost));
+    if (ia[n]) PetscCallCUDA(cudaMemcpy(hj, j, (size_t)(ia[n]) * sizeof(*hj), cudaMemcpyDeviceToHost));
+    if (ia[n]) PetscCallCUDA(cudaMemcpy(hv, v, (size_t)(ia[n]) * sizeof(*hv), cudaMemcpyDeviceToHost));
   } else {
     PetscCall(PetscArraycpy(hi, i, n + 1));
     PetscCall(PetscArraycpy(hj, j, ia[n]));
@@ -257,7 +257,9 @@ static PetscErrorCode CompareCSR(Oracle o, Mat a, Mat b)
   }
   for (PetscInt k = 0; k <= n; k++) PetscCheck(hi[k] == ia[k], PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: row offset %" PetscInt_FMT " is %" PetscInt_FMT ", with MATAIJ %" PetscInt_FMT, o->operation, k, hi[k], ia[k]);
   for (PetscInt k = 0; k < ia[n]; k++) {
-    PetscCheck(hj[k] == ja[k], PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: column of entry %" PetscInt_FMT " is %" PetscInt_FMT ", with MATAIJ %" PetscInt_FMT, o->operation, k, hj[k], ja[k]);
+    const PetscInt ca = map_a ? map_a[ja[k]] : ja[k], cb = map_b ? map_b[hj[k]] : hj[k];
+
+    PetscCheck(ca == cb, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: column of entry %" PetscInt_FMT " is %" PetscInt_FMT ", with MATAIJ %" PetscInt_FMT, o->operation, k, cb, ca);
     PetscCall(OracleCompareReal(o, PetscRealPart(va[k]), PetscRealPart(hv[k]), o->norm));
   }
   PetscCall(PetscFree3(hi, hj, hv));
@@ -266,13 +268,14 @@ static PetscErrorCode CompareCSR(Oracle o, Mat a, Mat b)
 
 static PetscErrorCode CSR(Oracle o)
 {
-  PetscInt n;
-  Mat      a[2], b[2];
+  PetscInt        n;
+  Mat             a[2], b[2];
+  const PetscInt *ma[2], *mb[2];
 
   PetscFunctionBegin;
-  PetscCall(Blocks(o, o->A, &n, a));
-  PetscCall(Blocks(o, o->B, &n, b));
-  for (PetscInt k = 0; k < n; k++) PetscCall(CompareCSR(o, a[k], b[k]));
+  PetscCall(Blocks(o, o->A, &n, a, ma));
+  PetscCall(Blocks(o, o->B, &n, b, mb));
+  for (PetscInt k = 0; k < n; k++) PetscCall(CompareCSR(o, a[k], ma[k], b[k], mb[k]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -303,20 +306,18 @@ static PetscErrorCode HeaderReplace(Oracle o)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-const OracleOperation OracleAccessOperations[] = {
-  {"MatGetRow",                   3, Rows,          PETSC_FALSE, 0},
-  {"MatGetValues",                2, Values,        PETSC_FALSE, 0},
-  {"MatDuplicate",                4, Duplicate,     PETSC_FALSE, 0},
-  {"MatCopy",                     3, Copy,          PETSC_FALSE, 0},
-  {"MatConvert",                  4, Convert,       PETSC_FALSE, 0},
-  {"MatBindToCPU",                5, Bind,          PETSC_FALSE, 0},
-  {"MatView and MatLoad",         1, ViewAndLoad,   PETSC_FALSE, 0},
-  {"MatEqual",                    2, Equal,         PETSC_FALSE, 0},
-  {"MatIsSymmetric",              1, Symmetric,     PETSC_TRUE,  0},
-  {"MatGetInfo",                  1, Info,          PETSC_FALSE, 0},
-  {"MatSeqAIJGetArray",           4, Array,         PETSC_FALSE, 0},
-  {"MatSeqAIJGetCSRAndMemType",   3, CSR,           PETSC_FALSE, 0},
-  {"MatMPIAIJGetLocalMat",        2, LocalMatrix,   PETSC_FALSE, 0},
-  {"MatHeaderReplace and -Merge", 1, HeaderReplace, PETSC_FALSE, 0},
-  {NULL,                          0, NULL,          PETSC_FALSE, 0}
-};
+const OracleOperation OracleAccessOperations[] = {{"MatGetRow", 3, Rows, PETSC_FALSE, 0},
+                                                  {"MatGetValues", 2, Values, PETSC_FALSE, 0},
+                                                  {"MatDuplicate", 4, Duplicate, PETSC_FALSE, 0},
+                                                  {"MatCopy", 3, Copy, PETSC_FALSE, 0},
+                                                  {"MatConvert", 4, Convert, PETSC_FALSE, 0},
+                                                  {"MatBindToCPU", 5, Bind, PETSC_FALSE, 0},
+                                                  {"MatView and MatLoad", 1, ViewAndLoad, PETSC_FALSE, 0},
+                                                  {"MatEqual", 2, Equal, PETSC_FALSE, 0},
+                                                  {"MatIsSymmetric", 1, Symmetric, PETSC_TRUE, 0},
+                                                  {"MatGetInfo", 1, Info, PETSC_FALSE, 0},
+                                                  {"MatSeqAIJGetArray", 4, Array, PETSC_FALSE, 0},
+                                                  {"MatSeqAIJGetCSRAndMemType", 3, CSR, PETSC_FALSE, 0},
+                                                  {"MatMPIAIJGetLocalMat", 2, LocalMatrix, PETSC_FALSE, 0},
+                                                  {"MatHeaderReplace and -Merge", 1, HeaderReplace, PETSC_FALSE, 0},
+                                                  {NULL, 0, NULL, PETSC_FALSE, 0}};

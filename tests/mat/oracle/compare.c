@@ -22,7 +22,8 @@ PetscErrorCode OracleCompareVec(Oracle o, Vec x, Vec y, PetscReal scale)
   PetscCall(VecGetArrayRead(x, &a));
   PetscCall(VecGetArrayRead(y, &b));
   for (PetscInt i = 0; i < n; i++)
-    PetscCheck(PetscAbsScalar(a[i] - b[i]) <= tolerance * (PetscAbsScalar(a[i]) + scale), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: local entry %" PetscInt_FMT " of %" PetscInt_FMT " is %.16g with MATAIJ, %.16g with %s (scale %g)", o->operation, i, n, (double)PetscRealPart(a[i]), (double)PetscRealPart(b[i]), o->type, (double)scale);
+    PetscCheck(PetscAbsScalar(a[i] - b[i]) <= tolerance * (PetscAbsScalar(a[i]) + scale), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: local entry %" PetscInt_FMT " of %" PetscInt_FMT " is %.16g with MATAIJ, %.16g with %s (scale %g)", o->operation, i, n,
+               (double)PetscRealPart(a[i]), (double)PetscRealPart(b[i]), o->type, (double)scale);
   PetscCall(VecRestoreArrayRead(x, &a));
   PetscCall(VecRestoreArrayRead(y, &b));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -39,7 +40,8 @@ static PetscErrorCode OracleCompareRow(Oracle o, PetscInt row, PetscInt na, cons
 
     PetscCheck(j == 0 || j >= nb || cb[j] > cb[j - 1], PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: row %" PetscInt_FMT " of %s is not sorted: column %" PetscInt_FMT " after %" PetscInt_FMT, o->operation, row, o->type, cb[j], cb[j - 1]);
     PetscCheck(!exact || a == b, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: row %" PetscInt_FMT " has column %" PetscInt_FMT " with MATAIJ, %" PetscInt_FMT " with %s", o->operation, row, a, b, o->type);
-    PetscCheck(PetscAbsScalar(x - y) <= tolerance * (PetscAbsScalar(x) + scale), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: entry %" PetscInt_FMT ", %" PetscInt_FMT " is %.16g with MATAIJ, %.16g with %s", o->operation, row, c, (double)PetscRealPart(x), (double)PetscRealPart(y), o->type);
+    PetscCheck(PetscAbsScalar(x - y) <= tolerance * (PetscAbsScalar(x) + scale), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: entry %" PetscInt_FMT ", %" PetscInt_FMT " is %.16g with MATAIJ, %.16g with %s", o->operation, row, c, (double)PetscRealPart(x),
+               (double)PetscRealPart(y), o->type);
     if (a == c) i++;
     if (b == c) j++;
   }
@@ -57,7 +59,8 @@ PetscErrorCode OracleCompareMat(Oracle o, Mat A, Mat B, PetscBool exact, PetscRe
   PetscCall(MatGetSize(B, &M[1], &N[1]));
   PetscCall(MatGetLocalSize(A, &m[0], &n[0]));
   PetscCall(MatGetLocalSize(B, &m[1], &n[1]));
-  PetscCheck(M[0] == M[1] && N[0] == N[1] && m[0] == m[1] && n[0] == n[1], PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: sizes differ: %" PetscInt_FMT " x %" PetscInt_FMT " with MATAIJ, %" PetscInt_FMT " x %" PetscInt_FMT " with %s", o->operation, M[0], N[0], M[1], N[1], o->type);
+  PetscCheck(M[0] == M[1] && N[0] == N[1] && m[0] == m[1] && n[0] == n[1], PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: sizes differ: %" PetscInt_FMT " x %" PetscInt_FMT " with MATAIJ, %" PetscInt_FMT " x %" PetscInt_FMT " with %s", o->operation, M[0],
+             N[0], M[1], N[1], o->type);
   PetscCall(MatGetOwnershipRange(A, &begin, &end));
   for (PetscInt i = begin; i < end; i++) {
     PetscCall(MatGetRow(A, i, &na, &ca, &va));

@@ -62,10 +62,10 @@ static void OracleShape(Oracle o, Shape *s)
 {
   const PetscInt small = 1 + OracleShared(o, 12), medium = 1 + OracleShared(o, OracleFlip(o, 20) ? 1500 : 120);
 
-  s->kind     = (Kind)OracleShared(o, NUM_KINDS);
+  s->kind = (Kind)OracleShared(o, NUM_KINDS);
   if (s->kind >= ONE_COLUMN && OracleFlip(o, 2)) s->kind = UNIFORM; /* degenerate shapes half as often */
-  s->n        = small;
-  s->per_row  = 1 + OracleShared(o, 12);
+  s->n       = small;
+  s->per_row = 1 + OracleShared(o, 12);
   s->M = s->N = medium;
   s->diagonal = (PetscBool)!OracleFlip(o, 3);
   switch (s->kind) {
@@ -107,7 +107,7 @@ static void OracleShape(Oracle o, Shape *s)
 /* Columns of row i, sorted and distinct; returns how many. marked: work space of N entries, all false. */
 static PetscInt OracleRow(Oracle o, const Shape *s, PetscInt i, PetscInt cols[], char marked[])
 {
-  PetscInt count = 0, wanted = 0;
+  PetscInt       count = 0, wanted = 0;
   const PetscInt dof = s->kind == ELASTICITY ? 3 : 1, g = s->n, depth = s->kind == STENCIL_3D ? 1 : 0;
 
 #define Mark(j) \
@@ -187,11 +187,11 @@ static PetscErrorCode OracleLayout(Oracle o, PetscInt N, PetscLayout *map)
 /* Enters the rows of a shape into M; off-process ones too when by is not 0: each rank enters the rows of the rank by further on. */
 static PetscErrorCode OracleEnter(Oracle o, const Shape *s, Mat M, PetscMPIInt by, PetscBool add)
 {
-  const PetscInt *ranges;
+  const PetscInt   *ranges;
   const PetscMPIInt owner = (o->rank + by) % o->size;
-  PetscInt       *cols;
-  PetscScalar    *vals;
-  char           *marked;
+  PetscInt         *cols;
+  PetscScalar      *vals;
+  char             *marked;
 
   PetscFunctionBegin;
   PetscCall(MatGetOwnershipRanges(M, &ranges));
@@ -216,8 +216,8 @@ static PetscErrorCode OracleEnter(Oracle o, const Shape *s, Mat M, PetscMPIInt b
 
 static PetscErrorCode OracleCreate(Oracle o, const Shape *s, PetscLayout rmap, PetscLayout cmap, MatType type, PetscInt how, Mat *M)
 {
-  PetscInt   *diagonal, *rest, *cols, m, n;
-  char       *marked;
+  PetscInt *diagonal, *rest, *cols, m, n;
+  char     *marked;
 
   PetscFunctionBegin;
   PetscCall(PetscLayoutGetLocalSize(rmap, &m));

@@ -12,14 +12,14 @@ typedef struct _n_Oracle *Oracle;
 struct _n_Oracle {
   MPI_Comm    comm;
   PetscMPIInt size, rank;
-  Mat         A, B;       /* the reference and the matrix under test */
-  const char *type;       /* type under test, as given to MatSetType() */
-  PetscBool   square;     /* same sizes and layouts of rows and columns */
-  PetscBool   large;      /* too many entries for products */
-  PetscReal   norm;       /* scale of the entries: max of the one- and infinity-norm of A */
-  uint64_t    state;      /* of the generator shared by all ranks */
-  uint64_t    fill;       /* counts fillings, so that each has other entries */
-  const char *operation;  /* name of the one that runs */
+  Mat         A, B;      /* the reference and the matrix under test */
+  const char *type;      /* type under test, as given to MatSetType() */
+  PetscBool   square;    /* same sizes and layouts of rows and columns */
+  PetscBool   large;     /* too many entries for products */
+  PetscReal   norm;      /* scale of the entries: max of the one- and infinity-norm of A */
+  uint64_t    state;     /* of the generator shared by all ranks */
+  uint64_t    fill;      /* counts fillings, so that each has other entries */
+  const char *operation; /* name of the one that runs */
 };
 
 typedef PetscErrorCode (*OracleFn)(Oracle);
@@ -35,17 +35,17 @@ extern const OracleOperation OracleValueOperations[], OracleStructureOperations[
 
 /* Random numbers; Shared: alike on all ranks. */
 uint64_t  OracleHash(uint64_t, uint64_t, uint64_t);
-PetscInt  OracleShared(Oracle, PetscInt);      /* 0 to n - 1 */
-PetscBool OracleFlip(Oracle, PetscInt);        /* true once in n times */
+PetscInt  OracleShared(Oracle, PetscInt);           /* 0 to n - 1 */
+PetscBool OracleFlip(Oracle, PetscInt);             /* true once in n times */
 PetscReal OracleReal(uint64_t, uint64_t, uint64_t); /* -1 to 1, at least 0.01 in absolute value */
 
 /* Matrices and vectors */
 PetscErrorCode OracleCreateMatrices(Oracle);
 PetscErrorCode OracleCreatePair(Oracle, PetscLayout, PetscLayout, PetscInt, Mat *, Mat *); /* rows, columns, entries a row; sparse random */
-PetscErrorCode OracleCreateSubset(Oracle, Mat *, Mat *);                                     /* pattern inside A's, other values */
+PetscErrorCode OracleCreateSubset(Oracle, Mat *, Mat *);                                   /* pattern inside A's, other values */
 PetscErrorCode OracleUpdateNorm(Oracle);
 PetscErrorCode OracleCreateVec(Oracle, Mat, PetscBool, Vec *, Vec *); /* left (else right) vectors of A's kind for the reference and of any kind for the type under test, filled alike */
-PetscErrorCode OracleReplace(Oracle, Mat, Mat);                         /* takes both in place of A and B */
+PetscErrorCode OracleReplace(Oracle, Mat, Mat);                       /* takes both in place of A and B */
 
 /* Comparisons */
 PetscErrorCode OracleCompareVec(Oracle, Vec, Vec, PetscReal);

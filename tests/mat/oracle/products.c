@@ -67,7 +67,7 @@ static PetscErrorCode MatMat(Oracle o)
 
 static PetscErrorCode MatDense(Oracle o)
 {
-  const PetscInt  width = 1 + OracleShared(o, 5);
+  const PetscInt  width     = 1 + OracleShared(o, 5);
   const PetscBool transpose = OracleFlip(o, 2);
   PetscInt        m, M, begin, end;
   PetscScalar    *array;
@@ -135,13 +135,13 @@ static PetscErrorCode Relax(Oracle o)
 /* Factors, solves, then again with other values. */
 static PetscErrorCode Factor(Oracle o)
 {
-  const PetscBool    complete = OracleFlip(o, 2);
-  const char *const  ordering = OracleFlip(o, 2) ? MATORDERINGNATURAL : complete ? MATORDERINGND : MATORDERINGRCM;
-  const MatFactorType type    = complete ? MAT_FACTOR_LU : MAT_FACTOR_ILU;
-  MatFactorInfo      info;
-  IS                 rows, cols;
-  Vec                b[2], x[2];
-  Mat                X[2], F[2];
+  const PetscBool     complete = OracleFlip(o, 2);
+  const char *const   ordering = OracleFlip(o, 2) ? MATORDERINGNATURAL : complete ? MATORDERINGND : MATORDERINGRCM;
+  const MatFactorType type     = complete ? MAT_FACTOR_LU : MAT_FACTOR_ILU;
+  MatFactorInfo       info;
+  IS                  rows, cols;
+  Vec                 b[2], x[2];
+  Mat                 X[2], F[2];
 
   PetscFunctionBegin;
   if (o->large) PetscFunctionReturn(PETSC_SUCCESS);
@@ -177,10 +177,8 @@ static PetscErrorCode Factor(Oracle o)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-const OracleOperation OracleProductOperations[] = {
-  {"MatMatMult, TransposeMatMult, PtAP, ABt, RARt", 6, MatMat,   PETSC_FALSE, 0},
-  {"MatMatMult and TransposeMatMult with MATDENSE", 2, MatDense, PETSC_FALSE, 0},
-  {"MatSOR",                                        2, Relax,    PETSC_TRUE,  0},
-  {"MatILUFactor and MatLUFactor",                  2, Factor,   PETSC_TRUE,  1},
-  {NULL,                                            0, NULL,     PETSC_FALSE, 0}
-};
+const OracleOperation OracleProductOperations[] = {{"MatMatMult, TransposeMatMult, PtAP, ABt, RARt", 6, MatMat, PETSC_FALSE, 0},
+                                                   {"MatMatMult and TransposeMatMult with MATDENSE", 2, MatDense, PETSC_FALSE, 0},
+                                                   {"MatSOR", 2, Relax, PETSC_TRUE, 0},
+                                                   {"MatILUFactor and MatLUFactor", 2, Factor, PETSC_TRUE, 1},
+                                                   {NULL, 0, NULL, PETSC_FALSE, 0}};

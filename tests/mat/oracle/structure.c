@@ -220,10 +220,10 @@ static PetscErrorCode ZeroRows(Oracle o)
 
 static PetscErrorCode EliminateZeros(Oracle o)
 {
-  const PetscBool  keep = OracleFlip(o, 2), left = OracleFlip(o, 2);
-  PetscScalar     *array;
-  PetscInt         n;
-  Vec              l[2];
+  const PetscBool keep = OracleFlip(o, 2), left = OracleFlip(o, 2);
+  PetscScalar    *array;
+  PetscInt        n;
+  Vec             l[2];
 
   PetscFunctionBegin;
   PetscCall(OracleCreateVec(o, o->B, left, &l[0], &l[1]));
@@ -272,16 +272,14 @@ static PetscErrorCode Permute(Oracle o)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-const OracleOperation OracleStructureOperations[] = {
-  {"MatSetValues at existing places", 5, SetExisting,    PETSC_FALSE, 0},
-  {"MatSetValues anywhere",           5, SetAnywhere,    PETSC_FALSE, 0},
-  {"MatSetValuesCOO",                 3, Coordinates,    PETSC_FALSE, 0},
-  {"MatTranspose",                    4, Transpose,      PETSC_FALSE, 0},
-  {"MatCreateSubMatrix",              3, SubMatrix,      PETSC_FALSE, 0},
-  {"MatCreateSubMatrices",            2, SubMatrices,    PETSC_FALSE, 0},
-  {"MatZeroRows(Columns)",            3, ZeroRows,       PETSC_TRUE,  0},
-  {"MatEliminateZeros",               2, EliminateZeros, PETSC_FALSE, 0},
-  {"MatFilter",                       1, Filter,         PETSC_FALSE, 0},
-  {"MatPermute",                      1, Permute,        PETSC_FALSE, 0},
-  {NULL,                              0, NULL,           PETSC_FALSE, 0}
-};
+const OracleOperation OracleStructureOperations[] = {{"MatSetValues at existing places", 5, SetExisting, PETSC_FALSE, 0},
+                                                     {"MatSetValues anywhere", 5, SetAnywhere, PETSC_FALSE, 0},
+                                                     {"MatSetValuesCOO", 3, Coordinates, PETSC_FALSE, 0},
+                                                     {"MatTranspose", 4, Transpose, PETSC_FALSE, 0},
+                                                     {"MatCreateSubMatrix", 3, SubMatrix, PETSC_FALSE, 0},
+                                                     {"MatCreateSubMatrices", 2, SubMatrices, PETSC_FALSE, 0},
+                                                     {"MatZeroRows(Columns)", 3, ZeroRows, PETSC_TRUE, 0},
+                                                     {"MatEliminateZeros", 2, EliminateZeros, PETSC_FALSE, 0},
+                                                     {"MatFilter", 1, Filter, PETSC_FALSE, 0},
+                                                     {"MatPermute", 1, Permute, PETSC_FALSE, 0},
+                                                     {NULL, 0, NULL, PETSC_FALSE, 0}};

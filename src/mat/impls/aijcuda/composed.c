@@ -35,6 +35,7 @@ static PetscErrorCode HostReplaced(Mat A)
   if (is) {
     MatSeqAIJCUDAGet(A)->host_structure = PETSC_TRUE;
     A->offloadmask                      = PETSC_OFFLOAD_CPU;
+    ((Mat_SeqAIJ *)A->data)->inode.use  = PETSC_FALSE; // MatResetHash() turns it on again
     PetscCall(MatSeqAIJCUDADropDevice(A));
   }
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -24,6 +24,20 @@ static PetscErrorCode GetParentFactor(Mat F, ParentFactor **parent)
 
 static PetscErrorCode WrapNumeric(Mat);
 
+/* ILU(0) starts from a duplicate of A's header, with A's composed functions: the factor is PETSc's own and gets PETSc's own back. */
+static PetscErrorCode RestoreComposed(Mat F)
+{
+  PetscBool is;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectTypeCompare((PetscObject)F, MATSEQAIJ, &is));
+  if (is) {
+    PetscCall(MatSeqAIJDCSRCUDAComposeFunctions(F, PETSC_FALSE));
+    PetscCall(MatSeqAIJCUDAComposeThunks(F, PETSC_FALSE));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* A phase of the factorization with the operand's mirror up to date. */
 #define DEFINE_PHASE(operation, parameters, arguments) \
   static PetscErrorCode MatFactor_AIJCUDA_##operation parameters \
@@ -36,6 +50,7 @@ static PetscErrorCode WrapNumeric(Mat);
     PetscCall((*parent->ops.operation)arguments); \
     PetscCall(MatAIJCUDAHostEnd(A, HOST_READ)); \
     PetscCall(WrapNumeric(F)); \
+    PetscCall(RestoreComposed(F)); \
     PetscFunctionReturn(PETSC_SUCCESS); \
   }
 DEFINE_PHASE(lufactorsymbolic, (Mat F, Mat A, IS rows, IS columns, const MatFactorInfo *info), (F, A, rows, columns, info))
@@ -65,17 +80,25 @@ static PetscErrorCode WrapNumeric(Mat F)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The factorizations that PETSc has for MATSEQAIJ, and its factories. */
+static const MatFactorType factor_types[] = {MAT_FACTOR_LU, MAT_FACTOR_CHOLESKY, MAT_FACTOR_ILU, MAT_FACTOR_ICC};
+static PetscErrorCode (*parent_factories[PETSC_STATIC_ARRAY_LENGTH(factor_types)])(Mat, MatFactorType, Mat *);
+
+/* PETSc's factory, whose factors of matrices of ours get our phases in front of its own; factors of other matrices are left alone. */
 static PetscErrorCode MatGetFactor_AIJCUDA_petsc(Mat A, MatFactorType type, Mat *factor)
 {
-  PetscErrorCode (*create)(Mat, MatFactorType, Mat *);
+  PetscErrorCode (*create)(Mat, MatFactorType, Mat *) = NULL;
   ParentFactor *parent;
   Mat           F;
+  PetscBool     ours;
 
   PetscFunctionBegin;
-  PetscCall(MatSolverTypeGet(MATSOLVERPETSC, MATSEQAIJ, type, NULL, NULL, &create));
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(factor_types); k++)
+    if (factor_types[k] == type) create = parent_factories[k];
   PetscCheck(create != NULL, PETSC_COMM_SELF, PETSC_ERR_SUP, "PETSc has no %s factorization of MATSEQAIJ", MatFactorTypes[type]);
   PetscCall((*create)(A, type, factor));
-  if (*factor == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatIsSeqAIJCUDA(A, &ours));
+  if (*factor == NULL || !ours) PetscFunctionReturn(PETSC_SUCCESS);
   F = *factor;
   PetscCall(PetscNew(&parent));
   PetscCall(PetscObjectContainerCompose((PetscObject)F, FACTOR_KEY, parent, PetscCtxDestroyDefault));
@@ -92,13 +115,19 @@ static PetscErrorCode MatGetFactor_AIJCUDA_petsc(Mat A, MatFactorType type, Mat 
   Not Collective
 
   Input Parameter:
-. type - the sequential type; MatGetFactor() finds an exact name before a prefix
+. type - the sequential type
+
+  Note:
+  MatGetFactor() finds an exact type name before a prefix, but only when no solver type is given; with MATSOLVERPETSC given it takes the first prefix, which is
+  MATSEQAIJ. So our factory takes PETSc's place there too, and passes other matrices on.
 */
 PetscErrorCode MatAIJCUDARegisterFactors(MatType type)
 {
-  const MatFactorType factors[] = {MAT_FACTOR_LU, MAT_FACTOR_CHOLESKY, MAT_FACTOR_ILU, MAT_FACTOR_ICC};
-
   PetscFunctionBegin;
-  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(factors); k++) PetscCall(MatSolverTypeRegister(MATSOLVERPETSC, type, factors[k], MatGetFactor_AIJCUDA_petsc));
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(factor_types); k++) {
+    PetscCall(MatSolverTypeGet(MATSOLVERPETSC, MATSEQAIJ, factor_types[k], NULL, NULL, &parent_factories[k]));
+    PetscCall(MatSolverTypeRegister(MATSOLVERPETSC, MATSEQAIJ, factor_types[k], MatGetFactor_AIJCUDA_petsc));
+    PetscCall(MatSolverTypeRegister(MATSOLVERPETSC, type, factor_types[k], MatGetFactor_AIJCUDA_petsc));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

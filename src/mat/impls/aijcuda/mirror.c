@@ -57,7 +57,7 @@ PetscErrorCode MatSeqAIJCUDAHideMirror(Mat A)
   Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
 
   PetscFunctionBegin;
-  if (!d->hide || !A->assembled || A->structure_only || A->boundtocpu) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!d->hide || !d->computed || !A->assembled || A->structure_only) PetscFunctionReturn(PETSC_SUCCESS);
   d->hidden_i = a->i;
   d->hidden_j = a->j;
   d->hidden_a = a->a;
@@ -107,6 +107,7 @@ PetscErrorCode MatSeqAIJCUDADropDevice(Mat A)
 PetscErrorCode MatSeqAIJCUDAUseDevice(Mat A, PetscBool *use)
 {
   PetscFunctionBegin;
+  MatSeqAIJCUDAGet(A)->computed = PETSC_TRUE;
   *use = (PetscBool)(!A->boundtocpu && A->assembled && !A->structure_only && !A->hash_active && A->factortype == MAT_FACTOR_NONE && A->cmap->n <= PETSC_INT32_MAX);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -154,32 +155,39 @@ failed:
   PetscFunctionReturn(ierr);
 }
 
-/* Makes the device copy current: structure when it changed, values when the mirror's are newer. Cheap when there is nothing to do. */
-PetscErrorCode MatSeqAIJCUDACopyToDevice(Mat A)
+/* Structure if it changed, and values, from the mirror, which is shown. */
+static PetscErrorCode CopyMirrorToDevice(Mat A, PetscBool current)
 {
-  Mat_SeqAIJ     *a       = (Mat_SeqAIJ *)A->data;
-  Mat_SeqAIJCUDA *d       = MatSeqAIJCUDAGet(A);
-  PetscBool       current = (PetscBool)(d->device_structure && d->device_nonzerostate == A->nonzerostate);
+  Mat_SeqAIJ     *a = (Mat_SeqAIJ *)A->data;
+  Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
   cudaStream_t    stream;
 
   PetscFunctionBegin;
-  if (current && d->device_values && (A->offloadmask == PETSC_OFFLOAD_GPU || A->offloadmask == PETSC_OFFLOAD_BOTH)) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCheck(A->offloadmask != PETSC_OFFLOAD_GPU, PETSC_COMM_SELF, PETSC_ERR_PLIB, "The newest values are on the device, under a structure that is no longer current");
-  PetscCall(PetscLogEventBegin(PETSCSPARSECUDA_CopyToDevice, A, 0, 0, 0));
-  PetscCall(MatSeqAIJCUDAShowMirror(A));
   if (!current || d->view.row_offsets == NULL) PetscCall(CopyStructureToDevice(A)); // the mirror's value order is the compact one
   PetscCall(PetscSparseCUDAGetStream(&stream));
   if (d->view.num_nonzeros > 0) PetscCallCUDA(cudaMemcpyAsync(d->view.values, a->a, (size_t)d->view.num_nonzeros * sizeof(PetscScalar), cudaMemcpyHostToDevice, stream));
   PetscCall(PetscLogCpuToGpu((PetscLogDouble)d->view.num_nonzeros * sizeof(PetscScalar)));
   d->device_values = PETSC_TRUE;
   A->offloadmask   = PETSC_OFFLOAD_BOTH;
-  if (d->host_active == 0) PetscCall(MatSeqAIJCUDAHideMirror(A));
-  PetscCall(PetscLogEventEnd(PETSCSPARSECUDA_CopyToDevice, A, 0, 0, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Makes compact storage of fragmented storage; structure and values stay what they are. */
-PetscErrorCode MatSeqAIJCUDACompact(Mat A)
+/* Makes the device copy current: structure when it changed, values when the mirror's are newer. Cheap when there is nothing to do. */
+PetscErrorCode MatSeqAIJCUDACopyToDevice(Mat A)
+{
+  Mat_SeqAIJCUDA *d       = MatSeqAIJCUDAGet(A);
+  PetscBool       current = (PetscBool)(d->device_structure && d->device_nonzerostate == A->nonzerostate);
+
+  PetscFunctionBegin;
+  if (current && d->device_values && (A->offloadmask == PETSC_OFFLOAD_GPU || A->offloadmask == PETSC_OFFLOAD_BOTH)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCheck(A->offloadmask != PETSC_OFFLOAD_GPU, PETSC_COMM_SELF, PETSC_ERR_PLIB, "The newest values are on the device, under a structure that is no longer current");
+  PetscCall(MatSeqAIJCUDAShowMirror(A));
+  PetscCallLogged(PETSCSPARSECUDA_CopyToDevice, A, CopyMirrorToDevice(A, current));
+  if (d->host_active == 0) PetscCall(MatSeqAIJCUDAHideMirror(A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Defragment(Mat A)
 {
   Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
   DCSRView        view;
@@ -187,19 +195,26 @@ PetscErrorCode MatSeqAIJCUDACompact(Mat A)
   PetscErrorCode  ierr;
 
   PetscFunctionBegin;
-  if (!d->device_structure || d->view.row_offsets != NULL) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscLogEventBegin(PETSCSPARSECUDA_Defragment, A, 0, 0, 0));
   PetscCall(PetscSparseCUDAGetStream(&stream));
   PetscCall(DCSRViewAllocateCompact(d->view.num_rows, d->view.num_columns, d->view.num_nonzeros, (PetscBool)(d->view.num_nonzeros > PETSC_INT32_MAX), stream, &view));
   PetscCallGoto(ierr, failed, DCSRDefragment(d->view, view, stream));
   PetscCall(MatSeqAIJCUDADropPlans(A));
   PetscCall(DCSRViewFree(&d->view, stream));
   d->view = view;
-  PetscCall(PetscLogEventEnd(PETSCSPARSECUDA_Defragment, A, 0, 0, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
 failed:
   PetscCall(DCSRViewFree(&view, stream));
   PetscFunctionReturn(ierr);
+}
+
+/* Makes compact storage of fragmented storage; structure and values stay what they are. */
+PetscErrorCode MatSeqAIJCUDACompact(Mat A)
+{
+  Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
+
+  PetscFunctionBegin;
+  if (d->device_structure && d->view.row_offsets == NULL) PetscCallLogged(PETSCSPARSECUDA_Defragment, A, Defragment(A));
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Makes i, j, ilen, imax and room for a of the mirror from the device copy. */
@@ -214,7 +229,6 @@ static PetscErrorCode CopyStructureToHost(Mat A)
 
   PetscFunctionBegin;
   PetscCheck(d->device_structure, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Neither the host nor the device has the structure of this matrix");
-  PetscCall(PetscLogEventBegin(PETSCSPARSECUDA_CopyToHost, A, 0, 0, 0));
   PetscCall(MatSeqAIJCUDACompact(A));
   nnz = d->view.num_nonzeros;
   PetscCall(PetscSparseCUDAGetStream(&stream));
@@ -250,7 +264,6 @@ static PetscErrorCode CopyStructureToHost(Mat A)
   d->host_structure    = PETSC_TRUE;
   if (A->offloadmask == PETSC_OFFLOAD_BOTH) A->offloadmask = PETSC_OFFLOAD_GPU; // the new value array is empty
   PetscCall(MatCheckCompressedRow(A, a->nonzerorowcnt, &a->compressedrow, a->i, m, 0.6)); // the ratio MATSEQAIJ uses
-  PetscCall(PetscLogEventEnd(PETSCSPARSECUDA_CopyToHost, A, 0, 0, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -264,7 +277,6 @@ static PetscErrorCode CopyValuesToHost(Mat A)
 
   PetscFunctionBegin;
   PetscCheck(d->device_values && d->device_nonzerostate == A->nonzerostate, PETSC_COMM_SELF, PETSC_ERR_PLIB, "The newest values are on the device, under a structure that is no longer current");
-  PetscCall(PetscLogEventBegin(PETSCSPARSECUDA_CopyToHost, A, 0, 0, 0));
   PetscCall(MatSeqAIJCUDACompact(A));
   PetscCall(PetscSparseCUDAGetStream(&stream));
   bytes = (size_t)d->view.num_nonzeros * sizeof(PetscScalar);
@@ -272,7 +284,6 @@ static PetscErrorCode CopyValuesToHost(Mat A)
   PetscCallCUDA(cudaStreamSynchronize(stream));
   PetscCall(PetscLogGpuToCpu((PetscLogDouble)bytes));
   A->offloadmask = PETSC_OFFLOAD_BOTH;
-  PetscCall(PetscLogEventEnd(PETSCSPARSECUDA_CopyToHost, A, 0, 0, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -283,8 +294,8 @@ static PetscErrorCode HostBegin_Seq(Mat A, int access)
 
   PetscFunctionBegin;
   if (d->host_active++ == 0) PetscCall(MatSeqAIJCUDAShowMirror(A));
-  if (!d->host_structure) PetscCall(CopyStructureToHost(A));
-  if ((access & HOST_READ_VALUES) && A->offloadmask == PETSC_OFFLOAD_GPU) PetscCall(CopyValuesToHost(A));
+  if (!d->host_structure) PetscCallLogged(PETSCSPARSECUDA_CopyToHost, A, CopyStructureToHost(A));
+  if ((access & HOST_READ_VALUES) && A->offloadmask == PETSC_OFFLOAD_GPU) PetscCallLogged(PETSCSPARSECUDA_CopyToHost, A, CopyValuesToHost(A));
   // what is about to be written counts as written, so that device operations inside the host operation see it
   if ((access & (HOST_WRITE_VALUES | HOST_WRITE_STRUCTURE)) && A->offloadmask == PETSC_OFFLOAD_BOTH) A->offloadmask = PETSC_OFFLOAD_CPU;
   PetscFunctionReturn(PETSC_SUCCESS);

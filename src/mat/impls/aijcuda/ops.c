@@ -91,21 +91,6 @@ static PetscErrorCode RestoreDeviceArrayWrite(Vec v, PetscBool read, cudaStream_
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The plan of forward products, made at the first one. */
-static PetscErrorCode GetSpMVPlan(Mat A, cudaStream_t stream, DCSRSpMVPlan *plan)
-{
-  Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
-
-  PetscFunctionBegin;
-  if (d->spmv == NULL) {
-    PetscCall(PetscLogEventBegin(PETSCSPARSECUDA_SpMVAnalysis, A, 0, 0, 0));
-    PetscCall(DCSRSpMVPlanCreate(d->view, d->view.row_offsets != NULL ? d->spmv_kind : DCSR_SPMV_FRAGMENTED, stream, &d->spmv));
-    PetscCall(PetscLogEventEnd(PETSCSPARSECUDA_SpMVAnalysis, A, 0, 0, 0));
-  }
-  *plan = d->spmv;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Makes structure and plan of the explicit transpose. */
 static PetscErrorCode BuildExplicitTranspose(Mat A, cudaStream_t stream)
 {
@@ -132,20 +117,14 @@ failed:
   PetscFunctionReturn(ierr);
 }
 
-/* The explicit transpose with current values, for MAT_FORM_EXPLICIT_TRANSPOSE and for bitwise reproducible products. */
-static PetscErrorCode GetExplicitTranspose(Mat A, cudaStream_t stream)
+static PetscErrorCode RefreshExplicitTranspose(Mat A, cudaStream_t stream)
 {
-  Mat_SeqAIJCUDA  *d = MatSeqAIJCUDAGet(A);
-  PetscObjectState state;
+  Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
 
   PetscFunctionBegin;
-  PetscCall(PetscObjectStateGet((PetscObject)A, &state));
-  if (d->spmv_transpose != NULL && d->transpose_state == state) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscLogEventBegin(PETSCSPARSECUDA_TransposeAnalysis, A, 0, 0, 0));
   if (d->spmv_transpose == NULL) PetscCall(BuildExplicitTranspose(A, stream));
   PetscCall(DCSRTransposeNumeric(d->view, d->permutation, PETSC_FALSE, d->transpose.values, stream));
-  d->transpose_state = state;
-  PetscCall(PetscLogEventEnd(PETSCSPARSECUDA_TransposeAnalysis, A, 0, 0, 0));
+  PetscCall(PetscObjectStateGet((PetscObject)A, &d->transpose_state));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -155,27 +134,40 @@ typedef enum {
   PRODUCT_HERMITIAN
 } ProductKind;
 
+/* Whether a product uses the stored transpose: MAT_FORM_EXPLICIT_TRANSPOSE, or bitwise reproducible products. */
+static PetscBool UsesExplicitTranspose(Mat A, ProductKind kind)
+{
+  return (PetscBool)(kind == PRODUCT_TRANSPOSE && (A->form_explicit_transpose || MatSeqAIJCUDAGet(A)->deterministic));
+}
+
+/* Makes all that a product needs beside its vectors, at the first product after a change; does nothing else. */
+static PetscErrorCode PrepareProduct(Mat A, ProductKind kind, cudaStream_t stream)
+{
+  Mat_SeqAIJCUDA  *d = MatSeqAIJCUDAGet(A);
+  PetscObjectState state;
+
+  PetscFunctionBegin;
+  PetscCall(MatSeqAIJCUDACopyToDevice(A));
+  if (kind == PRODUCT_FORWARD) {
+    if (d->spmv == NULL) PetscCallLogged(PETSCSPARSECUDA_SpMVAnalysis, A, DCSRSpMVPlanCreate(d->view, d->view.row_offsets != NULL ? d->spmv_kind : DCSR_SPMV_FRAGMENTED, stream, &d->spmv));
+  } else if (UsesExplicitTranspose(A, kind)) {
+    PetscCall(PetscObjectStateGet((PetscObject)A, &state));
+    if (d->spmv_transpose == NULL || d->transpose_state != state) PetscCallLogged(PETSCSPARSECUDA_TransposeAnalysis, A, RefreshExplicitTranspose(A, stream));
+  } else {
+    if (d->spmvt == NULL) PetscCallLogged(PETSCSPARSECUDA_TransposeAnalysis, A, DCSRSpMVTransposePlanCreate(d->view, d->spmvt_kind, stream, &d->spmvt));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Queues y = op(A) x + z; z may be NULL. */
 static PetscErrorCode LaunchProduct(Mat A, ProductKind kind, const PetscScalar x[], const PetscScalar z[], PetscScalar y[], cudaStream_t stream)
 {
   Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
-  DCSRSpMVPlan    plan;
 
   PetscFunctionBegin;
-  if (kind == PRODUCT_FORWARD) {
-    PetscCall(GetSpMVPlan(A, stream, &plan));
-    PetscCall(DCSRSpMVApply(plan, d->view, x, z, y, stream));
-  } else if (kind == PRODUCT_TRANSPOSE && (A->form_explicit_transpose || d->deterministic)) {
-    PetscCall(GetExplicitTranspose(A, stream));
-    PetscCall(DCSRSpMVApply(d->spmv_transpose, d->transpose, x, z, y, stream));
-  } else {
-    if (d->spmvt == NULL) {
-      PetscCall(PetscLogEventBegin(PETSCSPARSECUDA_TransposeAnalysis, A, 0, 0, 0));
-      PetscCall(DCSRSpMVTransposePlanCreate(d->view, d->spmvt_kind, stream, &d->spmvt));
-      PetscCall(PetscLogEventEnd(PETSCSPARSECUDA_TransposeAnalysis, A, 0, 0, 0));
-    }
-    PetscCall(DCSRSpMVTransposeApply(d->spmvt, d->view, (PetscBool)(kind == PRODUCT_HERMITIAN), x, z, y, stream));
-  }
+  if (kind == PRODUCT_FORWARD) PetscCall(DCSRSpMVApply(d->spmv, d->view, x, z, y, stream));
+  else if (UsesExplicitTranspose(A, kind)) PetscCall(DCSRSpMVApply(d->spmv_transpose, d->transpose, x, z, y, stream));
+  else PetscCall(DCSRSpMVTransposeApply(d->spmvt, d->view, (PetscBool)(kind == PRODUCT_HERMITIAN), x, z, y, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -188,8 +180,8 @@ static PetscErrorCode Product(Mat A, ProductKind kind, Vec x, Vec z, Vec y)
   cudaStream_t    stream;
 
   PetscFunctionBegin;
-  PetscCall(MatSeqAIJCUDACopyToDevice(A));
   PetscCall(PetscSparseCUDAGetStream(&stream));
+  PetscCall(PrepareProduct(A, kind, stream));
   PetscCall(GetDeviceArrayRead(x, &d->x, stream, &xa));
   if (z != NULL && !accumulate) PetscCall(GetDeviceArrayRead(z, &d->z, stream, &za));
   PetscCall(GetDeviceArrayWrite(y, &d->y, accumulate, stream, &ya));

@@ -25,6 +25,19 @@ static PetscErrorCode GetParentProduct(Mat C, ParentProduct **parent)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A MATMAIJ reads the arrays of the matrix that it was made from. */
+static PetscErrorCode AccessOperand(Mat A, PetscErrorCode (*access)(Mat, int))
+{
+  PetscBool is_maij;
+
+  PetscFunctionBegin;
+  if (A == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscObjectTypeCompareAny((PetscObject)A, &is_maij, MATSEQMAIJ, MATMPIMAIJ, ""));
+  if (is_maij) PetscCall(MatMAIJGetAIJ(A, &A));
+  PetscCall((*access)(A, HOST_READ));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Begin or end host access to the operands of C's product. */
 static PetscErrorCode AccessOperands(Mat C, PetscErrorCode (*access)(Mat, int))
 {
@@ -32,9 +45,9 @@ static PetscErrorCode AccessOperands(Mat C, PetscErrorCode (*access)(Mat, int))
 
   PetscFunctionBegin;
   if (product != NULL) {
-    PetscCall((*access)(product->A, HOST_READ));
-    if (product->B != product->A) PetscCall((*access)(product->B, HOST_READ));
-    if (product->C != product->A && product->C != product->B) PetscCall((*access)(product->C, HOST_READ));
+    PetscCall(AccessOperand(product->A, access));
+    if (product->B != product->A) PetscCall(AccessOperand(product->B, access));
+    if (product->C != product->A && product->C != product->B) PetscCall(AccessOperand(product->C, access));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -127,8 +140,24 @@ PetscErrorCode MatProductSetFromOptions_AIJCUDA(Mat C)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The type under whose name PETSc composes product code: the parent's for ours, the host's for dense matrices on the device. */
+static PetscErrorCode GetProductTypeName(Mat A, const char **name)
+{
+  const char *const names[] = {MATSEQAIJ, MATMPIAIJ, MATSEQDENSE, MATMPIDENSE, MATSEQMAIJ, MATMPIMAIJ};
+
+  PetscFunctionBegin;
+  *name = ((PetscObject)A)->type_name;
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(names); k++) {
+    PetscBool is;
+
+    PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, names[k], &is));
+    if (is) *name = names[k];
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
-  MatProductSetFromOptions_AIJCUDA_Dense - Chooses the code of a product of a sparse matrix of ours and a dense one.
+  MatProductSetFromOptions_AIJCUDA_Mixed - Chooses the code of a product of a sparse matrix of ours and a MATDENSE or MATMAIJ.
 
   Collective
 
@@ -136,27 +165,21 @@ PetscErrorCode MatProductSetFromOptions_AIJCUDA(Mat C)
 . C - the result, with its product set
 
   Note:
-  PETSc's code for these products is composed on dense matrices under the names of the parent types.
+  PETSc's code for these products is composed on one of the operands under the names of the parent types.
 */
-PetscErrorCode MatProductSetFromOptions_AIJCUDA_Dense(Mat C)
+PetscErrorCode MatProductSetFromOptions_AIJCUDA_Mixed(Mat C)
 {
-  const char *const names[] = {"MatProductSetFromOptions_seqaij_seqdense_C", "MatProductSetFromOptions_mpiaij_mpidense_C", "MatProductSetFromOptions_mpidense_mpiaij_C"};
-  Mat               operands[2];
+  Mat         A = C->product->A, B = C->product->B;
+  const char *name_a, *name_b;
+  char        function[128];
   PetscErrorCode (*f)(Mat) = NULL;
-  PetscBool is_mpi;
 
   PetscFunctionBegin;
-  operands[0] = C->product->A;
-  operands[1] = C->product->B;
-  PetscCall(PetscObjectBaseTypeCompare((PetscObject)operands[0], MATMPIAIJ, &is_mpi));
-  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(operands) && f == NULL; k++) {
-    PetscBool dense;
-
-    PetscCall(PetscObjectTypeCompareAny((PetscObject)operands[k], &dense, MATSEQDENSE, MATMPIDENSE, MATSEQDENSECUDA, MATMPIDENSECUDA, ""));
-    if (!dense) continue;
-    PetscCall(PetscObjectTypeCompareAny((PetscObject)operands[k], &is_mpi, MATMPIDENSE, MATMPIDENSECUDA, ""));
-    PetscCall(PetscObjectQueryFunction((PetscObject)operands[k], names[is_mpi ? (k == 1 ? 1 : 2) : 0], &f));
-  }
+  PetscCall(GetProductTypeName(A, &name_a));
+  PetscCall(GetProductTypeName(B, &name_b));
+  PetscCall(PetscSNPrintf(function, sizeof(function), "MatProductSetFromOptions_%s_%s_C", name_a, name_b));
+  PetscCall(PetscObjectQueryFunction((PetscObject)A, function, &f));
+  if (f == NULL) PetscCall(PetscObjectQueryFunction((PetscObject)B, function, &f));
   if (f != NULL) PetscCall((*f)(C));
   PetscCall(WrapSymbolic(C));
   PetscFunctionReturn(PETSC_SUCCESS);

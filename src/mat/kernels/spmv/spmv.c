@@ -1,9 +1,9 @@
 /*
-  The forward product y = A x + z: plans and their application. The kernels are in spmvsplit.cu and spmvrows.cu, what is cached from structure is made in spmvplan.cu, the choice in spmvrule.c.
+  The forward product y = A x + z: plans and their application. The kernels are in spmvsplit.cu, spmvscan.cu and spmvrows.cu, what is cached from structure is made in spmvplan.cu, the choice in spmvrule.c.
 */
 #include "spmvimpl.h"
 
-const char *const DCSRSpMVKinds[] = {"auto", "split", "vector", "fragmented", "DCSRSpMVKind", "DCSR_SPMV_", NULL};
+const char *const DCSRSpMVKinds[] = {"auto", "split", "scan", "vector", "fragmented", "DCSRSpMVKind", "DCSR_SPMV_", NULL};
 
 static PetscErrorCode SpMVPlanDescribe(DCSRSpMVPlan plan)
 {
@@ -11,7 +11,9 @@ static PetscErrorCode SpMVPlanDescribe(DCSRSpMVPlan plan)
 
   PetscFunctionBegin;
   if (plan->launch == NULL) PetscCall(PetscSNPrintf(plan->info, sizeof(plan->info), "none: no nonzeros"));
-  else if (c->kind == DCSR_SPMV_SPLIT) PetscCall(PetscSNPrintf(plan->info, sizeof(plan->info), "split, %d x %d nonzeros a block, %d lanes a row%s, %d long rows", c->threads, c->items, c->lanes, plan->compressed ? ", empty rows skipped" : "", (int)plan->num_long));
+  else if (c->kind == DCSR_SPMV_SPLIT)
+    PetscCall(PetscSNPrintf(plan->info, sizeof(plan->info), "split, %d x %d nonzeros a block, %d lanes a row%s, %d long rows", c->threads, c->items, c->lanes, plan->compressed ? ", empty rows skipped" : "", (int)plan->num_long));
+  else if (c->kind == DCSR_SPMV_SCAN) PetscCall(PetscSNPrintf(plan->info, sizeof(plan->info), "scan, %d x %d nonzeros a block%s, %d long rows", c->threads, c->items, plan->compressed ? ", empty rows skipped" : "", (int)plan->num_long));
   else PetscCall(PetscSNPrintf(plan->info, sizeof(plan->info), "%s, %d threads a block, %d lanes a row%s, %d long rows", DCSRSpMVKinds[c->kind], c->threads, c->lanes, plan->compressed ? ", empty rows skipped" : "", (int)plan->num_long));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -19,11 +21,12 @@ static PetscErrorCode SpMVPlanDescribe(DCSRSpMVPlan plan)
 /* The plan's configuration is set: everything else. */
 static PetscErrorCode SpMVPlanSetUp(DCSRSpMVPlan plan, DCSRView view, cudaStream_t stream)
 {
-  const PetscBool split = plan->config.kind == DCSR_SPMV_SPLIT ? PETSC_TRUE : PETSC_FALSE;
+  const PetscBool scan = plan->config.kind == DCSR_SPMV_SCAN ? PETSC_TRUE : PETSC_FALSE, split = scan || plan->config.kind == DCSR_SPMV_SPLIT ? PETSC_TRUE : PETSC_FALSE;
 
   PetscFunctionBegin;
-  plan->launch = split ? SpMVSplitGetLaunch(&plan->config, view.wide) : SpMVRowsGetLaunch(&plan->config, view.wide);
-  PetscCheck(plan->launch, PETSC_COMM_SELF, PETSC_ERR_SUP, "No %s kernel with %d lanes, %d threads, %d items, vector length %d, load %d", DCSRSpMVKinds[plan->config.kind], plan->config.lanes, plan->config.threads, plan->config.items, plan->config.vec, plan->config.load);
+  plan->launch = scan ? SpMVScanGetLaunch(&plan->config, view.wide) : split ? SpMVSplitGetLaunch(&plan->config, view.wide) : SpMVRowsGetLaunch(&plan->config, view.wide);
+  PetscCheck(plan->launch, PETSC_COMM_SELF, PETSC_ERR_SUP, "No %s kernel with %d lanes, %d threads, %d items, vector length %d, load %d", DCSRSpMVKinds[plan->config.kind], plan->config.lanes, plan->config.threads, plan->config.items,
+             plan->config.vec, plan->config.load);
   plan->num_rows = (int32_t)view.num_rows;
   if (SpMVRuleCompressRows(view, &plan->facts)) PetscCall(SpMVPlanCompressRows(plan, view, stream));
   if (split) PetscCall(SpMVPlanSetUpSplit(plan, view, stream));
@@ -102,6 +105,7 @@ PetscErrorCode DCSRSpMVPlanDestroy(DCSRSpMVPlan *plan, cudaStream_t stream)
   PetscCall(PetscSparseCUDAFree(&(*plan)->row_index, stream));
   PetscCall(PetscSparseCUDAFree(&(*plan)->row_offsets, stream));
   PetscCall(PetscSparseCUDAFree(&(*plan)->blocks, stream));
+  PetscCall(PetscSparseCUDAFree(&(*plan)->heads, stream));
   PetscCall(PetscSparseCUDAFree(&(*plan)->long_rows, stream));
   PetscCall(PetscSparseCUDAFree(&(*plan)->chunk_rows, stream));
   PetscCall(PetscSparseCUDAFree(&(*plan)->parts, stream));

@@ -35,8 +35,7 @@ __device__ __forceinline__ void SpMVLoad(const T *p, T *v)
   constexpr int bytes = N * (int)sizeof(T);
 
   using W = std::conditional_t<bytes % 16 == 0, uint4, std::conditional_t<bytes % 8 == 0, uint2, unsigned int>>;
-  union Pun
-  {
+  union Pun {
     W             words[bytes / sizeof(W)];
     unsigned char raw[bytes];
   } pun;
@@ -53,8 +52,7 @@ __device__ __forceinline__ void SpMVStoreShared(T *p, const T *v)
   constexpr int bytes = N * (int)sizeof(T);
 
   using W = std::conditional_t<bytes % 16 == 0, uint4, std::conditional_t<bytes % 8 == 0, uint2, unsigned int>>;
-  union Pun
-  {
+  union Pun {
     W             words[bytes / sizeof(W)];
     unsigned char raw[bytes];
   } pun;
@@ -158,4 +156,79 @@ __device__ void SpMVFinishLongRow(const SpMVLongRows &lr, int k, int block, Pets
     lr.y[i]       = lr.z ? lr.z[i] + sum : sum;
     lr.arrived[k] = 0;
   }
+}
+
+/* The same by one warp: sum is that of lane 0. */
+__device__ __forceinline__ void SpMVFinishLongRowByWarp(const SpMVLongRows &lr, int k, int block, PetscScalar sum)
+{
+  const SpMVLongRow row  = lr.rows[k];
+  const int         lane = threadIdx.x % SPMV_WARP;
+  bool              last = false;
+
+  if (lane == 0) {
+    lr.parts[row.first_part + block - row.first_block] = sum;
+    __threadfence();
+    last = atomicAdd(lr.arrived + k, 1u) == (unsigned int)row.num_parts - 1;
+    __threadfence();
+  }
+  if (!__shfl_sync(SPMV_FULL_MASK, (int)last, 0)) return;
+  sum = PetscScalar(0.0);
+#pragma unroll 8
+  for (int i = lane; i < row.num_parts; i += SPMV_WARP) {
+    const unsigned int *p = (const unsigned int *)(lr.parts + row.first_part + i);
+    unsigned int        w[sizeof(PetscScalar) / 4];
+    PetscScalar         v;
+
+#pragma unroll
+    for (int j = 0; j < (int)(sizeof(PetscScalar) / 4); j++) w[j] = __ldcg(p + j);
+    memcpy(&v, w, sizeof(v));
+    sum += v;
+  }
+  sum = SpMVSumLanes<SPMV_WARP>(sum);
+  if (lane == 0) {
+    const int32_t i = lr.row_index ? lr.row_index[row.row] : row.row;
+
+    lr.y[i]       = lr.z ? lr.z[i] + sum : sum;
+    lr.arrived[k] = 0;
+  }
+}
+
+/* What the kernels with blocks of consecutive nonzeros read. */
+template <typename Offset>
+struct SpMVSplitArgs {
+  const PetscScalar  *values;
+  const int32_t      *columns;
+  const Offset       *row_offsets;
+  const PetscScalar  *x;
+  const SpMVBlock    *blocks;
+  const unsigned int *heads;
+  PetscCount          num_nonzeros;
+  SpMVLongRows        rows; /* with the row map, z and y of all rows */
+};
+
+template <typename Offset>
+static inline SpMVSplitArgs<Offset> SpMVSplitGetArgs(DCSRSpMVPlan plan, const DCSRView *view, const PetscScalar x[], const PetscScalar z[], PetscScalar y[])
+{
+  return {view->values, view->columns, (const Offset *)(plan->compressed ? plan->row_offsets : view->row_offsets), x, plan->blocks, plan->heads, view->num_nonzeros, {plan->long_rows, plan->parts, plan->arrived, plan->row_index, z, y}};
+}
+
+/* Asks for no more shared memory than the resident blocks need, so that the rest is L1. A hint: asked for once a kernel. */
+static inline PetscErrorCode SpMVPreferL1(const void *kernel, int threads, bool *asked)
+{
+  const int multiprocessor = 228 * 1024, reserved = 1024; /* compute capability 9.0; smaller ones round up to what they have */
+  int       percent = SpMVCarveout, blocks;
+
+  PetscFunctionBegin;
+  if (*asked) PetscFunctionReturn(PETSC_SUCCESS);
+  *asked = true;
+  if (percent == SPMV_CARVEOUT_DRIVER) PetscFunctionReturn(PETSC_SUCCESS);
+  if (percent == SPMV_CARVEOUT_FIT) {
+    cudaFuncAttributes attributes;
+
+    PetscCallCUDA(cudaFuncGetAttributes(&attributes, kernel));
+    PetscCallCUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, threads, 0));
+    percent = PetscMin(100, (int)((100 * (size_t)blocks * (attributes.sharedSizeBytes + reserved) + multiprocessor - 1) / multiprocessor));
+  }
+  PetscCallCUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout, percent));
+  PetscFunctionReturn(PETSC_SUCCESS);
 }

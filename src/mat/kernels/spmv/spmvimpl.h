@@ -4,7 +4,7 @@
 */
 #include "spmvrule.h"
 
-/* What the split kernel must know of a block before it can start, in one 16-byte load. */
+/* What the split and the scan kernel must know of a block before it can start, in one 16-byte load. */
 typedef struct {
   int32_t row;  /* first row that starts in the block */
   int32_t rows; /* rows from there that the block finishes alone */
@@ -24,6 +24,19 @@ typedef struct {
 
 typedef PetscErrorCode SpMVLaunchFn(DCSRSpMVPlan, const DCSRView *, const PetscScalar[], const PetscScalar[], PetscScalar[], cudaStream_t);
 
+/* The launcher of a configuration. */
+typedef struct {
+  SpMVConfig    config;
+  SpMVLaunchFn *launch;
+} SpMVEntry;
+
+static inline SpMVLaunchFn *SpMVEntryFind(const SpMVEntry *entries, size_t n, const SpMVConfig *config)
+{
+  for (size_t i = 0; i < n; i++)
+    if (SpMVConfigSame(&entries[i].config, config)) return entries[i].launch;
+  return NULL;
+}
+
 struct _n_DCSRSpMVPlan {
   SpMVConfig    config;
   DCSRFacts     facts;
@@ -38,7 +51,8 @@ struct _n_DCSRSpMVPlan {
   PetscBool     compressed;
   int32_t      *row_index;   /* compressed: [num_rows] positions in y */
   void         *row_offsets; /* compressed: [num_rows + 1], as wide as the view's */
-  SpMVBlock    *blocks;      /* split: [num_blocks] */
+  SpMVBlock    *blocks;      /* split, scan: [num_blocks] */
+  unsigned int *heads;       /* scan: bit k % 32 of word k / 32 is set where a row starts or ends at nonzero k */
   SpMVLongRow  *long_rows;   /* [num_long] */
   int32_t      *chunk_rows;  /* vector, fragmented: [num_parts] long row of each chunk */
   PetscScalar  *parts;       /* [num_parts] partial sums */
@@ -46,6 +60,7 @@ struct _n_DCSRSpMVPlan {
 };
 
 PETSC_INTERN SpMVLaunchFn  *SpMVSplitGetLaunch(const SpMVConfig *, PetscBool);
+PETSC_INTERN SpMVLaunchFn  *SpMVScanGetLaunch(const SpMVConfig *, PetscBool);
 PETSC_INTERN SpMVLaunchFn  *SpMVRowsGetLaunch(const SpMVConfig *, PetscBool);
 PETSC_INTERN PetscErrorCode SpMVFactsGet(DCSRView, cudaStream_t, DCSRFacts *);
 PETSC_INTERN PetscErrorCode SpMVPlanCompressRows(DCSRSpMVPlan, DCSRView, cudaStream_t);

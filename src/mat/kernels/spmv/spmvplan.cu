@@ -107,7 +107,7 @@ static PetscErrorCode SpMVFactsLaunch(DCSRView view, SpMVDeviceFacts *facts, cud
 */
 PetscErrorCode SpMVFactsGet(DCSRView view, cudaStream_t stream, DCSRFacts *facts)
 {
-  PetscErrorCode   ierr = PETSC_SUCCESS;
+  PetscErrorCode   ierr   = PETSC_SUCCESS;
   SpMVDeviceFacts *device = NULL, host = {0, 0, 0};
 
   PetscFunctionBegin;
@@ -142,9 +142,9 @@ static PetscErrorCode SpMVSelectRows(const Offset *row_offsets, const int32_t *r
 {
   const thrust::counting_iterator<int32_t> all(0);
   const SpMVRowLarger<Offset>              larger = {row_offsets, row_sizes, limit};
-  PetscErrorCode                           ierr = PETSC_SUCCESS;
-  char                                    *work  = NULL;
-  size_t                                   bytes = 0;
+  PetscErrorCode                           ierr   = PETSC_SUCCESS;
+  char                                    *work   = NULL;
+  size_t                                   bytes  = 0;
 
   PetscFunctionBegin;
   PetscCallCUDAGoto(ierr, done, cub::DeviceSelect::If(NULL, bytes, all, rows, num, num_rows, larger, stream));
@@ -159,7 +159,7 @@ done:
 /* sums[i] = counts[0] + ... + counts[i - 1], in place, for i < n; *total = sums[n - 1] on the host. Synchronizes. */
 static PetscErrorCode SpMVScan(int32_t counts[], int32_t n, int32_t *total, cudaStream_t stream)
 {
-  PetscErrorCode ierr = PETSC_SUCCESS;
+  PetscErrorCode ierr  = PETSC_SUCCESS;
   char          *work  = NULL;
   size_t         bytes = 0;
 
@@ -187,7 +187,7 @@ __global__ void SpMVCompressKernel(const Offset *row_offsets, const int32_t *row
 template <typename Offset>
 static PetscErrorCode SpMVPlanCompressRows_Offset(DCSRSpMVPlan plan, DCSRView view, cudaStream_t stream)
 {
-  PetscErrorCode ierr = PETSC_SUCCESS;
+  PetscErrorCode ierr       = PETSC_SUCCESS;
   Offset        *compressed = NULL;
   int32_t       *num        = NULL;
   const int32_t  num_rows   = (int32_t)plan->facts.num_nonempty_rows;
@@ -276,19 +276,43 @@ static PetscErrorCode SpMVPlanAllocateLongRows(DCSRSpMVPlan plan, cudaStream_t s
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Bits where rows start, and behind the last row; empty rows set the bit of the next one. */
+template <typename Offset>
+__global__ void SpMVHeadsKernel(const Offset *row_offsets, int32_t num_rows, unsigned int *heads)
+{
+  const PetscCount r = (PetscCount)blockIdx.x * SPMV_PLAN_THREADS + threadIdx.x;
+
+  if (r <= num_rows) atomicOr(heads + row_offsets[r] / 32, 1u << (row_offsets[r] % 32));
+}
+
+/* One bit a nonzero, for the blocks of the scan kernel. */
+template <typename Offset>
+static PetscErrorCode SpMVPlanSetUpHeads(DCSRSpMVPlan plan, const Offset *row_offsets, PetscCount tile, cudaStream_t stream)
+{
+  const PetscCount words = plan->num_blocks * tile / 32 + 1;
+
+  PetscFunctionBegin;
+  PetscCall(SpMVPlanMalloc(plan, words, "starts of rows", stream, &plan->heads));
+  PetscCallCUDA(cudaMemsetAsync(plan->heads, 0, sizeof(*plan->heads) * (size_t)words, stream));
+  SpMVHeadsKernel<<<SpMVPlanGrid((PetscCount)plan->num_rows + 1), SPMV_PLAN_THREADS, 0, stream>>>(row_offsets, plan->num_rows, plan->heads);
+  PetscCallCUDA(cudaGetLastError());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 template <typename Offset>
 static PetscErrorCode SpMVPlanSetUpSplit_Offset(DCSRSpMVPlan plan, DCSRView view, cudaStream_t stream)
 {
   const Offset    *row_offsets = (const Offset *)(plan->compressed ? plan->row_offsets : view.row_offsets);
   const PetscCount tile = (PetscCount)plan->config.threads * plan->config.items, over = plan->config.threads;
-  const PetscBool  maybe = plan->facts.max_row_size > over ? PETSC_TRUE : PETSC_FALSE;
-  PetscErrorCode   ierr = PETSC_SUCCESS;
+  const PetscBool  maybe  = plan->facts.max_row_size > over ? PETSC_TRUE : PETSC_FALSE;
+  PetscErrorCode   ierr   = PETSC_SUCCESS;
   int32_t         *starts = NULL;
 
   PetscFunctionBegin;
   PetscCheck((view.num_nonzeros - 1) / tile < PETSC_INT32_MAX - 1, PETSC_COMM_SELF, PETSC_ERR_SUP, "%" PetscCount_FMT " nonzeros are more than the blocks of one launch can cover", view.num_nonzeros);
   plan->num_blocks = (int32_t)((view.num_nonzeros + tile - 1) / tile);
   PetscCallGoto(ierr, done, SpMVPlanMalloc(plan, plan->num_blocks, "block-to-row table", stream, &plan->blocks));
+  if (plan->config.kind == DCSR_SPMV_SCAN) PetscCallGoto(ierr, done, SpMVPlanSetUpHeads(plan, row_offsets, tile, stream));
   if (maybe) PetscCallGoto(ierr, done, PetscSparseCUDAMalloc((PetscCount)plan->num_blocks + 1, "starts of long rows", stream, &starts));
   SpMVSplitBlocksKernel<<<SpMVPlanGrid((PetscCount)plan->num_blocks + 1), SPMV_PLAN_THREADS, 0, stream>>>(row_offsets, plan->num_rows, plan->num_blocks, tile, over, plan->blocks, starts);
   PetscCallCUDAGoto(ierr, done, cudaGetLastError());
@@ -305,7 +329,7 @@ done:
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* SpMVPlanSetUpSplit - the block-to-row table and the long rows of the split kernel; needs plan->config, facts and, when compressed, the compressed offsets. Synchronizes when there may be long rows. */
+/* SpMVPlanSetUpSplit - the block-to-row table and the long rows of the split and the scan kernel, and the latter's bits; needs plan->config, facts and, when compressed, the compressed offsets. Synchronizes when there may be long rows. */
 PetscErrorCode SpMVPlanSetUpSplit(DCSRSpMVPlan plan, DCSRView view, cudaStream_t stream)
 {
   PetscFunctionBegin;
@@ -342,7 +366,7 @@ template <typename Offset>
 static PetscErrorCode SpMVPlanSetUpChunks(DCSRSpMVPlan plan, DCSRView view, PetscCount max_long, cudaStream_t stream)
 {
   const Offset  *row_offsets = (const Offset *)(plan->compressed ? plan->row_offsets : view.row_offsets);
-  PetscErrorCode ierr = PETSC_SUCCESS;
+  PetscErrorCode ierr        = PETSC_SUCCESS;
   int32_t       *rows = NULL, *counts = NULL, *num = NULL;
 
   PetscFunctionBegin;

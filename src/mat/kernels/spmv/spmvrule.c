@@ -3,11 +3,16 @@
 */
 #include "spmvrule.h"
 
-#define SPMV_ANY    PETSC_COUNT_MAX
-#define SPLIT4(lanes)              {DCSR_SPMV_SPLIT, lanes, 256, 4, 2, SPMV_LOAD_ONCE, 1536}
-#define SPLIT8(lanes)              {DCSR_SPMV_SPLIT, lanes, 256, 8, 2, SPMV_LOAD_ONCE, 1024}
-#define VECTOR(lanes, threads)     {DCSR_SPMV_VECTOR, lanes, threads, 0, 0, SPMV_LOAD_CACHED, 0}
-#define FRAGMENTED(lanes, threads) {DCSR_SPMV_FRAGMENTED, lanes, threads, 0, 0, SPMV_LOAD_CACHED, 0}
+// clang-format off
+#define SPMV_ANY                                    PETSC_COUNT_MAX
+#define SPLIT(lanes, threads, items, vec, resident) {DCSR_SPMV_SPLIT, lanes, threads, items, vec, SPMV_LOAD_ONCE, resident}
+#define SCAN(threads, items, resident)              {DCSR_SPMV_SCAN, 1, threads, items, 1, SPMV_LOAD_ONCE, resident}
+#define VECTOR(lanes)                               {DCSR_SPMV_VECTOR, lanes, 256, 4, 0, SPMV_LOAD_CACHED, 0}
+#define STREAM(lanes)                               {DCSR_SPMV_VECTOR, lanes, 128, 4, 0, SPMV_LOAD_STREAM, 0}
+#define FRAGMENTED(lanes, threads)                  {DCSR_SPMV_FRAGMENTED, lanes, threads, 4, 0, SPMV_LOAD_CACHED, 0}
+// clang-format on
+
+int SpMVCarveout = SPMV_CARVEOUT_FIT;
 
 typedef struct {
   PetscCount num_nonzeros; /* fits up to this many nonzeros, */
@@ -16,39 +21,53 @@ typedef struct {
   SpMVConfig config;
 } SpMVRule;
 
+// clang-format off
+/*
+  Microseconds, cold / warm, on an NVIDIA H200, 2026-11-21; names are cases of benchmarks/spmv. Rows without a figure fill the gaps between measured ones.
+*/
 static const SpMVRule SpMVRules[] = {
-  /* Small matrices are bound by the longest chain of dependent loads: no table to read first, no barrier. */
-  {2000000,  1,        32,       VECTOR(1, 128) },
-  {2000000,  3,        32,       VECTOR(2, 128) },
-  {2000000,  11,       32,       VECTOR(4, 128) },
-  {2000000,  40,       16,       VECTOR(8, 128) },
-  {2000000,  96,       16,       VECTOR(16, 128)},
-  {2000000,  SPMV_ANY, 16,       VECTOR(32, 128)},
-  /* Small and skewed: small blocks, so that all multiprocessors have some. */
-  {2000000,  12,       SPMV_ANY, SPLIT4(2)      },
-  {2000000,  SPMV_ANY, SPMV_ANY, SPLIT4(8)      },
-  /* Large, rows of similar sizes: lanes so that a warp's rows are summed in few steps. */
-  {SPMV_ANY, 12,       64,       SPLIT8(1)      },
-  {SPMV_ANY, 24,       64,       SPLIT4(4)      },
-  {SPMV_ANY, 48,       64,       SPLIT8(2)      },
-  {SPMV_ANY, 200,      2,        SPLIT8(8)      },
-  /* Long rows, all alike: a group of lanes is always full, and no product goes through shared memory. */
-  {SPMV_ANY, SPMV_ANY, 2,        VECTOR(32, 256)},
-  /* Skewed: gathers want L1, so shared memory is kept small. */
-  {SPMV_ANY, 6,        SPMV_ANY, SPLIT4(1)      },
-  {SPMV_ANY, 32,       SPMV_ANY, SPLIT4(4)      },
-  {SPMV_ANY, SPMV_ANY, SPMV_ANY, SPLIT8(16)     }
+  /* Tiny: the launch and one chain of loads. 3d27-16: 5.0 / 3.0, vector with 8 lanes 6.7 / 3.7, cuSPARSE 9.0 / 6.7. */
+  {200000,   64,       64,       SPLIT(2, 128, 4, 2, 1536)},
+  /* Small, rows alike: bound by the longest chain of dependent loads, so no table to read first and no barrier. */
+  {3000000,  1,        32,       VECTOR(1)},
+  {3000000,  12,       32,       VECTOR(2)}, /* 3d7-64: 12.9 / 8.0, split 12.1 / 9.9, cuSPARSE 20.0 / 16.0 */
+  {3000000,  40,       16,       VECTOR(8)}, /* 3d27-32: 8.2 / 5.0, split 8.5 / 6.1, cuSPARSE 11.3 / 9.1 */
+  {3000000,  96,       16,       VECTOR(16)},
+  {3000000,  SPMV_ANY, 16,       VECTOR(32)},
+  /* Rows so short that neighboring lanes read the same lines anyway. tall: 93 / 94, split 100 / 101, cuSPARSE 166. */
+  {SPMV_ANY, 3,        2,        VECTOR(1)},
+  /* Rows alike: small blocks, and lanes so that a warp's rows are summed in few steps. */
+  {SPMV_ANY, 12,       64,       SPLIT(1, 128, 4, 2, 1536)}, /* 2d5-4096: 312 / 313, 256 x 8: 339; 3d7-256: 412 / 414, 256 x 8: 442; cuSPARSE 503, 635 */
+  {SPMV_ANY, 20,       64,       SPLIT(2, 256, 8, 1, 1024)}, /* uniform4m: 574 / 570; all shapes within 3 % */
+  {SPMV_ANY, 40,       64,       SPLIT(1, 128, 16, 2, 640)}, /* 3d27-200: 655 / 667, 128 x 8 with 2 lanes 669 / 673, 256 x 8 with 2 lanes 714 / 733; cuSPARSE 930 */
+  {SPMV_ANY, 200,      8,        SPLIT(8, 128, 4, 2, 1536)}, /* elast3-80: 380 / 382, 256 x 8: 437 / 444; cuSPARSE 466 */
+  /* Long rows, all alike: a group of lanes is always full, and no product goes through shared memory. wide: 97 / 96, through L1 112, cuSPARSE 99 / 94. */
+  {SPMV_ANY, SPMV_ANY, 2,        STREAM(32)},
+  /* Short rows and a few long ones. longrow: 191 / 192; band4: 101 / 101, 128 x 4: 104 / 102; cuSPARSE 294, 150. */
+  {SPMV_ANY, 4,        SPMV_ANY, SPLIT(1, 128, 4, 2, 1536)},
+  {SPMV_ANY, 12,       SPMV_ANY, SPLIT(1, 128, 16, 2, 640)},
+  /* Skewed: the time must not depend on the rows of a block. By split, rmat20: 144 / 138 at best (512 x 4) and 425 with 32 lanes, powerlaw: 139 / 135; cuSPARSE 136 / 125, 141 / 136. */
+  {SPMV_ANY, SPMV_ANY, SPMV_ANY, SCAN(256, 8, 1024)},
+  /* Where split was asked for. */
+  {SPMV_ANY, 64,       SPMV_ANY, SPLIT(1, 512, 4, 2, 1536)},
+  {SPMV_ANY, SPMV_ANY, SPMV_ANY, SPLIT(8, 256, 8, 1, 1024)}
 };
 
-/* Fragmented storage: lanes by mean row size, as each group walks its row. */
+/*
+  Fragmented storage: one lane a row as long as the next rows' segments are near, as insertion leaves them; microseconds as above. 4 lanes of 256 threads take 1045 on 2d5-4096 and 919 on 3d27-200.
+*/
 static const SpMVRule SpMVFragmentedRules[] = {
-  {SPMV_ANY, 3,        SPMV_ANY, FRAGMENTED(1, 256)},
-  {SPMV_ANY, 6,        SPMV_ANY, FRAGMENTED(2, 256)},
-  {SPMV_ANY, 20,       SPMV_ANY, FRAGMENTED(4, 256)},
-  {SPMV_ANY, 48,       SPMV_ANY, FRAGMENTED(8, 256)},
-  {SPMV_ANY, 128,      SPMV_ANY, FRAGMENTED(16, 256)},
+  {3000000,  3,        SPMV_ANY, FRAGMENTED(1, 128)},
+  {3000000,  64,       SPMV_ANY, FRAGMENTED(4, 128)}, /* 3d27-32: 8.8 / 5.4, 8 lanes 10.8 / 6.6 */
+  {SPMV_ANY, 12,       SPMV_ANY, FRAGMENTED(1, 128)}, /* 2d5-4096: 532, 2 lanes 658; band4: 170, 2 lanes 188 */
+  {SPMV_ANY, 24,       SPMV_ANY, FRAGMENTED(4, 128)}, /* uniform4m: 698, 1 lane 739 */
+  {SPMV_ANY, 40,       16,       FRAGMENTED(1, 256)}, /* 3d27-200: 781, 2 lanes 826 */
+  {SPMV_ANY, 40,       SPMV_ANY, FRAGMENTED(4, 128)}, /* rmat20: 200, 8 lanes 208 */
+  {SPMV_ANY, 128,      SPMV_ANY, FRAGMENTED(4, 256)}, /* elast3-80: 444, 8 lanes 450, 16 lanes 572 */
+  {SPMV_ANY, 512,      SPMV_ANY, FRAGMENTED(16, 256)},
   {SPMV_ANY, SPMV_ANY, SPMV_ANY, FRAGMENTED(32, 256)}
 };
+// clang-format on
 
 /*
   SpMVRuleApply - picks the launch configuration of a matrix with at least one nonzero
@@ -65,13 +84,13 @@ PetscErrorCode SpMVRuleApply(DCSRView view, const DCSRFacts *facts, DCSRSpMVKind
 
   PetscFunctionBegin;
   for (size_t i = 0; i < n && found == n; i++) {
-    if (compact && (kind == DCSR_SPMV_SPLIT || kind == DCSR_SPMV_VECTOR) && rules[i].config.kind != kind) continue;
+    if (compact && kind != DCSR_SPMV_AUTO && kind != DCSR_SPMV_FRAGMENTED && rules[i].config.kind != kind) continue;
     if (view.num_nonzeros <= rules[i].num_nonzeros && mean <= rules[i].row_size && facts->max_row_size / mean <= rules[i].skew) found = i;
   }
   if (found < n) *config = rules[found].config;
   else {
     /* VECTOR was asked for and the table would rather not. */
-    const SpMVConfig vector = VECTOR(1, 256);
+    const SpMVConfig vector = VECTOR(1);
 
     *config = vector;
     while (config->lanes < 32 && config->lanes * 4 < mean) config->lanes *= 2;
@@ -86,24 +105,25 @@ PetscBool SpMVRuleCompressRows(DCSRView view, const DCSRFacts *facts)
   return (2 * facts->num_nonempty_rows < (PetscCount)view.num_rows || facts->max_block_rows > 8 * SPMV_BLOCK_NONZEROS) ? PETSC_TRUE : PETSC_FALSE;
 }
 
-#define SPMV_SPLIT_CONFIGS(t, i, v, l, r) \
-  {DCSR_SPMV_SPLIT, 1, t, i, v, l, r}, {DCSR_SPMV_SPLIT, 2, t, i, v, l, r}, {DCSR_SPMV_SPLIT, 4, t, i, v, l, r}, {DCSR_SPMV_SPLIT, 8, t, i, v, l, r}, {DCSR_SPMV_SPLIT, 16, t, i, v, l, r}, {DCSR_SPMV_SPLIT, 32, t, i, v, l, r},
-#define SPMV_ROWS_CONFIGS(kind, t, l)   {kind, 1, t, 0, 0, l, 0}, {kind, 2, t, 0, 0, l, 0}, {kind, 4, t, 0, 0, l, 0}, {kind, 8, t, 0, 0, l, 0}, {kind, 16, t, 0, 0, l, 0}, {kind, 32, t, 0, 0, l, 0},
-#define SPMV_VECTOR_CONFIGS(t, l)       SPMV_ROWS_CONFIGS(DCSR_SPMV_VECTOR, t, l)
-#define SPMV_FRAGMENTED_CONFIGS(t, l)   SPMV_ROWS_CONFIGS(DCSR_SPMV_FRAGMENTED, t, l)
+#define SPMV_SPLIT_CONFIG(lanes, t, i, v, l, r)      {DCSR_SPMV_SPLIT, lanes, t, i, v, l, r},
+#define SPMV_SCAN_CONFIG(lanes, t, i, v, l, r)       {DCSR_SPMV_SCAN, lanes, t, i, v, l, r},
+#define SPMV_VECTOR_CONFIG(lanes, t, i, v, l, r)     {DCSR_SPMV_VECTOR, lanes, t, i, v, l, r},
+#define SPMV_FRAGMENTED_CONFIG(lanes, t, i, v, l, r) {DCSR_SPMV_FRAGMENTED, lanes, t, i, v, l, r},
 
+// clang-format off
 static const SpMVConfig SpMVCompactConfigs[] = {
-  SPMV_SPLIT_SHAPES(SPMV_SPLIT_CONFIGS) SPMV_VECTOR_SHAPES(SPMV_VECTOR_CONFIGS)
+  SPMV_SPLIT_CONFIGS(SPMV_SPLIT_CONFIG) SPMV_SCAN_CONFIGS(SPMV_SCAN_CONFIG) SPMV_VECTOR_CONFIGS(SPMV_VECTOR_CONFIG)
 #if defined(SPMV_SWEEP)
-    SPMV_SPLIT_SWEEP_SHAPES(SPMV_SPLIT_CONFIGS) SPMV_VECTOR_SWEEP_SHAPES(SPMV_VECTOR_CONFIGS)
+  SPMV_SPLIT_SWEEP_CONFIGS(SPMV_SPLIT_CONFIG) SPMV_SCAN_SWEEP_CONFIGS(SPMV_SCAN_CONFIG) SPMV_VECTOR_SWEEP_CONFIGS(SPMV_VECTOR_CONFIG)
 #endif
 };
 static const SpMVConfig SpMVFragmentedConfigs[] = {
-  SPMV_VECTOR_SHAPES(SPMV_FRAGMENTED_CONFIGS)
+  SPMV_FRAGMENTED_CONFIGS(SPMV_FRAGMENTED_CONFIG)
 #if defined(SPMV_SWEEP)
-    SPMV_VECTOR_SWEEP_SHAPES(SPMV_FRAGMENTED_CONFIGS)
+  SPMV_FRAGMENTED_SWEEP_CONFIGS(SPMV_FRAGMENTED_CONFIG)
 #endif
 };
+// clang-format on
 
 /* SpMVConfigGetCount - how many configurations there are for compact or fragmented storage */
 PetscErrorCode SpMVConfigGetCount(PetscBool compact, PetscInt *n)

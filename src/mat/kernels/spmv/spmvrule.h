@@ -7,12 +7,12 @@
 /* One launch shape. The fields that a kernel does not have are 0. */
 typedef struct {
   DCSRSpMVKind kind;
-  int          lanes;   /* lanes that sum one row: 1, 2, 4, 8, 16, 32 */
-  int          threads; /* of a block */
-  int          items;   /* split: nonzeros of a thread */
-  int          vec;     /* split: consecutive nonzeros of one load */
-  int          load;    /* how values and columns are loaded: SPMV_LOAD_* */
-  int          resident; /* split: threads that a multiprocessor holds at least, which limits the registers */
+  int          lanes;    /* lanes that sum one row: 1, 2, 4, 8, 16, 32; scan: 1 */
+  int          threads;  /* of a block */
+  int          items;    /* split, scan: nonzeros of a thread; vector, fragmented: nonzeros that a lane loads before it uses the first */
+  int          vec;      /* split, scan: consecutive nonzeros of one load; fragmented: 1 when the pairs of all segments are loaded at once */
+  int          load;     /* how values and columns are loaded: SPMV_LOAD_* */
+  int          resident; /* threads that a multiprocessor holds at least, which limits the registers; 0 for no limit */
 } SpMVConfig;
 
 /* Cache hints of the loads that stream the matrix. */
@@ -21,32 +21,80 @@ typedef struct {
 #define SPMV_LOAD_ONCE   2 /* no line in L1, evict first in L2 */
 
 /*
-  The split kernels that exist: threads, items, vec, load, resident, each with lanes 1 to 32. A block covers threads x items nonzeros, in shared memory.
-  The second group is for the sweep of the benchmark only.
+  The kernels that exist: lanes, threads, items, vec, load, resident. Only what a rule of spmvrule.c names; the SWEEP groups are for the sweep of the benchmark and are not compiled otherwise.
+  A block of split and scan covers threads x items nonzeros.
 */
-#define SPMV_SPLIT_SHAPES(X) \
-  X(128, 8, 2, SPMV_LOAD_ONCE, 1024) \
-  X(256, 8, 2, SPMV_LOAD_ONCE, 1024) \
-  X(256, 4, 2, SPMV_LOAD_ONCE, 1536)
-#define SPMV_SPLIT_SWEEP_SHAPES(X) \
-  X(128, 4, 2, SPMV_LOAD_ONCE, 1536) \
-  X(128, 8, 4, SPMV_LOAD_ONCE, 1024) \
-  X(128, 16, 2, SPMV_LOAD_ONCE, 640) \
-  X(256, 4, 2, SPMV_LOAD_ONCE, 2048) \
-  X(256, 8, 1, SPMV_LOAD_ONCE, 1024) \
-  X(256, 8, 2, SPMV_LOAD_CACHED, 1024) \
-  X(256, 8, 2, SPMV_LOAD_STREAM, 1024) \
-  X(256, 8, 2, SPMV_LOAD_ONCE, 1280) \
-  X(256, 8, 2, SPMV_LOAD_ONCE, 1536) \
-  X(512, 4, 2, SPMV_LOAD_ONCE, 1536)
-
-/* The kernels with a group of lanes a row that exist: threads, load, each with lanes 1 to 32. */
-#define SPMV_VECTOR_SHAPES(X) \
-  X(128, SPMV_LOAD_CACHED) \
-  X(256, SPMV_LOAD_CACHED)
-#define SPMV_VECTOR_SWEEP_SHAPES(X) \
-  X(128, SPMV_LOAD_STREAM) \
-  X(256, SPMV_LOAD_STREAM)
+#define SPMV_SPLIT_CONFIGS(X) \
+  X(1, 128, 4, 2, SPMV_LOAD_ONCE, 1536) \
+  X(2, 128, 4, 2, SPMV_LOAD_ONCE, 1536) \
+  X(8, 128, 4, 2, SPMV_LOAD_ONCE, 1536) \
+  X(1, 128, 16, 2, SPMV_LOAD_ONCE, 640) \
+  X(2, 256, 8, 1, SPMV_LOAD_ONCE, 1024) \
+  X(8, 256, 8, 1, SPMV_LOAD_ONCE, 1024) \
+  X(1, 512, 4, 2, SPMV_LOAD_ONCE, 1536)
+#define SPMV_LANES(X, t, i, v, l, r) X(1, t, i, v, l, r) X(2, t, i, v, l, r) X(4, t, i, v, l, r) X(8, t, i, v, l, r)
+#define SPMV_SPLIT_SWEEP_CONFIGS(X) \
+  SPMV_LANES(X, 64, 4, 2, SPMV_LOAD_ONCE, 1536) \
+  SPMV_LANES(X, 64, 8, 2, SPMV_LOAD_ONCE, 1024) \
+  SPMV_LANES(X, 128, 2, 2, SPMV_LOAD_ONCE, 2048) \
+  SPMV_LANES(X, 128, 4, 1, SPMV_LOAD_ONCE, 1536) \
+  SPMV_LANES(X, 128, 4, 2, SPMV_LOAD_ONCE, 2048) \
+  SPMV_LANES(X, 128, 4, 4, SPMV_LOAD_ONCE, 1536) \
+  SPMV_LANES(X, 128, 6, 2, SPMV_LOAD_ONCE, 1280) \
+  SPMV_LANES(X, 128, 8, 2, SPMV_LOAD_ONCE, 1280) \
+  SPMV_LANES(X, 128, 8, 4, SPMV_LOAD_ONCE, 1280) \
+  SPMV_LANES(X, 128, 12, 4, SPMV_LOAD_ONCE, 768) \
+  SPMV_LANES(X, 128, 16, 4, SPMV_LOAD_ONCE, 640) \
+  SPMV_LANES(X, 192, 4, 2, SPMV_LOAD_ONCE, 1536) \
+  SPMV_LANES(X, 256, 4, 2, SPMV_LOAD_ONCE, 1536)
+#define SPMV_SCAN_CONFIGS(X) X(1, 256, 8, 1, SPMV_LOAD_ONCE, 1024)
+#define SPMV_SCAN_SWEEP_CONFIGS(X) \
+  X(1, 128, 4, 1, SPMV_LOAD_ONCE, 1536) \
+  X(1, 128, 4, 2, SPMV_LOAD_ONCE, 1536) \
+  X(1, 128, 8, 1, SPMV_LOAD_ONCE, 1024) \
+  X(1, 128, 8, 2, SPMV_LOAD_ONCE, 1280) \
+  X(1, 128, 16, 2, SPMV_LOAD_ONCE, 640) \
+  X(1, 256, 4, 1, SPMV_LOAD_ONCE, 1536) \
+  X(1, 256, 4, 1, SPMV_LOAD_ONCE, 2048) \
+  X(1, 256, 4, 2, SPMV_LOAD_ONCE, 1792) \
+  X(1, 256, 8, 1, SPMV_LOAD_ONCE, 1280) \
+  X(1, 256, 8, 1, SPMV_LOAD_STREAM, 1024) \
+  X(1, 256, 8, 2, SPMV_LOAD_ONCE, 1024) \
+  X(1, 512, 4, 1, SPMV_LOAD_ONCE, 1536) \
+  X(1, 512, 8, 1, SPMV_LOAD_ONCE, 1024)
+#define SPMV_VECTOR_CONFIGS(X) \
+  X(1, 256, 4, 0, SPMV_LOAD_CACHED, 0) \
+  X(2, 256, 4, 0, SPMV_LOAD_CACHED, 0) \
+  X(4, 256, 4, 0, SPMV_LOAD_CACHED, 0) \
+  X(8, 256, 4, 0, SPMV_LOAD_CACHED, 0) \
+  X(16, 256, 4, 0, SPMV_LOAD_CACHED, 0) \
+  X(32, 256, 4, 0, SPMV_LOAD_CACHED, 0) \
+  X(32, 128, 4, 0, SPMV_LOAD_STREAM, 0)
+#define SPMV_VECTOR_SWEEP_CONFIGS(X) \
+  X(2, 128, 4, 0, SPMV_LOAD_CACHED, 0) \
+  X(8, 256, 2, 0, SPMV_LOAD_CACHED, 0) \
+  X(4, 256, 8, 0, SPMV_LOAD_CACHED, 0) \
+  X(16, 256, 8, 0, SPMV_LOAD_ONCE, 0) \
+  X(32, 128, 8, 0, SPMV_LOAD_STREAM, 0)
+#define SPMV_FRAGMENTED_CONFIGS(X) \
+  X(1, 128, 4, 0, SPMV_LOAD_CACHED, 0) \
+  X(1, 256, 4, 0, SPMV_LOAD_CACHED, 0) \
+  X(4, 128, 4, 0, SPMV_LOAD_CACHED, 0) \
+  X(4, 256, 4, 0, SPMV_LOAD_CACHED, 0) \
+  X(16, 256, 4, 0, SPMV_LOAD_CACHED, 0) \
+  X(32, 256, 4, 0, SPMV_LOAD_CACHED, 0)
+#define SPMV_FRAGMENTED_SWEEP_CONFIGS(X) \
+  X(1, 128, 4, 1, SPMV_LOAD_CACHED, 0) \
+  X(1, 256, 4, 1, SPMV_LOAD_CACHED, 0) \
+  X(1, 256, 8, 0, SPMV_LOAD_CACHED, 0) \
+  X(1, 256, 8, 1, SPMV_LOAD_CACHED, 0) \
+  X(1, 256, 4, 0, SPMV_LOAD_CACHED, 2048) \
+  X(1, 256, 4, 1, SPMV_LOAD_CACHED, 2048) \
+  X(4, 256, 4, 0, SPMV_LOAD_CACHED, 2048) \
+  X(2, 256, 8, 1, SPMV_LOAD_CACHED, 0) \
+  X(4, 256, 4, 1, SPMV_LOAD_CACHED, 0) \
+  X(4, 256, 8, 1, SPMV_LOAD_CACHED, 0) \
+  X(8, 256, 4, 1, SPMV_LOAD_CACHED, 0)
 
 /* A row this many times longer than its lanes is summed by whole blocks (vector, fragmented). */
 #define SPMV_LONG_ROW_FACTOR 64
@@ -54,6 +102,16 @@ typedef struct {
 #define SPMV_LONG_ROW_CHUNK 4096
 /* Block size at which DCSRFacts.max_block_rows is counted. */
 #define SPMV_BLOCK_NONZEROS 2048
+
+/* Percentage of a multiprocessor's memory that kernels ask for as shared memory; SPMV_CARVEOUT_*. For sweeps. */
+#define SPMV_CARVEOUT_FIT    -1 /* what the resident blocks need, the rest is L1 for the gathers */
+#define SPMV_CARVEOUT_DRIVER -2
+PETSC_INTERN int SpMVCarveout;
+
+static inline PetscBool SpMVConfigSame(const SpMVConfig *a, const SpMVConfig *b)
+{
+  return a->kind == b->kind && a->lanes == b->lanes && a->threads == b->threads && a->items == b->items && a->vec == b->vec && a->load == b->load && a->resident == b->resident ? PETSC_TRUE : PETSC_FALSE;
+}
 
 PETSC_INTERN PetscErrorCode SpMVRuleApply(DCSRView, const DCSRFacts *, DCSRSpMVKind, SpMVConfig *);
 PETSC_INTERN PetscBool      SpMVRuleCompressRows(DCSRView, const DCSRFacts *);

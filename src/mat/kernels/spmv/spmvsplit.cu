@@ -5,17 +5,6 @@
 */
 #include "spmvdevice.cuh"
 
-template <typename Offset>
-struct SpMVSplitArgs {
-  const PetscScalar *values;
-  const int32_t     *columns;
-  const Offset      *row_offsets;
-  const PetscScalar *x;
-  const SpMVBlock   *blocks;
-  PetscCount         num_nonzeros;
-  SpMVLongRows       rows; /* with the row map, z and y of all rows */
-};
-
 /* The block's own nonzeros into registers, VEC consecutive ones a load; behind the end of the matrix column 0 and value 0, which no row reads. */
 template <int THREADS, int ITEMS, int VEC, int LOAD>
 __device__ __forceinline__ void SpMVSplitLoad(const PetscScalar *values, const int32_t *columns, PetscCount count, int32_t *c, PetscScalar *v)
@@ -112,17 +101,17 @@ __device__ void SpMVSplitLongRows(const SpMVSplitArgs<Offset> &a, const SpMVBloc
 template <typename Offset, int THREADS, int ITEMS, int VEC, int LOAD, int RESIDENT, int LANES>
 __global__ void __launch_bounds__(THREADS, RESIDENT / THREADS) SpMVSplitKernel(const SpMVSplitArgs<Offset> a)
 {
-  constexpr int                       tile = THREADS * ITEMS;
+  constexpr int tile = THREADS * ITEMS;
   __shared__ __align__(16) unsigned char shared[(tile + THREADS) * sizeof(PetscScalar)];
   __shared__ __align__(16) unsigned char scratch[THREADS / SPMV_WARP * sizeof(PetscScalar)];
-  PetscScalar     *products = (PetscScalar *)shared;
-  const PetscCount base     = (PetscCount)blockIdx.x * tile;
-  const int        i        = threadIdx.x / LANES;
-  const int4       word     = __ldg((const int4 *)a.blocks + blockIdx.x);
-  const SpMVBlock  block    = {word.x, word.y, word.z, word.w};
-  int              begin = 0, end = 0;
-  int32_t          c[ITEMS], over_c = 0;
-  PetscScalar      v[ITEMS], over_v(0.0);
+  PetscScalar                           *products = (PetscScalar *)shared;
+  const PetscCount                       base     = (PetscCount)blockIdx.x * tile;
+  const int                              i        = threadIdx.x / LANES;
+  const int4                             word     = __ldg((const int4 *)a.blocks + blockIdx.x);
+  const SpMVBlock                        block    = {word.x, word.y, word.z, word.w};
+  int                                    begin = 0, end   = 0;
+  int32_t                                c[ITEMS], over_c = 0;
+  PetscScalar                            v[ITEMS], over_v(0.0);
 
   SpMVSplitLoad<THREADS, ITEMS, VEC, LOAD>(a.values + base, a.columns + base, a.num_nonzeros - base, c, v);
   if (i < block.rows) {
@@ -146,51 +135,29 @@ __global__ void __launch_bounds__(THREADS, RESIDENT / THREADS) SpMVSplitKernel(c
 template <typename Offset, int THREADS, int ITEMS, int VEC, int LOAD, int RESIDENT, int LANES>
 static PetscErrorCode SpMVSplitLaunch(DCSRSpMVPlan plan, const DCSRView *view, const PetscScalar x[], const PetscScalar z[], PetscScalar y[], cudaStream_t stream)
 {
-  const Offset               *row_offsets = (const Offset *)(plan->compressed ? plan->row_offsets : view->row_offsets);
-  const SpMVSplitArgs<Offset> args        = {
-    view->values, view->columns, row_offsets, x, plan->blocks, view->num_nonzeros, {plan->long_rows, plan->parts, plan->arrived, plan->row_index, z, y}
-  };
+  static bool asked = false;
 
   PetscFunctionBegin;
   PetscCheck((((size_t)view->values | (size_t)view->columns) & 15) == 0, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG, "Values and columns must be aligned to 16 bytes for the split kernel; choose the vector kernel for this storage");
-  SpMVSplitKernel<Offset, THREADS, ITEMS, VEC, LOAD, RESIDENT, LANES><<<plan->num_blocks, THREADS, 0, stream>>>(args);
+  PetscCall(SpMVPreferL1((const void *)SpMVSplitKernel<Offset, THREADS, ITEMS, VEC, LOAD, RESIDENT, LANES>, THREADS, &asked));
+  SpMVSplitKernel<Offset, THREADS, ITEMS, VEC, LOAD, RESIDENT, LANES><<<plan->num_blocks, THREADS, 0, stream>>>(SpMVSplitGetArgs<Offset>(plan, view, x, z, y));
   PetscCallCUDA(cudaGetLastError());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-struct SpMVSplitShape {
-  int           threads, items, vec, load, resident;
-  SpMVLaunchFn *launch[6]; /* by the binary logarithm of the lanes */
-};
-
-#define SPMV_SPLIT_LAUNCH(t, i, v, l, r, lanes) SpMVSplitLaunch<Offset, t, i, v, l, r, lanes>
-#define SPMV_SPLIT_SHAPE(t, i, v, l, r) \
-  {t, i, v, l, r, {SPMV_SPLIT_LAUNCH(t, i, v, l, r, 1), SPMV_SPLIT_LAUNCH(t, i, v, l, r, 2), SPMV_SPLIT_LAUNCH(t, i, v, l, r, 4), SPMV_SPLIT_LAUNCH(t, i, v, l, r, 8), SPMV_SPLIT_LAUNCH(t, i, v, l, r, 16), SPMV_SPLIT_LAUNCH(t, i, v, l, r, 32)}},
-
-static SpMVLaunchFn *SpMVSplitFind(const SpMVSplitShape *shapes, size_t n, const SpMVConfig *config)
-{
-  int log = 0;
-
-  while ((1 << log) < config->lanes && log < 5) log++;
-  for (size_t i = 0; i < n; i++) {
-    const SpMVSplitShape *s = shapes + i;
-
-    if (s->threads == config->threads && s->items == config->items && s->vec == config->vec && s->load == config->load && s->resident == config->resident) return s->launch[log];
-  }
-  return NULL;
-}
+#define SPMV_SPLIT_ENTRY(lanes, t, i, v, l, r) {{DCSR_SPMV_SPLIT, lanes, t, i, v, l, r}, SpMVSplitLaunch<Offset, t, i, v, l, r, lanes>},
 
 template <typename Offset>
 static SpMVLaunchFn *SpMVSplitGet(const SpMVConfig *config)
 {
-  static const SpMVSplitShape shapes[] = {SPMV_SPLIT_SHAPES(SPMV_SPLIT_SHAPE)};
-  SpMVLaunchFn               *launch   = SpMVSplitFind(shapes, PETSC_STATIC_ARRAY_LENGTH(shapes), config);
+  static const SpMVEntry entries[] = {SPMV_SPLIT_CONFIGS(SPMV_SPLIT_ENTRY)};
+  SpMVLaunchFn          *launch    = SpMVEntryFind(entries, PETSC_STATIC_ARRAY_LENGTH(entries), config);
 
 #if defined(SPMV_SWEEP)
   if constexpr (sizeof(Offset) == 4) {
-    static const SpMVSplitShape sweep[] = {SPMV_SPLIT_SWEEP_SHAPES(SPMV_SPLIT_SHAPE)};
+    static const SpMVEntry sweep[] = {SPMV_SPLIT_SWEEP_CONFIGS(SPMV_SPLIT_ENTRY)};
 
-    if (launch == NULL) launch = SpMVSplitFind(sweep, PETSC_STATIC_ARRAY_LENGTH(sweep), config);
+    if (launch == NULL) launch = SpMVEntryFind(sweep, PETSC_STATIC_ARRAY_LENGTH(sweep), config);
   }
 #endif
   return launch;

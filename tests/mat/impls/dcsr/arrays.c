@@ -3,6 +3,7 @@ static char help[] = "MatSeqAIJGetArray() and its relatives, MatSeqAIJGetCSRAndM
 #include "testmat.h"
 #include <petscdevice.h>
 #include <petsc/private/petscimpl.h>
+#include <petscdevice_cuda.h>
 
 static PetscErrorCode Length(Mat A, PetscInt *nz)
 {
@@ -46,11 +47,10 @@ static PetscErrorCode Write(Mat a, PetscBool over)
 /* The pointers must stay valid and describe the same matrix, also after values changed. */
 static PetscErrorCode CSR(Mat a, Mat b)
 {
-  const PetscInt    *ia, *ja, *ib, *jb;
-  PetscInt           n, *i, *j;
-  PetscScalar       *va, *vb, *v;
-  PetscMemType       type;
-  PetscDeviceContext context;
+  const PetscInt *ia, *ja, *ib, *jb;
+  PetscInt        n, *i, *j;
+  PetscScalar    *va, *vb, *v;
+  PetscMemType    type;
 
   PetscFunctionBegin;
   PetscCall(MatGetLocalSize(a, &n, NULL));
@@ -58,11 +58,9 @@ static PetscErrorCode CSR(Mat a, Mat b)
   PetscCall(MatSeqAIJGetCSRAndMemType(b, &ib, &jb, &vb, &type));
   PetscCall(PetscMalloc3(n + 1, &i, ia[n], &j, ia[n], &v));
   if (PetscMemTypeDevice(type)) {
-    PetscCall(PetscDeviceContextGetCurrentContext(&context));
-    PetscCall(PetscDeviceArrayCopy(context, i, ib, (size_t)n + 1));
-    if (ia[n]) PetscCall(PetscDeviceArrayCopy(context, j, jb, (size_t)ia[n]));
-    if (ia[n]) PetscCall(PetscDeviceArrayCopy(context, v, vb, (size_t)ia[n]));
-    PetscCall(PetscDeviceContextSynchronize(context));
+    PetscCallCUDA(cudaMemcpy(i, ib, (size_t)((size_t)n + 1) * sizeof(*i), cudaMemcpyDeviceToHost));
+    if (ia[n]) PetscCallCUDA(cudaMemcpy(j, jb, (size_t)((size_t)ia[n]) * sizeof(*j), cudaMemcpyDeviceToHost));
+    if (ia[n]) PetscCallCUDA(cudaMemcpy(v, vb, (size_t)((size_t)ia[n]) * sizeof(*v), cudaMemcpyDeviceToHost));
   } else {
     PetscCall(PetscArraycpy(i, ib, n + 1));
     PetscCall(PetscArraycpy(j, jb, ia[n]));

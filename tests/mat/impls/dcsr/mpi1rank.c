@@ -74,13 +74,12 @@ static PetscErrorCode Everything(Mat A, Mat B, PetscBool square)
 
 int main(int argc, char **argv)
 {
-  const PetscInt sizes[][3] = { /* rows, columns, entries a row */
-    {0, 0, 0}, {0, 5, 0}, {5, 0, 0}, {1, 1, 0}, {5, 5, 0}, {1, 9, 3}, {9, 1, 1}, {3, 40, 8}, {40, 3, 2}, {21, 21, 4}
-  };
-  char       *type, parallel[140];
-  const char *names[2];
-  PetscMPIInt size;
-  Mat         A, B;
+  const PetscInt sizes[][3] = {/* rows, columns, entries a row */
+                               {0, 0, 0}, {0, 5, 0}, {5, 0, 0}, {1, 1, 0}, {5, 5, 0}, {1, 9, 3}, {9, 1, 1}, {3, 40, 8}, {40, 3, 2}, {21, 21, 4}};
+  char          *type, parallel[140];
+  const char    *names[2];
+  PetscMPIInt    size;
+  Mat            A, B;
 
   PetscFunctionBeginUser;
   PetscCall(TestInitialize(&argc, &argv, help, &type));

@@ -4,10 +4,10 @@ static char help[] = "-mat_seqaij_type seqaijdcsrcuda: all sequential AIJ matric
 
 int main(int argc, char **argv)
 {
-  char       *type;
-  PetscInt    n;
-  PetscBool   set;
-  Mat         A, B, C, blocks[2];
+  char     *type;
+  PetscInt  n;
+  PetscBool set;
+  Mat       A, B, C, blocks[2];
 
   PetscFunctionBeginUser;
   PetscCall(TestInitialize(&argc, &argv, help, &type));

@@ -12,14 +12,14 @@ typedef enum {
   TEST_EVERY_OTHER
 } TestLayout;
 
-PetscErrorCode TestInitialize(int *, char ***, const char[], char **); /* PetscInitialize() and our library; the type of -mat_type (default dcsrcuda), static */
-PetscErrorCode TestEnter(Mat, PetscInt, PetscInt);                     /* enters values (per row, seed) and assembles */
-PetscErrorCode TestCreate(MatType, PetscInt, PetscInt, TestLayout, PetscInt, PetscInt, Mat *); /* rows, columns, layout, entries a row, seed */
+PetscErrorCode TestInitialize(int *, char ***, const char[], char **);                                    /* PetscInitialize() and our library; the type of -mat_type (default dcsrcuda), static */
+PetscErrorCode TestEnter(Mat, PetscInt, PetscInt);                                                        /* enters values (per row, seed) and assembles */
+PetscErrorCode TestCreate(MatType, PetscInt, PetscInt, TestLayout, PetscInt, PetscInt, Mat *);            /* rows, columns, layout, entries a row, seed */
 PetscErrorCode TestCreatePair(MatType, PetscInt, PetscInt, TestLayout, PetscInt, PetscInt, Mat *, Mat *); /* MATAIJ's and the type's */
-PetscErrorCode TestFill(Vec, PetscInt);                                /* values by global index and seed */
-PetscErrorCode TestCompare(Mat, Mat, const char[]);                    /* products first, then entry by entry; exact structure */
-PetscErrorCode TestCompareProducts(Mat, Mat, const char[]);            /* y = A x, y = A^T x with vectors of MatCreateVecs() */
+PetscErrorCode TestFill(Vec, PetscInt);                                                                   /* values by global index and seed */
+PetscErrorCode TestCompare(Mat, Mat, const char[]);                                                       /* products first, then entry by entry; exact structure */
+PetscErrorCode TestCompareProducts(Mat, Mat, const char[]);                                               /* y = A x, y = A^T x with vectors of MatCreateVecs() */
 PetscErrorCode TestCompareRows(Mat, Mat, const char[]);
 PetscErrorCode TestCompareVec(Vec, Vec, const char[]);
-PetscErrorCode TestHasType(Mat, const char[], const char[]);           /* the type name contains this */
-PetscErrorCode TestBlocks(Mat, PetscInt *, Mat[2]);                    /* the sequential matrices of this rank */
+PetscErrorCode TestHasType(Mat, const char[], const char[]); /* the type name contains this */
+PetscErrorCode TestBlocks(Mat, PetscInt *, Mat[2]);          /* the sequential matrices of this rank */

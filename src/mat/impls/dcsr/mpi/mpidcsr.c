@@ -170,6 +170,17 @@ static PetscErrorCode MatShift_MPIAIJDCSRCUDA(Mat A, PetscScalar s)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The parent may add entries to the diagonal block; the buffers of MatGetRow(), as long as the longest row was, go. */
+static PetscErrorCode MatDiagonalSet_MPIAIJDCSRCUDA(Mat A, Vec diagonal, InsertMode mode)
+{
+  Mat_MPIAIJ *a = (Mat_MPIAIJ *)A->data;
+
+  PetscFunctionBegin;
+  PetscCall((*MatMPIAIJCUDAGet(A)->parent.diagonalset)(A, diagonal, mode));
+  PetscCall(PetscFree2(a->rowvalues, a->rowindices));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 #if PetscDefined(USE_COMPLEX)
 static PetscErrorCode MatMultHermitianTransposeAdd_MPIAIJDCSRCUDA(Mat A, Vec x, Vec z, Vec y)
 {
@@ -279,7 +290,7 @@ static PetscErrorCode MatConvert_MPIAIJDCSRCUDA_MPIAIJ(Mat, MatType, MatReuse, M
 static PetscErrorCode ComposeFunctions(Mat A, PetscBool compose)
 {
   PetscErrorCode (*product)(Mat)                            = compose ? MatProductSetFromOptions_AIJCUDA : NULL;
-  PetscErrorCode (*dense)(Mat)                              = compose ? MatProductSetFromOptions_AIJCUDA_Dense : NULL;
+  PetscErrorCode (*mixed)(Mat)                              = compose ? MatProductSetFromOptions_AIJCUDA_Mixed : NULL;
   PetscErrorCode (*convert)(Mat, MatType, MatReuse, Mat *)  = compose ? MatConvert_MPIAIJ_MPIAIJDCSRCUDA : NULL;
   PetscErrorCode (*back)(Mat, MatType, MatReuse, Mat *)     = compose ? MatConvert_MPIAIJDCSRCUDA_MPIAIJ : NULL;
 
@@ -287,15 +298,23 @@ static PetscErrorCode ComposeFunctions(Mat A, PetscBool compose)
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatProductSetFromOptions_mpiaijdcsrcuda_mpiaijdcsrcuda_C", product));
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatProductSetFromOptions_mpiaij_mpiaijdcsrcuda_C", product));
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatProductSetFromOptions_mpiaijdcsrcuda_mpiaij_C", product));
-  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatProductSetFromOptions_mpiaijdcsrcuda_mpidense_C", dense));
-  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatProductSetFromOptions_mpiaijdcsrcuda_mpidensecuda_C", dense));
-  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatProductSetFromOptions_mpidense_mpiaijdcsrcuda_C", dense));
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatProductSetFromOptions_mpiaijdcsrcuda_mpidense_C", mixed));
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatProductSetFromOptions_mpiaijdcsrcuda_mpidensecuda_C", mixed));
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatProductSetFromOptions_mpidense_mpiaijdcsrcuda_C", mixed));
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatProductSetFromOptions_mpiaijdcsrcuda_mpimaij_C", mixed));
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatDCSRCUDAFragment_C", compose ? MatDCSRCUDAFragment_Private : NULL));
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatConvert_mpiaij_mpiaijdcsrcuda_C", convert));
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatConvert_mpiaij_aijdcsrcuda_C", convert));
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatConvert_mpiaij_dcsrcuda_C", convert));
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatConvert_mpiaijdcsrcuda_dcsrcuda_C", convert));
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatConvert_mpiaijdcsrcuda_mpiaij_C", back));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The parent's functions that ours stand in for; its destroy removes them, so they are put back only in a matrix that lives on. */
+static PetscErrorCode ComposeReplacements(Mat A, PetscBool compose)
+{
+  PetscFunctionBegin;
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatMPIAIJSetPreallocation_C", compose ? MatMPIAIJSetPreallocation_MPIAIJDCSRCUDA : parent_setpreallocation));
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatMPIAIJSetPreallocationCSR_C", compose ? MatMPIAIJSetPreallocationCSR_MPIAIJDCSRCUDA : parent_setpreallocationcsr));
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatResetHash_C", compose ? MatResetHash_MPIAIJDCSRCUDA : parent_resethash));
@@ -325,6 +344,7 @@ static PetscErrorCode ConvertInPlaceToMPIAIJ(Mat B)
   B->boundtocpu = PETSC_TRUE; // what MatCreate() gives every matrix
   PetscCall(MatMPIAIJCUDAComposeThunks(B, PETSC_FALSE));
   PetscCall(ComposeFunctions(B, PETSC_FALSE));
+  PetscCall(ComposeReplacements(B, PETSC_FALSE));
   PetscCall(PetscFree(b->spptr));
   PetscCall(MatSetVecType(B, VECSTANDARD));
   if (b->lvec != NULL) {
@@ -363,6 +383,7 @@ static PetscErrorCode SetOps(Mat A, struct _MatOps *ops)
   ops->conjugate             = MatConjugate_MPIAIJDCSRCUDA;
   ops->norm                  = MatNorm_MPIAIJDCSRCUDA;
   ops->shift                 = MatShift_MPIAIJDCSRCUDA;
+  ops->diagonalset           = MatDiagonalSet_MPIAIJDCSRCUDA;
 #if PetscDefined(USE_COMPLEX)
   ops->multhermitiantranspose    = MatMultHermitianTranspose_MPIAIJDCSRCUDA;
   ops->multhermitiantransposeadd = MatMultHermitianTransposeAdd_MPIAIJDCSRCUDA;
@@ -395,6 +416,7 @@ static PetscErrorCode ConvertInPlaceFromMPIAIJ(Mat B)
   }
   PetscCall(MatMPIAIJCUDAComposeThunks(B, PETSC_TRUE));
   PetscCall(ComposeFunctions(B, PETSC_TRUE));
+  PetscCall(ComposeReplacements(B, PETSC_TRUE));
   B->boundtocpu = d->no_device;
   if (usable) PetscCall(MatSetVecType(B, VECCUDA));
   PetscCall(MatMPIAIJCUDASetBlockTypes(B));

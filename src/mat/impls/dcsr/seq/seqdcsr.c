@@ -133,20 +133,19 @@ static PetscErrorCode MatBindToCPU_SeqAIJDCSRCUDA(Mat A, PetscBool flag)
 {
   PetscFunctionBegin;
   A->boundtocpu = (PetscBool)(flag || MatSeqAIJCUDAGet(A)->no_device);
-  if (A->boundtocpu) {
-    PetscCall(ReleaseDevice(A));
-    PetscCall(MatSeqAIJCUDAShowMirror(A));
-  }
+  if (A->boundtocpu) PetscCall(ReleaseDevice(A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode MatConvert_SeqAIJDCSRCUDA_SeqAIJ(Mat, MatType, MatReuse, Mat *);
 
-/* The functions that other objects look for on ours. */
-static PetscErrorCode ComposeFunctions(Mat A, PetscBool compose)
+/*
+  MatSeqAIJDCSRCUDAComposeFunctions - Composes the functions that other objects look for on ours, or removes them.
+*/
+PetscErrorCode MatSeqAIJDCSRCUDAComposeFunctions(Mat A, PetscBool compose)
 {
   PetscErrorCode (*product)(Mat)                                = compose ? MatProductSetFromOptions_AIJCUDA : NULL;
-  PetscErrorCode (*dense)(Mat)                                  = compose ? MatProductSetFromOptions_AIJCUDA_Dense : NULL;
+  PetscErrorCode (*mixed)(Mat)                                  = compose ? MatProductSetFromOptions_AIJCUDA_Mixed : NULL;
   PetscErrorCode (*convert)(Mat, MatType, MatReuse, Mat *)      = compose ? MatConvert_SeqAIJ_SeqAIJDCSRCUDA : NULL;
   PetscErrorCode (*back)(Mat, MatType, MatReuse, Mat *)         = compose ? MatConvert_SeqAIJDCSRCUDA_SeqAIJ : NULL;
 
@@ -156,8 +155,10 @@ static PetscErrorCode ComposeFunctions(Mat A, PetscBool compose)
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatProductSetFromOptions_seqaijdcsrcuda_seqaij_C", product));
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatProductSetFromOptions_seqaijcusparse_seqaijdcsrcuda_C", product));
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatProductSetFromOptions_seqaijdcsrcuda_seqaijcusparse_C", product));
-  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatProductSetFromOptions_seqaijdcsrcuda_seqdense_C", dense));
-  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatProductSetFromOptions_seqaijdcsrcuda_seqdensecuda_C", dense));
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatProductSetFromOptions_seqaijdcsrcuda_seqdense_C", mixed));
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatProductSetFromOptions_seqaijdcsrcuda_seqdensecuda_C", mixed));
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatProductSetFromOptions_seqdense_seqaijdcsrcuda_C", mixed));
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatProductSetFromOptions_seqaijdcsrcuda_seqmaij_C", mixed));
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatDCSRCUDAFragment_C", compose ? MatDCSRCUDAFragment_Private : NULL));
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatConvert_seqaij_seqaijdcsrcuda_C", convert));
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatConvert_seqaij_aijdcsrcuda_C", convert));
@@ -184,7 +185,7 @@ static PetscErrorCode MatDestroy_SeqAIJDCSRCUDA(Mat A)
       PetscCall(PetscSparseCUDAFree(&d->y.array, stream));
       PetscCall(PetscSparseCUDAFree(&d->z.array, stream));
     }
-    PetscCall(ComposeFunctions(A, PETSC_FALSE));
+    PetscCall(MatSeqAIJDCSRCUDAComposeFunctions(A, PETSC_FALSE));
   }
   PetscCall(PetscFree(A->spptr));
   PetscCheck(parent != NULL, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Destroying a matrix whose type was never set up");
@@ -224,7 +225,7 @@ static PetscErrorCode ConvertInPlaceToSeqAIJ(Mat B)
   *B->ops       = d->parent;
   B->boundtocpu = PETSC_TRUE; // what MatCreate() gives every matrix
   PetscCall(MatSeqAIJCUDAComposeThunks(B, PETSC_FALSE));
-  PetscCall(ComposeFunctions(B, PETSC_FALSE));
+  PetscCall(MatSeqAIJDCSRCUDAComposeFunctions(B, PETSC_FALSE));
   PetscCall(PetscFree(B->spptr));
   PetscCall(MatSetVecType(B, VECSTANDARD));
   PetscCall(PetscObjectChangeTypeName((PetscObject)B, MATSEQAIJ));
@@ -247,6 +248,15 @@ static PetscErrorCode MatConvert_SeqAIJDCSRCUDA_SeqAIJ(Mat A, PETSC_UNUSED MatTy
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Inode routines read the host arrays behind our back; an assembled matrix drops what it has of them in assemblyend. */
+static PetscErrorCode DropInodes(Mat B, struct _MatOps *ops)
+{
+  PetscFunctionBegin;
+  PetscCall((*ops->setoption)(B, MAT_USE_INODES, PETSC_FALSE));
+  if (B->assembled && B->preallocated && !B->hash_active) PetscCall((*ops->assemblyend)(B, MAT_FINAL_ASSEMBLY));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Gives a MATSEQAIJ our spptr, operations and name. */
 static PetscErrorCode ConvertInPlaceFromSeqAIJ(Mat B)
 {
@@ -257,7 +267,7 @@ static PetscErrorCode ConvertInPlaceFromSeqAIJ(Mat B)
 
   PetscFunctionBegin;
   PetscCall(PetscSparseCUDADeviceUsable(&usable));
-  PetscCall((*ops->setoption)(B, MAT_USE_INODES, PETSC_FALSE));
+  PetscCall(DropInodes(B, ops));
   PetscCall(PetscNew(&d));
   d->parent         = *ops;
   d->parent_arrays  = *b->ops;
@@ -279,7 +289,7 @@ static PetscErrorCode ConvertInPlaceFromSeqAIJ(Mat B)
   ops->productsetfromoptions = MatProductSetFromOptions_AIJCUDA;
   PetscCall(MatSeqAIJCUDASetArrayHooks(B));
   PetscCall(MatSeqAIJCUDAComposeThunks(B, PETSC_TRUE));
-  PetscCall(ComposeFunctions(B, PETSC_TRUE));
+  PetscCall(MatSeqAIJDCSRCUDAComposeFunctions(B, PETSC_TRUE));
   B->boundtocpu = d->no_device;
   if (usable) PetscCall(MatSetVecType(B, VECCUDA));
   else PetscCall(PetscInfo(B, "No usable CUDA device: this matrix computes on the host\n"));

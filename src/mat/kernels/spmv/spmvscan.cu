@@ -1,0 +1,206 @@
+/*
+  y = A x + z by strict nonzero splitting where rows are of very different sizes, after Steinberger, Zayer, Seidel: Globally homogeneous, locally adaptive sparse matrix-vector multiplication on the GPU
+  (Hola, ICS 2017), section 3. Blocks, owners of rows and long rows are those of spmvsplit.cu. Here each thread sums the same number of consecutive products, rows or not, from a bit a nonzero that says where
+  rows start, and a segmented scan (Blelloch: Prefix sums and their applications, 1990) joins the threads of a warp: the time does not depend on how the block's nonzeros are spread over rows.
+*/
+#include "spmvdevice.cuh"
+
+/* Place of the k-th product of a block in shared memory: a gap behind each thread's ITEMS, so that a warp's threads read from different banks. */
+template <int ITEMS>
+__device__ __forceinline__ int SpMVScanPlace(int k)
+{
+  return k + k / ITEMS;
+}
+
+/* Which of its block's nonzeros a thread loads as its j-th: consecutive ones by neighboring lanes, all within the part that its warp sums. */
+template <int ITEMS, int VEC>
+__device__ __forceinline__ int SpMVScanIndex(int j)
+{
+  const int lane = threadIdx.x % SPMV_WARP;
+
+  return ((int)threadIdx.x - lane) * ITEMS + (j / VEC * SPMV_WARP + lane) * VEC + j % VEC;
+}
+
+template <int THREADS, int ITEMS, int VEC, int LOAD>
+__device__ __forceinline__ void SpMVScanLoad(const PetscScalar *values, const int32_t *columns, PetscCount count, int32_t *c, PetscScalar *v)
+{
+  if (count >= THREADS * ITEMS) {
+#pragma unroll
+    for (int j = 0; j < ITEMS; j += VEC) SpMVLoad<LOAD, VEC>(columns + SpMVScanIndex<ITEMS, VEC>(j), c + j);
+#pragma unroll
+    for (int j = 0; j < ITEMS; j += VEC) SpMVLoad<LOAD, VEC>(values + SpMVScanIndex<ITEMS, VEC>(j), v + j);
+  } else {
+#pragma unroll
+    for (int j = 0; j < ITEMS; j++) {
+      const int k = SpMVScanIndex<ITEMS, VEC>(j);
+
+      c[j] = k < count ? columns[k] : 0;
+      v[j] = k < count ? values[k] : PetscScalar(0.0);
+    }
+  }
+}
+
+/*
+  Sums within a warp's part. On return the product that ends a row, or the warp's part, is replaced by the sum of that row's products in the part;
+  the return value, in lane 31, is the sum of the row that is open at the end of the part.
+*/
+template <int ITEMS>
+__device__ __forceinline__ PetscScalar SpMVScanWarp(unsigned int heads, PetscScalar *products)
+{
+  PetscScalar       *mine  = products + SpMVScanPlace<ITEMS>((int)threadIdx.x * ITEMS);
+  const int          lane  = threadIdx.x % SPMV_WARP;
+  const unsigned int upto  = __ballot_sync(SPMV_FULL_MASK, heads != 0) & (SPMV_FULL_MASK >> (SPMV_WARP - 1 - lane));
+  const int          start = upto ? SPMV_WARP - 1 - __clz(upto) : 0; /* lane in which the row open at this thread's end starts */
+  const unsigned int next  = __shfl_down_sync(SPMV_FULL_MASK, heads, 1);
+  const unsigned int ends  = heads >> 1 | (lane == SPMV_WARP - 1 ? 1u : next & 1u) << (ITEMS - 1);
+  PetscScalar        sums[ITEMS], open, before;
+
+#pragma unroll
+  for (int j = 0; j < ITEMS; j++) sums[j] = mine[j];
+#pragma unroll
+  for (int j = 1; j < ITEMS; j++)
+    if (!(heads >> j & 1u)) sums[j] += sums[j - 1];
+  open = sums[ITEMS - 1];
+#pragma unroll
+  for (int d = 1; d < SPMV_WARP; d *= 2) {
+    const PetscScalar other = SpMVShuffle(open, [d](unsigned int w) { return __shfl_up_sync(SPMV_FULL_MASK, w, d); });
+
+    if (lane - d >= start) open += other;
+  }
+  before = SpMVShuffle(open, [](unsigned int w) { return __shfl_up_sync(SPMV_FULL_MASK, w, 1); });
+  if (lane == 0) before = PetscScalar(0.0);
+#pragma unroll
+  for (int j = 0; j < ITEMS; j++) {
+    if (heads & ((2u << j) - 1u)) before = PetscScalar(0.0);
+    if (ends >> j & 1u) mine[j] = sums[j] + before;
+  }
+  return open;
+}
+
+/* Sum of the block's products from begin on and before end: whole parts of warps, then the sum left at the row's end. begin < end. */
+template <int ITEMS>
+__device__ __forceinline__ PetscScalar SpMVScanRowSum(int begin, int end, const PetscScalar *products, const PetscScalar *open)
+{
+  constexpr int part = SPMV_WARP * ITEMS;
+  PetscScalar   sum(0.0);
+
+  for (int w = begin / part; w < (end - 1) / part; w++) sum += open[w];
+  return sum + products[SpMVScanPlace<ITEMS>(end - 1)];
+}
+
+/* The rows that the block finishes alone; begin and end are those of this thread's first row. */
+template <int THREADS, int ITEMS, typename Offset>
+__device__ __forceinline__ void SpMVScanWriteRows(const SpMVSplitArgs<Offset> &a, const SpMVBlock &block, PetscCount base, int begin, int end, const PetscScalar *products, const PetscScalar *open, const PetscScalar *over)
+{
+  constexpr int tile = THREADS * ITEMS;
+
+  for (int i = threadIdx.x; i < block.rows; i += THREADS) {
+    int32_t     row = block.row + i;
+    PetscScalar sum(0.0);
+
+    if (i >= THREADS) {
+      begin = (int)(a.row_offsets[row] - base);
+      end   = (int)(a.row_offsets[row + 1] - base);
+    }
+    if (begin < end) sum = SpMVScanRowSum<ITEMS>(begin, end < tile ? end : tile, products, open);
+    for (int k = 0; k * SPMV_WARP < end - tile; k++) sum += over[k];
+    if (a.rows.row_index) row = a.rows.row_index[row];
+    if (a.rows.z) sum += a.rows.z[row];
+    a.rows.y[row] = sum;
+  }
+}
+
+/* The block's parts of the long row it begins in and of the one that starts in it, by a warp each: the last ones, which have the fewest rows to write. */
+template <int THREADS, int ITEMS, typename Offset>
+__device__ __forceinline__ void SpMVScanLongRows(const SpMVSplitArgs<Offset> &a, const SpMVBlock &block, PetscCount base, const PetscScalar *products, const PetscScalar *open)
+{
+  constexpr int tile = THREADS * ITEMS;
+  const int     warp = THREADS / SPMV_WARP - 1 - (int)threadIdx.x / SPMV_WARP, k = block.part >> 2;
+  int           begin = 0;
+
+  if (warp == 0 && (block.part & SPMV_PART_LEADING)) {
+    const PetscCount end = (PetscCount)a.row_offsets[block.row] - base;
+
+    SpMVFinishLongRowByWarp(a.rows, k, blockIdx.x, SpMVScanRowSum<ITEMS>(0, end < tile ? (int)end : tile, products, open));
+  }
+  if (warp == 1 && (block.part & SPMV_PART_TRAILING)) {
+    begin = (int)((PetscCount)a.row_offsets[block.row + block.rows] - base);
+    SpMVFinishLongRowByWarp(a.rows, k + (block.part & SPMV_PART_LEADING ? 1 : 0), blockIdx.x, SpMVScanRowSum<ITEMS>(begin, tile, products, open));
+  }
+}
+
+template <typename Offset, int THREADS, int ITEMS, int VEC, int LOAD, int RESIDENT>
+__global__ void __launch_bounds__(THREADS, RESIDENT / THREADS) SpMVScanKernel(const SpMVSplitArgs<Offset> a)
+{
+  constexpr int tile = THREADS * ITEMS, warps = THREADS / SPMV_WARP;
+  __shared__ __align__(16) unsigned char shared[(tile + THREADS + 2 * warps) * sizeof(PetscScalar)];
+  PetscScalar                           *products = (PetscScalar *)shared, *open = products + tile + THREADS, *over = open + warps;
+  const PetscCount                       base  = (PetscCount)blockIdx.x * tile;
+  const int                              t     = threadIdx.x;
+  const int4                             word  = __ldg((const int4 *)a.blocks + blockIdx.x);
+  const SpMVBlock                        block = {word.x, word.y, word.z, word.w};
+  const unsigned int                     heads = __ldg(a.heads + (base + t * ITEMS) / 32) >> (t * ITEMS % 32) & ((1u << ITEMS) - 1u);
+  int                                    begin = 0, end   = 0;
+  int32_t                                c[ITEMS], over_c = 0;
+  PetscScalar                            v[ITEMS], over_v(0.0), last;
+
+  static_assert(ITEMS < 32 && 32 % ITEMS == 0 && warps > 1, "Bits of a thread lie in one word, and long rows take two warps");
+  SpMVScanLoad<THREADS, ITEMS, VEC, LOAD>(a.values + base, a.columns + base, a.num_nonzeros - base, c, v);
+  if (t < block.rows) {
+    begin = (int)(a.row_offsets[block.row + t] - base);
+    end   = (int)(a.row_offsets[block.row + t + 1] - base);
+  }
+  if (t < block.over) {
+    over_c = a.columns[base + tile + t];
+    over_v = a.values[base + tile + t];
+  }
+#pragma unroll
+  for (int j = 0; j < ITEMS; j++) products[SpMVScanPlace<ITEMS>(SpMVScanIndex<ITEMS, VEC>(j))] = v[j] * SpMVGather(a.x, c[j]);
+  if (t - t % SPMV_WARP < block.over) {
+    over_v = SpMVSumLanes<SPMV_WARP>(t < block.over ? over_v * SpMVGather(a.x, over_c) : PetscScalar(0.0));
+    if (t % SPMV_WARP == 0) over[t / SPMV_WARP] = over_v;
+  }
+  __syncwarp();
+  last = SpMVScanWarp<ITEMS>(heads, products);
+  if (t % SPMV_WARP == SPMV_WARP - 1) open[t / SPMV_WARP] = last;
+  __syncthreads();
+  if (block.part & (SPMV_PART_LEADING | SPMV_PART_TRAILING)) SpMVScanLongRows<THREADS, ITEMS>(a, block, base, products, open);
+  SpMVScanWriteRows<THREADS, ITEMS>(a, block, base, begin, end, products, open, over);
+}
+
+template <typename Offset, int THREADS, int ITEMS, int VEC, int LOAD, int RESIDENT>
+static PetscErrorCode SpMVScanLaunch(DCSRSpMVPlan plan, const DCSRView *view, const PetscScalar x[], const PetscScalar z[], PetscScalar y[], cudaStream_t stream)
+{
+  static bool asked = false;
+
+  PetscFunctionBegin;
+  PetscCheck((((size_t)view->values | (size_t)view->columns) & 15) == 0, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG, "Values and columns must be aligned to 16 bytes for the scan kernel; choose the vector kernel for this storage");
+  PetscCall(SpMVPreferL1((const void *)SpMVScanKernel<Offset, THREADS, ITEMS, VEC, LOAD, RESIDENT>, THREADS, &asked));
+  SpMVScanKernel<Offset, THREADS, ITEMS, VEC, LOAD, RESIDENT><<<plan->num_blocks, THREADS, 0, stream>>>(SpMVSplitGetArgs<Offset>(plan, view, x, z, y));
+  PetscCallCUDA(cudaGetLastError());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+#define SPMV_SCAN_ENTRY(lanes, t, i, v, l, r) {{DCSR_SPMV_SCAN, lanes, t, i, v, l, r}, SpMVScanLaunch<Offset, t, i, v, l, r>},
+
+template <typename Offset>
+static SpMVLaunchFn *SpMVScanGet(const SpMVConfig *config)
+{
+  static const SpMVEntry entries[] = {SPMV_SCAN_CONFIGS(SPMV_SCAN_ENTRY)};
+  SpMVLaunchFn          *launch    = SpMVEntryFind(entries, PETSC_STATIC_ARRAY_LENGTH(entries), config);
+
+#if defined(SPMV_SWEEP)
+  if constexpr (sizeof(Offset) == 4) {
+    static const SpMVEntry sweep[] = {SPMV_SCAN_SWEEP_CONFIGS(SPMV_SCAN_ENTRY)};
+
+    if (launch == NULL) launch = SpMVEntryFind(sweep, PETSC_STATIC_ARRAY_LENGTH(sweep), config);
+  }
+#endif
+  return launch;
+}
+
+/* SpMVScanGetLaunch - the launcher of a scan configuration for 32- or 64-bit offsets, NULL when it does not exist */
+SpMVLaunchFn *SpMVScanGetLaunch(const SpMVConfig *config, PetscBool wide)
+{
+  return wide ? SpMVScanGet<int64_t>(config) : SpMVScanGet<int32_t>(config);
+}
