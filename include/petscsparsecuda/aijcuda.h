@@ -38,6 +38,7 @@ typedef struct {
   PetscBool             device_values;       /* view.values is allocated and was filled once */
   PetscObjectState      device_nonzerostate; /* nonzerostate of the matrix that view was made from */
   PetscBool             host_structure;      /* i, j, ilen, imax of the Mat_SeqAIJ are current; PETSC_FALSE: absent, made on demand */
+  PetscBool             is_block;            /* block of a parallel matrix: keeps the host structure, which public functions (MatMPIAIJGetLocalMat(), ...) read directly */
   PetscInt              host_active;         /* depth of host accesses under way (thunks, array getters) */
   PetscBool             hide;                /* test hook -mat_dcsr_test_hide_mirror: i, j, a of the Mat_SeqAIJ are NULL while host_active is 0, */
   PetscBool             computed;            /* once a device operation was asked for; scratch matrices inside host products never get there */
@@ -85,6 +86,9 @@ PETSC_INTERN PetscErrorCode MatIsMPIAIJCUDA(Mat, PetscBool *);
 /* Mirror (mirror.c): any matrix may be given; others than ours are left alone, parallel ones are treated block by block. */
 PETSC_INTERN PetscErrorCode MatAIJCUDAHostBegin(Mat, int);
 PETSC_INTERN PetscErrorCode MatAIJCUDAHostEnd(Mat, int);
+PETSC_INTERN PetscErrorCode MatAIJCUDAHostFinish(Mat, int, PetscErrorCode);
+PETSC_INTERN PetscErrorCode MatAIJCUDAHostBeginTwo(Mat, int, Mat, int);
+PETSC_INTERN PetscErrorCode MatAIJCUDAHostFinishTwo(Mat, int, Mat, int, PetscErrorCode);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDAShowMirror(Mat);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDAHideMirror(Mat);
 /* Device copy (mirror.c), sequential matrices of ours only. */

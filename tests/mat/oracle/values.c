@@ -142,11 +142,14 @@ static PetscErrorCode ZeroAndRefill(Oracle o)
 
 static PetscErrorCode Norm(Oracle o)
 {
-  const NormType types[] = {NORM_1, NORM_FROBENIUS, NORM_INFINITY};
-  const NormType type    = types[OracleShared(o, 3)];
-  PetscReal      a, b;
+  const NormType    types[] = {NORM_1, NORM_FROBENIUS, NORM_INFINITY};
+  const char *const names[] = {"MatNorm, one", "MatNorm, Frobenius", "MatNorm, infinity"};
+  const int         k       = (int)OracleShared(o, 3);
+  const NormType    type    = types[k];
+  PetscReal         a, b;
 
   PetscFunctionBegin;
+  o->operation = names[k];
   OracleBoth(MatNorm(o->A, type, &a), MatNorm(o->B, type, &b));
   PetscCall(OracleCompareReal(o, a, b, 0));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -56,10 +56,12 @@ static PetscErrorCode HostReplaced(Mat A)
 #define DEFINE_COMPOSED(name, function, parameters, arguments, access) \
   static PetscErrorCode name parameters \
   { \
+    PetscErrorCode ierr; \
+\
     PetscFunctionBegin; \
     PetscCall(MatAIJCUDAHostBegin(A, access)); \
-    PetscCall((*function)arguments); \
-    PetscCall(MatAIJCUDAHostEnd(A, access)); \
+    ierr = (*function)arguments; \
+    PetscCall(MatAIJCUDAHostFinish(A, access, ierr)); \
     PetscFunctionReturn(PETSC_SUCCESS); \
   }
 
@@ -67,12 +69,12 @@ static PetscErrorCode HostReplaced(Mat A)
 #define DEFINE_COMPOSED_TWO(name, function, parameters, arguments) \
   static PetscErrorCode name parameters \
   { \
+    PetscErrorCode ierr; \
+\
     PetscFunctionBegin; \
-    PetscCall(MatAIJCUDAHostBegin(A, HOST_READ)); \
-    PetscCall(MatAIJCUDAHostBegin(B, HOST_READ)); \
-    PetscCall((*function)arguments); \
-    PetscCall(MatAIJCUDAHostEnd(B, HOST_READ)); \
-    PetscCall(MatAIJCUDAHostEnd(A, HOST_READ)); \
+    PetscCall(MatAIJCUDAHostBeginTwo(A, HOST_READ, B, HOST_READ)); \
+    ierr = (*function)arguments; \
+    PetscCall(MatAIJCUDAHostFinishTwo(A, HOST_READ, B, HOST_READ, ierr)); \
     PetscFunctionReturn(PETSC_SUCCESS); \
   }
 
@@ -91,14 +93,16 @@ DEFINE_COMPOSED(MatResetPreallocation_MPIAIJCUDA, mpi.resetpreallocation, (Mat A
 
 static PetscErrorCode MatSeqAIJKron_SeqAIJCUDA(Mat A, Mat B, MatReuse reuse, Mat *C)
 {
+  PetscErrorCode ierr = PETSC_SUCCESS;
+
   PetscFunctionBegin;
-  PetscCall(MatAIJCUDAHostBegin(A, HOST_READ));
-  PetscCall(MatAIJCUDAHostBegin(B, HOST_READ));
-  if (reuse == MAT_REUSE_MATRIX) PetscCall(MatAIJCUDAHostBegin(*C, HOST_WRITE));
-  PetscCall((*seq.kron)(A, B, reuse, C));
-  if (reuse == MAT_REUSE_MATRIX) PetscCall(MatAIJCUDAHostEnd(*C, HOST_WRITE));
-  PetscCall(MatAIJCUDAHostEnd(B, HOST_READ));
-  PetscCall(MatAIJCUDAHostEnd(A, HOST_READ));
+  PetscCall(MatAIJCUDAHostBeginTwo(A, HOST_READ, B, HOST_READ));
+  if (reuse == MAT_REUSE_MATRIX) ierr = MatAIJCUDAHostBegin(*C, HOST_WRITE);
+  if (ierr == PETSC_SUCCESS) {
+    ierr = (*seq.kron)(A, B, reuse, C);
+    if (reuse == MAT_REUSE_MATRIX) ierr = MatAIJCUDAHostFinish(*C, HOST_WRITE, ierr);
+  }
+  PetscCall(MatAIJCUDAHostFinishTwo(A, HOST_READ, B, HOST_READ, ierr));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -120,18 +124,21 @@ static PetscErrorCode GetHostCopy(const void *array, size_t bytes, void **copy)
 
 static PetscErrorCode SetPreallocationCOO(Mat A, const ParentFunctions *parent, PetscCount n, PetscInt i[], PetscInt j[])
 {
-  void     *i_host = NULL, *j_host = NULL;
-  PetscBool is;
+  void          *i_host = NULL, *j_host = NULL;
+  PetscBool      is;
+  PetscErrorCode ierr;
 
   PetscFunctionBegin;
-  PetscCall(GetHostCopy(i, (size_t)n * sizeof(PetscInt), &i_host));
-  PetscCall(GetHostCopy(j, (size_t)n * sizeof(PetscInt), &j_host));
-  PetscCall(MatIsSeqAIJCUDA(A, &is));
-  if (is) PetscCall(MatSeqAIJCUDAShowMirror(A));
-  PetscCall((*parent->setpreallocationcoo)(A, n, i_host != NULL ? (PetscInt *)i_host : i, j_host != NULL ? (PetscInt *)j_host : j));
+  PetscCallGoto(ierr, done, GetHostCopy(i, (size_t)n * sizeof(PetscInt), &i_host));
+  PetscCallGoto(ierr, done, GetHostCopy(j, (size_t)n * sizeof(PetscInt), &j_host));
+  PetscCallGoto(ierr, done, MatIsSeqAIJCUDA(A, &is));
+  if (is) PetscCallGoto(ierr, done, MatSeqAIJCUDAShowMirror(A));
+  PetscCallGoto(ierr, done, (*parent->setpreallocationcoo)(A, n, i_host != NULL ? (PetscInt *)i_host : i, j_host != NULL ? (PetscInt *)j_host : j));
+  PetscCallGoto(ierr, done, HostReplaced(A));
+done:
   PetscCall(PetscFree(i_host));
   PetscCall(PetscFree(j_host));
-  PetscCall(HostReplaced(A));
+  PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -151,16 +158,19 @@ static PetscErrorCode GetCOOCount(Mat A, PetscBool is_mpi, PetscCount *n)
 
 static PetscErrorCode SetValuesCOO(Mat A, const ParentFunctions *parent, PetscBool is_mpi, const PetscScalar v[], InsertMode mode)
 {
-  void      *v_host = NULL;
-  PetscCount n = 0;
+  void          *v_host = NULL;
+  PetscCount     n      = 0;
+  PetscErrorCode ierr;
 
   PetscFunctionBegin;
   PetscCall(GetCOOCount(A, is_mpi, &n));
   PetscCall(GetHostCopy(v, (size_t)n * sizeof(PetscScalar), &v_host));
-  PetscCall(MatAIJCUDAHostBegin(A, HOST_WRITE));
-  PetscCall((*parent->setvaluescoo)(A, v_host != NULL ? (PetscScalar *)v_host : v, mode));
-  PetscCall(MatAIJCUDAHostEnd(A, HOST_WRITE));
+  PetscCallGoto(ierr, done, MatAIJCUDAHostBegin(A, HOST_WRITE));
+  ierr = (*parent->setvaluescoo)(A, v_host != NULL ? (PetscScalar *)v_host : v, mode);
+  ierr = MatAIJCUDAHostFinish(A, HOST_WRITE, ierr);
+done:
   PetscCall(PetscFree(v_host));
+  PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -42,13 +42,14 @@ static PetscErrorCode RestoreComposed(Mat F)
 #define DEFINE_PHASE(operation, parameters, arguments) \
   static PetscErrorCode MatFactor_AIJCUDA_##operation parameters \
   { \
-    ParentFactor *parent; \
+    ParentFactor  *parent; \
+    PetscErrorCode ierr; \
 \
     PetscFunctionBegin; \
     PetscCall(GetParentFactor(F, &parent)); \
     PetscCall(MatAIJCUDAHostBegin(A, HOST_READ)); \
-    PetscCall((*parent->ops.operation)arguments); \
-    PetscCall(MatAIJCUDAHostEnd(A, HOST_READ)); \
+    ierr = (*parent->ops.operation)arguments; \
+    PetscCall(MatAIJCUDAHostFinish(A, HOST_READ, ierr)); \
     PetscCall(WrapNumeric(F)); \
     PetscCall(RestoreComposed(F)); \
     PetscFunctionReturn(PETSC_SUCCESS); \

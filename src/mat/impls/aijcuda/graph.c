@@ -29,16 +29,13 @@ static PetscErrorCode CreateAlias_MPI(Mat A, Mat *alias)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  MatCreateGraph_AIJCUDA - The graph of a matrix of ours, as MATAIJ; see MatCreateGraph() for the parameters.
-*/
-PetscErrorCode MatCreateGraph_AIJCUDA(Mat A, PetscBool symmetrize, PetscBool scale, PetscReal filter, PetscInt index_size, PetscInt index[], Mat *graph)
+/* The graph of a matrix of ours whose mirror is up to date. */
+static PetscErrorCode CreateGraph(Mat A, PetscBool symmetrize, PetscBool scale, PetscReal filter, PetscInt index_size, PetscInt index[], Mat *graph)
 {
   Mat       alias;
   PetscBool is_mpi;
 
   PetscFunctionBegin;
-  PetscCall(MatAIJCUDAHostBegin(A, HOST_READ));
   PetscCall(MatIsMPIAIJCUDA(A, &is_mpi));
   if (is_mpi) PetscCall(CreateAlias_MPI(A, &alias));
   else PetscCall(CreateAlias_Seq(A, &alias));
@@ -49,6 +46,19 @@ PetscErrorCode MatCreateGraph_AIJCUDA(Mat A, PetscBool symmetrize, PetscBool sca
     PetscCall(MatDuplicate(alias, MAT_COPY_VALUES, graph));
   }
   PetscCall(MatDestroy(&alias));
-  PetscCall(MatAIJCUDAHostEnd(A, HOST_READ));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  MatCreateGraph_AIJCUDA - The graph of a matrix of ours, as MATAIJ; see MatCreateGraph() for the parameters.
+*/
+PetscErrorCode MatCreateGraph_AIJCUDA(Mat A, PetscBool symmetrize, PetscBool scale, PetscReal filter, PetscInt index_size, PetscInt index[], Mat *graph)
+{
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(MatAIJCUDAHostBegin(A, HOST_READ));
+  ierr = CreateGraph(A, symmetrize, scale, filter, index_size, index, graph);
+  PetscCall(MatAIJCUDAHostFinish(A, HOST_READ, ierr));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -58,12 +58,14 @@ PetscErrorCode MatSeqAIJCUDAHideMirror(Mat A)
 
   PetscFunctionBegin;
   if (!d->hide || !d->computed || !A->assembled || A->structure_only) PetscFunctionReturn(PETSC_SUCCESS);
-  d->hidden_i = a->i;
-  d->hidden_j = a->j;
   d->hidden_a = a->a;
-  a->i        = NULL;
-  a->j        = NULL;
   a->a        = NULL;
+  if (!d->is_block) {
+    d->hidden_i = a->i;
+    d->hidden_j = a->j;
+    a->i        = NULL;
+    a->j        = NULL;
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -108,7 +110,7 @@ PetscErrorCode MatSeqAIJCUDAUseDevice(Mat A, PetscBool *use)
 {
   PetscFunctionBegin;
   MatSeqAIJCUDAGet(A)->computed = PETSC_TRUE;
-  *use = (PetscBool)(!A->boundtocpu && A->assembled && !A->structure_only && !A->hash_active && A->factortype == MAT_FACTOR_NONE && A->cmap->n <= PETSC_INT32_MAX);
+  *use                          = (PetscBool)(!A->boundtocpu && A->assembled && !A->structure_only && !A->hash_active && A->factortype == MAT_FACTOR_NONE && A->cmap->n <= PETSC_INT32_MAX);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -177,13 +179,17 @@ PetscErrorCode MatSeqAIJCUDACopyToDevice(Mat A)
 {
   Mat_SeqAIJCUDA *d       = MatSeqAIJCUDAGet(A);
   PetscBool       current = (PetscBool)(d->device_structure && d->device_nonzerostate == A->nonzerostate);
+  PetscErrorCode  ierr;
 
   PetscFunctionBegin;
   if (current && d->device_values && (A->offloadmask == PETSC_OFFLOAD_GPU || A->offloadmask == PETSC_OFFLOAD_BOTH)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCheck(A->offloadmask != PETSC_OFFLOAD_GPU, PETSC_COMM_SELF, PETSC_ERR_PLIB, "The newest values are on the device, under a structure that is no longer current");
   PetscCall(MatSeqAIJCUDAShowMirror(A));
-  PetscCallLogged(PETSCSPARSECUDA_CopyToDevice, A, CopyMirrorToDevice(A, current));
+  PetscCall(PetscLogEventBegin(PETSCSPARSECUDA_CopyToDevice, A, 0, 0, 0));
+  ierr = CopyMirrorToDevice(A, current);
+  PetscCall(PetscLogEventEnd(PETSCSPARSECUDA_CopyToDevice, A, 0, 0, 0));
   if (d->host_active == 0) PetscCall(MatSeqAIJCUDAHideMirror(A));
+  PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -217,54 +223,98 @@ PetscErrorCode MatSeqAIJCUDACompact(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Arrays of a MATSEQAIJ on their way to it. */
+typedef struct {
+  PetscInt    *i, *j, *imax, *ilen;
+  PetscScalar *a;
+} HostArrays;
+
+static PetscErrorCode AllocateHostArrays(PetscInt m, PetscCount nnz, HostArrays *h)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscShmgetAllocateArray(m + 1, sizeof(PetscInt), (void **)&h->i));
+  PetscCall(PetscShmgetAllocateArray(nnz, sizeof(PetscInt), (void **)&h->j));
+  PetscCall(PetscShmgetAllocateArray(nnz, sizeof(PetscScalar), (void **)&h->a));
+  PetscCall(PetscMalloc1(m, &h->imax));
+  PetscCall(PetscMalloc1(m, &h->ilen));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode FreeHostArrays(HostArrays *h)
+{
+  PetscFunctionBegin;
+  if (h->i != NULL) PetscCall(PetscShmgetDeallocateArray((void **)&h->i));
+  if (h->j != NULL) PetscCall(PetscShmgetDeallocateArray((void **)&h->j));
+  if (h->a != NULL) PetscCall(PetscShmgetDeallocateArray((void **)&h->a));
+  PetscCall(PetscFree(h->imax));
+  PetscCall(PetscFree(h->ilen));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode FillHostStructure(DCSRView view, HostArrays *h)
+{
+  cudaStream_t stream;
+
+  PetscFunctionBegin;
+  PetscCall(PetscSparseCUDAGetStream(&stream));
+  PetscCall(DCSRCopyOffsetsToHost(view.num_rows + 1, view.row_offsets, view.wide, h->i, stream));
+  PetscCall(DCSRCopyColumnsToHost(view.num_nonzeros, view.columns, h->j, stream));
+  PetscCallCUDA(cudaStreamSynchronize(stream));
+  PetscCall(PetscLogGpuToCpu((PetscLogDouble)((view.num_rows + 1) * sizeof(PetscInt) + (size_t)view.num_nonzeros * sizeof(PetscInt))));
+  for (PetscInt row = 0; row < view.num_rows; row++) h->imax[row] = h->ilen[row] = h->i[row + 1] - h->i[row];
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Hands the arrays to the matrix in place of those it had. */
+static PetscErrorCode ReplaceHostArrays(Mat A, const HostArrays *h)
+{
+  Mat_SeqAIJ *a = (Mat_SeqAIJ *)A->data;
+  PetscInt    m = A->rmap->n;
+
+  PetscFunctionBegin;
+  PetscCall(MatSeqXAIJFreeAIJ(A, &a->a, &a->j, &a->i));
+  PetscCall(PetscFree(a->imax));
+  PetscCall(PetscFree(a->ilen));
+  a->i              = h->i;
+  a->j              = h->j;
+  a->a              = h->a;
+  a->imax           = h->imax;
+  a->ilen           = h->ilen;
+  a->free_a         = PETSC_TRUE;
+  a->free_ij        = PETSC_TRUE;
+  a->free_imax_ilen = PETSC_TRUE;
+  a->nz             = h->i[m];
+  a->maxnz          = h->i[m];
+  a->nonzerorowcnt  = 0;
+  a->rmax           = 0;
+  for (PetscInt row = 0; row < m; row++) {
+    a->nonzerorowcnt += h->ilen[row] > 0;
+    a->rmax = PetscMax(a->rmax, h->ilen[row]);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Makes i, j, ilen, imax and room for a of the mirror from the device copy. */
 static PetscErrorCode CopyStructureToHost(Mat A)
 {
   Mat_SeqAIJ     *a = (Mat_SeqAIJ *)A->data;
   Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
-  PetscInt        m = A->rmap->n, *i = NULL, *j = NULL, *imax = NULL, *ilen = NULL;
-  PetscScalar    *v = NULL;
-  PetscCount      nnz;
-  cudaStream_t    stream;
+  HostArrays      h = {NULL, NULL, NULL, NULL, NULL};
+  PetscErrorCode  ierr;
 
   PetscFunctionBegin;
   PetscCheck(d->device_structure, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Neither the host nor the device has the structure of this matrix");
   PetscCall(MatSeqAIJCUDACompact(A));
-  nnz = d->view.num_nonzeros;
-  PetscCall(PetscSparseCUDAGetStream(&stream));
-  PetscCall(PetscShmgetAllocateArray(m + 1, sizeof(PetscInt), (void **)&i));
-  PetscCall(PetscShmgetAllocateArray(nnz, sizeof(PetscInt), (void **)&j));
-  PetscCall(PetscShmgetAllocateArray(nnz, sizeof(PetscScalar), (void **)&v));
-  PetscCall(PetscMalloc1(m, &imax));
-  PetscCall(PetscMalloc1(m, &ilen));
-  PetscCall(DCSRCopyOffsetsToHost(m + 1, d->view.row_offsets, d->view.wide, i, stream));
-  PetscCall(DCSRCopyColumnsToHost(nnz, d->view.columns, j, stream));
-  PetscCallCUDA(cudaStreamSynchronize(stream));
-  PetscCall(PetscLogGpuToCpu((PetscLogDouble)((m + 1) * sizeof(PetscInt) + (size_t)nnz * sizeof(PetscInt))));
-  a->nonzerorowcnt = 0;
-  a->rmax          = 0;
-  for (PetscInt row = 0; row < m; row++) {
-    imax[row] = ilen[row] = i[row + 1] - i[row];
-    a->nonzerorowcnt += ilen[row] > 0;
-    a->rmax = PetscMax(a->rmax, ilen[row]);
-  }
-  PetscCall(MatSeqXAIJFreeAIJ(A, &a->a, &a->j, &a->i));
-  PetscCall(PetscFree(a->imax));
-  PetscCall(PetscFree(a->ilen));
-  a->i                 = i;
-  a->j                 = j;
-  a->a                 = v;
-  a->imax              = imax;
-  a->ilen              = ilen;
-  a->free_a            = PETSC_TRUE;
-  a->free_ij           = PETSC_TRUE;
-  a->free_imax_ilen    = PETSC_TRUE;
-  a->nz                = (PetscInt)nnz;
-  a->maxnz             = (PetscInt)nnz;
-  d->host_structure    = PETSC_TRUE;
-  if (A->offloadmask == PETSC_OFFLOAD_BOTH) A->offloadmask = PETSC_OFFLOAD_GPU; // the new value array is empty
-  PetscCall(MatCheckCompressedRow(A, a->nonzerorowcnt, &a->compressedrow, a->i, m, 0.6)); // the ratio MATSEQAIJ uses
+  PetscCallGoto(ierr, failed, AllocateHostArrays(A->rmap->n, d->view.num_nonzeros, &h));
+  PetscCallGoto(ierr, failed, FillHostStructure(d->view, &h));
+  PetscCall(ReplaceHostArrays(A, &h));
+  d->host_structure = PETSC_TRUE;
+  if (A->offloadmask == PETSC_OFFLOAD_BOTH) A->offloadmask = PETSC_OFFLOAD_GPU;                    // the new value array is empty
+  PetscCall(MatCheckCompressedRow(A, a->nonzerorowcnt, &a->compressedrow, a->i, A->rmap->n, 0.6)); // the ratio MATSEQAIJ uses
   PetscFunctionReturn(PETSC_SUCCESS);
+failed:
+  PetscCall(FreeHostArrays(&h));
+  PetscFunctionReturn(ierr);
 }
 
 /* Values to the mirror, whose positions are those of compact storage. */
@@ -287,15 +337,27 @@ static PetscErrorCode CopyValuesToHost(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Brings the mirror up to date. */
+static PetscErrorCode UpdateMirror(Mat A, int access)
+{
+  PetscFunctionBegin;
+  if (!MatSeqAIJCUDAGet(A)->host_structure) PetscCallLogged(PETSCSPARSECUDA_CopyToHost, A, CopyStructureToHost(A));
+  if ((access & HOST_READ_VALUES) && A->offloadmask == PETSC_OFFLOAD_GPU) PetscCallLogged(PETSCSPARSECUDA_CopyToHost, A, CopyValuesToHost(A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* MatAIJCUDAHostBegin() for a sequential matrix that is known to be ours. */
 static PetscErrorCode HostBegin_Seq(Mat A, int access)
 {
   Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
+  PetscErrorCode  ierr;
 
   PetscFunctionBegin;
-  if (d->host_active++ == 0) PetscCall(MatSeqAIJCUDAShowMirror(A));
-  if (!d->host_structure) PetscCallLogged(PETSCSPARSECUDA_CopyToHost, A, CopyStructureToHost(A));
-  if ((access & HOST_READ_VALUES) && A->offloadmask == PETSC_OFFLOAD_GPU) PetscCallLogged(PETSCSPARSECUDA_CopyToHost, A, CopyValuesToHost(A));
+  if (d->host_active == 0) PetscCall(MatSeqAIJCUDAShowMirror(A));
+  ierr = UpdateMirror(A, access);
+  if (ierr != PETSC_SUCCESS && d->host_active == 0) PetscCall(MatSeqAIJCUDAHideMirror(A));
+  PetscCall(ierr);
+  d->host_active++;
   // what is about to be written counts as written, so that device operations inside the host operation see it
   if ((access & (HOST_WRITE_VALUES | HOST_WRITE_STRUCTURE)) && A->offloadmask == PETSC_OFFLOAD_BOTH) A->offloadmask = PETSC_OFFLOAD_CPU;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -309,7 +371,10 @@ static PetscErrorCode HostEnd_Seq(Mat A, int access)
   PetscFunctionBegin;
   if (d->host_active > 0) d->host_active--;
   if (d->host_active == 0) PetscCall(MatSeqAIJCUDAHideMirror(A));
-  if ((access & (HOST_WRITE_VALUES | HOST_WRITE_STRUCTURE)) && A->offloadmask != PETSC_OFFLOAD_GPU) A->offloadmask = PETSC_OFFLOAD_CPU;
+  if ((access & (HOST_WRITE_VALUES | HOST_WRITE_STRUCTURE)) && A->offloadmask != PETSC_OFFLOAD_GPU) {
+    A->offloadmask = PETSC_OFFLOAD_CPU;
+    PetscCall(PetscObjectStateIncrease((PetscObject)A)); // parallel operations write into blocks without a word to them
+  }
   if ((access & HOST_WRITE_STRUCTURE) && A->offloadmask != PETSC_OFFLOAD_GPU) PetscCall(MatSeqAIJCUDADropDevice(A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -324,7 +389,7 @@ static PetscErrorCode HostEnd_Seq(Mat A, int access)
 - access - sum of HostAccess
 
   Note:
-  Every call is followed by MatAIJCUDAHostEnd() with the same access.
+  Every call that succeeds is followed by MatAIJCUDAHostEnd() or MatAIJCUDAHostFinish() with the same access.
 */
 PetscErrorCode MatAIJCUDAHostBegin(Mat A, int access)
 {
@@ -340,8 +405,7 @@ PetscErrorCode MatAIJCUDAHostBegin(Mat A, int access)
   if (is) {
     Mat_MPIAIJ *a = (Mat_MPIAIJ *)A->data;
 
-    PetscCall(MatAIJCUDAHostBegin(a->A, access));
-    PetscCall(MatAIJCUDAHostBegin(a->B, access));
+    PetscCall(MatAIJCUDAHostBeginTwo(a->A, access, a->B, access));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -373,4 +437,46 @@ PetscErrorCode MatAIJCUDAHostEnd(Mat A, int access)
     PetscCall(MatAIJCUDAHostEnd(a->B, access));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  MatAIJCUDAHostFinish - MatAIJCUDAHostEnd() after host code that may have failed.
+
+  Not Collective
+
+  Input Parameters:
++ A      - the matrix; its data may have been replaced meanwhile
+. access - sum of HostAccess
+- ierr   - what the host code returned; handed on
+
+  Note:
+  After an error the mirror stays where the host code left it: what it had leave to write counts as written.
+*/
+PetscErrorCode MatAIJCUDAHostFinish(Mat A, int access, PetscErrorCode ierr)
+{
+  const PetscErrorCode ended = MatAIJCUDAHostEnd(A, access);
+
+  return ierr != PETSC_SUCCESS ? ierr : ended;
+}
+
+/*
+  MatAIJCUDAHostBeginTwo - MatAIJCUDAHostBegin() for two matrices, each of which may be NULL, or for neither when it fails.
+*/
+PetscErrorCode MatAIJCUDAHostBeginTwo(Mat A, int access_a, Mat B, int access_b)
+{
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(MatAIJCUDAHostBegin(A, access_a));
+  ierr = MatAIJCUDAHostBegin(B, access_b);
+  if (ierr != PETSC_SUCCESS) PetscCall(MatAIJCUDAHostFinish(A, access_a, ierr));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  MatAIJCUDAHostFinishTwo - MatAIJCUDAHostFinish() for two matrices.
+*/
+PetscErrorCode MatAIJCUDAHostFinishTwo(Mat A, int access_a, Mat B, int access_b, PetscErrorCode ierr)
+{
+  return MatAIJCUDAHostFinish(A, access_a, MatAIJCUDAHostFinish(B, access_b, ierr));
 }

@@ -4,10 +4,12 @@
 #define DEFINE_MPI_THUNK(operation, parameters, arguments, access) \
   PetscErrorCode MatHost_MPIAIJCUDA_##operation parameters \
   { \
+    PetscErrorCode ierr; \
+\
     PetscFunctionBegin; \
     PetscCall(MatAIJCUDAHostBegin(A, access)); \
-    PetscCall((*MatMPIAIJCUDAGet(A)->parent.operation)arguments); \
-    PetscCall(MatAIJCUDAHostEnd(A, access)); \
+    ierr = (*MatMPIAIJCUDAGet(A)->parent.operation)arguments; \
+    PetscCall(MatAIJCUDAHostFinish(A, access, ierr)); \
     PetscFunctionReturn(PETSC_SUCCESS); \
   }
 MPI_THUNKS(DEFINE_MPI_THUNK)
@@ -15,57 +17,77 @@ MPI_THUNKS(DEFINE_MPI_THUNK)
 
 static PetscErrorCode MatHost_MPIAIJCUDA_axpy(Mat Y, PetscScalar a, Mat X, MatStructure str)
 {
+  PetscErrorCode ierr;
+
   PetscFunctionBegin;
-  PetscCall(MatAIJCUDAHostBegin(Y, HOST_WRITE));
-  if (X != Y) PetscCall(MatAIJCUDAHostBegin(X, HOST_READ));
-  PetscCall((*MatMPIAIJCUDAGet(Y)->parent.axpy)(Y, a, X, str));
-  if (X != Y) PetscCall(MatAIJCUDAHostEnd(X, HOST_READ));
-  PetscCall(MatAIJCUDAHostEnd(Y, HOST_WRITE));
+  PetscCall(MatAIJCUDAHostBeginTwo(Y, HOST_WRITE, X != Y ? X : NULL, HOST_READ));
+  ierr = (*MatMPIAIJCUDAGet(Y)->parent.axpy)(Y, a, X, str);
+  PetscCall(MatAIJCUDAHostFinishTwo(Y, HOST_WRITE, X != Y ? X : NULL, HOST_READ, ierr));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode MatHost_MPIAIJCUDA_transpose(Mat A, MatReuse reuse, Mat *B)
 {
+  PetscErrorCode ierr;
+
   PetscFunctionBegin;
-  PetscCall(MatAIJCUDAHostBegin(A, HOST_READ));
-  if (reuse == MAT_REUSE_MATRIX) PetscCall(MatAIJCUDAHostBegin(*B, HOST_WRITE));
-  PetscCall((*MatMPIAIJCUDAGet(A)->parent.transpose)(A, reuse, B));
-  if (reuse == MAT_REUSE_MATRIX) PetscCall(MatAIJCUDAHostEnd(*B, HOST_WRITE));
-  PetscCall(MatAIJCUDAHostEnd(A, HOST_READ));
+  PetscCall(MatAIJCUDAHostBeginTwo(A, HOST_READ, reuse == MAT_REUSE_MATRIX ? *B : NULL, HOST_WRITE));
+  ierr = (*MatMPIAIJCUDAGet(A)->parent.transpose)(A, reuse, B);
+  PetscCall(MatAIJCUDAHostFinishTwo(A, HOST_READ, reuse == MAT_REUSE_MATRIX ? *B : NULL, HOST_WRITE, ierr));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Submatrices that are used again. */
+static PetscErrorCode BeginSubmatrices(PetscInt n, Mat B[])
+{
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  for (PetscInt k = 0; k < n; k++) {
+    ierr = MatAIJCUDAHostBegin(B[k], HOST_WRITE);
+    if (ierr == PETSC_SUCCESS) continue;
+    while (k-- > 0) ierr = MatAIJCUDAHostFinish(B[k], HOST_WRITE, ierr);
+    PetscCall(ierr);
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode MatHost_MPIAIJCUDA_createsubmatrices(Mat A, PetscInt n, const IS rows[], const IS columns[], MatReuse reuse, Mat *B[])
 {
+  PetscErrorCode ierr = PETSC_SUCCESS;
+
   PetscFunctionBegin;
   PetscCall(MatAIJCUDAHostBegin(A, HOST_READ));
-  if (reuse == MAT_REUSE_MATRIX)
-    for (PetscInt k = 0; k < n; k++) PetscCall(MatAIJCUDAHostBegin((*B)[k], HOST_WRITE));
-  PetscCall((*MatMPIAIJCUDAGet(A)->parent.createsubmatrices)(A, n, rows, columns, reuse, B));
-  if (reuse == MAT_REUSE_MATRIX)
-    for (PetscInt k = 0; k < n; k++) PetscCall(MatAIJCUDAHostEnd((*B)[k], HOST_WRITE));
-  PetscCall(MatAIJCUDAHostEnd(A, HOST_READ));
+  if (reuse == MAT_REUSE_MATRIX) ierr = BeginSubmatrices(n, *B);
+  if (ierr == PETSC_SUCCESS) {
+    ierr = (*MatMPIAIJCUDAGet(A)->parent.createsubmatrices)(A, n, rows, columns, reuse, B);
+    if (reuse == MAT_REUSE_MATRIX)
+      for (PetscInt k = 0; k < n; k++) ierr = MatAIJCUDAHostFinish((*B)[k], HOST_WRITE, ierr);
+  }
+  PetscCall(MatAIJCUDAHostFinish(A, HOST_READ, ierr));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode MatHost_MPIAIJCUDA_createsubmatrix(Mat A, IS rows, IS columns, MatReuse reuse, Mat *B)
 {
+  PetscErrorCode ierr;
+
   PetscFunctionBegin;
-  PetscCall(MatAIJCUDAHostBegin(A, HOST_READ));
-  if (reuse == MAT_REUSE_MATRIX) PetscCall(MatAIJCUDAHostBegin(*B, HOST_WRITE));
-  PetscCall((*MatMPIAIJCUDAGet(A)->parent.createsubmatrix)(A, rows, columns, reuse, B));
-  if (reuse == MAT_REUSE_MATRIX) PetscCall(MatAIJCUDAHostEnd(*B, HOST_WRITE));
-  else PetscCall(MatMPIAIJCUDASetBlockTypes(*B)); // the parent leaves MATSEQAIJ blocks
-  PetscCall(MatAIJCUDAHostEnd(A, HOST_READ));
+  PetscCall(MatAIJCUDAHostBeginTwo(A, HOST_READ, reuse == MAT_REUSE_MATRIX ? *B : NULL, HOST_WRITE));
+  ierr = (*MatMPIAIJCUDAGet(A)->parent.createsubmatrix)(A, rows, columns, reuse, B);
+  PetscCall(MatAIJCUDAHostFinishTwo(A, HOST_READ, reuse == MAT_REUSE_MATRIX ? *B : NULL, HOST_WRITE, ierr));
+  if (reuse != MAT_REUSE_MATRIX) PetscCall(MatMPIAIJCUDASetBlockTypes(*B)); // the parent leaves MATSEQAIJ blocks
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode MatHost_MPIAIJCUDA_creatempimatconcatenateseqmat(MPI_Comm comm, Mat A, PetscInt n, MatReuse reuse, Mat *B)
 {
+  PetscErrorCode ierr;
+
   PetscFunctionBegin;
   PetscCall(MatAIJCUDAHostBegin(A, HOST_READ));
-  PetscCall((*MatMPIAIJCUDAGet(A)->parent.creatempimatconcatenateseqmat)(comm, A, n, reuse, B));
-  PetscCall(MatAIJCUDAHostEnd(A, HOST_READ));
+  ierr = (*MatMPIAIJCUDAGet(A)->parent.creatempimatconcatenateseqmat)(comm, A, n, reuse, B);
+  PetscCall(MatAIJCUDAHostFinish(A, HOST_READ, ierr));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

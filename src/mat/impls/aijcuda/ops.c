@@ -1,12 +1,30 @@
 /* Operations of sequential matrices that run on the device, without a host copy of the matrix. Off the device they fall back to the thunk of the same name. */
 #include <petscsparsecuda/thunks.h>
 
+typedef enum {
+  ARRAY_READ,
+  ARRAY_WRITE, /* the old entries are not used */
+  ARRAY_READ_WRITE
+} ArrayAccess;
+
 /* A device pointer to the local entries of a vector of any memory type, and what it takes to give them back. */
 typedef struct {
+  Vec          v; /* NULL: nothing to give back */
+  ArrayAccess  access;
   PetscScalar *device; /* what kernels use */
   PetscScalar *host;   /* the vector's own array when it lives on the host, else NULL */
   PetscInt     n;      /* local entries */
 } DeviceArray;
+
+static const DeviceArray no_array = {NULL, ARRAY_READ, NULL, NULL, 0};
+
+/* PetscLogGpuTimeEnd() after a call that returned ierr, which is handed on. */
+static PetscErrorCode EndGpuTime(PetscErrorCode ierr)
+{
+  const PetscErrorCode ended = PetscLogGpuTimeEnd();
+
+  return ierr != PETSC_SUCCESS ? ierr : ended;
+}
 
 static PetscErrorCode ReserveHostVecBuffer(HostVecBuffer *buffer, PetscInt n, cudaStream_t stream)
 {
@@ -21,74 +39,70 @@ static PetscErrorCode ReserveHostVecBuffer(HostVecBuffer *buffer, PetscInt n, cu
 }
 
 /* Moves the entries of a vector on the host into the buffer, or leaves them out when they are only written. */
-static PetscErrorCode StageHostArray(HostVecBuffer *buffer, PetscScalar host[], PetscInt n, PetscBool copy, cudaStream_t stream, DeviceArray *array)
+static PetscErrorCode StageHostArray(HostVecBuffer *buffer, cudaStream_t stream, DeviceArray *array)
 {
   PetscFunctionBegin;
-  PetscCall(ReserveHostVecBuffer(buffer, n, stream));
-  array->host   = host;
+  PetscCall(ReserveHostVecBuffer(buffer, array->n, stream));
+  array->host   = array->device;
   array->device = buffer->array;
-  if (copy && n > 0) {
-    PetscCallCUDA(cudaMemcpyAsync(array->device, host, (size_t)n * sizeof(PetscScalar), cudaMemcpyHostToDevice, stream));
-    PetscCall(PetscLogCpuToGpu((PetscLogDouble)n * sizeof(PetscScalar)));
+  if (array->access != ARRAY_WRITE && array->n > 0) {
+    PetscCallCUDA(cudaMemcpyAsync(array->device, array->host, (size_t)array->n * sizeof(PetscScalar), cudaMemcpyHostToDevice, stream));
+    PetscCall(PetscLogCpuToGpu((PetscLogDouble)array->n * sizeof(PetscScalar)));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode GetDeviceArrayRead(Vec v, HostVecBuffer *buffer, cudaStream_t stream, DeviceArray *array)
+/* Asks a vector, which must have n local entries, for its array on the device. After an error too, RestoreDeviceArray() gives back what was taken. */
+static PetscErrorCode GetDeviceArray(Mat A, Vec v, PetscInt n, ArrayAccess access, HostVecBuffer *buffer, cudaStream_t stream, DeviceArray *array)
 {
-  const PetscScalar *a;
-  PetscMemType       mtype;
-
-  PetscFunctionBegin;
-  PetscCall(VecGetLocalSize(v, &array->n));
-  PetscCall(VecGetArrayReadAndMemType(v, &a, &mtype));
-  array->host   = NULL;
-  array->device = (PetscScalar *)a;
-  if (PetscMemTypeHost(mtype)) PetscCall(StageHostArray(buffer, (PetscScalar *)a, array->n, PETSC_TRUE, stream, array));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode RestoreDeviceArrayRead(Vec v, DeviceArray *array)
-{
-  const PetscScalar *a = array->host != NULL ? array->host : array->device;
-
-  PetscFunctionBegin;
-  PetscCall(VecRestoreArrayReadAndMemType(v, &a));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* read: the old entries are used too */
-static PetscErrorCode GetDeviceArrayWrite(Vec v, HostVecBuffer *buffer, PetscBool read, cudaStream_t stream, DeviceArray *array)
-{
-  PetscScalar *a;
   PetscMemType mtype;
 
   PetscFunctionBegin;
   PetscCall(VecGetLocalSize(v, &array->n));
-  if (read) PetscCall(VecGetArrayAndMemType(v, &a, &mtype));
-  else PetscCall(VecGetArrayWriteAndMemType(v, &a, &mtype));
+  PetscCheck(array->n == n, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ, "A vector of %" PetscInt_FMT " entries where this operation on a %" PetscInt_FMT " x %" PetscInt_FMT " matrix needs %" PetscInt_FMT, array->n, A->rmap->n, A->cmap->n, n);
+  array->access = access;
   array->host   = NULL;
-  array->device = a;
-  if (PetscMemTypeHost(mtype)) PetscCall(StageHostArray(buffer, a, array->n, read, stream, array));
+  if (access == ARRAY_READ) PetscCall(VecGetArrayReadAndMemType(v, (const PetscScalar **)&array->device, &mtype));
+  else if (access == ARRAY_WRITE) PetscCall(VecGetArrayWriteAndMemType(v, &array->device, &mtype));
+  else PetscCall(VecGetArrayAndMemType(v, &array->device, &mtype));
+  array->v = v;
+  if (PetscMemTypeHost(mtype)) PetscCall(StageHostArray(buffer, stream, array));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode RestoreDeviceArrayWrite(Vec v, PetscBool read, cudaStream_t stream, DeviceArray *array)
+/* Results of a vector that lives on the host. */
+static PetscErrorCode CopyResultToHost(DeviceArray *array, cudaStream_t stream)
 {
-  PetscScalar *a = array->device;
+  PetscFunctionBegin;
+  if (array->n > 0) {
+    PetscCallCUDA(cudaMemcpyAsync(array->host, array->device, (size_t)array->n * sizeof(PetscScalar), cudaMemcpyDeviceToHost, stream));
+    PetscCall(PetscLogGpuToCpu((PetscLogDouble)array->n * sizeof(PetscScalar)));
+  }
+  PetscCallCUDA(cudaStreamSynchronize(stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode RestoreArray(DeviceArray *array)
+{
+  PetscScalar *a = array->host != NULL ? array->host : array->device;
 
   PetscFunctionBegin;
-  if (array->host != NULL) {
-    a = array->host;
-    if (array->n > 0) {
-      PetscCallCUDA(cudaMemcpyAsync(array->host, array->device, (size_t)array->n * sizeof(PetscScalar), cudaMemcpyDeviceToHost, stream));
-      PetscCall(PetscLogGpuToCpu((PetscLogDouble)array->n * sizeof(PetscScalar)));
-    }
-    PetscCallCUDA(cudaStreamSynchronize(stream));
-  }
-  if (read) PetscCall(VecRestoreArrayAndMemType(v, &a));
-  else PetscCall(VecRestoreArrayWriteAndMemType(v, &a));
+  if (array->access == ARRAY_READ) PetscCall(VecRestoreArrayReadAndMemType(array->v, (const PetscScalar **)&a));
+  else if (array->access == ARRAY_WRITE) PetscCall(VecRestoreArrayWriteAndMemType(array->v, &a));
+  else PetscCall(VecRestoreArrayAndMemType(array->v, &a));
+  array->v = NULL;
   PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Gives back what GetDeviceArray() took, after an operation that returned ierr, which is handed on; results of one that failed are not copied. */
+static PetscErrorCode RestoreDeviceArray(DeviceArray *array, cudaStream_t stream, PetscErrorCode ierr)
+{
+  PetscErrorCode restored;
+
+  if (array->v == NULL) return ierr;
+  if (ierr == PETSC_SUCCESS && array->host != NULL && array->access != ARRAY_READ) ierr = CopyResultToHost(array, stream);
+  restored = RestoreArray(array);
+  return ierr != PETSC_SUCCESS ? ierr : restored;
 }
 
 /* Makes structure and plan of the explicit transpose. */
@@ -175,24 +189,27 @@ static PetscErrorCode LaunchProduct(Mat A, ProductKind kind, const PetscScalar x
 static PetscErrorCode Product(Mat A, ProductKind kind, Vec x, Vec z, Vec y)
 {
   Mat_SeqAIJCUDA *d          = MatSeqAIJCUDAGet(A);
-  PetscBool       accumulate = (PetscBool)(z == y);
-  DeviceArray     xa, ya, za;
+  const PetscBool accumulate = (PetscBool)(z == y);
+  const PetscInt  nx = kind == PRODUCT_FORWARD ? A->cmap->n : A->rmap->n, ny = kind == PRODUCT_FORWARD ? A->rmap->n : A->cmap->n;
+  DeviceArray     xa = no_array, ya = no_array, za = no_array;
   cudaStream_t    stream;
+  PetscErrorCode  ierr;
 
   PetscFunctionBegin;
   PetscCall(PetscSparseCUDAGetStream(&stream));
   PetscCall(PrepareProduct(A, kind, stream));
-  PetscCall(GetDeviceArrayRead(x, &d->x, stream, &xa));
-  if (z != NULL && !accumulate) PetscCall(GetDeviceArrayRead(z, &d->z, stream, &za));
-  PetscCall(GetDeviceArrayWrite(y, &d->y, accumulate, stream, &ya));
-  PetscCheck(xa.n == (kind == PRODUCT_FORWARD ? A->cmap->n : A->rmap->n) && ya.n == (kind == PRODUCT_FORWARD ? A->rmap->n : A->cmap->n), PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ, "Vectors of %" PetscInt_FMT " and %" PetscInt_FMT " entries do not fit a %" PetscInt_FMT " x %" PetscInt_FMT " matrix", xa.n, ya.n, A->rmap->n, A->cmap->n);
-  PetscCall(PetscLogGpuTimeBegin());
-  PetscCall(LaunchProduct(A, kind, xa.device, accumulate ? ya.device : (z != NULL ? za.device : NULL), ya.device, stream));
-  PetscCall(PetscLogGpuTimeEnd());
-  PetscCall(RestoreDeviceArrayRead(x, &xa));
-  if (z != NULL && !accumulate) PetscCall(RestoreDeviceArrayRead(z, &za));
-  PetscCall(RestoreDeviceArrayWrite(y, accumulate, stream, &ya));
-  PetscCall(PetscLogGpuFlops(2.0 * (PetscLogDouble)d->view.num_nonzeros - (z == NULL ? (PetscLogDouble)ya.n : 0.0)));
+  PetscCallGoto(ierr, restore, GetDeviceArray(A, x, nx, ARRAY_READ, &d->x, stream, &xa));
+  if (z != NULL && !accumulate) PetscCallGoto(ierr, restore, GetDeviceArray(A, z, ny, ARRAY_READ, &d->z, stream, &za));
+  PetscCallGoto(ierr, restore, GetDeviceArray(A, y, ny, accumulate ? ARRAY_READ_WRITE : ARRAY_WRITE, &d->y, stream, &ya));
+  PetscCallGoto(ierr, restore, PetscLogGpuTimeBegin());
+  ierr = LaunchProduct(A, kind, xa.device, accumulate ? ya.device : za.device, ya.device, stream);
+  ierr = EndGpuTime(ierr);
+restore:
+  ierr = RestoreDeviceArray(&xa, stream, ierr);
+  ierr = RestoreDeviceArray(&za, stream, ierr);
+  ierr = RestoreDeviceArray(&ya, stream, ierr);
+  PetscCall(ierr);
+  PetscCall(PetscLogGpuFlops(2.0 * (PetscLogDouble)d->view.num_nonzeros - (z == NULL ? (PetscLogDouble)ny : 0.0)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -243,20 +260,23 @@ static PetscErrorCode MatMultTransposeAdd_SeqAIJCUDA(Mat A, Vec x, Vec z, Vec y)
 /* Off the device: y = conj(A^T conj(x)) + z, with the parent's transpose product. */
 static PetscErrorCode HermitianProductOnHost(Mat A, Vec x, Vec z, Vec y)
 {
-  Vec w, t;
+  Vec            w = NULL, t = NULL;
+  PetscErrorCode ierr;
 
   PetscFunctionBegin;
-  PetscCall(VecDuplicate(x, &w));
-  PetscCall(VecDuplicate(y, &t));
-  PetscCall(VecCopy(x, w));
-  PetscCall(VecConjugate(w));
-  PetscCall(MatHost_SeqAIJCUDA_multtranspose(A, w, t));
-  PetscCall(VecConjugate(t));
-  if (z == NULL) PetscCall(VecCopy(t, y));
-  else if (z == y) PetscCall(VecAXPY(y, 1.0, t));
-  else PetscCall(VecWAXPY(y, 1.0, t, z));
+  PetscCallGoto(ierr, done, VecDuplicate(x, &w));
+  PetscCallGoto(ierr, done, VecDuplicate(y, &t));
+  PetscCallGoto(ierr, done, VecCopy(x, w));
+  PetscCallGoto(ierr, done, VecConjugate(w));
+  PetscCallGoto(ierr, done, MatHost_SeqAIJCUDA_multtranspose(A, w, t));
+  PetscCallGoto(ierr, done, VecConjugate(t));
+  if (z == NULL) PetscCallGoto(ierr, done, VecCopy(t, y));
+  else if (z == y) PetscCallGoto(ierr, done, VecAXPY(y, 1.0, t));
+  else PetscCallGoto(ierr, done, VecWAXPY(y, 1.0, t, z));
+done:
   PetscCall(VecDestroy(&w));
   PetscCall(VecDestroy(&t));
+  PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -278,13 +298,22 @@ static PetscErrorCode MatMultHermitianTranspose_SeqAIJCUDA(Mat A, Vec x, Vec y)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode GetDiagonal(Mat A, DeviceArray *a, cudaStream_t stream)
+{
+  const PetscInt missing = a->n - A->cmap->n; // rows below the diagonal have none
+
+  PetscFunctionBegin;
+  if (missing > 0) PetscCallCUDA(cudaMemsetAsync(a->device + A->cmap->n, 0, (size_t)missing * sizeof(PetscScalar), stream));
+  PetscCall(DCSRGetDiagonal(MatSeqAIJCUDAGet(A)->view, a->device, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode MatGetDiagonal_SeqAIJCUDA(Mat A, Vec diagonal)
 {
-  Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
-  DeviceArray     a;
-  cudaStream_t    stream;
-  PetscBool       device;
-  PetscInt        n;
+  DeviceArray    a = no_array;
+  cudaStream_t   stream;
+  PetscBool      device;
+  PetscErrorCode ierr;
 
   PetscFunctionBegin;
   PetscCall(MatSeqAIJCUDAUseDevice(A, &device));
@@ -292,16 +321,14 @@ static PetscErrorCode MatGetDiagonal_SeqAIJCUDA(Mat A, Vec diagonal)
     PetscCall(MatHost_SeqAIJCUDA_getdiagonal(A, diagonal));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCall(VecGetLocalSize(diagonal, &n));
-  PetscCheck(n == A->rmap->n, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ, "A vector of %" PetscInt_FMT " entries cannot hold the diagonal of a matrix of %" PetscInt_FMT " rows", n, A->rmap->n);
   PetscCall(MatSeqAIJCUDACopyToDevice(A));
   PetscCall(PetscSparseCUDAGetStream(&stream));
-  PetscCall(GetDeviceArrayWrite(diagonal, &d->y, PETSC_FALSE, stream, &a));
-  PetscCall(PetscLogGpuTimeBegin());
-  if (n > A->cmap->n) PetscCallCUDA(cudaMemsetAsync(a.device + A->cmap->n, 0, (size_t)(n - A->cmap->n) * sizeof(PetscScalar), stream)); // rows below the diagonal have none
-  PetscCall(DCSRGetDiagonal(d->view, a.device, stream));
-  PetscCall(PetscLogGpuTimeEnd());
-  PetscCall(RestoreDeviceArrayWrite(diagonal, PETSC_FALSE, stream, &a));
+  PetscCallGoto(ierr, restore, GetDeviceArray(A, diagonal, A->rmap->n, ARRAY_WRITE, &MatSeqAIJCUDAGet(A)->y, stream, &a));
+  PetscCallGoto(ierr, restore, PetscLogGpuTimeBegin());
+  ierr = GetDiagonal(A, &a, stream);
+  ierr = EndGpuTime(ierr);
+restore:
+  PetscCall(RestoreDeviceArray(&a, stream, ierr));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -312,6 +339,7 @@ static PetscErrorCode MatGetDiagonal_SeqAIJCUDA(Mat A, Vec diagonal)
     Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A); \
     cudaStream_t    stream; \
     PetscBool       device; \
+    PetscErrorCode  ierr; \
 \
     PetscFunctionBegin; \
     PetscCall(MatSeqAIJCUDAUseDevice(A, &device)); \
@@ -319,9 +347,9 @@ static PetscErrorCode MatGetDiagonal_SeqAIJCUDA(Mat A, Vec diagonal)
       PetscCall(MatSeqAIJCUDACopyToDevice(A)); \
       PetscCall(PetscSparseCUDAGetStream(&stream)); \
       PetscCall(PetscLogGpuTimeBegin()); \
-      PetscCall(call); \
-      PetscCall(PetscLogGpuTimeEnd()); \
-      PetscCall(PetscLogGpuFlops(flops_per_nonzero * (PetscLogDouble)d->view.num_nonzeros)); \
+      ierr = call; \
+      PetscCall(EndGpuTime(ierr)); \
+      PetscCall(PetscLogGpuFlops(flops_per_nonzero *(PetscLogDouble)d->view.num_nonzeros)); \
       PetscCall(MatSeqAIJCUDADeviceChanged(A)); \
     } else PetscCall(MatHost_SeqAIJCUDA_##operation arguments); \
     PetscFunctionReturn(PETSC_SUCCESS); \
@@ -361,9 +389,10 @@ static PetscErrorCode MatZeroEntries_SeqAIJCUDA(Mat A)
 static PetscErrorCode MatDiagonalScale_SeqAIJCUDA(Mat A, Vec left, Vec right)
 {
   Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
-  DeviceArray     l = {NULL, NULL, 0}, r = {NULL, NULL, 0};
+  DeviceArray     l = no_array, r = no_array;
   cudaStream_t    stream;
   PetscBool       device;
+  PetscErrorCode  ierr;
 
   PetscFunctionBegin;
   PetscCall(MatSeqAIJCUDAUseDevice(A, &device));
@@ -373,20 +402,16 @@ static PetscErrorCode MatDiagonalScale_SeqAIJCUDA(Mat A, Vec left, Vec right)
   }
   PetscCall(MatSeqAIJCUDACopyToDevice(A));
   PetscCall(PetscSparseCUDAGetStream(&stream));
-  if (left != NULL) {
-    PetscCall(GetDeviceArrayRead(left, &d->y, stream, &l));
-    PetscCheck(l.n == A->rmap->n, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ, "Left scaling vector has %" PetscInt_FMT " entries, the matrix %" PetscInt_FMT " rows", l.n, A->rmap->n);
-  }
-  if (right != NULL) {
-    PetscCall(GetDeviceArrayRead(right, &d->x, stream, &r));
-    PetscCheck(r.n == A->cmap->n, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ, "Right scaling vector has %" PetscInt_FMT " entries, the matrix %" PetscInt_FMT " columns", r.n, A->cmap->n);
-  }
-  PetscCall(PetscLogGpuTimeBegin());
-  PetscCall(DCSRDiagonalScale(d->view, left != NULL ? l.device : NULL, right != NULL ? r.device : NULL, stream));
-  PetscCall(PetscLogGpuTimeEnd());
+  if (left != NULL) PetscCallGoto(ierr, restore, GetDeviceArray(A, left, A->rmap->n, ARRAY_READ, &d->y, stream, &l));
+  if (right != NULL) PetscCallGoto(ierr, restore, GetDeviceArray(A, right, A->cmap->n, ARRAY_READ, &d->x, stream, &r));
+  PetscCallGoto(ierr, restore, PetscLogGpuTimeBegin());
+  ierr = DCSRDiagonalScale(d->view, l.device, r.device, stream);
+  ierr = EndGpuTime(ierr);
+restore:
+  ierr = RestoreDeviceArray(&l, stream, ierr);
+  ierr = RestoreDeviceArray(&r, stream, ierr);
+  PetscCall(ierr);
   PetscCall(PetscLogGpuFlops(((left != NULL) + (right != NULL)) * (PetscLogDouble)d->view.num_nonzeros));
-  if (left != NULL) PetscCall(RestoreDeviceArrayRead(left, &l));
-  if (right != NULL) PetscCall(RestoreDeviceArrayRead(right, &r));
   PetscCall(MatSeqAIJCUDADeviceChanged(A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -425,20 +450,32 @@ static PetscErrorCode MatShift_SeqAIJCUDA(Mat A, PetscScalar s)
 static PetscErrorCode MatDiagonalSet_SeqAIJCUDA(Mat A, Vec diagonal, InsertMode mode)
 {
   Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
-  DeviceArray     a;
+  DeviceArray     a = no_array;
   cudaStream_t    stream;
   PetscBool       device;
+  PetscErrorCode  ierr;
 
   PetscFunctionBegin;
   PetscCall(MatSeqAIJCUDAUseDevice(A, &device));
   if (device) PetscCall(DiagonalIsComplete(A, &device));
   if (device && (mode == INSERT_VALUES || mode == ADD_VALUES)) {
     PetscCall(PetscSparseCUDAGetStream(&stream));
-    PetscCall(GetDeviceArrayRead(diagonal, &d->y, stream, &a));
-    PetscCall(DCSRDiagonalAdd(d->view, a.device, 0.0, (PetscBool)(mode != ADD_VALUES), stream));
-    PetscCall(RestoreDeviceArrayRead(diagonal, &a));
+    ierr = GetDeviceArray(A, diagonal, A->rmap->n, ARRAY_READ, &d->y, stream, &a);
+    if (ierr == PETSC_SUCCESS) ierr = DCSRDiagonalAdd(d->view, a.device, 0.0, (PetscBool)(mode != ADD_VALUES), stream);
+    PetscCall(RestoreDeviceArray(&a, stream, ierr));
     PetscCall(MatSeqAIJCUDADeviceChanged(A));
   } else PetscCall(MatHost_SeqAIJCUDA_diagonalset(A, diagonal, mode));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Norm(DCSRView view, NormType type, cudaStream_t stream, PetscReal *norm)
+{
+  PetscFunctionBegin;
+  if (type == NORM_FROBENIUS) {
+    PetscCall(DCSRNormFrobeniusSquared(view, stream, norm));
+    *norm = PetscSqrtReal(*norm);
+  } else if (type == NORM_1) PetscCall(DCSRNormOne(view, stream, norm));
+  else PetscCall(DCSRNormInfinity(view, stream, norm));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -447,6 +484,7 @@ static PetscErrorCode MatNorm_SeqAIJCUDA(Mat A, NormType type, PetscReal *norm)
   Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
   cudaStream_t    stream;
   PetscBool       device;
+  PetscErrorCode  ierr;
 
   PetscFunctionBegin;
   PetscCall(MatSeqAIJCUDAUseDevice(A, &device));
@@ -457,23 +495,38 @@ static PetscErrorCode MatNorm_SeqAIJCUDA(Mat A, NormType type, PetscReal *norm)
   PetscCall(MatSeqAIJCUDACopyToDevice(A));
   PetscCall(PetscSparseCUDAGetStream(&stream));
   PetscCall(PetscLogGpuTimeBegin());
-  if (type == NORM_FROBENIUS) {
-    PetscCall(DCSRNormFrobeniusSquared(d->view, stream, norm));
-    *norm = PetscSqrtReal(*norm);
-  } else if (type == NORM_1) PetscCall(DCSRNormOne(d->view, stream, norm));
-  else PetscCall(DCSRNormInfinity(d->view, stream, norm));
-  PetscCall(PetscLogGpuTimeEnd());
+  ierr = Norm(d->view, type, stream, norm);
+  PetscCall(EndGpuTime(ierr));
   PetscCall(PetscLogGpuFlops((type == NORM_FROBENIUS ? 2.0 : 1.0) * (PetscLogDouble)d->view.num_nonzeros));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* largest [num_rows] device, idx [num_rows] host or NULL */
+static PetscErrorCode RowMaxAbs(DCSRView view, PetscScalar largest[], PetscInt idx[], cudaStream_t stream)
+{
+  PetscInt      *device_idx = NULL;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  if (idx != NULL) PetscCallGoto(ierr, done, PetscSparseCUDAMalloc(view.num_rows, "column indices of row maxima", stream, &device_idx));
+  PetscCallGoto(ierr, done, DCSRRowMaxAbs(view, largest, device_idx, stream));
+  if (device_idx != NULL) {
+    PetscCallCUDAGoto(ierr, done, cudaMemcpyAsync(idx, device_idx, (size_t)view.num_rows * sizeof(PetscInt), cudaMemcpyDeviceToHost, stream));
+    PetscCallCUDAGoto(ierr, done, cudaStreamSynchronize(stream));
+  }
+done:
+  PetscCall(PetscSparseCUDAFree(&device_idx, stream));
+  PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode MatGetRowMaxAbs_SeqAIJCUDA(Mat A, Vec v, PetscInt idx[])
 {
-  Mat_SeqAIJCUDA *d          = MatSeqAIJCUDAGet(A);
-  PetscInt       *device_idx = NULL;
-  DeviceArray     a;
+  Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
+  DeviceArray     a = no_array;
   cudaStream_t    stream;
   PetscBool       device;
+  PetscErrorCode  ierr;
 
   PetscFunctionBegin;
   PetscCall(MatSeqAIJCUDAUseDevice(A, &device));
@@ -484,25 +537,19 @@ static PetscErrorCode MatGetRowMaxAbs_SeqAIJCUDA(Mat A, Vec v, PetscInt idx[])
   PetscCall(MatSeqAIJCUDACopyToDevice(A));
   PetscCall(MatSeqAIJCUDACompact(A)); // the first of several largest entries is the one with the smallest column
   PetscCall(PetscSparseCUDAGetStream(&stream));
-  PetscCall(GetDeviceArrayWrite(v, &d->y, PETSC_FALSE, stream, &a));
-  PetscCheck(a.n == A->rmap->n, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ, "A vector of %" PetscInt_FMT " entries cannot hold a value for each of %" PetscInt_FMT " rows", a.n, A->rmap->n);
-  if (idx != NULL) PetscCall(PetscSparseCUDAMalloc(a.n, "column indices of row maxima", stream, &device_idx));
-  PetscCall(DCSRRowMaxAbs(d->view, a.device, device_idx, stream));
-  if (idx != NULL && a.n > 0) {
-    PetscCallCUDA(cudaMemcpyAsync(idx, device_idx, (size_t)a.n * sizeof(PetscInt), cudaMemcpyDeviceToHost, stream));
-    PetscCallCUDA(cudaStreamSynchronize(stream));
-  }
-  PetscCall(PetscSparseCUDAFree(&device_idx, stream));
-  PetscCall(RestoreDeviceArrayWrite(v, PETSC_FALSE, stream, &a));
+  ierr = GetDeviceArray(A, v, A->rmap->n, ARRAY_WRITE, &d->y, stream, &a);
+  if (ierr == PETSC_SUCCESS) ierr = RowMaxAbs(d->view, a.device, idx, stream);
+  PetscCall(RestoreDeviceArray(&a, stream, ierr));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode MatGetRowSumAbs_SeqAIJCUDA(Mat A, Vec v)
 {
   Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
-  DeviceArray     a;
+  DeviceArray     a = no_array;
   cudaStream_t    stream;
   PetscBool       device;
+  PetscErrorCode  ierr;
 
   PetscFunctionBegin;
   PetscCall(MatSeqAIJCUDAUseDevice(A, &device));
@@ -512,10 +559,9 @@ static PetscErrorCode MatGetRowSumAbs_SeqAIJCUDA(Mat A, Vec v)
   }
   PetscCall(MatSeqAIJCUDACopyToDevice(A));
   PetscCall(PetscSparseCUDAGetStream(&stream));
-  PetscCall(GetDeviceArrayWrite(v, &d->y, PETSC_FALSE, stream, &a));
-  PetscCheck(a.n == A->rmap->n, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ, "A vector of %" PetscInt_FMT " entries cannot hold a value for each of %" PetscInt_FMT " rows", a.n, A->rmap->n);
-  PetscCall(DCSRRowSumAbs(d->view, a.device, stream));
-  PetscCall(RestoreDeviceArrayWrite(v, PETSC_FALSE, stream, &a));
+  ierr = GetDeviceArray(A, v, A->rmap->n, ARRAY_WRITE, &d->y, stream, &a);
+  if (ierr == PETSC_SUCCESS) ierr = DCSRRowSumAbs(d->view, a.device, stream);
+  PetscCall(RestoreDeviceArray(&a, stream, ierr));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -531,16 +577,17 @@ static PetscErrorCode MatGetRowSumAbs_SeqAIJCUDA(Mat A, Vec v)
 PetscErrorCode MatColumnSumsAbs_SeqAIJCUDA(Mat A, Vec v)
 {
   Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
-  DeviceArray     a;
+  DeviceArray     a = no_array;
   cudaStream_t    stream;
+  PetscErrorCode  ierr;
 
   PetscFunctionBegin;
   PetscCheck(!PetscDefined(USE_COMPLEX), PETSC_COMM_SELF, PETSC_ERR_SUP, "Not for complex scalars");
   PetscCall(MatSeqAIJCUDACopyToDevice(A));
   PetscCall(PetscSparseCUDAGetStream(&stream));
-  PetscCall(GetDeviceArrayWrite(v, &d->x, PETSC_FALSE, stream, &a));
-  PetscCall(DCSRColumnSumsAbs(d->view, (PetscReal *)a.device, stream));
-  PetscCall(RestoreDeviceArrayWrite(v, PETSC_FALSE, stream, &a));
+  ierr = GetDeviceArray(A, v, A->cmap->n, ARRAY_WRITE, &d->x, stream, &a);
+  if (ierr == PETSC_SUCCESS) ierr = DCSRColumnSumsAbs(d->view, (PetscReal *)a.device, stream);
+  PetscCall(RestoreDeviceArray(&a, stream, ierr));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -624,8 +671,8 @@ static PetscErrorCode MatDuplicate_SeqAIJCUDA(Mat A, MatDuplicateOption option, 
   PetscCall(MatSeqAIJCUDAUseDevice(A, &device));
   if (!device || !d->device_structure || d->device_nonzerostate != A->nonzerostate) { // the mirror is the matrix: duplicate that
     PetscCall(MatAIJCUDAHostBegin(A, HOST_READ));
-    PetscCall((*d->parent.duplicate)(A, option, B));
-    PetscCall(MatAIJCUDAHostEnd(A, HOST_READ));
+    ierr = (*d->parent.duplicate)(A, option, B);
+    PetscCall(MatAIJCUDAHostFinish(A, HOST_READ, ierr));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(MatSeqAIJCUDACopyToDevice(A));

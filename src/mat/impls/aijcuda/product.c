@@ -38,16 +38,34 @@ static PetscErrorCode AccessOperand(Mat A, PetscErrorCode (*access)(Mat, int))
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Begin or end host access to the operands of C's product. */
-static PetscErrorCode AccessOperands(Mat C, PetscErrorCode (*access)(Mat, int))
+/* The different operands of C's product; absent ones are NULL. */
+static void GetOperands(Mat C, Mat operands[3])
 {
   Mat_Product *product = C->product;
 
+  operands[0] = product != NULL ? product->A : NULL;
+  operands[1] = product != NULL && product->B != product->A ? product->B : NULL;
+  operands[2] = product != NULL && product->C != product->A && product->C != product->B ? product->C : NULL;
+}
+
+/* Ends host access to the operands after an operation that returned ierr, which is handed on. */
+static PetscErrorCode FinishOperands(PetscInt n, const Mat operands[], PetscErrorCode ierr)
+{
+  for (PetscInt k = 0; k < n; k++) {
+    const PetscErrorCode ended = AccessOperand(operands[k], MatAIJCUDAHostEnd);
+
+    if (ierr == PETSC_SUCCESS) ierr = ended;
+  }
+  return ierr;
+}
+
+static PetscErrorCode BeginOperands(PetscInt n, const Mat operands[])
+{
   PetscFunctionBegin;
-  if (product != NULL) {
-    PetscCall(AccessOperand(product->A, access));
-    if (product->B != product->A) PetscCall(AccessOperand(product->B, access));
-    if (product->C != product->A && product->C != product->B) PetscCall(AccessOperand(product->C, access));
+  for (PetscInt k = 0; k < n; k++) {
+    const PetscErrorCode ierr = AccessOperand(operands[k], MatAIJCUDAHostBegin);
+
+    if (ierr != PETSC_SUCCESS) PetscCall(FinishOperands(k, operands, ierr));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -55,26 +73,29 @@ static PetscErrorCode AccessOperands(Mat C, PetscErrorCode (*access)(Mat, int))
 static PetscErrorCode MatProductNumeric_AIJCUDA(Mat C)
 {
   ParentProduct *parent;
+  Mat            operands[3];
+  PetscErrorCode ierr;
 
   PetscFunctionBegin;
   PetscCall(GetParentProduct(C, &parent));
-  PetscCall(AccessOperands(C, MatAIJCUDAHostBegin));
-  PetscCall(MatAIJCUDAHostBegin(C, HOST_WRITE));
-  PetscCall((*parent->numeric)(C));
-  PetscCall(MatAIJCUDAHostEnd(C, HOST_WRITE));
-  PetscCall(AccessOperands(C, MatAIJCUDAHostEnd));
+  GetOperands(C, operands);
+  PetscCall(BeginOperands(3, operands));
+  ierr = MatAIJCUDAHostBegin(C, HOST_WRITE);
+  if (ierr == PETSC_SUCCESS) ierr = MatAIJCUDAHostFinish(C, HOST_WRITE, (*parent->numeric)(C));
+  PetscCall(FinishOperands(3, operands, ierr));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode MatProductSymbolic_AIJCUDA(Mat C)
 {
   ParentProduct *parent;
+  Mat            operands[3];
 
   PetscFunctionBegin;
   PetscCall(GetParentProduct(C, &parent));
-  PetscCall(AccessOperands(C, MatAIJCUDAHostBegin));
-  PetscCall((*parent->symbolic)(C));
-  PetscCall(AccessOperands(C, MatAIJCUDAHostEnd));
+  GetOperands(C, operands);
+  PetscCall(BeginOperands(3, operands));
+  PetscCall(FinishOperands(3, operands, (*parent->symbolic)(C)));
   PetscCall(MatAIJCUDAHostEnd(C, HOST_BUILD)); // C may have become one of ours just now: its mirror is what was written
   if (C->ops->productnumeric != MatProductNumeric_AIJCUDA) {
     PetscCall(GetParentProduct(C, &parent)); // asked for again: the symbolic phase may have replaced C's inside

@@ -4,10 +4,12 @@
 #define DEFINE_SEQ_THUNK(operation, parameters, arguments, access) \
   PetscErrorCode MatHost_SeqAIJCUDA_##operation parameters \
   { \
+    PetscErrorCode ierr; \
+\
     PetscFunctionBegin; \
     PetscCall(MatAIJCUDAHostBegin(A, access)); \
-    PetscCall((*MatSeqAIJCUDAGet(A)->parent.operation)arguments); \
-    PetscCall(MatAIJCUDAHostEnd(A, access)); \
+    ierr = (*MatSeqAIJCUDAGet(A)->parent.operation)arguments; \
+    PetscCall(MatAIJCUDAHostFinish(A, access, ierr)); \
     PetscFunctionReturn(PETSC_SUCCESS); \
   }
 SEQ_THUNKS(DEFINE_SEQ_THUNK)
@@ -16,69 +18,88 @@ SEQ_THUNKS(DEFINE_SEQ_THUNK)
 /* Operations on two matrices: both mirrors are brought up to date. */
 static PetscErrorCode MatHost_SeqAIJCUDA_equal(Mat A, Mat B, PetscBool *flag)
 {
+  PetscErrorCode ierr;
+
   PetscFunctionBegin;
-  PetscCall(MatAIJCUDAHostBegin(A, HOST_READ));
-  PetscCall(MatAIJCUDAHostBegin(B, HOST_READ));
-  PetscCall((*MatSeqAIJCUDAGet(A)->parent.equal)(A, B, flag));
-  PetscCall(MatAIJCUDAHostEnd(B, HOST_READ));
-  PetscCall(MatAIJCUDAHostEnd(A, HOST_READ));
+  PetscCall(MatAIJCUDAHostBeginTwo(A, HOST_READ, B, HOST_READ));
+  ierr = (*MatSeqAIJCUDAGet(A)->parent.equal)(A, B, flag);
+  PetscCall(MatAIJCUDAHostFinishTwo(A, HOST_READ, B, HOST_READ, ierr));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode MatHost_SeqAIJCUDA_axpy(Mat Y, PetscScalar a, Mat X, MatStructure str)
 {
+  PetscErrorCode ierr;
+
   PetscFunctionBegin;
-  PetscCall(MatAIJCUDAHostBegin(Y, HOST_WRITE));
-  if (X != Y) PetscCall(MatAIJCUDAHostBegin(X, HOST_READ));
-  PetscCall((*MatSeqAIJCUDAGet(Y)->parent.axpy)(Y, a, X, str));
-  if (X != Y) PetscCall(MatAIJCUDAHostEnd(X, HOST_READ));
-  PetscCall(MatAIJCUDAHostEnd(Y, HOST_WRITE));
+  PetscCall(MatAIJCUDAHostBeginTwo(Y, HOST_WRITE, X != Y ? X : NULL, HOST_READ));
+  ierr = (*MatSeqAIJCUDAGet(Y)->parent.axpy)(Y, a, X, str);
+  PetscCall(MatAIJCUDAHostFinishTwo(Y, HOST_WRITE, X != Y ? X : NULL, HOST_READ, ierr));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode MatHost_SeqAIJCUDA_copy(Mat A, Mat B, MatStructure str)
 {
+  PetscErrorCode ierr;
+
   PetscFunctionBegin;
-  PetscCall(MatAIJCUDAHostBegin(A, HOST_READ));
-  PetscCall(MatAIJCUDAHostBegin(B, HOST_WRITE));
-  PetscCall((*MatSeqAIJCUDAGet(A)->parent.copy)(A, B, str));
-  PetscCall(MatAIJCUDAHostEnd(B, HOST_WRITE));
-  PetscCall(MatAIJCUDAHostEnd(A, HOST_READ));
+  PetscCall(MatAIJCUDAHostBeginTwo(A, HOST_READ, B, HOST_WRITE));
+  ierr = (*MatSeqAIJCUDAGet(A)->parent.copy)(A, B, str);
+  PetscCall(MatAIJCUDAHostFinishTwo(A, HOST_READ, B, HOST_WRITE, ierr));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode MatHost_SeqAIJCUDA_transpose(Mat A, MatReuse reuse, Mat *B)
 {
-  const int access = reuse == MAT_INPLACE_MATRIX ? HOST_WRITE : HOST_READ;
+  const int      access = reuse == MAT_INPLACE_MATRIX ? HOST_WRITE : HOST_READ;
+  PetscErrorCode ierr;
 
   PetscFunctionBegin;
-  PetscCall(MatAIJCUDAHostBegin(A, access));
-  if (reuse == MAT_REUSE_MATRIX) PetscCall(MatAIJCUDAHostBegin(*B, HOST_WRITE));
-  PetscCall((*MatSeqAIJCUDAGet(A)->parent.transpose)(A, reuse, B));
-  if (reuse == MAT_REUSE_MATRIX) PetscCall(MatAIJCUDAHostEnd(*B, HOST_WRITE));
-  PetscCall(MatAIJCUDAHostEnd(A, access));
+  PetscCall(MatAIJCUDAHostBeginTwo(A, access, reuse == MAT_REUSE_MATRIX ? *B : NULL, HOST_WRITE));
+  ierr = (*MatSeqAIJCUDAGet(A)->parent.transpose)(A, reuse, B);
+  PetscCall(MatAIJCUDAHostFinishTwo(A, access, reuse == MAT_REUSE_MATRIX ? *B : NULL, HOST_WRITE, ierr));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Submatrices that are used again. */
+static PetscErrorCode BeginSubmatrices(PetscInt n, Mat B[])
+{
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  for (PetscInt k = 0; k < n; k++) {
+    ierr = MatAIJCUDAHostBegin(B[k], HOST_WRITE);
+    if (ierr == PETSC_SUCCESS) continue;
+    while (k-- > 0) ierr = MatAIJCUDAHostFinish(B[k], HOST_WRITE, ierr);
+    PetscCall(ierr);
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode MatHost_SeqAIJCUDA_createsubmatrices(Mat A, PetscInt n, const IS rows[], const IS columns[], MatReuse reuse, Mat *B[])
 {
+  PetscErrorCode ierr = PETSC_SUCCESS;
+
   PetscFunctionBegin;
   PetscCall(MatAIJCUDAHostBegin(A, HOST_READ));
-  if (reuse == MAT_REUSE_MATRIX)
-    for (PetscInt k = 0; k < n; k++) PetscCall(MatAIJCUDAHostBegin((*B)[k], HOST_WRITE));
-  PetscCall((*MatSeqAIJCUDAGet(A)->parent.createsubmatrices)(A, n, rows, columns, reuse, B));
-  if (reuse == MAT_REUSE_MATRIX)
-    for (PetscInt k = 0; k < n; k++) PetscCall(MatAIJCUDAHostEnd((*B)[k], HOST_WRITE));
-  PetscCall(MatAIJCUDAHostEnd(A, HOST_READ));
+  if (reuse == MAT_REUSE_MATRIX) ierr = BeginSubmatrices(n, *B);
+  if (ierr == PETSC_SUCCESS) {
+    ierr = (*MatSeqAIJCUDAGet(A)->parent.createsubmatrices)(A, n, rows, columns, reuse, B);
+    if (reuse == MAT_REUSE_MATRIX)
+      for (PetscInt k = 0; k < n; k++) ierr = MatAIJCUDAHostFinish((*B)[k], HOST_WRITE, ierr);
+  }
+  PetscCall(MatAIJCUDAHostFinish(A, HOST_READ, ierr));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode MatHost_SeqAIJCUDA_creatempimatconcatenateseqmat(MPI_Comm comm, Mat A, PetscInt n, MatReuse reuse, Mat *B)
 {
+  PetscErrorCode ierr;
+
   PetscFunctionBegin;
   PetscCall(MatAIJCUDAHostBegin(A, HOST_READ));
-  PetscCall((*MatSeqAIJCUDAGet(A)->parent.creatempimatconcatenateseqmat)(comm, A, n, reuse, B));
-  PetscCall(MatAIJCUDAHostEnd(A, HOST_READ));
+  ierr = (*MatSeqAIJCUDAGet(A)->parent.creatempimatconcatenateseqmat)(comm, A, n, reuse, B);
+  PetscCall(MatAIJCUDAHostFinish(A, HOST_READ, ierr));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

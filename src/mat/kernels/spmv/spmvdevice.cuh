@@ -120,6 +120,39 @@ struct SpMVLongRows {
 };
 
 /*
+  Leaves sum as a part of a long row and counts it; returns whether all parts are there now. The atomic releases the part, and whoever finds all of them reads them past L1 (SpMVReadPart()), behind a branch on the
+  count. No __threadfence(): it empties the L1 of the whole multiprocessor, which holds x for the gathers of all other blocks.
+*/
+__device__ __forceinline__ bool SpMVLeavePart(const SpMVLongRows &lr, const SpMVLongRow &row, int k, int block, PetscScalar sum)
+{
+  unsigned int before;
+
+  lr.parts[row.first_part + block - row.first_block] = sum;
+  asm volatile("atom.add.release.gpu.global.u32 %0, [%1], 1;" : "=r"(before) : "l"(lr.arrived + k) : "memory");
+  return before == (unsigned int)row.num_parts - 1;
+}
+
+__device__ __forceinline__ PetscScalar SpMVReadPart(const PetscScalar *part)
+{
+  unsigned int w[sizeof(PetscScalar) / 4];
+  PetscScalar  v;
+
+#pragma unroll
+  for (int j = 0; j < (int)(sizeof(PetscScalar) / 4); j++) asm volatile("ld.relaxed.gpu.global.u32 %0, [%1];" : "=r"(w[j]) : "l"((const unsigned int *)part + j) : "memory");
+  memcpy(&v, w, sizeof(v));
+  return v;
+}
+
+/* A long row's sum to y, and its counter back. */
+__device__ __forceinline__ void SpMVWriteLongRow(const SpMVLongRows &lr, const SpMVLongRow &row, int k, PetscScalar sum)
+{
+  const int32_t i = lr.row_index ? lr.row_index[row.row] : row.row;
+
+  lr.y[i]       = lr.z ? lr.z[i] + sum : sum;
+  lr.arrived[k] = 0;
+}
+
+/*
   The block leaves sum (of thread 0) as its part of long row k. The last block to come adds all parts in their order, so that the result does not depend on who came last,
   writes y and puts the counter back. All threads of the block call this.
 */
@@ -130,32 +163,13 @@ __device__ void SpMVFinishLongRow(const SpMVLongRows &lr, int k, int block, Pets
   __shared__ bool   last;
 
   __syncthreads();
-  if (threadIdx.x == 0) {
-    lr.parts[row.first_part + block - row.first_block] = sum;
-    __threadfence();
-    last = atomicAdd(lr.arrived + k, 1u) == (unsigned int)row.num_parts - 1;
-    __threadfence();
-  }
+  if (threadIdx.x == 0) last = SpMVLeavePart(lr, row, k, block, sum);
   __syncthreads();
   if (!last) return;
   sum = PetscScalar(0.0);
-  for (int i = threadIdx.x; i < row.num_parts; i += THREADS) {
-    volatile const unsigned int *p = (volatile const unsigned int *)(lr.parts + row.first_part + i);
-    unsigned int                 w[sizeof(PetscScalar) / 4];
-    PetscScalar                  v;
-
-#pragma unroll
-    for (int j = 0; j < (int)(sizeof(PetscScalar) / 4); j++) w[j] = p[j];
-    memcpy(&v, w, sizeof(v));
-    sum += v;
-  }
+  for (int i = threadIdx.x; i < row.num_parts; i += THREADS) sum += SpMVReadPart(lr.parts + row.first_part + i);
   sum = SpMVSumBlock<THREADS>(sum, scratch);
-  if (threadIdx.x == 0) {
-    const int32_t i = lr.row_index ? lr.row_index[row.row] : row.row;
-
-    lr.y[i]       = lr.z ? lr.z[i] + sum : sum;
-    lr.arrived[k] = 0;
-  }
+  if (threadIdx.x == 0) SpMVWriteLongRow(lr, row, k, sum);
 }
 
 /* The same by one warp: sum is that of lane 0. */
@@ -165,32 +179,13 @@ __device__ __forceinline__ void SpMVFinishLongRowByWarp(const SpMVLongRows &lr, 
   const int         lane = threadIdx.x % SPMV_WARP;
   bool              last = false;
 
-  if (lane == 0) {
-    lr.parts[row.first_part + block - row.first_block] = sum;
-    __threadfence();
-    last = atomicAdd(lr.arrived + k, 1u) == (unsigned int)row.num_parts - 1;
-    __threadfence();
-  }
+  if (lane == 0) last = SpMVLeavePart(lr, row, k, block, sum);
   if (!__shfl_sync(SPMV_FULL_MASK, (int)last, 0)) return;
   sum = PetscScalar(0.0);
-#pragma unroll 8
-  for (int i = lane; i < row.num_parts; i += SPMV_WARP) {
-    const unsigned int *p = (const unsigned int *)(lr.parts + row.first_part + i);
-    unsigned int        w[sizeof(PetscScalar) / 4];
-    PetscScalar         v;
-
-#pragma unroll
-    for (int j = 0; j < (int)(sizeof(PetscScalar) / 4); j++) w[j] = __ldcg(p + j);
-    memcpy(&v, w, sizeof(v));
-    sum += v;
-  }
+#pragma unroll 4
+  for (int i = lane; i < row.num_parts; i += SPMV_WARP) sum += SpMVReadPart(lr.parts + row.first_part + i);
   sum = SpMVSumLanes<SPMV_WARP>(sum);
-  if (lane == 0) {
-    const int32_t i = lr.row_index ? lr.row_index[row.row] : row.row;
-
-    lr.y[i]       = lr.z ? lr.z[i] + sum : sum;
-    lr.arrived[k] = 0;
-  }
+  if (lane == 0) SpMVWriteLongRow(lr, row, k, sum);
 }
 
 /* What the kernels with blocks of consecutive nonzeros read. */
@@ -202,14 +197,25 @@ struct SpMVSplitArgs {
   const PetscScalar  *x;
   const SpMVBlock    *blocks;
   const unsigned int *heads;
+  const int32_t      *ranks;
   PetscCount          num_nonzeros;
+  bool                fill; /* the kernel also writes the rows that the row map leaves out */
   SpMVLongRows        rows; /* with the row map, z and y of all rows */
 };
 
 template <typename Offset>
 static inline SpMVSplitArgs<Offset> SpMVSplitGetArgs(DCSRSpMVPlan plan, const DCSRView *view, const PetscScalar x[], const PetscScalar z[], PetscScalar y[])
 {
-  return {view->values, view->columns, (const Offset *)(plan->compressed ? plan->row_offsets : view->row_offsets), x, plan->blocks, plan->heads, view->num_nonzeros, {plan->long_rows, plan->parts, plan->arrived, plan->row_index, z, y}};
+  return {view->values,
+          view->columns,
+          (const Offset *)(plan->compressed ? plan->row_offsets : view->row_offsets),
+          x,
+          plan->blocks,
+          plan->heads,
+          plan->ranks,
+          view->num_nonzeros,
+          plan->fill ? true : false,
+          {plan->long_rows, plan->parts, plan->arrived, plan->row_index, z, y}};
 }
 
 /* Asks for no more shared memory than the resident blocks need, so that the rest is L1. A hint: asked for once a kernel. */

@@ -6,10 +6,10 @@
 // clang-format off
 #define SPMV_ANY                                    PETSC_COUNT_MAX
 #define SPLIT(lanes, threads, items, vec, resident) {DCSR_SPMV_SPLIT, lanes, threads, items, vec, SPMV_LOAD_ONCE, resident}
-#define SCAN(threads, items, resident)              {DCSR_SPMV_SCAN, 1, threads, items, 1, SPMV_LOAD_ONCE, resident}
+#define SCAN(threads, items, vec, resident)         {DCSR_SPMV_SCAN, 1, threads, items, vec, SPMV_LOAD_ONCE, resident}
 #define VECTOR(lanes)                               {DCSR_SPMV_VECTOR, lanes, 256, 4, 0, SPMV_LOAD_CACHED, 0}
-#define STREAM(lanes)                               {DCSR_SPMV_VECTOR, lanes, 128, 4, 0, SPMV_LOAD_STREAM, 0}
-#define FRAGMENTED(lanes, threads)                  {DCSR_SPMV_FRAGMENTED, lanes, threads, 4, 0, SPMV_LOAD_CACHED, 0}
+#define VECTOR2048(lanes, load)                     {DCSR_SPMV_VECTOR, lanes, 128, 4, 0, load, 2048}
+#define FRAGMENTED(lanes, threads, eager)           {DCSR_SPMV_FRAGMENTED, lanes, threads, 4, eager, SPMV_LOAD_CACHED, 0}
 // clang-format on
 
 int SpMVCarveout = SPMV_CARVEOUT_FIT;
@@ -26,28 +26,28 @@ typedef struct {
   Microseconds, cold / warm, on an NVIDIA H200, 2026-11-21; names are cases of benchmarks/spmv. Rows without a figure fill the gaps between measured ones.
 */
 static const SpMVRule SpMVRules[] = {
-  /* Tiny: the launch and one chain of loads. 3d27-16: 5.0 / 3.0, vector with 8 lanes 6.7 / 3.7, cuSPARSE 9.0 / 6.7. */
+  /* Small: the launch and one chain of loads, so no table to read first and no barrier. */
+  {200000,   64,       16,       VECTOR(8)}, /* 3d27-16: 5.1 / 2.9, split 5.1 / 3.2, cuSPARSE 9.1 / 7.0 */
   {200000,   64,       64,       SPLIT(2, 128, 4, 2, 1536)},
-  /* Small, rows alike: bound by the longest chain of dependent loads, so no table to read first and no barrier. */
-  {3000000,  1,        32,       VECTOR(1)},
-  {3000000,  12,       32,       VECTOR(2)}, /* 3d7-64: 12.9 / 8.0, split 12.1 / 9.9, cuSPARSE 20.0 / 16.0 */
-  {3000000,  40,       16,       VECTOR(8)}, /* 3d27-32: 8.2 / 5.0, split 8.5 / 6.1, cuSPARSE 11.3 / 9.1 */
+  {3000000,  8,        32,       VECTOR(1)}, /* 3d7-64: 12.0 / 7.3, 2 lanes 13.5 / 7.9, split 12.3 / 10.0, cuSPARSE 19.9 / 16.3 */
+  {3000000,  12,       32,       VECTOR(2)},
+  {3000000,  40,       16,       VECTOR(4)}, /* 3d27-32: 7.6 / 5.0, 8 lanes 8.5 / 5.2, split 8.6 / 6.0, cuSPARSE 11.7 / 9.2 */
   {3000000,  96,       16,       VECTOR(16)},
   {3000000,  SPMV_ANY, 16,       VECTOR(32)},
-  /* Rows so short that neighboring lanes read the same lines anyway. tall: 93 / 94, split 100 / 101, cuSPARSE 166. */
-  {SPMV_ANY, 3,        2,        VECTOR(1)},
+  /* Rows so short that neighboring lanes read the same lines anyway; many threads, so few registers. */
+  {SPMV_ANY, 3,        2,        VECTOR2048(1, SPMV_LOAD_CACHED)}, /* tall: 92 / 93, 112 when the compiler may take 50 registers, split 99 / 101, cuSPARSE 166 */
   /* Rows alike: small blocks, and lanes so that a warp's rows are summed in few steps. */
-  {SPMV_ANY, 12,       64,       SPLIT(1, 128, 4, 2, 1536)}, /* 2d5-4096: 312 / 313, 256 x 8: 339; 3d7-256: 412 / 414, 256 x 8: 442; cuSPARSE 503, 635 */
-  {SPMV_ANY, 20,       64,       SPLIT(2, 256, 8, 1, 1024)}, /* uniform4m: 574 / 570; all shapes within 3 % */
-  {SPMV_ANY, 40,       64,       SPLIT(1, 128, 16, 2, 640)}, /* 3d27-200: 655 / 667, 128 x 8 with 2 lanes 669 / 673, 256 x 8 with 2 lanes 714 / 733; cuSPARSE 930 */
-  {SPMV_ANY, 200,      8,        SPLIT(8, 128, 4, 2, 1536)}, /* elast3-80: 380 / 382, 256 x 8: 437 / 444; cuSPARSE 466 */
-  /* Long rows, all alike: a group of lanes is always full, and no product goes through shared memory. wide: 97 / 96, through L1 112, cuSPARSE 99 / 94. */
-  {SPMV_ANY, SPMV_ANY, 2,        STREAM(32)},
-  /* Short rows and a few long ones. longrow: 191 / 192; band4: 101 / 101, 128 x 4: 104 / 102; cuSPARSE 294, 150. */
-  {SPMV_ANY, 4,        SPMV_ANY, SPLIT(1, 128, 4, 2, 1536)},
-  {SPMV_ANY, 12,       SPMV_ANY, SPLIT(1, 128, 16, 2, 640)},
-  /* Skewed: the time must not depend on the rows of a block. By split, rmat20: 144 / 138 at best (512 x 4) and 425 with 32 lanes, powerlaw: 139 / 135; cuSPARSE 136 / 125, 141 / 136. */
-  {SPMV_ANY, SPMV_ANY, SPMV_ANY, SCAN(256, 8, 1024)},
+  {SPMV_ANY, 12,       64,       SPLIT(1, 128, 4, 2, 1536)}, /* 2d5-4096: 313 / 314, 128 x 8: 335, cuSPARSE 504; 3d7-256: 413 / 414, 128 x 8: 432, cuSPARSE 635 */
+  {SPMV_ANY, 20,       64,       SPLIT(1, 512, 4, 2, 1536)}, /* uniform4m: 576 / 572, all shapes within 3 %, cuSPARSE 588 */
+  {SPMV_ANY, 40,       64,       SPLIT(2, 128, 8, 2, 1280)}, /* 3d27-200: 656 / 656, 128 x 16 with 1 lane 659 / 668, 128 x 4: 693 / 698, cuSPARSE 930 */
+  {SPMV_ANY, 200,      8,        SPLIT(8, 128, 4, 2, 1536)}, /* elast3-80: 378 / 382, 128 x 12: 391 / 389, cuSPARSE 464 */
+  /* Long rows, all alike: a group of lanes is always full, and no product goes through shared memory. */
+  {SPMV_ANY, SPMV_ANY, 2,        VECTOR2048(32, SPMV_LOAD_STREAM)}, /* wide: 97 / 96, 105 / 103 with 52 registers, through L1 101, cuSPARSE 99 / 94 */
+  /* Short rows and a few long ones. */
+  {SPMV_ANY, 4,        SPMV_ANY, SPLIT(1, 128, 4, 2, 1536)}, /* longrow: 190 / 190, cuSPARSE 295 */
+  {SPMV_ANY, 12,       SPMV_ANY, SPLIT(1, 128, 16, 2, 640)}, /* band4: 103 / 100, 128 x 4: 105 / 102, cuSPARSE 151 */
+  /* Skewed: the time must not depend on the rows of a block. */
+  {SPMV_ANY, SPMV_ANY, SPMV_ANY, SCAN(512, 4, 1, 1536)}, /* rmat20: 137 / 131, 256 x 8: 154 / 144, split 144 / 136, cuSPARSE 136 / 126; powerlaw: 140 / 136, cuSPARSE 141 / 136 */
   /* Where split was asked for. */
   {SPMV_ANY, 64,       SPMV_ANY, SPLIT(1, 512, 4, 2, 1536)},
   {SPMV_ANY, SPMV_ANY, SPMV_ANY, SPLIT(8, 256, 8, 1, 1024)}
@@ -57,15 +57,15 @@ static const SpMVRule SpMVRules[] = {
   Fragmented storage: one lane a row as long as the next rows' segments are near, as insertion leaves them; microseconds as above. 4 lanes of 256 threads take 1045 on 2d5-4096 and 919 on 3d27-200.
 */
 static const SpMVRule SpMVFragmentedRules[] = {
-  {3000000,  3,        SPMV_ANY, FRAGMENTED(1, 128)},
-  {3000000,  64,       SPMV_ANY, FRAGMENTED(4, 128)}, /* 3d27-32: 8.8 / 5.4, 8 lanes 10.8 / 6.6 */
-  {SPMV_ANY, 12,       SPMV_ANY, FRAGMENTED(1, 128)}, /* 2d5-4096: 532, 2 lanes 658; band4: 170, 2 lanes 188 */
-  {SPMV_ANY, 24,       SPMV_ANY, FRAGMENTED(4, 128)}, /* uniform4m: 698, 1 lane 739 */
-  {SPMV_ANY, 40,       16,       FRAGMENTED(1, 256)}, /* 3d27-200: 781, 2 lanes 826 */
-  {SPMV_ANY, 40,       SPMV_ANY, FRAGMENTED(4, 128)}, /* rmat20: 200, 8 lanes 208 */
-  {SPMV_ANY, 128,      SPMV_ANY, FRAGMENTED(4, 256)}, /* elast3-80: 444, 8 lanes 450, 16 lanes 572 */
-  {SPMV_ANY, 512,      SPMV_ANY, FRAGMENTED(16, 256)},
-  {SPMV_ANY, SPMV_ANY, SPMV_ANY, FRAGMENTED(32, 256)}
+  {3000000,  3,        SPMV_ANY, FRAGMENTED(1, 128, 0)},
+  {3000000,  64,       SPMV_ANY, FRAGMENTED(4, 128, 0)}, /* 3d27-32: 8.8 / 5.4, 8 lanes 10.8 / 6.6 */
+  {SPMV_ANY, 12,       SPMV_ANY, FRAGMENTED(1, 128, 0)}, /* 2d5-4096: 532, 2 lanes 658; band4: 170, 2 lanes 188 */
+  {SPMV_ANY, 24,       SPMV_ANY, FRAGMENTED(4, 128, 0)}, /* uniform4m: 698, 1 lane 739 */
+  {SPMV_ANY, 40,       16,       FRAGMENTED(1, 256, 0)}, /* 3d27-200: 757, 128 threads 774, 2 lanes 821 */
+  {SPMV_ANY, 40,       SPMV_ANY, FRAGMENTED(4, 128, 0)}, /* rmat20: 200, 8 lanes 208 */
+  {SPMV_ANY, 128,      SPMV_ANY, FRAGMENTED(4, 256, 1)}, /* elast3-80: 449, pairs one after the other 456, 8 lanes 465 */
+  {SPMV_ANY, 512,      SPMV_ANY, FRAGMENTED(16, 256, 0)},
+  {SPMV_ANY, SPMV_ANY, SPMV_ANY, FRAGMENTED(32, 256, 0)}
 };
 // clang-format on
 
@@ -98,11 +98,16 @@ PetscErrorCode SpMVRuleApply(DCSRView view, const DCSRFacts *facts, DCSRSpMVKind
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* SpMVRuleCompressRows - whether a list of nonempty rows pays: most rows are empty, or one block would have to write very many of them */
+/*
+  SpMVRuleCompressRows - whether a list of nonempty rows pays: very few rows have entries, or one block would have to write very many empty ones
+
+  An empty row costs 4 bytes of offset and 8 of y where the kernel passes over it, 8 where y is set first; a nonempty one then costs 8 more to find and a memory sector of y that is written in part. That is
+  one in 10 for y = A x and one in 4 for y += A x.
+*/
 PetscBool SpMVRuleCompressRows(DCSRView view, const DCSRFacts *facts)
 {
   if (view.row_offsets == NULL) return PETSC_FALSE;
-  return (2 * facts->num_nonempty_rows < (PetscCount)view.num_rows || facts->max_block_rows > 8 * SPMV_BLOCK_NONZEROS) ? PETSC_TRUE : PETSC_FALSE;
+  return (6 * facts->num_nonempty_rows < (PetscCount)view.num_rows || facts->max_block_rows > 8 * SPMV_BLOCK_NONZEROS) ? PETSC_TRUE : PETSC_FALSE;
 }
 
 #define SPMV_SPLIT_CONFIG(lanes, t, i, v, l, r)      {DCSR_SPMV_SPLIT, lanes, t, i, v, l, r},
@@ -112,9 +117,9 @@ PetscBool SpMVRuleCompressRows(DCSRView view, const DCSRFacts *facts)
 
 // clang-format off
 static const SpMVConfig SpMVCompactConfigs[] = {
-  SPMV_SPLIT_CONFIGS(SPMV_SPLIT_CONFIG) SPMV_SCAN_CONFIGS(SPMV_SCAN_CONFIG) SPMV_VECTOR_CONFIGS(SPMV_VECTOR_CONFIG)
+  SPMV_SPLIT_CONFIGS(SPMV_SPLIT_CONFIG) SPMV_SCAN_CONFIGS(SPMV_SCAN_CONFIG) SPMV_WARP_SCAN_CONFIGS(SPMV_SCAN_CONFIG) SPMV_VECTOR_CONFIGS(SPMV_VECTOR_CONFIG)
 #if defined(SPMV_SWEEP)
-  SPMV_SPLIT_SWEEP_CONFIGS(SPMV_SPLIT_CONFIG) SPMV_SCAN_SWEEP_CONFIGS(SPMV_SCAN_CONFIG) SPMV_VECTOR_SWEEP_CONFIGS(SPMV_VECTOR_CONFIG)
+  SPMV_SPLIT_SWEEP_CONFIGS(SPMV_SPLIT_CONFIG) SPMV_SCAN_SWEEP_CONFIGS(SPMV_SCAN_CONFIG) SPMV_WARP_SCAN_SWEEP_CONFIGS(SPMV_SCAN_CONFIG) SPMV_VECTOR_SWEEP_CONFIGS(SPMV_VECTOR_CONFIG)
 #endif
 };
 static const SpMVConfig SpMVFragmentedConfigs[] = {

@@ -32,20 +32,40 @@ typedef enum {
   SHAPE_HYPERSPARSE,
   SHAPE_EMPTY_TAIL,
   SHAPE_EMPTY_HEAD,
+  SHAPE_WORDS,
+  SHAPE_GAPS,
   NUM_SHAPES
 } Shape;
 
 static const struct {
   const char *name;
   PetscInt    m, n;
-} Shapes[NUM_SHAPES] =
-  {{"one entry", 1, 1},         {"no rows", 0, 5},          {"no columns", 5, 0},          {"no nonzeros", 100, 100},         {"one column", 5000, 1},      {"tall", 50000, 7},           {"wide", 7, 100000},         {"rows of 0 to 3", 3000, 3000},
-   {"rows of 27", 4000, 4000},  {"rows of 81", 1000, 3000}, {"row of 1 M", 2001, 1100000}, {"long rows together", 40, 20000}, {"block borders", 120, 4000}, {"warp borders", 3000, 4000}, {"power law", 20000, 30000}, {"hypersparse", 300000, 3000},
-   {"empty tail", 40000, 2000}, {"empty head", 40000, 2000}};
+} Shapes[NUM_SHAPES] = {{"one entry", 1, 1},
+                        {"no rows", 0, 5},
+                        {"no columns", 5, 0},
+                        {"no nonzeros", 100, 100},
+                        {"one column", 5000, 1},
+                        {"tall", 50000, 7},
+                        {"wide", 7, 100000},
+                        {"rows of 0 to 3", 3000, 3000},
+                        {"rows of 27", 4000, 4000},
+                        {"rows of 81", 1000, 3000},
+                        {"row of 1 M", 2001, 1100000},
+                        {"long rows together", 40, 20000},
+                        {"block borders", 120, 4000},
+                        {"warp borders", 3000, 4000},
+                        {"power law", 20000, 30000},
+                        {"hypersparse", 300000, 3000},
+                        {"empty tail", 40000, 2000},
+                        {"empty head", 40000, 2000},
+                        {"rows of whole words", 400, 9000},
+                        {"runs of empty rows", 9000, 7000}};
 
 static PetscInt RowSize(Shape shape, PetscInt r)
 {
   static const PetscInt warps[]   = {128, 127, 1, 0, 256, 255, 257, 8, 7, 9, 4, 0, 0, 32, 64, 31, 33, 512, 3, 1};
+  static const PetscInt words[]   = {32, 64, 32, 128, 1920, 2048, 4096, 2048, 96, 32, 512, 1280, 8192, 2560, 1536};
+  static const PetscInt gaps[]    = {1, 40, 300, 3, 128, 2100, 5, 0, 31, 700, 2};
   static const PetscInt borders[] = {1024, 2048, 1280, 1281, 768, 2304, 2305, 1, 0, 255, 256, 257, 3072, 511, 513, 0};
 
   switch (shape) {
@@ -78,6 +98,10 @@ static PetscInt RowSize(Shape shape, PetscInt r)
     return r < 1024 ? 10 : 0;
   case SHAPE_EMPTY_HEAD:
     return r >= 39000 ? 5 : 0;
+  case SHAPE_WORDS:
+    return words[r % (PetscInt)PETSC_STATIC_ARRAY_LENGTH(words)];
+  case SHAPE_GAPS: /* gaps of 1 to 40 rows, also at both ends */
+    return r > 50 && r < 8800 && (r / 40) % 2 == 0 && r % 40 >= r / 40 % 37 ? gaps[r % (PetscInt)PETSC_STATIC_ARRAY_LENGTH(gaps)] : 0;
   default:
     return 0;
   }

@@ -2,6 +2,22 @@
 #include <petscsparsecuda/dcsrimpl.h>
 #include <petscsparsecuda/thunks.h>
 
+/* Makes the ghost vector one that lives on the device, when products run there and the parent made another one. */
+static PetscErrorCode UpdateGhostVector(Mat A)
+{
+  Mat_MPIAIJ *a = (Mat_MPIAIJ *)A->data;
+  PetscBool   cuda;
+
+  PetscFunctionBegin;
+  if (a->lvec == NULL || A->boundtocpu) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscObjectTypeCompareAny((PetscObject)a->lvec, &cuda, VECSEQCUDA, VECCUDA, ""));
+  if (!cuda) {
+    PetscCall(VecDestroy(&a->lvec));
+    PetscCall(MatCreateVecs(a->B, &a->lvec, NULL));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
   MatMPIAIJCUDASetBlockTypes - Makes the blocks of a parallel matrix of ours ours, and its ghost vector one of their type.
 
@@ -11,6 +27,8 @@
 . A - any matrix; others than ours are left alone
 
   Note:
+  The blocks get their host structure, if they do not have it: PETSc's public functions on parallel matrices read it directly.
+
   Several parent operations (the hash of MatSetValues(), MatCreateSubMatrix(), MatCreateMPIAIJWithSeqAIJ()) leave MATSEQAIJ blocks behind. A block that is
   still in its hash phase is left for the next call.
 */
@@ -29,15 +47,21 @@ PetscErrorCode MatMPIAIJCUDASetBlockTypes(Mat A)
   for (int k = 0; k < 2; k++) {
     if (*blocks[k] == NULL) continue;
     PetscCall(PetscObjectTypeCompare((PetscObject)*blocks[k], MATSEQAIJ, &is));
-    if (!is || (*blocks[k])->hash_active) continue;
-    PetscCall(MatConvert_SeqAIJ_SeqAIJDCSRCUDA(*blocks[k], MATSEQAIJDCSRCUDA, MAT_INPLACE_MATRIX, blocks[k]));
-    if (A->boundtocpu) PetscCall(MatBindToCPU(*blocks[k], PETSC_TRUE));
-    changed = PETSC_TRUE;
+    if (is && !(*blocks[k])->hash_active) {
+      PetscCall(MatConvert_SeqAIJ_SeqAIJDCSRCUDA(*blocks[k], MATSEQAIJDCSRCUDA, MAT_INPLACE_MATRIX, blocks[k]));
+      if (A->boundtocpu) PetscCall(MatBindToCPU(*blocks[k], PETSC_TRUE));
+      changed = PETSC_TRUE;
+    }
+    PetscCall(MatIsSeqAIJCUDA(*blocks[k], &is));
+    if (is) {
+      MatSeqAIJCUDAGet(*blocks[k])->is_block = PETSC_TRUE;
+      if ((*blocks[k])->assembled) {
+        PetscCall(MatAIJCUDAHostBegin(*blocks[k], HOST_READ_STRUCTURE));
+        PetscCall(MatAIJCUDAHostEnd(*blocks[k], HOST_READ_STRUCTURE));
+      }
+    }
   }
-  if (changed && a->lvec != NULL && !A->boundtocpu) {
-    PetscCall(VecDestroy(&a->lvec));
-    PetscCall(MatCreateVecs(a->B, &a->lvec, NULL));
-  }
+  if (changed) PetscCall(UpdateGhostVector(A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -45,19 +69,29 @@ static PetscErrorCode SetOps(Mat, struct _MatOps *);
 
 static PetscErrorCode MatAssemblyEnd_MPIAIJDCSRCUDA(Mat A, MatAssemblyType mode)
 {
-  PetscBool own;
+  PetscBool      own;
+  PetscErrorCode ierr;
 
   PetscFunctionBegin;
   PetscCall(MatMPIAIJCUDASetBlockTypes(A)); // before, so that the parent makes the ghost vector from a block of ours
   // entries from other processes, new off-diagonal columns and their compaction are written straight into the blocks' arrays
   own = (PetscBool)(!A->was_assembled || (!((Mat_MPIAIJ *)A->data)->donotstash && !A->nooffprocentries));
   if (own) PetscCall(MatAIJCUDAHostBegin(A, HOST_WRITE));
-  PetscCall((*MatMPIAIJCUDAGet(A)->parent.assemblyend)(A, mode));
-  if (own) PetscCall(MatAIJCUDAHostEnd(A, HOST_WRITE));
+  ierr = (*MatMPIAIJCUDAGet(A)->parent.assemblyend)(A, mode);
+  if (own) ierr = MatAIJCUDAHostFinish(A, HOST_WRITE, ierr);
+  PetscCall(ierr);
   if (mode == MAT_FINAL_ASSEMBLY) {
     PetscCall(MatMPIAIJCUDASetBlockTypes(A));
     PetscCall(SetOps(A, A->ops));
   }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatDuplicate_MPIAIJDCSRCUDA(Mat A, MatDuplicateOption option, Mat *B)
+{
+  PetscFunctionBegin;
+  PetscCall((*MatMPIAIJCUDAGet(A)->parent.duplicate)(A, option, B));
+  PetscCall(MatMPIAIJCUDASetBlockTypes(*B));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -106,30 +140,35 @@ static PetscErrorCode NormFrobenius(Mat A, PetscReal *norm)
 
 static PetscErrorCode NormInfinity(Mat A, PetscReal *norm)
 {
-  Vec sums;
+  Vec            sums;
+  PetscErrorCode ierr;
 
   PetscFunctionBegin;
   PetscCall(MatCreateVecs(A, NULL, &sums));
-  PetscCall(MatGetRowSumAbs(A, sums));
-  PetscCall(VecNorm(sums, NORM_INFINITY, norm));
+  ierr = MatGetRowSumAbs(A, sums);
+  if (ierr == PETSC_SUCCESS) ierr = VecNorm(sums, NORM_INFINITY, norm);
   PetscCall(VecDestroy(&sums));
+  PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Column sums of both blocks; those of ghost columns travel to their owners. */
 static PetscErrorCode NormOne(Mat A, PetscReal *norm)
 {
-  Mat_MPIAIJ *a = (Mat_MPIAIJ *)A->data;
-  Vec         sums;
+  Mat_MPIAIJ    *a = (Mat_MPIAIJ *)A->data;
+  Vec            sums;
+  PetscErrorCode ierr;
 
   PetscFunctionBegin;
   PetscCall(MatCreateVecs(A, &sums, NULL));
-  PetscCall(MatColumnSumsAbs_SeqAIJCUDA(a->A, sums));
-  PetscCall(MatColumnSumsAbs_SeqAIJCUDA(a->B, a->lvec));
-  PetscCall(VecScatterBegin(a->Mvctx, a->lvec, sums, ADD_VALUES, SCATTER_REVERSE));
-  PetscCall(VecScatterEnd(a->Mvctx, a->lvec, sums, ADD_VALUES, SCATTER_REVERSE));
-  PetscCall(VecNorm(sums, NORM_INFINITY, norm));
+  PetscCallGoto(ierr, done, MatColumnSumsAbs_SeqAIJCUDA(a->A, sums));
+  PetscCallGoto(ierr, done, MatColumnSumsAbs_SeqAIJCUDA(a->B, a->lvec));
+  PetscCallGoto(ierr, done, VecScatterBegin(a->Mvctx, a->lvec, sums, ADD_VALUES, SCATTER_REVERSE));
+  PetscCallGoto(ierr, done, VecScatterEnd(a->Mvctx, a->lvec, sums, ADD_VALUES, SCATTER_REVERSE));
+  PetscCallGoto(ierr, done, VecNorm(sums, NORM_INFINITY, norm));
+done:
   PetscCall(VecDestroy(&sums));
+  PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -207,6 +246,7 @@ static PetscErrorCode MatView_MPIAIJDCSRCUDA(Mat A, PetscViewer viewer)
 {
   PetscBool         ascii;
   PetscViewerFormat format;
+  PetscErrorCode    ierr;
 
   PetscFunctionBegin;
   PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &ascii));
@@ -215,8 +255,8 @@ static PetscErrorCode MatView_MPIAIJDCSRCUDA(Mat A, PetscViewer viewer)
     PetscCall((*MatMPIAIJCUDAGet(A)->parent.view)(A, viewer)); // reads no array
   } else {
     PetscCall(MatAIJCUDAHostBegin(A, HOST_READ));
-    PetscCall((*MatMPIAIJCUDAGet(A)->parent.view)(A, viewer));
-    PetscCall(MatAIJCUDAHostEnd(A, HOST_READ));
+    ierr = (*MatMPIAIJCUDAGet(A)->parent.view)(A, viewer);
+    PetscCall(MatAIJCUDAHostFinish(A, HOST_READ, ierr));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -242,12 +282,19 @@ static PetscErrorCode MatSetFromOptions_MPIAIJDCSRCUDA(Mat A, PetscOptionItems P
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/*
+  The ghost vector stays where it is: blocks take vectors of any memory type, and scattering from a vector on the device to a bound one fails in PETSc 3.26
+  (wrong or NULL message buffers when MPI is not GPU-aware).
+*/
 static PetscErrorCode MatBindToCPU_MPIAIJDCSRCUDA(Mat A, PetscBool flag)
 {
+  Mat_MPIAIJ *a = (Mat_MPIAIJ *)A->data;
+
   PetscFunctionBegin;
-  if (MatMPIAIJCUDAGet(A)->no_device) flag = PETSC_TRUE;
-  PetscCall((*MatMPIAIJCUDAGet(A)->parent.bindtocpu)(A, flag));
-  A->boundtocpu = flag;
+  A->boundtocpu = (PetscBool)(flag || MatMPIAIJCUDAGet(A)->no_device);
+  if (a->A != NULL) PetscCall(MatBindToCPU(a->A, A->boundtocpu));
+  if (a->B != NULL) PetscCall(MatBindToCPU(a->B, A->boundtocpu));
+  PetscCall(UpdateGhostVector(A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -267,20 +314,24 @@ static PetscErrorCode MatMPIAIJSetPreallocation_MPIAIJDCSRCUDA(Mat A, PetscInt d
 
 static PetscErrorCode MatMPIAIJSetPreallocationCSR_MPIAIJDCSRCUDA(Mat A, const PetscInt i[], const PetscInt j[], const PetscScalar v[])
 {
+  PetscErrorCode ierr;
+
   PetscFunctionBegin;
   PetscCall(MatAIJCUDAHostBegin(A, HOST_BUILD));
-  PetscCall((*parent_setpreallocationcsr)(A, i, j, v));
-  PetscCall(MatAIJCUDAHostEnd(A, HOST_BUILD));
+  ierr = (*parent_setpreallocationcsr)(A, i, j, v);
+  PetscCall(MatAIJCUDAHostFinish(A, HOST_BUILD, ierr));
   PetscCall(MatMPIAIJCUDASetBlockTypes(A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode MatResetHash_MPIAIJDCSRCUDA(Mat A)
 {
+  PetscErrorCode ierr;
+
   PetscFunctionBegin;
   PetscCall(MatAIJCUDAHostBegin(A, HOST_BUILD));
-  PetscCall((*parent_resethash)(A));
-  PetscCall(MatAIJCUDAHostEnd(A, HOST_BUILD));
+  ierr = (*parent_resethash)(A);
+  PetscCall(MatAIJCUDAHostFinish(A, HOST_BUILD, ierr));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -381,6 +432,7 @@ static PetscErrorCode SetOps(Mat A, struct _MatOps *ops)
   ops->creategraph           = MatCreateGraph_AIJCUDA;
   ops->productsetfromoptions = MatProductSetFromOptions_AIJCUDA;
   ops->conjugate             = MatConjugate_MPIAIJDCSRCUDA;
+  ops->duplicate             = MatDuplicate_MPIAIJDCSRCUDA;
   ops->norm                  = MatNorm_MPIAIJDCSRCUDA;
   ops->shift                 = MatShift_MPIAIJDCSRCUDA;
   ops->diagonalset           = MatDiagonalSet_MPIAIJDCSRCUDA;

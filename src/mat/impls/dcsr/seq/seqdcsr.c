@@ -56,13 +56,15 @@ static PetscErrorCode MatSetOption_SeqAIJDCSRCUDA(Mat A, MatOption option, Petsc
 {
   Mat_SeqAIJCUDA *d              = MatSeqAIJCUDAGet(A);
   const PetscBool structure_only = (PetscBool)(option == MAT_STRUCTURE_ONLY && flag);
+  PetscErrorCode  ierr;
 
   PetscFunctionBegin;
   if (option == MAT_USE_INODES) flag = PETSC_FALSE;
   if (structure_only) PetscCall(MatAIJCUDAHostBegin(A, HOST_READ_STRUCTURE));
-  PetscCall((*d->parent.setoption)(A, option, flag));
+  ierr = (*d->parent.setoption)(A, option, flag);
+  if (structure_only) ierr = MatAIJCUDAHostFinish(A, HOST_READ_STRUCTURE, ierr);
+  PetscCall(ierr);
   if (structure_only) {
-    PetscCall(MatAIJCUDAHostEnd(A, HOST_READ_STRUCTURE));
     A->offloadmask = PETSC_OFFLOAD_CPU;
     PetscCall(MatSeqAIJCUDADropDevice(A));
   }
@@ -95,6 +97,7 @@ static PetscErrorCode MatView_SeqAIJDCSRCUDA(Mat A, PetscViewer viewer)
   Mat_SeqAIJCUDA   *d = MatSeqAIJCUDAGet(A);
   PetscBool         ascii;
   PetscViewerFormat format;
+  PetscErrorCode    ierr;
 
   PetscFunctionBegin;
   PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &ascii));
@@ -105,8 +108,8 @@ static PetscErrorCode MatView_SeqAIJDCSRCUDA(Mat A, PetscViewer viewer)
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(MatAIJCUDAHostBegin(A, HOST_READ));
-  PetscCall((*d->parent.view)(A, viewer));
-  PetscCall(MatAIJCUDAHostEnd(A, HOST_READ));
+  ierr = (*d->parent.view)(A, viewer);
+  PetscCall(MatAIJCUDAHostFinish(A, HOST_READ, ierr));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -198,17 +201,19 @@ static PetscErrorCode CopyValues(Mat A, Mat B)
 {
   const PetscScalar *from;
   PetscScalar       *to;
-  PetscInt           na, nb;
+  const PetscInt     na = ((Mat_SeqAIJ *)A->data)->nz, nb = ((Mat_SeqAIJ *)B->data)->nz;
+  PetscErrorCode     ierr;
 
   PetscFunctionBegin;
-  PetscCall(MatSeqAIJGetArrayRead(A, &from));
-  PetscCall(MatSeqAIJGetArrayWrite(B, &to));
-  na = ((Mat_SeqAIJ *)A->data)->nz;
-  nb = ((Mat_SeqAIJ *)B->data)->nz;
   PetscCheck(na == nb, PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP, "MAT_REUSE_MATRIX needs the same nonzero pattern; the matrices have %" PetscInt_FMT " and %" PetscInt_FMT " nonzeros", na, nb);
-  PetscCall(PetscArraycpy(to, from, na));
-  PetscCall(MatSeqAIJRestoreArrayWrite(B, &to));
+  PetscCall(MatSeqAIJGetArrayRead(A, &from));
+  ierr = MatSeqAIJGetArrayWrite(B, &to);
+  if (ierr == PETSC_SUCCESS) {
+    ierr = PetscArraycpy(to, from, na);
+    PetscCall(MatSeqAIJRestoreArrayWrite(B, &to));
+  }
   PetscCall(MatSeqAIJRestoreArrayRead(A, &from));
+  PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -234,6 +239,8 @@ static PetscErrorCode ConvertInPlaceToSeqAIJ(Mat B)
 
 static PetscErrorCode MatConvert_SeqAIJDCSRCUDA_SeqAIJ(Mat A, PETSC_UNUSED MatType type, MatReuse reuse, Mat *B)
 {
+  PetscErrorCode ierr;
+
   PetscFunctionBegin;
   if (reuse == MAT_REUSE_MATRIX) {
     PetscCall(CopyValues(A, *B));
@@ -241,8 +248,8 @@ static PetscErrorCode MatConvert_SeqAIJDCSRCUDA_SeqAIJ(Mat A, PETSC_UNUSED MatTy
   }
   if (reuse == MAT_INITIAL_MATRIX) { // a duplicate on the host, no detour through the device
     PetscCall(MatAIJCUDAHostBegin(A, HOST_READ));
-    PetscCall((*MatSeqAIJCUDAGet(A)->parent.duplicate)(A, MAT_COPY_VALUES, B));
-    PetscCall(MatAIJCUDAHostEnd(A, HOST_READ));
+    ierr = (*MatSeqAIJCUDAGet(A)->parent.duplicate)(A, MAT_COPY_VALUES, B);
+    PetscCall(MatAIJCUDAHostFinish(A, HOST_READ, ierr));
   }
   PetscCall(ConvertInPlaceToSeqAIJ(*B));
   PetscFunctionReturn(PETSC_SUCCESS);

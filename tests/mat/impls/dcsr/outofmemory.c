@@ -1,0 +1,407 @@
+static char help[] = "Device allocation fails at every site in turn: the error is clean, the matrix is what it was, nothing leaks.\n\n";
+
+#include "testmat.h"
+#include <petscsparsecuda/sys.h>
+
+#define MAX_SITES 500 /* more allocations than an operation makes */
+
+typedef enum {
+  STENCIL,    /* five points on a square grid */
+  LONG_ROWS,  /* two full rows among short ones */
+  EMPTY_ROWS, /* six of seven rows */
+  NUM_KINDS
+} Kind;
+
+typedef enum {
+  FRESH,      /* assembled on the host, never on the device */
+  UPLOADED,   /* on both sides, without plans */
+  FRAGMENTED, /* on both sides */
+  ALONE,      /* fragmented, without a host mirror */
+  NUM_STATES
+} State;
+
+static const char *const kind_names[]  = {"stencil", "long rows", "empty rows"};
+static const char *const state_names[] = {"fresh", "uploaded", "fragmented", "fragmented without mirror"};
+static const PetscInt    sizes[]       = {900, 3000, 2100};
+
+/* What an operation uses and gives; all vectors live on the host. */
+typedef struct {
+  Vec       right, left, scale_left, scale_right; /* given */
+  Vec       out;                                  /* result of as many entries as there are rows; the matrices are square */
+  PetscReal norm;
+  PetscInt *idx;
+  Mat       C;
+} Data;
+
+typedef PetscErrorCode OperationFn(Mat, Data *);
+
+static PetscErrorCode DataCreate(Mat A, Data *d)
+{
+  PetscInt n;
+  Vec     *vectors[] = {&d->right, &d->left, &d->scale_left, &d->scale_right, &d->out};
+
+  PetscFunctionBegin;
+  PetscCall(MatGetSize(A, &n, NULL));
+  for (PetscInt k = 0; k < (PetscInt)PETSC_STATIC_ARRAY_LENGTH(vectors); k++) {
+    PetscCall(VecCreateSeq(PETSC_COMM_SELF, n, vectors[k]));
+    PetscCall(TestFill(*vectors[k], k));
+  }
+  PetscCall(VecSet(d->out, 0));
+  PetscCall(PetscCalloc1(n, &d->idx));
+  d->norm = 0;
+  d->C    = NULL;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode DataDestroy(Data *d)
+{
+  PetscFunctionBegin;
+  PetscCall(VecDestroy(&d->right));
+  PetscCall(VecDestroy(&d->left));
+  PetscCall(VecDestroy(&d->scale_left));
+  PetscCall(VecDestroy(&d->scale_right));
+  PetscCall(VecDestroy(&d->out));
+  PetscCall(PetscFree(d->idx));
+  PetscCall(MatDestroy(&d->C));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Reads one option as -mat_... on the command line would set it; others than ours do not know it. */
+static PetscErrorCode SetOption(Mat A, const char name[], const char value[])
+{
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(PetscOptionsSetValue(NULL, name, value));
+  ierr = MatSetFromOptions(A);
+  PetscCall(PetscOptionsClearValue(NULL, name));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+#define DEFINE_OPERATION(name, ...) \
+  static PetscErrorCode name(Mat A, Data *d) \
+  { \
+    PetscFunctionBegin; \
+    (void)d; \
+    __VA_ARGS__ \
+    PetscFunctionReturn(PETSC_SUCCESS); \
+  }
+#define DEFINE_PRODUCT(name, option, value, product) DEFINE_OPERATION(name, PetscCall(SetOption(A, option, value)); PetscCall(product(A, d->right, d->out));)
+
+DEFINE_OPERATION(Mult, PetscCall(MatMult(A, d->right, d->out));)
+DEFINE_PRODUCT(MultSplit, "-mat_dcsr_spmv", "split", MatMult)
+DEFINE_PRODUCT(MultScan, "-mat_dcsr_spmv", "scan", MatMult)
+DEFINE_PRODUCT(MultVector, "-mat_dcsr_spmv", "vector", MatMult)
+DEFINE_OPERATION(MultAdd, PetscCall(MatMultAdd(A, d->right, d->left, d->out));)
+DEFINE_OPERATION(MultTranspose, PetscCall(MatMultTranspose(A, d->right, d->out));)
+DEFINE_PRODUCT(MultTransposeAtomic, "-mat_dcsr_spmv_transpose", "atomic", MatMultTranspose)
+DEFINE_PRODUCT(MultTransposeTile, "-mat_dcsr_spmv_transpose", "tile", MatMultTranspose)
+DEFINE_PRODUCT(MultTransposeDeterministic, "-mat_dcsr_deterministic", "true", MatMultTranspose)
+DEFINE_OPERATION(MultTransposeExplicit, PetscCall(MatSetOption(A, MAT_FORM_EXPLICIT_TRANSPOSE, PETSC_TRUE)); PetscCall(MatMultTransposeAdd(A, d->right, d->left, d->out));)
+DEFINE_OPERATION(NormOne, PetscCall(MatNorm(A, NORM_1, &d->norm));)
+DEFINE_OPERATION(NormFrobenius, PetscCall(MatNorm(A, NORM_FROBENIUS, &d->norm));)
+DEFINE_OPERATION(NormInfinity, PetscCall(MatNorm(A, NORM_INFINITY, &d->norm));)
+DEFINE_OPERATION(GetDiagonal, PetscCall(MatGetDiagonal(A, d->out));)
+DEFINE_OPERATION(GetRowMaxAbs, PetscCall(MatGetRowMaxAbs(A, d->out, d->idx));)
+DEFINE_OPERATION(GetRowSumAbs, PetscCall(MatGetRowSumAbs(A, d->out));)
+DEFINE_OPERATION(Duplicate, PetscCall(MatDuplicate(A, MAT_COPY_VALUES, &d->C));)
+DEFINE_OPERATION(Copy, PetscCall(MatDuplicate(A, MAT_DO_NOT_COPY_VALUES, &d->C)); PetscCall(MatCopy(A, d->C, SAME_NONZERO_PATTERN));)
+DEFINE_OPERATION(Scale, PetscCall(MatScale(A, 3));)
+DEFINE_OPERATION(DiagonalScale, PetscCall(MatDiagonalScale(A, d->scale_left, d->scale_right));)
+DEFINE_OPERATION(Shift, PetscCall(MatShift(A, 2));)
+DEFINE_OPERATION(DiagonalSet, PetscCall(MatDiagonalSet(A, d->left, ADD_VALUES));)
+DEFINE_OPERATION(ConvertToAIJ, PetscCall(MatConvert(A, MATSEQAIJ, MAT_INITIAL_MATRIX, &d->C));)
+DEFINE_OPERATION(ConvertFromAny, PetscCall(MatConvert(A, "seqaijdcsrcuda", MAT_INITIAL_MATRIX, &d->C)); PetscCall(MatMult(d->C, d->right, d->out));)
+DEFINE_OPERATION(Defragment, PetscCall(MatDCSRCUDADefragment(A));)
+DEFINE_OPERATION(IsValid, PetscBool valid; PetscCall(MatDCSRCUDAIsValid(A, &valid)); PetscCheck(valid, PETSC_COMM_SELF, PETSC_ERR_PLIB, "not valid");)
+DEFINE_OPERATION(GetRow, PetscCall(MatGetRow(A, 0, NULL, NULL, NULL)); PetscCall(MatRestoreRow(A, 0, NULL, NULL, NULL));)
+
+static PetscErrorCode Fragment(Mat A, PETSC_UNUSED Data *d)
+{
+  PetscErrorCode (*fragment)(Mat, PetscInt, PetscInt);
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectQueryFunction((PetscObject)A, "MatDCSRCUDAFragment_C", &fragment));
+  PetscCheck(fragment != NULL, PETSC_COMM_SELF, PETSC_ERR_PLIB, "MatDCSRCUDAFragment_C is not composed");
+  PetscCall((*fragment)(A, 3, 1));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+typedef struct {
+  const char  *name;
+  OperationFn *run;
+  PetscBool    ours;     /* means nothing to MATAIJ */
+  PetscBool    diagonal; /* needs all diagonal entries */
+} Operation;
+
+static const Operation operations[] = {
+  {"MatMult", Mult, PETSC_FALSE, PETSC_FALSE},
+  {"MatMult, split", MultSplit, PETSC_FALSE, PETSC_FALSE},
+  {"MatMult, scan", MultScan, PETSC_FALSE, PETSC_FALSE},
+  {"MatMult, vector", MultVector, PETSC_FALSE, PETSC_FALSE},
+  {"MatMultAdd", MultAdd, PETSC_FALSE, PETSC_FALSE},
+  {"MatMultTranspose", MultTranspose, PETSC_FALSE, PETSC_FALSE},
+  {"MatMultTranspose, atomic", MultTransposeAtomic, PETSC_FALSE, PETSC_FALSE},
+  {"MatMultTranspose, tile", MultTransposeTile, PETSC_FALSE, PETSC_FALSE},
+  {"MatMultTranspose, deterministic", MultTransposeDeterministic, PETSC_FALSE, PETSC_FALSE},
+  {"MatMultTransposeAdd, explicit", MultTransposeExplicit, PETSC_FALSE, PETSC_FALSE},
+  {"MatNorm, 1", NormOne, PETSC_FALSE, PETSC_FALSE},
+  {"MatNorm, Frobenius", NormFrobenius, PETSC_FALSE, PETSC_FALSE},
+  {"MatNorm, infinity", NormInfinity, PETSC_FALSE, PETSC_FALSE},
+  {"MatGetDiagonal", GetDiagonal, PETSC_FALSE, PETSC_FALSE},
+  {"MatGetRowMaxAbs", GetRowMaxAbs, PETSC_FALSE, PETSC_FALSE},
+  {"MatGetRowSumAbs", GetRowSumAbs, PETSC_FALSE, PETSC_FALSE},
+  {"MatDuplicate", Duplicate, PETSC_FALSE, PETSC_FALSE},
+  {"MatCopy", Copy, PETSC_FALSE, PETSC_FALSE},
+  {"MatScale", Scale, PETSC_FALSE, PETSC_FALSE},
+  {"MatDiagonalScale", DiagonalScale, PETSC_FALSE, PETSC_FALSE},
+  {"MatShift", Shift, PETSC_FALSE, PETSC_TRUE},
+  {"MatDiagonalSet", DiagonalSet, PETSC_FALSE, PETSC_TRUE},
+  {"MatConvert to MATAIJ", ConvertToAIJ, PETSC_FALSE, PETSC_FALSE},
+  {"MatConvert to MATDCSRCUDA", ConvertFromAny, PETSC_FALSE, PETSC_FALSE},
+  {"MatGetRow", GetRow, PETSC_FALSE, PETSC_FALSE},
+  {"MatDCSRCUDADefragment", Defragment, PETSC_TRUE, PETSC_FALSE},
+  {"MatDCSRCUDAIsValid", IsValid, PETSC_TRUE, PETSC_FALSE},
+  {"MatDCSRCUDAFragment_C", Fragment, PETSC_TRUE, PETSC_FALSE},
+};
+
+static PetscErrorCode Enter(Mat A, Kind kind, PetscInt n)
+{
+  const PetscInt width = 30;
+
+  PetscFunctionBegin;
+  for (PetscInt i = 0; i < n; i++) {
+    const PetscInt columns[] = {i, i - 1, i + 1, i - width, i + width};
+
+    if (kind == EMPTY_ROWS && i % 7) continue;
+    for (PetscInt k = 0; k < (kind == STENCIL ? 5 : 2); k++)
+      if (columns[k] >= 0 && columns[k] < n) PetscCall(MatSetValue(A, i, columns[k], k ? -1 - (PetscReal)(i % 5) / 8 : 4, INSERT_VALUES));
+    if (kind == LONG_ROWS && (i == 0 || i == n / 2))
+      for (PetscInt j = 0; j < n; j++) PetscCall(MatSetValue(A, i, j, 1 + (PetscReal)(j % 9) / 4, INSERT_VALUES));
+  }
+  PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Create(MatType type, Kind kind, State state, Mat *A)
+{
+  PetscReal norm;
+  Mat       B;
+
+  PetscFunctionBegin;
+  PetscCall(MatCreate(PETSC_COMM_SELF, A));
+  PetscCall(MatSetSizes(*A, sizes[kind], sizes[kind], sizes[kind], sizes[kind]));
+  PetscCall(MatSetType(*A, type));
+  PetscCall(Enter(*A, kind, sizes[kind]));
+  if (state == FRESH) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatNorm(*A, NORM_FROBENIUS, &norm));
+  if (state == ALONE) {
+    PetscCall(MatDuplicate(*A, MAT_COPY_VALUES, &B));
+    PetscCall(MatDestroy(A));
+    *A = B;
+  }
+  if (state >= FRAGMENTED) PetscCall(Fragment(*A, NULL));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Bytes in use when all work queued so far is done. */
+static PetscErrorCode MemoryInUse(size_t *now)
+{
+  size_t       peak;
+  cudaStream_t stream;
+
+  PetscFunctionBegin;
+  PetscCall(PetscSparseCUDAGetStream(&stream));
+  PetscCallCUDA(cudaStreamSynchronize(stream));
+  PetscCall(PetscSparseCUDAGetMemoryInUse(now, &peak));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether the failure that was set to come with the n-th allocation is still to come; afterwards all succeed. */
+static PetscErrorCode FailurePending(PetscInt n, PetscBool *pending)
+{
+  cudaStream_t stream;
+
+  PetscFunctionBegin;
+  *pending = PETSC_FALSE;
+  PetscCall(PetscSparseCUDAGetStream(&stream));
+  PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
+  for (PetscInt k = 0; k < n && !*pending; k++) {
+    char *memory;
+
+    if (PetscSparseCUDAMalloc(1, "a probe", stream, &memory) != PETSC_SUCCESS) *pending = PETSC_TRUE;
+    PetscCall(PetscSparseCUDAFree(&memory, stream));
+  }
+  PetscCall(PetscPopErrorHandler());
+  PetscCall(PetscSparseCUDATestFailAllocation(0));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Runs an operation whose n-th allocation fails; *error is what it returned, *pending whether it made fewer. */
+static PetscErrorCode RunFailing(OperationFn *run, PetscInt n, Mat A, Data *d, PetscErrorCode *error, PetscBool *pending)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscSparseCUDATestFailAllocation(n));
+  PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
+  *error = (*run)(A, d);
+  PetscCall(PetscPopErrorHandler());
+  PetscCall(FailurePending(n, pending));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CheckMatrix(Mat R, Mat A, const char what[])
+{
+  PetscBool valid;
+
+  PetscFunctionBegin;
+  PetscCall(MatDCSRCUDAIsValid(A, &valid));
+  PetscCheck(valid, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: the storage is not valid", what);
+  PetscCall(TestCompareProducts(R, A, what));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CheckResults(Mat R, Data *expected, Data *got, const char what[])
+{
+  PetscFunctionBegin;
+  PetscCall(TestCompareVec(expected->out, got->out, what));
+  PetscCheck(PetscAbsReal(expected->norm - got->norm) <= 1e3 * PETSC_MACHINE_EPSILON * (1 + expected->norm), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: norm %g should be %g", what, (double)got->norm, (double)expected->norm);
+  if (got->C != NULL) PetscCall(TestCompareProducts(R, got->C, what));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* One operation on one matrix with the n-th allocation failing; *done when the operation makes fewer. */
+static PetscErrorCode TestSite(const Operation *op, Kind kind, State state, PetscInt n, PetscBool *done)
+{
+  char           what[256];
+  size_t         before, after;
+  PetscErrorCode error;
+  Data           d, expected;
+  Mat            A, R;
+
+  PetscFunctionBegin;
+  PetscCall(PetscSNPrintf(what, sizeof(what), "%s, %s, %s, allocation %" PetscInt_FMT " fails", op->name, kind_names[kind], state_names[state], n));
+  PetscCall(MemoryInUse(&before));
+  PetscCall(Create(MATSEQAIJ, kind, FRESH, &R));
+  PetscCall(Create("seqaijdcsrcuda", kind, state, &A));
+  PetscCall(DataCreate(R, &d));
+  PetscCall(DataCreate(R, &expected));
+  PetscCall(RunFailing(op->run, n, A, &d, &error, done));
+  PetscCheck(error == PETSC_SUCCESS || error == PETSC_ERR_MEM, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: error %d is not PETSC_ERR_MEM", what, (int)error);
+  PetscCheck((error == PETSC_SUCCESS) == (*done == PETSC_TRUE), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: the operation %s", what, *done ? "failed before" : "did not tell");
+  if (error != PETSC_SUCCESS) {
+    PetscCall(CheckMatrix(R, A, what));
+    PetscCall(DataDestroy(&d));
+    PetscCall(DataCreate(R, &d));
+    PetscCall((*op->run)(A, &d));
+  }
+  if (!op->ours) PetscCall((*op->run)(R, &expected));
+  PetscCall(CheckMatrix(R, A, what));
+  PetscCall(CheckResults(R, &expected, &d, what));
+  PetscCall(DataDestroy(&d));
+  PetscCall(DataDestroy(&expected));
+  PetscCall(MatDestroy(&A));
+  PetscCall(MatDestroy(&R));
+  PetscCall(MemoryInUse(&after));
+  PetscCheck(after == before, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %zu bytes were in use before and %zu are afterwards", what, before, after);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode TestSequential(void)
+{
+  PetscFunctionBegin;
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(operations); k++)
+    for (Kind kind = STENCIL; kind < NUM_KINDS; kind++)
+      for (State state = FRESH; state < NUM_STATES; state++) {
+        PetscBool done = PETSC_FALSE;
+
+        if (operations[k].diagonal && kind == EMPTY_ROWS) continue;
+        for (PetscInt n = 1; !done; n++) {
+          PetscCheck(n < MAX_SITES, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s allocates without end", operations[k].name);
+          PetscCall(TestSite(&operations[k], kind, state, n, &done));
+        }
+      }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Operations on parallel matrices that do not communicate: a process that runs out does not leave the others waiting. */
+static const Operation local_operations[] = {
+  {"MatGetDiagonal", GetDiagonal, PETSC_FALSE, PETSC_TRUE},
+  {"MatDCSRCUDAFragment_C", Fragment, PETSC_TRUE, PETSC_FALSE},
+  {"MatDCSRCUDADefragment", Defragment, PETSC_TRUE, PETSC_FALSE},
+};
+
+static PetscErrorCode TestLocalSite(const Operation *op, PetscInt n, PetscBool *done)
+{
+  char           what[256];
+  size_t         before, after;
+  PetscErrorCode error;
+  Data           d;
+  Mat            A, R;
+
+  PetscFunctionBegin;
+  PetscCall(PetscSNPrintf(what, sizeof(what), "parallel %s, allocation %" PetscInt_FMT " fails", op->name, n));
+  PetscCall(MemoryInUse(&before));
+  PetscCall(TestCreatePair("dcsrcuda", 300, 300, TEST_EVEN, 6, 1, &R, &A));
+  if (op->run == Defragment) PetscCall(Fragment(A, NULL));
+  PetscCall(PetscMemzero(&d, sizeof(d)));
+  PetscCall(VecCreate(PETSC_COMM_WORLD, &d.out));
+  PetscCall(VecSetSizes(d.out, PETSC_DECIDE, 300));
+  PetscCall(VecSetType(d.out, VECSTANDARD));
+  PetscCall(RunFailing(op->run, n, A, &d, &error, done));
+  PetscCheck(error == PETSC_SUCCESS || error == PETSC_ERR_MEM, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: error %d is not PETSC_ERR_MEM", what, (int)error);
+  PetscCheck((error == PETSC_SUCCESS) == (*done == PETSC_TRUE), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: the operation %s", what, *done ? "failed before" : "did not tell");
+  PetscCall(CheckMatrix(R, A, what));
+  PetscCall((*op->run)(A, &d));
+  PetscCall(CheckMatrix(R, A, what));
+  PetscCall(VecDestroy(&d.out));
+  PetscCall(MatDestroy(&A));
+  PetscCall(MatDestroy(&R));
+  PetscCall(MemoryInUse(&after));
+  PetscCheck(after == before, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %zu bytes were in use before and %zu are afterwards", what, before, after);
+  // the comparison is collective: all go on until the last one is done
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, done, 1, MPI_C_BOOL, MPI_LAND, PETSC_COMM_WORLD));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode TestParallel(void)
+{
+  PetscFunctionBegin;
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(local_operations); k++) {
+    PetscBool done = PETSC_FALSE;
+
+    for (PetscInt n = 1; !done; n++) PetscCall(TestLocalSite(&local_operations[k], n, &done));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  char       *type;
+  PetscBool   usable;
+  PetscMPIInt size;
+
+  PetscFunctionBeginUser;
+  PetscCall(TestInitialize(&argc, &argv, help, &type));
+  PetscCall(PetscSparseCUDADeviceUsable(&usable));
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  if (usable) {
+    if (size == 1) PetscCall(TestSequential());
+    else PetscCall(TestParallel());
+  }
+  PetscCall(PetscFinalize());
+  return 0;
+}
+
+/*TEST
+
+   build:
+      depends: testmat.c
+
+   test:
+      requires: cuda
+      nsize: {{1 2}}
+      output_file: output/empty.out
+
+TEST*/
