@@ -325,24 +325,28 @@ static PetscErrorCode SweepPlan(Bench *b, DCSRSpMVTransposePlan plan)
   PetscCall(DCSRSpMVTransposePlanGetInfo(plan, NULL, NULL, &description));
   PetscCall(Check(b, description, ProductRun, &p));
   PetscCall(Measure(b, ProductRun, &p, us));
-  PetscCall(PetscPrintf(PETSC_COMM_SELF, "sweep %-12s %-45s cold %9.2f warm %9.2f us  of floor %5.3f\n", b->matrix.name, description, (double)us[0], (double)us[1], (double)(b->floor / us[0])));
+  PetscCall(PetscPrintf(PETSC_COMM_SELF, "sweep %-12s %-50s cold %9.2f warm %9.2f us  of floor %5.3f\n", b->matrix.name, description, (double)us[0], (double)us[1], (double)(b->floor / us[0])));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* One atomic a nonzero, then every instantiation of the tile kernel. */
+/* Names the launch rule's choice and times every instantiation. */
 static PetscErrorCode CaseSweep(Bench *b)
 {
   DCSRSpMVTransposePlan plan;
+  PetscBool             fits;
   const char           *name;
 
   PetscFunctionBegin;
-  PetscCall(DCSRSpMVTransposePlanCreate(b->matrix.view, DCSR_SPMVT_ATOMIC, b->stream, &plan));
-  PetscCall(SweepPlan(b, plan));
+  PetscCall(DCSRSpMVTransposePlanCreate(b->matrix.view, DCSR_SPMVT_AUTO, b->stream, &plan));
+  PetscCall(DCSRSpMVTransposePlanGetInfo(plan, NULL, NULL, &name));
+  PetscCall(PetscPrintf(PETSC_COMM_SELF, "sweep %-12s auto is %s\n", b->matrix.name, name));
   PetscCall(DCSRSpMVTransposePlanDestroy(&plan, b->stream));
   for (int kernel = 0;; kernel++) {
-    PetscCall(DCSRSpMVTransposeGetTileKernel_Private(kernel, &name));
+    PetscCall(DCSRSpMVTransposeGetKernel_Private(kernel, &name));
     if (name == NULL) break;
-    PetscCall(DCSRSpMVTransposePlanCreateTile_Private(b->matrix.view, kernel, b->stream, &plan));
+    PetscCall(DCSRSpMVTransposeKernelFits_Private(kernel, &fits));
+    if (!fits) continue;
+    PetscCall(DCSRSpMVTransposePlanCreateKernel_Private(b->matrix.view, kernel, b->stream, &plan));
     PetscCall(SweepPlan(b, plan));
     PetscCall(DCSRSpMVTransposePlanDestroy(&plan, b->stream));
   }

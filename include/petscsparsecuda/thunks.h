@@ -8,7 +8,7 @@
 #include <petscsparsecuda/aijcuda.h>
 
 #define SEQ_VALUES_PARAMETERS (Mat A, PetscInt m, const PetscInt rows[], PetscInt n, const PetscInt columns[], const PetscScalar v[], InsertMode mode)
-#define ROWIJ_PARAMETERS      (Mat A, PetscInt shift, PetscBool symmetric, PetscBool inode, PetscInt *n, const PetscInt *ia[], const PetscInt *ja[], PetscBool *done)
+#define ROWIJ_PARAMETERS      (Mat A, PetscInt shift, PetscBool symmetric, PetscBool inode, PetscInt * n, const PetscInt *ia[], const PetscInt *ja[], PetscBool *done)
 #define ROWIJ_ARGUMENTS       (A, shift, symmetric, inode, n, ia, ja, done)
 
 /* What MATSEQAIJ and MATMPIAIJ have in common here */

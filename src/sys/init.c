@@ -26,7 +26,8 @@ static PetscErrorCode CheckVersion(void)
 
   PetscFunctionBegin;
   PetscCall(PetscGetVersionNumber(&major, &minor, &subminor, NULL));
-  PetscCheck(major == PETSC_VERSION_MAJOR && minor == PETSC_VERSION_MINOR, PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP, "libpetscsparsecuda.so was built for PETSc %d.%d and is loaded into PETSc %" PetscInt_FMT ".%" PetscInt_FMT ": build it again with PETSC_DIR set to this PETSc", PETSC_VERSION_MAJOR, PETSC_VERSION_MINOR, major, minor);
+  PetscCheck(major == PETSC_VERSION_MAJOR && minor == PETSC_VERSION_MINOR, PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP,
+             "libpetscsparsecuda.so was built for PETSc %d.%d and is loaded into PETSc %" PetscInt_FMT ".%" PetscInt_FMT ": build it again with PETSC_DIR set to this PETSc", PETSC_VERSION_MAJOR, PETSC_VERSION_MINOR, major, minor);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -36,7 +37,8 @@ static PetscErrorCode CheckType(PetscDataType type, size_t ours, const char what
 
   PetscFunctionBegin;
   PetscCall(PetscDataTypeGetSize(type, &theirs));
-  PetscCheck(theirs == ours, PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP, "libpetscsparsecuda.so was built with a %s of %d bytes and is loaded into a PETSc with %d bytes: build it again with PETSC_DIR and PETSC_ARCH set to this PETSc", what, (int)ours, (int)theirs);
+  PetscCheck(theirs == ours, PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP, "libpetscsparsecuda.so was built with a %s of %d bytes and is loaded into a PETSc with %d bytes: build it again with PETSC_DIR and PETSC_ARCH set to this PETSc", what, (int)ours,
+             (int)theirs);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -1,8 +1,9 @@
 /*
   Explicit transpose of compact storage: a stable radix sort of the column indices that carries the entry index, so that the values can be refreshed by one gather.
 */
-#include "../entries/rowloop.cuh"
 #include "../entries/temporary.cuh"
+#include "../spmvtranspose/device.cuh"
+#include "../spmvtranspose/marks.cuh"
 #include <petscsparsecuda/convert.h>
 #include <cub/device/device_for.cuh>
 #include <cub/device/device_radix_sort.cuh>
@@ -37,18 +38,22 @@ struct FindRowOffset {
   }
 };
 
-struct WriteRow {
-  using Result = void;
-  int32_t        *rows;
-  __device__ void Visit(RowEntry e) const { rows[e.position] = (int32_t)e.row; }
-};
-
+/* Rows of the permuted entries, from row marks: those are a sixteenth of a row index an entry, so that the gather stays in L2. */
 template <typename Offset>
-struct GatherRow {
-  const int32_t  *rows;
-  const Offset   *permutation;
-  int32_t        *columns;
-  __device__ void operator()(PetscCount k) const { columns[k] = rows[permutation[k]]; }
+struct FindRow {
+  const SpMVTransposeMark *marks;
+  const uint32_t          *num_nonempty; // device
+  uint32_t                 num_rows;
+  const int32_t           *nonempty_rows;
+  const Offset            *permutation;
+  int32_t                 *columns;
+
+  __device__ void operator()(PetscCount k) const
+  {
+    const PetscCount entry = permutation[k];
+
+    columns[k] = RowOfNonzero(LoadMark(marks, entry), entry, *num_nonempty == num_rows ? NULL : nonempty_rows);
+  }
 };
 
 template <typename Offset>
@@ -77,34 +82,49 @@ int SignificantBits(PetscInt n)
   return bits;
 }
 
-/* The transpose's columns array serves as key buffer before it gets its own contents; only one more key and one more index buffer are needed. */
+/* The transpose's columns array takes the sorted column indices before it gets its own contents. */
+template <typename Offset>
+PetscErrorCode SortColumns(DCSRView A, DCSRView T, Offset *permutation, cudaStream_t stream)
+{
+  const PetscCount n       = A.num_nonzeros;
+  const int        bits    = PetscMax(1, SignificantBits(A.num_columns));
+  PetscErrorCode   ierr    = PETSC_SUCCESS;
+  Offset          *indices = NULL;
+
+  PetscFunctionBegin;
+  PetscCall(PetscSparseCUDAMalloc(n, "entry indices to sort", stream, &indices));
+  PetscCallCUDAGoto(ierr, cleanup, cub::DeviceFor::Bulk(n, WriteIndex<Offset>{indices}, stream));
+  PetscCallGoto(ierr, cleanup, DCSRWithTemporary("workspace to sort columns", stream, [&](void *storage, size_t &bytes) {
+                  return cub::DeviceRadixSort::SortPairs(storage, bytes, (const uint32_t *)A.columns, (uint32_t *)T.columns, (const Offset *)indices, permutation, n, 0, bits, stream);
+                }));
+  PetscCallCUDAGoto(ierr, cleanup, cub::DeviceFor::Bulk((PetscCount)T.num_rows + 1, FindRowOffset<Offset>{(const uint32_t *)T.columns, n, (Offset *)T.row_offsets}, stream));
+cleanup:
+  PetscCall(PetscSparseCUDAFree(&indices, stream));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 template <typename Offset>
 PetscErrorCode Symbolic(DCSRView A, DCSRView T, Offset *permutation, cudaStream_t stream)
 {
-  const PetscCount            n           = A.num_nonzeros;
-  const int                   bits        = SignificantBits(A.num_columns);
-  PetscErrorCode              ierr        = PETSC_SUCCESS;
-  uint32_t                   *other_key   = NULL;
-  Offset                     *other_index = NULL;
-  cub::DoubleBuffer<uint32_t> keys;
-  cub::DoubleBuffer<Offset>   indices;
+  const PetscCount   num_marks     = NumMarks(A.num_nonzeros);
+  PetscErrorCode     ierr          = PETSC_SUCCESS;
+  SpMVTransposeMark *marks         = NULL;
+  uint32_t          *num_starts    = NULL;
+  int32_t           *nonempty_rows = NULL;
 
   PetscFunctionBegin;
-  PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(n, "sort buffer of columns", stream, &other_key));
-  PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(n, "sort buffer of entry indices", stream, &other_index));
-  keys    = cub::DoubleBuffer<uint32_t>((uint32_t *)T.columns, other_key);
-  indices = cub::DoubleBuffer<Offset>(permutation, other_index);
-  PetscCallCUDAGoto(ierr, cleanup, cudaMemcpyAsync(T.columns, A.columns, (size_t)n * sizeof(*T.columns), cudaMemcpyDeviceToDevice, stream));
-  PetscCallCUDAGoto(ierr, cleanup, cub::DeviceFor::Bulk(n, WriteIndex<Offset>{permutation}, stream));
-  if (bits) PetscCallGoto(ierr, cleanup, DCSRWithTemporary("workspace to sort columns", stream, [&](void *storage, size_t &bytes) { return cub::DeviceRadixSort::SortPairs(storage, bytes, keys, indices, n, 0, bits, stream); }));
-  PetscCallCUDAGoto(ierr, cleanup, cub::DeviceFor::Bulk((PetscCount)T.num_rows + 1, FindRowOffset<Offset>{keys.Current(), n, (Offset *)T.row_offsets}, stream));
-  if (indices.Current() != permutation) PetscCallCUDAGoto(ierr, cleanup, cudaMemcpyAsync(permutation, indices.Current(), (size_t)n * sizeof(Offset), cudaMemcpyDeviceToDevice, stream));
-  // the index buffer is free now: it takes the row of every entry
-  PetscCallGoto(ierr, cleanup, RowLoop(A, NULL, WriteRow{(int32_t *)other_index}, stream));
-  PetscCallCUDAGoto(ierr, cleanup, cub::DeviceFor::Bulk(n, GatherRow<Offset>{(const int32_t *)other_index, permutation, T.columns}, stream));
+  PetscCall(SortColumns(A, T, permutation, stream));
+  PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(num_marks, "row marks", stream, &marks));
+  PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(num_marks + 1, "scan of row marks", stream, &num_starts));
+  PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(A.num_rows, "list of rows that are not empty", stream, &nonempty_rows));
+  PetscCallGoto(ierr, cleanup, MarkRows<Offset>(A, marks, num_starts, stream));
+  PetscCallCUDAGoto(ierr, cleanup, cub::DeviceFor::Bulk((PetscCount)A.num_rows, WriteNonemptyRow<Offset>{(const Offset *)A.row_offsets, marks, nonempty_rows}, stream));
+  PetscCallCUDAGoto(ierr, cleanup, cub::DeviceFor::Bulk(A.num_nonzeros, FindRow<Offset>{marks, num_starts + num_marks, (uint32_t)A.num_rows, nonempty_rows, permutation, T.columns}, stream));
 cleanup:
-  PetscCall(PetscSparseCUDAFree(&other_key, stream));
-  PetscCall(PetscSparseCUDAFree(&other_index, stream));
+  PetscCall(PetscSparseCUDAFree(&marks, stream));
+  PetscCall(PetscSparseCUDAFree(&num_starts, stream));
+  PetscCall(PetscSparseCUDAFree(&nonempty_rows, stream));
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -140,7 +160,7 @@ PetscErrorCode Numeric(DCSRView A, const Offset *permutation, PetscBool conjugat
 
   Note: the sort is stable, so columns of T come out sorted. Bitwise reproducible.
 
-  Cost: a radix sort of num_nonzeros pairs over the bits that num_columns needs. Workspace: 8 bytes an entry (12 when wide), released at the end.
+  Cost: a radix sort of num_nonzeros pairs over the bits that num_columns needs. Workspace: 12 bytes an entry (20 when wide), released at the end.
 */
 PetscErrorCode DCSRTransposeSymbolic(DCSRView A, DCSRView T, void *permutation, cudaStream_t stream)
 {

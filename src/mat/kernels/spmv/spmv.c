@@ -1,5 +1,5 @@
 /*
-  The forward product y = A x + z: plans and their application. The kernels are in spmvsplit.cu, spmvscan.cu, spmvwarpscan.cu and spmvrows.cu, what is cached from structure is made in spmvplan.cu, the choice in spmvrule.c.
+  The forward product y = A x + z: plans and their application. The kernels are in spmvsplit.cu, spmvscan.cu and spmvrows.cu, what is cached from structure is made in spmvplan.cu, the choice in spmvrule.c.
 */
 #include "spmvimpl.h"
 
@@ -8,12 +8,12 @@ const char *const DCSRSpMVKinds[] = {"auto", "split", "scan", "vector", "fragmen
 static PetscErrorCode SpMVPlanDescribe(DCSRSpMVPlan plan)
 {
   const SpMVConfig *c       = &plan->config;
-  const char       *skipped = plan->compressed && !plan->fill ? ", empty rows skipped" : "";
+  const char       *skipped = plan->compressed ? ", empty rows skipped" : "";
 
   PetscFunctionBegin;
   if (plan->launch == NULL) PetscCall(PetscSNPrintf(plan->info, sizeof(plan->info), "none: no nonzeros"));
   else if (c->kind == DCSR_SPMV_SPLIT) PetscCall(PetscSNPrintf(plan->info, sizeof(plan->info), "split, %d x %d nonzeros a block, %d lanes a row%s, %d long rows", c->threads, c->items, c->lanes, skipped, (int)plan->num_long));
-  else if (c->kind == DCSR_SPMV_SCAN) PetscCall(PetscSNPrintf(plan->info, sizeof(plan->info), "scan%s, %d x %d nonzeros a block%s, %d long rows", c->vec ? "" : " in registers", c->threads, c->items, skipped, (int)plan->num_long));
+  else if (c->kind == DCSR_SPMV_SCAN) PetscCall(PetscSNPrintf(plan->info, sizeof(plan->info), "scan, %d x %d nonzeros a block%s, %d long rows", c->threads, c->items, skipped, (int)plan->num_long));
   else PetscCall(PetscSNPrintf(plan->info, sizeof(plan->info), "%s, %d threads a block, %d lanes a row%s, %d long rows", DCSRSpMVKinds[c->kind], c->threads, c->lanes, skipped, (int)plan->num_long));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -29,10 +29,6 @@ static PetscErrorCode SpMVPlanSetUp(DCSRSpMVPlan plan, DCSRView view, cudaStream
              plan->config.vec, plan->config.load);
   plan->num_rows = (int32_t)view.num_rows;
   if (SpMVRuleCompressRows(view, &plan->facts)) PetscCall(SpMVPlanCompressRows(plan, view, stream));
-  else if (SpMVConfigInRegisters(&plan->config) && plan->facts.num_nonempty_rows < (PetscCount)view.num_rows) {
-    PetscCall(SpMVPlanCompressRows(plan, view, stream));
-    plan->fill = PETSC_TRUE;
-  }
   if (split) PetscCall(SpMVPlanSetUpSplit(plan, view, stream));
   else PetscCall(SpMVPlanSetUpRows(plan, view, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -110,7 +106,6 @@ PetscErrorCode DCSRSpMVPlanDestroy(DCSRSpMVPlan *plan, cudaStream_t stream)
   PetscCall(PetscSparseCUDAFree(&(*plan)->row_offsets, stream));
   PetscCall(PetscSparseCUDAFree(&(*plan)->blocks, stream));
   PetscCall(PetscSparseCUDAFree(&(*plan)->heads, stream));
-  PetscCall(PetscSparseCUDAFree(&(*plan)->ranks, stream));
   PetscCall(PetscSparseCUDAFree(&(*plan)->long_rows, stream));
   PetscCall(PetscSparseCUDAFree(&(*plan)->chunk_rows, stream));
   PetscCall(PetscSparseCUDAFree(&(*plan)->parts, stream));
@@ -149,7 +144,7 @@ PetscErrorCode DCSRSpMVPlanGetInfo(DCSRSpMVPlan plan, DCSRSpMVKind *kind, DCSRFa
 PetscErrorCode DCSRSpMVApply(DCSRSpMVPlan plan, DCSRView view, const PetscScalar x[], const PetscScalar z[], PetscScalar y[], cudaStream_t stream)
 {
   PetscFunctionBegin;
-  if ((plan->compressed && !plan->fill) || plan->launch == NULL) {
+  if (plan->compressed || plan->launch == NULL) {
     const size_t bytes = sizeof(*y) * (size_t)view.num_rows;
 
     if (z != y && bytes > 0) {

@@ -167,6 +167,7 @@ __device__ void SpMVFinishLongRow(const SpMVLongRows &lr, int k, int block, Pets
   __syncthreads();
   if (!last) return;
   sum = PetscScalar(0.0);
+#pragma unroll 1 // a rare path must not take registers from the others
   for (int i = threadIdx.x; i < row.num_parts; i += THREADS) sum += SpMVReadPart(lr.parts + row.first_part + i);
   sum = SpMVSumBlock<THREADS>(sum, scratch);
   if (threadIdx.x == 0) SpMVWriteLongRow(lr, row, k, sum);
@@ -197,25 +198,14 @@ struct SpMVSplitArgs {
   const PetscScalar  *x;
   const SpMVBlock    *blocks;
   const unsigned int *heads;
-  const int32_t      *ranks;
   PetscCount          num_nonzeros;
-  bool                fill; /* the kernel also writes the rows that the row map leaves out */
   SpMVLongRows        rows; /* with the row map, z and y of all rows */
 };
 
 template <typename Offset>
 static inline SpMVSplitArgs<Offset> SpMVSplitGetArgs(DCSRSpMVPlan plan, const DCSRView *view, const PetscScalar x[], const PetscScalar z[], PetscScalar y[])
 {
-  return {view->values,
-          view->columns,
-          (const Offset *)(plan->compressed ? plan->row_offsets : view->row_offsets),
-          x,
-          plan->blocks,
-          plan->heads,
-          plan->ranks,
-          view->num_nonzeros,
-          plan->fill ? true : false,
-          {plan->long_rows, plan->parts, plan->arrived, plan->row_index, z, y}};
+  return {view->values, view->columns, (const Offset *)(plan->compressed ? plan->row_offsets : view->row_offsets), x, plan->blocks, plan->heads, view->num_nonzeros, {plan->long_rows, plan->parts, plan->arrived, plan->row_index, z, y}};
 }
 
 /* Asks for no more shared memory than the resident blocks need, so that the rest is L1. A hint: asked for once a kernel. */

@@ -49,12 +49,10 @@ struct _n_DCSRSpMVPlan {
   int32_t       num_parts;
   int32_t       long_limit; /* vector, fragmented: larger rows are long */
   PetscBool     compressed;
-  PetscBool     fill;        /* compressed, and the kernel writes the empty rows between the others itself */
-  int32_t      *row_index;   /* compressed: [num_rows + 1] positions in y, the last is the number of all rows */
+  int32_t      *row_index;   /* compressed: [num_rows] positions in y */
   void         *row_offsets; /* compressed: [num_rows + 1], as wide as the view's */
   SpMVBlock    *blocks;      /* split, scan: [num_blocks] */
   unsigned int *heads;       /* scan: bit k % 32 of word k / 32 is set where a row starts or ends at nonzero k */
-  int32_t      *ranks;       /* scan in registers: row that is open where the part of a warp begins, or the one before when none is */
   SpMVLongRow  *long_rows;   /* [num_long] */
   int32_t      *chunk_rows;  /* vector, fragmented: [num_parts] long row of each chunk */
   PetscScalar  *parts;       /* [num_parts] partial sums */
@@ -63,7 +61,6 @@ struct _n_DCSRSpMVPlan {
 
 PETSC_INTERN SpMVLaunchFn  *SpMVSplitGetLaunch(const SpMVConfig *, PetscBool);
 PETSC_INTERN SpMVLaunchFn  *SpMVScanGetLaunch(const SpMVConfig *, PetscBool);
-PETSC_INTERN SpMVLaunchFn  *SpMVWarpScanGetLaunch(const SpMVConfig *, PetscBool);
 PETSC_INTERN SpMVLaunchFn  *SpMVRowsGetLaunch(const SpMVConfig *, PetscBool);
 PETSC_INTERN PetscErrorCode SpMVFactsGet(DCSRView, cudaStream_t, DCSRFacts *);
 PETSC_INTERN PetscErrorCode SpMVPlanCompressRows(DCSRSpMVPlan, DCSRView, cudaStream_t);

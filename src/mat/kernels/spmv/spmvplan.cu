@@ -176,15 +176,12 @@ done:
 }
 
 template <typename Offset>
-__global__ void SpMVCompressKernel(const Offset *row_offsets, int32_t all_rows, int32_t num_rows, PetscCount num_nonzeros, int32_t *row_index, Offset *compressed)
+__global__ void SpMVCompressKernel(const Offset *row_offsets, const int32_t *row_index, int32_t num_rows, PetscCount num_nonzeros, Offset *compressed)
 {
   const PetscCount r = (PetscCount)blockIdx.x * SPMV_PLAN_THREADS + threadIdx.x;
 
   if (r < num_rows) compressed[r] = row_offsets[row_index[r]];
-  else if (r == num_rows) {
-    compressed[r] = (Offset)num_nonzeros;
-    row_index[r]  = all_rows;
-  }
+  else if (r == num_rows) compressed[r] = (Offset)num_nonzeros;
 }
 
 template <typename Offset>
@@ -196,12 +193,12 @@ static PetscErrorCode SpMVPlanCompressRows_Offset(DCSRSpMVPlan plan, DCSRView vi
   const int32_t  num_rows   = (int32_t)plan->facts.num_nonempty_rows;
 
   PetscFunctionBegin;
-  PetscCallGoto(ierr, done, SpMVPlanMalloc(plan, (PetscCount)num_rows + 1, "list of nonempty rows", stream, &plan->row_index));
+  PetscCallGoto(ierr, done, SpMVPlanMalloc(plan, num_rows, "list of nonempty rows", stream, &plan->row_index));
   PetscCallGoto(ierr, done, SpMVPlanMalloc(plan, (PetscCount)num_rows + 1, "offsets of nonempty rows", stream, &compressed));
   plan->row_offsets = compressed;
   PetscCallGoto(ierr, done, PetscSparseCUDAMalloc(1, "number of nonempty rows", stream, &num));
   PetscCallGoto(ierr, done, SpMVSelectRows((const Offset *)view.row_offsets, NULL, (int32_t)view.num_rows, 0, plan->row_index, num, stream));
-  SpMVCompressKernel<<<SpMVPlanGrid((PetscCount)num_rows + 1), SPMV_PLAN_THREADS, 0, stream>>>((const Offset *)view.row_offsets, (int32_t)view.num_rows, num_rows, view.num_nonzeros, plan->row_index, compressed);
+  SpMVCompressKernel<<<SpMVPlanGrid((PetscCount)num_rows + 1), SPMV_PLAN_THREADS, 0, stream>>>((const Offset *)view.row_offsets, plan->row_index, num_rows, view.num_nonzeros, compressed);
   PetscCallCUDAGoto(ierr, done, cudaGetLastError());
   plan->compressed = PETSC_TRUE;
   plan->num_rows   = num_rows;
@@ -302,28 +299,6 @@ static PetscErrorCode SpMVPlanSetUpHeads(DCSRSpMVPlan plan, const Offset *row_of
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ranks[w] = rows that start before nonzero w * part, minus 1. */
-template <typename Offset>
-__global__ void SpMVRanksKernel(const Offset *row_offsets, int32_t num_rows, int32_t part, PetscCount num_parts, int32_t *ranks)
-{
-  const PetscCount w = (PetscCount)blockIdx.x * SPMV_PLAN_THREADS + threadIdx.x;
-
-  if (w < num_parts) ranks[w] = SpMVLowerBound(row_offsets, num_rows, w * part) - 1;
-}
-
-/* What the scan in registers reads instead of row offsets. */
-template <typename Offset>
-static PetscErrorCode SpMVPlanSetUpRanks(DCSRSpMVPlan plan, const Offset *row_offsets, cudaStream_t stream)
-{
-  const PetscCount warps = (PetscCount)plan->num_blocks * (plan->config.threads / SPMV_WARP);
-
-  PetscFunctionBegin;
-  PetscCall(SpMVPlanMalloc(plan, warps, "first rows of warps", stream, &plan->ranks));
-  SpMVRanksKernel<<<SpMVPlanGrid(warps), SPMV_PLAN_THREADS, 0, stream>>>(row_offsets, plan->num_rows, SPMV_WARP * plan->config.items, warps, plan->ranks);
-  PetscCallCUDA(cudaGetLastError());
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 template <typename Offset>
 static PetscErrorCode SpMVPlanSetUpSplit_Offset(DCSRSpMVPlan plan, DCSRView view, cudaStream_t stream)
 {
@@ -338,7 +313,6 @@ static PetscErrorCode SpMVPlanSetUpSplit_Offset(DCSRSpMVPlan plan, DCSRView view
   plan->num_blocks = (int32_t)((view.num_nonzeros + tile - 1) / tile);
   PetscCallGoto(ierr, done, SpMVPlanMalloc(plan, plan->num_blocks, "block-to-row table", stream, &plan->blocks));
   if (plan->config.kind == DCSR_SPMV_SCAN) PetscCallGoto(ierr, done, SpMVPlanSetUpHeads(plan, row_offsets, tile, stream));
-  if (SpMVConfigInRegisters(&plan->config)) PetscCallGoto(ierr, done, SpMVPlanSetUpRanks(plan, row_offsets, stream));
   if (maybe) PetscCallGoto(ierr, done, PetscSparseCUDAMalloc((PetscCount)plan->num_blocks + 1, "starts of long rows", stream, &starts));
   SpMVSplitBlocksKernel<<<SpMVPlanGrid((PetscCount)plan->num_blocks + 1), SPMV_PLAN_THREADS, 0, stream>>>(row_offsets, plan->num_rows, plan->num_blocks, tile, over, plan->blocks, starts);
   PetscCallCUDAGoto(ierr, done, cudaGetLastError());

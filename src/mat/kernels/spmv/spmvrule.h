@@ -10,7 +10,7 @@ typedef struct {
   int          lanes;    /* lanes that sum one row: 1, 2, 4, 8, 16, 32; scan: 1 */
   int          threads;  /* of a block */
   int          items;    /* split, scan: nonzeros of a thread; vector, fragmented: nonzeros that a lane loads before it uses the first */
-  int          vec;      /* split, scan: consecutive nonzeros of one load; scan: 0 for products that stay in registers; fragmented: 1 when the pairs of all segments are loaded at once */
+  int          vec;      /* split, scan: consecutive nonzeros of one load; fragmented: 1 when the pairs of all segments are loaded at once */
   int          load;     /* how values and columns are loaded: SPMV_LOAD_* */
   int          resident; /* threads that a multiprocessor holds at least, which limits the registers; 0 for no limit */
 } SpMVConfig;
@@ -29,7 +29,7 @@ typedef struct {
   X(2, 128, 4, 2, SPMV_LOAD_ONCE, 1536) \
   X(8, 128, 4, 2, SPMV_LOAD_ONCE, 1536) \
   X(2, 128, 8, 2, SPMV_LOAD_ONCE, 1280) \
-  X(1, 128, 16, 2, SPMV_LOAD_ONCE, 640) \
+  X(1, 128, 8, 2, SPMV_LOAD_ONCE, 1280) \
   X(1, 512, 4, 2, SPMV_LOAD_ONCE, 1536) \
   X(8, 256, 8, 1, SPMV_LOAD_ONCE, 1024)
 #define SPMV_SPLIT_SWEEP_CONFIGS(X) \
@@ -41,8 +41,8 @@ typedef struct {
   X(8, 128, 4, 2, SPMV_LOAD_ONCE, 1792) \
   X(16, 128, 4, 2, SPMV_LOAD_ONCE, 1536) \
   X(8, 128, 6, 2, SPMV_LOAD_ONCE, 1280) \
-  X(1, 128, 8, 2, SPMV_LOAD_ONCE, 1280) \
   X(8, 128, 8, 2, SPMV_LOAD_ONCE, 1280) \
+  X(1, 128, 16, 2, SPMV_LOAD_ONCE, 640) \
   X(1, 128, 12, 4, SPMV_LOAD_ONCE, 768) \
   X(8, 128, 12, 4, SPMV_LOAD_ONCE, 768) \
   X(16, 128, 12, 4, SPMV_LOAD_ONCE, 768) \
@@ -59,19 +59,6 @@ typedef struct {
   X(1, 512, 4, 1, SPMV_LOAD_ONCE, 2048) \
   X(1, 512, 8, 1, SPMV_LOAD_ONCE, 1024) \
   X(1, 1024, 4, 1, SPMV_LOAD_ONCE, 1024)
-/* The scan in registers: vec is 0. */
-#define SPMV_WARP_SCAN_CONFIGS(X) X(1, 512, 4, 0, SPMV_LOAD_ONCE, 1536)
-#define SPMV_WARP_SCAN_SWEEP_CONFIGS(X) \
-  X(1, 128, 4, 0, SPMV_LOAD_ONCE, 1536) \
-  X(1, 256, 4, 0, SPMV_LOAD_ONCE, 1536) \
-  X(1, 256, 8, 0, SPMV_LOAD_ONCE, 1280) \
-  X(1, 512, 2, 0, SPMV_LOAD_ONCE, 2048) \
-  X(1, 512, 4, 0, SPMV_LOAD_ONCE, 2048) \
-  X(1, 512, 4, 0, SPMV_LOAD_STREAM, 1536) \
-  X(1, 512, 8, 0, SPMV_LOAD_ONCE, 1024) \
-  X(1, 512, 8, 0, SPMV_LOAD_ONCE, 1536) \
-  X(1, 1024, 4, 0, SPMV_LOAD_ONCE, 1024) \
-  X(1, 1024, 4, 0, SPMV_LOAD_ONCE, 2048)
 #define SPMV_VECTOR_CONFIGS(X) \
   X(1, 256, 4, 0, SPMV_LOAD_CACHED, 0) \
   X(2, 256, 4, 0, SPMV_LOAD_CACHED, 0) \
@@ -123,12 +110,6 @@ PETSC_INTERN int SpMVCarveout;
 static inline PetscBool SpMVConfigSame(const SpMVConfig *a, const SpMVConfig *b)
 {
   return a->kind == b->kind && a->lanes == b->lanes && a->threads == b->threads && a->items == b->items && a->vec == b->vec && a->load == b->load && a->resident == b->resident ? PETSC_TRUE : PETSC_FALSE;
-}
-
-/* The scan without products in shared memory? It knows rows by their order and needs the list of nonempty ones whenever a row is empty. */
-static inline PetscBool SpMVConfigInRegisters(const SpMVConfig *c)
-{
-  return c->kind == DCSR_SPMV_SCAN && c->vec == 0 ? PETSC_TRUE : PETSC_FALSE;
 }
 
 PETSC_INTERN PetscErrorCode SpMVRuleApply(DCSRView, const DCSRFacts *, DCSRSpMVKind, SpMVConfig *);

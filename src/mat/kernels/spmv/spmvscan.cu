@@ -202,6 +202,5 @@ static SpMVLaunchFn *SpMVScanGet(const SpMVConfig *config)
 /* SpMVScanGetLaunch - the launcher of a scan configuration for 32- or 64-bit offsets, NULL when it does not exist */
 SpMVLaunchFn *SpMVScanGetLaunch(const SpMVConfig *config, PetscBool wide)
 {
-  if (SpMVConfigInRegisters(config)) return SpMVWarpScanGetLaunch(config, wide);
   return wide ? SpMVScanGet<int64_t>(config) : SpMVScanGet<int32_t>(config);
 }

@@ -3,6 +3,8 @@
   Device functions that the transpose kernels share.
 */
 #include "spmvtransposeimpl.h"
+#include <cstring>
+#include <type_traits>
 
 namespace
 {
@@ -40,6 +42,40 @@ __device__ inline PetscScalar LoadStreaming(const PetscScalar *p)
 #endif
 }
 
+/* Width neighbouring values by the widest loads; p is aligned to them, at most 16 bytes. */
+template <int Width>
+__device__ inline void LoadStreaming(const PetscScalar *p, PetscScalar *values)
+{
+  if constexpr (Width == 1 || sizeof(PetscScalar) > 8) {
+#pragma unroll
+    for (int w = 0; w < Width; w++) values[w] = LoadStreaming(p + w);
+  } else {
+    using Word = std::conditional_t<sizeof(PetscScalar) == 8, uint4, uint2>;
+    static_assert(Width == 2, "Two values are one load");
+    const Word word = __ldcs((const Word *)p);
+
+    memcpy(values, &word, sizeof(word));
+  }
+}
+
+/*
+  Programmatic dependent launch: the next kernel of the stream, when it was launched so, may start as soon as all blocks of this one have started, and does what does not
+  depend on it until it waits. Before compute capability 9.0 kernels follow each other.
+*/
+__device__ inline void LetNextKernelStart(void)
+{
+#if __CUDA_ARCH__ >= 900
+  cudaTriggerProgrammaticLaunchCompletion();
+#endif
+}
+
+__device__ inline void WaitForPreviousKernel(void)
+{
+#if __CUDA_ARCH__ >= 900
+  cudaGridDependencySynchronize();
+#endif
+}
+
 __device__ inline PetscScalar ShuffleDown(PetscScalar value, int delta)
 {
 #if PetscDefined(USE_COMPLEX)
@@ -49,12 +85,20 @@ __device__ inline PetscScalar ShuffleDown(PetscScalar value, int delta)
 #endif
 }
 
-/* The row of nonzero k from the mark of its 32 nonzeros; nonempty_rows is NULL when no row is empty. */
+/* The row of nonzero k from the mark of its 32 nonzeros; EmptyRows: rows without nonzeros are not counted, nonempty_rows lists the others. */
+template <bool EmptyRows>
 __device__ inline int32_t RowOfNonzero(SpMVTransposeMark mark, PetscCount k, const int32_t *__restrict__ nonempty_rows)
 {
   const int32_t rank = (int32_t)(mark.num_starts + __popc(mark.bits & ((2u << (k & 31)) - 1u))) - 1;
 
-  return nonempty_rows ? nonempty_rows[rank] : rank;
+  if constexpr (EmptyRows) return nonempty_rows[rank];
+  return rank;
+}
+
+/* The same where the choice is not worth two copies of the code; nonempty_rows is NULL when no row is empty. */
+__device__ inline int32_t RowOfNonzero(SpMVTransposeMark mark, PetscCount k, const int32_t *__restrict__ nonempty_rows)
+{
+  return nonempty_rows ? RowOfNonzero<true>(mark, k, nonempty_rows) : RowOfNonzero<false>(mark, k, NULL);
 }
 
 __device__ inline SpMVTransposeMark LoadMark(const SpMVTransposeMark *__restrict__ marks, PetscCount k)

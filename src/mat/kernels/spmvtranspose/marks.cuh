@@ -2,7 +2,6 @@
 /*
   Row marks: built once a structure from the row offsets.
 */
-#include "../entries/rowloop.cuh"
 #include "../entries/temporary.cuh"
 #include "spmvtransposeimpl.h"
 #include <cub/device/device_for.cuh>
@@ -62,29 +61,39 @@ inline PetscCount NumMarks(PetscCount num_nonzeros)
   return (num_nonzeros + 31) / 32;
 }
 
+/* Fills marks [NumMarks()] and num_starts [NumMarks() + 1], whose last entry is the number of rows that are not empty; asynchronous. */
+template <typename Offset>
+PetscErrorCode MarkRows(DCSRView view, SpMVTransposeMark *marks, uint32_t *num_starts, cudaStream_t stream)
+{
+  const PetscCount num_marks = NumMarks(view.num_nonzeros);
+
+  PetscFunctionBegin;
+  PetscCallCUDA(cudaMemsetAsync(marks, 0, (size_t)num_marks * sizeof(*marks), stream));
+  PetscCallCUDA(cub::DeviceFor::Bulk((PetscCount)view.num_rows, MarkRow<Offset>{(const Offset *)view.row_offsets, marks}, stream));
+  PetscCall(DCSRWithTemporary("workspace of row marks", stream, [&](void *storage, size_t &bytes) {
+    return cub::DeviceScan::ExclusiveSum(storage, bytes, thrust::make_transform_iterator(thrust::counting_iterator<PetscCount>(0), CountStarts{marks, num_marks}), num_starts, num_marks + 1, stream);
+  }));
+  PetscCallCUDA(cub::DeviceFor::Bulk(num_marks, WriteNumStarts{num_starts, marks}, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Fills marks [NumMarks()] and, when rows are empty, *nonempty_rows, which it allocates. Synchronizes once. */
 template <typename Offset>
 PetscErrorCode BuildMarks(DCSRView view, cudaStream_t stream, SpMVTransposeMark *marks, int32_t **nonempty_rows, PetscCount *num_nonempty)
 {
-  const PetscCount num_marks   = NumMarks(view.num_nonzeros);
-  const Offset    *row_offsets = (const Offset *)view.row_offsets;
-  PetscErrorCode   ierr        = PETSC_SUCCESS;
+  const PetscCount num_marks  = NumMarks(view.num_nonzeros);
+  PetscErrorCode   ierr       = PETSC_SUCCESS;
   uint32_t        *num_starts = NULL, total = 0;
 
   PetscFunctionBegin;
   PetscCall(PetscSparseCUDAMalloc(num_marks + 1, "scan of row marks", stream, &num_starts));
-  PetscCallCUDAGoto(ierr, cleanup, cudaMemsetAsync(marks, 0, (size_t)num_marks * sizeof(*marks), stream));
-  PetscCallCUDAGoto(ierr, cleanup, cub::DeviceFor::Bulk((PetscCount)view.num_rows, MarkRow<Offset>{row_offsets, marks}, stream));
-  PetscCallGoto(ierr, cleanup, DCSRWithTemporary("workspace of row marks", stream, [&](void *storage, size_t &bytes) {
-                  return cub::DeviceScan::ExclusiveSum(storage, bytes, thrust::make_transform_iterator(thrust::counting_iterator<PetscCount>(0), CountStarts{marks, num_marks}), num_starts, num_marks + 1, stream);
-                }));
-  PetscCallCUDAGoto(ierr, cleanup, cub::DeviceFor::Bulk(num_marks, WriteNumStarts{num_starts, marks}, stream));
+  PetscCallGoto(ierr, cleanup, MarkRows<Offset>(view, marks, num_starts, stream));
   PetscCallCUDAGoto(ierr, cleanup, cudaMemcpyAsync(&total, num_starts + num_marks, sizeof(total), cudaMemcpyDeviceToHost, stream));
   PetscCallCUDAGoto(ierr, cleanup, cudaStreamSynchronize(stream));
   *num_nonempty = total;
   if (*num_nonempty < (PetscCount)view.num_rows) {
     PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(*num_nonempty, "list of rows that are not empty", stream, nonempty_rows));
-    PetscCallCUDAGoto(ierr, cleanup, cub::DeviceFor::Bulk((PetscCount)view.num_rows, WriteNonemptyRow<Offset>{row_offsets, marks, *nonempty_rows}, stream));
+    PetscCallCUDAGoto(ierr, cleanup, cub::DeviceFor::Bulk((PetscCount)view.num_rows, WriteNonemptyRow<Offset>{(const Offset *)view.row_offsets, marks, *nonempty_rows}, stream));
   }
 cleanup:
   PetscCall(PetscSparseCUDAFree(&num_starts, stream));

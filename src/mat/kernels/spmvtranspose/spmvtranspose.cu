@@ -1,6 +1,7 @@
 /*
   y = A^T x without a stored transpose: plan and product. Which kernel runs is the rule's matter, see spmvtransposeimpl.h.
 */
+#include "../entries/rowloop.cuh"
 #include "marks.cuh"
 #include "tile.cuh"
 
@@ -8,8 +9,9 @@ const char *const DCSRSpMVTransposeKinds[] = {"auto", "atomic", "tile", "DCSRSpM
 
 struct _n_DCSRSpMVTransposePlan {
   DCSRSpMVTransposeKind kind;
-  int                   tile_kernel; // index into TILE_KERNELS, -1 without tiles
-  size_t                bytes;       // device memory
+  int                   kernel;       // index into TILE_INSTANCES or ATOMIC_INSTANCES
+  bool                  programmatic; // the kernels were compiled for programmatic dependent launch, and the device has it
+  size_t                bytes;        // device memory
   char                  description[128];
   PetscInt              num_rows, num_columns;
   PetscCount            num_nonzeros, num_nonempty, num_tiles, list_size;
@@ -29,56 +31,97 @@ namespace
 typedef void (*TileFn)(PetscCount, const PetscScalar *, const SpMVTransposeMark *, const int32_t *, TileLists, const PetscScalar *, PetscScalar *);
 typedef void (*TileSortFn)(PetscCount, const int32_t *, int, PetscCount, SpMVTransposeTile *, uint16_t *);
 typedef void (*TileListFn)(PetscCount, const int32_t *, const uint16_t *, SpMVTransposeTile *, const int64_t *, int32_t *, uint16_t *);
+typedef void (*AtomicFn)(PetscCount, const PetscScalar *, const int32_t *, const SpMVTransposeMark *, const int32_t *, const PetscScalar *, PetscScalar *);
 
 struct TileInstance {
   const char *name;
-  int         nonzeros, threads, build_threads;
+  int         nonzeros, threads, min_blocks, width, build_threads;
+  bool        ahead;
   size_t      build_bytes;
   TileFn      apply[2]; // transpose, Hermitian transpose
   TileSortFn  sort;
   TileListFn  list;
 };
 
-#define SPMVT_TILE_INSTANCE(T, THREADS, BLOCKS) \
-  {"tile<" #T "," #THREADS "," #BLOCKS ">", \
+#define SPMVT_TILE_INSTANCE(T, THREADS, BLOCKS, WIDTH, AHEAD) \
+  {"tile<" #T "," #THREADS "," #BLOCKS "," #WIDTH "," #AHEAD ">", \
    T, \
    THREADS, \
+   BLOCKS, \
+   WIDTH, \
    TileBuild<T>::threads, \
+   AHEAD, \
    sizeof(TileBuild<T>::Storage), \
-   {TileKernel<T, THREADS, BLOCKS, false>, TileKernel<T, THREADS, BLOCKS, bool(PetscDefined(USE_COMPLEX))>}, \
+   {TileKernel<T, THREADS, BLOCKS, WIDTH, AHEAD, false>, TileKernel<T, THREADS, BLOCKS, WIDTH, AHEAD, bool(PetscDefined(USE_COMPLEX))>}, \
    TileSortKernel<T>, \
    TileListKernel<T>},
 const TileInstance TILE_INSTANCES[] = {SPMVT_TILE_KERNELS(SPMVT_TILE_INSTANCE)};
 #undef SPMVT_TILE_INSTANCE
 constexpr int NUM_TILE_INSTANCES = (int)PETSC_STATIC_ARRAY_LENGTH(TILE_INSTANCES);
 
-const SpMVTransposeRule RULES[] = {SPMVT_RULES};
-
-/* One atomic a nonzero: each warp has ATOMIC_WORDS times 32 consecutive nonzeros. */
-constexpr int ATOMIC_THREADS = 256;
-constexpr int ATOMIC_WORDS   = 4;
-
-template <bool Conjugate>
-__global__ static void __launch_bounds__(ATOMIC_THREADS) AtomicKernel(PetscCount num_nonzeros, const PetscScalar *__restrict__ values, const int32_t *__restrict__ columns, const SpMVTransposeMark *__restrict__ marks,
-                                                                      const int32_t *__restrict__ nonempty_rows, const PetscScalar *__restrict__ x, PetscScalar *__restrict__ y)
+/* One atomic a nonzero: each warp has Words times 32 consecutive nonzeros, from first on. */
+template <int Words, bool Conjugate, bool EmptyRows>
+__device__ inline void AddNonzeros(PetscCount first, PetscCount num_nonzeros, const PetscScalar *__restrict__ values, const int32_t *__restrict__ columns, const SpMVTransposeMark *__restrict__ marks, const int32_t *__restrict__ nonempty_rows,
+                                   const PetscScalar *__restrict__ x, PetscScalar *__restrict__ y)
 {
-  const PetscCount first = (((PetscCount)blockIdx.x * ATOMIC_THREADS + threadIdx.x) / 32) * (32 * ATOMIC_WORDS) + threadIdx.x % 32;
-  PetscScalar      value[ATOMIC_WORDS];
-  int32_t          column[ATOMIC_WORDS], row[ATOMIC_WORDS];
+  PetscScalar value[Words];
+  int32_t     column[Words], row[Words];
 
 #pragma unroll
-  for (int i = 0; i < ATOMIC_WORDS; i++) {
-    const PetscCount k = first + 32 * i;
+  for (int i = 0; i < Words; i++) {
+    const PetscCount k = PetscMin(first + 32 * i, num_nonzeros - 1); // no branch around the loads
 
-    if (k < num_nonzeros) {
-      value[i]  = LoadStreaming(values + k);
-      column[i] = __ldcs(columns + k);
-      row[i]    = RowOfNonzero(LoadMark(marks, k), k, nonempty_rows);
-    }
+    value[i]  = LoadStreaming(values + k);
+    column[i] = __ldcs(columns + k);
+    row[i]    = RowOfNonzero<EmptyRows>(LoadMark(marks, k), k, nonempty_rows);
   }
 #pragma unroll
-  for (int i = 0; i < ATOMIC_WORDS; i++)
-    if (first + 32 * i < num_nonzeros) AddAtomically(y + column[i], Times<Conjugate>(value[i], x[row[i]]));
+  for (int i = 0; i < Words; i++) value[i] = Times<Conjugate>(value[i], x[row[i]]);
+  WaitForPreviousKernel();
+#pragma unroll
+  for (int i = 0; i < Words; i++)
+    if (first + 32 * i < num_nonzeros) AddAtomically(y + column[i], value[i]);
+}
+
+template <int Threads, int Words, bool Conjugate>
+__global__ static void __launch_bounds__(Threads) AtomicKernel(PetscCount num_nonzeros, const PetscScalar *__restrict__ values, const int32_t *__restrict__ columns, const SpMVTransposeMark *__restrict__ marks,
+                                                               const int32_t *__restrict__ nonempty_rows, const PetscScalar *__restrict__ x, PetscScalar *__restrict__ y)
+{
+  const PetscCount first = (((PetscCount)blockIdx.x * Threads + threadIdx.x) / 32) * (32 * Words) + threadIdx.x % 32;
+
+  if (nonempty_rows) AddNonzeros<Words, Conjugate, true>(first, num_nonzeros, values, columns, marks, nonempty_rows, x, y);
+  else AddNonzeros<Words, Conjugate, false>(first, num_nonzeros, values, columns, marks, nonempty_rows, x, y);
+}
+
+struct AtomicInstance {
+  const char *name;
+  int         threads, words;
+  AtomicFn    apply[2]; // transpose, Hermitian transpose
+};
+
+#define SPMVT_ATOMIC_INSTANCE(THREADS, WORDS) {"one atomic a nonzero<" #THREADS "," #WORDS ">", THREADS, WORDS, {AtomicKernel<THREADS, WORDS, false>, AtomicKernel<THREADS, WORDS, bool(PetscDefined(USE_COMPLEX))>}},
+const AtomicInstance ATOMIC_INSTANCES[] = {SPMVT_ATOMIC_KERNELS(SPMVT_ATOMIC_INSTANCE)};
+#undef SPMVT_ATOMIC_INSTANCE
+constexpr int NUM_ATOMIC_INSTANCES = (int)PETSC_STATIC_ARRAY_LENGTH(ATOMIC_INSTANCES);
+
+const SpMVTransposeRule       RULES[]        = {SPMVT_RULES};
+const SpMVTransposeAtomicRule ATOMIC_RULES[] = {SPMVT_ATOMIC_RULES};
+
+constexpr int INITIAL_THREADS = 256;
+constexpr int INITIAL_ITEMS   = 4;
+
+/* y = z, or 0 when z is NULL. */
+__global__ static void __launch_bounds__(INITIAL_THREADS) InitialKernel(PetscCount n, const PetscScalar *__restrict__ z, PetscScalar *__restrict__ y)
+{
+  const PetscCount first = (PetscCount)blockIdx.x * (INITIAL_THREADS * INITIAL_ITEMS) + threadIdx.x;
+
+  LetNextKernelStart();
+#pragma unroll
+  for (int i = 0; i < INITIAL_ITEMS; i++) {
+    const PetscCount k = first + i * INITIAL_THREADS;
+
+    if (k < n) y[k] = z ? z[k] : PetscScalar(0.0);
+  }
 }
 
 /* Fragmented storage: the same, walking the segments. */
@@ -107,6 +150,19 @@ size_t TileBytes(const TileInstance &instance)
   return (size_t)instance.nonzeros * sizeof(PetscScalar);
 }
 
+/* Shared memory for one block, and of the multiprocessor's storage what its resident blocks need: the rest stays cache. */
+PetscErrorCode ConfigureTile(const TileInstance &instance, TileFn kernel)
+{
+  int device, total_bytes;
+
+  PetscFunctionBegin;
+  PetscCall(AllowShared(kernel, TileBytes(instance)));
+  PetscCallCUDA(cudaGetDevice(&device));
+  PetscCallCUDA(cudaDeviceGetAttribute(&total_bytes, cudaDevAttrMaxSharedMemoryPerMultiprocessor, device));
+  PetscCallCUDA(cudaFuncSetAttribute((const void *)kernel, cudaFuncAttributePreferredSharedMemoryCarveout, (int)PetscMin((size_t)100, 100 * instance.min_blocks * (TileBytes(instance) + 1024) / (size_t)total_bytes + 1)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Whether the device has the shared memory, of a multiprocessor for the given number of blocks. */
 PetscErrorCode TileFits(const TileInstance &instance, int blocks, bool *fits)
 {
@@ -133,7 +189,7 @@ PetscErrorCode ChooseTile(PetscCount num_nonzeros, bool any_size, int *choice, d
     for (int i = 0; i < NUM_TILE_INSTANCES; i++) {
       bool fits;
 
-      if (TILE_INSTANCES[i].nonzeros != RULES[r].tile_nonzeros || TILE_INSTANCES[i].threads != RULES[r].tile_threads) continue;
+      if (TILE_INSTANCES[i].nonzeros != RULES[r].tile_nonzeros || TILE_INSTANCES[i].threads != RULES[r].tile_threads || TILE_INSTANCES[i].width != RULES[r].tile_width || TILE_INSTANCES[i].ahead != RULES[r].tile_ahead) continue;
       PetscCall(TileFits(TILE_INSTANCES[i], 2, &fits));
       if (!fits) continue;
       *choice    = i;
@@ -214,9 +270,9 @@ PetscErrorCode BuildTiles(DCSRSpMVTransposePlan plan, DCSRView view, int choice,
   int64_t            *begins   = NULL;
 
   PetscFunctionBegin;
-  plan->kind        = DCSR_SPMVT_TILE;
-  plan->tile_kernel = choice;
-  plan->num_tiles   = (view.num_nonzeros + instance.nonzeros - 1) / instance.nonzeros;
+  plan->kind      = DCSR_SPMVT_TILE;
+  plan->kernel    = choice;
+  plan->num_tiles = (view.num_nonzeros + instance.nonzeros - 1) / instance.nonzeros;
   PetscCall(PetscSparseCUDAMalloc(plan->num_tiles, "tiles of the transpose product", stream, &plan->tiles));
   PetscCall(PetscSparseCUDAMalloc(view.num_nonzeros, "positions of the transpose product", stream, &plan->positions));
   PetscCall(PetscSparseCUDAMalloc(plan->num_tiles + 1, "begins of lists", stream, &begins));
@@ -227,10 +283,24 @@ PetscErrorCode BuildTiles(DCSRSpMVTransposePlan plan, DCSRView view, int choice,
   PetscCallGoto(ierr, cleanup, AllowShared(instance.list, instance.build_bytes));
   instance.list<<<(unsigned int)plan->num_tiles, instance.build_threads, instance.build_bytes, stream>>>(view.num_nonzeros, view.columns, plan->positions, plan->tiles, begins, plan->list_columns, plan->list_begins);
   PetscCallCUDAGoto(ierr, cleanup, cudaGetLastError());
-  for (int c = 0; c < 2; c++) PetscCallGoto(ierr, cleanup, AllowShared(instance.apply[c], TileBytes(instance)));
+  for (int c = 0; c < 2; c++) PetscCallGoto(ierr, cleanup, ConfigureTile(instance, instance.apply[c]));
 cleanup:
   PetscCall(PetscSparseCUDAFree(&begins, stream));
   PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Programmatic launches need that the very kernel waits, so it counts what it was compiled for. */
+PetscErrorCode CanLaunchProgrammatically(bool *can)
+{
+  cudaFuncAttributes attributes;
+  int                device, major;
+
+  PetscFunctionBegin;
+  PetscCallCUDA(cudaGetDevice(&device));
+  PetscCallCUDA(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device));
+  PetscCallCUDA(cudaFuncGetAttributes(&attributes, (const void *)InitialKernel));
+  *can = major >= 9 && attributes.ptxVersion >= 90;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -243,16 +313,17 @@ PetscErrorCode Describe(DCSRSpMVTransposePlan plan)
   else plan->bytes = plan->work.max_long ? 2 * sizeof(*plan->work.counts) + (size_t)plan->work.max_long * (sizeof(*plan->work.long_rows) + sizeof(*plan->work.first_chunk)) + (size_t)plan->work.max_chunks * sizeof(*plan->work.chunk_long) : 0;
   if (plan->kind == DCSR_SPMVT_TILE) {
     plan->bytes += (size_t)plan->num_tiles * sizeof(*plan->tiles) + (size_t)plan->num_nonzeros * sizeof(*plan->positions) + (size_t)plan->list_size * (sizeof(*plan->list_columns) + sizeof(*plan->list_begins));
-    PetscCall(PetscSNPrintf(plan->description, sizeof(plan->description), "%s, %.2f atomics a nonzero", TILE_INSTANCES[plan->tile_kernel].name, (double)plan->list_size / (double)plan->num_nonzeros));
-  } else PetscCall(PetscSNPrintf(plan->description, sizeof(plan->description), plan->compact ? "one atomic a nonzero" : "one atomic a nonzero, %d lanes a row over its segments", plan->work.lanes));
+    PetscCall(PetscSNPrintf(plan->description, sizeof(plan->description), "%s, %.2f atomics a nonzero", TILE_INSTANCES[plan->kernel].name, (double)plan->list_size / (double)plan->num_nonzeros));
+  } else if (plan->compact) PetscCall(PetscSNPrintf(plan->description, sizeof(plan->description), "%s", ATOMIC_INSTANCES[plan->kernel].name));
+  else PetscCall(PetscSNPrintf(plan->description, sizeof(plan->description), "one atomic a nonzero, %d lanes a row over its segments", plan->work.lanes));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* tile_kernel >= 0 forces an instantiation. */
-PetscErrorCode FillPlan(DCSRSpMVTransposePlan plan, DCSRView view, DCSRSpMVTransposeKind kind, int tile_kernel, cudaStream_t stream)
+/* kernel >= 0 forces an instantiation of the kind. */
+PetscErrorCode FillPlan(DCSRSpMVTransposePlan plan, DCSRView view, DCSRSpMVTransposeKind kind, int kernel, cudaStream_t stream)
 {
   double max_ratio, ratio;
-  int    choice = tile_kernel;
+  int    choice = kernel;
 
   PetscFunctionBegin;
   if (!view.num_nonzeros) PetscFunctionReturn(PETSC_SUCCESS);
@@ -260,6 +331,10 @@ PetscErrorCode FillPlan(DCSRSpMVTransposePlan plan, DCSRView view, DCSRSpMVTrans
     PetscCall(RowLoopWorkCreate(view, stream, &plan->work));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
+  PetscCall(CanLaunchProgrammatically(&plan->programmatic));
+  for (size_t r = PETSC_STATIC_ARRAY_LENGTH(ATOMIC_RULES); r-- > 0;)
+    if (view.num_nonzeros >= ATOMIC_RULES[r].min_nonzeros) plan->kernel = ATOMIC_RULES[r].kernel;
+  if (kind == DCSR_SPMVT_ATOMIC && kernel >= 0) plan->kernel = kernel;
   PetscCall(PetscSparseCUDAMalloc(NumMarks(view.num_nonzeros), "row marks of the transpose product", stream, &plan->marks));
   if (view.wide) PetscCall(BuildMarks<int64_t>(view, stream, plan->marks, &plan->nonempty_rows, &plan->num_nonempty));
   else PetscCall(BuildMarks<int32_t>(view, stream, plan->marks, &plan->nonempty_rows, &plan->num_nonempty));
@@ -274,7 +349,7 @@ PetscErrorCode FillPlan(DCSRSpMVTransposePlan plan, DCSRView view, DCSRSpMVTrans
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode CreatePlan(DCSRView view, DCSRSpMVTransposeKind kind, int tile_kernel, cudaStream_t stream, DCSRSpMVTransposePlan *plan)
+PetscErrorCode CreatePlan(DCSRView view, DCSRSpMVTransposeKind kind, int kernel, cudaStream_t stream, DCSRSpMVTransposePlan *plan)
 {
   PetscErrorCode ierr = PETSC_SUCCESS;
 
@@ -283,12 +358,11 @@ PetscErrorCode CreatePlan(DCSRView view, DCSRSpMVTransposeKind kind, int tile_ke
   PetscCheck((PetscCount)view.num_rows <= (PetscCount)INT32_MAX, PETSC_COMM_SELF, PETSC_ERR_SUP, "The transpose product takes at most 2^31 - 1 local rows, not %" PetscInt_FMT ". Use more ranks", view.num_rows);
   PetscCall(PetscNew(plan));
   (*plan)->kind         = DCSR_SPMVT_ATOMIC;
-  (*plan)->tile_kernel  = -1;
   (*plan)->num_rows     = view.num_rows;
   (*plan)->num_columns  = view.num_columns;
   (*plan)->num_nonzeros = view.num_nonzeros;
   (*plan)->compact      = view.row_offsets ? PETSC_TRUE : PETSC_FALSE;
-  PetscCallGoto(ierr, failed, FillPlan(*plan, view, kind, tile_kernel, stream));
+  PetscCallGoto(ierr, failed, FillPlan(*plan, view, kind, kernel, stream));
   PetscCallGoto(ierr, failed, Describe(*plan));
   PetscFunctionReturn(PETSC_SUCCESS);
 failed:
@@ -297,22 +371,60 @@ failed:
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode ApplyCompact(DCSRSpMVTransposePlan plan, DCSRView view, PetscBool conjugate, const PetscScalar x[], PetscScalar y[], cudaStream_t stream)
+/* A launch; programmatic: may start while the previous kernel of the stream, which must be ours, still runs. */
+template <typename... Parameters, typename... Arguments>
+PetscErrorCode Launch(bool programmatic, void (*kernel)(Parameters...), PetscCount blocks, int threads, size_t shared_bytes, cudaStream_t stream, Arguments... arguments)
 {
+  cudaLaunchConfig_t  config = {};
+  cudaLaunchAttribute attribute;
+
   PetscFunctionBegin;
+  config.gridDim          = dim3((unsigned int)blocks);
+  config.blockDim         = dim3((unsigned int)threads);
+  config.dynamicSmemBytes = shared_bytes;
+  config.stream           = stream;
+  if (programmatic) {
+    attribute.id                                         = cudaLaunchAttributeProgrammaticStreamSerialization;
+    attribute.val.programmaticStreamSerializationAllowed = 1;
+    config.attrs                                         = &attribute;
+    config.numAttrs                                      = 1;
+  }
+  PetscCallCUDA(cudaLaunchKernelEx(&config, kernel, arguments...));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* y = z or 0; never programmatic, so that all that follows sees what the stream did earlier. */
+PetscErrorCode Initialize(PetscInt n, const PetscScalar z[], PetscScalar y[], cudaStream_t stream)
+{
+  const PetscCount block = INITIAL_THREADS * INITIAL_ITEMS;
+
+  PetscFunctionBegin;
+  PetscCall(Launch(false, InitialKernel, ((PetscCount)n + block - 1) / block, INITIAL_THREADS, 0, stream, (PetscCount)n, z, y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* y = op(A) x + z; the kernel starts while y is still initialized. */
+PetscErrorCode ApplyCompact(DCSRSpMVTransposePlan plan, DCSRView view, PetscBool conjugate, const PetscScalar x[], const PetscScalar z[], PetscScalar y[], cudaStream_t stream)
+{
+  const bool                     initialize = z != y, programmatic = initialize && plan->programmatic;
+  const PetscScalar *const       values        = view.values;
+  const int32_t *const           columns       = view.columns;
+  const SpMVTransposeMark *const marks         = plan->marks;
+  const int32_t *const           nonempty_rows = plan->nonempty_rows;
+
+  PetscFunctionBegin;
+  if (initialize) PetscCall(Initialize(view.num_columns, z, y, stream));
   if (plan->kind == DCSR_SPMVT_TILE) {
-    const TileInstance &instance = TILE_INSTANCES[plan->tile_kernel];
+    const TileInstance &instance = TILE_INSTANCES[plan->kernel];
     const TileLists     lists    = {plan->tiles, plan->positions, plan->list_columns, plan->list_begins};
 
-    instance.apply[conjugate ? 1 : 0]<<<(unsigned int)plan->num_tiles, instance.threads, TileBytes(instance), stream>>>(view.num_nonzeros, view.values, plan->marks, plan->nonempty_rows, lists, x, y);
+    PetscCall(Launch(programmatic, instance.apply[conjugate ? 1 : 0], plan->num_tiles, instance.threads, TileBytes(instance), stream, view.num_nonzeros, values, marks, nonempty_rows, lists, x, y));
   } else {
-    constexpr PetscCount block_nonzeros = ATOMIC_THREADS * ATOMIC_WORDS;
-    const unsigned int   blocks         = (unsigned int)((view.num_nonzeros + block_nonzeros - 1) / block_nonzeros);
+    const AtomicInstance &instance = ATOMIC_INSTANCES[plan->kernel];
+    const PetscCount      block    = (PetscCount)instance.threads * instance.words;
 
-    if (conjugate) AtomicKernel<true><<<blocks, ATOMIC_THREADS, 0, stream>>>(view.num_nonzeros, view.values, view.columns, plan->marks, plan->nonempty_rows, x, y);
-    else AtomicKernel<false><<<blocks, ATOMIC_THREADS, 0, stream>>>(view.num_nonzeros, view.values, view.columns, plan->marks, plan->nonempty_rows, x, y);
+    PetscCall(Launch(programmatic, instance.apply[conjugate ? 1 : 0], (view.num_nonzeros + block - 1) / block, instance.threads, 0, stream, view.num_nonzeros, values, columns, marks, nonempty_rows, x, y));
   }
-  PetscCallCUDA(cudaGetLastError());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -408,42 +520,51 @@ PetscErrorCode DCSRSpMVTransposeApply(DCSRSpMVTransposePlan plan, DCSRView view,
   PetscCheck(plan->num_rows == view.num_rows && plan->num_columns == view.num_columns && plan->num_nonzeros == view.num_nonzeros && (plan->compact == PETSC_TRUE) == (view.row_offsets != NULL), PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP,
              "The plan was made for another structure: create it again after the nonzero state has changed");
   PetscCheck(view.values != NULL || !view.num_nonzeros, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE, "The matrix has structure only, it cannot be multiplied");
+  if (plan->compact && view.num_nonzeros) {
+    PetscCall(ApplyCompact(plan, view, conjugate, x, z, y, stream));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   if (bytes) {
     if (z == NULL) PetscCallCUDA(cudaMemsetAsync(y, 0, bytes, stream));
     else if (z != y) PetscCallCUDA(cudaMemcpyAsync(y, z, bytes, cudaMemcpyDeviceToDevice, stream));
   }
   if (!view.num_nonzeros) PetscFunctionReturn(PETSC_SUCCESS);
-  if (plan->compact) PetscCall(ApplyCompact(plan, view, conjugate, x, y, stream));
-  else if (conjugate) PetscCall(RowLoop(view, &plan->work, AddEntry<true>{view.values, view.columns, x, y}, stream));
+  if (conjugate) PetscCall(RowLoop(view, &plan->work, AddEntry<true>{view.values, view.columns, x, y}, stream));
   else PetscCall(RowLoop(view, &plan->work, AddEntry<false>{view.values, view.columns, x, y}, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* DCSRSpMVTransposeGetTileKernel_Private - the name of an instantiation, NULL past the last. */
-PetscErrorCode DCSRSpMVTransposeGetTileKernel_Private(int kernel, const char **name)
+/* DCSRSpMVTransposeGetKernel_Private - the name of an instantiation, NULL past the last. */
+PetscErrorCode DCSRSpMVTransposeGetKernel_Private(int kernel, const char **name)
 {
   PetscFunctionBegin;
-  *name = kernel >= 0 && kernel < NUM_TILE_INSTANCES ? TILE_INSTANCES[kernel].name : NULL;
+  if (kernel < NUM_TILE_INSTANCES) *name = TILE_INSTANCES[kernel].name;
+  else if (kernel < NUM_TILE_INSTANCES + NUM_ATOMIC_INSTANCES) *name = ATOMIC_INSTANCES[kernel - NUM_TILE_INSTANCES].name;
+  else *name = NULL;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* DCSRSpMVTransposePlanCreateTile_Private - a plan with tiles for one instantiation; an error when the device lacks the shared memory. */
-PetscErrorCode DCSRSpMVTransposePlanCreateTile_Private(DCSRView view, int kernel, cudaStream_t stream, DCSRSpMVTransposePlan *plan)
+/* DCSRSpMVTransposeKernelFits_Private - whether the device has the shared memory for an instantiation. */
+PetscErrorCode DCSRSpMVTransposeKernelFits_Private(int kernel, PetscBool *fits)
 {
-  bool fits;
+  bool tile_fits = true;
 
   PetscFunctionBegin;
-  PetscCheck(kernel >= 0 && kernel < NUM_TILE_INSTANCES, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "There are %d instantiations, not %d", NUM_TILE_INSTANCES, kernel);
-  PetscCall(TileFits(TILE_INSTANCES[kernel], 1, &fits));
+  if (kernel < NUM_TILE_INSTANCES) PetscCall(TileFits(TILE_INSTANCES[kernel], 1, &tile_fits));
+  *fits = tile_fits ? PETSC_TRUE : PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* DCSRSpMVTransposePlanCreateKernel_Private - a plan for one instantiation; an error when the device lacks the shared memory. */
+PetscErrorCode DCSRSpMVTransposePlanCreateKernel_Private(DCSRView view, int kernel, cudaStream_t stream, DCSRSpMVTransposePlan *plan)
+{
+  PetscBool fits = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  PetscCheck(kernel >= 0 && kernel < NUM_TILE_INSTANCES + NUM_ATOMIC_INSTANCES, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "There are %d instantiations, not %d", NUM_TILE_INSTANCES + NUM_ATOMIC_INSTANCES, kernel);
+  PetscCall(DCSRSpMVTransposeKernelFits_Private(kernel, &fits));
   PetscCheck(fits, PETSC_COMM_SELF, PETSC_ERR_SUP, "The device has too little shared memory for %s", TILE_INSTANCES[kernel].name);
-  PetscCall(CreatePlan(view, DCSR_SPMVT_TILE, kernel, stream, plan));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* DCSRSpMVTransposePlanGetListSize_Private - entries in the lists of distinct columns. */
-PetscErrorCode DCSRSpMVTransposePlanGetListSize_Private(DCSRSpMVTransposePlan plan, PetscCount *size)
-{
-  PetscFunctionBegin;
-  *size = plan->list_size;
+  if (kernel < NUM_TILE_INSTANCES) PetscCall(CreatePlan(view, DCSR_SPMVT_TILE, kernel, stream, plan));
+  else PetscCall(CreatePlan(view, DCSR_SPMVT_ATOMIC, kernel - NUM_TILE_INSTANCES, stream, plan));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

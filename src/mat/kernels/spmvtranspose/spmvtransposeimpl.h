@@ -20,31 +20,57 @@ typedef struct {
   int32_t has_heavy; /* a column has more nonzeros than one thread sums: it is in the list several times */
 } SpMVTransposeTile;
 
-/* Nonzeros of a column in a tile that one thread sums; longer runs are cut and put together again by a warp. */
+/* Nonzeros of a column in a tile that one thread sums; longer ones are cut and put together again by a warp. */
 #define SPMVT_MAX_RUN 32
 
 /*
-  Instantiations of the tile kernel. num_nonzeros * sizeof(PetscScalar) is the shared memory of a block; all have two or more blocks on a multiprocessor except the last.
+  Instantiations of the tile kernel: nonzeros of a tile, threads, blocks on a multiprocessor, nonzeros in a load, lists brought into L2 ahead of their use or not.
+  Shared memory of a block is nonzeros * sizeof(PetscScalar).
 */
-#define SPMVT_TILE_KERNELS(f) f(2048, 256, 6) f(2048, 512, 3) f(4096, 256, 6) f(4096, 512, 3) f(4096, 1024, 1) f(8192, 512, 3) f(8192, 1024, 2) f(16384, 1024, 1)
+#define SPMVT_TILE_KERNELS(f) f(2048, 256, 8, 2, false) f(2048, 256, 8, 2, true) f(4096, 512, 4, 2, false) f(4096, 512, 4, 2, true) f(8192, 512, 3, 2, false) f(8192, 1024, 2, 1, false) f(8192, 1024, 2, 2, false) f(8192, 1024, 2, 2, true)
+
+/* Instantiations of the kernel with one atomic a nonzero: threads, and nonzeros in flight a thread. */
+#define SPMVT_ATOMIC_KERNELS(f) f(256, 1) f(256, 2) f(256, 4)
 
 /*
   Launch rule of DCSR_SPMVT_AUTO: the first line whose min_nonzeros the matrix has. TILE is chosen when distinct columns of tiles / nonzeros <= max_ratio, otherwise ATOMIC,
   which reads fewer bytes when there is nothing to combine. Small matrices do not have the tiles to fill the device.
+
+  Measured on an NVIDIA H200, 2026-11-21, cold L2, one nonzero a load, in microseconds (one atomic a nonzero; 8192,1024; 8192,512; 2048,256):
+    2d5-4096   84 M nonzeros   563   488   520   500
+    3d7-256   117 M            806   609   642   700
+    3d27-200  214 M           1552   850   877   901
+    elast3-80 121 M            681   411   423   447
+    rmat20     16 M            280   200   204   243   ratio 0.84 with 8192 nonzeros, 0.95 with 2048
+    band4      23 M            167   138   144   139
+    uniform4m  64 M            867   987   993   986   ratio 1.00
+    3d7-128    15 M            108    83    88    89
+    2d5-1024  5.2 M           42.5  38.1  38.2  38.9
+    3d7-64    1.8 M           21.1  17.1  19.0  20.4
+    3d27-32   0.8 M           16.3  11.9  15.5  11.1
 */
 typedef struct {
   PetscCount min_nonzeros;
-  int        tile_nonzeros, tile_threads;
+  int        tile_nonzeros, tile_threads, tile_width;
+  bool       tile_ahead;
   double     max_ratio;
 } SpMVTransposeRule;
 
-#define SPMVT_RULES {16000000, 8192, 512, 0.85}, {1500000, 4096, 512, 0.85}, {500000, 2048, 256, 0.85},
+#define SPMVT_RULES {8000000, 8192, 1024, 2, true, 0.90}, {1500000, 4096, 512, 2, true, 0.90}, {500000, 2048, 256, 2, true, 0.85},
+
+/* The line of SPMVT_ATOMIC_KERNELS for at least so many nonzeros, first match; measured as above, they differ by a few percent. */
+typedef struct {
+  PetscCount min_nonzeros;
+  int        kernel;
+} SpMVTransposeAtomicRule;
+
+#define SPMVT_ATOMIC_RULES {0, 0},
 
 /* Tiles that are looked at to estimate the ratio before all are built. */
 #define SPMVT_SAMPLE_TILES 256
 
-/* For benchmarks: the plan with one instantiation; kernel runs from 0, name is NULL past the last. */
-PETSC_INTERN PetscErrorCode DCSRSpMVTransposeGetTileKernel_Private(int, const char **);
-PETSC_INTERN PetscErrorCode DCSRSpMVTransposePlanCreateTile_Private(DCSRView, int, cudaStream_t, DCSRSpMVTransposePlan *);
-/* Entries in the lists of distinct columns; 0 without tiles. */
-PETSC_INTERN PetscErrorCode DCSRSpMVTransposePlanGetListSize_Private(DCSRSpMVTransposePlan, PetscCount *);
+/* For benchmarks and tests: plans with one instantiation, tile kernels first, then those with one atomic a nonzero; kernel runs from 0, name is NULL past the last. */
+PETSC_INTERN PetscErrorCode DCSRSpMVTransposeGetKernel_Private(int, const char **);
+PETSC_INTERN PetscErrorCode DCSRSpMVTransposePlanCreateKernel_Private(DCSRView, int, cudaStream_t, DCSRSpMVTransposePlan *);
+/* Whether the device has the shared memory for it. */
+PETSC_INTERN PetscErrorCode DCSRSpMVTransposeKernelFits_Private(int, PetscBool *);

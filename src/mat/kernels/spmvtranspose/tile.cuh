@@ -23,72 +23,120 @@ struct TileLists {
   const uint16_t          *begins;    // [list size] first position of the column; it ends where the next begins
 };
 
-template <int Nonzeros, int Threads, int MinBlocks, bool Conjugate>
+/* One line of 128 bytes a thread into L2. */
+template <typename T>
+__device__ inline void PrefetchList(const T *p, int n)
+{
+  const int stride = 128 / (int)sizeof(T);
+
+  for (int i = threadIdx.x * stride; i < n; i += blockDim.x * stride) asm volatile("prefetch.global.L2 [%0];" ::"l"(p + i));
+}
+
+/* An entry of a tile's list: products begin ... end - 1 are of column; -1 and none past the list. */
+struct TileColumn {
+  int column, begin, end;
+};
+
+__device__ inline TileColumn LoadTileColumn(const int32_t *columns, const uint16_t *begins, int list_size, int count, int j)
+{
+  if (j >= list_size) return {-1, 0, 0};
+  return {__ldcs(columns + j), __ldcs(begins + j), j + 1 < list_size ? __ldcs(begins + j + 1) : count};
+}
+
+/* Equal columns are neighbours: sums each group to its first lane, where column stays. */
+__device__ inline void CombineHeavy(int &column, PetscScalar &sum)
+{
+  const int lane = threadIdx.x & 31, before = __shfl_up_sync(0xffffffffu, column, 1);
+
+#pragma unroll
+  for (int delta = 1; delta < 32; delta *= 2) {
+    const PetscScalar other        = ShuffleDown(sum, delta);
+    const int         other_column = __shfl_down_sync(0xffffffffu, column, delta);
+
+    if (lane + delta < 32 && other_column == column) sum += other;
+  }
+  if (lane > 0 && before == column) column = -1;
+}
+
+/* Puts the products of a full tile into column order; meanwhile() runs while the first values are on their way. */
+template <int Nonzeros, int Threads, int MinBlocks, int Width, bool Conjugate, bool EmptyRows, typename Meanwhile>
+__device__ inline void MultiplyTile(const PetscScalar *__restrict__ values, const uint16_t *__restrict__ places, const SpMVTransposeMark *__restrict__ marks, const int32_t *__restrict__ nonempty_rows, const PetscScalar *__restrict__ x,
+                                    PetscScalar *products, Meanwhile meanwhile)
+{
+  // loads in flight a thread, as its registers allow
+  constexpr int loads = Nonzeros / Threads / Width;
+  constexpr int limit = (Width == 1 ? (EmptyRows ? 4 : 8) : (Threads * MinBlocks < 2048 ? 4 : 2)) / (sizeof(PetscScalar) > 8 ? 2 : 1);
+  constexpr int batch = loads < limit ? loads : limit;
+
+#pragma unroll 1
+  for (int k0 = threadIdx.x * Width; k0 < Nonzeros; k0 += batch * Threads * Width) {
+    PetscScalar value[batch][Width];
+    uint32_t    place[batch]; // Width of them, 16 bits each
+    int32_t     row[batch][Width];
+
+#pragma unroll
+    for (int b = 0; b < batch; b++) {
+      const int               k    = k0 + b * Threads * Width;
+      const SpMVTransposeMark mark = LoadMark(marks, k);
+
+      LoadStreaming<Width>(values + k, value[b]);
+      if constexpr (Width == 2) place[b] = __ldcs((const uint32_t *)(places + k));
+      else place[b] = __ldcs(places + k);
+#pragma unroll
+      for (int w = 0; w < Width; w++) row[b][w] = RowOfNonzero<EmptyRows>(mark, k + w, nonempty_rows);
+    }
+    if (k0 < batch * Threads * Width) meanwhile();
+#pragma unroll
+    for (int b = 0; b < batch; b++) {
+#pragma unroll
+      for (int w = 0; w < Width; w++) products[place[b] >> (16 * w) & 0xffffu] = Times<Conjugate>(value[b][w], x[row[b][w]]);
+    }
+  }
+}
+
+/*
+  Ahead: the lists are brought into L2 while the products are made, and the first entries are loaded before the block meets.
+*/
+template <int Nonzeros, int Threads, int MinBlocks, int Width, bool Ahead, bool Conjugate>
 __global__ static void __launch_bounds__(Threads, MinBlocks)
   TileKernel(PetscCount num_nonzeros, const PetscScalar *__restrict__ values, const SpMVTransposeMark *__restrict__ marks, const int32_t *__restrict__ nonempty_rows, TileLists lists, const PetscScalar *__restrict__ x, PetscScalar *__restrict__ y)
 {
-  constexpr int           items = Nonzeros / Threads;
-  constexpr int           batch = items < 8 ? items : 8; // loads in flight a thread
-  extern __shared__ char  storage[];
-  PetscScalar *const      products = (PetscScalar *)storage;
-  const SpMVTransposeTile tile     = lists.tiles[blockIdx.x];
-  const PetscCount        first    = (PetscCount)blockIdx.x * Nonzeros;
-  const int               count    = (int)(num_nonzeros - first < Nonzeros ? num_nonzeros - first : Nonzeros);
-
-  // products into column order
-  if (count == Nonzeros) {
-#pragma unroll 1
-    for (int i = 0; i < items; i += batch) {
-      PetscScalar value[batch];
-      int         position[batch], row[batch];
-
-#pragma unroll
-      for (int b = 0; b < batch; b++) {
-        const PetscCount k = first + (i + b) * Threads + threadIdx.x;
-
-        value[b]    = LoadStreaming(values + k);
-        position[b] = __ldcs(lists.positions + k);
-        row[b]      = RowOfNonzero(LoadMark(marks, k), k, nonempty_rows);
-      }
-#pragma unroll
-      for (int b = 0; b < batch; b++) products[position[b]] = Times<Conjugate>(value[b], x[row[b]]);
+  extern __shared__ __align__(16) char storage[];
+  PetscScalar *const                   products = (PetscScalar *)storage;
+  const SpMVTransposeTile              tile     = lists.tiles[blockIdx.x];
+  const PetscCount                     first    = (PetscCount)blockIdx.x * Nonzeros;
+  const int                            count    = (int)(num_nonzeros - first < Nonzeros ? num_nonzeros - first : Nonzeros);
+  const uint16_t *const                places   = lists.positions + first;
+  const int32_t *const                 columns  = lists.columns + tile.list_begin;
+  const uint16_t *const                begins   = lists.begins + tile.list_begin;
+  TileColumn                           next;
+  const auto                           prefetch = [&]() {
+    if constexpr (Ahead) {
+      PrefetchList(columns, tile.list_size);
+      PrefetchList(begins, tile.list_size);
     }
-  } else {
-    for (int i = threadIdx.x; i < count; i += Threads) {
-      const PetscCount k = first + i;
+  };
 
-      products[lists.positions[k]] = Times<Conjugate>(values[k], x[RowOfNonzero(LoadMark(marks, k), k, nonempty_rows)]);
-    }
-  }
+  values += first;
+  marks += first / 32;
+  if (count < Nonzeros)
+    for (int k = threadIdx.x; k < count; k += Threads) products[places[k]] = Times<Conjugate>(values[k], x[RowOfNonzero(LoadMark(marks, k), k, nonempty_rows)]);
+  else if (nonempty_rows) MultiplyTile<Nonzeros, Threads, MinBlocks, Width, Conjugate, true>(values, places, marks, nonempty_rows, x, products, prefetch);
+  else MultiplyTile<Nonzeros, Threads, MinBlocks, Width, Conjugate, false>(values, places, marks, nonempty_rows, x, products, prefetch);
+  if constexpr (Ahead) next = LoadTileColumn(columns, begins, tile.list_size, count, threadIdx.x);
   __syncthreads();
+  WaitForPreviousKernel();
 
-  // runs of equal columns; all lanes of a warp go round together because heavy columns shuffle
+  // sums of equal columns; all lanes of a warp go round together because heavy columns shuffle
   for (int j0 = threadIdx.x & ~31; j0 < tile.list_size; j0 += Threads) {
-    const int   j      = j0 + (threadIdx.x & 31);
-    int         column = -1;
-    PetscScalar sum    = 0;
+    const int   j       = j0 + (threadIdx.x & 31);
+    TileColumn  current = Ahead ? next : LoadTileColumn(columns, begins, tile.list_size, count, j);
+    PetscScalar sum     = 0;
 
-    if (j < tile.list_size) {
-      const int begin = __ldcs(lists.begins + tile.list_begin + j);
-      const int end   = j + 1 < tile.list_size ? __ldcs(lists.begins + tile.list_begin + j + 1) : count;
-
-      column = __ldcs(lists.columns + tile.list_begin + j);
-      for (int p = begin; p < end; p++) sum += products[p];
-    }
-    if (tile.has_heavy) {
-      const int lane = threadIdx.x & 31, before = __shfl_up_sync(0xffffffffu, column, 1);
-
-      // equal columns are neighbours: sum each group to its first lane
-#pragma unroll
-      for (int delta = 1; delta < 32; delta *= 2) {
-        const PetscScalar other        = ShuffleDown(sum, delta);
-        const int         other_column = __shfl_down_sync(0xffffffffu, column, delta);
-
-        if (lane + delta < 32 && other_column == column) sum += other;
-      }
-      if (lane > 0 && before == column) column = -1;
-    }
-    if (column >= 0) AddAtomically(y + column, sum);
+    if constexpr (Ahead) next = LoadTileColumn(columns, begins, tile.list_size, count, j + Threads);
+    for (int p = current.begin; p < current.end; p++) sum += products[p];
+    if (tile.has_heavy) CombineHeavy(current.column, sum);
+    if (current.column >= 0) AddAtomically(y + current.column, sum);
   }
 }
 

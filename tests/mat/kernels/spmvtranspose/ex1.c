@@ -13,21 +13,27 @@ typedef struct {
   PetscScalar            *dx, *dz, *dy; /* device */
 } Case;
 
-static PetscErrorCode HostMult(Case *c, PetscBool conjugate, PetscBool add)
+/* expected and scale have n entries for each of: transpose, Hermitian transpose, and both with z added. */
+static PetscErrorCode HostMult(Case *c)
 {
   const KernelTestMatrix *A = c->A;
 
   PetscFunctionBegin;
-  for (PetscInt k = 0; k < A->n; k++) {
-    c->expected[k] = add ? c->z[k] : 0.0;
-    c->scale[k]    = PetscAbsScalar(c->expected[k]);
-  }
-  for (PetscInt r = 0; r < A->m; r++) {
-    for (PetscInt k = A->i[r]; k < A->i[r + 1]; k++) {
-      const PetscScalar product = (conjugate ? PetscConj(A->a[k]) : A->a[k]) * c->x[r];
+  for (int which = 0; which < 4; which++) {
+    PetscScalar *expected = c->expected + (PetscCount)which * A->n;
+    PetscReal   *scale    = c->scale + (PetscCount)which * A->n;
 
-      c->expected[A->j[k]] += product;
-      c->scale[A->j[k]] += PetscAbsScalar(product);
+    for (PetscInt k = 0; k < A->n; k++) {
+      expected[k] = which & 2 ? c->z[k] : 0.0;
+      scale[k]    = PetscAbsScalar(expected[k]);
+    }
+    for (PetscInt r = 0; r < A->m; r++) {
+      for (PetscInt k = A->i[r]; k < A->i[r + 1]; k++) {
+        const PetscScalar product = (which & 1 ? PetscConj(A->a[k]) : A->a[k]) * c->x[r];
+
+        expected[A->j[k]] += product;
+        scale[A->j[k]] += PetscAbsScalar(product);
+      }
     }
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -44,13 +50,13 @@ static PetscErrorCode CheckPlan(Case *c, DCSRSpMVTransposePlan plan, const char 
   for (int variant = 0; variant < 6; variant++) {
     const PetscBool conjugate = variant & 1 ? PETSC_TRUE : PETSC_FALSE;
     const int       add       = variant / 2;
+    const PetscInt  which     = (variant & 1) + (add ? 2 : 0);
 
-    PetscCall(HostMult(c, conjugate, add ? PETSC_TRUE : PETSC_FALSE));
     if (bytes) PetscCallCUDA(cudaMemsetAsync(c->dy, 0xff, bytes, c->stream));
     if (bytes && add == 2) PetscCallCUDA(cudaMemcpyAsync(c->dy, c->dz, bytes, cudaMemcpyDeviceToDevice, c->stream));
     PetscCall(DCSRSpMVTransposeApply(plan, c->view, conjugate, c->dx, add == 0 ? NULL : (add == 1 ? c->dz : c->dy), c->dy, c->stream));
     PetscCall(KernelTestToHost(bytes, c->dy, c->stream, c->got));
-    PetscCall(KernelTestCompareScalars(c->A->n, c->got, c->expected, c->scale, description, c->A->name, storage));
+    PetscCall(KernelTestCompareScalars(c->A->n, c->got, c->expected + (PetscCount)which * c->A->n, c->scale + (PetscCount)which * c->A->n, description, c->A->name, storage));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -60,7 +66,6 @@ static PetscErrorCode TestKinds(Case *c, const char storage[])
   DCSRSpMVTransposePlan plan;
   DCSRSpMVTransposeKind kind;
   size_t                bytes;
-  const char           *name;
 
   PetscFunctionBegin;
   for (int wanted = DCSR_SPMVT_AUTO; wanted <= DCSR_SPMVT_TILE; wanted++) {
@@ -73,13 +78,24 @@ static PetscErrorCode TestKinds(Case *c, const char storage[])
     PetscCall(DCSRSpMVTransposePlanDestroy(&plan, c->stream));
     PetscCall(DCSRSpMVTransposePlanDestroy(&plan, c->stream));
   }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Every instantiation. */
+static PetscErrorCode TestKernels(Case *c, const char storage[])
+{
+  DCSRSpMVTransposePlan plan;
+  PetscBool             fits;
+  const char           *name;
+
+  PetscFunctionBegin;
   if (c->view.row_offsets == NULL || !c->A->nz) PetscFunctionReturn(PETSC_SUCCESS);
   for (int kernel = 0;; kernel++) {
-    PetscCall(DCSRSpMVTransposeGetTileKernel_Private(kernel, &name));
+    PetscCall(DCSRSpMVTransposeGetKernel_Private(kernel, &name));
     if (name == NULL) break;
-    // the largest tiles of complex numbers exceed any multiprocessor
-    if (kernel == 7 && sizeof(PetscScalar) > 8) continue;
-    PetscCall(DCSRSpMVTransposePlanCreateTile_Private(c->view, kernel, c->stream, &plan));
+    PetscCall(DCSRSpMVTransposeKernelFits_Private(kernel, &fits));
+    if (!fits) continue; // the largest tiles of complex numbers
+    PetscCall(DCSRSpMVTransposePlanCreateKernel_Private(c->view, kernel, c->stream, &plan));
     PetscCall(CheckPlan(c, plan, storage));
     PetscCall(DCSRSpMVTransposePlanDestroy(&plan, c->stream));
   }
@@ -94,13 +110,15 @@ static PetscErrorCode Test(const KernelTestMatrix *A, const KernelTestStorage *s
   c.A      = A;
   c.view   = view;
   c.stream = stream;
-  PetscCall(PetscMalloc5(A->m, &c.x, A->n, &c.z, A->n, &c.expected, A->n, &c.got, A->n, &c.scale));
+  PetscCall(PetscMalloc5(A->m, &c.x, A->n, &c.z, 4 * (size_t)A->n, &c.expected, A->n, &c.got, 4 * (size_t)A->n, &c.scale));
   for (PetscInt r = 0; r < A->m; r++) c.x[r] = KernelTestNumber(r, 8);
   for (PetscInt r = 0; r < A->n; r++) c.z[r] = KernelTestNumber(r, 9);
+  PetscCall(HostMult(&c));
   PetscCall(KernelTestToDevice((size_t)A->m * sizeof(*c.x), c.x, stream, (void **)&c.dx));
   PetscCall(KernelTestToDevice((size_t)A->n * sizeof(*c.z), c.z, stream, (void **)&c.dz));
   PetscCall(KernelTestToDevice((size_t)A->n * sizeof(*c.z), NULL, stream, (void **)&c.dy));
   PetscCall(TestKinds(&c, storage->name));
+  PetscCall(TestKernels(&c, storage->name));
   PetscCall(PetscSparseCUDAFree(&c.dx, stream));
   PetscCall(PetscSparseCUDAFree(&c.dz, stream));
   PetscCall(PetscSparseCUDAFree(&c.dy, stream));

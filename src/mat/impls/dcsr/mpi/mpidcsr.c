@@ -172,6 +172,27 @@ done:
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* PETSc 3.26 adds column sums to a vector that it has not set to zero; a host vector is zero when it is new, a device vector is not. */
+static PetscErrorCode NormOneOnHost(Mat A, PetscReal *norm)
+{
+  Mat             B      = ((Mat_MPIAIJ *)A->data)->B;
+  const PetscBool device = (PetscBool)!MatMPIAIJCUDAGet(A)->no_device;
+  PetscErrorCode  ierr;
+
+  PetscFunctionBegin;
+  if (device) {
+    PetscCall(MatSetVecType(A, VECSTANDARD));
+    PetscCall(MatSetVecType(B, VECSTANDARD));
+  }
+  ierr = MatHost_MPIAIJCUDA_norm(A, NORM_1, norm);
+  if (device) {
+    PetscCall(MatSetVecType(A, VECCUDA));
+    PetscCall(MatSetVecType(B, VECCUDA));
+  }
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode MatNorm_MPIAIJDCSRCUDA(Mat A, NormType type, PetscReal *norm)
 {
   PetscBool device;
@@ -181,6 +202,7 @@ static PetscErrorCode MatNorm_MPIAIJDCSRCUDA(Mat A, NormType type, PetscReal *no
   if (device && type == NORM_FROBENIUS) PetscCall(NormFrobenius(A, norm));
   else if (device && type == NORM_INFINITY) PetscCall(NormInfinity(A, norm));
   else if (device && type == NORM_1 && !PetscDefined(USE_COMPLEX) && ((Mat_MPIAIJ *)A->data)->Mvctx != NULL) PetscCall(NormOne(A, norm));
+  else if (type == NORM_1) PetscCall(NormOneOnHost(A, norm));
   else PetscCall(MatHost_MPIAIJCUDA_norm(A, type, norm));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -188,7 +210,7 @@ static PetscErrorCode MatNorm_MPIAIJDCSRCUDA(Mat A, NormType type, PetscReal *no
 /* With all diagonal entries in the diagonal block, present everywhere, a shift is the block's. */
 static PetscErrorCode MatShift_MPIAIJDCSRCUDA(Mat A, PetscScalar s)
 {
-  Mat_MPIAIJ *a = (Mat_MPIAIJ *)A->data;
+  Mat_MPIAIJ *a      = (Mat_MPIAIJ *)A->data;
   PetscBool   device = PETSC_FALSE, congruent;
 
   PetscFunctionBegin;
@@ -263,9 +285,9 @@ static PetscErrorCode MatView_MPIAIJDCSRCUDA(Mat A, PetscViewer viewer)
 
 static PetscErrorCode MatSetFromOptions_MPIAIJDCSRCUDA(Mat A, PetscOptionItems PetscOptionsObject)
 {
-  Mat_MPIAIJ     *a      = (Mat_MPIAIJ *)A->data;
-  Mat             blocks[2];
-  PetscBool       require = PETSC_FALSE, is;
+  Mat_MPIAIJ *a = (Mat_MPIAIJ *)A->data;
+  Mat         blocks[2];
+  PetscBool   require = PETSC_FALSE, is;
 
   PetscFunctionBegin;
   if (MatMPIAIJCUDAGet(A)->parent.setfromoptions != NULL) PetscCall((*MatMPIAIJCUDAGet(A)->parent.setfromoptions)(A, PetscOptionsObject));
@@ -299,10 +321,10 @@ static PetscErrorCode MatBindToCPU_MPIAIJDCSRCUDA(Mat A, PetscBool flag)
 }
 
 /* The parent makes MATSEQAIJ blocks; ours take their place while they are empty. */
-static PetscErrorCode (*parent_setpreallocation)(Mat, PetscInt, const PetscInt[], PetscInt, const PetscInt[])                 = NULL;
-static PetscErrorCode (*parent_setpreallocationcsr)(Mat, const PetscInt[], const PetscInt[], const PetscScalar[])              = NULL;
-static PetscErrorCode (*parent_resethash)(Mat)                                                                                 = NULL;
-static PetscErrorCode (*parent_destroy)(Mat)                                                                                   = NULL;
+static PetscErrorCode (*parent_setpreallocation)(Mat, PetscInt, const PetscInt[], PetscInt, const PetscInt[])     = NULL;
+static PetscErrorCode (*parent_setpreallocationcsr)(Mat, const PetscInt[], const PetscInt[], const PetscScalar[]) = NULL;
+static PetscErrorCode (*parent_resethash)(Mat)                                                                    = NULL;
+static PetscErrorCode (*parent_destroy)(Mat)                                                                      = NULL;
 
 static PetscErrorCode MatMPIAIJSetPreallocation_MPIAIJDCSRCUDA(Mat A, PetscInt d_nz, const PetscInt d_nnz[], PetscInt o_nz, const PetscInt o_nnz[])
 {
@@ -340,10 +362,10 @@ static PetscErrorCode MatConvert_MPIAIJDCSRCUDA_MPIAIJ(Mat, MatType, MatReuse, M
 /* The functions that other objects look for on ours. */
 static PetscErrorCode ComposeFunctions(Mat A, PetscBool compose)
 {
-  PetscErrorCode (*product)(Mat)                            = compose ? MatProductSetFromOptions_AIJCUDA : NULL;
-  PetscErrorCode (*mixed)(Mat)                              = compose ? MatProductSetFromOptions_AIJCUDA_Mixed : NULL;
-  PetscErrorCode (*convert)(Mat, MatType, MatReuse, Mat *)  = compose ? MatConvert_MPIAIJ_MPIAIJDCSRCUDA : NULL;
-  PetscErrorCode (*back)(Mat, MatType, MatReuse, Mat *)     = compose ? MatConvert_MPIAIJDCSRCUDA_MPIAIJ : NULL;
+  PetscErrorCode (*product)(Mat)                           = compose ? MatProductSetFromOptions_AIJCUDA : NULL;
+  PetscErrorCode (*mixed)(Mat)                             = compose ? MatProductSetFromOptions_AIJCUDA_Mixed : NULL;
+  PetscErrorCode (*convert)(Mat, MatType, MatReuse, Mat *) = compose ? MatConvert_MPIAIJ_MPIAIJDCSRCUDA : NULL;
+  PetscErrorCode (*back)(Mat, MatType, MatReuse, Mat *)    = compose ? MatConvert_MPIAIJDCSRCUDA_MPIAIJ : NULL;
 
   PetscFunctionBegin;
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatProductSetFromOptions_mpiaijdcsrcuda_mpiaijdcsrcuda_C", product));

@@ -87,8 +87,12 @@ static PetscErrorCode ViewStorage(Mat A, PetscViewer viewer)
   }
   PetscCall(MatDCSRCUDAGetMemoryUsed(A, &bytes));
   if (d->spmv != NULL) PetscCall(DCSRSpMVPlanGetInfo(d->spmv, NULL, NULL, NULL, &kernel));
-  PetscCall(PetscViewerASCIIPrintf(viewer, "dcsrcuda: %s, %" PetscInt_FMT " segments a row, %" PetscCount_FMT " of %" PetscCount_FMT " pool entries used, %.2f bytes a nonzero, SpMV kernel %s, host mirror %s\n", d->view.row_offsets != NULL ? "compact" : "fragmented", d->view.row_offsets != NULL ? 1 : d->view.max_segments, d->view.num_nonzeros,
-                                   d->view.capacity, (double)bytes / (double)PetscMax(d->view.num_nonzeros, 1), kernel, !d->host_structure ? "absent" : A->offloadmask == PETSC_OFFLOAD_GPU ? "without values" : "present"));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "dcsrcuda: %s, %" PetscInt_FMT " segments a row, %" PetscCount_FMT " of %" PetscCount_FMT " pool entries used, %.2f bytes a nonzero, SpMV kernel %s, host mirror %s\n",
+                                   d->view.row_offsets != NULL ? "compact" : "fragmented", d->view.row_offsets != NULL ? 1 : d->view.max_segments, d->view.num_nonzeros, d->view.capacity, (double)bytes / (double)PetscMax(d->view.num_nonzeros, 1),
+                                   kernel,
+                                   !d->host_structure                    ? "absent"
+                                   : A->offloadmask == PETSC_OFFLOAD_GPU ? "without values"
+                                                                         : "present"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -147,10 +151,10 @@ static PetscErrorCode MatConvert_SeqAIJDCSRCUDA_SeqAIJ(Mat, MatType, MatReuse, M
 */
 PetscErrorCode MatSeqAIJDCSRCUDAComposeFunctions(Mat A, PetscBool compose)
 {
-  PetscErrorCode (*product)(Mat)                                = compose ? MatProductSetFromOptions_AIJCUDA : NULL;
-  PetscErrorCode (*mixed)(Mat)                                  = compose ? MatProductSetFromOptions_AIJCUDA_Mixed : NULL;
-  PetscErrorCode (*convert)(Mat, MatType, MatReuse, Mat *)      = compose ? MatConvert_SeqAIJ_SeqAIJDCSRCUDA : NULL;
-  PetscErrorCode (*back)(Mat, MatType, MatReuse, Mat *)         = compose ? MatConvert_SeqAIJDCSRCUDA_SeqAIJ : NULL;
+  PetscErrorCode (*product)(Mat)                           = compose ? MatProductSetFromOptions_AIJCUDA : NULL;
+  PetscErrorCode (*mixed)(Mat)                             = compose ? MatProductSetFromOptions_AIJCUDA_Mixed : NULL;
+  PetscErrorCode (*convert)(Mat, MatType, MatReuse, Mat *) = compose ? MatConvert_SeqAIJ_SeqAIJDCSRCUDA : NULL;
+  PetscErrorCode (*back)(Mat, MatType, MatReuse, Mat *)    = compose ? MatConvert_SeqAIJDCSRCUDA_SeqAIJ : NULL;
 
   PetscFunctionBegin;
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatProductSetFromOptions_seqaijdcsrcuda_seqaijdcsrcuda_C", product));
@@ -285,14 +289,14 @@ static PetscErrorCode ConvertInPlaceFromSeqAIJ(Mat B)
   PetscCall(PetscOptionsGetBool(((PetscObject)B)->options, NULL, "-mat_dcsr_test_hide_mirror", &d->hide, NULL));
   PetscCall(PetscObjectChangeTypeName((PetscObject)B, MATSEQAIJDCSRCUDA));
   PetscCall(MatSeqAIJCUDASetOps(B, ops));
-  ops->setfromoptions       = MatSetFromOptions_SeqAIJDCSRCUDA;
-  ops->assemblyend          = MatAssemblyEnd_SeqAIJDCSRCUDA;
-  ops->setoption            = MatSetOption_SeqAIJDCSRCUDA;
-  ops->view                 = MatView_SeqAIJDCSRCUDA;
-  ops->destroy              = MatDestroy_SeqAIJDCSRCUDA;
-  ops->bindtocpu            = MatBindToCPU_SeqAIJDCSRCUDA;
-  ops->getcurrentmemtype    = MatGetCurrentMemType_SeqAIJDCSRCUDA;
-  ops->creategraph          = MatCreateGraph_AIJCUDA;
+  ops->setfromoptions        = MatSetFromOptions_SeqAIJDCSRCUDA;
+  ops->assemblyend           = MatAssemblyEnd_SeqAIJDCSRCUDA;
+  ops->setoption             = MatSetOption_SeqAIJDCSRCUDA;
+  ops->view                  = MatView_SeqAIJDCSRCUDA;
+  ops->destroy               = MatDestroy_SeqAIJDCSRCUDA;
+  ops->bindtocpu             = MatBindToCPU_SeqAIJDCSRCUDA;
+  ops->getcurrentmemtype     = MatGetCurrentMemType_SeqAIJDCSRCUDA;
+  ops->creategraph           = MatCreateGraph_AIJCUDA;
   ops->productsetfromoptions = MatProductSetFromOptions_AIJCUDA;
   PetscCall(MatSeqAIJCUDASetArrayHooks(B));
   PetscCall(MatSeqAIJCUDAComposeThunks(B, PETSC_TRUE));
@@ -329,7 +333,7 @@ PetscErrorCode MatConvert_SeqAIJ_SeqAIJDCSRCUDA(Mat A, PETSC_UNUSED MatType type
 
   Options Database Keys:
 + -mat_type dcsrcuda                          - sets this type in MatSetFromOptions()
-. -mat_dcsr_spmv (auto|split|vector)          - kernel of MatMult()
+. -mat_dcsr_spmv (auto|split|scan|vector)     - kernel of MatMult()
 . -mat_dcsr_spmv_transpose (auto|atomic|tile) - kernel of MatMultTranspose()
 . -mat_dcsr_deterministic                     - bitwise reproducible MatMultTranspose(), with a stored transpose
 . -mat_dcsr_host_structure (lazy|eager)       - when the host copy of the structure is made

@@ -202,7 +202,8 @@ PetscErrorCode MatDCSRCUDAFragment_Private(Mat A, PetscInt max_segments, PetscIn
   PetscInt parameters[2];
 
   PetscFunctionBegin;
-  PetscCheck(max_segments >= 1 && max_segments <= DCSR_MAX_SEGMENTS && slack >= 0, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "max_segments %" PetscInt_FMT " must be 1 to %d and slack %" PetscInt_FMT " not negative", max_segments, DCSR_MAX_SEGMENTS, slack);
+  PetscCheck(max_segments >= 1 && max_segments <= DCSR_MAX_SEGMENTS && slack >= 0, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "max_segments %" PetscInt_FMT " must be 1 to %d and slack %" PetscInt_FMT " not negative", max_segments, DCSR_MAX_SEGMENTS,
+             slack);
   parameters[0] = max_segments;
   parameters[1] = slack;
   PetscCall(ForEachBlock(A, Fragment_Seq, parameters));
