@@ -8,7 +8,6 @@
 #define SPLIT(lanes, threads, items, vec, resident) {DCSR_SPMV_SPLIT, lanes, threads, items, vec, SPMV_LOAD_ONCE, resident}
 #define SCAN(threads, items, vec, resident)         {DCSR_SPMV_SCAN, 1, threads, items, vec, SPMV_LOAD_ONCE, resident}
 #define VECTOR(lanes)                               {DCSR_SPMV_VECTOR, lanes, 256, 4, 0, SPMV_LOAD_CACHED, 0}
-#define VECTOR2048(lanes, load)                     {DCSR_SPMV_VECTOR, lanes, 128, 4, 0, load, 2048}
 #define FRAGMENTED(lanes, threads, eager)           {DCSR_SPMV_FRAGMENTED, lanes, threads, 4, eager, SPMV_LOAD_CACHED, 0}
 // clang-format on
 
@@ -34,15 +33,13 @@ static const SpMVRule SpMVRules[] = {
   {3000000,  40,       16,       VECTOR(4)}, /* 3d27-32: 7.6 / 5.0, 8 lanes 8.5 / 5.2, split 8.6 / 6.0, cuSPARSE 11.7 / 9.2 */
   {3000000,  96,       16,       VECTOR(16)},
   {3000000,  SPMV_ANY, 16,       VECTOR(32)},
-  /* Rows so short that neighboring lanes read the same lines anyway; many threads, so few registers. */
-  {SPMV_ANY, 3,        2,        VECTOR2048(1, SPMV_LOAD_CACHED)}, /* tall: 92 / 93, 112 when the compiler may take 50 registers, split 99 / 101, cuSPARSE 166 */
   /* Rows alike: small blocks, and lanes so that a warp's rows are summed in few steps. */
-  {SPMV_ANY, 12,       64,       SPLIT(1, 128, 4, 2, 1536)}, /* 2d5-4096: 313 / 314, 128 x 8: 335, cuSPARSE 504; 3d7-256: 413 / 414, 128 x 8: 432, cuSPARSE 635 */
+  {SPMV_ANY, 12,       64,       SPLIT(1, 128, 4, 2, 1536)}, /* 2d5-4096: 313 / 314, 128 x 8: 335, cuSPARSE 504; 3d7-256: 413 / 414, 128 x 8: 432, cuSPARSE 635; tall: 99 / 101, 1 lane without shared memory 112, cuSPARSE 166 */
   {SPMV_ANY, 20,       64,       SPLIT(1, 512, 4, 2, 1536)}, /* uniform4m: 576 / 572, all shapes within 3 %, cuSPARSE 588 */
   {SPMV_ANY, 40,       64,       SPLIT(2, 128, 8, 2, 1280)}, /* 3d27-200: 656 / 656, 128 x 16 with 1 lane 659 / 668, 128 x 4: 693 / 698, cuSPARSE 930 */
   {SPMV_ANY, 200,      8,        SPLIT(8, 128, 4, 2, 1536)}, /* elast3-80: 378 / 382, 128 x 12: 391 / 389, cuSPARSE 464 */
-  /* Long rows, all alike: a group of lanes is always full, and no product goes through shared memory. */
-  {SPMV_ANY, SPMV_ANY, 2,        VECTOR2048(32, SPMV_LOAD_STREAM)}, /* wide: 97 / 96, 105 / 103 with 52 registers, through L1 101, cuSPARSE 99 / 94 */
+  /* Long rows, all alike: many loads under way in a block, and eight lanes a row. */
+  {SPMV_ANY, SPMV_ANY, 2,        SPLIT(8, 256, 8, 1, 1024)}, /* wide: 103 / 98, 32 lanes without shared memory 105 / 103, cuSPARSE 99 / 94 */
   /* Short rows and a few long ones. */
   {SPMV_ANY, 4,        SPMV_ANY, SPLIT(1, 128, 4, 2, 1536)}, /* longrow: 190 / 190, cuSPARSE 295 */
   {SPMV_ANY, 12,       SPMV_ANY, SPLIT(1, 128, 8, 2, 1280)}, /* band4: 95 / 93, 128 x 16: 100 / 97, cuSPARSE 151 */

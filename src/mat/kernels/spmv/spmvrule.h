@@ -65,16 +65,11 @@ typedef struct {
   X(4, 256, 4, 0, SPMV_LOAD_CACHED, 0) \
   X(8, 256, 4, 0, SPMV_LOAD_CACHED, 0) \
   X(16, 256, 4, 0, SPMV_LOAD_CACHED, 0) \
-  X(32, 256, 4, 0, SPMV_LOAD_CACHED, 0) \
-  X(1, 128, 4, 0, SPMV_LOAD_CACHED, 2048) \
-  X(32, 128, 4, 0, SPMV_LOAD_STREAM, 2048)
+  X(32, 256, 4, 0, SPMV_LOAD_CACHED, 0)
+/* With 32 registers, for 2048 threads on a multiprocessor, these kernels spill. */
 #define SPMV_VECTOR_SWEEP_CONFIGS(X) \
-  X(1, 256, 4, 0, SPMV_LOAD_CACHED, 2048) \
-  X(4, 256, 4, 0, SPMV_LOAD_CACHED, 2048) \
-  X(8, 128, 4, 0, SPMV_LOAD_STREAM, 2048) \
-  X(32, 128, 4, 0, SPMV_LOAD_CACHED, 2048) \
-  X(32, 128, 4, 0, SPMV_LOAD_ONCE, 2048) \
-  X(32, 256, 4, 0, SPMV_LOAD_STREAM, 2048)
+  X(8, 128, 4, 0, SPMV_LOAD_STREAM, 1280) \
+  X(32, 128, 4, 0, SPMV_LOAD_ONCE, 1280)
 #define SPMV_FRAGMENTED_CONFIGS(X) \
   X(1, 128, 4, 0, SPMV_LOAD_CACHED, 0) \
   X(1, 256, 4, 0, SPMV_LOAD_CACHED, 0) \

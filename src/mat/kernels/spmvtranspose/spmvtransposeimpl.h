@@ -36,18 +36,21 @@ typedef struct {
   Launch rule of DCSR_SPMVT_AUTO: the first line whose min_nonzeros the matrix has. TILE is chosen when distinct columns of tiles / nonzeros <= max_ratio, otherwise ATOMIC,
   which reads fewer bytes when there is nothing to combine. Small matrices do not have the tiles to fill the device.
 
-  Measured on an NVIDIA H200, 2026-11-21, cold L2, one nonzero a load, in microseconds (one atomic a nonzero; 8192,1024; 8192,512; 2048,256):
-    2d5-4096   84 M nonzeros   563   488   520   500
-    3d7-256   117 M            806   609   642   700
-    3d27-200  214 M           1552   850   877   901
-    elast3-80 121 M            681   411   423   447
-    rmat20     16 M            280   200   204   243   ratio 0.84 with 8192 nonzeros, 0.95 with 2048
-    band4      23 M            167   138   144   139
-    uniform4m  64 M            867   987   993   986   ratio 1.00
-    3d7-128    15 M            108    83    88    89
-    2d5-1024  5.2 M           42.5  38.1  38.2  38.9
-    3d7-64    1.8 M           21.1  17.1  19.0  20.4
-    3d27-32   0.8 M           16.3  11.9  15.5  11.1
+  Measured on an NVIDIA H200, 2026-11-21, cold L2, two nonzeros a load, in microseconds: one atomic a nonzero; 8192 nonzeros a tile, 1024 threads, with lists ahead and without;
+  4096, 512, ahead; 2048, 256, ahead and without:
+    2d5-4096   84 M nonzeros   541   486   482   475   476   463   ratio 0.60
+    3d7-256   117 M            783   598   601   628   683   645
+    3d27-200  214 M           1562   807   839   881   882   831
+    elast3-80 121 M            679   367   410   362   372   408
+    rmat20     16 M            308   196   196   223   251   249   ratio 0.84 with 8192 nonzeros, 0.95 with 2048
+    band4      23 M            161   134   133   133   132   130
+    tall       12 M           8480   111   112   140   237   238
+    uniform4m  64 M            845  1041   964  1044  1049   971   ratio 1.00
+    3d7-128    15 M            102    78    78    78    79    80
+    2d5-1024  5.2 M           37.6  33.7  34.5  35.8  35.3  33.6
+    3d7-64    1.8 M           17.8  14.0  14.9  14.2  14.5  14.8
+    3d27-32   0.8 M           12.7   9.2  11.4   9.9   9.1  11.0
+    3d27-16   0.1 M            5.8   9.4  11.2   8.4   7.3  10.1
 */
 typedef struct {
   PetscCount min_nonzeros;
@@ -56,7 +59,7 @@ typedef struct {
   double     max_ratio;
 } SpMVTransposeRule;
 
-#define SPMVT_RULES {8000000, 8192, 1024, 2, true, 0.90}, {1500000, 4096, 512, 2, true, 0.90}, {500000, 2048, 256, 2, true, 0.85},
+#define SPMVT_RULES {1500000, 8192, 1024, 2, true, 0.90}, {500000, 2048, 256, 2, true, 0.85},
 
 /* The line of SPMVT_ATOMIC_KERNELS for at least so many nonzeros, first match; measured as above, they differ by a few percent. */
 typedef struct {
@@ -64,7 +67,7 @@ typedef struct {
   int        kernel;
 } SpMVTransposeAtomicRule;
 
-#define SPMVT_ATOMIC_RULES {0, 0},
+#define SPMVT_ATOMIC_RULES {0, 1},
 
 /* Tiles that are looked at to estimate the ratio before all are built. */
 #define SPMVT_SAMPLE_TILES 256
