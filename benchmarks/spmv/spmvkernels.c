@@ -8,10 +8,10 @@ static char help[] = "Times the forward product's kernels against cuSPARSE and t
   -fragmented bool  : also the same matrix in 4 segments a row (default yes)\n";
 
 #include "../../src/mat/kernels/spmv/spmvrule.h"
+#include "../common/benchcusparse.h"
 #include "../common/benchmatrix.h"
 #include "../common/benchrecord.h"
 #include "../common/benchtime.h"
-#include "spmvcusparse.h"
 #include "spmvfloor.h"
 #include <petscsparsecuda/convert.h>
 
@@ -92,18 +92,18 @@ static PetscErrorCode MeasureCusparse(Bench *b, PetscReal us[2], const char *nam
 {
   PetscFunctionBegin;
   us[0] = us[1] = PETSC_MAX_REAL;
-  for (PetscInt i = 0; i < SPMV_CUSPARSE_ALGORITHMS; i++) {
-    SpMVCusparse c;
-    PetscReal    t[2];
+  for (PetscInt i = 0; i < BENCH_CUSPARSE_ALGORITHMS; i++) {
+    BenchCusparse c;
+    PetscReal     t[2];
 
-    PetscCall(SpMVCusparseCreate(b->matrix.view, i, b->x, b->y, b->stream, &c));
-    PetscCall(Check(b, SpMVCusparseNames[i], SpMVCusparseRun, &c));
-    PetscCall(Measure(b, SpMVCusparseRun, &c, t));
-    PetscCall(SpMVCusparseDestroy(&c, b->stream));
+    PetscCall(BenchCusparseCreate(b->matrix.view, CUSPARSE_OPERATION_NON_TRANSPOSE, i, b->x, b->y, b->stream, &c));
+    PetscCall(Check(b, BenchCusparseNames[i], BenchCusparseRun, &c));
+    PetscCall(Measure(b, BenchCusparseRun, &c, t));
+    PetscCall(BenchCusparseDestroy(&c, b->stream));
     for (PetscInt k = 0; k < 2; k++) {
       if (t[k] >= us[k]) continue;
       us[k]    = t[k];
-      names[k] = SpMVCusparseNames[i];
+      names[k] = BenchCusparseNames[i];
     }
   }
   PetscFunctionReturn(PETSC_SUCCESS);

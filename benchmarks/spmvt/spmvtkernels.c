@@ -8,6 +8,7 @@ static char help[] = "Times the transpose product's kernels and the explicit tra
   -explicit bool    : also the explicit transpose (default yes)\n";
 
 #include "../../src/mat/kernels/spmvtranspose/spmvtransposeimpl.h"
+#include "../common/benchcusparse.h"
 #include "../common/benchmatrix.h"
 #include "../common/benchrecord.h"
 #include "../common/benchtime.h"
@@ -130,18 +131,18 @@ static PetscErrorCode MeasureCusparse(Bench *b)
 {
   PetscFunctionBegin;
   b->best[0] = b->best[1] = PETSC_MAX_REAL;
-  for (PetscInt i = 0; i < SPMVT_CUSPARSE_ALGORITHMS; i++) {
-    SpMVTCusparse c;
+  for (PetscInt i = 0; i < BENCH_CUSPARSE_ALGORITHMS; i++) {
+    BenchCusparse c;
     PetscReal     t[2];
 
-    PetscCall(SpMVTCusparseCreate(b->matrix.view, i, b->x, b->y, b->stream, &c));
-    PetscCall(Check(b, SpMVTCusparseNames[i], SpMVTCusparseRun, &c));
-    PetscCall(Measure(b, SpMVTCusparseRun, &c, t));
-    PetscCall(SpMVTCusparseDestroy(&c, b->stream));
+    PetscCall(BenchCusparseCreate(b->matrix.view, CUSPARSE_OPERATION_TRANSPOSE, i, b->x, b->y, b->stream, &c));
+    PetscCall(Check(b, BenchCusparseNames[i], BenchCusparseRun, &c));
+    PetscCall(Measure(b, BenchCusparseRun, &c, t));
+    PetscCall(BenchCusparseDestroy(&c, b->stream));
     for (PetscInt k = 0; k < 2; k++) {
       if (t[k] >= b->best[k]) continue;
       b->best[k]       = t[k];
-      b->best_names[k] = SpMVTCusparseNames[i];
+      b->best_names[k] = BenchCusparseNames[i];
     }
   }
   PetscFunctionReturn(PETSC_SUCCESS);
