@@ -101,17 +101,20 @@ PETSC_INTERN PetscErrorCode MatSeqAIJCUDADeviceChanged(Mat);
 PETSC_INTERN PetscErrorCode DCSRViewFree(DCSRView *, cudaStream_t);
 PETSC_INTERN PetscErrorCode DCSRViewAllocateCompact(PetscInt, PetscInt, PetscCount, PetscBool, cudaStream_t, DCSRView *);
 
-/* Thunks (thunks.c, mpithunks.c) */
+/* Thunks (thunks.c, mpithunks.c, mpiprepared.c) */
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDASetOps(Mat, struct _MatOps *);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDAComposeThunks(Mat, PetscBool);
 PETSC_INTERN PetscErrorCode MatMPIAIJCUDASetOps(Mat, struct _MatOps *);
+PETSC_INTERN PetscErrorCode MatMPIAIJCUDASetPreparedOps(Mat, struct _MatOps *);
 PETSC_INTERN PetscErrorCode MatMPIAIJCUDAComposeThunks(Mat, PetscBool);
 PETSC_INTERN PetscErrorCode MatMPIAIJCUDASetBlockTypes(Mat);
 PETSC_INTERN PetscErrorCode MatAIJCUDACaptureParents(void);
 
 /* Device operations (ops.c) */
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDASetDeviceOps(struct _MatOps *);
+PETSC_INTERN PetscErrorCode MatSeqAIJCUDAPrepareProduct(Mat, PetscBool);
 PETSC_INTERN PetscErrorCode MatColumnSumsAbs_SeqAIJCUDA(Mat, Vec);
+PETSC_INTERN PetscErrorCode MatAIJCUDAShowRowSums(Vec);
 PETSC_INTERN PetscErrorCode MatHost_SeqAIJCUDA_copy(Mat, Mat, MatStructure);
 
 /* Products, graphs, factors, array hooks */

@@ -78,9 +78,22 @@ MPI_THUNKS(DECLARE_MPI_THUNK)
 #undef DECLARE_SEQ_THUNK
 #undef DECLARE_MPI_THUNK
 
+/* Written out by hand, one for both kinds, since they take several matrices of ours (sharedthunks.c). */
+PETSC_INTERN PetscErrorCode MatHost_AIJCUDA_axpy(Mat, PetscScalar, Mat, MatStructure);
+PETSC_INTERN PetscErrorCode MatHost_AIJCUDA_transpose(Mat, MatReuse, Mat *);
+PETSC_INTERN PetscErrorCode MatHost_AIJCUDA_createsubmatrices(Mat, PetscInt, const IS[], const IS[], MatReuse, Mat *[]);
+PETSC_INTERN PetscErrorCode MatHost_AIJCUDA_creatempimatconcatenateseqmat(MPI_Comm, Mat, PetscInt, MatReuse, Mat *);
+
 /* Put a thunk where the parent has an operation; what the parent put there since the last time becomes the operation that the thunk calls. */
 #define INSTALL_THUNK(ops, parent, installed, prefix, operation) \
   do { \
     if ((ops)->operation != (installed)->operation) (parent)->operation = (ops)->operation; \
     if ((parent)->operation != NULL) (ops)->operation = prefix##operation; \
+  } while (0)
+#define INSTALL_SHARED_THUNKS(ops, parent, installed) \
+  do { \
+    INSTALL_THUNK(ops, parent, installed, MatHost_AIJCUDA_, axpy); \
+    INSTALL_THUNK(ops, parent, installed, MatHost_AIJCUDA_, transpose); \
+    INSTALL_THUNK(ops, parent, installed, MatHost_AIJCUDA_, createsubmatrices); \
+    INSTALL_THUNK(ops, parent, installed, MatHost_AIJCUDA_, creatempimatconcatenateseqmat); \
   } while (0)

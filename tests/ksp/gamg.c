@@ -195,6 +195,9 @@ int main(int argc, char **argv)
          suffix: misk
          args: -pc_gamg_aggressive_square_graph false
       test:
+         suffix: rowl1
+         args: -mg_levels_pc_type jacobi -mg_levels_pc_jacobi_type rowl1
+      test:
          suffix: mis
          args: -pc_gamg_mat_coarsen_type mis
       test:

@@ -15,59 +15,6 @@
 MPI_THUNKS(DEFINE_MPI_THUNK)
 #undef DEFINE_MPI_THUNK
 
-static PetscErrorCode MatHost_MPIAIJCUDA_axpy(Mat Y, PetscScalar a, Mat X, MatStructure str)
-{
-  PetscErrorCode ierr;
-
-  PetscFunctionBegin;
-  PetscCall(MatAIJCUDAHostBeginTwo(Y, HOST_WRITE, X != Y ? X : NULL, HOST_READ));
-  ierr = (*MatMPIAIJCUDAGet(Y)->parent.axpy)(Y, a, X, str);
-  PetscCall(MatAIJCUDAHostFinishTwo(Y, HOST_WRITE, X != Y ? X : NULL, HOST_READ, ierr));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MatHost_MPIAIJCUDA_transpose(Mat A, MatReuse reuse, Mat *B)
-{
-  PetscErrorCode ierr;
-
-  PetscFunctionBegin;
-  PetscCall(MatAIJCUDAHostBeginTwo(A, HOST_READ, reuse == MAT_REUSE_MATRIX ? *B : NULL, HOST_WRITE));
-  ierr = (*MatMPIAIJCUDAGet(A)->parent.transpose)(A, reuse, B);
-  PetscCall(MatAIJCUDAHostFinishTwo(A, HOST_READ, reuse == MAT_REUSE_MATRIX ? *B : NULL, HOST_WRITE, ierr));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Submatrices that are used again. */
-static PetscErrorCode BeginSubmatrices(PetscInt n, Mat B[])
-{
-  PetscErrorCode ierr;
-
-  PetscFunctionBegin;
-  for (PetscInt k = 0; k < n; k++) {
-    ierr = MatAIJCUDAHostBegin(B[k], HOST_WRITE);
-    if (ierr == PETSC_SUCCESS) continue;
-    while (k-- > 0) ierr = MatAIJCUDAHostFinish(B[k], HOST_WRITE, ierr);
-    PetscCall(ierr);
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MatHost_MPIAIJCUDA_createsubmatrices(Mat A, PetscInt n, const IS rows[], const IS columns[], MatReuse reuse, Mat *B[])
-{
-  PetscErrorCode ierr = PETSC_SUCCESS;
-
-  PetscFunctionBegin;
-  PetscCall(MatAIJCUDAHostBegin(A, HOST_READ));
-  if (reuse == MAT_REUSE_MATRIX) ierr = BeginSubmatrices(n, *B);
-  if (ierr == PETSC_SUCCESS) {
-    ierr = (*MatMPIAIJCUDAGet(A)->parent.createsubmatrices)(A, n, rows, columns, reuse, B);
-    if (reuse == MAT_REUSE_MATRIX)
-      for (PetscInt k = 0; k < n; k++) ierr = MatAIJCUDAHostFinish((*B)[k], HOST_WRITE, ierr);
-  }
-  PetscCall(MatAIJCUDAHostFinish(A, HOST_READ, ierr));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode MatHost_MPIAIJCUDA_createsubmatrix(Mat A, IS rows, IS columns, MatReuse reuse, Mat *B)
 {
   PetscErrorCode ierr;
@@ -77,17 +24,6 @@ static PetscErrorCode MatHost_MPIAIJCUDA_createsubmatrix(Mat A, IS rows, IS colu
   ierr = (*MatMPIAIJCUDAGet(A)->parent.createsubmatrix)(A, rows, columns, reuse, B);
   PetscCall(MatAIJCUDAHostFinishTwo(A, HOST_READ, reuse == MAT_REUSE_MATRIX ? *B : NULL, HOST_WRITE, ierr));
   if (reuse != MAT_REUSE_MATRIX) PetscCall(MatMPIAIJCUDASetBlockTypes(*B)); // the parent leaves MATSEQAIJ blocks
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MatHost_MPIAIJCUDA_creatempimatconcatenateseqmat(MPI_Comm comm, Mat A, PetscInt n, MatReuse reuse, Mat *B)
-{
-  PetscErrorCode ierr;
-
-  PetscFunctionBegin;
-  PetscCall(MatAIJCUDAHostBegin(A, HOST_READ));
-  ierr = (*MatMPIAIJCUDAGet(A)->parent.creatempimatconcatenateseqmat)(comm, A, n, reuse, B);
-  PetscCall(MatAIJCUDAHostFinish(A, HOST_READ, ierr));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -101,7 +37,7 @@ static PetscErrorCode MatHost_MPIAIJCUDA_creatempimatconcatenateseqmat(MPI_Comm 
 - ops - its table; while the hash of MatSetValues() is active, the saved one
 
   Note:
-  What is absent here (mult, scale, duplicate, getdiagonal, zerorows, ...) the parent does by the operations of the blocks, which are ours.
+  What is absent here (duplicate, getdiagonal, zerorows, ...) the parent does by the operations of the blocks, which are ours.
 */
 PetscErrorCode MatMPIAIJCUDASetOps(Mat A, struct _MatOps *ops)
 {
@@ -111,11 +47,9 @@ PetscErrorCode MatMPIAIJCUDASetOps(Mat A, struct _MatOps *ops)
 #define INSTALL(operation, parameters, arguments, access) INSTALL_THUNK(ops, parent, installed, MatHost_MPIAIJCUDA_, operation);
   MPI_THUNKS(INSTALL)
 #undef INSTALL
-  INSTALL_THUNK(ops, parent, installed, MatHost_MPIAIJCUDA_, axpy);
-  INSTALL_THUNK(ops, parent, installed, MatHost_MPIAIJCUDA_, transpose);
-  INSTALL_THUNK(ops, parent, installed, MatHost_MPIAIJCUDA_, createsubmatrices);
   INSTALL_THUNK(ops, parent, installed, MatHost_MPIAIJCUDA_, createsubmatrix);
-  INSTALL_THUNK(ops, parent, installed, MatHost_MPIAIJCUDA_, creatempimatconcatenateseqmat);
+  INSTALL_SHARED_THUNKS(ops, parent, installed);
+  PetscCall(MatMPIAIJCUDASetPreparedOps(A, ops));
   *installed = *ops;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -173,6 +173,28 @@ static PetscErrorCode PrepareProduct(Mat A, ProductKind kind, cudaStream_t strea
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/*
+  MatSeqAIJCUDAPrepareProduct - Copies and allocates what the next product with A needs, so that it cannot fail for want of device memory.
+
+  Not Collective
+
+  Input Parameters:
++ A         - the matrix, one of ours
+- transpose - whether the product is one with its transpose
+*/
+PetscErrorCode MatSeqAIJCUDAPrepareProduct(Mat A, PetscBool transpose)
+{
+  PetscBool    device;
+  cudaStream_t stream;
+
+  PetscFunctionBegin;
+  PetscCall(MatSeqAIJCUDAUseDevice(A, &device));
+  if (!device) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscSparseCUDAGetStream(&stream));
+  PetscCall(PrepareProduct(A, transpose ? PRODUCT_TRANSPOSE : PRODUCT_FORWARD, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Queues y = op(A) x + z; z may be NULL. */
 static PetscErrorCode LaunchProduct(Mat A, ProductKind kind, const PetscScalar x[], const PetscScalar z[], PetscScalar y[], cudaStream_t stream)
 {
@@ -543,6 +565,19 @@ static PetscErrorCode MatGetRowMaxAbs_SeqAIJCUDA(Mat A, Vec v, PetscInt idx[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/*
+  MatAIJCUDAShowRowSums - Makes the host copy of a vector current, for PETSc 3.26's PCJACOBI of type rowl1: it changes some entries under VecGetArrayWrite() and expects the others to be there.
+*/
+PetscErrorCode MatAIJCUDAShowRowSums(Vec v)
+{
+  const PetscScalar *array;
+
+  PetscFunctionBegin;
+  PetscCall(VecGetArrayRead(v, &array));
+  PetscCall(VecRestoreArrayRead(v, &array));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode MatGetRowSumAbs_SeqAIJCUDA(Mat A, Vec v)
 {
   Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
@@ -562,6 +597,7 @@ static PetscErrorCode MatGetRowSumAbs_SeqAIJCUDA(Mat A, Vec v)
   ierr = GetDeviceArray(A, v, A->rmap->n, ARRAY_WRITE, &d->y, stream, &a);
   if (ierr == PETSC_SUCCESS) ierr = DCSRRowSumAbs(d->view, a.device, stream);
   PetscCall(RestoreDeviceArray(&a, stream, ierr));
+  PetscCall(MatAIJCUDAShowRowSums(v));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -27,17 +27,6 @@ static PetscErrorCode MatHost_SeqAIJCUDA_equal(Mat A, Mat B, PetscBool *flag)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MatHost_SeqAIJCUDA_axpy(Mat Y, PetscScalar a, Mat X, MatStructure str)
-{
-  PetscErrorCode ierr;
-
-  PetscFunctionBegin;
-  PetscCall(MatAIJCUDAHostBeginTwo(Y, HOST_WRITE, X != Y ? X : NULL, HOST_READ));
-  ierr = (*MatSeqAIJCUDAGet(Y)->parent.axpy)(Y, a, X, str);
-  PetscCall(MatAIJCUDAHostFinishTwo(Y, HOST_WRITE, X != Y ? X : NULL, HOST_READ, ierr));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 PetscErrorCode MatHost_SeqAIJCUDA_copy(Mat A, Mat B, MatStructure str)
 {
   PetscErrorCode ierr;
@@ -46,60 +35,6 @@ PetscErrorCode MatHost_SeqAIJCUDA_copy(Mat A, Mat B, MatStructure str)
   PetscCall(MatAIJCUDAHostBeginTwo(A, HOST_READ, B, HOST_WRITE));
   ierr = (*MatSeqAIJCUDAGet(A)->parent.copy)(A, B, str);
   PetscCall(MatAIJCUDAHostFinishTwo(A, HOST_READ, B, HOST_WRITE, ierr));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MatHost_SeqAIJCUDA_transpose(Mat A, MatReuse reuse, Mat *B)
-{
-  const int      access = reuse == MAT_INPLACE_MATRIX ? HOST_WRITE : HOST_READ;
-  PetscErrorCode ierr;
-
-  PetscFunctionBegin;
-  PetscCall(MatAIJCUDAHostBeginTwo(A, access, reuse == MAT_REUSE_MATRIX ? *B : NULL, HOST_WRITE));
-  ierr = (*MatSeqAIJCUDAGet(A)->parent.transpose)(A, reuse, B);
-  PetscCall(MatAIJCUDAHostFinishTwo(A, access, reuse == MAT_REUSE_MATRIX ? *B : NULL, HOST_WRITE, ierr));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Submatrices that are used again. */
-static PetscErrorCode BeginSubmatrices(PetscInt n, Mat B[])
-{
-  PetscErrorCode ierr;
-
-  PetscFunctionBegin;
-  for (PetscInt k = 0; k < n; k++) {
-    ierr = MatAIJCUDAHostBegin(B[k], HOST_WRITE);
-    if (ierr == PETSC_SUCCESS) continue;
-    while (k-- > 0) ierr = MatAIJCUDAHostFinish(B[k], HOST_WRITE, ierr);
-    PetscCall(ierr);
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MatHost_SeqAIJCUDA_createsubmatrices(Mat A, PetscInt n, const IS rows[], const IS columns[], MatReuse reuse, Mat *B[])
-{
-  PetscErrorCode ierr = PETSC_SUCCESS;
-
-  PetscFunctionBegin;
-  PetscCall(MatAIJCUDAHostBegin(A, HOST_READ));
-  if (reuse == MAT_REUSE_MATRIX) ierr = BeginSubmatrices(n, *B);
-  if (ierr == PETSC_SUCCESS) {
-    ierr = (*MatSeqAIJCUDAGet(A)->parent.createsubmatrices)(A, n, rows, columns, reuse, B);
-    if (reuse == MAT_REUSE_MATRIX)
-      for (PetscInt k = 0; k < n; k++) ierr = MatAIJCUDAHostFinish((*B)[k], HOST_WRITE, ierr);
-  }
-  PetscCall(MatAIJCUDAHostFinish(A, HOST_READ, ierr));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MatHost_SeqAIJCUDA_creatempimatconcatenateseqmat(MPI_Comm comm, Mat A, PetscInt n, MatReuse reuse, Mat *B)
-{
-  PetscErrorCode ierr;
-
-  PetscFunctionBegin;
-  PetscCall(MatAIJCUDAHostBegin(A, HOST_READ));
-  ierr = (*MatSeqAIJCUDAGet(A)->parent.creatempimatconcatenateseqmat)(comm, A, n, reuse, B);
-  PetscCall(MatAIJCUDAHostFinish(A, HOST_READ, ierr));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -141,11 +76,8 @@ PetscErrorCode MatSeqAIJCUDASetOps(Mat A, struct _MatOps *ops)
   SEQ_THUNKS(INSTALL)
 #undef INSTALL
   INSTALL_THUNK(ops, parent, installed, MatHost_SeqAIJCUDA_, equal);
-  INSTALL_THUNK(ops, parent, installed, MatHost_SeqAIJCUDA_, axpy);
   INSTALL_THUNK(ops, parent, installed, MatHost_SeqAIJCUDA_, copy);
-  INSTALL_THUNK(ops, parent, installed, MatHost_SeqAIJCUDA_, transpose);
-  INSTALL_THUNK(ops, parent, installed, MatHost_SeqAIJCUDA_, createsubmatrices);
-  INSTALL_THUNK(ops, parent, installed, MatHost_SeqAIJCUDA_, creatempimatconcatenateseqmat);
+  INSTALL_SHARED_THUNKS(ops, parent, installed);
   ops->lufactor  = MatLUFactor_SeqAIJCUDA;
   ops->ilufactor = MatILUFactor_SeqAIJCUDA;
   PetscCall(MatSeqAIJCUDASetDeviceOps(ops));

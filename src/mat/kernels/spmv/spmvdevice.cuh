@@ -138,7 +138,7 @@ __device__ __forceinline__ PetscScalar SpMVReadPart(const PetscScalar *part)
   PetscScalar  v;
 
 #pragma unroll
-  for (int j = 0; j < (int)(sizeof(PetscScalar) / 4); j++) w[j] = __ldcg((const unsigned int *)part + j);
+  for (int j = 0; j < (int)(sizeof(PetscScalar) / 4); j++) asm volatile("ld.relaxed.gpu.global.u32 %0, [%1];" : "=r"(w[j]) : "l"((const unsigned int *)part + j) : "memory");
   memcpy(&v, w, sizeof(v));
   return v;
 }
@@ -167,7 +167,7 @@ __device__ void SpMVFinishLongRow(const SpMVLongRows &lr, int k, int block, Pets
   __syncthreads();
   if (!last) return;
   sum = PetscScalar(0.0);
-#pragma unroll 4 // several loads under way, and no registers taken from the usual path
+#pragma unroll 1 // a rare path must not take registers from the others
   for (int i = threadIdx.x; i < row.num_parts; i += THREADS) sum += SpMVReadPart(lr.parts + row.first_part + i);
   sum = SpMVSumBlock<THREADS>(sum, scratch);
   if (threadIdx.x == 0) SpMVWriteLongRow(lr, row, k, sum);

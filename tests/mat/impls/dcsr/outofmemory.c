@@ -325,9 +325,19 @@ static PetscErrorCode TestSequential(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Changes no entry, unless one block is scaled and the other is not. */
+static PetscErrorCode ScaleThereAndBack(Mat A, PETSC_UNUSED Data *d)
+{
+  PetscFunctionBegin;
+  PetscCall(MatScale(A, 2));
+  PetscCall(MatScale(A, 0.5));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Operations on parallel matrices that do not communicate: a process that runs out does not leave the others waiting. */
 static const Operation local_operations[] = {
   {"MatGetDiagonal", GetDiagonal, PETSC_FALSE, PETSC_TRUE},
+  {"MatScale", ScaleThereAndBack, PETSC_FALSE, PETSC_FALSE},
   {"MatDCSRCUDAFragment_C", Fragment, PETSC_TRUE, PETSC_FALSE},
   {"MatDCSRCUDADefragment", Defragment, PETSC_TRUE, PETSC_FALSE},
 };

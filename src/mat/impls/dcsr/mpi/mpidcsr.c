@@ -207,6 +207,14 @@ static PetscErrorCode MatNorm_MPIAIJDCSRCUDA(Mat A, NormType type, PetscReal *no
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode MatGetRowSumAbs_MPIAIJDCSRCUDA(Mat A, Vec v)
+{
+  PetscFunctionBegin;
+  PetscCall((*MatMPIAIJCUDAGet(A)->parent.getrowsumabs)(A, v));
+  PetscCall(MatAIJCUDAShowRowSums(v));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* With all diagonal entries in the diagonal block, present everywhere, a shift is the block's. */
 static PetscErrorCode MatShift_MPIAIJDCSRCUDA(Mat A, PetscScalar s)
 {
@@ -456,6 +464,7 @@ static PetscErrorCode SetOps(Mat A, struct _MatOps *ops)
   ops->conjugate             = MatConjugate_MPIAIJDCSRCUDA;
   ops->duplicate             = MatDuplicate_MPIAIJDCSRCUDA;
   ops->norm                  = MatNorm_MPIAIJDCSRCUDA;
+  ops->getrowsumabs          = MatGetRowSumAbs_MPIAIJDCSRCUDA;
   ops->shift                 = MatShift_MPIAIJDCSRCUDA;
   ops->diagonalset           = MatDiagonalSet_MPIAIJDCSRCUDA;
 #if PetscDefined(USE_COMPLEX)

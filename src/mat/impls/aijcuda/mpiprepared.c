@@ -1,0 +1,58 @@
+/*
+  Operations of MATMPIAIJ that work on both blocks or communicate between them: whatever may fail for want of device memory is done for both blocks first,
+  so that an error finds no scatter under way and no block changed.
+*/
+#include <petscsparsecuda/thunks.h>
+
+typedef enum {
+  PREPARE_VALUES,
+  PREPARE_MULT,
+  PREPARE_MULT_TRANSPOSE
+} PrepareKind;
+
+static PetscErrorCode PrepareBlock(Mat A, PrepareKind kind)
+{
+  PetscBool ours, device;
+
+  PetscFunctionBegin;
+  PetscCall(MatIsSeqAIJCUDA(A, &ours));
+  if (!ours) PetscFunctionReturn(PETSC_SUCCESS);
+  if (kind == PREPARE_VALUES) {
+    PetscCall(MatSeqAIJCUDAUseDevice(A, &device));
+    if (device) PetscCall(MatSeqAIJCUDACopyToDevice(A));
+  } else PetscCall(MatSeqAIJCUDAPrepareProduct(A, (PetscBool)(kind == PREPARE_MULT_TRANSPOSE)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* X(operation, parameters, arguments, what it needs of both blocks) */
+#define PREPARED_OPERATIONS(X) \
+  X(mult, (Mat A, Vec x, Vec y), (A, x, y), PREPARE_MULT) \
+  X(multadd, (Mat A, Vec x, Vec z, Vec y), (A, x, z, y), PREPARE_MULT) \
+  X(multtranspose, (Mat A, Vec x, Vec y), (A, x, y), PREPARE_MULT_TRANSPOSE) \
+  X(multtransposeadd, (Mat A, Vec x, Vec z, Vec y), (A, x, z, y), PREPARE_MULT_TRANSPOSE) \
+  X(scale, (Mat A, PetscScalar s), (A, s), PREPARE_VALUES) \
+  X(diagonalscale, (Mat A, Vec l, Vec r), (A, l, r), PREPARE_VALUES)
+
+#define DEFINE_PREPARED_OPERATION(operation, parameters, arguments, kind) \
+  static PetscErrorCode MatPrepared_MPIAIJCUDA_##operation parameters \
+  { \
+    PetscFunctionBegin; \
+    PetscCall(PrepareBlock(((Mat_MPIAIJ *)A->data)->A, kind)); \
+    PetscCall(PrepareBlock(((Mat_MPIAIJ *)A->data)->B, kind)); \
+    PetscCall((*MatMPIAIJCUDAGet(A)->parent.operation)arguments); \
+    PetscFunctionReturn(PETSC_SUCCESS); \
+  }
+PREPARED_OPERATIONS(DEFINE_PREPARED_OPERATION)
+#undef DEFINE_PREPARED_OPERATION
+
+/* MatMPIAIJCUDASetPreparedOps - Puts the operations above into the table of a parallel matrix; part of MatMPIAIJCUDASetOps(). */
+PetscErrorCode MatMPIAIJCUDASetPreparedOps(Mat A, struct _MatOps *ops)
+{
+  struct _MatOps *parent = &MatMPIAIJCUDAGet(A)->parent, *installed = &MatMPIAIJCUDAGet(A)->installed;
+
+  PetscFunctionBegin;
+#define INSTALL(operation, parameters, arguments, kind) INSTALL_THUNK(ops, parent, installed, MatPrepared_MPIAIJCUDA_, operation);
+  PREPARED_OPERATIONS(INSTALL)
+#undef INSTALL
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
