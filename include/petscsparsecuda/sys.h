@@ -11,6 +11,10 @@ PETSC_INTERN PetscErrorCode PetscSparseCUDAMalloc_Private(size_t, const char[], 
 PETSC_INTERN PetscErrorCode PetscSparseCUDAFree_Private(void **, cudaStream_t);
 PETSC_INTERN PetscErrorCode PetscSparseCUDAGetMemoryInUse(size_t *, size_t *);
 PETSC_INTERN PetscErrorCode PetscSparseCUDATestFailAllocation(PetscInt);
+PETSC_INTERN PetscErrorCode PetscSparseCUDATransferInitialize(void);
+PETSC_INTERN PetscErrorCode PetscSparseCUDACopyToDevice(void *, const void *, size_t, cudaStream_t); /* device, host, bytes */
+PETSC_INTERN PetscErrorCode PetscSparseCUDACopyToHost(void *, const void *, size_t, cudaStream_t);   /* host, device, bytes */
+PETSC_INTERN PetscErrorCode PetscSparseCUDATestTransferThreads(PetscInt, PetscInt *);
 
 /*
   PetscSparseCUDAMalloc - stream-ordered allocation of n entries of the type that *ptr points to.
@@ -56,4 +60,4 @@ PETSC_INTERN PetscErrorCode PetscSparseCUDATestFailAllocation(PetscInt);
   } while (0)
 
 /* Log events of our stages; registered once in PetscSparseCUDAInitializePackage_Private(). */
-PETSC_INTERN PetscLogEvent PETSCSPARSECUDA_CopyToDevice, PETSCSPARSECUDA_CopyToHost, PETSCSPARSECUDA_SpMVAnalysis, PETSCSPARSECUDA_TransposeAnalysis, PETSCSPARSECUDA_Defragment;
+PETSC_INTERN PetscLogEvent PETSCSPARSECUDA_CopyToDevice, PETSCSPARSECUDA_CopyToHost, PETSCSPARSECUDA_SpMVAnalysis, PETSCSPARSECUDA_TransposeAnalysis, PETSCSPARSECUDA_Defragment, PETSCSPARSECUDA_Insert;

@@ -8,7 +8,7 @@
   #error "this version of petscsparsecuda is for PETSc 3.26: set PETSC_DIR to one, or unset it and let make build it"
 #endif
 
-PetscLogEvent PETSCSPARSECUDA_CopyToDevice, PETSCSPARSECUDA_CopyToHost, PETSCSPARSECUDA_SpMVAnalysis, PETSCSPARSECUDA_TransposeAnalysis, PETSCSPARSECUDA_Defragment;
+PetscLogEvent PETSCSPARSECUDA_CopyToDevice, PETSCSPARSECUDA_CopyToHost, PETSCSPARSECUDA_SpMVAnalysis, PETSCSPARSECUDA_TransposeAnalysis, PETSCSPARSECUDA_Defragment, PETSCSPARSECUDA_Insert;
 
 static PetscBool initialized = PETSC_FALSE;
 
@@ -64,6 +64,7 @@ static PetscErrorCode RegisterEvents(void)
   PetscCall(PetscLogEventRegister("MatDCSRMultPlan", MAT_CLASSID, &PETSCSPARSECUDA_SpMVAnalysis));
   PetscCall(PetscLogEventRegister("MatDCSRTransPlan", MAT_CLASSID, &PETSCSPARSECUDA_TransposeAnalysis));
   PetscCall(PetscLogEventRegister("MatDCSRDefrag", MAT_CLASSID, &PETSCSPARSECUDA_Defragment));
+  PetscCall(PetscLogEventRegister("MatDCSRInsert", MAT_CLASSID, &PETSCSPARSECUDA_Insert));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -83,7 +84,7 @@ static PetscErrorCode RegisterTypes(void)
 /*@C
   PetscSparseCUDAInitialize - Registers the matrix types of petscsparsecuda in the PETSc that this program runs.
 
-  Not Collective
+  Collective on `PETSC_COMM_WORLD`
 
   Level: beginner
 
@@ -104,6 +105,7 @@ PetscErrorCode PetscSparseCUDAInitialize(void)
   PetscCall(MatAIJCUDACaptureParents());
   PetscCall(RegisterEvents());
   PetscCall(RegisterTypes());
+  PetscCall(PetscSparseCUDATransferInitialize());
   PetscCall(PetscRegisterFinalize(Finalize));
   initialized = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);

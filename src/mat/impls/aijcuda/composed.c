@@ -78,18 +78,88 @@ static PetscErrorCode HostReplaced(Mat A)
     PetscFunctionReturn(PETSC_SUCCESS); \
   }
 
-DEFINE_REPLACE(MatSeqAIJSetPreallocation_SeqAIJCUDA, seq.setpreallocation, (Mat A, PetscInt nz, const PetscInt nnz[]), (A, nz, nnz))
-DEFINE_REPLACE(MatResetHash_SeqAIJCUDA, seq.resethash, (Mat A), (A))
+DEFINE_REPLACE(SetPreallocationOnHost, seq.setpreallocation, (Mat A, PetscInt nz, const PetscInt nnz[]), (A, nz, nnz))
+DEFINE_REPLACE(ResetHashOnHost, seq.resethash, (Mat A), (A))
 DEFINE_COMPOSED(MatSeqAIJSetPreallocationCSR_SeqAIJCUDA, seq.setpreallocationcsr, (Mat A, const PetscInt i[], const PetscInt j[], const PetscScalar v[]), (A, i, j, v), HOST_BUILD)
 DEFINE_COMPOSED(MatSeqAIJSetColumnIndices_SeqAIJCUDA, seq.setcolumnindices, (Mat A, PetscInt *j), (A, j), HOST_BUILD)
 DEFINE_COMPOSED(MatStoreValues_SeqAIJCUDA, seq.storevalues, (Mat A), (A), HOST_READ)
 DEFINE_COMPOSED(MatRetrieveValues_SeqAIJCUDA, seq.retrievevalues, (Mat A), (A), HOST_WRITE)
-DEFINE_COMPOSED(MatResetPreallocation_SeqAIJCUDA, seq.resetpreallocation, (Mat A), (A), HOST_BUILD)
+DEFINE_COMPOSED(ResetPreallocationOnHost, seq.resetpreallocation, (Mat A), (A), HOST_BUILD)
 DEFINE_COMPOSED(MatReorderForNonzeroDiagonal_SeqAIJCUDA, seq.reorder, (Mat A, PetscReal atol, IS rows, IS columns), (A, atol, rows, columns), HOST_READ)
 DEFINE_COMPOSED_TWO(MatIsTranspose_SeqAIJCUDA, seq.istranspose, (Mat A, Mat B, PetscReal tol, PetscBool *f), (A, B, tol, f))
 DEFINE_COMPOSED_TWO(MatIsHermitianTranspose_SeqAIJCUDA, seq.ishermitiantranspose, (Mat A, Mat B, PetscReal tol, PetscBool *f), (A, B, tol, f))
 DEFINE_COMPOSED_TWO(MatIsTranspose_MPIAIJCUDA, mpi.istranspose, (Mat A, Mat B, PetscReal tol, PetscBool *f), (A, B, tol, f))
 DEFINE_COMPOSED(MatResetPreallocation_MPIAIJCUDA, mpi.resetpreallocation, (Mat A), (A), HOST_BUILD)
+
+/* MatSeqAIJCUDAParentSetPreallocation - MATSEQAIJ's MatSeqAIJSetPreallocation() */
+PetscErrorCode MatSeqAIJCUDAParentSetPreallocation(Mat A, PetscInt nz, const PetscInt nnz[])
+{
+  PetscFunctionBegin;
+  PetscCall((*seq.setpreallocation)(A, nz, nnz));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What MATSEQAIJ checks about a preallocation. */
+static PetscErrorCode CheckPreallocation(Mat A, PetscInt nz, const PetscInt nnz[])
+{
+  PetscFunctionBegin;
+  PetscCheck(nz >= 0 || nz == PETSC_DEFAULT || nz == PETSC_DECIDE || nnz != NULL, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "nz cannot be less than 0: value %" PetscInt_FMT, nz);
+  for (PetscInt row = 0; nnz != NULL && row < A->rmap->n; row++) {
+    PetscCheck(nnz[row] >= 0, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "nnz cannot be less than 0: local row %" PetscInt_FMT " value %" PetscInt_FMT, row, nnz[row]);
+    PetscCheck(nnz[row] <= A->cmap->n, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "nnz cannot be greater than row length: local row %" PetscInt_FMT " value %" PetscInt_FMT " rowlength %" PetscInt_FMT, row, nnz[row], A->cmap->n);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* On the device room is made when the entries come: nothing is preallocated, and nothing forbids more. */
+static PetscErrorCode MatSeqAIJSetPreallocation_SeqAIJCUDA(Mat A, PetscInt nz, const PetscInt nnz[])
+{
+  PetscBool device;
+
+  PetscFunctionBegin;
+  PetscCall(PetscLayoutSetUp(A->rmap));
+  PetscCall(PetscLayoutSetUp(A->cmap));
+  if (A->hash_active) device = PETSC_FALSE;
+  else PetscCall(MatSeqAIJCUDAInsertsOnDevice(A, &device));
+  if (!device || nz == MAT_SKIP_ALLOCATION) {
+    PetscCall(SetPreallocationOnHost(A, nz, nnz));
+    MatSeqAIJCUDAGet(A)->device_assembly = PETSC_FALSE;
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(CheckPreallocation(A, nz, nnz));
+  PetscCall(MatSeqAIJCUDASetEmpty(A));
+  if (nz >= 0 || nnz) ((Mat_SeqAIJ *)A->data)->nonew = 0;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatResetHash_SeqAIJCUDA(Mat A)
+{
+  PetscBool device;
+
+  PetscFunctionBegin;
+  PetscCall(MatSeqAIJCUDAInsertsOnDevice(A, &device));
+  if (!device || !MatSeqAIJCUDAGet(A)->device_assembly) {
+    PetscCall(ResetHashOnHost(A));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(MatSeqAIJCUDASetEmpty(A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatResetPreallocation_SeqAIJCUDA(Mat A)
+{
+  PetscBool device;
+
+  PetscFunctionBegin;
+  PetscCall(MatSeqAIJCUDAInsertsOnDevice(A, &device));
+  if (!device || !MatSeqAIJCUDAGet(A)->device_assembly) {
+    PetscCall(ResetPreallocationOnHost(A));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCheck(A->insertmode == NOT_SET_VALUES, PETSC_COMM_SELF, PETSC_ERR_SUP, "Cannot reset preallocation after setting some values but not yet calling MatAssemblyBegin()/MatAssemblyEnd()");
+  if (A->num_ass > 0) PetscCall(MatSeqAIJCUDASetEmpty(A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
 static PetscErrorCode MatSeqAIJKron_SeqAIJCUDA(Mat A, Mat B, MatReuse reuse, Mat *C)
 {
@@ -176,8 +246,16 @@ done:
 
 static PetscErrorCode MatSetPreallocationCOO_SeqAIJCUDA(Mat A, PetscCount n, PetscInt i[], PetscInt j[])
 {
+  PetscBool device;
+
   PetscFunctionBegin;
-  PetscCall(SetPreallocationCOO(A, &seq, n, i, j));
+  PetscCall(MatSeqAIJCUDAInsertsOnDevice(A, &device));
+  if (device) PetscCall(MatSetPreallocationCOO_SeqAIJCUDA_Device(A, n, i, j));
+  else {
+    PetscCall(MatCOODevice_Remove(A));
+    PetscCall(SetPreallocationCOO(A, &seq, n, i, j));
+    MatSeqAIJCUDAGet(A)->device_assembly = PETSC_FALSE;
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -190,8 +268,12 @@ static PetscErrorCode MatSetPreallocationCOO_MPIAIJCUDA(Mat A, PetscCount n, Pet
 
 static PetscErrorCode MatSetValuesCOO_SeqAIJCUDA(Mat A, const PetscScalar v[], InsertMode mode)
 {
+  PetscBool device;
+
   PetscFunctionBegin;
-  PetscCall(SetValuesCOO(A, &seq, PETSC_FALSE, v, mode));
+  PetscCall(MatCOODevice_Has(A, &device));
+  if (device) PetscCall(MatSetValuesCOO_SeqAIJCUDA_Device(A, v, mode));
+  else PetscCall(SetValuesCOO(A, &seq, PETSC_FALSE, v, mode));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

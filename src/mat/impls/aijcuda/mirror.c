@@ -167,7 +167,7 @@ static PetscErrorCode CopyMirrorToDevice(Mat A, PetscBool current)
   PetscFunctionBegin;
   if (!current || d->view.row_offsets == NULL) PetscCall(CopyStructureToDevice(A)); // the mirror's value order is the compact one
   PetscCall(PetscSparseCUDAGetStream(&stream));
-  if (d->view.num_nonzeros > 0) PetscCallCUDA(cudaMemcpyAsync(d->view.values, a->a, (size_t)d->view.num_nonzeros * sizeof(PetscScalar), cudaMemcpyHostToDevice, stream));
+  PetscCall(PetscSparseCUDACopyToDevice(d->view.values, a->a, (size_t)d->view.num_nonzeros * sizeof(PetscScalar), stream));
   PetscCall(PetscLogCpuToGpu((PetscLogDouble)d->view.num_nonzeros * sizeof(PetscScalar)));
   d->device_values = PETSC_TRUE;
   A->offloadmask   = PETSC_OFFLOAD_BOTH;
@@ -177,11 +177,13 @@ static PetscErrorCode CopyMirrorToDevice(Mat A, PetscBool current)
 /* Makes the device copy current: structure when it changed, values when the mirror's are newer. Cheap when there is nothing to do. */
 PetscErrorCode MatSeqAIJCUDACopyToDevice(Mat A)
 {
-  Mat_SeqAIJCUDA *d       = MatSeqAIJCUDAGet(A);
-  PetscBool       current = (PetscBool)(d->device_structure && d->device_nonzerostate == A->nonzerostate);
+  Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
+  PetscBool       current;
   PetscErrorCode  ierr;
 
   PetscFunctionBegin;
+  PetscCall(MatSeqAIJCUDAFinishInsertion(A));
+  current = (PetscBool)(d->device_structure && d->device_nonzerostate == A->nonzerostate);
   if (current && d->device_values && (A->offloadmask == PETSC_OFFLOAD_GPU || A->offloadmask == PETSC_OFFLOAD_BOTH)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCheck(A->offloadmask != PETSC_OFFLOAD_GPU, PETSC_COMM_SELF, PETSC_ERR_PLIB, "The newest values are on the device, under a structure that is no longer current");
   PetscCall(MatSeqAIJCUDAShowMirror(A));
@@ -259,7 +261,6 @@ static PetscErrorCode FillHostStructure(DCSRView view, HostArrays *h)
   PetscCall(PetscSparseCUDAGetStream(&stream));
   PetscCall(DCSRCopyOffsetsToHost(view.num_rows + 1, view.row_offsets, view.wide, h->i, stream));
   PetscCall(DCSRCopyColumnsToHost(view.num_nonzeros, view.columns, h->j, stream));
-  PetscCallCUDA(cudaStreamSynchronize(stream));
   PetscCall(PetscLogGpuToCpu((PetscLogDouble)((view.num_rows + 1) * sizeof(PetscInt) + (size_t)view.num_nonzeros * sizeof(PetscInt))));
   for (PetscInt row = 0; row < view.num_rows; row++) h->imax[row] = h->ilen[row] = h->i[row + 1] - h->i[row];
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -330,8 +331,7 @@ static PetscErrorCode CopyValuesToHost(Mat A)
   PetscCall(MatSeqAIJCUDACompact(A));
   PetscCall(PetscSparseCUDAGetStream(&stream));
   bytes = (size_t)d->view.num_nonzeros * sizeof(PetscScalar);
-  if (bytes > 0) PetscCallCUDA(cudaMemcpyAsync(a->a, d->view.values, bytes, cudaMemcpyDeviceToHost, stream));
-  PetscCallCUDA(cudaStreamSynchronize(stream));
+  PetscCall(PetscSparseCUDACopyToHost(a->a, d->view.values, bytes, stream));
   PetscCall(PetscLogGpuToCpu((PetscLogDouble)bytes));
   A->offloadmask = PETSC_OFFLOAD_BOTH;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -353,6 +353,7 @@ static PetscErrorCode HostBegin_Seq(Mat A, int access)
   PetscErrorCode  ierr;
 
   PetscFunctionBegin;
+  PetscCall(MatSeqAIJCUDAFinishInsertion(A));
   if (d->host_active == 0) PetscCall(MatSeqAIJCUDAShowMirror(A));
   ierr = UpdateMirror(A, access);
   if (ierr != PETSC_SUCCESS && d->host_active == 0) PetscCall(MatSeqAIJCUDAHideMirror(A));
@@ -379,6 +380,60 @@ static PetscErrorCode HostEnd_Seq(Mat A, int access)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* How many host accesses to any matrix are under way. */
+static PetscInt host_depth = 0;
+
+/*
+  MatAIJCUDAInHostCode - Whether an operation of the parent types is running: what it builds, it writes into host arrays directly.
+*/
+PetscBool MatAIJCUDAInHostCode(void)
+{
+  return (PetscBool)(host_depth > 0);
+}
+
+static PetscErrorCode HostEnd(Mat A, int access)
+{
+  PetscBool is;
+
+  PetscFunctionBegin;
+  PetscCall(MatIsSeqAIJCUDA(A, &is));
+  if (is) {
+    PetscCall(HostEnd_Seq(A, access));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(MatIsMPIAIJCUDA(A, &is));
+  if (is) {
+    Mat_MPIAIJ *a = (Mat_MPIAIJ *)A->data;
+
+    PetscCall(HostEnd(a->A, access));
+    PetscCall(HostEnd(a->B, access));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HostBegin(Mat A, int access)
+{
+  PetscBool      is;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(MatIsSeqAIJCUDA(A, &is));
+  if (is) {
+    PetscCall(HostBegin_Seq(A, access));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(MatIsMPIAIJCUDA(A, &is));
+  if (is) {
+    Mat_MPIAIJ *a = (Mat_MPIAIJ *)A->data;
+
+    PetscCall(HostBegin(a->A, access));
+    ierr = HostBegin(a->B, access);
+    if (ierr != PETSC_SUCCESS) PetscCall(HostEnd(a->A, access));
+    PetscCall(ierr);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
   MatAIJCUDAHostBegin - Brings the host mirror of a matrix up to date for host code that is about to use it directly.
 
@@ -393,20 +448,9 @@ static PetscErrorCode HostEnd_Seq(Mat A, int access)
 */
 PetscErrorCode MatAIJCUDAHostBegin(Mat A, int access)
 {
-  PetscBool is;
-
   PetscFunctionBegin;
-  PetscCall(MatIsSeqAIJCUDA(A, &is));
-  if (is) {
-    PetscCall(HostBegin_Seq(A, access));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  PetscCall(MatIsMPIAIJCUDA(A, &is));
-  if (is) {
-    Mat_MPIAIJ *a = (Mat_MPIAIJ *)A->data;
-
-    PetscCall(MatAIJCUDAHostBeginTwo(a->A, access, a->B, access));
-  }
+  PetscCall(HostBegin(A, access));
+  host_depth++;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -421,21 +465,19 @@ PetscErrorCode MatAIJCUDAHostBegin(Mat A, int access)
 */
 PetscErrorCode MatAIJCUDAHostEnd(Mat A, int access)
 {
-  PetscBool is;
-
   PetscFunctionBegin;
-  PetscCall(MatIsSeqAIJCUDA(A, &is));
-  if (is) {
-    PetscCall(HostEnd_Seq(A, access));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  PetscCall(MatIsMPIAIJCUDA(A, &is));
-  if (is) {
-    Mat_MPIAIJ *a = (Mat_MPIAIJ *)A->data;
+  host_depth--;
+  PetscCall(HostEnd(A, access));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
-    PetscCall(MatAIJCUDAHostEnd(a->A, access));
-    PetscCall(MatAIJCUDAHostEnd(a->B, access));
-  }
+/*
+  MatAIJCUDAHostWritten - MatAIJCUDAHostEnd() for a matrix that became one of ours while host code ran, without MatAIJCUDAHostBegin().
+*/
+PetscErrorCode MatAIJCUDAHostWritten(Mat A, int access)
+{
+  PetscFunctionBegin;
+  PetscCall(HostEnd(A, access));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -96,7 +96,7 @@ static PetscErrorCode MatProductSymbolic_AIJCUDA(Mat C)
   GetOperands(C, operands);
   PetscCall(BeginOperands(3, operands));
   PetscCall(FinishOperands(3, operands, (*parent->symbolic)(C)));
-  PetscCall(MatAIJCUDAHostEnd(C, HOST_BUILD)); // C may have become one of ours just now: its mirror is what was written
+  PetscCall(MatAIJCUDAHostWritten(C, HOST_BUILD)); // C may have become one of ours just now: its mirror is what was written
   if (C->ops->productnumeric != MatProductNumeric_AIJCUDA) {
     PetscCall(GetParentProduct(C, &parent)); // asked for again: the symbolic phase may have replaced C's inside
     parent->numeric        = C->ops->productnumeric;

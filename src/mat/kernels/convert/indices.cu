@@ -26,13 +26,13 @@ PetscErrorCode CopyToDevice(PetscCount n, const PetscInt host[], Device *device,
 
   PetscFunctionBegin;
   if (!n) PetscFunctionReturn(PETSC_SUCCESS);
-  if constexpr (sizeof(Device) == sizeof(PetscInt)) PetscCallCUDA(cudaMemcpyAsync(device, host, (size_t)n * sizeof(*host), cudaMemcpyHostToDevice, stream));
+  if constexpr (sizeof(Device) == sizeof(PetscInt)) PetscCall(PetscSparseCUDACopyToDevice(device, host, (size_t)n * sizeof(*host), stream));
   else {
     PetscCall(PetscSparseCUDAMalloc(PetscMin(n, STAGING_ENTRIES), "staging of indices", stream, &staging));
     for (PetscCount k = 0; k < n; k += STAGING_ENTRIES) {
       const PetscCount m = PetscMin(n - k, STAGING_ENTRIES);
 
-      PetscCallCUDAGoto(ierr, cleanup, cudaMemcpyAsync(staging, host + k, (size_t)m * sizeof(*host), cudaMemcpyHostToDevice, stream));
+      PetscCallGoto(ierr, cleanup, PetscSparseCUDACopyToDevice(staging, host + k, (size_t)m * sizeof(*host), stream));
       PetscCallCUDAGoto(ierr, cleanup, cub::DeviceFor::Bulk(m, ConvertIndex<PetscInt, Device>{staging, device + k}, stream));
     }
   cleanup:
@@ -50,14 +50,14 @@ PetscErrorCode CopyToHost(PetscCount n, const Device *device, PetscInt host[], c
 
   PetscFunctionBegin;
   if (!n) PetscFunctionReturn(PETSC_SUCCESS);
-  if constexpr (sizeof(Device) == sizeof(PetscInt)) PetscCallCUDA(cudaMemcpyAsync(host, device, (size_t)n * sizeof(*host), cudaMemcpyDeviceToHost, stream));
+  if constexpr (sizeof(Device) == sizeof(PetscInt)) PetscCall(PetscSparseCUDACopyToHost(host, device, (size_t)n * sizeof(*host), stream));
   else {
     PetscCall(PetscSparseCUDAMalloc(PetscMin(n, STAGING_ENTRIES), "staging of indices", stream, &staging));
     for (PetscCount k = 0; k < n; k += STAGING_ENTRIES) {
       const PetscCount m = PetscMin(n - k, STAGING_ENTRIES);
 
       PetscCallCUDAGoto(ierr, cleanup, cub::DeviceFor::Bulk(m, ConvertIndex<Device, PetscInt>{device + k, staging}, stream));
-      PetscCallCUDAGoto(ierr, cleanup, cudaMemcpyAsync(host + k, staging, (size_t)m * sizeof(*host), cudaMemcpyDeviceToHost, stream));
+      PetscCallGoto(ierr, cleanup, PetscSparseCUDACopyToHost(host + k, staging, (size_t)m * sizeof(*host), stream));
     }
   cleanup:
     PetscCall(PetscSparseCUDAFree(&staging, stream));
@@ -81,9 +81,9 @@ PetscErrorCode Widen(PetscCount n, const From *from, PetscInt to[], cudaStream_t
 
   Input Parameters:
 + n      - number of offsets
-. host   - [n] host
+. host   - [n] host; may be changed when the call returns
 . wide   - PETSC_TRUE: the device array is int64_t, otherwise int32_t, and every offset must fit
-- stream - asynchronous on it except for pageable host memory
+- stream - the copy is ordered on it
 
   Output Parameter:
 . device - [n] device
@@ -105,10 +105,10 @@ PetscErrorCode DCSRCopyOffsetsToDevice(PetscCount n, const PetscInt host[], Pets
 + n      - number of offsets
 . device - [n] device
 . wide   - PETSC_TRUE: the device array is int64_t, otherwise int32_t
-- stream - asynchronous on it except for pageable host memory
+- stream - the copy comes after the work queued on it so far
 
   Output Parameter:
-. host - [n] host; valid once the stream has come here
+. host - [n] host; filled when the call returns
 */
 PetscErrorCode DCSRCopyOffsetsToHost(PetscCount n, const void *device, PetscBool wide, PetscInt host[], cudaStream_t stream)
 {
@@ -123,8 +123,8 @@ PetscErrorCode DCSRCopyOffsetsToHost(PetscCount n, const void *device, PetscBool
 
   Input Parameters:
 + n      - number of indices
-. host   - [n] host, all below 2^31
-- stream - asynchronous on it except for pageable host memory
+. host   - [n] host, all below 2^31; may be changed when the call returns
+- stream - the copy is ordered on it
 
   Output Parameter:
 . device - [n] device
@@ -142,10 +142,10 @@ PetscErrorCode DCSRCopyColumnsToDevice(PetscCount n, const PetscInt host[], int3
   Input Parameters:
 + n      - number of indices
 . device - [n] device
-- stream - asynchronous on it except for pageable host memory
+- stream - the copy comes after the work queued on it so far
 
   Output Parameter:
-. host - [n] host; valid once the stream has come here
+. host - [n] host; filled when the call returns
 */
 PetscErrorCode DCSRCopyColumnsToHost(PetscCount n, const int32_t *device, PetscInt host[], cudaStream_t stream)
 {

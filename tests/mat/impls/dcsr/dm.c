@@ -23,6 +23,7 @@ static PetscErrorCode Create(PetscInt dim, PetscInt dof, MatType type, PetscBool
   PetscCheck(map != NULL, PETSC_COMM_SELF, PETSC_ERR_PLIB, "DMCreateMatrix: no local to global mapping");
   PetscCall(MatGetOwnershipRange(*A, &begin, &end));
   PetscCall(MatSetOption(*A, MAT_NEW_NONZERO_ALLOCATION_ERR, PETSC_TRUE));
+  PetscCall(MatSetOption(*A, MAT_SORTED_FULL, PETSC_FALSE)); /* DMDA may leave it on, and rows come entry by entry here */
   for (PetscInt i = begin; i < end; i++) PetscCall(MatSetValues(*A, 1, &i, 1, &i, &one, ADD_VALUES));
   if (!empty) { /* then all entries exist, and a second time may follow */
     PetscCall(MatAssemblyBegin(*A, MAT_FINAL_ASSEMBLY));

@@ -1,0 +1,88 @@
+#pragma once
+/*
+  Insertion: lists of entries (row, column) in device memory, in any order and with repeats, become sorted lists, and sorted lists become or join compact storage.
+*/
+#include <petscsparsecuda/dcsr.h>
+
+/* Which entries of a list count, and what their columns become. Rows and columns are given in global numbering; negative ones are ignored. */
+typedef struct {
+  PetscInt  num_global_rows, num_global_columns; /* indices from here on are errors */
+  PetscInt  row_begin, row_end;                  /* rows that count; the row of a key is counted from row_begin */
+  PetscInt  column_begin, column_end;            /* columns inside this range count and are counted from column_begin, */
+  PetscBool outside;                             /* or those outside it count and keep their global number */
+} DCSRWindow;
+
+/* A sorted list of entries and where each came from. Device arrays are owned. */
+typedef struct {
+  PetscCount num_given;    /* entries of the unsorted list */
+  PetscCount num_entries;  /* entries that count */
+  PetscCount num_distinct; /* different ones among them */
+  int        column_bits;  /* keys are row << column_bits | column */
+  PetscBool  wide;         /* order and runs are int64_t; PETSC_FALSE: int32_t */
+  uint64_t  *keys;         /* [num_entries] ascending; NULL after DCSRListForgetKeys() and when num_entries is 0 */
+  void      *order;        /* [num_entries] position in the unsorted list, ascending among equal keys; NULL: the list was sorted and all of it counts */
+  void      *runs;         /* [num_distinct + 1] first entry with each key; NULL: no repeats */
+  PetscCount num_long_runs;
+  void      *long_runs; /* [num_long_runs] distinct entries with more repeats than a thread should add up; NULL when there are none */
+} DCSRList;
+
+/* The distinct entries of a sorted list with their values. Device arrays are owned. */
+typedef struct {
+  PetscCount   num_entries;
+  int          column_bits;
+  uint64_t    *keys;   /* [num_entries] ascending, distinct */
+  PetscScalar *values; /* [num_entries] */
+} DCSRBatch;
+
+/* What to do with an entry that is not there yet. */
+typedef enum {
+  DCSR_NEW_ALLOW,
+  DCSR_NEW_IGNORE,
+  DCSR_NEW_FORBID
+} DCSRNewEntries;
+
+/* What an insertion did. */
+typedef struct {
+  PetscCount num_new;         /* entries that were not there */
+  PetscInt   row, column;     /* DCSR_NEW_FORBID with num_new > 0: the first of them; nothing was changed then */
+  PetscBool  structure_grown; /* the view has new arrays */
+} DCSRInsertInfo;
+
+/* Values of MatSetValues() on their way to the device, in program order. */
+typedef struct _n_DCSRStage *DCSRStage;
+
+/* How the blocks that are appended from now on are read. */
+typedef struct {
+  PetscInt  row_begin, column_begin; /* subtracted from the indices */
+  int       column_bits;             /* keys are row << column_bits | column */
+  PetscBool ignore_zeros;            /* entries that are zero and off the diagonal do not count */
+} DCSRStageFormat;
+
+/* One block as it lies in a staging buffer. */
+typedef struct {
+  uint32_t first_value; /* values in the blocks before it */
+  uint32_t word;        /* where its rows, columns and values begin, in units of PetscScalar */
+  int32_t  num_rows;    /* negative: values by columns */
+  int32_t  num_columns;
+} DCSRStageBlock;
+
+PETSC_INTERN PetscErrorCode DCSRStageCreate(size_t, DCSRStage *);
+PETSC_INTERN PetscErrorCode DCSRStageAppend(DCSRStage, const DCSRStageFormat *, PetscInt, const PetscInt[], PetscInt, const PetscInt[], const PetscScalar[], PetscBool, cudaStream_t);
+PETSC_INTERN PetscErrorCode DCSRStageTake(DCSRStage, cudaStream_t, PetscCount *, uint64_t **, PetscScalar **);
+PETSC_INTERN PetscCount     DCSRStageCount(DCSRStage);
+PETSC_INTERN PetscErrorCode DCSRStageDestroy(DCSRStage *, cudaStream_t);
+PETSC_INTERN PetscErrorCode DCSRExpandBlocks(const DCSRStageFormat *, const DCSRStageBlock[], PetscCount, PetscCount, const PetscScalar[], uint64_t[], PetscScalar[], cudaStream_t);
+
+PETSC_INTERN PetscErrorCode DCSRListCreate(const DCSRWindow *, PetscCount, const PetscInt[], const PetscInt[], cudaStream_t, DCSRList *);
+PETSC_INTERN PetscErrorCode DCSRListCreateFromKeys(PetscInt, int, PetscCount, uint64_t **, cudaStream_t, DCSRList *);
+PETSC_INTERN PetscErrorCode DCSRListForgetKeys(DCSRList *, cudaStream_t);
+PETSC_INTERN PetscErrorCode DCSRListDestroy(DCSRList *, cudaStream_t);
+/* list, values of the unsorted list [num_given], further ones from position split on or NULL, split, take the last of equal ones instead of their sum, add to the result, result [num_distinct] */
+PETSC_INTERN PetscErrorCode DCSRListReduce(const DCSRList *, const PetscScalar[], const PetscScalar[], PetscCount, PetscBool, PetscBool, PetscScalar[], cudaStream_t);
+PETSC_INTERN PetscErrorCode DCSRListBuild(const DCSRList *, DCSRView, cudaStream_t);
+
+PETSC_INTERN int            DCSRKeyBits(PetscInt);
+PETSC_INTERN PetscErrorCode DCSRBatchCreate(DCSRList *, const PetscScalar[], PetscBool, cudaStream_t, DCSRBatch *);
+PETSC_INTERN PetscErrorCode DCSRBatchDestroy(DCSRBatch *, cudaStream_t);
+/* view, batch, mode, what happens to new entries, new off-diagonal zeros do not count, stream, info */
+PETSC_INTERN PetscErrorCode DCSRInsertBatch(DCSRView *, const DCSRBatch *, InsertMode, DCSRNewEntries, PetscBool, cudaStream_t, DCSRInsertInfo *);

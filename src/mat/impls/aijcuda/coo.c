@@ -1,0 +1,227 @@
+/*
+  MatSetPreallocationCOO() and MatSetValuesCOO() on the device: the list is sorted there once, and what was learned about its order serves every set of values.
+*/
+#include <petscsparsecuda/aijcuda.h>
+
+/* MatDuplicate() hands a container of this name on to the copy. */
+static const char COO_KEY[] = "__PETSc_MatCOOStruct_Device";
+
+/* What MatSetPreallocationCOO() leaves for MatSetValuesCOO(). */
+typedef struct {
+  DCSRList list; /* without keys */
+} COODevice;
+
+static PetscErrorCode COODeviceDestroy(PetscCtxRt data)
+{
+  COODevice   *coo = *(COODevice **)data;
+  cudaStream_t stream;
+
+  PetscFunctionBegin;
+  PetscCall(PetscSparseCUDAGetStream(&stream));
+  PetscCall(DCSRListDestroy(&coo->list, stream));
+  PetscCall(PetscFree(coo));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode GetCOODevice(Mat A, COODevice **coo)
+{
+  PetscContainer container;
+
+  PetscFunctionBegin;
+  *coo = NULL;
+  PetscCall(PetscObjectQuery((PetscObject)A, COO_KEY, (PetscObject *)&container));
+  if (container != NULL) PetscCall(PetscContainerGetPointer(container, coo));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* MatCOODevice_Has - Whether the list of A's last MatSetPreallocationCOO() is on the device. */
+PetscErrorCode MatCOODevice_Has(Mat A, PetscBool *has)
+{
+  COODevice *coo;
+
+  PetscFunctionBegin;
+  PetscCall(GetCOODevice(A, &coo));
+  *has = (PetscBool)(coo != NULL);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* MatCOODevice_Remove - Forgets that list. */
+PetscErrorCode MatCOODevice_Remove(Mat A)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscObjectCompose((PetscObject)A, COO_KEY, NULL));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  PetscSparseCUDAGetDeviceCopy - An array in device memory, wherever it is.
+
+  Not Collective
+
+  Input Parameters:
++ array  - [bytes] host or device
+. bytes  - its size
+- stream - the copy is there for work queued on it
+
+  Output Parameters:
++ device - the array itself or the copy
+- copy   - the copy, to be freed with PetscSparseCUDAFree(); NULL when there is none
+*/
+PetscErrorCode PetscSparseCUDAGetDeviceCopy(const void *array, size_t bytes, cudaStream_t stream, const void **device, void **copy)
+{
+  PetscMemType   mtype;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  *copy   = NULL;
+  *device = array;
+  if (array == NULL || bytes == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscGetMemType(array, &mtype));
+  if (PetscMemTypeDevice(mtype)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscSparseCUDAMalloc_Private(bytes, "device copy of an array of the caller", stream, copy));
+  PetscCallGoto(ierr, failed, PetscSparseCUDACopyToDevice(*copy, array, bytes, stream));
+  PetscCall(PetscLogCpuToGpu((PetscLogDouble)bytes));
+  *device = *copy;
+  PetscFunctionReturn(PETSC_SUCCESS);
+failed:
+  PetscCall(PetscSparseCUDAFree(copy, stream));
+  PetscFunctionReturn(ierr);
+}
+
+static PetscErrorCode CreateList(Mat A, PetscCount n, const PetscInt i[], const PetscInt j[], cudaStream_t stream, DCSRList *list)
+{
+  const DCSRWindow window = {A->rmap->N, A->cmap->N, 0, A->rmap->N, 0, A->cmap->N, PETSC_FALSE};
+  const PetscInt  *i_device, *j_device;
+  void            *i_copy = NULL, *j_copy = NULL;
+  PetscErrorCode   ierr;
+
+  PetscFunctionBegin;
+  PetscCallGoto(ierr, cleanup, PetscSparseCUDAGetDeviceCopy(i, (size_t)n * sizeof(*i), stream, (const void **)&i_device, &i_copy));
+  PetscCallGoto(ierr, cleanup, PetscSparseCUDAGetDeviceCopy(j, (size_t)n * sizeof(*j), stream, (const void **)&j_device, &j_copy));
+  PetscCallGoto(ierr, cleanup, DCSRListCreate(&window, n, i_device, j_device, stream, list));
+cleanup:
+  PetscCall(PetscSparseCUDAFree(&i_copy, stream));
+  PetscCall(PetscSparseCUDAFree(&j_copy, stream));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Structure of a list, and zeros; the list's keys are gone afterwards. */
+static PetscErrorCode BuildView(Mat A, DCSRList *list, cudaStream_t stream, DCSRView *view)
+{
+  const PetscBool wide = (PetscBool)(list->num_distinct > PETSC_INT32_MAX);
+  PetscErrorCode  ierr;
+
+  PetscFunctionBegin;
+  PetscCheck(list->num_distinct <= PETSC_INT_MAX, PETSC_COMM_SELF, PETSC_ERR_SUP, "%" PetscCount_FMT " nonzeros on one process do not fit into PetscInt: use more processes or --with-64-bit-indices", list->num_distinct);
+  PetscCall(DCSRViewAllocateCompact(A->rmap->n, A->cmap->n, list->num_distinct, wide, stream, view));
+  PetscCallGoto(ierr, failed, DCSRListBuild(list, *view, stream));
+  PetscCallGoto(ierr, failed, DCSRListForgetKeys(list, stream));
+  PetscCallCUDAGoto(ierr, failed, cudaMemsetAsync(view->values, 0, (size_t)list->num_distinct * sizeof(PetscScalar), stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+failed:
+  PetscCall(DCSRViewFree(view, stream));
+  PetscFunctionReturn(ierr);
+}
+
+/*
+  MatSetPreallocationCOO_SeqAIJCUDA_Device - MatSetPreallocationCOO() on the device
+
+  Collective on one process
+
+  Input Parameters:
++ A - a sequential matrix of ours that inserts on the device
+. n - entries
+. i - [n] row indices, host or device, left alone
+- j - [n] column indices, host or device, left alone
+*/
+PetscErrorCode MatSetPreallocationCOO_SeqAIJCUDA_Device(Mat A, PetscCount n, PetscInt i[], PetscInt j[])
+{
+  COODevice     *coo = NULL;
+  DCSRView       view;
+  cudaStream_t   stream;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(PetscSparseCUDAGetStream(&stream));
+  PetscCall(MatCOODevice_Remove(A));
+  PetscCall(PetscNew(&coo));
+  PetscCallGoto(ierr, failed, CreateList(A, n, i, j, stream, &coo->list));
+  PetscCallGoto(ierr, failed, BuildView(A, &coo->list, stream, &view));
+  PetscCall(MatSeqAIJCUDASetDeviceMatrix(A, &view));
+  PetscCall(PetscObjectContainerCompose((PetscObject)A, COO_KEY, coo, COODeviceDestroy));
+  PetscCall(PetscObjectCompose((PetscObject)A, "__PETSc_MatCOOStruct_Host", NULL));
+  ((Mat_SeqAIJ *)A->data)->nonew           = 0;
+  A->assembled                             = PETSC_TRUE; // as MATSEQAIJ leaves it
+  A->was_assembled                         = PETSC_FALSE;
+  MatSeqAIJCUDAGet(A)->device_nonzerostate = A->nonzerostate + 1; // MatSetPreallocationCOO() adds one behind us
+  PetscFunctionReturn(PETSC_SUCCESS);
+failed:
+  PetscCall(DCSRListDestroy(&coo->list, stream));
+  PetscCall(PetscFree(coo));
+  PetscFunctionReturn(ierr);
+}
+
+/* Values of the distinct entries where the mirror is the matrix. */
+static PetscErrorCode SetValuesOnHost(Mat A, const DCSRList *list, const PetscScalar v[], InsertMode mode, cudaStream_t stream)
+{
+  PetscScalar   *device = NULL, *host = NULL, *a;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCallGoto(ierr, cleanup, PetscMalloc1(list->num_distinct, &host));
+  PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(list->num_distinct, "values of COO entries", stream, &device));
+  PetscCallGoto(ierr, cleanup, DCSRListReduce(list, v, NULL, list->num_given, PETSC_FALSE, PETSC_FALSE, device, stream));
+  PetscCallGoto(ierr, cleanup, PetscSparseCUDACopyToHost(host, device, (size_t)list->num_distinct * sizeof(*host), stream));
+  PetscCallGoto(ierr, cleanup, MatSeqAIJGetArray(A, &a));
+  for (PetscCount k = 0; k < list->num_distinct; k++) a[k] = mode == ADD_VALUES ? a[k] + host[k] : host[k];
+  PetscCallGoto(ierr, cleanup, MatSeqAIJRestoreArray(A, &a));
+cleanup:
+  PetscCall(PetscFree(host));
+  PetscCall(PetscSparseCUDAFree(&device, stream));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SetValuesOnDevice(Mat A, const DCSRList *list, const PetscScalar v[], InsertMode mode, cudaStream_t stream)
+{
+  Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
+
+  PetscFunctionBegin;
+  PetscCall(MatSeqAIJCUDACopyToDevice(A));
+  PetscCall(MatSeqAIJCUDACompact(A));
+  PetscCall(PetscLogGpuTimeBegin());
+  PetscCall(DCSRListReduce(list, v, NULL, list->num_given, PETSC_FALSE, (PetscBool)(mode == ADD_VALUES), d->view.values, stream));
+  PetscCall(PetscLogGpuTimeEnd());
+  PetscCall(MatSeqAIJCUDADeviceChanged(A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  MatSetValuesCOO_SeqAIJCUDA_Device - MatSetValuesCOO() with a list on the device
+
+  Input Parameters:
++ A    - a sequential matrix of ours, bound to the CPU or not
+. v    - [n] values of the list, host or device
+- mode - ADD_VALUES or INSERT_VALUES; repeated entries are added up in both
+*/
+PetscErrorCode MatSetValuesCOO_SeqAIJCUDA_Device(Mat A, const PetscScalar v[], InsertMode mode)
+{
+  COODevice         *coo;
+  const PetscScalar *device;
+  void              *copy;
+  cudaStream_t       stream;
+  PetscErrorCode     ierr;
+
+  PetscFunctionBegin;
+  PetscCall(PetscSparseCUDAGetStream(&stream));
+  PetscCall(GetCOODevice(A, &coo));
+  PetscCheck(coo->list.num_distinct == ((Mat_SeqAIJ *)A->data)->nz, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE,
+             "The matrix has %" PetscInt_FMT " nonzeros and had %" PetscCount_FMT " after MatSetPreallocationCOO(): call it again after changing the nonzero pattern", ((Mat_SeqAIJ *)A->data)->nz, coo->list.num_distinct);
+  PetscCall(PetscSparseCUDAGetDeviceCopy(v, (size_t)coo->list.num_given * sizeof(*v), stream, (const void **)&device, &copy));
+  if (A->boundtocpu) ierr = SetValuesOnHost(A, &coo->list, device, mode, stream);
+  else ierr = SetValuesOnDevice(A, &coo->list, device, mode, stream);
+  PetscCall(PetscSparseCUDAFree(&copy, stream));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,255 @@
+/*
+  MatSetValues() on the device: values are staged as they come, and at assembly, when the mode changes, when the stage is full, and before anything else looks at
+  the matrix, they are sorted and join it.
+
+  Differences to MATAIJ: a preallocation by the user costs nothing and forbids nothing; a new nonzero that an option forbids is found when the values join the
+  matrix, at the latest by MatAssemblyEnd().
+*/
+#include <petscsparsecuda/thunks.h>
+
+/* Whether values for A go to the device: it must be able to compute with the matrix, and no code of the parent may be busy with host arrays. */
+PetscErrorCode MatSeqAIJCUDAInsertsOnDevice(Mat A, PetscBool *inserts)
+{
+  Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
+
+  PetscFunctionBegin;
+  *inserts = (PetscBool)(!d->no_device && !A->boundtocpu && !A->structure_only && !A->hash_active && (d->created || A->was_assembled) && !d->is_block && A->factortype == MAT_FACTOR_NONE && A->cmap->n <= PETSC_INT32_MAX &&
+                         A->rmap->n < PETSC_INT32_MAX && !MatAIJCUDAInHostCode());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Frees the host arrays; the matrix is about to get a device structure of its own. */
+static PetscErrorCode DiscardMirror(Mat A)
+{
+  Mat_SeqAIJ *a = (Mat_SeqAIJ *)A->data;
+
+  PetscFunctionBegin;
+  PetscCall(MatSeqAIJCUDAShowMirror(A));
+  PetscCall(MatSeqXAIJFreeAIJ(A, &a->a, &a->j, &a->i));
+  PetscCall(PetscFree(a->imax));
+  PetscCall(PetscFree(a->ilen));
+  MatSeqAIJCUDAGet(A)->host_structure = PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  MatSeqAIJCUDASetDeviceMatrix - Makes compact device storage the matrix; what it was before is discarded.
+
+  Not Collective
+
+  Input Parameters:
++ A    - a sequential matrix of ours
+- view - its arrays now belong to A; zero afterwards
+
+  Note:
+  The matrix is preallocated and not assembled then. A block of a parallel matrix gets its host structure at once.
+*/
+PetscErrorCode MatSeqAIJCUDASetDeviceMatrix(Mat A, DCSRView *view)
+{
+  Mat_SeqAIJ     *a = (Mat_SeqAIJ *)A->data;
+  Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
+
+  PetscFunctionBegin;
+  PetscCall(DiscardMirror(A));
+  PetscCall(MatSeqAIJCUDADropDevice(A));
+  PetscCall(MatSeqAIJCUDAParentSetPreallocation(A, MAT_SKIP_ALLOCATION, NULL)); // ends the hash phase, bumps the state
+  a->compressedrow.use   = PETSC_FALSE;
+  d->view                = *view;
+  d->device_structure    = PETSC_TRUE;
+  d->device_values       = PETSC_TRUE;
+  d->device_nonzerostate = A->nonzerostate;
+  d->device_assembly     = PETSC_TRUE;
+  A->offloadmask         = PETSC_OFFLOAD_GPU;
+  a->nz                  = (PetscInt)view->num_nonzeros;
+  a->maxnz               = a->nz;
+  A->info.nz_unneeded    = 0;
+  PetscCall(PetscArrayzero(view, 1));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* MatSeqAIJCUDASetEmpty - Makes A a matrix without entries, ready for values from anywhere. */
+PetscErrorCode MatSeqAIJCUDASetEmpty(Mat A)
+{
+  DCSRView     view;
+  cudaStream_t stream;
+
+  PetscFunctionBegin;
+  PetscCall(PetscLayoutSetUp(A->rmap));
+  PetscCall(PetscLayoutSetUp(A->cmap));
+  PetscCall(PetscSparseCUDAGetStream(&stream));
+  if (MatSeqAIJCUDAGet(A)->stage != NULL) PetscCall(DCSRStageDestroy(&MatSeqAIJCUDAGet(A)->stage, stream));
+  PetscCall(DCSRViewAllocateCompact(A->rmap->n, A->cmap->n, 0, PETSC_FALSE, stream, &view));
+  PetscCallCUDA(cudaMemsetAsync(view.row_offsets, 0, (size_t)(A->rmap->n + 1) * sizeof(int32_t), stream));
+  PetscCall(MatSeqAIJCUDASetDeviceMatrix(A, &view));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What the matrix's options say about entries that are not there. */
+static DCSRNewEntries NewEntriesOf(Mat A)
+{
+  const PetscInt nonew = ((Mat_SeqAIJ *)A->data)->nonew;
+
+  if (nonew == 1) return DCSR_NEW_IGNORE;
+  // after the first assembly every new entry would be an allocation of MATAIJ's
+  if (nonew == -1 || (nonew == -2 && A->num_ass > 0)) return DCSR_NEW_FORBID;
+  return DCSR_NEW_ALLOW;
+}
+
+/*
+  MatSeqAIJCUDAInsertBatch - A sorted batch joins the matrix.
+
+  Not Collective
+
+  Input Parameters:
++ A     - a sequential matrix of ours with a device
+. batch - entries in local numbering
+- mode  - ADD_VALUES or INSERT_VALUES
+
+  Errors: PETSC_ERR_ARG_OUTOFRANGE for a new nonzero that the options forbid; the matrix is as it was before the batch.
+*/
+PetscErrorCode MatSeqAIJCUDAInsertBatch(Mat A, const DCSRBatch *batch, InsertMode mode)
+{
+  Mat_SeqAIJ     *a = (Mat_SeqAIJ *)A->data;
+  Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
+  DCSRInsertInfo  info;
+  cudaStream_t    stream;
+
+  PetscFunctionBegin;
+  PetscCall(PetscSparseCUDAGetStream(&stream));
+  PetscCall(MatSeqAIJCUDACopyToDevice(A));
+  PetscCall(MatSeqAIJCUDACompact(A));
+  PetscCall(DCSRInsertBatch(&d->view, batch, mode, NewEntriesOf(A), a->ignorezeroentries, stream, &info));
+  PetscCheck(NewEntriesOf(A) != DCSR_NEW_FORBID || info.num_new == 0, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
+             "Inserting a new nonzero at (%" PetscInt_FMT ",%" PetscInt_FMT ") in the matrix (one of %" PetscCount_FMT "), which MatSetOption(A, %s, PETSC_TRUE) forbids", info.row, info.column, info.num_new,
+             a->nonew == -1 ? "MAT_NEW_NONZERO_LOCATION_ERR" : "MAT_NEW_NONZERO_ALLOCATION_ERR");
+  if (info.structure_grown) {
+    PetscCall(MatSeqAIJCUDADropPlans(A));
+    A->nonzerostate++;
+    d->device_nonzerostate = A->nonzerostate;
+    if (d->host_structure) PetscCall(DiscardMirror(A));
+    a->nz    = (PetscInt)d->view.num_nonzeros;
+    a->maxnz = a->nz;
+  }
+  PetscCall(MatSeqAIJCUDADeviceChanged(A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* MatSeqAIJCUDAInsertList - The entries of a sorted list, with values of the unsorted one in device memory, join the matrix; the list is destroyed. */
+PetscErrorCode MatSeqAIJCUDAInsertList(Mat A, DCSRList *list, const PetscScalar v[], InsertMode mode)
+{
+  DCSRBatch      batch;
+  cudaStream_t   stream;
+  PetscErrorCode ierr, destroyed;
+
+  PetscFunctionBegin;
+  PetscCall(PetscSparseCUDAGetStream(&stream));
+  ierr      = DCSRBatchCreate(list, v, (PetscBool)(mode == INSERT_VALUES), stream, &batch);
+  destroyed = DCSRListDestroy(list, stream);
+  PetscCall(ierr);
+  PetscCall(destroyed);
+  ierr = MatSeqAIJCUDAInsertBatch(A, &batch, mode);
+  PetscCall(DCSRBatchDestroy(&batch, stream));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Takes what is staged and inserts it. */
+static PetscErrorCode InsertStage(Mat A)
+{
+  Mat_SeqAIJCUDA *d      = MatSeqAIJCUDAGet(A);
+  uint64_t       *keys   = NULL;
+  PetscScalar    *values = NULL;
+  PetscCount      n;
+  DCSRList        list;
+  cudaStream_t    stream;
+  PetscErrorCode  ierr;
+
+  PetscFunctionBegin;
+  PetscCall(PetscSparseCUDAGetStream(&stream));
+  PetscCall(DCSRStageTake(d->stage, stream, &n, &keys, &values));
+  PetscCallGoto(ierr, cleanup, DCSRListCreateFromKeys(A->rmap->n, DCSRKeyBits(A->cmap->n), n, &keys, stream, &list));
+  PetscCallGoto(ierr, cleanup, MatSeqAIJCUDAInsertList(A, &list, values, d->stage_mode));
+cleanup:
+  PetscCall(PetscSparseCUDAFree(&keys, stream));
+  PetscCall(PetscSparseCUDAFree(&values, stream));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  MatSeqAIJCUDAFinishInsertion - Everything that was staged joins the matrix; does nothing when nothing was.
+
+  Not Collective
+
+  Input Parameter:
+. A - a sequential matrix of ours
+*/
+PetscErrorCode MatSeqAIJCUDAFinishInsertion(Mat A)
+{
+  PetscFunctionBegin;
+  if (DCSRStageCount(MatSeqAIJCUDAGet(A)->stage) > 0) PetscCallLogged(PETSCSPARSECUDA_Insert, A, InsertStage(A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CheckIndices(PetscInt n, const PetscInt indices[], PetscInt end, const char what[])
+{
+  PetscInt largest = -1;
+
+  PetscFunctionBegin;
+  for (PetscInt k = 0; k < n; k++) largest = PetscMax(largest, indices[k]);
+  PetscCheck(largest < end, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "%s too large: %" PetscInt_FMT ", maximum is %" PetscInt_FMT, what, largest, end - 1);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatSetValues_SeqAIJCUDA(Mat A, PetscInt m, const PetscInt rows[], PetscInt n, const PetscInt columns[], const PetscScalar v[], InsertMode mode)
+{
+  Mat_SeqAIJ     *a = (Mat_SeqAIJ *)A->data;
+  Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
+  DCSRStageFormat format;
+  PetscBool       device;
+  cudaStream_t    stream;
+
+  PetscFunctionBegin;
+  PetscCall(MatSeqAIJCUDAInsertsOnDevice(A, &device));
+  // a matrix that was preallocated on the host and never assembled has arrays that only the parent understands
+  if (!device || (!d->device_assembly && !A->was_assembled)) {
+    PetscCall(MatHost_SeqAIJCUDA_setvalues(A, m, rows, n, columns, v, mode));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(CheckIndices(m, rows, A->rmap->n, "Row"));
+  PetscCall(CheckIndices(n, columns, A->cmap->n, "Column"));
+  if (d->stage == NULL) PetscCall(DCSRStageCreate((size_t)d->stage_size, &d->stage));
+  if (d->stage_mode != mode) PetscCall(MatSeqAIJCUDAFinishInsertion(A));
+  d->stage_mode       = mode;
+  format.row_begin    = 0;
+  format.column_begin = 0;
+  format.column_bits  = DCSRKeyBits(A->cmap->n);
+  format.ignore_zeros = (PetscBool)(a->ignorezeroentries && mode == ADD_VALUES);
+  PetscCall(PetscSparseCUDAGetStream(&stream));
+  PetscCall(DCSRStageAppend(d->stage, &format, m, rows, n, columns, v, (PetscBool)!a->roworiented, stream));
+  if (DCSRStageCount(d->stage) >= PetscMax((PetscCount)d->stage_entries, d->view.num_nonzeros)) PetscCall(MatSeqAIJCUDAFinishInsertion(A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* No preallocation: the device needs none. */
+static PetscErrorCode MatSetUp_SeqAIJCUDA(Mat A)
+{
+  PetscBool device;
+
+  PetscFunctionBegin;
+  PetscCall(PetscLayoutSetUp(A->rmap));
+  PetscCall(PetscLayoutSetUp(A->cmap));
+  PetscCall(MatSeqAIJCUDAInsertsOnDevice(A, &device));
+  if (device) PetscCall(MatSeqAIJCUDASetEmpty(A));
+  else PetscCall((*MatSeqAIJCUDAGet(A)->parent.setup)(A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* MatSeqAIJCUDASetInsertOps - Puts our operations of insertion into a table; part of MatSeqAIJCUDASetOps(). */
+PetscErrorCode MatSeqAIJCUDASetInsertOps(struct _MatOps *ops)
+{
+  PetscFunctionBegin;
+  ops->setvalues = MatSetValues_SeqAIJCUDA;
+  ops->setup     = MatSetUp_SeqAIJCUDA;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,70 @@
+/*
+  Blocks of MatSetValues() as they were staged become one key and one value an entry.
+*/
+#include <petscsparsecuda/insert.h>
+#include <cub/device/device_for.cuh>
+
+namespace
+{
+
+constexpr uint64_t NO_KEY = ~(uint64_t)0; // of an entry that does not count
+
+__device__ uint64_t KeyOf(const DCSRStageFormat &format, PetscInt row, PetscInt column, PetscScalar v)
+{
+  if (row < 0 || column < 0 || (format.ignore_zeros && v == PetscScalar(0.0) && row != column)) return NO_KEY;
+  return (uint64_t)(row - format.row_begin) << format.column_bits | (uint64_t)(column - format.column_begin);
+}
+
+struct ExpandBlock {
+  DCSRStageFormat       format;
+  const DCSRStageBlock *blocks;
+  PetscCount            num_blocks;
+  const PetscScalar    *words;
+  uint64_t             *keys;
+  PetscScalar          *values;
+
+  __device__ void operator()(PetscCount t) const
+  {
+    PetscCount begin = 0, end = num_blocks; // the last block that begins at or before t
+
+    while (end - begin > 1) {
+      const PetscCount middle = begin + (end - begin) / 2;
+
+      if (blocks[num_blocks - 1 - middle].first_value <= t) begin = middle;
+      else end = middle;
+    }
+    const DCSRStageBlock block = blocks[num_blocks - 1 - begin];
+    const int32_t        m = block.num_rows < 0 ? -block.num_rows : block.num_rows, n = block.num_columns, k = (int32_t)(t - block.first_value);
+    const int32_t        i = block.num_rows < 0 ? k % m : k / n, j = block.num_rows < 0 ? k / m : k % n;
+    const PetscInt      *indices = (const PetscInt *)(words + block.word);
+    const PetscCount     skip    = (PetscCount)(((size_t)(m + n) * sizeof(PetscInt) + sizeof(PetscScalar) - 1) / sizeof(PetscScalar));
+    const PetscScalar    v       = words[block.word + skip + k];
+
+    keys[t]   = KeyOf(format, indices[i], indices[m + j], v);
+    values[t] = v;
+  }
+};
+
+} // namespace
+
+/*
+  DCSRExpandBlocks - keys and values of staged blocks
+
+  Input Parameters:
++ format     - how the indices are read
+. blocks     - [num_blocks] device, the last one first
+. num_blocks - at least one
+. n          - values in all of them
+. words      - indices and values of the blocks, device
+- stream     - asynchronous on it
+
+  Output Parameters:
++ keys   - [n] device; all bits set where an entry does not count
+- values - [n] device
+*/
+PetscErrorCode DCSRExpandBlocks(const DCSRStageFormat *format, const DCSRStageBlock blocks[], PetscCount num_blocks, PetscCount n, const PetscScalar words[], uint64_t keys[], PetscScalar values[], cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  PetscCallCUDA(cub::DeviceFor::Bulk(n, ExpandBlock{*format, blocks, num_blocks, words, keys, values}, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

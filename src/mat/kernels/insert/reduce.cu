@@ -1,0 +1,122 @@
+/*
+  Values of the distinct entries of a sorted list: the sum of the repeats or the last of them, always in the order in which they were given, so that the same
+  input gives the same bits.
+*/
+#include <petscsparsecuda/insert.h>
+#include <cub/block/block_reduce.cuh>
+
+namespace
+{
+
+constexpr int        THREADS  = 256;
+constexpr PetscCount MAX_GRID = 132 * 16 * 8;
+
+/* The values of the unsorted list, in one array or, from position split on, in a second one. */
+struct ListValues {
+  const PetscScalar     *first, *second;
+  PetscCount             split;
+  __device__ PetscScalar operator[](PetscCount k) const { return k < split ? first[k] : second[k - split]; }
+};
+
+template <typename Index>
+struct Runs {
+  const Index          *order, *runs;
+  __device__ PetscCount Begin(PetscCount t) const { return runs ? (PetscCount)runs[t] : t; }
+  __device__ PetscCount Source(PetscCount k) const { return order ? (PetscCount)order[k] : k; }
+};
+
+/* The number of repeats up to which a thread works alone; as in list.cu, where the longer ones are listed. */
+constexpr PetscCount LONG_RUN = 512;
+
+template <typename Index, bool Last, bool Add>
+__global__ void __launch_bounds__(THREADS) ReduceKernel(Runs<Index> runs, ListValues v, PetscCount n, bool has_long, PetscScalar *result)
+{
+  for (PetscCount t = (PetscCount)blockIdx.x * THREADS + threadIdx.x; t < n; t += (PetscCount)gridDim.x * THREADS) {
+    const PetscCount begin = runs.Begin(t), end = runs.Begin(t + 1);
+    PetscScalar      sum;
+
+    if (Last) sum = v[runs.Source(end - 1)];
+    else {
+      if (has_long && end - begin > LONG_RUN) continue;
+      sum = v[runs.Source(begin)];
+      for (PetscCount k = begin + 1; k < end; k++) sum += v[runs.Source(k)];
+    }
+    result[t] = Add ? result[t] + sum : sum;
+  }
+}
+
+/* A block a long run: every thread adds its share in order, the shares are added in a fixed tree. */
+template <typename Index, bool Add>
+__global__ void __launch_bounds__(THREADS) ReduceLongKernel(Runs<Index> runs, ListValues v, const Index *long_runs, PetscScalar *result)
+{
+  using Reduce = cub::BlockReduce<PetscScalar, THREADS>;
+  __shared__ typename Reduce::TempStorage storage;
+  const PetscCount                        t     = (PetscCount)long_runs[blockIdx.x];
+  const PetscCount                        begin = runs.Begin(t), end = runs.Begin(t + 1), share = (end - begin + THREADS - 1) / THREADS;
+  PetscScalar                             sum(0.0);
+
+  // interleaved, so that loads of order are coalesced
+  for (PetscCount k = begin + threadIdx.x, i = 0; i < share; i++, k += THREADS)
+    if (k < end) sum += v[runs.Source(k)];
+  sum = Reduce(storage).Reduce(sum, [](const PetscScalar &a, const PetscScalar &b) { return a + b; });
+  if (threadIdx.x == 0) result[t] = Add ? result[t] + sum : sum;
+}
+
+template <typename Index, bool Last, bool Add>
+PetscErrorCode Reduce(const DCSRList *list, ListValues v, PetscScalar result[], cudaStream_t stream)
+{
+  const Runs<Index>  runs{(const Index *)list->order, (const Index *)list->runs};
+  const unsigned int blocks = (unsigned int)PetscMin((list->num_distinct + THREADS - 1) / THREADS, MAX_GRID);
+
+  PetscFunctionBegin;
+  ReduceKernel<Index, Last, Add><<<blocks, THREADS, 0, stream>>>(runs, v, list->num_distinct, list->num_long_runs > 0, result);
+  PetscCallCUDA(cudaGetLastError());
+  if (!Last && list->num_long_runs) {
+    ReduceLongKernel<Index, Add><<<(unsigned int)list->num_long_runs, THREADS, 0, stream>>>(runs, v, (const Index *)list->long_runs, result);
+    PetscCallCUDA(cudaGetLastError());
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+template <typename Index>
+PetscErrorCode ReduceDispatch(const DCSRList *list, ListValues v, PetscBool last, PetscBool add, PetscScalar result[], cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  if (last) PetscCall((Reduce<Index, true, false>(list, v, result, stream)));
+  else if (add) PetscCall((Reduce<Index, false, true>(list, v, result, stream)));
+  else PetscCall((Reduce<Index, false, false>(list, v, result, stream)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+} // namespace
+
+/*
+  DCSRListReduce - the values of the distinct entries of a list
+
+  Input Parameters:
++ list   - the sorted list; its keys are not needed
+. v      - [split] values of the unsorted list, device
+. more   - [num_given - split] its further values, device; NULL when split is num_given
+. split  - as above
+. last   - take the last of repeated entries, otherwise their sum
+. add    - add to the result; not with last
+- stream - asynchronous on it
+
+  Output Parameter:
+. result - [num_distinct], device
+
+  Cost: one pass; without order and runs a plain copy. Deterministic. Runs of more than 512 equal entries get a block each.
+*/
+PetscErrorCode DCSRListReduce(const DCSRList *list, const PetscScalar v[], const PetscScalar more[], PetscCount split, PetscBool last, PetscBool add, PetscScalar result[], cudaStream_t stream)
+{
+  const ListValues values{v, more, split};
+
+  PetscFunctionBegin;
+  if (list->num_distinct == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCheck(!last || !add, PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP, "The last of repeated entries replaces, it is not added");
+  if (!list->order && !list->runs && !add && split == list->num_given) {
+    PetscCallCUDA(cudaMemcpyAsync(result, v, (size_t)list->num_distinct * sizeof(*v), cudaMemcpyDeviceToDevice, stream));
+  } else if (list->wide) PetscCall(ReduceDispatch<int64_t>(list, values, last, add, result, stream));
+  else PetscCall(ReduceDispatch<int32_t>(list, values, last, add, result, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

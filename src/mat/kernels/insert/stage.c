@@ -1,0 +1,265 @@
+/*
+  The stage: values of MatSetValues() are copied into one of two pinned buffers, block by block as they come; a full buffer travels to the device and becomes
+  keys and values there while the caller fills the other one. What has arrived waits on the device, in program order, until it is taken.
+
+  A buffer holds the blocks' indices and values from its front and their descriptions from its end: one 4 x 4 block takes 11 bytes a value.
+*/
+#include <petscsparsecuda/insert.h>
+
+#define STAGE_FIRST_BYTES ((size_t)1 << 18) /* of the first buffers, that small matrices do not pay for large ones; they grow fourfold */
+#define STAGE_ALIGNMENT   16
+
+typedef struct {
+  char       *host;       /* [bytes] pinned, owned; NULL until first used */
+  size_t      bytes;      /* of it */
+  size_t      front;      /* bytes of indices and values */
+  PetscCount  num_blocks; /* descriptions at the end, growing downwards */
+  PetscCount  num_values; /* values in the blocks */
+  cudaEvent_t sent;       /* recorded when the device has read the host buffer */
+  PetscBool   busy;       /* sent was recorded and not waited for */
+} StageBuffer;
+
+struct _n_DCSRStage {
+  StageBuffer     buffers[2];
+  int             current;   /* the one that is filled */
+  size_t          max_bytes; /* of a buffer */
+  DCSRStageFormat format;    /* of the blocks in the current buffer */
+  PetscCount      n;         /* entries that wait on the device */
+  PetscCount      capacity;  /* entries that keys and values have room for */
+  uint64_t       *keys;      /* [capacity] device, owned */
+  PetscScalar    *values;    /* [capacity] device, owned */
+};
+
+static PetscErrorCode BufferDestroy(StageBuffer *b)
+{
+  PetscFunctionBegin;
+  if (b->busy) PetscCallCUDA(cudaEventSynchronize(b->sent));
+  if (b->sent != NULL) PetscCallCUDA(cudaEventDestroy(b->sent));
+  if (b->host != NULL) PetscCallCUDA(cudaFreeHost(b->host));
+  PetscCall(PetscArrayzero(b, 1));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode BufferCreate(StageBuffer *b, size_t bytes)
+{
+  cudaError_t    error;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  error = cudaHostAlloc((void **)&b->host, bytes, cudaHostAllocDefault);
+  if (error != cudaSuccess) {
+    (void)cudaGetLastError();
+    b->host = NULL;
+    SETERRQ(PETSC_COMM_SELF, PETSC_ERR_MEM, "No %zu bytes of pinned host memory to stage inserted values; -mat_dcsr_stage_size makes it smaller", bytes);
+  }
+  PetscCallCUDAGoto(ierr, failed, cudaEventCreateWithFlags(&b->sent, cudaEventDisableTiming));
+  b->bytes = bytes;
+  PetscFunctionReturn(PETSC_SUCCESS);
+failed:
+  PetscCall(BufferDestroy(b));
+  PetscFunctionReturn(ierr);
+}
+
+/*
+  DCSRStageCreate - an empty stage
+
+  Input Parameter:
+. max_bytes - of each of its two pinned buffers and of their images on the device
+
+  Output Parameter:
+. stage - free it with DCSRStageDestroy()
+*/
+PetscErrorCode DCSRStageCreate(size_t max_bytes, DCSRStage *stage)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscNew(stage));
+  (*stage)->max_bytes = PetscMax(max_bytes, STAGE_FIRST_BYTES) / STAGE_ALIGNMENT * STAGE_ALIGNMENT;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Room for n more entries on the device. */
+static PetscErrorCode Reserve(DCSRStage s, PetscCount n, cudaStream_t stream)
+{
+  const PetscCount capacity = PetscMax(s->n + n, 2 * s->capacity);
+  uint64_t        *keys     = NULL;
+  PetscScalar     *values   = NULL;
+  PetscErrorCode   ierr;
+
+  PetscFunctionBegin;
+  if (s->n + n <= s->capacity) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCallGoto(ierr, failed, PetscSparseCUDAMalloc(capacity, "keys of inserted entries", stream, &keys));
+  PetscCallGoto(ierr, failed, PetscSparseCUDAMalloc(capacity, "values of inserted entries", stream, &values));
+  if (s->n > 0) {
+    PetscCallCUDAGoto(ierr, failed, cudaMemcpyAsync(keys, s->keys, (size_t)s->n * sizeof(*keys), cudaMemcpyDeviceToDevice, stream));
+    PetscCallCUDAGoto(ierr, failed, cudaMemcpyAsync(values, s->values, (size_t)s->n * sizeof(*values), cudaMemcpyDeviceToDevice, stream));
+  }
+  PetscCall(PetscSparseCUDAFree(&s->keys, stream));
+  PetscCall(PetscSparseCUDAFree(&s->values, stream));
+  s->keys     = keys;
+  s->values   = values;
+  s->capacity = capacity;
+  PetscFunctionReturn(PETSC_SUCCESS);
+failed:
+  PetscCall(PetscSparseCUDAFree(&keys, stream));
+  PetscCall(PetscSparseCUDAFree(&values, stream));
+  PetscFunctionReturn(ierr);
+}
+
+/* Sends the current buffer and goes on with the other one. */
+static PetscErrorCode Send(DCSRStage s, cudaStream_t stream)
+{
+  StageBuffer *const b           = &s->buffers[s->current];
+  const size_t       block_bytes = (size_t)b->num_blocks * sizeof(DCSRStageBlock);
+  char              *device      = NULL; // the buffer's image, for as long as the kernel reads it
+  PetscErrorCode     ierr;
+
+  PetscFunctionBegin;
+  if (b->num_blocks == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(Reserve(s, b->num_values, stream));
+  PetscCall(PetscSparseCUDAMalloc(b->front + block_bytes, "staging of inserted values", stream, &device));
+  PetscCallCUDAGoto(ierr, failed, cudaMemcpyAsync(device, b->host, b->front, cudaMemcpyHostToDevice, stream));
+  PetscCallCUDAGoto(ierr, failed, cudaMemcpyAsync(device + b->front, b->host + b->bytes - block_bytes, block_bytes, cudaMemcpyHostToDevice, stream));
+  PetscCallCUDAGoto(ierr, failed, cudaEventRecord(b->sent, stream));
+  b->busy = PETSC_TRUE;
+  PetscCall(PetscLogCpuToGpu((PetscLogDouble)(b->front + block_bytes)));
+  PetscCallGoto(ierr, failed, DCSRExpandBlocks(&s->format, (const DCSRStageBlock *)(device + b->front), b->num_blocks, b->num_values, (const PetscScalar *)device, s->keys + s->n, s->values + s->n, stream));
+  PetscCall(PetscSparseCUDAFree(&device, stream));
+  s->n += b->num_values;
+  b->front      = 0;
+  b->num_blocks = 0;
+  b->num_values = 0;
+  s->current    = 1 - s->current;
+  PetscFunctionReturn(PETSC_SUCCESS);
+failed:
+  PetscCall(PetscSparseCUDAFree(&device, stream));
+  PetscFunctionReturn(ierr);
+}
+
+static PetscErrorCode WaitFor(StageBuffer *b)
+{
+  PetscFunctionBegin;
+  if (b->busy) PetscCallCUDA(cudaEventSynchronize(b->sent));
+  b->busy = PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A current buffer with room for a block of so many bytes beside what is in it. */
+static PetscErrorCode GetRoom(DCSRStage s, size_t bytes, cudaStream_t stream)
+{
+  StageBuffer *b = &s->buffers[s->current];
+  size_t       want;
+
+  PetscFunctionBegin;
+  PetscCall(WaitFor(b));
+  if (b->bytes > 0 && b->front + bytes + (size_t)(b->num_blocks + 1) * sizeof(DCSRStageBlock) <= b->bytes) PetscFunctionReturn(PETSC_SUCCESS);
+  want = b->num_blocks > 0 ? PetscMin(4 * b->bytes, s->max_bytes) : STAGE_FIRST_BYTES;
+  want = PetscMax(want, (bytes + sizeof(DCSRStageBlock) + STAGE_ALIGNMENT) / STAGE_ALIGNMENT * STAGE_ALIGNMENT); // one block may be larger than any bound
+  PetscCall(Send(s, stream));
+  b = &s->buffers[s->current];
+  PetscCall(WaitFor(b));
+  if (b->bytes < want) {
+    PetscCall(BufferDestroy(b));
+    PetscCall(BufferCreate(b, want));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscBool SameFormat(const DCSRStageFormat *a, const DCSRStageFormat *b)
+{
+  return (PetscBool)(a->row_begin == b->row_begin && a->column_begin == b->column_begin && a->column_bits == b->column_bits && a->ignore_zeros == b->ignore_zeros);
+}
+
+/*
+  DCSRStageAppend - copies a block of values
+
+  Input Parameters:
++ stage      - the stage
+. format     - how the indices are read
+. m          - rows
+. rows       - [m] host
+. n          - columns
+. columns    - [n] host
+. v          - [m n] host; NULL for zeros
+. by_columns - values are stored column by column
+- stream     - full buffers are sent on it
+
+  Cost: one copy on the host; waits only when both buffers are on their way.
+
+  Errors: PETSC_ERR_MEM; the block is not in the stage then, the others are.
+*/
+PetscErrorCode DCSRStageAppend(DCSRStage stage, const DCSRStageFormat *format, PetscInt m, const PetscInt rows[], PetscInt n, const PetscInt columns[], const PetscScalar v[], PetscBool by_columns, cudaStream_t stream)
+{
+  const size_t    num_values = (size_t)m * (size_t)n, index_bytes = ((size_t)(m + n) * sizeof(PetscInt) + sizeof(PetscScalar) - 1) / sizeof(PetscScalar) * sizeof(PetscScalar);
+  StageBuffer    *b;
+  DCSRStageBlock *block;
+  char           *to;
+
+  PetscFunctionBegin;
+  PetscCheck(num_values < PETSC_INT32_MAX / 64, PETSC_COMM_SELF, PETSC_ERR_SUP, "A block of %zu values is too large to be staged: insert it in pieces", num_values);
+  if (!SameFormat(&stage->format, format)) {
+    PetscCall(Send(stage, stream));
+    stage->format = *format;
+  }
+  PetscCall(GetRoom(stage, index_bytes + num_values * sizeof(PetscScalar), stream));
+  b  = &stage->buffers[stage->current];
+  to = b->host + b->front;
+  memcpy(to, rows, (size_t)m * sizeof(PetscInt));
+  memcpy(to + (size_t)m * sizeof(PetscInt), columns, (size_t)n * sizeof(PetscInt));
+  if (v) memcpy(to + index_bytes, v, num_values * sizeof(PetscScalar));
+  else memset(to + index_bytes, 0, num_values * sizeof(PetscScalar));
+  // descriptions grow downwards, so that on the device they are in descending order of address: the newest comes first
+  block              = (DCSRStageBlock *)(b->host + b->bytes) - (b->num_blocks + 1);
+  block->first_value = (uint32_t)b->num_values;
+  block->word        = (uint32_t)(b->front / sizeof(PetscScalar));
+  block->num_rows    = by_columns ? -(int32_t)m : (int32_t)m;
+  block->num_columns = (int32_t)n;
+  b->front += index_bytes + num_values * sizeof(PetscScalar);
+  b->num_blocks++;
+  b->num_values += (PetscCount)num_values;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* DCSRStageCount - entries in the stage, on their way or waiting; a NULL stage has none */
+PetscCount DCSRStageCount(DCSRStage stage)
+{
+  return stage == NULL ? 0 : stage->n + stage->buffers[stage->current].num_values;
+}
+
+/*
+  DCSRStageTake - hands over all entries, in program order
+
+  Input Parameters:
++ stage  - the stage, empty afterwards
+- stream - the entries are there for work queued on it
+
+  Output Parameters:
++ n      - entries
+. keys   - [n] device, the caller frees them; all bits set where an entry does not count
+- values - [n] device, the caller frees them
+*/
+PetscErrorCode DCSRStageTake(DCSRStage stage, cudaStream_t stream, PetscCount *n, uint64_t **keys, PetscScalar **values)
+{
+  PetscFunctionBegin;
+  PetscCall(Send(stage, stream));
+  *n              = stage->n;
+  *keys           = stage->keys;
+  *values         = stage->values;
+  stage->n        = 0;
+  stage->capacity = 0;
+  stage->keys     = NULL;
+  stage->values   = NULL;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* DCSRStageDestroy - frees a stage and what is in it; NULL is fine, and *stage is NULL afterwards */
+PetscErrorCode DCSRStageDestroy(DCSRStage *stage, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  if (*stage == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(BufferDestroy(&(*stage)->buffers[0]));
+  PetscCall(BufferDestroy(&(*stage)->buffers[1]));
+  PetscCall(PetscSparseCUDAFree(&(*stage)->keys, stream));
+  PetscCall(PetscSparseCUDAFree(&(*stage)->values, stream));
+  PetscCall(PetscFree(*stage));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,393 @@
+/*
+  Copies between host arrays and the device. One thread cannot fill the bus from pageable memory, several can: each has two small pinned buffers, and while
+  the copy engine works on one of them the thread copies between the other and the array.
+*/
+#if !defined(_GNU_SOURCE)
+  #define _GNU_SOURCE // sched_getaffinity()
+#endif
+#include <petscsparsecuda/sys.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <string.h>
+
+#define MAX_THREADS       64                  /* that the option accepts */
+#define DEFAULT_THREADS   8                   /* enough to fill the bus */
+#define BUFFER_BYTES      ((size_t)4 << 20)   /* of a pinned buffer, and of the largest chunk */
+#define MIN_CHUNK_BYTES   ((size_t)512 << 10) /* a smaller one is not worth a thread */
+#define CHUNK_ALIGNMENT   ((size_t)4096)
+#define CHUNKS_PER_THREAD 4                 /* so that both buffers have work, and a slow thread does not keep the others waiting */
+#define MIN_BYTES         ((size_t)1 << 20) /* of an array that is worth starting threads */
+
+/* One array on its way. */
+typedef struct {
+  enum cudaMemcpyKind kind;
+  char               *device, *host;
+  size_t              bytes, chunk_bytes, num_chunks;
+  atomic_size_t       next; /* chunk that nobody has taken yet */
+} Transfer;
+
+/* What a thread works with; kept between transfers. */
+typedef struct {
+  char        *buffer[2]; /* pinned, one allocation */
+  cudaEvent_t  done[2];   /* recorded after the last copy of each buffer */
+  cudaStream_t stream;
+  pthread_t    thread;
+  Transfer    *transfer;
+  cudaError_t  error; /* PETSc's error handling is not for threads */
+} Worker;
+
+static Worker      workers[MAX_THREADS];
+static int         num_workers   = 0;    /* that exist; the first one is the calling thread's */
+static int         worker_device = 0;    /* whose streams and events they have */
+static int         num_threads   = 0;    /* that a transfer may use; 0: plain copies, also before initialization */
+static cudaEvent_t begun         = NULL; /* on the caller's stream when a transfer begins */
+static PetscBool   registered    = PETSC_FALSE;
+
+static cudaError_t DestroyWorker(Worker *w)
+{
+  cudaError_t error = w->stream != NULL ? cudaStreamSynchronize(w->stream) : cudaSuccess;
+
+  for (int k = 0; k < 2; k++) {
+    if (w->done[k] != NULL && cudaEventDestroy(w->done[k]) != cudaSuccess) error = cudaErrorUnknown;
+  }
+  if (w->stream != NULL && cudaStreamDestroy(w->stream) != cudaSuccess) error = cudaErrorUnknown;
+  if (w->buffer[0] != NULL && cudaFreeHost(w->buffer[0]) != cudaSuccess) error = cudaErrorUnknown;
+  memset(w, 0, sizeof(*w));
+  return error;
+}
+
+static cudaError_t CreateWorker(Worker *w)
+{
+  cudaError_t error = cudaHostAlloc((void **)&w->buffer[0], 2 * BUFFER_BYTES, cudaHostAllocDefault);
+
+  if (error == cudaSuccess) {
+    w->buffer[1] = w->buffer[0] + BUFFER_BYTES;
+    error        = cudaStreamCreateWithFlags(&w->stream, cudaStreamNonBlocking);
+  } else w->buffer[0] = NULL;
+  for (int k = 0; k < 2 && error == cudaSuccess; k++) error = cudaEventCreateWithFlags(&w->done[k], cudaEventDisableTiming);
+  if (error != cudaSuccess) (void)DestroyWorker(w);
+  return error;
+}
+
+static PetscErrorCode DestroyWorkers(void)
+{
+  cudaError_t error = cudaSuccess;
+
+  PetscFunctionBegin;
+  for (int k = 0; k < num_workers; k++) {
+    const cudaError_t failed = DestroyWorker(&workers[k]);
+
+    if (failed != cudaSuccess) error = failed;
+  }
+  num_workers = 0;
+  if (begun != NULL && cudaEventDestroy(begun) != cudaSuccess) error = cudaErrorUnknown;
+  begun = NULL;
+  PetscCallCUDA(error);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Finalize(void)
+{
+  PetscFunctionBegin;
+  registered = PETSC_FALSE;
+  PetscCall(DestroyWorkers());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Makes the workers that are missing; *n is how many of the wanted there are, fewer when pinned memory is short. */
+static PetscErrorCode GetWorkers(int wanted, int *n)
+{
+  int device;
+
+  PetscFunctionBegin;
+  if (!registered) PetscCall(PetscRegisterFinalize(Finalize)); // not earlier: it has to run before PETSc's device is gone
+  registered = PETSC_TRUE;
+  PetscCallCUDA(cudaGetDevice(&device));
+  if (begun != NULL && device != worker_device) PetscCall(DestroyWorkers());
+  worker_device = device;
+  if (begun == NULL) PetscCallCUDA(cudaEventCreateWithFlags(&begun, cudaEventDisableTiming));
+  while (num_workers < wanted && CreateWorker(&workers[num_workers]) == cudaSuccess) num_workers++;
+  if (num_workers < wanted) {
+    (void)cudaGetLastError(); // a later check must not find this one
+    num_threads = num_workers;
+    PetscCall(PetscInfo(NULL, "No pinned memory for more than %d threads that copy between host and device\n", num_workers));
+  }
+  *n = PetscMin(wanted, num_workers);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Takes the next chunk; *bytes is 0 when there is none. */
+static void TakeChunk(Transfer *t, size_t *begin, size_t *bytes)
+{
+  const size_t chunk = atomic_fetch_add(&t->next, 1);
+
+  *begin = chunk < t->num_chunks ? chunk * t->chunk_bytes : t->bytes;
+  *bytes = PetscMin(t->bytes - *begin, t->chunk_bytes);
+}
+
+/* Queues the copy of buffer k to or from a piece of the device array. */
+static cudaError_t QueueBuffer(const Worker *w, int k, size_t begin, size_t bytes)
+{
+  const Transfer *t      = w->transfer;
+  char           *device = t->device + begin;
+  cudaError_t     error;
+
+  if (t->kind == cudaMemcpyHostToDevice) error = cudaMemcpyAsync(device, w->buffer[k], bytes, t->kind, w->stream);
+  else error = cudaMemcpyAsync(w->buffer[k], device, bytes, t->kind, w->stream);
+  return error == cudaSuccess ? cudaEventRecord(w->done[k], w->stream) : error;
+}
+
+/* On return the last copies out of the buffers may still be under way. */
+static cudaError_t SendChunks(Worker *w)
+{
+  Transfer *t = w->transfer;
+
+  for (int k = 0;; k = 1 - k) {
+    size_t      begin, bytes;
+    cudaError_t error;
+
+    TakeChunk(t, &begin, &bytes);
+    if (bytes == 0) return cudaSuccess;
+    error = cudaEventSynchronize(w->done[k]);
+    if (error == cudaSuccess) {
+      memcpy(w->buffer[k], t->host + begin, bytes);
+      error = QueueBuffer(w, k, begin, bytes);
+    }
+    if (error != cudaSuccess) return error;
+  }
+}
+
+/* One buffer is filled by the copy engine while the other one is emptied into the array. */
+static cudaError_t ReceiveChunks(Worker *w)
+{
+  Transfer *t        = w->transfer;
+  size_t    begin[2] = {0, 0}, bytes[2] = {0, 0};
+
+  for (int k = 0;; k = 1 - k) {
+    const int   other = 1 - k;
+    cudaError_t error = cudaSuccess;
+
+    TakeChunk(t, &begin[k], &bytes[k]);
+    if (bytes[k] > 0) error = QueueBuffer(w, k, begin[k], bytes[k]);
+    if (bytes[other] > 0 && error == cudaSuccess) {
+      error = cudaEventSynchronize(w->done[other]);
+      if (error == cudaSuccess) memcpy(t->host + begin[other], w->buffer[other], bytes[other]);
+    }
+    if (error != cudaSuccess || bytes[k] == 0) return error;
+  }
+}
+
+static void Work(Worker *w)
+{
+  w->error = w->transfer->kind == cudaMemcpyHostToDevice ? SendChunks(w) : ReceiveChunks(w);
+  if (w->error != cudaSuccess) atomic_store(&w->transfer->next, w->transfer->num_chunks); // nothing left to take: the others stop too
+}
+
+static void *WorkInThread(void *worker)
+{
+  Worker *w = (Worker *)worker;
+
+  w->error = cudaSetDevice(worker_device); // a new thread begins with device 0
+  if (w->error == cudaSuccess) Work(w);
+  else atomic_store(&w->transfer->next, w->transfer->num_chunks);
+  return NULL;
+}
+
+/* The first error of the workers; without one, the caller's stream is made to wait for what they have queued. */
+static cudaError_t JoinWorkers(int started, cudaStream_t stream)
+{
+  cudaError_t error = workers[0].error;
+
+  for (int k = 1; k < started; k++) {
+    (void)pthread_join(workers[k].thread, NULL);
+    if (error == cudaSuccess) error = workers[k].error;
+  }
+  for (int k = 0; k < 2 * started && error == cudaSuccess; k++) error = cudaStreamWaitEvent(stream, workers[k / 2].done[k % 2], 0);
+  for (int k = 0; k < started && error != cudaSuccess; k++) (void)cudaStreamSynchronize(workers[k].stream); // the caller may free the arrays now
+  return error;
+}
+
+static PetscErrorCode RunTransfer(Transfer *t, int n, cudaStream_t stream)
+{
+  int started = 1;
+
+  PetscFunctionBegin;
+  PetscCallCUDA(cudaEventRecord(begun, stream));
+  for (int k = 0; k < n; k++) {
+    workers[k].transfer = t;
+    PetscCallCUDA(cudaStreamWaitEvent(workers[k].stream, begun, 0));
+  }
+  while (started < n && pthread_create(&workers[started].thread, NULL, WorkInThread, &workers[started]) == 0) started++; // fewer do the same work
+  Work(&workers[0]);
+  PetscCallCUDA(JoinWorkers(started, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Through the pinned buffers; *done is PETSC_FALSE when there are none. */
+static PetscErrorCode CopyThroughBuffers(enum cudaMemcpyKind kind, char *device, char *host, size_t bytes, cudaStream_t stream, PetscBool *done)
+{
+  Transfer t     = {.kind = kind, .device = device, .host = host, .bytes = bytes};
+  size_t   chunk = bytes / ((size_t)num_threads * CHUNKS_PER_THREAD);
+  int      n     = 0;
+
+  PetscFunctionBegin;
+  chunk         = (chunk + CHUNK_ALIGNMENT - 1) / CHUNK_ALIGNMENT * CHUNK_ALIGNMENT;
+  t.chunk_bytes = PetscMin(PetscMax(chunk, MIN_CHUNK_BYTES), BUFFER_BYTES);
+  t.num_chunks  = (bytes + t.chunk_bytes - 1) / t.chunk_bytes;
+  atomic_init(&t.next, 0);
+  PetscCall(GetWorkers((int)PetscMin((size_t)num_threads, t.num_chunks), &n));
+  if (n > 0) PetscCall(RunTransfer(&t, n, stream));
+  *done = (PetscBool)(n > 0);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether the driver has to stage copies of this host memory; no where it is pinned, managed, or read by the device through the host's page tables. */
+static PetscErrorCode IsStaged(const void *host, PetscBool *staged)
+{
+  struct cudaPointerAttributes attributes;
+  int                          device, shared = 0;
+
+  PetscFunctionBegin;
+  PetscCallCUDA(cudaPointerGetAttributes(&attributes, host));
+  PetscCallCUDA(cudaGetDevice(&device));
+  PetscCallCUDA(cudaDeviceGetAttribute(&shared, cudaDevAttrPageableMemoryAccessUsesHostPageTables, device));
+  *staged = (PetscBool)(attributes.type == cudaMemoryTypeUnregistered && !shared);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  PetscSparseCUDACopyToDevice - Copies a host array to the device.
+
+  Not Collective
+
+  Input Parameters:
++ host   - [bytes] host, pageable or pinned, of any alignment; may be changed or freed when the call returns
+. bytes  - how many; 0 does nothing
+- stream - the copy comes after the work queued on it before the call, and before work queued on it afterwards
+
+  Output Parameter:
+. device - [bytes] device; valid in work queued on the stream from now on
+
+  Options Database Key:
+. -mat_dcsr_transfer_threads n - threads that copy large pageable arrays, 0 for plain copies
+
+  Notes:
+  Large pageable arrays go through pinned buffers that are kept until PetscFinalize(), 8 MiB a thread; when those cannot be had, by a plain copy. Small
+  and pinned arrays are copied plainly.
+
+  Raises PETSC_ERR_GPU when a copy fails; no thread is left then, and nothing is under way any more.
+
+  Cost: one pass over the array, at the speed of the bus when there are threads enough.
+*/
+PetscErrorCode PetscSparseCUDACopyToDevice(void *device, const void *host, size_t bytes, cudaStream_t stream)
+{
+  PetscBool staged, done = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  if (bytes == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(IsStaged(host, &staged));
+  if (staged && num_threads > 0 && bytes >= MIN_BYTES) PetscCall(CopyThroughBuffers(cudaMemcpyHostToDevice, (char *)device, (char *)host, bytes, stream, &done));
+  if (done) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCallCUDA(cudaMemcpyAsync(device, host, bytes, cudaMemcpyHostToDevice, stream));
+  if (!staged) PetscCallCUDA(cudaStreamSynchronize(stream)); // a staged array has been read when cudaMemcpyAsync() returns
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  PetscSparseCUDACopyToHost - Copies a device array to the host and waits for it.
+
+  Not Collective
+
+  Input Parameters:
++ device - [bytes] device
+. bytes  - how many; 0 does nothing
+- stream - the copy comes after the work queued on it before the call
+
+  Output Parameter:
+. host - [bytes] host, pageable or pinned, of any alignment; filled when the call returns
+
+  Options Database Key:
+. -mat_dcsr_transfer_threads n - threads that copy large pageable arrays, 0 for plain copies
+
+  Notes:
+  Memory and errors are those of PetscSparseCUDACopyToDevice().
+
+  Cost: one pass over the array, at the speed of the bus when there are threads enough, and one synchronization with the stream.
+*/
+PetscErrorCode PetscSparseCUDACopyToHost(void *host, const void *device, size_t bytes, cudaStream_t stream)
+{
+  PetscBool staged, done = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  if (bytes == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(IsStaged(host, &staged));
+  if (staged && num_threads > 0 && bytes >= MIN_BYTES) PetscCall(CopyThroughBuffers(cudaMemcpyDeviceToHost, (char *)device, (char *)host, bytes, stream, &done));
+  if (done) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCallCUDA(cudaMemcpyAsync(host, device, bytes, cudaMemcpyDeviceToHost, stream));
+  PetscCallCUDA(cudaStreamSynchronize(stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Cores that this process may run on, shared fairly with the processes of the node that may run on them too; at least 1. */
+static PetscErrorCode CountCores(int *cores)
+{
+  cpu_set_t   mine;
+  PetscMPIInt users[CPU_SETSIZE], most = 1;
+  MPI_Comm    node;
+
+  PetscFunctionBegin;
+  CPU_ZERO(&mine);
+  if (sched_getaffinity(0, sizeof(mine), &mine) != 0) CPU_ZERO(&mine); // more cores than the mask has bits
+  for (int k = 0; k < CPU_SETSIZE; k++) users[k] = CPU_ISSET(k, &mine) ? 1 : 0;
+  PetscCallMPI(MPI_Comm_split_type(PETSC_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node));
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, users, CPU_SETSIZE, MPI_INT, MPI_SUM, node));
+  PetscCallMPI(MPI_Comm_free(&node));
+  for (int k = 0; k < CPU_SETSIZE; k++) {
+    if (CPU_ISSET(k, &mine)) most = PetscMax(most, users[k]);
+  }
+  *cores = PetscMax(CPU_COUNT(&mine) / most, 1);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  PetscSparseCUDATransferInitialize - Decides how many threads copy large arrays between host and device.
+
+  Collective on PETSC_COMM_WORLD: processes that may run on the same cores share them.
+
+  Options Database Key:
+. -mat_dcsr_transfer_threads n - this many in each process, 0 for plain copies; default: its share of the cores, at most 8
+*/
+PetscErrorCode PetscSparseCUDATransferInitialize(void)
+{
+  PetscInt n;
+  int      cores;
+
+  PetscFunctionBegin;
+  PetscCall(CountCores(&cores));
+  n = PetscMin(cores, DEFAULT_THREADS);
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-mat_dcsr_transfer_threads", &n, NULL));
+  PetscCheck(n >= 0 && n <= MAX_THREADS, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "-mat_dcsr_transfer_threads %" PetscInt_FMT " is not in 0 to %d; 0 asks for plain copies", n, MAX_THREADS);
+  num_threads = (int)n;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  PetscSparseCUDATestTransferThreads - For tests: sets how many threads copy large arrays.
+
+  Not Collective
+
+  Input Parameter:
+. n - from 0 (plain copies) to 64; PETSC_CURRENT leaves what is
+
+  Output Parameter:
+. before - what was set until now
+*/
+PetscErrorCode PetscSparseCUDATestTransferThreads(PetscInt n, PetscInt *before)
+{
+  PetscFunctionBegin;
+  PetscCheck(n == PETSC_CURRENT || (n >= 0 && n <= MAX_THREADS), PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "%" PetscInt_FMT " threads are not in 0 to %d", n, MAX_THREADS);
+  *before = num_threads;
+  if (n != PETSC_CURRENT) num_threads = (int)n;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
