@@ -8,10 +8,10 @@ help:
 	@sed -n 's/^##//p' makefile
 ## make                        the library: build/<PETSC_ARCH>/lib/libpetscsparsecuda.so
 ## make demo                   PETSc's own programs with our matrix type, in one table  (DEMO_OPTIONS="--help")
-## make test                   our tests  (TESTS=pattern, JOBS=n, TIMEOUT=seconds, EXTRA_OPTIONS="PETSc options")
+## make test                   our tests and tutorials  (TESTS=pattern, JOBS=n, TIMEOUT=seconds, EXTRA_OPTIONS="PETSc options")
 ## make test-petsc             PETSc's own tests with our type substituted
 ## make bench                  benchmarks into benchmarks/results/<gpu>/  (needs a GPU; BENCHMARKS="part of a name")
-## make install prefix=DIR     library, header, pkg-config file
+## make install prefix=DIR     library, headers, pkg-config file
 ## make bundle                 one archive to take to a machine with a GPU
 ## make lint, make format      check the sources, or give them PETSc's look
 ## make variants               compile against single, complex and 64-bit PETSc

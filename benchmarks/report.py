@@ -345,6 +345,8 @@ def benchmark_lines(gpu, benchmark, records, everything, to_root):
                 lines += ["", f"`{metric}`:", ""]
             if has_picture(chosen) and (everything or metric == metrics[0]):
                 lines += [f"![{benchmark} {metric} on {gpu}, fraction of the floor]({to_root}{picture_path(gpu, benchmark, metric).as_posix()})", ""]
+            if has_curve(chosen) and (everything or metric == metrics[0]):
+                lines += [f"![{benchmark} {metric} on {gpu} against the size of a batch]({to_root}{curve_path(gpu, benchmark, metric).as_posix()})", ""]
             lines += metric_table(chosen)
     return lines + ["", provenance(records)]
 
@@ -413,6 +415,69 @@ def picture(records, title):
     return "\n".join(out + ["</svg>"]) + "\n"
 
 
+# Cases that are points of a curve, by their size.
+CURVE_CASE = re.compile(r"rate-batch-([1-9]\d*)")
+
+
+def curve_path(gpu, benchmark, metric):
+    return picture_path(gpu, benchmark, metric + "-batch")
+
+
+def curve_points(records):
+    """[(size of a batch, record), ...] by size."""
+    points = [(int(match.group(1)), record) for record in records if record["ours"] and (match := CURVE_CASE.fullmatch(record["case"]))]
+    return sorted(points, key=lambda point: point[0])
+
+
+def has_curve(records):
+    return len(curve_points(records)) > 1
+
+
+def curve(records, title):
+    """A picture of two lines, ours and the best competitor, against the size of a batch; both axes are logarithmic."""
+    points = curve_points(records)
+    left, top, scale_width, scale_height, width, height = 90, 74, 640, 300, 760, 440
+    values = [record[key] for _, record in points for key in ("ours", "best") if record[key]]
+    ranges = [(math.floor(math.log10(min(numbers))), math.ceil(math.log10(max(numbers)))) for numbers in ([size_ for size_, _ in points], values)]
+    (x_begin, x_end), (y_begin, y_end) = [(begin, max(end, begin + 1)) for begin, end in ranges]
+
+    def x_of(size_):
+        return left + scale_width * (math.log10(size_) - x_begin) / (x_end - x_begin)
+
+    def y_of(value):
+        return top + scale_height * (1 - (math.log10(value) - y_begin) / (y_end - y_begin))
+
+    def power(exponent):
+        return f'10<tspan dy="-5" font-size="9">{exponent}</tspan>'
+
+    escape = html.escape
+    bottom = top + scale_height
+    names = listed(record["competitor"] for _, record in points if record["best"])
+    out = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {width} {height}" font-family="Helvetica, Arial, sans-serif" font-size="13" fill="#222">',
+        f'<rect width="{width}" height="{height}" fill="#fff"/>',
+        f'<text x="16" y="26" font-size="16" font-weight="bold">{escape(title)}</text>',
+        '<rect x="16" y="42" width="14" height="14" fill="#76b900"/><text x="36" y="54">ours</text>',
+        f'<rect x="90" y="42" width="14" height="14" fill="#b8bcc2"/><text x="110" y="54">{escape(names or "best other")}</text>',
+        f'<text x="{width - 16}" y="54" text-anchor="end" fill="#666">{escape(points[0][1]["unit"])}, {"higher" if points[0][1]["unit"] in RATE_UNITS else "lower"} is better</text>',
+    ]
+    for exponent in range(x_begin, x_end + 1):
+        x = x_of(10**exponent)
+        out.append(f'<line x1="{x:.1f}" y1="{top}" x2="{x:.1f}" y2="{bottom}" stroke="#e4e4e4"/>')
+        out.append(f'<text x="{x:.1f}" y="{bottom + 20}" text-anchor="middle" fill="#666">{power(exponent)}</text>')
+    for exponent in range(y_begin, y_end + 1):
+        y = y_of(10.0**exponent)
+        out.append(f'<line x1="{left}" y1="{y:.1f}" x2="{left + scale_width}" y2="{y:.1f}" stroke="#e4e4e4"/>')
+        out.append(f'<text x="{left - 10}" y="{y + 5:.1f}" text-anchor="end" fill="#666">{power(exponent)}</text>')
+    out.append(f'<text x="{left + scale_width / 2:.0f}" y="{bottom + 46}" text-anchor="middle" fill="#666">entries of a batch</text>')
+    for key, color in (("best", "#b8bcc2"), ("ours", "#76b900")):
+        places = [(x_of(size_), y_of(record[key])) for size_, record in points if record[key]]
+        if len(places) > 1:
+            out.append(f'<polyline points="{" ".join(f"{x:.1f},{y:.1f}" for x, y in places)}" fill="none" stroke="{color}" stroke-width="3"/>')
+        out += [f'<circle cx="{x:.1f}" cy="{y:.1f}" r="4" fill="{color}"/>' for x, y in places]
+    return "\n".join(out + ["</svg>"]) + "\n"
+
+
 def pictures(results):
     """{path below the root: text} of every picture."""
     texts = {}
@@ -422,6 +487,8 @@ def pictures(results):
                 chosen = [record for record in records if record["metric"] == metric]
                 if benchmark != "solve" and has_picture(chosen):
                     texts[picture_path(gpu, benchmark, metric)] = picture(chosen, f"{benchmark} {metric}, {chosen[0]['gpu']}")
+                if has_curve(chosen):
+                    texts[curve_path(gpu, benchmark, metric)] = curve(chosen, f"{benchmark} {metric}, {chosen[0]['gpu']}")
     return texts
 
 

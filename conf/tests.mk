@@ -1,14 +1,14 @@
-# Programs: tests, PETSc's tutorials for the demo, benchmarks.
+# Programs: tests, tutorials, PETSc's tutorials for the demo, benchmarks. Tutorials are tests, too, and linked as a user's program is.
 # A source with a main() is a program; the other sources in its folder and in the folders above it, and those in tests/common or benchmarks/common, are
 # linked into it, and so is HELPER.c, wherever it is, when the program includes "HELPER.h". Kernel tests, benchmarks and what includes private headers call
 # functions that the shared library hides, so they are linked with the archive of the same objects; all others with the library, as a user's program is.
 is_program   = $(if $(1),$(shell grep -lE '^int main\b' $(1)))
 uses_private = $(if $(1),$(shell grep -lE '^\#include [<"]((\.\./)*src|petscsparsecuda)/' $(1)))
 
-test_sources   := $(sort $(shell find tests -path tests/petsc -prune -o \( -name '*.c' -o -name '*.cu' \) -print 2>/dev/null))
+test_sources   := $(sort $(shell find tests tutorials -path tests/petsc -prune -o \( -name '*.c' -o -name '*.cu' \) -print 2>/dev/null))
 bench_sources  := $(sort $(shell find benchmarks \( -name '*.c' -o -name '*.cu' \) -print 2>/dev/null))
 mains          := $(call is_program,$(test_sources) $(bench_sources))
-test_mains     := $(filter tests/%,$(mains))
+test_mains     := $(filter tests/% tutorials/%,$(mains))
 bench_mains    := $(filter benchmarks/%,$(mains))
 test_programs  := $(addprefix $(BUILD)/,$(basename $(test_mains)))
 bench_programs := $(addprefix $(BUILD)/,$(basename $(bench_mains)))
@@ -51,7 +51,7 @@ harness := $(if $(PETSC_ARCH),$(PETSC_DIR)/config,$(PETSC_DIR)/share/petsc/examp
 PYTHON  ?= python3
 $(BUILD)/tests/cases.json: $(test_mains) conf/generate-tests $(config) $(BUILD)/program-sources
 	@mkdir -p $(@D)
-	@conf/generate-tests --petsc-dir='$(PETSC_DIR)' --petsc-arch='$(PETSC_ARCH)' --config='$(harness)' --tests=$(abspath tests) --out=$(abspath $(@D)) $(test_mains)
+	@conf/generate-tests --petsc-dir='$(PETSC_DIR)' --petsc-arch='$(PETSC_ARCH)' --config='$(harness)' --folder=$(abspath tests) --folder=$(abspath tutorials) --out=$(abspath $(BUILD)) $(test_mains)
 
 # What the scripts and programs are told: where the library and PETSc are. Tests may say -dll_append $PETSCSPARSECUDA_LIBRARY.
 run_environment = PETSC_DIR='$(PETSC_DIR)' PETSC_ARCH='$(PETSC_ARCH)' PETSC_SRC='$(PETSC_SRC)' PETSCSPARSECUDA_BUILD='$(abspath $(BUILD))' PETSCSPARSECUDA_BUILD_ROOT='$(BUILD_ROOT)' PETSCSPARSECUDA_LIBRARY='$(abspath $(SHLIB))'

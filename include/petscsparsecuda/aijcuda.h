@@ -13,6 +13,7 @@
 #include <petscsparsecuda/spmvtranspose.h>
 #include <petscsparsecuda/convert.h>
 #include <petscsparsecuda/entries.h>
+#include <petscsparsecuda/insert.h>
 
 /* What a host operation needs of the mirror and leaves behind. */
 typedef enum {
@@ -51,6 +52,12 @@ typedef struct {
   DCSRSpMVPlan          spmv_transpose;      /* plan of the explicit transpose; NULL without one */
   PetscObjectState      transpose_state;     /* object state of A when the values of the transpose were gathered */
   PetscInt             *wide_i, *wide_j;     /* [m + 1], [nnz] PetscInt copies for foreign device code, 64-bit PetscInt only; NULL until asked for */
+  DCSRStage             stage;               /* values of MatSetValues() on their way to the device; NULL until the first */
+  InsertMode            stage_mode;          /* of what is in the stage */
+  PetscBool             created;             /* by MatSetType(); otherwise it may be a block of a MATMPIAIJ (-mat_seqaij_type), which fills host arrays itself */
+  PetscBool             device_assembly;     /* set up or preallocated without host arrays: the first values, too, go to the device */
+  PetscInt              stage_size;          /* -mat_dcsr_stage_size: bytes of a pinned buffer of the stage */
+  PetscInt              stage_entries;       /* -mat_dcsr_stage_entries: entries that wait on the device until they join the matrix */
   HostVecBuffer         x, y, z;             /* scratch for vectors that live on the host */
   struct _MatOps        parent;              /* operations of MATSEQAIJ as this matrix last had them */
   struct _MatOps        installed;           /* the table as we last left it; what differs later was put there by the parent */
@@ -62,11 +69,28 @@ typedef struct {
   DCSRSpMVTransposeKind spmvt_kind;          /* -mat_dcsr_spmv_transpose */
 } Mat_SeqAIJCUDA;
 
+/* Values of MatSetValues() for rows of other processes, in program order; on the host. */
+typedef struct {
+  PetscInt     n, capacity;
+  PetscInt    *rows, *columns; /* [capacity] global, owned; NULL until the first */
+  PetscScalar *values;         /* [capacity] owned */
+} OffProcessValues;
+
 /* The spptr of a parallel matrix of ours (field of Mat_MPIAIJ). */
 typedef struct {
   struct _MatOps parent;    /* operations of MATMPIAIJ as this matrix last had them */
   struct _MatOps installed; /* the table as we last left it; what differs later was put there by the parent */
-  PetscBool      no_device; /* no usable device: bound to the CPU for good */
+  PetscBool      no_device; /* no usable device on some process: bound to the CPU for good */
+
+  DCSRStage        stage[2];         /* values on their way to the diagonal block and, with global columns, to the off-diagonal one; NULL until the first */
+  InsertMode       stage_mode;       /* of what is in the stages */
+  OffProcessValues off_process;      /* what the next assembly sends */
+  PetscInt        *indices;          /* [num_indices] scratch for the indices of a block, owned */
+  PetscInt         num_indices;      /* its length */
+  PetscBool        device_assembly;  /* values go to the device; the same on all processes */
+  PetscBool        host_inserted;    /* values of this assembly were given to the parent */
+  PetscBool        assembly_on_host; /* on some process, so that the parent assembles; the same on all processes */
+  PetscBool        columns_changed;  /* garray has columns that the scatter of products does not know yet */
 } Mat_MPIAIJCUDA;
 
 static inline Mat_SeqAIJCUDA *MatSeqAIJCUDAGet(Mat A)
@@ -86,9 +110,11 @@ PETSC_INTERN PetscErrorCode MatIsMPIAIJCUDA(Mat, PetscBool *);
 /* Mirror (mirror.c): any matrix may be given; others than ours are left alone, parallel ones are treated block by block. */
 PETSC_INTERN PetscErrorCode MatAIJCUDAHostBegin(Mat, int);
 PETSC_INTERN PetscErrorCode MatAIJCUDAHostEnd(Mat, int);
+PETSC_INTERN PetscErrorCode MatAIJCUDAHostWritten(Mat, int);
 PETSC_INTERN PetscErrorCode MatAIJCUDAHostFinish(Mat, int, PetscErrorCode);
 PETSC_INTERN PetscErrorCode MatAIJCUDAHostBeginTwo(Mat, int, Mat, int);
 PETSC_INTERN PetscErrorCode MatAIJCUDAHostFinishTwo(Mat, int, Mat, int, PetscErrorCode);
+PETSC_INTERN PetscBool      MatAIJCUDAInHostCode(void);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDAShowMirror(Mat);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDAHideMirror(Mat);
 /* Device copy (mirror.c), sequential matrices of ours only. */
@@ -110,12 +136,66 @@ PETSC_INTERN PetscErrorCode MatMPIAIJCUDAComposeThunks(Mat, PetscBool);
 PETSC_INTERN PetscErrorCode MatMPIAIJCUDASetBlockTypes(Mat);
 PETSC_INTERN PetscErrorCode MatAIJCUDACaptureParents(void);
 
+/* Insertion on the device (insert.c, coo.c) */
+PETSC_INTERN PetscErrorCode MatSeqAIJCUDAInsertsOnDevice(Mat, PetscBool *);
+PETSC_INTERN PetscErrorCode MatSeqAIJCUDASetDeviceMatrix(Mat, DCSRView *);
+PETSC_INTERN PetscErrorCode MatSeqAIJCUDASetEmpty(Mat);
+PETSC_INTERN PetscErrorCode MatSeqAIJCUDAStructureChanged(Mat);
+PETSC_INTERN PetscErrorCode MatSeqAIJCUDAInsertBatch(Mat, const DCSRBatch *, InsertMode);
+PETSC_INTERN PetscErrorCode MatSeqAIJCUDAInsertList(Mat, DCSRList *, const PetscScalar[], InsertMode);
+PETSC_INTERN PetscErrorCode MatSeqAIJCUDAFinishInsertion(Mat);
+PETSC_INTERN PetscErrorCode MatSeqAIJCUDASetInsertOps(struct _MatOps *);
+PETSC_INTERN PetscErrorCode MatSeqAIJCUDAParentSetPreallocation(Mat, PetscInt, const PetscInt[]);
+PETSC_INTERN PetscErrorCode MatAIJCUDACheckPreallocation(PetscInt, PetscInt, PetscInt, const PetscInt[]);
+PETSC_INTERN PetscErrorCode MatMPIAIJCUDAInsertsOnDevice(Mat, PetscBool *);
+PETSC_INTERN PetscErrorCode MatMPIAIJCUDASetEmpty(Mat);
+PETSC_INTERN PetscErrorCode MatMPIAIJCUDAParentSetPreallocation(Mat, PetscInt, const PetscInt[], PetscInt, const PetscInt[]);
+PETSC_INTERN PetscErrorCode MatMPIAIJCUDADestroyInsertion(Mat);
+PETSC_INTERN PetscErrorCode MatMPIAIJCUDAExtendGhosts(Mat, PetscInt, const int32_t[]);
+PETSC_INTERN PetscErrorCode MatMPIAIJCUDAInsertOffDiagonal(Mat, DCSRList *, const PetscScalar[], InsertMode);
+PETSC_INTERN PetscErrorCode MatMPIAIJCUDAFinishInsertion(Mat);
+PETSC_INTERN PetscErrorCode MatMPIAIJCUDAStageOffProcess(Mat, PetscInt, PetscInt, PetscScalar);
+PETSC_INTERN PetscErrorCode MatMPIAIJCUDASetUpMultiply(Mat);
+PETSC_INTERN PetscErrorCode MatAssemblyEndDevice_MPIAIJCUDA(Mat, MatAssemblyType, PetscBool *);
+PETSC_INTERN PetscErrorCode MatMPIAIJCUDASetInsertOps(Mat, struct _MatOps *);
+PETSC_INTERN PetscErrorCode MatSetPreallocationCOO_SeqAIJCUDA_Device(Mat, PetscCount, PetscInt[], PetscInt[]);
+PETSC_INTERN PetscErrorCode MatSetValuesCOO_SeqAIJCUDA_Device(Mat, const PetscScalar[], InsertMode);
+PETSC_INTERN PetscErrorCode MatSetPreallocationCOO_MPIAIJCUDA_Device(Mat, PetscCount, PetscInt[], PetscInt[]);
+PETSC_INTERN PetscErrorCode MatSetValuesCOO_MPIAIJCUDA_Device(Mat, const PetscScalar[], InsertMode);
+PETSC_INTERN PetscErrorCode MatSeqAIJCUDABuildView(Mat, DCSRList *, cudaStream_t, DCSRView *);
+PETSC_INTERN PetscErrorCode MatSeqAIJCUDASetListValues(Mat, const DCSRList *, const PetscScalar[], const PetscScalar[], PetscCount, InsertMode);
+PETSC_INTERN PetscErrorCode MatCOODevice_Remove(Mat);
+PETSC_INTERN PetscErrorCode MatCOODevice_Has(Mat, PetscBool *);
+PETSC_INTERN PetscErrorCode PetscSparseCUDAGetDeviceCopy(const void *, size_t, cudaStream_t, const void **, void **);
+
+/* Vectors of any memory type as device arrays (ops.c) */
+typedef enum {
+  ARRAY_READ,
+  ARRAY_WRITE, /* the old entries are not used */
+  ARRAY_READ_WRITE
+} ArrayAccess;
+
+/* A device pointer to the local entries of a vector of any memory type, and what it takes to give them back. */
+typedef struct {
+  Vec          v; /* NULL: nothing to give back */
+  ArrayAccess  access;
+  PetscScalar *device; /* what kernels use */
+  PetscScalar *host;   /* the vector's own array when it lives on the host, else NULL */
+  PetscInt     n;      /* local entries */
+} DeviceArray;
+
+PETSC_INTERN PetscErrorCode GetDeviceArray(Mat, Vec, PetscInt, ArrayAccess, HostVecBuffer *, cudaStream_t, DeviceArray *);
+PETSC_INTERN PetscErrorCode RestoreDeviceArray(DeviceArray *, cudaStream_t, PetscErrorCode);
+
 /* Device operations (ops.c) */
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDASetDeviceOps(struct _MatOps *);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDAPrepareProduct(Mat, PetscBool);
 PETSC_INTERN PetscErrorCode MatColumnSumsAbs_SeqAIJCUDA(Mat, Vec);
 PETSC_INTERN PetscErrorCode MatAIJCUDAShowRowSums(Vec);
 PETSC_INTERN PetscErrorCode MatHost_SeqAIJCUDA_copy(Mat, Mat, MatStructure);
+
+/* Device deletion (delete.c) */
+PETSC_INTERN PetscErrorCode MatSeqAIJCUDASetDeletionOps(struct _MatOps *);
 
 /* Products, graphs, factors, array hooks */
 PETSC_INTERN PetscErrorCode MatProductSetFromOptions_AIJCUDA(Mat);

@@ -6,3 +6,7 @@ PETSC_INTERN PetscErrorCode MatConvert_MPIAIJ_MPIAIJDCSRCUDA(Mat, MatType, MatRe
 PETSC_INTERN PetscErrorCode MatCreate_SeqAIJDCSRCUDA(Mat);
 PETSC_INTERN PetscErrorCode MatCreate_MPIAIJDCSRCUDA(Mat);
 PETSC_INTERN PetscErrorCode MatDCSRCUDAFragment_Private(Mat, PetscInt, PetscInt);
+
+/* Deletion from parallel matrices (mpi/delete.c) */
+PETSC_INTERN PetscErrorCode MatZeroRows_MPIAIJDCSRCUDA(Mat, PetscInt, const PetscInt[], PetscScalar, Vec, Vec);
+PETSC_INTERN PetscErrorCode MatEliminateZeros_MPIAIJDCSRCUDA(Mat, PetscBool);

@@ -187,10 +187,22 @@ static PetscErrorCode SubMatrices(Oracle o)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Rows (and columns) of this rank and of the next one are made zero, with and without a right-hand side. */
+/* Spreads the rows of the matrix under test over several segments, where it is on a device. */
+static PetscErrorCode Fragment(Oracle o)
+{
+  const PetscInt segments = 1 + OracleShared(o, 4), slack = OracleShared(o, 3);
+  PetscErrorCode (*fragment)(Mat, PetscInt, PetscInt);
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectQueryFunction((PetscObject)o->B, "MatDCSRCUDAFragment_C", &fragment));
+  if (fragment != NULL) PetscCall((*fragment)(o->B, segments, slack));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Rows (and columns) of this rank and of others are made zero, with and without a right-hand side; ranks may give none, and rows more than once. */
 static PetscErrorCode ZeroRows(Oracle o)
 {
-  const PetscBool   columns = OracleFlip(o, 2), keep = OracleFlip(o, 2), rhs = OracleFlip(o, 2);
+  const PetscBool   columns = OracleFlip(o, 2), keep = OracleFlip(o, 2), rhs = OracleFlip(o, 2), repeats = OracleFlip(o, 2), few = OracleFlip(o, 4);
   const PetscScalar diagonal = OracleFlip(o, 3) ? 0 : 2;
   PetscInt          M, n = 0, rows[6];
   Vec               x[2], b[2];
@@ -199,7 +211,10 @@ static PetscErrorCode ZeroRows(Oracle o)
   o->fill++;
   PetscCall(MatGetSize(o->A, &M, NULL));
   for (; M && n < 6 && n < M; n++) rows[n] = (PetscInt)(OracleHash(o->fill, (uint64_t)o->rank, (uint64_t)n) % (uint64_t)M);
-  PetscCall(PetscSortRemoveDupsInt(&n, rows));
+  if (few && o->rank % 2) n = 0;
+  if (repeats && n > 1) rows[n - 1] = rows[0];
+  if (!repeats) PetscCall(PetscSortRemoveDupsInt(&n, rows));
+  if (OracleFlip(o, 3)) PetscCall(Fragment(o));
   PetscCall(OracleCreateVec(o, o->B, PETSC_FALSE, &x[0], &x[1]));
   PetscCall(OracleCreateVec(o, o->B, PETSC_TRUE, &b[0], &b[1]));
   for (int k = 0; k < 2; k++) {
@@ -214,6 +229,28 @@ static PetscErrorCode ZeroRows(Oracle o)
   for (int k = 0; k < 2; k++) {
     PetscCall(VecDestroy(&x[k]));
     PetscCall(VecDestroy(&b[k]));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Rows of any matrix, without diagonal entries. */
+static PetscErrorCode RemoveRows(Oracle o)
+{
+  const PetscBool keep = OracleFlip(o, 2);
+  PetscInt        begin, end, n = 0, rows[4];
+
+  PetscFunctionBegin;
+  o->fill++;
+  PetscCall(MatGetOwnershipRange(o->A, &begin, &end));
+  for (; begin < end && n < 4; n++) rows[n] = begin + (PetscInt)(OracleHash(o->fill, (uint64_t)o->rank, (uint64_t)n) % (uint64_t)(end - begin));
+  if (OracleFlip(o, 3)) PetscCall(Fragment(o));
+  for (int k = 0; k < 2; k++) {
+    const Mat X = k ? o->B : o->A;
+
+    PetscCall(MatSetOption(X, MAT_KEEP_NONZERO_PATTERN, keep));
+    PetscCall(MatSetOption(X, MAT_NO_OFF_PROC_ZERO_ROWS, PETSC_TRUE));
+    PetscCall(MatZeroRows(X, n, rows, 0, NULL, NULL));
+    PetscCall(MatSetOption(X, MAT_NO_OFF_PROC_ZERO_ROWS, PETSC_FALSE));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -233,6 +270,7 @@ static PetscErrorCode EliminateZeros(Oracle o)
     if (OracleHash(o->fill, (uint64_t)i, (uint64_t)o->rank) % 3 == 0) array[i] = 0;
   PetscCall(VecRestoreArray(l[0], &array));
   PetscCall(VecCopy(l[0], l[1]));
+  if (OracleFlip(o, 3)) PetscCall(Fragment(o));
   for (int k = 0; k < 2; k++) {
     PetscCall(MatDiagonalScale(k ? o->B : o->A, left ? l[k] : NULL, left ? NULL : l[k]));
     PetscCall(MatEliminateZeros(k ? o->B : o->A, keep));
@@ -279,6 +317,7 @@ const OracleOperation OracleStructureOperations[] = {{"MatSetValues at existing 
                                                      {"MatCreateSubMatrix", 3, SubMatrix, PETSC_FALSE, 0},
                                                      {"MatCreateSubMatrices", 2, SubMatrices, PETSC_FALSE, 0},
                                                      {"MatZeroRows(Columns)", 3, ZeroRows, PETSC_TRUE, 0},
+                                                     {"MatZeroRows without diagonal", 2, RemoveRows, PETSC_FALSE, 0},
                                                      {"MatEliminateZeros", 2, EliminateZeros, PETSC_FALSE, 0},
                                                      {"MatFilter", 1, Filter, PETSC_FALSE, 0},
                                                      {"MatPermute", 1, Permute, PETSC_FALSE, 0},

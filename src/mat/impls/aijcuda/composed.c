@@ -89,7 +89,7 @@ DEFINE_COMPOSED(MatReorderForNonzeroDiagonal_SeqAIJCUDA, seq.reorder, (Mat A, Pe
 DEFINE_COMPOSED_TWO(MatIsTranspose_SeqAIJCUDA, seq.istranspose, (Mat A, Mat B, PetscReal tol, PetscBool *f), (A, B, tol, f))
 DEFINE_COMPOSED_TWO(MatIsHermitianTranspose_SeqAIJCUDA, seq.ishermitiantranspose, (Mat A, Mat B, PetscReal tol, PetscBool *f), (A, B, tol, f))
 DEFINE_COMPOSED_TWO(MatIsTranspose_MPIAIJCUDA, mpi.istranspose, (Mat A, Mat B, PetscReal tol, PetscBool *f), (A, B, tol, f))
-DEFINE_COMPOSED(MatResetPreallocation_MPIAIJCUDA, mpi.resetpreallocation, (Mat A), (A), HOST_BUILD)
+DEFINE_COMPOSED(ResetPreallocationOnHost_MPI, mpi.resetpreallocation, (Mat A), (A), HOST_BUILD)
 
 /* MatSeqAIJCUDAParentSetPreallocation - MATSEQAIJ's MatSeqAIJSetPreallocation() */
 PetscErrorCode MatSeqAIJCUDAParentSetPreallocation(Mat A, PetscInt nz, const PetscInt nnz[])
@@ -99,14 +99,14 @@ PetscErrorCode MatSeqAIJCUDAParentSetPreallocation(Mat A, PetscInt nz, const Pet
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What MATSEQAIJ checks about a preallocation. */
-static PetscErrorCode CheckPreallocation(Mat A, PetscInt nz, const PetscInt nnz[])
+/* MatAIJCUDACheckPreallocation - What MATSEQAIJ checks about a preallocation of m rows of at most n entries. */
+PetscErrorCode MatAIJCUDACheckPreallocation(PetscInt m, PetscInt n, PetscInt nz, const PetscInt nnz[])
 {
   PetscFunctionBegin;
   PetscCheck(nz >= 0 || nz == PETSC_DEFAULT || nz == PETSC_DECIDE || nnz != NULL, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "nz cannot be less than 0: value %" PetscInt_FMT, nz);
-  for (PetscInt row = 0; nnz != NULL && row < A->rmap->n; row++) {
+  for (PetscInt row = 0; nnz != NULL && row < m; row++) {
     PetscCheck(nnz[row] >= 0, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "nnz cannot be less than 0: local row %" PetscInt_FMT " value %" PetscInt_FMT, row, nnz[row]);
-    PetscCheck(nnz[row] <= A->cmap->n, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "nnz cannot be greater than row length: local row %" PetscInt_FMT " value %" PetscInt_FMT " rowlength %" PetscInt_FMT, row, nnz[row], A->cmap->n);
+    PetscCheck(nnz[row] <= n, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "nnz cannot be greater than row length: local row %" PetscInt_FMT " value %" PetscInt_FMT " rowlength %" PetscInt_FMT, row, nnz[row], n);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -126,7 +126,7 @@ static PetscErrorCode MatSeqAIJSetPreallocation_SeqAIJCUDA(Mat A, PetscInt nz, c
     MatSeqAIJCUDAGet(A)->device_assembly = PETSC_FALSE;
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCall(CheckPreallocation(A, nz, nnz));
+  PetscCall(MatAIJCUDACheckPreallocation(A->rmap->n, A->cmap->n, nz, nnz));
   PetscCall(MatSeqAIJCUDASetEmpty(A));
   if (nz >= 0 || nnz) ((Mat_SeqAIJ *)A->data)->nonew = 0;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -158,6 +158,21 @@ static PetscErrorCode MatResetPreallocation_SeqAIJCUDA(Mat A)
   }
   PetscCheck(A->insertmode == NOT_SET_VALUES, PETSC_COMM_SELF, PETSC_ERR_SUP, "Cannot reset preallocation after setting some values but not yet calling MatAssemblyBegin()/MatAssemblyEnd()");
   if (A->num_ass > 0) PetscCall(MatSeqAIJCUDASetEmpty(A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatResetPreallocation_MPIAIJCUDA(Mat A)
+{
+  PetscBool device;
+
+  PetscFunctionBegin;
+  PetscCall(MatMPIAIJCUDAInsertsOnDevice(A, &device));
+  if (!device || !MatMPIAIJCUDAGet(A)->device_assembly) {
+    PetscCall(ResetPreallocationOnHost_MPI(A));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCheck(A->insertmode == NOT_SET_VALUES, PETSC_COMM_SELF, PETSC_ERR_SUP, "Cannot reset preallocation after setting some values but not yet calling MatAssemblyBegin()/MatAssemblyEnd()");
+  if (A->num_ass > 0) PetscCall(MatMPIAIJCUDASetEmpty(A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -261,8 +276,16 @@ static PetscErrorCode MatSetPreallocationCOO_SeqAIJCUDA(Mat A, PetscCount n, Pet
 
 static PetscErrorCode MatSetPreallocationCOO_MPIAIJCUDA(Mat A, PetscCount n, PetscInt i[], PetscInt j[])
 {
+  PetscBool device;
+
   PetscFunctionBegin;
-  PetscCall(SetPreallocationCOO(A, &mpi, n, i, j));
+  PetscCall(MatMPIAIJCUDAInsertsOnDevice(A, &device));
+  if (device) PetscCall(MatSetPreallocationCOO_MPIAIJCUDA_Device(A, n, i, j));
+  else {
+    PetscCall(MatCOODevice_Remove(A));
+    MatMPIAIJCUDAGet(A)->device_assembly = PETSC_FALSE;
+    PetscCall(SetPreallocationCOO(A, &mpi, n, i, j));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -279,8 +302,12 @@ static PetscErrorCode MatSetValuesCOO_SeqAIJCUDA(Mat A, const PetscScalar v[], I
 
 static PetscErrorCode MatSetValuesCOO_MPIAIJCUDA(Mat A, const PetscScalar v[], InsertMode mode)
 {
+  PetscBool device;
+
   PetscFunctionBegin;
-  PetscCall(SetValuesCOO(A, &mpi, PETSC_TRUE, v, mode));
+  PetscCall(MatCOODevice_Has(A, &device));
+  if (device) PetscCall(MatSetValuesCOO_MPIAIJCUDA_Device(A, v, mode));
+  else PetscCall(SetValuesCOO(A, &mpi, PETSC_TRUE, v, mode));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -106,8 +106,8 @@ cleanup:
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Structure of a list, and zeros; the list's keys are gone afterwards. */
-static PetscErrorCode BuildView(Mat A, DCSRList *list, cudaStream_t stream, DCSRView *view)
+/* MatSeqAIJCUDABuildView - Structure of a list, and zeros, for A; the list's keys are gone afterwards. */
+PetscErrorCode MatSeqAIJCUDABuildView(Mat A, DCSRList *list, cudaStream_t stream, DCSRView *view)
 {
   const PetscBool wide = (PetscBool)(list->num_distinct > PETSC_INT32_MAX);
   PetscErrorCode  ierr;
@@ -147,7 +147,7 @@ PetscErrorCode MatSetPreallocationCOO_SeqAIJCUDA_Device(Mat A, PetscCount n, Pet
   PetscCall(MatCOODevice_Remove(A));
   PetscCall(PetscNew(&coo));
   PetscCallGoto(ierr, failed, CreateList(A, n, i, j, stream, &coo->list));
-  PetscCallGoto(ierr, failed, BuildView(A, &coo->list, stream, &view));
+  PetscCallGoto(ierr, failed, MatSeqAIJCUDABuildView(A, &coo->list, stream, &view));
   PetscCall(MatSeqAIJCUDASetDeviceMatrix(A, &view));
   PetscCall(PetscObjectContainerCompose((PetscObject)A, COO_KEY, coo, COODeviceDestroy));
   PetscCall(PetscObjectCompose((PetscObject)A, "__PETSc_MatCOOStruct_Host", NULL));
@@ -163,7 +163,7 @@ failed:
 }
 
 /* Values of the distinct entries where the mirror is the matrix. */
-static PetscErrorCode SetValuesOnHost(Mat A, const DCSRList *list, const PetscScalar v[], InsertMode mode, cudaStream_t stream)
+static PetscErrorCode SetListValuesOnHost(Mat A, const DCSRList *list, const PetscScalar v[], const PetscScalar more[], PetscCount split, InsertMode mode, cudaStream_t stream)
 {
   PetscScalar   *device = NULL, *host = NULL, *a;
   PetscErrorCode ierr;
@@ -171,7 +171,7 @@ static PetscErrorCode SetValuesOnHost(Mat A, const DCSRList *list, const PetscSc
   PetscFunctionBegin;
   PetscCallGoto(ierr, cleanup, PetscMalloc1(list->num_distinct, &host));
   PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(list->num_distinct, "values of COO entries", stream, &device));
-  PetscCallGoto(ierr, cleanup, DCSRListReduce(list, v, NULL, list->num_given, PETSC_FALSE, PETSC_FALSE, device, stream));
+  PetscCallGoto(ierr, cleanup, DCSRListReduce(list, v, more, split, PETSC_FALSE, PETSC_FALSE, device, stream));
   PetscCallGoto(ierr, cleanup, PetscSparseCUDACopyToHost(host, device, (size_t)list->num_distinct * sizeof(*host), stream));
   PetscCallGoto(ierr, cleanup, MatSeqAIJGetArray(A, &a));
   for (PetscCount k = 0; k < list->num_distinct; k++) a[k] = mode == ADD_VALUES ? a[k] + host[k] : host[k];
@@ -183,15 +183,36 @@ cleanup:
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode SetValuesOnDevice(Mat A, const DCSRList *list, const PetscScalar v[], InsertMode mode, cudaStream_t stream)
+/*
+  MatSeqAIJCUDASetListValues - Values of a list go into the matrix that was built from it
+
+  Not Collective
+
+  Input Parameters:
++ A     - the sequential matrix or block
+. list  - its list
+. v     - [split] values of the list, device
+. more  - [num_given - split] its further values, device; may be NULL when there are none
+. split - as above
+- mode  - ADD_VALUES or INSERT_VALUES
+*/
+PetscErrorCode MatSeqAIJCUDASetListValues(Mat A, const DCSRList *list, const PetscScalar v[], const PetscScalar more[], PetscCount split, InsertMode mode)
 {
   Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
+  cudaStream_t    stream;
 
   PetscFunctionBegin;
+  PetscCheck(list->num_distinct == ((Mat_SeqAIJ *)A->data)->nz, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE,
+             "The matrix has %" PetscInt_FMT " nonzeros and had %" PetscCount_FMT " after MatSetPreallocationCOO(): call it again after changing the nonzero pattern", ((Mat_SeqAIJ *)A->data)->nz, list->num_distinct);
+  PetscCall(PetscSparseCUDAGetStream(&stream));
+  if (A->boundtocpu) {
+    PetscCall(SetListValuesOnHost(A, list, v, more, split, mode, stream));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscCall(MatSeqAIJCUDACopyToDevice(A));
   PetscCall(MatSeqAIJCUDACompact(A));
   PetscCall(PetscLogGpuTimeBegin());
-  PetscCall(DCSRListReduce(list, v, NULL, list->num_given, PETSC_FALSE, (PetscBool)(mode == ADD_VALUES), d->view.values, stream));
+  PetscCall(DCSRListReduce(list, v, more, split, PETSC_FALSE, (PetscBool)(mode == ADD_VALUES), d->view.values, stream));
   PetscCall(PetscLogGpuTimeEnd());
   PetscCall(MatSeqAIJCUDADeviceChanged(A));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -216,11 +237,8 @@ PetscErrorCode MatSetValuesCOO_SeqAIJCUDA_Device(Mat A, const PetscScalar v[], I
   PetscFunctionBegin;
   PetscCall(PetscSparseCUDAGetStream(&stream));
   PetscCall(GetCOODevice(A, &coo));
-  PetscCheck(coo->list.num_distinct == ((Mat_SeqAIJ *)A->data)->nz, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE,
-             "The matrix has %" PetscInt_FMT " nonzeros and had %" PetscCount_FMT " after MatSetPreallocationCOO(): call it again after changing the nonzero pattern", ((Mat_SeqAIJ *)A->data)->nz, coo->list.num_distinct);
   PetscCall(PetscSparseCUDAGetDeviceCopy(v, (size_t)coo->list.num_given * sizeof(*v), stream, (const void **)&device, &copy));
-  if (A->boundtocpu) ierr = SetValuesOnHost(A, &coo->list, device, mode, stream);
-  else ierr = SetValuesOnDevice(A, &coo->list, device, mode, stream);
+  ierr = MatSeqAIJCUDASetListValues(A, &coo->list, device, NULL, coo->list.num_given, mode);
   PetscCall(PetscSparseCUDAFree(&copy, stream));
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);

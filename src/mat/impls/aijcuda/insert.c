@@ -84,6 +84,23 @@ PetscErrorCode MatSeqAIJCUDASetEmpty(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* MatSeqAIJCUDAStructureChanged - Notes that the device has a new structure, and that nothing else has it. */
+PetscErrorCode MatSeqAIJCUDAStructureChanged(Mat A)
+{
+  Mat_SeqAIJ     *a = (Mat_SeqAIJ *)A->data;
+  Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
+
+  PetscFunctionBegin;
+  PetscCall(MatSeqAIJCUDADropPlans(A));
+  A->nonzerostate++;
+  d->device_nonzerostate = A->nonzerostate;
+  A->offloadmask         = PETSC_OFFLOAD_GPU;
+  if (d->host_structure) PetscCall(DiscardMirror(A));
+  a->nz    = (PetscInt)d->view.num_nonzeros;
+  a->maxnz = a->nz;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* What the matrix's options say about entries that are not there. */
 static DCSRNewEntries NewEntriesOf(Mat A)
 {
@@ -122,14 +139,7 @@ PetscErrorCode MatSeqAIJCUDAInsertBatch(Mat A, const DCSRBatch *batch, InsertMod
   PetscCheck(NewEntriesOf(A) != DCSR_NEW_FORBID || info.num_new == 0, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
              "Inserting a new nonzero at (%" PetscInt_FMT ",%" PetscInt_FMT ") in the matrix (one of %" PetscCount_FMT "), which MatSetOption(A, %s, PETSC_TRUE) forbids", info.row, info.column, info.num_new,
              a->nonew == -1 ? "MAT_NEW_NONZERO_LOCATION_ERR" : "MAT_NEW_NONZERO_ALLOCATION_ERR");
-  if (info.structure_grown) {
-    PetscCall(MatSeqAIJCUDADropPlans(A));
-    A->nonzerostate++;
-    d->device_nonzerostate = A->nonzerostate;
-    if (d->host_structure) PetscCall(DiscardMirror(A));
-    a->nz    = (PetscInt)d->view.num_nonzeros;
-    a->maxnz = a->nz;
-  }
+  if (info.structure_grown) PetscCall(MatSeqAIJCUDAStructureChanged(A));
   PetscCall(MatSeqAIJCUDADeviceChanged(A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -426,6 +426,7 @@ static PetscErrorCode HostBegin(Mat A, int access)
   if (is) {
     Mat_MPIAIJ *a = (Mat_MPIAIJ *)A->data;
 
+    PetscCall(MatMPIAIJCUDAFinishInsertion(A));
     PetscCall(HostBegin(a->A, access));
     ierr = HostBegin(a->B, access);
     if (ierr != PETSC_SUCCESS) PetscCall(HostEnd(a->A, access));

@@ -50,6 +50,7 @@ PetscErrorCode MatMPIAIJCUDASetOps(Mat A, struct _MatOps *ops)
   INSTALL_THUNK(ops, parent, installed, MatHost_MPIAIJCUDA_, createsubmatrix);
   INSTALL_SHARED_THUNKS(ops, parent, installed);
   PetscCall(MatMPIAIJCUDASetPreparedOps(A, ops));
+  PetscCall(MatMPIAIJCUDASetInsertOps(A, ops));
   *installed = *ops;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -1,21 +1,6 @@
 /* Operations of sequential matrices that run on the device, without a host copy of the matrix. Off the device they fall back to the thunk of the same name. */
 #include <petscsparsecuda/thunks.h>
 
-typedef enum {
-  ARRAY_READ,
-  ARRAY_WRITE, /* the old entries are not used */
-  ARRAY_READ_WRITE
-} ArrayAccess;
-
-/* A device pointer to the local entries of a vector of any memory type, and what it takes to give them back. */
-typedef struct {
-  Vec          v; /* NULL: nothing to give back */
-  ArrayAccess  access;
-  PetscScalar *device; /* what kernels use */
-  PetscScalar *host;   /* the vector's own array when it lives on the host, else NULL */
-  PetscInt     n;      /* local entries */
-} DeviceArray;
-
 static const DeviceArray no_array = {NULL, ARRAY_READ, NULL, NULL, 0};
 
 /* PetscLogGpuTimeEnd() after a call that returned ierr, which is handed on. */
@@ -53,7 +38,7 @@ static PetscErrorCode StageHostArray(HostVecBuffer *buffer, cudaStream_t stream,
 }
 
 /* Asks a vector, which must have n local entries, for its array on the device. After an error too, RestoreDeviceArray() gives back what was taken. */
-static PetscErrorCode GetDeviceArray(Mat A, Vec v, PetscInt n, ArrayAccess access, HostVecBuffer *buffer, cudaStream_t stream, DeviceArray *array)
+PetscErrorCode GetDeviceArray(Mat A, Vec v, PetscInt n, ArrayAccess access, HostVecBuffer *buffer, cudaStream_t stream, DeviceArray *array)
 {
   PetscMemType mtype;
 
@@ -95,7 +80,7 @@ static PetscErrorCode RestoreArray(DeviceArray *array)
 }
 
 /* Gives back what GetDeviceArray() took, after an operation that returned ierr, which is handed on; results of one that failed are not copied. */
-static PetscErrorCode RestoreDeviceArray(DeviceArray *array, cudaStream_t stream, PetscErrorCode ierr)
+PetscErrorCode RestoreDeviceArray(DeviceArray *array, cudaStream_t stream, PetscErrorCode ierr)
 {
   PetscErrorCode restored;
 
@@ -759,5 +744,6 @@ PetscErrorCode MatSeqAIJCUDASetDeviceOps(struct _MatOps *ops)
   ops->imaginarypart             = MatImaginaryPart_SeqAIJCUDA;
   ops->copy                      = MatCopy_SeqAIJCUDA;
   ops->duplicate                 = MatDuplicate_SeqAIJCUDA;
+  PetscCall(MatSeqAIJCUDASetDeletionOps(ops));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -81,6 +81,7 @@ PetscErrorCode MatSeqAIJCUDASetOps(Mat A, struct _MatOps *ops)
   ops->lufactor  = MatLUFactor_SeqAIJCUDA;
   ops->ilufactor = MatILUFactor_SeqAIJCUDA;
   PetscCall(MatSeqAIJCUDASetDeviceOps(ops));
+  PetscCall(MatSeqAIJCUDASetInsertOps(ops));
   *installed = *ops;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -117,6 +117,14 @@ DEFINE_OPERATION(Defragment, PetscCall(MatDCSRCUDADefragment(A));)
 DEFINE_OPERATION(IsValid, PetscBool valid; PetscCall(MatDCSRCUDAIsValid(A, &valid)); PetscCheck(valid, PETSC_COMM_SELF, PETSC_ERR_PLIB, "not valid");)
 DEFINE_OPERATION(GetRow, PetscCall(MatGetRow(A, 0, NULL, NULL, NULL)); PetscCall(MatRestoreRow(A, 0, NULL, NULL, NULL));)
 
+/* Rows that have a diagonal entry in matrices of all kinds; a long one, and one given twice. */
+static const PetscInt deleted_rows[] = {0, 7, 420, 7};
+
+DEFINE_OPERATION(ZeroRows, PetscCall(MatZeroRows(A, 4, deleted_rows, 3, d->right, d->out));)
+DEFINE_OPERATION(ZeroRowsKept, PetscCall(MatSetOption(A, MAT_KEEP_NONZERO_PATTERN, PETSC_TRUE)); PetscCall(MatZeroRows(A, 4, deleted_rows, 3, d->right, d->out));)
+DEFINE_OPERATION(ZeroRowsColumns, PetscCall(MatZeroRowsColumns(A, 4, deleted_rows, 3, d->right, d->out));)
+DEFINE_OPERATION(EliminateZeros, PetscCall(MatEliminateZeros(A, PETSC_TRUE));)
+
 static PetscErrorCode Fragment(Mat A, PETSC_UNUSED Data *d)
 {
   PetscErrorCode (*fragment)(Mat, PetscInt, PetscInt);
@@ -158,6 +166,10 @@ static const Operation operations[] = {
   {"MatDiagonalScale", DiagonalScale, PETSC_FALSE, PETSC_FALSE},
   {"MatShift", Shift, PETSC_FALSE, PETSC_TRUE},
   {"MatDiagonalSet", DiagonalSet, PETSC_FALSE, PETSC_TRUE},
+  {"MatZeroRows", ZeroRows, PETSC_FALSE, PETSC_FALSE},
+  {"MatZeroRows, pattern kept", ZeroRowsKept, PETSC_FALSE, PETSC_FALSE},
+  {"MatZeroRowsColumns", ZeroRowsColumns, PETSC_FALSE, PETSC_FALSE},
+  {"MatEliminateZeros", EliminateZeros, PETSC_FALSE, PETSC_FALSE},
   {"MatConvert to MATAIJ", ConvertToAIJ, PETSC_FALSE, PETSC_FALSE},
   {"MatConvert to MATDCSRCUDA", ConvertFromAny, PETSC_FALSE, PETSC_FALSE},
   {"MatGetRow", GetRow, PETSC_FALSE, PETSC_FALSE},
@@ -176,7 +188,7 @@ static PetscErrorCode Enter(Mat A, Kind kind, PetscInt n)
 
     if (kind == EMPTY_ROWS && i % 7) continue;
     for (PetscInt k = 0; k < (kind == STENCIL ? 5 : 2); k++)
-      if (columns[k] >= 0 && columns[k] < n) PetscCall(MatSetValue(A, i, columns[k], k ? -1 - (PetscReal)(i % 5) / 8 : 4, INSERT_VALUES));
+      if (columns[k] >= 0 && columns[k] < n) PetscCall(MatSetValue(A, i, columns[k], k == 0 ? 4 : k == 1 && i % 3 == 0 ? 0 : -1 - (PetscReal)(i % 5) / 8, INSERT_VALUES));
     if (kind == LONG_ROWS && (i == 0 || i == n / 2))
       for (PetscInt j = 0; j < n; j++) PetscCall(MatSetValue(A, i, j, 1 + (PetscReal)(j % 9) / 4, INSERT_VALUES));
   }

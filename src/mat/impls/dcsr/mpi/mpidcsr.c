@@ -69,10 +69,12 @@ static PetscErrorCode SetOps(Mat, struct _MatOps *);
 
 static PetscErrorCode MatAssemblyEnd_MPIAIJDCSRCUDA(Mat A, MatAssemblyType mode)
 {
-  PetscBool      own;
+  PetscBool      own, done;
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
+  PetscCall(MatAssemblyEndDevice_MPIAIJCUDA(A, mode, &done));
+  if (done) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatMPIAIJCUDASetBlockTypes(A)); // before, so that the parent makes the ghost vector from a block of ours
   // entries from other processes, new off-diagonal columns and their compaction are written straight into the blocks' arrays
   own = (PetscBool)(!A->was_assembled || (!((Mat_MPIAIJ *)A->data)->donotstash && !A->nooffprocentries));
@@ -83,6 +85,7 @@ static PetscErrorCode MatAssemblyEnd_MPIAIJDCSRCUDA(Mat A, MatAssemblyType mode)
   if (mode == MAT_FINAL_ASSEMBLY) {
     PetscCall(MatMPIAIJCUDASetBlockTypes(A));
     PetscCall(SetOps(A, A->ops));
+    MatMPIAIJCUDAGet(A)->device_assembly = (PetscBool)!MatMPIAIJCUDAGet(A)->no_device; // from now on
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -334,11 +337,33 @@ static PetscErrorCode (*parent_setpreallocationcsr)(Mat, const PetscInt[], const
 static PetscErrorCode (*parent_resethash)(Mat)                                                                    = NULL;
 static PetscErrorCode (*parent_destroy)(Mat)                                                                      = NULL;
 
-static PetscErrorCode MatMPIAIJSetPreallocation_MPIAIJDCSRCUDA(Mat A, PetscInt d_nz, const PetscInt d_nnz[], PetscInt o_nz, const PetscInt o_nnz[])
+/* MatMPIAIJCUDAParentSetPreallocation - MATMPIAIJ's MatMPIAIJSetPreallocation() */
+PetscErrorCode MatMPIAIJCUDAParentSetPreallocation(Mat A, PetscInt d_nz, const PetscInt d_nnz[], PetscInt o_nz, const PetscInt o_nnz[])
 {
   PetscFunctionBegin;
   PetscCall((*parent_setpreallocation)(A, d_nz, d_nnz, o_nz, o_nnz));
-  PetscCall(MatMPIAIJCUDASetBlockTypes(A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* On the device room is made when the entries come: nothing is preallocated, and nothing forbids more. */
+static PetscErrorCode MatMPIAIJSetPreallocation_MPIAIJDCSRCUDA(Mat A, PetscInt d_nz, const PetscInt d_nnz[], PetscInt o_nz, const PetscInt o_nnz[])
+{
+  PetscBool device;
+
+  PetscFunctionBegin;
+  PetscCall(PetscLayoutSetUp(A->rmap));
+  PetscCall(PetscLayoutSetUp(A->cmap));
+  if (A->hash_active) device = PETSC_FALSE;
+  else PetscCall(MatMPIAIJCUDAInsertsOnDevice(A, &device));
+  if (device && d_nz != MAT_SKIP_ALLOCATION && o_nz != MAT_SKIP_ALLOCATION) {
+    PetscCall(MatAIJCUDACheckPreallocation(A->rmap->n, A->cmap->n, d_nz, d_nnz));
+    PetscCall(MatAIJCUDACheckPreallocation(A->rmap->n, A->cmap->N, o_nz, o_nnz));
+    PetscCall(MatMPIAIJCUDASetEmpty(A));
+  } else {
+    MatMPIAIJCUDAGet(A)->device_assembly = PETSC_FALSE;
+    PetscCall((*parent_setpreallocation)(A, d_nz, d_nnz, o_nz, o_nnz));
+    PetscCall(MatMPIAIJCUDASetBlockTypes(A));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -347,6 +372,7 @@ static PetscErrorCode MatMPIAIJSetPreallocationCSR_MPIAIJDCSRCUDA(Mat A, const P
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
+  MatMPIAIJCUDAGet(A)->device_assembly = PETSC_FALSE;
   PetscCall(MatAIJCUDAHostBegin(A, HOST_BUILD));
   ierr = (*parent_setpreallocationcsr)(A, i, j, v);
   PetscCall(MatAIJCUDAHostFinish(A, HOST_BUILD, ierr));
@@ -356,9 +382,15 @@ static PetscErrorCode MatMPIAIJSetPreallocationCSR_MPIAIJDCSRCUDA(Mat A, const P
 
 static PetscErrorCode MatResetHash_MPIAIJDCSRCUDA(Mat A)
 {
+  PetscBool      device;
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
+  PetscCall(MatMPIAIJCUDAInsertsOnDevice(A, &device));
+  if (device && MatMPIAIJCUDAGet(A)->device_assembly) {
+    PetscCall(MatMPIAIJCUDASetEmpty(A));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscCall(MatAIJCUDAHostBegin(A, HOST_BUILD));
   ierr = (*parent_resethash)(A);
   PetscCall(MatAIJCUDAHostFinish(A, HOST_BUILD, ierr));
@@ -408,6 +440,7 @@ static PetscErrorCode MatDestroy_MPIAIJDCSRCUDA(Mat A)
 
   PetscFunctionBegin;
   PetscCall(ComposeFunctions(A, PETSC_FALSE));
+  if (a->spptr != NULL) PetscCall(MatMPIAIJCUDADestroyInsertion(A));
   PetscCall(PetscFree(a->spptr));
   PetscCall((*parent_destroy)(A));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -419,6 +452,8 @@ static PetscErrorCode ConvertInPlaceToMPIAIJ(Mat B)
   Mat_MPIAIJ *b = (Mat_MPIAIJ *)B->data;
 
   PetscFunctionBegin;
+  PetscCall(MatMPIAIJCUDAFinishInsertion(B));
+  PetscCall(MatMPIAIJCUDADestroyInsertion(B));
   PetscCall(MatConvert(b->A, MATSEQAIJ, MAT_INPLACE_MATRIX, &b->A));
   PetscCall(MatConvert(b->B, MATSEQAIJ, MAT_INPLACE_MATRIX, &b->B));
   *B->ops       = MatMPIAIJCUDAGet(B)->parent;
@@ -467,6 +502,8 @@ static PetscErrorCode SetOps(Mat A, struct _MatOps *ops)
   ops->getrowsumabs          = MatGetRowSumAbs_MPIAIJDCSRCUDA;
   ops->shift                 = MatShift_MPIAIJDCSRCUDA;
   ops->diagonalset           = MatDiagonalSet_MPIAIJDCSRCUDA;
+  ops->zerorows              = MatZeroRows_MPIAIJDCSRCUDA;
+  ops->eliminatezeros        = MatEliminateZeros_MPIAIJDCSRCUDA;
 #if PetscDefined(USE_COMPLEX)
   ops->multhermitiantranspose    = MatMultHermitianTranspose_MPIAIJDCSRCUDA;
   ops->multhermitiantransposeadd = MatMultHermitianTransposeAdd_MPIAIJDCSRCUDA;
@@ -485,11 +522,13 @@ static PetscErrorCode ConvertInPlaceFromMPIAIJ(Mat B)
 
   PetscFunctionBegin;
   PetscCall(PetscSparseCUDADeviceUsable(&usable));
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &usable, 1, MPI_C_BOOL, MPI_LAND, PetscObjectComm((PetscObject)B)));
   PetscCall(PetscNew(&d));
-  d->parent      = *ops;
-  d->no_device   = (PetscBool)!usable;
-  b->spptr       = d;
-  parent_destroy = ops->destroy;
+  d->parent          = *ops;
+  d->no_device       = (PetscBool)!usable;
+  b->spptr           = d;
+  d->device_assembly = (PetscBool)(B->assembled && usable);
+  parent_destroy     = ops->destroy;
   PetscCall(PetscObjectChangeTypeName((PetscObject)B, MATMPIAIJDCSRCUDA));
   PetscCall(SetOps(B, ops));
   if (parent_setpreallocation == NULL) {

@@ -17,6 +17,8 @@ static PetscErrorCode MatSetFromOptions_SeqAIJDCSRCUDA(Mat A, PetscOptionItems P
   PetscCall(PetscOptionsEnum("-mat_dcsr_spmv", "Kernel of MatMult()", "MATDCSRCUDA", DCSRSpMVKinds, spmv, &spmv, &set));
   PetscCall(PetscOptionsEnum("-mat_dcsr_spmv_transpose", "Kernel of MatMultTranspose()", "MATDCSRCUDA", DCSRSpMVTransposeKinds, spmvt, &spmvt, &set_transpose));
   PetscCall(PetscOptionsBool("-mat_dcsr_deterministic", "Bitwise reproducible MatMultTranspose(), at the price of a stored transpose", "MATDCSRCUDA", d->deterministic, &d->deterministic, NULL));
+  PetscCall(PetscOptionsBoundedInt("-mat_dcsr_stage_size", "Bytes of each of the two pinned buffers that MatSetValues() fills", "MATDCSRCUDA", d->stage_size, &d->stage_size, NULL, 1));
+  PetscCall(PetscOptionsBoundedInt("-mat_dcsr_stage_entries", "Inserted entries that wait on the device at most, unless the matrix has more", "MATDCSRCUDA", d->stage_entries, &d->stage_entries, NULL, 1));
   PetscOptionsHeadEnd();
   PetscCheck(!require || !d->no_device, PetscObjectComm((PetscObject)A), PETSC_ERR_GPU, "-mat_dcsr_require_device is set and this process has no usable CUDA device: check nvidia-smi, CUDA_VISIBLE_DEVICES and -device_enable");
   d->eager = (PetscBool)eager;
@@ -42,6 +44,7 @@ static PetscErrorCode MatAssemblyEnd_SeqAIJDCSRCUDA(Mat A, MatAssemblyType mode)
   Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
 
   PetscFunctionBegin;
+  if (mode == MAT_FINAL_ASSEMBLY) PetscCall(MatSeqAIJCUDAFinishInsertion(A));
   if (!d->host_structure) PetscFunctionReturn(PETSC_SUCCESS); // nobody touched the mirror, so nothing was inserted
   PetscCall(MatSeqAIJCUDAShowMirror(A));
   PetscCall((*d->parent.assemblyend)(A, mode));
@@ -59,6 +62,7 @@ static PetscErrorCode MatSetOption_SeqAIJDCSRCUDA(Mat A, MatOption option, Petsc
   PetscErrorCode  ierr;
 
   PetscFunctionBegin;
+  PetscCall(MatSeqAIJCUDAFinishInsertion(A)); // what came before the option does not obey it
   if (option == MAT_USE_INODES) flag = PETSC_FALSE;
   if (structure_only) PetscCall(MatAIJCUDAHostBegin(A, HOST_READ_STRUCTURE));
   ierr = (*d->parent.setoption)(A, option, flag);
@@ -140,7 +144,8 @@ static PetscErrorCode MatBindToCPU_SeqAIJDCSRCUDA(Mat A, PetscBool flag)
 {
   PetscFunctionBegin;
   A->boundtocpu = (PetscBool)(flag || MatSeqAIJCUDAGet(A)->no_device);
-  if (A->boundtocpu) PetscCall(ReleaseDevice(A));
+  // DMCreateMatrix() binds for the time of an assembly: what is under way stays on the device
+  if (A->boundtocpu && (A->assembled || !MatSeqAIJCUDAGet(A)->device_assembly)) PetscCall(ReleaseDevice(A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -184,6 +189,10 @@ static PetscErrorCode MatDestroy_SeqAIJDCSRCUDA(Mat A)
   PetscFunctionBegin;
   if (d != NULL) {
     parent = d->parent.destroy;
+    if (d->stage != NULL) {
+      PetscCall(PetscSparseCUDAGetStream(&stream));
+      PetscCall(DCSRStageDestroy(&d->stage, stream));
+    }
     PetscCall(MatSeqAIJCUDAShowMirror(A));
     PetscCall(MatSeqAIJCUDADropDevice(A));
     if (d->x.array != NULL || d->y.array != NULL || d->z.array != NULL) {
@@ -226,9 +235,14 @@ static PetscErrorCode ConvertInPlaceToSeqAIJ(Mat B)
 {
   Mat_SeqAIJ     *b = (Mat_SeqAIJ *)B->data;
   Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(B);
+  cudaStream_t    stream;
 
   PetscFunctionBegin;
   PetscCall(ReleaseDevice(B));
+  if (d->stage != NULL) {
+    PetscCall(PetscSparseCUDAGetStream(&stream));
+    PetscCall(DCSRStageDestroy(&d->stage, stream));
+  }
   PetscCall(MatSeqAIJCUDAShowMirror(B));
   *b->ops       = d->parent_arrays;
   *B->ops       = d->parent;
@@ -284,6 +298,8 @@ static PetscErrorCode ConvertInPlaceFromSeqAIJ(Mat B)
   d->parent_arrays  = *b->ops;
   d->host_structure = PETSC_TRUE;
   d->no_device      = (PetscBool)!usable;
+  d->stage_size     = 1 << 25;
+  d->stage_entries  = 1 << 25;
   B->spptr          = d;
   B->offloadmask    = PETSC_OFFLOAD_UNALLOCATED;
   PetscCall(PetscOptionsGetBool(((PetscObject)B)->options, NULL, "-mat_dcsr_test_hide_mirror", &d->hide, NULL));
@@ -355,5 +371,6 @@ PetscErrorCode MatCreate_SeqAIJDCSRCUDA(Mat B)
   PetscFunctionBegin;
   PetscCall(MatCreate_SeqAIJ(B));
   PetscCall(MatConvert_SeqAIJ_SeqAIJDCSRCUDA(B, MATSEQAIJDCSRCUDA, MAT_INPLACE_MATRIX, &B));
+  MatSeqAIJCUDAGet(B)->created = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -1,0 +1,230 @@
+/*
+  Generators of lists of entries; see insertlists.h.
+*/
+#include "insertlists.h"
+#include "../common/benchmatrix.h"
+#include <cub/device/device_radix_sort.cuh>
+
+#define INSERT_THREADS 256
+
+static inline unsigned int InsertGrid(PetscCount n)
+{
+  return (unsigned int)((n + INSERT_THREADS - 1) / INSERT_THREADS);
+}
+
+__device__ __forceinline__ PetscCount InsertIndex(void)
+{
+  return (PetscCount)blockIdx.x * INSERT_THREADS + threadIdx.x;
+}
+
+/* Finalizer of splitmix64 (Steele, Lea, Flood 2014): the k-th random number of a seed, the same as that of the benchmark matrices. */
+__device__ __forceinline__ unsigned long long InsertHash(unsigned long long k, unsigned long long seed)
+{
+  unsigned long long h = (k + 1) * 0x9e3779b97f4a7c15ull + seed * 0xd1342543de82ef95ull;
+
+  h = (h ^ (h >> 30)) * 0xbf58476d1ce4e5b9ull;
+  h = (h ^ (h >> 27)) * 0x94d049bb133111ebull;
+  return h ^ (h >> 31);
+}
+
+static PetscErrorCode ListAllocate(PetscInt num_rows, PetscInt num_columns, PetscCount n, PetscInt seed, cudaStream_t stream, InsertList *list)
+{
+  PetscFunctionBegin;
+  list->num_rows    = num_rows;
+  list->num_columns = num_columns;
+  list->n           = n;
+  PetscCall(PetscSparseCUDAMalloc(n, "rows of a list", stream, &list->i));
+  PetscCall(PetscSparseCUDAMalloc(n, "columns of a list", stream, &list->j));
+  PetscCall(BenchVectorCreate(n, seed, stream, &list->v));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* InsertListDestroy - frees a list */
+PetscErrorCode InsertListDestroy(InsertList *list, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscSparseCUDAFree(&list->i, stream));
+  PetscCall(PetscSparseCUDAFree(&list->j, stream));
+  PetscCall(PetscSparseCUDAFree(&list->v, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Neighbors of x on a line of n points, itself included, and those of all points before x. */
+__device__ __forceinline__ PetscCount LineCount(PetscInt n, PetscInt x)
+{
+  return 3 - (x == 0) - (x == n - 1);
+}
+
+__device__ __forceinline__ PetscCount LineBefore(PetscInt x)
+{
+  return 3 * (PetscCount)x - (x > 0);
+}
+
+__global__ void Stencil27Kernel(PetscInt n, PetscInt *i, PetscInt *j)
+{
+  const PetscCount r = InsertIndex();
+  const PetscInt   x = (PetscInt)(r % n), y = (PetscInt)(r / n % n), z = (PetscInt)(r / n / n);
+  const PetscCount total = 3 * (PetscCount)n - 2; // of a line
+  PetscCount       k;
+
+  if (z >= n) return;
+  k = LineBefore(z) * total * total + LineCount(n, z) * (LineBefore(y) * total + LineCount(n, y) * LineBefore(x));
+  for (int away = 3; away >= 0; away--) {
+    for (int dz = -1; dz <= 1; dz++)
+      for (int dy = -1; dy <= 1; dy++)
+        for (int dx = -1; dx <= 1; dx++) {
+          if ((dx != 0) + (dy != 0) + (dz != 0) != away) continue;
+          if (x + dx < 0 || x + dx >= n || y + dy < 0 || y + dy >= n || z + dz < 0 || z + dz >= n) continue;
+          i[k]   = (PetscInt)r;
+          j[k++] = (PetscInt)(r + dx + (PetscCount)n * (dy + (PetscCount)n * dz));
+        }
+  }
+}
+
+/* InsertListStencil27 - see insertlists.h */
+PetscErrorCode InsertListStencil27(PetscInt n, cudaStream_t stream, InsertList *list)
+{
+  const PetscCount line = 3 * (PetscCount)n - 2;
+
+  PetscFunctionBegin;
+  PetscCheck(n >= 2, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "A grid of %" PetscInt_FMT "^3 points is too small: at least 2", n);
+  PetscCall(ListAllocate(n * n * n, n * n * n, line * line * line, 1, stream, list));
+  Stencil27Kernel<<<InsertGrid((PetscCount)n * n * n), INSERT_THREADS, 0, stream>>>(n, list->i, list->j);
+  PetscCallCUDA(cudaGetLastError());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+__global__ void HashKernel(PetscCount n, unsigned long long *hashes, PetscInt *numbers)
+{
+  const PetscCount k = InsertIndex();
+
+  if (k >= n) return;
+  hashes[k]  = InsertHash(k, 5);
+  numbers[k] = (PetscInt)k;
+}
+
+/* Random numbers of n nodes: the order of their hashes. */
+static PetscErrorCode PermutationCreate(PetscCount n, cudaStream_t stream, PetscInt **permutation)
+{
+  unsigned long long *hashes, *sorted;
+  PetscInt           *numbers;
+  char               *work;
+  size_t              bytes = 0;
+
+  PetscFunctionBegin;
+  PetscCall(PetscSparseCUDAMalloc(n, "node hashes", stream, &hashes));
+  PetscCall(PetscSparseCUDAMalloc(n, "sorted node hashes", stream, &sorted));
+  PetscCall(PetscSparseCUDAMalloc(n, "nodes", stream, &numbers));
+  PetscCall(PetscSparseCUDAMalloc(n, "node numbers", stream, permutation));
+  HashKernel<<<InsertGrid(n), INSERT_THREADS, 0, stream>>>(n, hashes, numbers);
+  PetscCallCUDA(cudaGetLastError());
+  PetscCallCUDA(cub::DeviceRadixSort::SortPairs(NULL, bytes, hashes, sorted, numbers, *permutation, n, 0, 64, stream));
+  PetscCall(PetscSparseCUDAMalloc(bytes, "sort of node hashes", stream, &work));
+  PetscCallCUDA(cub::DeviceRadixSort::SortPairs(work, bytes, hashes, sorted, numbers, *permutation, n, 0, 64, stream));
+  PetscCall(PetscSparseCUDAFree(&work, stream));
+  PetscCall(PetscSparseCUDAFree(&numbers, stream));
+  PetscCall(PetscSparseCUDAFree(&sorted, stream));
+  PetscCall(PetscSparseCUDAFree(&hashes, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Corner c of element e in the numbering of the mesh. */
+__device__ __forceinline__ PetscInt ElementNode(PetscInt n, PetscCount e, int c, const PetscInt *permutation)
+{
+  const PetscCount x = e % n + (c & 1), y = e / n % n + (c >> 1 & 1), z = e / n / n + (c >> 2);
+
+  return permutation[x + (n + 1) * (y + (n + 1) * z)];
+}
+
+__global__ void HexahedraKernel(PetscInt n, PetscCount num, const PetscInt *permutation, PetscInt *i, PetscInt *j)
+{
+  const PetscCount k = InsertIndex();
+
+  if (k >= num) return;
+  i[k] = ElementNode(n, k / 64, (int)(k / 8 % 8), permutation);
+  j[k] = ElementNode(n, k / 64, (int)(k % 8), permutation);
+}
+
+/* InsertListHexahedra - see insertlists.h */
+PetscErrorCode InsertListHexahedra(PetscInt n, cudaStream_t stream, InsertList *list)
+{
+  const PetscInt   num_nodes = (n + 1) * (n + 1) * (n + 1);
+  const PetscCount num       = 64 * (PetscCount)n * n * n;
+  PetscInt        *permutation;
+
+  PetscFunctionBegin;
+  PetscCall(PermutationCreate(num_nodes, stream, &permutation));
+  PetscCall(ListAllocate(num_nodes, num_nodes, num, 2, stream, list));
+  HexahedraKernel<<<InsertGrid(num), INSERT_THREADS, 0, stream>>>(n, num, permutation, list->i, list->j);
+  PetscCallCUDA(cudaGetLastError());
+  PetscCall(PetscSparseCUDAFree(&permutation, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* R-MAT (Chakrabarti, Zhan, Faloutsos 2004) with the usual probabilities 0.57, 0.19, 0.19, 0.05. */
+__global__ void RMATKernel(int levels, PetscCount first, PetscCount n, PetscInt *i, PetscInt *j)
+{
+  const PetscCount k   = InsertIndex();
+  PetscInt         row = 0, column = 0;
+
+  if (k >= n) return;
+  for (int l = 0; l < levels; l++) {
+    const double u = (double)(InsertHash(first + k, 17 + l) >> 11) * 0x1p-53;
+
+    row    = 2 * row + (u >= 0.76);
+    column = 2 * column + ((u >= 0.57 && u < 0.76) || u >= 0.95);
+  }
+  i[k] = row;
+  j[k] = column;
+}
+
+/* InsertListRMAT - see insertlists.h */
+PetscErrorCode InsertListRMAT(int levels, PetscCount first, PetscCount n, cudaStream_t stream, InsertList *list)
+{
+  PetscFunctionBegin;
+  PetscCall(ListAllocate((PetscInt)1 << levels, (PetscInt)1 << levels, n, 3, stream, list));
+  RMATKernel<<<InsertGrid(n), INSERT_THREADS, 0, stream>>>(levels, first, n, list->i, list->j);
+  PetscCallCUDA(cudaGetLastError());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+__global__ void UniformKernel(PetscInt num_rows, PetscInt num_columns, PetscCount first, PetscCount n, PetscInt *i, PetscInt *j)
+{
+  const PetscCount k = InsertIndex();
+
+  if (k >= n) return;
+  i[k] = (PetscInt)(InsertHash(first + k, 3) % (unsigned long long)num_rows);
+  j[k] = (PetscInt)(InsertHash(first + k, 4) % (unsigned long long)num_columns);
+}
+
+/* InsertListUniform - see insertlists.h */
+PetscErrorCode InsertListUniform(PetscInt num_rows, PetscInt num_columns, PetscCount first, PetscCount n, cudaStream_t stream, InsertList *list)
+{
+  PetscFunctionBegin;
+  PetscCall(ListAllocate(num_rows, num_columns, n, 4, stream, list));
+  UniformKernel<<<InsertGrid(n), INSERT_THREADS, 0, stream>>>(num_rows, num_columns, first, n, list->i, list->j);
+  PetscCallCUDA(cudaGetLastError());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+__global__ void RowsKernel(PetscInt row_size, PetscInt width, PetscCount n, PetscInt *i, PetscInt *j)
+{
+  const PetscCount k = InsertIndex();
+
+  if (k >= n) return;
+  i[k] = (PetscInt)(k / row_size);
+  j[k] = (PetscInt)(k % row_size) * width + (PetscInt)(InsertHash(k, 6) % (unsigned long long)width);
+}
+
+/* InsertListRows - see insertlists.h */
+PetscErrorCode InsertListRows(PetscInt num_rows, PetscInt num_columns, PetscInt row_size, cudaStream_t stream, InsertList *list)
+{
+  const PetscCount n = (PetscCount)num_rows * row_size;
+
+  PetscFunctionBegin;
+  PetscCheck(row_size <= num_columns, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "Rows of %" PetscInt_FMT " entries in %" PetscInt_FMT " columns", row_size, num_columns);
+  PetscCall(ListAllocate(num_rows, num_columns, n, 5, stream, list));
+  RowsKernel<<<InsertGrid(n), INSERT_THREADS, 0, stream>>>(row_size, num_columns / row_size, n, list->i, list->j);
+  PetscCallCUDA(cudaGetLastError());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,24 @@
+#pragma once
+/*
+  Lists of entries (row, column, value) in device memory, generated there; values are random in [-1, 1]. The same call gives the same list in every run.
+*/
+#include <petscsparsecuda/sys.h>
+
+typedef struct {
+  PetscInt     num_rows, num_columns;
+  PetscCount   n;     /* entries, repeated ones counted each time */
+  PetscInt    *i, *j; /* [n] */
+  PetscScalar *v;     /* [n] */
+} InsertList;
+
+/* 27-point stencil on n^3 points, n >= 2, row by row; in each row corners, edges, faces and center one after the other, as PETSc's bench_kspsolve has them */
+PETSC_INTERN PetscErrorCode InsertListStencil27(PetscInt, cudaStream_t, InsertList *);
+/* 8x8 element matrices of n^3 hexahedra whose nodes are numbered at random */
+PETSC_INTERN PetscErrorCode InsertListHexahedra(PetscInt, cudaStream_t, InsertList *);
+/* levels, first entry, number of entries: a part of the R-MAT stream on 2^levels rows; the first 16 * 2^20 entries of 20 levels are the case rmat20 */
+PETSC_INTERN PetscErrorCode InsertListRMAT(int, PetscCount, PetscCount, cudaStream_t, InsertList *);
+/* rows, columns, first entry, number of entries: entries at random places */
+PETSC_INTERN PetscErrorCode InsertListUniform(PetscInt, PetscInt, PetscCount, PetscCount, cudaStream_t, InsertList *);
+/* rows, columns, entries a row: sorted, without repeats, columns at random in equal parts of the row */
+PETSC_INTERN PetscErrorCode InsertListRows(PetscInt, PetscInt, PetscInt, cudaStream_t, InsertList *);
+PETSC_INTERN PetscErrorCode InsertListDestroy(InsertList *, cudaStream_t);

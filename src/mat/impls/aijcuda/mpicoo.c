@@ -1,0 +1,244 @@
+/*
+  MatSetPreallocationCOO() and MatSetValuesCOO() on the device for parallel matrices. The list of a process and what others send it are one list, sorted once for
+  the diagonal and once for the off-diagonal block; values of entries for other processes are gathered from the device and travel through the host.
+*/
+#include <petscsparsecuda/aijcuda.h>
+#include <petscsparsecuda/exchange.h>
+
+/* MatDuplicate() hands a container of this name on to the copy. */
+static const char COO_KEY[] = "__PETSc_MatCOOStruct_Device";
+
+typedef struct {
+  PetscCount   n;        /* entries of this process's list */
+  DCSRList     lists[2]; /* without keys: of the diagonal and of the off-diagonal block; positions from n on are received entries */
+  PetscCount   num_remote;
+  PetscCount  *remote; /* [num_remote] device, owned: places of entries for other processes */
+  MatExchange  exchange;
+  PetscScalar *sent, *received; /* [num_remote], [num_received] host, owned */
+} COODevice;
+
+static PetscErrorCode Destroy(COODevice *coo)
+{
+  cudaStream_t stream;
+
+  PetscFunctionBegin;
+  PetscCall(PetscSparseCUDAGetStream(&stream));
+  PetscCall(DCSRListDestroy(&coo->lists[0], stream));
+  PetscCall(DCSRListDestroy(&coo->lists[1], stream));
+  PetscCall(PetscSparseCUDAFree(&coo->remote, stream));
+  PetscCall(MatExchangeDestroy(&coo->exchange));
+  PetscCall(PetscFree2(coo->sent, coo->received));
+  PetscCall(PetscFree(coo));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode COODeviceDestroy(PetscCtxRt data)
+{
+  PetscFunctionBegin;
+  PetscCall(Destroy(*(COODevice **)data));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Finds the entries of other processes, and sends their indices; receives those for this one. */
+static PetscErrorCode ExchangeIndices(Mat A, COODevice *coo, const PetscInt i[], const PetscInt j[], cudaStream_t stream, PetscInt **rows, PetscInt **columns)
+{
+  PetscInt *i_sent, *j_sent;
+
+  PetscFunctionBegin;
+  if (!((Mat_MPIAIJ *)A->data)->donotstash) PetscCall(DCSRListRemote(A->rmap->rstart, A->rmap->rend, coo->n, i, j, stream, &coo->num_remote, &coo->remote));
+  PetscCheck(coo->num_remote == 0 || !A->nooffprocentries, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "MAT_NO_OFF_PROC_ENTRIES is set but insert to remote rows");
+  PetscCheck(coo->num_remote <= PETSC_INT32_MAX, PETSC_COMM_SELF, PETSC_ERR_SUP, "%" PetscCount_FMT " entries for other processes are too many: distribute the list better", coo->num_remote);
+  PetscCall(PetscMalloc2(coo->num_remote, &i_sent, coo->num_remote, &j_sent));
+  PetscCall(DCSRGatherIndicesToHost(coo->num_remote, coo->remote, i, i_sent, stream));
+  PetscCall(DCSRGatherIndicesToHost(coo->num_remote, coo->remote, j, j_sent, stream));
+  for (PetscCount k = 0; k < coo->num_remote; k++) PetscCheck(i_sent[k] < A->rmap->N, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "COO row index %" PetscInt_FMT " is >= the matrix row size %" PetscInt_FMT, i_sent[k], A->rmap->N);
+  PetscCall(MatExchangeCreate(A->rmap, (PetscInt)coo->num_remote, i_sent, &coo->exchange));
+  PetscCall(PetscMalloc2(coo->exchange.num_received, rows, coo->exchange.num_received, columns));
+  PetscCall(MatExchangeIndices(&coo->exchange, i_sent, *rows));
+  PetscCall(MatExchangeIndices(&coo->exchange, j_sent, *columns));
+  PetscCall(PetscFree2(i_sent, j_sent));
+  PetscCall(PetscMalloc2(coo->num_remote, &coo->sent, coo->exchange.num_received, &coo->received));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The list of this process followed by what it received; *all is NULL when it received nothing. */
+static PetscErrorCode Join(PetscCount n, const PetscInt own[], PetscInt num_received, const PetscInt received[], cudaStream_t stream, PetscInt **all)
+{
+  PetscFunctionBegin;
+  *all = NULL;
+  if (num_received == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscSparseCUDAMalloc(n + num_received, "COO entries of all processes", stream, all));
+  if (n > 0) PetscCallCUDA(cudaMemcpyAsync(*all, own, (size_t)n * sizeof(*own), cudaMemcpyDeviceToDevice, stream));
+  PetscCall(PetscSparseCUDACopyToDevice(*all + n, received, (size_t)num_received * sizeof(*received), stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Sorts the joint list for both blocks. */
+static PetscErrorCode CreateLists(Mat A, COODevice *coo, const PetscInt i[], const PetscInt j[], cudaStream_t stream)
+{
+  PetscInt      *rows = NULL, *columns = NULL, *i_all = NULL, *j_all = NULL;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCallGoto(ierr, cleanup, ExchangeIndices(A, coo, i, j, stream, &rows, &columns));
+  PetscCallGoto(ierr, cleanup, Join(coo->n, i, coo->exchange.num_received, rows, stream, &i_all));
+  PetscCallGoto(ierr, cleanup, Join(coo->n, j, coo->exchange.num_received, columns, stream, &j_all));
+  for (int k = 0; k < 2; k++) {
+    const DCSRWindow window = {A->rmap->N, A->cmap->N, A->rmap->rstart, A->rmap->rend, A->cmap->rstart, A->cmap->rend, (PetscBool)k};
+
+    PetscCallGoto(ierr, cleanup, DCSRListCreate(&window, coo->n + coo->exchange.num_received, i_all ? i_all : i, j_all ? j_all : j, stream, &coo->lists[k]));
+  }
+cleanup:
+  PetscCall(PetscSparseCUDAFree(&i_all, stream));
+  PetscCall(PetscSparseCUDAFree(&j_all, stream));
+  PetscCall(PetscFree2(rows, columns));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Global columns of the new off-diagonal block become ghost columns. */
+static PetscErrorCode SetGhosts(Mat A, DCSRView *view, cudaStream_t stream)
+{
+  Mat_MPIAIJ    *a = (Mat_MPIAIJ *)A->data;
+  PetscInt       n;
+  int32_t       *columns, *device = NULL;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(DCSRViewGetColumns(*view, DCSRKeyBits(A->cmap->N), stream, &n, &columns));
+  PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(n, "ghost columns", stream, &device));
+  PetscCallGoto(ierr, cleanup, PetscSparseCUDACopyToDevice(device, columns, (size_t)n * sizeof(*columns), stream));
+  PetscCallGoto(ierr, cleanup, DCSRViewRenumber(*view, n, device, stream));
+  PetscCallGoto(ierr, cleanup, MatMPIAIJCUDAExtendGhosts(A, n, columns)); // the block is empty so far
+  view->num_columns = a->B->cmap->n;
+cleanup:
+  PetscCall(PetscFree(columns));
+  PetscCall(PetscSparseCUDAFree(&device, stream));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The structure of one list becomes one of the blocks, with zero values. */
+static PetscErrorCode SetBlock(Mat A, int which, DCSRList *list, cudaStream_t stream)
+{
+  Mat_MPIAIJ    *a     = (Mat_MPIAIJ *)A->data;
+  Mat            block = which ? a->B : a->A;
+  DCSRView       view;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(MatSeqAIJCUDABuildView(block, list, stream, &view));
+  if (which) PetscCallGoto(ierr, failed, SetGhosts(A, &view, stream));
+  PetscCallGoto(ierr, failed, MatSeqAIJCUDASetDeviceMatrix(block, &view));
+  PetscCall(MatAssemblyBegin(block, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(block, MAT_FINAL_ASSEMBLY));
+  PetscFunctionReturn(PETSC_SUCCESS);
+failed:
+  PetscCall(DCSRViewFree(&view, stream));
+  PetscFunctionReturn(ierr);
+}
+
+static PetscErrorCode Preallocate(Mat A, COODevice *coo, const PetscInt i[], const PetscInt j[])
+{
+  const PetscInt *i_device = NULL, *j_device = NULL;
+  void           *i_copy = NULL, *j_copy = NULL;
+  cudaStream_t    stream;
+  PetscErrorCode  ierr;
+
+  PetscFunctionBegin;
+  PetscCall(PetscSparseCUDAGetStream(&stream));
+  PetscCallGoto(ierr, cleanup, PetscSparseCUDAGetDeviceCopy(i, (size_t)coo->n * sizeof(*i), stream, (const void **)&i_device, &i_copy));
+  PetscCallGoto(ierr, cleanup, PetscSparseCUDAGetDeviceCopy(j, (size_t)coo->n * sizeof(*j), stream, (const void **)&j_device, &j_copy));
+  PetscCallGoto(ierr, cleanup, CreateLists(A, coo, i_device, j_device, stream));
+cleanup:
+  PetscCall(PetscSparseCUDAFree(&i_copy, stream));
+  PetscCall(PetscSparseCUDAFree(&j_copy, stream));
+  PetscCall(ierr);
+  PetscCall(MatMPIAIJCUDASetEmpty(A));
+  for (int k = 0; k < 2; k++) PetscCall(SetBlock(A, k, &coo->lists[k], stream));
+  PetscCall(MatMPIAIJCUDASetUpMultiply(A));
+  PetscCall(MatMPIAIJCUDASetBlockTypes(A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  MatSetPreallocationCOO_MPIAIJCUDA_Device - MatSetPreallocationCOO() on the device
+
+  Collective
+
+  Input Parameters:
++ A - a parallel matrix of ours that inserts on the device
+. n - entries of this process
+. i - [n] global row indices, host or device, left alone; rows of other processes are sent there
+- j - [n] global column indices, host or device, left alone
+*/
+PetscErrorCode MatSetPreallocationCOO_MPIAIJCUDA_Device(Mat A, PetscCount n, PetscInt i[], PetscInt j[])
+{
+  Mat_MPIAIJ    *a = (Mat_MPIAIJ *)A->data;
+  COODevice     *coo;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(MatCOODevice_Remove(A));
+  PetscCall(PetscObjectCompose((PetscObject)A, "__PETSc_MatCOOStruct_Host", NULL));
+  PetscCall(PetscNew(&coo));
+  coo->n = n;
+  ierr   = Preallocate(A, coo, i, j);
+  if (ierr != PETSC_SUCCESS) {
+    PetscCall(Destroy(coo));
+    PetscCall(ierr);
+  }
+  PetscCall(PetscObjectContainerCompose((PetscObject)A, COO_KEY, coo, COODeviceDestroy));
+  A->was_assembled = PETSC_TRUE; // the scatter of products exists
+  A->assembled     = PETSC_FALSE;
+  A->nonzerostate  = a->A->nonzerostate + a->B->nonzerostate;
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &A->nonzerostate, 1, MPIU_INT64, MPI_SUM, PetscObjectComm((PetscObject)A)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Values of entries for other processes leave, those from others come; *more is their device copy or NULL. */
+static PetscErrorCode ExchangeValues(COODevice *coo, const PetscScalar v[], cudaStream_t stream, PetscScalar **more)
+{
+  PetscFunctionBegin;
+  *more = NULL;
+  PetscCall(DCSRGatherValuesToHost(coo->num_remote, coo->remote, v, coo->sent, stream));
+  PetscCall(MatExchangeValues(&coo->exchange, coo->sent, coo->received));
+  if (coo->exchange.num_received == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscSparseCUDAMalloc(coo->exchange.num_received, "received COO values", stream, more));
+  PetscCall(PetscSparseCUDACopyToDevice(*more, coo->received, (size_t)coo->exchange.num_received * sizeof(**more), stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  MatSetValuesCOO_MPIAIJCUDA_Device - MatSetValuesCOO() with lists on the device; collective
+
+  Input Parameters:
++ A    - a parallel matrix of ours, bound to the CPU or not
+. v    - [n] values of the list, host or device
+- mode - ADD_VALUES or INSERT_VALUES; repeated entries are added up in both
+*/
+PetscErrorCode MatSetValuesCOO_MPIAIJCUDA_Device(Mat A, const PetscScalar v[], InsertMode mode)
+{
+  Mat_MPIAIJ        *a = (Mat_MPIAIJ *)A->data;
+  COODevice         *coo;
+  PetscContainer     container;
+  const PetscScalar *device = NULL;
+  PetscScalar       *more   = NULL;
+  void              *copy   = NULL;
+  cudaStream_t       stream;
+  PetscErrorCode     ierr;
+
+  PetscFunctionBegin;
+  PetscCall(PetscSparseCUDAGetStream(&stream));
+  PetscCall(PetscObjectQuery((PetscObject)A, COO_KEY, (PetscObject *)&container));
+  PetscCall(PetscContainerGetPointer(container, &coo));
+  PetscCallGoto(ierr, cleanup, PetscSparseCUDAGetDeviceCopy(v, (size_t)coo->n * sizeof(*v), stream, (const void **)&device, &copy));
+  PetscCallGoto(ierr, cleanup, ExchangeValues(coo, device, stream, &more));
+  PetscCallGoto(ierr, cleanup, MatSeqAIJCUDASetListValues(a->A, &coo->lists[0], device, more, coo->n, mode));
+  PetscCallGoto(ierr, cleanup, MatSeqAIJCUDASetListValues(a->B, &coo->lists[1], device, more, coo->n, mode));
+cleanup:
+  PetscCall(PetscSparseCUDAFree(&copy, stream));
+  PetscCall(PetscSparseCUDAFree(&more, stream));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

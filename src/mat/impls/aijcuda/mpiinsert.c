@@ -1,0 +1,593 @@
+/*
+  MatSetValues() on the device for parallel matrices. Values are staged twice, for the diagonal and, with global columns, for the off-diagonal block; those of
+  other processes wait on the host until assembly. What joins the off-diagonal block may extend its columns, which needs no communication; the scatter of products
+  is made again at assembly when that has happened anywhere.
+*/
+#include <petscsparsecuda/thunks.h>
+#include <petscsparsecuda/exchange.h>
+
+/* Whether values for A go to the device; the same answer on all processes. DMCreateMatrix() binds for the time of the first assembly, which goes on as it began. */
+PetscErrorCode MatMPIAIJCUDAInsertsOnDevice(Mat A, PetscBool *inserts)
+{
+  Mat_MPIAIJCUDA *d = MatMPIAIJCUDAGet(A);
+
+  PetscFunctionBegin;
+  *inserts = (PetscBool)(!d->no_device && (!A->boundtocpu || (d->device_assembly && A->num_ass == 0)) && !A->structure_only && !A->hash_active && !MatAIJCUDAInHostCode() && A->cmap->N <= PETSC_INT32_MAX && A->rmap->N <= PETSC_INT32_MAX);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode DestroyStages(Mat A)
+{
+  Mat_MPIAIJCUDA *d = MatMPIAIJCUDAGet(A);
+  cudaStream_t    stream;
+
+  PetscFunctionBegin;
+  if (d->stage[0] != NULL) {
+    PetscCall(PetscSparseCUDAGetStream(&stream));
+    PetscCall(DCSRStageDestroy(&d->stage[0], stream));
+    PetscCall(DCSRStageDestroy(&d->stage[1], stream));
+  }
+  PetscCall(PetscFree3(d->off_process.rows, d->off_process.columns, d->off_process.values));
+  PetscCall(PetscFree(d->indices));
+  d->off_process.n        = 0;
+  d->off_process.capacity = 0;
+  d->num_indices          = 0;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* MatMPIAIJCUDADestroyInsertion - Frees what insertion holds. */
+PetscErrorCode MatMPIAIJCUDADestroyInsertion(Mat A)
+{
+  PetscFunctionBegin;
+  PetscCall(DestroyStages(A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  MatMPIAIJCUDASetEmpty - Makes A a matrix without entries, ready for values from anywhere.
+
+  Collective
+
+  Input Parameter:
+. A - a parallel matrix of ours that inserts on the device
+*/
+PetscErrorCode MatMPIAIJCUDASetEmpty(Mat A)
+{
+  Mat_MPIAIJ     *a = (Mat_MPIAIJ *)A->data;
+  Mat_MPIAIJCUDA *d = MatMPIAIJCUDAGet(A);
+
+  PetscFunctionBegin;
+  PetscCall(DestroyStages(A));
+  PetscCall(MatMPIAIJCUDAParentSetPreallocation(A, 0, NULL, 0, NULL)); // makes the blocks
+  PetscCall(MatMPIAIJCUDASetBlockTypes(A));
+  for (int k = 0; k < 2; k++) {
+    const Mat block = k ? a->B : a->A;
+
+    PetscCall(MatSeqAIJCUDASetEmpty(block));
+    ((Mat_SeqAIJ *)block->data)->nonew = 0;
+  }
+  d->device_assembly = PETSC_TRUE;
+  d->host_inserted   = PETSC_FALSE;
+  d->columns_changed = PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CreateStages(Mat A)
+{
+  Mat_MPIAIJCUDA *d = MatMPIAIJCUDAGet(A);
+  const size_t    n = (size_t)MatSeqAIJCUDAGet(((Mat_MPIAIJ *)A->data)->A)->stage_size;
+
+  PetscFunctionBegin;
+  if (d->stage[0] == NULL) PetscCall(DCSRStageCreate(n, &d->stage[0]));
+  if (d->stage[1] == NULL) PetscCall(DCSRStageCreate(n, &d->stage[1]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The indices inside a range, -1 in place of the others; *num is how many there are. */
+static void SelectIndices(PetscInt n, const PetscInt indices[], PetscInt begin, PetscInt end, PetscBool inside, PetscInt selected[], PetscInt *num)
+{
+  *num = 0;
+  for (PetscInt k = 0; k < n; k++) {
+    const PetscBool take = (PetscBool)(indices[k] >= 0 && (PetscBool)(indices[k] >= begin && indices[k] < end) == inside);
+
+    selected[k] = take ? indices[k] : -1;
+    *num += take;
+  }
+}
+
+static PetscErrorCode AppendOffProcess(OffProcessValues *o, PetscInt row, PetscInt column, PetscScalar v)
+{
+  PetscFunctionBegin;
+  if (o->n == o->capacity) {
+    const PetscInt capacity = PetscMax(2 * o->capacity, 1024);
+    PetscInt      *rows, *columns;
+    PetscScalar   *values;
+
+    PetscCall(PetscMalloc3(capacity, &rows, capacity, &columns, capacity, &values));
+    PetscCall(PetscArraycpy(rows, o->rows, o->n));
+    PetscCall(PetscArraycpy(columns, o->columns, o->n));
+    PetscCall(PetscArraycpy(values, o->values, o->n));
+    PetscCall(PetscFree3(o->rows, o->columns, o->values));
+    o->rows     = rows;
+    o->columns  = columns;
+    o->values   = values;
+    o->capacity = capacity;
+  }
+  o->rows[o->n]     = row;
+  o->columns[o->n]  = column;
+  o->values[o->n++] = v;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* MatMPIAIJCUDAStageOffProcess - Keeps one entry of another process for the next assembly. */
+PetscErrorCode MatMPIAIJCUDAStageOffProcess(Mat A, PetscInt row, PetscInt column, PetscScalar v)
+{
+  PetscFunctionBegin;
+  PetscCheck(!A->nooffprocentries, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG, "Setting off process row %" PetscInt_FMT " even though MatSetOption(,MAT_NO_OFF_PROC_ENTRIES,PETSC_TRUE) was set", row);
+  PetscCall(AppendOffProcess(&MatMPIAIJCUDAGet(A)->off_process, row, column, v));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The part of a block that other processes own. */
+static PetscErrorCode StageOffProcess(Mat A, PetscInt m, const PetscInt rows[], PetscInt n, const PetscInt columns[], const PetscScalar v[], InsertMode mode)
+{
+  Mat_MPIAIJ     *a      = (Mat_MPIAIJ *)A->data;
+  Mat_MPIAIJCUDA *d      = MatMPIAIJCUDAGet(A);
+  const PetscBool ignore = ((Mat_SeqAIJ *)a->A->data)->ignorezeroentries;
+
+  PetscFunctionBegin;
+  for (PetscInt i = 0; i < m; i++) {
+    if (rows[i] < 0 || (rows[i] >= A->rmap->rstart && rows[i] < A->rmap->rend)) continue;
+    PetscCheck(!A->nooffprocentries, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG, "Setting off process row %" PetscInt_FMT " even though MatSetOption(,MAT_NO_OFF_PROC_ENTRIES,PETSC_TRUE) was set", rows[i]);
+    if (a->donotstash) continue;
+    for (PetscInt j = 0; j < n; j++) {
+      const PetscScalar value = v == NULL ? 0.0 : a->roworiented ? v[i * n + j] : v[i + j * m];
+
+      if (columns[j] < 0 || (ignore && mode == ADD_VALUES && value == 0.0 && rows[i] != columns[j])) continue;
+      PetscCall(AppendOffProcess(&d->off_process, rows[i], columns[j], value));
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Stages a block's local rows (others are negative) for both blocks of the matrix. */
+static PetscErrorCode StageLocal(Mat A, PetscInt m, const PetscInt rows[], PetscInt n, const PetscInt columns[], PetscInt buffer[], const PetscScalar v[], InsertMode mode, PetscBool by_columns)
+{
+  Mat_MPIAIJCUDA *d      = MatMPIAIJCUDAGet(A);
+  DCSRStageFormat format = {A->rmap->rstart, 0, 0, PETSC_FALSE};
+  PetscInt        num;
+  cudaStream_t    stream;
+
+  PetscFunctionBegin;
+  PetscCall(PetscSparseCUDAGetStream(&stream));
+  format.ignore_zeros = (PetscBool)(((Mat_SeqAIJ *)((Mat_MPIAIJ *)A->data)->A->data)->ignorezeroentries && mode == ADD_VALUES);
+  format.column_begin = A->cmap->rstart;
+  format.column_bits  = DCSRKeyBits(A->cmap->n);
+  SelectIndices(n, columns, A->cmap->rstart, A->cmap->rend, PETSC_TRUE, buffer, &num);
+  if (num > 0) PetscCall(DCSRStageAppend(d->stage[0], &format, m, rows, n, buffer, v, by_columns, stream));
+  SelectIndices(n, columns, A->cmap->rstart, A->cmap->rend, PETSC_FALSE, buffer, &num);
+  format.column_begin = 0;
+  format.column_bits  = DCSRKeyBits(A->cmap->N);
+  if (num > 0) PetscCall(DCSRStageAppend(d->stage[1], &format, m, rows, n, buffer, v, by_columns, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CheckIndices(PetscInt n, const PetscInt indices[], PetscInt end, const char what[])
+{
+  PetscFunctionBegin;
+  for (PetscInt k = 0; k < n; k++) PetscCheck(indices[k] < end, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "%s too large: %" PetscInt_FMT ", maximum is %" PetscInt_FMT, what, indices[k], end - 1);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode StageBlock(Mat A, PetscInt m, const PetscInt rows[], PetscInt n, const PetscInt columns[], const PetscScalar v[], InsertMode mode, PetscBool by_columns)
+{
+  Mat_MPIAIJCUDA *d = MatMPIAIJCUDAGet(A);
+  PetscInt        num;
+
+  PetscFunctionBegin;
+  if (d->num_indices < m + n) {
+    PetscCall(PetscFree(d->indices));
+    d->num_indices = 2 * (m + n);
+    PetscCall(PetscMalloc1(d->num_indices, &d->indices));
+  }
+  SelectIndices(m, rows, A->rmap->rstart, A->rmap->rend, PETSC_TRUE, d->indices, &num);
+  if (num > 0) PetscCall(StageLocal(A, m, d->indices, n, columns, d->indices + m, v, mode, by_columns));
+  if (num < m) PetscCall(StageOffProcess(A, m, rows, n, columns, v, mode));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatSetValues_MPIAIJCUDA(Mat A, PetscInt m, const PetscInt rows[], PetscInt n, const PetscInt columns[], const PetscScalar v[], InsertMode mode)
+{
+  Mat_MPIAIJCUDA *d = MatMPIAIJCUDAGet(A);
+  PetscBool       device;
+
+  PetscFunctionBegin;
+  PetscCall(MatMPIAIJCUDAInsertsOnDevice(A, &device));
+  if (!device || !d->device_assembly) {
+    d->host_inserted = PETSC_TRUE;
+    PetscCall(MatHost_MPIAIJCUDA_setvalues(A, m, rows, n, columns, v, mode));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(CheckIndices(m, rows, A->rmap->N, "Row"));
+  PetscCall(CheckIndices(n, columns, A->cmap->N, "Column"));
+  if (d->stage[1] == NULL) PetscCall(CreateStages(A));
+  if (d->stage_mode != mode) PetscCall(MatMPIAIJCUDAFinishInsertion(A));
+  d->stage_mode = mode;
+  PetscCall(StageBlock(A, m, rows, n, columns, v, mode, (PetscBool) !((Mat_MPIAIJ *)A->data)->roworiented));
+  for (int k = 0; k < 2; k++) {
+    const Mat_SeqAIJCUDA *block = MatSeqAIJCUDAGet(k ? ((Mat_MPIAIJ *)A->data)->B : ((Mat_MPIAIJ *)A->data)->A);
+
+    if (DCSRStageCount(d->stage[k]) >= PetscMax((PetscCount)block->stage_entries, block->view.num_nonzeros)) PetscCall(MatMPIAIJCUDAFinishInsertion(A));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The union of the ghost columns and others, both ascending; *grown when there are more than before, and then *map [old] is where the old ones went. */
+static PetscErrorCode UniteColumns(PetscInt n_old, const PetscInt old[], PetscInt n, const int32_t columns[], PetscInt *n_new, PetscInt **united, int32_t **map)
+{
+  PetscInt i = 0, j = 0, k = 0;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1(n_old + n + 1, united));
+  PetscCall(PetscMalloc1(n_old, map));
+  while (i < n_old || j < n) {
+    const PetscInt next = j == n || (i < n_old && old[i] <= columns[j]) ? old[i] : columns[j];
+
+    if (j < n && columns[j] == next) j++;
+    if (i < n_old && old[i] == next) (*map)[i++] = (int32_t)k;
+    (*united)[k++] = next;
+  }
+  *n_new = k;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Sets the number of columns of the off-diagonal block, on the host and on the device. */
+static PetscErrorCode SetNumGhosts(Mat B, PetscInt n)
+{
+  PetscFunctionBegin;
+  if (B->cmap->n == n && B->cmap->N == n) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscLayoutDestroy(&B->cmap));
+  PetscCall(PetscLayoutCreateFromSizes(PETSC_COMM_SELF, n, n, 1, &B->cmap));
+  MatSeqAIJCUDAGet(B)->view.num_columns = n;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether the off-diagonal block still has global columns; PETSc has no array for no ghost columns. */
+static PetscBool HasGlobalColumns(Mat A)
+{
+  const Mat_MPIAIJ *a = (Mat_MPIAIJ *)A->data;
+
+  return (PetscBool)(a->garray == NULL && a->B->cmap->n > 0);
+}
+
+/*
+  MatMPIAIJCUDAExtendGhosts - Sees that global columns are ghost columns of this process; not collective.
+
+  Input Parameters:
++ A       - a parallel matrix of ours, whose off-diagonal block is current on the device
+. n       - columns
+- columns - [n] host, ascending
+*/
+PetscErrorCode MatMPIAIJCUDAExtendGhosts(Mat A, PetscInt n, const int32_t columns[])
+{
+  Mat_MPIAIJ     *a     = (Mat_MPIAIJ *)A->data;
+  Mat             B     = a->B;
+  Mat_SeqAIJCUDA *b     = MatSeqAIJCUDAGet(B);
+  const PetscInt  n_old = a->garray != NULL ? B->cmap->n : 0;
+  PetscInt        n_new = 0, *garray;
+  int32_t        *map, *map_device = NULL;
+  cudaStream_t    stream;
+  PetscErrorCode  ierr = PETSC_SUCCESS;
+
+  PetscFunctionBegin;
+  PetscCall(MatSeqAIJCUDACopyToDevice(B));
+  PetscCall(MatSeqAIJCUDACompact(B));
+  PetscCall(UniteColumns(n_old, a->garray, n, columns, &n_new, &garray, &map));
+  if (n_new > n_old && n_old > 0) {
+    PetscCallGoto(ierr, cleanup, PetscSparseCUDAGetStream(&stream));
+    PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(n_old, "map of ghost columns", stream, &map_device));
+    PetscCallGoto(ierr, cleanup, PetscSparseCUDACopyToDevice(map_device, map, (size_t)n_old * sizeof(*map), stream));
+    PetscCallGoto(ierr, cleanup, DCSRViewMapColumns(b->view, map_device, stream));
+    PetscCallGoto(ierr, cleanup, PetscSparseCUDAFree(&map_device, stream));
+  }
+  if (n_new > n_old || HasGlobalColumns(A)) {
+    PetscCallGoto(ierr, cleanup, MatSeqAIJCUDADropPlans(B));
+    PetscCallGoto(ierr, cleanup, MatSeqAIJCUDAStructureChanged(B));
+    PetscCallGoto(ierr, cleanup, SetNumGhosts(B, n_new));
+    PetscCallGoto(ierr, cleanup, PetscFree(a->garray));
+#if PetscDefined(USE_CTABLE)
+    PetscCallGoto(ierr, cleanup, PetscHMapIDestroy(&a->colmap));
+#else
+    PetscCallGoto(ierr, cleanup, PetscFree(a->colmap));
+#endif
+    a->garray                            = garray;
+    garray                               = NULL;
+    MatMPIAIJCUDAGet(A)->columns_changed = PETSC_TRUE;
+  }
+cleanup:
+  PetscCall(PetscFree(garray));
+  PetscCall(PetscFree(map));
+  if (map_device != NULL) PetscCall(PetscSparseCUDAFree(&map_device, stream));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What the options say when columns are not among the ghost columns. */
+static PetscErrorCode CheckNewColumns(Mat A, PetscInt n, const int32_t columns[])
+{
+  Mat_MPIAIJ    *a     = (Mat_MPIAIJ *)A->data;
+  const PetscInt nonew = ((Mat_SeqAIJ *)a->B->data)->nonew, n_old = a->garray != NULL ? a->B->cmap->n : 0;
+
+  PetscFunctionBegin;
+  if (!(nonew == -1 || (nonew == -2 && a->B->num_ass > 0))) PetscFunctionReturn(PETSC_SUCCESS);
+  for (PetscInt k = 0; k < n; k++) {
+    PetscInt where;
+
+    PetscCall(PetscFindInt(columns[k], n_old, a->garray, &where));
+    PetscCheck(where >= 0, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "Inserting a new nonzero in global column %d of the matrix, which MatSetOption(A, %s, PETSC_TRUE) forbids", (int)columns[k],
+               nonew == -1 ? "MAT_NEW_NONZERO_LOCATION_ERR" : "MAT_NEW_NONZERO_ALLOCATION_ERR");
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Local numbers in place of global columns. */
+static PetscErrorCode RenumberBatch(Mat A, DCSRBatch *batch, cudaStream_t stream)
+{
+  Mat_MPIAIJ    *a      = (Mat_MPIAIJ *)A->data;
+  const PetscInt n      = a->B->cmap->n;
+  int32_t       *sorted = NULL, *device = NULL;
+  PetscErrorCode ierr = PETSC_SUCCESS;
+
+  PetscFunctionBegin;
+  PetscCallGoto(ierr, cleanup, PetscMalloc1(n, &sorted));
+  for (PetscInt k = 0; k < n; k++) sorted[k] = (int32_t)a->garray[k];
+  PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(n, "ghost columns", stream, &device));
+  PetscCallGoto(ierr, cleanup, PetscSparseCUDACopyToDevice(device, sorted, (size_t)n * sizeof(*sorted), stream));
+  PetscCallGoto(ierr, cleanup, DCSRBatchRenumber(batch, n, device, stream));
+cleanup:
+  PetscCall(PetscFree(sorted));
+  PetscCall(PetscSparseCUDAFree(&device, stream));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  MatMPIAIJCUDAInsertOffDiagonal - The entries of a list with global columns join the off-diagonal block; not collective; the list is destroyed.
+*/
+PetscErrorCode MatMPIAIJCUDAInsertOffDiagonal(Mat A, DCSRList *list, const PetscScalar v[], InsertMode mode)
+{
+  Mat            B = ((Mat_MPIAIJ *)A->data)->B;
+  DCSRBatch      batch;
+  PetscInt       n;
+  int32_t       *columns = NULL;
+  cudaStream_t   stream;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(PetscSparseCUDAGetStream(&stream));
+  ierr = DCSRBatchCreate(list, v, (PetscBool)(mode == INSERT_VALUES), stream, &batch);
+  PetscCall(DCSRListDestroy(list, stream));
+  PetscCall(ierr);
+  PetscCallGoto(ierr, cleanup, MatSeqAIJCUDACopyToDevice(B));
+  PetscCallGoto(ierr, cleanup, MatSeqAIJCUDACompact(B));
+  PetscCallGoto(ierr, cleanup, DCSRBatchGetColumns(&batch, stream, &n, &columns));
+  PetscCallGoto(ierr, cleanup, CheckNewColumns(A, n, columns));
+  PetscCallGoto(ierr, cleanup, MatMPIAIJCUDAExtendGhosts(A, n, columns));
+  PetscCallGoto(ierr, cleanup, RenumberBatch(A, &batch, stream));
+  PetscCallGoto(ierr, cleanup, MatSeqAIJCUDAInsertBatch(B, &batch, mode));
+cleanup:
+  PetscCall(PetscFree(columns));
+  PetscCall(DCSRBatchDestroy(&batch, stream));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Takes what is staged for one of the blocks and inserts it. */
+static PetscErrorCode InsertStage(Mat A, int which)
+{
+  Mat_MPIAIJ     *a      = (Mat_MPIAIJ *)A->data;
+  Mat_MPIAIJCUDA *d      = MatMPIAIJCUDAGet(A);
+  uint64_t       *keys   = NULL;
+  PetscScalar    *values = NULL;
+  PetscCount      n;
+  DCSRList        list;
+  cudaStream_t    stream;
+  PetscErrorCode  ierr;
+
+  PetscFunctionBegin;
+  PetscCall(PetscSparseCUDAGetStream(&stream));
+  PetscCall(DCSRStageTake(d->stage[which], stream, &n, &keys, &values));
+  PetscCallGoto(ierr, cleanup, DCSRListCreateFromKeys(A->rmap->n, DCSRKeyBits(which ? A->cmap->N : A->cmap->n), n, &keys, stream, &list));
+  if (which) PetscCallGoto(ierr, cleanup, MatMPIAIJCUDAInsertOffDiagonal(A, &list, values, d->stage_mode));
+  else PetscCallGoto(ierr, cleanup, MatSeqAIJCUDAInsertList(a->A, &list, values, d->stage_mode));
+cleanup:
+  PetscCall(PetscSparseCUDAFree(&keys, stream));
+  PetscCall(PetscSparseCUDAFree(&values, stream));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  MatMPIAIJCUDAFinishInsertion - Everything that was staged here for rows of this process joins the matrix; not collective.
+*/
+PetscErrorCode MatMPIAIJCUDAFinishInsertion(Mat A)
+{
+  Mat_MPIAIJCUDA *d = MatMPIAIJCUDAGet(A);
+
+  PetscFunctionBegin;
+  for (int k = 0; k < 2; k++)
+    if (DCSRStageCount(d->stage[k]) > 0) PetscCallLogged(PETSCSPARSECUDA_Insert, A, InsertStage(A, k));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Sends values to the owners of their rows and stages what comes. Collective. */
+static PetscErrorCode ExchangeOffProcess(Mat A)
+{
+  Mat_MPIAIJCUDA   *d = MatMPIAIJCUDAGet(A);
+  OffProcessValues *o = &d->off_process;
+  MatExchange       x;
+  PetscInt         *rows, *columns;
+  PetscScalar      *values;
+  InsertMode        mode = A->insertmode;
+
+  PetscFunctionBegin;
+  PetscCall(MatExchangeCreate(A->rmap, o->n, o->rows, &x));
+  PetscCall(PetscMalloc3(x.num_received, &rows, x.num_received, &columns, x.num_received, &values));
+  PetscCall(MatExchangeIndices(&x, o->rows, rows));
+  PetscCall(MatExchangeIndices(&x, o->columns, columns));
+  PetscCall(MatExchangeValues(&x, o->values, values));
+  o->n = 0;
+  // processes that set nothing do not know the mode
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, (int *)&mode, 1, MPI_INT, MPI_MAX, PetscObjectComm((PetscObject)A)));
+  if (x.num_received > 0) {
+    if (d->stage[1] == NULL) PetscCall(CreateStages(A));
+    if (d->stage_mode != mode) PetscCall(MatMPIAIJCUDAFinishInsertion(A));
+    d->stage_mode = mode;
+    for (PetscInt k = 0, end; k < x.num_received; k = end) {
+      for (end = k + 1; end < x.num_received && rows[end] == rows[k];) end++;
+      PetscCall(StageBlock(A, 1, &rows[k], end - k, &columns[k], &values[k], mode, PETSC_FALSE));
+    }
+  }
+  PetscCall(PetscFree3(rows, columns, values));
+  PetscCall(MatExchangeDestroy(&x));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  MatMPIAIJCUDASetUpMultiply - Makes the ghost vector and the scatter of products again. Collective.
+*/
+PetscErrorCode MatMPIAIJCUDASetUpMultiply(Mat A)
+{
+  Mat_MPIAIJ *a = (Mat_MPIAIJ *)A->data;
+  IS          from, to;
+  Vec         x;
+
+  PetscFunctionBegin;
+  if (HasGlobalColumns(A)) PetscCall(MatMPIAIJCUDAExtendGhosts(A, 0, NULL));
+  PetscCall(VecDestroy(&a->lvec));
+  PetscCall(VecScatterDestroy(&a->Mvctx));
+#if PetscDefined(USE_CTABLE)
+  PetscCall(PetscHMapIDestroy(&a->colmap));
+#else
+  PetscCall(PetscFree(a->colmap));
+#endif
+  PetscCall(MatCreateVecs(a->B, &a->lvec, NULL));
+  PetscCall(ISCreateGeneral(PETSC_COMM_SELF, a->B->cmap->n, a->garray, PETSC_COPY_VALUES, &from));
+  PetscCall(ISCreateStride(PETSC_COMM_SELF, a->B->cmap->n, 0, 1, &to));
+  PetscCall(VecCreateMPIWithArray(PetscObjectComm((PetscObject)A), 1, A->cmap->n, A->cmap->N, NULL, &x));
+  PetscCall(VecScatterCreate(x, from, a->lvec, to, &a->Mvctx));
+  PetscCall(VecScatterViewFromOptions(a->Mvctx, (PetscObject)A, "-matmult_vecscatter_view"));
+  PetscCall(VecDestroy(&x));
+  PetscCall(ISDestroy(&to));
+  PetscCall(ISDestroy(&from));
+  MatMPIAIJCUDAGet(A)->columns_changed = PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What the end of an assembly leaves behind. Collective. */
+static PetscErrorCode FinishAssembly(Mat A)
+{
+  Mat_MPIAIJ *a       = (Mat_MPIAIJ *)A->data;
+  PetscBool   rebuild = (PetscBool)(MatMPIAIJCUDAGet(A)->columns_changed || a->Mvctx == NULL || HasGlobalColumns(A));
+  Mat         blocks[2];
+
+  PetscFunctionBegin;
+  blocks[0] = a->A;
+  blocks[1] = a->B;
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &rebuild, 1, MPI_C_BOOL, MPI_LOR, PetscObjectComm((PetscObject)A)));
+  if (rebuild) PetscCall(MatMPIAIJCUDASetUpMultiply(A));
+  for (int k = 0; k < 2; k++) {
+    PetscCall(MatAssemblyBegin(blocks[k], MAT_FINAL_ASSEMBLY));
+    PetscCall(MatAssemblyEnd(blocks[k], MAT_FINAL_ASSEMBLY));
+    if (A->boundtocpu) PetscCall(MatBindToCPU(blocks[k], PETSC_TRUE));
+  }
+  PetscCall(MatMPIAIJCUDASetBlockTypes(A));
+  PetscCall(PetscFree2(a->rowvalues, a->rowindices));
+  PetscCall(VecDestroy(&a->diag));
+  A->nonzerostate = a->A->nonzerostate + a->B->nonzerostate;
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &A->nonzerostate, 1, MPIU_INT64, MPI_SUM, PetscObjectComm((PetscObject)A)));
+  A->offloadmask = PETSC_OFFLOAD_BOTH;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatAssemblyBegin_MPIAIJCUDA(Mat A, MatAssemblyType mode)
+{
+  Mat_MPIAIJCUDA *d = MatMPIAIJCUDAGet(A);
+
+  PetscFunctionBegin;
+  d->assembly_on_host = (PetscBool)(!d->device_assembly || d->host_inserted);
+  if (d->device_assembly) PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &d->assembly_on_host, 1, MPI_C_BOOL, MPI_LOR, PetscObjectComm((PetscObject)A)));
+  if (d->assembly_on_host && d->parent.assemblybegin != NULL) PetscCall((*d->parent.assemblybegin)(A, mode));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  MatAssemblyEndDevice_MPIAIJCUDA - MatAssemblyEnd() for values that were staged.
+
+  Output Parameter:
+. done - PETSC_FALSE: some process inserted on the host, the parent has to assemble
+*/
+PetscErrorCode MatAssemblyEndDevice_MPIAIJCUDA(Mat A, MatAssemblyType mode, PetscBool *done)
+{
+  Mat_MPIAIJCUDA *d = MatMPIAIJCUDAGet(A);
+
+  PetscFunctionBegin;
+  *done = (PetscBool)(d->device_assembly && !d->assembly_on_host);
+  if (d->device_assembly) {
+    if (!A->nooffprocentries && !((Mat_MPIAIJ *)A->data)->donotstash) PetscCall(ExchangeOffProcess(A));
+    PetscCall(MatMPIAIJCUDAFinishInsertion(A));
+    PetscCheck(*done || !d->columns_changed, PETSC_COMM_SELF, PETSC_ERR_SUP, "New off-diagonal columns were inserted on the device, and then other values while the matrix was bound to the CPU: assemble before MatBindToCPU()");
+  }
+  d->host_inserted = PETSC_FALSE;
+  if (*done && mode == MAT_FINAL_ASSEMBLY) PetscCall(FinishAssembly(A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* No preallocation: the device needs none. */
+static PetscErrorCode MatSetUp_MPIAIJCUDA(Mat A)
+{
+  PetscBool device;
+
+  PetscFunctionBegin;
+  PetscCall(PetscLayoutSetUp(A->rmap));
+  PetscCall(PetscLayoutSetUp(A->cmap));
+  PetscCall(MatMPIAIJCUDAInsertsOnDevice(A, &device));
+  if (device) PetscCall(MatMPIAIJCUDASetEmpty(A));
+  else PetscCall((*MatMPIAIJCUDAGet(A)->parent.setup)(A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatZeroEntries_MPIAIJCUDA(Mat A)
+{
+  PetscFunctionBegin;
+  PetscCall(MatMPIAIJCUDAFinishInsertion(A));
+  MatMPIAIJCUDAGet(A)->off_process.n = 0;
+  PetscCall((*MatMPIAIJCUDAGet(A)->parent.zeroentries)(A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatSetOption_MPIAIJCUDA(Mat A, MatOption option, PetscBool flag)
+{
+  PetscFunctionBegin;
+  PetscCall(MatMPIAIJCUDAFinishInsertion(A)); // what came before the option does not obey it
+  PetscCall((*MatMPIAIJCUDAGet(A)->parent.setoption)(A, option, flag));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* MatMPIAIJCUDASetInsertOps - Puts our operations of insertion into a table; part of MatMPIAIJCUDASetOps(). */
+PetscErrorCode MatMPIAIJCUDASetInsertOps(Mat A, struct _MatOps *ops)
+{
+  struct _MatOps *parent = &MatMPIAIJCUDAGet(A)->parent, *installed = &MatMPIAIJCUDAGet(A)->installed;
+
+  PetscFunctionBegin;
+  if (ops->assemblybegin != installed->assemblybegin) parent->assemblybegin = ops->assemblybegin;
+  if (ops->setup != installed->setup) parent->setup = ops->setup;
+  if (ops->zeroentries != installed->zeroentries) parent->zeroentries = ops->zeroentries;
+  if (ops->setoption != installed->setoption) parent->setoption = ops->setoption;
+  ops->setvalues     = MatSetValues_MPIAIJCUDA;
+  ops->assemblybegin = MatAssemblyBegin_MPIAIJCUDA;
+  ops->setup         = MatSetUp_MPIAIJCUDA;
+  ops->zeroentries   = MatZeroEntries_MPIAIJCUDA;
+  ops->setoption     = MatSetOption_MPIAIJCUDA;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,132 @@
+/* Batches of entries in device memory, and what MatSetValues() would have to do about them. */
+#include <petscsparsecuda/dcsrimpl.h>
+
+/* One list of the entries in a window of the matrix. */
+static PetscErrorCode CreateList(Mat A, PetscBool outside, PetscCount n, const PetscInt i[], const PetscInt j[], cudaStream_t stream, DCSRList *list)
+{
+  const DCSRWindow window = {A->rmap->N, A->cmap->N, A->rmap->rstart, A->rmap->rend, A->cmap->rstart, A->cmap->rend, outside};
+
+  PetscFunctionBegin;
+  PetscCall(DCSRListCreate(&window, n, i, j, stream, list));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Insert_Seq(Mat A, PetscCount n, const PetscInt i[], const PetscInt j[], const PetscScalar v[], InsertMode mode)
+{
+  DCSRList     list;
+  cudaStream_t stream;
+
+  PetscFunctionBegin;
+  PetscCall(PetscSparseCUDAGetStream(&stream));
+  PetscCall(MatSeqAIJCUDAFinishInsertion(A)); // what came before
+  PetscCall(CreateList(A, PETSC_FALSE, n, i, j, stream, &list));
+  PetscCall(MatSeqAIJCUDAInsertList(A, &list, v, mode));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Copies of the entries of other processes wait on the host for the next assembly. */
+static PetscErrorCode StageOffProcess(Mat A, PetscCount n, const PetscInt i[], const PetscInt j[], const PetscScalar v[], cudaStream_t stream)
+{
+  PetscCount     num;
+  PetscCount    *where = NULL;
+  PetscInt      *rows = NULL, *columns = NULL;
+  PetscScalar   *values = NULL;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(DCSRListRemote(A->rmap->rstart, A->rmap->rend, n, i, j, stream, &num, &where));
+  if (num == 0 || ((Mat_MPIAIJ *)A->data)->donotstash) {
+    PetscCall(PetscSparseCUDAFree(&where, stream));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCallGoto(ierr, cleanup, PetscMalloc3(num, &rows, num, &columns, num, &values));
+  PetscCallGoto(ierr, cleanup, DCSRGatherIndicesToHost(num, where, i, rows, stream));
+  PetscCallGoto(ierr, cleanup, DCSRGatherIndicesToHost(num, where, j, columns, stream));
+  PetscCallGoto(ierr, cleanup, DCSRGatherValuesToHost(num, where, v, values, stream));
+  for (PetscCount k = 0; k < num; k++) PetscCallGoto(ierr, cleanup, MatMPIAIJCUDAStageOffProcess(A, rows[k], columns[k], values[k]));
+cleanup:
+  PetscCall(PetscFree3(rows, columns, values));
+  PetscCall(PetscSparseCUDAFree(&where, stream));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Insert_MPI(Mat A, PetscCount n, const PetscInt i[], const PetscInt j[], const PetscScalar v[], InsertMode mode)
+{
+  DCSRList     list;
+  cudaStream_t stream;
+
+  PetscFunctionBegin;
+  PetscCall(PetscSparseCUDAGetStream(&stream));
+  PetscCall(MatMPIAIJCUDAFinishInsertion(A));
+  PetscCall(CreateList(A, PETSC_FALSE, n, i, j, stream, &list));
+  PetscCall(MatSeqAIJCUDAInsertList(((Mat_MPIAIJ *)A->data)->A, &list, v, mode));
+  PetscCall(CreateList(A, PETSC_TRUE, n, i, j, stream, &list));
+  PetscCall(MatMPIAIJCUDAInsertOffDiagonal(A, &list, v, mode));
+  PetscCall(StageOffProcess(A, n, i, j, v, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What MatSetValues() does to a matrix before it looks at the values. */
+static PetscErrorCode BeginInsertion(Mat A, InsertMode mode)
+{
+  PetscFunctionBegin;
+  if (!A->preallocated) PetscCall(MatSetUp(A));
+  if (A->insertmode == NOT_SET_VALUES) A->insertmode = mode;
+  else PetscCheck(A->insertmode == mode, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE, "Cannot mix add values and insert values");
+  if (A->assembled) {
+    A->was_assembled = PETSC_TRUE;
+    A->assembled     = PETSC_FALSE;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MatDCSRCUDASetValuesDevice - Inserts or adds a list of entries in device memory
+
+  Not Collective (except for the `MatSetUp()` of a matrix that was not set up)
+
+  Input Parameters:
++ A    - the matrix, of type `MATDCSRCUDA`
+. n    - number of entries
+. i    - global row indices, array of length `n` in device memory; negative: ignored
+. j    - global column indices, array of length `n` in device memory; negative: ignored
+. v    - values, array of length `n` in device memory
+- mode - `ADD_VALUES` or `INSERT_VALUES`
+
+  Level: intermediate
+
+  Notes:
+  Entries come in any order, with repeats: `ADD_VALUES` adds repeats in the order of the list, `INSERT_VALUES` keeps the last. Entries that are not in the matrix are made.
+  Call `MatAssemblyBegin()` and `MatAssemblyEnd()` afterwards, as after `MatSetValues()`, with which it may be mixed; entries of other processes travel then.
+
+  Cost: a radix sort of the list unless it is sorted already, a binary search an entry, and one pass over the local matrix when it gets new entries. The device needs room for
+  24 bytes an entry, and for a second copy of the matrix while it gets new entries.
+
+  Errors: `PETSC_ERR_ARG_OUTOFRANGE` for an index that is too large or a new nonzero that `MatSetOption()` forbids, `PETSC_ERR_MEM`; in all cases the matrix is as it was before.
+
+  The method is King, Gilray, Kirby, Might, Dynamic-CSR (ISC 2016), section 3, with one sort a batch.
+
+.seealso: `MATDCSRCUDA`, `MatSetValues()`, `MatSetPreallocationCOO()`, `MatDCSRCUDAGetInserter()`
+@*/
+PetscErrorCode MatDCSRCUDASetValuesDevice(Mat A, PetscCount n, const PetscInt i[], const PetscInt j[], const PetscScalar v[], InsertMode mode)
+{
+  PetscBool is_seq, is_mpi, device;
+
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(A, MAT_CLASSID, 1);
+  PetscValidType(A, 1);
+  PetscCheck(mode == ADD_VALUES || mode == INSERT_VALUES, PETSC_COMM_SELF, PETSC_ERR_SUP, "Only ADD_VALUES and INSERT_VALUES");
+  PetscCall(MatIsSeqAIJCUDA(A, &is_seq));
+  PetscCall(MatIsMPIAIJCUDA(A, &is_mpi));
+  PetscCheck(is_seq || is_mpi, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_WRONG, "The matrix is of type %s and must be of type " MATDCSRCUDA, ((PetscObject)A)->type_name);
+  PetscCall(BeginInsertion(A, mode));
+  if (is_seq) PetscCall(MatSeqAIJCUDAInsertsOnDevice(A, &device));
+  else PetscCall(MatMPIAIJCUDAInsertsOnDevice(A, &device));
+  if (is_mpi) device = (PetscBool)(device && MatMPIAIJCUDAGet(A)->device_assembly);
+  PetscCheck(device, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE, "The matrix does not insert on the device: it is bound to the CPU, has structure only, or was preallocated before it became a " MATDCSRCUDA);
+  if (n == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  if (is_seq) PetscCallLogged(PETSCSPARSECUDA_Insert, A, Insert_Seq(A, n, i, j, v, mode));
+  else PetscCallLogged(PETSCSPARSECUDA_Insert, A, Insert_MPI(A, n, i, j, v, mode));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

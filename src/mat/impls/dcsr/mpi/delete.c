@@ -1,0 +1,83 @@
+/* Deletion from parallel matrices: MATMPIAIJ maps rows to their owners, the blocks delete. MatZeroRowsColumns() works on host arrays of the off-diagonal block and stays behind its thunk. */
+#include <petscsparsecuda/dcsrimpl.h>
+
+static PetscInt LocalNonzeros(Mat A)
+{
+  Mat_MPIAIJ *a = (Mat_MPIAIJ *)A->data;
+
+  return ((Mat_SeqAIJ *)a->A->data)->nz + ((Mat_SeqAIJ *)a->B->data)->nz;
+}
+
+/* The list of MatSetPreallocationCOO() has positions in the blocks' arrays; those beyond the end of shorter arrays must not be written to. Collective. */
+static PetscErrorCode ForgetCoordinates(Mat A, PetscInt nonzeros_before)
+{
+  PetscBool   shrunk = (PetscBool)(LocalNonzeros(A) < nonzeros_before);
+  PetscObject coordinates;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectQuery((PetscObject)A, "__PETSc_MatCOOStruct_Host", &coordinates));
+  if (coordinates == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &shrunk, 1, MPI_C_BOOL, MPI_LOR, PetscObjectComm((PetscObject)A)));
+  if (shrunk) PetscCall(PetscObjectCompose((PetscObject)A, "__PETSc_MatCOOStruct_Host", NULL));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The copies to the device, which are most of what may fail for want of memory, before any block is changed. */
+static PetscErrorCode CopyBlocksToDevice(Mat A)
+{
+  Mat_MPIAIJ *a         = (Mat_MPIAIJ *)A->data;
+  Mat         blocks[2] = {a->A, a->B};
+  PetscBool   ours, device;
+
+  PetscFunctionBegin;
+  for (int k = 0; k < 2; k++) {
+    PetscCall(MatIsSeqAIJCUDA(blocks[k], &ours));
+    if (!ours) continue;
+    PetscCall(MatSeqAIJCUDAUseDevice(blocks[k], &device));
+    if (device) PetscCall(MatSeqAIJCUDACopyToDevice(blocks[k]));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  MatZeroRows_MPIAIJDCSRCUDA - MatZeroRows() of a parallel matrix; see there for the parameters.
+
+  Note:
+  The parent assembles at the end, although the blocks have done that. When no value can be under way to another process it is told so: then the assembly
+  leaves the values on the device.
+*/
+PetscErrorCode MatZeroRows_MPIAIJDCSRCUDA(Mat A, PetscInt n, const PetscInt rows[], PetscScalar diag, Vec x, Vec b)
+{
+  const PetscBool no_off_process = A->nooffprocentries;
+  const PetscInt  nonzeros       = LocalNonzeros(A);
+  PetscBool       congruent;
+  PetscErrorCode  ierr;
+
+  PetscFunctionBegin;
+  PetscCall(MatHasCongruentLayouts(A, &congruent));
+  PetscCall(CopyBlocksToDevice(A));
+  if (diag == 0.0 || congruent) A->nooffprocentries = PETSC_TRUE;               // otherwise the parent inserts diagonal entries
+  if (A->offloadmask == PETSC_OFFLOAD_CPU) A->offloadmask = PETSC_OFFLOAD_BOTH; // the blocks know better, and assembly would overrule them
+  ierr                = (*MatMPIAIJCUDAGet(A)->parent.zerorows)(A, n, rows, diag, x, b);
+  A->nooffprocentries = no_off_process;
+  PetscCall(ierr);
+  PetscCall(ForgetCoordinates(A, nonzeros));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  MatEliminateZeros_MPIAIJDCSRCUDA - MatEliminateZeros() of a parallel matrix: of both blocks, and the diagonal is in the diagonal block alone.
+*/
+PetscErrorCode MatEliminateZeros_MPIAIJDCSRCUDA(Mat A, PetscBool keep)
+{
+  Mat_MPIAIJ *a = (Mat_MPIAIJ *)A->data;
+  PetscInt    nonzeros;
+
+  PetscFunctionBegin;
+  PetscCheck(A->assembled, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_WRONGSTATE, "Cannot eliminate zeros for unassembled matrix");
+  nonzeros = LocalNonzeros(A);
+  PetscCall(MatEliminateZeros(a->A, keep));
+  PetscCall(MatEliminateZeros(a->B, PETSC_FALSE));
+  PetscCall(ForgetCoordinates(A, nonzeros));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

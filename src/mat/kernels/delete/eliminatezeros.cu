@@ -1,0 +1,58 @@
+/*
+  Entries that are zero, or small, leave the pattern.
+*/
+#include "compact.cuh"
+
+namespace
+{
+
+__device__ inline PetscReal AbsoluteValue(PetscScalar value)
+{
+#if PetscDefined(USE_COMPLEX)
+  return thrust::abs(value);
+#else
+  return value < 0 ? -value : value;
+#endif
+}
+
+struct KeepNonzero {
+  bool      keep_diagonal;
+  PetscReal tolerance;
+
+  __device__ bool operator()(const DCSRView &view, RowEntry e) const
+  {
+    const PetscScalar value = view.values[e.position];
+
+    // a value that is not a number is neither zero nor small
+    if (!(value == PetscScalar(0) || AbsoluteValue(value) <= tolerance)) return true;
+    return keep_diagonal && view.columns[e.position] == e.row;
+  }
+};
+
+} // namespace
+
+/*
+  DCSREliminateZeros - new compact storage without the entries that are zero or small
+
+  Input Parameters:
++ view          - compact or fragmented storage with values
+. keep_diagonal - entries (i, i) stay, whatever their value
+. tolerance     - entries of at most this absolute value go; 0: zeros alone
+- stream        - synchronizes with it
+
+  Output Parameters:
++ to       - owns its arrays, columns sorted; zero when no entry goes
+- deletion - what was done
+
+  Cost: one read of the entries when none goes; see DCSRCompactIf().
+
+  Errors: PETSC_ERR_MEM; the view is never changed and nothing stays allocated.
+*/
+PetscErrorCode DCSREliminateZeros(DCSRView view, PetscBool keep_diagonal, PetscReal tolerance, cudaStream_t stream, DCSRView *to, DCSRDeletion *deletion)
+{
+  PetscFunctionBegin;
+  PetscCheck(view.values != NULL || !view.num_nonzeros, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE, "The matrix has structure only, it has no values that could be zero");
+  PetscCheck(tolerance >= 0, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "The tolerance %g must not be negative", (double)tolerance);
+  PetscCall(DCSRCompactIf(view, KeepNonzero{keep_diagonal == PETSC_TRUE, tolerance}, stream, to, deletion));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

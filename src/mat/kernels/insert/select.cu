@@ -1,0 +1,101 @@
+/*
+  Entries of a list that belong to other processes: where they are, and copies of them for sending.
+*/
+#include "../entries/temporary.cuh"
+#include <petscsparsecuda/insert.h>
+#include <cub/device/device_for.cuh>
+#include <cub/device/device_select.cuh>
+#include <thrust/iterator/counting_iterator.h>
+
+namespace
+{
+
+struct IsRemote {
+  PetscInt        row_begin, row_end;
+  const PetscInt *rows, *columns;
+  __device__ bool operator()(PetscCount k) const { return rows[k] >= 0 && columns[k] >= 0 && (rows[k] < row_begin || rows[k] >= row_end); }
+};
+
+template <typename T>
+struct Gather {
+  const T          *from;
+  const PetscCount *where;
+  T                *to;
+  __device__ void   operator()(PetscCount k) const { to[k] = from[where[k]]; }
+};
+
+template <typename T>
+PetscErrorCode GatherToHost(PetscCount n, const PetscCount where[], const T from[], T host[], cudaStream_t stream)
+{
+  PetscErrorCode ierr = PETSC_SUCCESS;
+  T             *to   = NULL;
+
+  PetscFunctionBegin;
+  if (n == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscSparseCUDAMalloc(n, "entries for other processes", stream, &to));
+  PetscCallCUDAGoto(ierr, cleanup, cub::DeviceFor::Bulk(n, Gather<T>{from, where, to}, stream));
+  PetscCallGoto(ierr, cleanup, PetscSparseCUDACopyToHost(host, to, (size_t)n * sizeof(T), stream));
+cleanup:
+  PetscCall(PetscSparseCUDAFree(&to, stream));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+} // namespace
+
+/*
+  DCSRListRemote - the entries whose rows lie outside a range
+
+  Input Parameters:
++ row_begin - first row inside
+. row_end   - end of the rows inside
+. n         - entries
+. rows      - [n] device; negative: ignored
+. columns   - [n] device; negative: ignored
+- stream    - synchronizes with it
+
+  Output Parameters:
++ num   - how many
+- where - [num] device, their places, ascending; to be freed with PetscSparseCUDAFree(); NULL when there are none
+*/
+PetscErrorCode DCSRListRemote(PetscInt row_begin, PetscInt row_end, PetscCount n, const PetscInt rows[], const PetscInt columns[], cudaStream_t stream, PetscCount *num, PetscCount **where)
+{
+  PetscErrorCode ierr = PETSC_SUCCESS;
+  PetscCount    *all = NULL, *count = NULL;
+
+  PetscFunctionBegin;
+  *num   = 0;
+  *where = NULL;
+  if (n == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(n, "places of entries for other processes", stream, &all));
+  PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(1, "count of entries for other processes", stream, &count));
+  PetscCallGoto(ierr, cleanup, DCSRWithTemporary("workspace to find entries for other processes", stream, [&](void *storage, size_t &bytes) {
+                  return cub::DeviceSelect::If(storage, bytes, thrust::counting_iterator<PetscCount>(0), all, count, (int64_t)n, IsRemote{row_begin, row_end, rows, columns}, stream);
+                }));
+  PetscCallCUDAGoto(ierr, cleanup, cudaMemcpyAsync(num, count, sizeof(*num), cudaMemcpyDeviceToHost, stream));
+  PetscCallCUDAGoto(ierr, cleanup, cudaStreamSynchronize(stream));
+  if (*num > 0) {
+    PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(*num, "places of entries for other processes", stream, where));
+    PetscCallCUDAGoto(ierr, cleanup, cudaMemcpyAsync(*where, all, (size_t)*num * sizeof(**where), cudaMemcpyDeviceToDevice, stream));
+  }
+cleanup:
+  PetscCall(PetscSparseCUDAFree(&all, stream));
+  PetscCall(PetscSparseCUDAFree(&count, stream));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* DCSRGatherIndicesToHost, DCSRGatherValuesToHost - host[k] = from[where[k]] for k < n; from and where on the device; synchronizes */
+PetscErrorCode DCSRGatherIndicesToHost(PetscCount n, const PetscCount where[], const PetscInt from[], PetscInt host[], cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  PetscCall(GatherToHost(n, where, from, host, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode DCSRGatherValuesToHost(PetscCount n, const PetscCount where[], const PetscScalar from[], PetscScalar host[], cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  PetscCall(GatherToHost(n, where, from, host, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
