@@ -65,6 +65,7 @@ static PetscErrorCode RegisterEvents(void)
   PetscCall(PetscLogEventRegister("MatDCSRTransPlan", MAT_CLASSID, &PETSCSPARSECUDA_TransposeAnalysis));
   PetscCall(PetscLogEventRegister("MatDCSRDefrag", MAT_CLASSID, &PETSCSPARSECUDA_Defragment));
   PetscCall(PetscLogEventRegister("MatDCSRInsert", MAT_CLASSID, &PETSCSPARSECUDA_Insert));
+  PetscCall(PetscLogEventSetCollective(PETSCSPARSECUDA_Insert, PETSC_FALSE)); // a process inserts when its stage is full, without the others
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -1,7 +1,10 @@
 #include <petscsparsecuda/sys.h>
 
-/* What the pool keeps instead of giving it back to the device at each synchronization: enough for the scratch of our operations. */
-#define POOL_KEEP_BYTES ((uint64_t)1 << 30)
+/*
+  While the pool has up to this part of the device's memory, it keeps what is free in it, because at each synchronization it gives back the rest, and mapping that
+  again takes longer than the operations that want it. Out of memory, it gives back everything.
+*/
+#define POOL_KEEP_PART 4
 
 static cudaMemPool_t pool        = NULL; /* of the device that is current at first use; destroyed in PetscFinalize() */
 static PetscInt      fail_at     = -1;   /* test hook -petscsparsecuda_test_fail_allocation: which allocation fails, counted from 1; 0 none, -1 not read yet */
@@ -20,7 +23,8 @@ static PetscErrorCode DestroyPool(void)
 static PetscErrorCode CreatePool(void)
 {
   struct cudaMemPoolProps props;
-  uint64_t                keep = POOL_KEEP_BYTES;
+  uint64_t                keep;
+  size_t                  free_bytes, total_bytes;
   int                     device;
 
   PetscFunctionBegin;
@@ -30,6 +34,8 @@ static PetscErrorCode CreatePool(void)
   props.location.type = cudaMemLocationTypeDevice;
   props.location.id   = device;
   PetscCallCUDA(cudaMemPoolCreate(&pool, &props));
+  PetscCallCUDA(cudaMemGetInfo(&free_bytes, &total_bytes));
+  keep = (uint64_t)total_bytes / POOL_KEEP_PART;
   PetscCallCUDA(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &keep));
   PetscCall(PetscRegisterFinalize(DestroyPool));
   fail_at = 0;

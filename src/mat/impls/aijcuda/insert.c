@@ -169,19 +169,20 @@ static PetscErrorCode InsertStage(Mat A)
   Mat_SeqAIJCUDA *d      = MatSeqAIJCUDAGet(A);
   uint64_t       *keys   = NULL;
   PetscScalar    *values = NULL;
-  PetscCount      n;
+  PetscCount      n      = 0;
   DCSRList        list;
   cudaStream_t    stream;
   PetscErrorCode  ierr;
 
   PetscFunctionBegin;
   PetscCall(PetscSparseCUDAGetStream(&stream));
-  PetscCall(DCSRStageTake(d->stage, stream, &n, &keys, &values));
+  PetscCallGoto(ierr, cleanup, DCSRStageTake(d->stage, stream, &n, &keys, &values));
   PetscCallGoto(ierr, cleanup, DCSRListCreateFromKeys(A->rmap->n, DCSRKeyBits(A->cmap->n), n, &keys, stream, &list));
   PetscCallGoto(ierr, cleanup, MatSeqAIJCUDAInsertList(A, &list, values, d->stage_mode));
 cleanup:
   PetscCall(PetscSparseCUDAFree(&keys, stream));
   PetscCall(PetscSparseCUDAFree(&values, stream));
+  if (ierr != PETSC_SUCCESS) PetscCall(DCSRStageDestroy(&d->stage, stream)); // all or nothing: the matrix is what it was
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

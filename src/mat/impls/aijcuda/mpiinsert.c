@@ -22,7 +22,7 @@ static PetscErrorCode DestroyStages(Mat A)
   cudaStream_t    stream;
 
   PetscFunctionBegin;
-  if (d->stage[0] != NULL) {
+  if (d->stage[0] != NULL || d->stage[1] != NULL) {
     PetscCall(PetscSparseCUDAGetStream(&stream));
     PetscCall(DCSRStageDestroy(&d->stage[0], stream));
     PetscCall(DCSRStageDestroy(&d->stage[1], stream));
@@ -210,7 +210,7 @@ static PetscErrorCode MatSetValues_MPIAIJCUDA(Mat A, PetscInt m, const PetscInt 
   }
   PetscCall(CheckIndices(m, rows, A->rmap->N, "Row"));
   PetscCall(CheckIndices(n, columns, A->cmap->N, "Column"));
-  if (d->stage[1] == NULL) PetscCall(CreateStages(A));
+  PetscCall(CreateStages(A));
   if (d->stage_mode != mode) PetscCall(MatMPIAIJCUDAFinishInsertion(A));
   d->stage_mode = mode;
   PetscCall(StageBlock(A, m, rows, n, columns, v, mode, (PetscBool) !((Mat_MPIAIJ *)A->data)->roworiented));
@@ -389,20 +389,21 @@ static PetscErrorCode InsertStage(Mat A, int which)
   Mat_MPIAIJCUDA *d      = MatMPIAIJCUDAGet(A);
   uint64_t       *keys   = NULL;
   PetscScalar    *values = NULL;
-  PetscCount      n;
+  PetscCount      n      = 0;
   DCSRList        list;
   cudaStream_t    stream;
   PetscErrorCode  ierr;
 
   PetscFunctionBegin;
   PetscCall(PetscSparseCUDAGetStream(&stream));
-  PetscCall(DCSRStageTake(d->stage[which], stream, &n, &keys, &values));
+  PetscCallGoto(ierr, cleanup, DCSRStageTake(d->stage[which], stream, &n, &keys, &values));
   PetscCallGoto(ierr, cleanup, DCSRListCreateFromKeys(A->rmap->n, DCSRKeyBits(which ? A->cmap->N : A->cmap->n), n, &keys, stream, &list));
   if (which) PetscCallGoto(ierr, cleanup, MatMPIAIJCUDAInsertOffDiagonal(A, &list, values, d->stage_mode));
   else PetscCallGoto(ierr, cleanup, MatSeqAIJCUDAInsertList(a->A, &list, values, d->stage_mode));
 cleanup:
   PetscCall(PetscSparseCUDAFree(&keys, stream));
   PetscCall(PetscSparseCUDAFree(&values, stream));
+  if (ierr != PETSC_SUCCESS) PetscCall(DCSRStageDestroy(&d->stage[which], stream));
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -440,7 +441,7 @@ static PetscErrorCode ExchangeOffProcess(Mat A)
   // processes that set nothing do not know the mode
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, (int *)&mode, 1, MPI_INT, MPI_MAX, PetscObjectComm((PetscObject)A)));
   if (x.num_received > 0) {
-    if (d->stage[1] == NULL) PetscCall(CreateStages(A));
+    PetscCall(CreateStages(A));
     if (d->stage_mode != mode) PetscCall(MatMPIAIJCUDAFinishInsertion(A));
     d->stage_mode = mode;
     for (PetscInt k = 0, end; k < x.num_received; k = end) {

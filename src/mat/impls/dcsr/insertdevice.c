@@ -103,7 +103,8 @@ static PetscErrorCode BeginInsertion(Mat A, InsertMode mode)
   Cost: a radix sort of the list unless it is sorted already, a binary search an entry, and one pass over the local matrix when it gets new entries. The device needs room for
   24 bytes an entry, and for a second copy of the matrix while it gets new entries.
 
-  Errors: `PETSC_ERR_ARG_OUTOFRANGE` for an index that is too large or a new nonzero that `MatSetOption()` forbids, `PETSC_ERR_MEM`; in all cases the matrix is as it was before.
+  Errors: `PETSC_ERR_ARG_OUTOFRANGE` for an index that is too large or a new nonzero that `MatSetOption()` forbids, `PETSC_ERR_MEM`; on one process the matrix is as it was before, on several the
+  entries of the diagonal block may have joined it.
 
   The method is King, Gilray, Kirby, Might, Dynamic-CSR (ISC 2016), section 3, with one sort a batch.
 

@@ -143,6 +143,33 @@ typedef struct {
   PetscBool    diagonal; /* needs all diagonal entries */
 } Operation;
 
+/* New entries and old ones; after an error the matrix is assembled, without any of them. */
+static PetscErrorCode SetSomeValues(Mat A)
+{
+  PetscInt n;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetSize(A, &n, NULL));
+  PetscCall(MatSetOption(A, MAT_NEW_NONZERO_ALLOCATION_ERR, PETSC_FALSE));
+  for (PetscInt k = 0; k < 200; k++) PetscCall(MatSetValue(A, 7 * (k % 40), (7 * (k % 40) + 31 * (k / 40)) % n, 1 + (PetscReal)k / 64, ADD_VALUES));
+  PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SetValues(Mat A, PETSC_UNUSED Data *d)
+{
+  const PetscErrorCode ierr = SetSomeValues(A);
+
+  PetscFunctionBegin;
+  if (ierr != PETSC_SUCCESS) {
+    PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+    PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+  }
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static const Operation operations[] = {
   {"MatMult", Mult, PETSC_FALSE, PETSC_FALSE},
   {"MatMult, split", MultSplit, PETSC_FALSE, PETSC_FALSE},
@@ -170,6 +197,7 @@ static const Operation operations[] = {
   {"MatZeroRows, pattern kept", ZeroRowsKept, PETSC_FALSE, PETSC_FALSE},
   {"MatZeroRowsColumns", ZeroRowsColumns, PETSC_FALSE, PETSC_FALSE},
   {"MatEliminateZeros", EliminateZeros, PETSC_FALSE, PETSC_FALSE},
+  {"MatSetValues", SetValues, PETSC_FALSE, PETSC_FALSE},
   {"MatConvert to MATAIJ", ConvertToAIJ, PETSC_FALSE, PETSC_FALSE},
   {"MatConvert to MATDCSRCUDA", ConvertFromAny, PETSC_FALSE, PETSC_FALSE},
   {"MatGetRow", GetRow, PETSC_FALSE, PETSC_FALSE},
@@ -197,6 +225,7 @@ static PetscErrorCode Enter(Mat A, Kind kind, PetscInt n)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The type comes after the entries, which therefore are on the host only. */
 static PetscErrorCode Create(MatType type, Kind kind, State state, Mat *A)
 {
   PetscReal norm;
@@ -205,8 +234,9 @@ static PetscErrorCode Create(MatType type, Kind kind, State state, Mat *A)
   PetscFunctionBegin;
   PetscCall(MatCreate(PETSC_COMM_SELF, A));
   PetscCall(MatSetSizes(*A, sizes[kind], sizes[kind], sizes[kind], sizes[kind]));
-  PetscCall(MatSetType(*A, type));
+  PetscCall(MatSetType(*A, MATSEQAIJ));
   PetscCall(Enter(*A, kind, sizes[kind]));
+  PetscCall(MatConvert(*A, type, MAT_INPLACE_MATRIX, A));
   if (state == FRESH) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatNorm(*A, NORM_FROBENIUS, &norm));
   if (state == ALONE) {
