@@ -2,6 +2,7 @@
   Generators of the benchmark matrices, all on the device: stencils row by row, the others from a list of (row, column) keys that is sorted and rid of duplicates.
 */
 #include "benchmatrix.h"
+#include "benchrandom.cuh"
 #include <cub/device/device_radix_sort.cuh>
 #include <cub/device/device_scan.cuh>
 #include <cub/device/device_select.cuh>
@@ -16,21 +17,6 @@ static inline unsigned int BenchGrid(PetscCount n)
 __device__ __forceinline__ PetscCount BenchIndex(void)
 {
   return (PetscCount)blockIdx.x * BENCH_THREADS + threadIdx.x;
-}
-
-/* Finalizer of splitmix64 (Steele, Lea, Flood 2014): the i-th random number of a seed. */
-__device__ __forceinline__ unsigned long long BenchHash(unsigned long long i, unsigned long long seed)
-{
-  unsigned long long h = (i + 1) * 0x9e3779b97f4a7c15ull + seed * 0xd1342543de82ef95ull;
-
-  h = (h ^ (h >> 30)) * 0xbf58476d1ce4e5b9ull;
-  h = (h ^ (h >> 27)) * 0x94d049bb133111ebull;
-  return h ^ (h >> 31);
-}
-
-__device__ __forceinline__ double BenchUniform(unsigned long long i, unsigned long long seed)
-{
-  return (double)(BenchHash(i, seed) >> 11) * 0x1p-53;
 }
 
 /* A box (27, 9 points) or a star (7, 5) of neighbors on a grid, dof unknowns a point. */
@@ -88,18 +74,6 @@ typedef enum {
   BENCH_EMPTY,
   BENCH_HYPERSPARSE
 } BenchPattern;
-
-/* R-MAT (Chakrabarti, Zhan, Faloutsos 2004) with the usual probabilities 0.57, 0.19, 0.19, 0.05. */
-__device__ __forceinline__ void BenchRMAT(unsigned long long e, int levels, int32_t *row, int32_t *column)
-{
-  *row = *column = 0;
-  for (int l = 0; l < levels; l++) {
-    const double u = BenchUniform(e, 17 + l);
-
-    *row    = 2 * *row + (u >= 0.76);
-    *column = 2 * *column + ((u >= 0.57 && u < 0.76) || u >= 0.95);
-  }
-}
 
 __device__ __forceinline__ void BenchBand4(unsigned long long e, int32_t n, int32_t *row, int32_t *column)
 {

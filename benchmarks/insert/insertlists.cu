@@ -3,6 +3,7 @@
 */
 #include "insertlists.h"
 #include "../common/benchmatrix.h"
+#include "../common/benchrandom.cuh"
 #include <cub/device/device_radix_sort.cuh>
 
 #define INSERT_THREADS 256
@@ -15,16 +16,6 @@ static inline unsigned int InsertGrid(PetscCount n)
 __device__ __forceinline__ PetscCount InsertIndex(void)
 {
   return (PetscCount)blockIdx.x * INSERT_THREADS + threadIdx.x;
-}
-
-/* Finalizer of splitmix64 (Steele, Lea, Flood 2014): the k-th random number of a seed, the same as that of the benchmark matrices. */
-__device__ __forceinline__ unsigned long long InsertHash(unsigned long long k, unsigned long long seed)
-{
-  unsigned long long h = (k + 1) * 0x9e3779b97f4a7c15ull + seed * 0xd1342543de82ef95ull;
-
-  h = (h ^ (h >> 30)) * 0xbf58476d1ce4e5b9ull;
-  h = (h ^ (h >> 27)) * 0x94d049bb133111ebull;
-  return h ^ (h >> 31);
 }
 
 static PetscErrorCode ListAllocate(PetscInt num_rows, PetscInt num_columns, PetscCount n, PetscInt seed, cudaStream_t stream, InsertList *list)
@@ -99,7 +90,7 @@ __global__ void HashKernel(PetscCount n, unsigned long long *hashes, PetscInt *n
   const PetscCount k = InsertIndex();
 
   if (k >= n) return;
-  hashes[k]  = InsertHash(k, 5);
+  hashes[k]  = BenchHash(k, 5);
   numbers[k] = (PetscInt)k;
 }
 
@@ -161,19 +152,13 @@ PetscErrorCode InsertListHexahedra(PetscInt n, cudaStream_t stream, InsertList *
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* R-MAT (Chakrabarti, Zhan, Faloutsos 2004) with the usual probabilities 0.57, 0.19, 0.19, 0.05. */
 __global__ void RMATKernel(int levels, PetscCount first, PetscCount n, PetscInt *i, PetscInt *j)
 {
-  const PetscCount k   = InsertIndex();
-  PetscInt         row = 0, column = 0;
+  const PetscCount k = InsertIndex();
+  int32_t          row, column;
 
   if (k >= n) return;
-  for (int l = 0; l < levels; l++) {
-    const double u = (double)(InsertHash(first + k, 17 + l) >> 11) * 0x1p-53;
-
-    row    = 2 * row + (u >= 0.76);
-    column = 2 * column + ((u >= 0.57 && u < 0.76) || u >= 0.95);
-  }
+  BenchRMAT(first + k, levels, &row, &column);
   i[k] = row;
   j[k] = column;
 }
@@ -193,8 +178,8 @@ __global__ void UniformKernel(PetscInt num_rows, PetscInt num_columns, PetscCoun
   const PetscCount k = InsertIndex();
 
   if (k >= n) return;
-  i[k] = (PetscInt)(InsertHash(first + k, 3) % (unsigned long long)num_rows);
-  j[k] = (PetscInt)(InsertHash(first + k, 4) % (unsigned long long)num_columns);
+  i[k] = (PetscInt)(BenchHash(first + k, 3) % (unsigned long long)num_rows);
+  j[k] = (PetscInt)(BenchHash(first + k, 4) % (unsigned long long)num_columns);
 }
 
 /* InsertListUniform - see insertlists.h */
@@ -213,7 +198,7 @@ __global__ void RowsKernel(PetscInt row_size, PetscInt width, PetscCount n, Pets
 
   if (k >= n) return;
   i[k] = (PetscInt)(k / row_size);
-  j[k] = (PetscInt)(k % row_size) * width + (PetscInt)(InsertHash(k, 6) % (unsigned long long)width);
+  j[k] = (PetscInt)(k % row_size) * width + (PetscInt)(BenchHash(k, 6) % (unsigned long long)width);
 }
 
 /* InsertListRows - see insertlists.h */

@@ -146,6 +146,7 @@ PETSC_INTERN PetscErrorCode MatSeqAIJCUDAInsertList(Mat, DCSRList *, const Petsc
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDAFinishInsertion(Mat);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDASetInsertOps(struct _MatOps *);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDAParentSetPreallocation(Mat, PetscInt, const PetscInt[]);
+PETSC_INTERN PetscErrorCode MatAIJCUDACheckIndices(PetscInt, const PetscInt[], PetscInt, const char[]);
 PETSC_INTERN PetscErrorCode MatAIJCUDACheckPreallocation(PetscInt, PetscInt, PetscInt, const PetscInt[]);
 PETSC_INTERN PetscErrorCode MatMPIAIJCUDAInsertsOnDevice(Mat, PetscBool *);
 PETSC_INTERN PetscErrorCode MatMPIAIJCUDASetEmpty(Mat);

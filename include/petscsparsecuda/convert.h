@@ -1,7 +1,7 @@
 #pragma once
 #include <petscsparsecuda/dcsr.h>
 
-/* Host <-> device index types: PetscInt host arrays to and from 32-bit columns and 32- or 64-bit offsets. Asynchronous on the stream except for pageable host memory. */
+/* Host <-> device index types: PetscInt host arrays to and from 32-bit columns and 32- or 64-bit offsets. Host arrays are free to be changed, or filled, on return: the copies to the host synchronize. */
 PETSC_INTERN PetscErrorCode DCSRCopyOffsetsToDevice(PetscCount, const PetscInt[], PetscBool, void *, cudaStream_t); /* n, host [n], wide, device [n] */
 PETSC_INTERN PetscErrorCode DCSRCopyOffsetsToHost(PetscCount, const void *, PetscBool, PetscInt[], cudaStream_t);
 PETSC_INTERN PetscErrorCode DCSRCopyColumnsToDevice(PetscCount, const PetscInt[], int32_t *, cudaStream_t);

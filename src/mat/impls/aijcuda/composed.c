@@ -9,7 +9,6 @@
 typedef struct {
   PetscErrorCode (*setpreallocation)(Mat, PetscInt, const PetscInt[]);
   PetscErrorCode (*setpreallocationcsr)(Mat, const PetscInt[], const PetscInt[], const PetscScalar[]);
-  PetscErrorCode (*mpisetpreallocation)(Mat, PetscInt, const PetscInt[], PetscInt, const PetscInt[]);
   PetscErrorCode (*setcolumnindices)(Mat, PetscInt *);
   PetscErrorCode (*storevalues)(Mat);
   PetscErrorCode (*retrievevalues)(Mat);

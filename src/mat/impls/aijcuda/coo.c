@@ -148,7 +148,11 @@ PetscErrorCode MatSetPreallocationCOO_SeqAIJCUDA_Device(Mat A, PetscCount n, Pet
   PetscCall(PetscNew(&coo));
   PetscCallGoto(ierr, failed, CreateList(A, n, i, j, stream, &coo->list));
   PetscCallGoto(ierr, failed, MatSeqAIJCUDABuildView(A, &coo->list, stream, &view));
-  PetscCall(MatSeqAIJCUDASetDeviceMatrix(A, &view));
+  ierr = MatSeqAIJCUDASetDeviceMatrix(A, &view);
+  if (ierr != PETSC_SUCCESS) {
+    PetscCall(DCSRViewFree(&view, stream));
+    goto failed;
+  }
   PetscCall(PetscObjectContainerCompose((PetscObject)A, COO_KEY, coo, COODeviceDestroy));
   PetscCall(PetscObjectCompose((PetscObject)A, "__PETSc_MatCOOStruct_Host", NULL));
   ((Mat_SeqAIJ *)A->data)->nonew           = 0;

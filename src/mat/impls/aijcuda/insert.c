@@ -202,7 +202,8 @@ PetscErrorCode MatSeqAIJCUDAFinishInsertion(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode CheckIndices(PetscInt n, const PetscInt indices[], PetscInt end, const char what[])
+/* MatAIJCUDACheckIndices - Rows or columns (what says which) must lie below end; negative ones are ignored elsewhere. */
+PetscErrorCode MatAIJCUDACheckIndices(PetscInt n, const PetscInt indices[], PetscInt end, const char what[])
 {
   PetscInt largest = -1;
 
@@ -227,8 +228,8 @@ static PetscErrorCode MatSetValues_SeqAIJCUDA(Mat A, PetscInt m, const PetscInt 
     PetscCall(MatHost_SeqAIJCUDA_setvalues(A, m, rows, n, columns, v, mode));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCall(CheckIndices(m, rows, A->rmap->n, "Row"));
-  PetscCall(CheckIndices(n, columns, A->cmap->n, "Column"));
+  PetscCall(MatAIJCUDACheckIndices(m, rows, A->rmap->n, "Row"));
+  PetscCall(MatAIJCUDACheckIndices(n, columns, A->cmap->n, "Column"));
   if (d->stage == NULL) PetscCall(DCSRStageCreate((size_t)d->stage_size, &d->stage));
   if (d->stage_mode != mode) PetscCall(MatSeqAIJCUDAFinishInsertion(A));
   d->stage_mode       = mode;

@@ -16,7 +16,8 @@ PetscErrorCode MatMPIAIJCUDAInsertsOnDevice(Mat A, PetscBool *inserts)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode DestroyStages(Mat A)
+/* MatMPIAIJCUDADestroyInsertion - Frees what insertion holds, and with it the values that have not joined the matrix. */
+PetscErrorCode MatMPIAIJCUDADestroyInsertion(Mat A)
 {
   Mat_MPIAIJCUDA *d = MatMPIAIJCUDAGet(A);
   cudaStream_t    stream;
@@ -35,14 +36,6 @@ static PetscErrorCode DestroyStages(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* MatMPIAIJCUDADestroyInsertion - Frees what insertion holds. */
-PetscErrorCode MatMPIAIJCUDADestroyInsertion(Mat A)
-{
-  PetscFunctionBegin;
-  PetscCall(DestroyStages(A));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /*
   MatMPIAIJCUDASetEmpty - Makes A a matrix without entries, ready for values from anywhere.
 
@@ -57,7 +50,7 @@ PetscErrorCode MatMPIAIJCUDASetEmpty(Mat A)
   Mat_MPIAIJCUDA *d = MatMPIAIJCUDAGet(A);
 
   PetscFunctionBegin;
-  PetscCall(DestroyStages(A));
+  PetscCall(MatMPIAIJCUDADestroyInsertion(A));
   PetscCall(MatMPIAIJCUDAParentSetPreallocation(A, 0, NULL, 0, NULL)); // makes the blocks
   PetscCall(MatMPIAIJCUDASetBlockTypes(A));
   for (int k = 0; k < 2; k++) {
@@ -172,13 +165,6 @@ static PetscErrorCode StageLocal(Mat A, PetscInt m, const PetscInt rows[], Petsc
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode CheckIndices(PetscInt n, const PetscInt indices[], PetscInt end, const char what[])
-{
-  PetscFunctionBegin;
-  for (PetscInt k = 0; k < n; k++) PetscCheck(indices[k] < end, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "%s too large: %" PetscInt_FMT ", maximum is %" PetscInt_FMT, what, indices[k], end - 1);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode StageBlock(Mat A, PetscInt m, const PetscInt rows[], PetscInt n, const PetscInt columns[], const PetscScalar v[], InsertMode mode, PetscBool by_columns)
 {
   Mat_MPIAIJCUDA *d = MatMPIAIJCUDAGet(A);
@@ -208,8 +194,8 @@ static PetscErrorCode MatSetValues_MPIAIJCUDA(Mat A, PetscInt m, const PetscInt 
     PetscCall(MatHost_MPIAIJCUDA_setvalues(A, m, rows, n, columns, v, mode));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCall(CheckIndices(m, rows, A->rmap->N, "Row"));
-  PetscCall(CheckIndices(n, columns, A->cmap->N, "Column"));
+  PetscCall(MatAIJCUDACheckIndices(m, rows, A->rmap->N, "Row"));
+  PetscCall(MatAIJCUDACheckIndices(n, columns, A->cmap->N, "Column"));
   PetscCall(CreateStages(A));
   if (d->stage_mode != mode) PetscCall(MatMPIAIJCUDAFinishInsertion(A));
   d->stage_mode = mode;
@@ -403,7 +389,7 @@ static PetscErrorCode InsertStage(Mat A, int which)
 cleanup:
   PetscCall(PetscSparseCUDAFree(&keys, stream));
   PetscCall(PetscSparseCUDAFree(&values, stream));
-  if (ierr != PETSC_SUCCESS) PetscCall(DCSRStageDestroy(&d->stage[which], stream));
+  if (ierr != PETSC_SUCCESS) PetscCall(MatMPIAIJCUDADestroyInsertion(A)); // the next assembly must not insert the other half
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
