@@ -1,10 +1,12 @@
 /*
   A sorted batch joins compact storage. Entries that exist are found by binary search and get their value in place; if others remain, one pass moves the old
-  entries to their new places and one puts the new ones between: positions come from counting, so no row is sorted again.
+  entries to their new places and puts the new ones between them. Both are sorted by row and column, so where a new entry belongs among the old ones ascends with
+  it, and positions come from counting: rows play no part, however long, and nothing is sorted again.
+
+  Measured on an NVIDIA H200, 2026-11-21, batches that join rmat20: moving row by row 1.02 ms (32 k entries) and 1.74 ms (1.6 M), by tiles 0.37 and 0.75 ms.
 
   The wide case also holds what grows beyond 2^31 entries: the new storage has its own offset width.
 */
-#include "../entries/rowloop.cuh"
 #include "rows.cuh"
 #include <cub/device/device_select.cuh>
 #include <thrust/iterator/transform_iterator.h>
@@ -127,47 +129,81 @@ struct NewKeys {
   __device__ uint64_t operator[](PetscCount q) const { return keys[NewEntry(entries, q)]; }
 };
 
-/* An old entry moves up by as many new ones as come before it. */
-template <typename Old, typename New>
-struct MoveOld {
-  using Result = void;
-  DCSRView   from, to;
-  NewKeys    keys;
-  const New *added; // [num_rows + 1] new entries in the rows before
-  int        column_bits;
+constexpr int MERGE_TILE = 2048; // old entries that a block moves
 
-  __device__ void Visit(RowEntry e) const
+template <typename Offset>
+__device__ PetscCount CountBelow(const Offset *sorted, PetscCount begin, PetscCount end, PetscCount bound)
+{
+  while (begin < end) {
+    const PetscCount middle = begin + (end - begin) / 2;
+
+    if ((PetscCount)sorted[middle] < bound) begin = middle + 1;
+    else end = middle;
+  }
+  return begin;
+}
+
+/* What is merged: the old entries, and for each new one the old entry before which it belongs, ascending. */
+template <typename Offset>
+struct MergeArrays {
+  DCSRView           from, to;
+  const Offset      *before; // [num]
+  PetscCount         num;
+  NewKeys            keys;
+  const PetscScalar *values;
+  int                column_bits;
+  bool               place; // put the new entries, too
+
+  __device__ void Place(PetscCount q) const
   {
-    const int32_t column = from.columns[e.position];
-    New           before = added[e.row], end = added[e.row + 1];
+    const PetscCount k = (PetscCount)before[q] + q;
 
-    while (before < end) { // how many of the row's new columns are smaller
-      const New middle = before + (end - before) / 2;
-
-      if ((int32_t)(keys[middle] & (((uint64_t)1 << column_bits) - 1)) < column) before = middle + 1;
-      else end = middle;
-    }
-    to.columns[e.position + before] = column;
-    if (to.values) to.values[e.position + before] = from.values[e.position];
+    to.columns[k] = (int32_t)(keys[q] & (((uint64_t)1 << column_bits) - 1));
+    if (to.values) to.values[k] = values[NewEntry(keys.entries, q)];
   }
 };
 
-/* New entry q lands behind the old ones before it and the q new ones before it. */
-template <typename Old>
-struct PlaceNew {
-  DCSRView           to;
-  NewKeys            keys;
-  const Old         *where;
-  const PetscScalar *values;
-  int                column_bits;
+/*
+  A block a tile of old entries, whatever their rows: old entry p moves up by the number of new ones that belong at or before it, which all threads look up among
+  the few of their tile; its writes are as consecutive as its reads.
+*/
+template <typename Offset>
+__global__ void __launch_bounds__(THREADS) MergeKernel(MergeArrays<Offset> m)
+{
+  __shared__ PetscCount range[2];
+  __shared__ Offset     inside[MERGE_TILE];
+  const PetscCount      n = m.from.num_nonzeros, begin = (PetscCount)blockIdx.x * MERGE_TILE, end = begin + MERGE_TILE < n ? begin + MERGE_TILE : n;
 
-  __device__ void operator()(PetscCount q) const
-  {
-    const PetscCount t = NewEntry(keys.entries, q), k = (PetscCount)~where[t] + q;
+  if (threadIdx.x < 2) range[threadIdx.x] = threadIdx.x == 1 && end == n ? m.num : CountBelow(m.before, 0, m.num, threadIdx.x ? end : begin);
+  __syncthreads();
+  const PetscCount first = range[0], num = range[1] - first;
+  const bool       fits = num <= MERGE_TILE;
 
-    to.columns[k] = (int32_t)(keys.keys[t] & (((uint64_t)1 << column_bits) - 1));
-    if (to.values) to.values[k] = values[t];
+  for (int q = threadIdx.x; fits && q < num; q += THREADS) inside[q] = m.before[first + q];
+  __syncthreads();
+  for (PetscCount p = begin + threadIdx.x; p < end; p += THREADS) {
+    const PetscCount k = p + (fits ? first + CountBelow(inside, 0, num, p + 1) : CountBelow(m.before, first, first + num, p + 1));
+
+    m.to.columns[k] = m.from.columns[p];
+    if (m.to.values) m.to.values[k] = m.from.values[p];
   }
+  if (m.place)
+    for (PetscCount q = threadIdx.x; q < num; q += THREADS) m.Place(first + q);
+}
+
+template <typename Offset>
+struct PlaceNew {
+  MergeArrays<Offset> arrays;
+  __device__ void     operator()(PetscCount q) const { arrays.Place(q); }
+};
+
+/* Where the new entries belong, without those that are there. */
+template <typename Offset>
+struct GatherBefore {
+  const Offset     *where;
+  const PetscCount *entries;
+  Offset           *before;
+  __device__ void   operator()(PetscCount q) const { before[q] = ~where[NewEntry(entries, q)]; }
 };
 
 template <typename Old, typename New>
@@ -203,17 +239,41 @@ PetscErrorCode CountAdded(PetscInt num_rows, NewKeys keys, PetscCount num, int c
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* to has arrays for old and new entries; row_offsets of to serve as counts first. */
+/* Old and new entries into the arrays of to. */
+template <typename Old>
+PetscErrorCode MergeEntries(DCSRView from, DCSRView to, const DCSRBatch *batch, NewEntries entries, const Old *where, cudaStream_t stream)
+{
+  const NewKeys    keys{batch->keys, entries.entries};
+  const PetscCount tiles  = (from.num_nonzeros + MERGE_TILE - 1) / MERGE_TILE;
+  PetscErrorCode   ierr   = PETSC_SUCCESS;
+  Old             *before = NULL;
+  MergeArrays<Old> arrays;
+
+  PetscFunctionBegin;
+  PetscCall(PetscSparseCUDAMalloc(entries.num, "places of new entries", stream, &before));
+  PetscCallCUDAGoto(ierr, cleanup, cub::DeviceFor::Bulk(entries.num, GatherBefore<Old>{where, entries.entries, before}, stream));
+  // many new entries between few old ones would all be one block's
+  arrays = MergeArrays<Old>{from, to, before, entries.num, keys, batch->values, batch->column_bits, entries.num <= 2 * from.num_nonzeros};
+  if (tiles > 0) {
+    MergeKernel<<<(unsigned int)tiles, THREADS, 0, stream>>>(arrays);
+    PetscCallCUDAGoto(ierr, cleanup, cudaGetLastError());
+  }
+  if (!arrays.place) PetscCallCUDAGoto(ierr, cleanup, cub::DeviceFor::Bulk(entries.num, PlaceNew<Old>{arrays}, stream));
+cleanup:
+  PetscCall(PetscSparseCUDAFree(&before, stream));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* to has arrays for old and new entries; its row offsets are how many new ones there are in the rows before, and then where the rows begin. */
 template <typename Old, typename New>
 PetscErrorCode Merge(DCSRView from, DCSRView to, const DCSRBatch *batch, NewEntries entries, const Old *where, cudaStream_t stream)
 {
-  const NewKeys keys{batch->keys, entries.entries};
-  New *const    offsets = (New *)to.row_offsets;
+  New *const offsets = (New *)to.row_offsets;
 
   PetscFunctionBegin;
-  PetscCall(CountAdded(to.num_rows, keys, entries.num, batch->column_bits, offsets, stream));
-  PetscCall(RowLoop(from, NULL, MoveOld<Old, New>{from, to, keys, offsets, batch->column_bits}, stream));
-  PetscCallCUDA(cub::DeviceFor::Bulk(entries.num, PlaceNew<Old>{to, keys, where, batch->values, batch->column_bits}, stream));
+  PetscCall(CountAdded(to.num_rows, NewKeys{batch->keys, entries.entries}, entries.num, batch->column_bits, offsets, stream));
+  PetscCall(MergeEntries(from, to, batch, entries, where, stream));
   PetscCallCUDA(cub::DeviceFor::Bulk((PetscCount)to.num_rows + 1, AddOffsets<Old, New>{(const Old *)from.row_offsets, offsets}, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
