@@ -26,6 +26,13 @@ typedef enum {
 #define HOST_WRITE (HOST_READ | HOST_WRITE_VALUES)
 #define HOST_BUILD (HOST_READ | HOST_WRITE_VALUES | HOST_WRITE_STRUCTURE)
 
+/* When fragmented storage becomes compact: what -mat_dcsr_defragment says. */
+typedef enum {
+  DCSR_DEFRAGMENT_AUTO,  /* after so many products that the time they lost would have paid for it */
+  DCSR_DEFRAGMENT_NEVER, /* when an operation needs sorted rows, and when the pool is full */
+  DCSR_DEFRAGMENT_ALWAYS /* insertion leaves compact storage */
+} DCSRDefragmentKind;
+
 /* Device scratch for vectors that live on the host. */
 typedef struct {
   PetscScalar *array; /* [n], owned, NULL until a host vector came */
@@ -58,6 +65,10 @@ typedef struct {
   PetscBool             device_assembly;     /* set up or preallocated without host arrays: the first values, too, go to the device */
   PetscInt              stage_size;          /* -mat_dcsr_stage_size: bytes of a pinned buffer of the stage */
   PetscInt              stage_entries;       /* -mat_dcsr_stage_entries: entries that wait on the device until they join the matrix */
+  DCSRDefragmentKind    defragment;          /* -mat_dcsr_defragment */
+  PetscReal             slack;               /* -mat_dcsr_slack: unused entries behind a segment that insertion makes, as a part of the row */
+  PetscInt              max_segments;        /* -mat_dcsr_max_segments */
+  PetscInt              fragmented_products; /* products with fragmented storage since its structure changed */
   HostVecBuffer         x, y, z;             /* scratch for vectors that live on the host */
   struct _MatOps        parent;              /* operations of MATSEQAIJ as this matrix last had them */
   struct _MatOps        installed;           /* the table as we last left it; what differs later was put there by the parent */
@@ -124,8 +135,6 @@ PETSC_INTERN PetscErrorCode MatSeqAIJCUDACompact(Mat);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDADropDevice(Mat);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDADropPlans(Mat);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDADeviceChanged(Mat);
-PETSC_INTERN PetscErrorCode DCSRViewFree(DCSRView *, cudaStream_t);
-PETSC_INTERN PetscErrorCode DCSRViewAllocateCompact(PetscInt, PetscInt, PetscCount, PetscBool, cudaStream_t, DCSRView *);
 
 /* Thunks (thunks.c, mpithunks.c, mpiprepared.c) */
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDASetOps(Mat, struct _MatOps *);

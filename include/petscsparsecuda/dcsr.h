@@ -3,7 +3,7 @@
   Dynamic CSR on the device (King, Gilray, Kirby, Might: Dynamic-CSR, ISC 2016, section 3), as kernels see it: plain views, no Mat.
 
   Two states. Compact: row_offsets != NULL; one segment a row, no gap, columns sorted: it is CSR. Fragmented: row_offsets == NULL; up to max_segments
-  segments a row, anywhere in the pool; columns of one row are distinct, and unsorted across segments.
+  segments a row, anywhere in the pool; columns of one row are distinct, sorted inside each segment, and unsorted across segments.
 */
 #include <petscsparsecuda/sys.h>
 
@@ -33,3 +33,15 @@ typedef struct {
   PetscCount max_block_rows; /* most rows that start in one block of SPMV_BLOCK_NONZEROS entries (compact only) */
   PetscCount num_long_rows;  /* rows that a block cannot finish alone (compact only) */
 } DCSRFacts;
+
+/* Whether so many entries need 64-bit offsets. */
+static inline PetscBool DCSROffsetsAreWide(PetscCount n)
+{
+  return (PetscBool)(n > PETSC_INT32_MAX);
+}
+
+/* Storage that its owner allocates and frees (storage/). */
+PETSC_INTERN PetscErrorCode DCSRViewAllocateCompact(PetscInt, PetscInt, PetscCount, PetscBool, cudaStream_t, DCSRView *);
+PETSC_INTERN PetscErrorCode DCSRViewAllocateSpare(const DCSRView *, PetscCount, PetscBool, PetscCount, cudaStream_t, DCSRView *);
+PETSC_INTERN PetscErrorCode DCSRViewSetSegments(DCSRView *, PetscInt, cudaStream_t);
+PETSC_INTERN PetscErrorCode DCSRViewFree(DCSRView *, cudaStream_t);

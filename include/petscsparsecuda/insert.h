@@ -28,10 +28,11 @@ typedef struct {
 
 /* The distinct entries of a sorted list with their values. Device arrays are owned. */
 typedef struct {
-  PetscCount   num_entries;
-  int          column_bits;
-  uint64_t    *keys;   /* [num_entries] ascending, distinct */
-  PetscScalar *values; /* [num_entries] */
+  PetscCount     num_entries;
+  int            column_bits;
+  uint64_t      *keys;    /* [num_entries] ascending, distinct */
+  PetscScalar   *values;  /* [num_entries] */
+  unsigned char *nonzero; /* [num_entries] whether one of the values that were given for the entry was not zero; NULL: zeros are entries like others */
 } DCSRBatch;
 
 /* What to do with an entry that is not there yet. */
@@ -41,11 +42,18 @@ typedef enum {
   DCSR_NEW_FORBID
 } DCSRNewEntries;
 
+/* How new entries may be appended to the rows of a matrix, instead of being merged with all its entries. */
+typedef struct {
+  PetscReal slack;        /* unused entries behind a new segment, as a part of the row's entries; pools made anew have twice as much room */
+  PetscInt  max_segments; /* segments that a row may have, 1 to DCSR_MAX_SEGMENTS; 1: nothing is appended */
+} DCSRAppendRule;
+
 /* What an insertion did. */
 typedef struct {
   PetscCount num_new;         /* entries that were not there */
   PetscInt   row, column;     /* DCSR_NEW_FORBID with num_new > 0: the first of them; nothing was changed then */
-  PetscBool  structure_grown; /* the view has new arrays */
+  PetscBool  structure_grown; /* new entries have joined */
+  PetscBool  storage_changed; /* entries lie elsewhere, or storage is of the other kind: what was made of the old one is of no use */
 } DCSRInsertInfo;
 
 /* Values of MatSetValues() on their way to the device, in program order. */
@@ -79,13 +87,14 @@ PETSC_INTERN PetscErrorCode DCSRListForgetKeys(DCSRList *, cudaStream_t);
 PETSC_INTERN PetscErrorCode DCSRListDestroy(DCSRList *, cudaStream_t);
 /* list, values of the unsorted list [num_given], further ones from position split on or NULL, split, take the last of equal ones instead of their sum, add to the result, result [num_distinct] */
 PETSC_INTERN PetscErrorCode DCSRListReduce(const DCSRList *, const PetscScalar[], const PetscScalar[], PetscCount, PetscBool, PetscBool, PetscScalar[], cudaStream_t);
+PETSC_INTERN PetscErrorCode DCSRListFlagNonzeros(const DCSRList *, const PetscScalar[], unsigned char[], cudaStream_t);
 PETSC_INTERN PetscErrorCode DCSRListBuild(const DCSRList *, DCSRView, cudaStream_t);
 
-PETSC_INTERN int            DCSRKeyBits(PetscInt);
-PETSC_INTERN PetscErrorCode DCSRBatchCreate(DCSRList *, const PetscScalar[], PetscBool, cudaStream_t, DCSRBatch *);
+PETSC_INTERN int DCSRKeyBits(PetscInt);
+/* list, values of the unsorted list, take the last of equal ones instead of their sum, zeros do not make entries, stream, batch */
+PETSC_INTERN PetscErrorCode DCSRBatchCreate(DCSRList *, const PetscScalar[], PetscBool, PetscBool, cudaStream_t, DCSRBatch *);
 PETSC_INTERN PetscErrorCode DCSRBatchDestroy(DCSRBatch *, cudaStream_t);
-/* view, batch, mode, what happens to new entries, new off-diagonal zeros do not count, stream, info */
-PETSC_INTERN PetscErrorCode DCSRInsertBatch(DCSRView *, const DCSRBatch *, InsertMode, DCSRNewEntries, PetscBool, cudaStream_t, DCSRInsertInfo *);
+PETSC_INTERN PetscErrorCode DCSRInsertBatch(DCSRView *, const DCSRBatch *, InsertMode, DCSRNewEntries, const DCSRAppendRule *, cudaStream_t, DCSRInsertInfo *);
 
 /* Columns of off-diagonal blocks (columns.cu), entries for other processes (select.cu). */
 PETSC_INTERN PetscErrorCode DCSRBatchGetColumns(const DCSRBatch *, cudaStream_t, PetscInt *, int32_t **);

@@ -8,6 +8,7 @@
 PETSC_INTERN PetscErrorCode PetscSparseCUDADeviceUsable(PetscBool *);
 PETSC_INTERN PetscErrorCode PetscSparseCUDAGetStream(cudaStream_t *);
 PETSC_INTERN PetscErrorCode PetscSparseCUDAMalloc_Private(size_t, const char[], cudaStream_t, void **);
+PETSC_INTERN PetscErrorCode PetscSparseCUDATryMalloc_Private(size_t, cudaStream_t, void **);
 PETSC_INTERN PetscErrorCode PetscSparseCUDAFree_Private(void **, cudaStream_t);
 PETSC_INTERN PetscErrorCode PetscSparseCUDAGetMemoryInUse(size_t *, size_t *);
 PETSC_INTERN PetscErrorCode PetscSparseCUDATestFailAllocation(PetscInt);
@@ -22,6 +23,9 @@ PETSC_INTERN PetscErrorCode PetscSparseCUDATestTransferThreads(PetscInt, PetscIn
   n == 0 gives NULL. Running out raises PETSC_ERR_MEM with what was asked, what is free and what was asked for; *ptr is NULL then and the caller frees the rest.
 */
 #define PetscSparseCUDAMalloc(n, what, stream, ptr) PetscSparseCUDAMalloc_Private((size_t)(n) * sizeof(**(ptr)), what, stream, (void **)(ptr))
+
+/* PetscSparseCUDATryMalloc - the same for memory that is welcome and not necessary: no error when there is none, *ptr is NULL then. */
+#define PetscSparseCUDATryMalloc(n, stream, ptr) PetscSparseCUDATryMalloc_Private((size_t)(n) * sizeof(**(ptr)), stream, (void **)(ptr))
 
 /* PetscSparseCUDAFree - stream-ordered release; NULL is fine, and *ptr is NULL afterwards. */
 #define PetscSparseCUDAFree(ptr, stream) PetscSparseCUDAFree_Private((void **)(ptr), stream)

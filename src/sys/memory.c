@@ -44,22 +44,21 @@ static PetscErrorCode CreatePool(void)
 }
 
 /*
-  PetscSparseCUDAMalloc_Private - Stream-ordered device allocation; use the macro PetscSparseCUDAMalloc().
+  PetscSparseCUDATryMalloc_Private - Stream-ordered device allocation; use the macro PetscSparseCUDATryMalloc().
 
   Not Collective
 
   Input Parameters:
 + bytes  - how many; 0 gives NULL
-. what   - what it is for, in the words of the error message
 - stream - the memory may be used in work queued on this stream from now on
 
   Output Parameter:
-. ptr - device memory, aligned for any type; NULL after an error
+. ptr - device memory, aligned for any type; NULL when there is none
 
   Note:
-  When the device is full, memory kept by the pool is given back and the allocation is tried once more before PETSC_ERR_MEM is raised.
+  When the device is full, memory kept by the pool is given back and the allocation is tried once more.
 */
-PetscErrorCode PetscSparseCUDAMalloc_Private(size_t bytes, const char what[], cudaStream_t stream, void **ptr)
+PetscErrorCode PetscSparseCUDATryMalloc_Private(size_t bytes, cudaStream_t stream, void **ptr)
 {
   cudaError_t error;
 
@@ -76,15 +75,36 @@ PetscErrorCode PetscSparseCUDAMalloc_Private(size_t bytes, const char what[], cu
     error = cudaMallocFromPoolAsync(ptr, bytes, pool, stream);
   }
   if (error == cudaErrorMemoryAllocation) {
-    size_t available = 0, total = 0;
-
     (void)cudaGetLastError();
-    (void)cudaMemGetInfo(&available, &total);
     *ptr = NULL;
-    SETERRQ(PETSC_COMM_SELF, PETSC_ERR_MEM, "Out of device memory for %s: asked for %zu bytes, %zu of %zu are free. Use more GPUs, or keep this matrix on the host with -mat_bind_below or MatBindToCPU()", what, bytes, available, total);
-  }
-  PetscCallCUDA(error);
+  } else PetscCallCUDA(error);
   PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  PetscSparseCUDAMalloc_Private - The same for memory that must be had; use the macro PetscSparseCUDAMalloc().
+
+  Not Collective
+
+  Input Parameters:
++ bytes  - how many; 0 gives NULL
+. what   - what it is for, in the words of the error message
+- stream - the memory may be used in work queued on this stream from now on
+
+  Output Parameter:
+. ptr - device memory, aligned for any type; NULL after an error
+
+  Errors: PETSC_ERR_MEM.
+*/
+PetscErrorCode PetscSparseCUDAMalloc_Private(size_t bytes, const char what[], cudaStream_t stream, void **ptr)
+{
+  size_t available = 0, total = 0;
+
+  PetscFunctionBegin;
+  PetscCall(PetscSparseCUDATryMalloc_Private(bytes, stream, ptr));
+  if (bytes == 0 || *ptr != NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  (void)cudaMemGetInfo(&available, &total);
+  SETERRQ(PETSC_COMM_SELF, PETSC_ERR_MEM, "Out of device memory for %s: asked for %zu bytes, %zu of %zu are free. Use more GPUs, or keep this matrix on the host with -mat_bind_below or MatBindToCPU()", what, bytes, available, total);
 }
 
 /*

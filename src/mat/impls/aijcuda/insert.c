@@ -94,6 +94,7 @@ PetscErrorCode MatSeqAIJCUDAStructureChanged(Mat A)
   PetscCall(MatSeqAIJCUDADropPlans(A));
   A->nonzerostate++;
   d->device_nonzerostate = A->nonzerostate;
+  d->fragmented_products = 0;
   A->offloadmask         = PETSC_OFFLOAD_GPU;
   if (d->host_structure) PetscCall(DiscardMirror(A));
   a->nz    = (PetscInt)d->view.num_nonzeros;
@@ -112,6 +113,14 @@ static DCSRNewEntries NewEntriesOf(Mat A)
   return DCSR_NEW_ALLOW;
 }
 
+/* Whether new entries may be appended to rows. Blocks of parallel matrices, and matrices with -mat_dcsr_host_structure eager, have a host structure, which is compact. */
+static PetscBool MayAppend(Mat A)
+{
+  const Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
+
+  return (PetscBool)(d->defragment != DCSR_DEFRAGMENT_ALWAYS && (A->num_ass > 0 || A->was_assembled) && !d->is_block && !d->eager);
+}
+
 /*
   MatSeqAIJCUDAInsertBatch - A sorted batch joins the matrix.
 
@@ -126,16 +135,19 @@ static DCSRNewEntries NewEntriesOf(Mat A)
 */
 PetscErrorCode MatSeqAIJCUDAInsertBatch(Mat A, const DCSRBatch *batch, InsertMode mode)
 {
-  Mat_SeqAIJ     *a = (Mat_SeqAIJ *)A->data;
-  Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
-  DCSRInsertInfo  info;
-  cudaStream_t    stream;
+  Mat_SeqAIJ          *a    = (Mat_SeqAIJ *)A->data;
+  Mat_SeqAIJCUDA      *d    = MatSeqAIJCUDAGet(A);
+  const DCSRAppendRule rule = {d->slack, d->max_segments};
+  DCSRInsertInfo       info;
+  cudaStream_t         stream;
+  PetscErrorCode       ierr;
 
   PetscFunctionBegin;
   PetscCall(PetscSparseCUDAGetStream(&stream));
   PetscCall(MatSeqAIJCUDACopyToDevice(A));
-  PetscCall(MatSeqAIJCUDACompact(A));
-  PetscCall(DCSRInsertBatch(&d->view, batch, mode, NewEntriesOf(A), a->ignorezeroentries, stream, &info));
+  ierr = DCSRInsertBatch(&d->view, batch, mode, NewEntriesOf(A), MayAppend(A) ? &rule : NULL, stream, &info);
+  if (info.storage_changed) PetscCall(MatSeqAIJCUDADropPlans(A)); // also when the batch failed afterwards
+  PetscCall(ierr);
   PetscCheck(NewEntriesOf(A) != DCSR_NEW_FORBID || info.num_new == 0, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
              "Inserting a new nonzero at (%" PetscInt_FMT ",%" PetscInt_FMT ") in the matrix (one of %" PetscCount_FMT "), which MatSetOption(A, %s, PETSC_TRUE) forbids", info.row, info.column, info.num_new,
              a->nonew == -1 ? "MAT_NEW_NONZERO_LOCATION_ERR" : "MAT_NEW_NONZERO_ALLOCATION_ERR");
@@ -153,7 +165,7 @@ PetscErrorCode MatSeqAIJCUDAInsertList(Mat A, DCSRList *list, const PetscScalar 
 
   PetscFunctionBegin;
   PetscCall(PetscSparseCUDAGetStream(&stream));
-  ierr      = DCSRBatchCreate(list, v, (PetscBool)(mode == INSERT_VALUES), stream, &batch);
+  ierr      = DCSRBatchCreate(list, v, (PetscBool)(mode == INSERT_VALUES), ((Mat_SeqAIJ *)A->data)->ignorezeroentries, stream, &batch);
   destroyed = DCSRListDestroy(list, stream);
   PetscCall(ierr);
   PetscCall(destroyed);

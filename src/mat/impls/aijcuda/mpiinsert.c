@@ -351,7 +351,7 @@ PetscErrorCode MatMPIAIJCUDAInsertOffDiagonal(Mat A, DCSRList *list, const Petsc
 
   PetscFunctionBegin;
   PetscCall(PetscSparseCUDAGetStream(&stream));
-  ierr = DCSRBatchCreate(list, v, (PetscBool)(mode == INSERT_VALUES), stream, &batch);
+  ierr = DCSRBatchCreate(list, v, (PetscBool)(mode == INSERT_VALUES), ((Mat_SeqAIJ *)B->data)->ignorezeroentries, stream, &batch);
   PetscCall(DCSRListDestroy(list, stream));
   PetscCall(ierr);
   PetscCallGoto(ierr, cleanup, MatSeqAIJCUDACopyToDevice(B));

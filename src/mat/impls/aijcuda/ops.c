@@ -139,6 +139,22 @@ static PetscBool UsesExplicitTranspose(Mat A, ProductKind kind)
   return (PetscBool)(kind == PRODUCT_TRANSPOSE && (A->form_explicit_transpose || MatSeqAIJCUDAGet(A)->deterministic));
 }
 
+/*
+  Products with fragmented storage after which it is made compact: by then they have lost as much time as that takes, so that whatever comes, no more than twice
+  the time of the better choice is spent.
+*/
+#define PRODUCTS_BEFORE_DEFRAGMENT 16
+
+static PetscErrorCode DefragmentWhenItPays(Mat A)
+{
+  Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
+
+  PetscFunctionBegin;
+  if (d->view.row_offsets != NULL || d->view.segments == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  if (d->fragmented_products++ >= PRODUCTS_BEFORE_DEFRAGMENT && d->defragment == DCSR_DEFRAGMENT_AUTO) PetscCall(MatSeqAIJCUDACompact(A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Makes all that a product needs beside its vectors, at the first product after a change; does nothing else. */
 static PetscErrorCode PrepareProduct(Mat A, ProductKind kind, cudaStream_t stream)
 {
@@ -147,6 +163,7 @@ static PetscErrorCode PrepareProduct(Mat A, ProductKind kind, cudaStream_t strea
 
   PetscFunctionBegin;
   PetscCall(MatSeqAIJCUDACopyToDevice(A));
+  PetscCall(DefragmentWhenItPays(A));
   if (kind == PRODUCT_FORWARD) {
     if (d->spmv == NULL) PetscCallLogged(PETSCSPARSECUDA_SpMVAnalysis, A, DCSRSpMVPlanCreate(d->view, d->view.row_offsets != NULL ? d->spmv_kind : DCSR_SPMV_FRAGMENTED, stream, &d->spmv));
   } else if (UsesExplicitTranspose(A, kind)) {

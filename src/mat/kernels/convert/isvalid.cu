@@ -20,6 +20,7 @@ typedef enum {
   BAD_OVERLAP,
   BAD_COLUMN,
   BAD_ORDER,
+  BAD_SEGMENT_ORDER,
   BAD_DUPLICATE,
   BAD_FIRST_OFFSET,
   BAD_TOTAL
@@ -31,6 +32,7 @@ const char *const VIOLATIONS[] = {"valid",
                                   "a segment overlaps the next one in the pool",
                                   "a column index is out of range",
                                   "columns of a compact row are not sorted",
+                                  "columns of a segment are not sorted",
                                   "a column occurs twice in a row",
                                   "the first row offset is not zero",
                                   "the row sizes do not add up to the number of nonzeros"};
@@ -126,7 +128,7 @@ struct CheckColumnRange {
   }
 };
 
-/* On compact storage: neighbours in a row must ascend; a fragmented matrix comes here sorted, so that only equal ones can be found. */
+/* On compact storage: neighbours in a row must ascend. */
 struct CheckColumnOrder {
   using Result = void;
   DCSRView       view;
@@ -137,6 +139,41 @@ struct CheckColumnOrder {
     if (e.index == 0) return;
     if (view.columns[e.position - 1] == view.columns[e.position]) found.Set(e.row, BAD_DUPLICATE);
     else if (view.columns[e.position - 1] > view.columns[e.position]) found.Set(e.row, BAD_ORDER);
+  }
+};
+
+/* On fragmented storage: neighbours in a segment must ascend, and no other segment of the row may have the column. */
+template <typename Offset>
+struct CheckSegmentColumns {
+  using Result = void;
+  DCSRView       view;
+  FirstViolation found;
+
+  __device__ bool Has(PetscCount begin, PetscCount end, int32_t column) const
+  {
+    while (begin < end) {
+      const PetscCount middle = begin + (end - begin) / 2;
+
+      if (view.columns[middle] < column) begin = middle + 1;
+      else if (view.columns[middle] > column) end = middle;
+      else return true;
+    }
+    return false;
+  }
+  __device__ void Visit(RowEntry e) const
+  {
+    const int32_t column = view.columns[e.position];
+    PetscCount    left   = e.size;
+
+    for (PetscInt s = 0; s < view.max_segments && left > 0; s++) {
+      const Offset    *pair  = (const Offset *)view.segments + 2 * (e.row + s * view.pitch);
+      const PetscCount begin = pair[0], length = pair[1] - begin, end = begin + (length < left ? length : left);
+
+      if (e.position < begin || e.position >= end) {
+        if (Has(begin, end, column)) found.Set(e.row, BAD_DUPLICATE);
+      } else if (e.position > begin && view.columns[e.position - 1] >= column) found.Set(e.row, BAD_SEGMENT_ORDER);
+      left -= end - begin;
+    }
   }
 };
 
@@ -194,35 +231,6 @@ cleanup:
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Columns of fragmented rows are compared in a sorted copy of the structure. */
-PetscErrorCode CheckFragmentedDistinct(DCSRView view, FirstViolation found, cudaStream_t stream)
-{
-  PetscErrorCode ierr   = PETSC_SUCCESS;
-  DCSRView       sorted = view;
-  int64_t       *wide   = NULL;
-  int32_t       *narrow = NULL;
-
-  PetscFunctionBegin;
-  sorted.columns     = NULL;
-  sorted.values      = NULL;
-  sorted.segments    = NULL;
-  sorted.row_sizes   = NULL;
-  sorted.row_offsets = NULL;
-  sorted.capacity = sorted.used = view.num_nonzeros;
-  if (view.wide) PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc((PetscCount)view.num_rows + 1, "row offsets of a sorted copy", stream, &wide));
-  else PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc((PetscCount)view.num_rows + 1, "row offsets of a sorted copy", stream, &narrow));
-  PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(view.num_nonzeros, "columns of a sorted copy", stream, &sorted.columns));
-  sorted.row_offsets = view.wide ? (void *)wide : (void *)narrow;
-  PetscCallGoto(ierr, cleanup, DCSRDefragment(view, sorted, stream));
-  PetscCallGoto(ierr, cleanup, RowLoop(sorted, NULL, CheckColumnOrder{sorted, found}, stream));
-cleanup:
-  PetscCall(PetscSparseCUDAFree(&wide, stream));
-  PetscCall(PetscSparseCUDAFree(&narrow, stream));
-  PetscCall(PetscSparseCUDAFree(&sorted.columns, stream));
-  PetscCall(ierr);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 PetscErrorCode GetViolation(FirstViolation found, cudaStream_t stream, PetscBool *ok, PetscInt *row, const char **what)
 {
   unsigned long long first = NO_VIOLATION;
@@ -270,10 +278,10 @@ const char *CheckNumbers(const DCSRView &view)
 - what - (may be NULL) when not, which one: a static string
 
   Notes:
-  begin <= end <= used; segments do not overlap; row_size <= sum of segment lengths; row sizes add up to num_nonzeros; columns in range and distinct in a row,
-  and sorted when compact; num_nonzeros <= used <= capacity. That only the last used segment of a row is partly used needs no check: row_size says it.
+  begin <= end <= used; segments do not overlap; row_size <= sum of segment lengths; row sizes add up to num_nonzeros; columns in range, distinct in a row and sorted in a
+  segment; num_nonzeros <= used <= capacity. That only the last used segment of a row is partly used needs no check: row_size says it.
 
-  Cost: a sort of the segments and, when fragmented, a sorted copy of the columns; for debug builds and tests.
+  Cost: a few passes and, when fragmented, a sort of the segments; for debug builds and tests.
 */
 PetscErrorCode DCSRIsValid(DCSRView view, cudaStream_t stream, PetscBool *ok, PetscInt *row, const char **what)
 {
@@ -308,7 +316,8 @@ PetscErrorCode DCSRIsValid(DCSRView view, cudaStream_t stream, PetscBool *ok, Pe
   if (!view.num_nonzeros) goto cleanup;
   PetscCallGoto(ierr, cleanup, RowLoop(view, NULL, CheckColumnRange{view, found}, stream));
   if (view.row_offsets) PetscCallGoto(ierr, cleanup, RowLoop(view, NULL, CheckColumnOrder{view, found}, stream));
-  else PetscCallGoto(ierr, cleanup, CheckFragmentedDistinct(view, found, stream));
+  else if (view.wide) PetscCallGoto(ierr, cleanup, RowLoop(view, NULL, CheckSegmentColumns<int64_t>{view, found}, stream));
+  else PetscCallGoto(ierr, cleanup, RowLoop(view, NULL, CheckSegmentColumns<int32_t>{view, found}, stream));
   PetscCallGoto(ierr, cleanup, GetViolation(found, stream, ok, row, what));
 cleanup:
   PetscCall(PetscSparseCUDAFree(&found.first, stream));

@@ -64,12 +64,13 @@ PetscErrorCode DCSRListBuild(const DCSRList *list, DCSRView to, cudaStream_t str
 + list   - the sorted list; may lose its keys
 . v      - [num_given] values of the unsorted list, device
 . last   - take the last of repeated entries, otherwise their sum
+. flag   - note which entries were given a value that is not zero
 - stream - asynchronous on it
 
   Output Parameter:
 . batch - zero after an error; free it with DCSRBatchDestroy()
 */
-PetscErrorCode DCSRBatchCreate(DCSRList *list, const PetscScalar v[], PetscBool last, cudaStream_t stream, DCSRBatch *batch)
+PetscErrorCode DCSRBatchCreate(DCSRList *list, const PetscScalar v[], PetscBool last, PetscBool flag, cudaStream_t stream, DCSRBatch *batch)
 {
   PetscErrorCode ierr = PETSC_SUCCESS;
 
@@ -80,6 +81,10 @@ PetscErrorCode DCSRBatchCreate(DCSRList *list, const PetscScalar v[], PetscBool 
   if (batch->num_entries == 0) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCallGoto(ierr, failed, PetscSparseCUDAMalloc(batch->num_entries, "values of a batch", stream, &batch->values));
   PetscCallGoto(ierr, failed, DCSRListReduce(list, v, NULL, list->num_given, last, PETSC_FALSE, batch->values, stream));
+  if (flag) {
+    PetscCallGoto(ierr, failed, PetscSparseCUDAMalloc(batch->num_entries, "flags of a batch", stream, &batch->nonzero));
+    PetscCallGoto(ierr, failed, DCSRListFlagNonzeros(list, v, batch->nonzero, stream));
+  }
   if (list->wide) PetscCallGoto(ierr, failed, TakeKeys<int64_t>(list, stream, &batch->keys));
   else PetscCallGoto(ierr, failed, TakeKeys<int32_t>(list, stream, &batch->keys));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -95,6 +100,7 @@ PetscErrorCode DCSRBatchDestroy(DCSRBatch *batch, cudaStream_t stream)
   PetscFunctionBegin;
   PetscCall(PetscSparseCUDAFree(&batch->keys, stream));
   PetscCall(PetscSparseCUDAFree(&batch->values, stream));
+  PetscCall(PetscSparseCUDAFree(&batch->nonzero, stream));
   PetscCall(PetscArrayzero(batch, 1));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -4,6 +4,7 @@
 */
 #include <petscsparsecuda/insert.h>
 #include <cub/block/block_reduce.cuh>
+#include <cub/device/device_for.cuh>
 
 namespace
 {
@@ -88,6 +89,23 @@ PetscErrorCode ReduceDispatch(const DCSRList *list, ListValues v, PetscBool last
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Mostly the first value decides, so that long runs need nothing of their own. */
+template <typename Index>
+struct FlagNonzero {
+  Runs<Index>        runs;
+  const PetscScalar *v;
+  unsigned char     *flags;
+
+  __device__ void operator()(PetscCount t) const
+  {
+    const PetscCount end = runs.Begin(t + 1);
+    PetscCount       k   = runs.Begin(t);
+
+    while (k < end && v[runs.Source(k)] == PetscScalar(0.0)) k++;
+    flags[t] = k < end;
+  }
+};
+
 } // namespace
 
 /*
@@ -118,5 +136,25 @@ PetscErrorCode DCSRListReduce(const DCSRList *list, const PetscScalar v[], const
     PetscCallCUDA(cudaMemcpyAsync(result, v, (size_t)list->num_distinct * sizeof(*v), cudaMemcpyDeviceToDevice, stream));
   } else if (list->wide) PetscCall(ReduceDispatch<int64_t>(list, values, last, add, result, stream));
   else PetscCall(ReduceDispatch<int32_t>(list, values, last, add, result, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  DCSRListFlagNonzeros - which distinct entries of a list were given a value that is not zero
+
+  Input Parameters:
++ list   - the sorted list; its keys are not needed
+. v      - [num_given] values of the unsorted list, device
+- stream - asynchronous on it
+
+  Output Parameter:
+. flags - [num_distinct], device: 1 or 0
+*/
+PetscErrorCode DCSRListFlagNonzeros(const DCSRList *list, const PetscScalar v[], unsigned char flags[], cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  if (list->num_distinct == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  if (list->wide) PetscCallCUDA(cub::DeviceFor::Bulk(list->num_distinct, FlagNonzero<int64_t>{{(const int64_t *)list->order, (const int64_t *)list->runs}, v, flags}, stream));
+  else PetscCallCUDA(cub::DeviceFor::Bulk(list->num_distinct, FlagNonzero<int32_t>{{(const int32_t *)list->order, (const int32_t *)list->runs}, v, flags}, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -20,7 +20,9 @@ static PetscErrorCode Create(MatType type, PetscInt m, PetscInt n, PetscInt bs, 
   PetscCall(MatSetSizes(*A, PETSC_DECIDE, PETSC_DECIDE, m, n));
   PetscCall(MatSetBlockSize(*A, bs));
   PetscCall(MatSetType(*A, type));
-  PetscCall(MatMPIAIJSetPreallocation(*A, 20, NULL, 20, NULL)); /* the hash of MATMPIAIJ knows no flush between modes */
+  /* not the hash: that of MATMPIAIJ knows no flush between modes, that of MATSEQAIJ forgets entries that add up to zero where zeros are ignored */
+  PetscCall(MatSeqAIJSetPreallocation(*A, 20, NULL));
+  PetscCall(MatMPIAIJSetPreallocation(*A, 20, NULL, 20, NULL));
   PetscCall(MatSetUp(*A));
   if (m == n) { /* the rows of this process and a few of the next one, in blocks */
     PetscCall(MatGetOwnershipRange(*A, &begin, &end));

@@ -126,8 +126,8 @@ static PetscErrorCode Insert(DCSRView *view, const Triples *t, InsertMode mode, 
   PetscFunctionBegin;
   PetscCall(ToDevice(t, stream, &i, &j, &v));
   PetscCall(DCSRListCreate(&window, t->num, i, j, stream, &list));
-  PetscCall(DCSRBatchCreate(&list, v, (PetscBool)(mode == INSERT_VALUES), stream, &batch));
-  PetscCall(DCSRInsertBatch(view, &batch, mode, policy, PETSC_FALSE, stream, info));
+  PetscCall(DCSRBatchCreate(&list, v, (PetscBool)(mode == INSERT_VALUES), PETSC_FALSE, stream, &batch));
+  PetscCall(DCSRInsertBatch(view, &batch, mode, policy, NULL, stream, info));
   PetscCall(DCSRBatchDestroy(&batch, stream));
   PetscCall(DCSRListDestroy(&list, stream));
   PetscCall(PetscSparseCUDAFree(&i, stream));

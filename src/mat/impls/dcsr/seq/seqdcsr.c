@@ -1,14 +1,15 @@
 /* MATSEQAIJDCSRCUDA: life cycle, options, assembly and view. */
 #include <petscsparsecuda/dcsrimpl.h>
 
-static const char *const HostStructures[] = {"lazy", "eager", "HostStructure", "", NULL};
+static const char *const HostStructures[]  = {"lazy", "eager", "HostStructure", "", NULL};
+static const char *const DefragmentKinds[] = {"auto", "never", "always", "DCSRDefragmentKind", "DCSR_DEFRAGMENT_", NULL};
 
 static PetscErrorCode MatSetFromOptions_SeqAIJDCSRCUDA(Mat A, PetscOptionItems PetscOptionsObject)
 {
   Mat_SeqAIJCUDA *d     = MatSeqAIJCUDAGet(A);
   PetscInt        eager = d->eager;
-  PetscEnum       spmv = (PetscEnum)d->spmv_kind, spmvt = (PetscEnum)d->spmvt_kind;
-  PetscBool       set, set_transpose, require = PETSC_FALSE;
+  PetscEnum       spmv = (PetscEnum)d->spmv_kind, spmvt = (PetscEnum)d->spmvt_kind, defragment = (PetscEnum)d->defragment;
+  PetscBool       set, set_transpose, require                                                  = PETSC_FALSE;
 
   PetscFunctionBegin;
   PetscOptionsHeadBegin(PetscOptionsObject, "Dynamic CSR on the device (dcsrcuda) options");
@@ -19,10 +20,14 @@ static PetscErrorCode MatSetFromOptions_SeqAIJDCSRCUDA(Mat A, PetscOptionItems P
   PetscCall(PetscOptionsBool("-mat_dcsr_deterministic", "Bitwise reproducible MatMultTranspose(), at the price of a stored transpose", "MATDCSRCUDA", d->deterministic, &d->deterministic, NULL));
   PetscCall(PetscOptionsBoundedInt("-mat_dcsr_stage_size", "Bytes of each of the two pinned buffers that MatSetValues() fills", "MATDCSRCUDA", d->stage_size, &d->stage_size, NULL, 1));
   PetscCall(PetscOptionsBoundedInt("-mat_dcsr_stage_entries", "Inserted entries that wait on the device at most, unless the matrix has more", "MATDCSRCUDA", d->stage_entries, &d->stage_entries, NULL, 1));
+  PetscCall(PetscOptionsEnum("-mat_dcsr_defragment", "When storage that insertion left fragmented becomes compact", "MatDCSRCUDADefragment", DefragmentKinds, defragment, &defragment, NULL));
+  PetscCall(PetscOptionsBoundedReal("-mat_dcsr_slack", "Unused entries behind a segment that insertion makes, as a part of the row's entries", "MATDCSRCUDA", d->slack, &d->slack, NULL, 0.0));
+  PetscCall(PetscOptionsRangeInt("-mat_dcsr_max_segments", "Segments that insertion may give a row", "MATDCSRCUDA", d->max_segments, &d->max_segments, NULL, 1, DCSR_MAX_SEGMENTS));
   PetscOptionsHeadEnd();
   PetscCheck(!require || !d->no_device, PetscObjectComm((PetscObject)A), PETSC_ERR_GPU, "-mat_dcsr_require_device is set and this process has no usable CUDA device: check nvidia-smi, CUDA_VISIBLE_DEVICES and -device_enable");
   d->eager = (PetscBool)eager;
   if ((set && d->spmv_kind != (DCSRSpMVKind)spmv) || (set_transpose && d->spmvt_kind != (DCSRSpMVTransposeKind)spmvt)) PetscCall(MatSeqAIJCUDADropPlans(A));
+  d->defragment = (DCSRDefragmentKind)defragment;
   d->spmv_kind  = (DCSRSpMVKind)spmv;
   d->spmvt_kind = (DCSRSpMVTransposeKind)spmvt;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -300,6 +305,8 @@ static PetscErrorCode ConvertInPlaceFromSeqAIJ(Mat B)
   d->no_device      = (PetscBool)!usable;
   d->stage_size     = 1 << 25;
   d->stage_entries  = 1 << 25;
+  d->slack          = 0.25;
+  d->max_segments   = DCSR_MAX_SEGMENTS;
   B->spptr          = d;
   B->offloadmask    = PETSC_OFFLOAD_UNALLOCATED;
   PetscCall(PetscOptionsGetBool(((PetscObject)B)->options, NULL, "-mat_dcsr_test_hide_mirror", &d->hide, NULL));
@@ -353,6 +360,9 @@ PetscErrorCode MatConvert_SeqAIJ_SeqAIJDCSRCUDA(Mat A, PETSC_UNUSED MatType type
 . -mat_dcsr_spmv_transpose (auto|atomic|tile) - kernel of MatMultTranspose()
 . -mat_dcsr_deterministic                     - bitwise reproducible MatMultTranspose(), with a stored transpose
 . -mat_dcsr_host_structure (lazy|eager)       - when the host copy of the structure is made
+. -mat_dcsr_defragment (auto|never|always)    - when storage that insertion left fragmented becomes compact
+. -mat_dcsr_slack <0.25>                      - unused entries behind a segment that insertion makes, as a part of the row's entries
+. -mat_dcsr_max_segments <4>                  - segments that insertion may give a row
 - -mat_dcsr_require_device                    - raise an error when there is no usable device
 
   Level: beginner

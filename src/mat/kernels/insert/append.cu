@@ -1,0 +1,348 @@
+/*
+  New entries of a sorted batch are appended to the rows they belong to (King, Gilray, Kirby, Might, Dynamic-CSR, ISC 2016, section 3), so that the cost is that of
+  the touched rows and not of the matrix. For the new entries of a row, in this order:
+
+    in place  - the last segment has room and few entries: they are merged there, backwards, by one thread;
+    segment   - the row may have another segment: a new one for them, with slack behind;
+    relocate  - otherwise the last segment is merged with them into a new and longer one; the pool loses the old one until it is defragmented.
+
+  Segments stay sorted, which makes lookups and defragmenting binary searches. Places in the pool come from a prefix sum, not from atomics: the same input gives
+  the same storage.
+*/
+#include "batch.cuh"
+#include <cub/device/device_scan.cuh>
+#include <thrust/iterator/counting_iterator.h>
+#include <thrust/iterator/transform_iterator.h>
+
+namespace
+{
+
+constexpr int32_t IN_PLACE  = 64; // entries of a segment that one thread still merges
+constexpr int32_t MAX_SLACK = 32; // beyond it, slack could not be used in place
+
+/* Pool entries, and old entries that move. */
+struct Needs {
+  PetscCount pool, moved;
+};
+
+struct AddNeeds {
+  __host__ __device__ Needs operator()(const Needs &a, const Needs &b) const { return Needs{a.pool + b.pool, a.moved + b.moved}; }
+};
+
+/* What happens to a row. */
+struct RowPlan {
+  PetscInt   segment;   // that the new entries go to
+  int32_t    num_old;   // entries of it that are merged with them
+  PetscCount old_begin; // of these
+  int32_t    row_size;  // before
+  int32_t    new_size;  // entries of the segment afterwards
+  int32_t    length;    // pool entries to take for it; 0: in place
+};
+
+template <typename Offset>
+__device__ RowPlan PlanRow(const DCSRView &view, PetscInt row, int32_t num_new, double slack)
+{
+  RowPlan    plan   = {0, 0, 0, view.row_sizes[row], num_new, 0};
+  PetscCount left   = plan.row_size, length;
+  int32_t    unused = 0;
+
+  for (; left > 0; plan.segment++) {
+    const Offset *pair = (const Offset *)view.segments + 2 * (row + plan.segment * view.pitch);
+
+    length         = pair[1] - pair[0];
+    plan.old_begin = pair[0];
+    plan.num_old   = (int32_t)(left < length ? left : length);
+    unused         = (int32_t)(length - plan.num_old);
+    left -= plan.num_old;
+    if (left == 0) break;
+  }
+  if (plan.row_size > 0 && unused >= num_new && plan.num_old + num_new <= IN_PLACE) plan.new_size = plan.num_old + num_new;
+  else {
+    const double extra = slack * ((double)plan.row_size + num_new);
+
+    if (plan.row_size > 0 && plan.segment + 1 < view.max_segments) {
+      plan.segment++;
+      plan.num_old = 0;
+    }
+    plan.new_size = plan.num_old + num_new;
+    plan.length   = plan.new_size + (extra < MAX_SLACK ? (int32_t)ceil(extra) : MAX_SLACK);
+  }
+  return plan;
+}
+
+/* The new entries by rows: q is the first of its row, a leader, when the one before it is in another row. */
+struct NewRows {
+  NewKeys    keys;
+  PetscCount num;
+
+  __device__ bool IsLeader(PetscCount q) const { return q == 0 || keys.Row(q - 1) != keys.Row(q); }
+  /* First entry of q's row. Rows are short mostly: steps grow from one. */
+  __device__ PetscCount Begin(PetscCount q) const
+  {
+    const PetscInt row  = keys.Row(q);
+    PetscCount     step = 1, begin, end = q;
+
+    while (end >= step && keys.Row(end - step) == row) {
+      end -= step;
+      step *= 2;
+    }
+    begin = end >= step ? end - step + 1 : 0;
+    while (begin < end) {
+      const PetscCount middle = begin + (end - begin) / 2;
+
+      if (keys.Row(middle) < row) begin = middle + 1;
+      else end = middle;
+    }
+    return begin;
+  }
+  /* Behind the last entry of q's row. */
+  __device__ PetscCount End(PetscCount q) const
+  {
+    const PetscInt row  = keys.Row(q);
+    PetscCount     step = 1, begin = q, end;
+
+    while (begin + step < num && keys.Row(begin + step) == row) {
+      begin += step;
+      step *= 2;
+    }
+    end = begin + step < num ? begin + step : num;
+    begin++;
+    while (begin < end) {
+      const PetscCount middle = begin + (end - begin) / 2;
+
+      if (keys.Row(middle) == row) begin = middle + 1;
+      else end = middle;
+    }
+    return begin;
+  }
+  /* How many of [begin, end) have smaller columns. */
+  __device__ PetscCount CountBelowColumn(PetscCount begin, PetscCount end, int32_t column) const
+  {
+    const PetscCount first = begin;
+
+    while (begin < end) {
+      const PetscCount middle = begin + (end - begin) / 2;
+
+      if (keys.Column(middle) < column) begin = middle + 1;
+      else end = middle;
+    }
+    return begin - first;
+  }
+};
+
+template <typename Offset>
+struct NeedsOfRow {
+  DCSRView          view;
+  NewKeys           keys;
+  const PetscCount *num;
+  double            slack;
+
+  __device__ Needs operator()(PetscCount q) const
+  {
+    const NewRows rows{keys, *num};
+
+    if (q >= rows.num || !rows.IsLeader(q)) return Needs{0, 0};
+    const RowPlan plan = PlanRow<Offset>(view, keys.Row(q), (int32_t)(rows.End(q) - q), slack);
+
+    return plan.length > 0 ? Needs{plan.length, plan.num_old} : Needs{0, 0};
+  }
+};
+
+template <typename Offset>
+struct Appending {
+  DCSRView           view;
+  NewRows            rows;
+  const PetscScalar *values; // of the batch
+  const Needs       *before;
+  double             slack;
+
+  __device__ RowPlan Plan(PetscCount first) const { return PlanRow<Offset>(view, rows.keys.Row(first), (int32_t)(rows.End(first) - first), slack); }
+  __device__ void    Put(PetscCount k, PetscCount q) const
+  {
+    view.columns[k] = rows.keys.Column(q);
+    if (view.values) view.values[k] = values[rows.keys.entries[q]];
+  }
+};
+
+/* Old entry e of those that move goes to its row's new segment. */
+template <typename Offset>
+struct MoveOld {
+  Appending<Offset> a;
+
+  __device__ PetscCount FindRow(PetscCount e) const // the last new entry with no more than e moved before it
+  {
+    PetscCount begin = 0, end = a.rows.num;
+
+    while (begin < end) {
+      const PetscCount middle = begin + (end - begin) / 2;
+
+      if (a.before[middle].moved <= e) begin = middle + 1;
+      else end = middle;
+    }
+    return begin - 1;
+  }
+  __device__ void operator()(PetscCount e) const
+  {
+    const PetscCount first = FindRow(e), index = e - a.before[first].moved;
+    const RowPlan    plan   = a.Plan(first);
+    const PetscCount from   = plan.old_begin + index;
+    const int32_t    column = a.view.columns[from];
+    const PetscCount to     = a.view.used + a.before[first].pool + index + a.rows.CountBelowColumn(first, a.rows.End(first), column);
+
+    a.view.columns[to] = column;
+    if (a.view.values) a.view.values[to] = a.view.values[from];
+  }
+};
+
+/* A new entry goes to its place; where the row is merged in place, its first new entry does all of it. */
+template <typename Offset>
+struct PlaceNew {
+  Appending<Offset> a;
+
+  __device__ void MergeInPlace(PetscCount first, const RowPlan &plan) const
+  {
+    int32_t i = plan.num_old - 1, j = plan.new_size - plan.num_old - 1;
+
+    for (PetscCount k = plan.old_begin + plan.new_size - 1; j >= 0; k--) {
+      if (i >= 0 && a.view.columns[plan.old_begin + i] > a.rows.keys.Column(first + j)) {
+        a.view.columns[k] = a.view.columns[plan.old_begin + i];
+        if (a.view.values) a.view.values[k] = a.view.values[plan.old_begin + i];
+        i--;
+      } else a.Put(k, first + j--);
+    }
+  }
+  __device__ void operator()(PetscCount q) const
+  {
+    const PetscCount first = a.rows.Begin(q);
+    const RowPlan    plan  = a.Plan(first);
+
+    if (plan.length == 0) {
+      if (q == first) MergeInPlace(first, plan);
+      return;
+    }
+    a.Put(a.view.used + a.before[first].pool + (q - first) + (LowerBound(a.view.columns, plan.old_begin, plan.old_begin + plan.num_old, a.rows.keys.Column(q)) - plan.old_begin), q);
+  }
+};
+
+/* Afterwards the rows learn of it. */
+template <typename Offset>
+struct CommitRow {
+  Appending<Offset> a;
+
+  __device__ void operator()(PetscCount q) const
+  {
+    if (!a.rows.IsLeader(q)) return;
+    const PetscInt   row   = a.rows.keys.Row(q);
+    const RowPlan    plan  = a.Plan(q);
+    const PetscCount begin = a.view.used + a.before[q].pool;
+    Offset          *pair  = (Offset *)a.view.segments + 2 * (row + plan.segment * a.view.pitch);
+
+    if (plan.length > 0) {
+      // only the last segment may be partly used
+      if (plan.segment > 0 && plan.num_old == 0) {
+        Offset *last = pair - 2 * a.view.pitch;
+        Offset  left = plan.row_size;
+
+        for (PetscInt s = 0; s + 1 < plan.segment; s++) left -= pair[2 * (s - plan.segment) * a.view.pitch + 1] - pair[2 * (s - plan.segment) * a.view.pitch];
+        last[1] = last[0] + left;
+      }
+      pair[0] = (Offset)begin;
+      pair[1] = (Offset)(begin + plan.length);
+    }
+    a.view.row_sizes[row] = plan.row_size + (plan.new_size - plan.num_old);
+  }
+};
+
+template <typename Offset>
+PetscErrorCode Append(DCSRView view, const DCSRBatch *batch, const DCSRLookup *lookup, const DCSRAppendPlan *plan, cudaStream_t stream)
+{
+  const PetscCount        num = (PetscCount)lookup->numbers.num_new;
+  const Appending<Offset> a   = {view, {{batch->keys, lookup->entries, batch->column_bits}, num}, batch->values, (const Needs *)plan->before, plan->slack};
+
+  PetscFunctionBegin;
+  if (lookup->numbers.moved) PetscCallCUDA(cub::DeviceFor::Bulk(lookup->numbers.moved, MoveOld<Offset>{a}, stream));
+  PetscCallCUDA(cub::DeviceFor::Bulk(num, PlaceNew<Offset>{a}, stream));
+  PetscCallCUDA(cub::DeviceFor::Bulk(num, CommitRow<Offset>{a}, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Sums of what the rows before need; the last one also goes to the numbers of the lookup. */
+template <typename Offset>
+PetscErrorCode SumNeeds(DCSRView view, const DCSRBatch *batch, const DCSRLookup *lookup, double slack, Needs *before, cudaStream_t stream)
+{
+  const NeedsOfRow<Offset> needs = {view, {batch->keys, lookup->entries, batch->column_bits}, &lookup->device->num_listed, slack};
+  const auto               input = thrust::make_transform_iterator(thrust::counting_iterator<PetscCount>(0), needs);
+
+  PetscFunctionBegin;
+  PetscCall(DCSRWithTemporary("workspace to plan an insertion", stream, [&](void *storage, size_t &bytes) { return cub::DeviceScan::ExclusiveScan(storage, bytes, input, before, AddNeeds(), Needs{0, 0}, (int64_t)batch->num_entries + 1, stream); }));
+  PetscCallCUDA(cudaMemcpyAsync(&lookup->device->pool, before + batch->num_entries, sizeof(Needs), cudaMemcpyDeviceToDevice, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+} // namespace
+
+/*
+  DCSRAppendPlanCreate - finds out what it takes to append the new entries of a batch
+
+  Input Parameters:
++ view   - fragmented storage
+. batch  - the batch
+. lookup - of the batch in the view, with its list; its numbers need not be on the host
+. slack  - unused entries behind a new segment, as a part of the row's entries
+- stream - asynchronous on it
+
+  Output Parameters:
++ lookup - pool and moved are among the device's numbers
+- plan   - zero after an error, to be freed with DCSRAppendPlanDestroy()
+*/
+PetscErrorCode DCSRAppendPlanCreate(DCSRView view, const DCSRBatch *batch, const DCSRLookup *lookup, PetscReal slack, cudaStream_t stream, DCSRAppendPlan *plan)
+{
+  PetscErrorCode ierr = PETSC_SUCCESS;
+
+  PetscFunctionBegin;
+  PetscCall(PetscArrayzero(plan, 1));
+  plan->slack = slack;
+  PetscCallGoto(ierr, failed, PetscSparseCUDAMalloc(2 * (batch->num_entries + 1), "plan of an insertion", stream, &plan->before));
+  if (view.wide) PetscCallGoto(ierr, failed, SumNeeds<int64_t>(view, batch, lookup, (double)slack, (Needs *)plan->before, stream));
+  else PetscCallGoto(ierr, failed, SumNeeds<int32_t>(view, batch, lookup, (double)slack, (Needs *)plan->before, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+failed:
+  PetscCall(DCSRAppendPlanDestroy(plan, stream));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* DCSRAppendPlanDestroy - frees it; a zero one is fine, and it is zero afterwards */
+PetscErrorCode DCSRAppendPlanDestroy(DCSRAppendPlan *plan, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscSparseCUDAFree(&plan->before, stream));
+  PetscCall(PetscArrayzero(plan, 1));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  DCSRAppendBatch - the new entries of a batch join the rows of fragmented storage, and those that were there get their values
+
+  Input Parameters:
++ view   - fragmented storage with at least numbers.pool unused entries in its pool
+. batch  - the batch
+. lookup - of the batch in the view, with its list and its numbers on the host
+. plan   - the plan
+. mode   - ADD_VALUES, otherwise values of entries that were there are replaced
+- stream - asynchronous on it
+
+  Output Parameter:
+. view - the same arrays; num_nonzeros and used are set
+*/
+PetscErrorCode DCSRAppendBatch(DCSRView *view, const DCSRBatch *batch, const DCSRLookup *lookup, const DCSRAppendPlan *plan, InsertMode mode, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  PetscCheck(lookup->numbers.pool <= view->capacity - view->used, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Appending takes %" PetscCount_FMT " pool entries, %" PetscCount_FMT " are left", lookup->numbers.pool, view->capacity - view->used);
+  PetscCall(DCSRLookupWriteFound(*view, batch, lookup, mode, PETSC_FALSE, stream)); // positions are those from before
+  if (view->wide) PetscCall(Append<int64_t>(*view, batch, lookup, plan, stream));
+  else PetscCall(Append<int32_t>(*view, batch, lookup, plan, stream));
+  view->num_nonzeros += (PetscCount)lookup->numbers.num_new;
+  view->used += lookup->numbers.pool;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

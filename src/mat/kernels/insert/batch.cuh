@@ -1,0 +1,49 @@
+#pragma once
+/*
+  Device pieces that looking up, merging and appending share: sorted searches, and the keys of the new entries of a batch.
+*/
+#include "../entries/temporary.cuh"
+#include "insertimpl.h"
+#include <cub/device/device_for.cuh>
+
+namespace
+{
+
+/* First position in [begin, end) whose column is not below column. */
+template <typename Position>
+__device__ Position LowerBound(const int32_t *columns, Position begin, Position end, int32_t column)
+{
+  while (begin < end) {
+    const Position middle = begin + (end - begin) / 2;
+
+    if (columns[middle] < column) begin = middle + 1;
+    else end = middle;
+  }
+  return begin;
+}
+
+/* How many of sorted[begin, end) are below bound, added to begin. */
+template <typename Value>
+__device__ PetscCount CountBelow(const Value *sorted, PetscCount begin, PetscCount end, PetscCount bound)
+{
+  while (begin < end) {
+    const PetscCount middle = begin + (end - begin) / 2;
+
+    if ((PetscCount)sorted[middle] < bound) begin = middle + 1;
+    else end = middle;
+  }
+  return begin;
+}
+
+/* The new entries of a batch, by their rank among the new ones. */
+struct NewKeys {
+  const uint64_t   *keys;
+  const PetscCount *entries; // [number of new entries]
+  int               column_bits;
+
+  __device__ uint64_t Key(PetscCount q) const { return keys[entries[q]]; }
+  __device__ PetscInt Row(PetscCount q) const { return (PetscInt)(Key(q) >> column_bits); }
+  __device__ int32_t  Column(PetscCount q) const { return (int32_t)(Key(q) & (((uint64_t)1 << column_bits) - 1)); }
+};
+
+} // namespace

@@ -1,0 +1,173 @@
+/*
+  A sorted batch joins a matrix: values in place, new entries by appending them to their rows or by merging them with all entries, whichever moves less.
+*/
+#include "insertimpl.h"
+#include <petscsparsecuda/convert.h>
+
+/*
+  Appending pays for small batches only: of one entry's way to compact storage, a merge moves 24 bytes for every entry of the matrix; appending leaves the same move
+  to later, for many batches at once, and slower products until then. Above this part of the matrix a batch is merged.
+*/
+#define APPEND_PART 8
+
+static PetscBool WantsAppend(const DCSRView *view, const DCSRBatch *batch, const DCSRAppendRule *rule)
+{
+  return (PetscBool)(rule != NULL && rule->max_segments > 1 && view->num_rows > 0 && view->num_nonzeros > 0 && batch->num_entries <= view->num_nonzeros / APPEND_PART);
+}
+
+/* Pool entries that appending may take at most, when every row has one segment: the entries, and slack for as many rows. */
+static PetscCount AppendBound(const DCSRView *view, PetscCount num_new, const DCSRAppendRule *rule)
+{
+  return 2 * num_new + (PetscCount)(rule->slack * (PetscReal)(view->num_nonzeros + num_new));
+}
+
+/* What a pool gets beyond its entries when it is made anew for appending: room for a few batches such as this one, or for the slack of all rows twice. */
+static PetscCount SpareOf(const DCSRView *view, const DCSRBatch *batch, const DCSRAppendRule *rule)
+{
+  return WantsAppend(view, batch, rule) ? 2 * AppendBound(view, batch->num_entries, rule) : 0;
+}
+
+/* Defragments into a pool with room for more. */
+static PetscErrorCode MakeCompact(DCSRView *view, PetscCount spare, cudaStream_t stream)
+{
+  DCSRView       narrow = *view, to;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  narrow.wide = PETSC_FALSE; // the pool may have been wide, its entries need not be
+  PetscCall(DCSRViewAllocateSpare(&narrow, view->num_nonzeros, (PetscBool)(view->values != NULL), spare, stream, &to));
+  PetscCallGoto(ierr, failed, DCSRDefragment(*view, to, stream));
+  PetscCall(DCSRViewFree(view, stream));
+  *view = to;
+  PetscFunctionReturn(PETSC_SUCCESS);
+failed:
+  PetscCall(DCSRViewFree(&to, stream));
+  PetscFunctionReturn(ierr);
+}
+
+/* What the policy says about new entries, once their number is known; *grow when they are to join. */
+static PetscErrorCode ApplyPolicy(const DCSRBatch *batch, const DCSRLookup *lookup, DCSRNewEntries policy, cudaStream_t stream, DCSRInsertInfo *info, PetscBool *grow)
+{
+  uint64_t key;
+
+  PetscFunctionBegin;
+  info->num_new = (PetscCount)lookup->numbers.num_new;
+  *grow         = (PetscBool)(info->num_new > 0 && policy == DCSR_NEW_ALLOW);
+  if (info->num_new > 0 && policy == DCSR_NEW_FORBID) {
+    PetscCallCUDA(cudaMemcpyAsync(&key, batch->keys + (batch->num_entries - (PetscCount)lookup->numbers.before_end), sizeof(key), cudaMemcpyDeviceToHost, stream));
+    PetscCallCUDA(cudaStreamSynchronize(stream));
+    info->row    = (PetscInt)(key >> batch->column_bits);
+    info->column = (PetscInt)(key & (((uint64_t)1 << batch->column_bits) - 1));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Nothing joins: values of entries that are there, unless new ones are errors. */
+static PetscErrorCode WriteValues(DCSRView *view, const DCSRBatch *batch, const DCSRLookup *lookup, InsertMode mode, DCSRNewEntries policy, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  if (policy != DCSR_NEW_FORBID || lookup->numbers.num_new == 0) PetscCall(DCSRLookupWriteFound(*view, batch, lookup, mode, PETSC_FALSE, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Into fragmented storage; *full when new entries find no room in the pool: nothing has changed then. */
+static PetscErrorCode InsertFragmented(DCSRView *view, const DCSRBatch *batch, InsertMode mode, DCSRNewEntries policy, const DCSRAppendRule *rule, cudaStream_t stream, DCSRInsertInfo *info, PetscBool *full)
+{
+  const PetscBool append = (PetscBool)(policy == DCSR_NEW_ALLOW && WantsAppend(view, batch, rule));
+  DCSRAppendPlan  plan   = {NULL, 0};
+  DCSRLookup      lookup;
+  PetscBool       grow;
+  PetscErrorCode  ierr;
+
+  PetscFunctionBegin;
+  *full = PETSC_FALSE;
+  PetscCall(DCSRLookupCreate(*view, batch, stream, &lookup));
+  if (append) {
+    PetscCallGoto(ierr, cleanup, DCSRLookupListNew(&lookup, stream));
+    PetscCallGoto(ierr, cleanup, DCSRAppendPlanCreate(*view, batch, &lookup, rule->slack, stream, &plan));
+  }
+  PetscCallGoto(ierr, cleanup, DCSRLookupFinish(&lookup, stream));
+  PetscCallGoto(ierr, cleanup, ApplyPolicy(batch, &lookup, policy, stream, info, &grow));
+  if (!grow) PetscCallGoto(ierr, cleanup, WriteValues(view, batch, &lookup, mode, policy, stream));
+  else if (append && lookup.numbers.pool <= view->capacity - view->used) {
+    PetscCallGoto(ierr, cleanup, DCSRAppendBatch(view, batch, &lookup, &plan, mode, stream));
+    info->structure_grown = PETSC_TRUE;
+  } else *full = PETSC_TRUE;
+cleanup:
+  PetscCall(DCSRAppendPlanDestroy(&plan, stream));
+  PetscCall(DCSRLookupDestroy(&lookup, stream));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Into compact storage; *append when new entries should be appended instead: nothing has changed then. */
+static PetscErrorCode InsertCompact(DCSRView *view, const DCSRBatch *batch, InsertMode mode, DCSRNewEntries policy, const DCSRAppendRule *rule, cudaStream_t stream, DCSRInsertInfo *info, PetscBool *append)
+{
+  DCSRLookup     lookup;
+  PetscBool      grow;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  *append = PETSC_FALSE;
+  PetscCall(DCSRLookupCreate(*view, batch, stream, &lookup));
+  PetscCallGoto(ierr, cleanup, DCSRLookupFinish(&lookup, stream));
+  PetscCallGoto(ierr, cleanup, ApplyPolicy(batch, &lookup, policy, stream, info, &grow));
+  if (!grow) PetscCallGoto(ierr, cleanup, WriteValues(view, batch, &lookup, mode, policy, stream));
+  else if (WantsAppend(view, batch, rule) && AppendBound(view, info->num_new, rule) <= view->capacity - view->used) *append = PETSC_TRUE;
+  else {
+    PetscCallGoto(ierr, cleanup, DCSRLookupListNew(&lookup, stream));
+    PetscCallGoto(ierr, cleanup, DCSRMergeBatch(view, batch, &lookup, mode, SpareOf(view, batch, rule), stream));
+    info->structure_grown = PETSC_TRUE;
+  }
+cleanup:
+  PetscCall(DCSRLookupDestroy(&lookup, stream));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  DCSRInsertBatch - adds or replaces the entries of a batch, making room for new ones
+
+  Input Parameters:
++ view   - compact or fragmented storage, whose arrays the caller owns; may be empty with NULL columns and values
+. batch  - sorted distinct entries with values
+. mode   - ADD_VALUES, otherwise the values replace
+. policy - what happens to entries that are not there
+. rule   - how new entries may be appended; NULL: storage becomes compact when there are any
+- stream - synchronizes with it once, or twice when storage changes its kind
+
+  Output Parameters:
++ view - the same arrays with new values, or other storage when info->storage_changed
+- info - what happened, set also when there is an error
+
+  Cost: a few binary searches an entry of the batch; for new entries the work of the rows they belong to, or one read and write of the matrix.
+
+  Errors: PETSC_ERR_MEM; the matrix is as it was then, in compact or fragmented storage.
+
+  Note:
+  A batch is merged when it has more than an eighth of the matrix's entries and when the pool of compact storage has no room; the new pool then has some. It is
+  appended otherwise. A full pool is defragmented first.
+*/
+PetscErrorCode DCSRInsertBatch(DCSRView *view, const DCSRBatch *batch, InsertMode mode, DCSRNewEntries policy, const DCSRAppendRule *rule, cudaStream_t stream, DCSRInsertInfo *info)
+{
+  PetscBool full, append;
+
+  PetscFunctionBegin;
+  PetscCall(PetscArrayzero(info, 1));
+  if (batch->num_entries == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  if (view->row_offsets == NULL) {
+    PetscCall(InsertFragmented(view, batch, mode, policy, rule, stream, info, &full));
+    if (!full) PetscFunctionReturn(PETSC_SUCCESS);
+    PetscCall(MakeCompact(view, SpareOf(view, batch, rule), stream));
+    info->storage_changed = PETSC_TRUE;
+  }
+  PetscCall(InsertCompact(view, batch, mode, policy, rule, stream, info, &append));
+  if (append) {
+    PetscCall(DCSRViewSetSegments(view, rule->max_segments, stream));
+    info->storage_changed = PETSC_TRUE;
+    PetscCall(InsertFragmented(view, batch, mode, policy, rule, stream, info, &full));
+    PetscCheck(!full, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%" PetscCount_FMT " new entries found no room in a pool with %" PetscCount_FMT " unused ones", info->num_new, view->capacity - view->used);
+  }
+  info->storage_changed = (PetscBool)(info->storage_changed || info->structure_grown);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,46 @@
+#pragma once
+/*
+  What the pieces of batch insertion hand to each other: where the entries of a batch are (lookup.cu), and the two ways in which new ones join the matrix,
+  a merge of everything into compact storage (merge.cu) and appending to the rows they belong to (append.cu). insertbatch.c chooses.
+*/
+#include <petscsparsecuda/insert.h>
+
+/* Numbers that the device counts, one copy for the host. */
+typedef struct {
+  unsigned long long num_new;
+  unsigned long long before_end;  /* num_entries - t of the first batch entry t that is new; 0 when there is none */
+  PetscCount         num_listed;  /* length of the list of new ones */
+  PetscCount         pool, moved; /* what appending takes from the pool, and how many old entries it moves */
+} DCSRLookupNumbers;
+
+/* Where the entries of a batch are in a matrix, and which are new. Device arrays are owned. */
+typedef struct {
+  PetscCount         num_entries; /* of the batch */
+  PetscCount        *where;       /* [num_entries] device: position; ~position before which it belongs (any negative number on fragmented storage) when it is new; DCSR_NOWHERE */
+  PetscCount        *entries;     /* [num_entries] device: the new entries of the batch, ascending, after DCSRLookupListNew(); else NULL */
+  DCSRLookupNumbers *device;      /* [1] device */
+  DCSRLookupNumbers  numbers;     /* on the host, after DCSRLookupFinish() */
+} DCSRLookup;
+
+/* where of an entry that is not there and is not to be. */
+#define DCSR_NOWHERE PETSC_INT64_MIN
+
+PETSC_INTERN PetscErrorCode DCSRLookupCreate(DCSRView, const DCSRBatch *, cudaStream_t, DCSRLookup *);
+PETSC_INTERN PetscErrorCode DCSRLookupListNew(DCSRLookup *, cudaStream_t);
+PETSC_INTERN PetscErrorCode DCSRLookupFinish(DCSRLookup *, cudaStream_t);
+PETSC_INTERN PetscErrorCode DCSRLookupDestroy(DCSRLookup *, cudaStream_t);
+/* view, batch, lookup, mode, the merged view: entries have moved up by the new ones before them, stream */
+PETSC_INTERN PetscErrorCode DCSRLookupWriteFound(DCSRView, const DCSRBatch *, const DCSRLookup *, InsertMode, PetscBool, cudaStream_t);
+
+/* view, batch, lookup with its list, mode, spare entries that the new pool should have, stream */
+PETSC_INTERN PetscErrorCode DCSRMergeBatch(DCSRView *, const DCSRBatch *, const DCSRLookup *, InsertMode, PetscCount, cudaStream_t);
+
+/* What appending takes, for every new entry as a running sum; [2 * (num_entries + 1)] device. */
+typedef struct {
+  PetscCount *before; /* pool entries and moved entries of the rows before, for the first new entry of each row; owned */
+  PetscReal   slack;
+} DCSRAppendPlan;
+
+PETSC_INTERN PetscErrorCode DCSRAppendPlanCreate(DCSRView, const DCSRBatch *, const DCSRLookup *, PetscReal, cudaStream_t, DCSRAppendPlan *);
+PETSC_INTERN PetscErrorCode DCSRAppendPlanDestroy(DCSRAppendPlan *, cudaStream_t);
+PETSC_INTERN PetscErrorCode DCSRAppendBatch(DCSRView *, const DCSRBatch *, const DCSRLookup *, const DCSRAppendPlan *, InsertMode, cudaStream_t);

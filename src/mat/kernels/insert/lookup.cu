@@ -1,0 +1,197 @@
+/*
+  Looks up the entries of a batch: a binary search each in compact storage, one a segment in fragmented storage, whose segments are sorted. Rows of any length.
+*/
+#include "batch.cuh"
+#include <cub/device/device_select.cuh>
+#include <thrust/iterator/counting_iterator.h>
+
+namespace
+{
+
+constexpr int        THREADS  = 256;
+constexpr PetscCount MAX_GRID = 132 * 16 * 8;
+
+/* Position of a column in compact storage, or ~position before which it belongs. */
+template <typename Offset>
+struct FindCompact {
+  DCSRView view;
+
+  __device__ PetscCount operator()(PetscInt row, int32_t column) const
+  {
+    const Offset *row_offsets = (const Offset *)view.row_offsets;
+    const Offset  end = row_offsets[row + 1], k = LowerBound(view.columns, row_offsets[row], end, column);
+
+    return k < end && view.columns[k] == column ? (PetscCount)k : ~(PetscCount)k;
+  }
+};
+
+/* The same in the segments of a row, -1 when it is in none. */
+template <typename Offset>
+struct FindInSegments {
+  DCSRView view;
+
+  __device__ PetscCount operator()(PetscInt row, int32_t column) const
+  {
+    PetscCount left = view.row_sizes[row];
+
+    for (PetscInt s = 0; s < view.max_segments && left > 0; s++) {
+      const Offset    *pair  = (const Offset *)view.segments + 2 * (row + s * view.pitch);
+      const PetscCount begin = pair[0], length = pair[1] - begin, used = length < left ? length : left;
+      const PetscCount k = LowerBound(view.columns, begin, begin + used, column);
+
+      if (k < begin + used && view.columns[k] == column) return k;
+      left -= used;
+    }
+    return -1;
+  }
+};
+
+template <typename Find>
+__global__ void __launch_bounds__(THREADS) LookupKernel(Find find, const uint64_t *keys, const unsigned char *nonzero, int column_bits, PetscCount n, PetscCount *where, DCSRLookupNumbers *numbers)
+{
+  const PetscCount rounds = (n + (PetscCount)gridDim.x * THREADS - 1) / ((PetscCount)gridDim.x * THREADS);
+
+  for (PetscCount r = 0; r < rounds; r++) {
+    const PetscCount t      = (r * gridDim.x + blockIdx.x) * THREADS + threadIdx.x;
+    bool             is_new = false;
+
+    if (t < n) {
+      const uint64_t   key    = keys[t];
+      const int32_t    column = (int32_t)(key & (((uint64_t)1 << column_bits) - 1));
+      const PetscInt   row    = (PetscInt)(key >> column_bits);
+      const PetscCount k      = find(row, column);
+
+      // new off-diagonal zeros do not count where the caller says so
+      is_new   = k < 0 && (!nonzero || nonzero[t] || row == column);
+      where[t] = k < 0 && !is_new ? DCSR_NOWHERE : k;
+    }
+    const unsigned ballot = __ballot_sync(0xffffffffu, is_new);
+
+    if (ballot && threadIdx.x % 32 == 0) {
+      atomicAdd(&numbers->num_new, (unsigned long long)__popc(ballot));
+      atomicMax(&numbers->before_end, (unsigned long long)(n - (t + __ffs(ballot) - 1)));
+    }
+  }
+}
+
+template <typename Find>
+PetscErrorCode Lookup(Find find, const DCSRBatch *batch, DCSRLookup *lookup, cudaStream_t stream)
+{
+  const unsigned int blocks = (unsigned int)PetscMin((batch->num_entries + THREADS - 1) / THREADS, MAX_GRID);
+
+  PetscFunctionBegin;
+  LookupKernel<<<blocks, THREADS, 0, stream>>>(find, batch->keys, batch->nonzero, batch->column_bits, batch->num_entries, lookup->where, lookup->device);
+  PetscCallCUDA(cudaGetLastError());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+struct IsNew {
+  const PetscCount *where;
+  __device__ bool   operator()(PetscCount t) const { return where[t] < 0 && where[t] != DCSR_NOWHERE; }
+};
+
+/* An entry that was there gets its value; in merged storage it has moved up by the new ones before it. */
+template <bool Add>
+struct WriteFound {
+  const PetscCount  *where;
+  const PetscCount  *entries; // [num_new] or NULL: nothing has moved
+  PetscCount         num_new;
+  const PetscScalar *from;
+  PetscScalar       *to;
+
+  __device__ void operator()(PetscCount t) const
+  {
+    PetscCount k = where[t];
+
+    if (k < 0) return;
+    if (entries) k += CountBelow(entries, 0, num_new, t);
+    to[k] = Add ? to[k] + from[t] : from[t];
+  }
+};
+
+} // namespace
+
+/*
+  DCSRLookupCreate - finds out which entries of a batch are in the matrix, and where
+
+  Input Parameters:
++ view   - compact or fragmented storage
+. batch  - sorted distinct entries, at least one
+- stream - asynchronous on it
+
+  Output Parameter:
+. lookup - positions and device numbers; zero after an error, to be freed with DCSRLookupDestroy()
+*/
+PetscErrorCode DCSRLookupCreate(DCSRView view, const DCSRBatch *batch, cudaStream_t stream, DCSRLookup *lookup)
+{
+  PetscErrorCode ierr = PETSC_SUCCESS;
+
+  PetscFunctionBegin;
+  PetscCall(PetscArrayzero(lookup, 1));
+  lookup->num_entries = batch->num_entries;
+  PetscCallGoto(ierr, failed, PetscSparseCUDAMalloc(batch->num_entries, "positions of a batch", stream, &lookup->where));
+  PetscCallGoto(ierr, failed, PetscSparseCUDAMalloc(1, "numbers of a batch", stream, &lookup->device));
+  PetscCallCUDAGoto(ierr, failed, cudaMemsetAsync(lookup->device, 0, sizeof(*lookup->device), stream));
+  if (view.row_offsets && view.wide) PetscCallGoto(ierr, failed, Lookup(FindCompact<int64_t>{view}, batch, lookup, stream));
+  else if (view.row_offsets) PetscCallGoto(ierr, failed, Lookup(FindCompact<int32_t>{view}, batch, lookup, stream));
+  else if (view.wide) PetscCallGoto(ierr, failed, Lookup(FindInSegments<int64_t>{view}, batch, lookup, stream));
+  else PetscCallGoto(ierr, failed, Lookup(FindInSegments<int32_t>{view}, batch, lookup, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+failed:
+  PetscCall(DCSRLookupDestroy(lookup, stream));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* DCSRLookupListNew - makes the list of new entries; asynchronous */
+PetscErrorCode DCSRLookupListNew(DCSRLookup *lookup, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscSparseCUDAMalloc(lookup->num_entries, "list of new entries", stream, &lookup->entries));
+  PetscCall(DCSRWithTemporary("workspace to list new entries", stream, [&](void *storage, size_t &bytes) {
+    return cub::DeviceSelect::If(storage, bytes, thrust::counting_iterator<PetscCount>(0), lookup->entries, &lookup->device->num_listed, (int64_t)lookup->num_entries, IsNew{lookup->where}, stream);
+  }));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* DCSRLookupFinish - brings the numbers to the host; synchronizes */
+PetscErrorCode DCSRLookupFinish(DCSRLookup *lookup, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  PetscCallCUDA(cudaMemcpyAsync(&lookup->numbers, lookup->device, sizeof(lookup->numbers), cudaMemcpyDeviceToHost, stream));
+  PetscCallCUDA(cudaStreamSynchronize(stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* DCSRLookupDestroy - frees it; a zero one is fine, and it is zero afterwards */
+PetscErrorCode DCSRLookupDestroy(DCSRLookup *lookup, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscSparseCUDAFree(&lookup->where, stream));
+  PetscCall(PetscSparseCUDAFree(&lookup->entries, stream));
+  PetscCall(PetscSparseCUDAFree(&lookup->device, stream));
+  PetscCall(PetscArrayzero(lookup, 1));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  DCSRLookupWriteFound - the values of the entries that were there
+
+  Input Parameters:
++ view   - where they go
+. batch  - the batch
+. lookup - with its numbers on the host, and its list when merged
+. mode   - ADD_VALUES, otherwise the values replace
+. merged - new entries have come between the old ones
+- stream - asynchronous on it
+*/
+PetscErrorCode DCSRLookupWriteFound(DCSRView view, const DCSRBatch *batch, const DCSRLookup *lookup, InsertMode mode, PetscBool merged, cudaStream_t stream)
+{
+  const PetscCount num_new = (PetscCount)lookup->numbers.num_new, *entries = merged ? lookup->entries : NULL;
+
+  PetscFunctionBegin;
+  if (view.values == NULL || batch->num_entries == num_new) PetscFunctionReturn(PETSC_SUCCESS);
+  if (mode == ADD_VALUES) PetscCallCUDA(cub::DeviceFor::Bulk(batch->num_entries, WriteFound<true>{lookup->where, entries, num_new, batch->values, view.values}, stream));
+  else PetscCallCUDA(cub::DeviceFor::Bulk(batch->num_entries, WriteFound<false>{lookup->where, entries, num_new, batch->values, view.values}, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,107 @@
+/* Owning device storage: allocation and release of the arrays behind a DCSRView. */
+#include <petscsparsecuda/dcsr.h>
+
+/*
+  DCSRViewAllocateCompact - Allocates compact storage; nothing is initialized.
+
+  Not Collective
+
+  Input Parameters:
++ num_rows     - local rows
+. num_columns  - local columns
+. num_nonzeros - entries
+. wide         - 64-bit offsets
+- stream       - the arrays may be used in work queued on this stream
+
+  Output Parameter:
+. view - owns its arrays; all NULL after an error
+*/
+PetscErrorCode DCSRViewAllocateCompact(PetscInt num_rows, PetscInt num_columns, PetscCount num_nonzeros, PetscBool wide, cudaStream_t stream, DCSRView *view)
+{
+  const size_t   offset_size = wide ? sizeof(int64_t) : sizeof(int32_t);
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMemzero(view, sizeof(*view)));
+  view->num_rows     = num_rows;
+  view->num_columns  = num_columns;
+  view->num_nonzeros = num_nonzeros;
+  view->capacity     = num_nonzeros;
+  view->used         = num_nonzeros;
+  view->wide         = wide;
+  PetscCallGoto(ierr, failed, PetscSparseCUDAMalloc_Private((size_t)(num_rows + 1) * offset_size, "row offsets of a matrix", stream, &view->row_offsets));
+  PetscCallGoto(ierr, failed, PetscSparseCUDAMalloc(num_nonzeros, "column indices of a matrix", stream, &view->columns));
+  PetscCallGoto(ierr, failed, PetscSparseCUDAMalloc(num_nonzeros, "values of a matrix", stream, &view->values));
+  PetscFunctionReturn(PETSC_SUCCESS);
+failed:
+  PetscCall(DCSRViewFree(view, stream));
+  PetscFunctionReturn(ierr);
+}
+
+/*
+  DCSRViewAllocateSpare - Allocates compact storage with room for more entries behind it, as far as the device has memory for them; nothing is initialized.
+
+  Not Collective
+
+  Input Parameters:
++ like         - its rows and columns are those of the new storage, whose offsets are not narrower
+. num_nonzeros - entries
+. values       - PETSC_FALSE: structure alone
+. spare        - entries that the pool should have room for beyond these; all or none
+- stream       - the arrays may be used in work queued on this stream
+
+  Output Parameter:
+. view - owns its arrays; all NULL after an error
+
+  Note:
+  The room never makes offsets wide: without it a matrix below 2^31 entries has 32-bit ones.
+*/
+PetscErrorCode DCSRViewAllocateSpare(const DCSRView *like, PetscCount num_nonzeros, PetscBool values, PetscCount spare, cudaStream_t stream, DCSRView *view)
+{
+  const PetscBool wide = (PetscBool)(like->wide || DCSROffsetsAreWide(num_nonzeros));
+  PetscErrorCode  ierr;
+
+  PetscFunctionBegin;
+  PetscCall(PetscArrayzero(view, 1));
+  view->num_rows     = like->num_rows;
+  view->num_columns  = like->num_columns;
+  view->num_nonzeros = num_nonzeros;
+  view->used         = num_nonzeros;
+  view->wide         = wide;
+  view->capacity     = wide ? num_nonzeros + spare : PetscMin(num_nonzeros + spare, (PetscCount)PETSC_INT32_MAX);
+  PetscCallGoto(ierr, failed, PetscSparseCUDAMalloc_Private((size_t)(view->num_rows + 1) * (wide ? sizeof(int64_t) : sizeof(int32_t)), "row offsets of a matrix", stream, &view->row_offsets));
+  if (view->capacity > num_nonzeros) {
+    PetscCallGoto(ierr, failed, PetscSparseCUDATryMalloc(view->capacity, stream, &view->columns));
+    if (view->columns != NULL && values) PetscCallGoto(ierr, failed, PetscSparseCUDATryMalloc(view->capacity, stream, &view->values));
+    if (view->columns != NULL && (view->values != NULL || !values)) PetscFunctionReturn(PETSC_SUCCESS);
+    PetscCallGoto(ierr, failed, PetscSparseCUDAFree(&view->columns, stream));
+  }
+  view->capacity = num_nonzeros;
+  PetscCallGoto(ierr, failed, PetscSparseCUDAMalloc(num_nonzeros, "column indices of a matrix", stream, &view->columns));
+  if (values) PetscCallGoto(ierr, failed, PetscSparseCUDAMalloc(num_nonzeros, "values of a matrix", stream, &view->values));
+  PetscFunctionReturn(PETSC_SUCCESS);
+failed:
+  PetscCall(DCSRViewFree(view, stream));
+  PetscFunctionReturn(ierr);
+}
+
+/*
+  DCSRViewFree - Releases the arrays of a view and clears it.
+
+  Not Collective
+
+  Input Parameters:
++ view   - a view that owns its arrays
+- stream - the arrays are released after the work queued on it so far
+*/
+PetscErrorCode DCSRViewFree(DCSRView *view, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscSparseCUDAFree(&view->values, stream));
+  PetscCall(PetscSparseCUDAFree(&view->columns, stream));
+  PetscCall(PetscSparseCUDAFree(&view->row_offsets, stream));
+  PetscCall(PetscSparseCUDAFree(&view->segments, stream));
+  PetscCall(PetscSparseCUDAFree(&view->row_sizes, stream));
+  PetscCall(PetscMemzero(view, sizeof(*view)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
