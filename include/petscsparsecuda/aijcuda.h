@@ -48,6 +48,8 @@ typedef struct {
   PetscBool             host_structure;      /* i, j, ilen, imax of the Mat_SeqAIJ are current; PETSC_FALSE: absent, made on demand */
   PetscBool             is_block;            /* block of a parallel matrix: keeps the host structure, which public functions (MatMPIAIJGetLocalMat(), ...) read directly */
   PetscInt              host_active;         /* depth of host accesses under way (thunks, array getters) */
+  PetscInt              row_access;          /* depth of MatGetRowUpperTriangular(); meanwhile the matrix counts as bound to the CPU */
+  PetscBool             row_access_bound;    /* whether it was bound before that */
   PetscBool             hide;                /* test hook -mat_dcsr_test_hide_mirror: i, j, a of the Mat_SeqAIJ are NULL while host_active is 0, */
   PetscBool             computed;            /* once a device operation was asked for; scratch matrices inside host products never get there */
   PetscInt             *hidden_i, *hidden_j; /* what they are meanwhile; NULL while shown */
@@ -102,6 +104,8 @@ typedef struct {
   PetscBool        host_inserted;    /* values of this assembly were given to the parent */
   PetscBool        assembly_on_host; /* on some process, so that the parent assembles; the same on all processes */
   PetscBool        columns_changed;  /* garray has columns that the scatter of products does not know yet */
+  PetscInt         row_access;       /* depth of MatGetRowUpperTriangular(); meanwhile matrix and blocks count as bound to the CPU */
+  PetscBool        row_access_bound; /* whether they were bound before that */
 } Mat_MPIAIJCUDA;
 
 static inline Mat_SeqAIJCUDA *MatSeqAIJCUDAGet(Mat A)
@@ -203,6 +207,9 @@ PETSC_INTERN PetscErrorCode MatSeqAIJCUDAPrepareProduct(Mat, PetscBool);
 PETSC_INTERN PetscErrorCode MatColumnSumsAbs_SeqAIJCUDA(Mat, Vec);
 PETSC_INTERN PetscErrorCode MatAIJCUDAShowRowSums(Vec);
 PETSC_INTERN PetscErrorCode MatHost_SeqAIJCUDA_copy(Mat, Mat, MatStructure);
+
+/* Loops over rows on the host (rowaccess.c) */
+PETSC_INTERN PetscErrorCode MatAIJCUDASetRowAccessOps(struct _MatOps *, PetscBool);
 
 /* Device deletion (delete.c) */
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDASetDeletionOps(struct _MatOps *);

@@ -51,6 +51,7 @@ PetscErrorCode MatMPIAIJCUDASetOps(Mat A, struct _MatOps *ops)
   INSTALL_SHARED_THUNKS(ops, parent, installed);
   PetscCall(MatMPIAIJCUDASetPreparedOps(A, ops));
   PetscCall(MatMPIAIJCUDASetInsertOps(A, ops));
+  PetscCall(MatAIJCUDASetRowAccessOps(ops, PETSC_TRUE));
   *installed = *ops;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -82,6 +82,7 @@ PetscErrorCode MatSeqAIJCUDASetOps(Mat A, struct _MatOps *ops)
   ops->ilufactor = MatILUFactor_SeqAIJCUDA;
   PetscCall(MatSeqAIJCUDASetDeviceOps(ops));
   PetscCall(MatSeqAIJCUDASetInsertOps(ops));
+  PetscCall(MatAIJCUDASetRowAccessOps(ops, PETSC_FALSE));
   *installed = *ops;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

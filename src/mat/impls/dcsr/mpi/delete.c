@@ -1,4 +1,4 @@
-/* Deletion from parallel matrices: MATMPIAIJ maps rows to their owners, the blocks delete. MatZeroRowsColumns() works on host arrays of the off-diagonal block and stays behind its thunk. */
+/* Deletion from parallel matrices: MATMPIAIJ maps rows to their owners, the blocks delete. MatZeroRowsColumns(), which MATMPIAIJ does on host arrays of the off-diagonal block, is in zerorowscolumns.c. */
 #include <petscsparsecuda/dcsrimpl.h>
 
 static PetscInt LocalNonzeros(Mat A)

@@ -503,6 +503,7 @@ static PetscErrorCode SetOps(Mat A, struct _MatOps *ops)
   ops->shift                 = MatShift_MPIAIJDCSRCUDA;
   ops->diagonalset           = MatDiagonalSet_MPIAIJDCSRCUDA;
   ops->zerorows              = MatZeroRows_MPIAIJDCSRCUDA;
+  ops->zerorowscolumns       = MatZeroRowsColumns_MPIAIJDCSRCUDA;
   ops->eliminatezeros        = MatEliminateZeros_MPIAIJDCSRCUDA;
 #if PetscDefined(USE_COMPLEX)
   ops->multhermitiantranspose    = MatMultHermitianTranspose_MPIAIJDCSRCUDA;

@@ -2,7 +2,7 @@
   Zeroing of rows and columns, and elimination of zeros, on the device. The results are those of MATSEQAIJ; where it would insert a diagonal entry that options
   forbid, or raise an error, the thunk of the same name does it.
 
-  MatFilter() has no operation of its own: PETSc's goes through MatGetRow() and MatSetValues(), and ends with MatEliminateZeros().
+  MatFilter() has no operation of its own: PETSc's goes through MatGetRow() and MatSetValues() on the host (aijcuda/rowaccess.c), and ends with MatEliminateZeros().
 */
 #include <petscsparsecuda/dcsrimpl.h>
 #include <petscsparsecuda/delete.h>
