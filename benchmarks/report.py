@@ -13,6 +13,7 @@ NAME is a benchmark, or "all" for every benchmark with every metric.
 """
 
 import argparse
+import collections
 import datetime
 import html
 import json
@@ -37,6 +38,7 @@ HEADLINE_METRICS = {
     "spmv": ("time-cold", "time-warm"),
     "spmvt": ("time-cold", "time-warm"),
     "matmult": ("mult-time", "mult-cpu", "multtranspose-time"),
+    "insert": ("assembly-time", "time", "peak-memory", "refill-insert", "time-per-value", "time-each", "batch-time", "first-batch-time", "rate", "first-rate", "mult-time"),
 }
 
 KEYS = ("benchmark", "case", "metric", "unit", "ours", "best", "competitor", "floor", "gpu", "driver", "cuda", "petsc", "commit", "date")
@@ -46,7 +48,7 @@ TEXT_KEYS = ("benchmark", "case", "metric", "unit", "gpu", "driver", "cuda", "pe
 RATE_UNITS = ("B/s", "GB/s", "TB/s", "flop/s", "GFlop/s", "Gflop/s", "1/s", "entries/s")
 
 # Names of competitors that are ourselves in another state, such as compact against fragmented storage: compared, but neither won nor lost.
-OURSELVES = ("compact", "forward")
+OURSELVES = ("compact", "forward", "same matrix, compact")
 
 # A ratio below this is a loss and is named as one.
 LOSS = 0.97
@@ -345,8 +347,9 @@ def benchmark_lines(gpu, benchmark, records, everything, to_root):
                 lines += ["", f"`{metric}`:", ""]
             if has_picture(chosen) and (everything or metric == metrics[0]):
                 lines += [f"![{benchmark} {metric} on {gpu}, fraction of the floor]({to_root}{picture_path(gpu, benchmark, metric).as_posix()})", ""]
-            if has_curve(chosen) and (everything or metric == metrics[0]):
-                lines += [f"![{benchmark} {metric} on {gpu} against the size of a batch]({to_root}{curve_path(gpu, benchmark, metric).as_posix()})", ""]
+            for curve in CURVES:
+                if has_curve(chosen, curve):
+                    lines += [f"![{benchmark} {metric} on {gpu} against {curve.against}]({to_root}{curve_path(gpu, benchmark, metric, curve).as_posix()})", ""]
             lines += metric_table(chosen)
     return lines + ["", provenance(records)]
 
@@ -380,7 +383,9 @@ def has_picture(records):
 def picture(records, title):
     """A bar picture: for every case ours and the best competitor as a fraction of the floor; longer is better and 1 is the wall."""
     cases = [record for record in records if of_floor(record, "ours") is not None]
-    top, row, bar, left, scale_width, width = 74, 44, 15, 150, 500, 760
+    top, row, bar, scale_width = 74, 44, 15, 500
+    left = max(150, 20 + 7 * max(len(record["case"]) for record in cases))
+    width = left + scale_width + 110
     longest = max([1.0] + [of_floor(record, key) for record in cases for key in ("ours", "best") if record[key]])
     unit = scale_width / longest
     height = top + row * len(cases) + 34
@@ -415,63 +420,92 @@ def picture(records, title):
     return "\n".join(out + ["</svg>"]) + "\n"
 
 
-# Cases that are points of a curve, by their size.
-CURVE_CASE = re.compile(r"rate-batch-([1-9]\d*)")
+# Cases that are points of a curve: how their names give x and, where there are several lines, the line; the rest is said in the picture. relative: y is how
+# many times faster than the competitor, on linear axes; otherwise both have a line, on logarithmic axes.
+Curve = collections.namedtuple("Curve", "name case against label relative")
+CURVES = (
+    Curve("batch", re.compile(r"rate-batch-(?P<x>[1-9]\d*)"), "the size of a batch", "entries of a batch", False),
+    Curve("rowlength", re.compile(r"rate-rowlength-(?P<x>[1-9]\d*)"), "the length of the rows", "entries in a row of the matrix", False),
+    Curve("inserted", re.compile(r"spmv-inserted-(?P<line>.+)-(?P<x>\d+)"), "what was inserted since the matrix was compact", "percent inserted since the matrix was compact", True),
+)
+OURS, BEST, OTHERS = "#76b900", "#b8bcc2", ("#3465a4", "#d97706", "#8a4fa3")
 
 
-def curve_path(gpu, benchmark, metric):
-    return picture_path(gpu, benchmark, metric + "-batch")
+def curve_path(gpu, benchmark, metric, curve):
+    return picture_path(gpu, benchmark, f"{metric}-{curve.name}")
 
 
-def curve_points(records):
-    """[(size of a batch, record), ...] by size."""
-    points = [(int(match.group(1)), record) for record in records if record["ours"] and (match := CURVE_CASE.fullmatch(record["case"]))]
+def curve_points(records, curve):
+    """[(x, name of the line or "", record), ...] by x."""
+    found = [(curve.case.fullmatch(record["case"]), record) for record in records if record["ours"]]
+    points = [(int(match["x"]), match.groupdict().get("line", ""), record) for match, record in found if match and not (curve.relative and ratio(record) is None)]
     return sorted(points, key=lambda point: point[0])
 
 
-def has_curve(records):
-    return len(curve_points(records)) > 1
+def curve_lines(records, curve):
+    """[(name, color, [(x, y), ...]), ...], those in front last."""
+    points = curve_points(records, curve)
+    if curve.relative:
+        names = list(dict.fromkeys(name for _, name, _ in points))
+        return [(name, color, [(x, ratio(record)) for x, of, record in points if of == name]) for name, color in zip(names, (OURS,) + OTHERS)]
+    names = listed(record["competitor"] for _, _, record in points if record["best"])
+    lines = [(names or "best other", BEST, [(x, record["best"]) for x, _, record in points if record["best"]])]
+    return lines + [("ours", OURS, [(x, record["ours"]) for x, _, record in points])]
 
 
-def curve(records, title):
-    """A picture of two lines, ours and the best competitor, against the size of a batch; both axes are logarithmic."""
-    points = curve_points(records)
+def has_curve(records, curve):
+    return len({x for x, _, _ in curve_points(records, curve)}) > 1
+
+
+def logarithmic_axis(values):
+    """([(value, label), ...], where a value lies between 0 and 1)"""
+    begin = math.floor(math.log10(min(values)))
+    end = max(math.ceil(math.log10(max(values))), begin + 1)
+    ticks = [(10.0**exponent, f'10<tspan dy="-5" font-size="9">{exponent}</tspan>') for exponent in range(begin, end + 1)]
+    return ticks, lambda value: (math.log10(value) - begin) / (end - begin)
+
+
+def linear_axis(values):
+    """The same from 0, with at most six round steps."""
+    largest = max(values)
+    power = 10.0 ** math.floor(math.log10(largest))
+    step = next(step for step in (0.1 * power, 0.2 * power, 0.5 * power, power, 2 * power) if largest <= 6.001 * step)
+    count = math.ceil(largest / step - 0.001)
+    return [(tick * step, f"{tick * step:g}") for tick in range(count + 1)], lambda value: value / (count * step)
+
+
+def curve_picture(records, curve, title):
+    """Lines against what the names of the cases say."""
+    lines = curve_lines(records, curve)
+    unit = curve_points(records, curve)[0][2]["unit"]
     left, top, scale_width, scale_height, width, height = 90, 74, 640, 300, 760, 440
-    values = [record[key] for _, record in points for key in ("ours", "best") if record[key]]
-    ranges = [(math.floor(math.log10(min(numbers))), math.ceil(math.log10(max(numbers)))) for numbers in ([size_ for size_, _ in points], values)]
-    (x_begin, x_end), (y_begin, y_end) = [(begin, max(end, begin + 1)) for begin, end in ranges]
-
-    def x_of(size_):
-        return left + scale_width * (math.log10(size_) - x_begin) / (x_end - x_begin)
-
-    def y_of(value):
-        return top + scale_height * (1 - (math.log10(value) - y_begin) / (y_end - y_begin))
-
-    def power(exponent):
-        return f'10<tspan dy="-5" font-size="9">{exponent}</tspan>'
-
+    axis = linear_axis if curve.relative else logarithmic_axis
+    x_ticks, x_place = axis([x for _, _, line in lines for x, _ in line])
+    y_ticks, y_place = axis([y for _, _, line in lines for _, y in line] + ([1.0] if curve.relative else []))
     escape = html.escape
     bottom = top + scale_height
-    names = listed(record["competitor"] for _, record in points if record["best"])
+    what = "speed of the compact matrix = 1, higher is better" if curve.relative else f"{unit}, {'higher' if unit in RATE_UNITS else 'lower'} is better"
     out = [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {width} {height}" font-family="Helvetica, Arial, sans-serif" font-size="13" fill="#222">',
         f'<rect width="{width}" height="{height}" fill="#fff"/>',
         f'<text x="16" y="26" font-size="16" font-weight="bold">{escape(title)}</text>',
-        '<rect x="16" y="42" width="14" height="14" fill="#76b900"/><text x="36" y="54">ours</text>',
-        f'<rect x="90" y="42" width="14" height="14" fill="#b8bcc2"/><text x="110" y="54">{escape(names or "best other")}</text>',
-        f'<text x="{width - 16}" y="54" text-anchor="end" fill="#666">{escape(points[0][1]["unit"])}, {"higher" if points[0][1]["unit"] in RATE_UNITS else "lower"} is better</text>',
     ]
-    for exponent in range(x_begin, x_end + 1):
-        x = x_of(10**exponent)
+    x = 16
+    for name, color, _ in sorted(lines, key=lambda line: line[1] != OURS):
+        out.append(f'<rect x="{x}" y="42" width="14" height="14" fill="{color}"/><text x="{x + 20}" y="54">{escape(name)}</text>')
+        x += 42 + 8 * len(name)
+    out.append(f'<text x="{width - 16}" y="54" text-anchor="end" fill="#666">{escape(what)}</text>')
+    for value, label in x_ticks:
+        x = left + scale_width * x_place(value)
         out.append(f'<line x1="{x:.1f}" y1="{top}" x2="{x:.1f}" y2="{bottom}" stroke="#e4e4e4"/>')
-        out.append(f'<text x="{x:.1f}" y="{bottom + 20}" text-anchor="middle" fill="#666">{power(exponent)}</text>')
-    for exponent in range(y_begin, y_end + 1):
-        y = y_of(10.0**exponent)
+        out.append(f'<text x="{x:.1f}" y="{bottom + 20}" text-anchor="middle" fill="#666">{label}</text>')
+    for value, label in y_ticks:
+        y = top + scale_height * (1 - y_place(value))
         out.append(f'<line x1="{left}" y1="{y:.1f}" x2="{left + scale_width}" y2="{y:.1f}" stroke="#e4e4e4"/>')
-        out.append(f'<text x="{left - 10}" y="{y + 5:.1f}" text-anchor="end" fill="#666">{power(exponent)}</text>')
-    out.append(f'<text x="{left + scale_width / 2:.0f}" y="{bottom + 46}" text-anchor="middle" fill="#666">entries of a batch</text>')
-    for key, color in (("best", "#b8bcc2"), ("ours", "#76b900")):
-        places = [(x_of(size_), y_of(record[key])) for size_, record in points if record[key]]
+        out.append(f'<text x="{left - 10}" y="{y + 5:.1f}" text-anchor="end" fill="#666">{label}</text>')
+    out.append(f'<text x="{left + scale_width / 2:.0f}" y="{bottom + 46}" text-anchor="middle" fill="#666">{curve.label}</text>')
+    for _, color, line in lines:
+        places = [(left + scale_width * x_place(x), top + scale_height * (1 - y_place(y))) for x, y in line]
         if len(places) > 1:
             out.append(f'<polyline points="{" ".join(f"{x:.1f},{y:.1f}" for x, y in places)}" fill="none" stroke="{color}" stroke-width="3"/>')
         out += [f'<circle cx="{x:.1f}" cy="{y:.1f}" r="4" fill="{color}"/>' for x, y in places]
@@ -487,8 +521,9 @@ def pictures(results):
                 chosen = [record for record in records if record["metric"] == metric]
                 if benchmark != "solve" and has_picture(chosen):
                     texts[picture_path(gpu, benchmark, metric)] = picture(chosen, f"{benchmark} {metric}, {chosen[0]['gpu']}")
-                if has_curve(chosen):
-                    texts[curve_path(gpu, benchmark, metric)] = curve(chosen, f"{benchmark} {metric}, {chosen[0]['gpu']}")
+                for curve in CURVES:
+                    if has_curve(chosen, curve):
+                        texts[curve_path(gpu, benchmark, metric, curve)] = curve_picture(chosen, curve, f"{benchmark} {metric}, {chosen[0]['gpu']}")
     return texts
 
 

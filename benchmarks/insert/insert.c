@@ -1,9 +1,9 @@
-static char help[] = "Times insertion and assembly: lists of coordinates, MatSetValues(), and batches in device memory that join a matrix.\n\
+static char help[] = "Times insertion and assembly: lists of coordinates, kernels, MatSetValues(), and batches in device memory that join a matrix.\n\
   -output file   : result records as JSON Lines, appended\n\
   -commit id     : for the records\n\
   -only name     : only cases whose name contains it\n\
   -n n           : grid of the 27-point stencil of coo-device, coo-refill and coo-host\n\
-  -hexahedra_n n : elements in each direction of coo-fem\n\
+  -hexahedra_n n : elements in each direction of coo-fem and fem-kernel\n\
   -grid_n n      : elements in each direction of setvalues-host and one-by-one\n";
 
 /*
@@ -13,6 +13,7 @@ static char help[] = "Times insertion and assembly: lists of coordinates, MatSet
 
 #include "insertbench.h"
 #include "../common/benchmatrix.h"
+#include "../../tutorials/fem/femkernels.h" // for insertfem.c: what the file with main() includes is linked
 #include <petsctime.h>
 
 #define TOLERANCE 1e-10 /* of the norm of a product, or of the sum of absolute values of a row */
@@ -36,7 +37,7 @@ PetscErrorCode InsertBenchRecord(InsertBench *b, const InsertResult *r)
 
   PetscFunctionBegin;
   PetscCall(PetscStrcmp(r->unit, "entries/s", &rate));
-  PetscCall(PetscPrintf(PETSC_COMM_SELF, "%-22s %-16s ours %10.4g %s", r->name, r->metric, (double)r->ours, r->unit));
+  PetscCall(PetscPrintf(PETSC_COMM_SELF, "%-26s %-20s ours %10.4g %s", r->name, r->metric, (double)r->ours, r->unit));
   if (r->best >= 0) PetscCall(PetscPrintf(PETSC_COMM_SELF, "  best %10.4g %s (%s)  ratio %6.2f", (double)r->best, r->unit, r->competitor, (double)(rate ? r->ours / r->best : r->best / r->ours)));
   else if (r->competitor) PetscCall(PetscPrintf(PETSC_COMM_SELF, "  %s failed", r->competitor));
   if (r->floor >= 0) PetscCall(PetscPrintf(PETSC_COMM_SELF, "  floor %10.4g %s  of floor %5.3f", (double)r->floor, r->unit, (double)(r->floor / r->ours)));
@@ -61,6 +62,19 @@ PetscErrorCode InsertBenchMedian(PetscInt n, PetscReal samples[], PetscReal *med
   PetscFunctionBegin;
   PetscCall(PetscSortReal(n, samples));
   *median = samples[n / 2];
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* InsertBenchMatrixBytes - see insertbench.h */
+PetscErrorCode InsertBenchMatrixBytes(Mat A, PetscReal *bytes)
+{
+  MatInfo  info;
+  PetscInt num_rows;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetInfo(A, MAT_LOCAL, &info));
+  PetscCall(MatGetLocalSize(A, &num_rows, NULL));
+  *bytes = (PetscReal)info.nz_used * (PetscReal)(sizeof(int32_t) + sizeof(PetscScalar)) + (PetscReal)sizeof(int32_t) * ((PetscReal)num_rows + 1);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -155,6 +169,8 @@ static PetscErrorCode Run(InsertBench *b, const char output[], const char commit
   PetscCall(InsertBenchCOO(b));
   PetscCall(InsertBenchSetValues(b));
   PetscCall(InsertBenchBatches(b));
+  PetscCall(InsertBenchSteady(b));
+  PetscCall(InsertBenchSpMV(b));
   PetscCall(BenchRecorderDestroy(&b->recorder));
   PetscCall(BenchTimerDestroy(&b->timer));
   if (b->num_cases == 0) PetscCall(PetscPrintf(PETSC_COMM_SELF, "insert: no case has '%s' in its name\n", b->only));

@@ -1,67 +1,20 @@
 /*
-  Batches of entries in device memory that join a matrix, against the matrix made anew by sorting.
+  One batch of entries in device memory that joins a matrix, against the matrix made anew by sorting. Each is measured twice: as the first one after the matrix was
+  made compact, and behind another, smaller one, as a matrix gets it that is in use already.
 */
 #include "insertbench.h"
 
-#define REPETITIONS  5
-#define COMPETITOR   "CUB sort and reduce"
-#define RMAT_LEVELS  20
-#define RMAT_ENTRIES ((PetscCount)16 << RMAT_LEVELS)
-#define STEADY_SIZE  1000000 /* entries of a batch */
-#define STEADY_STEPS 50
-#define STEADY_ROWS  (1 << 22)
+#define REPETITIONS 5
+#define COMPETITOR  "CUB sort and reduce"
 
-/* The same matrix for both. */
-typedef struct {
-  Mat           A;
-  Vec           x, y;
-  PetscCount    num_entries;
-  InsertRebuild rebuild;
-} Base;
-
-/* A matrix of a list, for batches up to so many entries; the list is destroyed. */
-static PetscErrorCode BaseCreate(InsertBench *b, InsertList *list, PetscCount max_batch, Base *base)
+/* The batch before that of a matrix in use: as large, but at most 1 % of the matrix, so that it hardly grows. */
+static PetscCount OpeningSize(const InsertBase *base, PetscCount n)
 {
-  cudaStream_t stream = b->timer.stream;
-
-  PetscFunctionBegin;
-  PetscCall(InsertRebuildCreate(list->num_rows, list->num_columns, list->n + max_batch, stream, &base->rebuild));
-  PetscCall(InsertRebuildAppend(&base->rebuild, list->n, list->i, list->j, list->v, stream));
-  PetscCall(InsertRebuildSave(&base->rebuild, stream));
-  base->num_entries = base->rebuild.num_entries;
-  PetscCall(MatCreate(PETSC_COMM_SELF, &base->A));
-  PetscCall(MatSetSizes(base->A, list->num_rows, list->num_columns, list->num_rows, list->num_columns));
-  PetscCall(MatSetType(base->A, MATDCSRCUDA));
-  PetscCall(MatSetPreallocationCOO(base->A, list->n, list->i, list->j));
-  PetscCall(MatSetValuesCOO(base->A, list->v, INSERT_VALUES));
-  PetscCall(MatCreateVecs(base->A, &base->x, &base->y));
-  PetscCall(VecSet(base->x, 1.0));
-  PetscCallCUDA(cudaDeviceSynchronize());
-  PetscCall(InsertListDestroy(list, stream));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  return PetscMin(n, PetscMax(base->num_entries / 100, 1));
 }
 
-static PetscErrorCode BaseDestroy(InsertBench *b, Base *base)
-{
-  PetscFunctionBegin;
-  PetscCall(MatDestroy(&base->A));
-  PetscCall(VecDestroy(&base->x));
-  PetscCall(VecDestroy(&base->y));
-  PetscCall(InsertRebuildDestroy(&base->rebuild, b->timer.stream));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode InsertBatch(Mat A, PetscCount n, const PetscInt i[], const PetscInt j[], const PetscScalar v[])
-{
-  PetscFunctionBegin;
-  PetscCall(MatDCSRCUDASetValuesDevice(A, n, i, j, v, ADD_VALUES));
-  PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
-  PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Median seconds of a batch into a copy of the matrix, which was multiplied with before; the last copy. */
-static PetscErrorCode MeasureOurs(const Base *base, const InsertList *batch, PetscReal *seconds, Mat *A)
+/* Median seconds of the batch of n entries behind the opening ones of the list, which go into the matrix before; the last matrix. */
+static PetscErrorCode MeasureOurs(const InsertBase *base, const InsertList *list, PetscCount opening, PetscCount n, PetscReal *seconds, Mat *A)
 {
   PetscReal      samples[REPETITIONS + 1];
   PetscLogDouble begin, end;
@@ -70,11 +23,13 @@ static PetscErrorCode MeasureOurs(const Base *base, const InsertList *batch, Pet
   *A = NULL;
   for (PetscInt k = 0; k <= REPETITIONS; k++) {
     PetscCall(MatDestroy(A));
-    PetscCall(MatDuplicate(base->A, MAT_COPY_VALUES, A));
-    PetscCall(MatSetOption(*A, MAT_NEW_NONZERO_ALLOCATION_ERR, PETSC_FALSE));
-    PetscCall(MatMult(*A, base->x, base->y));
+    PetscCall(InsertBaseCopy(base, A));
+    if (opening > 0) {
+      PetscCall(InsertBatch(*A, list, 0, opening));
+      PetscCall(MatMult(*A, base->x, base->y));
+    }
     PetscCall(InsertBenchTime(&begin));
-    PetscCall(InsertBatch(*A, batch->n, batch->i, batch->j, batch->v));
+    PetscCall(InsertBatch(*A, list, opening, n));
     PetscCall(InsertBenchTime(&end));
     samples[k] = (PetscReal)(end - begin);
   }
@@ -82,7 +37,8 @@ static PetscErrorCode MeasureOurs(const Base *base, const InsertList *batch, Pet
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MeasureRebuild(InsertBench *b, Base *base, const InsertList *batch, PetscReal *seconds)
+/* The same for the rebuild. */
+static PetscErrorCode MeasureRebuild(InsertBench *b, InsertBase *base, const InsertList *list, PetscCount opening, PetscCount n, PetscReal *seconds)
 {
   PetscReal      samples[REPETITIONS + 1];
   PetscLogDouble begin, end;
@@ -90,8 +46,9 @@ static PetscErrorCode MeasureRebuild(InsertBench *b, Base *base, const InsertLis
   PetscFunctionBegin;
   for (PetscInt k = 0; k <= REPETITIONS; k++) {
     PetscCall(InsertRebuildRestore(&base->rebuild, b->timer.stream));
+    if (opening > 0) PetscCall(InsertBatchRebuild(b, &base->rebuild, list, 0, opening));
     PetscCall(InsertBenchTime(&begin));
-    PetscCall(InsertRebuildAppend(&base->rebuild, batch->n, batch->i, batch->j, batch->v, b->timer.stream));
+    PetscCall(InsertBatchRebuild(b, &base->rebuild, list, opening, n));
     PetscCall(InsertBenchTime(&end));
     samples[k] = (PetscReal)(end - begin);
   }
@@ -99,74 +56,89 @@ static PetscErrorCode MeasureRebuild(InsertBench *b, Base *base, const InsertLis
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* One batch into the base matrix, which is destroyed: milliseconds, or entries a second. */
-static PetscErrorCode BatchCase(InsertBench *b, const char name[], PetscBool rate, Base *base, InsertList *batch)
+/* One metric of a case: milliseconds, or entries a second. */
+static PetscErrorCode BatchMetric(InsertBench *b, const char name[], const char metric[], PetscBool rate, InsertBase *base, const InsertList *list, PetscCount opening, PetscCount n)
 {
-  InsertResult r = {name, rate ? "rate" : "batch-time", rate ? "entries/s" : "ms", -1, -1, COMPETITOR, -1};
+  InsertResult r = {name, metric, rate ? "entries/s" : "ms", -1, -1, COMPETITOR, -1};
   Mat          A;
 
   PetscFunctionBegin;
-  PetscCall(MeasureOurs(base, batch, &r.ours, &A));
-  PetscCall(MeasureRebuild(b, base, batch, &r.best));
+  PetscCall(MeasureOurs(base, list, opening, n, &r.ours, &A));
+  PetscCall(MeasureRebuild(b, base, list, opening, n, &r.best));
   PetscCall(InsertBenchCompareRebuild(b, name, A, &base->rebuild));
   PetscCall(MatDestroy(&A));
-  PetscCall(InsertListDestroy(batch, b->timer.stream));
-  r.ours = rate ? (PetscReal)batch->n / r.ours : (PetscReal)1e3 * r.ours;
-  r.best = rate ? (PetscReal)batch->n / r.best : (PetscReal)1e3 * r.best;
+  r.ours = rate ? (PetscReal)n / r.ours : (PetscReal)1e3 * r.ours;
+  r.best = rate ? (PetscReal)n / r.best : (PetscReal)1e3 * r.best;
   PetscCall(InsertBenchRecord(b, &r));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode RMATBaseCreate(InsertBench *b, PetscCount max_batch, Base *base)
+/* A batch of n entries into the base matrix; the list has OpeningSize() more and is destroyed. */
+static PetscErrorCode BatchCase(InsertBench *b, const char name[], PetscBool rate, InsertBase *base, InsertList *list, PetscCount n)
+{
+  PetscFunctionBegin;
+  PetscCall(BatchMetric(b, name, rate ? "rate" : "batch-time", rate, base, list, OpeningSize(base, n), n));
+  PetscCall(BatchMetric(b, name, rate ? "first-rate" : "first-batch-time", rate, base, list, 0, n));
+  PetscCall(InsertListDestroy(list, b->timer.stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The R-MAT stream goes on behind the matrix's entries, so that some of the batch are in the matrix already. */
+static PetscErrorCode BatchCaseRMAT(InsertBench *b, const char name[], PetscBool rate, InsertBase *base, PetscCount n)
 {
   InsertList list;
 
   PetscFunctionBegin;
-  PetscCall(InsertListRMAT(RMAT_LEVELS, 0, RMAT_ENTRIES, b->timer.stream, &list));
-  PetscCall(BaseCreate(b, &list, max_batch, base));
+  PetscCall(InsertListRMAT(INSERT_RMAT_LEVELS, INSERT_RMAT_ENTRIES, OpeningSize(base, n) + n, b->timer.stream, &list));
+  PetscCall(BatchCase(b, name, rate, base, &list, n));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* add10-rmat20, add02-rmat20: the R-MAT stream goes on behind the matrix's entries, so that some of the batch are in the matrix already. */
+/* Entries at random places. */
+static PetscErrorCode BatchCaseUniform(InsertBench *b, const char name[], PetscBool rate, InsertBase *base, PetscCount n)
+{
+  InsertList list;
+
+  PetscFunctionBegin;
+  PetscCall(InsertListUniform(base->rebuild.num_rows, base->rebuild.num_columns, 0, OpeningSize(base, n) + n, b->timer.stream, &list));
+  PetscCall(BatchCase(b, name, rate, base, &list, n));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* add10-rmat20, add02-rmat20 */
 static PetscErrorCode AddRMAT(InsertBench *b)
 {
   static const char *const names[2]  = {"add10-rmat20", "add02-rmat20"};
   static const PetscCount  shares[2] = {100, 2}; // thousandths
   PetscBool                wanted[2];
-  InsertList               batch;
-  Base                     base;
+  InsertBase               base;
 
   PetscFunctionBegin;
   for (PetscInt k = 0; k < 2; k++) PetscCall(InsertBenchWants(b, names[k], &wanted[k]));
   if (!wanted[0] && !wanted[1]) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(RMATBaseCreate(b, RMAT_ENTRIES / 10, &base));
+  PetscCall(InsertBaseCreateRMAT(b, INSERT_RMAT_ENTRIES / 100 * 12, &base));
   for (PetscInt k = 0; k < 2; k++) {
-    if (!wanted[k]) continue;
-    PetscCall(InsertListRMAT(RMAT_LEVELS, RMAT_ENTRIES, base.num_entries * shares[k] / 1000, b->timer.stream, &batch));
-    PetscCall(BatchCase(b, names[k], PETSC_FALSE, &base, &batch));
+    if (wanted[k]) PetscCall(BatchCaseRMAT(b, names[k], PETSC_FALSE, &base, base.num_entries * shares[k] / 1000));
   }
-  PetscCall(BaseDestroy(b, &base));
+  PetscCall(InsertBaseDestroy(b, &base));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* add10-3d27-128: entries at random places */
+/* add10-3d27-128 */
 static PetscErrorCode AddStencil(InsertBench *b)
 {
   static const char name[] = "add10-3d27-128";
   PetscBool         wanted;
-  InsertList        list, batch;
-  Base              base;
-  PetscInt          num_rows;
+  InsertList        list;
+  InsertBase        base;
 
   PetscFunctionBegin;
   PetscCall(InsertBenchWants(b, name, &wanted));
   if (!wanted) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(InsertListStencil27(128, b->timer.stream, &list));
-  num_rows = list.num_rows;
-  PetscCall(BaseCreate(b, &list, list.n / 10, &base));
-  PetscCall(InsertListUniform(num_rows, num_rows, 0, base.num_entries / 10, b->timer.stream, &batch));
-  PetscCall(BatchCase(b, name, PETSC_FALSE, &base, &batch));
-  PetscCall(BaseDestroy(b, &base));
+  PetscCall(InsertBaseCreate(b, &list, list.n / 100 * 12, &base));
+  PetscCall(BatchCaseUniform(b, name, PETSC_FALSE, &base, base.num_entries / 10));
+  PetscCall(InsertBaseDestroy(b, &base));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -177,20 +149,18 @@ static PetscErrorCode RateBatches(InsertBench *b)
   const PetscInt          n       = (PetscInt)PETSC_STATIC_ARRAY_LENGTH(sizes);
   PetscBool               wanted, created = PETSC_FALSE;
   char                    name[64];
-  InsertList              batch;
-  Base                    base;
+  InsertBase              base;
 
   PetscFunctionBegin;
   for (PetscInt k = 0; k < n; k++) {
     PetscCall(PetscSNPrintf(name, sizeof(name), "rate-batch-%" PetscCount_FMT, sizes[k]));
     PetscCall(InsertBenchWants(b, name, &wanted));
     if (!wanted) continue;
-    if (!created) PetscCall(RMATBaseCreate(b, sizes[n - 1], &base));
+    if (!created) PetscCall(InsertBaseCreateRMAT(b, sizes[n - 1] + INSERT_RMAT_ENTRIES / 100, &base));
     created = PETSC_TRUE;
-    PetscCall(InsertListRMAT(RMAT_LEVELS, RMAT_ENTRIES, sizes[k], b->timer.stream, &batch));
-    PetscCall(BatchCase(b, name, PETSC_TRUE, &base, &batch));
+    PetscCall(BatchCaseRMAT(b, name, PETSC_TRUE, &base, sizes[k]));
   }
-  if (created) PetscCall(BaseDestroy(b, &base));
+  if (created) PetscCall(InsertBaseDestroy(b, &base));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -205,106 +175,26 @@ static PetscErrorCode RateRowLengths(InsertBench *b)
     const PetscInt num_rows = (1 << 24) / row_sizes[k];
     PetscBool      wanted;
     char           name[64];
-    InsertList     list, batch;
-    Base           base;
+    InsertList     list;
+    InsertBase     base;
 
     PetscCall(PetscSNPrintf(name, sizeof(name), "rate-rowlength-%" PetscInt_FMT, row_sizes[k]));
     PetscCall(InsertBenchWants(b, name, &wanted));
     if (!wanted) continue;
     PetscCall(InsertListRows(num_rows, num_columns, row_sizes[k], b->timer.stream, &list));
-    PetscCall(BaseCreate(b, &list, batch_size, &base));
-    PetscCall(InsertListUniform(num_rows, num_columns, 0, batch_size, b->timer.stream, &batch));
-    PetscCall(BatchCase(b, name, PETSC_TRUE, &base, &batch));
-    PetscCall(BaseDestroy(b, &base));
+    PetscCall(InsertBaseCreate(b, &list, 2 * batch_size, &base));
+    PetscCall(BatchCaseUniform(b, name, PETSC_TRUE, &base, batch_size));
+    PetscCall(InsertBaseDestroy(b, &base));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Seconds of all steps into an empty matrix of ours. */
-static PetscErrorCode SteadyOurs(const InsertList *list, PetscReal *seconds, Mat *A)
-{
-  PetscLogDouble begin, end;
-
-  PetscFunctionBegin;
-  PetscCall(MatCreate(PETSC_COMM_SELF, A));
-  PetscCall(MatSetSizes(*A, list->num_rows, list->num_columns, list->num_rows, list->num_columns));
-  PetscCall(MatSetType(*A, MATDCSRCUDA));
-  PetscCall(MatSetUp(*A));
-  PetscCall(MatSetOption(*A, MAT_NEW_NONZERO_ALLOCATION_ERR, PETSC_FALSE));
-  PetscCall(InsertBenchTime(&begin));
-  for (PetscCount first = 0; first < list->n; first += STEADY_SIZE) PetscCall(InsertBatch(*A, STEADY_SIZE, list->i + first, list->j + first, list->v + first));
-  PetscCall(InsertBenchTime(&end));
-  *seconds = (PetscReal)(end - begin);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode SteadyRebuild(InsertBench *b, const InsertList *list, InsertRebuild *rebuild, PetscReal *seconds)
-{
-  PetscLogDouble begin, end;
-
-  PetscFunctionBegin;
-  PetscCall(InsertRebuildClear(rebuild));
-  PetscCall(InsertBenchTime(&begin));
-  for (PetscCount first = 0; first < list->n; first += STEADY_SIZE) PetscCall(InsertRebuildAppend(rebuild, STEADY_SIZE, list->i + first, list->j + first, list->v + first, b->timer.stream));
-  PetscCall(InsertBenchTime(&end));
-  *seconds = (PetscReal)(end - begin);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* All batches into a matrix that begins empty; the list is destroyed. */
-static PetscErrorCode SteadyCase(InsertBench *b, const char name[], InsertList *list)
-{
-  InsertResult  r = {name, "rate", "entries/s", -1, -1, COMPETITOR, -1};
-  InsertRebuild rebuild;
-  PetscReal     ours[4], best[4];
-  Mat           A = NULL;
-
-  PetscFunctionBegin;
-  PetscCall(InsertRebuildCreate(list->num_rows, list->num_columns, list->n, b->timer.stream, &rebuild));
-  for (PetscInt k = 0; k < 4; k++) { // the first one warms up
-    PetscCall(MatDestroy(&A));
-    PetscCall(SteadyOurs(list, ours + k, &A));
-    PetscCall(SteadyRebuild(b, list, &rebuild, best + k));
-  }
-  PetscCall(InsertBenchCompareRebuild(b, name, A, &rebuild));
-  PetscCall(MatDestroy(&A));
-  PetscCall(InsertRebuildDestroy(&rebuild, b->timer.stream));
-  PetscCall(InsertBenchMedian(3, ours + 1, &r.ours));
-  PetscCall(InsertBenchMedian(3, best + 1, &r.best));
-  r.ours = (PetscReal)list->n / r.ours;
-  r.best = (PetscReal)list->n / r.best;
-  PetscCall(InsertListDestroy(list, b->timer.stream));
-  PetscCall(InsertBenchRecord(b, &r));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode Steady(InsertBench *b)
-{
-  const PetscCount n = (PetscCount)STEADY_STEPS * STEADY_SIZE;
-  PetscBool        rmat, uniform;
-  InsertList       list;
-
-  PetscFunctionBegin;
-  PetscCall(InsertBenchWants(b, "steady-1m-rmat", &rmat));
-  PetscCall(InsertBenchWants(b, "steady-1m-uniform", &uniform));
-  if (rmat) {
-    PetscCall(InsertListRMAT(22, 0, n, b->timer.stream, &list));
-    PetscCall(SteadyCase(b, "steady-1m-rmat", &list));
-  }
-  if (uniform) {
-    PetscCall(InsertListUniform(STEADY_ROWS, STEADY_ROWS, 0, n, b->timer.stream, &list));
-    PetscCall(SteadyCase(b, "steady-1m-uniform", &list));
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* InsertBenchBatches - add..., steady... and rate... */
+/* InsertBenchBatches - add... and rate... */
 PetscErrorCode InsertBenchBatches(InsertBench *b)
 {
   PetscFunctionBegin;
   PetscCall(AddRMAT(b));
   PetscCall(AddStencil(b));
-  PetscCall(Steady(b));
   PetscCall(RateBatches(b));
   PetscCall(RateRowLengths(b));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -26,6 +26,26 @@ typedef struct {
   PetscReal   floor;
 } InsertResult;
 
+/* The first assembly of a list by the competitor. */
+typedef struct {
+  Mat       B;  /* NULL when it failed, for lack of memory for instance */
+  PetscReal ms; /* one repetition, -1 when it failed */
+} InsertCompetitor;
+
+/* Between InsertMemoryBegin() and InsertMemoryEnd(). */
+typedef struct {
+  cudaMemPool_t pool;   /* where the library's memory comes from, NULL when that cannot be had */
+  size_t        before; /* bytes that were in use at the beginning */
+} InsertMemory;
+
+/* The matrix that batches go into, once as ours and once as the rebuild's. */
+typedef struct {
+  Mat           A;           /* compact; batches go into copies of it */
+  Vec           x, y;        /* of all ones; of the rows */
+  PetscCount    num_entries; /* of the matrix */
+  InsertRebuild rebuild;     /* has the same entries saved */
+} InsertBase;
+
 PETSC_INTERN PetscErrorCode InsertBenchWants(InsertBench *, const char[], PetscBool *); /* whether -only lets a case run */
 PETSC_INTERN PetscErrorCode InsertBenchRecord(InsertBench *, const InsertResult *);     /* a record and a line for people */
 PETSC_INTERN PetscErrorCode InsertBenchTime(PetscLogDouble *);                          /* the time, after the device has done all of its work */
@@ -34,6 +54,29 @@ PETSC_INTERN PetscErrorCode InsertBenchMedian(PetscInt, PetscReal[], PetscReal *
 PETSC_INTERN PetscErrorCode InsertBenchCompare(InsertBench *, const char[], Mat, Mat);
 PETSC_INTERN PetscErrorCode InsertBenchCompareRebuild(InsertBench *, const char[], Mat, const InsertRebuild *);
 
+PETSC_INTERN PetscErrorCode InsertBenchMatrixBytes(Mat, PetscReal *); /* bytes of the matrix as CSR with 32-bit offsets */
+
+/* The most device memory handed out between both calls, as a multiple of the finished matrix, or -1 when that cannot be had; and its record. */
+PETSC_INTERN PetscErrorCode InsertMemoryBegin(InsertBench *, InsertMemory *);
+PETSC_INTERN PetscErrorCode InsertMemoryEnd(const InsertMemory *, Mat, PetscReal *);
+PETSC_INTERN PetscErrorCode InsertMemoryRecord(InsertBench *, const char[], PetscReal);
+
+/* A matrix of a list, which is destroyed, or of the case rmat20; for batches up to so many entries in total. */
+PETSC_INTERN PetscErrorCode InsertBaseCreate(InsertBench *, InsertList *, PetscCount, InsertBase *);
+PETSC_INTERN PetscErrorCode InsertBaseCreateRMAT(InsertBench *, PetscCount, InsertBase *);
+PETSC_INTERN PetscErrorCode InsertBaseDestroy(InsertBench *, InsertBase *);
+PETSC_INTERN PetscErrorCode InsertBaseCopy(const InsertBase *, Mat *); /* a copy that takes new entries and was multiplied with */
+/* n entries of a list from one on into our matrix, with the assembly, or into the rebuild's; the device may be busy with it afterwards */
+PETSC_INTERN PetscErrorCode InsertBatch(Mat, const InsertList *, PetscCount, PetscCount);
+PETSC_INTERN PetscErrorCode InsertBatchRebuild(InsertBench *, InsertRebuild *, const InsertList *, PetscCount, PetscCount);
+
+#define INSERT_RMAT_LEVELS  20
+#define INSERT_RMAT_ENTRIES ((PetscCount)16 << INSERT_RMAT_LEVELS) /* of the stream in the case rmat20; batches go on behind them */
+
 PETSC_INTERN PetscErrorCode InsertBenchCOO(InsertBench *);
+/* nodes and list of the mesh of hexahedra, and the competitor's assembly of that list */
+PETSC_INTERN PetscErrorCode InsertBenchFEMKernel(InsertBench *, PetscInt[], const InsertList *, const InsertCompetitor *);
 PETSC_INTERN PetscErrorCode InsertBenchSetValues(InsertBench *);
 PETSC_INTERN PetscErrorCode InsertBenchBatches(InsertBench *);
+PETSC_INTERN PetscErrorCode InsertBenchSteady(InsertBench *);
+PETSC_INTERN PetscErrorCode InsertBenchSpMV(InsertBench *);

@@ -2,8 +2,6 @@
   Lists of coordinates: MatSetPreallocationCOO() and MatSetValuesCOO() of ours and of aijcusparse.
 */
 #include "insertbench.h"
-#include <cuda.h>
-#include <dlfcn.h>
 
 #define REPETITIONS 5
 #define COMPETITOR  "aijcusparse"
@@ -65,62 +63,32 @@ static PetscErrorCode AssembleRepeatedly(const COOList *list, MatType type, Pets
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The pool that the library's device memory comes from, by the driver, which every pointer tells its pool; NULL when it cannot be had. */
-static PetscErrorCode GetPool(cudaStream_t stream, cudaMemPool_t *pool)
-{
-  void *library                                             = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
-  CUresult (*get)(void *, CUpointer_attribute, CUdeviceptr) = NULL;
-  char *memory;
-
-  PetscFunctionBegin;
-  *pool = NULL;
-  if (library == NULL) PetscFunctionReturn(PETSC_SUCCESS);
-  *(void **)&get = dlsym(library, "cuPointerGetAttribute");
-  PetscCall(PetscSparseCUDAMalloc(1, "a byte of the pool", stream, &memory));
-  if (get == NULL || (*get)(pool, CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE, (CUdeviceptr)memory) != CUDA_SUCCESS) *pool = NULL;
-  PetscCall(PetscSparseCUDAFree(&memory, stream));
-  (void)dlclose(library);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*
-  The first assembly, which warms up, and the most device memory in use during it as a multiple of the finished matrix, or -1. All memory of the library comes
-  from one pool, which counts what is handed out; what it keeps in reserve is not counted.
-*/
+/* The first assembly, which warms up, and the most device memory in use during it. */
 static PetscErrorCode AssembleFirst(InsertBench *b, const COOList *list, PetscReal *peak_memory, Mat *A)
 {
-  cudaMemPool_t pool;
-  PetscReal     ms;
-  size_t        before, now, peak;
-  uint64_t      zero = 0;
-  PetscCount    bytes;
+  InsertMemory memory;
+  PetscReal    ms;
 
   PetscFunctionBegin;
-  *peak_memory = -1;
-  PetscCall(GetPool(b->timer.stream, &pool));
-  PetscCallCUDA(cudaDeviceSynchronize());
-  if (pool != NULL) PetscCallCUDA(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrUsedMemHigh, &zero));
-  PetscCall(PetscSparseCUDAGetMemoryInUse(&before, &peak));
+  PetscCall(InsertMemoryBegin(b, &memory));
   PetscCall(Assemble(list, MATDCSRCUDA, &ms, A));
-  PetscCall(PetscSparseCUDAGetMemoryInUse(&now, &peak));
-  PetscCall(MatDCSRCUDAGetMemoryUsed(*A, &bytes));
-  if (pool != NULL && bytes > 0) *peak_memory = (PetscReal)(peak - before) / (PetscReal)bytes;
+  PetscCall(InsertMemoryEnd(&memory, *A, peak_memory));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The competitor's matrix and milliseconds, one repetition; NULL and -1 when it fails, for lack of memory for instance. */
-static PetscErrorCode AssembleCompetitor(const COOList *list, PetscReal *ms, Mat *B)
+/* The competitor's matrix and time, one repetition. */
+static PetscErrorCode AssembleCompetitor(const COOList *list, InsertCompetitor *competitor)
 {
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
   PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
-  ierr = Assemble(list, MATAIJCUSPARSE, ms, B);
+  ierr = Assemble(list, MATAIJCUSPARSE, &competitor->ms, &competitor->B);
   PetscCall(PetscPopErrorHandler());
   if (ierr != PETSC_SUCCESS) {
     (void)cudaGetLastError();
-    *ms = -1;
-    *B  = NULL; // what is left of it may not even be destroyed
+    competitor->ms = -1;
+    competitor->B  = NULL; // what is left of it may not even be destroyed
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -164,41 +132,50 @@ static PetscErrorCode RefillCase(InsertBench *b, const char name[], const COOLis
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Cases of one list: its assembly, and new values with the same structure; either may not be wanted. Floor: the list read once and the matrix written once. */
-static PetscErrorCode RunList(InsertBench *b, const char name[], PetscBool assembly, const char refill_name[], PetscBool refill, const COOList *list)
+/* Floor: the list read once and the matrix written once. */
+static PetscErrorCode AssemblyFloor(InsertBench *b, const COOList *list, Mat A, PetscReal *ms)
 {
-  InsertResult time = {name, "assembly-time", "ms", -1, -1, COMPETITOR, -1}, memory = {name, "peak-memory", "matrix sizes", -1, -1, NULL, -1};
-  Mat          A = NULL, B = NULL;
-  MatInfo      info;
+  PetscReal bytes;
 
   PetscFunctionBegin;
-  PetscCall(AssembleFirst(b, list, &memory.ours, &A));
-  if (assembly) PetscCall(AssembleRepeatedly(list, MATDCSRCUDA, &time.ours, &A));
-  PetscCall(AssembleCompetitor(list, &time.best, &B));
-  if (B != NULL) PetscCall(InsertBenchCompare(b, name, A, B));
-  if (assembly) {
-    if (!list->on_host) {
-      PetscCall(MatGetInfo(A, MAT_LOCAL, &info));
-      time.floor = (PetscReal)list->n * (PetscReal)(2 * sizeof(PetscInt) + sizeof(PetscScalar)) + (PetscReal)info.nz_used * (PetscReal)(sizeof(int32_t) + sizeof(PetscScalar)) + (PetscReal)sizeof(int32_t) * ((PetscReal)list->num_rows + 1);
-      time.floor *= (PetscReal)1e-3 / b->bandwidth;
-    }
-    PetscCall(InsertBenchRecord(b, &time));
-    if (memory.ours >= 0) PetscCall(InsertBenchRecord(b, &memory));
-  }
-  if (refill) PetscCall(RefillCase(b, refill_name, list, A, B));
-  PetscCall(MatDestroy(&A));
-  PetscCall(MatDestroy(&B));
+  PetscCall(InsertBenchMatrixBytes(A, &bytes));
+  bytes += (PetscReal)list->n * (PetscReal)(2 * sizeof(PetscInt) + sizeof(PetscScalar));
+  *ms = (PetscReal)1e-3 * bytes / b->bandwidth;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode RunDeviceList(InsertBench *b, const char name[], PetscBool assembly, const char refill_name[], PetscBool refill, const InsertList *from)
+/* Cases of one list: its assembly, and new values with the same structure; when neither is wanted, the competitor's assembly alone. */
+static PetscErrorCode RunList(InsertBench *b, const char name[], PetscBool assembly, const char refill_name[], PetscBool refill, const COOList *list, InsertCompetitor *competitor)
+{
+  InsertResult time = {name, "assembly-time", "ms", -1, -1, COMPETITOR, -1};
+  Mat          A    = NULL;
+  PetscReal    peak = -1;
+
+  PetscFunctionBegin;
+  if (assembly || refill) PetscCall(AssembleFirst(b, list, &peak, &A));
+  if (assembly) PetscCall(AssembleRepeatedly(list, MATDCSRCUDA, &time.ours, &A));
+  PetscCall(AssembleCompetitor(list, competitor));
+  if (A != NULL && competitor->B != NULL) PetscCall(InsertBenchCompare(b, name, A, competitor->B));
+  if (assembly) {
+    if (!list->on_host) PetscCall(AssemblyFloor(b, list, A, &time.floor));
+    time.best = competitor->ms;
+    PetscCall(InsertBenchRecord(b, &time));
+    PetscCall(InsertMemoryRecord(b, name, peak));
+  }
+  if (refill) PetscCall(RefillCase(b, refill_name, list, A, competitor->B));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The competitor's matrix is left for others, with other values after a refill. */
+static PetscErrorCode RunDeviceList(InsertBench *b, const char name[], PetscBool assembly, const char refill_name[], PetscBool refill, const InsertList *from, InsertCompetitor *competitor)
 {
   COOList list = {from->num_rows, from->n, PETSC_FALSE, from->i, from->j, NULL, NULL, from->v};
 
   PetscFunctionBegin;
   PetscCall(PetscSparseCUDAMalloc(list.n, "rows for the matrix", b->timer.stream, &list.i_copy));
   PetscCall(PetscSparseCUDAMalloc(list.n, "columns for the matrix", b->timer.stream, &list.j_copy));
-  PetscCall(RunList(b, name, assembly, refill_name, refill, &list));
+  PetscCall(RunList(b, name, assembly, refill_name, refill, &list, competitor));
   PetscCall(PetscSparseCUDAFree(&list.i_copy, b->timer.stream));
   PetscCall(PetscSparseCUDAFree(&list.j_copy, b->timer.stream));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -207,10 +184,11 @@ static PetscErrorCode RunDeviceList(InsertBench *b, const char name[], PetscBool
 /* The same list in pageable memory; the one in device memory is freed, for it would count as somebody else's memory. */
 static PetscErrorCode RunHostList(InsertBench *b, const char name[], InsertList *from)
 {
-  const size_t bytes = (size_t)from->n * sizeof(PetscInt);
-  COOList      list  = {from->num_rows, from->n, PETSC_TRUE, NULL, NULL, NULL, NULL, NULL};
-  PetscInt    *i, *j;
-  PetscScalar *v;
+  const size_t     bytes = (size_t)from->n * sizeof(PetscInt);
+  COOList          list  = {from->num_rows, from->n, PETSC_TRUE, NULL, NULL, NULL, NULL, NULL};
+  PetscInt        *i, *j;
+  PetscScalar     *v;
+  InsertCompetitor competitor;
 
   PetscFunctionBegin;
   PetscCall(PetscMalloc5(list.n, &i, list.n, &j, list.n, &v, list.n, &list.i_copy, list.n, &list.j_copy));
@@ -221,7 +199,8 @@ static PetscErrorCode RunHostList(InsertBench *b, const char name[], InsertList 
   list.i = i;
   list.j = j;
   list.v = v;
-  PetscCall(RunList(b, name, PETSC_TRUE, NULL, PETSC_FALSE, &list));
+  PetscCall(RunList(b, name, PETSC_TRUE, NULL, PETSC_FALSE, &list, &competitor));
+  PetscCall(MatDestroy(&competitor.B));
   PetscCall(PetscFree5(i, j, v, list.i_copy, list.j_copy));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -251,26 +230,57 @@ static PetscErrorCode WarmUp(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* InsertBenchCOO - coo-device, coo-refill, coo-host, coo-fem and coo-fem-refill */
-PetscErrorCode InsertBenchCOO(InsertBench *b)
+/* coo-device, coo-refill, coo-host */
+static PetscErrorCode StencilCases(InsertBench *b)
 {
-  InsertList list;
-  PetscBool  device, refill, host, fem, fem_refill;
+  InsertList       list;
+  InsertCompetitor competitor;
+  PetscBool        device, refill, host;
 
   PetscFunctionBegin;
-  PetscCall(WarmUp());
   PetscCall(InsertBenchWants(b, "coo-device", &device));
   PetscCall(InsertBenchWants(b, "coo-refill", &refill));
   PetscCall(InsertBenchWants(b, "coo-host", &host));
-  if (device || refill || host) PetscCall(InsertListStencil27(b->stencil_n, b->timer.stream, &list));
-  if (device || refill) PetscCall(RunDeviceList(b, "coo-device", device, "coo-refill", refill, &list));
+  if (!device && !refill && !host) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(InsertListStencil27(b->stencil_n, b->timer.stream, &list));
+  if (device || refill) {
+    PetscCall(RunDeviceList(b, "coo-device", device, "coo-refill", refill, &list, &competitor));
+    PetscCall(MatDestroy(&competitor.B));
+  }
   if (host) PetscCall(RunHostList(b, "coo-host", &list));
-  if (device || refill || host) PetscCall(InsertListDestroy(&list, b->timer.stream));
-  PetscCall(InsertBenchWants(b, "coo-fem", &fem));
-  PetscCall(InsertBenchWants(b, "coo-fem-refill", &fem_refill));
-  if (!fem && !fem_refill) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(InsertListHexahedra(b->hexahedra_n, b->timer.stream, &list));
-  PetscCall(RunDeviceList(b, "coo-fem", fem, "coo-fem-refill", fem_refill, &list));
   PetscCall(InsertListDestroy(&list, b->timer.stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* coo-fem, coo-fem-refill, fem-kernel: one competitor for the first assembly of all. */
+static PetscErrorCode HexahedraCases(InsertBench *b)
+{
+  InsertList       list;
+  InsertCompetitor competitor;
+  PetscInt        *nodes;
+  PetscBool        coo, refill, kernel;
+
+  PetscFunctionBegin;
+  PetscCall(InsertBenchWants(b, "coo-fem", &coo));
+  PetscCall(InsertBenchWants(b, "coo-fem-refill", &refill));
+  PetscCall(InsertBenchWants(b, "fem-kernel", &kernel));
+  if (!coo && !refill && !kernel) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(InsertMeshHexahedra(b->hexahedra_n, b->timer.stream, &nodes));
+  PetscCall(InsertListHexahedra(b->hexahedra_n, nodes, b->timer.stream, &list));
+  PetscCall(RunDeviceList(b, "coo-fem", coo, "coo-fem-refill", refill, &list, &competitor));
+  if (kernel) PetscCall(InsertBenchFEMKernel(b, nodes, &list, &competitor));
+  PetscCall(MatDestroy(&competitor.B));
+  PetscCall(InsertListDestroy(&list, b->timer.stream));
+  PetscCall(PetscSparseCUDAFree(&nodes, b->timer.stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* InsertBenchCOO - coo-device, coo-refill, coo-host, coo-fem, coo-fem-refill and fem-kernel */
+PetscErrorCode InsertBenchCOO(InsertBench *b)
+{
+  PetscFunctionBegin;
+  PetscCall(WarmUp());
+  PetscCall(StencilCases(b));
+  PetscCall(HexahedraCases(b));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

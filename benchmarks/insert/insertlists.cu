@@ -4,6 +4,7 @@
 #include "insertlists.h"
 #include "../common/benchmatrix.h"
 #include "../common/benchrandom.cuh"
+#include "../../tutorials/fem/fem.h"
 #include <cub/device/device_radix_sort.cuh>
 
 #define INSERT_THREADS 256
@@ -119,36 +120,55 @@ static PetscErrorCode PermutationCreate(PetscCount n, cudaStream_t stream, Petsc
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Corner c of element e in the numbering of the mesh. */
-__device__ __forceinline__ PetscInt ElementNode(PetscInt n, PetscCount e, int c, const PetscInt *permutation)
+/* Corner k % 8 of element k / 8 in the numbering of the mesh. */
+__global__ void ElementNodesKernel(PetscInt n, PetscCount num, const PetscInt *permutation, PetscInt *nodes)
 {
-  const PetscCount x = e % n + (c & 1), y = e / n % n + (c >> 1 & 1), z = e / n / n + (c >> 2);
+  const PetscCount k = InsertIndex(), e = k / 8;
+  const PetscCount x = e % n + (k & 1), y = e / n % n + (k >> 1 & 1), z = e / n / n + (k >> 2 & 1);
 
-  return permutation[x + (n + 1) * (y + (n + 1) * z)];
+  if (k < num) nodes[k] = permutation[x + (n + 1) * (y + (n + 1) * z)];
 }
 
-__global__ void HexahedraKernel(PetscInt n, PetscCount num, const PetscInt *permutation, PetscInt *i, PetscInt *j)
+/* InsertMeshHexahedra - see insertlists.h */
+PetscErrorCode InsertMeshHexahedra(PetscInt n, cudaStream_t stream, PetscInt **nodes)
 {
-  const PetscCount k = InsertIndex();
-
-  if (k >= num) return;
-  i[k] = ElementNode(n, k / 64, (int)(k / 8 % 8), permutation);
-  j[k] = ElementNode(n, k / 64, (int)(k % 8), permutation);
-}
-
-/* InsertListHexahedra - see insertlists.h */
-PetscErrorCode InsertListHexahedra(PetscInt n, cudaStream_t stream, InsertList *list)
-{
-  const PetscInt   num_nodes = (n + 1) * (n + 1) * (n + 1);
-  const PetscCount num       = 64 * (PetscCount)n * n * n;
+  const PetscCount num = 8 * (PetscCount)n * n * n;
   PetscInt        *permutation;
 
   PetscFunctionBegin;
-  PetscCall(PermutationCreate(num_nodes, stream, &permutation));
-  PetscCall(ListAllocate(num_nodes, num_nodes, num, 2, stream, list));
-  HexahedraKernel<<<InsertGrid(num), INSERT_THREADS, 0, stream>>>(n, num, permutation, list->i, list->j);
+  PetscCall(PermutationCreate((PetscCount)(n + 1) * (n + 1) * (n + 1), stream, &permutation));
+  PetscCall(PetscSparseCUDAMalloc(num, "nodes of elements", stream, nodes));
+  ElementNodesKernel<<<InsertGrid(num), INSERT_THREADS, 0, stream>>>(n, num, permutation, *nodes);
   PetscCallCUDA(cudaGetLastError());
   PetscCall(PetscSparseCUDAFree(&permutation, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A thread a row of an element matrix. */
+__global__ void HexahedraKernel(PetscInt n, PetscCount num_rows, const PetscInt *nodes, PetscInt *i, PetscInt *j, PetscScalar *v)
+{
+  const PetscCount r = InsertIndex();
+  PetscScalar      row[8];
+
+  if (r >= num_rows) return;
+  ElementMatrixRow(n, (PetscInt)(r / 8), (int)(r % 8), row);
+  for (int b = 0; b < 8; b++) {
+    i[8 * r + b] = nodes[r];
+    j[8 * r + b] = nodes[r / 8 * 8 + b];
+    v[8 * r + b] = row[b];
+  }
+}
+
+/* InsertListHexahedra - see insertlists.h */
+PetscErrorCode InsertListHexahedra(PetscInt n, const PetscInt nodes[], cudaStream_t stream, InsertList *list)
+{
+  const PetscInt   num_nodes = (n + 1) * (n + 1) * (n + 1);
+  const PetscCount num_rows  = 8 * (PetscCount)n * n * n;
+
+  PetscFunctionBegin;
+  PetscCall(ListAllocate(num_nodes, num_nodes, 8 * num_rows, 2, stream, list));
+  HexahedraKernel<<<InsertGrid(num_rows), INSERT_THREADS, 0, stream>>>(n, num_rows, nodes, list->i, list->j, list->v);
+  PetscCallCUDA(cudaGetLastError());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

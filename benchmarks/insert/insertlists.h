@@ -1,6 +1,7 @@
 #pragma once
 /*
-  Lists of entries (row, column, value) in device memory, generated there; values are random in [-1, 1]. The same call gives the same list in every run.
+  Lists of entries (row, column, value) in device memory, generated there; values are random in [-1, 1] but for those of element matrices. The same call gives
+  the same list in every run.
 */
 #include <petscsparsecuda/sys.h>
 
@@ -13,8 +14,10 @@ typedef struct {
 
 /* 27-point stencil on n^3 points, n >= 2, row by row; in each row corners, edges, faces and center one after the other, as PETSc's bench_kspsolve has them */
 PETSC_INTERN PetscErrorCode InsertListStencil27(PetscInt, cudaStream_t, InsertList *);
-/* 8x8 element matrices of n^3 hexahedra whose nodes are numbered at random */
-PETSC_INTERN PetscErrorCode InsertListHexahedra(PetscInt, cudaStream_t, InsertList *);
+/* n, stream, [8 * n^3] nodes of n^3 hexahedra, numbered at random, as tutorials/fem has them; free them with PetscSparseCUDAFree() */
+PETSC_INTERN PetscErrorCode InsertMeshHexahedra(PetscInt, cudaStream_t, PetscInt **);
+/* n and the nodes of that mesh: the tutorial's 8x8 element matrices, one after the other */
+PETSC_INTERN PetscErrorCode InsertListHexahedra(PetscInt, const PetscInt[], cudaStream_t, InsertList *);
 /* levels, first entry, number of entries: a part of the R-MAT stream on 2^levels rows; the first 16 * 2^20 entries of 20 levels are the case rmat20 */
 PETSC_INTERN PetscErrorCode InsertListRMAT(int, PetscCount, PetscCount, cudaStream_t, InsertList *);
 /* rows, columns, first entry, number of entries: entries at random places */

@@ -150,6 +150,30 @@ class ReportTest(unittest.TestCase):
         self.assertIn("(docs/pictures/h200-spmv-time.svg)", self.page())
         self.assertIn("(../docs/pictures/h200-spmv-time.svg)", self.page("docs/results.md"))
 
+    def test_curves(self):
+        common = {"benchmark": "insert", "floor": None}
+        batches = [record(**common, case=f"rate-batch-{10 ** k}", metric="rate", unit="entries/s", ours=2e3 * 10**k, best=1e3 * 10**k) for k in (3, 1, 2)]
+        inserted = [record(**common, case=f"spmv-inserted-<m>{m}-{x}", metric="mult-time", ours=10.0 + x, best=10.0, competitor="compact") for m in (1, 2) for x in (0, 10)]
+        without = [record(**{**common, "competitor": None}, case=f"spmv-inserted-<m>1-{x}", metric="defragment-time", best=None) for x in (1, 10)]
+        self.put(batches + inserted + without + [record(**common, case="rate-rowlength-4", metric="rate", unit="entries/s")], "h200/insert.jsonl")
+        self.assertEqual(self.run_report(), (0, ""))
+        self.assertEqual(self.run_report("--check"), (0, ""))
+        paths = sorted((self.root / "docs/pictures").iterdir())
+        self.assertEqual([path.name for path in paths], ["h200-insert-mult-time-inserted.svg", "h200-insert-rate-batch.svg"])
+        for path in paths:
+            xml.dom.minidom.parseString(path.read_text(encoding="utf-8"))
+            self.assertEqual(path.read_text(encoding="utf-8").count("<polyline"), 2)
+            self.assertIn(f"(../docs/pictures/{path.name})", self.page("docs/results.md"))
+
+    def test_axes(self):
+        ticks, place = report.linear_axis([0, 50])
+        self.assertEqual([label for _, label in ticks], ["0", "10", "20", "30", "40", "50"])
+        self.assertEqual([place(value) for value in (0, 25, 50)], [0, 0.5, 1])
+        self.assertEqual([label for _, label in report.linear_axis([1.02])[0]], ["0", "0.2", "0.4", "0.6", "0.8", "1", "1.2"])
+        ticks, place = report.logarithmic_axis([20, 3000])
+        self.assertEqual([value for value, _ in ticks], [10, 100, 1000, 10000])
+        self.assertAlmostEqual(place(100), 1 / 3)
+
     def test_check_finds_an_edited_page(self):
         self.put([record()])
         self.run_report()

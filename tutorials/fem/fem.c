@@ -6,7 +6,7 @@ static char help[] = "Assembles a finite-element matrix on an unstructured mesh 
   -capacity <64 * elements>             of the inserter, on every process\n\
   -verbose                              prints times, iterations and the error\n\n";
 
-#include "fem.h"
+#include "femkernels.h"
 #include <petsctime.h>
 #include <petscsparsecuda.h>
 

@@ -71,10 +71,3 @@ FEM_HOST_DEVICE static inline void ElementMatrixRow(PetscInt n, PetscInt element
     }
   }
 }
-
-/* Ways of assembly (fem.c, femkernels.cu); kernel_time is what the kernels that compute element matrices take, in milliseconds. */
-typedef PetscErrorCode AssembleFn(Mesh *, Mat, float *kernel_time);
-
-PETSC_EXTERN PetscErrorCode AssembleInserter(Mesh *, Mat, float *);
-PETSC_EXTERN PetscErrorCode AssembleCOO(Mesh *, Mat, float *);
-PETSC_EXTERN PetscErrorCode MeshFreeDevice(Mesh *);

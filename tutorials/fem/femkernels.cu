@@ -1,5 +1,5 @@
 /* Assembly by kernels: insertion from inside the kernel, and the COO interface with arrays that a kernel fills. */
-#include "fem.h"
+#include "femkernels.h"
 #include <petscdevice_cuda.h>
 #include <petscsparsecuda_device.h>
 

@@ -1,0 +1,157 @@
+/*
+  Products with a matrix as insertion leaves it, against the same matrix made compact, and what making it compact costs: the numbers for a rule that says when to.
+*/
+#include "insertbench.h"
+
+#define REPETITIONS 3
+#define COMPETITOR  "same matrix, compact"
+#define MAX_PERCENT 50
+#define NOISE       0.01 /* of a time: what is not slower by more is not slower */
+
+static const PetscInt percents[] = {0, 1, 2, 5, 10, 20, MAX_PERCENT}; /* ascending */
+#define NUM_PERCENTS ((PetscInt)PETSC_STATIC_ARRAY_LENGTH(percents))
+
+/* What goes into which matrix. */
+typedef struct {
+  const InsertBase *base;     /* the compact matrix */
+  const InsertList *list;     /* the batches one behind the other */
+  PetscCount        step;     /* entries of a batch: 1 % of the matrix */
+  PetscInt          appended; /* batches that the base's rebuild has */
+} Inserted;
+
+/* What is timed; nothing is owned. */
+typedef struct {
+  Mat A;
+  Vec x, y; /* of its columns and rows */
+} Product;
+
+static PetscErrorCode RunProduct(void *ctx, PETSC_UNUSED cudaStream_t stream)
+{
+  Product *p = (Product *)ctx;
+
+  PetscFunctionBegin;
+  PetscCall(MatMult(p->A, p->x, p->y)); // on the timer's stream, which is that of PETSc
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MeasureProduct(InsertBench *b, const InsertBase *base, Mat A, PetscReal *us)
+{
+  Product p = {A, base->x, base->y};
+
+  PetscFunctionBegin;
+  PetscCall(BenchTimerMeasure(&b->timer, PETSC_FALSE, RunProduct, &p, us));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A copy of the base matrix into which so many batches went. */
+static PetscErrorCode InsertPercents(const Inserted *in, PetscInt num, Mat *A)
+{
+  PetscFunctionBegin;
+  PetscCall(InsertBaseCopy(in->base, A));
+  for (PetscInt k = 0; k < num; k++) PetscCall(InsertBatch(*A, in->list, k * in->step, in->step));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Median microseconds of making compact what insertion left; the last matrix, which is compact. */
+static PetscErrorCode MeasureDefragment(const Inserted *in, PetscInt num, PetscReal *us, Mat *A)
+{
+  PetscReal      samples[REPETITIONS + 1];
+  PetscLogDouble begin, end;
+
+  PetscFunctionBegin;
+  *A = NULL;
+  for (PetscInt k = 0; k <= REPETITIONS; k++) {
+    PetscCall(MatDestroy(A));
+    PetscCall(InsertPercents(in, num, A));
+    PetscCall(InsertBenchTime(&begin));
+    PetscCall(MatDCSRCUDADefragment(*A));
+    PetscCall(InsertBenchTime(&end));
+    samples[k] = (PetscReal)(1e6 * (end - begin));
+  }
+  PetscCall(InsertBenchMedian(REPETITIONS, samples + 1, us)); // the first one warmed up
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Floor of making compact: every entry read once and the matrix written once. What takes less did not move the matrix: it was compact. */
+static PetscErrorCode RecordDefragment(InsertBench *b, const char name[], Mat A, PetscReal us, PetscReal loss_us)
+{
+  InsertResult defragment = {name, "defragment-time", "us", us, -1, NULL, -1}, products = {name, "break-even-products", "products", us / loss_us, -1, NULL, -1};
+  PetscReal    bytes;
+  MatInfo      info;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetInfo(A, MAT_LOCAL, &info));
+  PetscCall(InsertBenchMatrixBytes(A, &bytes));
+  bytes += (PetscReal)info.nz_used * (PetscReal)(sizeof(int32_t) + sizeof(PetscScalar));
+  defragment.floor = bytes / b->bandwidth;
+  if (us < defragment.floor) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(InsertBenchRecord(b, &defragment));
+  if (loss_us > 0) PetscCall(InsertBenchRecord(b, &products));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* One number of batches, not smaller than those before. */
+static PetscErrorCode InsertedCase(InsertBench *b, const char name[], InsertBase *base, Inserted *in, PetscInt num)
+{
+  InsertResult r = {name, "mult-time", "us", -1, -1, COMPETITOR, -1};
+  PetscReal    us;
+  Mat          A, C;
+
+  PetscFunctionBegin;
+  if (num > in->appended) PetscCall(InsertBatchRebuild(b, &base->rebuild, in->list, in->appended * in->step, (num - in->appended) * in->step));
+  in->appended = num;
+  PetscCall(InsertPercents(in, num, &A));
+  PetscCall(MeasureProduct(b, base, A, &r.ours));
+  PetscCall(InsertBenchCompareRebuild(b, name, A, &base->rebuild));
+  PetscCall(MatDestroy(&A));
+  PetscCall(MeasureDefragment(in, num, &us, &C));
+  PetscCall(MeasureProduct(b, base, C, &r.best));
+  PetscCall(InsertBenchCompareRebuild(b, name, C, &base->rebuild));
+  PetscCall(InsertBenchRecord(b, &r));
+  PetscCall(RecordDefragment(b, name, C, us, r.ours > (1 + NOISE) * r.best ? r.ours - r.best : -1));
+  PetscCall(MatDestroy(&C));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* All cases of a matrix; the R-MAT stream goes on, or entries are at random places. */
+static PetscErrorCode MatrixCases(InsertBench *b, const char matrix[], PetscBool rmat)
+{
+  PetscBool  wanted[NUM_PERCENTS], any = PETSC_FALSE;
+  char       names[NUM_PERCENTS][64];
+  InsertList list;
+  InsertBase base;
+  Inserted   in = {&base, &list, 0, 0};
+
+  PetscFunctionBegin;
+  for (PetscInt k = 0; k < NUM_PERCENTS; k++) {
+    PetscCall(PetscSNPrintf(names[k], sizeof(names[k]), "spmv-inserted-%s-%" PetscInt_FMT, matrix, percents[k]));
+    PetscCall(InsertBenchWants(b, names[k], &wanted[k]));
+    any = (PetscBool)(any || wanted[k]);
+  }
+  if (!any) PetscFunctionReturn(PETSC_SUCCESS);
+  if (rmat) PetscCall(InsertBaseCreateRMAT(b, INSERT_RMAT_ENTRIES / 2, &base));
+  else {
+    PetscCall(InsertListStencil27(128, b->timer.stream, &list));
+    PetscCall(InsertBaseCreate(b, &list, list.n / 2, &base));
+  }
+  in.step = base.num_entries / 100;
+  if (rmat) PetscCall(InsertListRMAT(INSERT_RMAT_LEVELS, INSERT_RMAT_ENTRIES, MAX_PERCENT * in.step, b->timer.stream, &list));
+  else PetscCall(InsertListUniform(base.rebuild.num_rows, base.rebuild.num_columns, 0, MAX_PERCENT * in.step, b->timer.stream, &list));
+  for (PetscInt k = 0; k < NUM_PERCENTS; k++) {
+    if (wanted[k]) PetscCall(InsertedCase(b, names[k], &base, &in, percents[k]));
+  }
+  PetscCall(InsertListDestroy(&list, b->timer.stream));
+  PetscCall(InsertBaseDestroy(b, &base));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* InsertBenchSpMV - spmv-inserted-... */
+PetscErrorCode InsertBenchSpMV(InsertBench *b)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscOptionsSetValue(NULL, "-mat_dcsr_defragment", "never")); // or products would make the matrix compact
+  PetscCall(MatrixCases(b, "rmat20", PETSC_TRUE));
+  PetscCall(MatrixCases(b, "3d27-128", PETSC_FALSE));
+  PetscCall(PetscOptionsClearValue(NULL, "-mat_dcsr_defragment"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
