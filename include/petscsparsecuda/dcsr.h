@@ -42,6 +42,8 @@ static inline PetscBool DCSROffsetsAreWide(PetscCount n)
 
 /* Storage that its owner allocates and frees (storage/). */
 PETSC_INTERN PetscErrorCode DCSRViewAllocateCompact(PetscInt, PetscInt, PetscCount, PetscBool, cudaStream_t, DCSRView *);
+PETSC_INTERN PetscErrorCode DCSRViewAllocateStructure(PetscInt, PetscInt, PetscCount, PetscBool, cudaStream_t, DCSRView *);
+PETSC_INTERN PetscErrorCode DCSRViewAllocateValues(DCSRView *, cudaStream_t);
 PETSC_INTERN PetscErrorCode DCSRViewAllocateSpare(const DCSRView *, PetscCount, PetscBool, PetscCount, cudaStream_t, DCSRView *);
 PETSC_INTERN PetscErrorCode DCSRViewSetSegments(DCSRView *, PetscInt, cudaStream_t);
 PETSC_INTERN PetscErrorCode DCSRViewFree(DCSRView *, cudaStream_t);

@@ -12,6 +12,30 @@ typedef struct {
   PetscBool outside;                             /* or those outside it count and keep their global number */
 } DCSRWindow;
 
+/* What one pass over the keys of a list learns. */
+typedef struct {
+  unsigned long long num_ignored; /* entries that do not count */
+  unsigned long long first_bad;   /* position of the first index that is too large; all bits set: there is none */
+  unsigned int       unsorted;    /* some key is smaller than the one before it */
+  unsigned int       repeated;    /* some key equals the one before it */
+} DCSRListFacts;
+
+/*
+  Entries of a host list that travel to the device at a time: so many that starting the threads of a copy does not matter beside its 64 MiB of 32-bit indices, more
+  than 1 ms on the bus. The memory is free again when the sort begins, which wants 16 bytes an entry beside the keys.
+*/
+#define DCSR_LIST_PIECE ((PetscCount)16 << 20)
+
+/* A list that is being handed over: its entries become keys, piece by piece. Device arrays are owned. */
+typedef struct {
+  DCSRWindow     window;
+  int            column_bits; /* keys are row << column_bits | column */
+  PetscCount     num_given;   /* entries of the whole list */
+  PetscCount     num_packed;  /* entries that are keys by now */
+  uint64_t      *keys;        /* [num_given] in the order of the list, all bits set where an entry does not count; NULL when num_given is 0 and when a list has taken them */
+  DCSRListFacts *facts;       /* device: about the keys by now; NULL when num_given is 0 */
+} DCSRListPacker;
+
 /* A sorted list of entries and where each came from. Device arrays are owned. */
 typedef struct {
   PetscCount num_given;    /* entries of the unsorted list */
@@ -81,8 +105,15 @@ PETSC_INTERN PetscCount     DCSRStageCount(DCSRStage);
 PETSC_INTERN PetscErrorCode DCSRStageDestroy(DCSRStage *, cudaStream_t);
 PETSC_INTERN PetscErrorCode DCSRExpandBlocks(const DCSRStageFormat *, const DCSRStageBlock[], PetscCount, PetscCount, const PetscScalar[], uint64_t[], PetscScalar[], cudaStream_t);
 
+/* window, entries of the whole list, stream, packer */
+PETSC_INTERN PetscErrorCode DCSRListPackerCreate(const DCSRWindow *, PetscCount, cudaStream_t, DCSRListPacker *);
+PETSC_INTERN PetscErrorCode DCSRListPackerAppend(DCSRListPacker *, PetscCount, const PetscInt[], const PetscInt[], cudaStream_t);
+PETSC_INTERN PetscErrorCode DCSRListPackerAppendFromHost(DCSRListPacker *, PetscCount, const PetscInt[], const PetscInt[], PetscCount, cudaStream_t);
+PETSC_INTERN PetscErrorCode DCSRListPackerFinish(DCSRListPacker *, cudaStream_t, DCSRList *);
+PETSC_INTERN PetscErrorCode DCSRListPackerDestroy(DCSRListPacker *, cudaStream_t);
 PETSC_INTERN PetscErrorCode DCSRListCreate(const DCSRWindow *, PetscCount, const PetscInt[], const PetscInt[], cudaStream_t, DCSRList *);
 PETSC_INTERN PetscErrorCode DCSRListCreateFromKeys(PetscInt, int, PetscCount, uint64_t **, cudaStream_t, DCSRList *);
+PETSC_INTERN PetscErrorCode DCSRListSort(DCSRList *, int, const DCSRListFacts *, cudaStream_t);
 PETSC_INTERN PetscErrorCode DCSRListForgetKeys(DCSRList *, cudaStream_t);
 PETSC_INTERN PetscErrorCode DCSRListDestroy(DCSRList *, cudaStream_t);
 /* list, values of the unsorted list [num_given], further ones from position split on or NULL, split, take the last of equal ones instead of their sum, add to the result, result [num_distinct] */

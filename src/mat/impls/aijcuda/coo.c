@@ -88,20 +88,43 @@ failed:
   PetscFunctionReturn(ierr);
 }
 
-static PetscErrorCode CreateList(Mat A, PetscCount n, const PetscInt i[], const PetscInt j[], cudaStream_t stream, DCSRList *list)
+/* All entries of a list; copies of host arrays on the device are gone afterwards. */
+static PetscErrorCode Pack(DCSRListPacker *packer, PetscCount n, const PetscInt i[], const PetscInt j[], cudaStream_t stream)
 {
-  const DCSRWindow window = {A->rmap->N, A->cmap->N, 0, A->rmap->N, 0, A->cmap->N, PETSC_FALSE};
-  const PetscInt  *i_device, *j_device;
-  void            *i_copy = NULL, *j_copy = NULL;
-  PetscErrorCode   ierr;
+  const PetscInt *i_device, *j_device;
+  void           *i_copy = NULL, *j_copy = NULL;
+  PetscMemType    i_type, j_type;
+  PetscErrorCode  ierr;
 
   PetscFunctionBegin;
+  PetscCall(PetscGetMemType(i, &i_type));
+  PetscCall(PetscGetMemType(j, &j_type));
+  if (PetscMemTypeHost(i_type) && PetscMemTypeHost(j_type)) {
+    PetscCall(DCSRListPackerAppendFromHost(packer, n, i, j, DCSR_LIST_PIECE, stream));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscCallGoto(ierr, cleanup, PetscSparseCUDAGetDeviceCopy(i, (size_t)n * sizeof(*i), stream, (const void **)&i_device, &i_copy));
   PetscCallGoto(ierr, cleanup, PetscSparseCUDAGetDeviceCopy(j, (size_t)n * sizeof(*j), stream, (const void **)&j_device, &j_copy));
-  PetscCallGoto(ierr, cleanup, DCSRListCreate(&window, n, i_device, j_device, stream, list));
+  PetscCallGoto(ierr, cleanup, DCSRListPackerAppend(packer, n, i_device, j_device, stream));
 cleanup:
   PetscCall(PetscSparseCUDAFree(&i_copy, stream));
   PetscCall(PetscSparseCUDAFree(&j_copy, stream));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CreateList(Mat A, PetscCount n, const PetscInt i[], const PetscInt j[], cudaStream_t stream, DCSRList *list)
+{
+  const DCSRWindow window = {A->rmap->N, A->cmap->N, 0, A->rmap->N, 0, A->cmap->N, PETSC_FALSE};
+  DCSRListPacker   packer;
+  PetscErrorCode   ierr;
+
+  PetscFunctionBegin;
+  PetscCall(DCSRListPackerCreate(&window, n, stream, &packer));
+  PetscCallGoto(ierr, cleanup, Pack(&packer, n, i, j, stream));
+  PetscCallGoto(ierr, cleanup, DCSRListPackerFinish(&packer, stream, list));
+cleanup:
+  PetscCall(DCSRListPackerDestroy(&packer, stream));
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -114,9 +137,10 @@ PetscErrorCode MatSeqAIJCUDABuildView(Mat A, DCSRList *list, cudaStream_t stream
 
   PetscFunctionBegin;
   PetscCheck(list->num_distinct <= PETSC_INT_MAX, PETSC_COMM_SELF, PETSC_ERR_SUP, "%" PetscCount_FMT " nonzeros on one process do not fit into PetscInt: use more processes or --with-64-bit-indices", list->num_distinct);
-  PetscCall(DCSRViewAllocateCompact(A->rmap->n, A->cmap->n, list->num_distinct, wide, stream, view));
+  PetscCall(DCSRViewAllocateStructure(A->rmap->n, A->cmap->n, list->num_distinct, wide, stream, view));
   PetscCallGoto(ierr, failed, DCSRListBuild(list, *view, stream));
   PetscCallGoto(ierr, failed, DCSRListForgetKeys(list, stream));
+  PetscCallGoto(ierr, failed, DCSRViewAllocateValues(view, stream)); // not earlier: keys and values are never there at the same time
   PetscCallCUDAGoto(ierr, failed, cudaMemsetAsync(view->values, 0, (size_t)list->num_distinct * sizeof(PetscScalar), stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 failed:
@@ -187,6 +211,17 @@ cleanup:
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The pattern of A must still be that of the list. */
+static PetscErrorCode CheckPattern(Mat A, const DCSRList *list)
+{
+  const PetscInt nz = ((Mat_SeqAIJ *)A->data)->nz;
+
+  PetscFunctionBegin;
+  PetscCheck(list->num_distinct == nz, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE, "The matrix has %" PetscInt_FMT " nonzeros and had %" PetscCount_FMT " after MatSetPreallocationCOO(): call it again after changing the nonzero pattern", nz,
+             list->num_distinct);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
   MatSeqAIJCUDASetListValues - Values of a list go into the matrix that was built from it
 
@@ -206,8 +241,7 @@ PetscErrorCode MatSeqAIJCUDASetListValues(Mat A, const DCSRList *list, const Pet
   cudaStream_t    stream;
 
   PetscFunctionBegin;
-  PetscCheck(list->num_distinct == ((Mat_SeqAIJ *)A->data)->nz, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE,
-             "The matrix has %" PetscInt_FMT " nonzeros and had %" PetscCount_FMT " after MatSetPreallocationCOO(): call it again after changing the nonzero pattern", ((Mat_SeqAIJ *)A->data)->nz, list->num_distinct);
+  PetscCall(CheckPattern(A, list));
   PetscCall(PetscSparseCUDAGetStream(&stream));
   if (A->boundtocpu) {
     PetscCall(SetListValuesOnHost(A, list, v, more, split, mode, stream));
@@ -218,6 +252,22 @@ PetscErrorCode MatSeqAIJCUDASetListValues(Mat A, const DCSRList *list, const Pet
   PetscCall(PetscLogGpuTimeBegin());
   PetscCall(DCSRListReduce(list, v, more, split, PETSC_FALSE, (PetscBool)(mode == ADD_VALUES), d->view.values, stream));
   PetscCall(PetscLogGpuTimeEnd());
+  PetscCall(MatSeqAIJCUDADeviceChanged(A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Values in host memory, in the order of the matrix, replace those of the matrix without a copy of them on the device. */
+static PetscErrorCode CopyListValues(Mat A, const DCSRList *list, const PetscScalar v[], cudaStream_t stream)
+{
+  Mat_SeqAIJCUDA *d     = MatSeqAIJCUDAGet(A);
+  const size_t    bytes = (size_t)list->num_given * sizeof(*v);
+
+  PetscFunctionBegin;
+  PetscCall(CheckPattern(A, list));
+  PetscCall(MatSeqAIJCUDACopyToDevice(A));
+  PetscCall(MatSeqAIJCUDACompact(A));
+  PetscCall(PetscSparseCUDACopyToDevice(d->view.values, v, bytes, stream));
+  PetscCall(PetscLogCpuToGpu((PetscLogDouble)bytes));
   PetscCall(MatSeqAIJCUDADeviceChanged(A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -235,12 +285,18 @@ PetscErrorCode MatSetValuesCOO_SeqAIJCUDA_Device(Mat A, const PetscScalar v[], I
   COODevice         *coo;
   const PetscScalar *device;
   void              *copy;
+  PetscMemType       mtype;
   cudaStream_t       stream;
   PetscErrorCode     ierr;
 
   PetscFunctionBegin;
   PetscCall(PetscSparseCUDAGetStream(&stream));
   PetscCall(GetCOODevice(A, &coo));
+  PetscCall(PetscGetMemType(v, &mtype));
+  if (PetscMemTypeHost(mtype) && mode == INSERT_VALUES && coo->list.order == NULL && coo->list.runs == NULL && !A->boundtocpu) {
+    PetscCall(CopyListValues(A, &coo->list, v, stream));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscCall(PetscSparseCUDAGetDeviceCopy(v, (size_t)coo->list.num_given * sizeof(*v), stream, (const void **)&device, &copy));
   ierr = MatSeqAIJCUDASetListValues(A, &coo->list, device, NULL, coo->list.num_given, mode);
   PetscCall(PetscSparseCUDAFree(&copy, stream));

@@ -61,37 +61,62 @@ static PetscErrorCode ExchangeIndices(Mat A, COODevice *coo, const PetscInt i[],
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The list of this process followed by what it received; *all is NULL when it received nothing. */
-static PetscErrorCode Join(PetscCount n, const PetscInt own[], PetscInt num_received, const PetscInt received[], cudaStream_t stream, PetscInt **all)
+/* The list of this process followed by what it receives, for both blocks. */
+static PetscErrorCode Pack(Mat A, COODevice *coo, const PetscInt i[], const PetscInt j[], cudaStream_t stream, DCSRListPacker packers[2])
 {
+  PetscInt      *rows = NULL, *columns = NULL;
+  PetscErrorCode ierr;
+
   PetscFunctionBegin;
-  *all = NULL;
-  if (num_received == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscSparseCUDAMalloc(n + num_received, "COO entries of all processes", stream, all));
-  if (n > 0) PetscCallCUDA(cudaMemcpyAsync(*all, own, (size_t)n * sizeof(*own), cudaMemcpyDeviceToDevice, stream));
-  PetscCall(PetscSparseCUDACopyToDevice(*all + n, received, (size_t)num_received * sizeof(*received), stream));
+  PetscCallGoto(ierr, cleanup, ExchangeIndices(A, coo, i, j, stream, &rows, &columns));
+  for (int k = 0; k < 2; k++) {
+    const DCSRWindow window = {A->rmap->N, A->cmap->N, A->rmap->rstart, A->rmap->rend, A->cmap->rstart, A->cmap->rend, (PetscBool)k};
+
+    PetscCallGoto(ierr, cleanup, DCSRListPackerCreate(&window, coo->n + coo->exchange.num_received, stream, &packers[k]));
+    PetscCallGoto(ierr, cleanup, DCSRListPackerAppend(&packers[k], coo->n, i, j, stream));
+    PetscCallGoto(ierr, cleanup, DCSRListPackerAppendFromHost(&packers[k], coo->exchange.num_received, rows, columns, DCSR_LIST_PIECE, stream));
+  }
+cleanup:
+  PetscCall(PetscFree2(rows, columns));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  The same for arrays anywhere. Host arrays have copies on the device, which are gone afterwards, when the sorts want as much. Whole ones: they are read three times,
+  to find the entries of others and for either block, and cross the bus once.
+*/
+static PetscErrorCode PackCopies(Mat A, COODevice *coo, const PetscInt i[], const PetscInt j[], cudaStream_t stream, DCSRListPacker packers[2])
+{
+  const PetscInt *i_device = NULL, *j_device = NULL;
+  void           *i_copy = NULL, *j_copy = NULL;
+  PetscErrorCode  ierr;
+
+  PetscFunctionBegin;
+  PetscCallGoto(ierr, cleanup, PetscSparseCUDAGetDeviceCopy(i, (size_t)coo->n * sizeof(*i), stream, (const void **)&i_device, &i_copy));
+  PetscCallGoto(ierr, cleanup, PetscSparseCUDAGetDeviceCopy(j, (size_t)coo->n * sizeof(*j), stream, (const void **)&j_device, &j_copy));
+  PetscCallGoto(ierr, cleanup, Pack(A, coo, i_device, j_device, stream, packers));
+cleanup:
+  PetscCall(PetscSparseCUDAFree(&i_copy, stream));
+  PetscCall(PetscSparseCUDAFree(&j_copy, stream));
+  PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Sorts the joint list for both blocks. */
 static PetscErrorCode CreateLists(Mat A, COODevice *coo, const PetscInt i[], const PetscInt j[], cudaStream_t stream)
 {
-  PetscInt      *rows = NULL, *columns = NULL, *i_all = NULL, *j_all = NULL;
+  DCSRListPacker packers[2];
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
-  PetscCallGoto(ierr, cleanup, ExchangeIndices(A, coo, i, j, stream, &rows, &columns));
-  PetscCallGoto(ierr, cleanup, Join(coo->n, i, coo->exchange.num_received, rows, stream, &i_all));
-  PetscCallGoto(ierr, cleanup, Join(coo->n, j, coo->exchange.num_received, columns, stream, &j_all));
-  for (int k = 0; k < 2; k++) {
-    const DCSRWindow window = {A->rmap->N, A->cmap->N, A->rmap->rstart, A->rmap->rend, A->cmap->rstart, A->cmap->rend, (PetscBool)k};
-
-    PetscCallGoto(ierr, cleanup, DCSRListCreate(&window, coo->n + coo->exchange.num_received, i_all ? i_all : i, j_all ? j_all : j, stream, &coo->lists[k]));
-  }
+  PetscCall(PetscArrayzero(packers, 2));
+  PetscCallGoto(ierr, cleanup, PackCopies(A, coo, i, j, stream, packers));
+  // the off-diagonal block first: most of its keys do not count, and are gone when the large sort begins
+  for (int k = 1; k >= 0; k--) PetscCallGoto(ierr, cleanup, DCSRListPackerFinish(&packers[k], stream, &coo->lists[k]));
 cleanup:
-  PetscCall(PetscSparseCUDAFree(&i_all, stream));
-  PetscCall(PetscSparseCUDAFree(&j_all, stream));
-  PetscCall(PetscFree2(rows, columns));
+  PetscCall(DCSRListPackerDestroy(&packers[0], stream));
+  PetscCall(DCSRListPackerDestroy(&packers[1], stream));
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -140,20 +165,11 @@ failed:
 
 static PetscErrorCode Preallocate(Mat A, COODevice *coo, const PetscInt i[], const PetscInt j[])
 {
-  const PetscInt *i_device = NULL, *j_device = NULL;
-  void           *i_copy = NULL, *j_copy = NULL;
-  cudaStream_t    stream;
-  PetscErrorCode  ierr;
+  cudaStream_t stream;
 
   PetscFunctionBegin;
   PetscCall(PetscSparseCUDAGetStream(&stream));
-  PetscCallGoto(ierr, cleanup, PetscSparseCUDAGetDeviceCopy(i, (size_t)coo->n * sizeof(*i), stream, (const void **)&i_device, &i_copy));
-  PetscCallGoto(ierr, cleanup, PetscSparseCUDAGetDeviceCopy(j, (size_t)coo->n * sizeof(*j), stream, (const void **)&j_device, &j_copy));
-  PetscCallGoto(ierr, cleanup, CreateLists(A, coo, i_device, j_device, stream));
-cleanup:
-  PetscCall(PetscSparseCUDAFree(&i_copy, stream));
-  PetscCall(PetscSparseCUDAFree(&j_copy, stream));
-  PetscCall(ierr);
+  PetscCall(CreateLists(A, coo, i, j, stream));
   PetscCall(MatMPIAIJCUDASetEmpty(A));
   for (int k = 0; k < 2; k++) PetscCall(SetBlock(A, k, &coo->lists[k], stream));
   PetscCall(MatMPIAIJCUDASetUpMultiply(A));

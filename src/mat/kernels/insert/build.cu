@@ -61,7 +61,7 @@ PetscErrorCode DCSRListBuild(const DCSRList *list, DCSRView to, cudaStream_t str
   DCSRBatchCreate - the distinct entries of a list with their values
 
   Input Parameters:
-+ list   - the sorted list; may lose its keys
++ list   - the sorted list; loses its keys
 . v      - [num_given] values of the unsorted list, device
 . last   - take the last of repeated entries, otherwise their sum
 . flag   - note which entries were given a value that is not zero
@@ -79,14 +79,15 @@ PetscErrorCode DCSRBatchCreate(DCSRList *list, const PetscScalar v[], PetscBool 
   batch->num_entries = list->num_distinct;
   batch->column_bits = list->column_bits;
   if (batch->num_entries == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  if (list->wide) PetscCallGoto(ierr, failed, TakeKeys<int64_t>(list, stream, &batch->keys));
+  else PetscCallGoto(ierr, failed, TakeKeys<int32_t>(list, stream, &batch->keys));
+  PetscCallGoto(ierr, failed, DCSRListForgetKeys(list, stream)); // not later: no more memory than the sort took
   PetscCallGoto(ierr, failed, PetscSparseCUDAMalloc(batch->num_entries, "values of a batch", stream, &batch->values));
   PetscCallGoto(ierr, failed, DCSRListReduce(list, v, NULL, list->num_given, last, PETSC_FALSE, batch->values, stream));
   if (flag) {
     PetscCallGoto(ierr, failed, PetscSparseCUDAMalloc(batch->num_entries, "flags of a batch", stream, &batch->nonzero));
     PetscCallGoto(ierr, failed, DCSRListFlagNonzeros(list, v, batch->nonzero, stream));
   }
-  if (list->wide) PetscCallGoto(ierr, failed, TakeKeys<int64_t>(list, stream, &batch->keys));
-  else PetscCallGoto(ierr, failed, TakeKeys<int32_t>(list, stream, &batch->keys));
   PetscFunctionReturn(PETSC_SUCCESS);
 failed:
   PetscCall(DCSRBatchDestroy(batch, stream));

@@ -1,6 +1,6 @@
 /*
-  A list of entries in any order becomes a sorted one: keys are packed, those that do not count leave, and what is not sorted yet goes through CUB's radix sort
-  over the bits in use. Lists that come sorted, as COO lists of stencils do, are noticed and cost one pass.
+  A list of keys in any order becomes a sorted one: keys that do not count leave, and what is not sorted yet goes through CUB's radix sort over the bits in use.
+  Lists that come sorted were noticed when they were packed (pack.cu), and stay as they are.
 */
 #include "../entries/temporary.cuh"
 #include <petscsparsecuda/insert.h>
@@ -13,119 +13,8 @@
 namespace
 {
 
-constexpr int        THREADS  = 256;
-constexpr int        LONG_RUN = 512;          // equal entries that one thread adds up
-constexpr uint64_t   NO_KEY   = ~(uint64_t)0; // of an entry that does not count
-constexpr PetscCount MAX_GRID = 132 * 16 * 8; // blocks of a grid-stride loop, enough for any device
-
-/* What the packing pass learns. */
-struct ListFacts {
-  unsigned long long num_ignored;
-  unsigned long long first_bad; // position of the first index that is too large
-  unsigned int       unsorted;  // some key is smaller than the one before it
-  unsigned int       repeated;  // some key equals the one before it
-};
-
-unsigned int Grid(PetscCount n)
-{
-  return (unsigned int)PetscMin((n + THREADS - 1) / THREADS, MAX_GRID);
-}
-
-/* The key of given entry k, NO_KEY when it does not count; *bad when an index is too large. */
-struct PackEntry {
-  DCSRWindow      window;
-  const PetscInt *rows, *columns;
-  int             column_bits;
-
-  __device__ uint64_t operator()(PetscCount k, bool *bad) const
-  {
-    const PetscInt row = rows[k], column = columns[k];
-    bool           inside;
-
-    if (row < 0 || column < 0) return NO_KEY;
-    if (row >= window.num_global_rows || column >= window.num_global_columns) {
-      *bad = true;
-      return NO_KEY;
-    }
-    if (row < window.row_begin || row >= window.row_end) return NO_KEY;
-    inside = column >= window.column_begin && column < window.column_end;
-    if (inside == (bool)window.outside) return NO_KEY;
-    return (uint64_t)(row - window.row_begin) << column_bits | (uint64_t)(inside ? column - window.column_begin : column);
-  }
-};
-
-/* Notes what a warp saw about its keys; one atomic a warp and only when there is something to say. */
-__device__ void NoteFacts(uint64_t key, uint64_t before, bool has_before, bool bad, PetscCount k, ListFacts *facts)
-{
-  const bool     compare = has_before && key != NO_KEY && before != NO_KEY;
-  const unsigned ignored = __ballot_sync(0xffffffffu, key == NO_KEY), unsorted = __ballot_sync(0xffffffffu, compare && key < before);
-  const unsigned repeated = __ballot_sync(0xffffffffu, compare && key == before);
-
-  if (bad) atomicMin(&facts->first_bad, (unsigned long long)k);
-  if (threadIdx.x % 32 != 0) return;
-  if (ignored) atomicAdd(&facts->num_ignored, (unsigned long long)__popc(ignored));
-  if (unsorted && !*(volatile unsigned int *)&facts->unsorted) atomicOr(&facts->unsorted, 1u);
-  if (repeated && !*(volatile unsigned int *)&facts->repeated) atomicOr(&facts->repeated, 1u);
-}
-
-/* Keys beyond the end of the list count as ignored and are taken off again on the host. */
-__global__ void __launch_bounds__(THREADS) PackKernel(PackEntry pack, PetscCount n, uint64_t *keys, ListFacts *facts)
-{
-  const PetscCount rounds = (n + (PetscCount)gridDim.x * THREADS - 1) / ((PetscCount)gridDim.x * THREADS);
-
-  for (PetscCount r = 0; r < rounds; r++) {
-    const PetscCount k   = (r * gridDim.x + blockIdx.x) * THREADS + threadIdx.x;
-    bool             bad = false, unused = false;
-    const uint64_t   key = k < n ? pack(k, &bad) : NO_KEY;
-    // the neighbor's key comes from its lane, only the first lane packs twice
-    uint64_t before = __shfl_up_sync(0xffffffffu, key, 1);
-
-    if (threadIdx.x % 32 == 0) before = k > 0 && k < n ? pack(k - 1, &unused) : NO_KEY;
-    if (k < n) keys[k] = key;
-    NoteFacts(key, before, k > 0 && k < n, bad, k, facts);
-  }
-}
-
-/* The same facts about keys that exist already. */
-__global__ void __launch_bounds__(THREADS) InspectKernel(PetscCount n, const uint64_t *keys, ListFacts *facts)
-{
-  const PetscCount rounds = (n + (PetscCount)gridDim.x * THREADS - 1) / ((PetscCount)gridDim.x * THREADS);
-
-  for (PetscCount r = 0; r < rounds; r++) {
-    const PetscCount k   = (r * gridDim.x + blockIdx.x) * THREADS + threadIdx.x;
-    const uint64_t   key = k < n ? keys[k] : NO_KEY;
-
-    NoteFacts(key, k > 0 && k < n ? keys[k - 1] : NO_KEY, k > 0 && k < n, false, k, facts);
-  }
-}
-
-PetscCount PaddedCount(PetscCount n)
-{
-  const PetscCount round = (PetscCount)Grid(n) * THREADS;
-
-  return (n + round - 1) / round * round;
-}
-
-template <typename Launch>
-PetscErrorCode GetFacts(PetscCount n, Launch launch, cudaStream_t stream, ListFacts *facts)
-{
-  const ListFacts initial = {0, ~0ull, 0, 0};
-  ListFacts      *device  = NULL;
-  PetscErrorCode  ierr    = PETSC_SUCCESS;
-
-  PetscFunctionBegin;
-  PetscCall(PetscSparseCUDAMalloc(1, "facts about a list of entries", stream, &device));
-  PetscCallCUDAGoto(ierr, cleanup, cudaMemcpyAsync(device, &initial, sizeof(initial), cudaMemcpyHostToDevice, stream));
-  launch(device);
-  PetscCallCUDAGoto(ierr, cleanup, cudaGetLastError());
-  PetscCallCUDAGoto(ierr, cleanup, cudaMemcpyAsync(facts, device, sizeof(*facts), cudaMemcpyDeviceToHost, stream));
-  PetscCallCUDAGoto(ierr, cleanup, cudaStreamSynchronize(stream));
-  facts->num_ignored -= (unsigned long long)(PaddedCount(n) - n);
-cleanup:
-  PetscCall(PetscSparseCUDAFree(&device, stream));
-  PetscCall(ierr);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
+constexpr int      LONG_RUN = 512;          // equal entries that one thread adds up
+constexpr uint64_t NO_KEY   = ~(uint64_t)0; // of an entry that does not count
 
 struct KeyCounts {
   const uint64_t *keys;
@@ -271,7 +160,7 @@ cleanup:
 
 /* Sorts and finds runs, knowing the facts about the keys. */
 template <typename Index>
-PetscErrorCode Finish(DCSRList *list, int bits, const ListFacts *facts, cudaStream_t stream)
+PetscErrorCode Finish(DCSRList *list, int bits, const DCSRListFacts *facts, cudaStream_t stream)
 {
   PetscFunctionBegin;
   if (facts->num_ignored) PetscCall(DropIgnored<Index>(list, stream));
@@ -283,118 +172,29 @@ PetscErrorCode Finish(DCSRList *list, int bits, const ListFacts *facts, cudaStre
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode FinishList(DCSRList *list, int bits, const ListFacts *facts, cudaStream_t stream)
+} // namespace
+
+/*
+  DCSRListSort - sorts the keys of a list and finds its runs
+
+  Input Parameters:
++ list   - num_given keys of them, in the order of the list; the rest of it is zero but for column_bits
+. bits   - that a key has
+. facts  - about the keys, on the host
+- stream - synchronizes with it when the facts say that there is something to do
+
+  Cost: nothing when the list is sorted without repeats; otherwise a radix sort of 12 bytes an entry, over the bits in use. Memory: at most 24 bytes an entry while
+  it sorts, keys included.
+
+  Errors: PETSC_ERR_MEM; the list may be half done and can only be destroyed.
+*/
+PetscErrorCode DCSRListSort(DCSRList *list, int bits, const DCSRListFacts *facts, cudaStream_t stream)
 {
   PetscFunctionBegin;
   list->num_entries = list->num_given - (PetscCount)facts->num_ignored;
   list->wide        = (PetscBool)(list->num_given >= PETSC_INT32_MAX);
   if (list->wide) PetscCall(Finish<int64_t>(list, bits, facts, stream));
   else PetscCall(Finish<int32_t>(list, bits, facts, stream));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Says which index is too large. */
-PetscErrorCode ReportBadIndex(const DCSRWindow *window, const PetscInt rows[], const PetscInt columns[], PetscCount k)
-{
-  PetscInt row, column;
-
-  PetscFunctionBegin;
-  PetscCallCUDA(cudaMemcpy(&row, rows + k, sizeof(row), cudaMemcpyDeviceToHost));
-  PetscCallCUDA(cudaMemcpy(&column, columns + k, sizeof(column), cudaMemcpyDeviceToHost));
-  PetscCheck(row < window->num_global_rows, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "Entry %" PetscCount_FMT " of the list: COO row index %" PetscInt_FMT " is >= the matrix row size %" PetscInt_FMT, k, row, window->num_global_rows);
-  SETERRQ(PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "Entry %" PetscCount_FMT " of the list: COO column index %" PetscInt_FMT " is >= the matrix column size %" PetscInt_FMT, k, column, window->num_global_columns);
-}
-
-} // namespace
-
-/* DCSRKeyBits - bits that numbers below n need */
-int DCSRKeyBits(PetscInt n)
-{
-  int bits = 0;
-
-  while (bits < 63 && ((uint64_t)1 << bits) < (uint64_t)n) bits++;
-  return bits;
-}
-
-/*
-  DCSRListCreate - sorts the entries of a list that lie in a window of the matrix
-
-  Input Parameters:
-+ window  - which rows and columns count
-. n       - entries
-. rows    - [n] global row indices, device; negative: ignored
-. columns - [n] global column indices, device; negative: ignored
-- stream  - synchronizes with it two or three times
-
-  Output Parameter:
-. list - the sorted list, zero after an error; free it with DCSRListDestroy()
-
-  Cost: one pass when the list is sorted; otherwise a radix sort of 12 bytes an entry, over the bits that rows and columns need. Workspace: 24 bytes an entry.
-
-  Errors: PETSC_ERR_ARG_OUTOFRANGE with the first index that is too large, PETSC_ERR_MEM.
-*/
-PetscErrorCode DCSRListCreate(const DCSRWindow *window, PetscCount n, const PetscInt rows[], const PetscInt columns[], cudaStream_t stream, DCSRList *list)
-{
-  const int      row_bits = DCSRKeyBits(window->row_end - window->row_begin);
-  ListFacts      facts;
-  PetscErrorCode ierr = PETSC_SUCCESS;
-
-  PetscFunctionBegin;
-  PetscCall(PetscArrayzero(list, 1));
-  list->column_bits = DCSRKeyBits(window->outside ? window->num_global_columns : window->column_end - window->column_begin);
-  PetscCheck(row_bits + list->column_bits < 64, PETSC_COMM_SELF, PETSC_ERR_SUP, "%d bits for rows and %d for columns do not fit into 63: use more processes", row_bits, list->column_bits);
-  list->num_given = n;
-  if (n == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscSparseCUDAMalloc(n, "keys of a list of entries", stream, &list->keys));
-  PetscCallGoto(ierr, failed,
-                GetFacts(
-                  n,
-                  [&](ListFacts *f) {
-                    PackKernel<<<Grid(n), THREADS, 0, stream>>>(PackEntry{*window, rows, columns, list->column_bits}, n, list->keys, f);
-                  },
-                  stream, &facts));
-  if (facts.first_bad != ~0ull) PetscCallGoto(ierr, failed, ReportBadIndex(window, rows, columns, (PetscCount)facts.first_bad));
-  PetscCallGoto(ierr, failed, FinishList(list, row_bits + list->column_bits, &facts, stream));
-  PetscFunctionReturn(PETSC_SUCCESS);
-failed:
-  PetscCall(DCSRListDestroy(list, stream));
-  PetscCall(ierr);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*
-  DCSRListCreateFromKeys - DCSRListCreate() for keys that exist already
-
-  Input Parameters:
-+ num_rows    - rows of the matrix
-. column_bits - keys are row << column_bits | column; all bits set: ignored
-. n           - entries
-. keys        - [n] device; taken over by the list, *keys is NULL afterwards
-- stream      - as above
-
-  Output Parameter:
-. list - as above
-*/
-PetscErrorCode DCSRListCreateFromKeys(PetscInt num_rows, int column_bits, PetscCount n, uint64_t **keys, cudaStream_t stream, DCSRList *list)
-{
-  ListFacts      facts;
-  PetscErrorCode ierr = PETSC_SUCCESS;
-
-  PetscFunctionBegin;
-  PetscCall(PetscArrayzero(list, 1));
-  list->column_bits = column_bits;
-  list->num_given   = n;
-  list->keys        = *keys;
-  *keys             = NULL;
-  if (n == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCallGoto(ierr, failed,
-                GetFacts(
-                  n, [&](ListFacts *f) { InspectKernel<<<Grid(n), THREADS, 0, stream>>>(n, list->keys, f); }, stream, &facts));
-  PetscCallGoto(ierr, failed, FinishList(list, DCSRKeyBits(num_rows) + column_bits, &facts, stream));
-  PetscFunctionReturn(PETSC_SUCCESS);
-failed:
-  PetscCall(DCSRListDestroy(list, stream));
-  PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

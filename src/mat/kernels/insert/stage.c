@@ -1,6 +1,7 @@
 /*
   The stage: values of MatSetValues() are copied into one of two pinned buffers, block by block as they come; a full buffer travels to the device and becomes
-  keys and values there while the caller fills the other one. What has arrived waits on the device, in program order, until it is taken.
+  keys and values there while the caller fills the other one. What has arrived waits on the device, in program order, one chunk a buffer, until it is taken: memory
+  for it is neither copied nor held in reserve as it grows.
 
   A buffer holds the blocks' indices and values from its front and their descriptions from its end: one 4 x 4 block takes 11 bytes a value.
 */
@@ -19,15 +20,21 @@ typedef struct {
   PetscBool   busy;       /* sent was recorded and not waited for */
 } StageBuffer;
 
+/* What came out of one buffer. Arrays are owned. */
+typedef struct {
+  PetscCount   n;
+  uint64_t    *keys;   /* [n] device; NULL when n is 0 */
+  PetscScalar *values; /* [n] device; NULL when n is 0 */
+} StageChunk;
+
 struct _n_DCSRStage {
   StageBuffer     buffers[2];
   int             current;   /* the one that is filled */
   size_t          max_bytes; /* of a buffer */
   DCSRStageFormat format;    /* of the blocks in the current buffer */
   PetscCount      n;         /* entries that wait on the device */
-  PetscCount      capacity;  /* entries that keys and values have room for */
-  uint64_t       *keys;      /* [capacity] device, owned */
-  PetscScalar    *values;    /* [capacity] device, owned */
+  StageChunk     *chunks;    /* [max_chunks] where they wait, in program order, owned; NULL until the first */
+  PetscInt        num_chunks, max_chunks;
 };
 
 static PetscErrorCode BufferDestroy(StageBuffer *b)
@@ -77,31 +84,36 @@ PetscErrorCode DCSRStageCreate(size_t max_bytes, DCSRStage *stage)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Room for n more entries on the device. */
-static PetscErrorCode Reserve(DCSRStage s, PetscCount n, cudaStream_t stream)
+static PetscErrorCode ChunkDestroy(StageChunk *c, cudaStream_t stream)
 {
-  const PetscCount capacity = PetscMax(s->n + n, 2 * s->capacity);
-  uint64_t        *keys     = NULL;
-  PetscScalar     *values   = NULL;
-  PetscErrorCode   ierr;
+  PetscFunctionBegin;
+  PetscCall(PetscSparseCUDAFree(&c->keys, stream));
+  PetscCall(PetscSparseCUDAFree(&c->values, stream));
+  c->n = 0;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A chunk of n entries behind the last one, which is in use when num_chunks says so. */
+static PetscErrorCode ChunkCreate(DCSRStage s, PetscCount n, cudaStream_t stream, StageChunk **chunk)
+{
+  StageChunk    *c;
+  PetscErrorCode ierr;
 
   PetscFunctionBegin;
-  if (s->n + n <= s->capacity) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCallGoto(ierr, failed, PetscSparseCUDAMalloc(capacity, "keys of inserted entries", stream, &keys));
-  PetscCallGoto(ierr, failed, PetscSparseCUDAMalloc(capacity, "values of inserted entries", stream, &values));
-  if (s->n > 0) {
-    PetscCallCUDAGoto(ierr, failed, cudaMemcpyAsync(keys, s->keys, (size_t)s->n * sizeof(*keys), cudaMemcpyDeviceToDevice, stream));
-    PetscCallCUDAGoto(ierr, failed, cudaMemcpyAsync(values, s->values, (size_t)s->n * sizeof(*values), cudaMemcpyDeviceToDevice, stream));
+  if (s->num_chunks == s->max_chunks) {
+    const PetscInt max_chunks = PetscMax(2 * s->max_chunks, 8);
+
+    PetscCall(PetscRealloc((size_t)max_chunks * sizeof(*s->chunks), &s->chunks));
+    s->max_chunks = max_chunks;
   }
-  PetscCall(PetscSparseCUDAFree(&s->keys, stream));
-  PetscCall(PetscSparseCUDAFree(&s->values, stream));
-  s->keys     = keys;
-  s->values   = values;
-  s->capacity = capacity;
+  c    = &s->chunks[s->num_chunks];
+  c->n = n;
+  PetscCall(PetscSparseCUDAMalloc(n, "keys of inserted entries", stream, &c->keys));
+  PetscCallGoto(ierr, failed, PetscSparseCUDAMalloc(n, "values of inserted entries", stream, &c->values));
+  *chunk = c;
   PetscFunctionReturn(PETSC_SUCCESS);
 failed:
-  PetscCall(PetscSparseCUDAFree(&keys, stream));
-  PetscCall(PetscSparseCUDAFree(&values, stream));
+  PetscCall(ChunkDestroy(c, stream));
   PetscFunctionReturn(ierr);
 }
 
@@ -111,19 +123,21 @@ static PetscErrorCode Send(DCSRStage s, cudaStream_t stream)
   StageBuffer *const b           = &s->buffers[s->current];
   const size_t       block_bytes = (size_t)b->num_blocks * sizeof(DCSRStageBlock);
   char              *device      = NULL; // the buffer's image, for as long as the kernel reads it
+  StageChunk        *chunk = NULL;
   PetscErrorCode     ierr;
 
   PetscFunctionBegin;
   if (b->num_blocks == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(Reserve(s, b->num_values, stream));
-  PetscCall(PetscSparseCUDAMalloc(b->front + block_bytes, "staging of inserted values", stream, &device));
+  PetscCall(ChunkCreate(s, b->num_values, stream, &chunk));
+  PetscCallGoto(ierr, failed, PetscSparseCUDAMalloc(b->front + block_bytes, "staging of inserted values", stream, &device));
   PetscCallCUDAGoto(ierr, failed, cudaMemcpyAsync(device, b->host, b->front, cudaMemcpyHostToDevice, stream));
   PetscCallCUDAGoto(ierr, failed, cudaMemcpyAsync(device + b->front, b->host + b->bytes - block_bytes, block_bytes, cudaMemcpyHostToDevice, stream));
   PetscCallCUDAGoto(ierr, failed, cudaEventRecord(b->sent, stream));
   b->busy = PETSC_TRUE;
   PetscCall(PetscLogCpuToGpu((PetscLogDouble)(b->front + block_bytes)));
-  PetscCallGoto(ierr, failed, DCSRExpandBlocks(&s->format, (const DCSRStageBlock *)(device + b->front), b->num_blocks, b->num_values, (const PetscScalar *)device, s->keys + s->n, s->values + s->n, stream));
+  PetscCallGoto(ierr, failed, DCSRExpandBlocks(&s->format, (const DCSRStageBlock *)(device + b->front), b->num_blocks, b->num_values, (const PetscScalar *)device, chunk->keys, chunk->values, stream));
   PetscCall(PetscSparseCUDAFree(&device, stream));
+  s->num_chunks++;
   s->n += b->num_values;
   b->front      = 0;
   b->num_blocks = 0;
@@ -132,6 +146,7 @@ static PetscErrorCode Send(DCSRStage s, cudaStream_t stream)
   PetscFunctionReturn(PETSC_SUCCESS);
 failed:
   PetscCall(PetscSparseCUDAFree(&device, stream));
+  PetscCall(ChunkDestroy(chunk, stream));
   PetscFunctionReturn(ierr);
 }
 
@@ -225,29 +240,71 @@ PetscCount DCSRStageCount(DCSRStage stage)
   return stage == NULL ? 0 : stage->n + stage->buffers[stage->current].num_values;
 }
 
+/* One array for the keys of all chunks, which lose theirs. */
+static PetscErrorCode JoinKeys(DCSRStage s, cudaStream_t stream, uint64_t **keys)
+{
+  PetscCount n = 0;
+
+  PetscFunctionBegin;
+  PetscCall(PetscSparseCUDAMalloc(s->n, "keys of inserted entries", stream, keys));
+  for (PetscInt k = 0; k < s->num_chunks; k++) {
+    StageChunk *const c = &s->chunks[k];
+
+    if (c->n > 0) PetscCallCUDA(cudaMemcpyAsync(*keys + n, c->keys, (size_t)c->n * sizeof(**keys), cudaMemcpyDeviceToDevice, stream));
+    PetscCall(PetscSparseCUDAFree(&c->keys, stream));
+    n += c->n;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The same for values. */
+static PetscErrorCode JoinValues(DCSRStage s, cudaStream_t stream, PetscScalar **values)
+{
+  PetscCount n = 0;
+
+  PetscFunctionBegin;
+  PetscCall(PetscSparseCUDAMalloc(s->n, "values of inserted entries", stream, values));
+  for (PetscInt k = 0; k < s->num_chunks; k++) {
+    StageChunk *const c = &s->chunks[k];
+
+    if (c->n > 0) PetscCallCUDA(cudaMemcpyAsync(*values + n, c->values, (size_t)c->n * sizeof(**values), cudaMemcpyDeviceToDevice, stream));
+    PetscCall(PetscSparseCUDAFree(&c->values, stream));
+    n += c->n;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
   DCSRStageTake - hands over all entries, in program order
 
   Input Parameters:
-+ stage  - the stage, empty afterwards
++ stage  - the stage, empty afterwards; after an error it can only be destroyed
 - stream - the entries are there for work queued on it
 
   Output Parameters:
 + n      - entries
-. keys   - [n] device, the caller frees them; all bits set where an entry does not count
-- values - [n] device, the caller frees them
+. keys   - [n] device, the caller frees them, also after an error; all bits set where an entry does not count
+- values - [n] device, likewise
+
+  Cost: one copy of what came in several chunks. Memory: 24 bytes an entry for that time, first the keys and then the values.
 */
 PetscErrorCode DCSRStageTake(DCSRStage stage, cudaStream_t stream, PetscCount *n, uint64_t **keys, PetscScalar **values)
 {
   PetscFunctionBegin;
+  *n      = 0;
+  *keys   = NULL;
+  *values = NULL;
   PetscCall(Send(stage, stream));
-  *n              = stage->n;
-  *keys           = stage->keys;
-  *values         = stage->values;
-  stage->n        = 0;
-  stage->capacity = 0;
-  stage->keys     = NULL;
-  stage->values   = NULL;
+  if (stage->num_chunks == 1) {
+    *keys   = stage->chunks[0].keys;
+    *values = stage->chunks[0].values;
+  } else {
+    PetscCall(JoinKeys(stage, stream, keys));
+    PetscCall(JoinValues(stage, stream, values));
+  }
+  *n                = stage->n;
+  stage->n          = 0;
+  stage->num_chunks = 0;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -258,8 +315,8 @@ PetscErrorCode DCSRStageDestroy(DCSRStage *stage, cudaStream_t stream)
   if (*stage == NULL) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(BufferDestroy(&(*stage)->buffers[0]));
   PetscCall(BufferDestroy(&(*stage)->buffers[1]));
-  PetscCall(PetscSparseCUDAFree(&(*stage)->keys, stream));
-  PetscCall(PetscSparseCUDAFree(&(*stage)->values, stream));
+  for (PetscInt k = 0; k < (*stage)->num_chunks; k++) PetscCall(ChunkDestroy(&(*stage)->chunks[k], stream));
+  PetscCall(PetscFree((*stage)->chunks));
   PetscCall(PetscFree(*stage));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -2,7 +2,7 @@
 #include <petscsparsecuda/dcsr.h>
 
 /*
-  DCSRViewAllocateCompact - Allocates compact storage; nothing is initialized.
+  DCSRViewAllocateStructure - Allocates the structure of compact storage, without values; nothing is initialized.
 
   Not Collective
 
@@ -16,7 +16,7 @@
   Output Parameter:
 . view - owns its arrays; all NULL after an error
 */
-PetscErrorCode DCSRViewAllocateCompact(PetscInt num_rows, PetscInt num_columns, PetscCount num_nonzeros, PetscBool wide, cudaStream_t stream, DCSRView *view)
+PetscErrorCode DCSRViewAllocateStructure(PetscInt num_rows, PetscInt num_columns, PetscCount num_nonzeros, PetscBool wide, cudaStream_t stream, DCSRView *view)
 {
   const size_t   offset_size = wide ? sizeof(int64_t) : sizeof(int32_t);
   PetscErrorCode ierr;
@@ -31,7 +31,36 @@ PetscErrorCode DCSRViewAllocateCompact(PetscInt num_rows, PetscInt num_columns, 
   view->wide         = wide;
   PetscCallGoto(ierr, failed, PetscSparseCUDAMalloc_Private((size_t)(num_rows + 1) * offset_size, "row offsets of a matrix", stream, &view->row_offsets));
   PetscCallGoto(ierr, failed, PetscSparseCUDAMalloc(num_nonzeros, "column indices of a matrix", stream, &view->columns));
-  PetscCallGoto(ierr, failed, PetscSparseCUDAMalloc(num_nonzeros, "values of a matrix", stream, &view->values));
+  PetscFunctionReturn(PETSC_SUCCESS);
+failed:
+  PetscCall(DCSRViewFree(view, stream));
+  PetscFunctionReturn(ierr);
+}
+
+/*
+  DCSRViewAllocateValues - Allocates the values of compact storage that has none; nothing is initialized.
+
+  Not Collective
+
+  Input Parameters:
++ view   - of DCSRViewAllocateStructure(); as it was after an error
+- stream - the values may be used in work queued on this stream
+*/
+PetscErrorCode DCSRViewAllocateValues(DCSRView *view, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscSparseCUDAMalloc(view->num_nonzeros, "values of a matrix", stream, &view->values));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* DCSRViewAllocateCompact - DCSRViewAllocateStructure() and DCSRViewAllocateValues(). */
+PetscErrorCode DCSRViewAllocateCompact(PetscInt num_rows, PetscInt num_columns, PetscCount num_nonzeros, PetscBool wide, cudaStream_t stream, DCSRView *view)
+{
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(DCSRViewAllocateStructure(num_rows, num_columns, num_nonzeros, wide, stream, view));
+  PetscCallGoto(ierr, failed, DCSRViewAllocateValues(view, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 failed:
   PetscCall(DCSRViewFree(view, stream));

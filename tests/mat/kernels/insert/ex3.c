@@ -1,0 +1,269 @@
+static char help[] = "Lists that arrive from host memory piece by piece, with all that can happen at the border of two pieces, against the same list in device memory as a whole.\n\n";
+
+#include <petscsparsecuda/insert.h>
+
+#define PIECE 7 /* of the lists whose borders matter */
+
+/* What is special about a list that is sorted otherwise. */
+typedef enum {
+  SORTED,
+  UNSORTED_BORDER, /* at one border of pieces and nowhere else */
+  REPEATED_BORDER, /* likewise */
+  IGNORED_BORDERS, /* on both sides of every border */
+  IGNORED_BEHIND,  /* the first entry of every piece */
+  IGNORED_PIECE,   /* a whole piece */
+  IGNORED_ALL,     /* every entry */
+  ONE_ENTRY,       /* all the same */
+  DESCENDING,      /* strictly */
+  RANDOM,          /* anywhere, with repeats and ignored ones */
+  NUM_KINDS
+} Kind;
+
+static const char *const kind_names[] = {"sorted", "unsorted at a border", "repeated at a border", "ignored at borders", "ignored behind borders", "ignored piece", "ignored", "one entry", "descending", "random"};
+
+typedef struct {
+  PetscInt   m, n;
+  PetscCount num;
+  PetscInt  *i, *j; /* [num] host, owned */
+} Coordinates;
+
+static uint64_t random_state = 1;
+
+static PetscInt Random(PetscInt end)
+{
+  random_state = random_state * 6364136223846793005ull + 1442695040888963407ull;
+  return (PetscInt)((random_state >> 33) % (uint64_t)end);
+}
+
+/* The place of entry k, by row and column, or -1 when it is ignored. */
+static PetscInt PlaceOf(Kind kind, PetscInt num_places, PetscCount num, PetscCount k)
+{
+  switch (kind) {
+  case UNSORTED_BORDER:
+    return (PetscInt)(k < PIECE ? num + k : k);
+  case REPEATED_BORDER:
+    return (PetscInt)(k < PIECE ? k : k - 1);
+  case IGNORED_BORDERS:
+    return k % PIECE == 0 || k % PIECE == PIECE - 1 ? -1 : (PetscInt)k;
+  case IGNORED_BEHIND:
+    return k % PIECE == 0 ? -1 : (PetscInt)k;
+  case IGNORED_PIECE:
+    return k / PIECE == 1 ? -1 : (PetscInt)k;
+  case IGNORED_ALL:
+    return -1;
+  case ONE_ENTRY:
+    return 3;
+  case DESCENDING:
+    return (PetscInt)(num - 1 - k);
+  case RANDOM:
+    return Random(5) ? Random(num_places) : -1;
+  default:
+    return (PetscInt)k;
+  }
+}
+
+static PetscErrorCode CoordinatesCreate(Kind kind, PetscInt m, PetscInt n, PetscCount num, Coordinates *c)
+{
+  PetscFunctionBegin;
+  c->m   = m;
+  c->n   = n;
+  c->num = num;
+  PetscCall(PetscMalloc2(num, &c->i, num, &c->j));
+  for (PetscCount k = 0; k < num; k++) {
+    const PetscInt place = PlaceOf(kind, m * n, num, k);
+
+    c->i[k] = place < 0 ? -1 - Random(3) : place / n;
+    c->j[k] = place < 0 ? Random(n) : place % n;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CoordinatesDestroy(Coordinates *c)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscFree2(c->i, c->j));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Host arrays, so many entries at a time; the first `split` entries are appended by a call of their own. */
+static PetscErrorCode CreateInPieces(const DCSRWindow *window, const Coordinates *c, PetscCount split, PetscCount piece, cudaStream_t stream, DCSRList *list)
+{
+  DCSRListPacker packer;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(DCSRListPackerCreate(window, c->num, stream, &packer));
+  PetscCallGoto(ierr, cleanup, DCSRListPackerAppendFromHost(&packer, split, c->i, c->j, piece, stream));
+  PetscCallGoto(ierr, cleanup, DCSRListPackerAppendFromHost(&packer, c->num - split, c->i + split, c->j + split, piece, stream));
+  PetscCallGoto(ierr, cleanup, DCSRListPackerFinish(&packer, stream, list));
+cleanup:
+  PetscCall(DCSRListPackerDestroy(&packer, stream));
+  PetscFunctionReturn(ierr); // without a traceback: errors are expected too
+}
+
+static PetscErrorCode CreateWhole(const DCSRWindow *window, const Coordinates *c, cudaStream_t stream, DCSRList *list)
+{
+  PetscInt      *i, *j;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(PetscSparseCUDAMalloc(c->num, "rows", stream, &i));
+  PetscCall(PetscSparseCUDAMalloc(c->num, "columns", stream, &j));
+  PetscCall(PetscSparseCUDACopyToDevice(i, c->i, (size_t)c->num * sizeof(*i), stream));
+  PetscCall(PetscSparseCUDACopyToDevice(j, c->j, (size_t)c->num * sizeof(*j), stream));
+  ierr = DCSRListCreate(window, c->num, i, j, stream, list);
+  PetscCall(PetscSparseCUDAFree(&i, stream));
+  PetscCall(PetscSparseCUDAFree(&j, stream));
+  PetscFunctionReturn(ierr);
+}
+
+/* Device arrays; both NULL or both with the same bytes. */
+static PetscErrorCode CompareArrays(const void *a, const void *b, size_t bytes, cudaStream_t stream, const char array[], const char what[])
+{
+  char     *host[2];
+  PetscBool same;
+
+  PetscFunctionBegin;
+  PetscCheck((a == NULL) == (b == NULL), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: the list in pieces has %s %s", what, a == NULL ? "no" : "an array of", array);
+  if (a == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscMalloc2(bytes, &host[0], bytes, &host[1]));
+  PetscCall(PetscSparseCUDACopyToHost(host[0], a, bytes, stream));
+  PetscCall(PetscSparseCUDACopyToHost(host[1], b, bytes, stream));
+  PetscCall(PetscMemcmp(host[0], host[1], bytes, &same));
+  PetscCheck(same, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: the list in pieces has other %s", what, array);
+  PetscCall(PetscFree2(host[0], host[1]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CompareLists(const DCSRList *a, const DCSRList *b, cudaStream_t stream, const char what[])
+{
+  const size_t index = a->wide ? sizeof(int64_t) : sizeof(int32_t);
+
+  PetscFunctionBegin;
+  PetscCheck(a->num_given == b->num_given && a->column_bits == b->column_bits && a->wide == b->wide, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: the list in pieces is another one", what);
+  PetscCheck(a->num_entries == b->num_entries, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %" PetscCount_FMT " entries in pieces, %" PetscCount_FMT " as a whole", what, a->num_entries, b->num_entries);
+  PetscCheck(a->num_distinct == b->num_distinct, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %" PetscCount_FMT " distinct entries in pieces, %" PetscCount_FMT " as a whole", what, a->num_distinct, b->num_distinct);
+  PetscCheck(a->num_long_runs == b->num_long_runs, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %" PetscCount_FMT " long runs in pieces, %" PetscCount_FMT " as a whole", what, a->num_long_runs, b->num_long_runs);
+  PetscCall(CompareArrays(a->keys, b->keys, (size_t)a->num_entries * sizeof(uint64_t), stream, "keys", what));
+  PetscCall(CompareArrays(a->order, b->order, (size_t)a->num_entries * index, stream, "positions", what));
+  PetscCall(CompareArrays(a->runs, b->runs, (size_t)(a->num_distinct + 1) * index, stream, "runs", what));
+  PetscCall(CompareArrays(a->long_runs, b->long_runs, (size_t)a->num_long_runs * index, stream, "long runs", what));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What must have been noticed: lists are long enough to have the border. */
+static PetscErrorCode CheckFacts(Kind kind, const Coordinates *c, const DCSRList *list, const char what[])
+{
+  const PetscBool sorted   = (PetscBool)(kind == SORTED || kind == REPEATED_BORDER || kind == ONE_ENTRY);
+  const PetscBool repeated = (PetscBool)(kind == REPEATED_BORDER || kind == ONE_ENTRY);
+
+  PetscFunctionBegin;
+  if (c->num <= PIECE || kind == RANDOM || kind == IGNORED_ALL) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCheck((list->order == NULL) == sorted, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: the list was %s", what, sorted ? "sorted again" : "taken for sorted");
+  PetscCheck((list->runs != NULL) == repeated, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: the list has %s", what, repeated ? "no repeats" : "repeats");
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode TestList(Kind kind, PetscInt m, PetscInt n, PetscCount num, PetscCount split, PetscCount piece, cudaStream_t stream)
+{
+  const DCSRWindow windows[] = {{m, n, 0, m, 0, n, PETSC_FALSE}, {m, n, m / 4, 3 * m / 4, n / 4, 3 * n / 4, PETSC_FALSE}, {m, n, m / 4, 3 * m / 4, n / 4, 3 * n / 4, PETSC_TRUE}};
+  char             what[128];
+  Coordinates      c;
+  DCSRList         a, b;
+
+  PetscFunctionBegin;
+  PetscCall(CoordinatesCreate(kind, m, n, num, &c));
+  for (size_t w = 0; w < PETSC_STATIC_ARRAY_LENGTH(windows); w++) {
+    PetscCall(PetscSNPrintf(what, sizeof(what), "%s, %" PetscCount_FMT " entries, split at %" PetscCount_FMT ", pieces of %" PetscCount_FMT ", window %d", kind_names[kind], num, split, piece, (int)w));
+    PetscCall(CreateInPieces(&windows[w], &c, split, piece, stream, &a));
+    PetscCall(CreateWhole(&windows[w], &c, stream, &b));
+    PetscCall(CompareLists(&a, &b, stream, what));
+    if (w == 0) PetscCall(CheckFacts(kind, &c, &a, what));
+    PetscCall(DCSRListDestroy(&a, stream));
+    PetscCall(DCSRListDestroy(&b, stream));
+  }
+  PetscCall(CoordinatesDestroy(&c));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static char message[1024]; /* of the first error */
+
+static PetscErrorCode KeepMessage(MPI_Comm comm, int line, const char function[], const char file[], PetscErrorCode n, PetscErrorType p, const char text[], PetscCtx ctx)
+{
+  if (p == PETSC_ERROR_INITIAL) (void)PetscStrncpy(message, text, sizeof(message));
+  return n;
+}
+
+/* The first of the indices that are too large is reported, with its position in the list, wherever its piece begins. */
+static PetscErrorCode TestBadIndex(PetscBool row, PetscCount where, PetscCount split, PetscBool in_pieces, cudaStream_t stream)
+{
+  const PetscInt   m = 10, n = 30;
+  const DCSRWindow window = {m, n, 0, m, 0, n, PETSC_FALSE};
+  char             expected[128];
+  Coordinates      c;
+  DCSRList         list;
+  PetscBool        found;
+  PetscErrorCode   ierr;
+
+  PetscFunctionBegin;
+  PetscCall(CoordinatesCreate(SORTED, m, n, 5 * PIECE, &c));
+  if (row) c.i[where] = m + 2;
+  else c.j[where] = n + 3;
+  c.i[c.num - 1] = m + 4; // a later one
+  PetscCall(PetscSNPrintf(expected, sizeof(expected), "Entry %" PetscCount_FMT " of the list: COO %s index %" PetscInt_FMT " is", where, row ? "row" : "column", row ? m + 2 : n + 3));
+  message[0] = 0;
+  PetscCall(PetscPushErrorHandler(KeepMessage, NULL));
+  ierr = in_pieces ? CreateInPieces(&window, &c, split, PIECE, stream, &list) : CreateWhole(&window, &c, stream, &list);
+  PetscCall(PetscPopErrorHandler());
+  PetscCheck(ierr == PETSC_ERR_ARG_OUTOFRANGE, PETSC_COMM_SELF, PETSC_ERR_PLIB, "error %d instead of one about entry %" PetscCount_FMT, (int)ierr, where);
+  PetscCall(PetscStrbeginswith(message, expected, &found));
+  PetscCheck(found, PETSC_COMM_SELF, PETSC_ERR_PLIB, "\"%s\" and not \"%s\"", message, expected);
+  PetscCheck(list.keys == NULL && list.order == NULL, PETSC_COMM_SELF, PETSC_ERR_PLIB, "a list after an error");
+  PetscCall(CoordinatesDestroy(&c));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  const PetscCount nums[]   = {0, 1, PIECE - 1, PIECE, PIECE + 1, 2 * PIECE, 5 * PIECE + 3, 4000};
+  const PetscCount pieces[] = {1, PIECE, 256, 100000};
+  const PetscCount bad[]    = {0, PIECE - 1, PIECE, PIECE + 3, 2 * PIECE};
+  PetscBool        usable;
+  size_t           before, now, peak;
+  cudaStream_t     stream;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  PetscCall(PetscSparseCUDADeviceUsable(&usable));
+  if (usable) {
+    PetscCall(PetscSparseCUDAGetStream(&stream));
+    PetscCall(PetscSparseCUDAGetMemoryInUse(&before, &peak));
+    for (Kind kind = SORTED; kind < NUM_KINDS; kind++) {
+      for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(nums); k++)
+        for (size_t p = 0; p < PETSC_STATIC_ARRAY_LENGTH(pieces); p++)
+          if (pieces[p] >= PIECE || nums[k] < 100) PetscCall(TestList(kind, 90, 97, nums[k], PetscMin(nums[k], (PetscCount)(p % 2) * PIECE), pieces[p], stream));
+    }
+    // the transfer engine's threads, and pieces that a grid passes twice
+    PetscCall(TestList(RANDOM, 3000, 3000, 9000001, 0, 4400000, stream));
+    PetscCall(TestList(UNSORTED_BORDER, 5000, 5000, 9000001, 0, 4400000, stream));
+    for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(bad); k++)
+      for (int row = 0; row < 2; row++) {
+        PetscCall(TestBadIndex((PetscBool)row, bad[k], 0, PETSC_TRUE, stream));
+        PetscCall(TestBadIndex((PetscBool)row, bad[k], 3, PETSC_TRUE, stream));
+        PetscCall(TestBadIndex((PetscBool)row, bad[k], 0, PETSC_FALSE, stream));
+      }
+    PetscCallCUDA(cudaStreamSynchronize(stream));
+    PetscCall(PetscSparseCUDAGetMemoryInUse(&now, &peak));
+    PetscCheck(now == before, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%zu bytes of device memory are lost", now - before);
+  }
+  PetscCall(PetscFinalize());
+  return 0;
+}
+
+/*TEST
+
+   test:
+      requires: cuda
+      output_file: output/empty.out
+
+TEST*/
