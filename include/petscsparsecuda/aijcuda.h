@@ -14,6 +14,7 @@
 #include <petscsparsecuda/convert.h>
 #include <petscsparsecuda/entries.h>
 #include <petscsparsecuda/insert.h>
+#include <petscsparsecuda/exchange.h>
 
 /* What a host operation needs of the mirror and leaves behind. */
 typedef enum {
@@ -82,12 +83,16 @@ typedef struct {
   DCSRSpMVTransposeKind spmvt_kind;          /* -mat_dcsr_spmv_transpose */
 } Mat_SeqAIJCUDA;
 
-/* Values of MatSetValues() for rows of other processes, in program order; on the host. */
-typedef struct {
-  PetscInt     n, capacity;
-  PetscInt    *rows, *columns; /* [capacity] global, owned; NULL until the first */
-  PetscScalar *values;         /* [capacity] owned */
-} OffProcessValues;
+/* What all processes learn from each other in MatAssemblyBegin(): each is true when it is on some process. */
+typedef enum {
+  FACT_HOST,        /* values were given to the parent, which has to assemble */
+  FACT_OFF_PROCESS, /* values wait for other processes, */
+  FACT_DEVICE,      /* some of them on the device, */
+  FACT_NEW_PATTERN, /* or they do not fit the pattern of the last exchange */
+  FACT_INSERT,      /* INSERT_VALUES was used */
+  FACT_ADD,         /* ADD_VALUES was used */
+  NUM_ASSEMBLY_FACTS
+} AssemblyFact;
 
 /* The spptr of a parallel matrix of ours (field of Mat_MPIAIJ). */
 typedef struct {
@@ -95,17 +100,17 @@ typedef struct {
   struct _MatOps installed; /* the table as we last left it; what differs later was put there by the parent */
   PetscBool      no_device; /* no usable device on some process: bound to the CPU for good */
 
-  DCSRStage        stage[2];         /* values on their way to the diagonal block and, with global columns, to the off-diagonal one; NULL until the first */
-  InsertMode       stage_mode;       /* of what is in the stages */
-  OffProcessValues off_process;      /* what the next assembly sends */
-  PetscInt        *indices;          /* [num_indices] scratch for the indices of a block, owned */
-  PetscInt         num_indices;      /* its length */
-  PetscBool        device_assembly;  /* values go to the device; the same on all processes */
-  PetscBool        host_inserted;    /* values of this assembly were given to the parent */
-  PetscBool        assembly_on_host; /* on some process, so that the parent assembles; the same on all processes */
-  PetscBool        columns_changed;  /* garray has columns that the scatter of products does not know yet */
-  PetscInt         row_access;       /* depth of MatGetRowUpperTriangular(); meanwhile matrix and blocks count as bound to the CPU */
-  PetscBool        row_access_bound; /* whether they were bound before that */
+  DCSRStage       stage[2];                  /* values on their way to the diagonal block and, with global columns, to the off-diagonal one; NULL until the first */
+  InsertMode      stage_mode;                /* of what is in the stages */
+  OffProcessStash off_process;               /* what the next assembly sends */
+  PetscInt       *indices;                   /* [num_indices] scratch for the indices of a block, owned */
+  PetscInt        num_indices;               /* its length */
+  PetscBool       device_assembly;           /* values go to the device; the same on all processes */
+  PetscBool       host_inserted;             /* values of this assembly were given to the parent */
+  PetscBool       columns_changed;           /* garray has columns that the scatter of products does not know yet */
+  int             facts[NUM_ASSEMBLY_FACTS]; /* of the assembly under way; meaningful between its begin and its end, and then the same on all processes */
+  PetscInt        row_access;                /* depth of MatGetRowUpperTriangular(); meanwhile matrix and blocks count as bound to the CPU */
+  PetscBool       row_access_bound;          /* whether they were bound before that */
 } Mat_MPIAIJCUDA;
 
 static inline Mat_SeqAIJCUDA *MatSeqAIJCUDAGet(Mat A)
@@ -157,6 +162,8 @@ PETSC_INTERN PetscErrorCode MatSeqAIJCUDAStructureChanged(Mat);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDAInsertBatch(Mat, const DCSRBatch *, InsertMode);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDAInsertList(Mat, DCSRList *, const PetscScalar[], InsertMode);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDAFinishInsertion(Mat);
+PETSC_INTERN PetscErrorCode MatSeqAIJCUDASetRowLimits(Mat, PetscInt, const PetscInt[]);
+PETSC_INTERN PetscErrorCode MatSeqAIJCUDACheckRowLimits(Mat);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDASetInsertOps(struct _MatOps *);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDAParentSetPreallocation(Mat, PetscInt, const PetscInt[]);
 PETSC_INTERN PetscErrorCode MatAIJCUDACheckIndices(PetscInt, const PetscInt[], PetscInt, const char[]);
@@ -168,7 +175,7 @@ PETSC_INTERN PetscErrorCode MatMPIAIJCUDADestroyInsertion(Mat);
 PETSC_INTERN PetscErrorCode MatMPIAIJCUDAExtendGhosts(Mat, PetscInt, const int32_t[]);
 PETSC_INTERN PetscErrorCode MatMPIAIJCUDAInsertOffDiagonal(Mat, DCSRList *, const PetscScalar[], InsertMode);
 PETSC_INTERN PetscErrorCode MatMPIAIJCUDAFinishInsertion(Mat);
-PETSC_INTERN PetscErrorCode MatMPIAIJCUDAStageOffProcess(Mat, PetscInt, PetscInt, PetscScalar);
+PETSC_INTERN PetscErrorCode MatMPIAIJCUDAInsertEntries(Mat, PetscCount, const PetscInt[], const PetscInt[], const PetscScalar[], InsertMode);
 PETSC_INTERN PetscErrorCode MatMPIAIJCUDASetUpMultiply(Mat);
 PETSC_INTERN PetscErrorCode MatAssemblyEndDevice_MPIAIJCUDA(Mat, MatAssemblyType, PetscBool *);
 PETSC_INTERN PetscErrorCode MatMPIAIJCUDASetInsertOps(Mat, struct _MatOps *);

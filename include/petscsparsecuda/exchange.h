@@ -1,21 +1,66 @@
 #pragma once
 /*
-  Entries on their way to the processes that own their rows.
+  Entries on their way to the processes that own their rows: the stash in which they wait, and the exchange that takes them there with PetscSF.
+
+  Buffers are filled by owner, in the order of ranks, and in program order for each owner. Every owner's part is padded to full blocks with entries of row -1,
+  which insertion ignores: the star forest then has a leaf a block, not an entry, and a pattern that is kept serves whatever fits.
 */
 #include <petscmat.h>
+#include <petscsf.h>
+#include <petscsparsecuda/sys.h>
 
-/* Who sends how much to whom; made once for a list of entries, used for its indices and for any number of values. */
+#define MAT_EXCHANGE_BLOCK 64 /* entries */
+
+/* Who sends how much to whom; serves for indices and for any number of values. */
 typedef struct {
-  MPI_Comm     comm;
-  PetscMPIInt  num_to, num_from;
-  PetscMPIInt *to, *from;             /* [num_to], [num_from] ranks, owned */
-  PetscInt    *to_counts, *to_starts; /* [num_to], [num_to + 1] entries for each, owned */
-  PetscInt    *from_counts;           /* [num_from], owned */
-  PetscInt     num_sent, num_received;
-  PetscInt    *order; /* [num_sent] entry of the list at each place of the send buffer, ascending for each receiver, owned */
+  PetscMPIInt  num_to;
+  PetscMPIInt *to;           /* [num_to] ranks, ascending, owned */
+  PetscInt    *to_starts;    /* [num_to + 1] where the part of each begins in the send buffer, multiples of MAT_EXCHANGE_BLOCK, owned */
+  PetscInt     num_sent;     /* length of the send buffer, padding included */
+  PetscInt     num_received; /* the same of the receive buffer */
+  PetscSF      sf;           /* leaves are the blocks of the send buffers, roots those of the receive buffers; NULL: there is no pattern */
 } MatExchange;
 
-PETSC_INTERN PetscErrorCode MatExchangeCreate(PetscLayout, PetscInt, const PetscInt[], MatExchange *);
-PETSC_INTERN PetscErrorCode MatExchangeIndices(const MatExchange *, const PetscInt[], PetscInt[]);
-PETSC_INTERN PetscErrorCode MatExchangeValues(const MatExchange *, const PetscScalar[], PetscScalar[]);
+/* Entries that lie together, on the host or on the device. */
+typedef struct {
+  PetscMemType mtype; /* of all arrays */
+  PetscCount   n;
+  PetscCount   capacity;
+  PetscInt    *rows, *columns; /* [capacity] global, owned; NULL when capacity is 0 */
+  PetscScalar *values;         /* [capacity] owned */
+} OffProcessPiece;
+
+/* Values for rows of other processes until the next assembly. */
+typedef struct {
+  PetscInt         num_pieces, max_pieces;
+  OffProcessPiece *pieces;   /* [max_pieces] in program order, owned */
+  PetscInt        *starts;   /* [number of processes + 1] host: where the entries for each process begin in order, owned; NULL until OffProcessStashSort() */
+  PetscCount      *order;    /* [n] the entries by owner, in memory of the one piece there is then, owned; NULL until OffProcessStashSort() */
+  MatExchange      exchange; /* pattern of the last assembly while it is kept */
+} OffProcessStash;
+
+/* Exchange (exchange.c) */
+PETSC_INTERN PetscErrorCode MatExchangeSortHost(PetscLayout, PetscCount, const PetscInt[], PetscCount **, PetscInt[]);
+PETSC_INTERN PetscErrorCode MatExchangeCreate(PetscLayout, const PetscInt[], MatExchange *);
+PETSC_INTERN PetscBool      MatExchangeFits(const MatExchange *, PetscMPIInt, const PetscInt[]);
+PETSC_INTERN PetscErrorCode MatExchangeGetSendOrder(const MatExchange *, const PetscInt[], PetscMemType, const PetscCount[], cudaStream_t, PetscCount **);
+PETSC_INTERN PetscErrorCode MatExchangeIndices(const MatExchange *, PetscMemType, const PetscInt[], PetscMemType, PetscInt[]);
+PETSC_INTERN PetscErrorCode MatExchangeValues(const MatExchange *, PetscMemType, const PetscScalar[], PetscMemType, PetscScalar[]);
 PETSC_INTERN PetscErrorCode MatExchangeDestroy(MatExchange *);
+
+/* Stash (offprocess.c) */
+PETSC_INTERN PetscErrorCode OffProcessPieceDestroy(OffProcessPiece *, cudaStream_t);
+PETSC_INTERN PetscErrorCode OffProcessStashAppend(OffProcessStash *, PetscInt, PetscInt, PetscScalar);
+PETSC_INTERN PetscErrorCode OffProcessStashAppendDevice(OffProcessStash *, PetscCount, PetscInt **, PetscInt **, PetscScalar **);
+PETSC_INTERN PetscCount     OffProcessStashCount(const OffProcessStash *);
+PETSC_INTERN PetscBool      OffProcessStashOnDevice(const OffProcessStash *);
+PETSC_INTERN PetscErrorCode OffProcessStashSort(OffProcessStash *, PetscLayout, cudaStream_t);
+PETSC_INTERN PetscErrorCode OffProcessStashExchange(OffProcessStash *, PetscLayout, PetscBool, PetscMemType, cudaStream_t, OffProcessPiece *);
+PETSC_INTERN PetscErrorCode OffProcessStashClear(OffProcessStash *, cudaStream_t);
+PETSC_INTERN PetscErrorCode OffProcessStashDestroy(OffProcessStash *, cudaStream_t);
+
+/* Memory of either kind, for pieces and buffers (offprocess.c): type, entries and their size, what for, stream */
+PETSC_INTERN PetscErrorCode OffProcessMalloc_Private(PetscMemType, PetscCount, size_t, const char[], cudaStream_t, void **);
+PETSC_INTERN PetscErrorCode OffProcessFree_Private(PetscMemType, cudaStream_t, void **);
+#define OffProcessMalloc(mtype, n, what, stream, ptr) OffProcessMalloc_Private(mtype, n, sizeof(**(ptr)), what, stream, (void **)(ptr))
+#define OffProcessFree(mtype, stream, ptr)            OffProcessFree_Private(mtype, stream, (void **)(ptr))

@@ -127,12 +127,13 @@ PETSC_INTERN PetscErrorCode DCSRBatchCreate(DCSRList *, const PetscScalar[], Pet
 PETSC_INTERN PetscErrorCode DCSRBatchDestroy(DCSRBatch *, cudaStream_t);
 PETSC_INTERN PetscErrorCode DCSRInsertBatch(DCSRView *, const DCSRBatch *, InsertMode, DCSRNewEntries, const DCSRAppendRule *, cudaStream_t, DCSRInsertInfo *);
 
-/* Columns of off-diagonal blocks (columns.cu), entries for other processes (select.cu). */
+/* Columns of off-diagonal blocks (columns.cu), entries for other processes (select.cu, owner.cu). */
 PETSC_INTERN PetscErrorCode DCSRBatchGetColumns(const DCSRBatch *, cudaStream_t, PetscInt *, int32_t **);
 PETSC_INTERN PetscErrorCode DCSRViewGetColumns(DCSRView, int, cudaStream_t, PetscInt *, int32_t **);
 PETSC_INTERN PetscErrorCode DCSRBatchRenumber(DCSRBatch *, PetscInt, const int32_t[], cudaStream_t);
 PETSC_INTERN PetscErrorCode DCSRViewRenumber(DCSRView, PetscInt, const int32_t[], cudaStream_t);
 PETSC_INTERN PetscErrorCode DCSRViewMapColumns(DCSRView, const int32_t[], cudaStream_t);
 PETSC_INTERN PetscErrorCode DCSRListRemote(PetscInt, PetscInt, PetscCount, const PetscInt[], const PetscInt[], cudaStream_t, PetscCount *, PetscCount **);
-PETSC_INTERN PetscErrorCode DCSRGatherIndicesToHost(PetscCount, const PetscCount[], const PetscInt[], PetscInt[], cudaStream_t);
-PETSC_INTERN PetscErrorCode DCSRGatherValuesToHost(PetscCount, const PetscCount[], const PetscScalar[], PetscScalar[], cudaStream_t);
+PETSC_INTERN PetscErrorCode DCSRGatherIndices(PetscCount, const PetscCount[], const PetscInt[], PetscInt[], cudaStream_t);
+PETSC_INTERN PetscErrorCode DCSRGatherValues(PetscCount, const PetscCount[], const PetscScalar[], PetscScalar[], cudaStream_t);
+PETSC_INTERN PetscErrorCode DCSRSortByOwner(PetscInt, const PetscInt[], PetscCount, const PetscCount[], const PetscInt[], cudaStream_t, PetscCount **, PetscInt[]);

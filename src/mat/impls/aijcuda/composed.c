@@ -110,7 +110,7 @@ PetscErrorCode MatAIJCUDACheckPreallocation(PetscInt m, PetscInt n, PetscInt nz,
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* On the device room is made when the entries come: nothing is preallocated, and nothing forbids more. */
+/* On the device room is made when the entries come: nothing is preallocated, and nothing forbids more, unless an option is set afterwards. */
 static PetscErrorCode MatSeqAIJSetPreallocation_SeqAIJCUDA(Mat A, PetscInt nz, const PetscInt nnz[])
 {
   PetscBool device;
@@ -127,6 +127,7 @@ static PetscErrorCode MatSeqAIJSetPreallocation_SeqAIJCUDA(Mat A, PetscInt nz, c
   }
   PetscCall(MatAIJCUDACheckPreallocation(A->rmap->n, A->cmap->n, nz, nnz));
   PetscCall(MatSeqAIJCUDASetEmpty(A));
+  PetscCall(MatSeqAIJCUDASetRowLimits(A, nz, nnz));
   if (nz >= 0 || nnz) ((Mat_SeqAIJ *)A->data)->nonew = 0;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

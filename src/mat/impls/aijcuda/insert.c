@@ -2,8 +2,8 @@
   MatSetValues() on the device: values are staged as they come, and at assembly, when the mode changes, when the stage is full, and before anything else looks at
   the matrix, they are sorted and join it.
 
-  Differences to MATAIJ: a preallocation by the user costs nothing and forbids nothing; a new nonzero that an option forbids is found when the values join the
-  matrix, at the latest by MatAssemblyEnd().
+  Differences to MATAIJ: a preallocation by the user costs nothing and forbids nothing unless an option asks for it afterwards; a new nonzero that an option
+  forbids is found when the values join the matrix, at the latest by MatAssemblyEnd().
 */
 #include <petscsparsecuda/thunks.h>
 
@@ -17,6 +17,9 @@ PetscErrorCode MatSeqAIJCUDAInsertsOnDevice(Mat A, PetscBool *inserts)
                          A->rmap->n < PETSC_INT32_MAX && !MatAIJCUDAInHostCode());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+/* Composed with a matrix whose rows have limits, [m] PetscInt on the host. */
+static const char ROW_LIMITS_KEY[] = "MatSeqAIJCUDA_RowLimits";
 
 /* Frees the host arrays; the matrix is about to get a device structure of its own. */
 static PetscErrorCode DiscardMirror(Mat A)
@@ -52,6 +55,7 @@ PetscErrorCode MatSeqAIJCUDASetDeviceMatrix(Mat A, DCSRView *view)
   PetscFunctionBegin;
   PetscCall(DiscardMirror(A));
   PetscCall(MatSeqAIJCUDADropDevice(A));
+  PetscCall(PetscObjectCompose((PetscObject)A, ROW_LIMITS_KEY, NULL));
   PetscCall(MatSeqAIJCUDAParentSetPreallocation(A, MAT_SKIP_ALLOCATION, NULL)); // ends the hash phase, bumps the state
   a->compressedrow.use   = PETSC_FALSE;
   d->view                = *view;
@@ -102,13 +106,85 @@ PetscErrorCode MatSeqAIJCUDAStructureChanged(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/*
+  MatSeqAIJCUDASetRowLimits - Notes a preallocation by the user, for MAT_NEW_NONZERO_ALLOCATION_ERR in the first assembly.
+
+  Not Collective
+
+  Input Parameters:
++ A   - an empty sequential matrix of ours
+. nz  - entries a row; negative: nothing is noted, unless there is nnz
+- nnz - [m] entries of each row, or NULL
+*/
+PetscErrorCode MatSeqAIJCUDASetRowLimits(Mat A, PetscInt nz, const PetscInt nnz[])
+{
+  PetscInt *limits;
+
+  PetscFunctionBegin;
+  if (nz < 0 && nnz == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscMalloc1(A->rmap->n + 1, &limits)); // never NULL
+  for (PetscInt row = 0; row < A->rmap->n; row++) limits[row] = nnz != NULL ? nnz[row] : nz;
+  PetscCall(PetscObjectContainerCompose((PetscObject)A, ROW_LIMITS_KEY, limits, PetscCtxDestroyDefault));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The first row with more entries than its limit, -1 when there is none. */
+static PetscInt FirstRowOverLimit(PetscInt m, PetscBool wide, const void *offsets, const PetscInt limits[])
+{
+  for (PetscInt row = 0; row < m; row++) {
+    const int64_t size = wide ? ((const int64_t *)offsets)[row + 1] - ((const int64_t *)offsets)[row] : ((const int32_t *)offsets)[row + 1] - ((const int32_t *)offsets)[row];
+
+    if (size > limits[row]) return row;
+  }
+  return -1;
+}
+
+/*
+  MatSeqAIJCUDACheckRowLimits - After entries have joined the matrix in its first assembly: whether a row has more than were preallocated and the options forbid it.
+
+  Not Collective
+
+  Input Parameter:
+. A - a sequential matrix of ours with a device
+
+  Errors: PETSC_ERR_ARG_OUTOFRANGE; what joined the matrix stays in it.
+
+  Cost: nothing without MAT_NEW_NONZERO_ALLOCATION_ERR; with it defragmented storage, and a copy of the row offsets to the host.
+*/
+PetscErrorCode MatSeqAIJCUDACheckRowLimits(Mat A)
+{
+  const DCSRView *view   = &MatSeqAIJCUDAGet(A)->view;
+  const PetscInt  m      = A->rmap->n;
+  PetscInt       *limits = NULL, row;
+  char           *offsets;
+  size_t          bytes;
+  cudaStream_t    stream;
+  PetscErrorCode  ierr;
+
+  PetscFunctionBegin;
+  if (((Mat_SeqAIJ *)A->data)->nonew != -2 || A->num_ass > 0) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscObjectContainerQuery((PetscObject)A, ROW_LIMITS_KEY, &limits));
+  if (limits == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatSeqAIJCUDACompact(A));
+  PetscCall(PetscSparseCUDAGetStream(&stream));
+  bytes = ((size_t)m + 1) * (view->wide ? sizeof(int64_t) : sizeof(int32_t));
+  PetscCall(PetscMalloc(bytes, &offsets));
+  ierr = PetscSparseCUDACopyToHost(offsets, view->row_offsets, bytes, stream);
+  row  = ierr == PETSC_SUCCESS ? FirstRowOverLimit(m, view->wide, offsets, limits) : -1;
+  PetscCall(PetscFree(offsets));
+  PetscCall(ierr);
+  PetscCheck(row < 0, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
+             "Local row %" PetscInt_FMT " has got more than the %" PetscInt_FMT " nonzeros that were preallocated. Use MatSetOption(A, MAT_NEW_NONZERO_ALLOCATION_ERR, PETSC_FALSE) to turn off this check", row, limits[row]);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* What the matrix's options say about entries that are not there. */
 static DCSRNewEntries NewEntriesOf(Mat A)
 {
   const PetscInt nonew = ((Mat_SeqAIJ *)A->data)->nonew;
 
   if (nonew == 1) return DCSR_NEW_IGNORE;
-  // after the first assembly every new entry would be an allocation of MATAIJ's
+  // after the first assembly every new entry would be an allocation of MATAIJ's; for the first one see MatSeqAIJCUDACheckRowLimits()
   if (nonew == -1 || (nonew == -2 && A->num_ass > 0)) return DCSR_NEW_FORBID;
   return DCSR_NEW_ALLOW;
 }
@@ -172,6 +248,7 @@ PetscErrorCode MatSeqAIJCUDAInsertList(Mat A, DCSRList *list, const PetscScalar 
   ierr = MatSeqAIJCUDAInsertBatch(A, &batch, mode);
   PetscCall(DCSRBatchDestroy(&batch, stream));
   PetscCall(ierr);
+  PetscCall(MatSeqAIJCUDACheckRowLimits(A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -1,20 +1,17 @@
 /*
   MatSetPreallocationCOO() and MatSetValuesCOO() on the device for parallel matrices. The list of a process and what others send it are one list, sorted once for
-  the diagonal and once for the off-diagonal block; values of entries for other processes are gathered from the device and travel through the host.
+  the diagonal and once for the off-diagonal block; entries for other processes are gathered on the device, and PetscSF takes them where they belong.
 */
 #include <petscsparsecuda/aijcuda.h>
-#include <petscsparsecuda/exchange.h>
 
 /* MatDuplicate() hands a container of this name on to the copy. */
 static const char COO_KEY[] = "__PETSc_MatCOOStruct_Device";
 
 typedef struct {
-  PetscCount   n;        /* entries of this process's list */
-  DCSRList     lists[2]; /* without keys: of the diagonal and of the off-diagonal block; positions from n on are received entries */
-  PetscCount   num_remote;
-  PetscCount  *remote; /* [num_remote] device, owned: places of entries for other processes */
-  MatExchange  exchange;
-  PetscScalar *sent, *received; /* [num_remote], [num_received] host, owned */
+  PetscCount  n;        /* entries of this process's list */
+  DCSRList    lists[2]; /* without keys: of the diagonal and of the off-diagonal block; positions from n on are received entries */
+  MatExchange exchange;
+  PetscCount *order; /* [exchange.num_sent] device, owned: place in the list of each sent entry, -1 for padding */
 } COODevice;
 
 static PetscErrorCode Destroy(COODevice *coo)
@@ -25,9 +22,8 @@ static PetscErrorCode Destroy(COODevice *coo)
   PetscCall(PetscSparseCUDAGetStream(&stream));
   PetscCall(DCSRListDestroy(&coo->lists[0], stream));
   PetscCall(DCSRListDestroy(&coo->lists[1], stream));
-  PetscCall(PetscSparseCUDAFree(&coo->remote, stream));
+  PetscCall(PetscSparseCUDAFree(&coo->order, stream));
   PetscCall(MatExchangeDestroy(&coo->exchange));
-  PetscCall(PetscFree2(coo->sent, coo->received));
   PetscCall(PetscFree(coo));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -39,25 +35,54 @@ static PetscErrorCode COODeviceDestroy(PetscCtxRt data)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Finds the entries of other processes, and sends their indices; receives those for this one. */
-static PetscErrorCode ExchangeIndices(Mat A, COODevice *coo, const PetscInt i[], const PetscInt j[], cudaStream_t stream, PetscInt **rows, PetscInt **columns)
+static PetscErrorCode CheckNumRemote(Mat A, PetscCount num)
 {
-  PetscInt *i_sent, *j_sent;
+  PetscFunctionBegin;
+  PetscCheck(num == 0 || !A->nooffprocentries, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "MAT_NO_OFF_PROC_ENTRIES is set but insert to remote rows");
+  PetscCheck(num <= PETSC_INT32_MAX, PETSC_COMM_SELF, PETSC_ERR_SUP, "%" PetscCount_FMT " entries for other processes are too many: distribute the list better", num);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Finds the entries of other processes, and who they are; collective. */
+static PetscErrorCode CreateExchange(Mat A, COODevice *coo, const PetscInt i[], const PetscInt j[], cudaStream_t stream)
+{
+  PetscCount     num = 0, *where = NULL, *order = NULL;
+  PetscInt      *starts = NULL;
+  PetscMPIInt    size;
+  PetscErrorCode ierr;
 
   PetscFunctionBegin;
-  if (!((Mat_MPIAIJ *)A->data)->donotstash) PetscCall(DCSRListRemote(A->rmap->rstart, A->rmap->rend, coo->n, i, j, stream, &coo->num_remote, &coo->remote));
-  PetscCheck(coo->num_remote == 0 || !A->nooffprocentries, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "MAT_NO_OFF_PROC_ENTRIES is set but insert to remote rows");
-  PetscCheck(coo->num_remote <= PETSC_INT32_MAX, PETSC_COMM_SELF, PETSC_ERR_SUP, "%" PetscCount_FMT " entries for other processes are too many: distribute the list better", coo->num_remote);
-  PetscCall(PetscMalloc2(coo->num_remote, &i_sent, coo->num_remote, &j_sent));
-  PetscCall(DCSRGatherIndicesToHost(coo->num_remote, coo->remote, i, i_sent, stream));
-  PetscCall(DCSRGatherIndicesToHost(coo->num_remote, coo->remote, j, j_sent, stream));
-  for (PetscCount k = 0; k < coo->num_remote; k++) PetscCheck(i_sent[k] < A->rmap->N, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "COO row index %" PetscInt_FMT " is >= the matrix row size %" PetscInt_FMT, i_sent[k], A->rmap->N);
-  PetscCall(MatExchangeCreate(A->rmap, (PetscInt)coo->num_remote, i_sent, &coo->exchange));
-  PetscCall(PetscMalloc2(coo->exchange.num_received, rows, coo->exchange.num_received, columns));
-  PetscCall(MatExchangeIndices(&coo->exchange, i_sent, *rows));
-  PetscCall(MatExchangeIndices(&coo->exchange, j_sent, *columns));
-  PetscCall(PetscFree2(i_sent, j_sent));
-  PetscCall(PetscMalloc2(coo->num_remote, &coo->sent, coo->exchange.num_received, &coo->received));
+  PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)A), &size));
+  if (!((Mat_MPIAIJ *)A->data)->donotstash) PetscCall(DCSRListRemote(A->rmap->rstart, A->rmap->rend, coo->n, i, j, stream, &num, &where));
+  PetscCallGoto(ierr, cleanup, PetscMalloc1(size + 1, &starts));
+  PetscCallGoto(ierr, cleanup, CheckNumRemote(A, num));
+  PetscCallGoto(ierr, cleanup, DCSRSortByOwner(size, A->rmap->range, num, where, i, stream, &order, starts));
+  PetscCallGoto(ierr, cleanup, MatExchangeCreate(A->rmap, starts, &coo->exchange));
+  PetscCallGoto(ierr, cleanup, MatExchangeGetSendOrder(&coo->exchange, starts, PETSC_MEMTYPE_CUDA, order, stream, &coo->order));
+cleanup:
+  PetscCall(PetscSparseCUDAFree(&where, stream));
+  PetscCall(PetscSparseCUDAFree(&order, stream));
+  PetscCall(PetscFree(starts));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The rows or columns that other processes send; *received is NULL when there are none. Collective. */
+static PetscErrorCode ExchangeIndices(const COODevice *coo, const PetscInt own[], cudaStream_t stream, PetscInt **received)
+{
+  const MatExchange *x    = &coo->exchange;
+  PetscInt          *sent = NULL;
+  PetscErrorCode     ierr;
+
+  PetscFunctionBegin;
+  *received = NULL;
+  PetscCall(PetscSparseCUDAMalloc(x->num_sent, "sent COO indices", stream, &sent));
+  PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(x->num_received, "received COO indices", stream, received));
+  PetscCallGoto(ierr, cleanup, DCSRGatherIndices(x->num_sent, coo->order, own, sent, stream));
+  PetscCallGoto(ierr, cleanup, MatExchangeIndices(x, PETSC_MEMTYPE_CUDA, sent, PETSC_MEMTYPE_CUDA, *received));
+cleanup:
+  PetscCall(PetscSparseCUDAFree(&sent, stream));
+  PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -68,16 +93,19 @@ static PetscErrorCode Pack(Mat A, COODevice *coo, const PetscInt i[], const Pets
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
-  PetscCallGoto(ierr, cleanup, ExchangeIndices(A, coo, i, j, stream, &rows, &columns));
+  PetscCallGoto(ierr, cleanup, CreateExchange(A, coo, i, j, stream));
+  PetscCallGoto(ierr, cleanup, ExchangeIndices(coo, i, stream, &rows));
+  PetscCallGoto(ierr, cleanup, ExchangeIndices(coo, j, stream, &columns));
   for (int k = 0; k < 2; k++) {
     const DCSRWindow window = {A->rmap->N, A->cmap->N, A->rmap->rstart, A->rmap->rend, A->cmap->rstart, A->cmap->rend, (PetscBool)k};
 
     PetscCallGoto(ierr, cleanup, DCSRListPackerCreate(&window, coo->n + coo->exchange.num_received, stream, &packers[k]));
     PetscCallGoto(ierr, cleanup, DCSRListPackerAppend(&packers[k], coo->n, i, j, stream));
-    PetscCallGoto(ierr, cleanup, DCSRListPackerAppendFromHost(&packers[k], coo->exchange.num_received, rows, columns, DCSR_LIST_PIECE, stream));
+    PetscCallGoto(ierr, cleanup, DCSRListPackerAppend(&packers[k], coo->exchange.num_received, rows, columns, stream));
   }
 cleanup:
-  PetscCall(PetscFree2(rows, columns));
+  PetscCall(PetscSparseCUDAFree(&rows, stream));
+  PetscCall(PetscSparseCUDAFree(&columns, stream));
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -212,16 +240,22 @@ PetscErrorCode MatSetPreallocationCOO_MPIAIJCUDA_Device(Mat A, PetscCount n, Pet
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Values of entries for other processes leave, those from others come; *more is their device copy or NULL. */
-static PetscErrorCode ExchangeValues(COODevice *coo, const PetscScalar v[], cudaStream_t stream, PetscScalar **more)
+/* Values of entries for other processes leave, those from others come; *more [exchange.num_received] is NULL when there are none. Collective. */
+static PetscErrorCode ExchangeValues(const COODevice *coo, const PetscScalar v[], cudaStream_t stream, PetscScalar **more)
 {
+  const MatExchange *x    = &coo->exchange;
+  PetscScalar       *sent = NULL;
+  PetscErrorCode     ierr;
+
   PetscFunctionBegin;
   *more = NULL;
-  PetscCall(DCSRGatherValuesToHost(coo->num_remote, coo->remote, v, coo->sent, stream));
-  PetscCall(MatExchangeValues(&coo->exchange, coo->sent, coo->received));
-  if (coo->exchange.num_received == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscSparseCUDAMalloc(coo->exchange.num_received, "received COO values", stream, more));
-  PetscCall(PetscSparseCUDACopyToDevice(*more, coo->received, (size_t)coo->exchange.num_received * sizeof(**more), stream));
+  PetscCall(PetscSparseCUDAMalloc(x->num_sent, "sent COO values", stream, &sent));
+  PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(x->num_received, "received COO values", stream, more));
+  PetscCallGoto(ierr, cleanup, DCSRGatherValues(x->num_sent, coo->order, v, sent, stream));
+  PetscCallGoto(ierr, cleanup, MatExchangeValues(x, PETSC_MEMTYPE_CUDA, sent, PETSC_MEMTYPE_CUDA, *more));
+cleanup:
+  PetscCall(PetscSparseCUDAFree(&sent, stream));
+  PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -1,10 +1,9 @@
 /*
   MatSetValues() on the device for parallel matrices. Values are staged twice, for the diagonal and, with global columns, for the off-diagonal block; those of
-  other processes wait on the host until assembly. What joins the off-diagonal block may extend its columns, which needs no communication; the scatter of products
-  is made again at assembly when that has happened anywhere.
+  other processes wait in a stash of their own until assembly. What joins the off-diagonal block may extend its columns, which needs no communication; the scatter
+  of products is made again at assembly when that has happened anywhere.
 */
 #include <petscsparsecuda/thunks.h>
-#include <petscsparsecuda/exchange.h>
 
 /* Whether values for A go to the device; the same answer on all processes. DMCreateMatrix() binds for the time of the first assembly, which goes on as it began. */
 PetscErrorCode MatMPIAIJCUDAInsertsOnDevice(Mat A, PetscBool *inserts)
@@ -20,20 +19,18 @@ PetscErrorCode MatMPIAIJCUDAInsertsOnDevice(Mat A, PetscBool *inserts)
 /* MatMPIAIJCUDADestroyInsertion - Frees what insertion holds, and with it the values that have not joined the matrix. */
 PetscErrorCode MatMPIAIJCUDADestroyInsertion(Mat A)
 {
-  Mat_MPIAIJCUDA *d = MatMPIAIJCUDAGet(A);
-  cudaStream_t    stream;
+  Mat_MPIAIJCUDA *d      = MatMPIAIJCUDAGet(A);
+  cudaStream_t    stream = NULL;
 
   PetscFunctionBegin;
-  if (d->stage[0] != NULL || d->stage[1] != NULL) {
+  if (d->stage[0] != NULL || d->stage[1] != NULL || OffProcessStashOnDevice(&d->off_process)) {
     PetscCall(PetscSparseCUDAGetStream(&stream));
     PetscCall(DCSRStageDestroy(&d->stage[0], stream));
     PetscCall(DCSRStageDestroy(&d->stage[1], stream));
   }
-  PetscCall(PetscFree3(d->off_process.rows, d->off_process.columns, d->off_process.values));
+  PetscCall(OffProcessStashDestroy(&d->off_process, stream));
   PetscCall(PetscFree(d->indices));
-  d->off_process.n        = 0;
-  d->off_process.capacity = 0;
-  d->num_indices          = 0;
+  d->num_indices = 0;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -89,39 +86,6 @@ static void SelectIndices(PetscInt n, const PetscInt indices[], PetscInt begin, 
   }
 }
 
-static PetscErrorCode AppendOffProcess(OffProcessValues *o, PetscInt row, PetscInt column, PetscScalar v)
-{
-  PetscFunctionBegin;
-  if (o->n == o->capacity) {
-    const PetscInt capacity = PetscMax(2 * o->capacity, 1024);
-    PetscInt      *rows, *columns;
-    PetscScalar   *values;
-
-    PetscCall(PetscMalloc3(capacity, &rows, capacity, &columns, capacity, &values));
-    PetscCall(PetscArraycpy(rows, o->rows, o->n));
-    PetscCall(PetscArraycpy(columns, o->columns, o->n));
-    PetscCall(PetscArraycpy(values, o->values, o->n));
-    PetscCall(PetscFree3(o->rows, o->columns, o->values));
-    o->rows     = rows;
-    o->columns  = columns;
-    o->values   = values;
-    o->capacity = capacity;
-  }
-  o->rows[o->n]     = row;
-  o->columns[o->n]  = column;
-  o->values[o->n++] = v;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* MatMPIAIJCUDAStageOffProcess - Keeps one entry of another process for the next assembly. */
-PetscErrorCode MatMPIAIJCUDAStageOffProcess(Mat A, PetscInt row, PetscInt column, PetscScalar v)
-{
-  PetscFunctionBegin;
-  PetscCheck(!A->nooffprocentries, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG, "Setting off process row %" PetscInt_FMT " even though MatSetOption(,MAT_NO_OFF_PROC_ENTRIES,PETSC_TRUE) was set", row);
-  PetscCall(AppendOffProcess(&MatMPIAIJCUDAGet(A)->off_process, row, column, v));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* The part of a block that other processes own. */
 static PetscErrorCode StageOffProcess(Mat A, PetscInt m, const PetscInt rows[], PetscInt n, const PetscInt columns[], const PetscScalar v[], InsertMode mode)
 {
@@ -138,7 +102,7 @@ static PetscErrorCode StageOffProcess(Mat A, PetscInt m, const PetscInt rows[], 
       const PetscScalar value = v == NULL ? 0.0 : a->roworiented ? v[i * n + j] : v[i + j * m];
 
       if (columns[j] < 0 || (ignore && mode == ADD_VALUES && value == 0.0 && rows[i] != columns[j])) continue;
-      PetscCall(AppendOffProcess(&d->off_process, rows[i], columns[j], value));
+      PetscCall(OffProcessStashAppend(&d->off_process, rows[i], columns[j], value));
     }
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -362,6 +326,7 @@ PetscErrorCode MatMPIAIJCUDAInsertOffDiagonal(Mat A, DCSRList *list, const Petsc
   PetscCallGoto(ierr, cleanup, MatMPIAIJCUDAExtendGhosts(A, n, columns));
   PetscCallGoto(ierr, cleanup, RenumberBatch(A, &batch, stream));
   PetscCallGoto(ierr, cleanup, MatSeqAIJCUDAInsertBatch(B, &batch, mode));
+  PetscCallGoto(ierr, cleanup, MatSeqAIJCUDACheckRowLimits(B));
 cleanup:
   PetscCall(PetscFree(columns));
   PetscCall(DCSRBatchDestroy(&batch, stream));
@@ -408,36 +373,75 @@ PetscErrorCode MatMPIAIJCUDAFinishInsertion(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Sends values to the owners of their rows and stages what comes. Collective. */
-static PetscErrorCode ExchangeOffProcess(Mat A)
+/*
+  MatMPIAIJCUDAInsertEntries - Entries in device memory join the matrix; those of other processes are left out.
+
+  Not Collective
+
+  Input Parameters:
++ A    - a parallel matrix of ours that inserts on the device, nothing staged
+. n    - entries
+. i    - [n] device, global rows; negative: ignored
+. j    - [n] device, global columns; negative: ignored
+. v    - [n] device
+- mode - ADD_VALUES or INSERT_VALUES
+*/
+PetscErrorCode MatMPIAIJCUDAInsertEntries(Mat A, PetscCount n, const PetscInt i[], const PetscInt j[], const PetscScalar v[], InsertMode mode)
 {
-  Mat_MPIAIJCUDA   *d = MatMPIAIJCUDAGet(A);
-  OffProcessValues *o = &d->off_process;
-  MatExchange       x;
-  PetscInt         *rows, *columns;
-  PetscScalar      *values;
-  InsertMode        mode = A->insertmode;
+  DCSRWindow   window = {A->rmap->N, A->cmap->N, A->rmap->rstart, A->rmap->rend, A->cmap->rstart, A->cmap->rend, PETSC_FALSE};
+  DCSRList     list;
+  cudaStream_t stream;
 
   PetscFunctionBegin;
-  PetscCall(MatExchangeCreate(A->rmap, o->n, o->rows, &x));
-  PetscCall(PetscMalloc3(x.num_received, &rows, x.num_received, &columns, x.num_received, &values));
-  PetscCall(MatExchangeIndices(&x, o->rows, rows));
-  PetscCall(MatExchangeIndices(&x, o->columns, columns));
-  PetscCall(MatExchangeValues(&x, o->values, values));
-  o->n = 0;
-  // processes that set nothing do not know the mode
-  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, (int *)&mode, 1, MPI_INT, MPI_MAX, PetscObjectComm((PetscObject)A)));
-  if (x.num_received > 0) {
-    PetscCall(CreateStages(A));
-    if (d->stage_mode != mode) PetscCall(MatMPIAIJCUDAFinishInsertion(A));
-    d->stage_mode = mode;
-    for (PetscInt k = 0, end; k < x.num_received; k = end) {
-      for (end = k + 1; end < x.num_received && rows[end] == rows[k];) end++;
-      PetscCall(StageBlock(A, 1, &rows[k], end - k, &columns[k], &values[k], mode, PETSC_FALSE));
-    }
+  PetscCall(PetscSparseCUDAGetStream(&stream));
+  PetscCall(DCSRListCreate(&window, n, i, j, stream, &list));
+  PetscCall(MatSeqAIJCUDAInsertList(((Mat_MPIAIJ *)A->data)->A, &list, v, mode));
+  window.outside = PETSC_TRUE;
+  PetscCall(DCSRListCreate(&window, n, i, j, stream, &list));
+  PetscCall(MatMPIAIJCUDAInsertOffDiagonal(A, &list, v, mode));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Entries of this process that others sent go the way of MatSetValues() when they are on the host, and of lists when they are on the device. */
+static PetscErrorCode InsertReceived(Mat A, const OffProcessPiece *received, InsertMode mode)
+{
+  Mat_MPIAIJCUDA *d    = MatMPIAIJCUDAGet(A);
+  const PetscInt *rows = received->rows;
+
+  PetscFunctionBegin;
+  if (PetscMemTypeDevice(received->mtype)) {
+    PetscCall(MatMPIAIJCUDAFinishInsertion(A)); // what was set here comes first
+    PetscCallLogged(PETSCSPARSECUDA_Insert, A, MatMPIAIJCUDAInsertEntries(A, received->n, rows, received->columns, received->values, mode));
+    PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCall(PetscFree3(rows, columns, values));
-  PetscCall(MatExchangeDestroy(&x));
+  PetscCall(CreateStages(A));
+  if (d->stage_mode != mode) PetscCall(MatMPIAIJCUDAFinishInsertion(A));
+  d->stage_mode = mode;
+  for (PetscCount k = 0, end; k < received->n; k = end) {
+    for (end = k + 1; end < received->n && rows[end] == rows[k];) end++;
+    if (rows[k] >= 0) PetscCall(StageBlock(A, 1, &rows[k], (PetscInt)(end - k), &received->columns[k], &received->values[k], mode, PETSC_FALSE));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Sends values to the owners of their rows and takes what comes. Collective. */
+static PetscErrorCode ExchangeOffProcess(Mat A)
+{
+  Mat_MPIAIJCUDA    *d     = MatMPIAIJCUDAGet(A);
+  const PetscMemType mtype = d->facts[FACT_DEVICE] ? PETSC_MEMTYPE_CUDA : PETSC_MEMTYPE_HOST;
+  OffProcessPiece    received;
+  cudaStream_t       stream;
+  PetscErrorCode     ierr;
+
+  PetscFunctionBegin;
+  PetscCall(PetscSparseCUDAGetStream(&stream));
+  PetscCall(OffProcessStashExchange(&d->off_process, A->rmap, (PetscBool)d->facts[FACT_NEW_PATTERN], mtype, stream, &received));
+  if (!A->assembly_subset) PetscCallGoto(ierr, cleanup, MatExchangeDestroy(&d->off_process.exchange));
+  if (received.n > 0) PetscCallGoto(ierr, cleanup, InsertReceived(A, &received, d->facts[FACT_INSERT] ? INSERT_VALUES : ADD_VALUES)); // not A->insertmode: who set nothing does not know it
+  ierr = PETSC_SUCCESS;
+cleanup:
+  PetscCall(OffProcessPieceDestroy(&received, stream));
+  PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -498,14 +502,42 @@ static PetscErrorCode FinishAssembly(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* What this process knows about the assembly that begins. */
+static PetscErrorCode GetFacts(Mat A, int facts[])
+{
+  Mat_MPIAIJCUDA  *d       = MatMPIAIJCUDAGet(A);
+  OffProcessStash *s       = &d->off_process;
+  const PetscBool  travels = (PetscBool)(!A->nooffprocentries && !((Mat_MPIAIJ *)A->data)->donotstash);
+  PetscMPIInt      size;
+  cudaStream_t     stream;
+
+  PetscFunctionBegin;
+  PetscCall(PetscArrayzero(facts, NUM_ASSEMBLY_FACTS));
+  facts[FACT_HOST]   = d->host_inserted;
+  facts[FACT_INSERT] = A->insertmode == INSERT_VALUES;
+  facts[FACT_ADD]    = A->insertmode == ADD_VALUES;
+  if (!A->assembly_subset) PetscCall(MatExchangeDestroy(&s->exchange));
+  if (!travels) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)A), &size));
+  PetscCall(PetscSparseCUDAGetStream(&stream));
+  PetscCall(OffProcessStashSort(s, A->rmap, stream));
+  facts[FACT_OFF_PROCESS] = OffProcessStashCount(s) > 0;
+  facts[FACT_DEVICE]      = OffProcessStashOnDevice(s);
+  facts[FACT_NEW_PATTERN] = !MatExchangeFits(&s->exchange, size, s->starts);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode MatAssemblyBegin_MPIAIJCUDA(Mat A, MatAssemblyType mode)
 {
   Mat_MPIAIJCUDA *d = MatMPIAIJCUDAGet(A);
 
   PetscFunctionBegin;
-  d->assembly_on_host = (PetscBool)(!d->device_assembly || d->host_inserted);
-  if (d->device_assembly) PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &d->assembly_on_host, 1, MPI_C_BOOL, MPI_LOR, PetscObjectComm((PetscObject)A)));
-  if (d->assembly_on_host && d->parent.assemblybegin != NULL) PetscCall((*d->parent.assemblybegin)(A, mode));
+  if (d->device_assembly) {
+    PetscCall(GetFacts(A, d->facts));
+    PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, d->facts, NUM_ASSEMBLY_FACTS, MPI_INT, MPI_MAX, PetscObjectComm((PetscObject)A)));
+    PetscCheck(!d->facts[FACT_OFF_PROCESS] || !d->facts[FACT_INSERT] || !d->facts[FACT_ADD], PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_WRONGSTATE, "Some processors inserted others added");
+  } else d->facts[FACT_HOST] = 1;
+  if (d->facts[FACT_HOST] && d->parent.assemblybegin != NULL) PetscCall((*d->parent.assemblybegin)(A, mode));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -520,9 +552,10 @@ PetscErrorCode MatAssemblyEndDevice_MPIAIJCUDA(Mat A, MatAssemblyType mode, Pets
   Mat_MPIAIJCUDA *d = MatMPIAIJCUDAGet(A);
 
   PetscFunctionBegin;
-  *done = (PetscBool)(d->device_assembly && !d->assembly_on_host);
+  *done = (PetscBool)(d->device_assembly && !d->facts[FACT_HOST]);
   if (d->device_assembly) {
-    if (!A->nooffprocentries && !((Mat_MPIAIJ *)A->data)->donotstash) PetscCall(ExchangeOffProcess(A));
+    if (d->facts[FACT_OFF_PROCESS]) PetscCall(ExchangeOffProcess(A));
+    d->facts[FACT_OFF_PROCESS] = 0;
     PetscCall(MatMPIAIJCUDAFinishInsertion(A));
     PetscCheck(*done || !d->columns_changed, PETSC_COMM_SELF, PETSC_ERR_SUP, "New off-diagonal columns were inserted on the device, and then other values while the matrix was bound to the CPU: assemble before MatBindToCPU()");
   }
@@ -545,11 +578,16 @@ static PetscErrorCode MatSetUp_MPIAIJCUDA(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Values that wait for other processes are zeroed like all others, by being dropped; MATMPIAIJ would still add them in the assembly. */
 static PetscErrorCode MatZeroEntries_MPIAIJCUDA(Mat A)
 {
+  OffProcessStash *s      = &MatMPIAIJCUDAGet(A)->off_process;
+  cudaStream_t     stream = NULL;
+
   PetscFunctionBegin;
   PetscCall(MatMPIAIJCUDAFinishInsertion(A));
-  MatMPIAIJCUDAGet(A)->off_process.n = 0;
+  if (OffProcessStashOnDevice(s)) PetscCall(PetscSparseCUDAGetStream(&stream));
+  PetscCall(OffProcessStashClear(s, stream));
   PetscCall((*MatMPIAIJCUDAGet(A)->parent.zeroentries)(A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

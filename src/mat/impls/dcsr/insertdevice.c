@@ -1,69 +1,70 @@
 /* Batches of entries in device memory, and what MatSetValues() would have to do about them. */
 #include <petscsparsecuda/dcsrimpl.h>
 
-/* One list of the entries in a window of the matrix. */
-static PetscErrorCode CreateList(Mat A, PetscBool outside, PetscCount n, const PetscInt i[], const PetscInt j[], cudaStream_t stream, DCSRList *list)
-{
-  const DCSRWindow window = {A->rmap->N, A->cmap->N, A->rmap->rstart, A->rmap->rend, A->cmap->rstart, A->cmap->rend, outside};
-
-  PetscFunctionBegin;
-  PetscCall(DCSRListCreate(&window, n, i, j, stream, list));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode Insert_Seq(Mat A, PetscCount n, const PetscInt i[], const PetscInt j[], const PetscScalar v[], InsertMode mode)
 {
-  DCSRList     list;
-  cudaStream_t stream;
+  const DCSRWindow window = {A->rmap->N, A->cmap->N, 0, A->rmap->N, 0, A->cmap->N, PETSC_FALSE};
+  DCSRList         list;
+  cudaStream_t     stream;
 
   PetscFunctionBegin;
   PetscCall(PetscSparseCUDAGetStream(&stream));
   PetscCall(MatSeqAIJCUDAFinishInsertion(A)); // what came before
-  PetscCall(CreateList(A, PETSC_FALSE, n, i, j, stream, &list));
+  PetscCall(DCSRListCreate(&window, n, i, j, stream, &list));
   PetscCall(MatSeqAIJCUDAInsertList(A, &list, v, mode));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Copies of the entries of other processes wait on the host for the next assembly. */
-static PetscErrorCode StageOffProcess(Mat A, PetscCount n, const PetscInt i[], const PetscInt j[], const PetscScalar v[], cudaStream_t stream)
+/* Copies of the entries of other processes, device arrays for the caller to free; *num is 0 when they are to be ignored. */
+static PetscErrorCode CopyRemote(Mat A, PetscCount n, const PetscInt i[], const PetscInt j[], const PetscScalar v[], cudaStream_t stream, PetscCount *num, PetscInt **rows, PetscInt **columns, PetscScalar **values)
 {
-  PetscCount     num;
   PetscCount    *where = NULL;
-  PetscInt      *rows = NULL, *columns = NULL;
-  PetscScalar   *values = NULL;
-  PetscErrorCode ierr;
+  PetscErrorCode ierr  = PETSC_SUCCESS;
 
   PetscFunctionBegin;
-  PetscCall(DCSRListRemote(A->rmap->rstart, A->rmap->rend, n, i, j, stream, &num, &where));
-  if (num == 0 || ((Mat_MPIAIJ *)A->data)->donotstash) {
-    PetscCall(PetscSparseCUDAFree(&where, stream));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  PetscCallGoto(ierr, cleanup, PetscMalloc3(num, &rows, num, &columns, num, &values));
-  PetscCallGoto(ierr, cleanup, DCSRGatherIndicesToHost(num, where, i, rows, stream));
-  PetscCallGoto(ierr, cleanup, DCSRGatherIndicesToHost(num, where, j, columns, stream));
-  PetscCallGoto(ierr, cleanup, DCSRGatherValuesToHost(num, where, v, values, stream));
-  for (PetscCount k = 0; k < num; k++) PetscCallGoto(ierr, cleanup, MatMPIAIJCUDAStageOffProcess(A, rows[k], columns[k], values[k]));
+  *num = 0;
+  if (((Mat_MPIAIJ *)A->data)->donotstash) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(DCSRListRemote(A->rmap->rstart, A->rmap->rend, n, i, j, stream, num, &where));
+  PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(*num, "rows of entries of other processes", stream, rows));
+  PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(*num, "columns of entries of other processes", stream, columns));
+  PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(*num, "values of entries of other processes", stream, values));
+  PetscCallGoto(ierr, cleanup, DCSRGatherIndices(*num, where, i, *rows, stream));
+  PetscCallGoto(ierr, cleanup, DCSRGatherIndices(*num, where, j, *columns, stream));
+  PetscCallGoto(ierr, cleanup, DCSRGatherValues(*num, where, v, *values, stream));
 cleanup:
-  PetscCall(PetscFree3(rows, columns, values));
   PetscCall(PetscSparseCUDAFree(&where, stream));
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode CheckNoRemote(Mat A, PetscCount num)
+{
+  PetscFunctionBegin;
+  PetscCheck(num == 0 || !A->nooffprocentries, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG, "Setting %" PetscCount_FMT " entries in off process rows even though MatSetOption(,MAT_NO_OFF_PROC_ENTRIES,PETSC_TRUE) was set", num);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The entries of this process join the matrix, those of others the stash. */
 static PetscErrorCode Insert_MPI(Mat A, PetscCount n, const PetscInt i[], const PetscInt j[], const PetscScalar v[], InsertMode mode)
 {
-  DCSRList     list;
-  cudaStream_t stream;
+  PetscInt      *rows = NULL, *columns = NULL;
+  PetscScalar   *values = NULL;
+  PetscCount     num;
+  cudaStream_t   stream;
+  PetscErrorCode ierr;
 
   PetscFunctionBegin;
   PetscCall(PetscSparseCUDAGetStream(&stream));
-  PetscCall(MatMPIAIJCUDAFinishInsertion(A));
-  PetscCall(CreateList(A, PETSC_FALSE, n, i, j, stream, &list));
-  PetscCall(MatSeqAIJCUDAInsertList(((Mat_MPIAIJ *)A->data)->A, &list, v, mode));
-  PetscCall(CreateList(A, PETSC_TRUE, n, i, j, stream, &list));
-  PetscCall(MatMPIAIJCUDAInsertOffDiagonal(A, &list, v, mode));
-  PetscCall(StageOffProcess(A, n, i, j, v, stream));
+  PetscCall(MatMPIAIJCUDAFinishInsertion(A)); // what came before
+  PetscCallGoto(ierr, cleanup, CopyRemote(A, n, i, j, v, stream, &num, &rows, &columns, &values));
+  PetscCallGoto(ierr, cleanup, CheckNoRemote(A, num));
+  PetscCallGoto(ierr, cleanup, MatMPIAIJCUDAInsertEntries(A, n, i, j, v, mode));
+  if (num > 0) PetscCallGoto(ierr, cleanup, OffProcessStashAppendDevice(&MatMPIAIJCUDAGet(A)->off_process, num, &rows, &columns, &values));
+cleanup:
+  PetscCall(PetscSparseCUDAFree(&rows, stream));
+  PetscCall(PetscSparseCUDAFree(&columns, stream));
+  PetscCall(PetscSparseCUDAFree(&values, stream));
+  PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -18,26 +18,18 @@ struct IsRemote {
 
 template <typename T>
 struct Gather {
-  const T          *from;
   const PetscCount *where;
+  const T          *from;
+  T                 missing;
   T                *to;
-  __device__ void   operator()(PetscCount k) const { to[k] = from[where[k]]; }
+  __device__ void   operator()(PetscCount k) const { to[k] = where[k] < 0 ? missing : from[where[k]]; }
 };
 
 template <typename T>
-PetscErrorCode GatherToHost(PetscCount n, const PetscCount where[], const T from[], T host[], cudaStream_t stream)
+PetscErrorCode GatherEntries(PetscCount n, const PetscCount where[], const T from[], T missing, T to[], cudaStream_t stream)
 {
-  PetscErrorCode ierr = PETSC_SUCCESS;
-  T             *to   = NULL;
-
   PetscFunctionBegin;
-  if (n == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscSparseCUDAMalloc(n, "entries for other processes", stream, &to));
-  PetscCallCUDAGoto(ierr, cleanup, cub::DeviceFor::Bulk(n, Gather<T>{from, where, to}, stream));
-  PetscCallGoto(ierr, cleanup, PetscSparseCUDACopyToHost(host, to, (size_t)n * sizeof(T), stream));
-cleanup:
-  PetscCall(PetscSparseCUDAFree(&to, stream));
-  PetscCall(ierr);
+  if (n > 0) PetscCallCUDA(cub::DeviceFor::Bulk(n, Gather<T>{where, from, missing, to}, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -85,17 +77,17 @@ cleanup:
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* DCSRGatherIndicesToHost, DCSRGatherValuesToHost - host[k] = from[where[k]] for k < n; from and where on the device; synchronizes */
-PetscErrorCode DCSRGatherIndicesToHost(PetscCount n, const PetscCount where[], const PetscInt from[], PetscInt host[], cudaStream_t stream)
+/* DCSRGatherIndices, DCSRGatherValues - to[k] = from[where[k]] for k < n, and -1 or zero where where[k] is negative; all on the device; asynchronous */
+PetscErrorCode DCSRGatherIndices(PetscCount n, const PetscCount where[], const PetscInt from[], PetscInt to[], cudaStream_t stream)
 {
   PetscFunctionBegin;
-  PetscCall(GatherToHost(n, where, from, host, stream));
+  PetscCall(GatherEntries(n, where, from, (PetscInt)-1, to, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode DCSRGatherValuesToHost(PetscCount n, const PetscCount where[], const PetscScalar from[], PetscScalar host[], cudaStream_t stream)
+PetscErrorCode DCSRGatherValues(PetscCount n, const PetscCount where[], const PetscScalar from[], PetscScalar to[], cudaStream_t stream)
 {
   PetscFunctionBegin;
-  PetscCall(GatherToHost(n, where, from, host, stream));
+  PetscCall(GatherEntries(n, where, from, PetscScalar(0.0), to, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

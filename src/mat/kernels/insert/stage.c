@@ -184,25 +184,8 @@ static PetscBool SameFormat(const DCSRStageFormat *a, const DCSRStageFormat *b)
   return (PetscBool)(a->row_begin == b->row_begin && a->column_begin == b->column_begin && a->column_bits == b->column_bits && a->ignore_zeros == b->ignore_zeros);
 }
 
-/*
-  DCSRStageAppend - copies a block of values
-
-  Input Parameters:
-+ stage      - the stage
-. format     - how the indices are read
-. m          - rows
-. rows       - [m] host
-. n          - columns
-. columns    - [n] host
-. v          - [m n] host; NULL for zeros
-. by_columns - values are stored column by column
-- stream     - full buffers are sent on it
-
-  Cost: one copy on the host; waits only when both buffers are on their way.
-
-  Errors: PETSC_ERR_MEM; the block is not in the stage then, the others are.
-*/
-PetscErrorCode DCSRStageAppend(DCSRStage stage, const DCSRStageFormat *format, PetscInt m, const PetscInt rows[], PetscInt n, const PetscInt columns[], const PetscScalar v[], PetscBool by_columns, cudaStream_t stream)
+/* Copies a block of values that fits into a buffer. */
+static PetscErrorCode Append(DCSRStage stage, PetscInt m, const PetscInt rows[], PetscInt n, const PetscInt columns[], const PetscScalar v[], PetscBool by_columns, cudaStream_t stream)
 {
   const size_t    num_values = (size_t)m * (size_t)n, index_bytes = ((size_t)(m + n) * sizeof(PetscInt) + sizeof(PetscScalar) - 1) / sizeof(PetscScalar) * sizeof(PetscScalar);
   StageBuffer    *b;
@@ -210,11 +193,6 @@ PetscErrorCode DCSRStageAppend(DCSRStage stage, const DCSRStageFormat *format, P
   char           *to;
 
   PetscFunctionBegin;
-  PetscCheck(num_values < PETSC_INT32_MAX / 64, PETSC_COMM_SELF, PETSC_ERR_SUP, "A block of %zu values is too large to be staged: insert it in pieces", num_values);
-  if (!SameFormat(&stage->format, format)) {
-    PetscCall(Send(stage, stream));
-    stage->format = *format;
-  }
   PetscCall(GetRoom(stage, index_bytes + num_values * sizeof(PetscScalar), stream));
   b  = &stage->buffers[stage->current];
   to = b->host + b->front;
@@ -231,6 +209,54 @@ PetscErrorCode DCSRStageAppend(DCSRStage stage, const DCSRStageFormat *format, P
   b->front += index_bytes + num_values * sizeof(PetscScalar);
   b->num_blocks++;
   b->num_values += (PetscCount)num_values;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  DCSRStageAppend - copies a block of values
+
+  Input Parameters:
++ stage      - the stage
+. format     - how the indices are read
+. m          - rows
+. rows       - [m] host
+. n          - columns
+. columns    - [n] host
+. v          - [m n] host; NULL for zeros
+. by_columns - values are stored column by column
+- stream     - full buffers are sent on it
+
+  Note:
+  A block too large for a buffer becomes several: of whole rows, or of whole columns when values are stored by columns, and when one of these is too large, too,
+  of parts of it.
+
+  Cost: one copy on the host; waits only when both buffers are on their way.
+
+  Errors: PETSC_ERR_MEM; the block is not in the stage then, unless it was one of several, the others are.
+*/
+PetscErrorCode DCSRStageAppend(DCSRStage stage, const DCSRStageFormat *format, PetscInt m, const PetscInt rows[], PetscInt n, const PetscInt columns[], const PetscScalar v[], PetscBool by_columns, cudaStream_t stream)
+{
+  const size_t   max_values = stage->max_bytes / (2 * sizeof(PetscScalar)); // the other half is for indices
+  const PetscInt outer = by_columns ? n : m, inner = by_columns ? m : n;
+  const PetscInt inner_step = (PetscInt)PetscMin((size_t)inner, max_values), outer_step = (PetscInt)PetscMin((size_t)outer, inner > inner_step ? 1 : max_values / (size_t)PetscMax(inner, 1));
+
+  PetscFunctionBegin;
+  if (m == 0 || n == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!SameFormat(&stage->format, format)) {
+    PetscCall(Send(stage, stream));
+    stage->format = *format;
+  }
+  for (PetscInt o = 0; o < outer; o += PetscMin(outer_step, outer - o)) {
+    const PetscInt num_outer = PetscMin(outer_step, outer - o);
+
+    for (PetscInt k = 0; k < inner; k += PetscMin(inner_step, inner - k)) { // once, unless there is one outer index
+      const PetscInt     num_inner = PetscMin(inner_step, inner - k);
+      const PetscScalar *values    = v == NULL ? NULL : v + (size_t)o * (size_t)inner + (size_t)k;
+
+      if (by_columns) PetscCall(Append(stage, num_inner, rows + k, num_outer, columns + o, values, by_columns, stream));
+      else PetscCall(Append(stage, num_outer, rows + o, num_inner, columns + k, values, by_columns, stream));
+    }
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -345,7 +345,7 @@ PetscErrorCode MatMPIAIJCUDAParentSetPreallocation(Mat A, PetscInt d_nz, const P
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* On the device room is made when the entries come: nothing is preallocated, and nothing forbids more. */
+/* On the device room is made when the entries come: nothing is preallocated, and nothing forbids more, unless an option is set afterwards. */
 static PetscErrorCode MatMPIAIJSetPreallocation_MPIAIJDCSRCUDA(Mat A, PetscInt d_nz, const PetscInt d_nnz[], PetscInt o_nz, const PetscInt o_nnz[])
 {
   PetscBool device;
@@ -359,6 +359,8 @@ static PetscErrorCode MatMPIAIJSetPreallocation_MPIAIJDCSRCUDA(Mat A, PetscInt d
     PetscCall(MatAIJCUDACheckPreallocation(A->rmap->n, A->cmap->n, d_nz, d_nnz));
     PetscCall(MatAIJCUDACheckPreallocation(A->rmap->n, A->cmap->N, o_nz, o_nnz));
     PetscCall(MatMPIAIJCUDASetEmpty(A));
+    PetscCall(MatSeqAIJCUDASetRowLimits(((Mat_MPIAIJ *)A->data)->A, d_nz, d_nnz));
+    PetscCall(MatSeqAIJCUDASetRowLimits(((Mat_MPIAIJ *)A->data)->B, o_nz, o_nnz));
   } else {
     MatMPIAIJCUDAGet(A)->device_assembly = PETSC_FALSE;
     PetscCall((*parent_setpreallocation)(A, d_nz, d_nnz, o_nz, o_nnz));

@@ -1,0 +1,327 @@
+/*
+  The stash of values for rows of other processes. What MatSetValues() brings waits on the host, lists in device memory wait on the device, piece by piece in
+  program order; at assembly the pieces become one list, on the device when one of them is there.
+*/
+#include <petscsparsecuda/exchange.h>
+#include <petscsparsecuda/insert.h>
+
+#define FIRST_CAPACITY 1024 /* entries of a new piece on the host */
+
+/* OffProcessMalloc_Private - n entries of host or device memory; use the macro OffProcessMalloc(). */
+PetscErrorCode OffProcessMalloc_Private(PetscMemType mtype, PetscCount n, size_t size, const char what[], cudaStream_t stream, void **ptr)
+{
+  PetscFunctionBegin;
+  if (PetscMemTypeHost(mtype)) PetscCall(PetscMalloc((size_t)n * size, ptr));
+  else PetscCall(PetscSparseCUDAMalloc_Private((size_t)n * size, what, stream, ptr));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* OffProcessFree_Private - Frees host or device memory, NULL is fine, and *ptr is NULL afterwards; use the macro OffProcessFree(). */
+PetscErrorCode OffProcessFree_Private(PetscMemType mtype, cudaStream_t stream, void **ptr)
+{
+  PetscFunctionBegin;
+  if (PetscMemTypeHost(mtype)) PetscCall(PetscFree(*ptr));
+  else PetscCall(PetscSparseCUDAFree_Private(ptr, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* OffProcessPieceDestroy - Frees a piece; a zero one is fine, and it is zero afterwards. */
+PetscErrorCode OffProcessPieceDestroy(OffProcessPiece *piece, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  PetscCall(OffProcessFree(piece->mtype, stream, &piece->rows));
+  PetscCall(OffProcessFree(piece->mtype, stream, &piece->columns));
+  PetscCall(OffProcessFree(piece->mtype, stream, &piece->values));
+  PetscCall(PetscArrayzero(piece, 1));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PieceCreate(PetscMemType mtype, PetscCount capacity, cudaStream_t stream, OffProcessPiece *piece)
+{
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(PetscArrayzero(piece, 1));
+  piece->mtype    = mtype;
+  piece->capacity = capacity;
+  PetscCallGoto(ierr, failed, OffProcessMalloc(mtype, capacity, "rows of entries of other processes", stream, &piece->rows));
+  PetscCallGoto(ierr, failed, OffProcessMalloc(mtype, capacity, "columns of entries of other processes", stream, &piece->columns));
+  PetscCallGoto(ierr, failed, OffProcessMalloc(mtype, capacity, "values of entries of other processes", stream, &piece->values));
+  PetscFunctionReturn(PETSC_SUCCESS);
+failed:
+  PetscCall(OffProcessPieceDestroy(piece, stream));
+  PetscFunctionReturn(ierr);
+}
+
+/* A zero piece behind the others. */
+static PetscErrorCode AddPiece(OffProcessStash *s)
+{
+  PetscFunctionBegin;
+  if (s->num_pieces == s->max_pieces) {
+    const PetscInt   max_pieces = PetscMax(2 * s->max_pieces, 4);
+    OffProcessPiece *pieces;
+
+    PetscCall(PetscCalloc1(max_pieces, &pieces));
+    PetscCall(PetscArraycpy(pieces, s->pieces, s->num_pieces));
+    PetscCall(PetscFree(s->pieces));
+    s->pieces     = pieces;
+    s->max_pieces = max_pieces;
+  }
+  PetscCall(PetscArrayzero(&s->pieces[s->num_pieces++], 1));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Doubles a piece on the host. */
+static PetscErrorCode Grow(OffProcessPiece *piece)
+{
+  OffProcessPiece larger;
+
+  PetscFunctionBegin;
+  PetscCall(PieceCreate(PETSC_MEMTYPE_HOST, PetscMax(2 * piece->capacity, FIRST_CAPACITY), NULL, &larger));
+  PetscCall(PetscArraycpy(larger.rows, piece->rows, piece->n));
+  PetscCall(PetscArraycpy(larger.columns, piece->columns, piece->n));
+  PetscCall(PetscArraycpy(larger.values, piece->values, piece->n));
+  larger.n = piece->n;
+  PetscCall(OffProcessPieceDestroy(piece, NULL));
+  *piece = larger;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  OffProcessStashAppend - Keeps one entry, whose value is on the host.
+
+  Not Collective
+
+  Input Parameters:
++ s      - the stash
+. row    - global, of another process
+. column - global
+- v      - the value
+*/
+PetscErrorCode OffProcessStashAppend(OffProcessStash *s, PetscInt row, PetscInt column, PetscScalar v)
+{
+  OffProcessPiece *last;
+
+  PetscFunctionBegin;
+  if (s->num_pieces == 0 || PetscMemTypeDevice(s->pieces[s->num_pieces - 1].mtype)) PetscCall(AddPiece(s));
+  last = &s->pieces[s->num_pieces - 1];
+  if (last->n == last->capacity) PetscCall(Grow(last));
+  last->rows[last->n]     = row;
+  last->columns[last->n]  = column;
+  last->values[last->n++] = v;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  OffProcessStashAppendDevice - Keeps a list of entries in device memory.
+
+  Not Collective
+
+  Input Parameters:
++ s       - the stash
+. n       - entries
+. rows    - [n] device, global, of other processes; the stash takes the array over, *rows is NULL afterwards, unless there is an error
+. columns - [n] device, global; the same
+- values  - [n] device; the same
+*/
+PetscErrorCode OffProcessStashAppendDevice(OffProcessStash *s, PetscCount n, PetscInt **rows, PetscInt **columns, PetscScalar **values)
+{
+  OffProcessPiece *last;
+
+  PetscFunctionBegin;
+  PetscCall(AddPiece(s));
+  last           = &s->pieces[s->num_pieces - 1];
+  last->mtype    = PETSC_MEMTYPE_CUDA;
+  last->n        = n;
+  last->capacity = n;
+  last->rows     = *rows;
+  last->columns  = *columns;
+  last->values   = *values;
+  *rows          = NULL;
+  *columns       = NULL;
+  *values        = NULL;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* OffProcessStashCount - Entries that wait. */
+PetscCount OffProcessStashCount(const OffProcessStash *s)
+{
+  PetscCount n = 0;
+
+  for (PetscInt p = 0; p < s->num_pieces; p++) n += s->pieces[p].n;
+  return n;
+}
+
+/* OffProcessStashOnDevice - Whether some of the entries wait on the device. */
+PetscBool OffProcessStashOnDevice(const OffProcessStash *s)
+{
+  for (PetscInt p = 0; p < s->num_pieces; p++)
+    if (PetscMemTypeDevice(s->pieces[p].mtype)) return PETSC_TRUE;
+  return PETSC_FALSE;
+}
+
+static PetscErrorCode CopyToDevice(PetscMemType mtype, void *to, const void *from, size_t bytes, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  if (PetscMemTypeHost(mtype)) PetscCall(PetscSparseCUDACopyToDevice(to, from, bytes, stream));
+  else PetscCallCUDA(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* One piece in place of several, of which one at least is on the device: entries on the host that follow each other share a piece. */
+static PetscErrorCode Join(OffProcessStash *s, cudaStream_t stream)
+{
+  OffProcessPiece all;
+  PetscErrorCode  ierr;
+
+  PetscFunctionBegin;
+  if (s->num_pieces < 2) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PieceCreate(PETSC_MEMTYPE_CUDA, OffProcessStashCount(s), stream, &all));
+  for (PetscInt p = 0; p < s->num_pieces; p++) {
+    const OffProcessPiece *piece = &s->pieces[p];
+
+    PetscCallGoto(ierr, failed, CopyToDevice(piece->mtype, all.rows + all.n, piece->rows, (size_t)piece->n * sizeof(*piece->rows), stream));
+    PetscCallGoto(ierr, failed, CopyToDevice(piece->mtype, all.columns + all.n, piece->columns, (size_t)piece->n * sizeof(*piece->columns), stream));
+    PetscCallGoto(ierr, failed, CopyToDevice(piece->mtype, all.values + all.n, piece->values, (size_t)piece->n * sizeof(*piece->values), stream));
+    all.n += piece->n;
+  }
+  for (PetscInt p = 0; p < s->num_pieces; p++) PetscCall(OffProcessPieceDestroy(&s->pieces[p], stream));
+  s->pieces[0]  = all;
+  s->num_pieces = 1;
+  PetscFunctionReturn(PETSC_SUCCESS);
+failed:
+  PetscCall(OffProcessPieceDestroy(&all, stream));
+  PetscFunctionReturn(ierr);
+}
+
+static PetscErrorCode ForgetOrder(OffProcessStash *s, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  if (s->order != NULL) PetscCall(OffProcessFree(s->pieces[0].mtype, stream, &s->order));
+  PetscCall(PetscFree(s->starts));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  OffProcessStashSort - Finds the owners of what waits, and puts it in their order.
+
+  Not Collective
+
+  Input Parameters:
++ s      - the stash; nothing may be appended until OffProcessStashExchange()
+. map    - layout of the rows
+- stream - for work on the device
+*/
+PetscErrorCode OffProcessStashSort(OffProcessStash *s, PetscLayout map, cudaStream_t stream)
+{
+  const PetscCount n = OffProcessStashCount(s);
+  PetscMPIInt      size;
+
+  PetscFunctionBegin;
+  PetscCheck(n <= PETSC_INT32_MAX, PETSC_COMM_SELF, PETSC_ERR_SUP, "%" PetscCount_FMT " entries for other processes are too many: call MatAssemblyBegin() and MatAssemblyEnd() with MAT_FLUSH_ASSEMBLY now and then", n);
+  PetscCallMPI(MPI_Comm_size(map->comm, &size));
+  PetscCall(ForgetOrder(s, stream));
+  PetscCall(Join(s, stream));
+  PetscCall(PetscCalloc1(size + 1, &s->starts));
+  if (n == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  if (PetscMemTypeHost(s->pieces[0].mtype)) PetscCall(MatExchangeSortHost(map, n, s->pieces[0].rows, &s->order, s->starts));
+  else PetscCall(DCSRSortByOwner(size, map->range, n, NULL, s->pieces[0].rows, stream, &s->order, s->starts));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode GatherIndices(PetscMemType mtype, PetscInt n, const PetscCount order[], const PetscInt from[], PetscInt to[], cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  if (PetscMemTypeDevice(mtype)) PetscCall(DCSRGatherIndices(n, order, from, to, stream));
+  else
+    for (PetscInt k = 0; k < n; k++) to[k] = order[k] < 0 ? -1 : from[order[k]];
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode GatherValues(PetscMemType mtype, PetscInt n, const PetscCount order[], const PetscScalar from[], PetscScalar to[], cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  if (PetscMemTypeDevice(mtype)) PetscCall(DCSRGatherValues(n, order, from, to, stream));
+  else
+    for (PetscInt k = 0; k < n; k++) to[k] = order[k] < 0 ? 0.0 : from[order[k]];
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Sends a list, zero when this process has nothing to send, and fills what is received. */
+static PetscErrorCode Send(const MatExchange *x, const PetscInt starts[], const OffProcessPiece *list, const PetscCount order[], cudaStream_t stream, OffProcessPiece *received)
+{
+  PetscCount     *send_order = NULL;
+  OffProcessPiece sent;
+  PetscErrorCode  ierr;
+
+  PetscFunctionBegin;
+  PetscCall(PieceCreate(list->mtype, x->num_sent, stream, &sent));
+  PetscCallGoto(ierr, cleanup, MatExchangeGetSendOrder(x, starts, list->mtype, order, stream, &send_order));
+  PetscCallGoto(ierr, cleanup, GatherIndices(list->mtype, x->num_sent, send_order, list->rows, sent.rows, stream));
+  PetscCallGoto(ierr, cleanup, GatherIndices(list->mtype, x->num_sent, send_order, list->columns, sent.columns, stream));
+  PetscCallGoto(ierr, cleanup, GatherValues(list->mtype, x->num_sent, send_order, list->values, sent.values, stream));
+  PetscCallGoto(ierr, cleanup, MatExchangeIndices(x, sent.mtype, sent.rows, received->mtype, received->rows));
+  PetscCallGoto(ierr, cleanup, MatExchangeIndices(x, sent.mtype, sent.columns, received->mtype, received->columns));
+  PetscCallGoto(ierr, cleanup, MatExchangeValues(x, sent.mtype, sent.values, received->mtype, received->values));
+  received->n = x->num_received;
+cleanup:
+  PetscCall(OffProcessFree(list->mtype, stream, &send_order));
+  PetscCall(OffProcessPieceDestroy(&sent, stream));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  OffProcessStashExchange - Sends what waits to the owners of its rows.
+
+  Collective on the communicator of the layout
+
+  Input Parameters:
++ s           - the stash, after OffProcessStashSort(); empty afterwards
+. map         - layout of the rows
+. new_pattern - finds out who sends how much to whom; PETSC_FALSE: what waits on any process fits the pattern of the last time. The same on all processes.
+. mtype       - where this process wants what it receives
+- stream      - for work on the device
+
+  Output Parameter:
+. received - entries of the other processes in the order of their ranks, some with row -1, which do not count; to be freed with OffProcessPieceDestroy()
+*/
+PetscErrorCode OffProcessStashExchange(OffProcessStash *s, PetscLayout map, PetscBool new_pattern, PetscMemType mtype, cudaStream_t stream, OffProcessPiece *received)
+{
+  const OffProcessPiece nothing = {PETSC_MEMTYPE_HOST, 0, 0, NULL, NULL, NULL};
+  PetscErrorCode        ierr;
+
+  PetscFunctionBegin;
+  if (new_pattern) {
+    PetscCall(MatExchangeDestroy(&s->exchange));
+    PetscCall(MatExchangeCreate(map, s->starts, &s->exchange));
+  }
+  PetscCall(PieceCreate(mtype, s->exchange.num_received, stream, received));
+  PetscCallGoto(ierr, failed, Send(&s->exchange, s->starts, s->num_pieces > 0 ? &s->pieces[0] : &nothing, s->order, stream, received));
+  PetscCallGoto(ierr, failed, OffProcessStashClear(s, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+failed:
+  PetscCall(OffProcessPieceDestroy(received, stream));
+  PetscFunctionReturn(ierr);
+}
+
+/* OffProcessStashClear - Drops what waits; a pattern that is kept stays. */
+PetscErrorCode OffProcessStashClear(OffProcessStash *s, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  PetscCall(ForgetOrder(s, stream));
+  for (PetscInt p = 0; p < s->num_pieces; p++) PetscCall(OffProcessPieceDestroy(&s->pieces[p], stream));
+  s->num_pieces = 0;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* OffProcessStashDestroy - Frees everything; a zero one is fine, and it is zero afterwards. */
+PetscErrorCode OffProcessStashDestroy(OffProcessStash *s, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  PetscCall(OffProcessStashClear(s, stream));
+  PetscCall(MatExchangeDestroy(&s->exchange));
+  PetscCall(PetscFree(s->pieces));
+  PetscCall(PetscArrayzero(s, 1));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,121 @@
+/*
+  Entries of a list in the order of the processes that own their rows: a binary search an entry, and a stable sort over the few bits that owners need.
+*/
+#include "../entries/temporary.cuh"
+#include <petscsparsecuda/insert.h>
+#include <cub/device/device_for.cuh>
+#include <cub/device/device_radix_sort.cuh>
+
+namespace
+{
+
+/* How many of n ascending numbers are at most x. */
+template <typename T>
+__host__ __device__ PetscCount UpperBound(const T *sorted, PetscCount n, T x)
+{
+  PetscCount begin = 0, end = n;
+
+  while (begin < end) {
+    const PetscCount middle = begin + (end - begin) / 2;
+
+    if (sorted[middle] <= x) begin = middle + 1;
+    else end = middle;
+  }
+  return begin;
+}
+
+/* Owner of entry k; num_owners when its row lies beyond the last range. */
+struct FindOwner {
+  PetscInt          num_owners;
+  const PetscInt   *ranges; // [num_owners + 1]
+  const PetscCount *where;  // NULL: all entries of the list
+  const PetscInt   *rows;
+  uint32_t         *owners;
+  PetscCount       *places;
+
+  __device__ void operator()(PetscCount k) const
+  {
+    const PetscCount place = where ? where[k] : k;
+
+    // the last range that begins at or before the row; empty ranges before it begin there, too
+    owners[k] = (uint32_t)(UpperBound(ranges, (PetscCount)num_owners + 1, rows[place]) - 1);
+    places[k] = place;
+  }
+};
+
+/* ends[o] is how many entries have owners up to o. */
+struct FindEnds {
+  const uint32_t *owners; // [n] ascending
+  PetscCount      n;
+  PetscInt       *ends;
+  __device__ void operator()(PetscInt o) const { ends[o] = (PetscInt)UpperBound(owners, n, (uint32_t)o); }
+};
+
+/* Says which row is too large: the first one behind those that have owners. */
+PetscErrorCode ReportBadRow(PetscInt num_rows, const PetscInt rows[], const PetscCount *place, cudaStream_t stream)
+{
+  PetscCount where;
+  PetscInt   row;
+
+  PetscFunctionBegin;
+  PetscCall(PetscSparseCUDACopyToHost(&where, place, sizeof(where), stream));
+  PetscCall(PetscSparseCUDACopyToHost(&row, rows + where, sizeof(row), stream));
+  SETERRQ(PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "Entry %" PetscCount_FMT " of the list: COO row index %" PetscInt_FMT " is >= the matrix row size %" PetscInt_FMT, where, row, num_rows);
+}
+
+} // namespace
+
+/*
+  DCSRSortByOwner - puts entries of a list in the order of their owners, those of one owner in the order of the list
+
+  Input Parameters:
++ num_owners - processes
+. ranges     - [num_owners + 1] host, the rows of each begin there
+. n          - entries, at most 2^31 - 1
+. where      - [n] device, their places in the list, ascending; NULL: the list has n entries
+. rows       - rows of the list, device, not negative
+- stream     - synchronizes with it
+
+  Output Parameters:
++ order  - [n] device, places in the list; to be freed with PetscSparseCUDAFree(); NULL when n is 0
+- starts - [num_owners + 1] host, where the entries of each owner begin in order
+
+  Cost: a radix sort of 12 bytes an entry over the bits of the number of processes. Workspace: 24 bytes an entry.
+
+  Errors: PETSC_ERR_ARG_OUTOFRANGE for a row beyond the last range, PETSC_ERR_MEM.
+*/
+PetscErrorCode DCSRSortByOwner(PetscInt num_owners, const PetscInt ranges[], PetscCount n, const PetscCount where[], const PetscInt rows[], cudaStream_t stream, PetscCount **order, PetscInt starts[])
+{
+  PetscInt      *ranges_device = NULL, *ends = NULL;
+  uint32_t      *owners = NULL, *sorted = NULL;
+  PetscCount    *places = NULL;
+  PetscErrorCode ierr   = PETSC_SUCCESS;
+
+  PetscFunctionBegin;
+  *order = NULL;
+  PetscCall(PetscArrayzero(starts, num_owners + 1));
+  if (n == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(num_owners + 1, "ranges of rows", stream, &ranges_device));
+  PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(num_owners, "numbers of entries for other processes", stream, &ends));
+  PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(n, "owners of entries", stream, &owners));
+  PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(n, "owners of entries", stream, &sorted));
+  PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(n, "places of entries for other processes", stream, &places));
+  PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(n, "order of entries for other processes", stream, order));
+  PetscCallGoto(ierr, cleanup, PetscSparseCUDACopyToDevice(ranges_device, ranges, ((size_t)num_owners + 1) * sizeof(*ranges), stream));
+  PetscCallCUDAGoto(ierr, cleanup, cub::DeviceFor::Bulk(n, FindOwner{num_owners, ranges_device, where, rows, owners, places}, stream));
+  PetscCallGoto(ierr, cleanup, DCSRWithTemporary("workspace to sort entries by owner", stream, [&](void *storage, size_t &bytes) {
+                  return cub::DeviceRadixSort::SortPairs(storage, bytes, owners, sorted, places, *order, (int64_t)n, 0, PetscMax(DCSRKeyBits(num_owners + 1), 1), stream);
+                }));
+  PetscCallCUDAGoto(ierr, cleanup, cub::DeviceFor::Bulk(num_owners, FindEnds{sorted, n, ends}, stream));
+  PetscCallGoto(ierr, cleanup, PetscSparseCUDACopyToHost(starts + 1, ends, (size_t)num_owners * sizeof(*ends), stream));
+  if (starts[num_owners] < n) PetscCallGoto(ierr, cleanup, ReportBadRow(ranges[num_owners], rows, *order + starts[num_owners], stream));
+cleanup:
+  PetscCall(PetscSparseCUDAFree(&ranges_device, stream));
+  PetscCall(PetscSparseCUDAFree(&ends, stream));
+  PetscCall(PetscSparseCUDAFree(&owners, stream));
+  PetscCall(PetscSparseCUDAFree(&sorted, stream));
+  PetscCall(PetscSparseCUDAFree(&places, stream));
+  if (ierr != PETSC_SUCCESS) PetscCall(PetscSparseCUDAFree(order, stream));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

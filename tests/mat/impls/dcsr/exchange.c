@@ -1,0 +1,192 @@
+static char help[] = "Stash and exchange of entries of other processes: what arrives, in which order, from and to host and device memory, with a new and a kept pattern.\n\n";
+
+#include "testmat.h"
+#include <petscsparsecuda/exchange.h>
+
+static uint64_t state;
+
+static PetscInt Random(PetscInt end)
+{
+  state = state * 6364136223846793005ull + 1442695040888963407ull;
+  return (PetscInt)((state >> 33) % (uint64_t)end);
+}
+
+/* Entry k of what a rank sends, the same wherever it is asked for; entries come in the order of k. Rows may be the rank's own: it leaves those out. */
+static void Entry(PetscLayout map, PetscMPIInt rank, uint64_t seed, PetscInt k, PetscInt *row, PetscInt *column, PetscScalar *v)
+{
+  state   = seed + 7919 * (uint64_t)rank + 104729 * (uint64_t)k;
+  *row    = Random(map->N);
+  *row    = Random(map->N); /* the first one of a new state hardly differs from its neighbors' */
+  *column = Random(1000);
+  *v      = (PetscScalar)(1000000 * (PetscReal)rank + k);
+}
+
+static PetscBool IsOwn(PetscLayout map, PetscMPIInt rank, PetscInt row)
+{
+  return (PetscBool)(row >= map->range[rank] && row < map->range[rank + 1]);
+}
+
+static PetscErrorCode ToDevice(PetscCount n, const void *host, size_t size, cudaStream_t stream, void **device)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscSparseCUDAMalloc_Private((size_t)n * size, "entries", stream, device));
+  PetscCall(PetscSparseCUDACopyToDevice(*device, host, (size_t)n * size, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Entries [begin, end) go into the stash, as one piece on the device or one by one. */
+static PetscErrorCode AppendPiece(OffProcessStash *s, PetscLayout map, PetscMPIInt rank, uint64_t seed, PetscInt begin, PetscInt end, PetscBool device, cudaStream_t stream)
+{
+  PetscInt    *rows, *columns, *rows_device, *columns_device, n = 0;
+  PetscScalar *values, *values_device;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc3(end - begin, &rows, end - begin, &columns, end - begin, &values));
+  for (PetscInt k = begin; k < end; k++) {
+    Entry(map, rank, seed, k, &rows[n], &columns[n], &values[n]);
+    if (!IsOwn(map, rank, rows[n])) n++;
+  }
+  if (device && n > 0) {
+    PetscCall(ToDevice(n, rows, sizeof(*rows), stream, (void **)&rows_device));
+    PetscCall(ToDevice(n, columns, sizeof(*columns), stream, (void **)&columns_device));
+    PetscCall(ToDevice(n, values, sizeof(*values), stream, (void **)&values_device));
+    PetscCall(OffProcessStashAppendDevice(s, n, &rows_device, &columns_device, &values_device));
+  } else {
+    for (PetscInt k = 0; k < n; k++) PetscCall(OffProcessStashAppend(s, rows[k], columns[k], values[k]));
+  }
+  PetscCall(PetscFree3(rows, columns, values));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A host copy of what arrived, in place. */
+static PetscErrorCode ToHost(OffProcessPiece *piece, cudaStream_t stream)
+{
+  OffProcessPiece host = *piece;
+
+  PetscFunctionBegin;
+  if (PetscMemTypeHost(piece->mtype)) PetscFunctionReturn(PETSC_SUCCESS);
+  host.mtype = PETSC_MEMTYPE_HOST;
+  PetscCall(PetscMalloc1(piece->n, &host.rows));
+  PetscCall(PetscMalloc1(piece->n, &host.columns));
+  PetscCall(PetscMalloc1(piece->n, &host.values));
+  PetscCall(PetscSparseCUDACopyToHost(host.rows, piece->rows, (size_t)piece->n * sizeof(*piece->rows), stream));
+  PetscCall(PetscSparseCUDACopyToHost(host.columns, piece->columns, (size_t)piece->n * sizeof(*piece->columns), stream));
+  PetscCall(PetscSparseCUDACopyToHost(host.values, piece->values, (size_t)piece->n * sizeof(*piece->values), stream));
+  PetscCall(OffProcessPieceDestroy(piece, stream));
+  *piece = host;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What arrived must be every other rank's entries for this one, by rank and in the order they were appended in; each rank had num. */
+static PetscErrorCode Compare(PetscLayout map, PetscMPIInt size, PetscMPIInt rank, uint64_t seed, PetscInt num, const OffProcessPiece *received)
+{
+  PetscCount at = 0;
+
+  PetscFunctionBegin;
+  for (PetscMPIInt r = 0; r < size; r++)
+    for (PetscInt k = 0; r != rank && k < num; k++) {
+      PetscInt    row, column;
+      PetscScalar v;
+
+      Entry(map, r, seed, k, &row, &column, &v);
+      if (!IsOwn(map, rank, row)) continue;
+      while (at < received->n && received->rows[at] < 0) at++;
+      PetscCheck(at < received->n, PETSC_COMM_SELF, PETSC_ERR_PLIB, "entry %" PetscInt_FMT " of rank %d did not arrive", k, r);
+      PetscCheck(received->rows[at] == row && received->columns[at] == column && received->values[at] == v, PETSC_COMM_SELF, PETSC_ERR_PLIB,
+                 "(%" PetscInt_FMT ",%" PetscInt_FMT ") arrived in place of entry %" PetscInt_FMT " of rank %d, (%" PetscInt_FMT ",%" PetscInt_FMT ")", received->rows[at], received->columns[at], k, r, row, column);
+      at++;
+    }
+  for (; at < received->n; at++) PetscCheck(received->rows[at] < 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "row %" PetscInt_FMT " arrived too often", received->rows[at]);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* One assembly: num entries of each rank in pieces, on the device where which has the bit of the piece. */
+static PetscErrorCode Round(OffProcessStash *s, PetscLayout map, uint64_t seed, PetscInt num, PetscInt which, PetscMemType mtype, cudaStream_t stream, PetscBool *kept)
+{
+  const PetscInt  num_pieces = 5;
+  OffProcessPiece received;
+  PetscBool       fits;
+  PetscMPIInt     size, rank;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
+  for (PetscInt p = 0; p < num_pieces; p++) PetscCall(AppendPiece(s, map, rank, seed, num * p / num_pieces, num * (p + 1) / num_pieces, (PetscBool)(which >> p & 1), stream));
+  PetscCall(OffProcessStashSort(s, map, stream));
+  fits = MatExchangeFits(&s->exchange, size, s->starts);
+  PetscCallMPI(MPIU_Allreduce(&fits, kept, 1, MPI_C_BOOL, MPI_LAND, PETSC_COMM_WORLD));
+  PetscCall(OffProcessStashExchange(s, map, (PetscBool) !*kept, mtype, stream, &received));
+  PetscCheck(OffProcessStashCount(s) == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "the stash is not empty after the exchange");
+  PetscCall(ToHost(&received, stream));
+  PetscCall(Compare(map, size, rank, seed, num, &received));
+  PetscCall(OffProcessPieceDestroy(&received, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Assemblies one after the other with one stash. */
+static PetscErrorCode Test(PetscInt n, PetscBool gaps, PetscInt which, PetscMemType mtype, cudaStream_t stream)
+{
+  OffProcessStash s;
+  PetscLayout     map;
+  PetscBool       kept;
+  PetscMPIInt     rank, size;
+
+  PetscFunctionBegin;
+  PetscCall(PetscArrayzero(&s, 1));
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
+  PetscCall(PetscLayoutCreateFromSizes(PETSC_COMM_WORLD, gaps ? (rank % 2 || size == 1 ? n : 0) : PETSC_DECIDE, gaps ? PETSC_DECIDE : n, 1, &map));
+  PetscCall(Round(&s, map, 1, 900, which, mtype, stream, &kept));
+  PetscCheck(!kept, PETSC_COMM_SELF, PETSC_ERR_PLIB, "the first entries fitted a pattern that there was not");
+  PetscCall(Round(&s, map, 1, 900, which >> 1, mtype, stream, &kept));
+  PetscCheck(kept, PETSC_COMM_SELF, PETSC_ERR_PLIB, "the same entries did not fit");
+  PetscCall(Round(&s, map, 1, 500, which, mtype, stream, &kept));
+  PetscCheck(kept, PETSC_COMM_SELF, PETSC_ERR_PLIB, "some of the entries did not fit");
+  PetscCall(Round(&s, map, 1, 0, which, mtype, stream, &kept));
+  PetscCheck(kept, PETSC_COMM_SELF, PETSC_ERR_PLIB, "no entries did not fit");
+  PetscCall(Round(&s, map, 2, 4000, which, mtype, stream, &kept));
+  PetscCheck(!kept || size == 1 || n == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "more entries fitted");
+  PetscCall(AppendPiece(&s, map, rank, 3, 0, 100, (PetscBool)(which & 1), stream));
+  PetscCall(OffProcessStashClear(&s, stream));
+  PetscCall(Round(&s, map, 4, 70, which, mtype, stream, &kept));
+  PetscCall(OffProcessStashDestroy(&s, stream));
+  PetscCall(PetscLayoutDestroy(&map));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  const PetscInt sizes[] = {1, 40, 3000};
+  char          *type;
+  PetscBool      usable;
+  PetscMPIInt    rank;
+  cudaStream_t   stream = NULL;
+
+  PetscFunctionBeginUser;
+  PetscCall(TestInitialize(&argc, &argv, help, &type));
+  PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
+  PetscCall(PetscSparseCUDADeviceUsable(&usable));
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &usable, 1, MPI_C_BOOL, MPI_LAND, PETSC_COMM_WORLD));
+  if (usable) PetscCall(PetscSparseCUDAGetStream(&stream));
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(sizes); k++)
+    for (int gaps = 0; gaps < 2; gaps++) {
+      PetscCall(Test(sizes[k], (PetscBool)gaps, 0, PETSC_MEMTYPE_HOST, stream));
+      if (!usable) continue;
+      PetscCall(Test(sizes[k], (PetscBool)gaps, 31, PETSC_MEMTYPE_CUDA, stream));
+      PetscCall(Test(sizes[k], (PetscBool)gaps, 10, PETSC_MEMTYPE_CUDA, stream));               /* pieces of both kinds */
+      PetscCall(Test(sizes[k], (PetscBool)gaps, rank % 2 ? 0 : 4, PETSC_MEMTYPE_CUDA, stream)); /* some ranks have host values only */
+    }
+  PetscCall(PetscFinalize());
+  return 0;
+}
+
+/*TEST
+
+   build:
+      depends: testmat.c
+
+   test:
+      nsize: {{1 2 3 8}}
+      output_file: output/empty.out
+
+TEST*/
