@@ -61,7 +61,7 @@ typedef struct {
   void                 *permutation;         /* [nnz] entry of A behind each entry of the transpose; offsets' width; NULL without explicit transpose */
   DCSRSpMVPlan          spmv_transpose;      /* plan of the explicit transpose; NULL without one */
   PetscObjectState      transpose_state;     /* object state of A when the values of the transpose were gathered */
-  PetscInt             *wide_i, *wide_j;     /* [m + 1], [nnz] PetscInt copies for foreign device code, 64-bit PetscInt only; NULL until asked for */
+  PetscInt             *wide_i, *wide_j;     /* [m + 1], [nnz] PetscInt copies for foreign device code, where the device's arrays have another width; NULL until asked for */
   DCSRStage             stage;               /* values of MatSetValues() on their way to the device; NULL until the first */
   InsertMode            stage_mode;          /* of what is in the stage */
   PetscBool             created;             /* by MatSetType(); otherwise it may be a block of a MATMPIAIJ (-mat_seqaij_type), which fills host arrays itself */
@@ -71,6 +71,7 @@ typedef struct {
   DCSRDefragmentKind    defragment;          /* -mat_dcsr_defragment */
   PetscReal             slack;               /* -mat_dcsr_slack: unused entries behind a segment that insertion makes, as a part of the row */
   PetscInt              max_segments;        /* -mat_dcsr_max_segments */
+  PetscInt              diagonal;            /* column of the diagonal entry of row 0, which MAT_IGNORE_ZERO_ENTRIES does not ignore; DCSR_NO_DIAGONAL in an off-diagonal block */
   PetscInt              fragmented_products; /* products with fragmented storage since its structure changed */
   HostVecBuffer         x, y, z;             /* scratch for vectors that live on the host */
   struct _MatOps        parent;              /* operations of MATSEQAIJ as this matrix last had them */

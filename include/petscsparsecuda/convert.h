@@ -6,7 +6,7 @@ PETSC_INTERN PetscErrorCode DCSRCopyOffsetsToDevice(PetscCount, const PetscInt[]
 PETSC_INTERN PetscErrorCode DCSRCopyOffsetsToHost(PetscCount, const void *, PetscBool, PetscInt[], cudaStream_t);
 PETSC_INTERN PetscErrorCode DCSRCopyColumnsToDevice(PetscCount, const PetscInt[], int32_t *, cudaStream_t);
 PETSC_INTERN PetscErrorCode DCSRCopyColumnsToHost(PetscCount, const int32_t *, PetscInt[], cudaStream_t);
-/* The same on the device: PetscInt arrays for foreign code (64-bit PetscInt only; with 32-bit PetscInt the arrays are the same thing). */
+/* The same on the device: PetscInt arrays for foreign code. */
 PETSC_INTERN PetscErrorCode DCSRWidenOffsets(PetscCount, const void *, PetscBool, PetscInt *, cudaStream_t);
 PETSC_INTERN PetscErrorCode DCSRWidenColumns(PetscCount, const int32_t *, PetscInt *, cudaStream_t);
 

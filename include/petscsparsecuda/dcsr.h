@@ -26,6 +26,10 @@ typedef struct {
   PetscInt     max_segments; /* fragmented: segments a row may have, 1 to DCSR_MAX_SEGMENTS; unused ones are {0, 0} */
 } DCSRView;
 
+/* Whether so many entries need 64-bit offsets; the one place that decides (width.c). */
+PETSC_INTERN PetscErrorCode DCSRNeedsWide(PetscCount, PetscBool *);
+PETSC_INTERN PetscErrorCode DCSRWidthInitialize(void);
+
 /* What one pass over the structure tells the launch rules; on the host. */
 typedef struct {
   PetscCount num_nonempty_rows;
@@ -33,12 +37,6 @@ typedef struct {
   PetscCount max_block_rows; /* most rows that start in one block of SPMV_BLOCK_NONZEROS entries (compact only) */
   PetscCount num_long_rows;  /* rows that a block cannot finish alone (compact only) */
 } DCSRFacts;
-
-/* Whether so many entries need 64-bit offsets. */
-static inline PetscBool DCSROffsetsAreWide(PetscCount n)
-{
-  return (PetscBool)(n > PETSC_INT32_MAX);
-}
 
 /* Storage that its owner allocates and frees (storage/). */
 PETSC_INTERN PetscErrorCode DCSRViewAllocateCompact(PetscInt, PetscInt, PetscCount, PetscBool, cudaStream_t, DCSRView *);

@@ -54,9 +54,9 @@ typedef struct {
 typedef struct {
   PetscCount     num_entries;
   int            column_bits;
-  uint64_t      *keys;    /* [num_entries] ascending, distinct */
-  PetscScalar   *values;  /* [num_entries] */
-  unsigned char *nonzero; /* [num_entries] whether one of the values that were given for the entry was not zero; NULL: zeros are entries like others */
+  uint64_t      *keys;   /* [num_entries] ascending, distinct */
+  PetscScalar   *values; /* [num_entries] */
+  unsigned char *counts; /* [num_entries] whether the entry is to be made: zeros off the diagonal are not; NULL: all are */
 } DCSRBatch;
 
 /* What to do with an entry that is not there yet. */
@@ -118,12 +118,13 @@ PETSC_INTERN PetscErrorCode DCSRListForgetKeys(DCSRList *, cudaStream_t);
 PETSC_INTERN PetscErrorCode DCSRListDestroy(DCSRList *, cudaStream_t);
 /* list, values of the unsorted list [num_given], further ones from position split on or NULL, split, take the last of equal ones instead of their sum, add to the result, result [num_distinct] */
 PETSC_INTERN PetscErrorCode DCSRListReduce(const DCSRList *, const PetscScalar[], const PetscScalar[], PetscCount, PetscBool, PetscBool, PetscScalar[], cudaStream_t);
-PETSC_INTERN PetscErrorCode DCSRListFlagNonzeros(const DCSRList *, const PetscScalar[], unsigned char[], cudaStream_t);
+PETSC_INTERN PetscErrorCode DCSRListFlagNonzeros(const DCSRList *, const PetscScalar[], const uint64_t[], PetscInt, unsigned char[], cudaStream_t);
 PETSC_INTERN PetscErrorCode DCSRListBuild(const DCSRList *, DCSRView, cudaStream_t);
 
 PETSC_INTERN int DCSRKeyBits(PetscInt);
-/* list, values of the unsorted list, take the last of equal ones instead of their sum, zeros do not make entries, stream, batch */
-PETSC_INTERN PetscErrorCode DCSRBatchCreate(DCSRList *, const PetscScalar[], PetscBool, PetscBool, cudaStream_t, DCSRBatch *);
+#define DCSR_NO_DIAGONAL PETSC_INT_MIN
+/* list, values of the unsorted list, take the last of equal ones instead of their sum, zeros do not make entries, but on the diagonal: its column in row 0; stream, batch */
+PETSC_INTERN PetscErrorCode DCSRBatchCreate(DCSRList *, const PetscScalar[], PetscBool, PetscBool, PetscInt, cudaStream_t, DCSRBatch *);
 PETSC_INTERN PetscErrorCode DCSRBatchDestroy(DCSRBatch *, cudaStream_t);
 PETSC_INTERN PetscErrorCode DCSRInsertBatch(DCSRView *, const DCSRBatch *, InsertMode, DCSRNewEntries, const DCSRAppendRule *, cudaStream_t, DCSRInsertInfo *);
 
@@ -133,7 +134,7 @@ PETSC_INTERN PetscErrorCode DCSRViewGetColumns(DCSRView, int, cudaStream_t, Pets
 PETSC_INTERN PetscErrorCode DCSRBatchRenumber(DCSRBatch *, PetscInt, const int32_t[], cudaStream_t);
 PETSC_INTERN PetscErrorCode DCSRViewRenumber(DCSRView, PetscInt, const int32_t[], cudaStream_t);
 PETSC_INTERN PetscErrorCode DCSRViewMapColumns(DCSRView, const int32_t[], cudaStream_t);
-PETSC_INTERN PetscErrorCode DCSRListRemote(PetscInt, PetscInt, PetscCount, const PetscInt[], const PetscInt[], cudaStream_t, PetscCount *, PetscCount **);
+PETSC_INTERN PetscErrorCode DCSRListRemote(PetscInt, PetscInt, PetscCount, const PetscInt[], const PetscInt[], const PetscScalar[], cudaStream_t, PetscCount *, PetscCount **);
 PETSC_INTERN PetscErrorCode DCSRGatherIndices(PetscCount, const PetscCount[], const PetscInt[], PetscInt[], cudaStream_t);
 PETSC_INTERN PetscErrorCode DCSRGatherValues(PetscCount, const PetscCount[], const PetscScalar[], PetscScalar[], cudaStream_t);
 PETSC_INTERN PetscErrorCode DCSRSortByOwner(PetscInt, const PetscInt[], PetscCount, const PetscCount[], const PetscInt[], cudaStream_t, PetscCount **, PetscInt[]);

@@ -107,6 +107,7 @@ PetscErrorCode PetscSparseCUDAInitialize(void)
   PetscCall(RegisterEvents());
   PetscCall(RegisterTypes());
   PetscCall(PetscSparseCUDATransferInitialize());
+  PetscCall(DCSRWidthInitialize());
   PetscCall(PetscRegisterFinalize(Finalize));
   initialized = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);

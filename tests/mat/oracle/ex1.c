@@ -4,6 +4,7 @@ static char help[] = "Applies a long random sequence of Mat operations to one ma
   -steps n              operations\n\
   -life n               operations until the next new matrix\n\
   -only name            operations whose name contains this\n\
+  -prefer name          operations whose name contains this come eight times as often\n\
   -trace                prints each operation before it is done, for crashes\n\n";
 
 #include <petscsparsecuda.h>
@@ -11,36 +12,37 @@ static char help[] = "Applies a long random sequence of Mat operations to one ma
 
 #define LOG_LENGTH 20
 
-static const OracleOperation *const tables[] = {OracleValueOperations, OracleStructureOperations, OracleProductOperations, OracleAccessOperations};
+static const OracleOperation *const tables[] = {OracleValueOperations, OracleStructureOperations, OracleProductOperations, OracleAccessOperations, OracleInsertionOperations};
 
-static PetscBool OracleApplies(Oracle o, const OracleOperation *op, const char only[])
+static PetscBool OracleIsNamed(const OracleOperation *op, const char part[])
 {
-  char     *found;
-  PetscBool wanted = PETSC_TRUE;
+  char *found = NULL;
 
-  if (only[0]) {
-    (void)PetscStrstr(op->name, only, &found);
-    wanted = (PetscBool)(found != NULL);
-  }
-  return (PetscBool)(wanted && (!op->square || o->square) && (!op->max_size || o->size <= op->max_size));
+  if (part[0]) (void)PetscStrstr(op->name, part, &found);
+  return (PetscBool)(found != NULL);
+}
+
+/* How often an operation comes; 0 when it does not apply to the present matrix. */
+static PetscInt OracleWeight(Oracle o, const OracleOperation *op, const char only[], const char prefer[])
+{
+  if ((only[0] && !OracleIsNamed(op, only)) || (op->square && !o->square) || (op->max_size && o->size > op->max_size)) return 0;
+  return op->weight * (OracleIsNamed(op, prefer) ? 8 : 1);
 }
 
 /* Draws by weight among those that apply to the present matrix; NULL when none does. */
-static const OracleOperation *OracleDraw(Oracle o, const char only[])
+static const OracleOperation *OracleDraw(Oracle o, const char only[], const char prefer[])
 {
   PetscInt total = 0, ticket;
 
   for (size_t t = 0; t < PETSC_STATIC_ARRAY_LENGTH(tables); t++)
-    for (const OracleOperation *op = tables[t]; op->name; op++)
-      if (OracleApplies(o, op, only)) total += op->weight;
+    for (const OracleOperation *op = tables[t]; op->name; op++) total += OracleWeight(o, op, only, prefer);
   if (total == 0) return NULL;
   ticket = OracleShared(o, total);
   for (size_t t = 0; t < PETSC_STATIC_ARRAY_LENGTH(tables); t++)
-    for (const OracleOperation *op = tables[t]; op->name; op++)
-      if (OracleApplies(o, op, only)) {
-        ticket -= op->weight;
-        if (ticket < 0) return op;
-      }
+    for (const OracleOperation *op = tables[t]; op->name; op++) {
+      ticket -= OracleWeight(o, op, only, prefer);
+      if (ticket < 0) return op;
+    }
   return NULL;
 }
 
@@ -75,7 +77,7 @@ static PetscErrorCode OracleReport(Oracle o, PetscInt seed, PetscInt step, const
 int main(int argc, char **argv)
 {
   PetscInt               steps = 200, life = 40, seed = 1;
-  char                   type[128] = "dcsrcuda", only[128] = "";
+  char                   type[128] = "dcsrcuda", only[128] = "", prefer[128] = "";
   PetscBool              trace = PETSC_FALSE;
   const char            *log[LOG_LENGTH];
   const OracleOperation *op;
@@ -88,6 +90,7 @@ int main(int argc, char **argv)
   PetscCall(PetscSparseCUDAInitialize());
   PetscCall(PetscOptionsGetString(NULL, NULL, "-mat_type", type, sizeof(type), NULL));
   PetscCall(PetscOptionsGetString(NULL, NULL, "-only", only, sizeof(only), NULL));
+  PetscCall(PetscOptionsGetString(NULL, NULL, "-prefer", prefer, sizeof(prefer), NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-steps", &steps, NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-life", &life, NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-seed", &seed, NULL));
@@ -103,7 +106,7 @@ int main(int argc, char **argv)
     log[step % LOG_LENGTH] = o->operation = "a new matrix";
     ierr                                  = PETSC_SUCCESS;
     if (step % life == 0) ierr = OracleCreateMatrices(o);
-    op = ierr ? NULL : OracleDraw(o, only);
+    op = ierr ? NULL : OracleDraw(o, only, prefer);
     if (op) {
       if (trace) fprintf(stderr, "[%d] %d %s\n", o->rank, (int)step, op->name);
       log[step % LOG_LENGTH] = op->name;
@@ -121,7 +124,7 @@ int main(int argc, char **argv)
 /*TEST
 
    build:
-      depends: matrices.c compare.c values.c structure.c products.c access.c
+      depends: matrices.c compare.c values.c structure.c products.c access.c insertion.c
 
    testset:
       output_file: output/empty.out
@@ -141,5 +144,29 @@ int main(int argc, char **argv)
          suffix: 8
          nsize: 8
          args: -steps 500 -seed {{31 32}}
+      test:
+         suffix: insertion
+         nsize: {{1 3 8}}
+         args: -steps 400 -seed {{41 42}} -prefer insertion
+      test:
+         suffix: insertion_segments
+         nsize: {{1 3 8}}
+         args: -steps 400 -seed 51 -prefer insertion -mat_dcsr_defragment never -mat_dcsr_slack {{0.1 1}} -mat_dcsr_max_segments {{1 4}}
+      test:
+         suffix: insertion_always
+         nsize: {{1 3}}
+         args: -steps 400 -seed 61 -prefer insertion -mat_dcsr_defragment always
+      test:
+         suffix: insertion_small_stage
+         nsize: {{1 3}}
+         args: -steps 400 -seed 71 -prefer insertion -mat_dcsr_stage_entries 5
+      test:
+         suffix: insertion_wide
+         nsize: {{1 3 8}}
+         args: -steps 400 -seed 81 -prefer insertion -mat_dcsr_test_wide_from {{0 100}}
+      test:
+         suffix: insertion_wide_segments
+         nsize: {{1 3}}
+         args: -steps 400 -seed 91 -prefer insertion -mat_dcsr_test_wide_from 100 -mat_dcsr_defragment never
 
 TEST*/

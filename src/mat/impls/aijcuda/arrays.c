@@ -51,30 +51,26 @@ static PetscErrorCode MatSeqAIJRestoreArrayWrite_SeqAIJCUDA(Mat A, PetscScalar *
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* PetscInt copies of the structure for foreign device code; with 32-bit PetscInt the device arrays are handed out themselves. */
+/* The structure for foreign device code: the device's own arrays where they are arrays of PetscInt, otherwise copies. */
 static PetscErrorCode GetDeviceIndices(Mat A, const PetscInt *i[], const PetscInt *j[])
 {
-  Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
+  Mat_SeqAIJCUDA *d            = MatSeqAIJCUDAGet(A);
+  const PetscBool same_offsets = (PetscBool)(sizeof(PetscInt) == (d->view.wide ? sizeof(int64_t) : sizeof(int32_t)));
+  const PetscBool same_columns = (PetscBool)(sizeof(PetscInt) == sizeof(int32_t));
+  cudaStream_t    stream;
 
   PetscFunctionBegin;
-#if PetscDefined(USE_64BIT_INDICES)
-  cudaStream_t stream;
-
   PetscCall(PetscSparseCUDAGetStream(&stream));
-  if (d->wide_i == NULL) {
-    PetscCall(PetscSparseCUDAMalloc(d->view.num_rows + 1, "row offsets as 64-bit PetscInt", stream, &d->wide_i));
+  if (!same_offsets && d->wide_i == NULL) {
+    PetscCall(PetscSparseCUDAMalloc(d->view.num_rows + 1, "row offsets as PetscInt", stream, &d->wide_i));
     PetscCall(DCSRWidenOffsets(d->view.num_rows + 1, d->view.row_offsets, d->view.wide, d->wide_i, stream));
   }
-  if (d->wide_j == NULL && d->view.num_nonzeros > 0) {
-    PetscCall(PetscSparseCUDAMalloc(d->view.num_nonzeros, "column indices as 64-bit PetscInt", stream, &d->wide_j));
+  if (!same_columns && d->wide_j == NULL && d->view.num_nonzeros > 0) {
+    PetscCall(PetscSparseCUDAMalloc(d->view.num_nonzeros, "column indices as PetscInt", stream, &d->wide_j));
     PetscCall(DCSRWidenColumns(d->view.num_nonzeros, d->view.columns, d->wide_j, stream));
   }
-  if (i != NULL) *i = d->wide_i;
-  if (j != NULL) *j = d->wide_j;
-#else
-  if (i != NULL) *i = (const PetscInt *)d->view.row_offsets;
-  if (j != NULL) *j = (const PetscInt *)d->view.columns;
-#endif
+  if (i != NULL) *i = same_offsets ? (const PetscInt *)d->view.row_offsets : d->wide_i;
+  if (j != NULL) *j = same_columns ? (const PetscInt *)(void *)d->view.columns : d->wide_j;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -132,11 +132,12 @@ cleanup:
 /* MatSeqAIJCUDABuildView - Structure of a list, and zeros, for A; the list's keys are gone afterwards. */
 PetscErrorCode MatSeqAIJCUDABuildView(Mat A, DCSRList *list, cudaStream_t stream, DCSRView *view)
 {
-  const PetscBool wide = (PetscBool)(list->num_distinct > PETSC_INT32_MAX);
-  PetscErrorCode  ierr;
+  PetscBool      wide;
+  PetscErrorCode ierr;
 
   PetscFunctionBegin;
   PetscCheck(list->num_distinct <= PETSC_INT_MAX, PETSC_COMM_SELF, PETSC_ERR_SUP, "%" PetscCount_FMT " nonzeros on one process do not fit into PetscInt: use more processes or --with-64-bit-indices", list->num_distinct);
+  PetscCall(DCSRNeedsWide(list->num_distinct, &wide));
   PetscCall(DCSRViewAllocateStructure(A->rmap->n, A->cmap->n, list->num_distinct, wide, stream, view));
   PetscCallGoto(ierr, failed, DCSRListBuild(list, *view, stream));
   PetscCallGoto(ierr, failed, DCSRListForgetKeys(list, stream));

@@ -241,7 +241,7 @@ PetscErrorCode MatSeqAIJCUDAInsertList(Mat A, DCSRList *list, const PetscScalar 
 
   PetscFunctionBegin;
   PetscCall(PetscSparseCUDAGetStream(&stream));
-  ierr      = DCSRBatchCreate(list, v, (PetscBool)(mode == INSERT_VALUES), ((Mat_SeqAIJ *)A->data)->ignorezeroentries, stream, &batch);
+  ierr      = DCSRBatchCreate(list, v, (PetscBool)(mode == INSERT_VALUES), ((Mat_SeqAIJ *)A->data)->ignorezeroentries, MatSeqAIJCUDAGet(A)->diagonal, stream, &batch);
   destroyed = DCSRListDestroy(list, stream);
   PetscCall(ierr);
   PetscCall(destroyed);

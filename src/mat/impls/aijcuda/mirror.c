@@ -135,6 +135,7 @@ static PetscErrorCode CopyStructureToDevice(Mat A)
   PetscInt        m   = A->rmap->n;
   PetscCount      nnz = a->i != NULL ? (PetscCount)a->i[m] : 0;
   DCSRView        view;
+  PetscBool       wide;
   cudaStream_t    stream;
   PetscErrorCode  ierr;
 
@@ -142,7 +143,8 @@ static PetscErrorCode CopyStructureToDevice(Mat A)
   PetscCheck(d->host_structure, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Neither the host nor the device has the structure of this matrix");
   PetscCall(PetscSparseCUDAGetStream(&stream));
   PetscCall(MatSeqAIJCUDADropDevice(A));
-  PetscCall(DCSRViewAllocateCompact(m, A->cmap->n, nnz, (PetscBool)(nnz > PETSC_INT32_MAX), stream, &view));
+  PetscCall(DCSRNeedsWide(nnz, &wide));
+  PetscCall(DCSRViewAllocateCompact(m, A->cmap->n, nnz, wide, stream, &view));
   if (a->i != NULL) {
     PetscCallGoto(ierr, failed, DCSRCopyOffsetsToDevice(m + 1, a->i, view.wide, view.row_offsets, stream));
     PetscCallGoto(ierr, failed, DCSRCopyColumnsToDevice(nnz, a->j, view.columns, stream));
@@ -199,12 +201,14 @@ static PetscErrorCode Defragment(Mat A)
 {
   Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
   DCSRView        view;
+  PetscBool       wide;
   cudaStream_t    stream;
   PetscErrorCode  ierr;
 
   PetscFunctionBegin;
   PetscCall(PetscSparseCUDAGetStream(&stream));
-  PetscCall(DCSRViewAllocateCompact(d->view.num_rows, d->view.num_columns, d->view.num_nonzeros, (PetscBool)(d->view.num_nonzeros > PETSC_INT32_MAX), stream, &view));
+  PetscCall(DCSRNeedsWide(d->view.num_nonzeros, &wide));
+  PetscCall(DCSRViewAllocateCompact(d->view.num_rows, d->view.num_columns, d->view.num_nonzeros, wide, stream, &view));
   PetscCallGoto(ierr, failed, DCSRDefragment(d->view, view, stream));
   PetscCall(MatSeqAIJCUDADropPlans(A));
   PetscCall(DCSRViewFree(&d->view, stream));

@@ -53,7 +53,7 @@ static PetscErrorCode CreateExchange(Mat A, COODevice *coo, const PetscInt i[], 
 
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)A), &size));
-  if (!((Mat_MPIAIJ *)A->data)->donotstash) PetscCall(DCSRListRemote(A->rmap->rstart, A->rmap->rend, coo->n, i, j, stream, &num, &where));
+  if (!((Mat_MPIAIJ *)A->data)->donotstash) PetscCall(DCSRListRemote(A->rmap->rstart, A->rmap->rend, coo->n, i, j, NULL, stream, &num, &where));
   PetscCallGoto(ierr, cleanup, PetscMalloc1(size + 1, &starts));
   PetscCallGoto(ierr, cleanup, CheckNumRemote(A, num));
   PetscCallGoto(ierr, cleanup, DCSRSortByOwner(size, A->rmap->range, num, where, i, stream, &order, starts));

@@ -101,7 +101,7 @@ static PetscErrorCode StageOffProcess(Mat A, PetscInt m, const PetscInt rows[], 
     for (PetscInt j = 0; j < n; j++) {
       const PetscScalar value = v == NULL ? 0.0 : a->roworiented ? v[i * n + j] : v[i + j * m];
 
-      if (columns[j] < 0 || (ignore && mode == ADD_VALUES && value == 0.0 && rows[i] != columns[j])) continue;
+      if (columns[j] < 0 || (ignore && mode == ADD_VALUES && value == 0.0)) continue; // on the diagonal, too, as MATMPIAIJ
       PetscCall(OffProcessStashAppend(&d->off_process, rows[i], columns[j], value));
     }
   }
@@ -316,7 +316,7 @@ PetscErrorCode MatMPIAIJCUDAInsertOffDiagonal(Mat A, DCSRList *list, const Petsc
 
   PetscFunctionBegin;
   PetscCall(PetscSparseCUDAGetStream(&stream));
-  ierr = DCSRBatchCreate(list, v, (PetscBool)(mode == INSERT_VALUES), ((Mat_SeqAIJ *)B->data)->ignorezeroentries, stream, &batch);
+  ierr = DCSRBatchCreate(list, v, (PetscBool)(mode == INSERT_VALUES), ((Mat_SeqAIJ *)B->data)->ignorezeroentries, DCSR_NO_DIAGONAL, stream, &batch);
   PetscCall(DCSRListDestroy(list, stream));
   PetscCall(ierr);
   PetscCallGoto(ierr, cleanup, MatSeqAIJCUDACopyToDevice(B));

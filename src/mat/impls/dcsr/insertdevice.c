@@ -18,13 +18,15 @@ static PetscErrorCode Insert_Seq(Mat A, PetscCount n, const PetscInt i[], const 
 /* Copies of the entries of other processes, device arrays for the caller to free; *num is 0 when they are to be ignored. */
 static PetscErrorCode CopyRemote(Mat A, PetscCount n, const PetscInt i[], const PetscInt j[], const PetscScalar v[], cudaStream_t stream, PetscCount *num, PetscInt **rows, PetscInt **columns, PetscScalar **values)
 {
-  PetscCount    *where = NULL;
-  PetscErrorCode ierr  = PETSC_SUCCESS;
+  const Mat_MPIAIJ *a     = (Mat_MPIAIJ *)A->data;
+  const PetscBool   drop  = (PetscBool)(((Mat_SeqAIJ *)a->A->data)->ignorezeroentries && A->insertmode == ADD_VALUES); // on the diagonal, too, as MATMPIAIJ
+  PetscCount       *where = NULL;
+  PetscErrorCode    ierr  = PETSC_SUCCESS;
 
   PetscFunctionBegin;
   *num = 0;
-  if (((Mat_MPIAIJ *)A->data)->donotstash) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(DCSRListRemote(A->rmap->rstart, A->rmap->rend, n, i, j, stream, num, &where));
+  if (a->donotstash) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(DCSRListRemote(A->rmap->rstart, A->rmap->rend, n, i, j, drop ? v : NULL, stream, num, &where));
   PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(*num, "rows of entries of other processes", stream, rows));
   PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(*num, "columns of entries of other processes", stream, columns));
   PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(*num, "values of entries of other processes", stream, values));

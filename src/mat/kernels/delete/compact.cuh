@@ -77,7 +77,7 @@ inline PetscErrorCode AllocateCompact(const DCSRView &from, PetscCount num_nonze
   to->num_rows     = from.num_rows;
   to->num_columns  = from.num_columns;
   to->num_nonzeros = to->capacity = to->used = num_nonzeros;
-  to->wide                                   = num_nonzeros > PETSC_INT32_MAX ? PETSC_TRUE : PETSC_FALSE;
+  PetscCall(DCSRNeedsWide(num_nonzeros, &to->wide));
   PetscCallGoto(ierr, failed, PetscSparseCUDAMalloc_Private(((size_t)from.num_rows + 1) * (to->wide ? sizeof(int64_t) : sizeof(int32_t)), "row offsets after a deletion", stream, &to->row_offsets));
   PetscCallGoto(ierr, failed, PetscSparseCUDAMalloc(num_nonzeros, "column indices after a deletion", stream, &to->columns));
   // a matrix without entries has no array of values either

@@ -17,8 +17,7 @@
 namespace
 {
 
-constexpr int32_t IN_PLACE  = 64; // entries of a segment that one thread still merges
-constexpr int32_t MAX_SLACK = 32; // beyond it, slack could not be used in place
+constexpr int32_t IN_PLACE = 64; // entries of a segment that one thread still merges
 
 /* Pool entries, and old entries that move. */
 struct Needs {
@@ -65,7 +64,7 @@ __device__ RowPlan PlanRow(const DCSRView &view, PetscInt row, int32_t num_new, 
       plan.num_old = 0;
     }
     plan.new_size = plan.num_old + num_new;
-    plan.length   = plan.new_size + (extra < MAX_SLACK ? (int32_t)ceil(extra) : MAX_SLACK);
+    plan.length   = plan.new_size + (extra < DCSR_MAX_SLACK ? (int32_t)ceil(extra) : DCSR_MAX_SLACK);
   }
   return plan;
 }

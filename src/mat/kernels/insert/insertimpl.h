@@ -35,6 +35,8 @@ PETSC_INTERN PetscErrorCode DCSRLookupWriteFound(DCSRView, const DCSRBatch *, co
 /* view, batch, lookup with its list, mode, spare entries that the new pool should have, stream */
 PETSC_INTERN PetscErrorCode DCSRMergeBatch(DCSRView *, const DCSRBatch *, const DCSRLookup *, InsertMode, PetscCount, cudaStream_t);
 
+#define DCSR_MAX_SLACK 32 /* unused entries behind a segment at most: more could not be used in place */
+
 /* What appending takes, for every new entry as a running sum; [2 * (num_entries + 1)] device. */
 typedef struct {
   PetscCount *before; /* pool entries and moved entries of the rows before, for the first new entry of each row; owned */

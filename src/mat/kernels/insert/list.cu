@@ -192,7 +192,7 @@ PetscErrorCode DCSRListSort(DCSRList *list, int bits, const DCSRListFacts *facts
 {
   PetscFunctionBegin;
   list->num_entries = list->num_given - (PetscCount)facts->num_ignored;
-  list->wide        = (PetscBool)(list->num_given >= PETSC_INT32_MAX);
+  PetscCall(DCSRNeedsWide(list->num_given + 1, &list->wide));
   if (list->wide) PetscCall(Finish<int64_t>(list, bits, facts, stream));
   else PetscCall(Finish<int32_t>(list, bits, facts, stream));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -47,7 +47,7 @@ struct FindInSegments {
 };
 
 template <typename Find>
-__global__ void __launch_bounds__(THREADS) LookupKernel(Find find, const uint64_t *keys, const unsigned char *nonzero, int column_bits, PetscCount n, PetscCount *where, DCSRLookupNumbers *numbers)
+__global__ void __launch_bounds__(THREADS) LookupKernel(Find find, const uint64_t *keys, const unsigned char *counts, int column_bits, PetscCount n, PetscCount *where, DCSRLookupNumbers *numbers)
 {
   const PetscCount rounds = (n + (PetscCount)gridDim.x * THREADS - 1) / ((PetscCount)gridDim.x * THREADS);
 
@@ -61,8 +61,7 @@ __global__ void __launch_bounds__(THREADS) LookupKernel(Find find, const uint64_
       const PetscInt   row    = (PetscInt)(key >> column_bits);
       const PetscCount k      = find(row, column);
 
-      // new off-diagonal zeros do not count where the caller says so
-      is_new   = k < 0 && (!nonzero || nonzero[t] || row == column);
+      is_new   = k < 0 && (!counts || counts[t]);
       where[t] = k < 0 && !is_new ? DCSR_NOWHERE : k;
     }
     const unsigned ballot = __ballot_sync(0xffffffffu, is_new);
@@ -80,7 +79,7 @@ PetscErrorCode Lookup(Find find, const DCSRBatch *batch, DCSRLookup *lookup, cud
   const unsigned int blocks = (unsigned int)PetscMin((batch->num_entries + THREADS - 1) / THREADS, MAX_GRID);
 
   PetscFunctionBegin;
-  LookupKernel<<<blocks, THREADS, 0, stream>>>(find, batch->keys, batch->nonzero, batch->column_bits, batch->num_entries, lookup->where, lookup->device);
+  LookupKernel<<<blocks, THREADS, 0, stream>>>(find, batch->keys, batch->counts, batch->column_bits, batch->num_entries, lookup->where, lookup->device);
   PetscCallCUDA(cudaGetLastError());
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -94,6 +94,9 @@ template <typename Index>
 struct FlagNonzero {
   Runs<Index>        runs;
   const PetscScalar *v;
+  const uint64_t    *keys;
+  int                column_bits;
+  PetscInt           diagonal;
   unsigned char     *flags;
 
   __device__ void operator()(PetscCount t) const
@@ -102,7 +105,7 @@ struct FlagNonzero {
     PetscCount       k   = runs.Begin(t);
 
     while (k < end && v[runs.Source(k)] == PetscScalar(0.0)) k++;
-    flags[t] = k < end;
+    flags[t] = k < end || (diagonal != DCSR_NO_DIAGONAL && (int64_t)(keys[t] & (((uint64_t)1 << column_bits) - 1)) - (int64_t)(keys[t] >> column_bits) == diagonal);
   }
 };
 
@@ -140,21 +143,23 @@ PetscErrorCode DCSRListReduce(const DCSRList *list, const PetscScalar v[], const
 }
 
 /*
-  DCSRListFlagNonzeros - which distinct entries of a list were given a value that is not zero
+  DCSRListFlagNonzeros - which distinct entries of a list were given a value that is not zero, or are on the diagonal
 
   Input Parameters:
 + list   - the sorted list; its keys are not needed
 . v      - [num_given] values of the unsorted list, device
+. keys   - [num_distinct] the distinct keys, device
+. diagonal - column of the diagonal entry of row 0, DCSR_NO_DIAGONAL when there is no diagonal
 - stream - asynchronous on it
 
   Output Parameter:
 . flags - [num_distinct], device: 1 or 0
 */
-PetscErrorCode DCSRListFlagNonzeros(const DCSRList *list, const PetscScalar v[], unsigned char flags[], cudaStream_t stream)
+PetscErrorCode DCSRListFlagNonzeros(const DCSRList *list, const PetscScalar v[], const uint64_t keys[], PetscInt diagonal, unsigned char flags[], cudaStream_t stream)
 {
   PetscFunctionBegin;
   if (list->num_distinct == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  if (list->wide) PetscCallCUDA(cub::DeviceFor::Bulk(list->num_distinct, FlagNonzero<int64_t>{{(const int64_t *)list->order, (const int64_t *)list->runs}, v, flags}, stream));
-  else PetscCallCUDA(cub::DeviceFor::Bulk(list->num_distinct, FlagNonzero<int32_t>{{(const int32_t *)list->order, (const int32_t *)list->runs}, v, flags}, stream));
+  if (list->wide) PetscCallCUDA(cub::DeviceFor::Bulk(list->num_distinct, FlagNonzero<int64_t>{{(const int64_t *)list->order, (const int64_t *)list->runs}, v, keys, list->column_bits, diagonal, flags}, stream));
+  else PetscCallCUDA(cub::DeviceFor::Bulk(list->num_distinct, FlagNonzero<int32_t>{{(const int32_t *)list->order, (const int32_t *)list->runs}, v, keys, list->column_bits, diagonal, flags}, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -11,9 +11,10 @@ namespace
 {
 
 struct IsRemote {
-  PetscInt        row_begin, row_end;
-  const PetscInt *rows, *columns;
-  __device__ bool operator()(PetscCount k) const { return rows[k] >= 0 && columns[k] >= 0 && (rows[k] < row_begin || rows[k] >= row_end); }
+  PetscInt           row_begin, row_end;
+  const PetscInt    *rows, *columns;
+  const PetscScalar *values; // NULL: zeros count
+  __device__ bool    operator()(PetscCount k) const { return rows[k] >= 0 && columns[k] >= 0 && (rows[k] < row_begin || rows[k] >= row_end) && (!values || values[k] != PetscScalar(0.0)); }
 };
 
 template <typename T>
@@ -44,13 +45,14 @@ PetscErrorCode GatherEntries(PetscCount n, const PetscCount where[], const T fro
 . n         - entries
 . rows      - [n] device; negative: ignored
 . columns   - [n] device; negative: ignored
+. values    - [n] device, those that are zero are ignored; NULL: all count
 - stream    - synchronizes with it
 
   Output Parameters:
 + num   - how many
 - where - [num] device, their places, ascending; to be freed with PetscSparseCUDAFree(); NULL when there are none
 */
-PetscErrorCode DCSRListRemote(PetscInt row_begin, PetscInt row_end, PetscCount n, const PetscInt rows[], const PetscInt columns[], cudaStream_t stream, PetscCount *num, PetscCount **where)
+PetscErrorCode DCSRListRemote(PetscInt row_begin, PetscInt row_end, PetscCount n, const PetscInt rows[], const PetscInt columns[], const PetscScalar values[], cudaStream_t stream, PetscCount *num, PetscCount **where)
 {
   PetscErrorCode ierr = PETSC_SUCCESS;
   PetscCount    *all = NULL, *count = NULL;
@@ -62,7 +64,7 @@ PetscErrorCode DCSRListRemote(PetscInt row_begin, PetscInt row_end, PetscCount n
   PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(n, "places of entries for other processes", stream, &all));
   PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(1, "count of entries for other processes", stream, &count));
   PetscCallGoto(ierr, cleanup, DCSRWithTemporary("workspace to find entries for other processes", stream, [&](void *storage, size_t &bytes) {
-                  return cub::DeviceSelect::If(storage, bytes, thrust::counting_iterator<PetscCount>(0), all, count, (int64_t)n, IsRemote{row_begin, row_end, rows, columns}, stream);
+                  return cub::DeviceSelect::If(storage, bytes, thrust::counting_iterator<PetscCount>(0), all, count, (int64_t)n, IsRemote{row_begin, row_end, rows, columns, values}, stream);
                 }));
   PetscCallCUDAGoto(ierr, cleanup, cudaMemcpyAsync(num, count, sizeof(*num), cudaMemcpyDeviceToHost, stream));
   PetscCallCUDAGoto(ierr, cleanup, cudaStreamSynchronize(stream));

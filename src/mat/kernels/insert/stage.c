@@ -123,7 +123,7 @@ static PetscErrorCode Send(DCSRStage s, cudaStream_t stream)
   StageBuffer *const b           = &s->buffers[s->current];
   const size_t       block_bytes = (size_t)b->num_blocks * sizeof(DCSRStageBlock);
   char              *device      = NULL; // the buffer's image, for as long as the kernel reads it
-  StageChunk        *chunk = NULL;
+  StageChunk        *chunk       = NULL;
   PetscErrorCode     ierr;
 
   PetscFunctionBegin;

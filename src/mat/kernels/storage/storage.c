@@ -87,11 +87,13 @@ failed:
 */
 PetscErrorCode DCSRViewAllocateSpare(const DCSRView *like, PetscCount num_nonzeros, PetscBool values, PetscCount spare, cudaStream_t stream, DCSRView *view)
 {
-  const PetscBool wide = (PetscBool)(like->wide || DCSROffsetsAreWide(num_nonzeros));
-  PetscErrorCode  ierr;
+  PetscBool      wide;
+  PetscErrorCode ierr;
 
   PetscFunctionBegin;
   PetscCall(PetscArrayzero(view, 1));
+  PetscCall(DCSRNeedsWide(num_nonzeros, &wide));
+  wide               = (PetscBool)(wide || like->wide);
   view->num_rows     = like->num_rows;
   view->num_columns  = like->num_columns;
   view->num_nonzeros = num_nonzeros;

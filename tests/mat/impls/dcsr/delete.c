@@ -404,5 +404,8 @@ int main(int argc, char **argv)
       test:
          suffix: hidden
          args: -mat_dcsr_test_hide_mirror
+      test:
+         suffix: wide
+         args: -mat_dcsr_test_wide_from 300
 
 TEST*/

@@ -189,5 +189,11 @@ int main(int argc, char **argv)
       test:
          suffix: small_stage
          args: -mat_dcsr_stage_entries 7
+      test:
+         suffix: segments
+         args: -mat_dcsr_defragment never -mat_dcsr_slack 0.1 -mat_dcsr_stage_entries {{7 33554432}}
+      test:
+         suffix: wide
+         args: -mat_dcsr_test_wide_from {{0 100}}
 
 TEST*/

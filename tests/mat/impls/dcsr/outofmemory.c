@@ -3,7 +3,8 @@ static char help[] = "Device allocation fails at every site in turn: the error i
 #include "testmat.h"
 #include <petscsparsecuda/sys.h>
 
-#define MAX_SITES 500 /* more allocations than an operation makes */
+#define MAX_SITES   500   /* more allocations than an operation makes */
+#define MAX_ENTRIES 13000 /* of a matrix */
 
 typedef enum {
   STENCIL,    /* five points on a square grid */
@@ -23,6 +24,131 @@ typedef enum {
 static const char *const kind_names[]  = {"stencil", "long rows", "empty rows"};
 static const char *const state_names[] = {"fresh", "uploaded", "fragmented", "fragmented without mirror"};
 static const PetscInt    sizes[]       = {900, 3000, 2100};
+
+/* All entries of a matrix, none twice, on the host. */
+typedef struct {
+  PetscInt    n, i[MAX_ENTRIES], j[MAX_ENTRIES];
+  PetscScalar v[MAX_ENTRIES];
+} List;
+
+static List list;
+
+static void Append(PetscInt row, PetscInt column, PetscScalar v)
+{
+  list.i[list.n]   = row;
+  list.j[list.n]   = column;
+  list.v[list.n++] = v;
+}
+
+static PetscErrorCode ListEntries(Kind kind)
+{
+  const PetscInt width = 30, n = sizes[kind];
+
+  PetscFunctionBegin;
+  list.n = 0;
+  for (PetscInt i = 0; i < n; i++) {
+    const PetscInt columns[] = {i, i - 1, i + 1, i - width, i + width};
+
+    if (kind == EMPTY_ROWS && i % 7) continue;
+    if (kind == LONG_ROWS && (i == 0 || i == n / 2))
+      for (PetscInt j = 0; j < n; j++) Append(i, j, 1 + (PetscReal)(j % 9) / 4);
+    else
+      for (PetscInt k = 0; k < (kind == STENCIL ? 5 : 2); k++)
+        if (columns[k] >= 0 && columns[k] < n) Append(i, columns[k], k == 0 ? 4 : k == 1 && i % 3 == 0 ? 0 : -1 - (PetscReal)(i % 5) / 8);
+  }
+  PetscCheck(list.n <= MAX_ENTRIES, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%" PetscInt_FMT " entries are too many", list.n);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Enter(Mat A, Kind kind)
+{
+  PetscFunctionBegin;
+  PetscCall(ListEntries(kind));
+  for (PetscInt k = 0; k < list.n; k++) PetscCall(MatSetValue(A, list.i[k], list.j[k], list.v[k], INSERT_VALUES));
+  PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Copies of the list in device memory; freed also when there is no room for all of them. */
+typedef struct {
+  PetscInt    *i, *j;
+  PetscScalar *v;
+} DeviceList;
+
+static PetscErrorCode DeviceListDestroy(DeviceList *d)
+{
+  cudaStream_t stream;
+
+  PetscFunctionBegin;
+  PetscCall(PetscSparseCUDAGetStream(&stream));
+  PetscCall(PetscSparseCUDAFree(&d->i, stream));
+  PetscCall(PetscSparseCUDAFree(&d->j, stream));
+  PetscCall(PetscSparseCUDAFree(&d->v, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode DeviceListCreate(DeviceList *d)
+{
+  cudaStream_t   stream;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(PetscArrayzero(d, 1));
+  PetscCall(PetscSparseCUDAGetStream(&stream));
+  PetscCallGoto(ierr, failed, PetscSparseCUDAMalloc(list.n, "a test's rows", stream, &d->i));
+  PetscCallGoto(ierr, failed, PetscSparseCUDAMalloc(list.n, "a test's columns", stream, &d->j));
+  PetscCallGoto(ierr, failed, PetscSparseCUDAMalloc(list.n, "a test's values", stream, &d->v));
+  PetscCallGoto(ierr, failed, PetscSparseCUDACopyToDevice(d->i, list.i, (size_t)list.n * sizeof(*list.i), stream));
+  PetscCallGoto(ierr, failed, PetscSparseCUDACopyToDevice(d->j, list.j, (size_t)list.n * sizeof(*list.j), stream));
+  PetscCallGoto(ierr, failed, PetscSparseCUDACopyToDevice(d->v, list.v, (size_t)list.n * sizeof(*list.v), stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+failed:
+  PetscCall(DeviceListDestroy(d));
+  PetscFunctionReturn(ierr);
+}
+
+/* A list in device memory, as a batch or as lists of MatSetPreallocationCOO(). */
+static PetscErrorCode InsertDeviceList(Mat A, PetscBool coo, InsertMode mode)
+{
+  DeviceList     d;
+  PetscErrorCode ierr = PETSC_SUCCESS;
+
+  PetscFunctionBegin;
+  PetscCall(DeviceListCreate(&d));
+  if (coo) PetscCallGoto(ierr, cleanup, MatSetPreallocationCOO(A, list.n, d.i, d.j));
+  if (coo) PetscCallGoto(ierr, cleanup, MatSetValuesCOO(A, d.v, mode));
+  if (!coo) PetscCallGoto(ierr, cleanup, MatDCSRCUDASetValuesDevice(A, list.n, d.i, d.j, d.v, mode));
+cleanup:
+  PetscCall(DeviceListDestroy(&d));
+  PetscFunctionReturn(ierr);
+}
+
+/* What kernels would leave behind. */
+static PetscErrorCode FillInserter(MatDCSRCUDAInserter *ins)
+{
+  const unsigned long long count = (unsigned long long)list.n;
+  cudaStream_t             stream;
+
+  PetscFunctionBegin;
+  PetscCall(PetscSparseCUDAGetStream(&stream));
+  PetscCall(PetscSparseCUDACopyToDevice(ins->rows, list.i, (size_t)list.n * sizeof(*list.i), stream));
+  PetscCall(PetscSparseCUDACopyToDevice(ins->columns, list.j, (size_t)list.n * sizeof(*list.j), stream));
+  PetscCall(PetscSparseCUDACopyToDevice(ins->values, list.v, (size_t)list.n * sizeof(*list.v), stream));
+  PetscCall(PetscSparseCUDACopyToDevice(ins->count, &count, sizeof(count), stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode InsertByInserter(Mat A, InsertMode mode)
+{
+  MatDCSRCUDAInserter ins;
+
+  PetscFunctionBegin;
+  PetscCall(MatDCSRCUDAGetInserter(A, list.n, mode, &ins));
+  PetscCall(FillInserter(&ins));
+  PetscCall(MatDCSRCUDARestoreInserter(A, &ins)); // frees the buffers, also after an error
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
 /* What an operation uses and gives; all vectors live on the host. */
 typedef struct {
@@ -170,6 +296,70 @@ static PetscErrorCode SetValues(Mat A, PETSC_UNUSED Data *d)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* New entries and old ones, all zero, in a list in device memory. */
+static PetscErrorCode AddSomeEntries(Mat A, PetscBool inserter)
+{
+  PetscInt n;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetSize(A, &n, NULL));
+  PetscCall(MatSetOption(A, MAT_NEW_NONZERO_ALLOCATION_ERR, PETSC_FALSE));
+  list.n = 0;
+  for (PetscInt k = 0; k < 200; k++) Append(7 * (k % 40), (7 * (k % 40) + 31 * (k / 40)) % n, 0);
+  if (inserter) PetscCall(InsertByInserter(A, ADD_VALUES));
+  else PetscCall(InsertDeviceList(A, PETSC_FALSE, ADD_VALUES));
+  PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode AddEntries(Mat A, PetscBool inserter)
+{
+  const PetscErrorCode ierr = AddSomeEntries(A, inserter);
+
+  PetscFunctionBegin;
+  if (ierr != PETSC_SUCCESS) {
+    PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+    PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+  }
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A new matrix, which becomes equal to A. */
+static PetscErrorCode CreateLike(Mat A, Data *d)
+{
+  PetscInt n;
+  Kind     kind = STENCIL;
+  MatType  type;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetSize(A, &n, NULL));
+  PetscCall(MatGetType(A, &type));
+  while (sizes[kind] != n) kind++;
+  PetscCall(ListEntries(kind));
+  PetscCall(MatCreate(PETSC_COMM_SELF, &d->C));
+  PetscCall(MatSetSizes(d->C, n, n, n, n));
+  PetscCall(MatSetType(d->C, type));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode AssembleNew(Data *d)
+{
+  PetscFunctionBegin;
+  PetscCall(MatAssemblyBegin(d->C, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(d->C, MAT_FINAL_ASSEMBLY));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+DEFINE_OPERATION(AddDeviceList, PetscCall(AddEntries(A, PETSC_FALSE));)
+DEFINE_OPERATION(AddByInserter, PetscCall(AddEntries(A, PETSC_TRUE));)
+DEFINE_OPERATION(NewByValues, PetscCall(CreateLike(A, d)); for (PetscInt k = 0; k < list.n; k++) PetscCall(MatSetValue(d->C, list.i[k], list.j[k], list.v[k], INSERT_VALUES)); PetscCall(AssembleNew(d));)
+DEFINE_OPERATION(NewByDeviceList, PetscCall(CreateLike(A, d)); PetscCall(InsertDeviceList(d->C, PETSC_FALSE, INSERT_VALUES)); PetscCall(AssembleNew(d));)
+DEFINE_OPERATION(NewByInserter, PetscCall(CreateLike(A, d)); PetscCall(InsertByInserter(d->C, ADD_VALUES)); PetscCall(AssembleNew(d));)
+DEFINE_OPERATION(NewByCOO, PetscCall(CreateLike(A, d)); PetscCall(MatSetPreallocationCOO(d->C, list.n, list.i, list.j)); PetscCall(MatSetValuesCOO(d->C, list.v, INSERT_VALUES));)
+DEFINE_OPERATION(NewByDeviceCOO, PetscCall(CreateLike(A, d)); PetscCall(InsertDeviceList(d->C, PETSC_TRUE, INSERT_VALUES));)
+
 static const Operation operations[] = {
   {"MatMult", Mult, PETSC_FALSE, PETSC_FALSE},
   {"MatMult, split", MultSplit, PETSC_FALSE, PETSC_FALSE},
@@ -198,6 +388,13 @@ static const Operation operations[] = {
   {"MatZeroRowsColumns", ZeroRowsColumns, PETSC_FALSE, PETSC_FALSE},
   {"MatEliminateZeros", EliminateZeros, PETSC_FALSE, PETSC_FALSE},
   {"MatSetValues", SetValues, PETSC_FALSE, PETSC_FALSE},
+  {"MatSetValues into a new matrix", NewByValues, PETSC_TRUE, PETSC_FALSE},
+  {"MatDCSRCUDASetValuesDevice", AddDeviceList, PETSC_TRUE, PETSC_FALSE},
+  {"MatDCSRCUDASetValuesDevice into a new matrix", NewByDeviceList, PETSC_TRUE, PETSC_FALSE},
+  {"MatDCSRCUDARestoreInserter", AddByInserter, PETSC_TRUE, PETSC_FALSE},
+  {"MatDCSRCUDARestoreInserter into a new matrix", NewByInserter, PETSC_TRUE, PETSC_FALSE},
+  {"MatSetValuesCOO", NewByCOO, PETSC_TRUE, PETSC_FALSE},
+  {"MatSetValuesCOO, lists on the device", NewByDeviceCOO, PETSC_TRUE, PETSC_FALSE},
   {"MatConvert to MATAIJ", ConvertToAIJ, PETSC_FALSE, PETSC_FALSE},
   {"MatConvert to MATDCSRCUDA", ConvertFromAny, PETSC_FALSE, PETSC_FALSE},
   {"MatGetRow", GetRow, PETSC_FALSE, PETSC_FALSE},
@@ -205,25 +402,6 @@ static const Operation operations[] = {
   {"MatDCSRCUDAIsValid", IsValid, PETSC_TRUE, PETSC_FALSE},
   {"MatDCSRCUDAFragment_C", Fragment, PETSC_TRUE, PETSC_FALSE},
 };
-
-static PetscErrorCode Enter(Mat A, Kind kind, PetscInt n)
-{
-  const PetscInt width = 30;
-
-  PetscFunctionBegin;
-  for (PetscInt i = 0; i < n; i++) {
-    const PetscInt columns[] = {i, i - 1, i + 1, i - width, i + width};
-
-    if (kind == EMPTY_ROWS && i % 7) continue;
-    for (PetscInt k = 0; k < (kind == STENCIL ? 5 : 2); k++)
-      if (columns[k] >= 0 && columns[k] < n) PetscCall(MatSetValue(A, i, columns[k], k == 0 ? 4 : k == 1 && i % 3 == 0 ? 0 : -1 - (PetscReal)(i % 5) / 8, INSERT_VALUES));
-    if (kind == LONG_ROWS && (i == 0 || i == n / 2))
-      for (PetscInt j = 0; j < n; j++) PetscCall(MatSetValue(A, i, j, 1 + (PetscReal)(j % 9) / 4, INSERT_VALUES));
-  }
-  PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
-  PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
 
 /* The type comes after the entries, which therefore are on the host only. */
 static PetscErrorCode Create(MatType type, Kind kind, State state, Mat *A)
@@ -235,7 +413,7 @@ static PetscErrorCode Create(MatType type, Kind kind, State state, Mat *A)
   PetscCall(MatCreate(PETSC_COMM_SELF, A));
   PetscCall(MatSetSizes(*A, sizes[kind], sizes[kind], sizes[kind], sizes[kind]));
   PetscCall(MatSetType(*A, MATSEQAIJ));
-  PetscCall(Enter(*A, kind, sizes[kind]));
+  PetscCall(Enter(*A, kind));
   PetscCall(MatConvert(*A, type, MAT_INPLACE_MATRIX, A));
   if (state == FRESH) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatNorm(*A, NORM_FROBENIUS, &norm));
@@ -377,13 +555,41 @@ static PetscErrorCode ScaleThereAndBack(Mat A, PETSC_UNUSED Data *d)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* New entries of both blocks, all zero, so that it does not matter how far an insertion comes; no communication: an option makes them join the matrix. */
+static PetscErrorCode InsertLocal(Mat A, PetscBool device)
+{
+  PetscInt begin, end, N;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetOwnershipRange(A, &begin, &end));
+  PetscCall(MatGetSize(A, NULL, &N));
+  PetscCall(MatSetOption(A, MAT_NEW_NONZERO_ALLOCATION_ERR, PETSC_FALSE));
+  list.n = 0;
+  for (PetscInt k = 0; k < 60 && k < end - begin; k++) Append(begin + k, (begin + k * k + 3) % N, 0);
+  if (device) PetscCall(InsertDeviceList(A, PETSC_FALSE, ADD_VALUES));
+  else
+    for (PetscInt k = 0; k < list.n; k++) PetscCall(MatSetValue(A, list.i[k], list.j[k], list.v[k], ADD_VALUES));
+  PetscCall(MatSetOption(A, MAT_ROW_ORIENTED, PETSC_TRUE));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+DEFINE_OPERATION(InsertLocalValues, PetscCall(InsertLocal(A, PETSC_FALSE));)
+DEFINE_OPERATION(InsertLocalDeviceList, PetscCall(InsertLocal(A, PETSC_TRUE));)
+
 /* Operations on parallel matrices that do not communicate: a process that runs out does not leave the others waiting. */
 static const Operation local_operations[] = {
-  {"MatGetDiagonal", GetDiagonal, PETSC_FALSE, PETSC_TRUE},
-  {"MatScale", ScaleThereAndBack, PETSC_FALSE, PETSC_FALSE},
-  {"MatDCSRCUDAFragment_C", Fragment, PETSC_TRUE, PETSC_FALSE},
-  {"MatDCSRCUDADefragment", Defragment, PETSC_TRUE, PETSC_FALSE},
+  {"MatGetDiagonal", GetDiagonal, PETSC_FALSE, PETSC_TRUE},       {"MatScale", ScaleThereAndBack, PETSC_FALSE, PETSC_FALSE},    {"MatDCSRCUDAFragment_C", Fragment, PETSC_TRUE, PETSC_FALSE},
+  {"MatDCSRCUDADefragment", Defragment, PETSC_TRUE, PETSC_FALSE}, {"MatSetValues", InsertLocalValues, PETSC_TRUE, PETSC_FALSE}, {"MatDCSRCUDASetValuesDevice", InsertLocalDeviceList, PETSC_TRUE, PETSC_FALSE},
 };
+
+/* What an insertion that failed, or did not communicate, still needs. */
+static PetscErrorCode Assemble(Mat A)
+{
+  PetscFunctionBegin;
+  PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
 static PetscErrorCode TestLocalSite(const Operation *op, PetscInt n, PetscBool *done)
 {
@@ -406,8 +612,10 @@ static PetscErrorCode TestLocalSite(const Operation *op, PetscInt n, PetscBool *
   PetscCheck(error == PETSC_SUCCESS || error == PETSC_ERR_MEM, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: error %d is not PETSC_ERR_MEM", what, (int)error);
   /* memory that is only welcome may be missing without an error */
   PetscCheck(error == PETSC_SUCCESS || !*done, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: the operation failed before", what);
+  PetscCall(Assemble(A));
   PetscCall(CheckMatrix(R, A, what));
   PetscCall((*op->run)(A, &d));
+  PetscCall(Assemble(A));
   PetscCall(CheckMatrix(R, A, what));
   PetscCall(VecDestroy(&d.out));
   PetscCall(MatDestroy(&A));
@@ -419,9 +627,100 @@ static PetscErrorCode TestLocalSite(const Operation *op, PetscInt n, PetscBool *
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* How a parallel matrix gets its entries. */
+typedef enum {
+  BY_VALUES,
+  BY_DEVICE_LIST,
+  BY_COO,
+  NUM_WAYS
+} Way;
+
+static const char *const way_names[] = {"MatSetValues", "MatDCSRCUDASetValuesDevice", "MatSetValuesCOO"};
+
+/* On two processes both do the same: what fails here fails there, too, and nobody waits. Each row has 2 in this process's columns and 3 in the other's, which the other process inserts. */
+static PetscErrorCode InsertAlike(Mat A, Way way)
+{
+  PetscInt begin, end, N;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetOwnershipRange(A, &begin, &end));
+  PetscCall(MatGetSize(A, NULL, &N));
+  list.n = 0;
+  for (PetscInt row = begin; row < end; row++) {
+    Append(row, row, 2);
+    Append((row + N / 2) % N, row, 3);
+  }
+  if (way == BY_COO) {
+    PetscCall(MatSetPreallocationCOO(A, list.n, list.i, list.j));
+    PetscCall(MatSetValuesCOO(A, list.v, INSERT_VALUES));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  if (way == BY_DEVICE_LIST) PetscCall(InsertDeviceList(A, PETSC_FALSE, INSERT_VALUES));
+  else
+    for (PetscInt k = 0; k < list.n; k++) PetscCall(MatSetValue(A, list.i[k], list.j[k], list.v[k], INSERT_VALUES));
+  PetscCall(Assemble(A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+DEFINE_OPERATION(InsertAlikeValues, PetscCall(InsertAlike(A, BY_VALUES));)
+DEFINE_OPERATION(InsertAlikeDeviceList, PetscCall(InsertAlike(A, BY_DEVICE_LIST));)
+DEFINE_OPERATION(InsertAlikeCOO, PetscCall(InsertAlike(A, BY_COO));)
+
+static OperationFn *const ways[] = {InsertAlikeValues, InsertAlikeDeviceList, InsertAlikeCOO};
+
+static PetscErrorCode CheckRowSums(Mat A, const char what[])
+{
+  PetscReal least, most;
+  PetscBool valid;
+  Vec       x, y;
+
+  PetscFunctionBegin;
+  PetscCall(MatDCSRCUDAIsValid(A, &valid));
+  PetscCheck(valid, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: the storage is not valid", what);
+  PetscCall(MatCreateVecs(A, &x, &y));
+  PetscCall(VecSet(x, 1));
+  PetscCall(MatMult(A, x, y));
+  PetscCall(VecMin(y, NULL, &least));
+  PetscCall(VecMax(y, NULL, &most));
+  PetscCheck(least == 5 && most == 5, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: rows add up to %g to %g and should to 5", what, (double)least, (double)most);
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* After the n-th allocation has failed in both processes the same calls make the matrix. */
+static PetscErrorCode TestWay(Way way, PetscInt n, PetscBool *done)
+{
+  char           what[256];
+  size_t         before, after;
+  PetscErrorCode error;
+  Mat            A;
+
+  PetscFunctionBegin;
+  PetscCall(PetscSNPrintf(what, sizeof(what), "parallel %s, collective, allocation %" PetscInt_FMT " fails", way_names[way], n));
+  PetscCall(MemoryInUse(&before));
+  PetscCall(MatCreate(PETSC_COMM_WORLD, &A));
+  PetscCall(MatSetSizes(A, PETSC_DECIDE, PETSC_DECIDE, 300, 300));
+  PetscCall(MatSetType(A, "dcsrcuda"));
+  PetscCall(RunFailing(ways[way], n, A, NULL, &error, done));
+  PetscCheck(error == PETSC_SUCCESS || error == PETSC_ERR_MEM, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: error %d is not PETSC_ERR_MEM", what, (int)error);
+  PetscCheck(error == PETSC_SUCCESS || !*done, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: the operation failed before", what);
+  if (error != PETSC_SUCCESS) PetscCall(InsertAlike(A, way));
+  PetscCall(CheckRowSums(A, what));
+  PetscCall(MatDestroy(&A));
+  PetscCall(MemoryInUse(&after));
+  PetscCheck(after == before, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %zu bytes were in use before and %zu are afterwards", what, before, after);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode TestParallel(void)
 {
   PetscFunctionBegin;
+  for (Way way = BY_VALUES; way < NUM_WAYS; way++) {
+    PetscBool done = PETSC_FALSE;
+
+    for (PetscInt n = 1; !done; n++) PetscCall(TestWay(way, n, &done));
+  }
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(local_operations); k++) {
     PetscBool done = PETSC_FALSE;
 

@@ -111,7 +111,7 @@ int main(int argc, char **argv)
       depends: testmat.c
 
    test:
-      nsize: {{1 2 3}}
+      nsize: {{1 2 3 8}}
       output_file: output/empty.out
 
 TEST*/

@@ -126,7 +126,7 @@ static PetscErrorCode Insert(DCSRView *view, const Triples *t, InsertMode mode, 
   PetscFunctionBegin;
   PetscCall(ToDevice(t, stream, &i, &j, &v));
   PetscCall(DCSRListCreate(&window, t->num, i, j, stream, &list));
-  PetscCall(DCSRBatchCreate(&list, v, (PetscBool)(mode == INSERT_VALUES), PETSC_FALSE, stream, &batch));
+  PetscCall(DCSRBatchCreate(&list, v, (PetscBool)(mode == INSERT_VALUES), PETSC_FALSE, 0, stream, &batch));
   PetscCall(DCSRInsertBatch(view, &batch, mode, policy, NULL, stream, info));
   PetscCall(DCSRBatchDestroy(&batch, stream));
   PetscCall(DCSRListDestroy(&list, stream));

@@ -55,6 +55,7 @@ PetscErrorCode MatMPIAIJCUDASetBlockTypes(Mat A)
     PetscCall(MatIsSeqAIJCUDA(*blocks[k], &is));
     if (is) {
       MatSeqAIJCUDAGet(*blocks[k])->is_block = PETSC_TRUE;
+      MatSeqAIJCUDAGet(*blocks[k])->diagonal = k ? DCSR_NO_DIAGONAL : A->rmap->rstart - A->cmap->rstart;
       if ((*blocks[k])->assembled) {
         PetscCall(MatAIJCUDAHostBegin(*blocks[k], HOST_READ_STRUCTURE));
         PetscCall(MatAIJCUDAHostEnd(*blocks[k], HOST_READ_STRUCTURE));

@@ -4,13 +4,12 @@
 */
 #include <petscsparsecuda/dcsrimpl.h>
 #include <petscsparsecuda/delete.h>
-#include <petscsparsecuda/exchange.h>
 #include <petscsparsecuda/thunks.h>
 #include <petscsf.h>
 
 /* What goes on this process. */
 typedef struct {
-  PetscInt       n;                  /* rows of this process, repeats included */
+  PetscInt       n;                  /* rows of this process */
   PetscInt      *rows;               /* [n] host, local, in any order; owned */
   PetscInt       num_ghosts;         /* ghost columns that go */
   unsigned char *ghost_flags;        /* [columns of the off-diagonal block] host, 1: the column goes; owned */
@@ -51,28 +50,29 @@ static PetscErrorCode DeletesOnDevice(Mat A, PetscBool *device)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The rows of this process among those that any process lists. Collective. */
+/* The rows of this process among those that any process lists: a flag for each. Collective. */
 static PetscErrorCode FindRows(Mat A, PetscInt n, const PetscInt rows[], Removal *r)
 {
-  const PetscInt begin = A->rmap->rstart, end = A->rmap->rend;
-  PetscInt      *own, *others, num_own = 0, num_others = 0;
-  MatExchange    x;
+  const PetscInt m = A->rmap->n;
+  PetscInt      *ones, *flags;
+  PetscSF        sf;
 
   PetscFunctionBegin;
   for (PetscInt k = 0; k < n; k++) PetscCheck(rows[k] >= 0 && rows[k] < A->rmap->N, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "Row %" PetscInt_FMT " out of range [0,%" PetscInt_FMT ")", rows[k], A->rmap->N);
-  PetscCall(PetscMalloc2(n, &own, n, &others));
-  for (PetscInt k = 0; k < n; k++) {
-    if (rows[k] >= begin && rows[k] < end) own[num_own++] = rows[k];
-    else others[num_others++] = rows[k];
-  }
-  PetscCall(MatExchangeCreate(A->rmap, num_others, others, &x));
-  r->n = num_own + x.num_received;
+  PetscCall(PetscMalloc1(n, &ones));
+  PetscCall(PetscCalloc1(m, &flags));
+  for (PetscInt k = 0; k < n; k++) ones[k] = 1;
+  PetscCall(PetscSFCreate(PetscObjectComm((PetscObject)A), &sf));
+  PetscCall(PetscSFSetGraphLayout(sf, A->rmap, n, NULL, PETSC_USE_POINTER, rows));
+  PetscCall(PetscSFReduceBegin(sf, MPIU_INT, ones, flags, MPI_MAX));
+  PetscCall(PetscSFReduceEnd(sf, MPIU_INT, ones, flags, MPI_MAX));
+  PetscCall(PetscSFDestroy(&sf));
+  for (PetscInt row = 0; row < m; row++) r->n += flags[row];
   PetscCall(PetscMalloc1(r->n, &r->rows));
-  PetscCall(PetscArraycpy(r->rows, own, num_own));
-  PetscCall(MatExchangeIndices(&x, others, PetscSafePointerPlusOffset(r->rows, num_own)));
-  for (PetscInt k = 0; k < r->n; k++) r->rows[k] -= begin;
-  PetscCall(MatExchangeDestroy(&x));
-  PetscCall(PetscFree2(own, others));
+  for (PetscInt row = 0, k = 0; row < m; row++)
+    if (flags[row]) r->rows[k++] = row;
+  PetscCall(PetscFree(ones));
+  PetscCall(PetscFree(flags));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

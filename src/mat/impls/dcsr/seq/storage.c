@@ -168,7 +168,6 @@ static PetscErrorCode Fragment_Seq(Mat A, void *context)
   view.max_segments = parameters[0];
   view.pitch        = (PetscCount)PetscMax(view.num_rows, 1);
   PetscCall(DCSRFragmentCapacity(d->view, view.max_segments, parameters[1], stream, &view.capacity));
-  view.wide   = (PetscBool)(view.capacity > PETSC_INT32_MAX);
   offset_size = view.wide ? sizeof(int64_t) : sizeof(int32_t);
   PetscCallGoto(ierr, failed, PetscSparseCUDAMalloc(view.capacity, "values of a fragmented matrix", stream, &view.values));
   PetscCallGoto(ierr, failed, PetscSparseCUDAMalloc(view.capacity, "columns of a fragmented matrix", stream, &view.columns));

@@ -1,0 +1,329 @@
+static char help[] = "Lists in device memory, compared with MatSetValues() of MATAIJ: long rows, one entry only, descending, small ones in a row, forbidden and ignored entries.\n\n";
+
+#include "testmat.h"
+#include <petscsparsecuda/sys.h>
+
+#define M 300
+#define N 2000
+
+/* How the entries of a list come. */
+typedef enum {
+  ANYWHERE,   /* with repeats, a fifth of them ignored */
+  ONE_ROW,    /* every fourth column of the middle row of this rank */
+  ONE_ENTRY,  /* all the same, the last of all */
+  DESCENDING, /* strictly */
+  EMPTY,
+  ONE_VALUE,
+  EVERY_ROW, /* one entry each */
+  CORNERS,   /* first and last rows and columns */
+  FEW,       /* in the same three rows */
+  NUM_ORDERS
+} Order;
+
+static const char *const order_names[] = {"anywhere", "one row", "one entry", "descending", "empty", "one value", "every row", "corners", "few"};
+
+typedef struct {
+  PetscInt     n;
+  PetscInt    *i, *j;
+  PetscScalar *v;
+} Triples;
+
+static uint64_t state = 1;
+
+static PetscInt Random(PetscInt end)
+{
+  state = state * 6364136223846793005ull + 1442695040888963407ull;
+  return (PetscInt)((state >> 33) % (uint64_t)end);
+}
+
+/* Rows from begin to end of it; round: other columns each time. */
+static PetscErrorCode TriplesCreate(Order order, PetscInt begin, PetscInt end, PetscInt round, Triples *t)
+{
+  const PetscInt sizes[NUM_ORDERS] = {700, N / 4, 5000, 900, 0, 1, end - begin, 9, 7};
+
+  PetscFunctionBegin;
+  t->n = end > begin ? sizes[order] : 0;
+  PetscCall(PetscMalloc3(t->n, &t->i, t->n, &t->j, t->n, &t->v));
+  for (PetscInt k = 0; k < t->n; k++) {
+    PetscInt row = begin + Random(end - begin), column = Random(N);
+
+    if (order == ANYWHERE && k % 5 == 0) *(k % 2 ? &row : &column) = -1 - Random(3);
+    if (order == ONE_ROW) row = begin + (end - begin) / 2;
+    if (order == ONE_ROW) column = 4 * k + round % 4;
+    if (order == ONE_ENTRY) row = end - 1;
+    if (order == ONE_ENTRY) column = N - 1;
+    if (order == DESCENDING) {
+      const PetscInt place = (end - begin) * N - 1 - k * PetscMax(1, (end - begin) * N / t->n) - round;
+
+      row    = begin + place / N;
+      column = place % N;
+    }
+    if (order == EVERY_ROW) row = round % 2 ? begin + k : end - 1 - k;
+    if (order == CORNERS) {
+      row    = k % 2 ? begin : end - 1;
+      column = k % 3 ? round : N - 1 - round;
+    }
+    if (order == FEW) row = begin + (end - begin) * Random(3) / 3;
+    t->i[k] = row;
+    t->j[k] = column;
+    t->v[k] = (PetscScalar)(1 + Random(16)) / 4; /* sums are exact in any order */
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode TriplesDestroy(Triples *t)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscFree3(t->i, t->j, t->v));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode ToDevice(size_t bytes, const void *host, cudaStream_t stream, void **device)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscSparseCUDAMalloc_Private(bytes, "a test's list", stream, device));
+  if (bytes > 0) PetscCall(PetscSparseCUDACopyToDevice(*device, host, bytes, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* On the device for our matrix, entry by entry for MATAIJ. *error: of our call. */
+static PetscErrorCode Insert(Mat X[2], const Triples *t, InsertMode mode, PetscErrorCode *error)
+{
+  void        *i, *j, *v;
+  cudaStream_t stream;
+
+  PetscFunctionBegin;
+  PetscCall(PetscSparseCUDAGetStream(&stream));
+  for (PetscInt k = 0; X[0] != NULL && k < t->n; k++) PetscCall(MatSetValues(X[0], 1, &t->i[k], 1, &t->j[k], &t->v[k], mode));
+  PetscCall(ToDevice((size_t)t->n * sizeof(*t->i), t->i, stream, &i));
+  PetscCall(ToDevice((size_t)t->n * sizeof(*t->j), t->j, stream, &j));
+  PetscCall(ToDevice((size_t)t->n * sizeof(*t->v), t->v, stream, &v));
+  PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
+  *error = MatDCSRCUDASetValuesDevice(X[1], t->n, (const PetscInt *)i, (const PetscInt *)j, (const PetscScalar *)v, mode);
+  PetscCall(PetscPopErrorHandler());
+  PetscCall(PetscSparseCUDAFree(&i, stream));
+  PetscCall(PetscSparseCUDAFree(&j, stream));
+  PetscCall(PetscSparseCUDAFree(&v, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Assemble(Mat X[2])
+{
+  PetscFunctionBegin;
+  for (int k = 0; k < 2; k++) {
+    PetscCall(MatAssemblyBegin(X[k], MAT_FINAL_ASSEMBLY));
+    PetscCall(MatAssemblyEnd(X[k], MAT_FINAL_ASSEMBLY));
+    PetscCall(MatSetOption(X[k], MAT_NEW_NONZERO_ALLOCATION_ERR, PETSC_FALSE));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CheckValid(Mat A, const char what[])
+{
+  PetscBool valid;
+
+  PetscFunctionBegin;
+  PetscCall(MatDCSRCUDAIsValid(A, &valid));
+  PetscCheck(valid, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: the storage is not valid", what);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* One list and an assembly; sums into rows of all ranks, insertions into those of this one. */
+static PetscErrorCode InsertAndAssemble(Mat X[2], Order order, PetscInt round, InsertMode mode, const char what[])
+{
+  PetscInt       begin = 0, end = M;
+  PetscErrorCode error = PETSC_SUCCESS;
+  Triples        t;
+
+  PetscFunctionBegin;
+  if (mode == INSERT_VALUES) PetscCall(MatGetOwnershipRange(X[0], &begin, &end));
+  PetscCall(TriplesCreate(order, begin, end, round, &t));
+  PetscCall(Insert(X, &t, mode, &error));
+  PetscCheck(error == PETSC_SUCCESS, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: error %d", what, (int)error);
+  PetscCall(TriplesDestroy(&t));
+  PetscCall(Assemble(X));
+  PetscCall(CheckValid(X[1], what));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Create(const char type[], Mat X[2])
+{
+  PetscMPIInt rank;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
+  state = (uint64_t)rank + 1;
+  for (int skip = 0; skip < 4; skip++) (void)Random(2);
+  for (int k = 0; k < 2; k++) {
+    PetscCall(MatCreate(PETSC_COMM_WORLD, &X[k]));
+    PetscCall(MatSetSizes(X[k], PETSC_DECIDE, PETSC_DECIDE, M, N));
+    PetscCall(MatSetType(X[k], k ? type : MATAIJ));
+    PetscCall(MatSetUp(X[k]));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Destroy(Mat X[2])
+{
+  PetscFunctionBegin;
+  for (int k = 0; k < 2; k++) PetscCall(MatDestroy(&X[k]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Lists of one order, one after the other, first into an empty matrix, with nothing but products in between. */
+static PetscErrorCode TestOrder(const char type[], Order order, InsertMode mode)
+{
+  const PetscInt rounds = order == FEW ? 40 : 12;
+  char           what[128];
+  Mat            X[2];
+
+  PetscFunctionBegin;
+  PetscCall(Create(type, X));
+  for (PetscInt round = 0; round < rounds; round++) {
+    PetscCall(PetscSNPrintf(what, sizeof(what), "%s, %s, list %" PetscInt_FMT, order_names[order], mode == ADD_VALUES ? "ADD" : "INSERT", round));
+    PetscCall(InsertAndAssemble(X, order, round, mode, what));
+    if (round % 3 == 1) PetscCall(TestCompareProducts(X[0], X[1], what));
+    if (round == rounds / 2) PetscCall(InsertAndAssemble(X, ANYWHERE, round, ADD_VALUES, what));
+  }
+  PetscCall(TestCompare(X[0], X[1], what));
+  PetscCall(Destroy(X));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* After an error of a list nothing of it is in the diagonal block, nor anywhere on one process. */
+static PetscErrorCode TestForbidden(const char type[], MatOption option)
+{
+  PetscInt       begin, end;
+  PetscErrorCode error = PETSC_SUCCESS;
+  Mat            X[2], ours[2] = {NULL, NULL};
+  Triples        t;
+
+  PetscFunctionBegin;
+  PetscCall(Create(type, X));
+  PetscCall(InsertAndAssemble(X, EVERY_ROW, 1, INSERT_VALUES, "before forbidden entries"));
+  for (PetscInt round = 0; round < 10; round++) PetscCall(InsertAndAssemble(X, FEW, round, ADD_VALUES, "before forbidden entries"));
+  PetscCall(MatGetOwnershipRange(X[0], &begin, &end));
+  for (int k = 0; k < 2; k++) PetscCall(MatSetOption(X[k], option, PETSC_TRUE));
+  ours[1] = X[1];
+  PetscCall(TriplesCreate(ONE_ROW, begin, end, 0, &t)); /* the row has few of these */
+  PetscCall(Insert(ours, &t, ADD_VALUES, &error));
+  PetscCheck(error == PETSC_ERR_ARG_OUTOFRANGE || t.n == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "new nonzeros are forbidden: error %d", (int)error);
+  PetscCall(TriplesDestroy(&t));
+  PetscCall(Assemble(X));
+  PetscCall(CheckValid(X[1], "after forbidden entries"));
+  PetscCall(TestCompare(X[0], X[1], "after forbidden entries"));
+  PetscCall(Destroy(X));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* New entries are ignored or made, zeros too, into storage that many small lists have left. */
+static PetscErrorCode TestIgnored(const char type[], MatOption option, PetscBool flag)
+{
+  Mat X[2];
+
+  PetscFunctionBegin;
+  PetscCall(Create(type, X));
+  PetscCall(InsertAndAssemble(X, ANYWHERE, 0, ADD_VALUES, "before ignored entries"));
+  for (PetscInt round = 0; round < 10; round++) PetscCall(InsertAndAssemble(X, FEW, round, ADD_VALUES, "before ignored entries"));
+  for (InsertMode mode = INSERT_VALUES; mode <= ADD_VALUES; mode = (InsertMode)(mode + 1)) {
+    PetscInt       begin, end;
+    PetscErrorCode error = PETSC_SUCCESS;
+    Triples        t;
+
+    for (int k = 0; k < 2; k++) PetscCall(MatSetOption(X[k], option, flag));
+    PetscCall(MatGetOwnershipRange(X[0], &begin, &end));
+    PetscCall(TriplesCreate(DESCENDING, begin, end, 0, &t));
+    for (PetscInt k = 0; k < t.n; k += 2) t.v[k] = 0;
+    PetscCall(Insert(X, &t, mode, &error));
+    PetscCheck(error == PETSC_SUCCESS, PETSC_COMM_SELF, PETSC_ERR_PLIB, "ignored entries: error %d", (int)error);
+    PetscCall(TriplesDestroy(&t));
+    for (int k = 0; k < 2; k++) {
+      PetscCall(MatAssemblyBegin(X[k], MAT_FINAL_ASSEMBLY));
+      PetscCall(MatAssemblyEnd(X[k], MAT_FINAL_ASSEMBLY));
+      PetscCall(MatSetOption(X[k], option, (PetscBool)!flag));
+    }
+    PetscCall(CheckValid(X[1], "ignored entries"));
+    PetscCall(TestCompare(X[0], X[1], "ignored entries"));
+    PetscCall(InsertAndAssemble(X, FEW, 20, ADD_VALUES, "after ignored entries"));
+    PetscCall(TestCompare(X[0], X[1], "after ignored entries"));
+  }
+  PetscCall(Destroy(X));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Small lists and deletion, scaling, copies in turn. */
+static PetscErrorCode TestSequence(const char type[])
+{
+  PetscInt begin, end;
+  Mat      X[2], Y[2];
+
+  PetscFunctionBegin;
+  PetscCall(Create(type, X));
+  PetscCall(InsertAndAssemble(X, ANYWHERE, 0, ADD_VALUES, "sequence"));
+  PetscCall(MatGetOwnershipRange(X[0], &begin, &end));
+  for (PetscInt round = 0; round < 16; round++) {
+    PetscCall(InsertAndAssemble(X, FEW, round, round % 3 ? ADD_VALUES : INSERT_VALUES, "sequence"));
+    for (int k = 0; k < 2; k++) {
+      if (round == 3) PetscCall(MatZeroRows(X[k], begin < end, &begin, 0, NULL, NULL));
+      if (round == 5) PetscCall(MatScale(X[k], 0.5));
+      if (round == 6) PetscCall(MatFilter(X[k], 0.3, PETSC_TRUE, PETSC_FALSE));
+      if (round == 8) PetscCall(MatZeroEntries(X[k]));
+      if (round == 11) PetscCall(MatDuplicate(X[k], MAT_COPY_VALUES, &Y[k]));
+      if (round == 13) PetscCall(MatAXPY(X[k], 2, Y[k], DIFFERENT_NONZERO_PATTERN));
+      if (round == 14) PetscCall(MatCopy(Y[k], X[k], DIFFERENT_NONZERO_PATTERN));
+      PetscCall(MatSetOption(X[k], MAT_NEW_NONZERO_ALLOCATION_ERR, PETSC_FALSE));
+    }
+    if (round == 9) PetscCall(MatDCSRCUDADefragment(X[1]));
+    PetscCall(CheckValid(X[1], "sequence"));
+    PetscCall(TestCompareProducts(X[0], X[1], "sequence"));
+  }
+  PetscCall(TestCompare(X[0], X[1], "sequence"));
+  PetscCall(TestCompareProducts(Y[0], Y[1], "a copy made in the sequence"));
+  PetscCall(Destroy(X));
+  PetscCall(Destroy(Y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  char     *type;
+  PetscBool usable;
+
+  PetscFunctionBeginUser;
+  PetscCall(TestInitialize(&argc, &argv, help, &type));
+  PetscCall(PetscSparseCUDADeviceUsable(&usable));
+  if (usable) {
+    for (Order order = ANYWHERE; order < NUM_ORDERS; order++)
+      for (InsertMode mode = INSERT_VALUES; mode <= ADD_VALUES; mode = (InsertMode)(mode + 1)) PetscCall(TestOrder(type, order, mode));
+    PetscCall(TestForbidden(type, MAT_NEW_NONZERO_LOCATION_ERR));
+    PetscCall(TestForbidden(type, MAT_NEW_NONZERO_ALLOCATION_ERR));
+    PetscCall(TestIgnored(type, MAT_NEW_NONZERO_LOCATIONS, PETSC_FALSE));
+    PetscCall(TestIgnored(type, MAT_IGNORE_ZERO_ENTRIES, PETSC_TRUE));
+    PetscCall(TestSequence(type));
+  }
+  PetscCall(PetscFinalize());
+  return 0;
+}
+
+/*TEST
+
+   build:
+      depends: testmat.c
+
+   testset:
+      requires: cuda
+      nsize: {{1 3 8}}
+      output_file: output/empty.out
+      test:
+         suffix: 1
+      test:
+         suffix: segments
+         args: -mat_dcsr_defragment never -mat_dcsr_slack {{0 1}} -mat_dcsr_max_segments {{1 4}}
+      test:
+         suffix: always
+         args: -mat_dcsr_defragment always
+      test:
+         suffix: wide
+         args: -mat_dcsr_test_wide_from {{0 800}} -mat_dcsr_defragment {{auto never}}
+
+TEST*/

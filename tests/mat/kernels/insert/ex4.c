@@ -1,0 +1,469 @@
+static char help[] = "Batches that insertion kernels dislike: long rows, one entry only, descending lists, batch after batch into the same storage; 32- and 64-bit offsets.\n\n";
+
+#include "../entries/kerneltest.h"
+#include <petscsparsecuda/insert.h>
+#include <stdlib.h>
+
+/* What the storage should hold: entries sorted by row and column. */
+typedef struct {
+  PetscInt     m, n;
+  PetscCount   num;
+  uint64_t    *places; /* [num] row * n + column */
+  PetscScalar *values; /* [num] */
+  PetscBool   *counts; /* [num] of a batch: one of the values given for the entry is not zero; NULL in a matrix */
+} Reference;
+
+/* A batch as it is given, and its entries sorted by place, equal ones in the order of the list. */
+typedef struct {
+  uint64_t   place;
+  PetscCount k;
+} Entry;
+
+typedef struct {
+  PetscCount   num;
+  PetscInt    *i, *j;
+  PetscScalar *v;
+} Triples;
+
+/* One storage under test. */
+typedef struct {
+  const char  *what;
+  DCSRView     view;
+  Reference    expected;
+  cudaStream_t stream;
+  PetscInt     round; /* batches so far */
+} Test;
+
+static uint64_t  random_state = 1;
+static PetscBool append       = PETSC_FALSE; /* small batches are appended */
+
+static PetscInt Random(PetscInt end)
+{
+  random_state = random_state * 6364136223846793005ull + 1442695040888963407ull;
+  return (PetscInt)((random_state >> 33) % (uint64_t)end);
+}
+
+static int CompareEntries(const void *a, const void *b)
+{
+  const Entry *x = (const Entry *)a, *y = (const Entry *)b;
+
+  if (x->place != y->place) return x->place < y->place ? -1 : 1;
+  return x->k < y->k ? -1 : 1;
+}
+
+static PetscErrorCode TriplesCreate(PetscCount num, Triples *t)
+{
+  PetscFunctionBegin;
+  t->num = num;
+  PetscCall(PetscMalloc3(num, &t->i, num, &t->j, num, &t->v));
+  for (PetscCount k = 0; k < num; k++) t->v[k] = (PetscScalar)(1 + Random(1000)) / 8; // sums are exact, whatever their order
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode TriplesDestroy(Triples *t)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscFree3(t->i, t->j, t->v));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The distinct entries of a batch, sorted, with their sums or last values. */
+static PetscErrorCode Reduce(const Triples *t, PetscInt n, InsertMode mode, Reference *r)
+{
+  Entry *entries;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1(t->num, &entries));
+  PetscCall(PetscMalloc2(t->num, &r->places, t->num, &r->values));
+  PetscCall(PetscMalloc1(t->num, &r->counts));
+  for (PetscCount k = 0; k < t->num; k++) {
+    entries[k].place = (uint64_t)t->i[k] * (uint64_t)n + (uint64_t)t->j[k];
+    entries[k].k     = k;
+  }
+  qsort(entries, (size_t)t->num, sizeof(*entries), CompareEntries);
+  r->num = 0;
+  for (PetscCount k = 0; k < t->num; k++) {
+    const PetscScalar v = t->v[entries[k].k];
+
+    if (k > 0 && entries[k].place == entries[k - 1].place) {
+      r->values[r->num - 1] = mode == ADD_VALUES ? r->values[r->num - 1] + v : v;
+      r->counts[r->num - 1] = (PetscBool)(r->counts[r->num - 1] || v != 0.0);
+    } else {
+      r->places[r->num]   = entries[k].place;
+      r->counts[r->num]   = (PetscBool)(v != 0.0);
+      r->values[r->num++] = v;
+    }
+  }
+  PetscCall(PetscFree(entries));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What the insertion should do to the reference; *num_new and *first of the entries that were not there. */
+static PetscErrorCode Apply(Reference *r, const Triples *t, InsertMode mode, DCSRNewEntries policy, PetscBool ignore_zeros, PetscCount *num_new, uint64_t *first)
+{
+  Reference  batch, merged;
+  PetscCount a = 0, b = 0;
+
+  PetscFunctionBegin;
+  *num_new = 0;
+  *first   = 0;
+  PetscCall(Reduce(t, r->n, mode, &batch));
+  merged        = *r;
+  merged.counts = NULL;
+  PetscCall(PetscMalloc2(r->num + batch.num, &merged.places, r->num + batch.num, &merged.values));
+  for (merged.num = 0; a < r->num || b < batch.num;) {
+    const PetscBool old = (PetscBool)(a < r->num && (b == batch.num || r->places[a] <= batch.places[b])), given = (PetscBool)(b < batch.num && (a == r->num || batch.places[b] <= r->places[a]));
+
+    if (old) {
+      merged.places[merged.num]   = r->places[a];
+      merged.values[merged.num++] = !given ? r->values[a] : mode == ADD_VALUES ? r->values[a] + batch.values[b] : batch.values[b];
+    } else if (!ignore_zeros || batch.counts[b] || batch.places[b] / (uint64_t)r->n == batch.places[b] % (uint64_t)r->n) {
+      if ((*num_new)++ == 0) *first = batch.places[b];
+      if (policy == DCSR_NEW_ALLOW) {
+        merged.places[merged.num]   = batch.places[b];
+        merged.values[merged.num++] = batch.values[b];
+      }
+    }
+    a += old;
+    b += given;
+  }
+  PetscCall(PetscFree2(batch.places, batch.values));
+  PetscCall(PetscFree(batch.counts));
+  if (policy == DCSR_NEW_FORBID && *num_new > 0) PetscCall(PetscFree2(merged.places, merged.values));
+  else {
+    PetscCall(PetscFree2(r->places, r->values));
+    *r = merged;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode InsertOnDevice(Test *test, const Triples *t, InsertMode mode, DCSRNewEntries policy, PetscBool ignore_zeros, DCSRInsertInfo *info)
+{
+  const DCSRWindow     window = {test->expected.m, test->expected.n, 0, test->expected.m, 0, test->expected.n, PETSC_FALSE};
+  const DCSRAppendRule rule   = {0.25, DCSR_MAX_SEGMENTS};
+  void                *i, *j, *v;
+  DCSRList             list;
+  DCSRBatch            batch;
+
+  PetscFunctionBegin;
+  PetscCall(KernelTestToDevice((size_t)t->num * sizeof(*t->i), t->i, test->stream, &i));
+  PetscCall(KernelTestToDevice((size_t)t->num * sizeof(*t->j), t->j, test->stream, &j));
+  PetscCall(KernelTestToDevice((size_t)t->num * sizeof(*t->v), t->v, test->stream, &v));
+  PetscCall(DCSRListCreate(&window, t->num, (const PetscInt *)i, (const PetscInt *)j, test->stream, &list));
+  PetscCall(DCSRBatchCreate(&list, (const PetscScalar *)v, (PetscBool)(mode == INSERT_VALUES), ignore_zeros, 0, test->stream, &batch));
+  PetscCall(DCSRInsertBatch(&test->view, &batch, mode, policy, append ? &rule : NULL, test->stream, info));
+  PetscCall(DCSRBatchDestroy(&batch, test->stream));
+  PetscCall(DCSRListDestroy(&list, test->stream));
+  PetscCall(PetscSparseCUDAFree(&i, test->stream));
+  PetscCall(PetscSparseCUDAFree(&j, test->stream));
+  PetscCall(PetscSparseCUDAFree(&v, test->stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The storage against the reference. */
+static PetscErrorCode Check(const Test *test)
+{
+  const Reference *r = &test->expected;
+  char             what[128];
+  const char      *violation;
+  PetscBool        ok;
+  PetscInt         row;
+  KernelTestMatrix got, expected;
+
+  PetscFunctionBegin;
+  PetscCall(PetscSNPrintf(what, sizeof(what), "%s, batch %" PetscInt_FMT "%s", test->what, test->round, test->view.wide ? ", wide" : ""));
+  PetscCall(DCSRIsValid(test->view, test->stream, &ok, &row, &violation));
+  PetscCheck(ok, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: not valid, row %" PetscInt_FMT ": %s", what, row, violation);
+  PetscCall(KernelTestMatrixFromView(test->view, test->stream, &got));
+  expected.name = "the reference";
+  expected.m    = r->m;
+  expected.n    = r->n;
+  expected.nz   = r->num;
+  expected.a    = r->values;
+  PetscCall(PetscCalloc1(r->m + 1, &expected.i));
+  PetscCall(PetscMalloc1(r->num, &expected.j));
+  for (PetscCount k = 0; k < r->num; k++) {
+    expected.j[k] = (PetscInt)(r->places[k] % (uint64_t)r->n);
+    expected.i[r->places[k] / (uint64_t)r->n + 1]++;
+  }
+  for (row = 0; row < r->m; row++) expected.i[row + 1] += expected.i[row];
+  PetscCall(KernelTestMatrixCompare(&got, &expected, 0.0, what));
+  PetscCall(PetscFree(expected.i));
+  PetscCall(PetscFree(expected.j));
+  PetscCall(KernelTestMatrixDestroy(&got));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Inserts a batch, checks what became of the storage and what the insertion said of it; the batch is destroyed. */
+static PetscErrorCode Insert(Test *test, Triples *t, InsertMode mode, DCSRNewEntries policy, PetscBool ignore_zeros)
+{
+  PetscCount     num_new = 0;
+  uint64_t       first   = 0;
+  DCSRInsertInfo info;
+
+  PetscFunctionBegin;
+  test->round++;
+  PetscCall(Apply(&test->expected, t, mode, policy, ignore_zeros, &num_new, &first));
+  PetscCall(InsertOnDevice(test, t, mode, policy, ignore_zeros, &info));
+  PetscCheck(info.num_new == num_new, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, batch %" PetscInt_FMT ": %" PetscCount_FMT " entries are new and should be %" PetscCount_FMT, test->what, test->round, info.num_new, num_new);
+  if (policy == DCSR_NEW_FORBID && num_new > 0)
+    PetscCheck((uint64_t)info.row * (uint64_t)test->expected.n + (uint64_t)info.column == first, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, batch %" PetscInt_FMT ": (%" PetscInt_FMT ",%" PetscInt_FMT ") is not the first new entry", test->what,
+               test->round, info.row, info.column);
+  PetscCall(Check(test));
+  PetscCall(TriplesDestroy(t));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode TestBegin(const char what[], PetscInt m, PetscInt n, PetscBool wide, cudaStream_t stream, Test *test)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscArrayzero(test, 1));
+  test->what   = what;
+  test->stream = stream;
+  PetscCall(KernelTestViewAllocate(m, n, 0, wide, stream, &test->view));
+  PetscCallCUDA(cudaMemsetAsync(test->view.row_offsets, 0, (size_t)(m + 1) * (wide ? sizeof(int64_t) : sizeof(int32_t)), stream));
+  test->expected.m = m;
+  test->expected.n = n;
+  PetscCall(PetscMalloc2(0, &test->expected.places, 0, &test->expected.values));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode TestEnd(Test *test)
+{
+  PetscFunctionBegin;
+  PetscCall(KernelTestViewDestroy(&test->view, test->stream));
+  PetscCall(PetscFree2(test->expected.places, test->expected.values));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* num entries anywhere. */
+static PetscErrorCode InsertRandom(Test *test, PetscCount num, InsertMode mode)
+{
+  Triples t;
+
+  PetscFunctionBegin;
+  PetscCall(TriplesCreate(num, &t));
+  for (PetscCount k = 0; k < num; k++) {
+    t.i[k] = Random(test->expected.m);
+    t.j[k] = Random(test->expected.n);
+  }
+  PetscCall(Insert(test, &t, mode, DCSR_NEW_ALLOW, PETSC_FALSE));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A row of a million gets another million, again and again, and single entries between. */
+static PetscErrorCode OneRow(PetscBool wide, cudaStream_t stream)
+{
+  const PetscInt num = 1000000, rounds = 4;
+  Test           test;
+  Triples        t;
+
+  PetscFunctionBegin;
+  PetscCall(TestBegin("one row", 100, rounds * num + 1, wide, stream, &test));
+  PetscCall(InsertRandom(&test, 300, ADD_VALUES));
+  for (PetscInt r = 0; r < rounds; r++) {
+    PetscCall(TriplesCreate(num, &t));
+    for (PetscInt k = 0; k < num; k++) {
+      t.i[k] = 57;
+      t.j[k] = rounds * k + r;
+    }
+    PetscCall(Insert(&test, &t, r % 2 ? ADD_VALUES : INSERT_VALUES, DCSR_NEW_ALLOW, PETSC_FALSE));
+    PetscCall(TriplesCreate(1, &t));
+    t.i[0] = r % 2 ? 57 : 56;
+    t.j[0] = r ? rounds * num : 0;
+    PetscCall(Insert(&test, &t, ADD_VALUES, DCSR_NEW_ALLOW, PETSC_FALSE));
+  }
+  PetscCall(TestEnd(&test));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The same entry all over, into an empty matrix and into a full one; then no entries, and one. */
+static PetscErrorCode OneEntry(PetscBool wide, cudaStream_t stream)
+{
+  const PetscCount nums[] = {70000, 0, 1, 300, 0, 70000, 1};
+  Test             test;
+  Triples          t;
+
+  PetscFunctionBegin;
+  PetscCall(TestBegin("one entry", 40, 50, wide, stream, &test));
+  for (size_t r = 0; r < PETSC_STATIC_ARRAY_LENGTH(nums); r++) {
+    PetscCall(TriplesCreate(nums[r], &t));
+    for (PetscCount k = 0; k < nums[r]; k++) {
+      t.i[k] = r < 4 ? 39 : 0;
+      t.j[k] = r < 3 ? 49 : (PetscInt)r;
+    }
+    PetscCall(Insert(&test, &t, r % 2 ? INSERT_VALUES : ADD_VALUES, DCSR_NEW_ALLOW, PETSC_FALSE));
+    if (r == 4) PetscCall(InsertRandom(&test, 4000, ADD_VALUES));
+  }
+  PetscCall(TestEnd(&test));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* From the last entry to the first, between and before those that are there. */
+static PetscErrorCode Descending(PetscBool wide, cudaStream_t stream)
+{
+  const PetscInt m = 300, n = 700, steps[] = {17, 5, 3, 2, 1};
+  Test           test;
+  Triples        t;
+
+  PetscFunctionBegin;
+  PetscCall(TestBegin("descending", m, n, wide, stream, &test));
+  for (size_t r = 0; r < PETSC_STATIC_ARRAY_LENGTH(steps); r++) {
+    PetscCall(TriplesCreate((m * n) / steps[r], &t));
+    for (PetscCount k = 0; k < t.num; k++) {
+      const PetscInt place = m * n - 1 - (PetscInt)k * steps[r];
+
+      t.i[k] = place / n;
+      t.j[k] = place % n;
+    }
+    PetscCall(Insert(&test, &t, r % 2 ? INSERT_VALUES : ADD_VALUES, DCSR_NEW_ALLOW, PETSC_FALSE));
+  }
+  PetscCall(TestEnd(&test));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Each row gets one entry a batch: in front, at the end, in between. */
+static PetscErrorCode EveryRow(PetscBool wide, cudaStream_t stream)
+{
+  const PetscInt m = 5000, n = 5000, columns[] = {2500, 0, 4999, 1, 4998, 2499, 2501, 4997, 2, 1250, 3750, 2500};
+  Test           test;
+  Triples        t;
+
+  PetscFunctionBegin;
+  PetscCall(TestBegin("every row", m, n, wide, stream, &test));
+  PetscCall(InsertRandom(&test, 60000, ADD_VALUES)); // few enough a batch that rows may be extended in place
+  for (size_t r = 0; r < PETSC_STATIC_ARRAY_LENGTH(columns); r++) {
+    PetscCall(TriplesCreate(m, &t));
+    for (PetscInt k = 0; k < m; k++) {
+      t.i[k] = r % 3 ? k : m - 1 - k;
+      t.j[k] = (columns[r] + (r > 5 ? k : 0)) % n;
+    }
+    PetscCall(Insert(&test, &t, ADD_VALUES, DCSR_NEW_ALLOW, PETSC_FALSE));
+  }
+  PetscCall(TestEnd(&test));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* First and last rows, first and last columns, and rows that were empty. */
+static PetscErrorCode Corners(PetscInt m, PetscInt n, PetscBool wide, cudaStream_t stream)
+{
+  Test    test;
+  Triples t;
+
+  PetscFunctionBegin;
+  PetscCall(TestBegin("corners", m, n, wide, stream, &test));
+  for (int r = 0; r < 12; r++) {
+    PetscCall(TriplesCreate(1 + r % 4, &t));
+    for (PetscCount k = 0; k < t.num; k++) {
+      t.i[k] = (k + r) % 2 ? m - 1 : 0;
+      t.j[k] = (k / 2 + r / 2) % 2 ? PetscMax(n - 1 - r / 4, 0) : PetscMin(r / 4, n - 1);
+    }
+    PetscCall(Insert(&test, &t, r % 5 == 4 ? INSERT_VALUES : ADD_VALUES, DCSR_NEW_ALLOW, PETSC_FALSE));
+    if (r == 5) PetscCall(InsertRandom(&test, 300, ADD_VALUES));
+  }
+  PetscCall(TestEnd(&test));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A few entries at a time into the same few rows, which run out of room, with repeats and with what exists; then batches that may not or must not make new ones. */
+static PetscErrorCode SmallBatches(PetscBool wide, cudaStream_t stream)
+{
+  Test    test;
+  Triples t;
+
+  PetscFunctionBegin;
+  PetscCall(TestBegin("small batches", 2000, 3000, wide, stream, &test));
+  PetscCall(InsertRandom(&test, 20000, ADD_VALUES));
+  for (int r = 0; r < 60; r++) {
+    PetscCall(TriplesCreate(1 + Random(12), &t));
+    for (PetscCount k = 0; k < t.num; k++) {
+      t.i[k] = r % 10 == 9 ? Random(2000) : (700 * Random(3) + 599) % 2000;
+      t.j[k] = k % 4 == 3 ? t.j[k - 1] : Random(r % 2 ? 3000 : 40);
+    }
+    PetscCall(Insert(&test, &t, r % 3 ? ADD_VALUES : INSERT_VALUES, DCSR_NEW_ALLOW, PETSC_FALSE));
+  }
+  for (int r = 0; r < 6; r++) {
+    const DCSRNewEntries policy = r % 3 == 0 ? DCSR_NEW_FORBID : r % 3 == 1 ? DCSR_NEW_IGNORE : DCSR_NEW_ALLOW;
+
+    PetscCall(TriplesCreate(3000, &t)); // existing ones, the last with repeats
+    for (PetscCount k = 0; k < t.num; k++) {
+      const uint64_t place = test.expected.places[k % 10 == 9 ? test.expected.num - 1 : Random((PetscInt)test.expected.num)];
+
+      t.i[k] = (PetscInt)(place / 3000);
+      t.j[k] = (PetscInt)(place % 3000);
+    }
+    PetscCall(Insert(&test, &t, r % 2 ? INSERT_VALUES : ADD_VALUES, DCSR_NEW_FORBID, PETSC_FALSE));
+    PetscCall(TriplesCreate(40, &t)); // new ones among existing ones
+    for (PetscCount k = 0; k < t.num; k++) {
+      const uint64_t place = test.expected.places[Random((PetscInt)test.expected.num)];
+
+      t.i[k] = (PetscInt)(place / 3000);
+      t.j[k] = k % 2 ? Random(3000) : (PetscInt)(place % 3000);
+    }
+    PetscCall(Insert(&test, &t, r % 2 ? INSERT_VALUES : ADD_VALUES, policy, PETSC_FALSE));
+  }
+  PetscCall(TestEnd(&test));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Zeros that count and zeros that do not: new ones on and off the diagonal, existing ones. */
+static PetscErrorCode Zeros(PetscBool wide, cudaStream_t stream)
+{
+  Test    test;
+  Triples t;
+
+  PetscFunctionBegin;
+  PetscCall(TestBegin("zeros", 300, 300, wide, stream, &test));
+  PetscCall(InsertRandom(&test, 3000, ADD_VALUES));
+  for (int r = 0; r < 20; r++) {
+    PetscCall(TriplesCreate(10 + r, &t));
+    for (PetscCount k = 0; k < t.num; k++) {
+      const uint64_t place = test.expected.places[Random((PetscInt)test.expected.num)];
+
+      t.i[k] = k % 3 == 0 ? (PetscInt)(place / 300) : Random(300);
+      t.j[k] = k % 3 == 0 ? (PetscInt)(place % 300) : k % 3 == 1 ? t.i[k] : Random(300);
+      if (Random(3)) t.v[k] = 0;
+    }
+    PetscCall(Insert(&test, &t, r % 2 ? INSERT_VALUES : ADD_VALUES, r % 5 == 4 ? DCSR_NEW_IGNORE : DCSR_NEW_ALLOW, (PetscBool)(r % 4 != 3)));
+  }
+  PetscCall(TestEnd(&test));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  PetscBool    usable;
+  cudaStream_t stream;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  PetscCall(PetscSparseCUDADeviceUsable(&usable));
+  if (usable) {
+    PetscCall(PetscSparseCUDAGetStream(&stream));
+    for (int k = 0; k < 4; k++) {
+      const int wide = k % 2;
+
+      append = (PetscBool)(k / 2);
+      PetscCall(OneEntry((PetscBool)wide, stream));
+      PetscCall(Descending((PetscBool)wide, stream));
+      PetscCall(EveryRow((PetscBool)wide, stream));
+      PetscCall(Corners(1000, 800, (PetscBool)wide, stream));
+      PetscCall(Corners(1, 2000, (PetscBool)wide, stream));
+      PetscCall(Corners(2000, 1, (PetscBool)wide, stream));
+      PetscCall(SmallBatches((PetscBool)wide, stream));
+      PetscCall(Zeros((PetscBool)wide, stream));
+      PetscCall(OneRow((PetscBool)wide, stream));
+    }
+  }
+  PetscCall(PetscFinalize());
+  return 0;
+}
+
+/*TEST
+
+   test:
+      requires: cuda
+      output_file: output/empty.out
+      args: -mat_dcsr_test_wide_from {{2147483647 0 1500}}
+
+TEST*/
