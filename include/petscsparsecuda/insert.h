@@ -83,11 +83,14 @@ typedef struct {
 /* Values of MatSetValues() on their way to the device, in program order. */
 typedef struct _n_DCSRStage *DCSRStage;
 
+#define DCSR_NO_DIAGONAL PETSC_INT_MIN
+
 /* How the blocks that are appended from now on are read. */
 typedef struct {
   PetscInt  row_begin, column_begin; /* subtracted from the indices */
   int       column_bits;             /* keys are row << column_bits | column */
   PetscBool ignore_zeros;            /* entries that are zero and off the diagonal do not count */
+  PetscInt  diagonal;                /* column of the diagonal entry of row 0, both counted from the begins; DCSR_NO_DIAGONAL when there is none */
 } DCSRStageFormat;
 
 /* One block as it lies in a staging buffer. */
@@ -122,7 +125,6 @@ PETSC_INTERN PetscErrorCode DCSRListFlagNonzeros(const DCSRList *, const PetscSc
 PETSC_INTERN PetscErrorCode DCSRListBuild(const DCSRList *, DCSRView, cudaStream_t);
 
 PETSC_INTERN int DCSRKeyBits(PetscInt);
-#define DCSR_NO_DIAGONAL PETSC_INT_MIN
 /* list, values of the unsorted list, take the last of equal ones instead of their sum, zeros do not make entries, but on the diagonal: its column in row 0; stream, batch */
 PETSC_INTERN PetscErrorCode DCSRBatchCreate(DCSRList *, const PetscScalar[], PetscBool, PetscBool, PetscInt, cudaStream_t, DCSRBatch *);
 PETSC_INTERN PetscErrorCode DCSRBatchDestroy(DCSRBatch *, cudaStream_t);

@@ -147,14 +147,13 @@ int main(int argc, char **argv)
       test:
          suffix: insertion
          nsize: {{1 3 8}}
-         args: -steps 400 -seed {{41 42}} -prefer insertion
+         args: -steps 400 -seed 41 -prefer insertion
       test:
          suffix: insertion_segments
-         nsize: {{1 3 8}}
-         args: -steps 400 -seed 51 -prefer insertion -mat_dcsr_defragment never -mat_dcsr_slack {{0.1 1}} -mat_dcsr_max_segments {{1 4}}
+         nsize: {{1 3}}
+         args: -steps 400 -seed 51 -prefer insertion -mat_dcsr_defragment never -mat_dcsr_slack {{0.1 1}} -mat_dcsr_max_segments {{2 4}}
       test:
          suffix: insertion_always
-         nsize: {{1 3}}
          args: -steps 400 -seed 61 -prefer insertion -mat_dcsr_defragment always
       test:
          suffix: insertion_small_stage
@@ -162,11 +161,7 @@ int main(int argc, char **argv)
          args: -steps 400 -seed 71 -prefer insertion -mat_dcsr_stage_entries 5
       test:
          suffix: insertion_wide
-         nsize: {{1 3 8}}
-         args: -steps 400 -seed 81 -prefer insertion -mat_dcsr_test_wide_from {{0 100}}
-      test:
-         suffix: insertion_wide_segments
          nsize: {{1 3}}
-         args: -steps 400 -seed 91 -prefer insertion -mat_dcsr_test_wide_from 100 -mat_dcsr_defragment never
+         args: -steps 400 -seed 81 -prefer insertion -mat_dcsr_test_wide_from 100 -mat_dcsr_defragment {{auto never}}
 
 TEST*/

@@ -326,6 +326,7 @@ static PetscErrorCode MatSetValues_SeqAIJCUDA(Mat A, PetscInt m, const PetscInt 
   format.column_begin = 0;
   format.column_bits  = DCSRKeyBits(A->cmap->n);
   format.ignore_zeros = (PetscBool)(a->ignorezeroentries && mode == ADD_VALUES);
+  format.diagonal     = d->diagonal;
   PetscCall(PetscSparseCUDAGetStream(&stream));
   PetscCall(DCSRStageAppend(d->stage, &format, m, rows, n, columns, v, (PetscBool)!a->roworiented, stream));
   if (DCSRStageCount(d->stage) >= PetscMax((PetscCount)d->stage_entries, d->view.num_nonzeros)) PetscCall(MatSeqAIJCUDAFinishInsertion(A));

@@ -112,18 +112,20 @@ static PetscErrorCode StageOffProcess(Mat A, PetscInt m, const PetscInt rows[], 
 static PetscErrorCode StageLocal(Mat A, PetscInt m, const PetscInt rows[], PetscInt n, const PetscInt columns[], PetscInt buffer[], const PetscScalar v[], InsertMode mode, PetscBool by_columns)
 {
   Mat_MPIAIJCUDA *d      = MatMPIAIJCUDAGet(A);
-  DCSRStageFormat format = {A->rmap->rstart, 0, 0, PETSC_FALSE};
+  DCSRStageFormat format = {A->rmap->rstart, 0, 0, PETSC_FALSE, 0};
   PetscInt        num;
   cudaStream_t    stream;
 
   PetscFunctionBegin;
   PetscCall(PetscSparseCUDAGetStream(&stream));
   format.ignore_zeros = (PetscBool)(((Mat_SeqAIJ *)((Mat_MPIAIJ *)A->data)->A->data)->ignorezeroentries && mode == ADD_VALUES);
+  format.diagonal     = MatSeqAIJCUDAGet(((Mat_MPIAIJ *)A->data)->A)->diagonal;
   format.column_begin = A->cmap->rstart;
   format.column_bits  = DCSRKeyBits(A->cmap->n);
   SelectIndices(n, columns, A->cmap->rstart, A->cmap->rend, PETSC_TRUE, buffer, &num);
   if (num > 0) PetscCall(DCSRStageAppend(d->stage[0], &format, m, rows, n, buffer, v, by_columns, stream));
   SelectIndices(n, columns, A->cmap->rstart, A->cmap->rend, PETSC_FALSE, buffer, &num);
+  format.diagonal     = DCSR_NO_DIAGONAL;
   format.column_begin = 0;
   format.column_bits  = DCSRKeyBits(A->cmap->N);
   if (num > 0) PetscCall(DCSRStageAppend(d->stage[1], &format, m, rows, n, buffer, v, by_columns, stream));

@@ -11,7 +11,7 @@ constexpr uint64_t NO_KEY = ~(uint64_t)0; // of an entry that does not count
 
 __device__ uint64_t KeyOf(const DCSRStageFormat &format, PetscInt row, PetscInt column, PetscScalar v)
 {
-  if (row < 0 || column < 0 || (format.ignore_zeros && v == PetscScalar(0.0) && row != column)) return NO_KEY;
+  if (row < 0 || column < 0 || (format.ignore_zeros && v == PetscScalar(0.0) && (format.diagonal == DCSR_NO_DIAGONAL || (int64_t)(column - format.column_begin) - (int64_t)(row - format.row_begin) != format.diagonal))) return NO_KEY;
   return (uint64_t)(row - format.row_begin) << format.column_bits | (uint64_t)(column - format.column_begin);
 }
 

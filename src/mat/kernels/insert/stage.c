@@ -181,7 +181,7 @@ static PetscErrorCode GetRoom(DCSRStage s, size_t bytes, cudaStream_t stream)
 
 static PetscBool SameFormat(const DCSRStageFormat *a, const DCSRStageFormat *b)
 {
-  return (PetscBool)(a->row_begin == b->row_begin && a->column_begin == b->column_begin && a->column_bits == b->column_bits && a->ignore_zeros == b->ignore_zeros);
+  return (PetscBool)(a->row_begin == b->row_begin && a->column_begin == b->column_begin && a->column_bits == b->column_bits && a->ignore_zeros == b->ignore_zeros && a->diagonal == b->diagonal);
 }
 
 /* Copies a block of values that fits into a buffer. */

@@ -102,10 +102,10 @@ PetscErrorCode DCSRViewAllocateSpare(const DCSRView *like, PetscCount num_nonzer
   view->capacity     = wide ? num_nonzeros + spare : PetscMin(num_nonzeros + spare, (PetscCount)PETSC_INT32_MAX);
   PetscCallGoto(ierr, failed, PetscSparseCUDAMalloc_Private((size_t)(view->num_rows + 1) * (wide ? sizeof(int64_t) : sizeof(int32_t)), "row offsets of a matrix", stream, &view->row_offsets));
   if (view->capacity > num_nonzeros) {
-    PetscCallGoto(ierr, failed, PetscSparseCUDATryMalloc(view->capacity, stream, &view->columns));
-    if (view->columns != NULL && values) PetscCallGoto(ierr, failed, PetscSparseCUDATryMalloc(view->capacity, stream, &view->values));
-    if (view->columns != NULL && (view->values != NULL || !values)) PetscFunctionReturn(PETSC_SUCCESS);
-    PetscCallGoto(ierr, failed, PetscSparseCUDAFree(&view->columns, stream));
+    if (values) PetscCallGoto(ierr, failed, PetscSparseCUDATryMalloc(view->capacity, stream, &view->values));
+    if (!values || view->values != NULL) PetscCallGoto(ierr, failed, PetscSparseCUDATryMalloc(view->capacity, stream, &view->columns));
+    if (view->columns != NULL) PetscFunctionReturn(PETSC_SUCCESS);
+    PetscCallGoto(ierr, failed, PetscSparseCUDAFree(&view->values, stream));
   }
   view->capacity = num_nonzeros;
   PetscCallGoto(ierr, failed, PetscSparseCUDAMalloc(num_nonzeros, "column indices of a matrix", stream, &view->columns));

@@ -114,12 +114,13 @@ int main(int argc, char **argv)
       depends: testmat.c
 
    testset:
-      nsize: {{1 2 3 8}}
       output_file: output/empty.out
       test:
          suffix: 1
+         nsize: {{1 3}}
       test:
          suffix: hidden
+         nsize: {{1 3}}
          args: -mat_dcsr_test_hide_mirror
 
 TEST*/

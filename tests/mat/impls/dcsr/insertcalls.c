@@ -675,21 +675,25 @@ int main(int argc, char **argv)
       depends: testmat.c
 
    testset:
-      nsize: {{1 3 8}}
       output_file: output/empty.out
       test:
          suffix: 1
+         nsize: {{1 3 8}}
       test:
          suffix: small_stage
+         nsize: {{1 3}}
          args: -mat_dcsr_stage_entries 5
       test:
          suffix: segments
+         nsize: {{1 3}}
          args: -mat_dcsr_defragment never -mat_dcsr_slack 0.1 -mat_dcsr_max_segments 2
       test:
          suffix: hidden
+         nsize: {{1 3}}
          args: -mat_dcsr_test_hide_mirror
       test:
          suffix: wide
+         nsize: {{1 3}}
          args: -mat_dcsr_test_wide_from 20
 
 TEST*/

@@ -312,18 +312,20 @@ int main(int argc, char **argv)
 
    testset:
       requires: cuda
-      nsize: {{1 3 8}}
       output_file: output/empty.out
       test:
          suffix: 1
+         nsize: {{1 3 8}}
       test:
          suffix: segments
-         args: -mat_dcsr_defragment never -mat_dcsr_slack {{0 1}} -mat_dcsr_max_segments {{1 4}}
+         nsize: {{1 3}}
+         args: -mat_dcsr_defragment never -mat_dcsr_slack {{0 1}} -mat_dcsr_max_segments {{2 4}}
       test:
          suffix: always
          args: -mat_dcsr_defragment always
       test:
          suffix: wide
-         args: -mat_dcsr_test_wide_from {{0 800}} -mat_dcsr_defragment {{auto never}}
+         nsize: {{1 3}}
+         args: -mat_dcsr_test_wide_from {{0 800}} -mat_dcsr_defragment never
 
 TEST*/

@@ -279,12 +279,13 @@ int main(int argc, char **argv)
       depends: testmat.c
 
    testset:
-      nsize: {{1 2 3 8}}
       output_file: output/empty.out
       test:
          suffix: 1
+         nsize: {{1 2 3 8}}
       test:
          suffix: small_stage
+         nsize: {{2 3}}
          args: -mat_dcsr_stage_size 262144 -mat_dcsr_stage_entries 50
 
 TEST*/

@@ -206,9 +206,9 @@ static PetscErrorCode RunCase(DM dm, const char type[], const Case *c)
 
 int main(int argc, char **argv)
 {
-  char *type;
-  DM    dm;
-  Case  c;
+  char       *type;
+  DM          dm;
+  Case        c;
   PetscMPIInt size;
 
   PetscFunctionBeginUser;
@@ -239,12 +239,13 @@ int main(int argc, char **argv)
       depends: testmat.c
 
    testset:
-      nsize: {{1 3 8}}
       output_file: output/empty.out
       test:
          suffix: 1
+         nsize: {{1 3 8}}
       test:
          suffix: hidden
+         nsize: {{1 3}}
          args: -mat_dcsr_test_hide_mirror
 
 TEST*/
