@@ -107,6 +107,8 @@ typedef struct {
   PetscInt       *indices;                   /* [num_indices] scratch for the indices of a block, owned */
   PetscInt        num_indices;               /* its length */
   PetscBool       device_assembly;           /* values go to the device; the same on all processes */
+  PetscBool       first_assembly;            /* from MatMPIAIJCUDASetEmpty() to the end of the assembly, which goes on as it began when the matrix is bound to the CPU meanwhile; not A->assembled,
+                                                which MATMPIAIJ changes on single processes when it disassembles */
   PetscBool       host_inserted;             /* values of this assembly were given to the parent */
   PetscBool       columns_changed;           /* garray has columns that the scatter of products does not know yet */
   int             facts[NUM_ASSEMBLY_FACTS]; /* of the assembly under way; meaningful between its begin and its end, and then the same on all processes */

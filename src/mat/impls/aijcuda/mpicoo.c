@@ -233,6 +233,7 @@ PetscErrorCode MatSetPreallocationCOO_MPIAIJCUDA_Device(Mat A, PetscCount n, Pet
     PetscCall(ierr);
   }
   PetscCall(PetscObjectContainerCompose((PetscObject)A, COO_KEY, coo, COODeviceDestroy));
+  MatMPIAIJCUDAGet(A)->first_assembly = PETSC_FALSE;
   A->was_assembled = PETSC_TRUE; // the scatter of products exists
   A->assembled     = PETSC_FALSE;
   A->nonzerostate  = a->A->nonzerostate + a->B->nonzerostate;

@@ -11,7 +11,7 @@ PetscErrorCode MatMPIAIJCUDAInsertsOnDevice(Mat A, PetscBool *inserts)
   Mat_MPIAIJCUDA *d = MatMPIAIJCUDAGet(A);
 
   PetscFunctionBegin;
-  *inserts = (PetscBool)(!d->no_device && (!A->boundtocpu || (d->device_assembly && A->num_ass == 0 && !A->assembled && !A->was_assembled)) && !A->structure_only && !A->hash_active && !MatAIJCUDAInHostCode() && A->cmap->N <= PETSC_INT32_MAX &&
+  *inserts = (PetscBool)(!d->no_device && (!A->boundtocpu || d->first_assembly) && !A->structure_only && !A->hash_active && !MatAIJCUDAInHostCode() && A->cmap->N <= PETSC_INT32_MAX &&
                          A->rmap->N <= PETSC_INT32_MAX);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -58,6 +58,7 @@ PetscErrorCode MatMPIAIJCUDASetEmpty(Mat A)
     ((Mat_SeqAIJ *)block->data)->nonew = 0;
   }
   d->device_assembly = PETSC_TRUE;
+  d->first_assembly  = PETSC_TRUE;
   d->host_inserted   = PETSC_FALSE;
   d->columns_changed = PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -562,6 +563,7 @@ PetscErrorCode MatAssemblyEndDevice_MPIAIJCUDA(Mat A, MatAssemblyType mode, Pets
     PetscCheck(*done || !d->columns_changed, PETSC_COMM_SELF, PETSC_ERR_SUP, "New off-diagonal columns were inserted on the device, and then other values while the matrix was bound to the CPU: assemble before MatBindToCPU()");
   }
   d->host_inserted = PETSC_FALSE;
+  if (mode == MAT_FINAL_ASSEMBLY) d->first_assembly = PETSC_FALSE;
   if (*done && mode == MAT_FINAL_ASSEMBLY) PetscCall(FinishAssembly(A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

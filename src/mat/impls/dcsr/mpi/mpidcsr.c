@@ -96,6 +96,7 @@ static PetscErrorCode MatDuplicate_MPIAIJDCSRCUDA(Mat A, MatDuplicateOption opti
   PetscFunctionBegin;
   PetscCall((*MatMPIAIJCUDAGet(A)->parent.duplicate)(A, option, B));
   PetscCall(MatMPIAIJCUDASetBlockTypes(*B));
+  MatMPIAIJCUDAGet(*B)->device_assembly = (PetscBool)(A->assembled && !MatMPIAIJCUDAGet(*B)->no_device);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -394,6 +395,9 @@ static PetscErrorCode MatResetHash_MPIAIJDCSRCUDA(Mat A)
     PetscCall(MatMPIAIJCUDASetEmpty(A));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
+  PetscCall(MatMPIAIJCUDADestroyInsertion(A));
+  MatMPIAIJCUDAGet(A)->device_assembly = PETSC_FALSE;
+  MatMPIAIJCUDAGet(A)->first_assembly  = PETSC_FALSE;
   PetscCall(MatAIJCUDAHostBegin(A, HOST_BUILD));
   ierr = (*parent_resethash)(A);
   PetscCall(MatAIJCUDAHostFinish(A, HOST_BUILD, ierr));
