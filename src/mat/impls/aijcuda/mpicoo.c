@@ -234,9 +234,9 @@ PetscErrorCode MatSetPreallocationCOO_MPIAIJCUDA_Device(Mat A, PetscCount n, Pet
   }
   PetscCall(PetscObjectContainerCompose((PetscObject)A, COO_KEY, coo, COODeviceDestroy));
   MatMPIAIJCUDAGet(A)->first_assembly = PETSC_FALSE;
-  A->was_assembled = PETSC_TRUE; // the scatter of products exists
-  A->assembled     = PETSC_FALSE;
-  A->nonzerostate  = a->A->nonzerostate + a->B->nonzerostate;
+  A->was_assembled                    = PETSC_TRUE; // the scatter of products exists
+  A->assembled                        = PETSC_FALSE;
+  A->nonzerostate                     = a->A->nonzerostate + a->B->nonzerostate;
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &A->nonzerostate, 1, MPIU_INT64, MPI_SUM, PetscObjectComm((PetscObject)A)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

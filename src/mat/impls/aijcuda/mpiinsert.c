@@ -11,8 +11,7 @@ PetscErrorCode MatMPIAIJCUDAInsertsOnDevice(Mat A, PetscBool *inserts)
   Mat_MPIAIJCUDA *d = MatMPIAIJCUDAGet(A);
 
   PetscFunctionBegin;
-  *inserts = (PetscBool)(!d->no_device && (!A->boundtocpu || d->first_assembly) && !A->structure_only && !A->hash_active && !MatAIJCUDAInHostCode() && A->cmap->N <= PETSC_INT32_MAX &&
-                         A->rmap->N <= PETSC_INT32_MAX);
+  *inserts = (PetscBool)(!d->no_device && (!A->boundtocpu || d->first_assembly) && !A->structure_only && !A->hash_active && !MatAIJCUDAInHostCode() && A->cmap->N <= PETSC_INT32_MAX && A->rmap->N <= PETSC_INT32_MAX);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

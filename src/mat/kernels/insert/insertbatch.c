@@ -136,7 +136,7 @@ cleanup:
 . mode   - ADD_VALUES, otherwise the values replace
 . policy - what happens to entries that are not there
 . rule   - how new entries may be appended; NULL: storage becomes compact when there are any
-- stream - synchronizes with it once, or twice when storage changes its kind
+- stream - synchronizes with it once, up to three times when storage changes its kind
 
   Output Parameters:
 + view - the same arrays with new values, or other storage when info->storage_changed
@@ -147,8 +147,8 @@ cleanup:
   Errors: PETSC_ERR_MEM; the matrix is as it was then, in compact or fragmented storage.
 
   Note:
-  A batch is merged when it has more than an eighth of the matrix's entries and when the pool of compact storage has no room; the new pool then has some. It is
-  appended otherwise. A full pool is defragmented first.
+  A batch is appended when it has at most a 64th of the matrix's entries and the pool has room, and merged otherwise. Fragmented storage is defragmented when its
+  pool is full and before a merge. Pools made anew for a batch of this size have room for more, when the device has.
 */
 PetscErrorCode DCSRInsertBatch(DCSRView *view, const DCSRBatch *batch, InsertMode mode, DCSRNewEntries policy, const DCSRAppendRule *rule, cudaStream_t stream, DCSRInsertInfo *info)
 {

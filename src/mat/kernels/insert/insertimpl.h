@@ -37,10 +37,10 @@ PETSC_INTERN PetscErrorCode DCSRMergeBatch(DCSRView *, const DCSRBatch *, const 
 
 #define DCSR_MAX_SLACK 32 /* unused entries behind a segment at most: more could not be used in place */
 
-/* What appending takes, for every new entry as a running sum; [2 * (num_entries + 1)] device. */
+/* What appending takes. */
 typedef struct {
-  PetscCount *before; /* pool entries and moved entries of the rows before, for the first new entry of each row; owned */
-  PetscReal   slack;
+  PetscCount *before; /* [2 * (num_entries + 1)] device, owned: pool entries and moved entries of the rows before, a pair for each new entry and a last one for all */
+  PetscReal   slack;  /* unused entries behind a new segment, as a part of the row's entries */
 } DCSRAppendPlan;
 
 PETSC_INTERN PetscErrorCode DCSRAppendPlanCreate(DCSRView, const DCSRBatch *, const DCSRLookup *, PetscReal, cudaStream_t, DCSRAppendPlan *);

@@ -165,7 +165,7 @@ PetscErrorCode MergeDispatch(DCSRView from, DCSRView to, const DCSRBatch *batch,
 . batch  - the batch
 . lookup - of the batch in the view, with its list and its numbers on the host
 . mode   - ADD_VALUES, otherwise values of entries that were there are replaced
-. spare  - entries that the pool should have beyond those in use; fewer when the device is short of memory
+. spare  - entries that the pool should have beyond those in use; none when the device is short of memory
 - stream - asynchronous on it
 
   Output Parameter:

@@ -10,7 +10,6 @@
 */
 #include "device.cuh"
 #include <cub/block/block_radix_sort.cuh>
-#include <cub/block/block_reduce.cuh>
 #include <cub/block/block_scan.cuh>
 
 namespace

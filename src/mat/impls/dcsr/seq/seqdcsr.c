@@ -360,9 +360,11 @@ PetscErrorCode MatConvert_SeqAIJ_SeqAIJDCSRCUDA(Mat A, PETSC_UNUSED MatType type
 . -mat_dcsr_spmv_transpose (auto|atomic|tile) - kernel of MatMultTranspose()
 . -mat_dcsr_deterministic                     - bitwise reproducible MatMultTranspose(), with a stored transpose
 . -mat_dcsr_host_structure (lazy|eager)       - when the host copy of the structure is made
+. -mat_dcsr_stage_size <33554432>             - bytes of each of the two pinned buffers that MatSetValues() fills
+. -mat_dcsr_stage_entries <33554432>          - inserted entries that wait on the device at most, unless the matrix has more
 . -mat_dcsr_defragment (auto|never|always)    - when storage that insertion left fragmented becomes compact
 . -mat_dcsr_slack <0.25>                      - unused entries behind a segment that insertion makes, as a part of the row's entries
-. -mat_dcsr_max_segments <4>                  - segments that insertion may give a row
+. -mat_dcsr_max_segments <4>                  - segments that insertion may give a row; 1: new entries are always merged
 - -mat_dcsr_require_device                    - raise an error when there is no usable device
 
   Level: beginner
@@ -374,7 +376,7 @@ PetscErrorCode MatConvert_SeqAIJ_SeqAIJDCSRCUDA(Mat A, PETSC_UNUSED MatType type
   The storage is that of King, Gilray, Kirby and Might, Dynamic-CSR, ISC 2016; the products follow Steinberger, Zayer and Seidel, Globally homogeneous, locally
   adaptive sparse matrix-vector multiplication on the GPU, ICS 2017.
 
-.seealso: MATAIJ, MATAIJCUSPARSE, PetscSparseCUDAInitialize()
+.seealso: MATAIJ, MATAIJCUSPARSE, PetscSparseCUDAInitialize(), MatDCSRCUDASetValuesDevice(), MatDCSRCUDAGetInserter(), MatDCSRCUDADefragment()
 M*/
 PetscErrorCode MatCreate_SeqAIJDCSRCUDA(Mat B)
 {

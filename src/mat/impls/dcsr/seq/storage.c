@@ -20,7 +20,7 @@ static PetscErrorCode ForEachBlock(Mat A, PetscErrorCode (*f)(Mat, void *), void
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The part of a condition that one process found to hold, on all processes. */
+/* Clears the flag behind context when the device storage of one sequential matrix is not valid. */
 static PetscErrorCode IsValid_Seq(Mat A, void *context)
 {
   Mat_SeqAIJCUDA *d     = MatSeqAIJCUDAGet(A);
@@ -52,7 +52,7 @@ static PetscErrorCode IsValid_Seq(Mat A, void *context)
   Level: developer
 
   Notes:
-  Segments of different rows never overlap, only the last segment of a row is partly used, columns of a row are distinct, and sorted in compact storage; nothing
+  Segments of different rows never overlap, only the last segment of a row is partly used, columns of a row are distinct, and sorted in each segment; nothing
   lies beyond the allocation pointer. A matrix without a device copy is valid. Costs a sort of the segments and a few passes over the structure, and synchronizes.
 
 .seealso: `MATDCSRCUDA`, `MatDCSRCUDADefragment()`
@@ -82,12 +82,19 @@ static PetscErrorCode Defragment_Seq(Mat A, PETSC_UNUSED void *context)
   Input Parameter:
 . A - the assembled matrix
 
+  Options Database Key:
+. -mat_dcsr_defragment (auto|never|always) - when it is done without being asked for: after 16 products with one fragmented structure, not for products, or by every insertion
+
   Level: intermediate
 
-  Note:
-  Structure and values stay what they are, only their place changes. Needs memory for a second copy while it runs.
+  Notes:
+  Insertion of small batches into an assembled matrix leaves fragmented storage, whose products are slower. Without this call it becomes compact when products have lost
+  what that costs; who knows that many products follow the last batch saves the loss.
 
-.seealso: `MATDCSRCUDA`, `MatDCSRCUDAIsValid()`
+  Structure and values stay what they are, only their place changes. Costs one read and write of the matrix, nothing when its storage is compact already, and needs memory
+  for a second copy while it runs. Afterwards there is no room for further entries: the next small batch is merged.
+
+.seealso: `MATDCSRCUDA`, `MatDCSRCUDAIsValid()`, `MatDCSRCUDASetValuesDevice()`
 @*/
 PetscErrorCode MatDCSRCUDADefragment(Mat A)
 {
