@@ -133,6 +133,8 @@ PETSC_INTERN PetscErrorCode MatIsMPIAIJCUDA(Mat, PetscBool *);
 /* Mirror (mirror.c): any matrix may be given; others than ours are left alone, parallel ones are treated block by block. */
 PETSC_INTERN PetscErrorCode MatAIJCUDAHostBegin(Mat, int);
 PETSC_INTERN PetscErrorCode MatAIJCUDAHostEnd(Mat, int);
+PETSC_INTERN PetscErrorCode MatAIJCUDAArrayBegin(Mat, int);
+PETSC_INTERN PetscErrorCode MatAIJCUDAArrayEnd(Mat, int);
 PETSC_INTERN PetscErrorCode MatAIJCUDAHostWritten(Mat, int);
 PETSC_INTERN PetscErrorCode MatAIJCUDAHostFinish(Mat, int, PetscErrorCode);
 PETSC_INTERN PetscErrorCode MatAIJCUDAHostBeginTwo(Mat, int, Mat, int);

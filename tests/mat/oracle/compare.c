@@ -33,13 +33,14 @@ PetscErrorCode OracleCompareVec(Oracle o, Vec x, Vec y, PetscReal scale)
 static PetscErrorCode OracleCompareRow(Oracle o, PetscInt row, PetscInt na, const PetscInt ca[], const PetscScalar va[], PetscInt nb, const PetscInt cb[], const PetscScalar vb[], PetscBool exact, PetscReal scale)
 {
   PetscFunctionBegin;
-  PetscCheck(!exact || na == nb, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: row %" PetscInt_FMT " has %" PetscInt_FMT " entries with MATAIJ, %" PetscInt_FMT " with %s", o->operation, row, na, nb, o->type);
   for (PetscInt i = 0, j = 0; i < na || j < nb;) {
     const PetscInt    a = i < na ? ca[i] : PETSC_INT_MAX, b = j < nb ? cb[j] : PETSC_INT_MAX, c = PetscMin(a, b);
     const PetscScalar x = a == c ? va[i] : 0, y = b == c ? vb[j] : 0;
 
     PetscCheck(j == 0 || j >= nb || cb[j] > cb[j - 1], PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: row %" PetscInt_FMT " of %s is not sorted: column %" PetscInt_FMT " after %" PetscInt_FMT, o->operation, row, o->type, cb[j], cb[j - 1]);
-    PetscCheck(!exact || a == b, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: row %" PetscInt_FMT " has column %" PetscInt_FMT " with MATAIJ, %" PetscInt_FMT " with %s", o->operation, row, a, b, o->type);
+    PetscCheck(!exact || a == b, PETSC_COMM_SELF, PETSC_ERR_PLIB,
+               "%s: row %" PetscInt_FMT " has entry %" PetscInt_FMT " of %" PetscInt_FMT " in column %" PetscInt_FMT " with MATAIJ (%g), entry %" PetscInt_FMT " of %" PetscInt_FMT " in column %" PetscInt_FMT " with %s (%g)", o->operation, row, i, na,
+               a, (double)PetscRealPart(x), j, nb, b, o->type, (double)PetscRealPart(y));
     PetscCheck(PetscAbsScalar(x - y) <= tolerance * (PetscAbsScalar(x) + scale), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: entry %" PetscInt_FMT ", %" PetscInt_FMT " is %.16g with MATAIJ, %.16g with %s", o->operation, row, c, (double)PetscRealPart(x),
                (double)PetscRealPart(y), o->type);
     if (a == c) i++;

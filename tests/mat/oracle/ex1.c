@@ -5,6 +5,7 @@ static char help[] = "Applies a long random sequence of Mat operations to one ma
   -life n               operations until the next new matrix\n\
   -only name            operations whose name contains this\n\
   -prefer name          operations whose name contains this come eight times as often\n\
+  -every                compares entry by entry after every operation, not after some\n\
   -trace                prints each operation before it is done, for crashes\n\n";
 
 #include <petscsparsecuda.h>
@@ -58,7 +59,7 @@ static PetscErrorCode OracleStep(Oracle o, const OracleOperation *op)
   PetscCall(op->function(o));
   PetscCall(OracleUpdateNorm(o));
   PetscCall(OracleCompareMult(o, o->A, o->B, o->norm));
-  if (OracleFlip(o, 4)) PetscCall(OracleCompareMat(o, o->A, o->B, PETSC_TRUE, o->norm));
+  if (OracleFlip(o, 4) || o->every) PetscCall(OracleCompareMat(o, o->A, o->B, PETSC_TRUE, o->norm));
   if (o->norm > 1e4) OracleBoth(MatScale(o->A, 1 / o->norm), MatScale(o->B, 1 / o->norm));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -96,6 +97,7 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-seed", &seed, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-trace", &trace, NULL));
   PetscCall(PetscMemzero(o, sizeof(*o)));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-every", &o->every, NULL));
   o->comm  = PETSC_COMM_WORLD;
   o->type  = type;
   o->state = (uint64_t)seed << 32;
@@ -108,7 +110,12 @@ int main(int argc, char **argv)
     if (step % life == 0) ierr = OracleCreateMatrices(o);
     op = ierr ? NULL : OracleDraw(o, only, prefer);
     if (op) {
-      if (trace) fprintf(stderr, "[%d] %d %s\n", o->rank, (int)step, op->name);
+      if (trace) {
+        PetscBool bound;
+
+        PetscCall(MatBoundToCPU(o->B, &bound));
+        fprintf(stderr, "[%d] %d %s%s\n", o->rank, (int)step, op->name, bound ? " (bound to the CPU)" : "");
+      }
       log[step % LOG_LENGTH] = op->name;
       ierr                   = OracleStep(o, op);
     }

@@ -16,6 +16,7 @@ struct _n_Oracle {
   const char *type;      /* type under test, as given to MatSetType() */
   PetscBool   square;    /* same sizes and layouts of rows and columns */
   PetscBool   large;     /* too many entries for products */
+  PetscBool   every;     /* compare entry by entry after every operation */
   PetscReal   norm;      /* scale of the entries: max of the one- and infinity-norm of A */
   uint64_t    state;     /* of the generator shared by all ranks */
   uint64_t    fill;      /* counts fillings, so that each has other entries */

@@ -4,7 +4,7 @@
 static PetscErrorCode MatSeqAIJGetArray_SeqAIJCUDA(Mat A, PetscScalar *array[])
 {
   PetscFunctionBegin;
-  PetscCall(MatAIJCUDAHostBegin(A, HOST_WRITE));
+  PetscCall(MatAIJCUDAArrayBegin(A, HOST_WRITE));
   *array = ((Mat_SeqAIJ *)A->data)->a;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -12,7 +12,7 @@ static PetscErrorCode MatSeqAIJGetArray_SeqAIJCUDA(Mat A, PetscScalar *array[])
 static PetscErrorCode MatSeqAIJRestoreArray_SeqAIJCUDA(Mat A, PetscScalar *array[])
 {
   PetscFunctionBegin;
-  PetscCall(MatAIJCUDAHostEnd(A, HOST_WRITE));
+  PetscCall(MatAIJCUDAArrayEnd(A, HOST_WRITE));
   *array = NULL;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -20,7 +20,7 @@ static PetscErrorCode MatSeqAIJRestoreArray_SeqAIJCUDA(Mat A, PetscScalar *array
 static PetscErrorCode MatSeqAIJGetArrayRead_SeqAIJCUDA(Mat A, const PetscScalar *array[])
 {
   PetscFunctionBegin;
-  PetscCall(MatAIJCUDAHostBegin(A, HOST_READ));
+  PetscCall(MatAIJCUDAArrayBegin(A, HOST_READ));
   *array = ((Mat_SeqAIJ *)A->data)->a;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -28,7 +28,7 @@ static PetscErrorCode MatSeqAIJGetArrayRead_SeqAIJCUDA(Mat A, const PetscScalar 
 static PetscErrorCode MatSeqAIJRestoreArrayRead_SeqAIJCUDA(Mat A, const PetscScalar *array[])
 {
   PetscFunctionBegin;
-  PetscCall(MatAIJCUDAHostEnd(A, HOST_READ));
+  PetscCall(MatAIJCUDAArrayEnd(A, HOST_READ));
   *array = NULL;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -37,7 +37,7 @@ static PetscErrorCode MatSeqAIJRestoreArrayRead_SeqAIJCUDA(Mat A, const PetscSca
 static PetscErrorCode MatSeqAIJGetArrayWrite_SeqAIJCUDA(Mat A, PetscScalar *array[])
 {
   PetscFunctionBegin;
-  PetscCall(MatAIJCUDAHostBegin(A, HOST_READ_STRUCTURE));
+  PetscCall(MatAIJCUDAArrayBegin(A, HOST_READ_STRUCTURE));
   if (A->offloadmask != PETSC_OFFLOAD_UNALLOCATED) A->offloadmask = PETSC_OFFLOAD_CPU;
   *array = ((Mat_SeqAIJ *)A->data)->a;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -46,7 +46,7 @@ static PetscErrorCode MatSeqAIJGetArrayWrite_SeqAIJCUDA(Mat A, PetscScalar *arra
 static PetscErrorCode MatSeqAIJRestoreArrayWrite_SeqAIJCUDA(Mat A, PetscScalar *array[])
 {
   PetscFunctionBegin;
-  PetscCall(MatAIJCUDAHostEnd(A, HOST_READ_STRUCTURE | HOST_WRITE_VALUES));
+  PetscCall(MatAIJCUDAArrayEnd(A, HOST_READ_STRUCTURE | HOST_WRITE_VALUES));
   *array = NULL;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -88,12 +88,12 @@ static PetscErrorCode MatSeqAIJGetCSRAndMemType_SeqAIJCUDA(Mat A, const PetscInt
     if (values != NULL) *values = MatSeqAIJCUDAGet(A)->view.values;
     if (mtype != NULL) *mtype = PETSC_MEMTYPE_CUDA;
   } else {
-    PetscCall(MatAIJCUDAHostBegin(A, HOST_READ));
+    PetscCall(MatAIJCUDAArrayBegin(A, HOST_READ));
     if (i != NULL) *i = a->i;
     if (j != NULL) *j = a->j;
     if (values != NULL) *values = a->a;
     if (mtype != NULL) *mtype = PETSC_MEMTYPE_HOST;
-    PetscCall(MatAIJCUDAHostEnd(A, HOST_READ));
+    PetscCall(MatAIJCUDAArrayEnd(A, HOST_READ));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -389,6 +389,8 @@ static PetscInt host_depth = 0;
 
 /*
   MatAIJCUDAInHostCode - Whether an operation of the parent types is running: what it builds, it writes into host arrays directly.
+
+  Arrays that somebody holds do not count: parent operations do not give them back when they end with an error, and processes must agree on where values go.
 */
 PetscBool MatAIJCUDAInHostCode(void)
 {
@@ -476,6 +478,22 @@ PetscErrorCode MatAIJCUDAHostEnd(Mat A, int access)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* MatAIJCUDAArrayBegin - MatAIJCUDAHostBegin() for an array that leaves our hands until MatAIJCUDAArrayEnd(). */
+PetscErrorCode MatAIJCUDAArrayBegin(Mat A, int access)
+{
+  PetscFunctionBegin;
+  PetscCall(HostBegin(A, access));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* MatAIJCUDAArrayEnd - The array has come back. */
+PetscErrorCode MatAIJCUDAArrayEnd(Mat A, int access)
+{
+  PetscFunctionBegin;
+  PetscCall(HostEnd(A, access));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
   MatAIJCUDAHostWritten - MatAIJCUDAHostEnd() for a matrix that became one of ours while host code ran, without MatAIJCUDAHostBegin().
 */
@@ -483,6 +501,25 @@ PetscErrorCode MatAIJCUDAHostWritten(Mat A, int access)
 {
   PetscFunctionBegin;
   PetscCall(HostEnd(A, access));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Of the accesses to a matrix, or to its blocks, only the one that is about to end is left. */
+static PetscErrorCode ForgetArrays(Mat A)
+{
+  PetscBool is;
+
+  PetscFunctionBegin;
+  PetscCall(MatIsSeqAIJCUDA(A, &is));
+  if (is) {
+    MatSeqAIJCUDAGet(A)->host_active = 1;
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(MatIsMPIAIJCUDA(A, &is));
+  if (is) {
+    PetscCall(ForgetArrays(((Mat_MPIAIJ *)A->data)->A));
+    PetscCall(ForgetArrays(((Mat_MPIAIJ *)A->data)->B));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -497,12 +534,14 @@ PetscErrorCode MatAIJCUDAHostWritten(Mat A, int access)
 - ierr   - what the host code returned; handed on
 
   Note:
-  After an error the mirror stays where the host code left it: what it had leave to write counts as written.
+  After an error the mirror stays where the host code left it: what it had leave to write counts as written. Arrays that it holds do not come back.
 */
 PetscErrorCode MatAIJCUDAHostFinish(Mat A, int access, PetscErrorCode ierr)
 {
-  const PetscErrorCode ended = MatAIJCUDAHostEnd(A, access);
+  PetscErrorCode ended;
 
+  if (ierr != PETSC_SUCCESS) (void)ForgetArrays(A);
+  ended = MatAIJCUDAHostEnd(A, access);
   return ierr != PETSC_SUCCESS ? ierr : ended;
 }
 

@@ -404,11 +404,15 @@ PetscErrorCode MatMPIAIJCUDAInsertEntries(Mat A, PetscCount n, const PetscInt i[
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Entries of this process that others sent go the way of MatSetValues() when they are on the host, and of lists when they are on the device. */
+/*
+  Entries of this process that others sent go the way of MatSetValues() when they are on the host, and of lists when they are on the device. When some process has
+  set values on the host, they join those in the host arrays.
+*/
 static PetscErrorCode InsertReceived(Mat A, const OffProcessPiece *received, InsertMode mode)
 {
-  Mat_MPIAIJCUDA *d    = MatMPIAIJCUDAGet(A);
-  const PetscInt *rows = received->rows;
+  Mat_MPIAIJCUDA *d       = MatMPIAIJCUDAGet(A);
+  const PetscInt *rows    = received->rows;
+  const PetscBool on_host = (PetscBool)(d->facts[FACT_HOST] != 0);
 
   PetscFunctionBegin;
   if (PetscMemTypeDevice(received->mtype)) {
@@ -416,12 +420,15 @@ static PetscErrorCode InsertReceived(Mat A, const OffProcessPiece *received, Ins
     PetscCallLogged(PETSCSPARSECUDA_Insert, A, MatMPIAIJCUDAInsertEntries(A, received->n, rows, received->columns, received->values, mode));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCall(CreateStages(A));
-  if (d->stage_mode != mode) PetscCall(MatMPIAIJCUDAFinishInsertion(A));
+  if (!on_host) PetscCall(CreateStages(A));
+  if (on_host || d->stage_mode != mode) PetscCall(MatMPIAIJCUDAFinishInsertion(A));
   d->stage_mode = mode;
   for (PetscCount k = 0, end; k < received->n; k = end) {
     for (end = k + 1; end < received->n && rows[end] == rows[k];) end++;
-    if (rows[k] >= 0) PetscCall(StageBlock(A, 1, &rows[k], (PetscInt)(end - k), &received->columns[k], &received->values[k], mode, PETSC_FALSE));
+    if (rows[k] < 0) continue;
+    if (!on_host) PetscCall(StageBlock(A, 1, &rows[k], (PetscInt)(end - k), &received->columns[k], &received->values[k], mode, PETSC_FALSE));
+    else
+      for (PetscCount e = k; e < end; e++) PetscCall(MatHost_MPIAIJCUDA_setvalues(A, 1, &rows[k], 1, &received->columns[e], &received->values[e], mode)); // by rows or by columns is the same
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -430,7 +437,7 @@ static PetscErrorCode InsertReceived(Mat A, const OffProcessPiece *received, Ins
 static PetscErrorCode ExchangeOffProcess(Mat A)
 {
   Mat_MPIAIJCUDA    *d     = MatMPIAIJCUDAGet(A);
-  const PetscMemType mtype = d->facts[FACT_DEVICE] ? PETSC_MEMTYPE_CUDA : PETSC_MEMTYPE_HOST;
+  const PetscMemType mtype = d->facts[FACT_DEVICE] && !d->facts[FACT_HOST] ? PETSC_MEMTYPE_CUDA : PETSC_MEMTYPE_HOST;
   OffProcessPiece    received;
   cudaStream_t       stream;
   PetscErrorCode     ierr;

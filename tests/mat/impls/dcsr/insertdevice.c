@@ -190,6 +190,37 @@ static PetscErrorCode TestOrder(const char type[], Order order, InsertMode mode)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* What the host refuses on one process must not keep that process from inserting on the device later, when the others do. */
+static PetscErrorCode TestAfterErrorOnHost(const char type[])
+{
+  PetscInt       begin, end;
+  PetscMPIInt    rank;
+  PetscErrorCode error = PETSC_SUCCESS;
+  Mat            X[2];
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
+  PetscCall(Create(type, X));
+  PetscCall(InsertAndAssemble(X, FEW, 0, ADD_VALUES, "before an error on the host"));
+  PetscCall(MatGetOwnershipRange(X[1], &begin, &end));
+  PetscCall(MatBindToCPU(X[1], PETSC_TRUE));
+  PetscCall(MatSetOption(X[1], MAT_NEW_NONZERO_LOCATION_ERR, PETSC_TRUE));
+  if (rank == 0) {
+    PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
+    for (PetscInt column = 0; column < N && error == PETSC_SUCCESS; column++) error = MatSetValue(X[1], begin, column, 0, ADD_VALUES);
+    PetscCall(PetscPopErrorHandler());
+    PetscCheck(error == PETSC_ERR_ARG_OUTOFRANGE, PETSC_COMM_SELF, PETSC_ERR_PLIB, "error %d from new entries that are errors", (int)error);
+  }
+  PetscCall(MatAssemblyBegin(X[1], MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(X[1], MAT_FINAL_ASSEMBLY));
+  PetscCall(MatSetOption(X[1], MAT_NEW_NONZERO_LOCATION_ERR, PETSC_FALSE));
+  PetscCall(MatBindToCPU(X[1], PETSC_FALSE));
+  PetscCall(InsertAndAssemble(X, FEW, 1, ADD_VALUES, "after an error on the host"));
+  PetscCall(TestCompare(X[0], X[1], "after an error on the host"));
+  PetscCall(Destroy(X));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* After an error of a list nothing of it is in the diagonal block, nor anywhere on one process. */
 static PetscErrorCode TestForbidden(const char type[], MatOption option)
 {
@@ -295,6 +326,7 @@ int main(int argc, char **argv)
   if (usable) {
     for (Order order = ANYWHERE; order < NUM_ORDERS; order++)
       for (InsertMode mode = INSERT_VALUES; mode <= ADD_VALUES; mode = (InsertMode)(mode + 1)) PetscCall(TestOrder(type, order, mode));
+    PetscCall(TestAfterErrorOnHost(type));
     PetscCall(TestForbidden(type, MAT_NEW_NONZERO_LOCATION_ERR));
     PetscCall(TestForbidden(type, MAT_NEW_NONZERO_ALLOCATION_ERR));
     PetscCall(TestIgnored(type, MAT_NEW_NONZERO_LOCATIONS, PETSC_FALSE));
