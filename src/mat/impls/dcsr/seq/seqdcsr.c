@@ -97,8 +97,7 @@ static PetscErrorCode ViewStorage(Mat A, PetscViewer viewer)
   PetscCall(MatDCSRCUDAGetMemoryUsed(A, &bytes));
   if (d->spmv != NULL) PetscCall(DCSRSpMVPlanGetInfo(d->spmv, NULL, NULL, NULL, &kernel));
   PetscCall(PetscViewerASCIIPrintf(viewer, "dcsrcuda: %s, %" PetscInt_FMT " segments a row, %" PetscCount_FMT " of %" PetscCount_FMT " pool entries used, %.2f bytes a nonzero, SpMV kernel %s, host mirror %s\n",
-                                   d->view.row_offsets != NULL ? "compact" : "fragmented", d->view.row_offsets != NULL ? 1 : d->view.max_segments, d->view.num_nonzeros, d->view.capacity, (double)bytes / (double)PetscMax(d->view.num_nonzeros, 1),
-                                   kernel,
+                                   d->view.row_offsets != NULL ? "compact" : "fragmented", d->view.row_offsets != NULL ? 1 : d->view.max_segments, d->view.used, d->view.capacity, (double)bytes / (double)PetscMax(d->view.num_nonzeros, 1), kernel,
                                    !d->host_structure                    ? "absent"
                                    : A->offloadmask == PETSC_OFFLOAD_GPU ? "without values"
                                                                          : "present"));
