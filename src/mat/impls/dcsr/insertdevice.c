@@ -103,6 +103,9 @@ static PetscErrorCode BeginInsertion(Mat A, InsertMode mode)
   Entries come in any order, with repeats: `ADD_VALUES` adds repeats in the order of the list, `INSERT_VALUES` keeps the last. Entries that are not in the matrix are made.
   Call `MatAssemblyBegin()` and `MatAssemblyEnd()` afterwards, as after `MatSetValues()`, with which it may be mixed; entries of other processes travel then.
 
+  The arrays are read by work that is queued on the stream of the current `PetscDeviceContext`: what fills them must be done or queued there before, and they may be
+  changed or freed by work queued there, or when it is done.
+
   Cost: a radix sort of the list unless it is sorted already, and binary searches for each entry. New entries of a small batch, at most 1/64 of the entries of a matrix that was
   assembled before, are appended to their rows in place on one process, as long as there is room in the storage; others cost one pass over the local matrix, or two when it
   has to be defragmented first. docs/insertion.md has the rules and -mat_dcsr_defragment, -mat_dcsr_slack and -mat_dcsr_max_segments change them. The device needs

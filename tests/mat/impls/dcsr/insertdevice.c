@@ -1,7 +1,7 @@
 static char help[] = "Lists in device memory, compared with MatSetValues() of MATAIJ: long rows, one entry only, descending, small ones in a row, forbidden and ignored entries.\n\n";
 
 #include "testmat.h"
-#include <petscsparsecuda/sys.h>
+#include <petscdevice_cuda.h>
 
 #define M 300
 #define N 2000
@@ -78,32 +78,32 @@ static PetscErrorCode TriplesDestroy(Triples *t)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode ToDevice(size_t bytes, const void *host, cudaStream_t stream, void **device)
+static PetscErrorCode ToDevice(size_t bytes, const void *host, void **device)
 {
   PetscFunctionBegin;
-  PetscCall(PetscSparseCUDAMalloc_Private(bytes, "a test's list", stream, device));
-  if (bytes > 0) PetscCall(PetscSparseCUDACopyToDevice(*device, host, bytes, stream));
+  PetscCallCUDA(cudaMalloc(device, bytes + 1));
+  PetscCallCUDA(cudaMemcpy(*device, host, bytes, cudaMemcpyHostToDevice));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* On the device for our matrix, entry by entry for MATAIJ. *error: of our call. */
 static PetscErrorCode Insert(Mat X[2], const Triples *t, InsertMode mode, PetscErrorCode *error)
 {
-  void        *i, *j, *v;
-  cudaStream_t stream;
+  void *i, *j, *v;
 
   PetscFunctionBegin;
-  PetscCall(PetscSparseCUDAGetStream(&stream));
   for (PetscInt k = 0; X[0] != NULL && k < t->n; k++) PetscCall(MatSetValues(X[0], 1, &t->i[k], 1, &t->j[k], &t->v[k], mode));
-  PetscCall(ToDevice((size_t)t->n * sizeof(*t->i), t->i, stream, &i));
-  PetscCall(ToDevice((size_t)t->n * sizeof(*t->j), t->j, stream, &j));
-  PetscCall(ToDevice((size_t)t->n * sizeof(*t->v), t->v, stream, &v));
+  PetscCall(ToDevice((size_t)t->n * sizeof(*t->i), t->i, &i));
+  PetscCall(ToDevice((size_t)t->n * sizeof(*t->j), t->j, &j));
+  PetscCall(ToDevice((size_t)t->n * sizeof(*t->v), t->v, &v));
+  PetscCallCUDA(cudaDeviceSynchronize()); /* the stream of PETSc waits for no other */
   PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
   *error = MatDCSRCUDASetValuesDevice(X[1], t->n, (const PetscInt *)i, (const PetscInt *)j, (const PetscScalar *)v, mode);
   PetscCall(PetscPopErrorHandler());
-  PetscCall(PetscSparseCUDAFree(&i, stream));
-  PetscCall(PetscSparseCUDAFree(&j, stream));
-  PetscCall(PetscSparseCUDAFree(&v, stream));
+  PetscCallCUDA(cudaDeviceSynchronize());
+  PetscCallCUDA(cudaFree(i));
+  PetscCallCUDA(cudaFree(j));
+  PetscCallCUDA(cudaFree(v));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -315,6 +315,19 @@ static PetscErrorCode TestSequence(const char type[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Whether matrices of this type have a device. */
+static PetscErrorCode HasDevice(const char type[], PetscBool *has)
+{
+  Mat X[2];
+
+  PetscFunctionBegin;
+  PetscCall(Create(type, X));
+  PetscCall(MatBoundToCPU(X[1], has));
+  *has = (PetscBool) !*has;
+  PetscCall(Destroy(X));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   char     *type;
@@ -322,7 +335,7 @@ int main(int argc, char **argv)
 
   PetscFunctionBeginUser;
   PetscCall(TestInitialize(&argc, &argv, help, &type));
-  PetscCall(PetscSparseCUDADeviceUsable(&usable));
+  PetscCall(HasDevice(type, &usable));
   if (usable) {
     for (Order order = ANYWHERE; order < NUM_ORDERS; order++)
       for (InsertMode mode = INSERT_VALUES; mode <= ADD_VALUES; mode = (InsertMode)(mode + 1)) PetscCall(TestOrder(type, order, mode));
