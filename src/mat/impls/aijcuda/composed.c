@@ -259,6 +259,28 @@ done:
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/*
+  MatConvert_AIJCUDA_IS - MatConvert() to MATIS by the parent's function; without it PETSc would take a general one that gives MATIS other local matrices.
+
+  Collective
+
+  See MatConvert() for the parameters.
+*/
+PetscErrorCode MatConvert_AIJCUDA_IS(Mat A, MatType type, MatReuse reuse, Mat *B)
+{
+  PetscErrorCode (*convert)(Mat, MatType, MatReuse, Mat *);
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectQueryFunction((PetscObject)A, "MatConvert_seqaij_is_C", &convert));
+  if (convert == NULL) PetscCall(PetscObjectQueryFunction((PetscObject)A, "MatConvert_mpiaij_is_C", &convert));
+  PetscCheck(convert != NULL, PetscObjectComm((PetscObject)A), PETSC_ERR_PLIB, "MATAIJ of this PETSc has no conversion to MATIS");
+  PetscCall(MatAIJCUDAHostBegin(A, HOST_READ));
+  ierr = (*convert)(A, type, reuse, B);
+  PetscCall(MatAIJCUDAHostFinish(A, HOST_READ, ierr));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode MatSetPreallocationCOO_SeqAIJCUDA(Mat A, PetscCount n, PetscInt i[], PetscInt j[])
 {
   PetscBool device;

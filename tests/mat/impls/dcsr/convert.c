@@ -58,6 +58,29 @@ static PetscErrorCode ConvertThrough(Mat A, MatType other, const char name[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The local matrices of a MATIS are those that MATAIJ gives it: other ones with the same product have other rows. */
+static PetscErrorCode ConvertToIS(Mat A, const char name[])
+{
+  Mat B, IA, IB, LA, LB;
+
+  PetscFunctionBegin;
+  PetscCall(MatConvert(A, name, MAT_INITIAL_MATRIX, &B));
+  PetscCall(MatConvert(A, MATIS, MAT_INITIAL_MATRIX, &IA));
+  PetscCall(MatConvert(B, MATIS, MAT_INITIAL_MATRIX, &IB));
+  PetscCall(TestCompareProducts(IA, IB, "conversion to MATIS"));
+  PetscCall(MatISGetLocalMat(IA, &LA));
+  PetscCall(MatISGetLocalMat(IB, &LB));
+  PetscCall(TestCompareRows(LA, LB, "local matrix of a MATIS"));
+  PetscCall(MatISRestoreLocalMat(IA, &LA));
+  PetscCall(MatISRestoreLocalMat(IB, &LB));
+  PetscCall(MatConvert(B, MATIS, MAT_INPLACE_MATRIX, &B));
+  PetscCall(TestCompareProducts(IA, B, "conversion to MATIS in place"));
+  PetscCall(MatDestroy(&IA));
+  PetscCall(MatDestroy(&IB));
+  PetscCall(MatDestroy(&B));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   char       *type;
@@ -74,6 +97,7 @@ int main(int argc, char **argv)
   standin = (PetscBool)!standin;
   for (TestLayout layout = TEST_EVEN; layout <= TEST_EVERY_OTHER; layout++) {
     PetscCall(TestCreate(MATAIJ, 37, layout == TEST_EVEN ? 23 : 37, layout, 4, 1, &A));
+    PetscCall(ConvertToIS(A, type)); /* first, when no matrix of ours has been destroyed yet */
     for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(names); k++) PetscCall(ConvertAs(A, standin ? type : names[k], standin ? type : ours));
     PetscCall(ConvertThrough(A, MATDENSE, type));
     PetscCall(ConvertThrough(A, MATBAIJ, type));

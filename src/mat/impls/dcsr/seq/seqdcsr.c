@@ -181,6 +181,7 @@ PetscErrorCode MatSeqAIJDCSRCUDAComposeFunctions(Mat A, PetscBool compose)
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatConvert_seqaij_dcsrcuda_C", convert));
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatConvert_seqaijdcsrcuda_seqaij_C", back));
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatConvert_seqaijdcsrcuda_dcsrcuda_C", convert));
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatConvert_seqaijdcsrcuda_is_C", compose ? MatConvert_AIJCUDA_IS : NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -188,6 +189,7 @@ static PetscErrorCode MatDestroy_SeqAIJDCSRCUDA(Mat A)
 {
   static PetscErrorCode (*parent)(Mat) = NULL; // the same for every matrix; a header merged into another one has no spptr left
   Mat_SeqAIJCUDA *d                    = MatSeqAIJCUDAGet(A);
+  Mat             scratch;
   cudaStream_t    stream;
 
   PetscFunctionBegin;
@@ -208,6 +210,11 @@ static PetscErrorCode MatDestroy_SeqAIJDCSRCUDA(Mat A)
     PetscCall(MatSeqAIJDCSRCUDAComposeFunctions(A, PETSC_FALSE));
   }
   PetscCall(PetscFree(A->spptr));
+  if (parent == NULL) { // the first one that goes is such a header: a matrix that has everything tells when it goes
+    PetscCall(MatCreate(PETSC_COMM_SELF, &scratch));
+    PetscCall(MatSetType(scratch, MATSEQAIJDCSRCUDA));
+    PetscCall(MatDestroy(&scratch));
+  }
   PetscCheck(parent != NULL, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Destroying a matrix whose type was never set up");
   PetscCall((*parent)(A));
   PetscFunctionReturn(PETSC_SUCCESS);
