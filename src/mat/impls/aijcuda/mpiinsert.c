@@ -33,21 +33,11 @@ PetscErrorCode MatMPIAIJCUDADestroyInsertion(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  MatMPIAIJCUDASetEmpty - Makes A a matrix without entries, ready for values from anywhere.
-
-  Collective
-
-  Input Parameter:
-. A - a parallel matrix of ours that inserts on the device
-*/
-PetscErrorCode MatMPIAIJCUDASetEmpty(Mat A)
+static PetscErrorCode MakeEmptyBlocks(Mat A)
 {
-  Mat_MPIAIJ     *a = (Mat_MPIAIJ *)A->data;
-  Mat_MPIAIJCUDA *d = MatMPIAIJCUDAGet(A);
+  Mat_MPIAIJ *a = (Mat_MPIAIJ *)A->data;
 
   PetscFunctionBegin;
-  PetscCall(MatMPIAIJCUDADestroyInsertion(A));
   PetscCall(MatMPIAIJCUDAParentSetPreallocation(A, 0, NULL, 0, NULL)); // makes the blocks
   PetscCall(MatMPIAIJCUDASetBlockTypes(A));
   for (int k = 0; k < 2; k++) {
@@ -56,10 +46,33 @@ PetscErrorCode MatMPIAIJCUDASetEmpty(Mat A)
     PetscCall(MatSeqAIJCUDASetEmpty(block));
     ((Mat_SeqAIJ *)block->data)->nonew = 0;
   }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  MatMPIAIJCUDASetEmpty - Makes A a matrix without entries, ready for values from anywhere.
+
+  Collective
+
+  Input Parameter:
+. A - a parallel matrix of ours that inserts on the device; after an error it is one that was not set up
+*/
+PetscErrorCode MatMPIAIJCUDASetEmpty(Mat A)
+{
+  Mat_MPIAIJCUDA *d = MatMPIAIJCUDAGet(A);
+  PetscErrorCode  ierr;
+
+  PetscFunctionBegin;
+  PetscCall(MatMPIAIJCUDADestroyInsertion(A));
+  PetscCallGoto(ierr, failed, MakeEmptyBlocks(A));
   d->device_assembly = PETSC_TRUE;
   d->first_assembly  = PETSC_TRUE;
   d->host_inserted   = PETSC_FALSE;
   d->columns_changed = PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+failed:
+  A->preallocated = PETSC_FALSE; // the parent says otherwise by now, and the next insertion would go to host arrays without room
+  PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
