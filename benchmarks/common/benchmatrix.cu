@@ -72,7 +72,8 @@ typedef enum {
   BENCH_TALL,
   BENCH_WIDE,
   BENCH_EMPTY,
-  BENCH_HYPERSPARSE
+  BENCH_HYPERSPARSE,
+  BENCH_RMAT16
 } BenchPattern;
 
 __device__ __forceinline__ void BenchBand4(unsigned long long e, int32_t n, int32_t *row, int32_t *column)
@@ -101,6 +102,9 @@ __global__ void BenchKeys(BenchPattern pattern, int32_t m, int32_t n, PetscCount
   switch (pattern) {
   case BENCH_RMAT:
     BenchRMAT(e, 20, &row, &column);
+    break;
+  case BENCH_RMAT16:
+    BenchRMAT(e, 16, &row, &column);
     break;
   case BENCH_UNIFORM:
     row = (int32_t)(e / 16);
@@ -293,31 +297,40 @@ typedef struct {
   PetscCount   entries;
 } BenchCase;
 
-static const char *const BenchNames[] = {"2d5-4096", "3d7-256", "3d27-200", "elast3-80", "rmat20", "uniform4m", "band4", "2d5-1024", "3d7-128", "3d7-64", "3d27-32", "3d27-16", "longrow", "powerlaw", "tall", "wide", "empty", "hypersparse"};
-static const BenchCase   BenchCases[] = {{"5-point stencil, 4096^2", PETSC_FALSE, {4096, 4096, 1, 1, true}, BENCH_RMAT, 0, 0, 0},
-                                         {"7-point stencil, 256^3", PETSC_FALSE, {256, 256, 256, 1, true}, BENCH_RMAT, 0, 0, 0},
-                                         {"27-point stencil, 200^3", PETSC_FALSE, {200, 200, 200, 1, false}, BENCH_RMAT, 0, 0, 0},
-                                         {"27-point stencil, 3 unknowns, 80^3", PETSC_FALSE, {80, 80, 80, 3, false}, BENCH_RMAT, 0, 0, 0},
-                                         {"R-MAT, scale 20, edge factor 16", PETSC_TRUE, {0, 0, 0, 0, false}, BENCH_RMAT, 1 << 20, 1 << 20, 16 << 20},
-                                         {"4 M rows of 16 random entries", PETSC_TRUE, {0, 0, 0, 0, false}, BENCH_UNIFORM, 4000000, 4000000, 64000000},
-                                         {"3 M rows, band, random, 4 half full", PETSC_TRUE, {0, 0, 0, 0, false}, BENCH_BAND4, 3000000, 3000000, 5 * 3000000 + 4 * 3000000 / 7 + 4 * 1500000},
-                                         {"5-point stencil, 1024^2", PETSC_FALSE, {1024, 1024, 1, 1, true}, BENCH_RMAT, 0, 0, 0},
-                                         {"7-point stencil, 128^3", PETSC_FALSE, {128, 128, 128, 1, true}, BENCH_RMAT, 0, 0, 0},
-                                         {"7-point stencil, 64^3", PETSC_FALSE, {64, 64, 64, 1, true}, BENCH_RMAT, 0, 0, 0},
-                                         {"27-point stencil, 32^3", PETSC_FALSE, {32, 32, 32, 1, false}, BENCH_RMAT, 0, 0, 0},
-                                         {"27-point stencil, 16^3", PETSC_FALSE, {16, 16, 16, 1, false}, BENCH_RMAT, 0, 0, 0},
-                                         {"10 M rows of 3, one of 10 M", PETSC_TRUE, {0, 0, 0, 0, false}, BENCH_LONGROW, 10000000, 10000000, 40000000},
-                                         {"1 M rows, sizes by a power law", PETSC_TRUE, {0, 0, 0, 0, false}, BENCH_POWERLAW, 1 << 20, 1 << 20, 16 << 20},
-                                         {"8 M rows of 3, 100 columns", PETSC_TRUE, {0, 0, 0, 0, false}, BENCH_TALL, 8000000, 100, 24000000},
-                                         {"1000 rows of 10 k, 4 M columns", PETSC_TRUE, {0, 0, 0, 0, false}, BENCH_WIDE, 1000, 4000000, 10000000},
-                                         {"16 M rows, one in 4 has 10, near band", PETSC_TRUE, {0, 0, 0, 0, false}, BENCH_EMPTY, 16000000, 16000000, 40000000},
-                                         {"16 M rows, 200 k entries", PETSC_TRUE, {0, 0, 0, 0, false}, BENCH_HYPERSPARSE, 16000000, 200000, 200000}};
+static const char *const BenchNames[] = {"2d5-4096", "3d7-256", "3d27-200", "elast3-80", "rmat20", "uniform4m", "band4", "2d5-1024", "3d7-128", "3d7-64", "3d27-32", "3d27-16", "longrow", "powerlaw", "tall", "wide", "empty", "hypersparse",
+                                         /* operands of products and sums, not in the tables of the matrix-vector product */
+                                         "2d9-1024", "3d27-128", "3d27-64", "elast3-40", "rmat16", "uniform500k"};
+#define BENCH_NUM_EXTRA 6
+static const BenchCase BenchCases[] = {{"5-point stencil, 4096^2", PETSC_FALSE, {4096, 4096, 1, 1, true}, BENCH_RMAT, 0, 0, 0},
+                                       {"7-point stencil, 256^3", PETSC_FALSE, {256, 256, 256, 1, true}, BENCH_RMAT, 0, 0, 0},
+                                       {"27-point stencil, 200^3", PETSC_FALSE, {200, 200, 200, 1, false}, BENCH_RMAT, 0, 0, 0},
+                                       {"27-point stencil, 3 unknowns, 80^3", PETSC_FALSE, {80, 80, 80, 3, false}, BENCH_RMAT, 0, 0, 0},
+                                       {"R-MAT, scale 20, edge factor 16", PETSC_TRUE, {0, 0, 0, 0, false}, BENCH_RMAT, 1 << 20, 1 << 20, 16 << 20},
+                                       {"4 M rows of 16 random entries", PETSC_TRUE, {0, 0, 0, 0, false}, BENCH_UNIFORM, 4000000, 4000000, 64000000},
+                                       {"3 M rows, band, random, 4 half full", PETSC_TRUE, {0, 0, 0, 0, false}, BENCH_BAND4, 3000000, 3000000, 5 * 3000000 + 4 * 3000000 / 7 + 4 * 1500000},
+                                       {"5-point stencil, 1024^2", PETSC_FALSE, {1024, 1024, 1, 1, true}, BENCH_RMAT, 0, 0, 0},
+                                       {"7-point stencil, 128^3", PETSC_FALSE, {128, 128, 128, 1, true}, BENCH_RMAT, 0, 0, 0},
+                                       {"7-point stencil, 64^3", PETSC_FALSE, {64, 64, 64, 1, true}, BENCH_RMAT, 0, 0, 0},
+                                       {"27-point stencil, 32^3", PETSC_FALSE, {32, 32, 32, 1, false}, BENCH_RMAT, 0, 0, 0},
+                                       {"27-point stencil, 16^3", PETSC_FALSE, {16, 16, 16, 1, false}, BENCH_RMAT, 0, 0, 0},
+                                       {"10 M rows of 3, one of 10 M", PETSC_TRUE, {0, 0, 0, 0, false}, BENCH_LONGROW, 10000000, 10000000, 40000000},
+                                       {"1 M rows, sizes by a power law", PETSC_TRUE, {0, 0, 0, 0, false}, BENCH_POWERLAW, 1 << 20, 1 << 20, 16 << 20},
+                                       {"8 M rows of 3, 100 columns", PETSC_TRUE, {0, 0, 0, 0, false}, BENCH_TALL, 8000000, 100, 24000000},
+                                       {"1000 rows of 10 k, 4 M columns", PETSC_TRUE, {0, 0, 0, 0, false}, BENCH_WIDE, 1000, 4000000, 10000000},
+                                       {"16 M rows, one in 4 has 10, near band", PETSC_TRUE, {0, 0, 0, 0, false}, BENCH_EMPTY, 16000000, 16000000, 40000000},
+                                       {"16 M rows, 200 k entries", PETSC_TRUE, {0, 0, 0, 0, false}, BENCH_HYPERSPARSE, 16000000, 200000, 200000},
+                                       {"9-point stencil, 1024^2", PETSC_FALSE, {1024, 1024, 1, 1, false}, BENCH_RMAT, 0, 0, 0},
+                                       {"27-point stencil, 128^3", PETSC_FALSE, {128, 128, 128, 1, false}, BENCH_RMAT, 0, 0, 0},
+                                       {"27-point stencil, 64^3", PETSC_FALSE, {64, 64, 64, 1, false}, BENCH_RMAT, 0, 0, 0},
+                                       {"27-point stencil, 3 unknowns, 40^3", PETSC_FALSE, {40, 40, 40, 3, false}, BENCH_RMAT, 0, 0, 0},
+                                       {"R-MAT, scale 16, edge factor 8", PETSC_TRUE, {0, 0, 0, 0, false}, BENCH_RMAT16, 1 << 16, 1 << 16, 8 << 16},
+                                       {"500 k rows of 16 random entries", PETSC_TRUE, {0, 0, 0, 0, false}, BENCH_UNIFORM, 500000, 500000, 8000000}};
 
-/* BenchMatrixGetNames - the names of all cases */
+/* BenchMatrixGetNames - the names of the cases of the matrix-vector product */
 PetscErrorCode BenchMatrixGetNames(PetscInt *n, const char *const **names)
 {
   PetscFunctionBegin;
-  *n     = (PetscInt)PETSC_STATIC_ARRAY_LENGTH(BenchNames);
+  *n     = (PetscInt)PETSC_STATIC_ARRAY_LENGTH(BenchNames) - BENCH_NUM_EXTRA;
   *names = BenchNames;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

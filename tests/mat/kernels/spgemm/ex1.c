@@ -1,0 +1,356 @@
+static char help[] = "Sparse products C = A B of all shapes, bins and offset widths: structure exact, values to rounding, numeric and symbolic phases bitwise the same.\n\n";
+
+#include "../entries/kerneltest.h"
+#include <petscsparsecuda/spgemm.h>
+
+/* Patterns of test matrices. */
+typedef enum {
+  ZERO,       /* no entries */
+  IDENTITY,   /* ones on the diagonal as far as it goes */
+  PERMUTED,   /* one entry a row, scattered */
+  AGGREGATES, /* one entry a row, neighbours together */
+  BAND,       /* runs of neighbouring columns */
+  STENCIL9,   /* 9 points on a grid of about sqrt(m) */
+  BLOCKS,     /* dense blocks of 6 */
+  RANDOM4,    /* random columns, 4 a row, repeats dropped */
+  RANDOM40,   /* 40 a row */
+  SKEWED,     /* row r has about (r mod 97)^2 / 8 */
+  DENSE_ROWS, /* every 50th row is full, the others have 2 */
+  DENSE_COLS, /* column 0 and the last are full */
+  HOLES       /* every other row is empty */
+} Pattern;
+
+/* C is m x n, A is m x k. */
+typedef struct {
+  const char *name;
+  Pattern     a, b;
+  PetscInt    m, k, n;
+} Case;
+
+static const Case cases[] = {
+  {"no entries in A", ZERO, RANDOM4, 20, 30, 40},
+  {"no entries in B", RANDOM4, ZERO, 20, 30, 40},
+  {"no rows", ZERO, RANDOM4, 0, 30, 40},
+  {"no columns", RANDOM4, ZERO, 20, 30, 0},
+  {"identity times band", IDENTITY, BAND, 300, 300, 500},
+  {"permutation times random", PERMUTED, RANDOM40, 1000, 1000, 900},
+  {"stencil squared", STENCIL9, STENCIL9, 3600, 3600, 3600},
+  {"stencil times aggregates", STENCIL9, AGGREGATES, 3600, 3600, 400},
+  {"random times aggregates", RANDOM40, AGGREGATES, 500, 900, 100},
+  {"band squared", BAND, BAND, 2000, 2000, 2000},
+  {"blocks squared", BLOCKS, BLOCKS, 1200, 1200, 1200},
+  {"random squared", RANDOM4, RANDOM4, 5000, 5000, 5000},
+  {"more random squared", RANDOM40, RANDOM40, 700, 700, 20000},
+  {"skewed squared", SKEWED, SKEWED, 600, 600, 600},
+  {"skewed times random, wide", SKEWED, RANDOM4, 500, 4000, 60000},
+  {"dense rows, tall times wide", DENSE_ROWS, RANDOM4, 400, 300, 9000},
+  {"dense rows squared", DENSE_ROWS, DENSE_ROWS, 500, 500, 500},
+  {"dense columns squared", DENSE_COLS, DENSE_COLS, 800, 800, 800},
+  {"dense columns times dense rows", DENSE_COLS, DENSE_ROWS, 60, 700, 3000},
+  {"every other row", HOLES, HOLES, 900, 900, 900},
+  {"one column", RANDOM4, DENSE_COLS, 300, 200, 1},
+  {"one row of B", DENSE_COLS, RANDOM40, 200, 1, 5000},
+  {"one row of A, long", DENSE_ROWS, RANDOM40, 1, 5000, 150000},
+  {"rows of slices", DENSE_ROWS, RANDOM40, 120, 6000, 1300000},
+  {"rows of one slice", DENSE_ROWS, DENSE_ROWS, 55, 60, 400000},
+};
+
+static PetscInt Number(PetscInt row, PetscInt k, PetscInt n)
+{
+  uint64_t x = (uint64_t)row * 0x9e3779b97f4a7c15ull + (uint64_t)k * 0xbf58476d1ce4e5b9ull + 12345;
+
+  x = (x ^ x >> 31) * 0x94d049bb133111ebull;
+  return (PetscInt)((x ^ x >> 29) % (uint64_t)n);
+}
+
+/* Columns of a row, unsorted and with repeats. */
+static PetscInt GetRow(Pattern pattern, PetscInt row, PetscInt m, PetscInt n, PetscInt columns[])
+{
+  const PetscInt side = (PetscInt)PetscSqrtReal((PetscReal)m);
+  PetscInt       num = 0, random = 0;
+
+  if (n == 0) return 0;
+  switch (pattern) {
+  case ZERO:
+    break;
+  case IDENTITY:
+    if (row < n) columns[num++] = row;
+    break;
+  case PERMUTED:
+    columns[num++] = (PetscInt)((int64_t)row * 7919 % n);
+    break;
+  case AGGREGATES:
+    columns[num++] = (PetscInt)((int64_t)row * n / m);
+    break;
+  case BAND:
+    for (PetscInt k = -3; k <= 40; k += k == 3 ? 30 : 1)
+      if (row + k >= 0 && row + k < n) columns[num++] = row + k;
+    break;
+  case STENCIL9:
+    for (PetscInt dy = -1; dy <= 1; dy++)
+      for (PetscInt dx = -1; dx <= 1; dx++)
+        if (row % side + dx >= 0 && row % side + dx < side && row / side + dy >= 0 && row / side + dy < side && row + dx + dy * side < n) columns[num++] = row + dx + dy * side;
+    break;
+  case BLOCKS:
+    for (PetscInt b = 0; b < 4; b++)
+      for (PetscInt k = 0; k < 6; k++) columns[num++] = Number(row / 6, b, n / 6) * 6 + k;
+    break;
+  case RANDOM4:
+    random = 4;
+    break;
+  case RANDOM40:
+    random = 40;
+    break;
+  case SKEWED:
+    random = row % 97 * (row % 97) / 8;
+    break;
+  case DENSE_ROWS:
+    if (row % 50 == 0)
+      for (PetscInt k = 0; k < n; k++) columns[num++] = k;
+    else random = 2;
+    break;
+  case DENSE_COLS:
+    columns[num++] = 0;
+    columns[num++] = n - 1;
+    break;
+  case HOLES:
+    if (row % 2) random = 5;
+    break;
+  }
+  for (PetscInt k = 0; k < random; k++) columns[num++] = Number(row, k, n);
+  return num;
+}
+
+static PetscErrorCode CreateMatrix(const char name[], Pattern pattern, PetscInt m, PetscInt n, PetscInt seed, KernelTestMatrix *A)
+{
+  PetscInt *columns, room = 0;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1(n + 2000, &columns));
+  A->name = name;
+  A->m    = m;
+  A->n    = n;
+  A->nz   = 0;
+  PetscCall(PetscMalloc1(m + 1, &A->i));
+  for (PetscInt row = 0; row < m; row++) room += GetRow(pattern, row, m, n, columns);
+  PetscCall(PetscMalloc1(room, &A->j));
+  PetscCall(PetscMalloc1(room, &A->a));
+  A->i[0] = 0;
+  for (PetscInt row = 0; row < m; row++) {
+    PetscInt num = GetRow(pattern, row, m, n, columns);
+
+    PetscCall(PetscSortRemoveDupsInt(&num, columns));
+    PetscCall(PetscArraycpy(A->j + A->nz, columns, num));
+    A->nz += num;
+    A->i[row + 1] = (PetscInt)A->nz;
+  }
+  for (PetscCount k = 0; k < A->nz; k++) A->a[k] = KernelTestNumber(k, seed);
+  PetscCall(PetscFree(columns));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* C = A B on the host, sums in the order of the row of A. */
+static PetscErrorCode Multiply(const KernelTestMatrix *A, const KernelTestMatrix *B, KernelTestMatrix *C)
+{
+  PetscInt    *seen, *columns;
+  PetscScalar *sums;
+  PetscCount   room = 0, num_products = 0;
+
+  PetscFunctionBegin;
+  C->name = A->name;
+  C->m    = A->m;
+  C->n    = B->n;
+  C->nz   = 0;
+  for (PetscCount k = 0; k < A->nz; k++) num_products += B->i[A->j[k] + 1] - B->i[A->j[k]];
+  PetscCall(PetscMalloc3(B->n, &seen, B->n, &columns, B->n, &sums));
+  PetscCall(PetscMalloc1(A->m + 1, &C->i));
+  for (PetscInt c = 0; c < B->n; c++) seen[c] = -1;
+  for (PetscInt pass = 0; pass < 2; pass++) { // the first only counts
+    if (pass) {
+      PetscCall(PetscMalloc1(room, &C->j));
+      PetscCall(PetscMalloc1(room, &C->a));
+    }
+    C->i[0] = 0;
+    for (PetscInt row = 0; row < A->m; row++) {
+      PetscInt num = 0;
+
+      for (PetscInt k = A->i[row]; k < A->i[row + 1]; k++)
+        for (PetscInt l = B->i[A->j[k]]; l < B->i[A->j[k] + 1]; l++) {
+          const PetscInt c = B->j[l], mark = 2 * row + pass;
+
+          if (seen[c] != mark) {
+            seen[c]        = mark;
+            sums[c]        = 0;
+            columns[num++] = c;
+          }
+          sums[c] += A->a[k] * B->a[l];
+        }
+      if (pass) {
+        PetscCall(PetscSortInt(num, columns));
+        PetscCall(PetscArraycpy(C->j + C->nz, columns, num));
+        for (PetscInt k = 0; k < num; k++) C->a[C->nz + k] = sums[columns[k]];
+        C->nz += num;
+      } else room += num;
+      C->i[row + 1] = C->i[row] + num;
+    }
+  }
+  PetscCheck(num_products >= C->nz, PETSC_COMM_SELF, PETSC_ERR_PLIB, "The reference is wrong");
+  PetscCall(PetscFree3(seen, columns, sums));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CheckView(DCSRView C, const KernelTestMatrix *expected, const char what[], cudaStream_t stream)
+{
+  KernelTestMatrix got;
+
+  PetscFunctionBegin;
+  PetscCall(KernelTestMatrixFromView(C, stream, &got));
+  PetscCall(KernelTestMatrixCompare(&got, expected, 1000 * PETSC_MACHINE_EPSILON, what));
+  PetscCall(KernelTestMatrixDestroy(&got));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The values of two results bit by bit. */
+static PetscErrorCode CheckSame(DCSRView C, DCSRView D, const char what[], cudaStream_t stream)
+{
+  PetscScalar *c, *d;
+  PetscBool    same;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc2(C.num_nonzeros, &c, C.num_nonzeros, &d));
+  PetscCall(KernelTestToHost((size_t)C.num_nonzeros * sizeof(*c), C.values, stream, c));
+  PetscCall(KernelTestToHost((size_t)C.num_nonzeros * sizeof(*d), D.values, stream, d));
+  PetscCall(PetscMemcmp(c, d, (size_t)C.num_nonzeros * sizeof(*c), &same));
+  PetscCheck(same, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: the phases do not agree bit by bit", what);
+  PetscCall(PetscFree2(c, d));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CheckInfo(DCSRSpGEMM product, const KernelTestMatrix *A, const KernelTestMatrix *B, const char what[])
+{
+  DCSRSpGEMMInfo info;
+  PetscCount     num_products = 0, num_rows = 0;
+
+  PetscFunctionBegin;
+  if (A->nz == 0 || B->nz == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(DCSRSpGEMMGetInfo(product, &info));
+  for (PetscCount k = 0; k < A->nz; k++) num_products += B->i[A->j[k] + 1] - B->i[A->j[k]];
+  for (PetscInt bin = 0; bin < info.num_bins; bin++) num_rows += info.bin_rows[bin];
+  PetscCheck(info.num_products == num_products && num_rows == A->m, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %" PetscCount_FMT " products and %" PetscCount_FMT " rows are reported, there are %" PetscCount_FMT " and %" PetscInt_FMT, what,
+             info.num_products, num_rows, num_products, A->m);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Structure alone and then values; both at once; values again after the old ones were destroyed. */
+static PetscErrorCode TestProduct(const Case *c, const KernelTestMatrix *A, const KernelTestMatrix *B, const KernelTestMatrix *expected, PetscBool wide_a, PetscBool wide_b, cudaStream_t stream)
+{
+  const KernelTestStorage storage[2] = {{"narrow", PETSC_FALSE, 0, 0}, {"wide", PETSC_TRUE, 0, 0}};
+  DCSRView                a, b, C, D;
+  DCSRSpGEMM              product, both;
+  char                    what[128];
+
+  PetscFunctionBegin;
+  PetscCall(PetscSNPrintf(what, sizeof(what), "%s, %s A, %s B", c->name, storage[wide_a].name, storage[wide_b].name));
+  PetscCall(KernelTestViewCreate(A, &storage[wide_a], stream, &a));
+  PetscCall(KernelTestViewCreate(B, &storage[wide_b], stream, &b));
+  PetscCall(DCSRSpGEMMSymbolic(a, b, PETSC_FALSE, stream, &C, &product));
+  PetscCheck(C.values == NULL && C.num_nonzeros == expected->nz, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %" PetscCount_FMT " nonzeros in place of %" PetscCount_FMT, what, C.num_nonzeros, expected->nz);
+  PetscCall(CheckInfo(product, A, B, what));
+  PetscCall(DCSRViewAllocateValues(&C, stream));
+  if (C.num_nonzeros) PetscCallCUDA(cudaMemsetAsync(C.values, 0xff, (size_t)C.num_nonzeros * sizeof(PetscScalar), stream));
+  PetscCall(DCSRSpGEMMNumeric(product, a, b, C, stream));
+  PetscCall(CheckView(C, expected, what, stream));
+  PetscCall(DCSRSpGEMMSymbolic(a, b, PETSC_TRUE, stream, &D, &both));
+  PetscCall(CheckView(D, expected, what, stream));
+  PetscCall(CheckSame(C, D, what, stream));
+  if (D.num_nonzeros) PetscCallCUDA(cudaMemsetAsync(D.values, 0xff, (size_t)D.num_nonzeros * sizeof(PetscScalar), stream));
+  PetscCall(DCSRSpGEMMNumeric(both, a, b, D, stream));
+  PetscCall(CheckSame(C, D, what, stream));
+  PetscCall(DCSRSpGEMMDestroy(&product, stream));
+  PetscCall(DCSRSpGEMMDestroy(&both, stream));
+  PetscCall(DCSRViewFree(&C, stream));
+  PetscCall(DCSRViewFree(&D, stream));
+  PetscCall(KernelTestViewDestroy(&a, stream));
+  PetscCall(KernelTestViewDestroy(&b, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Every allocation fails once: an error, nothing is left behind. */
+static PetscErrorCode TestOutOfMemory(const KernelTestMatrix *A, const KernelTestMatrix *B, cudaStream_t stream)
+{
+  const KernelTestStorage storage = {"narrow", PETSC_FALSE, 0, 0};
+  DCSRView                a, b;
+  PetscBool               done = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  PetscCall(KernelTestViewCreate(A, &storage, stream, &a));
+  PetscCall(KernelTestViewCreate(B, &storage, stream, &b));
+  for (PetscInt n = 1; !done; n++) {
+    size_t         before, after, peak;
+    DCSRView       C;
+    DCSRSpGEMM     product;
+    PetscErrorCode ierr;
+
+    PetscCallCUDA(cudaStreamSynchronize(stream));
+    PetscCall(PetscSparseCUDAGetMemoryInUse(&before, &peak));
+    PetscCall(PetscSparseCUDATestFailAllocation(n));
+    PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
+    ierr = DCSRSpGEMMSymbolic(a, b, PETSC_TRUE, stream, &C, &product);
+    PetscCall(PetscPopErrorHandler());
+    PetscCall(PetscSparseCUDATestFailAllocation(0));
+    done = (PetscBool)(ierr == PETSC_SUCCESS);
+    PetscCheck(done || (ierr == PETSC_ERR_MEM && product == NULL && C.row_offsets == NULL && C.columns == NULL && C.values == NULL), PETSC_COMM_SELF, PETSC_ERR_PLIB, "Allocation %" PetscInt_FMT " fails: error %d, or something is left", n, (int)ierr);
+    PetscCall(DCSRSpGEMMDestroy(&product, stream));
+    PetscCall(DCSRViewFree(&C, stream));
+    PetscCallCUDA(cudaStreamSynchronize(stream));
+    PetscCall(PetscSparseCUDAGetMemoryInUse(&after, &peak));
+    PetscCheck(after == before, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Allocation %" PetscInt_FMT " fails: %zu bytes are left", n, after - before);
+  }
+  PetscCall(KernelTestViewDestroy(&a, stream));
+  PetscCall(KernelTestViewDestroy(&b, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  cudaStream_t stream;
+  PetscBool    usable;
+  PetscInt     only = -1;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  PetscCall(PetscSparseCUDADeviceUsable(&usable));
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-case", &only, NULL));
+  if (usable) PetscCall(PetscSparseCUDAGetStream(&stream));
+  for (size_t k = 0; usable && k < PETSC_STATIC_ARRAY_LENGTH(cases); k++) {
+    const Case      *c = &cases[k];
+    KernelTestMatrix A, B, C;
+
+    if (only >= 0 && (size_t)only != k) continue;
+    PetscCall(CreateMatrix(c->name, c->a, c->m, c->k, 1, &A));
+    PetscCall(CreateMatrix(c->name, c->b, c->k, c->n, 2, &B));
+    PetscCall(Multiply(&A, &B, &C));
+    for (int wide = 0; wide < 4; wide++) PetscCall(TestProduct(c, &A, &B, &C, (PetscBool)(wide % 2), (PetscBool)(wide / 2), stream));
+    if (c->n == 400000 || c->a == SKEWED) PetscCall(TestOutOfMemory(&A, &B, stream));
+    PetscCall(KernelTestMatrixDestroy(&A));
+    PetscCall(KernelTestMatrixDestroy(&B));
+    PetscCall(KernelTestMatrixDestroy(&C));
+  }
+  PetscCall(PetscFinalize());
+  return 0;
+}
+
+/*TEST
+
+  test:
+    suffix: 1
+    requires: cuda
+    output_file: output/empty.out
+
+  test:
+    suffix: wide
+    requires: cuda
+    args: -mat_dcsr_test_wide_from 1000
+    output_file: output/empty.out
+
+TEST*/
