@@ -8,7 +8,6 @@ namespace
 {
 
 constexpr size_t MAX_BLOCK_BYTES = 37 << 10;
-constexpr int    STEPS           = 4; // rows of B that a group loads together
 
 /* Shared memory of a group. */
 struct GroupShared {
@@ -23,8 +22,21 @@ struct GroupShared {
   }
 };
 
-/* Adds the products of a row to its sums; all groups of a warp walk together, a_length is 0 for a group without a row. */
+/* An entry of the row of B that the group's lane number from holds, for each lane one: it is on its way while other rows of B are used. */
 template <int Lanes, typename Offset>
+__device__ inline void Load(const Factors<Offset> &f, Offset begin, int length, int from, bool is_there, int lane, Offset *b, int *left, int32_t *column, PetscScalar *value)
+{
+  *b    = ShuffleFrom<Lanes>(begin, from);
+  *left = ShuffleFrom<Lanes>(length, from);
+  if (!is_there) *left = 0;
+  if (lane < *left) {
+    *column = f.b_columns[*b + lane];
+    *value  = f.b_values[*b + lane];
+  }
+}
+
+/* Adds the products of a row to its sums; all groups of a warp walk together, a_length is 0 for a group without a row. */
+template <int Lanes, int Ahead, typename Offset>
 __device__ inline void AddProducts(const Factors<Offset> &f, PetscCount a_begin, int a_length, int lane, const WindowTable &table, PetscScalar *sums)
 {
   const int max_length = __reduce_max_sync(FULL_WARP, a_length);
@@ -42,39 +54,30 @@ __device__ inline void AddProducts(const Factors<Offset> &f, PetscCount a_begin,
       length = (int)(f.b_offsets[column + 1] - begin);
       a      = f.a_values[a_begin + first + lane];
     }
-    for (int s = 0; s < steps; s += STEPS) {
-      Offset      b[STEPS];
-      int         left[STEPS], most = 0;
-      PetscScalar value[STEPS];
-      int32_t     column[STEPS];
+    Offset      b[Ahead];
+    int         left[Ahead];
+    PetscScalar value[Ahead];
+    int32_t     column[Ahead];
 
 #pragma unroll
-      for (int u = 0; u < STEPS; u++) { // on their way together
-        b[u]    = ShuffleFrom<Lanes>(begin, (s + u) % Lanes);
-        left[u] = s + u < steps ? ShuffleFrom<Lanes>(length, s + u) : 0;
-        most    = left[u] > most ? left[u] : most;
-        if (lane < left[u]) {
-          column[u] = f.b_columns[b[u] + lane];
-          value[u]  = f.b_values[b[u] + lane];
-        }
-      }
-      const bool has_more = __any_sync(FULL_WARP, most > Lanes);
-
+    for (int u = 0; u < Ahead; u++) Load<Lanes>(f, begin, length, u, u < steps, lane, &b[u], &left[u], &column[u], &value[u]);
+    for (int s = 0; s < steps; s += Ahead) {
 #pragma unroll
-      for (int u = 0; u < STEPS; u++) {
+      for (int u = 0; u < Ahead; u++) {
         const PetscScalar factor = ShuffleFrom<Lanes>(a, (s + u) % Lanes);
 
         if (lane < left[u]) sums[table.Place(column[u])] += factor * value[u];
-        if (has_more)
+        if (__any_sync(FULL_WARP, left[u] > Lanes))
           for (int k = Lanes + lane; k < left[u]; k += Lanes) sums[table.Place(f.b_columns[b[u] + k])] += factor * f.b_values[b[u] + k];
         __syncwarp();
+        Load<Lanes>(f, begin, length, (s + u + Ahead) % Lanes, s + u + Ahead < steps, lane, &b[u], &left[u], &column[u], &value[u]);
       }
     }
   }
 }
 
 template <int Lanes, typename Offset>
-__global__ void __launch_bounds__(SPGEMM_THREADS, 6) NumericKernel(Factors<Offset> f, Offsets c_offsets, const int32_t *c_columns, PetscScalar *c_values, PetscCount n, const int32_t *list, int log2_slots, int max_entries)
+__global__ void __launch_bounds__(SPGEMM_THREADS, Lanes < 16 ? 6 : 4) NumericKernel(Factors<Offset> f, Offsets c_offsets, const int32_t *c_columns, PetscScalar *c_values, PetscCount n, const int32_t *list, int log2_slots, int max_entries)
 {
   extern __shared__ char shared[];
   const int              lane = threadIdx.x % Lanes;
@@ -89,7 +92,7 @@ __global__ void __launch_bounds__(SPGEMM_THREADS, 6) NumericKernel(Factors<Offse
   for (int k = lane; k < num_entries; k += Lanes) s.sums[k] = 0.0;
   __syncwarp();
   BuildTable<Lanes>(table, c_columns + place, num_entries, lane);
-  AddProducts<Lanes>(f, begin, length, lane, table, s.sums);
+  AddProducts<Lanes, (Lanes < 16 ? 2 : 4)>(f, begin, length, lane, table, s.sums);
   for (int k = lane; k < num_entries; k += Lanes) c_values[place + k] = s.sums[k];
 }
 

@@ -24,6 +24,7 @@ static const struct {
 #define FEW_ROWS     32768   /* up to here a warp takes a row in the symbolic phase: groups of fewer lanes would leave multiprocessors idle */
 #define SAMPLE_ROWS  4096    /* of a sample, */
 #define SAMPLE_FROM  200000  /* which products with a matrix A of more nonzeros begin with */
+#define UNKNOWN_PART 0.6     /* entries for a product of rows that are too long for a sample */
 #define POOL_MINIMUM 8388608 /* entries (32 MiB); without a sample the first try */
 
 struct _n_DCSRSpGEMM {
@@ -103,9 +104,9 @@ static int ChooseSlots(const SpGEMMStats *stats, PetscCount num_rows, int lanes)
 {
   PetscCount fit = 0;
 
-  for (int k = 0; k < 3; k++) {
+  for (int k = 0; k < 4; k++) {
     fit += stats->window_rows[k];
-    if (fit * 50 >= num_rows * 49) return lanes == 4 ? 4 + k : 5 + k; // groups of few lanes clear small tables, others have room for fewer collisions
+    if (fit * 50 >= num_rows * 49) return PetscMin(lanes == 4 ? 4 + k : 5 + k, 7); // groups of few lanes clear small tables, others have room for fewer collisions
   }
   return fit * 2 >= num_rows ? 7 : 9;
 }
@@ -122,14 +123,15 @@ static PetscErrorCode ChooseLevel(DCSRView A, DCSRView B, int *lanes, const SpGE
   *expected = -1;
   if (A.num_nonzeros <= SAMPLE_FROM) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscMemzero(&counter, sizeof(counter)));
-  counter.stats   = pool->stats;
-  level->stride   = num_rows / num_samples;
-  level->num_rows = num_samples;
-  level->lanes    = 32;
+  counter.stats     = pool->stats;
+  level->stride     = num_rows / num_samples;
+  level->num_rows   = num_samples;
+  level->lanes      = 32;
+  level->log2_slots = 9;
   PetscCall(SpGEMMSymbolicGroups(A, B, level, limits, &counter, stream));
   PetscCall(GetStats(pool, stream, &stats));
-  if (stats.level_rows[1] * 100 < num_samples) *expected = (double)stats.num_nonzeros / (double)num_samples * (double)num_rows;
-  if (stats.num_factors) *lanes = GetLanes((double)stats.num_products / (double)stats.num_factors);
+  *expected = ((double)stats.num_nonzeros + UNKNOWN_PART * (double)stats.num_unknown) / (double)num_samples * (double)num_rows;
+  if (stats.num_factors) *lanes = GetLanes((double)(stats.num_products + stats.num_unknown) / (double)stats.num_factors);
   *level = (SpGEMMLevel){num_rows <= FEW_ROWS ? 32 : *lanes, *lanes, ChooseSlots(&stats, num_samples, *lanes), num_rows, 1};
   if (level->log2_slots == 9) level->lanes = 32;
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -48,13 +48,14 @@ typedef struct {
 typedef struct {
   unsigned long long num_nonzeros;
   unsigned long long num_products;
-  unsigned long long num_factors;                   /* entries of A in the rows of the first level */
+  unsigned long long num_factors;                   /* of a sample: entries of A in its rows, */
+  unsigned long long num_unknown;                   /* and products of the rows whose table was full */
   unsigned long long pool_used;                     /* entries taken from the pool, or that would have been with enough room */
   unsigned int       bin_rows[SPGEMM_NUM_BINS];     /* rows of C in each bin */
   unsigned int       level_rows[SPGEMM_NUM_LEVELS]; /* rows that waited for each level (not kept for the first, which sees all) */
   unsigned int       tiles;                         /* tiles of rows that blocks have taken in the third level */
   unsigned int       no_room;                       /* whether rows found no room in the pool */
-  unsigned int       window_rows[4];                /* rows of the first level of up to 12, 24, 48 and more windows */
+  unsigned int       window_rows[5];                /* of a sample: rows of up to 12, 24, 48, 96 and more windows */
 } SpGEMMStats;
 
 /* Arrays of the symbolic phase, all on the device. */

@@ -191,15 +191,28 @@ __device__ inline unsigned long long TakeRoom(const SpGEMMPool &pool, PoolCursor
   return cursor->Take(pool, __shfl_sync(FULL_WARP, sum, 31)) + sum - (unsigned)num_entries;
 }
 
-/* The row of a finished table: counted, kept in the pool, or left to the next level. */
+/* All products of a row, by a group of lanes. */
+template <int Lanes, typename Offset>
+__device__ inline unsigned long long CountProducts(const Factors<Offset> &f, PetscCount begin, PetscCount length, int lane)
+{
+  unsigned long long sum = 0;
+
+  for (PetscCount k = lane; k < length; k += Lanes) sum += (unsigned long long)(f.b_offsets[f.a_columns[begin + k] + 1] - f.b_offsets[f.a_columns[begin + k]]);
+#pragma unroll
+  for (int k = Lanes / 2; k > 0; k /= 2) sum += __shfl_xor_sync(FULL_WARP, sum, k, Lanes);
+  return sum;
+}
+
+/* The row of a finished table: counted, kept in the pool, or left to the next level. Returns its entries. */
 template <int Lanes>
-__device__ inline int FinishRow(const Level &level, const SpGEMMBinLimits &limits, const SpGEMMPool &pool, const WindowTable &table, int32_t row, bool full, int lane, PoolCursor *cursor, BlockStats *block)
+__device__ inline int FinishRow(const Level &level, const SpGEMMBinLimits &limits, const SpGEMMPool &pool, const WindowTable &table, int32_t row, bool full, int lane, PoolCursor *cursor, BlockStats *block, int *num_windows)
 {
   int                entries;
   const int          windows = CompactTable<Lanes>(table, lane, &entries);
   const bool         keep    = row >= 0 && !full;
   unsigned long long start;
 
+  *num_windows = windows;
   if (row >= 0 && lane == 0) {
     const int bin = full ? SPGEMM_BIN_PENDING - level.next : BinOf(limits, windows, entries);
 
@@ -207,7 +220,6 @@ __device__ inline int FinishRow(const Level &level, const SpGEMMBinLimits &limit
     if (pool.counts) pool.counts[row] = full ? 0 : entries;
     if (full) atomicAdd(&pool.stats->level_rows[level.next], 1u);
     else block->AddRow(bin);
-    if (pool.columns == NULL) block->AddWindows(full ? 1 << 30 : windows);
   }
   if (!keep) entries = 0;
   if (pool.columns == NULL) return entries;
@@ -230,16 +242,20 @@ __device__ inline int DoRow(const Factors<Offset> &f, const Level &level, const 
   const PetscCount begin = row < 0 ? 0 : f.a_offsets(row), length = row < 0 ? 0 : f.a_offsets(row + 1) - begin;
   bool             full = length > level.max_length;
   PetscCount       products;
-  int              entries;
+  int              entries, windows;
 
   for (int slot = lane; slot < 1 << level.log2_slots; slot += Lanes) table.slots[slot] = WindowTable::EMPTY;
   __syncwarp();
   products = FillTable<Lanes, Part>(f, begin, full ? 0 : (int)length, lane, table, &full);
   __syncwarp();
-  entries = FinishRow<Lanes>(level, limits, pool, table, row, full, lane, cursor, block);
+  entries = FinishRow<Lanes>(level, limits, pool, table, row, full, lane, cursor, block, &windows);
   __syncwarp();
   if (!full) *num_products += products;
-  if (pool.columns == NULL && !full && row >= 0 && lane == 0) block->AddFactors((unsigned)length);
+  if (pool.columns == NULL) { // a sample
+    const unsigned long long unknown = CountProducts<Lanes>(f, begin, full ? length : 0, lane);
+
+    if (row >= 0 && lane == 0) block->AddSample(windows, (unsigned long long)length, unknown);
+  }
   return lane == 0 ? entries : 0;
 }
 
@@ -251,7 +267,7 @@ __device__ inline int32_t SampleRow(const Level &level, PetscCount k)
 
 /* The first level: every row, or a sample of them. */
 template <int Lanes, int Part, typename Offset>
-__global__ void __launch_bounds__(SPGEMM_THREADS, 6) GroupKernel(Factors<Offset> f, Level level, SpGEMMBinLimits limits, SpGEMMPool pool)
+__global__ void __launch_bounds__(SPGEMM_THREADS, 5) GroupKernel(Factors<Offset> f, Level level, SpGEMMBinLimits limits, SpGEMMPool pool)
 {
   extern __shared__ unsigned long long shared[];
   __shared__ BlockStats                block;

@@ -167,19 +167,26 @@ struct PoolCursor {
 
 /* What the rows of a block add to the statistics; one set of atomic operations a block. */
 struct BlockStats {
-  unsigned int       bin_rows[SPGEMM_NUM_BINS], window_rows[4];
-  unsigned long long num_factors;
+  unsigned int       bin_rows[SPGEMM_NUM_BINS], window_rows[5];
+  unsigned long long num_factors, num_unknown;
 
   __device__ void Begin()
   {
     if (threadIdx.x < SPGEMM_NUM_BINS) bin_rows[threadIdx.x] = 0;
-    if (threadIdx.x < 4) window_rows[threadIdx.x] = 0;
-    if (threadIdx.x == 0) num_factors = 0;
+    if (threadIdx.x < 5) window_rows[threadIdx.x] = 0;
+    if (threadIdx.x == 0) num_factors = num_unknown = 0;
     __syncthreads();
   }
   __device__ void AddRow(int bin) { atomicAdd(&bin_rows[bin], 1u); }
-  __device__ void AddFactors(unsigned n) { atomicAdd(&num_factors, (unsigned long long)n); }
-  __device__ void AddWindows(int n) { atomicAdd(&window_rows[n <= 12 ? 0 : n <= 24 ? 1 : n <= 48 ? 2 : 3], 1u); }
+  /* A row of a sample: its windows, entries of A, and its products when its table was full. */
+  __device__ void AddSample(int num_windows, unsigned long long factors, unsigned long long unknown)
+  {
+    const int k = num_windows <= 12 ? 0 : num_windows <= 24 ? 1 : num_windows <= 48 ? 2 : num_windows <= 96 ? 3 : 4;
+
+    atomicAdd(&window_rows[unknown ? 4 : k], 1u);
+    atomicAdd(&num_factors, factors);
+    if (unknown) atomicAdd(&num_unknown, unknown);
+  }
   __device__ void End(SpGEMMStats *stats, unsigned long long num_nonzeros, unsigned long long num_products)
   {
     for (int k = 16; k > 0; k /= 2) {
@@ -193,7 +200,8 @@ struct BlockStats {
     __syncthreads();
     if (threadIdx.x < SPGEMM_NUM_BINS && bin_rows[threadIdx.x]) atomicAdd(&stats->bin_rows[threadIdx.x], bin_rows[threadIdx.x]);
     if (threadIdx.x == 0 && num_factors) atomicAdd(&stats->num_factors, num_factors);
-    if (threadIdx.x < 4 && window_rows[threadIdx.x]) atomicAdd(&stats->window_rows[threadIdx.x], window_rows[threadIdx.x]);
+    if (threadIdx.x == 0 && num_unknown) atomicAdd(&stats->num_unknown, num_unknown);
+    if (threadIdx.x < 5 && window_rows[threadIdx.x]) atomicAdd(&stats->window_rows[threadIdx.x], window_rows[threadIdx.x]);
   }
 };
 
