@@ -1,0 +1,27 @@
+#pragma once
+#include <petscsparsecuda/dcsr.h>
+
+/* What a product C = A B keeps between its symbolic and its numeric phase: lists of C's rows by bin, on the device. */
+typedef struct _n_DCSRSpGEMM *DCSRSpGEMM;
+
+/* What -info and MatView() tell of a product; on the host. */
+#define DCSR_SPGEMM_MAX_BINS 16
+typedef struct {
+  PetscCount  num_products;                   /* multiplications */
+  PetscInt    num_bins;                       /* bins of the numeric phase */
+  const char *bin_names[DCSR_SPGEMM_MAX_BINS]; /* [num_bins] static strings */
+  PetscCount  bin_rows[DCSR_SPGEMM_MAX_BINS]; /* [num_bins] rows of C in each */
+  size_t      workspace;                      /* most bytes of device memory held at once beside A, B and C */
+} DCSRSpGEMMInfo;
+
+/*
+  C = A B. A and B are compact with sorted rows, A.num_columns == B.num_rows; C comes out compact with sorted rows. Bitwise reproducible.
+
+  Symbolic allocates C, which its caller owns: row offsets and columns; with the flag also values, computed in the same pass (A.values and B.values are there
+  then). *product is NULL after an error, as are C's arrays. Numeric computes the values of the same structures again: A and B with the patterns of the symbolic
+  phase, C with the structure that it gave and values allocated [num_nonzeros].
+*/
+PETSC_INTERN PetscErrorCode DCSRSpGEMMSymbolic(DCSRView, DCSRView, PetscBool, cudaStream_t, DCSRView *, DCSRSpGEMM *);
+PETSC_INTERN PetscErrorCode DCSRSpGEMMNumeric(DCSRSpGEMM, DCSRView, DCSRView, DCSRView, cudaStream_t);
+PETSC_INTERN PetscErrorCode DCSRSpGEMMGetInfo(DCSRSpGEMM, DCSRSpGEMMInfo *);
+PETSC_INTERN PetscErrorCode DCSRSpGEMMDestroy(DCSRSpGEMM *, cudaStream_t);
