@@ -6,6 +6,7 @@
 */
 #include <petscsparsecuda/aijcuda.h>
 #include <petscsparsecuda/spgemm.h>
+#include <petscsparsecuda/blocks.h>
 
 /* A sequential operand of a product. */
 typedef struct {
@@ -39,6 +40,37 @@ PETSC_INTERN PetscErrorCode ProductSymbolic(Mat, const char[], DCSRView, DCSRVie
 PETSC_INTERN PetscErrorCode ProductNumeric(DCSRSpGEMM, DCSRView, DCSRView, DCSRView, cudaStream_t);
 PETSC_INTERN PetscErrorCode ProductViewPlan(PetscViewer, const char[], DCSRSpGEMM);
 PETSC_INTERN PetscErrorCode ProductReleaseBound(Mat);
+
+/* Columns of a joined matrix, on the host and on the device. */
+typedef struct {
+  DCSRColumns device;
+  PetscInt   *ghosts;        /* [device.num_ghosts] host, owned */
+  int32_t    *ghosts_device; /* the same on the device, owned; device.ghosts */
+} ProductColumns;
+
+/* Rows on their way between processes. */
+typedef struct {
+  PetscSF  entries;  /* roots: entries of sent; leaves: entries of received */
+  int32_t *rows;     /* [sent.num_rows] device, owned: rows of the matrix that others want; NULL: all */
+  DCSRView sent;     /* packed rows; only their offsets between phases */
+  DCSRView received; /* the same */
+} ProductRows;
+
+/* A joined matrix with rows of other processes below it. */
+typedef struct {
+  ProductRows    rows;
+  ProductColumns columns;   /* of the whole */
+  PetscInt       num_upper; /* rows of this process */
+  DCSRView       view;      /* structure; values NULL between phases */
+} ProductStack;
+
+/* Rows of other processes (productrows.c) */
+PETSC_INTERN PetscErrorCode ProductColumnsCreate(PetscLayout, PetscInt, const PetscInt[], cudaStream_t, ProductColumns *);
+PETSC_INTERN PetscErrorCode ProductColumnsDestroy(ProductColumns *, cudaStream_t);
+PETSC_INTERN PetscErrorCode ProductStackCreateFetched(PetscLayout, PetscSF, DCSRView, const ProductColumns *, cudaStream_t, ProductStack *);
+PETSC_INTERN PetscErrorCode ProductStackCreateReturned(PetscLayout, PetscSF, DCSRView, DCSRView, const ProductColumns *, cudaStream_t, ProductStack *, DCSRView *);
+PETSC_INTERN PetscErrorCode ProductStackSetValues(ProductStack *, DCSRView, const ProductColumns *, cudaStream_t);
+PETSC_INTERN PetscErrorCode ProductStackDestroy(ProductStack *, cudaStream_t);
 
 /* Whole products (product.c, productseq.c, productmpi.c); *done says whether the device serves this one */
 PETSC_INTERN PetscErrorCode MatProductSetFromOptions_SeqAIJCUDA(Mat, PetscBool *);

@@ -7,11 +7,11 @@ typedef struct _n_DCSRSpGEMM *DCSRSpGEMM;
 /* What -info and MatView() tell of a product; on the host. */
 #define DCSR_SPGEMM_MAX_BINS 16
 typedef struct {
-  PetscCount  num_products;                   /* multiplications */
-  PetscInt    num_bins;                       /* bins of the numeric phase */
+  PetscCount  num_products;                    /* multiplications */
+  PetscInt    num_bins;                        /* bins of the numeric phase */
   const char *bin_names[DCSR_SPGEMM_MAX_BINS]; /* [num_bins] static strings */
-  PetscCount  bin_rows[DCSR_SPGEMM_MAX_BINS]; /* [num_bins] rows of C in each */
-  size_t      workspace;                      /* most bytes of device memory held at once beside A, B and C */
+  PetscCount  bin_rows[DCSR_SPGEMM_MAX_BINS];  /* [num_bins] rows of C in each */
+  size_t      workspace;                       /* most bytes of device memory held at once beside A, B and C */
 } DCSRSpGEMMInfo;
 
 /*

@@ -1,0 +1,139 @@
+/* Between counting and filling: the row offsets of C, the rows of each bin, and the chunks of long rows. */
+#include "table.cuh"
+#include "../entries/temporary.cuh"
+#include <cub/device/device_scan.cuh>
+#include <thrust/iterator/transform_iterator.h>
+
+namespace
+{
+
+constexpr int MAX_BLOCKS = 132 * 8;
+
+struct WidenCount {
+  __device__ int64_t operator()(int32_t count) const { return (int64_t)count; }
+};
+
+/* Where each bin begins in the list: its rows come after those of the bins before it. */
+struct BinPlaces {
+  unsigned long long begin[SPGEMM_NUM_BINS];
+};
+
+/* A block takes consecutive rows and reserves room in each bin once, so that neighbours in the matrix stay neighbours in the list. */
+__global__ void __launch_bounds__(SPGEMM_THREADS) SortRowsKernel(PetscInt num_rows, const unsigned char *bins, BinPlaces places, unsigned long long *used, int32_t *list)
+{
+  __shared__ unsigned           counts[SPGEMM_NUM_BINS];
+  __shared__ unsigned long long begin[SPGEMM_NUM_BINS];
+  const PetscCount              row  = (PetscCount)blockIdx.x * SPGEMM_THREADS + threadIdx.x;
+  const int                     bin  = row < num_rows ? bins[row] : SPGEMM_BIN_EMPTY;
+  unsigned                      rank = 0;
+
+  if (threadIdx.x < SPGEMM_NUM_BINS) counts[threadIdx.x] = 0;
+  __syncthreads();
+  const unsigned peers = __match_any_sync(FULL_WARP, bin), before = __popc(peers & ((1u << threadIdx.x % 32) - 1));
+
+  if (before == 0) rank = atomicAdd(&counts[bin], (unsigned)__popc(peers));
+  rank = __shfl_sync(FULL_WARP, rank, __ffs(peers) - 1) + before;
+  __syncthreads();
+  if (threadIdx.x < SPGEMM_NUM_BINS && threadIdx.x != SPGEMM_BIN_EMPTY && counts[threadIdx.x]) begin[threadIdx.x] = places.begin[threadIdx.x] + atomicAdd(&used[threadIdx.x], (unsigned long long)counts[threadIdx.x]);
+  __syncthreads();
+  if (bin != SPGEMM_BIN_EMPTY) list[begin[bin] + rank] = (int32_t)row;
+}
+
+/* Chunks {row, number of the chunk in the row} of rows, in no order. */
+__global__ void __launch_bounds__(SPGEMM_THREADS) ListChunksKernel(Offsets c_offsets, PetscCount n, const int32_t *list, unsigned long long *chunks, unsigned long long *num_chunks)
+{
+  for (PetscCount item = (PetscCount)blockIdx.x * (SPGEMM_THREADS / 32) + threadIdx.x / 32; item < n; item += (PetscCount)gridDim.x * (SPGEMM_THREADS / 32)) {
+    const int32_t      row  = list[item];
+    const PetscCount   num  = (c_offsets(row + 1) - c_offsets(row) + SPGEMM_CHUNK_ENTRIES - 1) / SPGEMM_CHUNK_ENTRIES;
+    unsigned long long base = 0;
+
+    if (threadIdx.x % 32 == 0) base = atomicAdd(num_chunks, (unsigned long long)num);
+    base = __shfl_sync(FULL_WARP, base, 0);
+    for (PetscCount k = threadIdx.x % 32; k < num; k += 32) chunks[base + k] = (unsigned long long)row << 32 | (unsigned long long)k;
+  }
+}
+
+} // namespace
+
+/*
+  SpGEMMScan - Row offsets of C.
+
+  Input Parameters:
++ num_rows - rows of C
+. counts   - [num_rows + 1] device, entries of each row and 0
+. C        - row_offsets [num_rows + 1] are written
+- stream   - asynchronous on it
+*/
+PetscErrorCode SpGEMMScan(PetscInt num_rows, const int32_t counts[], DCSRView C, cudaStream_t stream)
+{
+  const PetscCount n = (PetscCount)num_rows + 1;
+
+  PetscFunctionBegin;
+  if (C.wide) {
+    const auto wide = thrust::make_transform_iterator(counts, WidenCount());
+
+    PetscCall(DCSRWithTemporary("workspace to sum rows of a product", stream, [&](void *storage, size_t &bytes) { return cub::DeviceScan::ExclusiveSum(storage, bytes, wide, (int64_t *)C.row_offsets, n, stream); }));
+  } else {
+    PetscCall(DCSRWithTemporary("workspace to sum rows of a product", stream, [&](void *storage, size_t &bytes) { return cub::DeviceScan::ExclusiveSum(storage, bytes, counts, (int32_t *)C.row_offsets, n, stream); }));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  SpGEMMSortRows - The rows of each bin, one bin after the other, rows without entries left out.
+
+  Input Parameters:
++ num_rows - rows of C
+. bins     - [num_rows] device
+. stats    - host, rows in each bin
+- stream   - asynchronous on it
+
+  Output Parameter:
+. list - [num_rows] device
+*/
+PetscErrorCode SpGEMMSortRows(PetscInt num_rows, const unsigned char bins[], const SpGEMMStats *stats, int32_t list[], cudaStream_t stream)
+{
+  PetscErrorCode      ierr = PETSC_SUCCESS;
+  BinPlaces           places;
+  unsigned long long *used = NULL, sum = 0;
+
+  PetscFunctionBegin;
+  if (num_rows == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  for (int bin = 0; bin < SPGEMM_NUM_BINS; bin++) {
+    places.begin[bin] = sum;
+    if (bin != SPGEMM_BIN_EMPTY) sum += stats->bin_rows[bin];
+  }
+  PetscCall(PetscSparseCUDAMalloc(SPGEMM_NUM_BINS, "numbers of rows in bins", stream, &used));
+  PetscCallCUDAGoto(ierr, cleanup, cudaMemsetAsync(used, 0, SPGEMM_NUM_BINS * sizeof(*used), stream));
+  SortRowsKernel<<<(unsigned int)((num_rows + SPGEMM_THREADS - 1) / SPGEMM_THREADS), SPGEMM_THREADS, 0, stream>>>(num_rows, bins, places, used, list);
+  PetscCallCUDAGoto(ierr, cleanup, cudaGetLastError());
+cleanup:
+  PetscCall(PetscSparseCUDAFree(&used, stream));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  SpGEMMListChunks - Cuts rows of C into chunks of SPGEMM_CHUNK_ENTRIES entries.
+
+  Input Parameters:
++ C      - row offsets are there
+. n      - rows
+. list   - [n] device
+- stream - asynchronous on it
+
+  Output Parameters:
++ chunks     - device, room for C.num_nonzeros / SPGEMM_CHUNK_ENTRIES + n of them
+- num_chunks - device, how many
+*/
+PetscErrorCode SpGEMMListChunks(DCSRView C, PetscCount n, const int32_t list[], unsigned long long chunks[], unsigned long long *num_chunks, cudaStream_t stream)
+{
+  const unsigned int blocks = (unsigned int)PetscMin((n + SPGEMM_THREADS / 32 - 1) / (SPGEMM_THREADS / 32), (PetscCount)MAX_BLOCKS);
+
+  PetscFunctionBegin;
+  PetscCallCUDA(cudaMemsetAsync(num_chunks, 0, sizeof(*num_chunks), stream));
+  if (n == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  ListChunksKernel<<<blocks, SPGEMM_THREADS, 0, stream>>>(Offsets(C), n, list, chunks, num_chunks);
+  PetscCallCUDA(cudaGetLastError());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,142 @@
+/*
+  Values of long rows: a warp takes a chunk of a row of C, whose columns are known, and from every row of B the entries between the chunk's first and last column.
+  Chunks are disjoint, so a row of any length is the work of many warps, and its sums still have the order of the row of A.
+*/
+#include "table.cuh"
+
+namespace
+{
+
+constexpr int CHUNK_THREADS = 128;
+constexpr int CHUNK_SLOTS   = 1 << SPGEMM_CHUNK_SLOTS;
+constexpr int MAX_BLOCKS    = 132 * 64;
+
+struct ChunkShared {
+  uint2       slots[CHUNK_SLOTS]; // x: mask, y: place of the window's first entry in the chunk
+  unsigned    keys[CHUNK_SLOTS];
+  PetscScalar sums[SPGEMM_CHUNK_ENTRIES];
+};
+
+/* First entry of a row of B that is not left of a column. */
+template <typename Offset>
+__device__ inline Offset LowerBound(const int32_t *columns, Offset begin, Offset end, PetscCount column)
+{
+  while (begin < end) {
+    const Offset middle = begin + (end - begin) / 2;
+
+    if (columns[middle] < column) begin = middle + 1;
+    else end = middle;
+  }
+  return begin;
+}
+
+template <typename Offset>
+__device__ inline void AddChunk(const Factors<Offset> &f, PetscCount a_begin, PetscCount a_end, int32_t first, int32_t last, const WindowTable &table, ChunkShared *s, int lane)
+{
+  for (PetscCount base = a_begin; base < a_end; base += 32) {
+    Offset      begin = 0, end = 0;
+    PetscScalar a = 0.0;
+
+    if (base + lane < a_end) {
+      const int32_t column = f.a_columns[base + lane];
+      Offset        stop   = f.b_offsets[column + 1];
+
+      begin = f.b_offsets[column];
+      if (begin < stop && f.b_columns[begin] < first) begin = LowerBound(f.b_columns, begin, stop, first);
+      if (begin < stop && f.b_columns[stop - 1] > last) stop = LowerBound(f.b_columns, begin, stop, (PetscCount)last + 1);
+      end = stop;
+      a   = f.a_values[base + lane];
+    }
+    for (unsigned live = __ballot_sync(FULL_WARP, begin < end); live; live &= live - 1) {
+      const int         step = __ffs(live) - 1;
+      const Offset      b = ShuffleFrom<32>(begin, step), b_end = ShuffleFrom<32>(end, step);
+      const PetscScalar factor = ShuffleFrom<32>(a, step);
+
+      for (Offset k = b + lane; k < b_end; k += 32) {
+        const int32_t column = f.b_columns[k];
+        const uint2   slot   = s->slots[table.Find(WindowOf(column))];
+
+        s->sums[slot.y + __popc(slot.x & (BitOf(column) - 1))] += factor * f.b_values[k];
+      }
+      __syncwarp();
+    }
+  }
+}
+
+/* The table of a chunk's columns, and sums of zero. */
+__device__ inline void BuildChunkTable(const int32_t *columns, int n, const WindowTable &table, ChunkShared *s, int lane)
+{
+  for (int slot = lane; slot < CHUNK_SLOTS; slot += 32) {
+    s->keys[slot]  = SPGEMM_NO_WINDOW;
+    s->slots[slot] = make_uint2(0, 0);
+  }
+  for (int k = lane; k < n; k += 32) s->sums[k] = 0.0;
+  __syncwarp();
+  for (int k = lane; k < n; k += 32) {
+    const unsigned window = WindowOf(columns[k]);
+
+    if (k == 0 || WindowOf(columns[k - 1]) != window) s->slots[table.Insert(window, CHUNK_SLOTS)].y = (unsigned)k;
+  }
+  __syncwarp();
+  for (int k = lane; k < n; k += 32) atomicOr(&s->slots[table.Find(WindowOf(columns[k]))].x, BitOf(columns[k]));
+  __syncwarp();
+}
+
+template <typename Offset>
+__global__ void __launch_bounds__(CHUNK_THREADS) ChunkKernel(Factors<Offset> f, Offsets c_offsets, const int32_t *c_columns, PetscScalar *c_values, const unsigned long long *chunks, const unsigned long long *num_chunks)
+{
+  extern __shared__ char   shared[];
+  ChunkShared             *s      = (ChunkShared *)shared + threadIdx.x / 32;
+  const int                lane   = threadIdx.x % 32;
+  const WindowTable        table  = {s->keys, SPGEMM_CHUNK_SLOTS};
+  const unsigned long long stride = (unsigned long long)gridDim.x * (CHUNK_THREADS / 32);
+
+  for (unsigned long long item = (unsigned long long)blockIdx.x * (CHUNK_THREADS / 32) + threadIdx.x / 32; item < *num_chunks; item += stride) {
+    const int32_t    row   = (int32_t)(chunks[item] >> 32);
+    const PetscCount begin = c_offsets(row) + (PetscCount)(chunks[item] & 0xffffffffu) * SPGEMM_CHUNK_ENTRIES, left = c_offsets(row + 1) - begin;
+    const int        n = left < SPGEMM_CHUNK_ENTRIES ? (int)left : SPGEMM_CHUNK_ENTRIES;
+
+    BuildChunkTable(c_columns + begin, n, table, s, lane);
+    AddChunk(f, f.a_offsets(row), f.a_offsets(row + 1), c_columns[begin], c_columns[begin + n - 1], table, s, lane);
+    for (int k = lane; k < n; k += 32) c_values[begin + k] = s->sums[k];
+    __syncwarp();
+  }
+}
+
+template <typename Offset>
+PetscErrorCode Launch(DCSRView A, DCSRView B, DCSRView C, unsigned int blocks, const unsigned long long *chunks, const unsigned long long *num_chunks, cudaStream_t stream)
+{
+  const size_t bytes = (CHUNK_THREADS / 32) * sizeof(ChunkShared);
+
+  PetscFunctionBegin;
+  PetscCallCUDA(cudaFuncSetAttribute(ChunkKernel<Offset>, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes));
+  ChunkKernel<Offset><<<blocks, CHUNK_THREADS, bytes, stream>>>(Factors<Offset>(A, B), Offsets(C), C.columns, C.values, chunks, num_chunks);
+  PetscCallCUDA(cudaGetLastError());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+} // namespace
+
+/*
+  SpGEMMNumericChunks - Values of rows of any length, whose columns are there.
+
+  Input Parameters:
++ A, B       - compact operands
+. C          - values of the rows of the chunks are written
+. max_chunks - at least as many as there are
+. chunks     - device, of SpGEMMListChunks()
+. num_chunks - device
+- stream     - asynchronous on it
+
+  Cost: every chunk looks at every row of B that the row meets, so beside the products (entries of the row of A) x (entries of the row of C) / SPGEMM_CHUNK_ENTRIES searches.
+*/
+PetscErrorCode SpGEMMNumericChunks(DCSRView A, DCSRView B, DCSRView C, PetscCount max_chunks, const unsigned long long chunks[], const unsigned long long *num_chunks, cudaStream_t stream)
+{
+  const unsigned int blocks = (unsigned int)PetscMin((max_chunks + CHUNK_THREADS / 32 - 1) / (CHUNK_THREADS / 32), (PetscCount)MAX_BLOCKS);
+
+  PetscFunctionBegin;
+  if (blocks == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  if (B.wide) PetscCall(Launch<int64_t>(A, B, C, blocks, chunks, num_chunks, stream));
+  else PetscCall(Launch<int32_t>(A, B, C, blocks, chunks, num_chunks, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
