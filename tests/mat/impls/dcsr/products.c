@@ -506,6 +506,18 @@ int main(int argc, char **argv)
          suffix: mpi
          nsize: {{3 8}}
       test:
+         suffix: hidden
+         nsize: {{1 3}}
+         args: -mat_dcsr_test_hide_mirror
+      test:
+         suffix: eager
+         nsize: {{1 3}}
+         args: -mat_dcsr_host_structure eager
+      test:
+         suffix: wide
+         nsize: {{1 3}}
+         args: -mat_dcsr_test_wide_from 100
+      test:
          suffix: out_of_memory
          requires: cuda
          args: -out_of_memory -mat_type {{dcsrcuda mpiaijdcsrcuda}}
