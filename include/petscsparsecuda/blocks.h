@@ -9,11 +9,11 @@
   them keeps rows sorted.
 */
 typedef struct {
-  PetscInt       begin;      /* global number of the first own column */
+  PetscInt       begin; /* global number of the first own column */
   PetscInt       num_own;
   PetscInt       num_ghosts;
-  PetscInt       num_below;  /* ghosts with global numbers below begin */
-  const int32_t *ghosts;     /* [num_ghosts] device: global numbers, ascending */
+  PetscInt       num_below; /* ghosts with global numbers below begin */
+  const int32_t *ghosts;    /* [num_ghosts] device: global numbers, ascending */
 } DCSRColumns;
 
 /* What is to be written; views without the other part are fine then. */

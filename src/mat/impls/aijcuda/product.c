@@ -197,10 +197,10 @@ static PetscErrorCode GetAlgorithm(Mat C, PetscBool *ours, size_t n, char option
 /* SetFromOptionsOnHost() without the names of our algorithm, which the parent refuses. */
 static PetscErrorCode SetFromOptionsOnHostByDefault(Mat C, const char option[])
 {
-  const char     *key    = C->product->api_user ? api_options[C->product->type].algorithm : "-mat_product_algorithm";
-  const char     *prefix = ((PetscObject)C)->prefix;
-  char            name[256];
-  PetscErrorCode  ierr;
+  const char    *key    = C->product->api_user ? api_options[C->product->type].algorithm : "-mat_product_algorithm";
+  const char    *prefix = ((PetscObject)C)->prefix;
+  char           name[256];
+  PetscErrorCode ierr;
 
   PetscFunctionBegin;
   PetscCall(MatProductSetAlgorithm(C, MATPRODUCTALGORITHMDEFAULT));

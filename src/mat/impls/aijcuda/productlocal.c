@@ -268,8 +268,10 @@ static PetscErrorCode InfoPlan(Mat C, const char what[], DCSRView A, DCSRView B,
   PetscFunctionBegin;
   PetscCall(DCSRSpGEMMGetInfo(plan, &info));
   PetscCall(PrintBins(&info, sizeof(bins), bins));
-  PetscCall(PetscInfo(C, "%s: (%" PetscInt_FMT " x %" PetscInt_FMT ", %" PetscCount_FMT " nonzeros) times (%" PetscInt_FMT " x %" PetscInt_FMT ", %" PetscCount_FMT "): %" PetscCount_FMT " nonzeros of %" PetscCount_FMT " products, %.1f MB workspace, rows by bin: %s\n", what,
-                      A.num_rows, A.num_columns, A.num_nonzeros, B.num_rows, B.num_columns, B.num_nonzeros, result.num_nonzeros, info.num_products, (double)info.workspace * 1e-6, bins));
+  PetscCall(PetscInfo(C,
+                      "%s: (%" PetscInt_FMT " x %" PetscInt_FMT ", %" PetscCount_FMT " nonzeros) times (%" PetscInt_FMT " x %" PetscInt_FMT ", %" PetscCount_FMT "): %" PetscCount_FMT " nonzeros of %" PetscCount_FMT
+                      " products, %.1f MB workspace, rows by bin: %s\n",
+                      what, A.num_rows, A.num_columns, A.num_nonzeros, B.num_rows, B.num_columns, B.num_nonzeros, result.num_nonzeros, info.num_products, (double)info.workspace * 1e-6, bins));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -277,8 +279,8 @@ static PetscErrorCode InfoPlan(Mat C, const char what[], DCSRView A, DCSRView B,
 static PetscErrorCode CheckNumNonzeros(DCSRView view)
 {
   PetscFunctionBegin;
-  PetscCheck(view.num_nonzeros <= PETSC_INT_MAX, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "The product has %" PetscCount_FMT " nonzeros on one process, which do not fit into PetscInt: use more processes or configure PETSc with --with-64-bit-indices",
-             view.num_nonzeros);
+  PetscCheck(view.num_nonzeros <= PETSC_INT_MAX, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
+             "The product has %" PetscCount_FMT " nonzeros on one process, which do not fit into PetscInt: use more processes or configure PETSc with --with-64-bit-indices", view.num_nonzeros);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

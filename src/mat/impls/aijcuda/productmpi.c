@@ -17,14 +17,14 @@ typedef struct {
   ProductStack     fetched;        /* AB, PtAP: rows of B */
   DCSRView         work;           /* PtAP: structure of A P, with the columns of fetched */
   DCSRSpGEMM       work_plan;
-  DCSRView         sent;           /* AtB, PtAP: structure of the partial sums for other processes */
+  DCSRView         sent; /* AtB, PtAP: structure of the partial sums for other processes */
   DCSRSpGEMM       sent_plan;
   ProductStack     returned;
   DCSRView         selection;
-  DCSRView         result;         /* structure of the result before it is split */
+  DCSRView         result; /* structure of the result before it is split */
   DCSRSpGEMM       plan;
   PetscObjectState result_nonzerostate;
-  PetscBool        computed;       /* the symbolic phase computed the values, too, and nobody has asked for them yet */
+  PetscBool        computed; /* the symbolic phase computed the values, too, and nobody has asked for them yet */
 } MPIProduct;
 
 static Mat Block(Mat X, int which)
@@ -522,7 +522,7 @@ static PetscErrorCode GetChanges(Mat C, const MPIProduct *p, PetscBool *patterns
 
 static PetscErrorCode MatProductNumeric_MPIAIJCUDA(Mat C)
 {
-  MPIProduct     *p = (MPIProduct *)C->product->data;
+  MPIProduct     *p        = (MPIProduct *)C->product->data;
   const PetscBool computed = p != NULL ? p->computed : PETSC_FALSE;
   DCSRView        views[2][2];
   PetscBool       patterns = PETSC_FALSE, values = PETSC_FALSE;

@@ -17,7 +17,7 @@ struct Offsets {
   void     *offsets;
   PetscBool wide;
 
-  explicit Offsets(const DCSRView &view) : offsets(view.row_offsets), wide(view.wide) { }
+  explicit Offsets(const DCSRView &view) : offsets(view.row_offsets), wide(view.wide) {}
   __device__ PetscCount operator()(PetscCount row) const { return wide ? (PetscCount)((const int64_t *)offsets)[row] : (PetscCount)((const int32_t *)offsets)[row]; }
   __device__ void       Set(PetscCount row, PetscCount offset) const
   {
@@ -304,9 +304,9 @@ PetscErrorCode DCSRUnpackValues(DCSRView packed, DCSRColumns columns, PetscInt f
 */
 PetscErrorCode DCSRSplitColumns(DCSRView view, DCSRColumns columns, cudaStream_t stream, DCSRView *own, DCSRView *ghost)
 {
-  const PetscCount n        = (PetscCount)view.num_rows + 1;
-  PetscErrorCode   ierr     = PETSC_SUCCESS;
-  int64_t         *begins   = NULL, num_own;
+  const PetscCount n      = (PetscCount)view.num_rows + 1;
+  PetscErrorCode   ierr   = PETSC_SUCCESS;
+  int64_t         *begins = NULL, num_own;
   PetscBool        own_wide, ghost_wide;
 
   PetscFunctionBegin;

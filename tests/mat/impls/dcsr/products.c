@@ -22,22 +22,18 @@ static PetscBool device = PETSC_FALSE; /* whether there is one */
 
 static PetscErrorCode Create(MatType type, MatProductType product, PetscInt size, PetscInt width, TestLayout layout, Operands *o)
 {
-  const PetscBool transposed = (PetscBool)(product == MATPRODUCT_ABt || product == MATPRODUCT_RARt);
-  const PetscInt  sizes[3][2] = {
-    {size, size},
-    {transposed ? width : size, transposed ? size : width},
-    {width, width / 2 + 1}
-  };
+  const PetscBool transposed  = (PetscBool)(product == MATPRODUCT_ABt || product == MATPRODUCT_RARt);
+  const PetscInt  sizes[3][2] = {{size, size}, {transposed ? width : size, transposed ? size : width}, {width, width / 2 + 1}};
 
   PetscFunctionBegin;
   o->type     = product;
   o->mat_type = type;
-  o->n      = product == MATPRODUCT_ABC ? 3 : 2;
-  o->layout = layout;
+  o->n        = product == MATPRODUCT_ABC ? 3 : 2;
+  o->layout   = layout;
   for (PetscInt k = 0; k < 3; k++) {
     o->mats[k] = o->refs[k] = NULL;
-    o->sizes[k][0] = sizes[k][0];
-    o->sizes[k][1] = sizes[k][1];
+    o->sizes[k][0]          = sizes[k][0];
+    o->sizes[k][1]          = sizes[k][1];
     if (k < o->n) PetscCall(TestCreatePair(type, sizes[k][0], sizes[k][1], layout, 4, 1 + k, &o->refs[k], &o->mats[k]));
   }
   PetscCall(PetscSNPrintf(o->what, sizeof(o->what), "%s, %" PetscInt_FMT " x %" PetscInt_FMT ", layout %d", MatProductTypes[product], size, width, (int)layout));
@@ -304,15 +300,8 @@ static PetscErrorCode TestForeign(MatType type, MatProductType product, MatType 
 /* Algorithms by name: ours, and MATAIJ's. */
 static PetscErrorCode TestAlgorithms(MatType type)
 {
-  const char *const options[][2] = {
-    {"-matmatmult_via",       "default" },
-    {"-matmatmult_via",       "dcsr"    },
-    {"-matmatmult_via",       "scalable"},
-    {"-matptap_via",          "dcsr"    },
-    {"-matptap_via",          "scalable"},
-    {"-matptap_backend_cpu",  "true"    },
-    {"-matmatmult_backend_cpu", "true"  }
-  };
+  const char *const options[][2] = {{"-matmatmult_via", "default"}, {"-matmatmult_via", "dcsr"},      {"-matmatmult_via", "scalable"},    {"-matptap_via", "dcsr"},
+                                    {"-matptap_via", "scalable"},   {"-matptap_backend_cpu", "true"}, {"-matmatmult_backend_cpu", "true"}};
 
   PetscFunctionBegin;
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(options); k++) {
@@ -439,17 +428,12 @@ static PetscErrorCode TestOutOfMemory(MatType type, MatProductType product)
 
 static PetscErrorCode TestProduct(MatType type, MatProductType product, TestLayout layout, PetscBool sequential)
 {
-  const PetscInt sizes[][2] = {
-    {60, 25},
-    {9,  1 },
-    {5,  40},
-    {1,  1 }
-  };
+  const PetscInt sizes[][2] = {{60, 25}, {9, 1}, {5, 40}, {1, 1}};
 
   PetscFunctionBegin;
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(sizes); k++) {
     PetscCall(TestReuse(type, product, sizes[k][0], sizes[k][1], layout, (PetscBool)(k % 2)));
-    PetscCall(TestReuse(type, product, sizes[k][0], sizes[k][1], layout, (PetscBool)!(k % 2)));
+    PetscCall(TestReuse(type, product, sizes[k][0], sizes[k][1], layout, (PetscBool) !(k % 2)));
     PetscCall(TestPhases(type, product, sizes[k][0], sizes[k][1], layout, k % 2 ? "dcsr" : "default"));
   }
   if (sequential || product != MATPRODUCT_ABt) PetscCall(TestBinding(type, product, layout));
