@@ -76,4 +76,3 @@ PETSC_INTERN PetscErrorCode ProductStackDestroy(ProductStack *, cudaStream_t);
 PETSC_INTERN PetscErrorCode MatProductSetFromOptions_SeqAIJCUDA(Mat, PetscBool *);
 PETSC_INTERN PetscErrorCode MatProductSetFromOptions_MPIAIJCUDA(Mat, PetscBool *);
 PETSC_INTERN PetscErrorCode MatProductSymbolicOnHost_AIJCUDA(Mat);
-PETSC_INTERN PetscErrorCode MatAIJCUDAViewProduct(Mat, PetscViewer);

@@ -273,22 +273,6 @@ PetscErrorCode MatProductSetFromOptions_AIJCUDA(Mat C)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  MatAIJCUDAViewProduct - What MatView() with PETSC_VIEWER_ASCII_INFO says about the product that a matrix is the result of.
-
-  Collective
-
-  Input Parameters:
-+ C      - a matrix of ours
-- viewer - ASCII
-*/
-PetscErrorCode MatAIJCUDAViewProduct(Mat C, PetscViewer viewer)
-{
-  PetscFunctionBegin;
-  if (C->product != NULL && C->product->view != NULL && (C->ops->productnumeric == NULL || C->ops->productnumeric != MatProductNumeric_AIJCUDA)) PetscCall((*C->product->view)(C, viewer));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* The type under whose name PETSc composes product code: the parent's for ours, the host's for dense matrices on the device. */
 static PetscErrorCode GetProductTypeName(Mat A, const char **name)
 {

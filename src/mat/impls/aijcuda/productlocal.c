@@ -339,18 +339,22 @@ PetscErrorCode ProductNumeric(DCSRSpGEMM plan, DCSRView A, DCSRView B, DCSRView 
 }
 
 /*
-  ProductViewPlan - One line about a multiplication, for MatView() with PETSC_VIEWER_ASCII_INFO; on the viewer's process.
+  ProductViewPlan - One line about a multiplication of the viewer's first process. PETSc asks for it in MatView() with PETSC_VIEWER_ASCII_INFO.
+
+  Collective on the viewer
 */
 PetscErrorCode ProductViewPlan(PetscViewer viewer, const char what[], DCSRSpGEMM plan)
 {
   DCSRSpGEMMInfo info;
   char           bins[512];
+  PetscBool      ascii;
 
   PetscFunctionBegin;
-  if (plan == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &ascii));
+  if (!ascii || plan == NULL) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(DCSRSpGEMMGetInfo(plan, &info));
   PetscCall(PrintBins(&info, sizeof(bins), bins));
-  PetscCall(PetscViewerASCIISynchronizedPrintf(viewer, "dcsrcuda: %s: %" PetscCount_FMT " products, %.1f MB workspace, rows by bin: %s\n", what, info.num_products, (double)info.workspace * 1e-6, bins));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "dcsrcuda: %s: %" PetscCount_FMT " products, %.1f MB workspace, rows by bin: %s\n", what, info.num_products, (double)info.workspace * 1e-6, bins));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

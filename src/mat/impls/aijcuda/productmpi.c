@@ -548,12 +548,9 @@ static PetscErrorCode View(Mat C, PetscViewer viewer)
 
   PetscFunctionBegin;
   if (p == NULL) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscViewerASCIIPushSynchronized(viewer));
-  PetscCall(ProductViewPlan(viewer, "intermediate product", p->work_plan));
-  PetscCall(ProductViewPlan(viewer, "rows for other processes", p->sent_plan));
-  PetscCall(ProductViewPlan(viewer, "product", p->plan));
-  PetscCall(PetscViewerFlush(viewer));
-  PetscCall(PetscViewerASCIIPopSynchronized(viewer));
+  PetscCall(ProductViewPlan(viewer, "intermediate product on the first process", p->work_plan));
+  PetscCall(ProductViewPlan(viewer, "rows of the first process for others", p->sent_plan));
+  PetscCall(ProductViewPlan(viewer, "product on the first process", p->plan));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

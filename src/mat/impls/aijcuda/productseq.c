@@ -272,11 +272,8 @@ static PetscErrorCode View(Mat C, PetscViewer viewer)
 
   PetscFunctionBegin;
   if (p == NULL) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscViewerASCIIPushSynchronized(viewer));
   PetscCall(ProductViewPlan(viewer, "intermediate product", p->work_plan));
   PetscCall(ProductViewPlan(viewer, "product", p->plan));
-  PetscCall(PetscViewerFlush(viewer));
-  PetscCall(PetscViewerASCIIPopSynchronized(viewer));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

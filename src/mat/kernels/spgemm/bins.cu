@@ -39,6 +39,32 @@ __global__ void __launch_bounds__(SPGEMM_THREADS) SortRowsKernel(PetscInt num_ro
   if (bin != SPGEMM_BIN_EMPTY) list[begin[bin] + rank] = (int32_t)row;
 }
 
+/* Columns of finished rows out of the pool into C, a group of lanes a row. */
+template <int Lanes>
+__global__ void __launch_bounds__(SPGEMM_THREADS) CopyColumnsKernel(PetscCount num_rows, Offsets c_offsets, int32_t *c_columns, SpGEMMPool pool)
+{
+  const PetscCount row  = ((PetscCount)blockIdx.x * SPGEMM_THREADS + threadIdx.x) / Lanes;
+  const int        lane = threadIdx.x % Lanes;
+
+  if (row >= num_rows || pool.bins[row] == SPGEMM_BIN_LONG) return;
+  const PetscCount begin = c_offsets(row), n = c_offsets(row + 1) - begin;
+  const int32_t   *from = pool.columns + (pool.wide ? ((const uint64_t *)pool.starts)[row] : ((const uint32_t *)pool.starts)[row]);
+
+#pragma unroll 4
+  for (PetscCount k = lane; k < n; k += Lanes) c_columns[begin + k] = from[k];
+}
+
+template <int Lanes>
+PetscErrorCode CopyColumns(DCSRView C, const SpGEMMPool *pool, cudaStream_t stream)
+{
+  const unsigned int blocks = (unsigned int)(((PetscCount)C.num_rows * Lanes + SPGEMM_THREADS - 1) / SPGEMM_THREADS);
+
+  PetscFunctionBegin;
+  CopyColumnsKernel<Lanes><<<blocks, SPGEMM_THREADS, 0, stream>>>((PetscCount)C.num_rows, Offsets(C), C.columns, *pool);
+  PetscCallCUDA(cudaGetLastError());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Chunks {row, number of the chunk in the row} of rows, in no order. */
 __global__ void __launch_bounds__(SPGEMM_THREADS) ListChunksKernel(Offsets c_offsets, PetscCount n, const int32_t *list, unsigned long long *chunks, unsigned long long *num_chunks)
 {
@@ -76,6 +102,26 @@ PetscErrorCode SpGEMMScan(PetscInt num_rows, const int32_t counts[], DCSRView C,
   } else {
     PetscCall(DCSRWithTemporary("workspace to sum rows of a product", stream, [&](void *storage, size_t &bytes) { return cub::DeviceScan::ExclusiveSum(storage, bytes, counts, (int32_t *)C.row_offsets, n, stream); }));
   }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  SpGEMMCopyColumns - The columns of all rows out of the pool, but those that slices fill.
+
+  Input Parameters:
++ C      - row offsets are there, columns are written
+. pool   - bins, starts and columns of all rows
+- stream - asynchronous on it
+*/
+PetscErrorCode SpGEMMCopyColumns(DCSRView C, const SpGEMMPool *pool, cudaStream_t stream)
+{
+  const PetscCount mean = C.num_nonzeros / PetscMax(C.num_rows, 1);
+
+  PetscFunctionBegin;
+  if (mean <= 6) PetscCall(CopyColumns<4>(C, pool, stream));
+  else if (mean <= 16) PetscCall(CopyColumns<8>(C, pool, stream));
+  else if (mean <= 200) PetscCall(CopyColumns<16>(C, pool, stream));
+  else PetscCall(CopyColumns<32>(C, pool, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -12,9 +12,8 @@ constexpr int CHUNK_SLOTS   = 1 << SPGEMM_CHUNK_SLOTS;
 constexpr int MAX_BLOCKS    = 132 * 64;
 
 struct ChunkShared {
-  uint2       slots[CHUNK_SLOTS]; // x: mask, y: place of the window's first entry in the chunk
-  unsigned    keys[CHUNK_SLOTS];
-  PetscScalar sums[SPGEMM_CHUNK_ENTRIES];
+  unsigned long long slots[CHUNK_SLOTS];
+  PetscScalar        sums[SPGEMM_CHUNK_ENTRIES];
 };
 
 /* First entry of a row of B that is not left of a column. */
@@ -31,7 +30,7 @@ __device__ inline Offset LowerBound(const int32_t *columns, Offset begin, Offset
 }
 
 template <typename Offset>
-__device__ inline void AddChunk(const Factors<Offset> &f, PetscCount a_begin, PetscCount a_end, int32_t first, int32_t last, const WindowTable &table, ChunkShared *s, int lane)
+__device__ inline void AddChunk(const Factors<Offset> &f, PetscCount a_begin, PetscCount a_end, int32_t first, int32_t last, const WindowTable &table, PetscScalar *sums, int lane)
 {
   for (PetscCount base = a_begin; base < a_end; base += 32) {
     Offset      begin = 0, end = 0;
@@ -52,34 +51,10 @@ __device__ inline void AddChunk(const Factors<Offset> &f, PetscCount a_begin, Pe
       const Offset      b = ShuffleFrom<32>(begin, step), b_end = ShuffleFrom<32>(end, step);
       const PetscScalar factor = ShuffleFrom<32>(a, step);
 
-      for (Offset k = b + lane; k < b_end; k += 32) {
-        const int32_t column = f.b_columns[k];
-        const uint2   slot   = s->slots[table.Find(WindowOf(column))];
-
-        s->sums[slot.y + __popc(slot.x & (BitOf(column) - 1))] += factor * f.b_values[k];
-      }
+      for (Offset k = b + lane; k < b_end; k += 32) sums[table.Place(f.b_columns[k])] += factor * f.b_values[k];
       __syncwarp();
     }
   }
-}
-
-/* The table of a chunk's columns, and sums of zero. */
-__device__ inline void BuildChunkTable(const int32_t *columns, int n, const WindowTable &table, ChunkShared *s, int lane)
-{
-  for (int slot = lane; slot < CHUNK_SLOTS; slot += 32) {
-    s->keys[slot]  = SPGEMM_NO_WINDOW;
-    s->slots[slot] = make_uint2(0, 0);
-  }
-  for (int k = lane; k < n; k += 32) s->sums[k] = 0.0;
-  __syncwarp();
-  for (int k = lane; k < n; k += 32) {
-    const unsigned window = WindowOf(columns[k]);
-
-    if (k == 0 || WindowOf(columns[k - 1]) != window) s->slots[table.Insert(window, CHUNK_SLOTS)].y = (unsigned)k;
-  }
-  __syncwarp();
-  for (int k = lane; k < n; k += 32) atomicOr(&s->slots[table.Find(WindowOf(columns[k]))].x, BitOf(columns[k]));
-  __syncwarp();
 }
 
 template <typename Offset>
@@ -88,7 +63,7 @@ __global__ void __launch_bounds__(CHUNK_THREADS) ChunkKernel(Factors<Offset> f, 
   extern __shared__ char   shared[];
   ChunkShared             *s      = (ChunkShared *)shared + threadIdx.x / 32;
   const int                lane   = threadIdx.x % 32;
-  const WindowTable        table  = {s->keys, SPGEMM_CHUNK_SLOTS};
+  const WindowTable        table  = {s->slots, SPGEMM_CHUNK_SLOTS};
   const unsigned long long stride = (unsigned long long)gridDim.x * (CHUNK_THREADS / 32);
 
   for (unsigned long long item = (unsigned long long)blockIdx.x * (CHUNK_THREADS / 32) + threadIdx.x / 32; item < *num_chunks; item += stride) {
@@ -96,8 +71,11 @@ __global__ void __launch_bounds__(CHUNK_THREADS) ChunkKernel(Factors<Offset> f, 
     const PetscCount begin = c_offsets(row) + (PetscCount)(chunks[item] & 0xffffffffu) * SPGEMM_CHUNK_ENTRIES, left = c_offsets(row + 1) - begin;
     const int        n = left < SPGEMM_CHUNK_ENTRIES ? (int)left : SPGEMM_CHUNK_ENTRIES;
 
-    BuildChunkTable(c_columns + begin, n, table, s, lane);
-    AddChunk(f, f.a_offsets(row), f.a_offsets(row + 1), c_columns[begin], c_columns[begin + n - 1], table, s, lane);
+    for (int slot = lane; slot < CHUNK_SLOTS; slot += 32) s->slots[slot] = WindowTable::EMPTY;
+    for (int k = lane; k < n; k += 32) s->sums[k] = 0.0;
+    __syncwarp();
+    BuildTable<32>(table, c_columns + begin, n, lane);
+    AddChunk(f, f.a_offsets(row), f.a_offsets(row + 1), c_columns[begin], c_columns[begin + n - 1], table, s->sums, lane);
     for (int k = lane; k < n; k += 32) c_values[begin + k] = s->sums[k];
     __syncwarp();
   }

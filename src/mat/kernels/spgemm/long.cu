@@ -15,8 +15,10 @@ namespace
 
 constexpr int MAX_BLOCKS    = 132 * 8;
 constexpr int SLICE_THREADS = 512;
-constexpr int COUNT_PROBES  = 256; // after so many slots of others a table counts as full
+constexpr int SLICE_COLUMNS = SPGEMM_SLICE_WORDS * 32;
+constexpr int BLOCK_SLOTS   = 1 << SPGEMM_BLOCK_SLOTS;
 constexpr int SORT_ITEMS    = SPGEMM_BLOCK_WINDOWS / SPGEMM_THREADS;
+constexpr int MAX_PROBES    = 256; // after so many slots of others a block's table counts as full
 
 /* First entry of a row of B that is not left of a column. */
 template <typename Offset>
@@ -75,81 +77,222 @@ __device__ inline unsigned long long CountProducts(const Factors<Offset> &f, int
 
 /* Fills the table of a block with a row; returns whether it was large enough. Starts and ends synchronized. */
 template <typename Offset>
-__device__ inline bool FillBlockTable(const Factors<Offset> &f, int32_t row, int lanes, int limit, unsigned *keys, unsigned *masks)
+__device__ inline bool FillBlockTable(const Factors<Offset> &f, int32_t row, int lanes, const WindowTable &table)
 {
-  const WindowTable table = {keys, SPGEMM_BLOCK_SLOTS};
-  bool              full  = false;
+  bool full = false;
 
   __syncthreads();
-  for (int slot = threadIdx.x; slot < 1 << SPGEMM_BLOCK_SLOTS; slot += blockDim.x) {
-    keys[slot]  = SPGEMM_NO_WINDOW;
-    masks[slot] = 0;
-  }
+  for (int slot = threadIdx.x; slot < BLOCK_SLOTS; slot += SPGEMM_THREADS) table.slots[slot] = WindowTable::EMPTY;
   __syncthreads();
-  VisitProducts(f, row, lanes, 0, (PetscCount)INT32_MAX + 1, [&](int32_t column) {
-    const unsigned slot = full ? SPGEMM_NO_WINDOW : table.Insert(WindowOf(column), limit);
-
-    if (slot == SPGEMM_NO_WINDOW) full = true;
-    else SetBit(&masks[slot], BitOf(column));
-  });
+  VisitProducts(f, row, lanes, 0, (PetscCount)INT32_MAX + 1, [&](int32_t column) { full = full || !table.Set(WindowOf(column), BitOf(column), MAX_PROBES); });
   return !__syncthreads_or(full);
 }
 
-template <typename Offset>
-__global__ void __launch_bounds__(SPGEMM_THREADS) CountBlockKernel(Factors<Offset> f, int lanes, SpGEMMBinLimits limits, SpGEMMCount count)
+/* Moves the windows to the front of the table, a round of slots at a time: a slot is read before its place can be written. Starts and ends synchronized. */
+__device__ inline void CompactBlockTable(unsigned long long *slots, int *num)
 {
-  __shared__ unsigned   keys[1 << SPGEMM_BLOCK_SLOTS], masks[1 << SPGEMM_BLOCK_SLOTS];
-  __shared__ BlockStats block;
-  __shared__ int        num_windows, num_entries;
-  const unsigned        n            = count.stats->level_rows[2];
-  unsigned long long    num_nonzeros = 0, num_products = 0;
+  if (threadIdx.x == 0) *num = 0;
+  for (int first = 0; first < BLOCK_SLOTS; first += SPGEMM_THREADS) {
+    const unsigned long long word = slots[first + threadIdx.x];
 
-  block.Begin();
-  for (unsigned item = blockIdx.x; item < n; item += gridDim.x) {
-    const int32_t row     = count.lists[1][item];
-    int           windows = 0, entries = 0;
-    const bool    fits = FillBlockTable(f, row, lanes, COUNT_PROBES, keys, masks);
+    __syncthreads();
+    if ((unsigned)word != SPGEMM_NO_WINDOW) slots[atomicAdd(num, 1)] = word;
+  }
+  __syncthreads();
+}
 
-    if (threadIdx.x == 0) num_windows = num_entries = 0;
+/* Rows that wait for the third level, a tile at a time: long rows are often neighbours, so who is free takes the next tile. */
+struct WaitingRows {
+  int      num, rows[SPGEMM_THREADS];
+  unsigned tile;
+
+  /* The waiting rows of the next tile of so many rows; false when there is none. Starts and ends synchronized. */
+  __device__ bool Next(const SpGEMMPool &pool, PetscCount num_rows, int size)
+  {
     __syncthreads();
-    for (int slot = threadIdx.x; slot < 1 << SPGEMM_BLOCK_SLOTS; slot += SPGEMM_THREADS) {
-      windows += keys[slot] != SPGEMM_NO_WINDOW;
-      entries += __popc(masks[slot]);
-    }
-    atomicAdd(&num_windows, windows);
-    atomicAdd(&num_entries, entries);
-    __syncthreads();
-    num_products += CountProducts(f, row);
     if (threadIdx.x == 0) {
-      const int bin = fits ? BinOf(limits, num_windows, num_entries) : SPGEMM_BIN_LONG;
+      num  = 0;
+      tile = atomicAdd(&pool.stats->tiles, 1u);
+    }
+    __syncthreads();
+    const PetscCount first = (PetscCount)tile * size, mine = first + threadIdx.x;
 
-      count.bins[row]   = (unsigned char)bin;
-      count.counts[row] = bin == SPGEMM_BIN_LONG ? 0 : num_entries;
-      if (bin == SPGEMM_BIN_LONG) count.lists[0][atomicAdd(&count.stats->level_rows[3], 1u)] = row;
-      else num_nonzeros += num_entries;
-      block.AddRow(bin);
+    if (first >= num_rows) return false;
+    if ((int)threadIdx.x < size && mine < num_rows && pool.bins[mine] == SPGEMM_BIN_PENDING - 2) rows[atomicAdd(&num, 1)] = (int)mine;
+    __syncthreads();
+    return true;
+  }
+};
+
+/* Room in the pool for a row; starts in any state of the block, ends synchronized. */
+__device__ inline unsigned long long TakeBlockRoom(unsigned long long *start, const SpGEMMPool &pool, int32_t row, int total)
+{
+  if (threadIdx.x == 0) {
+    *start = atomicAdd(&pool.stats->pool_used, (unsigned long long)total);
+    SetStart(pool, row, *start);
+    if (*start + total > (unsigned long long)pool.capacity) pool.stats->no_room = 1;
+  }
+  __syncthreads();
+  return *start;
+}
+
+/* Puts the columns of a bitmap of so many words into the pool, a word a thread and round; returns how many there are. Starts and ends synchronized. */
+template <typename Scan>
+__device__ inline int KeepBitmap(typename Scan::TempStorage &temporary, unsigned long long *start, const unsigned *bitmap, int num_words, const SpGEMMPool &pool, int32_t row)
+{
+  const int share = (num_words + SPGEMM_THREADS - 1) / SPGEMM_THREADS, begin = threadIdx.x * share, end = begin + share < num_words ? begin + share : num_words;
+  int       sum = 0, before, total;
+
+  for (int k = begin; k < end; k++) sum += __popc(bitmap[k]);
+  Scan(temporary).ExclusiveSum(sum, before, total);
+  if (TakeBlockRoom(start, pool, row, total) + total > (unsigned long long)pool.capacity) return total;
+  int32_t *columns = pool.columns + *start + before;
+
+  for (int k = begin; k < end; k++)
+    for (unsigned mask = bitmap[k]; mask; mask &= mask - 1) *columns++ = k * 32 + __ffs(mask) - 1;
+  __syncthreads();
+  return total;
+}
+
+/* The third level of a product with few columns: a bit for each of them, nothing to sort. */
+template <typename Offset>
+__global__ void __launch_bounds__(SPGEMM_THREADS, 6) DenseKernel(Factors<Offset> f, PetscCount num_rows, int tile, int lanes, int num_words, SpGEMMPool pool)
+{
+  using Scan = cub::BlockScan<int, SPGEMM_THREADS>;
+  extern __shared__ unsigned            bitmap[];
+  __shared__ typename Scan::TempStorage temporary;
+  __shared__ WaitingRows                waiting;
+  __shared__ BlockStats                 stats;
+  __shared__ unsigned long long         start;
+  unsigned long long                    num_nonzeros = 0, num_products = 0;
+
+  if (pool.stats->level_rows[2] == 0) return;
+  stats.Begin();
+  while (waiting.Next(pool, num_rows, tile)) {
+    for (int r = 0; r < waiting.num; r++) {
+      const int32_t row = waiting.rows[r];
+
+      for (int k = threadIdx.x; k < num_words; k += SPGEMM_THREADS) bitmap[k] = 0;
+      __syncthreads();
+      VisitProducts(f, row, lanes, 0, (PetscCount)INT32_MAX + 1, [&](int32_t column) {
+        if (!(*(volatile unsigned *)&bitmap[column / 32] & 1u << column % 32)) atomicOr(&bitmap[column / 32], 1u << column % 32);
+        num_products++;
+      });
+      __syncthreads();
+      const int entries = KeepBitmap<Scan>(temporary, &start, bitmap, num_words, pool, row);
+
+      if (threadIdx.x == 0) {
+        pool.bins[row]   = SPGEMM_BIN_BLOCK;
+        pool.counts[row] = entries;
+        stats.AddRow(SPGEMM_BIN_BLOCK);
+        num_nonzeros += entries;
+      }
     }
   }
-  block.End(count.stats, num_nonzeros, num_products);
+  stats.End(pool.stats, num_nonzeros, num_products);
+}
+
+/* Shared memory of a block that takes a row. */
+struct BlockShared {
+  using Sort = cub::BlockRadixSort<unsigned, SPGEMM_THREADS, SORT_ITEMS, unsigned>;
+  using Scan = cub::BlockScan<int, SPGEMM_THREADS>;
+
+  union {
+    typename Sort::TempStorage sort;
+    typename Scan::TempStorage scan;
+  } temporary;
+  BlockStats         stats;
+  WaitingRows        waiting;
+  int                num_windows;
+  unsigned long long start;
+  unsigned long long slots[BLOCK_SLOTS];
+};
+
+/* Sorts the windows at the front of the table, puts the row's columns into the pool; returns how many there are. */
+__device__ inline int SortBlockRow(BlockShared &s, int window_bits, const SpGEMMPool &pool, int32_t row)
+{
+  unsigned window[SORT_ITEMS], mask[SORT_ITEMS];
+  int      sum = 0, before, total;
+
+  for (int k = 0; k < SORT_ITEMS; k++) {
+    const int                place = threadIdx.x * SORT_ITEMS + k;
+    const unsigned long long word  = place < s.num_windows ? s.slots[place] : WindowTable::EMPTY;
+
+    window[k] = (unsigned)word;
+    mask[k]   = (unsigned)(word >> 32);
+  }
+  BlockShared::Sort(s.temporary.sort).Sort(window, mask, 0, window_bits);
+  for (int k = 0; k < SORT_ITEMS; k++) sum += __popc(mask[k]);
+  __syncthreads();
+  BlockShared::Scan(s.temporary.scan).ExclusiveSum(sum, before, total);
+  if (TakeBlockRoom(&s.start, pool, row, total) + total > (unsigned long long)pool.capacity) return total;
+  int32_t *columns = pool.columns + s.start + before;
+
+  for (int k = 0; k < SORT_ITEMS; k++)
+    for (; mask[k]; mask[k] &= mask[k] - 1) *columns++ = (int32_t)(window[k] << SPGEMM_WINDOW_BITS | (__ffs(mask[k]) - 1));
+  return total;
+}
+
+/* One row; returns its entries to thread 0. */
+template <typename Offset>
+__device__ inline int DoBlockRow(const Factors<Offset> &f, int32_t row, int lanes, int window_bits, const SpGEMMBinLimits &limits, const SpGEMMPool &pool, BlockShared &s)
+{
+  const bool fits    = FillBlockTable(f, row, lanes, {s.slots, SPGEMM_BLOCK_SLOTS});
+  int        entries = 0, bin = SPGEMM_BIN_LONG;
+
+  CompactBlockTable(s.slots, &s.num_windows);
+  if (fits && s.num_windows <= SPGEMM_BLOCK_WINDOWS) {
+    entries = SortBlockRow(s, window_bits, pool, row);
+    bin     = BinOf(limits, s.num_windows, entries);
+  }
+  if (threadIdx.x == 0) {
+    pool.bins[row]   = (unsigned char)bin;
+    pool.counts[row] = entries;
+    s.stats.AddRow(bin);
+    if (bin == SPGEMM_BIN_LONG) pool.long_rows[atomicAdd(&pool.stats->level_rows[3], 1u)] = row;
+  }
+  return threadIdx.x == 0 ? entries : 0;
+}
+
+/* The third level: a block a row, of those that wait for it. */
+template <typename Offset>
+__global__ void __launch_bounds__(SPGEMM_THREADS) BlockKernel(Factors<Offset> f, PetscCount num_rows, int tile, int lanes, int window_bits, SpGEMMBinLimits limits, SpGEMMPool pool)
+{
+  extern __shared__ char shared[];
+  BlockShared           &s            = *(BlockShared *)shared;
+  unsigned long long     num_nonzeros = 0, num_products = 0;
+
+  if (pool.stats->level_rows[2] == 0) return;
+  s.stats.Begin();
+  while (s.waiting.Next(pool, num_rows, tile)) {
+    for (int k = 0; k < s.waiting.num; k++) {
+      num_nonzeros += DoBlockRow(f, s.waiting.rows[k], lanes, window_bits, limits, pool, s);
+      num_products += CountProducts(f, s.waiting.rows[k]);
+    }
+  }
+  s.stats.End(pool.stats, num_nonzeros, num_products);
 }
 
 /* The bitmap of a slice of the columns of a row. Starts and ends synchronized. */
 template <typename Offset>
-__device__ inline void FillBitmap(const Factors<Offset> &f, int32_t row, int lanes, PetscCount first_window, unsigned *bitmap)
+__device__ inline void FillBitmap(const Factors<Offset> &f, int32_t row, int lanes, PetscCount first, unsigned *bitmap)
 {
-  const PetscCount first = first_window << SPGEMM_WINDOW_BITS, last = (first_window + SPGEMM_SLICE_WINDOWS) << SPGEMM_WINDOW_BITS;
+  __syncthreads();
+  for (int k = threadIdx.x; k < SPGEMM_SLICE_WORDS; k += blockDim.x) bitmap[k] = 0;
+  __syncthreads();
+  VisitProducts(f, row, lanes, first, first + SLICE_COLUMNS, [&](int32_t column) {
+    unsigned      *word = &bitmap[(column - first) / 32];
+    const unsigned bit  = 1u << (column - first) % 32;
 
-  __syncthreads();
-  for (int k = threadIdx.x; k < SPGEMM_SLICE_WINDOWS; k += blockDim.x) bitmap[k] = 0;
-  __syncthreads();
-  VisitProducts(f, row, lanes, first, last, [&](int32_t column) { SetBit(&bitmap[WindowOf(column) - first_window], BitOf(column)); });
+    if (!(*(volatile unsigned *)word & bit)) atomicOr(word, bit);
+  });
   __syncthreads();
 }
 
-/* Entries of the bitmap in each thread's share of it, which are consecutive windows. */
+/* Entries of the bitmap in each thread's share of it, which are consecutive words. */
 __device__ inline int CountShare(const unsigned *bitmap)
 {
-  constexpr int share = SPGEMM_SLICE_WINDOWS / SLICE_THREADS;
+  constexpr int share = SPGEMM_SLICE_WORDS / SLICE_THREADS;
   int           sum   = 0;
 
   for (int k = 0; k < share; k++) sum += __popc(bitmap[threadIdx.x * share + k]);
@@ -167,7 +310,7 @@ __global__ void __launch_bounds__(SLICE_THREADS) CountSliceKernel(Factors<Offset
   for (PetscCount item = blockIdx.x; item < (PetscCount)*n * num_slices; item += gridDim.x) {
     const int32_t row = list[item / num_slices];
 
-    FillBitmap(f, row, lanes, item % num_slices * SPGEMM_SLICE_WINDOWS, bitmap);
+    FillBitmap(f, row, lanes, item % num_slices * SLICE_COLUMNS, bitmap);
     const int sum = Reduce(temporary).Sum(CountShare(bitmap));
 
     if (threadIdx.x == 0 && slice_counts) slice_counts[item] = sum;
@@ -182,13 +325,13 @@ template <typename Offset>
 __global__ void __launch_bounds__(SLICE_THREADS) FillSliceKernel(Factors<Offset> f, int lanes, PetscCount num_slices, PetscCount num_items, const int32_t *list, const PetscCount *places, Offsets c_offsets, int32_t *c_columns)
 {
   extern __shared__ unsigned bitmap[];
-  constexpr int              share = SPGEMM_SLICE_WINDOWS / SLICE_THREADS;
+  constexpr int              share = SPGEMM_SLICE_WORDS / SLICE_THREADS;
   using Scan                       = cub::BlockScan<int, SLICE_THREADS>;
   __shared__ typename Scan::TempStorage temporary;
 
   for (PetscCount item = blockIdx.x; item < num_items; item += gridDim.x) {
     const int32_t    row   = list[item / num_slices];
-    const PetscCount first = item % num_slices * SPGEMM_SLICE_WINDOWS;
+    const PetscCount first = item % num_slices * SLICE_COLUMNS;
     int              before;
 
     FillBitmap(f, row, lanes, first, bitmap);
@@ -198,72 +341,51 @@ __global__ void __launch_bounds__(SLICE_THREADS) FillSliceKernel(Factors<Offset>
     for (int k = 0; k < share; k++) {
       unsigned mask = bitmap[threadIdx.x * share + k];
 
-      for (; mask; mask &= mask - 1) *columns++ = (int32_t)((first + threadIdx.x * share + k) << SPGEMM_WINDOW_BITS | (__ffs(mask) - 1));
+      for (; mask; mask &= mask - 1) *columns++ = (int32_t)(first + (threadIdx.x * share + k) * 32 + __ffs(mask) - 1);
     }
-  }
-}
-
-/* The windows of a row sorted by a block. */
-template <typename Offset>
-__global__ void __launch_bounds__(SPGEMM_THREADS) FillBlockKernel(Factors<Offset> f, int lanes, PetscCount n, const int32_t *list, Offsets c_offsets, int32_t *c_columns)
-{
-  using Sort = cub::BlockRadixSort<unsigned, SPGEMM_THREADS, SORT_ITEMS, unsigned>;
-  using Scan = cub::BlockScan<int, SPGEMM_THREADS>;
-  __shared__ unsigned keys[1 << SPGEMM_BLOCK_SLOTS], masks[1 << SPGEMM_BLOCK_SLOTS];
-  __shared__ union {
-    typename Sort::TempStorage sort;
-    typename Scan::TempStorage scan;
-  } temporary;
-  __shared__ int num;
-
-  for (PetscCount item = blockIdx.x; item < n; item += gridDim.x) {
-    const int32_t row = list[item];
-    unsigned      window[SORT_ITEMS], mask[SORT_ITEMS];
-    int           sum = 0, before;
-
-    FillBlockTable(f, row, lanes, 1 << SPGEMM_BLOCK_SLOTS, keys, masks);
-    if (threadIdx.x == 0) num = 0;
-    // the windows move to the front of the arrays, a round of slots at a time: a slot is read before its place can be written
-    for (int first = 0; first < 1 << SPGEMM_BLOCK_SLOTS; first += SPGEMM_THREADS) {
-      const unsigned k = keys[first + threadIdx.x], m = masks[first + threadIdx.x];
-
-      __syncthreads();
-      if (k != SPGEMM_NO_WINDOW) {
-        const int place = atomicAdd(&num, 1);
-
-        keys[place]  = k;
-        masks[place] = m;
-      }
-    }
-    __syncthreads();
-    for (int k = 0; k < SORT_ITEMS; k++) {
-      const int place = threadIdx.x * SORT_ITEMS + k;
-
-      window[k] = place < num ? keys[place] : SPGEMM_NO_WINDOW;
-      mask[k]   = place < num ? masks[place] : 0;
-    }
-    Sort(temporary.sort).Sort(window, mask);
-    for (int k = 0; k < SORT_ITEMS; k++) sum += __popc(mask[k]);
-    __syncthreads();
-    Scan(temporary.scan).ExclusiveSum(sum, before);
-    int32_t *columns = c_columns + c_offsets(row) + before;
-
-    for (int k = 0; k < SORT_ITEMS; k++)
-      for (; mask[k]; mask[k] &= mask[k] - 1) *columns++ = (int32_t)(window[k] << SPGEMM_WINDOW_BITS | (__ffs(mask[k]) - 1));
   }
 }
 
 PetscCount NumSlices(const DCSRView &B)
 {
-  const PetscCount columns = (PetscCount)SPGEMM_SLICE_WINDOWS << SPGEMM_WINDOW_BITS;
+  return PetscMax(((PetscCount)B.num_columns + SLICE_COLUMNS - 1) / SLICE_COLUMNS, 1);
+}
 
-  return PetscMax(((PetscCount)B.num_columns + columns - 1) / columns, 1);
+/* Bits of a window, and one more number, which comes last in a sort. */
+int WindowBits(const DCSRView &B)
+{
+  int bits = 1;
+
+  while (((PetscCount)1 << bits) - 1 <= (PetscCount)B.num_columns >> SPGEMM_WINDOW_BITS) bits++;
+  return bits;
+}
+
+template <typename Offset>
+PetscErrorCode SymbolicBlocks(DCSRView A, DCSRView B, int lanes, const SpGEMMBinLimits *limits, const SpGEMMPool *pool, cudaStream_t stream)
+{
+  const PetscCount   num_rows  = (PetscCount)A.num_rows;
+  const int          tile      = (int)PetscMax(1, PetscMin(num_rows / (MAX_BLOCKS * 8), (PetscCount)SPGEMM_THREADS));
+  const unsigned int blocks    = (unsigned int)PetscMin((num_rows + tile - 1) / tile, (PetscCount)MAX_BLOCKS);
+  const int          num_words = (int)((B.num_columns + 31) / 32);
+  size_t             bytes     = (size_t)num_words * sizeof(unsigned);
+
+  PetscFunctionBegin;
+  if (B.num_columns <= SLICE_COLUMNS) { // all columns in one bitmap
+    PetscCallCUDA(cudaFuncSetAttribute(DenseKernel<Offset>, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes));
+    DenseKernel<Offset><<<blocks, SPGEMM_THREADS, bytes, stream>>>(Factors<Offset>(A, B), num_rows, tile, lanes, num_words, *pool);
+  } else {
+    bytes = sizeof(BlockShared);
+    PetscCallCUDA(cudaFuncSetAttribute(BlockKernel<Offset>, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes));
+    BlockKernel<Offset><<<blocks, SPGEMM_THREADS, bytes, stream>>>(Factors<Offset>(A, B), num_rows, tile, lanes, WindowBits(B), *limits, *pool);
+  }
+  PetscCallCUDA(cudaGetLastError());
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 template <typename Offset>
 PetscErrorCode CountSlices(DCSRView A, DCSRView B, PetscCount max_items, const unsigned int *n, const int32_t *list, int32_t *counts, unsigned long long *num_nonzeros, int32_t *slice_counts, cudaStream_t stream)
 {
-  const size_t       bytes  = SPGEMM_SLICE_WINDOWS * sizeof(unsigned);
+  const size_t       bytes  = SPGEMM_SLICE_WORDS * sizeof(unsigned);
   const unsigned int blocks = (unsigned int)PetscMax(PetscMin(max_items, (PetscCount)MAX_BLOCKS), 1);
 
   PetscFunctionBegin;
@@ -276,7 +398,7 @@ PetscErrorCode CountSlices(DCSRView A, DCSRView B, PetscCount max_items, const u
 template <typename Offset>
 PetscErrorCode FillSlices(DCSRView A, DCSRView B, DCSRView C, PetscCount num_items, const int32_t *list, const PetscCount *places, cudaStream_t stream)
 {
-  const size_t bytes = SPGEMM_SLICE_WINDOWS * sizeof(unsigned);
+  const size_t bytes = SPGEMM_SLICE_WORDS * sizeof(unsigned);
 
   PetscFunctionBegin;
   PetscCallCUDA(cudaFuncSetAttribute(FillSliceKernel<Offset>, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes));
@@ -292,42 +414,26 @@ struct WidenCount {
 
 } // namespace
 
-/* SpGEMMCountBlocks - The third level: a block a row, tables of 4096 windows. See SpGEMMCountGroups(). */
-PetscErrorCode SpGEMMCountBlocks(DCSRView A, DCSRView B, const SpGEMMBinLimits *limits, const SpGEMMCount *count, cudaStream_t stream)
+/* SpGEMMSymbolicBlocks - The third level: a block a row, tables of 4096 windows. See SpGEMMSymbolicGroups(). */
+PetscErrorCode SpGEMMSymbolicBlocks(DCSRView A, DCSRView B, int lanes, const SpGEMMBinLimits *limits, const SpGEMMPool *pool, cudaStream_t stream)
 {
-  const unsigned int blocks = (unsigned int)PetscMin((PetscCount)A.num_rows, (PetscCount)MAX_BLOCKS);
-
   PetscFunctionBegin;
-  if (B.wide) CountBlockKernel<int64_t><<<blocks, SPGEMM_THREADS, 0, stream>>>(Factors<int64_t>(A, B), BlockLanes(B), *limits, *count);
-  else CountBlockKernel<int32_t><<<blocks, SPGEMM_THREADS, 0, stream>>>(Factors<int32_t>(A, B), BlockLanes(B), *limits, *count);
-  PetscCallCUDA(cudaGetLastError());
+  if (B.wide) PetscCall(SymbolicBlocks<int64_t>(A, B, lanes, limits, pool, stream));
+  else PetscCall(SymbolicBlocks<int32_t>(A, B, lanes, limits, pool, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* SpGEMMCountSlices - The last level: a block takes a slice of the columns of a row, with a bit for each of them. See SpGEMMCountGroups(). */
-PetscErrorCode SpGEMMCountSlices(DCSRView A, DCSRView B, const SpGEMMCount *count, cudaStream_t stream)
+/* SpGEMMCountSlices - The last level, which only counts: a block takes a slice of the columns of a row, with a bit for each of them. See SpGEMMSymbolicGroups(). */
+PetscErrorCode SpGEMMCountSlices(DCSRView A, DCSRView B, const SpGEMMPool *pool, cudaStream_t stream)
 {
   PetscFunctionBegin;
-  if (B.wide) PetscCall(CountSlices<int64_t>(A, B, MAX_BLOCKS, &count->stats->level_rows[3], count->lists[0], count->counts, &count->stats->num_nonzeros, NULL, stream));
-  else PetscCall(CountSlices<int32_t>(A, B, MAX_BLOCKS, &count->stats->level_rows[3], count->lists[0], count->counts, &count->stats->num_nonzeros, NULL, stream));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* SpGEMMFillBlocks - Columns of n rows of at most SPGEMM_BLOCK_WINDOWS windows. See SpGEMMFillGroups(). */
-PetscErrorCode SpGEMMFillBlocks(DCSRView A, DCSRView B, DCSRView C, PetscCount n, const int32_t list[], cudaStream_t stream)
-{
-  const unsigned int blocks = (unsigned int)PetscMin(n, (PetscCount)MAX_BLOCKS * 4);
-
-  PetscFunctionBegin;
-  if (n == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  if (B.wide) FillBlockKernel<int64_t><<<blocks, SPGEMM_THREADS, 0, stream>>>(Factors<int64_t>(A, B), BlockLanes(B), n, list, Offsets(C), C.columns);
-  else FillBlockKernel<int32_t><<<blocks, SPGEMM_THREADS, 0, stream>>>(Factors<int32_t>(A, B), BlockLanes(B), n, list, Offsets(C), C.columns);
-  PetscCallCUDA(cudaGetLastError());
+  if (B.wide) PetscCall(CountSlices<int64_t>(A, B, MAX_BLOCKS, &pool->stats->level_rows[3], pool->long_rows, pool->counts, &pool->stats->num_nonzeros, NULL, stream));
+  else PetscCall(CountSlices<int32_t>(A, B, MAX_BLOCKS, &pool->stats->level_rows[3], pool->long_rows, pool->counts, &pool->stats->num_nonzeros, NULL, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*
-  SpGEMMFillSlices - Columns of n rows of any length. See SpGEMMFillGroups().
+  SpGEMMFillSlices - Columns of n rows of any length. 
 
   Workspace: 12 bytes for each slice of 524,288 columns of each row.
 */

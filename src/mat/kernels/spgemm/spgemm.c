@@ -1,12 +1,13 @@
 /*
-  The phases of a product. Symbolic: count windows and entries of every row of C, level by level; one synchronization for the size of C; row offsets; columns,
-  and values when they are wanted, bin by bin. Numeric: values, bin by bin.
+  The phases of a product. Symbolic: a sample of the rows of large products, for the size of tables and pool; one walk over the products, level by level, which
+  puts the columns into the pool; one synchronization for the size of C; row offsets; columns into their places. Numeric: values, bin by bin.
 */
 #include "spgemmimpl.h"
 
-/* Launch rule of the groups: their tables of windows and their entries are what fills shared memory, so the smallest that holds a row. Measured: docs/spgemm.md. */
+/* Launch rule of the groups: their tables of windows and their sums are what fills shared memory, so the smallest that holds a row. */
 const SpGEMMBin SpGEMMBins[SPGEMM_NUM_BINS] = {
-  {"empty", 0, 0, 0}, {"16x16", 4, 16, 4}, {"32x48", 5, 48, 4}, {"64x128", 6, 128, 8}, {"64x512", 6, 512, 16}, {"128x256", 7, 256, 32}, {"512x512", 9, 512, 32}, {"block", 0, 0, 0}, {"slices", 0, 0, 0},
+  {"empty", 0, 0, 0},      {"16x16", 4, 16, 4},     {"32x48", 5, 48, 4},     {"64x128", 6, 128, 8}, {"64x512", 6, 512, 16}, {"128x256", 7, 256, 16},
+  {"128x512", 7, 512, 16}, {"512x384", 9, 384, 16}, {"512x512", 9, 512, 16}, {"block", 0, 0, 0},    {"slices", 0, 0, 0},
 };
 
 /* A group of lanes takes a row of B at a time: this many for rows of B of up to mean entries. */
@@ -14,11 +15,16 @@ static const struct {
   double mean;
   int    lanes;
 } lanes_rule[] = {
-  {2.5, 4},
+  {4.2, 4},
   {10.0, 8},
   {20.0, 16},
   {1e300, 32},
 };
+
+#define FEW_ROWS     32768   /* up to here a warp takes a row in the symbolic phase: groups of fewer lanes would leave multiprocessors idle */
+#define SAMPLE_ROWS  4096    /* of a sample, */
+#define SAMPLE_FROM  200000  /* which products with a matrix A of more nonzeros begin with */
+#define POOL_MINIMUM 8388608 /* entries (32 MiB); without a sample the first try */
 
 struct _n_DCSRSpGEMM {
   PetscInt            num_rows;
@@ -45,58 +51,141 @@ static SpGEMMBinLimits GetLimits(void)
   return limits;
 }
 
-static int GetLanes(const DCSRView *B)
+/* mean: entries of a row of B, or when it is known, of one that an entry of A meets */
+static int GetLanes(double mean)
 {
-  const double mean = (double)B->num_nonzeros / (double)PetscMax(B->num_rows, 1);
-  int          k    = 0;
+  int k = 0;
 
   while (mean > lanes_rule[k].mean) k++;
   return lanes_rule[k].lanes;
 }
 
-static PetscErrorCode FreeCount(SpGEMMCount *count, cudaStream_t stream)
+static PetscErrorCode FreePool(SpGEMMPool *pool, cudaStream_t stream)
 {
   PetscFunctionBegin;
-  PetscCall(PetscSparseCUDAFree(&count->counts, stream));
-  PetscCall(PetscSparseCUDAFree(&count->bins, stream));
-  PetscCall(PetscSparseCUDAFree(&count->lists[0], stream));
-  PetscCall(PetscSparseCUDAFree(&count->lists[1], stream));
-  PetscCall(PetscSparseCUDAFree(&count->stats, stream));
+  PetscCall(PetscSparseCUDAFree(&pool->counts, stream));
+  PetscCall(PetscSparseCUDAFree(&pool->bins, stream));
+  PetscCall(PetscSparseCUDAFree(&pool->starts, stream));
+  PetscCall(PetscSparseCUDAFree(&pool->columns, stream));
+  PetscCall(PetscSparseCUDAFree(&pool->long_rows, stream));
+  PetscCall(PetscSparseCUDAFree(&pool->stats, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode AllocateCount(PetscInt num_rows, cudaStream_t stream, SpGEMMCount *count, size_t *bytes)
+/* Arrays for num_rows rows; the pool itself has pool->capacity entries. After an error FreePool() takes what is there. */
+static PetscErrorCode AllocatePool(PetscInt num_rows, cudaStream_t stream, SpGEMMPool *pool, size_t *bytes)
 {
-  PetscErrorCode ierr;
+  const PetscInt num_long = PetscMin(num_rows, SPGEMM_MAX_LONG_ROWS);
+  const size_t   start    = pool->capacity > (PetscCount)UINT32_MAX ? sizeof(uint64_t) : sizeof(uint32_t);
 
   PetscFunctionBegin;
-  PetscCall(PetscMemzero(count, sizeof(*count)));
-  PetscCallGoto(ierr, failed, PetscSparseCUDAMalloc((PetscCount)num_rows + 1, "entries of the rows of a product", stream, &count->counts));
-  PetscCallGoto(ierr, failed, PetscSparseCUDAMalloc(num_rows, "bins of the rows of a product", stream, &count->bins));
-  PetscCallGoto(ierr, failed, PetscSparseCUDAMalloc(num_rows, "rows of a product by bin", stream, &count->lists[0]));
-  PetscCallGoto(ierr, failed, PetscSparseCUDAMalloc(num_rows, "long rows of a product", stream, &count->lists[1]));
-  PetscCallGoto(ierr, failed, PetscSparseCUDAMalloc(1, "statistics of a product", stream, &count->stats));
-  PetscCallCUDAGoto(ierr, failed, cudaMemsetAsync(count->counts + num_rows, 0, sizeof(*count->counts), stream));
-  PetscCallCUDAGoto(ierr, failed, cudaMemsetAsync(count->stats, 0, sizeof(*count->stats), stream));
-  *bytes = (size_t)num_rows * 13 + sizeof(*count->counts) + sizeof(*count->stats);
+  pool->wide = (PetscBool)(start == sizeof(uint64_t));
+  PetscCall(PetscSparseCUDAMalloc((PetscCount)num_rows + 1, "entries of the rows of a product", stream, &pool->counts));
+  PetscCall(PetscSparseCUDAMalloc(num_rows, "bins of the rows of a product", stream, &pool->bins));
+  PetscCall(PetscSparseCUDAMalloc_Private((size_t)num_rows * start, "places of the rows of a product", stream, &pool->starts));
+  PetscCall(PetscSparseCUDAMalloc(num_long, "long rows of a product", stream, &pool->long_rows));
+  PetscCall(PetscSparseCUDAMalloc(pool->capacity, "columns of a product", stream, &pool->columns));
+  PetscCallCUDA(cudaMemsetAsync(pool->counts + num_rows, 0, sizeof(*pool->counts), stream));
+  *bytes = (size_t)num_rows * (sizeof(*pool->counts) + sizeof(*pool->bins) + start) + (size_t)num_long * sizeof(*pool->long_rows) + (size_t)pool->capacity * sizeof(*pool->columns);
   PetscFunctionReturn(PETSC_SUCCESS);
-failed:
-  PetscCall(FreeCount(count, stream));
-  PetscFunctionReturn(ierr);
 }
 
-/* The counting phase; its statistics come to the host. */
-static PetscErrorCode Count(DCSRView A, DCSRView B, int lanes, const SpGEMMCount *count, cudaStream_t stream, SpGEMMStats *stats)
+static PetscErrorCode GetStats(const SpGEMMPool *pool, cudaStream_t stream, SpGEMMStats *stats)
+{
+  PetscFunctionBegin;
+  PetscCallCUDA(cudaMemcpyAsync(stats, pool->stats, sizeof(*stats), cudaMemcpyDeviceToHost, stream));
+  PetscCallCUDA(cudaStreamSynchronize(stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The slots of the first level's tables from the windows of a sample of rows: most of them fit. */
+static int ChooseSlots(const SpGEMMStats *stats, PetscCount num_rows, int lanes)
+{
+  PetscCount fit = 0;
+
+  for (int k = 0; k < 3; k++) {
+    fit += stats->window_rows[k];
+    if (fit * 50 >= num_rows * 49) return lanes == 4 ? 4 + k : 5 + k; // groups of few lanes clear small tables, others have room for fewer collisions
+  }
+  return fit * 2 >= num_rows ? 7 : 9;
+}
+
+/* The first level: from the shape of the product, and from a sample of the rows when there are many. *expected: entries of C, negative when it is not known. */
+static PetscErrorCode ChooseLevel(DCSRView A, DCSRView B, int *lanes, const SpGEMMBinLimits *limits, SpGEMMPool *pool, cudaStream_t stream, SpGEMMLevel *level, double *expected)
+{
+  const PetscInt num_rows = A.num_rows, num_samples = PetscMin(num_rows, SAMPLE_ROWS);
+  SpGEMMStats    stats;
+  SpGEMMPool     counter;
+
+  PetscFunctionBegin;
+  *level    = (SpGEMMLevel){num_rows <= FEW_ROWS ? 32 : *lanes, *lanes, 6, num_rows, 1};
+  *expected = -1;
+  if (A.num_nonzeros <= SAMPLE_FROM) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscMemzero(&counter, sizeof(counter)));
+  counter.stats   = pool->stats;
+  level->stride   = num_rows / num_samples;
+  level->num_rows = num_samples;
+  level->lanes    = 32;
+  PetscCall(SpGEMMSymbolicGroups(A, B, level, limits, &counter, stream));
+  PetscCall(GetStats(pool, stream, &stats));
+  if (stats.level_rows[1] * 100 < num_samples) *expected = (double)stats.num_nonzeros / (double)num_samples * (double)num_rows;
+  if (stats.num_factors) *lanes = GetLanes((double)stats.num_products / (double)stats.num_factors);
+  *level = (SpGEMMLevel){num_rows <= FEW_ROWS ? 32 : *lanes, *lanes, ChooseSlots(&stats, num_samples, *lanes), num_rows, 1};
+  if (level->log2_slots == 9) level->lanes = 32;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Entries of the pool: those expected and what warps leave unused of what they take; twice the entries of A when nothing is known. */
+static PetscCount ChooseCapacity(DCSRView A, double expected)
+{
+  const PetscCount unused = (PetscCount)PetscMin(A.num_rows, SPGEMM_MAX_WARPS) * SPGEMM_POOL_CHUNK;
+
+  if (expected < 0) return PetscMax(A.num_nonzeros * 2, POOL_MINIMUM) + unused;
+  return (PetscCount)(expected * 1.08) + unused;
+}
+
+/* The walk over the products, level by level; its statistics come to the host. */
+static PetscErrorCode Walk(DCSRView A, DCSRView B, const SpGEMMLevel *level, const SpGEMMBinLimits *limits, const SpGEMMPool *pool, cudaStream_t stream, SpGEMMStats *stats)
+{
+  PetscFunctionBegin;
+  PetscCallCUDA(cudaMemsetAsync(pool->stats, 0, sizeof(*pool->stats), stream));
+  PetscCall(SpGEMMSymbolicGroups(A, B, level, limits, pool, stream));
+  PetscCall(SpGEMMSymbolicWarps(A, B, level->part_lanes, limits, pool, stream));
+  PetscCall(SpGEMMSymbolicBlocks(A, B, level->part_lanes, limits, pool, stream));
+  PetscCall(SpGEMMCountSlices(A, B, pool, stream));
+  PetscCall(GetStats(pool, stream, stats));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The columns of all rows into the pool. A pool that was too small has told how large it must be. */
+static PetscErrorCode FillPool(DCSRSpGEMM product, DCSRView A, DCSRView B, SpGEMMPool *pool, cudaStream_t stream)
 {
   const SpGEMMBinLimits limits = GetLimits();
+  SpGEMMLevel           level;
+  double                expected;
 
   PetscFunctionBegin;
-  PetscCall(SpGEMMCountGroups(A, B, lanes, &limits, count, stream));
-  PetscCall(SpGEMMCountWarps(A, B, &limits, count, stream));
-  PetscCall(SpGEMMCountBlocks(A, B, &limits, count, stream));
-  PetscCall(SpGEMMCountSlices(A, B, count, stream));
-  PetscCallCUDA(cudaMemcpyAsync(stats, count->stats, sizeof(*stats), cudaMemcpyDeviceToHost, stream));
-  PetscCallCUDA(cudaStreamSynchronize(stream));
+  PetscCall(PetscSparseCUDAMalloc(1, "statistics of a product", stream, &pool->stats));
+  PetscCallCUDA(cudaMemsetAsync(pool->stats, 0, sizeof(*pool->stats), stream));
+  PetscCall(ChooseLevel(A, B, &product->lanes, &limits, pool, stream, &level, &expected));
+  pool->capacity = ChooseCapacity(A, expected);
+  PetscCall(AllocatePool(A.num_rows, stream, pool, &product->workspace));
+  PetscCall(Walk(A, B, &level, &limits, pool, stream, &product->stats));
+  if (!product->stats.no_room) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscInfo(NULL, "A pool of %" PetscCount_FMT " entries was too small for a product: once more with %llu\n", pool->capacity, product->stats.pool_used));
+  PetscCall(PetscSparseCUDAFree(&pool->columns, stream));
+  product->workspace -= (size_t)pool->capacity * sizeof(*pool->columns);
+  pool->capacity = (PetscCount)product->stats.pool_used + (PetscCount)SPGEMM_MAX_WARPS * SPGEMM_POOL_CHUNK;
+  if (pool->capacity > (PetscCount)UINT32_MAX && !pool->wide) {
+    PetscCall(PetscSparseCUDAFree(&pool->starts, stream));
+    PetscCall(PetscSparseCUDAMalloc_Private((size_t)A.num_rows * sizeof(uint64_t), "places of the rows of a product", stream, &pool->starts));
+    pool->wide = PETSC_TRUE;
+    product->workspace += (size_t)A.num_rows * (sizeof(uint64_t) - sizeof(uint32_t));
+  }
+  PetscCall(PetscSparseCUDAMalloc(pool->capacity, "columns of a product", stream, &pool->columns));
+  product->workspace += (size_t)pool->capacity * sizeof(*pool->columns);
+  PetscCall(Walk(A, B, &level, &limits, pool, stream, &product->stats));
+  PetscCheck(!product->stats.no_room, PETSC_COMM_SELF, PETSC_ERR_PLIB, "A pool of %" PetscCount_FMT " entries is too small for a product of %llu nonzeros", pool->capacity, product->stats.num_nonzeros);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -108,42 +197,25 @@ static PetscBool HasOneBin(const SpGEMMStats *stats, PetscInt num_rows)
   return PETSC_FALSE;
 }
 
-/* Rows of each bin in the product's list; chunks of long rows. The list of the counting phase becomes that of the product. */
-static PetscErrorCode MakeLists(DCSRSpGEMM product, DCSRView C, SpGEMMCount *count, cudaStream_t stream)
+/* Rows of each bin in the product's list; columns of rows of slices; chunks of long rows. */
+static PetscErrorCode MakeLists(DCSRSpGEMM product, DCSRView A, DCSRView B, DCSRView C, const SpGEMMPool *pool, cudaStream_t stream)
 {
   const PetscCount num_block = product->stats.bin_rows[SPGEMM_BIN_BLOCK], num_long = product->stats.bin_rows[SPGEMM_BIN_LONG];
   const int32_t   *long_rows;
 
   PetscFunctionBegin;
   if (HasOneBin(&product->stats, product->num_rows)) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(SpGEMMSortRows(product->num_rows, count->bins, &product->stats, count->lists[0], stream));
-  product->list   = count->lists[0];
-  count->lists[0] = NULL;
+  PetscCall(PetscSparseCUDAMalloc(product->num_rows, "rows of a product by bin", stream, &product->list));
+  product->workspace += (size_t)product->num_rows * sizeof(*product->list);
+  PetscCall(SpGEMMSortRows(product->num_rows, pool->bins, &product->stats, product->list, stream));
   if (num_block + num_long == 0) PetscFunctionReturn(PETSC_SUCCESS);
   long_rows           = product->list + product->num_rows - product->stats.bin_rows[SPGEMM_BIN_EMPTY] - num_block - num_long; // they are the last in the list
   product->max_chunks = C.num_nonzeros / SPGEMM_CHUNK_ENTRIES + num_block + num_long;
   PetscCall(PetscSparseCUDAMalloc(product->max_chunks, "chunks of long rows of a product", stream, &product->chunks));
   PetscCall(PetscSparseCUDAMalloc(1, "number of chunks of long rows of a product", stream, &product->num_chunks));
-  PetscCall(SpGEMMListChunks(C, num_block + num_long, long_rows, product->chunks, product->num_chunks, stream));
   product->workspace += (size_t)product->max_chunks * sizeof(*product->chunks);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Columns, and values when wanted, of all bins. */
-static PetscErrorCode Fill(DCSRSpGEMM product, DCSRView A, DCSRView B, DCSRView C, PetscBool values, cudaStream_t stream)
-{
-  const int32_t *list = product->list;
-
-  PetscFunctionBegin;
-  for (int bin = 1; bin < SPGEMM_NUM_BINS; bin++) {
-    const PetscCount n = product->stats.bin_rows[bin];
-
-    if (bin == SPGEMM_BIN_BLOCK) PetscCall(SpGEMMFillBlocks(A, B, C, n, list, stream));
-    else if (bin == SPGEMM_BIN_LONG) PetscCall(SpGEMMFillSlices(A, B, C, n, list, stream));
-    else PetscCall(SpGEMMFillGroups(A, B, C, values, &SpGEMMBins[bin], product->lanes, n, list, stream));
-    if (list != NULL) list += n;
-  }
-  if (values) PetscCall(SpGEMMNumericChunks(A, B, C, product->max_chunks, product->chunks, product->num_chunks, stream));
+  PetscCall(SpGEMMListChunks(C, num_block + num_long, long_rows, product->chunks, product->num_chunks, stream));
+  PetscCall(SpGEMMFillSlices(A, B, C, num_long, long_rows + num_block, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -158,8 +230,8 @@ static PetscErrorCode AllocateResult(DCSRView A, DCSRView B, PetscCount num_nonz
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* All that follows the checks. */
-static PetscErrorCode Symbolic(DCSRSpGEMM product, DCSRView A, DCSRView B, PetscBool values, SpGEMMCount *count, cudaStream_t stream, DCSRView *C)
+/* All that follows the checks, but the values. */
+static PetscErrorCode Symbolic(DCSRSpGEMM product, DCSRView A, DCSRView B, PetscBool values, SpGEMMPool *pool, cudaStream_t stream, DCSRView *C)
 {
   PetscFunctionBegin;
   if (A.num_nonzeros == 0 || B.num_nonzeros == 0) {
@@ -167,13 +239,29 @@ static PetscErrorCode Symbolic(DCSRSpGEMM product, DCSRView A, DCSRView B, Petsc
     PetscCallCUDA(cudaMemsetAsync(C->row_offsets, 0, ((size_t)A.num_rows + 1) * (C->wide ? sizeof(int64_t) : sizeof(int32_t)), stream));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCall(AllocateCount(A.num_rows, stream, count, &product->workspace));
-  PetscCall(Count(A, B, product->lanes, count, stream, &product->stats));
+  PetscCall(FillPool(product, A, B, pool, stream));
   PetscCall(AllocateResult(A, B, (PetscCount)product->stats.num_nonzeros, values, stream, C));
   product->num_nonzeros = C->num_nonzeros;
-  PetscCall(SpGEMMScan(A.num_rows, count->counts, *C, stream));
-  PetscCall(MakeLists(product, *C, count, stream));
-  PetscCall(Fill(product, A, B, *C, values, stream));
+  PetscCall(SpGEMMScan(A.num_rows, pool->counts, *C, stream));
+  PetscCall(SpGEMMCopyColumns(*C, pool, stream));
+  PetscCall(MakeLists(product, A, B, *C, pool, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The values of all bins. */
+static PetscErrorCode Numeric(DCSRSpGEMM product, DCSRView A, DCSRView B, DCSRView C, cudaStream_t stream)
+{
+  const int32_t *list = product->list;
+
+  PetscFunctionBegin;
+  if (C.num_nonzeros == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  for (int bin = 1; bin < SPGEMM_BIN_BLOCK; bin++) {
+    const PetscCount n = product->stats.bin_rows[bin];
+
+    PetscCall(SpGEMMNumericGroups(A, B, C, &SpGEMMBins[bin], product->lanes, n, list, stream));
+    if (list != NULL) list += n;
+  }
+  PetscCall(SpGEMMNumericChunks(A, B, C, product->max_chunks, product->chunks, product->num_chunks, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -204,27 +292,29 @@ static PetscErrorCode CheckFactors(DCSRView A, DCSRView B, PetscBool values)
 
   Errors: PETSC_ERR_MEM; C's arrays and product are NULL then.
 
-  Cost: three walks over the products (two without values) in shared memory; 13 bytes of workspace a row of C, 8 for 256 entries of rows with more than 512.
+  Cost: one walk over the products in shared memory for the structure and one for the values. Workspace: 4 bytes an entry of C and 8 percent, 13 bytes a row, and at
+  most 64 MiB of the pool that warps leave unused; a second walk when rows differ so much that the pool was chosen too small.
 
   Reference: rows in bins by work as Dalton, Olson and Bell, Optimizing sparse matrix-matrix multiplication for the GPU, ACM TOMS 41, 2015; the bits of neighbouring
   columns in one word as Deveci, Trott and Rajamanickam, Multithreaded sparse matrix-matrix multiplication, Parallel Computing 78, 2018.
 */
 PetscErrorCode DCSRSpGEMMSymbolic(DCSRView A, DCSRView B, PetscBool values, cudaStream_t stream, DCSRView *C, DCSRSpGEMM *product)
 {
-  SpGEMMCount    count;
+  SpGEMMPool     pool;
   PetscErrorCode ierr, freed;
 
   PetscFunctionBegin;
   *product = NULL;
   PetscCall(PetscMemzero(C, sizeof(*C)));
-  PetscCall(PetscMemzero(&count, sizeof(count)));
+  PetscCall(PetscMemzero(&pool, sizeof(pool)));
   PetscCall(CheckFactors(A, B, values));
   PetscCall(PetscNew(product));
   (*product)->num_rows = A.num_rows;
-  (*product)->lanes    = GetLanes(&B);
-  ierr                 = Symbolic(*product, A, B, values, &count, stream, C);
-  freed                = FreeCount(&count, stream);
+  (*product)->lanes    = GetLanes((double)B.num_nonzeros / (double)PetscMax(B.num_rows, 1));
+  ierr                 = Symbolic(*product, A, B, values, &pool, stream, C);
+  freed                = FreePool(&pool, stream);
   if (ierr == PETSC_SUCCESS) ierr = freed;
+  if (ierr == PETSC_SUCCESS && values) ierr = Numeric(*product, A, B, *C, stream);
   if (ierr != PETSC_SUCCESS) {
     PetscCall(DCSRViewFree(C, stream));
     PetscCall(DCSRSpGEMMDestroy(product, stream));
@@ -248,20 +338,11 @@ PetscErrorCode DCSRSpGEMMSymbolic(DCSRView A, DCSRView B, PetscBool values, cuda
 */
 PetscErrorCode DCSRSpGEMMNumeric(DCSRSpGEMM product, DCSRView A, DCSRView B, DCSRView C, cudaStream_t stream)
 {
-  const int32_t *list = product->list;
-
   PetscFunctionBegin;
   PetscCall(CheckFactors(A, B, PETSC_TRUE));
   PetscCheck(A.num_rows == product->num_rows && C.num_rows == A.num_rows && C.num_nonzeros == product->num_nonzeros, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE,
              "The product was made for %" PetscInt_FMT " rows and %" PetscCount_FMT " nonzeros, C has %" PetscInt_FMT " and %" PetscCount_FMT, product->num_rows, product->num_nonzeros, C.num_rows, C.num_nonzeros);
-  if (C.num_nonzeros == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  for (int bin = 1; bin < SPGEMM_BIN_BLOCK; bin++) {
-    const PetscCount n = product->stats.bin_rows[bin];
-
-    PetscCall(SpGEMMNumericGroups(A, B, C, &SpGEMMBins[bin], product->lanes, n, list, stream));
-    if (list != NULL) list += n;
-  }
-  PetscCall(SpGEMMNumericChunks(A, B, C, product->max_chunks, product->chunks, product->num_chunks, stream));
+  PetscCall(Numeric(product, A, B, C, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -1,29 +1,34 @@
 #pragma once
 /*
-  Row-binned SpGEMM, C = A B. Columns are taken in windows of 32: a row of C is a small hash table of windows with one bit for each column, so that a run of
-  neighbouring columns is one entry of the table, counting is counting of bits, and sorting the windows sorts the row.
+  Row-binned SpGEMM, C = A B. Columns are taken in windows of 16: a row of C is a small hash table of windows with one bit for each column, so that a run of
+  neighbouring columns is one slot of the table, counting is counting of bits, and sorting the windows sorts the row.
 
-  Counting tries tables of growing size (levels); a row whose table is full goes on to the next level. Filling knows each row's windows and entries, and takes
-  the smallest bin that holds them.
+  The symbolic phase walks over the products once. It puts each row's columns into a pool, sorted, wherever there is room, since no row knows where the rows before
+  it end; tables of growing size (levels) are tried, and a row whose table is full waits for the next level. When C's size is known the columns move to their
+  places. The numeric phase makes each row's table from its columns and walks over the products a second time.
 */
 #include <petscsparsecuda/spgemm.h>
 
-#define SPGEMM_WINDOW_BITS 5 /* log2 of the columns of a window; one bit of a 32-bit mask each */
+#define SPGEMM_WINDOW_BITS 4 /* log2 of the columns of a window: a mask and the place of its first entry are one 32-bit word */
 #define SPGEMM_NO_WINDOW   0xffffffffu
 
-/* Counting levels: groups of lanes with tables of 2^SPGEMM_COUNT_SLOTS windows, warps, blocks, and dense bitmaps of slices of the columns. */
+/* Levels of the symbolic phase: groups of lanes, warps, blocks, and dense bitmaps of slices of the columns, which do not go through the pool. */
 #define SPGEMM_NUM_LEVELS    4
-#define SPGEMM_BLOCK_WINDOWS 3072  /* windows of a row that a block still sorts in shared memory, */
-#define SPGEMM_BLOCK_SLOTS   12    /* in a table of 2^12 */
-#define SPGEMM_SLICE_WINDOWS 16384 /* windows of a bitmap in shared memory: rows with more than a block sorts are counted slice by slice */
-#define SPGEMM_CHUNK_ENTRIES 256   /* entries of such rows whose values a warp computes */
-#define SPGEMM_CHUNK_SLOTS   9     /* in a table of 2^9 */
+#define SPGEMM_BLOCK_WINDOWS 3072       /* windows of a row that a block still sorts in shared memory, */
+#define SPGEMM_BLOCK_SLOTS   12         /* in a table of 2^12 */
+#define SPGEMM_SLICE_WORDS   16384      /* 32-bit words of a bitmap in shared memory, a bit for each column of a slice */
+#define SPGEMM_MAX_LONG_ROWS 4194304    /* such rows have more than SPGEMM_BLOCK_WINDOWS entries each: no device holds so many */
+#define SPGEMM_CHUNK_ENTRIES 256        /* entries of long rows whose values a warp computes, */
+#define SPGEMM_CHUNK_SLOTS   9          /* in a table of 2^9 windows */
+#define SPGEMM_POOL_CHUNK    1024       /* entries of the pool that a warp takes at a time */
+#define SPGEMM_MAX_WARPS     (132 * 64) /* that take some: persistent blocks */
 
-/* The bins of the fill: rows without entries; rows of a group of lanes (the table in spgemm.c); rows of a block; rows of slices. */
-#define SPGEMM_NUM_BINS  9
-#define SPGEMM_BIN_EMPTY 0
-#define SPGEMM_BIN_BLOCK 7
-#define SPGEMM_BIN_LONG  8
+/* The bins of the numeric phase: rows without entries; rows of a group of lanes (the table in spgemm.c); rows in chunks, whose columns a block or slices found. */
+#define SPGEMM_NUM_BINS    11
+#define SPGEMM_BIN_EMPTY   0
+#define SPGEMM_BIN_BLOCK   9
+#define SPGEMM_BIN_LONG    10
+#define SPGEMM_BIN_PENDING 255 /* minus the level that the row waits for */
 
 typedef struct {
   const char *name;
@@ -39,38 +44,53 @@ typedef struct {
   int max_entries[SPGEMM_NUM_BINS];
 } SpGEMMBinLimits;
 
-/* What counting finds; on the device, and after it on the host. */
+/* What the symbolic phase finds; on the device, and after it on the host. */
 typedef struct {
   unsigned long long num_nonzeros;
   unsigned long long num_products;
+  unsigned long long num_factors;                   /* entries of A in the rows of the first level */
+  unsigned long long pool_used;                     /* entries taken from the pool, or that would have been with enough room */
   unsigned int       bin_rows[SPGEMM_NUM_BINS];     /* rows of C in each bin */
-  unsigned int       level_rows[SPGEMM_NUM_LEVELS]; /* rows that were left to each level (not kept for the first, which sees all) */
+  unsigned int       level_rows[SPGEMM_NUM_LEVELS]; /* rows that waited for each level (not kept for the first, which sees all) */
+  unsigned int       tiles;                         /* tiles of rows that blocks have taken in the third level */
+  unsigned int       no_room;                       /* whether rows found no room in the pool */
+  unsigned int       window_rows[4];                /* rows of the first level of up to 12, 24, 48 and more windows */
 } SpGEMMStats;
 
-/* Arrays of the counting phase, all on the device. */
+/* Arrays of the symbolic phase, all on the device. */
 typedef struct {
-  int32_t       *counts;   /* [m + 1] entries of each row of C, then 0 */
-  unsigned char *bins;     /* [m] bin of each row */
-  int32_t       *lists[2]; /* [m] each: rows left to the next level; levels 1 and 3 use the first, level 2 the second */
+  int32_t       *counts;    /* [m + 1] entries of each row of C, then 0 */
+  unsigned char *bins;      /* [m] bin of each row, or SPGEMM_BIN_PENDING - level */
+  void          *starts;    /* [m] where its columns are in the pool: uint32_t, or uint64_t when wide */
+  int32_t       *columns;   /* [capacity] the pool; NULL: nothing is kept, the rows are only counted */
+  int32_t       *long_rows; /* [min(m, SPGEMM_MAX_LONG_ROWS)] rows of the last level */
+  PetscCount     capacity;
+  PetscBool      wide;
   SpGEMMStats   *stats;
-} SpGEMMCount;
+} SpGEMMPool;
 
-/* count.cu, long.cu: the levels, each for the rows that the one before could not finish. lanes: of a group, 4 to 32 */
-PETSC_INTERN PetscErrorCode SpGEMMCountGroups(DCSRView, DCSRView, int, const SpGEMMBinLimits *, const SpGEMMCount *, cudaStream_t);
-PETSC_INTERN PetscErrorCode SpGEMMCountWarps(DCSRView, DCSRView, const SpGEMMBinLimits *, const SpGEMMCount *, cudaStream_t);
-PETSC_INTERN PetscErrorCode SpGEMMCountBlocks(DCSRView, DCSRView, const SpGEMMBinLimits *, const SpGEMMCount *, cudaStream_t);
-PETSC_INTERN PetscErrorCode SpGEMMCountSlices(DCSRView, DCSRView, const SpGEMMCount *, cudaStream_t);
+/* How the first level works. */
+typedef struct {
+  int        lanes;      /* of a group, which takes a row of C: 4, 8, 16 or 32 */
+  int        part_lanes; /* of a part of a group, which takes a row of B: as many, or 4 to 32 of 32 */
+  int        log2_slots; /* of a group's table */
+  PetscCount num_rows;   /* rows to do, */
+  PetscCount stride;     /* every so many: more than 1 in a sample */
+} SpGEMMLevel;
 
-/* bins.cu: row offsets of C; rows by bin, in list [m]; pieces of rows for SpGEMMNumericChunks() */
+/* symbolic.cu, long.cu: the levels, each for the rows that the one before could not finish */
+PETSC_INTERN PetscErrorCode SpGEMMSymbolicGroups(DCSRView, DCSRView, const SpGEMMLevel *, const SpGEMMBinLimits *, const SpGEMMPool *, cudaStream_t);
+PETSC_INTERN PetscErrorCode SpGEMMSymbolicWarps(DCSRView, DCSRView, int, const SpGEMMBinLimits *, const SpGEMMPool *, cudaStream_t);
+PETSC_INTERN PetscErrorCode SpGEMMSymbolicBlocks(DCSRView, DCSRView, int, const SpGEMMBinLimits *, const SpGEMMPool *, cudaStream_t);
+PETSC_INTERN PetscErrorCode SpGEMMCountSlices(DCSRView, DCSRView, const SpGEMMPool *, cudaStream_t);
+PETSC_INTERN PetscErrorCode SpGEMMFillSlices(DCSRView, DCSRView, DCSRView, PetscCount, const int32_t[], cudaStream_t);
+
+/* bins.cu: row offsets of C; columns out of the pool; rows by bin, in list [m]; pieces of rows for SpGEMMNumericChunks() */
 PETSC_INTERN PetscErrorCode SpGEMMScan(PetscInt, const int32_t[], DCSRView, cudaStream_t);
+PETSC_INTERN PetscErrorCode SpGEMMCopyColumns(DCSRView, const SpGEMMPool *, cudaStream_t);
 PETSC_INTERN PetscErrorCode SpGEMMSortRows(PetscInt, const unsigned char[], const SpGEMMStats *, int32_t[], cudaStream_t);
 PETSC_INTERN PetscErrorCode SpGEMMListChunks(DCSRView, PetscCount, const int32_t[], unsigned long long[], unsigned long long *, cudaStream_t);
 
-/* fill.cu, long.cu: columns, and with the flag values, of n rows (list == NULL: all, in order) */
-PETSC_INTERN PetscErrorCode SpGEMMFillGroups(DCSRView, DCSRView, DCSRView, PetscBool, const SpGEMMBin *, int, PetscCount, const int32_t[], cudaStream_t);
-PETSC_INTERN PetscErrorCode SpGEMMFillBlocks(DCSRView, DCSRView, DCSRView, PetscCount, const int32_t[], cudaStream_t);
-PETSC_INTERN PetscErrorCode SpGEMMFillSlices(DCSRView, DCSRView, DCSRView, PetscCount, const int32_t[], cudaStream_t);
-
-/* numeric.cu: values of rows whose columns are known */
+/* numeric.cu, chunks.cu: values of rows whose columns are known; list == NULL: all rows, in order */
 PETSC_INTERN PetscErrorCode SpGEMMNumericGroups(DCSRView, DCSRView, DCSRView, const SpGEMMBin *, int, PetscCount, const int32_t[], cudaStream_t);
 PETSC_INTERN PetscErrorCode SpGEMMNumericChunks(DCSRView, DCSRView, DCSRView, PetscCount, const unsigned long long[], const unsigned long long *, cudaStream_t);

@@ -1,8 +1,5 @@
 #pragma once
-/*
-  Tables of windows in shared memory, and the walk of a group of lanes over the products of a row: one row of B after the other, its entries side by side in the
-  lanes. Columns of a row of B are distinct, so lanes never add to the same entry, and sums have the order of the row of A: bitwise reproducible without atomics.
-*/
+/* Tables of windows in shared memory, and what the kernels of both phases share. */
 #include "spgemmimpl.h"
 
 namespace
@@ -20,7 +17,7 @@ struct Offsets {
   __device__ PetscCount operator()(PetscCount k) const { return wide ? (PetscCount)((const int64_t *)offsets)[k] : (PetscCount)((const int32_t *)offsets)[k]; }
 };
 
-/* A and B as the walk reads them; the width of B's offsets is known at compile time, they are read once a product row. */
+/* A and B as the walks read them; the width of B's offsets is known at compile time, they are read once a row of B. */
 template <typename Offset>
 struct Factors {
   Offsets            a_offsets;
@@ -53,11 +50,6 @@ __device__ inline T ShuffleFrom(T value, int lane)
   return value;
 }
 
-__device__ inline int WarpMax(int value)
-{
-  return __reduce_max_sync(FULL_WARP, value);
-}
-
 __device__ inline unsigned WindowOf(int32_t column)
 {
   return (unsigned)column >> SPGEMM_WINDOW_BITS;
@@ -65,113 +57,71 @@ __device__ inline unsigned WindowOf(int32_t column)
 
 __device__ inline unsigned BitOf(int32_t column)
 {
-  return 1u << (column & 31);
+  return 1u << (column & ((1 << SPGEMM_WINDOW_BITS) - 1));
 }
 
-/* Open addressing; keys are windows. */
+/*
+  Open addressing. A slot is one 64-bit word, read at once: the window below, above it a mask of its columns and, in the upper half of that word, the place of
+  its first entry in the row (numeric phase) or the number of its columns (sorting).
+*/
 struct WindowTable {
-  unsigned *keys;
-  int       log2_slots;
+  unsigned long long *slots;
+  int                 log2_slots;
+
+  static constexpr unsigned long long EMPTY = SPGEMM_NO_WINDOW;
 
   __device__ unsigned FirstSlot(unsigned window) const { return (window * 2654435769u) >> (32 - log2_slots); }
   __device__ unsigned NextSlot(unsigned slot) const { return (slot + 1) & ((1u << log2_slots) - 1); }
-  /* The slot of a window that is in the table. */
-  __device__ unsigned Find(unsigned window) const
+  /* Sets bits of a window's word, which is inserted when it is not there; false when so many slots belong to others. */
+  __device__ bool Set(unsigned window, unsigned bits, int limit) const
   {
-    unsigned slot = FirstSlot(window);
+    unsigned slot = FirstSlot(window), key = *(volatile unsigned *)&slots[slot];
 
-    while (keys[slot] != window) slot = NextSlot(slot);
-    return slot;
-  }
-  /* The slot of a window, which is inserted when it is not there; SPGEMM_NO_WINDOW after so many slots of others. */
-  __device__ unsigned Insert(unsigned window, int limit) const
-  {
-    unsigned slot = FirstSlot(window);
-
-    for (int k = 0; k < limit; k++) {
-      unsigned key = *(volatile unsigned *)&keys[slot];
-
-      if (key == SPGEMM_NO_WINDOW) key = atomicCAS(&keys[slot], SPGEMM_NO_WINDOW, window);
-      if (key == SPGEMM_NO_WINDOW || key == window) return slot;
+    for (int k = 0; key != window; k++) {
+      if (key == SPGEMM_NO_WINDOW) {
+        key = atomicCAS((unsigned *)&slots[slot], SPGEMM_NO_WINDOW, window);
+        if (key == SPGEMM_NO_WINDOW || key == window) break;
+      }
+      if (k >= limit) return false;
       slot = NextSlot(slot);
+      key  = *(volatile unsigned *)&slots[slot];
     }
-    return SPGEMM_NO_WINDOW;
+    atomicOr((unsigned *)&slots[slot] + 1, bits); // without a look at what is set: one path for all lanes
+    return true;
+  }
+  /* The word of a window that is in the table. */
+  __device__ unsigned Get(unsigned window) const
+  {
+    unsigned           slot = FirstSlot(window);
+    unsigned long long word = slots[slot];
+
+    while ((unsigned)word != window) {
+      slot = NextSlot(slot);
+      word = slots[slot];
+    }
+    return (unsigned)(word >> 32);
+  }
+  /* Place in the row of a column that is in the table. */
+  __device__ int Place(int32_t column) const
+  {
+    const unsigned word = Get(WindowOf(column));
+
+    return (int)(word >> 16) + __popc(word & (BitOf(column) - 1));
   }
 };
 
-/* Sets a bit, with an atomic operation only for the first. */
-__device__ inline void SetBit(unsigned *mask, unsigned bit)
+/* The table of n columns of a row of C, by a group of lanes; starts with an empty table and ends synchronized. */
+template <int Lanes>
+__device__ inline void BuildTable(const WindowTable &table, const int32_t *columns, int n, int lane)
 {
-  if (!(*(volatile unsigned *)mask & bit)) atomicOr(mask, bit);
-}
+  for (int k = lane; k < n; k += Lanes) {
+    const int32_t  column = columns[k];
+    const unsigned window = WindowOf(column);
+    const bool     first  = k == 0 || WindowOf(columns[k - 1]) != window;
 
-/* One step's entries of B in this lane; column < 0: none. */
-struct WalkEntry {
-  int32_t     column;
-  PetscScalar value;
-};
-
-/*
-  The walk of a group of lanes over the products of one row of A. All groups of a warp walk together: a_length is 0 for a group without a row.
-  process(column, product) is called by all lanes of the warp, column < 0 where there is none; it returns whether the group may stop.
-*/
-template <int Lanes, bool Values, typename Offset, typename Process>
-__device__ inline PetscCount WalkProducts(const Factors<Offset> &f, PetscCount a_begin, int a_length, int lane, Process process)
-{
-  const int  max_length   = WarpMax(a_length);
-  PetscCount num_products = 0;
-
-  for (int first = 0; first < max_length; first += Lanes) {
-    const int   steps  = max_length - first < Lanes ? max_length - first : Lanes;
-    Offset      begin  = 0;
-    int         length = 0;
-    PetscScalar a      = 0.0;
-
-    if (first + lane < a_length) {
-      const int32_t column = f.a_columns[a_begin + first + lane];
-
-      begin  = f.b_offsets[column];
-      length = (int)(f.b_offsets[column + 1] - begin);
-      if constexpr (Values) a = f.a_values[a_begin + first + lane];
-    }
-    num_products += length;
-
-    Offset    b     = ShuffleFrom<Lanes>(begin, 0);
-    int       left  = ShuffleFrom<Lanes>(length, 0);
-    WalkEntry entry = {-1, 0.0};
-
-    if (lane < left) {
-      entry.column = f.b_columns[b + lane];
-      if constexpr (Values) entry.value = f.b_values[b + lane];
-    }
-    for (int s = 0; s < steps; s++) {
-      const int    next      = s + 1 < Lanes ? s + 1 : 0;
-      const Offset b_next    = ShuffleFrom<Lanes>(begin, next);
-      const int    left_next = s + 1 < steps ? ShuffleFrom<Lanes>(length, next) : 0;
-      PetscScalar  factor    = 0.0;
-      WalkEntry    following = {-1, 0.0};
-
-      if constexpr (Values) factor = ShuffleFrom<Lanes>(a, s);
-      if (lane < left_next) { // on its way while this step computes
-        following.column = f.b_columns[b_next + lane];
-        if constexpr (Values) following.value = f.b_values[b_next + lane];
-      }
-      if (process(entry.column, factor * entry.value)) return num_products;
-      for (int k = Lanes; __any_sync(FULL_WARP, k < left); k += Lanes) {
-        WalkEntry more = {-1, 0.0};
-
-        if (k + lane < left) {
-          more.column = f.b_columns[b + k + lane];
-          if constexpr (Values) more.value = f.b_values[b + k + lane];
-        }
-        if (process(more.column, factor * more.value)) return num_products;
-      }
-      b     = b_next;
-      left  = left_next;
-      entry = following;
-    }
+    table.Set(window, BitOf(column) | (first ? (unsigned)k << 16 : 0), 1 << table.log2_slots);
   }
-  return num_products;
+  __syncwarp();
 }
 
 /* The smallest bin for a row of C. */
@@ -183,16 +133,53 @@ __device__ inline int BinOf(const SpGEMMBinLimits &limits, int num_windows, int 
   return bin;
 }
 
+/* Bytes from a group's part of shared memory to the next: groups of a warp that use the same places of theirs use different banks. */
+template <int Lanes>
+__host__ __device__ inline size_t GroupPitch(size_t bytes)
+{
+  return (bytes + 127) / 128 * 128 + (Lanes < 16 ? Lanes * 8 : 0);
+}
+
+__device__ inline void SetStart(const SpGEMMPool &pool, PetscCount row, unsigned long long start)
+{
+  if (pool.wide) ((uint64_t *)pool.starts)[row] = start;
+  else ((uint32_t *)pool.starts)[row] = (uint32_t)start;
+}
+
+/* A warp's piece of the pool. */
+struct PoolCursor {
+  unsigned long long next = 0, end = 0;
+
+  /* Where total entries go, the same for all lanes; taken from the pool in larger pieces, so that few atomic operations meet. */
+  __device__ unsigned long long Take(const SpGEMMPool &pool, unsigned total)
+  {
+    if (next + total > end) {
+      const unsigned long long piece = total * 8 > SPGEMM_POOL_CHUNK ? (unsigned long long)total * 8 : SPGEMM_POOL_CHUNK;
+
+      if (threadIdx.x % 32 == 0) next = atomicAdd(&pool.stats->pool_used, piece);
+      next = __shfl_sync(FULL_WARP, next, 0);
+      end  = next + piece;
+    }
+    next += total;
+    return next - total;
+  }
+};
+
 /* What the rows of a block add to the statistics; one set of atomic operations a block. */
 struct BlockStats {
-  unsigned int bin_rows[SPGEMM_NUM_BINS];
+  unsigned int       bin_rows[SPGEMM_NUM_BINS], window_rows[4];
+  unsigned long long num_factors;
 
   __device__ void Begin()
   {
     if (threadIdx.x < SPGEMM_NUM_BINS) bin_rows[threadIdx.x] = 0;
+    if (threadIdx.x < 4) window_rows[threadIdx.x] = 0;
+    if (threadIdx.x == 0) num_factors = 0;
     __syncthreads();
   }
   __device__ void AddRow(int bin) { atomicAdd(&bin_rows[bin], 1u); }
+  __device__ void AddFactors(unsigned n) { atomicAdd(&num_factors, (unsigned long long)n); }
+  __device__ void AddWindows(int n) { atomicAdd(&window_rows[n <= 12 ? 0 : n <= 24 ? 1 : n <= 48 ? 2 : 3], 1u); }
   __device__ void End(SpGEMMStats *stats, unsigned long long num_nonzeros, unsigned long long num_products)
   {
     for (int k = 16; k > 0; k /= 2) {
@@ -205,6 +192,8 @@ struct BlockStats {
     }
     __syncthreads();
     if (threadIdx.x < SPGEMM_NUM_BINS && bin_rows[threadIdx.x]) atomicAdd(&stats->bin_rows[threadIdx.x], bin_rows[threadIdx.x]);
+    if (threadIdx.x == 0 && num_factors) atomicAdd(&stats->num_factors, num_factors);
+    if (threadIdx.x < 4 && window_rows[threadIdx.x]) atomicAdd(&stats->window_rows[threadIdx.x], window_rows[threadIdx.x]);
   }
 };
 

@@ -288,7 +288,6 @@ static PetscErrorCode MatView_MPIAIJDCSRCUDA(Mat A, PetscViewer viewer)
   PetscCall(PetscViewerGetFormat(viewer, &format));
   if (ascii && (format == PETSC_VIEWER_ASCII_INFO || format == PETSC_VIEWER_ASCII_FACTOR_INFO)) {
     PetscCall((*MatMPIAIJCUDAGet(A)->parent.view)(A, viewer)); // reads no array
-    if (format == PETSC_VIEWER_ASCII_INFO) PetscCall(MatAIJCUDAViewProduct(A, viewer));
   } else {
     PetscCall(MatAIJCUDAHostBegin(A, HOST_READ));
     ierr = (*MatMPIAIJCUDAGet(A)->parent.view)(A, viewer);

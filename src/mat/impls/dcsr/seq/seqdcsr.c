@@ -90,7 +90,6 @@ static PetscErrorCode ViewStorage(Mat A, PetscViewer viewer)
   PetscCount      bytes;
 
   PetscFunctionBegin;
-  if (!d->is_block) PetscCall(MatAIJCUDAViewProduct(A, viewer));
   if (!d->device_structure) {
     PetscCall(PetscViewerASCIIPrintf(viewer, "dcsrcuda: no device copy%s\n", d->no_device ? " (no usable device)" : A->boundtocpu ? " (bound to the CPU)" : ""));
     PetscFunctionReturn(PETSC_SUCCESS);
