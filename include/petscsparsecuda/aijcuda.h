@@ -179,6 +179,7 @@ PETSC_INTERN PetscErrorCode MatMPIAIJCUDASetEmpty(Mat);
 PETSC_INTERN PetscErrorCode MatMPIAIJCUDAParentSetPreallocation(Mat, PetscInt, const PetscInt[], PetscInt, const PetscInt[]);
 PETSC_INTERN PetscErrorCode MatMPIAIJCUDADestroyInsertion(Mat);
 PETSC_INTERN PetscErrorCode MatMPIAIJCUDAExtendGhosts(Mat, PetscInt, const int32_t[]);
+PETSC_INTERN PetscErrorCode MatMPIAIJCUDASetBlocks(Mat, DCSRView[], PetscInt, const int32_t[]);
 PETSC_INTERN PetscErrorCode MatMPIAIJCUDAInsertOffDiagonal(Mat, DCSRList *, const PetscScalar[], InsertMode);
 PETSC_INTERN PetscErrorCode MatMPIAIJCUDAFinishInsertion(Mat);
 PETSC_INTERN PetscErrorCode MatMPIAIJCUDAInsertEntries(Mat, PetscCount, const PetscInt[], const PetscInt[], const PetscScalar[], InsertMode);

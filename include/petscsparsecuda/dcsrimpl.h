@@ -1,5 +1,5 @@
 #pragma once
-#include <petscsparsecuda/aijcuda.h>
+#include <petscsparsecuda/product.h>
 
 PETSC_INTERN PetscErrorCode MatConvert_SeqAIJ_SeqAIJDCSRCUDA(Mat, MatType, MatReuse, Mat *);
 PETSC_INTERN PetscErrorCode MatConvert_MPIAIJ_MPIAIJDCSRCUDA(Mat, MatType, MatReuse, Mat *);

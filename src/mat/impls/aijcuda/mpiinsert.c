@@ -278,6 +278,45 @@ cleanup:
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/*
+  MatMPIAIJCUDASetBlocks - Makes device storage the blocks of a matrix, whatever it was before, ready to be assembled.
+
+  Collective
+
+  Input Parameters:
++ A       - a parallel matrix of ours
+. blocks  - compact; diagonal and off-diagonal, the latter with n columns; their arrays now belong to A, and they are zero afterwards
+. n       - ghost columns
+- columns - [n] host, ascending: their global numbers
+
+  Note:
+  Allocates no device memory.
+*/
+PetscErrorCode MatMPIAIJCUDASetBlocks(Mat A, DCSRView blocks[], PetscInt n, const int32_t columns[])
+{
+  Mat_MPIAIJ     *a = (Mat_MPIAIJ *)A->data;
+  Mat_MPIAIJCUDA *d = MatMPIAIJCUDAGet(A);
+
+  PetscFunctionBegin;
+  PetscCall(MatMPIAIJCUDADestroyInsertion(A));
+  PetscCall(MatMPIAIJCUDAParentSetPreallocation(A, 0, NULL, 0, NULL)); // makes the blocks, without ghost columns
+  PetscCall(MatMPIAIJCUDASetBlockTypes(A));
+  for (int k = 0; k < 2; k++) {
+    const Mat block = k ? a->B : a->A;
+
+    PetscCall(MatSeqAIJCUDASetDeviceMatrix(block, &blocks[k]));
+    ((Mat_SeqAIJ *)block->data)->nonew = 0;
+  }
+  PetscCall(SetNumGhosts(a->B, n));
+  PetscCall(PetscMalloc1(n + 1, &a->garray)); // never NULL
+  for (PetscInt k = 0; k < n; k++) a->garray[k] = columns[k];
+  d->device_assembly = PETSC_TRUE;
+  d->first_assembly  = PETSC_TRUE;
+  d->host_inserted   = PETSC_FALSE;
+  d->columns_changed = PETSC_TRUE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* What the options say when columns are not among the ghost columns. */
 static PetscErrorCode CheckNewColumns(Mat A, PetscInt n, const int32_t columns[])
 {

@@ -1,8 +1,10 @@
 /*
-  Matrix products by the parent's host code, called through the mirror: the symbolic and numeric operations that the parent chose for a product are kept
-  beside the result and called between MatAIJCUDAHostBegin() and MatAIJCUDAHostEnd() of all matrices that take part.
+  Which code serves a matrix product: the device (productseq.c, productmpi.c) or the parent's host code.
+
+  The latter is called through the mirror: the symbolic and numeric operations that the parent chose for a product are kept beside the result and called between
+  MatAIJCUDAHostBegin() and MatAIJCUDAHostEnd() of all matrices that take part.
 */
-#include <petscsparsecuda/aijcuda.h>
+#include <petscsparsecuda/product.h>
 
 static const char PRODUCT_KEY[] = "petscsparsecuda_product";
 
@@ -139,15 +141,8 @@ static PetscErrorCode GetParentSetFromOptions(PetscBool is_mpi, PetscErrorCode (
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  MatProductSetFromOptions_AIJCUDA - Chooses the code of a product with sparse matrices of ours.
-
-  Collective
-
-  Input Parameter:
-. C - the result, with its product set
-*/
-PetscErrorCode MatProductSetFromOptions_AIJCUDA(Mat C)
+/* The parent's code for C's product. */
+static PetscErrorCode SetFromOptionsOnHost(Mat C)
 {
   PetscErrorCode (*f)(Mat) = NULL;
   PetscBool is_mpi;
@@ -158,6 +153,123 @@ PetscErrorCode MatProductSetFromOptions_AIJCUDA(Mat C)
   PetscCall(GetParentSetFromOptions(is_mpi, &f));
   PetscCall((*f)(C));
   PetscCall(WrapSymbolic(C));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Options of the products that MatMatMult() and its like make; others have -mat_product_algorithm. */
+static const struct {
+  const char *algorithm, *backend_cpu;
+} api_options[] = {
+  [MATPRODUCT_AB]   = {"-matmatmult_via", "-matmatmult_backend_cpu"},
+  [MATPRODUCT_AtB]  = {"-mattransposematmult_via", "-mattransposematmult_backend_cpu"},
+  [MATPRODUCT_ABt]  = {"-matmattransmult_via", "-matmattransmult_backend_cpu"},
+  [MATPRODUCT_PtAP] = {"-matptap_via", "-matptap_backend_cpu"},
+  [MATPRODUCT_RARt] = {"-matrart_via", "-matrart_backend_cpu"},
+  [MATPRODUCT_ABC]  = {"-matmatmatmult_via", "-matmatmatmult_backend_cpu"},
+};
+
+/* The names of our algorithm. */
+static PetscErrorCode IsOurAlgorithm(const char name[], PetscBool *is)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscStrcmpAny(name, is, MATPRODUCTALGORITHMDEFAULT, "dcsr", ""));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What options and MatProductSetAlgorithm() ask for: our algorithm, or another one of the parent's. The option that names ours, which the parent does not know, is copied. */
+static PetscErrorCode GetAlgorithm(Mat C, PetscBool *ours, size_t n, char option[])
+{
+  const PetscBool api = C->product->api_user;
+  const char     *key = api ? api_options[C->product->type].algorithm : "-mat_product_algorithm";
+  PetscBool       cpu = PETSC_FALSE, set;
+
+  PetscFunctionBegin;
+  PetscObjectOptionsBegin((PetscObject)C);
+  PetscCall(PetscOptionsString(key, "Algorithm of the product", "MatProductSetAlgorithm", C->product->alg, option, n, &set));
+  PetscCall(PetscOptionsBool(api ? api_options[C->product->type].backend_cpu : "-mat_product_algorithm_backend_cpu", "Use the host's code", "MatProductSetFromOptions", cpu, &cpu, NULL));
+  PetscOptionsEnd();
+  PetscCall(IsOurAlgorithm(set ? option : C->product->alg, ours));
+  if (!set || !*ours) option[0] = '\0';
+  if (cpu) *ours = PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* SetFromOptionsOnHost() without the names of our algorithm, which the parent refuses. */
+static PetscErrorCode SetFromOptionsOnHostByDefault(Mat C, const char option[])
+{
+  const char    *key    = C->product->api_user ? api_options[C->product->type].algorithm : "-mat_product_algorithm";
+  const char    *prefix = ((PetscObject)C)->prefix;
+  char           name[256];
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(MatProductSetAlgorithm(C, MATPRODUCTALGORITHMDEFAULT));
+  PetscCall(PetscSNPrintf(name, sizeof(name), "-%s%s", prefix != NULL ? prefix : "", key + 1));
+  PetscCall(PetscOptionsClearValue(((PetscObject)C)->options, name));
+  ierr = SetFromOptionsOnHost(C);
+  PetscCall(PetscOptionsSetValue(((PetscObject)C)->options, name, option));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  MatProductSymbolicOnHost_AIJCUDA - Symbolic phase by the parent's code, for a product that the device cannot serve any more.
+
+  Collective
+
+  Input Parameter:
+. C - the result
+*/
+PetscErrorCode MatProductSymbolicOnHost_AIJCUDA(Mat C)
+{
+  PetscFunctionBegin;
+  PetscCall(MatProductSetAlgorithm(C, MATPRODUCTALGORITHMDEFAULT));
+  PetscCall(SetFromOptionsOnHost(C));
+  PetscUseTypeMethod(C, productsymbolic);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Asks the device. */
+static PetscErrorCode SetFromOptionsOnDevice(Mat C, PetscBool *done)
+{
+  PetscBool is_seq, is_mpi;
+
+  PetscFunctionBegin;
+  *done = PETSC_FALSE;
+  if (MatAIJCUDAInHostCode()) PetscFunctionReturn(PETSC_SUCCESS); // which reads the result's host arrays
+  PetscCall(MatIsSeqAIJCUDA(C->product->A, &is_seq));
+  PetscCall(MatIsMPIAIJCUDA(C->product->A, &is_mpi));
+  if (is_seq) PetscCall(MatProductSetFromOptions_SeqAIJCUDA(C, done));
+  if (is_mpi) PetscCall(MatProductSetFromOptions_MPIAIJCUDA(C, done));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  MatProductSetFromOptions_AIJCUDA - Chooses the code of a product with sparse matrices of ours.
+
+  Collective
+
+  Input Parameter:
+. C - the result, with its product set
+
+  Note:
+  The device's algorithm is called "default" or "dcsr"; a request for one of MATAIJ's other algorithms goes to the host.
+*/
+PetscErrorCode MatProductSetFromOptions_AIJCUDA(Mat C)
+{
+  char      option[64] = "";
+  PetscBool ours, done = PETSC_FALSE, renamed;
+
+  PetscFunctionBegin;
+  PetscCall(GetAlgorithm(C, &ours, sizeof(option), option));
+  if (ours) PetscCall(SetFromOptionsOnDevice(C, &done));
+  if (done) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscStrcmp(C->product->alg, "dcsr", &renamed));
+  if (option[0] != '\0') PetscCall(SetFromOptionsOnHostByDefault(C, option));
+  else {
+    if (renamed) PetscCall(MatProductSetAlgorithm(C, MATPRODUCTALGORITHMDEFAULT));
+    PetscCall(SetFromOptionsOnHost(C));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -1,0 +1,78 @@
+#pragma once
+/*
+  Products of sparse matrices on the device: what sequential and parallel ones share.
+
+  Structures of factors and intermediate results live as long as the product, their values only while one of its phases runs.
+*/
+#include <petscsparsecuda/aijcuda.h>
+#include <petscsparsecuda/spgemm.h>
+#include <petscsparsecuda/blocks.h>
+
+/* A sequential operand of a product. */
+typedef struct {
+  PetscObjectId    id;           /* of the matrix whose structure the product was made for */
+  PetscObjectState nonzerostate; /* its pattern then */
+  PetscObjectState state;        /* its values when the result's were computed last */
+  DCSRView         copy;         /* of a matrix that is not ours, owned; zero otherwise */
+  PetscObjectId    copy_id;      /* what the copy is of; 0: there is none */
+  PetscObjectState copy_nonzerostate;
+} ProductOperand;
+
+/* An explicit transpose. */
+typedef struct {
+  DCSRView  view;        /* owned unless shared; values NULL outside of a phase */
+  void     *permutation; /* [nnz] entry behind each entry of the transpose, offsets' width, owned; NULL when shared */
+  PetscBool shared;      /* the arrays are those that the matrix itself keeps (MAT_FORM_EXPLICIT_TRANSPOSE) */
+} ProductTranspose;
+
+/* Operands (productlocal.c) */
+PETSC_INTERN PetscErrorCode ProductOperandUsable(Mat, PetscBool, PetscBool *);
+PETSC_INTERN PetscErrorCode ProductOperandGet(Mat, ProductOperand *, PetscBool, cudaStream_t, DCSRView *);
+PETSC_INTERN PetscErrorCode ProductOperandNote(Mat, ProductOperand *, PetscBool);
+PETSC_INTERN PetscBool      ProductOperandHasPattern(Mat, const ProductOperand *);
+PETSC_INTERN PetscErrorCode ProductOperandDestroy(ProductOperand *, cudaStream_t);
+
+/* Transposes and multiplications (productlocal.c) */
+PETSC_INTERN PetscErrorCode ProductTransposeGet(Mat, DCSRView, PetscBool, cudaStream_t, ProductTranspose *);
+PETSC_INTERN PetscErrorCode ProductTransposeDropValues(ProductTranspose *, cudaStream_t);
+PETSC_INTERN PetscErrorCode ProductTransposeDestroy(ProductTranspose *, cudaStream_t);
+PETSC_INTERN PetscErrorCode ProductSymbolic(Mat, const char[], DCSRView, DCSRView, PetscBool, cudaStream_t, DCSRView *, DCSRSpGEMM *);
+PETSC_INTERN PetscErrorCode ProductNumeric(DCSRSpGEMM, DCSRView, DCSRView, DCSRView, cudaStream_t);
+PETSC_INTERN PetscErrorCode ProductViewPlan(PetscViewer, const char[], DCSRSpGEMM);
+PETSC_INTERN PetscErrorCode ProductReleaseBound(Mat);
+
+/* Columns of a joined matrix, on the host and on the device. */
+typedef struct {
+  DCSRColumns device;
+  PetscInt   *ghosts;        /* [device.num_ghosts] host, owned */
+  int32_t    *ghosts_device; /* the same on the device, owned; device.ghosts */
+} ProductColumns;
+
+/* Rows on their way between processes. */
+typedef struct {
+  PetscSF  entries;  /* roots: entries of sent; leaves: entries of received */
+  int32_t *rows;     /* [sent.num_rows] device, owned: rows of the matrix that others want; NULL: all */
+  DCSRView sent;     /* packed rows; only their offsets between phases */
+  DCSRView received; /* the same */
+} ProductRows;
+
+/* A joined matrix with rows of other processes below it. */
+typedef struct {
+  ProductRows    rows;
+  ProductColumns columns;   /* of the whole */
+  PetscInt       num_upper; /* rows of this process */
+  DCSRView       view;      /* structure; values NULL between phases */
+} ProductStack;
+
+/* Rows of other processes (productrows.c) */
+PETSC_INTERN PetscErrorCode ProductColumnsCreate(PetscLayout, PetscInt, const PetscInt[], cudaStream_t, ProductColumns *);
+PETSC_INTERN PetscErrorCode ProductColumnsDestroy(ProductColumns *, cudaStream_t);
+PETSC_INTERN PetscErrorCode ProductStackCreateFetched(PetscLayout, PetscSF, DCSRView, const ProductColumns *, cudaStream_t, ProductStack *);
+PETSC_INTERN PetscErrorCode ProductStackCreateReturned(PetscLayout, PetscSF, DCSRView, DCSRView, const ProductColumns *, cudaStream_t, ProductStack *, DCSRView *);
+PETSC_INTERN PetscErrorCode ProductStackSetValues(ProductStack *, DCSRView, const ProductColumns *, cudaStream_t);
+PETSC_INTERN PetscErrorCode ProductStackDestroy(ProductStack *, cudaStream_t);
+
+/* Whole products (product.c, productseq.c, productmpi.c); *done says whether the device serves this one */
+PETSC_INTERN PetscErrorCode MatProductSetFromOptions_SeqAIJCUDA(Mat, PetscBool *);
+PETSC_INTERN PetscErrorCode MatProductSetFromOptions_MPIAIJCUDA(Mat, PetscBool *);
+PETSC_INTERN PetscErrorCode MatProductSymbolicOnHost_AIJCUDA(Mat);

@@ -1,0 +1,654 @@
+/*
+  Products of parallel matrices on the device: AB, AtB and PtAP.
+
+  A B: the blocks of A, joined, times a stack of B's rows of this process and of those that A's ghost columns want from others.
+  A^T B: rows of A^T that belong to other processes, times B, are partial sums that their owners get; the diagonal block's transpose, joined with a matrix of ones
+  that adds what has come, times a stack of B's rows of this process and of what has come. P^T A P is one after the other.
+
+  In all local matrices the own columns are numbered first, so that splitting a result into blocks is a search in each of its rows.
+*/
+#include <petscsparsecuda/product.h>
+
+/* What the phases of a product keep. */
+typedef struct {
+  ProductOperand   operands[2][2]; /* blocks of A and of B */
+  ProductTranspose transposes[2];  /* of the blocks of the operand whose transpose is a factor */
+  ProductColumns   columns;        /* AtB: of B */
+  ProductStack     fetched;        /* AB, PtAP: rows of B */
+  DCSRView         work;           /* PtAP: structure of A P, with the columns of fetched */
+  DCSRSpGEMM       work_plan;
+  DCSRView         sent; /* AtB, PtAP: structure of the partial sums for other processes */
+  DCSRSpGEMM       sent_plan;
+  ProductStack     returned;
+  DCSRView         selection;
+  DCSRView         result; /* structure of the result before it is split */
+  DCSRSpGEMM       plan;
+  PetscObjectState result_nonzerostate;
+  PetscBool        computed; /* the symbolic phase computed the values, too, and nobody has asked for them yet */
+} MPIProduct;
+
+static Mat Block(Mat X, int which)
+{
+  return which ? ((Mat_MPIAIJ *)X->data)->B : ((Mat_MPIAIJ *)X->data)->A;
+}
+
+static void GetMats(Mat C, Mat mats[2])
+{
+  mats[0] = C->product->A;
+  mats[1] = C->product->B;
+}
+
+/* Which operand is transposed. */
+static int Transposed(Mat C)
+{
+  return C->product->type == MATPRODUCT_PtAP ? 1 : 0;
+}
+
+static PetscErrorCode DestroyPlan(DCSRSpGEMM *plan, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  if (*plan != NULL) PetscCall(DCSRSpGEMMDestroy(plan, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Clear(MPIProduct *p, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  for (int k = 0; k < 4; k++) PetscCall(ProductOperandDestroy(&p->operands[k / 2][k % 2], stream));
+  for (int k = 0; k < 2; k++) PetscCall(ProductTransposeDestroy(&p->transposes[k], stream));
+  PetscCall(ProductColumnsDestroy(&p->columns, stream));
+  PetscCall(ProductStackDestroy(&p->fetched, stream));
+  PetscCall(ProductStackDestroy(&p->returned, stream));
+  PetscCall(DCSRViewFree(&p->work, stream));
+  PetscCall(DCSRViewFree(&p->sent, stream));
+  PetscCall(DCSRViewFree(&p->selection, stream));
+  PetscCall(DCSRViewFree(&p->result, stream));
+  PetscCall(DestroyPlan(&p->work_plan, stream));
+  PetscCall(DestroyPlan(&p->sent_plan, stream));
+  PetscCall(DestroyPlan(&p->plan, stream));
+  PetscCall(PetscArrayzero(p, 1));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Destroy(PetscCtxRt data)
+{
+  MPIProduct  *p = *(MPIProduct **)data;
+  cudaStream_t stream;
+
+  PetscFunctionBegin;
+  PetscCall(PetscSparseCUDAGetStream(&stream));
+  PetscCall(Clear(p, stream));
+  PetscCall(PetscFree(p));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Values live while a phase runs. */
+static PetscErrorCode DropValues(MPIProduct *p, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  for (int k = 0; k < 2; k++) PetscCall(ProductTransposeDropValues(&p->transposes[k], stream));
+  PetscCall(PetscSparseCUDAFree(&p->fetched.view.values, stream));
+  PetscCall(PetscSparseCUDAFree(&p->returned.view.values, stream));
+  PetscCall(PetscSparseCUDAFree(&p->work.values, stream));
+  PetscCall(PetscSparseCUDAFree(&p->sent.values, stream));
+  PetscCall(PetscSparseCUDAFree(&p->result.values, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Two matrices side by side, for the time of a multiplication: the left one itself when the right one has no columns. FreeJoined() follows. */
+static PetscErrorCode Join(DCSRView left, DCSRView right, PetscBool values, cudaStream_t stream, DCSRView *joined)
+{
+  PetscBool      wide;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  *joined = left;
+  if (right.num_columns == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscArrayzero(joined, 1));
+  PetscCall(DCSRNeedsWide(left.num_nonzeros + right.num_nonzeros, &wide));
+  PetscCall(DCSRViewAllocateStructure(left.num_rows, left.num_columns + right.num_columns, left.num_nonzeros + right.num_nonzeros, wide, stream, joined));
+  if (values) PetscCallGoto(ierr, failed, DCSRViewAllocateValues(joined, stream));
+  PetscCallGoto(ierr, failed, DCSRJoinColumns(left, right, values ? DCSR_WRITE_ALL : DCSR_WRITE_STRUCTURE, stream, *joined));
+  PetscFunctionReturn(PETSC_SUCCESS);
+failed:
+  PetscCall(DCSRViewFree(joined, stream));
+  PetscFunctionReturn(ierr);
+}
+
+static PetscErrorCode FreeJoined(DCSRView left, DCSRView *joined, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  if (joined->row_offsets != left.row_offsets) PetscCall(DCSRViewFree(joined, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The star forest from the rows, or columns, of a layout to the ghost columns of X. Collective. */
+static PetscErrorCode CreateGhostSF(Mat X, PetscLayout map, PetscSF *sf)
+{
+  const Mat_MPIAIJ *x = (const Mat_MPIAIJ *)X->data;
+
+  PetscFunctionBegin;
+  PetscCall(PetscSFCreate(PetscObjectComm((PetscObject)X), sf));
+  PetscCall(PetscSFSetType(*sf, PETSCSFBASIC));
+  PetscCall(PetscSFSetGraphLayout(*sf, map, x->garray != NULL ? x->B->cmap->n : 0, NULL, PETSC_OWN_POINTER, x->garray));
+  PetscCall(PetscSFSetUp(*sf));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CreateColumns(Mat X, cudaStream_t stream, ProductColumns *columns)
+{
+  const Mat_MPIAIJ *x = (const Mat_MPIAIJ *)X->data;
+
+  PetscFunctionBegin;
+  PetscCall(ProductColumnsCreate(X->cmap, x->garray != NULL ? x->B->cmap->n : 0, x->garray, stream, columns));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Views of the blocks of both operands. */
+static PetscErrorCode GetOperands(Mat C, MPIProduct *p, cudaStream_t stream, DCSRView views[2][2])
+{
+  Mat mats[2];
+
+  PetscFunctionBegin;
+  GetMats(C, mats);
+  for (int k = 0; k < 4; k++) PetscCall(ProductOperandGet(Block(mats[k / 2], k % 2), &p->operands[k / 2][k % 2], PETSC_TRUE, stream, &views[k / 2][k % 2]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode NoteOperands(Mat C, MPIProduct *p, PetscBool values)
+{
+  Mat mats[2];
+
+  PetscFunctionBegin;
+  GetMats(C, mats);
+  for (int k = 0; k < 4; k++) PetscCall(ProductOperandNote(Block(mats[k / 2], k % 2), &p->operands[k / 2][k % 2], values));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The transposes of both blocks. */
+static PetscErrorCode GetTransposes(Mat C, MPIProduct *p, DCSRView views[2][2], PetscBool values, cudaStream_t stream)
+{
+  const int which = Transposed(C);
+  Mat       mats[2];
+
+  PetscFunctionBegin;
+  GetMats(C, mats);
+  for (int k = 0; k < 2; k++) PetscCallLogged(PETSCSPARSECUDA_TransposeAnalysis, Block(mats[which], k), ProductTransposeGet(Block(mats[which], k), views[which][k], values, stream, &p->transposes[k]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Structure of the stack of B's rows. Collective. */
+static PetscErrorCode CreateFetched(Mat C, MPIProduct *p, DCSRView B[2], cudaStream_t stream)
+{
+  Mat            mats[2];
+  PetscSF        sf;
+  DCSRView       joined;
+  ProductColumns columns;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  GetMats(C, mats);
+  PetscCall(PetscArrayzero(&joined, 1));
+  PetscCall(PetscArrayzero(&columns, 1));
+  PetscCall(CreateGhostSF(mats[0], mats[1]->rmap, &sf));
+  PetscCallGoto(ierr, cleanup, CreateColumns(mats[1], stream, &columns));
+  PetscCallGoto(ierr, cleanup, Join(B[0], B[1], PETSC_FALSE, stream, &joined));
+  PetscCallGoto(ierr, cleanup, ProductStackCreateFetched(mats[1]->cmap, sf, joined, &columns, stream, &p->fetched));
+cleanup:
+  PetscCall(FreeJoined(B[0], &joined, stream));
+  PetscCall(ProductColumnsDestroy(&columns, stream));
+  PetscCall(PetscSFDestroy(&sf));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Values of the stack of B's rows. Collective. */
+static PetscErrorCode FillFetched(MPIProduct *p, DCSRView B[2], cudaStream_t stream)
+{
+  ProductStack *s = &p->fetched;
+
+  PetscFunctionBegin;
+  PetscCall(DCSRViewAllocateValues(&s->view, stream));
+  PetscCall(DCSRJoinColumns(B[0], B[1], DCSR_WRITE_VALUES, stream, s->view));
+  PetscCall(ProductStackSetValues(s, s->view, &s->columns, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A B, into a new view or with values alone into one whose plan there is. Collective. */
+static PetscErrorCode MultiplyFetched(Mat C, MPIProduct *p, DCSRView A[2], DCSRView B[2], const char what[], PetscBool values, cudaStream_t stream, DCSRView *view, DCSRSpGEMM *plan)
+{
+  DCSRView       left;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  if (values) PetscCall(FillFetched(p, B, stream));
+  PetscCall(Join(A[0], A[1], values, stream, &left));
+  if (*plan == NULL) ierr = ProductSymbolic(C, what, left, p->fetched.view, values, stream, view, plan);
+  else {
+    ierr = DCSRViewAllocateValues(view, stream);
+    if (ierr == PETSC_SUCCESS) ierr = ProductNumeric(*plan, left, p->fetched.view, *view, stream);
+  }
+  PetscCall(FreeJoined(A[0], &left, stream));
+  PetscCall(PetscSparseCUDAFree(&p->fetched.view.values, stream));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Structure of the stack of the right factor's rows and of partial sums. Collective. */
+static PetscErrorCode CreateReturned(Mat C, MPIProduct *p, DCSRView right, const ProductColumns *columns, cudaStream_t stream)
+{
+  Mat            mats[2], X;
+  PetscSF        sf;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  GetMats(C, mats);
+  X = mats[Transposed(C)];
+  PetscCall(CreateGhostSF(X, X->cmap, &sf));
+  ierr = ProductStackCreateReturned(mats[1]->cmap, sf, p->sent, right, columns, stream, &p->returned, &p->selection);
+  PetscCall(PetscSFDestroy(&sf));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Values of that stack. Collective. */
+static PetscErrorCode FillReturned(MPIProduct *p, DCSRView right, const ProductColumns *columns, cudaStream_t stream)
+{
+  ProductStack *s = &p->returned;
+
+  PetscFunctionBegin;
+  PetscCall(DCSRViewAllocateValues(&s->view, stream));
+  if (right.num_nonzeros > 0) PetscCallCUDA(cudaMemcpyAsync(s->view.values, right.values, (size_t)right.num_nonzeros * sizeof(*right.values), cudaMemcpyDeviceToDevice, stream));
+  PetscCall(ProductStackSetValues(s, p->sent, columns, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Partial sums for other processes: the transpose of the off-diagonal block times the right factor. */
+static PetscErrorCode MultiplySent(Mat C, MPIProduct *p, DCSRView right, PetscBool values, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  if (p->sent_plan == NULL) PetscCall(ProductSymbolic(C, "Rows for other processes", p->transposes[1].view, right, values, stream, &p->sent, &p->sent_plan));
+  else {
+    PetscCall(DCSRViewAllocateValues(&p->sent, stream));
+    PetscCall(ProductNumeric(p->sent_plan, p->transposes[1].view, right, p->sent, stream));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Transpose times the right factor. Collective. */
+static PetscErrorCode MultiplyReturned(Mat C, MPIProduct *p, DCSRView right, const ProductColumns *columns, PetscBool values, cudaStream_t stream)
+{
+  const DCSRView own = p->transposes[0].view;
+  DCSRView       left;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(MultiplySent(C, p, right, values, stream));
+  if (p->returned.rows.entries == NULL) PetscCall(CreateReturned(C, p, right, columns, stream));
+  if (values) PetscCall(FillReturned(p, right, columns, stream));
+  PetscCall(PetscSparseCUDAFree(&p->sent.values, stream));
+  PetscCall(Join(own, p->selection, values, stream, &left));
+  if (p->plan == NULL) ierr = ProductSymbolic(C, "Product", left, p->returned.view, values, stream, &p->result, &p->plan);
+  else {
+    ierr = DCSRViewAllocateValues(&p->result, stream);
+    if (ierr == PETSC_SUCCESS) ierr = ProductNumeric(p->plan, left, p->returned.view, p->result, stream);
+  }
+  PetscCall(FreeJoined(own, &left, stream));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The columns of the result before it is split. */
+static const ProductColumns *ResultColumns(Mat C, const MPIProduct *p)
+{
+  return C->product->type == MATPRODUCT_AB ? &p->fetched.columns : &p->returned.columns;
+}
+
+/* A^T B */
+static PetscErrorCode ComputeTransposed(Mat C, MPIProduct *p, DCSRView views[2][2], PetscBool values, cudaStream_t stream)
+{
+  DCSRView       right;
+  Mat            mats[2];
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  GetMats(C, mats);
+  if (p->sent_plan == NULL) PetscCall(CreateColumns(mats[1], stream, &p->columns));
+  PetscCall(Join(views[1][0], views[1][1], values, stream, &right));
+  ierr = MultiplyReturned(C, p, right, &p->columns, values, stream);
+  PetscCall(FreeJoined(views[1][0], &right, stream));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The result before it is split: everything when the product is empty, and then values only with the flag; otherwise values alone. Values of the intermediate matrices may be there after an error. Collective. */
+static PetscErrorCode Compute(Mat C, MPIProduct *p, DCSRView views[2][2], PetscBool values, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  if (C->product->type != MATPRODUCT_AB) PetscCall(GetTransposes(C, p, views, values, stream));
+  if (C->product->type != MATPRODUCT_AtB && p->fetched.rows.entries == NULL) PetscCall(CreateFetched(C, p, views[1], stream));
+  if (C->product->type == MATPRODUCT_AB) PetscCall(MultiplyFetched(C, p, views[0], views[1], "Product", values, stream, &p->result, &p->plan));
+  else if (C->product->type == MATPRODUCT_AtB) PetscCall(ComputeTransposed(C, p, views, values, stream));
+  else {
+    PetscCall(MultiplyFetched(C, p, views[0], views[1], "Intermediate product", values, stream, &p->work, &p->work_plan));
+    PetscCall(MultiplyReturned(C, p, p->work, &p->fetched.columns, values, stream));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Ghost columns that the off-diagonal block uses, on the host, and its columns renumbered by them. */
+static PetscErrorCode RenumberGhosts(PetscInt num_global, DCSRView *ghost, cudaStream_t stream, PetscInt *n, int32_t **columns)
+{
+  int32_t       *device = NULL;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(DCSRViewGetColumns(*ghost, DCSRKeyBits(num_global), stream, n, columns));
+  PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(*n, "ghost columns", stream, &device));
+  PetscCallGoto(ierr, cleanup, PetscSparseCUDACopyToDevice(device, *columns, (size_t)*n * sizeof(**columns), stream));
+  PetscCallGoto(ierr, cleanup, DCSRViewRenumber(*ghost, *n, device, stream));
+  ghost->num_columns = *n;
+cleanup:
+  PetscCall(PetscSparseCUDAFree(&device, stream));
+  if (ierr != PETSC_SUCCESS) PetscCall(PetscFree(*columns));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The blocks of the result, [2], and their ghost columns; with values, or zeros. */
+static PetscErrorCode Split(Mat C, MPIProduct *p, PetscBool values, cudaStream_t stream, DCSRView blocks[], PetscInt *n, int32_t **columns)
+{
+  const DCSRColumns all = ResultColumns(C, p)->device;
+  PetscErrorCode    ierr;
+
+  PetscFunctionBegin;
+  *columns = NULL;
+  PetscCall(DCSRSplitColumns(p->result, all, stream, &blocks[0], &blocks[1]));
+  for (int k = 0; k < 2; k++) {
+    PetscCallGoto(ierr, failed, DCSRViewAllocateValues(&blocks[k], stream));
+    if (!values) PetscCallGoto(ierr, failed, DCSRZero(blocks[k], stream));
+  }
+  if (values) PetscCallGoto(ierr, failed, DCSRSplitValues(p->result, blocks[0], blocks[1], stream));
+  PetscCallGoto(ierr, failed, RenumberGhosts(C->product->B->cmap->N, &blocks[1], stream, n, columns));
+  PetscFunctionReturn(PETSC_SUCCESS);
+failed:
+  PetscCall(DCSRViewFree(&blocks[0], stream));
+  PetscCall(DCSRViewFree(&blocks[1], stream));
+  PetscFunctionReturn(ierr);
+}
+
+/* The sum of the blocks' states must not be one that the result had with another pattern: its blocks may be new ones. */
+static PetscErrorCode RaiseNonzeroState(Mat C, PetscObjectState old)
+{
+  const PetscObjectState missing = old + 1 - C->nonzerostate;
+  Mat                    block   = Block(C, 0);
+  PetscMPIInt            size;
+
+  PetscFunctionBegin;
+  if (missing <= 0) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)C), &size));
+  block->nonzerostate += missing;
+  MatSeqAIJCUDAGet(block)->device_nonzerostate += missing;
+  C->nonzerostate += missing * size;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Makes views the blocks of the result, which becomes a matrix of ours if it is not yet. Collective. */
+static PetscErrorCode Install(Mat C, DCSRView blocks[], PetscInt n, const int32_t columns[])
+{
+  const PetscObjectState old = C->nonzerostate;
+  Mat                    mats[2];
+  PetscLayout            rows;
+
+  PetscFunctionBegin;
+  GetMats(C, mats);
+  rows = C->product->type == MATPRODUCT_AB ? mats[0]->rmap : mats[Transposed(C)]->cmap;
+  PetscCall(MatSetSizes(C, rows->n, mats[1]->cmap->n, rows->N, mats[1]->cmap->N));
+  PetscCall(MatSetType(C, ((PetscObject)mats[0])->type_name));
+  PetscCall(PetscLayoutSetUp(C->rmap));
+  PetscCall(PetscLayoutSetUp(C->cmap));
+  PetscCall(MatMPIAIJCUDASetBlocks(C, blocks, n, columns));
+  for (int k = 0; k < 2; k++) {
+    PetscCall(MatAssemblyBegin(Block(C, k), MAT_FINAL_ASSEMBLY));
+    PetscCall(MatAssemblyEnd(Block(C, k), MAT_FINAL_ASSEMBLY));
+  }
+  PetscCall(MatAssemblyBegin(C, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(C, MAT_FINAL_ASSEMBLY));
+  PetscCall(RaiseNonzeroState(C, old));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The blocks of the result have new values on the device. */
+static PetscErrorCode ResultChanged(Mat C)
+{
+  PetscFunctionBegin;
+  for (int k = 0; k < 2; k++) {
+    PetscCall(MatSeqAIJCUDADeviceChanged(Block(C, k)));
+    PetscCall(ProductReleaseBound(Block(C, k)));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The work of the symbolic phase, into an empty product. Nothing stays allocated after an error. Collective. */
+static PetscErrorCode Build(Mat C, MPIProduct *p, PetscBool values, cudaStream_t stream, DCSRView blocks[], PetscInt *n, int32_t **columns)
+{
+  DCSRView       views[2][2];
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCallGoto(ierr, failed, GetOperands(C, p, stream, views));
+  PetscCallGoto(ierr, failed, Compute(C, p, views, values, stream));
+  PetscCallGoto(ierr, failed, Split(C, p, values, stream, blocks, n, columns));
+  PetscCallGoto(ierr, failed, DropValues(p, stream));
+  PetscCallGoto(ierr, failed, NoteOperands(C, p, values));
+  PetscFunctionReturn(PETSC_SUCCESS);
+failed:
+  PetscCall(Clear(p, stream));
+  PetscFunctionReturn(ierr);
+}
+
+/* Builds everything anew and puts it in place of what was. Collective. */
+static PetscErrorCode BuildAndInstall(Mat C, MPIProduct *p, PetscBool values)
+{
+  MPIProduct     built;
+  DCSRView       blocks[2];
+  PetscInt       n;
+  int32_t       *columns;
+  cudaStream_t   stream;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(PetscSparseCUDAGetStream(&stream));
+  PetscCall(PetscArrayzero(&built, 1));
+  PetscCall(Build(C, &built, values, stream, blocks, &n, &columns));
+  PetscCall(Clear(p, stream));
+  *p   = built;
+  ierr = Install(C, blocks, n, columns);
+  PetscCall(PetscFree(columns));
+  if (ierr != PETSC_SUCCESS) {
+    PetscCall(DCSRViewFree(&blocks[0], stream));
+    PetscCall(DCSRViewFree(&blocks[1], stream));
+  }
+  PetscCall(ierr);
+  PetscCall(ResultChanged(C));
+  p->result_nonzerostate = C->nonzerostate;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The work of the numeric phase with the structures there are. Collective. */
+static PetscErrorCode Refresh(Mat C, MPIProduct *p, DCSRView views[2][2], cudaStream_t stream)
+{
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  for (int k = 0; k < 2; k++) {
+    PetscCall(MatSeqAIJCUDACopyToDevice(Block(C, k))); // when others took the structure from the device
+    PetscCall(MatSeqAIJCUDACompact(Block(C, k)));
+  }
+  PetscCallGoto(ierr, cleanup, Compute(C, p, views, PETSC_TRUE, stream));
+  PetscCallGoto(ierr, cleanup, DCSRSplitValues(p->result, MatSeqAIJCUDAGet(Block(C, 0))->view, MatSeqAIJCUDAGet(Block(C, 1))->view, stream));
+  PetscCallGoto(ierr, cleanup, NoteOperands(C, p, PETSC_TRUE));
+cleanup:
+  PetscCall(DropValues(p, stream));
+  PetscCall(ierr);
+  PetscCall(ResultChanged(C));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether patterns, and whether values, of operands or result have changed on some process. Collective. */
+static PetscErrorCode GetChanges(Mat C, const MPIProduct *p, PetscBool *patterns, PetscBool *values)
+{
+  PetscBool        changed[2];
+  PetscObjectState state;
+  Mat              mats[2];
+
+  PetscFunctionBegin;
+  GetMats(C, mats);
+  changed[0] = (PetscBool)(p->result_nonzerostate != C->nonzerostate);
+  changed[1] = PETSC_FALSE;
+  for (int k = 0; k < 4; k++) {
+    const Mat             block = Block(mats[k / 2], k % 2);
+    const ProductOperand *o     = &p->operands[k / 2][k % 2];
+
+    PetscCall(PetscObjectStateGet((PetscObject)block, &state));
+    if (!ProductOperandHasPattern(block, o)) changed[0] = PETSC_TRUE;
+    if (state != o->state) changed[1] = PETSC_TRUE;
+  }
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, changed, 2, MPI_C_BOOL, MPI_LOR, PetscObjectComm((PetscObject)C)));
+  *patterns = changed[0];
+  *values   = changed[1];
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatProductNumeric_MPIAIJCUDA(Mat C)
+{
+  MPIProduct     *p        = (MPIProduct *)C->product->data;
+  const PetscBool computed = p != NULL ? p->computed : PETSC_FALSE;
+  DCSRView        views[2][2];
+  PetscBool       patterns = PETSC_FALSE, values = PETSC_FALSE;
+  cudaStream_t    stream;
+
+  PetscFunctionBegin;
+  PetscCheck(p != NULL, PetscObjectComm((PetscObject)C), PETSC_ERR_ORDER, "Call MatProductSymbolic() first");
+  PetscCall(PetscSparseCUDAGetStream(&stream));
+  PetscCall(MatMPIAIJCUDAFinishInsertion(C));
+  PetscCall(GetOperands(C, p, stream, views));
+  PetscCall(GetChanges(C, p, &patterns, &values));
+  p->computed = PETSC_FALSE;
+  if (patterns) {
+    PetscCall(PetscInfo(C, "A pattern has changed since the symbolic phase, whose work is done again\n"));
+    PetscCall(BuildAndInstall(C, p, PETSC_TRUE));
+  } else if (!computed || values) PetscCall(Refresh(C, p, views, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode View(Mat C, PetscViewer viewer)
+{
+  const MPIProduct *p = (const MPIProduct *)C->product->data;
+
+  PetscFunctionBegin;
+  if (p == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(ProductViewPlan(viewer, "intermediate product on the first process", p->work_plan));
+  PetscCall(ProductViewPlan(viewer, "rows of the first process for others", p->sent_plan));
+  PetscCall(ProductViewPlan(viewer, "product on the first process", p->plan));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether the layouts fit; the parent says in words what does not. */
+static PetscErrorCode LayoutsFit(Mat C, PetscBool *fit)
+{
+  const MatProductType type = C->product->type;
+  Mat                  mats[2];
+
+  PetscFunctionBegin;
+  GetMats(C, mats);
+  *fit = PETSC_TRUE;
+  if (type != MATPRODUCT_AtB) PetscCall(PetscLayoutCompare(mats[0]->cmap, mats[1]->rmap, fit));
+  if (*fit && type != MATPRODUCT_AB) PetscCall(PetscLayoutCompare(mats[0]->rmap, mats[1]->rmap, fit));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether a parallel matrix can take part; its answer on this process. */
+static PetscErrorCode OperandUsable(Mat X, PetscBool *usable)
+{
+  PetscBool blocks[2] = {PETSC_FALSE, PETSC_FALSE};
+
+  PetscFunctionBegin;
+  *usable = (PetscBool)(X->assembled && !X->structure_only && !X->boundtocpu && X->rmap->N <= PETSC_INT32_MAX && X->cmap->N <= PETSC_INT32_MAX);
+  for (int k = 0; k < 2 && *usable; k++) PetscCall(ProductOperandUsable(Block(X, k), PETSC_FALSE, &blocks[k]));
+  *usable = (PetscBool)(*usable && blocks[0] && blocks[1]);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether the device serves the product now. Collective. */
+static PetscErrorCode Usable(Mat C, PetscBool *usable)
+{
+  const MatProductType type = C->product->type;
+  Mat                  mats[2];
+  PetscBool            fit, is[2], all = PETSC_TRUE;
+
+  PetscFunctionBegin;
+  *usable = PETSC_FALSE;
+  if (C->structure_only || (type != MATPRODUCT_AB && type != MATPRODUCT_AtB && type != MATPRODUCT_PtAP)) PetscFunctionReturn(PETSC_SUCCESS);
+  GetMats(C, mats);
+  for (int k = 0; k < 2; k++) PetscCall(MatIsMPIAIJCUDA(mats[k], &is[k]));
+  if (!is[0] || !is[1]) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(LayoutsFit(C, &fit));
+  if (!fit) PetscFunctionReturn(PETSC_SUCCESS);
+  for (int k = 0; k < 2; k++) {
+    PetscBool one;
+
+    PetscCall(OperandUsable(mats[k], &one));
+    all = (PetscBool)(all && one);
+  }
+  PetscCallMPI(MPIU_Allreduce(&all, usable, 1, MPI_C_BOOL, MPI_LAND, PetscObjectComm((PetscObject)C)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatProductSymbolic_MPIAIJCUDA(Mat C)
+{
+  MPIProduct    *p;
+  PetscBool      usable;
+  cudaStream_t   stream;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(Usable(C, &usable));
+  if (!usable) { // bound to the CPU meanwhile
+    PetscCall(MatProductSymbolicOnHost_AIJCUDA(C));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(PetscSparseCUDAGetStream(&stream));
+  PetscCall(PetscNew(&p));
+  ierr = BuildAndInstall(C, p, C->product->api_user);
+  if (ierr != PETSC_SUCCESS) {
+    PetscCall(Clear(p, stream));
+    PetscCall(PetscFree(p));
+    PetscCall(ierr);
+  }
+  p->computed            = C->product->api_user;
+  C->product->data       = p;
+  C->product->destroy    = Destroy;
+  C->product->view       = View;
+  C->ops->productnumeric = MatProductNumeric_MPIAIJCUDA;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  MatProductSetFromOptions_MPIAIJCUDA - Takes a product of parallel matrices to the device if it can serve it.
+
+  Collective
+
+  Input Parameter:
+. C - the result, with its product set; A is a matrix of ours
+
+  Output Parameter:
+. done - whether the symbolic phase is set; the same on all processes
+*/
+PetscErrorCode MatProductSetFromOptions_MPIAIJCUDA(Mat C, PetscBool *done)
+{
+  PetscFunctionBegin;
+  PetscCall(Usable(C, done));
+  if (*done) C->ops->productsymbolic = MatProductSymbolic_MPIAIJCUDA;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

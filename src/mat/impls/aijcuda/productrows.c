@@ -1,0 +1,436 @@
+/*
+  Rows of other processes for products on several: who needs which entries is found out once, with their columns; afterwards values alone travel.
+
+  Rows are packed for all that want them together, with global columns. Two kinds: fetched ones, which the ghost columns of the left factor ask for, and returned
+  ones, partial sums of a transposed factor's ghost rows that go to the owners of these.
+*/
+#include <petscsparsecuda/product.h>
+
+/*
+  ProductColumnsCreate - The columns of a matrix joined of a diagonal and an off-diagonal block
+
+  Not Collective
+
+  Input Parameters:
++ map    - layout of the columns
+. n      - ghost columns
+. garray - [n] their global numbers, ascending
+- stream - for the copy to the device
+
+  Output Parameter:
+. columns - to be freed with ProductColumnsDestroy(); zero after an error
+*/
+PetscErrorCode ProductColumnsCreate(PetscLayout map, PetscInt n, const PetscInt garray[], cudaStream_t stream, ProductColumns *columns)
+{
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(PetscArrayzero(columns, 1));
+  columns->device.begin      = map->rstart;
+  columns->device.num_own    = map->n;
+  columns->device.num_ghosts = n;
+  while (columns->device.num_below < n && garray[columns->device.num_below] < map->rstart) columns->device.num_below++;
+  PetscCallGoto(ierr, failed, PetscMalloc1(n, &columns->ghosts));
+  PetscCallGoto(ierr, failed, PetscArraycpy(columns->ghosts, garray, n));
+  PetscCallGoto(ierr, failed, PetscSparseCUDAMalloc(n, "ghost columns", stream, &columns->ghosts_device));
+  PetscCallGoto(ierr, failed, DCSRCopyColumnsToDevice(n, garray, columns->ghosts_device, stream));
+  columns->device.ghosts = columns->ghosts_device;
+  PetscFunctionReturn(PETSC_SUCCESS);
+failed:
+  PetscCall(ProductColumnsDestroy(columns, stream));
+  PetscFunctionReturn(ierr);
+}
+
+PetscErrorCode ProductColumnsDestroy(ProductColumns *columns, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscFree(columns->ghosts));
+  PetscCall(PetscSparseCUDAFree(&columns->ghosts_device, stream));
+  PetscCall(PetscArrayzero(columns, 1));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode RowsDestroy(ProductRows *x, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscSFDestroy(&x->entries));
+  PetscCall(PetscSparseCUDAFree(&x->rows, stream));
+  PetscCall(DCSRViewFree(&x->sent, stream));
+  PetscCall(DCSRViewFree(&x->received, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Offsets of packed rows [n + 1] on the device, and what belongs to them. */
+static PetscErrorCode SetPackedOffsets(PetscInt n, const PetscInt offsets[], cudaStream_t stream, DCSRView *packed)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscArrayzero(packed, 1));
+  packed->num_rows     = n;
+  packed->num_nonzeros = packed->capacity = packed->used = offsets[n];
+  PetscCall(DCSRNeedsWide(offsets[n], &packed->wide));
+  PetscCall(PetscSparseCUDAMalloc_Private(((size_t)n + 1) * (packed->wide ? sizeof(int64_t) : sizeof(int32_t)), "offsets of rows for other processes", stream, &packed->row_offsets));
+  PetscCall(DCSRCopyOffsetsToDevice(n + 1, offsets, packed->wide, packed->row_offsets, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Prefix sums of sizes, which are stride apart. */
+static PetscErrorCode SumSizes(PetscInt n, const PetscInt sizes[], PetscInt stride, PetscInt offsets[])
+{
+  PetscCount sum = 0;
+
+  PetscFunctionBegin;
+  for (PetscInt k = 0; k < n; k++) {
+    offsets[k] = (PetscInt)sum;
+    sum += sizes[k * stride];
+    PetscCheck(sum <= PETSC_INT_MAX, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "More than %" PetscInt_FMT " entries travel between processes: use more processes or configure PETSc with --with-64-bit-indices", PETSC_INT_MAX);
+  }
+  offsets[n] = (PetscInt)sum;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The star forest of entries: row k of the received ones is size consecutive entries, from offset on, of what rank packs; places [n] are triples of these. */
+static PetscErrorCode SetEntries(MPI_Comm comm, PetscInt n, const PetscInt places[], cudaStream_t stream, ProductRows *x)
+{
+  PetscInt      *offsets;
+  PetscSFNode   *remote;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1(n + 1, &offsets));
+  PetscCallGoto(ierr, cleanup, SumSizes(n, places + 2, 3, offsets));
+  PetscCallGoto(ierr, cleanup, SetPackedOffsets(n, offsets, stream, &x->received));
+  PetscCallGoto(ierr, cleanup, PetscMalloc1(offsets[n], &remote));
+  for (PetscInt k = 0; k < n; k++) {
+    for (PetscInt e = offsets[k]; e < offsets[k + 1]; e++) {
+      remote[e].rank  = (PetscMPIInt)places[3 * k];
+      remote[e].index = places[3 * k + 1] + e - offsets[k];
+    }
+  }
+  PetscCallGoto(ierr, cleanup, PetscSFCreate(comm, &x->entries));
+  PetscCallGoto(ierr, cleanup, PetscSFSetGraph(x->entries, (PetscInt)x->sent.num_nonzeros, offsets[n], NULL, PETSC_OWN_POINTER, remote, PETSC_OWN_POINTER));
+  PetscCallGoto(ierr, cleanup, PetscSFSetUp(x->entries));
+cleanup:
+  PetscCall(PetscFree(offsets));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Sizes of some rows of a matrix, to the host. */
+static PetscErrorCode GetRowSizes(DCSRView view, PetscInt n, const int32_t rows[], cudaStream_t stream, PetscInt sizes[])
+{
+  int32_t       *device = NULL;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(PetscSparseCUDAMalloc(n, "sizes of rows for other processes", stream, &device));
+  PetscCallGoto(ierr, cleanup, DCSRGetRowSizes(view, n, rows, device, stream));
+  PetscCallGoto(ierr, cleanup, DCSRCopyColumnsToHost(n, device, sizes, stream));
+cleanup:
+  PetscCall(PetscSparseCUDAFree(&device, stream));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The rows that somebody wants, packed one after the other; offset and size of each of them in pairs [roots], zeros for the others. */
+static PetscErrorCode ChooseRows(PetscSF sf, DCSRView view, cudaStream_t stream, ProductRows *x, PetscInt pairs[])
+{
+  const PetscInt *degree;
+  PetscInt        num_roots, n = 0, *rows = NULL, *sizes = NULL, *offsets = NULL;
+  PetscErrorCode  ierr;
+
+  PetscFunctionBegin;
+  PetscCall(PetscSFGetGraph(sf, &num_roots, NULL, NULL, NULL));
+  PetscCall(PetscSFComputeDegreeBegin(sf, &degree));
+  PetscCall(PetscSFComputeDegreeEnd(sf, &degree));
+  PetscCall(PetscMalloc3(num_roots, &rows, num_roots, &sizes, num_roots + 1, &offsets));
+  for (PetscInt row = 0; row < num_roots; row++)
+    if (degree[row] > 0) rows[n++] = row;
+  PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(n, "rows for other processes", stream, &x->rows));
+  PetscCallGoto(ierr, cleanup, DCSRCopyColumnsToDevice(n, rows, x->rows, stream));
+  PetscCallGoto(ierr, cleanup, GetRowSizes(view, n, x->rows, stream, sizes));
+  PetscCallGoto(ierr, cleanup, SumSizes(n, sizes, 1, offsets));
+  PetscCallGoto(ierr, cleanup, SetPackedOffsets(n, offsets, stream, &x->sent));
+  PetscCallGoto(ierr, cleanup, PetscArrayzero(pairs, 2 * num_roots));
+  for (PetscInt k = 0; k < n; k++) {
+    pairs[2 * rows[k]]     = offsets[k];
+    pairs[2 * rows[k] + 1] = sizes[k];
+  }
+cleanup:
+  PetscCall(PetscFree3(rows, sizes, offsets));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Rows of view, which are roots of the star forest, travel to its leaves. Collective. */
+static PetscErrorCode FetchRows(PetscSF sf, DCSRView view, cudaStream_t stream, ProductRows *x)
+{
+  PetscInt           num_roots, num_leaves, *pairs = NULL, *wanted = NULL, *places = NULL;
+  const PetscSFNode *remote;
+  PetscErrorCode     ierr;
+
+  PetscFunctionBegin;
+  PetscCall(PetscSFGetGraph(sf, &num_roots, &num_leaves, NULL, &remote));
+  PetscCall(PetscMalloc3(2 * num_roots, &pairs, 2 * num_leaves, &wanted, 3 * num_leaves, &places));
+  PetscCallGoto(ierr, cleanup, ChooseRows(sf, view, stream, x, pairs));
+  PetscCallGoto(ierr, cleanup, PetscSFBcastBegin(sf, MPIU_2INT, pairs, wanted, MPI_REPLACE));
+  PetscCallGoto(ierr, cleanup, PetscSFBcastEnd(sf, MPIU_2INT, pairs, wanted, MPI_REPLACE));
+  for (PetscInt k = 0; k < num_leaves; k++) {
+    places[3 * k]     = remote[k].rank;
+    places[3 * k + 1] = wanted[2 * k];
+    places[3 * k + 2] = wanted[2 * k + 1];
+  }
+  PetscCallGoto(ierr, cleanup, SetEntries(PetscObjectComm((PetscObject)sf), num_leaves, places, stream, x));
+cleanup:
+  PetscCall(PetscFree3(pairs, wanted, places));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Packs all rows of view; rank, offset and size of each in triples. */
+static PetscErrorCode ChooseAllRows(PetscMPIInt rank, DCSRView view, cudaStream_t stream, ProductRows *x, PetscInt triples[])
+{
+  PetscInt      *offsets;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1(view.num_rows + 1, &offsets));
+  PetscCallGoto(ierr, cleanup, DCSRCopyOffsetsToHost(view.num_rows + 1, view.row_offsets, view.wide, offsets, stream));
+  PetscCallGoto(ierr, cleanup, SetPackedOffsets(view.num_rows, offsets, stream, &x->sent));
+  for (PetscInt k = 0; k < view.num_rows; k++) {
+    triples[3 * k]     = rank;
+    triples[3 * k + 1] = offsets[k];
+    triples[3 * k + 2] = offsets[k + 1] - offsets[k];
+  }
+cleanup:
+  PetscCall(PetscFree(offsets));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The matrix of ones that adds received rows to the rows that they belong to: row k has degree[k] of them, one after the other. */
+static PetscErrorCode CreateSelection(PetscInt n, const PetscInt degree[], PetscInt num_received, cudaStream_t stream, DCSRView *selection)
+{
+  PetscInt      *offsets, *columns;
+  PetscScalar   *ones;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(PetscArrayzero(selection, 1));
+  PetscCall(PetscMalloc3(n + 1, &offsets, num_received, &columns, num_received, &ones));
+  offsets[0] = 0;
+  for (PetscInt k = 0; k < n; k++) offsets[k + 1] = offsets[k] + degree[k];
+  for (PetscInt k = 0; k < num_received; k++) {
+    columns[k] = k;
+    ones[k]    = 1.0;
+  }
+  PetscCallGoto(ierr, cleanup, DCSRViewAllocateCompact(n, num_received, num_received, PETSC_FALSE, stream, selection));
+  PetscCallGoto(ierr, cleanup, DCSRCopyOffsetsToDevice(n + 1, offsets, PETSC_FALSE, selection->row_offsets, stream));
+  PetscCallGoto(ierr, cleanup, DCSRCopyColumnsToDevice(num_received, columns, selection->columns, stream));
+  PetscCallGoto(ierr, cleanup, PetscSparseCUDACopyToDevice(selection->values, ones, (size_t)num_received * sizeof(*ones), stream));
+cleanup:
+  PetscCall(PetscFree3(offsets, columns, ones));
+  if (ierr != PETSC_SUCCESS) PetscCall(DCSRViewFree(selection, stream));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Rows of view, which are leaves of the star forest, travel to its roots, in the order of ranks for each root. Collective. */
+static PetscErrorCode ReturnRows(PetscSF sf, DCSRView view, cudaStream_t stream, ProductRows *x, DCSRView *selection)
+{
+  const PetscInt *degree;
+  PetscInt        num_roots, num_received = 0, *triples = NULL, *places = NULL;
+  PetscMPIInt     rank;
+  MPI_Datatype    triple;
+  PetscErrorCode  ierr;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_rank(PetscObjectComm((PetscObject)sf), &rank));
+  PetscCall(PetscSFGetGraph(sf, &num_roots, NULL, NULL, NULL));
+  PetscCall(PetscSFComputeDegreeBegin(sf, &degree));
+  PetscCall(PetscSFComputeDegreeEnd(sf, &degree));
+  for (PetscInt k = 0; k < num_roots; k++) num_received += degree[k];
+  PetscCallMPI(MPI_Type_contiguous(3, MPIU_INT, &triple));
+  PetscCallMPI(MPI_Type_commit(&triple));
+  PetscCallGoto(ierr, cleanup, PetscMalloc2(3 * view.num_rows, &triples, 3 * num_received, &places));
+  PetscCallGoto(ierr, cleanup, ChooseAllRows(rank, view, stream, x, triples));
+  PetscCallGoto(ierr, cleanup, PetscSFGatherBegin(sf, triple, triples, places));
+  PetscCallGoto(ierr, cleanup, PetscSFGatherEnd(sf, triple, triples, places));
+  PetscCallGoto(ierr, cleanup, SetEntries(PetscObjectComm((PetscObject)sf), num_received, places, stream, x));
+  PetscCallGoto(ierr, cleanup, CreateSelection(num_roots, degree, num_received, stream, selection));
+cleanup:
+  PetscCall(PetscFree2(triples, places));
+  PetscCallMPI(MPI_Type_free(&triple));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Global columns of packed rows travel. */
+static PetscErrorCode ExchangeColumns(ProductRows *x, DCSRView source, DCSRColumns columns, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscSparseCUDAMalloc(x->sent.num_nonzeros, "columns of rows for other processes", stream, &x->sent.columns));
+  PetscCall(PetscSparseCUDAMalloc(x->received.num_nonzeros, "columns of rows of other processes", stream, &x->received.columns));
+  PetscCall(DCSRPackRows(source, columns, x->rows, DCSR_WRITE_STRUCTURE, stream, x->sent));
+  PetscCall(PetscSFBcastWithMemTypeBegin(x->entries, MPI_INT, PETSC_MEMTYPE_CUDA, x->sent.columns, PETSC_MEMTYPE_CUDA, x->received.columns, MPI_REPLACE));
+  PetscCall(PetscSFBcastEnd(x->entries, MPI_INT, x->sent.columns, x->received.columns, MPI_REPLACE));
+  PetscCall(PetscSparseCUDAFree(&x->sent.columns, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The union of the ghost columns and of global columns outside of the own ones, both ascending, and where the former went. */
+static PetscErrorCode UniteGhosts(const ProductColumns *old, PetscInt n, const int32_t columns[], PetscInt *num, PetscInt united[], PetscInt map[])
+{
+  const PetscInt begin = old->device.begin, end = begin + old->device.num_own;
+  PetscInt       i = 0, j = 0, k = 0;
+
+  PetscFunctionBegin;
+  while (i < old->device.num_ghosts || j < n) {
+    PetscInt next;
+
+    if (j < n && columns[j] >= begin && columns[j] < end) {
+      j++;
+      continue;
+    }
+    next = j == n || (i < old->device.num_ghosts && old->ghosts[i] <= columns[j]) ? old->ghosts[i] : columns[j];
+    if (j < n && columns[j] == next) j++;
+    if (i < old->device.num_ghosts && old->ghosts[i] == next) map[i++] = k;
+    united[k++] = next;
+  }
+  *num = k;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The columns of the stack; *map [ghosts of columns] on the device is where those went, NULL when they stay where they are. */
+static PetscErrorCode ExtendColumns(PetscLayout cmap, const ProductColumns *columns, DCSRView received, cudaStream_t stream, ProductColumns *extended, int32_t **map)
+{
+  const PetscInt num_old = columns->device.num_ghosts;
+  PetscInt       n, num, *united = NULL, *map_host = NULL;
+  int32_t       *distinct;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  *map = NULL;
+  PetscCall(DCSRViewGetColumns(received, DCSRKeyBits(cmap->N), stream, &n, &distinct));
+  PetscCallGoto(ierr, cleanup, PetscMalloc2(num_old + n, &united, num_old, &map_host));
+  PetscCallGoto(ierr, cleanup, UniteGhosts(columns, n, distinct, &num, united, map_host));
+  PetscCallGoto(ierr, cleanup, ProductColumnsCreate(cmap, num, united, stream, extended));
+  if (num > num_old) {
+    PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(num_old, "map of ghost columns", stream, map));
+    PetscCallGoto(ierr, cleanup, DCSRCopyColumnsToDevice(num_old, map_host, *map, stream));
+  }
+cleanup:
+  PetscCall(PetscFree(distinct));
+  PetscCall(PetscFree2(united, map_host));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The structure of the stack, once it is known who sends what. Nothing is freed after an error. */
+static PetscErrorCode FillStack(PetscLayout cmap, DCSRView source, DCSRView upper, const ProductColumns *columns, cudaStream_t stream, ProductStack *s)
+{
+  ProductRows   *x   = &s->rows;
+  int32_t       *map = NULL;
+  PetscBool      wide;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(ExchangeColumns(x, source, columns->device, stream));
+  PetscCallGoto(ierr, cleanup, ExtendColumns(cmap, columns, x->received, stream, &s->columns, &map));
+  PetscCallGoto(ierr, cleanup, DCSRNeedsWide(upper.num_nonzeros + x->received.num_nonzeros, &wide));
+  s->num_upper = upper.num_rows;
+  PetscCallGoto(ierr, cleanup, DCSRViewAllocateStructure(upper.num_rows + x->received.num_rows, cmap->n + s->columns.device.num_ghosts, upper.num_nonzeros + x->received.num_nonzeros, wide, stream, &s->view));
+  PetscCallGoto(ierr, cleanup, DCSRStackRows(upper, map, x->received, s->columns.device, stream, s->view));
+  PetscCallGoto(ierr, cleanup, PetscSparseCUDAFree(&x->received.columns, stream));
+cleanup:
+  PetscCall(PetscSparseCUDAFree(&map, stream));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  ProductStackCreateFetched - Structure of a matrix with those of its rows below that are on other processes and wanted here
+
+  Collective
+
+  Input Parameters:
++ cmap    - layout of the columns
+. sf      - roots: rows of the matrix; leaves: the wanted ones, in the order in which they come below
+. view    - the rows of this process, joined
+. columns - their columns
+- stream  - for the work
+
+  Output Parameter:
+. s - to be freed with ProductStackDestroy(), also after an error
+*/
+PetscErrorCode ProductStackCreateFetched(PetscLayout cmap, PetscSF sf, DCSRView view, const ProductColumns *columns, cudaStream_t stream, ProductStack *s)
+{
+  PetscFunctionBegin;
+  PetscCall(FetchRows(sf, view, stream, &s->rows));
+  PetscCall(FillStack(cmap, view, view, columns, stream, s));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  ProductStackCreateReturned - Structure of a matrix with rows below that other processes have for rows of something else of this one
+
+  Collective
+
+  Input Parameters:
++ cmap    - layout of the columns
+. sf      - roots: those rows of something else; leaves: the rows that this process returns
+. view    - the returned rows, as many as there are leaves
+. upper   - the matrix
+. columns - columns of both
+- stream  - for the work
+
+  Output Parameters:
++ s         - to be freed with ProductStackDestroy(), also after an error
+- selection - roots x received rows, owned: ones where a received row belongs to a root
+*/
+PetscErrorCode ProductStackCreateReturned(PetscLayout cmap, PetscSF sf, DCSRView view, DCSRView upper, const ProductColumns *columns, cudaStream_t stream, ProductStack *s, DCSRView *selection)
+{
+  PetscFunctionBegin;
+  PetscCall(ReturnRows(sf, view, stream, &s->rows, selection));
+  PetscCall(FillStack(cmap, view, upper, columns, stream, s));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  ProductStackSetValues - Values of the rows of other processes; those of the rows above are set by the caller, who has allocated all
+
+  Collective
+
+  Input Parameters:
++ s       - the stack
+. source  - the matrix whose rows travel: what was view above with values, or the stack itself, whose upper rows are the same
+. columns - its columns
+- stream  - for the work
+*/
+PetscErrorCode ProductStackSetValues(ProductStack *s, DCSRView source, const ProductColumns *columns, cudaStream_t stream)
+{
+  ProductRows   *x = &s->rows;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(x->sent.num_nonzeros, "values of rows for other processes", stream, &x->sent.values));
+  PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(x->received.num_nonzeros, "values of rows of other processes", stream, &x->received.values));
+  PetscCallGoto(ierr, cleanup, DCSRPackRows(source, columns->device, x->rows, DCSR_WRITE_VALUES, stream, x->sent));
+  PetscCallGoto(ierr, cleanup, PetscSFBcastWithMemTypeBegin(x->entries, MPIU_SCALAR, PETSC_MEMTYPE_CUDA, x->sent.values, PETSC_MEMTYPE_CUDA, x->received.values, MPI_REPLACE));
+  PetscCallGoto(ierr, cleanup, PetscSFBcastEnd(x->entries, MPIU_SCALAR, x->sent.values, x->received.values, MPI_REPLACE));
+  PetscCallGoto(ierr, cleanup, DCSRUnpackValues(x->received, s->columns.device, s->num_upper, stream, s->view));
+cleanup:
+  PetscCall(PetscSparseCUDAFree(&x->sent.values, stream));
+  PetscCall(PetscSparseCUDAFree(&x->received.values, stream));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode ProductStackDestroy(ProductStack *s, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  PetscCall(RowsDestroy(&s->rows, stream));
+  PetscCall(ProductColumnsDestroy(&s->columns, stream));
+  PetscCall(DCSRViewFree(&s->view, stream));
+  PetscCall(PetscArrayzero(s, 1));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,344 @@
+/*
+  Blocks of parallel matrices as one matrix, for products: joined, packed for other processes, stacked with what came from there, and split again.
+
+  Packed rows are sorted by global columns: the ghosts below the own columns, those, and the ghosts above. In joined and stacked matrices the own columns come first.
+*/
+#include "../entries/rowloop.cuh"
+#include "../entries/temporary.cuh"
+#include <petscsparsecuda/blocks.h>
+#include <cub/device/device_for.cuh>
+#include <cub/device/device_scan.cuh>
+
+namespace
+{
+
+/* Row offsets of either width. */
+struct Offsets {
+  void     *offsets;
+  PetscBool wide;
+
+  explicit Offsets(const DCSRView &view) : offsets(view.row_offsets), wide(view.wide) {}
+  __device__ PetscCount operator()(PetscCount row) const { return wide ? (PetscCount)((const int64_t *)offsets)[row] : (PetscCount)((const int32_t *)offsets)[row]; }
+  __device__ void       Set(PetscCount row, PetscCount offset) const
+  {
+    if (wide) ((int64_t *)offsets)[row] = (int64_t)offset;
+    else ((int32_t *)offsets)[row] = (int32_t)offset;
+  }
+};
+
+/* First of n sorted columns that is not below column. */
+__device__ inline PetscCount Place(const int32_t *sorted, PetscCount n, int32_t column)
+{
+  PetscCount begin = 0, end = n;
+
+  while (begin < end) {
+    const PetscCount middle = begin + (end - begin) / 2;
+
+    if (sorted[middle] < column) begin = middle + 1;
+    else end = middle;
+  }
+  return begin;
+}
+
+struct JoinOffsets {
+  Offsets         left, right, joined;
+  __device__ void operator()(PetscCount row) const { joined.Set(row, left(row) + right(row)); }
+};
+
+/* Entries of one of the matrices on their way into the joined one. */
+struct JoinEntry {
+  using Result = void;
+  DCSRView        from, to;
+  Offsets         before, joined; // before: entries of the row that come first are its
+  bool            behind;         // this is the right one,
+  int32_t         shift;          // whose columns grow by that
+  bool            structure, values;
+  __device__ void Visit(RowEntry e) const
+  {
+    const PetscCount k = joined(e.row) + (behind ? before(e.row + 1) - before(e.row) : 0) + e.index;
+
+    if (structure) to.columns[k] = from.columns[e.position] + shift;
+    if (values) to.values[k] = from.values[e.position];
+  }
+};
+
+struct RowSize {
+  Offsets         offsets;
+  const int32_t  *rows;
+  int32_t        *sizes;
+  __device__ void operator()(PetscCount k) const { sizes[k] = (int32_t)(offsets(rows[k] + 1) - offsets(rows[k])); }
+};
+
+/* Where an entry of a packed row is in the row of the joined matrix that begins at row. */
+__device__ inline PetscCount FromPacked(const DCSRColumns &columns, const int32_t *row, PetscCount size, PetscCount k)
+{
+  const PetscCount own   = Place(row, size, (int32_t)columns.num_own);
+  const PetscCount below = Place(row + own, size - own, (int32_t)(columns.num_own + columns.num_below));
+
+  return k < below ? own + k : k < below + own ? k - below : k;
+}
+
+struct PackEntry {
+  using Result = void;
+  DCSRView        from, packed;
+  Offsets         offsets;
+  DCSRColumns     columns;
+  const int32_t  *rows;
+  bool            structure, values;
+  __device__ void Visit(RowEntry e) const
+  {
+    const PetscCount row = rows ? (PetscCount)rows[e.row] : (PetscCount)e.row, begin = offsets(row);
+    const PetscCount k      = begin + FromPacked(columns, from.columns + begin, e.size, e.index);
+    const int32_t    column = from.columns[k];
+
+    if (structure) packed.columns[e.position] = column < columns.num_own ? column + (int32_t)columns.begin : columns.ghosts[column - columns.num_own];
+    if (values) packed.values[e.position] = from.values[k];
+  }
+};
+
+struct StackOffsets {
+  Offsets         upper, lower, stacked;
+  PetscCount      num_upper, num_nonzeros; // rows and entries of the upper part
+  __device__ void operator()(PetscCount row) const { stacked.Set(row, row < num_upper ? upper(row) : num_nonzeros + lower(row - num_upper)); }
+};
+
+struct StackUpper {
+  using Result = void;
+  DCSRView        from, stacked;
+  const int32_t  *map;
+  int32_t         num_own;
+  __device__ void Visit(RowEntry e) const
+  {
+    const int32_t column = from.columns[e.position];
+
+    stacked.columns[e.position] = map && column >= num_own ? num_own + map[column - num_own] : column; // the upper rows begin at 0 in both
+  }
+};
+
+struct StackLower {
+  using Result = void;
+  DCSRView        packed, stacked;
+  Offsets         offsets, stacked_offsets;
+  DCSRColumns     columns;
+  PetscCount      first; // row
+  __device__ void Visit(RowEntry e) const
+  {
+    const int32_t   *row    = packed.columns + offsets(e.row);
+    const PetscCount begin  = Place(row, e.size, (int32_t)columns.begin);
+    const PetscCount end    = begin + Place(row + begin, e.size - begin, (int32_t)(columns.begin + columns.num_own));
+    const PetscCount k      = e.index < begin ? end - begin + e.index : e.index < end ? e.index - begin : e.index;
+    const int32_t    column = packed.columns[e.position];
+    const bool       own    = e.index >= begin && e.index < end;
+
+    stacked.columns[stacked_offsets(first + e.row) + k] = own ? column - (int32_t)columns.begin : (int32_t)(columns.num_own + Place(columns.ghosts, columns.num_ghosts, column));
+  }
+};
+
+struct UnpackEntry {
+  using Result = void;
+  DCSRView        packed, stacked;
+  Offsets         stacked_offsets;
+  DCSRColumns     columns;
+  PetscCount      first; // row
+  __device__ void Visit(RowEntry e) const
+  {
+    const PetscCount begin = stacked_offsets(first + e.row);
+
+    stacked.values[begin + FromPacked(columns, stacked.columns + begin, e.size, e.index)] = packed.values[e.position];
+  }
+};
+
+/* Own entries of a row; none behind the last row. */
+struct CountOwn {
+  DCSRView        view;
+  Offsets         offsets;
+  int32_t         num_own;
+  int64_t        *counts;
+  __device__ void operator()(PetscCount row) const { counts[row] = row < view.num_rows ? (int64_t)Place(view.columns + offsets(row), offsets(row + 1) - offsets(row), num_own) : 0; }
+};
+
+struct SplitOffsets {
+  Offsets         offsets, own, ghost;
+  const int64_t  *begins;
+  __device__ void operator()(PetscCount row) const
+  {
+    own.Set(row, (PetscCount)begins[row]);
+    ghost.Set(row, offsets(row) - (PetscCount)begins[row]);
+  }
+};
+
+struct SplitEntry {
+  using Result = void;
+  DCSRView        view, own, ghost;
+  Offsets         own_offsets, ghost_offsets;
+  const int32_t  *ghosts;
+  int32_t         num_own;
+  bool            structure;
+  __device__ void Visit(RowEntry e) const
+  {
+    const PetscCount begin = own_offsets(e.row), size = own_offsets(e.row + 1) - begin;
+
+    if (e.index < size) {
+      if (structure) own.columns[begin + e.index] = view.columns[e.position];
+      else own.values[begin + e.index] = view.values[e.position];
+    } else {
+      const PetscCount k = ghost_offsets(e.row) + e.index - size;
+
+      if (structure) ghost.columns[k] = ghosts[view.columns[e.position] - num_own];
+      else ghost.values[k] = view.values[e.position];
+    }
+  }
+};
+
+} // namespace
+
+/*
+  DCSRJoinColumns - Two matrices with the same rows side by side.
+
+  Input Parameters:
++ left   - its columns come first
+. right  - its columns come behind all of the left one
+. write  - structure, values or both
+- stream - asynchronous on it
+
+  Output Parameter:
+. joined - arrays allocated by the caller for the entries of both; the structure must be there when only values are written
+
+  Cost: one read and write of what is written.
+*/
+PetscErrorCode DCSRJoinColumns(DCSRView left, DCSRView right, DCSRWrite write, cudaStream_t stream, DCSRView joined)
+{
+  const bool structure = write != DCSR_WRITE_VALUES, values = write != DCSR_WRITE_STRUCTURE;
+
+  PetscFunctionBegin;
+  if (structure) PetscCallCUDA(cub::DeviceFor::Bulk((PetscCount)left.num_rows + 1, JoinOffsets{Offsets(left), Offsets(right), Offsets(joined)}, stream));
+  PetscCall(RowLoop(left, NULL, JoinEntry{left, joined, Offsets(left), Offsets(joined), false, 0, structure, values}, stream));
+  if (right.num_nonzeros > 0) PetscCall(RowLoop(right, NULL, JoinEntry{right, joined, Offsets(left), Offsets(joined), true, (int32_t)left.num_columns, structure, values}, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* DCSRGetRowSizes - Entries of some rows: rows [n] and sizes [n] on the device. */
+PetscErrorCode DCSRGetRowSizes(DCSRView view, PetscInt n, const int32_t rows[], int32_t sizes[], cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  if (n > 0) PetscCallCUDA(cub::DeviceFor::Bulk((PetscCount)n, RowSize{Offsets(view), rows, sizes}, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  DCSRPackRows - Rows of a joined matrix as other processes want them: with global columns, ascending.
+
+  Input Parameters:
++ view    - the joined or stacked matrix
+. columns - its columns; ghosts may be NULL when only values are written
+. rows    - [packed.num_rows] device: which rows; NULL: all
+. write   - structure, values or both; row offsets are set by the caller in any case
+- stream  - asynchronous on it
+
+  Output Parameter:
+. packed - arrays allocated by the caller
+
+  Cost: reads and writes the rows, with two binary searches an entry.
+*/
+PetscErrorCode DCSRPackRows(DCSRView view, DCSRColumns columns, const int32_t rows[], DCSRWrite write, cudaStream_t stream, DCSRView packed)
+{
+  PetscFunctionBegin;
+  if (packed.num_nonzeros > 0) PetscCall(RowLoop(packed, NULL, PackEntry{view, packed, Offsets(view), columns, rows, write != DCSR_WRITE_VALUES, write != DCSR_WRITE_STRUCTURE}, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  DCSRStackRows - Structure of a joined matrix with packed rows below it.
+
+  Input Parameters:
++ view    - the joined matrix
+. map     - [its ghosts] device: their numbers among the new ghosts, ascending; NULL: they are the same
+. packed  - the rows below, with global columns
+. columns - own columns and new ghosts, which are all ghosts of both
+- stream  - asynchronous on it
+
+  Output Parameter:
+. stacked - structure allocated by the caller; values of the upper rows belong at the places where they are in view
+*/
+PetscErrorCode DCSRStackRows(DCSRView view, const int32_t map[], DCSRView packed, DCSRColumns columns, cudaStream_t stream, DCSRView stacked)
+{
+  PetscFunctionBegin;
+  PetscCallCUDA(cub::DeviceFor::Bulk((PetscCount)stacked.num_rows + 1, StackOffsets{Offsets(view), Offsets(packed), Offsets(stacked), (PetscCount)view.num_rows, view.num_nonzeros}, stream));
+  if (view.num_nonzeros > 0) PetscCall(RowLoop(view, NULL, StackUpper{view, stacked, map, (int32_t)columns.num_own}, stream));
+  if (packed.num_nonzeros > 0) PetscCall(RowLoop(packed, NULL, StackLower{packed, stacked, Offsets(packed), Offsets(stacked), columns, (PetscCount)view.num_rows}, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  DCSRUnpackValues - Values of packed rows go into the rows of a stacked matrix.
+
+  Input Parameters:
++ packed  - row offsets and values
+. columns - of the stacked matrix; ghosts are not read
+. first   - its first row that gets values
+- stream  - asynchronous on it
+
+  Output Parameter:
+. stacked - its values
+*/
+PetscErrorCode DCSRUnpackValues(DCSRView packed, DCSRColumns columns, PetscInt first, cudaStream_t stream, DCSRView stacked)
+{
+  PetscFunctionBegin;
+  if (packed.num_nonzeros > 0) PetscCall(RowLoop(packed, NULL, UnpackEntry{packed, stacked, Offsets(stacked), columns, (PetscCount)first}, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  DCSRSplitColumns - Structures of the own and of the ghost columns of a joined matrix.
+
+  Input Parameters:
++ view    - the joined matrix
+. columns - its columns
+- stream  - synchronizes
+
+  Output Parameters:
++ own   - structure with the own columns, owned by the caller
+- ghost - structure with global columns, owned by the caller; its num_columns is 0
+
+  Errors: PETSC_ERR_MEM; nothing stays allocated then.
+*/
+PetscErrorCode DCSRSplitColumns(DCSRView view, DCSRColumns columns, cudaStream_t stream, DCSRView *own, DCSRView *ghost)
+{
+  const PetscCount n      = (PetscCount)view.num_rows + 1;
+  PetscErrorCode   ierr   = PETSC_SUCCESS;
+  int64_t         *begins = NULL, num_own;
+  PetscBool        own_wide, ghost_wide;
+
+  PetscFunctionBegin;
+  PetscCall(PetscArrayzero(own, 1));
+  PetscCall(PetscArrayzero(ghost, 1));
+  PetscCallGoto(ierr, failed, PetscSparseCUDAMalloc(n, "own entries of rows", stream, &begins));
+  PetscCallCUDAGoto(ierr, failed, cub::DeviceFor::Bulk(n, CountOwn{view, Offsets(view), (int32_t)columns.num_own, begins}, stream));
+  PetscCallGoto(ierr, failed, DCSRWithTemporary("workspace to sum own entries of rows", stream, [&](void *storage, size_t &bytes) { return cub::DeviceScan::ExclusiveSum(storage, bytes, begins, begins, n, stream); }));
+  PetscCallCUDAGoto(ierr, failed, cudaMemcpyAsync(&num_own, begins + n - 1, sizeof(num_own), cudaMemcpyDeviceToHost, stream));
+  PetscCallCUDAGoto(ierr, failed, cudaStreamSynchronize(stream));
+  PetscCallGoto(ierr, failed, DCSRNeedsWide((PetscCount)num_own, &own_wide));
+  PetscCallGoto(ierr, failed, DCSRNeedsWide(view.num_nonzeros - (PetscCount)num_own, &ghost_wide));
+  PetscCallGoto(ierr, failed, DCSRViewAllocateStructure(view.num_rows, columns.num_own, (PetscCount)num_own, own_wide, stream, own));
+  PetscCallGoto(ierr, failed, DCSRViewAllocateStructure(view.num_rows, 0, view.num_nonzeros - (PetscCount)num_own, ghost_wide, stream, ghost));
+  PetscCallCUDAGoto(ierr, failed, cub::DeviceFor::Bulk(n, SplitOffsets{Offsets(view), Offsets(*own), Offsets(*ghost), begins}, stream));
+  if (view.num_nonzeros > 0) PetscCallGoto(ierr, failed, RowLoop(view, NULL, SplitEntry{view, *own, *ghost, Offsets(*own), Offsets(*ghost), columns.ghosts, (int32_t)columns.num_own, true}, stream));
+failed:
+  PetscCall(PetscSparseCUDAFree(&begins, stream));
+  if (ierr != PETSC_SUCCESS) {
+    PetscCall(DCSRViewFree(own, stream));
+    PetscCall(DCSRViewFree(ghost, stream));
+  }
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  DCSRSplitValues - Values of a joined matrix go into those of the two that DCSRSplitColumns() made of it; all are allocated by the caller.
+*/
+PetscErrorCode DCSRSplitValues(DCSRView view, DCSRView own, DCSRView ghost, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  if (view.num_nonzeros > 0) PetscCall(RowLoop(view, NULL, SplitEntry{view, own, ghost, Offsets(own), Offsets(ghost), NULL, 0, false}, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
