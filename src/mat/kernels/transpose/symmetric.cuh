@@ -6,6 +6,7 @@
   entries take one look. Measured on an H200 against counting with atomics (scatter, then sort each row) and a radix sort: 27-point stencil of 200^3: 8.0 and 7.4 ms for
   those, most of it atomics on columns that neighboring rows share, and passes over 8 bytes an entry.
 */
+#include "search.cuh"
 #include "values.cuh"
 #include <petscsparsecuda/transpose.h>
 
@@ -15,32 +16,8 @@ namespace
 constexpr int SYMMETRIC_THREADS = 256;
 /* Rows of a block: so many that neighbors, whose partners lie in the same sectors, meet in one L1 cache. */
 constexpr int SYMMETRIC_ROWS = 128;
-/* Rows longer than this are not searched by a single group of lanes: the pattern counts as not symmetric. */
-constexpr int LONGEST_SYMMETRIC_ROW = 8192;
 /* Rows that are looked at before all are. */
 constexpr PetscInt SYMMETRIC_SAMPLE = 16384;
-
-/* Finds column in the sorted columns [first, last), near guess when it is there; returns last when it is absent. */
-template <typename Offset>
-__device__ inline Offset Search(const int32_t *__restrict__ columns, Offset first, Offset last, Offset guess, int32_t column)
-{
-  Offset low = first, high = last, step = 1;
-
-  if (columns[guess] < column) { // up
-    for (low = guess + 1; guess + step < last && columns[guess + step] < column; step *= 2) low = guess + step + 1;
-    high = min(last, guess + step + 1);
-  } else { // down
-    for (high = guess; guess - step >= first && columns[guess - step] > column; step *= 2) high = guess - step;
-    low = max(first, guess - step);
-  }
-  while (low < high) {
-    const Offset middle = low + (high - low) / 2;
-
-    if (columns[middle] < column) low = middle + 1;
-    else high = middle;
-  }
-  return low < last && columns[low] == column ? low : last;
-}
 
 /* What is made: each may be NULL. */
 template <typename Offset>
@@ -63,7 +40,7 @@ __global__ void __launch_bounds__(SYMMETRIC_THREADS)
     const PetscInt row   = k * row_step;
     const Offset   begin = row_offsets[row], end = row_offsets[row + 1];
 
-    if (end - begin > LONGEST_SYMMETRIC_ROW) *failed = 1;
+    if (end - begin > LONGEST_SEARCHED_ROW) *failed = 1;
     else
       for (Offset i = begin + lane; i < end; i += Lanes) {
         const int32_t column      = columns[i];

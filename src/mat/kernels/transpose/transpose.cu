@@ -282,6 +282,33 @@ failed:
 }
 
 /*
+  DCSRSortRows - the rows of a matrix in the order of their columns, by transposing twice
+
+  Input Parameters:
++ A      - compact storage but for the order of columns, which are distinct in each row
+- stream - synchronizes it at most twice
+
+  Output Parameter:
+. B - owns its arrays; zero after an error
+*/
+PetscErrorCode DCSRSortRows(DCSRView A, cudaStream_t stream, DCSRView *B)
+{
+  const PetscBool with_values = (PetscBool)(A.values != NULL);
+  DCSRView        T;
+  PetscErrorCode  ierr;
+
+  PetscFunctionBegin;
+  PetscCall(PetscArrayzero(B, 1));
+  PetscCall(DCSRViewAllocateStructure(A.num_columns, A.num_rows, A.num_nonzeros, A.wide, stream, &T));
+  if (with_values) PetscCallGoto(ierr, cleanup, DCSRViewAllocateValues(&T, stream));
+  PetscCallGoto(ierr, cleanup, DCSRTransposeWith(A, DCSR_TRANSPOSE_SORT, PETSC_FALSE, T, NULL, stream)); // needs no order of columns
+  PetscCallGoto(ierr, cleanup, DCSRTransposeCreate(T, with_values, PETSC_FALSE, stream, B));
+cleanup:
+  PetscCall(DCSRViewFree(&T, stream));
+  PetscFunctionReturn(ierr);
+}
+
+/*
   DCSRTransposeNumeric - values of the transpose
 
   Input Parameters:
