@@ -10,13 +10,16 @@ namespace
 /* Rows longer than this are not left to a single group of lanes. */
 constexpr int LONGEST_SEARCHED_ROW = 8192;
 
-/* Finds column in the sorted columns [first, last), near guess when it is there; returns last when it is absent. */
+/* Finds column among the sorted columns [first, last), of which guess is another one; returns last when it is absent. */
 template <typename Offset>
 __device__ inline Offset Search(const int32_t *__restrict__ columns, Offset first, Offset last, Offset guess, int32_t column)
 {
-  Offset low = first, high = last, step = 1;
+  const int32_t there = columns[guess];
+  const int64_t next  = (int64_t)guess + column - there; // where it is when the columns between are all there
+  Offset        low = first, high = last, step = 1;
 
-  if (columns[guess] < column) { // up
+  if (next >= (int64_t)first && next < (int64_t)last && columns[next] == column) return (Offset)next;
+  if (there < column) { // up
     for (low = guess + 1; guess + step < last && columns[guess + step] < column; step *= 2) low = guess + step + 1;
     high = min(last, guess + step + 1);
   } else { // down

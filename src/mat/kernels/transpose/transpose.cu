@@ -161,24 +161,23 @@ cleanup:
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* *done: PETSC_FALSE when the pattern is not symmetric, and T is as undefined as it was. A sample of the rows tells most patterns that are not. */
+/* *done: PETSC_FALSE when the pattern is not symmetric, and T is as undefined as it was. */
 template <typename Offset>
 PetscErrorCode TransposeSymmetric(DCSRView A, PetscBool conjugate, DCSRView T, Offset *permutation, cudaStream_t stream, PetscBool *done)
 {
-  const SymmetricTarget<Offset> none = {NULL, NULL, NULL}, all = {T.values, T.columns, permutation};
-  int                          *failed = NULL;
-  PetscErrorCode                ierr   = PETSC_SUCCESS;
+  SymmetricSource<Offset> from = {A, NULL, NULL};
+  PetscErrorCode          ierr = PETSC_SUCCESS;
 
   PetscFunctionBegin;
   *done = PETSC_FALSE;
   if (A.num_rows != A.num_columns) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscSparseCUDAMalloc(1, "flag of a symmetric pattern", stream, &failed));
-  *done = PETSC_TRUE;
-  if (A.num_rows > 4 * SYMMETRIC_SAMPLE) PetscCallGoto(ierr, cleanup, RunSymmetric(A, A.num_rows / SYMMETRIC_SAMPLE, PETSC_FALSE, none, failed, stream, done));
-  if (*done) PetscCallGoto(ierr, cleanup, RunSymmetric(A, 1, conjugate, all, failed, stream, done));
+  PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(1, "flag of a symmetric pattern", stream, &from.failed));
+  PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(A.num_rows, "beginnings and ends of rows", stream, &from.ranges));
+  PetscCallGoto(ierr, cleanup, RunSymmetric(from, conjugate, SymmetricTarget<Offset>{T.values, T.columns, permutation}, stream, done));
   if (*done) PetscCallCUDAGoto(ierr, cleanup, cudaMemcpyAsync(T.row_offsets, A.row_offsets, ((size_t)T.num_rows + 1) * sizeof(Offset), cudaMemcpyDeviceToDevice, stream));
 cleanup:
-  PetscCall(PetscSparseCUDAFree(&failed, stream));
+  PetscCall(PetscSparseCUDAFree(&from.failed, stream));
+  PetscCall(PetscSparseCUDAFree(&from.ranges, stream));
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -213,7 +212,7 @@ PetscErrorCode Gather(DCSRView A, const Offset *permutation, PetscBool conjugate
 . conjugate - PETSC_TRUE for the Hermitian transpose
 . T         - num_rows = A.num_columns, num_columns = A.num_rows, num_nonzeros and wide as in A; row_offsets [T.num_rows + 1] and columns [num_nonzeros] are allocated;
               values [num_nonzeros] too, or NULL: structure alone, and values of A are not read
-- stream    - synchronizes it at most twice
+- stream    - synchronizes it
 
   Output Parameter:
 . permutation - [num_nonzeros] device, int64_t when wide, int32_t otherwise: entry k of T is entry permutation[k] of A; or NULL: not wanted
@@ -222,7 +221,7 @@ PetscErrorCode Gather(DCSRView A, const Offset *permutation, PetscBool conjugate
 
   Note: columns of T come out sorted. Bitwise reproducible.
 
-  Cost: when the pattern is symmetric, a read of the columns and one gather of a column and a value an entry, without workspace. Otherwise a radix sort of as many pairs as there are
+  Cost: when the pattern is symmetric, a read of the columns and one gather of a column and a value an entry; workspace: 8 bytes a row (16 when wide). Otherwise a radix sort of as many pairs as there are
   entries over the bits that num_columns needs, and a gather of the values; workspace then: 12 bytes an entry (20 when wide), 4 or 8 more without permutation, released at the end.
 */
 PetscErrorCode DCSRTranspose(DCSRView A, PetscBool conjugate, DCSRView T, void *permutation, cudaStream_t stream)
@@ -262,7 +261,7 @@ PetscErrorCode DCSRTransposeSymbolic(DCSRView A, DCSRView T, void *permutation, 
 + A           - compact storage
 . with_values - PETSC_FALSE: structure alone
 . conjugate   - PETSC_TRUE for the Hermitian transpose
-- stream      - synchronizes it at most twice
+- stream      - synchronizes it
 
   Output Parameter:
 . T - owns its arrays; zero after an error
@@ -286,7 +285,7 @@ failed:
 
   Input Parameters:
 + A      - compact storage but for the order of columns, which are distinct in each row
-- stream - synchronizes it at most twice
+- stream - synchronizes it
 
   Output Parameter:
 . B - owns its arrays; zero after an error
