@@ -31,6 +31,7 @@ BENCHMARKS = {
     "insert": "Insertion and assembly",
     "spgemm": "Sparse matrix-matrix product",
     "spadd": "Sparse matrix addition",
+    "transpose": "Explicit transpose",
 }
 
 # The metrics that a README table shows where a benchmark has many; docs/results.md shows all.

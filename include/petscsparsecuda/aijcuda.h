@@ -15,6 +15,7 @@
 #include <petscsparsecuda/entries.h>
 #include <petscsparsecuda/insert.h>
 #include <petscsparsecuda/exchange.h>
+#include <petscsparsecuda/submatrix.h>
 
 /* What a host operation needs of the mirror and leaves behind. */
 typedef enum {
@@ -221,6 +222,21 @@ PETSC_INTERN PetscErrorCode MatSeqAIJCUDAPrepareProduct(Mat, PetscBool);
 PETSC_INTERN PetscErrorCode MatColumnSumsAbs_SeqAIJCUDA(Mat, Vec);
 PETSC_INTERN PetscErrorCode MatAIJCUDAShowRowSums(Vec);
 PETSC_INTERN PetscErrorCode MatHost_SeqAIJCUDA_copy(Mat, Mat, MatStructure);
+
+/* Transposes and submatrices on the device (transpose.c, submatrix.c, mpitranspose.c, mpisubmatrix.c) */
+PETSC_INTERN PetscErrorCode MatSeqAIJCUDAStructureOnDevice(Mat, PetscBool *);
+PETSC_INTERN PetscErrorCode MatMPIAIJCUDAStructureOnDevice(Mat, PetscBool *);
+PETSC_INTERN PetscErrorCode MatSeqAIJCUDACreateFromView(Mat, PetscInt, PetscInt, DCSRView *, Mat *);
+PETSC_INTERN PetscErrorCode MatSeqAIJCUDATakeValues(Mat, DCSRView *);
+PETSC_INTERN PetscErrorCode MatSeqAIJCUDAReuseView(Mat, DCSRView *);
+PETSC_INTERN PetscErrorCode MatAIJCUDAGetIndices(IS, PetscInt, const char[], cudaStream_t, DCSRIndices *, PetscInt **);
+PETSC_INTERN PetscErrorCode MatSeqAIJCUDAGetSubmatrixView(Mat, IS, IS, DCSRView *);
+PETSC_INTERN PetscErrorCode MatIsTransposeDevice_SeqAIJCUDA(Mat, Mat, PetscReal, PetscBool, PetscBool *, PetscBool *);
+PETSC_INTERN PetscErrorCode MatSeqAIJCUDASetTransposeOps(struct _MatOps *);
+PETSC_INTERN PetscErrorCode MatSeqAIJCUDASetSubmatrixOps(struct _MatOps *);
+PETSC_INTERN PetscErrorCode MatMPIAIJCUDASetTransposeOps(struct _MatOps *);
+PETSC_INTERN PetscErrorCode MatMPIAIJCUDASetSubmatrixOps(struct _MatOps *);
+PETSC_INTERN PetscErrorCode MatMPIAIJCUDASetBlock(Mat, PetscBool, DCSRView *);
 
 /* Loops over rows on the host (rowaccess.c) */
 PETSC_INTERN PetscErrorCode MatAIJCUDASetRowAccessOps(struct _MatOps *, PetscBool);

@@ -1,5 +1,6 @@
 #pragma once
 #include <petscsparsecuda/dcsr.h>
+#include <petscsparsecuda/transpose.h>
 
 /* Host <-> device index types: PetscInt host arrays to and from 32-bit columns and 32- or 64-bit offsets. Host arrays are free to be changed, or filled, on return: the copies to the host synchronize. */
 PETSC_INTERN PetscErrorCode DCSRCopyOffsetsToDevice(PetscCount, const PetscInt[], PetscBool, void *, cudaStream_t); /* n, host [n], wide, device [n] */
@@ -18,10 +19,3 @@ PETSC_INTERN PetscErrorCode DCSRFragment(DCSRView, PetscInt, DCSRView *, cudaStr
 
 /* Checks the invariants that docs/architecture.md lists; *ok, and when not ok *row and *what (a static string) say where and which. Synchronizes. */
 PETSC_INTERN PetscErrorCode DCSRIsValid(DCSRView, cudaStream_t, PetscBool *, PetscInt *, const char **);
-
-/*
-  Explicit transpose of compact storage. The target's row_offsets [num_columns + 1], columns [nnz] and permutation [nnz] (int32_t, or int64_t when wide) are allocated by the caller.
-  Entry k of the transpose is entry permutation[k] of A; row order makes its columns sorted.
-*/
-PETSC_INTERN PetscErrorCode DCSRTransposeSymbolic(DCSRView, DCSRView, void *, cudaStream_t);
-PETSC_INTERN PetscErrorCode DCSRTransposeNumeric(DCSRView, const void *, PetscBool, PetscScalar *, cudaStream_t); /* A, permutation, conjugate, values of the transpose */

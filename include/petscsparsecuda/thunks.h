@@ -84,6 +84,8 @@ PETSC_INTERN PetscErrorCode MatHost_AIJCUDA_transpose(Mat, MatReuse, Mat *);
 PETSC_INTERN PetscErrorCode MatHost_AIJCUDA_createsubmatrices(Mat, PetscInt, const IS[], const IS[], MatReuse, Mat *[]);
 PETSC_INTERN PetscErrorCode MatHost_AIJCUDA_creatempimatconcatenateseqmat(MPI_Comm, Mat, PetscInt, MatReuse, Mat *);
 
+PETSC_INTERN PetscErrorCode MatHost_MPIAIJCUDA_createsubmatrix(Mat, IS, IS, MatReuse, Mat *); /* mpithunks.c */
+
 /* Put a thunk where the parent has an operation; what the parent put there since the last time becomes the operation that the thunk calls. */
 #define INSTALL_THUNK(ops, parent, installed, prefix, operation) \
   do { \

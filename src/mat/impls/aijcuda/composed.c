@@ -85,10 +85,30 @@ DEFINE_COMPOSED(MatStoreValues_SeqAIJCUDA, seq.storevalues, (Mat A), (A), HOST_R
 DEFINE_COMPOSED(MatRetrieveValues_SeqAIJCUDA, seq.retrievevalues, (Mat A), (A), HOST_WRITE)
 DEFINE_COMPOSED(ResetPreallocationOnHost, seq.resetpreallocation, (Mat A), (A), HOST_BUILD)
 DEFINE_COMPOSED(MatReorderForNonzeroDiagonal_SeqAIJCUDA, seq.reorder, (Mat A, PetscReal atol, IS rows, IS columns), (A, atol, rows, columns), HOST_READ)
-DEFINE_COMPOSED_TWO(MatIsTranspose_SeqAIJCUDA, seq.istranspose, (Mat A, Mat B, PetscReal tol, PetscBool *f), (A, B, tol, f))
-DEFINE_COMPOSED_TWO(MatIsHermitianTranspose_SeqAIJCUDA, seq.ishermitiantranspose, (Mat A, Mat B, PetscReal tol, PetscBool *f), (A, B, tol, f))
+DEFINE_COMPOSED_TWO(IsTransposeOnHost, seq.istranspose, (Mat A, Mat B, PetscReal tol, PetscBool *f), (A, B, tol, f))
+DEFINE_COMPOSED_TWO(IsHermitianTransposeOnHost, seq.ishermitiantranspose, (Mat A, Mat B, PetscReal tol, PetscBool *f), (A, B, tol, f))
 DEFINE_COMPOSED_TWO(MatIsTranspose_MPIAIJCUDA, mpi.istranspose, (Mat A, Mat B, PetscReal tol, PetscBool *f), (A, B, tol, f))
 DEFINE_COMPOSED(ResetPreallocationOnHost_MPI, mpi.resetpreallocation, (Mat A), (A), HOST_BUILD)
+
+static PetscErrorCode MatIsTranspose_SeqAIJCUDA(Mat A, Mat B, PetscReal tol, PetscBool *f)
+{
+  PetscBool done;
+
+  PetscFunctionBegin;
+  PetscCall(MatIsTransposeDevice_SeqAIJCUDA(A, B, tol, PETSC_FALSE, f, &done));
+  if (!done) PetscCall(IsTransposeOnHost(A, B, tol, f));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatIsHermitianTranspose_SeqAIJCUDA(Mat A, Mat B, PetscReal tol, PetscBool *f)
+{
+  PetscBool done;
+
+  PetscFunctionBegin;
+  PetscCall(MatIsTransposeDevice_SeqAIJCUDA(A, B, tol, PETSC_TRUE, f, &done));
+  if (!done) PetscCall(IsHermitianTransposeOnHost(A, B, tol, f));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
 /* MatSeqAIJCUDAParentSetPreallocation - MATSEQAIJ's MatSeqAIJSetPreallocation() */
 PetscErrorCode MatSeqAIJCUDAParentSetPreallocation(Mat A, PetscInt nz, const PetscInt nnz[])

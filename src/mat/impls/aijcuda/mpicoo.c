@@ -171,24 +171,44 @@ cleanup:
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The structure of one list becomes one of the blocks, with zero values. */
-static PetscErrorCode SetBlock(Mat A, int which, DCSRList *list, cudaStream_t stream)
+/*
+  MatMPIAIJCUDASetBlock - Compact device storage becomes one of the blocks of an empty matrix.
+
+  Not Collective
+
+  Input Parameters:
++ A            - a parallel matrix of ours, after MatMPIAIJCUDASetEmpty(); to be assembled, or to get its scatter, when both blocks are there
+. off_diagonal - which block
+- view         - columns of the diagonal block in local, those of the off-diagonal block in global numbering; its arrays now belong to A; zero afterwards, also after an error
+*/
+PetscErrorCode MatMPIAIJCUDASetBlock(Mat A, PetscBool off_diagonal, DCSRView *view)
 {
   Mat_MPIAIJ    *a     = (Mat_MPIAIJ *)A->data;
-  Mat            block = which ? a->B : a->A;
-  DCSRView       view;
+  Mat            block = off_diagonal ? a->B : a->A;
+  cudaStream_t   stream;
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
-  PetscCall(MatSeqAIJCUDABuildView(block, list, stream, &view));
-  if (which) PetscCallGoto(ierr, failed, SetGhosts(A, &view, stream));
-  PetscCallGoto(ierr, failed, MatSeqAIJCUDASetDeviceMatrix(block, &view));
+  PetscCall(PetscSparseCUDAGetStream(&stream));
+  if (off_diagonal) PetscCallGoto(ierr, failed, SetGhosts(A, view, stream));
+  PetscCallGoto(ierr, failed, MatSeqAIJCUDASetDeviceMatrix(block, view));
   PetscCall(MatAssemblyBegin(block, MAT_FINAL_ASSEMBLY));
   PetscCall(MatAssemblyEnd(block, MAT_FINAL_ASSEMBLY));
   PetscFunctionReturn(PETSC_SUCCESS);
 failed:
-  PetscCall(DCSRViewFree(&view, stream));
+  PetscCall(DCSRViewFree(view, stream));
   PetscFunctionReturn(ierr);
+}
+
+/* The structure of one list becomes one of the blocks, with zero values. */
+static PetscErrorCode SetBlock(Mat A, int which, DCSRList *list, cudaStream_t stream)
+{
+  DCSRView view;
+
+  PetscFunctionBegin;
+  PetscCall(MatSeqAIJCUDABuildView(which ? ((Mat_MPIAIJ *)A->data)->B : ((Mat_MPIAIJ *)A->data)->A, list, stream, &view));
+  PetscCall(MatMPIAIJCUDASetBlock(A, (PetscBool)which, &view));
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode Preallocate(Mat A, COODevice *coo, const PetscInt i[], const PetscInt j[])

@@ -15,7 +15,7 @@
 MPI_THUNKS(DEFINE_MPI_THUNK)
 #undef DEFINE_MPI_THUNK
 
-static PetscErrorCode MatHost_MPIAIJCUDA_createsubmatrix(Mat A, IS rows, IS columns, MatReuse reuse, Mat *B)
+PetscErrorCode MatHost_MPIAIJCUDA_createsubmatrix(Mat A, IS rows, IS columns, MatReuse reuse, Mat *B)
 {
   PetscErrorCode ierr;
 
@@ -51,6 +51,8 @@ PetscErrorCode MatMPIAIJCUDASetOps(Mat A, struct _MatOps *ops)
   INSTALL_SHARED_THUNKS(ops, parent, installed);
   PetscCall(MatMPIAIJCUDASetPreparedOps(A, ops));
   PetscCall(MatMPIAIJCUDASetInsertOps(A, ops));
+  PetscCall(MatMPIAIJCUDASetTransposeOps(ops));
+  PetscCall(MatMPIAIJCUDASetSubmatrixOps(ops));
   PetscCall(MatAIJCUDASetRowAccessOps(ops, PETSC_TRUE));
   *installed = *ops;
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -90,7 +90,7 @@ PetscErrorCode RestoreDeviceArray(DeviceArray *array, cudaStream_t stream, Petsc
   return ierr != PETSC_SUCCESS ? ierr : restored;
 }
 
-/* Makes structure and plan of the explicit transpose. */
+/* Makes the explicit transpose and its plan. */
 static PetscErrorCode BuildExplicitTranspose(Mat A, cudaStream_t stream)
 {
   Mat_SeqAIJCUDA *d           = MatSeqAIJCUDAGet(A);
@@ -103,12 +103,11 @@ static PetscErrorCode BuildExplicitTranspose(Mat A, cudaStream_t stream)
   PetscCall(MatSeqAIJCUDACompact(A));
   PetscCall(DCSRViewAllocateCompact(d->view.num_columns, d->view.num_rows, d->view.num_nonzeros, d->view.wide, stream, &transpose));
   PetscCallGoto(ierr, failed, PetscSparseCUDAMalloc_Private((size_t)d->view.num_nonzeros * (d->view.wide ? sizeof(int64_t) : sizeof(int32_t)), "permutation of an explicit transpose", stream, &permutation));
-  PetscCallGoto(ierr, failed, DCSRTransposeSymbolic(d->view, transpose, permutation, stream));
+  PetscCallGoto(ierr, failed, DCSRTranspose(d->view, PETSC_FALSE, transpose, permutation, stream));
   PetscCallGoto(ierr, failed, DCSRSpMVPlanCreate(transpose, d->spmv_kind, stream, &plan));
-  d->transpose       = transpose;
-  d->permutation     = permutation;
-  d->spmv_transpose  = plan;
-  d->transpose_state = -1;
+  d->transpose      = transpose;
+  d->permutation    = permutation;
+  d->spmv_transpose = plan;
   PetscFunctionReturn(PETSC_SUCCESS);
 failed:
   PetscCall(DCSRViewFree(&transpose, stream));
@@ -122,7 +121,7 @@ static PetscErrorCode RefreshExplicitTranspose(Mat A, cudaStream_t stream)
 
   PetscFunctionBegin;
   if (d->spmv_transpose == NULL) PetscCall(BuildExplicitTranspose(A, stream));
-  PetscCall(DCSRTransposeNumeric(d->view, d->permutation, PETSC_FALSE, d->transpose.values, stream));
+  else PetscCall(DCSRTransposeNumeric(d->view, d->permutation, PETSC_FALSE, d->transpose.values, stream));
   PetscCall(PetscObjectStateGet((PetscObject)A, &d->transpose_state));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -762,5 +761,7 @@ PetscErrorCode MatSeqAIJCUDASetDeviceOps(struct _MatOps *ops)
   ops->copy                      = MatCopy_SeqAIJCUDA;
   ops->duplicate                 = MatDuplicate_SeqAIJCUDA;
   PetscCall(MatSeqAIJCUDASetDeletionOps(ops));
+  PetscCall(MatSeqAIJCUDASetTransposeOps(ops));
+  PetscCall(MatSeqAIJCUDASetSubmatrixOps(ops));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

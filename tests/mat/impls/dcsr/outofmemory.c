@@ -1,6 +1,7 @@
 static char help[] = "Device allocation fails at every site in turn: the error is clean, the matrix is what it was, nothing leaks.\n\n";
 
 #include "testmat.h"
+#include <petsc/private/petscimpl.h>
 #include <petscsparsecuda/sys.h>
 
 #define MAX_SITES   500   /* more allocations than an operation makes */
@@ -233,6 +234,8 @@ DEFINE_OPERATION(GetRowMaxAbs, PetscCall(MatGetRowMaxAbs(A, d->out, d->idx));)
 DEFINE_OPERATION(GetRowSumAbs, PetscCall(MatGetRowSumAbs(A, d->out));)
 DEFINE_OPERATION(Duplicate, PetscCall(MatDuplicate(A, MAT_COPY_VALUES, &d->C));)
 DEFINE_OPERATION(Copy, PetscCall(MatDuplicate(A, MAT_DO_NOT_COPY_VALUES, &d->C)); PetscCall(MatCopy(A, d->C, SAME_NONZERO_PATTERN));)
+DEFINE_OPERATION(TransposeInPlace, PetscCall(MatTranspose(A, MAT_INPLACE_MATRIX, &A));)
+DEFINE_OPERATION(IsSymmetric, PetscBool is; PetscCall(MatIsTranspose(A, A, 0, &is)); d->norm = is;)
 DEFINE_OPERATION(Scale, PetscCall(MatScale(A, 3));)
 DEFINE_OPERATION(DiagonalScale, PetscCall(MatDiagonalScale(A, d->scale_left, d->scale_right));)
 DEFINE_OPERATION(Shift, PetscCall(MatShift(A, 2));)
@@ -250,6 +253,44 @@ DEFINE_OPERATION(ZeroRows, PetscCall(MatZeroRows(A, 4, deleted_rows, 3, d->right
 DEFINE_OPERATION(ZeroRowsKept, PetscCall(MatSetOption(A, MAT_KEEP_NONZERO_PATTERN, PETSC_TRUE)); PetscCall(MatZeroRows(A, 4, deleted_rows, 3, d->right, d->out));)
 DEFINE_OPERATION(ZeroRowsColumns, PetscCall(MatZeroRowsColumns(A, 4, deleted_rows, 3, d->right, d->out));)
 DEFINE_OPERATION(EliminateZeros, PetscCall(MatEliminateZeros(A, PETSC_TRUE));)
+
+/* There and back, the latter as a transpose that is used again. */
+static PetscErrorCode TransposeTwice(Mat A, Data *d)
+{
+  Mat            T    = NULL;
+  PetscErrorCode ierr = MatTranspose(A, MAT_INITIAL_MATRIX, &T);
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectStateIncrease((PetscObject)A)); // or the transpose would count as current
+  if (ierr == PETSC_SUCCESS) ierr = MatTranspose(A, MAT_REUSE_MATRIX, &T);
+  if (ierr == PETSC_SUCCESS) ierr = MatTranspose(T, MAT_INITIAL_MATRIX, &d->C);
+  PetscCall(MatDestroy(&T));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Rows and columns in descending order, by a permutation, and from there back by submatrices, one of them used again. */
+static PetscErrorCode ReverseTwice(Mat A, Data *d)
+{
+  Mat            P = NULL;
+  PetscInt       n, *indices;
+  IS             is;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetSize(A, &n, NULL));
+  PetscCall(PetscMalloc1(n, &indices));
+  for (PetscInt k = 0; k < n; k++) indices[k] = n - 1 - k;
+  PetscCall(ISCreateGeneral(PETSC_COMM_SELF, n, indices, PETSC_OWN_POINTER, &is));
+  ierr = ISSetPermutation(is);
+  if (ierr == PETSC_SUCCESS) ierr = MatPermute(A, is, is, &P);
+  if (ierr == PETSC_SUCCESS) ierr = MatCreateSubMatrix(P, is, is, MAT_INITIAL_MATRIX, &d->C);
+  if (ierr == PETSC_SUCCESS) ierr = MatCreateSubMatrix(P, is, is, MAT_REUSE_MATRIX, &d->C);
+  PetscCall(MatDestroy(&P));
+  PetscCall(ISDestroy(&is));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
 static PetscErrorCode Fragment(Mat A, PETSC_UNUSED Data *d)
 {
@@ -379,6 +420,10 @@ static const Operation operations[] = {
   {"MatGetRowSumAbs", GetRowSumAbs, PETSC_FALSE, PETSC_FALSE},
   {"MatDuplicate", Duplicate, PETSC_FALSE, PETSC_FALSE},
   {"MatCopy", Copy, PETSC_FALSE, PETSC_FALSE},
+  {"MatTranspose", TransposeTwice, PETSC_FALSE, PETSC_FALSE},
+  {"MatTranspose, in place", TransposeInPlace, PETSC_FALSE, PETSC_FALSE},
+  {"MatIsTranspose", IsSymmetric, PETSC_FALSE, PETSC_FALSE},
+  {"MatPermute and MatCreateSubMatrix", ReverseTwice, PETSC_FALSE, PETSC_FALSE},
   {"MatScale", Scale, PETSC_FALSE, PETSC_FALSE},
   {"MatDiagonalScale", DiagonalScale, PETSC_FALSE, PETSC_FALSE},
   {"MatShift", Shift, PETSC_FALSE, PETSC_TRUE},
@@ -721,9 +766,63 @@ static PetscErrorCode TestWay(Way way, PetscInt n, PetscBool *done)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* What makes a new parallel matrix of one. */
+DEFINE_OPERATION(TransposeParallel, PetscCall(MatTranspose(A, MAT_INITIAL_MATRIX, &d->C));)
+
+static PetscErrorCode SubmatrixParallel(Mat A, Data *d)
+{
+  PetscInt       begin, end;
+  IS             is;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetOwnershipRange(A, &begin, &end));
+  PetscCall(ISCreateStride(PETSC_COMM_WORLD, end - begin, end - 1, -1, &is));
+  PetscCall(ISToGeneral(is));
+  ierr = MatCreateSubMatrix(A, is, NULL, MAT_INITIAL_MATRIX, &d->C);
+  PetscCall(ISDestroy(&is));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The n-th allocation fails in both processes: the matrix is as it was, and there is no new one; then it can be made. */
+static PetscErrorCode TestNewParallel(OperationFn *run, const char name[], PetscInt n, PetscBool *done)
+{
+  char           what[256];
+  size_t         before, after;
+  PetscErrorCode error;
+  Data           d;
+  Mat            A;
+
+  PetscFunctionBegin;
+  PetscCall(PetscSNPrintf(what, sizeof(what), "parallel %s, collective, allocation %" PetscInt_FMT " fails", name, n));
+  PetscCall(MemoryInUse(&before));
+  PetscCall(PetscArrayzero(&d, 1));
+  PetscCall(MatCreate(PETSC_COMM_WORLD, &A));
+  PetscCall(MatSetSizes(A, PETSC_DECIDE, PETSC_DECIDE, 300, 300));
+  PetscCall(MatSetType(A, "dcsrcuda"));
+  PetscCall(InsertAlike(A, BY_VALUES));
+  PetscCall(RunFailing(run, n, A, &d, &error, done));
+  PetscCheck(error == PETSC_SUCCESS || error == PETSC_ERR_MEM, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: error %d is not PETSC_ERR_MEM", what, (int)error);
+  PetscCheck(error == PETSC_SUCCESS || (!*done && d.C == NULL), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: the operation failed before, or there is a result", what);
+  if (error != PETSC_SUCCESS) PetscCall((*run)(A, &d));
+  PetscCall(CheckRowSums(A, what));
+  PetscCall(CheckRowSums(d.C, what));
+  PetscCall(MatDestroy(&d.C));
+  PetscCall(MatDestroy(&A));
+  PetscCall(MemoryInUse(&after));
+  PetscCheck(after == before, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %zu bytes were in use before and %zu are afterwards", what, before, after);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode TestParallel(void)
 {
   PetscFunctionBegin;
+  for (int k = 0; k < 2; k++) {
+    PetscBool done = PETSC_FALSE;
+
+    for (PetscInt n = 1; !done; n++) PetscCall(TestNewParallel(k ? SubmatrixParallel : TransposeParallel, k ? "MatCreateSubMatrix" : "MatTranspose", n, &done));
+  }
   for (Way way = BY_VALUES; way < NUM_WAYS; way++) {
     PetscBool done = PETSC_FALSE;
 

@@ -127,58 +127,6 @@ static PetscErrorCode TestStructureOnly(const KernelTestMatrix *A, DCSRView view
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Counting sort by columns on the host. */
-static PetscErrorCode HostTranspose(const KernelTestMatrix *A, PetscBool conjugate, KernelTestMatrix *T)
-{
-  PetscInt *next;
-
-  PetscFunctionBegin;
-  T->name = A->name;
-  T->m    = A->n;
-  T->n    = A->m;
-  T->nz   = A->nz;
-  PetscCall(PetscCalloc1(T->m + 1, &T->i));
-  PetscCall(PetscMalloc2(T->nz, &T->j, T->nz, &T->a));
-  for (PetscCount k = 0; k < A->nz; k++) T->i[A->j[k] + 1]++;
-  for (PetscInt r = 0; r < T->m; r++) T->i[r + 1] += T->i[r];
-  PetscCall(PetscMalloc1(T->m + 1, &next));
-  PetscCall(PetscArraycpy(next, T->i, T->m + 1));
-  for (PetscInt r = 0; r < A->m; r++) {
-    for (PetscInt k = A->i[r]; k < A->i[r + 1]; k++) {
-      const PetscInt to = next[A->j[k]]++;
-
-      T->j[to] = r;
-      T->a[to] = conjugate ? PetscConj(A->a[k]) : A->a[k];
-    }
-  }
-  PetscCall(PetscFree(next));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode TestTranspose(const KernelTestMatrix *A, const char storage[], DCSRView view, cudaStream_t stream)
-{
-  DCSRView         T;
-  void            *permutation;
-  KernelTestMatrix expected, got;
-
-  PetscFunctionBegin;
-  PetscCall(KernelTestViewAllocate(A->n, A->m, A->nz, view.wide, stream, &T));
-  PetscCall(KernelTestToDevice((size_t)A->nz * (view.wide ? sizeof(int64_t) : sizeof(int32_t)), NULL, stream, &permutation));
-  PetscCall(DCSRTransposeSymbolic(view, T, permutation, stream));
-  for (int conjugate = 0; conjugate < 2; conjugate++) {
-    PetscCall(DCSRTransposeNumeric(view, permutation, conjugate ? PETSC_TRUE : PETSC_FALSE, T.values, stream));
-    PetscCall(CheckValid(T, stream, A->name, "transpose"));
-    PetscCall(HostTranspose(A, conjugate ? PETSC_TRUE : PETSC_FALSE, &expected));
-    PetscCall(KernelTestMatrixFromView(T, stream, &got));
-    PetscCall(KernelTestMatrixCompare(&got, &expected, 0.0, storage));
-    PetscCall(KernelTestMatrixDestroy(&got));
-    PetscCall(KernelTestMatrixDestroy(&expected));
-  }
-  PetscCall(PetscSparseCUDAFree(&permutation, stream));
-  PetscCall(KernelTestViewDestroy(&T, stream));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* PetscInt arrays on the device for foreign code. */
 static PetscErrorCode TestWiden(const KernelTestMatrix *A, DCSRView view, cudaStream_t stream)
 {
@@ -212,10 +160,7 @@ static PetscErrorCode Test(const KernelTestMatrix *A, const KernelTestStorage *s
   PetscCall(TestStructureOnly(A, view, stream));
   PetscCall(TestInvalid(A, storage->name, view, stream));
   PetscCall(CheckValid(view, stream, A->name, "repaired"));
-  if (view.row_offsets) {
-    PetscCall(TestTranspose(A, storage->name, view, stream));
-    PetscCall(TestWiden(A, view, stream));
-  }
+  if (view.row_offsets) PetscCall(TestWiden(A, view, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

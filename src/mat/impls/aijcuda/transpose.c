@@ -1,0 +1,229 @@
+/*
+  Transposes of sequential matrices on the device. Off the device, and in the midst of host code, which may read the arrays of the result directly, the thunk of the same name
+  does it.
+*/
+#include <petscsparsecuda/thunks.h>
+
+/* MatSeqAIJCUDAStructureOnDevice - Whether an operation that makes a new structure from that of A, a sequential matrix of ours, runs on the device now. */
+PetscErrorCode MatSeqAIJCUDAStructureOnDevice(Mat A, PetscBool *device)
+{
+  PetscFunctionBegin;
+  PetscCall(MatSeqAIJCUDAUseDevice(A, device));
+  *device = (PetscBool)(*device && MatSeqAIJCUDAGet(A)->host_active == 0 && !MatAIJCUDAInHostCode());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  MatSeqAIJCUDACreateFromView - A new matrix of the type of A with compact device storage.
+
+  Collective
+
+  Input Parameters:
++ A    - a sequential matrix of ours
+. rbs  - block size of the rows, or not positive
+. cbs  - block size of the columns, or not positive
+- view - its arrays now belong to B; zero afterwards, also after an error
+
+  Output Parameter:
+. B - the assembled matrix; NULL after an error
+*/
+PetscErrorCode MatSeqAIJCUDACreateFromView(Mat A, PetscInt rbs, PetscInt cbs, DCSRView *view, Mat *B)
+{
+  cudaStream_t   stream;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  *B = NULL;
+  PetscCall(PetscSparseCUDAGetStream(&stream));
+  PetscCallGoto(ierr, failed, MatCreate(PetscObjectComm((PetscObject)A), B));
+  PetscCallGoto(ierr, failed, MatSetSizes(*B, view->num_rows, view->num_columns, view->num_rows, view->num_columns));
+  PetscCallGoto(ierr, failed, MatSetBlockSizes(*B, rbs, cbs));
+  PetscCallGoto(ierr, failed, MatSetType(*B, ((PetscObject)A)->type_name));
+  PetscCallGoto(ierr, failed, MatSeqAIJCUDASetDeviceMatrix(*B, view));
+  ((Mat_SeqAIJ *)(*B)->data)->nonew = 0;
+  PetscCallGoto(ierr, failed, MatAssemblyBegin(*B, MAT_FINAL_ASSEMBLY));
+  PetscCallGoto(ierr, failed, MatAssemblyEnd(*B, MAT_FINAL_ASSEMBLY));
+  if (MatSeqAIJCUDAGet(*B)->eager) {
+    PetscCallGoto(ierr, failed, MatAIJCUDAHostBegin(*B, HOST_READ_STRUCTURE));
+    PetscCallGoto(ierr, failed, MatAIJCUDAHostEnd(*B, HOST_READ_STRUCTURE));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+failed:
+  (void)DCSRViewFree(view, stream);
+  (void)MatDestroy(B);
+  PetscFunctionReturn(ierr);
+}
+
+/*
+  MatSeqAIJCUDATakeValues - The values of compact storage of the same structure become those of the matrix.
+
+  Not Collective
+
+  Input Parameters:
++ B    - a sequential matrix of ours, compact and current on the device
+- view - loses its values
+*/
+PetscErrorCode MatSeqAIJCUDATakeValues(Mat B, DCSRView *view)
+{
+  Mat_SeqAIJCUDA *b      = MatSeqAIJCUDAGet(B);
+  PetscScalar    *values = b->view.values;
+
+  PetscFunctionBegin;
+  b->view.values   = view->values;
+  b->view.capacity = b->view.num_nonzeros; // room behind the entries went with the old values
+  view->values     = values;
+  b->device_values = PETSC_TRUE;
+  PetscCall(MatSeqAIJCUDADeviceChanged(B));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The transpose of A, with zero values when there are to be none of A's. */
+static PetscErrorCode TransposeView(Mat A, PetscBool with_values, DCSRView *view, cudaStream_t stream)
+{
+  PetscErrorCode ierr = PETSC_SUCCESS;
+
+  PetscFunctionBegin;
+  PetscCall(MatSeqAIJCUDACopyToDevice(A));
+  PetscCall(MatSeqAIJCUDACompact(A));
+  PetscCall(PetscLogGpuTimeBegin());
+  ierr = DCSRTransposeCreate(MatSeqAIJCUDAGet(A)->view, with_values, PETSC_FALSE, stream, view);
+  PetscCall(PetscLogGpuTimeEnd());
+  PetscCall(ierr);
+  if (with_values || view->num_nonzeros == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCallGoto(ierr, failed, DCSRViewAllocateValues(view, stream));
+  PetscCallCUDAGoto(ierr, failed, cudaMemsetAsync(view->values, 0, (size_t)view->num_nonzeros * sizeof(*view->values), stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+failed:
+  PetscCall(DCSRViewFree(view, stream));
+  PetscFunctionReturn(ierr);
+}
+
+static PetscErrorCode CreateTranspose(Mat A, PetscBool with_values, Mat *B)
+{
+  DCSRView     view;
+  cudaStream_t stream;
+
+  PetscFunctionBegin;
+  PetscCall(PetscSparseCUDAGetStream(&stream));
+  PetscCall(TransposeView(A, with_values, &view, stream));
+  PetscCall(MatSeqAIJCUDACreateFromView(A, A->cmap->bs, A->rmap->bs, &view, B));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether B can be given the transpose of A: the pattern is that of the last time, and B still has it. */
+static PetscErrorCode SamePattern(Mat A, Mat B, DCSRView transpose, cudaStream_t stream, PetscBool *same)
+{
+  PetscContainer container;
+  MatState      *parent;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectQuery((PetscObject)B, "MatTransposeParent", (PetscObject *)&container));
+  PetscCheck(container != NULL, PetscObjectComm((PetscObject)B), PETSC_ERR_ARG_WRONG, "Reuse matrix used was not generated from call to MatTranspose()");
+  PetscCall(PetscContainerGetPointer(container, &parent));
+  *same = (PetscBool)(parent->nonzerostate == A->nonzerostate);
+  if (!*same) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatSeqAIJCUDACopyToDevice(B));
+  PetscCall(MatSeqAIJCUDACompact(B));
+  PetscCall(DCSRHaveSameStructure(transpose, MatSeqAIJCUDAGet(B)->view, stream, same));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Values alone, or another structure as well when that of A has changed. */
+static PetscErrorCode ReuseTranspose(Mat A, Mat B)
+{
+  PetscBool      same;
+  DCSRView       view;
+  cudaStream_t   stream;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(PetscSparseCUDAGetStream(&stream));
+  PetscCall(TransposeView(A, PETSC_TRUE, &view, stream));
+  PetscCallGoto(ierr, cleanup, SamePattern(A, B, view, stream, &same));
+  if (same) PetscCallGoto(ierr, cleanup, MatSeqAIJCUDATakeValues(B, &view));
+  else {
+    PetscCallGoto(ierr, cleanup, MatSeqAIJCUDASetDeviceMatrix(B, &view));
+    PetscCallGoto(ierr, cleanup, MatAssemblyBegin(B, MAT_FINAL_ASSEMBLY));
+    PetscCallGoto(ierr, cleanup, MatAssemblyEnd(B, MAT_FINAL_ASSEMBLY));
+    PetscCallGoto(ierr, cleanup, MatTransposeSetPrecursor(A, B));
+  }
+cleanup:
+  PetscCall(DCSRViewFree(&view, stream));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatTranspose_SeqAIJCUDA(Mat A, MatReuse reuse, Mat *B)
+{
+  PetscBool ours = PETSC_TRUE, device, device_b = PETSC_TRUE;
+  Mat       T;
+
+  PetscFunctionBegin;
+  PetscCall(MatSeqAIJCUDAStructureOnDevice(A, &device));
+  if (device && reuse == MAT_REUSE_MATRIX) {
+    PetscCall(MatIsSeqAIJCUDA(*B, &ours));
+    if (ours) PetscCall(MatSeqAIJCUDAStructureOnDevice(*B, &device_b));
+    device = (PetscBool)(ours && device_b && (*B)->rmap->n == A->cmap->n && (*B)->cmap->n == A->rmap->n);
+  }
+  if (!device || A->rmap->n > PETSC_INT32_MAX) PetscCall(MatHost_AIJCUDA_transpose(A, reuse, B));
+  else if (reuse == MAT_REUSE_MATRIX) PetscCall(ReuseTranspose(A, *B));
+  else if (reuse == MAT_INITIAL_MATRIX) PetscCall(CreateTranspose(A, PETSC_TRUE, B));
+  else {
+    PetscCall(CreateTranspose(A, PETSC_TRUE, &T));
+    PetscCall(MatHeaderMerge(A, &T));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatTransposeSymbolic_SeqAIJCUDA(Mat A, Mat *B)
+{
+  PetscBool device;
+
+  PetscFunctionBegin;
+  PetscCall(MatSeqAIJCUDAStructureOnDevice(A, &device));
+  if (device && A->rmap->n <= PETSC_INT32_MAX) PetscCall(CreateTranspose(A, PETSC_FALSE, B));
+  else PetscCall(MatHost_SeqAIJCUDA_transposesymbolic(A, B));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  MatIsTransposeDevice_SeqAIJCUDA - MatIsTranspose() or MatIsHermitianTranspose() on the device.
+
+  Not Collective
+
+  Input Parameters:
++ A         - a sequential matrix of ours
+. B         - any matrix, may be A
+. tol       - largest difference of two entries
+- conjugate - PETSC_TRUE: the Hermitian transpose
+
+  Output Parameters:
++ is   - the answer
+- done - PETSC_FALSE: there is none, the host has to find it
+*/
+PetscErrorCode MatIsTransposeDevice_SeqAIJCUDA(Mat A, Mat B, PetscReal tol, PetscBool conjugate, PetscBool *is, PetscBool *done)
+{
+  cudaStream_t stream;
+
+  PetscFunctionBegin;
+  PetscCall(MatIsSeqAIJCUDA(B, done));
+  if (*done) PetscCall(MatSeqAIJCUDAUseDevice(A, done));
+  if (*done) PetscCall(MatSeqAIJCUDAUseDevice(B, done));
+  if (!*done) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscSparseCUDAGetStream(&stream));
+  PetscCall(MatSeqAIJCUDACopyToDevice(A));
+  PetscCall(MatSeqAIJCUDACompact(A));
+  PetscCall(MatSeqAIJCUDACopyToDevice(B));
+  PetscCall(MatSeqAIJCUDACompact(B));
+  PetscCall(DCSRIsTranspose(MatSeqAIJCUDAGet(A)->view, MatSeqAIJCUDAGet(B)->view, tol, conjugate, stream, done, is));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* MatSeqAIJCUDASetTransposeOps - Puts our transposes into a table that has the thunks already; part of MatSeqAIJCUDASetDeviceOps(). */
+PetscErrorCode MatSeqAIJCUDASetTransposeOps(struct _MatOps *ops)
+{
+  PetscFunctionBegin;
+  ops->transpose         = MatTranspose_SeqAIJCUDA;
+  ops->transposesymbolic = MatTransposeSymbolic_SeqAIJCUDA;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,332 @@
+/*
+  Submatrices: the columns get their new numbers from a map, the entries that stay are counted row by row, and written behind each other.
+*/
+#include "../entries/temporary.cuh"
+#include <cub/block/block_scan.cuh>
+#include <cub/device/device_for.cuh>
+#include <cub/device/device_reduce.cuh>
+#include <cub/device/device_scan.cuh>
+#include <petscsparsecuda/submatrix.h>
+#include <petscsparsecuda/transpose.h>
+#include <thrust/iterator/counting_iterator.h>
+#include <thrust/iterator/transform_iterator.h>
+
+namespace
+{
+
+constexpr int THREADS = 256;
+/* Rows of A that a group of lanes reads alone; the block reads longer ones together. */
+constexpr int LONGEST_GROUP_ROW = 4096;
+
+struct IndexOf {
+  DCSRIndices set;
+
+  __device__ PetscInt operator()(PetscInt k) const { return set.indices ? set.indices[k] : set.first + k * set.step; }
+};
+
+/* New column of an old one, -1: it does not stay. */
+struct NewColumn {
+  const int32_t *map; // NULL: a stride with a positive step
+  PetscInt       first, step, n;
+
+  __device__ int32_t operator()(int32_t column) const
+  {
+    if (map) return map[column];
+    if (step == 1) return column >= first && column - first < n ? (int32_t)(column - first) : -1;
+    return column >= first && (column - first) % step == 0 && (column - first) / step < n ? (int32_t)((column - first) / step) : -1;
+  }
+};
+
+/* Of an index that occurs more than once the last place counts, whatever the order of the threads. */
+struct FillMap {
+  IndexOf         columns;
+  int32_t        *map;
+  __device__ void operator()(PetscInt k) const { atomicMax(map + columns(k), (int32_t)k); }
+};
+
+/* The entries of A that rows of the submatrix look at. */
+template <typename Offset>
+struct Source {
+  const Offset      *row_offsets;
+  const int32_t     *columns;
+  const PetscScalar *values; // NULL: structure alone
+  IndexOf            rows;
+  NewColumn          new_column;
+  PetscInt           num_rows; // of the submatrix
+};
+
+/* Lanes lanes a row, and the whole block for those that are long: f(row, begin, end, lane, width, whole) once for each row. */
+template <int Lanes, typename Offset, typename Visit>
+__device__ inline void ForEachRow(const Source<Offset> &from, Visit visit)
+{
+  constexpr int  groups = THREADS / Lanes;
+  const PetscInt first = (PetscInt)blockIdx.x * groups, row = first + (PetscInt)threadIdx.x / Lanes;
+  Offset         begin = 0, end = 0;
+
+  if (row < from.num_rows) {
+    const PetscInt old = from.rows(row);
+
+    begin = from.row_offsets[old];
+    end   = from.row_offsets[old + 1];
+    if (end - begin <= LONGEST_GROUP_ROW) visit(row, begin, end, false);
+  }
+  if (!__syncthreads_or(end - begin > LONGEST_GROUP_ROW)) return;
+  for (PetscInt r = first; r < min(first + groups, from.num_rows); r++) {
+    const PetscInt old = from.rows(r);
+
+    begin = from.row_offsets[old];
+    end   = from.row_offsets[old + 1];
+    if (end - begin > LONGEST_GROUP_ROW) visit(r, begin, end, true);
+  }
+}
+
+template <int Lanes>
+__device__ inline unsigned int GroupMask(void)
+{
+  return Lanes == 32 ? 0xffffffffu : ((1u << (Lanes % 32)) - 1u) << (threadIdx.x % 32 / Lanes * Lanes);
+}
+
+template <int Lanes, typename Offset>
+__global__ void __launch_bounds__(THREADS) CountKernel(Source<Offset> from, int32_t *sizes)
+{
+  using Scan = cub::BlockScan<int, THREADS>;
+  __shared__ typename Scan::TempStorage storage;
+
+  ForEachRow<Lanes>(from, [&](PetscInt row, Offset begin, Offset end, bool whole) {
+    const int lane = whole ? (int)threadIdx.x : (int)threadIdx.x % Lanes, width = whole ? THREADS : Lanes;
+    int       count = 0, before, total;
+
+    for (Offset k = begin + lane; k < end; k += width) count += from.new_column(from.columns[k]) >= 0;
+    if (whole) {
+      Scan(storage).ExclusiveSum(count, before, total);
+      __syncthreads();
+    } else {
+      for (int d = Lanes / 2; d > 0; d /= 2) count += __shfl_xor_sync(GroupMask<Lanes>(), count, d);
+      total = count;
+    }
+    if (lane == 0) sizes[row] = total;
+  });
+}
+
+template <int Lanes, typename Offset, typename NewOffset>
+__global__ void __launch_bounds__(THREADS) FillKernel(Source<Offset> from, const NewOffset *row_offsets, int32_t *columns, PetscScalar *values)
+{
+  using Scan = cub::BlockScan<int, THREADS>;
+  __shared__ typename Scan::TempStorage storage;
+
+  ForEachRow<Lanes>(from, [&](PetscInt row, Offset begin, Offset end, bool whole) {
+    const int lane = whole ? (int)threadIdx.x : (int)threadIdx.x % Lanes, width = whole ? THREADS : Lanes;
+    NewOffset to = row_offsets[row];
+
+    for (Offset first = begin; first < end; first += width) {
+      const Offset  k      = first + lane;
+      const int32_t column = k < end ? from.new_column(from.columns[k]) : -1;
+      int           before, total;
+
+      if (whole) {
+        Scan(storage).ExclusiveSum((int)(column >= 0), before, total);
+        __syncthreads();
+      } else {
+        const unsigned int kept = __ballot_sync(GroupMask<Lanes>(), column >= 0) & GroupMask<Lanes>();
+
+        before = __popc(kept & ((1u << (threadIdx.x % 32)) - 1u));
+        total  = __popc(kept);
+      }
+      if (column >= 0) {
+        columns[to + before] = column;
+        if (values) values[to + before] = from.values[k];
+      }
+      to += total;
+    }
+  });
+}
+
+/* One size a row, and none behind the last. */
+struct SizeOf {
+  const int32_t     *sizes;
+  PetscInt           num_rows;
+  __device__ int64_t operator()(PetscInt row) const { return row < num_rows ? sizes[row] : 0; }
+};
+
+template <typename Offset>
+struct Selection {
+  Source<Offset> from;
+  int            lanes; // of a row
+  int32_t       *sizes; // [num_rows] device
+  cudaStream_t   stream;
+
+  unsigned int grid(void) const { return (unsigned int)((from.num_rows + THREADS / lanes - 1) / (THREADS / lanes)); }
+  auto         all_sizes(void) const { return thrust::make_transform_iterator(thrust::counting_iterator<PetscInt>(0), SizeOf{sizes, from.num_rows}); }
+};
+
+template <typename Offset>
+PetscErrorCode Count(const Selection<Offset> &s, PetscCount *num_nonzeros)
+{
+  int64_t       *device = NULL, host = 0;
+  PetscErrorCode ierr = PETSC_SUCCESS;
+
+  PetscFunctionBegin;
+  PetscCall(PetscSparseCUDAMalloc(1, "number of nonzeros of a submatrix", s.stream, &device));
+  if (s.lanes == 8) CountKernel<8, Offset><<<s.grid(), THREADS, 0, s.stream>>>(s.from, s.sizes);
+  else CountKernel<32, Offset><<<s.grid(), THREADS, 0, s.stream>>>(s.from, s.sizes);
+  PetscCallCUDAGoto(ierr, cleanup, cudaGetLastError());
+  PetscCallGoto(ierr, cleanup, DCSRWithTemporary("workspace to count entries", s.stream, [&](void *storage, size_t &bytes) { return cub::DeviceReduce::Sum(storage, bytes, s.all_sizes(), device, s.from.num_rows, s.stream); }));
+  PetscCallCUDAGoto(ierr, cleanup, cudaMemcpyAsync(&host, device, sizeof(host), cudaMemcpyDeviceToHost, s.stream));
+  PetscCallCUDAGoto(ierr, cleanup, cudaStreamSynchronize(s.stream));
+  *num_nonzeros = (PetscCount)host;
+cleanup:
+  PetscCall(PetscSparseCUDAFree(&device, s.stream));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+template <typename Offset, typename NewOffset>
+PetscErrorCode Fill(const Selection<Offset> &s, DCSRView to)
+{
+  NewOffset *row_offsets = (NewOffset *)to.row_offsets;
+
+  PetscFunctionBegin;
+  PetscCall(DCSRWithTemporary("workspace of row offsets", s.stream, [&](void *storage, size_t &bytes) { return cub::DeviceScan::ExclusiveSum(storage, bytes, s.all_sizes(), row_offsets, (PetscCount)s.from.num_rows + 1, s.stream); }));
+  if (to.num_nonzeros == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  if (s.lanes == 8) FillKernel<8, Offset, NewOffset><<<s.grid(), THREADS, 0, s.stream>>>(s.from, row_offsets, to.columns, to.values);
+  else FillKernel<32, Offset, NewOffset><<<s.grid(), THREADS, 0, s.stream>>>(s.from, row_offsets, to.columns, to.values);
+  PetscCallCUDA(cudaGetLastError());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Allocates and fills the submatrix, whose columns are in the order of A's. */
+template <typename Offset>
+PetscErrorCode Select(DCSRView A, const DCSRIndices *rows, NewColumn new_column, PetscInt num_columns, cudaStream_t stream, DCSRView *B)
+{
+  Selection<Offset> s   = {{(const Offset *)A.row_offsets, A.columns, A.values, IndexOf{*rows}, new_column, rows->n}, A.num_nonzeros > 12 * (PetscCount)A.num_rows ? 32 : 8, NULL, stream};
+  PetscCount        num = 0;
+  PetscBool         wide;
+  PetscErrorCode    ierr = PETSC_SUCCESS;
+
+  PetscFunctionBegin;
+  PetscCall(PetscSparseCUDAMalloc(rows->n, "row sizes of a submatrix", stream, &s.sizes));
+  if (rows->n > 0) PetscCallGoto(ierr, failed, Count(s, &num));
+  PetscCallGoto(ierr, failed, DCSRNeedsWide(num, &wide));
+  PetscCallGoto(ierr, failed, DCSRViewAllocateStructure(rows->n, num_columns, num, wide, stream, B));
+  if (A.values) PetscCallGoto(ierr, failed, DCSRViewAllocateValues(B, stream));
+  if (wide) PetscCallGoto(ierr, failed, (Fill<Offset, int64_t>(s, *B)));
+  else PetscCallGoto(ierr, failed, (Fill<Offset, int32_t>(s, *B)));
+  PetscCall(PetscSparseCUDAFree(&s.sizes, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+failed:
+  PetscCall(PetscSparseCUDAFree(&s.sizes, stream));
+  PetscCall(DCSRViewFree(B, stream));
+  PetscFunctionReturn(ierr);
+}
+
+PetscErrorCode SelectAny(DCSRView A, const DCSRIndices *rows, NewColumn new_column, PetscInt num_columns, cudaStream_t stream, DCSRView *B)
+{
+  PetscFunctionBegin;
+  PetscCheck(A.row_offsets != NULL, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE, "Only compact storage has submatrices, call DCSRDefragment() first");
+  PetscCheck(num_columns <= PETSC_INT32_MAX, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "%" PetscInt_FMT " columns are too many", num_columns);
+  if (A.wide) PetscCall(Select<int64_t>(A, rows, new_column, num_columns, stream, B));
+  else PetscCall(Select<int32_t>(A, rows, new_column, num_columns, stream, B));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+struct CountDifferences {
+  const char    *a, *b; // of int32_t
+  __device__ int operator()(PetscCount k) const { return ((const int32_t *)a)[k] != ((const int32_t *)b)[k]; }
+};
+
+/* Whether n 32-bit words are the same. */
+PetscErrorCode SameWords(const void *a, const void *b, PetscCount n, cudaStream_t stream, PetscBool *same)
+{
+  int           *device = NULL, host = 0;
+  const auto     differences = thrust::make_transform_iterator(thrust::counting_iterator<PetscCount>(0), CountDifferences{(const char *)a, (const char *)b});
+  PetscErrorCode ierr        = PETSC_SUCCESS;
+
+  PetscFunctionBegin;
+  *same = PETSC_TRUE;
+  if (n == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscSparseCUDAMalloc(1, "comparison", stream, &device));
+  PetscCallGoto(ierr, cleanup, DCSRWithTemporary("workspace to compare", stream, [&](void *storage, size_t &bytes) { return cub::DeviceReduce::Max(storage, bytes, differences, device, n, stream); }));
+  PetscCallCUDAGoto(ierr, cleanup, cudaMemcpyAsync(&host, device, sizeof(host), cudaMemcpyDeviceToHost, stream));
+  PetscCallCUDAGoto(ierr, cleanup, cudaStreamSynchronize(stream));
+  *same = (PetscBool)(host == 0);
+cleanup:
+  PetscCall(PetscSparseCUDAFree(&device, stream));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The same rows in the order of their columns. */
+PetscErrorCode SortColumns(DCSRView *B, cudaStream_t stream)
+{
+  DCSRView       sorted;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  ierr = DCSRSortRows(*B, stream, &sorted);
+  PetscCall(DCSRViewFree(B, stream));
+  if (ierr == PETSC_SUCCESS) *B = sorted;
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+} // namespace
+
+/*
+  DCSRSubmatrix - rows and columns of compact storage, in the order of the index sets
+
+  Input Parameters:
++ A       - compact storage, with or without values
+. rows    - rows of A, inside the matrix
+. columns - columns of A, inside the matrix; of one that is listed more than once the last place counts
+- stream  - synchronizes it
+
+  Output Parameter:
+. B - its arrays belong to the caller; sorted columns; zero after an error
+
+  Errors: PETSC_ERR_MEM.
+
+  Cost: two reads of the columns of the listed rows, one read and write of what stays, and when columns are not in ascending order two transposes of the result. Workspace: 4 bytes a row and, unless
+  the columns are a stride, 4 bytes a column of A.
+*/
+PetscErrorCode DCSRSubmatrix(DCSRView A, const DCSRIndices *rows, const DCSRIndices *columns, cudaStream_t stream, DCSRView *B)
+{
+  NewColumn      new_column = {NULL, columns->first, columns->step, columns->n};
+  int32_t       *map        = NULL;
+  PetscErrorCode ierr       = PETSC_SUCCESS;
+
+  PetscFunctionBegin;
+  PetscCall(PetscArrayzero(B, 1));
+  if (columns->indices || columns->step <= 0) {
+    PetscCall(PetscSparseCUDAMalloc(A.num_columns, "map of columns", stream, &map));
+    if (A.num_columns > 0) PetscCallCUDAGoto(ierr, cleanup, cudaMemsetAsync(map, 0xff, (size_t)A.num_columns * sizeof(*map), stream));
+    PetscCallCUDAGoto(ierr, cleanup, cub::DeviceFor::Bulk(columns->n, FillMap{IndexOf{*columns}, map}, stream));
+    new_column.map = map;
+  }
+  PetscCallGoto(ierr, cleanup, SelectAny(A, rows, new_column, columns->n, stream, B));
+  if (!columns->sorted && B->num_nonzeros > 0) PetscCallGoto(ierr, cleanup, SortColumns(B, stream));
+cleanup:
+  PetscCall(PetscSparseCUDAFree(&map, stream));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* DCSRSubmatrixMapped - DCSRSubmatrix() with columns by their new numbers, which ascend where they are not negative; map [A.num_columns] device */
+PetscErrorCode DCSRSubmatrixMapped(DCSRView A, const DCSRIndices *rows, const int32_t map[], PetscInt num_columns, cudaStream_t stream, DCSRView *B)
+{
+  const NewColumn new_column = {map, 0, 1, 0};
+
+  PetscFunctionBegin;
+  PetscCall(PetscArrayzero(B, 1));
+  PetscCall(SelectAny(A, rows, map ? new_column : NewColumn{NULL, 0, 1, num_columns}, num_columns, stream, B));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* DCSRHaveSameStructure - whether two compact matrices have the same entries, whatever their values */
+PetscErrorCode DCSRHaveSameStructure(DCSRView A, DCSRView B, cudaStream_t stream, PetscBool *same)
+{
+  PetscFunctionBegin;
+  *same = (PetscBool)(A.num_rows == B.num_rows && A.num_columns == B.num_columns && A.num_nonzeros == B.num_nonzeros && A.wide == B.wide);
+  if (*same) PetscCall(SameWords(A.row_offsets, B.row_offsets, ((PetscCount)A.num_rows + 1) * (A.wide ? 2 : 1), stream, same));
+  if (*same) PetscCall(SameWords(A.columns, B.columns, A.num_nonzeros, stream, same));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

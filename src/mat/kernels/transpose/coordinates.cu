@@ -1,0 +1,58 @@
+/*
+  The entries of a transposed block by their places in the whole matrix.
+*/
+#include <cub/device/device_for.cuh>
+#include <petscsparsecuda/transpose.h>
+
+namespace
+{
+
+template <typename Offset>
+struct WriteCoordinates {
+  const Offset   *row_offsets;
+  const int32_t  *columns;
+  PetscInt        num_rows, row_begin;
+  const PetscInt *column_map;
+  PetscInt       *i, *j;
+
+  __device__ void operator()(PetscCount k) const
+  {
+    PetscInt low = 0, high = num_rows; // the row is the last that begins at k or before, so that rows without entries do no harm
+
+    while (low < high) {
+      const PetscInt middle = low + (high - low) / 2;
+
+      if ((PetscCount)row_offsets[middle + 1] <= k) low = middle + 1;
+      else high = middle;
+    }
+    i[k] = column_map[columns[k]];
+    j[k] = low + row_begin;
+  }
+};
+
+} // namespace
+
+/*
+  DCSRGetTransposedCoordinates - global rows and columns of the entries of the transpose of a block, in the order of the block
+
+  Input Parameters:
++ A          - compact storage
+. row_begin  - global number of the first row of A
+. column_map - [num_columns] device, global numbers of the columns of A
+- stream     - asynchronous on it
+
+  Output Parameters:
++ i - [num_nonzeros] device, the global column of each entry of A
+- j - [num_nonzeros] device, its global row
+
+  Cost: a bisection of the row offsets an entry.
+*/
+PetscErrorCode DCSRGetTransposedCoordinates(DCSRView A, PetscInt row_begin, const PetscInt column_map[], PetscInt i[], PetscInt j[], cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  PetscCheck(A.row_offsets != NULL, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE, "Only compact storage can be transposed, call DCSRDefragment() first");
+  if (A.num_nonzeros == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  if (A.wide) PetscCallCUDA(cub::DeviceFor::Bulk(A.num_nonzeros, WriteCoordinates<int64_t>{(const int64_t *)A.row_offsets, A.columns, A.num_rows, row_begin, column_map, i, j}, stream));
+  else PetscCallCUDA(cub::DeviceFor::Bulk(A.num_nonzeros, WriteCoordinates<int32_t>{(const int32_t *)A.row_offsets, A.columns, A.num_rows, row_begin, column_map, i, j}, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

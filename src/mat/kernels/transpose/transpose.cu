@@ -1,0 +1,332 @@
+/*
+  Explicit transpose of compact storage: by searching, when the pattern is symmetric (symmetric.cuh); otherwise by a stable radix sort of the column indices that carries the
+  entry index. Renewing the values later is one gather.
+*/
+#include "../entries/temporary.cuh"
+#include "../spmvtranspose/device.cuh"
+#include "../spmvtranspose/marks.cuh"
+#include "symmetric.cuh"
+#include <cub/device/device_for.cuh>
+#include <cub/device/device_radix_sort.cuh>
+
+namespace
+{
+
+template <typename Offset>
+struct WriteIndex {
+  Offset         *indices;
+  __device__ void operator()(PetscCount k) const { indices[k] = (Offset)k; }
+};
+
+/* Row offsets of the transpose from its sorted row indices: bisection, so that neither a dense column nor a run of empty ones costs more than others. */
+template <typename Offset>
+struct FindRowOffset {
+  const uint32_t *sorted;
+  PetscCount      n;
+  Offset         *row_offsets;
+
+  __device__ void operator()(PetscCount row) const
+  {
+    PetscCount first = 0, last = n;
+
+    while (first < last) {
+      const PetscCount middle = first + (last - first) / 2;
+
+      if ((PetscCount)sorted[middle] < row) first = middle + 1;
+      else last = middle;
+    }
+    row_offsets[row] = (Offset)first;
+  }
+};
+
+template <typename Offset, bool Conjugate>
+struct GatherValue {
+  const PetscScalar *values;
+  const Offset      *permutation;
+  PetscScalar       *transposed;
+  __device__ void    operator()(PetscCount k) const { transposed[k] = Taken<Conjugate>(values[permutation[k]]); }
+};
+
+int SignificantBits(PetscInt n)
+{
+  int bits = 0;
+
+  while (bits < 31 && ((int64_t)1 << bits) < (int64_t)n) bits++;
+  return bits;
+}
+
+/* The row marks of A, in memory that is freed afterwards. */
+typedef struct {
+  SpMVTransposeMark *marks;
+  uint32_t          *num_starts;
+  int32_t           *nonempty_rows;
+} Marks;
+
+template <typename Offset>
+PetscErrorCode CreateMarks(DCSRView A, Marks *m, cudaStream_t stream)
+{
+  const PetscCount num_marks = NumMarks(A.num_nonzeros);
+
+  PetscFunctionBegin;
+  PetscCall(PetscSparseCUDAMalloc(num_marks, "row marks", stream, &m->marks));
+  PetscCall(PetscSparseCUDAMalloc(num_marks + 1, "scan of row marks", stream, &m->num_starts));
+  PetscCall(PetscSparseCUDAMalloc(A.num_rows, "list of rows that are not empty", stream, &m->nonempty_rows));
+  PetscCall(MarkRows<Offset>(A, m->marks, m->num_starts, stream));
+  PetscCallCUDA(cub::DeviceFor::Bulk((PetscCount)A.num_rows, WriteNonemptyRow<Offset>{(const Offset *)A.row_offsets, m->marks, m->nonempty_rows}, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode DestroyMarks(Marks *m, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscSparseCUDAFree(&m->marks, stream));
+  PetscCall(PetscSparseCUDAFree(&m->num_starts, stream));
+  PetscCall(PetscSparseCUDAFree(&m->nonempty_rows, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Columns and values of the transpose from the permutation. Rows come from row marks: those are a sixteenth of a row index an entry, so that looking them up stays in L2. */
+template <typename Offset, bool Conjugate>
+struct FinishEntry {
+  const SpMVTransposeMark *marks;
+  const uint32_t          *num_nonempty; // device
+  uint32_t                 num_rows;
+  const int32_t           *nonempty_rows;
+  const Offset            *permutation;
+  const PetscScalar       *from;
+  PetscScalar             *values; // NULL: structure alone
+  int32_t                 *columns;
+
+  __device__ void operator()(PetscCount k) const
+  {
+    const PetscCount entry = permutation[k];
+
+    columns[k] = RowOfNonzero(LoadMark(marks, entry), entry, *num_nonempty == num_rows ? NULL : nonempty_rows);
+    if (values) values[k] = Taken<Conjugate>(from[entry]);
+  }
+};
+
+template <typename Offset, bool Conjugate>
+PetscErrorCode FinishEntries(DCSRView A, DCSRView T, const Marks *m, const Offset *permutation, cudaStream_t stream)
+{
+  const FinishEntry<Offset, Conjugate> finish{m->marks, m->num_starts + NumMarks(A.num_nonzeros), (uint32_t)A.num_rows, m->nonempty_rows, permutation, A.values, T.values, T.columns};
+
+  PetscFunctionBegin;
+  PetscCallCUDA(cub::DeviceFor::Bulk(A.num_nonzeros, finish, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Entry indices in the order of the columns, and row offsets. The transpose's columns array takes the sorted column indices before it gets its own contents. */
+template <typename Offset>
+PetscErrorCode SortColumns(DCSRView A, DCSRView T, Offset *permutation, cudaStream_t stream)
+{
+  const PetscCount n       = A.num_nonzeros;
+  const int        bits    = PetscMax(1, SignificantBits(A.num_columns));
+  PetscErrorCode   ierr    = PETSC_SUCCESS;
+  Offset          *indices = NULL;
+
+  PetscFunctionBegin;
+  PetscCall(PetscSparseCUDAMalloc(n, "entry indices to sort", stream, &indices));
+  PetscCallCUDAGoto(ierr, cleanup, cub::DeviceFor::Bulk(n, WriteIndex<Offset>{indices}, stream));
+  PetscCallGoto(ierr, cleanup, DCSRWithTemporary("workspace to sort columns", stream, [&](void *storage, size_t &bytes) {
+                  return cub::DeviceRadixSort::SortPairs(storage, bytes, (const uint32_t *)A.columns, (uint32_t *)T.columns, (const Offset *)indices, permutation, n, 0, bits, stream);
+                }));
+  PetscCallCUDAGoto(ierr, cleanup, cub::DeviceFor::Bulk((PetscCount)T.num_rows + 1, FindRowOffset<Offset>{(const uint32_t *)T.columns, n, (Offset *)T.row_offsets}, stream));
+cleanup:
+  PetscCall(PetscSparseCUDAFree(&indices, stream));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+template <typename Offset>
+PetscErrorCode TransposeBySort(DCSRView A, PetscBool conjugate, DCSRView T, Offset *permutation, cudaStream_t stream)
+{
+  Marks          marks   = {NULL, NULL, NULL};
+  PetscErrorCode ierr    = PETSC_SUCCESS;
+  Offset        *scratch = NULL;
+
+  PetscFunctionBegin;
+  if (permutation == NULL) {
+    PetscCall(PetscSparseCUDAMalloc(A.num_nonzeros, "permutation of a transpose", stream, &scratch));
+    permutation = scratch;
+  }
+  PetscCallGoto(ierr, cleanup, SortColumns(A, T, permutation, stream));
+  PetscCallGoto(ierr, cleanup, CreateMarks<Offset>(A, &marks, stream));
+  if (conjugate) PetscCallGoto(ierr, cleanup, (FinishEntries<Offset, true>(A, T, &marks, permutation, stream)));
+  else PetscCallGoto(ierr, cleanup, (FinishEntries<Offset, false>(A, T, &marks, permutation, stream)));
+cleanup:
+  PetscCall(DestroyMarks(&marks, stream));
+  PetscCall(PetscSparseCUDAFree(&scratch, stream));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* *done: PETSC_FALSE when the pattern is not symmetric, and T is as undefined as it was. */
+template <typename Offset>
+PetscErrorCode TransposeSymmetric(DCSRView A, PetscBool conjugate, DCSRView T, Offset *permutation, cudaStream_t stream, PetscBool *done)
+{
+  SymmetricSource<Offset> from = {A, NULL, NULL};
+  PetscErrorCode          ierr = PETSC_SUCCESS;
+
+  PetscFunctionBegin;
+  *done = PETSC_FALSE;
+  if (A.num_rows != A.num_columns) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(1, "flag of a symmetric pattern", stream, &from.failed));
+  PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(A.num_rows, "beginnings and ends of rows", stream, &from.ranges));
+  PetscCallGoto(ierr, cleanup, RunSymmetric(from, conjugate, SymmetricTarget<Offset>{T.values, T.columns, permutation}, stream, done));
+  if (*done) PetscCallCUDAGoto(ierr, cleanup, cudaMemcpyAsync(T.row_offsets, A.row_offsets, ((size_t)T.num_rows + 1) * sizeof(Offset), cudaMemcpyDeviceToDevice, stream));
+cleanup:
+  PetscCall(PetscSparseCUDAFree(&from.failed, stream));
+  PetscCall(PetscSparseCUDAFree(&from.ranges, stream));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+template <typename Offset>
+PetscErrorCode Transpose(DCSRView A, DCSRTransposeKind kind, PetscBool conjugate, DCSRView T, Offset *permutation, cudaStream_t stream)
+{
+  PetscBool done = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  if (kind == DCSR_TRANSPOSE_AUTO) PetscCall(TransposeSymmetric(A, conjugate, T, permutation, stream, &done));
+  if (!done) PetscCall(TransposeBySort(A, conjugate, T, permutation, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+template <typename Offset>
+PetscErrorCode Gather(DCSRView A, const Offset *permutation, PetscBool conjugate, PetscScalar *values, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  if (conjugate) PetscCallCUDA(cub::DeviceFor::Bulk(A.num_nonzeros, GatherValue<Offset, true>{A.values, permutation, values}, stream));
+  else PetscCallCUDA(cub::DeviceFor::Bulk(A.num_nonzeros, GatherValue<Offset, false>{A.values, permutation, values}, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+} // namespace
+
+/*
+  DCSRTranspose - the transpose of compact storage
+
+  Input Parameters:
++ A         - compact storage; at most 2^31 - 1 rows
+. conjugate - PETSC_TRUE for the Hermitian transpose
+. T         - num_rows = A.num_columns, num_columns = A.num_rows, num_nonzeros and wide as in A; row_offsets [T.num_rows + 1] and columns [num_nonzeros] are allocated;
+              values [num_nonzeros] too, or NULL: structure alone, and values of A are not read
+- stream    - synchronizes it
+
+  Output Parameter:
+. permutation - [num_nonzeros] device, int64_t when wide, int32_t otherwise: entry k of T is entry permutation[k] of A; or NULL: not wanted
+
+  Errors: PETSC_ERR_MEM; the contents of T are undefined then.
+
+  Note: columns of T come out sorted. Bitwise reproducible.
+
+  Cost: when the pattern is symmetric, a read of the columns and one gather of a column and a value an entry; workspace: 8 bytes a row (16 when wide). Otherwise a radix sort of as many pairs as there are
+  entries over the bits that num_columns needs, and a gather of the values; workspace then: 12 bytes an entry (20 when wide), 4 or 8 more without permutation, released at the end.
+*/
+PetscErrorCode DCSRTranspose(DCSRView A, PetscBool conjugate, DCSRView T, void *permutation, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  PetscCall(DCSRTransposeWith(A, DCSR_TRANSPOSE_AUTO, conjugate, T, permutation, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* DCSRTransposeWith - DCSRTranspose() by one of its methods, for tests and benchmarks */
+PetscErrorCode DCSRTransposeWith(DCSRView A, DCSRTransposeKind kind, PetscBool conjugate, DCSRView T, void *permutation, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  PetscCheck(A.row_offsets != NULL, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE, "Only compact storage can be transposed, call DCSRDefragment() first");
+  PetscCheck(T.row_offsets != NULL && T.num_rows == A.num_columns && T.num_columns == A.num_rows && T.num_nonzeros == A.num_nonzeros && T.wide == A.wide, PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP, "The target does not have the shape of the transpose");
+  PetscCheck((PetscCount)A.num_rows <= (PetscCount)INT32_MAX, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "%" PetscInt_FMT " rows are too many for 32-bit column indices of the transpose", A.num_rows);
+  PetscCheck(T.values == NULL || A.values != NULL || A.num_nonzeros == 0, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE, "The matrix has structure only, it has no values to transpose");
+  if (!A.num_nonzeros) PetscCallCUDA(cudaMemsetAsync(T.row_offsets, 0, ((size_t)T.num_rows + 1) * (T.wide ? sizeof(int64_t) : sizeof(int32_t)), stream));
+  else if (A.wide) PetscCall(Transpose(A, kind, conjugate, T, (int64_t *)permutation, stream));
+  else PetscCall(Transpose(A, kind, conjugate, T, (int32_t *)permutation, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* DCSRTransposeSymbolic - DCSRTranspose() without values, whether T has an array for them or not */
+PetscErrorCode DCSRTransposeSymbolic(DCSRView A, DCSRView T, void *permutation, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  T.values = NULL;
+  PetscCall(DCSRTranspose(A, PETSC_FALSE, T, permutation, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  DCSRTransposeCreate - DCSRTranspose() into new storage, without a permutation
+
+  Input Parameters:
++ A           - compact storage
+. with_values - PETSC_FALSE: structure alone
+. conjugate   - PETSC_TRUE for the Hermitian transpose
+- stream      - synchronizes it
+
+  Output Parameter:
+. T - owns its arrays; zero after an error
+*/
+PetscErrorCode DCSRTransposeCreate(DCSRView A, PetscBool with_values, PetscBool conjugate, cudaStream_t stream, DCSRView *T)
+{
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(DCSRViewAllocateStructure(A.num_columns, A.num_rows, A.num_nonzeros, A.wide, stream, T));
+  if (with_values) PetscCallGoto(ierr, failed, DCSRViewAllocateValues(T, stream));
+  PetscCallGoto(ierr, failed, DCSRTranspose(A, conjugate, *T, NULL, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+failed:
+  PetscCall(DCSRViewFree(T, stream));
+  PetscFunctionReturn(ierr);
+}
+
+/*
+  DCSRSortRows - the rows of a matrix in the order of their columns, by transposing twice
+
+  Input Parameters:
++ A      - compact storage but for the order of columns, which are distinct in each row
+- stream - synchronizes it
+
+  Output Parameter:
+. B - owns its arrays; zero after an error
+*/
+PetscErrorCode DCSRSortRows(DCSRView A, cudaStream_t stream, DCSRView *B)
+{
+  const PetscBool with_values = (PetscBool)(A.values != NULL);
+  DCSRView        T;
+  PetscErrorCode  ierr;
+
+  PetscFunctionBegin;
+  PetscCall(PetscArrayzero(B, 1));
+  PetscCall(DCSRViewAllocateStructure(A.num_columns, A.num_rows, A.num_nonzeros, A.wide, stream, &T));
+  if (with_values) PetscCallGoto(ierr, cleanup, DCSRViewAllocateValues(&T, stream));
+  PetscCallGoto(ierr, cleanup, DCSRTransposeWith(A, DCSR_TRANSPOSE_SORT, PETSC_FALSE, T, NULL, stream)); // needs no order of columns
+  PetscCallGoto(ierr, cleanup, DCSRTransposeCreate(T, with_values, PETSC_FALSE, stream, B));
+cleanup:
+  PetscCall(DCSRViewFree(&T, stream));
+  PetscFunctionReturn(ierr);
+}
+
+/*
+  DCSRTransposeNumeric - values of the transpose
+
+  Input Parameters:
++ A           - compact storage with values
+. permutation - [num_nonzeros] device, from DCSRTranspose()
+. conjugate   - PETSC_TRUE for the Hermitian transpose
+- stream      - asynchronous on it
+
+  Output Parameter:
+. values - [num_nonzeros] device
+
+  Cost: one gather.
+*/
+PetscErrorCode DCSRTransposeNumeric(DCSRView A, const void *permutation, PetscBool conjugate, PetscScalar *values, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  if (!A.num_nonzeros) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCheck(A.values != NULL, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE, "The matrix has structure only, it has no values to transpose");
+  if (A.wide) PetscCall(Gather(A, (const int64_t *)permutation, conjugate, values, stream));
+  else PetscCall(Gather(A, (const int32_t *)permutation, conjugate, values, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
