@@ -293,7 +293,7 @@ typedef struct {
   PetscCount   entries;
 } BenchCase;
 
-static const char *const BenchNames[] = {"2d5-4096", "3d7-256", "3d27-200", "elast3-80", "rmat20", "uniform4m", "band4", "2d5-1024", "3d7-128", "3d7-64", "3d27-32", "3d27-16", "longrow", "powerlaw", "tall", "wide", "empty", "hypersparse"};
+static const char *const BenchNames[] = {"2d5-4096", "3d7-256", "3d27-200", "elast3-80", "rmat20", "uniform4m", "band4", "2d5-1024", "3d7-128", "3d7-64", "3d27-32", "3d27-16", "longrow", "powerlaw", "tall", "wide", "empty", "hypersparse", "3d27-128", "2d9-1024"};
 static const BenchCase   BenchCases[] = {{"5-point stencil, 4096^2", PETSC_FALSE, {4096, 4096, 1, 1, true}, BENCH_RMAT, 0, 0, 0},
                                          {"7-point stencil, 256^3", PETSC_FALSE, {256, 256, 256, 1, true}, BENCH_RMAT, 0, 0, 0},
                                          {"27-point stencil, 200^3", PETSC_FALSE, {200, 200, 200, 1, false}, BENCH_RMAT, 0, 0, 0},
@@ -311,13 +311,17 @@ static const BenchCase   BenchCases[] = {{"5-point stencil, 4096^2", PETSC_FALSE
                                          {"8 M rows of 3, 100 columns", PETSC_TRUE, {0, 0, 0, 0, false}, BENCH_TALL, 8000000, 100, 24000000},
                                          {"1000 rows of 10 k, 4 M columns", PETSC_TRUE, {0, 0, 0, 0, false}, BENCH_WIDE, 1000, 4000000, 10000000},
                                          {"16 M rows, one in 4 has 10, near band", PETSC_TRUE, {0, 0, 0, 0, false}, BENCH_EMPTY, 16000000, 16000000, 40000000},
-                                         {"16 M rows, 200 k entries", PETSC_TRUE, {0, 0, 0, 0, false}, BENCH_HYPERSPARSE, 16000000, 200000, 200000}};
+                                         {"16 M rows, 200 k entries", PETSC_TRUE, {0, 0, 0, 0, false}, BENCH_HYPERSPARSE, 16000000, 200000, 200000},
+                                         {"27-point stencil, 128^3", PETSC_FALSE, {128, 128, 128, 1, false}, BENCH_RMAT, 0, 0, 0},
+                                         {"9-point stencil, 1024^2", PETSC_FALSE, {1024, 1024, 1, 1, false}, BENCH_RMAT, 0, 0, 0}};
 
-/* BenchMatrixGetNames - the names of all cases */
+#define BENCH_NUM_UNLISTED 2 /* the last ones, for sums and products */
+
+/* BenchMatrixGetNames - the names of all cases of the products with vectors */
 PetscErrorCode BenchMatrixGetNames(PetscInt *n, const char *const **names)
 {
   PetscFunctionBegin;
-  *n     = (PetscInt)PETSC_STATIC_ARRAY_LENGTH(BenchNames);
+  *n     = (PetscInt)PETSC_STATIC_ARRAY_LENGTH(BenchNames) - BENCH_NUM_UNLISTED;
   *names = BenchNames;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
