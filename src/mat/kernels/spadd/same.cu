@@ -1,8 +1,7 @@
 /*
   Sums of matrices of equal patterns, which are streamed; whether they are equal is found in the same pass.
 */
-#include "spaddimpl.h"
-#include "tile.cuh"
+#include "summand.cuh"
 
 namespace
 {
@@ -29,8 +28,7 @@ __device__ __forceinline__ void SameRow(const SameArrays &s, PetscCount row)
   const PetscCount offset = s.a.Offset(row);
 
   if (offset != s.b.Offset(row)) *s.differ = 1;
-  if (s.c.row_offsets && s.c.wide) ((int64_t *)s.c.row_offsets)[row] = offset;
-  else if (s.c.row_offsets) ((int32_t *)s.c.row_offsets)[row] = (int32_t)offset;
+  if (s.c.row_offsets) WriteOffset(s.c, row, offset);
 }
 
 /* Entries k, k + ADD_THREADS, ... of one chunk; all loads come before what is done with them. */

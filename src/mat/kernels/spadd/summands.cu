@@ -1,7 +1,7 @@
 /*
   Summands of other kinds: a matrix as a batch, for storage that rows cannot be merged with, and a diagonal matrix.
 */
-#include "tile.cuh"
+#include "summand.cuh"
 #include <cub/device/device_for.cuh>
 
 namespace
@@ -38,8 +38,7 @@ struct WriteDiagonal {
   {
     const PetscCount n = to.num_nonzeros;
 
-    if (to.wide) ((int64_t *)to.row_offsets)[r] = r < n ? r : n;
-    else ((int32_t *)to.row_offsets)[r] = (int32_t)(r < n ? r : n);
+    WriteOffset(to, r, r < n ? r : n);
     if (r >= n) return;
     to.columns[r] = (int32_t)r;
     to.values[r]  = d ? d[r] : number;

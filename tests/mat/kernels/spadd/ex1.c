@@ -219,6 +219,9 @@ static PetscErrorCode TestPlan(const Case *c)
   PetscCall(DCSRAddPlanAllocate(&plan, c->A->m, c->A->n, PETSC_TRUE, c->stream, &C));
   PetscCall(DCSRAddFill(&plan, c->alpha, c->a, c->beta, c->b, C, c->stream));
   PetscCall(Check(c, C, &c->C, "DCSRAddFill()"));
+  if (C.num_nonzeros > 0) PetscCallCUDA(cudaMemsetAsync(C.values, 0xff, (size_t)C.num_nonzeros * sizeof(PetscScalar), c->stream));
+  PetscCall(DCSRAddRefill(&plan, c->alpha, c->a, c->beta, c->b, C, c->stream));
+  PetscCall(Check(c, C, &c->C, "DCSRAddRefill()"));
   PetscCall(DCSRViewFree(&C, c->stream));
   PetscCall(DCSRSamePattern(c->a, c->b, c->stream, &same));
   PetscCheck(same == (PetscBool)(c->C.nz == c->A->nz && c->C.nz == c->B.nz), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: DCSRSamePattern()", c->what);
