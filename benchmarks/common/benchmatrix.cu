@@ -293,7 +293,8 @@ typedef struct {
   PetscCount   entries;
 } BenchCase;
 
-static const char *const BenchNames[] = {"2d5-4096", "3d7-256", "3d27-200", "elast3-80", "rmat20", "uniform4m", "band4", "2d5-1024", "3d7-128", "3d7-64", "3d27-32", "3d27-16", "longrow", "powerlaw", "tall", "wide", "empty", "hypersparse", "3d27-128", "2d9-1024"};
+static const char *const BenchNames[] = {"2d5-4096", "3d7-256", "3d27-200", "elast3-80", "rmat20", "uniform4m", "band4", "2d5-1024",    "3d7-128",  "3d7-64",
+                                         "3d27-32",  "3d27-16", "longrow",  "powerlaw",  "tall",   "wide",      "empty", "hypersparse", "3d27-128", "2d9-1024"};
 static const BenchCase   BenchCases[] = {{"5-point stencil, 4096^2", PETSC_FALSE, {4096, 4096, 1, 1, true}, BENCH_RMAT, 0, 0, 0},
                                          {"7-point stencil, 256^3", PETSC_FALSE, {256, 256, 256, 1, true}, BENCH_RMAT, 0, 0, 0},
                                          {"27-point stencil, 200^3", PETSC_FALSE, {200, 200, 200, 1, false}, BENCH_RMAT, 0, 0, 0},

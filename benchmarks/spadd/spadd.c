@@ -29,22 +29,22 @@ typedef struct {
 } Case;
 
 static const Case cases[] = {
-  {"add-3d27-128",          "3d27-128",    ITSELF,     NULL      },
-  {"add-3d7-128",           "3d7-128",     ITSELF,     NULL      },
-  {"add-rmat20",            "rmat20",      ITSELF,     NULL      },
-  {"add-3d27-128-copy",     "3d27-128",    COPY,       NULL      },
-  {"add-3d7-128-copy",      "3d7-128",     COPY,       NULL      },
-  {"add-rmat20-copy",       "rmat20",      COPY,       NULL      },
-  {"add-rmat20-t",          "rmat20",      TRANSPOSED, NULL      },
-  {"add-3d27-3d7-128",      "3d27-128",    MATRIX,     "3d7-128" },
-  {"add-3d7-3d27-128",      "3d7-128",     MATRIX,     "3d27-128"},
-  {"add-2d5-2d9-1024",      "2d5-1024",    MATRIX,     "2d9-1024"},
-  {"add-elast3-80",         "elast3-80",   ITSELF,     NULL      },
-  {"add-elast3-80-diag",    "elast3-80",   DIAGONAL,   NULL      },
-  {"add-3d7-64",            "3d7-64",      ITSELF,     NULL      },
-  {"add-longrow-t",         "longrow",     TRANSPOSED, NULL      },
-  {"add-powerlaw-t",        "powerlaw",    TRANSPOSED, NULL      },
-  {"add-hypersparse",       "hypersparse", ITSELF,     NULL      },
+  {"add-3d27-128", "3d27-128", ITSELF, NULL},
+  {"add-3d7-128", "3d7-128", ITSELF, NULL},
+  {"add-rmat20", "rmat20", ITSELF, NULL},
+  {"add-3d27-128-copy", "3d27-128", COPY, NULL},
+  {"add-3d7-128-copy", "3d7-128", COPY, NULL},
+  {"add-rmat20-copy", "rmat20", COPY, NULL},
+  {"add-rmat20-t", "rmat20", TRANSPOSED, NULL},
+  {"add-3d27-3d7-128", "3d27-128", MATRIX, "3d7-128"},
+  {"add-3d7-3d27-128", "3d7-128", MATRIX, "3d27-128"},
+  {"add-2d5-2d9-1024", "2d5-1024", MATRIX, "2d9-1024"},
+  {"add-elast3-80", "elast3-80", ITSELF, NULL},
+  {"add-elast3-80-diag", "elast3-80", DIAGONAL, NULL},
+  {"add-3d7-64", "3d7-64", ITSELF, NULL},
+  {"add-longrow-t", "longrow", TRANSPOSED, NULL},
+  {"add-powerlaw-t", "powerlaw", TRANSPOSED, NULL},
+  {"add-hypersparse", "hypersparse", ITSELF, NULL},
 };
 
 /* All that one case needs. */

@@ -27,19 +27,19 @@ typedef struct {
   structure and, when it has values, these. DCSRAddRefill() writes the values alone, for other values of A and B. DCSRAddUpdate() is for patterns of B that are part of
   A's: num_matched is B's number of nonzeros. Only Create and Allocate allocate, and only Create synchronizes. All is bitwise reproducible.
 */
-PETSC_INTERN PetscErrorCode DCSRAddPlanCreate(DCSRView, DCSRView, const int32_t[], const int32_t[], cudaStream_t, DCSRAddPlan *);       /* A, B, map of A or NULL, map of B or NULL */
+PETSC_INTERN PetscErrorCode DCSRAddPlanCreate(DCSRView, DCSRView, const int32_t[], const int32_t[], cudaStream_t, DCSRAddPlan *); /* A, B, map of A or NULL, map of B or NULL */
 PETSC_INTERN PetscErrorCode DCSRAddPlanDestroy(DCSRAddPlan *, cudaStream_t);
-PETSC_INTERN PetscErrorCode DCSRAddPlanAllocate(const DCSRAddPlan *, PetscInt, PetscInt, PetscBool, cudaStream_t, DCSRView *);          /* rows, columns, values */
-PETSC_INTERN PetscErrorCode DCSRAddFill(const DCSRAddPlan *, PetscScalar, DCSRView, PetscScalar, DCSRView, DCSRView, cudaStream_t);     /* alpha, A, beta, B, C */
-PETSC_INTERN PetscErrorCode DCSRAddRefill(const DCSRAddPlan *, PetscScalar, DCSRView, PetscScalar, DCSRView, DCSRView, cudaStream_t);   /* the same */
-PETSC_INTERN PetscErrorCode DCSRAddUpdate(const DCSRAddPlan *, DCSRView, PetscScalar, DCSRView, cudaStream_t);                          /* A += beta B */
+PETSC_INTERN PetscErrorCode DCSRAddPlanAllocate(const DCSRAddPlan *, PetscInt, PetscInt, PetscBool, cudaStream_t, DCSRView *);        /* rows, columns, values */
+PETSC_INTERN PetscErrorCode DCSRAddFill(const DCSRAddPlan *, PetscScalar, DCSRView, PetscScalar, DCSRView, DCSRView, cudaStream_t);   /* alpha, A, beta, B, C */
+PETSC_INTERN PetscErrorCode DCSRAddRefill(const DCSRAddPlan *, PetscScalar, DCSRView, PetscScalar, DCSRView, DCSRView, cudaStream_t); /* the same */
+PETSC_INTERN PetscErrorCode DCSRAddUpdate(const DCSRAddPlan *, DCSRView, PetscScalar, DCSRView, cudaStream_t);                        /* A += beta B */
 
 /* The same in one call, and the values of such a C once more, without a plan. */
 PETSC_INTERN PetscErrorCode DCSRAdd(PetscScalar, DCSRView, PetscScalar, DCSRView, cudaStream_t, DCSRView *);      /* alpha, A, beta, B; C's arrays are the caller's */
 PETSC_INTERN PetscErrorCode DCSRAddNumeric(PetscScalar, DCSRView, PetscScalar, DCSRView, DCSRView, cudaStream_t); /* alpha, A, beta, B, C */
 
 /* Equal patterns. */
-PETSC_INTERN PetscErrorCode DCSRSamePattern(DCSRView, DCSRView, cudaStream_t, PetscBool *);                     /* synchronizes */
+PETSC_INTERN PetscErrorCode DCSRSamePattern(DCSRView, DCSRView, cudaStream_t, PetscBool *);                            /* synchronizes */
 PETSC_INTERN PetscErrorCode DCSRAXPYValues(PetscCount, PetscScalar, const PetscScalar[], PetscScalar[], cudaStream_t); /* n, alpha, x, y: y += alpha x */
 
 /* alpha A as a batch that joins any storage (insert.h), with so many column bits; a diagonal matrix, of d [min(rows, columns)] device, or of one number when d is NULL */

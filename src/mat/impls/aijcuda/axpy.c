@@ -14,11 +14,11 @@
 /* Y += a X for sequential matrices on its way. Device arrays are owned. */
 typedef struct {
   Mat         Y;
-  DCSRView    x;            /* X on the device, borrowed */
-  PetscInt    num_columns;  /* of the sum */
+  DCSRView    x;             /* X on the device, borrowed */
+  PetscInt    num_columns;   /* of the sum */
   int32_t    *map_y, *map_x; /* columns of the sum behind those of Y and X; NULL: the same */
   DCSRAddPlan plan;
-  PetscBool   grows;        /* Y gets the storage in sum; otherwise it is updated */
+  PetscBool   grows; /* Y gets the storage in sum; otherwise it is updated */
   DCSRView    sum;
 } BlockSum;
 
@@ -40,8 +40,8 @@ static PetscErrorCode ApplyOptions(BlockSum *s, MatStructure str)
 
   PetscFunctionBegin;
   s->grows = (PetscBool)(num > 0 && policy == DCSR_NEW_ALLOW);
-  PetscCheck(num == 0 || policy != DCSR_NEW_FORBID, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "The pattern of X is no subset of that of Y, which lacks %" PetscCount_FMT " of its entries, and options of Y forbid new ones: use DIFFERENT_NONZERO_PATTERN",
-             num);
+  PetscCheck(num == 0 || policy != DCSR_NEW_FORBID, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
+             "The pattern of X is no subset of that of Y, which lacks %" PetscCount_FMT " of its entries, and options of Y forbid new ones: use DIFFERENT_NONZERO_PATTERN", num);
   PetscCheck(!s->grows || s->plan.num_nonzeros <= PETSC_INT_MAX, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "The sum has %" PetscCount_FMT " nonzeros, too many for PetscInt: configure PETSc with --with-64-bit-indices", s->plan.num_nonzeros);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -336,7 +336,7 @@ static PetscBool HasGhosts(Mat A)
 static PetscErrorCode ParallelAddsOnDevice(Mat Y, Mat X, PetscBool *device)
 {
   const Mat_MPIAIJ *y = (Mat_MPIAIJ *)Y->data, *x = (Mat_MPIAIJ *)X->data;
-  PetscBool         ours, block[2] = {PETSC_FALSE, PETSC_FALSE};
+  PetscBool         ours, block[2]                = {PETSC_FALSE, PETSC_FALSE};
 
   PetscFunctionBegin;
   PetscCall(MatIsMPIAIJCUDA(X, &ours));

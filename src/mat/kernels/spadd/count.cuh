@@ -10,8 +10,8 @@ namespace
 
 /* What a block has in shared memory. The searching matrix is the one with fewer entries in the tile. */
 struct CountStorage {
-  int32_t columns[ADD_TILE];     // of the searching matrix, then of the other one
-  ushort2 others[ADD_TILE];      // where heads is set: entries of the other matrix in the row of this one of the searching matrix, from and up to
+  int32_t columns[ADD_TILE]; // of the searching matrix, then of the other one
+  ushort2 others[ADD_TILE];  // where heads is set: entries of the other matrix in the row of this one of the searching matrix, from and up to
   union {
     unsigned char heads[ADD_TILE]; // entries of the searching matrix that are the first of their row, or of a word
     uint32_t      head_words[ADD_TILE / 4];
@@ -83,7 +83,7 @@ __device__ __forceinline__ void SearchEntry(const CountTile &t, int i, CountStor
 /* Marks to bits: A's entries, then B's that A has. */
 __device__ __forceinline__ void WriteBits(bool from_a, CountStorage &s, uint32_t bits[])
 {
-  const int lane = (int)threadIdx.x % 32;
+  const int lane  = (int)threadIdx.x % 32;
   int       count = 0;
 
 #pragma unroll
@@ -106,7 +106,7 @@ __global__ void __launch_bounds__(ADD_THREADS, 8) CountKernel(AddPlanArrays p)
   __shared__ CountStorage s;
   const Tile              tile(p.splits);
   const bool              from_a = tile.num_a <= tile.num_b;
-  const CountTile         t = from_a ? CountTile{p.a, p.b, tile.begin.a, tile.begin.b, tile.num_a, tile.num_b, true} : CountTile{p.b, p.a, tile.begin.b, tile.begin.a, tile.num_b, tile.num_a, false};
+  const CountTile         t      = from_a ? CountTile{p.a, p.b, tile.begin.a, tile.begin.b, tile.num_a, tile.num_b, true} : CountTile{p.b, p.a, tile.begin.b, tile.begin.a, tile.num_b, tile.num_a, false};
   int32_t                 column[ADD_ITEMS];
 
 #pragma unroll

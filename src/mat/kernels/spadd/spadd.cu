@@ -14,14 +14,14 @@ constexpr int ADD_BATCH = 4; // entries that a thread has under way
 
 /* The merged order of a tile, in shared memory. */
 struct TileOrder {
-  uint32_t a[ADD_WORDS + 2];       // which entries are A's
-  uint32_t dropped[ADD_WORDS + 2]; // which are B's that A has, too
+  uint32_t a[ADD_WORDS + 2];                                       // which entries are A's
+  uint32_t dropped[ADD_WORDS + 2];                                 // which are B's that A has, too
   int      a_before[ADD_WORDS + 2], dropped_before[ADD_WORDS + 2]; // bits in the words before
 
   /* Two warps: sums over the words before. */
   __device__ __forceinline__ void Sum(const uint32_t words[], int before[])
   {
-    const int lane = (int)threadIdx.x % 32;
+    const int lane  = (int)threadIdx.x % 32;
     int       carry = 0;
 
     for (int w = lane; w < ADD_WORDS + 32; w += 32) {
