@@ -316,7 +316,7 @@ static PetscErrorCode AddBlocks(Mat Y, PetscScalar a, Mat X, MatStructure str)
     PetscCallGoto(ierr, cleanup, BlockSumPrepare(&sums[k], str, stream));
   }
   for (int k = 0; k < 2; k++) PetscCallGoto(ierr, cleanup, BlockSumFinish(&sums[k], a, stream));
-  if (sums[1].grows && sums[1].map_y != NULL) PetscCallGoto(ierr, cleanup, MatMPIAIJCUDASetGhosts(Y, sums[1].num_columns, &garray));
+  if (sums[1].grows && sums[1].num_columns > y->B->cmap->n) PetscCallGoto(ierr, cleanup, MatMPIAIJCUDASetGhosts(Y, sums[1].num_columns, &garray));
 cleanup:
   for (int k = 0; k < 2; k++) PetscCall(BlockSumDestroy(&sums[k], stream));
   PetscCall(PetscFree(garray));

@@ -30,20 +30,58 @@ enum {
 
 /* A tile with its searching matrix first. */
 struct CountTile {
-  const Summand &searching, &other;
-  PetscCount     begin_searching, begin_other;
-  int            num_searching, num_other;
-  bool           from_a;
+  Summand    searching, other;
+  PetscCount begin_searching, begin_other;
+  int        num_searching, num_other;
+  bool       from_a;
+
+  __device__ __forceinline__ CountTile(const AddPlanArrays &p, const Tile &tile) : from_a(tile.num_a <= tile.num_b)
+  {
+    searching       = from_a ? p.a : p.b;
+    other           = from_a ? p.b : p.a;
+    begin_searching = from_a ? tile.begin.a : tile.begin.b;
+    begin_other     = from_a ? tile.begin.b : tile.begin.a;
+    num_searching   = from_a ? tile.num_a : tile.num_b;
+    num_other       = from_a ? tile.num_b : tile.num_a;
+  }
 };
+
+/* All loads come before the stores. */
+__device__ __forceinline__ void LoadColumns(const CountTile &t, CountStorage &s)
+{
+  const int32_t *const own = t.searching.columns + t.begin_searching, *const other = t.other.columns + (t.begin_other - t.num_searching);
+  const int            num = t.num_searching + t.num_other;
+  int32_t              column[ADD_ITEMS];
+
+#pragma unroll
+  for (int k = 0; k < ADD_ITEMS; k++) {
+    const int i = (int)threadIdx.x + k * ADD_THREADS;
+
+    column[k] = i < num ? (i < t.num_searching ? own : other)[i] : 0;
+  }
+  if (t.searching.map || t.other.map) {
+    for (int k = 0; k < ADD_ITEMS; k++) {
+      const int            i   = (int)threadIdx.x + k * ADD_THREADS;
+      const int32_t *const map = i < t.num_searching ? t.searching.map : t.other.map;
+
+      if (i < num && map) column[k] = map[column[k]];
+    }
+  }
+#pragma unroll
+  for (int k = 0; k < ADD_ITEMS; k++) s.columns[(int)threadIdx.x + k * ADD_THREADS] = column[k];
+}
+
+__device__ __forceinline__ int ClampToTile(PetscCount k, int num)
+{
+  return k < 0 ? 0 : k < num ? (int)k : num;
+}
 
 /* Marks the rows of the searching matrix. A head at each word makes that a warp finds all its heads in one. */
 __device__ __forceinline__ void MarkRows(const CountTile &t, PetscCount first, PetscCount end, CountStorage &s)
 {
   for (PetscCount row = first + threadIdx.x; row < end; row += ADD_THREADS) {
-    const PetscCount own_begin = t.searching.Offset(row) - t.begin_searching, own_end = t.searching.Offset(row + 1) - t.begin_searching;
-    const PetscCount other_begin = t.other.Offset(row) - t.begin_other, other_end = t.other.Offset(row + 1) - t.begin_other;
-    const int        i = (int)(own_begin < 0 ? 0 : own_begin), n = (int)(own_end < t.num_searching ? own_end : t.num_searching);
-    const ushort2    range = make_ushort2((unsigned short)(other_begin < 0 ? 0 : other_begin < t.num_other ? other_begin : t.num_other), (unsigned short)(other_end < 0 ? 0 : other_end < t.num_other ? other_end : t.num_other));
+    const int     i = ClampToTile(t.searching.Offset(row) - t.begin_searching, t.num_searching), n = ClampToTile(t.searching.Offset(row + 1) - t.begin_searching, t.num_searching);
+    const ushort2 range = make_ushort2((unsigned short)ClampToTile(t.other.Offset(row) - t.begin_other, t.num_other), (unsigned short)ClampToTile(t.other.Offset(row + 1) - t.begin_other, t.num_other));
 
     for (int head = i; head < n; head = (head / 32 + 1) * 32) {
       s.heads[head]  = 1;
@@ -55,22 +93,21 @@ __device__ __forceinline__ void MarkRows(const CountTile &t, PetscCount first, P
 /* Looks up entry i, of a whole warp's 32, and marks where it is in the merged order. */
 __device__ __forceinline__ void SearchEntry(const CountTile &t, int i, CountStorage &s)
 {
-  const int          lane  = (int)threadIdx.x % 32;
-  const unsigned int heads = __ballot_sync(0xffffffffu, i < t.num_searching && s.heads[i]);
-  const int32_t     *other = s.columns + t.num_searching;
+  const int            lane  = (int)threadIdx.x % 32;
+  const unsigned int   heads = __ballot_sync(0xffffffffu, i < t.num_searching && s.heads[i]);
+  const int32_t *const other = s.columns + t.num_searching;
 
   if (i < t.num_searching) {
     const ushort2 range  = s.others[i - lane + 31 - __clz((int)(heads & (0xffffffffu >> (31 - lane))))];
     const int32_t column = s.columns[i];
-    int           place = range.x, n = range.y - range.x;
+    int           place  = range.x;
     bool          found;
 
-    while (n > 0) {
-      const int  half  = n / 2;
-      const bool below = other[place + half] < column;
+    for (int n = (int)range.y - place; n > 0;) { // the answer is among place, ..., place + n
+      const int half = (n + 1) / 2;
 
-      place += below ? half + 1 : 0;
-      n = below ? n - half - 1 : half;
+      if (other[place + half - 1] < column) place += half;
+      n -= half;
     }
     found = place < range.y && other[place] == column;
     if (t.from_a) {
@@ -83,7 +120,7 @@ __device__ __forceinline__ void SearchEntry(const CountTile &t, int i, CountStor
 /* Marks to bits: A's entries, then B's that A has. */
 __device__ __forceinline__ void WriteBits(bool from_a, CountStorage &s, uint32_t bits[])
 {
-  const int lane  = (int)threadIdx.x % 32;
+  const int lane = (int)threadIdx.x % 32;
   int       count = 0;
 
 #pragma unroll
@@ -101,30 +138,22 @@ __device__ __forceinline__ void WriteBits(bool from_a, CountStorage &s, uint32_t
   if (lane == 0 && count > 0) atomicAdd(&s.num_matched, count);
 }
 
-__global__ void __launch_bounds__(ADD_THREADS, 8) CountKernel(AddPlanArrays p)
+__global__ void __launch_bounds__(ADD_THREADS, 6) CountKernel(AddPlanArrays p)
 {
   __shared__ CountStorage s;
   const Tile              tile(p.splits);
-  const bool              from_a = tile.num_a <= tile.num_b;
-  const CountTile         t      = from_a ? CountTile{p.a, p.b, tile.begin.a, tile.begin.b, tile.num_a, tile.num_b, true} : CountTile{p.b, p.a, tile.begin.b, tile.begin.a, tile.num_b, tile.num_a, false};
-  int32_t                 column[ADD_ITEMS];
+  const CountTile         t(p, tile);
 
 #pragma unroll
-  for (int k = 0; k < ADD_ITEMS; k++) {
-    const int i = (int)threadIdx.x + k * ADD_THREADS;
-
-    column[k] = i < t.num_searching ? t.searching.Column(t.begin_searching + i) : i < tile.num ? t.other.Column(t.begin_other + (i - t.num_searching)) : 0;
-  }
   for (int w = threadIdx.x; w < ADD_TILE / 4; w += ADD_THREADS) s.head_words[w] = s.mark_words[w] = 0;
   if (threadIdx.x == 0) s.num_matched = 0;
   __syncthreads();
+  LoadColumns(t, s);
   MarkRows(t, tile.begin.row > 0 ? tile.begin.row - 1 : 0, tile.end.row, s);
-#pragma unroll
-  for (int k = 0; k < ADD_ITEMS; k++) s.columns[(int)threadIdx.x + k * ADD_THREADS] = column[k];
   __syncthreads();
   for (int k = 0; k < t.num_searching; k += ADD_THREADS) SearchEntry(t, k + (int)threadIdx.x, s);
   __syncthreads();
-  WriteBits(from_a, s, p.bits + 2 * ADD_WORDS * (PetscCount)blockIdx.x);
+  WriteBits(t.from_a, s, p.bits + 2 * ADD_WORDS * (PetscCount)blockIdx.x);
   __syncthreads();
   if (threadIdx.x == 0) p.matched[blockIdx.x] = s.num_matched;
 }

@@ -12,66 +12,36 @@ namespace
 
 constexpr int ADD_BATCH = 4; // entries that a thread has under way
 
-/* The merged order of a tile, in shared memory. */
-struct TileOrder {
-  uint32_t a[ADD_WORDS + 2];                                       // which entries are A's
-  uint32_t dropped[ADD_WORDS + 2];                                 // which are B's that A has, too
-  int      a_before[ADD_WORDS + 2], dropped_before[ADD_WORDS + 2]; // bits in the words before
+/* 32 entries of the merged order of a tile. */
+struct __align__(16) OrderWord {
+  uint32_t     a;             // which are A's
+  uint32_t     dropped, next; // which are B's that A has, too; and of the next 32
+  unsigned int before;        // how many of both kinds are before these: A's, and 2^16 times the others
 
-  /* Two warps: sums over the words before. */
-  __device__ __forceinline__ void Sum(const uint32_t words[], int before[])
-  {
-    const int lane  = (int)threadIdx.x % 32;
-    int       carry = 0;
-
-    for (int w = lane; w < ADD_WORDS + 32; w += 32) {
-      const int own = w < ADD_WORDS ? __popc(words[w]) : 0;
-      int       sum = own;
-
-      for (int step = 1; step < 32; step *= 2) {
-        const int other = __shfl_up_sync(0xffffffffu, sum, step);
-
-        if (lane >= step) sum += other;
-      }
-      if (w < ADD_WORDS + 2) before[w] = carry + sum - own;
-      carry += __shfl_sync(0xffffffffu, sum, 31);
-    }
-  }
-
-  __device__ __forceinline__ void Load(const uint32_t bits[])
-  {
-    for (int w = threadIdx.x; w < ADD_WORDS + 2; w += ADD_THREADS) {
-      a[w]       = w < ADD_WORDS ? bits[w] : 0;
-      dropped[w] = w < ADD_WORDS ? bits[ADD_WORDS + w] : 0;
-    }
-    __syncthreads();
-    if (threadIdx.x < 32) Sum(a, a_before);
-    else if (threadIdx.x < 64) Sum(dropped, dropped_before);
-    __syncthreads();
-  }
-
-  __device__ __forceinline__ int ABefore(int m) const { return a_before[m / 32] + __popc(a[m / 32] & ((1u << (m % 32)) - 1)); }
-  __device__ __forceinline__ int DroppedBefore(int m) const { return dropped_before[m / 32] + __popc(dropped[m / 32] & ((1u << (m % 32)) - 1)); }
+  __device__ __forceinline__ int ABefore(uint32_t below) const { return (int)(before & 0xffff) + __popc(a & below); }
+  __device__ __forceinline__ int DroppedBefore(uint32_t below) const { return (int)(before >> 16) + __popc(dropped & below); }
 };
 
-/* An entry of a tile by its place in the merged order. */
-struct MergedEntry {
-  int  i, j; // how many of A's and B's entries are before
-  bool in_a, in_b;
-  bool first; // not the second of two that become one
+static_assert(ADD_WORDS == 64, "a lane has two words");
 
-  __device__ __forceinline__ MergedEntry(const TileOrder &order, int m, int num)
-  {
-    const int      w = m / 32, bit = m % 32;
-    const uint32_t dropped = order.dropped[w];
+/* The first warp: the words of a tile, and one behind them. */
+__device__ __forceinline__ void LoadOrder(const uint32_t bits[], OrderWord order[])
+{
+  const int    lane = (int)threadIdx.x % 32;
+  const uint2  a = ((const uint2 *)bits)[lane], dropped = ((const uint2 *)(bits + ADD_WORDS))[lane];
+  uint32_t     next  = __shfl_down_sync(0xffffffffu, dropped.x, 1);
+  unsigned int first = (unsigned int)__popc(a.x) | (unsigned int)__popc(dropped.x) << 16, both = first + ((unsigned int)__popc(a.y) | (unsigned int)__popc(dropped.y) << 16), sum = both;
 
-    i     = order.ABefore(m);
-    j     = m - i;
-    in_a  = m < num && order.a[w] >> bit & 1;
-    first = m < num && !(dropped >> bit & 1);
-    in_b  = first && (!in_a || (__funnelshift_rc(dropped, order.dropped[w + 1], bit + 1) & 1));
+  if (lane == 31) next = 0;
+  for (int step = 1; step < 32; step *= 2) {
+    const unsigned int other = __shfl_up_sync(0xffffffffu, sum, step);
+
+    if (lane >= step) sum += other;
   }
-};
+  order[2 * lane]     = OrderWord{a.x, dropped.x, dropped.y, sum - both};
+  order[2 * lane + 1] = OrderWord{a.y, dropped.y, next, sum - both + first};
+  if (lane == 31) order[ADD_WORDS] = OrderWord{0, 0, 0, sum};
+}
 
 struct FillArrays {
   AddPlanArrays p;
@@ -80,75 +50,98 @@ struct FillArrays {
 };
 
 /* Row offsets of C for the rows that begin in the tile, the last tile's also that behind all entries. */
-__device__ __forceinline__ void WriteRowOffsets(const FillArrays &f, const Tile &tile, const TileOrder &order, PetscCount base)
+__device__ __forceinline__ void WriteRowOffsets(const FillArrays &f, const Tile &tile, const OrderWord order[], PetscCount base)
 {
   const PetscCount end = blockIdx.x + 1 == f.p.num_tiles ? f.p.num_rows + 1 : tile.end.row;
 
   for (PetscCount row = (PetscCount)tile.begin.row + threadIdx.x; row < end; row += ADD_THREADS) {
     const int m = (int)(f.p.a.Offset(row) - tile.begin.a + f.p.b.Offset(row) - tile.begin.b);
 
-    WriteOffset(f.c, row, base + m - order.DroppedBefore(m));
+    WriteOffset(f.c, row, base + m - order[m / 32].DroppedBefore((1u << (m % 32)) - 1));
   }
 }
 
 /* The entries of a tile: all loads of a batch come before its stores. */
 template <bool STRUCTURE, bool VALUES>
-__device__ __forceinline__ void FillEntries(const FillArrays &f, const Tile &tile, const TileOrder &order, PetscCount base)
+__device__ __forceinline__ void FillEntries(const FillArrays &f, const Tile &tile, const OrderWord order[], PetscCount base)
 {
+  const int                lane = (int)threadIdx.x % 32;
+  const uint32_t           below = (1u << lane) - 1;
+  const int32_t *const     a_columns = f.p.a.columns + tile.begin.a, *const b_columns = f.p.b.columns + tile.begin.b;
+  const PetscScalar *const a_values = f.p.a.values + tile.begin.a, *const b_values = f.p.b.values + tile.begin.b;
+  int32_t *const           columns = f.c.columns + base;
+  PetscScalar *const       values  = f.c.values + base;
+
+#pragma unroll 1
   for (int begin = 0; begin < tile.num; begin += ADD_BATCH * ADD_THREADS) {
     int32_t     column[ADD_BATCH];
-    PetscScalar value[ADD_BATCH];
+    PetscScalar a[ADD_BATCH], b[ADD_BATCH];
+    int         to[ADD_BATCH]; // negative: nowhere
+    bool        in_a[ADD_BATCH], in_b[ADD_BATCH];
 
 #pragma unroll
     for (int k = 0; k < ADD_BATCH; k++) {
-      const MergedEntry e(order, begin + k * ADD_THREADS + (int)threadIdx.x, tile.num);
+      const int       m = begin + k * ADD_THREADS + (int)threadIdx.x;
+      const OrderWord w = order[m / 32];
+      const int       i = w.ABefore(below), j = m - i;
 
-      if (STRUCTURE && e.first) column[k] = e.in_a ? f.p.a.Column(tile.begin.a + e.i) : f.p.b.Column(tile.begin.b + e.j);
-      if (VALUES && e.first) {
-        const PetscScalar a = e.in_a ? f.w.A(f.p.a.values[tile.begin.a + e.i]) : PetscScalar(0.0), b = e.in_b ? f.w.B(f.p.b.values[tile.begin.b + e.j]) : PetscScalar(0.0);
+      to[k]   = m < tile.num && !(w.dropped >> lane & 1) ? m - w.DroppedBefore(below) : -1;
+      in_a[k] = w.a >> lane & 1;
+      in_b[k] = !in_a[k] || (__funnelshift_rc(w.dropped, w.next, lane + 1) & 1);
+      if (STRUCTURE && to[k] >= 0) column[k] = in_a[k] ? a_columns[i] : b_columns[j];
+      if (VALUES && to[k] >= 0 && in_a[k]) a[k] = a_values[i];
+      if (VALUES && to[k] >= 0 && in_b[k]) b[k] = b_values[j];
+    }
+    if (STRUCTURE && (f.p.a.map || f.p.b.map)) {
+#pragma unroll
+      for (int k = 0; k < ADD_BATCH; k++) {
+        const int32_t *const map = in_a[k] ? f.p.a.map : f.p.b.map;
 
-        value[k] = !e.in_b ? a : !e.in_a ? b : a + b;
+        if (to[k] >= 0 && map) column[k] = map[column[k]];
       }
     }
 #pragma unroll
     for (int k = 0; k < ADD_BATCH; k++) {
-      const int m = begin + k * ADD_THREADS + (int)threadIdx.x;
-
-      if (m < tile.num && !(order.dropped[m / 32] >> (m % 32) & 1)) {
-        const PetscCount to = base + m - order.DroppedBefore(m);
-
-        if (STRUCTURE) f.c.columns[to] = column[k];
-        if (VALUES) f.c.values[to] = value[k];
-      }
+      if (to[k] < 0) continue;
+      if (STRUCTURE) columns[to[k]] = column[k];
+      if (VALUES) values[to[k]] = !in_a[k] ? f.w.B(b[k]) : in_b[k] ? f.w.A(a[k]) + f.w.B(b[k]) : f.w.A(a[k]);
     }
   }
 }
 
 template <bool STRUCTURE, bool VALUES>
-__global__ void __launch_bounds__(ADD_THREADS, 6) FillKernel(FillArrays f)
+__global__ void __launch_bounds__(ADD_THREADS, 5) FillKernel(FillArrays f)
 {
-  __shared__ TileOrder order;
+  __shared__ OrderWord order[ADD_WORDS + 1];
   const Tile           tile(f.p.splits);
   const PetscCount     base = tile.begin.a + tile.begin.b - f.p.matched[blockIdx.x];
 
-  order.Load(f.p.bits + 2 * ADD_WORDS * (PetscCount)blockIdx.x);
+  if (threadIdx.x < 32) LoadOrder(f.p.bits + 2 * ADD_WORDS * (PetscCount)blockIdx.x, order);
+  __syncthreads();
   FillEntries<STRUCTURE, VALUES>(f, tile, order, base);
   if (STRUCTURE) WriteRowOffsets(f, tile, order, base);
 }
 
 /* A += beta B where A has all entries of B. */
-__global__ void __launch_bounds__(ADD_THREADS, 6) UpdateKernel(AddPlanArrays p, Weights w, PetscScalar *values)
+__global__ void __launch_bounds__(ADD_THREADS, 6) UpdateKernel(AddPlanArrays p, Weights w, PetscScalar *all_values)
 {
-  __shared__ TileOrder order;
+  __shared__ OrderWord order[ADD_WORDS + 1];
   const Tile           tile(p.splits);
+  const int            lane = (int)threadIdx.x % 32;
+  PetscScalar *const   values = all_values + tile.begin.a;
 
   if (tile.num_a == 0 || tile.num_b == 0) return;
-  order.Load(p.bits + 2 * ADD_WORDS * (PetscCount)blockIdx.x);
+  if (threadIdx.x < 32) LoadOrder(p.bits + 2 * ADD_WORDS * (PetscCount)blockIdx.x, order);
+  __syncthreads();
 #pragma unroll
-  for (int k = 0; k < ADD_ITEMS; k++) {
-    const MergedEntry e(order, k * ADD_THREADS + (int)threadIdx.x, tile.num);
+  for (int m = threadIdx.x; m < ADD_TILE; m += ADD_THREADS) {
+    const OrderWord word = order[m / 32];
 
-    if (e.in_a && e.in_b) values[tile.begin.a + e.i] += w.B(p.b.values[tile.begin.b + e.j]);
+    if (word.dropped >> lane & 1) { // the entry before it is A's
+      const int i = word.ABefore((1u << lane) - 1);
+
+      values[i - 1] += w.B(p.b.values[tile.begin.b + (m - i)]);
+    }
   }
 }
 
