@@ -136,13 +136,30 @@ cleanup:
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Y += a X with equal patterns, both compact. */
+static PetscErrorCode AddValues(Mat Y, PetscScalar a, DCSRView x)
+{
+  const DCSRView y = MatSeqAIJCUDAGet(Y)->view;
+  cudaStream_t   stream;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(PetscSparseCUDAGetStream(&stream));
+  PetscCall(PetscLogGpuTimeBegin());
+  ierr = DCSRAXPYValues(y.num_nonzeros, a, x.values, y.values, stream);
+  PetscCall(PetscLogGpuTimeEnd());
+  PetscCall(ierr);
+  PetscCall(PetscLogGpuFlops(2.0 * (PetscLogDouble)y.num_nonzeros));
+  PetscCall(MatSeqAIJCUDADeviceChanged(Y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Values alone; like MATSEQAIJ, only a PETSc with debugging looks whether the patterns are the same. */
 static PetscErrorCode AddSamePattern(Mat Y, PetscScalar a, Mat X)
 {
-  DCSRView       x, y;
-  PetscBool      same;
-  cudaStream_t   stream;
-  PetscErrorCode ierr;
+  DCSRView     x, y;
+  PetscBool    same;
+  cudaStream_t stream;
 
   PetscFunctionBegin;
   PetscCall(GetCompactView(X, &x));
@@ -151,12 +168,7 @@ static PetscErrorCode AddSamePattern(Mat Y, PetscScalar a, Mat X)
   same = (PetscBool)(x.num_nonzeros == y.num_nonzeros);
   if (same && PetscDefined(USE_DEBUG)) PetscCall(DCSRSamePattern(x, y, stream, &same));
   PetscCheck(same, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG, "MatStructure is not SAME_NONZERO_PATTERN");
-  PetscCall(PetscLogGpuTimeBegin());
-  ierr = DCSRAXPYValues(y.num_nonzeros, a, x.values, y.values, stream);
-  PetscCall(PetscLogGpuTimeEnd());
-  PetscCall(ierr);
-  PetscCall(PetscLogGpuFlops(2.0 * (PetscLogDouble)y.num_nonzeros));
-  PetscCall(MatSeqAIJCUDADeviceChanged(Y));
+  PetscCall(AddValues(Y, a, x));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -194,8 +206,12 @@ static PetscErrorCode AddToCompact(Mat Y, PetscScalar a, DCSRView x, MatStructur
   s.num_columns = Y->cmap->n;
   PetscCall(PetscSparseCUDAGetStream(&stream));
   PetscCall(MatSeqAIJCUDACompact(Y));
+  PetscCall(DCSRSamePattern(MatSeqAIJCUDAGet(Y)->view, x, stream, same));
+  if (*same) {
+    PetscCall(AddValues(Y, a, x));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscCallGoto(ierr, cleanup, BlockSumPrepare(&s, str, stream));
-  *same = (PetscBool)(!s.grows && s.plan.num_matched == x.num_nonzeros && x.num_nonzeros == MatSeqAIJCUDAGet(Y)->view.num_nonzeros);
   PetscCallGoto(ierr, cleanup, BlockSumFinish(&s, a, stream));
 cleanup:
   PetscCall(BlockSumDestroy(&s, stream));

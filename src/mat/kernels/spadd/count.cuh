@@ -50,8 +50,8 @@ struct CountTile {
 __device__ __forceinline__ void LoadColumns(const CountTile &t, CountStorage &s)
 {
   const int32_t *const own = t.searching.columns + t.begin_searching, *const other = t.other.columns + (t.begin_other - t.num_searching);
-  const int            num = t.num_searching + t.num_other;
-  int32_t              column[ADD_ITEMS];
+  const int num = t.num_searching + t.num_other;
+  int32_t   column[ADD_ITEMS];
 
 #pragma unroll
   for (int k = 0; k < ADD_ITEMS; k++) {
@@ -120,7 +120,7 @@ __device__ __forceinline__ void SearchEntry(const CountTile &t, int i, CountStor
 /* Marks to bits: A's entries, then B's that A has. */
 __device__ __forceinline__ void WriteBits(bool from_a, CountStorage &s, uint32_t bits[])
 {
-  const int lane = (int)threadIdx.x % 32;
+  const int lane  = (int)threadIdx.x % 32;
   int       count = 0;
 
 #pragma unroll

@@ -13,13 +13,20 @@ namespace
 constexpr int ADD_BATCH = 4; // entries that a thread has under way
 
 /* 32 entries of the merged order of a tile. */
-struct __align__(16) OrderWord {
+struct __align__(16) OrderWord
+{
   uint32_t     a;             // which are A's
   uint32_t     dropped, next; // which are B's that A has, too; and of the next 32
   unsigned int before;        // how many of both kinds are before these: A's, and 2^16 times the others
 
-  __device__ __forceinline__ int ABefore(uint32_t below) const { return (int)(before & 0xffff) + __popc(a & below); }
-  __device__ __forceinline__ int DroppedBefore(uint32_t below) const { return (int)(before >> 16) + __popc(dropped & below); }
+  __device__ __forceinline__ int ABefore(uint32_t below) const
+  {
+    return (int)(before & 0xffff) + __popc(a & below);
+  }
+  __device__ __forceinline__ int DroppedBefore(uint32_t below) const
+  {
+    return (int)(before >> 16) + __popc(dropped & below);
+  }
 };
 
 static_assert(ADD_WORDS == 64, "a lane has two words");
@@ -65,12 +72,12 @@ __device__ __forceinline__ void WriteRowOffsets(const FillArrays &f, const Tile 
 template <bool STRUCTURE, bool VALUES>
 __device__ __forceinline__ void FillEntries(const FillArrays &f, const Tile &tile, const OrderWord order[], PetscCount base)
 {
-  const int                lane = (int)threadIdx.x % 32;
-  const uint32_t           below = (1u << lane) - 1;
-  const int32_t *const     a_columns = f.p.a.columns + tile.begin.a, *const b_columns = f.p.b.columns + tile.begin.b;
+  const int            lane      = (int)threadIdx.x % 32;
+  const uint32_t       below     = (1u << lane) - 1;
+  const int32_t *const a_columns = f.p.a.columns + tile.begin.a, *const b_columns = f.p.b.columns + tile.begin.b;
   const PetscScalar *const a_values = f.p.a.values + tile.begin.a, *const b_values = f.p.b.values + tile.begin.b;
-  int32_t *const           columns = f.c.columns + base;
-  PetscScalar *const       values  = f.c.values + base;
+  int32_t *const     columns = f.c.columns + base;
+  PetscScalar *const values  = f.c.values + base;
 
 #pragma unroll 1
   for (int begin = 0; begin < tile.num; begin += ADD_BATCH * ADD_THREADS) {
@@ -125,23 +132,35 @@ __global__ void __launch_bounds__(ADD_THREADS, 5) FillKernel(FillArrays f)
 /* A += beta B where A has all entries of B. */
 __global__ void __launch_bounds__(ADD_THREADS, 6) UpdateKernel(AddPlanArrays p, Weights w, PetscScalar *all_values)
 {
-  __shared__ OrderWord order[ADD_WORDS + 1];
-  const Tile           tile(p.splits);
-  const int            lane = (int)threadIdx.x % 32;
-  PetscScalar *const   values = all_values + tile.begin.a;
+  __shared__ OrderWord     order[ADD_WORDS + 1];
+  const Tile               tile(p.splits);
+  const int                lane   = (int)threadIdx.x % 32;
+  PetscScalar *const       values = all_values + tile.begin.a;
+  const PetscScalar *const others = p.b.values + tile.begin.b;
 
   if (tile.num_a == 0 || tile.num_b == 0) return;
   if (threadIdx.x < 32) LoadOrder(p.bits + 2 * ADD_WORDS * (PetscCount)blockIdx.x, order);
   __syncthreads();
+#pragma unroll 1
+  for (int begin = 0; begin < tile.num; begin += ADD_BATCH * ADD_THREADS) {
+    PetscScalar a[ADD_BATCH], b[ADD_BATCH];
+    int         to[ADD_BATCH]; // negative: nowhere
+
 #pragma unroll
-  for (int m = threadIdx.x; m < ADD_TILE; m += ADD_THREADS) {
-    const OrderWord word = order[m / 32];
+    for (int k = 0; k < ADD_BATCH; k++) {
+      const int       m    = begin + k * ADD_THREADS + (int)threadIdx.x;
+      const OrderWord word = order[m / 32];
+      const int       i    = word.ABefore((1u << lane) - 1);
 
-    if (word.dropped >> lane & 1) { // the entry before it is A's
-      const int i = word.ABefore((1u << lane) - 1);
-
-      values[i - 1] += w.B(p.b.values[tile.begin.b + (m - i)]);
+      to[k] = word.dropped >> lane & 1 ? i - 1 : -1; // the entry before it is A's
+      if (to[k] >= 0) {
+        a[k] = values[to[k]];
+        b[k] = others[m - i];
+      }
     }
+#pragma unroll
+    for (int k = 0; k < ADD_BATCH; k++)
+      if (to[k] >= 0) values[to[k]] = a[k] + w.B(b[k]);
   }
 }
 

@@ -30,13 +30,13 @@ inline Summand MakeSummand(DCSRView view, const int32_t map[])
   return Summand{view.row_offsets, view.columns, map, view.values, view.wide == PETSC_TRUE};
 }
 
-/* alpha a + beta b; a factor of one is none, also for infinite complex numbers. */
+/* alpha a + beta b; a complex factor of one is none, also for infinite numbers. */
 struct Weights {
   PetscScalar alpha, beta;
   bool        unit_alpha, unit_beta;
 
-  __device__ __forceinline__ PetscScalar A(PetscScalar a) const { return unit_alpha ? a : alpha * a; }
-  __device__ __forceinline__ PetscScalar B(PetscScalar b) const { return unit_beta ? b : beta * b; }
+  __device__ __forceinline__ PetscScalar A(PetscScalar a) const { return PetscDefined(USE_COMPLEX) && unit_alpha ? a : alpha * a; }
+  __device__ __forceinline__ PetscScalar B(PetscScalar b) const { return PetscDefined(USE_COMPLEX) && unit_beta ? b : beta * b; }
 };
 
 inline Weights MakeWeights(PetscScalar alpha, PetscScalar beta)
