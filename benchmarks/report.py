@@ -38,6 +38,7 @@ BENCHMARKS = {
 HEADLINE_METRICS = {
     "spmv": ("time-cold", "time-warm"),
     "spmvt": ("time-cold", "time-warm"),
+    "spadd": ("time", "time-numeric"),
     "matmult": ("mult-time", "mult-cpu", "multtranspose-time"),
     "insert": ("assembly-time", "time", "peak-memory", "refill-insert", "time-per-value", "time-each", "batch-time", "first-batch-time", "rate", "first-rate", "mult-time"),
 }

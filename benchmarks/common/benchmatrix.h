@@ -14,7 +14,7 @@ typedef struct {
 
 PETSC_INTERN PetscErrorCode BenchMatrixCreate(const char[], cudaStream_t, BenchMatrix *);
 PETSC_INTERN PetscErrorCode BenchMatrixDestroy(BenchMatrix *, cudaStream_t);
-PETSC_INTERN PetscErrorCode BenchMatrixGetNames(PetscInt *, const char *const **); /* every case, in the order of the tables */
+PETSC_INTERN PetscErrorCode BenchMatrixGetNames(PetscInt *, const char *const **); /* cases of the products with vectors, in the order of the tables */
 
 /* Device vectors: random entries in [-1, 1] (length, seed), every entry the same (length, value). */
 PETSC_INTERN PetscErrorCode BenchVectorCreate(PetscCount, PetscInt, cudaStream_t, PetscScalar **);

@@ -167,6 +167,7 @@ PETSC_INTERN PetscErrorCode MatSeqAIJCUDASetDeviceMatrix(Mat, DCSRView *);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDASetEmpty(Mat);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDAStructureChanged(Mat);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDAInsertBatch(Mat, const DCSRBatch *, InsertMode);
+PETSC_INTERN DCSRNewEntries MatSeqAIJCUDANewEntries(Mat);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDAInsertList(Mat, DCSRList *, const PetscScalar[], InsertMode);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDAFinishInsertion(Mat);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDASetRowLimits(Mat, PetscInt, const PetscInt[]);
@@ -181,6 +182,7 @@ PETSC_INTERN PetscErrorCode MatMPIAIJCUDAParentSetPreallocation(Mat, PetscInt, c
 PETSC_INTERN PetscErrorCode MatMPIAIJCUDADestroyInsertion(Mat);
 PETSC_INTERN PetscErrorCode MatMPIAIJCUDAExtendGhosts(Mat, PetscInt, const int32_t[]);
 PETSC_INTERN PetscErrorCode MatMPIAIJCUDASetBlocks(Mat, DCSRView[], PetscInt, const int32_t[]);
+PETSC_INTERN PetscErrorCode MatMPIAIJCUDASetGhosts(Mat, PetscInt, PetscInt **);
 PETSC_INTERN PetscErrorCode MatMPIAIJCUDAInsertOffDiagonal(Mat, DCSRList *, const PetscScalar[], InsertMode);
 PETSC_INTERN PetscErrorCode MatMPIAIJCUDAFinishInsertion(Mat);
 PETSC_INTERN PetscErrorCode MatMPIAIJCUDAInsertEntries(Mat, PetscCount, const PetscInt[], const PetscInt[], const PetscScalar[], InsertMode);
@@ -237,6 +239,10 @@ PETSC_INTERN PetscErrorCode MatSeqAIJCUDASetSubmatrixOps(struct _MatOps *);
 PETSC_INTERN PetscErrorCode MatMPIAIJCUDASetTransposeOps(struct _MatOps *);
 PETSC_INTERN PetscErrorCode MatMPIAIJCUDASetSubmatrixOps(struct _MatOps *);
 PETSC_INTERN PetscErrorCode MatMPIAIJCUDASetBlock(Mat, PetscBool, DCSRView *);
+/* Sums (axpy.c) */
+PETSC_INTERN PetscErrorCode MatAXPY_SeqAIJCUDA(Mat, PetscScalar, Mat, MatStructure);
+PETSC_INTERN PetscErrorCode MatAXPY_MPIAIJCUDA(Mat, PetscScalar, Mat, MatStructure);
+PETSC_INTERN PetscErrorCode MatSeqAIJCUDACompleteDiagonal(Mat);
 
 /* Loops over rows on the host (rowaccess.c) */
 PETSC_INTERN PetscErrorCode MatAIJCUDASetRowAccessOps(struct _MatOps *, PetscBool);

@@ -178,8 +178,8 @@ PetscErrorCode MatSeqAIJCUDACheckRowLimits(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What the matrix's options say about entries that are not there. */
-static DCSRNewEntries NewEntriesOf(Mat A)
+/* MatSeqAIJCUDANewEntries - What the matrix's options say about entries that are not there. */
+DCSRNewEntries MatSeqAIJCUDANewEntries(Mat A)
 {
   const PetscInt nonew = ((Mat_SeqAIJ *)A->data)->nonew;
 
@@ -221,10 +221,10 @@ PetscErrorCode MatSeqAIJCUDAInsertBatch(Mat A, const DCSRBatch *batch, InsertMod
   PetscFunctionBegin;
   PetscCall(PetscSparseCUDAGetStream(&stream));
   PetscCall(MatSeqAIJCUDACopyToDevice(A));
-  ierr = DCSRInsertBatch(&d->view, batch, mode, NewEntriesOf(A), MayAppend(A) ? &rule : NULL, stream, &info);
+  ierr = DCSRInsertBatch(&d->view, batch, mode, MatSeqAIJCUDANewEntries(A), MayAppend(A) ? &rule : NULL, stream, &info);
   if (info.storage_changed) PetscCall(MatSeqAIJCUDADropPlans(A)); // also when the batch failed afterwards
   PetscCall(ierr);
-  PetscCheck(NewEntriesOf(A) != DCSR_NEW_FORBID || info.num_new == 0, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
+  PetscCheck(MatSeqAIJCUDANewEntries(A) != DCSR_NEW_FORBID || info.num_new == 0, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
              "Inserting a new nonzero at (%" PetscInt_FMT ",%" PetscInt_FMT ") in the matrix (one of %" PetscCount_FMT "), which MatSetOption(A, %s, PETSC_TRUE) forbids", info.row, info.column, info.num_new,
              a->nonew == -1 ? "MAT_NEW_NONZERO_LOCATION_ERR" : "MAT_NEW_NONZERO_ALLOCATION_ERR");
   if (info.structure_grown) PetscCall(MatSeqAIJCUDAStructureChanged(A));

@@ -227,6 +227,35 @@ static PetscBool HasGlobalColumns(Mat A)
 }
 
 /*
+  MatMPIAIJCUDASetGhosts - Gives the off-diagonal block, whose columns on the device have been renumbered, its ghost columns; not collective.
+
+  Input Parameters:
++ A      - a parallel matrix of ours
+. n      - ghost columns
+- garray - [n] their global numbers, ascending; belongs to A, NULL afterwards
+
+  Note:
+  The scatter of products is made again in the next assembly.
+*/
+PetscErrorCode MatMPIAIJCUDASetGhosts(Mat A, PetscInt n, PetscInt **garray)
+{
+  Mat_MPIAIJ *a = (Mat_MPIAIJ *)A->data;
+
+  PetscFunctionBegin;
+  PetscCall(SetNumGhosts(a->B, n));
+  PetscCall(PetscFree(a->garray));
+#if PetscDefined(USE_CTABLE)
+  PetscCall(PetscHMapIDestroy(&a->colmap));
+#else
+  PetscCall(PetscFree(a->colmap));
+#endif
+  a->garray                            = *garray;
+  *garray                              = NULL;
+  MatMPIAIJCUDAGet(A)->columns_changed = PETSC_TRUE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
   MatMPIAIJCUDAExtendGhosts - Sees that global columns are ghost columns of this process; not collective.
 
   Input Parameters:
@@ -259,16 +288,7 @@ PetscErrorCode MatMPIAIJCUDAExtendGhosts(Mat A, PetscInt n, const int32_t column
   if (n_new > n_old || HasGlobalColumns(A)) {
     PetscCallGoto(ierr, cleanup, MatSeqAIJCUDADropPlans(B));
     PetscCallGoto(ierr, cleanup, MatSeqAIJCUDAStructureChanged(B));
-    PetscCallGoto(ierr, cleanup, SetNumGhosts(B, n_new));
-    PetscCallGoto(ierr, cleanup, PetscFree(a->garray));
-#if PetscDefined(USE_CTABLE)
-    PetscCallGoto(ierr, cleanup, PetscHMapIDestroy(&a->colmap));
-#else
-    PetscCallGoto(ierr, cleanup, PetscFree(a->colmap));
-#endif
-    a->garray                            = garray;
-    garray                               = NULL;
-    MatMPIAIJCUDAGet(A)->columns_changed = PETSC_TRUE;
+    PetscCallGoto(ierr, cleanup, MatMPIAIJCUDASetGhosts(A, n_new, &garray));
   }
 cleanup:
   PetscCall(PetscFree(garray));

@@ -439,8 +439,11 @@ restore:
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether the device copy has every diagonal entry, so that a shift changes no structure. Synchronizes. */
-static PetscErrorCode DiagonalIsComplete(Mat A, PetscBool *complete)
+/*
+  Readies the device copy for a change of the diagonal: entries that are missing are made, zero. *device: PETSC_FALSE when that is left to the host, which knows what
+  options say about new entries and about rows without a diagonal; *grown when there were some. Synchronizes.
+*/
+static PetscErrorCode PrepareDiagonal(Mat A, PetscBool obey, PetscBool *device, PetscBool *grown)
 {
   PetscCount   missing;
   cudaStream_t stream;
@@ -449,23 +452,36 @@ static PetscErrorCode DiagonalIsComplete(Mat A, PetscBool *complete)
   PetscCall(MatSeqAIJCUDACopyToDevice(A));
   PetscCall(PetscSparseCUDAGetStream(&stream));
   PetscCall(DCSRCountMissingDiagonal(MatSeqAIJCUDAGet(A)->view, PetscMin(A->rmap->n, A->cmap->n), stream, &missing));
-  *complete = (PetscBool)(missing == 0);
+  *grown = (PetscBool)(missing > 0);
+  if (*grown && (MatSeqAIJCUDAGet(A)->host_active > 0 || (obey && (A->rmap->n > A->cmap->n || ((Mat_SeqAIJ *)A->data)->nonew != 0)))) *device = PETSC_FALSE;
+  if (*grown && *device) PetscCall(MatSeqAIJCUDACompleteDiagonal(A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Ends a change of the diagonal: with new entries it was an assembly, unless A is a block, whose matrix is assembled then. */
+static PetscErrorCode FinishDiagonal(Mat A, PetscBool grown)
+{
+  PetscFunctionBegin;
+  PetscCall(MatSeqAIJCUDADeviceChanged(A));
+  if (!grown || MatSeqAIJCUDAGet(A)->is_block) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode MatShift_SeqAIJCUDA(Mat A, PetscScalar s)
 {
   cudaStream_t stream;
-  PetscBool    device;
+  PetscBool    device, grown;
 
   PetscFunctionBegin;
   PetscCall(MatSeqAIJCUDAUseDevice(A, &device));
-  if (device) PetscCall(DiagonalIsComplete(A, &device));
+  if (device) PetscCall(PrepareDiagonal(A, PETSC_FALSE, &device, &grown));
   if (device) {
     PetscCall(PetscSparseCUDAGetStream(&stream));
     PetscCall(DCSRDiagonalAdd(MatSeqAIJCUDAGet(A)->view, NULL, s, PETSC_FALSE, stream));
     PetscCall(PetscLogGpuFlops(A->rmap->n));
-    PetscCall(MatSeqAIJCUDADeviceChanged(A));
+    PetscCall(FinishDiagonal(A, grown));
   } else PetscCall(MatHost_SeqAIJCUDA_shift(A, s));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -475,19 +491,22 @@ static PetscErrorCode MatDiagonalSet_SeqAIJCUDA(Mat A, Vec diagonal, InsertMode 
   Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
   DeviceArray     a = no_array;
   cudaStream_t    stream;
-  PetscBool       device;
+  PetscBool       device, grown = PETSC_FALSE;
   PetscErrorCode  ierr;
 
   PetscFunctionBegin;
   PetscCall(MatSeqAIJCUDAUseDevice(A, &device));
-  if (device) PetscCall(DiagonalIsComplete(A, &device));
-  if (device && (mode == INSERT_VALUES || mode == ADD_VALUES)) {
-    PetscCall(PetscSparseCUDAGetStream(&stream));
-    ierr = GetDeviceArray(A, diagonal, A->rmap->n, ARRAY_READ, &d->y, stream, &a);
-    if (ierr == PETSC_SUCCESS) ierr = DCSRDiagonalAdd(d->view, a.device, 0.0, (PetscBool)(mode != ADD_VALUES), stream);
-    PetscCall(RestoreDeviceArray(&a, stream, ierr));
-    PetscCall(MatSeqAIJCUDADeviceChanged(A));
-  } else PetscCall(MatHost_SeqAIJCUDA_diagonalset(A, diagonal, mode));
+  if (!device || (mode != INSERT_VALUES && mode != ADD_VALUES)) {
+    PetscCall(MatHost_SeqAIJCUDA_diagonalset(A, diagonal, mode));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(PetscSparseCUDAGetStream(&stream));
+  ierr = GetDeviceArray(A, diagonal, A->rmap->n, ARRAY_READ, &d->y, stream, &a); // before anything changes
+  if (ierr == PETSC_SUCCESS) ierr = PrepareDiagonal(A, PETSC_TRUE, &device, &grown);
+  if (ierr == PETSC_SUCCESS && device) ierr = DCSRDiagonalAdd(d->view, a.device, 0.0, (PetscBool)(mode != ADD_VALUES), stream);
+  PetscCall(RestoreDeviceArray(&a, stream, ierr));
+  if (device) PetscCall(FinishDiagonal(A, grown));
+  else PetscCall(MatHost_SeqAIJCUDA_diagonalset(A, diagonal, mode));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -759,6 +778,7 @@ PetscErrorCode MatSeqAIJCUDASetDeviceOps(struct _MatOps *ops)
   ops->realpart                  = MatRealPart_SeqAIJCUDA;
   ops->imaginarypart             = MatImaginaryPart_SeqAIJCUDA;
   ops->copy                      = MatCopy_SeqAIJCUDA;
+  ops->axpy                      = MatAXPY_SeqAIJCUDA;
   ops->duplicate                 = MatDuplicate_SeqAIJCUDA;
   PetscCall(MatSeqAIJCUDASetDeletionOps(ops));
   PetscCall(MatSeqAIJCUDASetTransposeOps(ops));

@@ -239,7 +239,9 @@ DEFINE_OPERATION(IsSymmetric, PetscBool is; PetscCall(MatIsTranspose(A, A, 0, &i
 DEFINE_OPERATION(Scale, PetscCall(MatScale(A, 3));)
 DEFINE_OPERATION(DiagonalScale, PetscCall(MatDiagonalScale(A, d->scale_left, d->scale_right));)
 DEFINE_OPERATION(Shift, PetscCall(MatShift(A, 2));)
-DEFINE_OPERATION(DiagonalSet, PetscCall(MatDiagonalSet(A, d->left, ADD_VALUES));)
+DEFINE_OPERATION(DiagonalSet, PetscCall(MatSetOption(A, MAT_NEW_NONZERO_ALLOCATION_ERR, PETSC_FALSE)); PetscCall(MatDiagonalSet(A, d->left, ADD_VALUES));)
+DEFINE_OPERATION(AXPYSame, PetscCall(MatDuplicate(A, MAT_COPY_VALUES, &d->C)); PetscCall(MatAXPY(A, 2, d->C, SAME_NONZERO_PATTERN)); PetscCall(MatScale(d->C, 3));)
+DEFINE_OPERATION(AXPYSubset, PetscCall(MatDuplicate(A, MAT_COPY_VALUES, &d->C)); PetscCall(MatAXPY(A, 2, d->C, SUBSET_NONZERO_PATTERN)); PetscCall(MatScale(d->C, 3));)
 DEFINE_OPERATION(ConvertToAIJ, PetscCall(MatConvert(A, MATSEQAIJ, MAT_INITIAL_MATRIX, &d->C));)
 DEFINE_OPERATION(ConvertFromAny, PetscCall(MatConvert(A, "seqaijdcsrcuda", MAT_INITIAL_MATRIX, &d->C)); PetscCall(MatMult(d->C, d->right, d->out));)
 DEFINE_OPERATION(Defragment, PetscCall(MatDCSRCUDADefragment(A));)
@@ -367,6 +369,28 @@ static PetscErrorCode AddEntries(Mat A, PetscBool inserter)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A matrix with other entries is added; it is made by each of the types alike, and is no result. */
+static PetscErrorCode AddOther(Mat A, PETSC_UNUSED Data *d)
+{
+  MatType        type;
+  PetscInt       n;
+  Mat            X;
+  PetscErrorCode ierr = PETSC_SUCCESS;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetSize(A, &n, NULL));
+  PetscCall(MatGetType(A, &type));
+  PetscCall(MatCreateSeqAIJ(PETSC_COMM_SELF, n, n, 2, NULL, &X));
+  for (PetscInt i = 0; i < n; i += 2) PetscCall(MatSetValue(X, i, (i * 5 + 2) % n, 1 + (PetscReal)(i % 3), INSERT_VALUES));
+  PetscCall(MatAssemblyBegin(X, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(X, MAT_FINAL_ASSEMBLY));
+  PetscCallGoto(ierr, cleanup, MatConvert(X, type, MAT_INPLACE_MATRIX, &X));
+  PetscCallGoto(ierr, cleanup, MatAXPY(A, -2, X, DIFFERENT_NONZERO_PATTERN));
+cleanup:
+  PetscCall(MatDestroy(&X));
+  PetscFunctionReturn(ierr);
+}
+
 /* A new matrix, which becomes equal to A. */
 static PetscErrorCode CreateLike(Mat A, Data *d)
 {
@@ -426,8 +450,11 @@ static const Operation operations[] = {
   {"MatPermute and MatCreateSubMatrix", ReverseTwice, PETSC_FALSE, PETSC_FALSE},
   {"MatScale", Scale, PETSC_FALSE, PETSC_FALSE},
   {"MatDiagonalScale", DiagonalScale, PETSC_FALSE, PETSC_FALSE},
-  {"MatShift", Shift, PETSC_FALSE, PETSC_TRUE},
-  {"MatDiagonalSet", DiagonalSet, PETSC_FALSE, PETSC_TRUE},
+  {"MatShift", Shift, PETSC_FALSE, PETSC_FALSE},
+  {"MatDiagonalSet", DiagonalSet, PETSC_FALSE, PETSC_FALSE},
+  {"MatAXPY, same pattern", AXPYSame, PETSC_FALSE, PETSC_FALSE},
+  {"MatAXPY, subset", AXPYSubset, PETSC_FALSE, PETSC_FALSE},
+  {"MatAXPY, other pattern", AddOther, PETSC_FALSE, PETSC_FALSE},
   {"MatZeroRows", ZeroRows, PETSC_FALSE, PETSC_FALSE},
   {"MatZeroRows, pattern kept", ZeroRowsKept, PETSC_FALSE, PETSC_FALSE},
   {"MatZeroRowsColumns", ZeroRowsColumns, PETSC_FALSE, PETSC_FALSE},

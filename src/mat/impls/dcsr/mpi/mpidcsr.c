@@ -220,38 +220,67 @@ static PetscErrorCode MatGetRowSumAbs_MPIAIJDCSRCUDA(Mat A, Vec v)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* With all diagonal entries in the diagonal block, present everywhere, a shift is the block's. */
-static PetscErrorCode MatShift_MPIAIJDCSRCUDA(Mat A, PetscScalar s)
+/*
+  Whether the diagonal block may change the diagonal on the device, and make entries of it that are missing; *grows when some process has such ones. The same answers
+  on all processes. What options forbid is left to the host.
+*/
+static PetscErrorCode DiagonalOnDevice(Mat A, PetscBool *device, PetscBool *grows)
 {
-  Mat_MPIAIJ *a      = (Mat_MPIAIJ *)A->data;
-  PetscBool   device = PETSC_FALSE, congruent;
+  Mat          block = ((Mat_MPIAIJ *)A->data)->A;
+  PetscBool    facts[2];
+  PetscCount   missing;
+  cudaStream_t stream;
 
   PetscFunctionBegin;
-  PetscCall(MatHasCongruentLayouts(A, &congruent));
-  if (congruent && A->assembled) PetscCall(UseDevice(A, &device));
-  if (device) {
-    PetscCount   missing;
-    cudaStream_t stream;
-
-    PetscCall(MatSeqAIJCUDACopyToDevice(a->A));
-    PetscCall(PetscSparseCUDAGetStream(&stream));
-    PetscCall(DCSRCountMissingDiagonal(MatSeqAIJCUDAGet(a->A)->view, a->A->rmap->n, stream, &missing));
-    device = (PetscBool)(missing == 0);
-    PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &device, 1, MPI_C_BOOL, MPI_LAND, PetscObjectComm((PetscObject)A)));
-  }
-  if (device) PetscCall(MatShift(a->A, s));
-  else PetscCall(MatHost_MPIAIJCUDA_shift(A, s));
+  *grows = PETSC_FALSE;
+  PetscCall(MatHasCongruentLayouts(A, device));
+  if (*device && A->assembled) PetscCall(UseDevice(A, device));
+  else *device = PETSC_FALSE;
+  if (!*device) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatSeqAIJCUDACopyToDevice(block));
+  PetscCall(PetscSparseCUDAGetStream(&stream));
+  PetscCall(DCSRCountMissingDiagonal(MatSeqAIJCUDAGet(block)->view, block->rmap->n, stream, &missing));
+  facts[0] = (PetscBool)(missing > 0);
+  facts[1] = (PetscBool)(missing > 0 && (((Mat_SeqAIJ *)block->data)->nonew != 0 || MatSeqAIJCUDAGet(block)->host_active > 0 || !MatMPIAIJCUDAGet(A)->device_assembly));
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, facts, 2, MPI_C_BOOL, MPI_LOR, PetscObjectComm((PetscObject)A)));
+  *grows  = facts[0];
+  *device = (PetscBool)!facts[1];
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The parent may add entries to the diagonal block; the buffers of MatGetRow(), as long as the longest row was, go. */
+/* With all diagonal entries in the diagonal block a shift is the block's. */
+static PetscErrorCode MatShift_MPIAIJDCSRCUDA(Mat A, PetscScalar s)
+{
+  PetscBool device, grows;
+
+  PetscFunctionBegin;
+  PetscCall(DiagonalOnDevice(A, &device, &grows));
+  if (!device) {
+    PetscCall(MatHost_MPIAIJCUDA_shift(A, s));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(MatShift(((Mat_MPIAIJ *)A->data)->A, s));
+  if (grows) {
+    PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+    PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The parent leaves it to the diagonal block, which may get new entries; the buffers of MatGetRow(), as long as the longest row was, go. */
 static PetscErrorCode MatDiagonalSet_MPIAIJDCSRCUDA(Mat A, Vec diagonal, InsertMode mode)
 {
   Mat_MPIAIJ *a = (Mat_MPIAIJ *)A->data;
+  PetscBool   device, grows;
 
   PetscFunctionBegin;
+  PetscCall(DiagonalOnDevice(A, &device, &grows));
   PetscCall((*MatMPIAIJCUDAGet(A)->parent.diagonalset)(A, diagonal, mode));
   PetscCall(PetscFree2(a->rowvalues, a->rowindices));
+  if (device && grows) {
+    PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+    PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -508,6 +537,7 @@ static PetscErrorCode SetOps(Mat A, struct _MatOps *ops)
   ops->duplicate             = MatDuplicate_MPIAIJDCSRCUDA;
   ops->norm                  = MatNorm_MPIAIJDCSRCUDA;
   ops->getrowsumabs          = MatGetRowSumAbs_MPIAIJDCSRCUDA;
+  ops->axpy                  = MatAXPY_MPIAIJCUDA;
   ops->shift                 = MatShift_MPIAIJDCSRCUDA;
   ops->diagonalset           = MatDiagonalSet_MPIAIJDCSRCUDA;
   ops->zerorows              = MatZeroRows_MPIAIJDCSRCUDA;

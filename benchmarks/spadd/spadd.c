@@ -1,0 +1,293 @@
+static char help[] = "Times sums of sparse matrices against cuSPARSE csrgeam2 and the floor, on matrices generated on the device.\n\
+  -cases a,b,c : only these\n\
+  -output file : result records as JSON Lines, appended\n\
+  -commit id   : for the records\n\
+  -samples n   : samples of one measurement at most\n";
+
+#include "../common/benchmatrix.h"
+#include "../common/benchrecord.h"
+#include "../common/benchtime.h"
+#include "spaddcusparse.h"
+#include <petscsparsecuda/convert.h>
+#include <petscsparsecuda/spadd.h>
+
+#define TOLERANCE 1e-12
+
+/* The second summand. */
+typedef enum {
+  ITSELF,
+  COPY, /* the same pattern in other memory */
+  TRANSPOSED,
+  DIAGONAL,
+  MATRIX
+} Second;
+
+typedef struct {
+  const char *name, *matrix;
+  Second      second;
+  const char *other; /* of MATRIX */
+} Case;
+
+static const Case cases[] = {
+  {"add-3d27-128", "3d27-128", ITSELF, NULL},
+  {"add-3d7-128", "3d7-128", ITSELF, NULL},
+  {"add-rmat20", "rmat20", ITSELF, NULL},
+  {"add-3d27-128-copy", "3d27-128", COPY, NULL},
+  {"add-3d7-128-copy", "3d7-128", COPY, NULL},
+  {"add-rmat20-copy", "rmat20", COPY, NULL},
+  {"add-rmat20-t", "rmat20", TRANSPOSED, NULL},
+  {"add-3d27-3d7-128", "3d27-128", MATRIX, "3d7-128"},
+  {"add-3d7-3d27-128", "3d7-128", MATRIX, "3d27-128"},
+  {"add-2d5-2d9-1024", "2d5-1024", MATRIX, "2d9-1024"},
+  {"add-elast3-80", "elast3-80", ITSELF, NULL},
+  {"add-elast3-80-diag", "elast3-80", DIAGONAL, NULL},
+  {"add-3d7-64", "3d7-64", ITSELF, NULL},
+  {"add-longrow-t", "longrow", TRANSPOSED, NULL},
+  {"add-powerlaw-t", "powerlaw", TRANSPOSED, NULL},
+  {"add-hypersparse", "hypersparse", ITSELF, NULL},
+};
+
+/* All that one case needs. */
+typedef struct {
+  BenchTimer    timer;
+  BenchRecorder recorder;
+  cudaStream_t  stream;
+  PetscReal     bandwidth; /* bytes a microsecond of a copy */
+  PetscInt      failures;
+} Bench;
+
+typedef struct {
+  DCSRView    a, b, c; /* c: its arrays are owned */
+  PetscScalar alpha, beta;
+  DCSRAddPlan plan; /* of a and b, for values alone */
+} Sum;
+
+static PetscErrorCode SumRun(void *ctx, cudaStream_t stream)
+{
+  Sum *s = (Sum *)ctx;
+
+  PetscFunctionBegin;
+  PetscCall(DCSRViewFree(&s->c, stream));
+  PetscCall(DCSRAdd(s->alpha, s->a, s->beta, s->b, stream, &s->c));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* As for patterns that differ. */
+static PetscErrorCode SumRunMerged(void *ctx, cudaStream_t stream)
+{
+  Sum        *s = (Sum *)ctx;
+  DCSRAddPlan plan;
+
+  PetscFunctionBegin;
+  PetscCall(DCSRViewFree(&s->c, stream));
+  PetscCall(DCSRAddPlanCreate(s->a, s->b, NULL, NULL, stream, &plan));
+  PetscCall(DCSRAddPlanAllocate(&plan, s->a.num_rows, s->a.num_columns, PETSC_TRUE, stream, &s->c));
+  PetscCall(DCSRAddFill(&plan, s->alpha, s->a, s->beta, s->b, s->c, stream));
+  PetscCall(DCSRAddPlanDestroy(&plan, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SumRunNumeric(void *ctx, cudaStream_t stream)
+{
+  Sum *s = (Sum *)ctx;
+
+  PetscFunctionBegin;
+  PetscCall(DCSRAddNumeric(s->alpha, s->a, s->beta, s->b, s->c, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* By who keeps the plan. */
+static PetscErrorCode SumRunRefill(void *ctx, cudaStream_t stream)
+{
+  Sum *s = (Sum *)ctx;
+
+  PetscFunctionBegin;
+  PetscCall(DCSRAddRefill(&s->plan, s->alpha, s->a, s->beta, s->b, s->c, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* C += beta B, whose pattern is part of C's: found out, and then in place. */
+static PetscErrorCode SumRunUpdate(void *ctx, cudaStream_t stream)
+{
+  Sum        *s = (Sum *)ctx;
+  DCSRAddPlan plan;
+
+  PetscFunctionBegin;
+  PetscCall(DCSRAddPlanCreate(s->c, s->b, NULL, NULL, stream, &plan));
+  PetscCheck(plan.num_matched == s->b.num_nonzeros, PETSC_COMM_SELF, PETSC_ERR_PLIB, "A summand is no part of its sum");
+  PetscCall(DCSRAddUpdate(&plan, s->c, s->beta, s->b, stream));
+  PetscCall(DCSRAddPlanDestroy(&plan, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Ours against cuSPARSE's, structure and values. */
+static PetscErrorCode Check(Bench *b, const char name[], const char what[], DCSRView ours, DCSRView theirs)
+{
+  PetscScalar *bound;
+  PetscReal    error = PETSC_INFINITY;
+  PetscBool    same;
+
+  PetscFunctionBegin;
+  PetscCall(DCSRSamePattern(ours, theirs, b->stream, &same));
+  if (same) {
+    PetscCall(PetscSparseCUDAMalloc(ours.num_nonzeros, "bound", b->stream, &bound));
+    PetscCall(BenchVectorSet(ours.num_nonzeros, 1.0, bound, b->stream));
+    PetscCall(BenchCompare(ours.num_nonzeros, ours.values, theirs.values, (PetscReal *)bound, b->stream, &error));
+    PetscCall(PetscSparseCUDAFree(&bound, b->stream));
+  }
+  if (error > TOLERANCE) {
+    PetscCall(PetscPrintf(PETSC_COMM_SELF, "WRONG: %s, %s: %s\n", name, what, same ? "values" : "structure"));
+    b->failures++;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Record(Bench *b, const char name[], const char metric[], PetscReal ours, PetscReal best, const char competitor[], PetscReal bound)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscPrintf(PETSC_COMM_SELF, "%-20s %-14s ours %9.2f us", name, metric, (double)ours));
+  if (best >= 0) PetscCall(PetscPrintf(PETSC_COMM_SELF, "  best %9.2f us (%s)  ratio %5.2f", (double)best, competitor, (double)(best / ours)));
+  PetscCall(PetscPrintf(PETSC_COMM_SELF, "  floor %9.2f us  of floor %5.3f\n", (double)bound, (double)(bound / ours)));
+  PetscCall(BenchRecorderAdd(&b->recorder, name, metric, "us", ours, best, competitor, bound));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscReal ViewBytes(DCSRView view, PetscBool structure)
+{
+  return (PetscReal)view.num_nonzeros * (PetscReal)(sizeof(PetscScalar) + (structure ? sizeof(int32_t) : 0)) + (structure ? (PetscReal)view.num_rows * sizeof(int32_t) : 0);
+}
+
+/* Bytes of A, of B unless it is A, and of C. */
+static PetscReal Floor(const Bench *b, const Sum *s, PetscBool structure)
+{
+  return (ViewBytes(s->a, structure) + (s->a.values != s->b.values ? ViewBytes(s->b, structure) : 0) + ViewBytes(s->c, structure)) / b->bandwidth;
+}
+
+static PetscErrorCode MeasureCusparse(Bench *b, const char name[], Sum *s, PetscReal us[2])
+{
+  SpAddCusparse c;
+
+  PetscFunctionBegin;
+  PetscCall(SpAddCusparseCreate(s->alpha, s->a, s->beta, s->b, b->stream, &c));
+  PetscCall(BenchTimerMeasure(&b->timer, PETSC_TRUE, SpAddCusparseRun, &c, us));
+  PetscCall(BenchTimerMeasure(&b->timer, PETSC_TRUE, SpAddCusparseRunNumeric, &c, us + 1));
+  PetscCall(SumRunMerged(s, b->stream));
+  PetscCall(Check(b, name, "merged", s->c, c.c));
+  PetscCall(SumRun(s, b->stream));
+  PetscCall(Check(b, name, "whole", s->c, c.c));
+  PetscCall(BenchVectorSet(s->c.num_nonzeros, (PetscScalar)NAN, s->c.values, b->stream));
+  PetscCall(SumRunNumeric(s, b->stream));
+  PetscCall(Check(b, name, "numeric", s->c, c.c));
+  PetscCall(SpAddCusparseDestroy(&c, b->stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CaseRecords(Bench *b, const char name[], Sum *s)
+{
+  PetscReal ours, best[2], update;
+
+  PetscFunctionBegin;
+  PetscCall(MeasureCusparse(b, name, s, best));
+  PetscCall(BenchTimerMeasure(&b->timer, PETSC_TRUE, SumRun, s, &ours));
+  PetscCall(Record(b, name, "time", ours, best[0], "cuSPARSE csrgeam2", Floor(b, s, PETSC_TRUE)));
+  if (s->a.num_nonzeros == s->b.num_nonzeros) {
+    PetscCall(BenchTimerMeasure(&b->timer, PETSC_TRUE, SumRunMerged, s, &ours));
+    PetscCall(Record(b, name, "time-merged", ours, best[0], "cuSPARSE csrgeam2", Floor(b, s, PETSC_TRUE)));
+  }
+  PetscCall(BenchTimerMeasure(&b->timer, PETSC_TRUE, SumRunNumeric, s, &ours));
+  PetscCall(Record(b, name, "time-numeric", ours, best[1], "cuSPARSE csrgeam2", Floor(b, s, PETSC_FALSE)));
+  if (s->a.num_nonzeros != s->b.num_nonzeros || s->c.num_nonzeros != s->a.num_nonzeros) {
+    PetscCall(DCSRAddPlanCreate(s->a, s->b, NULL, NULL, b->stream, &s->plan));
+    PetscCall(BenchTimerMeasure(&b->timer, PETSC_TRUE, SumRunRefill, s, &ours));
+    PetscCall(DCSRAddPlanDestroy(&s->plan, b->stream));
+    PetscCall(Record(b, name, "time-refill", ours, best[1], "cuSPARSE csrgeam2", Floor(b, s, PETSC_FALSE)));
+  }
+  PetscCall(BenchTimerMeasure(&b->timer, PETSC_TRUE, SumRunUpdate, s, &update));
+  PetscCall(Record(b, name, "time-update", update, -1, NULL, (2 * ViewBytes(s->c, PETSC_FALSE) + ViewBytes(s->b, PETSC_TRUE) + 4 * (PetscReal)s->c.num_nonzeros) / b->bandwidth));
+  PetscCall(DCSRViewFree(&s->c, b->stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The transpose of a square matrix. */
+static PetscErrorCode CreateTransposed(DCSRView A, cudaStream_t stream, DCSRView *T)
+{
+  int32_t *permutation;
+
+  PetscFunctionBegin;
+  PetscCall(DCSRViewAllocateCompact(A.num_columns, A.num_rows, A.num_nonzeros, PETSC_FALSE, stream, T));
+  PetscCall(PetscSparseCUDAMalloc(A.num_nonzeros, "permutation", stream, &permutation));
+  PetscCall(DCSRTransposeSymbolic(A, *T, permutation, stream));
+  PetscCall(DCSRTransposeNumeric(A, permutation, PETSC_FALSE, T->values, stream));
+  PetscCall(PetscSparseCUDAFree(&permutation, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode RunCase(Bench *b, const Case *c)
+{
+  BenchMatrix first, other;
+  Sum         s = {.alpha = 1.0, .beta = -0.5};
+
+  PetscFunctionBegin;
+  PetscCall(BenchMatrixCreate(c->matrix, b->stream, &first));
+  s.a = s.b = first.view;
+  if (c->second == COPY || c->second == MATRIX) {
+    PetscCall(BenchMatrixCreate(c->second == MATRIX ? c->other : c->matrix, b->stream, &other));
+    s.b = other.view;
+  } else if (c->second == TRANSPOSED) PetscCall(CreateTransposed(first.view, b->stream, &s.b));
+  else if (c->second == DIAGONAL) PetscCall(DCSRViewCreateDiagonal(s.a.num_rows, s.a.num_columns, NULL, 3.0, b->stream, &s.b));
+  PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s: %s, %" PetscCount_FMT " + %" PetscCount_FMT " nonzeros\n", c->name, first.what, s.a.num_nonzeros, s.b.num_nonzeros));
+  PetscCall(CaseRecords(b, c->name, &s));
+  if (c->second == COPY || c->second == MATRIX) PetscCall(BenchMatrixDestroy(&other, b->stream));
+  else if (c->second != ITSELF) PetscCall(DCSRViewFree(&s.b, b->stream));
+  PetscCall(BenchMatrixDestroy(&first, b->stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode RunCases(Bench *b, PetscBool some, PetscInt n, char *chosen[])
+{
+  PetscFunctionBegin;
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(cases); k++) {
+    PetscBool run = (PetscBool)!some;
+
+    for (PetscInt i = 0; i < n && !run; i++) PetscCall(PetscStrcmp(chosen[i], cases[k].name, &run));
+    if (run) PetscCall(RunCase(b, &cases[k]));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Run(void)
+{
+  Bench     b;
+  PetscBool some;
+  PetscInt  num_chosen = (PetscInt)PETSC_STATIC_ARRAY_LENGTH(cases);
+  char     *chosen[PETSC_STATIC_ARRAY_LENGTH(cases)], output[PETSC_MAX_PATH_LEN] = "", commit[64] = "unknown";
+
+  PetscFunctionBegin;
+  PetscCall(PetscMemzero(&b, sizeof(b)));
+  PetscCall(PetscSparseCUDAGetStream(&b.stream));
+  PetscCall(BenchTimerCreate(b.stream, &b.timer));
+  PetscOptionsBegin(PETSC_COMM_SELF, NULL, "Sum benchmark", NULL);
+  PetscCall(PetscOptionsString("-output", "File of result records", NULL, output, output, sizeof(output), NULL));
+  PetscCall(PetscOptionsString("-commit", "Commit for the records", NULL, commit, commit, sizeof(commit), NULL));
+  PetscCall(PetscOptionsInt("-samples", "Samples of one measurement at most", NULL, b.timer.samples, &b.timer.samples, NULL));
+  PetscCall(PetscOptionsStringArray("-cases", "Cases", NULL, chosen, &num_chosen, &some));
+  PetscOptionsEnd();
+  PetscCall(BenchRecorderCreate("spadd", output, commit, &b.recorder));
+  PetscCall(BenchTimerCopyBandwidth(&b.timer, &b.bandwidth));
+  PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s, driver %s, CUDA %s, copy bandwidth %.3f TB/s\n", b.recorder.gpu, b.recorder.driver, b.recorder.cuda, (double)b.bandwidth * 1e-6));
+  PetscCall(RunCases(&b, some, some ? num_chosen : 0, chosen));
+  for (PetscInt i = 0; some && i < num_chosen; i++) PetscCall(PetscFree(chosen[i]));
+  PetscCall(BenchRecorderDestroy(&b.recorder));
+  PetscCall(BenchTimerDestroy(&b.timer));
+  PetscCheck(b.failures == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%" PetscInt_FMT " wrong results", b.failures);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  PetscFunctionBeginUser;
+  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  PetscCall(Run());
+  PetscCall(PetscFinalize());
+  return 0;
+}

@@ -1,0 +1,389 @@
+/*
+  MatAXPY() on the device, which MatAYPX() and with it PCGAMG's smoothed prolongators go through, and missing diagonal entries.
+
+  What a sum needs is counted and allocated before anything is changed, for both blocks of a parallel matrix; the rest cannot fail for want of memory. When Y has all
+  entries of X, whatever the caller says of the patterns, it is updated in place, and its structure and what was made of it stay. PETSc adds matrices of different types
+  itself, row by row.
+*/
+#include <petscsparsecuda/spadd.h>
+#include <petscsparsecuda/thunks.h>
+
+/* A smaller part of a fragmented matrix than this is inserted into it, other sums make it compact: the rule of batches (kernels/insert/insertbatch.c). */
+#define FRAGMENTED_PART 64
+
+/* Y += a X for sequential matrices on its way. Device arrays are owned. */
+typedef struct {
+  Mat         Y;
+  DCSRView    x;             /* X on the device, borrowed */
+  PetscInt    num_columns;   /* of the sum */
+  int32_t    *map_y, *map_x; /* columns of the sum behind those of Y and X; NULL: the same */
+  DCSRAddPlan plan;
+  PetscBool   grows; /* Y gets the storage in sum; otherwise it is updated */
+  DCSRView    sum;
+} BlockSum;
+
+static PetscErrorCode BlockSumDestroy(BlockSum *s, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  PetscCall(DCSRAddPlanDestroy(&s->plan, stream));
+  PetscCall(DCSRViewFree(&s->sum, stream));
+  PetscCall(PetscSparseCUDAFree(&s->map_y, stream));
+  PetscCall(PetscSparseCUDAFree(&s->map_x, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Entries of X that Y lacks: a subset has none, so that Y's options decide; otherwise PETSc makes a new matrix, which has none. */
+static PetscErrorCode ApplyOptions(BlockSum *s, MatStructure str)
+{
+  const DCSRNewEntries policy = str == SUBSET_NONZERO_PATTERN ? MatSeqAIJCUDANewEntries(s->Y) : DCSR_NEW_ALLOW;
+  const PetscCount     num    = s->x.num_nonzeros - s->plan.num_matched;
+
+  PetscFunctionBegin;
+  s->grows = (PetscBool)(num > 0 && policy == DCSR_NEW_ALLOW);
+  PetscCheck(num == 0 || policy != DCSR_NEW_FORBID, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
+             "The pattern of X is no subset of that of Y, which lacks %" PetscCount_FMT " of its entries, and options of Y forbid new ones: use DIFFERENT_NONZERO_PATTERN", num);
+  PetscCheck(!s->grows || s->plan.num_nonzeros <= PETSC_INT_MAX, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "The sum has %" PetscCount_FMT " nonzeros, too many for PetscInt: configure PETSc with --with-64-bit-indices", s->plan.num_nonzeros);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Counts and allocates; Y's device copy is current and compact. After an error too, BlockSumDestroy() frees what was taken. */
+static PetscErrorCode BlockSumPrepare(BlockSum *s, MatStructure str, cudaStream_t stream)
+{
+  const DCSRView *y = &MatSeqAIJCUDAGet(s->Y)->view;
+
+  PetscFunctionBegin;
+  PetscCall(DCSRAddPlanCreate(*y, s->x, s->map_y, s->map_x, stream, &s->plan));
+  PetscCall(ApplyOptions(s, str));
+  if (s->grows) PetscCall(DCSRAddPlanAllocate(&s->plan, y->num_rows, s->num_columns, PETSC_TRUE, stream, &s->sum));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Makes the sum the matrix. A block of a parallel matrix gets its host structure at once. */
+static PetscErrorCode TakeSum(BlockSum *s, cudaStream_t stream)
+{
+  Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(s->Y);
+
+  PetscFunctionBegin;
+  PetscCall(MatSeqAIJCUDADropPlans(s->Y));
+  PetscCall(DCSRViewFree(&d->view, stream));
+  d->view = s->sum;
+  PetscCall(PetscArrayzero(&s->sum, 1));
+  PetscCall(MatSeqAIJCUDAStructureChanged(s->Y));
+  if (d->is_block) {
+    PetscCall(MatAIJCUDAHostBegin(s->Y, HOST_READ_STRUCTURE));
+    PetscCall(MatAIJCUDAHostEnd(s->Y, HOST_READ_STRUCTURE));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Y += a X. */
+static PetscErrorCode BlockSumFinish(BlockSum *s, PetscScalar a, cudaStream_t stream)
+{
+  const DCSRView y = MatSeqAIJCUDAGet(s->Y)->view;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(PetscLogGpuTimeBegin());
+  if (s->grows) ierr = DCSRAddFill(&s->plan, 1.0, y, a, s->x, s->sum, stream);
+  else ierr = DCSRAddUpdate(&s->plan, y, a, s->x, stream);
+  PetscCall(PetscLogGpuTimeEnd());
+  PetscCall(ierr);
+  PetscCall(PetscLogGpuFlops(2.0 * (PetscLogDouble)s->x.num_nonzeros));
+  PetscCall(PetscInfo(s->Y, "%" PetscCount_FMT " entries added, %" PetscCount_FMT " of them new: %s\n", s->x.num_nonzeros, s->x.num_nonzeros - s->plan.num_matched, s->grows ? "merged" : "in place"));
+  if (s->grows) PetscCall(TakeSum(s, stream));
+  PetscCall(MatSeqAIJCUDADeviceChanged(s->Y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Brings a matrix to the device, compact, and looks at it. */
+static PetscErrorCode GetCompactView(Mat X, DCSRView *view)
+{
+  PetscFunctionBegin;
+  PetscCall(MatSeqAIJCUDACopyToDevice(X));
+  PetscCall(MatSeqAIJCUDACompact(X));
+  *view = MatSeqAIJCUDAGet(X)->view;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  MatSeqAIJCUDACompleteDiagonal - Makes diagonal entries that are missing, with value zero.
+
+  Not Collective
+
+  Input Parameter:
+. A - a sequential matrix of ours that uses the device; as it was after an error
+*/
+PetscErrorCode MatSeqAIJCUDACompleteDiagonal(Mat A)
+{
+  BlockSum       s;
+  cudaStream_t   stream;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(PetscArrayzero(&s, 1));
+  PetscCall(PetscSparseCUDAGetStream(&stream));
+  s.Y           = A;
+  s.num_columns = A->cmap->n;
+  PetscCallGoto(ierr, cleanup, MatSeqAIJCUDACopyToDevice(A));
+  PetscCallGoto(ierr, cleanup, MatSeqAIJCUDACompact(A));
+  PetscCallGoto(ierr, cleanup, DCSRViewCreateDiagonal(A->rmap->n, A->cmap->n, NULL, 0.0, stream, &s.x));
+  PetscCallGoto(ierr, cleanup, BlockSumPrepare(&s, DIFFERENT_NONZERO_PATTERN, stream));
+  if (s.grows) PetscCallGoto(ierr, cleanup, BlockSumFinish(&s, 1.0, stream));
+cleanup:
+  PetscCall(DCSRViewFree(&s.x, stream));
+  PetscCall(BlockSumDestroy(&s, stream));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Y += a X with equal patterns, both compact. */
+static PetscErrorCode AddValues(Mat Y, PetscScalar a, DCSRView x)
+{
+  const DCSRView y = MatSeqAIJCUDAGet(Y)->view;
+  cudaStream_t   stream;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(PetscSparseCUDAGetStream(&stream));
+  PetscCall(PetscLogGpuTimeBegin());
+  ierr = DCSRAXPYValues(y.num_nonzeros, a, x.values, y.values, stream);
+  PetscCall(PetscLogGpuTimeEnd());
+  PetscCall(ierr);
+  PetscCall(PetscLogGpuFlops(2.0 * (PetscLogDouble)y.num_nonzeros));
+  PetscCall(MatSeqAIJCUDADeviceChanged(Y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Values alone; like MATSEQAIJ, only a PETSc with debugging looks whether the patterns are the same. */
+static PetscErrorCode AddSamePattern(Mat Y, PetscScalar a, Mat X)
+{
+  DCSRView     x, y;
+  PetscBool    same;
+  cudaStream_t stream;
+
+  PetscFunctionBegin;
+  PetscCall(GetCompactView(X, &x));
+  PetscCall(GetCompactView(Y, &y));
+  PetscCall(PetscSparseCUDAGetStream(&stream));
+  same = (PetscBool)(x.num_nonzeros == y.num_nonzeros);
+  if (same && PetscDefined(USE_DEBUG)) PetscCall(DCSRSamePattern(x, y, stream, &same));
+  PetscCheck(same, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG, "MatStructure is not SAME_NONZERO_PATTERN");
+  PetscCall(AddValues(Y, a, x));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Little joins fragmented storage, in place or in its slack. */
+static PetscErrorCode AddToFragmented(Mat Y, PetscScalar a, DCSRView x, MatStructure str)
+{
+  Mat_SeqAIJ    *y     = (Mat_SeqAIJ *)Y->data;
+  const PetscInt nonew = y->nonew;
+  DCSRBatch      batch;
+  cudaStream_t   stream;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(PetscSparseCUDAGetStream(&stream));
+  PetscCall(DCSRBatchCreateFromView(a, x, stream, &batch));
+  if (str != SUBSET_NONZERO_PATTERN) y->nonew = 0; // what forbids new entries does not forbid new matrices
+  ierr     = MatSeqAIJCUDAInsertBatch(Y, &batch, ADD_VALUES);
+  y->nonew = nonew;
+  PetscCall(DCSRBatchDestroy(&batch, stream));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* By merging rows, or in place; *same when the patterns are the same. */
+static PetscErrorCode AddToCompact(Mat Y, PetscScalar a, DCSRView x, MatStructure str, PetscBool *same)
+{
+  BlockSum       s;
+  cudaStream_t   stream;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(PetscArrayzero(&s, 1));
+  s.Y           = Y;
+  s.x           = x;
+  s.num_columns = Y->cmap->n;
+  PetscCall(PetscSparseCUDAGetStream(&stream));
+  PetscCall(MatSeqAIJCUDACompact(Y));
+  PetscCall(DCSRSamePattern(MatSeqAIJCUDAGet(Y)->view, x, stream, same));
+  if (*same) {
+    PetscCall(AddValues(Y, a, x));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCallGoto(ierr, cleanup, BlockSumPrepare(&s, str, stream));
+  PetscCallGoto(ierr, cleanup, BlockSumFinish(&s, a, stream));
+cleanup:
+  PetscCall(BlockSumDestroy(&s, stream));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Ends with an assembly, which forgets what was known of symmetry, where MATSEQAIJ does. */
+static PetscErrorCode AddAnyPattern(Mat Y, PetscScalar a, Mat X, MatStructure str)
+{
+  const DCSRView *y    = &MatSeqAIJCUDAGet(Y)->view;
+  PetscBool       same = PETSC_FALSE;
+  DCSRView        x;
+
+  PetscFunctionBegin;
+  PetscCall(GetCompactView(X, &x));
+  PetscCall(MatSeqAIJCUDACopyToDevice(Y));
+  if (y->row_offsets == NULL && x.num_nonzeros <= y->num_nonzeros / FRAGMENTED_PART) PetscCall(AddToFragmented(Y, a, x, str));
+  else PetscCall(AddToCompact(Y, a, x, str, &same));
+  if (same && str == UNKNOWN_NONZERO_PATTERN) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatAssemblyBegin(Y, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(Y, MAT_FINAL_ASSEMBLY));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether a sequential sum is the device's: not while host code holds the arrays of Y. */
+static PetscErrorCode AddsOnDevice(Mat Y, Mat X, PetscBool *device)
+{
+  PetscBool ours;
+
+  PetscFunctionBegin;
+  *device = PETSC_FALSE;
+  PetscCall(MatIsSeqAIJCUDA(Y, &ours));
+  if (ours) PetscCall(MatIsSeqAIJCUDA(X, &ours));
+  if (!ours || MatSeqAIJCUDAGet(Y)->host_active > 0) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatSeqAIJCUDAUseDevice(Y, device));
+  if (*device) PetscCall(MatSeqAIJCUDAUseDevice(X, device));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* MatAXPY_SeqAIJCUDA - MatAXPY() for sequential matrices of ours */
+PetscErrorCode MatAXPY_SeqAIJCUDA(Mat Y, PetscScalar a, Mat X, MatStructure str)
+{
+  PetscBool device;
+
+  PetscFunctionBegin;
+  PetscCall(AddsOnDevice(Y, X, &device));
+  if (!device) PetscCall(MatHost_AIJCUDA_axpy(Y, a, X, str));
+  else if (X == Y) PetscCall(MatScale(Y, 1.0 + a));
+  else if (str == SAME_NONZERO_PATTERN) PetscCall(AddSamePattern(Y, a, X));
+  else PetscCall(AddAnyPattern(Y, a, X, str));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Ghost columns of the sum: the union of both, ascending; map_y [ny] and map_x [nx] say where they went. */
+static PetscErrorCode UniteGhosts(PetscInt ny, const PetscInt y[], PetscInt nx, const PetscInt x[], PetscInt *n, PetscInt united[], int32_t map_y[], int32_t map_x[])
+{
+  PetscInt i = 0, j = 0, k = 0;
+
+  PetscFunctionBegin;
+  for (; i < ny || j < nx; k++) {
+    united[k] = j == nx || (i < ny && y[i] <= x[j]) ? y[i] : x[j];
+    if (i < ny && y[i] == united[k]) map_y[i++] = (int32_t)k;
+    if (j < nx && x[j] == united[k]) map_x[j++] = (int32_t)k;
+  }
+  *n = k;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CopyMapToDevice(PetscInt n, const int32_t map[], cudaStream_t stream, int32_t **device)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscSparseCUDAMalloc(n, "map of ghost columns", stream, device));
+  if (n > 0) PetscCall(PetscSparseCUDACopyToDevice(*device, map, (size_t)n * sizeof(*map), stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The maps of the sum of the off-diagonal blocks; garray [num_columns] are its ghost columns, to be freed by the caller. */
+static PetscErrorCode MapGhosts(Mat Y, Mat X, BlockSum *s, PetscInt **garray, cudaStream_t stream)
+{
+  const Mat_MPIAIJ *y = (Mat_MPIAIJ *)Y->data, *x = (Mat_MPIAIJ *)X->data;
+  const PetscInt    ny = y->B->cmap->n, nx = x->B->cmap->n;
+  int32_t          *map_y = NULL, *map_x = NULL;
+  PetscErrorCode    ierr;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1(ny + nx + 1, garray));
+  PetscCallGoto(ierr, cleanup, PetscMalloc2(ny, &map_y, nx, &map_x));
+  PetscCallGoto(ierr, cleanup, UniteGhosts(ny, y->garray, nx, x->garray, &s->num_columns, *garray, map_y, map_x));
+  if (s->num_columns > ny) PetscCallGoto(ierr, cleanup, CopyMapToDevice(ny, map_y, stream, &s->map_y));
+  if (s->num_columns > nx) PetscCallGoto(ierr, cleanup, CopyMapToDevice(nx, map_x, stream, &s->map_x));
+cleanup:
+  PetscCall(PetscFree2(map_y, map_x));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Local part of the sum of parallel matrices; their assembly is left to the caller. */
+static PetscErrorCode AddBlocks(Mat Y, PetscScalar a, Mat X, MatStructure str)
+{
+  const Mat_MPIAIJ *y = (Mat_MPIAIJ *)Y->data, *x = (Mat_MPIAIJ *)X->data;
+  const Mat         blocks[2] = {y->A, y->B}, others[2] = {x->A, x->B};
+  PetscInt         *garray = NULL;
+  BlockSum          sums[2];
+  cudaStream_t      stream;
+  PetscErrorCode    ierr = PETSC_SUCCESS;
+
+  PetscFunctionBegin;
+  PetscCall(PetscArrayzero(sums, 2));
+  PetscCall(PetscSparseCUDAGetStream(&stream));
+  for (int k = 0; k < 2; k++) {
+    sums[k].Y           = blocks[k];
+    sums[k].num_columns = blocks[k]->cmap->n;
+    PetscCallGoto(ierr, cleanup, GetCompactView(others[k], &sums[k].x));
+    PetscCallGoto(ierr, cleanup, MatSeqAIJCUDACopyToDevice(blocks[k]));
+    PetscCallGoto(ierr, cleanup, MatSeqAIJCUDACompact(blocks[k]));
+    if (k == 1) PetscCallGoto(ierr, cleanup, MapGhosts(Y, X, &sums[k], &garray, stream));
+    PetscCallGoto(ierr, cleanup, BlockSumPrepare(&sums[k], str, stream));
+  }
+  for (int k = 0; k < 2; k++) PetscCallGoto(ierr, cleanup, BlockSumFinish(&sums[k], a, stream));
+  if (sums[1].grows && sums[1].num_columns > y->B->cmap->n) PetscCallGoto(ierr, cleanup, MatMPIAIJCUDASetGhosts(Y, sums[1].num_columns, &garray));
+cleanup:
+  for (int k = 0; k < 2; k++) PetscCall(BlockSumDestroy(&sums[k], stream));
+  PetscCall(PetscFree(garray));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether columns of the off-diagonal block are ghost columns; those of a matrix that is being built are not yet. */
+static PetscBool HasGhosts(Mat A)
+{
+  const Mat_MPIAIJ *a = (Mat_MPIAIJ *)A->data;
+
+  return (PetscBool)(a->garray != NULL || a->B->cmap->n == 0);
+}
+
+/* The same answer on all processes. */
+static PetscErrorCode ParallelAddsOnDevice(Mat Y, Mat X, PetscBool *device)
+{
+  const Mat_MPIAIJ *y = (Mat_MPIAIJ *)Y->data, *x = (Mat_MPIAIJ *)X->data;
+  PetscBool         ours, block[2]                = {PETSC_FALSE, PETSC_FALSE};
+
+  PetscFunctionBegin;
+  PetscCall(MatIsMPIAIJCUDA(X, &ours));
+  if (ours) {
+    PetscCall(AddsOnDevice(y->A, x->A, &block[0]));
+    PetscCall(AddsOnDevice(y->B, x->B, &block[1]));
+  }
+  *device = (PetscBool)(block[0] && block[1] && MatMPIAIJCUDAGet(Y)->device_assembly && HasGhosts(Y) && HasGhosts(X));
+  if (*device) PetscCall(MatMPIAIJCUDAInsertsOnDevice(Y, device)); // the assembly at the end is the device's, too
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, device, 1, MPI_C_BOOL, MPI_LAND, PetscObjectComm((PetscObject)Y)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* MatAXPY_MPIAIJCUDA - MatAXPY() for parallel matrices of ours: block by block, with the union of the ghost columns */
+PetscErrorCode MatAXPY_MPIAIJCUDA(Mat Y, PetscScalar a, Mat X, MatStructure str)
+{
+  Mat_MPIAIJ *y = (Mat_MPIAIJ *)Y->data, *x = (Mat_MPIAIJ *)X->data;
+  PetscBool   device;
+
+  PetscFunctionBegin;
+  PetscCall(ParallelAddsOnDevice(Y, X, &device));
+  if (!device) PetscCall(MatHost_AIJCUDA_axpy(Y, a, X, str));
+  else if (X == Y) PetscCall(MatScale(Y, 1.0 + a));
+  else if (str == SAME_NONZERO_PATTERN) {
+    PetscCall(MatAXPY(y->A, a, x->A, str));
+    PetscCall(MatAXPY(y->B, a, x->B, str));
+    PetscCall(PetscObjectStateIncrease((PetscObject)Y));
+  } else {
+    PetscCall(AddBlocks(Y, a, X, str));
+    PetscCall(MatAssemblyBegin(Y, MAT_FINAL_ASSEMBLY));
+    PetscCall(MatAssemblyEnd(Y, MAT_FINAL_ASSEMBLY));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,217 @@
+/*
+  Sums of matrices of equal patterns, which are streamed; whether they are equal is found in the same pass.
+*/
+#include "summand.cuh"
+
+namespace
+{
+
+constexpr int          SAME_ITEMS    = 4;    // entries that a thread has under way
+constexpr unsigned int SAMPLE_BLOCKS = 1024; // each compares ADD_THREADS * SAME_ITEMS entries
+
+/* What one pass compares and, unless nothing is wanted, writes. */
+struct SameArrays {
+  Summand    a, b;
+  PetscCount num_rows, num_nonzeros;
+  Weights    w;
+  PetscCount step; // entries from where a block begins to where the next one does
+  DCSRView   c;    // row_offsets NULL: compare only
+  int       *differ;
+};
+
+/* PETSC_FALSE once any thread has found a difference. */
+__device__ __forceinline__ bool StillSame(const SameArrays &s)
+{
+  return *(volatile const int *)s.differ == 0;
+}
+
+__device__ __forceinline__ void SameRow(const SameArrays &s, PetscCount row)
+{
+  const PetscCount offset = s.a.Offset(row);
+
+  if (offset != s.b.Offset(row)) *s.differ = 1;
+  if (s.c.row_offsets) WriteOffset(s.c, row, offset);
+}
+
+/* Entries k, k + ADD_THREADS, ... of one chunk; all loads come before what is done with them. */
+__device__ __forceinline__ void SameEntries(const SameArrays &s, PetscCount k)
+{
+  int32_t     a[SAME_ITEMS], b[SAME_ITEMS];
+  PetscScalar x[SAME_ITEMS], y[SAME_ITEMS];
+
+#pragma unroll
+  for (int i = 0; i < SAME_ITEMS; i++) {
+    const PetscCount e = k + i * ADD_THREADS;
+
+    if (e < s.num_nonzeros) {
+      a[i] = s.a.columns[e];
+      b[i] = s.b.columns[e];
+      if (s.c.values) {
+        x[i] = s.a.values[e];
+        y[i] = s.b.values[e];
+      }
+    }
+  }
+#pragma unroll
+  for (int i = 0; i < SAME_ITEMS; i++) {
+    const PetscCount e = k + i * ADD_THREADS;
+
+    if (e < s.num_nonzeros) {
+      if (a[i] != b[i]) *s.differ = 1;
+      if (s.c.columns) s.c.columns[e] = a[i];
+      if (s.c.values) s.c.values[e] = s.w.A(x[i]) + s.w.B(y[i]);
+    }
+  }
+}
+
+/* Ends soon once a difference is found. Without rows, a sample. */
+__global__ void __launch_bounds__(ADD_THREADS) SameKernel(SameArrays s)
+{
+  if (!StillSame(s)) return;
+  for (PetscCount row = (PetscCount)blockIdx.x * ADD_THREADS + threadIdx.x; row <= s.num_rows; row += (PetscCount)gridDim.x * ADD_THREADS) SameRow(s, row);
+  SameEntries(s, (PetscCount)blockIdx.x * s.step + threadIdx.x);
+}
+
+__global__ void __launch_bounds__(ADD_THREADS) AddValuesKernel(PetscCount n, Weights w, const PetscScalar *a, const PetscScalar *b, PetscScalar *c)
+{
+  const PetscCount begin = (PetscCount)blockIdx.x * ADD_THREADS * SAME_ITEMS + threadIdx.x;
+  PetscScalar      x[SAME_ITEMS], y[SAME_ITEMS];
+
+#pragma unroll
+  for (int i = 0; i < SAME_ITEMS; i++) {
+    const PetscCount e = begin + i * ADD_THREADS;
+
+    if (e < n) {
+      x[i] = a[e];
+      y[i] = b[e];
+    }
+  }
+#pragma unroll
+  for (int i = 0; i < SAME_ITEMS; i++) {
+    const PetscCount e = begin + i * ADD_THREADS;
+
+    if (e < n) c[e] = w.A(x[i]) + w.B(y[i]);
+  }
+}
+
+inline unsigned int SameGrid(PetscCount n)
+{
+  return (unsigned int)((n + ADD_THREADS * SAME_ITEMS - 1) / (ADD_THREADS * SAME_ITEMS));
+}
+
+/* Patterns of as many rows and nonzeros each; with a sample, some of their entries alone. Synchronizes. */
+PetscErrorCode ComparePatterns(DCSRView A, DCSRView B, Weights w, DCSRView C, PetscBool sample, cudaStream_t stream, PetscBool *same)
+{
+  const unsigned int blocks = PetscMax(SameGrid(A.num_nonzeros), 1u), num = sample ? PetscMin(blocks, SAMPLE_BLOCKS) : blocks;
+  int               *differ = NULL, host = 0;
+  PetscErrorCode     ierr = PETSC_SUCCESS;
+
+  PetscFunctionBegin;
+  PetscCall(PetscSparseCUDAMalloc(1, "flag of a comparison", stream, &differ));
+  PetscCallCUDAGoto(ierr, cleanup, cudaMemsetAsync(differ, 0, sizeof(*differ), stream));
+  SameKernel<<<num, ADD_THREADS, 0, stream>>>(SameArrays{MakeSummand(A, NULL), MakeSummand(B, NULL), sample ? (PetscCount)-1 : (PetscCount)A.num_rows, A.num_nonzeros, w, (PetscCount)(blocks / num) * ADD_THREADS * SAME_ITEMS, C, differ});
+  PetscCallCUDAGoto(ierr, cleanup, cudaGetLastError());
+  PetscCallCUDAGoto(ierr, cleanup, cudaMemcpyAsync(&host, differ, sizeof(host), cudaMemcpyDeviceToHost, stream));
+  PetscCallCUDAGoto(ierr, cleanup, cudaStreamSynchronize(stream));
+  *same = (PetscBool)!host;
+cleanup:
+  PetscCall(PetscSparseCUDAFree(&differ, stream));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+} // namespace
+
+/*
+  DCSRSamePattern - whether two matrices have equal rows of columns
+
+  Input Parameters:
++ A      - compact storage
+. B      - compact storage
+- stream - synchronizes with it
+
+  Output Parameter:
+. same - PETSC_TRUE when they have
+
+  Cost: one read of both structures, up to the first difference.
+*/
+PetscErrorCode DCSRSamePattern(DCSRView A, DCSRView B, cudaStream_t stream, PetscBool *same)
+{
+  DCSRView nothing;
+
+  PetscFunctionBegin;
+  *same = (PetscBool)(A.num_rows == B.num_rows && A.num_nonzeros == B.num_nonzeros);
+  if (!*same || A.num_nonzeros == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscArrayzero(&nothing, 1));
+  PetscCall(ComparePatterns(A, B, MakeWeights(1.0, 1.0), nothing, PETSC_FALSE, stream, same));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  DCSRAddEqualPatterns - C = alpha A + beta B when the patterns are equal
+
+  Input Parameters:
++ alpha  - factor of A
+. A      - compact storage
+. beta   - factor of B
+. B      - compact storage of as many rows
+. values - PETSC_FALSE: structure alone
+- stream - synchronizes with it
+
+  Output Parameters:
++ C    - compact storage, whose arrays the caller owns; all NULL when not done
+- done - whether they are equal
+
+  Cost: one read of A and B, one write of C; little when the patterns differ soon, nothing when their numbers of nonzeros do.
+*/
+PetscErrorCode DCSRAddEqualPatterns(PetscScalar alpha, DCSRView A, PetscScalar beta, DCSRView B, PetscBool values, cudaStream_t stream, DCSRView *C, PetscBool *done)
+{
+  PetscBool      wide, likely;
+  PetscErrorCode ierr = PETSC_SUCCESS;
+
+  PetscFunctionBegin;
+  PetscCall(PetscArrayzero(C, 1));
+  *done = PETSC_FALSE;
+  if (A.num_nonzeros != B.num_nonzeros || A.num_nonzeros == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(ComparePatterns(A, B, MakeWeights(alpha, beta), *C, PETSC_TRUE, stream, &likely)); // before memory is asked for
+  if (!likely) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(DCSRNeedsWide(A.num_nonzeros, &wide));
+  if (values) PetscCall(DCSRViewAllocateCompact(A.num_rows, A.num_columns, A.num_nonzeros, wide, stream, C));
+  else PetscCall(DCSRViewAllocateStructure(A.num_rows, A.num_columns, A.num_nonzeros, wide, stream, C));
+  PetscCallGoto(ierr, cleanup, ComparePatterns(A, B, MakeWeights(alpha, beta), *C, PETSC_FALSE, stream, done));
+cleanup:
+  if (!*done) PetscCall(DCSRViewFree(C, stream));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  DCSRAddValues - c = alpha a + beta b
+
+  Input Parameters:
++ n      - numbers
+. alpha  - factor of a
+. a      - [n] device
+. beta   - factor of b
+. b      - [n] device
+- stream - asynchronous on it
+
+  Output Parameter:
+. c - [n] device; may be a or b
+*/
+PetscErrorCode DCSRAddValues(PetscCount n, PetscScalar alpha, const PetscScalar a[], PetscScalar beta, const PetscScalar b[], PetscScalar c[], cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  if (n == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  AddValuesKernel<<<SameGrid(n), ADD_THREADS, 0, stream>>>(n, MakeWeights(alpha, beta), a, b, c);
+  PetscCallCUDA(cudaGetLastError());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* DCSRAXPYValues - y += alpha x; device arrays [n], asynchronous on the stream */
+PetscErrorCode DCSRAXPYValues(PetscCount n, PetscScalar alpha, const PetscScalar x[], PetscScalar y[], cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  PetscCall(DCSRAddValues(n, 1.0, y, alpha, x, y, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
