@@ -133,6 +133,7 @@ PetscBool ProductOperandHasPattern(Mat X, const ProductOperand *o)
   return (PetscBool)(o->id == ((PetscObject)X)->id && o->nonzerostate == X->nonzerostate);
 }
 
+/* ProductOperandDestroy - Frees what is kept of an operand; it is zero afterwards. Not collective. */
 PetscErrorCode ProductOperandDestroy(ProductOperand *o, cudaStream_t stream)
 {
   PetscFunctionBegin;
@@ -208,6 +209,7 @@ PetscErrorCode ProductTransposeGet(Mat X, DCSRView x, PetscBool values, cudaStre
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* ProductTransposeDropValues - Frees the values, unless the matrix itself keeps them. Not collective. */
 PetscErrorCode ProductTransposeDropValues(ProductTranspose *t, cudaStream_t stream)
 {
   PetscFunctionBegin;
@@ -215,6 +217,7 @@ PetscErrorCode ProductTransposeDropValues(ProductTranspose *t, cudaStream_t stre
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* ProductTransposeDestroy - Frees a transpose, unless the matrix itself keeps it; it is zero afterwards. Not collective. */
 PetscErrorCode ProductTransposeDestroy(ProductTranspose *t, cudaStream_t stream)
 {
   PetscFunctionBegin;

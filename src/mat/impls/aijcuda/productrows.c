@@ -41,6 +41,7 @@ failed:
   PetscFunctionReturn(ierr);
 }
 
+/* ProductColumnsDestroy - Frees both copies; zero afterwards. Not collective. */
 PetscErrorCode ProductColumnsDestroy(ProductColumns *columns, cudaStream_t stream)
 {
   PetscFunctionBegin;
@@ -425,6 +426,7 @@ cleanup:
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* ProductStackDestroy - Frees a stack, also one that is not complete; zero afterwards. Collective. */
 PetscErrorCode ProductStackDestroy(ProductStack *s, cudaStream_t stream)
 {
   PetscFunctionBegin;

@@ -43,7 +43,7 @@ static void Fill(PetscInt m, PetscInt n, PetscInt mean, Matrix *M)
 
 static void Append(Matrix *M, PetscInt *k, PetscInt column, PetscScalar value)
 {
-  M->j[*k]      = column;
+  M->j[*k]     = column;
   M->a[(*k)++] = value;
 }
 
@@ -294,12 +294,12 @@ int main(int argc, char **argv)
     PetscCall(PetscSparseCUDAGetStream(&stream));
     for (int wide = 0; wide < 2; wide++) {
       PetscCall(TestCase(100, 40, 200, 5, 50, 80, (PetscBool)wide, stream));
-      PetscCall(TestCase(100, 40, 200, 60, 0, 80, (PetscBool)wide, stream));  /* no ghosts below */
-      PetscCall(TestCase(33, 70, 200, 3, 150, 50, (PetscBool)wide, stream));  /* none above */
-      PetscCall(TestCase(60, 30, 90, 4, 0, 90, (PetscBool)wide, stream));     /* none */
-      PetscCall(TestCase(60, 30, 90, 4, 40, 0, (PetscBool)wide, stream));     /* nothing else */
-      PetscCall(TestCase(50, 0, 300, 8, 100, 50, (PetscBool)wide, stream));   /* nothing below */
-      PetscCall(TestCase(0, 50, 300, 8, 100, 50, (PetscBool)wide, stream));   /* nothing above */
+      PetscCall(TestCase(100, 40, 200, 60, 0, 80, (PetscBool)wide, stream));    /* no ghosts below */
+      PetscCall(TestCase(33, 70, 200, 3, 150, 50, (PetscBool)wide, stream));    /* none above */
+      PetscCall(TestCase(60, 30, 90, 4, 0, 90, (PetscBool)wide, stream));       /* none */
+      PetscCall(TestCase(60, 30, 90, 4, 40, 0, (PetscBool)wide, stream));       /* nothing else */
+      PetscCall(TestCase(50, 0, 300, 8, 100, 50, (PetscBool)wide, stream));     /* nothing below */
+      PetscCall(TestCase(0, 50, 300, 8, 100, 50, (PetscBool)wide, stream));     /* nothing above */
       PetscCall(TestCase(200, 150, 400, 100, 7, 333, (PetscBool)wide, stream)); /* full rows */
     }
   }
