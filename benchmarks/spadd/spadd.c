@@ -9,6 +9,7 @@ static char help[] = "Times sums of sparse matrices against cuSPARSE csrgeam2 an
 #include "../common/benchtime.h"
 #include "spaddcusparse.h"
 #include <petscsparsecuda/convert.h>
+#include <petscsparsecuda/transpose.h>
 #include <petscsparsecuda/spadd.h>
 
 #define TOLERANCE 1e-12

@@ -14,6 +14,7 @@ static char help[] = "Times sparse products against cuSPARSE: A A, A P and R (A 
 #include "../common/benchtime.h"
 #include "spgemmbench.h"
 #include <petscsparsecuda/convert.h>
+#include <petscsparsecuda/transpose.h>
 #include <petscsparsecuda/spgemm.h>
 #include <petsctime.h>
 

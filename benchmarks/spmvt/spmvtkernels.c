@@ -15,6 +15,7 @@ static char help[] = "Times the transpose product's kernels and the explicit tra
 #include "spmvtcusparse.h"
 #include "spmvtfloor.h"
 #include <petscsparsecuda/convert.h>
+#include <petscsparsecuda/transpose.h>
 #include <petscsparsecuda/spmv.h>
 
 #define FRAGMENTED_SEGMENTS 4

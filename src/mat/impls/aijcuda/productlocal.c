@@ -2,6 +2,7 @@
   What products on the device consist of: operands, explicit transposes, and multiplications of local matrices.
 */
 #include <petscsparsecuda/product.h>
+#include <petscsparsecuda/transpose.h>
 
 /*
   ProductOperandUsable - Whether a sequential matrix can take part in a product on the device.
