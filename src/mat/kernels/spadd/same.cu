@@ -6,16 +6,14 @@
 namespace
 {
 
-constexpr int          SAME_ITEMS    = 4;    // entries that a thread has under way
-constexpr unsigned int SAMPLE_BLOCKS = 1024; // each compares ADD_THREADS * SAME_ITEMS entries
+constexpr int SAME_ITEMS = 4; // entries that a thread has under way
 
 /* What one pass compares and, unless nothing is wanted, writes. */
 struct SameArrays {
   Summand    a, b;
   PetscCount num_rows, num_nonzeros;
   Weights    w;
-  PetscCount step; // entries from where a block begins to where the next one does
-  DCSRView   c;    // row_offsets NULL: compare only
+  DCSRView   c; // row_offsets NULL: compare only
   int       *differ;
 };
 
@@ -64,12 +62,14 @@ __device__ __forceinline__ void SameEntries(const SameArrays &s, PetscCount k)
   }
 }
 
-/* Ends soon once a difference is found. Without rows, a sample. */
+/* Ends soon once a difference is found. */
 __global__ void __launch_bounds__(ADD_THREADS) SameKernel(SameArrays s)
 {
+  const PetscCount chunk = (PetscCount)blockIdx.x * ADD_THREADS;
+
   if (!StillSame(s)) return;
-  for (PetscCount row = (PetscCount)blockIdx.x * ADD_THREADS + threadIdx.x; row <= s.num_rows; row += (PetscCount)gridDim.x * ADD_THREADS) SameRow(s, row);
-  SameEntries(s, (PetscCount)blockIdx.x * s.step + threadIdx.x);
+  for (PetscCount row = chunk + threadIdx.x; row <= s.num_rows; row += (PetscCount)gridDim.x * ADD_THREADS) SameRow(s, row);
+  SameEntries(s, chunk * SAME_ITEMS + threadIdx.x);
 }
 
 __global__ void __launch_bounds__(ADD_THREADS) AddValuesKernel(PetscCount n, Weights w, const PetscScalar *a, const PetscScalar *b, PetscScalar *c)
@@ -99,17 +99,16 @@ inline unsigned int SameGrid(PetscCount n)
   return (unsigned int)((n + ADD_THREADS * SAME_ITEMS - 1) / (ADD_THREADS * SAME_ITEMS));
 }
 
-/* Patterns of as many rows and nonzeros each; with a sample, some of their entries alone. Synchronizes. */
-PetscErrorCode ComparePatterns(DCSRView A, DCSRView B, Weights w, DCSRView C, PetscBool sample, cudaStream_t stream, PetscBool *same)
+/* Patterns of as many rows and nonzeros each. Synchronizes. */
+PetscErrorCode ComparePatterns(DCSRView A, DCSRView B, Weights w, DCSRView C, cudaStream_t stream, PetscBool *same)
 {
-  const unsigned int blocks = PetscMax(SameGrid(A.num_nonzeros), 1u), num = sample ? PetscMin(blocks, SAMPLE_BLOCKS) : blocks;
-  int               *differ = NULL, host = 0;
-  PetscErrorCode     ierr = PETSC_SUCCESS;
+  int           *differ = NULL, host = 0;
+  PetscErrorCode ierr = PETSC_SUCCESS;
 
   PetscFunctionBegin;
   PetscCall(PetscSparseCUDAMalloc(1, "flag of a comparison", stream, &differ));
   PetscCallCUDAGoto(ierr, cleanup, cudaMemsetAsync(differ, 0, sizeof(*differ), stream));
-  SameKernel<<<num, ADD_THREADS, 0, stream>>>(SameArrays{MakeSummand(A, NULL), MakeSummand(B, NULL), sample ? (PetscCount)-1 : (PetscCount)A.num_rows, A.num_nonzeros, w, (PetscCount)(blocks / num) * ADD_THREADS * SAME_ITEMS, C, differ});
+  SameKernel<<<PetscMax(SameGrid(A.num_nonzeros), 1u), ADD_THREADS, 0, stream>>>(SameArrays{MakeSummand(A, NULL), MakeSummand(B, NULL), A.num_rows, A.num_nonzeros, w, C, differ});
   PetscCallCUDAGoto(ierr, cleanup, cudaGetLastError());
   PetscCallCUDAGoto(ierr, cleanup, cudaMemcpyAsync(&host, differ, sizeof(host), cudaMemcpyDeviceToHost, stream));
   PetscCallCUDAGoto(ierr, cleanup, cudaStreamSynchronize(stream));
@@ -143,7 +142,7 @@ PetscErrorCode DCSRSamePattern(DCSRView A, DCSRView B, cudaStream_t stream, Pets
   *same = (PetscBool)(A.num_rows == B.num_rows && A.num_nonzeros == B.num_nonzeros);
   if (!*same || A.num_nonzeros == 0) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscArrayzero(&nothing, 1));
-  PetscCall(ComparePatterns(A, B, MakeWeights(1.0, 1.0), nothing, PETSC_FALSE, stream, same));
+  PetscCall(ComparePatterns(A, B, MakeWeights(1.0, 1.0), nothing, stream, same));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -166,19 +165,17 @@ PetscErrorCode DCSRSamePattern(DCSRView A, DCSRView B, cudaStream_t stream, Pets
 */
 PetscErrorCode DCSRAddEqualPatterns(PetscScalar alpha, DCSRView A, PetscScalar beta, DCSRView B, PetscBool values, cudaStream_t stream, DCSRView *C, PetscBool *done)
 {
-  PetscBool      wide, likely;
+  PetscBool      wide;
   PetscErrorCode ierr = PETSC_SUCCESS;
 
   PetscFunctionBegin;
   PetscCall(PetscArrayzero(C, 1));
   *done = PETSC_FALSE;
   if (A.num_nonzeros != B.num_nonzeros || A.num_nonzeros == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(ComparePatterns(A, B, MakeWeights(alpha, beta), *C, PETSC_TRUE, stream, &likely)); // before memory is asked for
-  if (!likely) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(DCSRNeedsWide(A.num_nonzeros, &wide));
   if (values) PetscCall(DCSRViewAllocateCompact(A.num_rows, A.num_columns, A.num_nonzeros, wide, stream, C));
   else PetscCall(DCSRViewAllocateStructure(A.num_rows, A.num_columns, A.num_nonzeros, wide, stream, C));
-  PetscCallGoto(ierr, cleanup, ComparePatterns(A, B, MakeWeights(alpha, beta), *C, PETSC_FALSE, stream, done));
+  PetscCallGoto(ierr, cleanup, ComparePatterns(A, B, MakeWeights(alpha, beta), *C, stream, done));
 cleanup:
   if (!*done) PetscCall(DCSRViewFree(C, stream));
   PetscCall(ierr);
