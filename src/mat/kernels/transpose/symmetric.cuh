@@ -14,9 +14,9 @@
 namespace
 {
 
-constexpr int SYMMETRIC_THREADS = 256;
-/* Rows of a block: so many that neighbors, whose partners lie in the same sectors, meet in one L1 cache. */
-constexpr int SYMMETRIC_ROWS = 128;
+/* A block has so many threads that neighboring rows, whose partners lie in the same sectors, meet in one L1 cache at the same time. */
+constexpr int SYMMETRIC_THREADS = 1024, SYMMETRIC_ROWS = 256;
+constexpr int SYMMETRIC_GROUP_ROWS = 1; // rows of a group of lanes whose loads are under way at a time
 /* Rows that are looked at before all are. */
 constexpr PetscInt SYMMETRIC_SAMPLE = 4096;
 
@@ -42,45 +42,64 @@ struct WriteRange {
 };
 
 /*
-  A group of Lanes lanes a row; rows are row_step apart. *failed becomes 1 when an entry has no partner, or was that before; what was made is worth nothing then, and the lane that finds
-  it goes no further.
+  A group of Lanes lanes a row, a few rows at a time; rows are row_step apart. *failed becomes 1 when an entry has no partner, or was that before; what was made is worth nothing then, and
+  the lane that finds it goes no further.
 */
 template <typename Offset, int Lanes, bool Conjugate>
 __global__ void __launch_bounds__(SYMMETRIC_THREADS)
   SymmetricKernel(PetscInt num_rows, PetscInt row_step, const RowRange<Offset> *__restrict__ ranges, const int32_t *__restrict__ columns, const PetscScalar *__restrict__ values, SymmetricTarget<Offset> to, volatile int *failed)
 {
+  constexpr int  groups = SYMMETRIC_THREADS / Lanes, Rows = SYMMETRIC_GROUP_ROWS;
   const PetscInt first = (PetscInt)blockIdx.x * SYMMETRIC_ROWS, last = min(first + SYMMETRIC_ROWS, (num_rows + row_step - 1) / row_step);
   const int      lane = (int)threadIdx.x % Lanes;
 
   if (*failed) return;
-  for (PetscInt k = first + (PetscInt)threadIdx.x / Lanes; k < last; k += SYMMETRIC_THREADS / Lanes) {
-    const PetscInt         row = k * row_step;
-    const RowRange<Offset> own = ranges[row];
+  for (PetscInt k = first + (PetscInt)threadIdx.x / Lanes; k < last; k += Rows * groups) {
+    RowRange<Offset> own[Rows], other[Rows];
+    Offset           longest = 0, partner[Rows];
+    int32_t          column[Rows], found[Rows];
+    PetscScalar      value[Rows];
 
-    if (own.end - own.begin > LONGEST_SEARCHED_ROW) {
+#pragma unroll
+    for (int r = 0; r < Rows; r++) {
+      own[r]  = k + r * groups < last ? ranges[(k + r * groups) * row_step] : RowRange<Offset>{0, 0};
+      longest = max(longest, own[r].end - own[r].begin);
+    }
+    if (longest > LONGEST_SEARCHED_ROW) {
       *failed = 1;
       return;
     }
-    for (Offset i = own.begin + lane; i < own.end; i += Lanes) {
-      const int32_t          column  = columns[i];
-      const RowRange<Offset> other   = ranges[column];
-      Offset                 partner = max(other.begin, other.end - 1 - (i - own.begin));
-      PetscScalar            value;
-
-      if (partner < other.end) { // otherwise the row is empty
-        if (to.values) value = values[partner];
-        if (columns[partner] != (int32_t)row) {
-          partner = Search(columns, other.begin, other.end, partner, (int32_t)row);
-          if (to.values && partner < other.end) value = values[partner];
+    for (Offset i = lane; i < longest; i += Lanes) {
+#pragma unroll
+      for (int r = 0; r < Rows; r++) column[r] = own[r].begin + i < own[r].end ? columns[own[r].begin + i] : -1;
+#pragma unroll
+      for (int r = 0; r < Rows; r++) other[r] = column[r] >= 0 ? ranges[column[r]] : RowRange<Offset>{0, 0};
+#pragma unroll
+      for (int r = 0; r < Rows; r++) {
+        partner[r] = max(other[r].begin, other[r].end - 1 - i);
+        found[r]   = -1;
+        if (partner[r] < other[r].end) { // otherwise the row is empty
+          found[r] = columns[partner[r]];
+          if (to.values) value[r] = values[partner[r]];
         }
       }
-      if (partner >= other.end) {
-        *failed = 1;
-        return;
+#pragma unroll
+      for (int r = 0; r < Rows; r++) {
+        const int32_t row = (int32_t)((k + r * groups) * row_step);
+
+        if (column[r] < 0) continue;
+        if (found[r] >= 0 && found[r] != row) {
+          partner[r] = Search(columns, other[r].begin, other[r].end, partner[r], row);
+          if (to.values && partner[r] < other[r].end) value[r] = values[partner[r]];
+        }
+        if (partner[r] >= other[r].end) {
+          *failed = 1;
+          return;
+        }
+        if (to.values) StoreStreaming(to.values + own[r].begin + i, Taken<Conjugate>(value[r]));
+        if (to.columns) StoreStreaming(to.columns + own[r].begin + i, column[r]);
+        if (to.permutation) StoreStreaming(to.permutation + own[r].begin + i, partner[r]);
       }
-      if (to.values) StoreStreaming(to.values + i, Taken<Conjugate>(value));
-      if (to.columns) StoreStreaming(to.columns + i, column);
-      if (to.permutation) StoreStreaming(to.permutation + i, partner);
     }
   }
 }
