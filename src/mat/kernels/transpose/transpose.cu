@@ -173,8 +173,8 @@ PetscErrorCode TransposeSymmetric(DCSRView A, PetscBool conjugate, DCSRView T, O
   if (A.num_rows != A.num_columns) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(1, "flag of a symmetric pattern", stream, &from.failed));
   PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(A.num_rows, "beginnings and ends of rows", stream, &from.ranges));
+  PetscCallCUDAGoto(ierr, cleanup, cudaMemcpyAsync(T.row_offsets, A.row_offsets, ((size_t)T.num_rows + 1) * sizeof(Offset), cudaMemcpyDeviceToDevice, stream));
   PetscCallGoto(ierr, cleanup, RunSymmetric(from, conjugate, SymmetricTarget<Offset>{T.values, T.columns, permutation}, stream, done));
-  if (*done) PetscCallCUDAGoto(ierr, cleanup, cudaMemcpyAsync(T.row_offsets, A.row_offsets, ((size_t)T.num_rows + 1) * sizeof(Offset), cudaMemcpyDeviceToDevice, stream));
 cleanup:
   PetscCall(PetscSparseCUDAFree(&from.failed, stream));
   PetscCall(PetscSparseCUDAFree(&from.ranges, stream));
