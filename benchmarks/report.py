@@ -38,7 +38,9 @@ BENCHMARKS = {
 HEADLINE_METRICS = {
     "spmv": ("time-cold", "time-warm"),
     "spmvt": ("time-cold", "time-warm"),
+    "spgemm": ("time", "numeric"),
     "spadd": ("time", "time-numeric"),
+    "transpose": ("whole", "values"),
     "matmult": ("mult-time", "mult-cpu", "multtranspose-time"),
     "insert": ("assembly-time", "time", "peak-memory", "refill-insert", "time-per-value", "time-each", "batch-time", "first-batch-time", "rate", "first-rate", "mult-time"),
 }
@@ -59,7 +61,7 @@ LOSS = 0.97
 SOLVE_METRICS = ("iterations", "assembly", "setup", "solve", "peak_memory")
 SOLVE_TIMES = ("assembly", "setup", "solve")
 
-README_BLOCKS = ("spmv", "spmvt", "matmult", "solve")
+README_BLOCKS = ("spmv", "spmvt", "matmult", "solve", "spgemm", "spadd", "transpose")
 PICTURES = Path("docs/pictures")
 RESULTS = Path("benchmarks/results")
 NO_RESULTS = "No results yet: `make bench` on a machine with a GPU makes them."
