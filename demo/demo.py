@@ -48,6 +48,9 @@ SIZES = {
 LARGE_MEMORY = 130
 ASSEMBLY = {'DMCreateMat', 'MatSetPreallCOO', 'MatSetValuesCOO', 'MatSetValues', 'MatAssemblyBegin', 'MatAssemblyEnd', 'Set values', 'SNESJacobianEval'}
 NOT_ASSEMBLY = {'PCSetUp', 'KSPSetUp', 'KSPSolve', 'PCSetUpOnBlocks'}
+# What PCSetUp is made of: outermost events of PETSc's log inside of it, the first pattern that fits.
+SPLIT = (('graph', r'PCGAMGCreateG|MatCreateGraph'), ('square, coarsening', r'PCGAMG Squ|MatCoarsen|GAMG MIS'), ('products', r'Mat(PtAP|MatMult|TrnMatMult|MatTrnMult|MatMatMult|RARt)'),
+         ('sums', r'MatAXPY|MatScale'), ('prolongator values', r'GAMG Prol|MatSetValues|MatGetRow|MatAssembly'), ('estimates', r'KSPSolve'))
 FAILURES = (('out of memory', 'out of memory'), ('unknown type', 'type not registered'), ('Unable to open dynamic library', 'library not loaded'))
 
 
@@ -130,6 +133,36 @@ def assembly_time(path):
   return walk(tree)
 
 
+def setup_split(path):
+  """Seconds of each part of SPLIT inside PCSetUp, and of what is in none of them."""
+  tree = next(ElementTree.parse(path).getroot().iter('timertree'))
+  whole = float(tree.findtext('totaltime'))
+  parts = {part: 0.0 for part, _ in SPLIT}
+
+  def seconds_of(node):
+    value = node.find('time/value')
+    value = node.find('time/avgvalue') if value is None else value
+    return 0.0 if value is None else float(value.text) * whole / 100
+
+  def walk(node, inside):
+    total = 0.0
+    for child in node:
+      name = (child.findtext('name') or '').strip() if child.tag == 'event' else ''
+      part = next((p for p, pattern in SPLIT if re.match(pattern, name)), None) if inside and name else None
+      if part:
+        parts[part] += seconds_of(child)
+      elif name == 'PCSetUp' and not inside:
+        total += seconds_of(child)
+        walk(child, True)
+      else:
+        total += walk(child, inside)
+    return total
+
+  whole_setup = walk(tree, False)
+  parts['other'] = max(0.0, whole_setup - sum(parts.values()))
+  return parts
+
+
 def reason(text, code):
   """One short sentence about a run that failed."""
   for pattern, words in FAILURES:
@@ -184,6 +217,7 @@ def solve(case, kind, arguments, gpu, programs, library):
     result.update(iterations=sum(converged), solves=len(converged), assembly=flat_time(flat, {'summary'}, stage) if stage else assembly_time(nested),
                   setup=flat_time(flat, {'KSPSetUp', 'PCSetUp'}), solve=flat_time(flat, {'KSPSolve'}),
                   peak_memory=peak if gpu and peak is not None else float(host.group(1)) if host else None)
+    result['split'] = setup_split(nested)
     result['total'] = result['assembly'] + result['setup'] + result['solve']
     return result
 
@@ -305,6 +339,13 @@ def main():
   table(rows)
   print('\nratio: the time of %s over that of the row, above 1 is faster; total = assembly + setup + solve; memory: peak %s.' %
         ('aijcusparse' if gpu else 'aij', 'on the device' if gpu else 'of the process'))
+  split = [['PCSetUp, seconds', 'size', 'options', 'type'] + [part for part, _ in SPLIT] + ['other', '']]
+  for name, program, words, _, further in cases:
+    for kind in types:
+      if 'split' in results[name][kind]:
+        split.append([program, words, 'no aggressive coarsening' if further else 'default', kind] + [seconds(s) for s in results[name][kind]['split'].values()] + [''])
+  print()
+  table(split)
   if arguments.output:
     write_records(arguments.output, results, gpu)
   return 1 if bad else 0
