@@ -73,7 +73,12 @@ typedef enum {
   BENCH_WIDE,
   BENCH_EMPTY,
   BENCH_HYPERSPARSE,
-  BENCH_RMAT16
+  BENCH_RMAT16,
+  BENCH_DIAGONAL,
+  BENCH_PERMUTATION,
+  BENCH_BLOCKS,
+  BENCH_DENSEROWS,
+  BENCH_DENSECOLUMNS
 } BenchPattern;
 
 __device__ __forceinline__ void BenchBand4(unsigned long long e, int32_t n, int32_t *row, int32_t *column)
@@ -105,6 +110,25 @@ __global__ void BenchKeys(BenchPattern pattern, int32_t m, int32_t n, PetscCount
     break;
   case BENCH_RMAT16:
     BenchRMAT(e, 16, &row, &column);
+    break;
+  case BENCH_DIAGONAL:
+    row = column = (int32_t)e;
+    break;
+  case BENCH_PERMUTATION:
+    row    = (int32_t)e;
+    column = (int32_t)(e * 7919 % n);
+    break;
+  case BENCH_BLOCKS:
+    row    = (int32_t)(e / 32);
+    column = row / 32 * 32 + (int32_t)(e % 32);
+    break;
+  case BENCH_DENSEROWS:
+    row    = e < 3ull * m ? (int32_t)(e / 3) : m / 8 + m / 4 * (int32_t)((e - 3ull * m) / (n / 5));
+    column = e < 3ull * m ? min(max(row + (int32_t)(e % 3) - 1, 0), n - 1) : 5 * (int32_t)((e - 3ull * m) % (n / 5));
+    break;
+  case BENCH_DENSECOLUMNS:
+    row    = (int32_t)(e / 5);
+    column = e % 5 < 3 ? min(max(row + (int32_t)(e % 5) - 1, 0), n - 1) : (int32_t)(e % 5 - 3) * (n / 2);
     break;
   case BENCH_UNIFORM:
     row = (int32_t)(e / 16);
@@ -299,8 +323,8 @@ typedef struct {
 
 static const char *const BenchNames[] = {"2d5-4096", "3d7-256", "3d27-200", "elast3-80", "rmat20", "uniform4m", "band4", "2d5-1024", "3d7-128", "3d7-64", "3d27-32", "3d27-16", "longrow", "powerlaw", "tall", "wide", "empty", "hypersparse",
                                          /* operands of products and sums, not in the tables of the matrix-vector product */
-                                         "2d9-1024", "3d27-128", "3d27-64", "elast3-40", "rmat16", "uniform500k"};
-#define BENCH_NUM_EXTRA 6
+                                         "2d9-1024", "3d27-128", "3d27-64", "elast3-40", "rmat16", "uniform500k", "identity", "permutation", "blockdiagonal", "denserows", "densecolumns", "skewed", "tall20k"};
+#define BENCH_NUM_EXTRA 13
 static const BenchCase BenchCases[] = {{"5-point stencil, 4096^2", PETSC_FALSE, {4096, 4096, 1, 1, true}, BENCH_RMAT, 0, 0, 0},
                                        {"7-point stencil, 256^3", PETSC_FALSE, {256, 256, 256, 1, true}, BENCH_RMAT, 0, 0, 0},
                                        {"27-point stencil, 200^3", PETSC_FALSE, {200, 200, 200, 1, false}, BENCH_RMAT, 0, 0, 0},
@@ -324,7 +348,14 @@ static const BenchCase BenchCases[] = {{"5-point stencil, 4096^2", PETSC_FALSE, 
                                        {"27-point stencil, 64^3", PETSC_FALSE, {64, 64, 64, 1, false}, BENCH_RMAT, 0, 0, 0},
                                        {"27-point stencil, 3 unknowns, 40^3", PETSC_FALSE, {40, 40, 40, 3, false}, BENCH_RMAT, 0, 0, 0},
                                        {"R-MAT, scale 16, edge factor 8", PETSC_TRUE, {0, 0, 0, 0, false}, BENCH_RMAT16, 1 << 16, 1 << 16, 8 << 16},
-                                       {"500 k rows of 16 random entries", PETSC_TRUE, {0, 0, 0, 0, false}, BENCH_UNIFORM, 500000, 500000, 8000000}};
+                                       {"500 k rows of 16 random entries", PETSC_TRUE, {0, 0, 0, 0, false}, BENCH_UNIFORM, 500000, 500000, 8000000},
+                                       {"identity, 1 M rows", PETSC_FALSE, {0, 0, 0, 0, false}, BENCH_DIAGONAL, 1 << 20, 1 << 20, 1 << 20},
+                                       {"permutation, 1 M rows", PETSC_FALSE, {0, 0, 0, 0, false}, BENCH_PERMUTATION, 1 << 20, 1 << 20, 1 << 20},
+                                       {"dense blocks of 32, 262 k rows", PETSC_FALSE, {0, 0, 0, 0, false}, BENCH_BLOCKS, 1 << 18, 1 << 18, 32 << 18},
+                                       {"100 k rows of 3, 4 of 20 k", PETSC_TRUE, {0, 0, 0, 0, false}, BENCH_DENSEROWS, 100000, 100000, 380000},
+                                       {"500 k rows of 3, 2 full columns", PETSC_TRUE, {0, 0, 0, 0, false}, BENCH_DENSECOLUMNS, 500000, 500000, 2500000},
+                                       {"131 k rows, sizes by a power law", PETSC_TRUE, {0, 0, 0, 0, false}, BENCH_POWERLAW, 1 << 17, 1 << 17, 1 << 20},
+                                       {"20 k rows of 3, 1000 columns", PETSC_TRUE, {0, 0, 0, 0, false}, BENCH_TALL, 20000, 1000, 60000}};
 
 /* BenchMatrixGetNames - the names of the cases of the matrix-vector product */
 PetscErrorCode BenchMatrixGetNames(PetscInt *n, const char *const **names)

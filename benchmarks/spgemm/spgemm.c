@@ -25,13 +25,14 @@ typedef struct {
   const char *name;    /* of the matrix */
   PetscInt    grid[3]; /* of its prolongator, 0: none */
   PetscInt    dof;     /* unknowns a point */
-  PetscBool   square;  /* whether A A is measured */
+  const char *square;  /* prefix of the product with itself: aa, aat with its transpose, structure for that alone; NULL: none */
 } MatrixCase;
 
 static const MatrixCase matrix_cases[] = {
-  {"2d5-1024", {1024, 1024, 1}, 1, PETSC_TRUE},  {"2d9-1024", {1024, 1024, 1}, 1, PETSC_TRUE}, {"3d7-128", {128, 128, 128}, 1, PETSC_TRUE}, {"3d27-128", {128, 128, 128}, 1, PETSC_TRUE}, {"3d7-256", {256, 256, 256}, 1, PETSC_TRUE},
-  {"3d27-200", {200, 200, 200}, 1, PETSC_FALSE}, {"rmat16", {0, 0, 0}, 1, PETSC_TRUE},         {"uniform500k", {0, 0, 0}, 1, PETSC_TRUE},   {"3d7-64", {64, 64, 64}, 1, PETSC_TRUE},      {"3d27-64", {64, 64, 64}, 1, PETSC_TRUE},
-  {"3d27-32", {32, 32, 32}, 1, PETSC_TRUE},      {"3d27-16", {16, 16, 16}, 1, PETSC_TRUE},     {"elast3-40", {0, 0, 0}, 3, PETSC_TRUE},
+  {"2d5-1024", {1024, 1024, 1}, 1, "aa"}, {"2d9-1024", {1024, 1024, 1}, 1, "aa"}, {"3d7-128", {128, 128, 128}, 1, "aa"}, {"3d27-128", {128, 128, 128}, 1, "aa"}, {"3d7-256", {256, 256, 256}, 1, "aa"}, {"3d27-200", {200, 200, 200}, 1, "structure"},
+  {"rmat16", {0, 0, 0}, 1, "aa"},         {"uniform500k", {0, 0, 0}, 1, "aa"},    {"3d7-64", {64, 64, 64}, 1, "aa"},     {"3d27-64", {64, 64, 64}, 1, "aa"},     {"3d27-32", {32, 32, 32}, 1, "aa"},    {"3d27-16", {16, 16, 16}, 1, "aa"},
+  {"elast3-40", {0, 0, 0}, 3, "aa"},      {"identity", {0, 0, 0}, 1, "aa"},       {"permutation", {0, 0, 0}, 1, "aa"},   {"blockdiagonal", {0, 0, 0}, 1, "aa"},  {"denserows", {0, 0, 0}, 1, "aa"},     {"densecolumns", {0, 0, 0}, 1, "aa"},
+  {"skewed", {0, 0, 0}, 1, "aa"},         {"tall20k", {0, 0, 0}, 1, "aat"},
 };
 
 /* Times of the best sorted open peer on an H200 (spECK, OpSparse or cuSPARSE), in microseconds: for the printout. */
@@ -276,15 +277,65 @@ static PetscErrorCode RunGalerkin(Bench *b, const MatrixCase *c, DCSRView A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The structure of A A alone: what a graph is squared for. */
+static PetscErrorCode RunStructure(Bench *b, const char matrix[], DCSRView A)
+{
+  char       name[64];
+  char      *found;
+  PetscReal  samples[MAX_REPETITIONS];
+  PetscCount num_nonzeros = 0;
+
+  PetscFunctionBegin;
+  PetscCall(PetscSNPrintf(name, sizeof(name), "structure-%s", matrix));
+  PetscCall(PetscStrstr(name, b->only, &found));
+  if (found == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  b->num_cases++;
+  for (PetscInt r = -1; r < b->repetitions; r++) {
+    PetscLogDouble begin, end;
+    DCSRView       C;
+    DCSRSpGEMM     product;
+
+    PetscCall(Now(&begin));
+    PetscCall(DCSRSpGEMMSymbolic(A, A, PETSC_FALSE, b->stream, &C, &product));
+    PetscCall(Now(&end));
+    if (r >= 0) samples[r] = (PetscReal)(end - begin) * 1e6;
+    num_nonzeros = C.num_nonzeros;
+    PetscCall(DCSRSpGEMMDestroy(&product, b->stream));
+    PetscCall(DCSRViewFree(&C, b->stream));
+  }
+  PetscCall(Record(b, name, "symbolic", "us", Median(b->repetitions, samples), -1, NULL, ((PetscReal)A.num_nonzeros + (PetscReal)num_nonzeros) * sizeof(int32_t) / b->bandwidth));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The product of a matrix with itself that its case asks for. */
+static PetscErrorCode RunSquare(Bench *b, const MatrixCase *c, DCSRView A)
+{
+  PetscBool structure, transposed;
+  DCSRView  T;
+
+  PetscFunctionBegin;
+  if (c->square == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscStrcmp(c->square, "structure", &structure));
+  PetscCall(PetscStrcmp(c->square, "aat", &transposed));
+  if (structure) PetscCall(RunStructure(b, c->name, A));
+  else if (transposed) {
+    PetscCall(Transpose(A, b->stream, &T));
+    PetscCall(RunCase(b, "aat", c->name, A, T, NULL));
+    PetscCall(DCSRViewFree(&T, b->stream));
+  } else PetscCall(RunCase(b, "aa", c->name, A, A, NULL));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode WantsMatrix(const Bench *b, const MatrixCase *c, PetscBool *wants)
 {
-  static const char *const prefixes[] = {"aa", "ap", "ap0", "rap"};
-  char                     name[64];
-  char                    *found;
+  const char *prefixes[] = {c->square, "ap", "ap0", "rap"};
+  char        name[64];
+  char       *found;
 
   PetscFunctionBegin;
   *wants = PETSC_FALSE;
-  for (size_t k = c->square ? 0 : 1; k < (c->grid[0] ? PETSC_STATIC_ARRAY_LENGTH(prefixes) : 1); k++) {
+  for (size_t k = 0; k < (c->grid[0] ? PETSC_STATIC_ARRAY_LENGTH(prefixes) : 1); k++) {
+    if (prefixes[k] == NULL) continue;
     PetscCall(PetscSNPrintf(name, sizeof(name), "%s-%s", prefixes[k], c->name));
     PetscCall(PetscStrstr(name, b->only, &found));
     *wants = (PetscBool)(*wants || found != NULL);
@@ -322,7 +373,7 @@ int main(int argc, char **argv)
     PetscCall(WantsMatrix(&b, &matrix_cases[k], &wants));
     if (!wants) continue;
     PetscCall(BenchMatrixCreate(matrix_cases[k].name, b.stream, &matrix));
-    if (matrix_cases[k].square) PetscCall(RunCase(&b, "aa", matrix.name, matrix.view, matrix.view, NULL));
+    PetscCall(RunSquare(&b, &matrix_cases[k], matrix.view));
     if (matrix_cases[k].grid[0]) PetscCall(RunGalerkin(&b, &matrix_cases[k], matrix.view));
     PetscCall(BenchMatrixDestroy(&matrix, b.stream));
   }

@@ -65,15 +65,21 @@ PetscErrorCode CopyColumns(DCSRView C, const SpGEMMPool *pool, cudaStream_t stre
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Chunks {row, number of the chunk in the row} of rows, in no order. */
-__global__ void __launch_bounds__(SPGEMM_THREADS) ListChunksKernel(Offsets c_offsets, PetscCount n, const int32_t *list, unsigned long long *chunks, unsigned long long *num_chunks)
+/* Chunks {row, number of the chunk in the row} of rows, in no order; rows whose chunks would search too much go into a list of their own as far as it has room. */
+__global__ void __launch_bounds__(SPGEMM_THREADS) ListChunksKernel(Offsets a_offsets, Offsets c_offsets, PetscCount n, const int32_t *list, unsigned long long *chunks, SpGEMMChunkNumbers *numbers, int32_t *huge)
 {
   for (PetscCount item = (PetscCount)blockIdx.x * (SPGEMM_THREADS / 32) + threadIdx.x / 32; item < n; item += (PetscCount)gridDim.x * (SPGEMM_THREADS / 32)) {
-    const int32_t      row  = list[item];
-    const PetscCount   num  = (c_offsets(row + 1) - c_offsets(row) + SPGEMM_CHUNK_ENTRIES - 1) / SPGEMM_CHUNK_ENTRIES;
-    unsigned long long base = 0;
+    const int32_t      row     = list[item];
+    const PetscCount   num     = (c_offsets(row + 1) - c_offsets(row) + SPGEMM_CHUNK_ENTRIES - 1) / SPGEMM_CHUNK_ENTRIES;
+    const bool         is_huge = num * (a_offsets(row + 1) - a_offsets(row)) > SPGEMM_MAX_SEARCHES;
+    unsigned long long base    = 0;
 
-    if (threadIdx.x % 32 == 0) base = atomicAdd(num_chunks, (unsigned long long)num);
+    if (threadIdx.x % 32 == 0 && is_huge) {
+      base = atomicAdd(&numbers->huge, 1ull);
+      if (base < SPGEMM_MAX_HUGE) huge[base] = row;
+    }
+    if (__shfl_sync(FULL_WARP, is_huge && base < SPGEMM_MAX_HUGE, 0)) continue;
+    if (threadIdx.x % 32 == 0) base = atomicAdd(&numbers->chunks, (unsigned long long)num);
     base = __shfl_sync(FULL_WARP, base, 0);
     for (PetscCount k = threadIdx.x % 32; k < num; k += 32) chunks[base + k] = (unsigned long long)row << 32 | (unsigned long long)k;
   }
@@ -163,23 +169,25 @@ cleanup:
   SpGEMMListChunks - Cuts rows of C into chunks of SPGEMM_CHUNK_ENTRIES entries.
 
   Input Parameters:
-+ C      - row offsets are there
++ A      - its row lengths tell which rows are no work for chunks
+. C      - row offsets are there
 . n      - rows
 . list   - [n] device
 - stream - asynchronous on it
 
   Output Parameters:
-+ chunks     - device, room for C.num_nonzeros / SPGEMM_CHUNK_ENTRIES + n of them
-- num_chunks - device, how many
++ chunks  - device, room for C.num_nonzeros / SPGEMM_CHUNK_ENTRIES + n of them
+. numbers - device, how many, and how many rows are in the other list
+- huge    - [SPGEMM_MAX_HUGE] device, rows for SpGEMMNumericHuge(); when there are more, they get chunks after all
 */
-PetscErrorCode SpGEMMListChunks(DCSRView C, PetscCount n, const int32_t list[], unsigned long long chunks[], unsigned long long *num_chunks, cudaStream_t stream)
+PetscErrorCode SpGEMMListChunks(DCSRView A, DCSRView C, PetscCount n, const int32_t list[], unsigned long long chunks[], SpGEMMChunkNumbers *numbers, int32_t huge[], cudaStream_t stream)
 {
   const unsigned int blocks = (unsigned int)PetscMin((n + SPGEMM_THREADS / 32 - 1) / (SPGEMM_THREADS / 32), (PetscCount)MAX_BLOCKS);
 
   PetscFunctionBegin;
-  PetscCallCUDA(cudaMemsetAsync(num_chunks, 0, sizeof(*num_chunks), stream));
+  PetscCallCUDA(cudaMemsetAsync(numbers, 0, sizeof(*numbers), stream));
   if (n == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  ListChunksKernel<<<blocks, SPGEMM_THREADS, 0, stream>>>(Offsets(C), n, list, chunks, num_chunks);
+  ListChunksKernel<<<blocks, SPGEMM_THREADS, 0, stream>>>(Offsets(A), Offsets(C), n, list, chunks, numbers, huge);
   PetscCallCUDA(cudaGetLastError());
   PetscFunctionReturn(PETSC_SUCCESS);
 }

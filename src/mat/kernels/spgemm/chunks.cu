@@ -58,7 +58,7 @@ __device__ inline void AddChunk(const Factors<Offset> &f, PetscCount a_begin, Pe
 }
 
 template <typename Offset>
-__global__ void __launch_bounds__(CHUNK_THREADS) ChunkKernel(Factors<Offset> f, Offsets c_offsets, const int32_t *c_columns, PetscScalar *c_values, const unsigned long long *chunks, const unsigned long long *num_chunks)
+__global__ void __launch_bounds__(CHUNK_THREADS) ChunkKernel(Factors<Offset> f, Offsets c_offsets, const int32_t *c_columns, PetscScalar *c_values, const unsigned long long *chunks, const SpGEMMChunkNumbers *numbers)
 {
   extern __shared__ char   shared[];
   ChunkShared             *s      = (ChunkShared *)shared + threadIdx.x / 32;
@@ -66,7 +66,7 @@ __global__ void __launch_bounds__(CHUNK_THREADS) ChunkKernel(Factors<Offset> f, 
   const WindowTable        table  = {s->slots, SPGEMM_CHUNK_SLOTS};
   const unsigned long long stride = (unsigned long long)gridDim.x * (CHUNK_THREADS / 32);
 
-  for (unsigned long long item = (unsigned long long)blockIdx.x * (CHUNK_THREADS / 32) + threadIdx.x / 32; item < *num_chunks; item += stride) {
+  for (unsigned long long item = (unsigned long long)blockIdx.x * (CHUNK_THREADS / 32) + threadIdx.x / 32; item < numbers->chunks; item += stride) {
     const int32_t    row   = (int32_t)(chunks[item] >> 32);
     const PetscCount begin = c_offsets(row) + (PetscCount)(chunks[item] & 0xffffffffu) * SPGEMM_CHUNK_ENTRIES, left = c_offsets(row + 1) - begin;
     const int        n = left < SPGEMM_CHUNK_ENTRIES ? (int)left : SPGEMM_CHUNK_ENTRIES;
@@ -82,13 +82,13 @@ __global__ void __launch_bounds__(CHUNK_THREADS) ChunkKernel(Factors<Offset> f, 
 }
 
 template <typename Offset>
-PetscErrorCode Launch(DCSRView A, DCSRView B, DCSRView C, unsigned int blocks, const unsigned long long *chunks, const unsigned long long *num_chunks, cudaStream_t stream)
+PetscErrorCode Launch(DCSRView A, DCSRView B, DCSRView C, unsigned int blocks, const unsigned long long *chunks, const SpGEMMChunkNumbers *numbers, cudaStream_t stream)
 {
   const size_t bytes = (CHUNK_THREADS / 32) * sizeof(ChunkShared);
 
   PetscFunctionBegin;
   PetscCallCUDA(cudaFuncSetAttribute(ChunkKernel<Offset>, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes));
-  ChunkKernel<Offset><<<blocks, CHUNK_THREADS, bytes, stream>>>(Factors<Offset>(A, B), Offsets(C), C.columns, C.values, chunks, num_chunks);
+  ChunkKernel<Offset><<<blocks, CHUNK_THREADS, bytes, stream>>>(Factors<Offset>(A, B), Offsets(C), C.columns, C.values, chunks, numbers);
   PetscCallCUDA(cudaGetLastError());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -103,18 +103,18 @@ PetscErrorCode Launch(DCSRView A, DCSRView B, DCSRView C, unsigned int blocks, c
 . C          - values of the rows of the chunks are written
 . max_chunks - at least as many as there are
 . chunks     - device, of SpGEMMListChunks()
-. num_chunks - device
+. numbers    - device
 - stream     - asynchronous on it
 
   Cost: every chunk looks at every row of B that the row meets, so beside the products (entries of the row of A) x (entries of the row of C) / SPGEMM_CHUNK_ENTRIES searches.
 */
-PetscErrorCode SpGEMMNumericChunks(DCSRView A, DCSRView B, DCSRView C, PetscCount max_chunks, const unsigned long long chunks[], const unsigned long long *num_chunks, cudaStream_t stream)
+PetscErrorCode SpGEMMNumericChunks(DCSRView A, DCSRView B, DCSRView C, PetscCount max_chunks, const unsigned long long chunks[], const SpGEMMChunkNumbers *numbers, cudaStream_t stream)
 {
   const unsigned int blocks = (unsigned int)PetscMin((max_chunks + CHUNK_THREADS / 32 - 1) / (CHUNK_THREADS / 32), (PetscCount)MAX_BLOCKS);
 
   PetscFunctionBegin;
   if (blocks == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  if (B.wide) PetscCall(Launch<int64_t>(A, B, C, blocks, chunks, num_chunks, stream));
-  else PetscCall(Launch<int32_t>(A, B, C, blocks, chunks, num_chunks, stream));
+  if (B.wide) PetscCall(Launch<int64_t>(A, B, C, blocks, chunks, numbers, stream));
+  else PetscCall(Launch<int32_t>(A, B, C, blocks, chunks, numbers, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -32,10 +32,12 @@ struct _n_DCSRSpGEMM {
   PetscCount          num_nonzeros; /* of C */
   int                 lanes;        /* of a group */
   SpGEMMStats         stats;
-  int32_t            *list;       /* [num_rows] device, owned: rows of C by bin; NULL when all rows are in one */
-  unsigned long long *chunks;     /* [max_chunks] device, owned: chunks of the rows of the last two bins; NULL when there are none */
-  unsigned long long *num_chunks; /* [1] device, owned: how many; NULL when there are none */
+  int32_t            *list;    /* [num_rows] device, owned: rows of C by bin; NULL when all rows are in one */
+  unsigned long long *chunks;  /* [max_chunks] device, owned: chunks of the rows of the last two bins; NULL when there are none */
+  SpGEMMChunkNumbers *numbers; /* [1] device, owned: how many; NULL when there are none */
   PetscCount          max_chunks;
+  int32_t            *huge; /* [num_huge] host, owned: rows of these bins whose products are sorted; NULL when there are none */
+  PetscCount          num_huge;
   size_t              workspace; /* most bytes held at once */
 };
 
@@ -199,6 +201,33 @@ static PetscBool HasOneBin(const SpGEMMStats *stats, PetscInt num_rows)
   return PETSC_FALSE;
 }
 
+/* Chunks of the rows of the last two bins, and which of them are no work for chunks; that synchronizes. */
+static PetscErrorCode MakeChunks(DCSRSpGEMM product, DCSRView A, DCSRView C, PetscCount n, const int32_t rows[], cudaStream_t stream)
+{
+  int32_t           *huge = NULL;
+  SpGEMMChunkNumbers numbers;
+  PetscErrorCode     ierr;
+
+  PetscFunctionBegin;
+  product->max_chunks = C.num_nonzeros / SPGEMM_CHUNK_ENTRIES + n;
+  PetscCall(PetscSparseCUDAMalloc(product->max_chunks, "chunks of long rows of a product", stream, &product->chunks));
+  PetscCall(PetscSparseCUDAMalloc(1, "number of chunks of long rows of a product", stream, &product->numbers));
+  PetscCall(PetscSparseCUDAMalloc(SPGEMM_MAX_HUGE, "rows of a product that are sorted", stream, &huge));
+  PetscCallGoto(ierr, cleanup, SpGEMMListChunks(A, C, n, rows, product->chunks, product->numbers, huge, stream));
+  PetscCallCUDAGoto(ierr, cleanup, cudaMemcpyAsync(&numbers, product->numbers, sizeof(numbers), cudaMemcpyDeviceToHost, stream));
+  PetscCallCUDAGoto(ierr, cleanup, cudaStreamSynchronize(stream));
+  product->num_huge = PetscMin((PetscCount)numbers.huge, SPGEMM_MAX_HUGE);
+  product->workspace += (size_t)product->max_chunks * sizeof(*product->chunks);
+  if (product->num_huge > 0) {
+    PetscCallGoto(ierr, cleanup, PetscMalloc1(product->num_huge, &product->huge));
+    PetscCallGoto(ierr, cleanup, PetscSparseCUDACopyToHost(product->huge, huge, (size_t)product->num_huge * sizeof(*huge), stream));
+  }
+cleanup:
+  PetscCall(PetscSparseCUDAFree(&huge, stream));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Rows of each bin in the product's list; columns of rows of slices; chunks of long rows. */
 static PetscErrorCode MakeLists(DCSRSpGEMM product, DCSRView A, DCSRView B, DCSRView C, const SpGEMMPool *pool, cudaStream_t stream)
 {
@@ -211,12 +240,8 @@ static PetscErrorCode MakeLists(DCSRSpGEMM product, DCSRView A, DCSRView B, DCSR
   product->workspace += (size_t)product->num_rows * sizeof(*product->list);
   PetscCall(SpGEMMSortRows(product->num_rows, pool->bins, &product->stats, product->list, stream));
   if (num_block + num_long == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  long_rows           = product->list + product->num_rows - product->stats.bin_rows[SPGEMM_BIN_EMPTY] - num_block - num_long; // they are the last in the list
-  product->max_chunks = C.num_nonzeros / SPGEMM_CHUNK_ENTRIES + num_block + num_long;
-  PetscCall(PetscSparseCUDAMalloc(product->max_chunks, "chunks of long rows of a product", stream, &product->chunks));
-  PetscCall(PetscSparseCUDAMalloc(1, "number of chunks of long rows of a product", stream, &product->num_chunks));
-  product->workspace += (size_t)product->max_chunks * sizeof(*product->chunks);
-  PetscCall(SpGEMMListChunks(C, num_block + num_long, long_rows, product->chunks, product->num_chunks, stream));
+  long_rows = product->list + product->num_rows - product->stats.bin_rows[SPGEMM_BIN_EMPTY] - num_block - num_long; // they are the last in the list
+  PetscCall(MakeChunks(product, A, C, num_block + num_long, long_rows, stream));
   PetscCall(SpGEMMFillSlices(A, B, C, num_long, long_rows + num_block, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -263,7 +288,8 @@ static PetscErrorCode Numeric(DCSRSpGEMM product, DCSRView A, DCSRView B, DCSRVi
     PetscCall(SpGEMMNumericGroups(A, B, C, &SpGEMMBins[bin], product->lanes, n, list, stream));
     if (list != NULL) list += n;
   }
-  PetscCall(SpGEMMNumericChunks(A, B, C, product->max_chunks, product->chunks, product->num_chunks, stream));
+  PetscCall(SpGEMMNumericChunks(A, B, C, product->max_chunks, product->chunks, product->numbers, stream));
+  PetscCall(SpGEMMNumericHuge(A, B, C, product->num_huge, product->huge, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -370,7 +396,8 @@ PetscErrorCode DCSRSpGEMMDestroy(DCSRSpGEMM *product, cudaStream_t stream)
   if (*product == NULL) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscSparseCUDAFree(&(*product)->list, stream));
   PetscCall(PetscSparseCUDAFree(&(*product)->chunks, stream));
-  PetscCall(PetscSparseCUDAFree(&(*product)->num_chunks, stream));
+  PetscCall(PetscSparseCUDAFree(&(*product)->numbers, stream));
+  PetscCall(PetscFree((*product)->huge));
   PetscCall(PetscFree(*product));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -20,6 +20,8 @@
 #define SPGEMM_MAX_LONG_ROWS 4194304    /* such rows have more than SPGEMM_BLOCK_WINDOWS entries each: no device holds so many */
 #define SPGEMM_CHUNK_ENTRIES 256        /* entries of long rows whose values a warp computes, */
 #define SPGEMM_CHUNK_SLOTS   9          /* in a table of 2^9 windows */
+#define SPGEMM_MAX_SEARCHES  67108864   /* chunks times entries of the row of A: with more, a row's products are sorted */
+#define SPGEMM_MAX_HUGE      1024       /* rows at most that this happens to */
 #define SPGEMM_POOL_CHUNK    1024       /* entries of the pool that a warp takes at a time */
 #define SPGEMM_MAX_WARPS     (132 * 64) /* that take some: persistent blocks */
 
@@ -70,6 +72,12 @@ typedef struct {
   SpGEMMStats   *stats;
 } SpGEMMPool;
 
+/* How many chunks and rows without chunks SpGEMMListChunks() found; on the device. */
+typedef struct {
+  unsigned long long chunks;
+  unsigned long long huge; /* may be more than SPGEMM_MAX_HUGE: the list has no more */
+} SpGEMMChunkNumbers;
+
 /* How the first level works. */
 typedef struct {
   int        lanes;      /* of a group, which takes a row of C: 4, 8, 16 or 32 */
@@ -90,8 +98,9 @@ PETSC_INTERN PetscErrorCode SpGEMMFillSlices(DCSRView, DCSRView, DCSRView, Petsc
 PETSC_INTERN PetscErrorCode SpGEMMScan(PetscInt, const int32_t[], DCSRView, cudaStream_t);
 PETSC_INTERN PetscErrorCode SpGEMMCopyColumns(DCSRView, const SpGEMMPool *, cudaStream_t);
 PETSC_INTERN PetscErrorCode SpGEMMSortRows(PetscInt, const unsigned char[], const SpGEMMStats *, int32_t[], cudaStream_t);
-PETSC_INTERN PetscErrorCode SpGEMMListChunks(DCSRView, PetscCount, const int32_t[], unsigned long long[], unsigned long long *, cudaStream_t);
+PETSC_INTERN PetscErrorCode SpGEMMListChunks(DCSRView, DCSRView, PetscCount, const int32_t[], unsigned long long[], SpGEMMChunkNumbers *, int32_t[], cudaStream_t);
 
 /* numeric.cu, chunks.cu: values of rows whose columns are known; list == NULL: all rows, in order */
 PETSC_INTERN PetscErrorCode SpGEMMNumericGroups(DCSRView, DCSRView, DCSRView, const SpGEMMBin *, int, PetscCount, const int32_t[], cudaStream_t);
-PETSC_INTERN PetscErrorCode SpGEMMNumericChunks(DCSRView, DCSRView, DCSRView, PetscCount, const unsigned long long[], const unsigned long long *, cudaStream_t);
+PETSC_INTERN PetscErrorCode SpGEMMNumericChunks(DCSRView, DCSRView, DCSRView, PetscCount, const unsigned long long[], const SpGEMMChunkNumbers *, cudaStream_t);
+PETSC_INTERN PetscErrorCode SpGEMMNumericHuge(DCSRView, DCSRView, DCSRView, PetscCount, const int32_t[], cudaStream_t); /* huge.cu; the list is on the host */

@@ -53,6 +53,7 @@ static const Case cases[] = {
   {"one row of A, long", DENSE_ROWS, RANDOM40, 1, 5000, 150000},
   {"rows of slices", DENSE_ROWS, RANDOM40, 120, 6000, 1300000},
   {"rows of one slice", DENSE_ROWS, DENSE_ROWS, 55, 60, 400000},
+  {"a row whose products are sorted", DENSE_ROWS, RANDOM4, 3, 400000, 400000},
 };
 
 static PetscInt Number(PetscInt row, PetscInt k, PetscInt n)
