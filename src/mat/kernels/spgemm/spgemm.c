@@ -21,11 +21,12 @@ static const struct {
   {1e300, 32},
 };
 
-#define FEW_ROWS     32768   /* up to here a warp takes a row in the symbolic phase: groups of fewer lanes would leave multiprocessors idle */
-#define SAMPLE_ROWS  4096    /* of a sample, */
-#define SAMPLE_FROM  200000  /* which products with a matrix A of more nonzeros begin with */
-#define UNKNOWN_PART 0.6     /* entries for a product of rows that are too long for a sample */
-#define POOL_MINIMUM 8388608 /* entries (32 MiB); without a sample the first try */
+#define FEW_ROWS         32768   /* up to here a warp takes a row in the symbolic phase: groups of fewer lanes would leave multiprocessors idle */
+#define SAMPLE_ROWS      4096    /* of a sample, */
+#define SAMPLE_FROM      200000  /* which products with a matrix A of more nonzeros begin with, */
+#define SAMPLE_FROM_ROWS 50000   /* if it has more rows, too: a sample costs 50 us */
+#define UNKNOWN_PART     0.6     /* entries for a product of rows that are too long for a sample */
+#define POOL_MINIMUM     8388608 /* entries (32 MiB); without a sample the first try */
 
 struct _n_DCSRSpGEMM {
   PetscInt            num_rows;
@@ -123,7 +124,7 @@ static PetscErrorCode ChooseLevel(DCSRView A, DCSRView B, int *lanes, const SpGE
   PetscFunctionBegin;
   *level    = (SpGEMMLevel){num_rows <= FEW_ROWS ? 32 : *lanes, *lanes, 6, num_rows, 1};
   *expected = -1;
-  if (A.num_nonzeros <= SAMPLE_FROM) PetscFunctionReturn(PETSC_SUCCESS);
+  if (num_rows <= SAMPLE_FROM_ROWS || A.num_nonzeros <= SAMPLE_FROM) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscMemzero(&counter, sizeof(counter)));
   counter.stats     = pool->stats;
   level->stride     = num_rows / num_samples;
