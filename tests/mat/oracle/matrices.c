@@ -255,11 +255,28 @@ PetscErrorCode OracleUpdateNorm(Oracle o)
 
 PetscErrorCode OracleReplace(Oracle o, Mat A, Mat B)
 {
+  PetscBool   congruent;
+  PetscLayout rmap, cmap;
+
   PetscFunctionBegin;
   if (o->A != A) PetscCall(MatDestroy(&o->A));
   if (o->B != B) PetscCall(MatDestroy(&o->B));
   o->A = A;
   o->B = B;
+  PetscCall(MatGetLayouts(A, &rmap, &cmap));
+  PetscCall(PetscLayoutCompare(rmap, cmap, &congruent));
+  o->square = (PetscBool)(congruent && rmap->N == cmap->N);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode OracleFragment(Oracle o, Mat B)
+{
+  const PetscInt segments = 1 + OracleShared(o, 4), slack = OracleShared(o, 3);
+  PetscErrorCode (*fragment)(Mat, PetscInt, PetscInt);
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectQueryFunction((PetscObject)B, "MatDCSRCUDAFragment_C", &fragment));
+  if (fragment != NULL) PetscCall((*fragment)(B, segments, slack));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -267,7 +284,6 @@ PetscErrorCode OracleReplace(Oracle o, Mat A, Mat B)
 PetscErrorCode OracleCreateMatrices(Oracle o)
 {
   const PetscInt how = OracleShared(o, 8), way = OracleShared(o, 4);
-  PetscBool      congruent;
   MatInfo        info;
   Shape          s;
   PetscLayout    rmap = NULL, cmap = NULL;
@@ -286,8 +302,6 @@ PetscErrorCode OracleCreateMatrices(Oracle o)
     PetscCall(MatConvert(B, o->type, MAT_INPLACE_MATRIX, &B));
   } else PetscCall(OracleCreate(o, &s, rmap, cmap, o->type, how, &B));
   PetscCall(OracleReplace(o, A, B));
-  PetscCall(PetscLayoutCompare(rmap, cmap, &congruent));
-  o->square = (PetscBool)(congruent && s.M == s.N);
   PetscCall(MatGetInfo(A, MAT_GLOBAL_SUM, &info));
   o->large = (PetscBool)(info.nz_used > 6000);
   PetscCall(PetscLayoutDestroy(&rmap));

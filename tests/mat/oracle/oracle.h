@@ -47,6 +47,7 @@ PetscErrorCode OracleCreateSubset(Oracle, Mat *, Mat *);                        
 PetscErrorCode OracleUpdateNorm(Oracle);
 PetscErrorCode OracleCreateVec(Oracle, Mat, PetscBool, Vec *, Vec *); /* left (else right) vectors of A's kind for the reference and of any kind for the type under test, filled alike */
 PetscErrorCode OracleReplace(Oracle, Mat, Mat);                       /* takes both in place of A and B */
+PetscErrorCode OracleFragment(Oracle, Mat);                           /* spreads rows over several segments, where the matrix is on a device */
 
 /* Comparisons */
 PetscErrorCode OracleCompareVec(Oracle, Vec, Vec, PetscReal);

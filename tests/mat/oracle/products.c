@@ -6,48 +6,68 @@ typedef enum {
   AB,
   ATB,
   PTAP,
-  ABT,
   RART,
   AAB,
+  RAP,
+  ABT, /* not in parallel */
   NUM_PRODUCTS
 } Product;
 
-static PetscErrorCode Multiply(Product which, Mat A, Mat X, MatReuse reuse, Mat *C)
+/* The other factors. */
+typedef struct {
+  Mat X, left; /* left: NULL unless RAP */
+} Factors;
+
+static PetscErrorCode Multiply(Product which, Mat A, Factors f, MatReuse reuse, Mat *C)
 {
   PetscFunctionBegin;
   switch (which) {
   case AB:
-    PetscCall(MatMatMult(A, X, reuse, PETSC_DETERMINE, C));
+    PetscCall(MatMatMult(A, f.X, reuse, PETSC_DETERMINE, C));
     break;
   case ATB:
-    PetscCall(MatTransposeMatMult(A, X, reuse, PETSC_DETERMINE, C));
+    PetscCall(MatTransposeMatMult(A, f.X, reuse, PETSC_DETERMINE, C));
     break;
   case PTAP:
-    PetscCall(MatPtAP(A, X, reuse, PETSC_DETERMINE, C));
-    break;
-  case ABT:
-    PetscCall(MatMatTransposeMult(A, X, reuse, PETSC_DETERMINE, C));
+    PetscCall(MatPtAP(A, f.X, reuse, PETSC_DETERMINE, C));
     break;
   case RART:
-    PetscCall(MatRARt(A, X, reuse, PETSC_DETERMINE, C));
+    PetscCall(MatRARt(A, f.X, reuse, PETSC_DETERMINE, C));
+    break;
+  case AAB:
+    PetscCall(MatMatMatMult(A, A, f.X, reuse, PETSC_DETERMINE, C));
+    break;
+  case RAP:
+    PetscCall(MatMatMatMult(f.left, A, f.X, reuse, PETSC_DETERMINE, C));
     break;
   default:
-    PetscCall(MatMatMatMult(A, A, X, reuse, PETSC_DETERMINE, C));
+    PetscCall(MatMatTransposeMult(A, f.X, reuse, PETSC_DETERMINE, C));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Other entries join the factor, and the products are computed again; MATAIJ's as a new one, since it does not notice. On the host ours does not either. */
-static PetscErrorCode ReuseWithOtherPattern(Oracle o, Product which, Mat X, Mat Y, Mat *C, Mat *D, PetscReal scale)
+/* Whether the type under test notices by itself that a factor's pattern has changed: on the device, not in MATAIJ's code. */
+static PetscErrorCode NoticesPattern(Oracle o, Product which, PetscBool *notices)
 {
-  const PetscInt row = OracleShared(o, 1 << 20), column = OracleShared(o, 1 << 20);
-  const Mat      both[2] = {X, Y};
-  PetscBool      bound;
-  char          *ours;
+  PetscBool bound;
+  char     *ours;
+
+  PetscFunctionBegin;
+  PetscCall(MatBoundToCPU(o->B, &bound));
+  PetscCall(PetscStrstr(o->type, "dcsr", &ours));
+  *notices = (PetscBool)(!bound && ours != NULL && (o->size == 1 || which <= PTAP));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Other entries join a factor, or rows leave it. */
+static PetscErrorCode ChangePattern(Oracle o, const Mat both[2])
+{
+  const PetscInt  row = OracleShared(o, 1 << 20), column = OracleShared(o, 1 << 20);
+  const PetscBool leave = OracleFlip(o, 3);
 
   PetscFunctionBegin;
   for (int k = 0; k < 2; k++) {
-    PetscInt M, N, begin, end;
+    PetscInt M, N, begin, end, n = 0, rows[5];
 
     PetscCall(MatGetSize(both[k], &M, &N));
     PetscCall(MatGetOwnershipRange(both[k], &begin, &end));
@@ -56,53 +76,91 @@ static PetscErrorCode ReuseWithOtherPattern(Oracle o, Product which, Mat X, Mat 
     for (PetscInt e = 0; e < 5 && M > 0 && N > 0; e++) {
       const PetscInt i = (row + 7 * e) % M, j = (column + 3 * e) % N;
 
-      if (i >= begin && i < end) PetscCall(MatSetValue(both[k], i, j, 0.5, INSERT_VALUES));
+      if (i < begin || i >= end) continue;
+      rows[n++] = i;
+      if (!leave) PetscCall(MatSetValue(both[k], i, j, 0.5, INSERT_VALUES));
     }
     PetscCall(MatAssemblyBegin(both[k], MAT_FINAL_ASSEMBLY));
     PetscCall(MatAssemblyEnd(both[k], MAT_FINAL_ASSEMBLY));
+    PetscCall(MatSetOption(both[k], MAT_KEEP_NONZERO_PATTERN, PETSC_FALSE));
+    if (leave) PetscCall(MatZeroRows(both[k], n, rows, 0, NULL, NULL));
   }
-  PetscCall(MatDestroy(C));
-  PetscCall(Multiply(which, o->A, X, MAT_INITIAL_MATRIX, C));
-  PetscCall(MatBoundToCPU(o->B, &bound));
-  PetscCall(PetscStrstr(o->type, "dcsr", &ours));
-  if (bound || ours == NULL || (o->size > 1 && which > PTAP)) {
-    PetscCall(MatDestroy(D));
-    PetscCall(Multiply(which, o->B, Y, MAT_INITIAL_MATRIX, D));
-  } else PetscCall(Multiply(which, o->B, Y, MAT_REUSE_MATRIX, D));
-  PetscCall(OracleCompareAndDestroy(o, C, D, PETSC_FALSE, scale * 10));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A product with a random sparse matrix, then again with other values. */
+/* After a change of a factor's pattern the products are computed again, MATAIJ's as a new one, since it does not notice; then once more with other values. */
+static PetscErrorCode ReuseWithOtherPattern(Oracle o, Product which, Factors f, Factors g, Mat *C, Mat *D, PetscReal scale)
+{
+  const PetscBool own     = OracleFlip(o, 2);
+  const Mat       both[2] = {own ? o->A : f.X, own ? o->B : g.X};
+  PetscBool       notices = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  PetscCall(ChangePattern(o, both));
+  PetscCall(NoticesPattern(o, which, &notices));
+  if (!notices) PetscCall(MatDestroy(D));
+  PetscCall(MatDestroy(C));
+  OracleBoth(Multiply(which, o->A, f, MAT_INITIAL_MATRIX, C), Multiply(which, o->B, g, notices ? MAT_REUSE_MATRIX : MAT_INITIAL_MATRIX, D));
+  PetscCall(OracleCompareMult(o, *C, *D, scale));
+  PetscCall(OracleCompareMat(o, *C, *D, PETSC_FALSE, scale));
+  OracleBoth(MatScale(f.X, 0.5), MatScale(g.X, 0.5));
+  OracleBoth(Multiply(which, o->A, f, MAT_REUSE_MATRIX, C), Multiply(which, o->B, g, MAT_REUSE_MATRIX, D));
+  PetscCall(OracleCompareAndDestroy(o, C, D, PETSC_FALSE, scale));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Random sparse ones, of some rows or columns. */
+static PetscErrorCode CreateFactors(Oracle o, Product which, Factors *f, Factors *g)
+{
+  const PetscInt width = 1 + OracleShared(o, 40);
+  PetscLayout    rmap, cmap, other;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetLayouts(o->A, &rmap, &cmap));
+  PetscCall(PetscLayoutCreateFromSizes(o->comm, PETSC_DECIDE, width, 1, &other));
+  if (which == ATB) PetscCall(OracleCreatePair(o, rmap, other, 3, &f->X, &g->X));
+  else if (which == ABT || which == RART) PetscCall(OracleCreatePair(o, other, cmap, 3, &f->X, &g->X));
+  else PetscCall(OracleCreatePair(o, cmap, other, 3, &f->X, &g->X));
+  f->left = g->left = NULL;
+  if (which == RAP) PetscCall(OracleCreatePair(o, other, rmap, 3, &f->left, &g->left));
+  PetscCall(PetscLayoutDestroy(&other));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode DestroyFactors(Factors *f)
+{
+  PetscFunctionBegin;
+  PetscCall(MatDestroy(&f->X));
+  PetscCall(MatDestroy(&f->left));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A product with random sparse matrices, then again with other values, and with other patterns. */
 static PetscErrorCode MatMat(Oracle o)
 {
-  const Product  kinds = o->size == 1 ? NUM_PRODUCTS : ABT;
-  const Product  which = (Product)OracleShared(o, (PetscInt)kinds);
-  const PetscInt width = 1 + OracleShared(o, 40);
-  PetscReal      scale, norm;
-  PetscLayout    rmap, cmap, other;
-  Mat            X, Y, C, D;
+  const Product which = (Product)OracleShared(o, (PetscInt)(o->size == 1 ? NUM_PRODUCTS : ABT));
+  PetscReal     scale, norm, left = 0;
+  Factors       f, g;
+  Mat           C, D;
 
   PetscFunctionBegin;
   if (o->large || ((which == PTAP || which == RART || which == AAB) && !o->square)) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MatGetLayouts(o->A, &rmap, &cmap));
-  PetscCall(PetscLayoutCreateFromSizes(o->comm, PETSC_DECIDE, width, 1, &other));
-  if (which == AB || which == PTAP || which == AAB) PetscCall(OracleCreatePair(o, cmap, other, 3, &X, &Y));
-  else if (which == ATB) PetscCall(OracleCreatePair(o, rmap, other, 3, &X, &Y));
-  else PetscCall(OracleCreatePair(o, other, cmap, 3, &X, &Y));
-  PetscCall(MatNorm(X, NORM_FROBENIUS, &norm));
-  scale = (o->norm + 1) * (norm + 1) * (which == AAB ? o->norm + 1 : norm + 1);
-  OracleBoth(Multiply(which, o->A, X, MAT_INITIAL_MATRIX, &C), Multiply(which, o->B, Y, MAT_INITIAL_MATRIX, &D));
+  PetscCall(CreateFactors(o, which, &f, &g));
+  PetscCall(MatNorm(f.X, NORM_FROBENIUS, &norm));
+  if (f.left != NULL) PetscCall(MatNorm(f.left, NORM_FROBENIUS, &left));
+  scale = 10 * (o->norm + 1) * (norm + 1) * (which == AAB ? o->norm + 1 : norm + left + 1);
+  if (OracleFlip(o, 4)) PetscCall(OracleFragment(o, g.X));
+  OracleBoth(Multiply(which, o->A, f, MAT_INITIAL_MATRIX, &C), Multiply(which, o->B, g, MAT_INITIAL_MATRIX, &D));
   PetscCall(OracleCompareMult(o, C, D, scale));
   PetscCall(OracleCompareMat(o, C, D, PETSC_FALSE, scale));
   OracleBoth(MatScale(o->A, -1), MatScale(o->B, -1));
-  OracleBoth(MatScale(X, 2), MatScale(Y, 2));
-  OracleBoth(Multiply(which, o->A, X, MAT_REUSE_MATRIX, &C), Multiply(which, o->B, Y, MAT_REUSE_MATRIX, &D));
+  OracleBoth(MatScale(f.X, 2), MatScale(g.X, 2));
+  if (f.left != NULL && OracleFlip(o, 2)) OracleBoth(MatScale(f.left, -1), MatScale(g.left, -1));
+  if (OracleFlip(o, 4)) PetscCall(OracleFragment(o, o->B));
+  OracleBoth(Multiply(which, o->A, f, MAT_REUSE_MATRIX, &C), Multiply(which, o->B, g, MAT_REUSE_MATRIX, &D));
   PetscCall(OracleCompareMat(o, C, D, PETSC_FALSE, scale));
-  PetscCall(ReuseWithOtherPattern(o, which, X, Y, &C, &D, scale));
-  PetscCall(MatDestroy(&X));
-  PetscCall(MatDestroy(&Y));
-  PetscCall(PetscLayoutDestroy(&other));
+  PetscCall(ReuseWithOtherPattern(o, which, f, g, &C, &D, scale));
+  OracleBoth(DestroyFactors(&f), DestroyFactors(&g));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -115,6 +173,7 @@ static PetscErrorCode MatDense(Oracle o)
   PetscReal       norm;
   MatType         type;
   Mat             X, C, D, E;
+  Factors         f;
 
   PetscFunctionBegin;
   o->fill++;
@@ -128,9 +187,11 @@ static PetscErrorCode MatDense(Oracle o)
   PetscCall(MatDenseRestoreArrayWrite(X, &array));
   PetscCall(MatAssemblyBegin(X, MAT_FINAL_ASSEMBLY));
   PetscCall(MatAssemblyEnd(X, MAT_FINAL_ASSEMBLY));
-  OracleBoth(Multiply(transpose ? ATB : AB, o->A, X, MAT_INITIAL_MATRIX, &C), Multiply(transpose ? ATB : AB, o->B, X, MAT_INITIAL_MATRIX, &D));
+  f.X    = X;
+  f.left = NULL;
+  OracleBoth(Multiply(transpose ? ATB : AB, o->A, f, MAT_INITIAL_MATRIX, &C), Multiply(transpose ? ATB : AB, o->B, f, MAT_INITIAL_MATRIX, &D));
   OracleBoth(MatScale(o->A, 0.5), MatScale(o->B, 0.5));
-  OracleBoth(Multiply(transpose ? ATB : AB, o->A, X, MAT_REUSE_MATRIX, &C), Multiply(transpose ? ATB : AB, o->B, X, MAT_REUSE_MATRIX, &D));
+  OracleBoth(Multiply(transpose ? ATB : AB, o->A, f, MAT_REUSE_MATRIX, &C), Multiply(transpose ? ATB : AB, o->B, f, MAT_REUSE_MATRIX, &D));
   PetscCall(MatGetType(C, &type));
   PetscCall(MatConvert(D, type, MAT_INITIAL_MATRIX, &E));
   PetscCall(MatAXPY(E, -1, C, SAME_NONZERO_PATTERN));

@@ -97,15 +97,22 @@ static PetscErrorCode Coordinates(Oracle o)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* New, used again, in place; now and then the transpose takes the place of the matrix. */
 static PetscErrorCode Transpose(Oracle o)
 {
-  const PetscInt which = OracleShared(o, 3);
-  Mat            A, B;
+  const PetscInt  which = OracleShared(o, 4);
+  const PetscBool stay  = OracleFlip(o, 3);
+  Mat             A, B;
 
   PetscFunctionBegin;
+  if (OracleFlip(o, 4)) PetscCall(OracleFragment(o, o->B));
+  if (which == 3) {
+    OracleBoth(MatTranspose(o->A, MAT_INPLACE_MATRIX, &o->A), MatTranspose(o->B, MAT_INPLACE_MATRIX, &o->B));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   if (which < 2) {
     OracleBoth(MatTranspose(o->A, MAT_INITIAL_MATRIX, &A), MatTranspose(o->B, MAT_INITIAL_MATRIX, &B));
-    if (which == 1) {
+    for (PetscInt pass = 0; which == 1 && pass < 2; pass++) {
       OracleBoth(MatScale(o->A, 0.5), MatScale(o->B, 0.5));
       OracleBoth(MatTranspose(o->A, MAT_REUSE_MATRIX, &A), MatTranspose(o->B, MAT_REUSE_MATRIX, &B));
     }
@@ -113,7 +120,42 @@ static PetscErrorCode Transpose(Oracle o)
     OracleBoth(MatDuplicate(o->A, MAT_COPY_VALUES, &A), MatDuplicate(o->B, MAT_COPY_VALUES, &B));
     OracleBoth(MatTranspose(A, MAT_INPLACE_MATRIX, &A), MatTranspose(B, MAT_INPLACE_MATRIX, &B));
   }
-  PetscCall(OracleCompareAndDestroy(o, &A, &B, PETSC_TRUE, o->norm));
+  PetscCall(OracleCompareMult(o, A, B, o->norm));
+  PetscCall(OracleCompareMat(o, A, B, PETSC_TRUE, o->norm));
+  if (stay) PetscCall(OracleReplace(o, A, B));
+  else OracleBoth(MatDestroy(&A), MatDestroy(&B));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The transpose is one, with another row it may not be. Other patterns are left out: MATAIJ reads behind its arrays there, and in parallel takes a square matrix for granted. */
+static PetscErrorCode IsTranspose(Oracle o)
+{
+  const PetscBool other  = OracleFlip(o, 2);
+  const PetscReal tol    = (PetscReal)1e-6 * o->norm;
+  PetscBool       is[2]  = {PETSC_FALSE, PETSC_FALSE};
+  const Mat       own[2] = {o->A, o->B};
+  PetscInt        M, row, begin, end;
+  Mat             T[2];
+  Vec             l;
+
+  PetscFunctionBegin;
+  if (!o->square && o->size > 1) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatGetSize(o->A, NULL, &M));
+  row = OracleShared(o, M);
+  for (int k = 0; k < 2; k++) {
+    PetscCall(MatTranspose(own[k], MAT_INITIAL_MATRIX, &T[k]));
+    PetscCall(MatCreateVecs(T[k], NULL, &l));
+    PetscCall(VecSet(l, 1));
+    PetscCall(VecGetOwnershipRange(l, &begin, &end));
+    if (other && row >= begin && row < end) PetscCall(VecSetValue(l, row, 1.5, INSERT_VALUES));
+    PetscCall(VecAssemblyBegin(l));
+    PetscCall(VecAssemblyEnd(l));
+    PetscCall(MatDiagonalScale(T[k], l, NULL));
+    PetscCall(MatIsTranspose(own[k], T[k], tol, &is[k]));
+    PetscCall(VecDestroy(&l));
+  }
+  PetscCheck(is[0] == is[1] && (is[0] || other), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %d with MATAIJ, %d with %s", o->operation, is[0], is[1], o->type);
+  PetscCall(OracleCompareAndDestroy(o, &T[0], &T[1], PETSC_TRUE, o->norm));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -137,9 +179,63 @@ static PetscErrorCode RandomPart(Oracle o, MPI_Comm comm, PetscInt begin, PetscI
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* [begin, end) as it is shuffled. */
+static PetscErrorCode Shuffled(Oracle o, MPI_Comm comm, PetscInt begin, PetscInt end, IS *is)
+{
+  PetscInt *indices;
+
+  PetscFunctionBegin;
+  o->fill++;
+  PetscCall(PetscMalloc1(end - begin, &indices));
+  for (PetscInt i = 0; i < end - begin; i++) indices[i] = begin + i;
+  for (PetscInt i = end - begin - 1; i > 0; i--) {
+    const PetscInt j = (PetscInt)(OracleHash(o->fill, (uint64_t)i, 9) % (uint64_t)(i + 1)), t = indices[i];
+
+    indices[i] = indices[j];
+    indices[j] = t;
+  }
+  PetscCall(ISCreateGeneral(comm, end - begin, indices, PETSC_OWN_POINTER, is));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* An index set of any kind with indices of [begin, end); distinct, and ascending unless any. */
+static PetscErrorCode IndexSet(Oracle o, PetscInt begin, PetscInt end, PetscBool any, IS *is)
+{
+  const PetscInt kind = OracleShared(o, any ? 8 : 5), step = 1 + OracleShared(o, 3), skip = OracleShared(o, 4);
+  const PetscInt first = PetscMin(begin + skip, end), n = (end - first + step - 1) / step;
+
+  PetscFunctionBegin;
+  switch (kind) {
+  case 0: /* all, sparse or not */
+  case 1:
+    PetscCall(RandomPart(o, o->comm, begin, end, PETSC_TRUE, 1 + kind, is));
+    break;
+  case 2:
+    PetscCall(ISCreateStride(o->comm, n, first, step, is));
+    break;
+  case 3: /* neighbours */
+    PetscCall(ISCreateStride(o->comm, (end - first + 1) / 2, first, 1, is));
+    break;
+  case 4: /* a stride that does not say so */
+    PetscCall(ISCreateStride(o->comm, n, first, step, is));
+    PetscCall(ISToGeneral(*is));
+    break;
+  case 5:
+    PetscCall(RandomPart(o, o->comm, begin, end, PETSC_FALSE, 2, is));
+    break;
+  case 6:
+    PetscCall(Shuffled(o, o->comm, begin, end, is));
+    break;
+  default: /* backwards */
+    PetscCall(ISCreateStride(o->comm, n, first + (n - 1) * step, -step, is));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Own rows in any order, and own ascending columns, or any on one rank; now and then the submatrix takes the place of the matrix. */
 static PetscErrorCode SubMatrix(Oracle o)
 {
-  const PetscBool sorted = (PetscBool)!OracleFlip(o, 4), all = OracleFlip(o, 5);
+  const PetscBool stay = OracleFlip(o, 4), all_columns = OracleFlip(o, 8), same = (PetscBool)(o->size == 1 && o->square && OracleFlip(o, 4));
   PetscInt        begin, end, cbegin, cend;
   IS              rows, cols;
   Mat             A, B;
@@ -147,13 +243,21 @@ static PetscErrorCode SubMatrix(Oracle o)
   PetscFunctionBegin;
   PetscCall(MatGetOwnershipRange(o->A, &begin, &end));
   PetscCall(MatGetOwnershipRangeColumn(o->A, &cbegin, &cend));
-  PetscCall(RandomPart(o, o->comm, begin, end, sorted, all ? 1 : 2, &rows));
-  PetscCall(RandomPart(o, o->comm, cbegin, cend, PETSC_TRUE, all ? 1 : 2, &cols));
+  PetscCall(IndexSet(o, begin, end, PETSC_TRUE, &rows));
+  PetscCall(IndexSet(o, cbegin, cend, (PetscBool)(o->size == 1), &cols));
+  if (same) {
+    PetscCall(ISDestroy(&cols));
+    PetscCall(PetscObjectReference((PetscObject)rows));
+    cols = rows;
+  } else if (all_columns) PetscCall(ISDestroy(&cols));
+  if (OracleFlip(o, 4)) PetscCall(OracleFragment(o, o->B));
   OracleBoth(MatCreateSubMatrix(o->A, rows, cols, MAT_INITIAL_MATRIX, &A), MatCreateSubMatrix(o->B, rows, cols, MAT_INITIAL_MATRIX, &B));
   PetscCall(OracleCompareMat(o, A, B, PETSC_TRUE, o->norm));
   OracleBoth(MatScale(o->A, -0.5), MatScale(o->B, -0.5));
   OracleBoth(MatCreateSubMatrix(o->A, rows, cols, MAT_REUSE_MATRIX, &A), MatCreateSubMatrix(o->B, rows, cols, MAT_REUSE_MATRIX, &B));
-  PetscCall(OracleCompareAndDestroy(o, &A, &B, PETSC_TRUE, o->norm));
+  PetscCall(OracleCompareMat(o, A, B, PETSC_TRUE, o->norm));
+  if (stay) PetscCall(OracleReplace(o, A, B));
+  else PetscCall(OracleCompareAndDestroy(o, &A, &B, PETSC_TRUE, o->norm));
   PetscCall(ISDestroy(&rows));
   PetscCall(ISDestroy(&cols));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -187,18 +291,6 @@ static PetscErrorCode SubMatrices(Oracle o)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Spreads the rows of the matrix under test over several segments, where it is on a device. */
-static PetscErrorCode Fragment(Oracle o)
-{
-  const PetscInt segments = 1 + OracleShared(o, 4), slack = OracleShared(o, 3);
-  PetscErrorCode (*fragment)(Mat, PetscInt, PetscInt);
-
-  PetscFunctionBegin;
-  PetscCall(PetscObjectQueryFunction((PetscObject)o->B, "MatDCSRCUDAFragment_C", &fragment));
-  if (fragment != NULL) PetscCall((*fragment)(o->B, segments, slack));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Rows (and columns) of this rank and of others are made zero, with and without a right-hand side; ranks may give none, and rows more than once. */
 static PetscErrorCode ZeroRows(Oracle o)
 {
@@ -214,7 +306,7 @@ static PetscErrorCode ZeroRows(Oracle o)
   if (few && o->rank % 2) n = 0;
   if (repeats && n > 1) rows[n - 1] = rows[0];
   if (!repeats) PetscCall(PetscSortRemoveDupsInt(&n, rows));
-  if (OracleFlip(o, 3)) PetscCall(Fragment(o));
+  if (OracleFlip(o, 3)) PetscCall(OracleFragment(o, o->B));
   PetscCall(OracleCreateVec(o, o->B, PETSC_FALSE, &x[0], &x[1]));
   PetscCall(OracleCreateVec(o, o->B, PETSC_TRUE, &b[0], &b[1]));
   for (int k = 0; k < 2; k++) {
@@ -243,7 +335,7 @@ static PetscErrorCode RemoveRows(Oracle o)
   o->fill++;
   PetscCall(MatGetOwnershipRange(o->A, &begin, &end));
   for (; begin < end && n < 4; n++) rows[n] = begin + (PetscInt)(OracleHash(o->fill, (uint64_t)o->rank, (uint64_t)n) % (uint64_t)(end - begin));
-  if (OracleFlip(o, 3)) PetscCall(Fragment(o));
+  if (OracleFlip(o, 3)) PetscCall(OracleFragment(o, o->B));
   for (int k = 0; k < 2; k++) {
     const Mat X = k ? o->B : o->A;
 
@@ -270,7 +362,7 @@ static PetscErrorCode EliminateZeros(Oracle o)
     if (OracleHash(o->fill, (uint64_t)i, (uint64_t)o->rank) % 3 == 0) array[i] = 0;
   PetscCall(VecRestoreArray(l[0], &array));
   PetscCall(VecCopy(l[0], l[1]));
-  if (OracleFlip(o, 3)) PetscCall(Fragment(o));
+  if (OracleFlip(o, 3)) PetscCall(OracleFragment(o, o->B));
   for (int k = 0; k < 2; k++) {
     PetscCall(MatDiagonalScale(k ? o->B : o->A, left ? l[k] : NULL, left ? NULL : l[k]));
     PetscCall(MatEliminateZeros(k ? o->B : o->A, keep));
@@ -292,19 +384,26 @@ static PetscErrorCode Filter(Oracle o)
 /* Rows and columns in another order, each rank's among themselves. */
 static PetscErrorCode Permute(Oracle o)
 {
-  PetscInt begin, end, cbegin, cend;
-  IS       rows, cols;
-  Mat      A, B;
+  const PetscBool shuffle = OracleFlip(o, 2), same = (PetscBool)(o->square && OracleFlip(o, 2));
+  PetscInt        begin, end, cbegin, cend;
+  IS              rows, cols;
+  Mat             A, B;
 
   PetscFunctionBegin;
   PetscCall(MatGetOwnershipRange(o->A, &begin, &end));
   PetscCall(MatGetOwnershipRangeColumn(o->A, &cbegin, &cend));
-  PetscCall(RandomPart(o, o->comm, begin, end, PETSC_FALSE, 1, &rows));
-  PetscCall(RandomPart(o, o->comm, cbegin, cend, PETSC_FALSE, 1, &cols));
+  PetscCall(shuffle ? Shuffled(o, o->comm, begin, end, &rows) : RandomPart(o, o->comm, begin, end, PETSC_FALSE, 1, &rows));
+  if (same) {
+    PetscCall(PetscObjectReference((PetscObject)rows));
+    cols = rows;
+  } else PetscCall(shuffle ? Shuffled(o, o->comm, cbegin, cend, &cols) : RandomPart(o, o->comm, cbegin, cend, PETSC_FALSE, 1, &cols));
   PetscCall(ISSetPermutation(rows));
   PetscCall(ISSetPermutation(cols));
+  if (OracleFlip(o, 4)) PetscCall(OracleFragment(o, o->B));
   OracleBoth(MatPermute(o->A, rows, cols, &A), MatPermute(o->B, rows, cols, &B));
-  PetscCall(OracleCompareAndDestroy(o, &A, &B, PETSC_TRUE, o->norm));
+  PetscCall(OracleCompareMat(o, A, B, PETSC_TRUE, o->norm));
+  if (OracleFlip(o, 3)) PetscCall(OracleReplace(o, A, B));
+  else PetscCall(OracleCompareAndDestroy(o, &A, &B, PETSC_TRUE, o->norm));
   PetscCall(ISDestroy(&rows));
   PetscCall(ISDestroy(&cols));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -314,11 +413,12 @@ const OracleOperation OracleStructureOperations[] = {{"MatSetValues at existing 
                                                      {"MatSetValues anywhere", 5, SetAnywhere, PETSC_FALSE, 0},
                                                      {"MatSetValuesCOO", 3, Coordinates, PETSC_FALSE, 0},
                                                      {"MatTranspose", 4, Transpose, PETSC_FALSE, 0},
-                                                     {"MatCreateSubMatrix", 3, SubMatrix, PETSC_FALSE, 0},
+                                                     {"MatIsTranspose", 2, IsTranspose, PETSC_FALSE, 0},
+                                                     {"MatCreateSubMatrix", 4, SubMatrix, PETSC_FALSE, 0},
                                                      {"MatCreateSubMatrices", 2, SubMatrices, PETSC_FALSE, 0},
                                                      {"MatZeroRows(Columns)", 3, ZeroRows, PETSC_TRUE, 0},
                                                      {"MatZeroRows without diagonal", 2, RemoveRows, PETSC_FALSE, 0},
                                                      {"MatEliminateZeros", 2, EliminateZeros, PETSC_FALSE, 0},
                                                      {"MatFilter", 1, Filter, PETSC_FALSE, 0},
-                                                     {"MatPermute", 1, Permute, PETSC_FALSE, 0},
+                                                     {"MatPermute", 2, Permute, PETSC_FALSE, 0},
                                                      {NULL, 0, NULL, PETSC_FALSE, 0}};

@@ -237,28 +237,98 @@ static PetscErrorCode ComplexParts(Oracle o)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* What is added: what it has of A's pattern, and what is said about that. */
+typedef enum {
+  EQUAL,
+  SUBSET,
+  OTHER
+} Addend;
+
+static const struct {
+  Addend       addend;
+  MatStructure structure;
+} sums[] = {{EQUAL, SAME_NONZERO_PATTERN},       {EQUAL, DIFFERENT_NONZERO_PATTERN}, {EQUAL, UNKNOWN_NONZERO_PATTERN},   {SUBSET, SUBSET_NONZERO_PATTERN},
+            {SUBSET, DIFFERENT_NONZERO_PATTERN}, {SUBSET, UNKNOWN_NONZERO_PATTERN},  {OTHER, DIFFERENT_NONZERO_PATTERN}, {OTHER, UNKNOWN_NONZERO_PATTERN}};
+
+static PetscErrorCode CreateAddend(Oracle o, Addend addend, Mat *X, Mat *Y)
+{
+  const PetscScalar factor = OracleReal(o->state, 4, 1);
+  PetscLayout       rmap, cmap;
+
+  PetscFunctionBegin;
+  if (addend == EQUAL) {
+    OracleBoth(MatDuplicate(o->A, MAT_COPY_VALUES, X), MatDuplicate(o->B, MAT_COPY_VALUES, Y));
+    OracleBoth(MatScale(*X, factor), MatScale(*Y, factor));
+  } else if (addend == SUBSET) PetscCall(OracleCreateSubset(o, X, Y));
+  else {
+    PetscCall(MatGetLayouts(o->A, &rmap, &cmap));
+    PetscCall(OracleCreatePair(o, rmap, cmap, 3, X, Y));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode Axpy(Oracle o)
 {
-  const PetscInt     which = OracleShared(o, 5), mixed = OracleFlip(o, 8), y_plus = OracleFlip(o, 3);
-  const MatStructure structures[] = {SAME_NONZERO_PATTERN, SUBSET_NONZERO_PATTERN, DIFFERENT_NONZERO_PATTERN, UNKNOWN_NONZERO_PATTERN, UNKNOWN_NONZERO_PATTERN};
-  const PetscScalar  factor       = OracleReal(o->state, 3, 1);
-  PetscLayout        rmap, cmap;
+  const PetscInt     which = OracleShared(o, (PetscInt)PETSC_STATIC_ARRAY_LENGTH(sums)), mixed = OracleFlip(o, 8), y_plus = OracleFlip(o, 3);
+  const MatStructure structure = sums[which].structure;
+  const PetscScalar  factor    = OracleReal(o->state, 3, 1);
   Mat                X, Y;
 
   PetscFunctionBegin;
-  if (which == 0 || which == 3) {
-    OracleBoth(MatDuplicate(o->A, MAT_COPY_VALUES, &X), MatDuplicate(o->B, MAT_COPY_VALUES, &Y));
-    OracleBoth(MatScale(X, factor), MatScale(Y, factor));
-  } else if (which == 1) PetscCall(OracleCreateSubset(o, &X, &Y));
-  else {
-    PetscCall(MatGetLayouts(o->A, &rmap, &cmap));
-    PetscCall(OracleCreatePair(o, rmap, cmap, 3, &X, &Y));
-  }
+  PetscCall(CreateAddend(o, sums[which].addend, &X, &Y));
   if (mixed) PetscCall(MatConvert(Y, MATAIJ, MAT_INPLACE_MATRIX, &Y));
-  if (y_plus) OracleBoth(MatAYPX(o->A, factor, X, structures[which]), MatAYPX(o->B, factor, Y, structures[which]));
-  else OracleBoth(MatAXPY(o->A, factor, X, structures[which]), MatAXPY(o->B, factor, Y, structures[which]));
-  PetscCall(MatDestroy(&X));
-  PetscCall(MatDestroy(&Y));
+  if (OracleFlip(o, 4)) PetscCall(OracleFragment(o, Y));
+  if (OracleFlip(o, 4)) PetscCall(OracleFragment(o, o->B));
+  if (OracleFlip(o, 8)) PetscCall(MatBindToCPU(Y, PETSC_TRUE));
+  for (PetscInt pass = 0, passes = 1 + OracleShared(o, 2); pass < passes; pass++) { /* the second time the sum's pattern contains X's */
+    if (y_plus) OracleBoth(MatAYPX(o->A, factor, X, structure), MatAYPX(o->B, factor, Y, structure));
+    else OracleBoth(MatAXPY(o->A, factor, X, structure), MatAXPY(o->B, factor, Y, structure));
+  }
+  PetscCall(OracleUpdateNorm(o));
+  PetscCall(OracleCompareMat(o, o->A, o->B, PETSC_TRUE, o->norm));
+  PetscCall(OracleCompareAndDestroy(o, &X, &Y, PETSC_TRUE, o->norm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The matrix itself is added. */
+static PetscErrorCode AxpyItself(Oracle o)
+{
+  const PetscScalar factor = OracleReal(o->state, 5, 1);
+
+  PetscFunctionBegin;
+  OracleBoth(MatAXPY(o->A, factor, o->A, SAME_NONZERO_PATTERN), MatAXPY(o->B, factor, o->B, SAME_NONZERO_PATTERN));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Some rows lose all entries, their diagonal entries too, before these are added or set. */
+static PetscErrorCode MissingDiagonal(Oracle o)
+{
+  const PetscInt which = OracleShared(o, 3), kept = 2 + OracleShared(o, 3);
+  PetscInt       begin, end, n = 0, *rows;
+  Vec            v[2];
+
+  PetscFunctionBegin;
+  o->fill++;
+  PetscCall(MatGetOwnershipRange(o->A, &begin, &end));
+  PetscCall(PetscMalloc1(end - begin, &rows));
+  for (PetscInt i = begin; i < end; i++)
+    if (OracleHash(o->fill, (uint64_t)i, 7) % (uint64_t)kept == 0) rows[n++] = i;
+  PetscCall(OracleCreateVec(o, o->B, PETSC_TRUE, &v[0], &v[1]));
+  if (OracleFlip(o, 3)) PetscCall(OracleFragment(o, o->B));
+  for (int k = 0; k < 2; k++) {
+    const Mat X = k ? o->B : o->A;
+
+    PetscCall(MatSetOption(X, MAT_KEEP_NONZERO_PATTERN, PETSC_FALSE));
+    PetscCall(MatZeroRows(X, n, rows, 0, NULL, NULL));
+    if (which == 0) PetscCall(MatShift(X, 1.5));
+    else PetscCall(MatDiagonalSet(X, v[k], which == 1 ? INSERT_VALUES : ADD_VALUES));
+    PetscCall(MatAssemblyBegin(X, MAT_FINAL_ASSEMBLY)); /* as after MatDiagonalSet() above */
+    PetscCall(MatAssemblyEnd(X, MAT_FINAL_ASSEMBLY));
+    PetscCall(VecDestroy(&v[k]));
+  }
+  PetscCall(PetscFree(rows));
+  PetscCall(OracleUpdateNorm(o));
+  PetscCall(OracleCompareMat(o, o->A, o->B, PETSC_TRUE, o->norm));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -303,7 +373,9 @@ const OracleOperation OracleValueOperations[] = {{"MatMult and its relatives", 1
                                                  {"MatGetRowSum(Abs)", 2, RowSums, PETSC_FALSE, 0},
                                                  {"MatGetColumnNorms", 1, ColumnNorms, PETSC_FALSE, 0},
                                                  {"MatConjugate, Real- and ImaginaryPart", 2, ComplexParts, PETSC_FALSE, 0},
-                                                 {"MatAXPY and MatAYPX", 5, Axpy, PETSC_FALSE, 0},
+                                                 {"MatAXPY and MatAYPX", 6, Axpy, PETSC_FALSE, 0},
+                                                 {"MatAXPY of the matrix itself", 1, AxpyItself, PETSC_FALSE, 0},
+                                                 {"MatShift and MatDiagonalSet, missing diagonal entries", 2, MissingDiagonal, PETSC_TRUE, 0},
                                                  {"MatStoreValues", 1, StoreAndRetrieve, PETSC_FALSE, 0},
                                                  {"MAT_FORM_EXPLICIT_TRANSPOSE", 3, ExplicitTranspose, PETSC_FALSE, 0},
                                                  {NULL, 0, NULL, PETSC_FALSE, 0}};

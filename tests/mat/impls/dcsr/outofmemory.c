@@ -157,7 +157,7 @@ typedef struct {
   Vec       out;                                  /* result of as many entries as there are rows; the matrices are square */
   PetscReal norm;
   PetscInt *idx;
-  Mat       C;
+  Mat       X, C; /* X: another operand, in parallel only */
 } Data;
 
 typedef PetscErrorCode OperationFn(Mat, Data *);
@@ -176,7 +176,7 @@ static PetscErrorCode DataCreate(Mat A, Data *d)
   PetscCall(VecSet(d->out, 0));
   PetscCall(PetscCalloc1(n, &d->idx));
   d->norm = 0;
-  d->C    = NULL;
+  d->X = d->C = NULL;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -748,7 +748,7 @@ DEFINE_OPERATION(InsertAlikeCOO, PetscCall(InsertAlike(A, BY_COO));)
 
 static OperationFn *const ways[] = {InsertAlikeValues, InsertAlikeDeviceList, InsertAlikeCOO};
 
-static PetscErrorCode CheckRowSums(Mat A, const char what[])
+static PetscErrorCode CheckRowSums(Mat A, PetscReal sum, const char what[])
 {
   PetscReal least, most;
   PetscBool valid;
@@ -762,7 +762,7 @@ static PetscErrorCode CheckRowSums(Mat A, const char what[])
   PetscCall(MatMult(A, x, y));
   PetscCall(VecMin(y, NULL, &least));
   PetscCall(VecMax(y, NULL, &most));
-  PetscCheck(least == 5 && most == 5, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: rows add up to %g to %g and should to 5", what, (double)least, (double)most);
+  PetscCheck(least == sum && most == sum, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: rows add up to %g to %g and should to %g", what, (double)least, (double)most, (double)sum);
   PetscCall(VecDestroy(&x));
   PetscCall(VecDestroy(&y));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -786,7 +786,7 @@ static PetscErrorCode TestWay(Way way, PetscInt n, PetscBool *done)
   PetscCheck(error == PETSC_SUCCESS || error == PETSC_ERR_MEM, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: error %d is not PETSC_ERR_MEM", what, (int)error);
   PetscCheck(error == PETSC_SUCCESS || !*done, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: the operation failed before", what);
   if (error != PETSC_SUCCESS) PetscCall(InsertAlike(A, way));
-  PetscCall(CheckRowSums(A, what));
+  PetscCall(CheckRowSums(A, 5, what));
   PetscCall(MatDestroy(&A));
   PetscCall(MemoryInUse(&after));
   PetscCheck(after == before, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %zu bytes were in use before and %zu are afterwards", what, before, after);
@@ -833,9 +833,127 @@ static PetscErrorCode TestNewParallel(OperationFn *run, const char name[], Petsc
   PetscCheck(error == PETSC_SUCCESS || error == PETSC_ERR_MEM, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: error %d is not PETSC_ERR_MEM", what, (int)error);
   PetscCheck(error == PETSC_SUCCESS || (!*done && d.C == NULL), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: the operation failed before, or there is a result", what);
   if (error != PETSC_SUCCESS) PetscCall((*run)(A, &d));
-  PetscCall(CheckRowSums(A, what));
-  PetscCall(CheckRowSums(d.C, what));
+  PetscCall(CheckRowSums(A, 5, what));
+  PetscCall(CheckRowSums(d.C, 5, what));
   PetscCall(MatDestroy(&d.C));
+  PetscCall(MatDestroy(&A));
+  PetscCall(MemoryInUse(&after));
+  PetscCheck(after == before, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %zu bytes were in use before and %zu are afterwards", what, before, after);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A second operand, whose rows and columns add up to 4; 300 rows on two processes. */
+static PetscErrorCode CreateOperand(Mat *X)
+{
+  PetscInt begin, end, N;
+
+  PetscFunctionBegin;
+  PetscCall(MatCreate(PETSC_COMM_WORLD, X));
+  PetscCall(MatSetSizes(*X, PETSC_DECIDE, PETSC_DECIDE, 300, 300));
+  PetscCall(MatSetType(*X, "dcsrcuda"));
+  PetscCall(MatGetOwnershipRange(*X, &begin, &end));
+  PetscCall(MatGetSize(*X, NULL, &N));
+  for (PetscInt row = begin; row < end; row++) {
+    const PetscInt next = begin + (row - begin + 1) % (end - begin);
+
+    PetscCall(MatSetValue(*X, row, row, 1, INSERT_VALUES));
+    PetscCall(MatSetValue(*X, row, next, 2, INSERT_VALUES));
+    PetscCall(MatSetValue(*X, row, (next + N / 2) % N, 1, INSERT_VALUES));
+  }
+  PetscCall(Assemble(*X));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+typedef PetscErrorCode ProductFn(Mat, Mat, MatReuse, PetscReal, Mat *);
+
+/* A product that fails leaves an unfinished matrix when it was to make one. */
+static PetscErrorCode NewProduct(ProductFn *product, Mat A, Data *d)
+{
+  const PetscErrorCode ierr = (*product)(A, d->X, MAT_INITIAL_MATRIX, PETSC_DETERMINE, &d->C);
+
+  PetscFunctionBegin;
+  if (ierr != PETSC_SUCCESS) PetscCall(MatDestroy(&d->C));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+DEFINE_OPERATION(Sum, PetscCall(MatAXPY(A, 2, d->X, DIFFERENT_NONZERO_PATTERN));)
+DEFINE_OPERATION(NewAB, PetscCall(NewProduct(MatMatMult, A, d));)
+DEFINE_OPERATION(NewAtB, PetscCall(NewProduct(MatTransposeMatMult, A, d));)
+DEFINE_OPERATION(NewPtAP, PetscCall(NewProduct(MatPtAP, A, d));)
+DEFINE_OPERATION(AgainAB, PetscCall(MatMatMult(A, d->X, MAT_REUSE_MATRIX, PETSC_DETERMINE, &d->C));)
+DEFINE_OPERATION(AgainAtB, PetscCall(MatTransposeMatMult(A, d->X, MAT_REUSE_MATRIX, PETSC_DETERMINE, &d->C));)
+DEFINE_OPERATION(AgainPtAP, PetscCall(MatPtAP(A, d->X, MAT_REUSE_MATRIX, PETSC_DETERMINE, &d->C));)
+
+/* What happens to the operands between a product and its repetition. */
+typedef enum {
+  NOTHING,
+  OTHER_VALUES, /* A becomes 2 A */
+  OTHER_PATTERN /* X becomes X + A */
+} Change;
+
+/* Rows of all matrices add up to the same: A's before and after, X's, and the result's, where there is one, before and after. */
+typedef struct {
+  const char  *name;
+  OperationFn *prepare, *run;
+  Change       change;
+  PetscReal    before, after, operand, old_result, new_result;
+} OperandTest;
+
+static const OperandTest operand_tests[] = {
+  {"MatAXPY", NULL, Sum, NOTHING, 5, 13, 4, 0, 0},
+  {"MatMatMult", NULL, NewAB, NOTHING, 5, 5, 4, 0, 20},
+  {"MatTransposeMatMult", NULL, NewAtB, NOTHING, 5, 5, 4, 0, 20},
+  {"MatPtAP", NULL, NewPtAP, NOTHING, 5, 5, 4, 0, 80},
+  {"MatMatMult, other values", NewAB, AgainAB, OTHER_VALUES, 10, 10, 4, 20, 40},
+  {"MatTransposeMatMult, other values", NewAtB, AgainAtB, OTHER_VALUES, 10, 10, 4, 20, 40},
+  {"MatPtAP, other values", NewPtAP, AgainPtAP, OTHER_VALUES, 10, 10, 4, 80, 160},
+  {"MatMatMult, other pattern", NewAB, AgainAB, OTHER_PATTERN, 5, 5, 9, 20, 45},
+  {"MatTransposeMatMult, other pattern", NewAtB, AgainAtB, OTHER_PATTERN, 5, 5, 9, 20, 45},
+  {"MatPtAP, other pattern", NewPtAP, AgainPtAP, OTHER_PATTERN, 5, 5, 9, 80, 405},
+};
+
+static PetscErrorCode CheckOperands(Mat A, PetscReal sum, const Data *d, PetscReal operand, PetscReal result, const char what[])
+{
+  PetscFunctionBegin;
+  PetscCall(CheckRowSums(A, sum, what));
+  PetscCall(CheckRowSums(d->X, operand, what));
+  PetscCheck((d->C != NULL) == (result != 0), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: there should be a result, or none", what);
+  if (d->C != NULL) PetscCall(CheckRowSums(d->C, result, what));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The n-th allocation fails in both processes: operands and an old result are as they were; then it can be made. */
+static PetscErrorCode TestOperands(const OperandTest *t, PetscInt n, PetscBool *done)
+{
+  char           what[256];
+  size_t         before, after;
+  PetscErrorCode error;
+  Data           d;
+  Mat            A;
+
+  PetscFunctionBegin;
+  PetscCall(PetscSNPrintf(what, sizeof(what), "parallel %s, allocation %" PetscInt_FMT " fails", t->name, n));
+  PetscCall(MemoryInUse(&before));
+  PetscCall(PetscArrayzero(&d, 1));
+  PetscCall(MatCreate(PETSC_COMM_WORLD, &A));
+  PetscCall(MatSetSizes(A, PETSC_DECIDE, PETSC_DECIDE, 300, 300));
+  PetscCall(MatSetType(A, "dcsrcuda"));
+  PetscCall(InsertAlike(A, BY_VALUES));
+  PetscCall(CreateOperand(&d.X));
+  if (t->prepare != NULL) PetscCall((*t->prepare)(A, &d));
+  if (t->change == OTHER_VALUES) PetscCall(MatScale(A, 2));
+  if (t->change == OTHER_PATTERN) PetscCall(MatAXPY(d.X, 1, A, DIFFERENT_NONZERO_PATTERN));
+  PetscCall(RunFailing(t->run, n, A, &d, &error, done));
+  PetscCheck(error == PETSC_SUCCESS || error == PETSC_ERR_MEM, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: error %d is not PETSC_ERR_MEM", what, (int)error);
+  PetscCheck(error == PETSC_SUCCESS || !*done, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: the operation failed before", what);
+  if (error != PETSC_SUCCESS) {
+    PetscCall(CheckOperands(A, t->before, &d, t->operand, t->old_result, what));
+    PetscCall((*t->run)(A, &d));
+  }
+  PetscCall(CheckOperands(A, t->after, &d, t->operand, t->new_result, what));
+  PetscCall(MatDestroy(&d.C));
+  PetscCall(MatDestroy(&d.X));
   PetscCall(MatDestroy(&A));
   PetscCall(MemoryInUse(&after));
   PetscCheck(after == before, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %zu bytes were in use before and %zu are afterwards", what, before, after);
@@ -845,6 +963,14 @@ static PetscErrorCode TestNewParallel(OperationFn *run, const char name[], Petsc
 static PetscErrorCode TestParallel(void)
 {
   PetscFunctionBegin;
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(operand_tests); k++) {
+    PetscBool done = PETSC_FALSE;
+
+    for (PetscInt n = 1; !done; n++) {
+      PetscCheck(n < MAX_SITES, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s allocates without end", operand_tests[k].name);
+      PetscCall(TestOperands(&operand_tests[k], n, &done));
+    }
+  }
   for (int k = 0; k < 2; k++) {
     PetscBool done = PETSC_FALSE;
 

@@ -1,24 +1,8 @@
 static char help[] = "Sparse products C = A B of all shapes, bins and offset widths: structure exact, values to rounding, numeric and symbolic phases bitwise the same.\n\n";
 
 #include "../entries/kerneltest.h"
+#include "../entries/producttest.h"
 #include <petscsparsecuda/spgemm.h>
-
-/* Patterns of test matrices. */
-typedef enum {
-  ZERO,       /* no entries */
-  IDENTITY,   /* ones on the diagonal as far as it goes */
-  PERMUTED,   /* one entry a row, scattered */
-  AGGREGATES, /* one entry a row, neighbours together */
-  BAND,       /* runs of neighbouring columns */
-  STENCIL9,   /* 9 points on a grid of about sqrt(m) */
-  BLOCKS,     /* dense blocks of 6 */
-  RANDOM4,    /* random columns, 4 a row, repeats dropped */
-  RANDOM40,   /* 40 a row */
-  SKEWED,     /* row r has about (r mod 97)^2 / 8 */
-  DENSE_ROWS, /* every 50th row is full, the others have 2 */
-  DENSE_COLS, /* column 0 and the last are full */
-  HOLES       /* every other row is empty */
-} Pattern;
 
 /* C is m x n, A is m x k. */
 typedef struct {
@@ -55,100 +39,6 @@ static const Case cases[] = {
   {"rows of one slice", DENSE_ROWS, DENSE_ROWS, 55, 60, 400000},
   {"a row whose products are sorted", DENSE_ROWS, RANDOM4, 3, 400000, 400000},
 };
-
-static PetscInt Number(PetscInt row, PetscInt k, PetscInt n)
-{
-  uint64_t x = (uint64_t)row * 0x9e3779b97f4a7c15ull + (uint64_t)k * 0xbf58476d1ce4e5b9ull + 12345;
-
-  x = (x ^ x >> 31) * 0x94d049bb133111ebull;
-  return (PetscInt)((x ^ x >> 29) % (uint64_t)n);
-}
-
-/* Columns of a row, unsorted and with repeats. */
-static PetscInt GetRow(Pattern pattern, PetscInt row, PetscInt m, PetscInt n, PetscInt columns[])
-{
-  const PetscInt side = (PetscInt)PetscSqrtReal((PetscReal)m);
-  PetscInt       num = 0, random = 0;
-
-  if (n == 0) return 0;
-  switch (pattern) {
-  case ZERO:
-    break;
-  case IDENTITY:
-    if (row < n) columns[num++] = row;
-    break;
-  case PERMUTED:
-    columns[num++] = (PetscInt)((int64_t)row * 7919 % n);
-    break;
-  case AGGREGATES:
-    columns[num++] = (PetscInt)((int64_t)row * n / m);
-    break;
-  case BAND:
-    for (PetscInt k = -3; k <= 40; k += k == 3 ? 30 : 1)
-      if (row + k >= 0 && row + k < n) columns[num++] = row + k;
-    break;
-  case STENCIL9:
-    for (PetscInt dy = -1; dy <= 1; dy++)
-      for (PetscInt dx = -1; dx <= 1; dx++)
-        if (row % side + dx >= 0 && row % side + dx < side && row / side + dy >= 0 && row / side + dy < side && row + dx + dy * side < n) columns[num++] = row + dx + dy * side;
-    break;
-  case BLOCKS:
-    for (PetscInt b = 0; b < 4; b++)
-      for (PetscInt k = 0; k < 6; k++) columns[num++] = Number(row / 6, b, n / 6) * 6 + k;
-    break;
-  case RANDOM4:
-    random = 4;
-    break;
-  case RANDOM40:
-    random = 40;
-    break;
-  case SKEWED:
-    random = row % 97 * (row % 97) / 8;
-    break;
-  case DENSE_ROWS:
-    if (row % 50 == 0)
-      for (PetscInt k = 0; k < n; k++) columns[num++] = k;
-    else random = 2;
-    break;
-  case DENSE_COLS:
-    columns[num++] = 0;
-    columns[num++] = n - 1;
-    break;
-  case HOLES:
-    if (row % 2) random = 5;
-    break;
-  }
-  for (PetscInt k = 0; k < random; k++) columns[num++] = Number(row, k, n);
-  return num;
-}
-
-static PetscErrorCode CreateMatrix(const char name[], Pattern pattern, PetscInt m, PetscInt n, PetscInt seed, KernelTestMatrix *A)
-{
-  PetscInt *columns, room = 0;
-
-  PetscFunctionBegin;
-  PetscCall(PetscMalloc1(n + 2000, &columns));
-  A->name = name;
-  A->m    = m;
-  A->n    = n;
-  A->nz   = 0;
-  PetscCall(PetscMalloc1(m + 1, &A->i));
-  for (PetscInt row = 0; row < m; row++) room += GetRow(pattern, row, m, n, columns);
-  PetscCall(PetscMalloc1(room, &A->j));
-  PetscCall(PetscMalloc1(room, &A->a));
-  A->i[0] = 0;
-  for (PetscInt row = 0; row < m; row++) {
-    PetscInt num = GetRow(pattern, row, m, n, columns);
-
-    PetscCall(PetscSortRemoveDupsInt(&num, columns));
-    PetscCall(PetscArraycpy(A->j + A->nz, columns, num));
-    A->nz += num;
-    A->i[row + 1] = (PetscInt)A->nz;
-  }
-  for (PetscCount k = 0; k < A->nz; k++) A->a[k] = KernelTestNumber(k, seed);
-  PetscCall(PetscFree(columns));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
 
 /* C = A B on the host, sums in the order of the row of A. */
 static PetscErrorCode Multiply(const KernelTestMatrix *A, const KernelTestMatrix *B, KernelTestMatrix *C)
@@ -328,8 +218,8 @@ int main(int argc, char **argv)
     KernelTestMatrix A, B, C;
 
     if (only >= 0 && (size_t)only != k) continue;
-    PetscCall(CreateMatrix(c->name, c->a, c->m, c->k, 1, &A));
-    PetscCall(CreateMatrix(c->name, c->b, c->k, c->n, 2, &B));
+    PetscCall(ProductTestMatrixCreate(c->name, c->a, c->m, c->k, 1, &A));
+    PetscCall(ProductTestMatrixCreate(c->name, c->b, c->k, c->n, 2, &B));
     PetscCall(Multiply(&A, &B, &C));
     for (int wide = 0; wide < 4; wide++) PetscCall(TestProduct(c, &A, &B, &C, (PetscBool)(wide % 2), (PetscBool)(wide / 2), stream));
     if (c->n == 400000 || c->a == SKEWED) PetscCall(TestOutOfMemory(&A, &B, stream));

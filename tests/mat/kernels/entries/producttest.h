@@ -1,0 +1,24 @@
+#pragma once
+/*
+  Factors for the tests of sparse products, made on the host.
+*/
+#include "kerneltest.h"
+
+/* Patterns of test matrices. */
+typedef enum {
+  ZERO,       /* no entries */
+  IDENTITY,   /* ones on the diagonal as far as it goes */
+  PERMUTED,   /* one entry a row, scattered */
+  AGGREGATES, /* one entry a row, neighbours together */
+  BAND,       /* runs of neighbouring columns */
+  STENCIL9,   /* 9 points on a grid of about sqrt(m) */
+  BLOCKS,     /* dense blocks of 6 */
+  RANDOM4,    /* random columns, 4 a row, repeats dropped */
+  RANDOM40,   /* 40 a row */
+  SKEWED,     /* row r has about (r mod 97)^2 / 8 */
+  DENSE_ROWS, /* every 50th row is full, the others have 2 */
+  DENSE_COLS, /* column 0 and the last are full */
+  HOLES       /* every other row is empty */
+} Pattern;
+
+PETSC_INTERN PetscErrorCode ProductTestMatrixCreate(const char[], Pattern, PetscInt, PetscInt, PetscInt, KernelTestMatrix *); /* name, pattern, rows, columns, seed of the values */
