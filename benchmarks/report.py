@@ -26,6 +26,7 @@ from pathlib import Path
 BENCHMARKS = {
     "spmv": "Sparse matrix-vector product (kernels)",
     "spmvt": "Transpose product (kernels)",
+    "spmm": "Product with a dense matrix (kernels)",
     "matmult": "Matrix operations through the PETSc API",
     "solve": "Whole solves: PETSc's own programs with PCGAMG",
     "insert": "Insertion and assembly",

@@ -9,6 +9,7 @@
 #include <../src/mat/impls/aij/seq/aij.h>
 #include <../src/mat/impls/aij/mpi/mpiaij.h>
 #include <petscsparsecuda.h>
+#include <petscsparsecuda/spmm.h>
 #include <petscsparsecuda/spmv.h>
 #include <petscsparsecuda/spmvtranspose.h>
 #include <petscsparsecuda/convert.h>
@@ -58,6 +59,7 @@ typedef struct {
   PetscScalar          *hidden_a;            /* the same for a */
   DCSRSpMVPlan          spmv;                /* NULL until the first product; dropped with the structure */
   DCSRSpMVTransposePlan spmvt;               /* the same for transpose products */
+  DCSRSpMMPlan          spmm;                /* the same for products with dense matrices */
   DCSRView              transpose;           /* explicit transpose, arrays owned; values NULL until first asked for */
   void                 *permutation;         /* [nnz] entry of A behind each entry of the transpose; offsets' width; NULL without explicit transpose */
   DCSRSpMVPlan          spmv_transpose;      /* plan of the explicit transpose; NULL without one */

@@ -74,5 +74,6 @@ PETSC_INTERN PetscErrorCode ProductStackDestroy(ProductStack *, cudaStream_t);
 
 /* Whole products (product.c, productseq.c, productmpi.c); *done says whether the device serves this one */
 PETSC_INTERN PetscErrorCode MatProductSetFromOptions_SeqAIJCUDA(Mat, PetscBool *);
+PETSC_INTERN PetscErrorCode MatProductSetFromOptions_SeqAIJCUDA_SeqDense(Mat, PetscBool *);
 PETSC_INTERN PetscErrorCode MatProductSetFromOptions_MPIAIJCUDA(Mat, PetscBool *);
 PETSC_INTERN PetscErrorCode MatProductSymbolicOnHost_AIJCUDA(Mat);

@@ -76,11 +76,12 @@ PetscErrorCode MatSeqAIJCUDADropPlans(Mat A)
   cudaStream_t    stream;
 
   PetscFunctionBegin;
-  if (d->spmv == NULL && d->spmvt == NULL && d->permutation == NULL && d->wide_i == NULL && d->wide_j == NULL && d->transpose.row_offsets == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  if (d->spmv == NULL && d->spmvt == NULL && d->spmm == NULL && d->permutation == NULL && d->wide_i == NULL && d->wide_j == NULL && d->transpose.row_offsets == NULL) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscSparseCUDAGetStream(&stream));
   PetscCall(DCSRSpMVPlanDestroy(&d->spmv, stream));
   PetscCall(DCSRSpMVPlanDestroy(&d->spmv_transpose, stream));
   PetscCall(DCSRSpMVTransposePlanDestroy(&d->spmvt, stream));
+  PetscCall(DCSRSpMMPlanDestroy(&d->spmm, stream));
   PetscCall(DCSRViewFree(&d->transpose, stream));
   PetscCall(PetscSparseCUDAFree(&d->permutation, stream));
   PetscCall(PetscSparseCUDAFree(&d->wide_i, stream));

@@ -1,5 +1,5 @@
 /*
-  Which code serves a matrix product: the device (productseq.c, productmpi.c) or the parent's host code.
+  Which code serves a matrix product: the device (productseq.c, productdense.c, productmpi.c) or the parent's host code.
 
   The latter is called through the mirror: the symbolic and numeric operations that the parent chose for a product are kept beside the result and called between
   MatAIJCUDAHostBegin() and MatAIJCUDAHostEnd() of all matrices that take part.
@@ -72,14 +72,42 @@ static PetscErrorCode BeginOperands(PetscInt n, const Mat operands[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/*
+  Whether the parent's code for C = A B reads no host array of a parallel matrix: with a dense matrix on the device it leaves all to products of blocks, which choose
+  for themselves.
+*/
+static PetscErrorCode LeavesProductToBlocks(Mat C, PetscBool *leaves)
+{
+  Mat       local;
+  PetscBool is_mpi, is_dense, on_host;
+
+  PetscFunctionBegin;
+  *leaves = PETSC_FALSE;
+  if (C->product == NULL || C->product->type != MATPRODUCT_AB || MatAIJCUDAInHostCode()) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatIsMPIAIJCUDA(C->product->A, &is_mpi));
+  PetscCall(PetscObjectBaseTypeCompare((PetscObject)C->product->B, MATMPIDENSE, &is_dense));
+  if (!is_mpi || !is_dense) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatDenseGetLocalMatrix(C->product->B, &local));
+  PetscCall(PetscObjectTypeCompare((PetscObject)local, MATSEQDENSE, &on_host));
+  *leaves = (PetscBool)!on_host;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode MatProductNumeric_AIJCUDA(Mat C)
 {
   ParentProduct *parent;
   Mat            operands[3];
+  PetscBool      leaves;
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
   PetscCall(GetParentProduct(C, &parent));
+  PetscCall(LeavesProductToBlocks(C, &leaves));
+  if (leaves) {
+    PetscCall(MatMPIAIJCUDAFinishInsertion(C->product->A));
+    PetscCall((*parent->numeric)(C));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   GetOperands(C, operands);
   PetscCall(BeginOperands(3, operands));
   ierr = MatAIJCUDAHostBegin(C, HOST_WRITE);
@@ -92,12 +120,19 @@ static PetscErrorCode MatProductSymbolic_AIJCUDA(Mat C)
 {
   ParentProduct *parent;
   Mat            operands[3];
+  PetscBool      leaves;
 
   PetscFunctionBegin;
   PetscCall(GetParentProduct(C, &parent));
-  GetOperands(C, operands);
-  PetscCall(BeginOperands(3, operands));
-  PetscCall(FinishOperands(3, operands, (*parent->symbolic)(C)));
+  PetscCall(LeavesProductToBlocks(C, &leaves));
+  if (leaves) {
+    PetscCall(MatMPIAIJCUDAFinishInsertion(C->product->A));
+    PetscCall((*parent->symbolic)(C));
+  } else {
+    GetOperands(C, operands);
+    PetscCall(BeginOperands(3, operands));
+    PetscCall(FinishOperands(3, operands, (*parent->symbolic)(C)));
+  }
   PetscCall(MatAIJCUDAHostWritten(C, HOST_BUILD)); // C may have become one of ours just now: its mirror is what was written
   if (C->ops->productnumeric != MatProductNumeric_AIJCUDA) {
     PetscCall(GetParentProduct(C, &parent)); // asked for again: the symbolic phase may have replaced C's inside
@@ -298,7 +333,7 @@ static PetscErrorCode GetProductTypeName(Mat A, const char **name)
 . C - the result, with its product set
 
   Note:
-  PETSc's code for these products is composed on one of the operands under the names of the parent types.
+  PETSc's code for the products that the device does not serve is composed on one of the operands under the names of the parent types.
 */
 PetscErrorCode MatProductSetFromOptions_AIJCUDA_Mixed(Mat C)
 {
@@ -306,8 +341,12 @@ PetscErrorCode MatProductSetFromOptions_AIJCUDA_Mixed(Mat C)
   const char *name_a, *name_b;
   char        function[128];
   PetscErrorCode (*f)(Mat) = NULL;
+  PetscBool is_seq, done = PETSC_FALSE;
 
   PetscFunctionBegin;
+  PetscCall(MatIsSeqAIJCUDA(A, &is_seq));
+  if (is_seq && !MatAIJCUDAInHostCode()) PetscCall(MatProductSetFromOptions_SeqAIJCUDA_SeqDense(C, &done));
+  if (done) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(GetProductTypeName(A, &name_a));
   PetscCall(GetProductTypeName(B, &name_b));
   PetscCall(PetscSNPrintf(function, sizeof(function), "MatProductSetFromOptions_%s_%s_C", name_a, name_b));

@@ -1,0 +1,225 @@
+static char help[] = "Times products of sparse and column-major dense matrices against cuSPARSE SpMM and the floor, on matrices generated on the device.\n\
+  -cases a,b,c   : only these\n\
+  -columns a,b,c : columns of the dense matrices\n\
+  -sweep         : prints times of both kinds with tiles and slots of all sizes, too\n\
+  -output file   : result records as JSON Lines, appended\n\
+  -commit id     : for the records\n\
+  -samples n     : samples of one measurement at most\n";
+
+#include "../common/benchmatrix.h"
+#include "../common/benchrecord.h"
+#include "../common/benchtime.h"
+#include "spmmcusparse.h"
+#include <petscsparsecuda/spmm.h>
+
+#define TOLERANCE   1e-12
+#define MAX_COLUMNS 16 /* numbers of columns that can be given */
+
+static const char *const cases[] = {"3d27-200", "3d7-256", "2d5-4096", "rmat20", "uniform4m"};
+
+/* All that one case needs. */
+typedef struct {
+  BenchTimer    timer;
+  BenchRecorder recorder;
+  cudaStream_t  stream;
+  PetscReal     bandwidth; /* bytes a microsecond of a copy */
+  PetscInt      failures;
+  PetscBool     sweep;
+  PetscInt      num_columns, columns[MAX_COLUMNS];
+} Bench;
+
+typedef struct {
+  const char  *name;
+  DCSRView     view;
+  PetscInt     columns;
+  DCSRSpMMPlan plan;
+  PetscScalar *x, *y;
+} Product;
+
+static PetscErrorCode ProductRun(void *ctx, cudaStream_t stream)
+{
+  Product *p = (Product *)ctx;
+
+  PetscFunctionBegin;
+  PetscCall(DCSRSpMMApply(p->plan, p->view, p->columns, p->x, p->view.num_columns, p->y, p->view.num_rows, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The first column, the last and one between against the plainest kernel. */
+static PetscErrorCode Check(Bench *b, const Product *p, const char what[])
+{
+  const PetscInt columns[] = {0, p->columns / 2, p->columns - 1};
+  PetscScalar   *reference, *bound;
+
+  PetscFunctionBegin;
+  PetscCall(PetscSparseCUDAMalloc(p->view.num_rows, "reference", b->stream, &reference));
+  PetscCall(PetscSparseCUDAMalloc(p->view.num_rows, "bound", b->stream, &bound));
+  for (int k = 0; k < 3; k++) {
+    PetscReal error;
+
+    PetscCall(BenchReferenceMult(p->view, PETSC_FALSE, p->x + (size_t)columns[k] * (size_t)p->view.num_columns, NULL, reference, (PetscReal *)bound, b->stream));
+    PetscCall(BenchCompare(p->view.num_rows, p->y + (size_t)columns[k] * (size_t)p->view.num_rows, reference, (PetscReal *)bound, b->stream, &error));
+    if (!(error <= TOLERANCE)) {
+      PetscCall(PetscPrintf(PETSC_COMM_SELF, "WRONG: %s, %d columns, %s: column %d is off by %g\n", p->name, (int)p->columns, what, (int)columns[k], (double)error));
+      b->failures++;
+    }
+  }
+  PetscCall(PetscSparseCUDAFree(&reference, b->stream));
+  PetscCall(PetscSparseCUDAFree(&bound, b->stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The fastest of cuSPARSE's algorithms. */
+static PetscErrorCode MeasureCusparse(Bench *b, const Product *p, PetscReal *best, const char **competitor)
+{
+  PetscFunctionBegin;
+  *best       = -1;
+  *competitor = NULL;
+  for (PetscInt i = 0; i < SPMM_CUSPARSE_ALGORITHMS; i++) {
+    SpMMCusparse c;
+    PetscBool    exists;
+    PetscReal    us;
+
+    PetscCall(SpMMCusparseCreate(p->view, i, p->columns, p->x, p->y, b->stream, &exists, &c));
+    if (exists) {
+      PetscCall(BenchTimerMeasure(&b->timer, PETSC_TRUE, SpMMCusparseRun, &c, &us));
+      PetscCall(PetscPrintf(PETSC_COMM_SELF, "  %s %.2f us", SpMMCusparseNames[i], (double)us));
+      if (*best < 0 || us < *best) {
+        *best       = us;
+        *competitor = SpMMCusparseNames[i];
+      }
+    }
+    PetscCall(SpMMCusparseDestroy(&c, b->stream));
+  }
+  PetscCall(PetscPrintf(PETSC_COMM_SELF, "\n"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Our product with one configuration; 0 is the rule's choice. */
+static PetscErrorCode MeasureOurs(Bench *b, Product *p, DCSRSpMMKind kind, PetscInt width, PetscInt slots, PetscReal *us)
+{
+  PetscFunctionBegin;
+  PetscCall(DCSRSpMMPlanCreate(p->view, kind, b->stream, &p->plan));
+  PetscCall(DCSRSpMMPlanSetConfig(p->plan, width, slots));
+  PetscCall(BenchVectorSet((PetscCount)p->view.num_rows * p->columns, (PetscScalar)NAN, p->y, b->stream));
+  PetscCall(ProductRun(p, b->stream));
+  PetscCall(Check(b, p, DCSRSpMMKinds[kind]));
+  PetscCall(BenchTimerMeasure(&b->timer, PETSC_TRUE, ProductRun, p, us));
+  PetscCall(DCSRSpMMPlanGetInfo(p->plan, &kind, NULL));
+  PetscCall(PetscPrintf(PETSC_COMM_SELF, "  %s, tiles of %d, %d slots: %.2f us\n", DCSRSpMMKinds[kind], (int)width, (int)slots, (double)*us));
+  PetscCall(DCSRSpMMPlanDestroy(&p->plan, b->stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Sweep(Bench *b, Product *p)
+{
+  PetscReal us;
+
+  PetscFunctionBegin;
+  for (DCSRSpMMKind kind = DCSR_SPMM_DIRECT; kind <= DCSR_SPMM_STAGED; kind = (DCSRSpMMKind)(kind + 1)) {
+    const PetscInt most = PetscMin(p->columns, kind == DCSR_SPMM_STAGED ? 32 : 16);
+
+    for (PetscInt width = PetscMin(most, 8); width <= most; width *= 2)
+      for (PetscInt slots = 1; slots <= 4; slots *= 2) PetscCall(MeasureOurs(b, p, kind, width, slots, &us));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Bytes of A, X and Y, each once. */
+static PetscReal Floor(const Bench *b, const Product *p)
+{
+  const PetscReal matrix = (PetscReal)p->view.num_nonzeros * (PetscReal)(sizeof(PetscScalar) + sizeof(int32_t)) + (PetscReal)p->view.num_rows * sizeof(int32_t);
+
+  return (matrix + ((PetscReal)p->view.num_rows + (PetscReal)p->view.num_columns) * (PetscReal)p->columns * sizeof(PetscScalar)) / b->bandwidth;
+}
+
+static PetscErrorCode RunColumns(Bench *b, Product *p)
+{
+  const PetscReal bound = Floor(b, p);
+  const char     *competitor;
+  char            metric[32];
+  PetscReal       ours, best;
+
+  PetscFunctionBegin;
+  PetscCall(PetscSNPrintf(metric, sizeof(metric), "time-%" PetscInt_FMT, p->columns));
+  PetscCall(BenchVectorCreate((PetscCount)p->view.num_columns * p->columns, 7, b->stream, &p->x));
+  PetscCall(BenchVectorCreate((PetscCount)p->view.num_rows * p->columns, 8, b->stream, &p->y));
+  PetscCall(MeasureCusparse(b, p, &best, &competitor));
+  PetscCall(MeasureOurs(b, p, DCSR_SPMM_AUTO, 0, 0, &ours));
+  PetscCall(
+    PetscPrintf(PETSC_COMM_SELF, "%-10s %-8s ours %9.2f us  best %9.2f us (%s)  ratio %5.2f  floor %9.2f us  of floor %5.3f\n", p->name, metric, (double)ours, (double)best, competitor, (double)(best / ours), (double)bound, (double)(bound / ours)));
+  PetscCall(BenchRecorderAdd(&b->recorder, p->name, metric, "us", ours, best, competitor, bound));
+  if (b->sweep && p->columns > 1) PetscCall(Sweep(b, p));
+  PetscCall(PetscSparseCUDAFree(&p->x, b->stream));
+  PetscCall(PetscSparseCUDAFree(&p->y, b->stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode RunCase(Bench *b, const char name[])
+{
+  BenchMatrix matrix;
+  Product     p = {.name = name};
+
+  PetscFunctionBegin;
+  PetscCall(BenchMatrixCreate(name, b->stream, &matrix));
+  p.view = matrix.view;
+  PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s: %s, %" PetscCount_FMT " nonzeros\n", name, matrix.what, p.view.num_nonzeros));
+  for (PetscInt k = 0; k < b->num_columns; k++) {
+    p.columns = b->columns[k];
+    PetscCall(RunColumns(b, &p));
+  }
+  PetscCall(BenchMatrixDestroy(&matrix, b->stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode RunCases(Bench *b, PetscBool some, PetscInt n, char *chosen[])
+{
+  PetscFunctionBegin;
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(cases); k++) {
+    PetscBool run = (PetscBool)!some;
+
+    for (PetscInt i = 0; i < n && !run; i++) PetscCall(PetscStrcmp(chosen[i], cases[k], &run));
+    if (run) PetscCall(RunCase(b, cases[k]));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Run(void)
+{
+  Bench     b = {.num_columns = MAX_COLUMNS};
+  PetscBool some, set;
+  PetscInt  num_chosen = (PetscInt)PETSC_STATIC_ARRAY_LENGTH(cases);
+  char     *chosen[PETSC_STATIC_ARRAY_LENGTH(cases)], output[PETSC_MAX_PATH_LEN] = "", commit[64] = "unknown";
+
+  PetscFunctionBegin;
+  PetscCall(PetscSparseCUDAGetStream(&b.stream));
+  PetscCall(BenchTimerCreate(b.stream, &b.timer));
+  PetscOptionsBegin(PETSC_COMM_SELF, NULL, "Benchmark of products with dense matrices", NULL);
+  PetscCall(PetscOptionsString("-output", "File of result records", NULL, output, output, sizeof(output), NULL));
+  PetscCall(PetscOptionsString("-commit", "Commit for the records", NULL, commit, commit, sizeof(commit), NULL));
+  PetscCall(PetscOptionsInt("-samples", "Samples of one measurement at most", NULL, b.timer.samples, &b.timer.samples, NULL));
+  PetscCall(PetscOptionsBool("-sweep", "Other configurations, too", NULL, b.sweep, &b.sweep, NULL));
+  PetscCall(PetscOptionsIntArray("-columns", "Columns of the dense matrices", NULL, b.columns, &b.num_columns, &set));
+  PetscCall(PetscOptionsStringArray("-cases", "Cases", NULL, chosen, &num_chosen, &some));
+  PetscOptionsEnd();
+  if (!set)
+    for (b.num_columns = 0; b.num_columns < 7; b.num_columns++) b.columns[b.num_columns] = (PetscInt)1 << b.num_columns;
+  PetscCall(BenchRecorderCreate("spmm", output, commit, &b.recorder));
+  PetscCall(BenchTimerCopyBandwidth(&b.timer, &b.bandwidth));
+  PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s, driver %s, CUDA %s, copy bandwidth %.3f TB/s\n", b.recorder.gpu, b.recorder.driver, b.recorder.cuda, (double)b.bandwidth * 1e-6));
+  PetscCall(RunCases(&b, some, some ? num_chosen : 0, chosen));
+  for (PetscInt i = 0; some && i < num_chosen; i++) PetscCall(PetscFree(chosen[i]));
+  PetscCall(BenchRecorderDestroy(&b.recorder));
+  PetscCall(BenchTimerDestroy(&b.timer));
+  PetscCheck(b.failures == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%" PetscInt_FMT " wrong results", b.failures);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  PetscFunctionBeginUser;
+  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  PetscCall(Run());
+  PetscCall(PetscFinalize());
+  return 0;
+}

@@ -1,0 +1,211 @@
+/*
+  Sparse times dense, Y = A X, tile by tile of at most 32 columns: plans, tiles, and where they read X. The kernels are in spmmrows.cuh and spmmlong.cu.
+
+  Lanes over the columns of a row-major tile of X: Yang, Buluc, Owens: Design Principles for Sparse Matrix Multiplication on the GPU, Euro-Par 2018.
+*/
+#include "spmmimpl.h"
+
+const char *const DCSRSpMMKinds[] = {"auto", "direct", "staged", "DCSRSpMMKind", "DCSR_SPMM_", NULL};
+
+/* With at least this part of the sampled rows reading what their neighbors read, the columns of X are read where they are. */
+#define DIRECT_NEIGHBORS 0.5
+
+/* In a matrix of up to mean entries a row, rows with more than size are long: a few lanes would hold up all others. */
+static const struct {
+  double     mean;
+  PetscCount size;
+} long_sizes[] = {
+  {32, 256},
+  {1e300, 1024},
+};
+
+static PetscErrorCode PlanFill(DCSRSpMMPlan plan, DCSRView view, DCSRSpMMKind kind, cudaStream_t stream)
+{
+  SpMMFacts facts;
+  size_t    k = 0;
+
+  PetscFunctionBegin;
+  plan->mean = view.num_rows > 0 ? (double)view.num_nonzeros / (double)view.num_rows : 0;
+  while (plan->mean > long_sizes[k].mean) k++;
+  plan->long_size = long_sizes[k].size;
+  plan->kind      = kind == DCSR_SPMM_AUTO ? DCSR_SPMM_STAGED : kind;
+  if (view.num_nonzeros == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(SpMMGetFacts(view, plan->long_size, stream, &facts));
+  if (kind == DCSR_SPMM_AUTO && (PetscReal)facts.neighbors >= (PetscReal)DIRECT_NEIGHBORS * (PetscReal)facts.samples) plan->kind = DCSR_SPMM_DIRECT;
+  PetscCall(SpMMLongRowsCreate(view, plan->long_size, &facts, stream, &plan->long_rows));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  DCSRSpMMPlanCreate - looks at the structure of a matrix and caches what its products with dense matrices need
+
+  Input Parameters:
++ view   - the matrix, compact; its values are not looked at and may change, its structure may not
+. kind   - how the dense factor is read, DCSR_SPMM_AUTO for the choice by a sample of the structure
+- stream - the stream of the passes over the structure
+
+  Output Parameter:
+. plan - the plan, NULL on an error; free it with DCSRSpMMPlanDestroy()
+
+  Errors: PETSC_ERR_MEM; PETSC_ERR_ARG_WRONGSTATE for fragmented storage.
+
+  Note:
+  Costs one pass over the row offsets and one synchronization, and another pass when there are long rows.
+*/
+PetscErrorCode DCSRSpMMPlanCreate(DCSRView view, DCSRSpMMKind kind, cudaStream_t stream, DCSRSpMMPlan *plan)
+{
+  PetscErrorCode ierr;
+  DCSRSpMMPlan   p;
+
+  PetscFunctionBegin;
+  *plan = NULL;
+  PetscCheck(view.segments == NULL, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE, "Products with dense matrices need compact storage");
+  PetscCall(PetscNew(&p));
+  PetscCallGoto(ierr, failed, PlanFill(p, view, kind, stream));
+  *plan = p;
+  PetscFunctionReturn(PETSC_SUCCESS);
+failed:
+  PetscCall(DCSRSpMMPlanDestroy(&p, stream));
+  PetscFunctionReturn(ierr);
+}
+
+/* DCSRSpMMPlanDestroy - frees a plan; NULL is fine, and *plan is NULL afterwards */
+PetscErrorCode DCSRSpMMPlanDestroy(DCSRSpMMPlan *plan, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  if (*plan == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(SpMMLongRowsDestroy(&(*plan)->long_rows, stream));
+  PetscCall(DCSRSpMVPlanDestroy(&(*plan)->column, stream));
+  PetscCall(PetscFree(*plan));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* DCSRSpMMPlanGetInfo - the kind taken and how many rows are long; every output may be NULL */
+PetscErrorCode DCSRSpMMPlanGetInfo(DCSRSpMMPlan plan, DCSRSpMMKind *kind, PetscCount *num_long)
+{
+  PetscFunctionBegin;
+  if (kind != NULL) *kind = plan->kind;
+  if (num_long != NULL) *num_long = plan->long_rows.num_rows;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  DCSRSpMMPlanSetConfig - another launch configuration than the rule's, for sweeps and tests
+
+  Input Parameters:
++ plan  - the plan
+. width - columns of a tile at most, a power of two from 2 to 32 (a tile that is read where it is: 16); 0 for the rule's choice
+- slots - entries of a row that are read at once, a power of two from 1 to 8, fewer where a warp has no room for them; 0 for the rule's choice
+*/
+PetscErrorCode DCSRSpMMPlanSetConfig(DCSRSpMMPlan plan, PetscInt width, PetscInt slots)
+{
+  PetscFunctionBegin;
+  plan->width = width;
+  plan->slots = slots;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Entries of a row that are read at once: of short rows few, so that a warp has many rows, and where neighboring rows read the same all of a warp's rows are neighbors. */
+static int GetSlots(DCSRSpMMPlan plan, int width, PetscBool staged)
+{
+  const int lanes = staged ? SPMM_STAGED_LANES(width) : SPMM_DIRECT_LANES(width);
+  const int room = plan->mean >= 64 ? 32 : staged ? 8 : lanes, wanted = plan->slots > 0 ? (int)plan->slots : PetscMax(1, (int)PetscMin(plan->mean / 3, SPMM_MAX_SLOTS));
+  int       slots = 1;
+
+  while (2 * slots <= wanted && 2 * slots <= SPMM_MAX_SLOTS && 2 * slots * lanes <= (plan->slots > 0 ? 32 : room)) slots *= 2;
+  return slots;
+}
+
+/* Scratch of the tiles, whose widest has so many columns. */
+typedef struct {
+  PetscScalar *x;     /* row-major copy of a tile of X; NULL: X is read where it is */
+  PetscScalar *parts; /* sums of the chunks of long rows */
+} Scratch;
+
+/* Queues one tile; x of the tile is where it is. */
+static PetscErrorCode ApplyTile(DCSRSpMMPlan plan, DCSRView view, SpMMTile *tile, const Scratch *scratch, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  tile->staged = (PetscBool)(scratch->x != NULL);
+  tile->slots  = GetSlots(plan, tile->width, tile->staged);
+  if (tile->staged) {
+    PetscCall(SpMMStage(view.num_columns, tile, scratch->x, stream));
+    tile->x = scratch->x;
+    PetscCall(SpMMRowsStaged(view, plan->long_size, tile, stream));
+  } else PetscCall(SpMMRowsDirect(view, plan->long_size, tile, stream));
+  if (plan->long_rows.num_rows > 0) PetscCall(SpMMLong(view, &plan->long_rows, tile, scratch->parts, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Columns of the next tile of so many that are left: as few as hold them all. */
+static int GetWidth(DCSRSpMMPlan plan, PetscInt left, PetscBool staged)
+{
+  const int most  = staged ? SPMM_MAX_WIDTH : SPMM_MAX_DIRECT_WIDTH;
+  const int limit = plan->width > 0 ? PetscMin((int)plan->width, most) : most;
+  int       width = 2;
+
+  while (width < left && width < limit) width *= 2;
+  return width;
+}
+
+static PetscErrorCode ApplyTiles(DCSRSpMMPlan plan, DCSRView view, PetscInt columns, const PetscScalar x[], PetscInt ldx, PetscScalar y[], PetscInt ldy, const Scratch *scratch, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  for (PetscInt first = 0; first < columns;) {
+    const PetscInt     left = columns - first;
+    const PetscScalar *from = PetscSafePointerPlusOffset(x, (size_t)first * (size_t)ldx);
+    PetscScalar       *to   = y + (size_t)first * (size_t)ldy;
+
+    if (left == 1) {
+      PetscCall(DCSRSpMVApply(plan->column, view, from, NULL, to, stream));
+      first++;
+    } else {
+      const int width = GetWidth(plan, left, (PetscBool)(scratch->x != NULL));
+      SpMMTile  tile  = {.width = width, .columns = (int)PetscMin(left, width), .x = from, .ldx = ldx, .y = to, .ldy = ldy};
+
+      PetscCall(ApplyTile(plan, view, &tile, scratch, stream));
+      first += tile.columns;
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  DCSRSpMMApply - Y = A X on the device, asynchronous, bitwise the same every time
+
+  Input Parameters:
++ plan    - made from the same structure
+. view    - the matrix, compact
+. columns - columns of X and Y
+. x       - [num_columns x columns], column-major, device
+. ldx     - its leading dimension
+. ldy     - leading dimension of y
+- stream  - the stream
+
+  Output Parameter:
+. y - [num_rows x columns], column-major, device; only these entries are written
+
+  Errors: PETSC_ERR_MEM for the sums of long rows. A copy of a tile of X, up to 32 num_columns scalars, is welcome and not necessary.
+
+  Note:
+  A is read once for every tile of 32 columns, or of 16 that are read where they are. A single column that is left is a product with a vector, whose plan is made at the first one. Two products with one plan must not run at
+  the same time on different streams.
+*/
+PetscErrorCode DCSRSpMMApply(DCSRSpMMPlan plan, DCSRView view, PetscInt columns, const PetscScalar x[], PetscInt ldx, PetscScalar y[], PetscInt ldy, cudaStream_t stream)
+{
+  Scratch        scratch = {NULL, NULL};
+  const int      width   = GetWidth(plan, columns, PETSC_TRUE);
+  PetscErrorCode ierr    = PETSC_SUCCESS;
+
+  PetscFunctionBegin;
+  if (view.num_rows == 0 || columns == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  if (columns > 1 && plan->kind == DCSR_SPMM_STAGED && view.num_nonzeros > 0) PetscCallGoto(ierr, cleanup, PetscSparseCUDATryMalloc((size_t)width * (size_t)view.num_columns, stream, &scratch.x));
+  if (columns > 1) PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc((size_t)width * (size_t)plan->long_rows.num_chunks, "sums of long rows", stream, &scratch.parts));
+  if (columns % GetWidth(plan, columns, (PetscBool)(scratch.x != NULL)) == 1 && plan->column == NULL) PetscCallGoto(ierr, cleanup, DCSRSpMVPlanCreate(view, DCSR_SPMV_AUTO, stream, &plan->column)); // all that can fail comes first
+  PetscCallGoto(ierr, cleanup, ApplyTiles(plan, view, columns, x, ldx, y, ldy, &scratch, stream));
+cleanup:
+  PetscCall(PetscSparseCUDAFree(&scratch.x, stream));
+  PetscCall(PetscSparseCUDAFree(&scratch.parts, stream));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,59 @@
+#pragma once
+#include <petscsparsecuda/spmm.h>
+#include <petscsparsecuda/spmv.h>
+
+#define SPMM_MAX_WIDTH        32   /* columns of a staged tile at most, */
+#define SPMM_MAX_DIRECT_WIDTH 16   /* and of one that is read where it is */
+#define SPMM_CHUNK            2048 /* entries of a long row that a block sums */
+
+#define SPMM_MAX_SLOTS 8 /* entries of a row that a group of lanes reads at once */
+
+/* Lanes over the columns of a tile: 16-byte loads of up to 128 contiguous bytes, or for tiles that are read where they are enough rows in a warp to read a sector whole. */
+#define SPMM_VECTOR(width)       ((int)sizeof(PetscScalar) * (width) < 16 ? (width) : 16 / (int)sizeof(PetscScalar))
+#define SPMM_STAGED_LANES(width) ((width) / SPMM_VECTOR(width) < 8 ? (width) / SPMM_VECTOR(width) : 8)
+#define SPMM_DIRECT_LANES(width) ((width) < 4 ? (width) : 4)
+
+/* What a pass over the rows tells. */
+typedef struct {
+  unsigned long long long_rows, long_chunks; /* rows with more than so many entries, their chunks */
+  unsigned long long samples, neighbors;     /* rows looked at, and those of them that read what their neighbor reads */
+} SpMMFacts;
+
+/* Rows that many blocks sum, each a chunk; the order of the lists differs from run to run, the sums do not depend on it. */
+typedef struct {
+  PetscCount  num_rows;
+  PetscCount  num_chunks;
+  PetscInt   *rows;        /* [num_rows] device */
+  PetscCount *first_chunk; /* [num_rows] device; the chunks of a row are consecutive */
+  PetscCount *chunk_row;   /* [num_chunks] device: which of the long rows */
+} SpMMLongRows;
+
+struct _n_DCSRSpMMPlan {
+  DCSRSpMMKind kind;
+  double       mean;      /* entries of a row */
+  PetscCount   long_size; /* rows with more entries are long */
+  SpMMLongRows long_rows;
+  DCSRSpMVPlan column; /* for single columns; NULL until the first */
+  PetscInt     slots;  /* entries of a row that are read at once, 0 for the rule's choice */
+  PetscInt     width;  /* columns of a tile at most, 0 for the rule's choice */
+};
+
+/* Some columns of the dense factors. */
+typedef struct {
+  int                width;   /* columns of the tile, a power of two */
+  int                columns; /* of them in use */
+  int                slots;   /* entries of a row that are read at once */
+  PetscBool          staged;  /* x is row-major with width entries a row, the unused ones zero */
+  const PetscScalar *x;
+  PetscInt           ldx; /* of a tile that is not staged */
+  PetscScalar       *y;
+  PetscInt           ldy;
+} SpMMTile;
+
+PETSC_INTERN PetscErrorCode SpMMGetFacts(DCSRView, PetscCount, cudaStream_t, SpMMFacts *);
+PETSC_INTERN PetscErrorCode SpMMLongRowsCreate(DCSRView, PetscCount, const SpMMFacts *, cudaStream_t, SpMMLongRows *);
+PETSC_INTERN PetscErrorCode SpMMLongRowsDestroy(SpMMLongRows *, cudaStream_t);
+PETSC_INTERN PetscErrorCode SpMMStage(PetscInt, const SpMMTile *, PetscScalar[], cudaStream_t); /* rows of X, tile as it is, copy [rows x width] */
+PETSC_INTERN PetscErrorCode SpMMRowsStaged(DCSRView, PetscCount, const SpMMTile *, cudaStream_t);
+PETSC_INTERN PetscErrorCode SpMMRowsDirect(DCSRView, PetscCount, const SpMMTile *, cudaStream_t);
+PETSC_INTERN PetscErrorCode SpMMLong(DCSRView, const SpMMLongRows *, const SpMMTile *, PetscScalar[], cudaStream_t);
