@@ -17,6 +17,7 @@ typedef struct {
   Mat          mat;     /* NULL: nothing to give back */
   PetscScalar *array;   /* its own */
   PetscInt     lda;     /* of its own array */
+  PetscBool    bound;   /* to the CPU, which the functions with a memory type would end */
   PetscScalar *scratch; /* [rows x columns] on the device, of a matrix whose array is on the host; else NULL */
 } DenseArray;
 
@@ -93,6 +94,18 @@ static PetscErrorCode StageDense(DenseArray *x, PetscBool read, cudaStream_t str
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode GetArray(Mat X, PetscBool read, DenseArray *x, PetscMemType *mtype)
+{
+  PetscFunctionBegin;
+  *mtype   = PETSC_MEMTYPE_HOST;
+  x->bound = X->boundtocpu;
+  if (x->bound && read) PetscCall(MatDenseGetArrayRead(X, (const PetscScalar **)&x->array));
+  else if (x->bound) PetscCall(MatDenseGetArrayWrite(X, &x->array));
+  else if (read) PetscCall(MatDenseGetArrayReadAndMemType(X, (const PetscScalar **)&x->array, mtype));
+  else PetscCall(MatDenseGetArrayWriteAndMemType(X, &x->array, mtype));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* After an error too, RestoreDense() gives back what was taken. */
 static PetscErrorCode GetDense(Mat X, PetscBool read, cudaStream_t stream, DenseArray *x)
 {
@@ -100,8 +113,7 @@ static PetscErrorCode GetDense(Mat X, PetscBool read, cudaStream_t stream, Dense
 
   PetscFunctionBegin;
   PetscCall(MatDenseGetLDA(X, &x->lda));
-  if (read) PetscCall(MatDenseGetArrayReadAndMemType(X, (const PetscScalar **)&x->array, &mtype));
-  else PetscCall(MatDenseGetArrayWriteAndMemType(X, &x->array, &mtype));
+  PetscCall(GetArray(X, read, x, &mtype));
   x->mat = X;
   if (PetscMemTypeHost(mtype)) PetscCall(StageDense(x, read, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -122,7 +134,9 @@ static PetscErrorCode RestoreArray(DenseArray *x, PetscBool read, cudaStream_t s
 {
   PetscFunctionBegin;
   PetscCall(PetscSparseCUDAFree(&x->scratch, stream));
-  if (read) PetscCall(MatDenseRestoreArrayReadAndMemType(x->mat, (const PetscScalar **)&x->array));
+  if (x->bound && read) PetscCall(MatDenseRestoreArrayRead(x->mat, (const PetscScalar **)&x->array));
+  else if (x->bound) PetscCall(MatDenseRestoreArrayWrite(x->mat, &x->array));
+  else if (read) PetscCall(MatDenseRestoreArrayReadAndMemType(x->mat, (const PetscScalar **)&x->array));
   else PetscCall(MatDenseRestoreArrayWriteAndMemType(x->mat, &x->array));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -156,7 +170,7 @@ static PetscErrorCode Launch(DCSRSpMMPlan plan, DCSRView view, const DenseArray 
 static PetscErrorCode ComputeOnDevice(Mat C, cudaStream_t stream)
 {
   DenseProduct  *p = (DenseProduct *)C->product->data;
-  DenseArray     b = {NULL, NULL, 0, NULL}, c = {NULL, NULL, 0, NULL};
+  DenseArray     b = {.mat = NULL}, c = {.mat = NULL};
   DCSRView       view;
   DCSRSpMMPlan   plan = NULL;
   PetscErrorCode ierr;

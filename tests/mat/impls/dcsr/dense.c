@@ -101,7 +101,7 @@ static PetscErrorCode Multiply(Products *p, MatReuse reuse)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Again with other values of A and of B, with a matrix that is bound to the CPU for a while, and on one process with another pattern. */
+/* Again with other values of A and of B, with a factor that is bound to the CPU for a while, and on one process with another pattern. */
 static PetscErrorCode TestReuse(Products *p, const char what[])
 {
   PetscMPIInt size;
@@ -120,8 +120,10 @@ static PetscErrorCode TestReuse(Products *p, const char what[])
       }
     }
     if (round == 2) PetscCall(MatBindToCPU(p->A[1], PETSC_TRUE));
+    if (round == 3 && size == 1) PetscCall(MatBindToCPU(p->B[1], PETSC_TRUE));
     PetscCall(Multiply(p, MAT_REUSE_MATRIX));
     if (round == 2) PetscCall(MatBindToCPU(p->A[1], PETSC_FALSE));
+    if (round == 3 && size == 1) PetscCall(MatBindToCPU(p->B[1], PETSC_FALSE));
     PetscCall(CompareDense(p->C[0], p->C[1], name));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
