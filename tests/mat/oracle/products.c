@@ -1,4 +1,5 @@
 #include "oracle.h"
+#include <petscdevice_cuda.h>
 
 /* Products of matrices, relaxations, factorizations. Results may differ in explicit zeros. */
 
@@ -50,12 +51,14 @@ static PetscErrorCode Multiply(Product which, Mat A, Factors f, MatReuse reuse, 
 static PetscErrorCode NoticesPattern(Oracle o, Product which, PetscBool *notices)
 {
   PetscBool bound;
+  int       num_devices = 0;
   char     *ours;
 
   PetscFunctionBegin;
+  if (cudaGetDeviceCount(&num_devices) != cudaSuccess) num_devices = 0; /* a matrix may be free to go to a device that is not there */
   PetscCall(MatBoundToCPU(o->B, &bound));
   PetscCall(PetscStrstr(o->type, "dcsr", &ours));
-  *notices = (PetscBool)(!bound && ours != NULL && (o->size == 1 || which <= PTAP));
+  *notices = (PetscBool)(num_devices > 0 && !bound && ours != NULL && (o->size == 1 || which <= PTAP));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
