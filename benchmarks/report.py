@@ -29,6 +29,7 @@ BENCHMARKS = {
     "spmm": "Product with a dense matrix (kernels)",
     "matmult": "Matrix operations through the PETSc API",
     "solve": "Whole solves: PETSc's own programs with PCGAMG",
+    "setup": "Parts of PCSetUp with PCGAMG",
     "insert": "Insertion and assembly",
     "spgemm": "Sparse matrix-matrix product",
     "spadd": "Sparse matrix addition",

@@ -253,6 +253,9 @@ def facts():
 
 def write_records(path, results, gpu):
   info = facts()
+  head = {key: None for key in ('benchmark', 'case', 'metric', 'unit', 'ours', 'best', 'competitor', 'floor')}
+  head.update(gpu=gpu['name'] if gpu else 'none', driver=gpu['driver'] if gpu else 'none', cuda=info.get('cuda', 'unknown'), petsc=info.get('petsc', 'unknown'),
+              commit=info.get('commit', 'unknown'), date=datetime.date.today().isoformat())
   with open(path, 'w') as f:
     for case in results:
       runs = results[case]
@@ -267,10 +270,10 @@ def write_records(path, results, gpu):
         value, best = ours[metric], others[competitor][metric] if competitor else None
         if value is None:
           continue
-        record = {'benchmark': 'solve', 'case': case, 'metric': metric, 'unit': unit, 'ours': value * scale, 'best': None if best is None else best * scale, 'competitor': competitor, 'floor': None,
-                  'gpu': gpu['name'] if gpu else 'none', 'driver': gpu['driver'] if gpu else 'none', 'cuda': info.get('cuda', 'unknown'), 'petsc': info.get('petsc', 'unknown'),
-                  'commit': info.get('commit', 'unknown'), 'date': datetime.date.today().isoformat()}
-        f.write(json.dumps(record) + '\n')
+        f.write(json.dumps(dict(head, benchmark='solve', case=case, metric=metric, unit=unit, ours=value * scale, best=None if best is None else best * scale, competitor=competitor)) + '\n')
+      for part, value in ours['split'].items():
+        best = others[competitor]['split'][part] if competitor else None
+        f.write(json.dumps(dict(head, benchmark='setup', case=case, metric=re.sub(r'\W+', '-', part), unit='s', ours=value, best=best, competitor=competitor)) + '\n')
 
 
 def main():

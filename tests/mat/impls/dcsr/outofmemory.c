@@ -798,16 +798,19 @@ DEFINE_OPERATION(TransposeParallel, PetscCall(MatTranspose(A, MAT_INITIAL_MATRIX
 
 static PetscErrorCode SubmatrixParallel(Mat A, Data *d)
 {
-  PetscInt       begin, end;
-  IS             is;
+  PetscInt       begin, end, column_begin, column_end;
+  IS             rows, columns; // for NULL in place of columns PETSc makes a set that it loses when the operation fails
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
   PetscCall(MatGetOwnershipRange(A, &begin, &end));
-  PetscCall(ISCreateStride(PETSC_COMM_WORLD, end - begin, end - 1, -1, &is));
-  PetscCall(ISToGeneral(is));
-  ierr = MatCreateSubMatrix(A, is, NULL, MAT_INITIAL_MATRIX, &d->C);
-  PetscCall(ISDestroy(&is));
+  PetscCall(MatGetOwnershipRangeColumn(A, &column_begin, &column_end));
+  PetscCall(ISCreateStride(PETSC_COMM_WORLD, end - begin, end - 1, -1, &rows));
+  PetscCall(ISToGeneral(rows));
+  PetscCall(ISCreateStride(PETSC_COMM_WORLD, column_end - column_begin, column_begin, 1, &columns));
+  ierr = MatCreateSubMatrix(A, rows, columns, MAT_INITIAL_MATRIX, &d->C);
+  PetscCall(ISDestroy(&rows));
+  PetscCall(ISDestroy(&columns));
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -78,8 +78,7 @@ PetscErrorCode ProductTestMatrixCreate(const char name[], Pattern pattern, Petsc
   A->nz   = 0;
   PetscCall(PetscMalloc1(m + 1, &A->i));
   for (PetscInt row = 0; row < m; row++) room += GetRow(pattern, row, m, n, columns);
-  PetscCall(PetscMalloc1(room, &A->j));
-  PetscCall(PetscMalloc1(room, &A->a));
+  PetscCall(PetscMalloc2(room, &A->j, room, &A->a));
   A->i[0] = 0;
   for (PetscInt row = 0; row < m; row++) {
     PetscInt num = GetRow(pattern, row, m, n, columns);

@@ -58,8 +58,7 @@ static PetscErrorCode Multiply(const KernelTestMatrix *A, const KernelTestMatrix
   for (PetscInt c = 0; c < B->n; c++) seen[c] = -1;
   for (PetscInt pass = 0; pass < 2; pass++) { // the first only counts
     if (pass) {
-      PetscCall(PetscMalloc1(room, &C->j));
-      PetscCall(PetscMalloc1(room, &C->a));
+      PetscCall(PetscMalloc2(room, &C->j, room, &C->a));
     }
     C->i[0] = 0;
     for (PetscInt row = 0; row < A->m; row++) {
