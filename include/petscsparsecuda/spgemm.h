@@ -11,7 +11,7 @@ typedef struct {
   PetscInt    num_bins;                        /* bins of the numeric phase */
   const char *bin_names[DCSR_SPGEMM_MAX_BINS]; /* [num_bins] static strings */
   PetscCount  bin_rows[DCSR_SPGEMM_MAX_BINS];  /* [num_bins] rows of C in each */
-  size_t      workspace;                       /* most bytes of device memory held at once beside A, B and C */
+  size_t      workspace;                       /* bytes of device memory held at once beside A, B and C, but CUB's temporary storage */
 } DCSRSpGEMMInfo;
 
 /*

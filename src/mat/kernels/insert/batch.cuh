@@ -2,25 +2,13 @@
 /*
   Device pieces that looking up, merging and appending share: sorted searches, and the keys of the new entries of a batch.
 */
+#include "../entries/search.cuh"
 #include "../entries/temporary.cuh"
 #include "insertimpl.h"
 #include <cub/device/device_for.cuh>
 
 namespace
 {
-
-/* First position in [begin, end) whose column is not below column. */
-template <typename Position>
-__device__ Position LowerBound(const int32_t *columns, Position begin, Position end, int32_t column)
-{
-  while (begin < end) {
-    const Position middle = begin + (end - begin) / 2;
-
-    if (columns[middle] < column) begin = middle + 1;
-    else end = middle;
-  }
-  return begin;
-}
 
 /* How many of sorted[begin, end) are below bound, added to begin. */
 template <typename Value>

@@ -9,10 +9,6 @@ namespace
 
 constexpr int MAX_BLOCKS = 132 * 8;
 
-struct WidenCount {
-  __device__ int64_t operator()(int32_t count) const { return (int64_t)count; }
-};
-
 /* Where each bin begins in the list: its rows come after those of the bins before it. */
 struct BinPlaces {
   unsigned long long begin[SPGEMM_NUM_BINS];

@@ -2,6 +2,7 @@
   Values of long rows: a warp takes a chunk of a row of C, whose columns are known, and from every row of B the entries between the chunk's first and last column.
   Chunks are disjoint, so a row of any length is the work of many warps, and its sums still have the order of the row of A.
 */
+#include "../entries/search.cuh"
 #include "table.cuh"
 
 namespace
@@ -16,19 +17,6 @@ struct ChunkShared {
   PetscScalar        sums[SPGEMM_CHUNK_ENTRIES];
 };
 
-/* First entry of a row of B that is not left of a column. */
-template <typename Offset>
-__device__ inline Offset LowerBound(const int32_t *columns, Offset begin, Offset end, PetscCount column)
-{
-  while (begin < end) {
-    const Offset middle = begin + (end - begin) / 2;
-
-    if (columns[middle] < column) begin = middle + 1;
-    else end = middle;
-  }
-  return begin;
-}
-
 template <typename Offset>
 __device__ inline void AddChunk(const Factors<Offset> &f, PetscCount a_begin, PetscCount a_end, int32_t first, int32_t last, const WindowTable &table, PetscScalar *sums, int lane)
 {
@@ -42,7 +30,7 @@ __device__ inline void AddChunk(const Factors<Offset> &f, PetscCount a_begin, Pe
 
       begin = f.b_offsets[column];
       if (begin < stop && f.b_columns[begin] < first) begin = LowerBound(f.b_columns, begin, stop, first);
-      if (begin < stop && f.b_columns[stop - 1] > last) stop = LowerBound(f.b_columns, begin, stop, (PetscCount)last + 1);
+      if (begin < stop && f.b_columns[stop - 1] > last) stop = LowerBound(f.b_columns, begin, stop, last + 1);
       end = stop;
       a   = f.a_values[base + lane];
     }

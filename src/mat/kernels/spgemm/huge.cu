@@ -4,7 +4,9 @@
   row of A once more.
 */
 #include "table.cuh"
+#include "../entries/search.cuh"
 #include "../entries/temporary.cuh"
+#include <petscsparsecuda/insert.h>
 #include <cub/device/device_radix_sort.cuh>
 #include <cub/device/device_scan.cuh>
 
@@ -58,19 +60,13 @@ __global__ void AddSortedKernel(PetscCount n, const uint32_t *columns, const Pet
 {
   for (PetscCount p = (PetscCount)blockIdx.x * SPGEMM_THREADS + threadIdx.x; p < n; p += (PetscCount)gridDim.x * SPGEMM_THREADS) {
     const uint32_t column = columns[p];
-    PetscCount     low = 0, high = num_entries;
 
     if (p > 0 && columns[p - 1] == column) continue;
-    while (low < high) {
-      const PetscCount middle = low + (high - low) / 2;
-
-      if ((uint32_t)c_columns[middle] < column) low = middle + 1;
-      else high = middle;
-    }
-    PetscScalar sum = c_values[low];
+    const PetscCount place = LowerBound(c_columns, (PetscCount)0, num_entries, (int32_t)column);
+    PetscScalar      sum   = c_values[place];
 
     for (PetscCount k = p; k < n && columns[k] == column; k++) sum += values[k];
-    c_values[low] = sum;
+    c_values[place] = sum;
   }
 }
 
@@ -102,20 +98,12 @@ PetscErrorCode AllocateSlices(cudaStream_t stream, Slices *s)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-int ColumnBits(const DCSRView &B)
-{
-  int bits = 1;
-
-  while (bits < 31 && ((PetscCount)1 << bits) < (PetscCount)B.num_columns) bits++;
-  return bits;
-}
-
 /* The products of entries begin to begin + n - 1 of A join the row. */
 template <typename Offset>
 PetscErrorCode AddPiece(DCSRView A, DCSRView B, PetscCount begin, PetscCount n, const int32_t *c_columns, PetscScalar *c_values, PetscCount num_entries, const Slices *s, cudaStream_t stream)
 {
   const Factors<Offset> f(A, B);
-  const int             bits = ColumnBits(B);
+  const int             bits = PetscMax(1, DCSRKeyBits(B.num_columns));
   int64_t               num_products;
 
   PetscFunctionBegin;

@@ -3,7 +3,9 @@
   slices, with one bit for each column of a slice in shared memory: any row fits, however long.
 */
 #include "table.cuh"
+#include "../entries/search.cuh"
 #include "../entries/temporary.cuh"
+#include <petscsparsecuda/insert.h>
 #include <cub/block/block_radix_sort.cuh>
 #include <cub/block/block_reduce.cuh>
 #include <cub/block/block_scan.cuh>
@@ -19,19 +21,6 @@ constexpr int SLICE_COLUMNS = SPGEMM_SLICE_WORDS * 32;
 constexpr int BLOCK_SLOTS   = 1 << SPGEMM_BLOCK_SLOTS;
 constexpr int SORT_ITEMS    = SPGEMM_BLOCK_WINDOWS / SPGEMM_THREADS;
 constexpr int MAX_PROBES    = 256; // after so many slots of others a block's table counts as full
-
-/* First entry of a row of B that is not left of a column. */
-template <typename Offset>
-__device__ inline Offset LowerBound(const int32_t *columns, Offset begin, Offset end, PetscCount column)
-{
-  while (begin < end) {
-    const Offset middle = begin + (end - begin) / 2;
-
-    if (columns[middle] < column) begin = middle + 1;
-    else end = middle;
-  }
-  return begin;
-}
 
 /* How a block shares a row of A: groups of this many threads take a row of B each. */
 inline int BlockLanes(const DCSRView &B)
@@ -55,7 +44,7 @@ __device__ inline void VisitProducts(const Factors<Offset> &f, int32_t row, int 
     const Offset  b_end  = f.b_offsets[column + 1];
     Offset        b      = f.b_offsets[column];
 
-    if (first > 0) b = LowerBound(f.b_columns, b, b_end, first);
+    if (first > 0) b = LowerBound(f.b_columns, b, b_end, (int32_t)first);
     for (b += lane; b < b_end; b += lanes) {
       const int32_t c = f.b_columns[b];
 
@@ -351,15 +340,6 @@ PetscCount NumSlices(const DCSRView &B)
   return PetscMax(((PetscCount)B.num_columns + SLICE_COLUMNS - 1) / SLICE_COLUMNS, 1);
 }
 
-/* Bits of a window, and one more number, which comes last in a sort. */
-int WindowBits(const DCSRView &B)
-{
-  int bits = 1;
-
-  while (((PetscCount)1 << bits) - 1 <= (PetscCount)B.num_columns >> SPGEMM_WINDOW_BITS) bits++;
-  return bits;
-}
-
 template <typename Offset>
 PetscErrorCode SymbolicBlocks(DCSRView A, DCSRView B, int lanes, const SpGEMMBinLimits *limits, const SpGEMMPool *pool, cudaStream_t stream)
 {
@@ -376,7 +356,8 @@ PetscErrorCode SymbolicBlocks(DCSRView A, DCSRView B, int lanes, const SpGEMMBin
   } else {
     bytes = sizeof(BlockShared);
     PetscCallCUDA(cudaFuncSetAttribute(BlockKernel<Offset>, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes));
-    BlockKernel<Offset><<<blocks, SPGEMM_THREADS, bytes, stream>>>(Factors<Offset>(A, B), num_rows, tile, lanes, WindowBits(B), *limits, *pool);
+    // one number more than there are windows: the bits of SPGEMM_NO_WINDOW, which comes last in the sort
+    BlockKernel<Offset><<<blocks, SPGEMM_THREADS, bytes, stream>>>(Factors<Offset>(A, B), num_rows, tile, lanes, DCSRKeyBits((B.num_columns >> SPGEMM_WINDOW_BITS) + 2), *limits, *pool);
   }
   PetscCallCUDA(cudaGetLastError());
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -406,11 +387,6 @@ PetscErrorCode FillSlices(DCSRView A, DCSRView B, DCSRView C, PetscCount num_ite
   PetscCallCUDA(cudaGetLastError());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
-
-/* Slice counts as the scan wants them. */
-struct WidenCount {
-  __device__ PetscCount operator()(int32_t count) const { return (PetscCount)count; }
-};
 
 } // namespace
 

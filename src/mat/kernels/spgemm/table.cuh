@@ -165,6 +165,11 @@ struct PoolCursor {
   }
 };
 
+/* Counts as a scan into 64-bit numbers wants them. */
+struct WidenCount {
+  __device__ int64_t operator()(int32_t count) const { return (int64_t)count; }
+};
+
 /* What the rows of a block add to the statistics; one set of atomic operations a block. */
 struct BlockStats {
   unsigned int       bin_rows[SPGEMM_NUM_BINS], window_rows[5];

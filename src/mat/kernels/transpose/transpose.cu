@@ -6,6 +6,7 @@
 #include "../spmvtranspose/device.cuh"
 #include "../spmvtranspose/marks.cuh"
 #include "symmetric.cuh"
+#include <petscsparsecuda/insert.h>
 #include <cub/device/device_for.cuh>
 #include <cub/device/device_radix_sort.cuh>
 
@@ -46,14 +47,6 @@ struct GatherValue {
   PetscScalar       *transposed;
   __device__ void    operator()(PetscCount k) const { transposed[k] = Taken<Conjugate>(values[permutation[k]]); }
 };
-
-int SignificantBits(PetscInt n)
-{
-  int bits = 0;
-
-  while (bits < 31 && ((int64_t)1 << bits) < (int64_t)n) bits++;
-  return bits;
-}
 
 /* The row marks of A, in memory that is freed afterwards. */
 typedef struct {
@@ -121,7 +114,7 @@ template <typename Offset>
 PetscErrorCode SortColumns(DCSRView A, DCSRView T, Offset *permutation, cudaStream_t stream)
 {
   const PetscCount n       = A.num_nonzeros;
-  const int        bits    = PetscMax(1, SignificantBits(A.num_columns));
+  const int        bits    = PetscMax(1, DCSRKeyBits(A.num_columns));
   PetscErrorCode   ierr    = PETSC_SUCCESS;
   Offset          *indices = NULL;
 
