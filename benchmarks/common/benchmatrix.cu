@@ -323,8 +323,8 @@ typedef struct {
 
 static const char *const BenchNames[] = {"2d5-4096", "3d7-256", "3d27-200", "elast3-80", "rmat20", "uniform4m", "band4", "2d5-1024", "3d7-128", "3d7-64", "3d27-32", "3d27-16", "longrow", "powerlaw", "tall", "wide", "empty", "hypersparse",
                                          /* operands of products and sums, not in the tables of the matrix-vector product */
-                                         "2d9-1024", "3d27-128", "3d27-64", "elast3-40", "rmat16", "uniform500k", "identity", "permutation", "blockdiagonal", "denserows", "densecolumns", "skewed", "tall20k"};
-#define BENCH_NUM_EXTRA 13
+                                         "2d9-1024", "3d27-128", "3d27-64", "elast3-40", "rmat16", "uniform500k", "identity", "permutation", "blockdiagonal", "denserows", "densecolumns", "skewed", "tall20k", "shell6-200", "elast6-24"};
+#define BENCH_NUM_EXTRA 15
 static const BenchCase BenchCases[] = {{"5-point stencil, 4096^2", PETSC_FALSE, {4096, 4096, 1, 1, true}, BENCH_RMAT, 0, 0, 0},
                                        {"7-point stencil, 256^3", PETSC_FALSE, {256, 256, 256, 1, true}, BENCH_RMAT, 0, 0, 0},
                                        {"27-point stencil, 200^3", PETSC_FALSE, {200, 200, 200, 1, false}, BENCH_RMAT, 0, 0, 0},
@@ -355,7 +355,9 @@ static const BenchCase BenchCases[] = {{"5-point stencil, 4096^2", PETSC_FALSE, 
                                        {"100 k rows of 3, 4 of 20 k", PETSC_TRUE, {0, 0, 0, 0, false}, BENCH_DENSEROWS, 100000, 100000, 380000},
                                        {"500 k rows of 3, 2 full columns", PETSC_TRUE, {0, 0, 0, 0, false}, BENCH_DENSECOLUMNS, 500000, 500000, 2500000},
                                        {"131 k rows, sizes by a power law", PETSC_TRUE, {0, 0, 0, 0, false}, BENCH_POWERLAW, 1 << 17, 1 << 17, 1 << 20},
-                                       {"20 k rows of 3, 1000 columns", PETSC_TRUE, {0, 0, 0, 0, false}, BENCH_TALL, 20000, 1000, 60000}};
+                                       {"20 k rows of 3, 1000 columns", PETSC_TRUE, {0, 0, 0, 0, false}, BENCH_TALL, 20000, 1000, 60000},
+                                       {"9-point stencil, 6 unknowns, 200^2", PETSC_FALSE, {200, 200, 1, 6, false}, BENCH_RMAT, 0, 0, 0},
+                                       {"27-point stencil, 6 unknowns, 24^3", PETSC_FALSE, {24, 24, 24, 6, false}, BENCH_RMAT, 0, 0, 0}};
 
 /* BenchMatrixGetNames - the names of the cases of the matrix-vector product */
 PetscErrorCode BenchMatrixGetNames(PetscInt *n, const char *const **names)

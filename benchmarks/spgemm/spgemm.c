@@ -32,7 +32,7 @@ static const MatrixCase matrix_cases[] = {
   {"2d5-1024", {1024, 1024, 1}, 1, "aa"}, {"2d9-1024", {1024, 1024, 1}, 1, "aa"}, {"3d7-128", {128, 128, 128}, 1, "aa"}, {"3d27-128", {128, 128, 128}, 1, "aa"}, {"3d7-256", {256, 256, 256}, 1, "aa"}, {"3d27-200", {200, 200, 200}, 1, "structure"},
   {"rmat16", {0, 0, 0}, 1, "aa"},         {"uniform500k", {0, 0, 0}, 1, "aa"},    {"3d7-64", {64, 64, 64}, 1, "aa"},     {"3d27-64", {64, 64, 64}, 1, "aa"},     {"3d27-32", {32, 32, 32}, 1, "aa"},    {"3d27-16", {16, 16, 16}, 1, "aa"},
   {"elast3-40", {0, 0, 0}, 3, "aa"},      {"identity", {0, 0, 0}, 1, "aa"},       {"permutation", {0, 0, 0}, 1, "aa"},   {"blockdiagonal", {0, 0, 0}, 1, "aa"},  {"denserows", {0, 0, 0}, 1, "aa"},     {"densecolumns", {0, 0, 0}, 1, "aa"},
-  {"skewed", {0, 0, 0}, 1, "aa"},         {"tall20k", {0, 0, 0}, 1, "aat"},
+  {"skewed", {0, 0, 0}, 1, "aa"},         {"tall20k", {0, 0, 0}, 1, "aat"},       {"shell6-200", {0, 0, 0}, 6, "aa"},    {"elast6-24", {0, 0, 0}, 6, "aa"},
 };
 
 /* Times of the best sorted open peer on an H200 (spECK, OpSparse or cuSPARSE), in microseconds: for the printout. */
@@ -113,6 +113,49 @@ static PetscErrorCode MeasureWhole(Bench *b, DCSRView A, DCSRView B, DCSRView *C
     PetscCall(DCSRViewFree(&D, b->stream));
   }
   *us = Median(b->repetitions, samples);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The structure alone. */
+static PetscErrorCode MeasureSymbolic(Bench *b, DCSRView A, DCSRView B, PetscCount *num_nonzeros, PetscReal *us)
+{
+  PetscReal samples[MAX_REPETITIONS];
+
+  PetscFunctionBegin;
+  for (PetscInt r = -1; r < b->repetitions; r++) {
+    PetscLogDouble begin, end;
+    DCSRView       D;
+    DCSRSpGEMM     again;
+
+    PetscCall(Now(&begin));
+    PetscCall(DCSRSpGEMMSymbolic(A, B, PETSC_FALSE, b->stream, &D, &again));
+    PetscCall(Now(&end));
+    if (r >= 0) samples[r] = (PetscReal)(end - begin) * 1e6;
+    *num_nonzeros = D.num_nonzeros;
+    PetscCall(DCSRSpGEMMDestroy(&again, b->stream));
+    PetscCall(DCSRViewFree(&D, b->stream));
+  }
+  *us = Median(b->repetitions, samples);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What it is worth to do the structure of equal rows once. */
+static PetscErrorCode RunBlockRows(Bench *b, const MatrixCase *c, DCSRView A)
+{
+  char       name[64];
+  char      *found;
+  PetscReal  once, each;
+  PetscCount num_nonzeros;
+
+  PetscFunctionBegin;
+  PetscCall(PetscSNPrintf(name, sizeof(name), "%s-%s", c->square, c->name));
+  PetscCall(PetscStrstr(name, b->only, &found));
+  if (found == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MeasureSymbolic(b, A, A, &num_nonzeros, &once));
+  DCSRSpGEMMUseRepeats = PETSC_FALSE;
+  PetscCall(MeasureSymbolic(b, A, A, &num_nonzeros, &each));
+  DCSRSpGEMMUseRepeats = PETSC_TRUE;
+  PetscCall(Record(b, name, "block-rows", "us", once, each, "each row", -1));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -282,28 +325,16 @@ static PetscErrorCode RunStructure(Bench *b, const char matrix[], DCSRView A)
 {
   char       name[64];
   char      *found;
-  PetscReal  samples[MAX_REPETITIONS];
-  PetscCount num_nonzeros = 0;
+  PetscReal  us;
+  PetscCount num_nonzeros;
 
   PetscFunctionBegin;
   PetscCall(PetscSNPrintf(name, sizeof(name), "structure-%s", matrix));
   PetscCall(PetscStrstr(name, b->only, &found));
   if (found == NULL) PetscFunctionReturn(PETSC_SUCCESS);
   b->num_cases++;
-  for (PetscInt r = -1; r < b->repetitions; r++) {
-    PetscLogDouble begin, end;
-    DCSRView       C;
-    DCSRSpGEMM     product;
-
-    PetscCall(Now(&begin));
-    PetscCall(DCSRSpGEMMSymbolic(A, A, PETSC_FALSE, b->stream, &C, &product));
-    PetscCall(Now(&end));
-    if (r >= 0) samples[r] = (PetscReal)(end - begin) * 1e6;
-    num_nonzeros = C.num_nonzeros;
-    PetscCall(DCSRSpGEMMDestroy(&product, b->stream));
-    PetscCall(DCSRViewFree(&C, b->stream));
-  }
-  PetscCall(Record(b, name, "symbolic", "us", Median(b->repetitions, samples), -1, NULL, ((PetscReal)A.num_nonzeros + (PetscReal)num_nonzeros) * sizeof(int32_t) / b->bandwidth));
+  PetscCall(MeasureSymbolic(b, A, A, &num_nonzeros, &us));
+  PetscCall(Record(b, name, "symbolic", "us", us, -1, NULL, ((PetscReal)A.num_nonzeros + (PetscReal)num_nonzeros) * sizeof(int32_t) / b->bandwidth));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -374,6 +405,7 @@ int main(int argc, char **argv)
     if (!wants) continue;
     PetscCall(BenchMatrixCreate(matrix_cases[k].name, b.stream, &matrix));
     PetscCall(RunSquare(&b, &matrix_cases[k], matrix.view));
+    if (matrix_cases[k].dof > 1) PetscCall(RunBlockRows(&b, &matrix_cases[k], matrix.view));
     if (matrix_cases[k].grid[0]) PetscCall(RunGalerkin(&b, &matrix_cases[k], matrix.view));
     PetscCall(BenchMatrixDestroy(&matrix, b.stream));
   }

@@ -25,3 +25,6 @@ PETSC_INTERN PetscErrorCode DCSRSpGEMMSymbolic(DCSRView, DCSRView, PetscBool, cu
 PETSC_INTERN PetscErrorCode DCSRSpGEMMNumeric(DCSRSpGEMM, DCSRView, DCSRView, DCSRView, cudaStream_t);
 PETSC_INTERN PetscErrorCode DCSRSpGEMMGetInfo(DCSRSpGEMM, DCSRSpGEMMInfo *);
 PETSC_INTERN PetscErrorCode DCSRSpGEMMDestroy(DCSRSpGEMM *, cudaStream_t);
+
+/* Whether threads may take rows, and rows that repeat the row before are left out by them; for measurements. */
+PETSC_INTERN PetscBool DCSRSpGEMMUseThreads, DCSRSpGEMMUseRepeats;

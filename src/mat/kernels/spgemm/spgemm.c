@@ -26,12 +26,23 @@ static const struct {
 #define SAMPLE_FROM      200000  /* which products with a matrix A of more nonzeros begin with, */
 #define SAMPLE_FROM_ROWS 50000   /* if it has more rows, too: a sample costs 50 us */
 #define UNKNOWN_PART     0.6     /* entries for a product of rows that are too long for a sample */
+#define THREAD_ROWS      65536   /* from here on threads may take rows: a multiprocessor has several hundred at a time */
+#define THREAD_LANES     32      /* rows of B that a group of more lanes would take are too long for threads in the numeric phase, */
+#define THREAD_ENTRIES   128     /* and so are rows of C of more entries */
+#define MAX_VARIATION    0.75    /* standard deviation over mean of the products of a row, where threads take rows */
+#define WINDOW_GAIN      0.7     /* windows of an entry of B up to which its rows are made windows, */
+#define WINDOW_REUSE     2       /* if each is met so often */
+#define THREAD_LENGTH    40      /* entries of a row of A up to which threads take rows of columns: with more, too many rows of B that lie apart are read at a time */
+#define REPEAT_GAIN      0.4     /* part of the rows of A that repeat the row before, from which on these are left out */
 #define POOL_MINIMUM     8388608 /* entries (32 MiB); without a sample the first try */
+
+PetscBool DCSRSpGEMMUseThreads = PETSC_TRUE, DCSRSpGEMMUseRepeats = PETSC_TRUE;
 
 struct _n_DCSRSpGEMM {
   PetscInt            num_rows;
   PetscCount          num_nonzeros; /* of C */
   int                 lanes;        /* of a group */
+  PetscBool           threads;      /* whether threads take short rows */
   SpGEMMStats         stats;
   int32_t            *list;    /* [num_rows] device, owned: rows of C by bin; NULL when all rows are in one */
   unsigned long long *chunks;  /* [max_chunks] device, owned: chunks of the rows of the last two bins; NULL when there are none */
@@ -102,16 +113,59 @@ static PetscErrorCode GetStats(const SpGEMMPool *pool, cudaStream_t stream, SpGE
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The slots of the first level's tables from the windows of a sample of rows: most of them fit. */
-static int ChooseSlots(const SpGEMMStats *stats, PetscCount num_rows, int lanes)
+/* Rows of a sample that have at most as many windows as the sizes up to this one. */
+static PetscCount CountFitting(const SpGEMMStats *stats, int size)
 {
   PetscCount fit = 0;
 
-  for (int k = 0; k < 4; k++) {
-    fit += stats->window_rows[k];
-    if (fit * 50 >= num_rows * 49) return PetscMin(lanes == 4 ? 4 + k : 5 + k, 7); // groups of few lanes clear small tables, others have room for fewer collisions
+  for (int k = 0; k <= size; k++) fit += stats->window_rows[k];
+  return fit;
+}
+
+/* The slots of the first level's tables from the windows of a sample of rows: most of them fit. */
+static int ChooseSlots(const SpGEMMStats *stats, PetscCount num_rows, int lanes)
+{
+  static const int sizes[] = {0, 2, 4, 6}; // up to 12, 24, 48 and 96 windows
+
+  for (int k = 0; k < 4; k++)
+    if (CountFitting(stats, sizes[k]) * 50 >= num_rows * 49) return PetscMin(lanes == 4 ? 4 + k : 5 + k, 7); // groups of few lanes clear small tables, others have room for fewer collisions
+  return CountFitting(stats, 6) * 2 >= num_rows ? 7 : 9;
+}
+
+/* Whether rows have so few windows that they are read as windows. */
+static PetscBool HasWindows(const SpGEMMShape *shape)
+{
+  return (PetscBool)((double)shape->num_windows <= WINDOW_GAIN * (double)shape->num_entries);
+}
+
+/* Whether so many rows repeat the row before that it pays to know which. */
+static PetscBool HasRepeats(const SpGEMMShape *shape)
+{
+  return (PetscBool)(DCSRSpGEMMUseRepeats && (double)shape->num_repeats >= REPEAT_GAIN * (double)shape->num_rows);
+}
+
+/* Whether threads take rows, and the slots of their tables: where nearly all rows fit, and have about the same number of products, since a warp waits for its longest row. */
+static PetscBool ChooseThreads(DCSRView A, DCSRView B, const SpGEMMStats *stats, PetscCount num_samples, int *log2_slots)
+{
+  static const int sizes[] = {1, 3, 5, 6}; // up to 14, 28, 56 and 96 windows; tables for the last leave so few threads that they pay for repeated rows only
+  const double     mean = (double)(stats->num_products + stats->num_unknown) / (double)num_samples, squares = (double)stats->num_squares / (double)num_samples;
+
+  if (!DCSRSpGEMMUseThreads || A.num_rows < THREAD_ROWS || B.num_columns > SPGEMM_MAX_THREAD_COLUMNS || squares > (1.0 + MAX_VARIATION * MAX_VARIATION) * mean * mean) return PETSC_FALSE;
+  if (A.num_nonzeros / THREAD_LENGTH >= A.num_rows && !HasWindows(&stats->b)) return PETSC_FALSE;
+  for (int k = 0; k < (HasRepeats(&stats->a) ? 4 : 3); k++) {
+    *log2_slots = 4 + k;
+    if (CountFitting(stats, sizes[k]) * 50 >= num_samples * 49) return PETSC_TRUE;
   }
-  return fit * 2 >= num_rows ? 7 : 9;
+  return PETSC_FALSE;
+}
+
+/* What threads read in place of the rows of B, and which rows they leave out. */
+static PetscErrorCode PrepareThreads(DCSRView A, DCSRView B, const SpGEMMStats *stats, cudaStream_t stream, SpGEMMLevel *level)
+{
+  PetscFunctionBegin;
+  if (HasWindows(&stats->b) && A.num_nonzeros / WINDOW_REUSE >= B.num_rows) PetscCall(SpGEMMMakeWindows(B, stream, &level->windows));
+  if (HasRepeats(&stats->a)) PetscCall(SpGEMMFindRepeats(A, B, stream, &level->repeats));
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* The first level: from the shape of the product, and from a sample of the rows when there are many. *expected: entries of C, negative when it is not known. */
@@ -120,10 +174,15 @@ static PetscErrorCode ChooseLevel(DCSRView A, DCSRView B, int *lanes, const SpGE
   const PetscInt num_rows = A.num_rows, num_samples = PetscMin(num_rows, SAMPLE_ROWS);
   SpGEMMStats    stats;
   SpGEMMPool     counter;
+  int            log2_slots;
 
   PetscFunctionBegin;
-  *level    = (SpGEMMLevel){num_rows <= FEW_ROWS ? 32 : *lanes, *lanes, 6, num_rows, 1};
-  *expected = -1;
+  level->lanes      = num_rows <= FEW_ROWS ? 32 : *lanes;
+  level->part_lanes = *lanes;
+  level->log2_slots = 6;
+  level->num_rows   = num_rows;
+  level->stride     = 1;
+  *expected         = -1;
   if (num_rows <= SAMPLE_FROM_ROWS || A.num_nonzeros <= SAMPLE_FROM) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscMemzero(&counter, sizeof(counter)));
   counter.stats     = pool->stats;
@@ -132,19 +191,29 @@ static PetscErrorCode ChooseLevel(DCSRView A, DCSRView B, int *lanes, const SpGE
   level->lanes      = 32;
   level->log2_slots = 9;
   PetscCall(SpGEMMSymbolicGroups(A, B, level, limits, &counter, stream));
+  PetscCall(SpGEMMSampleShape(A, num_samples, &pool->stats->a, stream));
+  PetscCall(SpGEMMSampleShape(B, PetscMin(B.num_rows, SAMPLE_ROWS), &pool->stats->b, stream));
   PetscCall(GetStats(pool, stream, &stats));
   *expected = ((double)stats.num_nonzeros + UNKNOWN_PART * (double)stats.num_unknown) / (double)num_samples * (double)num_rows;
   if (stats.num_factors) *lanes = GetLanes((double)(stats.num_products + stats.num_unknown) / (double)stats.num_factors);
-  *level = (SpGEMMLevel){num_rows <= FEW_ROWS ? 32 : *lanes, *lanes, ChooseSlots(&stats, num_samples, *lanes), num_rows, 1};
-  if (level->log2_slots == 9) level->lanes = 32;
+  level->num_rows   = num_rows;
+  level->stride     = 1;
+  level->log2_slots = ChooseSlots(&stats, num_samples, *lanes);
+  level->lanes      = num_rows <= FEW_ROWS || level->log2_slots == 9 ? 32 : *lanes;
+  level->part_lanes = *lanes;
+  level->threads    = ChooseThreads(A, B, &stats, num_samples, &log2_slots);
+  if (!level->threads) PetscFunctionReturn(PETSC_SUCCESS);
+  level->log2_slots = log2_slots;
+  PetscCall(PrepareThreads(A, B, &stats, stream, level));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Entries of the pool: those expected and what warps leave unused of what they take; twice the entries of A when nothing is known. */
-static PetscCount ChooseCapacity(DCSRView A, double expected)
+static PetscCount ChooseCapacity(DCSRView A, const SpGEMMLevel *level, double expected)
 {
   const PetscCount unused = (PetscCount)PetscMin(A.num_rows, SPGEMM_MAX_WARPS) * SPGEMM_POOL_CHUNK;
 
+  if (level->threads) return (PetscCount)(expected * 1.08) + 2 * (PetscCount)A.num_rows + unused; // a thread's rows begin at multiples of four
   if (expected < 0) return PetscMax(A.num_nonzeros * 2, POOL_MINIMUM) + unused;
   return (PetscCount)(expected * 1.08) + unused;
 }
@@ -154,7 +223,8 @@ static PetscErrorCode Walk(DCSRView A, DCSRView B, const SpGEMMLevel *level, con
 {
   PetscFunctionBegin;
   PetscCallCUDA(cudaMemsetAsync(pool->stats, 0, sizeof(*pool->stats), stream));
-  PetscCall(SpGEMMSymbolicGroups(A, B, level, limits, pool, stream));
+  if (level->threads) PetscCall(SpGEMMSymbolicThreads(A, B, &level->windows, &level->repeats, level->log2_slots, limits, pool, stream));
+  else PetscCall(SpGEMMSymbolicGroups(A, B, level, limits, pool, stream));
   PetscCall(SpGEMMSymbolicWarps(A, B, level->part_lanes, limits, pool, stream));
   PetscCall(SpGEMMSymbolicBlocks(A, B, level->part_lanes, limits, pool, stream));
   PetscCall(SpGEMMCountSlices(A, B, pool, stream));
@@ -162,35 +232,59 @@ static PetscErrorCode Walk(DCSRView A, DCSRView B, const SpGEMMLevel *level, con
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The columns of all rows into the pool. A pool that was too small has told how large it must be. */
-static PetscErrorCode FillPool(DCSRSpGEMM product, DCSRView A, DCSRView B, SpGEMMPool *pool, cudaStream_t stream)
+/* A larger pool in place of one that was too small, which has told how large it must be. */
+static PetscErrorCode EnlargePool(DCSRSpGEMM product, PetscInt num_rows, SpGEMMPool *pool, cudaStream_t stream)
 {
-  const SpGEMMBinLimits limits = GetLimits();
-  SpGEMMLevel           level;
-  double                expected;
-
   PetscFunctionBegin;
-  PetscCall(PetscSparseCUDAMalloc(1, "statistics of a product", stream, &pool->stats));
-  PetscCallCUDA(cudaMemsetAsync(pool->stats, 0, sizeof(*pool->stats), stream));
-  PetscCall(ChooseLevel(A, B, &product->lanes, &limits, pool, stream, &level, &expected));
-  pool->capacity = ChooseCapacity(A, expected);
-  PetscCall(AllocatePool(A.num_rows, stream, pool, &product->workspace));
-  PetscCall(Walk(A, B, &level, &limits, pool, stream, &product->stats));
-  if (!product->stats.no_room) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscInfo(NULL, "A pool of %" PetscCount_FMT " entries was too small for a product: once more with %llu\n", pool->capacity, product->stats.pool_used));
   PetscCall(PetscSparseCUDAFree(&pool->columns, stream));
   product->workspace -= (size_t)pool->capacity * sizeof(*pool->columns);
   pool->capacity = (PetscCount)product->stats.pool_used + (PetscCount)SPGEMM_MAX_WARPS * SPGEMM_POOL_CHUNK;
   if (pool->capacity > (PetscCount)UINT32_MAX && !pool->wide) {
     PetscCall(PetscSparseCUDAFree(&pool->starts, stream));
-    PetscCall(PetscSparseCUDAMalloc_Private((size_t)A.num_rows * sizeof(uint64_t), "places of the rows of a product", stream, &pool->starts));
+    PetscCall(PetscSparseCUDAMalloc_Private((size_t)num_rows * sizeof(uint64_t), "places of the rows of a product", stream, &pool->starts));
     pool->wide = PETSC_TRUE;
-    product->workspace += (size_t)A.num_rows * (sizeof(uint64_t) - sizeof(uint32_t));
+    product->workspace += (size_t)num_rows * (sizeof(uint64_t) - sizeof(uint32_t));
   }
   PetscCall(PetscSparseCUDAMalloc(pool->capacity, "columns of a product", stream, &pool->columns));
   product->workspace += (size_t)pool->capacity * sizeof(*pool->columns);
-  PetscCall(Walk(A, B, &level, &limits, pool, stream, &product->stats));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The columns of all rows into the pool, once its size is chosen. */
+static PetscErrorCode FillChosenPool(DCSRSpGEMM product, DCSRView A, DCSRView B, const SpGEMMLevel *level, const SpGEMMBinLimits *limits, SpGEMMPool *pool, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  PetscCall(AllocatePool(A.num_rows, stream, pool, &product->workspace));
+  if (level->windows.words != NULL) product->workspace += (size_t)level->windows.num_words * sizeof(*level->windows.words) + ((size_t)B.num_rows + 1) * (B.wide ? sizeof(int64_t) : sizeof(int32_t));
+  PetscCall(Walk(A, B, level, limits, pool, stream, &product->stats));
+  if (!product->stats.no_room) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(EnlargePool(product, A.num_rows, pool, stream));
+  PetscCall(Walk(A, B, level, limits, pool, stream, &product->stats));
   PetscCheck(!product->stats.no_room, PETSC_COMM_SELF, PETSC_ERR_PLIB, "A pool of %" PetscCount_FMT " entries is too small for a product of %llu nonzeros", pool->capacity, product->stats.num_nonzeros);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The columns of all rows into the pool. */
+static PetscErrorCode FillPool(DCSRSpGEMM product, DCSRView A, DCSRView B, SpGEMMPool *pool, cudaStream_t stream)
+{
+  const SpGEMMBinLimits limits = GetLimits();
+  SpGEMMLevel           level;
+  double                expected;
+  PetscErrorCode        ierr;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMemzero(&level, sizeof(level)));
+  PetscCall(PetscSparseCUDAMalloc(1, "statistics of a product", stream, &pool->stats));
+  PetscCallCUDA(cudaMemsetAsync(pool->stats, 0, sizeof(*pool->stats), stream));
+  PetscCallGoto(ierr, cleanup, ChooseLevel(A, B, &product->lanes, &limits, pool, stream, &level, &expected));
+  product->threads = level.threads;
+  pool->capacity   = ChooseCapacity(A, &level, expected);
+  PetscCallGoto(ierr, cleanup, FillChosenPool(product, A, B, &level, &limits, pool, stream));
+cleanup:
+  PetscCall(SpGEMMFreeWindows(&level.windows, stream));
+  PetscCall(SpGEMMFreeRepeats(&level.repeats, stream));
+  PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -276,6 +370,12 @@ static PetscErrorCode Symbolic(DCSRSpGEMM product, DCSRView A, DCSRView B, Petsc
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Whether threads compute the values of a bin: their sums are short, and so are the rows of B, of which they load an entry at a time. */
+static PetscBool UsesThreads(DCSRSpGEMM product, int bin)
+{
+  return (PetscBool)(product->threads && product->lanes <= THREAD_LANES && product->stats.bin_rows[bin] >= THREAD_ROWS && SpGEMMBins[bin].max_entries <= THREAD_ENTRIES);
+}
+
 /* The values of all bins. */
 static PetscErrorCode Numeric(DCSRSpGEMM product, DCSRView A, DCSRView B, DCSRView C, cudaStream_t stream)
 {
@@ -286,7 +386,8 @@ static PetscErrorCode Numeric(DCSRSpGEMM product, DCSRView A, DCSRView B, DCSRVi
   for (int bin = 1; bin < SPGEMM_BIN_BLOCK; bin++) {
     const PetscCount n = product->stats.bin_rows[bin];
 
-    PetscCall(SpGEMMNumericGroups(A, B, C, &SpGEMMBins[bin], product->lanes, n, list, stream));
+    if (UsesThreads(product, bin)) PetscCall(SpGEMMNumericThreads(A, B, C, &SpGEMMBins[bin], n, list, stream));
+    else PetscCall(SpGEMMNumericGroups(A, B, C, &SpGEMMBins[bin], product->lanes, n, list, stream));
     if (list != NULL) list += n;
   }
   PetscCall(SpGEMMNumericChunks(A, B, C, product->max_chunks, product->chunks, product->numbers, stream));

@@ -25,6 +25,9 @@
 #define SPGEMM_POOL_CHUNK    1024       /* entries of the pool that a warp takes at a time */
 #define SPGEMM_MAX_WARPS     (132 * 64) /* that take some: persistent blocks */
 
+#define SPGEMM_MAX_THREAD_COLUMNS 536870896 /* of B, where threads take rows: their windows are sorted with 7 more bits in one word, of which one value means none */
+#define SPGEMM_NUM_SIZES          8         /* sizes that a sample tells apart */
+
 /* The bins of the numeric phase: rows without entries; rows of a group of lanes (the table in spgemm.c); rows in chunks, whose columns a block or slices found. */
 #define SPGEMM_NUM_BINS    11
 #define SPGEMM_BIN_EMPTY   0
@@ -46,6 +49,13 @@ typedef struct {
   int max_entries[SPGEMM_NUM_BINS];
 } SpGEMMBinLimits;
 
+/* What a look at some rows of a matrix finds. */
+typedef struct {
+  unsigned long long num_rows, num_entries;
+  unsigned long long num_windows; /* of neighbouring columns */
+  unsigned long long num_repeats; /* rows with the columns of the row before */
+} SpGEMMShape;
+
 /* What the symbolic phase finds; on the device, and after it on the host. */
 typedef struct {
   unsigned long long num_nonzeros;
@@ -57,7 +67,9 @@ typedef struct {
   unsigned int       level_rows[SPGEMM_NUM_LEVELS]; /* rows that waited for each level (not kept for the first, which sees all) */
   unsigned int       tiles;                         /* tiles of rows that blocks have taken in the third level */
   unsigned int       no_room;                       /* whether rows found no room in the pool */
-  unsigned int       window_rows[5];                /* of a sample: rows of up to 12, 24, 48, 96 and more windows */
+  unsigned long long num_squares;                   /* of a sample: sum of the squares of each row's products, */
+  SpGEMMShape        a, b;                          /* of some rows of A and B, */
+  unsigned int       window_rows[SPGEMM_NUM_SIZES]; /* and rows of up to so many windows (SpGEMMSizeOf()), and of more */
 } SpGEMMStats;
 
 /* Arrays of the symbolic phase, all on the device. */
@@ -78,17 +90,42 @@ typedef struct {
   unsigned long long huge; /* may be more than SPGEMM_MAX_HUGE: the list has no more */
 } SpGEMMChunkNumbers;
 
+/* The rows of a matrix as windows; on the device, owned; NULL: not made. */
+typedef struct {
+  void               *offsets; /* [rows + 1] of the width of the matrix's row offsets */
+  unsigned long long *words;   /* [num_words] window and, in the upper half, mask of its columns */
+  PetscCount          num_words;
+} SpGEMMWindows;
+
+/* Rows with the columns of the row before, as block matrices have them; on the device, owned; NULL: not looked for. */
+typedef struct {
+  unsigned char *b;           /* [B.num_rows] whether a row is such a row */
+  int32_t       *leaders;     /* [A.num_rows] rows of A that are not, and each whose number is a multiple of 32; as many as */
+  int32_t       *num_leaders; /* [1] says */
+} SpGEMMRepeats;
+
 /* How the first level works. */
 typedef struct {
-  int        lanes;      /* of a group, which takes a row of C: 4, 8, 16 or 32 */
-  int        part_lanes; /* of a part of a group, which takes a row of B: as many, or 4 to 32 of 32 */
-  int        log2_slots; /* of a group's table */
-  PetscCount num_rows;   /* rows to do, */
-  PetscCount stride;     /* every so many: more than 1 in a sample */
+  PetscBool     threads;    /* a thread takes a row; otherwise a group of lanes */
+  int           lanes;      /* of a group, which takes a row of C: 4, 8, 16 or 32 */
+  int           part_lanes; /* of a part of a group, which takes a row of B: as many, or 4 to 32 of 32 */
+  int           log2_slots; /* of a group's table */
+  PetscCount    num_rows;   /* rows to do, */
+  PetscCount    stride;     /* every so many: more than 1 in a sample */
+  SpGEMMWindows windows;    /* zero unless threads read them */
+  SpGEMMRepeats repeats;    /* zero unless threads use them */
 } SpGEMMLevel;
 
-/* symbolic.cu, long.cu: the levels, each for the rows that the one before could not finish */
+/* shape.cu, windows.cu: a look at a matrix; what threads read in place of B's columns, and which rows they need not look at */
+PETSC_INTERN PetscErrorCode SpGEMMSampleShape(DCSRView, PetscCount, SpGEMMShape *, cudaStream_t);
+PETSC_INTERN PetscErrorCode SpGEMMFindRepeats(DCSRView, DCSRView, cudaStream_t, SpGEMMRepeats *);
+PETSC_INTERN PetscErrorCode SpGEMMFreeRepeats(SpGEMMRepeats *, cudaStream_t);
+PETSC_INTERN PetscErrorCode SpGEMMMakeWindows(DCSRView, cudaStream_t, SpGEMMWindows *);
+PETSC_INTERN PetscErrorCode SpGEMMFreeWindows(SpGEMMWindows *, cudaStream_t);
+
+/* threads.cu, symbolic.cu, long.cu: the levels, each for the rows that the one before could not finish */
 PETSC_INTERN PetscErrorCode SpGEMMSymbolicGroups(DCSRView, DCSRView, const SpGEMMLevel *, const SpGEMMBinLimits *, const SpGEMMPool *, cudaStream_t);
+PETSC_INTERN PetscErrorCode SpGEMMSymbolicThreads(DCSRView, DCSRView, const SpGEMMWindows *, const SpGEMMRepeats *, int, const SpGEMMBinLimits *, const SpGEMMPool *, cudaStream_t);
 PETSC_INTERN PetscErrorCode SpGEMMSymbolicWarps(DCSRView, DCSRView, int, const SpGEMMBinLimits *, const SpGEMMPool *, cudaStream_t);
 PETSC_INTERN PetscErrorCode SpGEMMSymbolicBlocks(DCSRView, DCSRView, int, const SpGEMMBinLimits *, const SpGEMMPool *, cudaStream_t);
 PETSC_INTERN PetscErrorCode SpGEMMCountSlices(DCSRView, DCSRView, const SpGEMMPool *, cudaStream_t);
@@ -100,7 +137,8 @@ PETSC_INTERN PetscErrorCode SpGEMMCopyColumns(DCSRView, const SpGEMMPool *, cuda
 PETSC_INTERN PetscErrorCode SpGEMMSortRows(PetscInt, const unsigned char[], const SpGEMMStats *, int32_t[], cudaStream_t);
 PETSC_INTERN PetscErrorCode SpGEMMListChunks(DCSRView, DCSRView, PetscCount, const int32_t[], unsigned long long[], SpGEMMChunkNumbers *, int32_t[], cudaStream_t);
 
-/* numeric.cu, chunks.cu: values of rows whose columns are known; list == NULL: all rows, in order */
+/* numericthreads.cu, numeric.cu, chunks.cu: values of rows whose columns are known; list == NULL: all rows, in order */
+PETSC_INTERN PetscErrorCode SpGEMMNumericThreads(DCSRView, DCSRView, DCSRView, const SpGEMMBin *, PetscCount, const int32_t[], cudaStream_t);
 PETSC_INTERN PetscErrorCode SpGEMMNumericGroups(DCSRView, DCSRView, DCSRView, const SpGEMMBin *, int, PetscCount, const int32_t[], cudaStream_t);
 PETSC_INTERN PetscErrorCode SpGEMMNumericChunks(DCSRView, DCSRView, DCSRView, PetscCount, const unsigned long long[], const SpGEMMChunkNumbers *, cudaStream_t);
 PETSC_INTERN PetscErrorCode SpGEMMNumericHuge(DCSRView, DCSRView, DCSRView, PetscCount, const int32_t[], cudaStream_t); /* huge.cu; the list is on the host */

@@ -252,9 +252,9 @@ __device__ inline int DoRow(const Factors<Offset> &f, const Level &level, const 
   __syncwarp();
   if (!full) *num_products += products;
   if (pool.columns == NULL) { // a sample
-    const unsigned long long unknown = CountProducts<Lanes>(f, begin, full ? length : 0, lane);
+    const unsigned long long all = CountProducts<Lanes>(f, begin, length, lane);
 
-    if (row >= 0 && lane == 0) block->AddSample(windows, (unsigned long long)length, unknown);
+    if (row >= 0 && lane == 0) block->AddSample(windows, (unsigned long long)length, all, full);
   }
   return lane == 0 ? entries : 0;
 }

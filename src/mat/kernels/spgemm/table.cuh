@@ -60,6 +60,12 @@ __device__ inline unsigned BitOf(int32_t column)
   return 1u << (column & ((1 << SPGEMM_WINDOW_BITS) - 1));
 }
 
+/* Whether entry k of a row is the first of its window. */
+__device__ inline bool BeginsWindow(const int32_t *columns, PetscCount k)
+{
+  return k == 0 || WindowOf(columns[k - 1]) != WindowOf(columns[k]);
+}
+
 /*
   Open addressing. A slot is one 64-bit word, read at once: the window below, above it a mask of its columns and, in the upper half of that word, the place of
   its first entry in the row (numeric phase) or the number of its columns (sorting).
@@ -124,6 +130,24 @@ __device__ inline void BuildTable(const WindowTable &table, const int32_t *colum
   __syncwarp();
 }
 
+/* Four neighbours of an array, loaded at once from a multiple of four. */
+template <typename T>
+struct alignas(4 * sizeof(T) < 16 ? 4 * sizeof(T) : 16) Four {
+  T item[4];
+};
+
+/* Entries k to k + 3, k a multiple of four; what lies behind the end of the array, n, is not read. */
+template <typename T>
+__device__ inline Four<T> LoadFour(const T *array, PetscCount k, PetscCount n)
+{
+  Four<T> four;
+
+  if (k + 4 <= n) return *(const Four<T> *)(array + k);
+#pragma unroll
+  for (int u = 0; u < 4; u++) four.item[u] = array[k + u < n ? k + u : n - 1];
+  return four;
+}
+
 /* The smallest bin for a row of C. */
 __device__ inline int BinOf(const SpGEMMBinLimits &limits, int num_windows, int num_entries)
 {
@@ -170,27 +194,34 @@ struct WidenCount {
   __device__ int64_t operator()(int32_t count) const { return (int64_t)count; }
 };
 
+/* The class of a row of a sample: tables of threads take up to 14, 28 and 56 windows, those of groups 12, 24, 48 and 96. */
+__device__ inline int SizeOf(int num_windows)
+{
+  return num_windows <= 24 ? (num_windows <= 12 ? 0 : num_windows <= 14 ? 1 : 2) : num_windows <= 48 ? (num_windows <= 28 ? 3 : 4) : num_windows <= 56 ? 5 : num_windows <= 96 ? 6 : 7;
+}
+
 /* What the rows of a block add to the statistics; one set of atomic operations a block. */
 struct BlockStats {
-  unsigned int       bin_rows[SPGEMM_NUM_BINS], window_rows[5];
-  unsigned long long num_factors, num_unknown;
+  unsigned int       bin_rows[SPGEMM_NUM_BINS], window_rows[SPGEMM_NUM_SIZES];
+  unsigned long long num_factors, num_unknown, num_squares;
 
   __device__ void Begin()
   {
     if (threadIdx.x < SPGEMM_NUM_BINS) bin_rows[threadIdx.x] = 0;
-    if (threadIdx.x < 5) window_rows[threadIdx.x] = 0;
-    if (threadIdx.x == 0) num_factors = num_unknown = 0;
+    if (threadIdx.x < SPGEMM_NUM_SIZES) window_rows[threadIdx.x] = 0;
+    if (threadIdx.x == 0) num_factors = num_unknown = num_squares = 0;
     __syncthreads();
   }
   __device__ void AddRow(int bin) { atomicAdd(&bin_rows[bin], 1u); }
-  /* A row of a sample: its windows, entries of A, and its products when its table was full. */
-  __device__ void AddSample(int num_windows, unsigned long long factors, unsigned long long unknown)
+  /* A row of a sample: its windows, entries of A, products, and whether its table was full. */
+  __device__ void AddSample(int num_windows, unsigned long long factors, unsigned long long products, bool full)
   {
-    const int k = num_windows <= 12 ? 0 : num_windows <= 24 ? 1 : num_windows <= 48 ? 2 : num_windows <= 96 ? 3 : 4;
+    const unsigned long long bounded = products < 1048576 ? products : 1048576;
 
-    atomicAdd(&window_rows[unknown ? 4 : k], 1u);
+    atomicAdd(&window_rows[full ? SPGEMM_NUM_SIZES - 1 : SizeOf(num_windows)], 1u);
     atomicAdd(&num_factors, factors);
-    if (unknown) atomicAdd(&num_unknown, unknown);
+    atomicAdd(&num_squares, bounded * bounded);
+    if (full) atomicAdd(&num_unknown, products);
   }
   __device__ void End(SpGEMMStats *stats, unsigned long long num_nonzeros, unsigned long long num_products)
   {
@@ -206,7 +237,8 @@ struct BlockStats {
     if (threadIdx.x < SPGEMM_NUM_BINS && bin_rows[threadIdx.x]) atomicAdd(&stats->bin_rows[threadIdx.x], bin_rows[threadIdx.x]);
     if (threadIdx.x == 0 && num_factors) atomicAdd(&stats->num_factors, num_factors);
     if (threadIdx.x == 0 && num_unknown) atomicAdd(&stats->num_unknown, num_unknown);
-    if (threadIdx.x < 5 && window_rows[threadIdx.x]) atomicAdd(&stats->window_rows[threadIdx.x], window_rows[threadIdx.x]);
+    if (threadIdx.x == 0 && num_squares) atomicAdd(&stats->num_squares, num_squares);
+    if (threadIdx.x < SPGEMM_NUM_SIZES && window_rows[threadIdx.x]) atomicAdd(&stats->window_rows[threadIdx.x], window_rows[threadIdx.x]);
   }
 };
 

@@ -13,6 +13,7 @@ typedef enum {
   BAND,       /* runs of neighbouring columns */
   STENCIL9,   /* 9 points on a grid of about sqrt(m) */
   BLOCKS,     /* dense blocks of 6 */
+  BLOCKS_FEW, /* the same, a few rows of many of them */
   RANDOM4,    /* random columns, 4 a row, repeats dropped */
   RANDOM40,   /* 40 a row */
   SKEWED,     /* row r has about (r mod 97)^2 / 8 */

@@ -38,6 +38,14 @@ static const Case cases[] = {
   {"rows of slices", DENSE_ROWS, RANDOM40, 120, 6000, 1300000},
   {"rows of one slice", DENSE_ROWS, DENSE_ROWS, 55, 60, 400000},
   {"a row whose products are sorted", DENSE_ROWS, RANDOM4, 3, 400000, 400000},
+  {"many short rows: stencil squared", STENCIL9, STENCIL9, 90000, 90000, 90000},
+  {"many short rows: stencil times aggregates", STENCIL9, AGGREGATES, 90000, 90000, 10000},
+  {"many short rows: blocks squared", BLOCKS, BLOCKS, 72000, 72000, 72000},
+  {"many short rows: blocks squared, a few longer", BLOCKS_FEW, BLOCKS_FEW, 72000, 72000, 72000},
+  {"many short rows: blocks times random", BLOCKS, RANDOM4, 72000, 72000, 500000},
+  {"many short rows: band times random", BAND, RANDOM4, 80000, 80000, 70000},
+  {"many short rows: random squared", RANDOM4, RANDOM4, 80001, 80001, 80001},
+  {"many short rows: every other row", HOLES, STENCIL9, 90000, 90000, 90000},
 };
 
 /* C = A B on the host, sums in the order of the row of A. */

@@ -1,0 +1,141 @@
+/*
+  What the rows of a matrix look like: how many windows they have, from a few of them, and which of them repeat the row before. Where an unknown of a grid has
+  several components, and where nodes of finite elements have the same neighbours, the symbolic phase is done once for all rows that are the same (inodes, as
+  PETSc's MATAIJ calls them).
+*/
+#include "table.cuh"
+#include "../entries/temporary.cuh"
+#include <cub/device/device_select.cuh>
+#include <thrust/iterator/counting_iterator.h>
+
+namespace
+{
+
+constexpr int SHAPE_BLOCKS = 132;
+constexpr int ROW_LANES    = 8;  // that compare a row with the one before
+constexpr int MAX_ALIKE    = 32; // rows that a thread answers for
+
+/* Adds up what scattered rows have, a warp a row. */
+__global__ void __launch_bounds__(SPGEMM_THREADS) ShapeKernel(PetscCount num_rows, PetscCount num_samples, Offsets offsets, const int32_t *columns, SpGEMMShape *shape)
+{
+  const int          lane        = threadIdx.x % 32;
+  const PetscCount   stride      = num_rows / num_samples;
+  unsigned long long num_windows = 0, num_entries = 0, num_repeats = 0, num = 0;
+
+  for (PetscCount k = (PetscCount)blockIdx.x * (SPGEMM_THREADS / 32) + threadIdx.x / 32; k < num_samples; k += (PetscCount)gridDim.x * (SPGEMM_THREADS / 32)) {
+    const PetscCount row   = k * stride + ((unsigned)k * 2654435769u >> 8) % (unsigned)stride;
+    const PetscCount begin = offsets(row), length = offsets(row + 1) - begin, before = row > 0 ? begin - offsets(row - 1) : -1;
+    bool             same = length == before;
+
+    for (PetscCount e = lane; e < length; e += 32) {
+      num_windows += BeginsWindow(columns + begin, e);
+      same = same && columns[begin + e] == columns[begin - length + e];
+    }
+    num_repeats += __all_sync(FULL_WARP, same) != 0;
+    num_entries += (unsigned long long)length;
+    num++;
+  }
+  for (int k = 16; k > 0; k /= 2) num_windows += __shfl_down_sync(FULL_WARP, num_windows, k);
+  if (lane == 0 && num) {
+    atomicAdd(&shape->num_rows, num);
+    atomicAdd(&shape->num_entries, num_entries);
+    atomicAdd(&shape->num_windows, num_windows);
+    atomicAdd(&shape->num_repeats, num_repeats);
+  }
+}
+
+/* Whether each row has the columns of the row before. */
+__global__ void __launch_bounds__(SPGEMM_THREADS) RepeatsKernel(PetscCount num_rows, Offsets offsets, const int32_t *columns, unsigned char *repeats)
+{
+  const PetscCount row  = ((PetscCount)blockIdx.x * SPGEMM_THREADS + threadIdx.x) / ROW_LANES;
+  const int        lane = threadIdx.x % ROW_LANES, shift = threadIdx.x % 32 / ROW_LANES * ROW_LANES;
+  const bool       first = row == 0 || row >= num_rows;
+  const PetscCount begin = first ? 0 : offsets(row), length = first ? 0 : offsets(row + 1) - begin;
+  bool             same = !first && length == begin - offsets(row - 1);
+
+  for (PetscCount e = lane; same && e < length; e += ROW_LANES) same = columns[begin + e] == columns[begin - length + e];
+  const unsigned ballot = __ballot_sync(FULL_WARP, same) >> shift & ((1u << ROW_LANES) - 1);
+
+  if (lane == 0 && row < num_rows) repeats[row] = ballot == (1u << ROW_LANES) - 1;
+}
+
+struct IsLeader {
+  const unsigned char *repeats;
+  __device__ bool      operator()(int32_t row) const { return row % MAX_ALIKE == 0 || !repeats[row]; }
+};
+
+PetscErrorCode MarkRepeats(DCSRView view, cudaStream_t stream, unsigned char **repeats)
+{
+  const unsigned int blocks = (unsigned int)(((PetscCount)view.num_rows * ROW_LANES + SPGEMM_THREADS - 1) / SPGEMM_THREADS);
+
+  PetscFunctionBegin;
+  PetscCall(PetscSparseCUDAMalloc(view.num_rows, "repeated rows of a factor", stream, repeats));
+  RepeatsKernel<<<blocks, SPGEMM_THREADS, 0, stream>>>((PetscCount)view.num_rows, Offsets(view), view.columns, *repeats);
+  PetscCallCUDA(cudaGetLastError());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+} // namespace
+
+/*
+  SpGEMMSampleShape - Looks at a few rows of a matrix.
+
+  Input Parameters:
++ view        - compact, with sorted rows
+. num_samples - rows to look at, at most view.num_rows
+- stream      - asynchronous on it
+
+  Output Parameter:
+. shape - device; was zero
+*/
+PetscErrorCode SpGEMMSampleShape(DCSRView view, PetscCount num_samples, SpGEMMShape *shape, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  if (num_samples == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  ShapeKernel<<<SHAPE_BLOCKS, SPGEMM_THREADS, 0, stream>>>((PetscCount)view.num_rows, num_samples, Offsets(view), view.columns, shape);
+  PetscCallCUDA(cudaGetLastError());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  SpGEMMFindRepeats - Which rows of both factors repeat the row before.
+
+  Input Parameters:
++ A, B   - compact, with sorted rows; both have rows
+- stream - asynchronous on it
+
+  Output Parameter:
+. repeats - to be freed with SpGEMMFreeRepeats(), after an error, too
+
+  Memory: 4 bytes a row of A and one a row of B; one a row of A and CUB's storage for a while.
+*/
+PetscErrorCode SpGEMMFindRepeats(DCSRView A, DCSRView B, cudaStream_t stream, SpGEMMRepeats *repeats)
+{
+  PetscErrorCode ierr = PETSC_SUCCESS;
+  unsigned char *a    = NULL;
+
+  PetscFunctionBegin;
+  PetscCall(PetscArrayzero(repeats, 1));
+  PetscCallGoto(ierr, cleanup, MarkRepeats(A, stream, &a));
+  PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(A.num_rows, "first rows of equal rows of a factor", stream, &repeats->leaders));
+  PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(1, "number of first rows of equal rows", stream, &repeats->num_leaders));
+  PetscCallGoto(ierr, cleanup, DCSRWithTemporary("workspace to list equal rows", stream, [&](void *storage, size_t &bytes) {
+                  return cub::DeviceSelect::If(storage, bytes, thrust::make_counting_iterator((int32_t)0), repeats->leaders, repeats->num_leaders, A.num_rows, IsLeader{a}, stream);
+                }));
+  PetscCallGoto(ierr, cleanup, MarkRepeats(B, stream, &repeats->b));
+cleanup:
+  PetscCall(PetscSparseCUDAFree(&a, stream));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* SpGEMMFreeRepeats - Frees what SpGEMMFindRepeats() made; it is zero afterwards. */
+PetscErrorCode SpGEMMFreeRepeats(SpGEMMRepeats *repeats, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscSparseCUDAFree(&repeats->b, stream));
+  PetscCall(PetscSparseCUDAFree(&repeats->leaders, stream));
+  PetscCall(PetscSparseCUDAFree(&repeats->num_leaders, stream));
+  PetscCall(PetscArrayzero(repeats, 1));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
