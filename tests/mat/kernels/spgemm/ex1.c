@@ -38,6 +38,12 @@ static const Case cases[] = {
   {"rows of slices", DENSE_ROWS, RANDOM40, 120, 6000, 1300000},
   {"rows of one slice", DENSE_ROWS, DENSE_ROWS, 55, 60, 400000},
   {"a row whose products are sorted", DENSE_ROWS, RANDOM4, 3, 400000, 400000},
+  {"rows that blocks share", DENSE_ROWS, RANDOM40, 101, 1500, 60000},
+  {"more rows that blocks share than there is room for", SKEWED, RANDOM4, 2300, 100000, 100000},
+  {"long rows whose products are many", DENSE_ROWS, DENSE_ROWS, 1500, 1500, 1500},
+  {"long rows of B", DENSE_COLS, DENSE_ROWS, 5, 51, 200000},
+  {"long rows of B, slices", DENSE_COLS, DENSE_ROWS, 3, 60, 600000},
+  {"a row of A in pieces", DENSE_ROWS, AGGREGATES, 2, 1100000, 50000},
 };
 
 /* C = A B on the host, sums in the order of the row of A. */
