@@ -57,8 +57,10 @@ __device__ inline PetscCount FillTable(const Factors<Offset> &f, PetscCount a_be
       length = (int)(f.b_offsets[column + 1] - begin);
     }
     num_products += length;
-    *full     = *full || GroupBits<Lanes>(__ballot_sync(FULL_WARP, length > 1 << SPGEMM_WINDOW_BITS << table.log2_slots));
-    *too_long = *too_long || GroupBits<Lanes>(__ballot_sync(FULL_WARP, length > 1 << SPGEMM_WINDOW_BITS << WARP_SLOTS));
+    const unsigned no_room = __ballot_sync(FULL_WARP, length > 1 << SPGEMM_WINDOW_BITS << table.log2_slots), no_warp = __ballot_sync(FULL_WARP, length > 1 << SPGEMM_WINDOW_BITS << WARP_SLOTS);
+
+    *full     = *full || GroupBits<Lanes>(no_room);
+    *too_long = *too_long || GroupBits<Lanes>(no_warp);
     if (__all_sync(FULL_WARP, *full)) return num_products;
 
     for (int s = 0; s < steps; s += STEPS) {

@@ -43,6 +43,8 @@ static const Case cases[] = {
   {"long rows whose products are many", DENSE_ROWS, DENSE_ROWS, 1500, 1500, 1500},
   {"long rows of B", DENSE_COLS, DENSE_ROWS, 5, 51, 200000},
   {"long rows of B, slices", DENSE_COLS, DENSE_ROWS, 3, 60, 600000},
+  {"few dense rows squared", FEW_DENSE, FEW_DENSE, 45000, 45000, 45000},
+  {"few dense rows squared, with a sample", FEW_DENSE, FEW_DENSE, 60000, 60000, 60000},
   {"a row of A in pieces", DENSE_ROWS, AGGREGATES, 2, 1100000, 50000},
 };
 
