@@ -21,13 +21,14 @@ constexpr int        BLOCK_SLOTS      = 1 << SPGEMM_BLOCK_SLOTS;
 constexpr int        SORT_ITEMS       = SPGEMM_BLOCK_WINDOWS / SPGEMM_THREADS;
 constexpr int        MAX_PROBES       = 256;     // after so many slots of others a block's table counts as full
 constexpr int        PART_ENTRIES     = 64;      // of a row of A that blocks share: entries of a part,
-constexpr int        SHARE_PRODUCTS   = 8192;    // products of a part that deserve a block of their own,
+constexpr int        SHARE_PRODUCTS   = 4096;    // products of a part that deserve a block of their own,
 constexpr int        MAX_PARTS        = 16384;   // at most so many parts,
 constexpr int        MAX_SHARES       = 64;      // so many blocks a part,
 constexpr int        MAX_SHARED       = 128;     // so many such rows,
 constexpr PetscCount MAX_SHARED_WORDS = 1 << 21; // in 8 MiB of bitmaps
 constexpr int        SHARED_ENTRIES   = 1024;    // a row of A with more entries is shared,
-constexpr int        SHARED_PRODUCTS  = 65536;   // or one with more products
+constexpr int        SHARED_PRODUCTS  = 16384;   // or one with more products
+constexpr int        MANY_BITS        = 128;     // in 32 words: a warp writes their columns word by word
 constexpr int        AHEAD            = 4;       // products of a thread whose columns are loaded together
 
 /* How a block shares a row of A: groups of this many threads take a row of B each. */
@@ -252,21 +253,40 @@ struct BitmapPart {
   __device__ void Write(const unsigned *bitmap, int32_t first, int before, int32_t *columns) const
   {
     const int lane = threadIdx.x % 32;
-    int       base = __shfl_sync(FULL_WARP, before, 0);
 
+    columns += __shfl_sync(FULL_WARP, before, 0);
     for (int k = begin; k < end; k += 32) {
-      unsigned mask = k + lane < end ? bitmap[k + lane] : 0;
-      int      sum  = __popc(mask);
-      int32_t *to   = columns + base - sum;
+      const unsigned mask  = k + lane < end ? bitmap[k + lane] : 0;
+      int            after = __popc(mask); // bits up to this lane's
 
       for (int step = 1; step < 32; step *= 2) {
-        const int other = __shfl_up_sync(FULL_WARP, sum, step);
+        const int other = __shfl_up_sync(FULL_WARP, after, step);
 
-        if (lane >= step) sum += other;
+        if (lane >= step) after += other;
       }
-      to += sum;
-      for (; mask; mask &= mask - 1) *to++ = first + (k + lane) * 32 + __ffs(mask) - 1;
-      base += __shfl_sync(FULL_WARP, sum, 31);
+      const int total = __shfl_sync(FULL_WARP, after, 31);
+
+      if (total > MANY_BITS) WriteWords(mask, first + k * 32, after - __popc(mask), columns);
+      else WriteWord(mask, first + (k + lane) * 32, columns + after - __popc(mask));
+      columns += total;
+    }
+  }
+  /* A lane writes its word. */
+  static __device__ void WriteWord(unsigned mask, int32_t first, int32_t *columns)
+  {
+    for (; mask; mask &= mask - 1) *columns++ = first + __ffs(mask) - 1;
+  }
+  /* The warp writes the words of all lanes, one after the other, a bit a lane: neighbours in memory. */
+  static __device__ void WriteWords(unsigned mask, int32_t first, int before, int32_t *columns)
+  {
+    const int lane = threadIdx.x % 32;
+
+#pragma unroll 4
+    for (int k = 0; k < 32; k++) {
+      const unsigned word = __shfl_sync(FULL_WARP, mask, k);
+      const int      base = __shfl_sync(FULL_WARP, before, k);
+
+      if (word >> lane & 1) columns[base + __popc(word & ((1u << lane) - 1))] = first + k * 32 + lane;
     }
   }
 };
@@ -371,18 +391,6 @@ __global__ void __launch_bounds__(SPGEMM_THREADS, 5) DenseKernel(Factors<Offset>
   s.stats.End(pool.stats, num_nonzeros, num_products);
 }
 
-/* Sets bits in global memory. A look at the words comes first, all on their way together: in dense rows most bits are set. */
-__device__ inline void SetGlobalBits(unsigned *bitmap, const int32_t (&columns)[AHEAD], const bool (&is_there)[AHEAD])
-{
-  unsigned words[AHEAD];
-
-#pragma unroll
-  for (int u = 0; u < AHEAD; u++) words[u] = is_there[u] ? __ldcg(&bitmap[columns[u] / 32]) : 0;
-#pragma unroll
-  for (int u = 0; u < AHEAD; u++)
-    if (is_there[u] && !(words[u] & 1u << columns[u] % 32)) atomicOr(&bitmap[columns[u] / 32], 1u << columns[u] % 32);
-}
-
 /* The first item of each shared row; returns how many items there are. Ends synchronized. */
 template <typename Offset>
 __device__ inline int NumberItems(DenseShared<Offset> &s, const SharedRows &shared, int n)
@@ -397,19 +405,24 @@ __device__ inline int NumberItems(DenseShared<Offset> &s, const SharedRows &shar
   return total;
 }
 
-/* Item k of a shared row: a share of a part of its row of A. Returns whether it was the last of all, so that the bitmap is complete; adds up products. */
+/* Item k of a shared row: a share of a part of its row of A, whose bits join those of other blocks. Returns whether it was the last of all, so that the bitmap is complete; adds up products. */
 template <typename Offset>
-__device__ inline bool DoItem(DenseShared<Offset> &s, const Factors<Offset> &f, int k, int lanes, SharedRow *shared, unsigned *bitmap, unsigned long long *num_products)
+__device__ inline bool DoItem(DenseShared<Offset> &s, const Factors<Offset> &f, int k, int lanes, int num_words, SharedRow *shared, unsigned *joined, unsigned long long *num_products)
 {
   const int        part = k / shared->shares, share = k % shared->shares;
   const PetscCount row_end = f.a_offsets(shared->row + 1), begin = f.a_offsets(shared->row) + part * shared->entries, end = begin + shared->entries < row_end ? begin + shared->entries : row_end;
+  unsigned        *bitmap = s.Bitmap();
   int              length;
 
+  for (int w = threadIdx.x; w < num_words; w += SPGEMM_THREADS) bitmap[w] = 0;
   for (PetscCount base = begin; base < end; base += SPGEMM_THREADS) {
     s.round.Load(f, base, end, lanes, 0, (PetscCount)INT32_MAX + 1, &length);
     if (share == 0) *num_products += length;
-    s.round.Walk(f, lanes, share, shared->shares, [&](const int32_t(&columns)[AHEAD], const bool(&is_there)[AHEAD]) { SetGlobalBits(bitmap, columns, is_there); });
+    s.round.Walk(f, lanes, share, shared->shares, [&](const int32_t(&columns)[AHEAD], const bool(&is_there)[AHEAD]) { SetBits(bitmap, 0, columns, is_there); });
   }
+  __syncthreads();
+  for (int w = threadIdx.x; w < num_words; w += SPGEMM_THREADS)
+    if (bitmap[w]) atomicOr(&joined[w], bitmap[w]);
   __threadfence();
   __syncthreads();
   if (threadIdx.x == 0) s.slot = atomicAdd(&shared->done, 1u) + 1;
@@ -420,7 +433,7 @@ __device__ inline bool DoItem(DenseShared<Offset> &s, const Factors<Offset> &f, 
 
 /* The rows that DenseKernel() has left to many blocks; who does the last item of a row keeps it. */
 template <typename Offset>
-__global__ void __launch_bounds__(SPGEMM_THREADS) SharedKernel(Factors<Offset> f, int lanes, int num_words, SpGEMMPool pool, SharedRows shared_rows)
+__global__ void __launch_bounds__(SPGEMM_THREADS, 5) SharedKernel(Factors<Offset> f, int lanes, int num_words, SpGEMMPool pool, SharedRows shared_rows)
 {
   extern __shared__ char shared[];
   DenseShared<Offset>   &s            = *(DenseShared<Offset> *)shared;
@@ -435,11 +448,11 @@ __global__ void __launch_bounds__(SPGEMM_THREADS) SharedKernel(Factors<Offset> f
   for (int item = blockIdx.x, slot = 0; item < num_items; item += gridDim.x) {
     while (s.items[slot + 1] <= item) slot++;
     SharedRow *mine   = &shared_rows.rows[slot];
-    unsigned  *bitmap = shared_rows.bitmaps + (size_t)slot * num_words;
+    unsigned  *joined = shared_rows.bitmaps + (size_t)slot * num_words;
 
-    if (!DoItem(s, f, item - s.items[slot], lanes, mine, bitmap, &num_products)) continue;
+    if (!DoItem(s, f, item - s.items[slot], lanes, num_words, mine, joined, &num_products)) continue;
 #pragma unroll 4
-    for (int k = threadIdx.x; k < num_words; k += SPGEMM_THREADS) s.Bitmap()[k] = __ldcg(&bitmap[k]);
+    for (int k = threadIdx.x; k < num_words; k += SPGEMM_THREADS) s.Bitmap()[k] = __ldcg(&joined[k]);
     __syncthreads();
     num_nonzeros += KeepBitmap(s, num_words, pool, mine->row);
   }

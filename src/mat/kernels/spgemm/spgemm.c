@@ -336,7 +336,7 @@ static PetscErrorCode CheckFactors(DCSRView A, DCSRView B, PetscBool values)
 
   Errors: PETSC_ERR_MEM; C's arrays and product are NULL then.
 
-  Cost: one walk over the products in shared memory for the structure and one for the values. Workspace: 4 bytes an entry of C and 8 percent, 13 bytes a row, and at
+  Cost: one walk over the products in shared memory for the structure and one for the values. Workspace: 4 bytes an entry of C and 8 percent, 17 bytes a row, and at
   most 64 MiB of the pool that warps leave unused; a second walk when rows differ so much that the pool was chosen too small.
 
   Reference: rows in bins by work as Dalton, Olson and Bell, Optimizing sparse matrix-matrix multiplication for the GPU, ACM TOMS 41, 2015; the bits of neighbouring

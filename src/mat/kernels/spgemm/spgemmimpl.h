@@ -20,7 +20,7 @@
 #define SPGEMM_MAX_LONG_ROWS 4194304    /* such rows have more than SPGEMM_BLOCK_WINDOWS entries each: no device holds so many */
 #define SPGEMM_CHUNK_ENTRIES 256        /* entries of long rows whose values a warp computes, */
 #define SPGEMM_CHUNK_SLOTS   9          /* in a table of 2^9 windows */
-#define SPGEMM_HUGE_ENTRIES  1024       /* a chunk looks at every row of B: for rows of A with more entries, */
+#define SPGEMM_HUGE_ENTRIES  512        /* a chunk looks at every row of B: for rows of A with more entries, */
 #define SPGEMM_SEARCH_RATIO  2          /* and more than so many looks of all chunks for a product, products are sorted */
 #define SPGEMM_POOL_CHUNK    1024       /* entries of the pool that a warp takes at a time */
 #define SPGEMM_MAX_WARPS     (132 * 64) /* that take some: persistent blocks */

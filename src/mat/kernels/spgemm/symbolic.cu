@@ -197,11 +197,11 @@ __device__ inline unsigned long long TakeRoom(const SpGEMMPool &pool, PoolCursor
   return cursor->Take(pool, __shfl_sync(FULL_WARP, sum, 31)) + sum - (unsigned)num_entries;
 }
 
-/* All products of a row, by a group of lanes; of a long row an estimate, from about 1024 of its entries. */
+/* All products of a row, by a group of lanes; of a long row an estimate, from about 512 of its entries. */
 template <int Lanes, typename Offset>
 __device__ inline unsigned long long CountProducts(const Factors<Offset> &f, PetscCount begin, PetscCount length, int lane)
 {
-  const PetscCount   step = length / 1024 + 1;
+  const PetscCount   step = length / 512 + 1;
   unsigned long long sum  = 0;
 
   for (PetscCount k = lane * step; k < length; k += Lanes * step) sum += (unsigned long long)(f.b_offsets[f.a_columns[begin + k] + 1] - f.b_offsets[f.a_columns[begin + k]]);
