@@ -200,7 +200,7 @@ PetscErrorCode SpGEMMCopyLongColumns(DCSRView C, const SpGEMMPool *pool, PetscCo
 
   PetscFunctionBegin;
   if (n == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  CopyLongColumnsKernel<<<dim3(PetscMin(PetscMax(MAX_BLOCKS * 8 / rows, 1), 64), rows), SPGEMM_THREADS, 0, stream>>>(n, list, Offsets(C), C.columns, *pool);
+  CopyLongColumnsKernel<<<dim3(PetscMin(PetscMax(MAX_BLOCKS * 8 / rows, 4), 64), rows), SPGEMM_THREADS, 0, stream>>>(n, list, Offsets(C), C.columns, *pool);
   PetscCallCUDA(cudaGetLastError());
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -19,17 +19,17 @@ constexpr int        SLICE_THREADS    = 512;
 constexpr int        SLICE_COLUMNS    = SPGEMM_SLICE_WORDS * 32;
 constexpr int        BLOCK_SLOTS      = 1 << SPGEMM_BLOCK_SLOTS;
 constexpr int        SORT_ITEMS       = SPGEMM_BLOCK_WINDOWS / SPGEMM_THREADS;
-constexpr int        MAX_PROBES       = 256;     // after so many slots of others a block's table counts as full
-constexpr int        PART_ENTRIES     = 64;      // of a row of A that blocks share: entries of a part,
-constexpr int        SHARE_PRODUCTS   = 4096;    // products of a part that deserve a block of their own,
-constexpr int        MAX_PARTS        = 16384;   // at most so many parts,
-constexpr int        MAX_SHARES       = 64;      // so many blocks a part,
-constexpr int        MAX_SHARED       = 128;     // so many such rows,
-constexpr PetscCount MAX_SHARED_WORDS = 1 << 21; // in 8 MiB of bitmaps
-constexpr int        SHARED_ENTRIES   = 1024;    // a row of A with more entries is shared,
-constexpr int        SHARED_PRODUCTS  = 16384;   // or one with more products
-constexpr int        MANY_BITS        = 128;     // in 32 words: a warp writes their columns word by word
-constexpr int        AHEAD            = 4;       // products of a thread whose columns are loaded together
+constexpr int        MAX_PROBES       = 256;            // after so many slots of others a block's table counts as full
+constexpr int        PART_ENTRIES     = SPGEMM_THREADS; // of a row of A that blocks share: entries of a part,
+constexpr int        SHARE_PRODUCTS   = 4096;           // products of a part that deserve a block of their own,
+constexpr int        MAX_PARTS        = 16384;          // at most so many parts,
+constexpr int        MAX_SHARES       = 64;             // so many blocks a part,
+constexpr int        MAX_SHARED       = 128;            // so many such rows,
+constexpr PetscCount MAX_SHARED_WORDS = 1 << 21;        // in 8 MiB of bitmaps
+constexpr int        SHARED_ENTRIES   = 1024;           // a row of A with more entries is shared,
+constexpr int        SHARED_PRODUCTS  = 16384;          // or one with more products
+constexpr int        MANY_BITS        = 128;            // in 32 words: a warp writes their columns word by word
+constexpr int        AHEAD            = 4;              // products of a thread whose columns are loaded together
 
 /* How a block shares a row of A: groups of this many threads take a row of B each. */
 inline int BlockLanes(const DCSRView &B)
@@ -340,20 +340,19 @@ struct SharedRows {
   unsigned  *bitmaps;  // [max_rows * words of a bitmap]
 };
 
-/* Whether a row that has so many units in its first round is left to many blocks; with others waiting only if it is far too long for one. Ends synchronized. */
+/* Whether a row that has so many products in its first round, which is a part, is left to many blocks; with others waiting only if it is far too long for one. */
 template <typename Offset>
 __device__ inline bool Share(DenseShared<Offset> &s, PetscCount length, long long products, int num_words, const SpGEMMPool &pool, const SharedRows &shared, int32_t row)
 {
   const int        scale   = pool.stats->level_rows[2] > 4 * gridDim.x ? 16 : 1;
   const PetscCount entries = length <= (PetscCount)MAX_PARTS * PART_ENTRIES ? PART_ENTRIES : (length + MAX_PARTS - 1) / MAX_PARTS;
-  const long long  each    = products * (length < PART_ENTRIES ? length : PART_ENTRIES) / (length < SPGEMM_THREADS ? length : SPGEMM_THREADS);
 
   if (shared.max_rows == 0 || (length <= SHARED_ENTRIES * scale && products <= (long long)SHARED_PRODUCTS * scale)) return false;
   if (threadIdx.x == 0) s.slot = atomicAdd(&pool.stats->shared_rows, 1u);
   __syncthreads();
   if (s.slot >= (unsigned)shared.max_rows) return false;
   for (int k = threadIdx.x; k < num_words; k += SPGEMM_THREADS) shared.bitmaps[(size_t)s.slot * num_words + k] = 0;
-  if (threadIdx.x == 0) shared.rows[s.slot] = {row, (int)((length + entries - 1) / entries), (int)(each / SHARE_PRODUCTS < MAX_SHARES ? each / SHARE_PRODUCTS + 1 : MAX_SHARES), 0, entries};
+  if (threadIdx.x == 0) shared.rows[s.slot] = {row, (int)((length + entries - 1) / entries), (int)(products / SHARE_PRODUCTS < MAX_SHARES ? products / SHARE_PRODUCTS + 1 : MAX_SHARES), 0, entries};
   return true;
 }
 
