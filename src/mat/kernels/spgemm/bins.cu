@@ -35,6 +35,12 @@ __global__ void __launch_bounds__(SPGEMM_THREADS) SortRowsKernel(PetscInt num_ro
   if (bin != SPGEMM_BIN_EMPTY) list[begin[bin] + rank] = (int32_t)row;
 }
 
+/* Where a row is in the pool. */
+__device__ inline const int32_t *PoolRow(const SpGEMMPool &pool, PetscCount row)
+{
+  return pool.columns + (pool.wide ? ((const uint64_t *)pool.starts)[row] : ((const uint32_t *)pool.starts)[row]);
+}
+
 /* Columns of finished rows out of the pool into C, a group of lanes a row. */
 template <int Lanes>
 __global__ void __launch_bounds__(SPGEMM_THREADS) CopyColumnsKernel(PetscCount num_rows, Offsets c_offsets, int32_t *c_columns, SpGEMMPool pool)
@@ -42,12 +48,25 @@ __global__ void __launch_bounds__(SPGEMM_THREADS) CopyColumnsKernel(PetscCount n
   const PetscCount row  = ((PetscCount)blockIdx.x * SPGEMM_THREADS + threadIdx.x) / Lanes;
   const int        lane = threadIdx.x % Lanes;
 
-  if (row >= num_rows || pool.bins[row] == SPGEMM_BIN_LONG) return;
+  if (row >= num_rows || pool.bins[row] == SPGEMM_BIN_LONG || pool.bins[row] == SPGEMM_BIN_BLOCK) return;
   const PetscCount begin = c_offsets(row), n = c_offsets(row + 1) - begin;
-  const int32_t   *from = pool.columns + (pool.wide ? ((const uint64_t *)pool.starts)[row] : ((const uint32_t *)pool.starts)[row]);
+  const int32_t   *from = PoolRow(pool, row);
 
 #pragma unroll 4
   for (PetscCount k = lane; k < n; k += Lanes) c_columns[begin + k] = from[k];
+}
+
+/* The same for long rows: gridDim.x blocks a row. */
+__global__ void __launch_bounds__(SPGEMM_THREADS) CopyLongColumnsKernel(PetscCount num, const int32_t *list, Offsets c_offsets, int32_t *c_columns, SpGEMMPool pool)
+{
+  for (PetscCount item = blockIdx.y; item < num; item += gridDim.y) {
+    const int32_t    row   = list[item];
+    const PetscCount begin = c_offsets(row), n = c_offsets(row + 1) - begin;
+    const int32_t   *from = PoolRow(pool, row);
+
+#pragma unroll 4
+    for (PetscCount k = (PetscCount)blockIdx.x * SPGEMM_THREADS + threadIdx.x; k < n; k += (PetscCount)gridDim.x * SPGEMM_THREADS) c_columns[begin + k] = from[k];
+  }
 }
 
 template <int Lanes>
@@ -61,23 +80,61 @@ PetscErrorCode CopyColumns(DCSRView C, const SpGEMMPool *pool, cudaStream_t stre
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Chunks {row, number of the chunk in the row} of rows, in no order; rows whose chunks would search too much go into a list of their own as far as it has room. */
-__global__ void __launch_bounds__(SPGEMM_THREADS) ListChunksKernel(Offsets a_offsets, Offsets c_offsets, PetscCount n, const int32_t *list, unsigned long long *chunks, SpGEMMChunkNumbers *numbers, int32_t *huge)
+/* Chunks {row, number of the chunk in the row} of a row, by a warp. */
+__device__ inline void AddChunks(int32_t row, PetscCount num, unsigned long long *chunks, SpGEMMChunkNumbers *numbers)
+{
+  unsigned long long base = 0;
+
+  if (threadIdx.x % 32 == 0) base = atomicAdd(&numbers->chunks, (unsigned long long)num);
+  base = __shfl_sync(FULL_WARP, base, 0);
+  for (PetscCount k = threadIdx.x % 32; k < num; k += 32) chunks[base + k] = (unsigned long long)row << 32 | (unsigned long long)k;
+}
+
+__device__ inline PetscCount NumChunks(PetscCount num_entries)
+{
+  return (num_entries + SPGEMM_CHUNK_ENTRIES - 1) / SPGEMM_CHUNK_ENTRIES;
+}
+
+/* Chunks of rows, in no order; those with long rows of A wait for their number of products. */
+__global__ void __launch_bounds__(SPGEMM_THREADS) ListChunksKernel(Offsets a_offsets, Offsets c_offsets, PetscCount n, const int32_t *list, unsigned long long *chunks, SpGEMMChunkNumbers *numbers, SpGEMMHugeRow *huge)
 {
   for (PetscCount item = (PetscCount)blockIdx.x * (SPGEMM_THREADS / 32) + threadIdx.x / 32; item < n; item += (PetscCount)gridDim.x * (SPGEMM_THREADS / 32)) {
-    const int32_t      row     = list[item];
-    const PetscCount   num     = (c_offsets(row + 1) - c_offsets(row) + SPGEMM_CHUNK_ENTRIES - 1) / SPGEMM_CHUNK_ENTRIES;
-    const bool         is_huge = num * (a_offsets(row + 1) - a_offsets(row)) > SPGEMM_MAX_SEARCHES;
-    unsigned long long base    = 0;
+    const int32_t    row = list[item];
+    const PetscCount a = a_offsets(row), c = c_offsets(row);
+    const PetscCount length = a_offsets(row + 1) - a, num_entries = c_offsets(row + 1) - c;
 
-    if (threadIdx.x % 32 == 0 && is_huge) {
-      base = atomicAdd(&numbers->huge, 1ull);
-      if (base < SPGEMM_MAX_HUGE) huge[base] = row;
+    if (length <= SPGEMM_HUGE_ENTRIES) AddChunks(row, NumChunks(num_entries), chunks, numbers);
+    else if (threadIdx.x % 32 == 0) huge[atomicAdd(&numbers->huge, 1ull)] = {a, length, c, num_entries, 0, row, 0};
+  }
+}
+
+/* Products of the rows that wait: gridDim.x blocks a row. */
+__global__ void __launch_bounds__(SPGEMM_THREADS) CountHugeKernel(const int32_t *a_columns, Offsets b_offsets, const SpGEMMChunkNumbers *numbers, SpGEMMHugeRow *huge)
+{
+  for (unsigned long long item = blockIdx.y; item < numbers->huge; item += gridDim.y) {
+    const SpGEMMHugeRow row = huge[item];
+    unsigned long long  sum = 0;
+
+#pragma unroll 4
+    for (PetscCount k = (PetscCount)blockIdx.x * SPGEMM_THREADS + threadIdx.x; k < row.a_length; k += (PetscCount)gridDim.x * SPGEMM_THREADS) {
+      const int32_t column = a_columns[row.a_begin + k];
+
+      sum += (unsigned long long)(b_offsets(column + 1) - b_offsets(column));
     }
-    if (__shfl_sync(FULL_WARP, is_huge && base < SPGEMM_MAX_HUGE, 0)) continue;
-    if (threadIdx.x % 32 == 0) base = atomicAdd(&numbers->chunks, (unsigned long long)num);
-    base = __shfl_sync(FULL_WARP, base, 0);
-    for (PetscCount k = threadIdx.x % 32; k < num; k += 32) chunks[base + k] = (unsigned long long)row << 32 | (unsigned long long)k;
+    for (int k = 16; k > 0; k /= 2) sum += __shfl_down_sync(FULL_WARP, sum, k);
+    if (threadIdx.x % 32 == 0 && sum) atomicAdd(&huge[item].products, sum);
+  }
+}
+
+/* Which of them are sorted; chunks of the others. The rule knows nothing but the row: the same in every run, since the rounding is another. */
+__global__ void __launch_bounds__(SPGEMM_THREADS) DecideHugeKernel(unsigned long long *chunks, SpGEMMChunkNumbers *numbers, SpGEMMHugeRow *huge)
+{
+  for (unsigned long long item = blockIdx.x * (SPGEMM_THREADS / 32) + threadIdx.x / 32; item < numbers->huge; item += gridDim.x * (SPGEMM_THREADS / 32)) {
+    const PetscCount num    = NumChunks(huge[item].c_length);
+    const bool       sorted = (double)num * (double)huge[item].a_length > SPGEMM_SEARCH_RATIO * (double)huge[item].products;
+
+    if (threadIdx.x % 32 == 0) huge[item].sorted = sorted;
+    if (!sorted) AddChunks(huge[item].row, num, chunks, numbers);
   }
 }
 
@@ -108,7 +165,7 @@ PetscErrorCode SpGEMMScan(PetscInt num_rows, const int32_t counts[], DCSRView C,
 }
 
 /*
-  SpGEMMCopyColumns - The columns of all rows out of the pool, but those that slices fill.
+  SpGEMMCopyColumns - The columns of all rows out of the pool, but those of the last two bins.
 
   Input Parameters:
 + C      - row offsets are there, columns are written
@@ -124,6 +181,27 @@ PetscErrorCode SpGEMMCopyColumns(DCSRView C, const SpGEMMPool *pool, cudaStream_
   else if (mean <= 16) PetscCall(CopyColumns<8>(C, pool, stream));
   else if (mean <= 200) PetscCall(CopyColumns<16>(C, pool, stream));
   else PetscCall(CopyColumns<32>(C, pool, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  SpGEMMCopyLongColumns - The columns of rows that blocks have found, out of the pool.
+
+  Input Parameters:
++ C      - row offsets are there, columns are written
+. pool   - starts and columns of these rows
+. n      - rows
+. list   - [n] device
+- stream - asynchronous on it
+*/
+PetscErrorCode SpGEMMCopyLongColumns(DCSRView C, const SpGEMMPool *pool, PetscCount n, const int32_t list[], cudaStream_t stream)
+{
+  const unsigned int rows = (unsigned int)PetscMin(n, (PetscCount)MAX_BLOCKS * 8);
+
+  PetscFunctionBegin;
+  if (n == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  CopyLongColumnsKernel<<<dim3(PetscMin(PetscMax(MAX_BLOCKS * 8 / rows, 4), 64), rows), SPGEMM_THREADS, 0, stream>>>(n, list, Offsets(C), C.columns, *pool);
+  PetscCallCUDA(cudaGetLastError());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -165,18 +243,19 @@ cleanup:
   SpGEMMListChunks - Cuts rows of C into chunks of SPGEMM_CHUNK_ENTRIES entries.
 
   Input Parameters:
-+ A      - its row lengths tell which rows are no work for chunks
-. C      - row offsets are there
-. n      - rows
-. list   - [n] device
-- stream - asynchronous on it
++ A, B     - they tell which rows are no work for chunks
+. C        - row offsets are there
+. n        - rows
+. list     - [n] device
+. max_huge - at least as many as rows of A with more than SPGEMM_HUGE_ENTRIES entries that are in the list
+- stream   - asynchronous on it
 
   Output Parameters:
 + chunks  - device, room for C.num_nonzeros / SPGEMM_CHUNK_ENTRIES + n of them
 . numbers - device, how many, and how many rows are in the other list
-- huge    - [SPGEMM_MAX_HUGE] device, rows for SpGEMMNumericHuge(); when there are more, they get chunks after all
+- huge    - [max_huge] device, rows with long rows of A; those that are marked as sorted have no chunks
 */
-PetscErrorCode SpGEMMListChunks(DCSRView A, DCSRView C, PetscCount n, const int32_t list[], unsigned long long chunks[], SpGEMMChunkNumbers *numbers, int32_t huge[], cudaStream_t stream)
+PetscErrorCode SpGEMMListChunks(DCSRView A, DCSRView B, DCSRView C, PetscCount n, const int32_t list[], unsigned long long chunks[], SpGEMMChunkNumbers *numbers, PetscCount max_huge, SpGEMMHugeRow huge[], cudaStream_t stream)
 {
   const unsigned int blocks = (unsigned int)PetscMin((n + SPGEMM_THREADS / 32 - 1) / (SPGEMM_THREADS / 32), (PetscCount)MAX_BLOCKS);
 
@@ -184,6 +263,11 @@ PetscErrorCode SpGEMMListChunks(DCSRView A, DCSRView C, PetscCount n, const int3
   PetscCallCUDA(cudaMemsetAsync(numbers, 0, sizeof(*numbers), stream));
   if (n == 0) PetscFunctionReturn(PETSC_SUCCESS);
   ListChunksKernel<<<blocks, SPGEMM_THREADS, 0, stream>>>(Offsets(A), Offsets(C), n, list, chunks, numbers, huge);
+  PetscCallCUDA(cudaGetLastError());
+  if (A.num_columns <= SPGEMM_HUGE_ENTRIES || max_huge == 0) PetscFunctionReturn(PETSC_SUCCESS); // no row of A is so long
+  CountHugeKernel<<<dim3(16, (unsigned int)PetscMin(max_huge, 64)), SPGEMM_THREADS, 0, stream>>>(A.columns, Offsets(B), numbers, huge);
+  PetscCallCUDA(cudaGetLastError());
+  DecideHugeKernel<<<(unsigned int)PetscMin(max_huge, 132), SPGEMM_THREADS, 0, stream>>>(chunks, numbers, huge);
   PetscCallCUDA(cudaGetLastError());
   PetscFunctionReturn(PETSC_SUCCESS);
 }

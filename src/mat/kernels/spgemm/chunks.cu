@@ -2,7 +2,6 @@
   Values of long rows: a warp takes a chunk of a row of C, whose columns are known, and from every row of B the entries between the chunk's first and last column.
   Chunks are disjoint, so a row of any length is the work of many warps, and its sums still have the order of the row of A.
 */
-#include "../entries/search.cuh"
 #include "table.cuh"
 
 namespace
@@ -11,37 +10,93 @@ namespace
 constexpr int CHUNK_THREADS = 128;
 constexpr int CHUNK_SLOTS   = 1 << SPGEMM_CHUNK_SLOTS;
 constexpr int MAX_BLOCKS    = 132 * 64;
+constexpr int AHEAD         = 4; // rows of B that are loaded together
 
 struct ChunkShared {
   unsigned long long slots[CHUNK_SLOTS];
   PetscScalar        sums[SPGEMM_CHUNK_ENTRIES];
 };
 
+/* A row of B as far as it lies in a chunk, and its entry of A; each lane holds one. */
+template <typename Offset>
+struct Row {
+  Offset      begin;
+  int         length;
+  PetscScalar a;
+
+  /* The entries between columns first and last of entry k of A; both searches take their steps together, since each waits for memory. */
+  __device__ void Find(const Factors<Offset> &f, PetscCount k, int32_t first, int32_t last)
+  {
+    const int32_t column = f.a_columns[k];
+    Offset        low = f.b_offsets[column], high = f.b_offsets[column + 1], end_low = low, end_high = high;
+
+    a = f.a_values[k];
+    if (low < high) {
+      const int32_t smallest = f.b_columns[low], largest = f.b_columns[high - 1];
+
+      if (smallest >= first) high = low;
+      else if (largest < first) low = high;
+      if (largest <= last) end_low = end_high;
+      else if (smallest > last) end_high = end_low;
+    }
+    while (low < high || end_low < end_high) {
+      const Offset  middle = low + (high - low) / 2, end_middle = end_low + (end_high - end_low) / 2;
+      const int32_t c = low < high ? f.b_columns[middle] : first, end_c = end_low < end_high ? f.b_columns[end_middle] : last;
+
+      if (low < high) {
+        if (c < first) low = middle + 1;
+        else high = middle;
+      }
+      if (end_low < end_high) {
+        if (end_c <= last) end_low = end_middle + 1;
+        else end_high = end_middle;
+      }
+    }
+    begin  = low;
+    length = (int)(end_low - low);
+  }
+};
+
+/* Adds the products of up to 32 rows of B, one after the other; some of them are on their way together. */
+template <typename Offset>
+__device__ inline void AddRows(const Factors<Offset> &f, const Row<Offset> &row, const WindowTable &table, PetscScalar *sums, int lane)
+{
+  for (unsigned live = __ballot_sync(FULL_WARP, row.length > 0); live;) {
+    Offset      b[AHEAD];
+    int         left[AHEAD];
+    int32_t     column[AHEAD];
+    PetscScalar factor[AHEAD], value[AHEAD];
+
+#pragma unroll
+    for (int u = 0; u < AHEAD; u++, live &= live - 1) {
+      const int step = live ? __ffs(live) - 1 : 0;
+
+      b[u]      = ShuffleFrom<32>(row.begin, step);
+      left[u]   = ShuffleFrom<32>(row.length, step);
+      factor[u] = ShuffleFrom<32>(row.a, step);
+      if (!live) left[u] = 0;
+      if (lane < left[u]) {
+        column[u] = f.b_columns[b[u] + lane];
+        value[u]  = f.b_values[b[u] + lane];
+      }
+    }
+#pragma unroll
+    for (int u = 0; u < AHEAD; u++) {
+      if (lane < left[u]) sums[table.Place(column[u])] += factor[u] * value[u];
+      for (int k = 32 + lane; k < left[u]; k += 32) sums[table.Place(f.b_columns[b[u] + k])] += factor[u] * f.b_values[b[u] + k];
+      __syncwarp();
+    }
+  }
+}
+
 template <typename Offset>
 __device__ inline void AddChunk(const Factors<Offset> &f, PetscCount a_begin, PetscCount a_end, int32_t first, int32_t last, const WindowTable &table, PetscScalar *sums, int lane)
 {
   for (PetscCount base = a_begin; base < a_end; base += 32) {
-    Offset      begin = 0, end = 0;
-    PetscScalar a = 0.0;
+    Row<Offset> row = {0, 0, 0.0};
 
-    if (base + lane < a_end) {
-      const int32_t column = f.a_columns[base + lane];
-      Offset        stop   = f.b_offsets[column + 1];
-
-      begin = f.b_offsets[column];
-      if (begin < stop && f.b_columns[begin] < first) begin = LowerBound(f.b_columns, begin, stop, first);
-      if (begin < stop && f.b_columns[stop - 1] > last) stop = LowerBound(f.b_columns, begin, stop, last + 1);
-      end = stop;
-      a   = f.a_values[base + lane];
-    }
-    for (unsigned live = __ballot_sync(FULL_WARP, begin < end); live; live &= live - 1) {
-      const int         step = __ffs(live) - 1;
-      const Offset      b = ShuffleFrom<32>(begin, step), b_end = ShuffleFrom<32>(end, step);
-      const PetscScalar factor = ShuffleFrom<32>(a, step);
-
-      for (Offset k = b + lane; k < b_end; k += 32) sums[table.Place(f.b_columns[k])] += factor * f.b_values[k];
-      __syncwarp();
-    }
+    if (base + lane < a_end) row.Find(f, base + lane, first, last);
+    AddRows(f, row, table, sums, lane);
   }
 }
 

@@ -13,34 +13,69 @@
 namespace
 {
 
-constexpr PetscCount PIECE  = 1 << 20; // entries of a row of A whose products are numbered together
-constexpr PetscCount SLICE  = 1 << 21; // products that are sorted together: 24 bytes each, twice
-constexpr int        BLOCKS = 132 * 8;
+constexpr PetscCount PIECE        = 1 << 20; // entries of rows of A whose products are numbered together
+constexpr PetscCount SLICE        = 1 << 21; // products that are sorted together: 24 bytes each, twice
+constexpr int        MAX_SEGMENTS = 1024;    // rows that are sorted together
+constexpr int        BLOCKS       = 132 * 8;
+
+/* A row, or a piece of one. */
+struct Segment {
+  PetscCount first;             // number of its first entry of A among those of all segments
+  PetscCount a_begin, a_length; // of A
+  PetscCount c_begin, c_length; // of the row of C
+};
+
+/* Rows whose products are sorted together, by segment and column. */
+struct Batch {
+  int            num, column_bits; // of a sort key, above them the number of the segment
+  const Segment *segments;         // [num]
+  PetscCount     num_entries;      // of A
+
+  __device__ const Segment &SegmentOf(PetscCount entry) const
+  {
+    int low = 0, high = num; // the last segment that does not begin after the entry
+
+    while (high - low > 1) {
+      const int middle = (low + high) / 2;
+
+      if (segments[middle].first <= entry) low = middle;
+      else high = middle;
+    }
+    return segments[low];
+  }
+};
 
 /* Work space; owned. */
 struct Slices {
+  Segment     *segments;   // [MAX_SEGMENTS]
   int64_t     *firsts;     // [PIECE + 1] number of the first product of each entry of A
-  uint32_t    *columns[2]; // [SLICE] of products, and sorted
+  uint32_t    *columns[2]; // [SLICE] sort keys of products, and sorted
   PetscScalar *values[2];  // [SLICE]
 };
 
-/* Products of each entry of A in a piece, and nothing after the last. */
+/* Products of each entry of A, and nothing after the last. */
 template <typename Offset>
-__global__ void LengthsKernel(Factors<Offset> f, PetscCount begin, PetscCount n, int64_t *lengths)
+__global__ void LengthsKernel(Factors<Offset> f, Batch batch, int64_t *lengths)
 {
-  for (PetscCount k = (PetscCount)blockIdx.x * SPGEMM_THREADS + threadIdx.x; k <= n; k += (PetscCount)gridDim.x * SPGEMM_THREADS) {
-    const int32_t column = k < n ? f.a_columns[begin + k] : 0;
+  for (PetscCount k = (PetscCount)blockIdx.x * SPGEMM_THREADS + threadIdx.x; k <= batch.num_entries; k += (PetscCount)gridDim.x * SPGEMM_THREADS) {
+    int64_t length = 0;
 
-    lengths[k] = k < n ? (int64_t)(f.b_offsets[column + 1] - f.b_offsets[column]) : 0;
+    if (k < batch.num_entries) {
+      const Segment &segment = batch.SegmentOf(k);
+      const int32_t  column  = f.a_columns[segment.a_begin + (k - segment.first)];
+
+      length = (int64_t)(f.b_offsets[column + 1] - f.b_offsets[column]);
+    }
+    lengths[k] = length;
   }
 }
 
-/* Products first to first + n - 1 of a piece. */
+/* Products first to first + n - 1 of a batch. */
 template <typename Offset>
-__global__ void ExpandKernel(Factors<Offset> f, PetscCount begin, PetscCount num_entries, const int64_t *firsts, int64_t first, PetscCount n, uint32_t *columns, PetscScalar *values)
+__global__ void ExpandKernel(Factors<Offset> f, Batch batch, const int64_t *firsts, int64_t first, PetscCount n, uint32_t *columns, PetscScalar *values)
 {
   for (PetscCount p = (PetscCount)blockIdx.x * SPGEMM_THREADS + threadIdx.x; p < n; p += (PetscCount)gridDim.x * SPGEMM_THREADS) {
-    PetscCount low = 0, high = num_entries; // the last entry of A whose first product is not after this one
+    PetscCount low = 0, high = batch.num_entries; // the last entry of A whose first product is not after this one
 
     while (high - low > 1) {
       const PetscCount middle = low + (high - low) / 2;
@@ -48,24 +83,34 @@ __global__ void ExpandKernel(Factors<Offset> f, PetscCount begin, PetscCount num
       if (firsts[middle] <= first + p) low = middle;
       else high = middle;
     }
-    const PetscCount b = (PetscCount)f.b_offsets[f.a_columns[begin + low]] + (PetscCount)(first + p - firsts[low]);
+    const Segment   &segment = batch.SegmentOf(low);
+    const PetscCount a = segment.a_begin + (low - segment.first), b = (PetscCount)f.b_offsets[f.a_columns[a]] + (PetscCount)(first + p - firsts[low]);
 
-    columns[p] = (uint32_t)f.b_columns[b];
-    values[p]  = f.a_values[begin + low] * f.b_values[b];
+    columns[p] = (uint32_t)f.b_columns[b] | (uint32_t)((unsigned long long)(&segment - batch.segments) << batch.column_bits);
+    values[p]  = f.a_values[a] * f.b_values[b];
   }
 }
 
-/* Adds sorted products to the row: the first of each column takes all of them. */
-__global__ void AddSortedKernel(PetscCount n, const uint32_t *columns, const PetscScalar *values, const int32_t *c_columns, PetscScalar *c_values, PetscCount num_entries)
+/* Sums before the first product: gridDim.x blocks a row. */
+__global__ void ZeroKernel(Batch batch, PetscScalar *c_values)
+{
+  const Segment &segment = batch.segments[blockIdx.y];
+
+  for (PetscCount k = (PetscCount)blockIdx.x * SPGEMM_THREADS + threadIdx.x; k < segment.c_length; k += (PetscCount)gridDim.x * SPGEMM_THREADS) c_values[segment.c_begin + k] = 0.0;
+}
+
+/* Adds sorted products to the rows: the first of each column takes all of them. */
+__global__ void AddSortedKernel(Batch batch, PetscCount n, const uint32_t *columns, const PetscScalar *values, const int32_t *c_columns, PetscScalar *c_values)
 {
   for (PetscCount p = (PetscCount)blockIdx.x * SPGEMM_THREADS + threadIdx.x; p < n; p += (PetscCount)gridDim.x * SPGEMM_THREADS) {
-    const uint32_t column = columns[p];
+    const uint32_t key = columns[p];
 
-    if (p > 0 && columns[p - 1] == column) continue;
-    const PetscCount place = LowerBound(c_columns, (PetscCount)0, num_entries, (int32_t)column);
-    PetscScalar      sum   = c_values[place];
+    if (p > 0 && columns[p - 1] == key) continue;
+    const Segment   &segment = batch.segments[key >> batch.column_bits];
+    const PetscCount place   = LowerBound(c_columns, segment.c_begin, segment.c_begin + segment.c_length, (int32_t)(key & ((1u << batch.column_bits) - 1)));
+    PetscScalar      sum     = c_values[place];
 
-    for (PetscCount k = p; k < n && columns[k] == column; k++) sum += values[k];
+    for (PetscCount k = p; k < n && columns[k] == key; k++) sum += values[k];
     c_values[place] = sum;
   }
 }
@@ -78,6 +123,7 @@ unsigned int NumBlocks(PetscCount n)
 PetscErrorCode FreeSlices(Slices *s, cudaStream_t stream)
 {
   PetscFunctionBegin;
+  PetscCall(PetscSparseCUDAFree(&s->segments, stream));
   PetscCall(PetscSparseCUDAFree(&s->firsts, stream));
   for (int k = 0; k < 2; k++) {
     PetscCall(PetscSparseCUDAFree(&s->columns[k], stream));
@@ -90,6 +136,7 @@ PetscErrorCode AllocateSlices(cudaStream_t stream, Slices *s)
 {
   PetscFunctionBegin;
   PetscCall(PetscArrayzero(s, 1));
+  PetscCall(PetscSparseCUDAMalloc(MAX_SEGMENTS, "long rows", stream, &s->segments));
   PetscCall(PetscSparseCUDAMalloc(PIECE + 1, "products of a long row", stream, &s->firsts));
   for (int k = 0; k < 2; k++) {
     PetscCall(PetscSparseCUDAMalloc(SLICE, "columns of the products of a long row", stream, &s->columns[k]));
@@ -98,85 +145,119 @@ PetscErrorCode AllocateSlices(cudaStream_t stream, Slices *s)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The products of entries begin to begin + n - 1 of A join the row. */
+/* Products of a batch; num_products < 0: they are not known, which synchronizes. */
 template <typename Offset>
-PetscErrorCode AddPiece(DCSRView A, DCSRView B, PetscCount begin, PetscCount n, const int32_t *c_columns, PetscScalar *c_values, PetscCount num_entries, const Slices *s, cudaStream_t stream)
+PetscErrorCode NumberProducts(const Factors<Offset> &f, const Batch &batch, const Slices *s, cudaStream_t stream, int64_t *num_products)
 {
-  const Factors<Offset> f(A, B);
-  const int             bits = PetscMax(1, DCSRKeyBits(B.num_columns));
-  int64_t               num_products;
+  const PetscCount n = batch.num_entries;
 
   PetscFunctionBegin;
-  LengthsKernel<<<NumBlocks(n + 1), SPGEMM_THREADS, 0, stream>>>(f, begin, n, s->firsts);
+  LengthsKernel<<<NumBlocks(n + 1), SPGEMM_THREADS, 0, stream>>>(f, batch, s->firsts);
   PetscCallCUDA(cudaGetLastError());
   PetscCall(DCSRWithTemporary("workspace to number products", stream, [&](void *storage, size_t &bytes) { return cub::DeviceScan::ExclusiveSum(storage, bytes, s->firsts, s->firsts, n + 1, stream); }));
-  PetscCallCUDA(cudaMemcpyAsync(&num_products, s->firsts + n, sizeof(num_products), cudaMemcpyDeviceToHost, stream));
+  if (*num_products >= 0) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCallCUDA(cudaMemcpyAsync(num_products, s->firsts + n, sizeof(*num_products), cudaMemcpyDeviceToHost, stream));
   PetscCallCUDA(cudaStreamSynchronize(stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The products of a batch join their rows. */
+template <typename Offset>
+PetscErrorCode AddBatch(DCSRView A, DCSRView B, DCSRView C, const Batch &batch, int64_t num_products, const Slices *s, cudaStream_t stream)
+{
+  const Factors<Offset> f(A, B);
+  const int             bits = batch.column_bits + DCSRKeyBits(batch.num);
+
+  PetscFunctionBegin;
+  PetscCall(NumberProducts(f, batch, s, stream, &num_products));
   for (int64_t first = 0; first < num_products; first += SLICE) {
     const PetscCount num = PetscMin(SLICE, (PetscCount)(num_products - first));
 
-    ExpandKernel<<<NumBlocks(num), SPGEMM_THREADS, 0, stream>>>(f, begin, n, s->firsts, first, num, s->columns[0], s->values[0]);
+    ExpandKernel<<<NumBlocks(num), SPGEMM_THREADS, 0, stream>>>(f, batch, s->firsts, first, num, s->columns[0], s->values[0]);
     PetscCallCUDA(cudaGetLastError());
     PetscCall(DCSRWithTemporary("workspace to sort products", stream, [&](void *storage, size_t &bytes) { return cub::DeviceRadixSort::SortPairs(storage, bytes, s->columns[0], s->columns[1], s->values[0], s->values[1], num, 0, bits, stream); }));
-    AddSortedKernel<<<NumBlocks(num), SPGEMM_THREADS, 0, stream>>>(num, s->columns[1], s->values[1], c_columns, c_values, num_entries);
+    AddSortedKernel<<<NumBlocks(num), SPGEMM_THREADS, 0, stream>>>(batch, num, s->columns[1], s->values[1], C.columns, C.values);
     PetscCallCUDA(cudaGetLastError());
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode GetRange(DCSRView view, PetscCount row, cudaStream_t stream, PetscCount range[2])
+/* The segments of a batch are on the host; clear: their sums begin. */
+PetscErrorCode DoBatch(DCSRView A, DCSRView B, DCSRView C, const Segment segments[], int num, PetscBool clear, int64_t num_products, const Slices *s, cudaStream_t stream)
 {
-  int32_t narrow[2];
-  int64_t wide[2];
+  const Batch batch = {num, PetscMax(1, DCSRKeyBits(B.num_columns)), s->segments, segments[num - 1].first + segments[num - 1].a_length};
 
   PetscFunctionBegin;
-  if (view.wide) PetscCallCUDA(cudaMemcpyAsync(wide, (const int64_t *)view.row_offsets + row, sizeof(wide), cudaMemcpyDeviceToHost, stream));
-  else PetscCallCUDA(cudaMemcpyAsync(narrow, (const int32_t *)view.row_offsets + row, sizeof(narrow), cudaMemcpyDeviceToHost, stream));
-  PetscCallCUDA(cudaStreamSynchronize(stream));
-  for (int k = 0; k < 2; k++) range[k] = view.wide ? (PetscCount)wide[k] : (PetscCount)narrow[k];
+  PetscCallCUDA(cudaMemcpyAsync(s->segments, segments, (size_t)num * sizeof(*segments), cudaMemcpyHostToDevice, stream));
+  if (clear) {
+    ZeroKernel<<<dim3(32, (unsigned int)num), SPGEMM_THREADS, 0, stream>>>(batch, C.values);
+    PetscCallCUDA(cudaGetLastError());
+  }
+  if (B.wide) PetscCall(AddBatch<int64_t>(A, B, C, batch, num_products, s, stream));
+  else PetscCall(AddBatch<int32_t>(A, B, C, batch, num_products, s, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode AddRow(DCSRView A, DCSRView B, DCSRView C, PetscCount row, const Slices *s, cudaStream_t stream)
+/* A row of A that is too long for a batch, piece by piece. */
+PetscErrorCode AddPieces(DCSRView A, DCSRView B, DCSRView C, const SpGEMMHugeRow *row, const Slices *s, cudaStream_t stream)
 {
-  PetscCount a[2], c[2];
+  PetscFunctionBegin;
+  for (PetscCount begin = 0; begin < row->a_length; begin += PIECE) {
+    const Segment segment = {0, row->a_begin + begin, PetscMin(PIECE, row->a_length - begin), row->c_begin, row->c_length};
+
+    PetscCall(DoBatch(A, B, C, &segment, 1, (PetscBool)(begin == 0), -1, s, stream));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* As many of n rows as fit into a batch; *done: how many. */
+PetscErrorCode AddRows(DCSRView A, DCSRView B, DCSRView C, PetscCount n, const SpGEMMHugeRow rows[], const Slices *s, cudaStream_t stream, PetscCount *done)
+{
+  const int  spare_bits = 32 - PetscMax(1, DCSRKeyBits(B.num_columns)), max_segments = spare_bits >= 10 ? MAX_SEGMENTS : 1 << spare_bits;
+  Segment    segments[MAX_SEGMENTS];
+  PetscCount num_entries  = 0;
+  int64_t    num_products = 0;
+  int        num          = 0;
 
   PetscFunctionBegin;
-  PetscCall(GetRange(A, row, stream, a));
-  PetscCall(GetRange(C, row, stream, c));
-  PetscCallCUDA(cudaMemsetAsync(C.values + c[0], 0, (size_t)(c[1] - c[0]) * sizeof(*C.values), stream));
-  for (PetscCount begin = a[0]; begin < a[1]; begin += PIECE) {
-    const PetscCount n = PetscMin(PIECE, a[1] - begin);
-
-    if (B.wide) PetscCall(AddPiece<int64_t>(A, B, begin, n, C.columns + c[0], C.values + c[0], c[1] - c[0], s, stream));
-    else PetscCall(AddPiece<int32_t>(A, B, begin, n, C.columns + c[0], C.values + c[0], c[1] - c[0], s, stream));
+  while (num < n && num < max_segments && num_entries + rows[num].a_length <= PIECE) {
+    segments[num] = {num_entries, rows[num].a_begin, rows[num].a_length, rows[num].c_begin, rows[num].c_length};
+    num_entries += rows[num].a_length;
+    num_products += (int64_t)rows[num++].products;
   }
+  *done = num;
+  PetscCall(DoBatch(A, B, C, segments, num, PETSC_TRUE, num_products, s, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 } // namespace
 
 /*
-  SpGEMMNumericHuge - Values of rows of C, one after the other, by sorting their products.
+  SpGEMMNumericHuge - Values of rows of C by sorting their products.
 
   Input Parameters:
 + A, B   - compact operands
 . C      - row offsets and columns are there, values of the rows are written
 . n      - rows
-. list   - [n] host
-- stream - synchronizes for every 1,048,576 entries of a row of A
+. rows   - [n] host
+- stream - synchronizes for every 1,048,576 entries of a longer row of A
 
   Workspace: 60 MiB (88 MiB complex), and what CUB's sort needs for 2,097,152 products.
 */
-PetscErrorCode SpGEMMNumericHuge(DCSRView A, DCSRView B, DCSRView C, PetscCount n, const int32_t list[], cudaStream_t stream)
+PetscErrorCode SpGEMMNumericHuge(DCSRView A, DCSRView B, DCSRView C, PetscCount n, const SpGEMMHugeRow rows[], cudaStream_t stream)
 {
   Slices         s;
   PetscErrorCode ierr;
+  PetscCount     done;
 
   PetscFunctionBegin;
   if (n == 0) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCallGoto(ierr, cleanup, AllocateSlices(stream, &s));
-  for (PetscCount k = 0; k < n; k++) PetscCallGoto(ierr, cleanup, AddRow(A, B, C, list[k], &s, stream));
+  for (PetscCount k = 0; k < n; k += done) {
+    done = 1;
+    if (rows[k].a_length > PIECE) PetscCallGoto(ierr, cleanup, AddPieces(A, B, C, &rows[k], &s, stream));
+    else PetscCallGoto(ierr, cleanup, AddRows(A, B, C, n - k, rows + k, &s, stream, &done));
+  }
 cleanup:
   PetscCall(FreeSlices(&s, stream));
   PetscCall(ierr);

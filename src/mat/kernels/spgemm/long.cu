@@ -7,7 +7,6 @@
 #include "../entries/temporary.cuh"
 #include <petscsparsecuda/insert.h>
 #include <cub/block/block_radix_sort.cuh>
-#include <cub/block/block_reduce.cuh>
 #include <cub/block/block_scan.cuh>
 #include <cub/device/device_scan.cuh>
 #include <thrust/iterator/transform_iterator.h>
@@ -15,12 +14,22 @@
 namespace
 {
 
-constexpr int MAX_BLOCKS    = 132 * 8;
-constexpr int SLICE_THREADS = 512;
-constexpr int SLICE_COLUMNS = SPGEMM_SLICE_WORDS * 32;
-constexpr int BLOCK_SLOTS   = 1 << SPGEMM_BLOCK_SLOTS;
-constexpr int SORT_ITEMS    = SPGEMM_BLOCK_WINDOWS / SPGEMM_THREADS;
-constexpr int MAX_PROBES    = 256; // after so many slots of others a block's table counts as full
+constexpr int        MAX_BLOCKS       = 132 * 8;
+constexpr int        SLICE_THREADS    = 512;
+constexpr int        SLICE_COLUMNS    = SPGEMM_SLICE_WORDS * 32;
+constexpr int        BLOCK_SLOTS      = 1 << SPGEMM_BLOCK_SLOTS;
+constexpr int        SORT_ITEMS       = SPGEMM_BLOCK_WINDOWS / SPGEMM_THREADS;
+constexpr int        MAX_PROBES       = 256;            // after so many slots of others a block's table counts as full
+constexpr int        PART_ENTRIES     = SPGEMM_THREADS; // of a row of A that blocks share: entries of a part,
+constexpr int        SHARE_PRODUCTS   = 4096;           // products of a part that deserve a block of their own,
+constexpr int        MAX_PARTS        = 16384;          // at most so many parts,
+constexpr int        MAX_SHARES       = 64;             // so many blocks a part,
+constexpr int        MAX_SHARED       = 128;            // so many such rows,
+constexpr PetscCount MAX_SHARED_WORDS = 1 << 21;        // in 8 MiB of bitmaps
+constexpr int        SHARED_ENTRIES   = 1024;           // a row of A with more entries is shared,
+constexpr int        SHARED_PRODUCTS  = 16384;          // or one with more products
+constexpr int        MANY_BITS        = 128;            // in 32 words: a warp writes their columns word by word
+constexpr int        AHEAD            = 4;              // products of a thread whose columns are loaded together
 
 /* How a block shares a row of A: groups of this many threads take a row of B each. */
 inline int BlockLanes(const DCSRView &B)
@@ -32,24 +41,119 @@ inline int BlockLanes(const DCSRView &B)
   return lanes;
 }
 
-/* Calls visit(column) for the columns [first, last) of the products of a row, by all threads of the block, in no order. */
-template <typename Offset, typename Visit>
-__device__ inline void VisitProducts(const Factors<Offset> &f, int32_t row, int lanes, PetscCount first, PetscCount last, Visit visit)
+/* What all threads of a block do together: some entries of a row of A, and their products cut into units of so many as a group has lanes. */
+template <typename Offset, int Threads>
+struct Round {
+  using Scan = cub::BlockScan<unsigned long long, Threads>;
+
+  typename Scan::TempStorage temporary;
+  Offset                     begins[Threads];    // of the rows of B that are not empty,
+  int                        lengths[Threads];   // their entries,
+  int                        units[Threads + 1]; // and the first unit of each, at last the number of units
+  int                        num;                // such rows
+
+  /*
+    Takes the entries [k, end) of A, at most as many as threads, with the columns [first, last) of their rows of B. Returns the number of units; *length: products
+    of this thread's entry. Starts in any state of the block and ends synchronized.
+  */
+  __device__ int Load(const Factors<Offset> &f, PetscCount k, PetscCount end, int lanes, PetscCount first, PetscCount last, int *length)
+  {
+    Offset             b = 0;
+    unsigned long long mine, before, total;
+
+    *length = 0;
+    k += threadIdx.x;
+    if (k < end) {
+      const int32_t column = f.a_columns[k];
+      Offset        b_end  = f.b_offsets[column + 1];
+
+      b = f.b_offsets[column];
+      if (first > 0) b = LowerBound(f.b_columns, b, b_end, (int32_t)first);
+      if (last <= (PetscCount)INT32_MAX) b_end = LowerBound(f.b_columns, b, b_end, (int32_t)last);
+      *length = (int)(b_end - b);
+    }
+    mine = (unsigned long long)(((*length < SLICE_COLUMNS ? *length : SLICE_COLUMNS) + lanes - 1) / lanes) | (*length ? 1ull << 32 : 0);
+    __syncthreads();
+    Scan(temporary).ExclusiveSum(mine, before, total);
+    if (*length) {
+      const int place = (int)(before >> 32);
+
+      begins[place]  = b;
+      lengths[place] = *length;
+      units[place]   = (int)(unsigned)before;
+    }
+    if (threadIdx.x == 0) {
+      num                = (int)(total >> 32);
+      units[total >> 32] = (int)(unsigned)total;
+    }
+    __syncthreads();
+    return (int)(unsigned)total;
+  }
+  /* The last row whose first unit is not after this one. */
+  __device__ int RowOf(int unit) const
+  {
+    int low = 0, high = num;
+
+    while (high - low > 1) {
+      const int middle = (low + high) / 2;
+
+      if (units[middle] <= unit) low = middle;
+      else high = middle;
+    }
+    return low;
+  }
+  /*
+    Calls visit(columns, is_there) for the products, a few of them a call and thread, in no order. Every group of lanes takes as many units as the others, whatever the lengths of
+    the rows; of several blocks that share the round this is block number share.
+  */
+  template <typename Visit>
+  __device__ void Walk(const Factors<Offset> &f, int lanes, int share, int num_shares, Visit visit) const
+  {
+    const int total = units[num], groups = Threads / lanes, lane = threadIdx.x % lanes;
+    const int each = (total + groups * num_shares - 1) / (groups * num_shares);
+    int       unit = (share * groups + (int)threadIdx.x / lanes) * each;
+    const int end  = unit + each < total ? unit + each : total;
+    int       row  = unit < end ? RowOf(unit) : 0;
+
+    for (; unit < end; unit += AHEAD) {
+      int32_t columns[AHEAD];
+      bool    is_there[AHEAD];
+
+#pragma unroll
+      for (int u = 0; u < AHEAD; u++) { // on their way together
+        if (unit + u < end && unit + u == units[row + 1]) row++;
+        const int k = (unit + u - units[row]) * lanes + lane;
+
+        is_there[u] = unit + u < end && k < lengths[row];
+        if (is_there[u]) columns[u] = f.b_columns[begins[row] + k];
+      }
+      visit(columns, is_there);
+    }
+  }
+};
+
+/* Calls visit() of Round::Walk() for the columns [first, last) of the products of a row, by all threads of the block. */
+template <typename Offset, int Threads, typename Visit>
+__device__ inline void VisitProducts(Round<Offset, Threads> &round, const Factors<Offset> &f, int32_t row, int lanes, PetscCount first, PetscCount last, Visit visit)
 {
-  const PetscCount end  = f.a_offsets(row + 1);
-  const int        lane = threadIdx.x % lanes;
+  const PetscCount end = f.a_offsets(row + 1);
+  int              length;
 
-  for (PetscCount k = f.a_offsets(row) + threadIdx.x / lanes; k < end; k += blockDim.x / lanes) {
-    const int32_t column = f.a_columns[k];
-    const Offset  b_end  = f.b_offsets[column + 1];
-    Offset        b      = f.b_offsets[column];
+  for (PetscCount k = f.a_offsets(row); k < end; k += Threads) {
+    round.Load(f, k, end, lanes, first, last, &length);
+    round.Walk(f, lanes, 0, 1, visit);
+  }
+}
 
-    if (first > 0) b = LowerBound(f.b_columns, b, b_end, (int32_t)first);
-    for (b += lane; b < b_end; b += lanes) {
-      const int32_t c = f.b_columns[b];
+/* Sets the bits of columns, counted from first, in a bitmap in shared memory; most of them may be set already. */
+__device__ inline void SetBits(unsigned *bitmap, int32_t first, const int32_t (&columns)[AHEAD], const bool (&is_there)[AHEAD])
+{
+#pragma unroll
+  for (int u = 0; u < AHEAD; u++) {
+    if (is_there[u]) {
+      const unsigned column = (unsigned)(columns[u] - first), bit = 1u << column % 32;
 
-      if (c >= last) break;
-      visit(c);
+      if (!(*(volatile unsigned *)&bitmap[column / 32] & bit)) atomicOr(&bitmap[column / 32], bit);
     }
   }
 }
@@ -64,17 +168,27 @@ __device__ inline unsigned long long CountProducts(const Factors<Offset> &f, int
   return sum;
 }
 
-/* Fills the table of a block with a row; returns whether it was large enough. Starts and ends synchronized. */
+/* Fills the table of a block with a row; returns whether it was large enough, and stops soon when it is not. Starts and ends synchronized. */
 template <typename Offset>
-__device__ inline bool FillBlockTable(const Factors<Offset> &f, int32_t row, int lanes, const WindowTable &table)
+__device__ inline bool FillBlockTable(Round<Offset, SPGEMM_THREADS> &round, const Factors<Offset> &f, int32_t row, int lanes, const WindowTable &table)
 {
-  bool full = false;
+  const PetscCount end  = f.a_offsets(row + 1);
+  bool             full = false;
 
   __syncthreads();
   for (int slot = threadIdx.x; slot < BLOCK_SLOTS; slot += SPGEMM_THREADS) table.slots[slot] = WindowTable::EMPTY;
-  __syncthreads();
-  VisitProducts(f, row, lanes, 0, (PetscCount)INT32_MAX + 1, [&](int32_t column) { full = full || !table.Set(WindowOf(column), BitOf(column), MAX_PROBES); });
-  return !__syncthreads_or(full);
+  for (PetscCount k = f.a_offsets(row); k < end; k += SPGEMM_THREADS) {
+    int length;
+
+    round.Load(f, k, end, lanes, 0, (PetscCount)INT32_MAX + 1, &length);
+    if (__syncthreads_or(length > BLOCK_SLOTS << SPGEMM_WINDOW_BITS)) return false;
+    round.Walk(f, lanes, 0, 1, [&](const int32_t(&columns)[AHEAD], const bool(&is_there)[AHEAD]) {
+#pragma unroll
+      for (int u = 0; u < AHEAD; u++) full = full || (is_there[u] && !table.Set(WindowOf(columns[u]), BitOf(columns[u]), MAX_PROBES));
+    });
+    if (__syncthreads_or(full)) return false;
+  }
+  return true;
 }
 
 /* Moves the windows to the front of the table, a round of slots at a time: a slot is read before its place can be written. Starts and ends synchronized. */
@@ -90,28 +204,18 @@ __device__ inline void CompactBlockTable(unsigned long long *slots, int *num)
   __syncthreads();
 }
 
-/* Rows that wait for the third level, a tile at a time: long rows are often neighbours, so who is free takes the next tile. */
-struct WaitingRows {
-  int      num, rows[SPGEMM_THREADS];
-  unsigned tile;
+/* The next of the rows that wait for the third level, -1 after the last: who is free takes one, since some cost far more than others. Starts and ends synchronized. */
+__device__ inline int32_t NextRow(const SpGEMMPool &pool, int32_t *row)
+{
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    const unsigned k = atomicAdd(&pool.stats->taken, 1u);
 
-  /* The waiting rows of the next tile of so many rows; false when there is none. Starts and ends synchronized. */
-  __device__ bool Next(const SpGEMMPool &pool, PetscCount num_rows, int size)
-  {
-    __syncthreads();
-    if (threadIdx.x == 0) {
-      num  = 0;
-      tile = atomicAdd(&pool.stats->tiles, 1u);
-    }
-    __syncthreads();
-    const PetscCount first = (PetscCount)tile * size, mine = first + threadIdx.x;
-
-    if (first >= num_rows) return false;
-    if ((int)threadIdx.x < size && mine < num_rows && pool.bins[mine] == SPGEMM_BIN_PENDING - 2) rows[atomicAdd(&num, 1)] = (int)mine;
-    __syncthreads();
-    return true;
+    *row = k < pool.stats->level_rows[2] ? pool.waiting[k] : -1;
   }
-};
+  __syncthreads();
+  return *row;
+}
 
 /* Room in the pool for a row; starts in any state of the block, ends synchronized. */
 __device__ inline unsigned long long TakeBlockRoom(unsigned long long *start, const SpGEMMPool &pool, int32_t row, int total)
@@ -125,80 +229,256 @@ __device__ inline unsigned long long TakeBlockRoom(unsigned long long *start, co
   return *start;
 }
 
-/* Puts the columns of a bitmap of so many words into the pool, a word a thread and round; returns how many there are. Starts and ends synchronized. */
-template <typename Scan>
-__device__ inline int KeepBitmap(typename Scan::TempStorage &temporary, unsigned long long *start, const unsigned *bitmap, int num_words, const SpGEMMPool &pool, int32_t row)
+/* The consecutive words of a bitmap that this thread's warp looks at, a word a lane and round. */
+template <int Threads>
+struct BitmapPart {
+  int begin, end;
+
+  __device__ explicit BitmapPart(int num_words)
+  {
+    const int share = (num_words + Threads - 1) / Threads * 32;
+
+    begin = (int)threadIdx.x / 32 * share;
+    end   = begin + share < num_words ? begin + share : num_words;
+  }
+  /* Bits in the words of this lane. */
+  __device__ int Count(const unsigned *bitmap) const
+  {
+    int sum = 0;
+
+    for (int k = begin + threadIdx.x % 32; k < end; k += 32) sum += __popc(bitmap[k]);
+    return sum;
+  }
+  /* Writes the columns, the first bit is column first; before: bits that all threads before this one have counted. */
+  __device__ void Write(const unsigned *bitmap, int32_t first, int before, int32_t *columns) const
+  {
+    const int lane = threadIdx.x % 32;
+
+    columns += __shfl_sync(FULL_WARP, before, 0);
+    for (int k = begin; k < end; k += 32) {
+      const unsigned mask  = k + lane < end ? bitmap[k + lane] : 0;
+      int            after = __popc(mask); // bits up to this lane's
+
+      for (int step = 1; step < 32; step *= 2) {
+        const int other = __shfl_up_sync(FULL_WARP, after, step);
+
+        if (lane >= step) after += other;
+      }
+      const int total = __shfl_sync(FULL_WARP, after, 31);
+
+      if (total > MANY_BITS) WriteWords(mask, first + k * 32, after - __popc(mask), columns);
+      else WriteWord(mask, first + (k + lane) * 32, columns + after - __popc(mask));
+      columns += total;
+    }
+  }
+  /* A lane writes its word. */
+  static __device__ void WriteWord(unsigned mask, int32_t first, int32_t *columns)
+  {
+    for (; mask; mask &= mask - 1) *columns++ = first + __ffs(mask) - 1;
+  }
+  /* The warp writes the words of all lanes, one after the other, a bit a lane: neighbours in memory. */
+  static __device__ void WriteWords(unsigned mask, int32_t first, int before, int32_t *columns)
+  {
+    const int lane = threadIdx.x % 32;
+
+#pragma unroll 4
+    for (int k = 0; k < 32; k++) {
+      const unsigned word = __shfl_sync(FULL_WARP, mask, k);
+      const int      base = __shfl_sync(FULL_WARP, before, k);
+
+      if (word >> lane & 1) columns[base + __popc(word & ((1u << lane) - 1))] = first + k * 32 + lane;
+    }
+  }
+};
+
+/* Shared memory of a block that finds a row by a bit for each column; the bitmap comes after it. */
+template <typename Offset>
+struct DenseShared {
+  using Scan = cub::BlockScan<int, SPGEMM_THREADS>;
+
+  Round<Offset, SPGEMM_THREADS> round;
+  typename Scan::TempStorage    scan;
+  BlockStats                    stats;
+  int32_t                       row;
+  unsigned                      slot;
+  int                           items[MAX_SHARED + 1]; // SharedKernel: first item of each row
+  unsigned long long            start;
+
+  __device__ unsigned *Bitmap() { return (unsigned *)(this + 1); }
+};
+
+/* The row of a bitmap of so many words: its columns into the pool, its count and bin. Returns the entries to thread 0. Starts and ends synchronized. */
+template <typename Offset>
+__device__ inline int KeepBitmap(DenseShared<Offset> &s, int num_words, const SpGEMMPool &pool, int32_t row)
 {
-  const int share = (num_words + SPGEMM_THREADS - 1) / SPGEMM_THREADS, begin = threadIdx.x * share, end = begin + share < num_words ? begin + share : num_words;
-  int       sum = 0, before, total;
+  const BitmapPart<SPGEMM_THREADS> part(num_words);
+  int                              before, total;
 
-  for (int k = begin; k < end; k++) sum += __popc(bitmap[k]);
-  Scan(temporary).ExclusiveSum(sum, before, total);
-  if (TakeBlockRoom(start, pool, row, total) + total > (unsigned long long)pool.capacity) return total;
-  int32_t *columns = pool.columns + *start + before;
-
-  for (int k = begin; k < end; k++)
-    for (unsigned mask = bitmap[k]; mask; mask &= mask - 1) *columns++ = k * 32 + __ffs(mask) - 1;
+  typename DenseShared<Offset>::Scan(s.scan).ExclusiveSum(part.Count(s.Bitmap()), before, total);
+  if (TakeBlockRoom(&s.start, pool, row, total) + total <= (unsigned long long)pool.capacity) part.Write(s.Bitmap(), 0, before, pool.columns + s.start);
+  if (threadIdx.x == 0) {
+    pool.bins[row]   = SPGEMM_BIN_BLOCK;
+    pool.counts[row] = total;
+    s.stats.AddRow(SPGEMM_BIN_BLOCK);
+  }
   __syncthreads();
-  return total;
+  return threadIdx.x == 0 ? total : 0;
+}
+
+/* A row that many blocks share, each setting bits of one bitmap in global memory. */
+struct SharedRow {
+  int32_t    row;
+  int        parts, shares; // parts of the row of A, and blocks for each
+  unsigned   done;          // of these parts * shares items
+  PetscCount entries;       // of A in a part
+};
+
+/* Such rows, on the device. */
+struct SharedRows {
+  int        max_rows; // 0: there are none
+  SharedRow *rows;     // [max_rows]
+  unsigned  *bitmaps;  // [max_rows * words of a bitmap]
+};
+
+/* Whether a row that has so many products in its first round, which is a part, is left to many blocks; with others waiting only if it is far too long for one. */
+template <typename Offset>
+__device__ inline bool Share(DenseShared<Offset> &s, PetscCount length, long long products, int num_words, const SpGEMMPool &pool, const SharedRows &shared, int32_t row)
+{
+  const int        scale   = pool.stats->level_rows[2] > 4 * gridDim.x ? 16 : 1;
+  const PetscCount entries = length <= (PetscCount)MAX_PARTS * PART_ENTRIES ? PART_ENTRIES : (length + MAX_PARTS - 1) / MAX_PARTS;
+
+  if (shared.max_rows == 0 || (length <= SHARED_ENTRIES * scale && products <= (long long)SHARED_PRODUCTS * scale)) return false;
+  if (threadIdx.x == 0) s.slot = atomicAdd(&pool.stats->shared_rows, 1u);
+  __syncthreads();
+  if (s.slot >= (unsigned)shared.max_rows) return false;
+  for (int k = threadIdx.x; k < num_words; k += SPGEMM_THREADS) shared.bitmaps[(size_t)s.slot * num_words + k] = 0;
+  if (threadIdx.x == 0) shared.rows[s.slot] = {row, (int)((length + entries - 1) / entries), (int)(products / SHARE_PRODUCTS < MAX_SHARES ? products / SHARE_PRODUCTS + 1 : MAX_SHARES), 0, entries};
+  return true;
+}
+
+/* One row of the third level, or its first round when many blocks will share it; returns its entries to thread 0 and adds up products. */
+template <typename Offset>
+__device__ inline int DoDenseRow(DenseShared<Offset> &s, const Factors<Offset> &f, int32_t row, int lanes, int num_words, const SpGEMMPool &pool, const SharedRows &shared, unsigned long long *num_products)
+{
+  const PetscCount begin = f.a_offsets(row), end = f.a_offsets(row + 1);
+  unsigned        *bitmap = s.Bitmap();
+  int              length;
+
+  for (int k = threadIdx.x; k < num_words; k += SPGEMM_THREADS) bitmap[k] = 0;
+  for (PetscCount k = begin; k < end; k += SPGEMM_THREADS) {
+    const int units = s.round.Load(f, k, end, lanes, 0, (PetscCount)INT32_MAX + 1, &length);
+
+    if (k == begin && Share(s, end - begin, (long long)units * lanes, num_words, pool, shared, row)) return 0;
+    *num_products += length;
+    s.round.Walk(f, lanes, 0, 1, [&](const int32_t(&columns)[AHEAD], const bool(&is_there)[AHEAD]) { SetBits(bitmap, 0, columns, is_there); });
+  }
+  __syncthreads();
+  return KeepBitmap(s, num_words, pool, row);
 }
 
 /* The third level of a product with few columns: a bit for each of them, nothing to sort. */
 template <typename Offset>
-__global__ void __launch_bounds__(SPGEMM_THREADS, 6) DenseKernel(Factors<Offset> f, PetscCount num_rows, int tile, int lanes, int num_words, SpGEMMPool pool)
+__global__ void __launch_bounds__(SPGEMM_THREADS, 5) DenseKernel(Factors<Offset> f, int lanes, int num_words, SpGEMMPool pool, SharedRows shared_rows)
 {
-  using Scan = cub::BlockScan<int, SPGEMM_THREADS>;
-  extern __shared__ unsigned            bitmap[];
-  __shared__ typename Scan::TempStorage temporary;
-  __shared__ WaitingRows                waiting;
-  __shared__ BlockStats                 stats;
-  __shared__ unsigned long long         start;
-  unsigned long long                    num_nonzeros = 0, num_products = 0;
+  extern __shared__ char shared[];
+  DenseShared<Offset>   &s            = *(DenseShared<Offset> *)shared;
+  unsigned long long     num_nonzeros = 0, num_products = 0;
 
   if (pool.stats->level_rows[2] == 0) return;
-  stats.Begin();
-  while (waiting.Next(pool, num_rows, tile)) {
-    for (int r = 0; r < waiting.num; r++) {
-      const int32_t row = waiting.rows[r];
+  s.stats.Begin();
+  for (int32_t row = NextRow(pool, &s.row); row >= 0; row = NextRow(pool, &s.row)) num_nonzeros += DoDenseRow(s, f, row, lanes, num_words, pool, shared_rows, &num_products);
+  s.stats.End(pool.stats, num_nonzeros, num_products);
+}
 
-      for (int k = threadIdx.x; k < num_words; k += SPGEMM_THREADS) bitmap[k] = 0;
-      __syncthreads();
-      VisitProducts(f, row, lanes, 0, (PetscCount)INT32_MAX + 1, [&](int32_t column) {
-        if (!(*(volatile unsigned *)&bitmap[column / 32] & 1u << column % 32)) atomicOr(&bitmap[column / 32], 1u << column % 32);
-        num_products++;
-      });
-      __syncthreads();
-      const int entries = KeepBitmap<Scan>(temporary, &start, bitmap, num_words, pool, row);
+/* The first item of each shared row; returns how many items there are. Ends synchronized. */
+template <typename Offset>
+__device__ inline int NumberItems(DenseShared<Offset> &s, const SharedRows &shared, int n)
+{
+  const int mine = (int)threadIdx.x < n ? shared.rows[threadIdx.x].parts * shared.rows[threadIdx.x].shares : 0;
+  int       before, total;
 
-      if (threadIdx.x == 0) {
-        pool.bins[row]   = SPGEMM_BIN_BLOCK;
-        pool.counts[row] = entries;
-        stats.AddRow(SPGEMM_BIN_BLOCK);
-        num_nonzeros += entries;
-      }
-    }
+  typename DenseShared<Offset>::Scan(s.scan).ExclusiveSum(mine, before, total);
+  if ((int)threadIdx.x < n) s.items[threadIdx.x] = before;
+  if (threadIdx.x == 0) s.items[n] = total;
+  __syncthreads();
+  return total;
+}
+
+/* Item k of a shared row: a share of a part of its row of A, whose bits join those of other blocks. Returns whether it was the last of all, so that the bitmap is complete; adds up products. */
+template <typename Offset>
+__device__ inline bool DoItem(DenseShared<Offset> &s, const Factors<Offset> &f, int k, int lanes, int num_words, SharedRow *shared, unsigned *joined, unsigned long long *num_products)
+{
+  const int        part = k / shared->shares, share = k % shared->shares;
+  const PetscCount row_end = f.a_offsets(shared->row + 1), begin = f.a_offsets(shared->row) + part * shared->entries, end = begin + shared->entries < row_end ? begin + shared->entries : row_end;
+  unsigned        *bitmap = s.Bitmap();
+  int              length;
+
+  for (int w = threadIdx.x; w < num_words; w += SPGEMM_THREADS) bitmap[w] = 0;
+  for (PetscCount base = begin; base < end; base += SPGEMM_THREADS) {
+    s.round.Load(f, base, end, lanes, 0, (PetscCount)INT32_MAX + 1, &length);
+    if (share == 0) *num_products += length;
+    s.round.Walk(f, lanes, share, shared->shares, [&](const int32_t(&columns)[AHEAD], const bool(&is_there)[AHEAD]) { SetBits(bitmap, 0, columns, is_there); });
   }
-  stats.End(pool.stats, num_nonzeros, num_products);
+  __syncthreads();
+  for (int w = threadIdx.x; w < num_words; w += SPGEMM_THREADS)
+    if (bitmap[w]) atomicOr(&joined[w], bitmap[w]);
+  __threadfence();
+  __syncthreads();
+  if (threadIdx.x == 0) s.slot = atomicAdd(&shared->done, 1u) + 1;
+  __syncthreads();
+  __threadfence();
+  return s.slot == (unsigned)(shared->parts * shared->shares);
+}
+
+/* The rows that DenseKernel() has left to many blocks; who does the last item of a row keeps it. */
+template <typename Offset>
+__global__ void __launch_bounds__(SPGEMM_THREADS, 5) SharedKernel(Factors<Offset> f, int lanes, int num_words, SpGEMMPool pool, SharedRows shared_rows)
+{
+  extern __shared__ char shared[];
+  DenseShared<Offset>   &s            = *(DenseShared<Offset> *)shared;
+  unsigned long long     num_nonzeros = 0, num_products = 0;
+  const unsigned         wanted = pool.stats->shared_rows;
+  const int              n      = wanted < (unsigned)shared_rows.max_rows ? (int)wanted : shared_rows.max_rows;
+
+  if (n == 0) return;
+  s.stats.Begin();
+  const int num_items = NumberItems(s, shared_rows, n);
+
+  for (int item = blockIdx.x, slot = 0; item < num_items; item += gridDim.x) {
+    while (s.items[slot + 1] <= item) slot++;
+    SharedRow *mine   = &shared_rows.rows[slot];
+    unsigned  *joined = shared_rows.bitmaps + (size_t)slot * num_words;
+
+    if (!DoItem(s, f, item - s.items[slot], lanes, num_words, mine, joined, &num_products)) continue;
+#pragma unroll 4
+    for (int k = threadIdx.x; k < num_words; k += SPGEMM_THREADS) s.Bitmap()[k] = __ldcg(&joined[k]);
+    __syncthreads();
+    num_nonzeros += KeepBitmap(s, num_words, pool, mine->row);
+  }
+  s.stats.End(pool.stats, num_nonzeros, num_products);
 }
 
 /* Shared memory of a block that takes a row. */
+template <typename Offset>
 struct BlockShared {
   using Sort = cub::BlockRadixSort<unsigned, SPGEMM_THREADS, SORT_ITEMS, unsigned>;
   using Scan = cub::BlockScan<int, SPGEMM_THREADS>;
 
   union {
-    typename Sort::TempStorage sort;
-    typename Scan::TempStorage scan;
+    typename Sort::TempStorage    sort;
+    typename Scan::TempStorage    scan;
+    Round<Offset, SPGEMM_THREADS> round;
   } temporary;
   BlockStats         stats;
-  WaitingRows        waiting;
+  int32_t            row;
   int                num_windows;
   unsigned long long start;
   unsigned long long slots[BLOCK_SLOTS];
 };
 
 /* Sorts the windows at the front of the table, puts the row's columns into the pool; returns how many there are. */
-__device__ inline int SortBlockRow(BlockShared &s, int window_bits, const SpGEMMPool &pool, int32_t row)
+template <typename Offset>
+__device__ inline int SortBlockRow(BlockShared<Offset> &s, int window_bits, const SpGEMMPool &pool, int32_t row)
 {
   unsigned window[SORT_ITEMS], mask[SORT_ITEMS];
   int      sum = 0, before, total;
@@ -210,10 +490,10 @@ __device__ inline int SortBlockRow(BlockShared &s, int window_bits, const SpGEMM
     window[k] = (unsigned)word;
     mask[k]   = (unsigned)(word >> 32);
   }
-  BlockShared::Sort(s.temporary.sort).Sort(window, mask, 0, window_bits);
+  typename BlockShared<Offset>::Sort(s.temporary.sort).Sort(window, mask, 0, window_bits);
   for (int k = 0; k < SORT_ITEMS; k++) sum += __popc(mask[k]);
   __syncthreads();
-  BlockShared::Scan(s.temporary.scan).ExclusiveSum(sum, before, total);
+  typename BlockShared<Offset>::Scan(s.temporary.scan).ExclusiveSum(sum, before, total);
   if (TakeBlockRoom(&s.start, pool, row, total) + total > (unsigned long long)pool.capacity) return total;
   int32_t *columns = pool.columns + s.start + before;
 
@@ -224,9 +504,9 @@ __device__ inline int SortBlockRow(BlockShared &s, int window_bits, const SpGEMM
 
 /* One row; returns its entries to thread 0. */
 template <typename Offset>
-__device__ inline int DoBlockRow(const Factors<Offset> &f, int32_t row, int lanes, int window_bits, const SpGEMMBinLimits &limits, const SpGEMMPool &pool, BlockShared &s)
+__device__ inline int DoBlockRow(const Factors<Offset> &f, int32_t row, int lanes, int window_bits, const SpGEMMBinLimits &limits, const SpGEMMPool &pool, BlockShared<Offset> &s)
 {
-  const bool fits    = FillBlockTable(f, row, lanes, {s.slots, SPGEMM_BLOCK_SLOTS});
+  const bool fits    = FillBlockTable(s.temporary.round, f, row, lanes, {s.slots, SPGEMM_BLOCK_SLOTS});
   int        entries = 0, bin = SPGEMM_BIN_LONG;
 
   CompactBlockTable(s.slots, &s.num_windows);
@@ -245,63 +525,58 @@ __device__ inline int DoBlockRow(const Factors<Offset> &f, int32_t row, int lane
 
 /* The third level: a block a row, of those that wait for it. */
 template <typename Offset>
-__global__ void __launch_bounds__(SPGEMM_THREADS) BlockKernel(Factors<Offset> f, PetscCount num_rows, int tile, int lanes, int window_bits, SpGEMMBinLimits limits, SpGEMMPool pool)
+__global__ void __launch_bounds__(SPGEMM_THREADS) BlockKernel(Factors<Offset> f, int lanes, int window_bits, SpGEMMBinLimits limits, SpGEMMPool pool)
 {
   extern __shared__ char shared[];
-  BlockShared           &s            = *(BlockShared *)shared;
+  BlockShared<Offset>   &s            = *(BlockShared<Offset> *)shared;
   unsigned long long     num_nonzeros = 0, num_products = 0;
 
   if (pool.stats->level_rows[2] == 0) return;
   s.stats.Begin();
-  while (s.waiting.Next(pool, num_rows, tile)) {
-    for (int k = 0; k < s.waiting.num; k++) {
-      num_nonzeros += DoBlockRow(f, s.waiting.rows[k], lanes, window_bits, limits, pool, s);
-      num_products += CountProducts(f, s.waiting.rows[k]);
-    }
+  for (int32_t row = NextRow(pool, &s.row); row >= 0; row = NextRow(pool, &s.row)) {
+    num_nonzeros += DoBlockRow(f, row, lanes, window_bits, limits, pool, s);
+    num_products += CountProducts(f, row);
   }
   s.stats.End(pool.stats, num_nonzeros, num_products);
 }
 
+/* Shared memory of a block that takes a slice of the columns of a row; a bitmap of SPGEMM_SLICE_WORDS comes after it. */
+template <typename Offset>
+struct SliceShared {
+  using Scan = cub::BlockScan<int, SLICE_THREADS>;
+
+  Round<Offset, SLICE_THREADS> round;
+  typename Scan::TempStorage   scan;
+
+  __device__ unsigned             *Bitmap() { return (unsigned *)(this + 1); }
+  static constexpr __host__ size_t Bytes() { return sizeof(SliceShared) + SPGEMM_SLICE_WORDS * sizeof(unsigned); }
+};
+
 /* The bitmap of a slice of the columns of a row. Starts and ends synchronized. */
 template <typename Offset>
-__device__ inline void FillBitmap(const Factors<Offset> &f, int32_t row, int lanes, PetscCount first, unsigned *bitmap)
+__device__ inline void FillBitmap(SliceShared<Offset> &s, const Factors<Offset> &f, int32_t row, int lanes, PetscCount first)
 {
-  __syncthreads();
-  for (int k = threadIdx.x; k < SPGEMM_SLICE_WORDS; k += blockDim.x) bitmap[k] = 0;
-  __syncthreads();
-  VisitProducts(f, row, lanes, first, first + SLICE_COLUMNS, [&](int32_t column) {
-    unsigned      *word = &bitmap[(column - first) / 32];
-    const unsigned bit  = 1u << (column - first) % 32;
+  unsigned *bitmap = s.Bitmap();
 
-    if (!(*(volatile unsigned *)word & bit)) atomicOr(word, bit);
-  });
   __syncthreads();
-}
-
-/* Entries of the bitmap in each thread's share of it, which are consecutive words. */
-__device__ inline int CountShare(const unsigned *bitmap)
-{
-  constexpr int share = SPGEMM_SLICE_WORDS / SLICE_THREADS;
-  int           sum   = 0;
-
-  for (int k = 0; k < share; k++) sum += __popc(bitmap[threadIdx.x * share + k]);
-  return sum;
+  for (int k = threadIdx.x; k < SPGEMM_SLICE_WORDS; k += SLICE_THREADS) bitmap[k] = 0;
+  VisitProducts(s.round, f, row, lanes, first, first + SLICE_COLUMNS, [&](const int32_t(&columns)[AHEAD], const bool(&is_there)[AHEAD]) { SetBits(bitmap, (int32_t)first, columns, is_there); });
+  __syncthreads();
 }
 
 /* One item: a slice of a row. slice_counts == NULL: the counts of the rows; otherwise those of the slices. */
 template <typename Offset>
 __global__ void __launch_bounds__(SLICE_THREADS) CountSliceKernel(Factors<Offset> f, int lanes, PetscCount num_slices, const unsigned int *n, const int32_t *list, int32_t *counts, unsigned long long *num_nonzeros, int32_t *slice_counts)
 {
-  extern __shared__ unsigned bitmap[];
-  using Reduce = cub::BlockReduce<int, SLICE_THREADS>;
-  __shared__ typename Reduce::TempStorage temporary;
+  extern __shared__ char shared[];
+  SliceShared<Offset>   &s = *(SliceShared<Offset> *)shared;
 
   for (PetscCount item = blockIdx.x; item < (PetscCount)*n * num_slices; item += gridDim.x) {
     const int32_t row = list[item / num_slices];
+    int           before, sum;
 
-    FillBitmap(f, row, lanes, item % num_slices * SLICE_COLUMNS, bitmap);
-    const int sum = Reduce(temporary).Sum(CountShare(bitmap));
-
+    FillBitmap(s, f, row, lanes, item % num_slices * SLICE_COLUMNS);
+    typename SliceShared<Offset>::Scan(s.scan).ExclusiveSum(BitmapPart<SLICE_THREADS>(SPGEMM_SLICE_WORDS).Count(s.Bitmap()), before, sum);
     if (threadIdx.x == 0 && slice_counts) slice_counts[item] = sum;
     if (threadIdx.x == 0 && !slice_counts && sum) {
       atomicAdd(&counts[row], sum);
@@ -313,25 +588,18 @@ __global__ void __launch_bounds__(SLICE_THREADS) CountSliceKernel(Factors<Offset
 template <typename Offset>
 __global__ void __launch_bounds__(SLICE_THREADS) FillSliceKernel(Factors<Offset> f, int lanes, PetscCount num_slices, PetscCount num_items, const int32_t *list, const PetscCount *places, Offsets c_offsets, int32_t *c_columns)
 {
-  extern __shared__ unsigned bitmap[];
-  constexpr int              share = SPGEMM_SLICE_WORDS / SLICE_THREADS;
-  using Scan                       = cub::BlockScan<int, SLICE_THREADS>;
-  __shared__ typename Scan::TempStorage temporary;
+  extern __shared__ char          shared[];
+  SliceShared<Offset>            &s = *(SliceShared<Offset> *)shared;
+  const BitmapPart<SLICE_THREADS> part(SPGEMM_SLICE_WORDS);
 
   for (PetscCount item = blockIdx.x; item < num_items; item += gridDim.x) {
     const int32_t    row   = list[item / num_slices];
     const PetscCount first = item % num_slices * SLICE_COLUMNS;
     int              before;
 
-    FillBitmap(f, row, lanes, first, bitmap);
-    Scan(temporary).ExclusiveSum(CountShare(bitmap), before);
-    int32_t *columns = c_columns + c_offsets(row) + (places[item] - places[item - item % num_slices]) + before;
-
-    for (int k = 0; k < share; k++) {
-      unsigned mask = bitmap[threadIdx.x * share + k];
-
-      for (; mask; mask &= mask - 1) *columns++ = (int32_t)(first + (threadIdx.x * share + k) * 32 + __ffs(mask) - 1);
-    }
+    FillBitmap(s, f, row, lanes, first);
+    typename SliceShared<Offset>::Scan(s.scan).ExclusiveSum(part.Count(s.Bitmap()), before);
+    part.Write(s.Bitmap(), (int32_t)first, before, c_columns + c_offsets(row) + (places[item] - places[item - item % num_slices]));
   }
 }
 
@@ -340,25 +608,55 @@ PetscCount NumSlices(const DCSRView &B)
   return PetscMax(((PetscCount)B.num_columns + SLICE_COLUMNS - 1) / SLICE_COLUMNS, 1);
 }
 
+/* How many rows blocks may share: none where no row of C can be long enough. */
+int NumShared(const DCSRView &A, const DCSRView &B, int num_words)
+{
+  if (B.num_nonzeros <= SHARED_PRODUCTS && PetscMin((PetscCount)A.num_columns, A.num_nonzeros) <= SHARED_ENTRIES) return 0;
+  return (int)PetscMin((PetscCount)MAX_SHARED, MAX_SHARED_WORDS / num_words);
+}
+
+/* The third level of a product with few columns. */
+template <typename Offset>
+PetscErrorCode SymbolicDense(DCSRView A, DCSRView B, int lanes, const SpGEMMPool *pool, cudaStream_t stream)
+{
+  const unsigned int blocks    = (unsigned int)PetscMin((PetscCount)A.num_rows, (PetscCount)MAX_BLOCKS);
+  const int          num_words = (int)((B.num_columns + 31) / 32), num_shared = NumShared(A, B, num_words);
+  const size_t       bytes  = sizeof(DenseShared<Offset>) + (size_t)num_words * sizeof(unsigned);
+  SharedRows         shared = {num_shared, NULL, NULL};
+  PetscErrorCode     ierr   = PETSC_SUCCESS;
+
+  PetscFunctionBegin;
+  if (num_shared) PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(num_shared, "rows that blocks share", stream, &shared.rows));
+  if (num_shared) PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc((PetscCount)num_shared * num_words, "bitmaps of rows that blocks share", stream, &shared.bitmaps));
+  PetscCallCUDAGoto(ierr, cleanup, cudaFuncSetAttribute(DenseKernel<Offset>, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes));
+  DenseKernel<Offset><<<blocks, SPGEMM_THREADS, bytes, stream>>>(Factors<Offset>(A, B), lanes, num_words, *pool, shared);
+  PetscCallCUDAGoto(ierr, cleanup, cudaGetLastError());
+  if (num_shared) {
+    PetscCallCUDAGoto(ierr, cleanup, cudaFuncSetAttribute(SharedKernel<Offset>, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes));
+    SharedKernel<Offset><<<MAX_BLOCKS, SPGEMM_THREADS, bytes, stream>>>(Factors<Offset>(A, B), lanes, num_words, *pool, shared);
+    PetscCallCUDAGoto(ierr, cleanup, cudaGetLastError());
+  }
+cleanup:
+  PetscCall(PetscSparseCUDAFree(&shared.rows, stream));
+  PetscCall(PetscSparseCUDAFree(&shared.bitmaps, stream));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 template <typename Offset>
 PetscErrorCode SymbolicBlocks(DCSRView A, DCSRView B, int lanes, const SpGEMMBinLimits *limits, const SpGEMMPool *pool, cudaStream_t stream)
 {
-  const PetscCount   num_rows  = (PetscCount)A.num_rows;
-  const int          tile      = (int)PetscMax(1, PetscMin(num_rows / (MAX_BLOCKS * 8), (PetscCount)SPGEMM_THREADS));
-  const unsigned int blocks    = (unsigned int)PetscMin((num_rows + tile - 1) / tile, (PetscCount)MAX_BLOCKS);
-  const int          num_words = (int)((B.num_columns + 31) / 32);
-  size_t             bytes     = (size_t)num_words * sizeof(unsigned);
+  const unsigned int blocks = (unsigned int)PetscMin((PetscCount)A.num_rows, (PetscCount)MAX_BLOCKS);
+  const size_t       bytes  = sizeof(BlockShared<Offset>);
 
   PetscFunctionBegin;
   if (B.num_columns <= SLICE_COLUMNS) { // all columns in one bitmap
-    PetscCallCUDA(cudaFuncSetAttribute(DenseKernel<Offset>, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes));
-    DenseKernel<Offset><<<blocks, SPGEMM_THREADS, bytes, stream>>>(Factors<Offset>(A, B), num_rows, tile, lanes, num_words, *pool);
-  } else {
-    bytes = sizeof(BlockShared);
-    PetscCallCUDA(cudaFuncSetAttribute(BlockKernel<Offset>, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes));
-    // one number more than there are windows: the bits of SPGEMM_NO_WINDOW, which comes last in the sort
-    BlockKernel<Offset><<<blocks, SPGEMM_THREADS, bytes, stream>>>(Factors<Offset>(A, B), num_rows, tile, lanes, DCSRKeyBits((B.num_columns >> SPGEMM_WINDOW_BITS) + 2), *limits, *pool);
+    PetscCall(SymbolicDense<Offset>(A, B, lanes, pool, stream));
+    PetscFunctionReturn(PETSC_SUCCESS);
   }
+  PetscCallCUDA(cudaFuncSetAttribute(BlockKernel<Offset>, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes));
+  // one number more than there are windows: the bits of SPGEMM_NO_WINDOW, which comes last in the sort
+  BlockKernel<Offset><<<blocks, SPGEMM_THREADS, bytes, stream>>>(Factors<Offset>(A, B), lanes, DCSRKeyBits((B.num_columns >> SPGEMM_WINDOW_BITS) + 2), *limits, *pool);
   PetscCallCUDA(cudaGetLastError());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -366,7 +664,7 @@ PetscErrorCode SymbolicBlocks(DCSRView A, DCSRView B, int lanes, const SpGEMMBin
 template <typename Offset>
 PetscErrorCode CountSlices(DCSRView A, DCSRView B, PetscCount max_items, const unsigned int *n, const int32_t *list, int32_t *counts, unsigned long long *num_nonzeros, int32_t *slice_counts, cudaStream_t stream)
 {
-  const size_t       bytes  = SPGEMM_SLICE_WORDS * sizeof(unsigned);
+  const size_t       bytes  = SliceShared<Offset>::Bytes();
   const unsigned int blocks = (unsigned int)PetscMax(PetscMin(max_items, (PetscCount)MAX_BLOCKS), 1);
 
   PetscFunctionBegin;
@@ -379,7 +677,7 @@ PetscErrorCode CountSlices(DCSRView A, DCSRView B, PetscCount max_items, const u
 template <typename Offset>
 PetscErrorCode FillSlices(DCSRView A, DCSRView B, DCSRView C, PetscCount num_items, const int32_t *list, const PetscCount *places, cudaStream_t stream)
 {
-  const size_t bytes = SPGEMM_SLICE_WORDS * sizeof(unsigned);
+  const size_t bytes = SliceShared<Offset>::Bytes();
 
   PetscFunctionBegin;
   PetscCallCUDA(cudaFuncSetAttribute(FillSliceKernel<Offset>, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes));
@@ -403,6 +701,7 @@ PetscErrorCode SpGEMMSymbolicBlocks(DCSRView A, DCSRView B, int lanes, const SpG
 PetscErrorCode SpGEMMCountSlices(DCSRView A, DCSRView B, const SpGEMMPool *pool, cudaStream_t stream)
 {
   PetscFunctionBegin;
+  if (B.num_columns <= SLICE_COLUMNS) PetscFunctionReturn(PETSC_SUCCESS); // the third level finishes every row
   if (B.wide) PetscCall(CountSlices<int64_t>(A, B, MAX_BLOCKS, &pool->stats->level_rows[3], pool->long_rows, pool->counts, &pool->stats->num_nonzeros, NULL, stream));
   else PetscCall(CountSlices<int32_t>(A, B, MAX_BLOCKS, &pool->stats->level_rows[3], pool->long_rows, pool->counts, &pool->stats->num_nonzeros, NULL, stream));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -48,7 +48,7 @@ struct _n_DCSRSpGEMM {
   unsigned long long *chunks;  /* [max_chunks] device, owned: chunks of the rows of the last two bins; NULL when there are none */
   SpGEMMChunkNumbers *numbers; /* [1] device, owned: how many; NULL when there are none */
   PetscCount          max_chunks;
-  int32_t            *huge; /* [num_huge] host, owned: rows of these bins whose products are sorted; NULL when there are none */
+  SpGEMMHugeRow      *huge; /* [num_huge] host, owned: rows of these bins whose products are sorted; NULL when there are none */
   PetscCount          num_huge;
   size_t              workspace; /* most bytes held at once */
 };
@@ -82,6 +82,7 @@ static PetscErrorCode FreePool(SpGEMMPool *pool, cudaStream_t stream)
   PetscCall(PetscSparseCUDAFree(&pool->bins, stream));
   PetscCall(PetscSparseCUDAFree(&pool->starts, stream));
   PetscCall(PetscSparseCUDAFree(&pool->columns, stream));
+  PetscCall(PetscSparseCUDAFree(&pool->waiting, stream));
   PetscCall(PetscSparseCUDAFree(&pool->long_rows, stream));
   PetscCall(PetscSparseCUDAFree(&pool->stats, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -98,10 +99,11 @@ static PetscErrorCode AllocatePool(PetscInt num_rows, cudaStream_t stream, SpGEM
   PetscCall(PetscSparseCUDAMalloc((PetscCount)num_rows + 1, "entries of the rows of a product", stream, &pool->counts));
   PetscCall(PetscSparseCUDAMalloc(num_rows, "bins of the rows of a product", stream, &pool->bins));
   PetscCall(PetscSparseCUDAMalloc_Private((size_t)num_rows * start, "places of the rows of a product", stream, &pool->starts));
+  PetscCall(PetscSparseCUDAMalloc(num_rows, "rows of a product that wait for blocks", stream, &pool->waiting));
   PetscCall(PetscSparseCUDAMalloc(num_long, "long rows of a product", stream, &pool->long_rows));
   PetscCall(PetscSparseCUDAMalloc(pool->capacity, "columns of a product", stream, &pool->columns));
   PetscCallCUDA(cudaMemsetAsync(pool->counts + num_rows, 0, sizeof(*pool->counts), stream));
-  *bytes = (size_t)num_rows * (sizeof(*pool->counts) + sizeof(*pool->bins) + start) + (size_t)num_long * sizeof(*pool->long_rows) + (size_t)pool->capacity * sizeof(*pool->columns);
+  *bytes = (size_t)num_rows * (sizeof(*pool->counts) + sizeof(*pool->bins) + sizeof(*pool->waiting) + start) + (size_t)num_long * sizeof(*pool->long_rows) + (size_t)pool->capacity * sizeof(*pool->columns);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -296,26 +298,38 @@ static PetscBool HasOneBin(const SpGEMMStats *stats, PetscInt num_rows)
   return PETSC_FALSE;
 }
 
-/* Chunks of the rows of the last two bins, and which of them are no work for chunks; that synchronizes. */
-static PetscErrorCode MakeChunks(DCSRSpGEMM product, DCSRView A, DCSRView C, PetscCount n, const int32_t rows[], cudaStream_t stream)
+/* Rows that are sorted, from n rows on the device. */
+static PetscErrorCode GetHuge(DCSRSpGEMM product, PetscCount n, const SpGEMMHugeRow rows[], cudaStream_t stream)
 {
-  int32_t           *huge = NULL;
+  PetscFunctionBegin;
+  product->num_huge = 0;
+  if (n == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscMalloc1(n, &product->huge));
+  PetscCall(PetscSparseCUDACopyToHost(product->huge, rows, (size_t)n * sizeof(*rows), stream));
+  for (PetscCount k = 0; k < n; k++)
+    if (product->huge[k].sorted) product->huge[product->num_huge++] = product->huge[k];
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Chunks of the rows of the last two bins, and which of them are no work for chunks; that synchronizes. */
+static PetscErrorCode MakeChunks(DCSRSpGEMM product, DCSRView A, DCSRView B, DCSRView C, PetscCount n, const int32_t rows[], cudaStream_t stream)
+{
+  const PetscCount   max_huge = PetscMin(n, A.num_nonzeros / SPGEMM_HUGE_ENTRIES);
+  SpGEMMHugeRow     *huge     = NULL;
   SpGEMMChunkNumbers numbers;
-  PetscErrorCode     ierr;
+  PetscErrorCode     ierr = PETSC_SUCCESS;
 
   PetscFunctionBegin;
   product->max_chunks = C.num_nonzeros / SPGEMM_CHUNK_ENTRIES + n;
   PetscCall(PetscSparseCUDAMalloc(product->max_chunks, "chunks of long rows of a product", stream, &product->chunks));
   PetscCall(PetscSparseCUDAMalloc(1, "number of chunks of long rows of a product", stream, &product->numbers));
-  PetscCall(PetscSparseCUDAMalloc(SPGEMM_MAX_HUGE, "rows of a product that are sorted", stream, &huge));
-  PetscCallGoto(ierr, cleanup, SpGEMMListChunks(A, C, n, rows, product->chunks, product->numbers, huge, stream));
-  PetscCallCUDAGoto(ierr, cleanup, cudaMemcpyAsync(&numbers, product->numbers, sizeof(numbers), cudaMemcpyDeviceToHost, stream));
-  PetscCallCUDAGoto(ierr, cleanup, cudaStreamSynchronize(stream));
-  product->num_huge = PetscMin((PetscCount)numbers.huge, SPGEMM_MAX_HUGE);
   product->workspace += (size_t)product->max_chunks * sizeof(*product->chunks);
-  if (product->num_huge > 0) {
-    PetscCallGoto(ierr, cleanup, PetscMalloc1(product->num_huge, &product->huge));
-    PetscCallGoto(ierr, cleanup, PetscSparseCUDACopyToHost(product->huge, huge, (size_t)product->num_huge * sizeof(*huge), stream));
+  PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(max_huge, "rows of a product that are sorted", stream, &huge));
+  PetscCallGoto(ierr, cleanup, SpGEMMListChunks(A, B, C, n, rows, product->chunks, product->numbers, max_huge, huge, stream));
+  if (max_huge > 0 && A.num_columns > SPGEMM_HUGE_ENTRIES) {
+    PetscCallCUDAGoto(ierr, cleanup, cudaMemcpyAsync(&numbers, product->numbers, sizeof(numbers), cudaMemcpyDeviceToHost, stream));
+    PetscCallCUDAGoto(ierr, cleanup, cudaStreamSynchronize(stream));
+    PetscCallGoto(ierr, cleanup, GetHuge(product, (PetscCount)numbers.huge, huge, stream));
   }
 cleanup:
   PetscCall(PetscSparseCUDAFree(&huge, stream));
@@ -336,7 +350,8 @@ static PetscErrorCode MakeLists(DCSRSpGEMM product, DCSRView A, DCSRView B, DCSR
   PetscCall(SpGEMMSortRows(product->num_rows, pool->bins, &product->stats, product->list, stream));
   if (num_block + num_long == 0) PetscFunctionReturn(PETSC_SUCCESS);
   long_rows = product->list + product->num_rows - product->stats.bin_rows[SPGEMM_BIN_EMPTY] - num_block - num_long; // they are the last in the list
-  PetscCall(MakeChunks(product, A, C, num_block + num_long, long_rows, stream));
+  PetscCall(SpGEMMCopyLongColumns(C, pool, num_block, long_rows, stream));
+  PetscCall(MakeChunks(product, A, B, C, num_block + num_long, long_rows, stream));
   PetscCall(SpGEMMFillSlices(A, B, C, num_long, long_rows + num_block, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -422,7 +437,7 @@ static PetscErrorCode CheckFactors(DCSRView A, DCSRView B, PetscBool values)
 
   Errors: PETSC_ERR_MEM; C's arrays and product are NULL then.
 
-  Cost: one walk over the products in shared memory for the structure and one for the values. Workspace: 4 bytes an entry of C and 8 percent, 13 bytes a row, and at
+  Cost: one walk over the products in shared memory for the structure and one for the values. Workspace: 4 bytes an entry of C and 8 percent, 17 bytes a row, and at
   most 64 MiB of the pool that warps leave unused; a second walk when rows differ so much that the pool was chosen too small.
 
   Reference: rows in bins by work as Dalton, Olson and Bell, Optimizing sparse matrix-matrix multiplication for the GPU, ACM TOMS 41, 2015; the bits of neighbouring

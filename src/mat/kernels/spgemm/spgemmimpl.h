@@ -20,8 +20,8 @@
 #define SPGEMM_MAX_LONG_ROWS 4194304    /* such rows have more than SPGEMM_BLOCK_WINDOWS entries each: no device holds so many */
 #define SPGEMM_CHUNK_ENTRIES 256        /* entries of long rows whose values a warp computes, */
 #define SPGEMM_CHUNK_SLOTS   9          /* in a table of 2^9 windows */
-#define SPGEMM_MAX_SEARCHES  67108864   /* chunks times entries of the row of A: with more, a row's products are sorted */
-#define SPGEMM_MAX_HUGE      1024       /* rows at most that this happens to */
+#define SPGEMM_HUGE_ENTRIES  512        /* a chunk looks at every row of B: for rows of A with more entries, */
+#define SPGEMM_SEARCH_RATIO  2          /* and more than so many looks of all chunks for a product, products are sorted */
 #define SPGEMM_POOL_CHUNK    1024       /* entries of the pool that a warp takes at a time */
 #define SPGEMM_MAX_WARPS     (132 * 64) /* that take some: persistent blocks */
 
@@ -65,7 +65,8 @@ typedef struct {
   unsigned long long pool_used;                     /* entries taken from the pool, or that would have been with enough room */
   unsigned int       bin_rows[SPGEMM_NUM_BINS];     /* rows of C in each bin */
   unsigned int       level_rows[SPGEMM_NUM_LEVELS]; /* rows that waited for each level (not kept for the first, which sees all) */
-  unsigned int       tiles;                         /* tiles of rows that blocks have taken in the third level */
+  unsigned int       taken;                         /* rows that blocks have taken in the third level, */
+  unsigned int       shared_rows;                   /* and rows that they would leave to many blocks */
   unsigned int       no_room;                       /* whether rows found no room in the pool */
   unsigned long long num_squares;                   /* of a sample: sum of the squares of each row's products, */
   SpGEMMShape        a, b;                          /* of some rows of A and B, */
@@ -78,16 +79,17 @@ typedef struct {
   unsigned char *bins;      /* [m] bin of each row, or SPGEMM_BIN_PENDING - level */
   void          *starts;    /* [m] where its columns are in the pool: uint32_t, or uint64_t when wide */
   int32_t       *columns;   /* [capacity] the pool; NULL: nothing is kept, the rows are only counted */
+  int32_t       *waiting;   /* [m] rows of the third level; NULL in a sample */
   int32_t       *long_rows; /* [min(m, SPGEMM_MAX_LONG_ROWS)] rows of the last level */
   PetscCount     capacity;
   PetscBool      wide;
   SpGEMMStats   *stats;
 } SpGEMMPool;
 
-/* How many chunks and rows without chunks SpGEMMListChunks() found; on the device. */
+/* How many chunks SpGEMMListChunks() found, and how many rows whose products may be sorted; on the device. */
 typedef struct {
   unsigned long long chunks;
-  unsigned long long huge; /* may be more than SPGEMM_MAX_HUGE: the list has no more */
+  unsigned long long huge;
 } SpGEMMChunkNumbers;
 
 /* The rows of a matrix as windows; on the device, owned; NULL: not made. */
@@ -103,6 +105,15 @@ typedef struct {
   int32_t       *leaders;     /* [A.num_rows] rows of A that are not, and each whose number is a multiple of 32; as many as */
   int32_t       *num_leaders; /* [1] says */
 } SpGEMMRepeats;
+
+/* A row whose row of A is long. */
+typedef struct {
+  PetscCount         a_begin, a_length; /* the row of A, */
+  PetscCount         c_begin, c_length; /* and of C */
+  unsigned long long products;
+  int32_t            row;
+  int32_t            sorted; /* whether its products are sorted: no chunks */
+} SpGEMMHugeRow;
 
 /* How the first level works. */
 typedef struct {
@@ -134,11 +145,12 @@ PETSC_INTERN PetscErrorCode SpGEMMFillSlices(DCSRView, DCSRView, DCSRView, Petsc
 /* bins.cu: row offsets of C; columns out of the pool; rows by bin, in list [m]; pieces of rows for SpGEMMNumericChunks() */
 PETSC_INTERN PetscErrorCode SpGEMMScan(PetscInt, const int32_t[], DCSRView, cudaStream_t);
 PETSC_INTERN PetscErrorCode SpGEMMCopyColumns(DCSRView, const SpGEMMPool *, cudaStream_t);
+PETSC_INTERN PetscErrorCode SpGEMMCopyLongColumns(DCSRView, const SpGEMMPool *, PetscCount, const int32_t[], cudaStream_t);
 PETSC_INTERN PetscErrorCode SpGEMMSortRows(PetscInt, const unsigned char[], const SpGEMMStats *, int32_t[], cudaStream_t);
-PETSC_INTERN PetscErrorCode SpGEMMListChunks(DCSRView, DCSRView, PetscCount, const int32_t[], unsigned long long[], SpGEMMChunkNumbers *, int32_t[], cudaStream_t);
+PETSC_INTERN PetscErrorCode SpGEMMListChunks(DCSRView, DCSRView, DCSRView, PetscCount, const int32_t[], unsigned long long[], SpGEMMChunkNumbers *, PetscCount, SpGEMMHugeRow[], cudaStream_t);
 
 /* numericthreads.cu, numeric.cu, chunks.cu: values of rows whose columns are known; list == NULL: all rows, in order */
 PETSC_INTERN PetscErrorCode SpGEMMNumericThreads(DCSRView, DCSRView, DCSRView, const SpGEMMBin *, PetscCount, const int32_t[], cudaStream_t);
 PETSC_INTERN PetscErrorCode SpGEMMNumericGroups(DCSRView, DCSRView, DCSRView, const SpGEMMBin *, int, PetscCount, const int32_t[], cudaStream_t);
 PETSC_INTERN PetscErrorCode SpGEMMNumericChunks(DCSRView, DCSRView, DCSRView, PetscCount, const unsigned long long[], const SpGEMMChunkNumbers *, cudaStream_t);
-PETSC_INTERN PetscErrorCode SpGEMMNumericHuge(DCSRView, DCSRView, DCSRView, PetscCount, const int32_t[], cudaStream_t); /* huge.cu; the list is on the host */
+PETSC_INTERN PetscErrorCode SpGEMMNumericHuge(DCSRView, DCSRView, DCSRView, PetscCount, const SpGEMMHugeRow[], cudaStream_t); /* huge.cu; the list is on the host */

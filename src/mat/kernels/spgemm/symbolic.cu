@@ -10,8 +10,9 @@ namespace
 constexpr int MAX_BLOCKS       = SPGEMM_MAX_WARPS * 32 / SPGEMM_THREADS;
 constexpr int COUNTING_WINDOWS = 64; // a row of more windows is sorted by a bitonic network, smaller ones by counting smaller windows
 constexpr int WARP_SLOTS       = 9;
-constexpr int STEPS            = 4;  // rows of B that a part of a group loads together
-constexpr int MAX_PROBES       = 48; // after so many slots of others a table counts as full: close to that it is slow
+constexpr int WARP_LENGTH      = 8192; // of a row of A: longer ones are nothing for warps
+constexpr int STEPS            = 4;    // rows of B that a part of a group loads together
+constexpr int MAX_PROBES       = 48;   // after so many slots of others a table counts as full: close to that it is slow
 
 /* What both levels are told. */
 struct Level {
@@ -35,10 +36,10 @@ __device__ inline int GroupSum(int value)
 
 /*
   Puts the columns of a row of C into the group's table; all groups of a warp walk together, a_length is 0 for a group without a row. Returns the products that
-  this lane has seen; *full: the table is.
+  this lane has seen; *full: the table is, or it cannot hold one of the rows of B; *too_long: nor can a table of a warp.
 */
 template <int Lanes, int Part, typename Offset>
-__device__ inline PetscCount FillTable(const Factors<Offset> &f, PetscCount a_begin, int a_length, int lane, const WindowTable &table, bool *full)
+__device__ inline PetscCount FillTable(const Factors<Offset> &f, PetscCount a_begin, int a_length, int lane, const WindowTable &table, bool *full, bool *too_long)
 {
   constexpr int parts      = Lanes / Part;
   const int     max_length = __reduce_max_sync(FULL_WARP, a_length), part = lane / Part, place = lane % Part;
@@ -56,6 +57,11 @@ __device__ inline PetscCount FillTable(const Factors<Offset> &f, PetscCount a_be
       length = (int)(f.b_offsets[column + 1] - begin);
     }
     num_products += length;
+    const unsigned no_room = __ballot_sync(FULL_WARP, length > 1 << SPGEMM_WINDOW_BITS << table.log2_slots), no_warp = __ballot_sync(FULL_WARP, length > 1 << SPGEMM_WINDOW_BITS << WARP_SLOTS);
+
+    *full     = *full || GroupBits<Lanes>(no_room);
+    *too_long = *too_long || GroupBits<Lanes>(no_warp);
+    if (__all_sync(FULL_WARP, *full)) return num_products;
 
     for (int s = 0; s < steps; s += STEPS) {
       Offset  b[STEPS];
@@ -191,21 +197,22 @@ __device__ inline unsigned long long TakeRoom(const SpGEMMPool &pool, PoolCursor
   return cursor->Take(pool, __shfl_sync(FULL_WARP, sum, 31)) + sum - (unsigned)num_entries;
 }
 
-/* All products of a row, by a group of lanes. */
+/* All products of a row, by a group of lanes; of a long row an estimate, from about 512 of its entries. */
 template <int Lanes, typename Offset>
 __device__ inline unsigned long long CountProducts(const Factors<Offset> &f, PetscCount begin, PetscCount length, int lane)
 {
-  unsigned long long sum = 0;
+  const PetscCount   step = length / 512 + 1;
+  unsigned long long sum  = 0;
 
-  for (PetscCount k = lane; k < length; k += Lanes) sum += (unsigned long long)(f.b_offsets[f.a_columns[begin + k] + 1] - f.b_offsets[f.a_columns[begin + k]]);
+  for (PetscCount k = lane * step; k < length; k += Lanes * step) sum += (unsigned long long)(f.b_offsets[f.a_columns[begin + k] + 1] - f.b_offsets[f.a_columns[begin + k]]);
 #pragma unroll
   for (int k = Lanes / 2; k > 0; k /= 2) sum += __shfl_xor_sync(FULL_WARP, sum, k, Lanes);
-  return sum;
+  return sum * (unsigned long long)step;
 }
 
 /* The row of a finished table: counted, kept in the pool, or left to the next level. Returns its entries. */
 template <int Lanes>
-__device__ inline int FinishRow(const Level &level, const SpGEMMBinLimits &limits, const SpGEMMPool &pool, const WindowTable &table, int32_t row, bool full, int lane, PoolCursor *cursor, BlockStats *block, int *num_windows)
+__device__ inline int FinishRow(int next, const SpGEMMBinLimits &limits, const SpGEMMPool &pool, const WindowTable &table, int32_t row, bool full, int lane, PoolCursor *cursor, BlockStats *block, int *num_windows)
 {
   int                entries;
   const int          windows = CompactTable<Lanes>(table, lane, &entries);
@@ -214,11 +221,11 @@ __device__ inline int FinishRow(const Level &level, const SpGEMMBinLimits &limit
 
   *num_windows = windows;
   if (row >= 0 && lane == 0) {
-    const int bin = full ? SPGEMM_BIN_PENDING - level.next : BinOf(limits, windows, entries);
+    const int bin = full ? SPGEMM_BIN_PENDING - next : BinOf(limits, windows, entries);
 
     if (pool.bins) pool.bins[row] = (unsigned char)bin;
     if (pool.counts) pool.counts[row] = full ? 0 : entries;
-    if (full) atomicAdd(&pool.stats->level_rows[level.next], 1u);
+    if (full) AddWaiting(pool, next, row);
     else block->AddRow(bin);
   }
   if (!keep) entries = 0;
@@ -240,15 +247,15 @@ template <int Lanes, int Part, typename Offset>
 __device__ inline int DoRow(const Factors<Offset> &f, const Level &level, const SpGEMMBinLimits &limits, const SpGEMMPool &pool, const WindowTable &table, int32_t row, int lane, PoolCursor *cursor, BlockStats *block, unsigned long long *num_products)
 {
   const PetscCount begin = row < 0 ? 0 : f.a_offsets(row), length = row < 0 ? 0 : f.a_offsets(row + 1) - begin;
-  bool             full = length > level.max_length;
+  bool             full = length > level.max_length, too_long = length > WARP_LENGTH;
   PetscCount       products;
   int              entries, windows;
 
   for (int slot = lane; slot < 1 << level.log2_slots; slot += Lanes) table.slots[slot] = WindowTable::EMPTY;
   __syncwarp();
-  products = FillTable<Lanes, Part>(f, begin, full ? 0 : (int)length, lane, table, &full);
+  products = FillTable<Lanes, Part>(f, begin, full ? 0 : (int)length, lane, table, &full, &too_long);
   __syncwarp();
-  entries = FinishRow<Lanes>(level, limits, pool, table, row, full, lane, cursor, block, &windows);
+  entries = FinishRow<Lanes>(too_long ? 2 : level.next, limits, pool, table, row, full, lane, cursor, block, &windows);
   __syncwarp();
   if (!full) *num_products += products;
   if (pool.columns == NULL) { // a sample
@@ -340,7 +347,7 @@ PetscErrorCode LaunchWarps(DCSRView A, DCSRView B, Level level, const SpGEMMBinL
 template <typename Offset>
 PetscErrorCode Groups(DCSRView A, DCSRView B, const SpGEMMLevel *l, const SpGEMMBinLimits *limits, const SpGEMMPool *pool, cudaStream_t stream)
 {
-  const Level level = {0, l->log2_slots < WARP_SLOTS ? 1 : 2, l->log2_slots, l->lanes == 32 ? 8192 : 2048, l->num_rows, l->stride};
+  const Level level = {0, l->log2_slots < WARP_SLOTS ? 1 : 2, l->log2_slots, l->lanes == 32 ? WARP_LENGTH : 2048, l->num_rows, l->stride};
 
   PetscFunctionBegin;
   if (l->lanes == 4) PetscCall((LaunchGroups<4, 4, Offset>(A, B, level, limits, pool, stream)));
@@ -356,7 +363,7 @@ PetscErrorCode Groups(DCSRView A, DCSRView B, const SpGEMMLevel *l, const SpGEMM
 template <typename Offset>
 PetscErrorCode Warps(DCSRView A, DCSRView B, int part_lanes, const SpGEMMBinLimits *limits, const SpGEMMPool *pool, cudaStream_t stream)
 {
-  const Level level = {1, 2, WARP_SLOTS, 8192, (PetscCount)A.num_rows, 1};
+  const Level level = {1, 2, WARP_SLOTS, WARP_LENGTH, (PetscCount)A.num_rows, 1};
 
   PetscFunctionBegin;
   if (part_lanes == 4) PetscCall((LaunchWarps<4, Offset>(A, B, level, limits, pool, stream)));

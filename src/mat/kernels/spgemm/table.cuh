@@ -170,6 +170,14 @@ __device__ inline void SetStart(const SpGEMMPool &pool, PetscCount row, unsigned
   else ((uint32_t *)pool.starts)[row] = (uint32_t)start;
 }
 
+/* A row waits for a level. */
+__device__ inline void AddWaiting(const SpGEMMPool &pool, int level, int32_t row)
+{
+  const unsigned place = atomicAdd(&pool.stats->level_rows[level], 1u);
+
+  if (level == 2 && pool.waiting) pool.waiting[place] = row;
+}
+
 /* A warp's piece of the pool. */
 struct PoolCursor {
   unsigned long long next = 0, end = 0;
@@ -229,7 +237,7 @@ struct BlockStats {
       num_nonzeros += __shfl_down_sync(FULL_WARP, num_nonzeros, k);
       num_products += __shfl_down_sync(FULL_WARP, num_products, k);
     }
-    if (threadIdx.x % 32 == 0 && num_products) {
+    if (threadIdx.x % 32 == 0 && (num_products || num_nonzeros)) {
       atomicAdd(&stats->num_nonzeros, num_nonzeros);
       atomicAdd(&stats->num_products, num_products);
     }

@@ -58,6 +58,11 @@ static PetscInt GetRow(Pattern pattern, PetscInt row, PetscInt m, PetscInt n, Pe
       for (PetscInt k = 0; k < n; k++) columns[num++] = k;
     else random = 2;
     break;
+  case FEW_DENSE:
+    if (row % 20000 == 0)
+      for (PetscInt k = 0; k < n; k++) columns[num++] = k;
+    else random = 3;
+    break;
   case DENSE_COLS:
     columns[num++] = 0;
     columns[num++] = n - 1;

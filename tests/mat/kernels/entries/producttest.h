@@ -19,6 +19,7 @@ typedef enum {
   SKEWED,     /* row r has about (r mod 97)^2 / 8 */
   DENSE_ROWS, /* every 50th row is full, the others have 2 */
   DENSE_COLS, /* column 0 and the last are full */
+  FEW_DENSE,  /* every 20,000th row is full, the others have 3 */
   HOLES       /* every other row is empty */
 } Pattern;
 

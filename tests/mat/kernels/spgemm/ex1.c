@@ -46,6 +46,14 @@ static const Case cases[] = {
   {"many short rows: band times random", BAND, RANDOM4, 80000, 80000, 70000},
   {"many short rows: random squared", RANDOM4, RANDOM4, 80001, 80001, 80001},
   {"many short rows: every other row", HOLES, STENCIL9, 90000, 90000, 90000},
+  {"rows that blocks share", DENSE_ROWS, RANDOM40, 101, 1500, 60000},
+  {"more rows that blocks share than there is room for", SKEWED, RANDOM4, 2300, 100000, 100000},
+  {"long rows whose products are many", DENSE_ROWS, DENSE_ROWS, 1500, 1500, 1500},
+  {"long rows of B", DENSE_COLS, DENSE_ROWS, 5, 51, 200000},
+  {"long rows of B, slices", DENSE_COLS, DENSE_ROWS, 3, 60, 600000},
+  {"few dense rows squared", FEW_DENSE, FEW_DENSE, 45000, 45000, 45000},
+  {"few dense rows squared, with a sample", FEW_DENSE, FEW_DENSE, 60000, 60000, 60000},
+  {"a row of A in pieces", DENSE_ROWS, AGGREGATES, 2, 1100000, 50000},
 };
 
 /* C = A B on the host, sums in the order of the row of A. */
