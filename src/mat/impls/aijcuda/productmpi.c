@@ -95,52 +95,13 @@ static PetscErrorCode DropValues(MPIProduct *p, cudaStream_t stream)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Two matrices side by side, for the time of a multiplication: the left one itself when the right one has no columns. FreeJoined() follows. */
-static PetscErrorCode Join(DCSRView left, DCSRView right, PetscBool values, cudaStream_t stream, DCSRView *joined)
-{
-  PetscBool      wide;
-  PetscErrorCode ierr;
-
-  PetscFunctionBegin;
-  *joined = left;
-  if (right.num_columns == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscArrayzero(joined, 1));
-  PetscCall(DCSRNeedsWide(left.num_nonzeros + right.num_nonzeros, &wide));
-  PetscCall(DCSRViewAllocateStructure(left.num_rows, left.num_columns + right.num_columns, left.num_nonzeros + right.num_nonzeros, wide, stream, joined));
-  if (values) PetscCallGoto(ierr, failed, DCSRViewAllocateValues(joined, stream));
-  PetscCallGoto(ierr, failed, DCSRJoinColumns(left, right, values ? DCSR_WRITE_ALL : DCSR_WRITE_STRUCTURE, stream, *joined));
-  PetscFunctionReturn(PETSC_SUCCESS);
-failed:
-  PetscCall(DCSRViewFree(joined, stream));
-  PetscFunctionReturn(ierr);
-}
-
-static PetscErrorCode FreeJoined(DCSRView left, DCSRView *joined, cudaStream_t stream)
-{
-  PetscFunctionBegin;
-  if (joined->row_offsets != left.row_offsets) PetscCall(DCSRViewFree(joined, stream));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* The star forest from the rows, or columns, of a layout to the ghost columns of X. Collective. */
 static PetscErrorCode CreateGhostSF(Mat X, PetscLayout map, PetscSF *sf)
 {
   const Mat_MPIAIJ *x = (const Mat_MPIAIJ *)X->data;
 
   PetscFunctionBegin;
-  PetscCall(PetscSFCreate(PetscObjectComm((PetscObject)X), sf));
-  PetscCall(PetscSFSetType(*sf, PETSCSFBASIC));
-  PetscCall(PetscSFSetGraphLayout(*sf, map, x->garray != NULL ? x->B->cmap->n : 0, NULL, PETSC_OWN_POINTER, x->garray));
-  PetscCall(PetscSFSetUp(*sf));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode CreateColumns(Mat X, cudaStream_t stream, ProductColumns *columns)
-{
-  const Mat_MPIAIJ *x = (const Mat_MPIAIJ *)X->data;
-
-  PetscFunctionBegin;
-  PetscCall(ProductColumnsCreate(X->cmap, x->garray != NULL ? x->B->cmap->n : 0, x->garray, stream, columns));
+  PetscCall(ProductCreateSF(map, x->garray != NULL ? x->B->cmap->n : 0, x->garray, sf));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -182,35 +143,14 @@ static PetscErrorCode CreateFetched(Mat C, MPIProduct *p, DCSRView B[2], cudaStr
 {
   Mat            mats[2];
   PetscSF        sf;
-  DCSRView       joined;
-  ProductColumns columns;
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
   GetMats(C, mats);
-  PetscCall(PetscArrayzero(&joined, 1));
-  PetscCall(PetscArrayzero(&columns, 1));
   PetscCall(CreateGhostSF(mats[0], mats[1]->rmap, &sf));
-  PetscCallGoto(ierr, cleanup, CreateColumns(mats[1], stream, &columns));
-  PetscCallGoto(ierr, cleanup, Join(B[0], B[1], PETSC_FALSE, stream, &joined));
-  PetscCallGoto(ierr, cleanup, ProductStackCreateFetched(mats[1]->cmap, sf, joined, &columns, stream, &p->fetched));
-cleanup:
-  PetscCall(FreeJoined(B[0], &joined, stream));
-  PetscCall(ProductColumnsDestroy(&columns, stream));
+  ierr = ProductStackCreateFetched(mats[1], sf, B, stream, &p->fetched);
   PetscCall(PetscSFDestroy(&sf));
   PetscCall(ierr);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Values of the stack of B's rows. Collective. */
-static PetscErrorCode FillFetched(MPIProduct *p, DCSRView B[2], cudaStream_t stream)
-{
-  ProductStack *s = &p->fetched;
-
-  PetscFunctionBegin;
-  PetscCall(DCSRViewAllocateValues(&s->view, stream));
-  PetscCall(DCSRJoinColumns(B[0], B[1], DCSR_WRITE_VALUES, stream, s->view));
-  PetscCall(ProductStackSetValues(s, s->view, &s->columns, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -221,14 +161,14 @@ static PetscErrorCode MultiplyFetched(Mat C, MPIProduct *p, DCSRView A[2], DCSRV
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
-  if (values) PetscCall(FillFetched(p, B, stream));
-  PetscCall(Join(A[0], A[1], values, stream, &left));
+  if (values) PetscCall(ProductStackFill(&p->fetched, B, stream));
+  PetscCall(ProductJoin(A[0], A[1], values, stream, &left));
   if (*plan == NULL) ierr = ProductSymbolic(C, what, left, p->fetched.view, values, stream, view, plan);
   else {
     ierr = DCSRViewAllocateValues(view, stream);
     if (ierr == PETSC_SUCCESS) ierr = ProductNumeric(*plan, left, p->fetched.view, *view, stream);
   }
-  PetscCall(FreeJoined(A[0], &left, stream));
+  PetscCall(ProductFreeJoined(A[0], &left, stream));
   PetscCall(PetscSparseCUDAFree(&p->fetched.view.values, stream));
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -287,13 +227,13 @@ static PetscErrorCode MultiplyReturned(Mat C, MPIProduct *p, DCSRView right, con
   if (p->returned.rows.entries == NULL) PetscCall(CreateReturned(C, p, right, columns, stream));
   if (values) PetscCall(FillReturned(p, right, columns, stream));
   PetscCall(PetscSparseCUDAFree(&p->sent.values, stream));
-  PetscCall(Join(own, p->selection, values, stream, &left));
+  PetscCall(ProductJoin(own, p->selection, values, stream, &left));
   if (p->plan == NULL) ierr = ProductSymbolic(C, "Product", left, p->returned.view, values, stream, &p->result, &p->plan);
   else {
     ierr = DCSRViewAllocateValues(&p->result, stream);
     if (ierr == PETSC_SUCCESS) ierr = ProductNumeric(p->plan, left, p->returned.view, p->result, stream);
   }
-  PetscCall(FreeJoined(own, &left, stream));
+  PetscCall(ProductFreeJoined(own, &left, stream));
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -313,10 +253,10 @@ static PetscErrorCode ComputeTransposed(Mat C, MPIProduct *p, DCSRView views[2][
 
   PetscFunctionBegin;
   GetMats(C, mats);
-  if (p->sent_plan == NULL) PetscCall(CreateColumns(mats[1], stream, &p->columns));
-  PetscCall(Join(views[1][0], views[1][1], values, stream, &right));
+  if (p->sent_plan == NULL) PetscCall(ProductColumnsCreateOf(mats[1], stream, &p->columns));
+  PetscCall(ProductJoin(views[1][0], views[1][1], values, stream, &right));
   ierr = MultiplyReturned(C, p, right, &p->columns, values, stream);
-  PetscCall(FreeJoined(views[1][0], &right, stream));
+  PetscCall(ProductFreeJoined(views[1][0], &right, stream));
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -336,14 +276,29 @@ static PetscErrorCode Compute(Mat C, MPIProduct *p, DCSRView views[2][2], PetscB
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Ghost columns that the off-diagonal block uses, on the host, and its columns renumbered by them. */
-static PetscErrorCode RenumberGhosts(PetscInt num_global, DCSRView *ghost, cudaStream_t stream, PetscInt *n, int32_t **columns)
+/*
+  ProductRenumberGhosts - Drops ghost columns that an off-diagonal block does not use
+
+  Not Collective
+
+  Input Parameters:
++ num    - its columns' numbers are below that
+- stream - for the work
+
+  Input/Output Parameter:
+. ghost - compact; its columns are renumbered
+
+  Output Parameters:
++ n       - how many it uses
+- columns - [n] host, to be freed with PetscFree(): their old numbers, ascending; NULL after an error
+*/
+PetscErrorCode ProductRenumberGhosts(PetscInt num, DCSRView *ghost, cudaStream_t stream, PetscInt *n, int32_t **columns)
 {
   int32_t       *device = NULL;
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
-  PetscCall(DCSRViewGetColumns(*ghost, DCSRKeyBits(num_global), stream, n, columns));
+  PetscCall(DCSRViewGetColumns(*ghost, DCSRKeyBits(num), stream, n, columns));
   PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(*n, "ghost columns", stream, &device));
   PetscCallGoto(ierr, cleanup, PetscSparseCUDACopyToDevice(device, *columns, (size_t)*n * sizeof(**columns), stream));
   PetscCallGoto(ierr, cleanup, DCSRViewRenumber(*ghost, *n, device, stream));
@@ -369,7 +324,7 @@ static PetscErrorCode Split(Mat C, MPIProduct *p, PetscBool values, cudaStream_t
     if (!values) PetscCallGoto(ierr, failed, DCSRZero(blocks[k], stream));
   }
   if (values) PetscCallGoto(ierr, failed, DCSRSplitValues(p->result, blocks[0], blocks[1], stream));
-  PetscCallGoto(ierr, failed, RenumberGhosts(C->product->B->cmap->N, &blocks[1], stream, n, columns));
+  PetscCallGoto(ierr, failed, ProductRenumberGhosts(C->product->B->cmap->N, &blocks[1], stream, n, columns));
   PetscFunctionReturn(PETSC_SUCCESS);
 failed:
   PetscCall(DCSRViewFree(&blocks[0], stream));
@@ -393,6 +348,32 @@ static PetscErrorCode RaiseNonzeroState(Mat C, PetscObjectState old)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/*
+  ProductInstallBlocks - Makes views the blocks of a parallel matrix of ours, with sizes and type set, and assembles it
+
+  Collective
+
+  Input Parameters:
++ C       - the matrix
+. blocks  - [2] diagonal and off-diagonal; zero afterwards unless there was an error
+. n       - ghost columns
+- columns - [n] host, ascending: their global numbers
+*/
+PetscErrorCode ProductInstallBlocks(Mat C, DCSRView blocks[], PetscInt n, const int32_t columns[])
+{
+  PetscFunctionBegin;
+  PetscCall(PetscLayoutSetUp(C->rmap));
+  PetscCall(PetscLayoutSetUp(C->cmap));
+  PetscCall(MatMPIAIJCUDASetBlocks(C, blocks, n, columns));
+  for (int k = 0; k < 2; k++) {
+    PetscCall(MatAssemblyBegin(Block(C, k), MAT_FINAL_ASSEMBLY));
+    PetscCall(MatAssemblyEnd(Block(C, k), MAT_FINAL_ASSEMBLY));
+  }
+  PetscCall(MatAssemblyBegin(C, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(C, MAT_FINAL_ASSEMBLY));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Makes views the blocks of the result, which becomes a matrix of ours if it is not yet. Collective. */
 static PetscErrorCode Install(Mat C, DCSRView blocks[], PetscInt n, const int32_t columns[])
 {
@@ -405,15 +386,7 @@ static PetscErrorCode Install(Mat C, DCSRView blocks[], PetscInt n, const int32_
   rows = C->product->type == MATPRODUCT_AB ? mats[0]->rmap : mats[Transposed(C)]->cmap;
   PetscCall(MatSetSizes(C, rows->n, mats[1]->cmap->n, rows->N, mats[1]->cmap->N));
   PetscCall(MatSetType(C, ((PetscObject)mats[0])->type_name));
-  PetscCall(PetscLayoutSetUp(C->rmap));
-  PetscCall(PetscLayoutSetUp(C->cmap));
-  PetscCall(MatMPIAIJCUDASetBlocks(C, blocks, n, columns));
-  for (int k = 0; k < 2; k++) {
-    PetscCall(MatAssemblyBegin(Block(C, k), MAT_FINAL_ASSEMBLY));
-    PetscCall(MatAssemblyEnd(Block(C, k), MAT_FINAL_ASSEMBLY));
-  }
-  PetscCall(MatAssemblyBegin(C, MAT_FINAL_ASSEMBLY));
-  PetscCall(MatAssemblyEnd(C, MAT_FINAL_ASSEMBLY));
+  PetscCall(ProductInstallBlocks(C, blocks, n, columns));
   PetscCall(RaiseNonzeroState(C, old));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
