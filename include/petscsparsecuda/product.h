@@ -77,6 +77,10 @@ PETSC_INTERN PetscErrorCode ProductStackCreateReturned(PetscLayout, PetscSF, DCS
 PETSC_INTERN PetscErrorCode ProductStackSetValues(ProductStack *, DCSRView, const ProductColumns *, cudaStream_t);
 PETSC_INTERN PetscErrorCode ProductStackDestroy(ProductStack *, cudaStream_t);
 
+/* Right factors that a product makes itself (productright.c) */
+PETSC_INTERN PetscErrorCode ProductRightCreate(Mat);
+PETSC_INTERN PetscErrorCode ProductRightRefresh(Mat);
+
 /* Results in two blocks (productmpi.c) */
 PETSC_INTERN PetscErrorCode ProductRenumberGhosts(PetscInt, DCSRView *, cudaStream_t, PetscInt *, int32_t **);
 PETSC_INTERN PetscErrorCode ProductInstallBlocks(Mat, DCSRView[], PetscInt, const int32_t[]);

@@ -1,5 +1,5 @@
 /*
-  Products of parallel matrices on the device: AB, AtB and PtAP.
+  Products of parallel matrices on the device: AB, AtB and PtAP; ABt, RARt and ABC are AB with a right factor that the product makes (productright.c).
 
   A B: the blocks of A, joined, times a stack of B's rows of this process and of those that A's ghost columns want from others.
   A^T B: rows of A^T that belong to other processes, times B, are partial sums that their owners get; the diagonal block's transpose, joined with a matrix of ones
@@ -32,16 +32,30 @@ static Mat Block(Mat X, int which)
   return which ? ((Mat_MPIAIJ *)X->data)->B : ((Mat_MPIAIJ *)X->data)->A;
 }
 
+/* Whether the product makes its right factor itself. */
+static PetscBool MakesRight(Mat C)
+{
+  const MatProductType type = C->product->type;
+
+  return (PetscBool)(type == MATPRODUCT_ABt || type == MATPRODUCT_RARt || type == MATPRODUCT_ABC);
+}
+
+/* What is computed with these two factors. */
+static MatProductType Kind(Mat C)
+{
+  return MakesRight(C) ? MATPRODUCT_AB : C->product->type;
+}
+
 static void GetMats(Mat C, Mat mats[2])
 {
-  mats[0] = C->product->A;
-  mats[1] = C->product->B;
+  mats[0] = C->product->type == MATPRODUCT_RARt ? C->product->B : C->product->A;
+  mats[1] = MakesRight(C) ? C->product->Dwork : C->product->B;
 }
 
 /* Which operand is transposed. */
 static int Transposed(Mat C)
 {
-  return C->product->type == MATPRODUCT_PtAP ? 1 : 0;
+  return Kind(C) == MATPRODUCT_PtAP ? 1 : 0;
 }
 
 static PetscErrorCode DestroyPlan(DCSRSpGEMM *plan, cudaStream_t stream)
@@ -241,7 +255,7 @@ static PetscErrorCode MultiplyReturned(Mat C, MPIProduct *p, DCSRView right, con
 /* The columns of the result before it is split. */
 static const ProductColumns *ResultColumns(Mat C, const MPIProduct *p)
 {
-  return C->product->type == MATPRODUCT_AB ? &p->fetched.columns : &p->returned.columns;
+  return Kind(C) == MATPRODUCT_AB ? &p->fetched.columns : &p->returned.columns;
 }
 
 /* A^T B */
@@ -265,10 +279,10 @@ static PetscErrorCode ComputeTransposed(Mat C, MPIProduct *p, DCSRView views[2][
 static PetscErrorCode Compute(Mat C, MPIProduct *p, DCSRView views[2][2], PetscBool values, cudaStream_t stream)
 {
   PetscFunctionBegin;
-  if (C->product->type != MATPRODUCT_AB) PetscCall(GetTransposes(C, p, views, values, stream));
-  if (C->product->type != MATPRODUCT_AtB && p->fetched.rows.entries == NULL) PetscCall(CreateFetched(C, p, views[1], stream));
-  if (C->product->type == MATPRODUCT_AB) PetscCall(MultiplyFetched(C, p, views[0], views[1], "Product", values, stream, &p->result, &p->plan));
-  else if (C->product->type == MATPRODUCT_AtB) PetscCall(ComputeTransposed(C, p, views, values, stream));
+  if (Kind(C) != MATPRODUCT_AB) PetscCall(GetTransposes(C, p, views, values, stream));
+  if (Kind(C) != MATPRODUCT_AtB && p->fetched.rows.entries == NULL) PetscCall(CreateFetched(C, p, views[1], stream));
+  if (Kind(C) == MATPRODUCT_AB) PetscCall(MultiplyFetched(C, p, views[0], views[1], "Product", values, stream, &p->result, &p->plan));
+  else if (Kind(C) == MATPRODUCT_AtB) PetscCall(ComputeTransposed(C, p, views, values, stream));
   else {
     PetscCall(MultiplyFetched(C, p, views[0], views[1], "Intermediate product", values, stream, &p->work, &p->work_plan));
     PetscCall(MultiplyReturned(C, p, p->work, &p->fetched.columns, values, stream));
@@ -314,9 +328,11 @@ cleanup:
 static PetscErrorCode Split(Mat C, MPIProduct *p, PetscBool values, cudaStream_t stream, DCSRView blocks[], PetscInt *n, int32_t **columns)
 {
   const DCSRColumns all = ResultColumns(C, p)->device;
+  Mat               mats[2];
   PetscErrorCode    ierr;
 
   PetscFunctionBegin;
+  GetMats(C, mats);
   *columns = NULL;
   PetscCall(DCSRSplitColumns(p->result, all, stream, &blocks[0], &blocks[1]));
   for (int k = 0; k < 2; k++) {
@@ -324,7 +340,7 @@ static PetscErrorCode Split(Mat C, MPIProduct *p, PetscBool values, cudaStream_t
     if (!values) PetscCallGoto(ierr, failed, DCSRZero(blocks[k], stream));
   }
   if (values) PetscCallGoto(ierr, failed, DCSRSplitValues(p->result, blocks[0], blocks[1], stream));
-  PetscCallGoto(ierr, failed, ProductRenumberGhosts(C->product->B->cmap->N, &blocks[1], stream, n, columns));
+  PetscCallGoto(ierr, failed, ProductRenumberGhosts(mats[1]->cmap->N, &blocks[1], stream, n, columns));
   PetscFunctionReturn(PETSC_SUCCESS);
 failed:
   PetscCall(DCSRViewFree(&blocks[0], stream));
@@ -383,7 +399,7 @@ static PetscErrorCode Install(Mat C, DCSRView blocks[], PetscInt n, const int32_
 
   PetscFunctionBegin;
   GetMats(C, mats);
-  rows = C->product->type == MATPRODUCT_AB ? mats[0]->rmap : mats[Transposed(C)]->cmap;
+  rows = Kind(C) == MATPRODUCT_AB ? mats[0]->rmap : mats[Transposed(C)]->cmap;
   PetscCall(MatSetSizes(C, rows->n, mats[1]->cmap->n, rows->N, mats[1]->cmap->N));
   PetscCall(MatSetType(C, ((PetscObject)mats[0])->type_name));
   PetscCall(ProductInstallBlocks(C, blocks, n, columns));
@@ -505,6 +521,7 @@ static PetscErrorCode MatProductNumeric_MPIAIJCUDA(Mat C)
   PetscCheck(p != NULL, PetscObjectComm((PetscObject)C), PETSC_ERR_ORDER, "Call MatProductSymbolic() first");
   PetscCall(PetscSparseCUDAGetStream(&stream));
   PetscCall(MatMPIAIJCUDAFinishInsertion(C));
+  if (!computed && MakesRight(C)) PetscCall(ProductRightRefresh(C));
   PetscCall(GetOperands(C, p, stream, views));
   PetscCall(GetChanges(C, p, &patterns, &values));
   p->computed = PETSC_FALSE;
@@ -530,14 +547,16 @@ static PetscErrorCode View(Mat C, PetscViewer viewer)
 /* Whether the layouts fit; the parent says in words what does not. */
 static PetscErrorCode LayoutsFit(Mat C, PetscBool *fit)
 {
-  const MatProductType type = C->product->type;
-  Mat                  mats[2];
+  const Mat_Product   *product = C->product;
+  const MatProductType type    = product->type;
 
   PetscFunctionBegin;
-  GetMats(C, mats);
   *fit = PETSC_TRUE;
-  if (type != MATPRODUCT_AtB) PetscCall(PetscLayoutCompare(mats[0]->cmap, mats[1]->rmap, fit));
-  if (*fit && type != MATPRODUCT_AB) PetscCall(PetscLayoutCompare(mats[0]->rmap, mats[1]->rmap, fit));
+  if (type == MATPRODUCT_ABt || type == MATPRODUCT_RARt) PetscCall(PetscLayoutCompare(product->A->cmap, product->B->cmap, fit));
+  else if (type != MATPRODUCT_AtB) PetscCall(PetscLayoutCompare(product->A->cmap, product->B->rmap, fit));
+  if (*fit && (type == MATPRODUCT_AtB || type == MATPRODUCT_PtAP)) PetscCall(PetscLayoutCompare(product->A->rmap, product->B->rmap, fit));
+  if (*fit && type == MATPRODUCT_RARt) PetscCall(PetscLayoutCompare(product->A->rmap, product->B->cmap, fit));
+  if (*fit && type == MATPRODUCT_ABC) PetscCall(PetscLayoutCompare(product->B->cmap, product->C->rmap, fit));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -556,19 +575,20 @@ static PetscErrorCode OperandUsable(Mat X, PetscBool *usable)
 /* Whether the device serves the product now. Collective. */
 static PetscErrorCode Usable(Mat C, PetscBool *usable)
 {
-  const MatProductType type = C->product->type;
-  Mat                  mats[2];
-  PetscBool            fit, is[2], all = PETSC_TRUE;
+  const Mat mats[3] = {C->product->A, C->product->B, C->product->C};
+  const int n       = C->product->type == MATPRODUCT_ABC ? 3 : 2;
+  PetscBool fit, is, all = PETSC_TRUE;
 
   PetscFunctionBegin;
   *usable = PETSC_FALSE;
-  if (C->structure_only || (type != MATPRODUCT_AB && type != MATPRODUCT_AtB && type != MATPRODUCT_PtAP)) PetscFunctionReturn(PETSC_SUCCESS);
-  GetMats(C, mats);
-  for (int k = 0; k < 2; k++) PetscCall(MatIsMPIAIJCUDA(mats[k], &is[k]));
-  if (!is[0] || !is[1]) PetscFunctionReturn(PETSC_SUCCESS);
+  if (C->structure_only || C->product->type < MATPRODUCT_AB || C->product->type > MATPRODUCT_ABC) PetscFunctionReturn(PETSC_SUCCESS);
+  for (int k = 0; k < n; k++) {
+    PetscCall(MatIsMPIAIJCUDA(mats[k], &is));
+    if (!is) PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscCall(LayoutsFit(C, &fit));
   if (!fit) PetscFunctionReturn(PETSC_SUCCESS);
-  for (int k = 0; k < 2; k++) {
+  for (int k = 0; k < n; k++) {
     PetscBool one;
 
     PetscCall(OperandUsable(mats[k], &one));
@@ -592,6 +612,8 @@ static PetscErrorCode MatProductSymbolic_MPIAIJCUDA(Mat C)
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(PetscSparseCUDAGetStream(&stream));
+  PetscCall(MatDestroy(&C->product->Dwork));
+  if (MakesRight(C)) PetscCall(ProductRightCreate(C));
   PetscCall(PetscNew(&p));
   ierr = BuildAndInstall(C, p, C->product->api_user);
   if (ierr != PETSC_SUCCESS) {
@@ -621,6 +643,7 @@ static PetscErrorCode MatProductSymbolic_MPIAIJCUDA(Mat C)
 PetscErrorCode MatProductSetFromOptions_MPIAIJCUDA(Mat C, PetscBool *done)
 {
   PetscFunctionBegin;
+  PetscCall(MatDestroy(&C->product->Dwork)); // of operands that were replaced by others of another type
   PetscCall(Usable(C, done));
   if (*done) C->ops->productsymbolic = MatProductSymbolic_MPIAIJCUDA;
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -1036,9 +1036,15 @@ static PetscErrorCode TestOperands(const OperandTest *t, PetscInt n, PetscBool *
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode TestParallel(void)
+static PetscErrorCode TestParallel(PetscInt part)
 {
   PetscFunctionBegin;
+  for (size_t k = 0; part == 1 && k < PETSC_STATIC_ARRAY_LENGTH(new_matrices); k++) {
+    PetscBool done = PETSC_FALSE;
+
+    for (PetscInt n = 1; !done; n++) PetscCall(TestNewParallel(new_matrices[k].run, new_matrices[k].name, n, &done));
+  }
+  if (part == 1) PetscFunctionReturn(PETSC_SUCCESS);
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(operand_tests); k++) {
     PetscBool done = PETSC_FALSE;
 
@@ -1046,11 +1052,6 @@ static PetscErrorCode TestParallel(void)
       PetscCheck(n < MAX_SITES, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s allocates without end", operand_tests[k].name);
       PetscCall(TestOperands(&operand_tests[k], n, &done));
     }
-  }
-  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(new_matrices); k++) {
-    PetscBool done = PETSC_FALSE;
-
-    for (PetscInt n = 1; !done; n++) PetscCall(TestNewParallel(new_matrices[k].run, new_matrices[k].name, n, &done));
   }
   for (Way way = BY_VALUES; way < NUM_WAYS; way++) {
     PetscBool done = PETSC_FALSE;
@@ -1080,7 +1081,7 @@ int main(int argc, char **argv)
     PetscCall(PetscOptionsGetInt(NULL, NULL, "-part", &part, NULL));
     PetscCheck(part >= 0 && part < 4, PETSC_COMM_WORLD, PETSC_ERR_ARG_OUTOFRANGE, "-part must be 0 to 3");
     if (size == 1) PetscCall(TestSequential(part));
-    else PetscCall(TestParallel());
+    else PetscCall(TestParallel(part));
   }
   PetscCall(PetscFinalize());
   return 0;
@@ -1109,5 +1110,6 @@ int main(int argc, char **argv)
       test:
          suffix: parallel
          nsize: 2
+         args: -part {{0 1}}
 
 TEST*/
