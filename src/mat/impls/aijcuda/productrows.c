@@ -51,6 +51,16 @@ PetscErrorCode ProductColumnsCreateOf(Mat X, cudaStream_t stream, ProductColumns
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* ProductGhostsAscend - Whether the ghost columns of X, a parallel matrix, ascend, as all code for the device expects; MATMPIAIJ's submatrices of permuted own columns have others. Not collective. */
+PetscBool ProductGhostsAscend(Mat X)
+{
+  const Mat_MPIAIJ *x = (const Mat_MPIAIJ *)X->data;
+
+  for (PetscInt k = 1; x->garray != NULL && k < x->B->cmap->n; k++)
+    if (x->garray[k - 1] >= x->garray[k]) return PETSC_FALSE;
+  return PETSC_TRUE;
+}
+
 /* ProductColumnsDestroy - Frees both copies; zero afterwards. Not collective. */
 PetscErrorCode ProductColumnsDestroy(ProductColumns *columns, cudaStream_t stream)
 {
