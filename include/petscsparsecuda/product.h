@@ -38,6 +38,8 @@ PETSC_INTERN PetscErrorCode ProductTransposeDropValues(ProductTranspose *, cudaS
 PETSC_INTERN PetscErrorCode ProductTransposeDestroy(ProductTranspose *, cudaStream_t);
 PETSC_INTERN PetscErrorCode ProductSymbolic(Mat, const char[], DCSRView, DCSRView, PetscBool, cudaStream_t, DCSRView *, DCSRSpGEMM *);
 PETSC_INTERN PetscErrorCode ProductNumeric(DCSRSpGEMM, DCSRView, DCSRView, DCSRView, cudaStream_t);
+PETSC_INTERN PetscErrorCode ProductJoin(DCSRView, DCSRView, PetscBool, cudaStream_t, DCSRView *);
+PETSC_INTERN PetscErrorCode ProductFreeJoined(DCSRView, DCSRView *, cudaStream_t);
 PETSC_INTERN PetscErrorCode ProductViewPlan(PetscViewer, const char[], DCSRSpGEMM);
 PETSC_INTERN PetscErrorCode ProductReleaseBound(Mat);
 
@@ -66,11 +68,23 @@ typedef struct {
 
 /* Rows of other processes (productrows.c) */
 PETSC_INTERN PetscErrorCode ProductColumnsCreate(PetscLayout, PetscInt, const PetscInt[], cudaStream_t, ProductColumns *);
+PETSC_INTERN PetscErrorCode ProductColumnsCreateOf(Mat, cudaStream_t, ProductColumns *);
+PETSC_INTERN PetscBool      ProductGhostsAscend(Mat);
 PETSC_INTERN PetscErrorCode ProductColumnsDestroy(ProductColumns *, cudaStream_t);
-PETSC_INTERN PetscErrorCode ProductStackCreateFetched(PetscLayout, PetscSF, DCSRView, const ProductColumns *, cudaStream_t, ProductStack *);
+PETSC_INTERN PetscErrorCode ProductCreateSF(PetscLayout, PetscInt, const PetscInt[], PetscSF *);
+PETSC_INTERN PetscErrorCode ProductStackCreateFetched(Mat, PetscSF, const DCSRView[], cudaStream_t, ProductStack *);
+PETSC_INTERN PetscErrorCode ProductStackFill(ProductStack *, const DCSRView[], cudaStream_t);
 PETSC_INTERN PetscErrorCode ProductStackCreateReturned(PetscLayout, PetscSF, DCSRView, DCSRView, const ProductColumns *, cudaStream_t, ProductStack *, DCSRView *);
 PETSC_INTERN PetscErrorCode ProductStackSetValues(ProductStack *, DCSRView, const ProductColumns *, cudaStream_t);
 PETSC_INTERN PetscErrorCode ProductStackDestroy(ProductStack *, cudaStream_t);
+
+/* Right factors that a product makes itself (productright.c) */
+PETSC_INTERN PetscErrorCode ProductRightCreate(Mat);
+PETSC_INTERN PetscErrorCode ProductRightRefresh(Mat);
+
+/* Results in two blocks (productmpi.c) */
+PETSC_INTERN PetscErrorCode ProductRenumberGhosts(PetscInt, DCSRView *, cudaStream_t, PetscInt *, int32_t **);
+PETSC_INTERN PetscErrorCode ProductInstallBlocks(Mat, DCSRView[], PetscInt, const int32_t[]);
 
 /* Whole products (product.c, productseq.c, productmpi.c); *done says whether the device serves this one */
 PETSC_INTERN PetscErrorCode MatProductSetFromOptions_SeqAIJCUDA(Mat, PetscBool *);

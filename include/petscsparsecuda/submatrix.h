@@ -13,6 +13,6 @@ typedef struct {
 } DCSRIndices;
 
 /* The view is new compact storage with sorted columns, whose arrays the caller owns; zero after an error. It synchronizes. */
-PETSC_INTERN PetscErrorCode DCSRSubmatrix(DCSRView, const DCSRIndices *, const DCSRIndices *, cudaStream_t, DCSRView *);             /* A, rows, columns, submatrix */
-PETSC_INTERN PetscErrorCode DCSRSubmatrixMapped(DCSRView, const DCSRIndices *, const int32_t[], PetscInt, cudaStream_t, DCSRView *); /* A, rows, new columns [A.num_columns] or -1, how many there are, submatrix */
-PETSC_INTERN PetscErrorCode DCSRHaveSameStructure(DCSRView, DCSRView, cudaStream_t, PetscBool *);                                    /* both compact; synchronizes */
+PETSC_INTERN PetscErrorCode DCSRSubmatrix(DCSRView, const DCSRIndices *, const DCSRIndices *, cudaStream_t, DCSRView *);                        /* A, rows, columns, submatrix */
+PETSC_INTERN PetscErrorCode DCSRSubmatrixMapped(DCSRView, const DCSRIndices *, const int32_t[], PetscBool, PetscInt, cudaStream_t, DCSRView *); /* A, rows, new columns [A.num_columns] or -1, whether they ascend, how many there are, submatrix */
+PETSC_INTERN PetscErrorCode DCSRHaveSameStructure(DCSRView, DCSRView, cudaStream_t, PetscBool *);                                               /* both compact; synchronizes */

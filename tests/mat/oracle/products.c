@@ -10,7 +10,7 @@ typedef enum {
   RART,
   AAB,
   RAP,
-  ABT, /* not in parallel */
+  ABT, /* not in parallel: MATMPIAIJ's cannot be computed again */
   NUM_PRODUCTS
 } Product;
 
@@ -48,7 +48,7 @@ static PetscErrorCode Multiply(Product which, Mat A, Factors f, MatReuse reuse, 
 }
 
 /* Whether the type under test notices by itself that a factor's pattern has changed: on the device, not in MATAIJ's code. */
-static PetscErrorCode NoticesPattern(Oracle o, Product which, PetscBool *notices)
+static PetscErrorCode NoticesPattern(Oracle o, PetscBool *notices)
 {
   PetscBool bound;
   int       num_devices = 0;
@@ -58,7 +58,7 @@ static PetscErrorCode NoticesPattern(Oracle o, Product which, PetscBool *notices
   if (cudaGetDeviceCount(&num_devices) != cudaSuccess) num_devices = 0; /* a matrix may be free to go to a device that is not there */
   PetscCall(MatBoundToCPU(o->B, &bound));
   PetscCall(PetscStrstr(o->type, "dcsr", &ours));
-  *notices = (PetscBool)(num_devices > 0 && !bound && ours != NULL && (o->size == 1 || which <= PTAP));
+  *notices = (PetscBool)(num_devices > 0 && !bound && ours != NULL);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -100,7 +100,7 @@ static PetscErrorCode ReuseWithOtherPattern(Oracle o, Product which, Factors f, 
 
   PetscFunctionBegin;
   PetscCall(ChangePattern(o, both));
-  PetscCall(NoticesPattern(o, which, &notices));
+  PetscCall(NoticesPattern(o, &notices));
   if (!notices) PetscCall(MatDestroy(D));
   PetscCall(MatDestroy(C));
   OracleBoth(Multiply(which, o->A, f, MAT_INITIAL_MATRIX, C), Multiply(which, o->B, g, notices ? MAT_REUSE_MATRIX : MAT_INITIAL_MATRIX, D));

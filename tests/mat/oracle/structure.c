@@ -232,19 +232,47 @@ static PetscErrorCode IndexSet(Oracle o, PetscInt begin, PetscInt end, PetscBool
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Own rows in any order, and own ascending columns, or any on one rank; now and then the submatrix takes the place of the matrix. */
+/* Numbers below N, some or all of them, dealt out to the ranks; ascending on each, or mixed up. */
+static PetscErrorCode Dealt(Oracle o, PetscInt N, PetscBool ascending, IS *is)
+{
+  const PetscInt  part = 1 + OracleShared(o, 3);
+  PetscInt        n    = 0, *indices;
+  const PetscInt *shuffled;
+  IS              all;
+
+  PetscFunctionBegin;
+  PetscCall(Shuffled(o, PETSC_COMM_SELF, 0, N, &all)); // alike on all ranks
+  PetscCall(PetscMalloc1(N, &indices));
+  PetscCall(ISGetIndices(all, &shuffled));
+  for (PetscInt i = 0; i < N; i++) {
+    const uint64_t h = OracleHash(o->fill, (uint64_t)i, 10);
+
+    if (h % (uint64_t)part == 0 && (PetscMPIInt)((h >> 20) % (uint64_t)o->size) == o->rank) indices[n++] = shuffled[i];
+  }
+  PetscCall(ISRestoreIndices(all, &shuffled));
+  PetscCall(ISDestroy(&all));
+  if (ascending) PetscCall(PetscSortInt(n, indices));
+  PetscCall(ISCreateGeneral(o->comm, n, indices, PETSC_OWN_POINTER, is));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Own rows in any order, and own ascending columns, or any on one rank, or both of any rank; now and then the submatrix takes the place of the matrix. */
 static PetscErrorCode SubMatrix(Oracle o)
 {
   const PetscBool stay = OracleFlip(o, 4), all_columns = OracleFlip(o, 8), same = (PetscBool)(o->size == 1 && o->square && OracleFlip(o, 4));
-  PetscInt        begin, end, cbegin, cend;
+  const PetscBool dealt_rows = OracleFlip(o, 2), dealt_columns = OracleFlip(o, 2);
+  PetscInt        begin, end, cbegin, cend, M, N;
   IS              rows, cols;
   Mat             A, B;
 
   PetscFunctionBegin;
+  PetscCall(MatGetSize(o->A, &M, &N));
   PetscCall(MatGetOwnershipRange(o->A, &begin, &end));
   PetscCall(MatGetOwnershipRangeColumn(o->A, &cbegin, &cend));
-  PetscCall(IndexSet(o, begin, end, PETSC_TRUE, &rows));
-  PetscCall(IndexSet(o, cbegin, cend, (PetscBool)(o->size == 1), &cols));
+  if (dealt_rows) PetscCall(Dealt(o, M, PETSC_FALSE, &rows));
+  else PetscCall(IndexSet(o, begin, end, PETSC_TRUE, &rows));
+  if (dealt_columns) PetscCall(Dealt(o, N, PETSC_TRUE, &cols)); // ascending: MATMPIAIJ leaves ghost columns unsorted when own columns are mixed up
+  else PetscCall(IndexSet(o, cbegin, cend, (PetscBool)(o->size == 1), &cols));
   if (same) {
     PetscCall(ISDestroy(&cols));
     PetscCall(PetscObjectReference((PetscObject)rows));
@@ -381,22 +409,39 @@ static PetscErrorCode Filter(Oracle o)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Rows and columns in another order, each rank's among themselves. */
+/* What a rank gets of all numbers below N, mixed up: those at places [begin, end). */
+static PetscErrorCode Slice(Oracle o, PetscInt N, PetscInt begin, PetscInt end, IS *is)
+{
+  const PetscInt *shuffled;
+  IS              all;
+
+  PetscFunctionBegin;
+  PetscCall(Shuffled(o, PETSC_COMM_SELF, 0, N, &all)); // alike on all ranks
+  PetscCall(ISGetIndices(all, &shuffled));
+  PetscCall(ISCreateGeneral(o->comm, end - begin, shuffled + begin, PETSC_COPY_VALUES, is));
+  PetscCall(ISRestoreIndices(all, &shuffled));
+  PetscCall(ISDestroy(&all));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Rows and columns in another order, each rank's among themselves, or all of them. */
 static PetscErrorCode Permute(Oracle o)
 {
   const PetscBool shuffle = OracleFlip(o, 2), same = (PetscBool)(o->square && OracleFlip(o, 2));
-  PetscInt        begin, end, cbegin, cend;
+  const PetscBool far = OracleFlip(o, 2);
+  PetscInt        begin, end, cbegin, cend, M, N;
   IS              rows, cols;
   Mat             A, B;
 
   PetscFunctionBegin;
   PetscCall(MatGetOwnershipRange(o->A, &begin, &end));
   PetscCall(MatGetOwnershipRangeColumn(o->A, &cbegin, &cend));
-  PetscCall(shuffle ? Shuffled(o, o->comm, begin, end, &rows) : RandomPart(o, o->comm, begin, end, PETSC_FALSE, 1, &rows));
+  PetscCall(MatGetSize(o->A, &M, &N));
+  PetscCall(far ? Slice(o, M, begin, end, &rows) : shuffle ? Shuffled(o, o->comm, begin, end, &rows) : RandomPart(o, o->comm, begin, end, PETSC_FALSE, 1, &rows));
   if (same) {
     PetscCall(PetscObjectReference((PetscObject)rows));
     cols = rows;
-  } else PetscCall(shuffle ? Shuffled(o, o->comm, cbegin, cend, &cols) : RandomPart(o, o->comm, cbegin, cend, PETSC_FALSE, 1, &cols));
+  } else PetscCall(far ? Slice(o, N, cbegin, cend, &cols) : shuffle ? Shuffled(o, o->comm, cbegin, cend, &cols) : RandomPart(o, o->comm, cbegin, cend, PETSC_FALSE, 1, &cols));
   PetscCall(ISSetPermutation(rows));
   PetscCall(ISSetPermutation(cols));
   if (OracleFlip(o, 4)) PetscCall(OracleFragment(o, o->B));

@@ -5,6 +5,7 @@
   entries of X, whatever the caller says of the patterns, it is updated in place, and its structure and what was made of it stay. PETSc adds matrices of different types
   itself, row by row.
 */
+#include <petscsparsecuda/product.h>
 #include <petscsparsecuda/spadd.h>
 #include <petscsparsecuda/thunks.h>
 
@@ -360,7 +361,7 @@ static PetscErrorCode ParallelAddsOnDevice(Mat Y, Mat X, PetscBool *device)
     PetscCall(AddsOnDevice(y->A, x->A, &block[0]));
     PetscCall(AddsOnDevice(y->B, x->B, &block[1]));
   }
-  *device = (PetscBool)(block[0] && block[1] && MatMPIAIJCUDAGet(Y)->device_assembly && HasGhosts(Y) && HasGhosts(X));
+  *device = (PetscBool)(block[0] && block[1] && MatMPIAIJCUDAGet(Y)->device_assembly && HasGhosts(Y) && HasGhosts(X) && ProductGhostsAscend(X));
   if (*device) PetscCall(MatMPIAIJCUDAInsertsOnDevice(Y, device)); // the assembly at the end is the device's, too
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, device, 1, MPI_C_BOOL, MPI_LAND, PetscObjectComm((PetscObject)Y)));
   PetscFunctionReturn(PETSC_SUCCESS);

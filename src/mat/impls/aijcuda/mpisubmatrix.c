@@ -1,11 +1,15 @@
 /*
-  Submatrices of parallel matrices on the device, when every process asks for rows and columns of its own, these in ascending order: then both blocks are submatrices of blocks,
-  and ghost columns learn their new numbers along the scatter of products. All others go through the mirror.
+  Submatrices of parallel matrices on the device. When every process asks for rows and columns of its own, these in ascending order, both blocks are submatrices of blocks, and ghost columns
+  learn their new numbers along the scatter of products. Otherwise rows of other processes are fetched first (gatheredrows.c), and the columns of the gathered rows learn their new numbers
+  from the processes that own them; what was gathered stays with the submatrix, so that using it again takes values alone. Permutations are the same.
 */
+#include <petscsparsecuda/gatheredrows.h>
 #include <petscsparsecuda/thunks.h>
 
 /* The index sets that MATMPIAIJ composes with such a submatrix; the same names, so that either code can use it again. */
 static const char ROWS_KEY[] = "isrow_d", COLUMNS_KEY[] = "iscol_d", GHOSTS_KEY[] = "iscol_o";
+/* What we compose with one that was made of gathered rows. */
+static const char GATHERED_KEY[] = "petscsparsecuda_gathered";
 
 /* Whether the indices of this process lie in [begin, end). */
 static PetscErrorCode IsInside(IS is, PetscInt begin, PetscInt end, PetscBool *inside)
@@ -103,7 +107,7 @@ static PetscErrorCode GetOffDiagonalView(Mat A, IS rows, const int32_t numbers[]
   PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(B->cmap->n, "new numbers of ghost columns", stream, &map));
   PetscCallGoto(ierr, cleanup, PetscSparseCUDACopyToDevice(map, numbers, (size_t)B->cmap->n * sizeof(*map), stream));
   PetscCallGoto(ierr, cleanup, MatAIJCUDAGetIndices(rows, B->rmap->n, "row", stream, &indices, &memory));
-  PetscCallGoto(ierr, cleanup, DCSRSubmatrixMapped(MatSeqAIJCUDAGet(B)->view, &indices, map, num_columns, stream, view));
+  PetscCallGoto(ierr, cleanup, DCSRSubmatrixMapped(MatSeqAIJCUDAGet(B)->view, &indices, map, PETSC_TRUE, num_columns, stream, view));
 cleanup:
   PetscCall(PetscSparseCUDAFree(&map, stream));
   PetscCall(PetscSparseCUDAFree(&memory, stream));
@@ -130,8 +134,8 @@ static PetscErrorCode ComposeIndices(Mat A, IS rows, IS columns, const int32_t n
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* An empty matrix of the type of A for so many rows and columns of this process. */
-static PetscErrorCode CreateEmpty(Mat A, IS rows, IS columns, Mat *C)
+/* A matrix of the type of A for so many rows and columns of this process; without blocks. */
+static PetscErrorCode CreateSized(Mat A, IS rows, IS columns, Mat *C)
 {
   PetscInt m, n, rbs, cbs;
 
@@ -146,7 +150,6 @@ static PetscErrorCode CreateEmpty(Mat A, IS rows, IS columns, Mat *C)
   PetscCall(MatSetType(*C, ((PetscObject)A)->type_name));
   PetscCall(PetscLayoutSetUp((*C)->rmap));
   PetscCall(PetscLayoutSetUp((*C)->cmap));
-  PetscCall(MatMPIAIJCUDASetEmpty(*C));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -168,7 +171,8 @@ static PetscErrorCode CreateSubmatrix(Mat A, IS rows, IS columns, Mat *C)
   PetscCallGoto(ierr, cleanup, NumberGhosts(A, columns, &numbers));
   PetscCallGoto(ierr, cleanup, MatSeqAIJCUDAGetSubmatrixView(a->A, local_rows, local_columns, &views[0]));
   PetscCallGoto(ierr, cleanup, GetOffDiagonalView(A, local_rows, numbers, A->cmap->N, &views[1], stream));
-  PetscCallGoto(ierr, cleanup, CreateEmpty(A, rows, columns, C));
+  PetscCallGoto(ierr, cleanup, CreateSized(A, rows, columns, C));
+  PetscCallGoto(ierr, cleanup, MatMPIAIJCUDASetEmpty(*C));
   for (int k = 0; k < 2; k++) PetscCallGoto(ierr, cleanup, MatMPIAIJCUDASetBlock(*C, (PetscBool)k, &views[k]));
   PetscCallGoto(ierr, cleanup, MatAssemblyBegin(*C, MAT_FINAL_ASSEMBLY));
   PetscCallGoto(ierr, cleanup, MatAssemblyEnd(*C, MAT_FINAL_ASSEMBLY));
@@ -183,10 +187,36 @@ cleanup:
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Both blocks are made before one of them changes. */
+/* New storage gives its values to both blocks of C when it has their structures, on all processes; freed. Collective. */
+static PetscErrorCode ReuseViews(Mat C, DCSRView views[])
+{
+  const Mat_MPIAIJ *c         = (const Mat_MPIAIJ *)C->data;
+  const Mat         blocks[2] = {c->A, c->B};
+  PetscBool         same[2] = {PETSC_FALSE, PETSC_FALSE}, all = PETSC_FALSE;
+  cudaStream_t      stream;
+  PetscErrorCode    ierr;
+
+  PetscFunctionBegin;
+  PetscCall(PetscSparseCUDAGetStream(&stream));
+  for (int k = 0; k < 2; k++) {
+    PetscCallGoto(ierr, cleanup, MatSeqAIJCUDACopyToDevice(blocks[k]));
+    PetscCallGoto(ierr, cleanup, MatSeqAIJCUDACompact(blocks[k]));
+    PetscCallGoto(ierr, cleanup, DCSRHaveSameStructure(views[k], MatSeqAIJCUDAGet(blocks[k])->view, stream, &same[k]));
+  }
+  all = (PetscBool)(same[0] && same[1]);
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &all, 1, MPI_C_BOOL, MPI_LAND, PetscObjectComm((PetscObject)C)));
+  for (int k = 0; k < 2 && all; k++) PetscCallGoto(ierr, cleanup, MatSeqAIJCUDATakeValues(blocks[k], &views[k]));
+cleanup:
+  for (int k = 0; k < 2; k++) PetscCall(DCSRViewFree(&views[k], stream));
+  PetscCall(ierr);
+  PetscCheck(all, PetscObjectComm((PetscObject)C), PETSC_ERR_ARG_SIZ, "Cannot reuse matrix. wrong number of nonzeros, or others");
+  PetscCall(PetscObjectStateIncrease((PetscObject)C));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode ReuseSubmatrix(Mat A, IS rows, IS columns, IS ghosts, Mat C)
 {
-  Mat_MPIAIJ    *a = (Mat_MPIAIJ *)A->data, *c = (Mat_MPIAIJ *)C->data;
+  Mat_MPIAIJ    *a = (Mat_MPIAIJ *)A->data;
   DCSRView       views[2];
   cudaStream_t   stream;
   PetscErrorCode ierr;
@@ -194,14 +224,236 @@ static PetscErrorCode ReuseSubmatrix(Mat A, IS rows, IS columns, IS ghosts, Mat 
   PetscFunctionBegin;
   PetscCall(PetscArrayzero(views, 2));
   PetscCall(PetscSparseCUDAGetStream(&stream));
-  PetscCallGoto(ierr, cleanup, MatSeqAIJCUDAGetSubmatrixView(a->A, rows, columns, &views[0]));
-  PetscCallGoto(ierr, cleanup, MatSeqAIJCUDAGetSubmatrixView(a->B, rows, ghosts, &views[1]));
-  PetscCallGoto(ierr, cleanup, MatSeqAIJCUDAReuseView(c->A, &views[0]));
-  PetscCallGoto(ierr, cleanup, MatSeqAIJCUDAReuseView(c->B, &views[1]));
-  PetscCallGoto(ierr, cleanup, PetscObjectStateIncrease((PetscObject)C));
-cleanup:
-  for (int k = 0; k < 2; k++) PetscCall(DCSRViewFree(&views[k], stream));
+  PetscCall(MatSeqAIJCUDAGetSubmatrixView(a->A, rows, columns, &views[0]));
+  ierr = MatSeqAIJCUDAGetSubmatrixView(a->B, rows, ghosts, &views[1]);
+  if (ierr != PETSC_SUCCESS) PetscCall(DCSRViewFree(&views[0], stream));
   PetscCall(ierr);
+  PetscCall(ReuseViews(C, views));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What stays with a submatrix whose rows or columns are of other processes, or not in order. */
+typedef struct {
+  GatheredRows rows;
+  int32_t     *numbers; /* [columns of rows] host, owned: their global numbers in the submatrix, -1: not there */
+} Gathered;
+
+static PetscErrorCode GatheredDestroy(PetscCtxRt data)
+{
+  Gathered    *g = *(Gathered **)data;
+  cudaStream_t stream;
+
+  PetscFunctionBegin;
+  PetscCall(PetscSparseCUDAGetStream(&stream));
+  PetscCall(GatheredRowsDestroy(&g->rows, stream));
+  PetscCall(PetscFree(g->numbers));
+  PetscCall(PetscFree(g));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* New global numbers of the columns of A that this process owns, [A->cmap->n], -1: not in the submatrix; of a column that is listed more than once the last place counts. Collective. */
+static PetscErrorCode NumberOwnColumns(Mat A, IS columns, PetscInt numbers[])
+{
+  PetscInt        n, end, *places;
+  const PetscInt *indices;
+  PetscSF         sf;
+
+  PetscFunctionBegin;
+  PetscCall(ISGetLocalSize(columns, &n));
+  PetscCallMPI(MPI_Scan(&n, &end, 1, MPIU_INT, MPI_SUM, PetscObjectComm((PetscObject)A)));
+  PetscCheck(end <= PETSC_INT32_MAX, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "%" PetscInt_FMT " columns are too many", end);
+  PetscCall(PetscMalloc1(n, &places));
+  for (PetscInt k = 0; k < n; k++) places[k] = end - n + k;
+  for (PetscInt k = 0; k < A->cmap->n; k++) numbers[k] = -1;
+  PetscCall(ISGetIndices(columns, &indices));
+  PetscCall(ProductCreateSF(A->cmap, n, indices, &sf));
+  PetscCall(ISRestoreIndices(columns, &indices));
+  PetscCall(PetscSFReduceBegin(sf, MPIU_INT, places, numbers, MPI_MAX));
+  PetscCall(PetscSFReduceEnd(sf, MPIU_INT, places, numbers, MPI_MAX));
+  PetscCall(PetscSFDestroy(&sf));
+  PetscCall(PetscFree(places));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* New global numbers of the columns of the gathered rows. Collective. */
+static PetscErrorCode NumberColumns(Mat A, IS columns, Gathered *g)
+{
+  const PetscInt n = A->cmap->n, num_ghosts = g->rows.stack.columns.device.num_ghosts;
+  PetscInt      *numbers;
+  PetscSF        sf;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1(n + num_ghosts, &numbers));
+  PetscCall(NumberOwnColumns(A, columns, numbers));
+  PetscCall(ProductCreateSF(A->cmap, num_ghosts, g->rows.stack.columns.ghosts, &sf));
+  PetscCall(PetscSFBcastBegin(sf, MPIU_INT, numbers, numbers + n, MPI_REPLACE));
+  PetscCall(PetscSFBcastEnd(sf, MPIU_INT, numbers, numbers + n, MPI_REPLACE));
+  PetscCall(PetscSFDestroy(&sf));
+  PetscCall(PetscMalloc1(n + num_ghosts, &g->numbers));
+  for (PetscInt k = 0; k < n + num_ghosts; k++) g->numbers[k] = (int32_t)numbers[k];
+  PetscCall(PetscFree(numbers));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Gathers what a submatrix is made of. Collective. */
+static PetscErrorCode Gather(Mat A, const DCSRView blocks[], IS rows, IS columns, cudaStream_t stream, Gathered **gathered)
+{
+  Gathered      *g;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  *gathered = NULL;
+  PetscCall(PetscNew(&g));
+  PetscCallGoto(ierr, failed, GatheredRowsCreate(A, blocks, 1, &rows, stream, &g->rows));
+  PetscCallGoto(ierr, failed, NumberColumns(A, columns, g));
+  *gathered = g;
+  PetscFunctionReturn(PETSC_SUCCESS);
+failed:
+  (void)GatheredDestroy((void *)&g);
+  PetscFunctionReturn(ierr);
+}
+
+/* The columns of the submatrix outside of [begin, end) that gathered rows may have, ascending; to be freed. */
+static PetscErrorCode GetGhostCandidates(const Gathered *g, PetscInt begin, PetscInt end, PetscInt *n, PetscInt **candidates)
+{
+  const PetscInt num_columns = GatheredRowsNumColumns(&g->rows);
+
+  PetscFunctionBegin;
+  *n = 0;
+  PetscCall(PetscMalloc1(num_columns, candidates));
+  for (PetscInt k = 0; k < num_columns; k++)
+    if (g->numbers[k] >= 0 && (g->numbers[k] < begin || g->numbers[k] >= end)) (*candidates)[(*n)++] = g->numbers[k];
+  PetscCall(PetscSortInt(*n, *candidates));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Both blocks of the submatrix, [2], whose own columns are [begin, end) and whose ghost columns are among n ascending ones. Collective. */
+static PetscErrorCode SelectBlocks(Mat A, const DCSRView blocks[], Gathered *g, IS rows, PetscInt begin, PetscInt end, PetscInt n, const PetscInt ghosts[], cudaStream_t stream, DCSRView views[])
+{
+  const PetscInt num_columns = GatheredRowsNumColumns(&g->rows);
+  int32_t       *own = NULL, *others = NULL;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc2(num_columns, &own, num_columns, &others));
+  for (PetscInt k = 0; k < num_columns; k++) {
+    const PetscInt number = g->numbers[k];
+    PetscInt       place  = -1;
+
+    own[k] = number >= begin && number < end ? (int32_t)(number - begin) : -1;
+    if (number >= 0 && own[k] < 0) PetscCallGoto(ierr, cleanup, PetscFindInt(number, n, ghosts, &place));
+    others[k] = (int32_t)PetscMax(place, -1);
+  }
+  PetscCallGoto(ierr, cleanup, GatheredRowsFill(&g->rows, blocks, stream));
+  PetscCallGoto(ierr, cleanup, GatheredRowsSelect(&g->rows, A, rows, own, end - begin, stream, &views[0]));
+  PetscCallGoto(ierr, cleanup, GatheredRowsSelect(&g->rows, A, rows, others, n, stream, &views[1]));
+cleanup:
+  PetscCall(GatheredRowsDropValues(&g->rows, stream));
+  PetscCall(PetscFree2(own, others));
+  if (ierr != PETSC_SUCCESS)
+    for (int k = 0; k < 2; k++) PetscCall(DCSRViewFree(&views[k], stream));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Storage becomes a new matrix; of n ghost columns those that it does not use are dropped. Collective. */
+static PetscErrorCode CreateFromViews(Mat A, IS rows, IS columns, DCSRView views[], PetscInt n, const PetscInt ghosts[], cudaStream_t stream, Mat *C)
+{
+  int32_t       *used = NULL;
+  PetscInt       num;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCallGoto(ierr, cleanup, ProductRenumberGhosts(n, &views[1], stream, &num, &used));
+  for (PetscInt k = 0; k < num; k++) used[k] = (int32_t)ghosts[used[k]];
+  PetscCallGoto(ierr, cleanup, CreateSized(A, rows, columns, C));
+  PetscCallGoto(ierr, cleanup, ProductInstallBlocks(*C, views, num, used));
+cleanup:
+  PetscCall(PetscFree(used));
+  if (ierr != PETSC_SUCCESS) {
+    for (int k = 0; k < 2; k++) PetscCall(DCSRViewFree(&views[k], stream));
+    (void)MatDestroy(C);
+  }
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The submatrix of any rows and columns; with keep, what it was made of stays with it. Collective. */
+static PetscErrorCode CreateGathered(Mat A, IS rows, IS columns, PetscBool keep, Mat *C)
+{
+  Gathered      *g = NULL;
+  GatheredRows   none;
+  DCSRView       blocks[2], views[2];
+  PetscInt       n, end, num_ghosts, *ghosts = NULL;
+  cudaStream_t   stream;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  *C = NULL;
+  PetscCall(PetscArrayzero(views, 2));
+  PetscCall(PetscArrayzero(&none, 1));
+  PetscCall(PetscSparseCUDAGetStream(&stream));
+  PetscCall(GatheredRowsGetBlocks(A, &none, stream, blocks));
+  PetscCall(Gather(A, blocks, rows, columns, stream, &g));
+  PetscCallGoto(ierr, cleanup, ISGetLocalSize(columns, &n));
+  PetscCallMPI(MPI_Scan(&n, &end, 1, MPIU_INT, MPI_SUM, PetscObjectComm((PetscObject)A)));
+  PetscCallGoto(ierr, cleanup, GetGhostCandidates(g, end - n, end, &num_ghosts, &ghosts));
+  PetscCallGoto(ierr, cleanup, SelectBlocks(A, blocks, g, rows, end - n, end, num_ghosts, ghosts, stream, views));
+  PetscCallGoto(ierr, cleanup, CreateFromViews(A, rows, columns, views, num_ghosts, ghosts, stream, C));
+  if (keep) {
+    PetscCallGoto(ierr, cleanup, PetscObjectContainerCompose((PetscObject)*C, GATHERED_KEY, g, GatheredDestroy));
+    g = NULL;
+  }
+cleanup:
+  PetscCall(PetscFree(ghosts));
+  if (g != NULL) PetscCall(GatheredDestroy((void *)&g));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Values of A into such a submatrix; what it was made of is renewed when the pattern of A has changed. Collective. */
+static PetscErrorCode ReuseGathered(Mat A, IS rows, IS columns, Gathered *g, Mat C)
+{
+  const Mat_MPIAIJ *c = (const Mat_MPIAIJ *)C->data;
+  DCSRView          blocks[2], views[2];
+  PetscBool         current;
+  cudaStream_t      stream;
+
+  PetscFunctionBegin;
+  PetscCall(PetscArrayzero(views, 2));
+  PetscCall(PetscSparseCUDAGetStream(&stream));
+  PetscCall(GatheredRowsGetBlocks(A, &g->rows, stream, blocks));
+  PetscCall(GatheredRowsAreCurrent(A, &g->rows, &current));
+  if (!current) {
+    PetscCall(PetscInfo(C, "The pattern of the matrix has changed: its rows are gathered anew\n"));
+    PetscCall(Gather(A, blocks, rows, columns, stream, &g));
+    PetscCall(PetscObjectContainerCompose((PetscObject)C, GATHERED_KEY, g, GatheredDestroy));
+  }
+  PetscCall(SelectBlocks(A, blocks, g, rows, C->cmap->rstart, C->cmap->rend, c->B->cmap->n, c->garray, stream, views));
+  PetscCall(ReuseViews(C, views));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode GetGathered(Mat C, Gathered **g)
+{
+  PetscContainer container;
+
+  PetscFunctionBegin;
+  *g = NULL;
+  PetscCall(PetscObjectQuery((PetscObject)C, GATHERED_KEY, (PetscObject *)&container));
+  if (container != NULL) PetscCall(PetscContainerGetPointer(container, g));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Such a submatrix by the parent's code, which has nothing to use again; C keeps what it was made of. Collective. */
+static PetscErrorCode ReuseGatheredOnHost(Mat A, IS rows, IS columns, Mat C)
+{
+  Mat T;
+
+  PetscFunctionBegin;
+  PetscCall(MatHost_MPIAIJCUDA_createsubmatrix(A, rows, columns, MAT_INITIAL_MATRIX, &T));
+  PetscCall(MatCopy(T, C, DIFFERENT_NONZERO_PATTERN));
+  PetscCall(MatDestroy(&T));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -218,21 +470,54 @@ static PetscErrorCode GetComposed(Mat C, IS *rows, IS *columns, IS *ghosts, Pets
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MatCreateSubMatrix_MPIAIJCUDA(Mat A, IS rows, IS columns, MatReuse reuse, Mat *C)
+static PetscErrorCode ReuseAny(Mat A, PetscBool device, IS rows, IS columns, Mat *C)
 {
   IS        local_rows = NULL, local_columns = NULL, ghosts = NULL;
-  PetscBool device, own = PETSC_TRUE;
+  Gathered *g;
+
+  PetscFunctionBegin;
+  PetscCall(GetGathered(*C, &g));
+  if (g != NULL) {
+    if (device) PetscCall(MatMPIAIJCUDAStructureOnDevice(*C, &device));
+    if (device) PetscCall(ReuseGathered(A, rows, columns, g, *C));
+    else PetscCall(ReuseGatheredOnHost(A, rows, columns, *C));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  if (device) PetscCall(GetComposed(*C, &local_rows, &local_columns, &ghosts, &device));
+  if (device) PetscCall(ReuseSubmatrix(A, local_rows, local_columns, ghosts, *C));
+  else PetscCall(MatHost_MPIAIJCUDA_createsubmatrix(A, rows, columns, MAT_REUSE_MATRIX, C));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatCreateSubMatrix_MPIAIJCUDA(Mat A, IS rows, IS columns, MatReuse reuse, Mat *C)
+{
+  PetscBool device, own;
 
   PetscFunctionBegin;
   PetscCall(MatMPIAIJCUDAStructureOnDevice(A, &device));
-  if (device && reuse == MAT_REUSE_MATRIX) PetscCall(GetComposed(*C, &local_rows, &local_columns, &ghosts, &device));
-  else if (device) {
+  if (reuse == MAT_REUSE_MATRIX) PetscCall(ReuseAny(A, device, rows, columns, C));
+  else if (!device) PetscCall(MatHost_MPIAIJCUDA_createsubmatrix(A, rows, columns, reuse, C));
+  else {
     PetscCall(AreOwn(A, rows, columns, &own));
-    PetscCallMPI(MPIU_Allreduce(&own, &device, 1, MPI_C_BOOL, MPI_LAND, PetscObjectComm((PetscObject)A)));
+    PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &own, 1, MPI_C_BOOL, MPI_LAND, PetscObjectComm((PetscObject)A)));
+    if (own) PetscCall(CreateSubmatrix(A, rows, columns, C));
+    else PetscCall(CreateGathered(A, rows, columns, PETSC_TRUE, C));
   }
-  if (!device) PetscCall(MatHost_MPIAIJCUDA_createsubmatrix(A, rows, columns, reuse, C));
-  else if (reuse == MAT_REUSE_MATRIX) PetscCall(ReuseSubmatrix(A, local_rows, local_columns, ghosts, *C));
-  else PetscCall(CreateSubmatrix(A, rows, columns, C));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A permuted matrix has the rows and columns that the index sets list, in their order. */
+static PetscErrorCode MatPermute_MPIAIJCUDA(Mat A, IS rows, IS columns, Mat *B)
+{
+  PetscBool device;
+
+  PetscFunctionBegin;
+  PetscCall(MatMPIAIJCUDAStructureOnDevice(A, &device));
+  if (device) PetscCall(CreateGathered(A, rows, columns, PETSC_FALSE, B));
+  else {
+    PetscCall(MatHost_MPIAIJCUDA_permute(A, rows, columns, B));
+    PetscCall(MatConvert(*B, ((PetscObject)A)->type_name, MAT_INPLACE_MATRIX, B)); // the parent leaves a MATMPIAIJ
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -240,6 +525,8 @@ static PetscErrorCode MatCreateSubMatrix_MPIAIJCUDA(Mat A, IS rows, IS columns, 
 PetscErrorCode MatMPIAIJCUDASetSubmatrixOps(struct _MatOps *ops)
 {
   PetscFunctionBegin;
-  ops->createsubmatrix = MatCreateSubMatrix_MPIAIJCUDA;
+  ops->createsubmatrix   = MatCreateSubMatrix_MPIAIJCUDA;
+  ops->createsubmatrices = MatMPIAIJCUDACreateSubMatrices;
+  ops->permute           = MatPermute_MPIAIJCUDA;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -1,5 +1,5 @@
 /*
-  Products of parallel matrices on the device: AB, AtB and PtAP.
+  Products of parallel matrices on the device: AB, AtB and PtAP; ABt, RARt and ABC are AB with a right factor that the product makes (productright.c).
 
   A B: the blocks of A, joined, times a stack of B's rows of this process and of those that A's ghost columns want from others.
   A^T B: rows of A^T that belong to other processes, times B, are partial sums that their owners get; the diagonal block's transpose, joined with a matrix of ones
@@ -32,16 +32,30 @@ static Mat Block(Mat X, int which)
   return which ? ((Mat_MPIAIJ *)X->data)->B : ((Mat_MPIAIJ *)X->data)->A;
 }
 
+/* Whether the product makes its right factor itself. */
+static PetscBool MakesRight(Mat C)
+{
+  const MatProductType type = C->product->type;
+
+  return (PetscBool)(type == MATPRODUCT_ABt || type == MATPRODUCT_RARt || type == MATPRODUCT_ABC);
+}
+
+/* What is computed with these two factors. */
+static MatProductType Kind(Mat C)
+{
+  return MakesRight(C) ? MATPRODUCT_AB : C->product->type;
+}
+
 static void GetMats(Mat C, Mat mats[2])
 {
-  mats[0] = C->product->A;
-  mats[1] = C->product->B;
+  mats[0] = C->product->type == MATPRODUCT_RARt ? C->product->B : C->product->A;
+  mats[1] = MakesRight(C) ? C->product->Dwork : C->product->B;
 }
 
 /* Which operand is transposed. */
 static int Transposed(Mat C)
 {
-  return C->product->type == MATPRODUCT_PtAP ? 1 : 0;
+  return Kind(C) == MATPRODUCT_PtAP ? 1 : 0;
 }
 
 static PetscErrorCode DestroyPlan(DCSRSpGEMM *plan, cudaStream_t stream)
@@ -95,52 +109,13 @@ static PetscErrorCode DropValues(MPIProduct *p, cudaStream_t stream)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Two matrices side by side, for the time of a multiplication: the left one itself when the right one has no columns. FreeJoined() follows. */
-static PetscErrorCode Join(DCSRView left, DCSRView right, PetscBool values, cudaStream_t stream, DCSRView *joined)
-{
-  PetscBool      wide;
-  PetscErrorCode ierr;
-
-  PetscFunctionBegin;
-  *joined = left;
-  if (right.num_columns == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscArrayzero(joined, 1));
-  PetscCall(DCSRNeedsWide(left.num_nonzeros + right.num_nonzeros, &wide));
-  PetscCall(DCSRViewAllocateStructure(left.num_rows, left.num_columns + right.num_columns, left.num_nonzeros + right.num_nonzeros, wide, stream, joined));
-  if (values) PetscCallGoto(ierr, failed, DCSRViewAllocateValues(joined, stream));
-  PetscCallGoto(ierr, failed, DCSRJoinColumns(left, right, values ? DCSR_WRITE_ALL : DCSR_WRITE_STRUCTURE, stream, *joined));
-  PetscFunctionReturn(PETSC_SUCCESS);
-failed:
-  PetscCall(DCSRViewFree(joined, stream));
-  PetscFunctionReturn(ierr);
-}
-
-static PetscErrorCode FreeJoined(DCSRView left, DCSRView *joined, cudaStream_t stream)
-{
-  PetscFunctionBegin;
-  if (joined->row_offsets != left.row_offsets) PetscCall(DCSRViewFree(joined, stream));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* The star forest from the rows, or columns, of a layout to the ghost columns of X. Collective. */
 static PetscErrorCode CreateGhostSF(Mat X, PetscLayout map, PetscSF *sf)
 {
   const Mat_MPIAIJ *x = (const Mat_MPIAIJ *)X->data;
 
   PetscFunctionBegin;
-  PetscCall(PetscSFCreate(PetscObjectComm((PetscObject)X), sf));
-  PetscCall(PetscSFSetType(*sf, PETSCSFBASIC));
-  PetscCall(PetscSFSetGraphLayout(*sf, map, x->garray != NULL ? x->B->cmap->n : 0, NULL, PETSC_OWN_POINTER, x->garray));
-  PetscCall(PetscSFSetUp(*sf));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode CreateColumns(Mat X, cudaStream_t stream, ProductColumns *columns)
-{
-  const Mat_MPIAIJ *x = (const Mat_MPIAIJ *)X->data;
-
-  PetscFunctionBegin;
-  PetscCall(ProductColumnsCreate(X->cmap, x->garray != NULL ? x->B->cmap->n : 0, x->garray, stream, columns));
+  PetscCall(ProductCreateSF(map, x->garray != NULL ? x->B->cmap->n : 0, x->garray, sf));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -182,35 +157,14 @@ static PetscErrorCode CreateFetched(Mat C, MPIProduct *p, DCSRView B[2], cudaStr
 {
   Mat            mats[2];
   PetscSF        sf;
-  DCSRView       joined;
-  ProductColumns columns;
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
   GetMats(C, mats);
-  PetscCall(PetscArrayzero(&joined, 1));
-  PetscCall(PetscArrayzero(&columns, 1));
   PetscCall(CreateGhostSF(mats[0], mats[1]->rmap, &sf));
-  PetscCallGoto(ierr, cleanup, CreateColumns(mats[1], stream, &columns));
-  PetscCallGoto(ierr, cleanup, Join(B[0], B[1], PETSC_FALSE, stream, &joined));
-  PetscCallGoto(ierr, cleanup, ProductStackCreateFetched(mats[1]->cmap, sf, joined, &columns, stream, &p->fetched));
-cleanup:
-  PetscCall(FreeJoined(B[0], &joined, stream));
-  PetscCall(ProductColumnsDestroy(&columns, stream));
+  ierr = ProductStackCreateFetched(mats[1], sf, B, stream, &p->fetched);
   PetscCall(PetscSFDestroy(&sf));
   PetscCall(ierr);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Values of the stack of B's rows. Collective. */
-static PetscErrorCode FillFetched(MPIProduct *p, DCSRView B[2], cudaStream_t stream)
-{
-  ProductStack *s = &p->fetched;
-
-  PetscFunctionBegin;
-  PetscCall(DCSRViewAllocateValues(&s->view, stream));
-  PetscCall(DCSRJoinColumns(B[0], B[1], DCSR_WRITE_VALUES, stream, s->view));
-  PetscCall(ProductStackSetValues(s, s->view, &s->columns, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -221,14 +175,14 @@ static PetscErrorCode MultiplyFetched(Mat C, MPIProduct *p, DCSRView A[2], DCSRV
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
-  if (values) PetscCall(FillFetched(p, B, stream));
-  PetscCall(Join(A[0], A[1], values, stream, &left));
+  if (values) PetscCall(ProductStackFill(&p->fetched, B, stream));
+  PetscCall(ProductJoin(A[0], A[1], values, stream, &left));
   if (*plan == NULL) ierr = ProductSymbolic(C, what, left, p->fetched.view, values, stream, view, plan);
   else {
     ierr = DCSRViewAllocateValues(view, stream);
     if (ierr == PETSC_SUCCESS) ierr = ProductNumeric(*plan, left, p->fetched.view, *view, stream);
   }
-  PetscCall(FreeJoined(A[0], &left, stream));
+  PetscCall(ProductFreeJoined(A[0], &left, stream));
   PetscCall(PetscSparseCUDAFree(&p->fetched.view.values, stream));
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -287,13 +241,13 @@ static PetscErrorCode MultiplyReturned(Mat C, MPIProduct *p, DCSRView right, con
   if (p->returned.rows.entries == NULL) PetscCall(CreateReturned(C, p, right, columns, stream));
   if (values) PetscCall(FillReturned(p, right, columns, stream));
   PetscCall(PetscSparseCUDAFree(&p->sent.values, stream));
-  PetscCall(Join(own, p->selection, values, stream, &left));
+  PetscCall(ProductJoin(own, p->selection, values, stream, &left));
   if (p->plan == NULL) ierr = ProductSymbolic(C, "Product", left, p->returned.view, values, stream, &p->result, &p->plan);
   else {
     ierr = DCSRViewAllocateValues(&p->result, stream);
     if (ierr == PETSC_SUCCESS) ierr = ProductNumeric(p->plan, left, p->returned.view, p->result, stream);
   }
-  PetscCall(FreeJoined(own, &left, stream));
+  PetscCall(ProductFreeJoined(own, &left, stream));
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -301,7 +255,7 @@ static PetscErrorCode MultiplyReturned(Mat C, MPIProduct *p, DCSRView right, con
 /* The columns of the result before it is split. */
 static const ProductColumns *ResultColumns(Mat C, const MPIProduct *p)
 {
-  return C->product->type == MATPRODUCT_AB ? &p->fetched.columns : &p->returned.columns;
+  return Kind(C) == MATPRODUCT_AB ? &p->fetched.columns : &p->returned.columns;
 }
 
 /* A^T B */
@@ -313,10 +267,10 @@ static PetscErrorCode ComputeTransposed(Mat C, MPIProduct *p, DCSRView views[2][
 
   PetscFunctionBegin;
   GetMats(C, mats);
-  if (p->sent_plan == NULL) PetscCall(CreateColumns(mats[1], stream, &p->columns));
-  PetscCall(Join(views[1][0], views[1][1], values, stream, &right));
+  if (p->sent_plan == NULL) PetscCall(ProductColumnsCreateOf(mats[1], stream, &p->columns));
+  PetscCall(ProductJoin(views[1][0], views[1][1], values, stream, &right));
   ierr = MultiplyReturned(C, p, right, &p->columns, values, stream);
-  PetscCall(FreeJoined(views[1][0], &right, stream));
+  PetscCall(ProductFreeJoined(views[1][0], &right, stream));
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -325,10 +279,10 @@ static PetscErrorCode ComputeTransposed(Mat C, MPIProduct *p, DCSRView views[2][
 static PetscErrorCode Compute(Mat C, MPIProduct *p, DCSRView views[2][2], PetscBool values, cudaStream_t stream)
 {
   PetscFunctionBegin;
-  if (C->product->type != MATPRODUCT_AB) PetscCall(GetTransposes(C, p, views, values, stream));
-  if (C->product->type != MATPRODUCT_AtB && p->fetched.rows.entries == NULL) PetscCall(CreateFetched(C, p, views[1], stream));
-  if (C->product->type == MATPRODUCT_AB) PetscCall(MultiplyFetched(C, p, views[0], views[1], "Product", values, stream, &p->result, &p->plan));
-  else if (C->product->type == MATPRODUCT_AtB) PetscCall(ComputeTransposed(C, p, views, values, stream));
+  if (Kind(C) != MATPRODUCT_AB) PetscCall(GetTransposes(C, p, views, values, stream));
+  if (Kind(C) != MATPRODUCT_AtB && p->fetched.rows.entries == NULL) PetscCall(CreateFetched(C, p, views[1], stream));
+  if (Kind(C) == MATPRODUCT_AB) PetscCall(MultiplyFetched(C, p, views[0], views[1], "Product", values, stream, &p->result, &p->plan));
+  else if (Kind(C) == MATPRODUCT_AtB) PetscCall(ComputeTransposed(C, p, views, values, stream));
   else {
     PetscCall(MultiplyFetched(C, p, views[0], views[1], "Intermediate product", values, stream, &p->work, &p->work_plan));
     PetscCall(MultiplyReturned(C, p, p->work, &p->fetched.columns, values, stream));
@@ -336,14 +290,29 @@ static PetscErrorCode Compute(Mat C, MPIProduct *p, DCSRView views[2][2], PetscB
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Ghost columns that the off-diagonal block uses, on the host, and its columns renumbered by them. */
-static PetscErrorCode RenumberGhosts(PetscInt num_global, DCSRView *ghost, cudaStream_t stream, PetscInt *n, int32_t **columns)
+/*
+  ProductRenumberGhosts - Drops ghost columns that an off-diagonal block does not use
+
+  Not Collective
+
+  Input Parameters:
++ num    - its columns' numbers are below that
+- stream - for the work
+
+  Input/Output Parameter:
+. ghost - compact; its columns are renumbered
+
+  Output Parameters:
++ n       - how many it uses
+- columns - [n] host, to be freed with PetscFree(): their old numbers, ascending; NULL after an error
+*/
+PetscErrorCode ProductRenumberGhosts(PetscInt num, DCSRView *ghost, cudaStream_t stream, PetscInt *n, int32_t **columns)
 {
   int32_t       *device = NULL;
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
-  PetscCall(DCSRViewGetColumns(*ghost, DCSRKeyBits(num_global), stream, n, columns));
+  PetscCall(DCSRViewGetColumns(*ghost, DCSRKeyBits(num), stream, n, columns));
   PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(*n, "ghost columns", stream, &device));
   PetscCallGoto(ierr, cleanup, PetscSparseCUDACopyToDevice(device, *columns, (size_t)*n * sizeof(**columns), stream));
   PetscCallGoto(ierr, cleanup, DCSRViewRenumber(*ghost, *n, device, stream));
@@ -359,9 +328,11 @@ cleanup:
 static PetscErrorCode Split(Mat C, MPIProduct *p, PetscBool values, cudaStream_t stream, DCSRView blocks[], PetscInt *n, int32_t **columns)
 {
   const DCSRColumns all = ResultColumns(C, p)->device;
+  Mat               mats[2];
   PetscErrorCode    ierr;
 
   PetscFunctionBegin;
+  GetMats(C, mats);
   *columns = NULL;
   PetscCall(DCSRSplitColumns(p->result, all, stream, &blocks[0], &blocks[1]));
   for (int k = 0; k < 2; k++) {
@@ -369,7 +340,7 @@ static PetscErrorCode Split(Mat C, MPIProduct *p, PetscBool values, cudaStream_t
     if (!values) PetscCallGoto(ierr, failed, DCSRZero(blocks[k], stream));
   }
   if (values) PetscCallGoto(ierr, failed, DCSRSplitValues(p->result, blocks[0], blocks[1], stream));
-  PetscCallGoto(ierr, failed, RenumberGhosts(C->product->B->cmap->N, &blocks[1], stream, n, columns));
+  PetscCallGoto(ierr, failed, ProductRenumberGhosts(mats[1]->cmap->N, &blocks[1], stream, n, columns));
   PetscFunctionReturn(PETSC_SUCCESS);
 failed:
   PetscCall(DCSRViewFree(&blocks[0], stream));
@@ -393,18 +364,20 @@ static PetscErrorCode RaiseNonzeroState(Mat C, PetscObjectState old)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Makes views the blocks of the result, which becomes a matrix of ours if it is not yet. Collective. */
-static PetscErrorCode Install(Mat C, DCSRView blocks[], PetscInt n, const int32_t columns[])
-{
-  const PetscObjectState old = C->nonzerostate;
-  Mat                    mats[2];
-  PetscLayout            rows;
+/*
+  ProductInstallBlocks - Makes views the blocks of a parallel matrix of ours, with sizes and type set, and assembles it
 
+  Collective
+
+  Input Parameters:
++ C       - the matrix
+. blocks  - [2] diagonal and off-diagonal; zero afterwards unless there was an error
+. n       - ghost columns
+- columns - [n] host, ascending: their global numbers
+*/
+PetscErrorCode ProductInstallBlocks(Mat C, DCSRView blocks[], PetscInt n, const int32_t columns[])
+{
   PetscFunctionBegin;
-  GetMats(C, mats);
-  rows = C->product->type == MATPRODUCT_AB ? mats[0]->rmap : mats[Transposed(C)]->cmap;
-  PetscCall(MatSetSizes(C, rows->n, mats[1]->cmap->n, rows->N, mats[1]->cmap->N));
-  PetscCall(MatSetType(C, ((PetscObject)mats[0])->type_name));
   PetscCall(PetscLayoutSetUp(C->rmap));
   PetscCall(PetscLayoutSetUp(C->cmap));
   PetscCall(MatMPIAIJCUDASetBlocks(C, blocks, n, columns));
@@ -414,6 +387,22 @@ static PetscErrorCode Install(Mat C, DCSRView blocks[], PetscInt n, const int32_
   }
   PetscCall(MatAssemblyBegin(C, MAT_FINAL_ASSEMBLY));
   PetscCall(MatAssemblyEnd(C, MAT_FINAL_ASSEMBLY));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Makes views the blocks of the result, which becomes a matrix of ours if it is not yet. Collective. */
+static PetscErrorCode Install(Mat C, DCSRView blocks[], PetscInt n, const int32_t columns[])
+{
+  const PetscObjectState old = C->nonzerostate;
+  Mat                    mats[2];
+  PetscLayout            rows;
+
+  PetscFunctionBegin;
+  GetMats(C, mats);
+  rows = Kind(C) == MATPRODUCT_AB ? mats[0]->rmap : mats[Transposed(C)]->cmap;
+  PetscCall(MatSetSizes(C, rows->n, mats[1]->cmap->n, rows->N, mats[1]->cmap->N));
+  PetscCall(MatSetType(C, ((PetscObject)mats[0])->type_name));
+  PetscCall(ProductInstallBlocks(C, blocks, n, columns));
   PetscCall(RaiseNonzeroState(C, old));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -532,6 +521,7 @@ static PetscErrorCode MatProductNumeric_MPIAIJCUDA(Mat C)
   PetscCheck(p != NULL, PetscObjectComm((PetscObject)C), PETSC_ERR_ORDER, "Call MatProductSymbolic() first");
   PetscCall(PetscSparseCUDAGetStream(&stream));
   PetscCall(MatMPIAIJCUDAFinishInsertion(C));
+  if (!computed && MakesRight(C)) PetscCall(ProductRightRefresh(C));
   PetscCall(GetOperands(C, p, stream, views));
   PetscCall(GetChanges(C, p, &patterns, &values));
   p->computed = PETSC_FALSE;
@@ -557,14 +547,16 @@ static PetscErrorCode View(Mat C, PetscViewer viewer)
 /* Whether the layouts fit; the parent says in words what does not. */
 static PetscErrorCode LayoutsFit(Mat C, PetscBool *fit)
 {
-  const MatProductType type = C->product->type;
-  Mat                  mats[2];
+  const Mat_Product   *product = C->product;
+  const MatProductType type    = product->type;
 
   PetscFunctionBegin;
-  GetMats(C, mats);
   *fit = PETSC_TRUE;
-  if (type != MATPRODUCT_AtB) PetscCall(PetscLayoutCompare(mats[0]->cmap, mats[1]->rmap, fit));
-  if (*fit && type != MATPRODUCT_AB) PetscCall(PetscLayoutCompare(mats[0]->rmap, mats[1]->rmap, fit));
+  if (type == MATPRODUCT_ABt || type == MATPRODUCT_RARt) PetscCall(PetscLayoutCompare(product->A->cmap, product->B->cmap, fit));
+  else if (type != MATPRODUCT_AtB) PetscCall(PetscLayoutCompare(product->A->cmap, product->B->rmap, fit));
+  if (*fit && (type == MATPRODUCT_AtB || type == MATPRODUCT_PtAP)) PetscCall(PetscLayoutCompare(product->A->rmap, product->B->rmap, fit));
+  if (*fit && type == MATPRODUCT_RARt) PetscCall(PetscLayoutCompare(product->A->rmap, product->B->cmap, fit));
+  if (*fit && type == MATPRODUCT_ABC) PetscCall(PetscLayoutCompare(product->B->cmap, product->C->rmap, fit));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -574,7 +566,7 @@ static PetscErrorCode OperandUsable(Mat X, PetscBool *usable)
   PetscBool blocks[2] = {PETSC_FALSE, PETSC_FALSE};
 
   PetscFunctionBegin;
-  *usable = (PetscBool)(X->assembled && !X->structure_only && !X->boundtocpu && X->rmap->N <= PETSC_INT32_MAX && X->cmap->N <= PETSC_INT32_MAX);
+  *usable = (PetscBool)(X->assembled && !X->structure_only && !X->boundtocpu && X->rmap->N <= PETSC_INT32_MAX && X->cmap->N <= PETSC_INT32_MAX && ProductGhostsAscend(X));
   for (int k = 0; k < 2 && *usable; k++) PetscCall(ProductOperandUsable(Block(X, k), PETSC_FALSE, &blocks[k]));
   *usable = (PetscBool)(*usable && blocks[0] && blocks[1]);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -583,19 +575,20 @@ static PetscErrorCode OperandUsable(Mat X, PetscBool *usable)
 /* Whether the device serves the product now. Collective. */
 static PetscErrorCode Usable(Mat C, PetscBool *usable)
 {
-  const MatProductType type = C->product->type;
-  Mat                  mats[2];
-  PetscBool            fit, is[2], all = PETSC_TRUE;
+  const Mat mats[3] = {C->product->A, C->product->B, C->product->C};
+  const int n       = C->product->type == MATPRODUCT_ABC ? 3 : 2;
+  PetscBool fit, is, all = PETSC_TRUE;
 
   PetscFunctionBegin;
   *usable = PETSC_FALSE;
-  if (C->structure_only || (type != MATPRODUCT_AB && type != MATPRODUCT_AtB && type != MATPRODUCT_PtAP)) PetscFunctionReturn(PETSC_SUCCESS);
-  GetMats(C, mats);
-  for (int k = 0; k < 2; k++) PetscCall(MatIsMPIAIJCUDA(mats[k], &is[k]));
-  if (!is[0] || !is[1]) PetscFunctionReturn(PETSC_SUCCESS);
+  if (C->structure_only || C->product->type < MATPRODUCT_AB || C->product->type > MATPRODUCT_ABC) PetscFunctionReturn(PETSC_SUCCESS);
+  for (int k = 0; k < n; k++) {
+    PetscCall(MatIsMPIAIJCUDA(mats[k], &is));
+    if (!is) PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscCall(LayoutsFit(C, &fit));
   if (!fit) PetscFunctionReturn(PETSC_SUCCESS);
-  for (int k = 0; k < 2; k++) {
+  for (int k = 0; k < n; k++) {
     PetscBool one;
 
     PetscCall(OperandUsable(mats[k], &one));
@@ -619,6 +612,8 @@ static PetscErrorCode MatProductSymbolic_MPIAIJCUDA(Mat C)
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(PetscSparseCUDAGetStream(&stream));
+  PetscCall(MatDestroy(&C->product->Dwork));
+  if (MakesRight(C)) PetscCall(ProductRightCreate(C));
   PetscCall(PetscNew(&p));
   ierr = BuildAndInstall(C, p, C->product->api_user);
   if (ierr != PETSC_SUCCESS) {
@@ -648,6 +643,7 @@ static PetscErrorCode MatProductSymbolic_MPIAIJCUDA(Mat C)
 PetscErrorCode MatProductSetFromOptions_MPIAIJCUDA(Mat C, PetscBool *done)
 {
   PetscFunctionBegin;
+  PetscCall(MatDestroy(&C->product->Dwork)); // of operands that were replaced by others of another type
   PetscCall(Usable(C, done));
   if (*done) C->ops->productsymbolic = MatProductSymbolic_MPIAIJCUDA;
   PetscFunctionReturn(PETSC_SUCCESS);

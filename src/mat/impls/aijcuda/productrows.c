@@ -41,6 +41,26 @@ failed:
   PetscFunctionReturn(ierr);
 }
 
+/* ProductColumnsCreateOf - The columns of the joined blocks of X, a parallel matrix. Not collective. */
+PetscErrorCode ProductColumnsCreateOf(Mat X, cudaStream_t stream, ProductColumns *columns)
+{
+  const Mat_MPIAIJ *x = (const Mat_MPIAIJ *)X->data;
+
+  PetscFunctionBegin;
+  PetscCall(ProductColumnsCreate(X->cmap, x->garray != NULL ? x->B->cmap->n : 0, x->garray, stream, columns));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ProductGhostsAscend - Whether the ghost columns of X, a parallel matrix, ascend, as all code for the device expects; MATMPIAIJ's submatrices of permuted own columns have others. Not collective. */
+PetscBool ProductGhostsAscend(Mat X)
+{
+  const Mat_MPIAIJ *x = (const Mat_MPIAIJ *)X->data;
+
+  for (PetscInt k = 1; x->garray != NULL && k < x->B->cmap->n; k++)
+    if (x->garray[k - 1] >= x->garray[k]) return PETSC_FALSE;
+  return PETSC_TRUE;
+}
+
 /* ProductColumnsDestroy - Frees both copies; zero afterwards. Not collective. */
 PetscErrorCode ProductColumnsDestroy(ProductColumns *columns, cudaStream_t stream)
 {
@@ -49,6 +69,22 @@ PetscErrorCode ProductColumnsDestroy(ProductColumns *columns, cudaStream_t strea
   PetscCall(PetscSparseCUDAFree(&columns->ghosts_device, stream));
   PetscCall(PetscArrayzero(columns, 1));
   PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ProductCreateSF - The star forest from the indices of a layout, the roots, to n of them, global numbers on the host. Collective. */
+PetscErrorCode ProductCreateSF(PetscLayout map, PetscInt n, const PetscInt indices[], PetscSF *sf)
+{
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(PetscSFCreate(map->comm, sf));
+  PetscCallGoto(ierr, failed, PetscSFSetType(*sf, PETSCSFBASIC));
+  PetscCallGoto(ierr, failed, PetscSFSetGraphLayout(*sf, map, n, NULL, PETSC_OWN_POINTER, indices));
+  PetscCallGoto(ierr, failed, PetscSFSetUp(*sf));
+  PetscFunctionReturn(PETSC_SUCCESS);
+failed:
+  (void)PetscSFDestroy(sf);
+  PetscFunctionReturn(ierr);
 }
 
 static PetscErrorCode RowsDestroy(ProductRows *x, cudaStream_t stream)
@@ -354,20 +390,40 @@ cleanup:
   Collective
 
   Input Parameters:
-+ cmap    - layout of the columns
-. sf      - roots: rows of the matrix; leaves: the wanted ones, in the order in which they come below
-. view    - the rows of this process, joined
-. columns - their columns
-- stream  - for the work
++ X      - a parallel matrix
+. sf     - roots: rows of the matrix; leaves: the wanted ones, in the order in which they come below
+. blocks - [2] its diagonal and its off-diagonal block
+- stream - for the work
 
   Output Parameter:
 . s - to be freed with ProductStackDestroy(), also after an error
 */
-PetscErrorCode ProductStackCreateFetched(PetscLayout cmap, PetscSF sf, DCSRView view, const ProductColumns *columns, cudaStream_t stream, ProductStack *s)
+PetscErrorCode ProductStackCreateFetched(Mat X, PetscSF sf, const DCSRView blocks[], cudaStream_t stream, ProductStack *s)
+{
+  DCSRView       joined;
+  ProductColumns columns;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(ProductColumnsCreateOf(X, stream, &columns));
+  PetscCallGoto(ierr, destroy, ProductJoin(blocks[0], blocks[1], PETSC_FALSE, stream, &joined));
+  PetscCallGoto(ierr, cleanup, FetchRows(sf, joined, stream, &s->rows));
+  PetscCallGoto(ierr, cleanup, FillStack(X->cmap, joined, joined, &columns, stream, s));
+cleanup:
+  PetscCall(ProductFreeJoined(blocks[0], &joined, stream));
+destroy:
+  PetscCall(ProductColumnsDestroy(&columns, stream));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ProductStackFill - Values of a stack of fetched rows, from the blocks of their matrix; stack.view.values are allocated here, also after an error. Collective. */
+PetscErrorCode ProductStackFill(ProductStack *s, const DCSRView blocks[], cudaStream_t stream)
 {
   PetscFunctionBegin;
-  PetscCall(FetchRows(sf, view, stream, &s->rows));
-  PetscCall(FillStack(cmap, view, view, columns, stream, s));
+  PetscCall(DCSRViewAllocateValues(&s->view, stream));
+  PetscCall(DCSRJoinColumns(blocks[0], blocks[1], DCSR_WRITE_VALUES, stream, s->view));
+  PetscCall(ProductStackSetValues(s, s->view, &s->columns, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -310,14 +310,28 @@ cleanup:
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* DCSRSubmatrixMapped - DCSRSubmatrix() with columns by their new numbers, which ascend where they are not negative; map [A.num_columns] device */
-PetscErrorCode DCSRSubmatrixMapped(DCSRView A, const DCSRIndices *rows, const int32_t map[], PetscInt num_columns, cudaStream_t stream, DCSRView *B)
+/*
+  DCSRSubmatrixMapped - DCSRSubmatrix() with columns by their new numbers
+
+  Input Parameters:
++ A           - compact storage, with or without values
+. rows        - rows of A, inside the matrix
+. map         - [A.num_columns] device: new numbers, no number twice, negative: the column does not stay; NULL: all stay as they are
+. ascend      - whether these ascend where they are not negative
+. num_columns - columns of B
+- stream      - synchronizes it
+
+  Output Parameter:
+. B - its arrays belong to the caller; sorted columns; zero after an error
+*/
+PetscErrorCode DCSRSubmatrixMapped(DCSRView A, const DCSRIndices *rows, const int32_t map[], PetscBool ascend, PetscInt num_columns, cudaStream_t stream, DCSRView *B)
 {
   const NewColumn new_column = {map, 0, 1, 0};
 
   PetscFunctionBegin;
   PetscCall(PetscArrayzero(B, 1));
   PetscCall(SelectAny(A, rows, map ? new_column : NewColumn{NULL, 0, 1, num_columns}, num_columns, stream, B));
+  if (!ascend && B->num_nonzeros > 0) PetscCall(SortColumns(B, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -815,6 +815,79 @@ static PetscErrorCode SubmatrixParallel(Mat A, Data *d)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Rows and columns change processes: the other half is fetched. */
+static PetscErrorCode SubmatrixOfOthers(Mat A, Data *d)
+{
+  PetscInt       begin, end, N;
+  IS             rows;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetSize(A, &N, NULL));
+  PetscCall(MatGetOwnershipRange(A, &begin, &end));
+  PetscCall(ISCreateStride(PETSC_COMM_WORLD, end - begin, N - 1 - begin, -1, &rows));
+  ierr = MatCreateSubMatrix(A, rows, rows, MAT_INITIAL_MATRIX, &d->C);
+  PetscCall(ISDestroy(&rows));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Used again: the result is as it was when an allocation fails. */
+static PetscErrorCode SubmatrixOfOthersAgain(Mat A, Data *d)
+{
+  PetscInt       begin, end, N;
+  IS             rows;
+  PetscErrorCode ierr = PETSC_SUCCESS;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetSize(A, &N, NULL));
+  PetscCall(MatGetOwnershipRange(A, &begin, &end));
+  PetscCall(ISCreateStride(PETSC_COMM_WORLD, end - begin, N - 1 - begin, -1, &rows));
+  if (d->C == NULL) ierr = MatCreateSubMatrix(A, rows, rows, MAT_INITIAL_MATRIX, &d->C);
+  if (ierr == PETSC_SUCCESS) {
+    ierr = MatCreateSubMatrix(A, rows, rows, MAT_REUSE_MATRIX, &d->C);
+    if (ierr != PETSC_SUCCESS) PetscCall(MatDestroy(&d->C));
+  }
+  PetscCall(ISDestroy(&rows));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* All rows and columns on every process. */
+static PetscErrorCode SubmatricesOfOthers(Mat A, Data *d)
+{
+  PetscInt       N;
+  IS             rows;
+  Mat           *submatrices = NULL;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetSize(A, &N, NULL));
+  PetscCall(ISCreateStride(PETSC_COMM_SELF, N, 0, 1, &rows));
+  ierr = MatCreateSubMatrices(A, 1, &rows, &rows, MAT_INITIAL_MATRIX, &submatrices);
+  if (ierr == PETSC_SUCCESS) {
+    ierr = MatCreateSubMatrices(A, 1, &rows, &rows, MAT_REUSE_MATRIX, &submatrices);
+    if (ierr == PETSC_SUCCESS) {
+      d->C = submatrices[0];
+      PetscCall(PetscObjectReference((PetscObject)d->C));
+    }
+    PetscCall(MatDestroySubMatrices(1, &submatrices));
+  }
+  PetscCall(ISDestroy(&rows));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What makes a new parallel matrix, or a sequential one of it. */
+static const struct {
+  OperationFn *run;
+  const char  *name;
+} new_matrices[] = {{TransposeParallel, "MatTranspose"},
+                    {SubmatrixParallel, "MatCreateSubMatrix"},
+                    {SubmatrixOfOthers, "MatCreateSubMatrix, rows of others"},
+                    {SubmatrixOfOthersAgain, "MatCreateSubMatrix, rows of others, again"},
+                    {SubmatricesOfOthers, "MatCreateSubMatrices"}};
+
 /* The n-th allocation fails in both processes: the matrix is as it was, and there is no new one; then it can be made. */
 static PetscErrorCode TestNewParallel(OperationFn *run, const char name[], PetscInt n, PetscBool *done)
 {
@@ -963,9 +1036,15 @@ static PetscErrorCode TestOperands(const OperandTest *t, PetscInt n, PetscBool *
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode TestParallel(void)
+static PetscErrorCode TestParallel(PetscInt part)
 {
   PetscFunctionBegin;
+  for (size_t k = 0; part == 1 && k < PETSC_STATIC_ARRAY_LENGTH(new_matrices); k++) {
+    PetscBool done = PETSC_FALSE;
+
+    for (PetscInt n = 1; !done; n++) PetscCall(TestNewParallel(new_matrices[k].run, new_matrices[k].name, n, &done));
+  }
+  if (part == 1) PetscFunctionReturn(PETSC_SUCCESS);
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(operand_tests); k++) {
     PetscBool done = PETSC_FALSE;
 
@@ -973,11 +1052,6 @@ static PetscErrorCode TestParallel(void)
       PetscCheck(n < MAX_SITES, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s allocates without end", operand_tests[k].name);
       PetscCall(TestOperands(&operand_tests[k], n, &done));
     }
-  }
-  for (int k = 0; k < 2; k++) {
-    PetscBool done = PETSC_FALSE;
-
-    for (PetscInt n = 1; !done; n++) PetscCall(TestNewParallel(k ? SubmatrixParallel : TransposeParallel, k ? "MatCreateSubMatrix" : "MatTranspose", n, &done));
   }
   for (Way way = BY_VALUES; way < NUM_WAYS; way++) {
     PetscBool done = PETSC_FALSE;
@@ -1007,7 +1081,7 @@ int main(int argc, char **argv)
     PetscCall(PetscOptionsGetInt(NULL, NULL, "-part", &part, NULL));
     PetscCheck(part >= 0 && part < 4, PETSC_COMM_WORLD, PETSC_ERR_ARG_OUTOFRANGE, "-part must be 0 to 3");
     if (size == 1) PetscCall(TestSequential(part));
-    else PetscCall(TestParallel());
+    else PetscCall(TestParallel(part));
   }
   PetscCall(PetscFinalize());
   return 0;
@@ -1036,5 +1110,6 @@ int main(int argc, char **argv)
       test:
          suffix: parallel
          nsize: 2
+         args: -part {{0 1}}
 
 TEST*/

@@ -158,7 +158,7 @@ static PetscErrorCode TestStructure(const KernelTestMatrix *A, DCSRView view, cu
 
   PetscFunctionBegin;
   view.values = NULL;
-  PetscCall(DCSRSubmatrixMapped(view, &all, NULL, A->n, stream, &B));
+  PetscCall(DCSRSubmatrixMapped(view, &all, NULL, PETSC_TRUE, A->n, stream, &B));
   PetscCheck(B.values == NULL, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: values from nowhere", A->name);
   if (view.wide == B.wide) {
     PetscCall(CheckSame(view, B, PETSC_TRUE, stream, A->name));

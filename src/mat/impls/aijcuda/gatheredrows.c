@@ -1,0 +1,214 @@
+/*
+  Rows of a parallel matrix on one process. They are a stack as in products: the joined blocks of this process, and below them each row of another process that is
+  wanted, once. Who needs which entries is found out when the rows are gathered; afterwards values alone travel.
+*/
+#include <petscsparsecuda/gatheredrows.h>
+
+/* Rows of other processes in the index sets, each once, ascending. */
+static PetscErrorCode GetWanted(Mat A, PetscInt n, const IS rows[], GatheredRows *x)
+{
+  const PetscInt  begin = A->rmap->rstart, end = A->rmap->rend;
+  PetscInt        size;
+  const PetscInt *indices;
+
+  PetscFunctionBegin;
+  for (int pass = 0; pass < 2; pass++) {
+    x->num_wanted = 0;
+    for (PetscInt k = 0; k < n; k++) {
+      PetscCall(ISGetLocalSize(rows[k], &size));
+      PetscCall(ISGetIndices(rows[k], &indices));
+      for (PetscInt i = 0; i < size; i++) {
+        PetscCheck(indices[i] >= 0 && indices[i] < A->rmap->N, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "Requested row %" PetscInt_FMT " at place %" PetscInt_FMT " of the index set, and the matrix has %" PetscInt_FMT, indices[i], i, A->rmap->N);
+        if (indices[i] >= begin && indices[i] < end) continue;
+        if (pass == 1) x->wanted[x->num_wanted] = indices[i];
+        x->num_wanted++;
+      }
+      PetscCall(ISRestoreIndices(rows[k], &indices));
+    }
+    if (pass == 0) PetscCall(PetscMalloc1(x->num_wanted + 1, &x->wanted));
+  }
+  PetscCall(PetscSortRemoveDupsInt(&x->num_wanted, x->wanted));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static Mat Block(Mat A, int which)
+{
+  return which ? ((Mat_MPIAIJ *)A->data)->B : ((Mat_MPIAIJ *)A->data)->A;
+}
+
+/* GatheredRowsGetBlocks - Device storage of both blocks of A, [2], borrowed until A changes. Not collective. */
+PetscErrorCode GatheredRowsGetBlocks(Mat A, GatheredRows *x, cudaStream_t stream, DCSRView blocks[])
+{
+  PetscFunctionBegin;
+  for (int k = 0; k < 2; k++) PetscCall(ProductOperandGet(Block(A, k), &x->operands[k], PETSC_TRUE, stream, &blocks[k]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  GatheredRowsCreate - The structure of this process' rows of A and of all other rows that are in index sets
+
+  Collective
+
+  Input Parameters:
++ A      - a parallel matrix of ours that uses the device
+. blocks - [2] from GatheredRowsGetBlocks()
+. n      - index sets of this process
+. rows   - [n] global numbers, in any order and with repeats
+- stream - for the work
+
+  Output Parameter:
+. x - to be freed with GatheredRowsDestroy(), also after an error
+
+  Errors: PETSC_ERR_MEM, PETSC_ERR_ARG_OUTOFRANGE.
+*/
+PetscErrorCode GatheredRowsCreate(Mat A, const DCSRView blocks[], PetscInt n, const IS rows[], cudaStream_t stream, GatheredRows *x)
+{
+  PetscSF        sf;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(PetscArrayzero(x, 1));
+  PetscCall(GetWanted(A, n, rows, x));
+  PetscCall(ProductCreateSF(A->rmap, x->num_wanted, x->wanted, &sf));
+  ierr = ProductStackCreateFetched(A, sf, blocks, stream, &x->stack);
+  PetscCall(PetscSFDestroy(&sf));
+  PetscCall(ierr);
+  for (int k = 0; k < 2; k++) PetscCall(ProductOperandNote(Block(A, k), &x->operands[k], PETSC_FALSE));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* GatheredRowsAreCurrent - Whether A has the pattern that its rows were gathered with, on all processes; GatheredRowsGetBlocks() comes first. Collective. */
+PetscErrorCode GatheredRowsAreCurrent(Mat A, const GatheredRows *x, PetscBool *current)
+{
+  PetscFunctionBegin;
+  *current = (PetscBool)(ProductOperandHasPattern(Block(A, 0), &x->operands[0]) && ProductOperandHasPattern(Block(A, 1), &x->operands[1]));
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, current, 1, MPI_C_BOOL, MPI_LAND, PetscObjectComm((PetscObject)A)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* GatheredRowsFill - Values, from the blocks; GatheredRowsDropValues() follows, also after an error. Collective. */
+PetscErrorCode GatheredRowsFill(GatheredRows *x, const DCSRView blocks[], cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  PetscCall(ProductStackFill(&x->stack, blocks, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* GatheredRowsDropValues - Frees the values. Not collective. */
+PetscErrorCode GatheredRowsDropValues(GatheredRows *x, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscSparseCUDAFree(&x->stack.view.values, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* GatheredRowsDestroy - Frees all; zero afterwards. Collective. */
+PetscErrorCode GatheredRowsDestroy(GatheredRows *x, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  for (int k = 0; k < 2; k++) PetscCall(ProductOperandDestroy(&x->operands[k], stream));
+  PetscCall(ProductStackDestroy(&x->stack, stream));
+  PetscCall(PetscFree(x->wanted));
+  PetscCall(PetscArrayzero(x, 1));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* GatheredRowsNumColumns - Columns of the gathered rows: the own ones of the matrix, and ghost columns. */
+PetscInt GatheredRowsNumColumns(const GatheredRows *x)
+{
+  return x->stack.columns.device.num_own + x->stack.columns.device.num_ghosts;
+}
+
+/* GatheredRowsFindColumn - Which of these a column with this global number is, negative: none of them. */
+PetscInt GatheredRowsFindColumn(const GatheredRows *x, PetscInt column)
+{
+  const DCSRColumns *columns = &x->stack.columns.device;
+  const PetscInt    *ghosts  = x->stack.columns.ghosts;
+  PetscInt           begin = 0, end = columns->num_ghosts;
+
+  if (column >= columns->begin && column - columns->begin < columns->num_own) return column - columns->begin;
+  while (begin < end) {
+    const PetscInt middle = begin + (end - begin) / 2;
+
+    if (ghosts[middle] < column) begin = middle + 1;
+    else end = middle;
+  }
+  return begin < columns->num_ghosts && ghosts[begin] == column ? columns->num_own + begin : -1;
+}
+
+/* Places of rows among the gathered ones. */
+static PetscErrorCode LocateRows(const GatheredRows *x, Mat A, IS rows, IS *places)
+{
+  const PetscInt  begin = A->rmap->rstart, end = A->rmap->rend;
+  PetscInt        n, *local;
+  const PetscInt *indices;
+
+  PetscFunctionBegin;
+  PetscCall(ISGetLocalSize(rows, &n));
+  PetscCall(PetscMalloc1(n, &local));
+  PetscCall(ISGetIndices(rows, &indices));
+  for (PetscInt k = 0; k < n; k++) {
+    if (indices[k] >= begin && indices[k] < end) local[k] = indices[k] - begin;
+    else {
+      PetscCall(PetscFindInt(indices[k], x->num_wanted, x->wanted, &local[k]));
+      PetscCheck(local[k] >= 0, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE, "Row %" PetscInt_FMT " was not in the index set when the submatrix was made", indices[k]);
+      local[k] += x->stack.num_upper;
+    }
+  }
+  PetscCall(ISRestoreIndices(rows, &indices));
+  PetscCall(ISCreateGeneral(PETSC_COMM_SELF, n, local, PETSC_OWN_POINTER, places));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether new numbers ascend where there are any. */
+static PetscBool Ascend(PetscInt n, const int32_t numbers[])
+{
+  int32_t last = -1;
+
+  for (PetscInt k = 0; k < n; k++) {
+    if (numbers[k] < 0) continue;
+    if (numbers[k] < last) return PETSC_FALSE;
+    last = numbers[k];
+  }
+  return PETSC_TRUE;
+}
+
+/*
+  GatheredRowsSelect - A submatrix of gathered rows with values
+
+  Not Collective
+
+  Input Parameters:
++ x           - the rows
+. A           - their matrix
+. rows        - global numbers
+. numbers     - [columns of the rows] host: new ones, each at most once, or negative: not in the submatrix
+. num_columns - columns of the submatrix
+- stream      - synchronizes it
+
+  Output Parameter:
+. view - compact, its arrays belong to the caller; zero after an error
+*/
+PetscErrorCode GatheredRowsSelect(const GatheredRows *x, Mat A, IS rows, const int32_t numbers[], PetscInt num_columns, cudaStream_t stream, DCSRView *view)
+{
+  const PetscInt n      = GatheredRowsNumColumns(x);
+  IS             places = NULL;
+  DCSRIndices    indices;
+  PetscInt      *memory = NULL;
+  int32_t       *map    = NULL;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(PetscArrayzero(view, 1));
+  PetscCall(LocateRows(x, A, rows, &places));
+  PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(n, "new numbers of columns", stream, &map));
+  PetscCallGoto(ierr, cleanup, PetscSparseCUDACopyToDevice(map, numbers, (size_t)n * sizeof(*map), stream));
+  PetscCallGoto(ierr, cleanup, MatAIJCUDAGetIndices(places, x->stack.view.num_rows, "row", stream, &indices, &memory));
+  PetscCallGoto(ierr, cleanup, DCSRSubmatrixMapped(x->stack.view, &indices, map, Ascend(n, numbers), num_columns, stream, view));
+cleanup:
+  PetscCall(PetscSparseCUDAFree(&map, stream));
+  PetscCall(PetscSparseCUDAFree(&memory, stream));
+  PetscCall(ISDestroy(&places));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,117 @@
+/*
+  Products of parallel matrices that are one of two factors on the device, once the right one is there: A B^T, R A R^T = R (A R^T), and A B C = A (B C).
+
+  The right factor is a matrix, an explicit transpose or a product of its own, which the product keeps as PETSc's basic code keeps such (Dwork); each numeric phase computes it again.
+*/
+#include <petscsparsecuda/product.h>
+
+/* Where PETSc notes of which matrix another one is the transpose. */
+static const char PARENT_KEY[] = "MatTransposeParent";
+
+/* Whether T is the transpose of X as X's pattern is now. */
+static PetscErrorCode IsTransposeOf(Mat T, Mat X, PetscBool *is)
+{
+  PetscContainer container;
+  MatState      *parent = NULL;
+
+  PetscFunctionBegin;
+  *is = PETSC_FALSE;
+  PetscCall(PetscObjectQuery((PetscObject)T, PARENT_KEY, (PetscObject *)&container));
+  if (container != NULL) PetscCall(PetscContainerGetPointer(container, &parent));
+  *is = (PetscBool)(parent != NULL && parent->id == ((PetscObject)X)->id && parent->nonzerostate == X->nonzerostate);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The transpose of X; T is an earlier one, whose reference goes to the new one if it has to be another matrix. Collective. */
+static PetscErrorCode RefreshTranspose(Mat X, Mat *T)
+{
+  PetscBool      is;
+  Mat            transpose;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(IsTransposeOf(*T, X, &is));
+  if (is) {
+    ierr = MatTranspose(X, MAT_REUSE_MATRIX, T);
+    if (ierr != PETSC_SUCCESS) PetscCall(PetscObjectCompose((PetscObject)*T, PARENT_KEY, NULL)); // it may be half done: the next one is new
+    PetscCall(ierr);
+  } else {
+    PetscCall(MatTranspose(X, MAT_INITIAL_MATRIX, &transpose));
+    PetscCall(MatDestroy(T));
+    *T = transpose;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A B up to its symbolic phase, with values when C's symbolic phase computes some. Collective. */
+static PetscErrorCode CreateProduct(Mat A, Mat B, Mat C, Mat *AB)
+{
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(MatProductCreate(A, B, NULL, AB));
+  PetscCallGoto(ierr, failed, MatProductSetType(*AB, MATPRODUCT_AB));
+  (*AB)->product->api_user = C->product->api_user;
+  PetscCallGoto(ierr, failed, MatProductSetFromOptions(*AB));
+  PetscCallGoto(ierr, failed, MatProductSymbolic(*AB));
+  if ((*AB)->product->api_user) PetscCallGoto(ierr, failed, MatProductNumeric(*AB)); // finds what the symbolic phase has computed, where the device did it
+  PetscFunctionReturn(PETSC_SUCCESS);
+failed:
+  (void)MatDestroy(AB);
+  PetscFunctionReturn(ierr);
+}
+
+/*
+  ProductRightCreate - The right factor of a product that has to make one
+
+  Collective
+
+  Input Parameter:
+. C - the result of ABt, RARt or ABC, whose product has no right factor yet
+
+  Note:
+  Its values are there when the symbolic phase of C computes values.
+*/
+PetscErrorCode ProductRightCreate(Mat C)
+{
+  Mat_Product   *product = C->product;
+  Mat            transpose;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  if (product->type == MATPRODUCT_ABC) PetscCall(CreateProduct(product->B, product->C, C, &product->Dwork));
+  else {
+    PetscCall(MatTranspose(product->B, MAT_INITIAL_MATRIX, &transpose));
+    if (product->type == MATPRODUCT_ABt) product->Dwork = transpose;
+    else {
+      ierr = CreateProduct(product->A, transpose, C, &product->Dwork);
+      PetscCall(MatDestroy(&transpose)); // the product has it
+      PetscCall(ierr);
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ProductRightRefresh - Values, and patterns that have changed, of the right factor. Collective. */
+PetscErrorCode ProductRightRefresh(Mat C)
+{
+  Mat_Product   *product = C->product;
+  Mat            transpose;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  if (product->type == MATPRODUCT_ABt) {
+    PetscCall(RefreshTranspose(product->B, &product->Dwork));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  if (product->type == MATPRODUCT_RARt) {
+    transpose = product->Dwork->product->B;
+    PetscCall(PetscObjectReference((PetscObject)transpose));
+    ierr = RefreshTranspose(product->B, &transpose);
+    if (ierr == PETSC_SUCCESS) ierr = MatProductReplaceMats(product->A, transpose, NULL, product->Dwork);
+    PetscCall(MatDestroy(&transpose));
+    PetscCall(ierr);
+  } else PetscCall(MatProductReplaceMats(product->B, product->C, NULL, product->Dwork));
+  PetscCall(MatProductNumeric(product->Dwork));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
