@@ -12,6 +12,8 @@
 /* What the phases of a product keep. */
 typedef struct {
   ProductOperand   operands[2][2]; /* blocks of A and of B */
+  PetscInt        *ghosts[2];      /* [num_ghosts] host, owned: global numbers of the columns of their off-diagonal blocks */
+  PetscInt         num_ghosts[2];
   ProductTranspose transposes[2];  /* of the blocks of the operand whose transpose is a factor */
   ProductColumns   columns;        /* AtB: of B */
   ProductStack     fetched;        /* AB, PtAP: rows of B */
@@ -56,6 +58,7 @@ static PetscErrorCode Clear(MPIProduct *p, cudaStream_t stream)
   PetscFunctionBegin;
   for (int k = 0; k < 4; k++) PetscCall(ProductOperandDestroy(&p->operands[k / 2][k % 2], stream));
   for (int k = 0; k < 2; k++) PetscCall(ProductTransposeDestroy(&p->transposes[k], stream));
+  for (int k = 0; k < 2; k++) PetscCall(PetscFree(p->ghosts[k]));
   PetscCall(ProductColumnsDestroy(&p->columns, stream));
   PetscCall(ProductStackDestroy(&p->fetched, stream));
   PetscCall(ProductStackDestroy(&p->returned, stream));
@@ -122,6 +125,14 @@ static PetscErrorCode FreeJoined(DCSRView left, DCSRView *joined, cudaStream_t s
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* How many ghost columns there are on this process. */
+static PetscInt NumGhosts(Mat X)
+{
+  const Mat_MPIAIJ *x = (const Mat_MPIAIJ *)X->data;
+
+  return x->garray != NULL ? x->B->cmap->n : 0;
+}
+
 /* The star forest from the rows, or columns, of a layout to the ghost columns of X. Collective. */
 static PetscErrorCode CreateGhostSF(Mat X, PetscLayout map, PetscSF *sf)
 {
@@ -130,7 +141,7 @@ static PetscErrorCode CreateGhostSF(Mat X, PetscLayout map, PetscSF *sf)
   PetscFunctionBegin;
   PetscCall(PetscSFCreate(PetscObjectComm((PetscObject)X), sf));
   PetscCall(PetscSFSetType(*sf, PETSCSFBASIC));
-  PetscCall(PetscSFSetGraphLayout(*sf, map, x->garray != NULL ? x->B->cmap->n : 0, NULL, PETSC_OWN_POINTER, x->garray));
+  PetscCall(PetscSFSetGraphLayout(*sf, map, NumGhosts(X), NULL, PETSC_OWN_POINTER, x->garray));
   PetscCall(PetscSFSetUp(*sf));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -140,7 +151,7 @@ static PetscErrorCode CreateColumns(Mat X, cudaStream_t stream, ProductColumns *
   const Mat_MPIAIJ *x = (const Mat_MPIAIJ *)X->data;
 
   PetscFunctionBegin;
-  PetscCall(ProductColumnsCreate(X->cmap, x->garray != NULL ? x->B->cmap->n : 0, x->garray, stream, columns));
+  PetscCall(ProductColumnsCreate(X->cmap, NumGhosts(X), x->garray, stream, columns));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -152,6 +163,21 @@ static PetscErrorCode GetOperands(Mat C, MPIProduct *p, cudaStream_t stream, DCS
   PetscFunctionBegin;
   GetMats(C, mats);
   for (int k = 0; k < 4; k++) PetscCall(ProductOperandGet(Block(mats[k / 2], k % 2), &p->operands[k / 2][k % 2], PETSC_TRUE, stream, &views[k / 2][k % 2]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode NotePatterns(Mat C, MPIProduct *p, DCSRView views[2][2], cudaStream_t stream)
+{
+  Mat mats[2];
+
+  PetscFunctionBegin;
+  GetMats(C, mats);
+  for (int k = 0; k < 4; k++) PetscCall(ProductOperandNotePattern(views[k / 2][k % 2], &p->operands[k / 2][k % 2], stream));
+  for (int k = 0; k < 2; k++) {
+    p->num_ghosts[k] = NumGhosts(mats[k]);
+    PetscCall(PetscMalloc1(p->num_ghosts[k], &p->ghosts[k]));
+    PetscCall(PetscArraycpy(p->ghosts[k], ((Mat_MPIAIJ *)mats[k]->data)->garray, p->num_ghosts[k]));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -440,6 +466,7 @@ static PetscErrorCode Build(Mat C, MPIProduct *p, PetscBool values, cudaStream_t
   PetscCallGoto(ierr, failed, Compute(C, p, views, values, stream));
   PetscCallGoto(ierr, failed, Split(C, p, values, stream, blocks, n, columns));
   PetscCallGoto(ierr, failed, DropValues(p, stream));
+  PetscCallGoto(ierr, failed, NotePatterns(C, p, views, stream));
   PetscCallGoto(ierr, failed, NoteOperands(C, p, values));
   PetscFunctionReturn(PETSC_SUCCESS);
 failed:
@@ -495,24 +522,35 @@ cleanup:
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether patterns, and whether values, of operands or result have changed on some process. Collective. */
-static PetscErrorCode GetChanges(Mat C, const MPIProduct *p, PetscBool *patterns, PetscBool *values)
+/* Whether the local part of an operand has the pattern that the product was built for; the same on all processes means that the layouts are the same, too. */
+static PetscErrorCode OperandHasPattern(Mat X, const DCSRView views[], const MPIProduct *p, int which, cudaStream_t stream, PetscBool *has)
 {
-  PetscBool        changed[2];
-  PetscObjectState state;
-  Mat              mats[2];
+  PetscFunctionBegin;
+  *has = (PetscBool)(NumGhosts(X) == p->num_ghosts[which]);
+  if (*has) PetscCall(PetscArraycmp(((Mat_MPIAIJ *)X->data)->garray, p->ghosts[which], p->num_ghosts[which], has));
+  for (int k = 0; k < 2 && *has; k++) PetscCall(ProductOperandHasPattern(Block(X, k), views[k], &p->operands[which][k], stream, has));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether patterns, and whether values, of operands or result have changed on some process. Collective. */
+static PetscErrorCode GetChanges(Mat C, const MPIProduct *p, DCSRView views[2][2], cudaStream_t stream, PetscBool *patterns, PetscBool *values)
+{
+  PetscBool changed[2], has;
+  Mat       mats[2];
 
   PetscFunctionBegin;
   GetMats(C, mats);
   changed[0] = (PetscBool)(p->result_nonzerostate != C->nonzerostate);
   changed[1] = PETSC_FALSE;
-  for (int k = 0; k < 4; k++) {
-    const Mat             block = Block(mats[k / 2], k % 2);
-    const ProductOperand *o     = &p->operands[k / 2][k % 2];
-
-    PetscCall(PetscObjectStateGet((PetscObject)block, &state));
-    if (!ProductOperandHasPattern(block, o)) changed[0] = PETSC_TRUE;
-    if (state != o->state) changed[1] = PETSC_TRUE;
+  for (int k = 0; k < 2; k++) {
+    if (!changed[0]) {
+      PetscCall(OperandHasPattern(mats[k], views[k], p, k, stream, &has));
+      changed[0] = (PetscBool)!has;
+    }
+    for (int b = 0; b < 2; b++) {
+      PetscCall(ProductOperandHasValues(Block(mats[k], b), &p->operands[k][b], &has));
+      if (!has) changed[1] = PETSC_TRUE;
+    }
   }
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, changed, 2, MPI_C_BOOL, MPI_LOR, PetscObjectComm((PetscObject)C)));
   *patterns = changed[0];
@@ -533,7 +571,7 @@ static PetscErrorCode MatProductNumeric_MPIAIJCUDA(Mat C)
   PetscCall(PetscSparseCUDAGetStream(&stream));
   PetscCall(MatMPIAIJCUDAFinishInsertion(C));
   PetscCall(GetOperands(C, p, stream, views));
-  PetscCall(GetChanges(C, p, &patterns, &values));
+  PetscCall(GetChanges(C, p, views, stream, &patterns, &values));
   p->computed = PETSC_FALSE;
   if (patterns) {
     PetscCall(PetscInfo(C, "A pattern has changed since the symbolic phase, whose work is done again\n"));
