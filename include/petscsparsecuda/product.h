@@ -11,15 +11,15 @@
 
 /* A sequential operand of a product. */
 typedef struct {
-  PetscObjectId    id;           /* of the matrix whose structure the product was made for */
-  PetscObjectState nonzerostate; /* its pattern then */
-  PetscObjectState state;        /* its values when the result's were computed last */
-  uint64_t        *hash;         /* [DCSR_PATTERN_WORDS] device, owned: of that pattern, which the matrix may have lost since; NULL: not known */
+  PetscObjectId    id;                    /* of the matrix whose structure the product was made for */
+  PetscObjectState nonzerostate;          /* its pattern then */
+  PetscObjectState state;                 /* its values when the result's were computed last */
+  uint64_t        *hash;                  /* [DCSR_PATTERN_WORDS] device, owned: of that pattern, which the matrix may have lost since; NULL: not known */
   PetscInt         num_rows, num_columns; /* sizes then */
   PetscCount       num_nonzeros;
-  PetscBool        wide; /* width of its offsets, which a permutation shares */
-  DCSRView         copy;         /* of a matrix that is not ours, owned; zero otherwise */
-  PetscObjectId    copy_id;      /* what the copy is of; 0: there is none */
+  PetscBool        wide;    /* width of its offsets, which a permutation shares */
+  DCSRView         copy;    /* of a matrix that is not ours, owned; zero otherwise */
+  PetscObjectId    copy_id; /* what the copy is of; 0: there is none */
   PetscObjectState copy_nonzerostate;
 } ProductOperand;
 

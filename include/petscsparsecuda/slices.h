@@ -15,10 +15,11 @@ typedef struct {
   PetscInt *columns; /* [view.num_columns] device, owned: columns of the matrix, ascending */
 } DCSRSlice;
 
-PETSC_INTERN PetscErrorCode DCSRGetSliceBounds(DCSRView, PetscInt, PetscInt[], PetscCount[], cudaStream_t); /* n, first row and first entry of each slice and what is behind the last [n + 1] host; synchronizes */
-PETSC_INTERN PetscErrorCode DCSRSliceMarksCreate(PetscInt, cudaStream_t, DCSRSliceMarks *);                 /* columns of the matrix */
+PETSC_INTERN PetscErrorCode DCSRGetSliceBounds(DCSRView, PetscInt, PetscInt[], PetscCount[], cudaStream_t);  /* n, first row and first entry of each slice and what is behind the last [n + 1] host; synchronizes */
+PETSC_INTERN PetscErrorCode DCSRSliceMarksCreate(PetscInt, cudaStream_t, DCSRSliceMarks *);                  /* columns of the matrix */
 PETSC_INTERN PetscErrorCode DCSRSliceMarksCount(PetscInt, const DCSRSliceMarks *, cudaStream_t, PetscInt *); /* how many columns occurred in slices; synchronizes */
 PETSC_INTERN PetscErrorCode DCSRSliceMarksDestroy(DCSRSliceMarks *, cudaStream_t);
 PETSC_INTERN PetscErrorCode DCSRSliceCreate(DCSRView, const PetscInt[], const PetscCount[], int32_t, const DCSRSliceMarks *, cudaStream_t, DCSRSlice *); /* matrix, its bounds [2] and [2] host, its number from 1, marks, slice; synchronizes */
 PETSC_INTERN PetscErrorCode DCSRSliceDestroy(DCSRSlice *, cudaStream_t);
 PETSC_INTERN PetscErrorCode DCSRCopyRows(DCSRView, PetscInt, PetscCount, DCSRWrite, cudaStream_t, DCSRView); /* rows, where they go: first row and first entry, what, a matrix with allocated arrays */
+PETSC_INTERN PetscErrorCode DCSRIdentityCreate(PetscInt, cudaStream_t, DCSRView *);                          /* rows, compact with values; the caller owns its arrays */

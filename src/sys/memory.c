@@ -6,18 +6,18 @@
 */
 #define POOL_KEEP_PART 4
 
-static cudaMemPool_t pool        = NULL; /* of the device that is current at first use; destroyed in PetscFinalize() */
-static PetscInt      fail_at     = -1;   /* test hook -petscsparsecuda_test_fail_allocation: which allocation fails, counted from 1; 0 none, -1 not read yet */
-static PetscInt      allocations = 0;    /* made so far */
-static PetscInt      test_available = 0; /* test hook -petscsparsecuda_test_available_memory: bytes that seem to be available; 0: those that are */
+static cudaMemPool_t pool           = NULL; /* of the device that is current at first use; destroyed in PetscFinalize() */
+static PetscInt      fail_at        = -1;   /* test hook -petscsparsecuda_test_fail_allocation: which allocation fails, counted from 1; 0 none, -1 not read yet */
+static PetscInt      allocations    = 0;    /* made so far */
+static PetscInt      test_available = 0;    /* test hook -petscsparsecuda_test_available_memory: bytes that seem to be available; 0: those that are */
 
 static PetscErrorCode DestroyPool(void)
 {
   PetscFunctionBegin;
   if (pool != NULL) PetscCallCUDA(cudaMemPoolDestroy(pool));
-  pool        = NULL;
-  fail_at     = -1;
-  allocations = 0;
+  pool           = NULL;
+  fail_at        = -1;
+  allocations    = 0;
   test_available = 0;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -350,8 +350,8 @@ static PetscErrorCode InfoPlan(Mat C, const char what[], DCSRView A, DCSRView B,
 PetscErrorCode ProductCheckNumNonzeros(PetscCount num_nonzeros)
 {
   PetscFunctionBegin;
-  PetscCheck(num_nonzeros <= PETSC_INT_MAX, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
-             "The product has %" PetscCount_FMT " nonzeros on one process, which do not fit into PetscInt: use more processes or configure PETSc with --with-64-bit-indices", num_nonzeros);
+  PetscCheck(num_nonzeros <= PETSC_INT_MAX, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "The product has %" PetscCount_FMT " nonzeros on one process, which do not fit into PetscInt: use more processes or configure PETSc with --with-64-bit-indices",
+             num_nonzeros);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

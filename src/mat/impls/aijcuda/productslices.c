@@ -65,7 +65,7 @@ static PetscErrorCode EstimateEntries(DCSRView X, DCSRView Y, cudaStream_t strea
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
-  rows.step = X.num_rows / rows.n;
+  rows.step = (X.num_rows / rows.n - 1) | 1; // odd: on a grid whose size is a power of two others lie on its boundary
   X.values  = NULL;
   PetscCall(PetscArrayzero(&product, 1));
   PetscCall(DCSRSubmatrixMapped(X, &rows, NULL, X.num_columns, stream, &sample));
@@ -82,7 +82,7 @@ static PetscErrorCode EstimateEntries(DCSRView X, DCSRView Y, cudaStream_t strea
 static PetscErrorCode ChooseForMemory(Mat C, DCSRView X, DCSRView Y, cudaStream_t stream, PetscInt *n)
 {
   const PetscReal num_products = (PetscReal)X.num_nonzeros * (PetscReal)Y.num_nonzeros / (PetscReal)PetscMax(Y.num_rows, 1);
-  PetscReal       entries = 0, bytes;
+  PetscReal       entries      = 0, bytes;
   size_t          available;
 
   PetscFunctionBegin;
@@ -188,21 +188,18 @@ static PetscErrorCode FreePieces(PetscInt n, DCSRView pieces[], cudaStream_t str
 }
 
 /* Puts the pieces together; each array of theirs is freed as soon as it is copied. After an error the caller frees what is left of them. */
-static PetscErrorCode Concatenate(const Slicing *g, DCSRView pieces[], PetscBool values, cudaStream_t stream, DCSRView *result)
+static PetscErrorCode Concatenate(const Slicing *g, DCSRView pieces[], PetscInt num_columns, PetscBool values, cudaStream_t stream, DCSRView *result)
 {
   PetscCount     num = 0, first = 0;
-  PetscInt       num_columns = 0;
   PetscBool      wide;
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
-  for (PetscInt k = 0; k < g->n; k++) {
-    num += pieces[k].num_nonzeros;
-    num_columns = PetscMax(num_columns, pieces[k].num_columns);
-  }
+  for (PetscInt k = 0; k < g->n; k++) num += pieces[k].num_nonzeros;
   PetscCall(ProductCheckNumNonzeros(num));
   PetscCall(DCSRNeedsWide(num, &wide));
   PetscCall(DCSRViewAllocateStructure(g->rows[g->n], num_columns, num, wide, stream, result));
+  if (g->rows[g->n] == 0) PetscCallCUDAGoto(ierr, failed, cudaMemsetAsync(result->row_offsets, 0, wide ? sizeof(int64_t) : sizeof(int32_t), stream));
   for (PetscInt k = 0; k < g->n; first += pieces[k++].num_nonzeros) {
     if (g->rows[k] == g->rows[k + 1]) continue;
     PetscCallGoto(ierr, failed, DCSRCopyRows(pieces[k], g->rows[k], first, DCSR_WRITE_STRUCTURE, stream, *result));
@@ -271,7 +268,7 @@ PetscErrorCode ProductSlicesSymbolic(Mat C, const DCSRView factors[], PetscBool 
   for (PetscInt k = 0; k < n; k++) // empty slices come from rows that are longer than a slice
     if (g.rows[k] < g.rows[k + 1]) PetscCallGoto(ierr, finish, ComputePiece(C, &g, k, factors, values, stream, s, &pieces[k]));
   PetscCallGoto(ierr, finish, FinishSlices(C, &g, factors[0], stream, s));
-  PetscCallGoto(ierr, finish, Concatenate(&g, pieces, values, stream, result));
+  PetscCallGoto(ierr, finish, Concatenate(&g, pieces, factors[2].num_columns, values, stream, result));
 finish:
   PetscCall(FreePieces(n, pieces, stream));
   PetscCall(PetscFree(pieces));
@@ -342,7 +339,9 @@ PetscErrorCode ProductSlicesView(PetscViewer viewer, const ProductSlices *s)
   PetscFunctionBegin;
   PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &ascii));
   if (!ascii || s->num_slices <= 1) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscViewerASCIIPrintf(viewer, "dcsrcuda: product in %" PetscInt_FMT " slices: %" PetscCount_FMT " products, %.1f MB workspace, %" PetscCount_FMT " rows of the intermediate product, %" PetscCount_FMT " of them repeated, %" PetscCount_FMT " entries at a time\n",
+  PetscCall(PetscViewerASCIIPrintf(viewer,
+                                   "dcsrcuda: product in %" PetscInt_FMT " slices: %" PetscCount_FMT " products, %.1f MB workspace, %" PetscCount_FMT " rows of the intermediate product, %" PetscCount_FMT " of them repeated, %" PetscCount_FMT
+                                   " entries at a time\n",
                                    s->num_slices, s->num_products, (double)s->workspace * 1e-6, s->num_rows, s->num_again, s->max_entries));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

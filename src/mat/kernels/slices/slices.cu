@@ -18,7 +18,7 @@ struct Offsets {
   const void *array;
   bool        wide;
 
-  explicit Offsets(DCSRView view) : array(view.row_offsets), wide(view.wide) { }
+  explicit Offsets(DCSRView view) : array(view.row_offsets), wide(view.wide) {}
   __device__ int64_t operator()(PetscCount row) const { return wide ? ((const int64_t *)array)[row] : (int64_t)((const int32_t *)array)[row]; }
 };
 
@@ -104,6 +104,23 @@ struct MoveOffset {
   bool     wide;
 
   __device__ void operator()(PetscInt r) const { WriteOffset(to, wide, (PetscCount)target + r, offsets((PetscCount)first + r) + shift); }
+};
+
+/* Row r of an identity matrix, and what is behind the last one. */
+struct SetIdentity {
+  PetscInt     n;
+  void        *row_offsets;
+  bool         wide;
+  int32_t     *columns;
+  PetscScalar *values;
+
+  __device__ void operator()(PetscInt r) const
+  {
+    WriteOffset(row_offsets, wide, r, r);
+    if (r == n) return;
+    columns[r] = (int32_t)r;
+    values[r]  = 1.0;
+  }
 };
 
 /* Numbers the marked columns; *n: how many there are. */
@@ -279,4 +296,20 @@ PetscErrorCode DCSRCopyRows(DCSRView piece, PetscInt first_row, PetscCount first
   }
   if (what != DCSR_WRITE_STRUCTURE && num > 0) PetscCallCUDA(cudaMemcpyAsync(to.values + first_entry, piece.values, num * sizeof(*to.values), cudaMemcpyDeviceToDevice, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* DCSRIdentityCreate - The identity matrix of n rows; the caller owns its arrays, which are NULL after an error. Asynchronous on the stream. Errors: PETSC_ERR_MEM. */
+PetscErrorCode DCSRIdentityCreate(PetscInt n, cudaStream_t stream, DCSRView *view)
+{
+  PetscBool      wide;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(DCSRNeedsWide(n, &wide));
+  PetscCall(DCSRViewAllocateCompact(n, n, n, wide, stream, view));
+  PetscCallCUDAGoto(ierr, failed, cub::DeviceFor::Bulk(n + 1, SetIdentity{n, view->row_offsets, (bool)wide, view->columns, view->values}, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+failed:
+  PetscCall(DCSRViewFree(view, stream));
+  PetscFunctionReturn(ierr);
 }
