@@ -141,9 +141,13 @@ PetscErrorCode ProductOperandNote(Mat X, ProductOperand *o, PetscBool values)
 */
 PetscErrorCode ProductOperandNotePattern(DCSRView view, ProductOperand *o, cudaStream_t stream)
 {
+  PetscErrorCode ierr;
+
   PetscFunctionBegin;
   if (o->hash == NULL) PetscCall(PetscSparseCUDAMalloc(DCSR_PATTERN_WORDS, "hash of a pattern", stream, &o->hash));
-  PetscCall(DCSRPatternHash(view, stream, o->hash));
+  ierr = DCSRPatternHash(view, stream, o->hash);
+  if (ierr != PETSC_SUCCESS) PetscCall(PetscSparseCUDAFree(&o->hash, stream)); // it is nobody's
+  PetscCall(ierr);
   o->num_rows     = view.num_rows;
   o->num_columns  = view.num_columns;
   o->num_nonzeros = view.num_nonzeros;

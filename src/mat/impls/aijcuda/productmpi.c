@@ -546,9 +546,9 @@ static PetscErrorCode Build(Mat C, MPIProduct *p, PetscBool values, cudaStream_t
   PetscFunctionBegin;
   PetscCallGoto(ierr, failed, GetOperands(C, p, stream, views));
   PetscCallGoto(ierr, failed, Compute(C, p, views, values, stream));
-  PetscCallGoto(ierr, failed, Split(C, p, values, stream, blocks, n, columns));
-  PetscCallGoto(ierr, failed, DropValues(p, stream));
   PetscCallGoto(ierr, failed, NotePatterns(C, p, views, stream));
+  PetscCallGoto(ierr, failed, Split(C, p, values, stream, blocks, n, columns)); // the last that can fail
+  PetscCallGoto(ierr, failed, DropValues(p, stream));
   PetscCallGoto(ierr, failed, NoteOperands(C, p, values));
   PetscFunctionReturn(PETSC_SUCCESS);
 failed:

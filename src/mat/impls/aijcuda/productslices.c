@@ -2,6 +2,8 @@
   Products of three matrices in slices, C = L (X Y): of a slice of rows of L the columns that occur are found, the rows of X that they meet are multiplied with Y, and
   the slice with what that gives. So the intermediate product is never there as a whole; rows of it that several slices need are computed several times.
 
+  That costs time: slices are for memory alone (benchmark ptap: on no matrix are they faster than two products).
+
   Rows of products do not depend on what is computed with them, and columns keep their order: results have the same bits as without slices.
 
   Between the phases nothing is kept but the number of slices: the numeric phase computes the pieces of C, structure included, again and copies their values.

@@ -1,4 +1,6 @@
-static char help[] = "Products of sparse matrices against MATAIJ's: structure and values, all phases, reuse after changes of values and of patterns, replaced and foreign operands.\n\n";
+static char help[] = "Products of sparse matrices against MATAIJ's: structure and values, all phases, reuse after changes of values and of patterns, replaced and foreign operands.\n\
+  -triple        : products of three matrices alone\n\
+  -out_of_memory : failing allocations in place of all else\n\n";
 
 #include "testmat.h"
 #include <petsc/private/matimpl.h>
@@ -505,7 +507,7 @@ static PetscErrorCode TestProduct(MatType type, MatProductType product, TestLayo
 int main(int argc, char **argv)
 {
   char       *type;
-  PetscBool   out_of_memory = PETSC_FALSE;
+  PetscBool   out_of_memory = PETSC_FALSE, triple = PETSC_FALSE;
   PetscMPIInt size;
   Mat         A;
   PetscInt    n;
@@ -519,9 +521,10 @@ int main(int argc, char **argv)
   device = (PetscBool)!blocks[0]->boundtocpu;
   PetscCall(MatDestroy(&A));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-out_of_memory", &out_of_memory, NULL));
-  for (MatProductType product = MATPRODUCT_AB; out_of_memory && device && product <= MATPRODUCT_ABC; product++)
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-triple", &triple, NULL));
+  for (MatProductType product = triple ? MATPRODUCT_PtAP : MATPRODUCT_AB; out_of_memory && device && product <= MATPRODUCT_ABC; product++)
     if (n == 1 || product == MATPRODUCT_AB || product == MATPRODUCT_AtB || product == MATPRODUCT_PtAP) PetscCall(TestOutOfMemory(type, product));
-  for (MatProductType product = MATPRODUCT_AB; !out_of_memory && product <= MATPRODUCT_ABC; product++)
+  for (MatProductType product = triple ? MATPRODUCT_PtAP : MATPRODUCT_AB; !out_of_memory && product <= MATPRODUCT_ABC; product++)
     for (TestLayout layout = TEST_EVEN; layout <= (size > 1 ? TEST_EVERY_OTHER : TEST_EVEN); layout++) PetscCall(TestProduct(type, product, layout, (PetscBool)(n == 1)));
   if (!out_of_memory) PetscCall(TestAlgorithms(type));
   PetscCall(PetscFinalize());
@@ -558,14 +561,18 @@ int main(int argc, char **argv)
       test:
          suffix: slices
          nsize: {{1 3}}
-         args: -mat_dcsr_product_slices {{2 5 1000}}
+         args: -triple -mat_dcsr_product_slices 4
       test:
          suffix: slices_wide
          nsize: {{1 3}}
-         args: -mat_dcsr_product_slices 3 -mat_dcsr_test_wide_from 100
+         args: -triple -mat_dcsr_product_slices 3 -mat_dcsr_test_wide_from 100
       test:
          suffix: out_of_memory
          requires: cuda
-         args: -out_of_memory -mat_type {{dcsrcuda mpiaijdcsrcuda}} -mat_dcsr_product_slices {{1 3}}
+         args: -out_of_memory -mat_type {{dcsrcuda mpiaijdcsrcuda}}
+      test:
+         suffix: out_of_memory_slices
+         requires: cuda
+         args: -out_of_memory -triple -mat_type {{dcsrcuda mpiaijdcsrcuda}} -mat_dcsr_product_slices 2
 
 TEST*/
