@@ -32,6 +32,7 @@ BENCHMARKS = {
     "setup": "Parts of PCSetUp with PCGAMG",
     "insert": "Insertion and assembly",
     "spgemm": "Sparse matrix-matrix product",
+    "ptap": "MatPtAP in slices, without a stored intermediate product",
     "spadd": "Sparse matrix addition",
     "transpose": "Explicit transpose",
 }
@@ -54,7 +55,7 @@ TEXT_KEYS = ("benchmark", "case", "metric", "unit", "gpu", "driver", "cuda", "pe
 RATE_UNITS = ("B/s", "GB/s", "TB/s", "flop/s", "GFlop/s", "Gflop/s", "1/s", "entries/s")
 
 # Names of competitors that are ourselves in another state, such as compact against fragmented storage: compared, but neither won nor lost.
-OURSELVES = ("compact", "forward", "same matrix, compact")
+OURSELVES = ("compact", "forward", "same matrix, compact", "without slices")
 
 # A ratio below this is a loss and is named as one.
 LOSS = 0.97

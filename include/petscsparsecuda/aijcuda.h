@@ -85,6 +85,7 @@ typedef struct {
   PetscBool             no_device;           /* no usable device: bound to the CPU for good */
   DCSRSpMVKind          spmv_kind;           /* -mat_dcsr_spmv */
   DCSRSpMVTransposeKind spmvt_kind;          /* -mat_dcsr_spmv_transpose */
+  PetscInt              product_slices;      /* -mat_dcsr_product_slices: of products of three matrices whose first one this is; 0 is automatic */
 } Mat_SeqAIJCUDA;
 
 /* What all processes learn from each other in MatAssemblyBegin(): each is true when it is on some process. */

@@ -7,14 +7,19 @@
 #include <petscsparsecuda/aijcuda.h>
 #include <petscsparsecuda/spgemm.h>
 #include <petscsparsecuda/blocks.h>
+#include <petscsparsecuda/pattern.h>
 
 /* A sequential operand of a product. */
 typedef struct {
-  PetscObjectId    id;           /* of the matrix whose structure the product was made for */
-  PetscObjectState nonzerostate; /* its pattern then */
-  PetscObjectState state;        /* its values when the result's were computed last */
-  DCSRView         copy;         /* of a matrix that is not ours, owned; zero otherwise */
-  PetscObjectId    copy_id;      /* what the copy is of; 0: there is none */
+  PetscObjectId    id;                    /* of the matrix whose structure the product was made for */
+  PetscObjectState nonzerostate;          /* its pattern then */
+  PetscObjectState state;                 /* its values when the result's were computed last */
+  uint64_t        *hash;                  /* [DCSR_PATTERN_WORDS] device, owned: of that pattern, which the matrix may have lost since; NULL: not known */
+  PetscInt         num_rows, num_columns; /* sizes then */
+  PetscCount       num_nonzeros;
+  PetscBool        wide;    /* width of its offsets, which a permutation shares */
+  DCSRView         copy;    /* of a matrix that is not ours, owned; zero otherwise */
+  PetscObjectId    copy_id; /* what the copy is of; 0: there is none */
   PetscObjectState copy_nonzerostate;
 } ProductOperand;
 
@@ -29,7 +34,10 @@ typedef struct {
 PETSC_INTERN PetscErrorCode ProductOperandUsable(Mat, PetscBool, PetscBool *);
 PETSC_INTERN PetscErrorCode ProductOperandGet(Mat, ProductOperand *, PetscBool, cudaStream_t, DCSRView *);
 PETSC_INTERN PetscErrorCode ProductOperandNote(Mat, ProductOperand *, PetscBool);
-PETSC_INTERN PetscBool      ProductOperandHasPattern(Mat, const ProductOperand *);
+PETSC_INTERN PetscErrorCode ProductOperandNotePattern(DCSRView, ProductOperand *, cudaStream_t);
+PETSC_INTERN PetscBool      ProductOperandIsSame(Mat, const ProductOperand *);
+PETSC_INTERN PetscErrorCode ProductOperandHasPattern(Mat, DCSRView, const ProductOperand *, cudaStream_t, PetscBool *);
+PETSC_INTERN PetscErrorCode ProductOperandHasValues(Mat, const ProductOperand *, PetscBool *);
 PETSC_INTERN PetscErrorCode ProductOperandDestroy(ProductOperand *, cudaStream_t);
 
 /* Transposes and multiplications (productlocal.c) */
@@ -37,11 +45,27 @@ PETSC_INTERN PetscErrorCode ProductTransposeGet(Mat, DCSRView, PetscBool, cudaSt
 PETSC_INTERN PetscErrorCode ProductTransposeDropValues(ProductTranspose *, cudaStream_t);
 PETSC_INTERN PetscErrorCode ProductTransposeDestroy(ProductTranspose *, cudaStream_t);
 PETSC_INTERN PetscErrorCode ProductSymbolic(Mat, const char[], DCSRView, DCSRView, PetscBool, cudaStream_t, DCSRView *, DCSRSpGEMM *);
+PETSC_INTERN PetscErrorCode ProductCheckNumNonzeros(PetscCount);
 PETSC_INTERN PetscErrorCode ProductNumeric(DCSRSpGEMM, DCSRView, DCSRView, DCSRView, cudaStream_t);
 PETSC_INTERN PetscErrorCode ProductJoin(DCSRView, DCSRView, PetscBool, cudaStream_t, DCSRView *);
 PETSC_INTERN PetscErrorCode ProductFreeJoined(DCSRView, DCSRView *, cudaStream_t);
 PETSC_INTERN PetscErrorCode ProductViewPlan(PetscViewer, const char[], DCSRSpGEMM);
 PETSC_INTERN PetscErrorCode ProductReleaseBound(Mat);
+
+/* A product of three matrices in slices (productslices.c), and what is told of it. */
+typedef struct {
+  PetscInt   num_slices;   /* 1: it is not sliced */
+  PetscCount num_rows;     /* rows of the intermediate product that were computed, */
+  PetscCount num_again;    /* and how many of them were there before */
+  PetscCount num_products; /* multiplications */
+  PetscCount max_entries;  /* of the intermediate product that were there at a time */
+  size_t     workspace;    /* most of one multiplication */
+} ProductSlices;
+
+PETSC_INTERN PetscErrorCode ProductSlicesChoose(Mat, PetscInt, const DCSRView[], cudaStream_t, PetscInt *);
+PETSC_INTERN PetscErrorCode ProductSlicesSymbolic(Mat, const DCSRView[], PetscBool, cudaStream_t, ProductSlices *, DCSRView *);
+PETSC_INTERN PetscErrorCode ProductSlicesNumeric(Mat, const DCSRView[], cudaStream_t, const ProductSlices *, DCSRView);
+PETSC_INTERN PetscErrorCode ProductSlicesView(PetscViewer, const ProductSlices *);
 
 /* Columns of a joined matrix, on the host and on the device. */
 typedef struct {

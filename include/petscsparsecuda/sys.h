@@ -11,7 +11,9 @@ PETSC_INTERN PetscErrorCode PetscSparseCUDAMalloc_Private(size_t, const char[], 
 PETSC_INTERN PetscErrorCode PetscSparseCUDATryMalloc_Private(size_t, cudaStream_t, void **);
 PETSC_INTERN PetscErrorCode PetscSparseCUDAFree_Private(void **, cudaStream_t);
 PETSC_INTERN PetscErrorCode PetscSparseCUDAGetMemoryInUse(size_t *, size_t *);
+PETSC_INTERN PetscErrorCode PetscSparseCUDAGetMemoryAvailable(size_t *);
 PETSC_INTERN PetscErrorCode PetscSparseCUDATestFailAllocation(PetscInt);
+PETSC_INTERN PetscErrorCode PetscSparseCUDATestResetPeak(void);
 PETSC_INTERN PetscErrorCode PetscSparseCUDATransferInitialize(void);
 PETSC_INTERN PetscErrorCode PetscSparseCUDACopyToDevice(void *, const void *, size_t, cudaStream_t); /* device, host, bytes */
 PETSC_INTERN PetscErrorCode PetscSparseCUDACopyToHost(void *, const void *, size_t, cudaStream_t);   /* host, device, bytes */

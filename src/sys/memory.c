@@ -6,17 +6,19 @@
 */
 #define POOL_KEEP_PART 4
 
-static cudaMemPool_t pool        = NULL; /* of the device that is current at first use; destroyed in PetscFinalize() */
-static PetscInt      fail_at     = -1;   /* test hook -petscsparsecuda_test_fail_allocation: which allocation fails, counted from 1; 0 none, -1 not read yet */
-static PetscInt      allocations = 0;    /* made so far */
+static cudaMemPool_t pool           = NULL; /* of the device that is current at first use; destroyed in PetscFinalize() */
+static PetscInt      fail_at        = -1;   /* test hook -petscsparsecuda_test_fail_allocation: which allocation fails, counted from 1; 0 none, -1 not read yet */
+static PetscInt      allocations    = 0;    /* made so far */
+static PetscInt      test_available = 0;    /* test hook -petscsparsecuda_test_available_memory: bytes that seem to be available; 0: those that are */
 
 static PetscErrorCode DestroyPool(void)
 {
   PetscFunctionBegin;
   if (pool != NULL) PetscCallCUDA(cudaMemPoolDestroy(pool));
-  pool        = NULL;
-  fail_at     = -1;
-  allocations = 0;
+  pool           = NULL;
+  fail_at        = -1;
+  allocations    = 0;
+  test_available = 0;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -40,6 +42,7 @@ static PetscErrorCode CreatePool(void)
   PetscCall(PetscRegisterFinalize(DestroyPool));
   fail_at = 0;
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-petscsparsecuda_test_fail_allocation", &fail_at, NULL));
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-petscsparsecuda_test_available_memory", &test_available, NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -143,6 +146,45 @@ PetscErrorCode PetscSparseCUDAGetMemoryInUse(size_t *now, size_t *peak)
   value = 0;
   if (pool != NULL) PetscCallCUDA(cudaMemPoolGetAttribute(pool, cudaMemPoolAttrUsedMemHigh, &value));
   *peak = (size_t)value;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  PetscSparseCUDAGetMemoryAvailable - Device memory that allocations can count on: what is free, and what our pool holds and has not handed out.
+
+  Not Collective
+
+  Output Parameter:
+. available - bytes; with the test hook -petscsparsecuda_test_available_memory what that says
+
+  Note:
+  Memory that is fragmented, or that other processes take meanwhile, makes it less.
+*/
+PetscErrorCode PetscSparseCUDAGetMemoryAvailable(size_t *available)
+{
+  uint64_t reserved = 0, used = 0;
+  size_t   total;
+
+  PetscFunctionBegin;
+  if (pool == NULL) PetscCall(CreatePool());
+  if (test_available > 0) {
+    *available = (size_t)test_available;
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCallCUDA(cudaMemGetInfo(available, &total));
+  PetscCallCUDA(cudaMemPoolGetAttribute(pool, cudaMemPoolAttrReservedMemCurrent, &reserved));
+  PetscCallCUDA(cudaMemPoolGetAttribute(pool, cudaMemPoolAttrUsedMemCurrent, &used));
+  if (reserved > used) *available += (size_t)(reserved - used);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* PetscSparseCUDATestResetPeak - For tests and benchmarks: the peak of PetscSparseCUDAGetMemoryInUse() starts again from what is in use. Not collective. */
+PetscErrorCode PetscSparseCUDATestResetPeak(void)
+{
+  uint64_t zero = 0;
+
+  PetscFunctionBegin;
+  if (pool != NULL) PetscCallCUDA(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrUsedMemHigh, &zero));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

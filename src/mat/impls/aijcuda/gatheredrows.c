@@ -81,7 +81,7 @@ PetscErrorCode GatheredRowsCreate(Mat A, const DCSRView blocks[], PetscInt n, co
 PetscErrorCode GatheredRowsAreCurrent(Mat A, const GatheredRows *x, PetscBool *current)
 {
   PetscFunctionBegin;
-  *current = (PetscBool)(ProductOperandHasPattern(Block(A, 0), &x->operands[0]) && ProductOperandHasPattern(Block(A, 1), &x->operands[1]));
+  *current = (PetscBool)(ProductOperandIsSame(Block(A, 0), &x->operands[0]) && ProductOperandIsSame(Block(A, 1), &x->operands[1]));
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, current, 1, MPI_C_BOOL, MPI_LAND, PetscObjectComm((PetscObject)A)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -59,11 +59,16 @@ static PetscErrorCode GetFactor(Mat A, cudaStream_t stream, DCSRView *view, DCSR
 /* The storage of A's transpose, with values, and its plan. */
 static PetscErrorCode GetTransposedFactor(Mat A, DenseProduct *p, cudaStream_t stream, DCSRView *view, DCSRSpMMPlan *plan)
 {
-  DCSRView a;
+  DCSRView  a;
+  PetscBool has;
 
   PetscFunctionBegin;
   PetscCall(ProductOperandGet(A, &p->operand, PETSC_TRUE, stream, &a));
-  if (!ProductOperandHasPattern(A, &p->operand)) PetscCall(Clear(p, stream));
+  PetscCall(ProductOperandHasPattern(A, a, &p->operand, stream, &has));
+  if (!has) {
+    PetscCall(Clear(p, stream));
+    PetscCall(ProductOperandNotePattern(a, &p->operand, stream));
+  }
   PetscCallLogged(PETSCSPARSECUDA_TransposeAnalysis, A, ProductTransposeGet(A, a, PETSC_TRUE, stream, &p->transpose));
   if (p->plan == NULL) PetscCall(DCSRSpMMPlanCreate(p->transpose.view, DCSR_SPMM_AUTO, stream, &p->plan));
   PetscCall(ProductOperandNote(A, &p->operand, PETSC_FALSE));

@@ -127,11 +127,85 @@ PetscErrorCode ProductOperandNote(Mat X, ProductOperand *o, PetscBool values)
 }
 
 /*
-  ProductOperandHasPattern - Whether a matrix has the pattern that ProductOperandNote() saw. Another matrix is taken to have another one.
+  ProductOperandNotePattern - Notes the pattern of an operand, so that others can be compared with it when it is gone.
+
+  Not Collective
+
+  Input Parameters:
++ view   - compact, of the operand
+- stream - asynchronous on it
+
+  Errors: PETSC_ERR_MEM.
+
+  Cost: one read of the structure.
 */
-PetscBool ProductOperandHasPattern(Mat X, const ProductOperand *o)
+PetscErrorCode ProductOperandNotePattern(DCSRView view, ProductOperand *o, cudaStream_t stream)
+{
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  if (o->hash == NULL) PetscCall(PetscSparseCUDAMalloc(DCSR_PATTERN_WORDS, "hash of a pattern", stream, &o->hash));
+  ierr = DCSRPatternHash(view, stream, o->hash);
+  if (ierr != PETSC_SUCCESS) PetscCall(PetscSparseCUDAFree(&o->hash, stream)); // it is nobody's
+  PetscCall(ierr);
+  o->num_rows     = view.num_rows;
+  o->num_columns  = view.num_columns;
+  o->num_nonzeros = view.num_nonzeros;
+  o->wide         = view.wide;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ProductOperandIsSame - Whether X is the matrix that ProductOperandNote() saw, with the pattern of that time. Not collective. */
+PetscBool ProductOperandIsSame(Mat X, const ProductOperand *o)
 {
   return (PetscBool)(o->id == ((PetscObject)X)->id && o->nonzerostate == X->nonzerostate);
+}
+
+/*
+  ProductOperandHasPattern - Whether a matrix has the pattern that the product was made for.
+
+  Not Collective
+
+  Input Parameters:
++ X      - the operand now: the same matrix as then, or another one
+. view   - of it, compact
+. o      - what the product knows of the operand
+- stream - synchronizes it when numbers alone do not tell
+
+  Output Parameter:
+. has - the answer; the same matrix with the same nonzerostate has it, others are compared by their sizes and by a hash of 128 bits (DCSRPatternHash() says how safe that is)
+
+  Errors: PETSC_ERR_MEM.
+*/
+PetscErrorCode ProductOperandHasPattern(Mat X, DCSRView view, const ProductOperand *o, cudaStream_t stream, PetscBool *has)
+{
+  uint64_t      *hash = NULL;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  *has = ProductOperandIsSame(X, o);
+  if (*has || o->hash == NULL || view.wide != o->wide) PetscFunctionReturn(PETSC_SUCCESS);
+  if (view.num_rows != o->num_rows || view.num_columns != o->num_columns || view.num_nonzeros != o->num_nonzeros) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscSparseCUDAMalloc(DCSR_PATTERN_WORDS, "hash of a pattern", stream, &hash));
+  PetscCallGoto(ierr, cleanup, DCSRPatternHash(view, stream, hash));
+  PetscCallGoto(ierr, cleanup, DCSRPatternHashEqual(o->hash, hash, stream, has));
+cleanup:
+  PetscCall(PetscSparseCUDAFree(&hash, stream));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  ProductOperandHasValues - Whether a matrix is the one whose values ProductOperandNote() noted last, and still has them.
+*/
+PetscErrorCode ProductOperandHasValues(Mat X, const ProductOperand *o, PetscBool *has)
+{
+  PetscObjectState state;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectStateGet((PetscObject)X, &state));
+  *has = (PetscBool)(ProductOperandIsSame(X, o) && o->state == state);
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* ProductOperandDestroy - Frees what is kept of an operand; it is zero afterwards. Not collective. */
@@ -139,6 +213,7 @@ PetscErrorCode ProductOperandDestroy(ProductOperand *o, cudaStream_t stream)
 {
   PetscFunctionBegin;
   PetscCall(DCSRViewFree(&o->copy, stream));
+  PetscCall(PetscSparseCUDAFree(&o->hash, stream));
   PetscCall(PetscArrayzero(o, 1));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -320,12 +395,14 @@ static PetscErrorCode InfoPlan(Mat C, const char what[], DCSRView A, DCSRView B,
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The host's structure, made when somebody asks, has PetscInt offsets. */
-static PetscErrorCode CheckNumNonzeros(DCSRView view)
+/*
+  ProductCheckNumNonzeros - The host's structure, made when somebody asks, has PetscInt offsets: raises PETSC_ERR_ARG_OUTOFRANGE when they are too small for so many nonzeros.
+*/
+PetscErrorCode ProductCheckNumNonzeros(PetscCount num_nonzeros)
 {
   PetscFunctionBegin;
-  PetscCheck(view.num_nonzeros <= PETSC_INT_MAX, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
-             "The product has %" PetscCount_FMT " nonzeros on one process, which do not fit into PetscInt: use more processes or configure PETSc with --with-64-bit-indices", view.num_nonzeros);
+  PetscCheck(num_nonzeros <= PETSC_INT_MAX, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "The product has %" PetscCount_FMT " nonzeros on one process, which do not fit into PetscInt: use more processes or configure PETSc with --with-64-bit-indices",
+             num_nonzeros);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -358,7 +435,7 @@ PetscErrorCode ProductSymbolic(Mat C, const char what[], DCSRView A, DCSRView B,
   PetscCall(PetscLogGpuTimeBegin());
   ierr = DCSRSpGEMMSymbolic(A, B, values, stream, result, plan);
   PetscCallGoto(ierr, failed, EndGpuTime(ierr));
-  PetscCallGoto(ierr, failed, CheckNumNonzeros(*result));
+  PetscCallGoto(ierr, failed, ProductCheckNumNonzeros(result->num_nonzeros));
   PetscCallGoto(ierr, failed, InfoPlan(C, what, A, B, *result, *plan));
   if (values) PetscCallGoto(ierr, failed, LogFlops(*plan));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -3,19 +3,24 @@
 
   A B: the blocks of A, joined, times a stack of B's rows of this process and of those that A's ghost columns want from others.
   A^T B: rows of A^T that belong to other processes, times B, are partial sums that their owners get; the diagonal block's transpose, joined with a matrix of ones
-  that adds what has come, times a stack of B's rows of this process and of what has come. P^T A P is one after the other.
+  that adds what has come, times a stack of B's rows of this process and of what has come. P^T A P is one after the other; in slices (productslices.c) the products of
+  both transposed blocks with A P are formed without it, and the identity takes the place of the first one.
 
   In all local matrices the own columns are numbered first, so that splitting a result into blocks is a search in each of its rows.
 */
 #include <petscsparsecuda/product.h>
+#include <petscsparsecuda/slices.h>
 
 /* What the phases of a product keep. */
 typedef struct {
   ProductOperand   operands[2][2]; /* blocks of A and of B */
-  ProductTranspose transposes[2];  /* of the blocks of the operand whose transpose is a factor */
-  ProductColumns   columns;        /* AtB: of B */
-  ProductStack     fetched;        /* AB, PtAP: rows of B */
-  DCSRView         work;           /* PtAP: structure of A P, with the columns of fetched */
+  PetscInt        *ghosts[2];      /* [num_ghosts] host, owned: global numbers of the columns of their off-diagonal blocks */
+  PetscInt         num_ghosts[2];
+  ProductTranspose transposes[2]; /* of the blocks of the operand whose transpose is a factor */
+  ProductColumns   columns;       /* AtB: of B */
+  ProductStack     fetched;       /* AB, PtAP: rows of B */
+  DCSRView         work;          /* PtAP: structure of A P, with the columns of fetched; in slices that of the transposed diagonal block times A P */
+  ProductSlices    slices[2];     /* PtAP: of the products with the transposed blocks; all zero without slices */
   DCSRSpGEMM       work_plan;
   DCSRView         sent; /* AtB, PtAP: structure of the partial sums for other processes */
   DCSRSpGEMM       sent_plan;
@@ -70,6 +75,7 @@ static PetscErrorCode Clear(MPIProduct *p, cudaStream_t stream)
   PetscFunctionBegin;
   for (int k = 0; k < 4; k++) PetscCall(ProductOperandDestroy(&p->operands[k / 2][k % 2], stream));
   for (int k = 0; k < 2; k++) PetscCall(ProductTransposeDestroy(&p->transposes[k], stream));
+  for (int k = 0; k < 2; k++) PetscCall(PetscFree(p->ghosts[k]));
   PetscCall(ProductColumnsDestroy(&p->columns, stream));
   PetscCall(ProductStackDestroy(&p->fetched, stream));
   PetscCall(ProductStackDestroy(&p->returned, stream));
@@ -109,13 +115,21 @@ static PetscErrorCode DropValues(MPIProduct *p, cudaStream_t stream)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* How many ghost columns there are on this process. */
+static PetscInt NumGhosts(Mat X)
+{
+  const Mat_MPIAIJ *x = (const Mat_MPIAIJ *)X->data;
+
+  return x->garray != NULL ? x->B->cmap->n : 0;
+}
+
 /* The star forest from the rows, or columns, of a layout to the ghost columns of X. Collective. */
 static PetscErrorCode CreateGhostSF(Mat X, PetscLayout map, PetscSF *sf)
 {
   const Mat_MPIAIJ *x = (const Mat_MPIAIJ *)X->data;
 
   PetscFunctionBegin;
-  PetscCall(ProductCreateSF(map, x->garray != NULL ? x->B->cmap->n : 0, x->garray, sf));
+  PetscCall(ProductCreateSF(map, NumGhosts(X), x->garray, sf));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -127,6 +141,21 @@ static PetscErrorCode GetOperands(Mat C, MPIProduct *p, cudaStream_t stream, DCS
   PetscFunctionBegin;
   GetMats(C, mats);
   for (int k = 0; k < 4; k++) PetscCall(ProductOperandGet(Block(mats[k / 2], k % 2), &p->operands[k / 2][k % 2], PETSC_TRUE, stream, &views[k / 2][k % 2]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode NotePatterns(Mat C, MPIProduct *p, DCSRView views[2][2], cudaStream_t stream)
+{
+  Mat mats[2];
+
+  PetscFunctionBegin;
+  GetMats(C, mats);
+  for (int k = 0; k < 4; k++) PetscCall(ProductOperandNotePattern(views[k / 2][k % 2], &p->operands[k / 2][k % 2], stream));
+  for (int k = 0; k < 2; k++) {
+    p->num_ghosts[k] = NumGhosts(mats[k]);
+    PetscCall(PetscMalloc1(p->num_ghosts[k], &p->ghosts[k]));
+    PetscCall(PetscArraycpy(p->ghosts[k], ((Mat_MPIAIJ *)mats[k]->data)->garray, p->num_ghosts[k]));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -168,8 +197,20 @@ static PetscErrorCode CreateFetched(Mat C, MPIProduct *p, DCSRView B[2], cudaStr
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A B, into a new view or with values alone into one whose plan there is. Collective. */
-static PetscErrorCode MultiplyFetched(Mat C, MPIProduct *p, DCSRView A[2], DCSRView B[2], const char what[], PetscBool values, cudaStream_t stream, DCSRView *view, DCSRSpGEMM *plan)
+/* The blocks of A, joined, times the stack of B's rows: into a new view or with values alone into one whose plan there is. */
+static PetscErrorCode MultiplyJoined(Mat C, MPIProduct *p, DCSRView left, const char what[], PetscBool values, cudaStream_t stream, DCSRView *view, DCSRSpGEMM *plan)
+{
+  PetscFunctionBegin;
+  if (*plan == NULL) PetscCall(ProductSymbolic(C, what, left, p->fetched.view, values, stream, view, plan));
+  else {
+    PetscCall(DCSRViewAllocateValues(view, stream));
+    PetscCall(ProductNumeric(*plan, left, p->fetched.view, *view, stream));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A B. Collective. */
+static PetscErrorCode MultiplyFetched(Mat C, MPIProduct *p, DCSRView A[2], DCSRView B[2], PetscBool values, cudaStream_t stream)
 {
   DCSRView       left;
   PetscErrorCode ierr;
@@ -177,11 +218,7 @@ static PetscErrorCode MultiplyFetched(Mat C, MPIProduct *p, DCSRView A[2], DCSRV
   PetscFunctionBegin;
   if (values) PetscCall(ProductStackFill(&p->fetched, B, stream));
   PetscCall(ProductJoin(A[0], A[1], values, stream, &left));
-  if (*plan == NULL) ierr = ProductSymbolic(C, what, left, p->fetched.view, values, stream, view, plan);
-  else {
-    ierr = DCSRViewAllocateValues(view, stream);
-    if (ierr == PETSC_SUCCESS) ierr = ProductNumeric(*plan, left, p->fetched.view, *view, stream);
-  }
+  ierr = MultiplyJoined(C, p, left, "Product", values, stream, &p->result, &p->plan);
   PetscCall(ProductFreeJoined(A[0], &left, stream));
   PetscCall(PetscSparseCUDAFree(&p->fetched.view.values, stream));
   PetscCall(ierr);
@@ -229,15 +266,13 @@ static PetscErrorCode MultiplySent(Mat C, MPIProduct *p, DCSRView right, PetscBo
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Transpose times the right factor. Collective. */
-static PetscErrorCode MultiplyReturned(Mat C, MPIProduct *p, DCSRView right, const ProductColumns *columns, PetscBool values, cudaStream_t stream)
+/* The left factor, whose products with the rows of the right one are sums of this process, and the sums that others have computed. Collective. */
+static PetscErrorCode MultiplyReturned(Mat C, MPIProduct *p, DCSRView own, DCSRView right, const ProductColumns *columns, PetscBool values, cudaStream_t stream)
 {
-  const DCSRView own = p->transposes[0].view;
   DCSRView       left;
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
-  PetscCall(MultiplySent(C, p, right, values, stream));
   if (p->returned.rows.entries == NULL) PetscCall(CreateReturned(C, p, right, columns, stream));
   if (values) PetscCall(FillReturned(p, right, columns, stream));
   PetscCall(PetscSparseCUDAFree(&p->sent.values, stream));
@@ -249,6 +284,82 @@ static PetscErrorCode MultiplyReturned(Mat C, MPIProduct *p, DCSRView right, con
   }
   PetscCall(ProductFreeJoined(own, &left, stream));
   PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Transpose times the right factor. Collective. */
+static PetscErrorCode MultiplyTransposed(Mat C, MPIProduct *p, DCSRView right, const ProductColumns *columns, PetscBool values, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  PetscCall(MultiplySent(C, p, right, values, stream));
+  PetscCall(MultiplyReturned(C, p, p->transposes[0].view, right, columns, values, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A transposed block of P times A P in slices, into a new view or with values alone into one that there is. */
+static PetscErrorCode MultiplySliced(Mat C, DCSRView transpose, DCSRView A, DCSRView P, PetscBool values, cudaStream_t stream, ProductSlices *s, DCSRView *view)
+{
+  const DCSRView factors[3] = {transpose, A, P};
+
+  PetscFunctionBegin;
+  if (view->row_offsets == NULL) PetscCall(ProductSlicesSymbolic(C, factors, values, stream, s, view));
+  else {
+    PetscCall(DCSRViewAllocateValues(view, stream));
+    PetscCall(ProductSlicesNumeric(C, factors, stream, s, *view));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The products of both transposed blocks of P with A P; into how many slices they are cut each process decides for itself, when the product is empty. *sliced: whether that was done. */
+static PetscErrorCode MultiplyBothSliced(Mat C, MPIProduct *p, DCSRView A, PetscBool values, cudaStream_t stream, PetscBool *sliced)
+{
+  const PetscInt asked      = MatSeqAIJCUDAGet(Block(C->product->A, 0))->product_slices;
+  const DCSRView factors[3] = {p->transposes[0].view, A, p->fetched.view};
+  DCSRView      *views[2];
+
+  PetscFunctionBegin;
+  views[0] = &p->work;
+  views[1] = &p->sent;
+  if (p->work.row_offsets == NULL) PetscCall(ProductSlicesChoose(C, asked, factors, stream, &p->slices[0].num_slices));
+  *sliced = (PetscBool)(p->slices[0].num_slices > 1);
+  for (int k = 0; k < 2 && *sliced; k++) {
+    p->slices[k].num_slices = PetscMax(PetscMin(p->slices[0].num_slices, p->transposes[k].view.num_rows), 1);
+    PetscCall(MultiplySliced(C, p->transposes[k].view, A, p->fetched.view, values, stream, &p->slices[k], views[k]));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* P^T (A P) without A P. Collective. */
+static PetscErrorCode FinishSliced(Mat C, MPIProduct *p, PetscBool values, cudaStream_t stream)
+{
+  DCSRView       identity;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(DCSRIdentityCreate(p->work.num_rows, stream, &identity));
+  ierr = MultiplyReturned(C, p, identity, p->work, &p->fetched.columns, values, stream);
+  PetscCall(DCSRViewFree(&identity, stream));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* P^T A P. Collective. */
+static PetscErrorCode ComputeGalerkin(Mat C, MPIProduct *p, DCSRView views[2][2], PetscBool values, cudaStream_t stream)
+{
+  DCSRView       A;
+  PetscBool      sliced = PETSC_FALSE;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  if (values) PetscCall(ProductStackFill(&p->fetched, views[1], stream));
+  PetscCall(ProductJoin(views[0][0], views[0][1], values, stream, &A));
+  ierr = MultiplyBothSliced(C, p, A, values, stream, &sliced);
+  if (ierr == PETSC_SUCCESS && !sliced) ierr = MultiplyJoined(C, p, A, "Intermediate product", values, stream, &p->work, &p->work_plan);
+  PetscCall(ProductFreeJoined(views[0][0], &A, stream));
+  PetscCall(PetscSparseCUDAFree(&p->fetched.view.values, stream));
+  PetscCall(ierr);
+  if (sliced) PetscCall(FinishSliced(C, p, values, stream));
+  else PetscCall(MultiplyTransposed(C, p, p->work, &p->fetched.columns, values, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -267,9 +378,9 @@ static PetscErrorCode ComputeTransposed(Mat C, MPIProduct *p, DCSRView views[2][
 
   PetscFunctionBegin;
   GetMats(C, mats);
-  if (p->sent_plan == NULL) PetscCall(ProductColumnsCreateOf(mats[1], stream, &p->columns));
+  if (p->plan == NULL) PetscCall(ProductColumnsCreateOf(mats[1], stream, &p->columns));
   PetscCall(ProductJoin(views[1][0], views[1][1], values, stream, &right));
-  ierr = MultiplyReturned(C, p, right, &p->columns, values, stream);
+  ierr = MultiplyTransposed(C, p, right, &p->columns, values, stream);
   PetscCall(ProductFreeJoined(views[1][0], &right, stream));
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -281,12 +392,9 @@ static PetscErrorCode Compute(Mat C, MPIProduct *p, DCSRView views[2][2], PetscB
   PetscFunctionBegin;
   if (Kind(C) != MATPRODUCT_AB) PetscCall(GetTransposes(C, p, views, values, stream));
   if (Kind(C) != MATPRODUCT_AtB && p->fetched.rows.entries == NULL) PetscCall(CreateFetched(C, p, views[1], stream));
-  if (Kind(C) == MATPRODUCT_AB) PetscCall(MultiplyFetched(C, p, views[0], views[1], "Product", values, stream, &p->result, &p->plan));
+  if (Kind(C) == MATPRODUCT_AB) PetscCall(MultiplyFetched(C, p, views[0], views[1], values, stream));
   else if (Kind(C) == MATPRODUCT_AtB) PetscCall(ComputeTransposed(C, p, views, values, stream));
-  else {
-    PetscCall(MultiplyFetched(C, p, views[0], views[1], "Intermediate product", values, stream, &p->work, &p->work_plan));
-    PetscCall(MultiplyReturned(C, p, p->work, &p->fetched.columns, values, stream));
-  }
+  else PetscCall(ComputeGalerkin(C, p, views, values, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -427,7 +535,8 @@ static PetscErrorCode Build(Mat C, MPIProduct *p, PetscBool values, cudaStream_t
   PetscFunctionBegin;
   PetscCallGoto(ierr, failed, GetOperands(C, p, stream, views));
   PetscCallGoto(ierr, failed, Compute(C, p, views, values, stream));
-  PetscCallGoto(ierr, failed, Split(C, p, values, stream, blocks, n, columns));
+  PetscCallGoto(ierr, failed, NotePatterns(C, p, views, stream));
+  PetscCallGoto(ierr, failed, Split(C, p, values, stream, blocks, n, columns)); // the last that can fail
   PetscCallGoto(ierr, failed, DropValues(p, stream));
   PetscCallGoto(ierr, failed, NoteOperands(C, p, values));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -484,24 +593,35 @@ cleanup:
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether patterns, and whether values, of operands or result have changed on some process. Collective. */
-static PetscErrorCode GetChanges(Mat C, const MPIProduct *p, PetscBool *patterns, PetscBool *values)
+/* Whether the local part of an operand has the pattern that the product was built for; the same on all processes means that the layouts are the same, too. */
+static PetscErrorCode OperandHasPattern(Mat X, const DCSRView views[], const MPIProduct *p, int which, cudaStream_t stream, PetscBool *has)
 {
-  PetscBool        changed[2];
-  PetscObjectState state;
-  Mat              mats[2];
+  PetscFunctionBegin;
+  *has = (PetscBool)(NumGhosts(X) == p->num_ghosts[which]);
+  if (*has) PetscCall(PetscArraycmp(((Mat_MPIAIJ *)X->data)->garray, p->ghosts[which], p->num_ghosts[which], has));
+  for (int k = 0; k < 2 && *has; k++) PetscCall(ProductOperandHasPattern(Block(X, k), views[k], &p->operands[which][k], stream, has));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether patterns, and whether values, of operands or result have changed on some process. Collective. */
+static PetscErrorCode GetChanges(Mat C, const MPIProduct *p, DCSRView views[2][2], cudaStream_t stream, PetscBool *patterns, PetscBool *values)
+{
+  PetscBool changed[2], has;
+  Mat       mats[2];
 
   PetscFunctionBegin;
   GetMats(C, mats);
   changed[0] = (PetscBool)(p->result_nonzerostate != C->nonzerostate);
   changed[1] = PETSC_FALSE;
-  for (int k = 0; k < 4; k++) {
-    const Mat             block = Block(mats[k / 2], k % 2);
-    const ProductOperand *o     = &p->operands[k / 2][k % 2];
-
-    PetscCall(PetscObjectStateGet((PetscObject)block, &state));
-    if (!ProductOperandHasPattern(block, o)) changed[0] = PETSC_TRUE;
-    if (state != o->state) changed[1] = PETSC_TRUE;
+  for (int k = 0; k < 2; k++) {
+    if (!changed[0]) {
+      PetscCall(OperandHasPattern(mats[k], views[k], p, k, stream, &has));
+      changed[0] = (PetscBool)!has;
+    }
+    for (int b = 0; b < 2; b++) {
+      PetscCall(ProductOperandHasValues(Block(mats[k], b), &p->operands[k][b], &has));
+      if (!has) changed[1] = PETSC_TRUE;
+    }
   }
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, changed, 2, MPI_C_BOOL, MPI_LOR, PetscObjectComm((PetscObject)C)));
   *patterns = changed[0];
@@ -523,7 +643,7 @@ static PetscErrorCode MatProductNumeric_MPIAIJCUDA(Mat C)
   PetscCall(MatMPIAIJCUDAFinishInsertion(C));
   if (!computed && MakesRight(C)) PetscCall(ProductRightRefresh(C));
   PetscCall(GetOperands(C, p, stream, views));
-  PetscCall(GetChanges(C, p, &patterns, &values));
+  PetscCall(GetChanges(C, p, views, stream, &patterns, &values));
   p->computed = PETSC_FALSE;
   if (patterns) {
     PetscCall(PetscInfo(C, "A pattern has changed since the symbolic phase, whose work is done again\n"));
@@ -541,6 +661,7 @@ static PetscErrorCode View(Mat C, PetscViewer viewer)
   PetscCall(ProductViewPlan(viewer, "intermediate product on the first process", p->work_plan));
   PetscCall(ProductViewPlan(viewer, "rows of the first process for others", p->sent_plan));
   PetscCall(ProductViewPlan(viewer, "product on the first process", p->plan));
+  for (int k = 0; k < 2; k++) PetscCall(ProductSlicesView(viewer, &p->slices[k]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

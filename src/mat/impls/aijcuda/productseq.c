@@ -1,8 +1,9 @@
 /*
-  Products of sequential matrices on the device. All kinds are one or two multiplications, of which a recipe says what their factors are.
+  Products of sequential matrices on the device. All kinds are one or two multiplications, of which a recipe says what their factors are. Two can be done in slices
+  (productslices.c).
 
   The phases share the structures of the explicit transpose and of the intermediate product, and what the kernels learned about both. Patterns are told by
-  nonzerostate: when one has changed, the numeric phase does the work of the symbolic one again.
+  nonzerostate, and those of other matrices than before by a hash: when one has changed, the numeric phase does the work of the symbolic one again.
 */
 #include <petscsparsecuda/product.h>
 
@@ -34,6 +35,7 @@ typedef struct {
   ProductTranspose transpose;
   DCSRView         work;                /* structure of the intermediate product; values NULL between phases */
   DCSRSpGEMM       work_plan, plan;     /* of the intermediate product and of the result */
+  ProductSlices    slices;              /* with more than one there are no such structure and plans */
   PetscObjectState result_nonzerostate; /* pattern of the result when it was made */
   PetscBool        computed;            /* the symbolic phase computed the values, too, and nobody has asked for them yet */
 } SeqProduct;
@@ -104,6 +106,17 @@ static PetscErrorCode GetTranspose(Mat C, SeqProduct *p, PetscBool values, cudaS
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode NotePatterns(Mat C, SeqProduct *p, const DCSRView factors[], cudaStream_t stream)
+{
+  Mat mats[3];
+
+  PetscFunctionBegin;
+  GetMats(C, mats);
+  for (int k = 0; k < 3; k++)
+    if (mats[k] != NULL) PetscCall(ProductOperandNotePattern(factors[k], &p->operands[k], stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode NoteOperands(Mat C, SeqProduct *p, PetscBool values)
 {
   Mat mats[3];
@@ -115,10 +128,60 @@ static PetscErrorCode NoteOperands(Mat C, SeqProduct *p, PetscBool values)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The factors of L (X Y), if there are three. */
+static void GetTriple(const Recipe *r, const DCSRView factors[], DCSRView triple[3])
+{
+  triple[0] = factors[r->result[0]];
+  triple[1] = factors[r->work[0]];
+  triple[2] = factors[r->work[1]];
+}
+
+/* Structures, plans and with the flag values of the result, in one or two multiplications or in slices. */
+static PetscErrorCode Multiply(Mat C, PetscBool values, DCSRView factors[], cudaStream_t stream, SeqProduct *p, DCSRView *result)
+{
+  const Recipe *r = &recipes[C->product->type];
+  DCSRView      triple[3];
+
+  PetscFunctionBegin;
+  if (r->work[0] != FACTOR_NONE) {
+    GetTriple(r, factors, triple);
+    PetscCall(ProductSlicesChoose(C, MatSeqAIJCUDAGet(C->product->A)->product_slices, triple, stream, &p->slices.num_slices));
+    if (p->slices.num_slices > 1) {
+      PetscCall(ProductSlicesSymbolic(C, triple, values, stream, &p->slices, result));
+      PetscFunctionReturn(PETSC_SUCCESS);
+    }
+    PetscCall(ProductSymbolic(C, "Intermediate product", factors[r->work[0]], factors[r->work[1]], values, stream, &p->work, &p->work_plan));
+    factors[FACTOR_WORK] = p->work;
+  }
+  PetscCall(ProductSymbolic(C, "Product", factors[r->result[0]], factors[r->result[1]], values, stream, result, &p->plan));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The values of the result again. */
+static PetscErrorCode MultiplyAgain(Mat C, DCSRView factors[], cudaStream_t stream, SeqProduct *p)
+{
+  const Recipe  *r      = &recipes[C->product->type];
+  const DCSRView result = MatSeqAIJCUDAGet(C)->view;
+  DCSRView       triple[3];
+
+  PetscFunctionBegin;
+  if (r->work[0] != FACTOR_NONE) {
+    if (p->slices.num_slices > 1) {
+      GetTriple(r, factors, triple);
+      PetscCall(ProductSlicesNumeric(C, triple, stream, &p->slices, result));
+      PetscFunctionReturn(PETSC_SUCCESS);
+    }
+    PetscCall(DCSRViewAllocateValues(&p->work, stream));
+    PetscCall(ProductNumeric(p->work_plan, factors[r->work[0]], factors[r->work[1]], p->work, stream));
+    factors[FACTOR_WORK] = p->work;
+  }
+  PetscCall(ProductNumeric(p->plan, factors[r->result[0]], factors[r->result[1]], result, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* The work of the symbolic phase, into an empty product; the result gets values in any case. Nothing stays allocated after an error. */
 static PetscErrorCode Build(Mat C, PetscBool values, cudaStream_t stream, SeqProduct *p, DCSRView *result)
 {
-  const Recipe  *r = &recipes[C->product->type];
   DCSRView       factors[NUM_FACTORS];
   PetscErrorCode ierr;
 
@@ -126,16 +189,13 @@ static PetscErrorCode Build(Mat C, PetscBool values, cudaStream_t stream, SeqPro
   PetscCall(PetscArrayzero(result, 1));
   PetscCallGoto(ierr, failed, GetOperands(C, p, values, stream, factors));
   PetscCallGoto(ierr, failed, GetTranspose(C, p, values, stream, factors));
-  if (r->work[0] != FACTOR_NONE) {
-    PetscCallGoto(ierr, failed, ProductSymbolic(C, "Intermediate product", factors[r->work[0]], factors[r->work[1]], values, stream, &p->work, &p->work_plan));
-    factors[FACTOR_WORK] = p->work;
-  }
-  PetscCallGoto(ierr, failed, ProductSymbolic(C, "Product", factors[r->result[0]], factors[r->result[1]], values, stream, result, &p->plan));
+  PetscCallGoto(ierr, failed, Multiply(C, values, factors, stream, p, result));
   PetscCallGoto(ierr, failed, DropValues(p, stream));
   if (!values) {
     PetscCallGoto(ierr, failed, DCSRViewAllocateValues(result, stream));
     PetscCallGoto(ierr, failed, DCSRZero(*result, stream));
   }
+  PetscCallGoto(ierr, failed, NotePatterns(C, p, factors, stream));
   PetscCallGoto(ierr, failed, NoteOperands(C, p, values));
   PetscFunctionReturn(PETSC_SUCCESS);
 failed:
@@ -147,17 +207,11 @@ failed:
 /* The work of the numeric phase with the structures there are. */
 static PetscErrorCode Refresh(Mat C, SeqProduct *p, DCSRView factors[], cudaStream_t stream)
 {
-  const Recipe  *r = &recipes[C->product->type];
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
   PetscCallGoto(ierr, cleanup, GetTranspose(C, p, PETSC_TRUE, stream, factors));
-  if (r->work[0] != FACTOR_NONE) {
-    PetscCallGoto(ierr, cleanup, DCSRViewAllocateValues(&p->work, stream));
-    PetscCallGoto(ierr, cleanup, ProductNumeric(p->work_plan, factors[r->work[0]], factors[r->work[1]], p->work, stream));
-    factors[FACTOR_WORK] = p->work;
-  }
-  PetscCallGoto(ierr, cleanup, ProductNumeric(p->plan, factors[r->result[0]], factors[r->result[1]], MatSeqAIJCUDAGet(C)->view, stream));
+  PetscCallGoto(ierr, cleanup, MultiplyAgain(C, factors, stream, p));
   PetscCallGoto(ierr, cleanup, NoteOperands(C, p, PETSC_TRUE));
 cleanup:
   PetscCall(DropValues(p, stream));
@@ -208,31 +262,28 @@ static PetscErrorCode BuildAndInstall(Mat C, SeqProduct *p, PetscBool values)
 }
 
 /* Whether operands and result have the patterns that the product was built for. */
-static PetscBool HasPatterns(Mat C, const SeqProduct *p)
+static PetscErrorCode HasPatterns(Mat C, const SeqProduct *p, const DCSRView factors[], cudaStream_t stream, PetscBool *has)
 {
-  Mat       mats[3];
-  PetscBool has = (PetscBool)(p->result_nonzerostate == C->nonzerostate);
+  Mat mats[3];
 
+  PetscFunctionBegin;
+  *has = (PetscBool)(p->result_nonzerostate == C->nonzerostate);
   GetMats(C, mats);
-  for (int k = 0; k < 3; k++)
-    if (mats[k] != NULL) has = (PetscBool)(has && ProductOperandHasPattern(mats[k], &p->operands[k]));
-  return has;
+  for (int k = 0; k < 3 && *has; k++)
+    if (mats[k] != NULL) PetscCall(ProductOperandHasPattern(mats[k], factors[k], &p->operands[k], stream, has));
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Whether the values of the operands are those that the result was computed from last. */
 static PetscErrorCode HasValues(Mat C, const SeqProduct *p, PetscBool *has)
 {
-  PetscObjectState state;
-  Mat              mats[3];
+  Mat mats[3];
 
   PetscFunctionBegin;
-  *has = HasPatterns(C, p);
+  *has = (PetscBool)(p->result_nonzerostate == C->nonzerostate);
   GetMats(C, mats);
-  for (int k = 0; k < 3 && *has; k++) {
-    if (mats[k] == NULL) continue;
-    PetscCall(PetscObjectStateGet((PetscObject)mats[k], &state));
-    *has = (PetscBool)(state == p->operands[k].state);
-  }
+  for (int k = 0; k < 3 && *has; k++)
+    if (mats[k] != NULL) PetscCall(ProductOperandHasValues(mats[k], &p->operands[k], has));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -240,7 +291,7 @@ static PetscErrorCode MatProductNumeric_SeqAIJCUDA(Mat C)
 {
   SeqProduct  *p = (SeqProduct *)C->product->data;
   DCSRView     factors[NUM_FACTORS];
-  PetscBool    current;
+  PetscBool    current, same;
   cudaStream_t stream;
 
   PetscFunctionBegin;
@@ -255,7 +306,8 @@ static PetscErrorCode MatProductNumeric_SeqAIJCUDA(Mat C)
   PetscCall(GetOperands(C, p, PETSC_TRUE, stream, factors));
   PetscCall(MatSeqAIJCUDACopyToDevice(C)); // when others took the structure from the device
   PetscCall(MatSeqAIJCUDACompact(C));
-  if (HasPatterns(C, p)) {
+  PetscCall(HasPatterns(C, p, factors, stream, &same));
+  if (same) {
     PetscCall(Refresh(C, p, factors, stream));
     PetscCall(MatSeqAIJCUDADeviceChanged(C));
     PetscCall(ProductReleaseBound(C));
@@ -274,6 +326,7 @@ static PetscErrorCode View(Mat C, PetscViewer viewer)
   if (p == NULL) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(ProductViewPlan(viewer, "intermediate product", p->work_plan));
   PetscCall(ProductViewPlan(viewer, "product", p->plan));
+  PetscCall(ProductSlicesView(viewer, &p->slices));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -1,4 +1,6 @@
-static char help[] = "Products of sparse matrices against MATAIJ's: structure and values, all phases, reuse after changes of values and of patterns, replaced and foreign operands.\n\n";
+static char help[] = "Products of sparse matrices against MATAIJ's: structure and values, all phases, reuse after changes of values and of patterns, replaced and foreign operands.\n\
+  -triple        : products of three matrices alone\n\
+  -out_of_memory : failing allocations in place of all else\n\n";
 
 #include "testmat.h"
 #include <petsc/private/matimpl.h>
@@ -185,6 +187,54 @@ static PetscErrorCode TestReuse(MatType type, MatProductType product, PetscInt s
   }
   PetscCall(MatProductClear(C));
   PetscCall(Compare(&o, C, "cleared"));
+  PetscCall(MatDestroy(&C));
+  PetscCall(Destroy(&o));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether the result has the pattern object that it had: the symbolic phase has not been done again. */
+static PetscErrorCode CheckKept(const Operands *o, Mat C, PetscObjectState *state, PetscBool kept)
+{
+  PetscObjectState now;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetNonzeroState(C, &now));
+  if (device) PetscCheck((*state == now) == kept, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: replaced operands of %s pattern, and the symbolic phase was%s done again", o->what, kept ? "the same" : "another", kept ? "" : " not");
+  *state = now;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Operands replaced by other matrices: with the same patterns the work of the symbolic phase is kept, whether the old ones are still there or not. */
+static PetscErrorCode TestReplaced(MatType type, MatProductType product, PetscInt size, PetscInt width, TestLayout layout, PetscBool transpose)
+{
+  PetscObjectState state;
+  Operands         o;
+  Mat              C, old[3];
+
+  PetscFunctionBegin;
+  PetscCall(Create(type, product, size, width, layout, &o));
+  if (!device) {
+    PetscCall(Destroy(&o));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(MatSetOption(o.mats[1], MAT_FORM_EXPLICIT_TRANSPOSE, transpose));
+  PetscCall(Multiply(product, o.mats, MAT_INITIAL_MATRIX, PETSC_DETERMINE, &C));
+  PetscCall(MatGetNonzeroState(C, &state));
+  for (PetscInt pass = 0; pass < 4; pass++) {
+    const PetscInt per_row = pass == 3 ? 2 : 4;
+
+    for (PetscInt k = 0; k < 3; k++) old[k] = o.mats[k];
+    PetscCall(Replace(&o, per_row, 20 + 3 * pass, C));
+    if (pass == 1) PetscCall(MatSetOption(o.mats[1], MAT_FORM_EXPLICIT_TRANSPOSE, transpose));
+    if (pass != 1)
+      for (PetscInt k = 0; k < o.n; k++) PetscCall(MatDestroy(&old[k]));
+    if (pass == 2) PetscCall(Multiply(product, o.mats, MAT_REUSE_MATRIX, PETSC_DETERMINE, &C));
+    else PetscCall(MatProductNumeric(C));
+    if (pass == 1)
+      for (PetscInt k = 0; k < o.n; k++) PetscCall(MatDestroy(&old[k]));
+    if (pass < 3 || size > 20) PetscCall(CheckKept(&o, C, &state, (PetscBool)(pass < 3)));
+    PetscCall(Compare(&o, C, pass < 3 ? "replaced by operands of the same patterns" : "replaced by operands of other patterns"));
+  }
   PetscCall(MatDestroy(&C));
   PetscCall(Destroy(&o));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -441,6 +491,8 @@ static PetscErrorCode TestProduct(MatType type, MatProductType product, TestLayo
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(sizes); k++) {
     PetscCall(TestReuse(type, product, sizes[k][0], sizes[k][1], layout, (PetscBool)(k % 2)));
     PetscCall(TestReuse(type, product, sizes[k][0], sizes[k][1], layout, (PetscBool) !(k % 2)));
+    PetscCall(TestReplaced(type, product, sizes[k][0], sizes[k][1], layout, (PetscBool)(k % 2)));
+    PetscCall(TestReplaced(type, product, sizes[k][0], sizes[k][1], layout, (PetscBool) !(k % 2)));
     PetscCall(TestPhases(type, product, sizes[k][0], sizes[k][1], layout, k % 2 ? "dcsr" : "default"));
   }
   if (sequential || device || product != MATPRODUCT_ABt) PetscCall(TestBinding(type, product, layout));
@@ -458,7 +510,7 @@ static PetscErrorCode TestProduct(MatType type, MatProductType product, TestLayo
 int main(int argc, char **argv)
 {
   char       *type;
-  PetscBool   out_of_memory = PETSC_FALSE;
+  PetscBool   out_of_memory = PETSC_FALSE, triple = PETSC_FALSE;
   PetscMPIInt size;
   Mat         A;
   PetscInt    n, only = -1;
@@ -473,9 +525,10 @@ int main(int argc, char **argv)
   PetscCall(MatDestroy(&A));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-out_of_memory", &out_of_memory, NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-product", &only, NULL)); /* one MatProductType alone */
-  for (MatProductType product = MATPRODUCT_AB; out_of_memory && device && product <= MATPRODUCT_ABC; product++)
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-triple", &triple, NULL));
+  for (MatProductType product = triple ? MATPRODUCT_PtAP : MATPRODUCT_AB; out_of_memory && device && product <= MATPRODUCT_ABC; product++)
     if (only < 0 || (PetscInt)product == only) PetscCall(TestOutOfMemory(type, product));
-  for (MatProductType product = MATPRODUCT_AB; !out_of_memory && product <= MATPRODUCT_ABC; product++)
+  for (MatProductType product = triple ? MATPRODUCT_PtAP : MATPRODUCT_AB; !out_of_memory && product <= MATPRODUCT_ABC; product++)
     for (TestLayout layout = TEST_EVEN; layout <= (size > 1 ? TEST_EVERY_OTHER : TEST_EVEN); layout++)
       if (only < 0 || (PetscInt)product == only) PetscCall(TestProduct(type, product, layout, (PetscBool)(n == 1)));
   if (!out_of_memory) PetscCall(TestAlgorithms(type));
@@ -512,8 +565,20 @@ int main(int argc, char **argv)
          nsize: {{1 3}}
          args: -mat_dcsr_test_wide_from 100
       test:
+         suffix: slices
+         nsize: {{1 3}}
+         args: -triple -mat_dcsr_product_slices 4
+      test:
+         suffix: slices_wide
+         nsize: {{1 3}}
+         args: -triple -mat_dcsr_product_slices 3 -mat_dcsr_test_wide_from 100
+      test:
          suffix: out_of_memory
          requires: cuda
          args: -out_of_memory -mat_type {{dcsrcuda mpiaijdcsrcuda}}
+      test:
+         suffix: out_of_memory_slices
+         requires: cuda
+         args: -out_of_memory -triple -mat_type {{dcsrcuda mpiaijdcsrcuda}} -mat_dcsr_product_slices 2
 
 TEST*/

@@ -23,6 +23,8 @@ static PetscErrorCode MatSetFromOptions_SeqAIJDCSRCUDA(Mat A, PetscOptionItems P
   PetscCall(PetscOptionsEnum("-mat_dcsr_defragment", "When storage that insertion left fragmented becomes compact", "MatDCSRCUDADefragment", DefragmentKinds, defragment, &defragment, NULL));
   PetscCall(PetscOptionsBoundedReal("-mat_dcsr_slack", "Unused entries behind a segment that insertion makes, as a part of the row's entries", "MATDCSRCUDA", d->slack, &d->slack, NULL, 0.0));
   PetscCall(PetscOptionsRangeInt("-mat_dcsr_max_segments", "Segments that insertion may give a row", "MATDCSRCUDA", d->max_segments, &d->max_segments, NULL, 1, DCSR_MAX_SEGMENTS));
+  PetscCall(PetscOptionsBoundedInt("-mat_dcsr_product_slices", "Slices in which a product of three matrices is computed, so that its intermediate product is never there as a whole: 0 as many as memory asks for, 1 never", "MATDCSRCUDA",
+                                   d->product_slices, &d->product_slices, NULL, 0));
   PetscOptionsHeadEnd();
   PetscCheck(!require || !d->no_device, PetscObjectComm((PetscObject)A), PETSC_ERR_GPU, "-mat_dcsr_require_device is set and this process has no usable CUDA device: check nvidia-smi, CUDA_VISIBLE_DEVICES and -device_enable");
   d->eager = (PetscBool)eager;

@@ -1,0 +1,214 @@
+static char help[] = "Times MatPtAP() with smoothed prolongators of aggregates of 3 points in every direction: with the intermediate product, and in slices without it.\n\
+  -only name       : only cases whose name contains it\n\
+  -output file     : result records as JSON Lines, appended\n\
+  -commit id       : for the records\n\
+  -repetitions n   : of each measurement\n";
+
+/*
+  Times are those of a program: from the call until the device is done; medians after a repetition that warms up. Memory is the most that the library held at any time
+  of the first product, without the operands. Slices are compared with the product that has none, bit for bit.
+*/
+
+#include "../common/benchrecord.h"
+#include "spgemmbench.h"
+#include <petscsparsecuda/aijcuda.h>
+#include <petscsparsecuda/spgemm.h>
+#include <petscsparsecuda.h>
+#include <petsctime.h>
+
+#define MAX_REPETITIONS 101
+
+typedef struct {
+  const char *name; /* of the matrix */
+  PetscInt    n;    /* points in every direction */
+} Grid;
+
+static const Grid     grids[]  = {{"3d7-128", 128}, {"3d27-128", 128}, {"3d7-256", 256}};
+static const PetscInt slices[] = {1, 2, 4, 8, 16};
+
+/* What one number of slices took. */
+typedef struct {
+  PetscReal time, numeric, memory; /* us, us, MB */
+} Figures;
+
+typedef struct {
+  BenchRecorder recorder;
+  cudaStream_t  stream;
+  PetscInt      repetitions, failures, num_cases;
+  char          only[64];
+} Bench;
+
+static PetscErrorCode Now(PetscLogDouble *time)
+{
+  PetscFunctionBegin;
+  PetscCallCUDA(cudaDeviceSynchronize());
+  PetscCall(PetscTime(time));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Time of one call, in microseconds. */
+static PetscErrorCode Call(Mat A, Mat P, MatReuse reuse, Mat *C, PetscReal *us)
+{
+  PetscLogDouble begin, end;
+
+  PetscFunctionBegin;
+  PetscCall(Now(&begin));
+  PetscCall(MatPtAP(A, P, reuse, PETSC_DETERMINE, C));
+  PetscCall(Now(&end));
+  *us = (PetscReal)(end - begin) * 1e6;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The first product, whose memory is measured; C is kept. */
+static PetscErrorCode MeasureMemory(Bench *b, Mat A, Mat P, Mat *C, PetscReal *megabytes)
+{
+  size_t    before, now, peak;
+  PetscReal us;
+
+  PetscFunctionBegin;
+  PetscCallCUDA(cudaStreamSynchronize(b->stream));
+  PetscCall(PetscSparseCUDATestResetPeak());
+  PetscCall(PetscSparseCUDAGetMemoryInUse(&before, &peak));
+  PetscCall(Call(A, P, MAT_INITIAL_MATRIX, C, &us));
+  PetscCall(PetscSparseCUDAGetMemoryInUse(&now, &peak));
+  *megabytes = (PetscReal)(peak - before) * 1e-6;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Measure(Bench *b, Mat A, Mat P, PetscInt num_slices, Mat *C, Figures *f)
+{
+  PetscReal samples[2][MAX_REPETITIONS];
+
+  PetscFunctionBegin;
+  MatSeqAIJCUDAGet(A)->product_slices = num_slices;
+  PetscCall(MeasureMemory(b, A, P, C, &f->memory));
+  for (PetscInt r = 0; r < b->repetitions; r++) {
+    Mat D;
+
+    PetscCall(Call(A, P, MAT_INITIAL_MATRIX, &D, &samples[0][r]));
+    PetscCall(PetscObjectStateIncrease((PetscObject)A)); // its values count as new
+    PetscCall(Call(A, P, MAT_REUSE_MATRIX, &D, &samples[1][r]));
+    PetscCall(MatDestroy(&D));
+  }
+  PetscCall(PetscSortReal(b->repetitions, samples[0]));
+  PetscCall(PetscSortReal(b->repetitions, samples[1]));
+  f->time    = samples[0][b->repetitions / 2];
+  f->numeric = samples[1][b->repetitions / 2];
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Record(Bench *b, const char name[], const char metric[], const char unit[], PetscReal ours, PetscReal unsliced)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscPrintf(PETSC_COMM_SELF, "%-24s %-8s %10.4g %s", name, metric, (double)ours, unit));
+  if (unsliced >= 0) PetscCall(PetscPrintf(PETSC_COMM_SELF, "  %5.2f of the product without slices", (double)(ours / unsliced)));
+  PetscCall(PetscPrintf(PETSC_COMM_SELF, "\n"));
+  PetscCall(BenchRecorderAdd(&b->recorder, name, metric, unit, ours, unsliced, unsliced >= 0 ? "without slices" : NULL, -1));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The bits of the product in slices are those of the one without. */
+static PetscErrorCode Compare(Bench *b, const char name[], Mat whole, Mat sliced)
+{
+  PetscReal error;
+  PetscBool same;
+
+  PetscFunctionBegin;
+  PetscCall(SpGEMMBenchCompare(MatSeqAIJCUDAGet(whole)->view, MatSeqAIJCUDAGet(sliced)->view, b->stream, &same, &error));
+  if (same && error == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscPrintf(PETSC_COMM_SELF, "WRONG: %s, %s\n", name, same ? "values differ" : "the structure differs"));
+  b->failures++;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Takes the storage of the view. */
+static PetscErrorCode CreateMat(DCSRView *view, Mat *A)
+{
+  PetscFunctionBegin;
+  PetscCall(MatCreate(PETSC_COMM_SELF, A));
+  PetscCall(MatSetSizes(*A, view->num_rows, view->num_columns, view->num_rows, view->num_columns));
+  PetscCall(MatSetType(*A, MATDCSRCUDA));
+  PetscCall(MatSeqAIJCUDASetDeviceMatrix(*A, view));
+  PetscCall(MatAssemblyBegin(*A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(*A, MAT_FINAL_ASSEMBLY));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The operands: P has the pattern of A P0. */
+static PetscErrorCode CreateOperands(const Grid *g, cudaStream_t stream, Mat *A, Mat *P)
+{
+  BenchMatrix matrix;
+  DCSRView    tentative, smoothed;
+  DCSRSpGEMM  plan;
+
+  PetscFunctionBegin;
+  PetscCall(BenchMatrixCreate(g->name, stream, &matrix));
+  PetscCall(SpGEMMBenchTentative(g->n, g->n, g->n, stream, &tentative));
+  PetscCall(DCSRSpGEMMSymbolic(matrix.view, tentative, PETSC_TRUE, stream, &smoothed, &plan));
+  PetscCall(DCSRSpGEMMDestroy(&plan, stream));
+  PetscCall(DCSRViewFree(&tentative, stream));
+  PetscCall(CreateMat(&matrix.view, A));
+  PetscCall(CreateMat(&smoothed, P));
+  PetscCall(PetscArrayzero(&matrix.view, 1)); // the Mat's now
+  PetscCall(BenchMatrixDestroy(&matrix, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode RunGrid(Bench *b, const Grid *g)
+{
+  Mat     A = NULL, P = NULL, C[2] = {NULL, NULL};
+  Figures whole = {-1, -1, -1}, f = {0, 0, 0};
+
+  PetscFunctionBegin;
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(slices); k++) {
+    char  name[64];
+    char *found;
+
+    PetscCall(PetscSNPrintf(name, sizeof(name), slices[k] > 1 ? "ptap-%s-slices%d" : "ptap-%s", g->name, (int)slices[k]));
+    PetscCall(PetscStrstr(name, b->only, &found));
+    if (found == NULL) continue;
+    b->num_cases++;
+    if (A == NULL) PetscCall(CreateOperands(g, b->stream, &A, &P));
+    PetscCall(Measure(b, A, P, slices[k], &C[k > 0], &f));
+    PetscCall(Record(b, name, "time", "us", f.time, whole.time));
+    PetscCall(Record(b, name, "numeric", "us", f.numeric, whole.numeric));
+    PetscCall(Record(b, name, "memory", "MB", f.memory, whole.memory));
+    if (k == 0) whole = f;
+    else {
+      if (C[0] != NULL) PetscCall(Compare(b, name, C[0], C[1]));
+      PetscCall(MatDestroy(&C[1]));
+    }
+  }
+  PetscCall(MatDestroy(&C[0]));
+  PetscCall(MatDestroy(&A));
+  PetscCall(MatDestroy(&P));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  Bench     b;
+  char      output[PETSC_MAX_PATH_LEN] = "", commit[64] = "unknown";
+  PetscBool usable, has_output;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  PetscCall(PetscSparseCUDAInitialize());
+  PetscCall(PetscMemzero(&b, sizeof(b)));
+  b.repetitions = 7;
+  PetscCall(PetscOptionsGetString(NULL, NULL, "-only", b.only, sizeof(b.only), NULL));
+  PetscCall(PetscOptionsGetString(NULL, NULL, "-output", output, sizeof(output), &has_output));
+  PetscCall(PetscOptionsGetString(NULL, NULL, "-commit", commit, sizeof(commit), NULL));
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-repetitions", &b.repetitions, NULL));
+  PetscCheck(b.repetitions > 0 && b.repetitions <= MAX_REPETITIONS, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "-repetitions must be 1 to %d", MAX_REPETITIONS);
+  PetscCall(PetscSparseCUDADeviceUsable(&usable));
+  PetscCheck(usable, PETSC_COMM_SELF, PETSC_ERR_SUP, "This benchmark needs a CUDA device");
+  PetscCall(PetscSparseCUDAGetStream(&b.stream));
+  PetscCall(BenchRecorderCreate("ptap", has_output ? output : NULL, commit, &b.recorder));
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(grids); k++) PetscCall(RunGrid(&b, &grids[k]));
+  PetscCheck(b.num_cases > 0, PETSC_COMM_SELF, PETSC_ERR_USER, "No case of a name that contains %s", b.only);
+  PetscCall(BenchRecorderDestroy(&b.recorder));
+  PetscCheck(b.failures == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%" PetscInt_FMT " results are wrong", b.failures);
+  PetscCall(PetscFinalize());
+  return 0;
+}

@@ -1,0 +1,349 @@
+/*
+  Products of three matrices in slices, C = L (X Y): of a slice of rows of L the columns that occur are found, the rows of X that they meet are multiplied with Y, and
+  the slice with what that gives. So the intermediate product is never there as a whole; rows of it that several slices need are computed several times.
+
+  That costs time: slices are for memory alone (benchmark ptap: on no matrix are they faster than two products).
+
+  Rows of products do not depend on what is computed with them, and columns keep their order: results have the same bits as without slices.
+
+  Between the phases nothing is kept but the number of slices: the numeric phase computes the pieces of C, structure included, again and copies their values.
+*/
+#include <petscsparsecuda/product.h>
+#include <petscsparsecuda/slices.h>
+#include <petscsparsecuda/submatrix.h>
+
+#define BYTES_PER_ENTRY (sizeof(PetscScalar) + 2.1 * sizeof(int32_t)) /* of an intermediate product while it is computed: its entries and the pool of columns */
+#define SMALL_BYTES     16777216.0                                    /* intermediate products up to this size need no thought about memory */
+#define UNSLICED_PART   0.5                                           /* of the memory available, which an intermediate product may take; the rest is for C and for what nobody foresees */
+#define SLICE_PART      0.25                                          /* the same for one slice of it, with the rows of X that it needs */
+#define OVERLAP         1.25                                          /* slices of three-dimensional problems share this part of their rows */
+#define SAMPLE_ROWS     2048                                          /* of the intermediate product, whose entries are counted */
+
+/* The slices of one phase. */
+typedef struct {
+  PetscInt       n;
+  PetscInt      *rows;    /* [n + 1] of L: first row of each slice */
+  PetscCount    *entries; /* [n + 1] of L: first entry of each slice */
+  DCSRSliceMarks marks;
+} Slicing;
+
+static PetscErrorCode SlicingDestroy(Slicing *g, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscFree(g->rows));
+  PetscCall(PetscFree(g->entries));
+  PetscCall(DCSRSliceMarksDestroy(&g->marks, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SlicingCreate(DCSRView L, PetscInt n, cudaStream_t stream, Slicing *g)
+{
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(PetscArrayzero(g, 1));
+  g->n = n;
+  PetscCallGoto(ierr, failed, PetscMalloc1(n + 1, &g->rows));
+  PetscCallGoto(ierr, failed, PetscMalloc1(n + 1, &g->entries));
+  PetscCallGoto(ierr, failed, DCSRGetSliceBounds(L, n, g->rows, g->entries, stream));
+  PetscCallGoto(ierr, failed, DCSRSliceMarksCreate(L.num_columns, stream, &g->marks));
+  PetscFunctionReturn(PETSC_SUCCESS);
+failed:
+  PetscCall(SlicingDestroy(g, stream));
+  PetscFunctionReturn(ierr);
+}
+
+static PetscInt CeilPositive(PetscReal x)
+{
+  return x >= (PetscReal)PETSC_INT32_MAX ? PETSC_INT32_MAX : (PetscInt)PetscCeilReal(x);
+}
+
+/* Entries of X Y, from a sample of its rows. */
+static PetscErrorCode EstimateEntries(DCSRView X, DCSRView Y, cudaStream_t stream, PetscReal *entries)
+{
+  DCSRIndices    rows = {PetscMin(X.num_rows, SAMPLE_ROWS), NULL, 0, 1, PETSC_TRUE};
+  DCSRView       sample, product;
+  DCSRSpGEMM     plan = NULL;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  rows.step = (X.num_rows / rows.n - 1) | 1; // odd: on a grid whose size is a power of two others lie on its boundary
+  X.values  = NULL;
+  PetscCall(PetscArrayzero(&product, 1));
+  PetscCall(DCSRSubmatrixMapped(X, &rows, NULL, PETSC_TRUE, X.num_columns, stream, &sample));
+  ierr = DCSRSpGEMMSymbolic(sample, Y, PETSC_FALSE, stream, &product, &plan);
+  if (ierr == PETSC_SUCCESS) *entries = (PetscReal)product.num_nonzeros / (PetscReal)rows.n * (PetscReal)X.num_rows;
+  PetscCall(DCSRViewFree(&sample, stream));
+  PetscCall(DCSRViewFree(&product, stream));
+  if (plan != NULL) PetscCall(DCSRSpGEMMDestroy(&plan, stream));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* As many slices as memory asks for; 1 when the intermediate product is small beside what is available. */
+static PetscErrorCode ChooseForMemory(Mat C, DCSRView X, DCSRView Y, cudaStream_t stream, PetscInt *n)
+{
+  const PetscReal num_products = (PetscReal)X.num_nonzeros * (PetscReal)Y.num_nonzeros / (PetscReal)PetscMax(Y.num_rows, 1);
+  PetscReal       entries      = 0, bytes;
+  size_t          available;
+
+  PetscFunctionBegin;
+  *n = 1;
+  if (num_products * BYTES_PER_ENTRY <= SMALL_BYTES) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscSparseCUDAGetMemoryAvailable(&available));
+  if (num_products * BYTES_PER_ENTRY <= UNSLICED_PART / 4 * (PetscReal)available) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(EstimateEntries(X, Y, stream, &entries));
+  bytes = entries * BYTES_PER_ENTRY;
+  PetscCall(PetscInfo(C, "The intermediate product would take %.1f MB, %.1f MB are available\n", (double)bytes * 1e-6, (double)available * 1e-6));
+  if (bytes <= UNSLICED_PART * (PetscReal)available && entries < (PetscReal)PETSC_INT_MAX) PetscFunctionReturn(PETSC_SUCCESS);
+  bytes += (PetscReal)X.num_nonzeros * (sizeof(PetscScalar) + sizeof(int32_t));
+  *n = PetscMax(CeilPositive(OVERLAP * bytes / (SLICE_PART * (PetscReal)available)), CeilPositive(2 * entries / (PetscReal)PETSC_INT_MAX));
+  *n = PetscMax(*n, 2);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  ProductSlicesChoose - In how many slices C = L (X Y) is computed
+
+  Not Collective
+
+  Input Parameters:
++ C       - the result, for -info
+. asked   - so many; 0: as many as memory asks for, 1 if the intermediate product fits
+. factors - [3] views of L, X and Y
+- stream  - synchronizes it when the intermediate product is large
+
+  Output Parameter:
+. n - the number of slices; 1: the product is not sliced
+
+  Errors: PETSC_ERR_MEM.
+*/
+PetscErrorCode ProductSlicesChoose(Mat C, PetscInt asked, const DCSRView factors[], cudaStream_t stream, PetscInt *n)
+{
+  PetscFunctionBegin;
+  *n = asked;
+  if (asked == 0) PetscCall(ChooseForMemory(C, factors[1], factors[2], stream, n));
+  *n = PetscMax(PetscMin(*n, factors[0].num_rows), 1);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Adds what a multiplication did to what the product tells, and frees its plan. */
+static PetscErrorCode FinishPlan(ProductSlices *s, DCSRSpGEMM *plan, cudaStream_t stream)
+{
+  DCSRSpGEMMInfo info;
+
+  PetscFunctionBegin;
+  PetscCall(DCSRSpGEMMGetInfo(*plan, &info));
+  s->num_products += info.num_products;
+  s->workspace = PetscMax(s->workspace, info.workspace);
+  PetscCall(DCSRSpGEMMDestroy(plan, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Slice (X Y); values NULL in all factors when they are not wanted. */
+static PetscErrorCode MultiplySlice(Mat C, const DCSRSlice *slice, const DCSRView factors[], PetscBool values, cudaStream_t stream, ProductSlices *s, DCSRView *piece)
+{
+  const DCSRIndices rows = {slice->view.num_columns, slice->columns, 0, 1, PETSC_TRUE};
+  DCSRView          gathered, work, X = factors[1];
+  DCSRSpGEMM        plan = NULL;
+  PetscErrorCode    ierr;
+
+  PetscFunctionBegin;
+  if (!values) X.values = NULL;
+  PetscCall(PetscArrayzero(&work, 1));
+  PetscCall(DCSRSubmatrixMapped(X, &rows, NULL, PETSC_TRUE, X.num_columns, stream, &gathered));
+  PetscCallGoto(ierr, cleanup, ProductSymbolic(C, "Intermediate product of a slice", gathered, factors[2], values, stream, &work, &plan));
+  PetscCallGoto(ierr, cleanup, FinishPlan(s, &plan, stream));
+  PetscCallGoto(ierr, cleanup, DCSRViewFree(&gathered, stream));
+  s->max_entries = PetscMax(s->max_entries, work.num_nonzeros);
+  PetscCallGoto(ierr, cleanup, ProductSymbolic(C, "Product of a slice", slice->view, work, values, stream, piece, &plan));
+  PetscCallGoto(ierr, cleanup, FinishPlan(s, &plan, stream));
+cleanup:
+  PetscCall(DCSRViewFree(&gathered, stream));
+  PetscCall(DCSRViewFree(&work, stream));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The rows of C of slice k, which has some; *piece owns its arrays and is zero after an error. */
+static PetscErrorCode ComputePiece(Mat C, const Slicing *g, PetscInt k, const DCSRView factors[], PetscBool values, cudaStream_t stream, ProductSlices *s, DCSRView *piece)
+{
+  DCSRSlice      slice;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(PetscArrayzero(piece, 1));
+  PetscCall(DCSRSliceCreate(factors[0], &g->rows[k], &g->entries[k], (int32_t)(k + 1), &g->marks, stream, &slice));
+  s->num_rows += slice.view.num_columns;
+  ierr = MultiplySlice(C, &slice, factors, values, stream, s, piece);
+  PetscCall(DCSRSliceDestroy(&slice, stream));
+  if (ierr != PETSC_SUCCESS) PetscCall(DCSRViewFree(piece, stream));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode FreePieces(PetscInt n, DCSRView pieces[], cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  for (PetscInt k = 0; k < n; k++) PetscCall(DCSRViewFree(&pieces[k], stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Puts the pieces together; each array of theirs is freed as soon as it is copied. After an error the caller frees what is left of them. */
+static PetscErrorCode Concatenate(const Slicing *g, DCSRView pieces[], PetscInt num_columns, PetscBool values, cudaStream_t stream, DCSRView *result)
+{
+  PetscCount     num = 0, first = 0;
+  PetscBool      wide;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  for (PetscInt k = 0; k < g->n; k++) num += pieces[k].num_nonzeros;
+  PetscCall(ProductCheckNumNonzeros(num));
+  PetscCall(DCSRNeedsWide(num, &wide));
+  PetscCall(DCSRViewAllocateStructure(g->rows[g->n], num_columns, num, wide, stream, result));
+  if (g->rows[g->n] == 0) PetscCallCUDAGoto(ierr, failed, cudaMemsetAsync(result->row_offsets, 0, wide ? sizeof(int64_t) : sizeof(int32_t), stream));
+  for (PetscInt k = 0; k < g->n; first += pieces[k++].num_nonzeros) {
+    if (g->rows[k] == g->rows[k + 1]) continue;
+    PetscCallGoto(ierr, failed, DCSRCopyRows(pieces[k], g->rows[k], first, DCSR_WRITE_STRUCTURE, stream, *result));
+    PetscCallGoto(ierr, failed, PetscSparseCUDAFree(&pieces[k].columns, stream));
+  }
+  if (!values) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCallGoto(ierr, failed, DCSRViewAllocateValues(result, stream));
+  first = 0;
+  for (PetscInt k = 0; k < g->n; first += pieces[k++].num_nonzeros) {
+    PetscCallGoto(ierr, failed, DCSRCopyRows(pieces[k], g->rows[k], first, DCSR_WRITE_VALUES, stream, *result));
+    PetscCallGoto(ierr, failed, PetscSparseCUDAFree(&pieces[k].values, stream));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+failed:
+  PetscCall(DCSRViewFree(result, stream));
+  PetscFunctionReturn(ierr);
+}
+
+/* What is told of slices, when they have all been computed. */
+static PetscErrorCode FinishSlices(Mat C, const Slicing *g, DCSRView L, cudaStream_t stream, ProductSlices *s)
+{
+  PetscInt n;
+
+  PetscFunctionBegin;
+  PetscCall(DCSRSliceMarksCount(L.num_columns, &g->marks, stream, &n));
+  s->num_again = s->num_rows - n;
+  PetscCall(PetscInfo(C, "%" PetscInt_FMT " slices: %" PetscCount_FMT " rows of the intermediate product, and %" PetscCount_FMT " of them once more; %" PetscCount_FMT " entries of it at a time\n", g->n, (PetscCount)n, s->num_again, s->max_entries));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  ProductSlicesSymbolic - C = L (X Y) in slices
+
+  Not Collective
+
+  Input Parameters:
++ C       - the result, for -info
+. factors - [3] views of L, X and Y
+. values  - compute values, too; without it the result gets none
+- stream  - synchronizes it for each slice
+
+  Input/Output Parameter:
+. s - its num_slices says how many; the rest is set
+
+  Output Parameter:
+. result - owns its arrays; zero after an error
+
+  Errors: PETSC_ERR_MEM; PETSC_ERR_ARG_OUTOFRANGE for more nonzeros than PetscInt can count. Nothing stays allocated.
+
+  Cost: beside the multiplications, a copy of the rows of X for each slice that needs them, a pass over the columns of L for each slice, and one copy of C, which is
+  there twice for its time.
+*/
+PetscErrorCode ProductSlicesSymbolic(Mat C, const DCSRView factors[], PetscBool values, cudaStream_t stream, ProductSlices *s, DCSRView *result)
+{
+  const PetscInt n = s->num_slices;
+  DCSRView      *pieces;
+  Slicing        g;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(PetscArrayzero(s, 1));
+  PetscCall(PetscArrayzero(result, 1));
+  s->num_slices = n;
+  PetscCall(SlicingCreate(factors[0], n, stream, &g));
+  PetscCallGoto(ierr, cleanup, PetscCalloc1(n, &pieces));
+  for (PetscInt k = 0; k < n; k++) // empty slices come from rows that are longer than a slice
+    if (g.rows[k] < g.rows[k + 1]) PetscCallGoto(ierr, finish, ComputePiece(C, &g, k, factors, values, stream, s, &pieces[k]));
+  PetscCallGoto(ierr, finish, FinishSlices(C, &g, factors[0], stream, s));
+  PetscCallGoto(ierr, finish, Concatenate(&g, pieces, factors[2].num_columns, values, stream, result));
+finish:
+  PetscCall(FreePieces(n, pieces, stream));
+  PetscCall(PetscFree(pieces));
+cleanup:
+  PetscCall(SlicingDestroy(&g, stream));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Values of a piece into an array for all of C. */
+static PetscErrorCode CopyValues(DCSRView piece, PetscCount first, cudaStream_t stream, DCSRView fresh)
+{
+  PetscFunctionBegin;
+  PetscCheck(first + piece.num_nonzeros <= fresh.num_nonzeros, PETSC_COMM_SELF, PETSC_ERR_PLIB, "The slices of a product have more nonzeros than the product, which has %" PetscCount_FMT, fresh.num_nonzeros);
+  PetscCall(DCSRCopyRows(piece, 0, first, DCSR_WRITE_VALUES, stream, fresh));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  ProductSlicesNumeric - The values of C again, with the patterns of ProductSlicesSymbolic()
+
+  Not Collective
+
+  Input Parameters:
++ C       - the result, for -info
+. factors - [3] views of L, X and Y
+. stream  - synchronizes it for each slice
+. s       - of the symbolic phase
+- result  - its values are written
+
+  Errors: PETSC_ERR_MEM; the result is as it was then.
+
+  Cost: the symbolic phase's, with the values alone of C there twice.
+*/
+PetscErrorCode ProductSlicesNumeric(Mat C, const DCSRView factors[], cudaStream_t stream, const ProductSlices *s, DCSRView result)
+{
+  ProductSlices  again = {s->num_slices, 0, 0, 0, 0, 0};
+  PetscCount     first = 0;
+  DCSRView       piece, fresh = result;
+  Slicing        g;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(PetscArrayzero(&piece, 1));
+  PetscCall(SlicingCreate(factors[0], s->num_slices, stream, &g));
+  PetscCallGoto(ierr, cleanup, DCSRViewAllocateValues(&fresh, stream));
+  for (PetscInt k = 0; k < g.n; k++) {
+    if (g.rows[k] == g.rows[k + 1]) continue;
+    PetscCallGoto(ierr, cleanup, ComputePiece(C, &g, k, factors, PETSC_TRUE, stream, &again, &piece));
+    PetscCallGoto(ierr, cleanup, CopyValues(piece, first, stream, fresh));
+    first += piece.num_nonzeros;
+    PetscCallGoto(ierr, cleanup, DCSRViewFree(&piece, stream));
+  }
+  if (first > 0) PetscCallCUDAGoto(ierr, cleanup, cudaMemcpyAsync(result.values, fresh.values, (size_t)first * sizeof(*result.values), cudaMemcpyDeviceToDevice, stream));
+cleanup:
+  if (fresh.values != result.values) PetscCall(PetscSparseCUDAFree(&fresh.values, stream));
+  PetscCall(DCSRViewFree(&piece, stream));
+  PetscCall(SlicingDestroy(&g, stream));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ProductSlicesView - One line about the slices of a product, if it has any; collective on the viewer */
+PetscErrorCode ProductSlicesView(PetscViewer viewer, const ProductSlices *s)
+{
+  PetscBool ascii;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &ascii));
+  if (!ascii || s->num_slices <= 1) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscViewerASCIIPrintf(viewer,
+                                   "dcsrcuda: product in %" PetscInt_FMT " slices: %" PetscCount_FMT " products, %.1f MB workspace, %" PetscCount_FMT " rows of the intermediate product, %" PetscCount_FMT " of them repeated, %" PetscCount_FMT
+                                   " entries at a time\n",
+                                   s->num_slices, s->num_products, (double)s->workspace * 1e-6, s->num_rows, s->num_again, s->max_entries));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
