@@ -88,6 +88,27 @@ static PetscErrorCode CreateOne(Mat A, const GatheredRows *x, IS rows, IS column
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* After work of each process for itself, which ended with mine: all fail when one does. Collective. */
+static PetscErrorCode Agree(Mat A, PetscErrorCode mine, PetscErrorCode *all)
+{
+  int code = (int)mine;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &code, 1, MPI_INT, MPI_MAX, PetscObjectComm((PetscObject)A)));
+  *all = mine;
+  if (mine == PETSC_SUCCESS && code != 0) *all = PetscError(PETSC_COMM_SELF, __LINE__, PETSC_FUNCTION_NAME, __FILE__, (PetscErrorCode)code, PETSC_ERROR_INITIAL, "Another process could not make its submatrices");
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The submatrices of one process, and what they are made of with the first of them. */
+static PetscErrorCode CreateAll(Mat A, GatheredRows *x, PetscInt n, const IS rows[], const IS columns[], cudaStream_t stream, Mat B[])
+{
+  PetscFunctionBegin;
+  for (PetscInt k = 0; k < n; k++) PetscCall(CreateOne(A, x, rows[k], columns[k], stream, &B[k]));
+  PetscCall(GatheredRowsDropValues(x, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* New submatrices [n + 1], since MatDestroySubMatrices() expects one more. Collective. */
 static PetscErrorCode Create(Mat A, PetscInt n, const IS rows[], const IS columns[], Mat *B[])
 {
@@ -103,8 +124,8 @@ static PetscErrorCode Create(Mat A, PetscInt n, const IS rows[], const IS column
   PetscCall(PetscCalloc1(n + 1, B));
   PetscCallGoto(ierr, failed, Gather(A, blocks, n, rows, stream, &x));
   PetscCallGoto(ierr, failed, GatheredRowsFill(x, blocks, stream));
-  for (PetscInt k = 0; k < n; k++) PetscCallGoto(ierr, failed, CreateOne(A, x, rows[k], columns[k], stream, &(*B)[k]));
-  PetscCallGoto(ierr, failed, GatheredRowsDropValues(x, stream));
+  PetscCall(Agree(A, CreateAll(A, x, n, rows, columns, stream, *B), &ierr));
+  if (ierr != PETSC_SUCCESS) goto failed;
   PetscCallGoto(ierr, failed, PetscObjectContainerCompose((PetscObject)(*B)[0], ROWS_KEY, x, RowsDestroy));
   PetscFunctionReturn(PETSC_SUCCESS);
 failed:
@@ -117,10 +138,23 @@ failed:
   PetscFunctionReturn(ierr);
 }
 
+/* Values of gathered rows into the submatrices of one process. */
+static PetscErrorCode ReuseAll(Mat A, const GatheredRows *x, PetscInt n, const IS rows[], const IS columns[], cudaStream_t stream, Mat B[])
+{
+  DCSRView view;
+
+  PetscFunctionBegin;
+  for (PetscInt k = 0; k < n; k++) {
+    PetscCall(Select(A, x, rows[k], columns[k], stream, &view));
+    PetscCall(MatSeqAIJCUDAReuseView(B[k], &view));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Values of A into the submatrices, one after the other; what they were made of is renewed when the pattern of A has changed. Collective. */
 static PetscErrorCode Reuse(Mat A, PetscInt n, const IS rows[], const IS columns[], GatheredRows *x, Mat B[])
 {
-  DCSRView       blocks[2], view;
+  DCSRView       blocks[2];
   PetscBool      current;
   cudaStream_t   stream;
   PetscErrorCode ierr;
@@ -134,10 +168,7 @@ static PetscErrorCode Reuse(Mat A, PetscInt n, const IS rows[], const IS columns
     PetscCall(PetscObjectContainerCompose((PetscObject)B[0], ROWS_KEY, x, RowsDestroy));
   }
   PetscCallGoto(ierr, cleanup, GatheredRowsFill(x, blocks, stream));
-  for (PetscInt k = 0; k < n; k++) {
-    PetscCallGoto(ierr, cleanup, Select(A, x, rows[k], columns[k], stream, &view));
-    PetscCallGoto(ierr, cleanup, MatSeqAIJCUDAReuseView(B[k], &view));
-  }
+  PetscCall(Agree(A, ReuseAll(A, x, n, rows, columns, stream, B), &ierr));
 cleanup:
   PetscCall(GatheredRowsDropValues(x, stream));
   PetscCall(ierr);

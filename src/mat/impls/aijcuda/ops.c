@@ -142,7 +142,7 @@ static PetscBool UsesExplicitTranspose(Mat A, ProductKind kind)
   Products with fragmented storage after which it is made compact: by then they have lost as much time as that takes, so that whatever comes, no more than twice
   the time of the better choice is spent.
 */
-#define PRODUCTS_BEFORE_DEFRAGMENT 16
+#define PRODUCTS_BEFORE_DEFRAGMENT 8 // measured on an H200: 4 to 5 for stencils, 8 to 13 for R-MAT (spmv-inserted-* of benchmarks/insert)
 
 static PetscErrorCode DefragmentWhenItPays(Mat A)
 {

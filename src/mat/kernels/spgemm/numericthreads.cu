@@ -65,7 +65,7 @@ struct LaneSums {
 };
 
 template <int Slots, typename Offset>
-__device__ inline void AddProducts(const Factors<Offset> &f, PetscCount b_num, PetscCount a_begin, int a_length, const LaneSums<Slots> &table)
+__device__ inline void AddProducts(const Factors<Offset> &f, PetscCount a_begin, int a_length, const LaneSums<Slots> &table)
 {
   unsigned window = SPGEMM_NO_WINDOW, word = 0;
   Offset   begin = 0, end = 0;
@@ -82,27 +82,31 @@ __device__ inline void AddProducts(const Factors<Offset> &f, PetscCount b_num, P
       begin = f.b_offsets[f.a_columns[a_begin + k + 1]];
       end   = f.b_offsets[f.a_columns[a_begin + k + 1] + 1];
     }
-    for (Offset four = b / 4 * 4; four < stop; four += 4) {
-      const auto columns = LoadFour(f.b_columns, four, b_num);
-      const auto values  = LoadFour(f.b_values, four, b_num);
+    for (Offset e = b; e < stop; e += 4) {
+      int32_t     column[4];
+      PetscScalar value[4];
 
 #pragma unroll
       for (int u = 0; u < 4; u++)
-        if (four + u >= b && four + u < stop) {
-          const int32_t column = columns.item[u];
-
-          if (WindowOf(column) != window) {
-            window = WindowOf(column);
+        if (e + u < stop) {
+          column[u] = f.b_columns[e + u];
+          value[u]  = f.b_values[e + u];
+        }
+#pragma unroll
+      for (int u = 0; u < 4; u++)
+        if (e + u < stop) {
+          if (WindowOf(column[u]) != window) {
+            window = WindowOf(column[u]);
             word   = table.Get(window);
           }
-          table.sums[((word >> 16) + __popc(word & (BitOf(column) - 1))) * 32] += a * values.item[u];
+          table.sums[((word >> 16) + __popc(word & (BitOf(column[u]) - 1))) * 32] += a * value[u];
         }
     }
   }
 }
 
 template <int Slots, typename Offset>
-__global__ void __launch_bounds__(THREADS) NumericThreadKernel(Factors<Offset> f, PetscCount b_num, Offsets c_offsets, const int32_t *c_columns, PetscScalar *c_values, PetscCount n, const int32_t *list, int max_entries)
+__global__ void __launch_bounds__(THREADS) NumericThreadKernel(Factors<Offset> f, Offsets c_offsets, const int32_t *c_columns, PetscScalar *c_values, PetscCount n, const int32_t *list, int max_entries)
 {
   extern __shared__ char shared[];
   const LaneSums<Slots>  table(shared, max_entries);
@@ -114,7 +118,7 @@ __global__ void __launch_bounds__(THREADS) NumericThreadKernel(Factors<Offset> f
   const int        num_entries = (int)(c_offsets(row + 1) - place);
 
   table.Build(c_columns + place, num_entries);
-  AddProducts<Slots>(f, b_num, begin, (int)(f.a_offsets(row + 1) - begin), table);
+  AddProducts<Slots>(f, begin, (int)(f.a_offsets(row + 1) - begin), table);
   for (int k = 0; k < num_entries; k++) c_values[place + k] = table.sums[k * 32];
 }
 
@@ -125,7 +129,7 @@ PetscErrorCode Launch(DCSRView A, DCSRView B, DCSRView C, const SpGEMMBin *bin, 
 
   PetscFunctionBegin;
   if (bytes > 48 << 10) PetscCallCUDA(cudaFuncSetAttribute(NumericThreadKernel<Slots, Offset>, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes));
-  NumericThreadKernel<Slots, Offset><<<(unsigned int)((n + THREADS - 1) / THREADS), THREADS, bytes, stream>>>(Factors<Offset>(A, B), B.num_nonzeros, Offsets(C), C.columns, C.values, n, list, bin->max_entries);
+  NumericThreadKernel<Slots, Offset><<<(unsigned int)((n + THREADS - 1) / THREADS), THREADS, bytes, stream>>>(Factors<Offset>(A, B), Offsets(C), C.columns, C.values, n, list, bin->max_entries);
   PetscCallCUDA(cudaGetLastError());
   PetscFunctionReturn(PETSC_SUCCESS);
 }

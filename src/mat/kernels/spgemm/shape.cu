@@ -12,8 +12,9 @@ namespace
 {
 
 constexpr int SHAPE_BLOCKS = 132;
-constexpr int ROW_LANES    = 8;  // that compare a row with the one before
-constexpr int MAX_ALIKE    = 32; // rows that a thread answers for
+constexpr int MAX_LOOKED   = 512; // entries of a row: one warp has it
+constexpr int ROW_LANES    = 8;   // that compare a row with the one before
+constexpr int MAX_ALIKE    = 32;  // rows that a thread answers for
 
 /* Adds up what scattered rows have, a warp a row. */
 __global__ void __launch_bounds__(SPGEMM_THREADS) ShapeKernel(PetscCount num_rows, PetscCount num_samples, Offsets offsets, const int32_t *columns, SpGEMMShape *shape)
@@ -25,14 +26,15 @@ __global__ void __launch_bounds__(SPGEMM_THREADS) ShapeKernel(PetscCount num_row
   for (PetscCount k = (PetscCount)blockIdx.x * (SPGEMM_THREADS / 32) + threadIdx.x / 32; k < num_samples; k += (PetscCount)gridDim.x * (SPGEMM_THREADS / 32)) {
     const PetscCount row   = k * stride + ((unsigned)k * 2654435769u >> 8) % (unsigned)stride;
     const PetscCount begin = offsets(row), length = offsets(row + 1) - begin, before = row > 0 ? begin - offsets(row - 1) : -1;
-    bool             same = length == before;
+    const int        num_looked = length < MAX_LOOKED ? (int)length : MAX_LOOKED;
+    bool             same       = length == before;
 
-    for (PetscCount e = lane; e < length; e += 32) {
+    for (int e = lane; e < num_looked; e += 32) {
       num_windows += BeginsWindow(columns + begin, e);
       same = same && columns[begin + e] == columns[begin - length + e];
     }
     num_repeats += __all_sync(FULL_WARP, same) != 0;
-    num_entries += (unsigned long long)length;
+    num_entries += (unsigned long long)num_looked;
     num++;
   }
   for (int k = 16; k > 0; k /= 2) num_windows += __shfl_down_sync(FULL_WARP, num_windows, k);

@@ -27,12 +27,13 @@ static const struct {
 #define SAMPLE_FROM_ROWS 50000   /* if it has more rows, too: a sample costs 50 us */
 #define UNKNOWN_PART     0.6     /* entries for a product of rows that are too long for a sample */
 #define THREAD_ROWS      65536   /* from here on threads may take rows: a multiprocessor has several hundred at a time */
-#define THREAD_LANES     32      /* rows of B that a group of more lanes would take are too long for threads in the numeric phase, */
-#define THREAD_ENTRIES   128     /* and so are rows of C of more entries */
+#define THREAD_LANES     4       /* threads compute values where a group would have so few lanes, */
+#define THREAD_ENTRIES   16      /* rows of C have up to so many entries, */
+#define THREAD_FACTORS   10      /* and rows of A: with more, what they read at a time does not fit into the first cache */
 #define MAX_VARIATION    0.75    /* standard deviation over mean of the products of a row, where threads take rows */
 #define WINDOW_GAIN      0.7     /* windows of an entry of B up to which its rows are made windows, */
 #define WINDOW_REUSE     2       /* if each is met so often */
-#define THREAD_LENGTH    40      /* entries of a row of A up to which threads take rows of columns: with more, too many rows of B that lie apart are read at a time */
+#define THREAD_LENGTH    40      /* entries of a row of A up to which threads take rows, unless many rows are the same */
 #define REPEAT_GAIN      0.4     /* part of the rows of A that repeat the row before, from which on these are left out */
 #define POOL_MINIMUM     8388608 /* entries (32 MiB); without a sample the first try */
 
@@ -43,6 +44,7 @@ struct _n_DCSRSpGEMM {
   PetscCount          num_nonzeros; /* of C */
   int                 lanes;        /* of a group */
   PetscBool           threads;      /* whether threads take short rows */
+  PetscBool           few_factors;  /* whether rows of A are short */
   SpGEMMStats         stats;
   int32_t            *list;    /* [num_rows] device, owned: rows of C by bin; NULL when all rows are in one */
   unsigned long long *chunks;  /* [max_chunks] device, owned: chunks of the rows of the last two bins; NULL when there are none */
@@ -153,7 +155,8 @@ static PetscBool ChooseThreads(DCSRView A, DCSRView B, const SpGEMMStats *stats,
   const double     mean = (double)(stats->num_products + stats->num_unknown) / (double)num_samples, squares = (double)stats->num_squares / (double)num_samples;
 
   if (!DCSRSpGEMMUseThreads || A.num_rows < THREAD_ROWS || B.num_columns > SPGEMM_MAX_THREAD_COLUMNS || squares > (1.0 + MAX_VARIATION * MAX_VARIATION) * mean * mean) return PETSC_FALSE;
-  if (A.num_nonzeros / THREAD_LENGTH >= A.num_rows && !HasWindows(&stats->b)) return PETSC_FALSE;
+  if (A.num_rows < A.num_columns / 2) return PETSC_FALSE; // a restriction: rows of B that neighbouring threads read lie apart
+  if (A.num_nonzeros / THREAD_LENGTH >= A.num_rows && !HasRepeats(&stats->a)) return PETSC_FALSE;
   for (int k = 0; k < (HasRepeats(&stats->a) ? 4 : 3); k++) {
     *log2_slots = 4 + k;
     if (CountFitting(stats, sizes[k]) * 50 >= num_samples * 49) return PETSC_TRUE;
@@ -194,8 +197,9 @@ static PetscErrorCode ChooseLevel(DCSRView A, DCSRView B, int *lanes, const SpGE
   level->log2_slots = 9;
   PetscCall(SpGEMMSymbolicGroups(A, B, level, limits, &counter, stream));
   PetscCall(SpGEMMSampleShape(A, num_samples, &pool->stats->a, stream));
-  PetscCall(SpGEMMSampleShape(B, PetscMin(B.num_rows, SAMPLE_ROWS), &pool->stats->b, stream));
+  if (A.columns != B.columns) PetscCall(SpGEMMSampleShape(B, PetscMin(B.num_rows, SAMPLE_ROWS), &pool->stats->b, stream));
   PetscCall(GetStats(pool, stream, &stats));
+  if (A.columns == B.columns) stats.b = stats.a;
   *expected = ((double)stats.num_nonzeros + UNKNOWN_PART * (double)stats.num_unknown) / (double)num_samples * (double)num_rows;
   if (stats.num_factors) *lanes = GetLanes((double)(stats.num_products + stats.num_unknown) / (double)stats.num_factors);
   level->num_rows   = num_rows;
@@ -280,8 +284,9 @@ static PetscErrorCode FillPool(DCSRSpGEMM product, DCSRView A, DCSRView B, SpGEM
   PetscCall(PetscSparseCUDAMalloc(1, "statistics of a product", stream, &pool->stats));
   PetscCallCUDA(cudaMemsetAsync(pool->stats, 0, sizeof(*pool->stats), stream));
   PetscCallGoto(ierr, cleanup, ChooseLevel(A, B, &product->lanes, &limits, pool, stream, &level, &expected));
-  product->threads = level.threads;
-  pool->capacity   = ChooseCapacity(A, &level, expected);
+  product->threads     = level.threads;
+  product->few_factors = (PetscBool)(A.num_nonzeros / THREAD_FACTORS <= A.num_rows);
+  pool->capacity       = ChooseCapacity(A, &level, expected);
   PetscCallGoto(ierr, cleanup, FillChosenPool(product, A, B, &level, &limits, pool, stream));
 cleanup:
   PetscCall(SpGEMMFreeWindows(&level.windows, stream));
@@ -388,7 +393,7 @@ static PetscErrorCode Symbolic(DCSRSpGEMM product, DCSRView A, DCSRView B, Petsc
 /* Whether threads compute the values of a bin: their sums are short, and so are the rows of B, of which they load an entry at a time. */
 static PetscBool UsesThreads(DCSRSpGEMM product, int bin)
 {
-  return (PetscBool)(product->threads && product->lanes <= THREAD_LANES && product->stats.bin_rows[bin] >= THREAD_ROWS && SpGEMMBins[bin].max_entries <= THREAD_ENTRIES);
+  return (PetscBool)(product->threads && product->few_factors && product->lanes <= THREAD_LANES && product->stats.bin_rows[bin] >= THREAD_ROWS && SpGEMMBins[bin].max_entries <= THREAD_ENTRIES);
 }
 
 /* The values of all bins. */

@@ -130,24 +130,6 @@ __device__ inline void BuildTable(const WindowTable &table, const int32_t *colum
   __syncwarp();
 }
 
-/* Four neighbours of an array, loaded at once from a multiple of four. */
-template <typename T>
-struct alignas(4 * sizeof(T) < 16 ? 4 * sizeof(T) : 16) Four {
-  T item[4];
-};
-
-/* Entries k to k + 3, k a multiple of four; what lies behind the end of the array, n, is not read. */
-template <typename T>
-__device__ inline Four<T> LoadFour(const T *array, PetscCount k, PetscCount n)
-{
-  Four<T> four;
-
-  if (k + 4 <= n) return *(const Four<T> *)(array + k);
-#pragma unroll
-  for (int u = 0; u < 4; u++) four.item[u] = array[k + u < n ? k + u : n - 1];
-  return four;
-}
-
 /* The smallest bin for a row of C. */
 __device__ inline int BinOf(const SpGEMMBinLimits &limits, int num_windows, int num_entries)
 {

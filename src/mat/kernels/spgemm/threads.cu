@@ -65,8 +65,7 @@ struct BlockRoom {
 template <typename Offset>
 struct ColumnSource {
   const Offset  *offsets;
-  const int32_t *items; /* [num] */
-  PetscCount     num;
+  const int32_t *items;
   using Item = int32_t;
   static __device__ unsigned Window(Item item) { return WindowOf(item); }
   static __device__ unsigned Bits(Item item) { return BitOf(item); }
@@ -76,8 +75,7 @@ struct ColumnSource {
 template <typename Offset>
 struct WindowSource {
   const Offset             *offsets;
-  const unsigned long long *items; /* [num] */
-  PetscCount                num;
+  const unsigned long long *items;
   using Item = unsigned long long;
   static __device__ unsigned Window(Item item) { return (unsigned)item; }
   static __device__ unsigned Bits(Item item) { return (unsigned)(item >> 32); }
@@ -114,14 +112,17 @@ __device__ inline unsigned long long Walk(const Source &source, const unsigned c
       end      = source.offsets[column + 1];
       repeated = IsRepeated(repeats, a_columns, k + 1, column);
     }
-    for (Offset four = b / 4 * 4; four < stop; four += 4) {
-      const auto loaded = LoadFour(source.items, four, source.num);
+    for (Offset e = b; e < stop; e += 4) { // four are on their way together; aligned vectors were slower, since rows begin anywhere
+      typename Source::Item item[4];
 
 #pragma unroll
+      for (int u = 0; u < 4; u++)
+        if (e + u < stop) item[u] = source.items[e + u];
+#pragma unroll
       for (int u = 0; u < 4; u++) {
-        if (four + u >= b && four + u < stop) {
-          last += Source::Count(loaded.item[u]);
-          table.Set(Source::Window(loaded.item[u]), Source::Bits(loaded.item[u]));
+        if (e + u < stop) {
+          last += Source::Count(item[u]);
+          table.Set(Source::Window(item[u]), Source::Bits(item[u]));
         }
       }
       if (table.full) return num_products;
@@ -317,8 +318,8 @@ template <typename Offset>
 PetscErrorCode SymbolicThreads(DCSRView A, DCSRView B, const SpGEMMWindows *windows, const SpGEMMRepeats *repeats, int log2_slots, const SpGEMMBinLimits *limits, const SpGEMMPool *pool, cudaStream_t stream)
 {
   PetscFunctionBegin;
-  if (windows->words != NULL) PetscCall((LaunchSlots<WindowSource<Offset>, Offset>({(const Offset *)windows->offsets, windows->words, windows->num_words}, repeats, A, log2_slots, limits, pool, stream)));
-  else PetscCall((LaunchSlots<ColumnSource<Offset>, Offset>({(const Offset *)B.row_offsets, B.columns, B.num_nonzeros}, repeats, A, log2_slots, limits, pool, stream)));
+  if (windows->words != NULL) PetscCall((LaunchSlots<WindowSource<Offset>, Offset>({(const Offset *)windows->offsets, windows->words}, repeats, A, log2_slots, limits, pool, stream)));
+  else PetscCall((LaunchSlots<ColumnSource<Offset>, Offset>({(const Offset *)B.row_offsets, B.columns}, repeats, A, log2_slots, limits, pool, stream)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -92,8 +92,5 @@ int main(int argc, char **argv)
     output_file: output/empty.out
     test:
       suffix: 1
-    test:
-      suffix: wide
-      args: -mat_dcsr_test_wide_from 1000
 
 TEST*/
