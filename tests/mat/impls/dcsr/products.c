@@ -552,7 +552,6 @@ int main(int argc, char **argv)
       test:
          suffix: mpi
          nsize: {{3 8}}
-         args: -product {{1 2 3 4 5 6}}
       test:
          suffix: hidden
          nsize: {{1 3}}
