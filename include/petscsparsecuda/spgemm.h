@@ -23,6 +23,7 @@ typedef struct {
 */
 PETSC_INTERN PetscErrorCode DCSRSpGEMMSymbolic(DCSRView, DCSRView, PetscBool, cudaStream_t, DCSRView *, DCSRSpGEMM *);
 PETSC_INTERN PetscErrorCode DCSRSpGEMMNumeric(DCSRSpGEMM, DCSRView, DCSRView, DCSRView, cudaStream_t);
+PETSC_INTERN PetscBool      DCSRSpGEMMAllocates(DCSRSpGEMM); /* whether Numeric needs memory: an error may then leave some of C's values new and others old */
 PETSC_INTERN PetscErrorCode DCSRSpGEMMGetInfo(DCSRSpGEMM, DCSRSpGEMMInfo *);
 PETSC_INTERN PetscErrorCode DCSRSpGEMMDestroy(DCSRSpGEMM *, cudaStream_t);
 

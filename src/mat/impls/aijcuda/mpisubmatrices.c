@@ -88,18 +88,6 @@ static PetscErrorCode CreateOne(Mat A, const GatheredRows *x, IS rows, IS column
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* After work of each process for itself, which ended with mine: all fail when one does. Collective. */
-static PetscErrorCode Agree(Mat A, PetscErrorCode mine, PetscErrorCode *all)
-{
-  int code = (int)mine;
-
-  PetscFunctionBegin;
-  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &code, 1, MPI_INT, MPI_MAX, PetscObjectComm((PetscObject)A)));
-  *all = mine;
-  if (mine == PETSC_SUCCESS && code != 0) *all = PetscError(PETSC_COMM_SELF, __LINE__, PETSC_FUNCTION_NAME, __FILE__, (PetscErrorCode)code, PETSC_ERROR_INITIAL, "Another process could not make its submatrices");
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* The submatrices of one process, and what they are made of with the first of them. */
 static PetscErrorCode CreateAll(Mat A, GatheredRows *x, PetscInt n, const IS rows[], const IS columns[], cudaStream_t stream, Mat B[])
 {
@@ -123,8 +111,9 @@ static PetscErrorCode Create(Mat A, PetscInt n, const IS rows[], const IS column
   PetscCall(GatheredRowsGetBlocks(A, &none, stream, blocks));
   PetscCall(PetscCalloc1(n + 1, B));
   PetscCallGoto(ierr, failed, Gather(A, blocks, n, rows, stream, &x));
-  PetscCallGoto(ierr, failed, GatheredRowsFill(x, blocks, stream));
-  PetscCall(Agree(A, CreateAll(A, x, n, rows, columns, stream, *B), &ierr));
+  ierr = GatheredRowsFill(x, blocks, stream);
+  if (ierr == PETSC_SUCCESS) ierr = CreateAll(A, x, n, rows, columns, stream, *B);
+  PetscCall(ProductAgree(PetscObjectComm((PetscObject)A), ierr, &ierr));
   if (ierr != PETSC_SUCCESS) goto failed;
   PetscCallGoto(ierr, failed, PetscObjectContainerCompose((PetscObject)(*B)[0], ROWS_KEY, x, RowsDestroy));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -167,9 +156,9 @@ static PetscErrorCode Reuse(Mat A, PetscInt n, const IS rows[], const IS columns
     PetscCall(Gather(A, blocks, n, rows, stream, &x));
     PetscCall(PetscObjectContainerCompose((PetscObject)B[0], ROWS_KEY, x, RowsDestroy));
   }
-  PetscCallGoto(ierr, cleanup, GatheredRowsFill(x, blocks, stream));
-  PetscCall(Agree(A, ReuseAll(A, x, n, rows, columns, stream, B), &ierr));
-cleanup:
+  ierr = GatheredRowsFill(x, blocks, stream);
+  if (ierr == PETSC_SUCCESS) ierr = ReuseAll(A, x, n, rows, columns, stream, B);
+  PetscCall(ProductAgree(PetscObjectComm((PetscObject)A), ierr, &ierr));
   PetscCall(GatheredRowsDropValues(x, stream));
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);

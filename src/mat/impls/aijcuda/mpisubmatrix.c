@@ -187,8 +187,8 @@ cleanup:
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* New storage gives its values to both blocks of C when it has their structures, on all processes; freed. Collective. */
-static PetscErrorCode ReuseViews(Mat C, DCSRView views[])
+/* New storage, with the ghost columns of C if same_ghosts, gives its values to both blocks of C when it has their structures, on all processes; freed. Collective. */
+static PetscErrorCode ReuseViews(Mat C, PetscBool same_ghosts, DCSRView views[])
 {
   const Mat_MPIAIJ *c         = (const Mat_MPIAIJ *)C->data;
   const Mat         blocks[2] = {c->A, c->B};
@@ -203,7 +203,7 @@ static PetscErrorCode ReuseViews(Mat C, DCSRView views[])
     PetscCallGoto(ierr, cleanup, MatSeqAIJCUDACompact(blocks[k]));
     PetscCallGoto(ierr, cleanup, DCSRHaveSameStructure(views[k], MatSeqAIJCUDAGet(blocks[k])->view, stream, &same[k]));
   }
-  all = (PetscBool)(same[0] && same[1]);
+  all = (PetscBool)(same_ghosts && same[0] && same[1]);
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &all, 1, MPI_C_BOOL, MPI_LAND, PetscObjectComm((PetscObject)C)));
   for (int k = 0; k < 2 && all; k++) PetscCallGoto(ierr, cleanup, MatSeqAIJCUDATakeValues(blocks[k], &views[k]));
 cleanup:
@@ -228,7 +228,7 @@ static PetscErrorCode ReuseSubmatrix(Mat A, IS rows, IS columns, IS ghosts, Mat 
   ierr = MatSeqAIJCUDAGetSubmatrixView(a->B, rows, ghosts, &views[1]);
   if (ierr != PETSC_SUCCESS) PetscCall(DCSRViewFree(&views[0], stream));
   PetscCall(ierr);
-  PetscCall(ReuseViews(C, views));
+  PetscCall(ReuseViews(C, PETSC_TRUE, views));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -411,12 +411,46 @@ cleanup:
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Whether a matrix with n ghost columns, of which its off-process block uses some, has those of C. The block is renumbered to those that it uses. */
+static PetscErrorCode HasGhostsOf(Mat C, PetscInt n, const PetscInt ghosts[], DCSRView *block, cudaStream_t stream, PetscBool *same)
+{
+  const Mat_MPIAIJ *c = (const Mat_MPIAIJ *)C->data;
+  int32_t          *used;
+  PetscInt          num;
+
+  PetscFunctionBegin;
+  PetscCall(ProductRenumberGhosts(n, block, stream, &num, &used));
+  *same = (PetscBool)(num == c->B->cmap->n);
+  for (PetscInt k = 0; k < num && *same; k++) *same = (PetscBool)(ghosts[used[k]] == c->garray[k]);
+  PetscCall(PetscFree(used));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The blocks of such a submatrix of A, whose pattern is another one than when its rows were gathered. Collective. */
+static PetscErrorCode SelectChanged(Mat A, const DCSRView blocks[], Gathered *g, IS rows, Mat C, cudaStream_t stream, DCSRView views[], PetscBool *same_ghosts)
+{
+  PetscInt       n, *ghosts;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(GetGhostCandidates(g, C->cmap->rstart, C->cmap->rend, &n, &ghosts));
+  ierr = SelectBlocks(A, blocks, g, rows, C->cmap->rstart, C->cmap->rend, n, ghosts, stream, views);
+  if (ierr == PETSC_SUCCESS) {
+    ierr = HasGhostsOf(C, n, ghosts, &views[1], stream, same_ghosts);
+    if (ierr != PETSC_SUCCESS)
+      for (int k = 0; k < 2; k++) PetscCall(DCSRViewFree(&views[k], stream));
+  }
+  PetscCall(PetscFree(ghosts));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Values of A into such a submatrix; what it was made of is renewed when the pattern of A has changed. Collective. */
 static PetscErrorCode ReuseGathered(Mat A, IS rows, IS columns, Gathered *g, Mat C)
 {
   const Mat_MPIAIJ *c = (const Mat_MPIAIJ *)C->data;
   DCSRView          blocks[2], views[2];
-  PetscBool         current;
+  PetscBool         current, same_ghosts = PETSC_TRUE;
   cudaStream_t      stream;
 
   PetscFunctionBegin;
@@ -424,13 +458,14 @@ static PetscErrorCode ReuseGathered(Mat A, IS rows, IS columns, Gathered *g, Mat
   PetscCall(PetscSparseCUDAGetStream(&stream));
   PetscCall(GatheredRowsGetBlocks(A, &g->rows, stream, blocks));
   PetscCall(GatheredRowsAreCurrent(A, &g->rows, &current));
-  if (!current) {
+  if (current) PetscCall(SelectBlocks(A, blocks, g, rows, C->cmap->rstart, C->cmap->rend, c->B->cmap->n, c->garray, stream, views));
+  else {
     PetscCall(PetscInfo(C, "The pattern of the matrix has changed: its rows are gathered anew\n"));
     PetscCall(Gather(A, blocks, rows, columns, stream, &g));
     PetscCall(PetscObjectContainerCompose((PetscObject)C, GATHERED_KEY, g, GatheredDestroy));
+    PetscCall(SelectChanged(A, blocks, g, rows, C, stream, views, &same_ghosts));
   }
-  PetscCall(SelectBlocks(A, blocks, g, rows, C->cmap->rstart, C->cmap->rend, c->B->cmap->n, c->garray, stream, views));
-  PetscCall(ReuseViews(C, views));
+  PetscCall(ReuseViews(C, same_ghosts, views));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

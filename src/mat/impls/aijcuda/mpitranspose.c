@@ -2,6 +2,7 @@
   Transposes of parallel matrices on the device: each process transposes its diagonal block; the entries of its off-diagonal block belong to others afterwards, and travel as values that were
   set for other processes do.
 */
+#include <petscsparsecuda/product.h>
 #include <petscsparsecuda/thunks.h>
 
 /* MatMPIAIJCUDAStructureOnDevice - Whether an operation that makes a new structure from that of A runs on the device, on all processes. Collective. */
@@ -12,7 +13,7 @@ PetscErrorCode MatMPIAIJCUDAStructureOnDevice(Mat A, PetscBool *device)
   PetscBool   use;
 
   PetscFunctionBegin;
-  *device = (PetscBool)(A->assembled && a->Mvctx != NULL && !A->boundtocpu && !MatMPIAIJCUDAGet(A)->no_device && MatMPIAIJCUDAGet(A)->device_assembly && A->rmap->N <= PETSC_INT32_MAX && A->cmap->N <= PETSC_INT32_MAX);
+  *device = (PetscBool)(A->assembled && a->Mvctx != NULL && ProductGhostsAscend(A) && !A->boundtocpu && !MatMPIAIJCUDAGet(A)->no_device && MatMPIAIJCUDAGet(A)->device_assembly && A->rmap->N <= PETSC_INT32_MAX && A->cmap->N <= PETSC_INT32_MAX);
   for (int k = 0; k < 2; k++) {
     PetscCall(MatIsSeqAIJCUDA(blocks[k], &use));
     if (use) PetscCall(MatSeqAIJCUDAStructureOnDevice(blocks[k], &use));

@@ -606,13 +606,14 @@ static PetscErrorCode OperandHasPattern(Mat X, const DCSRView views[], const MPI
 /* Whether patterns, and whether values, of operands or result have changed on some process. Collective. */
 static PetscErrorCode GetChanges(Mat C, const MPIProduct *p, DCSRView views[2][2], cudaStream_t stream, PetscBool *patterns, PetscBool *values)
 {
-  PetscBool changed[2], has;
+  PetscBool changed[3], has; // patterns, values, and whether a ghost column is out of order
   Mat       mats[2];
 
   PetscFunctionBegin;
   GetMats(C, mats);
   changed[0] = (PetscBool)(p->result_nonzerostate != C->nonzerostate);
   changed[1] = PETSC_FALSE;
+  changed[2] = (PetscBool) !(ProductGhostsAscend(mats[0]) && ProductGhostsAscend(mats[1]));
   for (int k = 0; k < 2; k++) {
     if (!changed[0]) {
       PetscCall(OperandHasPattern(mats[k], views[k], p, k, stream, &has));
@@ -623,7 +624,8 @@ static PetscErrorCode GetChanges(Mat C, const MPIProduct *p, DCSRView views[2][2
       if (!has) changed[1] = PETSC_TRUE;
     }
   }
-  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, changed, 2, MPI_C_BOOL, MPI_LOR, PetscObjectComm((PetscObject)C)));
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, changed, 3, MPI_C_BOOL, MPI_LOR, PetscObjectComm((PetscObject)C)));
+  PetscCheck(!changed[2], PetscObjectComm((PetscObject)C), PETSC_ERR_SUP, "An operand was replaced by a matrix whose off-process columns are not in ascending order, as those of submatrices that the host made: make a new product with it");
   *patterns = changed[0];
   *values   = changed[1];
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -8,17 +8,39 @@
 /* Where PETSc notes of which matrix another one is the transpose. */
 static const char PARENT_KEY[] = "MatTransposeParent";
 
-/* Whether T is the transpose of X as X's pattern is now. */
+/* What we note beside it: the blocks, since the nonzerostate of a parallel matrix repeats when its blocks are made anew. */
+static const char BLOCKS_KEY[] = "petscsparsecuda_transposed_blocks";
+
+static PetscErrorCode NoteBlocks(Mat X, Mat T)
+{
+  const Mat_MPIAIJ *x = (const Mat_MPIAIJ *)X->data;
+  ProductOperand   *blocks;
+
+  PetscFunctionBegin;
+  PetscCall(PetscCalloc1(2, &blocks));
+  PetscCall(ProductOperandNote(x->A, &blocks[0], PETSC_FALSE));
+  PetscCall(ProductOperandNote(x->B, &blocks[1], PETSC_FALSE));
+  PetscCall(PetscObjectContainerCompose((PetscObject)T, BLOCKS_KEY, blocks, PetscCtxDestroyDefault));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether T is the transpose of X as X's pattern is now, on all processes. Collective. */
 static PetscErrorCode IsTransposeOf(Mat T, Mat X, PetscBool *is)
 {
-  PetscContainer container;
-  MatState      *parent = NULL;
+  const Mat_MPIAIJ *x = (const Mat_MPIAIJ *)X->data;
+  PetscContainer    container;
+  MatState         *parent = NULL;
+  ProductOperand   *blocks = NULL;
 
   PetscFunctionBegin;
   *is = PETSC_FALSE;
   PetscCall(PetscObjectQuery((PetscObject)T, PARENT_KEY, (PetscObject *)&container));
   if (container != NULL) PetscCall(PetscContainerGetPointer(container, &parent));
+  PetscCall(PetscObjectQuery((PetscObject)T, BLOCKS_KEY, (PetscObject *)&container));
+  if (container != NULL) PetscCall(PetscContainerGetPointer(container, &blocks));
   *is = (PetscBool)(parent != NULL && parent->id == ((PetscObject)X)->id && parent->nonzerostate == X->nonzerostate);
+  *is = (PetscBool)(*is && blocks != NULL && ProductOperandIsSame(x->A, &blocks[0]) && ProductOperandIsSame(x->B, &blocks[1]));
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, is, 1, MPI_C_BOOL, MPI_LAND, PetscObjectComm((PetscObject)X)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -39,6 +61,7 @@ static PetscErrorCode RefreshTranspose(Mat X, Mat *T)
     PetscCall(MatTranspose(X, MAT_INITIAL_MATRIX, &transpose));
     PetscCall(MatDestroy(T));
     *T = transpose;
+    PetscCall(NoteBlocks(X, transpose));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -82,9 +105,11 @@ PetscErrorCode ProductRightCreate(Mat C)
   if (product->type == MATPRODUCT_ABC) PetscCall(CreateProduct(product->B, product->C, C, &product->Dwork));
   else {
     PetscCall(MatTranspose(product->B, MAT_INITIAL_MATRIX, &transpose));
-    if (product->type == MATPRODUCT_ABt) product->Dwork = transpose;
+    if (product->type == MATPRODUCT_ABt) product->Dwork = transpose; // before anything else can fail: the product owns it
+    ierr = NoteBlocks(product->B, transpose);
+    if (product->type == MATPRODUCT_ABt) PetscCall(ierr);
     else {
-      ierr = CreateProduct(product->A, transpose, C, &product->Dwork);
+      if (ierr == PETSC_SUCCESS) ierr = CreateProduct(product->A, transpose, C, &product->Dwork);
       PetscCall(MatDestroy(&transpose)); // the product has it
       PetscCall(ierr);
     }

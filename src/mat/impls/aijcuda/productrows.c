@@ -417,13 +417,66 @@ destroy:
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/*
+  ProductAgree - After work of each process for itself: all fail when one does, so that nobody waits for the others in what comes next
+
+  Collective
+
+  Input Parameters:
++ comm - of all who take part
+- mine - how the work of this process ended
+
+  Output Parameter:
+. all - mine, or where that is no error the one of another process, which is raised here
+*/
+PetscErrorCode ProductAgree(MPI_Comm comm, PetscErrorCode mine, PetscErrorCode *all)
+{
+  int code = (int)mine;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &code, 1, MPI_INT, MPI_MAX, comm));
+  *all = mine;
+  if (mine == PETSC_SUCCESS && code != 0) *all = PetscError(PETSC_COMM_SELF, __LINE__, PETSC_FUNCTION_NAME, __FILE__, (PetscErrorCode)code, PETSC_ERROR_INITIAL, "Another process has failed and says why");
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What ProductStackSetValues() needs before anything is sent. */
+static PetscErrorCode PrepareValues(ProductRows *x, DCSRView source, const ProductColumns *columns, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscSparseCUDAMalloc(x->sent.num_nonzeros, "values of rows for other processes", stream, &x->sent.values));
+  PetscCall(PetscSparseCUDAMalloc(x->received.num_nonzeros, "values of rows of other processes", stream, &x->received.values));
+  PetscCall(DCSRPackRows(source, columns->device, x->rows, DCSR_WRITE_VALUES, stream, x->sent));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ProductStackSetValues() after work of this process that ended with ierr. */
+static PetscErrorCode SetValuesAfter(PetscErrorCode ierr, ProductStack *s, DCSRView source, const ProductColumns *columns, cudaStream_t stream)
+{
+  ProductRows *x = &s->rows;
+
+  PetscFunctionBegin;
+  if (ierr == PETSC_SUCCESS) ierr = PrepareValues(x, source, columns, stream);
+  PetscCall(ProductAgree(PetscObjectComm((PetscObject)x->entries), ierr, &ierr));
+  if (ierr != PETSC_SUCCESS) goto cleanup;
+  PetscCallGoto(ierr, cleanup, PetscSFBcastWithMemTypeBegin(x->entries, MPIU_SCALAR, PETSC_MEMTYPE_CUDA, x->sent.values, PETSC_MEMTYPE_CUDA, x->received.values, MPI_REPLACE));
+  PetscCallGoto(ierr, cleanup, PetscSFBcastEnd(x->entries, MPIU_SCALAR, x->sent.values, x->received.values, MPI_REPLACE));
+  PetscCallGoto(ierr, cleanup, DCSRUnpackValues(x->received, s->columns.device, s->num_upper, stream, s->view));
+cleanup:
+  PetscCall(PetscSparseCUDAFree(&x->sent.values, stream));
+  PetscCall(PetscSparseCUDAFree(&x->received.values, stream));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* ProductStackFill - Values of a stack of fetched rows, from the blocks of their matrix; stack.view.values are allocated here, also after an error. Collective. */
 PetscErrorCode ProductStackFill(ProductStack *s, const DCSRView blocks[], cudaStream_t stream)
 {
+  PetscErrorCode ierr = DCSRViewAllocateValues(&s->view, stream);
+
   PetscFunctionBegin;
-  PetscCall(DCSRViewAllocateValues(&s->view, stream));
-  PetscCall(DCSRJoinColumns(blocks[0], blocks[1], DCSR_WRITE_VALUES, stream, s->view));
-  PetscCall(ProductStackSetValues(s, s->view, &s->columns, stream));
+  if (ierr == PETSC_SUCCESS) ierr = DCSRJoinColumns(blocks[0], blocks[1], DCSR_WRITE_VALUES, stream, s->view);
+  PetscCall(SetValuesAfter(ierr, s, s->view, &s->columns, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -465,20 +518,8 @@ PetscErrorCode ProductStackCreateReturned(PetscLayout cmap, PetscSF sf, DCSRView
 */
 PetscErrorCode ProductStackSetValues(ProductStack *s, DCSRView source, const ProductColumns *columns, cudaStream_t stream)
 {
-  ProductRows   *x = &s->rows;
-  PetscErrorCode ierr;
-
   PetscFunctionBegin;
-  PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(x->sent.num_nonzeros, "values of rows for other processes", stream, &x->sent.values));
-  PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(x->received.num_nonzeros, "values of rows of other processes", stream, &x->received.values));
-  PetscCallGoto(ierr, cleanup, DCSRPackRows(source, columns->device, x->rows, DCSR_WRITE_VALUES, stream, x->sent));
-  PetscCallGoto(ierr, cleanup, PetscSFBcastWithMemTypeBegin(x->entries, MPIU_SCALAR, PETSC_MEMTYPE_CUDA, x->sent.values, PETSC_MEMTYPE_CUDA, x->received.values, MPI_REPLACE));
-  PetscCallGoto(ierr, cleanup, PetscSFBcastEnd(x->entries, MPIU_SCALAR, x->sent.values, x->received.values, MPI_REPLACE));
-  PetscCallGoto(ierr, cleanup, DCSRUnpackValues(x->received, s->columns.device, s->num_upper, stream, s->view));
-cleanup:
-  PetscCall(PetscSparseCUDAFree(&x->sent.values, stream));
-  PetscCall(PetscSparseCUDAFree(&x->received.values, stream));
-  PetscCall(ierr);
+  PetscCall(SetValuesAfter(PETSC_SUCCESS, s, source, columns, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -157,6 +157,22 @@ static PetscErrorCode Multiply(Mat C, PetscBool values, DCSRView factors[], cuda
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The values of the result again, where that may run out of memory in the middle: they replace the old ones when all are there. */
+static PetscErrorCode MultiplyApart(Mat C, DCSRView left, DCSRView right, cudaStream_t stream, SeqProduct *p)
+{
+  DCSRView       fresh = MatSeqAIJCUDAGet(C)->view;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  fresh.values = NULL;
+  PetscCall(DCSRViewAllocateValues(&fresh, stream));
+  ierr = ProductNumeric(p->plan, left, right, fresh, stream);
+  if (ierr == PETSC_SUCCESS) ierr = MatSeqAIJCUDATakeValues(C, &fresh);
+  PetscCall(PetscSparseCUDAFree(&fresh.values, stream));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* The values of the result again. */
 static PetscErrorCode MultiplyAgain(Mat C, DCSRView factors[], cudaStream_t stream, SeqProduct *p)
 {
@@ -175,7 +191,8 @@ static PetscErrorCode MultiplyAgain(Mat C, DCSRView factors[], cudaStream_t stre
     PetscCall(ProductNumeric(p->work_plan, factors[r->work[0]], factors[r->work[1]], p->work, stream));
     factors[FACTOR_WORK] = p->work;
   }
-  PetscCall(ProductNumeric(p->plan, factors[r->result[0]], factors[r->result[1]], result, stream));
+  if (DCSRSpGEMMAllocates(p->plan)) PetscCall(MultiplyApart(C, factors[r->result[0]], factors[r->result[1]], stream, p));
+  else PetscCall(ProductNumeric(p->plan, factors[r->result[0]], factors[r->result[1]], result, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

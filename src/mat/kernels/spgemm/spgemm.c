@@ -496,6 +496,12 @@ PetscErrorCode DCSRSpGEMMNumeric(DCSRSpGEMM product, DCSRView A, DCSRView B, DCS
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* DCSRSpGEMMAllocates - Whether DCSRSpGEMMNumeric() allocates device memory, to sort the products of some rows. */
+PetscBool DCSRSpGEMMAllocates(DCSRSpGEMM product)
+{
+  return (PetscBool)(product->num_huge > 0);
+}
+
 /* DCSRSpGEMMGetInfo - What a product did; see DCSRSpGEMMInfo. Not collective. */
 PetscErrorCode DCSRSpGEMMGetInfo(DCSRSpGEMM product, DCSRSpGEMMInfo *info)
 {

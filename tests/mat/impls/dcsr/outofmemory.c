@@ -863,7 +863,7 @@ static PetscErrorCode SubmatricesOfOthers(Mat A, Data *d)
 
   PetscFunctionBegin;
   PetscCall(MatGetSize(A, &N, NULL));
-  PetscCall(ISCreateStride(PETSC_COMM_SELF, N, 0, 1, &rows));
+  PetscCall(ISCreateStride(PETSC_COMM_SELF, N, N - 1, -1, &rows)); /* descending: both processes sort, and allocate alike */
   ierr = MatCreateSubMatrices(A, 1, &rows, &rows, MAT_INITIAL_MATRIX, &submatrices);
   if (ierr == PETSC_SUCCESS) {
     ierr = MatCreateSubMatrices(A, 1, &rows, &rows, MAT_REUSE_MATRIX, &submatrices);
