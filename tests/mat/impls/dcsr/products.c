@@ -507,6 +507,54 @@ static PetscErrorCode TestProduct(MatType type, MatProductType product, TestLayo
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The diagonal and one more entry a row, by a list, which makes new blocks. */
+static PetscErrorCode SetList(Mat A, PetscInt shift)
+{
+  PetscInt     begin, n, N, *i, *j;
+  PetscScalar *v;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetOwnershipRange(A, &begin, NULL));
+  PetscCall(MatGetLocalSize(A, &n, NULL));
+  PetscCall(MatGetSize(A, &N, NULL));
+  PetscCall(PetscMalloc3(2 * n, &i, 2 * n, &j, 2 * n, &v));
+  for (PetscInt k = 0; k < 2 * n; k++) {
+    i[k] = begin + k / 2;
+    j[k] = k % 2 ? (begin + k / 2 + shift) % N : begin + k / 2;
+    v[k] = (PetscReal)(1 + k % 7 + shift);
+  }
+  PetscCall(MatSetPreallocationCOO(A, 2 * n, i, j));
+  PetscCall(MatSetValuesCOO(A, v, INSERT_VALUES));
+  PetscCall(PetscFree3(i, j, v));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* New blocks in the same operand, whose nonzerostate is the old one: a transpose that the product keeps must not be taken for its transpose. */
+static PetscErrorCode TestNewBlocks(MatType type, MatProductType product)
+{
+  const PetscInt N = 60;
+  PetscBool      equal;
+  Mat            mats[3] = {NULL, NULL, NULL}, C, D;
+
+  PetscFunctionBegin;
+  for (int k = 0; k < 2; k++) {
+    PetscCall(MatCreate(PETSC_COMM_WORLD, &mats[k]));
+    PetscCall(MatSetSizes(mats[k], PETSC_DECIDE, PETSC_DECIDE, N, N));
+    PetscCall(MatSetType(mats[k], type));
+    PetscCall(SetList(mats[k], 11 + 6 * k));
+  }
+  PetscCall(Multiply(product, mats, MAT_INITIAL_MATRIX, PETSC_DETERMINE, &C));
+  PetscCall(SetList(mats[1], 29));
+  PetscCall(Multiply(product, mats, MAT_REUSE_MATRIX, PETSC_DETERMINE, &C));
+  PetscCall(Multiply(product, mats, MAT_INITIAL_MATRIX, PETSC_DETERMINE, &D));
+  PetscCall(MatMultEqual(C, D, 3, &equal));
+  PetscCheck(equal, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: an operand with new blocks and the old nonzerostate", MatProductTypes[product]);
+  PetscCall(MatDestroy(&C));
+  PetscCall(MatDestroy(&D));
+  for (int k = 0; k < 2; k++) PetscCall(MatDestroy(&mats[k]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   char       *type;
@@ -532,6 +580,7 @@ int main(int argc, char **argv)
     for (TestLayout layout = TEST_EVEN; layout <= (size > 1 ? TEST_EVERY_OTHER : TEST_EVEN); layout++)
       if (only < 0 || (PetscInt)product == only) PetscCall(TestProduct(type, product, layout, (PetscBool)(n == 1)));
   if (!out_of_memory) PetscCall(TestAlgorithms(type));
+  for (MatProductType product = MATPRODUCT_AB; !out_of_memory && device && product <= MATPRODUCT_RARt; product++) PetscCall(TestNewBlocks(type, product));
   if (!out_of_memory && size > 1) PetscCall(TestRefused(type));
   PetscCall(PetscFinalize());
   return 0;

@@ -298,6 +298,43 @@ static PetscErrorCode TestPatterns(const char type[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A new entry in a column that no process had as a ghost column of the submatrix: it would have been lost without a word. */
+static PetscErrorCode TestNewGhost(const char type[])
+{
+  PetscInt       n, begin;
+  PetscMPIInt    size;
+  PetscErrorCode ierr;
+  IS             backwards;
+  Mat            A, C;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  if (!device || size == 1) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatCreate(PETSC_COMM_WORLD, &A));
+  PetscCall(MatSetSizes(A, PETSC_DECIDE, PETSC_DECIDE, 48, 48));
+  PetscCall(MatSetType(A, type));
+  PetscCall(MatGetOwnershipRange(A, &begin, NULL));
+  PetscCall(MatGetLocalSize(A, &n, NULL));
+  for (PetscInt i = begin; i < begin + n; i++) PetscCall(MatSetValue(A, i, i, 2, INSERT_VALUES));
+  PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(ISCreateStride(PETSC_COMM_WORLD, n, 47 - begin, -1, &backwards));
+  PetscCall(MatCreateSubMatrix(A, backwards, backwards, MAT_INITIAL_MATRIX, &C));
+  PetscCall(MatSetOption(A, MAT_NEW_NONZERO_LOCATION_ERR, PETSC_FALSE));
+  PetscCall(MatSetOption(A, MAT_NEW_NONZERO_ALLOCATION_ERR, PETSC_FALSE));
+  PetscCall(MatSetValue(A, begin, (begin + n) % 48, 1, INSERT_VALUES));
+  PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
+  ierr = MatCreateSubMatrix(A, backwards, backwards, MAT_REUSE_MATRIX, &C);
+  PetscCall(PetscPopErrorHandler());
+  PetscCheck(ierr == PETSC_ERR_ARG_SIZ, PETSC_COMM_SELF, PETSC_ERR_PLIB, "A new ghost column: error %d is not PETSC_ERR_ARG_SIZ", (int)ierr);
+  PetscCall(MatDestroy(&C));
+  PetscCall(MatDestroy(&A));
+  PetscCall(ISDestroy(&backwards));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Rows of this process and some around them, all backwards, none, and every third, n of these; with them as columns, or with all columns. */
 static PetscErrorCode CreateSequentialSets(Mat A, PetscInt n, IS rows[], IS columns[])
 {
@@ -420,6 +457,7 @@ int main(int argc, char **argv)
   PetscCall(TestBinding(type, SET_CYCLIC, SET_REVERSED));
   PetscCall(TestBinding(type, SET_OWN, SET_MIXED));
   PetscCall(TestPatterns(type));
+  PetscCall(TestNewGhost(type));
   PetscCall(PetscFinalize());
   return 0;
 }
