@@ -27,5 +27,5 @@ PETSC_INTERN PetscBool      DCSRSpGEMMAllocates(DCSRSpGEMM); /* whether Numeric 
 PETSC_INTERN PetscErrorCode DCSRSpGEMMGetInfo(DCSRSpGEMM, DCSRSpGEMMInfo *);
 PETSC_INTERN PetscErrorCode DCSRSpGEMMDestroy(DCSRSpGEMM *, cudaStream_t);
 
-/* Whether threads may take rows, and rows that repeat the row before are left out by them; for measurements. */
-PETSC_INTERN PetscBool DCSRSpGEMMUseThreads, DCSRSpGEMMUseRepeats;
+/* Whether threads leave out rows that repeat the row before; false for measurements alone. */
+PETSC_INTERN PetscBool DCSRSpGEMMUseRepeats;

@@ -8,6 +8,7 @@ namespace
 {
 
 constexpr int THREADS = 128;
+constexpr int SLOTS   = 16; // of the only bin whose values threads compute; longer rows are faster by groups
 
 /* The windows and sums of a lane: entry k of each array is at [k * 32]. */
 template <int Slots>
@@ -134,26 +135,16 @@ PetscErrorCode Launch(DCSRView A, DCSRView B, DCSRView C, const SpGEMMBin *bin, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-template <typename Offset>
-PetscErrorCode LaunchSlots(DCSRView A, DCSRView B, DCSRView C, const SpGEMMBin *bin, PetscCount n, const int32_t *list, cudaStream_t stream)
-{
-  PetscFunctionBegin;
-  if (bin->log2_slots <= 4) PetscCall((Launch<16, Offset>(A, B, C, bin, n, list, stream)));
-  else if (bin->log2_slots == 5) PetscCall((Launch<32, Offset>(A, B, C, bin, n, list, stream)));
-  else PetscCall((Launch<64, Offset>(A, B, C, bin, n, list, stream)));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 } // namespace
 
 /*
-  SpGEMMNumericThreads - Values of rows whose columns are there, a thread a row. See SpGEMMNumericGroups(); the bin has at most 64 slots.
+  SpGEMMNumericThreads - Values of rows whose columns are there, a thread a row. See SpGEMMNumericGroups(); the bin has 16 slots.
 */
 PetscErrorCode SpGEMMNumericThreads(DCSRView A, DCSRView B, DCSRView C, const SpGEMMBin *bin, PetscCount n, const int32_t list[], cudaStream_t stream)
 {
   PetscFunctionBegin;
   if (n == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  if (B.wide) PetscCall(LaunchSlots<int64_t>(A, B, C, bin, n, list, stream));
-  else PetscCall(LaunchSlots<int32_t>(A, B, C, bin, n, list, stream));
+  if (B.wide) PetscCall((Launch<SLOTS, int64_t>(A, B, C, bin, n, list, stream)));
+  else PetscCall((Launch<SLOTS, int32_t>(A, B, C, bin, n, list, stream)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -37,7 +37,7 @@ static const struct {
 #define REPEAT_GAIN      0.4     /* part of the rows of A that repeat the row before, from which on these are left out */
 #define POOL_MINIMUM     8388608 /* entries (32 MiB); without a sample the first try */
 
-PetscBool DCSRSpGEMMUseThreads = PETSC_TRUE, DCSRSpGEMMUseRepeats = PETSC_TRUE;
+PetscBool DCSRSpGEMMUseRepeats = PETSC_TRUE;
 
 struct _n_DCSRSpGEMM {
   PetscInt            num_rows;
@@ -154,7 +154,7 @@ static PetscBool ChooseThreads(DCSRView A, DCSRView B, const SpGEMMStats *stats,
   static const int sizes[] = {1, 3, 5, 6}; // up to 14, 28, 56 and 96 windows; tables for the last leave so few threads that they pay for repeated rows only
   const double     mean = (double)(stats->num_products + stats->num_unknown) / (double)num_samples, squares = (double)stats->num_squares / (double)num_samples;
 
-  if (!DCSRSpGEMMUseThreads || A.num_rows < THREAD_ROWS || B.num_columns > SPGEMM_MAX_THREAD_COLUMNS || squares > (1.0 + MAX_VARIATION * MAX_VARIATION) * mean * mean) return PETSC_FALSE;
+  if (A.num_rows < THREAD_ROWS || B.num_columns > SPGEMM_MAX_THREAD_COLUMNS || squares > (1.0 + MAX_VARIATION * MAX_VARIATION) * mean * mean) return PETSC_FALSE;
   if (A.num_rows < A.num_columns / 2) return PETSC_FALSE; // a restriction: rows of B that neighbouring threads read lie apart
   if (A.num_nonzeros / THREAD_LENGTH >= A.num_rows && !HasRepeats(&stats->a)) return PETSC_FALSE;
   for (int k = 0; k < (HasRepeats(&stats->a) ? 4 : 3); k++) {
@@ -263,6 +263,7 @@ static PetscErrorCode FillChosenPool(DCSRSpGEMM product, DCSRView A, DCSRView B,
   PetscFunctionBegin;
   PetscCall(AllocatePool(A.num_rows, stream, pool, &product->workspace));
   if (level->windows.words != NULL) product->workspace += (size_t)level->windows.num_words * sizeof(*level->windows.words) + ((size_t)B.num_rows + 1) * (B.wide ? sizeof(int64_t) : sizeof(int32_t));
+  if (level->repeats.leaders != NULL) product->workspace += (size_t)A.num_rows * sizeof(*level->repeats.leaders) + (size_t)B.num_rows * sizeof(*level->repeats.b);
   PetscCall(Walk(A, B, level, limits, pool, stream, &product->stats));
   if (!product->stats.no_room) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(EnlargePool(product, A.num_rows, pool, stream));

@@ -70,7 +70,7 @@ typedef struct {
   unsigned int       no_room;                       /* whether rows found no room in the pool */
   unsigned long long num_squares;                   /* of a sample: sum of the squares of each row's products, */
   SpGEMMShape        a, b;                          /* of some rows of A and B, */
-  unsigned int       window_rows[SPGEMM_NUM_SIZES]; /* and rows of up to so many windows (SpGEMMSizeOf()), and of more */
+  unsigned int       window_rows[SPGEMM_NUM_SIZES]; /* and rows of up to so many windows (SizeOf() in table.cuh), and of more */
 } SpGEMMStats;
 
 /* Arrays of the symbolic phase, all on the device. */
