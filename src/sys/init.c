@@ -106,6 +106,7 @@ PetscErrorCode PetscSparseCUDAInitialize(void)
   PetscCall(MatAIJCUDACaptureParents());
   PetscCall(RegisterEvents());
   PetscCall(RegisterTypes());
+  PetscCall(MatAIJCUDARegisterForeign());
   PetscCall(PetscSparseCUDATransferInitialize());
   PetscCall(DCSRWidthInitialize());
   PetscCall(PetscRegisterFinalize(Finalize));

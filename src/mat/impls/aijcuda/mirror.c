@@ -323,7 +323,12 @@ failed:
   PetscFunctionReturn(ierr);
 }
 
-/* Values to the mirror, whose positions are those of compact storage. */
+/*
+  Values to the mirror, whose positions are those of compact storage.
+
+  Host code that changes the structure counts as having written the values, too: while the newest values are on the device, so is their structure, whatever the
+  nonzerostate says. MatCreateMPIAIJWithSeqAIJ() raises it before it asks for the values of a block that it is about to renumber.
+*/
 static PetscErrorCode CopyValuesToHost(Mat A)
 {
   Mat_SeqAIJ     *a = (Mat_SeqAIJ *)A->data;
@@ -332,7 +337,7 @@ static PetscErrorCode CopyValuesToHost(Mat A)
   cudaStream_t    stream;
 
   PetscFunctionBegin;
-  PetscCheck(d->device_values && d->device_nonzerostate == A->nonzerostate, PETSC_COMM_SELF, PETSC_ERR_PLIB, "The newest values are on the device, under a structure that is no longer current");
+  PetscCheck(d->device_values && d->view.num_nonzeros == a->i[A->rmap->n], PETSC_COMM_SELF, PETSC_ERR_PLIB, "The newest values are on the device, under a structure that is no longer current");
   PetscCall(MatSeqAIJCUDACompact(A));
   PetscCall(PetscSparseCUDAGetStream(&stream));
   bytes = (size_t)d->view.num_nonzeros * sizeof(PetscScalar);

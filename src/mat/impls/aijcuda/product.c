@@ -12,6 +12,7 @@ static const char PRODUCT_KEY[] = "petscsparsecuda_product";
 typedef struct {
   PetscErrorCode (*symbolic)(Mat);
   PetscErrorCode (*numeric)(Mat);
+  PetscErrorCode (*numeric_of_two)(Mat, Mat, Mat); /* with the operands as arguments, for a dense result; NULL: none */
 } ParentProduct;
 
 static PetscErrorCode GetParentProduct(Mat C, ParentProduct **parent)
@@ -116,6 +117,38 @@ static PetscErrorCode MatProductNumeric_AIJCUDA(Mat C)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* PETSc calls this for a product that is part of a triple product with a dense matrix. */
+static PetscErrorCode NumericOfTwo_AIJCUDA(Mat A, Mat B, Mat C)
+{
+  const Mat      operands[] = {A, B};
+  ParentProduct *parent;
+
+  PetscFunctionBegin;
+  PetscCall(GetParentProduct(C, &parent));
+  PetscCall(BeginOperands(2, operands));
+  PetscCall(FinishOperands(2, operands, (*parent->numeric_of_two)(A, B, C)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Puts our function in front of the one with three matrices that is set on a dense C. */
+static PetscErrorCode WrapNumericOfTwo(Mat C, ParentProduct *parent)
+{
+  PetscErrorCode (**numeric)(Mat, Mat, Mat) = NULL;
+  PetscBool dense;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)C, &dense, MATSEQDENSE, MATMPIDENSE, ""));
+  if (!dense || C->product == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  if (C->product->type == MATPRODUCT_AB) numeric = &C->ops->matmultnumeric;
+  else if (C->product->type == MATPRODUCT_AtB) numeric = &C->ops->transposematmultnumeric;
+  else if (C->product->type == MATPRODUCT_ABt) numeric = &C->ops->mattransposemultnumeric;
+  if (numeric != NULL && *numeric != NULL && *numeric != NumericOfTwo_AIJCUDA) {
+    parent->numeric_of_two = *numeric;
+    *numeric               = NumericOfTwo_AIJCUDA;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode MatProductSymbolic_AIJCUDA(Mat C)
 {
   ParentProduct *parent;
@@ -134,8 +167,9 @@ static PetscErrorCode MatProductSymbolic_AIJCUDA(Mat C)
     PetscCall(FinishOperands(3, operands, (*parent->symbolic)(C)));
   }
   PetscCall(MatAIJCUDAHostWritten(C, HOST_BUILD)); // C may have become one of ours just now: its mirror is what was written
+  PetscCall(GetParentProduct(C, &parent));         // asked for again: the symbolic phase may have replaced C's inside
+  PetscCall(WrapNumericOfTwo(C, parent));
   if (C->ops->productnumeric != MatProductNumeric_AIJCUDA) {
-    PetscCall(GetParentProduct(C, &parent)); // asked for again: the symbolic phase may have replaced C's inside
     parent->numeric        = C->ops->productnumeric;
     C->ops->productnumeric = parent->numeric != NULL ? MatProductNumeric_AIJCUDA : NULL;
   }

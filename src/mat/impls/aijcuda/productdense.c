@@ -172,7 +172,7 @@ static PetscErrorCode Launch(DCSRSpMMPlan plan, DCSRView view, const DenseArray 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode ComputeOnDevice(Mat C, cudaStream_t stream)
+static PetscErrorCode ComputeOnDevice(Mat A, PetscBool transpose, Mat B, Mat C, cudaStream_t stream)
 {
   DenseProduct  *p = (DenseProduct *)C->product->data;
   DenseArray     b = {.mat = NULL}, c = {.mat = NULL};
@@ -181,9 +181,9 @@ static PetscErrorCode ComputeOnDevice(Mat C, cudaStream_t stream)
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
-  if (C->product->type == MATPRODUCT_AB) PetscCall(GetFactor(C->product->A, stream, &view, &plan));
-  else PetscCallGoto(ierr, restore, GetTransposedFactor(C->product->A, p, stream, &view, &plan));
-  PetscCallGoto(ierr, restore, GetDense(C->product->B, PETSC_TRUE, stream, &b));
+  if (!transpose) PetscCall(GetFactor(A, stream, &view, &plan));
+  else PetscCallGoto(ierr, restore, GetTransposedFactor(A, p, stream, &view, &plan));
+  PetscCallGoto(ierr, restore, GetDense(B, PETSC_TRUE, stream, &b));
   PetscCallGoto(ierr, restore, GetDense(C, PETSC_FALSE, stream, &c));
   ierr = Launch(plan, view, &b, &c, stream);
 restore:
@@ -195,44 +195,61 @@ restore:
 }
 
 /* For a matrix that was bound to the CPU after the symbolic phase. */
-static PetscErrorCode ComputeByColumns(Mat C)
+static PetscErrorCode ComputeByColumns(Mat A, PetscBool transpose, Mat B, Mat C)
 {
-  const Mat A = C->product->A, B = C->product->B;
-
   PetscFunctionBegin;
   for (PetscInt j = 0; j < B->cmap->N; j++) {
     Vec x, y;
 
     PetscCall(MatDenseGetColumnVecRead(B, j, &x));
     PetscCall(MatDenseGetColumnVecWrite(C, j, &y));
-    if (C->product->type == MATPRODUCT_AB) PetscCall(MatMult(A, x, y));
-    else PetscCall(MatMultTranspose(A, x, y));
+    if (transpose) PetscCall(MatMultTranspose(A, x, y));
+    else PetscCall(MatMult(A, x, y));
     PetscCall(MatDenseRestoreColumnVecWrite(C, j, &y));
     PetscCall(MatDenseRestoreColumnVecRead(B, j, &x));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MatProductNumeric_SeqAIJCUDA_SeqDense(Mat C)
+static PetscErrorCode Compute(Mat A, PetscBool transpose, Mat B, Mat C)
 {
-  const PetscBool transpose = (PetscBool)(C->product->type == MATPRODUCT_AtB);
-  const Mat       A = C->product->A, B = C->product->B;
-  const PetscInt  m = transpose ? A->cmap->n : A->rmap->n, k = transpose ? A->rmap->n : A->cmap->n;
-  PetscBool       usable;
-  cudaStream_t    stream;
+  const PetscInt m = transpose ? A->cmap->n : A->rmap->n, k = transpose ? A->rmap->n : A->cmap->n;
+  PetscBool      usable;
+  cudaStream_t   stream;
 
   PetscFunctionBegin;
-  PetscCheck(C->product->data != NULL, PETSC_COMM_SELF, PETSC_ERR_ORDER, "Call MatProductSymbolic() first");
+  PetscCheck(C->product != NULL && C->product->data != NULL, PETSC_COMM_SELF, PETSC_ERR_ORDER, "Call MatProductSymbolic() first");
   PetscCheck(B->rmap->n == k && C->rmap->n == m && C->cmap->n == B->cmap->n, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ,
              "Sizes do not fit: %" PetscInt_FMT " x %" PetscInt_FMT "%s times %" PetscInt_FMT " x %" PetscInt_FMT " into %" PetscInt_FMT " x %" PetscInt_FMT, A->rmap->n, A->cmap->n, transpose ? ", transposed," : "", B->rmap->n, B->cmap->n,
              C->rmap->n, C->cmap->n);
   PetscCall(ProductOperandUsable(A, PETSC_FALSE, &usable));
   if (usable) {
     PetscCall(PetscSparseCUDAGetStream(&stream));
-    PetscCall(ComputeOnDevice(C, stream));
-  } else PetscCall(ComputeByColumns(C));
+    PetscCall(ComputeOnDevice(A, transpose, B, C, stream));
+  } else PetscCall(ComputeByColumns(A, transpose, B, C));
   PetscCall(MatAssemblyBegin(C, MAT_FINAL_ASSEMBLY));
   PetscCall(MatAssemblyEnd(C, MAT_FINAL_ASSEMBLY));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatMatMultNumeric_SeqAIJCUDA_SeqDense(Mat A, Mat B, Mat C)
+{
+  PetscFunctionBegin;
+  PetscCall(Compute(A, PETSC_FALSE, B, C));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatTransposeMatMultNumeric_SeqAIJCUDA_SeqDense(Mat A, Mat B, Mat C)
+{
+  PetscFunctionBegin;
+  PetscCall(Compute(A, PETSC_TRUE, B, C));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatProductNumeric_SeqAIJCUDA_SeqDense(Mat C)
+{
+  PetscFunctionBegin;
+  PetscCall(Compute(C->product->A, (PetscBool)(C->product->type == MATPRODUCT_AtB), C->product->B, C));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -268,6 +285,9 @@ static PetscErrorCode MatProductSymbolic_SeqAIJCUDA_SeqDense(Mat C)
   C->product->data       = p;
   C->product->destroy    = Destroy;
   C->ops->productnumeric = MatProductNumeric_SeqAIJCUDA_SeqDense;
+  // PETSc calls the one with three matrices for a product that is part of a triple product with a dense matrix in the middle
+  if (C->product->type == MATPRODUCT_AB) C->ops->matmultnumeric = MatMatMultNumeric_SeqAIJCUDA_SeqDense;
+  else C->ops->transposematmultnumeric = MatTransposeMatMultNumeric_SeqAIJCUDA_SeqDense;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

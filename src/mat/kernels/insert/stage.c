@@ -9,6 +9,11 @@
 
 #define STAGE_FIRST_BYTES ((size_t)1 << 18) /* of the first buffers, that small matrices do not pay for large ones; they grow fourfold */
 #define STAGE_ALIGNMENT   16
+#define MAX_SPARE         8 /* first buffers of destroyed stages that wait for the next matrices: pinning and unpinning one takes longer than filling it */
+
+static char     *spare[MAX_SPARE]; /* [num_spare] pinned, of STAGE_FIRST_BYTES each */
+static PetscInt  num_spare    = 0;
+static PetscBool keeps_spares = PETSC_FALSE; /* whether PetscFinalize() will free them */
 
 typedef struct {
   char       *host;       /* [bytes] pinned, owned; NULL until first used */
@@ -37,12 +42,29 @@ struct _n_DCSRStage {
   PetscInt        num_chunks, max_chunks;
 };
 
+static PetscErrorCode FreeSpare(void)
+{
+  PetscFunctionBegin;
+  keeps_spares = PETSC_FALSE;
+  while (num_spare > 0) PetscCallCUDA(cudaFreeHost(spare[--num_spare]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Gives pinned memory of a buffer back, or keeps it. */
+static PetscErrorCode ReleaseHost(char *host, size_t bytes)
+{
+  PetscFunctionBegin;
+  if (keeps_spares && bytes == STAGE_FIRST_BYTES && num_spare < MAX_SPARE) spare[num_spare++] = host;
+  else PetscCallCUDA(cudaFreeHost(host));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode BufferDestroy(StageBuffer *b)
 {
   PetscFunctionBegin;
   if (b->busy) PetscCallCUDA(cudaEventSynchronize(b->sent));
   if (b->sent != NULL) PetscCallCUDA(cudaEventDestroy(b->sent));
-  if (b->host != NULL) PetscCallCUDA(cudaFreeHost(b->host));
+  if (b->host != NULL) PetscCall(ReleaseHost(b->host, b->bytes));
   PetscCall(PetscArrayzero(b, 1));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -53,14 +75,22 @@ static PetscErrorCode BufferCreate(StageBuffer *b, size_t bytes)
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
-  error = cudaHostAlloc((void **)&b->host, bytes, cudaHostAllocDefault);
+  if (!keeps_spares) {
+    PetscCall(PetscRegisterFinalize(FreeSpare));
+    keeps_spares = PETSC_TRUE;
+  }
+  b->bytes = bytes;
+  if (bytes == STAGE_FIRST_BYTES && num_spare > 0) {
+    b->host = spare[--num_spare];
+    error   = cudaSuccess;
+  } else error = cudaHostAlloc((void **)&b->host, bytes, cudaHostAllocDefault);
   if (error != cudaSuccess) {
     (void)cudaGetLastError();
-    b->host = NULL;
+    b->host  = NULL;
+    b->bytes = 0;
     SETERRQ(PETSC_COMM_SELF, PETSC_ERR_MEM, "No %zu bytes of pinned host memory to stage inserted values; -mat_dcsr_stage_size makes it smaller", bytes);
   }
   PetscCallCUDAGoto(ierr, failed, cudaEventCreateWithFlags(&b->sent, cudaEventDisableTiming));
-  b->bytes = bytes;
   PetscFunctionReturn(PETSC_SUCCESS);
 failed:
   PetscCall(BufferDestroy(b));

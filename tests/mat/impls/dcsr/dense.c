@@ -184,6 +184,37 @@ static PetscErrorCode TestDenseType(const char type[], MatType dense)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Products of three with a dense matrix, which PETSc does one after the other by the functions for two. */
+static PetscErrorCode TestTriple(const char type[])
+{
+  Mat         A[2], D, E, C[2];
+  PetscMPIInt size;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  if (size > 1) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(TestCreatePair(type, SIZE, 13, TEST_EVEN, 5, 1, &A[0], &A[1]));
+  PetscCall(CreateDense(A[0], PETSC_TRUE, MATDENSE, SIZE, 0, &D)); /* SIZE x SIZE */
+  PetscCall(CreateDense(A[0], PETSC_FALSE, MATDENSE, 7, 0, &E));   /* 13 x 7 */
+  for (int k = 0; k < 2; k++) PetscCall(MatPtAP(D, A[k], MAT_INITIAL_MATRIX, PETSC_DETERMINE, &C[k]));
+  PetscCall(CompareDense(C[0], C[1], "MatPtAP with a dense matrix in the middle"));
+  PetscCall(MatScale(D, -2));
+  for (int k = 0; k < 2; k++) PetscCall(MatPtAP(D, A[k], MAT_REUSE_MATRIX, PETSC_DETERMINE, &C[k]));
+  PetscCall(CompareDense(C[0], C[1], "MatPtAP with a dense matrix in the middle, again"));
+  for (int k = 0; k < 2; k++) {
+    PetscCall(MatDestroy(&C[k]));
+    PetscCall(MatMatMatMult(D, A[k], E, MAT_INITIAL_MATRIX, PETSC_DETERMINE, &C[k]));
+  }
+  PetscCall(CompareDense(C[0], C[1], "MatMatMatMult with two dense matrices"));
+  for (int k = 0; k < 2; k++) {
+    PetscCall(MatDestroy(&C[k]));
+    PetscCall(MatDestroy(&A[k]));
+  }
+  PetscCall(MatDestroy(&D));
+  PetscCall(MatDestroy(&E));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* One allocation after the other fails: the result is as it was, and the next product is right. Every time with another pattern, so that everything is made again. */
 static PetscErrorCode TestOutOfMemory(const char type[], MatType dense, MatProductType kind, PetscInt columns)
 {
@@ -248,6 +279,7 @@ int main(int argc, char **argv)
   PetscCall(MatDestroy(&A));
   PetscCall(TestDenseType(type, MATDENSE));
   if (device) PetscCall(TestDenseType(type, MATDENSECUDA));
+  PetscCall(TestTriple(type));
   if (device) PetscCall(TestErrors(type));
   PetscCall(PetscFinalize());
   return 0;

@@ -1,22 +1,31 @@
-static char help[] = "DMCreateMatrix() with -dm_mat_type: DMDA in one, two and three dimensions, one and three unknowns a point.\n\n";
+static char help[] = "DMCreateMatrix() and DMCreateInterpolation() with -dm_mat_type: DMDA in one, two and three dimensions, one and three unknowns a point.\n\n";
 
 #include "testmat.h"
+#include <petsc/private/matimpl.h>
 #include <petscdmda.h>
+
+static PetscErrorCode CreateDM(PetscInt dim, PetscInt dof, MatType type, DM *dm)
+{
+  const PetscInt n = 7;
+
+  PetscFunctionBegin;
+  if (dim == 1) PetscCall(DMDACreate1d(PETSC_COMM_WORLD, DM_BOUNDARY_NONE, n * n, dof, 1, NULL, dm));
+  else if (dim == 2) PetscCall(DMDACreate2d(PETSC_COMM_WORLD, DM_BOUNDARY_PERIODIC, DM_BOUNDARY_NONE, DMDA_STENCIL_STAR, n, n + 1, PETSC_DECIDE, PETSC_DECIDE, dof, 1, NULL, NULL, dm));
+  else PetscCall(DMDACreate3d(PETSC_COMM_WORLD, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DMDA_STENCIL_BOX, n, 4, 5, PETSC_DECIDE, PETSC_DECIDE, PETSC_DECIDE, dof, 1, NULL, NULL, NULL, dm));
+  PetscCall(DMSetUp(*dm));
+  PetscCall(DMSetMatType(*dm, type));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
 static PetscErrorCode Create(PetscInt dim, PetscInt dof, MatType type, PetscBool empty, Mat *A)
 {
-  const PetscInt         n = 7;
   DM                     dm;
   ISLocalToGlobalMapping map;
   PetscInt               begin, end, first = 0;
   PetscScalar            one = 1;
 
   PetscFunctionBegin;
-  if (dim == 1) PetscCall(DMDACreate1d(PETSC_COMM_WORLD, DM_BOUNDARY_NONE, n * n, dof, 1, NULL, &dm));
-  else if (dim == 2) PetscCall(DMDACreate2d(PETSC_COMM_WORLD, DM_BOUNDARY_PERIODIC, DM_BOUNDARY_NONE, DMDA_STENCIL_STAR, n, n + 1, PETSC_DECIDE, PETSC_DECIDE, dof, 1, NULL, NULL, &dm));
-  else PetscCall(DMDACreate3d(PETSC_COMM_WORLD, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DMDA_STENCIL_BOX, n, 4, 5, PETSC_DECIDE, PETSC_DECIDE, PETSC_DECIDE, dof, 1, NULL, NULL, NULL, &dm));
-  PetscCall(DMSetUp(dm));
-  PetscCall(DMSetMatType(dm, type));
+  PetscCall(CreateDM(dim, dof, type, &dm));
   PetscCall(DMSetMatrixPreallocateOnly(dm, empty));
   PetscCall(DMCreateMatrix(dm, A));
   PetscCall(MatGetLocalToGlobalMapping(*A, &map, NULL));
@@ -36,6 +45,38 @@ static PetscErrorCode Create(PetscInt dim, PetscInt dof, MatType type, PetscBool
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode CreateInterpolation(PetscInt dim, PetscInt dof, MatType type, DMDAInterpolationType kind, Mat *P, Vec *scale)
+{
+  DM coarse, fine;
+
+  PetscFunctionBegin;
+  PetscCall(CreateDM(dim, dof, type, &coarse));
+  PetscCall(DMDASetInterpolationType(coarse, kind));
+  PetscCall(DMRefine(coarse, PETSC_COMM_WORLD, &fine));
+  PetscCall(DMCreateInterpolation(coarse, fine, P, scale));
+  PetscCall(DMDestroy(&coarse));
+  PetscCall(DMDestroy(&fine));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* MATAIJ's with more than one unknown a point is a MATMAIJ; ours is of our type where the device computes. */
+static PetscErrorCode TestInterpolation(PetscInt dim, PetscInt dof, const char type[], DMDAInterpolationType kind, PetscBool device)
+{
+  Mat P, Q;
+  Vec scale[2];
+
+  PetscFunctionBegin;
+  PetscCall(CreateInterpolation(dim, dof, MATAIJ, kind, &P, &scale[0]));
+  PetscCall(CreateInterpolation(dim, dof, type, kind, &Q, &scale[1]));
+  if (device) PetscCall(TestHasType(Q, type, "DMCreateInterpolation"));
+  PetscCall(TestCompareProducts(P, Q, "DMCreateInterpolation"));
+  PetscCall(TestCompareVec(scale[0], scale[1], "the scale of DMCreateInterpolation"));
+  for (int k = 0; k < 2; k++) PetscCall(VecDestroy(&scale[k]));
+  PetscCall(MatDestroy(&P));
+  PetscCall(MatDestroy(&Q));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   char    *type;
@@ -45,7 +86,9 @@ int main(int argc, char **argv)
   PetscFunctionBeginUser;
   PetscCall(TestInitialize(&argc, &argv, help, &type));
   for (PetscInt dim = 1; dim <= 3; dim++)
-    for (PetscInt dof = 1; dof <= 3; dof += 2)
+    for (PetscInt dof = 1; dof <= 3; dof += 2) {
+      PetscBool device = PETSC_FALSE;
+
       for (int empty = 0; empty < (dim > 1 ? 2 : 1); empty++) { /* in one dimension DMDA needs the entries it enters itself */
         PetscCall(Create(dim, dof, MATAIJ, (PetscBool)empty, &A));
         PetscCall(Create(dim, dof, type, (PetscBool)empty, &B));
@@ -53,9 +96,13 @@ int main(int argc, char **argv)
         PetscCall(TestBlocks(B, &n, blocks));
         for (PetscInt k = 0; k < n; k++) PetscCall(TestHasType(blocks[k], type, "a block of DMCreateMatrix"));
         PetscCall(TestCompare(A, B, "DMCreateMatrix"));
+        device = (PetscBool)!blocks[0]->boundtocpu;
         PetscCall(MatDestroy(&A));
         PetscCall(MatDestroy(&B));
       }
+      PetscCall(TestInterpolation(dim, dof, type, DMDA_Q1, device));
+      if (dim > 1) PetscCall(TestInterpolation(dim, dof, type, DMDA_Q0, device)); /* PETSc's in one dimension wants a periodic DMDA */
+    }
   PetscCall(PetscFinalize());
   return 0;
 }

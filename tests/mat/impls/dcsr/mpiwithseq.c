@@ -2,6 +2,29 @@ static char help[] = "MatCreateMPIAIJWithSeqAIJ() with blocks of our type.\n\n";
 
 #include "testmat.h"
 
+/* The off-diagonal block with global columns. */
+static PetscErrorCode CreateGlobal(Mat B, const PetscInt garray[], PetscInt N, MatType type, Mat *O)
+{
+  PetscInt           m, n;
+  const PetscInt    *columns;
+  const PetscScalar *values;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetSize(B, &m, NULL));
+  PetscCall(MatCreate(PETSC_COMM_SELF, O));
+  PetscCall(MatSetSizes(*O, m, N, m, N));
+  PetscCall(MatSetType(*O, type));
+  PetscCall(MatSetOption(*O, MAT_NEW_NONZERO_ALLOCATION_ERR, PETSC_FALSE));
+  for (PetscInt i = 0; i < m; i++) {
+    PetscCall(MatGetRow(B, i, &n, &columns, &values));
+    for (PetscInt k = 0; k < n; k++) PetscCall(MatSetValue(*O, i, garray[columns[k]], values[k], INSERT_VALUES));
+    PetscCall(MatRestoreRow(B, i, &n, &columns, &values));
+  }
+  PetscCall(MatAssemblyBegin(*O, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(*O, MAT_FINAL_ASSEMBLY));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   char           *type;
@@ -28,6 +51,12 @@ int main(int argc, char **argv)
     PetscCall(MatScale(A, 2));
     PetscCall(MatScale(C, 2));
     PetscCall(TestCompare(A, C, "MatCreateMPIAIJWithSeqAIJ, scaled"));
+    PetscCall(MatDestroy(&C));
+    PetscCall(MatConvert(Ad, type, MAT_INITIAL_MATRIX, &D));
+    PetscCall(CreateGlobal(Ao, garray, N, type, &O));
+    PetscCall(MatCreateMPIAIJWithSeqAIJ(PETSC_COMM_WORLD, M, N, D, O, NULL, &C));
+    PetscCall(TestHasType(C, type, "MatCreateMPIAIJWithSeqAIJ without ghost columns"));
+    PetscCall(TestCompare(A, C, "MatCreateMPIAIJWithSeqAIJ without ghost columns"));
     PetscCall(MatDestroy(&A));
     PetscCall(MatDestroy(&C));
   }

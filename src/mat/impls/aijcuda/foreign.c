@@ -1,0 +1,140 @@
+/*
+  Host code of PETSc that reads the arrays of a MATAIJ without asking, outside of its operations: it is given a MATAIJ in place of a matrix of ours.
+
+  - Coarsening reads the graph, and graphs that it makes of that. PCGAMG's usual graph is MATAIJ anyway (graph.c), that of -pc_gamg_type classical has our type.
+  - MATMAIJ, the interpolation of a DMDA with more than one unknown a point, multiplies with the arrays of the matrix below it. PETSc makes a MATAIJ of it for its
+    own device types, and so do we for ours.
+*/
+#include <petscsparsecuda/aijcuda.h>
+#include <petsc/private/dmimpl.h>
+#include <petscdmda.h>
+
+/* X(type, name) for each way of coarsening that PETSc has. */
+#define COARSENINGS(X) \
+  X(MATCOARSENMIS, mis) \
+  X(MATCOARSENMISK, misk) \
+  X(MATCOARSENHEM, hem)
+
+typedef PetscErrorCode (*CoarsenFn)(MatCoarsen);
+
+static PetscErrorCode ApplyToPlainGraph(MatCoarsen coarsen, CoarsenFn apply)
+{
+  Mat            graph = coarsen->graph, plain = NULL;
+  PetscBool      ours[2];
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(MatIsSeqAIJCUDA(graph, &ours[0]));
+  PetscCall(MatIsMPIAIJCUDA(graph, &ours[1]));
+  if (ours[0] || ours[1]) {
+    PetscCall(MatConvert(graph, MATAIJ, MAT_INITIAL_MATRIX, &plain));
+    coarsen->graph = plain;
+  }
+  ierr           = (*apply)(coarsen);
+  coarsen->graph = graph;
+  PetscCall(MatDestroy(&plain));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+#define DEFINE_COARSENING(type, name) \
+  static CoarsenFn      parent_create_##name = NULL, parent_apply_##name = NULL; \
+  static PetscErrorCode MatCoarsenApply_##name(MatCoarsen coarsen) \
+  { \
+    PetscFunctionBegin; \
+    PetscCall(ApplyToPlainGraph(coarsen, parent_apply_##name)); \
+    PetscFunctionReturn(PETSC_SUCCESS); \
+  } \
+  static PetscErrorCode MatCoarsenCreate_##name(MatCoarsen coarsen) \
+  { \
+    PetscFunctionBegin; \
+    PetscCall((*parent_create_##name)(coarsen)); \
+    parent_apply_##name = coarsen->ops->apply; \
+    coarsen->ops->apply = MatCoarsenApply_##name; \
+    PetscFunctionReturn(PETSC_SUCCESS); \
+  }
+COARSENINGS(DEFINE_COARSENING)
+#undef DEFINE_COARSENING
+
+static PetscErrorCode RegisterCoarsenings(void)
+{
+  CoarsenFn create;
+
+  PetscFunctionBegin;
+#define REGISTER(type, name) \
+  PetscCall(PetscFunctionListFind(MatCoarsenList, type, &create)); \
+  if (create != NULL && create != MatCoarsenCreate_##name) { \
+    parent_create_##name = create; \
+    PetscCall(MatCoarsenRegister(type, MatCoarsenCreate_##name)); \
+  }
+  COARSENINGS(REGISTER)
+#undef REGISTER
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode (*parent_create_da)(DM)                          = NULL;
+static PetscErrorCode (*parent_interpolation_da)(DM, DM, Mat *, Vec *) = NULL;
+
+/* Whether matrices of a DM are ours, on a device. */
+static PetscErrorCode MakesOurs(DM dm, PetscBool *ours)
+{
+  PetscFunctionBegin;
+  *ours = PETSC_FALSE;
+  if (dm->mattype == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscStrcmpAny(dm->mattype, ours, MATDCSRCUDA, MATAIJDCSRCUDA, MATSEQAIJDCSRCUDA, MATMPIAIJDCSRCUDA, ""));
+  if (*ours) PetscCall(PetscSparseCUDADeviceUsable(ours));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The interpolation as MATAIJ or MATMAIJ of such, which becomes a matrix of ours. */
+static PetscErrorCode DMCreateInterpolation_DA_AIJCUDA(DM coarse, DM fine, Mat *P, Vec *scale)
+{
+  const MatType  type = coarse->mattype;
+  PetscBool      ours, maij;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(MakesOurs(coarse, &ours));
+  if (ours) coarse->mattype = MATAIJ;
+  ierr            = (*parent_interpolation_da)(coarse, fine, P, scale);
+  coarse->mattype = type;
+  PetscCall(ierr);
+  if (ours) {
+    PetscCall(PetscObjectTypeCompareAny((PetscObject)*P, &maij, MATSEQMAIJ, MATMPIMAIJ, ""));
+    if (maij) PetscCall(MatConvert(*P, MATAIJ, MAT_INPLACE_MATRIX, P));
+    PetscCall(MatConvert(*P, type, MAT_INPLACE_MATRIX, P));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode DMCreate_DA_AIJCUDA(DM dm)
+{
+  PetscFunctionBegin;
+  PetscCall((*parent_create_da)(dm));
+  parent_interpolation_da      = dm->ops->createinterpolation;
+  dm->ops->createinterpolation = DMCreateInterpolation_DA_AIJCUDA;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode RegisterInterpolation(void)
+{
+  PetscErrorCode (*create)(DM);
+
+  PetscFunctionBegin;
+  PetscCall(DMInitializePackage());
+  PetscCall(PetscFunctionListFind(DMList, DMDA, &create));
+  if (create != NULL && create != DMCreate_DA_AIJCUDA) {
+    parent_create_da = create;
+    PetscCall(DMRegister(DMDA, DMCreate_DA_AIJCUDA));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* MatAIJCUDARegisterForeign - Registers coarsenings and DMDA again, with our code around PETSc's; part of PetscSparseCUDAInitialize(). */
+PetscErrorCode MatAIJCUDARegisterForeign(void)
+{
+  PetscFunctionBegin;
+  PetscCall(RegisterCoarsenings());
+  PetscCall(RegisterInterpolation());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
