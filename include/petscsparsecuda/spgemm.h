@@ -29,3 +29,5 @@ PETSC_INTERN PetscErrorCode DCSRSpGEMMDestroy(DCSRSpGEMM *, cudaStream_t);
 
 /* Whether threads leave out rows that repeat the row before; false for measurements alone. */
 PETSC_INTERN PetscBool DCSRSpGEMMUseRepeats;
+/* Whether products begin with far too little room, and do their walks again; for tests alone. */
+PETSC_INTERN PetscBool DCSRSpGEMMSmallRoom;

@@ -211,7 +211,7 @@ __device__ inline int32_t NextRow(const SpGEMMPool &pool, int32_t *row)
   if (threadIdx.x == 0) {
     const unsigned k = atomicAdd(&pool.stats->taken, 1u);
 
-    *row = k < pool.stats->level_rows[2] ? pool.waiting[k] : -1;
+    *row = k < pool.stats->level_rows[2] && k < pool.max_waiting ? pool.waiting[k] : -1;
   }
   __syncthreads();
   return *row;

@@ -21,23 +21,28 @@ static const struct {
   {1e300, 32},
 };
 
-#define FEW_ROWS         32768   /* up to here a warp takes a row in the symbolic phase: groups of fewer lanes would leave multiprocessors idle */
-#define SAMPLE_ROWS      4096    /* of a sample, */
-#define SAMPLE_FROM      200000  /* which products with a matrix A of more nonzeros begin with, */
-#define SAMPLE_FROM_ROWS 50000   /* if it has more rows, too: a sample costs 50 us */
-#define UNKNOWN_PART     0.6     /* entries for a product of rows that are too long for a sample */
-#define THREAD_ROWS      65536   /* from here on threads may take rows: a multiprocessor has several hundred at a time */
-#define THREAD_LANES     4       /* threads compute values where a group would have so few lanes, */
-#define THREAD_ENTRIES   16      /* rows of C have up to so many entries, */
-#define THREAD_FACTORS   10      /* and rows of A: with more, what they read at a time does not fit into the first cache */
-#define MAX_VARIATION    0.75    /* standard deviation over mean of the products of a row, where threads take rows */
-#define WINDOW_GAIN      0.7     /* windows of an entry of B up to which its rows are made windows, */
-#define WINDOW_REUSE     2       /* if each is met so often */
-#define THREAD_LENGTH    40      /* entries of a row of A up to which threads take rows, unless many rows are the same */
-#define REPEAT_GAIN      0.4     /* part of the rows of A that repeat the row before, from which on these are left out */
-#define POOL_MINIMUM     8388608 /* entries (32 MiB); without a sample the first try */
+#define FEW_ROWS         32768    /* up to here a warp takes a row in the symbolic phase: groups of fewer lanes would leave multiprocessors idle */
+#define SAMPLE_ROWS      4096     /* of a sample, */
+#define SAMPLE_FROM      200000   /* which products with a matrix A of more nonzeros begin with, */
+#define SAMPLE_FROM_ROWS 50000    /* if it has more rows, too: a sample costs 50 us */
+#define UNKNOWN_PART     0.6      /* entries for a product of rows that are too long for a sample */
+#define THREAD_ROWS      65536    /* from here on threads may take rows: a multiprocessor has several hundred at a time */
+#define THREAD_LANES     4        /* threads compute values where a group would have so few lanes, */
+#define THREAD_ENTRIES   16       /* rows of C have up to so many entries, */
+#define THREAD_FACTORS   10       /* and rows of A: with more, what they read at a time does not fit into the first cache */
+#define MAX_VARIATION    0.75     /* standard deviation over mean of the products of a row, where threads take rows */
+#define WINDOW_GAIN      0.7      /* windows of an entry of B up to which its rows are made windows, */
+#define WINDOW_REUSE     2        /* if each is met so often */
+#define THREAD_LENGTH    40       /* entries of a row of A up to which threads take rows, unless many rows are the same */
+#define REPEAT_GAIN      0.4      /* part of the rows of A that repeat the row before, from which on these are left out */
+#define POOL_MINIMUM     6291456  /* entries (24 MiB); without a sample the first try */
+#define POOL_MARGIN      0.08     /* most that the pool has beyond the entries expected, as a part of them, */
+#define POOL_LEAST       0.01     /* and least, */
+#define POOL_DEVIATIONS  5        /* to which so many standard errors of the sample come */
+#define WORKSPACE_PART   0.5      /* of C's size that the workspace may have, */
+#define WORKSPACE_BYTES  67108864 /* and bytes: windows of B are made if they fit */
 
-PetscBool DCSRSpGEMMUseRepeats = PETSC_TRUE;
+PetscBool DCSRSpGEMMUseRepeats = PETSC_TRUE, DCSRSpGEMMSmallRoom = PETSC_FALSE;
 
 struct _n_DCSRSpGEMM {
   PetscInt            num_rows;
@@ -52,8 +57,22 @@ struct _n_DCSRSpGEMM {
   PetscCount          max_chunks;
   SpGEMMHugeRow      *huge; /* [num_huge] host, owned: rows of these bins whose products are sorted; NULL when there are none */
   PetscCount          num_huge;
-  size_t              workspace; /* most bytes held at once */
+  size_t              held;      /* bytes of workspace now, while the symbolic phase lasts, */
+  size_t              workspace; /* and the most at once */
 };
+
+/* What a sample of the rows of C tells. */
+typedef struct {
+  SpGEMMStats stats;
+  PetscCount  num_rows;        /* of the sample; 0: none was taken */
+  double      entries, padded; /* of C that are expected: as they are, and with each row rounded up to a multiple of four */
+} Sample;
+
+static void Hold(DCSRSpGEMM product, size_t bytes)
+{
+  product->held += bytes;
+  product->workspace = PetscMax(product->workspace, product->held);
+}
 
 static SpGEMMBinLimits GetLimits(void)
 {
@@ -91,22 +110,29 @@ static PetscErrorCode FreePool(SpGEMMPool *pool, cudaStream_t stream)
 }
 
 /* Arrays for num_rows rows; the pool itself has pool->capacity entries. After an error FreePool() takes what is there. */
-static PetscErrorCode AllocatePool(PetscInt num_rows, cudaStream_t stream, SpGEMMPool *pool, size_t *bytes)
+static PetscErrorCode AllocatePool(PetscInt num_rows, cudaStream_t stream, SpGEMMPool *pool)
 {
   const PetscInt num_long = PetscMin(num_rows, SPGEMM_MAX_LONG_ROWS);
-  const size_t   start    = pool->capacity > (PetscCount)UINT32_MAX ? sizeof(uint64_t) : sizeof(uint32_t);
+  const size_t   start    = pool->wide ? sizeof(uint64_t) : sizeof(uint32_t);
 
   PetscFunctionBegin;
-  pool->wide = (PetscBool)(start == sizeof(uint64_t));
   PetscCall(PetscSparseCUDAMalloc((PetscCount)num_rows + 1, "entries of the rows of a product", stream, &pool->counts));
   PetscCall(PetscSparseCUDAMalloc(num_rows, "bins of the rows of a product", stream, &pool->bins));
   PetscCall(PetscSparseCUDAMalloc_Private((size_t)num_rows * start, "places of the rows of a product", stream, &pool->starts));
-  PetscCall(PetscSparseCUDAMalloc(num_rows, "rows of a product that wait for blocks", stream, &pool->waiting));
+  PetscCall(PetscSparseCUDAMalloc(pool->max_waiting, "rows of a product that wait for blocks", stream, &pool->waiting));
   PetscCall(PetscSparseCUDAMalloc(num_long, "long rows of a product", stream, &pool->long_rows));
   PetscCall(PetscSparseCUDAMalloc(pool->capacity, "columns of a product", stream, &pool->columns));
   PetscCallCUDA(cudaMemsetAsync(pool->counts + num_rows, 0, sizeof(*pool->counts), stream));
-  *bytes = (size_t)num_rows * (sizeof(*pool->counts) + sizeof(*pool->bins) + sizeof(*pool->waiting) + start) + (size_t)num_long * sizeof(*pool->long_rows) + (size_t)pool->capacity * sizeof(*pool->columns);
   PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Bytes of all these arrays. */
+static size_t PoolBytes(PetscInt num_rows, const SpGEMMPool *pool)
+{
+  const size_t start = pool->wide ? sizeof(uint64_t) : sizeof(uint32_t);
+
+  return (size_t)num_rows * (sizeof(*pool->counts) + sizeof(*pool->bins) + start) + (size_t)PetscMin(num_rows, SPGEMM_MAX_LONG_ROWS) * sizeof(*pool->long_rows) + (size_t)pool->max_waiting * sizeof(*pool->waiting) +
+         (size_t)pool->capacity * sizeof(*pool->columns);
 }
 
 static PetscErrorCode GetStats(const SpGEMMPool *pool, cudaStream_t stream, SpGEMMStats *stats)
@@ -148,38 +174,103 @@ static PetscBool HasRepeats(const SpGEMMShape *shape)
   return (PetscBool)(DCSRSpGEMMUseRepeats && (double)shape->num_repeats >= REPEAT_GAIN * (double)shape->num_rows);
 }
 
+/* Up to 14, 28, 56 and 96 windows; tables for the last leave so few threads that they pay for repeated rows only. */
+static const int thread_sizes[] = {1, 3, 5, 6};
+
 /* Whether threads take rows, and the slots of their tables: where nearly all rows fit, and have about the same number of products, since a warp waits for its longest row. */
 static PetscBool ChooseThreads(DCSRView A, DCSRView B, const SpGEMMStats *stats, PetscCount num_samples, int *log2_slots)
 {
-  static const int sizes[] = {1, 3, 5, 6}; // up to 14, 28, 56 and 96 windows; tables for the last leave so few threads that they pay for repeated rows only
-  const double     mean = (double)(stats->num_products + stats->num_unknown) / (double)num_samples, squares = (double)stats->num_squares / (double)num_samples;
+  const double mean = (double)(stats->num_products + stats->num_unknown) / (double)num_samples, squares = (double)stats->num_squares / (double)num_samples;
 
   if (A.num_rows < THREAD_ROWS || B.num_columns > SPGEMM_MAX_THREAD_COLUMNS || squares > (1.0 + MAX_VARIATION * MAX_VARIATION) * mean * mean) return PETSC_FALSE;
   if (A.num_rows < A.num_columns / 2) return PETSC_FALSE; // a restriction: rows of B that neighbouring threads read lie apart
   if (A.num_nonzeros / THREAD_LENGTH >= A.num_rows && !HasRepeats(&stats->a)) return PETSC_FALSE;
   for (int k = 0; k < (HasRepeats(&stats->a) ? 4 : 3); k++) {
     *log2_slots = 4 + k;
-    if (CountFitting(stats, sizes[k]) * 50 >= num_samples * 49) return PETSC_TRUE;
+    if (CountFitting(stats, thread_sizes[k]) * 50 >= num_samples * 49) return PETSC_TRUE;
   }
   return PETSC_FALSE;
 }
 
+/* Bytes of the windows of B, of which there are so many. */
+static size_t WindowsBytes(DCSRView B, PetscCount num_words)
+{
+  return (size_t)num_words * sizeof(unsigned long long) + ((size_t)B.num_rows + 1) * (B.wide ? sizeof(int64_t) : sizeof(int32_t));
+}
+
+static size_t RepeatsBytes(DCSRView A, DCSRView B)
+{
+  return (size_t)A.num_rows * sizeof(int32_t) + (size_t)B.num_rows;
+}
+
+/* Whether the workspace keeps to its bound with the windows of B. */
+static PetscBool WindowsFit(DCSRView A, DCSRView B, const Sample *sample, size_t others)
+{
+  const double words  = (double)sample->stats.b.num_windows / (double)PetscMax(sample->stats.b.num_entries, 1) * (double)B.num_nonzeros;
+  const double result = sample->entries * (double)(sizeof(int32_t) + sizeof(PetscScalar)) + (double)A.num_rows * (sample->entries > (double)PETSC_INT32_MAX ? sizeof(int64_t) : sizeof(int32_t));
+
+  return (PetscBool)((double)(others + WindowsBytes(B, (PetscCount)words)) <= WORKSPACE_PART * result + (double)WORKSPACE_BYTES);
+}
+
 /* What threads read in place of the rows of B, and which rows they leave out. */
-static PetscErrorCode PrepareThreads(DCSRView A, DCSRView B, const SpGEMMStats *stats, cudaStream_t stream, SpGEMMLevel *level)
+static PetscErrorCode PrepareThreads(DCSRSpGEMM product, DCSRView A, DCSRView B, const Sample *sample, cudaStream_t stream, SpGEMMLevel *level)
 {
   PetscFunctionBegin;
-  if (HasWindows(&stats->b) && A.num_nonzeros / WINDOW_REUSE >= B.num_rows) PetscCall(SpGEMMMakeWindows(B, stream, &level->windows));
-  if (HasRepeats(&stats->a)) PetscCall(SpGEMMFindRepeats(A, B, stream, &level->repeats));
+  if (!level->threads) PetscFunctionReturn(PETSC_SUCCESS);
+  if (HasRepeats(&sample->stats.a)) {
+    PetscCall(SpGEMMFindRepeats(A, B, stream, &level->repeats));
+    Hold(product, RepeatsBytes(A, B));
+  }
+  if (HasWindows(&sample->stats.b) && A.num_nonzeros / WINDOW_REUSE >= B.num_rows && WindowsFit(A, B, sample, product->held)) {
+    PetscCall(SpGEMMMakeWindows(B, stream, &level->windows));
+    Hold(product, WindowsBytes(B, level->windows.num_words));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The first level: from the shape of the product, and from a sample of the rows when there are many. *expected: entries of C, negative when it is not known. */
-static PetscErrorCode ChooseLevel(DCSRView A, DCSRView B, int *lanes, const SpGEMMBinLimits *limits, SpGEMMPool *pool, cudaStream_t stream, SpGEMMLevel *level, double *expected)
+static PetscErrorCode FreeThreads(DCSRSpGEMM product, DCSRView A, DCSRView B, cudaStream_t stream, SpGEMMLevel *level)
 {
-  const PetscInt num_rows = A.num_rows, num_samples = PetscMin(num_rows, SAMPLE_ROWS);
-  SpGEMMStats    stats;
+  PetscFunctionBegin;
+  if (level->windows.words != NULL) product->held -= WindowsBytes(B, level->windows.num_words);
+  if (level->repeats.leaders != NULL) product->held -= RepeatsBytes(A, B);
+  PetscCall(SpGEMMFreeWindows(&level->windows, stream));
+  PetscCall(SpGEMMFreeRepeats(&level->repeats, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A look at some rows of C, A and B. */
+static PetscErrorCode TakeSample(DCSRView A, DCSRView B, SpGEMMLevel *level, const SpGEMMBinLimits *limits, const SpGEMMPool *pool, cudaStream_t stream, Sample *sample)
+{
+  const PetscInt num_samples = PetscMin(A.num_rows, SAMPLE_ROWS);
+  double         unknown, part;
   SpGEMMPool     counter;
-  int            log2_slots;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMemzero(&counter, sizeof(counter)));
+  counter.stats     = pool->stats;
+  level->stride     = A.num_rows / num_samples;
+  level->num_rows   = num_samples;
+  level->lanes      = 32;
+  level->log2_slots = 9;
+  PetscCall(SpGEMMSymbolicGroups(A, B, level, limits, &counter, stream));
+  PetscCall(SpGEMMSampleShape(A, num_samples, &pool->stats->a, stream));
+  if (A.columns != B.columns) PetscCall(SpGEMMSampleShape(B, PetscMin(B.num_rows, SAMPLE_ROWS), &pool->stats->b, stream));
+  PetscCall(GetStats(pool, stream, &sample->stats));
+  if (A.columns == B.columns) sample->stats.b = sample->stats.a;
+  unknown          = UNKNOWN_PART * (double)sample->stats.num_unknown;
+  part             = (double)num_samples / (double)A.num_rows;
+  sample->num_rows = num_samples;
+  sample->entries  = ((double)sample->stats.num_nonzeros + unknown) / part;
+  sample->padded   = ((double)sample->stats.num_padded + unknown) / part;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The first level: from the shape of the product, and from a sample of the rows when there are many. */
+static PetscErrorCode ChooseLevel(DCSRView A, DCSRView B, int *lanes, const SpGEMMBinLimits *limits, const SpGEMMPool *pool, cudaStream_t stream, SpGEMMLevel *level, Sample *sample)
+{
+  const PetscInt     num_rows = A.num_rows;
+  const SpGEMMStats *stats    = &sample->stats;
+  int                log2_slots;
 
   PetscFunctionBegin;
   level->lanes      = num_rows <= FEW_ROWS ? 32 : *lanes;
@@ -187,41 +278,44 @@ static PetscErrorCode ChooseLevel(DCSRView A, DCSRView B, int *lanes, const SpGE
   level->log2_slots = 6;
   level->num_rows   = num_rows;
   level->stride     = 1;
-  *expected         = -1;
   if (num_rows <= SAMPLE_FROM_ROWS || A.num_nonzeros <= SAMPLE_FROM) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscMemzero(&counter, sizeof(counter)));
-  counter.stats     = pool->stats;
-  level->stride     = num_rows / num_samples;
-  level->num_rows   = num_samples;
-  level->lanes      = 32;
-  level->log2_slots = 9;
-  PetscCall(SpGEMMSymbolicGroups(A, B, level, limits, &counter, stream));
-  PetscCall(SpGEMMSampleShape(A, num_samples, &pool->stats->a, stream));
-  if (A.columns != B.columns) PetscCall(SpGEMMSampleShape(B, PetscMin(B.num_rows, SAMPLE_ROWS), &pool->stats->b, stream));
-  PetscCall(GetStats(pool, stream, &stats));
-  if (A.columns == B.columns) stats.b = stats.a;
-  *expected = ((double)stats.num_nonzeros + UNKNOWN_PART * (double)stats.num_unknown) / (double)num_samples * (double)num_rows;
-  if (stats.num_factors) *lanes = GetLanes((double)(stats.num_products + stats.num_unknown) / (double)stats.num_factors);
+  PetscCall(TakeSample(A, B, level, limits, pool, stream, sample));
+  if (stats->num_factors) *lanes = GetLanes((double)(stats->num_products + stats->num_unknown) / (double)stats->num_factors);
   level->num_rows   = num_rows;
   level->stride     = 1;
-  level->log2_slots = ChooseSlots(&stats, num_samples, *lanes);
+  level->log2_slots = ChooseSlots(stats, sample->num_rows, *lanes);
   level->lanes      = num_rows <= FEW_ROWS || level->log2_slots == 9 ? 32 : *lanes;
   level->part_lanes = *lanes;
-  level->threads    = ChooseThreads(A, B, &stats, num_samples, &log2_slots);
-  if (!level->threads) PetscFunctionReturn(PETSC_SUCCESS);
-  level->log2_slots = log2_slots;
-  PetscCall(PrepareThreads(A, B, &stats, stream, level));
+  level->threads    = ChooseThreads(A, B, stats, sample->num_rows, &log2_slots);
+  if (level->threads) level->log2_slots = log2_slots;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* By how much the entries of C may be more than a sample says, as a part of them. */
+static double GetMargin(const Sample *sample)
+{
+  const double mean = (double)(sample->stats.num_products + sample->stats.num_unknown) / (double)sample->num_rows, square = (double)sample->stats.num_squares / (double)sample->num_rows;
+  const double deviation = PetscSqrtReal((PetscReal)PetscMax(square - mean * mean, 0)) / PetscMax(mean, 1), margin = POOL_LEAST + POOL_DEVIATIONS * deviation / PetscSqrtReal((PetscReal)sample->num_rows);
+
+  return sample->stats.num_unknown ? POOL_MARGIN : PetscMin(margin, POOL_MARGIN);
+}
+
 /* Entries of the pool: those expected and what warps leave unused of what they take; twice the entries of A when nothing is known. */
-static PetscCount ChooseCapacity(DCSRView A, const SpGEMMLevel *level, double expected)
+static PetscCount ChooseCapacity(DCSRView A, const SpGEMMLevel *level, const Sample *sample)
 {
   const PetscCount unused = (PetscCount)PetscMin(A.num_rows, SPGEMM_MAX_WARPS) * SPGEMM_POOL_CHUNK;
 
-  if (level->threads) return (PetscCount)(expected * 1.08) + 2 * (PetscCount)A.num_rows + unused; // a thread's rows begin at multiples of four
-  if (expected < 0) return PetscMax(A.num_nonzeros * 2, POOL_MINIMUM) + unused;
-  return (PetscCount)(expected * 1.08) + unused;
+  if (sample->num_rows == 0) return PetscMax(A.num_nonzeros * 2, POOL_MINIMUM) + unused;
+  if (!level->threads) return (PetscCount)(sample->entries * (1 + GetMargin(sample))) + unused;
+  // the rows of threads begin at multiples of four and leave nothing else unused; where the sample shows no other rows, few warps take any
+  return (PetscCount)(sample->padded * (1 + GetMargin(sample))) + (CountFitting(&sample->stats, thread_sizes[level->log2_slots - 4]) == sample->num_rows ? unused / 4 : unused);
+}
+
+/* Rows that may wait for blocks: those of a sample that do not fit into a warp's table may be twice as many. */
+static PetscCount ChooseWaiting(DCSRView A, const Sample *sample)
+{
+  if (sample->num_rows == 0) return (PetscCount)A.num_rows;
+  return PetscMin((PetscCount)A.num_rows, (PetscCount)(2 * ((double)A.num_rows / (double)sample->num_rows) * (double)sample->stats.window_rows[SPGEMM_NUM_SIZES - 1]) + A.num_rows / 64 + 65536);
 }
 
 /* The walk over the products, level by level; its statistics come to the host. */
@@ -244,16 +338,32 @@ static PetscErrorCode EnlargePool(DCSRSpGEMM product, PetscInt num_rows, SpGEMMP
   PetscFunctionBegin;
   PetscCall(PetscInfo(NULL, "A pool of %" PetscCount_FMT " entries was too small for a product: once more with %llu\n", pool->capacity, product->stats.pool_used));
   PetscCall(PetscSparseCUDAFree(&pool->columns, stream));
-  product->workspace -= (size_t)pool->capacity * sizeof(*pool->columns);
   pool->capacity = (PetscCount)product->stats.pool_used + (PetscCount)SPGEMM_MAX_WARPS * SPGEMM_POOL_CHUNK;
   if (pool->capacity > (PetscCount)UINT32_MAX && !pool->wide) {
     PetscCall(PetscSparseCUDAFree(&pool->starts, stream));
     PetscCall(PetscSparseCUDAMalloc_Private((size_t)num_rows * sizeof(uint64_t), "places of the rows of a product", stream, &pool->starts));
     pool->wide = PETSC_TRUE;
-    product->workspace += (size_t)num_rows * (sizeof(uint64_t) - sizeof(uint32_t));
   }
   PetscCall(PetscSparseCUDAMalloc(pool->capacity, "columns of a product", stream, &pool->columns));
-  product->workspace += (size_t)pool->capacity * sizeof(*pool->columns);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* After a walk that found too little room: as much as it asked for. */
+static PetscErrorCode MakeRoom(DCSRSpGEMM product, PetscInt num_rows, SpGEMMPool *pool, cudaStream_t stream)
+{
+  const PetscCount num_waiting = product->stats.level_rows[2];
+  const PetscBool  too_many    = (PetscBool)(num_waiting > pool->max_waiting);
+
+  PetscFunctionBegin;
+  product->held -= PoolBytes(num_rows, pool);
+  if (too_many) {
+    PetscCall(PetscInfo(NULL, "A list of %" PetscCount_FMT " waiting rows was too short for a product: once more with %" PetscCount_FMT "\n", pool->max_waiting, num_waiting));
+    PetscCall(PetscSparseCUDAFree(&pool->waiting, stream));
+    pool->max_waiting = num_waiting;
+    PetscCall(PetscSparseCUDAMalloc(pool->max_waiting, "rows of a product that wait for blocks", stream, &pool->waiting));
+  }
+  if (!too_many || product->stats.pool_used + 4 > (unsigned long long)pool->capacity) PetscCall(EnlargePool(product, num_rows, pool, stream));
+  Hold(product, PoolBytes(num_rows, pool));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -261,13 +371,11 @@ static PetscErrorCode EnlargePool(DCSRSpGEMM product, PetscInt num_rows, SpGEMMP
 static PetscErrorCode FillChosenPool(DCSRSpGEMM product, DCSRView A, DCSRView B, const SpGEMMLevel *level, const SpGEMMBinLimits *limits, SpGEMMPool *pool, cudaStream_t stream)
 {
   PetscFunctionBegin;
-  PetscCall(AllocatePool(A.num_rows, stream, pool, &product->workspace));
-  if (level->windows.words != NULL) product->workspace += (size_t)level->windows.num_words * sizeof(*level->windows.words) + ((size_t)B.num_rows + 1) * (B.wide ? sizeof(int64_t) : sizeof(int32_t));
-  if (level->repeats.leaders != NULL) product->workspace += (size_t)A.num_rows * sizeof(*level->repeats.leaders) + (size_t)B.num_rows * sizeof(*level->repeats.b);
   PetscCall(Walk(A, B, level, limits, pool, stream, &product->stats));
-  if (!product->stats.no_room) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(EnlargePool(product, A.num_rows, pool, stream));
-  PetscCall(Walk(A, B, level, limits, pool, stream, &product->stats));
+  for (int attempt = 0; attempt < 2 && product->stats.no_room; attempt++) { // the rows that found no place in a list have not told what room they need
+    PetscCall(MakeRoom(product, A.num_rows, pool, stream));
+    PetscCall(Walk(A, B, level, limits, pool, stream, &product->stats));
+  }
   PetscCheck(!product->stats.no_room, PETSC_COMM_SELF, PETSC_ERR_PLIB, "A pool of %" PetscCount_FMT " entries is too small for a product of %llu nonzeros", pool->capacity, product->stats.num_nonzeros);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -277,21 +385,27 @@ static PetscErrorCode FillPool(DCSRSpGEMM product, DCSRView A, DCSRView B, SpGEM
 {
   const SpGEMMBinLimits limits = GetLimits();
   SpGEMMLevel           level;
-  double                expected;
+  Sample                sample;
   PetscErrorCode        ierr;
 
   PetscFunctionBegin;
   PetscCall(PetscMemzero(&level, sizeof(level)));
+  PetscCall(PetscMemzero(&sample, sizeof(sample)));
   PetscCall(PetscSparseCUDAMalloc(1, "statistics of a product", stream, &pool->stats));
   PetscCallCUDA(cudaMemsetAsync(pool->stats, 0, sizeof(*pool->stats), stream));
-  PetscCallGoto(ierr, cleanup, ChooseLevel(A, B, &product->lanes, &limits, pool, stream, &level, &expected));
+  PetscCall(ChooseLevel(A, B, &product->lanes, &limits, pool, stream, &level, &sample));
   product->threads     = level.threads;
   product->few_factors = (PetscBool)(A.num_nonzeros / THREAD_FACTORS <= A.num_rows);
-  pool->capacity       = ChooseCapacity(A, &level, expected);
+  pool->capacity       = ChooseCapacity(A, &level, &sample);
+  pool->max_waiting    = ChooseWaiting(A, &sample);
+  if (DCSRSpGEMMSmallRoom) pool->capacity = pool->max_waiting = 1;
+  pool->wide = (PetscBool)(pool->capacity > (PetscCount)UINT32_MAX);
+  Hold(product, PoolBytes(A.num_rows, pool));
+  PetscCallGoto(ierr, cleanup, PrepareThreads(product, A, B, &sample, stream, &level)); // before the pool: its temporary arrays are freed
+  PetscCallGoto(ierr, cleanup, AllocatePool(A.num_rows, stream, pool));
   PetscCallGoto(ierr, cleanup, FillChosenPool(product, A, B, &level, &limits, pool, stream));
 cleanup:
-  PetscCall(SpGEMMFreeWindows(&level.windows, stream));
-  PetscCall(SpGEMMFreeRepeats(&level.repeats, stream));
+  PetscCall(FreeThreads(product, A, B, stream, &level));
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -329,7 +443,7 @@ static PetscErrorCode MakeChunks(DCSRSpGEMM product, DCSRView A, DCSRView B, DCS
   product->max_chunks = C.num_nonzeros / SPGEMM_CHUNK_ENTRIES + n;
   PetscCall(PetscSparseCUDAMalloc(product->max_chunks, "chunks of long rows of a product", stream, &product->chunks));
   PetscCall(PetscSparseCUDAMalloc(1, "number of chunks of long rows of a product", stream, &product->numbers));
-  product->workspace += (size_t)product->max_chunks * sizeof(*product->chunks);
+  Hold(product, (size_t)product->max_chunks * sizeof(*product->chunks));
   PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(max_huge, "rows of a product that are sorted", stream, &huge));
   PetscCallGoto(ierr, cleanup, SpGEMMListChunks(A, B, C, n, rows, product->chunks, product->numbers, max_huge, huge, stream));
   if (max_huge > 0 && A.num_columns > SPGEMM_HUGE_ENTRIES) {
@@ -352,7 +466,7 @@ static PetscErrorCode MakeLists(DCSRSpGEMM product, DCSRView A, DCSRView B, DCSR
   PetscFunctionBegin;
   if (HasOneBin(&product->stats, product->num_rows)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscSparseCUDAMalloc(product->num_rows, "rows of a product by bin", stream, &product->list));
-  product->workspace += (size_t)product->num_rows * sizeof(*product->list);
+  Hold(product, (size_t)product->num_rows * sizeof(*product->list));
   PetscCall(SpGEMMSortRows(product->num_rows, pool->bins, &product->stats, product->list, stream));
   if (num_block + num_long == 0) PetscFunctionReturn(PETSC_SUCCESS);
   long_rows = product->list + product->num_rows - product->stats.bin_rows[SPGEMM_BIN_EMPTY] - num_block - num_long; // they are the last in the list
@@ -443,8 +557,8 @@ static PetscErrorCode CheckFactors(DCSRView A, DCSRView B, PetscBool values)
 
   Errors: PETSC_ERR_MEM; C's arrays and product are NULL then.
 
-  Cost: one walk over the products in shared memory for the structure and one for the values. Workspace: 4 bytes an entry of C and 8 percent, 17 bytes a row, and at
-  most 64 MiB of the pool that warps leave unused; a second walk when rows differ so much that the pool was chosen too small.
+  Cost: one walk over the products in shared memory for the structure and one for the values; a second walk when rows differ so much that the pool was chosen too
+  small. Workspace: at most half of C's size and 64 MiB for products with a sample (docs/spgemm.md says what it is made of).
 
   Reference: rows in bins by work as Dalton, Olson and Bell, Optimizing sparse matrix-matrix multiplication for the GPU, ACM TOMS 41, 2015; the bits of neighbouring
   columns in one word as Deveci, Trott and Rajamanickam, Multithreaded sparse matrix-matrix multiplication, Parallel Computing 78, 2018.

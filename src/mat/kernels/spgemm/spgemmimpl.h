@@ -67,8 +67,9 @@ typedef struct {
   unsigned int       level_rows[SPGEMM_NUM_LEVELS]; /* rows that waited for each level (not kept for the first, which sees all) */
   unsigned int       taken;                         /* rows that blocks have taken in the third level, */
   unsigned int       shared_rows;                   /* and rows that they would leave to many blocks */
-  unsigned int       no_room;                       /* whether rows found no room in the pool */
+  unsigned int       no_room;                       /* whether rows found no room in the pool, or in the list of those that wait */
   unsigned long long num_squares;                   /* of a sample: sum of the squares of each row's products, */
+  unsigned long long num_padded;                    /* entries of C, those of each row rounded up to a multiple of four, */
   SpGEMMShape        a, b;                          /* of some rows of A and B, */
   unsigned int       window_rows[SPGEMM_NUM_SIZES]; /* and rows of up to so many windows (SizeOf() in table.cuh), and of more */
 } SpGEMMStats;
@@ -79,9 +80,9 @@ typedef struct {
   unsigned char *bins;      /* [m] bin of each row, or SPGEMM_BIN_PENDING - level */
   void          *starts;    /* [m] where its columns are in the pool: uint32_t, or uint64_t when wide */
   int32_t       *columns;   /* [capacity] the pool; NULL: nothing is kept, the rows are only counted */
-  int32_t       *waiting;   /* [m] rows of the third level; NULL in a sample */
+  int32_t       *waiting;   /* [max_waiting] rows of the third level; NULL in a sample */
   int32_t       *long_rows; /* [min(m, SPGEMM_MAX_LONG_ROWS)] rows of the last level */
-  PetscCount     capacity;
+  PetscCount     capacity, max_waiting;
   PetscBool      wide;
   SpGEMMStats   *stats;
 } SpGEMMPool;

@@ -261,7 +261,7 @@ __device__ inline int DoRow(const Factors<Offset> &f, const Level &level, const 
   if (pool.columns == NULL) { // a sample
     const unsigned long long all = CountProducts<Lanes>(f, begin, length, lane);
 
-    if (row >= 0 && lane == 0) block->AddSample(windows, (unsigned long long)length, all, full);
+    if (row >= 0 && lane == 0) block->AddSample(windows, entries, (unsigned long long)length, all, full);
   }
   return lane == 0 ? entries : 0;
 }

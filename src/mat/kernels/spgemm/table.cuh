@@ -157,7 +157,9 @@ __device__ inline void AddWaiting(const SpGEMMPool &pool, int level, int32_t row
 {
   const unsigned place = atomicAdd(&pool.stats->level_rows[level], 1u);
 
-  if (level == 2 && pool.waiting) pool.waiting[place] = row;
+  if (level != 2 || !pool.waiting) return;
+  if (place < pool.max_waiting) pool.waiting[place] = row;
+  else pool.stats->no_room = 1; // the host makes a longer list and begins again
 }
 
 /* A warp's piece of the pool. */
@@ -193,24 +195,25 @@ __device__ inline int SizeOf(int num_windows)
 /* What the rows of a block add to the statistics; one set of atomic operations a block. */
 struct BlockStats {
   unsigned int       bin_rows[SPGEMM_NUM_BINS], window_rows[SPGEMM_NUM_SIZES];
-  unsigned long long num_factors, num_unknown, num_squares;
+  unsigned long long num_factors, num_unknown, num_squares, num_padded;
 
   __device__ void Begin()
   {
     if (threadIdx.x < SPGEMM_NUM_BINS) bin_rows[threadIdx.x] = 0;
     if (threadIdx.x < SPGEMM_NUM_SIZES) window_rows[threadIdx.x] = 0;
-    if (threadIdx.x == 0) num_factors = num_unknown = num_squares = 0;
+    if (threadIdx.x == 0) num_factors = num_unknown = num_squares = num_padded = 0;
     __syncthreads();
   }
   __device__ void AddRow(int bin) { atomicAdd(&bin_rows[bin], 1u); }
-  /* A row of a sample: its windows, entries of A, products, and whether its table was full. */
-  __device__ void AddSample(int num_windows, unsigned long long factors, unsigned long long products, bool full)
+  /* A row of a sample: its windows and entries, entries of A, products, and whether its table was full. */
+  __device__ void AddSample(int num_windows, int entries, unsigned long long factors, unsigned long long products, bool full)
   {
     const unsigned long long bounded = products < 1048576 ? products : 1048576;
 
     atomicAdd(&window_rows[full ? SPGEMM_NUM_SIZES - 1 : SizeOf(num_windows)], 1u);
     atomicAdd(&num_factors, factors);
     atomicAdd(&num_squares, bounded * bounded);
+    atomicAdd(&num_padded, (unsigned long long)(entries + 3) / 4 * 4);
     if (full) atomicAdd(&num_unknown, products);
   }
   __device__ void End(SpGEMMStats *stats, unsigned long long num_nonzeros, unsigned long long num_products)
@@ -228,6 +231,7 @@ struct BlockStats {
     if (threadIdx.x == 0 && num_factors) atomicAdd(&stats->num_factors, num_factors);
     if (threadIdx.x == 0 && num_unknown) atomicAdd(&stats->num_unknown, num_unknown);
     if (threadIdx.x == 0 && num_squares) atomicAdd(&stats->num_squares, num_squares);
+    if (threadIdx.x == 0 && num_padded) atomicAdd(&stats->num_padded, num_padded);
     if (threadIdx.x < SPGEMM_NUM_SIZES && window_rows[threadIdx.x]) atomicAdd(&stats->window_rows[threadIdx.x], window_rows[threadIdx.x]);
   }
 };

@@ -132,8 +132,9 @@ static PetscErrorCode CheckSame(DCSRView C, DCSRView D, const char what[], cudaS
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode CheckInfo(DCSRSpGEMM product, const KernelTestMatrix *A, const KernelTestMatrix *B, const char what[])
+static PetscErrorCode CheckInfo(DCSRSpGEMM product, const KernelTestMatrix *A, const KernelTestMatrix *B, const KernelTestMatrix *C, const char what[])
 {
+  const size_t   size = (size_t)C->nz * (sizeof(int32_t) + sizeof(PetscScalar)) + ((size_t)C->m + 1) * sizeof(int32_t), unsampled = (size_t)A->nz * 8;
   DCSRSpGEMMInfo info;
   PetscCount     num_products = 0, num_rows = 0;
 
@@ -144,6 +145,7 @@ static PetscErrorCode CheckInfo(DCSRSpGEMM product, const KernelTestMatrix *A, c
   for (PetscInt bin = 0; bin < info.num_bins; bin++) num_rows += info.bin_rows[bin];
   PetscCheck(info.num_products == num_products && num_rows == A->m, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %" PetscCount_FMT " products and %" PetscCount_FMT " rows are reported, there are %" PetscCount_FMT " and %" PetscInt_FMT, what,
              info.num_products, num_rows, num_products, A->m);
+  PetscCheck(info.workspace <= size / 2 + (64 << 20) + unsampled, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: a workspace of %zu bytes for a product of %zu", what, info.workspace, size);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -161,7 +163,7 @@ static PetscErrorCode TestProduct(const Case *c, const KernelTestMatrix *A, cons
   PetscCall(KernelTestViewCreate(B, &storage[wide_b], stream, &b));
   PetscCall(DCSRSpGEMMSymbolic(a, b, PETSC_FALSE, stream, &C, &product));
   PetscCheck(C.values == NULL && C.num_nonzeros == expected->nz, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %" PetscCount_FMT " nonzeros in place of %" PetscCount_FMT, what, C.num_nonzeros, expected->nz);
-  PetscCall(CheckInfo(product, A, B, what));
+  PetscCall(CheckInfo(product, A, B, expected, what));
   PetscCall(DCSRViewAllocateValues(&C, stream));
   if (C.num_nonzeros) PetscCallCUDA(cudaMemsetAsync(C.values, 0xff, (size_t)C.num_nonzeros * sizeof(PetscScalar), stream));
   PetscCall(DCSRSpGEMMNumeric(product, a, b, C, stream));
@@ -238,6 +240,10 @@ int main(int argc, char **argv)
     PetscCall(Multiply(&A, &B, &C));
     for (int wide = 0; wide < 4; wide++) PetscCall(TestProduct(c, &A, &B, &C, (PetscBool)(wide % 2), (PetscBool)(wide / 2), stream));
     if (c->n == 400000 || c->a == SKEWED) PetscCall(TestOutOfMemory(&A, &B, stream));
+    DCSRSpGEMMSmallRoom = PETSC_TRUE;
+    PetscCall(TestProduct(c, &A, &B, &C, PETSC_FALSE, PETSC_FALSE, stream));
+    if (c->n == 600) PetscCall(TestOutOfMemory(&A, &B, stream));
+    DCSRSpGEMMSmallRoom = PETSC_FALSE;
     PetscCall(KernelTestMatrixDestroy(&A));
     PetscCall(KernelTestMatrixDestroy(&B));
     PetscCall(KernelTestMatrixDestroy(&C));
