@@ -306,7 +306,7 @@ static PetscCount ChooseCapacity(DCSRView A, const SpGEMMLevel *level, const Sam
   const PetscCount unused = (PetscCount)PetscMin(A.num_rows, SPGEMM_MAX_WARPS) * SPGEMM_POOL_CHUNK;
 
   if (sample->num_rows == 0) return PetscMax(A.num_nonzeros * 2, POOL_MINIMUM) + unused;
-  if (!level->threads) return (PetscCount)(sample->entries * (1 + GetMargin(sample))) + unused;
+  if (!level->threads) return (PetscCount)(sample->entries * (1 + POOL_MARGIN)) + unused; // of a piece for eight rows, half a row's room is lost
   // the rows of threads begin at multiples of four and leave nothing else unused; where the sample shows no other rows, few warps take any
   return (PetscCount)(sample->padded * (1 + GetMargin(sample))) + (CountFitting(&sample->stats, thread_sizes[level->log2_slots - 4]) == sample->num_rows ? unused / 4 : unused);
 }

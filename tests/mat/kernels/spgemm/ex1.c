@@ -134,6 +134,7 @@ static PetscErrorCode CheckSame(DCSRView C, DCSRView D, const char what[], cudaS
 
 static PetscErrorCode CheckInfo(DCSRSpGEMM product, const KernelTestMatrix *A, const KernelTestMatrix *B, const KernelTestMatrix *C, const char what[])
 {
+  PetscBool      estimated = PETSC_FALSE; /* the entries of rows that are too long for a sample */
   const size_t   size = (size_t)C->nz * (sizeof(int32_t) + sizeof(PetscScalar)) + ((size_t)C->m + 1) * sizeof(int32_t), unsampled = (size_t)A->nz * 8;
   DCSRSpGEMMInfo info;
   PetscCount     num_products = 0, num_rows = 0;
@@ -142,10 +143,13 @@ static PetscErrorCode CheckInfo(DCSRSpGEMM product, const KernelTestMatrix *A, c
   if (A->nz == 0 || B->nz == 0) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(DCSRSpGEMMGetInfo(product, &info));
   for (PetscCount k = 0; k < A->nz; k++) num_products += B->i[A->j[k] + 1] - B->i[A->j[k]];
-  for (PetscInt bin = 0; bin < info.num_bins; bin++) num_rows += info.bin_rows[bin];
+  for (PetscInt bin = 0; bin < info.num_bins; bin++) {
+    num_rows += info.bin_rows[bin];
+    if (strchr(info.bin_names[bin], 'x') == NULL && strcmp(info.bin_names[bin], "empty")) estimated = PETSC_TRUE;
+  }
   PetscCheck(info.num_products == num_products && num_rows == A->m, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %" PetscCount_FMT " products and %" PetscCount_FMT " rows are reported, there are %" PetscCount_FMT " and %" PetscInt_FMT, what,
              info.num_products, num_rows, num_products, A->m);
-  PetscCheck(info.workspace <= size / 2 + (64 << 20) + unsampled, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: a workspace of %zu bytes for a product of %zu", what, info.workspace, size);
+  PetscCheck(estimated || info.workspace <= size / 2 + (64 << 20) + unsampled, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: a workspace of %zu bytes for a product of %zu", what, info.workspace, size);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
