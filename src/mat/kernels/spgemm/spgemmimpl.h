@@ -22,7 +22,9 @@
 #define SPGEMM_CHUNK_SLOTS   9          /* in a table of 2^9 windows */
 #define SPGEMM_HUGE_ENTRIES  512        /* a chunk looks at every row of B: for rows of A with more entries, */
 #define SPGEMM_SEARCH_RATIO  2          /* and more than so many looks of all chunks for a product, products are sorted */
-#define SPGEMM_POOL_CHUNK    1024       /* entries of the pool that a warp takes at a time */
+#define SPGEMM_POOL_CHUNK    1024       /* entries of the pool that a warp takes at a time, */
+#define SPGEMM_POOL_AHEAD    8          /* or room for so many times what it needs now, if that is more */
+#define SPGEMM_POOL_STEPS    64         /* and if it needs room so often */
 #define SPGEMM_MAX_WARPS     (132 * 64) /* that take some: persistent blocks */
 
 #define SPGEMM_MAX_THREAD_COLUMNS 536870896 /* of B, where threads take rows: their windows are sorted with 7 more bits in one word, of which one value means none */

@@ -18,6 +18,7 @@ constexpr int MAX_PROBES       = 48;   // after so many slots of others a table 
 struct Level {
   int        level, next, log2_slots, max_length; // a row of A that is longer, or whose table is full, waits for the next level
   PetscCount num_rows, stride;
+  int        ahead; // of a PoolCursor
 };
 
 template <int Lanes>
@@ -281,7 +282,7 @@ __global__ void __launch_bounds__(SPGEMM_THREADS, 5) GroupKernel(Factors<Offset>
   constexpr int                        groups = SPGEMM_THREADS / Lanes;
   const int                            lane = threadIdx.x % Lanes, group = threadIdx.x / Lanes;
   const WindowTable                    table = {shared + group * GroupPitch<Lanes>(sizeof(*shared) << level.log2_slots) / sizeof(*shared), level.log2_slots};
-  PoolCursor                           cursor;
+  PoolCursor                           cursor(level.ahead);
   unsigned long long                   num_nonzeros = 0, num_products = 0;
 
   block.Begin();
@@ -302,7 +303,7 @@ __global__ void __launch_bounds__(SPGEMM_THREADS) WarpKernel(Factors<Offset> f, 
   constexpr int                        warps = SPGEMM_THREADS / 32;
   const int                            lane = threadIdx.x % 32, warp = threadIdx.x / 32;
   const WindowTable                    table = {shared + ((size_t)warp << level.log2_slots), level.log2_slots};
-  PoolCursor                           cursor;
+  PoolCursor                           cursor(level.ahead);
   unsigned long long                   num_nonzeros = 0, num_products = 0;
 
   if (pool.stats->level_rows[1] == 0) return;
@@ -347,7 +348,8 @@ PetscErrorCode LaunchWarps(DCSRView A, DCSRView B, Level level, const SpGEMMBinL
 template <typename Offset>
 PetscErrorCode Groups(DCSRView A, DCSRView B, const SpGEMMLevel *l, const SpGEMMBinLimits *limits, const SpGEMMPool *pool, cudaStream_t stream)
 {
-  const Level level = {0, l->log2_slots < WARP_SLOTS ? 1 : 2, l->log2_slots, l->lanes == 32 ? WARP_LENGTH : 2048, l->num_rows, l->stride};
+  const PetscCount steps = l->num_rows * l->lanes / 32 / SPGEMM_MAX_WARPS;
+  const Level      level = {0, l->log2_slots < WARP_SLOTS ? 1 : 2, l->log2_slots, l->lanes == 32 ? WARP_LENGTH : 2048, l->num_rows, l->stride, steps >= SPGEMM_POOL_STEPS ? SPGEMM_POOL_AHEAD : 1};
 
   PetscFunctionBegin;
   if (l->lanes == 4) PetscCall((LaunchGroups<4, 4, Offset>(A, B, level, limits, pool, stream)));
@@ -363,7 +365,7 @@ PetscErrorCode Groups(DCSRView A, DCSRView B, const SpGEMMLevel *l, const SpGEMM
 template <typename Offset>
 PetscErrorCode Warps(DCSRView A, DCSRView B, int part_lanes, const SpGEMMBinLimits *limits, const SpGEMMPool *pool, cudaStream_t stream)
 {
-  const Level level = {1, 2, WARP_SLOTS, WARP_LENGTH, (PetscCount)A.num_rows, 1};
+  const Level level = {1, 2, WARP_SLOTS, WARP_LENGTH, (PetscCount)A.num_rows, 1, 1};
 
   PetscFunctionBegin;
   if (part_lanes == 4) PetscCall((LaunchWarps<4, Offset>(A, B, level, limits, pool, stream)));

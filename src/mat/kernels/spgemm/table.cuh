@@ -165,12 +165,15 @@ __device__ inline void AddWaiting(const SpGEMMPool &pool, int level, int32_t row
 /* A warp's piece of the pool. */
 struct PoolCursor {
   unsigned long long next = 0, end = 0;
+  unsigned           ahead; // times that a warp takes from one piece: 1 where it takes few times, and would leave much of its last piece unused
+
+  __device__ PoolCursor(int times) : ahead((unsigned)times) {}
 
   /* Where total entries go, the same for all lanes; taken from the pool in larger pieces, so that few atomic operations meet. */
   __device__ unsigned long long Take(const SpGEMMPool &pool, unsigned total)
   {
     if (next + total > end) {
-      const unsigned long long piece = total * 8 > SPGEMM_POOL_CHUNK ? (unsigned long long)total * 8 : SPGEMM_POOL_CHUNK;
+      const unsigned long long piece = total * SPGEMM_POOL_AHEAD > SPGEMM_POOL_CHUNK ? (unsigned long long)total * ahead : SPGEMM_POOL_CHUNK;
 
       if (threadIdx.x % 32 == 0) next = atomicAdd(&pool.stats->pool_used, piece);
       next = __shfl_sync(FULL_WARP, next, 0);
