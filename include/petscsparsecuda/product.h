@@ -100,7 +100,7 @@ PETSC_INTERN PetscErrorCode ProductCreateSF(PetscLayout, PetscInt, const PetscIn
 PETSC_INTERN PetscErrorCode ProductStackCreateFetched(Mat, PetscSF, const DCSRView[], cudaStream_t, ProductStack *);
 PETSC_INTERN PetscErrorCode ProductStackFill(ProductStack *, const DCSRView[], cudaStream_t);
 PETSC_INTERN PetscErrorCode ProductStackCreateReturned(PetscLayout, PetscSF, DCSRView, DCSRView, const ProductColumns *, cudaStream_t, ProductStack *, DCSRView *);
-PETSC_INTERN PetscErrorCode ProductStackSetValues(ProductStack *, DCSRView, const ProductColumns *, cudaStream_t);
+PETSC_INTERN PetscErrorCode ProductStackSetValues(PetscErrorCode, ProductStack *, DCSRView, const ProductColumns *, cudaStream_t);
 PETSC_INTERN PetscErrorCode ProductStackDestroy(ProductStack *, cudaStream_t);
 
 /* Right factors that a product makes itself (productright.c) */

@@ -310,30 +310,41 @@ cleanup:
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Local part of the sum of parallel matrices; their assembly is left to the caller. */
-static PetscErrorCode AddBlocks(Mat Y, PetscScalar a, Mat X, MatStructure str)
+/* Prepares the sums [2] of both blocks; garray as MapGhosts() gives it, also after an error. */
+static PetscErrorCode PrepareBlocks(Mat Y, Mat X, MatStructure str, cudaStream_t stream, BlockSum sums[], PetscInt **garray)
 {
   const Mat_MPIAIJ *y = (Mat_MPIAIJ *)Y->data, *x = (Mat_MPIAIJ *)X->data;
   const Mat         blocks[2] = {y->A, y->B}, others[2] = {x->A, x->B};
-  PetscInt         *garray = NULL;
-  BlockSum          sums[2];
-  cudaStream_t      stream;
-  PetscErrorCode    ierr = PETSC_SUCCESS;
+
+  PetscFunctionBegin;
+  for (int k = 0; k < 2; k++) {
+    sums[k].Y           = blocks[k];
+    sums[k].num_columns = blocks[k]->cmap->n;
+    PetscCall(GetCompactView(others[k], &sums[k].x));
+    PetscCall(MatSeqAIJCUDACopyToDevice(blocks[k]));
+    PetscCall(MatSeqAIJCUDACompact(blocks[k]));
+    if (k == 1) PetscCall(MapGhosts(Y, X, &sums[k], garray, stream));
+    PetscCall(BlockSumPrepare(&sums[k], str, stream));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The sum of parallel matrices, on all processes or none; their assembly is left to the caller. Collective. */
+static PetscErrorCode AddBlocks(Mat Y, PetscScalar a, Mat X, MatStructure str)
+{
+  PetscInt      *garray = NULL;
+  BlockSum       sums[2];
+  cudaStream_t   stream;
+  PetscErrorCode ierr;
 
   PetscFunctionBegin;
   PetscCall(PetscArrayzero(sums, 2));
   PetscCall(PetscSparseCUDAGetStream(&stream));
-  for (int k = 0; k < 2; k++) {
-    sums[k].Y           = blocks[k];
-    sums[k].num_columns = blocks[k]->cmap->n;
-    PetscCallGoto(ierr, cleanup, GetCompactView(others[k], &sums[k].x));
-    PetscCallGoto(ierr, cleanup, MatSeqAIJCUDACopyToDevice(blocks[k]));
-    PetscCallGoto(ierr, cleanup, MatSeqAIJCUDACompact(blocks[k]));
-    if (k == 1) PetscCallGoto(ierr, cleanup, MapGhosts(Y, X, &sums[k], &garray, stream));
-    PetscCallGoto(ierr, cleanup, BlockSumPrepare(&sums[k], str, stream));
-  }
+  ierr = PrepareBlocks(Y, X, str, stream, sums, &garray);
+  PetscCall(ProductAgree(PetscObjectComm((PetscObject)Y), ierr, &ierr));
+  if (ierr != PETSC_SUCCESS) goto cleanup;
   for (int k = 0; k < 2; k++) PetscCallGoto(ierr, cleanup, BlockSumFinish(&sums[k], a, stream));
-  if (sums[1].grows && sums[1].num_columns > y->B->cmap->n) PetscCallGoto(ierr, cleanup, MatMPIAIJCUDASetGhosts(Y, sums[1].num_columns, &garray));
+  if (sums[1].grows && sums[1].num_columns > ((Mat_MPIAIJ *)Y->data)->B->cmap->n) PetscCallGoto(ierr, cleanup, MatMPIAIJCUDASetGhosts(Y, sums[1].num_columns, &garray));
 cleanup:
   for (int k = 0; k < 2; k++) PetscCall(BlockSumDestroy(&sums[k], stream));
   PetscCall(PetscFree(garray));

@@ -36,11 +36,15 @@ static Mat Block(Mat A, int which)
   return which ? ((Mat_MPIAIJ *)A->data)->B : ((Mat_MPIAIJ *)A->data)->A;
 }
 
-/* GatheredRowsGetBlocks - Device storage of both blocks of A, [2], borrowed until A changes. Not collective. */
+/* GatheredRowsGetBlocks - Device storage of both blocks of A, [2], borrowed until A changes. Collective: an error on one process is one on all. */
 PetscErrorCode GatheredRowsGetBlocks(Mat A, GatheredRows *x, cudaStream_t stream, DCSRView blocks[])
 {
+  PetscErrorCode ierr = PETSC_SUCCESS;
+
   PetscFunctionBegin;
-  for (int k = 0; k < 2; k++) PetscCall(ProductOperandGet(Block(A, k), &x->operands[k], PETSC_TRUE, stream, &blocks[k]));
+  for (int k = 0; k < 2 && ierr == PETSC_SUCCESS; k++) ierr = ProductOperandGet(Block(A, k), &x->operands[k], PETSC_TRUE, stream, &blocks[k]);
+  PetscCall(ProductAgree(PetscObjectComm((PetscObject)A), ierr, &ierr));
+  PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -68,7 +72,9 @@ PetscErrorCode GatheredRowsCreate(Mat A, const DCSRView blocks[], PetscInt n, co
 
   PetscFunctionBegin;
   PetscCall(PetscArrayzero(x, 1));
-  PetscCall(GetWanted(A, n, rows, x));
+  ierr = GetWanted(A, n, rows, x);
+  PetscCall(ProductAgree(PetscObjectComm((PetscObject)A), ierr, &ierr));
+  PetscCall(ierr);
   PetscCall(ProductCreateSF(A->rmap, x->num_wanted, x->wanted, &sf));
   ierr = ProductStackCreateFetched(A, sf, blocks, stream, &x->stack);
   PetscCall(PetscSFDestroy(&sf));

@@ -8,8 +8,10 @@
 
 /* The index sets that MATMPIAIJ composes with such a submatrix; the same names, so that either code can use it again. */
 static const char ROWS_KEY[] = "isrow_d", COLUMNS_KEY[] = "iscol_d", GHOSTS_KEY[] = "iscol_o";
-/* What we compose with one that was made of gathered rows. */
+/* What we compose with one that was made of gathered rows, */
 static const char GATHERED_KEY[] = "petscsparsecuda_gathered";
+/* and the states [2] of the blocks of the matrix that another one was made of. */
+static const char BLOCKS_KEY[] = "petscsparsecuda_submatrix_of";
 
 /* Whether the indices of this process lie in [begin, end). */
 static PetscErrorCode IsInside(IS is, PetscInt begin, PetscInt end, PetscBool *inside)
@@ -68,22 +70,22 @@ static PetscErrorCode GetLocal(IS is, PetscInt begin, IS *local)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* New global numbers of the ghost columns, -1: not in the submatrix; [ghosts] to be freed. Collective. */
-static PetscErrorCode NumberGhosts(Mat A, IS columns, int32_t **numbers)
+/* New global numbers of the ghost columns, -1: not in the submatrix, whose columns are own ones counted from begin; [ghosts] to be freed. Collective. */
+static PetscErrorCode NumberGhosts(Mat A, IS columns, PetscInt begin, int32_t **numbers)
 {
   Mat_MPIAIJ     *a = (Mat_MPIAIJ *)A->data;
-  PetscInt        n, begin = 0;
+  PetscInt        n, first = 0;
   const PetscInt *indices;
   int32_t        *own;
 
   PetscFunctionBegin;
   PetscCall(ISGetLocalSize(columns, &n));
-  PetscCallMPI(MPI_Exscan(&n, &begin, 1, MPIU_INT, MPI_SUM, PetscObjectComm((PetscObject)A)));
+  PetscCallMPI(MPI_Exscan(&n, &first, 1, MPIU_INT, MPI_SUM, PetscObjectComm((PetscObject)A)));
   PetscCall(PetscMalloc1(A->cmap->n + 1, &own));
   PetscCall(PetscMalloc1(a->B->cmap->n + 1, numbers));
   for (PetscInt k = 0; k < A->cmap->n; k++) own[k] = -1;
   PetscCall(ISGetIndices(columns, &indices));
-  for (PetscInt k = 0; k < n; k++) own[indices[k] - A->cmap->rstart] = (int32_t)(begin + k);
+  for (PetscInt k = 0; k < n; k++) own[indices[k] - begin] = (int32_t)(first + k);
   PetscCall(ISRestoreIndices(columns, &indices));
   PetscCall(PetscSFBcastWithMemTypeBegin(a->Mvctx, MPI_INT32_T, PETSC_MEMTYPE_HOST, own, PETSC_MEMTYPE_HOST, *numbers, MPI_REPLACE));
   PetscCall(PetscSFBcastEnd(a->Mvctx, MPI_INT32_T, own, *numbers, MPI_REPLACE));
@@ -115,6 +117,35 @@ cleanup:
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Notes the patterns of A's blocks, which the ghost columns below are those of. */
+static PetscErrorCode NoteBlocks(Mat A, Mat C)
+{
+  const Mat_MPIAIJ *a = (const Mat_MPIAIJ *)A->data;
+  ProductOperand   *blocks;
+
+  PetscFunctionBegin;
+  PetscCall(PetscCalloc1(2, &blocks));
+  PetscCall(ProductOperandNote(a->A, &blocks[0], PETSC_FALSE));
+  PetscCall(ProductOperandNote(a->B, &blocks[1], PETSC_FALSE));
+  PetscCall(PetscObjectContainerCompose((PetscObject)C, BLOCKS_KEY, blocks, PetscCtxDestroyDefault));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether C was made of A as A's pattern is now, on all processes. Collective. */
+static PetscErrorCode IsMadeOf(Mat A, Mat C, PetscBool *is)
+{
+  const Mat_MPIAIJ *a = (const Mat_MPIAIJ *)A->data;
+  PetscContainer    container;
+  ProductOperand   *blocks = NULL;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectQuery((PetscObject)C, BLOCKS_KEY, (PetscObject *)&container));
+  if (container != NULL) PetscCall(PetscContainerGetPointer(container, &blocks));
+  *is = (PetscBool)(blocks != NULL && ProductOperandIsSame(a->A, &blocks[0]) && ProductOperandIsSame(a->B, &blocks[1]));
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, is, 1, MPI_C_BOOL, MPI_LAND, PetscObjectComm((PetscObject)A)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* What MATMPIAIJ needs to use the submatrix again: its rows, its columns, and those ghost columns of A that have become ghost columns. */
 static PetscErrorCode ComposeIndices(Mat A, IS rows, IS columns, const int32_t numbers[], Mat C)
 {
@@ -131,6 +162,7 @@ static PetscErrorCode ComposeIndices(Mat A, IS rows, IS columns, const int32_t n
   PetscCall(PetscObjectCompose((PetscObject)C, COLUMNS_KEY, (PetscObject)columns));
   PetscCall(PetscObjectCompose((PetscObject)C, GHOSTS_KEY, (PetscObject)ghosts));
   PetscCall(ISDestroy(&ghosts));
+  PetscCall(NoteBlocks(A, C));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -153,9 +185,44 @@ static PetscErrorCode CreateSized(Mat A, IS rows, IS columns, Mat *C)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Both blocks [2], with the columns of the second one by their new global numbers; all processes have them, or an error. Collective. */
+static PetscErrorCode GetBlockViews(Mat A, IS rows, IS columns, const int32_t numbers[], cudaStream_t stream, DCSRView views[])
+{
+  PetscErrorCode ierr = MatSeqAIJCUDAGetSubmatrixView(((Mat_MPIAIJ *)A->data)->A, rows, columns, &views[0]);
+
+  PetscFunctionBegin;
+  if (ierr == PETSC_SUCCESS) ierr = GetOffDiagonalView(A, rows, numbers, A->cmap->N, &views[1], stream);
+  PetscCall(ProductAgree(PetscObjectComm((PetscObject)A), ierr, &ierr));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Storage becomes a new matrix; of n ghost columns those that it does not use are dropped; ghosts [n] are their global numbers, NULL: their own. Collective. */
+static PetscErrorCode CreateFromViews(Mat A, IS rows, IS columns, DCSRView views[], PetscInt n, const PetscInt ghosts[], cudaStream_t stream, Mat *C)
+{
+  int32_t       *used = NULL;
+  PetscInt       num;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  ierr = ProductRenumberGhosts(n, &views[1], stream, &num, &used);
+  PetscCall(ProductAgree(PetscObjectComm((PetscObject)A), ierr, &ierr));
+  if (ierr != PETSC_SUCCESS) goto cleanup;
+  for (PetscInt k = 0; k < num && ghosts != NULL; k++) used[k] = (int32_t)ghosts[used[k]];
+  PetscCallGoto(ierr, cleanup, CreateSized(A, rows, columns, C));
+  PetscCallGoto(ierr, cleanup, ProductInstallBlocks(*C, views, num, used));
+cleanup:
+  PetscCall(PetscFree(used));
+  if (ierr != PETSC_SUCCESS) {
+    for (int k = 0; k < 2; k++) PetscCall(DCSRViewFree(&views[k], stream));
+    (void)MatDestroy(C);
+  }
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode CreateSubmatrix(Mat A, IS rows, IS columns, Mat *C)
 {
-  Mat_MPIAIJ    *a          = (Mat_MPIAIJ *)A->data;
   IS             local_rows = NULL, local_columns = NULL;
   int32_t       *numbers = NULL;
   DCSRView       views[2];
@@ -168,14 +235,9 @@ static PetscErrorCode CreateSubmatrix(Mat A, IS rows, IS columns, Mat *C)
   PetscCall(PetscSparseCUDAGetStream(&stream));
   PetscCallGoto(ierr, cleanup, GetLocal(rows, A->rmap->rstart, &local_rows));
   PetscCallGoto(ierr, cleanup, GetLocal(columns, A->cmap->rstart, &local_columns));
-  PetscCallGoto(ierr, cleanup, NumberGhosts(A, columns, &numbers));
-  PetscCallGoto(ierr, cleanup, MatSeqAIJCUDAGetSubmatrixView(a->A, local_rows, local_columns, &views[0]));
-  PetscCallGoto(ierr, cleanup, GetOffDiagonalView(A, local_rows, numbers, A->cmap->N, &views[1], stream));
-  PetscCallGoto(ierr, cleanup, CreateSized(A, rows, columns, C));
-  PetscCallGoto(ierr, cleanup, MatMPIAIJCUDASetEmpty(*C));
-  for (int k = 0; k < 2; k++) PetscCallGoto(ierr, cleanup, MatMPIAIJCUDASetBlock(*C, (PetscBool)k, &views[k]));
-  PetscCallGoto(ierr, cleanup, MatAssemblyBegin(*C, MAT_FINAL_ASSEMBLY));
-  PetscCallGoto(ierr, cleanup, MatAssemblyEnd(*C, MAT_FINAL_ASSEMBLY));
+  PetscCallGoto(ierr, cleanup, NumberGhosts(A, columns, A->cmap->rstart, &numbers));
+  PetscCallGoto(ierr, cleanup, GetBlockViews(A, local_rows, local_columns, numbers, stream, views));
+  PetscCallGoto(ierr, cleanup, CreateFromViews(A, rows, columns, views, A->cmap->N, NULL, stream, C));
   PetscCallGoto(ierr, cleanup, ComposeIndices(A, local_rows, local_columns, numbers, *C));
 cleanup:
   for (int k = 0; k < 2; k++) PetscCall(DCSRViewFree(&views[k], stream));
@@ -187,36 +249,66 @@ cleanup:
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* New storage, with the ghost columns of C if same_ghosts, gives its values to both blocks of C when it has their structures, on all processes; freed. Collective. */
-static PetscErrorCode ReuseViews(Mat C, PetscBool same_ghosts, DCSRView views[])
+/* Whether new storage has the structure of both blocks of C, on this process. */
+static PetscErrorCode HaveSameStructures(Mat C, const DCSRView views[], cudaStream_t stream, PetscBool *same)
 {
   const Mat_MPIAIJ *c         = (const Mat_MPIAIJ *)C->data;
   const Mat         blocks[2] = {c->A, c->B};
-  PetscBool         same[2] = {PETSC_FALSE, PETSC_FALSE}, all = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  for (int k = 0; k < 2 && *same; k++) {
+    PetscCall(MatSeqAIJCUDACopyToDevice(blocks[k]));
+    PetscCall(MatSeqAIJCUDACompact(blocks[k]));
+    PetscCall(DCSRHaveSameStructure(views[k], MatSeqAIJCUDAGet(blocks[k])->view, stream, same));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  New storage, made by work of this process that ended with ierr, with the ghost columns of C if same, gives its values to both blocks of C when it has their structures,
+  on all processes; freed. Collective.
+*/
+static PetscErrorCode ReuseViews(PetscErrorCode ierr, Mat C, PetscBool same, DCSRView views[])
+{
+  const Mat_MPIAIJ *c         = (const Mat_MPIAIJ *)C->data;
+  const Mat         blocks[2] = {c->A, c->B};
   cudaStream_t      stream;
-  PetscErrorCode    ierr;
 
   PetscFunctionBegin;
   PetscCall(PetscSparseCUDAGetStream(&stream));
-  for (int k = 0; k < 2; k++) {
-    PetscCallGoto(ierr, cleanup, MatSeqAIJCUDACopyToDevice(blocks[k]));
-    PetscCallGoto(ierr, cleanup, MatSeqAIJCUDACompact(blocks[k]));
-    PetscCallGoto(ierr, cleanup, DCSRHaveSameStructure(views[k], MatSeqAIJCUDAGet(blocks[k])->view, stream, &same[k]));
-  }
-  all = (PetscBool)(same_ghosts && same[0] && same[1]);
-  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &all, 1, MPI_C_BOOL, MPI_LAND, PetscObjectComm((PetscObject)C)));
-  for (int k = 0; k < 2 && all; k++) PetscCallGoto(ierr, cleanup, MatSeqAIJCUDATakeValues(blocks[k], &views[k]));
+  if (ierr == PETSC_SUCCESS) ierr = HaveSameStructures(C, views, stream, &same);
+  PetscCall(ProductAgree(PetscObjectComm((PetscObject)C), ierr, &ierr));
+  if (ierr != PETSC_SUCCESS) goto cleanup;
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &same, 1, MPI_C_BOOL, MPI_LAND, PetscObjectComm((PetscObject)C)));
+  for (int k = 0; k < 2 && same; k++) PetscCallGoto(ierr, cleanup, MatSeqAIJCUDATakeValues(blocks[k], &views[k]));
 cleanup:
   for (int k = 0; k < 2; k++) PetscCall(DCSRViewFree(&views[k], stream));
   PetscCall(ierr);
-  PetscCheck(all, PetscObjectComm((PetscObject)C), PETSC_ERR_ARG_SIZ, "Cannot reuse matrix. wrong number of nonzeros, or others");
+  PetscCheck(same, PetscObjectComm((PetscObject)C), PETSC_ERR_ARG_SIZ, "Cannot reuse matrix. wrong number of nonzeros, or others");
   PetscCall(PetscObjectStateIncrease((PetscObject)C));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode ReuseSubmatrix(Mat A, IS rows, IS columns, IS ghosts, Mat C)
+/* Whether a matrix with n ghost columns, of which its off-process block uses some, has those of C. The block is renumbered to those that it uses; ghosts == NULL: its columns are global numbers below n. */
+static PetscErrorCode HasGhostsOf(Mat C, PetscInt n, const PetscInt ghosts[], DCSRView *block, cudaStream_t stream, PetscBool *same)
 {
-  Mat_MPIAIJ    *a = (Mat_MPIAIJ *)A->data;
+  const Mat_MPIAIJ *c = (const Mat_MPIAIJ *)C->data;
+  int32_t          *used;
+  PetscInt          num;
+
+  PetscFunctionBegin;
+  PetscCall(ProductRenumberGhosts(n, block, stream, &num, &used));
+  *same = (PetscBool)(num == c->B->cmap->n);
+  for (PetscInt k = 0; k < num && *same; k++) *same = (PetscBool)((ghosts != NULL ? ghosts[used[k]] : used[k]) == c->garray[k]);
+  PetscCall(PetscFree(used));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Values of A, which is not as it was when C was made of it, or another matrix. Collective. */
+static PetscErrorCode ReuseOfChanged(Mat A, IS local_rows, IS local_columns, Mat C)
+{
+  int32_t       *numbers = NULL;
+  PetscBool      same    = PETSC_FALSE;
   DCSRView       views[2];
   cudaStream_t   stream;
   PetscErrorCode ierr;
@@ -224,11 +316,27 @@ static PetscErrorCode ReuseSubmatrix(Mat A, IS rows, IS columns, IS ghosts, Mat 
   PetscFunctionBegin;
   PetscCall(PetscArrayzero(views, 2));
   PetscCall(PetscSparseCUDAGetStream(&stream));
-  PetscCall(MatSeqAIJCUDAGetSubmatrixView(a->A, rows, columns, &views[0]));
-  ierr = MatSeqAIJCUDAGetSubmatrixView(a->B, rows, ghosts, &views[1]);
-  if (ierr != PETSC_SUCCESS) PetscCall(DCSRViewFree(&views[0], stream));
+  PetscCall(NumberGhosts(A, local_columns, 0, &numbers));
+  ierr = GetBlockViews(A, local_rows, local_columns, numbers, stream, views);
+  if (ierr == PETSC_SUCCESS) ierr = HasGhostsOf(C, A->cmap->N, NULL, &views[1], stream, &same);
+  ierr = ReuseViews(ierr, C, same, views);
+  if (ierr == PETSC_SUCCESS) ierr = ComposeIndices(A, local_rows, local_columns, numbers, C);
+  PetscCall(PetscFree(numbers));
   PetscCall(ierr);
-  PetscCall(ReuseViews(C, PETSC_TRUE, views));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode ReuseSubmatrix(Mat A, IS rows, IS columns, IS ghosts, Mat C)
+{
+  Mat_MPIAIJ    *a = (Mat_MPIAIJ *)A->data;
+  DCSRView       views[2];
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(PetscArrayzero(views, 2));
+  ierr = MatSeqAIJCUDAGetSubmatrixView(a->A, rows, columns, &views[0]);
+  if (ierr == PETSC_SUCCESS) ierr = MatSeqAIJCUDAGetSubmatrixView(a->B, rows, ghosts, &views[1]);
+  PetscCall(ReuseViews(ierr, C, PETSC_TRUE, views));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -255,13 +363,16 @@ static PetscErrorCode GatheredDestroy(PetscCtxRt data)
 static PetscErrorCode NumberOwnColumns(Mat A, IS columns, PetscInt numbers[])
 {
   PetscInt        n, end, *places;
+  PetscInt64      all;
   const PetscInt *indices;
   PetscSF         sf;
 
   PetscFunctionBegin;
   PetscCall(ISGetLocalSize(columns, &n));
+  all = n;
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &all, 1, MPIU_INT64, MPI_SUM, PetscObjectComm((PetscObject)A)));
+  PetscCheck(all <= PETSC_INT32_MAX, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_OUTOFRANGE, "%" PetscInt64_FMT " columns are too many for a matrix on the device: MatBindToCPU() the matrix", all);
   PetscCallMPI(MPI_Scan(&n, &end, 1, MPIU_INT, MPI_SUM, PetscObjectComm((PetscObject)A)));
-  PetscCheck(end <= PETSC_INT32_MAX, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "%" PetscInt_FMT " columns are too many", end);
   PetscCall(PetscMalloc1(n, &places));
   for (PetscInt k = 0; k < n; k++) places[k] = end - n + k;
   for (PetscInt k = 0; k < A->cmap->n; k++) numbers[k] = -1;
@@ -327,7 +438,7 @@ static PetscErrorCode GetGhostCandidates(const Gathered *g, PetscInt begin, Pets
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Both blocks of the submatrix, [2], whose own columns are [begin, end) and whose ghost columns are among n ascending ones. Collective. */
+/* Both blocks of the submatrix, [2], whose own columns are [begin, end) and whose ghost columns are among n ascending ones; all processes have them, or an error. Collective. */
 static PetscErrorCode SelectBlocks(Mat A, const DCSRView blocks[], Gathered *g, IS rows, PetscInt begin, PetscInt end, PetscInt n, const PetscInt ghosts[], cudaStream_t stream, DCSRView views[])
 {
   const PetscInt num_columns = GatheredRowsNumColumns(&g->rows);
@@ -341,39 +452,17 @@ static PetscErrorCode SelectBlocks(Mat A, const DCSRView blocks[], Gathered *g, 
     PetscInt       place  = -1;
 
     own[k] = number >= begin && number < end ? (int32_t)(number - begin) : -1;
-    if (number >= 0 && own[k] < 0) PetscCallGoto(ierr, cleanup, PetscFindInt(number, n, ghosts, &place));
+    if (number >= 0 && own[k] < 0) PetscCall(PetscFindInt(number, n, ghosts, &place));
     others[k] = (int32_t)PetscMax(place, -1);
   }
-  PetscCallGoto(ierr, cleanup, GatheredRowsFill(&g->rows, blocks, stream));
-  PetscCallGoto(ierr, cleanup, GatheredRowsSelect(&g->rows, A, rows, own, end - begin, stream, &views[0]));
-  PetscCallGoto(ierr, cleanup, GatheredRowsSelect(&g->rows, A, rows, others, n, stream, &views[1]));
-cleanup:
+  ierr = GatheredRowsFill(&g->rows, blocks, stream);
+  if (ierr == PETSC_SUCCESS) ierr = GatheredRowsSelect(&g->rows, A, rows, own, end - begin, stream, &views[0]);
+  if (ierr == PETSC_SUCCESS) ierr = GatheredRowsSelect(&g->rows, A, rows, others, n, stream, &views[1]);
+  PetscCall(ProductAgree(PetscObjectComm((PetscObject)A), ierr, &ierr));
   PetscCall(GatheredRowsDropValues(&g->rows, stream));
   PetscCall(PetscFree2(own, others));
   if (ierr != PETSC_SUCCESS)
     for (int k = 0; k < 2; k++) PetscCall(DCSRViewFree(&views[k], stream));
-  PetscCall(ierr);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Storage becomes a new matrix; of n ghost columns those that it does not use are dropped. Collective. */
-static PetscErrorCode CreateFromViews(Mat A, IS rows, IS columns, DCSRView views[], PetscInt n, const PetscInt ghosts[], cudaStream_t stream, Mat *C)
-{
-  int32_t       *used = NULL;
-  PetscInt       num;
-  PetscErrorCode ierr;
-
-  PetscFunctionBegin;
-  PetscCallGoto(ierr, cleanup, ProductRenumberGhosts(n, &views[1], stream, &num, &used));
-  for (PetscInt k = 0; k < num; k++) used[k] = (int32_t)ghosts[used[k]];
-  PetscCallGoto(ierr, cleanup, CreateSized(A, rows, columns, C));
-  PetscCallGoto(ierr, cleanup, ProductInstallBlocks(*C, views, num, used));
-cleanup:
-  PetscCall(PetscFree(used));
-  if (ierr != PETSC_SUCCESS) {
-    for (int k = 0; k < 2; k++) PetscCall(DCSRViewFree(&views[k], stream));
-    (void)MatDestroy(C);
-  }
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -411,22 +500,7 @@ cleanup:
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether a matrix with n ghost columns, of which its off-process block uses some, has those of C. The block is renumbered to those that it uses. */
-static PetscErrorCode HasGhostsOf(Mat C, PetscInt n, const PetscInt ghosts[], DCSRView *block, cudaStream_t stream, PetscBool *same)
-{
-  const Mat_MPIAIJ *c = (const Mat_MPIAIJ *)C->data;
-  int32_t          *used;
-  PetscInt          num;
-
-  PetscFunctionBegin;
-  PetscCall(ProductRenumberGhosts(n, block, stream, &num, &used));
-  *same = (PetscBool)(num == c->B->cmap->n);
-  for (PetscInt k = 0; k < num && *same; k++) *same = (PetscBool)(ghosts[used[k]] == c->garray[k]);
-  PetscCall(PetscFree(used));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* The blocks of such a submatrix of A, whose pattern is another one than when its rows were gathered. Collective. */
+/* The blocks of such a submatrix of A, whose pattern is another one than when its rows were gathered; views are there after an error, too, for ReuseViews(). Collective. */
 static PetscErrorCode SelectChanged(Mat A, const DCSRView blocks[], Gathered *g, IS rows, Mat C, cudaStream_t stream, DCSRView views[], PetscBool *same_ghosts)
 {
   PetscInt       n, *ghosts;
@@ -435,11 +509,7 @@ static PetscErrorCode SelectChanged(Mat A, const DCSRView blocks[], Gathered *g,
   PetscFunctionBegin;
   PetscCall(GetGhostCandidates(g, C->cmap->rstart, C->cmap->rend, &n, &ghosts));
   ierr = SelectBlocks(A, blocks, g, rows, C->cmap->rstart, C->cmap->rend, n, ghosts, stream, views);
-  if (ierr == PETSC_SUCCESS) {
-    ierr = HasGhostsOf(C, n, ghosts, &views[1], stream, same_ghosts);
-    if (ierr != PETSC_SUCCESS)
-      for (int k = 0; k < 2; k++) PetscCall(DCSRViewFree(&views[k], stream));
-  }
+  if (ierr == PETSC_SUCCESS) ierr = HasGhostsOf(C, n, ghosts, &views[1], stream, same_ghosts);
   PetscCall(PetscFree(ghosts));
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -452,20 +522,21 @@ static PetscErrorCode ReuseGathered(Mat A, IS rows, IS columns, Gathered *g, Mat
   DCSRView          blocks[2], views[2];
   PetscBool         current, same_ghosts = PETSC_TRUE;
   cudaStream_t      stream;
+  PetscErrorCode    ierr;
 
   PetscFunctionBegin;
   PetscCall(PetscArrayzero(views, 2));
   PetscCall(PetscSparseCUDAGetStream(&stream));
   PetscCall(GatheredRowsGetBlocks(A, &g->rows, stream, blocks));
   PetscCall(GatheredRowsAreCurrent(A, &g->rows, &current));
-  if (current) PetscCall(SelectBlocks(A, blocks, g, rows, C->cmap->rstart, C->cmap->rend, c->B->cmap->n, c->garray, stream, views));
+  if (current) ierr = SelectBlocks(A, blocks, g, rows, C->cmap->rstart, C->cmap->rend, c->B->cmap->n, c->garray, stream, views);
   else {
     PetscCall(PetscInfo(C, "The pattern of the matrix has changed: its rows are gathered anew\n"));
     PetscCall(Gather(A, blocks, rows, columns, stream, &g));
     PetscCall(PetscObjectContainerCompose((PetscObject)C, GATHERED_KEY, g, GatheredDestroy));
-    PetscCall(SelectChanged(A, blocks, g, rows, C, stream, views, &same_ghosts));
+    ierr = SelectChanged(A, blocks, g, rows, C, stream, views, &same_ghosts);
   }
-  PetscCall(ReuseViews(C, same_ghosts, views));
+  PetscCall(ReuseViews(ierr, C, same_ghosts, views));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -508,6 +579,7 @@ static PetscErrorCode GetComposed(Mat C, IS *rows, IS *columns, IS *ghosts, Pets
 static PetscErrorCode ReuseAny(Mat A, PetscBool device, IS rows, IS columns, Mat *C)
 {
   IS        local_rows = NULL, local_columns = NULL, ghosts = NULL;
+  PetscBool current;
   Gathered *g;
 
   PetscFunctionBegin;
@@ -519,8 +591,11 @@ static PetscErrorCode ReuseAny(Mat A, PetscBool device, IS rows, IS columns, Mat
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   if (device) PetscCall(GetComposed(*C, &local_rows, &local_columns, &ghosts, &device));
-  if (device) PetscCall(ReuseSubmatrix(A, local_rows, local_columns, ghosts, *C));
-  else PetscCall(MatHost_MPIAIJCUDA_createsubmatrix(A, rows, columns, MAT_REUSE_MATRIX, C));
+  if (device) {
+    PetscCall(IsMadeOf(A, *C, &current));
+    if (current) PetscCall(ReuseSubmatrix(A, local_rows, local_columns, ghosts, *C));
+    else PetscCall(ReuseOfChanged(A, local_rows, local_columns, *C));
+  } else PetscCall(MatHost_MPIAIJCUDA_createsubmatrix(A, rows, columns, MAT_REUSE_MATRIX, C));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

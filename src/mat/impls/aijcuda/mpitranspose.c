@@ -64,8 +64,8 @@ cleanup:
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What this process has of the transpose. */
-static PetscErrorCode TransposeBlocks(Mat A, DCSRView *diagonal, EntryList *list, cudaStream_t stream)
+/* What this process has of the transpose; zero after an error. */
+static PetscErrorCode TransposeOwnBlocks(Mat A, DCSRView *diagonal, EntryList *list, cudaStream_t stream)
 {
   Mat_MPIAIJ    *a         = (Mat_MPIAIJ *)A->data;
   const Mat      blocks[2] = {a->A, a->B};
@@ -83,11 +83,33 @@ static PetscErrorCode TransposeBlocks(Mat A, DCSRView *diagonal, EntryList *list
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The same on all processes, or an error on all. Collective. */
+static PetscErrorCode TransposeBlocks(Mat A, DCSRView *diagonal, EntryList *list, cudaStream_t stream)
+{
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(PetscArrayzero(diagonal, 1));
+  PetscCall(PetscArrayzero(list, 1));
+  ierr = TransposeOwnBlocks(A, diagonal, list, stream);
+  PetscCall(ProductAgree(PetscObjectComm((PetscObject)A), ierr, &ierr));
+  if (ierr != PETSC_SUCCESS) {
+    PetscCall(DCSRViewFree(diagonal, stream));
+    PetscCall(EntryListDestroy(list, stream));
+  }
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Entries of other processes come and go. Collective. */
 static PetscErrorCode AssembleWithEntries(Mat T, EntryList *list)
 {
+  PetscErrorCode ierr = PETSC_SUCCESS;
+
   PetscFunctionBegin;
-  if (list->n > 0) PetscCall(OffProcessStashAppendDevice(&MatMPIAIJCUDAGet(T)->off_process, list->n, &list->i, &list->j, &list->v));
+  if (list->n > 0) ierr = OffProcessStashAppendDevice(&MatMPIAIJCUDAGet(T)->off_process, list->n, &list->i, &list->j, &list->v);
+  PetscCall(ProductAgree(PetscObjectComm((PetscObject)T), ierr, &ierr));
+  PetscCall(ierr);
   if (T->assembled) { // as MatSetValues() leaves it
     T->was_assembled = PETSC_TRUE;
     T->assembled     = PETSC_FALSE;
@@ -115,8 +137,10 @@ static PetscErrorCode CreateTranspose(Mat A, Mat *T)
   PetscCallGoto(ierr, failed, MatSetType(*T, ((PetscObject)A)->type_name));
   PetscCallGoto(ierr, failed, PetscLayoutSetUp((*T)->rmap));
   PetscCallGoto(ierr, failed, PetscLayoutSetUp((*T)->cmap));
-  PetscCallGoto(ierr, failed, MatMPIAIJCUDASetEmpty(*T));
-  PetscCallGoto(ierr, failed, MatMPIAIJCUDASetBlock(*T, PETSC_FALSE, &diagonal));
+  ierr = MatMPIAIJCUDASetEmpty(*T);
+  if (ierr == PETSC_SUCCESS) ierr = MatMPIAIJCUDASetBlock(*T, PETSC_FALSE, &diagonal);
+  PetscCall(ProductAgree(PetscObjectComm((PetscObject)A), ierr, &ierr));
+  if (ierr != PETSC_SUCCESS) goto failed;
   PetscCallGoto(ierr, failed, AssembleWithEntries(*T, &list));
   PetscFunctionReturn(PETSC_SUCCESS);
 failed:
@@ -152,7 +176,9 @@ static PetscErrorCode ReuseTranspose(Mat A, Mat T)
   PetscCall(CheckNonzeroState(A, T));
   PetscCall(PetscSparseCUDAGetStream(&stream));
   PetscCall(TransposeBlocks(A, &diagonal, &list, stream));
-  PetscCallGoto(ierr, cleanup, MatSeqAIJCUDAReuseView(((Mat_MPIAIJ *)T->data)->A, &diagonal));
+  ierr = MatSeqAIJCUDAReuseView(((Mat_MPIAIJ *)T->data)->A, &diagonal);
+  PetscCall(ProductAgree(PetscObjectComm((PetscObject)A), ierr, &ierr));
+  if (ierr != PETSC_SUCCESS) goto cleanup;
   PetscCallGoto(ierr, cleanup, AssembleWithEntries(T, &list));
 cleanup:
   PetscCall(DCSRViewFree(&diagonal, stream));

@@ -242,15 +242,20 @@ static PetscErrorCode CreateReturned(Mat C, MPIProduct *p, DCSRView right, const
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Values of that stack. Collective. */
-static PetscErrorCode FillReturned(MPIProduct *p, DCSRView right, const ProductColumns *columns, cudaStream_t stream)
+static PetscErrorCode CopyUpperValues(DCSRView right, cudaStream_t stream, DCSRView *view)
 {
-  ProductStack *s = &p->returned;
-
   PetscFunctionBegin;
-  PetscCall(DCSRViewAllocateValues(&s->view, stream));
-  if (right.num_nonzeros > 0) PetscCallCUDA(cudaMemcpyAsync(s->view.values, right.values, (size_t)right.num_nonzeros * sizeof(*right.values), cudaMemcpyDeviceToDevice, stream));
-  PetscCall(ProductStackSetValues(s, p->sent, columns, stream));
+  PetscCall(DCSRViewAllocateValues(view, stream));
+  if (right.num_nonzeros > 0) PetscCallCUDA(cudaMemcpyAsync(view->values, right.values, (size_t)right.num_nonzeros * sizeof(*right.values), cudaMemcpyDeviceToDevice, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Values of that stack, after work of this process that ended with ierr. Collective. */
+static PetscErrorCode FillReturned(PetscErrorCode ierr, MPIProduct *p, DCSRView right, const ProductColumns *columns, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  if (ierr == PETSC_SUCCESS) ierr = CopyUpperValues(right, stream, &p->returned.view);
+  PetscCall(ProductStackSetValues(ierr, &p->returned, p->sent, columns, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -266,16 +271,13 @@ static PetscErrorCode MultiplySent(Mat C, MPIProduct *p, DCSRView right, PetscBo
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The left factor, whose products with the rows of the right one are sums of this process, and the sums that others have computed. Collective. */
-static PetscErrorCode MultiplyReturned(Mat C, MPIProduct *p, DCSRView own, DCSRView right, const ProductColumns *columns, PetscBool values, cudaStream_t stream)
+/* The sums of this process and those that others have computed, of which there is a stack. */
+static PetscErrorCode SumReturned(Mat C, MPIProduct *p, DCSRView own, PetscBool values, cudaStream_t stream)
 {
   DCSRView       left;
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
-  if (p->returned.rows.entries == NULL) PetscCall(CreateReturned(C, p, right, columns, stream));
-  if (values) PetscCall(FillReturned(p, right, columns, stream));
-  PetscCall(PetscSparseCUDAFree(&p->sent.values, stream));
   PetscCall(ProductJoin(own, p->selection, values, stream, &left));
   if (p->plan == NULL) ierr = ProductSymbolic(C, "Product", left, p->returned.view, values, stream, &p->result, &p->plan);
   else {
@@ -287,12 +289,28 @@ static PetscErrorCode MultiplyReturned(Mat C, MPIProduct *p, DCSRView own, DCSRV
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Transpose times the right factor. Collective. */
-static PetscErrorCode MultiplyTransposed(Mat C, MPIProduct *p, DCSRView right, const ProductColumns *columns, PetscBool values, cudaStream_t stream)
+/* The left factor, whose products with the rows of the right one are sums of this process, and the sums that others have computed; after work of this process that ended with ierr. Collective. */
+static PetscErrorCode MultiplyReturned(PetscErrorCode ierr, Mat C, MPIProduct *p, DCSRView own, DCSRView right, const ProductColumns *columns, PetscBool values, cudaStream_t stream)
 {
   PetscFunctionBegin;
-  PetscCall(MultiplySent(C, p, right, values, stream));
-  PetscCall(MultiplyReturned(C, p, p->transposes[0].view, right, columns, values, stream));
+  if (p->returned.rows.entries == NULL) {
+    PetscCall(ProductAgree(PetscObjectComm((PetscObject)C), ierr, &ierr));
+    if (ierr == PETSC_SUCCESS) ierr = CreateReturned(C, p, right, columns, stream);
+    PetscCall(ierr);
+  }
+  if (values) ierr = FillReturned(ierr, p, right, columns, stream);
+  PetscCall(PetscSparseCUDAFree(&p->sent.values, stream));
+  PetscCall(ierr);
+  PetscCall(SumReturned(C, p, own, values, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Transpose times the right factor, after work of this process that ended with ierr. Collective. */
+static PetscErrorCode MultiplyTransposed(PetscErrorCode ierr, Mat C, MPIProduct *p, DCSRView right, const ProductColumns *columns, PetscBool values, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  if (ierr == PETSC_SUCCESS) ierr = MultiplySent(C, p, right, values, stream);
+  PetscCall(MultiplyReturned(ierr, C, p, p->transposes[0].view, right, columns, values, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -330,15 +348,30 @@ static PetscErrorCode MultiplyBothSliced(Mat C, MPIProduct *p, DCSRView A, Petsc
 }
 
 /* P^T (A P) without A P. Collective. */
-static PetscErrorCode FinishSliced(Mat C, MPIProduct *p, PetscBool values, cudaStream_t stream)
+static PetscErrorCode FinishSliced(PetscErrorCode ierr, Mat C, MPIProduct *p, PetscBool values, cudaStream_t stream)
 {
-  DCSRView       identity;
+  DCSRView identity;
+
+  PetscFunctionBegin;
+  PetscCall(PetscArrayzero(&identity, 1));
+  if (ierr == PETSC_SUCCESS) ierr = DCSRIdentityCreate(p->work.num_rows, stream, &identity);
+  ierr = MultiplyReturned(ierr, C, p, identity, p->work, &p->fetched.columns, values, stream);
+  PetscCall(DCSRViewFree(&identity, stream));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A P, or in slices the products of both transposed blocks of P with it. */
+static PetscErrorCode ComputeIntermediate(Mat C, MPIProduct *p, DCSRView views[2][2], PetscBool values, cudaStream_t stream, PetscBool *sliced)
+{
+  DCSRView       A;
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
-  PetscCall(DCSRIdentityCreate(p->work.num_rows, stream, &identity));
-  ierr = MultiplyReturned(C, p, identity, p->work, &p->fetched.columns, values, stream);
-  PetscCall(DCSRViewFree(&identity, stream));
+  PetscCall(ProductJoin(views[0][0], views[0][1], values, stream, &A));
+  ierr = MultiplyBothSliced(C, p, A, values, stream, sliced);
+  if (ierr == PETSC_SUCCESS && !*sliced) ierr = MultiplyJoined(C, p, A, "Intermediate product", values, stream, &p->work, &p->work_plan);
+  PetscCall(ProductFreeJoined(views[0][0], &A, stream));
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -346,20 +379,15 @@ static PetscErrorCode FinishSliced(Mat C, MPIProduct *p, PetscBool values, cudaS
 /* P^T A P. Collective. */
 static PetscErrorCode ComputeGalerkin(Mat C, MPIProduct *p, DCSRView views[2][2], PetscBool values, cudaStream_t stream)
 {
-  DCSRView       A;
   PetscBool      sliced = PETSC_FALSE;
-  PetscErrorCode ierr;
+  PetscErrorCode ierr   = PETSC_SUCCESS;
 
   PetscFunctionBegin;
-  if (values) PetscCall(ProductStackFill(&p->fetched, views[1], stream));
-  PetscCall(ProductJoin(views[0][0], views[0][1], values, stream, &A));
-  ierr = MultiplyBothSliced(C, p, A, values, stream, &sliced);
-  if (ierr == PETSC_SUCCESS && !sliced) ierr = MultiplyJoined(C, p, A, "Intermediate product", values, stream, &p->work, &p->work_plan);
-  PetscCall(ProductFreeJoined(views[0][0], &A, stream));
+  if (values) ierr = ProductStackFill(&p->fetched, views[1], stream);
+  if (ierr == PETSC_SUCCESS) ierr = ComputeIntermediate(C, p, views, values, stream, &sliced);
   PetscCall(PetscSparseCUDAFree(&p->fetched.view.values, stream));
-  PetscCall(ierr);
-  if (sliced) PetscCall(FinishSliced(C, p, values, stream));
-  else PetscCall(MultiplyTransposed(C, p, p->work, &p->fetched.columns, values, stream));
+  if (sliced) PetscCall(FinishSliced(ierr, C, p, values, stream));
+  else PetscCall(MultiplyTransposed(ierr, C, p, p->work, &p->fetched.columns, values, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -374,23 +402,32 @@ static PetscErrorCode ComputeTransposed(Mat C, MPIProduct *p, DCSRView views[2][
 {
   DCSRView       right;
   Mat            mats[2];
-  PetscErrorCode ierr;
+  PetscErrorCode ierr = PETSC_SUCCESS;
 
   PetscFunctionBegin;
   GetMats(C, mats);
-  if (p->plan == NULL) PetscCall(ProductColumnsCreateOf(mats[1], stream, &p->columns));
-  PetscCall(ProductJoin(views[1][0], views[1][1], values, stream, &right));
-  ierr = MultiplyTransposed(C, p, right, &p->columns, values, stream);
-  PetscCall(ProductFreeJoined(views[1][0], &right, stream));
+  PetscCall(PetscArrayzero(&right, 1));
+  if (p->plan == NULL) ierr = ProductColumnsCreateOf(mats[1], stream, &p->columns);
+  if (ierr == PETSC_SUCCESS) ierr = ProductJoin(views[1][0], views[1][1], values, stream, &right);
+  ierr = MultiplyTransposed(ierr, C, p, right, &p->columns, values, stream);
+  if (right.row_offsets != NULL) PetscCall(ProductFreeJoined(views[1][0], &right, stream));
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The result before it is split: everything when the product is empty, and then values only with the flag; otherwise values alone. Values of the intermediate matrices may be there after an error. Collective. */
-static PetscErrorCode Compute(Mat C, MPIProduct *p, DCSRView views[2][2], PetscBool values, cudaStream_t stream)
+/*
+  The result before it is split, after work of this process that ended with ierr: everything when the product is empty, and then values only with the flag; otherwise
+  values alone. Values of the intermediate matrices may be there after an error. Collective.
+
+  What the device does between two exchanges may fail on one process alone: all agree before the next exchange, so that nobody waits for the others. What comes after the
+  last one the caller agrees about.
+*/
+static PetscErrorCode Compute(PetscErrorCode ierr, Mat C, MPIProduct *p, DCSRView views[2][2], PetscBool values, cudaStream_t stream)
 {
   PetscFunctionBegin;
-  if (Kind(C) != MATPRODUCT_AB) PetscCall(GetTransposes(C, p, views, values, stream));
+  if (ierr == PETSC_SUCCESS && Kind(C) != MATPRODUCT_AB) ierr = GetTransposes(C, p, views, values, stream);
+  PetscCall(ProductAgree(PetscObjectComm((PetscObject)C), ierr, &ierr));
+  PetscCall(ierr);
   if (Kind(C) != MATPRODUCT_AtB && p->fetched.rows.entries == NULL) PetscCall(CreateFetched(C, p, views[1], stream));
   if (Kind(C) == MATPRODUCT_AB) PetscCall(MultiplyFetched(C, p, views[0], views[1], values, stream));
   else if (Kind(C) == MATPRODUCT_AtB) PetscCall(ComputeTransposed(C, p, views, values, stream));
@@ -526,21 +563,27 @@ static PetscErrorCode ResultChanged(Mat C)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The work of the symbolic phase, into an empty product. Nothing stays allocated after an error. Collective. */
+/* The work of the symbolic phase, into an empty product. Nothing stays allocated after an error, which all processes have. Collective. */
 static PetscErrorCode Build(Mat C, MPIProduct *p, PetscBool values, cudaStream_t stream, DCSRView blocks[], PetscInt *n, int32_t **columns)
 {
   DCSRView       views[2][2];
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
-  PetscCallGoto(ierr, failed, GetOperands(C, p, stream, views));
-  PetscCallGoto(ierr, failed, Compute(C, p, views, values, stream));
-  PetscCallGoto(ierr, failed, NotePatterns(C, p, views, stream));
-  PetscCallGoto(ierr, failed, Split(C, p, values, stream, blocks, n, columns)); // the last that can fail
-  PetscCallGoto(ierr, failed, DropValues(p, stream));
-  PetscCallGoto(ierr, failed, NoteOperands(C, p, values));
-  PetscFunctionReturn(PETSC_SUCCESS);
-failed:
+  PetscCall(PetscArrayzero(blocks, 2));
+  *columns = NULL;
+  ierr     = GetOperands(C, p, stream, views);
+  ierr     = Compute(ierr, C, p, views, values, stream);
+  if (ierr == PETSC_SUCCESS) ierr = NotePatterns(C, p, views, stream);
+  if (ierr == PETSC_SUCCESS) ierr = Split(C, p, values, stream, blocks, n, columns); // the last that can fail
+  PetscCall(ProductAgree(PetscObjectComm((PetscObject)C), ierr, &ierr));
+  if (ierr == PETSC_SUCCESS) {
+    PetscCall(DropValues(p, stream));
+    PetscCall(NoteOperands(C, p, values));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  for (int k = 0; k < 2; k++) PetscCall(DCSRViewFree(&blocks[k], stream));
+  PetscCall(PetscFree(*columns));
   PetscCall(Clear(p, stream));
   PetscFunctionReturn(ierr);
 }
@@ -573,17 +616,26 @@ static PetscErrorCode BuildAndInstall(Mat C, MPIProduct *p, PetscBool values)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The work of the numeric phase with the structures there are. Collective. */
-static PetscErrorCode Refresh(Mat C, MPIProduct *p, DCSRView views[2][2], cudaStream_t stream)
+/* The blocks of the result as compact storage on the device, when others took the structure from there. */
+static PetscErrorCode PrepareResult(Mat C)
 {
-  PetscErrorCode ierr;
-
   PetscFunctionBegin;
   for (int k = 0; k < 2; k++) {
-    PetscCall(MatSeqAIJCUDACopyToDevice(Block(C, k))); // when others took the structure from the device
+    PetscCall(MatSeqAIJCUDACopyToDevice(Block(C, k)));
     PetscCall(MatSeqAIJCUDACompact(Block(C, k)));
   }
-  PetscCallGoto(ierr, cleanup, Compute(C, p, views, PETSC_TRUE, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The work of the numeric phase with the structures there are. After an error, which all processes have, the result has its old values. Collective. */
+static PetscErrorCode Refresh(Mat C, MPIProduct *p, DCSRView views[2][2], cudaStream_t stream)
+{
+  PetscErrorCode ierr = PrepareResult(C);
+
+  PetscFunctionBegin;
+  ierr = Compute(ierr, C, p, views, PETSC_TRUE, stream);
+  PetscCall(ProductAgree(PetscObjectComm((PetscObject)C), ierr, &ierr));
+  if (ierr != PETSC_SUCCESS) goto cleanup;
   PetscCallGoto(ierr, cleanup, DCSRSplitValues(p->result, MatSeqAIJCUDAGet(Block(C, 0))->view, MatSeqAIJCUDAGet(Block(C, 1))->view, stream));
   PetscCallGoto(ierr, cleanup, NoteOperands(C, p, PETSC_TRUE));
 cleanup:
@@ -603,10 +655,10 @@ static PetscErrorCode OperandHasPattern(Mat X, const DCSRView views[], const MPI
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether patterns, and whether values, of operands or result have changed on some process. Collective. */
-static PetscErrorCode GetChanges(Mat C, const MPIProduct *p, DCSRView views[2][2], cudaStream_t stream, PetscBool *patterns, PetscBool *values)
+/* What has changed on this process: patterns, values, and whether a ghost column is out of order. */
+static PetscErrorCode GetOwnChanges(Mat C, const MPIProduct *p, DCSRView views[2][2], cudaStream_t stream, PetscBool changed[3])
 {
-  PetscBool changed[3], has; // patterns, values, and whether a ghost column is out of order
+  PetscBool has;
   Mat       mats[2];
 
   PetscFunctionBegin;
@@ -624,6 +676,19 @@ static PetscErrorCode GetChanges(Mat C, const MPIProduct *p, DCSRView views[2][2
       if (!has) changed[1] = PETSC_TRUE;
     }
   }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Views of the operands, and whether patterns, and whether values, of operands or result have changed on some process. Collective. */
+static PetscErrorCode GetChanges(Mat C, MPIProduct *p, cudaStream_t stream, DCSRView views[2][2], PetscBool *patterns, PetscBool *values)
+{
+  PetscBool      changed[3] = {PETSC_FALSE, PETSC_FALSE, PETSC_FALSE};
+  PetscErrorCode ierr       = GetOperands(C, p, stream, views);
+
+  PetscFunctionBegin;
+  if (ierr == PETSC_SUCCESS) ierr = GetOwnChanges(C, p, views, stream, changed);
+  PetscCall(ProductAgree(PetscObjectComm((PetscObject)C), ierr, &ierr));
+  PetscCall(ierr);
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, changed, 3, MPI_C_BOOL, MPI_LOR, PetscObjectComm((PetscObject)C)));
   PetscCheck(!changed[2], PetscObjectComm((PetscObject)C), PETSC_ERR_SUP, "An operand was replaced by a matrix whose off-process columns are not in ascending order, as those of submatrices that the host made: make a new product with it");
   *patterns = changed[0];
@@ -644,8 +709,7 @@ static PetscErrorCode MatProductNumeric_MPIAIJCUDA(Mat C)
   PetscCall(PetscSparseCUDAGetStream(&stream));
   PetscCall(MatMPIAIJCUDAFinishInsertion(C));
   if (!computed && MakesRight(C)) PetscCall(ProductRightRefresh(C));
-  PetscCall(GetOperands(C, p, stream, views));
-  PetscCall(GetChanges(C, p, views, stream, &patterns, &values));
+  PetscCall(GetChanges(C, p, stream, views, &patterns, &values));
   p->computed = PETSC_FALSE;
   if (patterns) {
     PetscCall(PetscInfo(C, "A pattern has changed since the symbolic phase, whose work is done again\n"));

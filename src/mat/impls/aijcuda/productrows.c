@@ -87,6 +87,29 @@ failed:
   PetscFunctionReturn(ierr);
 }
 
+/*
+  ProductAgree - After work of each process for itself: all fail when one does, so that nobody waits for the others in what comes next
+
+  Collective
+
+  Input Parameters:
++ comm - of all who take part
+- mine - how the work of this process ended
+
+  Output Parameter:
+. all - mine, or where that is no error the one of another process, which is raised here
+*/
+PetscErrorCode ProductAgree(MPI_Comm comm, PetscErrorCode mine, PetscErrorCode *all)
+{
+  int code = (int)mine;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &code, 1, MPI_INT, MPI_MAX, comm));
+  *all = mine;
+  if (mine == PETSC_SUCCESS && code != 0) *all = PetscError(PETSC_COMM_SELF, __LINE__, PETSC_FUNCTION_NAME, __FILE__, (PetscErrorCode)code, PETSC_ERROR_INITIAL, "Another process has failed and says why");
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode RowsDestroy(ProductRows *x, cudaStream_t stream)
 {
   PetscFunctionBegin;
@@ -125,30 +148,43 @@ static PetscErrorCode SumSizes(PetscInt n, const PetscInt sizes[], PetscInt stri
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The star forest of entries: row k of the received ones is size consecutive entries, from offset on, of what rank packs; places [n] are triples of these. */
-static PetscErrorCode SetEntries(MPI_Comm comm, PetscInt n, const PetscInt places[], cudaStream_t stream, ProductRows *x)
+/* Where the received entries come from, [entries] to be freed: row k of them is size consecutive ones, from offset on, of what rank packs; places [n] are triples of these. */
+static PetscErrorCode LocateEntries(PetscInt n, const PetscInt places[], cudaStream_t stream, ProductRows *x, PetscSFNode **remote)
 {
   PetscInt      *offsets;
-  PetscSFNode   *remote;
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
+  *remote = NULL;
   PetscCall(PetscMalloc1(n + 1, &offsets));
   PetscCallGoto(ierr, cleanup, SumSizes(n, places + 2, 3, offsets));
   PetscCallGoto(ierr, cleanup, SetPackedOffsets(n, offsets, stream, &x->received));
-  PetscCallGoto(ierr, cleanup, PetscMalloc1(offsets[n], &remote));
+  PetscCallGoto(ierr, cleanup, PetscMalloc1(offsets[n], remote));
   for (PetscInt k = 0; k < n; k++) {
     for (PetscInt e = offsets[k]; e < offsets[k + 1]; e++) {
-      remote[e].rank  = (PetscMPIInt)places[3 * k];
-      remote[e].index = places[3 * k + 1] + e - offsets[k];
+      (*remote)[e].rank  = (PetscMPIInt)places[3 * k];
+      (*remote)[e].index = places[3 * k + 1] + e - offsets[k];
     }
   }
-  PetscCallGoto(ierr, cleanup, PetscSFCreate(comm, &x->entries));
-  PetscCallGoto(ierr, cleanup, PetscSFSetGraph(x->entries, (PetscInt)x->sent.num_nonzeros, offsets[n], NULL, PETSC_OWN_POINTER, remote, PETSC_OWN_POINTER));
-  PetscCallGoto(ierr, cleanup, PetscSFSetUp(x->entries));
 cleanup:
   PetscCall(PetscFree(offsets));
   PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The star forest of entries, from places as LocateEntries() takes them, after work of this process that ended with ierr. Collective. */
+static PetscErrorCode SetEntries(MPI_Comm comm, PetscErrorCode ierr, PetscInt n, const PetscInt places[], cudaStream_t stream, ProductRows *x)
+{
+  PetscSFNode *remote = NULL;
+
+  PetscFunctionBegin;
+  if (ierr == PETSC_SUCCESS) ierr = LocateEntries(n, places, stream, x, &remote);
+  PetscCall(ProductAgree(comm, ierr, &ierr));
+  if (ierr != PETSC_SUCCESS) PetscCall(PetscFree(remote));
+  PetscCall(ierr);
+  PetscCall(PetscSFCreate(comm, &x->entries));
+  PetscCall(PetscSFSetGraph(x->entries, (PetscInt)x->sent.num_nonzeros, (PetscInt)x->received.num_nonzeros, NULL, PETSC_OWN_POINTER, remote, PETSC_OWN_POINTER));
+  PetscCall(PetscSFSetUp(x->entries));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -208,7 +244,9 @@ static PetscErrorCode FetchRows(PetscSF sf, DCSRView view, cudaStream_t stream, 
   PetscFunctionBegin;
   PetscCall(PetscSFGetGraph(sf, &num_roots, &num_leaves, NULL, &remote));
   PetscCall(PetscMalloc3(2 * num_roots, &pairs, 2 * num_leaves, &wanted, 3 * num_leaves, &places));
-  PetscCallGoto(ierr, cleanup, ChooseRows(sf, view, stream, x, pairs));
+  ierr = ChooseRows(sf, view, stream, x, pairs);
+  PetscCall(ProductAgree(PetscObjectComm((PetscObject)sf), ierr, &ierr));
+  if (ierr != PETSC_SUCCESS) goto cleanup;
   PetscCallGoto(ierr, cleanup, PetscSFBcastBegin(sf, MPIU_2INT, pairs, wanted, MPI_REPLACE));
   PetscCallGoto(ierr, cleanup, PetscSFBcastEnd(sf, MPIU_2INT, pairs, wanted, MPI_REPLACE));
   for (PetscInt k = 0; k < num_leaves; k++) {
@@ -216,7 +254,7 @@ static PetscErrorCode FetchRows(PetscSF sf, DCSRView view, cudaStream_t stream, 
     places[3 * k + 1] = wanted[2 * k];
     places[3 * k + 2] = wanted[2 * k + 1];
   }
-  PetscCallGoto(ierr, cleanup, SetEntries(PetscObjectComm((PetscObject)sf), num_leaves, places, stream, x));
+  ierr = SetEntries(PetscObjectComm((PetscObject)sf), PETSC_SUCCESS, num_leaves, places, stream, x);
 cleanup:
   PetscCall(PetscFree3(pairs, wanted, places));
   PetscCall(ierr);
@@ -289,11 +327,13 @@ static PetscErrorCode ReturnRows(PetscSF sf, DCSRView view, cudaStream_t stream,
   PetscCallMPI(MPI_Type_contiguous(3, MPIU_INT, &triple));
   PetscCallMPI(MPI_Type_commit(&triple));
   PetscCallGoto(ierr, cleanup, PetscMalloc2(3 * view.num_rows, &triples, 3 * num_received, &places));
-  PetscCallGoto(ierr, cleanup, ChooseAllRows(rank, view, stream, x, triples));
+  ierr = ChooseAllRows(rank, view, stream, x, triples);
+  PetscCall(ProductAgree(PetscObjectComm((PetscObject)sf), ierr, &ierr));
+  if (ierr != PETSC_SUCCESS) goto cleanup;
   PetscCallGoto(ierr, cleanup, PetscSFGatherBegin(sf, triple, triples, places));
   PetscCallGoto(ierr, cleanup, PetscSFGatherEnd(sf, triple, triples, places));
-  PetscCallGoto(ierr, cleanup, SetEntries(PetscObjectComm((PetscObject)sf), num_received, places, stream, x));
-  PetscCallGoto(ierr, cleanup, CreateSelection(num_roots, degree, num_received, stream, selection));
+  ierr = CreateSelection(num_roots, degree, num_received, stream, selection);
+  ierr = SetEntries(PetscObjectComm((PetscObject)sf), ierr, num_received, places, stream, x);
 cleanup:
   PetscCall(PetscFree2(triples, places));
   PetscCallMPI(MPI_Type_free(&triple));
@@ -301,13 +341,24 @@ cleanup:
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Global columns of packed rows travel. */
-static PetscErrorCode ExchangeColumns(ProductRows *x, DCSRView source, DCSRColumns columns, cudaStream_t stream)
+/* Packs global columns of rows for others. */
+static PetscErrorCode PackColumns(ProductRows *x, DCSRView source, DCSRColumns columns, cudaStream_t stream)
 {
   PetscFunctionBegin;
   PetscCall(PetscSparseCUDAMalloc(x->sent.num_nonzeros, "columns of rows for other processes", stream, &x->sent.columns));
   PetscCall(PetscSparseCUDAMalloc(x->received.num_nonzeros, "columns of rows of other processes", stream, &x->received.columns));
   PetscCall(DCSRPackRows(source, columns, x->rows, DCSR_WRITE_STRUCTURE, stream, x->sent));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Global columns of packed rows travel. Collective. */
+static PetscErrorCode ExchangeColumns(ProductRows *x, DCSRView source, DCSRColumns columns, cudaStream_t stream)
+{
+  PetscErrorCode ierr = PackColumns(x, source, columns, stream);
+
+  PetscFunctionBegin;
+  PetscCall(ProductAgree(PetscObjectComm((PetscObject)x->entries), ierr, &ierr));
+  PetscCall(ierr);
   PetscCall(PetscSFBcastWithMemTypeBegin(x->entries, MPI_INT, PETSC_MEMTYPE_CUDA, x->sent.columns, PETSC_MEMTYPE_CUDA, x->received.columns, MPI_REPLACE));
   PetscCall(PetscSFBcastEnd(x->entries, MPI_INT, x->sent.columns, x->received.columns, MPI_REPLACE));
   PetscCall(PetscSparseCUDAFree(&x->sent.columns, stream));
@@ -362,8 +413,8 @@ cleanup:
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The structure of the stack, once it is known who sends what. Nothing is freed after an error. */
-static PetscErrorCode FillStack(PetscLayout cmap, DCSRView source, DCSRView upper, const ProductColumns *columns, cudaStream_t stream, ProductStack *s)
+/* The structure of the stack, when the columns have come. Nothing is freed after an error. */
+static PetscErrorCode StackRows(PetscLayout cmap, DCSRView upper, const ProductColumns *columns, cudaStream_t stream, ProductStack *s)
 {
   ProductRows   *x   = &s->rows;
   int32_t       *map = NULL;
@@ -371,7 +422,6 @@ static PetscErrorCode FillStack(PetscLayout cmap, DCSRView source, DCSRView uppe
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
-  PetscCall(ExchangeColumns(x, source, columns->device, stream));
   PetscCallGoto(ierr, cleanup, ExtendColumns(cmap, columns, x->received, stream, &s->columns, &map));
   PetscCallGoto(ierr, cleanup, DCSRNeedsWide(upper.num_nonzeros + x->received.num_nonzeros, &wide));
   s->num_upper = upper.num_rows;
@@ -380,6 +430,19 @@ static PetscErrorCode FillStack(PetscLayout cmap, DCSRView source, DCSRView uppe
   PetscCallGoto(ierr, cleanup, PetscSparseCUDAFree(&x->received.columns, stream));
 cleanup:
   PetscCall(PetscSparseCUDAFree(&map, stream));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The structure of the stack, once it is known who sends what; all processes have it, or an error. Nothing is freed after an error. Collective. */
+static PetscErrorCode FillStack(PetscLayout cmap, DCSRView source, DCSRView upper, const ProductColumns *columns, cudaStream_t stream, ProductStack *s)
+{
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(ExchangeColumns(&s->rows, source, columns->device, stream));
+  ierr = StackRows(cmap, upper, columns, stream, s);
+  PetscCall(ProductAgree(PetscObjectComm((PetscObject)s->rows.entries), ierr, &ierr));
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -405,38 +468,15 @@ PetscErrorCode ProductStackCreateFetched(Mat X, PetscSF sf, const DCSRView block
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
-  PetscCall(ProductColumnsCreateOf(X, stream, &columns));
-  PetscCallGoto(ierr, destroy, ProductJoin(blocks[0], blocks[1], PETSC_FALSE, stream, &joined));
-  PetscCallGoto(ierr, cleanup, FetchRows(sf, joined, stream, &s->rows));
-  PetscCallGoto(ierr, cleanup, FillStack(X->cmap, joined, joined, &columns, stream, s));
-cleanup:
-  PetscCall(ProductFreeJoined(blocks[0], &joined, stream));
-destroy:
+  PetscCall(PetscArrayzero(&joined, 1));
+  ierr = ProductColumnsCreateOf(X, stream, &columns);
+  if (ierr == PETSC_SUCCESS) ierr = ProductJoin(blocks[0], blocks[1], PETSC_FALSE, stream, &joined);
+  PetscCall(ProductAgree(PetscObjectComm((PetscObject)X), ierr, &ierr));
+  if (ierr == PETSC_SUCCESS) ierr = FetchRows(sf, joined, stream, &s->rows);
+  if (ierr == PETSC_SUCCESS) ierr = FillStack(X->cmap, joined, joined, &columns, stream, s);
+  if (joined.row_offsets != NULL) PetscCall(ProductFreeJoined(blocks[0], &joined, stream));
   PetscCall(ProductColumnsDestroy(&columns, stream));
   PetscCall(ierr);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*
-  ProductAgree - After work of each process for itself: all fail when one does, so that nobody waits for the others in what comes next
-
-  Collective
-
-  Input Parameters:
-+ comm - of all who take part
-- mine - how the work of this process ended
-
-  Output Parameter:
-. all - mine, or where that is no error the one of another process, which is raised here
-*/
-PetscErrorCode ProductAgree(MPI_Comm comm, PetscErrorCode mine, PetscErrorCode *all)
-{
-  int code = (int)mine;
-
-  PetscFunctionBegin;
-  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &code, 1, MPI_INT, MPI_MAX, comm));
-  *all = mine;
-  if (mine == PETSC_SUCCESS && code != 0) *all = PetscError(PETSC_COMM_SELF, __LINE__, PETSC_FUNCTION_NAME, __FILE__, (PetscErrorCode)code, PETSC_ERROR_INITIAL, "Another process has failed and says why");
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -450,25 +490,6 @@ static PetscErrorCode PrepareValues(ProductRows *x, DCSRView source, const Produ
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ProductStackSetValues() after work of this process that ended with ierr. */
-static PetscErrorCode SetValuesAfter(PetscErrorCode ierr, ProductStack *s, DCSRView source, const ProductColumns *columns, cudaStream_t stream)
-{
-  ProductRows *x = &s->rows;
-
-  PetscFunctionBegin;
-  if (ierr == PETSC_SUCCESS) ierr = PrepareValues(x, source, columns, stream);
-  PetscCall(ProductAgree(PetscObjectComm((PetscObject)x->entries), ierr, &ierr));
-  if (ierr != PETSC_SUCCESS) goto cleanup;
-  PetscCallGoto(ierr, cleanup, PetscSFBcastWithMemTypeBegin(x->entries, MPIU_SCALAR, PETSC_MEMTYPE_CUDA, x->sent.values, PETSC_MEMTYPE_CUDA, x->received.values, MPI_REPLACE));
-  PetscCallGoto(ierr, cleanup, PetscSFBcastEnd(x->entries, MPIU_SCALAR, x->sent.values, x->received.values, MPI_REPLACE));
-  PetscCallGoto(ierr, cleanup, DCSRUnpackValues(x->received, s->columns.device, s->num_upper, stream, s->view));
-cleanup:
-  PetscCall(PetscSparseCUDAFree(&x->sent.values, stream));
-  PetscCall(PetscSparseCUDAFree(&x->received.values, stream));
-  PetscCall(ierr);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* ProductStackFill - Values of a stack of fetched rows, from the blocks of their matrix; stack.view.values are allocated here, also after an error. Collective. */
 PetscErrorCode ProductStackFill(ProductStack *s, const DCSRView blocks[], cudaStream_t stream)
 {
@@ -476,7 +497,7 @@ PetscErrorCode ProductStackFill(ProductStack *s, const DCSRView blocks[], cudaSt
 
   PetscFunctionBegin;
   if (ierr == PETSC_SUCCESS) ierr = DCSRJoinColumns(blocks[0], blocks[1], DCSR_WRITE_VALUES, stream, s->view);
-  PetscCall(SetValuesAfter(ierr, s, s->view, &s->columns, stream));
+  PetscCall(ProductStackSetValues(ierr, s, s->view, &s->columns, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -511,15 +532,28 @@ PetscErrorCode ProductStackCreateReturned(PetscLayout cmap, PetscSF sf, DCSRView
   Collective
 
   Input Parameters:
-+ s       - the stack
++ before  - how work of this process for the values ended: all fail when one did
+. s       - the stack
 . source  - the matrix whose rows travel: what was view above with values, or the stack itself, whose upper rows are the same
 . columns - its columns
 - stream  - for the work
 */
-PetscErrorCode ProductStackSetValues(ProductStack *s, DCSRView source, const ProductColumns *columns, cudaStream_t stream)
+PetscErrorCode ProductStackSetValues(PetscErrorCode before, ProductStack *s, DCSRView source, const ProductColumns *columns, cudaStream_t stream)
 {
+  ProductRows   *x    = &s->rows;
+  PetscErrorCode ierr = before;
+
   PetscFunctionBegin;
-  PetscCall(SetValuesAfter(PETSC_SUCCESS, s, source, columns, stream));
+  if (ierr == PETSC_SUCCESS) ierr = PrepareValues(x, source, columns, stream);
+  PetscCall(ProductAgree(PetscObjectComm((PetscObject)x->entries), ierr, &ierr));
+  if (ierr != PETSC_SUCCESS) goto cleanup;
+  PetscCallGoto(ierr, cleanup, PetscSFBcastWithMemTypeBegin(x->entries, MPIU_SCALAR, PETSC_MEMTYPE_CUDA, x->sent.values, PETSC_MEMTYPE_CUDA, x->received.values, MPI_REPLACE));
+  PetscCallGoto(ierr, cleanup, PetscSFBcastEnd(x->entries, MPIU_SCALAR, x->sent.values, x->received.values, MPI_REPLACE));
+  PetscCallGoto(ierr, cleanup, DCSRUnpackValues(x->received, s->columns.device, s->num_upper, stream, s->view));
+cleanup:
+  PetscCall(PetscSparseCUDAFree(&x->sent.values, stream));
+  PetscCall(PetscSparseCUDAFree(&x->received.values, stream));
+  PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

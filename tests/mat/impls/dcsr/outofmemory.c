@@ -531,10 +531,30 @@ static PetscErrorCode FailurePending(PetscInt n, PetscBool *pending)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* -alone: the process whose allocations fail, while those of the others succeed; -1: all fail alike. */
+static PetscMPIInt alone = -1;
+
+/* With -alone all processes fail, or none, and that one knows whether there was anything to fail. Collective. */
+static PetscErrorCode AgreeOnFailure(const char what[], PetscErrorCode error, PetscBool *done)
+{
+  int codes[2] = {(int)error, -(int)error};
+
+  PetscFunctionBegin;
+  if (alone < 0) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCallMPI(MPI_Bcast(done, 1, MPI_C_BOOL, alone, PETSC_COMM_WORLD));
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, codes, 2, MPI_INT, MPI_MAX, PETSC_COMM_WORLD));
+  PetscCheck(codes[0] == -codes[1], PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s on process %d alone: error %d here, between %d and %d on all", what, (int)alone, (int)error, -codes[1], codes[0]);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Runs an operation whose n-th allocation fails; *error is what it returned, *pending whether it made fewer. */
 static PetscErrorCode RunFailing(OperationFn *run, PetscInt n, Mat A, Data *d, PetscErrorCode *error, PetscBool *pending)
 {
+  PetscMPIInt rank;
+
   PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
+  if (alone >= 0 && rank != alone) n = 0;
   PetscCall(PetscSparseCUDATestFailAllocation(n));
   PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
   *error = (*run)(A, d);
@@ -906,6 +926,7 @@ static PetscErrorCode TestNewParallel(OperationFn *run, const char name[], Petsc
   PetscCall(MatSetType(A, "dcsrcuda"));
   PetscCall(InsertAlike(A, BY_VALUES));
   PetscCall(RunFailing(run, n, A, &d, &error, done));
+  PetscCall(AgreeOnFailure(what, error, done));
   PetscCheck(error == PETSC_SUCCESS || error == PETSC_ERR_MEM, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: error %d is not PETSC_ERR_MEM", what, (int)error);
   PetscCheck(error == PETSC_SUCCESS || d.C == NULL, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: there is a result", what);
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, done, 1, MPI_C_BOOL, MPI_LAND, PETSC_COMM_WORLD)); /* one process may allocate more than another */
@@ -1023,6 +1044,7 @@ static PetscErrorCode TestOperands(const OperandTest *t, PetscInt n, PetscBool *
   if (t->change == OTHER_VALUES) PetscCall(MatScale(A, 2));
   if (t->change == OTHER_PATTERN) PetscCall(MatAXPY(d.X, 1, A, DIFFERENT_NONZERO_PATTERN));
   PetscCall(RunFailing(t->run, n, A, &d, &error, done));
+  PetscCall(AgreeOnFailure(what, error, done));
   PetscCheck(error == PETSC_SUCCESS || error == PETSC_ERR_MEM, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: error %d is not PETSC_ERR_MEM", what, (int)error);
   PetscCheck(error == PETSC_SUCCESS || !*done, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: the operation failed before", what);
   if (error != PETSC_SUCCESS) {
@@ -1041,7 +1063,7 @@ static PetscErrorCode TestOperands(const OperandTest *t, PetscInt n, PetscBool *
 static PetscErrorCode TestParallel(PetscInt part)
 {
   PetscFunctionBegin;
-  for (size_t k = 0; part == 1 && k < PETSC_STATIC_ARRAY_LENGTH(new_matrices); k++) {
+  for (size_t k = alone < 0 ? 0 : 1; part == 1 && k < PETSC_STATIC_ARRAY_LENGTH(new_matrices); k++) { /* a transpose is assembled, which one process may not leave alone */
     PetscBool done = PETSC_FALSE;
 
     for (PetscInt n = 1; !done; n++) PetscCall(TestNewParallel(new_matrices[k].run, new_matrices[k].name, n, &done));
@@ -1055,6 +1077,7 @@ static PetscErrorCode TestParallel(PetscInt part)
       PetscCall(TestOperands(&operand_tests[k], n, &done));
     }
   }
+  if (alone >= 0) PetscFunctionReturn(PETSC_SUCCESS);
   for (Way way = BY_VALUES; way < NUM_WAYS; way++) {
     PetscBool done = PETSC_FALSE;
 
@@ -1072,7 +1095,7 @@ int main(int argc, char **argv)
 {
   char       *type;
   PetscBool   usable;
-  PetscInt    part = 0;
+  PetscInt    part = 0, who = -1;
   PetscMPIInt size;
 
   PetscFunctionBeginUser;
@@ -1082,6 +1105,9 @@ int main(int argc, char **argv)
   if (usable) {
     PetscCall(PetscOptionsGetInt(NULL, NULL, "-part", &part, NULL));
     PetscCheck(part >= 0 && part < 8, PETSC_COMM_WORLD, PETSC_ERR_ARG_OUTOFRANGE, "-part must be 0 to 7");
+    PetscCall(PetscOptionsGetInt(NULL, NULL, "-alone", &who, NULL));
+    PetscCheck(who < size, PETSC_COMM_WORLD, PETSC_ERR_ARG_OUTOFRANGE, "-alone must be one of %d processes", (int)size);
+    alone = (PetscMPIInt)who;
     if (size == 1) PetscCall(TestSequential(part));
     else PetscCall(TestParallel(part));
   }
@@ -1125,5 +1151,9 @@ int main(int argc, char **argv)
          suffix: parallel
          nsize: 2
          args: -part {{0 1}}
+      test:
+         suffix: alone
+         nsize: 2
+         args: -part {{0 1}} -alone {{0 1}}
 
 TEST*/

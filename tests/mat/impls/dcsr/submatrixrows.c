@@ -250,7 +250,7 @@ static PetscErrorCode AddEntries(Mat A, PetscInt remainder)
 }
 
 /* The pattern changes where the submatrix has no columns, and where it has some: MATAIJ notices neither. */
-static PetscErrorCode TestPatterns(const char type[])
+static PetscErrorCode TestPatterns(const char type[], Set which)
 {
   PetscInt       n, begin;
   PetscErrorCode ierr;
@@ -262,7 +262,7 @@ static PetscErrorCode TestPatterns(const char type[])
   PetscCall(TestCreatePair(type, 48, 48, TEST_EVEN, 5, 1, &A, &B));
   PetscCall(MatGetOwnershipRangeColumn(A, &begin, NULL));
   PetscCall(MatGetLocalSize(A, NULL, &n));
-  PetscCall(CreateSet(SET_REVERSED, PETSC_TRUE, 48, begin, begin + n, &rows));
+  PetscCall(CreateSet(which, PETSC_TRUE, 48, begin, begin + n, &rows));
   PetscCall(ISCreateStride(PETSC_COMM_WORLD, 2, begin, 2, &columns)); /* even ones: 48 is a multiple of the number of processes, and begin is even */
   PetscCall(ISCreateStride(PETSC_COMM_SELF, 24, 0, 2, &all));
   PetscCall(MatCreateSubMatrix(B, rows, columns, MAT_INITIAL_MATRIX, &D));
@@ -299,13 +299,13 @@ static PetscErrorCode TestPatterns(const char type[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A new entry in a column that no process had as a ghost column of the submatrix: it would have been lost without a word. */
-static PetscErrorCode TestNewGhost(const char type[])
+/* A new entry in a column that no process had as a ghost column of the submatrix, of own rows and columns or of others: it would have been lost without a word. */
+static PetscErrorCode TestNewGhost(const char type[], PetscBool own)
 {
   PetscInt       n, begin;
   PetscMPIInt    size;
   PetscErrorCode ierr;
-  IS             backwards;
+  IS             set;
   Mat            A, C;
 
   PetscFunctionBegin;
@@ -319,20 +319,54 @@ static PetscErrorCode TestNewGhost(const char type[])
   for (PetscInt i = begin; i < begin + n; i++) PetscCall(MatSetValue(A, i, i, 2, INSERT_VALUES));
   PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
   PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
-  PetscCall(ISCreateStride(PETSC_COMM_WORLD, n, 47 - begin, -1, &backwards));
-  PetscCall(MatCreateSubMatrix(A, backwards, backwards, MAT_INITIAL_MATRIX, &C));
+  PetscCall(ISCreateStride(PETSC_COMM_WORLD, n, own ? begin : 47 - begin, own ? 1 : -1, &set));
+  PetscCall(MatCreateSubMatrix(A, set, set, MAT_INITIAL_MATRIX, &C));
   PetscCall(MatSetOption(A, MAT_NEW_NONZERO_LOCATION_ERR, PETSC_FALSE));
   PetscCall(MatSetOption(A, MAT_NEW_NONZERO_ALLOCATION_ERR, PETSC_FALSE));
   PetscCall(MatSetValue(A, begin, (begin + n) % 48, 1, INSERT_VALUES));
   PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
   PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
   PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
-  ierr = MatCreateSubMatrix(A, backwards, backwards, MAT_REUSE_MATRIX, &C);
+  ierr = MatCreateSubMatrix(A, set, set, MAT_REUSE_MATRIX, &C);
   PetscCall(PetscPopErrorHandler());
   PetscCheck(ierr == PETSC_ERR_ARG_SIZ, PETSC_COMM_SELF, PETSC_ERR_PLIB, "A new ghost column: error %d is not PETSC_ERR_ARG_SIZ", (int)ierr);
   PetscCall(MatDestroy(&C));
   PetscCall(MatDestroy(&A));
-  PetscCall(ISDestroy(&backwards));
+  PetscCall(ISDestroy(&set));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A submatrix of own rows and columns takes the values of another matrix with the same pattern in it, and other ghost columns elsewhere. */
+static PetscErrorCode TestOtherMatrix(const char type[])
+{
+  PetscInt n, begin;
+  IS       rows, columns;
+  Mat      A, B, C, D, E;
+
+  PetscFunctionBegin;
+  if (!device) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(TestCreatePair(type, 48, 48, TEST_EVEN, 5, 1, &A, &B));
+  PetscCall(MatDuplicate(B, MAT_COPY_VALUES, &E));
+  PetscCall(AddEntries(A, 1)); /* columns outside of the submatrix, which come between the ghost columns */
+  PetscCall(AddEntries(E, 1));
+  PetscCall(ScaleBoth(A, E, 7));
+  PetscCall(MatGetOwnershipRange(A, &begin, NULL));
+  PetscCall(MatGetLocalSize(A, &n, NULL));
+  PetscCall(ISCreateStride(PETSC_COMM_WORLD, n, begin, 1, &rows));
+  PetscCall(ISCreateStride(PETSC_COMM_WORLD, 2, begin, 2, &columns));
+  PetscCall(MatCreateSubMatrix(A, rows, columns, MAT_INITIAL_MATRIX, &C));
+  PetscCall(MatCreateSubMatrix(B, rows, columns, MAT_INITIAL_MATRIX, &D));
+  for (int pass = 0; pass < 2; pass++) { /* the second time it is the matrix that it was made of */
+    PetscCall(MatCreateSubMatrix(E, rows, columns, MAT_REUSE_MATRIX, &D));
+    PetscCall(Compare(C, D, PETSC_TRUE, PETSC_TRUE, "the values of another matrix"));
+  }
+  PetscCall(MatDestroy(&A));
+  PetscCall(MatDestroy(&B));
+  PetscCall(MatDestroy(&C));
+  PetscCall(MatDestroy(&D));
+  PetscCall(MatDestroy(&E));
+  PetscCall(ISDestroy(&rows));
+  PetscCall(ISDestroy(&columns));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -458,8 +492,11 @@ int main(int argc, char **argv)
   PetscCall(TestBinding(type, SET_OWN, SET_OWN));
   PetscCall(TestBinding(type, SET_CYCLIC, SET_REVERSED));
   PetscCall(TestBinding(type, SET_OWN, SET_MIXED));
-  PetscCall(TestPatterns(type));
-  PetscCall(TestNewGhost(type));
+  PetscCall(TestPatterns(type, SET_REVERSED));
+  PetscCall(TestPatterns(type, SET_OWN));
+  PetscCall(TestNewGhost(type, PETSC_FALSE));
+  PetscCall(TestNewGhost(type, PETSC_TRUE));
+  PetscCall(TestOtherMatrix(type));
   PetscCall(PetscFinalize());
   return 0;
 }
