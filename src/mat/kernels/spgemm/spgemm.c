@@ -558,7 +558,8 @@ static PetscErrorCode CheckFactors(DCSRView A, DCSRView B, PetscBool values)
   Errors: PETSC_ERR_MEM; C's arrays and product are NULL then.
 
   Cost: one walk over the products in shared memory for the structure and one for the values; a second walk when rows differ so much that the pool was chosen too
-  small. Workspace: at most half of C's size and 64 MiB for products with a sample (docs/spgemm.md says what it is made of).
+  small. Workspace: about half of C's size and 64 MiB for products with a sample; more where rows of C have one or two entries, or are too long for the sample
+  (docs/spgemm.md says what it is made of).
 
   Reference: rows in bins by work as Dalton, Olson and Bell, Optimizing sparse matrix-matrix multiplication for the GPU, ACM TOMS 41, 2015; the bits of neighbouring
   columns in one word as Deveci, Trott and Rajamanickam, Multithreaded sparse matrix-matrix multiplication, Parallel Computing 78, 2018.

@@ -28,7 +28,7 @@ static PetscErrorCode CreateGraph(MatType type, PetscInt n, Mat *A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Coarsen(Mat A, MatCoarsenType type, PetscBool strict, PetscCoarsenData **lists)
+static PetscErrorCode Coarsen(Mat A, MatCoarsenType type, PetscCoarsenData **lists)
 {
   MatCoarsen coarsen;
 
@@ -36,7 +36,7 @@ static PetscErrorCode Coarsen(Mat A, MatCoarsenType type, PetscBool strict, Pets
   PetscCall(MatCoarsenCreate(PETSC_COMM_WORLD, &coarsen));
   PetscCall(MatCoarsenSetType(coarsen, type));
   PetscCall(MatCoarsenSetAdjacency(coarsen, A));
-  PetscCall(MatCoarsenSetStrictAggs(coarsen, strict));
+  PetscCall(MatCoarsenSetStrictAggs(coarsen, PETSC_TRUE));
   PetscCall(MatCoarsenApply(coarsen));
   PetscCall(MatCoarsenGetData(coarsen, lists));
   PetscCall(MatCoarsenDestroy(&coarsen));
@@ -78,8 +78,8 @@ int main(int argc, char **argv)
   PetscCall(CreateGraph(type, 17, &B));
   PetscCall(MatGetLocalSize(A, &n, NULL));
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(kinds); k++) {
-    PetscCall(Coarsen(A, kinds[k], PETSC_TRUE, &lists[0]));
-    PetscCall(Coarsen(B, kinds[k], PETSC_TRUE, &lists[1]));
+    PetscCall(Coarsen(A, kinds[k], &lists[0]));
+    PetscCall(Coarsen(B, kinds[k], &lists[1]));
     PetscCall(CompareLists(lists[0], lists[1], n, kinds[k]));
     for (int i = 0; i < 2; i++) PetscCall(PetscCDDestroy(lists[i]));
     PetscCall(TestHasType(B, type, "the graph after MatCoarsenApply()"));
