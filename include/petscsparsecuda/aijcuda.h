@@ -88,7 +88,7 @@ typedef struct {
   PetscInt              product_slices;      /* -mat_dcsr_product_slices: of products of three matrices whose first one this is; 0 is automatic */
 } Mat_SeqAIJCUDA;
 
-/* What all processes learn from each other in MatAssemblyBegin(): each is true when it is on some process. */
+/* What all processes learn from each other in MatAssemblyBegin(): each but the last is true when it is on some process. */
 typedef enum {
   FACT_HOST,        /* values were given to the parent, which has to assemble */
   FACT_OFF_PROCESS, /* values wait for other processes, */
@@ -96,6 +96,7 @@ typedef enum {
   FACT_NEW_PATTERN, /* or they do not fit the pattern of the last exchange */
   FACT_INSERT,      /* INSERT_VALUES was used */
   FACT_ADD,         /* ADD_VALUES was used */
+  FACT_ERROR,       /* the largest error code of those that failed, 0: none did */
   NUM_ASSEMBLY_FACTS
 } AssemblyFact;
 

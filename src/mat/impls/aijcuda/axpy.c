@@ -341,7 +341,7 @@ static PetscErrorCode AddBlocks(Mat Y, PetscScalar a, Mat X, MatStructure str)
   PetscCall(PetscArrayzero(sums, 2));
   PetscCall(PetscSparseCUDAGetStream(&stream));
   ierr = PrepareBlocks(Y, X, str, stream, sums, &garray);
-  PetscCall(ProductAgree(PetscObjectComm((PetscObject)Y), ierr, &ierr));
+  PetscCall(PetscSparseCUDAAgree(PetscObjectComm((PetscObject)Y), ierr, &ierr));
   if (ierr != PETSC_SUCCESS) goto cleanup;
   for (int k = 0; k < 2; k++) PetscCallGoto(ierr, cleanup, BlockSumFinish(&sums[k], a, stream));
   if (sums[1].grows && sums[1].num_columns > ((Mat_MPIAIJ *)Y->data)->B->cmap->n) PetscCallGoto(ierr, cleanup, MatMPIAIJCUDASetGhosts(Y, sums[1].num_columns, &garray));

@@ -43,7 +43,7 @@ PetscErrorCode GatheredRowsGetBlocks(Mat A, GatheredRows *x, cudaStream_t stream
 
   PetscFunctionBegin;
   for (int k = 0; k < 2 && ierr == PETSC_SUCCESS; k++) ierr = ProductOperandGet(Block(A, k), &x->operands[k], PETSC_TRUE, stream, &blocks[k]);
-  PetscCall(ProductAgree(PetscObjectComm((PetscObject)A), ierr, &ierr));
+  PetscCall(PetscSparseCUDAAgree(PetscObjectComm((PetscObject)A), ierr, &ierr));
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -73,7 +73,7 @@ PetscErrorCode GatheredRowsCreate(Mat A, const DCSRView blocks[], PetscInt n, co
   PetscFunctionBegin;
   PetscCall(PetscArrayzero(x, 1));
   ierr = GetWanted(A, n, rows, x);
-  PetscCall(ProductAgree(PetscObjectComm((PetscObject)A), ierr, &ierr));
+  PetscCall(PetscSparseCUDAAgree(PetscObjectComm((PetscObject)A), ierr, &ierr));
   PetscCall(ierr);
   PetscCall(ProductCreateSF(A->rmap, x->num_wanted, x->wanted, &sf));
   ierr = ProductStackCreateFetched(A, sf, blocks, stream, &x->stack);

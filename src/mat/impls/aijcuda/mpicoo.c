@@ -43,69 +43,90 @@ static PetscErrorCode CheckNumRemote(Mat A, PetscCount num)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Finds the entries of other processes, and who they are; collective. */
-static PetscErrorCode CreateExchange(Mat A, COODevice *coo, const PetscInt i[], const PetscInt j[], cudaStream_t stream)
+/* The entries of other processes, by owner: order, and starts [size + 1]; to be freed, also after an error. */
+static PetscErrorCode SortRemote(Mat A, const COODevice *coo, const PetscInt i[], const PetscInt j[], PetscMPIInt size, cudaStream_t stream, PetscCount **order, PetscInt starts[])
 {
-  PetscCount     num = 0, *where = NULL, *order = NULL;
-  PetscInt      *starts = NULL;
-  PetscMPIInt    size;
+  PetscCount     num = 0, *where = NULL;
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
-  PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)A), &size));
   if (!((Mat_MPIAIJ *)A->data)->donotstash) PetscCall(DCSRListRemote(A->rmap->rstart, A->rmap->rend, coo->n, i, j, NULL, stream, &num, &where));
-  PetscCallGoto(ierr, cleanup, PetscMalloc1(size + 1, &starts));
   PetscCallGoto(ierr, cleanup, CheckNumRemote(A, num));
-  PetscCallGoto(ierr, cleanup, DCSRSortByOwner(size, A->rmap->range, num, where, i, stream, &order, starts));
+  PetscCallGoto(ierr, cleanup, DCSRSortByOwner(size, A->rmap->range, num, where, i, stream, order, starts));
+cleanup:
+  PetscCall(PetscSparseCUDAFree(&where, stream));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Finds the entries of other processes, and who they are, after work of this process that ended with ierr. All have an error when one has it before the exchange is made. Collective. */
+static PetscErrorCode CreateExchange(PetscErrorCode ierr, Mat A, COODevice *coo, const PetscInt i[], const PetscInt j[], cudaStream_t stream)
+{
+  PetscCount *order = NULL;
+  PetscInt   *starts;
+  PetscMPIInt size;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)A), &size));
+  PetscCall(PetscMalloc1(size + 1, &starts));
+  if (ierr == PETSC_SUCCESS) ierr = SortRemote(A, coo, i, j, size, stream, &order, starts);
+  PetscCall(PetscSparseCUDAAgree(PetscObjectComm((PetscObject)A), ierr, &ierr));
+  if (ierr != PETSC_SUCCESS) goto cleanup;
   PetscCallGoto(ierr, cleanup, MatExchangeCreate(A->rmap, starts, &coo->exchange));
   PetscCallGoto(ierr, cleanup, MatExchangeGetSendOrder(&coo->exchange, starts, PETSC_MEMTYPE_CUDA, order, stream, &coo->order));
 cleanup:
-  PetscCall(PetscSparseCUDAFree(&where, stream));
   PetscCall(PetscSparseCUDAFree(&order, stream));
   PetscCall(PetscFree(starts));
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The rows or columns that other processes send; *received is NULL when there are none. Collective. */
-static PetscErrorCode ExchangeIndices(const COODevice *coo, const PetscInt own[], cudaStream_t stream, PetscInt **received)
+/* Rows and columns for other processes in send buffers, and receive buffers; NULL when there are none. All are to be freed, also after an error. */
+static PetscErrorCode PackIndices(const COODevice *coo, const PetscInt *const own[2], cudaStream_t stream, PetscInt *sent[2], PetscInt *received[2])
 {
-  const MatExchange *x    = &coo->exchange;
-  PetscInt          *sent = NULL;
-  PetscErrorCode     ierr;
+  PetscFunctionBegin;
+  for (int k = 0; k < 2; k++) {
+    PetscCall(PetscSparseCUDAMalloc(coo->exchange.num_sent, "sent COO indices", stream, &sent[k]));
+    PetscCall(PetscSparseCUDAMalloc(coo->exchange.num_received, "received COO indices", stream, &received[k]));
+    PetscCall(DCSRGatherIndices(coo->exchange.num_sent, coo->order, own[k], sent[k], stream));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The rows and columns that other processes send, to be freed, also after an error, which all have; after work of this process that ended with ierr. Collective. */
+static PetscErrorCode ExchangeIndices(PetscErrorCode ierr, Mat A, const COODevice *coo, const PetscInt *const own[2], cudaStream_t stream, PetscInt *received[2])
+{
+  PetscInt *sent[2] = {NULL, NULL};
 
   PetscFunctionBegin;
-  *received = NULL;
-  PetscCall(PetscSparseCUDAMalloc(x->num_sent, "sent COO indices", stream, &sent));
-  PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(x->num_received, "received COO indices", stream, received));
-  PetscCallGoto(ierr, cleanup, DCSRGatherIndices(x->num_sent, coo->order, own, sent, stream));
-  PetscCallGoto(ierr, cleanup, MatExchangeIndices(x, PETSC_MEMTYPE_CUDA, sent, PETSC_MEMTYPE_CUDA, *received));
-cleanup:
-  PetscCall(PetscSparseCUDAFree(&sent, stream));
+  if (ierr == PETSC_SUCCESS) ierr = PackIndices(coo, own, stream, sent, received);
+  PetscCall(PetscSparseCUDAAgree(PetscObjectComm((PetscObject)A), ierr, &ierr));
+  for (int k = 0; k < 2; k++) {
+    if (ierr == PETSC_SUCCESS) ierr = MatExchangeIndices(&coo->exchange, PETSC_MEMTYPE_CUDA, sent[k], PETSC_MEMTYPE_CUDA, received[k]);
+    PetscCall(PetscSparseCUDAFree(&sent[k], stream));
+  }
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The list of this process followed by what it receives, for both blocks. */
-static PetscErrorCode Pack(Mat A, COODevice *coo, const PetscInt i[], const PetscInt j[], cudaStream_t stream, DCSRListPacker packers[2])
+/* The list of this process followed by what it receives, for both blocks; after work of this process that ended with ierr. Collective; after the exchange errors are those of this process. */
+static PetscErrorCode Pack(PetscErrorCode ierr, Mat A, COODevice *coo, const PetscInt *const own[2], cudaStream_t stream, DCSRListPacker packers[2])
 {
-  PetscInt      *rows = NULL, *columns = NULL;
-  PetscErrorCode ierr;
+  PetscInt *received[2] = {NULL, NULL};
 
   PetscFunctionBegin;
-  PetscCallGoto(ierr, cleanup, CreateExchange(A, coo, i, j, stream));
-  PetscCallGoto(ierr, cleanup, ExchangeIndices(coo, i, stream, &rows));
-  PetscCallGoto(ierr, cleanup, ExchangeIndices(coo, j, stream, &columns));
+  ierr = CreateExchange(ierr, A, coo, own[0], own[1], stream);
+  PetscCallGoto(ierr, cleanup, ExchangeIndices(ierr, A, coo, own, stream, received));
   for (int k = 0; k < 2; k++) {
     const DCSRWindow window = {A->rmap->N, A->cmap->N, A->rmap->rstart, A->rmap->rend, A->cmap->rstart, A->cmap->rend, (PetscBool)k};
 
     PetscCallGoto(ierr, cleanup, DCSRListPackerCreate(&window, coo->n + coo->exchange.num_received, stream, &packers[k]));
-    PetscCallGoto(ierr, cleanup, DCSRListPackerAppend(&packers[k], coo->n, i, j, stream));
-    PetscCallGoto(ierr, cleanup, DCSRListPackerAppend(&packers[k], coo->exchange.num_received, rows, columns, stream));
+    PetscCallGoto(ierr, cleanup, DCSRListPackerAppend(&packers[k], coo->n, own[0], own[1], stream));
+    PetscCallGoto(ierr, cleanup, DCSRListPackerAppend(&packers[k], coo->exchange.num_received, received[0], received[1], stream));
   }
 cleanup:
-  PetscCall(PetscSparseCUDAFree(&rows, stream));
-  PetscCall(PetscSparseCUDAFree(&columns, stream));
+  PetscCall(PetscSparseCUDAFree(&received[0], stream));
+  PetscCall(PetscSparseCUDAFree(&received[1], stream));
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -116,17 +137,16 @@ cleanup:
 */
 static PetscErrorCode PackCopies(Mat A, COODevice *coo, const PetscInt i[], const PetscInt j[], cudaStream_t stream, DCSRListPacker packers[2])
 {
-  const PetscInt *i_device = NULL, *j_device = NULL;
-  void           *i_copy = NULL, *j_copy = NULL;
-  PetscErrorCode  ierr;
+  const PetscInt *const from[2]   = {i, j};
+  const PetscInt       *device[2] = {NULL, NULL};
+  void                 *copies[2] = {NULL, NULL};
+  PetscErrorCode        ierr      = PETSC_SUCCESS;
 
   PetscFunctionBegin;
-  PetscCallGoto(ierr, cleanup, PetscSparseCUDAGetDeviceCopy(i, (size_t)coo->n * sizeof(*i), stream, (const void **)&i_device, &i_copy));
-  PetscCallGoto(ierr, cleanup, PetscSparseCUDAGetDeviceCopy(j, (size_t)coo->n * sizeof(*j), stream, (const void **)&j_device, &j_copy));
-  PetscCallGoto(ierr, cleanup, Pack(A, coo, i_device, j_device, stream, packers));
-cleanup:
-  PetscCall(PetscSparseCUDAFree(&i_copy, stream));
-  PetscCall(PetscSparseCUDAFree(&j_copy, stream));
+  for (int k = 0; k < 2 && ierr == PETSC_SUCCESS; k++) ierr = PetscSparseCUDAGetDeviceCopy(from[k], (size_t)coo->n * sizeof(*i), stream, (const void **)&device[k], &copies[k]);
+  ierr = Pack(ierr, A, coo, device, stream, packers);
+  PetscCall(PetscSparseCUDAFree(&copies[0], stream));
+  PetscCall(PetscSparseCUDAFree(&copies[1], stream));
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -211,15 +231,19 @@ static PetscErrorCode SetBlock(Mat A, int which, DCSRList *list, cudaStream_t st
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* All processes have an error when one does. Collective. */
 static PetscErrorCode Preallocate(Mat A, COODevice *coo, const PetscInt i[], const PetscInt j[])
 {
-  cudaStream_t stream;
+  cudaStream_t   stream;
+  PetscErrorCode ierr;
 
   PetscFunctionBegin;
   PetscCall(PetscSparseCUDAGetStream(&stream));
-  PetscCall(CreateLists(A, coo, i, j, stream));
-  PetscCall(MatMPIAIJCUDASetEmpty(A));
-  for (int k = 0; k < 2; k++) PetscCall(SetBlock(A, k, &coo->lists[k], stream));
+  ierr = CreateLists(A, coo, i, j, stream);
+  if (ierr == PETSC_SUCCESS) ierr = MatMPIAIJCUDASetEmpty(A);
+  for (int k = 0; k < 2 && ierr == PETSC_SUCCESS; k++) ierr = SetBlock(A, k, &coo->lists[k], stream);
+  PetscCall(PetscSparseCUDAAgree(PetscObjectComm((PetscObject)A), ierr, &ierr));
+  PetscCall(ierr);
   PetscCall(MatMPIAIJCUDASetUpMultiply(A));
   PetscCall(MatMPIAIJCUDASetBlockTypes(A));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -261,20 +285,25 @@ PetscErrorCode MatSetPreallocationCOO_MPIAIJCUDA_Device(Mat A, PetscCount n, Pet
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Values of entries for other processes leave, those from others come; *more [exchange.num_received] is NULL when there are none. Collective. */
-static PetscErrorCode ExchangeValues(const COODevice *coo, const PetscScalar v[], cudaStream_t stream, PetscScalar **more)
+/* Values for other processes in a send buffer, and a receive buffer; NULL when there are none. Both are to be freed, also after an error. */
+static PetscErrorCode PackValues(const COODevice *coo, const PetscScalar v[], cudaStream_t stream, PetscScalar **sent, PetscScalar **received)
 {
-  const MatExchange *x    = &coo->exchange;
-  PetscScalar       *sent = NULL;
-  PetscErrorCode     ierr;
+  PetscFunctionBegin;
+  PetscCall(PetscSparseCUDAMalloc(coo->exchange.num_sent, "sent COO values", stream, sent));
+  PetscCall(PetscSparseCUDAMalloc(coo->exchange.num_received, "received COO values", stream, received));
+  PetscCall(DCSRGatherValues(coo->exchange.num_sent, coo->order, v, *sent, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Values of entries for other processes leave, those from others come, to be freed, also after an error, which all have; after work of this process that ended with ierr. Collective. */
+static PetscErrorCode ExchangeValues(PetscErrorCode ierr, Mat A, const COODevice *coo, const PetscScalar v[], cudaStream_t stream, PetscScalar **received)
+{
+  PetscScalar *sent = NULL;
 
   PetscFunctionBegin;
-  *more = NULL;
-  PetscCall(PetscSparseCUDAMalloc(x->num_sent, "sent COO values", stream, &sent));
-  PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(x->num_received, "received COO values", stream, more));
-  PetscCallGoto(ierr, cleanup, DCSRGatherValues(x->num_sent, coo->order, v, sent, stream));
-  PetscCallGoto(ierr, cleanup, MatExchangeValues(x, PETSC_MEMTYPE_CUDA, sent, PETSC_MEMTYPE_CUDA, *more));
-cleanup:
+  if (ierr == PETSC_SUCCESS) ierr = PackValues(coo, v, stream, &sent, received);
+  PetscCall(PetscSparseCUDAAgree(PetscObjectComm((PetscObject)A), ierr, &ierr));
+  if (ierr == PETSC_SUCCESS) ierr = MatExchangeValues(&coo->exchange, PETSC_MEMTYPE_CUDA, sent, PETSC_MEMTYPE_CUDA, *received);
   PetscCall(PetscSparseCUDAFree(&sent, stream));
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -303,11 +332,11 @@ PetscErrorCode MatSetValuesCOO_MPIAIJCUDA_Device(Mat A, const PetscScalar v[], I
   PetscCall(PetscSparseCUDAGetStream(&stream));
   PetscCall(PetscObjectQuery((PetscObject)A, COO_KEY, (PetscObject *)&container));
   PetscCall(PetscContainerGetPointer(container, &coo));
-  PetscCallGoto(ierr, cleanup, PetscSparseCUDAGetDeviceCopy(v, (size_t)coo->n * sizeof(*v), stream, (const void **)&device, &copy));
-  PetscCallGoto(ierr, cleanup, ExchangeValues(coo, device, stream, &more));
-  PetscCallGoto(ierr, cleanup, MatSeqAIJCUDASetListValues(a->A, &coo->lists[0], device, more, coo->n, mode));
-  PetscCallGoto(ierr, cleanup, MatSeqAIJCUDASetListValues(a->B, &coo->lists[1], device, more, coo->n, mode));
-cleanup:
+  ierr = PetscSparseCUDAGetDeviceCopy(v, (size_t)coo->n * sizeof(*v), stream, (const void **)&device, &copy);
+  ierr = ExchangeValues(ierr, A, coo, device, stream, &more);
+  if (ierr == PETSC_SUCCESS) ierr = MatSeqAIJCUDASetListValues(a->A, &coo->lists[0], device, more, coo->n, mode);
+  if (ierr == PETSC_SUCCESS) ierr = MatSeqAIJCUDASetListValues(a->B, &coo->lists[1], device, more, coo->n, mode);
+  PetscCall(PetscSparseCUDAAgree(PetscObjectComm((PetscObject)A), ierr, &ierr)); // the assembly follows
   PetscCall(PetscSparseCUDAFree(&copy, stream));
   PetscCall(PetscSparseCUDAFree(&more, stream));
   PetscCall(ierr);

@@ -557,29 +557,41 @@ PetscErrorCode MatMPIAIJCUDASetUpMultiply(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What the end of an assembly leaves behind. Collective. */
-static PetscErrorCode FinishAssembly(Mat A)
+/* Both blocks, when the ghost columns and the scatter are there; not collective. */
+static PetscErrorCode AssembleBlocks(Mat A)
 {
-  Mat_MPIAIJ *a       = (Mat_MPIAIJ *)A->data;
-  PetscBool   rebuild = (PetscBool)(MatMPIAIJCUDAGet(A)->columns_changed || a->Mvctx == NULL || HasGlobalColumns(A));
-  Mat         blocks[2];
+  Mat_MPIAIJ *a         = (Mat_MPIAIJ *)A->data;
+  const Mat   blocks[2] = {a->A, a->B};
 
   PetscFunctionBegin;
-  blocks[0] = a->A;
-  blocks[1] = a->B;
-  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &rebuild, 1, MPI_C_BOOL, MPI_LOR, PetscObjectComm((PetscObject)A)));
-  if (rebuild) PetscCall(MatMPIAIJCUDASetUpMultiply(A));
   for (int k = 0; k < 2; k++) {
     PetscCall(MatAssemblyBegin(blocks[k], MAT_FINAL_ASSEMBLY));
     PetscCall(MatAssemblyEnd(blocks[k], MAT_FINAL_ASSEMBLY));
     if (A->boundtocpu) PetscCall(MatBindToCPU(blocks[k], PETSC_TRUE));
   }
   PetscCall(MatMPIAIJCUDASetBlockTypes(A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What the end of an assembly leaves behind; rebuild: some process has new ghost columns. All processes have an error when one does. Collective. */
+static PetscErrorCode FinishAssembly(Mat A, PetscBool rebuild)
+{
+  Mat_MPIAIJ    *a = (Mat_MPIAIJ *)A->data;
+  PetscInt64     sums[2]; // state of the blocks, processes that failed
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  if (rebuild) PetscCall(MatMPIAIJCUDASetUpMultiply(A));
+  ierr    = AssembleBlocks(A);
+  sums[0] = a->A->nonzerostate + a->B->nonzerostate;
+  sums[1] = ierr != PETSC_SUCCESS;
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, sums, 2, MPIU_INT64, MPI_SUM, PetscObjectComm((PetscObject)A)));
+  if (sums[1] > 0) PetscCall(PetscSparseCUDAAgree(PetscObjectComm((PetscObject)A), ierr, &ierr));
+  PetscCall(ierr);
   PetscCall(PetscFree2(a->rowvalues, a->rowindices));
   PetscCall(VecDestroy(&a->diag));
-  A->nonzerostate = a->A->nonzerostate + a->B->nonzerostate;
-  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &A->nonzerostate, 1, MPIU_INT64, MPI_SUM, PetscObjectComm((PetscObject)A)));
-  A->offloadmask = PETSC_OFFLOAD_BOTH;
+  A->nonzerostate = sums[0];
+  A->offloadmask  = PETSC_OFFLOAD_BOTH;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -614,35 +626,62 @@ static PetscErrorCode MatAssemblyBegin_MPIAIJCUDA(Mat A, MatAssemblyType mode)
 
   PetscFunctionBegin;
   if (d->device_assembly) {
-    PetscCall(GetFacts(A, d->facts));
+    const PetscErrorCode ierr = GetFacts(A, d->facts);
+
+    d->facts[FACT_ERROR] = (int)ierr;
     PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, d->facts, NUM_ASSEMBLY_FACTS, MPI_INT, MPI_MAX, PetscObjectComm((PetscObject)A)));
+    PetscCall(PetscSparseCUDAErrorOfAll(ierr, d->facts[FACT_ERROR]));
     PetscCheck(!d->facts[FACT_OFF_PROCESS] || !d->facts[FACT_INSERT] || !d->facts[FACT_ADD], PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_WRONGSTATE, "Some processors inserted others added");
   } else d->facts[FACT_HOST] = 1;
   if (d->facts[FACT_HOST] && d->parent.assemblybegin != NULL) PetscCall((*d->parent.assemblybegin)(A, mode));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* What came from other processes and what waits here joins the matrix; with ghosts the off-diagonal block gets its ghost columns if it had none. After that exchange not collective. */
+static PetscErrorCode JoinAll(Mat A, PetscBool done, PetscBool ghosts)
+{
+  Mat_MPIAIJCUDA *d        = MatMPIAIJCUDAGet(A);
+  const PetscBool exchange = (PetscBool)d->facts[FACT_OFF_PROCESS];
+
+  PetscFunctionBegin;
+  d->facts[FACT_OFF_PROCESS] = 0;
+  if (exchange) PetscCall(ExchangeOffProcess(A));
+  PetscCall(MatMPIAIJCUDAFinishInsertion(A));
+  PetscCheck(done || !d->columns_changed, PETSC_COMM_SELF, PETSC_ERR_SUP, "New off-diagonal columns were inserted on the device, and then other values while the matrix was bound to the CPU: assemble before MatBindToCPU()");
+  if (ghosts && HasGlobalColumns(A)) PetscCall(MatMPIAIJCUDAExtendGhosts(A, 0, NULL));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
   MatAssemblyEndDevice_MPIAIJCUDA - MatAssemblyEnd() for values that were staged.
 
+  Collective
+
   Output Parameter:
 . done - PETSC_FALSE: some process inserted on the host, the parent has to assemble
+
+  Errors: PETSC_ERR_MEM, PETSC_ERR_ARG_OUTOFRANGE for an entry that the options forbid, and others; on all processes when one has it. The values of that process have not
+  joined the matrix then, those of the others have; it can be assembled again.
 */
 PetscErrorCode MatAssemblyEndDevice_MPIAIJCUDA(Mat A, MatAssemblyType mode, PetscBool *done)
 {
-  Mat_MPIAIJCUDA *d = MatMPIAIJCUDAGet(A);
+  Mat_MPIAIJ     *a      = (Mat_MPIAIJ *)A->data;
+  Mat_MPIAIJCUDA *d      = MatMPIAIJCUDAGet(A);
+  int             all[2] = {0, 0}; // error code, new ghost columns
 
   PetscFunctionBegin;
   *done = (PetscBool)(d->device_assembly && !d->facts[FACT_HOST]);
   if (d->device_assembly) {
-    if (d->facts[FACT_OFF_PROCESS]) PetscCall(ExchangeOffProcess(A));
-    d->facts[FACT_OFF_PROCESS] = 0;
-    PetscCall(MatMPIAIJCUDAFinishInsertion(A));
-    PetscCheck(*done || !d->columns_changed, PETSC_COMM_SELF, PETSC_ERR_SUP, "New off-diagonal columns were inserted on the device, and then other values while the matrix was bound to the CPU: assemble before MatBindToCPU()");
+    const PetscErrorCode ierr = JoinAll(A, *done, (PetscBool)(*done && mode == MAT_FINAL_ASSEMBLY));
+
+    all[0] = (int)ierr;
+    all[1] = d->columns_changed || a->Mvctx == NULL;
+    PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, all, 2, MPI_INT, MPI_MAX, PetscObjectComm((PetscObject)A)));
+    PetscCall(PetscSparseCUDAErrorOfAll(ierr, all[0]));
   }
   d->host_inserted = PETSC_FALSE;
   if (mode == MAT_FINAL_ASSEMBLY) d->first_assembly = PETSC_FALSE;
-  if (*done && mode == MAT_FINAL_ASSEMBLY) PetscCall(FinishAssembly(A));
+  if (*done && mode == MAT_FINAL_ASSEMBLY) PetscCall(FinishAssembly(A, (PetscBool)all[1]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -113,7 +113,7 @@ static PetscErrorCode Create(Mat A, PetscInt n, const IS rows[], const IS column
   PetscCallGoto(ierr, failed, Gather(A, blocks, n, rows, stream, &x));
   ierr = GatheredRowsFill(x, blocks, stream);
   if (ierr == PETSC_SUCCESS) ierr = CreateAll(A, x, n, rows, columns, stream, *B);
-  PetscCall(ProductAgree(PetscObjectComm((PetscObject)A), ierr, &ierr));
+  PetscCall(PetscSparseCUDAAgree(PetscObjectComm((PetscObject)A), ierr, &ierr));
   if (ierr != PETSC_SUCCESS) goto failed;
   PetscCallGoto(ierr, failed, PetscObjectContainerCompose((PetscObject)(*B)[0], ROWS_KEY, x, RowsDestroy));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -158,7 +158,7 @@ static PetscErrorCode Reuse(Mat A, PetscInt n, const IS rows[], const IS columns
   }
   ierr = GatheredRowsFill(x, blocks, stream);
   if (ierr == PETSC_SUCCESS) ierr = ReuseAll(A, x, n, rows, columns, stream, B);
-  PetscCall(ProductAgree(PetscObjectComm((PetscObject)A), ierr, &ierr));
+  PetscCall(PetscSparseCUDAAgree(PetscObjectComm((PetscObject)A), ierr, &ierr));
   PetscCall(GatheredRowsDropValues(x, stream));
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);

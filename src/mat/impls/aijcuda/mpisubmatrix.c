@@ -192,7 +192,7 @@ static PetscErrorCode GetBlockViews(Mat A, IS rows, IS columns, const int32_t nu
 
   PetscFunctionBegin;
   if (ierr == PETSC_SUCCESS) ierr = GetOffDiagonalView(A, rows, numbers, A->cmap->N, &views[1], stream);
-  PetscCall(ProductAgree(PetscObjectComm((PetscObject)A), ierr, &ierr));
+  PetscCall(PetscSparseCUDAAgree(PetscObjectComm((PetscObject)A), ierr, &ierr));
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -206,7 +206,7 @@ static PetscErrorCode CreateFromViews(Mat A, IS rows, IS columns, DCSRView views
 
   PetscFunctionBegin;
   ierr = ProductRenumberGhosts(n, &views[1], stream, &num, &used);
-  PetscCall(ProductAgree(PetscObjectComm((PetscObject)A), ierr, &ierr));
+  PetscCall(PetscSparseCUDAAgree(PetscObjectComm((PetscObject)A), ierr, &ierr));
   if (ierr != PETSC_SUCCESS) goto cleanup;
   for (PetscInt k = 0; k < num && ghosts != NULL; k++) used[k] = (int32_t)ghosts[used[k]];
   PetscCallGoto(ierr, cleanup, CreateSized(A, rows, columns, C));
@@ -277,7 +277,7 @@ static PetscErrorCode ReuseViews(PetscErrorCode ierr, Mat C, PetscBool same, DCS
   PetscFunctionBegin;
   PetscCall(PetscSparseCUDAGetStream(&stream));
   if (ierr == PETSC_SUCCESS) ierr = HaveSameStructures(C, views, stream, &same);
-  PetscCall(ProductAgree(PetscObjectComm((PetscObject)C), ierr, &ierr));
+  PetscCall(PetscSparseCUDAAgree(PetscObjectComm((PetscObject)C), ierr, &ierr));
   if (ierr != PETSC_SUCCESS) goto cleanup;
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &same, 1, MPI_C_BOOL, MPI_LAND, PetscObjectComm((PetscObject)C)));
   for (int k = 0; k < 2 && same; k++) PetscCallGoto(ierr, cleanup, MatSeqAIJCUDATakeValues(blocks[k], &views[k]));
@@ -458,7 +458,7 @@ static PetscErrorCode SelectBlocks(Mat A, const DCSRView blocks[], Gathered *g, 
   ierr = GatheredRowsFill(&g->rows, blocks, stream);
   if (ierr == PETSC_SUCCESS) ierr = GatheredRowsSelect(&g->rows, A, rows, own, end - begin, stream, &views[0]);
   if (ierr == PETSC_SUCCESS) ierr = GatheredRowsSelect(&g->rows, A, rows, others, n, stream, &views[1]);
-  PetscCall(ProductAgree(PetscObjectComm((PetscObject)A), ierr, &ierr));
+  PetscCall(PetscSparseCUDAAgree(PetscObjectComm((PetscObject)A), ierr, &ierr));
   PetscCall(GatheredRowsDropValues(&g->rows, stream));
   PetscCall(PetscFree2(own, others));
   if (ierr != PETSC_SUCCESS)

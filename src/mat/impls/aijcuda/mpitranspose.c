@@ -92,7 +92,7 @@ static PetscErrorCode TransposeBlocks(Mat A, DCSRView *diagonal, EntryList *list
   PetscCall(PetscArrayzero(diagonal, 1));
   PetscCall(PetscArrayzero(list, 1));
   ierr = TransposeOwnBlocks(A, diagonal, list, stream);
-  PetscCall(ProductAgree(PetscObjectComm((PetscObject)A), ierr, &ierr));
+  PetscCall(PetscSparseCUDAAgree(PetscObjectComm((PetscObject)A), ierr, &ierr));
   if (ierr != PETSC_SUCCESS) {
     PetscCall(DCSRViewFree(diagonal, stream));
     PetscCall(EntryListDestroy(list, stream));
@@ -108,7 +108,7 @@ static PetscErrorCode AssembleWithEntries(Mat T, EntryList *list)
 
   PetscFunctionBegin;
   if (list->n > 0) ierr = OffProcessStashAppendDevice(&MatMPIAIJCUDAGet(T)->off_process, list->n, &list->i, &list->j, &list->v);
-  PetscCall(ProductAgree(PetscObjectComm((PetscObject)T), ierr, &ierr));
+  PetscCall(PetscSparseCUDAAgree(PetscObjectComm((PetscObject)T), ierr, &ierr));
   PetscCall(ierr);
   if (T->assembled) { // as MatSetValues() leaves it
     T->was_assembled = PETSC_TRUE;
@@ -139,7 +139,7 @@ static PetscErrorCode CreateTranspose(Mat A, Mat *T)
   PetscCallGoto(ierr, failed, PetscLayoutSetUp((*T)->cmap));
   ierr = MatMPIAIJCUDASetEmpty(*T);
   if (ierr == PETSC_SUCCESS) ierr = MatMPIAIJCUDASetBlock(*T, PETSC_FALSE, &diagonal);
-  PetscCall(ProductAgree(PetscObjectComm((PetscObject)A), ierr, &ierr));
+  PetscCall(PetscSparseCUDAAgree(PetscObjectComm((PetscObject)A), ierr, &ierr));
   if (ierr != PETSC_SUCCESS) goto failed;
   PetscCallGoto(ierr, failed, AssembleWithEntries(*T, &list));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -177,7 +177,7 @@ static PetscErrorCode ReuseTranspose(Mat A, Mat T)
   PetscCall(PetscSparseCUDAGetStream(&stream));
   PetscCall(TransposeBlocks(A, &diagonal, &list, stream));
   ierr = MatSeqAIJCUDAReuseView(((Mat_MPIAIJ *)T->data)->A, &diagonal);
-  PetscCall(ProductAgree(PetscObjectComm((PetscObject)A), ierr, &ierr));
+  PetscCall(PetscSparseCUDAAgree(PetscObjectComm((PetscObject)A), ierr, &ierr));
   if (ierr != PETSC_SUCCESS) goto cleanup;
   PetscCallGoto(ierr, cleanup, AssembleWithEntries(T, &list));
 cleanup:

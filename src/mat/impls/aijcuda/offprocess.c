@@ -247,27 +247,33 @@ static PetscErrorCode GatherValues(PetscMemType mtype, PetscInt n, const PetscCo
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Sends a list, zero when this process has nothing to send, and fills what is received. */
-static PetscErrorCode Send(const MatExchange *x, const PetscInt starts[], const OffProcessPiece *list, const PetscCount order[], cudaStream_t stream, OffProcessPiece *received)
+/* Puts a list, zero when this process has nothing to send, into a send buffer, and makes room for what is received. Both are to be freed, also after an error. */
+static PetscErrorCode Pack(const MatExchange *x, const PetscInt starts[], const OffProcessPiece *list, const PetscCount order[], cudaStream_t stream, PetscMemType mtype, OffProcessPiece *sent, OffProcessPiece *received)
 {
-  PetscCount     *send_order = NULL;
-  OffProcessPiece sent;
-  PetscErrorCode  ierr;
+  PetscCount    *send_order = NULL;
+  PetscErrorCode ierr;
 
   PetscFunctionBegin;
-  PetscCall(PieceCreate(list->mtype, x->num_sent, stream, &sent));
+  PetscCall(PieceCreate(mtype, x->num_received, stream, received));
+  PetscCall(PieceCreate(list->mtype, x->num_sent, stream, sent));
   PetscCallGoto(ierr, cleanup, MatExchangeGetSendOrder(x, starts, list->mtype, order, stream, &send_order));
-  PetscCallGoto(ierr, cleanup, GatherIndices(list->mtype, x->num_sent, send_order, list->rows, sent.rows, stream));
-  PetscCallGoto(ierr, cleanup, GatherIndices(list->mtype, x->num_sent, send_order, list->columns, sent.columns, stream));
-  PetscCallGoto(ierr, cleanup, GatherValues(list->mtype, x->num_sent, send_order, list->values, sent.values, stream));
-  PetscCallGoto(ierr, cleanup, MatExchangeIndices(x, sent.mtype, sent.rows, received->mtype, received->rows));
-  PetscCallGoto(ierr, cleanup, MatExchangeIndices(x, sent.mtype, sent.columns, received->mtype, received->columns));
-  PetscCallGoto(ierr, cleanup, MatExchangeValues(x, sent.mtype, sent.values, received->mtype, received->values));
-  received->n = x->num_received;
+  PetscCallGoto(ierr, cleanup, GatherIndices(list->mtype, x->num_sent, send_order, list->rows, sent->rows, stream));
+  PetscCallGoto(ierr, cleanup, GatherIndices(list->mtype, x->num_sent, send_order, list->columns, sent->columns, stream));
+  PetscCallGoto(ierr, cleanup, GatherValues(list->mtype, x->num_sent, send_order, list->values, sent->values, stream));
 cleanup:
   PetscCall(OffProcessFree(list->mtype, stream, &send_order));
-  PetscCall(OffProcessPieceDestroy(&sent, stream));
   PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Fills what is received with what others send. Collective. */
+static PetscErrorCode Travel(const MatExchange *x, const OffProcessPiece *sent, OffProcessPiece *received)
+{
+  PetscFunctionBegin;
+  PetscCall(MatExchangeIndices(x, sent->mtype, sent->rows, received->mtype, received->rows));
+  PetscCall(MatExchangeIndices(x, sent->mtype, sent->columns, received->mtype, received->columns));
+  PetscCall(MatExchangeValues(x, sent->mtype, sent->values, received->mtype, received->values));
+  received->n = x->num_received;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -285,24 +291,31 @@ cleanup:
 
   Output Parameter:
 . received - entries of the other processes in the order of their ranks, some with row -1, which do not count; to be freed with OffProcessPieceDestroy()
+
+  Errors: PETSC_ERR_MEM on all processes when it is one's, and nothing was sent: the stash is as it was.
 */
 PetscErrorCode OffProcessStashExchange(OffProcessStash *s, PetscLayout map, PetscBool new_pattern, PetscMemType mtype, cudaStream_t stream, OffProcessPiece *received)
 {
   const OffProcessPiece nothing = {PETSC_MEMTYPE_HOST, 0, 0, NULL, NULL, NULL};
+  OffProcessPiece       sent    = nothing;
   PetscErrorCode        ierr;
 
   PetscFunctionBegin;
+  *received = nothing;
   if (new_pattern) {
     PetscCall(MatExchangeDestroy(&s->exchange));
     PetscCall(MatExchangeCreate(map, s->starts, &s->exchange));
   }
-  PetscCall(PieceCreate(mtype, s->exchange.num_received, stream, received));
-  PetscCallGoto(ierr, failed, Send(&s->exchange, s->starts, s->num_pieces > 0 ? &s->pieces[0] : &nothing, s->order, stream, received));
-  PetscCallGoto(ierr, failed, OffProcessStashClear(s, stream));
+  ierr = Pack(&s->exchange, s->starts, s->num_pieces > 0 ? &s->pieces[0] : &nothing, s->order, stream, mtype, &sent, received);
+  PetscCall(PetscSparseCUDAAgree(map->comm, ierr, &ierr));
+  if (ierr != PETSC_SUCCESS) goto cleanup;
+  PetscCallGoto(ierr, cleanup, Travel(&s->exchange, &sent, received));
+  PetscCallGoto(ierr, cleanup, OffProcessStashClear(s, stream));
+cleanup:
+  PetscCall(OffProcessPieceDestroy(&sent, stream));
+  if (ierr != PETSC_SUCCESS) PetscCall(OffProcessPieceDestroy(received, stream));
+  PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
-failed:
-  PetscCall(OffProcessPieceDestroy(received, stream));
-  PetscFunctionReturn(ierr);
 }
 
 /* OffProcessStashClear - Drops what waits; a pattern that is kept stays. */

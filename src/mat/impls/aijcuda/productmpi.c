@@ -294,7 +294,7 @@ static PetscErrorCode MultiplyReturned(PetscErrorCode ierr, Mat C, MPIProduct *p
 {
   PetscFunctionBegin;
   if (p->returned.rows.entries == NULL) {
-    PetscCall(ProductAgree(PetscObjectComm((PetscObject)C), ierr, &ierr));
+    PetscCall(PetscSparseCUDAAgree(PetscObjectComm((PetscObject)C), ierr, &ierr));
     if (ierr == PETSC_SUCCESS) ierr = CreateReturned(C, p, right, columns, stream);
     PetscCall(ierr);
   }
@@ -426,7 +426,7 @@ static PetscErrorCode Compute(PetscErrorCode ierr, Mat C, MPIProduct *p, DCSRVie
 {
   PetscFunctionBegin;
   if (ierr == PETSC_SUCCESS && Kind(C) != MATPRODUCT_AB) ierr = GetTransposes(C, p, views, values, stream);
-  PetscCall(ProductAgree(PetscObjectComm((PetscObject)C), ierr, &ierr));
+  PetscCall(PetscSparseCUDAAgree(PetscObjectComm((PetscObject)C), ierr, &ierr));
   PetscCall(ierr);
   if (Kind(C) != MATPRODUCT_AtB && p->fetched.rows.entries == NULL) PetscCall(CreateFetched(C, p, views[1], stream));
   if (Kind(C) == MATPRODUCT_AB) PetscCall(MultiplyFetched(C, p, views[0], views[1], values, stream));
@@ -576,7 +576,7 @@ static PetscErrorCode Build(Mat C, MPIProduct *p, PetscBool values, cudaStream_t
   ierr     = Compute(ierr, C, p, views, values, stream);
   if (ierr == PETSC_SUCCESS) ierr = NotePatterns(C, p, views, stream);
   if (ierr == PETSC_SUCCESS) ierr = Split(C, p, values, stream, blocks, n, columns); // the last that can fail
-  PetscCall(ProductAgree(PetscObjectComm((PetscObject)C), ierr, &ierr));
+  PetscCall(PetscSparseCUDAAgree(PetscObjectComm((PetscObject)C), ierr, &ierr));
   if (ierr == PETSC_SUCCESS) {
     PetscCall(DropValues(p, stream));
     PetscCall(NoteOperands(C, p, values));
@@ -634,7 +634,7 @@ static PetscErrorCode Refresh(Mat C, MPIProduct *p, DCSRView views[2][2], cudaSt
 
   PetscFunctionBegin;
   ierr = Compute(ierr, C, p, views, PETSC_TRUE, stream);
-  PetscCall(ProductAgree(PetscObjectComm((PetscObject)C), ierr, &ierr));
+  PetscCall(PetscSparseCUDAAgree(PetscObjectComm((PetscObject)C), ierr, &ierr));
   if (ierr != PETSC_SUCCESS) goto cleanup;
   PetscCallGoto(ierr, cleanup, DCSRSplitValues(p->result, MatSeqAIJCUDAGet(Block(C, 0))->view, MatSeqAIJCUDAGet(Block(C, 1))->view, stream));
   PetscCallGoto(ierr, cleanup, NoteOperands(C, p, PETSC_TRUE));
@@ -687,7 +687,7 @@ static PetscErrorCode GetChanges(Mat C, MPIProduct *p, cudaStream_t stream, DCSR
 
   PetscFunctionBegin;
   if (ierr == PETSC_SUCCESS) ierr = GetOwnChanges(C, p, views, stream, changed);
-  PetscCall(ProductAgree(PetscObjectComm((PetscObject)C), ierr, &ierr));
+  PetscCall(PetscSparseCUDAAgree(PetscObjectComm((PetscObject)C), ierr, &ierr));
   PetscCall(ierr);
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, changed, 3, MPI_C_BOOL, MPI_LOR, PetscObjectComm((PetscObject)C)));
   PetscCheck(!changed[2], PetscObjectComm((PetscObject)C), PETSC_ERR_SUP, "An operand was replaced by a matrix whose off-process columns are not in ascending order, as those of submatrices that the host made: make a new product with it");

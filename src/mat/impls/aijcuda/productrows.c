@@ -87,29 +87,6 @@ failed:
   PetscFunctionReturn(ierr);
 }
 
-/*
-  ProductAgree - After work of each process for itself: all fail when one does, so that nobody waits for the others in what comes next
-
-  Collective
-
-  Input Parameters:
-+ comm - of all who take part
-- mine - how the work of this process ended
-
-  Output Parameter:
-. all - mine, or where that is no error the one of another process, which is raised here
-*/
-PetscErrorCode ProductAgree(MPI_Comm comm, PetscErrorCode mine, PetscErrorCode *all)
-{
-  int code = (int)mine;
-
-  PetscFunctionBegin;
-  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &code, 1, MPI_INT, MPI_MAX, comm));
-  *all = mine;
-  if (mine == PETSC_SUCCESS && code != 0) *all = PetscError(PETSC_COMM_SELF, __LINE__, PETSC_FUNCTION_NAME, __FILE__, (PetscErrorCode)code, PETSC_ERROR_INITIAL, "Another process has failed and says why");
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode RowsDestroy(ProductRows *x, cudaStream_t stream)
 {
   PetscFunctionBegin;
@@ -179,7 +156,7 @@ static PetscErrorCode SetEntries(MPI_Comm comm, PetscErrorCode ierr, PetscInt n,
 
   PetscFunctionBegin;
   if (ierr == PETSC_SUCCESS) ierr = LocateEntries(n, places, stream, x, &remote);
-  PetscCall(ProductAgree(comm, ierr, &ierr));
+  PetscCall(PetscSparseCUDAAgree(comm, ierr, &ierr));
   if (ierr != PETSC_SUCCESS) PetscCall(PetscFree(remote));
   PetscCall(ierr);
   PetscCall(PetscSFCreate(comm, &x->entries));
@@ -245,7 +222,7 @@ static PetscErrorCode FetchRows(PetscSF sf, DCSRView view, cudaStream_t stream, 
   PetscCall(PetscSFGetGraph(sf, &num_roots, &num_leaves, NULL, &remote));
   PetscCall(PetscMalloc3(2 * num_roots, &pairs, 2 * num_leaves, &wanted, 3 * num_leaves, &places));
   ierr = ChooseRows(sf, view, stream, x, pairs);
-  PetscCall(ProductAgree(PetscObjectComm((PetscObject)sf), ierr, &ierr));
+  PetscCall(PetscSparseCUDAAgree(PetscObjectComm((PetscObject)sf), ierr, &ierr));
   if (ierr != PETSC_SUCCESS) goto cleanup;
   PetscCallGoto(ierr, cleanup, PetscSFBcastBegin(sf, MPIU_2INT, pairs, wanted, MPI_REPLACE));
   PetscCallGoto(ierr, cleanup, PetscSFBcastEnd(sf, MPIU_2INT, pairs, wanted, MPI_REPLACE));
@@ -328,7 +305,7 @@ static PetscErrorCode ReturnRows(PetscSF sf, DCSRView view, cudaStream_t stream,
   PetscCallMPI(MPI_Type_commit(&triple));
   PetscCallGoto(ierr, cleanup, PetscMalloc2(3 * view.num_rows, &triples, 3 * num_received, &places));
   ierr = ChooseAllRows(rank, view, stream, x, triples);
-  PetscCall(ProductAgree(PetscObjectComm((PetscObject)sf), ierr, &ierr));
+  PetscCall(PetscSparseCUDAAgree(PetscObjectComm((PetscObject)sf), ierr, &ierr));
   if (ierr != PETSC_SUCCESS) goto cleanup;
   PetscCallGoto(ierr, cleanup, PetscSFGatherBegin(sf, triple, triples, places));
   PetscCallGoto(ierr, cleanup, PetscSFGatherEnd(sf, triple, triples, places));
@@ -357,7 +334,7 @@ static PetscErrorCode ExchangeColumns(ProductRows *x, DCSRView source, DCSRColum
   PetscErrorCode ierr = PackColumns(x, source, columns, stream);
 
   PetscFunctionBegin;
-  PetscCall(ProductAgree(PetscObjectComm((PetscObject)x->entries), ierr, &ierr));
+  PetscCall(PetscSparseCUDAAgree(PetscObjectComm((PetscObject)x->entries), ierr, &ierr));
   PetscCall(ierr);
   PetscCall(PetscSFBcastWithMemTypeBegin(x->entries, MPI_INT, PETSC_MEMTYPE_CUDA, x->sent.columns, PETSC_MEMTYPE_CUDA, x->received.columns, MPI_REPLACE));
   PetscCall(PetscSFBcastEnd(x->entries, MPI_INT, x->sent.columns, x->received.columns, MPI_REPLACE));
@@ -442,7 +419,7 @@ static PetscErrorCode FillStack(PetscLayout cmap, DCSRView source, DCSRView uppe
   PetscFunctionBegin;
   PetscCall(ExchangeColumns(&s->rows, source, columns->device, stream));
   ierr = StackRows(cmap, upper, columns, stream, s);
-  PetscCall(ProductAgree(PetscObjectComm((PetscObject)s->rows.entries), ierr, &ierr));
+  PetscCall(PetscSparseCUDAAgree(PetscObjectComm((PetscObject)s->rows.entries), ierr, &ierr));
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -471,7 +448,7 @@ PetscErrorCode ProductStackCreateFetched(Mat X, PetscSF sf, const DCSRView block
   PetscCall(PetscArrayzero(&joined, 1));
   ierr = ProductColumnsCreateOf(X, stream, &columns);
   if (ierr == PETSC_SUCCESS) ierr = ProductJoin(blocks[0], blocks[1], PETSC_FALSE, stream, &joined);
-  PetscCall(ProductAgree(PetscObjectComm((PetscObject)X), ierr, &ierr));
+  PetscCall(PetscSparseCUDAAgree(PetscObjectComm((PetscObject)X), ierr, &ierr));
   if (ierr == PETSC_SUCCESS) ierr = FetchRows(sf, joined, stream, &s->rows);
   if (ierr == PETSC_SUCCESS) ierr = FillStack(X->cmap, joined, joined, &columns, stream, s);
   if (joined.row_offsets != NULL) PetscCall(ProductFreeJoined(blocks[0], &joined, stream));
@@ -545,7 +522,7 @@ PetscErrorCode ProductStackSetValues(PetscErrorCode before, ProductStack *s, DCS
 
   PetscFunctionBegin;
   if (ierr == PETSC_SUCCESS) ierr = PrepareValues(x, source, columns, stream);
-  PetscCall(ProductAgree(PetscObjectComm((PetscObject)x->entries), ierr, &ierr));
+  PetscCall(PetscSparseCUDAAgree(PetscObjectComm((PetscObject)x->entries), ierr, &ierr));
   if (ierr != PETSC_SUCCESS) goto cleanup;
   PetscCallGoto(ierr, cleanup, PetscSFBcastWithMemTypeBegin(x->entries, MPIU_SCALAR, PETSC_MEMTYPE_CUDA, x->sent.values, PETSC_MEMTYPE_CUDA, x->received.values, MPI_REPLACE));
   PetscCallGoto(ierr, cleanup, PetscSFBcastEnd(x->entries, MPIU_SCALAR, x->sent.values, x->received.values, MPI_REPLACE));

@@ -108,6 +108,7 @@ struct RowLoopWork {
   int                 lanes;
   int32_t             long_size;
   PetscCount          max_long, max_chunks;
+  char               *memory;      // owned, all the arrays below; NULL when there are no long rows, or none are listed
   unsigned long long *counts;      // [2] long rows, chunks
   PetscInt           *long_rows;   // [max_long] row
   PetscCount         *first_chunk; // [max_long] first chunk of the row; its chunks are consecutive
@@ -270,10 +271,24 @@ PetscErrorCode RowLoopList(const RowLoopRows<Offset, Compact> rows, const RowLoo
 inline PetscErrorCode RowLoopWorkDestroy(RowLoopWork *work, cudaStream_t stream)
 {
   PetscFunctionBegin;
-  PetscCall(PetscSparseCUDAFree(&work->counts, stream));
-  PetscCall(PetscSparseCUDAFree(&work->long_rows, stream));
-  PetscCall(PetscSparseCUDAFree(&work->first_chunk, stream));
-  PetscCall(PetscSparseCUDAFree(&work->chunk_long, stream));
+  PetscCall(PetscSparseCUDAFree(&work->memory, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* One allocation for all arrays of the list; with need an error when there is no memory, else memory is NULL then. */
+inline PetscErrorCode RowLoopWorkAllocate(bool need, cudaStream_t stream, RowLoopWork *work)
+{
+  const size_t counts = 2 * sizeof(*work->counts), first = (size_t)work->max_long * sizeof(*work->first_chunk), chunks = (size_t)work->max_chunks * sizeof(*work->chunk_long);
+  const size_t bytes = counts + first + chunks + (size_t)work->max_long * sizeof(*work->long_rows);
+
+  PetscFunctionBegin;
+  if (need) PetscCall(PetscSparseCUDAMalloc(bytes, "list of long rows", stream, &work->memory));
+  else PetscCall(PetscSparseCUDATryMalloc(bytes, stream, &work->memory));
+  if (work->memory == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  work->counts      = (unsigned long long *)work->memory;
+  work->first_chunk = (PetscCount *)(work->memory + counts);
+  work->chunk_long  = (PetscCount *)(work->memory + counts + first);
+  work->long_rows   = (PetscInt *)(work->memory + counts + first + chunks);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -282,6 +297,7 @@ inline PetscErrorCode RowLoopWorkDestroy(RowLoopWork *work, cudaStream_t stream)
 
   Input Parameters:
 + view   - compact or fragmented storage
+. need   - an error when there is no memory for the list; else every row counts as short then, which is slow for long ones and right
 - stream - everything is enqueued here, nothing is waited for
 
   Output Parameter:
@@ -289,7 +305,7 @@ inline PetscErrorCode RowLoopWorkDestroy(RowLoopWork *work, cudaStream_t stream)
 
   Cost: one read of the row sizes, none when the matrix is too small to have long rows. Errors: PETSC_ERR_MEM, nothing stays allocated then.
 */
-inline PetscErrorCode RowLoopWorkCreate(const DCSRView &view, cudaStream_t stream, RowLoopWork *work)
+inline PetscErrorCode RowLoopWorkCreate(const DCSRView &view, bool need, cudaStream_t stream, RowLoopWork *work)
 {
   const double       mean = view.num_rows ? (double)view.num_nonzeros / (double)view.num_rows : 0.0;
   const RowLoopRule *rule = ROW_LOOP_RULES;
@@ -303,10 +319,12 @@ inline PetscErrorCode RowLoopWorkCreate(const DCSRView &view, cudaStream_t strea
   work->max_long   = view.num_nonzeros / work->long_size;
   work->max_chunks = work->max_long ? view.num_nonzeros / ROW_LOOP_CHUNK + work->max_long : 0;
   if (!work->max_long) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCallGoto(ierr, failed, PetscSparseCUDAMalloc(2, "counts of long rows", stream, &work->counts));
-  PetscCallGoto(ierr, failed, PetscSparseCUDAMalloc(work->max_long, "list of long rows", stream, &work->long_rows));
-  PetscCallGoto(ierr, failed, PetscSparseCUDAMalloc(work->max_long, "first chunks of long rows", stream, &work->first_chunk));
-  PetscCallGoto(ierr, failed, PetscSparseCUDAMalloc(work->max_chunks, "chunks of long rows", stream, &work->chunk_long));
+  PetscCall(RowLoopWorkAllocate(need, stream, work));
+  if (work->memory == NULL) {
+    work->long_size = INT32_MAX;
+    work->max_long = work->max_chunks = 0;
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscCallCUDAGoto(ierr, failed, cudaMemsetAsync(work->counts, 0, 2 * sizeof(*work->counts), stream));
   PetscCallGoto(ierr, failed, RowLoopDispatch(view, [&](auto rows) { return RowLoopList(rows, *work, stream); }));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -344,12 +362,13 @@ PetscErrorCode RowLoopRun(const RowLoopRows<Offset, Compact> rows, const RowLoop
 . op     - a Visitor or a Reducer, see the head of this file; a Reducer stores for every row, also an empty one
 - stream - asynchronous on it
 
-  Errors: PETSC_ERR_MEM for the long rows' partial results; nothing stays allocated.
+  Errors: PETSC_ERR_MEM of a Reducer without memory for the long rows' partial results, which decide about the last bits; nothing stays allocated. A Visitor needs no memory.
 */
 template <typename Op>
 PetscErrorCode RowLoop(const DCSRView &view, const RowLoopWork *work, Op op, cudaStream_t stream)
 {
-  constexpr size_t result_size = sizeof(std::conditional_t<std::is_void_v<typename Op::Result>, char, typename Op::Result>);
+  constexpr bool   reduces     = !std::is_void_v<typename Op::Result>;
+  constexpr size_t result_size = sizeof(std::conditional_t<reduces, typename Op::Result, char>);
   PetscErrorCode   ierr        = PETSC_SUCCESS;
   RowLoopWork      own;
   char            *partial = NULL;
@@ -357,9 +376,9 @@ PetscErrorCode RowLoop(const DCSRView &view, const RowLoopWork *work, Op op, cud
   PetscFunctionBegin;
   if (!view.num_rows) PetscFunctionReturn(PETSC_SUCCESS);
   memset(&own, 0, sizeof(own));
-  if (work == NULL) PetscCall(RowLoopWorkCreate(view, stream, &own));
+  if (work == NULL) PetscCall(RowLoopWorkCreate(view, reduces, stream, &own));
   else own = *work;
-  if constexpr (!std::is_void_v<typename Op::Result>) PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc((size_t)own.max_chunks * result_size, "partial results of long rows", stream, &partial));
+  if constexpr (reduces) PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc((size_t)own.max_chunks * result_size, "partial results of long rows", stream, &partial));
   PetscCallGoto(ierr, cleanup, RowLoopDispatch(view, [&](auto rows) { return RowLoopRun(rows, own, op, partial, stream); }));
 cleanup:
   PetscCall(PetscSparseCUDAFree(&partial, stream));

@@ -328,7 +328,7 @@ PetscErrorCode FillPlan(DCSRSpMVTransposePlan plan, DCSRView view, DCSRSpMVTrans
   PetscFunctionBegin;
   if (!view.num_nonzeros) PetscFunctionReturn(PETSC_SUCCESS);
   if (!plan->compact) {
-    PetscCall(RowLoopWorkCreate(view, stream, &plan->work));
+    PetscCall(RowLoopWorkCreate(view, true, stream, &plan->work));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(CanLaunchProgrammatically(&plan->programmatic));

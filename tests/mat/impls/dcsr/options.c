@@ -60,6 +60,76 @@ static PetscErrorCode NewEntries(const char type[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Whether the host computes for A, for want of a device. */
+static PetscErrorCode IsBound(Mat A, PetscBool *bound)
+{
+  PetscInt num_blocks;
+  Mat      blocks[2];
+
+  PetscFunctionBegin;
+  PetscCall(TestBlocks(A, &num_blocks, blocks));
+  PetscCall(MatBoundToCPU(blocks[0], bound));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A new entry that is forbidden to one process alone, set there or sent to it, is an error on all: on the device it is found in the assembly, where nobody may be left to wait. */
+static PetscErrorCode RefusedOnOne(const char type[], PetscBool sent)
+{
+  PetscBool      bound;
+  PetscMPIInt    rank, size;
+  PetscErrorCode ierr = PETSC_ERR_ARG_OUTOFRANGE; /* on the host, where MATMPIAIJ raises it at once */
+  Mat            A, B;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  PetscCall(TestCreatePair(type, 30, 30, TEST_EVEN, 0, 1, &A, &B)); /* the diagonal */
+  PetscCall(IsBound(B, &bound));
+  if (!bound) {
+    PetscCall(MatSetOption(B, MAT_NEW_NONZERO_LOCATION_ERR, PETSC_TRUE));
+    if (rank == (sent ? 0 : size - 1)) PetscCall(MatSetValue(B, 29, 0, 1, INSERT_VALUES));
+    PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
+    ierr = MatAssemblyBegin(B, MAT_FINAL_ASSEMBLY);
+    if (ierr == PETSC_SUCCESS) ierr = MatAssemblyEnd(B, MAT_FINAL_ASSEMBLY);
+    PetscCall(PetscPopErrorHandler());
+  }
+  PetscCheck(ierr == PETSC_ERR_ARG_OUTOFRANGE, PETSC_COMM_SELF, PETSC_ERR_PLIB, "A new entry of one process: error %d is not PETSC_ERR_ARG_OUTOFRANGE", (int)ierr);
+  PetscCall(MatAssemblyBegin(B, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(B, MAT_FINAL_ASSEMBLY));
+  PetscCall(TestCompare(A, B, "the matrix after a new entry was refused"));
+  PetscCall(MatDestroy(&A));
+  PetscCall(MatDestroy(&B));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* An index out of range in the list of one process alone. */
+static PetscErrorCode BadCoordinateOnOne(const char type[], PetscBool row)
+{
+  PetscBool      bound;
+  PetscInt       i = 0, j = 0;
+  PetscMPIInt    rank, size;
+  PetscErrorCode ierr;
+  Mat            A;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  PetscCall(MatCreate(PETSC_COMM_WORLD, &A));
+  PetscCall(MatSetSizes(A, PETSC_DECIDE, PETSC_DECIDE, 30, 30));
+  PetscCall(MatSetType(A, type));
+  PetscCall(MatSetUp(A));
+  PetscCall(IsBound(A, &bound));
+  if (!bound) {
+    if (rank == size - 1) *(row ? &i : &j) = 30;
+    PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
+    ierr = MatSetPreallocationCOO(A, 1, &i, &j);
+    PetscCall(PetscPopErrorHandler());
+    PetscCheck(ierr == PETSC_ERR_ARG_OUTOFRANGE, PETSC_COMM_SELF, PETSC_ERR_PLIB, "MatSetPreallocationCOO with an index out of range on one process: error %d is not PETSC_ERR_ARG_OUTOFRANGE", (int)ierr);
+  }
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Whole sorted rows at once, entered twice. */
 static PetscErrorCode SortedFull(const char type[])
 {
@@ -169,6 +239,10 @@ int main(int argc, char **argv)
   PetscCall(TestInitialize(&argc, &argv, help, &type));
   PetscCall(StructureOnly(type));
   PetscCall(NewEntries(type));
+  PetscCall(RefusedOnOne(type, PETSC_FALSE));
+  PetscCall(RefusedOnOne(type, PETSC_TRUE));
+  PetscCall(BadCoordinateOnOne(type, PETSC_FALSE));
+  PetscCall(BadCoordinateOnOne(type, PETSC_TRUE));
   PetscCall(SortedFull(type));
   PetscCall(ZeroRows(type, PETSC_TRUE));
   PetscCall(ZeroRows(type, PETSC_FALSE));

@@ -737,10 +737,32 @@ typedef enum {
 
 static const char *const way_names[] = {"MatSetValues", "MatDCSRCUDASetValuesDevice", "MatSetValuesCOO"};
 
-/* On two processes both do the same: what fails here fails there, too, and nobody waits. Each row has 2 in this process's columns and 3 in the other's, which the other process inserts. */
+/* Insertion is not collective: with -alone all processes see here that it failed on one, as a program must that goes on after errors. Collective. */
+static PetscErrorCode AgreeOnInsertion(PetscErrorCode *error)
+{
+  int code = (int)*error;
+
+  PetscFunctionBegin;
+  if (alone < 0) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &code, 1, MPI_INT, MPI_MAX, PETSC_COMM_WORLD));
+  *error = (PetscErrorCode)code;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode InsertList(Mat A, Way way)
+{
+  PetscFunctionBegin;
+  if (way == BY_DEVICE_LIST) PetscCall(InsertDeviceList(A, PETSC_FALSE, INSERT_VALUES));
+  else
+    for (PetscInt k = 0; k < list.n; k++) PetscCall(MatSetValue(A, list.i[k], list.j[k], list.v[k], INSERT_VALUES));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* On two processes both do the same: what fails here fails there, too, unless it is to fail on one alone. Each row has 2 in this process's columns and 3 in the other's, which the other process inserts. */
 static PetscErrorCode InsertAlike(Mat A, Way way)
 {
-  PetscInt begin, end, N;
+  PetscInt       begin, end, N;
+  PetscErrorCode ierr;
 
   PetscFunctionBegin;
   PetscCall(MatGetOwnershipRange(A, &begin, &end));
@@ -755,9 +777,9 @@ static PetscErrorCode InsertAlike(Mat A, Way way)
     PetscCall(MatSetValuesCOO(A, list.v, INSERT_VALUES));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  if (way == BY_DEVICE_LIST) PetscCall(InsertDeviceList(A, PETSC_FALSE, INSERT_VALUES));
-  else
-    for (PetscInt k = 0; k < list.n; k++) PetscCall(MatSetValue(A, list.i[k], list.j[k], list.v[k], INSERT_VALUES));
+  ierr = InsertList(A, way);
+  PetscCall(AgreeOnInsertion(&ierr));
+  PetscCall(ierr);
   PetscCall(Assemble(A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -788,7 +810,7 @@ static PetscErrorCode CheckRowSums(Mat A, PetscReal sum, const char what[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* After the n-th allocation has failed in both processes the same calls make the matrix. */
+/* After the n-th allocation has failed in both processes, or one, the same calls make the matrix. */
 static PetscErrorCode TestWay(Way way, PetscInt n, PetscBool *done)
 {
   char           what[256];
@@ -803,6 +825,7 @@ static PetscErrorCode TestWay(Way way, PetscInt n, PetscBool *done)
   PetscCall(MatSetSizes(A, PETSC_DECIDE, PETSC_DECIDE, 300, 300));
   PetscCall(MatSetType(A, "dcsrcuda"));
   PetscCall(RunFailing(ways[way], n, A, NULL, &error, done));
+  PetscCall(AgreeOnFailure(what, error, done));
   PetscCheck(error == PETSC_SUCCESS || error == PETSC_ERR_MEM, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: error %d is not PETSC_ERR_MEM", what, (int)error);
   PetscCheck(error == PETSC_SUCCESS || !*done, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: the operation failed before", what);
   if (error != PETSC_SUCCESS) PetscCall(InsertAlike(A, way));
@@ -1063,7 +1086,7 @@ static PetscErrorCode TestOperands(const OperandTest *t, PetscInt n, PetscBool *
 static PetscErrorCode TestParallel(PetscInt part)
 {
   PetscFunctionBegin;
-  for (size_t k = alone < 0 ? 0 : 1; part == 1 && k < PETSC_STATIC_ARRAY_LENGTH(new_matrices); k++) { /* a transpose is assembled, which one process may not leave alone */
+  for (size_t k = 0; part == 1 && k < PETSC_STATIC_ARRAY_LENGTH(new_matrices); k++) {
     PetscBool done = PETSC_FALSE;
 
     for (PetscInt n = 1; !done; n++) PetscCall(TestNewParallel(new_matrices[k].run, new_matrices[k].name, n, &done));
@@ -1077,13 +1100,12 @@ static PetscErrorCode TestParallel(PetscInt part)
       PetscCall(TestOperands(&operand_tests[k], n, &done));
     }
   }
-  if (alone >= 0) PetscFunctionReturn(PETSC_SUCCESS);
   for (Way way = BY_VALUES; way < NUM_WAYS; way++) {
     PetscBool done = PETSC_FALSE;
 
     for (PetscInt n = 1; !done; n++) PetscCall(TestWay(way, n, &done));
   }
-  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(local_operations); k++) {
+  for (size_t k = 0; alone < 0 && k < PETSC_STATIC_ARRAY_LENGTH(local_operations); k++) {
     PetscBool done = PETSC_FALSE;
 
     for (PetscInt n = 1; !done; n++) PetscCall(TestLocalSite(&local_operations[k], n, &done));

@@ -22,7 +22,7 @@ static PetscErrorCode ForgetCoordinates(Mat A, PetscInt nonzeros_before)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The copies to the device, which are most of what may fail for want of memory, before any block is changed. */
+/* The copies to the device, which are most of what may fail for want of memory, before any block is changed; not collective. */
 static PetscErrorCode CopyBlocksToDevice(Mat A)
 {
   Mat_MPIAIJ *a         = (Mat_MPIAIJ *)A->data;
@@ -55,7 +55,9 @@ PetscErrorCode MatZeroRows_MPIAIJDCSRCUDA(Mat A, PetscInt n, const PetscInt rows
 
   PetscFunctionBegin;
   PetscCall(MatHasCongruentLayouts(A, &congruent));
-  PetscCall(CopyBlocksToDevice(A));
+  ierr = CopyBlocksToDevice(A);
+  PetscCall(PetscSparseCUDAAgree(PetscObjectComm((PetscObject)A), ierr, &ierr));
+  PetscCall(ierr);
   if (diag == 0.0 || congruent) A->nooffprocentries = PETSC_TRUE;               // otherwise the parent inserts diagonal entries
   if (A->offloadmask == PETSC_OFFLOAD_CPU) A->offloadmask = PETSC_OFFLOAD_BOTH; // the blocks know better, and assembly would overrule them
   ierr                = (*MatMPIAIJCUDAGet(A)->parent.zerorows)(A, n, rows, diag, x, b);
@@ -70,14 +72,17 @@ PetscErrorCode MatZeroRows_MPIAIJDCSRCUDA(Mat A, PetscInt n, const PetscInt rows
 */
 PetscErrorCode MatEliminateZeros_MPIAIJDCSRCUDA(Mat A, PetscBool keep)
 {
-  Mat_MPIAIJ *a = (Mat_MPIAIJ *)A->data;
-  PetscInt    nonzeros;
+  Mat_MPIAIJ    *a = (Mat_MPIAIJ *)A->data;
+  PetscInt       nonzeros;
+  PetscErrorCode ierr;
 
   PetscFunctionBegin;
   PetscCheck(A->assembled, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_WRONGSTATE, "Cannot eliminate zeros for unassembled matrix");
   nonzeros = LocalNonzeros(A);
-  PetscCall(MatEliminateZeros(a->A, keep));
-  PetscCall(MatEliminateZeros(a->B, PETSC_FALSE));
+  ierr     = MatEliminateZeros(a->A, keep);
+  if (ierr == PETSC_SUCCESS) ierr = MatEliminateZeros(a->B, PETSC_FALSE);
+  PetscCall(PetscSparseCUDAAgree(PetscObjectComm((PetscObject)A), ierr, &ierr));
+  PetscCall(ierr);
   PetscCall(ForgetCoordinates(A, nonzeros));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -58,7 +58,6 @@ static PetscErrorCode FindRows(Mat A, PetscInt n, const PetscInt rows[], Removal
   PetscSF        sf;
 
   PetscFunctionBegin;
-  for (PetscInt k = 0; k < n; k++) PetscCheck(rows[k] >= 0 && rows[k] < A->rmap->N, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "Row %" PetscInt_FMT " out of range [0,%" PetscInt_FMT ")", rows[k], A->rmap->N);
   PetscCall(PetscMalloc1(n, &ones));
   PetscCall(PetscCalloc1(m, &flags));
   for (PetscInt k = 0; k < n; k++) ones[k] = 1;
@@ -149,7 +148,7 @@ restore:
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Both blocks; what is allocated for the off-diagonal one comes before the diagonal one is changed. */
+/* Both blocks; what is allocated for the off-diagonal one comes before the diagonal one is changed, on all processes. Collective. */
 static PetscErrorCode ZeroBlocks(Mat A, Removal *r, PetscScalar diag, Vec x, Vec b, cudaStream_t stream)
 {
   Mat_MPIAIJ     *a     = (Mat_MPIAIJ *)A->data;
@@ -157,10 +156,16 @@ static PetscErrorCode ZeroBlocks(Mat A, Removal *r, PetscScalar diag, Vec x, Vec
   const PetscInt  nz    = ((Mat_SeqAIJ *)a->A->data)->nz;
   const PetscBool nonew = (PetscBool)(((Mat_SeqAIJ *)a->A->data)->nonew != 0);
 
+  PetscErrorCode ierr = PETSC_SUCCESS;
+
   PetscFunctionBegin;
-  if (off) PetscCall(PrepareOffDiagonal(a->B, r, stream));
-  PetscCall(MatZeroRowsColumns(a->A, r->n, r->rows, diag, x, b));
-  if (off) PetscCall(ZeroOffDiagonal(A, r, x, b, stream));
+  if (off) ierr = PrepareOffDiagonal(a->B, r, stream);
+  PetscCall(PetscSparseCUDAAgree(PetscObjectComm((PetscObject)A), ierr, &ierr));
+  PetscCall(ierr);
+  ierr = MatZeroRowsColumns(a->A, r->n, r->rows, diag, x, b);
+  if (ierr == PETSC_SUCCESS && off) ierr = ZeroOffDiagonal(A, r, x, b, stream);
+  PetscCall(PetscSparseCUDAAgree(PetscObjectComm((PetscObject)A), ierr, &ierr));
+  PetscCall(ierr);
   // the block may have got diagonal entries: buffers of MatGetRow() are as long as the longest row was
   if (((Mat_SeqAIJ *)a->A->data)->nz != nz) PetscCall(PetscFree2(a->rowvalues, a->rowindices));
   if (!nonew) {
@@ -170,18 +175,30 @@ static PetscErrorCode ZeroBlocks(Mat A, Removal *r, PetscScalar diag, Vec x, Vec
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* What may be wrong, and most of what may fail for want of memory, before anything is under way; not collective. */
+static PetscErrorCode Prepare(Mat A, PetscInt n, const PetscInt rows[])
+{
+  Mat_MPIAIJ *a = (Mat_MPIAIJ *)A->data;
+
+  PetscFunctionBegin;
+  for (PetscInt k = 0; k < n; k++) PetscCheck(rows[k] >= 0 && rows[k] < A->rmap->N, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "Row %" PetscInt_FMT " out of range [0,%" PetscInt_FMT ")", rows[k], A->rmap->N);
+  PetscCall(MatSeqAIJCUDACopyToDevice(a->A));
+  PetscCall(MatSeqAIJCUDACopyToDevice(a->B));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode ZeroRowsColumns(Mat A, PetscInt n, const PetscInt rows[], PetscScalar diag, Vec x, Vec b)
 {
-  Mat_MPIAIJ    *a    = (Mat_MPIAIJ *)A->data;
-  PetscErrorCode ierr = PETSC_SUCCESS;
+  PetscErrorCode ierr;
   Removal        r;
   cudaStream_t   stream;
 
   PetscFunctionBegin;
   PetscCall(PetscArrayzero(&r, 1));
   PetscCall(PetscSparseCUDAGetStream(&stream));
-  PetscCall(MatSeqAIJCUDACopyToDevice(a->A)); // most of what may fail for want of memory, before anything is under way
-  PetscCall(MatSeqAIJCUDACopyToDevice(a->B));
+  ierr = Prepare(A, n, rows);
+  PetscCall(PetscSparseCUDAAgree(PetscObjectComm((PetscObject)A), ierr, &ierr));
+  PetscCall(ierr);
   PetscCallGoto(ierr, cleanup, FindRows(A, n, rows, &r));
   PetscCallGoto(ierr, cleanup, FindGhosts(A, &r));
   if (x != NULL && b != NULL) PetscCallGoto(ierr, cleanup, ScatterSolution(A, x));
@@ -203,7 +220,7 @@ cleanup:
 
   The parent does it when some process computes on the host, or rows and columns are not distributed alike.
 
-  Errors: PETSC_ERR_MEM, and nothing was changed; except when it is raised for the partial sums of very long rows of the off-diagonal block, or for b that lives on
+  Errors: PETSC_ERR_ARG_OUTOFRANGE and PETSC_ERR_MEM, on all processes when one has it, and nothing was changed; except when PETSC_ERR_MEM is raised for the partial sums of very long rows of the off-diagonal block, or for b that lives on
   the host: then the diagonal block and its part of b are done.
 */
 PetscErrorCode MatZeroRowsColumns_MPIAIJDCSRCUDA(Mat A, PetscInt n, const PetscInt rows[], PetscScalar diag, Vec x, Vec b)
