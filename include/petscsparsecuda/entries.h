@@ -9,7 +9,8 @@ PETSC_INTERN PetscErrorCode DCSRScale(DCSRView, PetscScalar, cudaStream_t);
 PETSC_INTERN PetscErrorCode DCSRZero(DCSRView, cudaStream_t);
 PETSC_INTERN PetscErrorCode DCSRConjugate(DCSRView, cudaStream_t);
 PETSC_INTERN PetscErrorCode DCSRRealPart(DCSRView, cudaStream_t);
-PETSC_INTERN PetscErrorCode DCSRImaginaryPart(DCSRView, cudaStream_t);                                            /* imaginary part as the new real value, as MatImaginaryPart() */
+PETSC_INTERN PetscErrorCode DCSRImaginaryPart(DCSRView, cudaStream_t); /* imaginary part as the new real value, as MatImaginaryPart() */
+PETSC_INTERN PetscErrorCode DCSRAbsolute(DCSRView, cudaStream_t);
 PETSC_INTERN PetscErrorCode DCSRDiagonalScale(DCSRView, const PetscScalar[], const PetscScalar[], cudaStream_t);  /* left [num_rows] or NULL, right [num_columns] or NULL, device */
 PETSC_INTERN PetscErrorCode DCSRGetDiagonal(DCSRView, PetscScalar[], cudaStream_t);                               /* d [min(num_rows, num_columns)] device; 0 where missing */
 PETSC_INTERN PetscErrorCode DCSRCountMissingDiagonal(DCSRView, PetscCount, cudaStream_t, PetscCount *);           /* how many of the first n rows lack a diagonal entry; synchronizes */

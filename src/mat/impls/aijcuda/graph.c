@@ -1,5 +1,13 @@
-/* PCGAMG's graph: a plain MATAIJ made by the parent's code from an alias of our host mirror, because coarsening reads the graph's host arrays directly. */
-#include <petscsparsecuda/aijcuda.h>
+/*
+  PCGAMG's graph: a plain MATAIJ, because coarsening reads the graph's host arrays directly. Where unknowns are single, the device computes it and it comes to the host
+  when it is done; otherwise the parent's code makes it from an alias of our host mirror.
+*/
+#include <petscsparsecuda/entries.h>
+#include <petscsparsecuda/thunks.h>
+
+/* Device memory, in copies of the matrix, that a graph takes: itself; with the transpose, what sorts that, and the sum of both. */
+#define COPIES_ALONE  1
+#define COPIES_SUMMED 5
 
 /* A MATSEQAIJ on the mirror's arrays, which stay ours. */
 static PetscErrorCode CreateAlias_Seq(Mat A, Mat *alias)
@@ -49,14 +57,151 @@ static PetscErrorCode CreateGraph(Mat A, PetscBool symmetrize, PetscBool scale, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  MatCreateGraph_AIJCUDA - The graph of a matrix of ours, as MATAIJ; see MatCreateGraph() for the parameters.
-*/
-PetscErrorCode MatCreateGraph_AIJCUDA(Mat A, PetscBool symmetrize, PetscBool scale, PetscReal filter, PetscInt index_size, PetscInt index[], Mat *graph)
+/* The sequential matrices of G on this process, [2]; their number. */
+static PetscErrorCode GetBlocks(Mat G, PetscBool is_mpi, Mat blocks[], int *n)
+{
+  PetscFunctionBegin;
+  blocks[0] = is_mpi ? ((Mat_MPIAIJ *)G->data)->A : G;
+  blocks[1] = is_mpi ? ((Mat_MPIAIJ *)G->data)->B : NULL;
+  *n        = is_mpi ? 2 : 1;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode IsSymmetricKnown(Mat A, PetscBool *symmetric)
+{
+  PetscBool known;
+
+  PetscFunctionBegin;
+  PetscCall(MatIsSymmetricKnown(A, &known, symmetric));
+  *symmetric = (PetscBool)(known && *symmetric);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether the device makes the graph, on all processes; transpose: it is to be symmetrized. Collective. */
+static PetscErrorCode MakeOnDevice(Mat A, PetscBool is_mpi, PetscBool transpose, PetscBool *device)
+{
+  const PetscReal bytes = (PetscReal)(transpose ? COPIES_SUMMED : COPIES_ALONE) * (sizeof(PetscScalar) + sizeof(int32_t));
+  PetscReal       nz    = 0;
+  size_t          available;
+  int             n;
+  Mat             blocks[2];
+
+  PetscFunctionBegin;
+  if (is_mpi) PetscCall(MatMPIAIJCUDAStructureOnDevice(A, device));
+  else PetscCall(MatSeqAIJCUDAStructureOnDevice(A, device));
+  *device = (PetscBool)(*device && A->rmap->bs == 1);
+  if (!*device) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(GetBlocks(A, is_mpi, blocks, &n));
+  for (int k = 0; k < n; k++) nz += ((Mat_SeqAIJ *)blocks[k]->data)->nz;
+  PetscCall(PetscSparseCUDAGetMemoryAvailable(&available));
+  *device = (PetscBool)(bytes * nz < (PetscReal)available);
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, device, 1, MPI_C_BOOL, MPI_LAND, PetscObjectComm((PetscObject)A)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode TakeAbsoluteValues(Mat G, PetscBool is_mpi)
+{
+  int          n;
+  Mat          blocks[2];
+  cudaStream_t stream;
+
+  PetscFunctionBegin;
+  PetscCall(PetscSparseCUDAGetStream(&stream));
+  PetscCall(GetBlocks(G, is_mpi, blocks, &n));
+  for (int k = 0; k < n; k++) {
+    PetscCall(MatSeqAIJCUDACopyToDevice(blocks[k]));
+    PetscCall(DCSRAbsolute(MatSeqAIJCUDAGet(blocks[k])->view, stream));
+    PetscCall(MatSeqAIJCUDADeviceChanged(blocks[k]));
+  }
+  if (is_mpi) PetscCall(PetscObjectStateIncrease((PetscObject)G));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* G becomes G + G^T. */
+static PetscErrorCode AddTranspose(Mat G)
+{
+  Mat            T;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(MatTranspose(G, MAT_INITIAL_MATRIX, &T));
+  ierr = MatAXPY(G, 1.0, T, G->structurally_symmetric == PETSC_BOOL3_TRUE ? SAME_NONZERO_PATTERN : DIFFERENT_NONZERO_PATTERN);
+  PetscCall(MatDestroy(&T));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Diagonal entries become 1 or -1. */
+static PetscErrorCode ScaleDiagonal(Mat G)
+{
+  Vec            diagonal;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(MatCreateVecs(G, &diagonal, NULL));
+  PetscCallGoto(ierr, cleanup, MatGetDiagonal(G, diagonal));
+  PetscCallGoto(ierr, cleanup, VecReciprocal(diagonal));
+  PetscCallGoto(ierr, cleanup, VecSqrtAbs(diagonal));
+  PetscCallGoto(ierr, cleanup, MatDiagonalScale(G, diagonal, diagonal));
+cleanup:
+  PetscCall(VecDestroy(&diagonal));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What MatCreateGraph() documents, but for the filter, on a duplicate of A; then that becomes a MATAIJ. */
+static PetscErrorCode ComputeGraph(Mat A, PetscBool is_mpi, PetscBool symmetrize, PetscBool transpose, PetscBool scale, PetscBool absolute, Mat *graph)
+{
+  PetscFunctionBegin;
+  PetscCall(MatDuplicate(A, MAT_COPY_VALUES, graph));
+  if (absolute) PetscCall(TakeAbsoluteValues(*graph, is_mpi));
+  if (transpose) PetscCall(AddTranspose(*graph));
+  if (symmetrize) PetscCall(MatSetOption(*graph, MAT_SYMMETRIC, PETSC_TRUE));
+  else PetscCall(MatPropagateSymmetryOptions(A, *graph));
+  if (scale) PetscCall(ScaleDiagonal(*graph));
+  PetscCall(MatConvert(*graph, is_mpi ? MATMPIAIJ : MATSEQAIJ, MAT_INPLACE_MATRIX, graph));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CreateGraphOnDevice(Mat A, PetscBool is_mpi, PetscBool symmetrize, PetscBool transpose, PetscBool scale, PetscReal filter, Mat *graph)
 {
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
+  *graph = NULL;
+  PetscCallGoto(ierr, failed, ComputeGraph(A, is_mpi, symmetrize, transpose, scale, (PetscBool)(scale || filter >= 0), graph));
+  PetscCallGoto(ierr, failed, MatViewFromOptions(*graph, NULL, "-mat_graph_view"));
+  if (filter >= 0) {
+    PetscCallGoto(ierr, failed, MatFilter(*graph, filter, PETSC_TRUE, PETSC_TRUE));
+    PetscCallGoto(ierr, failed, MatViewFromOptions(*graph, NULL, "-mat_filter_graph_view"));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+failed:
+  PetscCall(MatDestroy(graph));
+  PetscFunctionReturn(ierr);
+}
+
+/*
+  MatCreateGraph_AIJCUDA - The graph of a matrix of ours, as MATAIJ; see MatCreateGraph() for the parameters.
+
+  Collective
+
+  Cost: on the device two passes over the matrix, with symmetrize (where symmetry is not known) a transpose and a sum; then the copy to the host.
+*/
+PetscErrorCode MatCreateGraph_AIJCUDA(Mat A, PetscBool symmetrize, PetscBool scale, PetscReal filter, PetscInt index_size, PetscInt index[], Mat *graph)
+{
+  PetscBool      is_mpi, symmetric, transpose, device;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(MatIsMPIAIJCUDA(A, &is_mpi));
+  PetscCall(IsSymmetricKnown(A, &symmetric));
+  transpose = (PetscBool)(symmetrize && !symmetric);
+  PetscCall(MakeOnDevice(A, is_mpi, transpose, &device));
+  if (device) {
+    PetscCall(CreateGraphOnDevice(A, is_mpi, symmetrize, transpose, scale, filter, graph));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscCall(MatAIJCUDAHostBegin(A, HOST_READ));
   ierr = CreateGraph(A, symmetrize, scale, filter, index_size, index, graph);
   PetscCall(MatAIJCUDAHostFinish(A, HOST_READ, ierr));

@@ -13,6 +13,18 @@ struct ScaleValue {
   __device__ void operator()(PetscCount k) const { values[k] *= alpha; }
 };
 
+struct AbsoluteValue {
+  PetscScalar    *values;
+  __device__ void operator()(PetscCount k) const
+  {
+#if PetscDefined(USE_COMPLEX)
+    values[k] = PetscScalar(thrust::abs(values[k]), 0);
+#else
+    values[k] = values[k] < 0 ? -values[k] : values[k];
+#endif
+  }
+};
+
 #if PetscDefined(USE_COMPLEX)
 struct ConjugateValue {
   PetscScalar    *values;
@@ -128,5 +140,21 @@ PetscErrorCode DCSRImaginaryPart(DCSRView view, cudaStream_t stream)
 #else
   PetscCall(DCSRZero(view, stream));
 #endif
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  DCSRAbsolute - replaces all values by their absolute values
+
+  Input Parameters:
++ view   - compact or fragmented storage
+- stream - asynchronous on it
+
+  Cost: one read and write of the values.
+*/
+PetscErrorCode DCSRAbsolute(DCSRView view, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  PetscCall(ForEachValue(view, AbsoluteValue{view.values}, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -737,7 +737,7 @@ typedef enum {
 
 static const char *const way_names[] = {"MatSetValues", "MatDCSRCUDASetValuesDevice", "MatSetValuesCOO"};
 
-/* Insertion is not collective: with -alone all processes see here that it failed on one, as a program must that goes on after errors. Collective. */
+/* Insertion, and the setup that it implies, is not collective: with -alone all processes see here that it failed on one, as a program must that goes on after errors. Collective. */
 static PetscErrorCode AgreeOnInsertion(PetscErrorCode *error)
 {
   int code = (int)*error;
@@ -749,38 +749,37 @@ static PetscErrorCode AgreeOnInsertion(PetscErrorCode *error)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Each row has 2 in this process's columns and 3 in the other's, which the other process inserts; COO lists are not inserted yet. */
 static PetscErrorCode InsertList(Mat A, Way way)
 {
-  PetscFunctionBegin;
-  if (way == BY_DEVICE_LIST) PetscCall(InsertDeviceList(A, PETSC_FALSE, INSERT_VALUES));
-  else
-    for (PetscInt k = 0; k < list.n; k++) PetscCall(MatSetValue(A, list.i[k], list.j[k], list.v[k], INSERT_VALUES));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* On two processes both do the same: what fails here fails there, too, unless it is to fail on one alone. Each row has 2 in this process's columns and 3 in the other's, which the other process inserts. */
-static PetscErrorCode InsertAlike(Mat A, Way way)
-{
-  PetscInt       begin, end, N;
-  PetscErrorCode ierr;
+  PetscInt begin, end, N;
 
   PetscFunctionBegin;
-  PetscCall(MatGetOwnershipRange(A, &begin, &end));
+  PetscCall(MatGetOwnershipRange(A, &begin, &end)); /* sets up the matrix */
   PetscCall(MatGetSize(A, NULL, &N));
   list.n = 0;
   for (PetscInt row = begin; row < end; row++) {
     Append(row, row, 2);
     Append((row + N / 2) % N, row, 3);
   }
+  if (way == BY_DEVICE_LIST) PetscCall(InsertDeviceList(A, PETSC_FALSE, INSERT_VALUES));
+  else
+    for (PetscInt k = 0; k < list.n && way == BY_VALUES; k++) PetscCall(MatSetValue(A, list.i[k], list.j[k], list.v[k], INSERT_VALUES));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* On two processes both do the same: what fails here fails there, too, unless it is to fail on one alone. */
+static PetscErrorCode InsertAlike(Mat A, Way way)
+{
+  PetscErrorCode ierr = InsertList(A, way);
+
+  PetscFunctionBegin;
+  PetscCall(AgreeOnInsertion(&ierr));
+  PetscCall(ierr);
   if (way == BY_COO) {
     PetscCall(MatSetPreallocationCOO(A, list.n, list.i, list.j));
     PetscCall(MatSetValuesCOO(A, list.v, INSERT_VALUES));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  ierr = InsertList(A, way);
-  PetscCall(AgreeOnInsertion(&ierr));
-  PetscCall(ierr);
-  PetscCall(Assemble(A));
+  } else PetscCall(Assemble(A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
