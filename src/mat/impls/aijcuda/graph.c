@@ -84,12 +84,14 @@ static PetscErrorCode MakeOnDevice(Mat A, PetscBool is_mpi, PetscBool transpose,
   PetscReal       nz    = 0;
   size_t          available;
   int             n;
+  PetscInt        bs;
   Mat             blocks[2];
 
   PetscFunctionBegin;
   if (is_mpi) PetscCall(MatMPIAIJCUDAStructureOnDevice(A, device));
   else PetscCall(MatSeqAIJCUDAStructureOnDevice(A, device));
-  *device = (PetscBool)(*device && A->rmap->bs == 1);
+  PetscCall(MatGetBlockSize(A, &bs));
+  *device = (PetscBool)(*device && bs == 1);
   if (!*device) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(GetBlocks(A, is_mpi, blocks, &n));
   for (int k = 0; k < n; k++) nz += ((Mat_SeqAIJ *)blocks[k]->data)->nz;
