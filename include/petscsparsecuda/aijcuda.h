@@ -50,6 +50,7 @@ typedef struct {
   PetscObjectState      device_nonzerostate; /* nonzerostate of the matrix that view was made from */
   PetscBool             host_structure;      /* i, j, ilen, imax of the Mat_SeqAIJ are current; PETSC_FALSE: absent, made on demand */
   PetscBool             is_block;            /* block of a parallel matrix: keeps the host structure, which public functions (MatMPIAIJGetLocalMat(), ...) read directly */
+  PetscBool             keeps_structure;     /* host code that reads the structure directly was met, or MATMPIAIJ may have this as a block: the structure is made at once after every change */
   PetscInt              host_active;         /* depth of host accesses under way (thunks, array getters) */
   PetscInt              row_access;          /* depth of MatGetRowUpperTriangular(); meanwhile the matrix counts as bound to the CPU */
   PetscBool             row_access_bound;    /* whether it was bound before that */
@@ -131,6 +132,12 @@ static inline Mat_MPIAIJCUDA *MatMPIAIJCUDAGet(Mat A)
   return (Mat_MPIAIJCUDA *)((Mat_MPIAIJ *)A->data)->spptr;
 }
 
+/* Whether the structure on the host is made at once after every change of a sequential matrix of ours that is no block of a parallel one. */
+static inline PetscBool MatSeqAIJCUDAKeepsStructure(Mat A)
+{
+  return (PetscBool)(MatSeqAIJCUDAGet(A)->eager || MatSeqAIJCUDAGet(A)->keeps_structure);
+}
+
 /* Which of our types a matrix is. */
 PETSC_INTERN PetscErrorCode MatIsSeqAIJCUDA(Mat, PetscBool *);
 PETSC_INTERN PetscErrorCode MatIsMPIAIJCUDA(Mat, PetscBool *);
@@ -145,6 +152,10 @@ PETSC_INTERN PetscErrorCode MatAIJCUDAHostFinish(Mat, int, PetscErrorCode);
 PETSC_INTERN PetscErrorCode MatAIJCUDAHostBeginTwo(Mat, int, Mat, int);
 PETSC_INTERN PetscErrorCode MatAIJCUDAHostFinishTwo(Mat, int, Mat, int, PetscErrorCode);
 PETSC_INTERN PetscBool      MatAIJCUDAInHostCode(void);
+PETSC_INTERN PetscErrorCode MatAIJCUDAShowToReader(Mat, int);
+PETSC_INTERN PetscErrorCode MatSeqAIJCUDAKeepStructure(Mat);
+PETSC_INTERN PetscErrorCode MatSeqAIJCUDAUpdateKept(Mat);
+PETSC_INTERN PetscErrorCode MatSeqAIJCUDADiscardMirror(Mat);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDAShowMirror(Mat);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDAHideMirror(Mat);
 /* Device copy (mirror.c), sequential matrices of ours only. */
@@ -260,5 +271,6 @@ PETSC_INTERN PetscErrorCode MatProductSetFromOptions_AIJCUDA_Mixed(Mat);
 PETSC_INTERN PetscErrorCode MatCreateGraph_AIJCUDA(Mat, PetscBool, PetscBool, PetscReal, PetscInt, PetscInt[], Mat *);
 PETSC_INTERN PetscErrorCode MatAIJCUDARegisterFactors(MatType);
 PETSC_INTERN PetscErrorCode MatAIJCUDARegisterForeign(void);
+PETSC_INTERN PetscErrorCode MatAIJCUDAListen(void);
 PETSC_INTERN PetscErrorCode MatSeqAIJDCSRCUDAComposeFunctions(Mat, PetscBool);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDASetArrayHooks(Mat);

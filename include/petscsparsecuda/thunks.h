@@ -63,6 +63,8 @@
   X(invertblockdiagonal, (Mat A, const PetscScalar *values[]), (A, values), HOST_READ) \
   X(invertvariableblockdiagonal, (Mat A, PetscInt n, const PetscInt sizes[], PetscScalar v[]), (A, n, sizes, v), HOST_READ) \
   X(transposecoloringcreate, (Mat A, ISColoring coloring, MatTransposeColoring c), (A, coloring, c), HOST_READ) \
+  X(transcoloringapplysptoden, (MatTransposeColoring coloring, Mat A, Mat dense), (coloring, A, dense), HOST_READ) \
+  X(transcoloringapplydentosp, (MatTransposeColoring coloring, Mat dense, Mat A), (coloring, dense, A), HOST_WRITE) \
   X(transposesymbolic, (Mat A, Mat * B), (A, B), HOST_READ_STRUCTURE)
 
 /* MATMPIAIJ alone */

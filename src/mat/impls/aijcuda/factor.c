@@ -1,6 +1,6 @@
 /*
-  PETSc's own factorizations (MATSOLVERPETSC) of matrices of ours: the factor is PETSc's, its symbolic and numeric phases read our host arrays directly,
-  so they are called between MatAIJCUDAHostBegin() and MatAIJCUDAHostEnd().
+  Factorizations of matrices of ours, by PETSc itself (MATSOLVERPETSC) and by other packages: the factor is theirs, its symbolic and numeric phases read our host arrays
+  directly, so they are called between MatAIJCUDAHostBegin() and MatAIJCUDAHostEnd().
 */
 #include <petscsparsecuda/aijcuda.h>
 
@@ -81,25 +81,46 @@ static PetscErrorCode WrapNumeric(Mat F)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The factorizations that PETSc has for MATSEQAIJ, and its factories. */
-static const MatFactorType factor_types[] = {MAT_FACTOR_LU, MAT_FACTOR_CHOLESKY, MAT_FACTOR_ILU, MAT_FACTOR_ICC};
-static PetscErrorCode (*parent_factories[PETSC_STATIC_ARRAY_LENGTH(factor_types)])(Mat, MatFactorType, Mat *);
+/* X(package, name): solver packages whose factorizations of MATAIJ read the host arrays directly. Those that this PETSc has are registered again. */
+#define PACKAGES(X) \
+  X(MATSOLVERPETSC, petsc) \
+  X(MATSOLVERBAS, bas) \
+  X(MATSOLVERSUPERLU, superlu) \
+  X(MATSOLVERSUPERLU_DIST, superlu_dist) \
+  X(MATSOLVERSTRUMPACK, strumpack) \
+  X(MATSOLVERUMFPACK, umfpack) \
+  X(MATSOLVERCHOLMOD, cholmod) \
+  X(MATSOLVERKLU, klu) \
+  X(MATSOLVERESSL, essl) \
+  X(MATSOLVERLUSOL, lusol) \
+  X(MATSOLVERMUMPS, mumps) \
+  X(MATSOLVERMKL_PARDISO, mkl_pardiso) \
+  X(MATSOLVERMKL_CPARDISO, mkl_cpardiso) \
+  X(MATSOLVERPASTIX, pastix) \
+  X(MATSOLVERMATLAB, matlab)
 
-/* PETSc's factory, whose factors of matrices of ours get our phases in front of its own; factors of other matrices are left alone. */
-static PetscErrorCode MatGetFactor_AIJCUDA_petsc(Mat A, MatFactorType type, Mat *factor)
+static const MatFactorType factor_types[] = {MAT_FACTOR_LU, MAT_FACTOR_CHOLESKY, MAT_FACTOR_ILU, MAT_FACTOR_ICC, MAT_FACTOR_ILUDT};
+static const MatType       parent_types[] = {MATSEQAIJ, MATMPIAIJ};
+
+typedef PetscErrorCode (*FactoryFn)(Mat, MatFactorType, Mat *);
+typedef FactoryFn Factories[PETSC_STATIC_ARRAY_LENGTH(parent_types)][MAT_FACTOR_NUM_TYPES]; /* of one package, by type of matrix and of factorization */
+
+/* The package's factory, whose factors of matrices of ours get our phases in front of its own; factors of other matrices are left alone. */
+static PetscErrorCode GetFactor(const char package[], Factories factories, Mat A, MatFactorType type, Mat *factor)
 {
-  PetscErrorCode (*create)(Mat, MatFactorType, Mat *) = NULL;
   ParentFactor *parent;
   Mat           F;
-  PetscBool     ours;
+  FactoryFn     create;
+  PetscBool     parallel, ours[2];
 
   PetscFunctionBegin;
-  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(factor_types); k++)
-    if (factor_types[k] == type) create = parent_factories[k];
-  PetscCheck(create != NULL, PETSC_COMM_SELF, PETSC_ERR_SUP, "PETSc has no %s factorization of MATSEQAIJ", MatFactorTypes[type]);
+  PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, MATMPIAIJ, &parallel));
+  create = factories[parallel][type];
+  PetscCheck(create != NULL, PetscObjectComm((PetscObject)A), PETSC_ERR_SUP, "Solver package %s has no %s factorization of %s", package, MatFactorTypes[type], parent_types[parallel]);
   PetscCall((*create)(A, type, factor));
-  PetscCall(MatIsSeqAIJCUDA(A, &ours));
-  if (*factor == NULL || !ours) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatIsSeqAIJCUDA(A, &ours[0]));
+  PetscCall(MatIsMPIAIJCUDA(A, &ours[1]));
+  if (*factor == NULL || !(ours[0] || ours[1])) PetscFunctionReturn(PETSC_SUCCESS);
   F = *factor;
   PetscCall(PetscNew(&parent));
   PetscCall(PetscObjectContainerCompose((PetscObject)F, FACTOR_KEY, parent, PetscCtxDestroyDefault));
@@ -110,8 +131,36 @@ static PetscErrorCode MatGetFactor_AIJCUDA_petsc(Mat A, MatFactorType type, Mat 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+#define DEFINE_FACTORY(package, name) \
+  static Factories      parents_##name; \
+  static PetscErrorCode MatGetFactor_AIJCUDA_##name(Mat A, MatFactorType type, Mat *factor) \
+  { \
+    PetscFunctionBegin; \
+    PetscCall(GetFactor(package, parents_##name, A, type, factor)); \
+    PetscFunctionReturn(PETSC_SUCCESS); \
+  }
+PACKAGES(DEFINE_FACTORY)
+#undef DEFINE_FACTORY
+
+/* Puts a factory of ours in the place of all that a package has for MATSEQAIJ and MATMPIAIJ. */
+static PetscErrorCode RegisterPackage(const char package[], FactoryFn ours, Factories parents)
+{
+  PetscFunctionBegin;
+  for (size_t t = 0; t < PETSC_STATIC_ARRAY_LENGTH(parent_types); t++) {
+    for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(factor_types); k++) {
+      FactoryFn create;
+
+      PetscCall(MatSolverTypeGet(package, parent_types[t], factor_types[k], NULL, NULL, &create));
+      if (create == NULL || create == ours) continue;
+      parents[t][factor_types[k]] = create;
+      PetscCall(MatSolverTypeRegister(package, parent_types[t], factor_types[k], ours));
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
-  MatAIJCUDARegisterFactors - Registers PETSc's factorizations for one of our sequential types.
+  MatAIJCUDARegisterFactors - Registers PETSc's factorizations for one of our sequential types, and has those of all solver packages called through the mirror.
 
   Not Collective
 
@@ -119,16 +168,16 @@ static PetscErrorCode MatGetFactor_AIJCUDA_petsc(Mat A, MatFactorType type, Mat 
 . type - the sequential type
 
   Note:
-  MatGetFactor() finds an exact type name before a prefix, but only when no solver type is given; with MATSOLVERPETSC given it takes the first prefix, which is
-  MATSEQAIJ. So our factory takes PETSc's place there too, and passes other matrices on.
+  MatGetFactor() finds an exact type name before a prefix, but only when no solver type is given; with one given it takes the first prefix, which is MATSEQAIJ or
+  MATMPIAIJ. So our factories take the packages' place there, and pass other matrices on.
 */
 PetscErrorCode MatAIJCUDARegisterFactors(MatType type)
 {
   PetscFunctionBegin;
-  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(factor_types); k++) {
-    PetscCall(MatSolverTypeGet(MATSOLVERPETSC, MATSEQAIJ, factor_types[k], NULL, NULL, &parent_factories[k]));
-    PetscCall(MatSolverTypeRegister(MATSOLVERPETSC, MATSEQAIJ, factor_types[k], MatGetFactor_AIJCUDA_petsc));
-    PetscCall(MatSolverTypeRegister(MATSOLVERPETSC, type, factor_types[k], MatGetFactor_AIJCUDA_petsc));
-  }
+#define REGISTER(package, name) PetscCall(RegisterPackage(package, MatGetFactor_AIJCUDA_##name, parents_##name));
+  PACKAGES(REGISTER)
+#undef REGISTER
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(factor_types); k++)
+    if (parents_petsc[0][factor_types[k]] != NULL) PetscCall(MatSolverTypeRegister(MATSOLVERPETSC, type, factor_types[k], MatGetFactor_AIJCUDA_petsc));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -2,6 +2,7 @@
   Host code of PETSc that reads the arrays of a MATAIJ without asking, outside of its operations: it is given a MATAIJ in place of a matrix of ours.
 
   - Coarsening reads the graph, and graphs that it makes of that. PCGAMG's usual graph is MATAIJ anyway (graph.c), that of -pc_gamg_type classical has our type.
+  - Colorings of type greedy and jp read the matrix and submatrices of it, and in parts refuse all types but MATAIJ itself.
   - MATMAIJ, the interpolation of a DMDA with more than one unknown a point, multiplies with the arrays of the matrix below it. PETSc makes a MATAIJ of it for its
     own device types, and so do we for ours.
 */
@@ -17,19 +18,27 @@
 
 typedef PetscErrorCode (*CoarsenFn)(MatCoarsen);
 
+/* A MATAIJ copy of a matrix of ours; NULL for others, which are given as they are. */
+static PetscErrorCode CreatePlain(Mat A, Mat *plain)
+{
+  PetscBool ours[2];
+
+  PetscFunctionBegin;
+  *plain = NULL;
+  PetscCall(MatIsSeqAIJCUDA(A, &ours[0]));
+  PetscCall(MatIsMPIAIJCUDA(A, &ours[1]));
+  if (ours[0] || ours[1]) PetscCall(MatConvert(A, MATAIJ, MAT_INITIAL_MATRIX, plain));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode ApplyToPlainGraph(MatCoarsen coarsen, CoarsenFn apply)
 {
-  Mat            graph = coarsen->graph, plain = NULL;
-  PetscBool      ours[2];
+  Mat            graph = coarsen->graph, plain;
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
-  PetscCall(MatIsSeqAIJCUDA(graph, &ours[0]));
-  PetscCall(MatIsMPIAIJCUDA(graph, &ours[1]));
-  if (ours[0] || ours[1]) {
-    PetscCall(MatConvert(graph, MATAIJ, MAT_INITIAL_MATRIX, &plain));
-    coarsen->graph = plain;
-  }
+  PetscCall(CreatePlain(graph, &plain));
+  if (plain != NULL) coarsen->graph = plain;
   ierr           = (*apply)(coarsen);
   coarsen->graph = graph;
   PetscCall(MatDestroy(&plain));
@@ -68,6 +77,65 @@ static PetscErrorCode RegisterCoarsenings(void)
     PetscCall(MatCoarsenRegister(type, MatCoarsenCreate_##name)); \
   }
   COARSENINGS(REGISTER)
+#undef REGISTER
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* X(type, name) for each coloring that reads arrays. */
+#define COLORINGS(X) \
+  X(MATCOLORINGGREEDY, greedy) \
+  X(MATCOLORINGJP, jp)
+
+typedef PetscErrorCode (*ColoringCreateFn)(MatColoring);
+typedef PetscErrorCode (*ColoringApplyFn)(MatColoring, ISColoring *);
+
+static PetscErrorCode ColorPlainMatrix(MatColoring coloring, ColoringApplyFn apply, ISColoring *colors)
+{
+  Mat            A = coloring->mat, plain;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(CreatePlain(A, &plain));
+  if (plain != NULL) coloring->mat = plain;
+  ierr          = (*apply)(coloring, colors);
+  coloring->mat = A;
+  PetscCall(MatDestroy(&plain));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+#define DEFINE_COLORING(type, name) \
+  static ColoringCreateFn parent_create_##name = NULL; \
+  static ColoringApplyFn  parent_apply_##name  = NULL; \
+  static PetscErrorCode   MatColoringApply_##name(MatColoring coloring, ISColoring *colors) \
+  { \
+    PetscFunctionBegin; \
+    PetscCall(ColorPlainMatrix(coloring, parent_apply_##name, colors)); \
+    PetscFunctionReturn(PETSC_SUCCESS); \
+  } \
+  static PetscErrorCode MatColoringCreate_##name(MatColoring coloring) \
+  { \
+    PetscFunctionBegin; \
+    PetscCall((*parent_create_##name)(coloring)); \
+    parent_apply_##name  = coloring->ops->apply; \
+    coloring->ops->apply = MatColoringApply_##name; \
+    PetscFunctionReturn(PETSC_SUCCESS); \
+  }
+COLORINGS(DEFINE_COLORING)
+#undef DEFINE_COLORING
+
+static PetscErrorCode RegisterColorings(void)
+{
+  ColoringCreateFn create;
+
+  PetscFunctionBegin;
+#define REGISTER(type, name) \
+  PetscCall(PetscFunctionListFind(MatColoringList, type, &create)); \
+  if (create != NULL && create != MatColoringCreate_##name) { \
+    parent_create_##name = create; \
+    PetscCall(MatColoringRegister(type, MatColoringCreate_##name)); \
+  }
+  COLORINGS(REGISTER)
 #undef REGISTER
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -130,11 +198,13 @@ static PetscErrorCode RegisterInterpolation(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* MatAIJCUDARegisterForeign - Registers coarsenings and DMDA again, with our code around PETSc's; part of PetscSparseCUDAInitialize(). */
+/* MatAIJCUDARegisterForeign - Registers coarsenings, colorings and DMDA again, with our code around PETSc's, and what no registration reaches (events.c); part of PetscSparseCUDAInitialize(). */
 PetscErrorCode MatAIJCUDARegisterForeign(void)
 {
   PetscFunctionBegin;
   PetscCall(RegisterCoarsenings());
+  PetscCall(RegisterColorings());
   PetscCall(RegisterInterpolation());
+  PetscCall(MatAIJCUDAListen());
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -21,20 +21,6 @@ PetscErrorCode MatSeqAIJCUDAInsertsOnDevice(Mat A, PetscBool *inserts)
 /* Composed with a matrix whose rows have limits, [m] PetscInt on the host. */
 static const char ROW_LIMITS_KEY[] = "MatSeqAIJCUDA_RowLimits";
 
-/* Frees the host arrays; the matrix is about to get a device structure of its own. */
-static PetscErrorCode DiscardMirror(Mat A)
-{
-  Mat_SeqAIJ *a = (Mat_SeqAIJ *)A->data;
-
-  PetscFunctionBegin;
-  PetscCall(MatSeqAIJCUDAShowMirror(A));
-  PetscCall(MatSeqXAIJFreeAIJ(A, &a->a, &a->j, &a->i));
-  PetscCall(PetscFree(a->imax));
-  PetscCall(PetscFree(a->ilen));
-  MatSeqAIJCUDAGet(A)->host_structure = PETSC_FALSE;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /*
   MatSeqAIJCUDASetDeviceMatrix - Makes compact device storage the matrix; what it was before is discarded.
 
@@ -53,7 +39,7 @@ PetscErrorCode MatSeqAIJCUDASetDeviceMatrix(Mat A, DCSRView *view)
   Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
 
   PetscFunctionBegin;
-  PetscCall(DiscardMirror(A));
+  PetscCall(MatSeqAIJCUDADiscardMirror(A));
   PetscCall(MatSeqAIJCUDADropDevice(A));
   PetscCall(PetscObjectCompose((PetscObject)A, ROW_LIMITS_KEY, NULL));
   PetscCall(MatSeqAIJCUDAParentSetPreallocation(A, MAT_SKIP_ALLOCATION, NULL)); // ends the hash phase, bumps the state
@@ -100,7 +86,7 @@ PetscErrorCode MatSeqAIJCUDAStructureChanged(Mat A)
   d->device_nonzerostate = A->nonzerostate;
   d->fragmented_products = 0;
   A->offloadmask         = PETSC_OFFLOAD_GPU;
-  if (d->host_structure) PetscCall(DiscardMirror(A));
+  if (d->host_structure) PetscCall(MatSeqAIJCUDADiscardMirror(A));
   a->nz    = (PetscInt)d->view.num_nonzeros;
   a->maxnz = a->nz;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -189,12 +175,12 @@ DCSRNewEntries MatSeqAIJCUDANewEntries(Mat A)
   return DCSR_NEW_ALLOW;
 }
 
-/* Whether new entries may be appended to rows. Blocks of parallel matrices, and matrices with -mat_dcsr_host_structure eager, have a host structure, which is compact. */
+/* Whether new entries may be appended to rows. Blocks of parallel matrices, and those that keep it, have a host structure, which is compact. */
 static PetscBool MayAppend(Mat A)
 {
   const Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
 
-  return (PetscBool)(d->defragment != DCSR_DEFRAGMENT_ALWAYS && (A->num_ass > 0 || A->was_assembled) && !d->is_block && !d->eager);
+  return (PetscBool)(d->defragment != DCSR_DEFRAGMENT_ALWAYS && (A->num_ass > 0 || A->was_assembled) && !d->is_block && !MatSeqAIJCUDAKeepsStructure(A));
 }
 
 /*

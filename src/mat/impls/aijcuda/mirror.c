@@ -60,7 +60,7 @@ PetscErrorCode MatSeqAIJCUDAHideMirror(Mat A)
   if (!d->hide || !d->computed || !A->assembled || A->structure_only) PetscFunctionReturn(PETSC_SUCCESS);
   d->hidden_a = a->a;
   a->a        = NULL;
-  if (!d->is_block) {
+  if (!d->is_block && !MatSeqAIJCUDAKeepsStructure(A)) {
     d->hidden_i = a->i;
     d->hidden_j = a->j;
     a->i        = NULL;
@@ -121,10 +121,7 @@ PetscErrorCode MatSeqAIJCUDADeviceChanged(Mat A)
   PetscFunctionBegin;
   A->offloadmask = PETSC_OFFLOAD_GPU;
   PetscCall(PetscObjectStateIncrease((PetscObject)A));
-  if (MatSeqAIJCUDAGet(A)->eager) {
-    PetscCall(MatAIJCUDAHostBegin(A, HOST_READ_STRUCTURE));
-    PetscCall(MatAIJCUDAHostEnd(A, HOST_READ_STRUCTURE));
-  }
+  PetscCall(MatSeqAIJCUDAUpdateKept(A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -227,6 +224,30 @@ PetscErrorCode MatSeqAIJCUDACompact(Mat A)
 
   PetscFunctionBegin;
   if (d->device_structure && d->view.row_offsets == NULL) PetscCallLogged(PETSCSPARSECUDA_Defragment, A, Defragment(A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  MatSeqAIJCUDADiscardMirror - Frees the host arrays of a sequential matrix of ours; the device has another structure, or is about to get it.
+
+  Note:
+  Arrays that belong to the user are let go. MATSEQAIJ's longest row is not known meanwhile: MatSeqAIJGetMaxRowNonzeros() gives -1.
+*/
+PetscErrorCode MatSeqAIJCUDADiscardMirror(Mat A)
+{
+  Mat_SeqAIJ *a = (Mat_SeqAIJ *)A->data;
+
+  PetscFunctionBegin;
+  PetscCall(MatSeqAIJCUDAShowMirror(A));
+  PetscCall(MatSeqXAIJFreeAIJ(A, &a->a, &a->j, &a->i));
+  PetscCall(PetscFree(a->imax));
+  PetscCall(PetscFree(a->ilen));
+  a->a    = NULL;
+  a->j    = NULL;
+  a->i    = NULL;
+  a->rmax = -1;
+
+  MatSeqAIJCUDAGet(A)->host_structure = PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -497,6 +518,63 @@ PetscErrorCode MatAIJCUDAArrayEnd(Mat A, int access)
 {
   PetscFunctionBegin;
   PetscCall(HostEnd(A, access));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  MatAIJCUDAShowToReader - Brings the mirror up to date for host code that reads it without MatAIJCUDAHostBegin(), right after this call.
+
+  Not Collective
+
+  Input Parameters:
++ A      - any matrix or NULL; others than ours are left alone, parallel ones are treated block by block
+- access - HOST_READ_STRUCTURE or HOST_READ
+
+  Note:
+  The test hook hides the arrays again after the next access.
+*/
+PetscErrorCode MatAIJCUDAShowToReader(Mat A, int access)
+{
+  PetscBool is;
+
+  PetscFunctionBegin;
+  PetscCall(MatAIJCUDAHostBegin(A, access));
+  PetscCall(MatAIJCUDAHostEnd(A, access));
+  PetscCall(MatIsSeqAIJCUDA(A, &is));
+  if (is) PetscCall(MatSeqAIJCUDAShowMirror(A));
+  PetscCall(MatIsMPIAIJCUDA(A, &is));
+  if (is) {
+    PetscCall(MatAIJCUDAShowToReader(((Mat_MPIAIJ *)A->data)->A, access));
+    PetscCall(MatAIJCUDAShowToReader(((Mat_MPIAIJ *)A->data)->B, access));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  MatSeqAIJCUDAKeepStructure - Host code that reads the structure of a matrix directly was met: the structure is made, and from now on at once after every change.
+
+  Not Collective
+
+  Input Parameter:
+. A - an assembled sequential matrix of ours
+
+  Cost: a copy of the structure to the host whenever it has changed; insertion no longer appends to rows.
+*/
+PetscErrorCode MatSeqAIJCUDAKeepStructure(Mat A)
+{
+  PetscFunctionBegin;
+  MatSeqAIJCUDAGet(A)->keeps_structure = PETSC_TRUE;
+  PetscCall(MatAIJCUDAShowToReader(A, HOST_READ_STRUCTURE));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* MatSeqAIJCUDAUpdateKept - Makes the structure on the host after a change, where it is kept. */
+PetscErrorCode MatSeqAIJCUDAUpdateKept(Mat A)
+{
+  PetscFunctionBegin;
+  if (!MatSeqAIJCUDAKeepsStructure(A) || MatSeqAIJCUDAGet(A)->host_structure) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatAIJCUDAHostBegin(A, HOST_READ_STRUCTURE));
+  PetscCall(MatAIJCUDAHostEnd(A, HOST_READ_STRUCTURE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -689,6 +689,8 @@ static PetscErrorCode CopySettings(Mat A, Mat B)
   B->assembled          = PETSC_TRUE;
   B->preallocated       = PETSC_TRUE;
   B->nonzerostate       = A->nonzerostate;
+
+  MatSeqAIJCUDAGet(B)->keeps_structure = MatSeqAIJCUDAGet(A)->keeps_structure;
   PetscCall(PetscFunctionListDuplicate(((PetscObject)A)->qlist, &((PetscObject)B)->qlist));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -729,6 +731,7 @@ static PetscErrorCode MatDuplicate_SeqAIJCUDA(Mat A, MatDuplicateOption option, 
     PetscCall(MatAIJCUDAHostBegin(A, HOST_READ));
     ierr = (*d->parent.duplicate)(A, option, B);
     PetscCall(MatAIJCUDAHostFinish(A, HOST_READ, ierr));
+    MatSeqAIJCUDAGet(*B)->keeps_structure = d->keeps_structure;
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(MatSeqAIJCUDACopyToDevice(A));
@@ -738,10 +741,7 @@ static PetscErrorCode MatDuplicate_SeqAIJCUDA(Mat A, MatDuplicateOption option, 
   PetscCallGoto(ierr, failed, MatSetType(*B, ((PetscObject)A)->type_name));
   PetscCallGoto(ierr, failed, CopySettings(A, *B));
   PetscCallGoto(ierr, failed, DuplicateDevice(A, option, *B));
-  if (MatSeqAIJCUDAGet(*B)->eager) {
-    PetscCallGoto(ierr, failed, MatAIJCUDAHostBegin(*B, HOST_READ_STRUCTURE));
-    PetscCallGoto(ierr, failed, MatAIJCUDAHostEnd(*B, HOST_READ_STRUCTURE));
-  }
+  PetscCallGoto(ierr, failed, MatSeqAIJCUDAUpdateKept(*B));
   PetscFunctionReturn(PETSC_SUCCESS);
 failed:
   (void)MatDestroy(B);

@@ -238,6 +238,22 @@ cleanup:
 
 static PetscErrorCode MatProductNumeric_SeqAIJCUDA(Mat);
 
+/* Code of MATMPIAIJ that multiplies its blocks reads the results, too. */
+static PetscErrorCode KeepStructureAsOperands(Mat C)
+{
+  Mat mats[3];
+
+  PetscFunctionBegin;
+  GetMats(C, mats);
+  for (int k = 0; k < 3; k++) {
+    PetscBool ours;
+
+    PetscCall(MatIsSeqAIJCUDA(mats[k], &ours));
+    if (ours && MatSeqAIJCUDAGet(mats[k])->keeps_structure) MatSeqAIJCUDAGet(C)->keeps_structure = PETSC_TRUE;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Makes device storage the result, which becomes a matrix of ours if it is not yet. */
 static PetscErrorCode Install(Mat C, SeqProduct *p, DCSRView *result)
 {
@@ -250,6 +266,7 @@ static PetscErrorCode Install(Mat C, SeqProduct *p, DCSRView *result)
   PetscCall(PetscLayoutSetUp(C->cmap));
   PetscCall(MatSeqAIJCUDASetDeviceMatrix(C, result));
   ((Mat_SeqAIJ *)C->data)->nonew = 0;
+  PetscCall(KeepStructureAsOperands(C));
   PetscCall(MatAssemblyBegin(C, MAT_FINAL_ASSEMBLY));
   PetscCall(MatAssemblyEnd(C, MAT_FINAL_ASSEMBLY));
   PetscCall(MatSeqAIJCUDADeviceChanged(C));

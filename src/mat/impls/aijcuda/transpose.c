@@ -40,13 +40,11 @@ PetscErrorCode MatSeqAIJCUDACreateFromView(Mat A, PetscInt rbs, PetscInt cbs, DC
   PetscCallGoto(ierr, failed, MatSetBlockSizes(*B, rbs, cbs));
   PetscCallGoto(ierr, failed, MatSetType(*B, ((PetscObject)A)->type_name));
   PetscCallGoto(ierr, failed, MatSeqAIJCUDASetDeviceMatrix(*B, view));
-  ((Mat_SeqAIJ *)(*B)->data)->nonew = 0;
+  ((Mat_SeqAIJ *)(*B)->data)->nonew     = 0;
+  MatSeqAIJCUDAGet(*B)->keeps_structure = MatSeqAIJCUDAGet(A)->keeps_structure;
   PetscCallGoto(ierr, failed, MatAssemblyBegin(*B, MAT_FINAL_ASSEMBLY));
   PetscCallGoto(ierr, failed, MatAssemblyEnd(*B, MAT_FINAL_ASSEMBLY));
-  if (MatSeqAIJCUDAGet(*B)->eager) {
-    PetscCallGoto(ierr, failed, MatAIJCUDAHostBegin(*B, HOST_READ_STRUCTURE));
-    PetscCallGoto(ierr, failed, MatAIJCUDAHostEnd(*B, HOST_READ_STRUCTURE));
-  }
+  PetscCallGoto(ierr, failed, MatSeqAIJCUDAUpdateKept(*B));
   PetscFunctionReturn(PETSC_SUCCESS);
 failed:
   (void)DCSRViewFree(view, stream);

@@ -2,6 +2,30 @@ static char help[] = "-mat_seqaij_type seqaijdcsrcuda: all sequential AIJ matric
 
 #include "testmat.h"
 
+/* Operations of blocks that change the pattern: MATMPIAIJ, whose blocks they may be, reads the host arrays afterwards. */
+static PetscErrorCode CompareChanged(Mat A, Mat B)
+{
+  PetscInt begin, rows[2];
+  Mat      mats[2] = {A, B}, copies[2];
+
+  PetscFunctionBegin;
+  PetscCall(MatGetOwnershipRange(A, &begin, NULL));
+  rows[0] = begin;
+  rows[1] = begin + 3;
+  for (int k = 0; k < 2; k++) {
+    PetscCall(MatDuplicate(mats[k], MAT_COPY_VALUES, &copies[k]));
+    PetscCall(MatScale(copies[k], 0.5));
+  }
+  PetscCall(TestCompareRows(copies[0], copies[1], "-mat_seqaij_type, duplicated"));
+  for (int k = 0; k < 2; k++) {
+    PetscCall(MatSetOption(copies[k], MAT_KEEP_NONZERO_PATTERN, PETSC_FALSE));
+    PetscCall(MatZeroRows(copies[k], 2, rows, 3.0, NULL, NULL));
+  }
+  PetscCall(TestCompare(copies[0], copies[1], "-mat_seqaij_type, without two rows"));
+  for (int k = 0; k < 2; k++) PetscCall(MatDestroy(&copies[k]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   char     *type;
@@ -26,6 +50,7 @@ int main(int argc, char **argv)
   PetscCall(MatShift(A, 1));
   PetscCall(MatShift(B, 1));
   PetscCall(TestCompare(A, B, "-mat_seqaij_type, scaled and shifted"));
+  PetscCall(CompareChanged(A, B));
   PetscCall(MatMatMult(B, B, MAT_INITIAL_MATRIX, PETSC_DETERMINE, &C));
   PetscCall(MatDestroy(&B));
   PetscCall(MatMatMult(A, A, MAT_INITIAL_MATRIX, PETSC_DETERMINE, &B));
@@ -51,5 +76,8 @@ int main(int argc, char **argv)
       test:
          suffix: all
          args: -mat_seqaij_type seqaijdcsrcuda -ours_mat_seqaij_type seqaijdcsrcuda
+      test:
+         suffix: hidden
+         args: -mat_seqaij_type seqaijdcsrcuda -ours_mat_seqaij_type seqaijdcsrcuda -mat_dcsr_test_hide_mirror
 
 TEST*/

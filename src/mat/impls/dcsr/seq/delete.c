@@ -69,24 +69,6 @@ static PetscErrorCode SetRightHandSide(Mat A, const ListedRows *list)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The host arrays hold a pattern that is no more. */
-static PetscErrorCode DropMirror(Mat A)
-{
-  Mat_SeqAIJ     *a = (Mat_SeqAIJ *)A->data;
-  Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
-
-  PetscFunctionBegin;
-  PetscCall(MatSeqAIJCUDAShowMirror(A));
-  PetscCall(MatSeqXAIJFreeAIJ(A, &a->a, &a->j, &a->i));
-  PetscCall(PetscFree(a->imax));
-  PetscCall(PetscFree(a->ilen));
-  a->a              = NULL; // also arrays that the user owns
-  a->j              = NULL;
-  a->i              = NULL;
-  d->host_structure = PETSC_FALSE;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Makes new compact storage the matrix. A block of a parallel matrix gets its host structure at once. */
 static PetscErrorCode TakeView(Mat A, const DCSRView *view, const DCSRDeletion *deletion, cudaStream_t stream)
 {
@@ -100,7 +82,7 @@ static PetscErrorCode TakeView(Mat A, const DCSRView *view, const DCSRDeletion *
   d->view = *view;
   A->nonzerostate++;
   d->device_nonzerostate = A->nonzerostate;
-  if (d->host_structure) PetscCall(DropMirror(A));
+  if (d->host_structure) PetscCall(MatSeqAIJCUDADiscardMirror(A));
   a->nz            = (PetscInt)view->num_nonzeros;
   a->maxnz         = a->nz;
   a->rmax          = (PetscInt)deletion->max_row_size;

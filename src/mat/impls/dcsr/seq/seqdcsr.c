@@ -51,7 +51,10 @@ static PetscErrorCode MatAssemblyEnd_SeqAIJDCSRCUDA(Mat A, MatAssemblyType mode)
   Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
 
   PetscFunctionBegin;
-  if (mode == MAT_FINAL_ASSEMBLY) PetscCall(MatSeqAIJCUDAFinishInsertion(A));
+  if (mode == MAT_FINAL_ASSEMBLY) {
+    PetscCall(MatSeqAIJCUDAFinishInsertion(A));
+    PetscCall(MatSeqAIJCUDAUpdateKept(A));
+  }
   if (!d->host_structure) PetscFunctionReturn(PETSC_SUCCESS); // nobody touched the mirror, so nothing was inserted
   PetscCall(MatSeqAIJCUDAShowMirror(A));
   PetscCall((*d->parent.assemblyend)(A, mode));
@@ -295,7 +298,11 @@ static PetscErrorCode DropInodes(Mat B, struct _MatOps *ops)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Gives a MATSEQAIJ our spptr, operations and name. */
+/*
+  Gives a MATSEQAIJ our spptr, operations and name.
+
+  One that is not assembled comes from -mat_seqaij_type (or becomes a block of ours): it may be a block of a MATMPIAIJ, whose operations read its structure directly.
+*/
 static PetscErrorCode ConvertInPlaceFromSeqAIJ(Mat B)
 {
   Mat_SeqAIJ     *b   = (Mat_SeqAIJ *)B->data;
@@ -317,6 +324,8 @@ static PetscErrorCode ConvertInPlaceFromSeqAIJ(Mat B)
   d->max_segments   = DCSR_MAX_SEGMENTS;
   B->spptr          = d;
   B->offloadmask    = PETSC_OFFLOAD_UNALLOCATED;
+
+  d->keeps_structure = (PetscBool)!B->assembled;
   PetscCall(PetscOptionsGetBool(((PetscObject)B)->options, NULL, "-mat_dcsr_test_hide_mirror", &d->hide, NULL));
   PetscCall(PetscObjectChangeTypeName((PetscObject)B, MATSEQAIJDCSRCUDA));
   PetscCall(MatSeqAIJCUDASetOps(B, ops));
@@ -391,6 +400,7 @@ PetscErrorCode MatCreate_SeqAIJDCSRCUDA(Mat B)
   PetscFunctionBegin;
   PetscCall(MatCreate_SeqAIJ(B));
   PetscCall(MatConvert_SeqAIJ_SeqAIJDCSRCUDA(B, MATSEQAIJDCSRCUDA, MAT_INPLACE_MATRIX, &B));
-  MatSeqAIJCUDAGet(B)->created = PETSC_TRUE;
+  MatSeqAIJCUDAGet(B)->created         = PETSC_TRUE;
+  MatSeqAIJCUDAGet(B)->keeps_structure = PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

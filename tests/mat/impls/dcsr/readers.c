@@ -1,0 +1,453 @@
+static char help[] = "Functions of PETSc that read the host arrays of a MATAIJ without asking, with matrices whose newest structure and values are on the device.\n\n";
+
+#include "testmat.h"
+#include <petsc/private/matimpl.h>
+
+/* The same columns in every row; for matrices without values. */
+static PetscErrorCode CompareStructure(Mat A, Mat B, const char what[])
+{
+  PetscInt begin, end;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetOwnershipRange(A, &begin, &end));
+  for (PetscInt i = begin; i < end; i++) {
+    PetscInt        na, nb;
+    const PetscInt *a, *b;
+
+    PetscCall(MatGetRow(A, i, &na, &a, NULL));
+    PetscCall(MatGetRow(B, i, &nb, &b, NULL));
+    PetscCheck(na == nb, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: row %" PetscInt_FMT " has %" PetscInt_FMT " entries and should have %" PetscInt_FMT, what, i, nb, na);
+    for (PetscInt k = 0; k < na; k++) PetscCheck(a[k] == b[k], PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: row %" PetscInt_FMT " has column %" PetscInt_FMT " where %" PetscInt_FMT " should be", what, i, b[k], a[k]);
+    PetscCall(MatRestoreRow(A, i, &na, &a, NULL));
+    PetscCall(MatRestoreRow(B, i, &nb, &b, NULL));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A sequential matrix with values and a pattern of this process. */
+static PetscErrorCode CreateLocal(MatType type, PetscInt m, PetscInt n, Mat *A)
+{
+  PetscMPIInt rank;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
+  PetscCall(MatCreate(PETSC_COMM_SELF, A));
+  PetscCall(MatSetSizes(*A, m, n, m, n));
+  PetscCall(MatSetType(*A, type));
+  PetscCall(TestEnter(*A, 2 + rank, 3 + rank));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Both matrices, one of them on the device. */
+static PetscErrorCode Scale(Mat A, Mat B, PetscScalar s)
+{
+  PetscFunctionBegin;
+  PetscCall(MatScale(A, s));
+  PetscCall(MatScale(B, s));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The two phases one by one: without the structure on the host they are refused, everywhere. */
+static PetscErrorCode TestSumPhases(Mat A, Mat B, PetscBool kept)
+{
+  PetscErrorCode ierr;
+  Mat            a, b;
+
+  PetscFunctionBegin;
+  PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
+  ierr = MatCreateMPIAIJSumSeqAIJSymbolic(PETSC_COMM_WORLD, B, PETSC_DECIDE, PETSC_DECIDE, &b);
+  PetscCall(PetscPopErrorHandler());
+  PetscCheck(ierr == PETSC_SUCCESS || (!kept && ierr == PETSC_ERR_SUP), PETSC_COMM_SELF, PETSC_ERR_PLIB, "MatCreateMPIAIJSumSeqAIJSymbolic() returned %d", (int)ierr);
+  if (ierr != PETSC_SUCCESS) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatCreateMPIAIJSumSeqAIJNumeric(B, b));
+  PetscCall(MatCreateMPIAIJSumSeqAIJ(PETSC_COMM_WORLD, A, PETSC_DECIDE, PETSC_DECIDE, MAT_INITIAL_MATRIX, &a));
+  PetscCall(TestCompareRows(a, b, "MatCreateMPIAIJSumSeqAIJSymbolic(), MatCreateMPIAIJSumSeqAIJNumeric()"));
+  PetscCall(MatDestroy(&a));
+  PetscCall(MatDestroy(&b));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode TestSum(MatType type)
+{
+  PetscMPIInt size;
+  Mat         A, B, fresh, a, b;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  PetscCall(CreateLocal(MATAIJ, 23, 23, &A));
+  PetscCall(CreateLocal(type, 23, 23, &B));
+  PetscCall(MatDuplicate(B, MAT_COPY_VALUES, &fresh));
+  PetscCall(Scale(A, B, 3.0));
+  PetscCall(MatCreateMPIAIJSumSeqAIJ(PETSC_COMM_WORLD, A, PETSC_DECIDE, PETSC_DECIDE, MAT_INITIAL_MATRIX, &a));
+  PetscCall(MatCreateMPIAIJSumSeqAIJ(PETSC_COMM_WORLD, B, PETSC_DECIDE, PETSC_DECIDE, MAT_INITIAL_MATRIX, &b));
+  PetscCall(TestCompare(a, b, "MatCreateMPIAIJSumSeqAIJ()"));
+  PetscCall(Scale(A, B, -0.5));
+  PetscCall(MatCreateMPIAIJSumSeqAIJ(PETSC_COMM_WORLD, A, PETSC_DECIDE, PETSC_DECIDE, MAT_REUSE_MATRIX, &a));
+  PetscCall(MatCreateMPIAIJSumSeqAIJ(PETSC_COMM_WORLD, B, PETSC_DECIDE, PETSC_DECIDE, MAT_REUSE_MATRIX, &b));
+  PetscCall(TestCompare(a, b, "MatCreateMPIAIJSumSeqAIJ() with MAT_REUSE_MATRIX"));
+  PetscCall(MatDestroy(&a));
+  PetscCall(MatDestroy(&b));
+  /* a new pattern, made on the device after the structure had to be there */
+  PetscCall(MatSetOption(A, MAT_NEW_NONZERO_ALLOCATION_ERR, PETSC_FALSE));
+  for (int k = 0; k < 2; k++) {
+    Mat M = k == 0 ? A : B;
+
+    for (PetscInt i = 0; i < 20; i++) PetscCall(MatSetValue(M, i, (7 * i + 3) % 23, 0.25, ADD_VALUES));
+    PetscCall(MatAssemblyBegin(M, MAT_FINAL_ASSEMBLY));
+    PetscCall(MatAssemblyEnd(M, MAT_FINAL_ASSEMBLY));
+  }
+  PetscCall(MatCreateMPIAIJSumSeqAIJ(PETSC_COMM_WORLD, A, PETSC_DECIDE, PETSC_DECIDE, MAT_INITIAL_MATRIX, &a));
+  PetscCall(MatCreateMPIAIJSumSeqAIJ(PETSC_COMM_WORLD, B, PETSC_DECIDE, PETSC_DECIDE, MAT_INITIAL_MATRIX, &b));
+  PetscCall(TestCompare(a, b, "MatCreateMPIAIJSumSeqAIJ() after an insertion"));
+  PetscCall(MatDestroy(&a));
+  PetscCall(MatDestroy(&b));
+  if (size > 1) PetscCall(TestSumPhases(A, B, PETSC_TRUE)); /* the structure is kept from now on */
+  PetscCall(MatDestroy(&A));
+  PetscCall(CreateLocal(MATAIJ, 23, 23, &A));
+  PetscCall(Scale(A, fresh, 2.0));
+  if (size > 1) PetscCall(TestSumPhases(A, fresh, PETSC_FALSE));
+  PetscCall(MatDestroy(&A));
+  PetscCall(MatDestroy(&B));
+  PetscCall(MatDestroy(&fresh));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* y = M x + z and y = M^T x + z */
+static PetscErrorCode CompareAdd(Mat M, Mat N, const char what[])
+{
+  Vec x[2], y[2], z[2], w[2];
+  Mat mats[2] = {M, N};
+
+  PetscFunctionBegin;
+  for (int k = 0; k < 2; k++) {
+    PetscCall(MatCreateVecs(mats[k], &x[k], &y[k]));
+    PetscCall(VecDuplicate(y[k], &z[k]));
+    PetscCall(VecDuplicate(x[k], &w[k]));
+    PetscCall(TestFill(x[k], 3));
+    PetscCall(TestFill(z[k], 4));
+    PetscCall(MatMultAdd(mats[k], x[k], z[k], y[k]));
+    PetscCall(MatMultTransposeAdd(mats[k], y[k], x[k], w[k]));
+  }
+  PetscCall(TestCompareVec(y[0], y[1], what));
+  PetscCall(TestCompareVec(w[0], w[1], what));
+  for (int k = 0; k < 2; k++) {
+    PetscCall(VecDestroy(&x[k]));
+    PetscCall(VecDestroy(&y[k]));
+    PetscCall(VecDestroy(&z[k]));
+    PetscCall(VecDestroy(&w[k]));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CompareConverted(Mat M, Mat N)
+{
+  Mat C, D;
+
+  PetscFunctionBegin;
+  PetscCall(MatConvert(M, MATAIJ, MAT_INITIAL_MATRIX, &C));
+  PetscCall(MatConvert(N, MATAIJ, MAT_INITIAL_MATRIX, &D));
+  PetscCall(TestCompareRows(C, D, "MATMAIJ as MATAIJ"));
+  PetscCall(MatDestroy(&C));
+  PetscCall(MatDestroy(&D));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* C = M^T A M with a MATAIJ, and with one of the type. */
+static PetscErrorCode ComparePtAP(MatType type, PetscInt n, Mat M, Mat N)
+{
+  Mat A, B, C, D;
+
+  PetscFunctionBegin;
+  PetscCall(TestCreatePair(type, n, n, TEST_EVEN, 4, 9, &A, &B));
+  PetscCall(MatPtAP(A, M, MAT_INITIAL_MATRIX, PETSC_DETERMINE, &C));
+  PetscCall(MatPtAP(A, N, MAT_INITIAL_MATRIX, PETSC_DETERMINE, &D));
+  PetscCall(TestCompareProducts(C, D, "MatPtAP() of a MATAIJ with MATMAIJ"));
+  PetscCall(MatDestroy(&D));
+  PetscCall(MatPtAP(B, N, MAT_INITIAL_MATRIX, PETSC_DETERMINE, &D));
+  PetscCall(TestCompareProducts(C, D, "MatPtAP() with MATMAIJ"));
+  PetscCall(MatDestroy(&A));
+  PetscCall(MatDestroy(&B));
+  PetscCall(MatDestroy(&C));
+  PetscCall(MatDestroy(&D));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* MATMAIJ of a matrix of the type, which changes while it is below. */
+static PetscErrorCode TestMAIJ(MatType type, PetscInt unknowns)
+{
+  const PetscInt m = 24, n = 12;
+  PetscMPIInt    size;
+  Mat            A, B, M, N;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  PetscCall(TestCreatePair(type, m, n, TEST_EVEN, 3, 7, &A, &B));
+  PetscCall(MatCreateMAIJ(A, unknowns, &M));
+  PetscCall(MatCreateMAIJ(B, unknowns, &N));
+  PetscCall(TestCompareProducts(M, N, "MATMAIJ"));
+  PetscCall(Scale(A, B, 1.5));
+  PetscCall(CompareAdd(M, N, "MATMAIJ after MatScale() below it"));
+  PetscCall(Scale(A, B, -2.0));
+  PetscCall(CompareConverted(M, N));
+  PetscCall(Scale(A, B, 0.5));
+  PetscCall(TestCompareProducts(M, N, "MATMAIJ after its conversion"));
+  if (size == 1) { /* MATMAIJ of MATMPIAIJ does not follow new ghost columns */
+    PetscCall(MatSetOption(A, MAT_NEW_NONZERO_ALLOCATION_ERR, PETSC_FALSE));
+    for (int k = 0; k < 2; k++) {
+      PetscCall(MatSetValue(k == 0 ? A : B, 5, 1, 7.0, INSERT_VALUES));
+      PetscCall(MatSetValue(k == 0 ? A : B, 20, 11, -3.0, INSERT_VALUES));
+      PetscCall(MatAssemblyBegin(k == 0 ? A : B, MAT_FINAL_ASSEMBLY));
+      PetscCall(MatAssemblyEnd(k == 0 ? A : B, MAT_FINAL_ASSEMBLY));
+    }
+    PetscCall(TestCompareProducts(M, N, "MATMAIJ after an insertion below it"));
+  }
+  PetscCall(Scale(A, B, 3.0));
+  PetscCall(ComparePtAP(type, m * unknowns, M, N));
+  PetscCall(MatDestroy(&M));
+  PetscCall(MatDestroy(&N));
+  PetscCall(MatDestroy(&A));
+  PetscCall(MatDestroy(&B));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The pattern of a product, which PETSc computes with MATSEQAIJ's own code for all types. */
+static PetscErrorCode StructureOnlyProduct(Mat A, MatProductType kind, Mat *C)
+{
+  PetscFunctionBegin;
+  PetscCall(MatProductCreate(A, A, NULL, C));
+  PetscCall(MatSetOption(*C, MAT_STRUCTURE_ONLY, PETSC_TRUE));
+  PetscCall(MatProductSetType(*C, kind));
+  PetscCall(MatProductSetFromOptions(*C));
+  PetscCall(MatProductSymbolic(*C));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode TestStructureOnlyProducts(MatType type)
+{
+  const MatProductType kinds[] = {MATPRODUCT_AB, MATPRODUCT_AtB};
+  Mat                  A, B, fresh, C, D;
+
+  PetscFunctionBegin;
+  PetscCall(TestCreatePair(type, 31, 31, TEST_EVEN, 4, 2, &A, &B));
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(kinds); k++) {
+    PetscCall(MatDuplicate(B, MAT_COPY_VALUES, &fresh));
+    PetscCall(MatScale(fresh, 2.0));
+    PetscCall(StructureOnlyProduct(A, kinds[k], &C));
+    PetscCall(StructureOnlyProduct(fresh, kinds[k], &D));
+    PetscCall(CompareStructure(C, D, MatProductTypes[kinds[k]]));
+    PetscCall(MatDestroy(&C));
+    PetscCall(MatDestroy(&D));
+    PetscCall(MatDestroy(&fresh));
+  }
+  PetscCall(MatDestroy(&A));
+  PetscCall(MatDestroy(&B));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A symmetric positive definite matrix. */
+static PetscErrorCode CreateTridiagonal(MatType type, PetscInt n, Mat *A)
+{
+  PetscFunctionBegin;
+  PetscCall(MatCreate(PETSC_COMM_SELF, A));
+  PetscCall(MatSetSizes(*A, n, n, n, n));
+  PetscCall(MatSetType(*A, type));
+  for (PetscInt i = 0; i < n; i++) {
+    PetscCall(MatSetValue(*A, i, i, 3.0 + (PetscReal)(i % 3), INSERT_VALUES));
+    if (i > 0) PetscCall(MatSetValue(*A, i, i - 1, -1.0, INSERT_VALUES));
+    if (i < n - 1) PetscCall(MatSetValue(*A, i, i + 1, -1.0, INSERT_VALUES));
+  }
+  PetscCall(MatAssemblyBegin(*A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(*A, MAT_FINAL_ASSEMBLY));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Factors A, or again, and solves. */
+static PetscErrorCode FactorAndSolve(Mat A, Mat *F, Vec b, Vec x)
+{
+  MatFactorInfo info;
+  IS            rows, columns;
+
+  PetscFunctionBegin;
+  PetscCall(MatFactorInfoInitialize(&info));
+  info.fill   = 2;
+  info.levels = 1;
+  if (*F == NULL) {
+    PetscCall(MatGetFactor(A, MATSOLVERBAS, MAT_FACTOR_ICC, F));
+    PetscCall(MatGetOrdering(A, MATORDERINGNATURAL, &rows, &columns));
+    PetscCall(MatICCFactorSymbolic(*F, A, rows, &info));
+    PetscCall(ISDestroy(&rows));
+    PetscCall(ISDestroy(&columns));
+  }
+  PetscCall(MatCholeskyFactorNumeric(*F, A, &info));
+  PetscCall(MatSolve(*F, b, x));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The factorizations of another package than MATSOLVERPETSC: that of MATSOLVERBAS is part of every PETSc. */
+static PetscErrorCode TestPackage(MatType type)
+{
+  Mat A, B, F = NULL, G = NULL;
+  Vec b, x, y;
+
+  PetscFunctionBegin;
+  PetscCall(CreateTridiagonal(MATAIJ, 29, &A));
+  PetscCall(CreateTridiagonal(type, 29, &B));
+  PetscCall(MatScale(B, 1.0));
+  PetscCall(VecCreateSeq(PETSC_COMM_SELF, 29, &b));
+  PetscCall(VecDuplicate(b, &x));
+  PetscCall(VecDuplicate(b, &y));
+  PetscCall(TestFill(b, 8));
+  for (int k = 0; k < 2; k++) {
+    PetscCall(FactorAndSolve(A, &F, b, x));
+    PetscCall(FactorAndSolve(B, &G, b, y));
+    PetscCall(TestCompareVec(x, y, "MatSolve() with MATSOLVERBAS"));
+    PetscCall(Scale(A, B, 4.0));
+  }
+  PetscCall(MatDestroy(&F));
+  PetscCall(MatDestroy(&G));
+  PetscCall(MatDestroy(&A));
+  PetscCall(MatDestroy(&B));
+  PetscCall(VecDestroy(&b));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A coloring of the columns compresses rows into a dense matrix, and expands one. */
+static PetscErrorCode ApplyTransposeColoring(Mat A, ISColoring colors, Mat dense)
+{
+  MatTransposeColoring coloring;
+
+  PetscFunctionBegin;
+  PetscCall(MatTransposeColoringCreate(A, colors, &coloring));
+  PetscCall(MatScale(A, 2.0));
+  PetscCall(MatTransColoringApplySpToDen(coloring, A, dense));
+  PetscCall(MatScale(A, 0.25));
+  PetscCall(MatScale(dense, -3.0));
+  PetscCall(MatTransColoringApplyDenToSp(coloring, dense, A));
+  PetscCall(MatTransposeColoringDestroy(&coloring));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode TestTransposeColoring(MatType type)
+{
+  const PetscInt n = 26;
+  PetscInt       num_colors;
+  MatColoring    coloring;
+  ISColoring     colors;
+  Mat            A, B, dense[2];
+
+  PetscFunctionBegin;
+  PetscCall(CreateTridiagonal(MATAIJ, n, &A));
+  PetscCall(CreateTridiagonal(type, n, &B));
+  PetscCall(MatColoringCreate(A, &coloring));
+  PetscCall(MatColoringSetType(coloring, MATCOLORINGSL));
+  PetscCall(MatColoringApply(coloring, &colors));
+  PetscCall(MatColoringDestroy(&coloring));
+  PetscCall(ISColoringGetColors(colors, NULL, &num_colors, NULL));
+  for (int k = 0; k < 2; k++) {
+    PetscCall(MatCreateSeqDense(PETSC_COMM_SELF, n, num_colors, NULL, &dense[k]));
+    PetscCall(ApplyTransposeColoring(k == 0 ? A : B, colors, dense[k]));
+  }
+  PetscCall(TestCompareRows(dense[0], dense[1], "MatTransColoringApplySpToDen()"));
+  PetscCall(TestCompare(A, B, "MatTransColoringApplyDenToSp()"));
+  for (int k = 0; k < 2; k++) PetscCall(MatDestroy(&dense[k]));
+  PetscCall(ISColoringDestroy(&colors));
+  PetscCall(MatDestroy(&A));
+  PetscCall(MatDestroy(&B));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* -1 where the structure is not on the host. */
+static PetscErrorCode TestLongestRow(MatType type, PetscBool eager)
+{
+  PetscInt a, b;
+  Mat      A, B;
+
+  PetscFunctionBegin;
+  PetscCall(CreateLocal(MATAIJ, 19, 11, &A));
+  PetscCall(CreateLocal(type, 19, 11, &B));
+  PetscCall(MatSeqAIJGetMaxRowNonzeros(A, &a));
+  PetscCall(MatSeqAIJGetMaxRowNonzeros(B, &b));
+  PetscCheck(a == b || (!eager && b == -1), PETSC_COMM_SELF, PETSC_ERR_PLIB, "MatSeqAIJGetMaxRowNonzeros(): %" PetscInt_FMT " where %" PetscInt_FMT " should be", b, a);
+  PetscCall(MatDestroy(&A));
+  PetscCall(MatDestroy(&B));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Readers for which there is -mat_dcsr_host_structure eager alone. */
+static PetscErrorCode TestEager(MatType type)
+{
+  const PetscInt         row = 4, columns[] = {4, 5}; /* the second entry is not there, and ignored */
+  const PetscScalar      values[] = {2.0, 3.0};
+  PetscInt               n, *degrees[2];
+  ISLocalToGlobalMapping map;
+  IS                     is;
+  Mat                    mats[2];
+
+  PetscFunctionBegin;
+  PetscCall(ISCreateStride(PETSC_COMM_SELF, 29, 0, 1, &is));
+  PetscCall(ISLocalToGlobalMappingCreateIS(is, &map));
+  for (int k = 0; k < 2; k++) {
+    PetscCall(CreateLocal(k == 0 ? MATAIJ : type, 29, 29, &mats[k]));
+    PetscCall(MatSetLocalToGlobalMapping(mats[k], map, map));
+    PetscCall(MatScale(mats[k], 2.0));
+    PetscCall(MatSeqAIJSetValuesLocalFast(mats[k], 1, &row, 2, columns, values, ADD_VALUES));
+  }
+  PetscCall(TestCompare(mats[0], mats[1], "MatSeqAIJSetValuesLocalFast()"));
+  for (int k = 0; k < 2; k++) PetscCall(MatDestroy(&mats[k]));
+  PetscCall(TestCreatePair(type, 40, 40, TEST_EVEN, 3, 6, &mats[0], &mats[1]));
+  PetscCall(MatGetLocalSize(mats[0], &n, NULL));
+  for (int k = 0; k < 2; k++) {
+    PetscCall(PetscMalloc1(n, &degrees[k]));
+    PetscCall(MatColoringGetDegrees(mats[k], 1, degrees[k]));
+  }
+  for (PetscInt i = 0; i < n; i++) PetscCheck(degrees[0][i] == degrees[1][i], PETSC_COMM_SELF, PETSC_ERR_PLIB, "MatColoringGetDegrees(): row %" PetscInt_FMT " has %" PetscInt_FMT " where %" PetscInt_FMT " should be", i, degrees[1][i], degrees[0][i]);
+  for (int k = 0; k < 2; k++) {
+    PetscCall(PetscFree(degrees[k]));
+    PetscCall(MatDestroy(&mats[k]));
+  }
+  PetscCall(ISLocalToGlobalMappingDestroy(&map));
+  PetscCall(ISDestroy(&is));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  char     *type, structure[16] = "";
+  PetscBool eager;
+
+  PetscFunctionBeginUser;
+  PetscCall(TestInitialize(&argc, &argv, help, &type));
+  PetscCall(PetscOptionsGetString(NULL, NULL, "-mat_dcsr_host_structure", structure, sizeof(structure), NULL));
+  PetscCall(PetscStrcmp(structure, "eager", &eager));
+  PetscCall(TestSum(type));
+  PetscCall(TestMAIJ(type, 3));
+  PetscCall(TestMAIJ(type, 12));
+  PetscCall(TestStructureOnlyProducts(type));
+  PetscCall(TestPackage(type));
+  PetscCall(TestTransposeColoring(type));
+  PetscCall(TestLongestRow(type, eager));
+  if (eager) PetscCall(TestEager(type));
+  PetscCall(PetscFinalize());
+  return 0;
+}
+
+/*TEST
+
+   build:
+      depends: testmat.c
+
+   testset:
+      nsize: {{1 2 3}}
+      output_file: output/empty.out
+      test:
+         suffix: 1
+      test:
+         suffix: hidden
+         args: -mat_dcsr_test_hide_mirror
+      test:
+         suffix: eager
+         args: -mat_dcsr_host_structure eager
+
+TEST*/
