@@ -214,17 +214,23 @@ static PetscErrorCode MatSeqAIJKron_SeqAIJCUDA(Mat A, Mat B, MatReuse reuse, Mat
 /* A host copy of an array that the caller may have given in device memory; *copy is NULL when the array is on the host already. */
 static PetscErrorCode GetHostCopy(const void *array, size_t bytes, void **copy)
 {
-  PetscMemType mtype;
+  PetscMemType   mtype;
+  cudaStream_t   stream;
+  PetscErrorCode ierr;
 
   PetscFunctionBegin;
   *copy = NULL;
   if (array == NULL || bytes == 0) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscGetMemType(array, &mtype));
   if (PetscMemTypeHost(mtype)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscSparseCUDAGetStream(&stream));
   PetscCall(PetscMalloc(bytes, copy));
-  PetscCallCUDA(cudaMemcpy(*copy, array, bytes, cudaMemcpyDeviceToHost));
+  PetscCallGoto(ierr, failed, PetscSparseCUDACopyToHost(*copy, array, bytes, stream));
   PetscCall(PetscLogGpuToCpu((PetscLogDouble)bytes));
   PetscFunctionReturn(PETSC_SUCCESS);
+failed:
+  PetscCall(PetscFree(*copy));
+  PetscFunctionReturn(ierr);
 }
 
 static PetscErrorCode SetPreallocationCOO(Mat A, const ParentFunctions *parent, PetscCount n, PetscInt i[], PetscInt j[])
