@@ -222,6 +222,9 @@ typedef struct {
 PETSC_INTERN PetscErrorCode GetDeviceArray(Mat, Vec, PetscInt, ArrayAccess, HostVecBuffer *, cudaStream_t, DeviceArray *);
 PETSC_INTERN PetscErrorCode RestoreDeviceArray(DeviceArray *, cudaStream_t, PetscErrorCode);
 
+/* Scatters (scatter.c) */
+PETSC_INTERN PetscErrorCode MatMPIAIJCUDAUseCurrentStream(Mat);
+
 /* Device operations (ops.c) */
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDASetDeviceOps(struct _MatOps *);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDAPrepareProduct(Mat, PetscBool);
