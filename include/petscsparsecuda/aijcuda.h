@@ -81,6 +81,8 @@ typedef struct {
   struct _MatOps        parent;              /* operations of MATSEQAIJ as this matrix last had them */
   struct _MatOps        installed;           /* the table as we last left it; what differs later was put there by the parent */
   Mat_SeqAIJOps         parent_arrays;       /* array hooks of MATSEQAIJ */
+  PetscObjectId         coo_list;            /* container of the list of coordinates whose pattern this matrix or block had, 0: none, */
+  PetscObjectState      coo_nonzerostate;    /* when its nonzerostate was this one (coopattern.c) */
   PetscBool             eager;               /* -mat_dcsr_host_structure eager */
   PetscBool             deterministic;       /* -mat_dcsr_deterministic */
   PetscBool             no_device;           /* no usable device: bound to the CPU for good */
@@ -176,6 +178,14 @@ PETSC_INTERN PetscErrorCode MatMPIAIJCUDASetBlockTypes(Mat);
 PETSC_INTERN PetscErrorCode MatAIJCUDACaptureParents(void);
 PETSC_INTERN PetscErrorCode MatConvert_AIJCUDA_IS(Mat, MatType, MatReuse, Mat *);
 
+/* Nonzero patterns of lists of coordinates (coopattern.c) */
+typedef struct _n_MatCOOPattern *MatCOOPattern;
+
+PETSC_INTERN PetscErrorCode MatCOOPatternCreate(Mat, const DCSRView *, MatCOOPattern *);
+PETSC_INTERN PetscErrorCode MatCOOPatternAttach(Mat, const char[], MatCOOPattern *);
+PETSC_INTERN PetscErrorCode MatCOOPatternCheck(Mat, const char[], PetscBool *);
+PETSC_INTERN PetscErrorCode MatCOOPatternDestroy(MatCOOPattern *);
+
 /* Insertion on the device (insert.c, coo.c) */
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDAInsertsOnDevice(Mat, PetscBool *);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDASetDeviceMatrix(Mat, DCSRView *);
@@ -212,6 +222,7 @@ PETSC_INTERN PetscErrorCode MatSeqAIJCUDABuildView(Mat, DCSRList *, cudaStream_t
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDASetListValues(Mat, const DCSRList *, const PetscScalar[], const PetscScalar[], PetscCount, InsertMode);
 PETSC_INTERN PetscErrorCode MatCOODevice_Remove(Mat);
 PETSC_INTERN PetscErrorCode MatCOODevice_Has(Mat, PetscBool *);
+PETSC_INTERN PetscErrorCode MatCOODevice_Check(Mat);
 PETSC_INTERN PetscErrorCode PetscSparseCUDAGetDeviceCopy(const void *, size_t, cudaStream_t, const void **, void **);
 
 /* Vectors of any memory type as device arrays (ops.c) */
@@ -232,6 +243,9 @@ typedef struct {
 
 PETSC_INTERN PetscErrorCode GetDeviceArray(Mat, Vec, PetscInt, ArrayAccess, HostVecBuffer *, cudaStream_t, DeviceArray *);
 PETSC_INTERN PetscErrorCode RestoreDeviceArray(DeviceArray *, cudaStream_t, PetscErrorCode);
+
+/* Scatters (scatter.c) */
+PETSC_INTERN PetscErrorCode MatMPIAIJCUDAUseCurrentStream(Mat);
 
 /* Device operations (ops.c) */
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDASetDeviceOps(struct _MatOps *);

@@ -48,6 +48,9 @@ PETSC_INTERN PetscErrorCode MatExchangeIndices(const MatExchange *, PetscMemType
 PETSC_INTERN PetscErrorCode MatExchangeValues(const MatExchange *, PetscMemType, const PetscScalar[], PetscMemType, PetscScalar[]);
 PETSC_INTERN PetscErrorCode MatExchangeDestroy(MatExchange *);
 
+/* The stream of a PetscSF (scatter.c) */
+PETSC_INTERN PetscErrorCode PetscSparseCUDASetSFStream(PetscSF, cudaStream_t);
+
 /* Stash (offprocess.c) */
 PETSC_INTERN PetscErrorCode OffProcessPieceDestroy(OffProcessPiece *, cudaStream_t);
 PETSC_INTERN PetscErrorCode OffProcessStashAppend(OffProcessStash *, PetscInt, PetscInt, PetscScalar);

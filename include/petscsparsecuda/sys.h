@@ -19,6 +19,9 @@ PETSC_INTERN PetscErrorCode PetscSparseCUDATestResetPeak(void);
 PETSC_INTERN PetscErrorCode PetscSparseCUDATransferInitialize(void);
 PETSC_INTERN PetscErrorCode PetscSparseCUDACopyToDevice(void *, const void *, size_t, cudaStream_t); /* device, host, bytes */
 PETSC_INTERN PetscErrorCode PetscSparseCUDACopyToHost(void *, const void *, size_t, cudaStream_t);   /* host, device, bytes */
+/* device or host, pitch, host or device, pitch, width in bytes, height, stream */
+PETSC_INTERN PetscErrorCode PetscSparseCUDACopyToDevice2D(void *, size_t, const void *, size_t, size_t, size_t, cudaStream_t);
+PETSC_INTERN PetscErrorCode PetscSparseCUDACopyToHost2D(void *, size_t, const void *, size_t, size_t, size_t, cudaStream_t);
 PETSC_INTERN PetscErrorCode PetscSparseCUDATestTransferThreads(PetscInt, PetscInt *);
 
 /*

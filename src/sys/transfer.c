@@ -1,6 +1,9 @@
 /*
-  Copies between host arrays and the device. One thread cannot fill the bus from pageable memory, several can: each has two small pinned buffers, and while
-  the copy engine works on one of them the thread copies between the other and the array.
+  Copies between host arrays and the device: all that the library makes but those out of the pinned buffers of the stage (kernels/insert/stage.c). The host array belongs
+  to the caller again when a copy returns: the driver has read pageable memory by then, and memory that the device reads by itself, such as pinned memory, is waited for.
+
+  One thread cannot fill the bus from pageable memory, several can: each has two small pinned buffers, and while the copy engine works on one of them the thread copies
+  between the other and the array.
 */
 #if !defined(_GNU_SOURCE)
   #define _GNU_SOURCE // sched_getaffinity()
@@ -325,6 +328,73 @@ PetscErrorCode PetscSparseCUDACopyToHost(void *host, const void *device, size_t 
   if (staged && num_threads > 0 && bytes >= MIN_BYTES) PetscCall(CopyThroughBuffers(cudaMemcpyDeviceToHost, (char *)device, (char *)host, bytes, stream, &done));
   if (done) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCallCUDA(cudaMemcpyAsync(host, device, bytes, cudaMemcpyDeviceToHost, stream));
+  PetscCallCUDA(cudaStreamSynchronize(stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  PetscSparseCUDACopyToDevice2D - Copies the columns of a dense array on the host to the device.
+
+  Not Collective
+
+  Input Parameters:
++ host         - [height x host_pitch] host, pageable or pinned; may be changed or freed when the call returns
+. host_pitch   - bytes from one column to the next
+. width        - bytes of a column
+. height       - columns; without any, or with a width of 0, nothing is done
+. device_pitch - bytes from one column to the next on the device
+- stream       - the copy comes after the work queued on it before the call, and before work queued on it afterwards
+
+  Output Parameter:
+. device - [height x device_pitch] device; valid in work queued on the stream from now on
+
+  Note:
+  Columns without gaps are copied as PetscSparseCUDACopyToDevice() does it, others plainly.
+*/
+PetscErrorCode PetscSparseCUDACopyToDevice2D(void *device, size_t device_pitch, const void *host, size_t host_pitch, size_t width, size_t height, cudaStream_t stream)
+{
+  PetscBool staged;
+
+  PetscFunctionBegin;
+  if (width == 0 || height == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  if (device_pitch == width && host_pitch == width) {
+    PetscCall(PetscSparseCUDACopyToDevice(device, host, width * height, stream));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(IsStaged(host, &staged));
+  PetscCallCUDA(cudaMemcpy2DAsync(device, device_pitch, host, host_pitch, width, height, cudaMemcpyHostToDevice, stream));
+  if (!staged) PetscCallCUDA(cudaStreamSynchronize(stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  PetscSparseCUDACopyToHost2D - Copies the columns of a dense array on the device to the host and waits for them.
+
+  Not Collective
+
+  Input Parameters:
++ device       - [height x device_pitch] device
+. device_pitch - bytes from one column to the next
+. width        - bytes of a column
+. height       - columns; without any, or with a width of 0, nothing is done
+. host_pitch   - bytes from one column to the next on the host
+- stream       - the copy comes after the work queued on it before the call
+
+  Output Parameter:
+. host - [height x host_pitch] host, pageable or pinned; filled when the call returns, what lies between the columns is left alone
+
+  Note:
+  Columns without gaps are copied as PetscSparseCUDACopyToHost() does it, others plainly.
+*/
+PetscErrorCode PetscSparseCUDACopyToHost2D(void *host, size_t host_pitch, const void *device, size_t device_pitch, size_t width, size_t height, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  if (width == 0 || height == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  if (device_pitch == width && host_pitch == width) {
+    PetscCall(PetscSparseCUDACopyToHost(host, device, width * height, stream));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCallCUDA(cudaMemcpy2DAsync(host, host_pitch, device, device_pitch, width, height, cudaMemcpyDeviceToHost, stream));
   PetscCallCUDA(cudaStreamSynchronize(stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -47,15 +47,15 @@ static unsigned int NumBlocks(const Mesh *mesh)
   return (unsigned int)((8 * (PetscCount)mesh->num_elements + THREADS - 1) / THREADS);
 }
 
-/* The nodes in device memory, where a simulation has them anyway. */
-static PetscErrorCode MeshToDevice(Mesh *mesh)
+/* The nodes in device memory, where a simulation has them anyway. Copies without a stream are not in order with the stream of PETSc when that is a non-blocking one. */
+static PetscErrorCode MeshToDevice(Mesh *mesh, cudaStream_t stream)
 {
   const size_t bytes = 8 * (size_t)mesh->num_elements * sizeof(*mesh->nodes);
 
   PetscFunctionBeginUser;
   if (mesh->device_nodes == NULL && bytes > 0) {
     PetscCallCUDA(cudaMalloc((void **)&mesh->device_nodes, bytes));
-    PetscCallCUDA(cudaMemcpy(mesh->device_nodes, mesh->nodes, bytes, cudaMemcpyHostToDevice));
+    PetscCallCUDA(cudaMemcpyAsync(mesh->device_nodes, mesh->nodes, bytes, cudaMemcpyHostToDevice, stream));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -104,8 +104,8 @@ PetscErrorCode AssembleInserter(Mesh *mesh, Mat A, float *kernel_time)
   PetscFunctionBeginUser;
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-capacity", &capacity, &set));
   PetscCall(MatDCSRCUDAGetInserter(A, set ? (PetscCount)capacity : 64 * (PetscCount)mesh->num_elements, ADD_VALUES, &ins));
-  PetscCall(MeshToDevice(mesh));
   PetscCall(PetscGetCurrentCUDAStream(&stream)); // the inserter's buffers belong to this stream
+  PetscCall(MeshToDevice(mesh, stream));
   PetscCall(TimerBegin(&timer, stream));
   if (mesh->num_elements > 0) {
     InsertKernel<<<NumBlocks(mesh), THREADS, 0, stream>>>(ins, mesh->n, mesh->first, mesh->num_elements, mesh->device_nodes);
@@ -131,7 +131,7 @@ PetscErrorCode AssembleCOO(Mesh *mesh, Mat A, float *kernel_time)
 
   PetscFunctionBeginUser;
   PetscCall(PetscGetCurrentCUDAStream(&stream));
-  PetscCall(MeshToDevice(mesh));
+  PetscCall(MeshToDevice(mesh, stream));
   if (mesh->num_elements > 0) {
     PetscCallCUDA(cudaMallocAsync((void **)&i, (size_t)num_entries * sizeof(*i), stream));
     PetscCallCUDA(cudaMallocAsync((void **)&j, (size_t)num_entries * sizeof(*j), stream));

@@ -252,6 +252,7 @@ static PetscErrorCode CompareCSR(Oracle o, Mat a, const PetscInt map_a[], Mat b,
   PetscCall(MatSeqAIJGetCSRAndMemType(b, &i, &j, &v, &type));
   PetscCall(PetscMalloc3(n + 1, &hi, ia[n], &hj, ia[n], &hv));
   if (PetscMemTypeDevice(type)) {
+    PetscCallCUDA(cudaDeviceSynchronize()); /* PETSc's stream may be one that others do not wait for */
     PetscCallCUDA(cudaMemcpy(hi, i, (size_t)(n + 1) * sizeof(*hi), cudaMemcpyDeviceToHost));
     if (ia[n]) PetscCallCUDA(cudaMemcpy(hj, j, (size_t)(ia[n]) * sizeof(*hj), cudaMemcpyDeviceToHost));
     if (ia[n]) PetscCallCUDA(cudaMemcpy(hv, v, (size_t)(ia[n]) * sizeof(*hv), cudaMemcpyDeviceToHost));

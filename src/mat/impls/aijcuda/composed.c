@@ -24,6 +24,9 @@ typedef struct {
 
 static ParentFunctions seq, mpi;
 
+/* Where the parent composes the list of MatSetPreallocationCOO(). */
+static const char COO_KEY[] = "__PETSc_MatCOOStruct_Host";
+
 /* A matrix that got new host arrays: the mirror is the matrix, the device copy is void. */
 static PetscErrorCode HostReplaced(Mat A)
 {
@@ -214,22 +217,29 @@ static PetscErrorCode MatSeqAIJKron_SeqAIJCUDA(Mat A, Mat B, MatReuse reuse, Mat
 /* A host copy of an array that the caller may have given in device memory; *copy is NULL when the array is on the host already. */
 static PetscErrorCode GetHostCopy(const void *array, size_t bytes, void **copy)
 {
-  PetscMemType mtype;
+  PetscMemType   mtype;
+  cudaStream_t   stream;
+  PetscErrorCode ierr;
 
   PetscFunctionBegin;
   *copy = NULL;
   if (array == NULL || bytes == 0) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscGetMemType(array, &mtype));
   if (PetscMemTypeHost(mtype)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscSparseCUDAGetStream(&stream));
   PetscCall(PetscMalloc(bytes, copy));
-  PetscCallCUDA(cudaMemcpy(*copy, array, bytes, cudaMemcpyDeviceToHost));
+  PetscCallGoto(ierr, failed, PetscSparseCUDACopyToHost(*copy, array, bytes, stream));
   PetscCall(PetscLogGpuToCpu((PetscLogDouble)bytes));
   PetscFunctionReturn(PETSC_SUCCESS);
+failed:
+  PetscCall(PetscFree(*copy));
+  PetscFunctionReturn(ierr);
 }
 
 static PetscErrorCode SetPreallocationCOO(Mat A, const ParentFunctions *parent, PetscCount n, PetscInt i[], PetscInt j[])
 {
   void          *i_host = NULL, *j_host = NULL;
+  MatCOOPattern  pattern = NULL;
   PetscBool      is;
   PetscErrorCode ierr;
 
@@ -240,6 +250,8 @@ static PetscErrorCode SetPreallocationCOO(Mat A, const ParentFunctions *parent, 
   if (is) PetscCallGoto(ierr, done, MatSeqAIJCUDAShowMirror(A));
   PetscCallGoto(ierr, done, (*parent->setpreallocationcoo)(A, n, i_host != NULL ? (PetscInt *)i_host : i, j_host != NULL ? (PetscInt *)j_host : j));
   PetscCallGoto(ierr, done, HostReplaced(A));
+  PetscCallGoto(ierr, done, MatCOOPatternCreate(A, NULL, &pattern));
+  PetscCallGoto(ierr, done, MatCOOPatternAttach(A, COO_KEY, &pattern));
 done:
   PetscCall(PetscFree(i_host));
   PetscCall(PetscFree(j_host));
@@ -247,28 +259,49 @@ done:
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Number of values that MatSetValuesCOO() expects, from the container that the parent composed. */
-static PetscErrorCode GetCOOCount(Mat A, PetscBool is_mpi, PetscCount *n)
+/* The list that the parent composed. */
+static PetscErrorCode GetCOO(Mat A, void **coo)
 {
   PetscContainer container;
-  void          *coo;
 
   PetscFunctionBegin;
-  PetscCall(PetscObjectQuery((PetscObject)A, "__PETSc_MatCOOStruct_Host", (PetscObject *)&container));
+  PetscCall(PetscObjectQuery((PetscObject)A, COO_KEY, (PetscObject *)&container));
   PetscCheck(container != NULL, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_WRONGSTATE, "Call MatSetPreallocationCOO() before MatSetValuesCOO()");
-  PetscCall(PetscContainerGetPointer(container, &coo));
-  *n = is_mpi ? ((MatCOOStruct_MPIAIJ *)coo)->n : ((MatCOOStruct_SeqAIJ *)coo)->n;
+  PetscCall(PetscContainerGetPointer(container, coo));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The parent writes where the list says, without a look at the pattern. Of a list that was made before the matrix became ours only the number of its places is known. */
+static PetscErrorCode CheckPattern(Mat A, PetscBool is_mpi, const void *coo)
+{
+  PetscBool  known;
+  PetscCount n, nz;
+
+  PetscFunctionBegin;
+  PetscCall(MatCOOPatternCheck(A, COO_KEY, &known));
+  if (known) PetscFunctionReturn(PETSC_SUCCESS);
+  for (int k = 0; k < (is_mpi ? 2 : 1); k++) {
+    const Mat block = !is_mpi ? A : k ? ((Mat_MPIAIJ *)A->data)->B : ((Mat_MPIAIJ *)A->data)->A;
+
+    n  = !is_mpi ? ((const MatCOOStruct_SeqAIJ *)coo)->nz : k ? ((const MatCOOStruct_MPIAIJ *)coo)->Bnnz : ((const MatCOOStruct_MPIAIJ *)coo)->Annz;
+    nz = ((Mat_SeqAIJ *)block->data)->nz;
+    PetscCheck(n == nz, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE, "There are %" PetscCount_FMT " local nonzeros and were %" PetscCount_FMT " after MatSetPreallocationCOO(): call it again before MatSetValuesCOO()", nz, n);
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode SetValuesCOO(Mat A, const ParentFunctions *parent, PetscBool is_mpi, const PetscScalar v[], InsertMode mode)
 {
-  void          *v_host = NULL;
-  PetscCount     n      = 0;
+  void          *coo, *v_host = NULL;
+  PetscCount     n;
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
-  PetscCall(GetCOOCount(A, is_mpi, &n));
+  PetscCall(GetCOO(A, &coo));
+  ierr = CheckPattern(A, is_mpi, coo);
+  if (is_mpi) PetscCall(PetscSparseCUDAAgree(PetscObjectComm((PetscObject)A), ierr, &ierr));
+  PetscCall(ierr);
+  n = is_mpi ? ((MatCOOStruct_MPIAIJ *)coo)->n : ((MatCOOStruct_SeqAIJ *)coo)->n;
   PetscCall(GetHostCopy(v, (size_t)n * sizeof(PetscScalar), &v_host));
   PetscCallGoto(ierr, done, MatAIJCUDAHostBegin(A, HOST_WRITE));
   ierr = (*parent->setvaluescoo)(A, v_host != NULL ? (PetscScalar *)v_host : v, mode);

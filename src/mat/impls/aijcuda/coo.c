@@ -45,6 +45,17 @@ PetscErrorCode MatCOODevice_Has(Mat A, PetscBool *has)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* MatCOODevice_Check - Raises an error when A does not have the pattern of that list any more, or when the list is not ours; see MatCOOPatternCheck(). */
+PetscErrorCode MatCOODevice_Check(Mat A)
+{
+  PetscBool known;
+
+  PetscFunctionBegin;
+  PetscCall(MatCOOPatternCheck(A, COO_KEY, &known));
+  PetscCheck(known, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE, "The list of MatSetPreallocationCOO() was made when the matrix had another type: call it again before MatSetValuesCOO()");
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* MatCOODevice_Remove - Forgets that list. */
 PetscErrorCode MatCOODevice_Remove(Mat A)
 {
@@ -162,7 +173,8 @@ failed:
 */
 PetscErrorCode MatSetPreallocationCOO_SeqAIJCUDA_Device(Mat A, PetscCount n, PetscInt i[], PetscInt j[])
 {
-  COODevice     *coo = NULL;
+  COODevice     *coo     = NULL;
+  MatCOOPattern  pattern = NULL;
   DCSRView       view;
   cudaStream_t   stream;
   PetscErrorCode ierr;
@@ -173,12 +185,14 @@ PetscErrorCode MatSetPreallocationCOO_SeqAIJCUDA_Device(Mat A, PetscCount n, Pet
   PetscCall(PetscNew(&coo));
   PetscCallGoto(ierr, failed, CreateList(A, n, i, j, stream, &coo->list));
   PetscCallGoto(ierr, failed, MatSeqAIJCUDABuildView(A, &coo->list, stream, &view));
-  ierr = MatSeqAIJCUDASetDeviceMatrix(A, &view);
+  ierr = MatCOOPatternCreate(A, &view, &pattern);
+  if (ierr == PETSC_SUCCESS) ierr = MatSeqAIJCUDASetDeviceMatrix(A, &view);
   if (ierr != PETSC_SUCCESS) {
     PetscCall(DCSRViewFree(&view, stream));
     goto failed;
   }
   PetscCall(PetscObjectContainerCompose((PetscObject)A, COO_KEY, coo, COODeviceDestroy));
+  PetscCall(MatCOOPatternAttach(A, COO_KEY, &pattern));
   PetscCall(PetscObjectCompose((PetscObject)A, "__PETSc_MatCOOStruct_Host", NULL));
   ((Mat_SeqAIJ *)A->data)->nonew           = 0;
   A->assembled                             = PETSC_TRUE; // as MATSEQAIJ leaves it
@@ -186,6 +200,7 @@ PetscErrorCode MatSetPreallocationCOO_SeqAIJCUDA_Device(Mat A, PetscCount n, Pet
   MatSeqAIJCUDAGet(A)->device_nonzerostate = A->nonzerostate + 1; // MatSetPreallocationCOO() adds one behind us
   PetscFunctionReturn(PETSC_SUCCESS);
 failed:
+  PetscCall(MatCOOPatternDestroy(&pattern));
   PetscCall(DCSRListDestroy(&coo->list, stream));
   PetscCall(PetscFree(coo));
   PetscFunctionReturn(ierr);
@@ -212,24 +227,13 @@ cleanup:
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The pattern of A must still be that of the list. */
-static PetscErrorCode CheckPattern(Mat A, const DCSRList *list)
-{
-  const PetscInt nz = ((Mat_SeqAIJ *)A->data)->nz;
-
-  PetscFunctionBegin;
-  PetscCheck(list->num_distinct == nz, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE, "The matrix has %" PetscInt_FMT " nonzeros and had %" PetscCount_FMT " after MatSetPreallocationCOO(): call it again after changing the nonzero pattern", nz,
-             list->num_distinct);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /*
   MatSeqAIJCUDASetListValues - Values of a list go into the matrix that was built from it
 
   Not Collective
 
   Input Parameters:
-+ A     - the sequential matrix or block
++ A     - the sequential matrix or block, which MatCOODevice_Check() found to have the pattern of its list
 . list  - its list
 . v     - [split] values of the list, device
 . more  - [num_given - split] its further values, device; may be NULL when there are none
@@ -242,7 +246,6 @@ PetscErrorCode MatSeqAIJCUDASetListValues(Mat A, const DCSRList *list, const Pet
   cudaStream_t    stream;
 
   PetscFunctionBegin;
-  PetscCall(CheckPattern(A, list));
   PetscCall(PetscSparseCUDAGetStream(&stream));
   if (A->boundtocpu) {
     PetscCall(SetListValuesOnHost(A, list, v, more, split, mode, stream));
@@ -264,7 +267,6 @@ static PetscErrorCode CopyListValues(Mat A, const DCSRList *list, const PetscSca
   const size_t    bytes = (size_t)list->num_given * sizeof(*v);
 
   PetscFunctionBegin;
-  PetscCall(CheckPattern(A, list));
   PetscCall(MatSeqAIJCUDACopyToDevice(A));
   PetscCall(MatSeqAIJCUDACompact(A));
   PetscCall(PetscSparseCUDACopyToDevice(d->view.values, v, bytes, stream));
@@ -280,6 +282,8 @@ static PetscErrorCode CopyListValues(Mat A, const DCSRList *list, const PetscSca
 + A    - a sequential matrix of ours, bound to the CPU or not
 . v    - [n] values of the list, host or device
 - mode - ADD_VALUES or INSERT_VALUES; repeated entries are added up in both
+
+  Errors: PETSC_ERR_ARG_WRONGSTATE when the nonzero pattern is not that of the list any more, and nothing was changed.
 */
 PetscErrorCode MatSetValuesCOO_SeqAIJCUDA_Device(Mat A, const PetscScalar v[], InsertMode mode)
 {
@@ -291,6 +295,7 @@ PetscErrorCode MatSetValuesCOO_SeqAIJCUDA_Device(Mat A, const PetscScalar v[], I
   PetscErrorCode     ierr;
 
   PetscFunctionBegin;
+  PetscCall(MatCOODevice_Check(A));
   PetscCall(PetscSparseCUDAGetStream(&stream));
   PetscCall(GetCOODevice(A, &coo));
   PetscCall(PetscGetMemType(v, &mtype));

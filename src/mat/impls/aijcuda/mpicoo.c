@@ -231,8 +231,8 @@ static PetscErrorCode SetBlock(Mat A, int which, DCSRList *list, cudaStream_t st
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* All processes have an error when one does. Collective. */
-static PetscErrorCode Preallocate(Mat A, COODevice *coo, const PetscInt i[], const PetscInt j[])
+/* The pattern is to be destroyed, also after an error. All processes have an error when one does. Collective. */
+static PetscErrorCode Preallocate(Mat A, COODevice *coo, const PetscInt i[], const PetscInt j[], MatCOOPattern *pattern)
 {
   cudaStream_t   stream;
   PetscErrorCode ierr;
@@ -242,6 +242,7 @@ static PetscErrorCode Preallocate(Mat A, COODevice *coo, const PetscInt i[], con
   ierr = CreateLists(A, coo, i, j, stream);
   if (ierr == PETSC_SUCCESS) ierr = MatMPIAIJCUDASetEmpty(A);
   for (int k = 0; k < 2 && ierr == PETSC_SUCCESS; k++) ierr = SetBlock(A, k, &coo->lists[k], stream);
+  if (ierr == PETSC_SUCCESS) ierr = MatCOOPatternCreate(A, NULL, pattern);
   PetscCall(PetscSparseCUDAAgree(PetscObjectComm((PetscObject)A), ierr, &ierr));
   PetscCall(ierr);
   PetscCall(MatMPIAIJCUDASetUpMultiply(A));
@@ -264,6 +265,7 @@ PetscErrorCode MatSetPreallocationCOO_MPIAIJCUDA_Device(Mat A, PetscCount n, Pet
 {
   Mat_MPIAIJ    *a = (Mat_MPIAIJ *)A->data;
   COODevice     *coo;
+  MatCOOPattern  pattern = NULL;
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
@@ -271,12 +273,14 @@ PetscErrorCode MatSetPreallocationCOO_MPIAIJCUDA_Device(Mat A, PetscCount n, Pet
   PetscCall(PetscObjectCompose((PetscObject)A, "__PETSc_MatCOOStruct_Host", NULL));
   PetscCall(PetscNew(&coo));
   coo->n = n;
-  ierr   = Preallocate(A, coo, i, j);
+  ierr   = Preallocate(A, coo, i, j, &pattern);
   if (ierr != PETSC_SUCCESS) {
+    PetscCall(MatCOOPatternDestroy(&pattern));
     PetscCall(Destroy(coo));
     PetscCall(ierr);
   }
   PetscCall(PetscObjectContainerCompose((PetscObject)A, COO_KEY, coo, COODeviceDestroy));
+  PetscCall(MatCOOPatternAttach(A, COO_KEY, &pattern));
   MatMPIAIJCUDAGet(A)->first_assembly = PETSC_FALSE;
   A->was_assembled                    = PETSC_TRUE; // the scatter of products exists
   A->assembled                        = PETSC_FALSE;
@@ -316,6 +320,8 @@ static PetscErrorCode ExchangeValues(PetscErrorCode ierr, Mat A, const COODevice
 + A    - a parallel matrix of ours, bound to the CPU or not
 . v    - [n] values of the list, host or device
 - mode - ADD_VALUES or INSERT_VALUES; repeated entries are added up in both
+
+  Errors: PETSC_ERR_ARG_WRONGSTATE on all processes when the nonzero pattern of one is not that of the list any more, and nothing was changed.
 */
 PetscErrorCode MatSetValuesCOO_MPIAIJCUDA_Device(Mat A, const PetscScalar v[], InsertMode mode)
 {
@@ -332,7 +338,8 @@ PetscErrorCode MatSetValuesCOO_MPIAIJCUDA_Device(Mat A, const PetscScalar v[], I
   PetscCall(PetscSparseCUDAGetStream(&stream));
   PetscCall(PetscObjectQuery((PetscObject)A, COO_KEY, (PetscObject *)&container));
   PetscCall(PetscContainerGetPointer(container, &coo));
-  ierr = PetscSparseCUDAGetDeviceCopy(v, (size_t)coo->n * sizeof(*v), stream, (const void **)&device, &copy);
+  ierr = MatCOODevice_Check(A);
+  if (ierr == PETSC_SUCCESS) ierr = PetscSparseCUDAGetDeviceCopy(v, (size_t)coo->n * sizeof(*v), stream, (const void **)&device, &copy);
   ierr = ExchangeValues(ierr, A, coo, device, stream, &more);
   if (ierr == PETSC_SUCCESS) ierr = MatSeqAIJCUDASetListValues(a->A, &coo->lists[0], device, more, coo->n, mode);
   if (ierr == PETSC_SUCCESS) ierr = MatSeqAIJCUDASetListValues(a->B, &coo->lists[1], device, more, coo->n, mode);

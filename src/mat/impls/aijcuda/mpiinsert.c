@@ -536,6 +536,7 @@ PetscErrorCode MatMPIAIJCUDASetUpMultiply(Mat A)
   Vec         x;
 
   PetscFunctionBegin;
+  PetscCall(MatMPIAIJCUDAUseCurrentStream(A));
   if (HasGlobalColumns(A)) PetscCall(MatMPIAIJCUDAExtendGhosts(A, 0, NULL));
   PetscCall(VecDestroy(&a->lvec));
   PetscCall(VecScatterDestroy(&a->Mvctx));

@@ -39,6 +39,7 @@ static PetscErrorCode PrepareBlock(Mat A, PrepareKind kind)
     PetscFunctionBegin; \
     PetscCall(PrepareBlock(((Mat_MPIAIJ *)A->data)->A, kind)); \
     PetscCall(PrepareBlock(((Mat_MPIAIJ *)A->data)->B, kind)); \
+    PetscCall(MatMPIAIJCUDAUseCurrentStream(A)); \
     PetscCall((*MatMPIAIJCUDAGet(A)->parent.operation)arguments); \
     PetscFunctionReturn(PETSC_SUCCESS); \
   }

@@ -7,6 +7,7 @@
     PetscErrorCode ierr; \
 \
     PetscFunctionBegin; \
+    PetscCall(MatMPIAIJCUDAUseCurrentStream(A)); \
     PetscCall(MatAIJCUDAHostBegin(A, access)); \
     ierr = (*MatMPIAIJCUDAGet(A)->parent.operation)arguments; \
     PetscCall(MatAIJCUDAHostFinish(A, access, ierr)); \

@@ -23,7 +23,10 @@ static PetscErrorCode ReserveHostVecBuffer(HostVecBuffer *buffer, PetscInt n, cu
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Moves the entries of a vector on the host into the buffer, or leaves them out when they are only written. */
+/*
+  Moves the entries of a vector on the host into the buffer, or leaves them out when they are only written. Host arrays of VECCUDA are pinned, and the program may change
+  them when the operation returns: the copy is waited for here.
+*/
 static PetscErrorCode StageHostArray(HostVecBuffer *buffer, cudaStream_t stream, DeviceArray *array)
 {
   PetscFunctionBegin;
@@ -31,7 +34,7 @@ static PetscErrorCode StageHostArray(HostVecBuffer *buffer, cudaStream_t stream,
   array->host   = array->device;
   array->device = buffer->array;
   if (array->access != ARRAY_WRITE && array->n > 0) {
-    PetscCallCUDA(cudaMemcpyAsync(array->device, array->host, (size_t)array->n * sizeof(PetscScalar), cudaMemcpyHostToDevice, stream));
+    PetscCall(PetscSparseCUDACopyToDevice(array->device, array->host, (size_t)array->n * sizeof(PetscScalar), stream));
     PetscCall(PetscLogCpuToGpu((PetscLogDouble)array->n * sizeof(PetscScalar)));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -59,11 +62,9 @@ PetscErrorCode GetDeviceArray(Mat A, Vec v, PetscInt n, ArrayAccess access, Host
 static PetscErrorCode CopyResultToHost(DeviceArray *array, cudaStream_t stream)
 {
   PetscFunctionBegin;
-  if (array->n > 0) {
-    PetscCallCUDA(cudaMemcpyAsync(array->host, array->device, (size_t)array->n * sizeof(PetscScalar), cudaMemcpyDeviceToHost, stream));
-    PetscCall(PetscLogGpuToCpu((PetscLogDouble)array->n * sizeof(PetscScalar)));
-  }
-  PetscCallCUDA(cudaStreamSynchronize(stream));
+  if (array->n == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscSparseCUDACopyToHost(array->host, array->device, (size_t)array->n * sizeof(PetscScalar), stream));
+  PetscCall(PetscLogGpuToCpu((PetscLogDouble)array->n * sizeof(PetscScalar)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -552,10 +553,7 @@ static PetscErrorCode RowMaxAbs(DCSRView view, PetscScalar largest[], PetscInt i
   PetscFunctionBegin;
   if (idx != NULL) PetscCallGoto(ierr, done, PetscSparseCUDAMalloc(view.num_rows, "column indices of row maxima", stream, &device_idx));
   PetscCallGoto(ierr, done, DCSRRowMaxAbs(view, largest, device_idx, stream));
-  if (device_idx != NULL) {
-    PetscCallCUDAGoto(ierr, done, cudaMemcpyAsync(idx, device_idx, (size_t)view.num_rows * sizeof(PetscInt), cudaMemcpyDeviceToHost, stream));
-    PetscCallCUDAGoto(ierr, done, cudaStreamSynchronize(stream));
-  }
+  if (device_idx != NULL) PetscCallGoto(ierr, done, PetscSparseCUDACopyToHost(idx, device_idx, (size_t)view.num_rows * sizeof(PetscInt), stream));
 done:
   PetscCall(PetscSparseCUDAFree(&device_idx, stream));
   PetscCall(ierr);

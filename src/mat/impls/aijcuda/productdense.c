@@ -77,7 +77,7 @@ static PetscErrorCode GetTransposedFactor(Mat A, DenseProduct *p, cudaStream_t s
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static size_t RowBytes(const DenseArray *x)
+static size_t ColumnBytes(const DenseArray *x)
 {
   return (size_t)x->mat->rmap->n * sizeof(PetscScalar);
 }
@@ -94,8 +94,8 @@ static PetscErrorCode StageDense(DenseArray *x, PetscBool read, cudaStream_t str
   PetscFunctionBegin;
   PetscCall(PetscSparseCUDAMalloc((size_t)x->mat->rmap->n * (size_t)x->mat->cmap->n, "a dense matrix that lives on the host", stream, &x->scratch));
   if (!read || !HasEntries(x)) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCallCUDA(cudaMemcpy2DAsync(x->scratch, RowBytes(x), x->array, (size_t)x->lda * sizeof(PetscScalar), RowBytes(x), (size_t)x->mat->cmap->n, cudaMemcpyHostToDevice, stream));
-  PetscCall(PetscLogCpuToGpu((PetscLogDouble)RowBytes(x) * (PetscLogDouble)x->mat->cmap->n));
+  PetscCall(PetscSparseCUDACopyToDevice2D(x->scratch, ColumnBytes(x), x->array, (size_t)x->lda * sizeof(PetscScalar), ColumnBytes(x), (size_t)x->mat->cmap->n, stream));
+  PetscCall(PetscLogCpuToGpu((PetscLogDouble)ColumnBytes(x) * (PetscLogDouble)x->mat->cmap->n));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -129,9 +129,8 @@ static PetscErrorCode CopyDenseToHost(const DenseArray *x, cudaStream_t stream)
 {
   PetscFunctionBegin;
   if (!HasEntries(x)) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCallCUDA(cudaMemcpy2DAsync(x->array, (size_t)x->lda * sizeof(PetscScalar), x->scratch, RowBytes(x), RowBytes(x), (size_t)x->mat->cmap->n, cudaMemcpyDeviceToHost, stream));
-  PetscCallCUDA(cudaStreamSynchronize(stream));
-  PetscCall(PetscLogGpuToCpu((PetscLogDouble)RowBytes(x) * (PetscLogDouble)x->mat->cmap->n));
+  PetscCall(PetscSparseCUDACopyToHost2D(x->array, (size_t)x->lda * sizeof(PetscScalar), x->scratch, ColumnBytes(x), ColumnBytes(x), (size_t)x->mat->cmap->n, stream));
+  PetscCall(PetscLogGpuToCpu((PetscLogDouble)ColumnBytes(x) * (PetscLogDouble)x->mat->cmap->n));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -336,6 +336,7 @@ static PetscErrorCode ExchangeColumns(ProductRows *x, DCSRView source, DCSRColum
   PetscFunctionBegin;
   PetscCall(PetscSparseCUDAAgree(PetscObjectComm((PetscObject)x->entries), ierr, &ierr));
   PetscCall(ierr);
+  PetscCall(PetscSparseCUDASetSFStream(x->entries, stream));
   PetscCall(PetscSFBcastWithMemTypeBegin(x->entries, MPI_INT, PETSC_MEMTYPE_CUDA, x->sent.columns, PETSC_MEMTYPE_CUDA, x->received.columns, MPI_REPLACE));
   PetscCall(PetscSFBcastEnd(x->entries, MPI_INT, x->sent.columns, x->received.columns, MPI_REPLACE));
   PetscCall(PetscSparseCUDAFree(&x->sent.columns, stream));
@@ -524,6 +525,7 @@ PetscErrorCode ProductStackSetValues(PetscErrorCode before, ProductStack *s, DCS
   if (ierr == PETSC_SUCCESS) ierr = PrepareValues(x, source, columns, stream);
   PetscCall(PetscSparseCUDAAgree(PetscObjectComm((PetscObject)x->entries), ierr, &ierr));
   if (ierr != PETSC_SUCCESS) goto cleanup;
+  PetscCallGoto(ierr, cleanup, PetscSparseCUDASetSFStream(x->entries, stream));
   PetscCallGoto(ierr, cleanup, PetscSFBcastWithMemTypeBegin(x->entries, MPIU_SCALAR, PETSC_MEMTYPE_CUDA, x->sent.values, PETSC_MEMTYPE_CUDA, x->received.values, MPI_REPLACE));
   PetscCallGoto(ierr, cleanup, PetscSFBcastEnd(x->entries, MPIU_SCALAR, x->sent.values, x->received.values, MPI_REPLACE));
   PetscCallGoto(ierr, cleanup, DCSRUnpackValues(x->received, s->columns.device, s->num_upper, stream, s->view));

@@ -133,7 +133,7 @@ PetscErrorCode FindRuns(DCSRList *list, cudaStream_t stream)
   if (list->num_distinct == n) goto cleanup; // the repeats were not neighbors of each other after all
   PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(list->num_distinct + 1, "runs of equal entries", stream, &runs));
   PetscCallCUDAGoto(ierr, cleanup, cudaMemcpyAsync(runs, all, (size_t)list->num_distinct * sizeof(*runs), cudaMemcpyDeviceToDevice, stream));
-  PetscCallCUDAGoto(ierr, cleanup, cudaMemcpyAsync(runs + list->num_distinct, &end, sizeof(end), cudaMemcpyHostToDevice, stream));
+  PetscCallGoto(ierr, cleanup, PetscSparseCUDACopyToDevice(runs + list->num_distinct, &end, sizeof(end), stream));
   if (n - list->num_distinct >= LONG_RUN) { // only then can there be a long run, and at most n / LONG_RUN of them
     PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(n / LONG_RUN, "long runs of equal entries", stream, &lists));
     PetscCallGoto(ierr, cleanup, DCSRWithTemporary("workspace to find long runs", stream, [&](void *storage, size_t &bytes) {

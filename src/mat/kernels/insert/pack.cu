@@ -94,7 +94,7 @@ PetscErrorCode CreateFacts(cudaStream_t stream, DCSRListFacts **facts)
 
   PetscFunctionBegin;
   PetscCall(PetscSparseCUDAMalloc(1, "facts about a list of entries", stream, facts));
-  PetscCallCUDAGoto(ierr, failed, cudaMemcpyAsync(*facts, &initial, sizeof(initial), cudaMemcpyHostToDevice, stream));
+  PetscCallGoto(ierr, failed, PetscSparseCUDACopyToDevice(*facts, &initial, sizeof(initial), stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 failed:
   PetscCall(PetscSparseCUDAFree(facts, stream));
@@ -112,12 +112,12 @@ PetscErrorCode GetFacts(const DCSRListFacts *device, cudaStream_t stream, DCSRLi
 }
 
 /* Says which index is too large. */
-PetscErrorCode ReportBadIndex(const DCSRListPacker *packer, PetscCount k)
+PetscErrorCode ReportBadIndex(const DCSRListPacker *packer, PetscCount k, cudaStream_t stream)
 {
   uint64_t key;
 
   PetscFunctionBegin;
-  PetscCallCUDA(cudaMemcpy(&key, packer->keys + k, sizeof(key), cudaMemcpyDeviceToHost));
+  PetscCall(PetscSparseCUDACopyToHost(&key, packer->keys + k, sizeof(key), stream));
   PetscCheck(!(key & BAD_ROW), PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "Entry %" PetscCount_FMT " of the list: COO row index %" PetscInt_FMT " is >= the matrix row size %" PetscInt_FMT, k, (PetscInt)(key & ~BAD_ROW),
              packer->window.num_global_rows);
   SETERRQ(PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "Entry %" PetscCount_FMT " of the list: COO column index %" PetscInt_FMT " is >= the matrix column size %" PetscInt_FMT, k, (PetscInt)key, packer->window.num_global_columns);
@@ -254,7 +254,7 @@ PetscErrorCode DCSRListPackerFinish(DCSRListPacker *packer, cudaStream_t stream,
   PetscCheck(packer->num_packed == packer->num_given, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%" PetscCount_FMT " entries of a list of %" PetscCount_FMT, packer->num_packed, packer->num_given);
   if (packer->num_given > 0) {
     PetscCall(GetFacts(packer->facts, stream, &facts));
-    if (facts.first_bad != NO_ENTRY) PetscCall(ReportBadIndex(packer, (PetscCount)facts.first_bad));
+    if (facts.first_bad != NO_ENTRY) PetscCall(ReportBadIndex(packer, (PetscCount)facts.first_bad, stream));
   }
   list->column_bits = packer->column_bits;
   list->num_given   = packer->num_given;

@@ -20,18 +20,24 @@ struct AddHash {
 };
 
 /* Bijections of 64-bit numbers in which a bit of the argument changes half of the bits of the result: the last steps of SplitMix64 (Steele, Lea, Flood, OOPSLA 2014) and of MurmurHash3 (Appleby). */
-__device__ inline uint64_t MixFirst(uint64_t x)
+__host__ __device__ inline uint64_t MixFirst(uint64_t x)
 {
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
   x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
   return x ^ (x >> 31);
 }
 
-__device__ inline uint64_t MixSecond(uint64_t x)
+__host__ __device__ inline uint64_t MixSecond(uint64_t x)
 {
   x = (x ^ (x >> 33)) * 0xff51afd7ed558ccdULL;
   x = (x ^ (x >> 33)) * 0xc4ceb9fe1a85ec53ULL;
   return x ^ (x >> 33);
+}
+
+/* Of a number of the structure and its place. */
+__host__ __device__ inline Hash HashNumber(uint64_t place, uint64_t value)
+{
+  return Hash{{MixFirst(MixFirst(place + 0x9e3779b97f4a7c15ULL) + value), MixSecond(MixSecond(place + 0xd1b54a32d192ed03ULL) ^ (value * 0x9e3779b97f4a7c15ULL))}};
 }
 
 /* Of number k of the structure: row offsets first, then columns. */
@@ -41,13 +47,7 @@ struct HashWord {
   const int32_t *columns;
   PetscCount     num_offsets;
 
-  __device__ Hash operator()(PetscCount k) const
-  {
-    const uint64_t value = k < num_offsets ? (uint64_t)row_offsets[k] : (uint64_t)columns[k - num_offsets];
-    const uint64_t place = (uint64_t)k;
-
-    return Hash{{MixFirst(MixFirst(place + 0x9e3779b97f4a7c15ULL) + value), MixSecond(MixSecond(place + 0xd1b54a32d192ed03ULL) ^ (value * 0x9e3779b97f4a7c15ULL))}};
-  }
+  __device__ Hash operator()(PetscCount k) const { return HashNumber((uint64_t)k, k < num_offsets ? (uint64_t)row_offsets[k] : (uint64_t)columns[k - num_offsets]); }
 };
 
 template <typename Offset>
@@ -89,6 +89,69 @@ PetscErrorCode DCSRPatternHash(DCSRView A, cudaStream_t stream, uint64_t hash[])
   if (A.wide) PetscCall(Reduce<int64_t>(A, stream, hash));
   else PetscCall(Reduce<int32_t>(A, stream, hash));
   PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  DCSRPatternGet - The number of nonzeros and the hash of a structure, on the host
+
+  Input Parameters:
++ A      - compact storage
+- stream - synchronizes with it
+
+  Output Parameter:
+. pattern - as DCSRPatternGetHost() finds it for the same structure
+
+  Errors: PETSC_ERR_MEM.
+
+  Cost: that of DCSRPatternHash().
+*/
+PetscErrorCode DCSRPatternGet(DCSRView A, cudaStream_t stream, DCSRPattern *pattern)
+{
+  PetscErrorCode ierr   = PETSC_SUCCESS;
+  uint64_t      *device = NULL;
+
+  PetscFunctionBegin;
+  pattern->num_nonzeros = A.num_nonzeros;
+  PetscCall(PetscSparseCUDAMalloc(DCSR_PATTERN_WORDS, "hash of a pattern", stream, &device));
+  PetscCallGoto(ierr, cleanup, DCSRPatternHash(A, stream, device));
+  PetscCallGoto(ierr, cleanup, PetscSparseCUDACopyToHost(pattern->hash, device, sizeof(pattern->hash), stream));
+cleanup:
+  PetscCall(PetscSparseCUDAFree(&device, stream));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  DCSRPatternGetHost - The same for arrays on the host
+
+  Input Parameters:
++ m - rows
+. i - [m + 1] host, row offsets; NULL: no row has an entry
+- j - [i[m]] host, columns, ascending in each row
+
+  Output Parameter:
+. pattern - number of nonzeros and hash
+
+  Cost: one pass over the arrays.
+*/
+PetscErrorCode DCSRPatternGetHost(PetscInt m, const PetscInt i[], const PetscInt j[], DCSRPattern *pattern)
+{
+  const PetscCount num_offsets = (PetscCount)m + 1, nnz = i != NULL ? (PetscCount)i[m] : 0;
+  Hash             sum = {{0, 0}};
+
+  PetscFunctionBegin;
+  for (PetscCount k = 0; k < num_offsets; k++) sum = AddHash()(sum, HashNumber((uint64_t)k, i != NULL ? (uint64_t)i[k] : 0));
+  for (PetscCount k = 0; k < nnz; k++) sum = AddHash()(sum, HashNumber((uint64_t)(num_offsets + k), (uint64_t)j[k]));
+  pattern->num_nonzeros = nnz;
+  pattern->hash[0]      = sum.word[0];
+  pattern->hash[1]      = sum.word[1];
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* DCSRPatternEqual - Whether two structures with the same numbers of rows and columns are the same */
+PetscBool DCSRPatternEqual(const DCSRPattern *a, const DCSRPattern *b)
+{
+  return (PetscBool)(a->num_nonzeros == b->num_nonzeros && a->hash[0] == b->hash[0] && a->hash[1] == b->hash[1]);
 }
 
 /* DCSRPatternHashEqual - Whether two hashes on the device are the same; synchronizes. */

@@ -188,7 +188,7 @@ PetscErrorCode DoBatch(DCSRView A, DCSRView B, DCSRView C, const Segment segment
   const Batch batch = {num, PetscMax(1, DCSRKeyBits(B.num_columns)), s->segments, segments[num - 1].first + segments[num - 1].a_length};
 
   PetscFunctionBegin;
-  PetscCallCUDA(cudaMemcpyAsync(s->segments, segments, (size_t)num * sizeof(*segments), cudaMemcpyHostToDevice, stream));
+  PetscCall(PetscSparseCUDACopyToDevice(s->segments, segments, (size_t)num * sizeof(*segments), stream));
   if (clear) {
     ZeroKernel<<<dim3(32, (unsigned int)num), SPGEMM_THREADS, 0, stream>>>(batch, C.values);
     PetscCallCUDA(cudaGetLastError());

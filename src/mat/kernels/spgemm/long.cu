@@ -726,7 +726,7 @@ PetscErrorCode SpGEMMFillSlices(DCSRView A, DCSRView B, DCSRView C, PetscCount n
   PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(num_items, "entries of slices of long rows", stream, &counts));
   PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(num_items, "places of slices of long rows", stream, &places));
   PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(1, "number of long rows", stream, &device_n));
-  PetscCallCUDAGoto(ierr, cleanup, cudaMemcpyAsync(device_n, &num, sizeof(num), cudaMemcpyHostToDevice, stream));
+  PetscCallGoto(ierr, cleanup, PetscSparseCUDACopyToDevice(device_n, &num, sizeof(num), stream));
   if (B.wide) PetscCallGoto(ierr, cleanup, CountSlices<int64_t>(A, B, num_items, device_n, list, NULL, NULL, counts, stream));
   else PetscCallGoto(ierr, cleanup, CountSlices<int32_t>(A, B, num_items, device_n, list, NULL, NULL, counts, stream));
   PetscCallGoto(ierr, cleanup, DCSRWithTemporary("workspace to sum slices of long rows", stream, [&](void *storage, size_t &bytes) {

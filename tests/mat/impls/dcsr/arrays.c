@@ -58,6 +58,7 @@ static PetscErrorCode CSR(Mat a, Mat b)
   PetscCall(MatSeqAIJGetCSRAndMemType(b, &ib, &jb, &vb, &type));
   PetscCall(PetscMalloc3(n + 1, &i, ia[n], &j, ia[n], &v));
   if (PetscMemTypeDevice(type)) {
+    PetscCallCUDA(cudaDeviceSynchronize()); /* PETSc's stream may be one that others do not wait for */
     PetscCallCUDA(cudaMemcpy(i, ib, (size_t)((size_t)n + 1) * sizeof(*i), cudaMemcpyDeviceToHost));
     if (ia[n]) PetscCallCUDA(cudaMemcpy(j, jb, (size_t)((size_t)ia[n]) * sizeof(*j), cudaMemcpyDeviceToHost));
     if (ia[n]) PetscCallCUDA(cudaMemcpy(v, vb, (size_t)((size_t)ia[n]) * sizeof(*v), cudaMemcpyDeviceToHost));

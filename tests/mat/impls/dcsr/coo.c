@@ -212,8 +212,14 @@ int main(int argc, char **argv)
    build:
       depends: testmat.c
 
-   test:
+   testset:
       nsize: {{1 3}}
       output_file: output/empty.out
+      test:
+         suffix: 1
+      test:
+         suffix: nonblocking
+         requires: cuda
+         args: -root_device_context_stream_type nonblocking
 
 TEST*/

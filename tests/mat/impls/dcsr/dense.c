@@ -304,5 +304,9 @@ int main(int argc, char **argv)
       test:
          suffix: wide
          args: -mat_dcsr_test_wide_from 100
+      test:
+         suffix: nonblocking
+         requires: cuda
+         args: -root_device_context_stream_type nonblocking
 
 TEST*/

@@ -46,6 +46,27 @@ static PetscErrorCode TestOrder(const KernelTestMatrix *A, DCSRView view, const 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The host finds what the device finds; one column differs in another pattern. */
+static PetscErrorCode TestHost(const KernelTestMatrix *A, DCSRView view, cudaStream_t stream)
+{
+  DCSRPattern host, device, other;
+
+  PetscFunctionBegin;
+  PetscCall(DCSRPatternGetHost(A->m, A->i, A->j, &host));
+  PetscCall(DCSRPatternGet(view, stream, &device));
+  PetscCheck(DCSRPatternEqual(&host, &device), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: host and device find different patterns", A->name);
+  if (A->nz == 0) {
+    PetscCall(DCSRPatternGetHost(A->m, NULL, NULL, &other));
+    PetscCheck(DCSRPatternEqual(&host, &other), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: no arrays are another pattern than no entries", A->name);
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  A->j[A->nz / 2]++;
+  PetscCall(DCSRPatternGetHost(A->m, A->i, A->j, &other));
+  A->j[A->nz / 2]--;
+  PetscCheck(!DCSRPatternEqual(&host, &other), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: another column is no other pattern", A->name);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode Test(const KernelTestMatrix *A, const KernelTestStorage *storage, DCSRView view, cudaStream_t stream)
 {
   KernelTestStorage turned  = *storage;
@@ -55,6 +76,7 @@ static PetscErrorCode Test(const KernelTestMatrix *A, const KernelTestStorage *s
 
   PetscFunctionBegin;
   if (view.row_offsets == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(TestHost(A, view, stream));
   turned.wide = (PetscBool)!storage->wide;
   PetscCall(PetscSparseCUDAMalloc(DCSR_PATTERN_WORDS, "a hash", stream, &hash));
   PetscCall(PetscSparseCUDAMalloc(DCSR_PATTERN_WORDS, "a hash", stream, &other));

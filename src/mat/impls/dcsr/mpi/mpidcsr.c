@@ -167,6 +167,7 @@ static PetscErrorCode NormOne(Mat A, PetscReal *norm)
   PetscFunctionBegin;
   PetscCall(MatCreateVecs(A, &sums, NULL));
   PetscCallGoto(ierr, done, MatColumnSumsAbs_SeqAIJCUDA(a->A, sums));
+  PetscCallGoto(ierr, done, MatMPIAIJCUDAUseCurrentStream(A));
   PetscCallGoto(ierr, done, MatColumnSumsAbs_SeqAIJCUDA(a->B, a->lvec));
   PetscCallGoto(ierr, done, VecScatterBegin(a->Mvctx, a->lvec, sums, ADD_VALUES, SCATTER_REVERSE));
   PetscCallGoto(ierr, done, VecScatterEnd(a->Mvctx, a->lvec, sums, ADD_VALUES, SCATTER_REVERSE));
@@ -290,6 +291,7 @@ static PetscErrorCode MatMultHermitianTransposeAdd_MPIAIJDCSRCUDA(Mat A, Vec x, 
   Mat_MPIAIJ *a = (Mat_MPIAIJ *)A->data;
 
   PetscFunctionBegin;
+  PetscCall(MatMPIAIJCUDAUseCurrentStream(A));
   PetscUseTypeMethod(a->B, multhermitiantranspose, x, a->lvec);
   if (z == NULL) PetscUseTypeMethod(a->A, multhermitiantranspose, x, y);
   else PetscUseTypeMethod(a->A, multhermitiantransposeadd, x, z, y);
@@ -372,6 +374,7 @@ static PetscErrorCode (*parent_destroy)(Mat)                                    
 PetscErrorCode MatMPIAIJCUDAParentSetPreallocation(Mat A, PetscInt d_nz, const PetscInt d_nnz[], PetscInt o_nz, const PetscInt o_nnz[])
 {
   PetscFunctionBegin;
+  PetscCall(MatMPIAIJCUDAUseCurrentStream(A)); // the ghost vector goes
   PetscCall((*parent_setpreallocation)(A, d_nz, d_nnz, o_nz, o_nnz));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -477,7 +480,10 @@ static PetscErrorCode MatDestroy_MPIAIJDCSRCUDA(Mat A)
 
   PetscFunctionBegin;
   PetscCall(ComposeFunctions(A, PETSC_FALSE));
-  if (a->spptr != NULL) PetscCall(MatMPIAIJCUDADestroyInsertion(A));
+  if (a->spptr != NULL) {
+    PetscCall(MatMPIAIJCUDADestroyInsertion(A));
+    PetscCall(MatMPIAIJCUDAUseCurrentStream(A)); // the ghost vector goes
+  }
   PetscCall(PetscFree(a->spptr));
   PetscCall((*parent_destroy)(A));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -41,7 +41,7 @@ static PetscErrorCode ListedRowsBegin(Mat A, PetscInt n, const PetscInt rows[], 
   PetscCall(PetscSparseCUDAGetStream(&list->stream));
   PetscCall(MatSeqAIJCUDACopyToDevice(A));
   PetscCall(PetscSparseCUDAMalloc(n, "list of rows", list->stream, &list->rows));
-  PetscCallCUDA(cudaMemcpyAsync(list->rows, rows, (size_t)n * sizeof(*rows), cudaMemcpyHostToDevice, list->stream));
+  PetscCall(PetscSparseCUDACopyToDevice(list->rows, rows, (size_t)n * sizeof(*rows), list->stream));
   PetscCall(PetscLogCpuToGpu((PetscLogDouble)n * sizeof(*rows)));
   if (list->fix_b) {
     PetscCall(GetDeviceArray(A, x, A->cmap->n, ARRAY_READ, &d->x, list->stream, &list->x));
