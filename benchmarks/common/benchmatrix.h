@@ -16,6 +16,12 @@ PETSC_INTERN PetscErrorCode BenchMatrixCreate(const char[], cudaStream_t, BenchM
 PETSC_INTERN PetscErrorCode BenchMatrixDestroy(BenchMatrix *, cudaStream_t);
 PETSC_INTERN PetscErrorCode BenchMatrixGetNames(PetscInt *, const char *const **); /* cases of the products with vectors, in the order of the tables */
 
+PETSC_INTERN PetscErrorCode BenchMatrixPrint(const BenchMatrix *); /* a line for people */
+
+/* Other forms of a compact matrix, to be freed with DCSRViewFree(): in 4 segments a row; transposed. */
+PETSC_INTERN PetscErrorCode BenchCreateFragmented(DCSRView, cudaStream_t, DCSRView *);
+PETSC_INTERN PetscErrorCode BenchCreateTranspose(DCSRView, cudaStream_t, DCSRView *);
+
 /* Device vectors: random entries in [-1, 1] (length, seed), every entry the same (length, value). */
 PETSC_INTERN PetscErrorCode BenchVectorCreate(PetscCount, PetscInt, cudaStream_t, PetscScalar **);
 PETSC_INTERN PetscErrorCode BenchVectorSet(PetscCount, PetscScalar, PetscScalar[], cudaStream_t);

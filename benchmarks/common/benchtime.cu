@@ -33,8 +33,8 @@ PetscErrorCode BenchTimerCreate(cudaStream_t stream, BenchTimer *timer)
 {
   PetscFunctionBegin;
   timer->stream     = stream;
-  timer->samples    = 51;
-  timer->budget_us  = 20000;
+  timer->samples    = BENCH_SAMPLES;
+  timer->budget_us  = BENCH_BUDGET_US;
   timer->flush_size = BENCH_FLUSH_BYTES / sizeof(PetscScalar);
   PetscCallCUDA(cudaEventCreate(&timer->begin));
   PetscCallCUDA(cudaEventCreate(&timer->end));

@@ -4,6 +4,10 @@
 */
 #include <petscsparsecuda/sys.h>
 
+/* What a timer begins with. */
+#define BENCH_SAMPLES   51
+#define BENCH_BUDGET_US 20000
+
 typedef PetscErrorCode BenchFn(void *, cudaStream_t);
 
 typedef struct {

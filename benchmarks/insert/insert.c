@@ -14,54 +14,16 @@ static char help[] = "Times insertion and assembly: lists of coordinates, kernel
 #include "insertbench.h"
 #include "../common/benchmatrix.h"
 #include "../../tutorials/fem/femkernels.h" // for insertfem.c: what the file with main() includes is linked
-#include <petsctime.h>
 
 #define TOLERANCE 1e-10 /* of the norm of a product, or of the sum of absolute values of a row */
 
-/* InsertBenchWants - see insertbench.h */
-PetscErrorCode InsertBenchWants(InsertBench *b, const char name[], PetscBool *wants)
-{
-  char *found;
-
-  PetscFunctionBegin;
-  PetscCall(PetscStrstr(name, b->only, &found));
-  *wants = (PetscBool)(found != NULL);
-  b->num_cases += *wants;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
+InsertSizes InsertBenchSizes = {200, 128, 1000};
 
 /* InsertBenchRecord - see insertbench.h */
-PetscErrorCode InsertBenchRecord(InsertBench *b, const InsertResult *r)
-{
-  PetscBool rate;
-
-  PetscFunctionBegin;
-  PetscCall(PetscStrcmp(r->unit, "entries/s", &rate));
-  PetscCall(PetscPrintf(PETSC_COMM_SELF, "%-26s %-20s ours %10.4g %s", r->name, r->metric, (double)r->ours, r->unit));
-  if (r->best >= 0) PetscCall(PetscPrintf(PETSC_COMM_SELF, "  best %10.4g %s (%s)  ratio %6.2f", (double)r->best, r->unit, r->competitor, (double)(rate ? r->ours / r->best : r->best / r->ours)));
-  else if (r->competitor) PetscCall(PetscPrintf(PETSC_COMM_SELF, "  %s failed", r->competitor));
-  if (r->floor >= 0) PetscCall(PetscPrintf(PETSC_COMM_SELF, "  floor %10.4g %s  of floor %5.3f", (double)r->floor, r->unit, (double)(r->floor / r->ours)));
-  PetscCall(PetscPrintf(PETSC_COMM_SELF, "\n"));
-  PetscCall(BenchRecorderAdd(&b->recorder, r->name, r->metric, r->unit, r->ours, r->best, r->competitor, r->floor));
-  if (b->recorder.file) PetscCheck(fflush(b->recorder.file) == 0, PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "Cannot write the results"); // whatever happens to a later case
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* InsertBenchTime - see insertbench.h */
-PetscErrorCode InsertBenchTime(PetscLogDouble *time)
+PetscErrorCode InsertBenchRecord(Bench *b, const InsertResult *r)
 {
   PetscFunctionBegin;
-  PetscCallCUDA(cudaDeviceSynchronize());
-  PetscCall(PetscTime(time));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* InsertBenchMedian - the median of n samples, which are sorted */
-PetscErrorCode InsertBenchMedian(PetscInt n, PetscReal samples[], PetscReal *median)
-{
-  PetscFunctionBegin;
-  PetscCall(PetscSortReal(n, samples));
-  *median = samples[n / 2];
+  PetscCall(BenchRecord(b, r->name, r->metric, r->unit, r->ours, r->best, r->competitor, r->floor));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -78,26 +40,18 @@ PetscErrorCode InsertBenchMatrixBytes(Mat A, PetscReal *bytes)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Wrong(InsertBench *b, const char name[], const char what[], PetscReal ours, PetscReal theirs)
-{
-  PetscFunctionBegin;
-  PetscCall(PetscPrintf(PETSC_COMM_SELF, "WRONG: %s, %s: %.12g and %.12g\n", name, what, (double)ours, (double)theirs));
-  b->failures++;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode CompareCounts(InsertBench *b, const char name[], Mat A, PetscReal count)
+static PetscErrorCode CompareCounts(Bench *b, const char name[], Mat A, PetscReal count)
 {
   MatInfo info;
 
   PetscFunctionBegin;
   PetscCall(MatGetInfo(A, MAT_LOCAL, &info));
-  if ((PetscReal)info.nz_used != count) PetscCall(Wrong(b, name, "numbers of nonzeros of ours and the competitor", (PetscReal)info.nz_used, count));
+  if ((PetscReal)info.nz_used != count) PetscCall(BenchWrong(b, "%s, numbers of nonzeros of ours and the competitor: %.12g and %.12g", name, (double)info.nz_used, (double)count));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* InsertBenchCompare - see insertbench.h; A is ours */
-PetscErrorCode InsertBenchCompare(InsertBench *b, const char name[], Mat A, Mat B)
+PetscErrorCode InsertBenchCompare(Bench *b, const char name[], Mat A, Mat B)
 {
   Vec       x, y, z;
   MatInfo   info;
@@ -114,7 +68,7 @@ PetscErrorCode InsertBenchCompare(InsertBench *b, const char name[], Mat A, Mat 
   PetscCall(VecNorm(z, NORM_2, &norm));
   PetscCall(VecAXPY(y, -1.0, z));
   PetscCall(VecNorm(y, NORM_2, &error));
-  if (!(error <= TOLERANCE * norm)) PetscCall(Wrong(b, name, "norms of the difference of the products and of the product", error, norm));
+  if (!(error <= TOLERANCE * norm)) PetscCall(BenchWrong(b, "%s, norms of the difference of the products and of the product: %.12g and %.12g", name, (double)error, (double)norm));
   PetscCall(VecDestroy(&x));
   PetscCall(VecDestroy(&y));
   PetscCall(VecDestroy(&z));
@@ -122,7 +76,7 @@ PetscErrorCode InsertBenchCompare(InsertBench *b, const char name[], Mat A, Mat 
 }
 
 /* InsertBenchCompareRebuild - see insertbench.h */
-PetscErrorCode InsertBenchCompareRebuild(InsertBench *b, const char name[], Mat A, const InsertRebuild *rebuild)
+PetscErrorCode InsertBenchCompareRebuild(Bench *b, const char name[], Mat A, const InsertRebuild *rebuild)
 {
   const PetscScalar *x_array, *y_array;
   Vec                x, y;
@@ -137,75 +91,55 @@ PetscErrorCode InsertBenchCompareRebuild(InsertBench *b, const char name[], Mat 
   PetscCall(VecSetRandom(x, NULL));
   PetscCall(MatMult(A, x, y));
   PetscCall(InsertRebuildView(rebuild, &view));
-  PetscCall(PetscSparseCUDAMalloc(view.num_rows, "reference", b->timer.stream, &reference));
-  PetscCall(PetscSparseCUDAMalloc(view.num_rows, "rounding bound", b->timer.stream, &bound));
+  PetscCall(PetscSparseCUDAMalloc(view.num_rows, "reference", b->stream, &reference));
+  PetscCall(PetscSparseCUDAMalloc(view.num_rows, "rounding bound", b->stream, &bound));
   PetscCall(VecGetArrayReadAndMemType(x, &x_array, &x_memory));
   PetscCall(VecGetArrayReadAndMemType(y, &y_array, &y_memory));
   PetscCheck(PetscMemTypeDevice(x_memory) && PetscMemTypeDevice(y_memory), PETSC_COMM_SELF, PETSC_ERR_PLIB, "Vectors of the matrix are not on the device");
-  PetscCall(BenchReferenceMult(view, PETSC_FALSE, x_array, NULL, reference, bound, b->timer.stream));
-  PetscCall(BenchCompare(view.num_rows, y_array, reference, bound, b->timer.stream, &error));
+  PetscCall(BenchReferenceMult(view, PETSC_FALSE, x_array, NULL, reference, bound, b->stream));
+  PetscCall(BenchCompare(view.num_rows, y_array, reference, bound, b->stream, &error));
   PetscCall(VecRestoreArrayReadAndMemType(x, &x_array));
   PetscCall(VecRestoreArrayReadAndMemType(y, &y_array));
-  if (!(error <= TOLERANCE)) PetscCall(Wrong(b, name, "largest difference of the products, relative, and what is allowed", error, TOLERANCE));
-  PetscCall(PetscSparseCUDAFree(&reference, b->timer.stream));
-  PetscCall(PetscSparseCUDAFree(&bound, b->timer.stream));
+  if (!(error <= TOLERANCE)) PetscCall(BenchWrong(b, "%s, largest difference of the products, relative, and what is allowed: %.12g and %.12g", name, (double)error, TOLERANCE));
+  PetscCall(PetscSparseCUDAFree(&reference, b->stream));
+  PetscCall(PetscSparseCUDAFree(&bound, b->stream));
   PetscCall(VecDestroy(&x));
   PetscCall(VecDestroy(&y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Opens the device and the file, and runs what -only lets run. */
-static PetscErrorCode Run(InsertBench *b, const char output[], const char commit[])
+static PetscErrorCode Run(Bench *b)
 {
-  cudaStream_t stream;
-
   PetscFunctionBegin;
-  PetscCall(PetscDeviceInitialize(PETSC_DEVICE_CUDA));
-  PetscCall(PetscSparseCUDAGetStream(&stream));
-  PetscCall(BenchTimerCreate(stream, &b->timer));
-  PetscCall(BenchRecorderCreate("insert", output, commit, &b->recorder));
-  PetscCall(BenchTimerCopyBandwidth(&b->timer, &b->bandwidth));
-  PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s, driver %s, CUDA %s, copy bandwidth %.3f TB/s\n", b->recorder.gpu, b->recorder.driver, b->recorder.cuda, (double)b->bandwidth * 1e-6));
+  PetscCall(BenchOpen(b, "insert"));
   PetscCall(InsertBenchCOO(b));
   PetscCall(InsertBenchSetValues(b));
   PetscCall(InsertBenchBatches(b));
   PetscCall(InsertBenchSteady(b));
   PetscCall(InsertBenchSpMV(b));
-  PetscCall(BenchRecorderDestroy(&b->recorder));
-  PetscCall(BenchTimerDestroy(&b->timer));
   if (b->num_cases == 0) PetscCall(PetscPrintf(PETSC_COMM_SELF, "insert: no case has '%s' in its name\n", b->only));
-  PetscCheck(b->failures == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%" PetscInt_FMT " wrong results", b->failures);
+  PetscCall(BenchClose(b));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 int main(int argc, char **argv)
 {
-  char        output[PETSC_MAX_PATH_LEN] = "", commit[64] = "";
-  InsertBench b;
-  PetscMPIInt size;
-  PetscBool   usable;
+  InsertSizes *sizes = &InsertBenchSizes;
+  Bench        b     = {.commit = ""};
+  PetscBool    usable;
 
   PetscFunctionBeginUser;
-  // One process sends nothing, and many MPI libraries are not GPU-aware.
-  PetscCall(PetscOptionsSetValue(NULL, "-use_gpu_aware_mpi", "0"));
-  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
-  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
-  PetscCheck(size == 1, PETSC_COMM_WORLD, PETSC_ERR_WRONG_MPI_SIZE, "One process only: the benchmark measures one GPU");
+  PetscCall(BenchInitialize(&argc, &argv, help, &b));
   PetscCall(PetscSparseCUDAInitialize());
-  PetscCall(PetscMemzero(&b, sizeof(b)));
-  b.stencil_n   = 200;
-  b.hexahedra_n = 128;
-  b.grid_n      = 1000;
   PetscOptionsBegin(PETSC_COMM_SELF, NULL, "Insertion benchmark", NULL);
-  PetscCall(PetscOptionsString("-output", "File of result records", NULL, output, output, sizeof(output), NULL));
-  PetscCall(PetscOptionsString("-commit", "Commit for the records", NULL, commit, commit, sizeof(commit), NULL));
-  PetscCall(PetscOptionsString("-only", "Only cases whose name contains this", NULL, b.only, b.only, sizeof(b.only), NULL));
-  PetscCall(PetscOptionsBoundedInt("-n", "Grid of the 27-point stencil", NULL, b.stencil_n, &b.stencil_n, NULL, 2));
-  PetscCall(PetscOptionsBoundedInt("-hexahedra_n", "Elements in each direction of the mesh of hexahedra", NULL, b.hexahedra_n, &b.hexahedra_n, NULL, 1));
-  PetscCall(PetscOptionsBoundedInt("-grid_n", "Elements in each direction of the grid of squares", NULL, b.grid_n, &b.grid_n, NULL, 1));
+  PetscCall(BenchOptions(&b, PetscOptionsObject));
+  PetscCall(BenchOptionsOnly(&b, PetscOptionsObject));
+  PetscCall(PetscOptionsBoundedInt("-n", "Grid of the 27-point stencil", NULL, sizes->stencil_n, &sizes->stencil_n, NULL, 2));
+  PetscCall(PetscOptionsBoundedInt("-hexahedra_n", "Elements in each direction of the mesh of hexahedra", NULL, sizes->hexahedra_n, &sizes->hexahedra_n, NULL, 1));
+  PetscCall(PetscOptionsBoundedInt("-grid_n", "Elements in each direction of the grid of squares", NULL, sizes->grid_n, &sizes->grid_n, NULL, 1));
   PetscOptionsEnd();
   PetscCall(PetscSparseCUDADeviceUsable(&usable));
-  if (usable) PetscCall(Run(&b, output, commit));
+  if (usable) PetscCall(Run(&b));
   else PetscCall(PetscPrintf(PETSC_COMM_SELF, "insert: no usable GPU, nothing measured\n"));
   PetscCall(PetscFinalize());
   return 0;

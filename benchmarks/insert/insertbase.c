@@ -4,9 +4,9 @@
 #include "insertbench.h"
 
 /* InsertBaseCreate - see insertbench.h */
-PetscErrorCode InsertBaseCreate(InsertBench *b, InsertList *list, PetscCount max_batches, InsertBase *base)
+PetscErrorCode InsertBaseCreate(Bench *b, InsertList *list, PetscCount max_batches, InsertBase *base)
 {
-  cudaStream_t stream = b->timer.stream;
+  cudaStream_t stream = b->stream;
 
   PetscFunctionBegin;
   PetscCall(InsertRebuildCreate(list->num_rows, list->num_columns, list->n + max_batches, stream, &base->rebuild));
@@ -26,24 +26,24 @@ PetscErrorCode InsertBaseCreate(InsertBench *b, InsertList *list, PetscCount max
 }
 
 /* InsertBaseCreateRMAT - see insertbench.h */
-PetscErrorCode InsertBaseCreateRMAT(InsertBench *b, PetscCount max_batches, InsertBase *base)
+PetscErrorCode InsertBaseCreateRMAT(Bench *b, PetscCount max_batches, InsertBase *base)
 {
   InsertList list;
 
   PetscFunctionBegin;
-  PetscCall(InsertListRMAT(INSERT_RMAT_LEVELS, 0, INSERT_RMAT_ENTRIES, b->timer.stream, &list));
+  PetscCall(InsertListRMAT(INSERT_RMAT_LEVELS, 0, INSERT_RMAT_ENTRIES, b->stream, &list));
   PetscCall(InsertBaseCreate(b, &list, max_batches, base));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* InsertBaseDestroy - frees both matrices */
-PetscErrorCode InsertBaseDestroy(InsertBench *b, InsertBase *base)
+PetscErrorCode InsertBaseDestroy(Bench *b, InsertBase *base)
 {
   PetscFunctionBegin;
   PetscCall(MatDestroy(&base->A));
   PetscCall(VecDestroy(&base->x));
   PetscCall(VecDestroy(&base->y));
-  PetscCall(InsertRebuildDestroy(&base->rebuild, b->timer.stream));
+  PetscCall(InsertRebuildDestroy(&base->rebuild, b->stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -68,9 +68,9 @@ PetscErrorCode InsertBatch(Mat A, const InsertList *list, PetscCount first, Pets
 }
 
 /* InsertBatchRebuild - see insertbench.h */
-PetscErrorCode InsertBatchRebuild(InsertBench *b, InsertRebuild *rebuild, const InsertList *list, PetscCount first, PetscCount n)
+PetscErrorCode InsertBatchRebuild(Bench *b, InsertRebuild *rebuild, const InsertList *list, PetscCount first, PetscCount n)
 {
   PetscFunctionBegin;
-  PetscCall(InsertRebuildAppend(rebuild, n, list->i + first, list->j + first, list->v + first, b->timer.stream));
+  PetscCall(InsertRebuildAppend(rebuild, n, list->i + first, list->j + first, list->v + first, b->stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

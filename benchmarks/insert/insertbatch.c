@@ -28,36 +28,36 @@ static PetscErrorCode MeasureOurs(const InsertBase *base, const InsertList *list
       PetscCall(InsertBatch(*A, list, 0, opening));
       PetscCall(MatMult(*A, base->x, base->y));
     }
-    PetscCall(InsertBenchTime(&begin));
+    PetscCall(BenchNow(&begin));
     PetscCall(InsertBatch(*A, list, opening, n));
-    PetscCall(InsertBenchTime(&end));
+    PetscCall(BenchNow(&end));
     samples[k] = (PetscReal)(end - begin);
   }
-  PetscCall(InsertBenchMedian(REPETITIONS, samples + 1, seconds)); // the first one warmed up
+  PetscCall(BenchMedian(REPETITIONS, samples + 1, seconds)); // the first one warmed up
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* The same for the rebuild. */
-static PetscErrorCode MeasureRebuild(InsertBench *b, InsertBase *base, const InsertList *list, PetscCount opening, PetscCount n, PetscReal *seconds)
+static PetscErrorCode MeasureRebuild(Bench *b, InsertBase *base, const InsertList *list, PetscCount opening, PetscCount n, PetscReal *seconds)
 {
   PetscReal      samples[REPETITIONS + 1];
   PetscLogDouble begin, end;
 
   PetscFunctionBegin;
   for (PetscInt k = 0; k <= REPETITIONS; k++) {
-    PetscCall(InsertRebuildRestore(&base->rebuild, b->timer.stream));
+    PetscCall(InsertRebuildRestore(&base->rebuild, b->stream));
     if (opening > 0) PetscCall(InsertBatchRebuild(b, &base->rebuild, list, 0, opening));
-    PetscCall(InsertBenchTime(&begin));
+    PetscCall(BenchNow(&begin));
     PetscCall(InsertBatchRebuild(b, &base->rebuild, list, opening, n));
-    PetscCall(InsertBenchTime(&end));
+    PetscCall(BenchNow(&end));
     samples[k] = (PetscReal)(end - begin);
   }
-  PetscCall(InsertBenchMedian(REPETITIONS, samples + 1, seconds));
+  PetscCall(BenchMedian(REPETITIONS, samples + 1, seconds));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* One metric of a case: milliseconds, or entries a second. */
-static PetscErrorCode BatchMetric(InsertBench *b, const char name[], const char metric[], PetscBool rate, InsertBase *base, const InsertList *list, PetscCount opening, PetscCount n)
+static PetscErrorCode BatchMetric(Bench *b, const char name[], const char metric[], PetscBool rate, InsertBase *base, const InsertList *list, PetscCount opening, PetscCount n)
 {
   InsertResult r = {name, metric, rate ? "entries/s" : "ms", -1, -1, COMPETITOR, -1};
   Mat          A;
@@ -74,39 +74,39 @@ static PetscErrorCode BatchMetric(InsertBench *b, const char name[], const char 
 }
 
 /* A batch of n entries into the base matrix; the list has OpeningSize() more and is destroyed. */
-static PetscErrorCode BatchCase(InsertBench *b, const char name[], PetscBool rate, InsertBase *base, InsertList *list, PetscCount n)
+static PetscErrorCode BatchCase(Bench *b, const char name[], PetscBool rate, InsertBase *base, InsertList *list, PetscCount n)
 {
   PetscFunctionBegin;
   PetscCall(BatchMetric(b, name, rate ? "rate" : "batch-time", rate, base, list, OpeningSize(base, n), n));
   PetscCall(BatchMetric(b, name, rate ? "first-rate" : "first-batch-time", rate, base, list, 0, n));
-  PetscCall(InsertListDestroy(list, b->timer.stream));
+  PetscCall(InsertListDestroy(list, b->stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* The R-MAT stream goes on behind the matrix's entries, so that some of the batch are in the matrix already. */
-static PetscErrorCode BatchCaseRMAT(InsertBench *b, const char name[], PetscBool rate, InsertBase *base, PetscCount n)
+static PetscErrorCode BatchCaseRMAT(Bench *b, const char name[], PetscBool rate, InsertBase *base, PetscCount n)
 {
   InsertList list;
 
   PetscFunctionBegin;
-  PetscCall(InsertListRMAT(INSERT_RMAT_LEVELS, INSERT_RMAT_ENTRIES, OpeningSize(base, n) + n, b->timer.stream, &list));
+  PetscCall(InsertListRMAT(INSERT_RMAT_LEVELS, INSERT_RMAT_ENTRIES, OpeningSize(base, n) + n, b->stream, &list));
   PetscCall(BatchCase(b, name, rate, base, &list, n));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Entries at random places. */
-static PetscErrorCode BatchCaseUniform(InsertBench *b, const char name[], PetscBool rate, InsertBase *base, PetscCount n)
+static PetscErrorCode BatchCaseUniform(Bench *b, const char name[], PetscBool rate, InsertBase *base, PetscCount n)
 {
   InsertList list;
 
   PetscFunctionBegin;
-  PetscCall(InsertListUniform(base->rebuild.num_rows, base->rebuild.num_columns, 0, OpeningSize(base, n) + n, b->timer.stream, &list));
+  PetscCall(InsertListUniform(base->rebuild.num_rows, base->rebuild.num_columns, 0, OpeningSize(base, n) + n, b->stream, &list));
   PetscCall(BatchCase(b, name, rate, base, &list, n));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* add10-rmat20, add02-rmat20 */
-static PetscErrorCode AddRMAT(InsertBench *b)
+static PetscErrorCode AddRMAT(Bench *b)
 {
   static const char *const names[2]  = {"add10-rmat20", "add02-rmat20"};
   static const PetscCount  shares[2] = {100, 2}; // thousandths
@@ -114,7 +114,7 @@ static PetscErrorCode AddRMAT(InsertBench *b)
   InsertBase               base;
 
   PetscFunctionBegin;
-  for (PetscInt k = 0; k < 2; k++) PetscCall(InsertBenchWants(b, names[k], &wanted[k]));
+  for (PetscInt k = 0; k < 2; k++) PetscCall(BenchWants(b, names[k], &wanted[k]));
   if (!wanted[0] && !wanted[1]) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(InsertBaseCreateRMAT(b, INSERT_RMAT_ENTRIES / 100 * 12, &base));
   for (PetscInt k = 0; k < 2; k++) {
@@ -125,7 +125,7 @@ static PetscErrorCode AddRMAT(InsertBench *b)
 }
 
 /* add10-3d27-128 */
-static PetscErrorCode AddStencil(InsertBench *b)
+static PetscErrorCode AddStencil(Bench *b)
 {
   static const char name[] = "add10-3d27-128";
   PetscBool         wanted;
@@ -133,9 +133,9 @@ static PetscErrorCode AddStencil(InsertBench *b)
   InsertBase        base;
 
   PetscFunctionBegin;
-  PetscCall(InsertBenchWants(b, name, &wanted));
+  PetscCall(BenchWants(b, name, &wanted));
   if (!wanted) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(InsertListStencil27(128, b->timer.stream, &list));
+  PetscCall(InsertListStencil27(128, b->stream, &list));
   PetscCall(InsertBaseCreate(b, &list, list.n / 100 * 12, &base));
   PetscCall(BatchCaseUniform(b, name, PETSC_FALSE, &base, base.num_entries / 10));
   PetscCall(InsertBaseDestroy(b, &base));
@@ -143,7 +143,7 @@ static PetscErrorCode AddStencil(InsertBench *b)
 }
 
 /* rate-batch-N: N entries, the R-MAT stream going on */
-static PetscErrorCode RateBatches(InsertBench *b)
+static PetscErrorCode RateBatches(Bench *b)
 {
   static const PetscCount sizes[] = {10, 100, 1000, 10000, 100000, 1000000, 10000000};
   const PetscInt          n       = (PetscInt)PETSC_STATIC_ARRAY_LENGTH(sizes);
@@ -154,7 +154,7 @@ static PetscErrorCode RateBatches(InsertBench *b)
   PetscFunctionBegin;
   for (PetscInt k = 0; k < n; k++) {
     PetscCall(PetscSNPrintf(name, sizeof(name), "rate-batch-%" PetscCount_FMT, sizes[k]));
-    PetscCall(InsertBenchWants(b, name, &wanted));
+    PetscCall(BenchWants(b, name, &wanted));
     if (!wanted) continue;
     if (!created) PetscCall(InsertBaseCreateRMAT(b, sizes[n - 1] + INSERT_RMAT_ENTRIES / 100, &base));
     created = PETSC_TRUE;
@@ -165,7 +165,7 @@ static PetscErrorCode RateBatches(InsertBench *b)
 }
 
 /* rate-rowlength-L: a million entries at random places of a matrix of 16 M entries in rows of L */
-static PetscErrorCode RateRowLengths(InsertBench *b)
+static PetscErrorCode RateRowLengths(Bench *b)
 {
   static const PetscInt row_sizes[] = {4, 16, 64, 256, 1024, 65536};
   const PetscInt        num_columns = 1 << 22, batch_size = 1000000;
@@ -179,9 +179,9 @@ static PetscErrorCode RateRowLengths(InsertBench *b)
     InsertBase     base;
 
     PetscCall(PetscSNPrintf(name, sizeof(name), "rate-rowlength-%" PetscInt_FMT, row_sizes[k]));
-    PetscCall(InsertBenchWants(b, name, &wanted));
+    PetscCall(BenchWants(b, name, &wanted));
     if (!wanted) continue;
-    PetscCall(InsertListRows(num_rows, num_columns, row_sizes[k], b->timer.stream, &list));
+    PetscCall(InsertListRows(num_rows, num_columns, row_sizes[k], b->stream, &list));
     PetscCall(InsertBaseCreate(b, &list, 2 * batch_size, &base));
     PetscCall(BatchCaseUniform(b, name, PETSC_TRUE, &base, batch_size));
     PetscCall(InsertBaseDestroy(b, &base));
@@ -190,7 +190,7 @@ static PetscErrorCode RateRowLengths(InsertBench *b)
 }
 
 /* InsertBenchBatches - add... and rate... */
-PetscErrorCode InsertBenchBatches(InsertBench *b)
+PetscErrorCode InsertBenchBatches(Bench *b)
 {
   PetscFunctionBegin;
   PetscCall(AddRMAT(b));

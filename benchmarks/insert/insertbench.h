@@ -4,19 +4,16 @@
 */
 #include <petscmat.h>
 #include <petscsparsecuda.h>
-#include "../common/benchrecord.h"
-#include "../common/benchtime.h"
+#include "../common/bench.h"
 #include "insertlists.h"
 #include "insertrebuild.h"
 
+/* What the command line says about sizes. */
 typedef struct {
-  BenchTimer    timer;
-  BenchRecorder recorder;
-  PetscReal     bandwidth; /* bytes a microsecond of a copy */
-  PetscInt      stencil_n, hexahedra_n, grid_n;
-  char          only[64];
-  PetscInt      num_cases, failures;
-} InsertBench;
+  PetscInt stencil_n, hexahedra_n, grid_n;
+} InsertSizes;
+
+PETSC_INTERN InsertSizes InsertBenchSizes;
 
 /* What one record says; numbers that are not known are -1, as in benchrecord.h. */
 typedef struct {
@@ -46,37 +43,34 @@ typedef struct {
   InsertRebuild rebuild;     /* has the same entries saved */
 } InsertBase;
 
-PETSC_INTERN PetscErrorCode InsertBenchWants(InsertBench *, const char[], PetscBool *); /* whether -only lets a case run */
-PETSC_INTERN PetscErrorCode InsertBenchRecord(InsertBench *, const InsertResult *);     /* a record and a line for people */
-PETSC_INTERN PetscErrorCode InsertBenchTime(PetscLogDouble *);                          /* the time, after the device has done all of its work */
-PETSC_INTERN PetscErrorCode InsertBenchMedian(PetscInt, PetscReal[], PetscReal *);
+PETSC_INTERN PetscErrorCode InsertBenchRecord(Bench *, const InsertResult *); /* BenchRecord() */
 /* Compares two matrices by their number of nonzeros and a product with a random vector, and says WRONG when they differ. */
-PETSC_INTERN PetscErrorCode InsertBenchCompare(InsertBench *, const char[], Mat, Mat);
-PETSC_INTERN PetscErrorCode InsertBenchCompareRebuild(InsertBench *, const char[], Mat, const InsertRebuild *);
+PETSC_INTERN PetscErrorCode InsertBenchCompare(Bench *, const char[], Mat, Mat);
+PETSC_INTERN PetscErrorCode InsertBenchCompareRebuild(Bench *, const char[], Mat, const InsertRebuild *);
 
 PETSC_INTERN PetscErrorCode InsertBenchMatrixBytes(Mat, PetscReal *); /* bytes of the matrix as CSR with 32-bit offsets */
 
 /* The most device memory handed out between both calls, as a multiple of the finished matrix, or -1 when that cannot be had; and its record. */
-PETSC_INTERN PetscErrorCode InsertMemoryBegin(InsertBench *, InsertMemory *);
+PETSC_INTERN PetscErrorCode InsertMemoryBegin(Bench *, InsertMemory *);
 PETSC_INTERN PetscErrorCode InsertMemoryEnd(const InsertMemory *, Mat, PetscReal *);
-PETSC_INTERN PetscErrorCode InsertMemoryRecord(InsertBench *, const char[], PetscReal);
+PETSC_INTERN PetscErrorCode InsertMemoryRecord(Bench *, const char[], PetscReal);
 
 /* A matrix of a list, which is destroyed, or of the case rmat20; for batches up to so many entries in total. */
-PETSC_INTERN PetscErrorCode InsertBaseCreate(InsertBench *, InsertList *, PetscCount, InsertBase *);
-PETSC_INTERN PetscErrorCode InsertBaseCreateRMAT(InsertBench *, PetscCount, InsertBase *);
-PETSC_INTERN PetscErrorCode InsertBaseDestroy(InsertBench *, InsertBase *);
+PETSC_INTERN PetscErrorCode InsertBaseCreate(Bench *, InsertList *, PetscCount, InsertBase *);
+PETSC_INTERN PetscErrorCode InsertBaseCreateRMAT(Bench *, PetscCount, InsertBase *);
+PETSC_INTERN PetscErrorCode InsertBaseDestroy(Bench *, InsertBase *);
 PETSC_INTERN PetscErrorCode InsertBaseCopy(const InsertBase *, Mat *); /* a copy that takes new entries and was multiplied with */
 /* n entries of a list from one on into our matrix, with the assembly, or into the rebuild's; the device may be busy with it afterwards */
 PETSC_INTERN PetscErrorCode InsertBatch(Mat, const InsertList *, PetscCount, PetscCount);
-PETSC_INTERN PetscErrorCode InsertBatchRebuild(InsertBench *, InsertRebuild *, const InsertList *, PetscCount, PetscCount);
+PETSC_INTERN PetscErrorCode InsertBatchRebuild(Bench *, InsertRebuild *, const InsertList *, PetscCount, PetscCount);
 
 #define INSERT_RMAT_LEVELS  20
 #define INSERT_RMAT_ENTRIES ((PetscCount)16 << INSERT_RMAT_LEVELS) /* of the stream in the case rmat20; batches go on behind them */
 
-PETSC_INTERN PetscErrorCode InsertBenchCOO(InsertBench *);
+PETSC_INTERN PetscErrorCode InsertBenchCOO(Bench *);
 /* nodes and list of the mesh of hexahedra, and the competitor's assembly of that list */
-PETSC_INTERN PetscErrorCode InsertBenchFEMKernel(InsertBench *, PetscInt[], const InsertList *, const InsertCompetitor *);
-PETSC_INTERN PetscErrorCode InsertBenchSetValues(InsertBench *);
-PETSC_INTERN PetscErrorCode InsertBenchBatches(InsertBench *);
-PETSC_INTERN PetscErrorCode InsertBenchSteady(InsertBench *);
-PETSC_INTERN PetscErrorCode InsertBenchSpMV(InsertBench *);
+PETSC_INTERN PetscErrorCode InsertBenchFEMKernel(Bench *, PetscInt[], const InsertList *, const InsertCompetitor *);
+PETSC_INTERN PetscErrorCode InsertBenchSetValues(Bench *);
+PETSC_INTERN PetscErrorCode InsertBenchBatches(Bench *);
+PETSC_INTERN PetscErrorCode InsertBenchSteady(Bench *);
+PETSC_INTERN PetscErrorCode InsertBenchSpMV(Bench *);

@@ -38,13 +38,13 @@ static PetscErrorCode Assemble(const COOList *list, MatType type, PetscReal *ms,
 
   PetscFunctionBegin;
   PetscCall(CopyIndices(list));
-  PetscCall(InsertBenchTime(&begin));
+  PetscCall(BenchNow(&begin));
   PetscCall(MatCreate(PETSC_COMM_SELF, A));
   PetscCall(MatSetSizes(*A, list->num_rows, list->num_rows, list->num_rows, list->num_rows));
   PetscCall(MatSetType(*A, type));
   PetscCall(MatSetPreallocationCOO(*A, list->n, list->i_copy, list->j_copy));
   PetscCall(MatSetValuesCOO(*A, list->v, INSERT_VALUES));
-  PetscCall(InsertBenchTime(&end));
+  PetscCall(BenchNow(&end));
   *ms = (PetscReal)(1e3 * (end - begin));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -59,12 +59,12 @@ static PetscErrorCode AssembleRepeatedly(const COOList *list, MatType type, Pets
     PetscCall(MatDestroy(A));
     PetscCall(Assemble(list, type, samples + k, A));
   }
-  PetscCall(InsertBenchMedian(REPETITIONS, samples, ms));
+  PetscCall(BenchMedian(REPETITIONS, samples, ms));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* The first assembly, which warms up, and the most device memory in use during it. */
-static PetscErrorCode AssembleFirst(InsertBench *b, const COOList *list, PetscReal *peak_memory, Mat *A)
+static PetscErrorCode AssembleFirst(Bench *b, const COOList *list, PetscReal *peak_memory, Mat *A)
 {
   InsertMemory memory;
   PetscReal    ms;
@@ -102,17 +102,17 @@ static PetscErrorCode Refill(Mat A, const PetscScalar v[], InsertMode mode, Pets
   PetscFunctionBegin;
   PetscCall(MatSetValuesCOO(A, v, mode));
   for (PetscInt k = 0; k < REPETITIONS; k++) {
-    PetscCall(InsertBenchTime(&begin));
+    PetscCall(BenchNow(&begin));
     PetscCall(MatSetValuesCOO(A, v, mode));
-    PetscCall(InsertBenchTime(&end));
+    PetscCall(BenchNow(&end));
     samples[k] = (PetscReal)(1e3 * (end - begin));
   }
-  PetscCall(InsertBenchMedian(REPETITIONS, samples, ms));
+  PetscCall(BenchMedian(REPETITIONS, samples, ms));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Refills both matrices in both modes and compares them afterwards. Floor: every value of the list read, every one of the matrix written and, to be added to, read. */
-static PetscErrorCode RefillCase(InsertBench *b, const char name[], const COOList *list, Mat A, Mat B)
+static PetscErrorCode RefillCase(Bench *b, const char name[], const COOList *list, Mat A, Mat B)
 {
   static const InsertMode  modes[2]   = {INSERT_VALUES, ADD_VALUES};
   static const char *const metrics[2] = {"refill-insert", "refill-add"};
@@ -133,7 +133,7 @@ static PetscErrorCode RefillCase(InsertBench *b, const char name[], const COOLis
 }
 
 /* Floor: the list read once and the matrix written once. */
-static PetscErrorCode AssemblyFloor(InsertBench *b, const COOList *list, Mat A, PetscReal *ms)
+static PetscErrorCode AssemblyFloor(Bench *b, const COOList *list, Mat A, PetscReal *ms)
 {
   PetscReal bytes;
 
@@ -145,7 +145,7 @@ static PetscErrorCode AssemblyFloor(InsertBench *b, const COOList *list, Mat A, 
 }
 
 /* Cases of one list: its assembly, and new values with the same structure; when neither is wanted, the competitor's assembly alone. */
-static PetscErrorCode RunList(InsertBench *b, const char name[], PetscBool assembly, const char refill_name[], PetscBool refill, const COOList *list, InsertCompetitor *competitor)
+static PetscErrorCode RunList(Bench *b, const char name[], PetscBool assembly, const char refill_name[], PetscBool refill, const COOList *list, InsertCompetitor *competitor)
 {
   InsertResult time = {name, "assembly-time", "ms", -1, -1, COMPETITOR, -1};
   Mat          A    = NULL;
@@ -168,21 +168,21 @@ static PetscErrorCode RunList(InsertBench *b, const char name[], PetscBool assem
 }
 
 /* The competitor's matrix is left for others, with other values after a refill. */
-static PetscErrorCode RunDeviceList(InsertBench *b, const char name[], PetscBool assembly, const char refill_name[], PetscBool refill, const InsertList *from, InsertCompetitor *competitor)
+static PetscErrorCode RunDeviceList(Bench *b, const char name[], PetscBool assembly, const char refill_name[], PetscBool refill, const InsertList *from, InsertCompetitor *competitor)
 {
   COOList list = {from->num_rows, from->n, PETSC_FALSE, from->i, from->j, NULL, NULL, from->v};
 
   PetscFunctionBegin;
-  PetscCall(PetscSparseCUDAMalloc(list.n, "rows for the matrix", b->timer.stream, &list.i_copy));
-  PetscCall(PetscSparseCUDAMalloc(list.n, "columns for the matrix", b->timer.stream, &list.j_copy));
+  PetscCall(PetscSparseCUDAMalloc(list.n, "rows for the matrix", b->stream, &list.i_copy));
+  PetscCall(PetscSparseCUDAMalloc(list.n, "columns for the matrix", b->stream, &list.j_copy));
   PetscCall(RunList(b, name, assembly, refill_name, refill, &list, competitor));
-  PetscCall(PetscSparseCUDAFree(&list.i_copy, b->timer.stream));
-  PetscCall(PetscSparseCUDAFree(&list.j_copy, b->timer.stream));
+  PetscCall(PetscSparseCUDAFree(&list.i_copy, b->stream));
+  PetscCall(PetscSparseCUDAFree(&list.j_copy, b->stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* The same list in pageable memory; the one in device memory is freed, for it would count as somebody else's memory. */
-static PetscErrorCode RunHostList(InsertBench *b, const char name[], InsertList *from)
+static PetscErrorCode RunHostList(Bench *b, const char name[], InsertList *from)
 {
   const size_t     bytes = (size_t)from->n * sizeof(PetscInt);
   COOList          list  = {from->num_rows, from->n, PETSC_TRUE, NULL, NULL, NULL, NULL, NULL};
@@ -195,7 +195,7 @@ static PetscErrorCode RunHostList(InsertBench *b, const char name[], InsertList 
   PetscCallCUDA(cudaMemcpy(i, from->i, bytes, cudaMemcpyDeviceToHost));
   PetscCallCUDA(cudaMemcpy(j, from->j, bytes, cudaMemcpyDeviceToHost));
   PetscCallCUDA(cudaMemcpy(v, from->v, (size_t)list.n * sizeof(*v), cudaMemcpyDeviceToHost));
-  PetscCall(InsertListDestroy(from, b->timer.stream));
+  PetscCall(InsertListDestroy(from, b->stream));
   list.i = i;
   list.j = j;
   list.v = v;
@@ -231,29 +231,29 @@ static PetscErrorCode WarmUp(void)
 }
 
 /* coo-device, coo-refill, coo-host */
-static PetscErrorCode StencilCases(InsertBench *b)
+static PetscErrorCode StencilCases(Bench *b)
 {
   InsertList       list;
   InsertCompetitor competitor;
   PetscBool        device, refill, host;
 
   PetscFunctionBegin;
-  PetscCall(InsertBenchWants(b, "coo-device", &device));
-  PetscCall(InsertBenchWants(b, "coo-refill", &refill));
-  PetscCall(InsertBenchWants(b, "coo-host", &host));
+  PetscCall(BenchWants(b, "coo-device", &device));
+  PetscCall(BenchWants(b, "coo-refill", &refill));
+  PetscCall(BenchWants(b, "coo-host", &host));
   if (!device && !refill && !host) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(InsertListStencil27(b->stencil_n, b->timer.stream, &list));
+  PetscCall(InsertListStencil27(InsertBenchSizes.stencil_n, b->stream, &list));
   if (device || refill) {
     PetscCall(RunDeviceList(b, "coo-device", device, "coo-refill", refill, &list, &competitor));
     PetscCall(MatDestroy(&competitor.B));
   }
   if (host) PetscCall(RunHostList(b, "coo-host", &list));
-  PetscCall(InsertListDestroy(&list, b->timer.stream));
+  PetscCall(InsertListDestroy(&list, b->stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* coo-fem, coo-fem-refill, fem-kernel: one competitor for the first assembly of all. */
-static PetscErrorCode HexahedraCases(InsertBench *b)
+static PetscErrorCode HexahedraCases(Bench *b)
 {
   InsertList       list;
   InsertCompetitor competitor;
@@ -261,22 +261,22 @@ static PetscErrorCode HexahedraCases(InsertBench *b)
   PetscBool        coo, refill, kernel;
 
   PetscFunctionBegin;
-  PetscCall(InsertBenchWants(b, "coo-fem", &coo));
-  PetscCall(InsertBenchWants(b, "coo-fem-refill", &refill));
-  PetscCall(InsertBenchWants(b, "fem-kernel", &kernel));
+  PetscCall(BenchWants(b, "coo-fem", &coo));
+  PetscCall(BenchWants(b, "coo-fem-refill", &refill));
+  PetscCall(BenchWants(b, "fem-kernel", &kernel));
   if (!coo && !refill && !kernel) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(InsertMeshHexahedra(b->hexahedra_n, b->timer.stream, &nodes));
-  PetscCall(InsertListHexahedra(b->hexahedra_n, nodes, b->timer.stream, &list));
+  PetscCall(InsertMeshHexahedra(InsertBenchSizes.hexahedra_n, b->stream, &nodes));
+  PetscCall(InsertListHexahedra(InsertBenchSizes.hexahedra_n, nodes, b->stream, &list));
   PetscCall(RunDeviceList(b, "coo-fem", coo, "coo-fem-refill", refill, &list, &competitor));
   if (kernel) PetscCall(InsertBenchFEMKernel(b, nodes, &list, &competitor));
   PetscCall(MatDestroy(&competitor.B));
-  PetscCall(InsertListDestroy(&list, b->timer.stream));
-  PetscCall(PetscSparseCUDAFree(&nodes, b->timer.stream));
+  PetscCall(InsertListDestroy(&list, b->stream));
+  PetscCall(PetscSparseCUDAFree(&nodes, b->stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* InsertBenchCOO - coo-device, coo-refill, coo-host, coo-fem, coo-fem-refill and fem-kernel */
-PetscErrorCode InsertBenchCOO(InsertBench *b)
+PetscErrorCode InsertBenchCOO(Bench *b)
 {
   PetscFunctionBegin;
   PetscCall(WarmUp());

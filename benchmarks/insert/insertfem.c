@@ -18,15 +18,15 @@ static PetscErrorCode Assemble(Mesh *mesh, PetscReal *ms, Mat *A)
   PetscCall(MatCreate(PETSC_COMM_SELF, A));
   PetscCall(MatSetSizes(*A, num_nodes, num_nodes, num_nodes, num_nodes));
   PetscCall(MatSetType(*A, MATDCSRCUDA));
-  PetscCall(InsertBenchTime(&begin));
+  PetscCall(BenchNow(&begin));
   PetscCall(AssembleInserter(mesh, *A, &kernel_time));
-  PetscCall(InsertBenchTime(&end));
+  PetscCall(BenchNow(&end));
   *ms = (PetscReal)(1e3 * (end - begin));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* The most memory during the first assembly, which warms up, and the median milliseconds of the others; the last matrix. */
-static PetscErrorCode Measure(InsertBench *b, Mesh *mesh, PetscReal *peak, PetscReal *ms, Mat *A)
+static PetscErrorCode Measure(Bench *b, Mesh *mesh, PetscReal *peak, PetscReal *ms, Mat *A)
 {
   PetscReal    samples[REPETITIONS], warm_up;
   InsertMemory memory;
@@ -39,16 +39,16 @@ static PetscErrorCode Measure(InsertBench *b, Mesh *mesh, PetscReal *peak, Petsc
     PetscCall(MatDestroy(A));
     PetscCall(Assemble(mesh, samples + k, A));
   }
-  PetscCall(InsertBenchMedian(REPETITIONS, samples, ms));
+  PetscCall(BenchMedian(REPETITIONS, samples, ms));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* InsertBenchFEMKernel - see insertbench.h. Floor: the nodes of the elements read once and the matrix written once. */
-PetscErrorCode InsertBenchFEMKernel(InsertBench *b, PetscInt nodes[], const InsertList *list, const InsertCompetitor *competitor)
+PetscErrorCode InsertBenchFEMKernel(Bench *b, PetscInt nodes[], const InsertList *list, const InsertCompetitor *competitor)
 {
   static const char name[] = "fem-kernel";
   InsertResult      time = {name, "time", "ms", -1, competitor->ms, COMPETITOR, -1}, rate = {name, "rate", "entries/s", -1, -1, COMPETITOR, -1};
-  Mesh              mesh = {b->hexahedra_n, 0, b->hexahedra_n * b->hexahedra_n * b->hexahedra_n, NULL, nodes};
+  Mesh              mesh = {InsertBenchSizes.hexahedra_n, 0, InsertBenchSizes.hexahedra_n * InsertBenchSizes.hexahedra_n * InsertBenchSizes.hexahedra_n, NULL, nodes};
   PetscReal         peak, bytes;
   Mat               A;
 

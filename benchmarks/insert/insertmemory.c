@@ -25,13 +25,13 @@ static PetscErrorCode GetPool(cudaStream_t stream, cudaMemPool_t *pool)
 }
 
 /* InsertMemoryBegin - see insertbench.h */
-PetscErrorCode InsertMemoryBegin(InsertBench *b, InsertMemory *memory)
+PetscErrorCode InsertMemoryBegin(Bench *b, InsertMemory *memory)
 {
   size_t   peak;
   uint64_t zero = 0;
 
   PetscFunctionBegin;
-  PetscCall(GetPool(b->timer.stream, &memory->pool));
+  PetscCall(GetPool(b->stream, &memory->pool));
   PetscCallCUDA(cudaDeviceSynchronize());
   if (memory->pool != NULL) PetscCallCUDA(cudaMemPoolSetAttribute(memory->pool, cudaMemPoolAttrUsedMemHigh, &zero));
   PetscCall(PetscSparseCUDAGetMemoryInUse(&memory->before, &peak));
@@ -39,7 +39,7 @@ PetscErrorCode InsertMemoryBegin(InsertBench *b, InsertMemory *memory)
 }
 
 /* InsertMemoryRecord - see insertbench.h */
-PetscErrorCode InsertMemoryRecord(InsertBench *b, const char name[], PetscReal peak)
+PetscErrorCode InsertMemoryRecord(Bench *b, const char name[], PetscReal peak)
 {
   const InsertResult r = {name, "peak-memory", "matrix sizes", peak, -1, NULL, -1};
 

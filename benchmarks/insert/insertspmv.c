@@ -34,7 +34,7 @@ static PetscErrorCode RunProduct(void *ctx, PETSC_UNUSED cudaStream_t stream)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MeasureProduct(InsertBench *b, const InsertBase *base, Mat A, PetscReal *us)
+static PetscErrorCode MeasureProduct(Bench *b, const InsertBase *base, Mat A, PetscReal *us)
 {
   Product p = {A, base->x, base->y};
 
@@ -63,17 +63,17 @@ static PetscErrorCode MeasureDefragment(const Inserted *in, PetscInt num, PetscR
   for (PetscInt k = 0; k <= REPETITIONS; k++) {
     PetscCall(MatDestroy(A));
     PetscCall(InsertPercents(in, num, A));
-    PetscCall(InsertBenchTime(&begin));
+    PetscCall(BenchNow(&begin));
     PetscCall(MatDCSRCUDADefragment(*A));
-    PetscCall(InsertBenchTime(&end));
+    PetscCall(BenchNow(&end));
     samples[k] = (PetscReal)(1e6 * (end - begin));
   }
-  PetscCall(InsertBenchMedian(REPETITIONS, samples + 1, us)); // the first one warmed up
+  PetscCall(BenchMedian(REPETITIONS, samples + 1, us)); // the first one warmed up
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Floor of making compact: every entry read once and the matrix written once. What takes less did not move the matrix: it was compact. */
-static PetscErrorCode RecordDefragment(InsertBench *b, const char name[], Mat A, PetscReal us, PetscReal loss_us)
+static PetscErrorCode RecordDefragment(Bench *b, const char name[], Mat A, PetscReal us, PetscReal loss_us)
 {
   InsertResult defragment = {name, "defragment-time", "us", us, -1, NULL, -1}, products = {name, "break-even-products", "products", us / loss_us, -1, NULL, -1};
   PetscReal    bytes;
@@ -91,7 +91,7 @@ static PetscErrorCode RecordDefragment(InsertBench *b, const char name[], Mat A,
 }
 
 /* One number of batches, not smaller than those before. */
-static PetscErrorCode InsertedCase(InsertBench *b, const char name[], InsertBase *base, Inserted *in, PetscInt num)
+static PetscErrorCode InsertedCase(Bench *b, const char name[], InsertBase *base, Inserted *in, PetscInt num)
 {
   InsertResult r = {name, "mult-time", "us", -1, -1, COMPETITOR, -1};
   PetscReal    us;
@@ -114,7 +114,7 @@ static PetscErrorCode InsertedCase(InsertBench *b, const char name[], InsertBase
 }
 
 /* All cases of a matrix; the R-MAT stream goes on, or entries are at random places. */
-static PetscErrorCode MatrixCases(InsertBench *b, const char matrix[], PetscBool rmat)
+static PetscErrorCode MatrixCases(Bench *b, const char matrix[], PetscBool rmat)
 {
   PetscBool  wanted[NUM_PERCENTS], any = PETSC_FALSE;
   char       names[NUM_PERCENTS][64];
@@ -125,28 +125,28 @@ static PetscErrorCode MatrixCases(InsertBench *b, const char matrix[], PetscBool
   PetscFunctionBegin;
   for (PetscInt k = 0; k < NUM_PERCENTS; k++) {
     PetscCall(PetscSNPrintf(names[k], sizeof(names[k]), "spmv-inserted-%s-%" PetscInt_FMT, matrix, percents[k]));
-    PetscCall(InsertBenchWants(b, names[k], &wanted[k]));
+    PetscCall(BenchWants(b, names[k], &wanted[k]));
     any = (PetscBool)(any || wanted[k]);
   }
   if (!any) PetscFunctionReturn(PETSC_SUCCESS);
   if (rmat) PetscCall(InsertBaseCreateRMAT(b, INSERT_RMAT_ENTRIES / 2, &base));
   else {
-    PetscCall(InsertListStencil27(128, b->timer.stream, &list));
+    PetscCall(InsertListStencil27(128, b->stream, &list));
     PetscCall(InsertBaseCreate(b, &list, list.n / 2, &base));
   }
   in.step = base.num_entries / 100;
-  if (rmat) PetscCall(InsertListRMAT(INSERT_RMAT_LEVELS, INSERT_RMAT_ENTRIES, MAX_PERCENT * in.step, b->timer.stream, &list));
-  else PetscCall(InsertListUniform(base.rebuild.num_rows, base.rebuild.num_columns, 0, MAX_PERCENT * in.step, b->timer.stream, &list));
+  if (rmat) PetscCall(InsertListRMAT(INSERT_RMAT_LEVELS, INSERT_RMAT_ENTRIES, MAX_PERCENT * in.step, b->stream, &list));
+  else PetscCall(InsertListUniform(base.rebuild.num_rows, base.rebuild.num_columns, 0, MAX_PERCENT * in.step, b->stream, &list));
   for (PetscInt k = 0; k < NUM_PERCENTS; k++) {
     if (wanted[k]) PetscCall(InsertedCase(b, names[k], &base, &in, percents[k]));
   }
-  PetscCall(InsertListDestroy(&list, b->timer.stream));
+  PetscCall(InsertListDestroy(&list, b->stream));
   PetscCall(InsertBaseDestroy(b, &base));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* InsertBenchSpMV - spmv-inserted-... */
-PetscErrorCode InsertBenchSpMV(InsertBench *b)
+PetscErrorCode InsertBenchSpMV(Bench *b)
 {
   PetscFunctionBegin;
   PetscCall(PetscOptionsSetValue(NULL, "-mat_dcsr_defragment", "never")); // or products would make the matrix compact

@@ -25,7 +25,7 @@ static PetscErrorCode Mark(PetscInt batches, PetscLogDouble *begin, PetscReal se
 
   PetscFunctionBegin;
   if (batches != 0 && batches != PART && batches != BATCHES - PART && batches != BATCHES) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(InsertBenchTime(&now));
+  PetscCall(BenchNow(&now));
   if (batches == 0) *begin = now;
   if (batches == PART) seconds[FIRST] = (PetscReal)(now - *begin);
   if (batches == BATCHES - PART) seconds[LAST] = -(PetscReal)(now - *begin);
@@ -54,7 +54,7 @@ static PetscErrorCode SteadyOurs(const InsertList *list, PetscReal seconds[NUM_P
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode SteadyRebuild(InsertBench *b, const InsertList *list, InsertRebuild *rebuild, PetscReal seconds[NUM_PARTS])
+static PetscErrorCode SteadyRebuild(Bench *b, const InsertList *list, InsertRebuild *rebuild, PetscReal seconds[NUM_PARTS])
 {
   PetscLogDouble begin;
 
@@ -75,13 +75,13 @@ static PetscErrorCode Rate(PetscReal seconds[REPETITIONS + 1][NUM_PARTS], Part p
 
   PetscFunctionBegin;
   for (PetscInt k = 0; k < REPETITIONS; k++) samples[k] = seconds[k + 1][part];
-  PetscCall(InsertBenchMedian(REPETITIONS, samples, &median));
+  PetscCall(BenchMedian(REPETITIONS, samples, &median));
   *rate = (PetscReal)(part == ALL ? BATCHES : PART) * (PetscReal)BATCH_SIZE / median;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* All batches; the list is destroyed. */
-static PetscErrorCode SteadyCase(InsertBench *b, const char name[], InsertList *list)
+static PetscErrorCode SteadyCase(Bench *b, const char name[], InsertList *list)
 {
   static const char *const metrics[NUM_PARTS] = {"rate", "rate-first-10", "rate-last-10"};
   InsertRebuild            rebuild;
@@ -89,7 +89,7 @@ static PetscErrorCode SteadyCase(InsertBench *b, const char name[], InsertList *
   Mat                      A = NULL;
 
   PetscFunctionBegin;
-  PetscCall(InsertRebuildCreate(list->num_rows, list->num_columns, list->n, b->timer.stream, &rebuild));
+  PetscCall(InsertRebuildCreate(list->num_rows, list->num_columns, list->n, b->stream, &rebuild));
   for (PetscInt k = 0; k <= REPETITIONS; k++) {
     PetscCall(MatDestroy(&A));
     PetscCall(SteadyOurs(list, ours[k], &A));
@@ -97,8 +97,8 @@ static PetscErrorCode SteadyCase(InsertBench *b, const char name[], InsertList *
   }
   PetscCall(InsertBenchCompareRebuild(b, name, A, &rebuild));
   PetscCall(MatDestroy(&A));
-  PetscCall(InsertRebuildDestroy(&rebuild, b->timer.stream));
-  PetscCall(InsertListDestroy(list, b->timer.stream));
+  PetscCall(InsertRebuildDestroy(&rebuild, b->stream));
+  PetscCall(InsertListDestroy(list, b->stream));
   for (PetscInt part = ALL; part < NUM_PARTS; part++) {
     InsertResult r = {name, metrics[part], "entries/s", -1, -1, COMPETITOR, -1};
 
@@ -110,21 +110,21 @@ static PetscErrorCode SteadyCase(InsertBench *b, const char name[], InsertList *
 }
 
 /* InsertBenchSteady - steady-1m-rmat and steady-1m-uniform */
-PetscErrorCode InsertBenchSteady(InsertBench *b)
+PetscErrorCode InsertBenchSteady(Bench *b)
 {
   const PetscCount n = (PetscCount)BATCHES * BATCH_SIZE;
   PetscBool        rmat, uniform;
   InsertList       list;
 
   PetscFunctionBegin;
-  PetscCall(InsertBenchWants(b, "steady-1m-rmat", &rmat));
-  PetscCall(InsertBenchWants(b, "steady-1m-uniform", &uniform));
+  PetscCall(BenchWants(b, "steady-1m-rmat", &rmat));
+  PetscCall(BenchWants(b, "steady-1m-uniform", &uniform));
   if (rmat) {
-    PetscCall(InsertListRMAT(22, 0, n, b->timer.stream, &list));
+    PetscCall(InsertListRMAT(22, 0, n, b->stream, &list));
     PetscCall(SteadyCase(b, "steady-1m-rmat", &list));
   }
   if (uniform) {
-    PetscCall(InsertListUniform(NUM_ROWS, NUM_ROWS, 0, n, b->timer.stream, &list));
+    PetscCall(InsertListUniform(NUM_ROWS, NUM_ROWS, 0, n, b->stream, &list));
     PetscCall(SteadyCase(b, "steady-1m-uniform", &list));
   }
   PetscFunctionReturn(PETSC_SUCCESS);

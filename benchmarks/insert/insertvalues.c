@@ -88,18 +88,18 @@ static PetscErrorCode GridMeasure(const Grid *grid, MatType type, PetscBool prea
   PetscCall(PetscStrcmp(type, MATAIJ, &is_aij));
   for (PetscInt k = 0; k < repetitions; k++) {
     PetscCall(MatDestroy(A));
-    PetscCall(InsertBenchTime(&begin));
+    PetscCall(BenchNow(&begin));
     PetscCall(GridAssemble(grid, type, preallocate, A));
     if (is_aij) PetscCall(MatConvert(*A, MATSEQAIJCUSPARSE, MAT_INPLACE_MATRIX, A)); // in place: no second copy on the host
     PetscCall(MatMult(*A, grid->x, grid->y));
-    PetscCall(InsertBenchTime(&end));
+    PetscCall(BenchNow(&end));
     samples[k] = (PetscReal)(1e9 * (end - begin) / (16.0 * grid->n * grid->n));
   }
-  PetscCall(InsertBenchMedian(repetitions, samples, ns));
+  PetscCall(BenchMedian(repetitions, samples, ns));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode SetValuesCase(InsertBench *b, const Grid *grid)
+static PetscErrorCode SetValuesCase(Bench *b, const Grid *grid)
 {
   static const char name[] = "setvalues-host";
   InsertResult      r = {name, "time-per-value", "ns", -1, -1, "aij preallocated, then aijcusparse", -1}, hash = {name, "hash", "ns", -1, -1, "aij not preallocated, then aijcusparse", -1};
@@ -149,20 +149,20 @@ static PetscErrorCode InsertOneByOne(Mat A, const Entries *e, PetscInt n, PetscR
   PetscLogDouble begin, end;
 
   PetscFunctionBegin;
-  PetscCall(InsertBenchTime(&begin));
+  PetscCall(BenchNow(&begin));
   for (PetscInt k = 0; k < n; k++) {
     PetscCall(MatSetValues(A, 1, e->i + k, 1, e->j + k, e->v + k, INSERT_VALUES));
     PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
     PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
     PetscCallCUDA(cudaDeviceSynchronize());
   }
-  PetscCall(InsertBenchTime(&end));
+  PetscCall(BenchNow(&end));
   *ms = (PetscReal)(1e3 * (end - begin) / n);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Ours warms up with the insertions that the competitor makes, too, and is compared after them. */
-static PetscErrorCode OneByOneCase(InsertBench *b, const Grid *grid)
+static PetscErrorCode OneByOneCase(Bench *b, const Grid *grid)
 {
   static const char name[] = "one-by-one";
   InsertResult      r      = {name, "time-each", "ms", -1, -1, "aij", -1};
@@ -190,16 +190,16 @@ static PetscErrorCode OneByOneCase(InsertBench *b, const Grid *grid)
 }
 
 /* InsertBenchSetValues - setvalues-host and one-by-one */
-PetscErrorCode InsertBenchSetValues(InsertBench *b)
+PetscErrorCode InsertBenchSetValues(Bench *b)
 {
   Grid      grid;
   PetscBool values, one_by_one;
 
   PetscFunctionBegin;
-  PetscCall(InsertBenchWants(b, "setvalues-host", &values));
-  PetscCall(InsertBenchWants(b, "one-by-one", &one_by_one));
+  PetscCall(BenchWants(b, "setvalues-host", &values));
+  PetscCall(BenchWants(b, "one-by-one", &one_by_one));
   if (!values && !one_by_one) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(GridCreate(b->grid_n, &grid));
+  PetscCall(GridCreate(InsertBenchSizes.grid_n, &grid));
   if (values) PetscCall(SetValuesCase(b, &grid));
   if (one_by_one) PetscCall(OneByOneCase(b, &grid));
   PetscCall(GridDestroy(&grid));

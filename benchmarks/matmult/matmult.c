@@ -17,8 +17,7 @@ Writes one record a case and metric as JSON Lines (docs/measuring.md).\n\
 #include <petsctime.h>
 #include <petscsparsecuda.h>
 #include <petscsparsecuda/sys.h>
-#include "../common/benchrecord.h"
-#include "../common/benchtime.h"
+#include "../common/bench.h"
 
 #define MAX_SAMPLES  25
 #define CPU_CALLS    32   // calls issued in a row to measure their CPU cost: far below what a launch queue holds
@@ -43,15 +42,9 @@ typedef struct {
   PetscBool   floor; // the product's bytes at copy bandwidth are a bound for it
 } Metric;
 
-typedef struct {
-  BenchTimer    timer;
-  BenchRecorder recorder;
-  size_t        l2_size;
-  PetscReal     copy_bandwidth; // bytes read and written per microsecond by a large copy on the device: the floor's yardstick
-  char          competitor[64], filter[64], output[PETSC_MAX_PATH_LEN], commit[64];
-  PetscBool     check_only;
-  PetscInt      num_cases;
-} Bench;
+static char      competitor[64] = "aijcusparse"; // -competitor
+static PetscBool check_only     = PETSC_FALSE;   // -check_only
+static int       l2_size        = 0;             // bytes
 
 static PetscErrorCode Mult(Mat A, Vec x, Vec y)
 {
@@ -108,25 +101,17 @@ static const Metric metrics[] = {
 };
 #define NUM_METRICS ((PetscInt)PETSC_STATIC_ARRAY_LENGTH(metrics))
 
-static PetscErrorCode Median(PetscInt n, PetscReal samples[], double *median)
-{
-  PetscFunctionBegin;
-  PetscCall(PetscSortReal(n, samples));
-  *median = (double)samples[n / 2];
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 // Seconds of host time for calls operations, and seconds until the device has finished them.
 static PetscErrorCode TimeCalls(Bench *bench, OperationFn operation, PetscInt calls, Mat A, Vec x, Vec y, double *issued, double *finished)
 {
   PetscLogDouble begin, end, done;
 
   PetscFunctionBegin;
-  PetscCallCUDA(cudaStreamSynchronize(bench->timer.stream));
+  PetscCallCUDA(cudaStreamSynchronize(bench->stream));
   PetscCall(PetscTime(&begin));
   for (PetscInt i = 0; i < calls; i++) PetscCall(operation(A, x, y));
   PetscCall(PetscTime(&end));
-  PetscCallCUDA(cudaStreamSynchronize(bench->timer.stream));
+  PetscCallCUDA(cudaStreamSynchronize(bench->stream));
   PetscCall(PetscTime(&done));
   *issued   = end - begin;
   *finished = done - begin;
@@ -139,9 +124,9 @@ static PetscErrorCode TimeEvents(Bench *bench, OperationFn operation, PetscInt c
   float milliseconds;
 
   PetscFunctionBegin;
-  PetscCallCUDA(cudaEventRecord(bench->timer.begin, bench->timer.stream));
+  PetscCallCUDA(cudaEventRecord(bench->timer.begin, bench->stream));
   for (PetscInt i = 0; i < calls; i++) PetscCall(operation(A, x, y));
-  PetscCallCUDA(cudaEventRecord(bench->timer.end, bench->timer.stream));
+  PetscCallCUDA(cudaEventRecord(bench->timer.end, bench->stream));
   PetscCallCUDA(cudaEventSynchronize(bench->timer.end));
   PetscCallCUDA(cudaEventElapsedTime(&milliseconds, bench->timer.begin, bench->timer.end));
   *seconds = 1e-3 * milliseconds;
@@ -168,7 +153,7 @@ static PetscErrorCode OperationRun(void *ctx, cudaStream_t stream)
 */
 static PetscErrorCode Measure(Bench *bench, const Metric *metric, Mat A, Vec x, Vec y, double *seconds)
 {
-  PetscReal samples[MAX_SAMPLES];
+  PetscReal samples[MAX_SAMPLES], median;
   PetscInt  num_samples = metric->clock == WARM ? 7 : metric->clock == WALL ? 11 : MAX_SAMPLES, calls;
   double    issued, finished, elapsed = 0;
 
@@ -201,7 +186,8 @@ static PetscErrorCode Measure(Bench *bench, const Metric *metric, Mat A, Vec x, 
     }
     samples[i] = (PetscReal)elapsed;
   }
-  PetscCall(Median(num_samples, samples, seconds));
+  PetscCall(BenchMedian(num_samples, samples, &median));
+  *seconds = (double)median;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -284,7 +270,7 @@ static PetscErrorCode MeasureType(Bench *bench, const char name[], Mat A, Vec x_
   PetscCall(CheckType(name, A, B, x_host, y_host, x, y));
   for (PetscInt i = 0; i < NUM_METRICS; i++) {
     seconds[i] = -1;
-    if (bench->check_only || (metrics[i].operation == GetDiagonal && m != n)) continue;
+    if (check_only || (metrics[i].operation == GetDiagonal && m != n)) continue;
     // every metric starts from the same vectors
     PetscCall(VecCopy(x_host, x));
     PetscCall(VecCopy(y_host, y));
@@ -299,34 +285,33 @@ static PetscErrorCode MeasureType(Bench *bench, const char name[], Mat A, Vec x_
 // One case: the host matrix A in both types.
 static PetscErrorCode RunCase(Bench *bench, const char name[], Mat A)
 {
-  Vec      x, y;
-  MatInfo  info;
-  PetscInt m, n;
-  char    *found;
-  double   bytes, floor, ours[PETSC_STATIC_ARRAY_LENGTH(metrics)], best[PETSC_STATIC_ARRAY_LENGTH(metrics)];
+  Vec       x, y;
+  MatInfo   info;
+  PetscInt  m, n;
+  PetscBool wants;
+  double    bytes, floor, ours[PETSC_STATIC_ARRAY_LENGTH(metrics)], best[PETSC_STATIC_ARRAY_LENGTH(metrics)];
 
   PetscFunctionBegin;
-  PetscCall(PetscStrstr(name, bench->filter, &found));
-  if (found == NULL) PetscFunctionReturn(PETSC_SUCCESS);
-  bench->num_cases++;
+  PetscCall(BenchWants(bench, name, &wants));
+  if (!wants) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatCreateVecs(A, &x, &y));
   PetscCall(VecSetRandom(x, NULL));
   PetscCall(VecSetRandom(y, NULL));
-  if (!bench->check_only) PetscCall(MeasureType(bench, name, A, x, y, bench->competitor, best));
+  if (!check_only) PetscCall(MeasureType(bench, name, A, x, y, competitor, best));
   PetscCall(MeasureType(bench, name, A, x, y, MATSEQAIJDCSRCUDA, ours));
   PetscCall(VecDestroy(&x));
   PetscCall(VecDestroy(&y));
-  if (bench->check_only) PetscFunctionReturn(PETSC_SUCCESS);
+  if (check_only) PetscFunctionReturn(PETSC_SUCCESS);
 
   PetscCall(MatGetSize(A, &m, &n));
   PetscCall(MatGetInfo(A, MAT_LOCAL, &info));
   bytes = info.nz_used * (sizeof(PetscScalar) + sizeof(int32_t)) + sizeof(int32_t) * (m + 1.0) + sizeof(PetscScalar) * ((double)m + n);
-  floor = bytes / (double)bench->copy_bandwidth;
+  floor = bytes / (double)bench->bandwidth;
   for (PetscInt i = 0; i < NUM_METRICS; i++) {
     // What fits into the L2 cache may be read faster than device memory is, so that only the cold time has the floor.
-    const PetscBool has_floor = (PetscBool)(metrics[i].floor && (metrics[i].clock == COLD || bytes > 2.0 * bench->l2_size));
+    const PetscBool has_floor = (PetscBool)(metrics[i].floor && (metrics[i].clock == COLD || bytes > 2.0 * (double)l2_size));
 
-    if (ours[i] >= 0) PetscCall(BenchRecorderAdd(&bench->recorder, name, metrics[i].metric, "us", (PetscReal)(1e6 * ours[i]), (PetscReal)(1e6 * best[i]), bench->competitor, (PetscReal)(has_floor ? floor : -1)));
+    if (ours[i] >= 0) PetscCall(BenchRecorderAdd(&bench->recorder, name, metrics[i].metric, "us", (PetscReal)(1e6 * ours[i]), (PetscReal)(1e6 * best[i]), competitor, (PetscReal)(has_floor ? floor : -1)));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -375,7 +360,7 @@ static PetscErrorCode RunStencil(Bench *bench, PetscInt dim, PetscBool full, Pet
 
   PetscFunctionBegin;
   PetscCall(PetscSNPrintf(name, sizeof(name), "%" PetscInt_FMT "d%" PetscInt_FMT "-%" PetscInt_FMT, dim, num_points, n));
-  PetscCall(PetscStrstr(name, bench->filter, &found));
+  PetscCall(PetscStrstr(name, bench->only, &found));
   if (found == NULL) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(StencilCreate(dim, full, n, &A));
   PetscCall(RunCase(bench, name, A));
@@ -398,8 +383,8 @@ static PetscErrorCode RunGAMGLevels(Bench *bench, PetscInt n)
   PetscFunctionBegin;
   if (n != 200) PetscCall(PetscSNPrintf(prefix, sizeof(prefix), "gamg%" PetscInt_FMT, n));
   // Whether any case of this family was asked for; the names of all levels begin so.
-  PetscCall(PetscStrstr(bench->filter, "gamg", &found));
-  if (found == NULL && bench->filter[0]) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscStrstr(bench->only, "gamg", &found));
+  if (found == NULL && bench->only[0]) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(StencilCreate(3, PETSC_TRUE, n, &A));
   PetscCall(KSPCreate(PETSC_COMM_SELF, &ksp));
   PetscCall(KSPSetType(ksp, KSPCG));
@@ -430,33 +415,16 @@ static PetscErrorCode RunGAMGLevels(Bench *bench, PetscInt n)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode BenchSetUpDevice(Bench *bench)
-{
-  cudaStream_t stream;
-  int          device, l2_size;
-
-  PetscFunctionBegin;
-  PetscCall(PetscSparseCUDAGetStream(&stream));
-  PetscCallCUDA(cudaGetDevice(&device));
-  PetscCallCUDA(cudaDeviceGetAttribute(&l2_size, cudaDevAttrL2CacheSize, device));
-  bench->l2_size = (size_t)l2_size;
-  PetscCall(BenchTimerCreate(stream, &bench->timer));
-  PetscCall(BenchTimerCopyBandwidth(&bench->timer, &bench->copy_bandwidth));
-  PetscCall(BenchRecorderCreate("matmult", bench->output[0] ? bench->output : "/dev/stdout", bench->commit[0] ? bench->commit : NULL, &bench->recorder));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode BenchDestroyDevice(Bench *bench)
-{
-  PetscFunctionBegin;
-  PetscCall(BenchRecorderDestroy(&bench->recorder));
-  PetscCall(BenchTimerDestroy(&bench->timer));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode RunAll(Bench *bench, PetscBool large, PetscInt gamg_n)
 {
+  int device;
+
   PetscFunctionBegin;
+  if (!check_only) {
+    PetscCall(BenchOpen(bench, "matmult"));
+    PetscCallCUDA(cudaGetDevice(&device));
+    PetscCallCUDA(cudaDeviceGetAttribute(&l2_size, cudaDevAttrL2CacheSize, device));
+  }
   PetscCall(RunStencil(bench, 2, PETSC_FALSE, 1024));
   PetscCall(RunStencil(bench, 3, PETSC_FALSE, 64));
   PetscCall(RunStencil(bench, 3, PETSC_FALSE, 128));
@@ -467,43 +435,33 @@ static PetscErrorCode RunAll(Bench *bench, PetscBool large, PetscInt gamg_n)
     PetscCall(RunStencil(bench, 3, PETSC_FALSE, 256));
   }
   if (gamg_n > 0) PetscCall(RunGAMGLevels(bench, gamg_n));
+  if (bench->num_cases == 0) PetscCall(PetscPrintf(PETSC_COMM_SELF, "matmult: no case has '%s' in its name\n", bench->only));
+  PetscCall(BenchClose(bench));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 int main(int argc, char **argv)
 {
-  Bench       bench;
-  PetscBool   large  = PETSC_FALSE, usable;
-  PetscInt    gamg_n = 100;
-  PetscMPIInt size;
+  Bench     bench  = {.quiet = PETSC_TRUE, .output = "/dev/stdout"};
+  PetscBool large  = PETSC_FALSE, usable;
+  PetscInt  gamg_n = 100;
 
   PetscFunctionBeginUser;
-  // One process sends nothing, and many MPI libraries are not GPU-aware.
-  PetscCall(PetscOptionsSetValue(NULL, "-use_gpu_aware_mpi", "0"));
-  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
-  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
-  PetscCheck(size == 1, PETSC_COMM_WORLD, PETSC_ERR_WRONG_MPI_SIZE, "One process only: the benchmark measures one GPU");
+  PetscCall(BenchInitialize(&argc, &argv, help, &bench));
   PetscCall(PetscSparseCUDAInitialize());
-  PetscCall(PetscMemzero(&bench, sizeof(bench)));
-  PetscCall(PetscStrncpy(bench.competitor, "aijcusparse", sizeof(bench.competitor)));
   PetscOptionsBegin(PETSC_COMM_WORLD, NULL, "Matrix operations through the PETSc API", NULL);
-  PetscCall(PetscOptionsString("-case", "Only cases whose name contains this", NULL, bench.filter, bench.filter, sizeof(bench.filter), NULL));
-  PetscCall(PetscOptionsString("-competitor", "Type to compare with", NULL, bench.competitor, bench.competitor, sizeof(bench.competitor), NULL));
-  PetscCall(PetscOptionsString("-output", "File for the records", NULL, bench.output, bench.output, sizeof(bench.output), NULL));
-  PetscCall(PetscOptionsString("-o", "The same", NULL, bench.output, bench.output, sizeof(bench.output), NULL));
-  PetscCall(PetscOptionsString("-commit", "Commit that the records name", NULL, bench.commit, bench.commit, sizeof(bench.commit), NULL));
+  PetscCall(BenchOptions(&bench, PetscOptionsObject));
+  PetscCall(PetscOptionsString("-case", "Only cases whose name contains this", NULL, bench.only, bench.only, sizeof(bench.only), NULL));
+  PetscCall(PetscOptionsString("-competitor", "Type to compare with", NULL, competitor, competitor, sizeof(competitor), NULL));
+  PetscCall(PetscOptionsString("-o", "The same as -output", NULL, bench.output, bench.output, sizeof(bench.output), NULL));
   PetscCall(PetscOptionsBool("-large", "Also matrices larger than any cache", NULL, large, &large, NULL));
-  PetscCall(PetscOptionsBool("-check_only", "Compare with the host, measure nothing", NULL, bench.check_only, &bench.check_only, NULL));
+  PetscCall(PetscOptionsBool("-check_only", "Compare with the host, measure nothing", NULL, check_only, &check_only, NULL));
   PetscCall(PetscOptionsInt("-gamg_n", "Grid of the problem whose PCGAMG levels are measured, 0 for none", NULL, gamg_n, &gamg_n, NULL));
   PetscOptionsEnd();
 
   PetscCall(PetscSparseCUDADeviceUsable(&usable));
-  if (bench.check_only || usable) {
-    if (!bench.check_only) PetscCall(BenchSetUpDevice(&bench));
-    PetscCall(RunAll(&bench, large, gamg_n));
-    if (!bench.check_only) PetscCall(BenchDestroyDevice(&bench));
-    if (bench.num_cases == 0) PetscCall(PetscPrintf(PETSC_COMM_SELF, "matmult: no case has '%s' in its name\n", bench.filter));
-  } else PetscCall(PetscPrintf(PETSC_COMM_SELF, "matmult: no usable GPU, nothing measured (-check_only compares the results with the host's)\n"));
+  if (check_only || usable) PetscCall(RunAll(&bench, large, gamg_n));
+  else PetscCall(PetscPrintf(PETSC_COMM_SELF, "matmult: no usable GPU, nothing measured (-check_only compares the results with the host's)\n"));
   PetscCall(PetscFinalize());
   return 0;
 }

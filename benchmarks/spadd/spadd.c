@@ -4,12 +4,10 @@ static char help[] = "Times sums of sparse matrices against cuSPARSE csrgeam2 an
   -commit id   : for the records\n\
   -samples n   : samples of one measurement at most\n";
 
+#include "../common/bench.h"
 #include "../common/benchmatrix.h"
-#include "../common/benchrecord.h"
-#include "../common/benchtime.h"
 #include "spaddcusparse.h"
 #include <petscsparsecuda/convert.h>
-#include <petscsparsecuda/transpose.h>
 #include <petscsparsecuda/spadd.h>
 
 #define TOLERANCE 1e-12
@@ -47,15 +45,6 @@ static const Case cases[] = {
   {"add-powerlaw-t", "powerlaw", TRANSPOSED, NULL},
   {"add-hypersparse", "hypersparse", ITSELF, NULL},
 };
-
-/* All that one case needs. */
-typedef struct {
-  BenchTimer    timer;
-  BenchRecorder recorder;
-  cudaStream_t  stream;
-  PetscReal     bandwidth; /* bytes a microsecond of a copy */
-  PetscInt      failures;
-} Bench;
 
 typedef struct {
   DCSRView    a, b, c; /* c: its arrays are owned */
@@ -136,20 +125,7 @@ static PetscErrorCode Check(Bench *b, const char name[], const char what[], DCSR
     PetscCall(BenchCompare(ours.num_nonzeros, ours.values, theirs.values, (PetscReal *)bound, b->stream, &error));
     PetscCall(PetscSparseCUDAFree(&bound, b->stream));
   }
-  if (error > TOLERANCE) {
-    PetscCall(PetscPrintf(PETSC_COMM_SELF, "WRONG: %s, %s: %s\n", name, what, same ? "values" : "structure"));
-    b->failures++;
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode Record(Bench *b, const char name[], const char metric[], PetscReal ours, PetscReal best, const char competitor[], PetscReal bound)
-{
-  PetscFunctionBegin;
-  PetscCall(PetscPrintf(PETSC_COMM_SELF, "%-20s %-14s ours %9.2f us", name, metric, (double)ours));
-  if (best >= 0) PetscCall(PetscPrintf(PETSC_COMM_SELF, "  best %9.2f us (%s)  ratio %5.2f", (double)best, competitor, (double)(best / ours)));
-  PetscCall(PetscPrintf(PETSC_COMM_SELF, "  floor %9.2f us  of floor %5.3f\n", (double)bound, (double)(bound / ours)));
-  PetscCall(BenchRecorderAdd(&b->recorder, name, metric, "us", ours, best, competitor, bound));
+  if (error > TOLERANCE) PetscCall(BenchWrong(b, "%s, %s: %s", name, what, same ? "values" : "structure"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -190,36 +166,22 @@ static PetscErrorCode CaseRecords(Bench *b, const char name[], Sum *s)
   PetscFunctionBegin;
   PetscCall(MeasureCusparse(b, name, s, best));
   PetscCall(BenchTimerMeasure(&b->timer, PETSC_TRUE, SumRun, s, &ours));
-  PetscCall(Record(b, name, "time", ours, best[0], "cuSPARSE csrgeam2", Floor(b, s, PETSC_TRUE)));
+  PetscCall(BenchRecord(b, name, "time", "us", ours, best[0], "cuSPARSE csrgeam2", Floor(b, s, PETSC_TRUE)));
   if (s->a.num_nonzeros == s->b.num_nonzeros) {
     PetscCall(BenchTimerMeasure(&b->timer, PETSC_TRUE, SumRunMerged, s, &ours));
-    PetscCall(Record(b, name, "time-merged", ours, best[0], "cuSPARSE csrgeam2", Floor(b, s, PETSC_TRUE)));
+    PetscCall(BenchRecord(b, name, "time-merged", "us", ours, best[0], "cuSPARSE csrgeam2", Floor(b, s, PETSC_TRUE)));
   }
   PetscCall(BenchTimerMeasure(&b->timer, PETSC_TRUE, SumRunNumeric, s, &ours));
-  PetscCall(Record(b, name, "time-numeric", ours, best[1], "cuSPARSE csrgeam2", Floor(b, s, PETSC_FALSE)));
+  PetscCall(BenchRecord(b, name, "time-numeric", "us", ours, best[1], "cuSPARSE csrgeam2", Floor(b, s, PETSC_FALSE)));
   if (s->a.num_nonzeros != s->b.num_nonzeros || s->c.num_nonzeros != s->a.num_nonzeros) {
     PetscCall(DCSRAddPlanCreate(s->a, s->b, NULL, NULL, b->stream, &s->plan));
     PetscCall(BenchTimerMeasure(&b->timer, PETSC_TRUE, SumRunRefill, s, &ours));
     PetscCall(DCSRAddPlanDestroy(&s->plan, b->stream));
-    PetscCall(Record(b, name, "time-refill", ours, best[1], "cuSPARSE csrgeam2", Floor(b, s, PETSC_FALSE)));
+    PetscCall(BenchRecord(b, name, "time-refill", "us", ours, best[1], "cuSPARSE csrgeam2", Floor(b, s, PETSC_FALSE)));
   }
   PetscCall(BenchTimerMeasure(&b->timer, PETSC_TRUE, SumRunUpdate, s, &update));
-  PetscCall(Record(b, name, "time-update", update, -1, NULL, (2 * ViewBytes(s->c, PETSC_FALSE) + ViewBytes(s->b, PETSC_TRUE) + 4 * (PetscReal)s->c.num_nonzeros) / b->bandwidth));
+  PetscCall(BenchRecord(b, name, "time-update", "us", update, -1, NULL, (2 * ViewBytes(s->c, PETSC_FALSE) + ViewBytes(s->b, PETSC_TRUE) + 4 * (PetscReal)s->c.num_nonzeros) / b->bandwidth));
   PetscCall(DCSRViewFree(&s->c, b->stream));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* The transpose of a square matrix. */
-static PetscErrorCode CreateTransposed(DCSRView A, cudaStream_t stream, DCSRView *T)
-{
-  int32_t *permutation;
-
-  PetscFunctionBegin;
-  PetscCall(DCSRViewAllocateCompact(A.num_columns, A.num_rows, A.num_nonzeros, PETSC_FALSE, stream, T));
-  PetscCall(PetscSparseCUDAMalloc(A.num_nonzeros, "permutation", stream, &permutation));
-  PetscCall(DCSRTransposeSymbolic(A, *T, permutation, stream));
-  PetscCall(DCSRTransposeNumeric(A, permutation, PETSC_FALSE, T->values, stream));
-  PetscCall(PetscSparseCUDAFree(&permutation, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -234,7 +196,7 @@ static PetscErrorCode RunCase(Bench *b, const Case *c)
   if (c->second == COPY || c->second == MATRIX) {
     PetscCall(BenchMatrixCreate(c->second == MATRIX ? c->other : c->matrix, b->stream, &other));
     s.b = other.view;
-  } else if (c->second == TRANSPOSED) PetscCall(CreateTransposed(first.view, b->stream, &s.b));
+  } else if (c->second == TRANSPOSED) PetscCall(BenchCreateTranspose(first.view, b->stream, &s.b));
   else if (c->second == DIAGONAL) PetscCall(DCSRViewCreateDiagonal(s.a.num_rows, s.a.num_columns, NULL, 3.0, b->stream, &s.b));
   PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s: %s, %" PetscCount_FMT " + %" PetscCount_FMT " nonzeros\n", c->name, first.what, s.a.num_nonzeros, s.b.num_nonzeros));
   PetscCall(CaseRecords(b, c->name, &s));
@@ -244,51 +206,24 @@ static PetscErrorCode RunCase(Bench *b, const Case *c)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode RunCases(Bench *b, PetscBool some, PetscInt n, char *chosen[])
-{
-  PetscFunctionBegin;
-  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(cases); k++) {
-    PetscBool run = (PetscBool)!some;
-
-    for (PetscInt i = 0; i < n && !run; i++) PetscCall(PetscStrcmp(chosen[i], cases[k].name, &run));
-    if (run) PetscCall(RunCase(b, &cases[k]));
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode Run(void)
-{
-  Bench     b;
-  PetscBool some;
-  PetscInt  num_chosen = (PetscInt)PETSC_STATIC_ARRAY_LENGTH(cases);
-  char     *chosen[PETSC_STATIC_ARRAY_LENGTH(cases)], output[PETSC_MAX_PATH_LEN] = "", commit[64] = "unknown";
-
-  PetscFunctionBegin;
-  PetscCall(PetscMemzero(&b, sizeof(b)));
-  PetscCall(PetscSparseCUDAGetStream(&b.stream));
-  PetscCall(BenchTimerCreate(b.stream, &b.timer));
-  PetscOptionsBegin(PETSC_COMM_SELF, NULL, "Sum benchmark", NULL);
-  PetscCall(PetscOptionsString("-output", "File of result records", NULL, output, output, sizeof(output), NULL));
-  PetscCall(PetscOptionsString("-commit", "Commit for the records", NULL, commit, commit, sizeof(commit), NULL));
-  PetscCall(PetscOptionsInt("-samples", "Samples of one measurement at most", NULL, b.timer.samples, &b.timer.samples, NULL));
-  PetscCall(PetscOptionsStringArray("-cases", "Cases", NULL, chosen, &num_chosen, &some));
-  PetscOptionsEnd();
-  PetscCall(BenchRecorderCreate("spadd", output, commit, &b.recorder));
-  PetscCall(BenchTimerCopyBandwidth(&b.timer, &b.bandwidth));
-  PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s, driver %s, CUDA %s, copy bandwidth %.3f TB/s\n", b.recorder.gpu, b.recorder.driver, b.recorder.cuda, (double)b.bandwidth * 1e-6));
-  PetscCall(RunCases(&b, some, some ? num_chosen : 0, chosen));
-  for (PetscInt i = 0; some && i < num_chosen; i++) PetscCall(PetscFree(chosen[i]));
-  PetscCall(BenchRecorderDestroy(&b.recorder));
-  PetscCall(BenchTimerDestroy(&b.timer));
-  PetscCheck(b.failures == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%" PetscInt_FMT " wrong results", b.failures);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 int main(int argc, char **argv)
 {
+  Bench b = {.commit = "unknown"};
+
   PetscFunctionBeginUser;
-  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
-  PetscCall(Run());
+  PetscCall(BenchInitialize(&argc, &argv, help, &b));
+  PetscOptionsBegin(PETSC_COMM_SELF, NULL, "Sum benchmark", NULL);
+  PetscCall(BenchOptions(&b, PetscOptionsObject));
+  PetscCall(BenchOptionsCases(&b, PetscOptionsObject));
+  PetscOptionsEnd();
+  PetscCall(BenchOpen(&b, "spadd"));
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(cases); k++) {
+    PetscBool wants;
+
+    PetscCall(BenchWants(&b, cases[k].name, &wants));
+    if (wants) PetscCall(RunCase(&b, &cases[k]));
+  }
+  PetscCall(BenchClose(&b));
   PetscCall(PetscFinalize());
   return 0;
 }

@@ -9,14 +9,11 @@ static char help[] = "Times MatPtAP() with smoothed prolongators of aggregates o
   of the first product, without the operands. Slices are compared with the product that has none, bit for bit.
 */
 
-#include "../common/benchrecord.h"
+#include "../common/bench.h"
 #include "spgemmbench.h"
 #include <petscsparsecuda/aijcuda.h>
 #include <petscsparsecuda/spgemm.h>
 #include <petscsparsecuda.h>
-#include <petsctime.h>
-
-#define MAX_REPETITIONS 101
 
 typedef struct {
   const char *name; /* of the matrix */
@@ -31,30 +28,15 @@ typedef struct {
   PetscReal time, numeric, memory; /* us, us, MB */
 } Figures;
 
-typedef struct {
-  BenchRecorder recorder;
-  cudaStream_t  stream;
-  PetscInt      repetitions, failures, num_cases;
-  char          only[64];
-} Bench;
-
-static PetscErrorCode Now(PetscLogDouble *time)
-{
-  PetscFunctionBegin;
-  PetscCallCUDA(cudaDeviceSynchronize());
-  PetscCall(PetscTime(time));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Time of one call, in microseconds. */
 static PetscErrorCode Call(Mat A, Mat P, MatReuse reuse, Mat *C, PetscReal *us)
 {
   PetscLogDouble begin, end;
 
   PetscFunctionBegin;
-  PetscCall(Now(&begin));
+  PetscCall(BenchNow(&begin));
   PetscCall(MatPtAP(A, P, reuse, PETSC_DETERMINE, C));
-  PetscCall(Now(&end));
+  PetscCall(BenchNow(&end));
   *us = (PetscReal)(end - begin) * 1e6;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -77,7 +59,7 @@ static PetscErrorCode MeasureMemory(Bench *b, Mat A, Mat P, Mat *C, PetscReal *m
 
 static PetscErrorCode Measure(Bench *b, Mat A, Mat P, PetscInt num_slices, Mat *C, Figures *f)
 {
-  PetscReal samples[2][MAX_REPETITIONS];
+  PetscReal samples[2][BENCH_MAX_REPETITIONS];
 
   PetscFunctionBegin;
   MatSeqAIJCUDAGet(A)->product_slices = num_slices;
@@ -90,20 +72,15 @@ static PetscErrorCode Measure(Bench *b, Mat A, Mat P, PetscInt num_slices, Mat *
     PetscCall(Call(A, P, MAT_REUSE_MATRIX, &D, &samples[1][r]));
     PetscCall(MatDestroy(&D));
   }
-  PetscCall(PetscSortReal(b->repetitions, samples[0]));
-  PetscCall(PetscSortReal(b->repetitions, samples[1]));
-  f->time    = samples[0][b->repetitions / 2];
-  f->numeric = samples[1][b->repetitions / 2];
+  PetscCall(BenchMedian(b->repetitions, samples[0], &f->time));
+  PetscCall(BenchMedian(b->repetitions, samples[1], &f->numeric));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode Record(Bench *b, const char name[], const char metric[], const char unit[], PetscReal ours, PetscReal unsliced)
 {
   PetscFunctionBegin;
-  PetscCall(PetscPrintf(PETSC_COMM_SELF, "%-24s %-8s %10.4g %s", name, metric, (double)ours, unit));
-  if (unsliced >= 0) PetscCall(PetscPrintf(PETSC_COMM_SELF, "  %5.2f of the product without slices", (double)(ours / unsliced)));
-  PetscCall(PetscPrintf(PETSC_COMM_SELF, "\n"));
-  PetscCall(BenchRecorderAdd(&b->recorder, name, metric, unit, ours, unsliced, unsliced >= 0 ? "without slices" : NULL, -1));
+  PetscCall(BenchRecord(b, name, metric, unit, ours, unsliced, unsliced >= 0 ? "without slices" : NULL, -1));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -115,9 +92,7 @@ static PetscErrorCode Compare(Bench *b, const char name[], Mat whole, Mat sliced
 
   PetscFunctionBegin;
   PetscCall(SpGEMMBenchCompare(MatSeqAIJCUDAGet(whole)->view, MatSeqAIJCUDAGet(sliced)->view, b->stream, &same, &error));
-  if (same && error == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscPrintf(PETSC_COMM_SELF, "WRONG: %s, %s\n", name, same ? "values differ" : "the structure differs"));
-  b->failures++;
+  if (!same || error != 0) PetscCall(BenchWrong(b, "%s, %s", name, same ? "values differ" : "the structure differs"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -161,13 +136,12 @@ static PetscErrorCode RunGrid(Bench *b, const Grid *g)
 
   PetscFunctionBegin;
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(slices); k++) {
-    char  name[64];
-    char *found;
+    char      name[64];
+    PetscBool wants;
 
     PetscCall(PetscSNPrintf(name, sizeof(name), slices[k] > 1 ? "ptap-%s-slices%d" : "ptap-%s", g->name, (int)slices[k]));
-    PetscCall(PetscStrstr(name, b->only, &found));
-    if (found == NULL) continue;
-    b->num_cases++;
+    PetscCall(BenchWants(b, name, &wants));
+    if (!wants) continue;
     if (A == NULL) PetscCall(CreateOperands(g, b->stream, &A, &P));
     PetscCall(Measure(b, A, P, slices[k], &C[k > 0], &f));
     PetscCall(Record(b, name, "time", "us", f.time, whole.time));
@@ -187,28 +161,24 @@ static PetscErrorCode RunGrid(Bench *b, const Grid *g)
 
 int main(int argc, char **argv)
 {
-  Bench     b;
-  char      output[PETSC_MAX_PATH_LEN] = "", commit[64] = "unknown";
-  PetscBool usable, has_output;
+  Bench     b = {.commit = "unknown", .repetitions = 7};
+  PetscBool usable;
 
   PetscFunctionBeginUser;
-  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  PetscCall(BenchInitialize(&argc, &argv, help, &b));
   PetscCall(PetscSparseCUDAInitialize());
-  PetscCall(PetscMemzero(&b, sizeof(b)));
-  b.repetitions = 7;
-  PetscCall(PetscOptionsGetString(NULL, NULL, "-only", b.only, sizeof(b.only), NULL));
-  PetscCall(PetscOptionsGetString(NULL, NULL, "-output", output, sizeof(output), &has_output));
-  PetscCall(PetscOptionsGetString(NULL, NULL, "-commit", commit, sizeof(commit), NULL));
-  PetscCall(PetscOptionsGetInt(NULL, NULL, "-repetitions", &b.repetitions, NULL));
-  PetscCheck(b.repetitions > 0 && b.repetitions <= MAX_REPETITIONS, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "-repetitions must be 1 to %d", MAX_REPETITIONS);
+  PetscOptionsBegin(PETSC_COMM_SELF, NULL, "Benchmark of MatPtAP() in slices", NULL);
+  PetscCall(BenchOptions(&b, PetscOptionsObject));
+  PetscCall(BenchOptionsOnly(&b, PetscOptionsObject));
+  PetscCall(BenchOptionsRepetitions(&b, PetscOptionsObject));
+  PetscOptionsEnd();
   PetscCall(PetscSparseCUDADeviceUsable(&usable));
   PetscCheck(usable, PETSC_COMM_SELF, PETSC_ERR_SUP, "This benchmark needs a CUDA device");
   PetscCall(PetscSparseCUDAGetStream(&b.stream));
-  PetscCall(BenchRecorderCreate("ptap", has_output ? output : NULL, commit, &b.recorder));
+  PetscCall(BenchRecorderCreate("ptap", b.output, b.commit, &b.recorder)); // without the timer, whose memory would come from the same pool
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(grids); k++) PetscCall(RunGrid(&b, &grids[k]));
   PetscCheck(b.num_cases > 0, PETSC_COMM_SELF, PETSC_ERR_USER, "No case of a name that contains %s", b.only);
-  PetscCall(BenchRecorderDestroy(&b.recorder));
-  PetscCheck(b.failures == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%" PetscInt_FMT " results are wrong", b.failures);
+  PetscCall(BenchClose(&b));
   PetscCall(PetscFinalize());
   return 0;
 }

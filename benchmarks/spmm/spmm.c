@@ -6,9 +6,8 @@ static char help[] = "Times products of sparse and column-major dense matrices a
   -commit id     : for the records\n\
   -samples n     : samples of one measurement at most\n";
 
+#include "../common/bench.h"
 #include "../common/benchmatrix.h"
-#include "../common/benchrecord.h"
-#include "../common/benchtime.h"
 #include "spmmcusparse.h"
 #include <petscsparsecuda/spmm.h>
 
@@ -17,16 +16,9 @@ static char help[] = "Times products of sparse and column-major dense matrices a
 
 static const char *const cases[] = {"3d27-200", "3d7-256", "2d5-4096", "rmat20", "uniform4m"};
 
-/* All that one case needs. */
 typedef struct {
-  BenchTimer    timer;
-  BenchRecorder recorder;
-  cudaStream_t  stream;
-  PetscReal     bandwidth; /* bytes a microsecond of a copy */
-  PetscInt      failures;
-  PetscBool     sweep;
-  PetscInt      num_columns, columns[MAX_COLUMNS];
-} Bench;
+  PetscInt n, columns[MAX_COLUMNS];
+} Columns;
 
 typedef struct {
   const char  *name;
@@ -59,10 +51,7 @@ static PetscErrorCode Check(Bench *b, const Product *p, const char what[])
 
     PetscCall(BenchReferenceMult(p->view, PETSC_FALSE, p->x + (size_t)columns[k] * (size_t)p->view.num_columns, NULL, reference, (PetscReal *)bound, b->stream));
     PetscCall(BenchCompare(p->view.num_rows, p->y + (size_t)columns[k] * (size_t)p->view.num_rows, reference, (PetscReal *)bound, b->stream, &error));
-    if (!(error <= TOLERANCE)) {
-      PetscCall(PetscPrintf(PETSC_COMM_SELF, "WRONG: %s, %d columns, %s: column %d is off by %g\n", p->name, (int)p->columns, what, (int)columns[k], (double)error));
-      b->failures++;
-    }
+    if (!(error <= TOLERANCE)) PetscCall(BenchWrong(b, "%s, %d columns, %s: column %d is off by %g", p->name, (int)p->columns, what, (int)columns[k], (double)error));
   }
   PetscCall(PetscSparseCUDAFree(&reference, b->stream));
   PetscCall(PetscSparseCUDAFree(&bound, b->stream));
@@ -133,7 +122,7 @@ static PetscReal Floor(const Bench *b, const Product *p)
   return (matrix + ((PetscReal)p->view.num_rows + (PetscReal)p->view.num_columns) * (PetscReal)p->columns * sizeof(PetscScalar)) / b->bandwidth;
 }
 
-static PetscErrorCode RunColumns(Bench *b, Product *p)
+static PetscErrorCode RunColumns(Bench *b, Product *p, PetscBool sweep)
 {
   const PetscReal bound = Floor(b, p);
   const char     *competitor;
@@ -146,16 +135,14 @@ static PetscErrorCode RunColumns(Bench *b, Product *p)
   PetscCall(BenchVectorCreate((PetscCount)p->view.num_rows * p->columns, 8, b->stream, &p->y));
   PetscCall(MeasureCusparse(b, p, &best, &competitor));
   PetscCall(MeasureOurs(b, p, DCSR_SPMM_AUTO, 0, 0, &ours));
-  PetscCall(
-    PetscPrintf(PETSC_COMM_SELF, "%-10s %-8s ours %9.2f us  best %9.2f us (%s)  ratio %5.2f  floor %9.2f us  of floor %5.3f\n", p->name, metric, (double)ours, (double)best, competitor, (double)(best / ours), (double)bound, (double)(bound / ours)));
-  PetscCall(BenchRecorderAdd(&b->recorder, p->name, metric, "us", ours, best, competitor, bound));
-  if (b->sweep && p->columns > 1) PetscCall(Sweep(b, p));
+  PetscCall(BenchRecord(b, p->name, metric, "us", ours, best, competitor, bound));
+  if (sweep && p->columns > 1) PetscCall(Sweep(b, p));
   PetscCall(PetscSparseCUDAFree(&p->x, b->stream));
   PetscCall(PetscSparseCUDAFree(&p->y, b->stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode RunCase(Bench *b, const char name[])
+static PetscErrorCode RunCase(Bench *b, const char name[], const Columns *columns, PetscBool sweep)
 {
   BenchMatrix matrix;
   Product     p = {.name = name};
@@ -164,62 +151,38 @@ static PetscErrorCode RunCase(Bench *b, const char name[])
   PetscCall(BenchMatrixCreate(name, b->stream, &matrix));
   p.view = matrix.view;
   PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s: %s, %" PetscCount_FMT " nonzeros\n", name, matrix.what, p.view.num_nonzeros));
-  for (PetscInt k = 0; k < b->num_columns; k++) {
-    p.columns = b->columns[k];
-    PetscCall(RunColumns(b, &p));
+  for (PetscInt k = 0; k < columns->n; k++) {
+    p.columns = columns->columns[k];
+    PetscCall(RunColumns(b, &p, sweep));
   }
   PetscCall(BenchMatrixDestroy(&matrix, b->stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode RunCases(Bench *b, PetscBool some, PetscInt n, char *chosen[])
-{
-  PetscFunctionBegin;
-  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(cases); k++) {
-    PetscBool run = (PetscBool)!some;
-
-    for (PetscInt i = 0; i < n && !run; i++) PetscCall(PetscStrcmp(chosen[i], cases[k], &run));
-    if (run) PetscCall(RunCase(b, cases[k]));
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode Run(void)
-{
-  Bench     b = {.num_columns = MAX_COLUMNS};
-  PetscBool some, set;
-  PetscInt  num_chosen = (PetscInt)PETSC_STATIC_ARRAY_LENGTH(cases);
-  char     *chosen[PETSC_STATIC_ARRAY_LENGTH(cases)], output[PETSC_MAX_PATH_LEN] = "", commit[64] = "unknown";
-
-  PetscFunctionBegin;
-  PetscCall(PetscSparseCUDAGetStream(&b.stream));
-  PetscCall(BenchTimerCreate(b.stream, &b.timer));
-  PetscOptionsBegin(PETSC_COMM_SELF, NULL, "Benchmark of products with dense matrices", NULL);
-  PetscCall(PetscOptionsString("-output", "File of result records", NULL, output, output, sizeof(output), NULL));
-  PetscCall(PetscOptionsString("-commit", "Commit for the records", NULL, commit, commit, sizeof(commit), NULL));
-  PetscCall(PetscOptionsInt("-samples", "Samples of one measurement at most", NULL, b.timer.samples, &b.timer.samples, NULL));
-  PetscCall(PetscOptionsBool("-sweep", "Other configurations, too", NULL, b.sweep, &b.sweep, NULL));
-  PetscCall(PetscOptionsIntArray("-columns", "Columns of the dense matrices", NULL, b.columns, &b.num_columns, &set));
-  PetscCall(PetscOptionsStringArray("-cases", "Cases", NULL, chosen, &num_chosen, &some));
-  PetscOptionsEnd();
-  if (!set)
-    for (b.num_columns = 0; b.num_columns < 7; b.num_columns++) b.columns[b.num_columns] = (PetscInt)1 << b.num_columns;
-  PetscCall(BenchRecorderCreate("spmm", output, commit, &b.recorder));
-  PetscCall(BenchTimerCopyBandwidth(&b.timer, &b.bandwidth));
-  PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s, driver %s, CUDA %s, copy bandwidth %.3f TB/s\n", b.recorder.gpu, b.recorder.driver, b.recorder.cuda, (double)b.bandwidth * 1e-6));
-  PetscCall(RunCases(&b, some, some ? num_chosen : 0, chosen));
-  for (PetscInt i = 0; some && i < num_chosen; i++) PetscCall(PetscFree(chosen[i]));
-  PetscCall(BenchRecorderDestroy(&b.recorder));
-  PetscCall(BenchTimerDestroy(&b.timer));
-  PetscCheck(b.failures == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%" PetscInt_FMT " wrong results", b.failures);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 int main(int argc, char **argv)
 {
+  Bench     b       = {.commit = "unknown"};
+  Columns   columns = {.n = MAX_COLUMNS};
+  PetscBool set, sweep = PETSC_FALSE;
+
   PetscFunctionBeginUser;
-  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
-  PetscCall(Run());
+  PetscCall(BenchInitialize(&argc, &argv, help, &b));
+  PetscOptionsBegin(PETSC_COMM_SELF, NULL, "Benchmark of products with dense matrices", NULL);
+  PetscCall(BenchOptions(&b, PetscOptionsObject));
+  PetscCall(BenchOptionsCases(&b, PetscOptionsObject));
+  PetscCall(PetscOptionsBool("-sweep", "Other configurations, too", NULL, sweep, &sweep, NULL));
+  PetscCall(PetscOptionsIntArray("-columns", "Columns of the dense matrices", NULL, columns.columns, &columns.n, &set));
+  PetscOptionsEnd();
+  if (!set)
+    for (columns.n = 0; columns.n < 7; columns.n++) columns.columns[columns.n] = (PetscInt)1 << columns.n;
+  PetscCall(BenchOpen(&b, "spmm"));
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(cases); k++) {
+    PetscBool wants;
+
+    PetscCall(BenchWants(&b, cases[k], &wants));
+    if (wants) PetscCall(RunCase(&b, cases[k], &columns, sweep));
+  }
+  PetscCall(BenchClose(&b));
   PetscCall(PetscFinalize());
   return 0;
 }

@@ -77,24 +77,11 @@ static PetscErrorCode DestroyPair(Mat A[2])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode UsesDevice(Mat A, PetscBool *device)
-{
-  VecType type;
-
-  PetscFunctionBegin;
-  PetscCall(MatGetVecType(A, &type));
-  PetscCall(PetscStrcmp(type, VECCUDA, device));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode Check(Mat A[2], const char what[])
 {
-  PetscBool valid;
-
   PetscFunctionBegin;
   PetscCall(TestCompare(A[0], A[1], what));
-  PetscCall(MatDCSRCUDAIsValid(A[1], &valid));
-  PetscCheck(valid, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: the storage is not valid", what);
+  PetscCall(TestIsValid(A[1], what));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -105,7 +92,7 @@ static PetscErrorCode Add(Mat Y[2], PetscScalar a, Mat X[2], MatStructure str)
   PetscBool        device;
 
   PetscFunctionBegin;
-  PetscCall(UsesDevice(Y[1], &device));
+  PetscCall(TestUsesDevice(Y[1], &device));
   PetscCall(PetscObjectStateGet((PetscObject)Y[1], &before));
   for (int k = 0; k < 2; k++) PetscCall(MatAXPY(Y[k], a, X[k], str));
   PetscCall(PetscObjectStateGet((PetscObject)Y[1], &after));
@@ -126,7 +113,7 @@ static PetscErrorCode TestPair(const char type[], PetscInt M, PetscInt N, TestLa
   PetscCall(CreatePair(type, M, N, layout, EQUAL, 1, Y));
   PetscCall(CreatePair(type, M, N, layout, kind, 2, X));
   PetscCall(Check(Y, what)); // plans of products are made
-  PetscCall(UsesDevice(Y[1], &device));
+  PetscCall(TestUsesDevice(Y[1], &device));
   PetscCall(Add(Y, 0.5, X, str));
   PetscCall(Check(Y, what));
   PetscCall(MatGetNonzeroState(Y[1], &before));
@@ -207,17 +194,6 @@ static PetscErrorCode TestMixed(const char type[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Fragment(Mat A)
-{
-  PetscErrorCode (*fragment)(Mat, PetscInt, PetscInt);
-
-  PetscFunctionBegin;
-  PetscCall(PetscObjectQueryFunction((PetscObject)A, "MatDCSRCUDAFragment_C", &fragment));
-  PetscCheck(fragment != NULL, PETSC_COMM_SELF, PETSC_ERR_PLIB, "MatDCSRCUDAFragment_C is not composed");
-  PetscCall((*fragment)(A, 3, 2));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* One entry, far from the diagonal. */
 static PetscErrorCode EnterOne(Mat A)
 {
@@ -248,8 +224,8 @@ static PetscErrorCode TestFragmented(const char type[])
         PetscCall(EnterOne(X[k]));
       }
       PetscCall(Check(Y, "before"));
-      PetscCall(Fragment(Y[1]));
-      if (!little) PetscCall(Fragment(X[1]));
+      PetscCall(TestFragment(Y[1], 2));
+      if (!little) PetscCall(TestFragment(X[1], 2));
       PetscCall(Add(Y, 2, X, str));
       PetscCall(Add(Y, 0.5, X, str));
       PetscCall(Check(Y, "fragmented"));
@@ -311,7 +287,7 @@ static PetscErrorCode TestBrokenPromise(const char type[])
 
     PetscCall(CreatePair(type, SIZE, SIZE, TEST_EVEN, EQUAL, 1, Y));
     PetscCall(CreatePair(type, SIZE, SIZE, TEST_EVEN, SUPERSET, 2, X));
-    PetscCall(UsesDevice(Y[1], &device));
+    PetscCall(TestUsesDevice(Y[1], &device));
     PetscCall(MatSetOption(Y[1], MAT_NEW_NONZERO_LOCATION_ERR, PETSC_TRUE));
     if (device) {
       PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));

@@ -31,27 +31,6 @@ typedef struct {
   List        list;
 } Case;
 
-/* Spreads rows over several segments where there is device storage. */
-static PetscErrorCode Fragment(Mat A)
-{
-  PetscErrorCode (*fragment)(Mat, PetscInt, PetscInt);
-
-  PetscFunctionBegin;
-  PetscCall(PetscObjectQueryFunction((PetscObject)A, "MatDCSRCUDAFragment_C", &fragment));
-  if (fragment != NULL) PetscCall((*fragment)(A, 3, 2));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode CheckValid(Mat A, const char what[])
-{
-  PetscBool valid;
-
-  PetscFunctionBegin;
-  PetscCall(MatDCSRCUDAIsValid(A, &valid));
-  PetscCheck(valid, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: the storage is not valid", what);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode CheckEntries(Mat A, Mat B, const char what[])
 {
   MatInfo a, b;
@@ -69,7 +48,7 @@ static PetscErrorCode Compare(Mat A, Mat B, const char what[])
   Mat C;
 
   PetscFunctionBegin;
-  PetscCall(CheckValid(B, what));
+  PetscCall(TestIsValid(B, what));
   PetscCall(TestCompareProducts(A, B, what));
   PetscCall(MatDuplicate(B, MAT_COPY_VALUES, &C));
   PetscCall(TestCompare(A, C, what));
@@ -143,7 +122,7 @@ static PetscErrorCode RunCase(const Case *c)
   }
   for (int pass = 0; pass < 2; pass++) {
     if (pass == 0 || c->fragmented) PetscCall(TestCompareProducts(M[0], M[1], what)); // a device copy and plans to be renewed
-    if (c->fragmented) PetscCall(Fragment(M[1]));
+    if (c->fragmented) PetscCall(TestFragment(M[1], 2));
     PetscCall(GetRows(M[0], pass ? LIST_SOME : c->list, &n, rows));
     for (int k = 0; k < 2; k++) {
       if (c->columns) PetscCall(MatZeroRowsColumns(M[k], n, rows, c->diag, x[k], b[k]));
@@ -251,7 +230,7 @@ static PetscErrorCode TestMissing(const char type[])
           if (columns) PetscCall(MatZeroRowsColumns(M[k], n, rows, 3, NULL, NULL));
           else PetscCall(MatZeroRows(M[k], n, rows, 3, NULL, NULL));
         }
-        PetscCall(CheckValid(M[1], "rows without a diagonal entry"));
+        PetscCall(TestIsValid(M[1], "rows without a diagonal entry"));
         PetscCall(TestCompare(M[0], M[1], columns ? "MatZeroRowsColumns of rows without a diagonal entry" : "MatZeroRows of rows without a diagonal entry"));
         for (int k = 0; k < 2; k++) PetscCall(MatDestroy(&M[k]));
       }
@@ -331,7 +310,7 @@ static PetscErrorCode TestZeros(const char type[])
           PetscCall(CreatePair(type, SIZE, rectangular ? 77 : SIZE, PETSC_TRUE, M));
           for (int pass = 0; pass < 2; pass++) { // nothing is left to do for the second one
             PetscCall(TestCompareProducts(M[0], M[1], "before zeros"));
-            if (fragmented) PetscCall(Fragment(M[1]));
+            if (fragmented) PetscCall(TestFragment(M[1], 2));
             for (int k = 0; k < 2; k++) {
               if (filter) PetscCall(MatFilter(M[k], 2.5, PETSC_TRUE, (PetscBool)keep));
               else PetscCall(MatEliminateZeros(M[k], (PetscBool)keep));

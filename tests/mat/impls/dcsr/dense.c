@@ -12,16 +12,6 @@ typedef struct {
   Mat            A[2], B[2], C[2];
 } Products;
 
-static PetscErrorCode UsesDevice(Mat A, PetscBool *device)
-{
-  VecType type;
-
-  PetscFunctionBegin;
-  PetscCall(MatGetVecType(A, &type));
-  PetscCall(PetscStrcmp(type, VECCUDA, device));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Entries by global indices and seed. */
 static PetscErrorCode FillDense(Mat B, PetscInt seed)
 {
@@ -139,7 +129,7 @@ static PetscErrorCode CheckType(const Products *p, const char what[])
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
   PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)p->C[1], &is, MATSEQDENSE, MATMPIDENSE, ""));
-  PetscCall(UsesDevice(p->A[1], &device));
+  PetscCall(TestUsesDevice(p->A[1], &device));
   PetscCall(MatGetType(p->B[1], &type));
   if (is && device && size == 1) PetscCall(PetscObjectTypeCompare((PetscObject)p->C[1], type, &is));
   PetscCheck(is, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: the result has another type", what);
@@ -275,7 +265,7 @@ int main(int argc, char **argv)
   PetscFunctionBeginUser;
   PetscCall(TestInitialize(&argc, &argv, help, &type));
   PetscCall(TestCreate(type, 4, 4, TEST_EVEN, 1, 1, &A));
-  PetscCall(UsesDevice(A, &device));
+  PetscCall(TestUsesDevice(A, &device));
   PetscCall(MatDestroy(&A));
   PetscCall(TestDenseType(type, MATDENSE));
   if (device) PetscCall(TestDenseType(type, MATDENSECUDA));

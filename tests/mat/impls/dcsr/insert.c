@@ -37,14 +37,6 @@ static PetscErrorCode Create(MatType type, PetscInt m, PetscInt n, PetscInt bs, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Assemble(Mat A, MatAssemblyType type)
-{
-  PetscFunctionBegin;
-  PetscCall(MatAssemblyBegin(A, type));
-  PetscCall(MatAssemblyEnd(A, type));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* A few blocks of values, the same for the same seed; rows below `end` of anybody when begin is 0. */
 static PetscErrorCode SetBlocks(Mat A, uint64_t seed, PetscInt begin, PetscInt end, InsertMode mode, PetscInt num)
 {
@@ -102,31 +94,31 @@ static PetscErrorCode Tell(Mat A, PetscInt bs, uint64_t seed, PetscBool ignore_z
   PetscCall(MatSetOption(A, MAT_IGNORE_ZERO_ENTRIES, ignore_zeros));
   PetscCall(MatSetOption(A, MAT_ROW_ORIENTED, (PetscBool)!by_columns));
   PetscCall(SetBlocks(A, seed + 1, 0, m, ADD_VALUES, 60)); /* anybody's rows */
-  PetscCall(Assemble(A, MAT_FLUSH_ASSEMBLY));
+  PetscCall(TestAssemble(A, MAT_FLUSH_ASSEMBLY));
   PetscCall(SetBlocks(A, seed + 2, begin, end, INSERT_VALUES, 40));
-  PetscCall(Assemble(A, MAT_FLUSH_ASSEMBLY));
+  PetscCall(TestAssemble(A, MAT_FLUSH_ASSEMBLY));
   PetscCall(SetBlocks(A, seed + 3, 0, m, ADD_VALUES, 10));
-  PetscCall(Assemble(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(TestAssemble(A, MAT_FINAL_ASSEMBLY));
   PetscCall(SetBlocks(A, seed + 4, 0, m, ADD_VALUES, 30)); /* grows */
-  PetscCall(Assemble(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(TestAssemble(A, MAT_FINAL_ASSEMBLY));
   PetscCall(SetBlocks(A, seed + 4, 0, m, ADD_VALUES, 30)); /* does not */
-  PetscCall(Assemble(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(TestAssemble(A, MAT_FINAL_ASSEMBLY));
   if (m == n) {
     PetscCall(MatSetOption(A, MAT_ROW_ORIENTED, PETSC_TRUE));
     PetscCall(SetBlocksLocal(A, bs, seed + 5, 20));
-    PetscCall(Assemble(A, MAT_FINAL_ASSEMBLY));
+    PetscCall(TestAssemble(A, MAT_FINAL_ASSEMBLY));
   }
   PetscCall(MatSetOption(A, MAT_NEW_NONZERO_LOCATIONS, PETSC_FALSE));
   PetscCall(SetBlocks(A, seed + 6, begin, end, INSERT_VALUES, 30));
-  PetscCall(Assemble(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(TestAssemble(A, MAT_FINAL_ASSEMBLY));
   PetscCall(MatSetOption(A, MAT_NEW_NONZERO_LOCATIONS, PETSC_TRUE));
   PetscCall(MatSetOption(A, MAT_IGNORE_OFF_PROC_ENTRIES, PETSC_TRUE));
   PetscCall(SetBlocks(A, seed + 7, 0, m, ADD_VALUES, 20));
-  PetscCall(Assemble(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(TestAssemble(A, MAT_FINAL_ASSEMBLY));
   PetscCall(MatSetOption(A, MAT_IGNORE_OFF_PROC_ENTRIES, PETSC_FALSE));
   PetscCall(MatZeroEntries(A));
   PetscCall(SetBlocks(A, seed + 8, begin, end, ADD_VALUES, 20));
-  PetscCall(Assemble(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(TestAssemble(A, MAT_FINAL_ASSEMBLY));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

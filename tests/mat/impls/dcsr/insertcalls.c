@@ -20,14 +20,6 @@ static void RandomValues(PetscInt n, PetscScalar v[])
   for (PetscInt k = 0; k < n; k++) v[k] = (PetscScalar)(1 + Random(16)) / 4;
 }
 
-static PetscErrorCode Assemble(Mat A, MatAssemblyType type)
-{
-  PetscFunctionBegin;
-  PetscCall(MatAssemblyBegin(A, type));
-  PetscCall(MatAssemblyEnd(A, type));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* New nonzeros are welcome: MATAIJ forbids them after each assembly and each preallocation. */
 static PetscErrorCode AllowNew(Mat A)
 {
@@ -101,7 +93,7 @@ static PetscErrorCode Single(Mat A)
 {
   PetscFunctionBegin;
   for (int k = 0; k < 60; k++) PetscCall(MatSetValue(A, Random(SIZE + 3) - 3, Random(SIZE + 3) - 3, (PetscScalar)Random(5), ADD_VALUES));
-  PetscCall(Assemble(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(TestAssemble(A, MAT_FINAL_ASSEMBLY));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -121,7 +113,7 @@ static PetscErrorCode Local(Mat A)
     PetscCall(MatSetValuesLocal(A, 3, rows, 4, columns, v, ADD_VALUES));
     PetscCall(MatSetValueLocal(A, rows[0], columns[0], 1, ADD_VALUES));
   }
-  PetscCall(Assemble(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(TestAssemble(A, MAT_FINAL_ASSEMBLY));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -139,7 +131,7 @@ static PetscErrorCode Blocked(Mat A)
     RandomValues(6 * BS * BS, v);
     PetscCall(MatSetValuesBlocked(A, 2, rows, 3, columns, v, ADD_VALUES));
   }
-  PetscCall(Assemble(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(TestAssemble(A, MAT_FINAL_ASSEMBLY));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -158,7 +150,7 @@ static PetscErrorCode BlockedLocal(Mat A)
     RandomValues(4 * BS * BS, v);
     PetscCall(MatSetValuesBlockedLocal(A, 2, rows, 2, columns, v, ADD_VALUES));
   }
-  PetscCall(Assemble(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(TestAssemble(A, MAT_FINAL_ASSEMBLY));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -170,14 +162,14 @@ static PetscErrorCode Row(Mat A)
 
   PetscFunctionBegin;
   PetscCall(SetOwn(A, INSERT_VALUES, 5));
-  PetscCall(Assemble(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(TestAssemble(A, MAT_FINAL_ASSEMBLY));
   PetscCall(MatGetOwnershipRange(A, &begin, &end));
   for (PetscInt row = begin; row < end; row++) {
     RandomValues(SIZE, v);
     if (row == begin) PetscCall(MatSetValuesRowLocal(A, 0, v));
     else PetscCall(MatSetValuesRow(A, row, v));
   }
-  PetscCall(Assemble(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(TestAssemble(A, MAT_FINAL_ASSEMBLY));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -185,13 +177,13 @@ static PetscErrorCode Row(Mat A)
 static PetscErrorCode Flush(Mat A)
 {
   PetscFunctionBegin;
-  PetscCall(Assemble(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(TestAssemble(A, MAT_FINAL_ASSEMBLY));
   PetscCall(AllowNew(A));
   for (int k = 0; k < 6; k++) {
     if (k % 2) PetscCall(SetOwn(A, INSERT_VALUES, 10));
     else PetscCall(SetBlocks(A, 0, SIZE, ADD_VALUES, 20));
-    if (k == 4) PetscCall(Assemble(A, MAT_FLUSH_ASSEMBLY)); /* nothing new since the last one */
-    PetscCall(Assemble(A, k == 5 ? MAT_FINAL_ASSEMBLY : MAT_FLUSH_ASSEMBLY));
+    if (k == 4) PetscCall(TestAssemble(A, MAT_FLUSH_ASSEMBLY)); /* nothing new since the last one */
+    PetscCall(TestAssemble(A, k == 5 ? MAT_FINAL_ASSEMBLY : MAT_FLUSH_ASSEMBLY));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -201,7 +193,7 @@ static PetscErrorCode FlushSameMode(Mat A)
   PetscFunctionBegin;
   for (int k = 0; k < 4; k++) {
     PetscCall(SetBlocks(A, 0, SIZE, ADD_VALUES, 10));
-    PetscCall(Assemble(A, k == 3 ? MAT_FINAL_ASSEMBLY : MAT_FLUSH_ASSEMBLY));
+    PetscCall(TestAssemble(A, k == 3 ? MAT_FINAL_ASSEMBLY : MAT_FLUSH_ASSEMBLY));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -210,7 +202,7 @@ static PetscErrorCode FlushSameMode(Mat A)
 static PetscErrorCode OptionsBetween(Mat A)
 {
   PetscFunctionBegin;
-  PetscCall(Assemble(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(TestAssemble(A, MAT_FINAL_ASSEMBLY));
   PetscCall(AllowNew(A));
   PetscCall(SetBlocks(A, 0, SIZE, ADD_VALUES, 10));
   PetscCall(MatSetOption(A, MAT_ROW_ORIENTED, PETSC_FALSE));
@@ -224,7 +216,7 @@ static PetscErrorCode OptionsBetween(Mat A)
   PetscCall(SetOwn(A, ADD_VALUES, 20));
   PetscCall(MatSetOption(A, MAT_NEW_NONZERO_LOCATIONS, PETSC_TRUE));
   PetscCall(SetOwn(A, ADD_VALUES, 3));
-  PetscCall(Assemble(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(TestAssemble(A, MAT_FINAL_ASSEMBLY));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -238,10 +230,10 @@ static PetscErrorCode IgnoreZeros(Mat A)
   PetscCall(MatGetOwnershipRange(A, &begin, &end));
   for (PetscInt i = begin; i < end; i++)
     for (int k = 0; k < 4; k++) PetscCall(MatSetValue(A, k == 3 ? (i + 17) % SIZE : i, k == 0 ? i : (i + Random(SIZE)) % SIZE, Random(2), ADD_VALUES));
-  PetscCall(Assemble(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(TestAssemble(A, MAT_FINAL_ASSEMBLY));
   PetscCall(AllowNew(A));
   for (PetscInt i = begin; i < end; i++) PetscCall(MatSetValue(A, i, (i + 5) % SIZE, 0, INSERT_VALUES));
-  PetscCall(Assemble(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(TestAssemble(A, MAT_FINAL_ASSEMBLY));
   PetscCall(MatSetOption(A, MAT_IGNORE_ZERO_ENTRIES, PETSC_FALSE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -257,12 +249,12 @@ static PetscErrorCode OnlyExisting(Mat A)
   PetscCall(MatGetOwnershipRange(A, &begin, &end));
   before = state;
   PetscCall(SetOwn(A, ADD_VALUES, 20));
-  PetscCall(Assemble(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(TestAssemble(A, MAT_FINAL_ASSEMBLY));
   for (int k = 0; k < 2; k++) {
     PetscCall(MatSetOption(A, options[k], PETSC_TRUE));
     state = before;
     PetscCall(SetOwn(A, k ? INSERT_VALUES : ADD_VALUES, 20));
-    PetscCall(Assemble(A, MAT_FINAL_ASSEMBLY));
+    PetscCall(TestAssemble(A, MAT_FINAL_ASSEMBLY));
     PetscCall(MatSetOption(A, options[k], PETSC_FALSE));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -273,13 +265,13 @@ static PetscErrorCode NoOffProcess(Mat A)
   PetscInt begin, end;
 
   PetscFunctionBegin;
-  PetscCall(Assemble(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(TestAssemble(A, MAT_FINAL_ASSEMBLY));
   PetscCall(AllowNew(A));
   PetscCall(MatSetOption(A, MAT_NO_OFF_PROC_ENTRIES, PETSC_TRUE));
   PetscCall(SetOwn(A, ADD_VALUES, 10));
   PetscCall(MatGetOwnershipRange(A, &begin, &end));
   if (end - begin < SIZE) Fails("MAT_NO_OFF_PROC_ENTRIES", PETSC_ERR_ARG_WRONG, MatSetValue(A, begin ? 0 : SIZE - 1, 0, 1, ADD_VALUES));
-  PetscCall(Assemble(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(TestAssemble(A, MAT_FINAL_ASSEMBLY));
   PetscCall(MatSetOption(A, MAT_NO_OFF_PROC_ENTRIES, PETSC_FALSE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -289,7 +281,7 @@ static PetscErrorCode IgnoreOffProcess(Mat A)
   PetscFunctionBegin;
   PetscCall(MatSetOption(A, MAT_IGNORE_OFF_PROC_ENTRIES, PETSC_TRUE));
   PetscCall(SetBlocks(A, 0, SIZE, ADD_VALUES, 20));
-  PetscCall(Assemble(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(TestAssemble(A, MAT_FINAL_ASSEMBLY));
   PetscCall(MatSetOption(A, MAT_IGNORE_OFF_PROC_ENTRIES, PETSC_FALSE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -302,13 +294,13 @@ static PetscErrorCode SubsetOffProcess(Mat A)
 
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
-  PetscCall(Assemble(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(TestAssemble(A, MAT_FINAL_ASSEMBLY));
   PetscCall(AllowNew(A));
   PetscCall(MatSetOption(A, MAT_SUBSET_OFF_PROC_ENTRIES, PETSC_TRUE));
   for (int k = 0; k < 3; k++) {
     state = before;
     PetscCall(SetBlocks(A, 0, SIZE, ADD_VALUES, 20 - 5 * k));
-    PetscCall(Assemble(A, MAT_FINAL_ASSEMBLY));
+    PetscCall(TestAssemble(A, MAT_FINAL_ASSEMBLY));
   }
   if (size > 1) PetscCall(MatSetOption(A, MAT_SUBSET_OFF_PROC_ENTRIES, PETSC_FALSE)); /* PETSc 3.26 frees an MPI type that one process never makes */
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -338,9 +330,9 @@ static PetscErrorCode Preallocated(Mat A)
   PetscFunctionBegin;
   PetscCall(Preallocate(A, 6));
   PetscCall(SetBlocks(A, 0, SIZE, ADD_VALUES, 20));
-  PetscCall(Assemble(A, MAT_FLUSH_ASSEMBLY));
+  PetscCall(TestAssemble(A, MAT_FLUSH_ASSEMBLY));
   PetscCall(SetOwn(A, INSERT_VALUES, 10));
-  PetscCall(Assemble(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(TestAssemble(A, MAT_FINAL_ASSEMBLY));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -382,7 +374,7 @@ static PetscErrorCode PreallocatedCSR(Mat A)
   PetscCall(PetscFree(v));
   PetscCall(AllowNew(A));
   PetscCall(SetBlocks(A, 0, SIZE, ADD_VALUES, 10));
-  PetscCall(Assemble(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(TestAssemble(A, MAT_FINAL_ASSEMBLY));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -400,12 +392,12 @@ static PetscErrorCode Preallocator(Mat A, PetscBool fill)
   PetscCall(MatSetUp(P));
   PetscCall(MatSetBlockSize(P, 1));
   PetscCall(SetBlocks(P, 0, SIZE, INSERT_VALUES, 20));
-  PetscCall(Assemble(P, MAT_FINAL_ASSEMBLY));
+  PetscCall(TestAssemble(P, MAT_FINAL_ASSEMBLY));
   PetscCall(MatPreallocatorPreallocate(P, fill, A));
   PetscCall(MatDestroy(&P));
   state = before; /* none of them is new */
   PetscCall(SetBlocks(A, 0, SIZE, ADD_VALUES, 20));
-  PetscCall(Assemble(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(TestAssemble(A, MAT_FINAL_ASSEMBLY));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -430,7 +422,7 @@ static PetscErrorCode ResetPreallocation(Mat A)
   PetscCall(Preallocate(A, 9));
   for (int k = 0; k < 3; k++) {
     PetscCall(SetBlocks(A, 0, SIZE, ADD_VALUES, 15));
-    PetscCall(Assemble(A, MAT_FINAL_ASSEMBLY));
+    PetscCall(TestAssemble(A, MAT_FINAL_ASSEMBLY));
     if (k < 2) PetscCall(MatResetPreallocation(A));
     PetscCall(AllowNew(A));
   }
@@ -442,7 +434,7 @@ static PetscErrorCode ResetHash(Mat A)
   PetscFunctionBegin;
   for (int k = 0; k < 3; k++) {
     PetscCall(SetBlocks(A, 0, SIZE, ADD_VALUES, 15));
-    PetscCall(Assemble(A, MAT_FINAL_ASSEMBLY));
+    PetscCall(TestAssemble(A, MAT_FINAL_ASSEMBLY));
     if (k < 2) PetscCall(MatResetHash(A));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -470,7 +462,7 @@ static PetscErrorCode List(Mat A)
   }
   PetscCall(AllowNew(A));
   PetscCall(SetBlocks(A, 0, SIZE, ADD_VALUES, 10));
-  PetscCall(Assemble(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(TestAssemble(A, MAT_FINAL_ASSEMBLY));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -488,7 +480,7 @@ static PetscErrorCode Unassembled(Mat A)
   Fails("MatGetRow", PETSC_ERR_ARG_WRONGSTATE, MatGetRow(A, begin, NULL, NULL, NULL));
   Fails("MatEqual", PETSC_ERR_ARG_WRONGSTATE, MatEqual(A, A, &equal));
   Fails("another mode", PETSC_ERR_ARG_WRONGSTATE, MatSetValue(A, begin, 0, 1, INSERT_VALUES));
-  PetscCall(Assemble(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(TestAssemble(A, MAT_FINAL_ASSEMBLY));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -496,13 +488,13 @@ static PetscErrorCode Unassembled(Mat A)
 static PetscErrorCode ZeroEntries(Mat A)
 {
   PetscFunctionBegin;
-  PetscCall(Assemble(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(TestAssemble(A, MAT_FINAL_ASSEMBLY));
   PetscCall(AllowNew(A));
   PetscCall(SetOwn(A, ADD_VALUES, 10));
-  PetscCall(Assemble(A, MAT_FLUSH_ASSEMBLY));
+  PetscCall(TestAssemble(A, MAT_FLUSH_ASSEMBLY));
   PetscCall(MatZeroEntries(A));
   PetscCall(SetBlocks(A, 0, SIZE, ADD_VALUES, 10));
-  PetscCall(Assemble(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(TestAssemble(A, MAT_FINAL_ASSEMBLY));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -510,7 +502,7 @@ static PetscErrorCode Nothing(Mat A)
 {
   PetscFunctionBegin;
   PetscCall(MatSetValues(A, 0, NULL, 0, NULL, NULL, INSERT_VALUES));
-  PetscCall(Assemble(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(TestAssemble(A, MAT_FINAL_ASSEMBLY));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -521,19 +513,19 @@ static PetscErrorCode Copies(Mat A)
 
   PetscFunctionBegin;
   PetscCall(SetBlocks(A, 0, SIZE, ADD_VALUES, 10));
-  PetscCall(Assemble(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(TestAssemble(A, MAT_FINAL_ASSEMBLY));
   PetscCall(MatDuplicate(A, MAT_COPY_VALUES, &B));
   PetscCall(AllowNew(B));
   PetscCall(SetBlocks(B, 0, SIZE, ADD_VALUES, 10));
-  PetscCall(Assemble(B, MAT_FINAL_ASSEMBLY));
+  PetscCall(TestAssemble(B, MAT_FINAL_ASSEMBLY));
   PetscCall(AllowNew(A));
   PetscCall(SetBlocks(A, 0, SIZE, ADD_VALUES, 5));
-  PetscCall(Assemble(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(TestAssemble(A, MAT_FINAL_ASSEMBLY));
   PetscCall(MatAXPY(A, 2, B, DIFFERENT_NONZERO_PATTERN));
   PetscCall(MatCopy(B, A, DIFFERENT_NONZERO_PATTERN));
   PetscCall(AllowNew(A));
   PetscCall(SetBlocks(A, 0, SIZE, ADD_VALUES, 5));
-  PetscCall(Assemble(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(TestAssemble(A, MAT_FINAL_ASSEMBLY));
   PetscCall(MatDestroy(&B));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -572,7 +564,6 @@ static const struct {
 static PetscErrorCode RunCase(const char type[], size_t which, int seed)
 {
   char        what[128];
-  PetscBool   valid;
   PetscMPIInt rank;
   Mat         M[2];
 
@@ -587,8 +578,7 @@ static PetscErrorCode RunCase(const char type[], size_t which, int seed)
       if (time > 0) PetscCall(AllowNew(M[k]));
       PetscCall((*cases[which].run)(M[k]));
     }
-    PetscCall(MatDCSRCUDAIsValid(M[1], &valid));
-    PetscCheck(valid, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: the storage is not valid", what);
+    PetscCall(TestIsValid(M[1], what));
     PetscCall(TestCompare(M[0], M[1], what));
     if (time == 1)
       for (int k = 0; k < 2; k++) PetscCall(MatZeroEntries(M[k]));
@@ -624,7 +614,7 @@ static PetscErrorCode EnterStencil(DM dm, Mat A, PetscInt dof)
       PetscCall(MatSetValuesStencil(A, 1, &row, 3, columns, v, ADD_VALUES));
       row.c = 0;
     }
-  PetscCall(Assemble(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(TestAssemble(A, MAT_FINAL_ASSEMBLY));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -118,16 +118,6 @@ static PetscErrorCode Assemble(Mat X[2])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode CheckValid(Mat A, const char what[])
-{
-  PetscBool valid;
-
-  PetscFunctionBegin;
-  PetscCall(MatDCSRCUDAIsValid(A, &valid));
-  PetscCheck(valid, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: the storage is not valid", what);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* One list and an assembly; sums into rows of all ranks, insertions into those of this one. */
 static PetscErrorCode InsertAndAssemble(Mat X[2], Order order, PetscInt round, InsertMode mode, const char what[])
 {
@@ -142,7 +132,7 @@ static PetscErrorCode InsertAndAssemble(Mat X[2], Order order, PetscInt round, I
   PetscCheck(error == PETSC_SUCCESS, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: error %d", what, (int)error);
   PetscCall(TriplesDestroy(&t));
   PetscCall(Assemble(X));
-  PetscCall(CheckValid(X[1], what));
+  PetscCall(TestIsValid(X[1], what));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -241,7 +231,7 @@ static PetscErrorCode TestForbidden(const char type[], MatOption option)
   PetscCheck(error == PETSC_ERR_ARG_OUTOFRANGE || t.n == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "new nonzeros are forbidden: error %d", (int)error);
   PetscCall(TriplesDestroy(&t));
   PetscCall(Assemble(X));
-  PetscCall(CheckValid(X[1], "after forbidden entries"));
+  PetscCall(TestIsValid(X[1], "after forbidden entries"));
   PetscCall(TestCompare(X[0], X[1], "after forbidden entries"));
   PetscCall(Destroy(X));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -273,7 +263,7 @@ static PetscErrorCode TestIgnored(const char type[], MatOption option, PetscBool
       PetscCall(MatAssemblyEnd(X[k], MAT_FINAL_ASSEMBLY));
       PetscCall(MatSetOption(X[k], option, (PetscBool)!flag));
     }
-    PetscCall(CheckValid(X[1], "ignored entries"));
+    PetscCall(TestIsValid(X[1], "ignored entries"));
     PetscCall(TestCompare(X[0], X[1], "ignored entries"));
     PetscCall(InsertAndAssemble(X, FEW, 20, ADD_VALUES, "after ignored entries"));
     PetscCall(TestCompare(X[0], X[1], "after ignored entries"));
@@ -305,7 +295,7 @@ static PetscErrorCode TestSequence(const char type[])
       PetscCall(MatSetOption(X[k], MAT_NEW_NONZERO_ALLOCATION_ERR, PETSC_FALSE));
     }
     if (round == 9) PetscCall(MatDCSRCUDADefragment(X[1]));
-    PetscCall(CheckValid(X[1], "sequence"));
+    PetscCall(TestIsValid(X[1], "sequence"));
     PetscCall(TestCompareProducts(X[0], X[1], "sequence"));
   }
   PetscCall(TestCompare(X[0], X[1], "sequence"));

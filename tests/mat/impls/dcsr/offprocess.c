@@ -101,14 +101,6 @@ static PetscErrorCode SetList(Mat A, PetscBool ours, uint64_t seed, InsertMode m
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Assemble(Mat A, MatAssemblyType type)
-{
-  PetscFunctionBegin;
-  PetscCall(MatAssemblyBegin(A, type));
-  PetscCall(MatAssemblyEnd(A, type));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* One block larger than a staging buffer, with the rows of all processes. */
 static PetscErrorCode SetLargeBlock(Mat A, PetscBool by_columns)
 {
@@ -156,34 +148,34 @@ static PetscErrorCode Tell(Mat A, PetscBool ours, int which, PetscBool alone)
   const PetscInt scale = alone && rank == size - 1 ? 0 : 1;
 
   PetscCall(SetList(A, ours, 1, ADD_VALUES, 700 * scale, which));
-  PetscCall(Assemble(A, MAT_FLUSH_ASSEMBLY));
+  PetscCall(TestAssemble(A, MAT_FLUSH_ASSEMBLY));
   PetscCall(SetList(A, ours, 2, INSERT_VALUES, 500 * scale, which));
-  PetscCall(Assemble(A, MAT_FLUSH_ASSEMBLY));
-  PetscCall(Assemble(A, MAT_FINAL_ASSEMBLY));                                        /* nobody has anything */
+  PetscCall(TestAssemble(A, MAT_FLUSH_ASSEMBLY));
+  PetscCall(TestAssemble(A, MAT_FINAL_ASSEMBLY));                                    /* nobody has anything */
   if (size > 1) PetscCall(MatSetOption(A, MAT_SUBSET_OFF_PROC_ENTRIES, PETSC_TRUE)); /* PETSc 3.26 fails when it is turned off for sequential matrices */
   PetscCall(SetList(A, ours, 3, ADD_VALUES, 400 * scale, which));                    /* the pattern */
-  PetscCall(Assemble(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(TestAssemble(A, MAT_FINAL_ASSEMBLY));
   PetscCall(SetList(A, ours, 3, ADD_VALUES, 400 * scale, which)); /* all of it, */
-  PetscCall(Assemble(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(TestAssemble(A, MAT_FINAL_ASSEMBLY));
   PetscCall(SetList(A, ours, 3, ADD_VALUES, 50 * scale, which >> 1)); /* some of it, */
-  PetscCall(Assemble(A, MAT_FINAL_ASSEMBLY));
-  PetscCall(Assemble(A, MAT_FINAL_ASSEMBLY));                          /* none, */
+  PetscCall(TestAssemble(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(TestAssemble(A, MAT_FINAL_ASSEMBLY));                      /* none, */
   PetscCall(SetList(A, ours, 3, INSERT_VALUES, rank ? 0 : 40, which)); /* one rank's, in the other mode */
-  PetscCall(Assemble(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(TestAssemble(A, MAT_FINAL_ASSEMBLY));
   if (size > 1) PetscCall(MatSetOption(A, MAT_SUBSET_OFF_PROC_ENTRIES, PETSC_FALSE));
   PetscCall(SetList(A, ours, 4, ADD_VALUES, 900 * scale, which));
-  PetscCall(Assemble(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(TestAssemble(A, MAT_FINAL_ASSEMBLY));
   PetscCall(MatGetOwnershipRange(A, &begin, &end));
   PetscCall(MatSetOption(A, MAT_NO_OFF_PROC_ENTRIES, PETSC_TRUE));
   for (PetscInt row = begin; row < end; row++) PetscCall(MatSetValues(A, 1, &row, 1, &column, &one, ADD_VALUES));
-  PetscCall(Assemble(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(TestAssemble(A, MAT_FINAL_ASSEMBLY));
   PetscCall(MatSetOption(A, MAT_NO_OFF_PROC_ENTRIES, PETSC_FALSE));
   PetscCall(MatSetOption(A, MAT_IGNORE_OFF_PROC_ENTRIES, PETSC_TRUE));
   PetscCall(SetList(A, ours, 5, ADD_VALUES, 300 * scale, which));
-  PetscCall(Assemble(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(TestAssemble(A, MAT_FINAL_ASSEMBLY));
   PetscCall(MatSetOption(A, MAT_IGNORE_OFF_PROC_ENTRIES, PETSC_FALSE));
   PetscCall(SetList(A, ours, 6, ADD_VALUES, 300 * scale, which));
-  PetscCall(Assemble(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(TestAssemble(A, MAT_FINAL_ASSEMBLY));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -200,7 +192,7 @@ static PetscErrorCode SetTooMany(Mat A, PetscInt n)
 
     PetscCall(MatSetValues(A, 1, &row, n, columns, v, ADD_VALUES));
   }
-  PetscCall(Assemble(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(TestAssemble(A, MAT_FINAL_ASSEMBLY));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -261,7 +253,7 @@ int main(int argc, char **argv)
     PetscCall(Create(type, 150, 220, &B));
     for (int k = 0; k < 2; k++) {
       PetscCall(SetLargeBlock(k ? B : A, (PetscBool)by_columns));
-      PetscCall(Assemble(k ? B : A, MAT_FINAL_ASSEMBLY));
+      PetscCall(TestAssemble(k ? B : A, MAT_FINAL_ASSEMBLY));
     }
     PetscCall(TestCompare(A, B, by_columns ? "large block by columns" : "large block by rows"));
     PetscCall(MatDestroy(&A));

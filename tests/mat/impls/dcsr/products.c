@@ -81,15 +81,13 @@ static PetscErrorCode Symbolic(MatProductType type, const Mat m[], const char al
 /* Against a new product of the references. */
 static PetscErrorCode Compare(const Operands *o, Mat C, const char step[])
 {
-  Mat       R;
-  char      what[256];
-  PetscBool valid;
+  Mat  R;
+  char what[256];
 
   PetscFunctionBegin;
   PetscCall(PetscSNPrintf(what, sizeof(what), "%s: %s", o->what, step));
   PetscCall(Multiply(o->type, o->refs, MAT_INITIAL_MATRIX, PETSC_DETERMINE, &R));
-  PetscCall(MatDCSRCUDAIsValid(C, &valid));
-  PetscCheck(valid, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: the storage is not valid", what);
+  PetscCall(TestIsValid(C, what));
   PetscCall(TestCompareProducts(R, C, what));
   PetscCall(TestCompareRows(R, C, what));
   PetscCall(MatDestroy(&R));

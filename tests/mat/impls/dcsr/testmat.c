@@ -190,3 +190,42 @@ PetscErrorCode TestBlocks(Mat A, PetscInt *n, Mat blocks[2])
   if (parallel) PetscCall(MatMPIAIJGetSeqAIJ(A, &blocks[0], &blocks[1], NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+PetscErrorCode TestAssemble(Mat A, MatAssemblyType type)
+{
+  PetscFunctionBegin;
+  PetscCall(MatAssemblyBegin(A, type));
+  PetscCall(MatAssemblyEnd(A, type));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode TestFragment(Mat A, PetscInt slack)
+{
+  PetscErrorCode (*fragment)(Mat, PetscInt, PetscInt);
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectQueryFunction((PetscObject)A, "MatDCSRCUDAFragment_C", &fragment));
+  PetscCheck(fragment != NULL, PETSC_COMM_SELF, PETSC_ERR_PLIB, "MatDCSRCUDAFragment_C is not composed");
+  PetscCall((*fragment)(A, 3, slack));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode TestIsValid(Mat A, const char what[])
+{
+  PetscBool valid;
+
+  PetscFunctionBegin;
+  PetscCall(MatDCSRCUDAIsValid(A, &valid));
+  PetscCheck(valid, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: the storage is not valid", what);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode TestUsesDevice(Mat A, PetscBool *device)
+{
+  VecType type;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetVecType(A, &type));
+  PetscCall(PetscStrcmp(type, VECCUDA, device));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

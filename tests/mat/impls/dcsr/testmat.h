@@ -23,3 +23,7 @@ PetscErrorCode TestCompareRows(Mat, Mat, const char[]);
 PetscErrorCode TestCompareVec(Vec, Vec, const char[]);
 PetscErrorCode TestHasType(Mat, const char[], const char[]); /* the type name contains this */
 PetscErrorCode TestBlocks(Mat, PetscInt *, Mat[2]);          /* the sequential matrices of this rank */
+PetscErrorCode TestAssemble(Mat, MatAssemblyType);           /* begin and end */
+PetscErrorCode TestFragment(Mat, PetscInt);                  /* the type's rows in up to 3 segments where they are on the device, with so many unused entries behind each row */
+PetscErrorCode TestIsValid(Mat, const char[]);               /* the type's storage */
+PetscErrorCode TestUsesDevice(Mat, PetscBool *);             /* its vectors are VECCUDA */

@@ -155,22 +155,10 @@ static PetscErrorCode Delete(DM dm, Mat A, const Case *c, Vec x, Vec b)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Spreads rows over several segments where there is device storage. */
-static PetscErrorCode Fragment(Mat A)
-{
-  PetscErrorCode (*fragment)(Mat, PetscInt, PetscInt);
-
-  PetscFunctionBegin;
-  PetscCall(PetscObjectQueryFunction((PetscObject)A, "MatDCSRCUDAFragment_C", &fragment));
-  if (fragment != NULL) PetscCall((*fragment)(A, 3, 2));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode RunCase(DM dm, const char type[], const Case *c)
 {
   static const char *const namings[] = {"Local", "LocalIS", "Stencil", "IS"};
   char                     what[256];
-  PetscBool                valid;
   Vec                      x[2], b[2];
   Mat                      M[2];
 
@@ -188,13 +176,12 @@ static PetscErrorCode RunCase(DM dm, const char type[], const Case *c)
     }
   }
   PetscCall(TestCompareProducts(M[0], M[1], what)); // a device copy and plans to be renewed
-  if (c->fragmented) PetscCall(Fragment(M[1]));
+  if (c->fragmented) PetscCall(TestFragment(M[1], 2));
   if (c->bound) PetscCall(MatBindToCPU(M[1], PETSC_TRUE));
   for (int k = 0; k < 2; k++) PetscCall(Delete(dm, M[k], c, x[k], b[k]));
   if (c->bound) PetscCall(MatBindToCPU(M[1], PETSC_FALSE));
   if (c->vectors) PetscCall(TestCompareVec(b[0], b[1], what));
-  PetscCall(MatDCSRCUDAIsValid(M[1], &valid));
-  PetscCheck(valid, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: the storage is not valid", what);
+  PetscCall(TestIsValid(M[1], what));
   PetscCall(TestCompare(M[0], M[1], what));
   for (int k = 0; k < 2; k++) {
     PetscCall(VecDestroy(&x[k]));

@@ -227,11 +227,10 @@ static PetscErrorCode TestOutOfMemory(Case *c)
     for (PetscInt site = 1; ierr != PETSC_SUCCESS; site++) {
       DCSRView     to;
       DCSRDeletion deletion;
-      size_t       before, after, peak;
+      size_t       before, after;
 
       PetscCheck(site < MAX_SITES, PETSC_COMM_SELF, PETSC_ERR_PLIB, "A deletion allocates without end");
-      PetscCallCUDA(cudaStreamSynchronize(c->stream));
-      PetscCall(PetscSparseCUDAGetMemoryInUse(&before, &peak));
+      PetscCall(KernelTestMemoryInUse(c->stream, &before));
       PetscCall(PetscSparseCUDATestFailAllocation(site));
       PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
       ierr = which ? DCSREliminateZeros(c->view, PETSC_FALSE, 0.4, c->stream, &to, &deletion) : DCSRRemoveRows(c->view, c->n, c->device_rows, 2.0, c->stream, &to, &deletion);
@@ -240,8 +239,7 @@ static PetscErrorCode TestOutOfMemory(Case *c)
       PetscCheck(ierr == PETSC_SUCCESS || ierr == PETSC_ERR_MEM, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, %s: error %d, allocation %" PetscInt_FMT, c->host.name, c->storage, (int)ierr, site);
       PetscCheck(ierr == PETSC_SUCCESS || (to.row_offsets == NULL && to.columns == NULL && to.values == NULL), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, %s: an error leaves a view behind, allocation %" PetscInt_FMT, c->host.name, c->storage, site);
       PetscCall(KernelTestViewDestroy(&to, c->stream));
-      PetscCallCUDA(cudaStreamSynchronize(c->stream));
-      PetscCall(PetscSparseCUDAGetMemoryInUse(&after, &peak));
+      PetscCall(KernelTestMemoryInUse(c->stream, &after));
       PetscCheck(before == after, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, %s: %zu bytes were in use before and %zu are afterwards, allocation %" PetscInt_FMT, c->host.name, c->storage, before, after, site);
     }
   }
@@ -373,11 +371,7 @@ static PetscErrorCode Test(const KernelTestMatrix *A, const KernelTestStorage *s
 
 int main(int argc, char **argv)
 {
-  PetscFunctionBeginUser;
-  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
-  PetscCall(KernelTestRun(Test));
-  PetscCall(PetscFinalize());
-  return 0;
+  return (int)KernelTestMain(argc, argv, help, Test);
 }
 
 /*TEST

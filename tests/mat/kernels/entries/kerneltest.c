@@ -228,11 +228,7 @@ PetscErrorCode KernelTestViewCreate(const KernelTestMatrix *A, const KernelTestS
 PetscErrorCode KernelTestViewDestroy(DCSRView *view, cudaStream_t stream)
 {
   PetscFunctionBegin;
-  PetscCall(PetscSparseCUDAFree(&view->values, stream));
-  PetscCall(PetscSparseCUDAFree(&view->columns, stream));
-  PetscCall(PetscSparseCUDAFree(&view->row_offsets, stream));
-  PetscCall(PetscSparseCUDAFree(&view->segments, stream));
-  PetscCall(PetscSparseCUDAFree(&view->row_sizes, stream));
+  PetscCall(DCSRViewFree(view, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -307,21 +303,30 @@ PetscErrorCode KernelTestCompareScalars(PetscCount n, const PetscScalar got[], c
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* KernelTestMemoryInUse - see kerneltest.h; synchronizes */
+PetscErrorCode KernelTestMemoryInUse(cudaStream_t stream, size_t *now)
+{
+  size_t peak;
+
+  PetscFunctionBegin;
+  PetscCallCUDA(cudaStreamSynchronize(stream));
+  PetscCall(PetscSparseCUDAGetMemoryInUse(now, &peak));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode RunShape(const KernelTestMatrix *A, KernelTestFn *test, cudaStream_t stream)
 {
-  size_t before, after, peak;
+  size_t before, after;
 
   PetscFunctionBegin;
   for (PetscInt s = 0; s < KernelTestNumStorages; s++) {
     DCSRView view;
 
-    PetscCallCUDA(cudaStreamSynchronize(stream));
-    PetscCall(PetscSparseCUDAGetMemoryInUse(&before, &peak));
+    PetscCall(KernelTestMemoryInUse(stream, &before));
     PetscCall(KernelTestViewCreate(A, &KernelTestStorages[s], stream, &view));
     PetscCall(test(A, &KernelTestStorages[s], view, stream));
     PetscCall(KernelTestViewDestroy(&view, stream));
-    PetscCallCUDA(cudaStreamSynchronize(stream));
-    PetscCall(PetscSparseCUDAGetMemoryInUse(&after, &peak));
+    PetscCall(KernelTestMemoryInUse(stream, &after));
     PetscCheck(before == after, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, %s: %zu bytes of device memory leaked", A->name, KernelTestStorages[s].name, after - before);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -348,4 +353,14 @@ PetscErrorCode KernelTestRun(KernelTestFn *test)
     if (only >= 0) break;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* KernelTestMain - KernelTestRun() between PetscInitialize() and PetscFinalize() */
+PetscErrorCode KernelTestMain(int argc, char **argv, const char help[], KernelTestFn *test)
+{
+  PetscFunctionBeginUser;
+  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  PetscCall(KernelTestRun(test));
+  PetscCall(PetscFinalize());
+  return PETSC_SUCCESS;
 }

@@ -40,6 +40,9 @@ PETSC_INTERN PetscErrorCode KernelTestToHost(size_t, const void *, cudaStream_t,
 PETSC_INTERN PetscErrorCode KernelTestCompareScalars(PetscCount, const PetscScalar[], const PetscScalar[], const PetscReal[], const char[], const char[],
                                                      const char[]); /* n, got, expected, scale of the rounding errors or NULL for equality, what, matrix, storage */
 
+PETSC_INTERN PetscErrorCode KernelTestMemoryInUse(cudaStream_t, size_t *); /* bytes of device memory when all work queued so far is done */
+
 /* Loops over all shapes and storages. */
 typedef PetscErrorCode      KernelTestFn(const KernelTestMatrix *, const KernelTestStorage *, DCSRView, cudaStream_t);
 PETSC_INTERN PetscErrorCode KernelTestRun(KernelTestFn *);
+PETSC_INTERN PetscErrorCode KernelTestMain(int, char **, const char[], KernelTestFn *); /* a whole main(): argc, argv, help, the test */

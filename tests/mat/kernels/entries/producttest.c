@@ -101,3 +101,12 @@ PetscErrorCode ProductTestMatrixCreate(const char name[], Pattern pattern, Petsc
   PetscCall(PetscFree(columns));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+/* ProductTestFactorsCreate - both factors of a case, with different values */
+PetscErrorCode ProductTestFactorsCreate(const ProductTestCase *c, KernelTestMatrix *A, KernelTestMatrix *B)
+{
+  PetscFunctionBegin;
+  PetscCall(ProductTestMatrixCreate(c->name, c->a, c->m, c->k, 1, A));
+  PetscCall(ProductTestMatrixCreate(c->name, c->b, c->k, c->n, 2, B));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -24,3 +24,12 @@ typedef enum {
 } Pattern;
 
 PETSC_INTERN PetscErrorCode ProductTestMatrixCreate(const char[], Pattern, PetscInt, PetscInt, PetscInt, KernelTestMatrix *); /* name, pattern, rows, columns, seed of the values */
+
+/* A product C = A B: C is m x n, A is m x k. */
+typedef struct {
+  const char *name;
+  Pattern     a, b;
+  PetscInt    m, k, n;
+} ProductTestCase;
+
+PETSC_INTERN PetscErrorCode ProductTestFactorsCreate(const ProductTestCase *, KernelTestMatrix *, KernelTestMatrix *); /* A and B */

@@ -115,11 +115,7 @@ static PetscErrorCode Test(const KernelTestMatrix *A, PETSC_UNUSED const KernelT
 
 int main(int argc, char **argv)
 {
-  PetscFunctionBeginUser;
-  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
-  PetscCall(KernelTestRun(Test));
-  PetscCall(PetscFinalize());
-  return 0;
+  return (int)KernelTestMain(argc, argv, help, Test);
 }
 
 /*TEST

@@ -260,16 +260,6 @@ static PetscErrorCode TestMaps(const Case *c, PetscInt odd)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MemoryInUse(cudaStream_t stream, size_t *now)
-{
-  size_t peak;
-
-  PetscFunctionBegin;
-  PetscCallCUDA(cudaStreamSynchronize(stream));
-  PetscCall(PetscSparseCUDAGetMemoryInUse(now, &peak));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Each allocation fails in turn: nothing is left, and the next sum is right. */
 static PetscErrorCode TestOutOfMemory(const Case *c)
 {
@@ -280,14 +270,14 @@ static PetscErrorCode TestOutOfMemory(const Case *c)
   PetscFunctionBegin;
   for (PetscInt site = 1; ierr != PETSC_SUCCESS; site++) {
     PetscCheck(site < 100, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: allocates without end", c->what);
-    PetscCall(MemoryInUse(c->stream, &before));
+    PetscCall(KernelTestMemoryInUse(c->stream, &before));
     PetscCall(PetscSparseCUDATestFailAllocation(site));
     PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
     ierr = DCSRAdd(c->alpha, c->a, c->beta, c->b, c->stream, &C);
     PetscCall(PetscPopErrorHandler());
     PetscCall(PetscSparseCUDATestFailAllocation(0));
     if (ierr == PETSC_SUCCESS) break;
-    PetscCall(MemoryInUse(c->stream, &after));
+    PetscCall(KernelTestMemoryInUse(c->stream, &after));
     PetscCheck(ierr == PETSC_ERR_MEM && C.columns == NULL && C.values == NULL && C.row_offsets == NULL, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: error %d, or a view that is not empty", c->what, (int)ierr);
     PetscCheck(after == before, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: allocation %" PetscInt_FMT " fails, and %zu bytes are left", c->what, site, after - before);
   }
@@ -367,11 +357,7 @@ static PetscErrorCode Test(const KernelTestMatrix *A, PETSC_UNUSED const KernelT
 
 int main(int argc, char **argv)
 {
-  PetscFunctionBeginUser;
-  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
-  PetscCall(KernelTestRun(Test));
-  PetscCall(PetscFinalize());
-  return 0;
+  return (int)KernelTestMain(argc, argv, help, Test);
 }
 
 /*TEST

@@ -4,14 +4,7 @@ static char help[] = "Sparse products C = A B of all shapes, bins and offset wid
 #include "../entries/producttest.h"
 #include <petscsparsecuda/spgemm.h>
 
-/* C is m x n, A is m x k. */
-typedef struct {
-  const char *name;
-  Pattern     a, b;
-  PetscInt    m, k, n;
-} Case;
-
-static const Case cases[] = {
+static const ProductTestCase cases[] = {
   {"no entries in A", ZERO, RANDOM4, 20, 30, 40},
   {"no entries in B", RANDOM4, ZERO, 20, 30, 40},
   {"no rows", ZERO, RANDOM4, 0, 30, 40},
@@ -154,7 +147,7 @@ static PetscErrorCode CheckInfo(DCSRSpGEMM product, const KernelTestMatrix *A, c
 }
 
 /* Structure alone and then values; both at once; values again after the old ones were destroyed. */
-static PetscErrorCode TestProduct(const Case *c, const KernelTestMatrix *A, const KernelTestMatrix *B, const KernelTestMatrix *expected, PetscBool wide_a, PetscBool wide_b, cudaStream_t stream)
+static PetscErrorCode TestProduct(const ProductTestCase *c, const KernelTestMatrix *A, const KernelTestMatrix *B, const KernelTestMatrix *expected, PetscBool wide_a, PetscBool wide_b, cudaStream_t stream)
 {
   const KernelTestStorage storage[2] = {{"narrow", PETSC_FALSE, 0, 0}, {"wide", PETSC_TRUE, 0, 0}};
   DCSRView                a, b, C, D;
@@ -198,13 +191,12 @@ static PetscErrorCode TestOutOfMemory(const KernelTestMatrix *A, const KernelTes
   PetscCall(KernelTestViewCreate(A, &storage, stream, &a));
   PetscCall(KernelTestViewCreate(B, &storage, stream, &b));
   for (PetscInt n = 1; !done; n++) {
-    size_t         before, after, peak;
+    size_t         before, after;
     DCSRView       C;
     DCSRSpGEMM     product;
     PetscErrorCode ierr;
 
-    PetscCallCUDA(cudaStreamSynchronize(stream));
-    PetscCall(PetscSparseCUDAGetMemoryInUse(&before, &peak));
+    PetscCall(KernelTestMemoryInUse(stream, &before));
     PetscCall(PetscSparseCUDATestFailAllocation(n));
     PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
     ierr = DCSRSpGEMMSymbolic(a, b, PETSC_TRUE, stream, &C, &product);
@@ -214,8 +206,7 @@ static PetscErrorCode TestOutOfMemory(const KernelTestMatrix *A, const KernelTes
     PetscCheck(done || (ierr == PETSC_ERR_MEM && product == NULL && C.row_offsets == NULL && C.columns == NULL && C.values == NULL), PETSC_COMM_SELF, PETSC_ERR_PLIB, "Allocation %" PetscInt_FMT " fails: error %d, or something is left", n, (int)ierr);
     PetscCall(DCSRSpGEMMDestroy(&product, stream));
     PetscCall(DCSRViewFree(&C, stream));
-    PetscCallCUDA(cudaStreamSynchronize(stream));
-    PetscCall(PetscSparseCUDAGetMemoryInUse(&after, &peak));
+    PetscCall(KernelTestMemoryInUse(stream, &after));
     PetscCheck(after == before, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Allocation %" PetscInt_FMT " fails: %zu bytes are left", n, after - before);
   }
   PetscCall(KernelTestViewDestroy(&a, stream));
@@ -235,12 +226,11 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-case", &only, NULL));
   if (usable) PetscCall(PetscSparseCUDAGetStream(&stream));
   for (size_t k = 0; usable && k < PETSC_STATIC_ARRAY_LENGTH(cases); k++) {
-    const Case      *c = &cases[k];
-    KernelTestMatrix A, B, C;
+    const ProductTestCase *c = &cases[k];
+    KernelTestMatrix       A, B, C;
 
     if (only >= 0 && (size_t)only != k) continue;
-    PetscCall(ProductTestMatrixCreate(c->name, c->a, c->m, c->k, 1, &A));
-    PetscCall(ProductTestMatrixCreate(c->name, c->b, c->k, c->n, 2, &B));
+    PetscCall(ProductTestFactorsCreate(c, &A, &B));
     PetscCall(Multiply(&A, &B, &C));
     for (int wide = 0; wide < 4; wide++) PetscCall(TestProduct(c, &A, &B, &C, (PetscBool)(wide % 2), (PetscBool)(wide / 2), stream));
     if (c->n == 400000 || c->a == SKEWED) PetscCall(TestOutOfMemory(&A, &B, stream));

@@ -6,14 +6,8 @@ static char help[] = "Sparse products again and again: structure and values bit 
 #include "../entries/producttest.h"
 #include <petscsparsecuda/spgemm.h>
 
-/* C is m x n, A is m x k; together they have rows for all bins, and few entries, which all go to the host each time. */
-typedef struct {
-  const char *name;
-  Pattern     a, b;
-  PetscInt    m, k, n;
-} Case;
-
-static const Case cases[] = {
+/* Together they have rows for all bins, and few entries, which all go to the host each time. */
+static const ProductTestCase cases[] = {
   {"stencil squared", STENCIL9, STENCIL9, 1600, 1600, 1600},
   {"band squared", BAND, BAND, 1000, 1000, 1000},
   {"blocks squared", BLOCKS, BLOCKS, 600, 600, 600},
@@ -88,7 +82,7 @@ static PetscErrorCode RepeatNumeric(DCSRSpGEMM product, DCSRView A, DCSRView B, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode TestCase(const Case *c, DCSRView A, DCSRView B, PetscInt repeats, PetscBool bins, cudaStream_t stream)
+static PetscErrorCode TestCase(const ProductTestCase *c, DCSRView A, DCSRView B, PetscInt repeats, PetscBool bins, cudaStream_t stream)
 {
   Result     first, now;
   DCSRView   C, D;
@@ -130,12 +124,11 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-bins", &bins, NULL));
   if (usable) PetscCall(PetscSparseCUDAGetStream(&stream));
   for (size_t k = 0; usable && k < PETSC_STATIC_ARRAY_LENGTH(cases); k++) {
-    const Case      *c = &cases[k];
-    KernelTestMatrix A, B;
-    DCSRView         a, b;
+    const ProductTestCase *c = &cases[k];
+    KernelTestMatrix       A, B;
+    DCSRView               a, b;
 
-    PetscCall(ProductTestMatrixCreate(c->name, c->a, c->m, c->k, 1, &A));
-    PetscCall(ProductTestMatrixCreate(c->name, c->b, c->k, c->n, 2, &B));
+    PetscCall(ProductTestFactorsCreate(c, &A, &B));
     PetscCall(KernelTestViewCreate(&A, &storage, stream, &a));
     PetscCall(KernelTestViewCreate(&B, &storage, stream, &b));
     PetscCall(TestCase(c, a, b, repeats, bins, stream));

@@ -247,17 +247,6 @@ static PetscErrorCode FragmentedCreate(const Host *h, PetscBool wide, cudaStream
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode ViewDestroy(DCSRView *view, cudaStream_t stream)
-{
-  PetscFunctionBeginUser;
-  PetscCall(PetscSparseCUDAFree(&view->values, stream));
-  PetscCall(PetscSparseCUDAFree(&view->columns, stream));
-  PetscCall(PetscSparseCUDAFree(&view->row_offsets, stream));
-  PetscCall(PetscSparseCUDAFree(&view->segments, stream));
-  PetscCall(PetscSparseCUDAFree(&view->row_sizes, stream));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Vectors on both sides, and what the product must be with and without z. */
 typedef struct {
   const Host  *host;
@@ -401,10 +390,10 @@ static PetscErrorCode CheckShape(Shape shape, cudaStream_t stream)
 
     PetscCall(CompactCreate(&host, (PetscBool)wide, stream, &view));
     PetscCall(CheckView(view, &vectors));
-    PetscCall(ViewDestroy(&view, stream));
+    PetscCall(DCSRViewFree(&view, stream));
     PetscCall(FragmentedCreate(&host, (PetscBool)wide, stream, &view));
     PetscCall(CheckView(view, &vectors));
-    PetscCall(ViewDestroy(&view, stream));
+    PetscCall(DCSRViewFree(&view, stream));
   }
   PetscCall(VectorsDestroy(&vectors));
   PetscCall(HostDestroy(&host));

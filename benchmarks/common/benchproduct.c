@@ -1,0 +1,75 @@
+/*
+  Products with a vector; see benchproduct.h.
+*/
+#include "benchproduct.h"
+
+#define TOLERANCE 1e-12 /* of the sum of absolute values of a row, or column */
+
+/* BenchProductCreate - see benchproduct.h */
+PetscErrorCode BenchProductCreate(Bench *b, const char name[], PetscBool transpose, BenchProduct *p)
+{
+  DCSRView *view = &p->matrix.view;
+
+  PetscFunctionBegin;
+  p->bench     = b;
+  p->transpose = transpose;
+  PetscCall(BenchMatrixCreate(name, b->stream, &p->matrix));
+  PetscCall(BenchMatrixPrint(&p->matrix));
+  p->n = transpose ? view->num_columns : view->num_rows;
+  PetscCall(BenchVectorCreate(transpose ? view->num_rows : view->num_columns, 2, b->stream, &p->x));
+  PetscCall(BenchVectorCreate(p->n, 3, b->stream, &p->y));
+  PetscCall(PetscSparseCUDAMalloc(p->n, "reference", b->stream, &p->reference));
+  PetscCall(PetscSparseCUDAMalloc(p->n, "rounding bound", b->stream, &p->bound));
+  PetscCall(BenchReferenceMult(*view, transpose, p->x, NULL, p->reference, p->bound, b->stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* BenchProductDestroy - frees all of it */
+PetscErrorCode BenchProductDestroy(BenchProduct *p)
+{
+  cudaStream_t stream = p->bench->stream;
+
+  PetscFunctionBegin;
+  PetscCall(PetscSparseCUDAFree(&p->x, stream));
+  PetscCall(PetscSparseCUDAFree(&p->y, stream));
+  PetscCall(PetscSparseCUDAFree(&p->reference, stream));
+  PetscCall(PetscSparseCUDAFree(&p->bound, stream));
+  PetscCall(BenchMatrixDestroy(&p->matrix, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* BenchProductCheck - see benchproduct.h */
+PetscErrorCode BenchProductCheck(BenchProduct *p, const char what[], BenchFn *fn, void *ctx)
+{
+  cudaStream_t stream = p->bench->stream;
+  PetscReal    error;
+
+  PetscFunctionBegin;
+  PetscCall(BenchVectorSet(p->n, (PetscScalar)NAN, p->y, stream));
+  PetscCall((*fn)(ctx, stream));
+  PetscCall(BenchCompare(p->n, p->y, p->reference, p->bound, stream, &error));
+  if (error > TOLERANCE) PetscCall(BenchWrong(p->bench, "%s on %s, relative error %g", what, p->matrix.name, (double)error));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* BenchProductMeasureCusparse - see benchproduct.h */
+PetscErrorCode BenchProductMeasureCusparse(BenchProduct *p, PetscReal us[2], const char *names[2])
+{
+  PetscFunctionBegin;
+  us[0] = us[1] = PETSC_MAX_REAL;
+  for (PetscInt i = 0; i < BENCH_CUSPARSE_ALGORITHMS; i++) {
+    BenchCusparse c;
+    PetscReal     t[2];
+
+    PetscCall(BenchCusparseCreate(p->matrix.view, p->transpose ? CUSPARSE_OPERATION_TRANSPOSE : CUSPARSE_OPERATION_NON_TRANSPOSE, i, p->x, p->y, p->bench->stream, &c));
+    PetscCall(BenchProductCheck(p, BenchCusparseNames[i], BenchCusparseRun, &c));
+    PetscCall(BenchMeasure(p->bench, BenchCusparseRun, &c, t));
+    PetscCall(BenchCusparseDestroy(&c, p->bench->stream));
+    for (PetscInt k = 0; k < 2; k++) {
+      if (t[k] >= us[k]) continue;
+      us[k]    = t[k];
+      names[k] = BenchCusparseNames[i];
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,20 @@
+#pragma once
+/*
+  What the benchmarks of y = A x and y = A^T x have in common: operands, the result to compare with, and the competitor.
+*/
+#include "bench.h"
+#include "benchcusparse.h"
+
+typedef struct {
+  Bench       *bench;
+  BenchMatrix  matrix;
+  PetscBool    transpose;
+  PetscCount   n; /* entries of y */
+  PetscScalar *x, *y, *reference;
+  PetscReal   *bound; /* sums of absolute values */
+} BenchProduct;
+
+PETSC_INTERN PetscErrorCode BenchProductCreate(Bench *, const char[], PetscBool, BenchProduct *); /* the case of that name, which is printed; transpose */
+PETSC_INTERN PetscErrorCode BenchProductDestroy(BenchProduct *);
+PETSC_INTERN PetscErrorCode BenchProductCheck(BenchProduct *, const char[], BenchFn *, void *);         /* one call into a y full of NaN, compared with the reference */
+PETSC_INTERN PetscErrorCode BenchProductMeasureCusparse(BenchProduct *, PetscReal[2], const char *[2]); /* the best algorithm of cuSPARSE, cold and warm separately, and its name; results are checked */
