@@ -180,20 +180,12 @@ static PetscErrorCode MultCoordinates(State *s)
   return MatMult(s->D, s->x, s->y);
 }
 
-static PetscErrorCode Assemble(Mat A)
-{
-  PetscFunctionBegin;
-  PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
-  PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode SetValues(State *s)
 {
   PetscFunctionBegin;
   PetscCall(MatSetOption(s->A, MAT_NEW_NONZERO_ALLOCATION_ERR, PETSC_FALSE));
   for (PetscInt k = 0; k < s->list->n; k++) PetscCall(MatSetValues(s->A, 1, &s->list->i[k], 1, &s->list->j[k], &s->list->v[k], ADD_VALUES));
-  PetscCall(Assemble(s->A));
+  PetscCall(TestAssemble(s->A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -203,7 +195,7 @@ static PetscErrorCode SetValuesDevice(State *s)
   if (!s->device) PetscCall(SetValues(s));
   else {
     PetscCall(MatDCSRCUDASetValuesDevice(s->A, s->list->n, s->list->device_i, s->list->device_j, s->list->device_v, ADD_VALUES));
-    PetscCall(Assemble(s->A));
+    PetscCall(TestAssemble(s->A));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
