@@ -332,7 +332,7 @@ static PetscErrorCode RunCase(Bench *bench, const char name[], Mat A)
 }
 
 /*
-  StencilCreate - Poisson's matrix on n^dim points: 2 dim + 1 points a row, or all 3^dim neighbours when full.
+  StencilCreate - Poisson's matrix on n^dim points: 2 dim + 1 points a row, or all 3^dim neighbors when full.
 */
 static PetscErrorCode StencilCreate(PetscInt dim, PetscBool full, PetscInt n, Mat *A)
 {

@@ -2,8 +2,8 @@
   Fragmented -> compact: a prefix sum of the row sizes and one move. Segments are sorted and have no column in common, so an entry's place in its row is its place in
   its segment and, for each other segment, the number of smaller columns there: a binary search, and none in rows of one segment.
 */
-#include "../entries/rowloop.cuh"
-#include "../entries/temporary.cuh"
+#include "../common/rowloop.cuh"
+#include "../common/temporary.cuh"
 #include <petscsparsecuda/convert.h>
 #include <cub/device/device_scan.cuh>
 #include <thrust/iterator/counting_iterator.h>

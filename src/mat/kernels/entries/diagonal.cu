@@ -2,7 +2,7 @@
   Diagonal entries and scaling by diagonal matrices. Compact rows are sorted, so a thread a row finds its diagonal entry by bisection;
   fragmented rows are searched whole.
 */
-#include "rowloop.cuh"
+#include "../common/rowloop.cuh"
 #include <petscsparsecuda/entries.h>
 
 namespace

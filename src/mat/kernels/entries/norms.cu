@@ -2,8 +2,8 @@
   Norms and row reductions. Rows are summed by RowLoop(), vectors of sums by CUB: both in a fixed order, so that norms are bitwise reproducible,
   except where column sums are added up by atomics.
 */
-#include "rowloop.cuh"
-#include "temporary.cuh"
+#include "../common/rowloop.cuh"
+#include "../common/temporary.cuh"
 #include <petscsparsecuda/entries.h>
 #include <cub/device/device_reduce.cuh>
 

@@ -2,8 +2,8 @@
 /*
   Device pieces that looking up, merging and appending share: sorted searches, and the keys of the new entries of a batch.
 */
-#include "../entries/search.cuh"
-#include "../entries/temporary.cuh"
+#include "../common/search.cuh"
+#include "../common/temporary.cuh"
 #include "insertimpl.h"
 #include <cub/device/device_for.cuh>
 

@@ -1,7 +1,7 @@
 /*
   Columns of the off-diagonal block: which global ones a batch or a structure uses, and their local numbers.
 */
-#include "../entries/temporary.cuh"
+#include "../common/temporary.cuh"
 #include <petscsparsecuda/insert.h>
 #include <cub/device/device_for.cuh>
 #include <cub/device/device_radix_sort.cuh>

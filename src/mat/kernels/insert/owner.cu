@@ -1,7 +1,7 @@
 /*
   Entries of a list in the order of the processes that own their rows: a binary search an entry, and a stable sort over the few bits that owners need.
 */
-#include "../entries/temporary.cuh"
+#include "../common/temporary.cuh"
 #include <petscsparsecuda/insert.h>
 #include <cub/device/device_for.cuh>
 #include <cub/device/device_radix_sort.cuh>

@@ -2,7 +2,7 @@
   Slices: columns that occur are marked, numbered by a scan over all columns, and the entries get the numbers of theirs. Numbers ascend with the columns, so rows stay
   sorted and sums of products keep their order.
 */
-#include "../entries/temporary.cuh"
+#include "../common/temporary.cuh"
 #include <cub/device/device_for.cuh>
 #include <cub/device/device_reduce.cuh>
 #include <cub/device/device_scan.cuh>

@@ -3,7 +3,7 @@
   is known how large C is and where each tile of it begins. A second pass streams the entries in merged order to their places, which are counts of bits; rows play no part
   in who does what. Bytes: the columns of both twice, the values once, C once.
 */
-#include "../entries/temporary.cuh"
+#include "../common/temporary.cuh"
 #include "count.cuh"
 #include <cub/device/device_scan.cuh>
 

@@ -1,6 +1,6 @@
 /* Between counting and filling: the row offsets of C, the rows of each bin, and the chunks of long rows. */
 #include "table.cuh"
-#include "../entries/temporary.cuh"
+#include "../common/temporary.cuh"
 #include <cub/device/device_scan.cuh>
 #include <thrust/iterator/transform_iterator.h>
 
@@ -14,7 +14,7 @@ struct BinPlaces {
   unsigned long long begin[SPGEMM_NUM_BINS];
 };
 
-/* A block takes consecutive rows and reserves room in each bin once, so that neighbours in the matrix stay neighbours in the list. */
+/* A block takes consecutive rows and reserves room in each bin once, so that neighbors in the matrix stay neighbors in the list. */
 __global__ void __launch_bounds__(SPGEMM_THREADS) SortRowsKernel(PetscInt num_rows, const unsigned char *bins, BinPlaces places, unsigned long long *used, int32_t *list)
 {
   __shared__ unsigned           counts[SPGEMM_NUM_BINS];

@@ -4,8 +4,8 @@
   row of A once more.
 */
 #include "table.cuh"
-#include "../entries/search.cuh"
-#include "../entries/temporary.cuh"
+#include "../common/search.cuh"
+#include "../common/temporary.cuh"
 #include <petscsparsecuda/insert.h>
 #include <cub/device/device_radix_sort.cuh>
 #include <cub/device/device_scan.cuh>

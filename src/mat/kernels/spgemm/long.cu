@@ -3,8 +3,8 @@
   slices, with one bit for each column of a slice in shared memory: any row fits, however long.
 */
 #include "table.cuh"
-#include "../entries/search.cuh"
-#include "../entries/temporary.cuh"
+#include "../common/search.cuh"
+#include "../common/temporary.cuh"
 #include <petscsparsecuda/insert.h>
 #include <cub/block/block_radix_sort.cuh>
 #include <cub/block/block_scan.cuh>
@@ -276,7 +276,7 @@ struct BitmapPart {
   {
     for (; mask; mask &= mask - 1) *columns++ = first + __ffs(mask) - 1;
   }
-  /* The warp writes the words of all lanes, one after the other, a bit a lane: neighbours in memory. */
+  /* The warp writes the words of all lanes, one after the other, a bit a lane: neighbors in memory. */
   static __device__ void WriteWords(unsigned mask, int32_t first, int before, int32_t *columns)
   {
     const int lane = threadIdx.x % 32;

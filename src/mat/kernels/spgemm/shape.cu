@@ -1,10 +1,10 @@
 /*
   What the rows of a matrix look like: how many windows they have, from a few of them, and which of them repeat the row before. Where an unknown of a grid has
-  several components, and where nodes of finite elements have the same neighbours, the symbolic phase is done once for all rows that are the same (inodes, as
+  several components, and where nodes of finite elements have the same neighbors, the symbolic phase is done once for all rows that are the same (inodes, as
   PETSc's MATAIJ calls them).
 */
 #include "table.cuh"
-#include "../entries/temporary.cuh"
+#include "../common/temporary.cuh"
 #include <cub/device/device_select.cuh>
 #include <thrust/iterator/counting_iterator.h>
 

@@ -183,7 +183,7 @@ static PetscBool ChooseThreads(DCSRView A, DCSRView B, const SpGEMMStats *stats,
   const double mean = (double)(stats->num_products + stats->num_unknown) / (double)num_samples, squares = (double)stats->num_squares / (double)num_samples;
 
   if (A.num_rows < THREAD_ROWS || B.num_columns > SPGEMM_MAX_THREAD_COLUMNS || squares > (1.0 + MAX_VARIATION * MAX_VARIATION) * mean * mean) return PETSC_FALSE;
-  if (A.num_rows < A.num_columns / 2) return PETSC_FALSE; // a restriction: rows of B that neighbouring threads read lie apart
+  if (A.num_rows < A.num_columns / 2) return PETSC_FALSE; // a restriction: rows of B that neighboring threads read lie apart
   if (A.num_nonzeros / THREAD_LENGTH >= A.num_rows && !HasRepeats(&stats->a)) return PETSC_FALSE;
   for (int k = 0; k < (HasRepeats(&stats->a) ? 4 : 3); k++) {
     *log2_slots = 4 + k;
@@ -561,7 +561,7 @@ static PetscErrorCode CheckFactors(DCSRView A, DCSRView B, PetscBool values)
   small. Workspace: about half of C's size and 64 MiB for products with a sample; more where rows of C have one or two entries, or are too long for the sample
   (docs/spgemm.md says what it is made of).
 
-  Reference: rows in bins by work as Dalton, Olson and Bell, Optimizing sparse matrix-matrix multiplication for the GPU, ACM TOMS 41, 2015; the bits of neighbouring
+  Reference: rows in bins by work as Dalton, Olson and Bell, Optimizing sparse matrix-matrix multiplication for the GPU, ACM TOMS 41, 2015; the bits of neighboring
   columns in one word as Deveci, Trott and Rajamanickam, Multithreaded sparse matrix-matrix multiplication, Parallel Computing 78, 2018.
 */
 PetscErrorCode DCSRSpGEMMSymbolic(DCSRView A, DCSRView B, PetscBool values, cudaStream_t stream, DCSRView *C, DCSRSpGEMM *product)

@@ -1,7 +1,7 @@
 #pragma once
 /*
   Row-binned SpGEMM, C = A B. Columns are taken in windows of 16: a row of C is a small hash table of windows with one bit for each column, so that a run of
-  neighbouring columns is one slot of the table, counting is counting of bits, and sorting the windows sorts the row.
+  neighboring columns is one slot of the table, counting is counting of bits, and sorting the windows sorts the row.
 
   The symbolic phase walks over the products once. It puts each row's columns into a pool, sorted, wherever there is room, since no row knows where the rows before
   it end; tables of growing size (levels) are tried, and a row whose table is full waits for the next level. When C's size is known the columns move to their
@@ -54,7 +54,7 @@ typedef struct {
 /* What a look at some rows of a matrix finds. */
 typedef struct {
   unsigned long long num_rows, num_entries;
-  unsigned long long num_windows; /* of neighbouring columns */
+  unsigned long long num_windows; /* of neighboring columns */
   unsigned long long num_repeats; /* rows with the columns of the row before */
 } SpGEMMShape;
 

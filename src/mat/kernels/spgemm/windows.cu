@@ -1,6 +1,6 @@
-/* The rows of B as windows of neighbouring columns, {window, mask of its columns}: made once, read for every entry of A that meets the row. */
+/* The rows of B as windows of neighboring columns, {window, mask of its columns}: made once, read for every entry of A that meets the row. */
 #include "table.cuh"
-#include "../entries/temporary.cuh"
+#include "../common/temporary.cuh"
 #include <cub/device/device_scan.cuh>
 #include <thrust/iterator/transform_iterator.h>
 

@@ -42,7 +42,7 @@ __device__ inline PetscScalar LoadStreaming(const PetscScalar *p)
 #endif
 }
 
-/* Width neighbouring values by the widest loads; p is aligned to them, at most 16 bytes. */
+/* Width neighboring values by the widest loads; p is aligned to them, at most 16 bytes. */
 template <int Width>
 __device__ inline void LoadStreaming(const PetscScalar *p, PetscScalar *values)
 {

@@ -1,7 +1,7 @@
 /*
   y = A^T x without a stored transpose: plan and product. Which kernel runs is the rule's matter, see spmvtransposeimpl.h.
 */
-#include "../entries/rowloop.cuh"
+#include "../common/rowloop.cuh"
 #include "marks.cuh"
 #include "tile.cuh"
 
@@ -431,7 +431,7 @@ PetscErrorCode ApplyCompact(DCSRSpMVTransposePlan plan, DCSRView view, PetscBool
 } // namespace
 
 /*
-  DCSRSpMVTransposePlanCreate - analyses the structure for transpose products
+  DCSRSpMVTransposePlanCreate - analyzes the structure for transpose products
 
   Input Parameters:
 + view   - compact or fragmented storage with at most 2^31 - 1 rows; values are not read

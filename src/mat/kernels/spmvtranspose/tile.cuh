@@ -3,7 +3,7 @@
   The tile form of y += A^T x. A tile is a fixed number of consecutive nonzeros. When the plan is made, the nonzeros of a tile are sorted by column on chip; kept are where
   each nonzero goes (2 bytes that replace its column index) and the tile's distinct columns with their first position (6 bytes each). A product then
   reads values and positions in order, puts the products in column order into shared memory, sums each run, and adds it to y with one atomic per distinct column of the tile;
-  neighbouring lanes have neighbouring columns.
+  neighboring lanes have neighboring columns.
 
   The idea that equal columns of a block must be combined before they meet in memory is of Steinberger, Zayer, Seidel: Globally homogeneous, locally adaptive
   sparse matrix-vector multiplication on the GPU (ICS 2017), section 3.4, who sort at each product; doing it when the plan is made, and keeping the order instead of the column indices, is ours.
@@ -42,7 +42,7 @@ __device__ inline TileColumn LoadTileColumn(const int32_t *columns, const uint16
   return {__ldcs(columns + j), __ldcs(begins + j), j + 1 < list_size ? __ldcs(begins + j + 1) : count};
 }
 
-/* Equal columns are neighbours: sums each group to its first lane, where column stays. */
+/* Equal columns are neighbors: sums each group to its first lane, where column stays. */
 __device__ inline void CombineHeavy(int &column, PetscScalar &sum)
 {
   const int lane = threadIdx.x & 31, before = __shfl_up_sync(0xffffffffu, column, 1);

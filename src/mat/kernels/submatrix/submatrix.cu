@@ -1,7 +1,7 @@
 /*
   Submatrices: the columns get their new numbers from a map, the entries that stay are counted row by row, and written behind each other.
 */
-#include "../entries/temporary.cuh"
+#include "../common/temporary.cuh"
 #include <cub/block/block_scan.cuh>
 #include <cub/device/device_for.cuh>
 #include <cub/device/device_reduce.cuh>

@@ -2,7 +2,7 @@
   Explicit transpose of compact storage: by searching, when the pattern is symmetric (symmetric.cuh); otherwise by a stable radix sort of the column indices that carries the
   entry index. Renewing the values later is one gather.
 */
-#include "../entries/temporary.cuh"
+#include "../common/temporary.cuh"
 #include "../spmvtranspose/device.cuh"
 #include "../spmvtranspose/marks.cuh"
 #include "symmetric.cuh"

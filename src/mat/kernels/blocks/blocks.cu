@@ -3,8 +3,8 @@
 
   Packed rows are sorted by global columns: the ghosts below the own columns, those, and the ghosts above. In joined and stacked matrices the own columns come first.
 */
-#include "../entries/rowloop.cuh"
-#include "../entries/temporary.cuh"
+#include "../common/rowloop.cuh"
+#include "../common/temporary.cuh"
 #include <petscsparsecuda/blocks.h>
 #include <cub/device/device_for.cuh>
 #include <cub/device/device_scan.cuh>
