@@ -16,7 +16,7 @@ Writes one record a case and metric as JSON Lines (docs/measuring.md).\n\
 #include <petscksp.h>
 #include <petsctime.h>
 #include <petscsparsecuda.h>
-#include <petscsparsecuda/sys.h>
+#include <petscsparsecuda/common.h>
 #include "../common/benchrecord.h"
 #include "../common/benchtime.h"
 
@@ -432,14 +432,13 @@ static PetscErrorCode RunGAMGLevels(Bench *bench, PetscInt n)
 
 static PetscErrorCode BenchSetUpDevice(Bench *bench)
 {
-  cudaStream_t stream;
-  int          device, l2_size;
+  cudaStream_t    stream;
+  DCSRDeviceFacts facts;
 
   PetscFunctionBegin;
   PetscCall(PetscSparseCUDAGetStream(&stream));
-  PetscCallCUDA(cudaGetDevice(&device));
-  PetscCallCUDA(cudaDeviceGetAttribute(&l2_size, cudaDevAttrL2CacheSize, device));
-  bench->l2_size = (size_t)l2_size;
+  PetscCall(DCSRGetDeviceFacts(&facts));
+  bench->l2_size = (size_t)facts.l2_bytes;
   PetscCall(BenchTimerCreate(stream, &bench->timer));
   PetscCall(BenchTimerCopyBandwidth(&bench->timer, &bench->copy_bandwidth));
   PetscCall(BenchRecorderCreate("matmult", bench->output[0] ? bench->output : "/dev/stdout", bench->commit[0] ? bench->commit : NULL, &bench->recorder));

@@ -2,6 +2,7 @@
 /*
   Insertion: lists of entries (row, column) in device memory, in any order and with repeats, become sorted lists, and sorted lists become or join compact storage.
 */
+#include <petscsparsecuda/common.h>
 #include <petscsparsecuda/dcsr.h>
 
 /* Which entries of a list count, and what their columns become. Rows and columns are given in global numbering; negative ones are ignored. */
@@ -124,7 +125,6 @@ PETSC_INTERN PetscErrorCode DCSRListReduce(const DCSRList *, const PetscScalar[]
 PETSC_INTERN PetscErrorCode DCSRListFlagNonzeros(const DCSRList *, const PetscScalar[], const uint64_t[], PetscInt, unsigned char[], cudaStream_t);
 PETSC_INTERN PetscErrorCode DCSRListBuild(const DCSRList *, DCSRView, cudaStream_t);
 
-PETSC_INTERN int DCSRKeyBits(PetscInt);
 /* list, values of the unsorted list, take the last of equal ones instead of their sum, zeros do not make entries, but on the diagonal: its column in row 0; stream, batch */
 PETSC_INTERN PetscErrorCode DCSRBatchCreate(DCSRList *, const PetscScalar[], PetscBool, PetscBool, PetscInt, cudaStream_t, DCSRBatch *);
 PETSC_INTERN PetscErrorCode DCSRBatchDestroy(DCSRBatch *, cudaStream_t);

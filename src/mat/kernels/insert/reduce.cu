@@ -9,8 +9,7 @@
 namespace
 {
 
-constexpr int        THREADS  = 256;
-constexpr PetscCount MAX_GRID = 132 * 16 * 8;
+constexpr int THREADS = 256;
 
 /* The values of the unsorted list, in one array or, from position split on, in a second one. */
 struct ListValues {
@@ -66,10 +65,11 @@ __global__ void __launch_bounds__(THREADS) ReduceLongKernel(Runs<Index> runs, Li
 template <typename Index, bool Last, bool Add>
 PetscErrorCode Reduce(const DCSRList *list, ListValues v, PetscScalar result[], cudaStream_t stream)
 {
-  const Runs<Index>  runs{(const Index *)list->order, (const Index *)list->runs};
-  const unsigned int blocks = (unsigned int)PetscMin((list->num_distinct + THREADS - 1) / THREADS, MAX_GRID);
+  const Runs<Index> runs{(const Index *)list->order, (const Index *)list->runs};
+  unsigned int      blocks;
 
   PetscFunctionBegin;
+  PetscCall(DCSRGetGrid((list->num_distinct + THREADS - 1) / THREADS, DCSR_LOOP_BLOCKS, &blocks));
   ReduceKernel<Index, Last, Add><<<blocks, THREADS, 0, stream>>>(runs, v, list->num_distinct, list->num_long_runs > 0, result);
   PetscCallCUDA(cudaGetLastError());
   if (!Last && list->num_long_runs) {

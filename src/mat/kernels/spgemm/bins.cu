@@ -7,8 +7,6 @@
 namespace
 {
 
-constexpr int MAX_BLOCKS = 132 * 8;
-
 /* Where each bin begins in the list: its rows come after those of the bins before it. */
 struct BinPlaces {
   unsigned long long begin[SPGEMM_NUM_BINS];
@@ -196,11 +194,13 @@ PetscErrorCode SpGEMMCopyColumns(DCSRView C, const SpGEMMPool *pool, cudaStream_
 */
 PetscErrorCode SpGEMMCopyLongColumns(DCSRView C, const SpGEMMPool *pool, PetscCount n, const int32_t list[], cudaStream_t stream)
 {
-  const unsigned int rows = (unsigned int)PetscMin(n, (PetscCount)MAX_BLOCKS * 8);
+  unsigned int all_blocks, rows;
 
   PetscFunctionBegin;
   if (n == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  CopyLongColumnsKernel<<<dim3(PetscMin(PetscMax(MAX_BLOCKS * 8 / rows, 4), 64), rows), SPGEMM_THREADS, 0, stream>>>(n, list, Offsets(C), C.columns, *pool);
+  PetscCall(DCSRGetGrid(PETSC_COUNT_MAX, SPGEMM_BLOCKS * 8, &all_blocks));
+  rows = (unsigned int)PetscMin(n, (PetscCount)all_blocks);
+  CopyLongColumnsKernel<<<dim3(PetscMin(PetscMax(all_blocks / rows, 4u), 64u), rows), SPGEMM_THREADS, 0, stream>>>(n, list, Offsets(C), C.columns, *pool);
   PetscCallCUDA(cudaGetLastError());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -257,9 +257,10 @@ cleanup:
 */
 PetscErrorCode SpGEMMListChunks(DCSRView A, DCSRView B, DCSRView C, PetscCount n, const int32_t list[], unsigned long long chunks[], SpGEMMChunkNumbers *numbers, PetscCount max_huge, SpGEMMHugeRow huge[], cudaStream_t stream)
 {
-  const unsigned int blocks = (unsigned int)PetscMin((n + SPGEMM_THREADS / 32 - 1) / (SPGEMM_THREADS / 32), (PetscCount)MAX_BLOCKS);
+  unsigned int blocks;
 
   PetscFunctionBegin;
+  PetscCall(DCSRGetGrid((n + SPGEMM_THREADS / 32 - 1) / (SPGEMM_THREADS / 32), SPGEMM_BLOCKS, &blocks));
   PetscCallCUDA(cudaMemsetAsync(numbers, 0, sizeof(*numbers), stream));
   if (n == 0) PetscFunctionReturn(PETSC_SUCCESS);
   ListChunksKernel<<<blocks, SPGEMM_THREADS, 0, stream>>>(Offsets(A), Offsets(C), n, list, chunks, numbers, huge);
@@ -267,7 +268,8 @@ PetscErrorCode SpGEMMListChunks(DCSRView A, DCSRView B, DCSRView C, PetscCount n
   if (A.num_columns <= SPGEMM_HUGE_ENTRIES || max_huge == 0) PetscFunctionReturn(PETSC_SUCCESS); // no row of A is so long
   CountHugeKernel<<<dim3(16, (unsigned int)PetscMin(max_huge, 64)), SPGEMM_THREADS, 0, stream>>>(A.columns, Offsets(B), numbers, huge);
   PetscCallCUDA(cudaGetLastError());
-  DecideHugeKernel<<<(unsigned int)PetscMin(max_huge, 132), SPGEMM_THREADS, 0, stream>>>(chunks, numbers, huge);
+  PetscCall(DCSRGetGrid(max_huge, 1, &blocks));
+  DecideHugeKernel<<<blocks, SPGEMM_THREADS, 0, stream>>>(chunks, numbers, huge);
   PetscCallCUDA(cudaGetLastError());
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -9,8 +9,8 @@ namespace
 
 constexpr int CHUNK_THREADS = 128;
 constexpr int CHUNK_SLOTS   = 1 << SPGEMM_CHUNK_SLOTS;
-constexpr int MAX_BLOCKS    = 132 * 64;
-constexpr int AHEAD         = 4; // rows of B that are loaded together
+constexpr int CHUNK_BLOCKS  = 64; // thread blocks for each multiprocessor, several times as many as it holds
+constexpr int AHEAD         = 4;  // rows of B that are loaded together
 
 struct ChunkShared {
   unsigned long long slots[CHUNK_SLOTS];
@@ -153,9 +153,10 @@ PetscErrorCode Launch(DCSRView A, DCSRView B, DCSRView C, unsigned int blocks, c
 */
 PetscErrorCode SpGEMMNumericChunks(DCSRView A, DCSRView B, DCSRView C, PetscCount max_chunks, const unsigned long long chunks[], const SpGEMMChunkNumbers *numbers, cudaStream_t stream)
 {
-  const unsigned int blocks = (unsigned int)PetscMin((max_chunks + CHUNK_THREADS / 32 - 1) / (CHUNK_THREADS / 32), (PetscCount)MAX_BLOCKS);
+  unsigned int blocks;
 
   PetscFunctionBegin;
+  PetscCall(DCSRGetGrid((max_chunks + CHUNK_THREADS / 32 - 1) / (CHUNK_THREADS / 32), CHUNK_BLOCKS, &blocks));
   if (blocks == 0) PetscFunctionReturn(PETSC_SUCCESS);
   if (B.wide) PetscCall(Launch<int64_t>(A, B, C, blocks, chunks, numbers, stream));
   else PetscCall(Launch<int32_t>(A, B, C, blocks, chunks, numbers, stream));

@@ -16,7 +16,6 @@ namespace
 constexpr PetscCount PIECE        = 1 << 20; // entries of rows of A whose products are numbered together
 constexpr PetscCount SLICE        = 1 << 21; // products that are sorted together: 24 bytes each, twice
 constexpr int        MAX_SEGMENTS = 1024;    // rows that are sorted together
-constexpr int        BLOCKS       = 132 * 8;
 
 /* A row, or a piece of one. */
 struct Segment {
@@ -115,9 +114,12 @@ __global__ void AddSortedKernel(Batch batch, PetscCount n, const uint32_t *colum
   }
 }
 
-unsigned int NumBlocks(PetscCount n)
+/* Thread blocks of a loop over n entries, at least one. */
+PetscErrorCode GetGrid(PetscCount n, unsigned int *grid)
 {
-  return (unsigned int)PetscMax(PetscMin((n + SPGEMM_THREADS - 1) / SPGEMM_THREADS, (PetscCount)BLOCKS), 1);
+  PetscFunctionBegin;
+  PetscCall(DCSRGetGrid(PetscMax((n + SPGEMM_THREADS - 1) / SPGEMM_THREADS, 1), SPGEMM_BLOCKS, grid));
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode FreeSlices(Slices *s, cudaStream_t stream)
@@ -150,9 +152,11 @@ template <typename Offset>
 PetscErrorCode NumberProducts(const Factors<Offset> &f, const Batch &batch, const Slices *s, cudaStream_t stream, int64_t *num_products)
 {
   const PetscCount n = batch.num_entries;
+  unsigned int     grid;
 
   PetscFunctionBegin;
-  LengthsKernel<<<NumBlocks(n + 1), SPGEMM_THREADS, 0, stream>>>(f, batch, s->firsts);
+  PetscCall(GetGrid(n + 1, &grid));
+  LengthsKernel<<<grid, SPGEMM_THREADS, 0, stream>>>(f, batch, s->firsts);
   PetscCallCUDA(cudaGetLastError());
   PetscCall(DCSRWithTemporary("workspace to number products", stream, [&](void *storage, size_t &bytes) { return cub::DeviceScan::ExclusiveSum(storage, bytes, s->firsts, s->firsts, n + 1, stream); }));
   if (*num_products >= 0) PetscFunctionReturn(PETSC_SUCCESS);
@@ -172,11 +176,13 @@ PetscErrorCode AddBatch(DCSRView A, DCSRView B, DCSRView C, const Batch &batch, 
   PetscCall(NumberProducts(f, batch, s, stream, &num_products));
   for (int64_t first = 0; first < num_products; first += SLICE) {
     const PetscCount num = PetscMin(SLICE, (PetscCount)(num_products - first));
+    unsigned int     grid;
 
-    ExpandKernel<<<NumBlocks(num), SPGEMM_THREADS, 0, stream>>>(f, batch, s->firsts, first, num, s->columns[0], s->values[0]);
+    PetscCall(GetGrid(num, &grid));
+    ExpandKernel<<<grid, SPGEMM_THREADS, 0, stream>>>(f, batch, s->firsts, first, num, s->columns[0], s->values[0]);
     PetscCallCUDA(cudaGetLastError());
     PetscCall(DCSRWithTemporary("workspace to sort products", stream, [&](void *storage, size_t &bytes) { return cub::DeviceRadixSort::SortPairs(storage, bytes, s->columns[0], s->columns[1], s->values[0], s->values[1], num, 0, bits, stream); }));
-    AddSortedKernel<<<NumBlocks(num), SPGEMM_THREADS, 0, stream>>>(batch, num, s->columns[1], s->values[1], C.columns, C.values);
+    AddSortedKernel<<<grid, SPGEMM_THREADS, 0, stream>>>(batch, num, s->columns[1], s->values[1], C.columns, C.values);
     PetscCallCUDA(cudaGetLastError());
   }
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -14,7 +14,6 @@
 namespace
 {
 
-constexpr int        MAX_BLOCKS       = 132 * 8;
 constexpr int        SLICE_THREADS    = 512;
 constexpr int        SLICE_COLUMNS    = SPGEMM_SLICE_WORDS * 32;
 constexpr int        BLOCK_SLOTS      = 1 << SPGEMM_BLOCK_SLOTS;
@@ -619,13 +618,15 @@ int NumShared(const DCSRView &A, const DCSRView &B, int num_words)
 template <typename Offset>
 PetscErrorCode SymbolicDense(DCSRView A, DCSRView B, int lanes, const SpGEMMPool *pool, cudaStream_t stream)
 {
-  const unsigned int blocks    = (unsigned int)PetscMin((PetscCount)A.num_rows, (PetscCount)MAX_BLOCKS);
-  const int          num_words = (int)((B.num_columns + 31) / 32), num_shared = NumShared(A, B, num_words);
-  const size_t       bytes  = sizeof(DenseShared<Offset>) + (size_t)num_words * sizeof(unsigned);
-  SharedRows         shared = {num_shared, NULL, NULL};
-  PetscErrorCode     ierr   = PETSC_SUCCESS;
+  const int      num_words = (int)((B.num_columns + 31) / 32), num_shared = NumShared(A, B, num_words);
+  const size_t   bytes  = sizeof(DenseShared<Offset>) + (size_t)num_words * sizeof(unsigned);
+  SharedRows     shared = {num_shared, NULL, NULL};
+  unsigned int   blocks, all_blocks;
+  PetscErrorCode ierr = PETSC_SUCCESS;
 
   PetscFunctionBegin;
+  PetscCall(DCSRGetGrid((PetscCount)A.num_rows, SPGEMM_BLOCKS, &blocks));
+  PetscCall(DCSRGetGrid(PETSC_COUNT_MAX, SPGEMM_BLOCKS, &all_blocks));
   if (num_shared) PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(num_shared, "rows that blocks share", stream, &shared.rows));
   if (num_shared) PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc((PetscCount)num_shared * num_words, "bitmaps of rows that blocks share", stream, &shared.bitmaps));
   PetscCallCUDAGoto(ierr, cleanup, cudaFuncSetAttribute(DenseKernel<Offset>, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes));
@@ -633,7 +634,7 @@ PetscErrorCode SymbolicDense(DCSRView A, DCSRView B, int lanes, const SpGEMMPool
   PetscCallCUDAGoto(ierr, cleanup, cudaGetLastError());
   if (num_shared) {
     PetscCallCUDAGoto(ierr, cleanup, cudaFuncSetAttribute(SharedKernel<Offset>, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes));
-    SharedKernel<Offset><<<MAX_BLOCKS, SPGEMM_THREADS, bytes, stream>>>(Factors<Offset>(A, B), lanes, num_words, *pool, shared);
+    SharedKernel<Offset><<<all_blocks, SPGEMM_THREADS, bytes, stream>>>(Factors<Offset>(A, B), lanes, num_words, *pool, shared);
     PetscCallCUDAGoto(ierr, cleanup, cudaGetLastError());
   }
 cleanup:
@@ -646,14 +647,15 @@ cleanup:
 template <typename Offset>
 PetscErrorCode SymbolicBlocks(DCSRView A, DCSRView B, int lanes, const SpGEMMBinLimits *limits, const SpGEMMPool *pool, cudaStream_t stream)
 {
-  const unsigned int blocks = (unsigned int)PetscMin((PetscCount)A.num_rows, (PetscCount)MAX_BLOCKS);
-  const size_t       bytes  = sizeof(BlockShared<Offset>);
+  const size_t bytes = sizeof(BlockShared<Offset>);
+  unsigned int blocks;
 
   PetscFunctionBegin;
   if (B.num_columns <= SLICE_COLUMNS) { // all columns in one bitmap
     PetscCall(SymbolicDense<Offset>(A, B, lanes, pool, stream));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
+  PetscCall(DCSRGetGrid((PetscCount)A.num_rows, SPGEMM_BLOCKS, &blocks));
   PetscCallCUDA(cudaFuncSetAttribute(BlockKernel<Offset>, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes));
   // one number more than there are windows: the bits of SPGEMM_NO_WINDOW, which comes last in the sort
   BlockKernel<Offset><<<blocks, SPGEMM_THREADS, bytes, stream>>>(Factors<Offset>(A, B), lanes, DCSRKeyBits((B.num_columns >> SPGEMM_WINDOW_BITS) + 2), *limits, *pool);
@@ -664,10 +666,11 @@ PetscErrorCode SymbolicBlocks(DCSRView A, DCSRView B, int lanes, const SpGEMMBin
 template <typename Offset>
 PetscErrorCode CountSlices(DCSRView A, DCSRView B, PetscCount max_items, const unsigned int *n, const int32_t *list, int32_t *counts, unsigned long long *num_nonzeros, int32_t *slice_counts, cudaStream_t stream)
 {
-  const size_t       bytes  = SliceShared<Offset>::Bytes();
-  const unsigned int blocks = (unsigned int)PetscMax(PetscMin(max_items, (PetscCount)MAX_BLOCKS), 1);
+  const size_t bytes = SliceShared<Offset>::Bytes();
+  unsigned int blocks;
 
   PetscFunctionBegin;
+  PetscCall(DCSRGetGrid(PetscMax(max_items, 1), SPGEMM_BLOCKS, &blocks));
   PetscCallCUDA(cudaFuncSetAttribute(CountSliceKernel<Offset>, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes));
   CountSliceKernel<Offset><<<blocks, SLICE_THREADS, bytes, stream>>>(Factors<Offset>(A, B), BlockLanes(B), NumSlices(B), n, list, counts, num_nonzeros, slice_counts);
   PetscCallCUDA(cudaGetLastError());
@@ -678,10 +681,12 @@ template <typename Offset>
 PetscErrorCode FillSlices(DCSRView A, DCSRView B, DCSRView C, PetscCount num_items, const int32_t *list, const PetscCount *places, cudaStream_t stream)
 {
   const size_t bytes = SliceShared<Offset>::Bytes();
+  unsigned int blocks;
 
   PetscFunctionBegin;
+  PetscCall(DCSRGetGrid(num_items, SPGEMM_BLOCKS, &blocks));
   PetscCallCUDA(cudaFuncSetAttribute(FillSliceKernel<Offset>, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes));
-  FillSliceKernel<Offset><<<(unsigned int)PetscMin(num_items, (PetscCount)MAX_BLOCKS), SLICE_THREADS, bytes, stream>>>(Factors<Offset>(A, B), BlockLanes(B), NumSlices(B), num_items, list, places, Offsets(C), C.columns);
+  FillSliceKernel<Offset><<<blocks, SLICE_THREADS, bytes, stream>>>(Factors<Offset>(A, B), BlockLanes(B), NumSlices(B), num_items, list, places, Offsets(C), C.columns);
   PetscCallCUDA(cudaGetLastError());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -702,8 +707,8 @@ PetscErrorCode SpGEMMCountSlices(DCSRView A, DCSRView B, const SpGEMMPool *pool,
 {
   PetscFunctionBegin;
   if (B.num_columns <= SLICE_COLUMNS) PetscFunctionReturn(PETSC_SUCCESS); // the third level finishes every row
-  if (B.wide) PetscCall(CountSlices<int64_t>(A, B, MAX_BLOCKS, &pool->stats->level_rows[3], pool->long_rows, pool->counts, &pool->stats->num_nonzeros, NULL, stream));
-  else PetscCall(CountSlices<int32_t>(A, B, MAX_BLOCKS, &pool->stats->level_rows[3], pool->long_rows, pool->counts, &pool->stats->num_nonzeros, NULL, stream));
+  if (B.wide) PetscCall(CountSlices<int64_t>(A, B, PETSC_COUNT_MAX, &pool->stats->level_rows[3], pool->long_rows, pool->counts, &pool->stats->num_nonzeros, NULL, stream));
+  else PetscCall(CountSlices<int32_t>(A, B, PETSC_COUNT_MAX, &pool->stats->level_rows[3], pool->long_rows, pool->counts, &pool->stats->num_nonzeros, NULL, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -7,7 +7,7 @@
 namespace
 {
 
-constexpr size_t MAX_BLOCK_BYTES = 37 << 10;
+constexpr int RESIDENT_BLOCKS = 6; // thread blocks whose tables a multiprocessor should hold at a time
 
 /* Shared memory of a group. */
 struct GroupShared {
@@ -99,12 +99,15 @@ __global__ void __launch_bounds__(SPGEMM_THREADS, Lanes < 16 ? 6 : 4) NumericKer
 template <int Lanes, typename Offset>
 PetscErrorCode Launch(DCSRView A, DCSRView B, DCSRView C, const SpGEMMBin *bin, PetscCount n, const int32_t *list, cudaStream_t stream)
 {
-  const size_t pitch   = GroupPitch<Lanes>(GroupShared::Bytes(bin->log2_slots, bin->max_entries));
-  unsigned int threads = SPGEMM_THREADS, groups, blocks;
-  size_t       bytes;
+  const size_t    pitch   = GroupPitch<Lanes>(GroupShared::Bytes(bin->log2_slots, bin->max_entries));
+  unsigned int    threads = SPGEMM_THREADS, groups, blocks;
+  size_t          bytes, max_bytes;
+  DCSRDeviceFacts facts;
 
   PetscFunctionBegin;
-  while (threads > 64 && threads / Lanes * pitch > MAX_BLOCK_BYTES) threads /= 2; // blocks of which a multiprocessor holds several
+  PetscCall(DCSRGetDeviceFacts(&facts));
+  max_bytes = (size_t)(facts.shared_bytes / RESIDENT_BLOCKS - facts.reserved_shared_bytes);
+  while (threads > 64 && threads / Lanes * pitch > max_bytes) threads /= 2;
   groups = threads / Lanes;
   blocks = (unsigned int)((n + groups - 1) / groups);
   bytes  = groups * pitch;

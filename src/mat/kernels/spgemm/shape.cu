@@ -11,10 +11,9 @@
 namespace
 {
 
-constexpr int SHAPE_BLOCKS = 132;
-constexpr int MAX_LOOKED   = 512; // entries of a row: one warp has it
-constexpr int ROW_LANES    = 8;   // that compare a row with the one before
-constexpr int MAX_ALIKE    = 32;  // rows that a thread answers for
+constexpr int MAX_LOOKED = 512; // entries of a row that are looked at; one warp has the row
+constexpr int ROW_LANES  = 8;   // lanes that compare a row with the one before
+constexpr int MAX_ALIKE  = 32;  // equal rows that a thread answers for
 
 /* Adds up what scattered rows have, a warp a row. */
 __global__ void __launch_bounds__(SPGEMM_THREADS) ShapeKernel(PetscCount num_rows, PetscCount num_samples, Offsets offsets, const int32_t *columns, SpGEMMShape *shape)
@@ -92,9 +91,12 @@ PetscErrorCode MarkRepeats(DCSRView view, cudaStream_t stream, unsigned char **r
 */
 PetscErrorCode SpGEMMSampleShape(DCSRView view, PetscCount num_samples, SpGEMMShape *shape, cudaStream_t stream)
 {
+  unsigned int blocks;
+
   PetscFunctionBegin;
   if (num_samples == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  ShapeKernel<<<SHAPE_BLOCKS, SPGEMM_THREADS, 0, stream>>>((PetscCount)view.num_rows, num_samples, Offsets(view), view.columns, shape);
+  PetscCall(DCSRGetGrid(PETSC_COUNT_MAX, 1, &blocks));
+  ShapeKernel<<<blocks, SPGEMM_THREADS, 0, stream>>>((PetscCount)view.num_rows, num_samples, Offsets(view), view.columns, shape);
   PetscCallCUDA(cudaGetLastError());
   PetscFunctionReturn(PETSC_SUCCESS);
 }

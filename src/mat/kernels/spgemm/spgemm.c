@@ -68,6 +68,17 @@ typedef struct {
   double      entries, padded; /* of C that are expected: as they are, and with each row rounded up to a multiple of four */
 } Sample;
 
+/* SpGEMMGetMaxWarps - Warps that take pieces of the pool in one level: those of SPGEMM_BLOCKS thread blocks for each multiprocessor. */
+PetscErrorCode SpGEMMGetMaxWarps(PetscCount *max_warps)
+{
+  DCSRDeviceFacts facts;
+
+  PetscFunctionBegin;
+  PetscCall(DCSRGetDeviceFacts(&facts));
+  *max_warps = (PetscCount)facts.num_multiprocessors * SPGEMM_BLOCKS * (SPGEMM_THREADS / 32);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static void Hold(DCSRSpGEMM product, size_t bytes)
 {
   product->held += bytes;
@@ -301,9 +312,9 @@ static double GetMargin(const Sample *sample)
 }
 
 /* Entries of the pool: those expected and what warps leave unused of what they take; twice the entries of A when nothing is known. */
-static PetscCount ChooseCapacity(DCSRView A, const SpGEMMLevel *level, const Sample *sample)
+static PetscCount ChooseCapacity(DCSRView A, PetscCount max_warps, const SpGEMMLevel *level, const Sample *sample)
 {
-  const PetscCount unused = (PetscCount)PetscMin(A.num_rows, SPGEMM_MAX_WARPS) * SPGEMM_POOL_CHUNK;
+  const PetscCount unused = PetscMin((PetscCount)A.num_rows, max_warps) * SPGEMM_POOL_CHUNK;
 
   if (sample->num_rows == 0) return PetscMax(A.num_nonzeros * 2, POOL_MINIMUM) + unused;
   if (!level->threads) return (PetscCount)(sample->entries * (1 + POOL_MARGIN)) + unused; // of a piece for eight rows, half a row's room is lost
@@ -335,10 +346,13 @@ static PetscErrorCode Walk(DCSRView A, DCSRView B, const SpGEMMLevel *level, con
 /* A larger pool in place of one that was too small, which has told how large it must be. */
 static PetscErrorCode EnlargePool(DCSRSpGEMM product, PetscInt num_rows, SpGEMMPool *pool, cudaStream_t stream)
 {
+  PetscCount max_warps = 0;
+
   PetscFunctionBegin;
+  PetscCall(SpGEMMGetMaxWarps(&max_warps));
   PetscCall(PetscInfo(NULL, "A pool of %" PetscCount_FMT " entries was too small for a product: once more with %llu\n", pool->capacity, product->stats.pool_used));
   PetscCall(PetscSparseCUDAFree(&pool->columns, stream));
-  pool->capacity = (PetscCount)product->stats.pool_used + (PetscCount)SPGEMM_MAX_WARPS * SPGEMM_POOL_CHUNK;
+  pool->capacity = (PetscCount)product->stats.pool_used + max_warps * SPGEMM_POOL_CHUNK;
   if (pool->capacity > (PetscCount)UINT32_MAX && !pool->wide) {
     PetscCall(PetscSparseCUDAFree(&pool->starts, stream));
     PetscCall(PetscSparseCUDAMalloc_Private((size_t)num_rows * sizeof(uint64_t), "places of the rows of a product", stream, &pool->starts));
@@ -386,9 +400,11 @@ static PetscErrorCode FillPool(DCSRSpGEMM product, DCSRView A, DCSRView B, SpGEM
   const SpGEMMBinLimits limits = GetLimits();
   SpGEMMLevel           level;
   Sample                sample;
+  PetscCount            max_warps = 0;
   PetscErrorCode        ierr;
 
   PetscFunctionBegin;
+  PetscCall(SpGEMMGetMaxWarps(&max_warps));
   PetscCall(PetscMemzero(&level, sizeof(level)));
   PetscCall(PetscMemzero(&sample, sizeof(sample)));
   PetscCall(PetscSparseCUDAMalloc(1, "statistics of a product", stream, &pool->stats));
@@ -396,7 +412,7 @@ static PetscErrorCode FillPool(DCSRSpGEMM product, DCSRView A, DCSRView B, SpGEM
   PetscCall(ChooseLevel(A, B, &product->lanes, &limits, pool, stream, &level, &sample));
   product->threads     = level.threads;
   product->few_factors = (PetscBool)(A.num_nonzeros / THREAD_FACTORS <= A.num_rows);
-  pool->capacity       = ChooseCapacity(A, &level, &sample);
+  pool->capacity       = ChooseCapacity(A, max_warps, &level, &sample);
   pool->max_waiting    = ChooseWaiting(A, &sample);
   if (DCSRSpGEMMSmallRoom) pool->capacity = pool->max_waiting = 1;
   pool->wide = (PetscBool)(pool->capacity > (PetscCount)UINT32_MAX);

@@ -7,6 +7,7 @@
   it end; tables of growing size (levels) are tried, and a row whose table is full waits for the next level. When C's size is known the columns move to their
   places. The numeric phase makes each row's table from its columns and walks over the products a second time.
 */
+#include <petscsparsecuda/common.h>
 #include <petscsparsecuda/spgemm.h>
 
 #define SPGEMM_WINDOW_BITS 4 /* log2 of the columns of a window: a mask and the place of its first entry are one 32-bit word */
@@ -14,18 +15,19 @@
 
 /* Levels of the symbolic phase: groups of lanes, warps, blocks, and dense bitmaps of slices of the columns, which do not go through the pool. */
 #define SPGEMM_NUM_LEVELS    4
-#define SPGEMM_BLOCK_WINDOWS 3072       /* windows of a row that a block still sorts in shared memory, */
-#define SPGEMM_BLOCK_SLOTS   12         /* in a table of 2^12 */
-#define SPGEMM_SLICE_WORDS   16384      /* 32-bit words of a bitmap in shared memory, a bit for each column of a slice */
-#define SPGEMM_MAX_LONG_ROWS 4194304    /* such rows have more than SPGEMM_BLOCK_WINDOWS entries each: no device holds so many */
-#define SPGEMM_CHUNK_ENTRIES 256        /* entries of long rows whose values a warp computes, */
-#define SPGEMM_CHUNK_SLOTS   9          /* in a table of 2^9 windows */
-#define SPGEMM_HUGE_ENTRIES  512        /* a chunk looks at every row of B: for rows of A with more entries, */
-#define SPGEMM_SEARCH_RATIO  2          /* and more than so many looks of all chunks for a product, products are sorted */
-#define SPGEMM_POOL_CHUNK    1024       /* entries of the pool that a warp takes at a time, */
-#define SPGEMM_POOL_AHEAD    8          /* or room for so many times what it needs now, if that is more */
-#define SPGEMM_POOL_STEPS    64         /* and if it needs room so often */
-#define SPGEMM_MAX_WARPS     (132 * 64) /* that take some: persistent blocks */
+#define SPGEMM_BLOCK_WINDOWS 3072    /* windows of a row that a block still sorts in shared memory, */
+#define SPGEMM_BLOCK_SLOTS   12      /* in a table of 2^12 */
+#define SPGEMM_SLICE_WORDS   16384   /* 32-bit words of a bitmap in shared memory, a bit for each column of a slice */
+#define SPGEMM_MAX_LONG_ROWS 4194304 /* such rows have more than SPGEMM_BLOCK_WINDOWS entries each: no device holds so many */
+#define SPGEMM_CHUNK_ENTRIES 256     /* entries of long rows whose values a warp computes, */
+#define SPGEMM_CHUNK_SLOTS   9       /* in a table of 2^9 windows */
+#define SPGEMM_HUGE_ENTRIES  512     /* a chunk looks at every row of B: for rows of A with more entries, */
+#define SPGEMM_SEARCH_RATIO  2       /* and more than so many looks of all chunks for a product, products are sorted */
+#define SPGEMM_POOL_CHUNK    1024    /* entries of the pool that a warp takes at a time, */
+#define SPGEMM_POOL_AHEAD    8       /* or room for so many times what it needs now, if that is more */
+#define SPGEMM_POOL_STEPS    64      /* and if it needs room so often */
+#define SPGEMM_THREADS       256     /* threads of a thread block, unless its file says otherwise */
+#define SPGEMM_BLOCKS        8       /* thread blocks of 256 threads for each multiprocessor, where they take rows until there are none left */
 
 #define SPGEMM_MAX_THREAD_COLUMNS 536870896 /* of B, where threads take rows: their windows are sorted with 7 more bits in one word, of which one value means none */
 #define SPGEMM_NUM_SIZES          8         /* sizes that a sample tells apart */
@@ -129,6 +131,9 @@ typedef struct {
   SpGEMMWindows windows;    /* zero unless threads read them */
   SpGEMMRepeats repeats;    /* zero unless threads use them */
 } SpGEMMLevel;
+
+/* spgemm.c */
+PETSC_INTERN PetscErrorCode SpGEMMGetMaxWarps(PetscCount *max_warps);
 
 /* shape.cu, windows.cu: a look at a matrix; what threads read in place of B's columns, and which rows they need not look at */
 PETSC_INTERN PetscErrorCode SpGEMMSampleShape(DCSRView, PetscCount, SpGEMMShape *, cudaStream_t);

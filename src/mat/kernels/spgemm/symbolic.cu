@@ -7,7 +7,6 @@
 namespace
 {
 
-constexpr int MAX_BLOCKS       = SPGEMM_MAX_WARPS * 32 / SPGEMM_THREADS;
 constexpr int COUNTING_WINDOWS = 64; // a row of more windows is sorted by a bitonic network, smaller ones by counting smaller windows
 constexpr int WARP_SLOTS       = 9;
 constexpr int WARP_LENGTH      = 8192; // of a row of A: longer ones are nothing for warps
@@ -321,11 +320,12 @@ __global__ void __launch_bounds__(SPGEMM_THREADS) WarpKernel(Factors<Offset> f, 
 template <int Lanes, int Part, typename Offset>
 PetscErrorCode LaunchGroups(DCSRView A, DCSRView B, Level level, const SpGEMMBinLimits *limits, const SpGEMMPool *pool, cudaStream_t stream)
 {
-  constexpr int      groups = SPGEMM_THREADS / Lanes;
-  const size_t       bytes  = groups * GroupPitch<Lanes>(sizeof(unsigned long long) << level.log2_slots);
-  const unsigned int blocks = (unsigned int)PetscMin((level.num_rows + groups - 1) / groups, (PetscCount)MAX_BLOCKS);
+  constexpr int groups = SPGEMM_THREADS / Lanes;
+  const size_t  bytes  = groups * GroupPitch<Lanes>(sizeof(unsigned long long) << level.log2_slots);
+  unsigned int  blocks;
 
   PetscFunctionBegin;
+  PetscCall(DCSRGetGrid((level.num_rows + groups - 1) / groups, SPGEMM_BLOCKS, &blocks));
   if (bytes > 48 << 10) PetscCallCUDA(cudaFuncSetAttribute(GroupKernel<Lanes, Part, Offset>, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes));
   GroupKernel<Lanes, Part, Offset><<<blocks, SPGEMM_THREADS, bytes, stream>>>(Factors<Offset>(A, B), level, *limits, *pool);
   PetscCallCUDA(cudaGetLastError());
@@ -335,11 +335,15 @@ PetscErrorCode LaunchGroups(DCSRView A, DCSRView B, Level level, const SpGEMMBin
 template <int Part, typename Offset>
 PetscErrorCode LaunchWarps(DCSRView A, DCSRView B, Level level, const SpGEMMBinLimits *limits, const SpGEMMPool *pool, cudaStream_t stream)
 {
-  const size_t       bytes  = (size_t)(SPGEMM_THREADS / 32) * sizeof(unsigned long long) << level.log2_slots;
-  const int          tile   = (int)PetscMax(1, PetscMin(level.num_rows / (4 * SPGEMM_MAX_WARPS), 32)); // rows that a warp looks at together: not too many wait for one warp
-  const unsigned int blocks = (unsigned int)PetscMin((level.num_rows + tile - 1) / tile, (PetscCount)MAX_BLOCKS);
+  const size_t bytes = (size_t)(SPGEMM_THREADS / 32) * sizeof(unsigned long long) << level.log2_slots;
+  unsigned int blocks;
+  PetscCount   max_warps;
+  int          tile; // rows that a warp looks at together: not too many wait for one warp
 
   PetscFunctionBegin;
+  PetscCall(SpGEMMGetMaxWarps(&max_warps));
+  tile = (int)PetscMax(1, PetscMin(level.num_rows / (4 * max_warps), 32));
+  PetscCall(DCSRGetGrid((level.num_rows + tile - 1) / tile, SPGEMM_BLOCKS, &blocks));
   WarpKernel<Part, Offset><<<blocks, SPGEMM_THREADS, bytes, stream>>>(Factors<Offset>(A, B), level, tile, *limits, *pool);
   PetscCallCUDA(cudaGetLastError());
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -348,10 +352,12 @@ PetscErrorCode LaunchWarps(DCSRView A, DCSRView B, Level level, const SpGEMMBinL
 template <typename Offset>
 PetscErrorCode Groups(DCSRView A, DCSRView B, const SpGEMMLevel *l, const SpGEMMBinLimits *limits, const SpGEMMPool *pool, cudaStream_t stream)
 {
-  const PetscCount steps = l->num_rows * l->lanes / 32 / SPGEMM_MAX_WARPS;
-  const Level      level = {0, l->log2_slots < WARP_SLOTS ? 1 : 2, l->log2_slots, l->lanes == 32 ? WARP_LENGTH : 2048, l->num_rows, l->stride, steps >= SPGEMM_POOL_STEPS ? SPGEMM_POOL_AHEAD : 1};
+  Level      level = {0, l->log2_slots < WARP_SLOTS ? 1 : 2, l->log2_slots, l->lanes == 32 ? WARP_LENGTH : 2048, l->num_rows, l->stride, 1};
+  PetscCount max_warps;
 
   PetscFunctionBegin;
+  PetscCall(SpGEMMGetMaxWarps(&max_warps));
+  if (l->num_rows * l->lanes / 32 / max_warps >= SPGEMM_POOL_STEPS) level.ahead = SPGEMM_POOL_AHEAD;
   if (l->lanes == 4) PetscCall((LaunchGroups<4, 4, Offset>(A, B, level, limits, pool, stream)));
   else if (l->lanes == 8) PetscCall((LaunchGroups<8, 8, Offset>(A, B, level, limits, pool, stream)));
   else if (l->lanes == 16) PetscCall((LaunchGroups<16, 16, Offset>(A, B, level, limits, pool, stream)));

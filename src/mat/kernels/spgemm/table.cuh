@@ -5,8 +5,7 @@
 namespace
 {
 
-constexpr int      SPGEMM_THREADS = 256;
-constexpr unsigned FULL_WARP      = 0xffffffffu;
+constexpr unsigned FULL_WARP = 0xffffffffu;
 
 /* Offsets of either width; the branch is the same for all threads. */
 struct Offsets {

@@ -291,13 +291,13 @@ template <int Slots, typename Source, typename Offset>
 PetscErrorCode LaunchSymbolic(Source source, const SpGEMMRepeats *repeats, DCSRView A, const SpGEMMBinLimits *limits, const SpGEMMPool *pool, cudaStream_t stream)
 {
   const size_t bytes = THREADS / 32 * LaneTable<Slots>::WARP_BYTES;
+  unsigned int blocks;
   int          resident;
 
   PetscFunctionBegin;
   if (bytes > 46 << 10) PetscCallCUDA(cudaFuncSetAttribute(SymbolicThreadKernel<Slots, Source, Offset>, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes));
   PetscCallCUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, SymbolicThreadKernel<Slots, Source, Offset>, THREADS, bytes));
-  const unsigned int blocks = (unsigned int)PetscMin(((PetscCount)A.num_rows + THREADS - 1) / THREADS, (PetscCount)132 * PetscMax(resident, 1));
-
+  PetscCall(DCSRGetGrid(((PetscCount)A.num_rows + THREADS - 1) / THREADS, PetscMax(resident, 1), &blocks));
   SymbolicThreadKernel<Slots, Source, Offset><<<blocks, THREADS, bytes, stream>>>(source, *repeats, Offsets(A), A.columns, (PetscCount)A.num_rows, *limits, *pool);
   PetscCallCUDA(cudaGetLastError());
   PetscFunctionReturn(PETSC_SUCCESS);

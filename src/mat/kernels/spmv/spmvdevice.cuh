@@ -211,8 +211,7 @@ static inline SpMVSplitArgs<Offset> SpMVSplitGetArgs(DCSRSpMVPlan plan, const DC
 /* Asks for no more shared memory than the resident blocks need, so that the rest is L1. A hint: asked for once a kernel. */
 static inline PetscErrorCode SpMVPreferL1(const void *kernel, int threads, bool *asked)
 {
-  const int multiprocessor = 228 * 1024, reserved = 1024; /* compute capability 9.0; smaller ones round up to what they have */
-  int       percent = SpMVCarveout, blocks;
+  int percent = SpMVCarveout, blocks;
 
   PetscFunctionBegin;
   if (*asked) PetscFunctionReturn(PETSC_SUCCESS);
@@ -220,10 +219,12 @@ static inline PetscErrorCode SpMVPreferL1(const void *kernel, int threads, bool 
   if (percent == SPMV_CARVEOUT_DRIVER) PetscFunctionReturn(PETSC_SUCCESS);
   if (percent == SPMV_CARVEOUT_FIT) {
     cudaFuncAttributes attributes;
+    DCSRDeviceFacts    facts;
 
+    PetscCall(DCSRGetDeviceFacts(&facts));
     PetscCallCUDA(cudaFuncGetAttributes(&attributes, kernel));
     PetscCallCUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, threads, 0));
-    percent = PetscMin(100, (int)((100 * (size_t)blocks * (attributes.sharedSizeBytes + reserved) + multiprocessor - 1) / multiprocessor));
+    percent = PetscMin(100, (int)((100 * (size_t)blocks * (attributes.sharedSizeBytes + (size_t)facts.reserved_shared_bytes) + (size_t)facts.shared_bytes - 1) / (size_t)facts.shared_bytes));
   }
   PetscCallCUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout, percent));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -2,6 +2,7 @@
 /*
   Launch configurations of the forward product and the rule that picks one from structure facts.
 */
+#include <petscsparsecuda/common.h>
 #include <petscsparsecuda/spmv.h>
 
 /* One launch shape. The fields that a kernel does not have are 0. */

@@ -153,26 +153,25 @@ size_t TileBytes(const TileInstance &instance)
 /* Shared memory for one block, and of the multiprocessor's storage what its resident blocks need: the rest stays cache. */
 PetscErrorCode ConfigureTile(const TileInstance &instance, TileFn kernel)
 {
-  int device, total_bytes;
+  DCSRDeviceFacts facts;
+  size_t          bytes; // that the resident thread blocks take
 
   PetscFunctionBegin;
   PetscCall(AllowShared(kernel, TileBytes(instance)));
-  PetscCallCUDA(cudaGetDevice(&device));
-  PetscCallCUDA(cudaDeviceGetAttribute(&total_bytes, cudaDevAttrMaxSharedMemoryPerMultiprocessor, device));
-  PetscCallCUDA(cudaFuncSetAttribute((const void *)kernel, cudaFuncAttributePreferredSharedMemoryCarveout, (int)PetscMin((size_t)100, 100 * instance.min_blocks * (TileBytes(instance) + 1024) / (size_t)total_bytes + 1)));
+  PetscCall(DCSRGetDeviceFacts(&facts));
+  bytes = instance.min_blocks * (TileBytes(instance) + (size_t)facts.reserved_shared_bytes);
+  PetscCallCUDA(cudaFuncSetAttribute((const void *)kernel, cudaFuncAttributePreferredSharedMemoryCarveout, (int)PetscMin((size_t)100, 100 * bytes / (size_t)facts.shared_bytes + 1)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Whether the device has the shared memory, of a multiprocessor for the given number of blocks. */
 PetscErrorCode TileFits(const TileInstance &instance, int blocks, bool *fits)
 {
-  int device, block_bytes, total_bytes;
+  DCSRDeviceFacts facts;
 
   PetscFunctionBegin;
-  PetscCallCUDA(cudaGetDevice(&device));
-  PetscCallCUDA(cudaDeviceGetAttribute(&block_bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
-  PetscCallCUDA(cudaDeviceGetAttribute(&total_bytes, cudaDevAttrMaxSharedMemoryPerMultiprocessor, device));
-  *fits = PetscMax(TileBytes(instance), instance.build_bytes) <= (size_t)block_bytes && blocks * (TileBytes(instance) + 1024) <= (size_t)total_bytes;
+  PetscCall(DCSRGetDeviceFacts(&facts));
+  *fits = PetscMax(TileBytes(instance), instance.build_bytes) <= (size_t)facts.block_shared_bytes && blocks * (TileBytes(instance) + (size_t)facts.reserved_shared_bytes) <= (size_t)facts.shared_bytes;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -294,13 +293,12 @@ cleanup:
 PetscErrorCode CanLaunchProgrammatically(bool *can)
 {
   cudaFuncAttributes attributes;
-  int                device, major;
+  DCSRDeviceFacts    facts;
 
   PetscFunctionBegin;
-  PetscCallCUDA(cudaGetDevice(&device));
-  PetscCallCUDA(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device));
+  PetscCall(DCSRGetDeviceFacts(&facts));
   PetscCallCUDA(cudaFuncGetAttributes(&attributes, (const void *)InitialKernel));
-  *can = major >= 9 && attributes.ptxVersion >= 90;
+  *can = facts.capability >= 90 && attributes.ptxVersion >= 90;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

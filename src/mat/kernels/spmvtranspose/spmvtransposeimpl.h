@@ -2,6 +2,7 @@
 /*
   What the plan of a transpose product holds, and the launch rule.
 */
+#include <petscsparsecuda/common.h>
 #include <petscsparsecuda/spmvtranspose.h>
 
 /*
