@@ -3,7 +3,9 @@
 
   Packed rows are sorted by global columns: the ghosts below the own columns, those, and the ghosts above. In joined and stacked matrices the own columns come first.
 */
+#include "../common/offsets.cuh"
 #include "../common/rowloop.cuh"
+#include "../common/search.cuh"
 #include "../common/temporary.cuh"
 #include <petscsparsecuda/blocks.h>
 #include <cub/device/device_for.cuh>
@@ -12,32 +14,10 @@
 namespace
 {
 
-/* Row offsets of either width. */
-struct Offsets {
-  void     *offsets;
-  PetscBool wide;
-
-  explicit Offsets(const DCSRView &view) : offsets(view.row_offsets), wide(view.wide) {}
-  __device__ PetscCount operator()(PetscCount row) const { return wide ? (PetscCount)((const int64_t *)offsets)[row] : (PetscCount)((const int32_t *)offsets)[row]; }
-  __device__ void       Set(PetscCount row, PetscCount offset) const
-  {
-    if (wide) ((int64_t *)offsets)[row] = (int64_t)offset;
-    else ((int32_t *)offsets)[row] = (int32_t)offset;
-  }
-};
-
 /* First of n sorted columns that is not below column. */
 __device__ inline PetscCount Place(const int32_t *sorted, PetscCount n, int32_t column)
 {
-  PetscCount begin = 0, end = n;
-
-  while (begin < end) {
-    const PetscCount middle = begin + (end - begin) / 2;
-
-    if (sorted[middle] < column) begin = middle + 1;
-    else end = middle;
-  }
-  return begin;
+  return LowerBound(sorted, (PetscCount)0, n, column);
 }
 
 struct JoinOffsets {

@@ -2,6 +2,7 @@
   The invariants of DCSR storage, for debug builds and tests. Checks go from what can be read safely to what needs it: a later one runs only when the earlier ones passed.
 */
 #include "../common/rowloop.cuh"
+#include "../common/search.cuh"
 #include "../common/temporary.cuh"
 #include <petscsparsecuda/convert.h>
 #include <cub/device/device_for.cuh>
@@ -151,14 +152,9 @@ struct CheckSegmentColumns {
 
   __device__ bool Has(PetscCount begin, PetscCount end, int32_t column) const
   {
-    while (begin < end) {
-      const PetscCount middle = begin + (end - begin) / 2;
+    const PetscCount place = LowerBound(view.columns, begin, end, column);
 
-      if (view.columns[middle] < column) begin = middle + 1;
-      else if (view.columns[middle] > column) end = middle;
-      else return true;
-    }
-    return false;
+    return place < end && view.columns[place] == column;
   }
   __device__ void Visit(RowEntry e) const
   {

@@ -14,13 +14,7 @@ namespace
 template <typename Value>
 __device__ PetscCount CountBelow(const Value *sorted, PetscCount begin, PetscCount end, PetscCount bound)
 {
-  while (begin < end) {
-    const PetscCount middle = begin + (end - begin) / 2;
-
-    if ((PetscCount)sorted[middle] < bound) begin = middle + 1;
-    else end = middle;
-  }
-  return begin;
+  return PartitionPoint(begin, end, [=](PetscCount k) { return (PetscCount)sorted[k] < bound; });
 }
 
 /* The new entries of a batch, by their rank among the new ones. */

@@ -1,6 +1,7 @@
 /*
   Blocks of MatSetValues() as they were staged become one key and one value an entry.
 */
+#include "../common/search.cuh"
 #include <petscsparsecuda/insert.h>
 #include <cub/device/device_for.cuh>
 
@@ -25,14 +26,7 @@ struct ExpandBlock {
 
   __device__ void operator()(PetscCount t) const
   {
-    PetscCount begin = 0, end = num_blocks; // the last block that begins at or before t
-
-    while (end - begin > 1) {
-      const PetscCount middle = begin + (end - begin) / 2;
-
-      if (blocks[num_blocks - 1 - middle].first_value <= t) begin = middle;
-      else end = middle;
-    }
+    const PetscCount     begin = LastWhere((PetscCount)0, num_blocks, [&](PetscCount k) { return blocks[num_blocks - 1 - k].first_value <= t; });
     const DCSRStageBlock block = blocks[num_blocks - 1 - begin];
     const int32_t        m = block.num_rows < 0 ? -block.num_rows : block.num_rows, n = block.num_columns, k = (int32_t)(t - block.first_value);
     const int32_t        i = block.num_rows < 0 ? k % m : k / n, j = block.num_rows < 0 ? k / m : k % n;

@@ -64,7 +64,7 @@ __device__ __forceinline__ void WriteRowOffsets(const FillArrays &f, const Tile 
   for (PetscCount row = (PetscCount)tile.begin.row + threadIdx.x; row < end; row += ADD_THREADS) {
     const int m = (int)(f.p.a.Offset(row) - tile.begin.a + f.p.b.Offset(row) - tile.begin.b);
 
-    WriteOffset(f.c, row, base + m - order[m / 32].DroppedBefore((1u << (m % 32)) - 1));
+    Offsets(f.c).Set(row, base + m - order[m / 32].DroppedBefore((1u << (m % 32)) - 1));
   }
 }
 

@@ -32,15 +32,7 @@ struct Batch {
 
   __device__ const Segment &SegmentOf(PetscCount entry) const
   {
-    int low = 0, high = num; // the last segment that does not begin after the entry
-
-    while (high - low > 1) {
-      const int middle = (low + high) / 2;
-
-      if (segments[middle].first <= entry) low = middle;
-      else high = middle;
-    }
-    return segments[low];
+    return segments[LastWhere(0, num, [&](int k) { return segments[k].first <= entry; })];
   }
 };
 
@@ -74,16 +66,9 @@ template <typename Offset>
 __global__ void ExpandKernel(Factors<Offset> f, Batch batch, const int64_t *firsts, int64_t first, PetscCount n, uint32_t *columns, PetscScalar *values)
 {
   for (PetscCount p = (PetscCount)blockIdx.x * SPGEMM_THREADS + threadIdx.x; p < n; p += (PetscCount)gridDim.x * SPGEMM_THREADS) {
-    PetscCount low = 0, high = batch.num_entries; // the last entry of A whose first product is not after this one
-
-    while (high - low > 1) {
-      const PetscCount middle = low + (high - low) / 2;
-
-      if (firsts[middle] <= first + p) low = middle;
-      else high = middle;
-    }
-    const Segment   &segment = batch.SegmentOf(low);
-    const PetscCount a = segment.a_begin + (low - segment.first), b = (PetscCount)f.b_offsets[f.a_columns[a]] + (PetscCount)(first + p - firsts[low]);
+    const PetscCount entry   = LastWhere((PetscCount)0, batch.num_entries, [&](PetscCount k) { return firsts[k] <= first + p; });
+    const Segment   &segment = batch.SegmentOf(entry);
+    const PetscCount a = segment.a_begin + (entry - segment.first), b = (PetscCount)f.b_offsets[f.a_columns[a]] + (PetscCount)(first + p - firsts[entry]);
 
     columns[p] = (uint32_t)f.b_columns[b] | (uint32_t)((unsigned long long)(&segment - batch.segments) << batch.column_bits);
     values[p]  = f.a_values[a] * f.b_values[b];

@@ -91,15 +91,7 @@ struct Round {
   /* The last row whose first unit is not after this one. */
   __device__ int RowOf(int unit) const
   {
-    int low = 0, high = num;
-
-    while (high - low > 1) {
-      const int middle = (low + high) / 2;
-
-      if (units[middle] <= unit) low = middle;
-      else high = middle;
-    }
-    return low;
+    return LastWhere(0, num, [&](int k) { return units[k] <= unit; });
   }
   /*
     Calls visit(columns, is_there) for the products, a few of them a call and thread, in no order. Every group of lanes takes as many units as the others, whatever the lengths of

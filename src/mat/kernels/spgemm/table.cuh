@@ -1,20 +1,12 @@
 #pragma once
 /* Tables of windows in shared memory, and what the kernels of both phases share. */
+#include "../common/offsets.cuh"
 #include "spgemmimpl.h"
 
 namespace
 {
 
 constexpr unsigned FULL_WARP = 0xffffffffu;
-
-/* Offsets of either width; the branch is the same for all threads. */
-struct Offsets {
-  const void *offsets;
-  bool        wide;
-
-  explicit Offsets(const DCSRView &view) : offsets(view.row_offsets), wide(view.wide) {}
-  __device__ PetscCount operator()(PetscCount k) const { return wide ? (PetscCount)((const int64_t *)offsets)[k] : (PetscCount)((const int32_t *)offsets)[k]; }
-};
 
 /* A and B as the walks read them; the width of B's offsets is known at compile time, they are read once a row of B. */
 template <typename Offset>

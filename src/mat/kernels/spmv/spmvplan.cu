@@ -1,6 +1,7 @@
 /*
   What the plans of the forward product cache from structure, made on the device: facts for the launch rule, the block-to-row table, long rows, the list of nonempty rows.
 */
+#include "../common/search.cuh"
 #include "spmvdevice.cuh"
 #include <cub/device/device_scan.cuh>
 #include <cub/device/device_select.cuh>
@@ -25,25 +26,17 @@ static inline unsigned int SpMVPlanGrid(PetscCount n)
 
 /* First row r in [0, num_rows] with row_offsets[r] >= entry. */
 template <typename Offset>
-__device__ __forceinline__ int32_t SpMVLowerBound(const Offset *row_offsets, int32_t num_rows, PetscCount entry)
+__device__ __forceinline__ int32_t SpMVFirstRow(const Offset *row_offsets, int32_t num_rows, PetscCount entry)
 {
-  int32_t begin = 0, end = num_rows;
-
-  while (begin < end) {
-    const int32_t middle = begin + (end - begin) / 2;
-
-    if ((PetscCount)row_offsets[middle] < entry) begin = middle + 1;
-    else end = middle;
-  }
-  return begin;
+  return PartitionPoint((int32_t)0, num_rows, [=](int32_t r) { return (PetscCount)row_offsets[r] < entry; });
 }
 
 /* Rows that start in block b; the last block also takes the empty rows at the end of the matrix. */
 template <typename Offset>
 __device__ __forceinline__ void SpMVBlockRows(const Offset *row_offsets, int32_t num_rows, int32_t num_blocks, PetscCount tile, int32_t b, int32_t *begin, int32_t *end)
 {
-  *begin = b == 0 ? 0 : SpMVLowerBound(row_offsets, num_rows, b * tile);
-  *end   = b == num_blocks - 1 ? num_rows : SpMVLowerBound(row_offsets, num_rows, (b + 1) * tile);
+  *begin = b == 0 ? 0 : SpMVFirstRow(row_offsets, num_rows, b * tile);
+  *end   = b == num_blocks - 1 ? num_rows : SpMVFirstRow(row_offsets, num_rows, (b + 1) * tile);
 }
 
 struct SpMVDeviceFacts {
