@@ -4,47 +4,77 @@
 */
 #include "spgemmimpl.h"
 
-/* Launch rule of the groups: their tables of windows and their sums are what fills shared memory, so the smallest that holds a row. */
-const SpGEMMBin SpGEMMBins[SPGEMM_NUM_BINS] = {
+/* A group of lanes takes a row of B at a time. It has so many lanes for rows of B of up to mean entries. */
+typedef struct {
+  double mean;
+  int    lanes;
+} LanesRule;
+
+/* How the work is cut up on devices of one compute capability. */
+typedef struct {
+  const SpGEMMBin *bins;           /* [SPGEMM_NUM_BINS] launch rule of the numeric phase: a row is in the first bin that holds it */
+  const LanesRule *lanes;          /* the last one is for all rows that are left */
+  int              few_rows;       /* A product of at most so many rows has a warp for each row in the symbolic phase. Groups of fewer lanes would leave multiprocessors idle. */
+  int              thread_rows;    /* Threads take rows when there are at least so many. A multiprocessor works on several hundred at a time. */
+  int              thread_length;  /* Threads take rows of A of at most so many entries on average, or of any length when many rows repeat the row before. */
+  double           max_variation;  /* Threads take rows when the standard deviation of the products of a row is at most this part of their mean. */
+  int              thread_lanes;   /* Threads compute values where a group would have at most so many lanes. */
+  int              thread_entries; /* Threads compute values of rows of C of at most so many entries. */
+  int              thread_factors; /* Threads compute values when rows of A have at most so many entries on average. More do not fit into the L1 cache for all threads. */
+  double           window_gain;    /* Rows of B are made windows when they have at most so many windows an entry. */
+  int              window_reuse;   /* Rows of B are made windows when each is met at least so often on average. */
+  double           repeat_gain;    /* Rows of A that repeat the row before are left out when they are at least this part of all rows. */
+} SpGEMMRules;
+
+/* Measured on an NVIDIA H200 (compute capability 9.0). Tables of windows and sums fill shared memory, so that a bin is as small as its rows allow. */
+static const SpGEMMBin H200Bins[SPGEMM_NUM_BINS] = {
   {"empty", 0, 0, 0},      {"16x16", 4, 16, 4},     {"32x48", 5, 48, 4},     {"64x128", 6, 128, 8}, {"64x512", 6, 512, 16}, {"128x256", 7, 256, 16},
   {"128x512", 7, 512, 16}, {"512x384", 9, 384, 16}, {"512x512", 9, 512, 16}, {"block", 0, 0, 0},    {"slices", 0, 0, 0},
 };
-
-/* A group of lanes takes a row of B at a time: this many for rows of B of up to mean entries. */
-static const struct {
-  double mean;
-  int    lanes;
-} lanes_rule[] = {
+static const LanesRule H200Lanes[] = {
   {4.2, 4},
   {10.0, 8},
   {20.0, 16},
   {1e300, 32},
 };
+static const SpGEMMRules H200 = {
+  .bins           = H200Bins,
+  .lanes          = H200Lanes,
+  .few_rows       = 32768,
+  .thread_rows    = 65536,
+  .thread_length  = 40,
+  .max_variation  = 0.75,
+  .thread_lanes   = 4,
+  .thread_entries = 16,
+  .thread_factors = 10,
+  .window_gain    = 0.7,
+  .window_reuse   = 2,
+  .repeat_gain    = 0.4,
+};
+static const DCSRRuleTable tables[] = {
+  {90, &H200},
+};
 
-#define FEW_ROWS         32768    /* up to here a warp takes a row in the symbolic phase: groups of fewer lanes would leave multiprocessors idle */
-#define SAMPLE_ROWS      4096     /* of a sample, */
-#define SAMPLE_FROM      200000   /* which products with a matrix A of more nonzeros begin with, */
-#define SAMPLE_FROM_ROWS 50000    /* if it has more rows, too: a sample costs 50 us */
-#define UNKNOWN_PART     0.6      /* entries for a product of rows that are too long for a sample */
-#define THREAD_ROWS      65536    /* from here on threads may take rows: a multiprocessor has several hundred at a time */
-#define THREAD_LANES     4        /* threads compute values where a group would have so few lanes, */
-#define THREAD_ENTRIES   16       /* rows of C have up to so many entries, */
-#define THREAD_FACTORS   10       /* and rows of A: with more, what they read at a time does not fit into the first cache */
-#define MAX_VARIATION    0.75     /* standard deviation over mean of the products of a row, where threads take rows */
-#define WINDOW_GAIN      0.7      /* windows of an entry of B up to which its rows are made windows, */
-#define WINDOW_REUSE     2        /* if each is met so often */
-#define THREAD_LENGTH    40       /* entries of a row of A up to which threads take rows, unless many rows are the same */
-#define REPEAT_GAIN      0.4      /* part of the rows of A that repeat the row before, from which on these are left out */
-#define POOL_MINIMUM     6291456  /* entries (24 MiB); without a sample the first try */
-#define POOL_MARGIN      0.08     /* most that the pool has beyond the entries expected, as a part of them, */
-#define POOL_LEAST       0.01     /* and least, */
-#define POOL_DEVIATIONS  5        /* to which so many standard errors of the sample come */
-#define WORKSPACE_PART   0.5      /* of C's size that the workspace may have, */
-#define WORKSPACE_BYTES  67108864 /* and bytes: windows of B are made if they fit */
+/* The sample. */
+#define SAMPLE_ROWS      4096   /* A sample has at most so many rows. */
+#define SAMPLE_FROM      200000 /* A product begins with a sample when A has more nonzeros, */
+#define SAMPLE_FROM_ROWS 50000  /* and more rows. A sample costs 50 us. */
+#define UNKNOWN_PART     0.6    /* The entries of rows that are too long for a sample are estimated as this part of their products. */
+
+/* The pool. */
+#define POOL_MINIMUM    6291456 /* Without a sample the pool has at least so many entries (24 MiB). */
+#define POOL_MARGIN     0.08    /* The pool exceeds the expected entries by at most this part, */
+#define POOL_LEAST      0.01    /* and by at least this part. */
+#define POOL_DEVIATIONS 5       /* In between it exceeds them by so many standard errors of the sample. */
+
+/* Windows of B are made when the workspace keeps to this part of C's size and so many bytes with them. */
+#define WORKSPACE_PART  0.5
+#define WORKSPACE_BYTES 67108864
 
 PetscBool DCSRSpGEMMUseRepeats = PETSC_TRUE, DCSRSpGEMMSmallRoom = PETSC_FALSE;
 
 struct _n_DCSRSpGEMM {
+  const SpGEMMRules  *rules;
   PetscInt            num_rows;
   PetscCount          num_nonzeros; /* of C */
   int                 lanes;        /* of a group */
@@ -85,13 +115,13 @@ static void Hold(DCSRSpGEMM product, size_t bytes)
   product->workspace = PetscMax(product->workspace, product->held);
 }
 
-static SpGEMMBinLimits GetLimits(void)
+static SpGEMMBinLimits GetLimits(const SpGEMMBin bins[])
 {
   SpGEMMBinLimits limits;
 
   for (int bin = 0; bin < SPGEMM_NUM_BINS; bin++) {
-    limits.max_windows[bin] = SpGEMMBins[bin].log2_slots ? 3 << SpGEMMBins[bin].log2_slots >> 2 : 0;
-    limits.max_entries[bin] = SpGEMMBins[bin].max_entries;
+    limits.max_windows[bin] = bins[bin].log2_slots ? 3 << bins[bin].log2_slots >> 2 : 0;
+    limits.max_entries[bin] = bins[bin].max_entries;
   }
   limits.max_windows[SPGEMM_BIN_BLOCK] = SPGEMM_BLOCK_WINDOWS;
   limits.max_entries[SPGEMM_BIN_BLOCK] = PETSC_INT32_MAX;
@@ -99,12 +129,12 @@ static SpGEMMBinLimits GetLimits(void)
 }
 
 /* mean: entries of a row of B, or when it is known, of one that an entry of A meets */
-static int GetLanes(double mean)
+static int GetLanes(const SpGEMMRules *rules, double mean)
 {
   int k = 0;
 
-  while (mean > lanes_rule[k].mean) k++;
-  return lanes_rule[k].lanes;
+  while (mean > rules->lanes[k].mean) k++;
+  return rules->lanes[k].lanes;
 }
 
 static PetscErrorCode FreePool(SpGEMMPool *pool, cudaStream_t stream)
@@ -174,29 +204,29 @@ static int ChooseSlots(const SpGEMMStats *stats, PetscCount num_rows, int lanes)
 }
 
 /* Whether rows have so few windows that they are read as windows. */
-static PetscBool HasWindows(const SpGEMMShape *shape)
+static PetscBool HasWindows(const SpGEMMRules *rules, const SpGEMMShape *shape)
 {
-  return (PetscBool)((double)shape->num_windows <= WINDOW_GAIN * (double)shape->num_entries);
+  return (PetscBool)((double)shape->num_windows <= rules->window_gain * (double)shape->num_entries);
 }
 
 /* Whether so many rows repeat the row before that it pays to know which. */
-static PetscBool HasRepeats(const SpGEMMShape *shape)
+static PetscBool HasRepeats(const SpGEMMRules *rules, const SpGEMMShape *shape)
 {
-  return (PetscBool)(DCSRSpGEMMUseRepeats && (double)shape->num_repeats >= REPEAT_GAIN * (double)shape->num_rows);
+  return (PetscBool)(DCSRSpGEMMUseRepeats && (double)shape->num_repeats >= rules->repeat_gain * (double)shape->num_rows);
 }
 
 /* Up to 14, 28, 56 and 96 windows; tables for the last leave so few threads that they pay for repeated rows only. */
 static const int thread_sizes[] = {1, 3, 5, 6};
 
 /* Whether threads take rows, and the slots of their tables: where nearly all rows fit, and have about the same number of products, since a warp waits for its longest row. */
-static PetscBool ChooseThreads(DCSRView A, DCSRView B, const SpGEMMStats *stats, PetscCount num_samples, int *log2_slots)
+static PetscBool ChooseThreads(const SpGEMMRules *rules, DCSRView A, DCSRView B, const SpGEMMStats *stats, PetscCount num_samples, int *log2_slots)
 {
   const double mean = (double)(stats->num_products + stats->num_unknown) / (double)num_samples, squares = (double)stats->num_squares / (double)num_samples;
 
-  if (A.num_rows < THREAD_ROWS || B.num_columns > SPGEMM_MAX_THREAD_COLUMNS || squares > (1.0 + MAX_VARIATION * MAX_VARIATION) * mean * mean) return PETSC_FALSE;
+  if (A.num_rows < rules->thread_rows || B.num_columns > SPGEMM_MAX_THREAD_COLUMNS || squares > (1.0 + rules->max_variation * rules->max_variation) * mean * mean) return PETSC_FALSE;
   if (A.num_rows < A.num_columns / 2) return PETSC_FALSE; // a restriction: rows of B that neighboring threads read lie apart
-  if (A.num_nonzeros / THREAD_LENGTH >= A.num_rows && !HasRepeats(&stats->a)) return PETSC_FALSE;
-  for (int k = 0; k < (HasRepeats(&stats->a) ? 4 : 3); k++) {
+  if (A.num_nonzeros / rules->thread_length >= A.num_rows && !HasRepeats(rules, &stats->a)) return PETSC_FALSE;
+  for (int k = 0; k < (HasRepeats(rules, &stats->a) ? 4 : 3); k++) {
     *log2_slots = 4 + k;
     if (CountFitting(stats, thread_sizes[k]) * 50 >= num_samples * 49) return PETSC_TRUE;
   }
@@ -228,11 +258,11 @@ static PetscErrorCode PrepareThreads(DCSRSpGEMM product, DCSRView A, DCSRView B,
 {
   PetscFunctionBegin;
   if (!level->threads) PetscFunctionReturn(PETSC_SUCCESS);
-  if (HasRepeats(&sample->stats.a)) {
+  if (HasRepeats(product->rules, &sample->stats.a)) {
     PetscCall(SpGEMMFindRepeats(A, B, stream, &level->repeats));
     Hold(product, RepeatsBytes(A, B));
   }
-  if (HasWindows(&sample->stats.b) && A.num_nonzeros / WINDOW_REUSE >= B.num_rows && WindowsFit(A, B, sample, product->held)) {
+  if (HasWindows(product->rules, &sample->stats.b) && A.num_nonzeros / product->rules->window_reuse >= B.num_rows && WindowsFit(A, B, sample, product->held)) {
     PetscCall(SpGEMMMakeWindows(B, stream, &level->windows));
     Hold(product, WindowsBytes(B, level->windows.num_words));
   }
@@ -277,27 +307,27 @@ static PetscErrorCode TakeSample(DCSRView A, DCSRView B, SpGEMMLevel *level, con
 }
 
 /* The first level: from the shape of the product, and from a sample of the rows when there are many. */
-static PetscErrorCode ChooseLevel(DCSRView A, DCSRView B, int *lanes, const SpGEMMBinLimits *limits, const SpGEMMPool *pool, cudaStream_t stream, SpGEMMLevel *level, Sample *sample)
+static PetscErrorCode ChooseLevel(const SpGEMMRules *rules, DCSRView A, DCSRView B, int *lanes, const SpGEMMBinLimits *limits, const SpGEMMPool *pool, cudaStream_t stream, SpGEMMLevel *level, Sample *sample)
 {
   const PetscInt     num_rows = A.num_rows;
   const SpGEMMStats *stats    = &sample->stats;
   int                log2_slots;
 
   PetscFunctionBegin;
-  level->lanes      = num_rows <= FEW_ROWS ? 32 : *lanes;
+  level->lanes      = num_rows <= rules->few_rows ? 32 : *lanes;
   level->part_lanes = *lanes;
   level->log2_slots = 6;
   level->num_rows   = num_rows;
   level->stride     = 1;
   if (num_rows <= SAMPLE_FROM_ROWS || A.num_nonzeros <= SAMPLE_FROM) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(TakeSample(A, B, level, limits, pool, stream, sample));
-  if (stats->num_factors) *lanes = GetLanes((double)(stats->num_products + stats->num_unknown) / (double)stats->num_factors);
+  if (stats->num_factors) *lanes = GetLanes(rules, (double)(stats->num_products + stats->num_unknown) / (double)stats->num_factors);
   level->num_rows   = num_rows;
   level->stride     = 1;
   level->log2_slots = ChooseSlots(stats, sample->num_rows, *lanes);
-  level->lanes      = num_rows <= FEW_ROWS || level->log2_slots == 9 ? 32 : *lanes;
+  level->lanes      = num_rows <= rules->few_rows || level->log2_slots == 9 ? 32 : *lanes;
   level->part_lanes = *lanes;
-  level->threads    = ChooseThreads(A, B, stats, sample->num_rows, &log2_slots);
+  level->threads    = ChooseThreads(rules, A, B, stats, sample->num_rows, &log2_slots);
   if (level->threads) level->log2_slots = log2_slots;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -397,7 +427,7 @@ static PetscErrorCode FillChosenPool(DCSRSpGEMM product, DCSRView A, DCSRView B,
 /* The columns of all rows into the pool. */
 static PetscErrorCode FillPool(DCSRSpGEMM product, DCSRView A, DCSRView B, SpGEMMPool *pool, cudaStream_t stream)
 {
-  const SpGEMMBinLimits limits = GetLimits();
+  const SpGEMMBinLimits limits = GetLimits(product->rules->bins);
   SpGEMMLevel           level;
   Sample                sample;
   PetscCount            max_warps = 0;
@@ -409,9 +439,9 @@ static PetscErrorCode FillPool(DCSRSpGEMM product, DCSRView A, DCSRView B, SpGEM
   PetscCall(PetscMemzero(&sample, sizeof(sample)));
   PetscCall(PetscSparseCUDAMalloc(1, "statistics of a product", stream, &pool->stats));
   PetscCallCUDA(cudaMemsetAsync(pool->stats, 0, sizeof(*pool->stats), stream));
-  PetscCall(ChooseLevel(A, B, &product->lanes, &limits, pool, stream, &level, &sample));
+  PetscCall(ChooseLevel(product->rules, A, B, &product->lanes, &limits, pool, stream, &level, &sample));
   product->threads     = level.threads;
-  product->few_factors = (PetscBool)(A.num_nonzeros / THREAD_FACTORS <= A.num_rows);
+  product->few_factors = (PetscBool)(A.num_nonzeros / product->rules->thread_factors <= A.num_rows);
   pool->capacity       = ChooseCapacity(A, max_warps, &level, &sample);
   pool->max_waiting    = ChooseWaiting(A, &sample);
   if (DCSRSpGEMMSmallRoom) pool->capacity = pool->max_waiting = 1;
@@ -524,21 +554,24 @@ static PetscErrorCode Symbolic(DCSRSpGEMM product, DCSRView A, DCSRView B, Petsc
 /* Whether threads compute the values of a bin: their sums are short, and so are the rows of B, of which they load an entry at a time. */
 static PetscBool UsesThreads(DCSRSpGEMM product, int bin)
 {
-  return (PetscBool)(product->threads && product->few_factors && product->lanes <= THREAD_LANES && product->stats.bin_rows[bin] >= THREAD_ROWS && SpGEMMBins[bin].max_entries <= THREAD_ENTRIES);
+  const SpGEMMRules *rules = product->rules;
+
+  return (PetscBool)(product->threads && product->few_factors && product->lanes <= rules->thread_lanes && product->stats.bin_rows[bin] >= (unsigned int)rules->thread_rows && rules->bins[bin].max_entries <= rules->thread_entries);
 }
 
 /* The values of all bins. */
 static PetscErrorCode Numeric(DCSRSpGEMM product, DCSRView A, DCSRView B, DCSRView C, cudaStream_t stream)
 {
-  const int32_t *list = product->list;
+  const SpGEMMBin *bins = product->rules->bins;
+  const int32_t   *list = product->list;
 
   PetscFunctionBegin;
   if (C.num_nonzeros == 0) PetscFunctionReturn(PETSC_SUCCESS);
   for (int bin = 1; bin < SPGEMM_BIN_BLOCK; bin++) {
     const PetscCount n = product->stats.bin_rows[bin];
 
-    if (UsesThreads(product, bin)) PetscCall(SpGEMMNumericThreads(A, B, C, &SpGEMMBins[bin], n, list, stream));
-    else PetscCall(SpGEMMNumericGroups(A, B, C, &SpGEMMBins[bin], product->lanes, n, list, stream));
+    if (UsesThreads(product, bin)) PetscCall(SpGEMMNumericThreads(A, B, C, &bins[bin], n, list, stream));
+    else PetscCall(SpGEMMNumericGroups(A, B, C, &bins[bin], product->lanes, n, list, stream));
     if (list != NULL) list += n;
   }
   PetscCall(SpGEMMNumericChunks(A, B, C, product->max_chunks, product->chunks, product->numbers, stream));
@@ -582,17 +615,20 @@ static PetscErrorCode CheckFactors(DCSRView A, DCSRView B, PetscBool values)
 */
 PetscErrorCode DCSRSpGEMMSymbolic(DCSRView A, DCSRView B, PetscBool values, cudaStream_t stream, DCSRView *C, DCSRSpGEMM *product)
 {
-  SpGEMMPool     pool;
-  PetscErrorCode ierr, freed;
+  const SpGEMMRules *rules = NULL;
+  SpGEMMPool         pool;
+  PetscErrorCode     ierr, freed;
 
   PetscFunctionBegin;
   *product = NULL;
   PetscCall(PetscMemzero(C, sizeof(*C)));
   PetscCall(PetscMemzero(&pool, sizeof(pool)));
   PetscCall(CheckFactors(A, B, values));
+  PetscCall(DCSRGetRules(PETSC_STATIC_ARRAY_LENGTH(tables), tables, (const void **)&rules));
   PetscCall(PetscNew(product));
+  (*product)->rules    = rules;
   (*product)->num_rows = A.num_rows;
-  (*product)->lanes    = GetLanes((double)B.num_nonzeros / (double)PetscMax(B.num_rows, 1));
+  (*product)->lanes    = GetLanes(rules, (double)B.num_nonzeros / (double)PetscMax(B.num_rows, 1));
   ierr                 = Symbolic(*product, A, B, values, &pool, stream, C);
   freed                = FreePool(&pool, stream);
   if (ierr == PETSC_SUCCESS) ierr = freed;
@@ -643,7 +679,7 @@ PetscErrorCode DCSRSpGEMMGetInfo(DCSRSpGEMM product, DCSRSpGEMMInfo *info)
   info->workspace    = product->workspace;
   for (int bin = 0; bin < SPGEMM_NUM_BINS; bin++) {
     if (!product->stats.bin_rows[bin]) continue;
-    info->bin_names[info->num_bins]  = SpGEMMBins[bin].name;
+    info->bin_names[info->num_bins]  = product->rules->bins[bin].name;
     info->bin_rows[info->num_bins++] = product->stats.bin_rows[bin];
   }
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -45,7 +45,6 @@ typedef struct {
   int         max_entries; /* of a row of C */
   int         min_lanes;   /* smallest group: fewer lanes would leave shared memory for too few warps */
 } SpGEMMBin;
-PETSC_INTERN const SpGEMMBin SpGEMMBins[SPGEMM_NUM_BINS];
 
 /* The part of the table that kernels need, by value. */
 typedef struct {
@@ -136,29 +135,29 @@ typedef struct {
 PETSC_INTERN PetscErrorCode SpGEMMGetMaxWarps(PetscCount *max_warps);
 
 /* shape.cu, windows.cu: a look at a matrix; what threads read in place of B's columns, and which rows they need not look at */
-PETSC_INTERN PetscErrorCode SpGEMMSampleShape(DCSRView, PetscCount, SpGEMMShape *, cudaStream_t);
-PETSC_INTERN PetscErrorCode SpGEMMFindRepeats(DCSRView, DCSRView, cudaStream_t, SpGEMMRepeats *);
-PETSC_INTERN PetscErrorCode SpGEMMFreeRepeats(SpGEMMRepeats *, cudaStream_t);
-PETSC_INTERN PetscErrorCode SpGEMMMakeWindows(DCSRView, cudaStream_t, SpGEMMWindows *);
-PETSC_INTERN PetscErrorCode SpGEMMFreeWindows(SpGEMMWindows *, cudaStream_t);
+PETSC_INTERN PetscErrorCode SpGEMMSampleShape(DCSRView view, PetscCount num_samples, SpGEMMShape *shape, cudaStream_t stream);
+PETSC_INTERN PetscErrorCode SpGEMMFindRepeats(DCSRView A, DCSRView B, cudaStream_t stream, SpGEMMRepeats *repeats);
+PETSC_INTERN PetscErrorCode SpGEMMFreeRepeats(SpGEMMRepeats *repeats, cudaStream_t stream);
+PETSC_INTERN PetscErrorCode SpGEMMMakeWindows(DCSRView B, cudaStream_t stream, SpGEMMWindows *windows);
+PETSC_INTERN PetscErrorCode SpGEMMFreeWindows(SpGEMMWindows *windows, cudaStream_t stream);
 
 /* threads.cu, symbolic.cu, long.cu: the levels, each for the rows that the one before could not finish */
-PETSC_INTERN PetscErrorCode SpGEMMSymbolicGroups(DCSRView, DCSRView, const SpGEMMLevel *, const SpGEMMBinLimits *, const SpGEMMPool *, cudaStream_t);
-PETSC_INTERN PetscErrorCode SpGEMMSymbolicThreads(DCSRView, DCSRView, const SpGEMMWindows *, const SpGEMMRepeats *, int, const SpGEMMBinLimits *, const SpGEMMPool *, cudaStream_t);
-PETSC_INTERN PetscErrorCode SpGEMMSymbolicWarps(DCSRView, DCSRView, int, const SpGEMMBinLimits *, const SpGEMMPool *, cudaStream_t);
-PETSC_INTERN PetscErrorCode SpGEMMSymbolicBlocks(DCSRView, DCSRView, int, const SpGEMMBinLimits *, const SpGEMMPool *, cudaStream_t);
-PETSC_INTERN PetscErrorCode SpGEMMCountSlices(DCSRView, DCSRView, const SpGEMMPool *, cudaStream_t);
-PETSC_INTERN PetscErrorCode SpGEMMFillSlices(DCSRView, DCSRView, DCSRView, PetscCount, const int32_t[], cudaStream_t);
+PETSC_INTERN PetscErrorCode SpGEMMSymbolicGroups(DCSRView A, DCSRView B, const SpGEMMLevel *level, const SpGEMMBinLimits *limits, const SpGEMMPool *pool, cudaStream_t stream);
+PETSC_INTERN PetscErrorCode SpGEMMSymbolicThreads(DCSRView A, DCSRView B, const SpGEMMWindows *windows, const SpGEMMRepeats *repeats, int log2_slots, const SpGEMMBinLimits *limits, const SpGEMMPool *pool, cudaStream_t stream);
+PETSC_INTERN PetscErrorCode SpGEMMSymbolicWarps(DCSRView A, DCSRView B, int part_lanes, const SpGEMMBinLimits *limits, const SpGEMMPool *pool, cudaStream_t stream);
+PETSC_INTERN PetscErrorCode SpGEMMSymbolicBlocks(DCSRView A, DCSRView B, int lanes, const SpGEMMBinLimits *limits, const SpGEMMPool *pool, cudaStream_t stream);
+PETSC_INTERN PetscErrorCode SpGEMMCountSlices(DCSRView A, DCSRView B, const SpGEMMPool *pool, cudaStream_t stream);
+PETSC_INTERN PetscErrorCode SpGEMMFillSlices(DCSRView A, DCSRView B, DCSRView C, PetscCount n, const int32_t list[], cudaStream_t stream);
 
 /* bins.cu: row offsets of C; columns out of the pool; rows by bin, in list [m]; pieces of rows for SpGEMMNumericChunks() */
-PETSC_INTERN PetscErrorCode SpGEMMScan(PetscInt, const int32_t[], DCSRView, cudaStream_t);
-PETSC_INTERN PetscErrorCode SpGEMMCopyColumns(DCSRView, const SpGEMMPool *, cudaStream_t);
-PETSC_INTERN PetscErrorCode SpGEMMCopyLongColumns(DCSRView, const SpGEMMPool *, PetscCount, const int32_t[], cudaStream_t);
-PETSC_INTERN PetscErrorCode SpGEMMSortRows(PetscInt, const unsigned char[], const SpGEMMStats *, int32_t[], cudaStream_t);
-PETSC_INTERN PetscErrorCode SpGEMMListChunks(DCSRView, DCSRView, DCSRView, PetscCount, const int32_t[], unsigned long long[], SpGEMMChunkNumbers *, PetscCount, SpGEMMHugeRow[], cudaStream_t);
+PETSC_INTERN PetscErrorCode SpGEMMScan(PetscInt num_rows, const int32_t counts[], DCSRView C, cudaStream_t stream);
+PETSC_INTERN PetscErrorCode SpGEMMCopyColumns(DCSRView C, const SpGEMMPool *pool, cudaStream_t stream);
+PETSC_INTERN PetscErrorCode SpGEMMCopyLongColumns(DCSRView C, const SpGEMMPool *pool, PetscCount n, const int32_t list[], cudaStream_t stream);
+PETSC_INTERN PetscErrorCode SpGEMMSortRows(PetscInt num_rows, const unsigned char bins[], const SpGEMMStats *stats, int32_t list[], cudaStream_t stream);
+PETSC_INTERN PetscErrorCode SpGEMMListChunks(DCSRView A, DCSRView B, DCSRView C, PetscCount n, const int32_t list[], unsigned long long chunks[], SpGEMMChunkNumbers *numbers, PetscCount max_huge, SpGEMMHugeRow huge[], cudaStream_t stream);
 
 /* numericthreads.cu, numeric.cu, chunks.cu: values of rows whose columns are known; list == NULL: all rows, in order */
-PETSC_INTERN PetscErrorCode SpGEMMNumericThreads(DCSRView, DCSRView, DCSRView, const SpGEMMBin *, PetscCount, const int32_t[], cudaStream_t);
-PETSC_INTERN PetscErrorCode SpGEMMNumericGroups(DCSRView, DCSRView, DCSRView, const SpGEMMBin *, int, PetscCount, const int32_t[], cudaStream_t);
-PETSC_INTERN PetscErrorCode SpGEMMNumericChunks(DCSRView, DCSRView, DCSRView, PetscCount, const unsigned long long[], const SpGEMMChunkNumbers *, cudaStream_t);
-PETSC_INTERN PetscErrorCode SpGEMMNumericHuge(DCSRView, DCSRView, DCSRView, PetscCount, const SpGEMMHugeRow[], cudaStream_t); /* huge.cu; the list is on the host */
+PETSC_INTERN PetscErrorCode SpGEMMNumericThreads(DCSRView A, DCSRView B, DCSRView C, const SpGEMMBin *bin, PetscCount n, const int32_t list[], cudaStream_t stream);
+PETSC_INTERN PetscErrorCode SpGEMMNumericGroups(DCSRView A, DCSRView B, DCSRView C, const SpGEMMBin *bin, int lanes, PetscCount n, const int32_t list[], cudaStream_t stream);
+PETSC_INTERN PetscErrorCode SpGEMMNumericChunks(DCSRView A, DCSRView B, DCSRView C, PetscCount max_chunks, const unsigned long long chunks[], const SpGEMMChunkNumbers *numbers, cudaStream_t stream);
+PETSC_INTERN PetscErrorCode SpGEMMNumericHuge(DCSRView A, DCSRView B, DCSRView C, PetscCount n, const SpGEMMHugeRow rows[], cudaStream_t stream); /* huge.cu; the list is on the host */

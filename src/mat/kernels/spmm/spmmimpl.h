@@ -1,4 +1,5 @@
 #pragma once
+#include <petscsparsecuda/common.h>
 #include <petscsparsecuda/spmm.h>
 #include <petscsparsecuda/spmv.h>
 
@@ -28,14 +29,17 @@ typedef struct {
   PetscCount *chunk_row;   /* [num_chunks] device: which of the long rows */
 } SpMMLongRows;
 
+typedef struct _n_SpMMRules SpMMRules; /* the launch rule (spmm.c) */
+
 struct _n_DCSRSpMMPlan {
-  DCSRSpMMKind kind;
-  double       mean;      /* entries of a row */
-  PetscCount   long_size; /* rows with more entries are long */
-  SpMMLongRows long_rows;
-  DCSRSpMVPlan column; /* for single columns; NULL until the first */
-  PetscInt     slots;  /* entries of a row that are read at once, 0 for the rule's choice */
-  PetscInt     width;  /* columns of a tile at most, 0 for the rule's choice */
+  const SpMMRules *rules;
+  DCSRSpMMKind     kind;
+  double           mean;      /* entries of a row */
+  PetscCount       long_size; /* rows with more entries are long */
+  SpMMLongRows     long_rows;
+  DCSRSpMVPlan     column; /* for single columns; NULL until the first */
+  PetscInt         slots;  /* entries of a row that are read at once, 0 for the rule's choice */
+  PetscInt         width;  /* columns of a tile at most, 0 for the rule's choice */
 };
 
 /* Some columns of the dense factors. */
@@ -50,10 +54,10 @@ typedef struct {
   PetscInt           ldy;
 } SpMMTile;
 
-PETSC_INTERN PetscErrorCode SpMMGetFacts(DCSRView, PetscCount, cudaStream_t, SpMMFacts *);
-PETSC_INTERN PetscErrorCode SpMMLongRowsCreate(DCSRView, PetscCount, const SpMMFacts *, cudaStream_t, SpMMLongRows *);
-PETSC_INTERN PetscErrorCode SpMMLongRowsDestroy(SpMMLongRows *, cudaStream_t);
-PETSC_INTERN PetscErrorCode SpMMStage(PetscInt, const SpMMTile *, PetscScalar[], cudaStream_t); /* rows of X, tile as it is, copy [rows x width] */
-PETSC_INTERN PetscErrorCode SpMMRowsStaged(DCSRView, PetscCount, const SpMMTile *, cudaStream_t);
-PETSC_INTERN PetscErrorCode SpMMRowsDirect(DCSRView, PetscCount, const SpMMTile *, cudaStream_t);
-PETSC_INTERN PetscErrorCode SpMMLong(DCSRView, const SpMMLongRows *, const SpMMTile *, PetscScalar[], cudaStream_t);
+PETSC_INTERN PetscErrorCode SpMMGetFacts(DCSRView view, PetscCount long_size, cudaStream_t stream, SpMMFacts *facts);
+PETSC_INTERN PetscErrorCode SpMMLongRowsCreate(DCSRView view, PetscCount long_size, const SpMMFacts *facts, cudaStream_t stream, SpMMLongRows *l);
+PETSC_INTERN PetscErrorCode SpMMLongRowsDestroy(SpMMLongRows *l, cudaStream_t stream);
+PETSC_INTERN PetscErrorCode SpMMStage(PetscInt num_rows, const SpMMTile *tile, PetscScalar to[], cudaStream_t stream); /* rows of X, tile as it is, copy [rows x width] */
+PETSC_INTERN PetscErrorCode SpMMRowsStaged(DCSRView view, PetscCount long_size, const SpMMTile *tile, cudaStream_t stream);
+PETSC_INTERN PetscErrorCode SpMMRowsDirect(DCSRView view, PetscCount long_size, const SpMMTile *tile, cudaStream_t stream);
+PETSC_INTERN PetscErrorCode SpMMLong(DCSRView view, const SpMMLongRows *l, const SpMMTile *tile, PetscScalar parts[], cudaStream_t stream);

@@ -1,5 +1,5 @@
 /*
-  The launch rule of the forward product: one table, read from the top, the first row that fits is taken.
+  The launch rule of Mult, y = A x + z. A table is read from the top, and the first row that fits is taken. Each compute capability that was measured has a table for compact storage and one for fragmented storage.
 */
 #include "spmvrule.h"
 
@@ -22,9 +22,9 @@ typedef struct {
 
 // clang-format off
 /*
-  Microseconds, cold / warm, on an NVIDIA H200, 2026-11-21; names are cases of benchmarks/spmv. Rows without a figure fill the gaps between measured ones.
+  Compact storage. Figures are microseconds, cold / warm, on an NVIDIA H200 (compute capability 9.0), 2026-11-21. Names are cases of benchmarks/spmv. Rows without a figure fill the gaps between measured ones.
 */
-static const SpMVRule SpMVRules[] = {
+static const SpMVRule SpMVRulesH200[] = {
   /* Small: the launch and one chain of loads, so no table to read first and no barrier. */
   {200000,   64,       16,       VECTOR(8)}, /* 3d27-16: 5.1 / 2.9, split 5.1 / 3.2, cuSPARSE 9.1 / 7.0 */
   {200000,   64,       64,       SPLIT(2, 128, 4, 2, 1536)},
@@ -51,9 +51,9 @@ static const SpMVRule SpMVRules[] = {
 };
 
 /*
-  Fragmented storage: one lane a row as long as the next rows' segments are near, as insertion leaves them; microseconds as above. 4 lanes of 256 threads take 1045 on 2d5-4096 and 919 on 3d27-200.
+  Fragmented storage: one lane a row as long as the next rows' segments are near, as insertion leaves them. Figures are microseconds as above. 4 lanes of 256 threads take 1045 on 2d5-4096 and 919 on 3d27-200.
 */
-static const SpMVRule SpMVFragmentedRules[] = {
+static const SpMVRule SpMVFragmentedRulesH200[] = {
   {3000000,  3,        SPMV_ANY, FRAGMENTED(1, 128, 0)},
   {3000000,  64,       SPMV_ANY, FRAGMENTED(4, 128, 0)}, /* 3d27-32: 8.8 / 5.4, 8 lanes 10.8 / 6.6 */
   {SPMV_ANY, 12,       SPMV_ANY, FRAGMENTED(1, 128, 0)}, /* 2d5-4096: 532, 2 lanes 658; band4: 170, 2 lanes 188 */
@@ -66,6 +66,17 @@ static const SpMVRule SpMVFragmentedRules[] = {
 };
 // clang-format on
 
+/* The rules of one compute capability. What they name has to be among the kernels that exist (spmvrule.h). */
+typedef struct {
+  const SpMVRule *compact;
+  size_t          num_compact;
+  const SpMVRule *fragmented;
+  size_t          num_fragmented;
+} SpMVRules;
+
+static const SpMVRules     SpMVH200     = {SpMVRulesH200, PETSC_STATIC_ARRAY_LENGTH(SpMVRulesH200), SpMVFragmentedRulesH200, PETSC_STATIC_ARRAY_LENGTH(SpMVFragmentedRulesH200)};
+static const DCSRRuleTable SpMVTables[] = {{90, &SpMVH200}};
+
 /*
   SpMVRuleApply - picks the launch configuration of a matrix with at least one nonzero
 
@@ -74,12 +85,15 @@ static const SpMVRule SpMVFragmentedRules[] = {
 PetscErrorCode SpMVRuleApply(DCSRView view, const DCSRFacts *facts, DCSRSpMVKind kind, SpMVConfig *config)
 {
   const PetscBool  compact = view.row_offsets != NULL ? PETSC_TRUE : PETSC_FALSE;
-  const SpMVRule  *rules   = compact ? SpMVRules : SpMVFragmentedRules;
-  const size_t     n       = compact ? PETSC_STATIC_ARRAY_LENGTH(SpMVRules) : PETSC_STATIC_ARRAY_LENGTH(SpMVFragmentedRules);
   const PetscCount mean    = (view.num_nonzeros + facts->num_nonempty_rows - 1) / facts->num_nonempty_rows;
-  size_t           found   = n;
+  const SpMVRules *table   = NULL;
+  const SpMVRule  *rules;
+  size_t           n, found;
 
   PetscFunctionBegin;
+  PetscCall(DCSRGetRules(PETSC_STATIC_ARRAY_LENGTH(SpMVTables), SpMVTables, (const void **)&table));
+  rules = compact ? table->compact : table->fragmented;
+  found = n = compact ? table->num_compact : table->num_fragmented;
   for (size_t i = 0; i < n && found == n; i++) {
     if (compact && kind != DCSR_SPMV_AUTO && kind != DCSR_SPMV_FRAGMENTED && rules[i].config.kind != kind) continue;
     if (view.num_nonzeros <= rules[i].num_nonzeros && mean <= rules[i].row_size && facts->max_row_size / mean <= rules[i].skew) found = i;

@@ -108,10 +108,10 @@ static inline PetscBool SpMVConfigSame(const SpMVConfig *a, const SpMVConfig *b)
   return a->kind == b->kind && a->lanes == b->lanes && a->threads == b->threads && a->items == b->items && a->vec == b->vec && a->load == b->load && a->resident == b->resident ? PETSC_TRUE : PETSC_FALSE;
 }
 
-PETSC_INTERN PetscErrorCode SpMVRuleApply(DCSRView, const DCSRFacts *, DCSRSpMVKind, SpMVConfig *);
-PETSC_INTERN PetscBool      SpMVRuleCompressRows(DCSRView, const DCSRFacts *);
+PETSC_INTERN PetscErrorCode SpMVRuleApply(DCSRView view, const DCSRFacts *facts, DCSRSpMVKind kind, SpMVConfig *config);
+PETSC_INTERN PetscBool      SpMVRuleCompressRows(DCSRView view, const DCSRFacts *facts);
 /* Every configuration there is for a view in the state given, for sweeps: their number and the i-th. */
-PETSC_INTERN PetscErrorCode SpMVConfigGetCount(PetscBool, PetscInt *);
-PETSC_INTERN PetscErrorCode SpMVConfigGet(PetscBool, PetscInt, SpMVConfig *);
+PETSC_INTERN PetscErrorCode SpMVConfigGetCount(PetscBool compact, PetscInt *n);
+PETSC_INTERN PetscErrorCode SpMVConfigGet(PetscBool compact, PetscInt i, SpMVConfig *config);
 /* A plan with a configuration of the caller's choice. */
-PETSC_INTERN PetscErrorCode DCSRSpMVPlanCreateWithConfig(DCSRView, const SpMVConfig *, cudaStream_t, DCSRSpMVPlan *);
+PETSC_INTERN PetscErrorCode DCSRSpMVPlanCreateWithConfig(DCSRView view, const SpMVConfig *config, cudaStream_t stream, DCSRSpMVPlan *plan);
