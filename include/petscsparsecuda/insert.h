@@ -102,41 +102,40 @@ typedef struct {
   int32_t  num_columns;
 } DCSRStageBlock;
 
-PETSC_INTERN PetscErrorCode DCSRStageCreate(size_t, DCSRStage *);
-PETSC_INTERN PetscErrorCode DCSRStageAppend(DCSRStage, const DCSRStageFormat *, PetscInt, const PetscInt[], PetscInt, const PetscInt[], const PetscScalar[], PetscBool, cudaStream_t);
-PETSC_INTERN PetscErrorCode DCSRStageTake(DCSRStage, cudaStream_t, PetscCount *, uint64_t **, PetscScalar **);
-PETSC_INTERN PetscCount     DCSRStageCount(DCSRStage);
-PETSC_INTERN PetscErrorCode DCSRStageDestroy(DCSRStage *, cudaStream_t);
-PETSC_INTERN PetscErrorCode DCSRExpandBlocks(const DCSRStageFormat *, const DCSRStageBlock[], PetscCount, PetscCount, const PetscScalar[], uint64_t[], PetscScalar[], cudaStream_t);
+PETSC_INTERN PetscErrorCode DCSRStageCreate(size_t max_bytes, DCSRStage *stage);
+PETSC_INTERN PetscErrorCode DCSRStageAppend(DCSRStage stage, const DCSRStageFormat *format, PetscInt m, const PetscInt rows[], PetscInt n, const PetscInt columns[], const PetscScalar v[], PetscBool by_columns, cudaStream_t stream);
+PETSC_INTERN PetscErrorCode DCSRStageTake(DCSRStage stage, cudaStream_t stream, PetscCount *n, uint64_t **keys, PetscScalar **values);
+PETSC_INTERN PetscCount     DCSRStageCount(DCSRStage stage);
+PETSC_INTERN PetscErrorCode DCSRStageDestroy(DCSRStage *stage, cudaStream_t stream);
+PETSC_INTERN PetscErrorCode DCSRExpandBlocks(const DCSRStageFormat *format, const DCSRStageBlock blocks[], PetscCount num_blocks, PetscCount n, const PetscScalar words[], uint64_t keys[], PetscScalar values[], cudaStream_t stream);
 
-/* window, entries of the whole list, stream, packer */
-PETSC_INTERN PetscErrorCode DCSRListPackerCreate(const DCSRWindow *, PetscCount, cudaStream_t, DCSRListPacker *);
-PETSC_INTERN PetscErrorCode DCSRListPackerAppend(DCSRListPacker *, PetscCount, const PetscInt[], const PetscInt[], cudaStream_t);
-PETSC_INTERN PetscErrorCode DCSRListPackerAppendFromHost(DCSRListPacker *, PetscCount, const PetscInt[], const PetscInt[], PetscCount, cudaStream_t);
-PETSC_INTERN PetscErrorCode DCSRListPackerFinish(DCSRListPacker *, cudaStream_t, DCSRList *);
-PETSC_INTERN PetscErrorCode DCSRListPackerDestroy(DCSRListPacker *, cudaStream_t);
-PETSC_INTERN PetscErrorCode DCSRListCreate(const DCSRWindow *, PetscCount, const PetscInt[], const PetscInt[], cudaStream_t, DCSRList *);
-PETSC_INTERN PetscErrorCode DCSRListCreateFromKeys(PetscInt, int, PetscCount, uint64_t **, cudaStream_t, DCSRList *);
-PETSC_INTERN PetscErrorCode DCSRListSort(DCSRList *, int, const DCSRListFacts *, cudaStream_t);
-PETSC_INTERN PetscErrorCode DCSRListForgetKeys(DCSRList *, cudaStream_t);
-PETSC_INTERN PetscErrorCode DCSRListDestroy(DCSRList *, cudaStream_t);
-/* list, values of the unsorted list [num_given], further ones from position split on or NULL, split, take the last of equal ones instead of their sum, add to the result, result [num_distinct] */
-PETSC_INTERN PetscErrorCode DCSRListReduce(const DCSRList *, const PetscScalar[], const PetscScalar[], PetscCount, PetscBool, PetscBool, PetscScalar[], cudaStream_t);
-PETSC_INTERN PetscErrorCode DCSRListFlagNonzeros(const DCSRList *, const PetscScalar[], const uint64_t[], PetscInt, unsigned char[], cudaStream_t);
-PETSC_INTERN PetscErrorCode DCSRListBuild(const DCSRList *, DCSRView, cudaStream_t);
+PETSC_INTERN PetscErrorCode DCSRListPackerCreate(const DCSRWindow *window, PetscCount n, cudaStream_t stream, DCSRListPacker *packer);
+PETSC_INTERN PetscErrorCode DCSRListPackerAppend(DCSRListPacker *packer, PetscCount n, const PetscInt rows[], const PetscInt columns[], cudaStream_t stream);
+PETSC_INTERN PetscErrorCode DCSRListPackerAppendFromHost(DCSRListPacker *packer, PetscCount n, const PetscInt rows[], const PetscInt columns[], PetscCount piece, cudaStream_t stream);
+PETSC_INTERN PetscErrorCode DCSRListPackerFinish(DCSRListPacker *packer, cudaStream_t stream, DCSRList *list);
+PETSC_INTERN PetscErrorCode DCSRListPackerDestroy(DCSRListPacker *packer, cudaStream_t stream);
+PETSC_INTERN PetscErrorCode DCSRListCreate(const DCSRWindow *window, PetscCount n, const PetscInt rows[], const PetscInt columns[], cudaStream_t stream, DCSRList *list);
+PETSC_INTERN PetscErrorCode DCSRListCreateFromKeys(PetscInt num_rows, int column_bits, PetscCount n, uint64_t **keys, cudaStream_t stream, DCSRList *list);
+PETSC_INTERN PetscErrorCode DCSRListSort(DCSRList *list, int bits, const DCSRListFacts *facts, cudaStream_t stream);
+PETSC_INTERN PetscErrorCode DCSRListForgetKeys(DCSRList *list, cudaStream_t stream);
+PETSC_INTERN PetscErrorCode DCSRListDestroy(DCSRList *list, cudaStream_t stream);
+/* v [split] are values of the unsorted list and more [num_given - split] its further ones, or NULL. last: the last of equal entries counts, not their sum. add: result [num_distinct] is added to. */
+PETSC_INTERN PetscErrorCode DCSRListReduce(const DCSRList *list, const PetscScalar v[], const PetscScalar more[], PetscCount split, PetscBool last, PetscBool add, PetscScalar result[], cudaStream_t stream);
+PETSC_INTERN PetscErrorCode DCSRListFlagNonzeros(const DCSRList *list, const PetscScalar v[], const uint64_t keys[], PetscInt diagonal, unsigned char flags[], cudaStream_t stream);
+PETSC_INTERN PetscErrorCode DCSRListBuild(const DCSRList *list, DCSRView to, cudaStream_t stream);
 
-/* list, values of the unsorted list, take the last of equal ones instead of their sum, zeros do not make entries, but on the diagonal: its column in row 0; stream, batch */
-PETSC_INTERN PetscErrorCode DCSRBatchCreate(DCSRList *, const PetscScalar[], PetscBool, PetscBool, PetscInt, cudaStream_t, DCSRBatch *);
-PETSC_INTERN PetscErrorCode DCSRBatchDestroy(DCSRBatch *, cudaStream_t);
-PETSC_INTERN PetscErrorCode DCSRInsertBatch(DCSRView *, const DCSRBatch *, InsertMode, DCSRNewEntries, const DCSRAppendRule *, cudaStream_t, DCSRInsertInfo *);
+/* v [num_given] are values of the unsorted list. last: the last of equal entries counts, not their sum. ignore_zeros: zeros make no entries but on the diagonal, whose entry in row 0 has column diagonal. */
+PETSC_INTERN PetscErrorCode DCSRBatchCreate(DCSRList *list, const PetscScalar v[], PetscBool last, PetscBool ignore_zeros, PetscInt diagonal, cudaStream_t stream, DCSRBatch *batch);
+PETSC_INTERN PetscErrorCode DCSRBatchDestroy(DCSRBatch *batch, cudaStream_t stream);
+PETSC_INTERN PetscErrorCode DCSRInsertBatch(DCSRView *view, const DCSRBatch *batch, InsertMode mode, DCSRNewEntries policy, const DCSRAppendRule *rule, cudaStream_t stream, DCSRInsertInfo *info);
 
 /* Columns of off-diagonal blocks (columns.cu), entries for other processes (select.cu, owner.cu). */
-PETSC_INTERN PetscErrorCode DCSRBatchGetColumns(const DCSRBatch *, cudaStream_t, PetscInt *, int32_t **);
-PETSC_INTERN PetscErrorCode DCSRViewGetColumns(DCSRView, int, cudaStream_t, PetscInt *, int32_t **);
-PETSC_INTERN PetscErrorCode DCSRBatchRenumber(DCSRBatch *, PetscInt, const int32_t[], cudaStream_t);
-PETSC_INTERN PetscErrorCode DCSRViewRenumber(DCSRView, PetscInt, const int32_t[], cudaStream_t);
-PETSC_INTERN PetscErrorCode DCSRViewMapColumns(DCSRView, const int32_t[], cudaStream_t);
-PETSC_INTERN PetscErrorCode DCSRListRemote(PetscInt, PetscInt, PetscCount, const PetscInt[], const PetscInt[], const PetscScalar[], cudaStream_t, PetscCount *, PetscCount **);
-PETSC_INTERN PetscErrorCode DCSRGatherIndices(PetscCount, const PetscCount[], const PetscInt[], PetscInt[], cudaStream_t);
-PETSC_INTERN PetscErrorCode DCSRGatherValues(PetscCount, const PetscCount[], const PetscScalar[], PetscScalar[], cudaStream_t);
-PETSC_INTERN PetscErrorCode DCSRSortByOwner(PetscInt, const PetscInt[], PetscCount, const PetscCount[], const PetscInt[], cudaStream_t, PetscCount **, PetscInt[]);
+PETSC_INTERN PetscErrorCode DCSRBatchGetColumns(const DCSRBatch *batch, cudaStream_t stream, PetscInt *num, int32_t **columns);
+PETSC_INTERN PetscErrorCode DCSRViewGetColumns(DCSRView view, int bits, cudaStream_t stream, PetscInt *num, int32_t **columns);
+PETSC_INTERN PetscErrorCode DCSRBatchRenumber(DCSRBatch *batch, PetscInt n, const int32_t sorted[], cudaStream_t stream);
+PETSC_INTERN PetscErrorCode DCSRViewRenumber(DCSRView view, PetscInt n, const int32_t sorted[], cudaStream_t stream);
+PETSC_INTERN PetscErrorCode DCSRViewMapColumns(DCSRView view, const int32_t map[], cudaStream_t stream);
+PETSC_INTERN PetscErrorCode DCSRListRemote(PetscInt row_begin, PetscInt row_end, PetscCount n, const PetscInt rows[], const PetscInt columns[], const PetscScalar values[], cudaStream_t stream, PetscCount *num, PetscCount **where);
+PETSC_INTERN PetscErrorCode DCSRGatherIndices(PetscCount n, const PetscCount where[], const PetscInt from[], PetscInt to[], cudaStream_t stream);
+PETSC_INTERN PetscErrorCode DCSRGatherValues(PetscCount n, const PetscCount where[], const PetscScalar from[], PetscScalar to[], cudaStream_t stream);
+PETSC_INTERN PetscErrorCode DCSRSortByOwner(PetscInt num_owners, const PetscInt ranges[], PetscCount n, const PetscCount where[], const PetscInt rows[], cudaStream_t stream, PetscCount **order, PetscInt starts[]);

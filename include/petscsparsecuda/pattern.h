@@ -4,5 +4,5 @@
 
 #define DCSR_PATTERN_WORDS 2
 
-PETSC_INTERN PetscErrorCode DCSRPatternHash(DCSRView, cudaStream_t, uint64_t[]);                                 /* hash [DCSR_PATTERN_WORDS] device; asynchronous */
-PETSC_INTERN PetscErrorCode DCSRPatternHashEqual(const uint64_t[], const uint64_t[], cudaStream_t, PetscBool *); /* two of them on the device; synchronizes */
+PETSC_INTERN PetscErrorCode DCSRPatternHash(DCSRView A, cudaStream_t stream, uint64_t hash[]);                                   /* hash [DCSR_PATTERN_WORDS] on the device; asynchronous */
+PETSC_INTERN PetscErrorCode DCSRPatternHashEqual(const uint64_t a[], const uint64_t b[], cudaStream_t stream, PetscBool *equal); /* hashes on the device; synchronizes */

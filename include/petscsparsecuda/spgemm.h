@@ -21,11 +21,11 @@ typedef struct {
   then). *product is NULL after an error, as are C's arrays. Numeric computes the values of the same structures again: A and B with the patterns of the symbolic
   phase, C with the structure that it gave and values allocated [num_nonzeros].
 */
-PETSC_INTERN PetscErrorCode DCSRSpGEMMSymbolic(DCSRView, DCSRView, PetscBool, cudaStream_t, DCSRView *, DCSRSpGEMM *);
-PETSC_INTERN PetscErrorCode DCSRSpGEMMNumeric(DCSRSpGEMM, DCSRView, DCSRView, DCSRView, cudaStream_t);
-PETSC_INTERN PetscBool      DCSRSpGEMMAllocates(DCSRSpGEMM); /* whether Numeric needs memory: an error may then leave some of C's values new and others old */
-PETSC_INTERN PetscErrorCode DCSRSpGEMMGetInfo(DCSRSpGEMM, DCSRSpGEMMInfo *);
-PETSC_INTERN PetscErrorCode DCSRSpGEMMDestroy(DCSRSpGEMM *, cudaStream_t);
+PETSC_INTERN PetscErrorCode DCSRSpGEMMSymbolic(DCSRView A, DCSRView B, PetscBool values, cudaStream_t stream, DCSRView *C, DCSRSpGEMM *product);
+PETSC_INTERN PetscErrorCode DCSRSpGEMMNumeric(DCSRSpGEMM product, DCSRView A, DCSRView B, DCSRView C, cudaStream_t stream);
+PETSC_INTERN PetscBool      DCSRSpGEMMAllocates(DCSRSpGEMM product); /* whether Numeric needs memory: an error may then leave some of C's values new and others old */
+PETSC_INTERN PetscErrorCode DCSRSpGEMMGetInfo(DCSRSpGEMM product, DCSRSpGEMMInfo *info);
+PETSC_INTERN PetscErrorCode DCSRSpGEMMDestroy(DCSRSpGEMM *product, cudaStream_t stream);
 
 /* Whether threads leave out rows that repeat the row before; false for measurements alone. */
 PETSC_INTERN PetscBool DCSRSpGEMMUseRepeats;

@@ -10,8 +10,8 @@ PETSC_INTERN const char *const DCSRSpMVTransposeKinds[];
 
 typedef struct _n_DCSRSpMVTransposePlan *DCSRSpMVTransposePlan;
 
-PETSC_INTERN PetscErrorCode DCSRSpMVTransposePlanCreate(DCSRView, DCSRSpMVTransposeKind, cudaStream_t, DCSRSpMVTransposePlan *);
-PETSC_INTERN PetscErrorCode DCSRSpMVTransposePlanDestroy(DCSRSpMVTransposePlan *, cudaStream_t);
-PETSC_INTERN PetscErrorCode DCSRSpMVTransposePlanGetInfo(DCSRSpMVTransposePlan, DCSRSpMVTransposeKind *, size_t *, const char **);
+PETSC_INTERN PetscErrorCode DCSRSpMVTransposePlanCreate(DCSRView view, DCSRSpMVTransposeKind kind, cudaStream_t stream, DCSRSpMVTransposePlan *plan);
+PETSC_INTERN PetscErrorCode DCSRSpMVTransposePlanDestroy(DCSRSpMVTransposePlan *plan, cudaStream_t stream);
+PETSC_INTERN PetscErrorCode DCSRSpMVTransposePlanGetInfo(DCSRSpMVTransposePlan plan, DCSRSpMVTransposeKind *kind, size_t *bytes, const char **description);
 /* y = op(A) x + z with op the transpose or, with conjugate, the Hermitian transpose; z == NULL means y = op(A) x; z == y is allowed. x [num_rows], y and z [num_columns], device. */
-PETSC_INTERN PetscErrorCode DCSRSpMVTransposeApply(DCSRSpMVTransposePlan, DCSRView, PetscBool, const PetscScalar[], const PetscScalar[], PetscScalar[], cudaStream_t);
+PETSC_INTERN PetscErrorCode DCSRSpMVTransposeApply(DCSRSpMVTransposePlan plan, DCSRView view, PetscBool conjugate, const PetscScalar x[], const PetscScalar z[], PetscScalar y[], cudaStream_t stream);

@@ -59,10 +59,10 @@ struct _n_DCSRSpMVPlan {
   unsigned int *arrived;     /* [num_long] parts that are there; 0 between two products */
 };
 
-PETSC_INTERN SpMVLaunchFn  *SpMVSplitGetLaunch(const SpMVConfig *, PetscBool);
-PETSC_INTERN SpMVLaunchFn  *SpMVScanGetLaunch(const SpMVConfig *, PetscBool);
-PETSC_INTERN SpMVLaunchFn  *SpMVRowsGetLaunch(const SpMVConfig *, PetscBool);
-PETSC_INTERN PetscErrorCode SpMVFactsGet(DCSRView, cudaStream_t, DCSRFacts *);
-PETSC_INTERN PetscErrorCode SpMVPlanCompressRows(DCSRSpMVPlan, DCSRView, cudaStream_t);
-PETSC_INTERN PetscErrorCode SpMVPlanSetUpSplit(DCSRSpMVPlan, DCSRView, cudaStream_t);
-PETSC_INTERN PetscErrorCode SpMVPlanSetUpRows(DCSRSpMVPlan, DCSRView, cudaStream_t);
+PETSC_INTERN SpMVLaunchFn  *SpMVSplitGetLaunch(const SpMVConfig *config, PetscBool wide);
+PETSC_INTERN SpMVLaunchFn  *SpMVScanGetLaunch(const SpMVConfig *config, PetscBool wide);
+PETSC_INTERN SpMVLaunchFn  *SpMVRowsGetLaunch(const SpMVConfig *config, PetscBool wide);
+PETSC_INTERN PetscErrorCode SpMVFactsGet(DCSRView view, cudaStream_t stream, DCSRFacts *facts);
+PETSC_INTERN PetscErrorCode SpMVPlanCompressRows(DCSRSpMVPlan plan, DCSRView view, cudaStream_t stream);
+PETSC_INTERN PetscErrorCode SpMVPlanSetUpSplit(DCSRSpMVPlan plan, DCSRView view, cudaStream_t stream);
+PETSC_INTERN PetscErrorCode SpMVPlanSetUpRows(DCSRSpMVPlan plan, DCSRView view, cudaStream_t stream);
