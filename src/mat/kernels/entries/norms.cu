@@ -3,21 +3,13 @@
   except where column sums are added up by atomics.
 */
 #include "../common/rowloop.cuh"
+#include "../common/scalar.cuh"
 #include "../common/temporary.cuh"
 #include <petscsparsecuda/entries.h>
 #include <cub/device/device_reduce.cuh>
 
 namespace
 {
-
-__device__ inline PetscReal AbsoluteValue(PetscScalar value)
-{
-#if PetscDefined(USE_COMPLEX)
-  return thrust::abs(value);
-#else
-  return value < 0 ? -value : value;
-#endif
-}
 
 struct SquaredValue {
   __device__ PetscReal operator()(PetscScalar value) const

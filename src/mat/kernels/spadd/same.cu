@@ -96,7 +96,7 @@ __global__ void __launch_bounds__(ADD_THREADS) AddValuesKernel(PetscCount n, Wei
 
 inline unsigned int SameGrid(PetscCount n)
 {
-  return (unsigned int)((n + ADD_THREADS * SAME_ITEMS - 1) / (ADD_THREADS * SAME_ITEMS));
+  return DCSRNumBlocks(n, ADD_THREADS * SAME_ITEMS);
 }
 
 /* Patterns of as many rows and nonzeros each. Synchronizes. */
