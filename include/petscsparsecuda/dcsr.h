@@ -34,8 +34,8 @@ PETSC_INTERN PetscErrorCode DCSRWidthInitialize(void);
 typedef struct {
   PetscCount num_nonempty_rows;
   PetscCount max_row_size;
-  PetscCount max_block_rows; /* most rows that start in one block of SPMV_BLOCK_NONZEROS entries (compact only) */
-  PetscCount num_long_rows;  /* rows that a block cannot finish alone (compact only) */
+  PetscCount max_block_rows; /* most rows that start in one thread block of SPMV_BLOCK_NONZEROS entries (compact only) */
+  PetscCount num_long_rows;  /* rows that a thread block cannot finish alone (compact only) */
 } DCSRFacts;
 
 /* Storage that its owner allocates and frees (storage/). */

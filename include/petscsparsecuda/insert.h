@@ -9,8 +9,8 @@
 typedef struct {
   PetscInt  num_global_rows, num_global_columns; /* indices from here on are errors */
   PetscInt  row_begin, row_end;                  /* rows that count; the row of a key is counted from row_begin */
-  PetscInt  column_begin, column_end;            /* columns inside this range count and are counted from column_begin, */
-  PetscBool outside;                             /* or those outside it count and keep their global number */
+  PetscInt  column_begin, column_end;            /* columns that count; the column of a key is counted from column_begin */
+  PetscBool outside;                             /* columns outside of this range count instead, and keep their global number */
 } DCSRWindow;
 
 /* What one pass over the keys of a list learns. */
@@ -22,8 +22,8 @@ typedef struct {
 } DCSRListFacts;
 
 /*
-  Entries of a host list that travel to the device at a time: so many that starting the threads of a copy does not matter beside its 64 MiB of 32-bit indices, more
-  than 1 ms on the bus. The memory is free again when the sort begins, which wants 16 bytes an entry beside the keys.
+  Entries of a host list that travel to the device at a time. Their 64 MiB of 32-bit indices take more than 1 ms on the bus: starting the threads of a copy does not matter
+  beside that. The memory is free again when the sort begins, which wants 16 bytes an entry beside the keys.
 */
 #define DCSR_LIST_PIECE ((PetscCount)16 << 20)
 
@@ -86,7 +86,7 @@ typedef struct _n_DCSRStage *DCSRStage;
 
 #define DCSR_NO_DIAGONAL PETSC_INT_MIN
 
-/* How the blocks that are appended from now on are read. */
+/* How the value blocks that are appended from now on are read. */
 typedef struct {
   PetscInt  row_begin, column_begin; /* subtracted from the indices */
   int       column_bits;             /* keys are row << column_bits | column */
@@ -94,20 +94,20 @@ typedef struct {
   PetscInt  diagonal;                /* column of the diagonal entry of row 0, both counted from the begins; DCSR_NO_DIAGONAL when there is none */
 } DCSRStageFormat;
 
-/* One block as it lies in a staging buffer. */
+/* A value block as it lies in a staging buffer: the rows, columns and values of one MatSetValues(). */
 typedef struct {
-  uint32_t first_value; /* values in the blocks before it */
+  uint32_t first_value; /* values in the value blocks before it */
   uint32_t word;        /* where its rows, columns and values begin, in units of PetscScalar */
   int32_t  num_rows;    /* negative: values by columns */
   int32_t  num_columns;
-} DCSRStageBlock;
+} DCSRValueBlock;
 
 PETSC_INTERN PetscErrorCode DCSRStageCreate(size_t max_bytes, DCSRStage *stage);
 PETSC_INTERN PetscErrorCode DCSRStageAppend(DCSRStage stage, const DCSRStageFormat *format, PetscInt m, const PetscInt rows[], PetscInt n, const PetscInt columns[], const PetscScalar v[], PetscBool by_columns, cudaStream_t stream);
 PETSC_INTERN PetscErrorCode DCSRStageTake(DCSRStage stage, cudaStream_t stream, PetscCount *n, uint64_t **keys, PetscScalar **values);
 PETSC_INTERN PetscCount     DCSRStageCount(DCSRStage stage);
 PETSC_INTERN PetscErrorCode DCSRStageDestroy(DCSRStage *stage, cudaStream_t stream);
-PETSC_INTERN PetscErrorCode DCSRExpandBlocks(const DCSRStageFormat *format, const DCSRStageBlock blocks[], PetscCount num_blocks, PetscCount n, const PetscScalar words[], uint64_t keys[], PetscScalar values[], cudaStream_t stream);
+PETSC_INTERN PetscErrorCode DCSRExpandValueBlocks(const DCSRStageFormat *format, const DCSRValueBlock blocks[], PetscCount num_blocks, PetscCount n, const PetscScalar words[], uint64_t keys[], PetscScalar values[], cudaStream_t stream);
 
 PETSC_INTERN PetscErrorCode DCSRListPackerCreate(const DCSRWindow *window, PetscCount n, cudaStream_t stream, DCSRListPacker *packer);
 PETSC_INTERN PetscErrorCode DCSRListPackerAppend(DCSRListPacker *packer, PetscCount n, const PetscInt rows[], const PetscInt columns[], cudaStream_t stream);

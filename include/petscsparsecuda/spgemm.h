@@ -7,7 +7,7 @@ typedef struct _n_DCSRSpGEMM *DCSRSpGEMM;
 /* What -info and MatView() tell of a product; on the host. */
 #define DCSR_SPGEMM_MAX_BINS 16
 typedef struct {
-  PetscCount  num_products;                    /* multiplications */
+  PetscCount  num_products;                    /* terms: multiplications of an entry of A by one of B */
   PetscInt    num_bins;                        /* bins of the numeric phase */
   const char *bin_names[DCSR_SPGEMM_MAX_BINS]; /* [num_bins] static strings */
   PetscCount  bin_rows[DCSR_SPGEMM_MAX_BINS];  /* [num_bins] rows of C in each */
@@ -29,5 +29,5 @@ PETSC_INTERN PetscErrorCode DCSRSpGEMMDestroy(DCSRSpGEMM *product, cudaStream_t 
 
 /* Whether threads leave out rows that repeat the row before; false for measurements alone. */
 PETSC_INTERN PetscBool DCSRSpGEMMUseRepeats;
-/* Whether products begin with far too little room, and do their walks again; for tests alone. */
+/* Whether products begin with far too little room, and walk once more; for tests alone. */
 PETSC_INTERN PetscBool DCSRSpGEMMSmallRoom;

@@ -1,7 +1,7 @@
 #pragma once
 #include <petscsparsecuda/dcsr.h>
 
-/* The forward kernels; -mat_dcsr_spmv chooses, DCSR_SPMV_AUTO lets the launch rule choose. */
+/* The kernels of Mult. -mat_dcsr_spmv chooses; DCSR_SPMV_AUTO lets the launch rule choose. */
 typedef enum {
   DCSR_SPMV_AUTO,
   DCSR_SPMV_SPLIT,     /* strict nonzero splitting (Hola), a group of lanes sums a row, compact storage */

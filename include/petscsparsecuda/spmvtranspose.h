@@ -1,10 +1,11 @@
 #pragma once
 #include <petscsparsecuda/dcsr.h>
 
+/* The kernels of MultTranspose. -mat_dcsr_spmv_transpose chooses; DCSR_SPMVT_AUTO lets the launch rule choose. */
 typedef enum {
   DCSR_SPMVT_AUTO,
   DCSR_SPMVT_ATOMIC, /* one atomic a nonzero */
-  DCSR_SPMVT_TILE    /* equal columns of a tile of rows are summed on chip first, then one atomic per distinct column of the tile */
+  DCSR_SPMVT_TILE    /* equal columns of a tile of nonzeros are summed on chip, then one atomic per distinct column of the tile */
 } DCSRSpMVTransposeKind;
 PETSC_INTERN const char *const DCSRSpMVTransposeKinds[];
 

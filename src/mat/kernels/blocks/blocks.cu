@@ -1,7 +1,8 @@
 /*
-  Blocks of parallel matrices as one matrix, for products: joined, packed for other processes, stacked with what came from there, and split again.
+  The blocks of a parallel matrix as one matrix, for products. They are joined, packed for other processes, stacked with what came from there, and split again.
 
-  Packed rows are sorted by global columns: the ghosts below the own columns, those, and the ghosts above. In joined and stacked matrices the own columns come first.
+  Packed rows are sorted by global columns: ghosts below the own columns come first, then the own columns, then the ghosts above. In joined and stacked matrices the own
+  columns come first.
 */
 #include "../common/offsets.cuh"
 #include "../common/rowloop.cuh"
@@ -29,9 +30,9 @@ struct JoinOffsets {
 struct JoinEntry {
   using Result = void;
   DCSRView        from, to;
-  Offsets         before, joined; // before: entries of the row that come first are its
-  bool            behind;         // this is the right one,
-  int32_t         shift;          // whose columns grow by that
+  Offsets         before, joined; // before: of the left matrix
+  bool            behind;         // from is the right matrix
+  int32_t         shift;          // columns grow by that
   bool            structure, values;
   __device__ void Visit(RowEntry e) const
   {

@@ -45,7 +45,7 @@ __global__ void __launch_bounds__(THREADS) ReduceKernel(Runs<Index> runs, ListVa
   }
 }
 
-/* A block a long run: every thread adds its share in order, the shares are added in a fixed tree. */
+/* A thread block takes a long run. Every thread adds its share in order, and the shares are added in a fixed tree. */
 template <typename Index, bool Add>
 __global__ void __launch_bounds__(THREADS) ReduceLongKernel(Runs<Index> runs, ListValues v, const Index *long_runs, PetscScalar *result)
 {
@@ -126,7 +126,7 @@ struct FlagNonzero {
   Output Parameter:
 . result - [num_distinct], device
 
-  Cost: one pass; without order and runs a plain copy. Deterministic. Runs of more than 512 equal entries get a block each.
+  Cost: one pass; without order and runs a plain copy. Deterministic. Runs of more than 512 equal entries get a thread block each.
 */
 PetscErrorCode DCSRListReduce(const DCSRList *list, const PetscScalar v[], const PetscScalar more[], PetscCount split, PetscBool last, PetscBool add, PetscScalar result[], cudaStream_t stream)
 {

@@ -1,8 +1,8 @@
 #pragma once
 /*
-  Tiles of the merged entries of two compact matrices. In the order of rows and columns, A's entry before B's where both have one, the entries of both are cut into
-  pieces of equal size, whatever the rows are; a row counts as one more entry, so that a tile has few of them, too (merge path: Green, McColl, Bader, GPU Merge Path, ICS
-  2012; the rows: Merrill, Garland, Merge-based parallel sparse matrix-vector multiplication, SC 2016). An entry that both have is in one tile.
+  Tiles of the merged entries of two compact matrices. The entries of both are in the order of rows and columns, A's entry before B's where both have one. They are cut into pieces of equal
+  size, whatever the rows are (merge path: Green, McColl, Bader, GPU Merge Path, ICS 2012). A row counts as one more entry, so that a tile has few rows, too (Merrill, Garland, Merge-based
+  parallel sparse matrix-vector multiplication, SC 2016). An entry that both have is in one tile.
 */
 #include "../common/search.cuh"
 #include "summand.cuh"
@@ -27,7 +27,7 @@ inline AddPlanArrays MakeArrays(const DCSRAddPlan *plan, DCSRView A, DCSRView B)
   return AddPlanArrays{MakeSummand(A, plan->map_a), MakeSummand(B, plan->map_b), plan->splits, plan->bits, plan->matched, plan->num_tiles, A.num_rows, A.num_nonzeros + B.num_nonzeros};
 }
 
-/* The tile of a block. */
+/* The tile of a thread block. */
 struct Tile {
   DCSRAddSplit begin, end;
   int          num_a, num_b, num;

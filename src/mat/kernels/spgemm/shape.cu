@@ -1,7 +1,6 @@
 /*
-  What the rows of a matrix look like: how many windows they have, from a few of them, and which of them repeat the row before. Where an unknown of a grid has
-  several components, and where nodes of finite elements have the same neighbors, the symbolic phase is done once for all rows that are the same (inodes, as
-  PETSc's MATAIJ calls them).
+  What the rows of a matrix look like: how many windows a few of them have, and which rows repeat the row before. Rows are the same where an unknown of a grid has
+  several components, and where nodes of finite elements have the same neighbors (inodes, as PETSc's MATAIJ calls them). The symbolic phase is done once for them.
 */
 #include "table.cuh"
 #include "../common/temporary.cuh"
@@ -67,7 +66,7 @@ struct IsLeader {
 
 PetscErrorCode MarkRepeats(DCSRView view, cudaStream_t stream, unsigned char **repeats)
 {
-  const unsigned int blocks = (unsigned int)(((PetscCount)view.num_rows * ROW_LANES + SPGEMM_THREADS - 1) / SPGEMM_THREADS);
+  const unsigned int blocks = DCSRNumBlocks((PetscCount)view.num_rows * ROW_LANES, SPGEMM_THREADS);
 
   PetscFunctionBegin;
   PetscCall(PetscSparseCUDAMalloc(view.num_rows, "repeated rows of a factor", stream, repeats));

@@ -1,6 +1,10 @@
 /*
-  The phases of a product. Symbolic: a sample of the rows of large products, for the size of tables and pool; one walk over the products, level by level, which
-  puts the columns into the pool; one synchronization for the size of C; row offsets; columns into their places. Numeric: values, bin by bin.
+  The phases of a product.
+
+  Symbolic: a sample of the rows of a large product tells the size of tables and pool. One walk over the terms, level by level, puts the columns into the pool. One
+  synchronization brings the size of C. Row offsets are summed, and the columns move to their places.
+
+  Numeric: values, bin by bin.
 */
 #include "spgemmimpl.h"
 
@@ -17,7 +21,7 @@ typedef struct {
   int              few_rows;       /* A product of at most so many rows has a warp for each row in the symbolic phase. Groups of fewer lanes would leave multiprocessors idle. */
   int              thread_rows;    /* Threads take rows when there are at least so many. A multiprocessor works on several hundred at a time. */
   int              thread_length;  /* Threads take rows of A of at most so many entries on average, or of any length when many rows repeat the row before. */
-  double           max_variation;  /* Threads take rows when the standard deviation of the products of a row is at most this part of their mean. */
+  double           max_variation;  /* Threads take rows when the number of terms of a row has a standard deviation of at most this part of its mean. */
   int              thread_lanes;   /* Threads compute values where a group would have at most so many lanes. */
   int              thread_entries; /* Threads compute values of rows of C of at most so many entries. */
   int              thread_factors; /* Threads compute values when rows of A have at most so many entries on average. More do not fit into the L1 cache for all threads. */
@@ -57,15 +61,15 @@ static const DCSRRuleTable tables[] = {
 
 /* The sample. */
 #define SAMPLE_ROWS      4096   /* A sample has at most so many rows. */
-#define SAMPLE_FROM      200000 /* A product begins with a sample when A has more nonzeros, */
-#define SAMPLE_FROM_ROWS 50000  /* and more rows. A sample costs 50 us. */
-#define UNKNOWN_PART     0.6    /* The entries of rows that are too long for a sample are estimated as this part of their products. */
+#define SAMPLE_FROM      200000 /* A product begins with a sample when A has more nonzeros. */
+#define SAMPLE_FROM_ROWS 50000  /* A must have more rows, too: a sample costs 50 us. */
+#define UNKNOWN_PART     0.6    /* The entries of rows that are too long for a sample are estimated as this part of their terms. */
 
 /* The pool. */
 #define POOL_MINIMUM    6291456 /* Without a sample the pool has at least so many entries (24 MiB). */
-#define POOL_MARGIN     0.08    /* The pool exceeds the expected entries by at most this part, */
-#define POOL_LEAST      0.01    /* and by at least this part. */
-#define POOL_DEVIATIONS 5       /* In between it exceeds them by so many standard errors of the sample. */
+#define POOL_LEAST      0.01    /* The pool exceeds the expected entries by at least this part. */
+#define POOL_DEVIATIONS 5       /* So many standard errors of the sample come on top of that. */
+#define POOL_MARGIN     0.08    /* The pool exceeds the expected entries by at most this part. */
 
 /* Windows of B are made when the workspace keeps to this part of C's size and so many bytes with them. */
 #define WORKSPACE_PART  0.5
@@ -78,24 +82,25 @@ struct _n_DCSRSpGEMM {
   PetscInt            num_rows;
   PetscCount          num_nonzeros; /* of C */
   int                 lanes;        /* of a group */
-  PetscBool           threads;      /* whether threads take short rows */
-  PetscBool           few_factors;  /* whether rows of A are short */
+  PetscBool           threads;      /* threads take short rows */
+  PetscBool           few_factors;  /* rows of A are short */
   SpGEMMStats         stats;
   int32_t            *list;    /* [num_rows] device, owned: rows of C by bin; NULL when all rows are in one */
   unsigned long long *chunks;  /* [max_chunks] device, owned: chunks of the rows of the last two bins; NULL when there are none */
   SpGEMMChunkNumbers *numbers; /* [1] device, owned: how many; NULL when there are none */
   PetscCount          max_chunks;
-  SpGEMMHugeRow      *huge; /* [num_huge] host, owned: rows of these bins whose products are sorted; NULL when there are none */
+  SpGEMMHugeRow      *huge; /* [num_huge] host, owned: rows of these bins whose terms are sorted; NULL when there are none */
   PetscCount          num_huge;
-  size_t              held;      /* bytes of workspace now, while the symbolic phase lasts, */
-  size_t              workspace; /* and the most at once */
+  size_t              held;      /* bytes of workspace now, while the symbolic phase lasts */
+  size_t              workspace; /* the most bytes of workspace at once */
 };
 
 /* What a sample of the rows of C tells. */
 typedef struct {
   SpGEMMStats stats;
-  PetscCount  num_rows;        /* of the sample; 0: none was taken */
-  double      entries, padded; /* of C that are expected: as they are, and with each row rounded up to a multiple of four */
+  PetscCount  num_rows; /* of the sample; 0: none was taken */
+  double      entries;  /* of C that are expected */
+  double      padded;   /* the same with each row rounded up to a multiple of four */
 } Sample;
 
 /* SpGEMMGetMaxWarps - Warps that take pieces of the pool in one level: those of SPGEMM_BLOCKS thread blocks for each multiprocessor. */
@@ -193,7 +198,7 @@ static PetscCount CountFitting(const SpGEMMStats *stats, int size)
   return fit;
 }
 
-/* The slots of the first level's tables from the windows of a sample of rows: most of them fit. */
+/* The slots of the first level's tables: most rows of the sample fit. */
 static int ChooseSlots(const SpGEMMStats *stats, PetscCount num_rows, int lanes)
 {
   static const int sizes[] = {0, 2, 4, 6}; // up to 12, 24, 48 and 96 windows
@@ -218,10 +223,10 @@ static PetscBool HasRepeats(const SpGEMMRules *rules, const SpGEMMShape *shape)
 /* Up to 14, 28, 56 and 96 windows; tables for the last leave so few threads that they pay for repeated rows only. */
 static const int thread_sizes[] = {1, 3, 5, 6};
 
-/* Whether threads take rows, and the slots of their tables: where nearly all rows fit, and have about the same number of products, since a warp waits for its longest row. */
+/* Whether threads take rows, and the slots of their tables. Nearly all rows have to fit, and to have about the same number of terms, since a warp waits for its longest row. */
 static PetscBool ChooseThreads(const SpGEMMRules *rules, DCSRView A, DCSRView B, const SpGEMMStats *stats, PetscCount num_samples, int *log2_slots)
 {
-  const double mean = (double)(stats->num_products + stats->num_unknown) / (double)num_samples, squares = (double)stats->num_squares / (double)num_samples;
+  const double mean = (double)(stats->num_terms + stats->num_unknown) / (double)num_samples, squares = (double)stats->num_squares / (double)num_samples;
 
   if (A.num_rows < rules->thread_rows || B.num_columns > SPGEMM_MAX_THREAD_COLUMNS || squares > (1.0 + rules->max_variation * rules->max_variation) * mean * mean) return PETSC_FALSE;
   if (A.num_rows < A.num_columns / 2) return PETSC_FALSE; // a restriction: rows of B that neighboring threads read lie apart
@@ -321,7 +326,7 @@ static PetscErrorCode ChooseLevel(const SpGEMMRules *rules, DCSRView A, DCSRView
   level->stride     = 1;
   if (num_rows <= SAMPLE_FROM_ROWS || A.num_nonzeros <= SAMPLE_FROM) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(TakeSample(A, B, level, limits, pool, stream, sample));
-  if (stats->num_factors) *lanes = GetLanes(rules, (double)(stats->num_products + stats->num_unknown) / (double)stats->num_factors);
+  if (stats->num_factors) *lanes = GetLanes(rules, (double)(stats->num_terms + stats->num_unknown) / (double)stats->num_factors);
   level->num_rows   = num_rows;
   level->stride     = 1;
   level->log2_slots = ChooseSlots(stats, sample->num_rows, *lanes);
@@ -335,31 +340,31 @@ static PetscErrorCode ChooseLevel(const SpGEMMRules *rules, DCSRView A, DCSRView
 /* By how much the entries of C may be more than a sample says, as a part of them. */
 static double GetMargin(const Sample *sample)
 {
-  const double mean = (double)(sample->stats.num_products + sample->stats.num_unknown) / (double)sample->num_rows, square = (double)sample->stats.num_squares / (double)sample->num_rows;
+  const double mean = (double)(sample->stats.num_terms + sample->stats.num_unknown) / (double)sample->num_rows, square = (double)sample->stats.num_squares / (double)sample->num_rows;
   const double deviation = PetscSqrtReal((PetscReal)PetscMax(square - mean * mean, 0)) / PetscMax(mean, 1), margin = POOL_LEAST + POOL_DEVIATIONS * deviation / PetscSqrtReal((PetscReal)sample->num_rows);
 
   return sample->stats.num_unknown ? POOL_MARGIN : PetscMin(margin, POOL_MARGIN);
 }
 
-/* Entries of the pool: those expected and what warps leave unused of what they take; twice the entries of A when nothing is known. */
+/* Entries of the pool: those expected, and those that warps leave unused of their pieces. Without a sample twice the entries of A are expected. */
 static PetscCount ChooseCapacity(DCSRView A, PetscCount max_warps, const SpGEMMLevel *level, const Sample *sample)
 {
   const PetscCount unused = PetscMin((PetscCount)A.num_rows, max_warps) * SPGEMM_POOL_CHUNK;
 
   if (sample->num_rows == 0) return PetscMax(A.num_nonzeros * 2, POOL_MINIMUM) + unused;
   if (!level->threads) return (PetscCount)(sample->entries * (1 + POOL_MARGIN)) + unused; // of a piece for eight rows, half a row's room is lost
-  // the rows of threads begin at multiples of four and leave nothing else unused; where the sample shows no other rows, few warps take any
+  // rows of threads begin at multiples of four entries and leave nothing else unused; few warps take pieces when the sample has no other rows
   return (PetscCount)(sample->padded * (1 + GetMargin(sample))) + (CountFitting(&sample->stats, thread_sizes[level->log2_slots - 4]) == sample->num_rows ? unused / 4 : unused);
 }
 
-/* Rows that may wait for blocks: those of a sample that do not fit into a warp's table may be twice as many. */
+/* Rows that may wait for thread blocks: twice as many as the sample says do not fit into a warp's table. */
 static PetscCount ChooseWaiting(DCSRView A, const Sample *sample)
 {
   if (sample->num_rows == 0) return (PetscCount)A.num_rows;
   return PetscMin((PetscCount)A.num_rows, (PetscCount)(2 * ((double)A.num_rows / (double)sample->num_rows) * (double)sample->stats.window_rows[SPGEMM_NUM_SIZES - 1]) + A.num_rows / 64 + 65536);
 }
 
-/* The walk over the products, level by level; its statistics come to the host. */
+/* The walk over the terms, level by level; its statistics come to the host. */
 static PetscErrorCode Walk(DCSRView A, DCSRView B, const SpGEMMLevel *level, const SpGEMMBinLimits *limits, const SpGEMMPool *pool, cudaStream_t stream, SpGEMMStats *stats)
 {
   PetscFunctionBegin;
@@ -373,7 +378,7 @@ static PetscErrorCode Walk(DCSRView A, DCSRView B, const SpGEMMLevel *level, con
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A larger pool in place of one that was too small, which has told how large it must be. */
+/* A larger pool in place of one that was too small. The walk has told how large it must be. */
 static PetscErrorCode EnlargePool(DCSRSpGEMM product, PetscInt num_rows, SpGEMMPool *pool, cudaStream_t stream)
 {
   PetscCount max_warps = 0;
@@ -477,7 +482,7 @@ static PetscErrorCode GetHuge(DCSRSpGEMM product, PetscCount n, const SpGEMMHuge
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Chunks of the rows of the last two bins, and which of them are no work for chunks; that synchronizes. */
+/* Chunks of the rows of the last two bins, and which of these rows are sorted instead. Synchronizes when some may be. */
 static PetscErrorCode MakeChunks(DCSRSpGEMM product, DCSRView A, DCSRView B, DCSRView C, PetscCount n, const int32_t rows[], cudaStream_t stream)
 {
   const PetscCount   max_huge = PetscMin(n, A.num_nonzeros / SPGEMM_HUGE_ENTRIES);
@@ -551,7 +556,7 @@ static PetscErrorCode Symbolic(DCSRSpGEMM product, DCSRView A, DCSRView B, Petsc
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether threads compute the values of a bin: their sums are short, and so are the rows of B, of which they load an entry at a time. */
+/* Whether threads compute the values of a bin. They load an entry of B at a time, so that rows of B have to be short. */
 static PetscBool UsesThreads(DCSRSpGEMM product, int bin)
 {
   const SpGEMMRules *rules = product->rules;
@@ -606,9 +611,9 @@ static PetscErrorCode CheckFactors(DCSRView A, DCSRView B, PetscBool values)
 
   Errors: PETSC_ERR_MEM; C's arrays and product are NULL then.
 
-  Cost: one walk over the products in shared memory for the structure and one for the values; a second walk when rows differ so much that the pool was chosen too
-  small. Workspace: about half of C's size and 64 MiB for products with a sample; more where rows of C have one or two entries, or are too long for the sample
-  (docs/spgemm.md says what it is made of).
+  Cost: one walk over the terms in shared memory for the structure and one for the values. The walk for the structure is done once more when rows differ so much that
+  the pool was chosen too small. Workspace: about half of C's size and 64 MiB for products with a sample, more where rows of C have one or two entries, or are too
+  long for the sample (docs/spgemm.md says what it is made of).
 
   Reference: rows in bins by work as Dalton, Olson and Bell, Optimizing sparse matrix-matrix multiplication for the GPU, ACM TOMS 41, 2015; the bits of neighboring
   columns in one word as Deveci, Trott and Rajamanickam, Multithreaded sparse matrix-matrix multiplication, Parallel Computing 78, 2018.
@@ -652,7 +657,7 @@ PetscErrorCode DCSRSpGEMMSymbolic(DCSRView A, DCSRView B, PetscBool values, cuda
 . C       - the structure of that call, with values allocated [num_nonzeros]
 - stream  - asynchronous on it
 
-  Cost: one walk over the products.
+  Cost: one walk over the terms.
 */
 PetscErrorCode DCSRSpGEMMNumeric(DCSRSpGEMM product, DCSRView A, DCSRView B, DCSRView C, cudaStream_t stream)
 {
@@ -664,7 +669,7 @@ PetscErrorCode DCSRSpGEMMNumeric(DCSRSpGEMM product, DCSRView A, DCSRView B, DCS
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* DCSRSpGEMMAllocates - Whether DCSRSpGEMMNumeric() allocates device memory, to sort the products of some rows. */
+/* DCSRSpGEMMAllocates - Whether DCSRSpGEMMNumeric() allocates device memory, to sort the terms of some rows. */
 PetscBool DCSRSpGEMMAllocates(DCSRSpGEMM product)
 {
   return (PetscBool)(product->num_huge > 0);
@@ -675,7 +680,7 @@ PetscErrorCode DCSRSpGEMMGetInfo(DCSRSpGEMM product, DCSRSpGEMMInfo *info)
 {
   PetscFunctionBegin;
   PetscCall(PetscMemzero(info, sizeof(*info)));
-  info->num_products = (PetscCount)product->stats.num_products;
+  info->num_products = (PetscCount)product->stats.num_terms;
   info->workspace    = product->workspace;
   for (int bin = 0; bin < SPGEMM_NUM_BINS; bin++) {
     if (!product->stats.bin_rows[bin]) continue;

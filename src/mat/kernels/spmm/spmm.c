@@ -57,7 +57,7 @@ static PetscErrorCode PlanFill(DCSRSpMMPlan plan, DCSRView view, DCSRSpMMKind ki
 }
 
 /*
-  DCSRSpMMPlanCreate - looks at the structure of a matrix and caches what its products with dense matrices need
+  DCSRSpMMPlanCreate - looks at the structure of a matrix and caches what products with dense matrices need
 
   Input Parameters:
 + view   - the matrix, compact; its values are not looked at and may change, its structure may not
@@ -125,7 +125,7 @@ PetscErrorCode DCSRSpMMPlanSetConfig(DCSRSpMMPlan plan, PetscInt width, PetscInt
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Entries of a row that are read at once: of short rows few, so that a warp has many rows, and where neighboring rows read the same all of a warp's rows are neighbors. */
+/* Entries of a row that are read at once: few of a short row, so that a warp has many rows. Where X is read where it is, a warp's rows are neighbors that read the same. */
 static int GetSlots(DCSRSpMMPlan plan, int width, PetscBool staged)
 {
   const SpMMRules *rules  = plan->rules;
@@ -210,8 +210,8 @@ static PetscErrorCode ApplyTiles(DCSRSpMMPlan plan, DCSRView view, PetscInt colu
   Errors: PETSC_ERR_MEM for the sums of long rows. A copy of a tile of X, up to 32 num_columns scalars, is welcome and not necessary.
 
   Note:
-  A is read once for every tile of 32 columns, or of 16 that are read where they are. A single column that is left is a product with a vector, whose plan is made at the first one. Two products with one plan must not run at
-  the same time on different streams.
+  A is read once for every tile of 32 columns, or of 16 that are read where they are. A single column that is left is a Mult, whose plan is made at the first one. A plan must not be used at the same time
+  on different streams.
 */
 PetscErrorCode DCSRSpMMApply(DCSRSpMMPlan plan, DCSRView view, PetscInt columns, const PetscScalar x[], PetscInt ldx, PetscScalar y[], PetscInt ldy, cudaStream_t stream)
 {

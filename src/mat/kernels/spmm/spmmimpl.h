@@ -3,24 +3,24 @@
 #include <petscsparsecuda/spmm.h>
 #include <petscsparsecuda/spmv.h>
 
-#define SPMM_MAX_WIDTH        32   /* columns of a staged tile at most, */
-#define SPMM_MAX_DIRECT_WIDTH 16   /* and of one that is read where it is */
-#define SPMM_CHUNK            2048 /* entries of a long row that a block sums */
+#define SPMM_MAX_WIDTH        32   /* columns at most of a tile that is staged */
+#define SPMM_MAX_DIRECT_WIDTH 16   /* columns at most of a tile that is read where it is */
+#define SPMM_CHUNK            2048 /* entries of a long row that a thread block sums */
 
 #define SPMM_MAX_SLOTS 8 /* entries of a row that a group of lanes reads at once */
 
-/* Lanes over the columns of a tile: 16-byte loads of up to 128 contiguous bytes, or for tiles that are read where they are enough rows in a warp to read a sector whole. */
+/* Lanes over the columns of a tile. Staged tiles: loads of 16 bytes, up to 128 contiguous bytes together. Tiles that are read where they are: few lanes, so that the rows of a warp read whole sectors. */
 #define SPMM_VECTOR(width)       ((int)sizeof(PetscScalar) * (width) < 16 ? (width) : 16 / (int)sizeof(PetscScalar))
 #define SPMM_STAGED_LANES(width) ((width) / SPMM_VECTOR(width) < 8 ? (width) / SPMM_VECTOR(width) : 8)
 #define SPMM_DIRECT_LANES(width) ((width) < 4 ? (width) : 4)
 
 /* What a pass over the rows tells. */
 typedef struct {
-  unsigned long long long_rows, long_chunks; /* rows with more than so many entries, their chunks */
-  unsigned long long samples, neighbors;     /* rows looked at, and those of them that read what their neighbor reads */
+  unsigned long long long_rows, long_chunks; /* long rows, and their chunks */
+  unsigned long long samples, neighbors;     /* rows looked at, and those of them that read what their neighbors read */
 } SpMMFacts;
 
-/* Rows that many blocks sum, each a chunk; the order of the lists differs from run to run, the sums do not depend on it. */
+/* Rows that many thread blocks sum, each a chunk. The order of the lists differs from run to run. The sums do not depend on it. */
 typedef struct {
   PetscCount  num_rows;
   PetscCount  num_chunks;

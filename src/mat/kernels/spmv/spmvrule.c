@@ -14,9 +14,9 @@
 int SpMVCarveout = SPMV_CARVEOUT_FIT;
 
 typedef struct {
-  PetscCount num_nonzeros; /* fits up to this many nonzeros, */
-  PetscCount row_size;     /* this mean number of nonzeros of a nonempty row, */
-  PetscCount skew;         /* and a largest row this many times the mean */
+  PetscCount num_nonzeros; /* The rule is for at most so many nonzeros. */
+  PetscCount row_size;     /* Nonempty rows have at most so many nonzeros on average. */
+  PetscCount skew;         /* The largest row has at most so many times the mean. */
   SpMVConfig config;
 } SpMVRule;
 
@@ -33,17 +33,17 @@ static const SpMVRule SpMVRulesH200[] = {
   {3000000,  40,       16,       VECTOR(4)}, /* 3d27-32: 7.6 / 5.0, 8 lanes 8.5 / 5.2, split 8.6 / 6.0, cuSPARSE 11.7 / 9.2 */
   {3000000,  96,       16,       VECTOR(16)},
   {3000000,  SPMV_ANY, 16,       VECTOR(32)},
-  /* Rows alike: small blocks, and lanes so that a warp's rows are summed in few steps. */
+  /* Rows alike: small thread blocks, and lanes so that a warp's rows are summed in few steps. */
   {SPMV_ANY, 12,       64,       SPLIT(1, 128, 4, 2, 1536)}, /* 2d5-4096: 313 / 314, 128 x 8: 335, cuSPARSE 504; 3d7-256: 413 / 414, 128 x 8: 432, cuSPARSE 635; tall: 99 / 101, 1 lane without shared memory 112, cuSPARSE 166 */
   {SPMV_ANY, 20,       64,       SPLIT(1, 512, 4, 2, 1536)}, /* uniform4m: 576 / 572, all shapes within 3 %, cuSPARSE 588 */
   {SPMV_ANY, 40,       64,       SPLIT(2, 128, 8, 2, 1280)}, /* 3d27-200: 656 / 656, 128 x 16 with 1 lane 659 / 668, 128 x 4: 693 / 698, cuSPARSE 930 */
   {SPMV_ANY, 200,      8,        SPLIT(8, 128, 4, 2, 1536)}, /* elast3-80: 378 / 382, 128 x 12: 391 / 389, cuSPARSE 464 */
-  /* Long rows, all alike: many loads under way in a block, and eight lanes a row. */
+  /* Long rows, all alike: many loads under way in a thread block, and eight lanes a row. */
   {SPMV_ANY, SPMV_ANY, 2,        SPLIT(8, 256, 8, 1, 1024)}, /* wide: 103 / 98, 32 lanes without shared memory 105 / 103, cuSPARSE 99 / 94 */
   /* Short rows and a few long ones. */
   {SPMV_ANY, 4,        SPMV_ANY, SPLIT(1, 128, 4, 2, 1536)}, /* longrow: 224 / 225, cuSPARSE 293 */
   {SPMV_ANY, 12,       SPMV_ANY, SPLIT(1, 128, 8, 2, 1280)}, /* band4: 95 / 93, 128 x 16: 100 / 97, cuSPARSE 151 */
-  /* Skewed: the time must not depend on the rows of a block. */
+  /* Skewed: the time must not depend on the rows of a thread block. */
   {SPMV_ANY, SPMV_ANY, SPMV_ANY, SCAN(512, 4, 1, 1536)}, /* rmat20: 127 / 119, 256 x 8: 142 / 131, products in registers only 147 / 140, cuSPARSE 137 / 125; powerlaw: 139 / 134, cuSPARSE 141 / 136 */
   /* Where split was asked for. */
   {SPMV_ANY, 64,       SPMV_ANY, SPLIT(1, 512, 4, 2, 1536)},
@@ -110,7 +110,7 @@ PetscErrorCode SpMVRuleApply(DCSRView view, const DCSRFacts *facts, DCSRSpMVKind
 }
 
 /*
-  SpMVRuleCompressRows - whether a list of nonempty rows pays: very few rows have entries, or one block would have to write very many empty ones
+  SpMVRuleCompressRows - whether a list of nonempty rows pays: very few rows have entries, or one thread block would have to write very many empty ones
 
   An empty row costs 4 bytes of offset and 8 of y where the kernel passes over it, 8 where y is set first; a nonempty one then costs 8 more to find and a memory sector of y that is written in part. That is
   one in 10 for y = A x and one in 4 for y += A x.

@@ -59,7 +59,7 @@ __device__ inline void LoadStreaming(const PetscScalar *p, PetscScalar *values)
 }
 
 /*
-  Programmatic dependent launch: the next kernel of the stream, when it was launched so, may start as soon as all blocks of this one have started, and does what does not
+  Programmatic dependent launch: the next kernel of the stream, when it was launched so, may start as soon as all thread blocks of this one have started, and does what does not
   depend on it until it waits. Before compute capability 9.0 kernels follow each other.
 */
 __device__ inline void LetNextKernelStart(void)

@@ -1,5 +1,5 @@
 /*
-  y = A^T x without a stored transpose: plan and product. Which kernel runs is the rule's matter, see spmvtransposeimpl.h.
+  MultTranspose, y = A^T x + z, without a stored transpose: plans and their application. The launch rule in spmvtransposeimpl.h says which kernel runs.
 */
 #include "../common/rowloop.cuh"
 #include "marks.cuh"
@@ -66,7 +66,7 @@ const TileInstance TILE_INSTANCES[] = {
 #undef SPMVT_TILE_INSTANCE
 constexpr int NUM_TILE_INSTANCES = (int)PETSC_STATIC_ARRAY_LENGTH(TILE_INSTANCES);
 
-/* One atomic a nonzero: each warp has Words times 32 consecutive nonzeros, from first on. */
+/* One atomic a nonzero. Each warp has Words times 32 consecutive nonzeros, from first on. */
 template <int Words, bool Conjugate, bool EmptyRows>
 __device__ inline void AddNonzeros(PetscCount first, PetscCount num_nonzeros, const PetscScalar *__restrict__ values, const int32_t *__restrict__ columns, const SpMVTransposeMark *__restrict__ marks, const int32_t *__restrict__ nonempty_rows,
                                    const PetscScalar *__restrict__ x, PetscScalar *__restrict__ y)
@@ -160,7 +160,7 @@ struct AddEntry {
   __device__ void Visit(RowEntry e) const { AddAtomically(y + columns[e.position], Times<Conjugate>(values[e.position], x[e.row])); }
 };
 
-/* Kernels with more than 48 KiB of shared memory have to be told; once a kernel and device, which the driver remembers. */
+/* Kernels with more than 48 KiB of shared memory have to be told. The driver remembers that for each kernel and device. */
 template <typename Fn>
 PetscErrorCode AllowShared(Fn kernel, size_t bytes)
 {
@@ -174,7 +174,7 @@ size_t TileBytes(const TileInstance &instance)
   return (size_t)instance.nonzeros * sizeof(PetscScalar);
 }
 
-/* Shared memory for one block, and of the multiprocessor's storage what its resident blocks need: the rest stays cache. */
+/* Asks for the shared memory of a thread block, and for as much of the multiprocessor's memory as its resident thread blocks need. The rest stays cache. */
 PetscErrorCode ConfigureTile(const TileInstance &instance, TileFn kernel)
 {
   DCSRDeviceFacts facts;
@@ -188,7 +188,7 @@ PetscErrorCode ConfigureTile(const TileInstance &instance, TileFn kernel)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether the device has the shared memory, of a multiprocessor for the given number of blocks. */
+/* Whether the device has the shared memory, and a multiprocessor that of so many thread blocks. */
 PetscErrorCode TileFits(const TileInstance &instance, int blocks, bool *fits)
 {
   DCSRDeviceFacts facts;
@@ -199,7 +199,7 @@ PetscErrorCode TileFits(const TileInstance &instance, int blocks, bool *fits)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The rule's instance, or a smaller one where scalars are large or the device's shared memory is small; -1: too few nonzeros. */
+/* The rule's instance, or that of a later rule where scalars are large or the device's shared memory is small; -1: too few nonzeros. */
 PetscErrorCode ChooseTile(PetscCount num_nonzeros, bool any_size, int *choice, double *max_ratio)
 {
   const SpMVTransposeRules *rules = NULL;
@@ -310,7 +310,7 @@ cleanup:
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Programmatic launches need that the very kernel waits, so it counts what it was compiled for. */
+/* A programmatic launch needs a kernel that waits: what it was compiled for decides, too. */
 PetscErrorCode CanLaunchProgrammatically(bool *can)
 {
   cudaFuncAttributes attributes;
@@ -392,7 +392,7 @@ failed:
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A launch; programmatic: may start while the previous kernel of the stream, which must be ours, still runs. */
+/* A launch. programmatic: it may start while the previous kernel of the stream, which must be ours, still runs. */
 template <typename... Parameters, typename... Arguments>
 PetscErrorCode Launch(bool programmatic, void (*kernel)(Parameters...), PetscCount blocks, int threads, size_t shared_bytes, cudaStream_t stream, Arguments... arguments)
 {
@@ -452,7 +452,7 @@ PetscErrorCode ApplyCompact(DCSRSpMVTransposePlan plan, DCSRView view, PetscBool
 } // namespace
 
 /*
-  DCSRSpMVTransposePlanCreate - analyzes the structure for transpose products
+  DCSRSpMVTransposePlanCreate - analyzes the structure for MultTranspose
 
   Input Parameters:
 + view   - compact or fragmented storage with at most 2^31 - 1 rows; values are not read

@@ -1,13 +1,13 @@
 #pragma once
 /*
-  What the plan of a transpose product holds, and the launch rule.
+  What the plan of MultTranspose holds, and the launch rule.
 */
 #include <petscsparsecuda/common.h>
 #include <petscsparsecuda/spmvtranspose.h>
 
 /*
-  32 consecutive nonzeros: bit b says that nonzero 32 w + b is the first of its row; num_starts counts the first nonzeros before them. The row of a nonzero,
-  counting only rows that are not empty, is num_starts + popc(bits up to and with it) - 1: a quarter byte a nonzero replaces row offsets, and no search is needed.
+  Mark w is for nonzeros 32 w to 32 w + 31. Bit b says that nonzero 32 w + b is the first of its row. num_starts counts the first nonzeros before them. The row of a nonzero is
+  num_starts + popc(bits up to and with it) - 1, counting only rows that are not empty. A quarter byte a nonzero replaces row offsets, and no search is needed.
 */
 typedef struct {
   uint32_t bits;
@@ -21,7 +21,7 @@ typedef struct {
   int32_t has_heavy; /* a column has more nonzeros than one thread sums: it is in the list several times */
 } SpMVTransposeTile;
 
-/* Nonzeros of a column in a tile that one thread sums; longer ones are cut and put together again by a warp. */
+/* One thread sums so many nonzeros of a column in a tile at most. Longer runs are cut, and a warp puts them together again. */
 #define SPMVT_MAX_RUN 32
 
 /*
@@ -83,7 +83,7 @@ typedef struct {
 /* Tiles that are looked at to estimate the ratio before all are built. */
 #define SPMVT_SAMPLE_TILES 256
 
-/* For benchmarks and tests: plans with one instantiation, tile kernels first, then those with one atomic a nonzero; kernel runs from 0, name is NULL past the last. */
+/* For benchmarks and tests: plans with one instantiation. Tile kernels come first, then those with one atomic a nonzero. kernel counts from 0; name is NULL past the last. */
 PETSC_INTERN PetscErrorCode DCSRSpMVTransposeGetKernel_Private(int kernel, const char **name);
 PETSC_INTERN PetscErrorCode DCSRSpMVTransposePlanCreateKernel_Private(DCSRView view, int kernel, cudaStream_t stream, DCSRSpMVTransposePlan *plan);
 /* Whether the device has the shared memory for it. */

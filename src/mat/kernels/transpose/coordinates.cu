@@ -1,5 +1,5 @@
 /*
-  The entries of a transposed block by their places in the whole matrix.
+  The entries of a transposed block of a parallel matrix by their places in the whole matrix.
 */
 #include "../common/search.cuh"
 #include <cub/device/device_for.cuh>
@@ -29,7 +29,7 @@ struct WriteCoordinates {
 } // namespace
 
 /*
-  DCSRGetTransposedCoordinates - global rows and columns of the entries of the transpose of a block, in the order of the block
+  DCSRGetTransposedCoordinates - global rows and columns of the entries of the transpose of a block of a parallel matrix, in the order of the block
 
   Input Parameters:
 + A          - compact storage
