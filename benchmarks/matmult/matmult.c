@@ -16,7 +16,7 @@ Writes one record a case and metric as JSON Lines (docs/measuring.md).\n\
 #include <petscksp.h>
 #include <petsctime.h>
 #include <petscsparsecuda.h>
-#include <petscsparsecuda/sys.h>
+#include <petscsparsecuda/common.h>
 #include "../common/bench.h"
 
 #define MAX_SAMPLES  25
@@ -317,7 +317,7 @@ static PetscErrorCode RunCase(Bench *bench, const char name[], Mat A)
 }
 
 /*
-  StencilCreate - Poisson's matrix on n^dim points: 2 dim + 1 points a row, or all 3^dim neighbours when full.
+  StencilCreate - Poisson's matrix on n^dim points: 2 dim + 1 points a row, or all 3^dim neighbors when full.
 */
 static PetscErrorCode StencilCreate(PetscInt dim, PetscBool full, PetscInt n, Mat *A)
 {
@@ -417,13 +417,13 @@ static PetscErrorCode RunGAMGLevels(Bench *bench, PetscInt n)
 
 static PetscErrorCode RunAll(Bench *bench, PetscBool large, PetscInt gamg_n)
 {
-  int device;
+  DCSRDeviceFacts facts;
 
   PetscFunctionBegin;
   if (!check_only) {
     PetscCall(BenchOpen(bench, "matmult"));
-    PetscCallCUDA(cudaGetDevice(&device));
-    PetscCallCUDA(cudaDeviceGetAttribute(&l2_size, cudaDevAttrL2CacheSize, device));
+    PetscCall(DCSRGetDeviceFacts(&facts));
+    l2_size = (size_t)facts.l2_bytes;
   }
   PetscCall(RunStencil(bench, 2, PETSC_FALSE, 1024));
   PetscCall(RunStencil(bench, 3, PETSC_FALSE, 64));

@@ -2,7 +2,7 @@ static char help[] = "Times the forward product's kernels against cuSPARSE and t
   -cases a,b,c      : only these\n\
   -output file      : result records as JSON Lines, appended\n\
   -commit id        : for the records\n\
-  -sweep            : the time of every launch configuration instead of the records\n\
+  -sweep            : the time of every launch configuration instead of the records; make CFLAGS=-DSPMV_SWEEP CUDAFLAGS=-DSPMV_SWEEP compiles more\n\
   -carveout n       : percentage of shared memory that kernels ask for; -1: what they need, -2: the driver's choice\n\
   -samples n        : samples of one measurement at most\n\
   -fragmented bool  : also the same matrix in 4 segments a row (default yes)\n";

@@ -2,7 +2,7 @@ static char help[] = "Times the transpose product's kernels and the explicit tra
   -cases a,b,c      : only these\n\
   -output file      : result records as JSON Lines, appended\n\
   -commit id        : for the records\n\
-  -sweep            : the time of every instantiation instead of the records\n\
+  -sweep            : the time of every instantiation instead of the records; make CFLAGS=-DSPMV_SWEEP CUDAFLAGS=-DSPMV_SWEEP compiles more\n\
   -samples n        : samples of one measurement at most\n\
   -fragmented bool  : also the same matrix in 4 segments a row (default yes)\n\
   -explicit bool    : also the explicit transpose (default yes)\n";

@@ -1,6 +1,6 @@
 #pragma once
 /*
-  Blocks of parallel matrices as one matrix: joined, sent to other processes, stacked and split again. All storage is compact with sorted rows.
+  The blocks of a parallel matrix as one matrix: joined, packed for other processes, stacked and split again. All storage is compact with sorted rows.
 */
 #include <petscsparsecuda/dcsr.h>
 
@@ -23,16 +23,16 @@ typedef enum {
   DCSR_WRITE_ALL
 } DCSRWrite;
 
-/* left, right, what, joined: rows of the left one followed by those of the right one, whose columns come behind all columns of the left one; arrays allocated by the caller */
-PETSC_INTERN PetscErrorCode DCSRJoinColumns(DCSRView, DCSRView, DCSRWrite, cudaStream_t, DCSRView);
-/* n, rows [n] device, sizes [n] device */
-PETSC_INTERN PetscErrorCode DCSRGetRowSizes(DCSRView, PetscInt, const int32_t[], int32_t[], cudaStream_t);
-/* matrix, its columns, rows [packed.num_rows] device or NULL for all, what, packed: those rows with global columns, ascending; its offsets are set */
-PETSC_INTERN PetscErrorCode DCSRPackRows(DCSRView, DCSRColumns, const int32_t[], DCSRWrite, cudaStream_t, DCSRView);
-/* matrix, where its ghost columns went [ghosts] device or NULL, packed rows that follow, the new columns, stacked: structure; arrays allocated by the caller */
-PETSC_INTERN PetscErrorCode DCSRStackRows(DCSRView, const int32_t[], DCSRView, DCSRColumns, cudaStream_t, DCSRView);
-/* packed rows with values, columns and number of the first row of the stacked matrix that gets their values, which it has allocated */
-PETSC_INTERN PetscErrorCode DCSRUnpackValues(DCSRView, DCSRColumns, PetscInt, cudaStream_t, DCSRView);
-/* matrix, its columns, structures of own columns and of ghost columns, the latter with global numbers; allocated here. Synchronizes. */
-PETSC_INTERN PetscErrorCode DCSRSplitColumns(DCSRView, DCSRColumns, cudaStream_t, DCSRView *, DCSRView *);
-PETSC_INTERN PetscErrorCode DCSRSplitValues(DCSRView, DCSRView, DCSRView, cudaStream_t);
+/* A row of joined is the row of left followed by that of right. Columns of right come behind all columns of left. The caller allocates the arrays of joined. */
+PETSC_INTERN PetscErrorCode DCSRJoinColumns(DCSRView left, DCSRView right, DCSRWrite write, cudaStream_t stream, DCSRView joined);
+/* rows [n] and sizes [n] are on the device. */
+PETSC_INTERN PetscErrorCode DCSRGetRowSizes(DCSRView view, PetscInt n, const int32_t rows[], int32_t sizes[], cudaStream_t stream);
+/* packed has rows [packed.num_rows] of view, which are on the device, or all rows when these are NULL. Its columns are global and ascend. Its row offsets are set by the caller. */
+PETSC_INTERN PetscErrorCode DCSRPackRows(DCSRView view, DCSRColumns columns, const int32_t rows[], DCSRWrite write, cudaStream_t stream, DCSRView packed);
+/* stacked has the rows of view and below them those of packed. map [ghosts of view] on the device says what the ghosts of view become; NULL: they stay. The caller allocates the structure of stacked. */
+PETSC_INTERN PetscErrorCode DCSRStackRows(DCSRView view, const int32_t map[], DCSRView packed, DCSRColumns columns, cudaStream_t stream, DCSRView stacked);
+/* The values of packed go to the rows of stacked from first on, whose values are allocated. */
+PETSC_INTERN PetscErrorCode DCSRUnpackValues(DCSRView packed, DCSRColumns columns, PetscInt first, cudaStream_t stream, DCSRView stacked);
+/* own and ghost are the structures of the own and of the ghost columns, the latter with global numbers. They are allocated here. It synchronizes. */
+PETSC_INTERN PetscErrorCode DCSRSplitColumns(DCSRView view, DCSRColumns columns, cudaStream_t stream, DCSRView *own, DCSRView *ghost);
+PETSC_INTERN PetscErrorCode DCSRSplitValues(DCSRView view, DCSRView own, DCSRView ghost, cudaStream_t stream);

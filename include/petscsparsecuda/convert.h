@@ -2,20 +2,26 @@
 #include <petscsparsecuda/dcsr.h>
 #include <petscsparsecuda/transpose.h>
 
-/* Host <-> device index types: PetscInt host arrays to and from 32-bit columns and 32- or 64-bit offsets. Host arrays are free to be changed, or filled, on return: the copies to the host synchronize. */
-PETSC_INTERN PetscErrorCode DCSRCopyOffsetsToDevice(PetscCount, const PetscInt[], PetscBool, void *, cudaStream_t); /* n, host [n], wide, device [n] */
-PETSC_INTERN PetscErrorCode DCSRCopyOffsetsToHost(PetscCount, const void *, PetscBool, PetscInt[], cudaStream_t);
-PETSC_INTERN PetscErrorCode DCSRCopyColumnsToDevice(PetscCount, const PetscInt[], int32_t *, cudaStream_t);
-PETSC_INTERN PetscErrorCode DCSRCopyColumnsToHost(PetscCount, const int32_t *, PetscInt[], cudaStream_t);
+/*
+  PetscInt host arrays become 32-bit columns and 32- or 64-bit offsets on the device, and come back. Arrays have n entries. wide: the offsets have 64 bits.
+  On return host arrays may be changed, or are filled: copies to the host synchronize.
+*/
+PETSC_INTERN PetscErrorCode DCSRCopyOffsetsToDevice(PetscCount n, const PetscInt host[], PetscBool wide, void *device, cudaStream_t stream);
+PETSC_INTERN PetscErrorCode DCSRCopyOffsetsToHost(PetscCount n, const void *device, PetscBool wide, PetscInt host[], cudaStream_t stream);
+PETSC_INTERN PetscErrorCode DCSRCopyColumnsToDevice(PetscCount n, const PetscInt host[], int32_t *device, cudaStream_t stream);
+PETSC_INTERN PetscErrorCode DCSRCopyColumnsToHost(PetscCount n, const int32_t *device, PetscInt host[], cudaStream_t stream);
 /* The same on the device: PetscInt arrays for foreign code. */
-PETSC_INTERN PetscErrorCode DCSRWidenOffsets(PetscCount, const void *, PetscBool, PetscInt *, cudaStream_t);
-PETSC_INTERN PetscErrorCode DCSRWidenColumns(PetscCount, const int32_t *, PetscInt *, cudaStream_t);
+PETSC_INTERN PetscErrorCode DCSRWidenOffsets(PetscCount n, const void *from, PetscBool wide, PetscInt *to, cudaStream_t stream);
+PETSC_INTERN PetscErrorCode DCSRWidenColumns(PetscCount n, const int32_t *from, PetscInt *to, cudaStream_t stream);
 
-/* Fragmented -> compact. All three arrays of the target view are allocated by the caller for num_nonzeros entries or more; columns of a row come out sorted. */
-PETSC_INTERN PetscErrorCode DCSRDefragment(DCSRView, DCSRView, cudaStream_t);
-/* Compact -> fragmented, for tests and benchmarks: each row in up to max_segments pieces, piece s of all rows in pool region s, slack unused entries behind each last piece. */
-PETSC_INTERN PetscErrorCode DCSRFragmentCapacity(DCSRView, PetscInt, PetscInt, cudaStream_t, PetscCount *);
-PETSC_INTERN PetscErrorCode DCSRFragment(DCSRView, PetscInt, DCSRView *, cudaStream_t); /* from, slack, to: its arrays are allocated by the caller, pitch, max_segments, capacity are set; fills arrays and used */
+/* Fragmented storage becomes compact. The caller allocates the arrays of to for num_nonzeros entries or more. Columns of a row come out sorted. */
+PETSC_INTERN PetscErrorCode DCSRDefragment(DCSRView from, DCSRView to, cudaStream_t stream);
+/*
+  Compact storage becomes fragmented, for tests and benchmarks. Each row is cut into up to max_segments pieces. Piece s of all rows lies in region s of the pool. The last piece of a row has slack unused entries behind it.
+  The caller sets pitch, max_segments and capacity of to, and allocates its arrays, which are filled.
+*/
+PETSC_INTERN PetscErrorCode DCSRFragmentCapacity(DCSRView from, PetscInt max_segments, PetscInt slack, cudaStream_t stream, PetscCount *capacity);
+PETSC_INTERN PetscErrorCode DCSRFragment(DCSRView from, PetscInt slack, DCSRView *to, cudaStream_t stream);
 
 /* Checks the invariants that docs/architecture.md lists; *ok, and when not ok *row and *what (a static string) say where and which. Synchronizes. */
-PETSC_INTERN PetscErrorCode DCSRIsValid(DCSRView, cudaStream_t, PetscBool *, PetscInt *, const char **);
+PETSC_INTERN PetscErrorCode DCSRIsValid(DCSRView view, cudaStream_t stream, PetscBool *ok, PetscInt *row, const char **what);

@@ -27,21 +27,21 @@ typedef struct {
 } DCSRView;
 
 /* Whether so many entries need 64-bit offsets; the one place that decides (width.c). */
-PETSC_INTERN PetscErrorCode DCSRNeedsWide(PetscCount, PetscBool *);
+PETSC_INTERN PetscErrorCode DCSRNeedsWide(PetscCount n, PetscBool *wide);
 PETSC_INTERN PetscErrorCode DCSRWidthInitialize(void);
 
 /* What one pass over the structure tells the launch rules; on the host. */
 typedef struct {
   PetscCount num_nonempty_rows;
   PetscCount max_row_size;
-  PetscCount max_block_rows; /* most rows that start in one block of SPMV_BLOCK_NONZEROS entries (compact only) */
-  PetscCount num_long_rows;  /* rows that a block cannot finish alone (compact only) */
+  PetscCount max_block_rows; /* most rows that start in one thread block of SPMV_BLOCK_NONZEROS entries (compact only) */
+  PetscCount num_long_rows;  /* rows that a thread block cannot finish alone (compact only) */
 } DCSRFacts;
 
 /* Storage that its owner allocates and frees (storage/). */
-PETSC_INTERN PetscErrorCode DCSRViewAllocateCompact(PetscInt, PetscInt, PetscCount, PetscBool, cudaStream_t, DCSRView *);
-PETSC_INTERN PetscErrorCode DCSRViewAllocateStructure(PetscInt, PetscInt, PetscCount, PetscBool, cudaStream_t, DCSRView *);
-PETSC_INTERN PetscErrorCode DCSRViewAllocateValues(DCSRView *, cudaStream_t);
-PETSC_INTERN PetscErrorCode DCSRViewAllocateSpare(const DCSRView *, PetscCount, PetscBool, PetscCount, cudaStream_t, DCSRView *);
-PETSC_INTERN PetscErrorCode DCSRViewSetSegments(DCSRView *, PetscInt, cudaStream_t);
-PETSC_INTERN PetscErrorCode DCSRViewFree(DCSRView *, cudaStream_t);
+PETSC_INTERN PetscErrorCode DCSRViewAllocateCompact(PetscInt num_rows, PetscInt num_columns, PetscCount num_nonzeros, PetscBool wide, cudaStream_t stream, DCSRView *view);
+PETSC_INTERN PetscErrorCode DCSRViewAllocateStructure(PetscInt num_rows, PetscInt num_columns, PetscCount num_nonzeros, PetscBool wide, cudaStream_t stream, DCSRView *view);
+PETSC_INTERN PetscErrorCode DCSRViewAllocateValues(DCSRView *view, cudaStream_t stream);
+PETSC_INTERN PetscErrorCode DCSRViewAllocateSpare(const DCSRView *like, PetscCount num_nonzeros, PetscBool values, PetscCount spare, cudaStream_t stream, DCSRView *view);
+PETSC_INTERN PetscErrorCode DCSRViewSetSegments(DCSRView *view, PetscInt max_segments, cudaStream_t stream);
+PETSC_INTERN PetscErrorCode DCSRViewFree(DCSRView *view, cudaStream_t stream);

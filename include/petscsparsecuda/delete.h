@@ -13,13 +13,13 @@ typedef struct {
 } DCSRDeletion;
 
 /* Pattern kept */
-PETSC_INTERN PetscErrorCode DCSRFlagIndices(PetscInt, const PetscInt[], PetscInt, unsigned char[], cudaStream_t);                                      /* n, indices [n], size, flags [size]: 1 where listed, 0 elsewhere */
-PETSC_INTERN PetscErrorCode DCSRCountRowsWithoutDiagonal(DCSRView, PetscInt, const PetscInt[], cudaStream_t, PetscCount *);                            /* synchronizes */
-PETSC_INTERN PetscErrorCode DCSRZeroRows(DCSRView, PetscInt, const PetscInt[], PetscScalar, cudaStream_t);                                             /* allocates nothing */
-PETSC_INTERN PetscErrorCode DCSRZeroColumns(DCSRView, const unsigned char[], const unsigned char[], const PetscScalar[], PetscScalar[], cudaStream_t); /* flags of rows that are left alone, flags of columns, x, b or NULL */
-PETSC_INTERN PetscErrorCode DCSRSetRightHandSide(PetscInt, const PetscInt[], PetscInt, PetscScalar, const PetscScalar[], PetscScalar[], cudaStream_t); /* n, rows, num_columns, diagonal, x, b */
+PETSC_INTERN PetscErrorCode DCSRFlagIndices(PetscInt n, const PetscInt indices[], PetscInt size, unsigned char flags[], cudaStream_t stream);                                                 /* flags [size] are 1 where listed, 0 elsewhere */
+PETSC_INTERN PetscErrorCode DCSRCountRowsWithoutDiagonal(DCSRView view, PetscInt n, const PetscInt rows[], cudaStream_t stream, PetscCount *count);                                           /* synchronizes */
+PETSC_INTERN PetscErrorCode DCSRZeroRows(DCSRView view, PetscInt n, const PetscInt rows[], PetscScalar diagonal, cudaStream_t stream);                                                        /* allocates nothing */
+PETSC_INTERN PetscErrorCode DCSRZeroColumns(DCSRView view, const unsigned char row_flags[], const unsigned char column_flags[], const PetscScalar x[], PetscScalar b[], cudaStream_t stream); /* flagged rows are left alone; x and b may be NULL */
+PETSC_INTERN PetscErrorCode DCSRSetRightHandSide(PetscInt n, const PetscInt rows[], PetscInt num_columns, PetscScalar diagonal, const PetscScalar x[], PetscScalar b[], cudaStream_t stream);
 
 /* Pattern changed: the view is new compact storage whose arrays the caller owns, zero when nothing changed or after an error. They synchronize. */
-PETSC_INTERN PetscErrorCode DCSRCountEmptyRows(DCSRView, PetscInt, const PetscInt[], cudaStream_t, PetscCount *);
-PETSC_INTERN PetscErrorCode DCSRRemoveRows(DCSRView, PetscInt, const PetscInt[], PetscScalar, cudaStream_t, DCSRView *, DCSRDeletion *);
-PETSC_INTERN PetscErrorCode DCSREliminateZeros(DCSRView, PetscBool, PetscReal, cudaStream_t, DCSRView *, DCSRDeletion *); /* keep zeros on the diagonal, tolerance */
+PETSC_INTERN PetscErrorCode DCSRCountEmptyRows(DCSRView view, PetscInt n, const PetscInt rows[], cudaStream_t stream, PetscCount *count);
+PETSC_INTERN PetscErrorCode DCSRRemoveRows(DCSRView view, PetscInt n, const PetscInt rows[], PetscScalar diagonal, cudaStream_t stream, DCSRView *to, DCSRDeletion *deletion);
+PETSC_INTERN PetscErrorCode DCSREliminateZeros(DCSRView view, PetscBool keep_diagonal, PetscReal tolerance, cudaStream_t stream, DCSRView *to, DCSRDeletion *deletion);

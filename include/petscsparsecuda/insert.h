@@ -2,14 +2,15 @@
 /*
   Insertion: lists of entries (row, column) in device memory, in any order and with repeats, become sorted lists, and sorted lists become or join compact storage.
 */
+#include <petscsparsecuda/common.h>
 #include <petscsparsecuda/dcsr.h>
 
 /* Which entries of a list count, and what their columns become. Rows and columns are given in global numbering; negative ones are ignored. */
 typedef struct {
   PetscInt  num_global_rows, num_global_columns; /* indices from here on are errors */
   PetscInt  row_begin, row_end;                  /* rows that count; the row of a key is counted from row_begin */
-  PetscInt  column_begin, column_end;            /* columns inside this range count and are counted from column_begin, */
-  PetscBool outside;                             /* or those outside it count and keep their global number */
+  PetscInt  column_begin, column_end;            /* columns that count; the column of a key is counted from column_begin */
+  PetscBool outside;                             /* columns outside of this range count instead, and keep their global number */
 } DCSRWindow;
 
 /* What one pass over the keys of a list learns. */
@@ -21,8 +22,8 @@ typedef struct {
 } DCSRListFacts;
 
 /*
-  Entries of a host list that travel to the device at a time: so many that starting the threads of a copy does not matter beside its 64 MiB of 32-bit indices, more
-  than 1 ms on the bus. The memory is free again when the sort begins, which wants 16 bytes an entry beside the keys.
+  Entries of a host list that travel to the device at a time. Their 64 MiB of 32-bit indices take more than 1 ms on the bus: starting the threads of a copy does not matter
+  beside that. The memory is free again when the sort begins, which wants 16 bytes an entry beside the keys.
 */
 #define DCSR_LIST_PIECE ((PetscCount)16 << 20)
 
@@ -85,7 +86,7 @@ typedef struct _n_DCSRStage *DCSRStage;
 
 #define DCSR_NO_DIAGONAL PETSC_INT_MIN
 
-/* How the blocks that are appended from now on are read. */
+/* How the value blocks that are appended from now on are read. */
 typedef struct {
   PetscInt  row_begin, column_begin; /* subtracted from the indices */
   int       column_bits;             /* keys are row << column_bits | column */
@@ -93,50 +94,48 @@ typedef struct {
   PetscInt  diagonal;                /* column of the diagonal entry of row 0, both counted from the begins; DCSR_NO_DIAGONAL when there is none */
 } DCSRStageFormat;
 
-/* One block as it lies in a staging buffer. */
+/* A value block as it lies in a staging buffer: the rows, columns and values of one MatSetValues(). */
 typedef struct {
-  uint32_t first_value; /* values in the blocks before it */
+  uint32_t first_value; /* values in the value blocks before it */
   uint32_t word;        /* where its rows, columns and values begin, in units of PetscScalar */
   int32_t  num_rows;    /* negative: values by columns */
   int32_t  num_columns;
-} DCSRStageBlock;
+} DCSRValueBlock;
 
-PETSC_INTERN PetscErrorCode DCSRStageCreate(size_t, DCSRStage *);
-PETSC_INTERN PetscErrorCode DCSRStageAppend(DCSRStage, const DCSRStageFormat *, PetscInt, const PetscInt[], PetscInt, const PetscInt[], const PetscScalar[], PetscBool, cudaStream_t);
-PETSC_INTERN PetscErrorCode DCSRStageTake(DCSRStage, cudaStream_t, PetscCount *, uint64_t **, PetscScalar **);
-PETSC_INTERN PetscCount     DCSRStageCount(DCSRStage);
-PETSC_INTERN PetscErrorCode DCSRStageDestroy(DCSRStage *, cudaStream_t);
-PETSC_INTERN PetscErrorCode DCSRExpandBlocks(const DCSRStageFormat *, const DCSRStageBlock[], PetscCount, PetscCount, const PetscScalar[], uint64_t[], PetscScalar[], cudaStream_t);
+PETSC_INTERN PetscErrorCode DCSRStageCreate(size_t max_bytes, DCSRStage *stage);
+PETSC_INTERN PetscErrorCode DCSRStageAppend(DCSRStage stage, const DCSRStageFormat *format, PetscInt m, const PetscInt rows[], PetscInt n, const PetscInt columns[], const PetscScalar v[], PetscBool by_columns, cudaStream_t stream);
+PETSC_INTERN PetscErrorCode DCSRStageTake(DCSRStage stage, cudaStream_t stream, PetscCount *n, uint64_t **keys, PetscScalar **values);
+PETSC_INTERN PetscCount     DCSRStageCount(DCSRStage stage);
+PETSC_INTERN PetscErrorCode DCSRStageDestroy(DCSRStage *stage, cudaStream_t stream);
+PETSC_INTERN PetscErrorCode DCSRExpandValueBlocks(const DCSRStageFormat *format, const DCSRValueBlock blocks[], PetscCount num_blocks, PetscCount n, const PetscScalar words[], uint64_t keys[], PetscScalar values[], cudaStream_t stream);
 
-/* window, entries of the whole list, stream, packer */
-PETSC_INTERN PetscErrorCode DCSRListPackerCreate(const DCSRWindow *, PetscCount, cudaStream_t, DCSRListPacker *);
-PETSC_INTERN PetscErrorCode DCSRListPackerAppend(DCSRListPacker *, PetscCount, const PetscInt[], const PetscInt[], cudaStream_t);
-PETSC_INTERN PetscErrorCode DCSRListPackerAppendFromHost(DCSRListPacker *, PetscCount, const PetscInt[], const PetscInt[], PetscCount, cudaStream_t);
-PETSC_INTERN PetscErrorCode DCSRListPackerFinish(DCSRListPacker *, cudaStream_t, DCSRList *);
-PETSC_INTERN PetscErrorCode DCSRListPackerDestroy(DCSRListPacker *, cudaStream_t);
-PETSC_INTERN PetscErrorCode DCSRListCreate(const DCSRWindow *, PetscCount, const PetscInt[], const PetscInt[], cudaStream_t, DCSRList *);
-PETSC_INTERN PetscErrorCode DCSRListCreateFromKeys(PetscInt, int, PetscCount, uint64_t **, cudaStream_t, DCSRList *);
-PETSC_INTERN PetscErrorCode DCSRListSort(DCSRList *, int, const DCSRListFacts *, cudaStream_t);
-PETSC_INTERN PetscErrorCode DCSRListForgetKeys(DCSRList *, cudaStream_t);
-PETSC_INTERN PetscErrorCode DCSRListDestroy(DCSRList *, cudaStream_t);
-/* list, values of the unsorted list [num_given], further ones from position split on or NULL, split, take the last of equal ones instead of their sum, add to the result, result [num_distinct] */
-PETSC_INTERN PetscErrorCode DCSRListReduce(const DCSRList *, const PetscScalar[], const PetscScalar[], PetscCount, PetscBool, PetscBool, PetscScalar[], cudaStream_t);
-PETSC_INTERN PetscErrorCode DCSRListFlagNonzeros(const DCSRList *, const PetscScalar[], const uint64_t[], PetscInt, unsigned char[], cudaStream_t);
-PETSC_INTERN PetscErrorCode DCSRListBuild(const DCSRList *, DCSRView, cudaStream_t);
+PETSC_INTERN PetscErrorCode DCSRListPackerCreate(const DCSRWindow *window, PetscCount n, cudaStream_t stream, DCSRListPacker *packer);
+PETSC_INTERN PetscErrorCode DCSRListPackerAppend(DCSRListPacker *packer, PetscCount n, const PetscInt rows[], const PetscInt columns[], cudaStream_t stream);
+PETSC_INTERN PetscErrorCode DCSRListPackerAppendFromHost(DCSRListPacker *packer, PetscCount n, const PetscInt rows[], const PetscInt columns[], PetscCount piece, cudaStream_t stream);
+PETSC_INTERN PetscErrorCode DCSRListPackerFinish(DCSRListPacker *packer, cudaStream_t stream, DCSRList *list);
+PETSC_INTERN PetscErrorCode DCSRListPackerDestroy(DCSRListPacker *packer, cudaStream_t stream);
+PETSC_INTERN PetscErrorCode DCSRListCreate(const DCSRWindow *window, PetscCount n, const PetscInt rows[], const PetscInt columns[], cudaStream_t stream, DCSRList *list);
+PETSC_INTERN PetscErrorCode DCSRListCreateFromKeys(PetscInt num_rows, int column_bits, PetscCount n, uint64_t **keys, cudaStream_t stream, DCSRList *list);
+PETSC_INTERN PetscErrorCode DCSRListSort(DCSRList *list, int bits, const DCSRListFacts *facts, cudaStream_t stream);
+PETSC_INTERN PetscErrorCode DCSRListForgetKeys(DCSRList *list, cudaStream_t stream);
+PETSC_INTERN PetscErrorCode DCSRListDestroy(DCSRList *list, cudaStream_t stream);
+/* v [split] are values of the unsorted list and more [num_given - split] its further ones, or NULL. last: the last of equal entries counts, not their sum. add: result [num_distinct] is added to. */
+PETSC_INTERN PetscErrorCode DCSRListReduce(const DCSRList *list, const PetscScalar v[], const PetscScalar more[], PetscCount split, PetscBool last, PetscBool add, PetscScalar result[], cudaStream_t stream);
+PETSC_INTERN PetscErrorCode DCSRListFlagNonzeros(const DCSRList *list, const PetscScalar v[], const uint64_t keys[], PetscInt diagonal, unsigned char flags[], cudaStream_t stream);
+PETSC_INTERN PetscErrorCode DCSRListBuild(const DCSRList *list, DCSRView to, cudaStream_t stream);
 
-PETSC_INTERN int DCSRKeyBits(PetscInt);
-/* list, values of the unsorted list, take the last of equal ones instead of their sum, zeros do not make entries, but on the diagonal: its column in row 0; stream, batch */
-PETSC_INTERN PetscErrorCode DCSRBatchCreate(DCSRList *, const PetscScalar[], PetscBool, PetscBool, PetscInt, cudaStream_t, DCSRBatch *);
-PETSC_INTERN PetscErrorCode DCSRBatchDestroy(DCSRBatch *, cudaStream_t);
-PETSC_INTERN PetscErrorCode DCSRInsertBatch(DCSRView *, const DCSRBatch *, InsertMode, DCSRNewEntries, const DCSRAppendRule *, cudaStream_t, DCSRInsertInfo *);
+/* v [num_given] are values of the unsorted list. last: the last of equal entries counts, not their sum. ignore_zeros: zeros make no entries but on the diagonal, whose entry in row 0 has column diagonal. */
+PETSC_INTERN PetscErrorCode DCSRBatchCreate(DCSRList *list, const PetscScalar v[], PetscBool last, PetscBool ignore_zeros, PetscInt diagonal, cudaStream_t stream, DCSRBatch *batch);
+PETSC_INTERN PetscErrorCode DCSRBatchDestroy(DCSRBatch *batch, cudaStream_t stream);
+PETSC_INTERN PetscErrorCode DCSRInsertBatch(DCSRView *view, const DCSRBatch *batch, InsertMode mode, DCSRNewEntries policy, const DCSRAppendRule *rule, cudaStream_t stream, DCSRInsertInfo *info);
 
 /* Columns of off-diagonal blocks (columns.cu), entries for other processes (select.cu, owner.cu). */
-PETSC_INTERN PetscErrorCode DCSRBatchGetColumns(const DCSRBatch *, cudaStream_t, PetscInt *, int32_t **);
-PETSC_INTERN PetscErrorCode DCSRViewGetColumns(DCSRView, int, cudaStream_t, PetscInt *, int32_t **);
-PETSC_INTERN PetscErrorCode DCSRBatchRenumber(DCSRBatch *, PetscInt, const int32_t[], cudaStream_t);
-PETSC_INTERN PetscErrorCode DCSRViewRenumber(DCSRView, PetscInt, const int32_t[], cudaStream_t);
-PETSC_INTERN PetscErrorCode DCSRViewMapColumns(DCSRView, const int32_t[], cudaStream_t);
-PETSC_INTERN PetscErrorCode DCSRListRemote(PetscInt, PetscInt, PetscCount, const PetscInt[], const PetscInt[], const PetscScalar[], cudaStream_t, PetscCount *, PetscCount **);
-PETSC_INTERN PetscErrorCode DCSRGatherIndices(PetscCount, const PetscCount[], const PetscInt[], PetscInt[], cudaStream_t);
-PETSC_INTERN PetscErrorCode DCSRGatherValues(PetscCount, const PetscCount[], const PetscScalar[], PetscScalar[], cudaStream_t);
-PETSC_INTERN PetscErrorCode DCSRSortByOwner(PetscInt, const PetscInt[], PetscCount, const PetscCount[], const PetscInt[], cudaStream_t, PetscCount **, PetscInt[]);
+PETSC_INTERN PetscErrorCode DCSRBatchGetColumns(const DCSRBatch *batch, cudaStream_t stream, PetscInt *num, int32_t **columns);
+PETSC_INTERN PetscErrorCode DCSRViewGetColumns(DCSRView view, int bits, cudaStream_t stream, PetscInt *num, int32_t **columns);
+PETSC_INTERN PetscErrorCode DCSRBatchRenumber(DCSRBatch *batch, PetscInt n, const int32_t sorted[], cudaStream_t stream);
+PETSC_INTERN PetscErrorCode DCSRViewRenumber(DCSRView view, PetscInt n, const int32_t sorted[], cudaStream_t stream);
+PETSC_INTERN PetscErrorCode DCSRViewMapColumns(DCSRView view, const int32_t map[], cudaStream_t stream);
+PETSC_INTERN PetscErrorCode DCSRListRemote(PetscInt row_begin, PetscInt row_end, PetscCount n, const PetscInt rows[], const PetscInt columns[], const PetscScalar values[], cudaStream_t stream, PetscCount *num, PetscCount **where);
+PETSC_INTERN PetscErrorCode DCSRGatherIndices(PetscCount n, const PetscCount where[], const PetscInt from[], PetscInt to[], cudaStream_t stream);
+PETSC_INTERN PetscErrorCode DCSRGatherValues(PetscCount n, const PetscCount where[], const PetscScalar from[], PetscScalar to[], cudaStream_t stream);
+PETSC_INTERN PetscErrorCode DCSRSortByOwner(PetscInt num_owners, const PetscInt ranges[], PetscCount n, const PetscCount where[], const PetscInt rows[], cudaStream_t stream, PetscCount **order, PetscInt starts[]);

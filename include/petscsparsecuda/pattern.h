@@ -10,8 +10,8 @@ typedef struct {
   uint64_t   hash[DCSR_PATTERN_WORDS];
 } DCSRPattern;
 
-PETSC_INTERN PetscErrorCode DCSRPatternHash(DCSRView, cudaStream_t, uint64_t[]);                                 /* hash [DCSR_PATTERN_WORDS] device; asynchronous */
-PETSC_INTERN PetscErrorCode DCSRPatternHashEqual(const uint64_t[], const uint64_t[], cudaStream_t, PetscBool *); /* two of them on the device; synchronizes */
-PETSC_INTERN PetscErrorCode DCSRPatternGet(DCSRView, cudaStream_t, DCSRPattern *);                               /* synchronizes */
-PETSC_INTERN PetscErrorCode DCSRPatternGetHost(PetscInt, const PetscInt[], const PetscInt[], DCSRPattern *);     /* rows, row offsets, columns */
-PETSC_INTERN PetscBool      DCSRPatternEqual(const DCSRPattern *, const DCSRPattern *);
+PETSC_INTERN PetscErrorCode DCSRPatternHash(DCSRView A, cudaStream_t stream, uint64_t hash[]);                                   /* hash [DCSR_PATTERN_WORDS] on the device; asynchronous */
+PETSC_INTERN PetscErrorCode DCSRPatternHashEqual(const uint64_t a[], const uint64_t b[], cudaStream_t stream, PetscBool *equal); /* hashes on the device; synchronizes */
+PETSC_INTERN PetscErrorCode DCSRPatternGet(DCSRView A, cudaStream_t stream, DCSRPattern *pattern);                               /* synchronizes */
+PETSC_INTERN PetscErrorCode DCSRPatternGetHost(PetscInt num_rows, const PetscInt row_offsets[], const PetscInt columns[], DCSRPattern *pattern);
+PETSC_INTERN PetscBool      DCSRPatternEqual(const DCSRPattern *a, const DCSRPattern *b);

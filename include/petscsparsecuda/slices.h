@@ -15,11 +15,17 @@ typedef struct {
   PetscInt *columns; /* [view.num_columns] device, owned: columns of the matrix, ascending */
 } DCSRSlice;
 
-PETSC_INTERN PetscErrorCode DCSRGetSliceBounds(DCSRView, PetscInt, PetscInt[], PetscCount[], cudaStream_t);  /* n, first row and first entry of each slice and what is behind the last [n + 1] host; synchronizes */
-PETSC_INTERN PetscErrorCode DCSRSliceMarksCreate(PetscInt, cudaStream_t, DCSRSliceMarks *);                  /* columns of the matrix */
-PETSC_INTERN PetscErrorCode DCSRSliceMarksCount(PetscInt, const DCSRSliceMarks *, cudaStream_t, PetscInt *); /* how many columns occurred in slices; synchronizes */
-PETSC_INTERN PetscErrorCode DCSRSliceMarksDestroy(DCSRSliceMarks *, cudaStream_t);
-PETSC_INTERN PetscErrorCode DCSRSliceCreate(DCSRView, const PetscInt[], const PetscCount[], int32_t, const DCSRSliceMarks *, cudaStream_t, DCSRSlice *); /* matrix, its bounds [2] and [2] host, its number from 1, marks, slice; synchronizes */
-PETSC_INTERN PetscErrorCode DCSRSliceDestroy(DCSRSlice *, cudaStream_t);
-PETSC_INTERN PetscErrorCode DCSRCopyRows(DCSRView, PetscInt, PetscCount, DCSRWrite, cudaStream_t, DCSRView); /* rows, where they go: first row and first entry, what, a matrix with allocated arrays */
-PETSC_INTERN PetscErrorCode DCSRIdentityCreate(PetscInt, cudaStream_t, DCSRView *);                          /* rows, compact with values; the caller owns its arrays */
+/* Slice s has rows[s] to rows[s + 1] - 1 and entries[s] to entries[s + 1] - 1 of A; both arrays [n + 1] are on the host. It synchronizes. */
+PETSC_INTERN PetscErrorCode DCSRGetSliceBounds(DCSRView A, PetscInt n, PetscInt rows[], PetscCount entries[], cudaStream_t stream);
+
+PETSC_INTERN PetscErrorCode DCSRSliceMarksCreate(PetscInt num_columns, cudaStream_t stream, DCSRSliceMarks *marks);
+PETSC_INTERN PetscErrorCode DCSRSliceMarksCount(PetscInt num_columns, const DCSRSliceMarks *marks, cudaStream_t stream, PetscInt *n); /* how many columns occurred in slices; synchronizes */
+PETSC_INTERN PetscErrorCode DCSRSliceMarksDestroy(DCSRSliceMarks *marks, cudaStream_t stream);
+
+/* rows [2] and entries [2] on the host are the bounds of the slice, number is its number from 1. It synchronizes. */
+PETSC_INTERN PetscErrorCode DCSRSliceCreate(DCSRView A, const PetscInt rows[], const PetscCount entries[], int32_t number, const DCSRSliceMarks *marks, cudaStream_t stream, DCSRSlice *slice);
+PETSC_INTERN PetscErrorCode DCSRSliceDestroy(DCSRSlice *slice, cudaStream_t stream);
+
+/* The rows of piece become rows first_row, ... of to, whose arrays are allocated, and their entries its entries first_entry, ... */
+PETSC_INTERN PetscErrorCode DCSRCopyRows(DCSRView piece, PetscInt first_row, PetscCount first_entry, DCSRWrite what, cudaStream_t stream, DCSRView to);
+PETSC_INTERN PetscErrorCode DCSRIdentityCreate(PetscInt n, cudaStream_t stream, DCSRView *view); /* compact with values; the caller owns its arrays */

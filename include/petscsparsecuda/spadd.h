@@ -27,21 +27,21 @@ typedef struct {
   structure and, when it has values, these. DCSRAddRefill() writes the values alone, for other values of A and B. DCSRAddUpdate() is for patterns of B that are part of
   A's: num_matched is B's number of nonzeros. Only Create and Allocate allocate, and only Create synchronizes. All is bitwise reproducible.
 */
-PETSC_INTERN PetscErrorCode DCSRAddPlanCreate(DCSRView, DCSRView, const int32_t[], const int32_t[], cudaStream_t, DCSRAddPlan *); /* A, B, map of A or NULL, map of B or NULL */
-PETSC_INTERN PetscErrorCode DCSRAddPlanDestroy(DCSRAddPlan *, cudaStream_t);
-PETSC_INTERN PetscErrorCode DCSRAddPlanAllocate(const DCSRAddPlan *, PetscInt, PetscInt, PetscBool, cudaStream_t, DCSRView *);        /* rows, columns, values */
-PETSC_INTERN PetscErrorCode DCSRAddFill(const DCSRAddPlan *, PetscScalar, DCSRView, PetscScalar, DCSRView, DCSRView, cudaStream_t);   /* alpha, A, beta, B, C */
-PETSC_INTERN PetscErrorCode DCSRAddRefill(const DCSRAddPlan *, PetscScalar, DCSRView, PetscScalar, DCSRView, DCSRView, cudaStream_t); /* the same */
-PETSC_INTERN PetscErrorCode DCSRAddUpdate(const DCSRAddPlan *, DCSRView, PetscScalar, DCSRView, cudaStream_t);                        /* A += beta B */
+PETSC_INTERN PetscErrorCode DCSRAddPlanCreate(DCSRView A, DCSRView B, const int32_t map_a[], const int32_t map_b[], cudaStream_t stream, DCSRAddPlan *plan); /* maps or NULL */
+PETSC_INTERN PetscErrorCode DCSRAddPlanDestroy(DCSRAddPlan *plan, cudaStream_t stream);
+PETSC_INTERN PetscErrorCode DCSRAddPlanAllocate(const DCSRAddPlan *plan, PetscInt num_rows, PetscInt num_columns, PetscBool values, cudaStream_t stream, DCSRView *C);
+PETSC_INTERN PetscErrorCode DCSRAddFill(const DCSRAddPlan *plan, PetscScalar alpha, DCSRView A, PetscScalar beta, DCSRView B, DCSRView C, cudaStream_t stream);
+PETSC_INTERN PetscErrorCode DCSRAddRefill(const DCSRAddPlan *plan, PetscScalar alpha, DCSRView A, PetscScalar beta, DCSRView B, DCSRView C, cudaStream_t stream);
+PETSC_INTERN PetscErrorCode DCSRAddUpdate(const DCSRAddPlan *plan, DCSRView A, PetscScalar beta, DCSRView B, cudaStream_t stream); /* A += beta B */
 
 /* The same in one call, and the values of such a C once more, without a plan. */
-PETSC_INTERN PetscErrorCode DCSRAdd(PetscScalar, DCSRView, PetscScalar, DCSRView, cudaStream_t, DCSRView *);      /* alpha, A, beta, B; C's arrays are the caller's */
-PETSC_INTERN PetscErrorCode DCSRAddNumeric(PetscScalar, DCSRView, PetscScalar, DCSRView, DCSRView, cudaStream_t); /* alpha, A, beta, B, C */
+PETSC_INTERN PetscErrorCode DCSRAdd(PetscScalar alpha, DCSRView A, PetscScalar beta, DCSRView B, cudaStream_t stream, DCSRView *C); /* C's arrays are the caller's */
+PETSC_INTERN PetscErrorCode DCSRAddNumeric(PetscScalar alpha, DCSRView A, PetscScalar beta, DCSRView B, DCSRView C, cudaStream_t stream);
 
 /* Equal patterns. */
-PETSC_INTERN PetscErrorCode DCSRSamePattern(DCSRView, DCSRView, cudaStream_t, PetscBool *);                            /* synchronizes */
-PETSC_INTERN PetscErrorCode DCSRAXPYValues(PetscCount, PetscScalar, const PetscScalar[], PetscScalar[], cudaStream_t); /* n, alpha, x, y: y += alpha x */
+PETSC_INTERN PetscErrorCode DCSRSamePattern(DCSRView A, DCSRView B, cudaStream_t stream, PetscBool *same);                                /* synchronizes */
+PETSC_INTERN PetscErrorCode DCSRAXPYValues(PetscCount n, PetscScalar alpha, const PetscScalar x[], PetscScalar y[], cudaStream_t stream); /* y += alpha x */
 
-/* alpha A as a batch that joins any storage (insert.h), with so many column bits; a diagonal matrix, of d [min(rows, columns)] device, or of one number when d is NULL */
-PETSC_INTERN PetscErrorCode DCSRBatchCreateFromView(PetscScalar, DCSRView, cudaStream_t, DCSRBatch *);
-PETSC_INTERN PetscErrorCode DCSRViewCreateDiagonal(PetscInt, PetscInt, const PetscScalar[], PetscScalar, cudaStream_t, DCSRView *); /* rows, columns, d, number */
+/* alpha A becomes a batch, which joins any storage (insert.h). A diagonal matrix D has the entries d [min(num_rows, num_columns)], which are on the device, or number when d is NULL. */
+PETSC_INTERN PetscErrorCode DCSRBatchCreateFromView(PetscScalar alpha, DCSRView A, cudaStream_t stream, DCSRBatch *batch);
+PETSC_INTERN PetscErrorCode DCSRViewCreateDiagonal(PetscInt num_rows, PetscInt num_columns, const PetscScalar d[], PetscScalar number, cudaStream_t stream, DCSRView *D);

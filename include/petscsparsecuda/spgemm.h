@@ -7,7 +7,7 @@ typedef struct _n_DCSRSpGEMM *DCSRSpGEMM;
 /* What -info and MatView() tell of a product; on the host. */
 #define DCSR_SPGEMM_MAX_BINS 16
 typedef struct {
-  PetscCount  num_products;                    /* multiplications */
+  PetscCount  num_products;                    /* terms: multiplications of an entry of A by one of B */
   PetscInt    num_bins;                        /* bins of the numeric phase */
   const char *bin_names[DCSR_SPGEMM_MAX_BINS]; /* [num_bins] static strings */
   PetscCount  bin_rows[DCSR_SPGEMM_MAX_BINS];  /* [num_bins] rows of C in each */
@@ -21,13 +21,13 @@ typedef struct {
   then). *product is NULL after an error, as are C's arrays. Numeric computes the values of the same structures again: A and B with the patterns of the symbolic
   phase, C with the structure that it gave and values allocated [num_nonzeros].
 */
-PETSC_INTERN PetscErrorCode DCSRSpGEMMSymbolic(DCSRView, DCSRView, PetscBool, cudaStream_t, DCSRView *, DCSRSpGEMM *);
-PETSC_INTERN PetscErrorCode DCSRSpGEMMNumeric(DCSRSpGEMM, DCSRView, DCSRView, DCSRView, cudaStream_t);
-PETSC_INTERN PetscBool      DCSRSpGEMMAllocates(DCSRSpGEMM); /* whether Numeric needs memory: an error may then leave some of C's values new and others old */
-PETSC_INTERN PetscErrorCode DCSRSpGEMMGetInfo(DCSRSpGEMM, DCSRSpGEMMInfo *);
-PETSC_INTERN PetscErrorCode DCSRSpGEMMDestroy(DCSRSpGEMM *, cudaStream_t);
+PETSC_INTERN PetscErrorCode DCSRSpGEMMSymbolic(DCSRView A, DCSRView B, PetscBool values, cudaStream_t stream, DCSRView *C, DCSRSpGEMM *product);
+PETSC_INTERN PetscErrorCode DCSRSpGEMMNumeric(DCSRSpGEMM product, DCSRView A, DCSRView B, DCSRView C, cudaStream_t stream);
+PETSC_INTERN PetscBool      DCSRSpGEMMAllocates(DCSRSpGEMM product); /* whether Numeric needs memory: an error may then leave some of C's values new and others old */
+PETSC_INTERN PetscErrorCode DCSRSpGEMMGetInfo(DCSRSpGEMM product, DCSRSpGEMMInfo *info);
+PETSC_INTERN PetscErrorCode DCSRSpGEMMDestroy(DCSRSpGEMM *product, cudaStream_t stream);
 
 /* Whether threads leave out rows that repeat the row before; false for measurements alone. */
 PETSC_INTERN PetscBool DCSRSpGEMMUseRepeats;
-/* Whether products begin with far too little room, and do their walks again; for tests alone. */
+/* Whether products begin with far too little room, and walk once more; for tests alone. */
 PETSC_INTERN PetscBool DCSRSpGEMMSmallRoom;

@@ -11,9 +11,9 @@ PETSC_INTERN const char *const DCSRSpMMKinds[]; /* names, type name, prefix, NUL
 
 typedef struct _n_DCSRSpMMPlan *DCSRSpMMPlan; /* everything cached from structure: kind, lanes, long rows, and the plan of single columns */
 
-PETSC_INTERN PetscErrorCode DCSRSpMMPlanCreate(DCSRView, DCSRSpMMKind, cudaStream_t, DCSRSpMMPlan *);
-PETSC_INTERN PetscErrorCode DCSRSpMMPlanDestroy(DCSRSpMMPlan *, cudaStream_t);
-PETSC_INTERN PetscErrorCode DCSRSpMMPlanGetInfo(DCSRSpMMPlan, DCSRSpMMKind *, PetscCount *); /* kind, number of long rows */
-PETSC_INTERN PetscErrorCode DCSRSpMMPlanSetConfig(DCSRSpMMPlan, PetscInt, PetscInt);         /* columns of a tile, entries of a row that are read at once */
-/* Y = A X; columns; X [num_columns x columns] and its leading dimension, Y [num_rows x columns] and its leading dimension, both column-major, device. Bitwise reproducible. */
-PETSC_INTERN PetscErrorCode DCSRSpMMApply(DCSRSpMMPlan, DCSRView, PetscInt, const PetscScalar[], PetscInt, PetscScalar[], PetscInt, cudaStream_t);
+PETSC_INTERN PetscErrorCode DCSRSpMMPlanCreate(DCSRView view, DCSRSpMMKind kind, cudaStream_t stream, DCSRSpMMPlan *plan);
+PETSC_INTERN PetscErrorCode DCSRSpMMPlanDestroy(DCSRSpMMPlan *plan, cudaStream_t stream);
+PETSC_INTERN PetscErrorCode DCSRSpMMPlanGetInfo(DCSRSpMMPlan plan, DCSRSpMMKind *kind, PetscCount *num_long);
+PETSC_INTERN PetscErrorCode DCSRSpMMPlanSetConfig(DCSRSpMMPlan plan, PetscInt width, PetscInt slots); /* columns of a tile, entries of a row that are read at once */
+/* Y = A X with x [num_columns x columns] and y [num_rows x columns], column-major with leading dimensions ldx and ldy, on the device. Bitwise reproducible. */
+PETSC_INTERN PetscErrorCode DCSRSpMMApply(DCSRSpMMPlan plan, DCSRView view, PetscInt columns, const PetscScalar x[], PetscInt ldx, PetscScalar y[], PetscInt ldy, cudaStream_t stream);

@@ -13,6 +13,7 @@ typedef struct {
 } DCSRIndices;
 
 /* The view is new compact storage with sorted columns, whose arrays the caller owns; zero after an error. It synchronizes. */
-PETSC_INTERN PetscErrorCode DCSRSubmatrix(DCSRView, const DCSRIndices *, const DCSRIndices *, cudaStream_t, DCSRView *);                        /* A, rows, columns, submatrix */
-PETSC_INTERN PetscErrorCode DCSRSubmatrixMapped(DCSRView, const DCSRIndices *, const int32_t[], PetscBool, PetscInt, cudaStream_t, DCSRView *); /* A, rows, new columns [A.num_columns] or -1, whether they ascend, how many there are, submatrix */
-PETSC_INTERN PetscErrorCode DCSRHaveSameStructure(DCSRView, DCSRView, cudaStream_t, PetscBool *);                                               /* both compact; synchronizes */
+PETSC_INTERN PetscErrorCode DCSRSubmatrix(DCSRView A, const DCSRIndices *rows, const DCSRIndices *columns, cudaStream_t stream, DCSRView *B);
+/* map [A.num_columns] on the device has the new columns, negative where a column does not stay. ascend: these ascend. num_columns: how many there are. */
+PETSC_INTERN PetscErrorCode DCSRSubmatrixMapped(DCSRView A, const DCSRIndices *rows, const int32_t map[], PetscBool ascend, PetscInt num_columns, cudaStream_t stream, DCSRView *B);
+PETSC_INTERN PetscErrorCode DCSRHaveSameStructure(DCSRView A, DCSRView B, cudaStream_t stream, PetscBool *same); /* both compact; synchronizes */

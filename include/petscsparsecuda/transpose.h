@@ -14,11 +14,12 @@ typedef enum {
   The target has the shape of the transpose; its row_offsets [num_columns + 1] and columns [nnz] are allocated by the caller, and values [nnz] when they are wanted.
   Entry k of the transpose is entry permutation[k] of A (int32_t, or int64_t when wide, [nnz]); NULL: not wanted.
 */
-PETSC_INTERN PetscErrorCode DCSRTranspose(DCSRView, PetscBool, DCSRView, void *, cudaStream_t);                                       /* A, conjugate, transpose, permutation */
-PETSC_INTERN PetscErrorCode DCSRTransposeWith(DCSRView, DCSRTransposeKind, PetscBool, DCSRView, void *, cudaStream_t);                /* the same by one method, for tests and benchmarks */
-PETSC_INTERN PetscErrorCode DCSRTransposeSymbolic(DCSRView, DCSRView, void *, cudaStream_t);                                          /* A, transpose, permutation: structure alone */
-PETSC_INTERN PetscErrorCode DCSRTransposeNumeric(DCSRView, const void *, PetscBool, PetscScalar *, cudaStream_t);                     /* A, permutation, conjugate, values of the transpose */
-PETSC_INTERN PetscErrorCode DCSRTransposeCreate(DCSRView, PetscBool, PetscBool, cudaStream_t, DCSRView *);                            /* A, with values, conjugate; the caller owns the result */
-PETSC_INTERN PetscErrorCode DCSRSortRows(DCSRView, cudaStream_t, DCSRView *);                                                         /* compact storage but for the order of columns, the same sorted; the caller owns the result */
-PETSC_INTERN PetscErrorCode DCSRIsTranspose(DCSRView, DCSRView, PetscReal, PetscBool, cudaStream_t, PetscBool *, PetscBool *);        /* A, B, tolerance, conjugate, whether it can tell, whether B is the transpose */
-PETSC_INTERN PetscErrorCode DCSRGetTransposedCoordinates(DCSRView, PetscInt, const PetscInt[], PetscInt[], PetscInt[], cudaStream_t); /* block, its first row, global columns, global rows and columns of the transpose's entries */
+PETSC_INTERN PetscErrorCode DCSRTranspose(DCSRView A, PetscBool conjugate, DCSRView T, void *permutation, cudaStream_t stream);
+PETSC_INTERN PetscErrorCode DCSRTransposeWith(DCSRView A, DCSRTransposeKind kind, PetscBool conjugate, DCSRView T, void *permutation, cudaStream_t stream); /* by one method, for tests and benchmarks */
+PETSC_INTERN PetscErrorCode DCSRTransposeSymbolic(DCSRView A, DCSRView T, void *permutation, cudaStream_t stream);                                          /* structure alone */
+PETSC_INTERN PetscErrorCode DCSRTransposeNumeric(DCSRView A, const void *permutation, PetscBool conjugate, PetscScalar *values, cudaStream_t stream);
+PETSC_INTERN PetscErrorCode DCSRTransposeCreate(DCSRView A, PetscBool with_values, PetscBool conjugate, cudaStream_t stream, DCSRView *T);                        /* the caller owns T */
+PETSC_INTERN PetscErrorCode DCSRSortRows(DCSRView A, cudaStream_t stream, DCSRView *B);                                                                           /* columns of a row of A need no order; the caller owns B */
+PETSC_INTERN PetscErrorCode DCSRIsTranspose(DCSRView A, DCSRView B, PetscReal tol, PetscBool conjugate, cudaStream_t stream, PetscBool *can_tell, PetscBool *is); /* whether B is the transpose, if it can tell */
+/* A is a block of a parallel matrix, whose rows begin at row_begin and whose columns are column_map. Entry k of A is in row i[k] and column j[k] of the transpose. */
+PETSC_INTERN PetscErrorCode DCSRGetTransposedCoordinates(DCSRView A, PetscInt row_begin, const PetscInt column_map[], PetscInt i[], PetscInt j[], cudaStream_t stream);

@@ -2,8 +2,9 @@
   Fragmented -> compact: a prefix sum of the row sizes and one move. Segments are sorted and have no column in common, so an entry's place in its row is its place in
   its segment and, for each other segment, the number of smaller columns there: a binary search, and none in rows of one segment.
 */
-#include "../entries/rowloop.cuh"
-#include "../entries/temporary.cuh"
+#include "../common/rowloop.cuh"
+#include "../common/search.cuh"
+#include "../common/temporary.cuh"
 #include <petscsparsecuda/convert.h>
 #include <cub/device/device_scan.cuh>
 #include <thrust/iterator/counting_iterator.h>
@@ -26,18 +27,6 @@ struct MoveEntry {
   using Result = void;
   DCSRView from, to;
 
-  __device__ PetscCount CountBelow(PetscCount begin, PetscCount end, int32_t column) const
-  {
-    const PetscCount first = begin;
-
-    while (begin < end) {
-      const PetscCount middle = begin + (end - begin) / 2;
-
-      if (from.columns[middle] < column) begin = middle + 1;
-      else end = middle;
-    }
-    return begin - first;
-  }
   __device__ PetscCount Rank(RowEntry e, int32_t column) const
   {
     PetscCount left = e.size, rank = 0;
@@ -48,7 +37,7 @@ struct MoveEntry {
 
       if (s == 0 && used == left) return e.index; // one segment, as most rows have
       if (e.position >= begin && e.position < begin + used) rank += e.position - begin;
-      else rank += CountBelow(begin, begin + used, column);
+      else rank += LowerBound(from.columns, begin, begin + used, column) - begin;
       left -= used;
     }
     return rank;

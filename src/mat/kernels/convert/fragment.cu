@@ -1,8 +1,8 @@
 /*
   Compact -> fragmented, for tests and benchmarks: what a matrix may look like after many insertions, without doing them.
 */
-#include "../entries/rowloop.cuh"
-#include "../entries/temporary.cuh"
+#include "../common/rowloop.cuh"
+#include "../common/temporary.cuh"
 #include <petscsparsecuda/convert.h>
 #include <cub/device/device_for.cuh>
 #include <cub/device/device_scan.cuh>

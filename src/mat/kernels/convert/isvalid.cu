@@ -1,8 +1,9 @@
 /*
   The invariants of DCSR storage, for debug builds and tests. Checks go from what can be read safely to what needs it: a later one runs only when the earlier ones passed.
 */
-#include "../entries/rowloop.cuh"
-#include "../entries/temporary.cuh"
+#include "../common/rowloop.cuh"
+#include "../common/search.cuh"
+#include "../common/temporary.cuh"
 #include <petscsparsecuda/convert.h>
 #include <cub/device/device_for.cuh>
 #include <cub/device/device_radix_sort.cuh>
@@ -102,7 +103,7 @@ struct WriteSegmentKeys {
 };
 
 template <typename Offset>
-struct CheckNeighbours {
+struct CheckNeighbors {
   DCSRView       view;
   const int64_t *keys;
   const int64_t *indices;
@@ -128,7 +129,7 @@ struct CheckColumnRange {
   }
 };
 
-/* On compact storage: neighbours in a row must ascend. */
+/* On compact storage: neighbors in a row must ascend. */
 struct CheckColumnOrder {
   using Result = void;
   DCSRView       view;
@@ -142,7 +143,7 @@ struct CheckColumnOrder {
   }
 };
 
-/* On fragmented storage: neighbours in a segment must ascend, and no other segment of the row may have the column. */
+/* On fragmented storage: neighbors in a segment must ascend, and no other segment of the row may have the column. */
 template <typename Offset>
 struct CheckSegmentColumns {
   using Result = void;
@@ -151,14 +152,9 @@ struct CheckSegmentColumns {
 
   __device__ bool Has(PetscCount begin, PetscCount end, int32_t column) const
   {
-    while (begin < end) {
-      const PetscCount middle = begin + (end - begin) / 2;
+    const PetscCount place = LowerBound(view.columns, begin, end, column);
 
-      if (view.columns[middle] < column) begin = middle + 1;
-      else if (view.columns[middle] > column) end = middle;
-      else return true;
-    }
-    return false;
+    return place < end && view.columns[place] == column;
   }
   __device__ void Visit(RowEntry e) const
   {
@@ -191,7 +187,7 @@ PetscErrorCode CheckOverlap(DCSRView view, FirstViolation found, cudaStream_t st
   }
   PetscCallCUDAGoto(ierr, cleanup, cub::DeviceFor::Bulk(n, WriteSegmentKeys<Offset>{view, keys[0], indices[0]}, stream));
   PetscCallGoto(ierr, cleanup, DCSRWithTemporary("workspace to sort segments", stream, [&](void *storage, size_t &bytes) { return cub::DeviceRadixSort::SortPairs(storage, bytes, keys[0], keys[1], indices[0], indices[1], n, 0, 64, stream); }));
-  PetscCallCUDAGoto(ierr, cleanup, cub::DeviceFor::Bulk(n - 1, CheckNeighbours<Offset>{view, keys[1], indices[1], found}, stream));
+  PetscCallCUDAGoto(ierr, cleanup, cub::DeviceFor::Bulk(n - 1, CheckNeighbors<Offset>{view, keys[1], indices[1], found}, stream));
 cleanup:
   for (int i = 0; i < 2; i++) {
     PetscCall(PetscSparseCUDAFree(&keys[i], stream));

@@ -1,7 +1,7 @@
 /*
   Columns are made zero, and what they contributed goes to the right-hand side. The flags of the columns are asked at every entry, because no list says which rows a column meets.
 */
-#include "../entries/rowloop.cuh"
+#include "../common/rowloop.cuh"
 #include <petscsparsecuda/delete.h>
 
 namespace

@@ -2,8 +2,8 @@
 /*
   New compact storage with some entries of the old one: row sizes are reduced and scanned, and what stays moves. The old storage is only read.
 */
-#include "../entries/rowloop.cuh"
-#include "../entries/temporary.cuh"
+#include "../common/rowloop.cuh"
+#include "../common/temporary.cuh"
 #include <petscsparsecuda/convert.h>
 #include <petscsparsecuda/delete.h>
 #include <cub/device/device_reduce.cuh>

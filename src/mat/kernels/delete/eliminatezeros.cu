@@ -1,19 +1,11 @@
 /*
   Entries that are zero, or small, leave the pattern.
 */
+#include "../common/scalar.cuh"
 #include "compact.cuh"
 
 namespace
 {
-
-__device__ inline PetscReal AbsoluteValue(PetscScalar value)
-{
-#if PetscDefined(USE_COMPLEX)
-  return thrust::abs(value);
-#else
-  return value < 0 ? -value : value;
-#endif
-}
 
 struct KeepNonzero {
   bool      keep_diagonal;

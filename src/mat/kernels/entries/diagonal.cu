@@ -2,7 +2,8 @@
   Diagonal entries and scaling by diagonal matrices. Compact rows are sorted, so a thread a row finds its diagonal entry by bisection;
   fragmented rows are searched whole.
 */
-#include "rowloop.cuh"
+#include "../common/rowloop.cuh"
+#include "../common/search.cuh"
 #include <petscsparsecuda/entries.h>
 
 namespace
@@ -60,16 +61,9 @@ __global__ static void __launch_bounds__(ROW_LOOP_THREADS) FindDiagonalCompactKe
   const PetscCount stride = (PetscCount)gridDim.x * ROW_LOOP_THREADS;
 
   for (PetscCount row = (PetscCount)blockIdx.x * ROW_LOOP_THREADS + threadIdx.x; row < num_rows; row += stride) {
-    const Offset end   = row_offsets[row + 1];
-    Offset       first = row_offsets[row], last = end;
+    const Offset end = row_offsets[row + 1], place = PartitionPoint(row_offsets[row], end, [=](Offset k) { return columns[k] < row; });
 
-    while (first < last) {
-      const Offset middle = first + (last - first) / 2;
-
-      if (columns[middle] < row) first = middle + 1;
-      else last = middle;
-    }
-    action((PetscInt)row, first < end && columns[first] == row ? (PetscCount)first : (PetscCount)-1);
+    action((PetscInt)row, place < end && columns[place] == row ? (PetscCount)place : (PetscCount)-1);
   }
 }
 

@@ -2,22 +2,14 @@
   Norms and row reductions. Rows are summed by RowLoop(), vectors of sums by CUB: both in a fixed order, so that norms are bitwise reproducible,
   except where column sums are added up by atomics.
 */
-#include "rowloop.cuh"
-#include "temporary.cuh"
+#include "../common/rowloop.cuh"
+#include "../common/scalar.cuh"
+#include "../common/temporary.cuh"
 #include <petscsparsecuda/entries.h>
 #include <cub/device/device_reduce.cuh>
 
 namespace
 {
-
-__device__ inline PetscReal AbsoluteValue(PetscScalar value)
-{
-#if PetscDefined(USE_COMPLEX)
-  return thrust::abs(value);
-#else
-  return value < 0 ? -value : value;
-#endif
-}
 
 struct SquaredValue {
   __device__ PetscReal operator()(PetscScalar value) const

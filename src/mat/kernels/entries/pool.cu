@@ -1,6 +1,7 @@
 /*
   Operations on each value of the pool by itself: they run over [0, used), so that one loop serves compact and fragmented storage.
 */
+#include "../common/scalar.cuh"
 #include <petscsparsecuda/entries.h>
 #include <cub/device/device_for.cuh>
 
@@ -13,16 +14,9 @@ struct ScaleValue {
   __device__ void operator()(PetscCount k) const { values[k] *= alpha; }
 };
 
-struct AbsoluteValue {
+struct TakeAbsoluteValue {
   PetscScalar    *values;
-  __device__ void operator()(PetscCount k) const
-  {
-#if PetscDefined(USE_COMPLEX)
-    values[k] = PetscScalar(thrust::abs(values[k]), 0);
-#else
-    values[k] = values[k] < 0 ? -values[k] : values[k];
-#endif
-  }
+  __device__ void operator()(PetscCount k) const { values[k] = PetscScalar(AbsoluteValue(values[k])); }
 };
 
 #if PetscDefined(USE_COMPLEX)
@@ -155,6 +149,6 @@ PetscErrorCode DCSRImaginaryPart(DCSRView view, cudaStream_t stream)
 PetscErrorCode DCSRAbsolute(DCSRView view, cudaStream_t stream)
 {
   PetscFunctionBegin;
-  PetscCall(ForEachValue(view, AbsoluteValue{view.values}, stream));
+  PetscCall(ForEachValue(view, TakeAbsoluteValue{view.values}, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -86,13 +86,7 @@ struct NewRows {
       step *= 2;
     }
     begin = end >= step ? end - step + 1 : 0;
-    while (begin < end) {
-      const PetscCount middle = begin + (end - begin) / 2;
-
-      if (keys.Row(middle) < row) begin = middle + 1;
-      else end = middle;
-    }
-    return begin;
+    return PartitionPoint(begin, end, [&](PetscCount k) { return keys.Row(k) < row; });
   }
   /* Behind the last entry of q's row. */
   __device__ PetscCount End(PetscCount q) const
@@ -105,27 +99,12 @@ struct NewRows {
       step *= 2;
     }
     end = begin + step < num ? begin + step : num;
-    begin++;
-    while (begin < end) {
-      const PetscCount middle = begin + (end - begin) / 2;
-
-      if (keys.Row(middle) == row) begin = middle + 1;
-      else end = middle;
-    }
-    return begin;
+    return PartitionPoint(begin + 1, end, [&](PetscCount k) { return keys.Row(k) == row; });
   }
   /* How many of [begin, end) have smaller columns. */
   __device__ PetscCount CountBelowColumn(PetscCount begin, PetscCount end, int32_t column) const
   {
-    const PetscCount first = begin;
-
-    while (begin < end) {
-      const PetscCount middle = begin + (end - begin) / 2;
-
-      if (keys.Column(middle) < column) begin = middle + 1;
-      else end = middle;
-    }
-    return begin - first;
+    return PartitionPoint(begin, end, [&](PetscCount k) { return keys.Column(k) < column; }) - begin;
   }
 };
 
@@ -170,15 +149,7 @@ struct MoveOld {
 
   __device__ PetscCount FindRow(PetscCount e) const // the last new entry with no more than e moved before it
   {
-    PetscCount begin = 0, end = a.rows.num;
-
-    while (begin < end) {
-      const PetscCount middle = begin + (end - begin) / 2;
-
-      if (a.before[middle].moved <= e) begin = middle + 1;
-      else end = middle;
-    }
-    return begin - 1;
+    return PartitionPoint((PetscCount)0, a.rows.num, [&](PetscCount q) { return a.before[q].moved <= e; }) - 1;
   }
   __device__ void operator()(PetscCount e) const
   {

@@ -2,8 +2,8 @@
 /*
   Device pieces that looking up, merging and appending share: sorted searches, and the keys of the new entries of a batch.
 */
-#include "../entries/search.cuh"
-#include "../entries/temporary.cuh"
+#include "../common/search.cuh"
+#include "../common/temporary.cuh"
 #include "insertimpl.h"
 #include <cub/device/device_for.cuh>
 
@@ -14,13 +14,7 @@ namespace
 template <typename Value>
 __device__ PetscCount CountBelow(const Value *sorted, PetscCount begin, PetscCount end, PetscCount bound)
 {
-  while (begin < end) {
-    const PetscCount middle = begin + (end - begin) / 2;
-
-    if ((PetscCount)sorted[middle] < bound) begin = middle + 1;
-    else end = middle;
-  }
-  return begin;
+  return PartitionPoint(begin, end, [=](PetscCount k) { return (PetscCount)sorted[k] < bound; });
 }
 
 /* The new entries of a batch, by their rank among the new ones. */

@@ -64,14 +64,14 @@ PetscErrorCode DCSRListBuild(const DCSRList *list, DCSRView to, cudaStream_t str
 + list   - the sorted list; loses its keys
 . v      - [num_given] values of the unsorted list, device
 . last   - take the last of repeated entries, otherwise their sum
-. flag   - entries that were given zeros alone do not count, unless they are on the diagonal
+. ignore_zeros - entries that were given zeros alone do not count, unless they are on the diagonal
 . diagonal - column of the diagonal entry of row 0, DCSR_NO_DIAGONAL when there is no diagonal
 - stream - asynchronous on it
 
   Output Parameter:
 . batch - zero after an error; free it with DCSRBatchDestroy()
 */
-PetscErrorCode DCSRBatchCreate(DCSRList *list, const PetscScalar v[], PetscBool last, PetscBool flag, PetscInt diagonal, cudaStream_t stream, DCSRBatch *batch)
+PetscErrorCode DCSRBatchCreate(DCSRList *list, const PetscScalar v[], PetscBool last, PetscBool ignore_zeros, PetscInt diagonal, cudaStream_t stream, DCSRBatch *batch)
 {
   PetscErrorCode ierr = PETSC_SUCCESS;
 
@@ -85,7 +85,7 @@ PetscErrorCode DCSRBatchCreate(DCSRList *list, const PetscScalar v[], PetscBool 
   PetscCallGoto(ierr, failed, DCSRListForgetKeys(list, stream)); // not later: no more memory than the sort took
   PetscCallGoto(ierr, failed, PetscSparseCUDAMalloc(batch->num_entries, "values of a batch", stream, &batch->values));
   PetscCallGoto(ierr, failed, DCSRListReduce(list, v, NULL, list->num_given, last, PETSC_FALSE, batch->values, stream));
-  if (flag) {
+  if (ignore_zeros) {
     PetscCallGoto(ierr, failed, PetscSparseCUDAMalloc(batch->num_entries, "flags of a batch", stream, &batch->counts));
     PetscCallGoto(ierr, failed, DCSRListFlagNonzeros(list, v, batch->keys, diagonal, batch->counts, stream));
   }

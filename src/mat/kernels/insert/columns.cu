@@ -1,7 +1,8 @@
 /*
   Columns of the off-diagonal block: which global ones a batch or a structure uses, and their local numbers.
 */
-#include "../entries/temporary.cuh"
+#include "../common/search.cuh"
+#include "../common/temporary.cuh"
 #include <petscsparsecuda/insert.h>
 #include <cub/device/device_for.cuh>
 #include <cub/device/device_radix_sort.cuh>
@@ -20,15 +21,7 @@ struct ColumnOfKey {
 /* First place of column among n sorted ones. */
 __device__ int32_t Place(const int32_t *sorted, int32_t n, int32_t column)
 {
-  int32_t begin = 0, end = n;
-
-  while (begin < end) {
-    const int32_t middle = begin + (end - begin) / 2;
-
-    if (sorted[middle] < column) begin = middle + 1;
-    else end = middle;
-  }
-  return begin;
+  return LowerBound(sorted, (int32_t)0, n, column);
 }
 
 struct RenumberKey {

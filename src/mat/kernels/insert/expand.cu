@@ -1,6 +1,7 @@
 /*
-  Blocks of MatSetValues() as they were staged become one key and one value an entry.
+  The value blocks of MatSetValues() as they were staged become one key and one value an entry.
 */
+#include "../common/search.cuh"
 #include <petscsparsecuda/insert.h>
 #include <cub/device/device_for.cuh>
 
@@ -17,7 +18,7 @@ __device__ uint64_t KeyOf(const DCSRStageFormat &format, PetscInt row, PetscInt 
 
 struct ExpandBlock {
   DCSRStageFormat       format;
-  const DCSRStageBlock *blocks;
+  const DCSRValueBlock *blocks;
   PetscCount            num_blocks;
   const PetscScalar    *words;
   uint64_t             *keys;
@@ -25,15 +26,8 @@ struct ExpandBlock {
 
   __device__ void operator()(PetscCount t) const
   {
-    PetscCount begin = 0, end = num_blocks; // the last block that begins at or before t
-
-    while (end - begin > 1) {
-      const PetscCount middle = begin + (end - begin) / 2;
-
-      if (blocks[num_blocks - 1 - middle].first_value <= t) begin = middle;
-      else end = middle;
-    }
-    const DCSRStageBlock block = blocks[num_blocks - 1 - begin];
+    const PetscCount     begin = LastWhere((PetscCount)0, num_blocks, [&](PetscCount k) { return blocks[num_blocks - 1 - k].first_value <= t; });
+    const DCSRValueBlock block = blocks[num_blocks - 1 - begin];
     const int32_t        m = block.num_rows < 0 ? -block.num_rows : block.num_rows, n = block.num_columns, k = (int32_t)(t - block.first_value);
     const int32_t        i = block.num_rows < 0 ? k % m : k / n, j = block.num_rows < 0 ? k / m : k % n;
     const PetscInt      *indices = (const PetscInt *)(words + block.word);
@@ -48,21 +42,21 @@ struct ExpandBlock {
 } // namespace
 
 /*
-  DCSRExpandBlocks - keys and values of staged blocks
+  DCSRExpandValueBlocks - keys and values of value blocks as they were staged
 
   Input Parameters:
 + format     - how the indices are read
 . blocks     - [num_blocks] device, the last one first
 . num_blocks - at least one
 . n          - values in all of them
-. words      - indices and values of the blocks, device
+. words      - indices and values of the value blocks, device
 - stream     - asynchronous on it
 
   Output Parameters:
 + keys   - [n] device; all bits set where an entry does not count
 - values - [n] device
 */
-PetscErrorCode DCSRExpandBlocks(const DCSRStageFormat *format, const DCSRStageBlock blocks[], PetscCount num_blocks, PetscCount n, const PetscScalar words[], uint64_t keys[], PetscScalar values[], cudaStream_t stream)
+PetscErrorCode DCSRExpandValueBlocks(const DCSRStageFormat *format, const DCSRValueBlock blocks[], PetscCount num_blocks, PetscCount n, const PetscScalar words[], uint64_t keys[], PetscScalar values[], cudaStream_t stream)
 {
   PetscFunctionBegin;
   PetscCallCUDA(cub::DeviceFor::Bulk(n, ExpandBlock{*format, blocks, num_blocks, words, keys, values}, stream));

@@ -25,15 +25,15 @@ typedef struct {
 /* where of an entry that is not there and is not to be. */
 #define DCSR_NOWHERE PETSC_INT64_MIN
 
-PETSC_INTERN PetscErrorCode DCSRLookupCreate(DCSRView, const DCSRBatch *, cudaStream_t, DCSRLookup *);
-PETSC_INTERN PetscErrorCode DCSRLookupListNew(DCSRLookup *, cudaStream_t);
-PETSC_INTERN PetscErrorCode DCSRLookupFinish(DCSRLookup *, cudaStream_t);
-PETSC_INTERN PetscErrorCode DCSRLookupDestroy(DCSRLookup *, cudaStream_t);
+PETSC_INTERN PetscErrorCode DCSRLookupCreate(DCSRView view, const DCSRBatch *batch, cudaStream_t stream, DCSRLookup *lookup);
+PETSC_INTERN PetscErrorCode DCSRLookupListNew(DCSRLookup *lookup, cudaStream_t stream);
+PETSC_INTERN PetscErrorCode DCSRLookupFinish(DCSRLookup *lookup, cudaStream_t stream);
+PETSC_INTERN PetscErrorCode DCSRLookupDestroy(DCSRLookup *lookup, cudaStream_t stream);
 /* view, batch, lookup, mode, the merged view: entries have moved up by the new ones before them, stream */
-PETSC_INTERN PetscErrorCode DCSRLookupWriteFound(DCSRView, const DCSRBatch *, const DCSRLookup *, InsertMode, PetscBool, cudaStream_t);
+PETSC_INTERN PetscErrorCode DCSRLookupWriteFound(DCSRView view, const DCSRBatch *batch, const DCSRLookup *lookup, InsertMode mode, PetscBool merged, cudaStream_t stream);
 
 /* view, batch, lookup with its list, mode, spare entries that the new pool should have, stream */
-PETSC_INTERN PetscErrorCode DCSRMergeBatch(DCSRView *, const DCSRBatch *, const DCSRLookup *, InsertMode, PetscCount, cudaStream_t);
+PETSC_INTERN PetscErrorCode DCSRMergeBatch(DCSRView *view, const DCSRBatch *batch, const DCSRLookup *lookup, InsertMode mode, PetscCount spare, cudaStream_t stream);
 
 #define DCSR_MAX_SLACK 32 /* unused entries behind a segment at most: more could not be used in place */
 
@@ -43,6 +43,6 @@ typedef struct {
   PetscReal   slack;  /* unused entries behind a new segment, as a part of the row's entries */
 } DCSRAppendPlan;
 
-PETSC_INTERN PetscErrorCode DCSRAppendPlanCreate(DCSRView, const DCSRBatch *, const DCSRLookup *, PetscReal, cudaStream_t, DCSRAppendPlan *);
-PETSC_INTERN PetscErrorCode DCSRAppendPlanDestroy(DCSRAppendPlan *, cudaStream_t);
-PETSC_INTERN PetscErrorCode DCSRAppendBatch(DCSRView *, const DCSRBatch *, const DCSRLookup *, const DCSRAppendPlan *, InsertMode, cudaStream_t);
+PETSC_INTERN PetscErrorCode DCSRAppendPlanCreate(DCSRView view, const DCSRBatch *batch, const DCSRLookup *lookup, PetscReal slack, cudaStream_t stream, DCSRAppendPlan *plan);
+PETSC_INTERN PetscErrorCode DCSRAppendPlanDestroy(DCSRAppendPlan *plan, cudaStream_t stream);
+PETSC_INTERN PetscErrorCode DCSRAppendBatch(DCSRView *view, const DCSRBatch *batch, const DCSRLookup *lookup, const DCSRAppendPlan *plan, InsertMode mode, cudaStream_t stream);

@@ -2,7 +2,7 @@
   A list of keys in any order becomes a sorted one: keys that do not count leave, and what is not sorted yet goes through CUB's radix sort over the bits in use.
   Lists that come sorted were noticed when they were packed (pack.cu), and stay as they are.
 */
-#include "../entries/temporary.cuh"
+#include "../common/temporary.cuh"
 #include <petscsparsecuda/insert.h>
 #include <cub/device/device_for.cuh>
 #include <cub/device/device_radix_sort.cuh>

@@ -8,8 +8,7 @@
 namespace
 {
 
-constexpr int        THREADS  = 256;
-constexpr PetscCount MAX_GRID = 132 * 16 * 8;
+constexpr int THREADS = 256;
 
 /* Position of a column in compact storage, or ~position before which it belongs. */
 template <typename Offset>
@@ -76,9 +75,10 @@ __global__ void __launch_bounds__(THREADS) LookupKernel(Find find, const uint64_
 template <typename Find>
 PetscErrorCode Lookup(Find find, const DCSRBatch *batch, DCSRLookup *lookup, cudaStream_t stream)
 {
-  const unsigned int blocks = (unsigned int)PetscMin((batch->num_entries + THREADS - 1) / THREADS, MAX_GRID);
+  unsigned int blocks;
 
   PetscFunctionBegin;
+  PetscCall(DCSRGetGrid((batch->num_entries + THREADS - 1) / THREADS, DCSR_LOOP_BLOCKS, &blocks));
   LookupKernel<<<blocks, THREADS, 0, stream>>>(find, batch->keys, batch->counts, batch->column_bits, batch->num_entries, lookup->where, lookup->device);
   PetscCallCUDA(cudaGetLastError());
   PetscFunctionReturn(PETSC_SUCCESS);

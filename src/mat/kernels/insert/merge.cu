@@ -1,7 +1,6 @@
 /*
-  New entries of a sorted batch are merged into compact storage: one pass moves the old entries to their new places and puts the new ones between them. Both are
-  sorted by row and column, so where a new entry belongs among the old ones ascends with it, and positions come from counting: rows play no part, however long, and
-  nothing is sorted again.
+  New entries of a sorted batch are merged into compact storage. One pass moves the old entries to their new places and puts the new ones between them. Both are sorted by
+  row and column: the places of the new entries among the old ones ascend, and positions come from counting. Rows play no part, however long, and nothing is sorted again.
 
   Storage may grow beyond 2^31 entries: the new one has its own offset width.
 */
@@ -12,7 +11,7 @@ namespace
 {
 
 constexpr int THREADS    = 256;
-constexpr int MERGE_TILE = 2048; // old entries that a block moves
+constexpr int MERGE_TILE = 2048; // old entries that a thread block moves
 
 /* What is merged: the old entries, and for each new one the old entry before which it belongs, ascending. */
 template <typename Offset>
@@ -34,8 +33,8 @@ struct MergeArrays {
 };
 
 /*
-  A block a tile of old entries, whatever their rows: old entry p moves up by the number of new ones that belong at or before it, which all threads look up among
-  the few of their tile; its writes are as consecutive as its reads.
+  A thread block moves a tile of old entries, whatever their rows. Old entry p moves up by the number of new ones that belong at or before it. All threads look that up
+  among the few new ones of their tile. Writes are as consecutive as reads.
 */
 template <typename Offset>
 __global__ void __launch_bounds__(THREADS) MergeKernel(MergeArrays<Offset> m)
@@ -119,7 +118,7 @@ PetscErrorCode MergeEntries(DCSRView from, DCSRView to, const DCSRBatch *batch, 
   PetscFunctionBegin;
   PetscCall(PetscSparseCUDAMalloc(num, "places of new entries", stream, &before));
   PetscCallCUDAGoto(ierr, cleanup, cub::DeviceFor::Bulk(num, GatherBefore<Old>{lookup->where, lookup->entries, before}, stream));
-  // many new entries between few old ones would all be one block's
+  // many new entries between few old ones would all be work of one thread block
   arrays = MergeArrays<Old>{from, to, before, num, keys, batch->values, num <= 2 * from.num_nonzeros};
   if (tiles > 0) {
     MergeKernel<<<(unsigned int)tiles, THREADS, 0, stream>>>(arrays);

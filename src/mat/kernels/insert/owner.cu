@@ -1,28 +1,14 @@
 /*
   Entries of a list in the order of the processes that own their rows: a binary search an entry, and a stable sort over the few bits that owners need.
 */
-#include "../entries/temporary.cuh"
+#include "../common/search.cuh"
+#include "../common/temporary.cuh"
 #include <petscsparsecuda/insert.h>
 #include <cub/device/device_for.cuh>
 #include <cub/device/device_radix_sort.cuh>
 
 namespace
 {
-
-/* How many of n ascending numbers are at most x. */
-template <typename T>
-__host__ __device__ PetscCount UpperBound(const T *sorted, PetscCount n, T x)
-{
-  PetscCount begin = 0, end = n;
-
-  while (begin < end) {
-    const PetscCount middle = begin + (end - begin) / 2;
-
-    if (sorted[middle] <= x) begin = middle + 1;
-    else end = middle;
-  }
-  return begin;
-}
 
 /* Owner of entry k; num_owners when its row lies beyond the last range. */
 struct FindOwner {
@@ -38,7 +24,7 @@ struct FindOwner {
     const PetscCount place = where ? where[k] : k;
 
     // the last range that begins at or before the row; empty ranges before it begin there, too
-    owners[k] = (uint32_t)(UpperBound(ranges, (PetscCount)num_owners + 1, rows[place]) - 1);
+    owners[k] = (uint32_t)(UpperBound(ranges, (PetscCount)0, (PetscCount)num_owners + 1, rows[place]) - 1);
     places[k] = place;
   }
 };
@@ -48,7 +34,7 @@ struct FindEnds {
   const uint32_t *owners; // [n] ascending
   PetscCount      n;
   PetscInt       *ends;
-  __device__ void operator()(PetscInt o) const { ends[o] = (PetscInt)UpperBound(owners, n, (uint32_t)o); }
+  __device__ void operator()(PetscInt o) const { ends[o] = (PetscInt)UpperBound(owners, (PetscCount)0, n, (uint32_t)o); }
 };
 
 /* Says which row is too large: the first one behind those that have owners. */

@@ -11,11 +11,13 @@ constexpr int                THREADS  = 256;
 constexpr uint64_t           NO_KEY   = ~(uint64_t)0;      // of an entry that does not count
 constexpr uint64_t           BAD_ROW  = (uint64_t)1 << 63; // in place of the key of an entry whose row is too large, with the row; without this bit: the column
 constexpr unsigned long long NO_ENTRY = ~(unsigned long long)0;
-constexpr PetscCount         MAX_GRID = 132 * 16 * 8; // blocks of a grid-stride loop, enough for any device
 
-unsigned int Grid(PetscCount n)
+/* Thread blocks of a loop over n keys. */
+PetscErrorCode GetGrid(PetscCount n, unsigned int *grid)
 {
-  return (unsigned int)PetscMin((n + THREADS - 1) / THREADS, MAX_GRID);
+  PetscFunctionBegin;
+  PetscCall(DCSRGetGrid((n + THREADS - 1) / THREADS, DCSR_LOOP_BLOCKS, grid));
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* The key of given entry k, NO_KEY when it does not count; the index itself, and *bad, when that is too large. */
@@ -125,15 +127,6 @@ PetscErrorCode ReportBadIndex(const DCSRListPacker *packer, PetscCount k, cudaSt
 
 } // namespace
 
-/* DCSRKeyBits - bits that numbers below n need */
-int DCSRKeyBits(PetscInt n)
-{
-  int bits = 0;
-
-  while (bits < 63 && ((uint64_t)1 << bits) < (uint64_t)n) bits++;
-  return bits;
-}
-
 /*
   DCSRListPackerCreate - room for the keys of a list that will come in pieces
 
@@ -180,10 +173,13 @@ failed:
 */
 PetscErrorCode DCSRListPackerAppend(DCSRListPacker *packer, PetscCount n, const PetscInt rows[], const PetscInt columns[], cudaStream_t stream)
 {
+  unsigned int grid;
+
   PetscFunctionBegin;
   if (n == 0) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCheck(packer->num_packed + n <= packer->num_given, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%" PetscCount_FMT " entries of a list of %" PetscCount_FMT, packer->num_packed + n, packer->num_given);
-  PackKernel<<<Grid(n), THREADS, 0, stream>>>(PackEntry{packer->window, rows, columns, packer->column_bits}, packer->num_packed, n, packer->keys, packer->facts);
+  PetscCall(GetGrid(n, &grid));
+  PackKernel<<<grid, THREADS, 0, stream>>>(PackEntry{packer->window, rows, columns, packer->column_bits}, packer->num_packed, n, packer->keys, packer->facts);
   PetscCallCUDA(cudaGetLastError());
   packer->num_packed += n;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -327,6 +323,7 @@ cleanup:
 PetscErrorCode DCSRListCreateFromKeys(PetscInt num_rows, int column_bits, PetscCount n, uint64_t **keys, cudaStream_t stream, DCSRList *list)
 {
   DCSRListFacts  facts, *device = NULL;
+  unsigned int   grid;
   PetscErrorCode ierr = PETSC_SUCCESS;
 
   PetscFunctionBegin;
@@ -337,7 +334,8 @@ PetscErrorCode DCSRListCreateFromKeys(PetscInt num_rows, int column_bits, PetscC
   *keys             = NULL;
   if (n == 0) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCallGoto(ierr, cleanup, CreateFacts(stream, &device));
-  InspectKernel<<<Grid(n), THREADS, 0, stream>>>(n, list->keys, device);
+  PetscCallGoto(ierr, cleanup, GetGrid(n, &grid));
+  InspectKernel<<<grid, THREADS, 0, stream>>>(n, list->keys, device);
   PetscCallCUDAGoto(ierr, cleanup, cudaGetLastError());
   PetscCallGoto(ierr, cleanup, GetFacts(device, stream, &facts));
   PetscCallGoto(ierr, cleanup, DCSRListSort(list, DCSRKeyBits(num_rows) + column_bits, &facts, stream));

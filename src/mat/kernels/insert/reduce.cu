@@ -9,8 +9,7 @@
 namespace
 {
 
-constexpr int        THREADS  = 256;
-constexpr PetscCount MAX_GRID = 132 * 16 * 8;
+constexpr int THREADS = 256;
 
 /* The values of the unsorted list, in one array or, from position split on, in a second one. */
 struct ListValues {
@@ -46,7 +45,7 @@ __global__ void __launch_bounds__(THREADS) ReduceKernel(Runs<Index> runs, ListVa
   }
 }
 
-/* A block a long run: every thread adds its share in order, the shares are added in a fixed tree. */
+/* A thread block takes a long run. Every thread adds its share in order, and the shares are added in a fixed tree. */
 template <typename Index, bool Add>
 __global__ void __launch_bounds__(THREADS) ReduceLongKernel(Runs<Index> runs, ListValues v, const Index *long_runs, PetscScalar *result)
 {
@@ -66,10 +65,11 @@ __global__ void __launch_bounds__(THREADS) ReduceLongKernel(Runs<Index> runs, Li
 template <typename Index, bool Last, bool Add>
 PetscErrorCode Reduce(const DCSRList *list, ListValues v, PetscScalar result[], cudaStream_t stream)
 {
-  const Runs<Index>  runs{(const Index *)list->order, (const Index *)list->runs};
-  const unsigned int blocks = (unsigned int)PetscMin((list->num_distinct + THREADS - 1) / THREADS, MAX_GRID);
+  const Runs<Index> runs{(const Index *)list->order, (const Index *)list->runs};
+  unsigned int      blocks;
 
   PetscFunctionBegin;
+  PetscCall(DCSRGetGrid((list->num_distinct + THREADS - 1) / THREADS, DCSR_LOOP_BLOCKS, &blocks));
   ReduceKernel<Index, Last, Add><<<blocks, THREADS, 0, stream>>>(runs, v, list->num_distinct, list->num_long_runs > 0, result);
   PetscCallCUDA(cudaGetLastError());
   if (!Last && list->num_long_runs) {
@@ -126,7 +126,7 @@ struct FlagNonzero {
   Output Parameter:
 . result - [num_distinct], device
 
-  Cost: one pass; without order and runs a plain copy. Deterministic. Runs of more than 512 equal entries get a block each.
+  Cost: one pass; without order and runs a plain copy. Deterministic. Runs of more than 512 equal entries get a thread block each.
 */
 PetscErrorCode DCSRListReduce(const DCSRList *list, const PetscScalar v[], const PetscScalar more[], PetscCount split, PetscBool last, PetscBool add, PetscScalar result[], cudaStream_t stream)
 {

@@ -2,7 +2,7 @@
 /*
   Row offsets of ascending keys: the last key of each row writes where the row ends, and a running maximum fills the rows between.
 */
-#include "../entries/temporary.cuh"
+#include "../common/temporary.cuh"
 #include <petscsparsecuda/insert.h>
 #include <cub/device/device_for.cuh>
 #include <cub/device/device_scan.cuh>

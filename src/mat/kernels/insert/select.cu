@@ -1,7 +1,7 @@
 /*
   Entries of a list that belong to other processes: where they are, and copies of them for sending.
 */
-#include "../entries/temporary.cuh"
+#include "../common/temporary.cuh"
 #include <petscsparsecuda/insert.h>
 #include <cub/device/device_for.cuh>
 #include <cub/device/device_select.cuh>

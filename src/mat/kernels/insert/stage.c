@@ -1,15 +1,15 @@
 /*
-  The stage: values of MatSetValues() are copied into one of two pinned buffers, block by block as they come; a full buffer travels to the device and becomes
-  keys and values there while the caller fills the other one. What has arrived waits on the device, in program order, one chunk a buffer, until it is taken: memory
-  for it is neither copied nor held in reserve as it grows.
+  The stage. Values of MatSetValues() come as value blocks, a dense block of rows and columns a call, and are copied into one of two pinned buffers. A full buffer travels
+  to the device and becomes keys and values there while the caller fills the other one. What has arrived waits on the device until it is taken, in program order, one
+  chunk a buffer: memory for it is neither copied nor held in reserve as it grows.
 
-  A buffer holds the blocks' indices and values from its front and their descriptions from its end: one 4 x 4 block takes 11 bytes a value.
+  A buffer holds the value blocks' indices and values from its front and their descriptions from its end. A 4 x 4 value block takes 11 bytes a value.
 */
 #include <petscsparsecuda/insert.h>
 
-#define STAGE_FIRST_BYTES ((size_t)1 << 18) /* of the first buffers, that small matrices do not pay for large ones; they grow fourfold */
+#define STAGE_FIRST_BYTES ((size_t)1 << 18) /* Small matrices do not pay for large buffers: the first ones have this size, and they grow fourfold. */
 #define STAGE_ALIGNMENT   16
-#define MAX_SPARE         8 /* first buffers of destroyed stages that wait for the next matrices: pinning and unpinning one takes longer than filling it */
+#define MAX_SPARE         8 /* First buffers of destroyed stages wait for the next matrices. Pinning and unpinning one takes longer than filling it. */
 
 static char     *spare[MAX_SPARE]; /* [num_spare] pinned, of STAGE_FIRST_BYTES each */
 static PetscInt  num_spare    = 0;
@@ -20,7 +20,7 @@ typedef struct {
   size_t      bytes;      /* of it */
   size_t      front;      /* bytes of indices and values */
   PetscCount  num_blocks; /* descriptions at the end, growing downwards */
-  PetscCount  num_values; /* values in the blocks */
+  PetscCount  num_values; /* values in the value blocks */
   cudaEvent_t sent;       /* recorded when the device has read the host buffer */
   PetscBool   busy;       /* sent was recorded and not waited for */
 } StageBuffer;
@@ -36,7 +36,7 @@ struct _n_DCSRStage {
   StageBuffer     buffers[2];
   int             current;   /* the one that is filled */
   size_t          max_bytes; /* of a buffer */
-  DCSRStageFormat format;    /* of the blocks in the current buffer */
+  DCSRStageFormat format;    /* of the value blocks in the current buffer */
   PetscCount      n;         /* entries that wait on the device */
   StageChunk     *chunks;    /* [max_chunks] where they wait, in program order, owned; NULL until the first */
   PetscInt        num_chunks, max_chunks;
@@ -151,7 +151,7 @@ failed:
 static PetscErrorCode Send(DCSRStage s, cudaStream_t stream)
 {
   StageBuffer *const b           = &s->buffers[s->current];
-  const size_t       block_bytes = (size_t)b->num_blocks * sizeof(DCSRStageBlock);
+  const size_t       block_bytes = (size_t)b->num_blocks * sizeof(DCSRValueBlock);
   char              *device      = NULL; // the buffer's image, for as long as the kernel reads it
   StageChunk        *chunk       = NULL;
   PetscErrorCode     ierr;
@@ -165,7 +165,7 @@ static PetscErrorCode Send(DCSRStage s, cudaStream_t stream)
   PetscCallCUDAGoto(ierr, failed, cudaEventRecord(b->sent, stream));
   b->busy = PETSC_TRUE;
   PetscCall(PetscLogCpuToGpu((PetscLogDouble)(b->front + block_bytes)));
-  PetscCallGoto(ierr, failed, DCSRExpandBlocks(&s->format, (const DCSRStageBlock *)(device + b->front), b->num_blocks, b->num_values, (const PetscScalar *)device, chunk->keys, chunk->values, stream));
+  PetscCallGoto(ierr, failed, DCSRExpandValueBlocks(&s->format, (const DCSRValueBlock *)(device + b->front), b->num_blocks, b->num_values, (const PetscScalar *)device, chunk->keys, chunk->values, stream));
   PetscCall(PetscSparseCUDAFree(&device, stream));
   s->num_chunks++;
   s->n += b->num_values;
@@ -188,7 +188,7 @@ static PetscErrorCode WaitFor(StageBuffer *b)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A current buffer with room for a block of so many bytes beside what is in it. */
+/* A current buffer with room for a value block of so many bytes beside what is in it. */
 static PetscErrorCode GetRoom(DCSRStage s, size_t bytes, cudaStream_t stream)
 {
   StageBuffer *b = &s->buffers[s->current];
@@ -196,9 +196,9 @@ static PetscErrorCode GetRoom(DCSRStage s, size_t bytes, cudaStream_t stream)
 
   PetscFunctionBegin;
   PetscCall(WaitFor(b));
-  if (b->bytes > 0 && b->front + bytes + (size_t)(b->num_blocks + 1) * sizeof(DCSRStageBlock) <= b->bytes) PetscFunctionReturn(PETSC_SUCCESS);
+  if (b->bytes > 0 && b->front + bytes + (size_t)(b->num_blocks + 1) * sizeof(DCSRValueBlock) <= b->bytes) PetscFunctionReturn(PETSC_SUCCESS);
   want = b->num_blocks > 0 ? PetscMin(4 * b->bytes, s->max_bytes) : STAGE_FIRST_BYTES;
-  want = PetscMax(want, (bytes + sizeof(DCSRStageBlock) + STAGE_ALIGNMENT) / STAGE_ALIGNMENT * STAGE_ALIGNMENT); // one block may be larger than any bound
+  want = PetscMax(want, (bytes + sizeof(DCSRValueBlock) + STAGE_ALIGNMENT) / STAGE_ALIGNMENT * STAGE_ALIGNMENT); // one value block may be larger than any bound
   PetscCall(Send(s, stream));
   b = &s->buffers[s->current];
   PetscCall(WaitFor(b));
@@ -214,12 +214,12 @@ static PetscBool SameFormat(const DCSRStageFormat *a, const DCSRStageFormat *b)
   return (PetscBool)(a->row_begin == b->row_begin && a->column_begin == b->column_begin && a->column_bits == b->column_bits && a->ignore_zeros == b->ignore_zeros && a->diagonal == b->diagonal);
 }
 
-/* Copies a block of values that fits into a buffer. */
+/* Copies a value block that fits into a buffer. */
 static PetscErrorCode Append(DCSRStage stage, PetscInt m, const PetscInt rows[], PetscInt n, const PetscInt columns[], const PetscScalar v[], PetscBool by_columns, cudaStream_t stream)
 {
   const size_t    num_values = (size_t)m * (size_t)n, index_bytes = ((size_t)(m + n) * sizeof(PetscInt) + sizeof(PetscScalar) - 1) / sizeof(PetscScalar) * sizeof(PetscScalar);
   StageBuffer    *b;
-  DCSRStageBlock *block;
+  DCSRValueBlock *block;
   char           *to;
 
   PetscFunctionBegin;
@@ -231,7 +231,7 @@ static PetscErrorCode Append(DCSRStage stage, PetscInt m, const PetscInt rows[],
   if (v) memcpy(to + index_bytes, v, num_values * sizeof(PetscScalar));
   else memset(to + index_bytes, 0, num_values * sizeof(PetscScalar));
   // descriptions grow downwards, so that on the device they are in descending order of address: the newest comes first
-  block              = (DCSRStageBlock *)(b->host + b->bytes) - (b->num_blocks + 1);
+  block              = (DCSRValueBlock *)(b->host + b->bytes) - (b->num_blocks + 1);
   block->first_value = (uint32_t)b->num_values;
   block->word        = (uint32_t)(b->front / sizeof(PetscScalar));
   block->num_rows    = by_columns ? -(int32_t)m : (int32_t)m;
@@ -243,7 +243,7 @@ static PetscErrorCode Append(DCSRStage stage, PetscInt m, const PetscInt rows[],
 }
 
 /*
-  DCSRStageAppend - copies a block of values
+  DCSRStageAppend - copies a value block
 
   Input Parameters:
 + stage      - the stage
@@ -257,12 +257,12 @@ static PetscErrorCode Append(DCSRStage stage, PetscInt m, const PetscInt rows[],
 - stream     - full buffers are sent on it
 
   Note:
-  A block too large for a buffer becomes several: of whole rows, or of whole columns when values are stored by columns, and when one of these is too large, too,
-  of parts of it.
+  A value block that is too large for a buffer becomes several, of whole rows, or of whole columns when values are stored by columns. A row or column that is too large
+  is cut into parts.
 
   Cost: one copy on the host; waits only when both buffers are on their way.
 
-  Errors: PETSC_ERR_MEM; the block is not in the stage then, unless it was one of several, the others are.
+  Errors: PETSC_ERR_MEM; the value block is not in the stage then, but parts of it that came before may be.
 */
 PetscErrorCode DCSRStageAppend(DCSRStage stage, const DCSRStageFormat *format, PetscInt m, const PetscInt rows[], PetscInt n, const PetscInt columns[], const PetscScalar v[], PetscBool by_columns, cudaStream_t stream)
 {

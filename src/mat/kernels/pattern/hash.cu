@@ -2,7 +2,7 @@
   A hash of 128 bits of the structure of a matrix: two sums, modulo 2^64, of numbers that are each made of one row offset, or column index, and its place. Integer sums
   have the same value in any order, and places make them depend on the order of the entries.
 */
-#include "../entries/temporary.cuh"
+#include "../common/temporary.cuh"
 #include <cub/device/device_reduce.cuh>
 #include <petscsparsecuda/pattern.h>
 #include <thrust/iterator/counting_iterator.h>

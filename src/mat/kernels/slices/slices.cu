@@ -2,7 +2,9 @@
   Slices: columns that occur are marked, numbered by a scan over all columns, and the entries get the numbers of theirs. Numbers ascend with the columns, so rows stay
   sorted and sums of products keep their order.
 */
-#include "../entries/temporary.cuh"
+#include "../common/offsets.cuh"
+#include "../common/search.cuh"
+#include "../common/temporary.cuh"
 #include <cub/device/device_for.cuh>
 #include <cub/device/device_reduce.cuh>
 #include <cub/device/device_scan.cuh>
@@ -13,21 +15,6 @@
 namespace
 {
 
-/* Row offsets of either width. */
-struct Offsets {
-  const void *array;
-  bool        wide;
-
-  explicit Offsets(DCSRView view) : array(view.row_offsets), wide(view.wide) {}
-  __device__ int64_t operator()(PetscCount row) const { return wide ? ((const int64_t *)array)[row] : (int64_t)((const int32_t *)array)[row]; }
-};
-
-__device__ inline void WriteOffset(void *array, bool wide, PetscCount row, int64_t offset)
-{
-  if (wide) ((int64_t *)array)[row] = offset;
-  else ((int32_t *)array)[row] = (int32_t)offset;
-}
-
 /* First row of slice s, whose entries are the s-th n-th of all, and its first entry. */
 struct FindBound {
   Offsets    offsets;
@@ -37,16 +24,10 @@ struct FindBound {
 
   __device__ void operator()(PetscInt s) const
   {
-    const int64_t target = num_nonzeros / n * s + num_nonzeros % n * s / n;
-    PetscInt      begin = 0, end = num_rows;
+    const int64_t  target = num_nonzeros / n * s + num_nonzeros % n * s / n;
+    const PetscInt begin  = s < n ? PartitionPoint((PetscInt)0, num_rows, [&](PetscInt row) { return offsets(row) < target; }) : num_rows;
 
-    while (s < n && begin < end) {
-      const PetscInt middle = begin + (end - begin) / 2;
-
-      if (offsets(middle) < target) begin = middle + 1;
-      else end = middle;
-    }
-    bounds[s]         = s < n ? begin : num_rows;
+    bounds[s]         = begin;
     bounds[n + 1 + s] = s < n ? offsets(begin) : num_nonzeros;
   }
 };
@@ -100,23 +81,21 @@ struct MoveOffset {
   Offsets  offsets;
   PetscInt first, target;
   int64_t  shift;
-  void    *to;
-  bool     wide;
+  Offsets  to;
 
-  __device__ void operator()(PetscInt r) const { WriteOffset(to, wide, (PetscCount)target + r, offsets((PetscCount)first + r) + shift); }
+  __device__ void operator()(PetscInt r) const { to.Set((PetscCount)target + r, offsets((PetscCount)first + r) + shift); }
 };
 
 /* Row r of an identity matrix, and what is behind the last one. */
 struct SetIdentity {
   PetscInt     n;
-  void        *row_offsets;
-  bool         wide;
+  Offsets      offsets;
   int32_t     *columns;
   PetscScalar *values;
 
   __device__ void operator()(PetscInt r) const
   {
-    WriteOffset(row_offsets, wide, r, r);
+    offsets.Set(r, r);
     if (r == n) return;
     columns[r] = (int32_t)r;
     values[r]  = 1.0;
@@ -124,14 +103,14 @@ struct SetIdentity {
 };
 
 /* Numbers the marked columns; *n: how many there are. */
-PetscErrorCode NumberColumns(PetscInt num_columns, int32_t number, const DCSRSliceMarks *m, cudaStream_t stream, PetscInt *n)
+PetscErrorCode NumberColumns(PetscInt num_columns, int32_t number, const DCSRSliceMarks *marks, cudaStream_t stream, PetscInt *n)
 {
-  const auto marked = thrust::make_transform_iterator(thrust::counting_iterator<PetscInt>(0), IsMarked{m->marks, number, num_columns});
+  const auto marked = thrust::make_transform_iterator(thrust::counting_iterator<PetscInt>(0), IsMarked{marks->marks, number, num_columns});
   int32_t    host;
 
   PetscFunctionBegin;
-  PetscCall(DCSRWithTemporary("workspace to number the columns of a slice", stream, [&](void *storage, size_t &bytes) { return cub::DeviceScan::ExclusiveSum(storage, bytes, marked, m->numbers, (PetscCount)num_columns + 1, stream); }));
-  PetscCallCUDA(cudaMemcpyAsync(&host, m->numbers + num_columns, sizeof(host), cudaMemcpyDeviceToHost, stream));
+  PetscCall(DCSRWithTemporary("workspace to number the columns of a slice", stream, [&](void *storage, size_t &bytes) { return cub::DeviceScan::ExclusiveSum(storage, bytes, marked, marks->numbers, (PetscCount)num_columns + 1, stream); }));
+  PetscCallCUDA(cudaMemcpyAsync(&host, marks->numbers + num_columns, sizeof(host), cudaMemcpyDeviceToHost, stream));
   PetscCallCUDA(cudaStreamSynchronize(stream));
   *n = host;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -176,25 +155,25 @@ cleanup:
 }
 
 /* DCSRSliceMarksCreate - Marks for the slices of a matrix of so many columns; none is marked. Errors: PETSC_ERR_MEM, and the marks are zero then. */
-PetscErrorCode DCSRSliceMarksCreate(PetscInt num_columns, cudaStream_t stream, DCSRSliceMarks *m)
+PetscErrorCode DCSRSliceMarksCreate(PetscInt num_columns, cudaStream_t stream, DCSRSliceMarks *marks)
 {
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
-  m->marks = m->numbers = NULL;
-  PetscCallGoto(ierr, failed, PetscSparseCUDAMalloc(num_columns, "marks of the columns of slices", stream, &m->marks));
-  PetscCallGoto(ierr, failed, PetscSparseCUDAMalloc((PetscCount)num_columns + 1, "numbers of the columns of slices", stream, &m->numbers));
-  if (num_columns > 0) PetscCallCUDAGoto(ierr, failed, cudaMemsetAsync(m->marks, 0, (size_t)num_columns * sizeof(*m->marks), stream));
+  marks->marks = marks->numbers = NULL;
+  PetscCallGoto(ierr, failed, PetscSparseCUDAMalloc(num_columns, "marks of the columns of slices", stream, &marks->marks));
+  PetscCallGoto(ierr, failed, PetscSparseCUDAMalloc((PetscCount)num_columns + 1, "numbers of the columns of slices", stream, &marks->numbers));
+  if (num_columns > 0) PetscCallCUDAGoto(ierr, failed, cudaMemsetAsync(marks->marks, 0, (size_t)num_columns * sizeof(*marks->marks), stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 failed:
-  PetscCall(DCSRSliceMarksDestroy(m, stream));
+  PetscCall(DCSRSliceMarksDestroy(marks, stream));
   PetscFunctionReturn(ierr);
 }
 
 /* DCSRSliceMarksCount - How many different columns the slices made so far have; synchronizes. Errors: PETSC_ERR_MEM. */
-PetscErrorCode DCSRSliceMarksCount(PetscInt num_columns, const DCSRSliceMarks *m, cudaStream_t stream, PetscInt *n)
+PetscErrorCode DCSRSliceMarksCount(PetscInt num_columns, const DCSRSliceMarks *marks, cudaStream_t stream, PetscInt *n)
 {
-  const auto     marked = thrust::make_transform_iterator(thrust::counting_iterator<PetscInt>(0), WasMarked{m->marks});
+  const auto     marked = thrust::make_transform_iterator(thrust::counting_iterator<PetscInt>(0), WasMarked{marks->marks});
   int64_t       *device = NULL, host = 0;
   PetscErrorCode ierr = PETSC_SUCCESS;
 
@@ -211,11 +190,11 @@ cleanup:
 }
 
 /* DCSRSliceMarksDestroy - Frees the marks, which are zero afterwards. */
-PetscErrorCode DCSRSliceMarksDestroy(DCSRSliceMarks *m, cudaStream_t stream)
+PetscErrorCode DCSRSliceMarksDestroy(DCSRSliceMarks *marks, cudaStream_t stream)
 {
   PetscFunctionBegin;
-  PetscCall(PetscSparseCUDAFree(&m->marks, stream));
-  PetscCall(PetscSparseCUDAFree(&m->numbers, stream));
+  PetscCall(PetscSparseCUDAFree(&marks->marks, stream));
+  PetscCall(PetscSparseCUDAFree(&marks->numbers, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -256,7 +235,7 @@ PetscErrorCode DCSRSliceCreate(DCSRView A, const PetscInt rows[], const PetscCou
   PetscCallGoto(ierr, failed, PetscSparseCUDAMalloc(n, "columns of a slice", stream, &slice->columns));
   PetscCallCUDAGoto(ierr, failed, cub::DeviceFor::Bulk(A.num_columns, ListColumn{marks->marks, marks->numbers, number, slice->columns}, stream));
   PetscCallCUDAGoto(ierr, failed, cub::DeviceFor::Bulk(num, RenumberColumn{columns, marks->numbers, view->columns}, stream));
-  PetscCallCUDAGoto(ierr, failed, cub::DeviceFor::Bulk(num_rows + 1, MoveOffset{Offsets(A), rows[0], 0, -(int64_t)entries[0], view->row_offsets, (bool)wide}, stream));
+  PetscCallCUDAGoto(ierr, failed, cub::DeviceFor::Bulk(num_rows + 1, MoveOffset{Offsets(A), rows[0], 0, -(int64_t)entries[0], Offsets(*view)}, stream));
   if (A.values != NULL && num > 0) view->values = A.values + entries[0];
   PetscFunctionReturn(PETSC_SUCCESS);
 failed:
@@ -291,7 +270,7 @@ PetscErrorCode DCSRCopyRows(DCSRView piece, PetscInt first_row, PetscCount first
 
   PetscFunctionBegin;
   if (what != DCSR_WRITE_VALUES) {
-    PetscCallCUDA(cub::DeviceFor::Bulk(piece.num_rows + 1, MoveOffset{Offsets(piece), 0, first_row, (int64_t)first_entry, to.row_offsets, (bool)to.wide}, stream));
+    PetscCallCUDA(cub::DeviceFor::Bulk(piece.num_rows + 1, MoveOffset{Offsets(piece), 0, first_row, (int64_t)first_entry, Offsets(to)}, stream));
     if (num > 0) PetscCallCUDA(cudaMemcpyAsync(to.columns + first_entry, piece.columns, num * sizeof(*to.columns), cudaMemcpyDeviceToDevice, stream));
   }
   if (what != DCSR_WRITE_STRUCTURE && num > 0) PetscCallCUDA(cudaMemcpyAsync(to.values + first_entry, piece.values, num * sizeof(*to.values), cudaMemcpyDeviceToDevice, stream));
@@ -307,7 +286,7 @@ PetscErrorCode DCSRIdentityCreate(PetscInt n, cudaStream_t stream, DCSRView *vie
   PetscFunctionBegin;
   PetscCall(DCSRNeedsWide(n, &wide));
   PetscCall(DCSRViewAllocateCompact(n, n, n, wide, stream, view));
-  PetscCallCUDAGoto(ierr, failed, cub::DeviceFor::Bulk(n + 1, SetIdentity{n, view->row_offsets, (bool)wide, view->columns, view->values}, stream));
+  PetscCallCUDAGoto(ierr, failed, cub::DeviceFor::Bulk(n + 1, SetIdentity{n, Offsets(*view), view->columns, view->values}, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 failed:
   PetscCall(DCSRViewFree(view, stream));

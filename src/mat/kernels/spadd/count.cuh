@@ -1,14 +1,14 @@
 #pragma once
 /*
-  The merged order of a tile: which of its entries are A's, and which are B's that A has, too. In shared memory each entry of the matrix that has fewer of them is looked
-  up in its row of the other one; its place in the merged order is its own place and that.
+  The merged order of a tile: which of its entries are A's, and which are B's that A has, too. Each entry of the matrix that has fewer entries in the tile is looked up in its row of the
+  other one, in shared memory. Its place in the merged order is the sum of both places.
 */
 #include "tile.cuh"
 
 namespace
 {
 
-/* What a block has in shared memory. The searching matrix is the one with fewer entries in the tile. */
+/* What a thread block has in shared memory. The searching matrix is the one with fewer entries in the tile. */
 struct CountStorage {
   int32_t columns[ADD_TILE]; // of the searching matrix, then of the other one
   ushort2 others[ADD_TILE];  // where heads is set: entries of the other matrix in the row of this one of the searching matrix, from and up to

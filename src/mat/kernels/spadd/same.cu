@@ -28,7 +28,7 @@ __device__ __forceinline__ void SameRow(const SameArrays &s, PetscCount row)
   const PetscCount offset = s.a.Offset(row);
 
   if (offset != s.b.Offset(row)) *s.differ = 1;
-  if (s.c.row_offsets) WriteOffset(s.c, row, offset);
+  if (s.c.row_offsets) Offsets(s.c).Set(row, offset);
 }
 
 /* Entries k, k + ADD_THREADS, ... of one chunk; all loads come before what is done with them. */
@@ -96,7 +96,7 @@ __global__ void __launch_bounds__(ADD_THREADS) AddValuesKernel(PetscCount n, Wei
 
 inline unsigned int SameGrid(PetscCount n)
 {
-  return (unsigned int)((n + ADD_THREADS * SAME_ITEMS - 1) / (ADD_THREADS * SAME_ITEMS));
+  return DCSRNumBlocks(n, ADD_THREADS * SAME_ITEMS);
 }
 
 /* Patterns of as many rows and nonzeros each. Synchronizes. */

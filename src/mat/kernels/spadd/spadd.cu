@@ -1,9 +1,9 @@
 /*
-  C = alpha A + beta B of compact matrices. One pass finds the merged order of the entries, tile by tile (tile.cuh, count.cuh), and notes it in two bits an entry; then it
-  is known how large C is and where each tile of it begins. A second pass streams the entries in merged order to their places, which are counts of bits; rows play no part
-  in who does what. Bytes: the columns of both twice, the values once, C once.
+  C = alpha A + beta B of compact matrices. One pass finds the merged order of the entries, tile by tile (tile.cuh, count.cuh), and notes it in two bits an entry. Then it is known how
+  large C is and where each of its tiles begins. A second pass streams the entries in merged order to their places, which are counts of bits. Rows play no part in who does what.
+  Bytes: the columns of both twice, the values once, C once.
 */
-#include "../entries/temporary.cuh"
+#include "../common/temporary.cuh"
 #include "count.cuh"
 #include <cub/device/device_scan.cuh>
 
@@ -15,9 +15,10 @@ constexpr int ADD_BATCH = 4; // entries that a thread has under way
 /* 32 entries of the merged order of a tile. */
 struct __align__(16) OrderWord
 {
-  uint32_t     a;             // which are A's
-  uint32_t     dropped, next; // which are B's that A has, too; and of the next 32
-  unsigned int before;        // how many of both kinds are before these: A's, and 2^16 times the others
+  uint32_t     a;       // A's entries
+  uint32_t     dropped; // B's entries that A has, too
+  uint32_t     next;    // the same of the next 32
+  unsigned int before;  // number of A's entries before these 32, and 2^16 times the number of the others
 
   __device__ __forceinline__ int ABefore(uint32_t below) const
   {
@@ -64,7 +65,7 @@ __device__ __forceinline__ void WriteRowOffsets(const FillArrays &f, const Tile 
   for (PetscCount row = (PetscCount)tile.begin.row + threadIdx.x; row < end; row += ADD_THREADS) {
     const int m = (int)(f.p.a.Offset(row) - tile.begin.a + f.p.b.Offset(row) - tile.begin.b);
 
-    WriteOffset(f.c, row, base + m - order[m / 32].DroppedBefore((1u << (m % 32)) - 1));
+    Offsets(f.c).Set(row, base + m - order[m / 32].DroppedBefore((1u << (m % 32)) - 1));
   }
 }
 
@@ -164,11 +165,6 @@ __global__ void __launch_bounds__(ADD_THREADS, 6) UpdateKernel(AddPlanArrays p, 
   }
 }
 
-inline unsigned int ThreadGrid(PetscCount n)
-{
-  return (unsigned int)((n + ADD_THREADS - 1) / ADD_THREADS);
-}
-
 PetscErrorCode CheckSummands(DCSRView A, DCSRView B)
 {
   PetscFunctionBegin;
@@ -197,7 +193,7 @@ PetscErrorCode OrderTiles(const DCSRAddPlan *plan, DCSRView A, DCSRView B, cudaS
 
   PetscFunctionBegin;
   PetscCallCUDA(cudaMemsetAsync(matched + plan->num_tiles, 0, sizeof(*matched), stream));
-  SplitKernel<<<ThreadGrid(plan->num_tiles + 1), ADD_THREADS, 0, stream>>>(MakeArrays(plan, A, B));
+  SplitKernel<<<DCSRNumBlocks(plan->num_tiles + 1, ADD_THREADS), ADD_THREADS, 0, stream>>>(MakeArrays(plan, A, B));
   PetscCallCUDA(cudaGetLastError());
   CountKernel<<<(unsigned int)plan->num_tiles, ADD_THREADS, 0, stream>>>(MakeArrays(plan, A, B));
   PetscCallCUDA(cudaGetLastError());

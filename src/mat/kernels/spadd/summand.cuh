@@ -2,6 +2,7 @@
 /*
   The two matrices of a sum as kernels see them.
 */
+#include "../common/offsets.cuh"
 #include "spaddimpl.h"
 
 namespace
@@ -11,12 +12,11 @@ constexpr int ADD_THREADS = 256;
 
 /* One of the two matrices. */
 struct Summand {
-  const void        *row_offsets;
+  Offsets            offsets;
   const int32_t     *columns, *map;
   const PetscScalar *values;
-  bool               wide;
 
-  __device__ __forceinline__ PetscCount Offset(PetscCount row) const { return wide ? (PetscCount)((const int64_t *)row_offsets)[row] : (PetscCount)((const int32_t *)row_offsets)[row]; }
+  __device__ __forceinline__ PetscCount Offset(PetscCount row) const { return offsets(row); }
   __device__ __forceinline__ int32_t    Column(PetscCount k) const
   {
     const int32_t column = columns[k];
@@ -27,7 +27,7 @@ struct Summand {
 
 inline Summand MakeSummand(DCSRView view, const int32_t map[])
 {
-  return Summand{view.row_offsets, view.columns, map, view.values, view.wide == PETSC_TRUE};
+  return Summand{Offsets(view), view.columns, map, view.values};
 }
 
 /* alpha a + beta b; a complex factor of one is none, also for infinite numbers. */
@@ -42,12 +42,6 @@ struct Weights {
 inline Weights MakeWeights(PetscScalar alpha, PetscScalar beta)
 {
   return Weights{alpha, beta, alpha == PetscScalar(1.0), beta == PetscScalar(1.0)};
-}
-
-__device__ __forceinline__ void WriteOffset(const DCSRView &view, PetscCount row, PetscCount offset)
-{
-  if (view.wide) ((int64_t *)view.row_offsets)[row] = offset;
-  else ((int32_t *)view.row_offsets)[row] = (int32_t)offset;
 }
 
 } // namespace

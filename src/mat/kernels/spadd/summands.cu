@@ -1,6 +1,7 @@
 /*
   Summands of other kinds: a matrix as a batch, for storage that rows cannot be merged with, and a diagonal matrix.
 */
+#include "../common/search.cuh"
 #include "summand.cuh"
 #include <cub/device/device_for.cuh>
 
@@ -17,15 +18,9 @@ struct WriteKey {
   PetscScalar    *values;
   __device__ void operator()(PetscCount k) const
   {
-    PetscCount first = 0, last = num_rows;
+    const PetscCount row = LastWhere((PetscCount)0, num_rows, [&](PetscCount r) { return a.Offset(r) <= k; });
 
-    while (last - first > 1) {
-      const PetscCount middle = first + (last - first) / 2;
-
-      if (a.Offset(middle) <= k) first = middle;
-      else last = middle;
-    }
-    keys[k]   = (uint64_t)first << column_bits | (uint32_t)a.columns[k];
+    keys[k]   = (uint64_t)row << column_bits | (uint32_t)a.columns[k];
     values[k] = alpha * a.values[k];
   }
 };
@@ -38,7 +33,7 @@ struct WriteDiagonal {
   {
     const PetscCount n = to.num_nonzeros;
 
-    WriteOffset(to, r, r < n ? r : n);
+    Offsets(to).Set(r, r < n ? r : n);
     if (r >= n) return;
     to.columns[r] = (int32_t)r;
     to.values[r]  = d ? d[r] : number;

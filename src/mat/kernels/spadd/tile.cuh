@@ -1,9 +1,10 @@
 #pragma once
 /*
-  Tiles of the merged entries of two compact matrices. In the order of rows and columns, A's entry before B's where both have one, the entries of both are cut into
-  pieces of equal size, whatever the rows are; a row counts as one more entry, so that a tile has few of them, too (merge path: Green, McColl, Bader, GPU Merge Path, ICS
-  2012; the rows: Merrill, Garland, Merge-based parallel sparse matrix-vector multiplication, SC 2016). An entry that both have is in one tile.
+  Tiles of the merged entries of two compact matrices. The entries of both are in the order of rows and columns, A's entry before B's where both have one. They are cut into pieces of equal
+  size, whatever the rows are (merge path: Green, McColl, Bader, GPU Merge Path, ICS 2012). A row counts as one more entry, so that a tile has few rows, too (Merrill, Garland, Merge-based
+  parallel sparse matrix-vector multiplication, SC 2016). An entry that both have is in one tile.
 */
+#include "../common/search.cuh"
 #include "summand.cuh"
 
 namespace
@@ -26,7 +27,7 @@ inline AddPlanArrays MakeArrays(const DCSRAddPlan *plan, DCSRView A, DCSRView B)
   return AddPlanArrays{MakeSummand(A, plan->map_a), MakeSummand(B, plan->map_b), plan->splits, plan->bits, plan->matched, plan->num_tiles, A.num_rows, A.num_nonzeros + B.num_nonzeros};
 }
 
-/* The tile of a block. */
+/* The tile of a thread block. */
 struct Tile {
   DCSRAddSplit begin, end;
   int          num_a, num_b, num;
@@ -42,35 +43,23 @@ struct Tile {
 /* How many of the first k entries of a merged row are A's. */
 __device__ PetscCount MergePath(const Summand &a, const Summand &b, PetscCount a_begin, PetscCount a_size, PetscCount b_begin, PetscCount b_size, PetscCount k)
 {
-  PetscCount first = k > b_size ? k - b_size : 0, last = k < a_size ? k : a_size;
-
-  while (first < last) {
-    const PetscCount middle = first + (last - first) / 2;
-
-    if (a.Column(a_begin + middle) <= b.Column(b_begin + k - 1 - middle)) first = middle + 1;
-    else last = middle;
-  }
-  return first;
+  return PartitionPoint(k > b_size ? k - b_size : 0, k < a_size ? k : a_size, [&](PetscCount i) { return a.Column(a_begin + i) <= b.Column(b_begin + k - 1 - i); });
 }
 
 /* A thread a tile: where it begins. */
 __global__ void __launch_bounds__(ADD_THREADS) SplitKernel(AddPlanArrays p)
 {
   const PetscCount t = (PetscCount)blockIdx.x * ADD_THREADS + threadIdx.x, d = t * (ADD_TILE - 1);
-  PetscCount       row = 0, last = p.num_rows, a_begin, b_begin, k;
+  const PetscCount num_rows = p.num_rows;
+  PetscCount       row, a_begin, b_begin, k;
   DCSRAddSplit     split;
 
   if (t > p.num_tiles) return;
   if (t == p.num_tiles) {
-    p.splits[t] = DCSRAddSplit{p.a.Offset(last), p.b.Offset(last), (PetscInt)last};
+    p.splits[t] = DCSRAddSplit{p.a.Offset(num_rows), p.b.Offset(num_rows), (PetscInt)num_rows};
     return;
   }
-  while (last - row > 1) {
-    const PetscCount middle = row + (last - row) / 2;
-
-    if (p.a.Offset(middle) + p.b.Offset(middle) + middle <= d) row = middle;
-    else last = middle;
-  }
+  row     = LastWhere((PetscCount)0, num_rows, [&](PetscCount r) { return p.a.Offset(r) + p.b.Offset(r) + r <= d; });
   a_begin = p.a.Offset(row);
   b_begin = p.b.Offset(row);
   k       = d - (a_begin + b_begin + row); // the row itself, and its entries before the tile

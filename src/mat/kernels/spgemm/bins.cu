@@ -1,20 +1,18 @@
 /* Between counting and filling: the row offsets of C, the rows of each bin, and the chunks of long rows. */
 #include "table.cuh"
-#include "../entries/temporary.cuh"
+#include "../common/temporary.cuh"
 #include <cub/device/device_scan.cuh>
 #include <thrust/iterator/transform_iterator.h>
 
 namespace
 {
 
-constexpr int MAX_BLOCKS = 132 * 8;
-
-/* Where each bin begins in the list: its rows come after those of the bins before it. */
+/* Where each bin begins in the list. Its rows come after those of the bins before it. */
 struct BinPlaces {
   unsigned long long begin[SPGEMM_NUM_BINS];
 };
 
-/* A block takes consecutive rows and reserves room in each bin once, so that neighbours in the matrix stay neighbours in the list. */
+/* A thread block takes consecutive rows and reserves room in each bin once, so that neighbors in the matrix stay neighbors in the list. */
 __global__ void __launch_bounds__(SPGEMM_THREADS) SortRowsKernel(PetscInt num_rows, const unsigned char *bins, BinPlaces places, unsigned long long *used, int32_t *list)
 {
   __shared__ unsigned           counts[SPGEMM_NUM_BINS];
@@ -41,7 +39,7 @@ __device__ inline const int32_t *PoolRow(const SpGEMMPool &pool, PetscCount row)
   return pool.columns + (pool.wide ? ((const uint64_t *)pool.starts)[row] : ((const uint32_t *)pool.starts)[row]);
 }
 
-/* Columns of finished rows out of the pool into C, a group of lanes a row. */
+/* Columns of finished rows go out of the pool into C. A group of lanes takes a row. */
 template <int Lanes>
 __global__ void __launch_bounds__(SPGEMM_THREADS) CopyColumnsKernel(PetscCount num_rows, Offsets c_offsets, int32_t *c_columns, SpGEMMPool pool)
 {
@@ -56,7 +54,7 @@ __global__ void __launch_bounds__(SPGEMM_THREADS) CopyColumnsKernel(PetscCount n
   for (PetscCount k = lane; k < n; k += Lanes) c_columns[begin + k] = from[k];
 }
 
-/* The same for long rows: gridDim.x blocks a row. */
+/* The same for long rows: gridDim.x thread blocks take a row. */
 __global__ void __launch_bounds__(SPGEMM_THREADS) CopyLongColumnsKernel(PetscCount num, const int32_t *list, Offsets c_offsets, int32_t *c_columns, SpGEMMPool pool)
 {
   for (PetscCount item = blockIdx.y; item < num; item += gridDim.y) {
@@ -72,7 +70,7 @@ __global__ void __launch_bounds__(SPGEMM_THREADS) CopyLongColumnsKernel(PetscCou
 template <int Lanes>
 PetscErrorCode CopyColumns(DCSRView C, const SpGEMMPool *pool, cudaStream_t stream)
 {
-  const unsigned int blocks = (unsigned int)(((PetscCount)C.num_rows * Lanes + SPGEMM_THREADS - 1) / SPGEMM_THREADS);
+  const unsigned int blocks = DCSRNumBlocks((PetscCount)C.num_rows * Lanes, SPGEMM_THREADS);
 
   PetscFunctionBegin;
   CopyColumnsKernel<Lanes><<<blocks, SPGEMM_THREADS, 0, stream>>>((PetscCount)C.num_rows, Offsets(C), C.columns, *pool);
@@ -95,7 +93,7 @@ __device__ inline PetscCount NumChunks(PetscCount num_entries)
   return (num_entries + SPGEMM_CHUNK_ENTRIES - 1) / SPGEMM_CHUNK_ENTRIES;
 }
 
-/* Chunks of rows, in no order; those with long rows of A wait for their number of products. */
+/* Lists the chunks of rows, in no order. Rows whose rows of A are long wait until their terms are counted. */
 __global__ void __launch_bounds__(SPGEMM_THREADS) ListChunksKernel(Offsets a_offsets, Offsets c_offsets, PetscCount n, const int32_t *list, unsigned long long *chunks, SpGEMMChunkNumbers *numbers, SpGEMMHugeRow *huge)
 {
   for (PetscCount item = (PetscCount)blockIdx.x * (SPGEMM_THREADS / 32) + threadIdx.x / 32; item < n; item += (PetscCount)gridDim.x * (SPGEMM_THREADS / 32)) {
@@ -108,7 +106,7 @@ __global__ void __launch_bounds__(SPGEMM_THREADS) ListChunksKernel(Offsets a_off
   }
 }
 
-/* Products of the rows that wait: gridDim.x blocks a row. */
+/* Counts the terms of the rows that wait: gridDim.x thread blocks take a row. */
 __global__ void __launch_bounds__(SPGEMM_THREADS) CountHugeKernel(const int32_t *a_columns, Offsets b_offsets, const SpGEMMChunkNumbers *numbers, SpGEMMHugeRow *huge)
 {
   for (unsigned long long item = blockIdx.y; item < numbers->huge; item += gridDim.y) {
@@ -122,16 +120,16 @@ __global__ void __launch_bounds__(SPGEMM_THREADS) CountHugeKernel(const int32_t 
       sum += (unsigned long long)(b_offsets(column + 1) - b_offsets(column));
     }
     for (int k = 16; k > 0; k /= 2) sum += __shfl_down_sync(FULL_WARP, sum, k);
-    if (threadIdx.x % 32 == 0 && sum) atomicAdd(&huge[item].products, sum);
+    if (threadIdx.x % 32 == 0 && sum) atomicAdd(&huge[item].terms, sum);
   }
 }
 
-/* Which of them are sorted; chunks of the others. The rule knows nothing but the row: the same in every run, since the rounding is another. */
+/* Decides which of them are sorted, and lists the chunks of the others. The rule knows nothing but the row, so that it says the same in every run: sums are rounded in another way. */
 __global__ void __launch_bounds__(SPGEMM_THREADS) DecideHugeKernel(unsigned long long *chunks, SpGEMMChunkNumbers *numbers, SpGEMMHugeRow *huge)
 {
   for (unsigned long long item = blockIdx.x * (SPGEMM_THREADS / 32) + threadIdx.x / 32; item < numbers->huge; item += gridDim.x * (SPGEMM_THREADS / 32)) {
     const PetscCount num    = NumChunks(huge[item].c_length);
-    const bool       sorted = (double)num * (double)huge[item].a_length > SPGEMM_SEARCH_RATIO * (double)huge[item].products;
+    const bool       sorted = (double)num * (double)huge[item].a_length > SPGEMM_SEARCH_RATIO * (double)huge[item].terms;
 
     if (threadIdx.x % 32 == 0) huge[item].sorted = sorted;
     if (!sorted) AddChunks(huge[item].row, num, chunks, numbers);
@@ -165,7 +163,7 @@ PetscErrorCode SpGEMMScan(PetscInt num_rows, const int32_t counts[], DCSRView C,
 }
 
 /*
-  SpGEMMCopyColumns - The columns of all rows out of the pool, but those of the last two bins.
+  SpGEMMCopyColumns - Brings the columns of all rows but those of the last two bins out of the pool.
 
   Input Parameters:
 + C      - row offsets are there, columns are written
@@ -185,7 +183,7 @@ PetscErrorCode SpGEMMCopyColumns(DCSRView C, const SpGEMMPool *pool, cudaStream_
 }
 
 /*
-  SpGEMMCopyLongColumns - The columns of rows that blocks have found, out of the pool.
+  SpGEMMCopyLongColumns - Brings the columns of rows that thread blocks have found out of the pool.
 
   Input Parameters:
 + C      - row offsets are there, columns are written
@@ -196,11 +194,13 @@ PetscErrorCode SpGEMMCopyColumns(DCSRView C, const SpGEMMPool *pool, cudaStream_
 */
 PetscErrorCode SpGEMMCopyLongColumns(DCSRView C, const SpGEMMPool *pool, PetscCount n, const int32_t list[], cudaStream_t stream)
 {
-  const unsigned int rows = (unsigned int)PetscMin(n, (PetscCount)MAX_BLOCKS * 8);
+  unsigned int all_blocks, rows;
 
   PetscFunctionBegin;
   if (n == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  CopyLongColumnsKernel<<<dim3(PetscMin(PetscMax(MAX_BLOCKS * 8 / rows, 4), 64), rows), SPGEMM_THREADS, 0, stream>>>(n, list, Offsets(C), C.columns, *pool);
+  PetscCall(DCSRGetGrid(PETSC_COUNT_MAX, SPGEMM_BLOCKS * 8, &all_blocks));
+  rows = (unsigned int)PetscMin(n, (PetscCount)all_blocks);
+  CopyLongColumnsKernel<<<dim3(PetscMin(PetscMax(all_blocks / rows, 4u), 64u), rows), SPGEMM_THREADS, 0, stream>>>(n, list, Offsets(C), C.columns, *pool);
   PetscCallCUDA(cudaGetLastError());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -231,7 +231,7 @@ PetscErrorCode SpGEMMSortRows(PetscInt num_rows, const unsigned char bins[], con
   }
   PetscCall(PetscSparseCUDAMalloc(SPGEMM_NUM_BINS, "numbers of rows in bins", stream, &used));
   PetscCallCUDAGoto(ierr, cleanup, cudaMemsetAsync(used, 0, SPGEMM_NUM_BINS * sizeof(*used), stream));
-  SortRowsKernel<<<(unsigned int)((num_rows + SPGEMM_THREADS - 1) / SPGEMM_THREADS), SPGEMM_THREADS, 0, stream>>>(num_rows, bins, places, used, list);
+  SortRowsKernel<<<DCSRNumBlocks(num_rows, SPGEMM_THREADS), SPGEMM_THREADS, 0, stream>>>(num_rows, bins, places, used, list);
   PetscCallCUDAGoto(ierr, cleanup, cudaGetLastError());
 cleanup:
   PetscCall(PetscSparseCUDAFree(&used, stream));
@@ -257,9 +257,10 @@ cleanup:
 */
 PetscErrorCode SpGEMMListChunks(DCSRView A, DCSRView B, DCSRView C, PetscCount n, const int32_t list[], unsigned long long chunks[], SpGEMMChunkNumbers *numbers, PetscCount max_huge, SpGEMMHugeRow huge[], cudaStream_t stream)
 {
-  const unsigned int blocks = (unsigned int)PetscMin((n + SPGEMM_THREADS / 32 - 1) / (SPGEMM_THREADS / 32), (PetscCount)MAX_BLOCKS);
+  unsigned int blocks;
 
   PetscFunctionBegin;
+  PetscCall(DCSRGetGrid((n + SPGEMM_THREADS / 32 - 1) / (SPGEMM_THREADS / 32), SPGEMM_BLOCKS, &blocks));
   PetscCallCUDA(cudaMemsetAsync(numbers, 0, sizeof(*numbers), stream));
   if (n == 0) PetscFunctionReturn(PETSC_SUCCESS);
   ListChunksKernel<<<blocks, SPGEMM_THREADS, 0, stream>>>(Offsets(A), Offsets(C), n, list, chunks, numbers, huge);
@@ -267,7 +268,8 @@ PetscErrorCode SpGEMMListChunks(DCSRView A, DCSRView B, DCSRView C, PetscCount n
   if (A.num_columns <= SPGEMM_HUGE_ENTRIES || max_huge == 0) PetscFunctionReturn(PETSC_SUCCESS); // no row of A is so long
   CountHugeKernel<<<dim3(16, (unsigned int)PetscMin(max_huge, 64)), SPGEMM_THREADS, 0, stream>>>(A.columns, Offsets(B), numbers, huge);
   PetscCallCUDA(cudaGetLastError());
-  DecideHugeKernel<<<(unsigned int)PetscMin(max_huge, 132), SPGEMM_THREADS, 0, stream>>>(chunks, numbers, huge);
+  PetscCall(DCSRGetGrid(max_huge, 1, &blocks));
+  DecideHugeKernel<<<blocks, SPGEMM_THREADS, 0, stream>>>(chunks, numbers, huge);
   PetscCallCUDA(cudaGetLastError());
   PetscFunctionReturn(PETSC_SUCCESS);
 }

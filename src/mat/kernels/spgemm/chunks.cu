@@ -1,6 +1,6 @@
 /*
-  Values of long rows: a warp takes a chunk of a row of C, whose columns are known, and from every row of B the entries between the chunk's first and last column.
-  Chunks are disjoint, so a row of any length is the work of many warps, and its sums still have the order of the row of A.
+  Values of long rows. A warp takes a chunk of a row of C, whose columns are known, and from every row of B the entries between the chunk's first and last column.
+  Chunks are disjoint: a row of any length is the work of many warps, and its sums still have the order of the row of A.
 */
 #include "table.cuh"
 
@@ -9,22 +9,22 @@ namespace
 
 constexpr int CHUNK_THREADS = 128;
 constexpr int CHUNK_SLOTS   = 1 << SPGEMM_CHUNK_SLOTS;
-constexpr int MAX_BLOCKS    = 132 * 64;
-constexpr int AHEAD         = 4; // rows of B that are loaded together
+constexpr int CHUNK_BLOCKS  = 64; // thread blocks for each multiprocessor, several times as many as it holds
+constexpr int AHEAD         = 4;  // rows of B that are loaded together
 
 struct ChunkShared {
   unsigned long long slots[CHUNK_SLOTS];
   PetscScalar        sums[SPGEMM_CHUNK_ENTRIES];
 };
 
-/* A row of B as far as it lies in a chunk, and its entry of A; each lane holds one. */
+/* The part of a row of B that lies in a chunk, and its entry of A. Each lane holds one. */
 template <typename Offset>
 struct Row {
   Offset      begin;
   int         length;
   PetscScalar a;
 
-  /* The entries between columns first and last of entry k of A; both searches take their steps together, since each waits for memory. */
+  /* The entries between columns first and last in the row of B that entry k of A names. Both searches take their steps together, since each waits for memory. */
   __device__ void Find(const Factors<Offset> &f, PetscCount k, int32_t first, int32_t last)
   {
     const int32_t column = f.a_columns[k];
@@ -57,7 +57,7 @@ struct Row {
   }
 };
 
-/* Adds the products of up to 32 rows of B, one after the other; some of them are on their way together. */
+/* Adds the terms of up to 32 rows of B, one row after the other. AHEAD rows are on their way together. */
 template <typename Offset>
 __device__ inline void AddRows(const Factors<Offset> &f, const Row<Offset> &row, const WindowTable &table, PetscScalar *sums, int lane)
 {
@@ -149,13 +149,14 @@ PetscErrorCode Launch(DCSRView A, DCSRView B, DCSRView C, unsigned int blocks, c
 . numbers    - device
 - stream     - asynchronous on it
 
-  Cost: every chunk looks at every row of B that the row meets, so beside the products (entries of the row of A) x (entries of the row of C) / SPGEMM_CHUNK_ENTRIES searches.
+  Cost: the terms, and (entries of the row of A) x (entries of the row of C) / SPGEMM_CHUNK_ENTRIES searches: every chunk looks at every row of B that its row of A meets.
 */
 PetscErrorCode SpGEMMNumericChunks(DCSRView A, DCSRView B, DCSRView C, PetscCount max_chunks, const unsigned long long chunks[], const SpGEMMChunkNumbers *numbers, cudaStream_t stream)
 {
-  const unsigned int blocks = (unsigned int)PetscMin((max_chunks + CHUNK_THREADS / 32 - 1) / (CHUNK_THREADS / 32), (PetscCount)MAX_BLOCKS);
+  unsigned int blocks;
 
   PetscFunctionBegin;
+  PetscCall(DCSRGetGrid((max_chunks + CHUNK_THREADS / 32 - 1) / (CHUNK_THREADS / 32), CHUNK_BLOCKS, &blocks));
   if (blocks == 0) PetscFunctionReturn(PETSC_SUCCESS);
   if (B.wide) PetscCall(Launch<int64_t>(A, B, C, blocks, chunks, numbers, stream));
   else PetscCall(Launch<int32_t>(A, B, C, blocks, chunks, numbers, stream));

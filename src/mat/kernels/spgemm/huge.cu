@@ -1,11 +1,10 @@
 /*
-  Values of rows of C for which rows of A are so long that chunks (chunks.cu) would search too much: each of them looks at every row of B. Here the products are
-  written out, a slice at a time, sorted by column, and added up column by column. The sort is stable and slices follow one another, so sums have the order of the
-  row of A once more.
+  Values of rows of C whose rows of A are so long that chunks (chunks.cu) would search too much: each chunk looks at every row of B. Here the terms are written out,
+  a slice at a time, sorted by column, and added up column by column. The sort is stable and slices follow one another: sums have the order of the row of A once more.
 */
 #include "table.cuh"
-#include "../entries/search.cuh"
-#include "../entries/temporary.cuh"
+#include "../common/search.cuh"
+#include "../common/temporary.cuh"
 #include <petscsparsecuda/insert.h>
 #include <cub/device/device_radix_sort.cuh>
 #include <cub/device/device_scan.cuh>
@@ -13,10 +12,9 @@
 namespace
 {
 
-constexpr PetscCount PIECE        = 1 << 20; // entries of rows of A whose products are numbered together
-constexpr PetscCount SLICE        = 1 << 21; // products that are sorted together: 24 bytes each, twice
+constexpr PetscCount PIECE        = 1 << 20; // entries of rows of A whose terms are numbered together
+constexpr PetscCount SLICE        = 1 << 21; // terms that are sorted together: 24 bytes each, twice
 constexpr int        MAX_SEGMENTS = 1024;    // rows that are sorted together
-constexpr int        BLOCKS       = 132 * 8;
 
 /* A row, or a piece of one. */
 struct Segment {
@@ -25,7 +23,7 @@ struct Segment {
   PetscCount c_begin, c_length; // of the row of C
 };
 
-/* Rows whose products are sorted together, by segment and column. */
+/* Rows whose terms are sorted together, by segment and column. */
 struct Batch {
   int            num, column_bits; // of a sort key, above them the number of the segment
   const Segment *segments;         // [num]
@@ -33,27 +31,19 @@ struct Batch {
 
   __device__ const Segment &SegmentOf(PetscCount entry) const
   {
-    int low = 0, high = num; // the last segment that does not begin after the entry
-
-    while (high - low > 1) {
-      const int middle = (low + high) / 2;
-
-      if (segments[middle].first <= entry) low = middle;
-      else high = middle;
-    }
-    return segments[low];
+    return segments[LastWhere(0, num, [&](int k) { return segments[k].first <= entry; })];
   }
 };
 
 /* Work space; owned. */
 struct Slices {
   Segment     *segments;   // [MAX_SEGMENTS]
-  int64_t     *firsts;     // [PIECE + 1] number of the first product of each entry of A
-  uint32_t    *columns[2]; // [SLICE] sort keys of products, and sorted
+  int64_t     *firsts;     // [PIECE + 1] number of the first term of each entry of A
+  uint32_t    *columns[2]; // [SLICE] sort keys of terms, as they are written out and sorted
   PetscScalar *values[2];  // [SLICE]
 };
 
-/* Products of each entry of A, and nothing after the last. */
+/* The number of terms of each entry of A, and 0 behind the last. */
 template <typename Offset>
 __global__ void LengthsKernel(Factors<Offset> f, Batch batch, int64_t *lengths)
 {
@@ -70,28 +60,21 @@ __global__ void LengthsKernel(Factors<Offset> f, Batch batch, int64_t *lengths)
   }
 }
 
-/* Products first to first + n - 1 of a batch. */
+/* Terms first to first + n - 1 of a batch. */
 template <typename Offset>
 __global__ void ExpandKernel(Factors<Offset> f, Batch batch, const int64_t *firsts, int64_t first, PetscCount n, uint32_t *columns, PetscScalar *values)
 {
   for (PetscCount p = (PetscCount)blockIdx.x * SPGEMM_THREADS + threadIdx.x; p < n; p += (PetscCount)gridDim.x * SPGEMM_THREADS) {
-    PetscCount low = 0, high = batch.num_entries; // the last entry of A whose first product is not after this one
-
-    while (high - low > 1) {
-      const PetscCount middle = low + (high - low) / 2;
-
-      if (firsts[middle] <= first + p) low = middle;
-      else high = middle;
-    }
-    const Segment   &segment = batch.SegmentOf(low);
-    const PetscCount a = segment.a_begin + (low - segment.first), b = (PetscCount)f.b_offsets[f.a_columns[a]] + (PetscCount)(first + p - firsts[low]);
+    const PetscCount entry   = LastWhere((PetscCount)0, batch.num_entries, [&](PetscCount k) { return firsts[k] <= first + p; });
+    const Segment   &segment = batch.SegmentOf(entry);
+    const PetscCount a = segment.a_begin + (entry - segment.first), b = (PetscCount)f.b_offsets[f.a_columns[a]] + (PetscCount)(first + p - firsts[entry]);
 
     columns[p] = (uint32_t)f.b_columns[b] | (uint32_t)((unsigned long long)(&segment - batch.segments) << batch.column_bits);
     values[p]  = f.a_values[a] * f.b_values[b];
   }
 }
 
-/* Sums before the first product: gridDim.x blocks a row. */
+/* Sums begin at zero: gridDim.x thread blocks take a row. */
 __global__ void ZeroKernel(Batch batch, PetscScalar *c_values)
 {
   const Segment &segment = batch.segments[blockIdx.y];
@@ -99,7 +82,7 @@ __global__ void ZeroKernel(Batch batch, PetscScalar *c_values)
   for (PetscCount k = (PetscCount)blockIdx.x * SPGEMM_THREADS + threadIdx.x; k < segment.c_length; k += (PetscCount)gridDim.x * SPGEMM_THREADS) c_values[segment.c_begin + k] = 0.0;
 }
 
-/* Adds sorted products to the rows: the first of each column takes all of them. */
+/* Adds sorted terms to the rows. The thread of a column's first term adds all of them. */
 __global__ void AddSortedKernel(Batch batch, PetscCount n, const uint32_t *columns, const PetscScalar *values, const int32_t *c_columns, PetscScalar *c_values)
 {
   for (PetscCount p = (PetscCount)blockIdx.x * SPGEMM_THREADS + threadIdx.x; p < n; p += (PetscCount)gridDim.x * SPGEMM_THREADS) {
@@ -115,9 +98,12 @@ __global__ void AddSortedKernel(Batch batch, PetscCount n, const uint32_t *colum
   }
 }
 
-unsigned int NumBlocks(PetscCount n)
+/* Thread blocks of a loop over n entries, at least one. */
+PetscErrorCode GetGrid(PetscCount n, unsigned int *grid)
 {
-  return (unsigned int)PetscMax(PetscMin((n + SPGEMM_THREADS - 1) / SPGEMM_THREADS, (PetscCount)BLOCKS), 1);
+  PetscFunctionBegin;
+  PetscCall(DCSRGetGrid(PetscMax((n + SPGEMM_THREADS - 1) / SPGEMM_THREADS, 1), SPGEMM_BLOCKS, grid));
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode FreeSlices(Slices *s, cudaStream_t stream)
@@ -145,45 +131,49 @@ PetscErrorCode AllocateSlices(cudaStream_t stream, Slices *s)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Products of a batch; num_products < 0: they are not known, which synchronizes. */
+/* Numbers the terms of a batch. num_terms < 0: their number is not known; this synchronizes. */
 template <typename Offset>
-PetscErrorCode NumberProducts(const Factors<Offset> &f, const Batch &batch, const Slices *s, cudaStream_t stream, int64_t *num_products)
+PetscErrorCode NumberTerms(const Factors<Offset> &f, const Batch &batch, const Slices *s, cudaStream_t stream, int64_t *num_terms)
 {
   const PetscCount n = batch.num_entries;
+  unsigned int     grid;
 
   PetscFunctionBegin;
-  LengthsKernel<<<NumBlocks(n + 1), SPGEMM_THREADS, 0, stream>>>(f, batch, s->firsts);
+  PetscCall(GetGrid(n + 1, &grid));
+  LengthsKernel<<<grid, SPGEMM_THREADS, 0, stream>>>(f, batch, s->firsts);
   PetscCallCUDA(cudaGetLastError());
   PetscCall(DCSRWithTemporary("workspace to number products", stream, [&](void *storage, size_t &bytes) { return cub::DeviceScan::ExclusiveSum(storage, bytes, s->firsts, s->firsts, n + 1, stream); }));
-  if (*num_products >= 0) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCallCUDA(cudaMemcpyAsync(num_products, s->firsts + n, sizeof(*num_products), cudaMemcpyDeviceToHost, stream));
+  if (*num_terms >= 0) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCallCUDA(cudaMemcpyAsync(num_terms, s->firsts + n, sizeof(*num_terms), cudaMemcpyDeviceToHost, stream));
   PetscCallCUDA(cudaStreamSynchronize(stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The products of a batch join their rows. */
+/* The terms of a batch join their rows. */
 template <typename Offset>
-PetscErrorCode AddBatch(DCSRView A, DCSRView B, DCSRView C, const Batch &batch, int64_t num_products, const Slices *s, cudaStream_t stream)
+PetscErrorCode AddBatch(DCSRView A, DCSRView B, DCSRView C, const Batch &batch, int64_t num_terms, const Slices *s, cudaStream_t stream)
 {
   const Factors<Offset> f(A, B);
   const int             bits = batch.column_bits + DCSRKeyBits(batch.num);
 
   PetscFunctionBegin;
-  PetscCall(NumberProducts(f, batch, s, stream, &num_products));
-  for (int64_t first = 0; first < num_products; first += SLICE) {
-    const PetscCount num = PetscMin(SLICE, (PetscCount)(num_products - first));
+  PetscCall(NumberTerms(f, batch, s, stream, &num_terms));
+  for (int64_t first = 0; first < num_terms; first += SLICE) {
+    const PetscCount num = PetscMin(SLICE, (PetscCount)(num_terms - first));
+    unsigned int     grid;
 
-    ExpandKernel<<<NumBlocks(num), SPGEMM_THREADS, 0, stream>>>(f, batch, s->firsts, first, num, s->columns[0], s->values[0]);
+    PetscCall(GetGrid(num, &grid));
+    ExpandKernel<<<grid, SPGEMM_THREADS, 0, stream>>>(f, batch, s->firsts, first, num, s->columns[0], s->values[0]);
     PetscCallCUDA(cudaGetLastError());
     PetscCall(DCSRWithTemporary("workspace to sort products", stream, [&](void *storage, size_t &bytes) { return cub::DeviceRadixSort::SortPairs(storage, bytes, s->columns[0], s->columns[1], s->values[0], s->values[1], num, 0, bits, stream); }));
-    AddSortedKernel<<<NumBlocks(num), SPGEMM_THREADS, 0, stream>>>(batch, num, s->columns[1], s->values[1], C.columns, C.values);
+    AddSortedKernel<<<grid, SPGEMM_THREADS, 0, stream>>>(batch, num, s->columns[1], s->values[1], C.columns, C.values);
     PetscCallCUDA(cudaGetLastError());
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The segments of a batch are on the host; clear: their sums begin. */
-PetscErrorCode DoBatch(DCSRView A, DCSRView B, DCSRView C, const Segment segments[], int num, PetscBool clear, int64_t num_products, const Slices *s, cudaStream_t stream)
+/* Adds the terms of a batch, whose segments are on the host. clear: their sums begin. */
+PetscErrorCode DoBatch(DCSRView A, DCSRView B, DCSRView C, const Segment segments[], int num, PetscBool clear, int64_t num_terms, const Slices *s, cudaStream_t stream)
 {
   const Batch batch = {num, PetscMax(1, DCSRKeyBits(B.num_columns)), s->segments, segments[num - 1].first + segments[num - 1].a_length};
 
@@ -193,12 +183,12 @@ PetscErrorCode DoBatch(DCSRView A, DCSRView B, DCSRView C, const Segment segment
     ZeroKernel<<<dim3(32, (unsigned int)num), SPGEMM_THREADS, 0, stream>>>(batch, C.values);
     PetscCallCUDA(cudaGetLastError());
   }
-  if (B.wide) PetscCall(AddBatch<int64_t>(A, B, C, batch, num_products, s, stream));
-  else PetscCall(AddBatch<int32_t>(A, B, C, batch, num_products, s, stream));
+  if (B.wide) PetscCall(AddBatch<int64_t>(A, B, C, batch, num_terms, s, stream));
+  else PetscCall(AddBatch<int32_t>(A, B, C, batch, num_terms, s, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A row of A that is too long for a batch, piece by piece. */
+/* Adds the terms of a row of A that is too long for a batch, piece by piece. */
 PetscErrorCode AddPieces(DCSRView A, DCSRView B, DCSRView C, const SpGEMMHugeRow *row, const Slices *s, cudaStream_t stream)
 {
   PetscFunctionBegin;
@@ -210,30 +200,30 @@ PetscErrorCode AddPieces(DCSRView A, DCSRView B, DCSRView C, const SpGEMMHugeRow
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* As many of n rows as fit into a batch; *done: how many. */
+/* Adds the terms of as many of n rows as fit into a batch. *done: how many these are. */
 PetscErrorCode AddRows(DCSRView A, DCSRView B, DCSRView C, PetscCount n, const SpGEMMHugeRow rows[], const Slices *s, cudaStream_t stream, PetscCount *done)
 {
   const int  spare_bits = 32 - PetscMax(1, DCSRKeyBits(B.num_columns)), max_segments = spare_bits >= 10 ? MAX_SEGMENTS : 1 << spare_bits;
   Segment    segments[MAX_SEGMENTS];
-  PetscCount num_entries  = 0;
-  int64_t    num_products = 0;
-  int        num          = 0;
+  PetscCount num_entries = 0;
+  int64_t    num_terms   = 0;
+  int        num         = 0;
 
   PetscFunctionBegin;
   while (num < n && num < max_segments && num_entries + rows[num].a_length <= PIECE) {
     segments[num] = {num_entries, rows[num].a_begin, rows[num].a_length, rows[num].c_begin, rows[num].c_length};
     num_entries += rows[num].a_length;
-    num_products += (int64_t)rows[num++].products;
+    num_terms += (int64_t)rows[num++].terms;
   }
   *done = num;
-  PetscCall(DoBatch(A, B, C, segments, num, PETSC_TRUE, num_products, s, stream));
+  PetscCall(DoBatch(A, B, C, segments, num, PETSC_TRUE, num_terms, s, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 } // namespace
 
 /*
-  SpGEMMNumericHuge - Values of rows of C by sorting their products.
+  SpGEMMNumericHuge - Values of rows of C by sorting their terms.
 
   Input Parameters:
 + A, B   - compact operands
@@ -242,7 +232,7 @@ PetscErrorCode AddRows(DCSRView A, DCSRView B, DCSRView C, PetscCount n, const S
 . rows   - [n] host
 - stream - synchronizes for every 1,048,576 entries of a longer row of A
 
-  Workspace: 60 MiB (88 MiB complex), and what CUB's sort needs for 2,097,152 products.
+  Workspace: 60 MiB (88 MiB complex), and what CUB's sort needs for 2,097,152 terms.
 */
 PetscErrorCode SpGEMMNumericHuge(DCSRView A, DCSRView B, DCSRView C, PetscCount n, const SpGEMMHugeRow rows[], cudaStream_t stream)
 {

@@ -1,10 +1,10 @@
 /*
-  Rows of C with more windows than a warp's table holds. A block puts the windows of a row into a larger table and sorts them; beyond that the columns are taken in
-  slices, with one bit for each column of a slice in shared memory: any row fits, however long.
+  Rows of C with more windows than a warp's table holds. A thread block puts the windows of a row into a larger table and sorts them. Longer rows are done slice by
+  slice of their columns, with one bit in shared memory for each column of the slice: any row fits, however long.
 */
 #include "table.cuh"
-#include "../entries/search.cuh"
-#include "../entries/temporary.cuh"
+#include "../common/search.cuh"
+#include "../common/temporary.cuh"
 #include <petscsparsecuda/insert.h>
 #include <cub/block/block_radix_sort.cuh>
 #include <cub/block/block_scan.cuh>
@@ -14,24 +14,25 @@
 namespace
 {
 
-constexpr int        MAX_BLOCKS       = 132 * 8;
-constexpr int        SLICE_THREADS    = 512;
-constexpr int        SLICE_COLUMNS    = SPGEMM_SLICE_WORDS * 32;
-constexpr int        BLOCK_SLOTS      = 1 << SPGEMM_BLOCK_SLOTS;
-constexpr int        SORT_ITEMS       = SPGEMM_BLOCK_WINDOWS / SPGEMM_THREADS;
-constexpr int        MAX_PROBES       = 256;            // after so many slots of others a block's table counts as full
-constexpr int        PART_ENTRIES     = SPGEMM_THREADS; // of a row of A that blocks share: entries of a part,
-constexpr int        SHARE_PRODUCTS   = 4096;           // products of a part that deserve a block of their own,
-constexpr int        MAX_PARTS        = 16384;          // at most so many parts,
-constexpr int        MAX_SHARES       = 64;             // so many blocks a part,
-constexpr int        MAX_SHARED       = 128;            // so many such rows,
-constexpr PetscCount MAX_SHARED_WORDS = 1 << 21;        // in 8 MiB of bitmaps
-constexpr int        SHARED_ENTRIES   = 1024;           // a row of A with more entries is shared,
-constexpr int        SHARED_PRODUCTS  = 16384;          // or one with more products
-constexpr int        MANY_BITS        = 128;            // in 32 words: a warp writes their columns word by word
-constexpr int        AHEAD            = 4;              // products of a thread whose columns are loaded together
+constexpr int SLICE_THREADS = 512;
+constexpr int SLICE_COLUMNS = SPGEMM_SLICE_WORDS * 32;
+constexpr int BLOCK_SLOTS   = 1 << SPGEMM_BLOCK_SLOTS;
+constexpr int SORT_ITEMS    = SPGEMM_BLOCK_WINDOWS / SPGEMM_THREADS;
+constexpr int MAX_PROBES    = 256; // A thread block's table counts as full when a window has met so many slots of others.
+constexpr int MANY_BITS     = 128; // A warp writes the columns of 32 words word by word when they have more bits.
+constexpr int AHEAD         = 4;   // terms of a thread whose columns are loaded together
 
-/* How a block shares a row of A: groups of this many threads take a row of B each. */
+/* Rows that many thread blocks share. A row of A is cut into parts, and the terms of a part into shares, one for each thread block. */
+constexpr int        SHARED_ENTRIES   = 1024;           // A row is shared when its row of A has more entries.
+constexpr int        SHARED_TERMS     = 16384;          // A row is shared when its first round has more terms.
+constexpr int        MAX_SHARED       = 128;            // So many rows are shared at most.
+constexpr PetscCount MAX_SHARED_WORDS = 1 << 21;        // Their bitmaps take at most so many words (8 MiB).
+constexpr int        PART_ENTRIES     = SPGEMM_THREADS; // entries of a part, unless the row would have more than MAX_PARTS
+constexpr int        MAX_PARTS        = 16384;          // parts of a row at most
+constexpr int        SHARE_TERMS      = 4096;           // terms of a part for each share
+constexpr int        MAX_SHARES       = 64;             // shares of a part at most
+
+/* A thread block reads rows of B by groups of so many threads, each of which takes a row of B. */
 inline int BlockLanes(const DCSRView &B)
 {
   const PetscCount mean  = B.num_nonzeros / PetscMax(B.num_rows, 1);
@@ -41,20 +42,20 @@ inline int BlockLanes(const DCSRView &B)
   return lanes;
 }
 
-/* What all threads of a block do together: some entries of a row of A, and their products cut into units of so many as a group has lanes. */
+/* What the threads of a thread block do together: they take some entries of a row of A, and cut their terms into units. A unit has as many terms as a group has lanes. */
 template <typename Offset, int Threads>
 struct Round {
   using Scan = cub::BlockScan<unsigned long long, Threads>;
 
   typename Scan::TempStorage temporary;
-  Offset                     begins[Threads];    // of the rows of B that are not empty,
-  int                        lengths[Threads];   // their entries,
-  int                        units[Threads + 1]; // and the first unit of each, at last the number of units
-  int                        num;                // such rows
+  Offset                     begins[Threads];    // of the rows of B that are not empty
+  int                        lengths[Threads];   // of these rows
+  int                        units[Threads + 1]; // first unit of each of these rows, at last the number of units
+  int                        num;                // number of these rows
 
   /*
-    Takes the entries [k, end) of A, at most as many as threads, with the columns [first, last) of their rows of B. Returns the number of units; *length: products
-    of this thread's entry. Starts in any state of the block and ends synchronized.
+    Takes the entries [k, end) of A, at most as many as threads, with the columns [first, last) of their rows of B. Returns the number of units; *length: terms
+    of this thread's entry. Starts in any state of the thread block and ends synchronized.
   */
   __device__ int Load(const Factors<Offset> &f, PetscCount k, PetscCount end, int lanes, PetscCount first, PetscCount last, int *length)
   {
@@ -92,19 +93,11 @@ struct Round {
   /* The last row whose first unit is not after this one. */
   __device__ int RowOf(int unit) const
   {
-    int low = 0, high = num;
-
-    while (high - low > 1) {
-      const int middle = (low + high) / 2;
-
-      if (units[middle] <= unit) low = middle;
-      else high = middle;
-    }
-    return low;
+    return LastWhere(0, num, [&](int k) { return units[k] <= unit; });
   }
   /*
-    Calls visit(columns, is_there) for the products, a few of them a call and thread, in no order. Every group of lanes takes as many units as the others, whatever the lengths of
-    the rows; of several blocks that share the round this is block number share.
+    Calls visit(columns, is_there) for the terms, a few of them a call and thread, in no order. Every group of lanes takes as many units as the others, whatever the lengths of
+    the rows. num_shares thread blocks may share the round; this one does share number share.
   */
   template <typename Visit>
   __device__ void Walk(const Factors<Offset> &f, int lanes, int share, int num_shares, Visit visit) const
@@ -132,9 +125,9 @@ struct Round {
   }
 };
 
-/* Calls visit() of Round::Walk() for the columns [first, last) of the products of a row, by all threads of the block. */
+/* Calls visit() of Round::Walk() for the columns [first, last) of the terms of a row, by all threads of the thread block. */
 template <typename Offset, int Threads, typename Visit>
-__device__ inline void VisitProducts(Round<Offset, Threads> &round, const Factors<Offset> &f, int32_t row, int lanes, PetscCount first, PetscCount last, Visit visit)
+__device__ inline void VisitTerms(Round<Offset, Threads> &round, const Factors<Offset> &f, int32_t row, int lanes, PetscCount first, PetscCount last, Visit visit)
 {
   const PetscCount end = f.a_offsets(row + 1);
   int              length;
@@ -159,7 +152,7 @@ __device__ inline void SetBits(unsigned *bitmap, int32_t first, const int32_t (&
 }
 
 template <typename Offset>
-__device__ inline unsigned long long CountProducts(const Factors<Offset> &f, int32_t row)
+__device__ inline unsigned long long CountTerms(const Factors<Offset> &f, int32_t row)
 {
   const PetscCount   end = f.a_offsets(row + 1);
   unsigned long long sum = 0;
@@ -168,7 +161,7 @@ __device__ inline unsigned long long CountProducts(const Factors<Offset> &f, int
   return sum;
 }
 
-/* Fills the table of a block with a row; returns whether it was large enough, and stops soon when it is not. Starts and ends synchronized. */
+/* Fills the table of a thread block with a row. Returns whether it was large enough, and stops soon when it is not. Starts and ends synchronized. */
 template <typename Offset>
 __device__ inline bool FillBlockTable(Round<Offset, SPGEMM_THREADS> &round, const Factors<Offset> &f, int32_t row, int lanes, const WindowTable &table)
 {
@@ -204,7 +197,7 @@ __device__ inline void CompactBlockTable(unsigned long long *slots, int *num)
   __syncthreads();
 }
 
-/* The next of the rows that wait for the third level, -1 after the last: who is free takes one, since some cost far more than others. Starts and ends synchronized. */
+/* The next of the rows that wait for the third level, -1 after the last. A thread block takes the next row when it is free, since some rows cost far more than others. Starts and ends synchronized. */
 __device__ inline int32_t NextRow(const SpGEMMPool &pool, int32_t *row)
 {
   __syncthreads();
@@ -217,7 +210,7 @@ __device__ inline int32_t NextRow(const SpGEMMPool &pool, int32_t *row)
   return *row;
 }
 
-/* Room in the pool for a row; starts in any state of the block, ends synchronized. */
+/* Room in the pool for a row. Starts in any state of the thread block, ends synchronized. */
 __device__ inline unsigned long long TakeBlockRoom(unsigned long long *start, const SpGEMMPool &pool, int32_t row, int total)
 {
   if (threadIdx.x == 0) {
@@ -276,7 +269,7 @@ struct BitmapPart {
   {
     for (; mask; mask &= mask - 1) *columns++ = first + __ffs(mask) - 1;
   }
-  /* The warp writes the words of all lanes, one after the other, a bit a lane: neighbours in memory. */
+  /* The warp writes the words of all lanes, one after the other, a bit a lane: neighbors in memory. */
   static __device__ void WriteWords(unsigned mask, int32_t first, int before, int32_t *columns)
   {
     const int lane = threadIdx.x % 32;
@@ -291,7 +284,7 @@ struct BitmapPart {
   }
 };
 
-/* Shared memory of a block that finds a row by a bit for each column; the bitmap comes after it. */
+/* Shared memory of a thread block that finds a row by a bit for each column. The bitmap comes after it. */
 template <typename Offset>
 struct DenseShared {
   using Scan = cub::BlockScan<int, SPGEMM_THREADS>;
@@ -325,10 +318,10 @@ __device__ inline int KeepBitmap(DenseShared<Offset> &s, int num_words, const Sp
   return threadIdx.x == 0 ? total : 0;
 }
 
-/* A row that many blocks share, each setting bits of one bitmap in global memory. */
+/* A row that many thread blocks share. Each sets bits of one bitmap in global memory. */
 struct SharedRow {
   int32_t    row;
-  int        parts, shares; // parts of the row of A, and blocks for each
+  int        parts, shares; // parts of the row of A, and shares of each part
   unsigned   done;          // of these parts * shares items
   PetscCount entries;       // of A in a part
 };
@@ -340,25 +333,28 @@ struct SharedRows {
   unsigned  *bitmaps;  // [max_rows * words of a bitmap]
 };
 
-/* Whether a row that has so many products in its first round, which is a part, is left to many blocks; with others waiting only if it is far too long for one. */
+/*
+  Whether a row is left to many thread blocks. length: entries of its row of A. terms: those of its first round, which is a part. A row has to be longer when many other rows
+  wait, which keep all thread blocks busy.
+*/
 template <typename Offset>
-__device__ inline bool Share(DenseShared<Offset> &s, PetscCount length, long long products, int num_words, const SpGEMMPool &pool, const SharedRows &shared, int32_t row)
+__device__ inline bool Share(DenseShared<Offset> &s, PetscCount length, long long terms, int num_words, const SpGEMMPool &pool, const SharedRows &shared, int32_t row)
 {
   const int        scale   = pool.stats->level_rows[2] > 4 * gridDim.x ? 16 : 1;
   const PetscCount entries = length <= (PetscCount)MAX_PARTS * PART_ENTRIES ? PART_ENTRIES : (length + MAX_PARTS - 1) / MAX_PARTS;
 
-  if (shared.max_rows == 0 || (length <= SHARED_ENTRIES * scale && products <= (long long)SHARED_PRODUCTS * scale)) return false;
+  if (shared.max_rows == 0 || (length <= SHARED_ENTRIES * scale && terms <= (long long)SHARED_TERMS * scale)) return false;
   if (threadIdx.x == 0) s.slot = atomicAdd(&pool.stats->shared_rows, 1u);
   __syncthreads();
   if (s.slot >= (unsigned)shared.max_rows) return false;
   for (int k = threadIdx.x; k < num_words; k += SPGEMM_THREADS) shared.bitmaps[(size_t)s.slot * num_words + k] = 0;
-  if (threadIdx.x == 0) shared.rows[s.slot] = {row, (int)((length + entries - 1) / entries), (int)(products / SHARE_PRODUCTS < MAX_SHARES ? products / SHARE_PRODUCTS + 1 : MAX_SHARES), 0, entries};
+  if (threadIdx.x == 0) shared.rows[s.slot] = {row, (int)((length + entries - 1) / entries), (int)(terms / SHARE_TERMS < MAX_SHARES ? terms / SHARE_TERMS + 1 : MAX_SHARES), 0, entries};
   return true;
 }
 
-/* One row of the third level, or its first round when many blocks will share it; returns its entries to thread 0 and adds up products. */
+/* One row of the third level, or its first round when many thread blocks will share it. Returns its entries to thread 0, and adds up terms. */
 template <typename Offset>
-__device__ inline int DoDenseRow(DenseShared<Offset> &s, const Factors<Offset> &f, int32_t row, int lanes, int num_words, const SpGEMMPool &pool, const SharedRows &shared, unsigned long long *num_products)
+__device__ inline int DoDenseRow(DenseShared<Offset> &s, const Factors<Offset> &f, int32_t row, int lanes, int num_words, const SpGEMMPool &pool, const SharedRows &shared, unsigned long long *num_terms)
 {
   const PetscCount begin = f.a_offsets(row), end = f.a_offsets(row + 1);
   unsigned        *bitmap = s.Bitmap();
@@ -369,25 +365,25 @@ __device__ inline int DoDenseRow(DenseShared<Offset> &s, const Factors<Offset> &
     const int units = s.round.Load(f, k, end, lanes, 0, (PetscCount)INT32_MAX + 1, &length);
 
     if (k == begin && Share(s, end - begin, (long long)units * lanes, num_words, pool, shared, row)) return 0;
-    *num_products += length;
+    *num_terms += length;
     s.round.Walk(f, lanes, 0, 1, [&](const int32_t(&columns)[AHEAD], const bool(&is_there)[AHEAD]) { SetBits(bitmap, 0, columns, is_there); });
   }
   __syncthreads();
   return KeepBitmap(s, num_words, pool, row);
 }
 
-/* The third level of a product with few columns: a bit for each of them, nothing to sort. */
+/* The third level of a product with few columns: each column has a bit, and nothing is sorted. */
 template <typename Offset>
 __global__ void __launch_bounds__(SPGEMM_THREADS, 5) DenseKernel(Factors<Offset> f, int lanes, int num_words, SpGEMMPool pool, SharedRows shared_rows)
 {
   extern __shared__ char shared[];
   DenseShared<Offset>   &s            = *(DenseShared<Offset> *)shared;
-  unsigned long long     num_nonzeros = 0, num_products = 0;
+  unsigned long long     num_nonzeros = 0, num_terms = 0;
 
   if (pool.stats->level_rows[2] == 0) return;
   s.stats.Begin();
-  for (int32_t row = NextRow(pool, &s.row); row >= 0; row = NextRow(pool, &s.row)) num_nonzeros += DoDenseRow(s, f, row, lanes, num_words, pool, shared_rows, &num_products);
-  s.stats.End(pool.stats, num_nonzeros, num_products);
+  for (int32_t row = NextRow(pool, &s.row); row >= 0; row = NextRow(pool, &s.row)) num_nonzeros += DoDenseRow(s, f, row, lanes, num_words, pool, shared_rows, &num_terms);
+  s.stats.End(pool.stats, num_nonzeros, num_terms);
 }
 
 /* The first item of each shared row; returns how many items there are. Ends synchronized. */
@@ -404,9 +400,9 @@ __device__ inline int NumberItems(DenseShared<Offset> &s, const SharedRows &shar
   return total;
 }
 
-/* Item k of a shared row: a share of a part of its row of A, whose bits join those of other blocks. Returns whether it was the last of all, so that the bitmap is complete; adds up products. */
+/* Item k of a shared row: a share of a part of its row of A, whose bits join those of the other items. Returns whether it was the last of all: the bitmap is complete then. Adds up terms. */
 template <typename Offset>
-__device__ inline bool DoItem(DenseShared<Offset> &s, const Factors<Offset> &f, int k, int lanes, int num_words, SharedRow *shared, unsigned *joined, unsigned long long *num_products)
+__device__ inline bool DoItem(DenseShared<Offset> &s, const Factors<Offset> &f, int k, int lanes, int num_words, SharedRow *shared, unsigned *joined, unsigned long long *num_terms)
 {
   const int        part = k / shared->shares, share = k % shared->shares;
   const PetscCount row_end = f.a_offsets(shared->row + 1), begin = f.a_offsets(shared->row) + part * shared->entries, end = begin + shared->entries < row_end ? begin + shared->entries : row_end;
@@ -416,7 +412,7 @@ __device__ inline bool DoItem(DenseShared<Offset> &s, const Factors<Offset> &f, 
   for (int w = threadIdx.x; w < num_words; w += SPGEMM_THREADS) bitmap[w] = 0;
   for (PetscCount base = begin; base < end; base += SPGEMM_THREADS) {
     s.round.Load(f, base, end, lanes, 0, (PetscCount)INT32_MAX + 1, &length);
-    if (share == 0) *num_products += length;
+    if (share == 0) *num_terms += length;
     s.round.Walk(f, lanes, share, shared->shares, [&](const int32_t(&columns)[AHEAD], const bool(&is_there)[AHEAD]) { SetBits(bitmap, 0, columns, is_there); });
   }
   __syncthreads();
@@ -430,13 +426,13 @@ __device__ inline bool DoItem(DenseShared<Offset> &s, const Factors<Offset> &f, 
   return s.slot == (unsigned)(shared->parts * shared->shares);
 }
 
-/* The rows that DenseKernel() has left to many blocks; who does the last item of a row keeps it. */
+/* The rows that DenseKernel() has left to many thread blocks. The thread block that does the last item of a row keeps the row. */
 template <typename Offset>
 __global__ void __launch_bounds__(SPGEMM_THREADS, 5) SharedKernel(Factors<Offset> f, int lanes, int num_words, SpGEMMPool pool, SharedRows shared_rows)
 {
   extern __shared__ char shared[];
   DenseShared<Offset>   &s            = *(DenseShared<Offset> *)shared;
-  unsigned long long     num_nonzeros = 0, num_products = 0;
+  unsigned long long     num_nonzeros = 0, num_terms = 0;
   const unsigned         wanted = pool.stats->shared_rows;
   const int              n      = wanted < (unsigned)shared_rows.max_rows ? (int)wanted : shared_rows.max_rows;
 
@@ -449,16 +445,16 @@ __global__ void __launch_bounds__(SPGEMM_THREADS, 5) SharedKernel(Factors<Offset
     SharedRow *mine   = &shared_rows.rows[slot];
     unsigned  *joined = shared_rows.bitmaps + (size_t)slot * num_words;
 
-    if (!DoItem(s, f, item - s.items[slot], lanes, num_words, mine, joined, &num_products)) continue;
+    if (!DoItem(s, f, item - s.items[slot], lanes, num_words, mine, joined, &num_terms)) continue;
 #pragma unroll 4
     for (int k = threadIdx.x; k < num_words; k += SPGEMM_THREADS) s.Bitmap()[k] = __ldcg(&joined[k]);
     __syncthreads();
     num_nonzeros += KeepBitmap(s, num_words, pool, mine->row);
   }
-  s.stats.End(pool.stats, num_nonzeros, num_products);
+  s.stats.End(pool.stats, num_nonzeros, num_terms);
 }
 
-/* Shared memory of a block that takes a row. */
+/* Shared memory of a thread block that takes a row. */
 template <typename Offset>
 struct BlockShared {
   using Sort = cub::BlockRadixSort<unsigned, SPGEMM_THREADS, SORT_ITEMS, unsigned>;
@@ -523,24 +519,24 @@ __device__ inline int DoBlockRow(const Factors<Offset> &f, int32_t row, int lane
   return threadIdx.x == 0 ? entries : 0;
 }
 
-/* The third level: a block a row, of those that wait for it. */
+/* The third level: a thread block takes a row of those that wait. */
 template <typename Offset>
 __global__ void __launch_bounds__(SPGEMM_THREADS) BlockKernel(Factors<Offset> f, int lanes, int window_bits, SpGEMMBinLimits limits, SpGEMMPool pool)
 {
   extern __shared__ char shared[];
   BlockShared<Offset>   &s            = *(BlockShared<Offset> *)shared;
-  unsigned long long     num_nonzeros = 0, num_products = 0;
+  unsigned long long     num_nonzeros = 0, num_terms = 0;
 
   if (pool.stats->level_rows[2] == 0) return;
   s.stats.Begin();
   for (int32_t row = NextRow(pool, &s.row); row >= 0; row = NextRow(pool, &s.row)) {
     num_nonzeros += DoBlockRow(f, row, lanes, window_bits, limits, pool, s);
-    num_products += CountProducts(f, row);
+    num_terms += CountTerms(f, row);
   }
-  s.stats.End(pool.stats, num_nonzeros, num_products);
+  s.stats.End(pool.stats, num_nonzeros, num_terms);
 }
 
-/* Shared memory of a block that takes a slice of the columns of a row; a bitmap of SPGEMM_SLICE_WORDS comes after it. */
+/* Shared memory of a thread block that takes a slice of the columns of a row. A bitmap of SPGEMM_SLICE_WORDS comes after it. */
 template <typename Offset>
 struct SliceShared {
   using Scan = cub::BlockScan<int, SLICE_THREADS>;
@@ -560,7 +556,7 @@ __device__ inline void FillBitmap(SliceShared<Offset> &s, const Factors<Offset> 
 
   __syncthreads();
   for (int k = threadIdx.x; k < SPGEMM_SLICE_WORDS; k += SLICE_THREADS) bitmap[k] = 0;
-  VisitProducts(s.round, f, row, lanes, first, first + SLICE_COLUMNS, [&](const int32_t(&columns)[AHEAD], const bool(&is_there)[AHEAD]) { SetBits(bitmap, (int32_t)first, columns, is_there); });
+  VisitTerms(s.round, f, row, lanes, first, first + SLICE_COLUMNS, [&](const int32_t(&columns)[AHEAD], const bool(&is_there)[AHEAD]) { SetBits(bitmap, (int32_t)first, columns, is_there); });
   __syncthreads();
 }
 
@@ -608,10 +604,10 @@ PetscCount NumSlices(const DCSRView &B)
   return PetscMax(((PetscCount)B.num_columns + SLICE_COLUMNS - 1) / SLICE_COLUMNS, 1);
 }
 
-/* How many rows blocks may share: none where no row of C can be long enough. */
+/* How many rows thread blocks may share: none where no row of C can be long enough. */
 int NumShared(const DCSRView &A, const DCSRView &B, int num_words)
 {
-  if (B.num_nonzeros <= SHARED_PRODUCTS && PetscMin((PetscCount)A.num_columns, A.num_nonzeros) <= SHARED_ENTRIES) return 0;
+  if (B.num_nonzeros <= SHARED_TERMS && PetscMin((PetscCount)A.num_columns, A.num_nonzeros) <= SHARED_ENTRIES) return 0;
   return (int)PetscMin((PetscCount)MAX_SHARED, MAX_SHARED_WORDS / num_words);
 }
 
@@ -619,13 +615,15 @@ int NumShared(const DCSRView &A, const DCSRView &B, int num_words)
 template <typename Offset>
 PetscErrorCode SymbolicDense(DCSRView A, DCSRView B, int lanes, const SpGEMMPool *pool, cudaStream_t stream)
 {
-  const unsigned int blocks    = (unsigned int)PetscMin((PetscCount)A.num_rows, (PetscCount)MAX_BLOCKS);
-  const int          num_words = (int)((B.num_columns + 31) / 32), num_shared = NumShared(A, B, num_words);
-  const size_t       bytes  = sizeof(DenseShared<Offset>) + (size_t)num_words * sizeof(unsigned);
-  SharedRows         shared = {num_shared, NULL, NULL};
-  PetscErrorCode     ierr   = PETSC_SUCCESS;
+  const int      num_words = (int)((B.num_columns + 31) / 32), num_shared = NumShared(A, B, num_words);
+  const size_t   bytes  = sizeof(DenseShared<Offset>) + (size_t)num_words * sizeof(unsigned);
+  SharedRows     shared = {num_shared, NULL, NULL};
+  unsigned int   blocks, all_blocks;
+  PetscErrorCode ierr = PETSC_SUCCESS;
 
   PetscFunctionBegin;
+  PetscCall(DCSRGetGrid((PetscCount)A.num_rows, SPGEMM_BLOCKS, &blocks));
+  PetscCall(DCSRGetGrid(PETSC_COUNT_MAX, SPGEMM_BLOCKS, &all_blocks));
   if (num_shared) PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(num_shared, "rows that blocks share", stream, &shared.rows));
   if (num_shared) PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc((PetscCount)num_shared * num_words, "bitmaps of rows that blocks share", stream, &shared.bitmaps));
   PetscCallCUDAGoto(ierr, cleanup, cudaFuncSetAttribute(DenseKernel<Offset>, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes));
@@ -633,7 +631,7 @@ PetscErrorCode SymbolicDense(DCSRView A, DCSRView B, int lanes, const SpGEMMPool
   PetscCallCUDAGoto(ierr, cleanup, cudaGetLastError());
   if (num_shared) {
     PetscCallCUDAGoto(ierr, cleanup, cudaFuncSetAttribute(SharedKernel<Offset>, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes));
-    SharedKernel<Offset><<<MAX_BLOCKS, SPGEMM_THREADS, bytes, stream>>>(Factors<Offset>(A, B), lanes, num_words, *pool, shared);
+    SharedKernel<Offset><<<all_blocks, SPGEMM_THREADS, bytes, stream>>>(Factors<Offset>(A, B), lanes, num_words, *pool, shared);
     PetscCallCUDAGoto(ierr, cleanup, cudaGetLastError());
   }
 cleanup:
@@ -646,14 +644,15 @@ cleanup:
 template <typename Offset>
 PetscErrorCode SymbolicBlocks(DCSRView A, DCSRView B, int lanes, const SpGEMMBinLimits *limits, const SpGEMMPool *pool, cudaStream_t stream)
 {
-  const unsigned int blocks = (unsigned int)PetscMin((PetscCount)A.num_rows, (PetscCount)MAX_BLOCKS);
-  const size_t       bytes  = sizeof(BlockShared<Offset>);
+  const size_t bytes = sizeof(BlockShared<Offset>);
+  unsigned int blocks;
 
   PetscFunctionBegin;
   if (B.num_columns <= SLICE_COLUMNS) { // all columns in one bitmap
     PetscCall(SymbolicDense<Offset>(A, B, lanes, pool, stream));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
+  PetscCall(DCSRGetGrid((PetscCount)A.num_rows, SPGEMM_BLOCKS, &blocks));
   PetscCallCUDA(cudaFuncSetAttribute(BlockKernel<Offset>, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes));
   // one number more than there are windows: the bits of SPGEMM_NO_WINDOW, which comes last in the sort
   BlockKernel<Offset><<<blocks, SPGEMM_THREADS, bytes, stream>>>(Factors<Offset>(A, B), lanes, DCSRKeyBits((B.num_columns >> SPGEMM_WINDOW_BITS) + 2), *limits, *pool);
@@ -664,10 +663,11 @@ PetscErrorCode SymbolicBlocks(DCSRView A, DCSRView B, int lanes, const SpGEMMBin
 template <typename Offset>
 PetscErrorCode CountSlices(DCSRView A, DCSRView B, PetscCount max_items, const unsigned int *n, const int32_t *list, int32_t *counts, unsigned long long *num_nonzeros, int32_t *slice_counts, cudaStream_t stream)
 {
-  const size_t       bytes  = SliceShared<Offset>::Bytes();
-  const unsigned int blocks = (unsigned int)PetscMax(PetscMin(max_items, (PetscCount)MAX_BLOCKS), 1);
+  const size_t bytes = SliceShared<Offset>::Bytes();
+  unsigned int blocks;
 
   PetscFunctionBegin;
+  PetscCall(DCSRGetGrid(PetscMax(max_items, 1), SPGEMM_BLOCKS, &blocks));
   PetscCallCUDA(cudaFuncSetAttribute(CountSliceKernel<Offset>, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes));
   CountSliceKernel<Offset><<<blocks, SLICE_THREADS, bytes, stream>>>(Factors<Offset>(A, B), BlockLanes(B), NumSlices(B), n, list, counts, num_nonzeros, slice_counts);
   PetscCallCUDA(cudaGetLastError());
@@ -678,17 +678,19 @@ template <typename Offset>
 PetscErrorCode FillSlices(DCSRView A, DCSRView B, DCSRView C, PetscCount num_items, const int32_t *list, const PetscCount *places, cudaStream_t stream)
 {
   const size_t bytes = SliceShared<Offset>::Bytes();
+  unsigned int blocks;
 
   PetscFunctionBegin;
+  PetscCall(DCSRGetGrid(num_items, SPGEMM_BLOCKS, &blocks));
   PetscCallCUDA(cudaFuncSetAttribute(FillSliceKernel<Offset>, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes));
-  FillSliceKernel<Offset><<<(unsigned int)PetscMin(num_items, (PetscCount)MAX_BLOCKS), SLICE_THREADS, bytes, stream>>>(Factors<Offset>(A, B), BlockLanes(B), NumSlices(B), num_items, list, places, Offsets(C), C.columns);
+  FillSliceKernel<Offset><<<blocks, SLICE_THREADS, bytes, stream>>>(Factors<Offset>(A, B), BlockLanes(B), NumSlices(B), num_items, list, places, Offsets(C), C.columns);
   PetscCallCUDA(cudaGetLastError());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 } // namespace
 
-/* SpGEMMSymbolicBlocks - The third level: a block a row, tables of 4096 windows. See SpGEMMSymbolicGroups(). */
+/* SpGEMMSymbolicBlocks - The third level: a thread block a row, tables of 4096 windows. See SpGEMMSymbolicGroups(). */
 PetscErrorCode SpGEMMSymbolicBlocks(DCSRView A, DCSRView B, int lanes, const SpGEMMBinLimits *limits, const SpGEMMPool *pool, cudaStream_t stream)
 {
   PetscFunctionBegin;
@@ -697,18 +699,18 @@ PetscErrorCode SpGEMMSymbolicBlocks(DCSRView A, DCSRView B, int lanes, const SpG
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* SpGEMMCountSlices - The last level, which only counts: a block takes a slice of the columns of a row, with a bit for each of them. See SpGEMMSymbolicGroups(). */
+/* SpGEMMCountSlices - The last level, which only counts: a thread block takes a slice of the columns of a row, with a bit for each of them. See SpGEMMSymbolicGroups(). */
 PetscErrorCode SpGEMMCountSlices(DCSRView A, DCSRView B, const SpGEMMPool *pool, cudaStream_t stream)
 {
   PetscFunctionBegin;
   if (B.num_columns <= SLICE_COLUMNS) PetscFunctionReturn(PETSC_SUCCESS); // the third level finishes every row
-  if (B.wide) PetscCall(CountSlices<int64_t>(A, B, MAX_BLOCKS, &pool->stats->level_rows[3], pool->long_rows, pool->counts, &pool->stats->num_nonzeros, NULL, stream));
-  else PetscCall(CountSlices<int32_t>(A, B, MAX_BLOCKS, &pool->stats->level_rows[3], pool->long_rows, pool->counts, &pool->stats->num_nonzeros, NULL, stream));
+  if (B.wide) PetscCall(CountSlices<int64_t>(A, B, PETSC_COUNT_MAX, &pool->stats->level_rows[3], pool->long_rows, pool->counts, &pool->stats->num_nonzeros, NULL, stream));
+  else PetscCall(CountSlices<int32_t>(A, B, PETSC_COUNT_MAX, &pool->stats->level_rows[3], pool->long_rows, pool->counts, &pool->stats->num_nonzeros, NULL, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*
-  SpGEMMFillSlices - Columns of n rows of any length. 
+  SpGEMMFillSlices - Columns of n rows of any length.
 
   Workspace: 12 bytes for each slice of 524,288 columns of each row.
 */

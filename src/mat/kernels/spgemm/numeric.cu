@@ -1,13 +1,14 @@
 /*
-  Values of rows whose table and sums a group of lanes holds in shared memory. One row of B after the other, its entries side by side in the lanes: columns of a row
-  of B are distinct, so lanes never add to the same sum, and sums have the order of the row of A: bitwise reproducible without atomic operations.
+  Values of rows whose table and sums a group of lanes holds in shared memory. The group takes one row of B after the other, whose entries lie side by side in the
+  lanes. Columns of a row of B are distinct: lanes never add to the same sum. Sums have the order of the row of A: they are bitwise reproducible without atomic
+  operations.
 */
 #include "table.cuh"
 
 namespace
 {
 
-constexpr size_t MAX_BLOCK_BYTES = 37 << 10;
+constexpr int RESIDENT_BLOCKS = 6; // thread blocks whose tables a multiprocessor should hold at a time
 
 /* Shared memory of a group. */
 struct GroupShared {
@@ -22,7 +23,7 @@ struct GroupShared {
   }
 };
 
-/* An entry of the row of B that the group's lane number from holds, for each lane one: it is on its way while other rows of B are used. */
+/* Loads an entry for each lane of the row of B that the group's lane number from holds. It is on its way while other rows of B are used. */
 template <int Lanes, typename Offset>
 __device__ inline void Load(const Factors<Offset> &f, Offset begin, int length, int from, bool is_there, int lane, Offset *b, int *left, int32_t *column, PetscScalar *value)
 {
@@ -35,9 +36,9 @@ __device__ inline void Load(const Factors<Offset> &f, Offset begin, int length, 
   }
 }
 
-/* Adds the products of a row to its sums; all groups of a warp walk together, a_length is 0 for a group without a row. */
+/* Adds the terms of a row to its sums. All groups of a warp walk together; a_length is 0 for a group without a row. */
 template <int Lanes, int Ahead, typename Offset>
-__device__ inline void AddProducts(const Factors<Offset> &f, PetscCount a_begin, int a_length, int lane, const WindowTable &table, PetscScalar *sums)
+__device__ inline void AddTerms(const Factors<Offset> &f, PetscCount a_begin, int a_length, int lane, const WindowTable &table, PetscScalar *sums)
 {
   const int max_length = __reduce_max_sync(FULL_WARP, a_length);
 
@@ -92,19 +93,22 @@ __global__ void __launch_bounds__(SPGEMM_THREADS, Lanes < 16 ? 6 : 4) NumericKer
   for (int k = lane; k < num_entries; k += Lanes) s.sums[k] = 0.0;
   __syncwarp();
   BuildTable<Lanes>(table, c_columns + place, num_entries, lane);
-  AddProducts<Lanes, (Lanes < 16 ? 2 : 4)>(f, begin, length, lane, table, s.sums);
+  AddTerms<Lanes, (Lanes < 16 ? 2 : 4)>(f, begin, length, lane, table, s.sums);
   for (int k = lane; k < num_entries; k += Lanes) c_values[place + k] = s.sums[k];
 }
 
 template <int Lanes, typename Offset>
 PetscErrorCode Launch(DCSRView A, DCSRView B, DCSRView C, const SpGEMMBin *bin, PetscCount n, const int32_t *list, cudaStream_t stream)
 {
-  const size_t pitch   = GroupPitch<Lanes>(GroupShared::Bytes(bin->log2_slots, bin->max_entries));
-  unsigned int threads = SPGEMM_THREADS, groups, blocks;
-  size_t       bytes;
+  const size_t    pitch   = GroupPitch<Lanes>(GroupShared::Bytes(bin->log2_slots, bin->max_entries));
+  unsigned int    threads = SPGEMM_THREADS, groups, blocks;
+  size_t          bytes, max_bytes;
+  DCSRDeviceFacts facts;
 
   PetscFunctionBegin;
-  while (threads > 64 && threads / Lanes * pitch > MAX_BLOCK_BYTES) threads /= 2; // blocks of which a multiprocessor holds several
+  PetscCall(DCSRGetDeviceFacts(&facts));
+  max_bytes = (size_t)(facts.shared_bytes / RESIDENT_BLOCKS - facts.reserved_shared_bytes);
+  while (threads > 64 && threads / Lanes * pitch > max_bytes) threads /= 2;
   groups = threads / Lanes;
   blocks = (unsigned int)((n + groups - 1) / groups);
   bytes  = groups * pitch;

@@ -1,6 +1,6 @@
 /*
-  Values of short rows by single threads: what threads.cu is to the structure. A thread's windows and sums lie in shared memory so that each lane has banks of its
-  own; its sums have the order of the row of A.
+  Values of short rows by single threads, as threads.cu finds their structure. A thread's windows and sums lie in shared memory so that each lane has banks of its
+  own. Its sums have the order of the row of A.
 */
 #include "table.cuh"
 
@@ -8,7 +8,7 @@ namespace
 {
 
 constexpr int THREADS = 128;
-constexpr int SLOTS   = 16; // of the only bin whose values threads compute; longer rows are faster by groups
+constexpr int SLOTS   = 16; // of the only bin whose values threads compute: groups are faster at longer rows
 
 /* The windows and sums of a lane: entry k of each array is at [k * 32]. */
 template <int Slots>
@@ -66,7 +66,7 @@ struct LaneSums {
 };
 
 template <int Slots, typename Offset>
-__device__ inline void AddProducts(const Factors<Offset> &f, PetscCount a_begin, int a_length, const LaneSums<Slots> &table)
+__device__ inline void AddTerms(const Factors<Offset> &f, PetscCount a_begin, int a_length, const LaneSums<Slots> &table)
 {
   unsigned window = SPGEMM_NO_WINDOW, word = 0;
   Offset   begin = 0, end = 0;
@@ -119,7 +119,7 @@ __global__ void __launch_bounds__(THREADS) NumericThreadKernel(Factors<Offset> f
   const int        num_entries = (int)(c_offsets(row + 1) - place);
 
   table.Build(c_columns + place, num_entries);
-  AddProducts<Slots>(f, begin, (int)(f.a_offsets(row + 1) - begin), table);
+  AddTerms<Slots>(f, begin, (int)(f.a_offsets(row + 1) - begin), table);
   for (int k = 0; k < num_entries; k++) c_values[place + k] = table.sums[k * 32];
 }
 
@@ -130,7 +130,7 @@ PetscErrorCode Launch(DCSRView A, DCSRView B, DCSRView C, const SpGEMMBin *bin, 
 
   PetscFunctionBegin;
   if (bytes > 48 << 10) PetscCallCUDA(cudaFuncSetAttribute(NumericThreadKernel<Slots, Offset>, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes));
-  NumericThreadKernel<Slots, Offset><<<(unsigned int)((n + THREADS - 1) / THREADS), THREADS, bytes, stream>>>(Factors<Offset>(A, B), Offsets(C), C.columns, C.values, n, list, bin->max_entries);
+  NumericThreadKernel<Slots, Offset><<<DCSRNumBlocks(n, THREADS), THREADS, bytes, stream>>>(Factors<Offset>(A, B), Offsets(C), C.columns, C.values, n, list, bin->max_entries);
   PetscCallCUDA(cudaGetLastError());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -138,7 +138,7 @@ PetscErrorCode Launch(DCSRView A, DCSRView B, DCSRView C, const SpGEMMBin *bin, 
 } // namespace
 
 /*
-  SpGEMMNumericThreads - Values of rows whose columns are there, a thread a row. See SpGEMMNumericGroups(); the bin has 16 slots.
+  SpGEMMNumericThreads - Values of rows whose columns are there: a thread takes a row. See SpGEMMNumericGroups(). The bin has 16 slots.
 */
 PetscErrorCode SpGEMMNumericThreads(DCSRView A, DCSRView B, DCSRView C, const SpGEMMBin *bin, PetscCount n, const int32_t list[], cudaStream_t stream)
 {

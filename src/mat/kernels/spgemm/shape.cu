@@ -1,20 +1,18 @@
 /*
-  What the rows of a matrix look like: how many windows they have, from a few of them, and which of them repeat the row before. Where an unknown of a grid has
-  several components, and where nodes of finite elements have the same neighbours, the symbolic phase is done once for all rows that are the same (inodes, as
-  PETSc's MATAIJ calls them).
+  What the rows of a matrix look like: how many windows a few of them have, and which rows repeat the row before. Rows are the same where an unknown of a grid has
+  several components, and where nodes of finite elements have the same neighbors (inodes, as PETSc's MATAIJ calls them). The symbolic phase is done once for them.
 */
 #include "table.cuh"
-#include "../entries/temporary.cuh"
+#include "../common/temporary.cuh"
 #include <cub/device/device_select.cuh>
 #include <thrust/iterator/counting_iterator.h>
 
 namespace
 {
 
-constexpr int SHAPE_BLOCKS = 132;
-constexpr int MAX_LOOKED   = 512; // entries of a row: one warp has it
-constexpr int ROW_LANES    = 8;   // that compare a row with the one before
-constexpr int MAX_ALIKE    = 32;  // rows that a thread answers for
+constexpr int MAX_LOOKED = 512; // entries of a row that are looked at; one warp has the row
+constexpr int ROW_LANES  = 8;   // lanes that compare a row with the one before
+constexpr int MAX_ALIKE  = 32;  // equal rows that a thread answers for
 
 /* Adds up what scattered rows have, a warp a row. */
 __global__ void __launch_bounds__(SPGEMM_THREADS) ShapeKernel(PetscCount num_rows, PetscCount num_samples, Offsets offsets, const int32_t *columns, SpGEMMShape *shape)
@@ -68,7 +66,7 @@ struct IsLeader {
 
 PetscErrorCode MarkRepeats(DCSRView view, cudaStream_t stream, unsigned char **repeats)
 {
-  const unsigned int blocks = (unsigned int)(((PetscCount)view.num_rows * ROW_LANES + SPGEMM_THREADS - 1) / SPGEMM_THREADS);
+  const unsigned int blocks = DCSRNumBlocks((PetscCount)view.num_rows * ROW_LANES, SPGEMM_THREADS);
 
   PetscFunctionBegin;
   PetscCall(PetscSparseCUDAMalloc(view.num_rows, "repeated rows of a factor", stream, repeats));
@@ -92,9 +90,12 @@ PetscErrorCode MarkRepeats(DCSRView view, cudaStream_t stream, unsigned char **r
 */
 PetscErrorCode SpGEMMSampleShape(DCSRView view, PetscCount num_samples, SpGEMMShape *shape, cudaStream_t stream)
 {
+  unsigned int blocks;
+
   PetscFunctionBegin;
   if (num_samples == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  ShapeKernel<<<SHAPE_BLOCKS, SPGEMM_THREADS, 0, stream>>>((PetscCount)view.num_rows, num_samples, Offsets(view), view.columns, shape);
+  PetscCall(DCSRGetGrid(PETSC_COUNT_MAX, 1, &blocks));
+  ShapeKernel<<<blocks, SPGEMM_THREADS, 0, stream>>>((PetscCount)view.num_rows, num_samples, Offsets(view), view.columns, shape);
   PetscCallCUDA(cudaGetLastError());
   PetscFunctionReturn(PETSC_SUCCESS);
 }

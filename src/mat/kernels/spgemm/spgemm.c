@@ -1,72 +1,118 @@
 /*
-  The phases of a product. Symbolic: a sample of the rows of large products, for the size of tables and pool; one walk over the products, level by level, which
-  puts the columns into the pool; one synchronization for the size of C; row offsets; columns into their places. Numeric: values, bin by bin.
+  The phases of a product.
+
+  Symbolic: a sample of the rows of a large product tells the size of tables and pool. One walk over the terms, level by level, puts the columns into the pool. One
+  synchronization brings the size of C. Row offsets are summed, and the columns move to their places.
+
+  Numeric: values, bin by bin.
 */
 #include "spgemmimpl.h"
 
-/* Launch rule of the groups: their tables of windows and their sums are what fills shared memory, so the smallest that holds a row. */
-const SpGEMMBin SpGEMMBins[SPGEMM_NUM_BINS] = {
+/* A group of lanes takes a row of B at a time. It has so many lanes for rows of B of up to mean entries. */
+typedef struct {
+  double mean;
+  int    lanes;
+} LanesRule;
+
+/* How the work is cut up on devices of one compute capability. */
+typedef struct {
+  const SpGEMMBin *bins;           /* [SPGEMM_NUM_BINS] launch rule of the numeric phase: a row is in the first bin that holds it */
+  const LanesRule *lanes;          /* the last one is for all rows that are left */
+  int              few_rows;       /* A product of at most so many rows has a warp for each row in the symbolic phase. Groups of fewer lanes would leave multiprocessors idle. */
+  int              thread_rows;    /* Threads take rows when there are at least so many. A multiprocessor works on several hundred at a time. */
+  int              thread_length;  /* Threads take rows of A of at most so many entries on average, or of any length when many rows repeat the row before. */
+  double           max_variation;  /* Threads take rows when the number of terms of a row has a standard deviation of at most this part of its mean. */
+  int              thread_lanes;   /* Threads compute values where a group would have at most so many lanes. */
+  int              thread_entries; /* Threads compute values of rows of C of at most so many entries. */
+  int              thread_factors; /* Threads compute values when rows of A have at most so many entries on average. More do not fit into the L1 cache for all threads. */
+  double           window_gain;    /* Rows of B are made windows when they have at most so many windows an entry. */
+  int              window_reuse;   /* Rows of B are made windows when each is met at least so often on average. */
+  double           repeat_gain;    /* Rows of A that repeat the row before are left out when they are at least this part of all rows. */
+} SpGEMMRules;
+
+/* Measured on an NVIDIA H200 (compute capability 9.0). Tables of windows and sums fill shared memory, so that a bin is as small as its rows allow. */
+static const SpGEMMBin H200Bins[SPGEMM_NUM_BINS] = {
   {"empty", 0, 0, 0},      {"16x16", 4, 16, 4},     {"32x48", 5, 48, 4},     {"64x128", 6, 128, 8}, {"64x512", 6, 512, 16}, {"128x256", 7, 256, 16},
   {"128x512", 7, 512, 16}, {"512x384", 9, 384, 16}, {"512x512", 9, 512, 16}, {"block", 0, 0, 0},    {"slices", 0, 0, 0},
 };
-
-/* A group of lanes takes a row of B at a time: this many for rows of B of up to mean entries. */
-static const struct {
-  double mean;
-  int    lanes;
-} lanes_rule[] = {
+static const LanesRule H200Lanes[] = {
   {4.2, 4},
   {10.0, 8},
   {20.0, 16},
   {1e300, 32},
 };
+static const SpGEMMRules H200 = {
+  .bins           = H200Bins,
+  .lanes          = H200Lanes,
+  .few_rows       = 32768,
+  .thread_rows    = 65536,
+  .thread_length  = 40,
+  .max_variation  = 0.75,
+  .thread_lanes   = 4,
+  .thread_entries = 16,
+  .thread_factors = 10,
+  .window_gain    = 0.7,
+  .window_reuse   = 2,
+  .repeat_gain    = 0.4,
+};
+static const DCSRRuleTable tables[] = {
+  {90, &H200},
+};
 
-#define FEW_ROWS         32768    /* up to here a warp takes a row in the symbolic phase: groups of fewer lanes would leave multiprocessors idle */
-#define SAMPLE_ROWS      4096     /* of a sample, */
-#define SAMPLE_FROM      200000   /* which products with a matrix A of more nonzeros begin with, */
-#define SAMPLE_FROM_ROWS 50000    /* if it has more rows, too: a sample costs 50 us */
-#define UNKNOWN_PART     0.6      /* entries for a product of rows that are too long for a sample */
-#define THREAD_ROWS      65536    /* from here on threads may take rows: a multiprocessor has several hundred at a time */
-#define THREAD_LANES     4        /* threads compute values where a group would have so few lanes, */
-#define THREAD_ENTRIES   16       /* rows of C have up to so many entries, */
-#define THREAD_FACTORS   10       /* and rows of A: with more, what they read at a time does not fit into the first cache */
-#define MAX_VARIATION    0.75     /* standard deviation over mean of the products of a row, where threads take rows */
-#define WINDOW_GAIN      0.7      /* windows of an entry of B up to which its rows are made windows, */
-#define WINDOW_REUSE     2        /* if each is met so often */
-#define THREAD_LENGTH    40       /* entries of a row of A up to which threads take rows, unless many rows are the same */
-#define REPEAT_GAIN      0.4      /* part of the rows of A that repeat the row before, from which on these are left out */
-#define POOL_MINIMUM     6291456  /* entries (24 MiB); without a sample the first try */
-#define POOL_MARGIN      0.08     /* most that the pool has beyond the entries expected, as a part of them, */
-#define POOL_LEAST       0.01     /* and least, */
-#define POOL_DEVIATIONS  5        /* to which so many standard errors of the sample come */
-#define WORKSPACE_PART   0.5      /* of C's size that the workspace may have, */
-#define WORKSPACE_BYTES  67108864 /* and bytes: windows of B are made if they fit */
+/* The sample. */
+#define SAMPLE_ROWS      4096   /* A sample has at most so many rows. */
+#define SAMPLE_FROM      200000 /* A product begins with a sample when A has more nonzeros. */
+#define SAMPLE_FROM_ROWS 50000  /* A must have more rows, too: a sample costs 50 us. */
+#define UNKNOWN_PART     0.6    /* The entries of rows that are too long for a sample are estimated as this part of their terms. */
+
+/* The pool. */
+#define POOL_MINIMUM    6291456 /* Without a sample the pool has at least so many entries (24 MiB). */
+#define POOL_LEAST      0.01    /* The pool exceeds the expected entries by at least this part. */
+#define POOL_DEVIATIONS 5       /* So many standard errors of the sample come on top of that. */
+#define POOL_MARGIN     0.08    /* The pool exceeds the expected entries by at most this part. */
+
+/* Windows of B are made when the workspace keeps to this part of C's size and so many bytes with them. */
+#define WORKSPACE_PART  0.5
+#define WORKSPACE_BYTES 67108864
 
 PetscBool DCSRSpGEMMUseRepeats = PETSC_TRUE, DCSRSpGEMMSmallRoom = PETSC_FALSE;
 
 struct _n_DCSRSpGEMM {
+  const SpGEMMRules  *rules;
   PetscInt            num_rows;
   PetscCount          num_nonzeros; /* of C */
   int                 lanes;        /* of a group */
-  PetscBool           threads;      /* whether threads take short rows */
-  PetscBool           few_factors;  /* whether rows of A are short */
+  PetscBool           threads;      /* threads take short rows */
+  PetscBool           few_factors;  /* rows of A are short */
   SpGEMMStats         stats;
   int32_t            *list;    /* [num_rows] device, owned: rows of C by bin; NULL when all rows are in one */
   unsigned long long *chunks;  /* [max_chunks] device, owned: chunks of the rows of the last two bins; NULL when there are none */
   SpGEMMChunkNumbers *numbers; /* [1] device, owned: how many; NULL when there are none */
   PetscCount          max_chunks;
-  SpGEMMHugeRow      *huge; /* [num_huge] host, owned: rows of these bins whose products are sorted; NULL when there are none */
+  SpGEMMHugeRow      *huge; /* [num_huge] host, owned: rows of these bins whose terms are sorted; NULL when there are none */
   PetscCount          num_huge;
-  size_t              held;      /* bytes of workspace now, while the symbolic phase lasts, */
-  size_t              workspace; /* and the most at once */
+  size_t              held;      /* bytes of workspace now, while the symbolic phase lasts */
+  size_t              workspace; /* the most bytes of workspace at once */
 };
 
 /* What a sample of the rows of C tells. */
 typedef struct {
   SpGEMMStats stats;
-  PetscCount  num_rows;        /* of the sample; 0: none was taken */
-  double      entries, padded; /* of C that are expected: as they are, and with each row rounded up to a multiple of four */
+  PetscCount  num_rows; /* of the sample; 0: none was taken */
+  double      entries;  /* of C that are expected */
+  double      padded;   /* the same with each row rounded up to a multiple of four */
 } Sample;
+
+/* SpGEMMGetMaxWarps - Warps that take pieces of the pool in one level: those of SPGEMM_BLOCKS thread blocks for each multiprocessor. */
+PetscErrorCode SpGEMMGetMaxWarps(PetscCount *max_warps)
+{
+  DCSRDeviceFacts facts;
+
+  PetscFunctionBegin;
+  PetscCall(DCSRGetDeviceFacts(&facts));
+  *max_warps = (PetscCount)facts.num_multiprocessors * SPGEMM_BLOCKS * (SPGEMM_THREADS / 32);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
 static void Hold(DCSRSpGEMM product, size_t bytes)
 {
@@ -74,13 +120,13 @@ static void Hold(DCSRSpGEMM product, size_t bytes)
   product->workspace = PetscMax(product->workspace, product->held);
 }
 
-static SpGEMMBinLimits GetLimits(void)
+static SpGEMMBinLimits GetLimits(const SpGEMMBin bins[])
 {
   SpGEMMBinLimits limits;
 
   for (int bin = 0; bin < SPGEMM_NUM_BINS; bin++) {
-    limits.max_windows[bin] = SpGEMMBins[bin].log2_slots ? 3 << SpGEMMBins[bin].log2_slots >> 2 : 0;
-    limits.max_entries[bin] = SpGEMMBins[bin].max_entries;
+    limits.max_windows[bin] = bins[bin].log2_slots ? 3 << bins[bin].log2_slots >> 2 : 0;
+    limits.max_entries[bin] = bins[bin].max_entries;
   }
   limits.max_windows[SPGEMM_BIN_BLOCK] = SPGEMM_BLOCK_WINDOWS;
   limits.max_entries[SPGEMM_BIN_BLOCK] = PETSC_INT32_MAX;
@@ -88,12 +134,12 @@ static SpGEMMBinLimits GetLimits(void)
 }
 
 /* mean: entries of a row of B, or when it is known, of one that an entry of A meets */
-static int GetLanes(double mean)
+static int GetLanes(const SpGEMMRules *rules, double mean)
 {
   int k = 0;
 
-  while (mean > lanes_rule[k].mean) k++;
-  return lanes_rule[k].lanes;
+  while (mean > rules->lanes[k].mean) k++;
+  return rules->lanes[k].lanes;
 }
 
 static PetscErrorCode FreePool(SpGEMMPool *pool, cudaStream_t stream)
@@ -152,7 +198,7 @@ static PetscCount CountFitting(const SpGEMMStats *stats, int size)
   return fit;
 }
 
-/* The slots of the first level's tables from the windows of a sample of rows: most of them fit. */
+/* The slots of the first level's tables: most rows of the sample fit. */
 static int ChooseSlots(const SpGEMMStats *stats, PetscCount num_rows, int lanes)
 {
   static const int sizes[] = {0, 2, 4, 6}; // up to 12, 24, 48 and 96 windows
@@ -163,29 +209,29 @@ static int ChooseSlots(const SpGEMMStats *stats, PetscCount num_rows, int lanes)
 }
 
 /* Whether rows have so few windows that they are read as windows. */
-static PetscBool HasWindows(const SpGEMMShape *shape)
+static PetscBool HasWindows(const SpGEMMRules *rules, const SpGEMMShape *shape)
 {
-  return (PetscBool)((double)shape->num_windows <= WINDOW_GAIN * (double)shape->num_entries);
+  return (PetscBool)((double)shape->num_windows <= rules->window_gain * (double)shape->num_entries);
 }
 
 /* Whether so many rows repeat the row before that it pays to know which. */
-static PetscBool HasRepeats(const SpGEMMShape *shape)
+static PetscBool HasRepeats(const SpGEMMRules *rules, const SpGEMMShape *shape)
 {
-  return (PetscBool)(DCSRSpGEMMUseRepeats && (double)shape->num_repeats >= REPEAT_GAIN * (double)shape->num_rows);
+  return (PetscBool)(DCSRSpGEMMUseRepeats && (double)shape->num_repeats >= rules->repeat_gain * (double)shape->num_rows);
 }
 
 /* Up to 14, 28, 56 and 96 windows; tables for the last leave so few threads that they pay for repeated rows only. */
 static const int thread_sizes[] = {1, 3, 5, 6};
 
-/* Whether threads take rows, and the slots of their tables: where nearly all rows fit, and have about the same number of products, since a warp waits for its longest row. */
-static PetscBool ChooseThreads(DCSRView A, DCSRView B, const SpGEMMStats *stats, PetscCount num_samples, int *log2_slots)
+/* Whether threads take rows, and the slots of their tables. Nearly all rows have to fit, and to have about the same number of terms, since a warp waits for its longest row. */
+static PetscBool ChooseThreads(const SpGEMMRules *rules, DCSRView A, DCSRView B, const SpGEMMStats *stats, PetscCount num_samples, int *log2_slots)
 {
-  const double mean = (double)(stats->num_products + stats->num_unknown) / (double)num_samples, squares = (double)stats->num_squares / (double)num_samples;
+  const double mean = (double)(stats->num_terms + stats->num_unknown) / (double)num_samples, squares = (double)stats->num_squares / (double)num_samples;
 
-  if (A.num_rows < THREAD_ROWS || B.num_columns > SPGEMM_MAX_THREAD_COLUMNS || squares > (1.0 + MAX_VARIATION * MAX_VARIATION) * mean * mean) return PETSC_FALSE;
-  if (A.num_rows < A.num_columns / 2) return PETSC_FALSE; // a restriction: rows of B that neighbouring threads read lie apart
-  if (A.num_nonzeros / THREAD_LENGTH >= A.num_rows && !HasRepeats(&stats->a)) return PETSC_FALSE;
-  for (int k = 0; k < (HasRepeats(&stats->a) ? 4 : 3); k++) {
+  if (A.num_rows < rules->thread_rows || B.num_columns > SPGEMM_MAX_THREAD_COLUMNS || squares > (1.0 + rules->max_variation * rules->max_variation) * mean * mean) return PETSC_FALSE;
+  if (A.num_rows < A.num_columns / 2) return PETSC_FALSE; // a restriction: rows of B that neighboring threads read lie apart
+  if (A.num_nonzeros / rules->thread_length >= A.num_rows && !HasRepeats(rules, &stats->a)) return PETSC_FALSE;
+  for (int k = 0; k < (HasRepeats(rules, &stats->a) ? 4 : 3); k++) {
     *log2_slots = 4 + k;
     if (CountFitting(stats, thread_sizes[k]) * 50 >= num_samples * 49) return PETSC_TRUE;
   }
@@ -217,11 +263,11 @@ static PetscErrorCode PrepareThreads(DCSRSpGEMM product, DCSRView A, DCSRView B,
 {
   PetscFunctionBegin;
   if (!level->threads) PetscFunctionReturn(PETSC_SUCCESS);
-  if (HasRepeats(&sample->stats.a)) {
+  if (HasRepeats(product->rules, &sample->stats.a)) {
     PetscCall(SpGEMMFindRepeats(A, B, stream, &level->repeats));
     Hold(product, RepeatsBytes(A, B));
   }
-  if (HasWindows(&sample->stats.b) && A.num_nonzeros / WINDOW_REUSE >= B.num_rows && WindowsFit(A, B, sample, product->held)) {
+  if (HasWindows(product->rules, &sample->stats.b) && A.num_nonzeros / product->rules->window_reuse >= B.num_rows && WindowsFit(A, B, sample, product->held)) {
     PetscCall(SpGEMMMakeWindows(B, stream, &level->windows));
     Hold(product, WindowsBytes(B, level->windows.num_words));
   }
@@ -266,27 +312,27 @@ static PetscErrorCode TakeSample(DCSRView A, DCSRView B, SpGEMMLevel *level, con
 }
 
 /* The first level: from the shape of the product, and from a sample of the rows when there are many. */
-static PetscErrorCode ChooseLevel(DCSRView A, DCSRView B, int *lanes, const SpGEMMBinLimits *limits, const SpGEMMPool *pool, cudaStream_t stream, SpGEMMLevel *level, Sample *sample)
+static PetscErrorCode ChooseLevel(const SpGEMMRules *rules, DCSRView A, DCSRView B, int *lanes, const SpGEMMBinLimits *limits, const SpGEMMPool *pool, cudaStream_t stream, SpGEMMLevel *level, Sample *sample)
 {
   const PetscInt     num_rows = A.num_rows;
   const SpGEMMStats *stats    = &sample->stats;
   int                log2_slots;
 
   PetscFunctionBegin;
-  level->lanes      = num_rows <= FEW_ROWS ? 32 : *lanes;
+  level->lanes      = num_rows <= rules->few_rows ? 32 : *lanes;
   level->part_lanes = *lanes;
   level->log2_slots = 6;
   level->num_rows   = num_rows;
   level->stride     = 1;
   if (num_rows <= SAMPLE_FROM_ROWS || A.num_nonzeros <= SAMPLE_FROM) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(TakeSample(A, B, level, limits, pool, stream, sample));
-  if (stats->num_factors) *lanes = GetLanes((double)(stats->num_products + stats->num_unknown) / (double)stats->num_factors);
+  if (stats->num_factors) *lanes = GetLanes(rules, (double)(stats->num_terms + stats->num_unknown) / (double)stats->num_factors);
   level->num_rows   = num_rows;
   level->stride     = 1;
   level->log2_slots = ChooseSlots(stats, sample->num_rows, *lanes);
-  level->lanes      = num_rows <= FEW_ROWS || level->log2_slots == 9 ? 32 : *lanes;
+  level->lanes      = num_rows <= rules->few_rows || level->log2_slots == 9 ? 32 : *lanes;
   level->part_lanes = *lanes;
-  level->threads    = ChooseThreads(A, B, stats, sample->num_rows, &log2_slots);
+  level->threads    = ChooseThreads(rules, A, B, stats, sample->num_rows, &log2_slots);
   if (level->threads) level->log2_slots = log2_slots;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -294,31 +340,31 @@ static PetscErrorCode ChooseLevel(DCSRView A, DCSRView B, int *lanes, const SpGE
 /* By how much the entries of C may be more than a sample says, as a part of them. */
 static double GetMargin(const Sample *sample)
 {
-  const double mean = (double)(sample->stats.num_products + sample->stats.num_unknown) / (double)sample->num_rows, square = (double)sample->stats.num_squares / (double)sample->num_rows;
+  const double mean = (double)(sample->stats.num_terms + sample->stats.num_unknown) / (double)sample->num_rows, square = (double)sample->stats.num_squares / (double)sample->num_rows;
   const double deviation = PetscSqrtReal((PetscReal)PetscMax(square - mean * mean, 0)) / PetscMax(mean, 1), margin = POOL_LEAST + POOL_DEVIATIONS * deviation / PetscSqrtReal((PetscReal)sample->num_rows);
 
   return sample->stats.num_unknown ? POOL_MARGIN : PetscMin(margin, POOL_MARGIN);
 }
 
-/* Entries of the pool: those expected and what warps leave unused of what they take; twice the entries of A when nothing is known. */
-static PetscCount ChooseCapacity(DCSRView A, const SpGEMMLevel *level, const Sample *sample)
+/* Entries of the pool: those expected, and those that warps leave unused of their pieces. Without a sample twice the entries of A are expected. */
+static PetscCount ChooseCapacity(DCSRView A, PetscCount max_warps, const SpGEMMLevel *level, const Sample *sample)
 {
-  const PetscCount unused = (PetscCount)PetscMin(A.num_rows, SPGEMM_MAX_WARPS) * SPGEMM_POOL_CHUNK;
+  const PetscCount unused = PetscMin((PetscCount)A.num_rows, max_warps) * SPGEMM_POOL_CHUNK;
 
   if (sample->num_rows == 0) return PetscMax(A.num_nonzeros * 2, POOL_MINIMUM) + unused;
   if (!level->threads) return (PetscCount)(sample->entries * (1 + POOL_MARGIN)) + unused; // of a piece for eight rows, half a row's room is lost
-  // the rows of threads begin at multiples of four and leave nothing else unused; where the sample shows no other rows, few warps take any
+  // rows of threads begin at multiples of four entries and leave nothing else unused; few warps take pieces when the sample has no other rows
   return (PetscCount)(sample->padded * (1 + GetMargin(sample))) + (CountFitting(&sample->stats, thread_sizes[level->log2_slots - 4]) == sample->num_rows ? unused / 4 : unused);
 }
 
-/* Rows that may wait for blocks: those of a sample that do not fit into a warp's table may be twice as many. */
+/* Rows that may wait for thread blocks: twice as many as the sample says do not fit into a warp's table. */
 static PetscCount ChooseWaiting(DCSRView A, const Sample *sample)
 {
   if (sample->num_rows == 0) return (PetscCount)A.num_rows;
   return PetscMin((PetscCount)A.num_rows, (PetscCount)(2 * ((double)A.num_rows / (double)sample->num_rows) * (double)sample->stats.window_rows[SPGEMM_NUM_SIZES - 1]) + A.num_rows / 64 + 65536);
 }
 
-/* The walk over the products, level by level; its statistics come to the host. */
+/* The walk over the terms, level by level; its statistics come to the host. */
 static PetscErrorCode Walk(DCSRView A, DCSRView B, const SpGEMMLevel *level, const SpGEMMBinLimits *limits, const SpGEMMPool *pool, cudaStream_t stream, SpGEMMStats *stats)
 {
   PetscFunctionBegin;
@@ -332,13 +378,16 @@ static PetscErrorCode Walk(DCSRView A, DCSRView B, const SpGEMMLevel *level, con
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A larger pool in place of one that was too small, which has told how large it must be. */
+/* A larger pool in place of one that was too small. The walk has told how large it must be. */
 static PetscErrorCode EnlargePool(DCSRSpGEMM product, PetscInt num_rows, SpGEMMPool *pool, cudaStream_t stream)
 {
+  PetscCount max_warps = 0;
+
   PetscFunctionBegin;
+  PetscCall(SpGEMMGetMaxWarps(&max_warps));
   PetscCall(PetscInfo(NULL, "A pool of %" PetscCount_FMT " entries was too small for a product: once more with %llu\n", pool->capacity, product->stats.pool_used));
   PetscCall(PetscSparseCUDAFree(&pool->columns, stream));
-  pool->capacity = (PetscCount)product->stats.pool_used + (PetscCount)SPGEMM_MAX_WARPS * SPGEMM_POOL_CHUNK;
+  pool->capacity = (PetscCount)product->stats.pool_used + max_warps * SPGEMM_POOL_CHUNK;
   if (pool->capacity > (PetscCount)UINT32_MAX && !pool->wide) {
     PetscCall(PetscSparseCUDAFree(&pool->starts, stream));
     PetscCall(PetscSparseCUDAMalloc_Private((size_t)num_rows * sizeof(uint64_t), "places of the rows of a product", stream, &pool->starts));
@@ -383,20 +432,22 @@ static PetscErrorCode FillChosenPool(DCSRSpGEMM product, DCSRView A, DCSRView B,
 /* The columns of all rows into the pool. */
 static PetscErrorCode FillPool(DCSRSpGEMM product, DCSRView A, DCSRView B, SpGEMMPool *pool, cudaStream_t stream)
 {
-  const SpGEMMBinLimits limits = GetLimits();
+  const SpGEMMBinLimits limits = GetLimits(product->rules->bins);
   SpGEMMLevel           level;
   Sample                sample;
+  PetscCount            max_warps = 0;
   PetscErrorCode        ierr;
 
   PetscFunctionBegin;
+  PetscCall(SpGEMMGetMaxWarps(&max_warps));
   PetscCall(PetscMemzero(&level, sizeof(level)));
   PetscCall(PetscMemzero(&sample, sizeof(sample)));
   PetscCall(PetscSparseCUDAMalloc(1, "statistics of a product", stream, &pool->stats));
   PetscCallCUDA(cudaMemsetAsync(pool->stats, 0, sizeof(*pool->stats), stream));
-  PetscCall(ChooseLevel(A, B, &product->lanes, &limits, pool, stream, &level, &sample));
+  PetscCall(ChooseLevel(product->rules, A, B, &product->lanes, &limits, pool, stream, &level, &sample));
   product->threads     = level.threads;
-  product->few_factors = (PetscBool)(A.num_nonzeros / THREAD_FACTORS <= A.num_rows);
-  pool->capacity       = ChooseCapacity(A, &level, &sample);
+  product->few_factors = (PetscBool)(A.num_nonzeros / product->rules->thread_factors <= A.num_rows);
+  pool->capacity       = ChooseCapacity(A, max_warps, &level, &sample);
   pool->max_waiting    = ChooseWaiting(A, &sample);
   if (DCSRSpGEMMSmallRoom) pool->capacity = pool->max_waiting = 1;
   pool->wide = (PetscBool)(pool->capacity > (PetscCount)UINT32_MAX);
@@ -431,7 +482,7 @@ static PetscErrorCode GetHuge(DCSRSpGEMM product, PetscCount n, const SpGEMMHuge
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Chunks of the rows of the last two bins, and which of them are no work for chunks; that synchronizes. */
+/* Chunks of the rows of the last two bins, and which of these rows are sorted instead. Synchronizes when some may be. */
 static PetscErrorCode MakeChunks(DCSRSpGEMM product, DCSRView A, DCSRView B, DCSRView C, PetscCount n, const int32_t rows[], cudaStream_t stream)
 {
   const PetscCount   max_huge = PetscMin(n, A.num_nonzeros / SPGEMM_HUGE_ENTRIES);
@@ -505,24 +556,27 @@ static PetscErrorCode Symbolic(DCSRSpGEMM product, DCSRView A, DCSRView B, Petsc
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether threads compute the values of a bin: their sums are short, and so are the rows of B, of which they load an entry at a time. */
+/* Whether threads compute the values of a bin. They load an entry of B at a time, so that rows of B have to be short. */
 static PetscBool UsesThreads(DCSRSpGEMM product, int bin)
 {
-  return (PetscBool)(product->threads && product->few_factors && product->lanes <= THREAD_LANES && product->stats.bin_rows[bin] >= THREAD_ROWS && SpGEMMBins[bin].max_entries <= THREAD_ENTRIES);
+  const SpGEMMRules *rules = product->rules;
+
+  return (PetscBool)(product->threads && product->few_factors && product->lanes <= rules->thread_lanes && product->stats.bin_rows[bin] >= (unsigned int)rules->thread_rows && rules->bins[bin].max_entries <= rules->thread_entries);
 }
 
 /* The values of all bins. */
 static PetscErrorCode Numeric(DCSRSpGEMM product, DCSRView A, DCSRView B, DCSRView C, cudaStream_t stream)
 {
-  const int32_t *list = product->list;
+  const SpGEMMBin *bins = product->rules->bins;
+  const int32_t   *list = product->list;
 
   PetscFunctionBegin;
   if (C.num_nonzeros == 0) PetscFunctionReturn(PETSC_SUCCESS);
   for (int bin = 1; bin < SPGEMM_BIN_BLOCK; bin++) {
     const PetscCount n = product->stats.bin_rows[bin];
 
-    if (UsesThreads(product, bin)) PetscCall(SpGEMMNumericThreads(A, B, C, &SpGEMMBins[bin], n, list, stream));
-    else PetscCall(SpGEMMNumericGroups(A, B, C, &SpGEMMBins[bin], product->lanes, n, list, stream));
+    if (UsesThreads(product, bin)) PetscCall(SpGEMMNumericThreads(A, B, C, &bins[bin], n, list, stream));
+    else PetscCall(SpGEMMNumericGroups(A, B, C, &bins[bin], product->lanes, n, list, stream));
     if (list != NULL) list += n;
   }
   PetscCall(SpGEMMNumericChunks(A, B, C, product->max_chunks, product->chunks, product->numbers, stream));
@@ -557,26 +611,29 @@ static PetscErrorCode CheckFactors(DCSRView A, DCSRView B, PetscBool values)
 
   Errors: PETSC_ERR_MEM; C's arrays and product are NULL then.
 
-  Cost: one walk over the products in shared memory for the structure and one for the values; a second walk when rows differ so much that the pool was chosen too
-  small. Workspace: about half of C's size and 64 MiB for products with a sample; more where rows of C have one or two entries, or are too long for the sample
-  (docs/spgemm.md says what it is made of).
+  Cost: one walk over the terms in shared memory for the structure and one for the values. The walk for the structure is done once more when rows differ so much that
+  the pool was chosen too small. Workspace: about half of C's size and 64 MiB for products with a sample, more where rows of C have one or two entries, or are too
+  long for the sample (docs/spgemm.md says what it is made of).
 
-  Reference: rows in bins by work as Dalton, Olson and Bell, Optimizing sparse matrix-matrix multiplication for the GPU, ACM TOMS 41, 2015; the bits of neighbouring
+  Reference: rows in bins by work as Dalton, Olson and Bell, Optimizing sparse matrix-matrix multiplication for the GPU, ACM TOMS 41, 2015; the bits of neighboring
   columns in one word as Deveci, Trott and Rajamanickam, Multithreaded sparse matrix-matrix multiplication, Parallel Computing 78, 2018.
 */
 PetscErrorCode DCSRSpGEMMSymbolic(DCSRView A, DCSRView B, PetscBool values, cudaStream_t stream, DCSRView *C, DCSRSpGEMM *product)
 {
-  SpGEMMPool     pool;
-  PetscErrorCode ierr, freed;
+  const SpGEMMRules *rules = NULL;
+  SpGEMMPool         pool;
+  PetscErrorCode     ierr, freed;
 
   PetscFunctionBegin;
   *product = NULL;
   PetscCall(PetscMemzero(C, sizeof(*C)));
   PetscCall(PetscMemzero(&pool, sizeof(pool)));
   PetscCall(CheckFactors(A, B, values));
+  PetscCall(DCSRGetRules(PETSC_STATIC_ARRAY_LENGTH(tables), tables, (const void **)&rules));
   PetscCall(PetscNew(product));
+  (*product)->rules    = rules;
   (*product)->num_rows = A.num_rows;
-  (*product)->lanes    = GetLanes((double)B.num_nonzeros / (double)PetscMax(B.num_rows, 1));
+  (*product)->lanes    = GetLanes(rules, (double)B.num_nonzeros / (double)PetscMax(B.num_rows, 1));
   ierr                 = Symbolic(*product, A, B, values, &pool, stream, C);
   freed                = FreePool(&pool, stream);
   if (ierr == PETSC_SUCCESS) ierr = freed;
@@ -600,7 +657,7 @@ PetscErrorCode DCSRSpGEMMSymbolic(DCSRView A, DCSRView B, PetscBool values, cuda
 . C       - the structure of that call, with values allocated [num_nonzeros]
 - stream  - asynchronous on it
 
-  Cost: one walk over the products.
+  Cost: one walk over the terms.
 */
 PetscErrorCode DCSRSpGEMMNumeric(DCSRSpGEMM product, DCSRView A, DCSRView B, DCSRView C, cudaStream_t stream)
 {
@@ -612,7 +669,7 @@ PetscErrorCode DCSRSpGEMMNumeric(DCSRSpGEMM product, DCSRView A, DCSRView B, DCS
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* DCSRSpGEMMAllocates - Whether DCSRSpGEMMNumeric() allocates device memory, to sort the products of some rows. */
+/* DCSRSpGEMMAllocates - Whether DCSRSpGEMMNumeric() allocates device memory, to sort the terms of some rows. */
 PetscBool DCSRSpGEMMAllocates(DCSRSpGEMM product)
 {
   return (PetscBool)(product->num_huge > 0);
@@ -623,11 +680,11 @@ PetscErrorCode DCSRSpGEMMGetInfo(DCSRSpGEMM product, DCSRSpGEMMInfo *info)
 {
   PetscFunctionBegin;
   PetscCall(PetscMemzero(info, sizeof(*info)));
-  info->num_products = (PetscCount)product->stats.num_products;
+  info->num_products = (PetscCount)product->stats.num_terms;
   info->workspace    = product->workspace;
   for (int bin = 0; bin < SPGEMM_NUM_BINS; bin++) {
     if (!product->stats.bin_rows[bin]) continue;
-    info->bin_names[info->num_bins]  = SpGEMMBins[bin].name;
+    info->bin_names[info->num_bins]  = product->rules->bins[bin].name;
     info->bin_rows[info->num_bins++] = product->stats.bin_rows[bin];
   }
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -1,36 +1,51 @@
 #pragma once
 /*
-  Row-binned SpGEMM, C = A B. Columns are taken in windows of 16: a row of C is a small hash table of windows with one bit for each column, so that a run of
-  neighbouring columns is one slot of the table, counting is counting of bits, and sorting the windows sorts the row.
+  Row-binned SpGEMM, C = A B. An entry c_ij of C is the sum of its terms a_ik b_kj.
 
-  The symbolic phase walks over the products once. It puts each row's columns into a pool, sorted, wherever there is room, since no row knows where the rows before
-  it end; tables of growing size (levels) are tried, and a row whose table is full waits for the next level. When C's size is known the columns move to their
-  places. The numeric phase makes each row's table from its columns and walks over the products a second time.
+  Columns are taken in windows of 16. A row of C is a small hash table of windows, each with one bit for each of its columns. A run of neighboring columns is one
+  slot of the table. Counting is counting of bits, and sorting the windows sorts the row.
+
+  The symbolic phase walks over the terms once. It puts each row's columns into a pool, sorted, wherever there is room: no row knows where the rows before it end.
+  Tables of growing size (levels) are tried. A row whose table is full waits for the next level. The columns move to their places when C's size is known.
+
+  The numeric phase makes each row's table from its columns and walks over the terms a second time.
 */
+#include <petscsparsecuda/common.h>
 #include <petscsparsecuda/spgemm.h>
 
-#define SPGEMM_WINDOW_BITS 4 /* log2 of the columns of a window: a mask and the place of its first entry are one 32-bit word */
+#define SPGEMM_WINDOW_BITS 4 /* log2 of the columns of a window; a mask and the place of its first entry are one 32-bit word */
 #define SPGEMM_NO_WINDOW   0xffffffffu
 
-/* Levels of the symbolic phase: groups of lanes, warps, blocks, and dense bitmaps of slices of the columns, which do not go through the pool. */
-#define SPGEMM_NUM_LEVELS    4
-#define SPGEMM_BLOCK_WINDOWS 3072       /* windows of a row that a block still sorts in shared memory, */
-#define SPGEMM_BLOCK_SLOTS   12         /* in a table of 2^12 */
-#define SPGEMM_SLICE_WORDS   16384      /* 32-bit words of a bitmap in shared memory, a bit for each column of a slice */
-#define SPGEMM_MAX_LONG_ROWS 4194304    /* such rows have more than SPGEMM_BLOCK_WINDOWS entries each: no device holds so many */
-#define SPGEMM_CHUNK_ENTRIES 256        /* entries of long rows whose values a warp computes, */
-#define SPGEMM_CHUNK_SLOTS   9          /* in a table of 2^9 windows */
-#define SPGEMM_HUGE_ENTRIES  512        /* a chunk looks at every row of B: for rows of A with more entries, */
-#define SPGEMM_SEARCH_RATIO  2          /* and more than so many looks of all chunks for a product, products are sorted */
-#define SPGEMM_POOL_CHUNK    1024       /* entries of the pool that a warp takes at a time, */
-#define SPGEMM_POOL_AHEAD    8          /* or room for so many times what it needs now, if that is more */
-#define SPGEMM_POOL_STEPS    64         /* and if it needs room so often */
-#define SPGEMM_MAX_WARPS     (132 * 64) /* that take some: persistent blocks */
+#define SPGEMM_THREADS 256 /* threads of a thread block, unless its file says otherwise */
+#define SPGEMM_BLOCKS  8   /* thread blocks for each multiprocessor, of kernels whose thread blocks take rows until there are none left */
 
-#define SPGEMM_MAX_THREAD_COLUMNS 536870896 /* of B, where threads take rows: their windows are sorted with 7 more bits in one word, of which one value means none */
+/*
+  Levels of the symbolic phase: groups of lanes, warps, thread blocks, slices. Rows of the last level do not go through the pool: a slice of their columns is a
+  bitmap with a bit for each column.
+*/
+#define SPGEMM_NUM_LEVELS    4
+#define SPGEMM_BLOCK_WINDOWS 3072    /* A thread block sorts rows of at most so many windows. */
+#define SPGEMM_BLOCK_SLOTS   12      /* log2 of the slots of its table */
+#define SPGEMM_SLICE_WORDS   16384   /* 32-bit words of the bitmap of a slice, in shared memory */
+#define SPGEMM_MAX_LONG_ROWS 4194304 /* Rows of the last level have more than SPGEMM_BLOCK_WINDOWS entries each. No device holds so many. */
+
+/* Chunks of long rows, whose values a warp computes. */
+#define SPGEMM_CHUNK_ENTRIES 256 /* entries of C in a chunk */
+#define SPGEMM_CHUNK_SLOTS   9   /* log2 of the slots of its table */
+
+/* A chunk looks at every row of B that its row of A meets. The terms of a row are sorted instead when both of these are exceeded. */
+#define SPGEMM_HUGE_ENTRIES 512 /* entries of the row of A */
+#define SPGEMM_SEARCH_RATIO 2   /* looks of all chunks of the row for each of its terms */
+
+/* Pieces of the pool that warps take. */
+#define SPGEMM_POOL_CHUNK 1024 /* A piece has at least so many entries. */
+#define SPGEMM_POOL_STEPS 64   /* A warp that needs room at least so often takes it ahead. */
+#define SPGEMM_POOL_AHEAD 8    /* Its piece is room for so many times what it needs now. */
+
+#define SPGEMM_MAX_THREAD_COLUMNS 536870896 /* of B, where threads take rows: a window and 7 more bits are sorted as one word, of which one value means none */
 #define SPGEMM_NUM_SIZES          8         /* sizes that a sample tells apart */
 
-/* The bins of the numeric phase: rows without entries; rows of a group of lanes (the table in spgemm.c); rows in chunks, whose columns a block or slices found. */
+/* The bins of the numeric phase: rows without entries, rows of a group of lanes (the table in spgemm.c), rows in chunks, whose columns a thread block or slices found. */
 #define SPGEMM_NUM_BINS    11
 #define SPGEMM_BIN_EMPTY   0
 #define SPGEMM_BIN_BLOCK   9
@@ -43,7 +58,6 @@ typedef struct {
   int         max_entries; /* of a row of C */
   int         min_lanes;   /* smallest group: fewer lanes would leave shared memory for too few warps */
 } SpGEMMBin;
-PETSC_INTERN const SpGEMMBin SpGEMMBins[SPGEMM_NUM_BINS];
 
 /* The part of the table that kernels need, by value. */
 typedef struct {
@@ -54,26 +68,26 @@ typedef struct {
 /* What a look at some rows of a matrix finds. */
 typedef struct {
   unsigned long long num_rows, num_entries;
-  unsigned long long num_windows; /* of neighbouring columns */
+  unsigned long long num_windows; /* of neighboring columns */
   unsigned long long num_repeats; /* rows with the columns of the row before */
 } SpGEMMShape;
 
 /* What the symbolic phase finds; on the device, and after it on the host. */
 typedef struct {
   unsigned long long num_nonzeros;
-  unsigned long long num_products;
-  unsigned long long num_factors;                   /* of a sample: entries of A in its rows, */
-  unsigned long long num_unknown;                   /* and products of the rows whose table was full */
+  unsigned long long num_terms;
+  unsigned long long num_factors;                   /* sample: entries of A in its rows */
+  unsigned long long num_unknown;                   /* sample: terms of the rows whose table was full */
   unsigned long long pool_used;                     /* entries taken from the pool, or that would have been with enough room */
   unsigned int       bin_rows[SPGEMM_NUM_BINS];     /* rows of C in each bin */
-  unsigned int       level_rows[SPGEMM_NUM_LEVELS]; /* rows that waited for each level (not kept for the first, which sees all) */
-  unsigned int       taken;                         /* rows that blocks have taken in the third level, */
-  unsigned int       shared_rows;                   /* and rows that they would leave to many blocks */
+  unsigned int       level_rows[SPGEMM_NUM_LEVELS]; /* rows that waited for each level; not kept for the first, which sees all */
+  unsigned int       taken;                         /* third level: rows that thread blocks have taken */
+  unsigned int       shared_rows;                   /* third level: rows that should be shared by many thread blocks */
   unsigned int       no_room;                       /* whether rows found no room in the pool, or in the list of those that wait */
-  unsigned long long num_squares;                   /* of a sample: sum of the squares of each row's products, */
-  unsigned long long num_padded;                    /* entries of C, those of each row rounded up to a multiple of four, */
-  SpGEMMShape        a, b;                          /* of some rows of A and B, */
-  unsigned int       window_rows[SPGEMM_NUM_SIZES]; /* and rows of up to so many windows (SizeOf() in table.cuh), and of more */
+  unsigned long long num_squares;                   /* sample: sum over the rows of the squares of their numbers of terms */
+  unsigned long long num_padded;                    /* sample: entries of C, those of each row rounded up to a multiple of four */
+  SpGEMMShape        a, b;                          /* sample: rows of A and of B */
+  unsigned int       window_rows[SPGEMM_NUM_SIZES]; /* sample: rows by their number of windows (SizeOf() in table.cuh) */
 } SpGEMMStats;
 
 /* Arrays of the symbolic phase, all on the device. */
@@ -89,7 +103,7 @@ typedef struct {
   SpGEMMStats   *stats;
 } SpGEMMPool;
 
-/* How many chunks SpGEMMListChunks() found, and how many rows whose products may be sorted; on the device. */
+/* How many chunks SpGEMMListChunks() found, and how many rows whose terms may be sorted; on the device. */
 typedef struct {
   unsigned long long chunks;
   unsigned long long huge;
@@ -102,20 +116,20 @@ typedef struct {
   PetscCount          num_words;
 } SpGEMMWindows;
 
-/* Rows with the columns of the row before, as block matrices have them; on the device, owned; NULL: not looked for. */
+/* Rows that repeat the columns of the row before, as several unknowns of a node do. Arrays are on the device and owned; NULL: nobody has looked for such rows. */
 typedef struct {
-  unsigned char *b;           /* [B.num_rows] whether a row is such a row */
-  int32_t       *leaders;     /* [A.num_rows] rows of A that are not, and each whose number is a multiple of 32; as many as */
-  int32_t       *num_leaders; /* [1] says */
+  unsigned char *b;           /* [B.num_rows] whether a row of B repeats the row before */
+  int32_t       *leaders;     /* [A.num_rows] rows of A that do not, and all whose number is a multiple of 32 */
+  int32_t       *num_leaders; /* [1] how many of these there are */
 } SpGEMMRepeats;
 
 /* A row whose row of A is long. */
 typedef struct {
-  PetscCount         a_begin, a_length; /* the row of A, */
-  PetscCount         c_begin, c_length; /* and of C */
-  unsigned long long products;
+  PetscCount         a_begin, a_length; /* of A */
+  PetscCount         c_begin, c_length; /* of C */
+  unsigned long long terms;
   int32_t            row;
-  int32_t            sorted; /* whether its products are sorted: no chunks */
+  int32_t            sorted; /* whether its terms are sorted: no chunks */
 } SpGEMMHugeRow;
 
 /* How the first level works. */
@@ -124,36 +138,39 @@ typedef struct {
   int           lanes;      /* of a group, which takes a row of C: 4, 8, 16 or 32 */
   int           part_lanes; /* of a part of a group, which takes a row of B: as many, or 4 to 32 of 32 */
   int           log2_slots; /* of a group's table */
-  PetscCount    num_rows;   /* rows to do, */
-  PetscCount    stride;     /* every so many: more than 1 in a sample */
+  PetscCount    num_rows;   /* rows to do */
+  PetscCount    stride;     /* distance of these rows: more than 1 in a sample */
   SpGEMMWindows windows;    /* zero unless threads read them */
   SpGEMMRepeats repeats;    /* zero unless threads use them */
 } SpGEMMLevel;
 
+/* spgemm.c */
+PETSC_INTERN PetscErrorCode SpGEMMGetMaxWarps(PetscCount *max_warps);
+
 /* shape.cu, windows.cu: a look at a matrix; what threads read in place of B's columns, and which rows they need not look at */
-PETSC_INTERN PetscErrorCode SpGEMMSampleShape(DCSRView, PetscCount, SpGEMMShape *, cudaStream_t);
-PETSC_INTERN PetscErrorCode SpGEMMFindRepeats(DCSRView, DCSRView, cudaStream_t, SpGEMMRepeats *);
-PETSC_INTERN PetscErrorCode SpGEMMFreeRepeats(SpGEMMRepeats *, cudaStream_t);
-PETSC_INTERN PetscErrorCode SpGEMMMakeWindows(DCSRView, cudaStream_t, SpGEMMWindows *);
-PETSC_INTERN PetscErrorCode SpGEMMFreeWindows(SpGEMMWindows *, cudaStream_t);
+PETSC_INTERN PetscErrorCode SpGEMMSampleShape(DCSRView view, PetscCount num_samples, SpGEMMShape *shape, cudaStream_t stream);
+PETSC_INTERN PetscErrorCode SpGEMMFindRepeats(DCSRView A, DCSRView B, cudaStream_t stream, SpGEMMRepeats *repeats);
+PETSC_INTERN PetscErrorCode SpGEMMFreeRepeats(SpGEMMRepeats *repeats, cudaStream_t stream);
+PETSC_INTERN PetscErrorCode SpGEMMMakeWindows(DCSRView B, cudaStream_t stream, SpGEMMWindows *windows);
+PETSC_INTERN PetscErrorCode SpGEMMFreeWindows(SpGEMMWindows *windows, cudaStream_t stream);
 
 /* threads.cu, symbolic.cu, long.cu: the levels, each for the rows that the one before could not finish */
-PETSC_INTERN PetscErrorCode SpGEMMSymbolicGroups(DCSRView, DCSRView, const SpGEMMLevel *, const SpGEMMBinLimits *, const SpGEMMPool *, cudaStream_t);
-PETSC_INTERN PetscErrorCode SpGEMMSymbolicThreads(DCSRView, DCSRView, const SpGEMMWindows *, const SpGEMMRepeats *, int, const SpGEMMBinLimits *, const SpGEMMPool *, cudaStream_t);
-PETSC_INTERN PetscErrorCode SpGEMMSymbolicWarps(DCSRView, DCSRView, int, const SpGEMMBinLimits *, const SpGEMMPool *, cudaStream_t);
-PETSC_INTERN PetscErrorCode SpGEMMSymbolicBlocks(DCSRView, DCSRView, int, const SpGEMMBinLimits *, const SpGEMMPool *, cudaStream_t);
-PETSC_INTERN PetscErrorCode SpGEMMCountSlices(DCSRView, DCSRView, const SpGEMMPool *, cudaStream_t);
-PETSC_INTERN PetscErrorCode SpGEMMFillSlices(DCSRView, DCSRView, DCSRView, PetscCount, const int32_t[], cudaStream_t);
+PETSC_INTERN PetscErrorCode SpGEMMSymbolicGroups(DCSRView A, DCSRView B, const SpGEMMLevel *level, const SpGEMMBinLimits *limits, const SpGEMMPool *pool, cudaStream_t stream);
+PETSC_INTERN PetscErrorCode SpGEMMSymbolicThreads(DCSRView A, DCSRView B, const SpGEMMWindows *windows, const SpGEMMRepeats *repeats, int log2_slots, const SpGEMMBinLimits *limits, const SpGEMMPool *pool, cudaStream_t stream);
+PETSC_INTERN PetscErrorCode SpGEMMSymbolicWarps(DCSRView A, DCSRView B, int part_lanes, const SpGEMMBinLimits *limits, const SpGEMMPool *pool, cudaStream_t stream);
+PETSC_INTERN PetscErrorCode SpGEMMSymbolicBlocks(DCSRView A, DCSRView B, int lanes, const SpGEMMBinLimits *limits, const SpGEMMPool *pool, cudaStream_t stream);
+PETSC_INTERN PetscErrorCode SpGEMMCountSlices(DCSRView A, DCSRView B, const SpGEMMPool *pool, cudaStream_t stream);
+PETSC_INTERN PetscErrorCode SpGEMMFillSlices(DCSRView A, DCSRView B, DCSRView C, PetscCount n, const int32_t list[], cudaStream_t stream);
 
 /* bins.cu: row offsets of C; columns out of the pool; rows by bin, in list [m]; pieces of rows for SpGEMMNumericChunks() */
-PETSC_INTERN PetscErrorCode SpGEMMScan(PetscInt, const int32_t[], DCSRView, cudaStream_t);
-PETSC_INTERN PetscErrorCode SpGEMMCopyColumns(DCSRView, const SpGEMMPool *, cudaStream_t);
-PETSC_INTERN PetscErrorCode SpGEMMCopyLongColumns(DCSRView, const SpGEMMPool *, PetscCount, const int32_t[], cudaStream_t);
-PETSC_INTERN PetscErrorCode SpGEMMSortRows(PetscInt, const unsigned char[], const SpGEMMStats *, int32_t[], cudaStream_t);
-PETSC_INTERN PetscErrorCode SpGEMMListChunks(DCSRView, DCSRView, DCSRView, PetscCount, const int32_t[], unsigned long long[], SpGEMMChunkNumbers *, PetscCount, SpGEMMHugeRow[], cudaStream_t);
+PETSC_INTERN PetscErrorCode SpGEMMScan(PetscInt num_rows, const int32_t counts[], DCSRView C, cudaStream_t stream);
+PETSC_INTERN PetscErrorCode SpGEMMCopyColumns(DCSRView C, const SpGEMMPool *pool, cudaStream_t stream);
+PETSC_INTERN PetscErrorCode SpGEMMCopyLongColumns(DCSRView C, const SpGEMMPool *pool, PetscCount n, const int32_t list[], cudaStream_t stream);
+PETSC_INTERN PetscErrorCode SpGEMMSortRows(PetscInt num_rows, const unsigned char bins[], const SpGEMMStats *stats, int32_t list[], cudaStream_t stream);
+PETSC_INTERN PetscErrorCode SpGEMMListChunks(DCSRView A, DCSRView B, DCSRView C, PetscCount n, const int32_t list[], unsigned long long chunks[], SpGEMMChunkNumbers *numbers, PetscCount max_huge, SpGEMMHugeRow huge[], cudaStream_t stream);
 
 /* numericthreads.cu, numeric.cu, chunks.cu: values of rows whose columns are known; list == NULL: all rows, in order */
-PETSC_INTERN PetscErrorCode SpGEMMNumericThreads(DCSRView, DCSRView, DCSRView, const SpGEMMBin *, PetscCount, const int32_t[], cudaStream_t);
-PETSC_INTERN PetscErrorCode SpGEMMNumericGroups(DCSRView, DCSRView, DCSRView, const SpGEMMBin *, int, PetscCount, const int32_t[], cudaStream_t);
-PETSC_INTERN PetscErrorCode SpGEMMNumericChunks(DCSRView, DCSRView, DCSRView, PetscCount, const unsigned long long[], const SpGEMMChunkNumbers *, cudaStream_t);
-PETSC_INTERN PetscErrorCode SpGEMMNumericHuge(DCSRView, DCSRView, DCSRView, PetscCount, const SpGEMMHugeRow[], cudaStream_t); /* huge.cu; the list is on the host */
+PETSC_INTERN PetscErrorCode SpGEMMNumericThreads(DCSRView A, DCSRView B, DCSRView C, const SpGEMMBin *bin, PetscCount n, const int32_t list[], cudaStream_t stream);
+PETSC_INTERN PetscErrorCode SpGEMMNumericGroups(DCSRView A, DCSRView B, DCSRView C, const SpGEMMBin *bin, int lanes, PetscCount n, const int32_t list[], cudaStream_t stream);
+PETSC_INTERN PetscErrorCode SpGEMMNumericChunks(DCSRView A, DCSRView B, DCSRView C, PetscCount max_chunks, const unsigned long long chunks[], const SpGEMMChunkNumbers *numbers, cudaStream_t stream);
+PETSC_INTERN PetscErrorCode SpGEMMNumericHuge(DCSRView A, DCSRView B, DCSRView C, PetscCount n, const SpGEMMHugeRow rows[], cudaStream_t stream); /* huge.cu; the list is on the host */

@@ -1,22 +1,21 @@
 /*
-  The first levels of the symbolic phase: a group of lanes a row of C. Its parts take rows of B, whose columns set bits in the group's table in any order; the
-  windows are sorted and the row's columns go into the pool. No pass over the products comes before: where a table is too small, that shows after few of them.
+  The first levels of the symbolic phase: a group of lanes takes a row of C. Its parts take rows of B, whose columns set bits in the group's table in any order. The
+  windows are sorted, and the row's columns go into the pool. No pass over the terms comes before: a table that is too small shows it after few of them.
 */
 #include "table.cuh"
 
 namespace
 {
 
-constexpr int MAX_BLOCKS       = SPGEMM_MAX_WARPS * 32 / SPGEMM_THREADS;
-constexpr int COUNTING_WINDOWS = 64; // a row of more windows is sorted by a bitonic network, smaller ones by counting smaller windows
-constexpr int WARP_SLOTS       = 9;
-constexpr int WARP_LENGTH      = 8192; // of a row of A: longer ones are nothing for warps
+constexpr int COUNTING_WINDOWS = 64;   // A row of more windows is sorted by a bitonic network. In others a window's place is the number of smaller windows.
+constexpr int WARP_SLOTS       = 9;    // log2 of the slots of a warp's table
+constexpr int WARP_LENGTH      = 8192; // Warps take rows of A of at most so many entries.
 constexpr int STEPS            = 4;    // rows of B that a part of a group loads together
-constexpr int MAX_PROBES       = 48;   // after so many slots of others a table counts as full: close to that it is slow
+constexpr int MAX_PROBES       = 48;   // A table counts as full when a window has met so many slots of others: it is slow close to that.
 
 /* What both levels are told. */
 struct Level {
-  int        level, next, log2_slots, max_length; // a row of A that is longer, or whose table is full, waits for the next level
+  int        level, next, log2_slots, max_length; // A row whose row of A is longer, or whose table is full, waits for the next level.
   PetscCount num_rows, stride;
   int        ahead; // of a PoolCursor
 };
@@ -36,15 +35,15 @@ __device__ inline int GroupSum(int value)
 }
 
 /*
-  Puts the columns of a row of C into the group's table; all groups of a warp walk together, a_length is 0 for a group without a row. Returns the products that
-  this lane has seen; *full: the table is, or it cannot hold one of the rows of B; *too_long: nor can a table of a warp.
+  Puts the columns of a row of C into the group's table. All groups of a warp walk together; a_length is 0 for a group without a row. Returns the terms that this
+  lane has seen. *full: the table is full, or cannot hold one of the rows of B. *too_long: a warp's table cannot hold it either.
 */
 template <int Lanes, int Part, typename Offset>
 __device__ inline PetscCount FillTable(const Factors<Offset> &f, PetscCount a_begin, int a_length, int lane, const WindowTable &table, bool *full, bool *too_long)
 {
   constexpr int parts      = Lanes / Part;
   const int     max_length = __reduce_max_sync(FULL_WARP, a_length), part = lane / Part, place = lane % Part;
-  PetscCount    num_products = 0;
+  PetscCount    num_terms = 0;
 
   for (int first = 0; first < max_length; first += Lanes) {
     const int steps  = ((max_length - first < Lanes ? max_length - first : Lanes) + parts - 1) / parts;
@@ -57,12 +56,12 @@ __device__ inline PetscCount FillTable(const Factors<Offset> &f, PetscCount a_be
       begin  = f.b_offsets[column];
       length = (int)(f.b_offsets[column + 1] - begin);
     }
-    num_products += length;
+    num_terms += length;
     const unsigned no_room = __ballot_sync(FULL_WARP, length > 1 << SPGEMM_WINDOW_BITS << table.log2_slots), no_warp = __ballot_sync(FULL_WARP, length > 1 << SPGEMM_WINDOW_BITS << WARP_SLOTS);
 
     *full     = *full || GroupBits<Lanes>(no_room);
     *too_long = *too_long || GroupBits<Lanes>(no_warp);
-    if (__all_sync(FULL_WARP, *full)) return num_products;
+    if (__all_sync(FULL_WARP, *full)) return num_terms;
 
     for (int s = 0; s < steps; s += STEPS) {
       Offset  b[STEPS];
@@ -95,14 +94,14 @@ __device__ inline PetscCount FillTable(const Factors<Offset> &f, PetscCount a_be
 
       if (ballot) {
         *full = *full || GroupBits<Lanes>(ballot);
-        if (__all_sync(FULL_WARP, *full)) return num_products;
+        if (__all_sync(FULL_WARP, *full)) return num_terms;
       }
     }
   }
-  return num_products;
+  return num_terms;
 }
 
-/* Moves the windows to the front of the table, a round of slots at a time: {window, mask, number of columns}. Returns how many; *num_entries: columns. */
+/* Moves the windows to the front of the table, a round of slots at a time, as {window, mask, number of columns}. Returns how many there are; *num_entries: columns. */
 template <int Lanes>
 __device__ inline int CompactTable(const WindowTable &table, int lane, int *num_entries)
 {
@@ -130,7 +129,7 @@ __device__ inline void WriteWindow(unsigned long long word, int32_t *columns)
   for (unsigned mask = (unsigned)(word >> 32) & 0xffff; mask; mask &= mask - 1) *columns++ = (int32_t)((unsigned)word << SPGEMM_WINDOW_BITS | (__ffs(mask) - 1));
 }
 
-/* Columns in order; a window's place by counting the entries of smaller windows. */
+/* Columns in order. A window's place is the number of entries of smaller windows. */
 template <int Lanes>
 __device__ inline void WriteByCounting(const unsigned long long *windows, int num, int lane, int32_t *columns)
 {
@@ -147,7 +146,7 @@ __device__ inline void WriteByCounting(const unsigned long long *windows, int nu
   }
 }
 
-/* Columns in order by sorting the windows; a warp. The table has room for the next power of two. */
+/* Columns in order, by a warp that sorts the windows. The table has room for the next power of two. */
 __device__ inline void WriteBySorting(unsigned long long *windows, int num, int lane, int32_t *columns)
 {
   int      padded = 64;
@@ -183,7 +182,7 @@ __device__ inline void WriteBySorting(unsigned long long *windows, int num, int 
   }
 }
 
-/* Room in the pool for the rows of a warp's groups; where this group's row begins. */
+/* Room in the pool for the rows of a warp's groups. Returns where this group's row begins. */
 template <int Lanes>
 __device__ inline unsigned long long TakeRoom(const SpGEMMPool &pool, PoolCursor *cursor, int num_entries, int lane)
 {
@@ -198,9 +197,9 @@ __device__ inline unsigned long long TakeRoom(const SpGEMMPool &pool, PoolCursor
   return cursor->Take(pool, __shfl_sync(FULL_WARP, sum, 31)) + sum - (unsigned)num_entries;
 }
 
-/* All products of a row, by a group of lanes; of a long row an estimate, from about 512 of its entries. */
+/* The number of terms of a row, by a group of lanes. That of a long row is an estimate from about 512 of its entries. */
 template <int Lanes, typename Offset>
-__device__ inline unsigned long long CountProducts(const Factors<Offset> &f, PetscCount begin, PetscCount length, int lane)
+__device__ inline unsigned long long CountTerms(const Factors<Offset> &f, PetscCount begin, PetscCount length, int lane)
 {
   const PetscCount   step = length / 512 + 1;
   unsigned long long sum  = 0;
@@ -211,7 +210,7 @@ __device__ inline unsigned long long CountProducts(const Factors<Offset> &f, Pet
   return sum * (unsigned long long)step;
 }
 
-/* The row of a finished table: counted, kept in the pool, or left to the next level. Returns its entries. */
+/* The row of a finished table is counted, kept in the pool, or left to the next level. Returns its entries. */
 template <int Lanes>
 __device__ inline int FinishRow(int next, const SpGEMMBinLimits &limits, const SpGEMMPool &pool, const WindowTable &table, int32_t row, bool full, int lane, PoolCursor *cursor, BlockStats *block, int *num_windows)
 {
@@ -243,31 +242,31 @@ __device__ inline int FinishRow(int next, const SpGEMMBinLimits &limits, const S
   return entries;
 }
 
-/* One row a group; row < 0: none. Returns the entries; adds up the products of finished rows. */
+/* One row a group; row < 0: none. Returns the entries, and adds up the terms of finished rows. */
 template <int Lanes, int Part, typename Offset>
-__device__ inline int DoRow(const Factors<Offset> &f, const Level &level, const SpGEMMBinLimits &limits, const SpGEMMPool &pool, const WindowTable &table, int32_t row, int lane, PoolCursor *cursor, BlockStats *block, unsigned long long *num_products)
+__device__ inline int DoRow(const Factors<Offset> &f, const Level &level, const SpGEMMBinLimits &limits, const SpGEMMPool &pool, const WindowTable &table, int32_t row, int lane, PoolCursor *cursor, BlockStats *block, unsigned long long *num_terms)
 {
   const PetscCount begin = row < 0 ? 0 : f.a_offsets(row), length = row < 0 ? 0 : f.a_offsets(row + 1) - begin;
   bool             full = length > level.max_length, too_long = length > WARP_LENGTH;
-  PetscCount       products;
+  PetscCount       terms;
   int              entries, windows;
 
   for (int slot = lane; slot < 1 << level.log2_slots; slot += Lanes) table.slots[slot] = WindowTable::EMPTY;
   __syncwarp();
-  products = FillTable<Lanes, Part>(f, begin, full ? 0 : (int)length, lane, table, &full, &too_long);
+  terms = FillTable<Lanes, Part>(f, begin, full ? 0 : (int)length, lane, table, &full, &too_long);
   __syncwarp();
   entries = FinishRow<Lanes>(too_long ? 2 : level.next, limits, pool, table, row, full, lane, cursor, block, &windows);
   __syncwarp();
-  if (!full) *num_products += products;
+  if (!full) *num_terms += terms;
   if (pool.columns == NULL) { // a sample
-    const unsigned long long all = CountProducts<Lanes>(f, begin, length, lane);
+    const unsigned long long all = CountTerms<Lanes>(f, begin, length, lane);
 
     if (row >= 0 && lane == 0) block->AddSample(windows, entries, (unsigned long long)length, all, full);
   }
   return lane == 0 ? entries : 0;
 }
 
-/* Row k of the rows to do. Those of a sample are scattered, since every so many rows of a grid may lie on its boundary. */
+/* Row k of the rows to do. The rows of a sample are scattered: rows at equal distances may all lie on the boundary of a grid. */
 __device__ inline int32_t SampleRow(const Level &level, PetscCount k)
 {
   return (int32_t)(k * level.stride + (level.stride > 1 ? ((unsigned)k * 2654435769u >> 8) % (unsigned)level.stride : 0));
@@ -283,18 +282,18 @@ __global__ void __launch_bounds__(SPGEMM_THREADS, 5) GroupKernel(Factors<Offset>
   const int                            lane = threadIdx.x % Lanes, group = threadIdx.x / Lanes;
   const WindowTable                    table = {shared + group * GroupPitch<Lanes>(sizeof(*shared) << level.log2_slots) / sizeof(*shared), level.log2_slots};
   PoolCursor                           cursor(level.ahead);
-  unsigned long long                   num_nonzeros = 0, num_products = 0;
+  unsigned long long                   num_nonzeros = 0, num_terms = 0;
 
   block.Begin();
-  for (PetscCount base = (PetscCount)blockIdx.x * groups; base < level.num_rows; base += (PetscCount)gridDim.x * groups) { // the same for all groups of a block
+  for (PetscCount base = (PetscCount)blockIdx.x * groups; base < level.num_rows; base += (PetscCount)gridDim.x * groups) { // the same for all groups of a thread block
     const int32_t row = base + group < level.num_rows ? SampleRow(level, base + group) : -1;
 
-    num_nonzeros += DoRow<Lanes, Part>(f, level, limits, pool, table, row, lane, &cursor, &block, &num_products);
+    num_nonzeros += DoRow<Lanes, Part>(f, level, limits, pool, table, row, lane, &cursor, &block, &num_terms);
   }
-  block.End(pool.stats, num_nonzeros, num_products);
+  block.End(pool.stats, num_nonzeros, num_terms);
 }
 
-/* The second level: a warp a row, of those that wait for it. */
+/* The second level: a warp takes a row of those that wait. */
 template <int Part, typename Offset>
 __global__ void __launch_bounds__(SPGEMM_THREADS) WarpKernel(Factors<Offset> f, Level level, int tile, SpGEMMBinLimits limits, SpGEMMPool pool)
 {
@@ -304,7 +303,7 @@ __global__ void __launch_bounds__(SPGEMM_THREADS) WarpKernel(Factors<Offset> f, 
   const int                            lane = threadIdx.x % 32, warp = threadIdx.x / 32;
   const WindowTable                    table = {shared + ((size_t)warp << level.log2_slots), level.log2_slots};
   PoolCursor                           cursor(level.ahead);
-  unsigned long long                   num_nonzeros = 0, num_products = 0;
+  unsigned long long                   num_nonzeros = 0, num_terms = 0;
 
   if (pool.stats->level_rows[1] == 0) return;
   block.Begin();
@@ -312,20 +311,21 @@ __global__ void __launch_bounds__(SPGEMM_THREADS) WarpKernel(Factors<Offset> f, 
     const bool waits = lane < tile && base + lane < level.num_rows && pool.bins[base + lane] == SPGEMM_BIN_PENDING - 1;
 
     for (unsigned waiting = __ballot_sync(FULL_WARP, waits); waiting; waiting &= waiting - 1) {
-      num_nonzeros += DoRow<32, Part>(f, level, limits, pool, table, (int32_t)(base + __ffs(waiting) - 1), lane, &cursor, &block, &num_products);
+      num_nonzeros += DoRow<32, Part>(f, level, limits, pool, table, (int32_t)(base + __ffs(waiting) - 1), lane, &cursor, &block, &num_terms);
     }
   }
-  block.End(pool.stats, num_nonzeros, num_products);
+  block.End(pool.stats, num_nonzeros, num_terms);
 }
 
 template <int Lanes, int Part, typename Offset>
 PetscErrorCode LaunchGroups(DCSRView A, DCSRView B, Level level, const SpGEMMBinLimits *limits, const SpGEMMPool *pool, cudaStream_t stream)
 {
-  constexpr int      groups = SPGEMM_THREADS / Lanes;
-  const size_t       bytes  = groups * GroupPitch<Lanes>(sizeof(unsigned long long) << level.log2_slots);
-  const unsigned int blocks = (unsigned int)PetscMin((level.num_rows + groups - 1) / groups, (PetscCount)MAX_BLOCKS);
+  constexpr int groups = SPGEMM_THREADS / Lanes;
+  const size_t  bytes  = groups * GroupPitch<Lanes>(sizeof(unsigned long long) << level.log2_slots);
+  unsigned int  blocks;
 
   PetscFunctionBegin;
+  PetscCall(DCSRGetGrid((level.num_rows + groups - 1) / groups, SPGEMM_BLOCKS, &blocks));
   if (bytes > 48 << 10) PetscCallCUDA(cudaFuncSetAttribute(GroupKernel<Lanes, Part, Offset>, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes));
   GroupKernel<Lanes, Part, Offset><<<blocks, SPGEMM_THREADS, bytes, stream>>>(Factors<Offset>(A, B), level, *limits, *pool);
   PetscCallCUDA(cudaGetLastError());
@@ -335,11 +335,15 @@ PetscErrorCode LaunchGroups(DCSRView A, DCSRView B, Level level, const SpGEMMBin
 template <int Part, typename Offset>
 PetscErrorCode LaunchWarps(DCSRView A, DCSRView B, Level level, const SpGEMMBinLimits *limits, const SpGEMMPool *pool, cudaStream_t stream)
 {
-  const size_t       bytes  = (size_t)(SPGEMM_THREADS / 32) * sizeof(unsigned long long) << level.log2_slots;
-  const int          tile   = (int)PetscMax(1, PetscMin(level.num_rows / (4 * SPGEMM_MAX_WARPS), 32)); // rows that a warp looks at together: not too many wait for one warp
-  const unsigned int blocks = (unsigned int)PetscMin((level.num_rows + tile - 1) / tile, (PetscCount)MAX_BLOCKS);
+  const size_t bytes = (size_t)(SPGEMM_THREADS / 32) * sizeof(unsigned long long) << level.log2_slots;
+  unsigned int blocks;
+  PetscCount   max_warps;
+  int          tile; // rows that a warp looks at together: not too many wait for one warp
 
   PetscFunctionBegin;
+  PetscCall(SpGEMMGetMaxWarps(&max_warps));
+  tile = (int)PetscMax(1, PetscMin(level.num_rows / (4 * max_warps), 32));
+  PetscCall(DCSRGetGrid((level.num_rows + tile - 1) / tile, SPGEMM_BLOCKS, &blocks));
   WarpKernel<Part, Offset><<<blocks, SPGEMM_THREADS, bytes, stream>>>(Factors<Offset>(A, B), level, tile, *limits, *pool);
   PetscCallCUDA(cudaGetLastError());
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -348,10 +352,12 @@ PetscErrorCode LaunchWarps(DCSRView A, DCSRView B, Level level, const SpGEMMBinL
 template <typename Offset>
 PetscErrorCode Groups(DCSRView A, DCSRView B, const SpGEMMLevel *l, const SpGEMMBinLimits *limits, const SpGEMMPool *pool, cudaStream_t stream)
 {
-  const PetscCount steps = l->num_rows * l->lanes / 32 / SPGEMM_MAX_WARPS;
-  const Level      level = {0, l->log2_slots < WARP_SLOTS ? 1 : 2, l->log2_slots, l->lanes == 32 ? WARP_LENGTH : 2048, l->num_rows, l->stride, steps >= SPGEMM_POOL_STEPS ? SPGEMM_POOL_AHEAD : 1};
+  Level      level = {0, l->log2_slots < WARP_SLOTS ? 1 : 2, l->log2_slots, l->lanes == 32 ? WARP_LENGTH : 2048, l->num_rows, l->stride, 1};
+  PetscCount max_warps;
 
   PetscFunctionBegin;
+  PetscCall(SpGEMMGetMaxWarps(&max_warps));
+  if (l->num_rows * l->lanes / 32 / max_warps >= SPGEMM_POOL_STEPS) level.ahead = SPGEMM_POOL_AHEAD;
   if (l->lanes == 4) PetscCall((LaunchGroups<4, 4, Offset>(A, B, level, limits, pool, stream)));
   else if (l->lanes == 8) PetscCall((LaunchGroups<8, 8, Offset>(A, B, level, limits, pool, stream)));
   else if (l->lanes == 16) PetscCall((LaunchGroups<16, 16, Offset>(A, B, level, limits, pool, stream)));
@@ -378,7 +384,7 @@ PetscErrorCode Warps(DCSRView A, DCSRView B, int part_lanes, const SpGEMMBinLimi
 } // namespace
 
 /*
-  SpGEMMSymbolicGroups - The first level: a group of lanes a row.
+  SpGEMMSymbolicGroups - The first level: a group of lanes takes a row.
 
   Input Parameters:
 + A, B   - compact operands
@@ -395,7 +401,7 @@ PetscErrorCode SpGEMMSymbolicGroups(DCSRView A, DCSRView B, const SpGEMMLevel *l
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* SpGEMMSymbolicWarps - The second level: a warp a row, in parts of so many lanes, tables of 512 windows. See SpGEMMSymbolicGroups(). */
+/* SpGEMMSymbolicWarps - The second level: a warp takes a row, in parts of part_lanes lanes, with a table of 512 windows. See SpGEMMSymbolicGroups(). */
 PetscErrorCode SpGEMMSymbolicWarps(DCSRView A, DCSRView B, int part_lanes, const SpGEMMBinLimits *limits, const SpGEMMPool *pool, cudaStream_t stream)
 {
   PetscFunctionBegin;

@@ -1,23 +1,14 @@
 #pragma once
 /* Tables of windows in shared memory, and what the kernels of both phases share. */
+#include "../common/offsets.cuh"
 #include "spgemmimpl.h"
 
 namespace
 {
 
-constexpr int      SPGEMM_THREADS = 256;
-constexpr unsigned FULL_WARP      = 0xffffffffu;
+constexpr unsigned FULL_WARP = 0xffffffffu;
 
-/* Offsets of either width; the branch is the same for all threads. */
-struct Offsets {
-  const void *offsets;
-  bool        wide;
-
-  explicit Offsets(const DCSRView &view) : offsets(view.row_offsets), wide(view.wide) {}
-  __device__ PetscCount operator()(PetscCount k) const { return wide ? (PetscCount)((const int64_t *)offsets)[k] : (PetscCount)((const int32_t *)offsets)[k]; }
-};
-
-/* A and B as the walks read them; the width of B's offsets is known at compile time, they are read once a row of B. */
+/* A and B as the walks read them. The width of B's offsets is known at compile time, since they are read for each entry of A. */
 template <typename Offset>
 struct Factors {
   Offsets            a_offsets;
@@ -67,7 +58,7 @@ __device__ inline bool BeginsWindow(const int32_t *columns, PetscCount k)
 }
 
 /*
-  Open addressing. A slot is one 64-bit word, read at once: the window below, above it a mask of its columns and, in the upper half of that word, the place of
+  Open addressing. A slot is one 64-bit word, read at once. The window is its lower half. The upper half has a mask of the window's columns and above it the place of
   its first entry in the row (numeric phase) or the number of its columns (sorting).
 */
 struct WindowTable {
@@ -78,7 +69,7 @@ struct WindowTable {
 
   __device__ unsigned FirstSlot(unsigned window) const { return (window * 2654435769u) >> (32 - log2_slots); }
   __device__ unsigned NextSlot(unsigned slot) const { return (slot + 1) & ((1u << log2_slots) - 1); }
-  /* Sets bits of a window's word, which is inserted when it is not there; false when so many slots belong to others. */
+  /* Sets bits of a window's word, which is inserted when it is not there. Returns false when limit slots belong to others. */
   __device__ bool Set(unsigned window, unsigned bits, int limit) const
   {
     unsigned slot = FirstSlot(window), key = *(volatile unsigned *)&slots[slot];
@@ -92,7 +83,7 @@ struct WindowTable {
       slot = NextSlot(slot);
       key  = *(volatile unsigned *)&slots[slot];
     }
-    atomicOr((unsigned *)&slots[slot] + 1, bits); // without a look at what is set: one path for all lanes
+    atomicOr((unsigned *)&slots[slot] + 1, bits); // nobody looks at what is set: one path for all lanes
     return true;
   }
   /* The word of a window that is in the table. */
@@ -116,7 +107,7 @@ struct WindowTable {
   }
 };
 
-/* The table of n columns of a row of C, by a group of lanes; starts with an empty table and ends synchronized. */
+/* Makes the table of n columns of a row of C, by a group of lanes. Starts with an empty table and ends synchronized. */
 template <int Lanes>
 __device__ inline void BuildTable(const WindowTable &table, const int32_t *columns, int n, int lane)
 {
@@ -139,7 +130,7 @@ __device__ inline int BinOf(const SpGEMMBinLimits &limits, int num_windows, int 
   return bin;
 }
 
-/* Bytes from a group's part of shared memory to the next: groups of a warp that use the same places of theirs use different banks. */
+/* Bytes from a group's part of shared memory to the next. Groups of a warp that use the same places of their parts use different banks. */
 template <int Lanes>
 __host__ __device__ inline size_t GroupPitch(size_t bytes)
 {
@@ -165,11 +156,11 @@ __device__ inline void AddWaiting(const SpGEMMPool &pool, int level, int32_t row
 /* A warp's piece of the pool. */
 struct PoolCursor {
   unsigned long long next = 0, end = 0;
-  unsigned           ahead; // times that a warp takes from one piece: 1 where it takes few times, and would leave much of its last piece unused
+  unsigned           ahead; // A piece is room for so many rows like this one. It is 1 where a warp takes few rows, and would leave much of its last piece unused.
 
   __device__ PoolCursor(int times) : ahead((unsigned)times) {}
 
-  /* Where total entries go, the same for all lanes; taken from the pool in larger pieces, so that few atomic operations meet. */
+  /* Where total entries go, the same for all lanes. A warp takes larger pieces from the pool, so that few atomic operations meet. */
   __device__ unsigned long long Take(const SpGEMMPool &pool, unsigned total)
   {
     if (next + total > end) {
@@ -189,13 +180,13 @@ struct WidenCount {
   __device__ int64_t operator()(int32_t count) const { return (int64_t)count; }
 };
 
-/* The class of a row of a sample: tables of threads take up to 14, 28 and 56 windows, those of groups 12, 24, 48 and 96. */
+/* The class of a row of a sample. Tables of threads take up to 14, 28 and 56 windows, those of groups 12, 24, 48 and 96. */
 __device__ inline int SizeOf(int num_windows)
 {
   return num_windows <= 24 ? (num_windows <= 12 ? 0 : num_windows <= 14 ? 1 : 2) : num_windows <= 48 ? (num_windows <= 28 ? 3 : 4) : num_windows <= 56 ? 5 : num_windows <= 96 ? 6 : 7;
 }
 
-/* What the rows of a block add to the statistics; one set of atomic operations a block. */
+/* What the rows of a thread block add to the statistics. A thread block does one set of atomic operations. */
 struct BlockStats {
   unsigned int       bin_rows[SPGEMM_NUM_BINS], window_rows[SPGEMM_NUM_SIZES];
   unsigned long long num_factors, num_unknown, num_squares, num_padded;
@@ -208,26 +199,26 @@ struct BlockStats {
     __syncthreads();
   }
   __device__ void AddRow(int bin) { atomicAdd(&bin_rows[bin], 1u); }
-  /* A row of a sample: its windows and entries, entries of A, products, and whether its table was full. */
-  __device__ void AddSample(int num_windows, int entries, unsigned long long factors, unsigned long long products, bool full)
+  /* A row of a sample: its windows and entries, entries of A, terms, and whether its table was full. */
+  __device__ void AddSample(int num_windows, int entries, unsigned long long factors, unsigned long long terms, bool full)
   {
-    const unsigned long long bounded = products < 1048576 ? products : 1048576;
+    const unsigned long long bounded = terms < 1048576 ? terms : 1048576;
 
     atomicAdd(&window_rows[full ? SPGEMM_NUM_SIZES - 1 : SizeOf(num_windows)], 1u);
     atomicAdd(&num_factors, factors);
     atomicAdd(&num_squares, bounded * bounded);
     atomicAdd(&num_padded, (unsigned long long)(entries + 3) / 4 * 4);
-    if (full) atomicAdd(&num_unknown, products);
+    if (full) atomicAdd(&num_unknown, terms);
   }
-  __device__ void End(SpGEMMStats *stats, unsigned long long num_nonzeros, unsigned long long num_products)
+  __device__ void End(SpGEMMStats *stats, unsigned long long num_nonzeros, unsigned long long num_terms)
   {
     for (int k = 16; k > 0; k /= 2) {
       num_nonzeros += __shfl_down_sync(FULL_WARP, num_nonzeros, k);
-      num_products += __shfl_down_sync(FULL_WARP, num_products, k);
+      num_terms += __shfl_down_sync(FULL_WARP, num_terms, k);
     }
-    if (threadIdx.x % 32 == 0 && (num_products || num_nonzeros)) {
+    if (threadIdx.x % 32 == 0 && (num_terms || num_nonzeros)) {
       atomicAdd(&stats->num_nonzeros, num_nonzeros);
-      atomicAdd(&stats->num_products, num_products);
+      atomicAdd(&stats->num_terms, num_terms);
     }
     __syncthreads();
     if (threadIdx.x < SPGEMM_NUM_BINS && bin_rows[threadIdx.x]) atomicAdd(&stats->bin_rows[threadIdx.x], bin_rows[threadIdx.x]);

@@ -1,7 +1,7 @@
 /*
   Rows of C by single threads, for products of many short rows of about the same length: stencils, prolongators, finite elements. No lane is idle behind the end of
-  a row of B, nothing is shuffled, and nothing is shared: a thread adds to its own table without atomic operations, and the tables of a warp lie in shared memory
-  so that each lane has a bank of its own.
+  a row of B. Nothing is shuffled, and nothing is shared: a thread adds to its own table without atomic operations. The tables of a warp lie in shared memory so that
+  each lane has a bank of its own.
 */
 #include "table.cuh"
 #include <utility>
@@ -10,7 +10,7 @@ namespace
 {
 
 constexpr int THREADS    = 128;
-constexpr int SLOT_BITS  = 7; // of the slot's number beside a window while windows are sorted
+constexpr int SLOT_BITS  = 7; // bits of the slot's number, which stands beside a window while windows are sorted
 constexpr int MAX_LENGTH = 1024;
 
 /* The table of a lane: entry s of each array is at [s * 32]. */
@@ -61,7 +61,7 @@ struct BlockRoom {
   unsigned long long start;
 };
 
-/* Where products come from: columns of B one by one, or its rows as windows. */
+/* Where terms come from: columns of B one by one, or its rows as windows. */
 template <typename Offset>
 struct ColumnSource {
   const Offset  *offsets;
@@ -82,19 +82,19 @@ struct WindowSource {
   static __device__ int      Count(Item item) { return __popc((unsigned)(item >> 32)); }
 };
 
-/* Whether row column of B, of which entry k of a row of A tells, adds nothing to the row of the entry before it. */
+/* Whether row column of B, which entry k of a row of A names, adds nothing to the row of B before it. */
 __device__ inline bool IsRepeated(const unsigned char *repeats, const int32_t *a_columns, int k, int32_t column)
 {
   return repeats && k > 0 && a_columns[k - 1] == column - 1 && repeats[column];
 }
 
-/* Puts the columns of a row of C into the thread's table; returns the products. */
+/* Puts the columns of a row of C into the thread's table. Returns its number of terms. */
 template <int Slots, typename Source, typename Offset>
 __device__ inline unsigned long long Walk(const Source &source, const unsigned char *repeats, const int32_t *a_columns, int a_length, LaneTable<Slots> &table)
 {
-  unsigned long long num_products = 0;
-  unsigned           last         = 0; // products of the row of B before
-  bool               repeated     = false;
+  unsigned long long num_terms = 0;
+  unsigned           last      = 0; // terms of the row of B before
+  bool               repeated  = false;
   Offset             begin = 0, end = 0;
 
   if (a_length > 0) {
@@ -125,14 +125,14 @@ __device__ inline unsigned long long Walk(const Source &source, const unsigned c
           table.Set(Source::Window(item[u]), Source::Bits(item[u]));
         }
       }
-      if (table.full) return num_products;
+      if (table.full) return num_terms;
     }
-    num_products += last;
+    num_terms += last;
   }
-  return num_products;
+  return num_terms;
 }
 
-/* Batcher's odd-even merge sort of N registers: by templates, since registers cannot be addressed and nested loops are not unrolled reliably. */
+/* Batcher's odd-even merge sort of N registers. It consists of templates: registers cannot be addressed, and nested loops are not unrolled reliably. */
 template <int P, int K, int N, int... X>
 __device__ inline void MergeStep(unsigned (&r)[N], std::integer_sequence<int, X...>)
 {
@@ -156,7 +156,7 @@ __device__ inline void SortRegisters(unsigned (&r)[N])
   else if constexpr (2 * P < N) SortRegisters<2 * P, 2 * P>(r);
 }
 
-/* Brings the windows to the front of the table in ascending order, each as window and slot of its mask in one word; returns the columns of the row. */
+/* Brings the windows to the front of the table in ascending order, each as window and slot of its mask in one word. Returns the number of columns of the row. */
 template <int Slots>
 __device__ inline int SortWindows(LaneTable<Slots> &table)
 {
@@ -177,7 +177,7 @@ __device__ inline int SortWindows(LaneTable<Slots> &table)
   return entries;
 }
 
-/* The columns of sorted windows, four at a time; room for the next multiple of four. */
+/* Writes the columns of sorted windows, four at a time. There is room for the next multiple of four. */
 template <int Slots>
 __device__ inline void WriteColumns(const LaneTable<Slots> &table, int entries, int32_t *columns)
 {
@@ -202,7 +202,7 @@ __device__ inline void WriteColumns(const LaneTable<Slots> &table, int entries, 
   }
 }
 
-/* Room in the pool for the rows of a block, each at a multiple of four entries; where this thread's row begins. Synchronizes the block. */
+/* Room in the pool for the rows of a thread block, each at a multiple of four entries. Returns where this thread's row begins. Synchronizes the thread block. */
 __device__ inline unsigned long long TakeRowRoom(const SpGEMMPool &pool, BlockRoom *room, int entries)
 {
   const unsigned mine = ((unsigned)entries + 3) / 4 * 4, lane = threadIdx.x % 32, warp = threadIdx.x / 32;
@@ -225,7 +225,7 @@ __device__ inline unsigned long long TakeRowRoom(const SpGEMMPool &pool, BlockRo
       room->sums[w] = total;
       total         = next;
     }
-    room->start = total ? atomicAdd(&pool.stats->pool_used, (unsigned long long)total) : 0; // one for so many rows: they all meet in one word
+    room->start = total ? atomicAdd(&pool.stats->pool_used, (unsigned long long)total) : 0; // one operation for so many rows: all of them meet in one word
   }
   __syncthreads();
   return room->start + room->sums[warp] + sum - mine;
@@ -239,7 +239,7 @@ __device__ inline void AddBins(BlockStats *block, int bin, unsigned num_rows)
   if (bin >= 0 && bin < SPGEMM_NUM_BINS && (peers & ((1u << threadIdx.x % 32) - 1)) == 0) atomicAdd(&block->bin_rows[bin], sum);
 }
 
-/* What a thread has found of its row holds for those behind it, too, whose rows of A are the same. */
+/* What a thread has found of its row holds for the rows behind it, too, whose rows of A are the same. */
 __device__ inline void SetRows(const SpGEMMPool &pool, PetscCount row, int num_rows, int bin, int entries, unsigned long long start)
 {
   for (PetscCount r = row; r < row + num_rows; r++) {
@@ -257,22 +257,22 @@ __global__ void __launch_bounds__(THREADS) SymbolicThreadKernel(Source source, S
   __shared__ BlockRoom   room;
   LaneTable<Slots>       table(shared);
   const PetscCount       num_items    = repeats.leaders ? (PetscCount)*repeats.num_leaders : num_rows;
-  unsigned long long     num_nonzeros = 0, num_products = 0;
+  unsigned long long     num_nonzeros = 0, num_terms = 0;
 
   block.Begin();
   for (PetscCount base = (PetscCount)blockIdx.x * THREADS; base < num_items; base += (PetscCount)gridDim.x * THREADS) {
     const PetscCount   item = base + threadIdx.x, row = item < num_items ? (repeats.leaders ? repeats.leaders[item] : item) : num_rows;
     const int          alike = row < num_rows ? (repeats.leaders ? (int)((item + 1 < num_items ? repeats.leaders[item + 1] : num_rows) - row) : 1) : 0;
     const PetscCount   begin = alike ? a_offsets(row) : 0, length = alike ? a_offsets(row + 1) - begin : 0;
-    unsigned long long products = 0, start;
+    unsigned long long terms   = 0, start;
     int                entries = 0, bin = -1;
 
     table.Clear();
     if (length > MAX_LENGTH) table.full = true;
-    else products = Walk<Slots, Source, Offset>(source, repeats.b, a_columns + begin, (int)length, table);
+    else terms = Walk<Slots, Source, Offset>(source, repeats.b, a_columns + begin, (int)length, table);
     if (!table.full) {
       entries = SortWindows(table);
-      num_products += products * alike;
+      num_terms += terms * alike;
       num_nonzeros += (unsigned long long)entries * alike;
     }
     start = TakeRowRoom(pool, &room, entries);
@@ -284,20 +284,20 @@ __global__ void __launch_bounds__(THREADS) SymbolicThreadKernel(Source source, S
       if (entries) pool.stats->no_room = 1; // the host makes a larger pool and begins again
     } else WriteColumns(table, entries, pool.columns + start);
   }
-  block.End(pool.stats, num_nonzeros, num_products);
+  block.End(pool.stats, num_nonzeros, num_terms);
 }
 
 template <int Slots, typename Source, typename Offset>
 PetscErrorCode LaunchSymbolic(Source source, const SpGEMMRepeats *repeats, DCSRView A, const SpGEMMBinLimits *limits, const SpGEMMPool *pool, cudaStream_t stream)
 {
   const size_t bytes = THREADS / 32 * LaneTable<Slots>::WARP_BYTES;
+  unsigned int blocks;
   int          resident;
 
   PetscFunctionBegin;
   if (bytes > 46 << 10) PetscCallCUDA(cudaFuncSetAttribute(SymbolicThreadKernel<Slots, Source, Offset>, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes));
   PetscCallCUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, SymbolicThreadKernel<Slots, Source, Offset>, THREADS, bytes));
-  const unsigned int blocks = (unsigned int)PetscMin(((PetscCount)A.num_rows + THREADS - 1) / THREADS, (PetscCount)132 * PetscMax(resident, 1));
-
+  PetscCall(DCSRGetGrid(((PetscCount)A.num_rows + THREADS - 1) / THREADS, PetscMax(resident, 1), &blocks));
   SymbolicThreadKernel<Slots, Source, Offset><<<blocks, THREADS, bytes, stream>>>(source, *repeats, Offsets(A), A.columns, (PetscCount)A.num_rows, *limits, *pool);
   PetscCallCUDA(cudaGetLastError());
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -326,7 +326,7 @@ PetscErrorCode SymbolicThreads(DCSRView A, DCSRView B, const SpGEMMWindows *wind
 } // namespace
 
 /*
-  SpGEMMSymbolicThreads - The first level, where rows are short and alike: a thread a row; a row whose table is full waits for the second level.
+  SpGEMMSymbolicThreads - The first level, where rows are short and alike: a thread takes a row. A row whose table is full waits for the second level.
 
   Input Parameters:
 + A, B       - compact operands, B.num_columns <= SPGEMM_MAX_THREAD_COLUMNS

@@ -1,13 +1,13 @@
-/* The rows of B as windows of neighbouring columns, {window, mask of its columns}: made once, read for every entry of A that meets the row. */
+/* The rows of B as windows of neighboring columns, {window, mask of its columns}. They are made once, and read for every entry of A that meets the row. */
 #include "table.cuh"
-#include "../entries/temporary.cuh"
+#include "../common/temporary.cuh"
 #include <cub/device/device_scan.cuh>
 #include <thrust/iterator/transform_iterator.h>
 
 namespace
 {
 
-/* Windows of each row, a group of lanes a row; words == NULL: they are counted, otherwise written. */
+/* Writes the windows of each row, or counts them when words is NULL. A group of lanes takes a row. */
 template <int Lanes, typename Offset>
 __global__ void __launch_bounds__(SPGEMM_THREADS) WindowsKernel(PetscCount num_rows, const Offset *b_offsets, const int32_t *b_columns, const Offset *offsets, int32_t *counts, unsigned long long *words)
 {
@@ -39,7 +39,7 @@ __global__ void __launch_bounds__(SPGEMM_THREADS) WindowsKernel(PetscCount num_r
 template <int Lanes, typename Offset>
 PetscErrorCode Launch(DCSRView B, const SpGEMMWindows *windows, int32_t *counts, cudaStream_t stream)
 {
-  const unsigned int blocks = (unsigned int)(((PetscCount)B.num_rows * Lanes + SPGEMM_THREADS - 1) / SPGEMM_THREADS);
+  const unsigned int blocks = DCSRNumBlocks((PetscCount)B.num_rows * Lanes, SPGEMM_THREADS);
 
   PetscFunctionBegin;
   WindowsKernel<Lanes><<<blocks, SPGEMM_THREADS, 0, stream>>>((PetscCount)B.num_rows, (const Offset *)B.row_offsets, B.columns, (const Offset *)windows->offsets, counts, windows->words);

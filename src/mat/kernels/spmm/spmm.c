@@ -7,16 +7,35 @@
 
 const char *const DCSRSpMMKinds[] = {"auto", "direct", "staged", "DCSRSpMMKind", "DCSR_SPMM_", NULL};
 
-/* With at least this part of the sampled rows reading what their neighbors read, the columns of X are read where they are. */
-#define DIRECT_NEIGHBORS 0.5
-
-/* In a matrix of up to mean entries a row, rows with more than size are long: a few lanes would hold up all others. */
-static const struct {
+/* In a matrix of up to mean entries a row, rows of more than size entries are long. */
+typedef struct {
   double     mean;
   PetscCount size;
-} long_sizes[] = {
+} LongRule;
+
+/* How the work is cut up on devices of one compute capability. */
+struct _n_SpMMRules {
+  double          direct_neighbors; /* X is read where it is when at least this part of the sampled rows reads what their neighbors read. */
+  const LongRule *long_rows;        /* A few lanes that sum a long row would hold up all others. The last rule is for all matrices that are left. */
+  double          slot_entries;     /* A row of so many entries on average has one more slot. */
+  double          warp_entries;     /* A row of so many entries on average may have a whole warp. */
+  int             staged_lanes;     /* A shorter row has at most so many lanes, where a copy of X is read. */
+};
+
+/* Measured on an NVIDIA H200 (compute capability 9.0). */
+static const LongRule H200LongRows[] = {
   {32, 256},
   {1e300, 1024},
+};
+static const SpMMRules H200 = {
+  .direct_neighbors = 0.5,
+  .long_rows        = H200LongRows,
+  .slot_entries     = 3,
+  .warp_entries     = 64,
+  .staged_lanes     = 8,
+};
+static const DCSRRuleTable tables[] = {
+  {90, &H200},
 };
 
 static PetscErrorCode PlanFill(DCSRSpMMPlan plan, DCSRView view, DCSRSpMMKind kind, cudaStream_t stream)
@@ -25,19 +44,20 @@ static PetscErrorCode PlanFill(DCSRSpMMPlan plan, DCSRView view, DCSRSpMMKind ki
   size_t    k = 0;
 
   PetscFunctionBegin;
+  PetscCall(DCSRGetRules(PETSC_STATIC_ARRAY_LENGTH(tables), tables, (const void **)&plan->rules));
   plan->mean = view.num_rows > 0 ? (double)view.num_nonzeros / (double)view.num_rows : 0;
-  while (plan->mean > long_sizes[k].mean) k++;
-  plan->long_size = long_sizes[k].size;
+  while (plan->mean > plan->rules->long_rows[k].mean) k++;
+  plan->long_size = plan->rules->long_rows[k].size;
   plan->kind      = kind == DCSR_SPMM_AUTO ? DCSR_SPMM_STAGED : kind;
   if (view.num_nonzeros == 0) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(SpMMGetFacts(view, plan->long_size, stream, &facts));
-  if (kind == DCSR_SPMM_AUTO && (PetscReal)facts.neighbors >= (PetscReal)DIRECT_NEIGHBORS * (PetscReal)facts.samples) plan->kind = DCSR_SPMM_DIRECT;
+  if (kind == DCSR_SPMM_AUTO && (PetscReal)facts.neighbors >= (PetscReal)plan->rules->direct_neighbors * (PetscReal)facts.samples) plan->kind = DCSR_SPMM_DIRECT;
   PetscCall(SpMMLongRowsCreate(view, plan->long_size, &facts, stream, &plan->long_rows));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*
-  DCSRSpMMPlanCreate - looks at the structure of a matrix and caches what its products with dense matrices need
+  DCSRSpMMPlanCreate - looks at the structure of a matrix and caches what products with dense matrices need
 
   Input Parameters:
 + view   - the matrix, compact; its values are not looked at and may change, its structure may not
@@ -105,12 +125,14 @@ PetscErrorCode DCSRSpMMPlanSetConfig(DCSRSpMMPlan plan, PetscInt width, PetscInt
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Entries of a row that are read at once: of short rows few, so that a warp has many rows, and where neighboring rows read the same all of a warp's rows are neighbors. */
+/* Entries of a row that are read at once: few of a short row, so that a warp has many rows. Where X is read where it is, a warp's rows are neighbors that read the same. */
 static int GetSlots(DCSRSpMMPlan plan, int width, PetscBool staged)
 {
-  const int lanes = staged ? SPMM_STAGED_LANES(width) : SPMM_DIRECT_LANES(width);
-  const int room = plan->mean >= 64 ? 32 : staged ? 8 : lanes, wanted = plan->slots > 0 ? (int)plan->slots : PetscMax(1, (int)PetscMin(plan->mean / 3, SPMM_MAX_SLOTS));
-  int       slots = 1;
+  const SpMMRules *rules  = plan->rules;
+  const int        lanes  = staged ? SPMM_STAGED_LANES(width) : SPMM_DIRECT_LANES(width);
+  const int        room   = plan->mean >= rules->warp_entries ? 32 : staged ? rules->staged_lanes : lanes;
+  const int        wanted = plan->slots > 0 ? (int)plan->slots : PetscMax(1, (int)PetscMin(plan->mean / rules->slot_entries, SPMM_MAX_SLOTS));
+  int              slots  = 1;
 
   while (2 * slots <= wanted && 2 * slots <= SPMM_MAX_SLOTS && 2 * slots * lanes <= (plan->slots > 0 ? 32 : room)) slots *= 2;
   return slots;
@@ -188,8 +210,8 @@ static PetscErrorCode ApplyTiles(DCSRSpMMPlan plan, DCSRView view, PetscInt colu
   Errors: PETSC_ERR_MEM for the sums of long rows. A copy of a tile of X, up to 32 num_columns scalars, is welcome and not necessary.
 
   Note:
-  A is read once for every tile of 32 columns, or of 16 that are read where they are. A single column that is left is a product with a vector, whose plan is made at the first one. Two products with one plan must not run at
-  the same time on different streams.
+  A is read once for every tile of 32 columns, or of 16 that are read where they are. A single column that is left is a Mult, whose plan is made at the first one. A plan must not be used at the same time
+  on different streams.
 */
 PetscErrorCode DCSRSpMMApply(DCSRSpMMPlan plan, DCSRView view, PetscInt columns, const PetscScalar x[], PetscInt ldx, PetscScalar y[], PetscInt ldy, cudaStream_t stream)
 {

@@ -1,25 +1,26 @@
 #pragma once
+#include <petscsparsecuda/common.h>
 #include <petscsparsecuda/spmm.h>
 #include <petscsparsecuda/spmv.h>
 
-#define SPMM_MAX_WIDTH        32   /* columns of a staged tile at most, */
-#define SPMM_MAX_DIRECT_WIDTH 16   /* and of one that is read where it is */
-#define SPMM_CHUNK            2048 /* entries of a long row that a block sums */
+#define SPMM_MAX_WIDTH        32   /* columns at most of a tile that is staged */
+#define SPMM_MAX_DIRECT_WIDTH 16   /* columns at most of a tile that is read where it is */
+#define SPMM_CHUNK            2048 /* entries of a long row that a thread block sums */
 
 #define SPMM_MAX_SLOTS 8 /* entries of a row that a group of lanes reads at once */
 
-/* Lanes over the columns of a tile: 16-byte loads of up to 128 contiguous bytes, or for tiles that are read where they are enough rows in a warp to read a sector whole. */
+/* Lanes over the columns of a tile. Staged tiles: loads of 16 bytes, up to 128 contiguous bytes together. Tiles that are read where they are: few lanes, so that the rows of a warp read whole sectors. */
 #define SPMM_VECTOR(width)       ((int)sizeof(PetscScalar) * (width) < 16 ? (width) : 16 / (int)sizeof(PetscScalar))
 #define SPMM_STAGED_LANES(width) ((width) / SPMM_VECTOR(width) < 8 ? (width) / SPMM_VECTOR(width) : 8)
 #define SPMM_DIRECT_LANES(width) ((width) < 4 ? (width) : 4)
 
 /* What a pass over the rows tells. */
 typedef struct {
-  unsigned long long long_rows, long_chunks; /* rows with more than so many entries, their chunks */
-  unsigned long long samples, neighbors;     /* rows looked at, and those of them that read what their neighbor reads */
+  unsigned long long long_rows, long_chunks; /* long rows, and their chunks */
+  unsigned long long samples, neighbors;     /* rows looked at, and those of them that read what their neighbors read */
 } SpMMFacts;
 
-/* Rows that many blocks sum, each a chunk; the order of the lists differs from run to run, the sums do not depend on it. */
+/* Rows that many thread blocks sum, each a chunk. The order of the lists differs from run to run. The sums do not depend on it. */
 typedef struct {
   PetscCount  num_rows;
   PetscCount  num_chunks;
@@ -28,14 +29,17 @@ typedef struct {
   PetscCount *chunk_row;   /* [num_chunks] device: which of the long rows */
 } SpMMLongRows;
 
+typedef struct _n_SpMMRules SpMMRules; /* the launch rule (spmm.c) */
+
 struct _n_DCSRSpMMPlan {
-  DCSRSpMMKind kind;
-  double       mean;      /* entries of a row */
-  PetscCount   long_size; /* rows with more entries are long */
-  SpMMLongRows long_rows;
-  DCSRSpMVPlan column; /* for single columns; NULL until the first */
-  PetscInt     slots;  /* entries of a row that are read at once, 0 for the rule's choice */
-  PetscInt     width;  /* columns of a tile at most, 0 for the rule's choice */
+  const SpMMRules *rules;
+  DCSRSpMMKind     kind;
+  double           mean;      /* entries of a row */
+  PetscCount       long_size; /* rows with more entries are long */
+  SpMMLongRows     long_rows;
+  DCSRSpMVPlan     column; /* for single columns; NULL until the first */
+  PetscInt         slots;  /* entries of a row that are read at once, 0 for the rule's choice */
+  PetscInt         width;  /* columns of a tile at most, 0 for the rule's choice */
 };
 
 /* Some columns of the dense factors. */
@@ -50,10 +54,10 @@ typedef struct {
   PetscInt           ldy;
 } SpMMTile;
 
-PETSC_INTERN PetscErrorCode SpMMGetFacts(DCSRView, PetscCount, cudaStream_t, SpMMFacts *);
-PETSC_INTERN PetscErrorCode SpMMLongRowsCreate(DCSRView, PetscCount, const SpMMFacts *, cudaStream_t, SpMMLongRows *);
-PETSC_INTERN PetscErrorCode SpMMLongRowsDestroy(SpMMLongRows *, cudaStream_t);
-PETSC_INTERN PetscErrorCode SpMMStage(PetscInt, const SpMMTile *, PetscScalar[], cudaStream_t); /* rows of X, tile as it is, copy [rows x width] */
-PETSC_INTERN PetscErrorCode SpMMRowsStaged(DCSRView, PetscCount, const SpMMTile *, cudaStream_t);
-PETSC_INTERN PetscErrorCode SpMMRowsDirect(DCSRView, PetscCount, const SpMMTile *, cudaStream_t);
-PETSC_INTERN PetscErrorCode SpMMLong(DCSRView, const SpMMLongRows *, const SpMMTile *, PetscScalar[], cudaStream_t);
+PETSC_INTERN PetscErrorCode SpMMGetFacts(DCSRView view, PetscCount long_size, cudaStream_t stream, SpMMFacts *facts);
+PETSC_INTERN PetscErrorCode SpMMLongRowsCreate(DCSRView view, PetscCount long_size, const SpMMFacts *facts, cudaStream_t stream, SpMMLongRows *l);
+PETSC_INTERN PetscErrorCode SpMMLongRowsDestroy(SpMMLongRows *l, cudaStream_t stream);
+PETSC_INTERN PetscErrorCode SpMMStage(PetscInt num_rows, const SpMMTile *tile, PetscScalar to[], cudaStream_t stream); /* rows of X, tile as it is, copy [rows x width] */
+PETSC_INTERN PetscErrorCode SpMMRowsStaged(DCSRView view, PetscCount long_size, const SpMMTile *tile, cudaStream_t stream);
+PETSC_INTERN PetscErrorCode SpMMRowsDirect(DCSRView view, PetscCount long_size, const SpMMTile *tile, cudaStream_t stream);
+PETSC_INTERN PetscErrorCode SpMMLong(DCSRView view, const SpMMLongRows *l, const SpMMTile *tile, PetscScalar parts[], cudaStream_t stream);

@@ -1,11 +1,14 @@
-/* Sparse times dense: what the plan needs to know about rows, and the rows that many blocks sum, each a chunk, in two passes with a fixed order. */
+/*
+  Sparse times dense: what the plan needs to know about rows, and the long rows. Thread blocks sum the chunks of a long row in a first pass. A second pass adds the sums in a
+  fixed order.
+*/
 #include "spmmimpl.h"
 #include "../spmv/spmvdevice.cuh"
 
 #define THREADS 256
-#define SAMPLES 4096 /* rows whose neighbor is looked at, at most */
+#define SAMPLES 4096 /* rows at most that are compared with the next one */
 
-/* Whether a row and the next have an entry in the middle of the one in a column that is that of the other's or the next two. */
+/* Whether a row and the next one read X near each other. Their entries at the middle of the first row are compared: that of the next row is in the same column, or up to two columns behind. */
 template <typename Offset>
 __device__ static bool ReadsWithNeighbor(const Offset *row_offsets, const int32_t *columns, PetscInt row)
 {
@@ -33,19 +36,14 @@ __global__ static void __launch_bounds__(THREADS) FactsKernel(DCSRView view, Pet
   }
 }
 
-static unsigned int GetGrid(PetscInt num_rows)
-{
-  return (unsigned int)((num_rows - 1) / THREADS + 1);
-}
-
 static PetscErrorCode CountFacts(const DCSRView &view, PetscCount long_size, cudaStream_t stream, SpMMFacts *device)
 {
   const PetscInt stride = view.num_rows / SAMPLES + 1;
 
   PetscFunctionBegin;
   PetscCallCUDA(cudaMemsetAsync(device, 0, sizeof(*device), stream));
-  if (view.wide) FactsKernel<int64_t><<<GetGrid(view.num_rows), THREADS, 0, stream>>>(view, long_size, stride, device);
-  else FactsKernel<int32_t><<<GetGrid(view.num_rows), THREADS, 0, stream>>>(view, long_size, stride, device);
+  if (view.wide) FactsKernel<int64_t><<<DCSRNumBlocks(view.num_rows, THREADS), THREADS, 0, stream>>>(view, long_size, stride, device);
+  else FactsKernel<int32_t><<<DCSRNumBlocks(view.num_rows, THREADS), THREADS, 0, stream>>>(view, long_size, stride, device);
   PetscCallCUDA(cudaGetLastError());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -99,8 +97,8 @@ static PetscErrorCode List(const DCSRView &view, PetscCount long_size, const SpM
 {
   PetscFunctionBegin;
   PetscCallCUDA(cudaMemsetAsync(counts, 0, 2 * sizeof(*counts), stream));
-  if (view.wide) ListKernel<int64_t><<<GetGrid(view.num_rows), THREADS, 0, stream>>>(view, long_size, l, counts);
-  else ListKernel<int32_t><<<GetGrid(view.num_rows), THREADS, 0, stream>>>(view, long_size, l, counts);
+  if (view.wide) ListKernel<int64_t><<<DCSRNumBlocks(view.num_rows, THREADS), THREADS, 0, stream>>>(view, long_size, l, counts);
+  else ListKernel<int32_t><<<DCSRNumBlocks(view.num_rows, THREADS), THREADS, 0, stream>>>(view, long_size, l, counts);
   PetscCallCUDA(cudaGetLastError());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -151,7 +149,7 @@ PetscErrorCode SpMMLongRowsDestroy(SpMMLongRows *l, cudaStream_t stream)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Sums what the threads of one column have, which are width apart; the first width threads get it. */
+/* Sums what the threads of one column have, which are width apart. The first width threads get the sums. */
 __device__ static PetscScalar SumColumn(PetscScalar sum, int width, PetscScalar *sums)
 {
   sums[threadIdx.x] = sum;
@@ -163,7 +161,7 @@ __device__ static PetscScalar SumColumn(PetscScalar sum, int width, PetscScalar 
   return sums[threadIdx.x];
 }
 
-/* A block a chunk: a column of the tile is one of width neighboring threads. */
+/* A thread block takes a chunk. Of width neighboring threads each has a column of the tile. */
 template <typename Offset>
 __global__ static void __launch_bounds__(THREADS) ChunkKernel(DCSRView view, SpMMLongRows l, SpMMTile tile, PetscScalar *parts)
 {
@@ -182,7 +180,7 @@ __global__ static void __launch_bounds__(THREADS) ChunkKernel(DCSRView view, SpM
   if ((int)threadIdx.x < tile.width) parts[(size_t)blockIdx.x * tile.width + threadIdx.x] = sum;
 }
 
-/* A block a long row. */
+/* A thread block adds the sums of a long row's chunks. */
 template <typename Offset>
 __global__ static void __launch_bounds__(THREADS) FinishKernel(DCSRView view, SpMMLongRows l, SpMMTile tile, const PetscScalar *parts)
 {

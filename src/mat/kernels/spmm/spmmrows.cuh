@@ -1,7 +1,7 @@
 #pragma once
 /*
-  Sparse times dense for rows that are not long: a group of LANES x SLOTS lanes a row. A lane has NUM vectors of VECTOR columns of the tile in registers; the
-  lanes of a slot read one entry and its row of X together, the slots read different entries and are summed at the end. Sums go to Y through shared memory, so that columns are written in long pieces.
+  Sparse times dense for rows that are not long: a group of LANES x SLOTS lanes takes a row. A lane has NUM vectors of VECTOR columns of the tile in registers. The lanes of a slot
+  read one entry and its row of X together. The slots read different entries, and are summed at the end. Sums go to Y through shared memory, so that columns are written in long pieces.
 */
 #include "spmmimpl.h"
 #include "../spmv/spmvdevice.cuh"
@@ -81,7 +81,7 @@ __device__ __forceinline__ void SpMMSumRow(const SpMMArgs<Offset> &a, const Read
   for (; k < end; k += SLOTS) SpMMAddEntries<1, SLOTS, PER_LANE>(a, reader, k, sum);
 }
 
-/* Sums of all rows of the block, column after column, to Y. */
+/* Sums of all rows of the thread block, column after column, to Y. */
 template <int WIDTH, int ROWS, typename Offset>
 __device__ __forceinline__ void SpMMWriteRows(const SpMMArgs<Offset> &a, PetscInt first, const PetscScalar *sums)
 {

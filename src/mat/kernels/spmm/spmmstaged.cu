@@ -1,7 +1,7 @@
 /* Sparse times dense with a row-major copy of a tile of X; see spmmrows.cuh. */
 #include "spmmrows.cuh"
 
-#define STAGE_ENTRIES 1024 /* of a tile that a block transposes */
+#define STAGE_ENTRIES 1024 /* of a tile that a thread block transposes */
 
 /* Columns that are not in use become zero. */
 template <int WIDTH>

@@ -1,5 +1,5 @@
 /*
-  The forward product y = A x + z: plans and their application. The kernels are in spmvsplit.cu, spmvscan.cu and spmvrows.cu, what is cached from structure is made in spmvplan.cu, the choice in spmvrule.c.
+  Mult, y = A x + z: plans and their application. The kernels are in spmvsplit.cu, spmvscan.cu and spmvrows.cu. spmvplan.cu makes what is cached from structure. spmvrule.c chooses.
 */
 #include "spmvimpl.h"
 
@@ -67,11 +67,11 @@ fail:
 }
 
 /*
-  DCSRSpMVPlanCreate - looks at the structure of a matrix and caches what its products need
+  DCSRSpMVPlanCreate - looks at the structure of a matrix and caches what Mult needs
 
   Input Parameters:
 + view   - the matrix; its values are not looked at and may change, its structure may not
-. kind   - the kernel, DCSR_SPMV_AUTO for the launch rule's choice; fragmented storage always gets the fragmented kernel, and compact storage never
+. kind   - the kernel, or DCSR_SPMV_AUTO for the launch rule's choice; the fragmented kernel is for fragmented storage, which has no other
 - stream - the stream of the passes over the structure
 
   Output Parameter:
@@ -80,7 +80,7 @@ fail:
   Notes:
   Costs one pass over the row offsets, one synchronization, and another pass or two when there are long or many empty rows. Values and columns must be aligned to 16 bytes.
 
-  A plan has partial sums of its own for rows that several blocks sum: two products with one plan must not run at the same time on different streams.
+  A plan has partial sums of its own for rows that several thread blocks sum: it must not be used at the same time on different streams.
 */
 PetscErrorCode DCSRSpMVPlanCreate(DCSRView view, DCSRSpMVKind kind, cudaStream_t stream, DCSRSpMVPlan *plan)
 {

@@ -1,6 +1,6 @@
 #pragma once
 /*
-  Device functions that the forward kernels share: streaming loads, sums over lanes and blocks, and the rows that several blocks sum.
+  Device functions that the kernels of Mult share: streaming loads, sums over lanes and thread blocks, and the rows that several thread blocks sum.
 */
 #include "spmvimpl.h"
 #include <type_traits>
@@ -94,7 +94,7 @@ __device__ __forceinline__ PetscScalar SpMVSumLanes(PetscScalar sum)
   return sum;
 }
 
-/* Sum over a block in a fixed order; thread 0 gets it. scratch has one entry a warp and may be used again at once. */
+/* Sum over a thread block in a fixed order; thread 0 gets it. scratch has one entry a warp and may be used again at once. */
 template <int THREADS>
 __device__ __forceinline__ PetscScalar SpMVSumBlock(PetscScalar sum, PetscScalar *scratch)
 {
@@ -109,7 +109,7 @@ __device__ __forceinline__ PetscScalar SpMVSumBlock(PetscScalar sum, PetscScalar
   return sum;
 }
 
-/* What a block needs to add its part to a long row. */
+/* What a thread block needs to add its part to a long row. */
 struct SpMVLongRows {
   const SpMVLongRow *rows;
   PetscScalar       *parts;
@@ -120,8 +120,8 @@ struct SpMVLongRows {
 };
 
 /*
-  Leaves sum as a part of a long row and counts it; returns whether all parts are there now. The atomic releases the part, and whoever finds all of them reads them past L1 (SpMVReadPart()), behind a branch on the
-  count. No __threadfence(): it empties the L1 of the whole multiprocessor, which holds x for the gathers of all other blocks.
+  Leaves sum as a part of a long row and counts it. Returns whether all parts are there now. The atomic releases the part. Whoever finds all of them reads them past L1 (SpMVReadPart()), behind a branch on the
+  count. __threadfence() is not used: it empties the L1 of the whole multiprocessor, which holds x for the gathers of all other thread blocks.
 */
 __device__ __forceinline__ bool SpMVLeavePart(const SpMVLongRows &lr, const SpMVLongRow &row, int k, int block, PetscScalar sum)
 {
@@ -153,8 +153,8 @@ __device__ __forceinline__ void SpMVWriteLongRow(const SpMVLongRows &lr, const S
 }
 
 /*
-  The block leaves sum (of thread 0) as its part of long row k. The last block to come adds all parts in their order, so that the result does not depend on who came last,
-  writes y and puts the counter back. All threads of the block call this.
+  The thread block leaves sum (of thread 0) as its part of long row k. The last thread block to come adds all parts, writes y and puts the counter back. Parts are added in their order, so that
+  the result does not depend on who came last. All threads of the thread block call this.
 */
 template <int THREADS>
 __device__ void SpMVFinishLongRow(const SpMVLongRows &lr, int k, int block, PetscScalar sum, PetscScalar *scratch)
@@ -189,7 +189,7 @@ __device__ __forceinline__ void SpMVFinishLongRowByWarp(const SpMVLongRows &lr, 
   if (lane == 0) SpMVWriteLongRow(lr, row, k, sum);
 }
 
-/* What the kernels with blocks of consecutive nonzeros read. */
+/* What the kernels with thread blocks of consecutive nonzeros read. */
 template <typename Offset>
 struct SpMVSplitArgs {
   const PetscScalar  *values;
@@ -208,11 +208,10 @@ static inline SpMVSplitArgs<Offset> SpMVSplitGetArgs(DCSRSpMVPlan plan, const DC
   return {view->values, view->columns, (const Offset *)(plan->compressed ? plan->row_offsets : view->row_offsets), x, plan->blocks, plan->heads, view->num_nonzeros, {plan->long_rows, plan->parts, plan->arrived, plan->row_index, z, y}};
 }
 
-/* Asks for no more shared memory than the resident blocks need, so that the rest is L1. A hint: asked for once a kernel. */
+/* Asks for no more shared memory than the resident thread blocks need, so that the rest is L1. A hint: asked for once a kernel. */
 static inline PetscErrorCode SpMVPreferL1(const void *kernel, int threads, bool *asked)
 {
-  const int multiprocessor = 228 * 1024, reserved = 1024; /* compute capability 9.0; smaller ones round up to what they have */
-  int       percent = SpMVCarveout, blocks;
+  int percent = SpMVCarveout, blocks;
 
   PetscFunctionBegin;
   if (*asked) PetscFunctionReturn(PETSC_SUCCESS);
@@ -220,10 +219,12 @@ static inline PetscErrorCode SpMVPreferL1(const void *kernel, int threads, bool 
   if (percent == SPMV_CARVEOUT_DRIVER) PetscFunctionReturn(PETSC_SUCCESS);
   if (percent == SPMV_CARVEOUT_FIT) {
     cudaFuncAttributes attributes;
+    DCSRDeviceFacts    facts;
 
+    PetscCall(DCSRGetDeviceFacts(&facts));
     PetscCallCUDA(cudaFuncGetAttributes(&attributes, kernel));
     PetscCallCUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, threads, 0));
-    percent = PetscMin(100, (int)((100 * (size_t)blocks * (attributes.sharedSizeBytes + reserved) + multiprocessor - 1) / multiprocessor));
+    percent = PetscMin(100, (int)((100 * (size_t)blocks * (attributes.sharedSizeBytes + (size_t)facts.reserved_shared_bytes) + (size_t)facts.shared_bytes - 1) / (size_t)facts.shared_bytes));
   }
   PetscCallCUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout, percent));
   PetscFunctionReturn(PETSC_SUCCESS);

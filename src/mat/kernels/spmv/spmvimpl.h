@@ -4,20 +4,20 @@
 */
 #include "spmvrule.h"
 
-/* What the split and the scan kernel must know of a block before it can start, in one 16-byte load. */
+/* What a thread block of the split and the scan kernel must know before it can start, in one 16-byte load. */
 typedef struct {
-  int32_t row;  /* first row that starts in the block */
-  int32_t rows; /* rows from there that the block finishes alone */
-  int32_t over; /* entries behind the block's end that belong to them */
-  int32_t part; /* 4 * (number of the long row) + SPMV_PART_*; the trailing long row of a block is the one after its leading one */
+  int32_t row;  /* first row that starts in the thread block */
+  int32_t rows; /* rows from there that the thread block finishes alone */
+  int32_t over; /* entries behind the thread block's end that belong to them */
+  int32_t part; /* 4 * (number of its first long row) + SPMV_PART_*; the trailing long row comes after the leading one */
 } SpMVBlock;
-#define SPMV_PART_LEADING  1 /* the block begins inside a long row */
-#define SPMV_PART_TRAILING 2 /* a long row starts in the block */
+#define SPMV_PART_LEADING  1 /* the thread block begins inside a long row */
+#define SPMV_PART_TRAILING 2 /* a long row starts in the thread block */
 
-/* A row that several blocks sum: each leaves a partial sum, the last one to come adds them in order. */
+/* A row that several thread blocks sum. Each leaves a partial sum, and the last one to come adds these in order. */
 typedef struct {
   int32_t row;         /* position in y (through the row map, if there is one) */
-  int32_t first_block; /* block (split) or chunk (vector, fragmented) of its first part */
+  int32_t first_block; /* thread block (split) or chunk (vector, fragmented) of its first part */
   int32_t first_part;  /* place of its first partial sum */
   int32_t num_parts;
 } SpMVLongRow;
@@ -56,13 +56,13 @@ struct _n_DCSRSpMVPlan {
   SpMVLongRow  *long_rows;   /* [num_long] */
   int32_t      *chunk_rows;  /* vector, fragmented: [num_parts] long row of each chunk */
   PetscScalar  *parts;       /* [num_parts] partial sums */
-  unsigned int *arrived;     /* [num_long] parts that are there; 0 between two products */
+  unsigned int *arrived;     /* [num_long] parts that are there; 0 between two calls */
 };
 
-PETSC_INTERN SpMVLaunchFn  *SpMVSplitGetLaunch(const SpMVConfig *, PetscBool);
-PETSC_INTERN SpMVLaunchFn  *SpMVScanGetLaunch(const SpMVConfig *, PetscBool);
-PETSC_INTERN SpMVLaunchFn  *SpMVRowsGetLaunch(const SpMVConfig *, PetscBool);
-PETSC_INTERN PetscErrorCode SpMVFactsGet(DCSRView, cudaStream_t, DCSRFacts *);
-PETSC_INTERN PetscErrorCode SpMVPlanCompressRows(DCSRSpMVPlan, DCSRView, cudaStream_t);
-PETSC_INTERN PetscErrorCode SpMVPlanSetUpSplit(DCSRSpMVPlan, DCSRView, cudaStream_t);
-PETSC_INTERN PetscErrorCode SpMVPlanSetUpRows(DCSRSpMVPlan, DCSRView, cudaStream_t);
+PETSC_INTERN SpMVLaunchFn  *SpMVSplitGetLaunch(const SpMVConfig *config, PetscBool wide);
+PETSC_INTERN SpMVLaunchFn  *SpMVScanGetLaunch(const SpMVConfig *config, PetscBool wide);
+PETSC_INTERN SpMVLaunchFn  *SpMVRowsGetLaunch(const SpMVConfig *config, PetscBool wide);
+PETSC_INTERN PetscErrorCode SpMVFactsGet(DCSRView view, cudaStream_t stream, DCSRFacts *facts);
+PETSC_INTERN PetscErrorCode SpMVPlanCompressRows(DCSRSpMVPlan plan, DCSRView view, cudaStream_t stream);
+PETSC_INTERN PetscErrorCode SpMVPlanSetUpSplit(DCSRSpMVPlan plan, DCSRView view, cudaStream_t stream);
+PETSC_INTERN PetscErrorCode SpMVPlanSetUpRows(DCSRSpMVPlan plan, DCSRView view, cudaStream_t stream);

@@ -1,6 +1,7 @@
 /*
-  What the plans of the forward product cache from structure, made on the device: facts for the launch rule, the block-to-row table, long rows, the list of nonempty rows.
+  What the plans of Mult cache from structure: facts for the launch rule, the block-to-row table, long rows, the list of nonempty rows. All of it is made on the device.
 */
+#include "../common/search.cuh"
 #include "spmvdevice.cuh"
 #include <cub/device/device_scan.cuh>
 #include <cub/device/device_select.cuh>
@@ -20,30 +21,22 @@ static PetscErrorCode SpMVPlanMalloc(DCSRSpMVPlan plan, PetscCount n, const char
 
 static inline unsigned int SpMVPlanGrid(PetscCount n)
 {
-  return (unsigned int)((n + SPMV_PLAN_THREADS - 1) / SPMV_PLAN_THREADS);
+  return DCSRNumBlocks(n, SPMV_PLAN_THREADS);
 }
 
 /* First row r in [0, num_rows] with row_offsets[r] >= entry. */
 template <typename Offset>
-__device__ __forceinline__ int32_t SpMVLowerBound(const Offset *row_offsets, int32_t num_rows, PetscCount entry)
+__device__ __forceinline__ int32_t SpMVFirstRow(const Offset *row_offsets, int32_t num_rows, PetscCount entry)
 {
-  int32_t begin = 0, end = num_rows;
-
-  while (begin < end) {
-    const int32_t middle = begin + (end - begin) / 2;
-
-    if ((PetscCount)row_offsets[middle] < entry) begin = middle + 1;
-    else end = middle;
-  }
-  return begin;
+  return PartitionPoint((int32_t)0, num_rows, [=](int32_t r) { return (PetscCount)row_offsets[r] < entry; });
 }
 
-/* Rows that start in block b; the last block also takes the empty rows at the end of the matrix. */
+/* Rows that start in thread block b. The last thread block also takes the empty rows at the end of the matrix. */
 template <typename Offset>
 __device__ __forceinline__ void SpMVBlockRows(const Offset *row_offsets, int32_t num_rows, int32_t num_blocks, PetscCount tile, int32_t b, int32_t *begin, int32_t *end)
 {
-  *begin = b == 0 ? 0 : SpMVLowerBound(row_offsets, num_rows, b * tile);
-  *end   = b == num_blocks - 1 ? num_rows : SpMVLowerBound(row_offsets, num_rows, (b + 1) * tile);
+  *begin = b == 0 ? 0 : SpMVFirstRow(row_offsets, num_rows, b * tile);
+  *end   = b == num_blocks - 1 ? num_rows : SpMVFirstRow(row_offsets, num_rows, (b + 1) * tile);
 }
 
 struct SpMVDeviceFacts {
@@ -217,7 +210,7 @@ PetscErrorCode SpMVPlanCompressRows(DCSRSpMVPlan plan, DCSRView view, cudaStream
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Block that owns the row from begin to end and cannot finish it alone, or -1. */
+/* Thread block that owns the row from begin to end and cannot finish it alone, or -1. */
 __device__ __forceinline__ int32_t SpMVLongRowBlock(PetscCount begin, PetscCount end, PetscCount tile, PetscCount over)
 {
   const PetscCount b = begin / tile;
@@ -225,7 +218,7 @@ __device__ __forceinline__ int32_t SpMVLongRowBlock(PetscCount begin, PetscCount
   return end > (b + 1) * tile + over ? (int32_t)b : -1;
 }
 
-/* Table entries of all blocks, with the flags but not the number of long rows; starts[b] = 1 when a long row starts in block b, and starts[num_blocks] = 0. starts may be NULL. */
+/* Table entries of all thread blocks, with their flags and without the number of the long row. starts[b] is 1 when a long row starts in thread block b, and starts[num_blocks] is 0. starts may be NULL. */
 template <typename Offset>
 __global__ void SpMVSplitBlocksKernel(const Offset *row_offsets, int32_t num_rows, int32_t num_blocks, PetscCount tile, PetscCount over, SpMVBlock *blocks, int32_t *starts)
 {
@@ -250,7 +243,7 @@ __global__ void SpMVSplitBlocksKernel(const Offset *row_offsets, int32_t num_row
   if (starts) starts[b] = (block.part & SPMV_PART_TRAILING) != 0;
 }
 
-/* Numbers the long rows: starts[] is the exclusive sum of the above. Partial sums of row k lie behind those of row k - 1, with at most one block in common: no second scan. */
+/* Numbers the long rows: starts[] is the exclusive sum of the above. Partial sums of row k lie behind those of row k - 1. Both have at most one thread block in common, so that no second scan is needed. */
 template <typename Offset>
 __global__ void SpMVSplitLongRowsKernel(const Offset *row_offsets, int32_t num_blocks, PetscCount tile, const int32_t *starts, SpMVBlock *blocks, SpMVLongRow *long_rows)
 {
@@ -285,7 +278,7 @@ __global__ void SpMVHeadsKernel(const Offset *row_offsets, int32_t num_rows, uns
   if (r <= num_rows) atomicOr(heads + row_offsets[r] / 32, 1u << (row_offsets[r] % 32));
 }
 
-/* One bit a nonzero, for the blocks of the scan kernel. */
+/* One bit a nonzero, for the thread blocks of the scan kernel. */
 template <typename Offset>
 static PetscErrorCode SpMVPlanSetUpHeads(DCSRSpMVPlan plan, const Offset *row_offsets, PetscCount tile, cudaStream_t stream)
 {
@@ -352,7 +345,7 @@ __global__ void SpMVChunkCountsKernel(const Offset *row_offsets, const int32_t *
   } else counts[k] = 0;
 }
 
-/* One block a long row. */
+/* A thread block takes a long row. */
 __global__ void SpMVChunksKernel(const int32_t *rows, const int32_t *first, SpMVLongRow *long_rows, int32_t *chunk_rows)
 {
   const int32_t k = blockIdx.x, begin = first[k], end = first[k + 1];

@@ -1,6 +1,6 @@
 /*
-  y = A x + z by a group of lanes a row: of compact storage (vector) and of rows in up to DCSR_MAX_SEGMENTS pieces (fragmented; King, Gilray, Kirby, Might: Dynamic-CSR, ISC 2016, section 3).
-  Rows much longer than their group are cut into chunks, a block each, that the first blocks of the same launch work on.
+  y = A x + z by a group of lanes for each row, of compact storage (vector) and of rows in up to DCSR_MAX_SEGMENTS pieces (fragmented; King, Gilray, Kirby, Might: Dynamic-CSR, ISC 2016, section 3).
+  Rows much longer than their group are cut into chunks. The first thread blocks of the same launch take a chunk each.
 */
 #include "spmvdevice.cuh"
 
@@ -26,8 +26,8 @@ struct SpMVCompactRows {
 /*
   EAGER: all pairs of a row are loaded at once, whether or not the row has so many segments: one wait less. Without it the pairs behind the row's last segment are not read.
 
-  What a row of n entries in 4 segments must read beyond its entries: 4 pairs of 8 bytes and 4 bytes of row size, where compact storage has 4 bytes of offset. With unused entries behind the last segment, whose memory
-  sectors come along, 5 and 7 entries a row cannot reach more than 0.59 and 0.65 of the compact rate, 27 entries 0.86, 81 entries 0.95; an NVIDIA H200 measured 0.59, 0.84 and 0.86 (5, 27, 81) on 2026-11-21.
+  A row of n entries in 4 segments must read 4 pairs of 8 bytes and 4 bytes of row size beyond its entries, where compact storage has 4 bytes of offset. Memory sectors of unused entries behind the last segment come
+  along. So 5 and 7 entries a row cannot reach more than 0.59 and 0.65 of the compact rate, 27 entries 0.86, 81 entries 0.95. An NVIDIA H200 measured 0.59, 0.84 and 0.86 (5, 27, 81) on 2026-11-21.
 */
 template <typename Offset, bool EAGER>
 struct SpMVFragmentedRows {
@@ -114,7 +114,7 @@ __device__ __forceinline__ PetscScalar SpMVRowsSum(const SpMVRowsArgs<Rows> &a, 
   return sum;
 }
 
-/* One chunk of a long row by a block. */
+/* One chunk of a long row by a thread block. */
 template <typename Rows, int THREADS, int LOAD, int UNROLL>
 __device__ void SpMVRowsChunk(const SpMVRowsArgs<Rows> &a, PetscScalar *scratch)
 {

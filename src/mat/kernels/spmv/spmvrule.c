@@ -1,5 +1,5 @@
 /*
-  The launch rule of the forward product: one table, read from the top, the first row that fits is taken.
+  The launch rule of Mult, y = A x + z. A table is read from the top, and the first row that fits is taken. Each compute capability that was measured has a table for compact storage and one for fragmented storage.
 */
 #include "spmvrule.h"
 
@@ -14,17 +14,17 @@
 int SpMVCarveout = SPMV_CARVEOUT_FIT;
 
 typedef struct {
-  PetscCount num_nonzeros; /* fits up to this many nonzeros, */
-  PetscCount row_size;     /* this mean number of nonzeros of a nonempty row, */
-  PetscCount skew;         /* and a largest row this many times the mean */
+  PetscCount num_nonzeros; /* The rule is for at most so many nonzeros. */
+  PetscCount row_size;     /* Nonempty rows have at most so many nonzeros on average. */
+  PetscCount skew;         /* The largest row has at most so many times the mean. */
   SpMVConfig config;
 } SpMVRule;
 
 // clang-format off
 /*
-  Microseconds, cold / warm, on an NVIDIA H200, 2026-11-21; names are cases of benchmarks/spmv. Rows without a figure fill the gaps between measured ones.
+  Compact storage. Figures are microseconds, cold / warm, on an NVIDIA H200 (compute capability 9.0), 2026-11-21. Names are cases of benchmarks/spmv. Rows without a figure fill the gaps between measured ones.
 */
-static const SpMVRule SpMVRules[] = {
+static const SpMVRule SpMVRulesH200[] = {
   /* Small: the launch and one chain of loads, so no table to read first and no barrier. */
   {200000,   64,       16,       VECTOR(8)}, /* 3d27-16: 5.1 / 2.9, split 5.1 / 3.2, cuSPARSE 9.1 / 7.0 */
   {200000,   64,       64,       SPLIT(2, 128, 4, 2, 1536)},
@@ -33,17 +33,17 @@ static const SpMVRule SpMVRules[] = {
   {3000000,  40,       16,       VECTOR(4)}, /* 3d27-32: 7.6 / 5.0, 8 lanes 8.5 / 5.2, split 8.6 / 6.0, cuSPARSE 11.7 / 9.2 */
   {3000000,  96,       16,       VECTOR(16)},
   {3000000,  SPMV_ANY, 16,       VECTOR(32)},
-  /* Rows alike: small blocks, and lanes so that a warp's rows are summed in few steps. */
+  /* Rows alike: small thread blocks, and lanes so that a warp's rows are summed in few steps. */
   {SPMV_ANY, 12,       64,       SPLIT(1, 128, 4, 2, 1536)}, /* 2d5-4096: 313 / 314, 128 x 8: 335, cuSPARSE 504; 3d7-256: 413 / 414, 128 x 8: 432, cuSPARSE 635; tall: 99 / 101, 1 lane without shared memory 112, cuSPARSE 166 */
   {SPMV_ANY, 20,       64,       SPLIT(1, 512, 4, 2, 1536)}, /* uniform4m: 576 / 572, all shapes within 3 %, cuSPARSE 588 */
   {SPMV_ANY, 40,       64,       SPLIT(2, 128, 8, 2, 1280)}, /* 3d27-200: 656 / 656, 128 x 16 with 1 lane 659 / 668, 128 x 4: 693 / 698, cuSPARSE 930 */
   {SPMV_ANY, 200,      8,        SPLIT(8, 128, 4, 2, 1536)}, /* elast3-80: 378 / 382, 128 x 12: 391 / 389, cuSPARSE 464 */
-  /* Long rows, all alike: many loads under way in a block, and eight lanes a row. */
+  /* Long rows, all alike: many loads under way in a thread block, and eight lanes a row. */
   {SPMV_ANY, SPMV_ANY, 2,        SPLIT(8, 256, 8, 1, 1024)}, /* wide: 103 / 98, 32 lanes without shared memory 105 / 103, cuSPARSE 99 / 94 */
   /* Short rows and a few long ones. */
   {SPMV_ANY, 4,        SPMV_ANY, SPLIT(1, 128, 4, 2, 1536)}, /* longrow: 224 / 225, cuSPARSE 293 */
   {SPMV_ANY, 12,       SPMV_ANY, SPLIT(1, 128, 8, 2, 1280)}, /* band4: 95 / 93, 128 x 16: 100 / 97, cuSPARSE 151 */
-  /* Skewed: the time must not depend on the rows of a block. */
+  /* Skewed: the time must not depend on the rows of a thread block. */
   {SPMV_ANY, SPMV_ANY, SPMV_ANY, SCAN(512, 4, 1, 1536)}, /* rmat20: 127 / 119, 256 x 8: 142 / 131, products in registers only 147 / 140, cuSPARSE 137 / 125; powerlaw: 139 / 134, cuSPARSE 141 / 136 */
   /* Where split was asked for. */
   {SPMV_ANY, 64,       SPMV_ANY, SPLIT(1, 512, 4, 2, 1536)},
@@ -51,9 +51,9 @@ static const SpMVRule SpMVRules[] = {
 };
 
 /*
-  Fragmented storage: one lane a row as long as the next rows' segments are near, as insertion leaves them; microseconds as above. 4 lanes of 256 threads take 1045 on 2d5-4096 and 919 on 3d27-200.
+  Fragmented storage: one lane a row as long as the next rows' segments are near, as insertion leaves them. Figures are microseconds as above. 4 lanes of 256 threads take 1045 on 2d5-4096 and 919 on 3d27-200.
 */
-static const SpMVRule SpMVFragmentedRules[] = {
+static const SpMVRule SpMVFragmentedRulesH200[] = {
   {3000000,  3,        SPMV_ANY, FRAGMENTED(1, 128, 0)},
   {3000000,  64,       SPMV_ANY, FRAGMENTED(4, 128, 0)}, /* 3d27-32: 8.8 / 5.4, 8 lanes 10.8 / 6.6 */
   {SPMV_ANY, 12,       SPMV_ANY, FRAGMENTED(1, 128, 0)}, /* 2d5-4096: 532, 2 lanes 658; band4: 170, 2 lanes 188 */
@@ -66,6 +66,17 @@ static const SpMVRule SpMVFragmentedRules[] = {
 };
 // clang-format on
 
+/* The rules of one compute capability. What they name has to be among the kernels that exist (spmvrule.h). */
+typedef struct {
+  const SpMVRule *compact;
+  size_t          num_compact;
+  const SpMVRule *fragmented;
+  size_t          num_fragmented;
+} SpMVRules;
+
+static const SpMVRules     SpMVH200     = {SpMVRulesH200, PETSC_STATIC_ARRAY_LENGTH(SpMVRulesH200), SpMVFragmentedRulesH200, PETSC_STATIC_ARRAY_LENGTH(SpMVFragmentedRulesH200)};
+static const DCSRRuleTable SpMVTables[] = {{90, &SpMVH200}};
+
 /*
   SpMVRuleApply - picks the launch configuration of a matrix with at least one nonzero
 
@@ -74,12 +85,15 @@ static const SpMVRule SpMVFragmentedRules[] = {
 PetscErrorCode SpMVRuleApply(DCSRView view, const DCSRFacts *facts, DCSRSpMVKind kind, SpMVConfig *config)
 {
   const PetscBool  compact = view.row_offsets != NULL ? PETSC_TRUE : PETSC_FALSE;
-  const SpMVRule  *rules   = compact ? SpMVRules : SpMVFragmentedRules;
-  const size_t     n       = compact ? PETSC_STATIC_ARRAY_LENGTH(SpMVRules) : PETSC_STATIC_ARRAY_LENGTH(SpMVFragmentedRules);
   const PetscCount mean    = (view.num_nonzeros + facts->num_nonempty_rows - 1) / facts->num_nonempty_rows;
-  size_t           found   = n;
+  const SpMVRules *table   = NULL;
+  const SpMVRule  *rules;
+  size_t           n, found;
 
   PetscFunctionBegin;
+  PetscCall(DCSRGetRules(PETSC_STATIC_ARRAY_LENGTH(SpMVTables), SpMVTables, (const void **)&table));
+  rules = compact ? table->compact : table->fragmented;
+  found = n = compact ? table->num_compact : table->num_fragmented;
   for (size_t i = 0; i < n && found == n; i++) {
     if (compact && kind != DCSR_SPMV_AUTO && kind != DCSR_SPMV_FRAGMENTED && rules[i].config.kind != kind) continue;
     if (view.num_nonzeros <= rules[i].num_nonzeros && mean <= rules[i].row_size && facts->max_row_size / mean <= rules[i].skew) found = i;
@@ -96,7 +110,7 @@ PetscErrorCode SpMVRuleApply(DCSRView view, const DCSRFacts *facts, DCSRSpMVKind
 }
 
 /*
-  SpMVRuleCompressRows - whether a list of nonempty rows pays: very few rows have entries, or one block would have to write very many empty ones
+  SpMVRuleCompressRows - whether a list of nonempty rows pays: very few rows have entries, or one thread block would have to write very many empty ones
 
   An empty row costs 4 bytes of offset and 8 of y where the kernel passes over it, 8 where y is set first; a nonempty one then costs 8 more to find and a memory sector of y that is written in part. That is
   one in 10 for y = A x and one in 4 for y += A x.

@@ -1,14 +1,15 @@
 #pragma once
 /*
-  Launch configurations of the forward product and the rule that picks one from structure facts.
+  Launch configurations of Mult and the rule that picks one from structure facts.
 */
+#include <petscsparsecuda/common.h>
 #include <petscsparsecuda/spmv.h>
 
 /* One launch shape. The fields that a kernel does not have are 0. */
 typedef struct {
   DCSRSpMVKind kind;
   int          lanes;    /* lanes that sum one row: 1, 2, 4, 8, 16, 32; scan: 1 */
-  int          threads;  /* of a block */
+  int          threads;  /* of a thread block */
   int          items;    /* split, scan: nonzeros of a thread; vector, fragmented: nonzeros that a lane loads before it uses the first */
   int          vec;      /* split, scan: consecutive nonzeros of one load; fragmented: 1 when the pairs of all segments are loaded at once */
   int          load;     /* how values and columns are loaded: SPMV_LOAD_* */
@@ -21,8 +22,8 @@ typedef struct {
 #define SPMV_LOAD_ONCE   2 /* no line in L1, evict first in L2 */
 
 /*
-  The kernels that exist: lanes, threads, items, vec, load, resident. Only what a rule of spmvrule.c names; the SWEEP groups are for the sweep of the benchmark and are not compiled otherwise.
-  A block of split and scan covers threads x items nonzeros.
+  The kernels that exist: lanes, threads, items, vec, load, resident. A rule of spmvrule.c names them. The SWEEP groups are for the sweep of the benchmark, and are compiled with SPMV_SWEEP alone.
+  A thread block of split and scan covers threads x items nonzeros.
 */
 #define SPMV_SPLIT_CONFIGS(X) \
   X(1, 128, 4, 2, SPMV_LOAD_ONCE, 1536) \
@@ -90,15 +91,15 @@ typedef struct {
   X(8, 256, 4, 1, SPMV_LOAD_CACHED, 1280) \
   X(8, 128, 2, 1, SPMV_LOAD_CACHED, 1536)
 
-/* A row this many times longer than its lanes is summed by whole blocks (vector, fragmented). */
+/* A row this many times longer than its lanes is summed by whole thread blocks (vector, fragmented). */
 #define SPMV_LONG_ROW_FACTOR 64
-/* Entries of a long row that one block sums (vector, fragmented). */
+/* Entries of a long row that one thread block sums (vector, fragmented). */
 #define SPMV_LONG_ROW_CHUNK 4096
-/* Block size at which DCSRFacts.max_block_rows is counted. */
+/* Thread block size at which DCSRFacts.max_block_rows is counted. */
 #define SPMV_BLOCK_NONZEROS 2048
 
-/* Percentage of a multiprocessor's memory that kernels ask for as shared memory; SPMV_CARVEOUT_*. For sweeps. */
-#define SPMV_CARVEOUT_FIT    -1 /* what the resident blocks need, the rest is L1 for the gathers */
+/* The part of a multiprocessor's memory that kernels ask for as shared memory, in percent, or one of these. For sweeps. */
+#define SPMV_CARVEOUT_FIT    -1 /* what the resident thread blocks need, the rest is L1 for the gathers */
 #define SPMV_CARVEOUT_DRIVER -2
 PETSC_INTERN int SpMVCarveout;
 
@@ -107,10 +108,10 @@ static inline PetscBool SpMVConfigSame(const SpMVConfig *a, const SpMVConfig *b)
   return a->kind == b->kind && a->lanes == b->lanes && a->threads == b->threads && a->items == b->items && a->vec == b->vec && a->load == b->load && a->resident == b->resident ? PETSC_TRUE : PETSC_FALSE;
 }
 
-PETSC_INTERN PetscErrorCode SpMVRuleApply(DCSRView, const DCSRFacts *, DCSRSpMVKind, SpMVConfig *);
-PETSC_INTERN PetscBool      SpMVRuleCompressRows(DCSRView, const DCSRFacts *);
+PETSC_INTERN PetscErrorCode SpMVRuleApply(DCSRView view, const DCSRFacts *facts, DCSRSpMVKind kind, SpMVConfig *config);
+PETSC_INTERN PetscBool      SpMVRuleCompressRows(DCSRView view, const DCSRFacts *facts);
 /* Every configuration there is for a view in the state given, for sweeps: their number and the i-th. */
-PETSC_INTERN PetscErrorCode SpMVConfigGetCount(PetscBool, PetscInt *);
-PETSC_INTERN PetscErrorCode SpMVConfigGet(PetscBool, PetscInt, SpMVConfig *);
+PETSC_INTERN PetscErrorCode SpMVConfigGetCount(PetscBool compact, PetscInt *n);
+PETSC_INTERN PetscErrorCode SpMVConfigGet(PetscBool compact, PetscInt i, SpMVConfig *config);
 /* A plan with a configuration of the caller's choice. */
-PETSC_INTERN PetscErrorCode DCSRSpMVPlanCreateWithConfig(DCSRView, const SpMVConfig *, cudaStream_t, DCSRSpMVPlan *);
+PETSC_INTERN PetscErrorCode DCSRSpMVPlanCreateWithConfig(DCSRView view, const SpMVConfig *config, cudaStream_t stream, DCSRSpMVPlan *plan);

@@ -1,18 +1,18 @@
 /*
   y = A x + z by strict nonzero splitting where rows are of very different sizes, after Steinberger, Zayer, Seidel: Globally homogeneous, locally adaptive sparse matrix-vector multiplication on the GPU
-  (Hola, ICS 2017), section 3. Blocks, owners of rows and long rows are those of spmvsplit.cu. Here each thread sums the same number of consecutive products, rows or not, from a bit a nonzero that says where
-  rows start, and a segmented scan (Blelloch: Prefix sums and their applications, 1990) joins the threads of a warp: the time does not depend on how the block's nonzeros are spread over rows.
+  (Hola, ICS 2017), section 3. Thread blocks, owners of rows and long rows are those of spmvsplit.cu. Here each thread sums the same number of consecutive terms. A bit a nonzero says where rows start. A segmented scan
+  (Blelloch: Prefix sums and their applications, 1990) joins the threads of a warp. The time does not depend on how the thread block's nonzeros are spread over rows.
 */
 #include "spmvdevice.cuh"
 
-/* Place of the k-th product of a block in shared memory: a gap behind each thread's ITEMS, so that a warp's threads read from different banks. */
+/* Place of the k-th term of a thread block in shared memory: a gap behind each thread's ITEMS, so that a warp's threads read from different banks. */
 template <int ITEMS>
 __device__ __forceinline__ int SpMVScanPlace(int k)
 {
   return k + k / ITEMS;
 }
 
-/* Which of its block's nonzeros a thread loads as its j-th: consecutive ones by neighboring lanes, all within the part that its warp sums. */
+/* Which of its thread block's nonzeros a thread loads as its j-th: consecutive ones by neighboring lanes, all within the part that its warp sums. */
 template <int ITEMS, int VEC>
 __device__ __forceinline__ int SpMVScanIndex(int j)
 {
@@ -41,13 +41,13 @@ __device__ __forceinline__ void SpMVScanLoad(const PetscScalar *values, const in
 }
 
 /*
-  Sums within a warp's part. On return the product that ends a row, or the warp's part, is replaced by the sum of that row's products in the part;
+  Sums within a warp's part. On return the term that ends a row, or the warp's part, is replaced by the sum of that row's terms in the part;
   the return value, in lane 31, is the sum of the row that is open at the end of the part.
 */
 template <int ITEMS>
-__device__ __forceinline__ PetscScalar SpMVScanWarp(unsigned int heads, PetscScalar *products)
+__device__ __forceinline__ PetscScalar SpMVScanWarp(unsigned int heads, PetscScalar *terms)
 {
-  PetscScalar       *mine  = products + SpMVScanPlace<ITEMS>((int)threadIdx.x * ITEMS);
+  PetscScalar       *mine  = terms + SpMVScanPlace<ITEMS>((int)threadIdx.x * ITEMS);
   const int          lane  = threadIdx.x % SPMV_WARP;
   const unsigned int upto  = __ballot_sync(SPMV_FULL_MASK, heads != 0) & (SPMV_FULL_MASK >> (SPMV_WARP - 1 - lane));
   const int          start = upto ? SPMV_WARP - 1 - __clz(upto) : 0; /* lane in which the row open at this thread's end starts */
@@ -77,20 +77,20 @@ __device__ __forceinline__ PetscScalar SpMVScanWarp(unsigned int heads, PetscSca
   return open;
 }
 
-/* Sum of the block's products from begin on and before end: whole parts of warps, then the sum left at the row's end. begin < end. */
+/* Sum of the thread block's terms from begin on and before end: whole parts of warps, then the sum left at the row's end. begin < end. */
 template <int ITEMS>
-__device__ __forceinline__ PetscScalar SpMVScanRowSum(int begin, int end, const PetscScalar *products, const PetscScalar *open)
+__device__ __forceinline__ PetscScalar SpMVScanRowSum(int begin, int end, const PetscScalar *terms, const PetscScalar *open)
 {
   constexpr int part = SPMV_WARP * ITEMS;
   PetscScalar   sum(0.0);
 
   for (int w = begin / part; w < (end - 1) / part; w++) sum += open[w];
-  return sum + products[SpMVScanPlace<ITEMS>(end - 1)];
+  return sum + terms[SpMVScanPlace<ITEMS>(end - 1)];
 }
 
-/* The rows that the block finishes alone; begin and end are those of this thread's first row. */
+/* The rows that the thread block finishes alone; begin and end are those of this thread's first row. */
 template <int THREADS, int ITEMS, typename Offset>
-__device__ __forceinline__ void SpMVScanWriteRows(const SpMVSplitArgs<Offset> &a, const SpMVBlock &block, PetscCount base, int begin, int end, const PetscScalar *products, const PetscScalar *open, const PetscScalar *over)
+__device__ __forceinline__ void SpMVScanWriteRows(const SpMVSplitArgs<Offset> &a, const SpMVBlock &block, PetscCount base, int begin, int end, const PetscScalar *terms, const PetscScalar *open, const PetscScalar *over)
 {
   constexpr int tile = THREADS * ITEMS;
 
@@ -102,7 +102,7 @@ __device__ __forceinline__ void SpMVScanWriteRows(const SpMVSplitArgs<Offset> &a
       begin = (int)(a.row_offsets[row] - base);
       end   = (int)(a.row_offsets[row + 1] - base);
     }
-    if (begin < end) sum = SpMVScanRowSum<ITEMS>(begin, end < tile ? end : tile, products, open);
+    if (begin < end) sum = SpMVScanRowSum<ITEMS>(begin, end < tile ? end : tile, terms, open);
     for (int k = 0; k * SPMV_WARP < end - tile; k++) sum += over[k];
     if (a.rows.row_index) row = a.rows.row_index[row];
     if (a.rows.z) sum += a.rows.z[row];
@@ -110,9 +110,9 @@ __device__ __forceinline__ void SpMVScanWriteRows(const SpMVSplitArgs<Offset> &a
   }
 }
 
-/* The block's parts of the long row it begins in and of the one that starts in it, by a warp each: the last ones, which have the fewest rows to write. */
+/* The thread block's parts of the long row it begins in and of the one that starts in it. A warp takes each: the last warps, which have the fewest rows to write. */
 template <int THREADS, int ITEMS, typename Offset>
-__device__ __forceinline__ void SpMVScanLongRows(const SpMVSplitArgs<Offset> &a, const SpMVBlock &block, PetscCount base, const PetscScalar *products, const PetscScalar *open)
+__device__ __forceinline__ void SpMVScanLongRows(const SpMVSplitArgs<Offset> &a, const SpMVBlock &block, PetscCount base, const PetscScalar *terms, const PetscScalar *open)
 {
   constexpr int tile = THREADS * ITEMS;
   const int     warp = THREADS / SPMV_WARP - 1 - (int)threadIdx.x / SPMV_WARP, k = block.part >> 2;
@@ -121,11 +121,11 @@ __device__ __forceinline__ void SpMVScanLongRows(const SpMVSplitArgs<Offset> &a,
   if (warp == 0 && (block.part & SPMV_PART_LEADING)) {
     const PetscCount end = (PetscCount)a.row_offsets[block.row] - base;
 
-    SpMVFinishLongRowByWarp(a.rows, k, blockIdx.x, SpMVScanRowSum<ITEMS>(0, end < tile ? (int)end : tile, products, open));
+    SpMVFinishLongRowByWarp(a.rows, k, blockIdx.x, SpMVScanRowSum<ITEMS>(0, end < tile ? (int)end : tile, terms, open));
   }
   if (warp == 1 && (block.part & SPMV_PART_TRAILING)) {
     begin = (int)((PetscCount)a.row_offsets[block.row + block.rows] - base);
-    SpMVFinishLongRowByWarp(a.rows, k + (block.part & SPMV_PART_LEADING ? 1 : 0), blockIdx.x, SpMVScanRowSum<ITEMS>(begin, tile, products, open));
+    SpMVFinishLongRowByWarp(a.rows, k + (block.part & SPMV_PART_LEADING ? 1 : 0), blockIdx.x, SpMVScanRowSum<ITEMS>(begin, tile, terms, open));
   }
 }
 
@@ -134,7 +134,7 @@ __global__ void __launch_bounds__(THREADS, RESIDENT / THREADS) SpMVScanKernel(co
 {
   constexpr int tile = THREADS * ITEMS, warps = THREADS / SPMV_WARP;
   __shared__ __align__(16) unsigned char shared[(tile + THREADS + 2 * warps) * sizeof(PetscScalar)];
-  PetscScalar                           *products = (PetscScalar *)shared, *open = products + tile + THREADS, *over = open + warps;
+  PetscScalar                           *terms = (PetscScalar *)shared, *open = terms + tile + THREADS, *over = open + warps;
   const PetscCount                       base  = (PetscCount)blockIdx.x * tile;
   const int                              t     = threadIdx.x;
   const int4                             word  = __ldg((const int4 *)a.blocks + blockIdx.x);
@@ -155,17 +155,17 @@ __global__ void __launch_bounds__(THREADS, RESIDENT / THREADS) SpMVScanKernel(co
     over_v = a.values[base + tile + t];
   }
 #pragma unroll
-  for (int j = 0; j < ITEMS; j++) products[SpMVScanPlace<ITEMS>(SpMVScanIndex<ITEMS, VEC>(j))] = v[j] * SpMVGather(a.x, c[j]);
+  for (int j = 0; j < ITEMS; j++) terms[SpMVScanPlace<ITEMS>(SpMVScanIndex<ITEMS, VEC>(j))] = v[j] * SpMVGather(a.x, c[j]);
   if (t - t % SPMV_WARP < block.over) {
     over_v = SpMVSumLanes<SPMV_WARP>(t < block.over ? over_v * SpMVGather(a.x, over_c) : PetscScalar(0.0));
     if (t % SPMV_WARP == 0) over[t / SPMV_WARP] = over_v;
   }
   __syncwarp();
-  last = SpMVScanWarp<ITEMS>(heads, products);
+  last = SpMVScanWarp<ITEMS>(heads, terms);
   if (t % SPMV_WARP == SPMV_WARP - 1) open[t / SPMV_WARP] = last;
   __syncthreads();
-  if (block.part & (SPMV_PART_LEADING | SPMV_PART_TRAILING)) SpMVScanLongRows<THREADS, ITEMS>(a, block, base, products, open);
-  SpMVScanWriteRows<THREADS, ITEMS>(a, block, base, begin, end, products, open, over);
+  if (block.part & (SPMV_PART_LEADING | SPMV_PART_TRAILING)) SpMVScanLongRows<THREADS, ITEMS>(a, block, base, terms, open);
+  SpMVScanWriteRows<THREADS, ITEMS>(a, block, base, begin, end, terms, open, over);
 }
 
 template <typename Offset, int THREADS, int ITEMS, int VEC, int LOAD, int RESIDENT>

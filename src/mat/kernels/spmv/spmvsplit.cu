@@ -1,11 +1,11 @@
 /*
   y = A x + z by strict nonzero splitting, after Steinberger, Zayer, Seidel: Globally homogeneous, locally adaptive sparse matrix-vector multiplication on the GPU (Hola, ICS 2017), section 3.
-  A block multiplies a fixed number of consecutive nonzeros, whatever the rows are. Where the paper adds rows that cross a block border by atomics to a zeroed y, here each row has an owner: the block in
-  which it starts finishes it with a few entries of the next block, and longer rows are added up in a fixed order by the last block that works on them. So y is written once, and always bitwise the same.
+  A thread block multiplies a fixed number of consecutive nonzeros, whatever the rows are. The paper adds rows that cross the border of a thread block to a zeroed y by atomics. Here each row has an owner: the thread block
+  in which the row starts finishes it with a few entries of the next thread block. Longer rows are added up in a fixed order by the last thread block that works on them. So y is written once, and always bitwise the same.
 */
 #include "spmvdevice.cuh"
 
-/* The block's own nonzeros into registers, VEC consecutive ones a load; behind the end of the matrix column 0 and value 0, which no row reads. */
+/* Loads the thread block's own nonzeros into registers, VEC consecutive ones a load. Behind the end of the matrix they are column 0 and value 0, which no row reads. */
 template <int THREADS, int ITEMS, int VEC, int LOAD>
 __device__ __forceinline__ void SpMVSplitLoad(const PetscScalar *values, const int32_t *columns, PetscCount count, int32_t *c, PetscScalar *v)
 {
@@ -25,20 +25,20 @@ __device__ __forceinline__ void SpMVSplitLoad(const PetscScalar *values, const i
   }
 }
 
-/* Sum of products[begin], products[begin + STRIDE], ... before end. */
+/* Sum of terms[begin], terms[begin + STRIDE], ... before end. */
 template <int STRIDE>
-__device__ __forceinline__ PetscScalar SpMVSplitSum(const PetscScalar *products, int begin, int end)
+__device__ __forceinline__ PetscScalar SpMVSplitSum(const PetscScalar *terms, int begin, int end)
 {
   PetscScalar sum(0.0);
 
 #pragma unroll 4
-  for (int i = begin; i < end; i += STRIDE) sum += products[i];
+  for (int i = begin; i < end; i += STRIDE) sum += terms[i];
   return sum;
 }
 
-/* Rows [block.row, block.row + block.rows), LANES lanes each; rows much longer than that are taken by the whole warp, one after the other. begin and end are those of this lane's first row. */
+/* Sums rows [block.row, block.row + block.rows) by LANES lanes each. The whole warp takes rows much longer than that, one after the other. begin and end are those of this lane's first row. */
 template <int THREADS, int LANES, typename Offset>
-__device__ __forceinline__ void SpMVSplitSumRows(const SpMVSplitArgs<Offset> &a, const SpMVBlock &block, PetscCount base, int begin, int end, const PetscScalar *products)
+__device__ __forceinline__ void SpMVSplitSumRows(const SpMVSplitArgs<Offset> &a, const SpMVBlock &block, PetscCount base, int begin, int end, const PetscScalar *terms)
 {
   constexpr int groups = THREADS / LANES, limit = LANES == SPMV_WARP ? INT_MAX : 32 + 8 * LANES;
   const int     lane = threadIdx.x % SPMV_WARP, sub = threadIdx.x % LANES;
@@ -60,12 +60,12 @@ __device__ __forceinline__ void SpMVSplitSumRows(const SpMVSplitArgs<Offset> &a,
       if (a.rows.row_index) row = a.rows.row_index[row];
       if (a.rows.z) z = a.rows.z[row];
     }
-    if (end - begin <= limit) sum = SpMVSplitSum<LANES>(products, begin + sub, end);
+    if (end - begin <= limit) sum = SpMVSplitSum<LANES>(terms, begin + sub, end);
     if (LANES < SPMV_WARP) todo = __ballot_sync(SPMV_FULL_MASK, sub == 0 && end - begin > limit);
     while (todo) {
       const int   source = __ffs(todo) - 1;
       const int   b = __shfl_sync(SPMV_FULL_MASK, begin, source), e = __shfl_sync(SPMV_FULL_MASK, end, source);
-      PetscScalar s = SpMVSumLanes<SPMV_WARP>(SpMVSplitSum<SPMV_WARP>(products, b + lane, e));
+      PetscScalar s = SpMVSumLanes<SPMV_WARP>(SpMVSplitSum<SPMV_WARP>(terms, b + lane, e));
 
       if (lane == source) sum = s;
       todo &= todo - 1;
@@ -77,9 +77,9 @@ __device__ __forceinline__ void SpMVSplitSumRows(const SpMVSplitArgs<Offset> &a,
   }
 }
 
-/* The block's parts of the long row it begins in and of the one that starts in it. */
+/* The thread block's parts of the long row it begins in and of the one that starts in it. */
 template <int THREADS, int TILE, typename Offset>
-__device__ void SpMVSplitLongRows(const SpMVSplitArgs<Offset> &a, const SpMVBlock &block, PetscCount base, const PetscScalar *products, PetscScalar *scratch)
+__device__ void SpMVSplitLongRows(const SpMVSplitArgs<Offset> &a, const SpMVBlock &block, PetscCount base, const PetscScalar *terms, PetscScalar *scratch)
 {
   int         k = block.part >> 2;
   PetscScalar sum;
@@ -87,13 +87,13 @@ __device__ void SpMVSplitLongRows(const SpMVSplitArgs<Offset> &a, const SpMVBloc
   if (block.part & SPMV_PART_LEADING) {
     const PetscCount end = (PetscCount)a.row_offsets[block.row] - base;
 
-    sum = SpMVSumBlock<THREADS>(SpMVSplitSum<THREADS>(products, threadIdx.x, end < TILE ? (int)end : TILE), scratch);
+    sum = SpMVSumBlock<THREADS>(SpMVSplitSum<THREADS>(terms, threadIdx.x, end < TILE ? (int)end : TILE), scratch);
     SpMVFinishLongRow<THREADS>(a.rows, k++, blockIdx.x, sum, scratch);
   }
   if (block.part & SPMV_PART_TRAILING) {
     const int begin = (int)((PetscCount)a.row_offsets[block.row + block.rows] - base);
 
-    sum = SpMVSumBlock<THREADS>(SpMVSplitSum<THREADS>(products, begin + (int)threadIdx.x, TILE), scratch);
+    sum = SpMVSumBlock<THREADS>(SpMVSplitSum<THREADS>(terms, begin + (int)threadIdx.x, TILE), scratch);
     SpMVFinishLongRow<THREADS>(a.rows, k, blockIdx.x, sum, scratch);
   }
 }
@@ -104,11 +104,11 @@ __global__ void __launch_bounds__(THREADS, RESIDENT / THREADS) SpMVSplitKernel(c
   constexpr int tile = THREADS * ITEMS;
   __shared__ __align__(16) unsigned char shared[(tile + THREADS) * sizeof(PetscScalar)];
   __shared__ __align__(16) unsigned char scratch[THREADS / SPMV_WARP * sizeof(PetscScalar)];
-  PetscScalar                           *products = (PetscScalar *)shared;
-  const PetscCount                       base     = (PetscCount)blockIdx.x * tile;
-  const int                              i        = threadIdx.x / LANES;
-  const int4                             word     = __ldg((const int4 *)a.blocks + blockIdx.x);
-  const SpMVBlock                        block    = {word.x, word.y, word.z, word.w};
+  PetscScalar                           *terms = (PetscScalar *)shared;
+  const PetscCount                       base  = (PetscCount)blockIdx.x * tile;
+  const int                              i     = threadIdx.x / LANES;
+  const int4                             word  = __ldg((const int4 *)a.blocks + blockIdx.x);
+  const SpMVBlock                        block = {word.x, word.y, word.z, word.w};
   int                                    begin = 0, end   = 0;
   int32_t                                c[ITEMS], over_c = 0;
   PetscScalar                            v[ITEMS], over_v(0.0);
@@ -125,11 +125,11 @@ __global__ void __launch_bounds__(THREADS, RESIDENT / THREADS) SpMVSplitKernel(c
 #pragma unroll
   for (int j = 0; j < ITEMS; j++) v[j] *= SpMVGather(a.x, c[j]);
 #pragma unroll
-  for (int j = 0; j < ITEMS / VEC; j++) SpMVStoreShared<VEC>(products + (j * THREADS + (int)threadIdx.x) * VEC, v + j * VEC);
-  if ((int)threadIdx.x < block.over) products[tile + threadIdx.x] = over_v * SpMVGather(a.x, over_c);
+  for (int j = 0; j < ITEMS / VEC; j++) SpMVStoreShared<VEC>(terms + (j * THREADS + (int)threadIdx.x) * VEC, v + j * VEC);
+  if ((int)threadIdx.x < block.over) terms[tile + threadIdx.x] = over_v * SpMVGather(a.x, over_c);
   __syncthreads();
-  SpMVSplitSumRows<THREADS, LANES>(a, block, base, begin, end, products);
-  if (block.part & (SPMV_PART_LEADING | SPMV_PART_TRAILING)) SpMVSplitLongRows<THREADS, tile>(a, block, base, products, (PetscScalar *)scratch);
+  SpMVSplitSumRows<THREADS, LANES>(a, block, base, begin, end, terms);
+  if (block.part & (SPMV_PART_LEADING | SPMV_PART_TRAILING)) SpMVSplitLongRows<THREADS, tile>(a, block, base, terms, (PetscScalar *)scratch);
 }
 
 template <typename Offset, int THREADS, int ITEMS, int VEC, int LOAD, int RESIDENT, int LANES>

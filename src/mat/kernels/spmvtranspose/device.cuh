@@ -42,7 +42,7 @@ __device__ inline PetscScalar LoadStreaming(const PetscScalar *p)
 #endif
 }
 
-/* Width neighbouring values by the widest loads; p is aligned to them, at most 16 bytes. */
+/* Width neighboring values by the widest loads; p is aligned to them, at most 16 bytes. */
 template <int Width>
 __device__ inline void LoadStreaming(const PetscScalar *p, PetscScalar *values)
 {
@@ -59,7 +59,7 @@ __device__ inline void LoadStreaming(const PetscScalar *p, PetscScalar *values)
 }
 
 /*
-  Programmatic dependent launch: the next kernel of the stream, when it was launched so, may start as soon as all blocks of this one have started, and does what does not
+  Programmatic dependent launch: the next kernel of the stream, when it was launched so, may start as soon as all thread blocks of this one have started, and does what does not
   depend on it until it waits. Before compute capability 9.0 kernels follow each other.
 */
 __device__ inline void LetNextKernelStart(void)

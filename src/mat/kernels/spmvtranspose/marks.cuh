@@ -2,7 +2,7 @@
 /*
   Row marks: built once a structure from the row offsets.
 */
-#include "../entries/temporary.cuh"
+#include "../common/temporary.cuh"
 #include "spmvtransposeimpl.h"
 #include <cub/device/device_for.cuh>
 #include <cub/device/device_scan.cuh>

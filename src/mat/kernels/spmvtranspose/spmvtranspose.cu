@@ -1,7 +1,7 @@
 /*
-  y = A^T x without a stored transpose: plan and product. Which kernel runs is the rule's matter, see spmvtransposeimpl.h.
+  MultTranspose, y = A^T x + z, without a stored transpose: plans and their application. The launch rule in spmvtransposeimpl.h says which kernel runs.
 */
-#include "../entries/rowloop.cuh"
+#include "../common/rowloop.cuh"
 #include "marks.cuh"
 #include "tile.cuh"
 
@@ -55,11 +55,18 @@ struct TileInstance {
    {TileKernel<T, THREADS, BLOCKS, WIDTH, AHEAD, false>, TileKernel<T, THREADS, BLOCKS, WIDTH, AHEAD, bool(PetscDefined(USE_COMPLEX))>}, \
    TileSortKernel<T>, \
    TileListKernel<T>},
-const TileInstance TILE_INSTANCES[] = {SPMVT_TILE_KERNELS(SPMVT_TILE_INSTANCE)};
+// clang-format off
+const TileInstance TILE_INSTANCES[] = {
+  SPMVT_TILE_KERNELS(SPMVT_TILE_INSTANCE)
+#if defined(SPMV_SWEEP)
+  SPMVT_TILE_SWEEP_KERNELS(SPMVT_TILE_INSTANCE)
+#endif
+};
+// clang-format on
 #undef SPMVT_TILE_INSTANCE
 constexpr int NUM_TILE_INSTANCES = (int)PETSC_STATIC_ARRAY_LENGTH(TILE_INSTANCES);
 
-/* One atomic a nonzero: each warp has Words times 32 consecutive nonzeros, from first on. */
+/* One atomic a nonzero. Each warp has Words times 32 consecutive nonzeros, from first on. */
 template <int Words, bool Conjugate, bool EmptyRows>
 __device__ inline void AddNonzeros(PetscCount first, PetscCount num_nonzeros, const PetscScalar *__restrict__ values, const int32_t *__restrict__ columns, const SpMVTransposeMark *__restrict__ marks, const int32_t *__restrict__ nonempty_rows,
                                    const PetscScalar *__restrict__ x, PetscScalar *__restrict__ y)
@@ -100,12 +107,29 @@ struct AtomicInstance {
 };
 
 #define SPMVT_ATOMIC_INSTANCE(THREADS, WORDS) {"one atomic a nonzero<" #THREADS "," #WORDS ">", THREADS, WORDS, {AtomicKernel<THREADS, WORDS, false>, AtomicKernel<THREADS, WORDS, bool(PetscDefined(USE_COMPLEX))>}},
-const AtomicInstance ATOMIC_INSTANCES[] = {SPMVT_ATOMIC_KERNELS(SPMVT_ATOMIC_INSTANCE)};
+// clang-format off
+const AtomicInstance ATOMIC_INSTANCES[] = {
+  SPMVT_ATOMIC_KERNELS(SPMVT_ATOMIC_INSTANCE)
+#if defined(SPMV_SWEEP)
+  SPMVT_ATOMIC_SWEEP_KERNELS(SPMVT_ATOMIC_INSTANCE)
+#endif
+};
+// clang-format on
 #undef SPMVT_ATOMIC_INSTANCE
 constexpr int NUM_ATOMIC_INSTANCES = (int)PETSC_STATIC_ARRAY_LENGTH(ATOMIC_INSTANCES);
 
-const SpMVTransposeRule       RULES[]        = {SPMVT_RULES};
-const SpMVTransposeAtomicRule ATOMIC_RULES[] = {SPMVT_ATOMIC_RULES};
+const SpMVTransposeRule       RULES_H200[]        = {SPMVT_RULES_H200};
+const SpMVTransposeAtomicRule ATOMIC_RULES_H200[] = {SPMVT_ATOMIC_RULES_H200};
+const SpMVTransposeRules      H200                = {RULES_H200, PETSC_STATIC_ARRAY_LENGTH(RULES_H200), ATOMIC_RULES_H200, PETSC_STATIC_ARRAY_LENGTH(ATOMIC_RULES_H200)};
+const DCSRRuleTable           TABLES[]            = {{90, &H200}};
+
+/* The rules for the device. */
+PetscErrorCode GetRules(const SpMVTransposeRules **rules)
+{
+  PetscFunctionBegin;
+  PetscCall(DCSRGetRules(PETSC_STATIC_ARRAY_LENGTH(TABLES), TABLES, (const void **)rules));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
 constexpr int INITIAL_THREADS = 256;
 constexpr int INITIAL_ITEMS   = 4;
@@ -136,7 +160,7 @@ struct AddEntry {
   __device__ void Visit(RowEntry e) const { AddAtomically(y + columns[e.position], Times<Conjugate>(values[e.position], x[e.row])); }
 };
 
-/* Kernels with more than 48 KiB of shared memory have to be told; once a kernel and device, which the driver remembers. */
+/* Kernels with more than 48 KiB of shared memory have to be told. The driver remembers that for each kernel and device. */
 template <typename Fn>
 PetscErrorCode AllowShared(Fn kernel, size_t bytes)
 {
@@ -150,50 +174,54 @@ size_t TileBytes(const TileInstance &instance)
   return (size_t)instance.nonzeros * sizeof(PetscScalar);
 }
 
-/* Shared memory for one block, and of the multiprocessor's storage what its resident blocks need: the rest stays cache. */
+/* Asks for the shared memory of a thread block, and for as much of the multiprocessor's memory as its resident thread blocks need. The rest stays cache. */
 PetscErrorCode ConfigureTile(const TileInstance &instance, TileFn kernel)
 {
-  int device, total_bytes;
+  DCSRDeviceFacts facts;
+  size_t          bytes; // that the resident thread blocks take
 
   PetscFunctionBegin;
   PetscCall(AllowShared(kernel, TileBytes(instance)));
-  PetscCallCUDA(cudaGetDevice(&device));
-  PetscCallCUDA(cudaDeviceGetAttribute(&total_bytes, cudaDevAttrMaxSharedMemoryPerMultiprocessor, device));
-  PetscCallCUDA(cudaFuncSetAttribute((const void *)kernel, cudaFuncAttributePreferredSharedMemoryCarveout, (int)PetscMin((size_t)100, 100 * instance.min_blocks * (TileBytes(instance) + 1024) / (size_t)total_bytes + 1)));
+  PetscCall(DCSRGetDeviceFacts(&facts));
+  bytes = instance.min_blocks * (TileBytes(instance) + (size_t)facts.reserved_shared_bytes);
+  PetscCallCUDA(cudaFuncSetAttribute((const void *)kernel, cudaFuncAttributePreferredSharedMemoryCarveout, (int)PetscMin((size_t)100, 100 * bytes / (size_t)facts.shared_bytes + 1)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether the device has the shared memory, of a multiprocessor for the given number of blocks. */
+/* Whether the device has the shared memory, and a multiprocessor that of so many thread blocks. */
 PetscErrorCode TileFits(const TileInstance &instance, int blocks, bool *fits)
 {
-  int device, block_bytes, total_bytes;
+  DCSRDeviceFacts facts;
 
   PetscFunctionBegin;
-  PetscCallCUDA(cudaGetDevice(&device));
-  PetscCallCUDA(cudaDeviceGetAttribute(&block_bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
-  PetscCallCUDA(cudaDeviceGetAttribute(&total_bytes, cudaDevAttrMaxSharedMemoryPerMultiprocessor, device));
-  *fits = PetscMax(TileBytes(instance), instance.build_bytes) <= (size_t)block_bytes && blocks * (TileBytes(instance) + 1024) <= (size_t)total_bytes;
+  PetscCall(DCSRGetDeviceFacts(&facts));
+  *fits = PetscMax(TileBytes(instance), instance.build_bytes) <= (size_t)facts.block_shared_bytes && blocks * (TileBytes(instance) + (size_t)facts.reserved_shared_bytes) <= (size_t)facts.shared_bytes;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The rule's instance, or a smaller one where scalars are large or the device's shared memory is small; -1: too few nonzeros. */
+/* The rule's instance, or that of a later rule where scalars are large or the device's shared memory is small; -1: too few nonzeros. */
 PetscErrorCode ChooseTile(PetscCount num_nonzeros, bool any_size, int *choice, double *max_ratio)
 {
+  const SpMVTransposeRules *rules = NULL;
+
   PetscFunctionBegin;
   *choice    = -1;
   *max_ratio = 0.0;
-  for (size_t r = 0; r < PETSC_STATIC_ARRAY_LENGTH(RULES) && *choice < 0; r++) {
-    const bool last = r + 1 == PETSC_STATIC_ARRAY_LENGTH(RULES);
+  PetscCall(GetRules(&rules));
+  for (size_t r = 0; r < rules->num_tile && *choice < 0; r++) {
+    const SpMVTransposeRule &rule = rules->tile[r];
+    const bool               last = r + 1 == rules->num_tile;
 
-    if (num_nonzeros < RULES[r].min_nonzeros && !(last && any_size)) continue;
+    if (num_nonzeros < rule.min_nonzeros && !(last && any_size)) continue;
     for (int i = 0; i < NUM_TILE_INSTANCES; i++) {
-      bool fits;
+      const TileInstance &instance = TILE_INSTANCES[i];
+      bool                fits;
 
-      if (TILE_INSTANCES[i].nonzeros != RULES[r].tile_nonzeros || TILE_INSTANCES[i].threads != RULES[r].tile_threads || TILE_INSTANCES[i].width != RULES[r].tile_width || TILE_INSTANCES[i].ahead != RULES[r].tile_ahead) continue;
-      PetscCall(TileFits(TILE_INSTANCES[i], 2, &fits));
+      if (instance.nonzeros != rule.tile_nonzeros || instance.threads != rule.tile_threads || instance.width != rule.tile_width || instance.ahead != rule.tile_ahead) continue;
+      PetscCall(TileFits(instance, 2, &fits));
       if (!fits) continue;
       *choice    = i;
-      *max_ratio = RULES[r].max_ratio;
+      *max_ratio = rule.max_ratio;
     }
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -205,19 +233,11 @@ struct ListSizeOfTile {
   __device__ int64_t       operator()(PetscCount t) const { return t < num_tiles ? tiles[t].list_size : 0; }
 };
 
-int ColumnBits(PetscInt num_columns)
-{
-  int bits = 1;
-
-  while (bits < 31 && ((int64_t)1 << bits) < (int64_t)num_columns) bits++;
-  return bits;
-}
-
 PetscErrorCode SortTiles(const TileInstance &instance, DCSRView view, PetscCount num_tiles, PetscCount stride, SpMVTransposeTile *tiles, uint16_t *positions, cudaStream_t stream)
 {
   PetscFunctionBegin;
   PetscCall(AllowShared(instance.sort, instance.build_bytes));
-  instance.sort<<<(unsigned int)num_tiles, instance.build_threads, instance.build_bytes, stream>>>(view.num_nonzeros, view.columns, ColumnBits(view.num_columns), stride, tiles, positions);
+  instance.sort<<<(unsigned int)num_tiles, instance.build_threads, instance.build_bytes, stream>>>(view.num_nonzeros, view.columns, PetscMax(1, DCSRKeyBits(view.num_columns)), stride, tiles, positions);
   PetscCallCUDA(cudaGetLastError());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -290,17 +310,16 @@ cleanup:
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Programmatic launches need that the very kernel waits, so it counts what it was compiled for. */
+/* A programmatic launch needs a kernel that waits: what it was compiled for decides, too. */
 PetscErrorCode CanLaunchProgrammatically(bool *can)
 {
   cudaFuncAttributes attributes;
-  int                device, major;
+  DCSRDeviceFacts    facts;
 
   PetscFunctionBegin;
-  PetscCallCUDA(cudaGetDevice(&device));
-  PetscCallCUDA(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device));
+  PetscCall(DCSRGetDeviceFacts(&facts));
   PetscCallCUDA(cudaFuncGetAttributes(&attributes, (const void *)InitialKernel));
-  *can = major >= 9 && attributes.ptxVersion >= 90;
+  *can = facts.capability >= 90 && attributes.ptxVersion >= 90;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -322,8 +341,9 @@ PetscErrorCode Describe(DCSRSpMVTransposePlan plan)
 /* kernel >= 0 forces an instantiation of the kind. */
 PetscErrorCode FillPlan(DCSRSpMVTransposePlan plan, DCSRView view, DCSRSpMVTransposeKind kind, int kernel, cudaStream_t stream)
 {
-  double max_ratio, ratio;
-  int    choice = kernel;
+  const SpMVTransposeRules *rules = NULL;
+  double                    max_ratio, ratio;
+  int                       choice = kernel;
 
   PetscFunctionBegin;
   if (!view.num_nonzeros) PetscFunctionReturn(PETSC_SUCCESS);
@@ -332,8 +352,9 @@ PetscErrorCode FillPlan(DCSRSpMVTransposePlan plan, DCSRView view, DCSRSpMVTrans
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(CanLaunchProgrammatically(&plan->programmatic));
-  for (size_t r = PETSC_STATIC_ARRAY_LENGTH(ATOMIC_RULES); r-- > 0;)
-    if (view.num_nonzeros >= ATOMIC_RULES[r].min_nonzeros) plan->kernel = ATOMIC_RULES[r].kernel;
+  PetscCall(GetRules(&rules));
+  for (size_t r = rules->num_atomic; r-- > 0;)
+    if (view.num_nonzeros >= rules->atomic[r].min_nonzeros) plan->kernel = rules->atomic[r].kernel;
   if (kind == DCSR_SPMVT_ATOMIC && kernel >= 0) plan->kernel = kernel;
   PetscCall(PetscSparseCUDAMalloc(NumMarks(view.num_nonzeros), "row marks of the transpose product", stream, &plan->marks));
   if (view.wide) PetscCall(BuildMarks<int64_t>(view, stream, plan->marks, &plan->nonempty_rows, &plan->num_nonempty));
@@ -371,7 +392,7 @@ failed:
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A launch; programmatic: may start while the previous kernel of the stream, which must be ours, still runs. */
+/* A launch. programmatic: it may start while the previous kernel of the stream, which must be ours, still runs. */
 template <typename... Parameters, typename... Arguments>
 PetscErrorCode Launch(bool programmatic, void (*kernel)(Parameters...), PetscCount blocks, int threads, size_t shared_bytes, cudaStream_t stream, Arguments... arguments)
 {
@@ -431,7 +452,7 @@ PetscErrorCode ApplyCompact(DCSRSpMVTransposePlan plan, DCSRView view, PetscBool
 } // namespace
 
 /*
-  DCSRSpMVTransposePlanCreate - analyses the structure for transpose products
+  DCSRSpMVTransposePlanCreate - analyzes the structure for MultTranspose
 
   Input Parameters:
 + view   - compact or fragmented storage with at most 2^31 - 1 rows; values are not read

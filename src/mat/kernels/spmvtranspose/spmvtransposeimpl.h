@@ -1,12 +1,13 @@
 #pragma once
 /*
-  What the plan of a transpose product holds, and the launch rule.
+  What the plan of MultTranspose holds, and the launch rule.
 */
+#include <petscsparsecuda/common.h>
 #include <petscsparsecuda/spmvtranspose.h>
 
 /*
-  32 consecutive nonzeros: bit b says that nonzero 32 w + b is the first of its row; num_starts counts the first nonzeros before them. The row of a nonzero,
-  counting only rows that are not empty, is num_starts + popc(bits up to and with it) - 1: a quarter byte a nonzero replaces row offsets, and no search is needed.
+  Mark w is for nonzeros 32 w to 32 w + 31. Bit b says that nonzero 32 w + b is the first of its row. num_starts counts the first nonzeros before them. The row of a nonzero is
+  num_starts + popc(bits up to and with it) - 1, counting only rows that are not empty. A quarter byte a nonzero replaces row offsets, and no search is needed.
 */
 typedef struct {
   uint32_t bits;
@@ -20,23 +21,25 @@ typedef struct {
   int32_t has_heavy; /* a column has more nonzeros than one thread sums: it is in the list several times */
 } SpMVTransposeTile;
 
-/* Nonzeros of a column in a tile that one thread sums; longer ones are cut and put together again by a warp. */
+/* One thread sums so many nonzeros of a column in a tile at most. Longer runs are cut, and a warp puts them together again. */
 #define SPMVT_MAX_RUN 32
 
 /*
-  Instantiations of the tile kernel: nonzeros of a tile, threads, blocks on a multiprocessor, nonzeros in a load, lists brought into L2 ahead of their use or not.
-  Shared memory of a block is nonzeros * sizeof(PetscScalar).
+  Instantiations of the tile kernel: nonzeros of a tile, threads, thread blocks on a multiprocessor, nonzeros in a load, lists brought into L2 ahead of their use or not.
+  Shared memory of a thread block is nonzeros * sizeof(PetscScalar). A rule names the first group. The SWEEP group is for the sweep of the benchmark, and is compiled with SPMV_SWEEP alone.
 */
-#define SPMVT_TILE_KERNELS(f) f(2048, 256, 8, 2, false) f(2048, 256, 8, 2, true) f(4096, 512, 4, 2, false) f(4096, 512, 4, 2, true) f(8192, 512, 3, 2, false) f(8192, 1024, 2, 1, false) f(8192, 1024, 2, 2, false) f(8192, 1024, 2, 2, true)
+#define SPMVT_TILE_KERNELS(f)       f(2048, 256, 8, 2, true) f(8192, 1024, 2, 2, true)
+#define SPMVT_TILE_SWEEP_KERNELS(f) f(2048, 256, 8, 2, false) f(4096, 512, 4, 2, false) f(4096, 512, 4, 2, true) f(8192, 512, 3, 2, false) f(8192, 1024, 2, 1, false) f(8192, 1024, 2, 2, false)
 
-/* Instantiations of the kernel with one atomic a nonzero: threads, and nonzeros in flight a thread. */
-#define SPMVT_ATOMIC_KERNELS(f) f(256, 1) f(256, 2) f(256, 4)
+/* Instantiations of the kernel with one atomic a nonzero: threads, and nonzeros in flight a thread; groups as above. */
+#define SPMVT_ATOMIC_KERNELS(f)       f(256, 2)
+#define SPMVT_ATOMIC_SWEEP_KERNELS(f) f(256, 1) f(256, 4)
 
 /*
   Launch rule of DCSR_SPMVT_AUTO: the first line whose min_nonzeros the matrix has. TILE is chosen when distinct columns of tiles / nonzeros <= max_ratio, otherwise ATOMIC,
   which reads fewer bytes when there is nothing to combine. Small matrices do not have the tiles to fill the device.
 
-  Measured on an NVIDIA H200, 2026-11-21, cold L2, two nonzeros a load, in microseconds: one atomic a nonzero; 8192 nonzeros a tile, 1024 threads, with lists ahead and without;
+  Measured on an NVIDIA H200 (compute capability 9.0), 2026-11-21, cold L2, two nonzeros a load, in microseconds: one atomic a nonzero; 8192 nonzeros a tile, 1024 threads, with lists ahead and without;
   4096, 512, ahead; 2048, 256, ahead and without:
     2d5-4096   84 M nonzeros   541   486   482   475   476   463   ratio 0.60
     3d7-256   117 M            783   598   601   628   683   645
@@ -59,7 +62,7 @@ typedef struct {
   double     max_ratio;
 } SpMVTransposeRule;
 
-#define SPMVT_RULES {1500000, 8192, 1024, 2, true, 0.90}, {500000, 2048, 256, 2, true, 0.85},
+#define SPMVT_RULES_H200 {1500000, 8192, 1024, 2, true, 0.90}, {500000, 2048, 256, 2, true, 0.85},
 
 /* The line of SPMVT_ATOMIC_KERNELS for at least so many nonzeros, first match; measured as above, they differ by a few percent. */
 typedef struct {
@@ -67,13 +70,21 @@ typedef struct {
   int        kernel;
 } SpMVTransposeAtomicRule;
 
-#define SPMVT_ATOMIC_RULES {0, 1},
+#define SPMVT_ATOMIC_RULES_H200 {0, 0},
+
+/* The rules of one compute capability. */
+typedef struct {
+  const SpMVTransposeRule       *tile;
+  size_t                         num_tile;
+  const SpMVTransposeAtomicRule *atomic;
+  size_t                         num_atomic;
+} SpMVTransposeRules;
 
 /* Tiles that are looked at to estimate the ratio before all are built. */
 #define SPMVT_SAMPLE_TILES 256
 
-/* For benchmarks and tests: plans with one instantiation, tile kernels first, then those with one atomic a nonzero; kernel runs from 0, name is NULL past the last. */
-PETSC_INTERN PetscErrorCode DCSRSpMVTransposeGetKernel_Private(int, const char **);
-PETSC_INTERN PetscErrorCode DCSRSpMVTransposePlanCreateKernel_Private(DCSRView, int, cudaStream_t, DCSRSpMVTransposePlan *);
+/* For benchmarks and tests: plans with one instantiation. Tile kernels come first, then those with one atomic a nonzero. kernel counts from 0; name is NULL past the last. */
+PETSC_INTERN PetscErrorCode DCSRSpMVTransposeGetKernel_Private(int kernel, const char **name);
+PETSC_INTERN PetscErrorCode DCSRSpMVTransposePlanCreateKernel_Private(DCSRView view, int kernel, cudaStream_t stream, DCSRSpMVTransposePlan *plan);
 /* Whether the device has the shared memory for it. */
-PETSC_INTERN PetscErrorCode DCSRSpMVTransposeKernelFits_Private(int, PetscBool *);
+PETSC_INTERN PetscErrorCode DCSRSpMVTransposeKernelFits_Private(int kernel, PetscBool *fits);

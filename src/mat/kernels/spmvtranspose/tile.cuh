@@ -1,12 +1,11 @@
 #pragma once
 /*
-  The tile form of y += A^T x. A tile is a fixed number of consecutive nonzeros. When the plan is made, the nonzeros of a tile are sorted by column on chip; kept are where
-  each nonzero goes (2 bytes that replace its column index) and the tile's distinct columns with their first position (6 bytes each). A product then
-  reads values and positions in order, puts the products in column order into shared memory, sums each run, and adds it to y with one atomic per distinct column of the tile;
-  neighbouring lanes have neighbouring columns.
+  The tile form of y += A^T x. A tile is a fixed number of consecutive nonzeros. When the plan is made, the nonzeros of a tile are sorted by column on chip. The plan keeps where each nonzero goes
+  (2 bytes that replace its column index) and the tile's distinct columns with their first position (6 bytes each). MultTranspose then reads values and positions in order, puts the terms in column
+  order into shared memory, sums each run, and adds it to y with one atomic per distinct column of the tile. Neighboring lanes have neighboring columns.
 
-  The idea that equal columns of a block must be combined before they meet in memory is of Steinberger, Zayer, Seidel: Globally homogeneous, locally adaptive
-  sparse matrix-vector multiplication on the GPU (ICS 2017), section 3.4, who sort at each product; doing it when the plan is made, and keeping the order instead of the column indices, is ours.
+  The idea that equal columns of a thread block must be combined before they meet in memory is of Steinberger, Zayer, Seidel: Globally homogeneous, locally adaptive sparse matrix-vector
+  multiplication on the GPU (ICS 2017), section 3.4. They sort at each call. Sorting when the plan is made, and keeping the order instead of the column indices, is ours.
 */
 #include "device.cuh"
 #include <cub/block/block_radix_sort.cuh>
@@ -31,7 +30,7 @@ __device__ inline void PrefetchList(const T *p, int n)
   for (int i = threadIdx.x * stride; i < n; i += blockDim.x * stride) asm volatile("prefetch.global.L2 [%0];" ::"l"(p + i));
 }
 
-/* An entry of a tile's list: products begin ... end - 1 are of column; -1 and none past the list. */
+/* An entry of a tile's list: terms begin ... end - 1 are of column; -1 and none past the list. */
 struct TileColumn {
   int column, begin, end;
 };
@@ -42,7 +41,7 @@ __device__ inline TileColumn LoadTileColumn(const int32_t *columns, const uint16
   return {__ldcs(columns + j), __ldcs(begins + j), j + 1 < list_size ? __ldcs(begins + j + 1) : count};
 }
 
-/* Equal columns are neighbours: sums each group to its first lane, where column stays. */
+/* Equal columns are neighbors: sums each group to its first lane, where column stays. */
 __device__ inline void CombineHeavy(int &column, PetscScalar &sum)
 {
   const int lane = threadIdx.x & 31, before = __shfl_up_sync(0xffffffffu, column, 1);
@@ -57,10 +56,10 @@ __device__ inline void CombineHeavy(int &column, PetscScalar &sum)
   if (lane > 0 && before == column) column = -1;
 }
 
-/* Puts the products of a full tile into column order; meanwhile() runs while the first values are on their way. */
+/* Puts the terms of a full tile into column order; meanwhile() runs while the first values are on their way. */
 template <int Nonzeros, int Threads, int MinBlocks, int Width, bool Conjugate, bool EmptyRows, typename Meanwhile>
 __device__ inline void MultiplyTile(const PetscScalar *__restrict__ values, const uint16_t *__restrict__ places, const SpMVTransposeMark *__restrict__ marks, const int32_t *__restrict__ nonempty_rows, const PetscScalar *__restrict__ x,
-                                    PetscScalar *products, Meanwhile meanwhile)
+                                    PetscScalar *terms, Meanwhile meanwhile)
 {
   // loads in flight a thread, as its registers allow
   constexpr int loads = Nonzeros / Threads / Width;
@@ -88,26 +87,26 @@ __device__ inline void MultiplyTile(const PetscScalar *__restrict__ values, cons
 #pragma unroll
     for (int b = 0; b < batch; b++) {
 #pragma unroll
-      for (int w = 0; w < Width; w++) products[place[b] >> (16 * w) & 0xffffu] = Times<Conjugate>(value[b][w], x[row[b][w]]);
+      for (int w = 0; w < Width; w++) terms[place[b] >> (16 * w) & 0xffffu] = Times<Conjugate>(value[b][w], x[row[b][w]]);
     }
   }
 }
 
 /*
-  Ahead: the lists are brought into L2 while the products are made, and the first entries are loaded before the block meets.
+  Ahead: the lists are brought into L2 while the terms are made, and the first entries are loaded before the thread block meets.
 */
 template <int Nonzeros, int Threads, int MinBlocks, int Width, bool Ahead, bool Conjugate>
 __global__ static void __launch_bounds__(Threads, MinBlocks)
   TileKernel(PetscCount num_nonzeros, const PetscScalar *__restrict__ values, const SpMVTransposeMark *__restrict__ marks, const int32_t *__restrict__ nonempty_rows, TileLists lists, const PetscScalar *__restrict__ x, PetscScalar *__restrict__ y)
 {
   extern __shared__ __align__(16) char storage[];
-  PetscScalar *const                   products = (PetscScalar *)storage;
-  const SpMVTransposeTile              tile     = lists.tiles[blockIdx.x];
-  const PetscCount                     first    = (PetscCount)blockIdx.x * Nonzeros;
-  const int                            count    = (int)(num_nonzeros - first < Nonzeros ? num_nonzeros - first : Nonzeros);
-  const uint16_t *const                places   = lists.positions + first;
-  const int32_t *const                 columns  = lists.columns + tile.list_begin;
-  const uint16_t *const                begins   = lists.begins + tile.list_begin;
+  PetscScalar *const                   terms   = (PetscScalar *)storage;
+  const SpMVTransposeTile              tile    = lists.tiles[blockIdx.x];
+  const PetscCount                     first   = (PetscCount)blockIdx.x * Nonzeros;
+  const int                            count   = (int)(num_nonzeros - first < Nonzeros ? num_nonzeros - first : Nonzeros);
+  const uint16_t *const                places  = lists.positions + first;
+  const int32_t *const                 columns = lists.columns + tile.list_begin;
+  const uint16_t *const                begins  = lists.begins + tile.list_begin;
   TileColumn                           next;
   const auto                           prefetch = [&]() {
     if constexpr (Ahead) {
@@ -119,9 +118,9 @@ __global__ static void __launch_bounds__(Threads, MinBlocks)
   values += first;
   marks += first / 32;
   if (count < Nonzeros)
-    for (int k = threadIdx.x; k < count; k += Threads) products[places[k]] = Times<Conjugate>(values[k], x[RowOfNonzero(LoadMark(marks, k), k, nonempty_rows)]);
-  else if (nonempty_rows) MultiplyTile<Nonzeros, Threads, MinBlocks, Width, Conjugate, true>(values, places, marks, nonempty_rows, x, products, prefetch);
-  else MultiplyTile<Nonzeros, Threads, MinBlocks, Width, Conjugate, false>(values, places, marks, nonempty_rows, x, products, prefetch);
+    for (int k = threadIdx.x; k < count; k += Threads) terms[places[k]] = Times<Conjugate>(values[k], x[RowOfNonzero(LoadMark(marks, k), k, nonempty_rows)]);
+  else if (nonempty_rows) MultiplyTile<Nonzeros, Threads, MinBlocks, Width, Conjugate, true>(values, places, marks, nonempty_rows, x, terms, prefetch);
+  else MultiplyTile<Nonzeros, Threads, MinBlocks, Width, Conjugate, false>(values, places, marks, nonempty_rows, x, terms, prefetch);
   if constexpr (Ahead) next = LoadTileColumn(columns, begins, tile.list_size, count, threadIdx.x);
   __syncthreads();
   WaitForPreviousKernel();
@@ -133,7 +132,7 @@ __global__ static void __launch_bounds__(Threads, MinBlocks)
     PetscScalar sum     = 0;
 
     if constexpr (Ahead) next = LoadTileColumn(columns, begins, tile.list_size, count, j + Threads);
-    for (int p = current.begin; p < current.end; p++) sum += products[p];
+    for (int p = current.begin; p < current.end; p++) sum += terms[p];
     if (tile.has_heavy) CombineHeavy(current.column, sum);
     if (current.column >= 0) AddAtomically(y + current.column, sum);
   }

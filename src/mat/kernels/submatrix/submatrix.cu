@@ -1,7 +1,7 @@
 /*
-  Submatrices: the columns get their new numbers from a map, the entries that stay are counted row by row, and written behind each other.
+  Submatrices. The columns get their new numbers from a map. The entries that stay are counted row by row, and written behind each other.
 */
-#include "../entries/temporary.cuh"
+#include "../common/temporary.cuh"
 #include <cub/block/block_scan.cuh>
 #include <cub/device/device_for.cuh>
 #include <cub/device/device_reduce.cuh>
@@ -15,7 +15,7 @@ namespace
 {
 
 constexpr int THREADS = 256;
-/* Rows of A that a group of lanes reads alone; the block reads longer ones together. */
+/* A group of lanes reads a row of A of up to so many entries alone. The thread block reads longer ones together. */
 constexpr int LONGEST_GROUP_ROW = 4096;
 
 struct IndexOf {
@@ -55,7 +55,7 @@ struct Source {
   PetscInt           num_rows; // of the submatrix
 };
 
-/* Lanes lanes a row, and the whole block for those that are long: f(row, begin, end, lane, width, whole) once for each row. */
+/* Calls visit(row, begin, end, whole) once for each row: by Lanes lanes, or by the whole thread block for a long row. */
 template <int Lanes, typename Offset, typename Visit>
 __device__ inline void ForEachRow(const Source<Offset> &from, Visit visit)
 {

@@ -1,6 +1,7 @@
 /*
-  The entries of a transposed block by their places in the whole matrix.
+  The entries of a transposed block of a parallel matrix by their places in the whole matrix.
 */
+#include "../common/search.cuh"
 #include <cub/device/device_for.cuh>
 #include <petscsparsecuda/transpose.h>
 
@@ -17,23 +18,18 @@ struct WriteCoordinates {
 
   __device__ void operator()(PetscCount k) const
   {
-    PetscInt low = 0, high = num_rows; // the row is the last that begins at k or before, so that rows without entries do no harm
+    // the row is the last that begins at k or before, so that rows without entries do no harm
+    const PetscInt row = PartitionPoint((PetscInt)0, num_rows, [&](PetscInt r) { return (PetscCount)row_offsets[r + 1] <= k; });
 
-    while (low < high) {
-      const PetscInt middle = low + (high - low) / 2;
-
-      if ((PetscCount)row_offsets[middle + 1] <= k) low = middle + 1;
-      else high = middle;
-    }
     i[k] = column_map[columns[k]];
-    j[k] = low + row_begin;
+    j[k] = row + row_begin;
   }
 };
 
 } // namespace
 
 /*
-  DCSRGetTransposedCoordinates - global rows and columns of the entries of the transpose of a block, in the order of the block
+  DCSRGetTransposedCoordinates - global rows and columns of the entries of the transpose of a block of a parallel matrix, in the order of the block
 
   Input Parameters:
 + A          - compact storage

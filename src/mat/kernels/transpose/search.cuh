@@ -2,7 +2,7 @@
 /*
   Looking for the partner (c, r) of an entry (r, c).
 */
-#include <petscsys.h>
+#include "../common/search.cuh"
 
 namespace
 {
@@ -26,12 +26,7 @@ __device__ inline Offset Search(const int32_t *__restrict__ columns, Offset firs
     for (high = guess; guess - step >= first && columns[guess - step] > column; step *= 2) high = guess - step;
     low = max(first, guess - step);
   }
-  while (low < high) {
-    const Offset middle = low + (high - low) / 2;
-
-    if (columns[middle] < column) low = middle + 1;
-    else high = middle;
-  }
+  low = LowerBound(columns, low, high, column);
   return low < last && columns[low] == column ? low : last;
 }
 

@@ -1,10 +1,12 @@
 #pragma once
 /*
-  The transpose of a matrix with a symmetric pattern: its structure is that of the matrix, and the entry behind entry (c, r) is found in row r by a search for c.
+  The transpose of a matrix with a symmetric pattern. Its structure is that of the matrix. The entry behind entry (c, r) is found in row r by a search for c.
 
-  Where rows are alike, as on a grid, the entry is as far from the end of its row as its partner is from the beginning of the other; the search begins there, so that most
-  entries take one look. The kernel is bound by the cache lines that its gathers touch: begin and end of a row come in one. Measured on an H200 for the 27-point stencil of
-  200^3, counting with atomics, scattering and sorting each row took 8.0 ms, most of it in atomics on columns that neighboring rows share, and the radix sort 7.4 ms.
+  Where rows are alike, as on a grid, the entry is as far from the end of its row as its partner is from the beginning of the other. The search begins there, so that most
+  entries take one look. The kernel is bound by the cache lines that its gathers touch: begin and end of a row come in one line.
+
+  Other ways, measured on an H200 for the 27-point stencil of 200^3: counting with atomics, scattering and sorting each row took 8.0 ms, most of it in atomics on columns
+  that neighboring rows share, and the radix sort took 7.4 ms.
 */
 #include "search.cuh"
 #include "values.cuh"
@@ -15,8 +17,8 @@ namespace
 {
 
 /*
-  Threads and rows of a block. Neighboring rows, whose partners lie in the same sectors, should meet in one L1 cache, which the rows under way must not fill: with a warp a row, large blocks make more
-  of them neighbors (27-point stencil of 200^3: 3.23 ms with 256 threads, 2.86 with 1024); with short rows, small blocks (7-point stencil of 256^3: 1.21 and 1.47 ms).
+  Threads and rows of a thread block. The partners of neighboring rows lie in the same sectors: these rows should meet in one L1 cache, which the rows under way must not fill. With a warp a row,
+  large thread blocks have more neighbors (27-point stencil of 200^3 on an H200: 3.23 ms with 256 threads, 2.86 with 1024). Short rows want small thread blocks (7-point stencil of 256^3: 1.21 and 1.47 ms).
 */
 template <int Lanes>
 struct SymmetricShape {
@@ -48,8 +50,8 @@ struct WriteRange {
 };
 
 /*
-  A group of Lanes lanes a row; rows are row_step apart. *failed becomes 1 when an entry has no partner, or was that before; what was made is worth nothing then, and the lane that finds
-  it goes no further.
+  A group of Lanes lanes takes a row; rows are row_step apart. *failed becomes 1 when an entry has no partner: what was made is worth nothing then. The lane that finds that goes no further, and thread blocks that
+  begin afterwards do nothing.
 */
 template <typename Offset, int Lanes, bool Conjugate>
 __global__ void __launch_bounds__(SymmetricShape<Lanes>::threads)

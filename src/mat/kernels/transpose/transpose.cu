@@ -2,7 +2,8 @@
   Explicit transpose of compact storage: by searching, when the pattern is symmetric (symmetric.cuh); otherwise by a stable radix sort of the column indices that carries the
   entry index. Renewing the values later is one gather.
 */
-#include "../entries/temporary.cuh"
+#include "../common/search.cuh"
+#include "../common/temporary.cuh"
 #include "../spmvtranspose/device.cuh"
 #include "../spmvtranspose/marks.cuh"
 #include "symmetric.cuh"
@@ -28,15 +29,7 @@ struct FindRowOffset {
 
   __device__ void operator()(PetscCount row) const
   {
-    PetscCount first = 0, last = n;
-
-    while (first < last) {
-      const PetscCount middle = first + (last - first) / 2;
-
-      if ((PetscCount)sorted[middle] < row) first = middle + 1;
-      else last = middle;
-    }
-    row_offsets[row] = (Offset)first;
+    row_offsets[row] = (Offset)PartitionPoint((PetscCount)0, n, [&](PetscCount k) { return (PetscCount)sorted[k] < row; });
   }
 };
 

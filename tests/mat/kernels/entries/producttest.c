@@ -40,7 +40,7 @@ static PetscInt GetRow(Pattern pattern, PetscInt row, PetscInt m, PetscInt n, Pe
     for (PetscInt b = 0; b < 4; b++)
       for (PetscInt k = 0; k < 6; k++) columns[num++] = Number(row / 6, b, n / 6) * 6 + k;
     break;
-  case BLOCKS_FEW: // one node of 600 has ten times as many neighbours
+  case BLOCKS_FEW: // one node of 600 has ten times as many neighbors
     for (PetscInt b = 0; b < (row / 6 % 600 == 7 ? 40 : 4); b++)
       for (PetscInt k = 0; k < 6; k++) columns[num++] = Number(row / 6, b, n / 6) * 6 + k;
     break;

@@ -9,8 +9,8 @@ typedef enum {
   ZERO,       /* no entries */
   IDENTITY,   /* ones on the diagonal as far as it goes */
   PERMUTED,   /* one entry a row, scattered */
-  AGGREGATES, /* one entry a row, neighbours together */
-  BAND,       /* runs of neighbouring columns */
+  AGGREGATES, /* one entry a row, neighbors together */
+  BAND,       /* runs of neighboring columns */
   STENCIL9,   /* 9 points on a grid of about sqrt(m) */
   BLOCKS,     /* dense blocks of 6 */
   BLOCKS_FEW, /* the same, a few rows of many of them */

@@ -4,8 +4,8 @@ static char help[] = "Sparse times dense on all shapes: both kinds, all tiles, 3
 #include <petscsparsecuda/spmm.h>
 
 #define MAX_COLUMNS 64
-#define ROOM_X      3 /* rows of X behind the last, which are not numbers, */
-#define ROOM_Y      5 /* and of Y, which must stay as they are */
+#define ROOM_X      3 /* rows of X behind the last, which are not numbers */
+#define ROOM_Y      5 /* rows of Y behind the last, which must stay as they are */
 
 static const PetscInt numbers_of_columns[] = {1, 2, 3, 7, 8, 16, 33, 64, 0};
 

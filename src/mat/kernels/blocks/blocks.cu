@@ -1,10 +1,13 @@
 /*
-  Blocks of parallel matrices as one matrix, for products: joined, packed for other processes, stacked with what came from there, and split again.
+  The blocks of a parallel matrix as one matrix, for products. They are joined, packed for other processes, stacked with what came from there, and split again.
 
-  Packed rows are sorted by global columns: the ghosts below the own columns, those, and the ghosts above. In joined and stacked matrices the own columns come first.
+  Packed rows are sorted by global columns: ghosts below the own columns come first, then the own columns, then the ghosts above. In joined and stacked matrices the own
+  columns come first.
 */
-#include "../entries/rowloop.cuh"
-#include "../entries/temporary.cuh"
+#include "../common/offsets.cuh"
+#include "../common/rowloop.cuh"
+#include "../common/search.cuh"
+#include "../common/temporary.cuh"
 #include <petscsparsecuda/blocks.h>
 #include <cub/device/device_for.cuh>
 #include <cub/device/device_scan.cuh>
@@ -12,32 +15,10 @@
 namespace
 {
 
-/* Row offsets of either width. */
-struct Offsets {
-  void     *offsets;
-  PetscBool wide;
-
-  explicit Offsets(const DCSRView &view) : offsets(view.row_offsets), wide(view.wide) {}
-  __device__ PetscCount operator()(PetscCount row) const { return wide ? (PetscCount)((const int64_t *)offsets)[row] : (PetscCount)((const int32_t *)offsets)[row]; }
-  __device__ void       Set(PetscCount row, PetscCount offset) const
-  {
-    if (wide) ((int64_t *)offsets)[row] = (int64_t)offset;
-    else ((int32_t *)offsets)[row] = (int32_t)offset;
-  }
-};
-
 /* First of n sorted columns that is not below column. */
 __device__ inline PetscCount Place(const int32_t *sorted, PetscCount n, int32_t column)
 {
-  PetscCount begin = 0, end = n;
-
-  while (begin < end) {
-    const PetscCount middle = begin + (end - begin) / 2;
-
-    if (sorted[middle] < column) begin = middle + 1;
-    else end = middle;
-  }
-  return begin;
+  return LowerBound(sorted, (PetscCount)0, n, column);
 }
 
 struct JoinOffsets {
@@ -49,9 +30,9 @@ struct JoinOffsets {
 struct JoinEntry {
   using Result = void;
   DCSRView        from, to;
-  Offsets         before, joined; // before: entries of the row that come first are its
-  bool            behind;         // this is the right one,
-  int32_t         shift;          // whose columns grow by that
+  Offsets         before, joined; // before: of the left matrix
+  bool            behind;         // from is the right matrix
+  int32_t         shift;          // columns grow by that
   bool            structure, values;
   __device__ void Visit(RowEntry e) const
   {

@@ -1,0 +1,20 @@
+#pragma once
+/* Functions of single values. */
+#include <petscsys.h>
+#if PetscDefined(USE_COMPLEX)
+  #include <thrust/complex.h>
+#endif
+
+namespace
+{
+
+__device__ inline PetscReal AbsoluteValue(PetscScalar value)
+{
+#if PetscDefined(USE_COMPLEX)
+  return thrust::abs(value);
+#else
+  return value < 0 ? -value : value;
+#endif
+}
+
+} // namespace
