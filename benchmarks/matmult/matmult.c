@@ -423,7 +423,7 @@ static PetscErrorCode RunAll(Bench *bench, PetscBool large, PetscInt gamg_n)
   if (!check_only) {
     PetscCall(BenchOpen(bench, "matmult"));
     PetscCall(DCSRGetDeviceFacts(&facts));
-    l2_size = (size_t)facts.l2_bytes;
+    l2_size = facts.l2_bytes;
   }
   PetscCall(RunStencil(bench, 2, PETSC_FALSE, 1024));
   PetscCall(RunStencil(bench, 3, PETSC_FALSE, 64));
