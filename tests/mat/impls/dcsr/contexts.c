@@ -185,7 +185,7 @@ static PetscErrorCode SetValues(State *s)
   PetscFunctionBegin;
   PetscCall(MatSetOption(s->A, MAT_NEW_NONZERO_ALLOCATION_ERR, PETSC_FALSE));
   for (PetscInt k = 0; k < s->list->n; k++) PetscCall(MatSetValues(s->A, 1, &s->list->i[k], 1, &s->list->j[k], &s->list->v[k], ADD_VALUES));
-  PetscCall(TestAssemble(s->A));
+  PetscCall(TestAssemble(s->A, MAT_FINAL_ASSEMBLY));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -195,7 +195,7 @@ static PetscErrorCode SetValuesDevice(State *s)
   if (!s->device) PetscCall(SetValues(s));
   else {
     PetscCall(MatDCSRCUDASetValuesDevice(s->A, s->list->n, s->list->device_i, s->list->device_j, s->list->device_v, ADD_VALUES));
-    PetscCall(TestAssemble(s->A));
+    PetscCall(TestAssemble(s->A, MAT_FINAL_ASSEMBLY));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
