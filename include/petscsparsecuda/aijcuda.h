@@ -273,6 +273,11 @@ PETSC_INTERN PetscErrorCode MatAXPY_SeqAIJCUDA(Mat, PetscScalar, Mat, MatStructu
 PETSC_INTERN PetscErrorCode MatAXPY_MPIAIJCUDA(Mat, PetscScalar, Mat, MatStructure);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDACompleteDiagonal(Mat);
 
+/* hypre (hypre.c) */
+PETSC_INTERN PetscErrorCode MatAIJCUDABoundBegin(Mat, PetscBool[3]);
+PETSC_INTERN PetscErrorCode MatAIJCUDABoundEnd(Mat, const PetscBool[3]);
+PETSC_INTERN PetscErrorCode MatAIJCUDAComposeHYPRE(Mat, PetscBool);
+
 /* Loops over rows on the host (rowaccess.c) */
 PETSC_INTERN PetscErrorCode MatAIJCUDASetRowAccessOps(struct _MatOps *, PetscBool);
 

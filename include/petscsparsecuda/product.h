@@ -30,6 +30,10 @@ typedef struct {
   PetscBool shared;      /* the arrays are those that the matrix itself keeps (MAT_FORM_EXPLICIT_TRANSPOSE) */
 } ProductTranspose;
 
+/* The parent's code, called through the mirror (product.c), and whether it calls hypre (hypre.c) */
+PETSC_INTERN PetscErrorCode MatProductWrapSymbolic_AIJCUDA(Mat);
+PETSC_INTERN PetscErrorCode MatProductUsesHYPRE_AIJCUDA(Mat, PetscBool *);
+
 /* Operands (productlocal.c) */
 PETSC_INTERN PetscErrorCode ProductOperandUsable(Mat, PetscBool, PetscBool *);
 PETSC_INTERN PetscErrorCode ProductOperandGet(Mat, ProductOperand *, PetscBool, cudaStream_t, DCSRView *);

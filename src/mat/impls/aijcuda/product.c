@@ -28,16 +28,25 @@ static PetscErrorCode GetParentProduct(Mat C, ParentProduct **parent)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A MATMAIJ reads the arrays of the matrix that it was made from. */
-static PetscErrorCode AccessOperand(Mat A, PetscErrorCode (*access)(Mat, int))
+/* The matrix whose arrays are read: a MATMAIJ and a virtual transpose have none of their own. */
+static PetscErrorCode GetUnderlying(Mat *A)
 {
-  PetscBool is_maij;
+  PetscBool is_maij, is_transpose;
 
   PetscFunctionBegin;
-  if (A == NULL) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscObjectTypeCompareAny((PetscObject)A, &is_maij, MATSEQMAIJ, MATMPIMAIJ, ""));
-  if (is_maij) PetscCall(MatMAIJGetAIJ(A, &A));
-  PetscCall((*access)(A, HOST_READ));
+  if (*A == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscObjectTypeCompareAny((PetscObject)*A, &is_maij, MATSEQMAIJ, MATMPIMAIJ, ""));
+  if (is_maij) PetscCall(MatMAIJGetAIJ(*A, A));
+  PetscCall(PetscObjectTypeCompare((PetscObject)*A, MATTRANSPOSEVIRTUAL, &is_transpose));
+  if (is_transpose) PetscCall(MatTransposeGetMat(*A, A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode AccessOperand(Mat A, PetscErrorCode (*access)(Mat, int))
+{
+  PetscFunctionBegin;
+  PetscCall(GetUnderlying(&A));
+  if (A != NULL) PetscCall((*access)(A, HOST_READ));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -94,6 +103,29 @@ static PetscErrorCode LeavesProductToBlocks(Mat C, PetscBool *leaves)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/*
+  The parent's numeric phase. hypre gets the values on the host; that the operands count as bound to the CPU makes PETSc look there for i and j, too, which a hypre with
+  GPU support would get from the device.
+*/
+static PetscErrorCode CallNumeric(Mat C, const Mat operands[3], PetscErrorCode (*numeric)(Mat))
+{
+  Mat            matrices[3];
+  PetscBool      hypre, bound[3][3];
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(MatProductUsesHYPRE_AIJCUDA(C, &hypre));
+  for (int k = 0; hypre && k < 3; k++) {
+    matrices[k] = operands[k];
+    PetscCall(GetUnderlying(&matrices[k]));
+    PetscCall(MatAIJCUDABoundBegin(matrices[k], bound[k]));
+  }
+  ierr = (*numeric)(C);
+  for (int k = 2; hypre && k >= 0; k--) PetscCall(MatAIJCUDABoundEnd(matrices[k], bound[k])); // in this order, because the same matrix may be there twice
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode MatProductNumeric_AIJCUDA(Mat C)
 {
   ParentProduct *parent;
@@ -112,7 +144,7 @@ static PetscErrorCode MatProductNumeric_AIJCUDA(Mat C)
   GetOperands(C, operands);
   PetscCall(BeginOperands(3, operands));
   ierr = MatAIJCUDAHostBegin(C, HOST_WRITE);
-  if (ierr == PETSC_SUCCESS) ierr = MatAIJCUDAHostFinish(C, HOST_WRITE, (*parent->numeric)(C));
+  if (ierr == PETSC_SUCCESS) ierr = MatAIJCUDAHostFinish(C, HOST_WRITE, CallNumeric(C, operands, parent->numeric));
   PetscCall(FinishOperands(3, operands, ierr));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -176,8 +208,15 @@ static PetscErrorCode MatProductSymbolic_AIJCUDA(Mat C)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Puts our symbolic phase in front of the one that is set on C. */
-static PetscErrorCode WrapSymbolic(Mat C)
+/*
+  MatProductWrapSymbolic_AIJCUDA - Puts ours in front of the symbolic phase that is set on the result of a product, so that host code finds current mirrors in all phases.
+
+  Logically Collective
+
+  Input Parameter:
+. C - the result, with its product set; without a symbolic phase it is left alone
+*/
+PetscErrorCode MatProductWrapSymbolic_AIJCUDA(Mat C)
 {
   ParentProduct *parent;
 
@@ -221,7 +260,7 @@ static PetscErrorCode SetFromOptionsOnHost(Mat C)
   if (!is_mpi) PetscCall(PetscObjectBaseTypeCompare((PetscObject)C->product->B, MATMPIAIJ, &is_mpi));
   PetscCall(GetParentSetFromOptions(is_mpi, &f));
   PetscCall((*f)(C));
-  PetscCall(WrapSymbolic(C));
+  PetscCall(MatProductWrapSymbolic_AIJCUDA(C));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -387,6 +426,6 @@ PetscErrorCode MatProductSetFromOptions_AIJCUDA_Mixed(Mat C)
   PetscCall(PetscObjectQueryFunction((PetscObject)A, function, &f));
   if (f == NULL) PetscCall(PetscObjectQueryFunction((PetscObject)B, function, &f));
   if (f != NULL) PetscCall((*f)(C));
-  PetscCall(WrapSymbolic(C));
+  PetscCall(MatProductWrapSymbolic_AIJCUDA(C));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -187,6 +187,7 @@ PetscErrorCode MatSeqAIJDCSRCUDAComposeFunctions(Mat A, PetscBool compose)
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatConvert_seqaijdcsrcuda_seqaij_C", back));
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatConvert_seqaijdcsrcuda_dcsrcuda_C", convert));
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatConvert_seqaijdcsrcuda_is_C", compose ? MatConvert_AIJCUDA_IS : NULL));
+  PetscCall(MatAIJCUDAComposeHYPRE(A, compose));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

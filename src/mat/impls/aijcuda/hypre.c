@@ -1,0 +1,283 @@
+/*
+  hypre, when PETSc has it: conversions between matrices of ours and MATHYPRE, and products that hypre computes.
+
+  PETSc's code for MATAIJ does the work. It reads i and j of the mirror directly, also for a hypre that computes on the device, which takes the values from the device
+  copy. A matrix has our functions exactly when its parent type has PETSc's, so that this library is the same whether PETSc has hypre or not.
+*/
+#include <petscsparsecuda/product.h>
+
+typedef PetscErrorCode (*ConvertFn)(Mat, MatType, MatReuse, Mat *);
+
+/* A matrix of ours and, when it is parallel, its blocks; absent ones, and those of other types, are NULL. */
+static PetscErrorCode GetMatrices(Mat A, Mat matrices[3])
+{
+  PetscBool ours;
+
+  PetscFunctionBegin;
+  matrices[0] = matrices[1] = matrices[2] = NULL;
+  PetscCall(MatIsSeqAIJCUDA(A, &ours));
+  if (ours) matrices[0] = A;
+  PetscCall(MatIsMPIAIJCUDA(A, &ours));
+  if (ours) {
+    matrices[0] = A;
+    matrices[1] = ((Mat_MPIAIJ *)A->data)->A;
+    matrices[2] = ((Mat_MPIAIJ *)A->data)->B;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  MatAIJCUDABoundBegin - From here to MatAIJCUDABoundEnd() a matrix counts as bound to the CPU, for host code that would otherwise ask for arrays on the device.
+
+  Not Collective
+
+  Input Parameter:
+. A - any matrix or NULL; others than ours are left alone, parallel ones are treated block by block
+
+  Output Parameter:
+. bound - what was bound before, for MatAIJCUDABoundEnd()
+
+  Note:
+  Nothing is copied and the device copy is kept, unlike with MatBindToCPU().
+*/
+PetscErrorCode MatAIJCUDABoundBegin(Mat A, PetscBool bound[3])
+{
+  Mat matrices[3];
+
+  PetscFunctionBegin;
+  PetscCall(GetMatrices(A, matrices));
+  for (int k = 0; k < 3; k++) {
+    if (matrices[k] == NULL) continue;
+    bound[k]                = matrices[k]->boundtocpu;
+    matrices[k]->boundtocpu = PETSC_TRUE;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  MatAIJCUDABoundEnd - The other end of MatAIJCUDABoundBegin(); a matrix that host code has replaced by one of another type meanwhile stays as it is.
+*/
+PetscErrorCode MatAIJCUDABoundEnd(Mat A, const PetscBool bound[3])
+{
+  Mat matrices[3];
+
+  PetscFunctionBegin;
+  PetscCall(GetMatrices(A, matrices));
+  for (int k = 0; k < 3; k++) {
+    if (matrices[k] != NULL) matrices[k]->boundtocpu = bound[k];
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether the hypre of this PETSc computes on the device: its matrices can be bound to the CPU then. */
+static PetscErrorCode HYPREHasDevice(PetscBool *has)
+{
+  Mat H;
+
+  PetscFunctionBegin;
+  PetscCall(MatCreate(PETSC_COMM_SELF, &H));
+  PetscCall(MatSetType(H, MATHYPRE));
+  *has = (PetscBool)(H->ops->bindtocpu != NULL);
+  PetscCall(MatDestroy(&H));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether a MATHYPRE made of A, or filled again with its values, is on the device. */
+static PetscErrorCode ConvertsOnDevice(Mat A, MatReuse reuse, const Mat *B, PetscBool *device)
+{
+  PetscMemType type;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetCurrentMemType(A, &type));
+  if (PetscMemTypeDevice(type) && reuse == MAT_REUSE_MATRIX) PetscCall(MatGetCurrentMemType(*B, &type));
+  *device = (PetscBool)PetscMemTypeDevice(type);
+  if (*device && reuse != MAT_REUSE_MATRIX) PetscCall(HYPREHasDevice(device));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The parent's conversion to MATHYPRE, NULL when PETSc has no hypre. */
+static PetscErrorCode GetParentConvert(Mat A, ConvertFn *convert)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscObjectQueryFunction((PetscObject)A, "MatConvert_seqaij_hypre_C", convert));
+  if (*convert == NULL) PetscCall(PetscObjectQueryFunction((PetscObject)A, "MatConvert_mpiaij_hypre_C", convert));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  For a hypre without GPU support PETSc reads the values that MatSeqAIJGetCSRAndMemType() gives on the host: the matrix counts as bound to the CPU meanwhile. For one with
+  GPU support it copies them on the device, on the stream on which they were computed.
+*/
+static PetscErrorCode MatConvert_AIJCUDA_HYPRE(Mat A, MatType type, MatReuse reuse, Mat *B)
+{
+  ConvertFn      convert;
+  PetscBool      device = PETSC_FALSE, bound[3];
+  int            access;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(GetParentConvert(A, &convert));
+  PetscCheck(convert != NULL, PetscObjectComm((PetscObject)A), PETSC_ERR_PLIB, "MATAIJ of this PETSc has no conversion to MATHYPRE");
+  PetscCall(ConvertsOnDevice(A, reuse, B, &device));
+  access = device ? HOST_READ_STRUCTURE : HOST_READ;
+  PetscCall(MatAIJCUDAHostBegin(A, access));
+  if (!device) PetscCall(MatAIJCUDABoundBegin(A, bound));
+  ierr = (*convert)(A, type, reuse, B);
+  if (!device) PetscCall(MatAIJCUDABoundEnd(A, bound));
+  PetscCall(MatAIJCUDAHostFinish(A, access, ierr));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Through a MATAIJ on the host: PETSc's function puts a parallel matrix together from its blocks, which is not how ours come to be. */
+static PetscErrorCode MatConvert_HYPRE_AIJCUDA(Mat A, MatType type, MatReuse reuse, Mat *B)
+{
+  ConvertFn      convert;
+  PetscMPIInt    size;
+  PetscBool      parallel;
+  Mat            host;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectQueryFunction((PetscObject)A, "MatConvert_hypre_aij_C", &convert));
+  PetscCheck(convert != NULL, PetscObjectComm((PetscObject)A), PETSC_ERR_PLIB, "MATHYPRE of this PETSc has no conversion to MATAIJ");
+  PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)A), &size));
+  PetscCall(PetscStrcmp(type, MATMPIAIJDCSRCUDA, &parallel));
+  PetscCall((*convert)(A, size > 1 || parallel ? MATMPIAIJ : MATSEQAIJ, MAT_INITIAL_MATRIX, &host));
+  if (reuse == MAT_REUSE_MATRIX) ierr = MatConvert(host, type, MAT_REUSE_MATRIX, B);
+  else ierr = MatConvert(host, type, MAT_INPLACE_MATRIX, &host);
+  if (ierr != PETSC_SUCCESS || reuse == MAT_REUSE_MATRIX) PetscCall(MatDestroy(&host));
+  PetscCall(ierr);
+  if (reuse == MAT_INPLACE_MATRIX) PetscCall(MatHeaderReplace(A, &host));
+  else if (reuse == MAT_INITIAL_MATRIX) *B = host;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  MatProductUsesHYPRE_AIJCUDA - Whether hypre computes a product that the parent's code serves: by the algorithm of that name, with a MATHYPRE, or with a virtual transpose.
+
+  Not Collective
+
+  Input Parameter:
+. C - the result, with its product set and its algorithm chosen
+
+  Output Parameter:
+. uses - PETSC_TRUE if so
+*/
+PetscErrorCode MatProductUsesHYPRE_AIJCUDA(Mat C, PetscBool *uses)
+{
+  PetscFunctionBegin;
+  *uses = PETSC_FALSE;
+  if (C->product == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscStrcmp(C->product->alg, "hypre", uses));
+  if (!*uses) PetscCall(PetscObjectTypeCompare((PetscObject)C->product->B, MATHYPRE, uses));
+  if (!*uses) PetscCall(PetscObjectTypeCompare((PetscObject)C->product->A, MATTRANSPOSEVIRTUAL, uses));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* PtAP with a MATHYPRE P. PETSc hands the values of A to hypre on the host, whatever the type of A is. */
+static PetscErrorCode MatProductSetFromOptions_AIJCUDA_HYPRE(Mat C)
+{
+  PetscMemType type;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetCurrentMemType(C->product->B, &type));
+  PetscCheck(PetscMemTypeHost(type), PetscObjectComm((PetscObject)C), PETSC_ERR_SUP, "No product of a matrix of type %s and a MATHYPRE on the device: convert the former with MatConvert() to MATHYPRE, or the latter to MATAIJ",
+             ((PetscObject)C->product->A)->type_name);
+  PetscCall(MatProductSetFromOptions_AIJCUDA_Mixed(C));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The parent's numeric phase for a virtual transpose times two matrices, from a product of empty matrices. Its symbolic phase refuses the transpose of a matrix of ours. */
+static PetscErrorCode GetParentTransposeNumeric(PetscErrorCode (**numeric)(Mat))
+{
+  static PetscErrorCode (*known)(Mat) = NULL;
+
+  PetscFunctionBegin;
+  if (known == NULL) {
+    Mat A, At, C;
+
+    PetscCall(MatCreate(PETSC_COMM_SELF, &A));
+    PetscCall(MatSetOptionsPrefix(A, "petscsparsecuda_parent_"));
+    PetscCall(MatSetSizes(A, 0, 0, 0, 0));
+    PetscCall(MatSetType(A, MATSEQAIJ));
+    PetscCall(MatSetUp(A));
+    PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+    PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+    PetscCall(MatCreateTranspose(A, &At));
+    PetscCall(MatProductCreate(At, A, A, &C));
+    PetscCall(MatProductSetType(C, MATPRODUCT_ABC));
+    PetscCall(MatProductSetFromOptions(C));
+    PetscCall(MatProductSymbolic(C));
+    known = C->ops->productnumeric;
+    PetscCall(MatDestroy(&C));
+    PetscCall(MatDestroy(&At));
+    PetscCall(MatDestroy(&A));
+  }
+  *numeric = known;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatProductSymbolic_Transpose_AIJCUDA(Mat C)
+{
+  PetscErrorCode (*numeric)(Mat) = NULL;
+
+  PetscFunctionBegin;
+  PetscCall(GetParentTransposeNumeric(&numeric));
+  PetscCall(MatSetType(C, MATAIJ)); // as the parent's
+  C->ops->productnumeric = numeric;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatProductSetFromOptions_Transpose_AIJCUDA(Mat C)
+{
+  PetscFunctionBegin;
+  PetscCheck(C->product->type == MATPRODUCT_ABC, PetscObjectComm((PetscObject)C), PETSC_ERR_SUP, "No product of type %s of a virtual transpose and two matrices: MATPRODUCT_ABC is the only one", MatProductTypes[C->product->type]);
+  C->ops->productsymbolic = MatProductSymbolic_Transpose_AIJCUDA;
+  PetscCall(MatProductWrapSymbolic_AIJCUDA(C));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Composes f under a name made of those of two types, or removes what is there. */
+static PetscErrorCode Compose(Mat A, const char format[], const char first[], const char second[], PetscBool compose, PetscErrorCodeFn *f)
+{
+  char name[128];
+
+  PetscFunctionBegin;
+  PetscCall(PetscSNPrintf(name, sizeof(name), format, first, second));
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, name, compose ? f : NULL));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  MatAIJCUDAComposeHYPRE - Composes the functions that PETSc looks for on a matrix of ours when hypre takes part, if its parent type has them, or removes them.
+
+  Not Collective
+
+  Input Parameters:
++ A       - a matrix whose type name is one of ours
+- compose - PETSC_FALSE removes them
+*/
+PetscErrorCode MatAIJCUDAComposeHYPRE(Mat A, PetscBool compose)
+{
+  const char       *type = ((PetscObject)A)->type_name, *parent;
+  PetscErrorCodeFn *to = (PetscErrorCodeFn *)MatConvert_AIJCUDA_HYPRE, *from = (PetscErrorCodeFn *)MatConvert_HYPRE_AIJCUDA;
+  PetscErrorCodeFn *transpose = (PetscErrorCodeFn *)MatProductSetFromOptions_Transpose_AIJCUDA;
+  ConvertFn         convert   = NULL;
+  PetscBool         is_mpi;
+
+  PetscFunctionBegin;
+  if (compose) {
+    PetscCall(GetParentConvert(A, &convert));
+    if (convert == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, MATMPIAIJ, &is_mpi));
+  parent = is_mpi ? MATMPIAIJ : MATSEQAIJ;
+  PetscCall(Compose(A, "MatConvert_%s_%s_C", type, MATHYPRE, compose, to));
+  PetscCall(Compose(A, "MatConvert_%s_%s_C", MATHYPRE, type, compose, from));
+  PetscCall(Compose(A, "MatConvert_%s_%s_C", MATHYPRE, MATDCSRCUDA, compose, from));
+  PetscCall(Compose(A, "MatProductSetFromOptions_%s_%s_C", type, MATHYPRE, compose, (PetscErrorCodeFn *)MatProductSetFromOptions_AIJCUDA_HYPRE));
+  PetscCall(Compose(A, "MatProductSetFromOptions_transpose_%s_%s_C", type, type, compose, transpose));
+  PetscCall(Compose(A, "MatProductSetFromOptions_transpose_%s_%s_C", type, parent, compose, transpose));
+  PetscCall(Compose(A, "MatProductSetFromOptions_transpose_%s_%s_C", parent, type, compose, transpose));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
