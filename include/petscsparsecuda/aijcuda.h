@@ -165,6 +165,17 @@ PETSC_INTERN PetscErrorCode MatMPIAIJCUDASetBlockTypes(Mat);
 PETSC_INTERN PetscErrorCode MatAIJCUDACaptureParents(void);
 PETSC_INTERN PetscErrorCode MatConvert_AIJCUDA_IS(Mat, MatType, MatReuse, Mat *);
 
+/* Conversions (conversions.c, impls/dcsr), and what -mat_seqaij_type does (subclasses.c) */
+PETSC_INTERN PetscErrorCode MatConvert_SeqAIJ_SeqAIJDCSRCUDA(Mat, MatType, MatReuse, Mat *);
+PETSC_INTERN PetscErrorCode MatConvert_MPIAIJ_MPIAIJDCSRCUDA(Mat, MatType, MatReuse, Mat *);
+PETSC_INTERN PetscErrorCode MatConvert_SeqAIJDCSRCUDA_SeqAIJ(Mat, MatType, MatReuse, Mat *);
+PETSC_INTERN PetscErrorCode MatConvert_MPIAIJDCSRCUDA_MPIAIJ(Mat, MatType, MatReuse, Mat *);
+PETSC_INTERN PetscErrorCode MatAIJCUDAConvertToAIJ(Mat, MatReuse, Mat *);
+PETSC_INTERN PetscErrorCode MatConvert_AIJCUDA(Mat, MatType, MatReuse, Mat *);
+PETSC_INTERN PetscErrorCode MatConvertFrom_AIJCUDA(Mat, MatType, MatReuse, Mat *);
+PETSC_INTERN PetscErrorCode MatSeqAIJSetType_AIJCUDA(Mat, MatType, MatReuse, Mat *);
+PETSC_INTERN PetscErrorCode MatAIJCUDARegisterSubclasses(void);
+
 /* Insertion on the device (insert.c, coo.c) */
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDAInsertsOnDevice(Mat, PetscBool *);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDASetDeviceMatrix(Mat, DCSRView *);

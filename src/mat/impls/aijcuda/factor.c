@@ -89,15 +89,18 @@ static PetscErrorCode (*parent_factories[PETSC_STATIC_ARRAY_LENGTH(factor_types)
 static PetscErrorCode MatGetFactor_AIJCUDA_petsc(Mat A, MatFactorType type, Mat *factor)
 {
   PetscErrorCode (*create)(Mat, MatFactorType, Mat *) = NULL;
-  ParentFactor *parent;
-  Mat           F;
-  PetscBool     ours;
+  ParentFactor  *parent;
+  Mat            F;
+  PetscBool      ours;
+  PetscErrorCode ierr;
 
   PetscFunctionBegin;
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(factor_types); k++)
     if (factor_types[k] == type) create = parent_factories[k];
   PetscCheck(create != NULL, PETSC_COMM_SELF, PETSC_ERR_SUP, "PETSc has no %s factorization of MATSEQAIJ", MatFactorTypes[type]);
-  PetscCall((*create)(A, type, factor));
+  PetscCall(MatAIJCUDAHostBegin(NULL, HOST_READ)); // a factor that is MATSEQAIJ does not obey -mat_seqaij_type
+  ierr = (*create)(A, type, factor);
+  PetscCall(MatAIJCUDAHostFinish(NULL, HOST_READ, ierr));
   PetscCall(MatIsSeqAIJCUDA(A, &ours));
   if (*factor == NULL || !ours) PetscFunctionReturn(PETSC_SUCCESS);
   F = *factor;

@@ -27,13 +27,15 @@ static PetscErrorCode ApplyToPlainGraph(MatCoarsen coarsen, CoarsenFn apply)
   PetscCall(MatIsSeqAIJCUDA(graph, &ours[0]));
   PetscCall(MatIsMPIAIJCUDA(graph, &ours[1]));
   if (ours[0] || ours[1]) {
-    PetscCall(MatConvert(graph, MATAIJ, MAT_INITIAL_MATRIX, &plain));
+    PetscCall(MatAIJCUDAConvertToAIJ(graph, MAT_INITIAL_MATRIX, &plain));
+    PetscCall(MatPropagateSymmetryOptions(graph, plain));
     coarsen->graph = plain;
   }
+  PetscCall(MatAIJCUDAHostBegin(NULL, HOST_READ)); // graphs that are made of this one do not obey -mat_seqaij_type
   ierr           = (*apply)(coarsen);
   coarsen->graph = graph;
   PetscCall(MatDestroy(&plain));
-  PetscCall(ierr);
+  PetscCall(MatAIJCUDAHostFinish(NULL, HOST_READ, ierr));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -155,8 +155,6 @@ static PetscErrorCode MatBindToCPU_SeqAIJDCSRCUDA(Mat A, PetscBool flag)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MatConvert_SeqAIJDCSRCUDA_SeqAIJ(Mat, MatType, MatReuse, Mat *);
-
 /*
   MatSeqAIJDCSRCUDAComposeFunctions - Composes the functions that other objects look for on ours, or removes them.
 */
@@ -268,7 +266,10 @@ static PetscErrorCode ConvertInPlaceToSeqAIJ(Mat B)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MatConvert_SeqAIJDCSRCUDA_SeqAIJ(Mat A, PETSC_UNUSED MatType type, MatReuse reuse, Mat *B)
+/*
+  MatConvert_SeqAIJDCSRCUDA_SeqAIJ - Converts a matrix of ours to MATSEQAIJ; see MatConvert() for the parameters.
+*/
+PetscErrorCode MatConvert_SeqAIJDCSRCUDA_SeqAIJ(Mat A, PETSC_UNUSED MatType type, MatReuse reuse, Mat *B)
 {
   PetscErrorCode ierr;
 
@@ -328,6 +329,8 @@ static PetscErrorCode ConvertInPlaceFromSeqAIJ(Mat B)
   ops->bindtocpu             = MatBindToCPU_SeqAIJDCSRCUDA;
   ops->getcurrentmemtype     = MatGetCurrentMemType_SeqAIJDCSRCUDA;
   ops->creategraph           = MatCreateGraph_AIJCUDA;
+  ops->convert               = MatConvert_AIJCUDA;
+  ops->convertfrom           = MatConvertFrom_AIJCUDA;
   ops->productsetfromoptions = MatProductSetFromOptions_AIJCUDA;
   PetscCall(MatSeqAIJCUDASetArrayHooks(B));
   PetscCall(MatSeqAIJCUDAComposeThunks(B, PETSC_TRUE));
@@ -343,7 +346,7 @@ static PetscErrorCode ConvertInPlaceFromSeqAIJ(Mat B)
   MatConvert_SeqAIJ_SeqAIJDCSRCUDA - Converts a sequential AIJ matrix, assembled or not, to MATSEQAIJDCSRCUDA; see MatConvert() for the parameters.
 
   Note:
-  A matrix that is ours already is duplicated, copied or left as it is: with -mat_seqaij_type PETSc calls this inside our own constructor.
+  A matrix that is ours already is duplicated, copied or left as it is.
 */
 PetscErrorCode MatConvert_SeqAIJ_SeqAIJDCSRCUDA(Mat A, PETSC_UNUSED MatType type, MatReuse reuse, Mat *B)
 {
@@ -388,8 +391,12 @@ PetscErrorCode MatConvert_SeqAIJ_SeqAIJDCSRCUDA(Mat A, PETSC_UNUSED MatType type
 M*/
 PetscErrorCode MatCreate_SeqAIJDCSRCUDA(Mat B)
 {
+  PetscErrorCode ierr;
+
   PetscFunctionBegin;
-  PetscCall(MatCreate_SeqAIJ(B));
+  PetscCall(MatAIJCUDAHostBegin(NULL, HOST_READ)); // as long as it is a MATSEQAIJ it does not obey -mat_seqaij_type
+  ierr = MatCreate_SeqAIJ(B);
+  PetscCall(MatAIJCUDAHostFinish(NULL, HOST_READ, ierr));
   PetscCall(MatConvert_SeqAIJ_SeqAIJDCSRCUDA(B, MATSEQAIJDCSRCUDA, MAT_INPLACE_MATRIX, &B));
   MatSeqAIJCUDAGet(B)->created = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);

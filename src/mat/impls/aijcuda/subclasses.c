@@ -1,0 +1,195 @@
+/*
+  PETSc's own subclasses of MATAIJ (MATAIJPERM and its like), and -mat_seqaij_type.
+
+  PETSc obeys the option whenever a MATSEQAIJ is made, also when that is the first step of a constructor to a subclass, or a block that a subclass is about to convert.
+  The subclass would then take our data for its own. So their constructors, and functions of parallel ones that make blocks, are registered again with our code around
+  them, which counts as host code; and the functions behind the option, theirs and ours, leave matrices alone that are made while host code runs.
+*/
+#include <petscsparsecuda/aijcuda.h>
+
+/* X(name, sequential type, parallel type) for each subclass that PETSc may have. */
+#define SUBCLASSES(X) \
+  X(crl, MATSEQAIJCRL, MATMPIAIJCRL) \
+  X(perm, MATSEQAIJPERM, MATMPIAIJPERM) \
+  X(sell, MATSEQAIJSELL, MATMPIAIJSELL) \
+  X(mkl, MATSEQAIJMKL, MATMPIAIJMKL) \
+  X(cusparse, MATSEQAIJCUSPARSE, MATMPIAIJCUSPARSE) \
+  X(hipsparse, MATSEQAIJHIPSPARSE, MATMPIAIJHIPSPARSE) \
+  X(kokkos, MATSEQAIJKOKKOS, MATMPIAIJKOKKOS) \
+  X(viennacl, MATSEQAIJVIENNACL, MATMPIAIJVIENNACL)
+
+typedef PetscErrorCode (*MatFn)(Mat);
+typedef PetscErrorCode (*ConvertFn)(Mat, MatType, MatReuse, Mat *);
+typedef PetscErrorCode (*PreallocationFn)(Mat, PetscInt, const PetscInt[], PetscInt, const PetscInt[]);
+
+/* PETSc's functions for one subclass. */
+typedef struct {
+  MatFn           create_seq, create_mpi; /* constructors */
+  ConvertFn       convert;                /* what -mat_seqaij_type calls */
+  PreallocationFn setpreallocation;       /* of the parallel type: these make blocks */
+  MatFn           resethash, setup;
+} Subclass;
+
+/* Calls PETSc's code with -mat_seqaij_type switched off. */
+static PetscErrorCode CallAsHostCode(MatFn f, Mat A)
+{
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(MatAIJCUDAHostBegin(NULL, HOST_READ));
+  ierr = (*f)(A);
+  PetscCall(MatAIJCUDAHostFinish(NULL, HOST_READ, ierr));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PreallocateAsHostCode(PreallocationFn f, Mat A, PetscInt d_nz, const PetscInt d_nnz[], PetscInt o_nz, const PetscInt o_nnz[])
+{
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(MatAIJCUDAHostBegin(NULL, HOST_READ));
+  ierr = (*f)(A, d_nz, d_nnz, o_nz, o_nnz);
+  PetscCall(MatAIJCUDAHostFinish(NULL, HOST_READ, ierr));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A parallel matrix of a subclass, whose functions that make blocks get ours in front of them. */
+static PetscErrorCode CreateParallel(Mat A, Subclass *parent, PreallocationFn setpreallocation, MatFn resethash, MatFn setup)
+{
+  PetscFunctionBegin;
+  PetscCall(CallAsHostCode(parent->create_mpi, A));
+  PetscCall(PetscObjectQueryFunction((PetscObject)A, "MatMPIAIJSetPreallocation_C", &parent->setpreallocation));
+  PetscCall(PetscObjectQueryFunction((PetscObject)A, "MatResetHash_C", &parent->resethash));
+  parent->setup = A->ops->setup;
+  if (parent->setpreallocation != NULL) PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatMPIAIJSetPreallocation_C", setpreallocation));
+  if (parent->resethash != NULL) PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatResetHash_C", resethash));
+  if (parent->setup != NULL) A->ops->setup = setup;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Any sequential AIJ matrix becomes MATSEQAIJ; conversions to subclasses begin there. */
+static PetscErrorCode BecomeSeqAIJ(Mat A)
+{
+  PetscBool ours, plain;
+
+  PetscFunctionBegin;
+  PetscCall(MatIsSeqAIJCUDA(A, &ours));
+  PetscCall(PetscObjectTypeCompare((PetscObject)A, MATSEQAIJ, &plain));
+  if (ours) PetscCall(MatAIJCUDAConvertToAIJ(A, MAT_INPLACE_MATRIX, &A));
+  else if (!plain) PetscCall(MatConvert(A, MATSEQAIJ, MAT_INPLACE_MATRIX, &A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What -mat_seqaij_type and MatSeqAIJSetType() do for a subclass of PETSc. */
+static PetscErrorCode SetSubclass(Mat A, MatType type, ConvertFn convert)
+{
+  PetscFunctionBegin;
+  if (MatAIJCUDAInHostCode()) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(BecomeSeqAIJ(A));
+  PetscCall((*convert)(A, type, MAT_INPLACE_MATRIX, &A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  MatSeqAIJSetType_AIJCUDA - What -mat_seqaij_type and MatSeqAIJSetType() do for our types; see MatConvert() for the parameters.
+
+  Not Collective
+
+  Note:
+  Matrices that are ours are left as they are: PETSc calls this inside our own constructor, too. So are those that are made while host code runs.
+*/
+PetscErrorCode MatSeqAIJSetType_AIJCUDA(Mat A, MatType type, PETSC_UNUSED MatReuse reuse, PETSC_UNUSED Mat *B)
+{
+  PetscBool ours;
+
+  PetscFunctionBegin;
+  PetscCall(MatIsSeqAIJCUDA(A, &ours));
+  if (ours || MatAIJCUDAInHostCode()) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(BecomeSeqAIJ(A));
+  PetscCall(MatConvert_SeqAIJ_SeqAIJDCSRCUDA(A, type, MAT_INPLACE_MATRIX, &A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+#define DEFINE_SUBCLASS(name, seq, mpi) \
+  static Subclass       name; \
+  static PetscErrorCode MatCreate_seq_##name(Mat A) \
+  { \
+    PetscFunctionBegin; \
+    PetscCall(CallAsHostCode(name.create_seq, A)); \
+    PetscFunctionReturn(PETSC_SUCCESS); \
+  } \
+  static PetscErrorCode MatSetUp_mpi_##name(Mat A) \
+  { \
+    PetscFunctionBegin; \
+    PetscCall(CallAsHostCode(name.setup, A)); \
+    PetscFunctionReturn(PETSC_SUCCESS); \
+  } \
+  static PetscErrorCode MatResetHash_mpi_##name(Mat A) \
+  { \
+    PetscFunctionBegin; \
+    PetscCall(CallAsHostCode(name.resethash, A)); \
+    PetscFunctionReturn(PETSC_SUCCESS); \
+  } \
+  static PetscErrorCode MatSetPreallocation_mpi_##name(Mat A, PetscInt d_nz, const PetscInt d_nnz[], PetscInt o_nz, const PetscInt o_nnz[]) \
+  { \
+    PetscFunctionBegin; \
+    PetscCall(PreallocateAsHostCode(name.setpreallocation, A, d_nz, d_nnz, o_nz, o_nnz)); \
+    PetscFunctionReturn(PETSC_SUCCESS); \
+  } \
+  static PetscErrorCode MatCreate_mpi_##name(Mat A) \
+  { \
+    PetscFunctionBegin; \
+    PetscCall(CreateParallel(A, &name, MatSetPreallocation_mpi_##name, MatResetHash_mpi_##name, MatSetUp_mpi_##name)); \
+    PetscFunctionReturn(PETSC_SUCCESS); \
+  } \
+  static PetscErrorCode MatSeqAIJSetType_##name(Mat A, MatType type, PETSC_UNUSED MatReuse reuse, PETSC_UNUSED Mat *B) \
+  { \
+    PetscFunctionBegin; \
+    PetscCall(SetSubclass(A, type, name.convert)); \
+    PetscFunctionReturn(PETSC_SUCCESS); \
+  }
+SUBCLASSES(DEFINE_SUBCLASS)
+#undef DEFINE_SUBCLASS
+
+/* Registers ours in place of the function of this name in a list, when there is one; *parent is what it was. */
+#define REPLACE(list, type, register_function, ours, parent) \
+  do { \
+    PetscCall(PetscFunctionListFind(list, type, &found)); \
+    if (found != NULL && found != ours) { \
+      (parent) = found; \
+      PetscCall(register_function(type, ours)); \
+    } \
+  } while (0)
+
+static PetscErrorCode RegisterConstructors(void)
+{
+  MatFn found;
+
+  PetscFunctionBegin;
+#define REGISTER(name, seq, mpi) \
+  REPLACE(MatList, seq, MatRegister, MatCreate_seq_##name, name.create_seq); \
+  REPLACE(MatList, mpi, MatRegister, MatCreate_mpi_##name, name.create_mpi);
+  SUBCLASSES(REGISTER)
+#undef REGISTER
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode RegisterOption(void)
+{
+  ConvertFn found;
+
+  PetscFunctionBegin;
+#define REGISTER(name, seq, mpi) REPLACE(MatSeqAIJList, seq, MatSeqAIJRegister, MatSeqAIJSetType_##name, name.convert);
+  SUBCLASSES(REGISTER)
+#undef REGISTER
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* MatAIJCUDARegisterSubclasses - Registers PETSc's subclasses of MATAIJ again, with our code around PETSc's; part of PetscSparseCUDAInitialize(). */
+PetscErrorCode MatAIJCUDARegisterSubclasses(void)
+{
+  PetscFunctionBegin;
+  PetscCall(RegisterConstructors());
+  PetscCall(RegisterOption());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
