@@ -80,7 +80,7 @@ typedef struct {
   struct _MatOps        parent;              /* operations of MATSEQAIJ as this matrix last had them */
   struct _MatOps        installed;           /* the table as we last left it; what differs later was put there by the parent */
   Mat_SeqAIJOps         parent_arrays;       /* array hooks of MATSEQAIJ */
-  PetscBool             eager;               /* -mat_dcsr_host_structure eager */
+  PetscBool             eager;               /* -mat_dcsr_host_structure eager; the default with -mat_seqaij_type */
   PetscBool             deterministic;       /* -mat_dcsr_deterministic */
   PetscBool             no_device;           /* no usable device: bound to the CPU for good */
   DCSRSpMVKind          spmv_kind;           /* -mat_dcsr_spmv */

@@ -60,7 +60,7 @@ PetscErrorCode MatSeqAIJCUDAHideMirror(Mat A)
   if (!d->hide || !d->computed || !A->assembled || A->structure_only) PetscFunctionReturn(PETSC_SUCCESS);
   d->hidden_a = a->a;
   a->a        = NULL;
-  if (!d->is_block) {
+  if (!d->is_block && !d->eager) {
     d->hidden_i = a->i;
     d->hidden_j = a->j;
     a->i        = NULL;

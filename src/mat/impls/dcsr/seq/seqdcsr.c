@@ -296,6 +296,19 @@ static PetscErrorCode DropInodes(Mat B, struct _MatOps *ops)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Whether -mat_seqaij_type makes ours of matrices that PETSc's host code takes for MATSEQAIJ: it reads their structure without asking. */
+static PetscErrorCode HostCodeReadsStructure(Mat B, PetscBool *reads)
+{
+  char      name[256];
+  PetscBool set;
+
+  PetscFunctionBegin;
+  *reads = PETSC_FALSE;
+  PetscCall(PetscOptionsGetString(((PetscObject)B)->options, ((PetscObject)B)->prefix, "-mat_seqaij_type", name, sizeof(name), &set));
+  if (set) PetscCall(PetscStrcmpAny(name, reads, MATDCSRCUDA, MATSEQAIJDCSRCUDA, ""));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Gives a MATSEQAIJ our spptr, operations and name. */
 static PetscErrorCode ConvertInPlaceFromSeqAIJ(Mat B)
 {
@@ -318,6 +331,7 @@ static PetscErrorCode ConvertInPlaceFromSeqAIJ(Mat B)
   d->max_segments   = DCSR_MAX_SEGMENTS;
   B->spptr          = d;
   B->offloadmask    = PETSC_OFFLOAD_UNALLOCATED;
+  PetscCall(HostCodeReadsStructure(B, &d->eager));
   PetscCall(PetscOptionsGetBool(((PetscObject)B)->options, NULL, "-mat_dcsr_test_hide_mirror", &d->hide, NULL));
   PetscCall(PetscObjectChangeTypeName((PetscObject)B, MATSEQAIJDCSRCUDA));
   PetscCall(MatSeqAIJCUDASetOps(B, ops));
