@@ -5,7 +5,7 @@
   The subclass would then take our data for its own. So their constructors, and functions of parallel ones that make blocks, are registered again with our code around
   them, which counts as host code; and the functions behind the option, theirs and ours, leave matrices alone that are made while host code runs.
 */
-#include <petscsparsecuda/aijcuda.h>
+#include <petscsparsecuda/thunks.h>
 
 /* X(name, sequential type, parallel type) for each subclass that PETSc may have. */
 #define SUBCLASSES(X) \
@@ -151,6 +151,29 @@ PetscErrorCode MatSeqAIJSetType_AIJCUDA(Mat A, MatType type, PETSC_UNUSED MatReu
 SUBCLASSES(DEFINE_SUBCLASS)
 #undef DEFINE_SUBCLASS
 
+/*
+  A MATMPIAIJ has blocks of ours with -mat_seqaij_type, and submatrices of the type of its blocks. PETSc writes into the arrays of those that are used again without a
+  word to them.
+*/
+static MatFn               parent_create_mpiaij     = NULL;
+static CreateSubMatricesFn parent_createsubmatrices = NULL;
+
+static PetscErrorCode MatCreateSubMatrices_MPIAIJ_Ours(Mat A, PetscInt n, const IS rows[], const IS columns[], MatReuse reuse, Mat *B[])
+{
+  PetscFunctionBegin;
+  PetscCall(MatAIJCUDACreateSubMatricesOnHost(parent_createsubmatrices, A, n, rows, columns, reuse, B));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatCreate_MPIAIJ_Ours(Mat A)
+{
+  PetscFunctionBegin;
+  PetscCall((*parent_create_mpiaij)(A));
+  parent_createsubmatrices  = A->ops->createsubmatrices;
+  A->ops->createsubmatrices = MatCreateSubMatrices_MPIAIJ_Ours;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Registers ours in place of the function of this name in a list, when there is one; *parent is what it was. */
 #define REPLACE(list, type, register_function, ours, parent) \
   do { \
@@ -171,6 +194,7 @@ static PetscErrorCode RegisterConstructors(void)
   REPLACE(MatList, mpi, MatRegister, MatCreate_mpi_##name, name.create_mpi);
   SUBCLASSES(REGISTER)
 #undef REGISTER
+  REPLACE(MatList, MATMPIAIJ, MatRegister, MatCreate_MPIAIJ_Ours, parent_create_mpiaij);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
