@@ -174,6 +174,7 @@ PETSC_INTERN PetscErrorCode MatAIJCUDAConvertToAIJ(Mat, MatReuse, Mat *);
 PETSC_INTERN PetscErrorCode MatConvert_AIJCUDA(Mat, MatType, MatReuse, Mat *);
 PETSC_INTERN PetscErrorCode MatConvertFrom_AIJCUDA(Mat, MatType, MatReuse, Mat *);
 PETSC_INTERN PetscErrorCode MatSeqAIJSetType_AIJCUDA(Mat, MatType, MatReuse, Mat *);
+PETSC_INTERN PetscErrorCode MatCreate_MPIAIJ_AIJCUDA(Mat);
 PETSC_INTERN PetscErrorCode MatAIJCUDARegisterSubclasses(void);
 
 /* Insertion on the device (insert.c, coo.c) */

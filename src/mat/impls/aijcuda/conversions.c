@@ -45,6 +45,18 @@ static PetscErrorCode ConvertFromAIJ(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* MatConvert() as host code: a MATSEQAIJ that is made on the way, or that a subclass begins with, does not obey -mat_seqaij_type. */
+static PetscErrorCode ConvertOnHost(Mat A, MatType type, MatReuse reuse, Mat *B)
+{
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(MatAIJCUDAHostBegin(NULL, HOST_READ));
+  ierr = MatConvert(A, type, reuse, B);
+  PetscCall(MatAIJCUDAHostFinish(NULL, HOST_READ, ierr));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* ConvertFromAIJ() after a conversion that may have failed, which then left MATAIJ as it was. */
 static PetscErrorCode ConvertBack(Mat A, PetscErrorCode ierr)
 {
@@ -62,7 +74,7 @@ static PetscErrorCode ConvertInPlace(Mat A, MatType type)
 
   PetscFunctionBegin;
   PetscCall(MatAIJCUDAConvertToAIJ(A, MAT_INPLACE_MATRIX, &A));
-  ierr = MatConvert(A, type, MAT_INPLACE_MATRIX, &A);
+  ierr = ConvertOnHost(A, type, MAT_INPLACE_MATRIX, &A);
   if (ierr != PETSC_SUCCESS) ierr = ConvertBack(A, ierr);
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -110,7 +122,7 @@ PetscErrorCode MatConvert_AIJCUDA(Mat A, MatType type, MatReuse reuse, Mat *B)
   PetscCallGoto(ierr, cleanup, MatSetOptionsPrefix(plain, ((PetscObject)A)->prefix));
   PetscCallGoto(ierr, cleanup, MatPropagateSymmetryOptions(A, plain));
   if (is_aij) PetscCallGoto(ierr, cleanup, CopyToSubclass(plain, *B));
-  else PetscCallGoto(ierr, cleanup, MatConvert(plain, type, reuse, B));
+  else PetscCallGoto(ierr, cleanup, ConvertOnHost(plain, type, reuse, B));
 cleanup:
   PetscCall(MatDestroy(&plain));
   PetscCall(ierr);
@@ -127,12 +139,12 @@ static PetscErrorCode ConvertToAIJ(Mat A, MatType base, MatReuse reuse, Mat *B)
   PetscFunctionBegin;
   PetscCall(PetscOptionsHasName(((PetscObject)A)->options, ((PetscObject)A)->prefix, "-matconvert_type", &set));
   if (!set) {
-    PetscCall(MatConvert(A, base, reuse, B));
+    PetscCall(ConvertOnHost(A, base, reuse, B));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(PetscStrallocpy(((PetscObject)A)->prefix, &prefix));
   PetscCall(PetscObjectSetOptionsPrefix((PetscObject)A, "petscsparsecuda_convert_"));
-  ierr = MatConvert(A, base, reuse, B);
+  ierr = ConvertOnHost(A, base, reuse, B);
   PetscCall(PetscObjectSetOptionsPrefix((PetscObject)A, prefix));
   PetscCall(PetscFree(prefix));
   PetscCall(ierr);

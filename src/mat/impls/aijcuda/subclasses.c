@@ -26,6 +26,7 @@ typedef PetscErrorCode (*PreallocationFn)(Mat, PetscInt, const PetscInt[], Petsc
 typedef struct {
   MatFn           create_seq, create_mpi; /* constructors */
   ConvertFn       convert;                /* what -mat_seqaij_type calls */
+  ConvertFn       convert_mpi;            /* from MATMPIAIJ */
   PreallocationFn setpreallocation;       /* of the parallel type: these make blocks */
   MatFn           resethash, setup;
 } Subclass;
@@ -53,30 +54,110 @@ static PetscErrorCode PreallocateAsHostCode(PreallocationFn f, Mat A, PetscInt d
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A parallel matrix of a subclass, whose functions that make blocks get ours in front of them. */
-static PetscErrorCode CreateParallel(Mat A, Subclass *parent, PreallocationFn setpreallocation, MatFn resethash, MatFn setup)
+/* What stands in front of the functions of a parallel subclass that make blocks. */
+typedef struct {
+  PreallocationFn setpreallocation;
+  MatFn           resethash, setup;
+} BlockMakers;
+
+static PetscErrorCode WrapBlockMakers(Mat A, Subclass *parent, const BlockMakers *ours)
 {
+  PreallocationFn setpreallocation;
+  MatFn           resethash;
+
   PetscFunctionBegin;
-  PetscCall(CallAsHostCode(parent->create_mpi, A));
-  PetscCall(PetscObjectQueryFunction((PetscObject)A, "MatMPIAIJSetPreallocation_C", &parent->setpreallocation));
-  PetscCall(PetscObjectQueryFunction((PetscObject)A, "MatResetHash_C", &parent->resethash));
-  parent->setup = A->ops->setup;
-  if (parent->setpreallocation != NULL) PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatMPIAIJSetPreallocation_C", setpreallocation));
-  if (parent->resethash != NULL) PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatResetHash_C", resethash));
-  if (parent->setup != NULL) A->ops->setup = setup;
+  PetscCall(PetscObjectQueryFunction((PetscObject)A, "MatMPIAIJSetPreallocation_C", &setpreallocation));
+  if (setpreallocation != NULL && setpreallocation != ours->setpreallocation) {
+    parent->setpreallocation = setpreallocation;
+    PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatMPIAIJSetPreallocation_C", ours->setpreallocation));
+  }
+  PetscCall(PetscObjectQueryFunction((PetscObject)A, "MatResetHash_C", &resethash));
+  if (resethash != NULL && resethash != ours->resethash) {
+    parent->resethash = resethash;
+    PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatResetHash_C", ours->resethash));
+  }
+  if (A->ops->setup != NULL && A->ops->setup != ours->setup) {
+    parent->setup = A->ops->setup;
+    A->ops->setup = ours->setup;
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Any sequential AIJ matrix becomes MATSEQAIJ; conversions to subclasses begin there. */
+static PetscErrorCode CreateParallel(Mat A, Subclass *parent, const BlockMakers *ours)
+{
+  PetscFunctionBegin;
+  PetscCall(CallAsHostCode(parent->create_mpi, A));
+  PetscCall(WrapBlockMakers(A, parent, ours));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The blocks of a MATMPIAIJ become MATSEQAIJ where -mat_seqaij_type made them ours. */
+static PetscErrorCode ReleaseBlocks(Mat A)
+{
+  Mat_MPIAIJ *a         = (Mat_MPIAIJ *)A->data;
+  Mat         blocks[2] = {a->A, a->B};
+  PetscBool   ours, any = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  for (int k = 0; k < 2; k++) {
+    PetscCall(MatIsSeqAIJCUDA(blocks[k], &ours));
+    if (ours) PetscCall(MatAIJCUDAConvertToAIJ(blocks[k], MAT_INPLACE_MATRIX, &blocks[k]));
+    any = (PetscBool)(any || ours);
+  }
+  if (any && a->lvec != NULL) {
+    PetscCall(VecDestroy(&a->lvec));
+    PetscCall(MatCreateVecs(a->B, &a->lvec, NULL));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode ConvertInPlaceToParallel(Mat A, MatType type, Subclass *parent, const BlockMakers *ours)
+{
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(ReleaseBlocks(A));
+  PetscCall(MatAIJCUDAHostBegin(NULL, HOST_READ));
+  ierr = (*parent->convert_mpi)(A, type, MAT_INPLACE_MATRIX, &A);
+  PetscCall(MatAIJCUDAHostFinish(NULL, HOST_READ, ierr));
+  PetscCall(WrapBlockMakers(A, parent, ours));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* MatConvert() from MATMPIAIJ to a subclass, whose code takes the blocks for MATSEQAIJ. */
+static PetscErrorCode ConvertToParallel(Mat A, MatType type, MatReuse reuse, Mat *B, Subclass *parent, const BlockMakers *ours)
+{
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  if (reuse == MAT_REUSE_MATRIX) {
+    PetscCall((*parent->convert_mpi)(A, type, reuse, B));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  if (reuse == MAT_INITIAL_MATRIX) PetscCall(MatDuplicate(A, MAT_COPY_VALUES, B));
+  ierr = ConvertInPlaceToParallel(*B, type, parent, ours);
+  if (ierr != PETSC_SUCCESS && reuse == MAT_INITIAL_MATRIX) PetscCall(MatDestroy(B));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Any sequential AIJ matrix becomes MATSEQAIJ, whatever the option says; conversions to subclasses begin there. */
 static PetscErrorCode BecomeSeqAIJ(Mat A)
 {
-  PetscBool ours, plain;
+  PetscBool      ours, plain;
+  PetscErrorCode ierr;
 
   PetscFunctionBegin;
   PetscCall(MatIsSeqAIJCUDA(A, &ours));
   PetscCall(PetscObjectTypeCompare((PetscObject)A, MATSEQAIJ, &plain));
-  if (ours) PetscCall(MatAIJCUDAConvertToAIJ(A, MAT_INPLACE_MATRIX, &A));
-  else if (!plain) PetscCall(MatConvert(A, MATSEQAIJ, MAT_INPLACE_MATRIX, &A));
+  if (plain) PetscFunctionReturn(PETSC_SUCCESS);
+  if (ours) {
+    PetscCall(MatAIJCUDAConvertToAIJ(A, MAT_INPLACE_MATRIX, &A));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(MatAIJCUDAHostBegin(NULL, HOST_READ));
+  ierr = MatConvert(A, MATSEQAIJ, MAT_INPLACE_MATRIX, &A);
+  PetscCall(MatAIJCUDAHostFinish(NULL, HOST_READ, ierr));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -136,10 +217,17 @@ PetscErrorCode MatSeqAIJSetType_AIJCUDA(Mat A, MatType type, PETSC_UNUSED MatReu
     PetscCall(PreallocateAsHostCode(name.setpreallocation, A, d_nz, d_nnz, o_nz, o_nnz)); \
     PetscFunctionReturn(PETSC_SUCCESS); \
   } \
-  static PetscErrorCode MatCreate_mpi_##name(Mat A) \
+  static const BlockMakers block_makers_##name = {MatSetPreallocation_mpi_##name, MatResetHash_mpi_##name, MatSetUp_mpi_##name}; \
+  static PetscErrorCode    MatCreate_mpi_##name(Mat A) \
   { \
     PetscFunctionBegin; \
-    PetscCall(CreateParallel(A, &name, MatSetPreallocation_mpi_##name, MatResetHash_mpi_##name, MatSetUp_mpi_##name)); \
+    PetscCall(CreateParallel(A, &name, &block_makers_##name)); \
+    PetscFunctionReturn(PETSC_SUCCESS); \
+  } \
+  static PetscErrorCode MatConvert_mpi_##name(Mat A, MatType type, MatReuse reuse, Mat *B) \
+  { \
+    PetscFunctionBegin; \
+    PetscCall(ConvertToParallel(A, type, reuse, B, &name, &block_makers_##name)); \
     PetscFunctionReturn(PETSC_SUCCESS); \
   } \
   static PetscErrorCode MatSeqAIJSetType_##name(Mat A, MatType type, PETSC_UNUSED MatReuse reuse, PETSC_UNUSED Mat *B) \
@@ -153,24 +241,49 @@ SUBCLASSES(DEFINE_SUBCLASS)
 
 /*
   A MATMPIAIJ has blocks of ours with -mat_seqaij_type, and submatrices of the type of its blocks. PETSc writes into the arrays of those that are used again without a
-  word to them.
+  word to them, and its conversions to subclasses take the blocks for MATSEQAIJ.
 */
-static MatFn               parent_create_mpiaij     = NULL;
 static CreateSubMatricesFn parent_createsubmatrices = NULL;
 
-static PetscErrorCode MatCreateSubMatrices_MPIAIJ_Ours(Mat A, PetscInt n, const IS rows[], const IS columns[], MatReuse reuse, Mat *B[])
+static PetscErrorCode MatCreateSubMatrices_MPIAIJ_AIJCUDA(Mat A, PetscInt n, const IS rows[], const IS columns[], MatReuse reuse, Mat *B[])
 {
   PetscFunctionBegin;
   PetscCall(MatAIJCUDACreateSubMatricesOnHost(parent_createsubmatrices, A, n, rows, columns, reuse, B));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MatCreate_MPIAIJ_Ours(Mat A)
+/* Composes our function in place of PETSc's conversion to a subclass, when there is one; *parent is what it was. */
+static PetscErrorCode ComposeConversion(Mat A, MatType type, ConvertFn ours, ConvertFn *parent)
+{
+  char      name[128];
+  ConvertFn f;
+
+  PetscFunctionBegin;
+  PetscCall(PetscSNPrintf(name, sizeof(name), "MatConvert_%s_%s_C", MATMPIAIJ, type));
+  PetscCall(PetscObjectQueryFunction((PetscObject)A, name, &f));
+  if (f == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  *parent = f;
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, name, ours));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  MatCreate_MPIAIJ_AIJCUDA - PETSc's constructor of MATMPIAIJ, with our code in front of what blocks and submatrices of ours need.
+
+  Collective
+
+  Input Parameter:
+. A - a matrix without a type
+*/
+PetscErrorCode MatCreate_MPIAIJ_AIJCUDA(Mat A)
 {
   PetscFunctionBegin;
-  PetscCall((*parent_create_mpiaij)(A));
+  PetscCall(MatCreate_MPIAIJ(A));
   parent_createsubmatrices  = A->ops->createsubmatrices;
-  A->ops->createsubmatrices = MatCreateSubMatrices_MPIAIJ_Ours;
+  A->ops->createsubmatrices = MatCreateSubMatrices_MPIAIJ_AIJCUDA;
+#define COMPOSE(name, seq, mpi) PetscCall(ComposeConversion(A, mpi, MatConvert_mpi_##name, &name.convert_mpi));
+  SUBCLASSES(COMPOSE)
+#undef COMPOSE
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -194,7 +307,7 @@ static PetscErrorCode RegisterConstructors(void)
   REPLACE(MatList, mpi, MatRegister, MatCreate_mpi_##name, name.create_mpi);
   SUBCLASSES(REGISTER)
 #undef REGISTER
-  REPLACE(MatList, MATMPIAIJ, MatRegister, MatCreate_MPIAIJ_Ours, parent_create_mpiaij);
+  PetscCall(MatRegister(MATMPIAIJ, MatCreate_MPIAIJ_AIJCUDA));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -620,7 +620,7 @@ PetscErrorCode MatConvert_MPIAIJ_MPIAIJDCSRCUDA(Mat A, PETSC_UNUSED MatType type
 PetscErrorCode MatCreate_MPIAIJDCSRCUDA(Mat B)
 {
   PetscFunctionBegin;
-  PetscCall(MatCreate_MPIAIJ(B));
+  PetscCall(MatCreate_MPIAIJ_AIJCUDA(B));
   PetscCall(MatConvert_MPIAIJ_MPIAIJDCSRCUDA(B, MATMPIAIJDCSRCUDA, MAT_INPLACE_MATRIX, &B));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
