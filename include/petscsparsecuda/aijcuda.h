@@ -83,7 +83,7 @@ typedef struct {
   Mat_SeqAIJOps         parent_arrays;       /* array hooks of MATSEQAIJ */
   PetscObjectId         coo_list;            /* container of the list of coordinates whose pattern this matrix or block had, 0: none, */
   PetscObjectState      coo_nonzerostate;    /* when its nonzerostate was this one (coopattern.c) */
-  PetscBool             eager;               /* -mat_dcsr_host_structure eager */
+  PetscBool             eager;               /* -mat_dcsr_host_structure eager; the default with -mat_seqaij_type */
   PetscBool             deterministic;       /* -mat_dcsr_deterministic */
   PetscBool             no_device;           /* no usable device: bound to the CPU for good */
   DCSRSpMVKind          spmv_kind;           /* -mat_dcsr_spmv */
@@ -185,6 +185,18 @@ PETSC_INTERN PetscErrorCode MatCOOPatternCreate(Mat, const DCSRView *, MatCOOPat
 PETSC_INTERN PetscErrorCode MatCOOPatternAttach(Mat, const char[], MatCOOPattern *);
 PETSC_INTERN PetscErrorCode MatCOOPatternCheck(Mat, const char[], PetscBool *);
 PETSC_INTERN PetscErrorCode MatCOOPatternDestroy(MatCOOPattern *);
+
+/* Conversions (conversions.c, impls/dcsr), and what -mat_seqaij_type does (subclasses.c) */
+PETSC_INTERN PetscErrorCode MatConvert_SeqAIJ_SeqAIJDCSRCUDA(Mat, MatType, MatReuse, Mat *);
+PETSC_INTERN PetscErrorCode MatConvert_MPIAIJ_MPIAIJDCSRCUDA(Mat, MatType, MatReuse, Mat *);
+PETSC_INTERN PetscErrorCode MatConvert_SeqAIJDCSRCUDA_SeqAIJ(Mat, MatType, MatReuse, Mat *);
+PETSC_INTERN PetscErrorCode MatConvert_MPIAIJDCSRCUDA_MPIAIJ(Mat, MatType, MatReuse, Mat *);
+PETSC_INTERN PetscErrorCode MatAIJCUDAConvertToAIJ(Mat, MatReuse, Mat *);
+PETSC_INTERN PetscErrorCode MatConvert_AIJCUDA(Mat, MatType, MatReuse, Mat *);
+PETSC_INTERN PetscErrorCode MatConvertFrom_AIJCUDA(Mat, MatType, MatReuse, Mat *);
+PETSC_INTERN PetscErrorCode MatSeqAIJSetType_AIJCUDA(Mat, MatType, MatReuse, Mat *);
+PETSC_INTERN PetscErrorCode MatCreate_MPIAIJ_AIJCUDA(Mat);
+PETSC_INTERN PetscErrorCode MatAIJCUDARegisterSubclasses(void);
 
 /* Insertion on the device (insert.c, coo.c) */
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDAInsertsOnDevice(Mat, PetscBool *);

@@ -84,6 +84,8 @@ MPI_THUNKS(DECLARE_MPI_THUNK)
 PETSC_INTERN PetscErrorCode MatHost_AIJCUDA_axpy(Mat, PetscScalar, Mat, MatStructure);
 PETSC_INTERN PetscErrorCode MatHost_AIJCUDA_transpose(Mat, MatReuse, Mat *);
 PETSC_INTERN PetscErrorCode MatHost_AIJCUDA_createsubmatrices(Mat, PetscInt, const IS[], const IS[], MatReuse, Mat *[]);
+typedef PetscErrorCode (*CreateSubMatricesFn)(Mat, PetscInt, const IS[], const IS[], MatReuse, Mat *[]);
+PETSC_INTERN PetscErrorCode MatAIJCUDACreateSubMatricesOnHost(CreateSubMatricesFn, Mat, PetscInt, const IS[], const IS[], MatReuse, Mat *[]);
 PETSC_INTERN PetscErrorCode MatHost_AIJCUDA_creatempimatconcatenateseqmat(MPI_Comm, Mat, PetscInt, MatReuse, Mat *);
 
 PETSC_INTERN PetscErrorCode MatHost_MPIAIJCUDA_createsubmatrix(Mat, IS, IS, MatReuse, Mat *); /* mpithunks.c */

@@ -76,8 +76,9 @@ static PetscErrorCode RegisterTypes(void)
   PetscCall(MatRegister(MATMPIAIJDCSRCUDA, MatCreate_MPIAIJDCSRCUDA));
   PetscCall(MatRegisterRootName(MATAIJDCSRCUDA, MATSEQAIJDCSRCUDA, MATMPIAIJDCSRCUDA)); // the first match is the canonical one
   PetscCall(MatRegisterRootName(MATDCSRCUDA, MATSEQAIJDCSRCUDA, MATMPIAIJDCSRCUDA));
-  PetscCall(MatSeqAIJRegister(MATSEQAIJDCSRCUDA, MatConvert_SeqAIJ_SeqAIJDCSRCUDA));
-  PetscCall(MatSeqAIJRegister(MATDCSRCUDA, MatConvert_SeqAIJ_SeqAIJDCSRCUDA));
+  PetscCall(MatSeqAIJRegister(MATSEQAIJDCSRCUDA, MatSeqAIJSetType_AIJCUDA));
+  PetscCall(MatSeqAIJRegister(MATDCSRCUDA, MatSeqAIJSetType_AIJCUDA));
+  PetscCall(MatAIJCUDARegisterSubclasses());
   PetscCall(MatAIJCUDARegisterFactors(MATSEQAIJDCSRCUDA));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

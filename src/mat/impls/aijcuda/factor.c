@@ -1,15 +1,30 @@
 /*
-  Factorizations of matrices of ours, by PETSc itself (MATSOLVERPETSC) and by other packages: the factor is theirs, its symbolic and numeric phases read our host arrays
-  directly, so they are called between MatAIJCUDAHostBegin() and MatAIJCUDAHostEnd().
+  Factorizations of matrices of ours. Factors are PETSc's, or those of packages that PETSc calls; our symbolic and numeric phases stand in front of theirs.
+
+  - Packages that work on the host read the arrays of a MATAIJ directly: their phases run between MatAIJCUDAHostBegin() and MatAIJCUDAHostFinish().
+  - MATSOLVERCUSPARSE works on a MATSEQAIJCUSPARSE: the symbolic phase makes such a copy of the matrix, which is kept beside the factor, and the numeric phase renews
+    its values on the device.
 */
 #include <petscsparsecuda/aijcuda.h>
 
 static const char FACTOR_KEY[] = "petscsparsecuda_factor";
 
-/* The operations of the factor that ours stand in front of, kept beside the factor. */
+/* What is kept beside the factor. */
 typedef struct {
-  struct _MatOps ops;
+  struct _MatOps ops;      /* the operations that ours stand in front of */
+  PetscBool      cusparse; /* phases work on the copy */
+  Mat            copy;     /* MATSEQAIJCUSPARSE, NULL before the symbolic phase and for other packages */
 } ParentFactor;
+
+static PetscErrorCode DestroyParentFactor(PetscCtxRt ctx)
+{
+  ParentFactor *parent = *(ParentFactor **)ctx;
+
+  PetscFunctionBegin;
+  PetscCall(MatDestroy(&parent->copy));
+  PetscCall(PetscFree(parent));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
 static PetscErrorCode GetParentFactor(Mat F, ParentFactor **parent)
 {
@@ -38,28 +53,124 @@ static PetscErrorCode RestoreComposed(Mat F)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A phase of the factorization with the operand's mirror up to date. */
-#define DEFINE_PHASE(operation, parameters, arguments) \
+/* A becomes MATSEQAIJCUSPARSE, with its values on the device, and obeys what that type's options say of factors. */
+static PetscErrorCode ConvertToCUSPARSE(Mat A)
+{
+  PetscErrorCode (*convert)(Mat, MatType, MatReuse, Mat *);
+  const PetscScalar *values;
+  PetscBool          cpu_solve = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectQueryFunction((PetscObject)A, "MatConvert_seqaij_seqaijcusparse_C", &convert));
+  PetscCheck(convert != NULL, PETSC_COMM_SELF, PETSC_ERR_PLIB, "MATSEQAIJ of this PETSc has no conversion to MATSEQAIJCUSPARSE");
+  PetscCall((*convert)(A, MATSEQAIJCUSPARSE, MAT_INPLACE_MATRIX, &A));
+  PetscCall(PetscOptionsGetBool(((PetscObject)A)->options, ((PetscObject)A)->prefix, "-mat_cusparse_use_cpu_solve", &cpu_solve, NULL));
+  PetscCall(MatCUSPARSESetUseCPUSolve(A, cpu_solve));
+  PetscCall(MatSeqAIJCUSPARSEGetArrayRead(A, &values));
+  PetscCall(MatSeqAIJCUSPARSERestoreArrayRead(A, &values));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CreateCopy(Mat A, Mat *copy)
+{
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(MatDestroy(copy));
+  PetscCall(MatAIJCUDAConvertToAIJ(A, MAT_INITIAL_MATRIX, copy));
+  PetscCallGoto(ierr, failed, MatSetOptionsPrefix(*copy, ((PetscObject)A)->prefix));
+  PetscCallGoto(ierr, failed, MatPropagateSymmetryOptions(A, *copy));
+  PetscCallGoto(ierr, failed, ConvertToCUSPARSE(*copy));
+  PetscFunctionReturn(PETSC_SUCCESS);
+failed:
+  PetscCall(MatDestroy(copy));
+  PetscFunctionReturn(ierr);
+}
+
+/* The values of A, which computes on the device, into the copy. */
+static PetscErrorCode CopyValuesOnDevice(Mat A, PetscScalar *to)
+{
+  cudaStream_t stream;
+
+  PetscFunctionBegin;
+  PetscCall(MatSeqAIJCUDACopyToDevice(A));
+  PetscCall(MatSeqAIJCUDACompact(A));
+  PetscCall(PetscSparseCUDAGetStream(&stream));
+  PetscCallCUDA(cudaMemcpyAsync(to, MatSeqAIJCUDAGet(A)->view.values, (size_t)MatSeqAIJCUDAGet(A)->view.num_nonzeros * sizeof(PetscScalar), cudaMemcpyDeviceToDevice, stream));
+  PetscCallCUDA(cudaStreamSynchronize(stream)); // the factorization uses another stream
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The same from the mirror. */
+static PetscErrorCode CopyValuesFromHost(Mat A, PetscScalar *to)
+{
+  const PetscScalar *from;
+  cudaStream_t       stream;
+  PetscErrorCode     ierr;
+
+  PetscFunctionBegin;
+  PetscCall(PetscSparseCUDAGetStream(&stream));
+  PetscCall(MatSeqAIJGetArrayRead(A, &from));
+  ierr = PetscSparseCUDACopyToDevice(to, from, (size_t)((Mat_SeqAIJ *)A->data)->nz * sizeof(PetscScalar), stream);
+  PetscCall(MatSeqAIJRestoreArrayRead(A, &from));
+  PetscCall(ierr);
+  PetscCallCUDA(cudaStreamSynchronize(stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode UpdateCopy(Mat A, Mat copy)
+{
+  PetscScalar   *to;
+  PetscBool      device;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCheck(copy != NULL, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE, "Call the symbolic factorization before the numeric one");
+  PetscCheck(((Mat_SeqAIJ *)A->data)->nz == ((Mat_SeqAIJ *)copy->data)->nz, PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP, "The matrix has %" PetscInt_FMT " nonzeros and had %" PetscInt_FMT " in the symbolic factorization: call that again",
+             ((Mat_SeqAIJ *)A->data)->nz, ((Mat_SeqAIJ *)copy->data)->nz);
+  PetscCall(MatSeqAIJCUDAUseDevice(A, &device));
+  PetscCall(MatSeqAIJCUSPARSEGetArrayWrite(copy, &to));
+  ierr = device ? CopyValuesOnDevice(A, to) : CopyValuesFromHost(A, to);
+  PetscCall(MatSeqAIJCUSPARSERestoreArrayWrite(copy, &to));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What a phase works on: A itself with its mirror up to date, or the copy. */
+static PetscErrorCode BeginPhase(ParentFactor *parent, Mat A, PetscBool symbolic, Mat *operand)
+{
+  PetscFunctionBegin;
+  if (!parent->cusparse) PetscCall(MatAIJCUDAHostBegin(A, HOST_READ));
+  else if (symbolic) PetscCall(CreateCopy(A, &parent->copy));
+  else PetscCall(UpdateCopy(A, parent->copy));
+  *operand = parent->cusparse ? parent->copy : A;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A phase of the factorization. */
+#define DEFINE_PHASE(operation, symbolic, parameters, arguments) \
   static PetscErrorCode MatFactor_AIJCUDA_##operation parameters \
   { \
     ParentFactor  *parent; \
+    Mat            operand; \
     PetscErrorCode ierr; \
 \
     PetscFunctionBegin; \
     PetscCall(GetParentFactor(F, &parent)); \
-    PetscCall(MatAIJCUDAHostBegin(A, HOST_READ)); \
+    PetscCall(BeginPhase(parent, A, symbolic, &operand)); \
     ierr = (*parent->ops.operation)arguments; \
-    PetscCall(MatAIJCUDAHostFinish(A, HOST_READ, ierr)); \
+    if (!parent->cusparse) ierr = MatAIJCUDAHostFinish(A, HOST_READ, ierr); \
+    PetscCall(ierr); \
     PetscCall(WrapNumeric(F)); \
     PetscCall(RestoreComposed(F)); \
     PetscFunctionReturn(PETSC_SUCCESS); \
   }
-DEFINE_PHASE(lufactorsymbolic, (Mat F, Mat A, IS rows, IS columns, const MatFactorInfo *info), (F, A, rows, columns, info))
-DEFINE_PHASE(ilufactorsymbolic, (Mat F, Mat A, IS rows, IS columns, const MatFactorInfo *info), (F, A, rows, columns, info))
-DEFINE_PHASE(choleskyfactorsymbolic, (Mat F, Mat A, IS rows, const MatFactorInfo *info), (F, A, rows, info))
-DEFINE_PHASE(iccfactorsymbolic, (Mat F, Mat A, IS rows, const MatFactorInfo *info), (F, A, rows, info))
-DEFINE_PHASE(lufactornumeric, (Mat F, Mat A, const MatFactorInfo *info), (F, A, info))
-DEFINE_PHASE(choleskyfactornumeric, (Mat F, Mat A, const MatFactorInfo *info), (F, A, info))
+DEFINE_PHASE(lufactorsymbolic, PETSC_TRUE, (Mat F, Mat A, IS rows, IS columns, const MatFactorInfo *info), (F, operand, rows, columns, info))
+DEFINE_PHASE(ilufactorsymbolic, PETSC_TRUE, (Mat F, Mat A, IS rows, IS columns, const MatFactorInfo *info), (F, operand, rows, columns, info))
+DEFINE_PHASE(choleskyfactorsymbolic, PETSC_TRUE, (Mat F, Mat A, IS rows, const MatFactorInfo *info), (F, operand, rows, info))
+DEFINE_PHASE(iccfactorsymbolic, PETSC_TRUE, (Mat F, Mat A, IS rows, const MatFactorInfo *info), (F, operand, rows, info))
+DEFINE_PHASE(lufactornumeric, PETSC_FALSE, (Mat F, Mat A, const MatFactorInfo *info), (F, operand, info))
+DEFINE_PHASE(choleskyfactornumeric, PETSC_FALSE, (Mat F, Mat A, const MatFactorInfo *info), (F, operand, info))
 
 #define WRAP(operation) \
   do { \
@@ -81,103 +192,151 @@ static PetscErrorCode WrapNumeric(Mat F)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* X(package, name): solver packages whose factorizations of MATAIJ read the host arrays directly. Those that this PETSc has are registered again. */
-#define PACKAGES(X) \
-  X(MATSOLVERPETSC, petsc) \
-  X(MATSOLVERBAS, bas) \
-  X(MATSOLVERSUPERLU, superlu) \
-  X(MATSOLVERSUPERLU_DIST, superlu_dist) \
-  X(MATSOLVERSTRUMPACK, strumpack) \
-  X(MATSOLVERUMFPACK, umfpack) \
-  X(MATSOLVERCHOLMOD, cholmod) \
-  X(MATSOLVERKLU, klu) \
-  X(MATSOLVERESSL, essl) \
-  X(MATSOLVERLUSOL, lusol) \
-  X(MATSOLVERMUMPS, mumps) \
-  X(MATSOLVERMKL_PARDISO, mkl_pardiso) \
-  X(MATSOLVERMKL_CPARDISO, mkl_cpardiso) \
-  X(MATSOLVERPASTIX, pastix) \
-  X(MATSOLVERMATLAB, matlab)
-
-static const MatFactorType factor_types[] = {MAT_FACTOR_LU, MAT_FACTOR_CHOLESKY, MAT_FACTOR_ILU, MAT_FACTOR_ICC, MAT_FACTOR_ILUDT};
-static const MatType       parent_types[] = {MATSEQAIJ, MATMPIAIJ};
-
 typedef PetscErrorCode (*FactoryFn)(Mat, MatFactorType, Mat *);
-typedef FactoryFn Factories[PETSC_STATIC_ARRAY_LENGTH(parent_types)][MAT_FACTOR_NUM_TYPES]; /* of one package, by type of matrix and of factorization */
 
-/* The package's factory, whose factors of matrices of ours get our phases in front of its own; factors of other matrices are left alone. */
-static PetscErrorCode GetFactor(const char package[], Factories factories, Mat A, MatFactorType type, Mat *factor)
+static const MatFactorType factor_types[] = {MAT_FACTOR_LU, MAT_FACTOR_CHOLESKY, MAT_FACTOR_ILU, MAT_FACTOR_ICC};
+#define NUM_FACTOR_TYPES PETSC_STATIC_ARRAY_LENGTH(factor_types)
+
+/* Gives a factor our phases in front of its own. */
+static PetscErrorCode WrapFactor(Mat F, PetscBool cusparse)
 {
   ParentFactor *parent;
-  Mat           F;
-  FactoryFn     create;
-  PetscBool     parallel, ours[2];
 
   PetscFunctionBegin;
-  PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, MATMPIAIJ, &parallel));
-  create = factories[parallel][type];
-  PetscCheck(create != NULL, PetscObjectComm((PetscObject)A), PETSC_ERR_SUP, "Solver package %s has no %s factorization of %s", package, MatFactorTypes[type], parent_types[parallel]);
-  PetscCall((*create)(A, type, factor));
-  PetscCall(MatIsSeqAIJCUDA(A, &ours[0]));
-  PetscCall(MatIsMPIAIJCUDA(A, &ours[1]));
-  if (*factor == NULL || !(ours[0] || ours[1])) PetscFunctionReturn(PETSC_SUCCESS);
-  F = *factor;
   PetscCall(PetscNew(&parent));
-  PetscCall(PetscObjectContainerCompose((PetscObject)F, FACTOR_KEY, parent, PetscCtxDestroyDefault));
+  parent->cusparse = cusparse;
+  PetscCall(PetscObjectContainerCompose((PetscObject)F, FACTOR_KEY, parent, DestroyParentFactor));
   WRAP(lufactorsymbolic);
   WRAP(ilufactorsymbolic);
   WRAP(choleskyfactorsymbolic);
   WRAP(iccfactorsymbolic);
+  PetscCall(WrapNumeric(F));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-#define DEFINE_FACTORY(package, name) \
-  static Factories      parents_##name; \
-  static PetscErrorCode MatGetFactor_AIJCUDA_##name(Mat A, MatFactorType type, Mat *factor) \
+static PetscErrorCode CallFactory(const FactoryFn factories[], Mat A, MatFactorType type, Mat *F)
+{
+  FactoryFn create = NULL;
+
+  PetscFunctionBegin;
+  for (size_t k = 0; k < NUM_FACTOR_TYPES; k++)
+    if (factor_types[k] == type) create = factories[k];
+  PetscCheck(create != NULL, PETSC_COMM_SELF, PETSC_ERR_SUP, "No %s factorization of %s", MatFactorTypes[type], ((PetscObject)A)->type_name);
+  PetscCall((*create)(A, type, F));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The factories of a package for MATSEQAIJ and MATMPIAIJ, NULL where it has none. */
+typedef struct {
+  FactoryFn seq[NUM_FACTOR_TYPES], mpi[NUM_FACTOR_TYPES];
+} Factories;
+
+/* A package's factory, whose factors of matrices of ours get our phases in front of its own; factors of other matrices are left alone. */
+static PetscErrorCode GetFactorOnHost(const Factories *factories, Mat A, MatFactorType type, Mat *F)
+{
+  PetscBool      is_mpi, ours[2];
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, MATMPIAIJ, &is_mpi));
+  PetscCall(MatAIJCUDAHostBegin(NULL, HOST_READ)); // a factor that is MATSEQAIJ does not obey -mat_seqaij_type
+  ierr = CallFactory(is_mpi ? factories->mpi : factories->seq, A, type, F);
+  PetscCall(MatAIJCUDAHostFinish(NULL, HOST_READ, ierr));
+  PetscCall(MatIsSeqAIJCUDA(A, &ours[0]));
+  PetscCall(MatIsMPIAIJCUDA(A, &ours[1]));
+  if (*F != NULL && (ours[0] || ours[1])) PetscCall(WrapFactor(*F, PETSC_FALSE));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* X(name, package) for all that factor on the host. PETSc has some of the others, as it is configured. */
+#define PACKAGES(X) \
+  X(petsc, MATSOLVERPETSC) \
+  X(bas, MATSOLVERBAS) \
+  X(superlu, MATSOLVERSUPERLU) \
+  X(superlu_dist, MATSOLVERSUPERLU_DIST) \
+  X(strumpack, MATSOLVERSTRUMPACK) \
+  X(umfpack, MATSOLVERUMFPACK) \
+  X(cholmod, MATSOLVERCHOLMOD) \
+  X(klu, MATSOLVERKLU) \
+  X(essl, MATSOLVERESSL) \
+  X(lusol, MATSOLVERLUSOL) \
+  X(mumps, MATSOLVERMUMPS) \
+  X(mkl_pardiso, MATSOLVERMKL_PARDISO) \
+  X(mkl_cpardiso, MATSOLVERMKL_CPARDISO) \
+  X(pastix, MATSOLVERPASTIX) \
+  X(matlab, MATSOLVERMATLAB)
+
+#define DEFINE_FACTORY(name, package) \
+  static Factories      name##_factories; \
+  static PetscErrorCode MatGetFactor_AIJCUDA_##name(Mat A, MatFactorType type, Mat *F) \
   { \
     PetscFunctionBegin; \
-    PetscCall(GetFactor(package, parents_##name, A, type, factor)); \
+    PetscCall(GetFactorOnHost(&name##_factories, A, type, F)); \
     PetscFunctionReturn(PETSC_SUCCESS); \
   }
 PACKAGES(DEFINE_FACTORY)
 #undef DEFINE_FACTORY
 
-/* Puts a factory of ours in the place of all that a package has for MATSEQAIJ and MATMPIAIJ. */
-static PetscErrorCode RegisterPackage(const char package[], FactoryFn ours, Factories parents)
+static FactoryFn cusparse_factories[NUM_FACTOR_TYPES];
+
+/* cuSPARSE's factorizations of matrices of ours that compute on the device, PETSc's of others. */
+static PetscErrorCode MatGetFactor_AIJCUDA_cusparse(Mat A, MatFactorType type, Mat *F)
 {
   PetscFunctionBegin;
-  for (size_t t = 0; t < PETSC_STATIC_ARRAY_LENGTH(parent_types); t++) {
-    for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(factor_types); k++) {
-      FactoryFn create;
+  if (A->boundtocpu) {
+    PetscCall(PetscInfo(A, "The matrix computes on the host: factorization %s by %s instead of %s\n", MatFactorTypes[type], MATSOLVERPETSC, MATSOLVERCUSPARSE));
+    PetscCall(MatGetFactor_AIJCUDA_petsc(A, type, F));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  if (PetscDefined(USE_COMPLEX) && (type == MAT_FACTOR_CHOLESKY || type == MAT_FACTOR_ICC) && A->hermitian == PETSC_BOOL3_TRUE && A->symmetric != PETSC_BOOL3_TRUE) {
+    PetscCall(PetscInfo(A, "PETSc has no factorization of Hermitian matrices by halves: use %s\n", MatFactorTypes[MAT_FACTOR_LU]));
+    *F = NULL;
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(CallFactory(cusparse_factories, A, type, F));
+  PetscCall(WrapFactor(*F, PETSC_TRUE));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
-      PetscCall(MatSolverTypeGet(package, parent_types[t], factor_types[k], NULL, NULL, &create));
-      if (create == NULL || create == ours) continue;
-      parents[t][factor_types[k]] = create;
-      PetscCall(MatSolverTypeRegister(package, parent_types[t], factor_types[k], ours));
-    }
+/* Our factory in place of a package's, which are kept in parents[]. */
+static PetscErrorCode RegisterPackage(MatSolverType package, MatType type, FactoryFn ours, FactoryFn parents[])
+{
+  PetscFunctionBegin;
+  for (size_t k = 0; k < NUM_FACTOR_TYPES; k++) {
+    PetscCall(MatSolverTypeGet(package, type, factor_types[k], NULL, NULL, &parents[k]));
+    if (parents[k] != NULL) PetscCall(MatSolverTypeRegister(package, type, factor_types[k], ours));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*
-  MatAIJCUDARegisterFactors - Registers PETSc's factorizations for one of our sequential types, and has those of all solver packages called through the mirror.
+  MatAIJCUDARegisterFactors - Registers factorizations for one of our sequential types.
 
   Not Collective
 
   Input Parameter:
 . type - the sequential type
 
-  Note:
-  MatGetFactor() finds an exact type name before a prefix, but only when no solver type is given; with one given it takes the first prefix, which is MATSEQAIJ or
-  MATMPIAIJ. So our factories take the packages' place there, and pass other matrices on.
+  Notes:
+  MatGetFactor() finds an exact type name before a prefix, but only when no solver type is given; with a solver type it takes the first prefix, which is
+  MATSEQAIJ. So our factories take the places there too, and pass other matrices on. Without a solver type MATSOLVERPETSC comes first, as for MATSEQAIJ.
+
+  PETSc has MATSOLVERPETSC under the names of subclasses, too.
 */
 PetscErrorCode MatAIJCUDARegisterFactors(MatType type)
 {
+  const MatType petsc_types[] = {type, MATSEQAIJPERM, MATSEQAIJCRL, MATSEQAIJMKL};
+
   PetscFunctionBegin;
-#define REGISTER(package, name) PetscCall(RegisterPackage(package, MatGetFactor_AIJCUDA_##name, parents_##name));
+#define REGISTER(name, package) \
+  PetscCall(RegisterPackage(package, MATSEQAIJ, MatGetFactor_AIJCUDA_##name, name##_factories.seq)); \
+  PetscCall(RegisterPackage(package, MATMPIAIJ, MatGetFactor_AIJCUDA_##name, name##_factories.mpi));
   PACKAGES(REGISTER)
 #undef REGISTER
-  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(factor_types); k++)
-    if (parents_petsc[0][factor_types[k]] != NULL) PetscCall(MatSolverTypeRegister(MATSOLVERPETSC, type, factor_types[k], MatGetFactor_AIJCUDA_petsc));
+  for (size_t k = 0; k < NUM_FACTOR_TYPES; k++) {
+    for (size_t t = 0; t < PETSC_STATIC_ARRAY_LENGTH(petsc_types); t++) PetscCall(MatSolverTypeRegister(MATSOLVERPETSC, petsc_types[t], factor_types[k], MatGetFactor_AIJCUDA_petsc));
+    PetscCall(MatSolverTypeGet(MATSOLVERCUSPARSE, MATSEQAIJCUSPARSE, factor_types[k], NULL, NULL, &cusparse_factories[k]));
+    if (cusparse_factories[k] != NULL) PetscCall(MatSolverTypeRegister(MATSOLVERCUSPARSE, type, factor_types[k], MatGetFactor_AIJCUDA_cusparse));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -27,7 +27,9 @@ static PetscErrorCode CreatePlain(Mat A, Mat *plain)
   *plain = NULL;
   PetscCall(MatIsSeqAIJCUDA(A, &ours[0]));
   PetscCall(MatIsMPIAIJCUDA(A, &ours[1]));
-  if (ours[0] || ours[1]) PetscCall(MatConvert(A, MATAIJ, MAT_INITIAL_MATRIX, plain));
+  if (!ours[0] && !ours[1]) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatAIJCUDAConvertToAIJ(A, MAT_INITIAL_MATRIX, plain));
+  PetscCall(MatPropagateSymmetryOptions(A, *plain));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -39,10 +41,11 @@ static PetscErrorCode ApplyToPlainGraph(MatCoarsen coarsen, CoarsenFn apply)
   PetscFunctionBegin;
   PetscCall(CreatePlain(graph, &plain));
   if (plain != NULL) coarsen->graph = plain;
+  PetscCall(MatAIJCUDAHostBegin(NULL, HOST_READ)); // graphs that are made of this one do not obey -mat_seqaij_type
   ierr           = (*apply)(coarsen);
   coarsen->graph = graph;
   PetscCall(MatDestroy(&plain));
-  PetscCall(ierr);
+  PetscCall(MatAIJCUDAHostFinish(NULL, HOST_READ, ierr));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -97,10 +100,11 @@ static PetscErrorCode ColorPlainMatrix(MatColoring coloring, ColoringApplyFn app
   PetscFunctionBegin;
   PetscCall(CreatePlain(A, &plain));
   if (plain != NULL) coloring->mat = plain;
+  PetscCall(MatAIJCUDAHostBegin(NULL, HOST_READ)); // nor do matrices that are made of this one
   ierr          = (*apply)(coloring, colors);
   coloring->mat = A;
   PetscCall(MatDestroy(&plain));
-  PetscCall(ierr);
+  PetscCall(MatAIJCUDAHostFinish(NULL, HOST_READ, ierr));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

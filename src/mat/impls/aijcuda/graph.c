@@ -9,7 +9,7 @@
 #define COPIES_ALONE  1
 #define COPIES_SUMMED 5
 
-/* A MATSEQAIJ on the mirror's arrays, which stay ours. */
+/* A MATSEQAIJ on the mirror's arrays, which stay ours. It is made between MatAIJCUDAHostBegin() and MatAIJCUDAHostFinish(), so that -mat_seqaij_type does not make it ours. */
 static PetscErrorCode CreateAlias_Seq(Mat A, Mat *alias)
 {
   Mat_SeqAIJ *a = (Mat_SeqAIJ *)A->data;
@@ -161,7 +161,7 @@ static PetscErrorCode ComputeGraph(Mat A, PetscBool is_mpi, PetscBool symmetrize
   if (symmetrize) PetscCall(MatSetOption(*graph, MAT_SYMMETRIC, PETSC_TRUE));
   else PetscCall(MatPropagateSymmetryOptions(A, *graph));
   if (scale) PetscCall(ScaleDiagonal(*graph));
-  PetscCall(MatConvert(*graph, is_mpi ? MATMPIAIJ : MATSEQAIJ, MAT_INPLACE_MATRIX, graph));
+  PetscCall(MatAIJCUDAConvertToAIJ(*graph, MAT_INPLACE_MATRIX, graph));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

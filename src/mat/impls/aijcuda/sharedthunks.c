@@ -57,21 +57,40 @@ static PetscErrorCode BeginSubmatrices(PetscInt n, Mat B[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MatHost_AIJCUDA_createsubmatrices(Mat A, PetscInt n, const IS rows[], const IS columns[], MatReuse reuse, Mat *B[])
+/*
+  MatAIJCUDACreateSubMatricesOnHost - MatCreateSubMatrices() by the parent's operation, which writes into submatrices that are used again.
+
+  Collective
+
+  Input Parameters:
++ parent - the operation of MATSEQAIJ or MATMPIAIJ
+- A      - a matrix of ours, or a MATMPIAIJ whose submatrices may be ours
+
+  See MatCreateSubMatrices() for the other parameters.
+*/
+PetscErrorCode MatAIJCUDACreateSubMatricesOnHost(CreateSubMatricesFn parent, Mat A, PetscInt n, const IS rows[], const IS columns[], MatReuse reuse, Mat *B[])
 {
-  struct _MatOps *parent;
-  PetscErrorCode  ierr = PETSC_SUCCESS;
+  PetscErrorCode ierr = PETSC_SUCCESS;
 
   PetscFunctionBegin;
-  PetscCall(GetParentOps(A, &parent));
   PetscCall(MatAIJCUDAHostBegin(A, HOST_READ));
   if (reuse == MAT_REUSE_MATRIX) ierr = BeginSubmatrices(n, *B);
   if (ierr == PETSC_SUCCESS) {
-    ierr = (*parent->createsubmatrices)(A, n, rows, columns, reuse, B);
+    ierr = (*parent)(A, n, rows, columns, reuse, B);
     if (reuse == MAT_REUSE_MATRIX)
       for (PetscInt k = 0; k < n; k++) ierr = MatAIJCUDAHostFinish((*B)[k], HOST_WRITE, ierr);
   }
   PetscCall(MatAIJCUDAHostFinish(A, HOST_READ, ierr));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatHost_AIJCUDA_createsubmatrices(Mat A, PetscInt n, const IS rows[], const IS columns[], MatReuse reuse, Mat *B[])
+{
+  struct _MatOps *parent;
+
+  PetscFunctionBegin;
+  PetscCall(GetParentOps(A, &parent));
+  PetscCall(MatAIJCUDACreateSubMatricesOnHost(parent->createsubmatrices, A, n, rows, columns, reuse, B));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

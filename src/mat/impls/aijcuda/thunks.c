@@ -42,7 +42,7 @@ PetscErrorCode MatHost_SeqAIJCUDA_copy(Mat A, Mat B, MatStructure str)
 static PetscErrorCode MatLUFactor_SeqAIJCUDA(Mat A, IS rows, IS columns, const MatFactorInfo *info)
 {
   PetscFunctionBegin;
-  PetscCall(MatConvert(A, MATSEQAIJ, MAT_INPLACE_MATRIX, &A));
+  PetscCall(MatAIJCUDAConvertToAIJ(A, MAT_INPLACE_MATRIX, &A));
   PetscUseTypeMethod(A, lufactor, rows, columns, info);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -50,7 +50,7 @@ static PetscErrorCode MatLUFactor_SeqAIJCUDA(Mat A, IS rows, IS columns, const M
 static PetscErrorCode MatILUFactor_SeqAIJCUDA(Mat A, IS rows, IS columns, const MatFactorInfo *info)
 {
   PetscFunctionBegin;
-  PetscCall(MatConvert(A, MATSEQAIJ, MAT_INPLACE_MATRIX, &A));
+  PetscCall(MatAIJCUDAConvertToAIJ(A, MAT_INPLACE_MATRIX, &A));
   PetscUseTypeMethod(A, ilufactor, rows, columns, info);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -436,8 +436,6 @@ static PetscErrorCode MatResetHash_MPIAIJDCSRCUDA(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MatConvert_MPIAIJDCSRCUDA_MPIAIJ(Mat, MatType, MatReuse, Mat *);
-
 /* The functions that other objects look for on ours. */
 static PetscErrorCode ComposeFunctions(Mat A, PetscBool compose)
 {
@@ -490,6 +488,16 @@ static PetscErrorCode MatDestroy_MPIAIJDCSRCUDA(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode ConvertBlockInPlaceToSeqAIJ(Mat block)
+{
+  PetscBool ours;
+
+  PetscFunctionBegin;
+  PetscCall(MatIsSeqAIJCUDA(block, &ours));
+  if (ours) PetscCall(MatAIJCUDAConvertToAIJ(block, MAT_INPLACE_MATRIX, &block));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Makes the blocks of a parallel matrix MATSEQAIJ, and the matrix MATMPIAIJ. */
 static PetscErrorCode ConvertInPlaceToMPIAIJ(Mat B)
 {
@@ -498,8 +506,8 @@ static PetscErrorCode ConvertInPlaceToMPIAIJ(Mat B)
   PetscFunctionBegin;
   PetscCall(MatMPIAIJCUDAFinishInsertion(B));
   PetscCall(MatMPIAIJCUDADestroyInsertion(B));
-  PetscCall(MatConvert(b->A, MATSEQAIJ, MAT_INPLACE_MATRIX, &b->A));
-  PetscCall(MatConvert(b->B, MATSEQAIJ, MAT_INPLACE_MATRIX, &b->B));
+  PetscCall(ConvertBlockInPlaceToSeqAIJ(b->A));
+  PetscCall(ConvertBlockInPlaceToSeqAIJ(b->B));
   *B->ops       = MatMPIAIJCUDAGet(B)->parent;
   B->boundtocpu = PETSC_TRUE; // what MatCreate() gives every matrix
   PetscCall(MatMPIAIJCUDAComposeThunks(B, PETSC_FALSE));
@@ -515,12 +523,15 @@ static PetscErrorCode ConvertInPlaceToMPIAIJ(Mat B)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MatConvert_MPIAIJDCSRCUDA_MPIAIJ(Mat A, PETSC_UNUSED MatType type, MatReuse reuse, Mat *B)
+/*
+  MatConvert_MPIAIJDCSRCUDA_MPIAIJ - Converts a matrix of ours to MATMPIAIJ; see MatConvert() for the parameters.
+*/
+PetscErrorCode MatConvert_MPIAIJDCSRCUDA_MPIAIJ(Mat A, PETSC_UNUSED MatType type, MatReuse reuse, Mat *B)
 {
   PetscFunctionBegin;
   if (reuse == MAT_REUSE_MATRIX) {
-    PetscCall(MatConvert(((Mat_MPIAIJ *)A->data)->A, MATSEQAIJ, MAT_REUSE_MATRIX, &((Mat_MPIAIJ *)(*B)->data)->A));
-    PetscCall(MatConvert(((Mat_MPIAIJ *)A->data)->B, MATSEQAIJ, MAT_REUSE_MATRIX, &((Mat_MPIAIJ *)(*B)->data)->B));
+    PetscCall(MatConvert_SeqAIJDCSRCUDA_SeqAIJ(((Mat_MPIAIJ *)A->data)->A, MATSEQAIJ, MAT_REUSE_MATRIX, &((Mat_MPIAIJ *)(*B)->data)->A));
+    PetscCall(MatConvert_SeqAIJDCSRCUDA_SeqAIJ(((Mat_MPIAIJ *)A->data)->B, MATSEQAIJ, MAT_REUSE_MATRIX, &((Mat_MPIAIJ *)(*B)->data)->B));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   if (reuse == MAT_INITIAL_MATRIX) PetscCall(MatDuplicate(A, MAT_COPY_VALUES, B));
@@ -539,6 +550,8 @@ static PetscErrorCode SetOps(Mat A, struct _MatOps *ops)
   ops->destroy               = MatDestroy_MPIAIJDCSRCUDA;
   ops->bindtocpu             = MatBindToCPU_MPIAIJDCSRCUDA;
   ops->creategraph           = MatCreateGraph_AIJCUDA;
+  ops->convert               = MatConvert_AIJCUDA;
+  ops->convertfrom           = MatConvertFrom_AIJCUDA;
   ops->productsetfromoptions = MatProductSetFromOptions_AIJCUDA;
   ops->conjugate             = MatConjugate_MPIAIJDCSRCUDA;
   ops->duplicate             = MatDuplicate_MPIAIJDCSRCUDA;
@@ -614,7 +627,7 @@ PetscErrorCode MatConvert_MPIAIJ_MPIAIJDCSRCUDA(Mat A, PETSC_UNUSED MatType type
 PetscErrorCode MatCreate_MPIAIJDCSRCUDA(Mat B)
 {
   PetscFunctionBegin;
-  PetscCall(MatCreate_MPIAIJ(B));
+  PetscCall(MatCreate_MPIAIJ_AIJCUDA(B));
   PetscCall(MatConvert_MPIAIJ_MPIAIJDCSRCUDA(B, MATMPIAIJDCSRCUDA, MAT_INPLACE_MATRIX, &B));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

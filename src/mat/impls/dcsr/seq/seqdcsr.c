@@ -158,8 +158,6 @@ static PetscErrorCode MatBindToCPU_SeqAIJDCSRCUDA(Mat A, PetscBool flag)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MatConvert_SeqAIJDCSRCUDA_SeqAIJ(Mat, MatType, MatReuse, Mat *);
-
 /*
   MatSeqAIJDCSRCUDAComposeFunctions - Composes the functions that other objects look for on ours, or removes them.
 */
@@ -272,7 +270,10 @@ static PetscErrorCode ConvertInPlaceToSeqAIJ(Mat B)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MatConvert_SeqAIJDCSRCUDA_SeqAIJ(Mat A, PETSC_UNUSED MatType type, MatReuse reuse, Mat *B)
+/*
+  MatConvert_SeqAIJDCSRCUDA_SeqAIJ - Converts a matrix of ours to MATSEQAIJ; see MatConvert() for the parameters.
+*/
+PetscErrorCode MatConvert_SeqAIJDCSRCUDA_SeqAIJ(Mat A, PETSC_UNUSED MatType type, MatReuse reuse, Mat *B)
 {
   PetscErrorCode ierr;
 
@@ -296,6 +297,19 @@ static PetscErrorCode DropInodes(Mat B, struct _MatOps *ops)
   PetscFunctionBegin;
   PetscCall((*ops->setoption)(B, MAT_USE_INODES, PETSC_FALSE));
   if (B->assembled && B->preallocated && !B->hash_active) PetscCall((*ops->assemblyend)(B, MAT_FINAL_ASSEMBLY));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether -mat_seqaij_type makes ours of matrices that PETSc's host code takes for MATSEQAIJ: it reads their structure without asking. */
+static PetscErrorCode HostCodeReadsStructure(Mat B, PetscBool *reads)
+{
+  char      name[256];
+  PetscBool set;
+
+  PetscFunctionBegin;
+  *reads = PETSC_FALSE;
+  PetscCall(PetscOptionsGetString(((PetscObject)B)->options, ((PetscObject)B)->prefix, "-mat_seqaij_type", name, sizeof(name), &set));
+  if (set) PetscCall(PetscStrcmpAny(name, reads, MATDCSRCUDA, MATSEQAIJDCSRCUDA, ""));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -327,6 +341,7 @@ static PetscErrorCode ConvertInPlaceFromSeqAIJ(Mat B)
   B->offloadmask    = PETSC_OFFLOAD_UNALLOCATED;
 
   d->keeps_structure = (PetscBool)!B->assembled;
+  PetscCall(HostCodeReadsStructure(B, &d->eager));
   PetscCall(PetscOptionsGetBool(((PetscObject)B)->options, NULL, "-mat_dcsr_test_hide_mirror", &d->hide, NULL));
   PetscCall(PetscObjectChangeTypeName((PetscObject)B, MATSEQAIJDCSRCUDA));
   PetscCall(MatSeqAIJCUDASetOps(B, ops));
@@ -338,6 +353,8 @@ static PetscErrorCode ConvertInPlaceFromSeqAIJ(Mat B)
   ops->bindtocpu             = MatBindToCPU_SeqAIJDCSRCUDA;
   ops->getcurrentmemtype     = MatGetCurrentMemType_SeqAIJDCSRCUDA;
   ops->creategraph           = MatCreateGraph_AIJCUDA;
+  ops->convert               = MatConvert_AIJCUDA;
+  ops->convertfrom           = MatConvertFrom_AIJCUDA;
   ops->productsetfromoptions = MatProductSetFromOptions_AIJCUDA;
   PetscCall(MatSeqAIJCUDASetArrayHooks(B));
   PetscCall(MatSeqAIJCUDAComposeThunks(B, PETSC_TRUE));
@@ -353,7 +370,7 @@ static PetscErrorCode ConvertInPlaceFromSeqAIJ(Mat B)
   MatConvert_SeqAIJ_SeqAIJDCSRCUDA - Converts a sequential AIJ matrix, assembled or not, to MATSEQAIJDCSRCUDA; see MatConvert() for the parameters.
 
   Note:
-  A matrix that is ours already is duplicated, copied or left as it is: with -mat_seqaij_type PETSc calls this inside our own constructor.
+  A matrix that is ours already is duplicated, copied or left as it is.
 */
 PetscErrorCode MatConvert_SeqAIJ_SeqAIJDCSRCUDA(Mat A, PETSC_UNUSED MatType type, MatReuse reuse, Mat *B)
 {
@@ -398,8 +415,12 @@ PetscErrorCode MatConvert_SeqAIJ_SeqAIJDCSRCUDA(Mat A, PETSC_UNUSED MatType type
 M*/
 PetscErrorCode MatCreate_SeqAIJDCSRCUDA(Mat B)
 {
+  PetscErrorCode ierr;
+
   PetscFunctionBegin;
-  PetscCall(MatCreate_SeqAIJ(B));
+  PetscCall(MatAIJCUDAHostBegin(NULL, HOST_READ)); // as long as it is a MATSEQAIJ it does not obey -mat_seqaij_type
+  ierr = MatCreate_SeqAIJ(B);
+  PetscCall(MatAIJCUDAHostFinish(NULL, HOST_READ, ierr));
   PetscCall(MatConvert_SeqAIJ_SeqAIJDCSRCUDA(B, MATSEQAIJDCSRCUDA, MAT_INPLACE_MATRIX, &B));
   MatSeqAIJCUDAGet(B)->created         = PETSC_TRUE;
   MatSeqAIJCUDAGet(B)->keeps_structure = PETSC_FALSE;

@@ -1,0 +1,227 @@
+/*
+  Conversions between our types and others, by way of MATAIJ: they give what the conversions from and to MATAIJ give.
+
+  MatConvert() looks for functions with the names of both types first, then asks the new type for its convertfrom(), then the old one for its convert(), and at last
+  copies entry by entry. Names know MATAIJ and not us; we have the two operations.
+*/
+#include <petscsparsecuda/aijcuda.h>
+
+/*
+  MatAIJCUDAConvertToAIJ - MatConvert() of a matrix of ours to MATSEQAIJ or MATMPIAIJ, whatever -matconvert_type says.
+
+  Collective
+
+  Input Parameters:
++ A     - a matrix of ours
+- reuse - see MatConvert()
+
+  Output Parameter:
+. B - the MATSEQAIJ or MATMPIAIJ
+
+  Cost: the mirror is brought up to date; MAT_INITIAL_MATRIX copies it, and MAT_REUSE_MATRIX its values.
+*/
+PetscErrorCode MatAIJCUDAConvertToAIJ(Mat A, MatReuse reuse, Mat *B)
+{
+  PetscBool is_mpi;
+
+  PetscFunctionBegin;
+  PetscCall(MatIsMPIAIJCUDA(A, &is_mpi));
+  if (is_mpi) PetscCall(MatConvert_MPIAIJDCSRCUDA_MPIAIJ(A, MATMPIAIJ, reuse, B));
+  else PetscCall(MatConvert_SeqAIJDCSRCUDA_SeqAIJ(A, MATSEQAIJ, reuse, B));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A MATSEQAIJ or MATMPIAIJ becomes ours. */
+static PetscErrorCode ConvertFromAIJ(Mat A)
+{
+  PetscBool is_seq, is_mpi;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectTypeCompareAny((PetscObject)A, &is_seq, MATSEQAIJ, MATSEQAIJDCSRCUDA, ""));
+  PetscCall(PetscObjectTypeCompareAny((PetscObject)A, &is_mpi, MATMPIAIJ, MATMPIAIJDCSRCUDA, ""));
+  PetscCheck(is_seq || is_mpi, PetscObjectComm((PetscObject)A), PETSC_ERR_SUP, "A conversion to MATAIJ gave %s: convert to MATAIJ first, then to %s", ((PetscObject)A)->type_name, MATDCSRCUDA);
+  if (is_mpi) PetscCall(MatConvert_MPIAIJ_MPIAIJDCSRCUDA(A, MATMPIAIJDCSRCUDA, MAT_INPLACE_MATRIX, &A));
+  else PetscCall(MatConvert_SeqAIJ_SeqAIJDCSRCUDA(A, MATSEQAIJDCSRCUDA, MAT_INPLACE_MATRIX, &A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* MatConvert() as host code: a MATSEQAIJ that is made on the way, or that a subclass begins with, does not obey -mat_seqaij_type. */
+static PetscErrorCode ConvertOnHost(Mat A, MatType type, MatReuse reuse, Mat *B)
+{
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(MatAIJCUDAHostBegin(NULL, HOST_READ));
+  ierr = MatConvert(A, type, reuse, B);
+  PetscCall(MatAIJCUDAHostFinish(NULL, HOST_READ, ierr));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ConvertFromAIJ() after a conversion that may have failed, which then left MATAIJ as it was. */
+static PetscErrorCode ConvertBack(Mat A, PetscErrorCode ierr)
+{
+  PetscBool plain;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectTypeCompareAny((PetscObject)A, &plain, MATSEQAIJ, MATMPIAIJ, ""));
+  if (plain) PetscCall(ConvertFromAIJ(A));
+  PetscFunctionReturn(ierr);
+}
+
+static PetscErrorCode ConvertInPlace(Mat A, MatType type)
+{
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(MatAIJCUDAConvertToAIJ(A, MAT_INPLACE_MATRIX, &A));
+  ierr = ConvertOnHost(A, type, MAT_INPLACE_MATRIX, &A);
+  if (ierr != PETSC_SUCCESS) ierr = ConvertBack(A, ierr);
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode IsAIJ(Mat A, PetscBool *is)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)A, is, MATSEQAIJ, MATMPIAIJ, ""));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* MAT_REUSE_MATRIX to another subclass of AIJ, which PETSc's own conversions overlook. The assembly renews what MATAIJCRL made of the values. */
+static PetscErrorCode CopyToSubclass(Mat A, Mat B)
+{
+  PetscFunctionBegin;
+  PetscCall(MatCopy(A, B, SAME_NONZERO_PATTERN));
+  PetscCall(MatAssemblyBegin(B, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(B, MAT_FINAL_ASSEMBLY));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  MatConvert_AIJCUDA - MatConvert() of a matrix of ours to a type that is not AIJ, or to another subclass of AIJ: what MATAIJ gives.
+
+  Collective
+
+  See MatConvert() for the parameters. A conversion in place that fails leaves A as it was.
+
+  Cost: a MATAIJ copy, which goes afterwards, beside what the conversion costs.
+*/
+PetscErrorCode MatConvert_AIJCUDA(Mat A, MatType type, MatReuse reuse, Mat *B)
+{
+  Mat            plain;
+  PetscBool      is_aij = PETSC_FALSE;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  if (reuse == MAT_INPLACE_MATRIX) {
+    PetscCall(ConvertInPlace(A, type));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  if (reuse == MAT_REUSE_MATRIX) PetscCall(IsAIJ(*B, &is_aij));
+  PetscCall(MatAIJCUDAConvertToAIJ(A, MAT_INITIAL_MATRIX, &plain));
+  PetscCallGoto(ierr, cleanup, MatSetOptionsPrefix(plain, ((PetscObject)A)->prefix));
+  PetscCallGoto(ierr, cleanup, MatPropagateSymmetryOptions(A, plain));
+  if (is_aij) PetscCallGoto(ierr, cleanup, CopyToSubclass(plain, *B));
+  else PetscCallGoto(ierr, cleanup, ConvertOnHost(plain, type, reuse, B));
+cleanup:
+  PetscCall(MatDestroy(&plain));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* MatConvert() to MATAIJ in its sequential or parallel form. -matconvert_type may have asked for our type and must not do so again: the options prefix is another one meanwhile. */
+static PetscErrorCode ConvertToAIJ(Mat A, MatType base, MatReuse reuse, Mat *B)
+{
+  char          *prefix = NULL;
+  PetscBool      set;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(PetscOptionsHasName(((PetscObject)A)->options, ((PetscObject)A)->prefix, "-matconvert_type", &set));
+  if (!set) {
+    PetscCall(ConvertOnHost(A, base, reuse, B));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(PetscStrallocpy(((PetscObject)A)->prefix, &prefix));
+  PetscCall(PetscObjectSetOptionsPrefix((PetscObject)A, "petscsparsecuda_convert_"));
+  ierr = ConvertOnHost(A, base, reuse, B);
+  PetscCall(PetscObjectSetOptionsPrefix((PetscObject)A, prefix));
+  PetscCall(PetscFree(prefix));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The MATAIJ that stands for one of our types. */
+static PetscErrorCode GetBaseType(MatType type, MatType *base)
+{
+  PetscBool is_seq, is_mpi;
+
+  PetscFunctionBegin;
+  PetscCall(PetscStrbeginswith(type, "seq", &is_seq));
+  PetscCall(PetscStrbeginswith(type, "mpi", &is_mpi));
+  *base = is_seq ? MATSEQAIJ : is_mpi ? MATMPIAIJ : MATAIJ;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The values of a MATAIJ into a matrix of ours, which is MATAIJ meanwhile. */
+static PetscErrorCode CopyFromAIJ(Mat A, Mat B)
+{
+  PetscBool      ours[2];
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(MatIsSeqAIJCUDA(B, &ours[0]));
+  PetscCall(MatIsMPIAIJCUDA(B, &ours[1]));
+  if (ours[0] || ours[1]) PetscCall(MatAIJCUDAConvertToAIJ(B, MAT_INPLACE_MATRIX, &B));
+  ierr = MatCopy(A, B, DIFFERENT_NONZERO_PATTERN); // zeros may have come or gone
+  ierr = ConvertBack(B, ierr);
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* MAT_REUSE_MATRIX. PETSc's own ones to MATAIJ leave values where there is a zero now (MATDENSE), or spoil row offsets (MATSBAIJ with blocks). */
+static PetscErrorCode ConvertInto(Mat A, MatType base, Mat B)
+{
+  Mat            plain;
+  PetscBool      is_aij;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(IsAIJ(A, &is_aij));
+  if (is_aij) {
+    PetscCall(CopyFromAIJ(A, B));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(ConvertToAIJ(A, base, MAT_INITIAL_MATRIX, &plain));
+  ierr = CopyFromAIJ(plain, B);
+  PetscCall(MatDestroy(&plain));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  MatConvertFrom_AIJCUDA - MatConvert() of a matrix that is not MATAIJ to one of our types: what MATAIJ gets.
+
+  Collective
+
+  See MatConvert() for the parameters.
+
+  Cost: that of the conversion to MATAIJ; values come to the device when they are used.
+*/
+PetscErrorCode MatConvertFrom_AIJCUDA(Mat A, MatType type, MatReuse reuse, Mat *B)
+{
+  MatType        base;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(GetBaseType(type, &base));
+  if (reuse == MAT_REUSE_MATRIX) {
+    PetscCall(ConvertInto(A, base, *B));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(ConvertToAIJ(A, base, reuse, B));
+  ierr = ConvertFromAIJ(*B);
+  if (ierr != PETSC_SUCCESS && reuse == MAT_INITIAL_MATRIX) PetscCall(MatDestroy(B));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
