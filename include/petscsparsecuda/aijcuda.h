@@ -68,7 +68,7 @@ typedef struct {
   PetscInt             *wide_i, *wide_j;     /* [m + 1], [nnz] PetscInt copies for foreign device code, where the device's arrays have another width; NULL until asked for */
   DCSRStage             stage;               /* values of MatSetValues() on their way to the device; NULL until the first */
   InsertMode            stage_mode;          /* of what is in the stage */
-  PetscBool             created;             /* by MatSetType(); otherwise it may be a block of a MATMPIAIJ (-mat_seqaij_type), which fills host arrays itself */
+  PetscBool             created;             /* by MatSetType(), without -mat_seqaij_type; otherwise it may be a block of a MATMPIAIJ, which fills host arrays itself */
   PetscBool             device_assembly;     /* set up or preallocated without host arrays: the first values, too, go to the device */
   PetscInt              stage_size;          /* -mat_dcsr_stage_size: bytes of a pinned buffer of the stage */
   PetscInt              stage_entries;       /* -mat_dcsr_stage_entries: entries that wait on the device until they join the matrix */
@@ -196,6 +196,9 @@ PETSC_INTERN PetscErrorCode MatConvert_AIJCUDA(Mat, MatType, MatReuse, Mat *);
 PETSC_INTERN PetscErrorCode MatConvertFrom_AIJCUDA(Mat, MatType, MatReuse, Mat *);
 PETSC_INTERN PetscErrorCode MatSeqAIJSetType_AIJCUDA(Mat, MatType, MatReuse, Mat *);
 PETSC_INTERN PetscErrorCode MatCreate_MPIAIJ_AIJCUDA(Mat);
+PETSC_INTERN PetscBool      MatAIJCUDAChangesType(Mat);
+PETSC_INTERN PetscErrorCode MatAIJCUDASave(Mat, PetscBool);
+PETSC_INTERN PetscErrorCode MatAIJCUDAForgetSaved(void);
 PETSC_INTERN PetscErrorCode MatAIJCUDARegisterSubclasses(void);
 
 /* Insertion on the device (insert.c, coo.c) */

@@ -15,6 +15,7 @@ static PetscBool initialized = PETSC_FALSE;
 static PetscErrorCode Finalize(void)
 {
   PetscFunctionBegin;
+  PetscCall(MatAIJCUDAForgetSaved());
   initialized = PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

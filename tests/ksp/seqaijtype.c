@@ -52,6 +52,9 @@ static const char *const sequential_pcs[] = {
 /* Those that need no more than MatMult(), MatSOR() and factors: MATAIJCRL cannot be duplicated. */
 static const char *const simple_pcs[] = {"-pc_type jacobi", "-pc_type sor", "-pc_type bjacobi"};
 
+/* These multiply matrices, too. */
+static const char *const product_pcs[] = {"-pc_type gamg", "-pc_type gamg -pc_gamg_asm_hem_aggs 2", "-pc_type hmg", "-pc_type asm"};
+
 /* A 5-point stencil on n x n points, entered twice: the second time the pattern is there. */
 static PetscErrorCode Create(MatType type, PetscInt n, PetscBool preallocate, Mat *A)
 {
@@ -76,6 +79,7 @@ static PetscErrorCode Create(MatType type, PetscInt n, PetscBool preallocate, Ma
     PetscCall(MatAssemblyBegin(*A, MAT_FINAL_ASSEMBLY));
     PetscCall(MatAssemblyEnd(*A, MAT_FINAL_ASSEMBLY));
   }
+  PetscCall(MatSetOption(*A, MAT_SYMMETRIC, PETSC_TRUE));
   PetscCall(MatSetOption(*A, MAT_SPD, PETSC_TRUE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -89,6 +93,24 @@ static PetscErrorCode CheckType(Mat A, const char expected[])
   PetscCall(MatGetType(A, &type));
   PetscCall(PetscStrstr(type, expected, &found));
   PetscCheck(found != NULL, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Type %s where one of %s should be", type, expected);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A vector on the host with the entries of another one. */
+static PetscErrorCode CopyToHost(Vec x, Vec *copy)
+{
+  PetscInt           n;
+  const PetscScalar *from;
+  PetscScalar       *to;
+
+  PetscFunctionBegin;
+  PetscCall(VecGetLocalSize(x, &n));
+  PetscCall(VecCreateMPI(PETSC_COMM_WORLD, n, PETSC_DETERMINE, copy));
+  PetscCall(VecGetArrayRead(x, &from));
+  PetscCall(VecGetArrayWrite(*copy, &to));
+  PetscCall(PetscArraycpy(to, from, n));
+  PetscCall(VecRestoreArrayWrite(*copy, &to));
+  PetscCall(VecRestoreArrayRead(x, &from));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -121,8 +143,7 @@ static PetscErrorCode Solve(MatType type, const char expected[], const char opti
     PetscCall(KSPGetIterationNumber(ksp, &its[k]));
     if (k == 0) PetscCall(MatShift(A, 0.05));
   }
-  PetscCall(VecCreateMPI(PETSC_COMM_WORLD, PETSC_DECIDE, 14 * 14, solution));
-  PetscCall(VecCopy(x, *solution));
+  PetscCall(CopyToHost(x, solution));
   PetscCall(KSPDestroy(&ksp));
   PetscCall(VecDestroy(&x));
   PetscCall(VecDestroy(&b));
@@ -162,6 +183,7 @@ static PetscErrorCode CompareSubclasses(PetscBool gpu)
 {
   const MatType others[]  = {MATAIJPERM, MATAIJSELL, MATAIJCRL, MATAIJCUSPARSE};
   const char   *options[] = {MATSEQAIJPERM, MATSEQAIJSELL, MATSEQAIJCRL, MATSEQAIJCUSPARSE};
+  PetscBool     crl;
 
   PetscFunctionBegin;
   for (size_t t = 0; t < PETSC_STATIC_ARRAY_LENGTH(others) - (gpu ? 0 : 1); t++) {
@@ -169,6 +191,8 @@ static PetscErrorCode CompareSubclasses(PetscBool gpu)
       PetscCall(Compare(others[t], others[t], MATDCSRCUDA, others[t], simple_pcs[k]));
       PetscCall(Compare(MATDCSRCUDA, MATDCSRCUDA, options[t], MATAIJ, simple_pcs[k]));
     }
+    PetscCall(PetscStrcmp(others[t], MATAIJCRL, &crl));
+    for (size_t k = 0; !crl && k < PETSC_STATIC_ARRAY_LENGTH(product_pcs); k++) PetscCall(Compare(others[t], others[t], MATDCSRCUDA, others[t], product_pcs[k]));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -185,6 +209,7 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-gpu", &gpu, NULL));
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(parallel_pcs); k++) PetscCall(Compare(MATAIJ, size > 1 ? MATMPIAIJ : MATDCSRCUDA, MATDCSRCUDA, MATAIJ, parallel_pcs[k]));
   for (size_t k = 0; size == 1 && k < PETSC_STATIC_ARRAY_LENGTH(sequential_pcs); k++) PetscCall(Compare(MATAIJ, MATDCSRCUDA, MATDCSRCUDA, MATAIJ, sequential_pcs[k]));
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(product_pcs); k++) PetscCall(Compare(MATDCSRCUDA, MATDCSRCUDA, MATDCSRCUDA, MATAIJ, product_pcs[k]));
   PetscCall(CompareSubclasses(gpu));
   PetscCall(PetscFinalize());
   return 0;

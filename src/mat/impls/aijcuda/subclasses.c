@@ -31,6 +31,126 @@ typedef struct {
   MatFn           resethash, setup;
 } Subclass;
 
+/*
+  MatSetType() of an assembled matrix destroys its data before it calls the constructor of the new type, unless that is a subclass of the old one by its name. Entries of
+  matrices of ours outlive it when the new type is AIJ: the option makes ours of a MATSEQAIJ that PETSc is about to give the type of another matrix.
+*/
+static struct {
+  Mat           matrix;  /* MATSEQAIJ or MATMPIAIJ, NULL: none */
+  PetscObjectId of;      /* whose entries, */
+  PetscInt      num_ass; /* and after how many of its assemblies */
+  PetscBool     created; /* by our constructor: then MATSEQAIJ starts without entries, as PETSc has it */
+} saved = {NULL, 0, 0, PETSC_FALSE};
+
+/* MatAIJCUDAForgetSaved - Frees the entries that a change of type left behind, if any. */
+PetscErrorCode MatAIJCUDAForgetSaved(void)
+{
+  Mat matrix = saved.matrix;
+
+  PetscFunctionBegin;
+  saved.matrix = NULL;
+  PetscCall(MatDestroy(&matrix));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  MatAIJCUDAChangesType - Whether it is MatSetType() that destroys the data of an assembled matrix: MatDestroy() comes without references, MatHeaderMerge() without a type.
+*/
+PetscBool MatAIJCUDAChangesType(Mat A)
+{
+  return (PetscBool)(((PetscObject)A)->refct > 0 && ((PetscObject)A)->type_name != NULL && A->assembled && A->factortype == MAT_FACTOR_NONE);
+}
+
+/* An empty matrix of the type and with the layouts of A. */
+static PetscErrorCode CreateEmpty(Mat A, Mat *B)
+{
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(MatCreate(PetscObjectComm((PetscObject)A), B));
+  PetscCall(MatAIJCUDAHostBegin(NULL, HOST_READ));
+  ierr = MatSetLayouts(*B, A->rmap, A->cmap);
+  if (ierr == PETSC_SUCCESS) ierr = MatSetType(*B, ((PetscObject)A)->type_name);
+  PetscCall(MatAIJCUDAHostFinish(NULL, HOST_READ, ierr));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  MatAIJCUDASave - Keeps the data of a matrix whose type changes.
+
+  Collective
+
+  Input Parameters:
++ A       - MATSEQAIJ or MATMPIAIJ, which ours has become; its data are those of an empty matrix afterwards
+- created - whether our constructor made it
+*/
+PetscErrorCode MatAIJCUDASave(Mat A, PetscBool created)
+{
+  Mat   B;
+  void *data = A->data;
+
+  PetscFunctionBegin;
+  PetscCall(MatAIJCUDAForgetSaved());
+  PetscCall(CreateEmpty(A, &B));
+  A->data           = B->data;
+  B->data           = data; // the same arrays: whoever gave them to the matrix may hold them
+  B->ops[0]         = A->ops[0];
+  B->assembled      = PETSC_TRUE;
+  B->was_assembled  = A->was_assembled;
+  B->preallocated   = PETSC_TRUE;
+  B->structure_only = A->structure_only;
+  B->nonzerostate   = A->nonzerostate;
+  B->num_ass        = A->num_ass;
+  PetscCall(MatPropagateSymmetryOptions(A, B));
+  saved.matrix  = B;
+  saved.num_ass = A->num_ass;
+  saved.created = created;
+  PetscCall(PetscObjectGetId((PetscObject)A, &saved.of));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode ConvertAsHostCode(Mat A, MatType type)
+{
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(MatAIJCUDAHostBegin(NULL, HOST_READ));
+  ierr = MatConvert(A, type, MAT_INPLACE_MATRIX, &A);
+  PetscCall(MatAIJCUDAHostFinish(NULL, HOST_READ, ierr));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Gives A, which its constructor has just made, the entries that it had before. */
+static PetscErrorCode RestoreSaved(Mat A, MatType type)
+{
+  Mat            B = saved.matrix;
+  PetscObjectId  id;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  if (B == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscObjectGetId((PetscObject)A, &id));
+  if (id != saved.of || A->num_ass != saved.num_ass) PetscFunctionReturn(PETSC_SUCCESS);
+  saved.matrix = NULL;
+  PetscCallGoto(ierr, failed, ConvertAsHostCode(B, type));
+  PetscCallGoto(ierr, failed, PetscObjectSetOptionsPrefix((PetscObject)B, ((PetscObject)A)->prefix));
+  if (((PetscObject)A)->name != NULL) PetscCallGoto(ierr, failed, PetscObjectSetName((PetscObject)B, ((PetscObject)A)->name));
+  PetscCall(MatHeaderReplace(A, &B));
+  PetscFunctionReturn(PETSC_SUCCESS);
+failed:
+  PetscCall(MatDestroy(&B));
+  PetscFunctionReturn(ierr);
+}
+
+/* PETSc's constructor of MATSEQAIJ, for matrices that the option made ours on the way to another type. */
+static PetscErrorCode MatCreate_SeqAIJ_AIJCUDA(Mat A)
+{
+  PetscFunctionBegin;
+  PetscCall(MatCreate_SeqAIJ(A));
+  if (saved.matrix != NULL && !saved.created) PetscCall(RestoreSaved(A, MATSEQAIJ));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Calls PETSc's code with -mat_seqaij_type switched off. */
 static PetscErrorCode CallAsHostCode(MatFn f, Mat A)
 {
@@ -144,8 +264,7 @@ static PetscErrorCode ConvertToParallel(Mat A, MatType type, MatReuse reuse, Mat
 /* Any sequential AIJ matrix becomes MATSEQAIJ, whatever the option says; conversions to subclasses begin there. */
 static PetscErrorCode BecomeSeqAIJ(Mat A)
 {
-  PetscBool      ours, plain;
-  PetscErrorCode ierr;
+  PetscBool ours, plain;
 
   PetscFunctionBegin;
   PetscCall(MatIsSeqAIJCUDA(A, &ours));
@@ -155,9 +274,7 @@ static PetscErrorCode BecomeSeqAIJ(Mat A)
     PetscCall(MatAIJCUDAConvertToAIJ(A, MAT_INPLACE_MATRIX, &A));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCall(MatAIJCUDAHostBegin(NULL, HOST_READ));
-  ierr = MatConvert(A, MATSEQAIJ, MAT_INPLACE_MATRIX, &A);
-  PetscCall(MatAIJCUDAHostFinish(NULL, HOST_READ, ierr));
+  PetscCall(ConvertAsHostCode(A, MATSEQAIJ));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -197,6 +314,7 @@ PetscErrorCode MatSeqAIJSetType_AIJCUDA(Mat A, MatType type, PETSC_UNUSED MatReu
   { \
     PetscFunctionBegin; \
     PetscCall(CallAsHostCode(name.create_seq, A)); \
+    PetscCall(RestoreSaved(A, seq)); \
     PetscFunctionReturn(PETSC_SUCCESS); \
   } \
   static PetscErrorCode MatSetUp_mpi_##name(Mat A) \
@@ -222,6 +340,7 @@ PetscErrorCode MatSeqAIJSetType_AIJCUDA(Mat A, MatType type, PETSC_UNUSED MatReu
   { \
     PetscFunctionBegin; \
     PetscCall(CreateParallel(A, &name, &block_makers_##name)); \
+    PetscCall(RestoreSaved(A, mpi)); \
     PetscFunctionReturn(PETSC_SUCCESS); \
   } \
   static PetscErrorCode MatConvert_mpi_##name(Mat A, MatType type, MatReuse reuse, Mat *B) \
@@ -307,6 +426,7 @@ static PetscErrorCode RegisterConstructors(void)
   REPLACE(MatList, mpi, MatRegister, MatCreate_mpi_##name, name.create_mpi);
   SUBCLASSES(REGISTER)
 #undef REGISTER
+  PetscCall(MatRegister(MATSEQAIJ, MatCreate_SeqAIJ_AIJCUDA));
   PetscCall(MatRegister(MATMPIAIJ, MatCreate_MPIAIJ_AIJCUDA));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -473,11 +473,27 @@ static PetscErrorCode ComposeReplacements(Mat A, PetscBool compose)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode ConvertInPlaceToMPIAIJ(Mat);
+
+/* What MatSetType() destroys when it makes another type of A, which keeps the entries when that is AIJ. */
+static PetscErrorCode DestroyButEntries(Mat A)
+{
+  PetscFunctionBegin;
+  PetscCall(ConvertInPlaceToMPIAIJ(A));
+  PetscCall(MatAIJCUDASave(A, PETSC_TRUE));
+  PetscUseTypeMethod(A, destroy);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode MatDestroy_MPIAIJDCSRCUDA(Mat A)
 {
   Mat_MPIAIJ *a = (Mat_MPIAIJ *)A->data;
 
   PetscFunctionBegin;
+  if (a->spptr != NULL && MatAIJCUDAChangesType(A)) {
+    PetscCall(DestroyButEntries(A));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscCall(ComposeFunctions(A, PETSC_FALSE));
   if (a->spptr != NULL) {
     PetscCall(MatMPIAIJCUDADestroyInsertion(A));

@@ -189,6 +189,20 @@ PetscErrorCode MatSeqAIJDCSRCUDAComposeFunctions(Mat A, PetscBool compose)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode ConvertInPlaceToSeqAIJ(Mat);
+
+/* What MatSetType() destroys when it makes another type of A, which keeps the entries when that is AIJ. */
+static PetscErrorCode DestroyButEntries(Mat A)
+{
+  const PetscBool created = MatSeqAIJCUDAGet(A)->created;
+
+  PetscFunctionBegin;
+  PetscCall(ConvertInPlaceToSeqAIJ(A));
+  PetscCall(MatAIJCUDASave(A, created));
+  PetscUseTypeMethod(A, destroy);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode MatDestroy_SeqAIJDCSRCUDA(Mat A)
 {
   static PetscErrorCode (*parent)(Mat) = NULL; // the same for every matrix; a header merged into another one has no spptr left
@@ -197,6 +211,10 @@ static PetscErrorCode MatDestroy_SeqAIJDCSRCUDA(Mat A)
   cudaStream_t    stream;
 
   PetscFunctionBegin;
+  if (d != NULL && MatAIJCUDAChangesType(A)) {
+    PetscCall(DestroyButEntries(A));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   if (d != NULL) {
     parent = d->parent.destroy;
     if (d->stage != NULL) {
@@ -300,7 +318,7 @@ static PetscErrorCode DropInodes(Mat B, struct _MatOps *ops)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether -mat_seqaij_type makes ours of matrices that PETSc's host code takes for MATSEQAIJ: it reads their structure without asking. */
+/* Whether -mat_seqaij_type makes ours of matrices that PETSc's host code takes for MATSEQAIJ: it reads their structure, and may fill their arrays, without asking. */
 static PetscErrorCode HostCodeReadsStructure(Mat B, PetscBool *reads)
 {
   char      name[256];
@@ -415,6 +433,7 @@ PetscErrorCode MatConvert_SeqAIJ_SeqAIJDCSRCUDA(Mat A, PETSC_UNUSED MatType type
 M*/
 PetscErrorCode MatCreate_SeqAIJDCSRCUDA(Mat B)
 {
+  PetscBool      reads;
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
@@ -422,7 +441,8 @@ PetscErrorCode MatCreate_SeqAIJDCSRCUDA(Mat B)
   ierr = MatCreate_SeqAIJ(B);
   PetscCall(MatAIJCUDAHostFinish(NULL, HOST_READ, ierr));
   PetscCall(MatConvert_SeqAIJ_SeqAIJDCSRCUDA(B, MATSEQAIJDCSRCUDA, MAT_INPLACE_MATRIX, &B));
-  MatSeqAIJCUDAGet(B)->created         = PETSC_TRUE;
-  MatSeqAIJCUDAGet(B)->keeps_structure = PETSC_FALSE;
+  PetscCall(HostCodeReadsStructure(B, &reads));
+  MatSeqAIJCUDAGet(B)->created         = (PetscBool)!reads;
+  MatSeqAIJCUDAGet(B)->keeps_structure = reads;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
