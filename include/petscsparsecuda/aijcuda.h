@@ -163,6 +163,8 @@ PETSC_INTERN PetscErrorCode MatMPIAIJCUDASetPreparedOps(Mat, struct _MatOps *);
 PETSC_INTERN PetscErrorCode MatMPIAIJCUDAComposeThunks(Mat, PetscBool);
 PETSC_INTERN PetscErrorCode MatMPIAIJCUDASetBlockTypes(Mat);
 PETSC_INTERN PetscErrorCode MatAIJCUDACaptureParents(void);
+PETSC_INTERN PetscErrorCode MatAIJCUDAComposeTripleProducts(Mat, const char[], const char[], PetscErrorCode (*)(Mat));
+PETSC_INTERN PetscErrorCode MatAIJCUDAComposeAlias(Mat, const char[], const char[], PetscBool);
 PETSC_INTERN PetscErrorCode MatConvert_AIJCUDA_IS(Mat, MatType, MatReuse, Mat *);
 
 /* Insertion on the device (insert.c, coo.c) */

@@ -423,6 +423,50 @@ PetscErrorCode MatSeqAIJCUDAComposeThunks(Mat A, PetscBool compose)
 }
 
 /*
+  MatAIJCUDAComposeAlias - Composes a function that PETSc looks for under a type name, under a name of ours, too, or removes that.
+
+  Not Collective
+
+  Input Parameters:
++ A       - a matrix of ours
+. parent  - name under which the parent type has the function, which reads no array of A itself; nothing happens when it has none
+. name    - the same with our type
+- compose - PETSC_FALSE removes it
+*/
+PetscErrorCode MatAIJCUDAComposeAlias(Mat A, const char parent[], const char name[], PetscBool compose)
+{
+  PetscErrorCodeFn *f = NULL;
+
+  PetscFunctionBegin;
+  if (compose) PetscCall(PetscObjectQueryFunction((PetscObject)A, parent, &f));
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, name, f));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  MatAIJCUDAComposeTripleProducts - Composes the function that chooses the code of A B C under the names of all mixtures of a type of ours and its parent's, or removes it.
+
+  Not Collective
+
+  Input Parameters:
++ A       - a matrix of ours
+. type    - its type
+. parent  - the parent type
+- product - the function; NULL removes it
+*/
+PetscErrorCode MatAIJCUDAComposeTripleProducts(Mat A, const char type[], const char parent[], PetscErrorCode (*product)(Mat))
+{
+  char name[256];
+
+  PetscFunctionBegin;
+  for (int ours = 1; ours < 7; ours++) { // bits: which operands are ours; PETSc needs no name when all are
+    PetscCall(PetscSNPrintf(name, sizeof(name), "MatProductSetFromOptions_%s_%s_%s_C", ours & 4 ? type : parent, ours & 2 ? type : parent, ours & 1 ? type : parent));
+    PetscCall(PetscObjectComposeFunction((PetscObject)A, name, product));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
   MatMPIAIJCUDAComposeThunks - The same for a parallel matrix.
 */
 PetscErrorCode MatMPIAIJCUDAComposeThunks(Mat A, PetscBool compose)
