@@ -290,7 +290,7 @@ static PetscErrorCode ReplaceHostArrays(Mat A, const HostArrays *h)
   a->free_ij        = PETSC_TRUE;
   a->free_imax_ilen = PETSC_TRUE;
   a->nz             = h->i[m];
-  a->maxnz          = h->i[m];
+  a->maxnz          = PetscMax(a->maxnz, a->nz); // MatGetInfo() reports what was preallocated
   a->nonzerorowcnt  = 0;
   a->rmax           = 0;
   for (PetscInt row = 0; row < m; row++) {
@@ -494,16 +494,6 @@ PetscErrorCode MatAIJCUDAArrayBegin(Mat A, int access)
 
 /* MatAIJCUDAArrayEnd - The array has come back. */
 PetscErrorCode MatAIJCUDAArrayEnd(Mat A, int access)
-{
-  PetscFunctionBegin;
-  PetscCall(HostEnd(A, access));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*
-  MatAIJCUDAHostWritten - MatAIJCUDAHostEnd() for a matrix that became one of ours while host code ran, without MatAIJCUDAHostBegin().
-*/
-PetscErrorCode MatAIJCUDAHostWritten(Mat A, int access)
 {
   PetscFunctionBegin;
   PetscCall(HostEnd(A, access));

@@ -51,7 +51,10 @@ static PetscErrorCode MatAssemblyEnd_SeqAIJDCSRCUDA(Mat A, MatAssemblyType mode)
   Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
 
   PetscFunctionBegin;
-  if (mode == MAT_FINAL_ASSEMBLY) PetscCall(MatSeqAIJCUDAFinishInsertion(A));
+  if (mode == MAT_FINAL_ASSEMBLY) {
+    PetscCall(MatSeqAIJCUDAFinishInsertion(A));
+    PetscCall(MatSeqAIJCUDACheckUnused(A));
+  }
   if (!d->host_structure) PetscFunctionReturn(PETSC_SUCCESS); // nobody touched the mirror, so nothing was inserted
   PetscCall(MatSeqAIJCUDAShowMirror(A));
   PetscCall((*d->parent.assemblyend)(A, mode));
