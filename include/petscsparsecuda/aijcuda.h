@@ -264,6 +264,7 @@ PETSC_INTERN PetscErrorCode MatProductSetFromOptions_AIJCUDA(Mat);
 PETSC_INTERN PetscErrorCode MatProductSetFromOptions_AIJCUDA_Mixed(Mat);
 PETSC_INTERN PetscErrorCode MatCreateGraph_AIJCUDA(Mat, PetscBool, PetscBool, PetscReal, PetscInt, PetscInt[], Mat *);
 PETSC_INTERN PetscErrorCode MatAIJCUDARegisterFactors(MatType);
+PETSC_INTERN PetscErrorCode MatAIJCUDARegisterNestedFactors(void);
 PETSC_INTERN PetscErrorCode MatAIJCUDARegisterForeign(void);
 PETSC_INTERN PetscErrorCode MatSeqAIJDCSRCUDAComposeFunctions(Mat, PetscBool);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDASetArrayHooks(Mat);

@@ -79,6 +79,7 @@ static PetscErrorCode RegisterTypes(void)
   PetscCall(MatSeqAIJRegister(MATSEQAIJDCSRCUDA, MatConvert_SeqAIJ_SeqAIJDCSRCUDA));
   PetscCall(MatSeqAIJRegister(MATDCSRCUDA, MatConvert_SeqAIJ_SeqAIJDCSRCUDA));
   PetscCall(MatAIJCUDARegisterFactors(MATSEQAIJDCSRCUDA));
+  PetscCall(MatAIJCUDARegisterNestedFactors());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
