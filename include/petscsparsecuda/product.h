@@ -55,6 +55,7 @@ PETSC_INTERN PetscErrorCode ProductJoin(DCSRView, DCSRView, PetscBool, cudaStrea
 PETSC_INTERN PetscErrorCode ProductFreeJoined(DCSRView, DCSRView *, cudaStream_t);
 PETSC_INTERN PetscErrorCode ProductViewPlan(PetscViewer, const char[], DCSRSpGEMM);
 PETSC_INTERN PetscErrorCode ProductReleaseBound(Mat);
+PETSC_INTERN PetscErrorCode ProductSetNumericOfTwo(Mat);
 
 /* A product of three matrices in slices (productslices.c), and what is told of it. */
 typedef struct {
@@ -118,4 +119,6 @@ PETSC_INTERN PetscErrorCode ProductInstallBlocks(Mat, DCSRView[], PetscInt, cons
 PETSC_INTERN PetscErrorCode MatProductSetFromOptions_SeqAIJCUDA(Mat, PetscBool *);
 PETSC_INTERN PetscErrorCode MatProductSetFromOptions_SeqAIJCUDA_SeqDense(Mat, PetscBool *);
 PETSC_INTERN PetscErrorCode MatProductSetFromOptions_MPIAIJCUDA(Mat, PetscBool *);
+PETSC_INTERN PetscErrorCode MatProductNumeric_SeqAIJCUDA(Mat);
+PETSC_INTERN PetscErrorCode MatProductNumeric_MPIAIJCUDA(Mat);
 PETSC_INTERN PetscErrorCode MatProductSymbolicOnHost_AIJCUDA(Mat);

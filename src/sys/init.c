@@ -81,6 +81,7 @@ static PetscErrorCode RegisterTypes(void)
   PetscCall(MatSeqAIJRegister(MATDCSRCUDA, MatSeqAIJSetType_AIJCUDA));
   PetscCall(MatAIJCUDARegisterSubclasses());
   PetscCall(MatAIJCUDARegisterFactors(MATSEQAIJDCSRCUDA));
+  PetscCall(MatAIJCUDARegisterNestedFactors());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -83,7 +83,7 @@ static PetscErrorCode HostReplaced(Mat A)
 DEFINE_REPLACE(SetPreallocationOnHost, seq.setpreallocation, (Mat A, PetscInt nz, const PetscInt nnz[]), (A, nz, nnz))
 DEFINE_REPLACE(ResetHashOnHost, seq.resethash, (Mat A), (A))
 DEFINE_COMPOSED(MatSeqAIJSetPreallocationCSR_SeqAIJCUDA, seq.setpreallocationcsr, (Mat A, const PetscInt i[], const PetscInt j[], const PetscScalar v[]), (A, i, j, v), HOST_BUILD)
-DEFINE_COMPOSED(MatSeqAIJSetColumnIndices_SeqAIJCUDA, seq.setcolumnindices, (Mat A, PetscInt *j), (A, j), HOST_BUILD)
+DEFINE_COMPOSED(SetColumnIndicesOnHost, seq.setcolumnindices, (Mat A, PetscInt *j), (A, j), HOST_BUILD)
 DEFINE_COMPOSED(MatStoreValues_SeqAIJCUDA, seq.storevalues, (Mat A), (A), HOST_READ)
 DEFINE_COMPOSED(MatRetrieveValues_SeqAIJCUDA, seq.retrievevalues, (Mat A), (A), HOST_WRITE)
 DEFINE_COMPOSED(ResetPreallocationOnHost, seq.resetpreallocation, (Mat A), (A), HOST_BUILD)
@@ -155,6 +155,21 @@ static PetscErrorCode MatSeqAIJSetPreallocation_SeqAIJCUDA(Mat A, PetscInt nz, c
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The columns fill what was preallocated, which is on the host then. */
+static PetscErrorCode MatSeqAIJSetColumnIndices_SeqAIJCUDA(Mat A, PetscInt *j)
+{
+  const PetscInt *limits;
+
+  PetscFunctionBegin;
+  PetscCall(MatSeqAIJCUDAGetRowLimits(A, &limits));
+  if (MatSeqAIJCUDAGet(A)->device_assembly && limits != NULL && !A->assembled && !A->was_assembled) {
+    PetscCall(SetPreallocationOnHost(A, 0, limits));
+    MatSeqAIJCUDAGet(A)->device_assembly = PETSC_FALSE;
+  } else if (A->assembled) ((Mat_SeqAIJ *)A->data)->maxnz = ((Mat_SeqAIJ *)A->data)->nz; // arrays that came from the device have no more room
+  PetscCall(SetColumnIndicesOnHost(A, j));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode MatResetHash_SeqAIJCUDA(Mat A)
 {
   PetscBool device;
@@ -169,9 +184,49 @@ static PetscErrorCode MatResetHash_SeqAIJCUDA(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* What MatResetPreallocation() leaves as it was. */
+typedef struct {
+  PetscInt *limits; /* [m] preallocation, NULL when there was none; owned */
+  PetscInt  nonew;
+  PetscBool ignore_zeros, keep_pattern;
+} Preallocation;
+
+static PetscErrorCode KeepPreallocation(Mat A, Preallocation *kept)
+{
+  const Mat_SeqAIJ *a = (const Mat_SeqAIJ *)A->data;
+  const PetscInt   *limits;
+
+  PetscFunctionBegin;
+  *kept = (Preallocation){NULL, a->nonew, a->ignorezeroentries, a->keepnonzeropattern};
+  PetscCall(MatSeqAIJCUDAGetRowLimits(A, &limits));
+  if (limits == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscMalloc1(A->rmap->n + 1, &kept->limits)); // never NULL
+  PetscCall(PetscArraycpy(kept->limits, limits, A->rmap->n));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* For the empty matrix A, which something has made that returned ierr. */
+static PetscErrorCode RestorePreallocation(Mat A, Preallocation *kept, PetscErrorCode ierr)
+{
+  PetscFunctionBegin;
+  if (ierr == PETSC_SUCCESS && kept->limits != NULL) ierr = MatSeqAIJCUDASetRowLimits(A, 0, kept->limits);
+  if (ierr == PETSC_SUCCESS) {
+    Mat_SeqAIJ *a = (Mat_SeqAIJ *)A->data;
+
+    a->nonew              = kept->nonew;
+    a->ignorezeroentries  = kept->ignore_zeros;
+    a->keepnonzeropattern = kept->keep_pattern;
+  }
+  PetscCall(PetscFree(kept->limits));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* MATAIJ keeps the entries, as zeros, when they are just those that were preallocated. */
 static PetscErrorCode MatResetPreallocation_SeqAIJCUDA(Mat A)
 {
-  PetscBool device;
+  Preallocation kept;
+  PetscBool     device, fills;
 
   PetscFunctionBegin;
   PetscCall(MatSeqAIJCUDAInsertsOnDevice(A, &device));
@@ -180,13 +235,25 @@ static PetscErrorCode MatResetPreallocation_SeqAIJCUDA(Mat A)
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCheck(A->insertmode == NOT_SET_VALUES, PETSC_COMM_SELF, PETSC_ERR_SUP, "Cannot reset preallocation after setting some values but not yet calling MatAssemblyBegin()/MatAssemblyEnd()");
-  if (A->num_ass > 0) PetscCall(MatSeqAIJCUDASetEmpty(A));
+  if (A->num_ass == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatSeqAIJCUDAFillsPreallocation(A, &fills));
+  if (fills) {
+    PetscCall(MatZeroEntries(A));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(KeepPreallocation(A, &kept));
+  PetscCall(RestorePreallocation(A, &kept, MatSeqAIJCUDASetEmpty(A)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The same; both blocks on all processes count, while MATAIJ may keep one of them. */
 static PetscErrorCode MatResetPreallocation_MPIAIJCUDA(Mat A)
 {
-  PetscBool device;
+  Mat_MPIAIJ    *a = (Mat_MPIAIJ *)A->data;
+  Preallocation  kept[2];
+  PetscBool      device, fills[2];
+  int            all[2]; // error code, whether there is room that is not filled
+  PetscErrorCode ierr;
 
   PetscFunctionBegin;
   PetscCall(MatMPIAIJCUDAInsertsOnDevice(A, &device));
@@ -195,7 +262,22 @@ static PetscErrorCode MatResetPreallocation_MPIAIJCUDA(Mat A)
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCheck(A->insertmode == NOT_SET_VALUES, PETSC_COMM_SELF, PETSC_ERR_SUP, "Cannot reset preallocation after setting some values but not yet calling MatAssemblyBegin()/MatAssemblyEnd()");
-  if (A->num_ass > 0) PetscCall(MatMPIAIJCUDASetEmpty(A));
+  if (A->num_ass == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  ierr = MatSeqAIJCUDAFillsPreallocation(a->A, &fills[0]);
+  if (ierr == PETSC_SUCCESS) ierr = MatSeqAIJCUDAFillsPreallocation(a->B, &fills[1]);
+  all[0] = (int)ierr;
+  all[1] = ierr == PETSC_SUCCESS && !(fills[0] && fills[1]);
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, all, 2, MPI_INT, MPI_MAX, PetscObjectComm((PetscObject)A)));
+  PetscCall(PetscSparseCUDAErrorOfAll(ierr, all[0]));
+  if (!all[1]) {
+    PetscCall(MatZeroEntries(A));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(KeepPreallocation(a->A, &kept[0]));
+  PetscCall(KeepPreallocation(a->B, &kept[1]));
+  ierr = MatMPIAIJCUDASetEmpty(A); // makes new blocks
+  ierr = RestorePreallocation(a->A, &kept[0], ierr);
+  PetscCall(RestorePreallocation(a->B, &kept[1], ierr));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -436,6 +518,50 @@ PetscErrorCode MatAIJCUDACaptureParents(void)
   PetscCall(MatSetType(A, MATMPIAIJ));
   MPI_COMPOSED(QUERY)
   PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  MatAIJCUDAComposeAlias - Composes a function that PETSc looks for under a type name, under a name of ours, too, or removes that.
+
+  Not Collective
+
+  Input Parameters:
++ A       - a matrix of ours
+. parent  - name under which the parent type has the function, which reads no array of A itself; nothing happens when it has none
+. name    - the same with our type
+- compose - PETSC_FALSE removes it
+*/
+PetscErrorCode MatAIJCUDAComposeAlias(Mat A, const char parent[], const char name[], PetscBool compose)
+{
+  PetscErrorCodeFn *f = NULL;
+
+  PetscFunctionBegin;
+  if (compose) PetscCall(PetscObjectQueryFunction((PetscObject)A, parent, &f));
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, name, f));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  MatAIJCUDAComposeTripleProducts - Composes the function that chooses the code of A B C under the names of all mixtures of a type of ours and its parent's, or removes it.
+
+  Not Collective
+
+  Input Parameters:
++ A       - a matrix of ours
+. type    - its type
+. parent  - the parent type
+- product - the function; NULL removes it
+*/
+PetscErrorCode MatAIJCUDAComposeTripleProducts(Mat A, const char type[], const char parent[], PetscErrorCode (*product)(Mat))
+{
+  char name[256];
+
+  PetscFunctionBegin;
+  for (int ours = 1; ours < 7; ours++) { // bits: which operands are ours; PETSc needs no name when all are
+    PetscCall(PetscSNPrintf(name, sizeof(name), "MatProductSetFromOptions_%s_%s_%s_C", ours & 4 ? type : parent, ours & 2 ? type : parent, ours & 1 ? type : parent));
+    PetscCall(PetscObjectComposeFunction((PetscObject)A, name, product));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -88,30 +88,63 @@ PetscErrorCode MatSeqAIJCUDAStructureChanged(Mat A)
   A->offloadmask         = PETSC_OFFLOAD_GPU;
   if (d->host_structure) PetscCall(MatSeqAIJCUDADiscardMirror(A));
   a->nz    = (PetscInt)d->view.num_nonzeros;
-  a->maxnz = a->nz;
+  a->maxnz = PetscMax(a->maxnz, a->nz); // what was preallocated counts as allocated, as in MATSEQAIJ
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*
-  MatSeqAIJCUDASetRowLimits - Notes a preallocation by the user, for MAT_NEW_NONZERO_ALLOCATION_ERR in the first assembly.
+  MatSeqAIJCUDASetRowLimits - Notes a preallocation by the user: for MatGetInfo(), which reports it as MATSEQAIJ does, and for MAT_NEW_NONZERO_ALLOCATION_ERR and
+  MAT_UNUSED_NONZERO_LOCATION_ERR in the first assembly.
 
   Not Collective
 
   Input Parameters:
 + A   - an empty sequential matrix of ours
-. nz  - entries a row; negative: nothing is noted, unless there is nnz
+. nz  - entries a row; negative: MATSEQAIJ's default
 - nnz - [m] entries of each row, or NULL
 */
 PetscErrorCode MatSeqAIJCUDASetRowLimits(Mat A, PetscInt nz, const PetscInt nnz[])
 {
-  PetscInt *limits;
+  const PetscInt same = PetscMin(nz < 0 ? 5 : nz, A->cmap->n);
+  PetscInt64     sum  = 0;
+  PetscInt      *limits;
 
   PetscFunctionBegin;
-  if (nz < 0 && nnz == NULL) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscMalloc1(A->rmap->n + 1, &limits)); // never NULL
-  for (PetscInt row = 0; row < A->rmap->n; row++) limits[row] = nnz != NULL ? nnz[row] : nz;
+  for (PetscInt row = 0; row < A->rmap->n; row++) {
+    limits[row] = nnz != NULL ? nnz[row] : same;
+    sum += limits[row];
+  }
+  ((Mat_SeqAIJ *)A->data)->maxnz = (PetscInt)PetscMin(sum, (PetscInt64)PETSC_INT_MAX);
   PetscCall(PetscObjectContainerCompose((PetscObject)A, ROW_LIMITS_KEY, limits, PetscCtxDestroyDefault));
   PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  MatSeqAIJCUDAGetRowLimits - The preallocation that MatSeqAIJCUDASetRowLimits() noted.
+
+  Not Collective
+
+  Input Parameter:
+. A - a sequential matrix of ours
+
+  Output Parameter:
+. limits - [m] borrowed from A; NULL when there is none
+*/
+PetscErrorCode MatSeqAIJCUDAGetRowLimits(Mat A, const PetscInt *limits[])
+{
+  PetscInt *noted = NULL;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectContainerQuery((PetscObject)A, ROW_LIMITS_KEY, &noted));
+  *limits = noted;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether no assembly has ended since A was set up, preallocated or reset. */
+static PetscBool InFirstAssembly(Mat A)
+{
+  return (PetscBool)(!A->assembled && !A->was_assembled);
 }
 
 /* The first row with more entries than its limit, -1 when there is none. */
@@ -123,6 +156,28 @@ static PetscInt FirstRowOverLimit(PetscInt m, PetscBool wide, const void *offset
     if (size > limits[row]) return row;
   }
   return -1;
+}
+
+/* The first row of A on the device with more entries than its limit, -1 when there is none. */
+static PetscErrorCode FindRowOverLimit(Mat A, const PetscInt limits[], PetscInt *row)
+{
+  const DCSRView *view = &MatSeqAIJCUDAGet(A)->view;
+  char           *offsets;
+  size_t          bytes;
+  cudaStream_t    stream;
+  PetscErrorCode  ierr;
+
+  PetscFunctionBegin;
+  *row = -1;
+  PetscCall(MatSeqAIJCUDACompact(A));
+  PetscCall(PetscSparseCUDAGetStream(&stream));
+  bytes = ((size_t)A->rmap->n + 1) * (view->wide ? sizeof(int64_t) : sizeof(int32_t));
+  PetscCall(PetscMalloc(bytes, &offsets));
+  ierr = PetscSparseCUDACopyToHost(offsets, view->row_offsets, bytes, stream);
+  if (ierr == PETSC_SUCCESS) *row = FirstRowOverLimit(A->rmap->n, view->wide, offsets, limits);
+  PetscCall(PetscFree(offsets));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*
@@ -139,28 +194,68 @@ static PetscInt FirstRowOverLimit(PetscInt m, PetscBool wide, const void *offset
 */
 PetscErrorCode MatSeqAIJCUDACheckRowLimits(Mat A)
 {
-  const DCSRView *view   = &MatSeqAIJCUDAGet(A)->view;
-  const PetscInt  m      = A->rmap->n;
-  PetscInt       *limits = NULL, row;
-  char           *offsets;
-  size_t          bytes;
-  cudaStream_t    stream;
-  PetscErrorCode  ierr;
+  const PetscInt *limits;
+  PetscInt        row;
 
   PetscFunctionBegin;
-  if (((Mat_SeqAIJ *)A->data)->nonew != -2 || A->num_ass > 0) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscObjectContainerQuery((PetscObject)A, ROW_LIMITS_KEY, &limits));
+  if (((Mat_SeqAIJ *)A->data)->nonew != -2 || !InFirstAssembly(A)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatSeqAIJCUDAGetRowLimits(A, &limits));
   if (limits == NULL) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MatSeqAIJCUDACompact(A));
-  PetscCall(PetscSparseCUDAGetStream(&stream));
-  bytes = ((size_t)m + 1) * (view->wide ? sizeof(int64_t) : sizeof(int32_t));
-  PetscCall(PetscMalloc(bytes, &offsets));
-  ierr = PetscSparseCUDACopyToHost(offsets, view->row_offsets, bytes, stream);
-  row  = ierr == PETSC_SUCCESS ? FirstRowOverLimit(m, view->wide, offsets, limits) : -1;
-  PetscCall(PetscFree(offsets));
-  PetscCall(ierr);
+  PetscCall(FindRowOverLimit(A, limits, &row));
   PetscCheck(row < 0, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
              "Local row %" PetscInt_FMT " has got more than the %" PetscInt_FMT " nonzeros that were preallocated. Use MatSetOption(A, MAT_NEW_NONZERO_ALLOCATION_ERR, PETSC_FALSE) to turn off this check", row, limits[row]);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  MatSeqAIJCUDAFillsPreallocation - Whether all rows of an assembled matrix have the entries that were preallocated, no fewer and no more.
+
+  Not Collective
+
+  Input Parameter:
+. A - a sequential matrix of ours that was set up for the device
+
+  Output Parameter:
+. fills - PETSC_TRUE also when nothing was preallocated: MATAIJ takes the first values for the preallocation then
+
+  Cost: when the numbers of all entries are equal, defragmented storage and a copy of the row offsets to the host.
+*/
+PetscErrorCode MatSeqAIJCUDAFillsPreallocation(Mat A, PetscBool *fills)
+{
+  const PetscInt *limits;
+  PetscInt        row = -1;
+  PetscInt64      sum = 0;
+
+  PetscFunctionBegin;
+  *fills = PETSC_TRUE;
+  PetscCall(MatSeqAIJCUDAGetRowLimits(A, &limits));
+  if (limits == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  for (PetscInt i = 0; i < A->rmap->n; i++) sum += limits[i];
+  *fills = (PetscBool)(sum == ((Mat_SeqAIJ *)A->data)->nz);
+  if (!*fills || sum == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatSeqAIJCUDACopyToDevice(A));
+  PetscCall(FindRowOverLimit(A, limits, &row));
+  *fills = (PetscBool)(row < 0);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  MatSeqAIJCUDACheckUnused - At the end of an assembly: whether room that was preallocated is unused and the options forbid it.
+
+  Not Collective
+
+  Input Parameter:
+. A - a sequential matrix of ours
+
+  Errors: PETSC_ERR_PLIB, as MATSEQAIJ.
+*/
+PetscErrorCode MatSeqAIJCUDACheckUnused(Mat A)
+{
+  const Mat_SeqAIJ *a = (const Mat_SeqAIJ *)A->data;
+
+  PetscFunctionBegin;
+  PetscCheck(a->nounused != -1 || !MatSeqAIJCUDAGet(A)->device_assembly || !InFirstAssembly(A) || a->maxnz == a->nz, PETSC_COMM_SELF, PETSC_ERR_PLIB,
+             "Unused space detected in matrix: %" PetscInt_FMT " X %" PetscInt_FMT ", %" PetscInt_FMT " unneeded. Use MatSetOption(A, MAT_UNUSED_NONZERO_LOCATION_ERR, PETSC_FALSE) to turn off this check", A->rmap->n, A->cmap->n, a->maxnz - a->nz);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -171,7 +266,7 @@ DCSRNewEntries MatSeqAIJCUDANewEntries(Mat A)
 
   if (nonew == 1) return DCSR_NEW_IGNORE;
   // after the first assembly every new entry would be an allocation of MATAIJ's; for the first one see MatSeqAIJCUDACheckRowLimits()
-  if (nonew == -1 || (nonew == -2 && A->num_ass > 0)) return DCSR_NEW_FORBID;
+  if (nonew == -1 || (nonew == -2 && !InFirstAssembly(A))) return DCSR_NEW_FORBID;
   return DCSR_NEW_ALLOW;
 }
 
@@ -319,6 +414,15 @@ static PetscErrorCode MatSetValues_SeqAIJCUDA(Mat A, PetscInt m, const PetscInt 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Counts what waits. */
+static PetscErrorCode MatGetInfo_SeqAIJCUDA(Mat A, MatInfoType type, MatInfo *info)
+{
+  PetscFunctionBegin;
+  PetscCall(MatSeqAIJCUDAFinishInsertion(A));
+  PetscCall((*MatSeqAIJCUDAGet(A)->parent.getinfo)(A, type, info));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* No preallocation: the device needs none. */
 static PetscErrorCode MatSetUp_SeqAIJCUDA(Mat A)
 {
@@ -337,7 +441,9 @@ static PetscErrorCode MatSetUp_SeqAIJCUDA(Mat A)
 PetscErrorCode MatSeqAIJCUDASetInsertOps(struct _MatOps *ops)
 {
   PetscFunctionBegin;
-  ops->setvalues = MatSetValues_SeqAIJCUDA;
-  ops->setup     = MatSetUp_SeqAIJCUDA;
+  ops->setvalues      = MatSetValues_SeqAIJCUDA;
+  ops->setup          = MatSetUp_SeqAIJCUDA;
+  ops->getinfo        = MatGetInfo_SeqAIJCUDA;
+  ops->copyhashtoxaij = MatCopyHashToXAIJ_AIJCUDA;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

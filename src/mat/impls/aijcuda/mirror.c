@@ -311,7 +311,7 @@ static PetscErrorCode ReplaceHostArrays(Mat A, const HostArrays *h)
   a->free_ij        = PETSC_TRUE;
   a->free_imax_ilen = PETSC_TRUE;
   a->nz             = h->i[m];
-  a->maxnz          = h->i[m];
+  a->maxnz          = PetscMax(a->maxnz, a->nz); // MatGetInfo() reports what was preallocated
   a->nonzerorowcnt  = 0;
   a->rmax           = 0;
   for (PetscInt row = 0; row < m; row++) {
@@ -575,16 +575,6 @@ PetscErrorCode MatSeqAIJCUDAUpdateKept(Mat A)
   if (!MatSeqAIJCUDAKeepsStructure(A) || MatSeqAIJCUDAGet(A)->host_structure) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatAIJCUDAHostBegin(A, HOST_READ_STRUCTURE));
   PetscCall(MatAIJCUDAHostEnd(A, HOST_READ_STRUCTURE));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*
-  MatAIJCUDAHostWritten - MatAIJCUDAHostEnd() for a matrix that became one of ours while host code ran, without MatAIJCUDAHostBegin().
-*/
-PetscErrorCode MatAIJCUDAHostWritten(Mat A, int access)
-{
-  PetscFunctionBegin;
-  PetscCall(HostEnd(A, access));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

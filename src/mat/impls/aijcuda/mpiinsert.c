@@ -686,6 +686,15 @@ PetscErrorCode MatAssemblyEndDevice_MPIAIJCUDA(Mat A, MatAssemblyType mode, Pets
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Counts what waits for rows of this process. */
+static PetscErrorCode MatGetInfo_MPIAIJCUDA(Mat A, MatInfoType type, MatInfo *info)
+{
+  PetscFunctionBegin;
+  PetscCall(MatMPIAIJCUDAFinishInsertion(A));
+  PetscCall((*MatMPIAIJCUDAGet(A)->parent.getinfo)(A, type, info));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* No preallocation: the device needs none. */
 static PetscErrorCode MatSetUp_MPIAIJCUDA(Mat A)
 {
@@ -732,10 +741,12 @@ PetscErrorCode MatMPIAIJCUDASetInsertOps(Mat A, struct _MatOps *ops)
   if (ops->setup != installed->setup) parent->setup = ops->setup;
   if (ops->zeroentries != installed->zeroentries) parent->zeroentries = ops->zeroentries;
   if (ops->setoption != installed->setoption) parent->setoption = ops->setoption;
-  ops->setvalues     = MatSetValues_MPIAIJCUDA;
-  ops->assemblybegin = MatAssemblyBegin_MPIAIJCUDA;
-  ops->setup         = MatSetUp_MPIAIJCUDA;
-  ops->zeroentries   = MatZeroEntries_MPIAIJCUDA;
-  ops->setoption     = MatSetOption_MPIAIJCUDA;
+  ops->setvalues      = MatSetValues_MPIAIJCUDA;
+  ops->assemblybegin  = MatAssemblyBegin_MPIAIJCUDA;
+  ops->setup          = MatSetUp_MPIAIJCUDA;
+  ops->zeroentries    = MatZeroEntries_MPIAIJCUDA;
+  ops->setoption      = MatSetOption_MPIAIJCUDA;
+  ops->getinfo        = MatGetInfo_MPIAIJCUDA;
+  ops->copyhashtoxaij = MatCopyHashToXAIJ_AIJCUDA;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -12,7 +12,7 @@ static const char PRODUCT_KEY[] = "petscsparsecuda_product";
 typedef struct {
   PetscErrorCode (*symbolic)(Mat);
   PetscErrorCode (*numeric)(Mat);
-  PetscErrorCode (*numeric_of_two)(Mat, Mat, Mat); /* with the operands as arguments, for a dense result; NULL: none */
+  PetscErrorCode (*numeric_of_two)(Mat, Mat, Mat); /* with the operands as arguments; NULL: none */
 } ParentProduct;
 
 static PetscErrorCode GetParentProduct(Mat C, ParentProduct **parent)
@@ -126,12 +126,33 @@ static PetscErrorCode CallNumeric(Mat C, const Mat operands[3], PetscErrorCode (
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/*
+  The parent's numeric phase, which writes C and, of three matrices, an intermediate product. PETSc may compute that one by a function, without MatProductNumeric().
+*/
+static PetscErrorCode NumericOnHost(Mat C, PetscErrorCode (*numeric)(Mat))
+{
+  Mat            operands[3], between = C->product != NULL ? C->product->Dwork : NULL;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  GetOperands(C, operands);
+  for (int k = 0; k < 3; k++)
+    if (between == operands[k]) between = NULL;
+  PetscCall(BeginOperands(3, operands));
+  ierr = MatAIJCUDAHostBegin(C, HOST_WRITE);
+  if (ierr == PETSC_SUCCESS) {
+    ierr = MatAIJCUDAHostBegin(between, HOST_WRITE);
+    if (ierr == PETSC_SUCCESS) ierr = MatAIJCUDAHostFinish(between, HOST_WRITE, CallNumeric(C, operands, numeric));
+    ierr = MatAIJCUDAHostFinish(C, HOST_WRITE, ierr);
+  }
+  PetscCall(FinishOperands(3, operands, ierr));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode MatProductNumeric_AIJCUDA(Mat C)
 {
   ParentProduct *parent;
-  Mat            operands[3];
   PetscBool      leaves;
-  PetscErrorCode ierr;
 
   PetscFunctionBegin;
   PetscCall(GetParentProduct(C, &parent));
@@ -141,36 +162,34 @@ static PetscErrorCode MatProductNumeric_AIJCUDA(Mat C)
     PetscCall((*parent->numeric)(C));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  GetOperands(C, operands);
-  PetscCall(BeginOperands(3, operands));
-  ierr = MatAIJCUDAHostBegin(C, HOST_WRITE);
-  if (ierr == PETSC_SUCCESS) ierr = MatAIJCUDAHostFinish(C, HOST_WRITE, CallNumeric(C, operands, parent->numeric));
-  PetscCall(FinishOperands(3, operands, ierr));
+  PetscCall(NumericOnHost(C, parent->numeric));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* PETSc calls this for a product that is part of a triple product with a dense matrix. */
+/* PETSc calls this for a product that is a step of one of three matrices. */
 static PetscErrorCode NumericOfTwo_AIJCUDA(Mat A, Mat B, Mat C)
 {
   const Mat      operands[] = {A, B};
   ParentProduct *parent;
+  PetscErrorCode ierr;
 
   PetscFunctionBegin;
   PetscCall(GetParentProduct(C, &parent));
+  PetscCheck(parent->numeric_of_two != NULL, PetscObjectComm((PetscObject)C), PETSC_ERR_ORDER, "Call MatProductSymbolic() first");
   PetscCall(BeginOperands(2, operands));
-  PetscCall(FinishOperands(2, operands, (*parent->numeric_of_two)(A, B, C)));
+  ierr = MatAIJCUDAHostBegin(C, HOST_WRITE);
+  if (ierr == PETSC_SUCCESS) ierr = MatAIJCUDAHostFinish(C, HOST_WRITE, (*parent->numeric_of_two)(A, B, C));
+  PetscCall(FinishOperands(2, operands, ierr));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Puts our function in front of the one with three matrices that is set on a dense C. */
+/* Puts our function in front of the one with three matrices that is set on C. */
 static PetscErrorCode WrapNumericOfTwo(Mat C, ParentProduct *parent)
 {
   PetscErrorCode (**numeric)(Mat, Mat, Mat) = NULL;
-  PetscBool dense;
 
   PetscFunctionBegin;
-  PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)C, &dense, MATSEQDENSE, MATMPIDENSE, ""));
-  if (!dense || C->product == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  if (C->product == NULL) PetscFunctionReturn(PETSC_SUCCESS);
   if (C->product->type == MATPRODUCT_AB) numeric = &C->ops->matmultnumeric;
   else if (C->product->type == MATPRODUCT_AtB) numeric = &C->ops->transposematmultnumeric;
   else if (C->product->type == MATPRODUCT_ABt) numeric = &C->ops->mattransposemultnumeric;
@@ -181,10 +200,24 @@ static PetscErrorCode WrapNumericOfTwo(Mat C, ParentProduct *parent)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The parent's symbolic phase between host accesses. C may be a matrix of ours that has another structure, or become one. */
+static PetscErrorCode SymbolicOnHost(Mat C, PetscErrorCode (*symbolic)(Mat))
+{
+  Mat            operands[3];
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  GetOperands(C, operands);
+  PetscCall(BeginOperands(3, operands));
+  ierr = MatAIJCUDAHostBegin(C, HOST_BUILD);
+  if (ierr == PETSC_SUCCESS) ierr = MatAIJCUDAHostFinish(C, HOST_BUILD, (*symbolic)(C));
+  PetscCall(FinishOperands(3, operands, ierr));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode MatProductSymbolic_AIJCUDA(Mat C)
 {
   ParentProduct *parent;
-  Mat            operands[3];
   PetscBool      leaves;
 
   PetscFunctionBegin;
@@ -193,13 +226,8 @@ static PetscErrorCode MatProductSymbolic_AIJCUDA(Mat C)
   if (leaves) {
     PetscCall(MatMPIAIJCUDAFinishInsertion(C->product->A));
     PetscCall((*parent->symbolic)(C));
-  } else {
-    GetOperands(C, operands);
-    PetscCall(BeginOperands(3, operands));
-    PetscCall(FinishOperands(3, operands, (*parent->symbolic)(C)));
-  }
-  PetscCall(MatAIJCUDAHostWritten(C, HOST_BUILD)); // C may have become one of ours just now: its mirror is what was written
-  PetscCall(GetParentProduct(C, &parent));         // asked for again: the symbolic phase may have replaced C's inside
+  } else PetscCall(SymbolicOnHost(C, parent->symbolic));
+  PetscCall(GetParentProduct(C, &parent)); // asked for again: the symbolic phase may have replaced C's inside
   PetscCall(WrapNumericOfTwo(C, parent));
   if (C->ops->productnumeric != MatProductNumeric_AIJCUDA) {
     parent->numeric        = C->ops->productnumeric;

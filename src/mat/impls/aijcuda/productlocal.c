@@ -493,3 +493,38 @@ PetscErrorCode ProductReleaseBound(Mat C)
   PetscCall(MatSeqAIJCUDADropDevice(C));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+static PetscErrorCode NumericOfTwo(Mat A, Mat B, Mat C)
+{
+  Mat_Product   *product     = C->product;
+  const Mat      operands[2] = {product->A, product->B};
+  PetscBool      is_mpi;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(MatIsMPIAIJCUDA(C, &is_mpi));
+  product->A = A;
+  product->B = B;
+  ierr       = is_mpi ? MatProductNumeric_MPIAIJCUDA(C) : MatProductNumeric_SeqAIJCUDA(C);
+  product->A = operands[0];
+  product->B = operands[1];
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  ProductSetNumericOfTwo - Sets the numeric operation with the operands as arguments, which PETSc's basic code calls for a product that is a step of one of three matrices.
+
+  Not Collective
+
+  Input Parameter:
+. C - the result of A B, A^T B or A B^T, computed on the device
+*/
+PetscErrorCode ProductSetNumericOfTwo(Mat C)
+{
+  PetscFunctionBegin;
+  if (C->product->type == MATPRODUCT_AB) C->ops->matmultnumeric = NumericOfTwo;
+  else if (C->product->type == MATPRODUCT_AtB) C->ops->transposematmultnumeric = NumericOfTwo;
+  else if (C->product->type == MATPRODUCT_ABt) C->ops->mattransposemultnumeric = NumericOfTwo;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -696,7 +696,8 @@ static PetscErrorCode GetChanges(Mat C, MPIProduct *p, cudaStream_t stream, DCSR
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MatProductNumeric_MPIAIJCUDA(Mat C)
+/* MatProductNumeric_MPIAIJCUDA - Numeric phase of a product of parallel matrices on the device, or both phases again when a pattern has changed; see MatProductNumeric(). */
+PetscErrorCode MatProductNumeric_MPIAIJCUDA(Mat C)
 {
   MPIProduct     *p        = (MPIProduct *)C->product->data;
   const PetscBool computed = p != NULL ? p->computed : PETSC_FALSE;
@@ -728,6 +729,22 @@ static PetscErrorCode View(Mat C, PetscViewer viewer)
   PetscCall(ProductViewPlan(viewer, "rows of the first process for others", p->sent_plan));
   PetscCall(ProductViewPlan(viewer, "product on the first process", p->plan));
   for (int k = 0; k < 2; k++) PetscCall(ProductSlicesView(viewer, &p->slices[k]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether the place of the right factor holds an operand: PETSc's basic products of three matrices keep what their first step makes there. */
+static PetscBool RightIsOperand(Mat C)
+{
+  const Mat_Product *product = C->product;
+
+  return (PetscBool)(product->Dwork != NULL && (product->Dwork == product->A || product->Dwork == product->B));
+}
+
+/* The right factor of operands that were replaced by others. */
+static PetscErrorCode DropRight(Mat C)
+{
+  PetscFunctionBegin;
+  if (!RightIsOperand(C)) PetscCall(MatDestroy(&C->product->Dwork));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -768,7 +785,7 @@ static PetscErrorCode Usable(Mat C, PetscBool *usable)
 
   PetscFunctionBegin;
   *usable = PETSC_FALSE;
-  if (C->structure_only || C->product->type < MATPRODUCT_AB || C->product->type > MATPRODUCT_ABC) PetscFunctionReturn(PETSC_SUCCESS);
+  if (C->structure_only || C->force_diagonals || C->product->type < MATPRODUCT_AB || C->product->type > MATPRODUCT_ABC || (MakesRight(C) && RightIsOperand(C))) PetscFunctionReturn(PETSC_SUCCESS);
   for (int k = 0; k < n; k++) {
     PetscCall(MatIsMPIAIJCUDA(mats[k], &is));
     if (!is) PetscFunctionReturn(PETSC_SUCCESS);
@@ -799,7 +816,7 @@ static PetscErrorCode MatProductSymbolic_MPIAIJCUDA(Mat C)
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(PetscSparseCUDAGetStream(&stream));
-  PetscCall(MatDestroy(&C->product->Dwork));
+  PetscCall(DropRight(C));
   if (MakesRight(C)) PetscCall(ProductRightCreate(C));
   PetscCall(PetscNew(&p));
   ierr = BuildAndInstall(C, p, C->product->api_user);
@@ -813,6 +830,7 @@ static PetscErrorCode MatProductSymbolic_MPIAIJCUDA(Mat C)
   C->product->destroy    = Destroy;
   C->product->view       = View;
   C->ops->productnumeric = MatProductNumeric_MPIAIJCUDA;
+  PetscCall(ProductSetNumericOfTwo(C));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -830,7 +848,7 @@ static PetscErrorCode MatProductSymbolic_MPIAIJCUDA(Mat C)
 PetscErrorCode MatProductSetFromOptions_MPIAIJCUDA(Mat C, PetscBool *done)
 {
   PetscFunctionBegin;
-  PetscCall(MatDestroy(&C->product->Dwork)); // of operands that were replaced by others of another type
+  PetscCall(DropRight(C));
   PetscCall(Usable(C, done));
   if (*done) C->ops->productsymbolic = MatProductSymbolic_MPIAIJCUDA;
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -236,8 +236,6 @@ cleanup:
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MatProductNumeric_SeqAIJCUDA(Mat);
-
 /* Code of MATMPIAIJ that multiplies its blocks reads the results, too. */
 static PetscErrorCode KeepStructureAsOperands(Mat C)
 {
@@ -321,7 +319,8 @@ static PetscErrorCode HasValues(Mat C, const SeqProduct *p, PetscBool *has)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MatProductNumeric_SeqAIJCUDA(Mat C)
+/* MatProductNumeric_SeqAIJCUDA - Numeric phase of a product of sequential matrices on the device, or both phases again when a pattern has changed; see MatProductNumeric(). */
+PetscErrorCode MatProductNumeric_SeqAIJCUDA(Mat C)
 {
   SeqProduct  *p = (SeqProduct *)C->product->data;
   DCSRView     factors[NUM_FACTORS];
@@ -371,7 +370,7 @@ static PetscErrorCode Usable(Mat C, PetscBool *usable)
 
   PetscFunctionBegin;
   GetMats(C, mats);
-  *usable = (PetscBool)(!C->structure_only && C->product->type > MATPRODUCT_UNSPECIFIED && C->product->type <= MATPRODUCT_ABC);
+  *usable = (PetscBool)(!C->structure_only && !C->force_diagonals && C->product->type > MATPRODUCT_UNSPECIFIED && C->product->type <= MATPRODUCT_ABC);
   for (int k = 0; k < 3 && *usable; k++) // the result has the type of A, which must be ours
     if (mats[k] != NULL) PetscCall(ProductOperandUsable(mats[k], (PetscBool)(k > 0), usable));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -403,6 +402,7 @@ static PetscErrorCode MatProductSymbolic_SeqAIJCUDA(Mat C)
   C->product->destroy    = Destroy;
   C->product->view       = View;
   C->ops->productnumeric = MatProductNumeric_SeqAIJCUDA;
+  PetscCall(ProductSetNumericOfTwo(C));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

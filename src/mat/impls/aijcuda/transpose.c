@@ -173,14 +173,17 @@ static PetscErrorCode MatTranspose_SeqAIJCUDA(Mat A, MatReuse reuse, Mat *B)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Products of the parent type give the transpose the type of another operand: a MATSEQAIJ becomes any subclass, ours would lose its data. */
 static PetscErrorCode MatTransposeSymbolic_SeqAIJCUDA(Mat A, Mat *B)
 {
-  PetscBool device;
+  const PetscBool in_host_code = MatAIJCUDAInHostCode();
+  PetscBool       device;
 
   PetscFunctionBegin;
   PetscCall(MatSeqAIJCUDAStructureOnDevice(A, &device));
   if (device && A->rmap->n <= PETSC_INT32_MAX) PetscCall(CreateTranspose(A, PETSC_FALSE, B));
   else PetscCall(MatHost_SeqAIJCUDA_transposesymbolic(A, B));
+  if (in_host_code) PetscCall(MatConvert(*B, MATSEQAIJ, MAT_INPLACE_MATRIX, B));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

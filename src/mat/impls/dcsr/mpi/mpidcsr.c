@@ -451,7 +451,10 @@ static PetscErrorCode ComposeFunctions(Mat A, PetscBool compose)
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatProductSetFromOptions_mpiaijdcsrcuda_mpidense_C", mixed));
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatProductSetFromOptions_mpiaijdcsrcuda_mpidensecuda_C", mixed));
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatProductSetFromOptions_mpidense_mpiaijdcsrcuda_C", mixed));
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatProductSetFromOptions_mpidensecuda_mpiaijdcsrcuda_C", mixed));
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatProductSetFromOptions_mpiaijdcsrcuda_mpimaij_C", mixed));
+  PetscCall(MatAIJCUDAComposeTripleProducts(A, MATMPIAIJDCSRCUDA, MATMPIAIJ, product));
+  PetscCall(MatAIJCUDAComposeAlias(A, "MatProductSetFromOptions_is_mpiaij_C", "MatProductSetFromOptions_is_mpiaijdcsrcuda_C", compose));
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatDCSRCUDAFragment_C", compose ? MatDCSRCUDAFragment_Private : NULL));
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatConvert_mpiaij_mpiaijdcsrcuda_C", convert));
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatConvert_mpiaij_aijdcsrcuda_C", convert));

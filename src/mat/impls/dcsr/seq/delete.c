@@ -84,7 +84,6 @@ static PetscErrorCode TakeView(Mat A, const DCSRView *view, const DCSRDeletion *
   d->device_nonzerostate = A->nonzerostate;
   if (d->host_structure) PetscCall(MatSeqAIJCUDADiscardMirror(A));
   a->nz            = (PetscInt)view->num_nonzeros;
-  a->maxnz         = a->nz;
   a->rmax          = (PetscInt)deletion->max_row_size;
   a->nonzerorowcnt = (PetscInt)deletion->num_nonempty_rows;
   PetscCall(MatSeqAIJCUDADeviceChanged(A));

@@ -53,6 +53,7 @@ static PetscErrorCode MatAssemblyEnd_SeqAIJDCSRCUDA(Mat A, MatAssemblyType mode)
   PetscFunctionBegin;
   if (mode == MAT_FINAL_ASSEMBLY) {
     PetscCall(MatSeqAIJCUDAFinishInsertion(A));
+    PetscCall(MatSeqAIJCUDACheckUnused(A));
     PetscCall(MatSeqAIJCUDAUpdateKept(A));
   }
   if (!d->host_structure) PetscFunctionReturn(PETSC_SUCCESS); // nobody touched the mirror, so nothing was inserted
@@ -178,6 +179,8 @@ PetscErrorCode MatSeqAIJDCSRCUDAComposeFunctions(Mat A, PetscBool compose)
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatProductSetFromOptions_seqaijdcsrcuda_seqdensecuda_C", mixed));
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatProductSetFromOptions_seqdense_seqaijdcsrcuda_C", mixed));
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatProductSetFromOptions_seqaijdcsrcuda_seqmaij_C", mixed));
+  PetscCall(MatAIJCUDAComposeTripleProducts(A, MATSEQAIJDCSRCUDA, MATSEQAIJ, product));
+  PetscCall(MatAIJCUDAComposeAlias(A, "MatProductSetFromOptions_is_seqaij_C", "MatProductSetFromOptions_is_seqaijdcsrcuda_C", compose));
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatDCSRCUDAFragment_C", compose ? MatDCSRCUDAFragment_Private : NULL));
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatConvert_seqaij_seqaijdcsrcuda_C", convert));
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatConvert_seqaij_aijdcsrcuda_C", convert));
