@@ -91,16 +91,18 @@ static PetscErrorCode CopyEntries(Mat A, Mat B)
 PetscErrorCode MatCopyHashToXAIJ_AIJCUDA(Mat A, Mat B)
 {
   PetscBool      is_mpi;
-  PetscErrorCode ierr;
+  PetscErrorCode ierr, ended;
 
   PetscFunctionBegin;
   PetscCheck(!A->assembled, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_WRONGSTATE, "Not for an assembled matrix: MatCopyHashToXAIJ() copies what was inserted before MatAssemblyBegin(); use MatCopy() or MatDuplicate()");
   if (A != B) {
     PetscCall(MatIsMPIAIJCUDA(A, &is_mpi));
     if (is_mpi) PetscCall(Flush(A));
-    PetscCall(MatAIJCUDAHostBegin(A, HOST_READ));
-    ierr = CopyEntries(A, B);
-    PetscCall(MatAIJCUDAHostFinish(A, HOST_READ, ierr));
+    PetscCall(MatAIJCUDAArrayBegin(A, HOST_READ)); // and not as host code, in which B would be filled on the host
+    ierr  = CopyEntries(A, B);
+    ended = MatAIJCUDAArrayEnd(A, HOST_READ);
+    PetscCall(ierr);
+    PetscCall(ended);
   }
   PetscCall(MatAssemblyBegin(B, MAT_FINAL_ASSEMBLY));
   PetscCall(MatAssemblyEnd(B, MAT_FINAL_ASSEMBLY));

@@ -2,8 +2,8 @@
   MatSetValues() on the device: values are staged as they come, and at assembly, when the mode changes, when the stage is full, and before anything else looks at
   the matrix, they are sorted and join it.
 
-  Differences to MATAIJ: a preallocation by the user costs nothing and forbids nothing unless an option asks for it afterwards; a new nonzero that an option
-  forbids is found when the values join the matrix, at the latest by MatAssemblyEnd().
+  Differences to MATAIJ: a preallocation by the user allocates nothing but the list of its numbers, which MatGetInfo() reports, and forbids nothing unless an
+  option asks for it afterwards; a new nonzero that an option forbids is found when the values join the matrix, at the latest by MatAssemblyEnd().
 */
 #include <petscsparsecuda/thunks.h>
 
