@@ -8,7 +8,6 @@ static const char *const parallel_pcs[] = {
   "-pc_type gamg",
   "-pc_type gamg -pc_gamg_type classical",
   "-pc_type gamg -pc_gamg_aggressive_square_graph false",
-  "-pc_type gamg -pc_gamg_mat_coarsen_type hem",
   "-pc_type gamg -pc_gamg_mat_coarsen_type mis",
   "-pc_type gamg -pc_gamg_mat_coarsen_type misk -pc_gamg_mat_coarsen_misk_distance 2",
   "-pc_type gamg -pc_gamg_asm_use_agg",
@@ -44,9 +43,17 @@ static const char *const parallel_pcs[] = {
   "-pc_type fieldsplit -pc_fieldsplit_block_size 2 -pc_fieldsplit_type schur -pc_fieldsplit_schur_precondition selfp",
 };
 
-/* For one process alone. */
+/* For one process alone. On several the matching of hem decides ties by the last bits of the values, which are others on a device. */
 static const char *const sequential_pcs[] = {
-  "-pc_type ilu", "-pc_type ilu -pc_factor_levels 2", "-pc_type icc -ksp_type cg", "-pc_type icc -pc_factor_mat_solver_type bas -ksp_type cg", "-pc_type lu", "-pc_type cholesky -ksp_type cg", "-pc_type eisenstat", "-pc_type svd",
+  "-pc_type ilu",
+  "-pc_type ilu -pc_factor_levels 2",
+  "-pc_type icc -ksp_type cg",
+  "-pc_type icc -pc_factor_mat_solver_type bas -ksp_type cg",
+  "-pc_type lu",
+  "-pc_type cholesky -ksp_type cg",
+  "-pc_type eisenstat",
+  "-pc_type svd",
+  "-pc_type gamg -pc_gamg_mat_coarsen_type hem",
 };
 
 /* Those that need no more than MatMult(), MatSOR() and factors: MATAIJCRL cannot be duplicated. */

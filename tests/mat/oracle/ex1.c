@@ -154,7 +154,6 @@ int main(int argc, char **argv)
       test:
          suffix: nonblocking
          requires: cuda
-         nsize: {{1 3}}
          args: -steps 1000 -seed 91 -root_device_context_stream_type nonblocking
       test:
          suffix: insertion

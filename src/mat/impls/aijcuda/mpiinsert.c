@@ -596,6 +596,12 @@ static PetscErrorCode FinishAssembly(Mat A, PetscBool rebuild)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Whether a program, as MatCopyHashToXAIJ() of a MATMPIAIJ, has put entries with global columns into the off-diagonal block itself: the parent knows what to do with them. */
+static PetscBool HasForeignColumns(Mat A)
+{
+  return (PetscBool)(HasGlobalColumns(A) && ((Mat_SeqAIJ *)((Mat_MPIAIJ *)A->data)->B->data)->nz > 0);
+}
+
 /* What this process knows about the assembly that begins. */
 static PetscErrorCode GetFacts(Mat A, int facts[])
 {
@@ -607,7 +613,7 @@ static PetscErrorCode GetFacts(Mat A, int facts[])
 
   PetscFunctionBegin;
   PetscCall(PetscArrayzero(facts, NUM_ASSEMBLY_FACTS));
-  facts[FACT_HOST]   = d->host_inserted;
+  facts[FACT_HOST]   = d->host_inserted || HasForeignColumns(A);
   facts[FACT_INSERT] = A->insertmode == INSERT_VALUES;
   facts[FACT_ADD]    = A->insertmode == ADD_VALUES;
   if (!A->assembly_subset) PetscCall(MatExchangeDestroy(&s->exchange));

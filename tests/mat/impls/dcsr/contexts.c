@@ -469,7 +469,6 @@ int main(int argc, char **argv)
       depends: testmat.c
 
    testset:
-      nsize: {{1 2}}
       output_file: output/empty.out
       timeoutfactor: 3
       test:

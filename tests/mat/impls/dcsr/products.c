@@ -620,7 +620,6 @@ int main(int argc, char **argv)
       test:
          suffix: nonblocking
          requires: cuda
-         nsize: {{1 3}}
          args: -root_device_context_stream_type nonblocking
       test:
          suffix: out_of_memory
