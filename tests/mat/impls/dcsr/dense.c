@@ -297,9 +297,5 @@ int main(int argc, char **argv)
          suffix: wide
          nsize: {{1 3}}
          args: -mat_dcsr_test_wide_from 100
-      test:
-         suffix: nonblocking
-         requires: cuda
-         args: -root_device_context_stream_type nonblocking
 
 TEST*/

@@ -91,6 +91,28 @@ static PetscErrorCode MakeOthers(MatType type)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Matrices become ours with blocks of whatever type the option gave them. */
+static PetscErrorCode MakeOurs(void)
+{
+  Mat A, B, C;
+
+  PetscFunctionBegin;
+  PetscCall(Create(MATAIJ, 1, &A));
+  PetscCall(Create(MATDCSRCUDA, 1, &B));
+  PetscCall(Compare(A, B, "ours"));
+  PetscCall(EnterAgain(B, "ours"));
+  PetscCall(MatConvert(A, MATDCSRCUDA, MAT_INITIAL_MATRIX, &C));
+  PetscCall(Compare(A, C, "converted to ours"));
+  PetscCall(EnterAgain(C, "converted to ours"));
+  PetscCall(MatConvert(A, MATDCSRCUDA, MAT_INPLACE_MATRIX, &A));
+  PetscCall(TestHasType(A, "dcsrcuda", "converted to ours in place"));
+  PetscCall(EnterAgain(A, "converted to ours in place"));
+  PetscCall(MatDestroy(&A));
+  PetscCall(MatDestroy(&B));
+  PetscCall(MatDestroy(&C));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* MatSeqAIJSetType() between all of them; the assembled matrix keeps its entries. */
 static PetscErrorCode SetTypes(size_t n)
 {
@@ -233,6 +255,7 @@ int main(int argc, char **argv)
     PetscCall(MakeOthers(others[k]));
     PetscCall(ChangeType(others[k]));
   }
+  PetscCall(MakeOurs());
   if (size == 1) PetscCall(SetTypes(PETSC_STATIC_ARRAY_LENGTH(sequential) - (gpu ? 0 : 1)));
   PetscCall(RenewSubmatrices());
   PetscCall(UseArrays());

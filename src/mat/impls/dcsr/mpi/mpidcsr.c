@@ -18,6 +18,21 @@ static PetscErrorCode UpdateGhostVector(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Whether a block is MATSEQAIJ; assembled ones of other subclasses, which -mat_seqaij_type made, become that. */
+static PetscErrorCode MakeSeqAIJ(Mat *block, PetscBool *is)
+{
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectTypeCompare((PetscObject)*block, MATSEQAIJ, is));
+  if (*is || !(*block)->assembled) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatAIJCUDAHostBegin(NULL, HOST_READ));
+  ierr = MatConvert(*block, MATSEQAIJ, MAT_INPLACE_MATRIX, block);
+  PetscCall(MatAIJCUDAHostFinish(NULL, HOST_READ, ierr));
+  *is = PETSC_TRUE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
   MatMPIAIJCUDASetBlockTypes - Makes the blocks of a parallel matrix of ours ours, and its ghost vector one of their type.
 
@@ -46,8 +61,10 @@ PetscErrorCode MatMPIAIJCUDASetBlockTypes(Mat A)
   blocks[1] = &a->B;
   for (int k = 0; k < 2; k++) {
     if (*blocks[k] == NULL) continue;
-    PetscCall(PetscObjectTypeCompare((PetscObject)*blocks[k], MATSEQAIJ, &is));
-    if (is && !(*blocks[k])->hash_active) {
+    PetscCall(MatIsSeqAIJCUDA(*blocks[k], &is));
+    if (is || (*blocks[k])->hash_active) is = PETSC_FALSE;
+    else PetscCall(MakeSeqAIJ(blocks[k], &is));
+    if (is) {
       PetscCall(MatConvert_SeqAIJ_SeqAIJDCSRCUDA(*blocks[k], MATSEQAIJDCSRCUDA, MAT_INPLACE_MATRIX, blocks[k]));
       if (A->boundtocpu) PetscCall(MatBindToCPU(*blocks[k], PETSC_TRUE));
       changed = PETSC_TRUE;
@@ -373,9 +390,13 @@ static PetscErrorCode (*parent_destroy)(Mat)                                    
 /* MatMPIAIJCUDAParentSetPreallocation - MATMPIAIJ's MatMPIAIJSetPreallocation() */
 PetscErrorCode MatMPIAIJCUDAParentSetPreallocation(Mat A, PetscInt d_nz, const PetscInt d_nnz[], PetscInt o_nz, const PetscInt o_nnz[])
 {
+  PetscErrorCode ierr;
+
   PetscFunctionBegin;
-  PetscCall(MatMPIAIJCUDAUseCurrentStream(A)); // the ghost vector goes
-  PetscCall((*parent_setpreallocation)(A, d_nz, d_nnz, o_nz, o_nnz));
+  PetscCall(MatMPIAIJCUDAUseCurrentStream(A));     // the ghost vector goes
+  PetscCall(MatAIJCUDAHostBegin(NULL, HOST_READ)); // -mat_seqaij_type is not for the blocks
+  ierr = (*parent_setpreallocation)(A, d_nz, d_nnz, o_nz, o_nnz);
+  PetscCall(MatAIJCUDAHostFinish(NULL, HOST_READ, ierr));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
