@@ -43,7 +43,7 @@ static const char *const parallel_pcs[] = {
   "-pc_type fieldsplit -pc_fieldsplit_block_size 2 -pc_fieldsplit_type schur -pc_fieldsplit_schur_precondition selfp",
 };
 
-/* For one process alone. On several, hem on a device gives other aggregates than on the host, and other numbers of iterations. */
+/* For one process alone. On several, hem on a device needs other numbers of iterations than on the host. */
 static const char *const sequential_pcs[] = {
   "-pc_type ilu",
   "-pc_type ilu -pc_factor_levels 2",
