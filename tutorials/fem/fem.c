@@ -293,10 +293,6 @@ int main(int argc, char **argv)
          suffix: device
          requires: cuda
          args: -n {{1 9 20}} -method {{inserter coo}} -compare
-      test:
-         suffix: nonblocking
-         requires: cuda
-         args: -n 9 -method {{inserter coo}} -compare -root_device_context_stream_type nonblocking
 
    # a process without a device says what to do instead
    test:

@@ -152,10 +152,6 @@ int main(int argc, char **argv)
          nsize: 8
          args: -steps 500 -seed {{31 32}}
       test:
-         suffix: nonblocking
-         requires: cuda
-         args: -steps 1000 -seed 91 -root_device_context_stream_type nonblocking
-      test:
          suffix: insertion
          nsize: {{1 3 8}}
          args: -steps 400 -seed 41 -prefer insertion

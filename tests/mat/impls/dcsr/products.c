@@ -618,10 +618,6 @@ int main(int argc, char **argv)
          nsize: {{1 3}}
          args: -triple -mat_dcsr_product_slices 3 -mat_dcsr_test_wide_from 100
       test:
-         suffix: nonblocking
-         requires: cuda
-         args: -root_device_context_stream_type nonblocking
-      test:
          suffix: out_of_memory
          requires: cuda
          args: -out_of_memory -mat_type {{dcsrcuda mpiaijdcsrcuda}}
