@@ -140,6 +140,18 @@ static inline PetscBool MatSeqAIJCUDAKeepsStructure(Mat A)
   return (PetscBool)(MatSeqAIJCUDAGet(A)->eager || MatSeqAIJCUDAGet(A)->keeps_structure);
 }
 
+/* Calls that go up the house: what a room needs of one above it. The table is filled where all rooms are known (src/init/hooks.c). */
+typedef struct {
+  PetscErrorCode (*finish_insertion_seq)(Mat);                      /* entries on their way to the device join the matrix before the mirror or the device copy is used */
+  PetscErrorCode (*finish_insertion_mpi)(Mat);                      /* the same for the blocks of a parallel matrix */
+  PetscErrorCode (*from_seqaij)(Mat, MatType, MatReuse, Mat *);     /* conversions that make a matrix of the type, and MATAIJ of it, */
+  PetscErrorCode (*from_mpiaij)(Mat, MatType, MatReuse, Mat *);     /* for blocks that the parent makes, and for conversions by way of MATAIJ; */
+  PetscErrorCode (*to_seqaij)(Mat, MatType, MatReuse, Mat *);       /* the MatType is not looked at */
+  PetscErrorCode (*to_mpiaij)(Mat, MatType, MatReuse, Mat *);
+  PetscErrorCode (*restore_composed)(Mat);                          /* puts the parent's composed functions back into a MATSEQAIJ that was made of the header of ours */
+} MatAIJCUDAHooks;
+PETSC_INTERN const MatAIJCUDAHooks MatAIJCUDAHook;
+
 /* Which of our types a matrix is. */
 PETSC_INTERN PetscErrorCode MatIsSeqAIJCUDA(Mat, PetscBool *);
 PETSC_INTERN PetscErrorCode MatIsMPIAIJCUDA(Mat, PetscBool *);
@@ -168,16 +180,12 @@ PETSC_INTERN PetscErrorCode MatSeqAIJCUDADropPlans(Mat);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDADeviceChanged(Mat);
 
 /* Thunks (thunks.c, mpithunks.c, mpiprepared.c) */
-PETSC_INTERN PetscErrorCode MatSeqAIJCUDASetOps(Mat, struct _MatOps *);
-PETSC_INTERN PetscErrorCode MatSeqAIJCUDAComposeThunks(Mat, PetscBool);
-PETSC_INTERN PetscErrorCode MatMPIAIJCUDASetOps(Mat, struct _MatOps *);
-PETSC_INTERN PetscErrorCode MatMPIAIJCUDASetPreparedOps(Mat, struct _MatOps *);
-PETSC_INTERN PetscErrorCode MatMPIAIJCUDAComposeThunks(Mat, PetscBool);
+PETSC_INTERN PetscErrorCode MatSeqAIJCUDASetThunks(Mat, struct _MatOps *);
+PETSC_INTERN PetscErrorCode MatMPIAIJCUDASetThunks(Mat, struct _MatOps *);
+PETSC_INTERN PetscErrorCode MatMPIAIJCUDASetMultOps(Mat, struct _MatOps *);
+PETSC_INTERN PetscErrorCode MatMPIAIJCUDASetEntriesOps(struct _MatOps *);
 PETSC_INTERN PetscErrorCode MatMPIAIJCUDASetBlockTypes(Mat);
-PETSC_INTERN PetscErrorCode MatAIJCUDACaptureParents(void);
-PETSC_INTERN PetscErrorCode MatAIJCUDAComposeTripleProducts(Mat, const char[], const char[], PetscErrorCode (*)(Mat));
-PETSC_INTERN PetscErrorCode MatAIJCUDAComposeAlias(Mat, const char[], const char[], PetscBool);
-PETSC_INTERN PetscErrorCode MatConvert_AIJCUDA_IS(Mat, MatType, MatReuse, Mat *);
+PETSC_INTERN PetscErrorCode MatMPIAIJCUDAUpdateGhostVector(Mat);
 
 /* Nonzero patterns of lists of coordinates (coopattern.c) */
 typedef struct _n_MatCOOPattern *MatCOOPattern;
@@ -218,7 +226,6 @@ PETSC_INTERN PetscErrorCode MatSeqAIJCUDACheckUnused(Mat);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDAFillsPreallocation(Mat, PetscBool *);
 PETSC_INTERN PetscErrorCode MatCopyHashToXAIJ_AIJCUDA(Mat, Mat);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDASetInsertOps(struct _MatOps *);
-PETSC_INTERN PetscErrorCode MatSeqAIJCUDAParentSetPreallocation(Mat, PetscInt, const PetscInt[]);
 PETSC_INTERN PetscErrorCode MatAIJCUDACheckIndices(PetscInt, const PetscInt[], PetscInt, const char[]);
 PETSC_INTERN PetscErrorCode MatAIJCUDACheckPreallocation(PetscInt, PetscInt, PetscInt, const PetscInt[]);
 PETSC_INTERN PetscErrorCode MatMPIAIJCUDAInsertsOnDevice(Mat, PetscBool *);
@@ -283,6 +290,8 @@ PETSC_INTERN PetscErrorCode MatSeqAIJCUDAReuseView(Mat, DCSRView *);
 PETSC_INTERN PetscErrorCode MatAIJCUDAGetIndices(IS, PetscInt, const char[], cudaStream_t, DCSRIndices *, PetscInt **);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDAGetSubmatrixView(Mat, IS, IS, DCSRView *);
 PETSC_INTERN PetscErrorCode MatIsTransposeDevice_SeqAIJCUDA(Mat, Mat, PetscReal, PetscBool, PetscBool *, PetscBool *);
+PETSC_INTERN PetscErrorCode MatIsTranspose_SeqAIJCUDA(Mat, Mat, PetscReal, PetscBool *);
+PETSC_INTERN PetscErrorCode MatIsHermitianTranspose_SeqAIJCUDA(Mat, Mat, PetscReal, PetscBool *);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDASetTransposeOps(struct _MatOps *);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDASetSubmatrixOps(struct _MatOps *);
 PETSC_INTERN PetscErrorCode MatMPIAIJCUDASetTransposeOps(struct _MatOps *);
@@ -303,6 +312,10 @@ PETSC_INTERN PetscErrorCode MatAIJCUDASetRowAccessOps(struct _MatOps *, PetscBoo
 
 /* Device deletion (delete.c) */
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDASetDeletionOps(struct _MatOps *);
+PETSC_INTERN PetscErrorCode MatMPIAIJCUDASetDeletionOps(struct _MatOps *);
+PETSC_INTERN PetscErrorCode MatZeroRows_MPIAIJCUDA(Mat, PetscInt, const PetscInt[], PetscScalar, Vec, Vec);
+PETSC_INTERN PetscErrorCode MatEliminateZeros_MPIAIJCUDA(Mat, PetscBool);
+PETSC_INTERN PetscErrorCode MatZeroRowsColumns_MPIAIJCUDA(Mat, PetscInt, const PetscInt[], PetscScalar, Vec, Vec);
 
 /* Products, graphs, factors, array hooks */
 PETSC_INTERN PetscErrorCode MatProductSetFromOptions_AIJCUDA(Mat);
@@ -312,5 +325,4 @@ PETSC_INTERN PetscErrorCode MatAIJCUDARegisterFactors(MatType);
 PETSC_INTERN PetscErrorCode MatAIJCUDARegisterNestedFactors(void);
 PETSC_INTERN PetscErrorCode MatAIJCUDARegisterForeign(void);
 PETSC_INTERN PetscErrorCode MatAIJCUDAListen(void);
-PETSC_INTERN PetscErrorCode MatSeqAIJDCSRCUDAComposeFunctions(Mat, PetscBool);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDASetArrayHooks(Mat);

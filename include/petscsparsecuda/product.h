@@ -32,7 +32,6 @@ typedef struct {
 
 /* The parent's code, called through the mirror (product.c), and whether it calls hypre (hypre.c) */
 PETSC_INTERN PetscErrorCode MatProductWrapSymbolic_AIJCUDA(Mat);
-PETSC_INTERN PetscErrorCode MatProductUsesHYPRE_AIJCUDA(Mat, PetscBool *);
 
 /* Operands (productlocal.c) */
 PETSC_INTERN PetscErrorCode ProductOperandUsable(Mat, PetscBool, PetscBool *);

@@ -1,5 +1,6 @@
 /* Loading, registration, and the checks that the library fits the PETSc that loads it. */
 #include <petscsparsecuda/dcsrimpl.h>
+#include <petscsparsecuda/composed.h>
 
 #if !PetscDefined(HAVE_CUDA)
   #error "petscsparsecuda needs a PETSc configured with CUDA: configure PETSc with --with-cuda=1"

@@ -1,5 +1,6 @@
 /* MATSEQAIJDCSRCUDA: life cycle, options, assembly and view. */
 #include <petscsparsecuda/dcsrimpl.h>
+#include <petscsparsecuda/composed.h>
 
 static const char *const HostStructures[]  = {"lazy", "eager", "HostStructure", "", NULL};
 static const char *const DefragmentKinds[] = {"auto", "never", "always", "DCSRDefragmentKind", "DCSR_DEFRAGMENT_", NULL};
@@ -45,6 +46,8 @@ static PetscErrorCode ReadOptions(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode SetOps(Mat, struct _MatOps *);
+
 static PetscErrorCode MatAssemblyEnd_SeqAIJDCSRCUDA(Mat A, MatAssemblyType mode)
 {
   Mat_SeqAIJ     *a = (Mat_SeqAIJ *)A->data;
@@ -61,7 +64,7 @@ static PetscErrorCode MatAssemblyEnd_SeqAIJDCSRCUDA(Mat A, MatAssemblyType mode)
   PetscCall((*d->parent.assemblyend)(A, mode));
   if (mode == MAT_FINAL_ASSEMBLY) {
     a->inode.use = PETSC_FALSE; // inode routines read the host arrays behind our back
-    PetscCall(MatSeqAIJCUDASetOps(A, A->ops));
+    PetscCall(SetOps(A, A->ops));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -84,7 +87,7 @@ static PetscErrorCode MatSetOption_SeqAIJDCSRCUDA(Mat A, MatOption option, Petsc
     PetscCall(MatSeqAIJCUDADropDevice(A));
   }
   if (option == MAT_FORM_EXPLICIT_TRANSPOSE && !flag && d->spmv_transpose != NULL && !d->deterministic) PetscCall(MatSeqAIJCUDADropPlans(A));
-  if (!A->hash_active) PetscCall(MatSeqAIJCUDASetOps(A, A->ops));
+  if (!A->hash_active) PetscCall(SetOps(A, A->ops));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -159,39 +162,6 @@ static PetscErrorCode MatBindToCPU_SeqAIJDCSRCUDA(Mat A, PetscBool flag)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  MatSeqAIJDCSRCUDAComposeFunctions - Composes the functions that other objects look for on ours, or removes them.
-*/
-PetscErrorCode MatSeqAIJDCSRCUDAComposeFunctions(Mat A, PetscBool compose)
-{
-  PetscErrorCode (*product)(Mat)                           = compose ? MatProductSetFromOptions_AIJCUDA : NULL;
-  PetscErrorCode (*mixed)(Mat)                             = compose ? MatProductSetFromOptions_AIJCUDA_Mixed : NULL;
-  PetscErrorCode (*convert)(Mat, MatType, MatReuse, Mat *) = compose ? MatConvert_SeqAIJ_SeqAIJDCSRCUDA : NULL;
-  PetscErrorCode (*back)(Mat, MatType, MatReuse, Mat *)    = compose ? MatConvert_SeqAIJDCSRCUDA_SeqAIJ : NULL;
-
-  PetscFunctionBegin;
-  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatProductSetFromOptions_seqaijdcsrcuda_seqaijdcsrcuda_C", product));
-  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatProductSetFromOptions_seqaij_seqaijdcsrcuda_C", product));
-  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatProductSetFromOptions_seqaijdcsrcuda_seqaij_C", product));
-  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatProductSetFromOptions_seqaijcusparse_seqaijdcsrcuda_C", product));
-  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatProductSetFromOptions_seqaijdcsrcuda_seqaijcusparse_C", product));
-  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatProductSetFromOptions_seqaijdcsrcuda_seqdense_C", mixed));
-  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatProductSetFromOptions_seqaijdcsrcuda_seqdensecuda_C", mixed));
-  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatProductSetFromOptions_seqdense_seqaijdcsrcuda_C", mixed));
-  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatProductSetFromOptions_seqaijdcsrcuda_seqmaij_C", mixed));
-  PetscCall(MatAIJCUDAComposeTripleProducts(A, MATSEQAIJDCSRCUDA, MATSEQAIJ, product));
-  PetscCall(MatAIJCUDAComposeAlias(A, "MatProductSetFromOptions_is_seqaij_C", "MatProductSetFromOptions_is_seqaijdcsrcuda_C", compose));
-  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatDCSRCUDAFragment_C", compose ? MatDCSRCUDAFragment_Private : NULL));
-  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatConvert_seqaij_seqaijdcsrcuda_C", convert));
-  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatConvert_seqaij_aijdcsrcuda_C", convert));
-  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatConvert_seqaij_dcsrcuda_C", convert));
-  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatConvert_seqaijdcsrcuda_seqaij_C", back));
-  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatConvert_seqaijdcsrcuda_dcsrcuda_C", convert));
-  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatConvert_seqaijdcsrcuda_is_C", compose ? MatConvert_AIJCUDA_IS : NULL));
-  PetscCall(MatAIJCUDAComposeHYPRE(A, compose));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode ConvertInPlaceToSeqAIJ(Mat);
 
 /* What MatSetType() destroys when it makes another type of A, which keeps the entries when that is AIJ. */
@@ -208,9 +178,7 @@ static PetscErrorCode DestroyButEntries(Mat A)
 
 static PetscErrorCode MatDestroy_SeqAIJDCSRCUDA(Mat A)
 {
-  static PetscErrorCode (*parent)(Mat) = NULL; // the same for every matrix; a header merged into another one has no spptr left
-  Mat_SeqAIJCUDA *d                    = MatSeqAIJCUDAGet(A);
-  Mat             scratch;
+  Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A); // NULL: a header merged into another matrix
   cudaStream_t    stream;
 
   PetscFunctionBegin;
@@ -219,7 +187,6 @@ static PetscErrorCode MatDestroy_SeqAIJDCSRCUDA(Mat A)
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   if (d != NULL) {
-    parent = d->parent.destroy;
     if (d->stage != NULL) {
       PetscCall(PetscSparseCUDAGetStream(&stream));
       PetscCall(DCSRStageDestroy(&d->stage, stream));
@@ -232,16 +199,10 @@ static PetscErrorCode MatDestroy_SeqAIJDCSRCUDA(Mat A)
       PetscCall(PetscSparseCUDAFree(&d->y.array, stream));
       PetscCall(PetscSparseCUDAFree(&d->z.array, stream));
     }
-    PetscCall(MatSeqAIJDCSRCUDAComposeFunctions(A, PETSC_FALSE));
+    PetscCall(MatSeqAIJDCSRCUDARemoveComposed(A));
   }
   PetscCall(PetscFree(A->spptr));
-  if (parent == NULL) { // the first one that goes is such a header: a matrix that has everything tells when it goes
-    PetscCall(MatCreate(PETSC_COMM_SELF, &scratch));
-    PetscCall(MatSetType(scratch, MATSEQAIJDCSRCUDA));
-    PetscCall(MatDestroy(&scratch));
-  }
-  PetscCheck(parent != NULL, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Destroying a matrix whose type was never set up");
-  PetscCall((*parent)(A));
+  PetscCall((*MatAIJCUDAParentSeq.destroy)(A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -283,8 +244,7 @@ static PetscErrorCode ConvertInPlaceToSeqAIJ(Mat B)
   *b->ops       = d->parent_arrays;
   *B->ops       = d->parent;
   B->boundtocpu = PETSC_TRUE; // what MatCreate() gives every matrix
-  PetscCall(MatSeqAIJCUDAComposeThunks(B, PETSC_FALSE));
-  PetscCall(MatSeqAIJDCSRCUDAComposeFunctions(B, PETSC_FALSE));
+  PetscCall(MatSeqAIJDCSRCUDARestoreComposed(B));
   PetscCall(PetscFree(B->spptr));
   PetscCall(MatSetVecType(B, VECSTANDARD));
   PetscCall(PetscObjectChangeTypeName((PetscObject)B, MATSEQAIJ));
@@ -309,6 +269,36 @@ PetscErrorCode MatConvert_SeqAIJDCSRCUDA_SeqAIJ(Mat A, PETSC_UNUSED MatType type
     PetscCall(MatAIJCUDAHostFinish(A, HOST_READ, ierr));
   }
   PetscCall(ConvertInPlaceToSeqAIJ(*B));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  The operations of a matrix of ours, all in one place: thunks wherever the parent has an operation, over them what each room has, over them the type's own.
+
+  Called again after every parent operation that rewrites the table: assemblyend (inode code) and setoption (MAT_SORTED_FULL).
+*/
+static PetscErrorCode SetOps(Mat A, struct _MatOps *ops)
+{
+  PetscFunctionBegin;
+  PetscCall(MatSeqAIJCUDASetThunks(A, ops));
+  PetscCall(MatSeqAIJCUDASetDeviceOps(ops));
+  PetscCall(MatSeqAIJCUDASetDeletionOps(ops));
+  PetscCall(MatSeqAIJCUDASetTransposeOps(ops));
+  PetscCall(MatSeqAIJCUDASetSubmatrixOps(ops));
+  PetscCall(MatSeqAIJCUDASetInsertOps(ops));
+  PetscCall(MatAIJCUDASetRowAccessOps(ops, PETSC_FALSE));
+  ops->setfromoptions        = MatSetFromOptions_SeqAIJDCSRCUDA;
+  ops->assemblyend           = MatAssemblyEnd_SeqAIJDCSRCUDA;
+  ops->setoption             = MatSetOption_SeqAIJDCSRCUDA;
+  ops->view                  = MatView_SeqAIJDCSRCUDA;
+  ops->destroy               = MatDestroy_SeqAIJDCSRCUDA;
+  ops->bindtocpu             = MatBindToCPU_SeqAIJDCSRCUDA;
+  ops->getcurrentmemtype     = MatGetCurrentMemType_SeqAIJDCSRCUDA;
+  ops->creategraph           = MatCreateGraph_AIJCUDA;
+  ops->convert               = MatConvert_AIJCUDA;
+  ops->convertfrom           = MatConvertFrom_AIJCUDA;
+  ops->productsetfromoptions = MatProductSetFromOptions_AIJCUDA;
+  MatSeqAIJCUDAGet(A)->installed = *ops;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -365,21 +355,9 @@ static PetscErrorCode ConvertInPlaceFromSeqAIJ(Mat B)
   PetscCall(HostCodeReadsStructure(B, &d->eager));
   PetscCall(PetscOptionsGetBool(((PetscObject)B)->options, NULL, "-mat_dcsr_test_hide_mirror", &d->hide, NULL));
   PetscCall(PetscObjectChangeTypeName((PetscObject)B, MATSEQAIJDCSRCUDA));
-  PetscCall(MatSeqAIJCUDASetOps(B, ops));
-  ops->setfromoptions        = MatSetFromOptions_SeqAIJDCSRCUDA;
-  ops->assemblyend           = MatAssemblyEnd_SeqAIJDCSRCUDA;
-  ops->setoption             = MatSetOption_SeqAIJDCSRCUDA;
-  ops->view                  = MatView_SeqAIJDCSRCUDA;
-  ops->destroy               = MatDestroy_SeqAIJDCSRCUDA;
-  ops->bindtocpu             = MatBindToCPU_SeqAIJDCSRCUDA;
-  ops->getcurrentmemtype     = MatGetCurrentMemType_SeqAIJDCSRCUDA;
-  ops->creategraph           = MatCreateGraph_AIJCUDA;
-  ops->convert               = MatConvert_AIJCUDA;
-  ops->convertfrom           = MatConvertFrom_AIJCUDA;
-  ops->productsetfromoptions = MatProductSetFromOptions_AIJCUDA;
+  PetscCall(SetOps(B, ops));
   PetscCall(MatSeqAIJCUDASetArrayHooks(B));
-  PetscCall(MatSeqAIJCUDAComposeThunks(B, PETSC_TRUE));
-  PetscCall(MatSeqAIJDCSRCUDAComposeFunctions(B, PETSC_TRUE));
+  PetscCall(MatSeqAIJDCSRCUDACompose(B));
   B->boundtocpu = d->no_device;
   if (usable) PetscCall(MatSetVecType(B, VECCUDA));
   else PetscCall(PetscInfo(B, "No usable CUDA device: this matrix computes on the host\n"));

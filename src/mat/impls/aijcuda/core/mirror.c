@@ -182,7 +182,7 @@ PetscErrorCode MatSeqAIJCUDACopyToDevice(Mat A)
   PetscErrorCode  ierr;
 
   PetscFunctionBegin;
-  PetscCall(MatSeqAIJCUDAFinishInsertion(A));
+  PetscCall((*MatAIJCUDAHook.finish_insertion_seq)(A));
   current = (PetscBool)(d->device_structure && d->device_nonzerostate == A->nonzerostate);
   if (current && d->device_values && (A->offloadmask == PETSC_OFFLOAD_GPU || A->offloadmask == PETSC_OFFLOAD_BOTH)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCheck(A->offloadmask != PETSC_OFFLOAD_GPU, PETSC_COMM_SELF, PETSC_ERR_PLIB, "The newest values are on the device, under a structure that is no longer current");
@@ -384,7 +384,7 @@ static PetscErrorCode HostBegin_Seq(Mat A, int access)
   PetscErrorCode  ierr;
 
   PetscFunctionBegin;
-  PetscCall(MatSeqAIJCUDAFinishInsertion(A));
+  PetscCall((*MatAIJCUDAHook.finish_insertion_seq)(A));
   if (d->host_active == 0) PetscCall(MatSeqAIJCUDAShowMirror(A));
   ierr = UpdateMirror(A, access);
   if (ierr != PETSC_SUCCESS && d->host_active == 0) PetscCall(MatSeqAIJCUDAHideMirror(A));
@@ -459,7 +459,7 @@ static PetscErrorCode HostBegin(Mat A, int access)
   if (is) {
     Mat_MPIAIJ *a = (Mat_MPIAIJ *)A->data;
 
-    PetscCall(MatMPIAIJCUDAFinishInsertion(A));
+    PetscCall((*MatAIJCUDAHook.finish_insertion_mpi)(A));
     PetscCall(HostBegin(a->A, access));
     ierr = HostBegin(a->B, access);
     if (ierr != PETSC_SUCCESS) PetscCall(HostEnd(a->A, access));

@@ -4,7 +4,7 @@
 
   MatFilter() has no operation of its own: PETSc's goes through MatGetRow() and MatSetValues() on the host (aijcuda/rowaccess.c), and ends with MatEliminateZeros().
 */
-#include <petscsparsecuda/dcsrimpl.h>
+#include <petscsparsecuda/thunks.h>
 #include <petscsparsecuda/delete.h>
 #include <petscsparsecuda/thunks.h>
 
@@ -250,7 +250,7 @@ static PetscErrorCode MatEliminateZeros_SeqAIJCUDA(Mat A, PetscBool keep)
 }
 
 /*
-  MatSeqAIJCUDASetDeletionOps - Puts our operations of deletion into a table that has the thunks already; part of MatSeqAIJCUDASetDeviceOps().
+  MatSeqAIJCUDASetDeletionOps - Puts our operations of deletion into a table that has the thunks already.
 
   Not Collective
 

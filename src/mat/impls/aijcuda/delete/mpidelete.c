@@ -1,5 +1,5 @@
 /* Deletion from parallel matrices: MATMPIAIJ maps rows to their owners, the blocks delete. MatZeroRowsColumns(), which MATMPIAIJ does on host arrays of the off-diagonal block, is in zerorowscolumns.c. */
-#include <petscsparsecuda/dcsrimpl.h>
+#include <petscsparsecuda/thunks.h>
 
 static PetscInt LocalNonzeros(Mat A)
 {
@@ -40,13 +40,13 @@ static PetscErrorCode CopyBlocksToDevice(Mat A)
 }
 
 /*
-  MatZeroRows_MPIAIJDCSRCUDA - MatZeroRows() of a parallel matrix; see there for the parameters.
+  MatZeroRows_MPIAIJCUDA - MatZeroRows() of a parallel matrix; see there for the parameters.
 
   Note:
   The parent assembles at the end, although the blocks have done that. When no value can be under way to another process it is told so: then the assembly
   leaves the values on the device.
 */
-PetscErrorCode MatZeroRows_MPIAIJDCSRCUDA(Mat A, PetscInt n, const PetscInt rows[], PetscScalar diag, Vec x, Vec b)
+PetscErrorCode MatZeroRows_MPIAIJCUDA(Mat A, PetscInt n, const PetscInt rows[], PetscScalar diag, Vec x, Vec b)
 {
   const PetscBool no_off_process = A->nooffprocentries;
   const PetscInt  nonzeros       = LocalNonzeros(A);
@@ -68,9 +68,9 @@ PetscErrorCode MatZeroRows_MPIAIJDCSRCUDA(Mat A, PetscInt n, const PetscInt rows
 }
 
 /*
-  MatEliminateZeros_MPIAIJDCSRCUDA - MatEliminateZeros() of a parallel matrix: of both blocks, and the diagonal is in the diagonal block alone.
+  MatEliminateZeros_MPIAIJCUDA - MatEliminateZeros() of a parallel matrix: of both blocks, and the diagonal is in the diagonal block alone.
 */
-PetscErrorCode MatEliminateZeros_MPIAIJDCSRCUDA(Mat A, PetscBool keep)
+PetscErrorCode MatEliminateZeros_MPIAIJCUDA(Mat A, PetscBool keep)
 {
   Mat_MPIAIJ    *a = (Mat_MPIAIJ *)A->data;
   PetscInt       nonzeros;
@@ -84,5 +84,17 @@ PetscErrorCode MatEliminateZeros_MPIAIJDCSRCUDA(Mat A, PetscBool keep)
   PetscCall(PetscSparseCUDAAgree(PetscObjectComm((PetscObject)A), ierr, &ierr));
   PetscCall(ierr);
   PetscCall(ForgetCoordinates(A, nonzeros));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  MatMPIAIJCUDASetDeletionOps - Puts our operations of deletion into the table of a parallel matrix.
+*/
+PetscErrorCode MatMPIAIJCUDASetDeletionOps(struct _MatOps *ops)
+{
+  PetscFunctionBegin;
+  ops->zerorows        = MatZeroRows_MPIAIJCUDA;
+  ops->zerorowscolumns = MatZeroRowsColumns_MPIAIJCUDA;
+  ops->eliminatezeros  = MatEliminateZeros_MPIAIJCUDA;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -2,7 +2,7 @@
   MatZeroRowsColumns() of a parallel matrix on the device. Rows travel to the processes that own them; one flag a ghost column and, for the right-hand side, its entry of
   x travel the way of products. The values of the blocks stay where they are.
 */
-#include <petscsparsecuda/dcsrimpl.h>
+#include <petscsparsecuda/thunks.h>
 #include <petscsparsecuda/delete.h>
 #include <petscsparsecuda/thunks.h>
 #include <petscsf.h>
@@ -211,7 +211,7 @@ cleanup:
 }
 
 /*
-  MatZeroRowsColumns_MPIAIJDCSRCUDA - MatZeroRowsColumns() of a parallel matrix; see there for the parameters.
+  MatZeroRowsColumns_MPIAIJCUDA - MatZeroRowsColumns() of a parallel matrix; see there for the parameters.
 
   Collective
 
@@ -224,7 +224,7 @@ cleanup:
   Errors: PETSC_ERR_ARG_OUTOFRANGE and PETSC_ERR_MEM, on all processes when one has it, and nothing was changed; except when PETSC_ERR_MEM is raised for the partial sums of very long rows of the off-diagonal block, or for b that lives on
   the host: then the diagonal block and its part of b are done.
 */
-PetscErrorCode MatZeroRowsColumns_MPIAIJDCSRCUDA(Mat A, PetscInt n, const PetscInt rows[], PetscScalar diag, Vec x, Vec b)
+PetscErrorCode MatZeroRowsColumns_MPIAIJCUDA(Mat A, PetscInt n, const PetscInt rows[], PetscScalar diag, Vec x, Vec b)
 {
   PetscBool device;
 

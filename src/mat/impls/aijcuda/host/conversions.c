@@ -26,8 +26,8 @@ PetscErrorCode MatAIJCUDAConvertToAIJ(Mat A, MatReuse reuse, Mat *B)
 
   PetscFunctionBegin;
   PetscCall(MatIsMPIAIJCUDA(A, &is_mpi));
-  if (is_mpi) PetscCall(MatConvert_MPIAIJDCSRCUDA_MPIAIJ(A, MATMPIAIJ, reuse, B));
-  else PetscCall(MatConvert_SeqAIJDCSRCUDA_SeqAIJ(A, MATSEQAIJ, reuse, B));
+  if (is_mpi) PetscCall((*MatAIJCUDAHook.to_mpiaij)(A, MATMPIAIJ, reuse, B));
+  else PetscCall((*MatAIJCUDAHook.to_seqaij)(A, MATSEQAIJ, reuse, B));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -40,8 +40,8 @@ static PetscErrorCode ConvertFromAIJ(Mat A)
   PetscCall(PetscObjectTypeCompareAny((PetscObject)A, &is_seq, MATSEQAIJ, MATSEQAIJDCSRCUDA, ""));
   PetscCall(PetscObjectTypeCompareAny((PetscObject)A, &is_mpi, MATMPIAIJ, MATMPIAIJDCSRCUDA, ""));
   PetscCheck(is_seq || is_mpi, PetscObjectComm((PetscObject)A), PETSC_ERR_SUP, "A conversion to MATAIJ gave %s: convert to MATAIJ first, then to %s", ((PetscObject)A)->type_name, MATDCSRCUDA);
-  if (is_mpi) PetscCall(MatConvert_MPIAIJ_MPIAIJDCSRCUDA(A, MATMPIAIJDCSRCUDA, MAT_INPLACE_MATRIX, &A));
-  else PetscCall(MatConvert_SeqAIJ_SeqAIJDCSRCUDA(A, MATSEQAIJDCSRCUDA, MAT_INPLACE_MATRIX, &A));
+  if (is_mpi) PetscCall((*MatAIJCUDAHook.from_mpiaij)(A, MATMPIAIJDCSRCUDA, MAT_INPLACE_MATRIX, &A));
+  else PetscCall((*MatAIJCUDAHook.from_seqaij)(A, MATSEQAIJDCSRCUDA, MAT_INPLACE_MATRIX, &A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -46,10 +46,7 @@ static PetscErrorCode RestoreComposed(Mat F)
 
   PetscFunctionBegin;
   PetscCall(PetscObjectTypeCompare((PetscObject)F, MATSEQAIJ, &is));
-  if (is) {
-    PetscCall(MatSeqAIJDCSRCUDAComposeFunctions(F, PETSC_FALSE));
-    PetscCall(MatSeqAIJCUDAComposeThunks(F, PETSC_FALSE));
-  }
+  if (is) PetscCall((*MatAIJCUDAHook.restore_composed)(F));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -29,7 +29,7 @@ PetscErrorCode MatHost_MPIAIJCUDA_createsubmatrix(Mat A, IS rows, IS columns, Ma
 }
 
 /*
-  MatMPIAIJCUDASetOps - Puts our thunks into the table of a parallel matrix, wherever the parent has an operation.
+  MatMPIAIJCUDASetThunks - Puts our thunks into the table of a parallel matrix, wherever the parent has an operation.
 
   Not Collective
 
@@ -40,7 +40,7 @@ PetscErrorCode MatHost_MPIAIJCUDA_createsubmatrix(Mat A, IS rows, IS columns, Ma
   Note:
   What is absent here (duplicate, getdiagonal, zerorows, ...) the parent does by the operations of the blocks, which are ours.
 */
-PetscErrorCode MatMPIAIJCUDASetOps(Mat A, struct _MatOps *ops)
+PetscErrorCode MatMPIAIJCUDASetThunks(Mat A, struct _MatOps *ops)
 {
   struct _MatOps *parent = &MatMPIAIJCUDAGet(A)->parent, *installed = &MatMPIAIJCUDAGet(A)->installed;
 
@@ -50,11 +50,5 @@ PetscErrorCode MatMPIAIJCUDASetOps(Mat A, struct _MatOps *ops)
 #undef INSTALL
   INSTALL_THUNK(ops, parent, installed, MatHost_MPIAIJCUDA_, createsubmatrix);
   INSTALL_SHARED_THUNKS(ops, parent, installed);
-  PetscCall(MatMPIAIJCUDASetPreparedOps(A, ops));
-  PetscCall(MatMPIAIJCUDASetInsertOps(A, ops));
-  PetscCall(MatMPIAIJCUDASetTransposeOps(ops));
-  PetscCall(MatMPIAIJCUDASetSubmatrixOps(ops));
-  PetscCall(MatAIJCUDASetRowAccessOps(ops, PETSC_TRUE));
-  *installed = *ops;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

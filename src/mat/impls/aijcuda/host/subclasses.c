@@ -304,7 +304,7 @@ PetscErrorCode MatSeqAIJSetType_AIJCUDA(Mat A, MatType type, PETSC_UNUSED MatReu
   PetscCall(MatIsSeqAIJCUDA(A, &ours));
   if (ours || MatAIJCUDAInHostCode()) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(BecomeSeqAIJ(A));
-  PetscCall(MatConvert_SeqAIJ_SeqAIJDCSRCUDA(A, type, MAT_INPLACE_MATRIX, &A));
+  PetscCall((*MatAIJCUDAHook.from_seqaij)(A, type, MAT_INPLACE_MATRIX, &A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -56,7 +56,7 @@ static PetscErrorCode MatILUFactor_SeqAIJCUDA(Mat A, IS rows, IS columns, const 
 }
 
 /*
-  MatSeqAIJCUDASetOps - Puts our thunks and device operations into a table of operations, wherever the parent has an operation.
+  MatSeqAIJCUDASetThunks - Puts our thunks into a table of operations, wherever the parent has an operation.
 
   Not Collective
 
@@ -67,7 +67,7 @@ static PetscErrorCode MatILUFactor_SeqAIJCUDA(Mat A, IS rows, IS columns, const 
   Note:
   Called again after every parent operation that rewrites the table: assemblyend (inode code) and setoption (MAT_SORTED_FULL).
 */
-PetscErrorCode MatSeqAIJCUDASetOps(Mat A, struct _MatOps *ops)
+PetscErrorCode MatSeqAIJCUDASetThunks(Mat A, struct _MatOps *ops)
 {
   struct _MatOps *parent = &MatSeqAIJCUDAGet(A)->parent, *installed = &MatSeqAIJCUDAGet(A)->installed;
 
@@ -80,9 +80,5 @@ PetscErrorCode MatSeqAIJCUDASetOps(Mat A, struct _MatOps *ops)
   INSTALL_SHARED_THUNKS(ops, parent, installed);
   ops->lufactor  = MatLUFactor_SeqAIJCUDA;
   ops->ilufactor = MatILUFactor_SeqAIJCUDA;
-  PetscCall(MatSeqAIJCUDASetDeviceOps(ops));
-  PetscCall(MatSeqAIJCUDASetInsertOps(ops));
-  PetscCall(MatAIJCUDASetRowAccessOps(ops, PETSC_FALSE));
-  *installed = *ops;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

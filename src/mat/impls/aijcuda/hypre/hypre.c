@@ -8,67 +8,6 @@
 
 typedef PetscErrorCode (*ConvertFn)(Mat, MatType, MatReuse, Mat *);
 
-/* A matrix of ours and, when it is parallel, its blocks; absent ones, and those of other types, are NULL. */
-static PetscErrorCode GetMatrices(Mat A, Mat matrices[3])
-{
-  PetscBool ours;
-
-  PetscFunctionBegin;
-  matrices[0] = matrices[1] = matrices[2] = NULL;
-  PetscCall(MatIsSeqAIJCUDA(A, &ours));
-  if (ours) matrices[0] = A;
-  PetscCall(MatIsMPIAIJCUDA(A, &ours));
-  if (ours) {
-    matrices[0] = A;
-    matrices[1] = ((Mat_MPIAIJ *)A->data)->A;
-    matrices[2] = ((Mat_MPIAIJ *)A->data)->B;
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*
-  MatAIJCUDABoundBegin - From here to MatAIJCUDABoundEnd() a matrix counts as bound to the CPU, for host code that would otherwise ask for arrays on the device.
-
-  Not Collective
-
-  Input Parameter:
-. A - any matrix or NULL; others than ours are left alone, parallel ones are treated block by block
-
-  Output Parameter:
-. bound - what was bound before, for MatAIJCUDABoundEnd()
-
-  Note:
-  Nothing is copied and the device copy is kept, unlike with MatBindToCPU().
-*/
-PetscErrorCode MatAIJCUDABoundBegin(Mat A, PetscBool bound[3])
-{
-  Mat matrices[3];
-
-  PetscFunctionBegin;
-  PetscCall(GetMatrices(A, matrices));
-  for (int k = 0; k < 3; k++) {
-    if (matrices[k] == NULL) continue;
-    bound[k]                = matrices[k]->boundtocpu;
-    matrices[k]->boundtocpu = PETSC_TRUE;
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*
-  MatAIJCUDABoundEnd - The other end of MatAIJCUDABoundBegin(); a matrix that host code has replaced by one of another type meanwhile stays as it is.
-*/
-PetscErrorCode MatAIJCUDABoundEnd(Mat A, const PetscBool bound[3])
-{
-  Mat matrices[3];
-
-  PetscFunctionBegin;
-  PetscCall(GetMatrices(A, matrices));
-  for (int k = 0; k < 3; k++) {
-    if (matrices[k] != NULL) matrices[k]->boundtocpu = bound[k];
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Whether the hypre of this PETSc computes on the device: its matrices can be bound to the CPU then. */
 static PetscErrorCode HYPREHasDevice(PetscBool *has)
 {
@@ -149,28 +88,6 @@ static PetscErrorCode MatConvert_HYPRE_AIJCUDA(Mat A, MatType type, MatReuse reu
   PetscCall(ierr);
   if (reuse == MAT_INPLACE_MATRIX) PetscCall(MatHeaderReplace(A, &host));
   else if (reuse == MAT_INITIAL_MATRIX) *B = host;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*
-  MatProductUsesHYPRE_AIJCUDA - Whether hypre computes a product that the parent's code serves: by the algorithm of that name, with a MATHYPRE, or with a virtual transpose.
-
-  Not Collective
-
-  Input Parameter:
-. C - the result, with its product set and its algorithm chosen
-
-  Output Parameter:
-. uses - PETSC_TRUE if so
-*/
-PetscErrorCode MatProductUsesHYPRE_AIJCUDA(Mat C, PetscBool *uses)
-{
-  PetscFunctionBegin;
-  *uses = PETSC_FALSE;
-  if (C->product == NULL) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscStrcmp(C->product->alg, "hypre", uses));
-  if (!*uses) PetscCall(PetscObjectTypeCompare((PetscObject)C->product->B, MATHYPRE, uses));
-  if (!*uses) PetscCall(PetscObjectTypeCompare((PetscObject)C->product->A, MATTRANSPOSEVIRTUAL, uses));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

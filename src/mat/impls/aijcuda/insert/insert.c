@@ -5,6 +5,7 @@
   Differences to MATAIJ: a preallocation by the user allocates nothing but the list of its numbers, which MatGetInfo() reports, and forbids nothing unless an
   option asks for it afterwards; a new nonzero that an option forbids is found when the values join the matrix, at the latest by MatAssemblyEnd().
 */
+#include <petscsparsecuda/composed.h>
 #include <petscsparsecuda/thunks.h>
 
 /* Whether values for A go to the device: it must be able to compute with the matrix, and no code of the parent may be busy with host arrays. */
@@ -42,7 +43,7 @@ PetscErrorCode MatSeqAIJCUDASetDeviceMatrix(Mat A, DCSRView *view)
   PetscCall(MatSeqAIJCUDADiscardMirror(A));
   PetscCall(MatSeqAIJCUDADropDevice(A));
   PetscCall(PetscObjectCompose((PetscObject)A, ROW_LIMITS_KEY, NULL));
-  PetscCall(MatSeqAIJCUDAParentSetPreallocation(A, MAT_SKIP_ALLOCATION, NULL)); // ends the hash phase, bumps the state
+  PetscCall((*MatAIJCUDAParentSeq.setpreallocation)(A, MAT_SKIP_ALLOCATION, NULL)); // ends the hash phase, bumps the state
   a->compressedrow.use   = PETSC_FALSE;
   d->view                = *view;
   d->device_structure    = PETSC_TRUE;
@@ -437,7 +438,7 @@ static PetscErrorCode MatSetUp_SeqAIJCUDA(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* MatSeqAIJCUDASetInsertOps - Puts our operations of insertion into a table; part of MatSeqAIJCUDASetOps(). */
+/* MatSeqAIJCUDASetInsertOps - Puts our operations of insertion into a table. */
 PetscErrorCode MatSeqAIJCUDASetInsertOps(struct _MatOps *ops)
 {
   PetscFunctionBegin;

@@ -737,7 +737,7 @@ static PetscErrorCode MatSetOption_MPIAIJCUDA(Mat A, MatOption option, PetscBool
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* MatMPIAIJCUDASetInsertOps - Puts our operations of insertion into a table; part of MatMPIAIJCUDASetOps(). */
+/* MatMPIAIJCUDASetInsertOps - Puts our operations of insertion into a table. */
 PetscErrorCode MatMPIAIJCUDASetInsertOps(Mat A, struct _MatOps *ops)
 {
   struct _MatOps *parent = &MatMPIAIJCUDAGet(A)->parent, *installed = &MatMPIAIJCUDAGet(A)->installed;

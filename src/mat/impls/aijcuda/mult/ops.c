@@ -778,8 +778,5 @@ PetscErrorCode MatSeqAIJCUDASetDeviceOps(struct _MatOps *ops)
   ops->copy                      = MatCopy_SeqAIJCUDA;
   ops->axpy                      = MatAXPY_SeqAIJCUDA;
   ops->duplicate                 = MatDuplicate_SeqAIJCUDA;
-  PetscCall(MatSeqAIJCUDASetDeletionOps(ops));
-  PetscCall(MatSeqAIJCUDASetTransposeOps(ops));
-  PetscCall(MatSeqAIJCUDASetSubmatrixOps(ops));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -103,6 +103,18 @@ static PetscErrorCode LeavesProductToBlocks(Mat C, PetscBool *leaves)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Whether hypre computes a product that the parent's code serves: by the algorithm of that name, with a MATHYPRE, or with a virtual transpose. */
+static PetscErrorCode UsesHYPRE(Mat C, PetscBool *uses)
+{
+  PetscFunctionBegin;
+  *uses = PETSC_FALSE;
+  if (C->product == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscStrcmp(C->product->alg, "hypre", uses));
+  if (!*uses) PetscCall(PetscObjectTypeCompare((PetscObject)C->product->B, MATHYPRE, uses));
+  if (!*uses) PetscCall(PetscObjectTypeCompare((PetscObject)C->product->A, MATTRANSPOSEVIRTUAL, uses));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
   The parent's numeric phase. hypre gets the values on the host; that the operands count as bound to the CPU makes PETSc look there for i and j, too, which a hypre with
   GPU support would get from the device.
@@ -114,7 +126,7 @@ static PetscErrorCode CallNumeric(Mat C, const Mat operands[3], PetscErrorCode (
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
-  PetscCall(MatProductUsesHYPRE_AIJCUDA(C, &hypre));
+  PetscCall(UsesHYPRE(C, &hypre));
   for (int k = 0; hypre && k < 3; k++) {
     matrices[k] = operands[k];
     PetscCall(GetUnderlying(&matrices[k]));

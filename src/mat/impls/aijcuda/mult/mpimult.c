@@ -46,8 +46,31 @@ static PetscErrorCode PrepareBlock(Mat A, PrepareKind kind)
 PREPARED_OPERATIONS(DEFINE_PREPARED_OPERATION)
 #undef DEFINE_PREPARED_OPERATION
 
-/* MatMPIAIJCUDASetPreparedOps - Puts the operations above into the table of a parallel matrix; part of MatMPIAIJCUDASetOps(). */
-PetscErrorCode MatMPIAIJCUDASetPreparedOps(Mat A, struct _MatOps *ops)
+#if PetscDefined(USE_COMPLEX)
+static PetscErrorCode MatMultHermitianTransposeAdd_MPIAIJCUDA(Mat A, Vec x, Vec z, Vec y)
+{
+  Mat_MPIAIJ *a = (Mat_MPIAIJ *)A->data;
+
+  PetscFunctionBegin;
+  PetscCall(MatMPIAIJCUDAUseCurrentStream(A));
+  PetscUseTypeMethod(a->B, multhermitiantranspose, x, a->lvec);
+  if (z == NULL) PetscUseTypeMethod(a->A, multhermitiantranspose, x, y);
+  else PetscUseTypeMethod(a->A, multhermitiantransposeadd, x, z, y);
+  PetscCall(VecScatterBegin(a->Mvctx, a->lvec, y, ADD_VALUES, SCATTER_REVERSE));
+  PetscCall(VecScatterEnd(a->Mvctx, a->lvec, y, ADD_VALUES, SCATTER_REVERSE));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatMultHermitianTranspose_MPIAIJCUDA(Mat A, Vec x, Vec y)
+{
+  PetscFunctionBegin;
+  PetscCall(MatMultHermitianTransposeAdd_MPIAIJCUDA(A, x, NULL, y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+#endif
+
+/* MatMPIAIJCUDASetMultOps - Puts the operations above into the table of a parallel matrix. */
+PetscErrorCode MatMPIAIJCUDASetMultOps(Mat A, struct _MatOps *ops)
 {
   struct _MatOps *parent = &MatMPIAIJCUDAGet(A)->parent, *installed = &MatMPIAIJCUDAGet(A)->installed;
 
@@ -55,5 +78,9 @@ PetscErrorCode MatMPIAIJCUDASetPreparedOps(Mat A, struct _MatOps *ops)
 #define INSTALL(operation, parameters, arguments, kind) INSTALL_THUNK(ops, parent, installed, MatPrepared_MPIAIJCUDA_, operation);
   PREPARED_OPERATIONS(INSTALL)
 #undef INSTALL
+#if PetscDefined(USE_COMPLEX)
+  ops->multhermitiantranspose    = MatMultHermitianTranspose_MPIAIJCUDA;
+  ops->multhermitiantransposeadd = MatMultHermitianTransposeAdd_MPIAIJCUDA;
+#endif
   PetscFunctionReturn(PETSC_SUCCESS);
 }

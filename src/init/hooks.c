@@ -1,0 +1,12 @@
+/* What rooms need of rooms above them; core/hooks.h says why each is there. */
+#include <petscsparsecuda/dcsrimpl.h>
+
+const MatAIJCUDAHooks MatAIJCUDAHook = {
+  .finish_insertion_seq = MatSeqAIJCUDAFinishInsertion,
+  .finish_insertion_mpi = MatMPIAIJCUDAFinishInsertion,
+  .from_seqaij          = MatConvert_SeqAIJ_SeqAIJDCSRCUDA,
+  .from_mpiaij          = MatConvert_MPIAIJ_MPIAIJDCSRCUDA,
+  .to_seqaij            = MatConvert_SeqAIJDCSRCUDA_SeqAIJ,
+  .to_mpiaij            = MatConvert_MPIAIJDCSRCUDA_MPIAIJ,
+  .restore_composed     = MatSeqAIJDCSRCUDARestoreComposed,
+};

@@ -1,0 +1,77 @@
+/* Preallocation of parallel matrices. The parent makes MATSEQAIJ blocks; ours take their place while they are empty. */
+#include <petscsparsecuda/composed.h>
+#include <petscsparsecuda/preallocation.h>
+
+/* MatMPIAIJCUDAParentSetPreallocation - MATMPIAIJ's MatMPIAIJSetPreallocation() */
+PetscErrorCode MatMPIAIJCUDAParentSetPreallocation(Mat A, PetscInt d_nz, const PetscInt d_nnz[], PetscInt o_nz, const PetscInt o_nnz[])
+{
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(MatMPIAIJCUDAUseCurrentStream(A));     // the ghost vector goes
+  PetscCall(MatAIJCUDAHostBegin(NULL, HOST_READ)); // -mat_seqaij_type is not for the blocks
+  ierr = (*MatAIJCUDAParentMPI.setpreallocation)(A, d_nz, d_nnz, o_nz, o_nnz);
+  PetscCall(MatAIJCUDAHostFinish(NULL, HOST_READ, ierr));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  MatMPIAIJSetPreallocation_MPIAIJCUDA - MatMPIAIJSetPreallocation(). On the device room is made when the entries come: nothing is preallocated, and nothing forbids more, unless an option is set afterwards.
+*/
+PetscErrorCode MatMPIAIJSetPreallocation_MPIAIJCUDA(Mat A, PetscInt d_nz, const PetscInt d_nnz[], PetscInt o_nz, const PetscInt o_nnz[])
+{
+  PetscBool device;
+
+  PetscFunctionBegin;
+  PetscCall(PetscLayoutSetUp(A->rmap));
+  PetscCall(PetscLayoutSetUp(A->cmap));
+  if (A->hash_active) device = PETSC_FALSE;
+  else PetscCall(MatMPIAIJCUDAInsertsOnDevice(A, &device));
+  if (device && d_nz != MAT_SKIP_ALLOCATION && o_nz != MAT_SKIP_ALLOCATION) {
+    PetscCall(MatAIJCUDACheckPreallocation(A->rmap->n, A->cmap->n, d_nz, d_nnz));
+    PetscCall(MatAIJCUDACheckPreallocation(A->rmap->n, A->cmap->N, o_nz, o_nnz));
+    PetscCall(MatMPIAIJCUDASetEmpty(A));
+    PetscCall(MatSeqAIJCUDASetRowLimits(((Mat_MPIAIJ *)A->data)->A, d_nz, d_nnz));
+    PetscCall(MatSeqAIJCUDASetRowLimits(((Mat_MPIAIJ *)A->data)->B, o_nz, o_nnz));
+  } else {
+    MatMPIAIJCUDAGet(A)->device_assembly = PETSC_FALSE;
+    PetscCall((*MatAIJCUDAParentMPI.setpreallocation)(A, d_nz, d_nnz, o_nz, o_nnz));
+    PetscCall(MatMPIAIJCUDASetBlockTypes(A));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* MatMPIAIJSetPreallocationCSR_MPIAIJCUDA - MatMPIAIJSetPreallocationCSR() */
+PetscErrorCode MatMPIAIJSetPreallocationCSR_MPIAIJCUDA(Mat A, const PetscInt i[], const PetscInt j[], const PetscScalar v[])
+{
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  MatMPIAIJCUDAGet(A)->device_assembly = PETSC_FALSE;
+  PetscCall(MatAIJCUDAHostBegin(A, HOST_BUILD));
+  ierr = (*MatAIJCUDAParentMPI.setpreallocationcsr)(A, i, j, v);
+  PetscCall(MatAIJCUDAHostFinish(A, HOST_BUILD, ierr));
+  PetscCall(MatMPIAIJCUDASetBlockTypes(A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* MatResetHash_MPIAIJCUDA - MatResetHash() */
+PetscErrorCode MatResetHash_MPIAIJCUDA(Mat A)
+{
+  PetscBool      device;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(MatMPIAIJCUDAInsertsOnDevice(A, &device));
+  if (device && MatMPIAIJCUDAGet(A)->device_assembly) {
+    PetscCall(MatMPIAIJCUDASetEmpty(A));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(MatMPIAIJCUDADestroyInsertion(A));
+  MatMPIAIJCUDAGet(A)->device_assembly = PETSC_FALSE;
+  MatMPIAIJCUDAGet(A)->first_assembly  = PETSC_FALSE;
+  PetscCall(MatAIJCUDAHostBegin(A, HOST_BUILD));
+  ierr = (*MatAIJCUDAParentMPI.resethash)(A);
+  PetscCall(MatAIJCUDAHostFinish(A, HOST_BUILD, ierr));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

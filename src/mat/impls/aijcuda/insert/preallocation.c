@@ -1,0 +1,164 @@
+/* Preallocation. On the device nothing is preallocated; what was asked for is remembered where options of MATAIJ depend on it. */
+#include <petscsparsecuda/composed.h>
+#include <petscsparsecuda/preallocation.h>
+
+/* MatAIJCUDACheckPreallocation - What MATSEQAIJ checks about a preallocation of m rows of at most n entries. */
+PetscErrorCode MatAIJCUDACheckPreallocation(PetscInt m, PetscInt n, PetscInt nz, const PetscInt nnz[])
+{
+  PetscFunctionBegin;
+  PetscCheck(nz >= 0 || nz == PETSC_DEFAULT || nz == PETSC_DECIDE || nnz != NULL, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "nz cannot be less than 0: value %" PetscInt_FMT, nz);
+  for (PetscInt row = 0; nnz != NULL && row < m; row++) {
+    PetscCheck(nnz[row] >= 0, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "nnz cannot be less than 0: local row %" PetscInt_FMT " value %" PetscInt_FMT, row, nnz[row]);
+    PetscCheck(nnz[row] <= n, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "nnz cannot be greater than row length: local row %" PetscInt_FMT " value %" PetscInt_FMT " rowlength %" PetscInt_FMT, row, nnz[row], n);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* MatSeqAIJSetPreallocation_SeqAIJCUDA - MatSeqAIJSetPreallocation(). On the device room is made when the entries come: nothing is preallocated, and nothing forbids more, unless an option is set afterwards. */
+PetscErrorCode MatSeqAIJSetPreallocation_SeqAIJCUDA(Mat A, PetscInt nz, const PetscInt nnz[])
+{
+  PetscBool device;
+
+  PetscFunctionBegin;
+  PetscCall(PetscLayoutSetUp(A->rmap));
+  PetscCall(PetscLayoutSetUp(A->cmap));
+  if (A->hash_active) device = PETSC_FALSE;
+  else PetscCall(MatSeqAIJCUDAInsertsOnDevice(A, &device));
+  if (!device || nz == MAT_SKIP_ALLOCATION) {
+    PetscCall(MatHost_SeqAIJCUDA_SetPreallocation(A, nz, nnz));
+    MatSeqAIJCUDAGet(A)->device_assembly = PETSC_FALSE;
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(MatAIJCUDACheckPreallocation(A->rmap->n, A->cmap->n, nz, nnz));
+  PetscCall(MatSeqAIJCUDASetEmpty(A));
+  PetscCall(MatSeqAIJCUDASetRowLimits(A, nz, nnz));
+  if (nz >= 0 || nnz) ((Mat_SeqAIJ *)A->data)->nonew = 0;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* MatSeqAIJSetColumnIndices_SeqAIJCUDA - MatSeqAIJSetColumnIndices(). The columns fill what was preallocated, which is on the host then. */
+PetscErrorCode MatSeqAIJSetColumnIndices_SeqAIJCUDA(Mat A, PetscInt *j)
+{
+  const PetscInt *limits;
+
+  PetscFunctionBegin;
+  PetscCall(MatSeqAIJCUDAGetRowLimits(A, &limits));
+  if (MatSeqAIJCUDAGet(A)->device_assembly && limits != NULL && !A->assembled && !A->was_assembled) {
+    PetscCall(MatHost_SeqAIJCUDA_SetPreallocation(A, 0, limits));
+    MatSeqAIJCUDAGet(A)->device_assembly = PETSC_FALSE;
+  } else if (A->assembled) ((Mat_SeqAIJ *)A->data)->maxnz = ((Mat_SeqAIJ *)A->data)->nz; // arrays that came from the device have no more room
+  PetscCall(MatHost_SeqAIJCUDA_SetColumnIndices(A, j));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* MatResetHash_SeqAIJCUDA - MatResetHash() */
+PetscErrorCode MatResetHash_SeqAIJCUDA(Mat A)
+{
+  PetscBool device;
+
+  PetscFunctionBegin;
+  PetscCall(MatSeqAIJCUDAInsertsOnDevice(A, &device));
+  if (!device || !MatSeqAIJCUDAGet(A)->device_assembly) {
+    PetscCall(MatHost_SeqAIJCUDA_ResetHash(A));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(MatSeqAIJCUDASetEmpty(A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What MatResetPreallocation() leaves as it was. */
+typedef struct {
+  PetscInt *limits; /* [m] preallocation, NULL when there was none; owned */
+  PetscInt  nonew;
+  PetscBool ignore_zeros, keep_pattern;
+} Preallocation;
+
+static PetscErrorCode KeepPreallocation(Mat A, Preallocation *kept)
+{
+  const Mat_SeqAIJ *a = (const Mat_SeqAIJ *)A->data;
+  const PetscInt   *limits;
+
+  PetscFunctionBegin;
+  *kept = (Preallocation){NULL, a->nonew, a->ignorezeroentries, a->keepnonzeropattern};
+  PetscCall(MatSeqAIJCUDAGetRowLimits(A, &limits));
+  if (limits == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscMalloc1(A->rmap->n + 1, &kept->limits)); // never NULL
+  PetscCall(PetscArraycpy(kept->limits, limits, A->rmap->n));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* For the empty matrix A, which something has made that returned ierr. */
+static PetscErrorCode RestorePreallocation(Mat A, Preallocation *kept, PetscErrorCode ierr)
+{
+  PetscFunctionBegin;
+  if (ierr == PETSC_SUCCESS && kept->limits != NULL) ierr = MatSeqAIJCUDASetRowLimits(A, 0, kept->limits);
+  if (ierr == PETSC_SUCCESS) {
+    Mat_SeqAIJ *a = (Mat_SeqAIJ *)A->data;
+
+    a->nonew              = kept->nonew;
+    a->ignorezeroentries  = kept->ignore_zeros;
+    a->keepnonzeropattern = kept->keep_pattern;
+  }
+  PetscCall(PetscFree(kept->limits));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* MatResetPreallocation_SeqAIJCUDA - MatResetPreallocation(). MATAIJ keeps the entries, as zeros, when they are just those that were preallocated. */
+PetscErrorCode MatResetPreallocation_SeqAIJCUDA(Mat A)
+{
+  Preallocation kept;
+  PetscBool     device, fills;
+
+  PetscFunctionBegin;
+  PetscCall(MatSeqAIJCUDAInsertsOnDevice(A, &device));
+  if (!device || !MatSeqAIJCUDAGet(A)->device_assembly) {
+    PetscCall(MatHost_SeqAIJCUDA_ResetPreallocation(A));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCheck(A->insertmode == NOT_SET_VALUES, PETSC_COMM_SELF, PETSC_ERR_SUP, "Cannot reset preallocation after setting some values but not yet calling MatAssemblyBegin()/MatAssemblyEnd()");
+  if (A->num_ass == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatSeqAIJCUDAFillsPreallocation(A, &fills));
+  if (fills) {
+    PetscCall(MatZeroEntries(A));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(KeepPreallocation(A, &kept));
+  PetscCall(RestorePreallocation(A, &kept, MatSeqAIJCUDASetEmpty(A)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* MatResetPreallocation_MPIAIJCUDA - The same; both blocks on all processes count, while MATAIJ may keep one of them. */
+PetscErrorCode MatResetPreallocation_MPIAIJCUDA(Mat A)
+{
+  Mat_MPIAIJ    *a = (Mat_MPIAIJ *)A->data;
+  Preallocation  kept[2];
+  PetscBool      device, fills[2];
+  int            all[2]; // error code, whether there is room that is not filled
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(MatMPIAIJCUDAInsertsOnDevice(A, &device));
+  if (!device || !MatMPIAIJCUDAGet(A)->device_assembly) {
+    PetscCall(MatHost_MPIAIJCUDA_ResetPreallocation(A));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCheck(A->insertmode == NOT_SET_VALUES, PETSC_COMM_SELF, PETSC_ERR_SUP, "Cannot reset preallocation after setting some values but not yet calling MatAssemblyBegin()/MatAssemblyEnd()");
+  if (A->num_ass == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  ierr = MatSeqAIJCUDAFillsPreallocation(a->A, &fills[0]);
+  if (ierr == PETSC_SUCCESS) ierr = MatSeqAIJCUDAFillsPreallocation(a->B, &fills[1]);
+  all[0] = (int)ierr;
+  all[1] = ierr == PETSC_SUCCESS && !(fills[0] && fills[1]);
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, all, 2, MPI_INT, MPI_MAX, PetscObjectComm((PetscObject)A)));
+  PetscCall(PetscSparseCUDAErrorOfAll(ierr, all[0]));
+  if (!all[1]) {
+    PetscCall(MatZeroEntries(A));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(KeepPreallocation(a->A, &kept[0]));
+  PetscCall(KeepPreallocation(a->B, &kept[1]));
+  ierr = MatMPIAIJCUDASetEmpty(A); // makes new blocks
+  ierr = RestorePreallocation(a->A, &kept[0], ierr);
+  PetscCall(RestorePreallocation(a->B, &kept[1], ierr));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

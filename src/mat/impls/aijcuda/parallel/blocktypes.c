@@ -1,0 +1,90 @@
+/* The types of the blocks of a parallel matrix, and of its ghost vector. */
+#include <petscsparsecuda/aijcuda.h>
+
+/* MatMPIAIJCUDAUpdateGhostVector - Makes the ghost vector one that lives on the device, when products run there and the parent made another one. */
+PetscErrorCode MatMPIAIJCUDAUpdateGhostVector(Mat A)
+{
+  Mat_MPIAIJ *a = (Mat_MPIAIJ *)A->data;
+  PetscBool   cuda;
+
+  PetscFunctionBegin;
+  if (a->lvec == NULL || A->boundtocpu) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscObjectTypeCompareAny((PetscObject)a->lvec, &cuda, VECSEQCUDA, VECCUDA, ""));
+  if (!cuda) {
+    PetscCall(VecDestroy(&a->lvec));
+    PetscCall(MatCreateVecs(a->B, &a->lvec, NULL));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether a block is MATSEQAIJ; assembled ones of other subclasses, which -mat_seqaij_type made, become that. */
+static PetscErrorCode MakeSeqAIJ(Mat *block, PetscBool *is)
+{
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectTypeCompare((PetscObject)*block, MATSEQAIJ, is));
+  if (*is || !(*block)->assembled) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatAIJCUDAHostBegin(NULL, HOST_READ));
+  ierr = MatConvert(*block, MATSEQAIJ, MAT_INPLACE_MATRIX, block);
+  PetscCall(MatAIJCUDAHostFinish(NULL, HOST_READ, ierr));
+  *is = PETSC_TRUE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Makes a block ours where that is possible; *changed when it was not before. */
+static PetscErrorCode MakeOurs(Mat A, Mat *block, PetscBool *ours, PetscBool *changed)
+{
+  PetscBool plain;
+
+  PetscFunctionBegin;
+  PetscCall(MatIsSeqAIJCUDA(*block, ours));
+  if (*ours || (*block)->hash_active) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MakeSeqAIJ(block, &plain));
+  if (!plain) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall((*MatAIJCUDAHook.from_seqaij)(*block, NULL, MAT_INPLACE_MATRIX, block));
+  if (A->boundtocpu) PetscCall(MatBindToCPU(*block, PETSC_TRUE));
+  *ours    = PETSC_TRUE;
+  *changed = PETSC_TRUE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  MatMPIAIJCUDASetBlockTypes - Makes the blocks of a parallel matrix of ours ours, and its ghost vector one of their type.
+
+  Not Collective
+
+  Input Parameter:
+. A - any matrix; others than ours are left alone
+
+  Note:
+  The blocks get their host structure, if they do not have it: PETSc's public functions on parallel matrices read it directly.
+
+  Several parent operations (the hash of MatSetValues(), MatCreateSubMatrix(), MatCreateMPIAIJWithSeqAIJ()) leave MATSEQAIJ blocks behind. A block that is
+  still in its hash phase is left for the next call.
+*/
+PetscErrorCode MatMPIAIJCUDASetBlockTypes(Mat A)
+{
+  Mat_MPIAIJ *a;
+  Mat        *blocks[2];
+  PetscBool   ours, changed = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  PetscCall(MatIsMPIAIJCUDA(A, &ours));
+  if (!ours) PetscFunctionReturn(PETSC_SUCCESS);
+  a         = (Mat_MPIAIJ *)A->data;
+  blocks[0] = &a->A;
+  blocks[1] = &a->B;
+  for (int k = 0; k < 2; k++) {
+    if (*blocks[k] == NULL) continue;
+    PetscCall(MakeOurs(A, blocks[k], &ours, &changed));
+    if (!ours) continue;
+    MatSeqAIJCUDAGet(*blocks[k])->is_block = PETSC_TRUE;
+    MatSeqAIJCUDAGet(*blocks[k])->diagonal = k ? DCSR_NO_DIAGONAL : A->rmap->rstart - A->cmap->rstart;
+    if (!(*blocks[k])->assembled) continue;
+    PetscCall(MatAIJCUDAHostBegin(*blocks[k], HOST_READ_STRUCTURE));
+    PetscCall(MatAIJCUDAHostEnd(*blocks[k], HOST_READ_STRUCTURE));
+  }
+  if (changed) PetscCall(MatMPIAIJCUDAUpdateGhostVector(A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
