@@ -33,7 +33,7 @@ typedef struct {
 /* The parent's code, called through the mirror (product.c), and whether it calls hypre (hypre.c) */
 PETSC_INTERN PetscErrorCode MatProductWrapSymbolic_AIJCUDA(Mat);
 
-/* Operands (productlocal.c) */
+/* Operands (operands.c) */
 PETSC_INTERN PetscErrorCode ProductOperandUsable(Mat, PetscBool, PetscBool *);
 PETSC_INTERN PetscErrorCode ProductOperandGet(Mat, ProductOperand *, PetscBool, cudaStream_t, DCSRView *);
 PETSC_INTERN PetscErrorCode ProductOperandNote(Mat, ProductOperand *, PetscBool);
@@ -43,15 +43,19 @@ PETSC_INTERN PetscErrorCode ProductOperandHasPattern(Mat, DCSRView, const Produc
 PETSC_INTERN PetscErrorCode ProductOperandHasValues(Mat, const ProductOperand *, PetscBool *);
 PETSC_INTERN PetscErrorCode ProductOperandDestroy(ProductOperand *, cudaStream_t);
 
-/* Transposes and multiplications (productlocal.c) */
+/* Their transposes (operands.c) */
 PETSC_INTERN PetscErrorCode ProductTransposeGet(Mat, DCSRView, PetscBool, cudaStream_t, ProductTranspose *);
 PETSC_INTERN PetscErrorCode ProductTransposeDropValues(ProductTranspose *, cudaStream_t);
 PETSC_INTERN PetscErrorCode ProductTransposeDestroy(ProductTranspose *, cudaStream_t);
+
+/* Blocks side by side (joined.c) */
+PETSC_INTERN PetscErrorCode ProductJoin(DCSRView, DCSRView, PetscBool, cudaStream_t, DCSRView *);
+PETSC_INTERN PetscErrorCode ProductFreeJoined(DCSRView, DCSRView *, cudaStream_t);
+
+/* Multiplications (productlocal.c) */
 PETSC_INTERN PetscErrorCode ProductSymbolic(Mat, const char[], DCSRView, DCSRView, PetscBool, cudaStream_t, DCSRView *, DCSRSpGEMM *);
 PETSC_INTERN PetscErrorCode ProductCheckNumNonzeros(PetscCount);
 PETSC_INTERN PetscErrorCode ProductNumeric(DCSRSpGEMM, DCSRView, DCSRView, DCSRView, cudaStream_t);
-PETSC_INTERN PetscErrorCode ProductJoin(DCSRView, DCSRView, PetscBool, cudaStream_t, DCSRView *);
-PETSC_INTERN PetscErrorCode ProductFreeJoined(DCSRView, DCSRView *, cudaStream_t);
 PETSC_INTERN PetscErrorCode ProductViewPlan(PetscViewer, const char[], DCSRSpGEMM);
 PETSC_INTERN PetscErrorCode ProductReleaseBound(Mat);
 PETSC_INTERN PetscErrorCode ProductSetNumericOfTwo(Mat);
@@ -110,9 +114,10 @@ PETSC_INTERN PetscErrorCode ProductStackDestroy(ProductStack *, cudaStream_t);
 PETSC_INTERN PetscErrorCode ProductRightCreate(Mat);
 PETSC_INTERN PetscErrorCode ProductRightRefresh(Mat);
 
-/* Results in two blocks (productmpi.c) */
+/* Results in two blocks (installblocks.c) */
 PETSC_INTERN PetscErrorCode ProductRenumberGhosts(PetscInt, DCSRView *, cudaStream_t, PetscInt *, int32_t **);
 PETSC_INTERN PetscErrorCode ProductInstallBlocks(Mat, DCSRView[], PetscInt, const int32_t[]);
+PETSC_INTERN PetscErrorCode ProductRaiseNonzeroState(Mat, PetscObjectState);
 
 /* Whole products (product.c, productseq.c, productmpi.c); *done says whether the device serves this one */
 PETSC_INTERN PetscErrorCode MatProductSetFromOptions_SeqAIJCUDA(Mat, PetscBool *);

@@ -1,0 +1,43 @@
+/* Two blocks side by side as one matrix, for the time of an operation. */
+#include <petscsparsecuda/product.h>
+
+/*
+  ProductJoin - Two matrices side by side, for the time of a multiplication: the left one itself when the right one has no columns
+
+  Not Collective
+
+  Input Parameters:
++ left   - compact
+. right  - the same, with as many rows
+. values - with values
+- stream - for the work
+
+  Output Parameter:
+. joined - to be freed with ProductFreeJoined(); zero after an error
+*/
+PetscErrorCode ProductJoin(DCSRView left, DCSRView right, PetscBool values, cudaStream_t stream, DCSRView *joined)
+{
+  PetscBool      wide;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  *joined = left;
+  if (right.num_columns == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscArrayzero(joined, 1));
+  PetscCall(DCSRNeedsWide(left.num_nonzeros + right.num_nonzeros, &wide));
+  PetscCall(DCSRViewAllocateStructure(left.num_rows, left.num_columns + right.num_columns, left.num_nonzeros + right.num_nonzeros, wide, stream, joined));
+  if (values) PetscCallGoto(ierr, failed, DCSRViewAllocateValues(joined, stream));
+  PetscCallGoto(ierr, failed, DCSRJoinColumns(left, right, values ? DCSR_WRITE_ALL : DCSR_WRITE_STRUCTURE, stream, *joined));
+  PetscFunctionReturn(PETSC_SUCCESS);
+failed:
+  PetscCall(DCSRViewFree(joined, stream));
+  PetscFunctionReturn(ierr);
+}
+
+/* ProductFreeJoined - Frees what ProductJoin() has allocated; not collective. */
+PetscErrorCode ProductFreeJoined(DCSRView left, DCSRView *joined, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  if (joined->row_offsets != left.row_offsets) PetscCall(DCSRViewFree(joined, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
