@@ -166,6 +166,16 @@ PETSC_INTERN PetscErrorCode MatSeqAIJCUDACompact(Mat);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDADropDevice(Mat);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDADropPlans(Mat);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDADeviceChanged(Mat);
+/* New storage, structure or values (replace.c), sequential matrices of ours only. */
+PETSC_INTERN PetscErrorCode MatSeqAIJCUDAStructureOnDevice(Mat, PetscBool *);
+PETSC_INTERN PetscErrorCode MatSeqAIJCUDASetDeviceMatrix(Mat, DCSRView *);
+PETSC_INTERN PetscErrorCode MatSeqAIJCUDASetEmpty(Mat);
+PETSC_INTERN PetscErrorCode MatSeqAIJCUDAStructureChanged(Mat);
+PETSC_INTERN PetscErrorCode MatSeqAIJCUDACreateFromView(Mat, PetscInt, PetscInt, DCSRView *, Mat *);
+PETSC_INTERN PetscErrorCode MatSeqAIJCUDATakeValues(Mat, DCSRView *);
+PETSC_INTERN PetscErrorCode MatSeqAIJCUDAReuseView(Mat, DCSRView *);
+PETSC_INTERN PetscErrorCode MatSeqAIJCUDASetRowLimits(Mat, PetscInt, const PetscInt[]);
+PETSC_INTERN PetscErrorCode MatSeqAIJCUDAGetRowLimits(Mat, const PetscInt *[]);
 
 /* Thunks (thunks.c, mpithunks.c, mpiprepared.c) */
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDASetOps(Mat, struct _MatOps *);
@@ -204,15 +214,10 @@ PETSC_INTERN PetscErrorCode MatAIJCUDARegisterSubclasses(void);
 
 /* Insertion on the device (insert.c, coo.c) */
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDAInsertsOnDevice(Mat, PetscBool *);
-PETSC_INTERN PetscErrorCode MatSeqAIJCUDASetDeviceMatrix(Mat, DCSRView *);
-PETSC_INTERN PetscErrorCode MatSeqAIJCUDASetEmpty(Mat);
-PETSC_INTERN PetscErrorCode MatSeqAIJCUDAStructureChanged(Mat);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDAInsertBatch(Mat, const DCSRBatch *, InsertMode);
 PETSC_INTERN DCSRNewEntries MatSeqAIJCUDANewEntries(Mat);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDAInsertList(Mat, DCSRList *, const PetscScalar[], InsertMode);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDAFinishInsertion(Mat);
-PETSC_INTERN PetscErrorCode MatSeqAIJCUDASetRowLimits(Mat, PetscInt, const PetscInt[]);
-PETSC_INTERN PetscErrorCode MatSeqAIJCUDAGetRowLimits(Mat, const PetscInt *[]);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDACheckRowLimits(Mat);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDACheckUnused(Mat);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDAFillsPreallocation(Mat, PetscBool *);
@@ -275,11 +280,7 @@ PETSC_INTERN PetscErrorCode MatAIJCUDAShowRowSums(Vec);
 PETSC_INTERN PetscErrorCode MatHost_SeqAIJCUDA_copy(Mat, Mat, MatStructure);
 
 /* Transposes and submatrices on the device (transpose.c, submatrix.c, mpitranspose.c, mpisubmatrix.c) */
-PETSC_INTERN PetscErrorCode MatSeqAIJCUDAStructureOnDevice(Mat, PetscBool *);
 PETSC_INTERN PetscErrorCode MatMPIAIJCUDAStructureOnDevice(Mat, PetscBool *);
-PETSC_INTERN PetscErrorCode MatSeqAIJCUDACreateFromView(Mat, PetscInt, PetscInt, DCSRView *, Mat *);
-PETSC_INTERN PetscErrorCode MatSeqAIJCUDATakeValues(Mat, DCSRView *);
-PETSC_INTERN PetscErrorCode MatSeqAIJCUDAReuseView(Mat, DCSRView *);
 PETSC_INTERN PetscErrorCode MatAIJCUDAGetIndices(IS, PetscInt, const char[], cudaStream_t, DCSRIndices *, PetscInt **);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDAGetSubmatrixView(Mat, IS, IS, DCSRView *);
 PETSC_INTERN PetscErrorCode MatIsTransposeDevice_SeqAIJCUDA(Mat, Mat, PetscReal, PetscBool, PetscBool *, PetscBool *);
