@@ -178,6 +178,22 @@ PETSC_INTERN PetscErrorCode MatSeqAIJCUDACompact(Mat);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDADropDevice(Mat);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDADropPlans(Mat);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDADeviceChanged(Mat);
+/* New storage, structure or values (replace.c), sequential matrices of ours only. */
+PETSC_INTERN PetscErrorCode MatSeqAIJCUDAStructureOnDevice(Mat, PetscBool *);
+PETSC_INTERN PetscErrorCode MatSeqAIJCUDASetDeviceMatrix(Mat, DCSRView *);
+PETSC_INTERN PetscErrorCode MatSeqAIJCUDASetEmpty(Mat);
+PETSC_INTERN PetscErrorCode MatSeqAIJCUDAStructureChanged(Mat);
+PETSC_INTERN PetscErrorCode MatSeqAIJCUDACreateFromView(Mat, PetscInt, PetscInt, DCSRView *, Mat *);
+PETSC_INTERN PetscErrorCode MatSeqAIJCUDATakeValues(Mat, DCSRView *);
+PETSC_INTERN PetscErrorCode MatSeqAIJCUDAReuseView(Mat, DCSRView *);
+PETSC_INTERN PetscErrorCode MatSeqAIJCUDASetRowLimits(Mat, PetscInt, const PetscInt[]);
+PETSC_INTERN PetscErrorCode MatSeqAIJCUDAGetRowLimits(Mat, const PetscInt *[]);
+/* The same for parallel matrices (mpireplace.c) */
+PETSC_INTERN PetscErrorCode MatMPIAIJCUDAStructureOnDevice(Mat, PetscBool *);
+PETSC_INTERN PetscErrorCode MatMPIAIJCUDADestroyInsertion(Mat);
+PETSC_INTERN PetscErrorCode MatMPIAIJCUDASetEmpty(Mat);
+PETSC_INTERN PetscErrorCode MatMPIAIJCUDASetBlocks(Mat, DCSRView[], PetscInt, const int32_t[]);
+PETSC_INTERN PetscErrorCode MatMPIAIJCUDASetBlock(Mat, PetscBool, DCSRView *);
 
 /* Thunks (thunks.c, mpithunks.c, mpiprepared.c) */
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDASetThunks(Mat, struct _MatOps *);
@@ -212,15 +228,10 @@ PETSC_INTERN PetscErrorCode MatAIJCUDARegisterSubclasses(void);
 
 /* Insertion on the device (insert.c, coo.c) */
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDAInsertsOnDevice(Mat, PetscBool *);
-PETSC_INTERN PetscErrorCode MatSeqAIJCUDASetDeviceMatrix(Mat, DCSRView *);
-PETSC_INTERN PetscErrorCode MatSeqAIJCUDASetEmpty(Mat);
-PETSC_INTERN PetscErrorCode MatSeqAIJCUDAStructureChanged(Mat);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDAInsertBatch(Mat, const DCSRBatch *, InsertMode);
 PETSC_INTERN DCSRNewEntries MatSeqAIJCUDANewEntries(Mat);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDAInsertList(Mat, DCSRList *, const PetscScalar[], InsertMode);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDAFinishInsertion(Mat);
-PETSC_INTERN PetscErrorCode MatSeqAIJCUDASetRowLimits(Mat, PetscInt, const PetscInt[]);
-PETSC_INTERN PetscErrorCode MatSeqAIJCUDAGetRowLimits(Mat, const PetscInt *[]);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDACheckRowLimits(Mat);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDACheckUnused(Mat);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDAFillsPreallocation(Mat, PetscBool *);
@@ -229,16 +240,10 @@ PETSC_INTERN PetscErrorCode MatSeqAIJCUDASetInsertOps(struct _MatOps *);
 PETSC_INTERN PetscErrorCode MatAIJCUDACheckIndices(PetscInt, const PetscInt[], PetscInt, const char[]);
 PETSC_INTERN PetscErrorCode MatAIJCUDACheckPreallocation(PetscInt, PetscInt, PetscInt, const PetscInt[]);
 PETSC_INTERN PetscErrorCode MatMPIAIJCUDAInsertsOnDevice(Mat, PetscBool *);
-PETSC_INTERN PetscErrorCode MatMPIAIJCUDASetEmpty(Mat);
 PETSC_INTERN PetscErrorCode MatMPIAIJCUDAParentSetPreallocation(Mat, PetscInt, const PetscInt[], PetscInt, const PetscInt[]);
-PETSC_INTERN PetscErrorCode MatMPIAIJCUDADestroyInsertion(Mat);
-PETSC_INTERN PetscErrorCode MatMPIAIJCUDAExtendGhosts(Mat, PetscInt, const int32_t[]);
-PETSC_INTERN PetscErrorCode MatMPIAIJCUDASetBlocks(Mat, DCSRView[], PetscInt, const int32_t[]);
-PETSC_INTERN PetscErrorCode MatMPIAIJCUDASetGhosts(Mat, PetscInt, PetscInt **);
 PETSC_INTERN PetscErrorCode MatMPIAIJCUDAInsertOffDiagonal(Mat, DCSRList *, const PetscScalar[], InsertMode);
 PETSC_INTERN PetscErrorCode MatMPIAIJCUDAFinishInsertion(Mat);
 PETSC_INTERN PetscErrorCode MatMPIAIJCUDAInsertEntries(Mat, PetscCount, const PetscInt[], const PetscInt[], const PetscScalar[], InsertMode);
-PETSC_INTERN PetscErrorCode MatMPIAIJCUDASetUpMultiply(Mat);
 PETSC_INTERN PetscErrorCode MatAssemblyEndDevice_MPIAIJCUDA(Mat, MatAssemblyType, PetscBool *);
 PETSC_INTERN PetscErrorCode MatMPIAIJCUDASetInsertOps(Mat, struct _MatOps *);
 PETSC_INTERN PetscErrorCode MatSetPreallocationCOO_SeqAIJCUDA_Device(Mat, PetscCount, PetscInt[], PetscInt[]);
@@ -282,11 +287,6 @@ PETSC_INTERN PetscErrorCode MatAIJCUDAShowRowSums(Vec);
 PETSC_INTERN PetscErrorCode MatHost_SeqAIJCUDA_copy(Mat, Mat, MatStructure);
 
 /* Transposes and submatrices on the device (transpose.c, submatrix.c, mpitranspose.c, mpisubmatrix.c) */
-PETSC_INTERN PetscErrorCode MatSeqAIJCUDAStructureOnDevice(Mat, PetscBool *);
-PETSC_INTERN PetscErrorCode MatMPIAIJCUDAStructureOnDevice(Mat, PetscBool *);
-PETSC_INTERN PetscErrorCode MatSeqAIJCUDACreateFromView(Mat, PetscInt, PetscInt, DCSRView *, Mat *);
-PETSC_INTERN PetscErrorCode MatSeqAIJCUDATakeValues(Mat, DCSRView *);
-PETSC_INTERN PetscErrorCode MatSeqAIJCUDAReuseView(Mat, DCSRView *);
 PETSC_INTERN PetscErrorCode MatAIJCUDAGetIndices(IS, PetscInt, const char[], cudaStream_t, DCSRIndices *, PetscInt **);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDAGetSubmatrixView(Mat, IS, IS, DCSRView *);
 PETSC_INTERN PetscErrorCode MatIsTransposeDevice_SeqAIJCUDA(Mat, Mat, PetscReal, PetscBool, PetscBool *, PetscBool *);
@@ -296,7 +296,6 @@ PETSC_INTERN PetscErrorCode MatSeqAIJCUDASetTransposeOps(struct _MatOps *);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDASetSubmatrixOps(struct _MatOps *);
 PETSC_INTERN PetscErrorCode MatMPIAIJCUDASetTransposeOps(struct _MatOps *);
 PETSC_INTERN PetscErrorCode MatMPIAIJCUDASetSubmatrixOps(struct _MatOps *);
-PETSC_INTERN PetscErrorCode MatMPIAIJCUDASetBlock(Mat, PetscBool, DCSRView *);
 /* Sums (axpy.c) */
 PETSC_INTERN PetscErrorCode MatAXPY_SeqAIJCUDA(Mat, PetscScalar, Mat, MatStructure);
 PETSC_INTERN PetscErrorCode MatAXPY_MPIAIJCUDA(Mat, PetscScalar, Mat, MatStructure);

@@ -101,7 +101,6 @@ typedef struct {
 /* Rows of other processes (productrows.c) */
 PETSC_INTERN PetscErrorCode ProductColumnsCreate(PetscLayout, PetscInt, const PetscInt[], cudaStream_t, ProductColumns *);
 PETSC_INTERN PetscErrorCode ProductColumnsCreateOf(Mat, cudaStream_t, ProductColumns *);
-PETSC_INTERN PetscBool      ProductGhostsAscend(Mat);
 PETSC_INTERN PetscErrorCode ProductColumnsDestroy(ProductColumns *, cudaStream_t);
 PETSC_INTERN PetscErrorCode ProductCreateSF(PetscLayout, PetscInt, const PetscInt[], PetscSF *);
 PETSC_INTERN PetscErrorCode ProductStackCreateFetched(Mat, PetscSF, const DCSRView[], cudaStream_t, ProductStack *);

@@ -107,6 +107,7 @@ static PetscErrorCode DestroyButEntries(Mat A)
 static PetscErrorCode MatDestroy_MPIAIJDCSRCUDA(Mat A)
 {
   Mat_MPIAIJ *a = (Mat_MPIAIJ *)A->data;
+  PetscErrorCode (*parent)(Mat) = a->spptr != NULL ? MatMPIAIJCUDAGet(A)->parent.destroy : MatAIJCUDAParentMPI.destroy;
 
   PetscFunctionBegin;
   if (a->spptr != NULL && MatAIJCUDAChangesType(A)) {
@@ -119,7 +120,7 @@ static PetscErrorCode MatDestroy_MPIAIJDCSRCUDA(Mat A)
     PetscCall(MatMPIAIJCUDAUseCurrentStream(A)); // the ghost vector goes
   }
   PetscCall(PetscFree(a->spptr));
-  PetscCall((*MatAIJCUDAParentMPI.destroy)(A));
+  PetscCall((*parent)(A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

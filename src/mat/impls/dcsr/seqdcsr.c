@@ -179,7 +179,8 @@ static PetscErrorCode DestroyButEntries(Mat A)
 static PetscErrorCode MatDestroy_SeqAIJDCSRCUDA(Mat A)
 {
   Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A); // NULL: a header merged into another matrix
-  cudaStream_t    stream;
+  PetscErrorCode (*parent)(Mat) = d != NULL ? d->parent.destroy : MatAIJCUDAParentSeq.destroy; // submatrices have one of their own
+  cudaStream_t stream;
 
   PetscFunctionBegin;
   if (d != NULL && MatAIJCUDAChangesType(A)) {
@@ -202,7 +203,7 @@ static PetscErrorCode MatDestroy_SeqAIJDCSRCUDA(Mat A)
     PetscCall(MatSeqAIJDCSRCUDARemoveComposed(A));
   }
   PetscCall(PetscFree(A->spptr));
-  PetscCall((*MatAIJCUDAParentSeq.destroy)(A));
+  PetscCall((*parent)(A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -1,13 +1,8 @@
 /*
   Composed functions of MATSEQAIJ and MATMPIAIJ ("..._C") that use the host arrays directly, called through the mirror.
-
-  Composed functions are the same for all matrices of a type, so the parent's are asked for once, from a scratch matrix. This is the only place that captures them; operations
-  of the table are captured by each matrix (thunks.h), since the parent changes them.
 */
 #include <petscsparsecuda/composed.h>
 
-MatAIJCUDAParentSeqFunctions MatAIJCUDAParentSeq;
-MatAIJCUDAParentMPIFunctions MatAIJCUDAParentMPI;
 
 /* MatAIJCUDAHostReplaced - A matrix got new host arrays: the mirror is the matrix, the device copy is void. */
 PetscErrorCode MatAIJCUDAHostReplaced(Mat A)
@@ -110,42 +105,6 @@ PetscErrorCode MatConvert_AIJCUDA_IS(Mat A, MatType type, MatReuse reuse, Mat *B
   PetscCall(MatAIJCUDAHostBegin(A, HOST_READ));
   ierr = (*convert)(A, type, reuse, B);
   PetscCall(MatAIJCUDAHostFinish(A, HOST_READ, ierr));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Asks a matrix of a parent type, with an options prefix of its own, or -mat_seqaij_type would make it ours. */
-static PetscErrorCode CreateParent(MatType type, Mat *A)
-{
-  PetscFunctionBegin;
-  PetscCall(MatCreate(PETSC_COMM_SELF, A));
-  PetscCall(MatSetOptionsPrefix(*A, "petscsparsecuda_parent_"));
-  PetscCall(MatSetSizes(*A, 0, 0, 0, 0));
-  PetscCall(MatSetType(*A, type));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*
-  MatAIJCUDACaptureParents - Asks scratch matrices of the parent types for their composed functions, and for how they are destroyed.
-
-  Not Collective
-*/
-PetscErrorCode MatAIJCUDACaptureParents(void)
-{
-  Mat A;
-
-  PetscFunctionBegin;
-  PetscCall(CreateParent(MATSEQAIJ, &A));
-#define QUERY(name, field, parameters) PetscCall(PetscObjectQueryFunction((PetscObject)A, name, &MatAIJCUDAParentSeq.field));
-  PARENT_SEQ_FUNCTIONS(QUERY)
-#undef QUERY
-  MatAIJCUDAParentSeq.destroy = A->ops->destroy;
-  PetscCall(MatDestroy(&A));
-  PetscCall(CreateParent(MATMPIAIJ, &A));
-#define QUERY(name, field, parameters) PetscCall(PetscObjectQueryFunction((PetscObject)A, name, &MatAIJCUDAParentMPI.field));
-  PARENT_MPI_FUNCTIONS(QUERY)
-#undef QUERY
-  MatAIJCUDAParentMPI.destroy = A->ops->destroy;
-  PetscCall(MatDestroy(&A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

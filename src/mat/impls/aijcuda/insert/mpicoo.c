@@ -2,7 +2,7 @@
   MatSetPreallocationCOO() and MatSetValuesCOO() on the device for parallel matrices. The list of a process and what others send it are one list, sorted once for
   the diagonal and once for the off-diagonal block; entries for other processes are gathered on the device, and PetscSF takes them where they belong.
 */
-#include <petscsparsecuda/aijcuda.h>
+#include <petscsparsecuda/ghosts.h>
 
 /* MatDuplicate() hands a container of this name on to the copy. */
 static const char COO_KEY[] = "__PETSc_MatCOOStruct_Device";
@@ -167,57 +167,6 @@ cleanup:
   PetscCall(DCSRListPackerDestroy(&packers[1], stream));
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Global columns of the new off-diagonal block become ghost columns. */
-static PetscErrorCode SetGhosts(Mat A, DCSRView *view, cudaStream_t stream)
-{
-  Mat_MPIAIJ    *a = (Mat_MPIAIJ *)A->data;
-  PetscInt       n;
-  int32_t       *columns, *device = NULL;
-  PetscErrorCode ierr;
-
-  PetscFunctionBegin;
-  PetscCall(DCSRViewGetColumns(*view, DCSRKeyBits(A->cmap->N), stream, &n, &columns));
-  PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(n, "ghost columns", stream, &device));
-  PetscCallGoto(ierr, cleanup, PetscSparseCUDACopyToDevice(device, columns, (size_t)n * sizeof(*columns), stream));
-  PetscCallGoto(ierr, cleanup, DCSRViewRenumber(*view, n, device, stream));
-  PetscCallGoto(ierr, cleanup, MatMPIAIJCUDAExtendGhosts(A, n, columns)); // the block is empty so far
-  view->num_columns = a->B->cmap->n;
-cleanup:
-  PetscCall(PetscFree(columns));
-  PetscCall(PetscSparseCUDAFree(&device, stream));
-  PetscCall(ierr);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*
-  MatMPIAIJCUDASetBlock - Compact device storage becomes one of the blocks of an empty matrix.
-
-  Not Collective
-
-  Input Parameters:
-+ A            - a parallel matrix of ours, after MatMPIAIJCUDASetEmpty(); to be assembled, or to get its scatter, when both blocks are there
-. off_diagonal - which block
-- view         - columns of the diagonal block in local, those of the off-diagonal block in global numbering; its arrays now belong to A; zero afterwards, also after an error
-*/
-PetscErrorCode MatMPIAIJCUDASetBlock(Mat A, PetscBool off_diagonal, DCSRView *view)
-{
-  Mat_MPIAIJ    *a     = (Mat_MPIAIJ *)A->data;
-  Mat            block = off_diagonal ? a->B : a->A;
-  cudaStream_t   stream;
-  PetscErrorCode ierr;
-
-  PetscFunctionBegin;
-  PetscCall(PetscSparseCUDAGetStream(&stream));
-  if (off_diagonal) PetscCallGoto(ierr, failed, SetGhosts(A, view, stream));
-  PetscCallGoto(ierr, failed, MatSeqAIJCUDASetDeviceMatrix(block, view));
-  PetscCall(MatAssemblyBegin(block, MAT_FINAL_ASSEMBLY));
-  PetscCall(MatAssemblyEnd(block, MAT_FINAL_ASSEMBLY));
-  PetscFunctionReturn(PETSC_SUCCESS);
-failed:
-  PetscCall(DCSRViewFree(view, stream));
-  PetscFunctionReturn(ierr);
 }
 
 /* The structure of one list becomes one of the blocks, with zero values. */

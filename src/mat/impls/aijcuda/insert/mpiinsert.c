@@ -3,6 +3,7 @@
   other processes wait in a stash of their own until assembly. What joins the off-diagonal block may extend its columns, which needs no communication; the scatter
   of products is made again at assembly when that has happened anywhere.
 */
+#include <petscsparsecuda/ghosts.h>
 #include <petscsparsecuda/thunks.h>
 
 /* Whether values for A go to the device; the same answer on all processes. DMCreateMatrix() binds for the time of the first assembly, which goes on as it began. */
@@ -12,67 +13,6 @@ PetscErrorCode MatMPIAIJCUDAInsertsOnDevice(Mat A, PetscBool *inserts)
 
   PetscFunctionBegin;
   *inserts = (PetscBool)(!d->no_device && (!A->boundtocpu || d->first_assembly) && !A->structure_only && !A->hash_active && !MatAIJCUDAInHostCode() && A->cmap->N <= PETSC_INT32_MAX && A->rmap->N <= PETSC_INT32_MAX);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* MatMPIAIJCUDADestroyInsertion - Frees what insertion holds, and with it the values that have not joined the matrix. */
-PetscErrorCode MatMPIAIJCUDADestroyInsertion(Mat A)
-{
-  Mat_MPIAIJCUDA *d      = MatMPIAIJCUDAGet(A);
-  cudaStream_t    stream = NULL;
-
-  PetscFunctionBegin;
-  if (d->stage[0] != NULL || d->stage[1] != NULL || OffProcessStashOnDevice(&d->off_process)) {
-    PetscCall(PetscSparseCUDAGetStream(&stream));
-    PetscCall(DCSRStageDestroy(&d->stage[0], stream));
-    PetscCall(DCSRStageDestroy(&d->stage[1], stream));
-  }
-  PetscCall(OffProcessStashDestroy(&d->off_process, stream));
-  PetscCall(PetscFree(d->indices));
-  d->num_indices = 0;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MakeEmptyBlocks(Mat A)
-{
-  Mat_MPIAIJ *a = (Mat_MPIAIJ *)A->data;
-
-  PetscFunctionBegin;
-  PetscCall(MatMPIAIJCUDAParentSetPreallocation(A, 0, NULL, 0, NULL)); // makes the blocks
-  PetscCall(MatMPIAIJCUDASetBlockTypes(A));
-  for (int k = 0; k < 2; k++) {
-    const Mat block = k ? a->B : a->A;
-
-    PetscCall(MatSeqAIJCUDASetEmpty(block));
-    ((Mat_SeqAIJ *)block->data)->nonew = 0;
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*
-  MatMPIAIJCUDASetEmpty - Makes A a matrix without entries, ready for values from anywhere.
-
-  Collective
-
-  Input Parameter:
-. A - a parallel matrix of ours that inserts on the device; after an error it is one that was not set up
-*/
-PetscErrorCode MatMPIAIJCUDASetEmpty(Mat A)
-{
-  Mat_MPIAIJCUDA *d = MatMPIAIJCUDAGet(A);
-  PetscErrorCode  ierr;
-
-  PetscFunctionBegin;
-  PetscCall(MatMPIAIJCUDADestroyInsertion(A));
-  PetscCallGoto(ierr, failed, MakeEmptyBlocks(A));
-  d->device_assembly = PETSC_TRUE;
-  d->first_assembly  = PETSC_TRUE;
-  d->host_inserted   = PETSC_FALSE;
-  d->columns_changed = PETSC_FALSE;
-  PetscFunctionReturn(PETSC_SUCCESS);
-failed:
-  A->preallocated = PETSC_FALSE; // the parent says otherwise by now, and the next insertion would go to host arrays without room
-  PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -185,155 +125,6 @@ static PetscErrorCode MatSetValues_MPIAIJCUDA(Mat A, PetscInt m, const PetscInt 
 
     if (DCSRStageCount(d->stage[k]) >= PetscMax((PetscCount)block->stage_entries, block->view.num_nonzeros)) PetscCall(MatMPIAIJCUDAFinishInsertion(A));
   }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* The union of the ghost columns and others, both ascending; *grown when there are more than before, and then *map [old] is where the old ones went. */
-static PetscErrorCode UniteColumns(PetscInt n_old, const PetscInt old[], PetscInt n, const int32_t columns[], PetscInt *n_new, PetscInt **united, int32_t **map)
-{
-  PetscInt i = 0, j = 0, k = 0;
-
-  PetscFunctionBegin;
-  PetscCall(PetscMalloc1(n_old + n + 1, united));
-  PetscCall(PetscMalloc1(n_old, map));
-  while (i < n_old || j < n) {
-    const PetscInt next = j == n || (i < n_old && old[i] <= columns[j]) ? old[i] : columns[j];
-
-    if (j < n && columns[j] == next) j++;
-    if (i < n_old && old[i] == next) (*map)[i++] = (int32_t)k;
-    (*united)[k++] = next;
-  }
-  *n_new = k;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Sets the number of columns of the off-diagonal block, on the host and on the device. */
-static PetscErrorCode SetNumGhosts(Mat B, PetscInt n)
-{
-  PetscFunctionBegin;
-  if (B->cmap->n == n && B->cmap->N == n) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscLayoutDestroy(&B->cmap));
-  PetscCall(PetscLayoutCreateFromSizes(PETSC_COMM_SELF, n, n, 1, &B->cmap));
-  MatSeqAIJCUDAGet(B)->view.num_columns = n;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Whether the off-diagonal block still has global columns; PETSc has no array for no ghost columns. */
-static PetscBool HasGlobalColumns(Mat A)
-{
-  const Mat_MPIAIJ *a = (Mat_MPIAIJ *)A->data;
-
-  return (PetscBool)(a->garray == NULL && a->B->cmap->n > 0);
-}
-
-/*
-  MatMPIAIJCUDASetGhosts - Gives the off-diagonal block, whose columns on the device have been renumbered, its ghost columns; not collective.
-
-  Input Parameters:
-+ A      - a parallel matrix of ours
-. n      - ghost columns
-- garray - [n] their global numbers, ascending; belongs to A, NULL afterwards
-
-  Note:
-  The scatter of products is made again in the next assembly.
-*/
-PetscErrorCode MatMPIAIJCUDASetGhosts(Mat A, PetscInt n, PetscInt **garray)
-{
-  Mat_MPIAIJ *a = (Mat_MPIAIJ *)A->data;
-
-  PetscFunctionBegin;
-  PetscCall(SetNumGhosts(a->B, n));
-  PetscCall(PetscFree(a->garray));
-#if PetscDefined(USE_CTABLE)
-  PetscCall(PetscHMapIDestroy(&a->colmap));
-#else
-  PetscCall(PetscFree(a->colmap));
-#endif
-  a->garray                            = *garray;
-  *garray                              = NULL;
-  MatMPIAIJCUDAGet(A)->columns_changed = PETSC_TRUE;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*
-  MatMPIAIJCUDAExtendGhosts - Sees that global columns are ghost columns of this process; not collective.
-
-  Input Parameters:
-+ A       - a parallel matrix of ours, whose off-diagonal block is current on the device
-. n       - columns
-- columns - [n] host, ascending
-*/
-PetscErrorCode MatMPIAIJCUDAExtendGhosts(Mat A, PetscInt n, const int32_t columns[])
-{
-  Mat_MPIAIJ     *a     = (Mat_MPIAIJ *)A->data;
-  Mat             B     = a->B;
-  Mat_SeqAIJCUDA *b     = MatSeqAIJCUDAGet(B);
-  const PetscInt  n_old = a->garray != NULL ? B->cmap->n : 0;
-  PetscInt        n_new = 0, *garray;
-  int32_t        *map, *map_device = NULL;
-  cudaStream_t    stream;
-  PetscErrorCode  ierr = PETSC_SUCCESS;
-
-  PetscFunctionBegin;
-  PetscCall(MatSeqAIJCUDACopyToDevice(B));
-  PetscCall(MatSeqAIJCUDACompact(B));
-  PetscCall(UniteColumns(n_old, a->garray, n, columns, &n_new, &garray, &map));
-  if (n_new > n_old && n_old > 0) {
-    PetscCallGoto(ierr, cleanup, PetscSparseCUDAGetStream(&stream));
-    PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(n_old, "map of ghost columns", stream, &map_device));
-    PetscCallGoto(ierr, cleanup, PetscSparseCUDACopyToDevice(map_device, map, (size_t)n_old * sizeof(*map), stream));
-    PetscCallGoto(ierr, cleanup, DCSRViewMapColumns(b->view, map_device, stream));
-    PetscCallGoto(ierr, cleanup, PetscSparseCUDAFree(&map_device, stream));
-  }
-  if (n_new > n_old || HasGlobalColumns(A)) {
-    PetscCallGoto(ierr, cleanup, MatSeqAIJCUDADropPlans(B));
-    PetscCallGoto(ierr, cleanup, MatSeqAIJCUDAStructureChanged(B));
-    PetscCallGoto(ierr, cleanup, MatMPIAIJCUDASetGhosts(A, n_new, &garray));
-  }
-cleanup:
-  PetscCall(PetscFree(garray));
-  PetscCall(PetscFree(map));
-  if (map_device != NULL) PetscCall(PetscSparseCUDAFree(&map_device, stream));
-  PetscCall(ierr);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*
-  MatMPIAIJCUDASetBlocks - Makes device storage the blocks of a matrix, whatever it was before, ready to be assembled.
-
-  Collective
-
-  Input Parameters:
-+ A       - a parallel matrix of ours
-. blocks  - compact; diagonal and off-diagonal, the latter with n columns; their arrays now belong to A, and they are zero afterwards
-. n       - ghost columns
-- columns - [n] host, ascending: their global numbers
-
-  Note:
-  Allocates no device memory.
-*/
-PetscErrorCode MatMPIAIJCUDASetBlocks(Mat A, DCSRView blocks[], PetscInt n, const int32_t columns[])
-{
-  Mat_MPIAIJ     *a = (Mat_MPIAIJ *)A->data;
-  Mat_MPIAIJCUDA *d = MatMPIAIJCUDAGet(A);
-
-  PetscFunctionBegin;
-  PetscCall(MatMPIAIJCUDADestroyInsertion(A));
-  PetscCall(MatMPIAIJCUDAParentSetPreallocation(A, 0, NULL, 0, NULL)); // makes the blocks, without ghost columns
-  PetscCall(MatMPIAIJCUDASetBlockTypes(A));
-  for (int k = 0; k < 2; k++) {
-    const Mat block = k ? a->B : a->A;
-
-    PetscCall(MatSeqAIJCUDASetDeviceMatrix(block, &blocks[k]));
-    ((Mat_SeqAIJ *)block->data)->nonew = 0;
-  }
-  PetscCall(SetNumGhosts(a->B, n));
-  PetscCall(PetscMalloc1(n + 1, &a->garray)); // never NULL
-  for (PetscInt k = 0; k < n; k++) a->garray[k] = columns[k];
-  d->device_assembly = PETSC_TRUE;
-  d->first_assembly  = PETSC_TRUE;
-  d->host_inserted   = PETSC_FALSE;
-  d->columns_changed = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -526,38 +317,6 @@ cleanup:
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  MatMPIAIJCUDASetUpMultiply - Makes the ghost vector and the scatter of products again. Collective.
-*/
-PetscErrorCode MatMPIAIJCUDASetUpMultiply(Mat A)
-{
-  Mat_MPIAIJ *a = (Mat_MPIAIJ *)A->data;
-  IS          from, to;
-  Vec         x;
-
-  PetscFunctionBegin;
-  PetscCall(MatMPIAIJCUDAUseCurrentStream(A));
-  if (HasGlobalColumns(A)) PetscCall(MatMPIAIJCUDAExtendGhosts(A, 0, NULL));
-  PetscCall(VecDestroy(&a->lvec));
-  PetscCall(VecScatterDestroy(&a->Mvctx));
-#if PetscDefined(USE_CTABLE)
-  PetscCall(PetscHMapIDestroy(&a->colmap));
-#else
-  PetscCall(PetscFree(a->colmap));
-#endif
-  PetscCall(MatCreateVecs(a->B, &a->lvec, NULL));
-  PetscCall(ISCreateGeneral(PETSC_COMM_SELF, a->B->cmap->n, a->garray, PETSC_COPY_VALUES, &from));
-  PetscCall(ISCreateStride(PETSC_COMM_SELF, a->B->cmap->n, 0, 1, &to));
-  PetscCall(VecCreateMPIWithArray(PetscObjectComm((PetscObject)A), 1, A->cmap->n, A->cmap->N, NULL, &x));
-  PetscCall(VecScatterCreate(x, from, a->lvec, to, &a->Mvctx));
-  PetscCall(VecScatterViewFromOptions(a->Mvctx, (PetscObject)A, "-matmult_vecscatter_view"));
-  PetscCall(VecDestroy(&x));
-  PetscCall(ISDestroy(&to));
-  PetscCall(ISDestroy(&from));
-  MatMPIAIJCUDAGet(A)->columns_changed = PETSC_FALSE;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Both blocks, when the ghost columns and the scatter are there; not collective. */
 static PetscErrorCode AssembleBlocks(Mat A)
 {
@@ -599,7 +358,7 @@ static PetscErrorCode FinishAssembly(Mat A, PetscBool rebuild)
 /* Whether a program, as MatCopyHashToXAIJ() of a MATMPIAIJ, has put entries with global columns into the off-diagonal block itself: the parent knows what to do with them. */
 static PetscBool HasForeignColumns(Mat A)
 {
-  return (PetscBool)(HasGlobalColumns(A) && ((Mat_SeqAIJ *)((Mat_MPIAIJ *)A->data)->B->data)->nz > 0);
+  return (PetscBool)(MatMPIAIJCUDAHasGlobalColumns(A) && ((Mat_SeqAIJ *)((Mat_MPIAIJ *)A->data)->B->data)->nz > 0);
 }
 
 /* What this process knows about the assembly that begins. */
@@ -655,7 +414,7 @@ static PetscErrorCode JoinAll(Mat A, PetscBool done, PetscBool ghosts)
   if (exchange) PetscCall(ExchangeOffProcess(A));
   PetscCall(MatMPIAIJCUDAFinishInsertion(A));
   PetscCheck(done || !d->columns_changed, PETSC_COMM_SELF, PETSC_ERR_SUP, "New off-diagonal columns were inserted on the device, and then other values while the matrix was bound to the CPU: assemble before MatBindToCPU()");
-  if (ghosts && HasGlobalColumns(A)) PetscCall(MatMPIAIJCUDAExtendGhosts(A, 0, NULL));
+  if (ghosts && MatMPIAIJCUDAHasGlobalColumns(A)) PetscCall(MatMPIAIJCUDAExtendGhosts(A, 0, NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

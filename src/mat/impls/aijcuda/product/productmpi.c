@@ -8,6 +8,7 @@
 
   In all local matrices the own columns are numbered first, so that splitting a result into blocks is a search in each of its rows.
 */
+#include <petscsparsecuda/ghosts.h>
 #include <petscsparsecuda/product.h>
 #include <petscsparsecuda/slices.h>
 
@@ -589,7 +590,7 @@ static PetscErrorCode GetOwnChanges(Mat C, const MPIProduct *p, DCSRView views[2
   GetMats(C, mats);
   changed[0] = (PetscBool)(p->result_nonzerostate != C->nonzerostate);
   changed[1] = PETSC_FALSE;
-  changed[2] = (PetscBool) !(ProductGhostsAscend(mats[0]) && ProductGhostsAscend(mats[1]));
+  changed[2] = (PetscBool) !(MatMPIAIJCUDAGhostsAscend(mats[0]) && MatMPIAIJCUDAGhostsAscend(mats[1]));
   for (int k = 0; k < 2; k++) {
     if (!changed[0]) {
       PetscCall(OperandHasPattern(mats[k], views[k], p, k, stream, &has));
@@ -694,7 +695,7 @@ static PetscErrorCode OperandUsable(Mat X, PetscBool *usable)
   PetscBool blocks[2] = {PETSC_FALSE, PETSC_FALSE};
 
   PetscFunctionBegin;
-  *usable = (PetscBool)(X->assembled && !X->structure_only && !X->boundtocpu && X->rmap->N <= PETSC_INT32_MAX && X->cmap->N <= PETSC_INT32_MAX && ProductGhostsAscend(X));
+  *usable = (PetscBool)(X->assembled && !X->structure_only && !X->boundtocpu && X->rmap->N <= PETSC_INT32_MAX && X->cmap->N <= PETSC_INT32_MAX && MatMPIAIJCUDAGhostsAscend(X));
   for (int k = 0; k < 2 && *usable; k++) PetscCall(ProductOperandUsable(Block(X, k), PETSC_FALSE, &blocks[k]));
   *usable = (PetscBool)(*usable && blocks[0] && blocks[1]);
   PetscFunctionReturn(PETSC_SUCCESS);

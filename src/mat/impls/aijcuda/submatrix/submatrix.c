@@ -104,36 +104,6 @@ cleanup:
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  MatSeqAIJCUDAReuseView - New storage gives its values to a matrix that has its structure already; for MAT_REUSE_MATRIX.
-
-  Not Collective
-
-  Input Parameters:
-+ B    - a sequential matrix of ours that uses the device
-- view - freed
-
-  Errors: PETSC_ERR_ARG_SIZ when the structures differ; B is as it was.
-*/
-PetscErrorCode MatSeqAIJCUDAReuseView(Mat B, DCSRView *view)
-{
-  PetscBool      same;
-  cudaStream_t   stream;
-  PetscErrorCode ierr;
-
-  PetscFunctionBegin;
-  PetscCall(PetscSparseCUDAGetStream(&stream));
-  PetscCallGoto(ierr, cleanup, MatSeqAIJCUDACopyToDevice(B));
-  PetscCallGoto(ierr, cleanup, MatSeqAIJCUDACompact(B));
-  PetscCallGoto(ierr, cleanup, DCSRHaveSameStructure(*view, MatSeqAIJCUDAGet(B)->view, stream, &same));
-  if (same) PetscCallGoto(ierr, cleanup, MatSeqAIJCUDATakeValues(B, view));
-cleanup:
-  PetscCall(DCSRViewFree(view, stream));
-  PetscCall(ierr);
-  PetscCheck(same, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ, "Cannot reuse matrix. wrong number of nonzeros, or others");
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode CreateSubmatrix(Mat A, IS rows, IS columns, Mat *B)
 {
   PetscInt rbs, cbs;

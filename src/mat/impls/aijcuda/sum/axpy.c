@@ -5,7 +5,7 @@
   entries of X, whatever the caller says of the patterns, it is updated in place, and its structure and what was made of it stay. PETSc adds matrices of different types
   itself, row by row.
 */
-#include <petscsparsecuda/product.h>
+#include <petscsparsecuda/ghosts.h>
 #include <petscsparsecuda/spadd.h>
 #include <petscsparsecuda/thunks.h>
 
@@ -267,50 +267,7 @@ PetscErrorCode MatAXPY_SeqAIJCUDA(Mat Y, PetscScalar a, Mat X, MatStructure str)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Ghost columns of the sum: the union of both, ascending; map_y [ny] and map_x [nx] say where they went. */
-static PetscErrorCode UniteGhosts(PetscInt ny, const PetscInt y[], PetscInt nx, const PetscInt x[], PetscInt *n, PetscInt united[], int32_t map_y[], int32_t map_x[])
-{
-  PetscInt i = 0, j = 0, k = 0;
-
-  PetscFunctionBegin;
-  for (; i < ny || j < nx; k++) {
-    united[k] = j == nx || (i < ny && y[i] <= x[j]) ? y[i] : x[j];
-    if (i < ny && y[i] == united[k]) map_y[i++] = (int32_t)k;
-    if (j < nx && x[j] == united[k]) map_x[j++] = (int32_t)k;
-  }
-  *n = k;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode CopyMapToDevice(PetscInt n, const int32_t map[], cudaStream_t stream, int32_t **device)
-{
-  PetscFunctionBegin;
-  PetscCall(PetscSparseCUDAMalloc(n, "map of ghost columns", stream, device));
-  if (n > 0) PetscCall(PetscSparseCUDACopyToDevice(*device, map, (size_t)n * sizeof(*map), stream));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* The maps of the sum of the off-diagonal blocks; garray [num_columns] are its ghost columns, to be freed by the caller. */
-static PetscErrorCode MapGhosts(Mat Y, Mat X, BlockSum *s, PetscInt **garray, cudaStream_t stream)
-{
-  const Mat_MPIAIJ *y = (Mat_MPIAIJ *)Y->data, *x = (Mat_MPIAIJ *)X->data;
-  const PetscInt    ny = y->B->cmap->n, nx = x->B->cmap->n;
-  int32_t          *map_y = NULL, *map_x = NULL;
-  PetscErrorCode    ierr;
-
-  PetscFunctionBegin;
-  PetscCall(PetscMalloc1(ny + nx + 1, garray));
-  PetscCallGoto(ierr, cleanup, PetscMalloc2(ny, &map_y, nx, &map_x));
-  PetscCallGoto(ierr, cleanup, UniteGhosts(ny, y->garray, nx, x->garray, &s->num_columns, *garray, map_y, map_x));
-  if (s->num_columns > ny) PetscCallGoto(ierr, cleanup, CopyMapToDevice(ny, map_y, stream, &s->map_y));
-  if (s->num_columns > nx) PetscCallGoto(ierr, cleanup, CopyMapToDevice(nx, map_x, stream, &s->map_x));
-cleanup:
-  PetscCall(PetscFree2(map_y, map_x));
-  PetscCall(ierr);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Prepares the sums [2] of both blocks; garray as MapGhosts() gives it, also after an error. */
+/* Prepares the sums [2] of both blocks; garray [columns of the second sum] are its ghost columns, to be freed by the caller, also after an error. */
 static PetscErrorCode PrepareBlocks(Mat Y, Mat X, MatStructure str, cudaStream_t stream, BlockSum sums[], PetscInt **garray)
 {
   const Mat_MPIAIJ *y = (Mat_MPIAIJ *)Y->data, *x = (Mat_MPIAIJ *)X->data;
@@ -323,7 +280,7 @@ static PetscErrorCode PrepareBlocks(Mat Y, Mat X, MatStructure str, cudaStream_t
     PetscCall(GetCompactView(others[k], &sums[k].x));
     PetscCall(MatSeqAIJCUDACopyToDevice(blocks[k]));
     PetscCall(MatSeqAIJCUDACompact(blocks[k]));
-    if (k == 1) PetscCall(MapGhosts(Y, X, &sums[k], garray, stream));
+    if (k == 1) PetscCall(GhostColumnsUnite(y->B->cmap->n, y->garray, x->B->cmap->n, x->garray, stream, &sums[k].num_columns, garray, &sums[k].map_y, &sums[k].map_x));
     PetscCall(BlockSumPrepare(&sums[k], str, stream));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -352,14 +309,6 @@ cleanup:
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether columns of the off-diagonal block are ghost columns; those of a matrix that is being built are not yet. */
-static PetscBool HasGhosts(Mat A)
-{
-  const Mat_MPIAIJ *a = (Mat_MPIAIJ *)A->data;
-
-  return (PetscBool)(a->garray != NULL || a->B->cmap->n == 0);
-}
-
 /* The same answer on all processes. */
 static PetscErrorCode ParallelAddsOnDevice(Mat Y, Mat X, PetscBool *device)
 {
@@ -372,7 +321,7 @@ static PetscErrorCode ParallelAddsOnDevice(Mat Y, Mat X, PetscBool *device)
     PetscCall(AddsOnDevice(y->A, x->A, &block[0]));
     PetscCall(AddsOnDevice(y->B, x->B, &block[1]));
   }
-  *device = (PetscBool)(block[0] && block[1] && MatMPIAIJCUDAGet(Y)->device_assembly && HasGhosts(Y) && HasGhosts(X) && ProductGhostsAscend(X) && ProductGhostsAscend(Y));
+  *device = (PetscBool)(block[0] && block[1] && MatMPIAIJCUDAGet(Y)->device_assembly && !MatMPIAIJCUDAHasGlobalColumns(Y) && !MatMPIAIJCUDAHasGlobalColumns(X) && MatMPIAIJCUDAGhostsAscend(X) && MatMPIAIJCUDAGhostsAscend(Y));
   if (*device) PetscCall(MatMPIAIJCUDAInsertsOnDevice(Y, device)); // the assembly at the end is the device's, too
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, device, 1, MPI_C_BOOL, MPI_LAND, PetscObjectComm((PetscObject)Y)));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -5,24 +5,6 @@
 #include <petscsparsecuda/product.h>
 #include <petscsparsecuda/thunks.h>
 
-/* MatMPIAIJCUDAStructureOnDevice - Whether an operation that makes a new structure from that of A runs on the device, on all processes. Collective. */
-PetscErrorCode MatMPIAIJCUDAStructureOnDevice(Mat A, PetscBool *device)
-{
-  Mat_MPIAIJ *a         = (Mat_MPIAIJ *)A->data;
-  const Mat   blocks[2] = {a->A, a->B};
-  PetscBool   use;
-
-  PetscFunctionBegin;
-  *device = (PetscBool)(A->assembled && a->Mvctx != NULL && ProductGhostsAscend(A) && !A->boundtocpu && !MatMPIAIJCUDAGet(A)->no_device && MatMPIAIJCUDAGet(A)->device_assembly && A->rmap->N <= PETSC_INT32_MAX && A->cmap->N <= PETSC_INT32_MAX);
-  for (int k = 0; k < 2; k++) {
-    PetscCall(MatIsSeqAIJCUDA(blocks[k], &use));
-    if (use) PetscCall(MatSeqAIJCUDAStructureOnDevice(blocks[k], &use));
-    *device = (PetscBool)(*device && use);
-  }
-  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, device, 1, MPI_C_BOOL, MPI_LAND, PetscObjectComm((PetscObject)A)));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* The off-diagonal block as a list of entries of the transpose, device arrays; all NULL after an error. */
 typedef struct {
   PetscCount   n;

@@ -4,6 +4,7 @@
   Rows are packed for all that want them together, with global columns. Two kinds: fetched ones, which the ghost columns of the left factor ask for, and returned
   ones, partial sums of a transposed factor's ghost rows that go to the owners of these.
 */
+#include <petscsparsecuda/ghosts.h>
 #include <petscsparsecuda/product.h>
 
 /*
@@ -49,16 +50,6 @@ PetscErrorCode ProductColumnsCreateOf(Mat X, cudaStream_t stream, ProductColumns
   PetscFunctionBegin;
   PetscCall(ProductColumnsCreate(X->cmap, x->garray != NULL ? x->B->cmap->n : 0, x->garray, stream, columns));
   PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* ProductGhostsAscend - Whether the ghost columns of X, a parallel matrix, ascend, as all code for the device expects; MATMPIAIJ's submatrices of permuted own columns have others. Not collective. */
-PetscBool ProductGhostsAscend(Mat X)
-{
-  const Mat_MPIAIJ *x = (const Mat_MPIAIJ *)X->data;
-
-  for (PetscInt k = 1; x->garray != NULL && k < x->B->cmap->n; k++)
-    if (x->garray[k - 1] >= x->garray[k]) return PETSC_FALSE;
-  return PETSC_TRUE;
 }
 
 /* ProductColumnsDestroy - Frees both copies; zero afterwards. Not collective. */
@@ -343,50 +334,25 @@ static PetscErrorCode ExchangeColumns(ProductRows *x, DCSRView source, DCSRColum
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The union of the ghost columns and of global columns outside of the own ones, both ascending, and where the former went. */
-static PetscErrorCode UniteGhosts(const ProductColumns *old, PetscInt n, const int32_t columns[], PetscInt *num, PetscInt united[], PetscInt map[])
-{
-  const PetscInt begin = old->device.begin, end = begin + old->device.num_own;
-  PetscInt       i = 0, j = 0, k = 0;
-
-  PetscFunctionBegin;
-  while (i < old->device.num_ghosts || j < n) {
-    PetscInt next;
-
-    if (j < n && columns[j] >= begin && columns[j] < end) {
-      j++;
-      continue;
-    }
-    next = j == n || (i < old->device.num_ghosts && old->ghosts[i] <= columns[j]) ? old->ghosts[i] : columns[j];
-    if (j < n && columns[j] == next) j++;
-    if (i < old->device.num_ghosts && old->ghosts[i] == next) map[i++] = k;
-    united[k++] = next;
-  }
-  *num = k;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* The columns of the stack; *map [ghosts of columns] on the device is where those went, NULL when they stay where they are. */
 static PetscErrorCode ExtendColumns(PetscLayout cmap, const ProductColumns *columns, DCSRView received, cudaStream_t stream, ProductColumns *extended, int32_t **map)
 {
-  const PetscInt num_old = columns->device.num_ghosts;
-  PetscInt       n, num, *united = NULL, *map_host = NULL;
+  PetscInt       n, num = 0, num_united, *outside = NULL, *united = NULL;
   int32_t       *distinct;
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
   *map = NULL;
   PetscCall(DCSRViewGetColumns(received, DCSRKeyBits(cmap->N), stream, &n, &distinct));
-  PetscCallGoto(ierr, cleanup, PetscMalloc2(num_old + n, &united, num_old, &map_host));
-  PetscCallGoto(ierr, cleanup, UniteGhosts(columns, n, distinct, &num, united, map_host));
-  PetscCallGoto(ierr, cleanup, ProductColumnsCreate(cmap, num, united, stream, extended));
-  if (num > num_old) {
-    PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(num_old, "map of ghost columns", stream, map));
-    PetscCallGoto(ierr, cleanup, DCSRCopyColumnsToDevice(num_old, map_host, *map, stream));
-  }
+  PetscCallGoto(ierr, cleanup, PetscMalloc1(n, &outside));
+  for (PetscInt k = 0; k < n; k++)
+    if (distinct[k] < cmap->rstart || distinct[k] >= cmap->rend) outside[num++] = distinct[k];
+  PetscCallGoto(ierr, cleanup, GhostColumnsUnite(columns->device.num_ghosts, columns->ghosts, num, outside, stream, &num_united, &united, map, NULL));
+  PetscCallGoto(ierr, cleanup, ProductColumnsCreate(cmap, num_united, united, stream, extended));
 cleanup:
   PetscCall(PetscFree(distinct));
-  PetscCall(PetscFree2(united, map_host));
+  PetscCall(PetscFree(outside));
+  PetscCall(PetscFree(united));
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

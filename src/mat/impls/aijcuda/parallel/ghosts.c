@@ -1,0 +1,200 @@
+/*
+  The ghost columns of a parallel matrix: the global columns of its off-diagonal block, which is numbered by their places, and the scatter that brings the entries of a
+  vector for them.
+*/
+#include <petscsparsecuda/ghosts.h>
+
+/* MatMPIAIJCUDAGhostsAscend - Whether the ghost columns of X, a parallel matrix, ascend, as all code for the device expects; MATMPIAIJ's submatrices of permuted own columns have others. Not collective. */
+PetscBool MatMPIAIJCUDAGhostsAscend(Mat X)
+{
+  const Mat_MPIAIJ *x = (const Mat_MPIAIJ *)X->data;
+
+  for (PetscInt k = 1; x->garray != NULL && k < x->B->cmap->n; k++)
+    if (x->garray[k - 1] >= x->garray[k]) return PETSC_FALSE;
+  return PETSC_TRUE;
+}
+
+/* MatMPIAIJCUDAHasGlobalColumns - Whether the off-diagonal block of A, a parallel matrix, still has global columns; PETSc has no array for no ghost columns. Not collective. */
+PetscBool MatMPIAIJCUDAHasGlobalColumns(Mat A)
+{
+  const Mat_MPIAIJ *a = (const Mat_MPIAIJ *)A->data;
+
+  return (PetscBool)(a->garray == NULL && a->B->cmap->n > 0);
+}
+
+/* Sets the number of columns of the off-diagonal block, on the host and on the device. */
+static PetscErrorCode SetNumGhosts(Mat B, PetscInt n)
+{
+  PetscFunctionBegin;
+  if (B->cmap->n == n && B->cmap->N == n) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscLayoutDestroy(&B->cmap));
+  PetscCall(PetscLayoutCreateFromSizes(PETSC_COMM_SELF, n, n, 1, &B->cmap));
+  MatSeqAIJCUDAGet(B)->view.num_columns = n;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  MatMPIAIJCUDASetGhosts - Gives the off-diagonal block, whose columns on the device have been renumbered, its ghost columns; not collective.
+
+  Input Parameters:
++ A      - a parallel matrix of ours
+. n      - ghost columns
+- garray - [n] their global numbers, ascending; belongs to A, NULL afterwards
+
+  Note:
+  The scatter of products is made again in the next assembly.
+*/
+PetscErrorCode MatMPIAIJCUDASetGhosts(Mat A, PetscInt n, PetscInt **garray)
+{
+  Mat_MPIAIJ *a = (Mat_MPIAIJ *)A->data;
+
+  PetscFunctionBegin;
+  PetscCall(SetNumGhosts(a->B, n));
+  PetscCall(PetscFree(a->garray));
+#if PetscDefined(USE_CTABLE)
+  PetscCall(PetscHMapIDestroy(&a->colmap));
+#else
+  PetscCall(PetscFree(a->colmap));
+#endif
+  a->garray                            = *garray;
+  *garray                              = NULL;
+  MatMPIAIJCUDAGet(A)->columns_changed = PETSC_TRUE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Merges two ascending lists; maps say where their entries went. */
+static PetscInt Merge(PetscInt num_first, const PetscInt first[], PetscInt num_second, const PetscInt second[], PetscInt united[], int32_t first_map[], int32_t second_map[])
+{
+  PetscInt i = 0, j = 0, k = 0;
+
+  for (; i < num_first || j < num_second; k++) {
+    united[k] = j == num_second || (i < num_first && first[i] <= second[j]) ? first[i] : second[j];
+    if (i < num_first && first[i] == united[k]) first_map[i++] = (int32_t)k;
+    if (j < num_second && second[j] == united[k]) second_map[j++] = (int32_t)k;
+  }
+  return k;
+}
+
+static PetscErrorCode CopyMapToDevice(PetscInt n, const int32_t map[], cudaStream_t stream, int32_t **device)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscSparseCUDAMalloc(n, "map of ghost columns", stream, device));
+  if (n > 0) PetscCall(PetscSparseCUDACopyToDevice(*device, map, (size_t)n * sizeof(*map), stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  GhostColumnsUnite - The union of two lists of ghost columns, and where the columns of either went
+
+  Not Collective
+
+  Input Parameters:
++ num_first  - length of the first list
+. first      - [num_first] host: global numbers, ascending
+. num_second - length of the second list
+. second     - [num_second] the same
+- stream     - the maps may be used in work queued on it
+
+  Output Parameters:
++ n          - length of the union
+. united     - [n] host, never NULL, to be freed with PetscFree(): the union, ascending; NULL after an error
+. first_map  - [num_first] device, to be freed with PetscSparseCUDAFree(): places in the union; NULL when the columns stay where they are, when there are none, and after an error
+- second_map - [num_second] the same for the second list; NULL: not wanted
+
+  Cost: time in proportion to both lists on the host; nothing is done on the device for a list that is the union.
+*/
+PetscErrorCode GhostColumnsUnite(PetscInt num_first, const PetscInt first[], PetscInt num_second, const PetscInt second[], cudaStream_t stream, PetscInt *n, PetscInt **united, int32_t **first_map, int32_t **second_map)
+{
+  int32_t       *maps[2] = {NULL, NULL};
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  *united    = NULL;
+  *first_map = NULL;
+  if (second_map != NULL) *second_map = NULL;
+  PetscCallGoto(ierr, cleanup, PetscMalloc2(num_first, &maps[0], num_second, &maps[1]));
+  PetscCallGoto(ierr, cleanup, PetscMalloc1(num_first + num_second + 1, united));
+  *n = Merge(num_first, first, num_second, second, *united, maps[0], maps[1]);
+  if (*n > num_first) PetscCallGoto(ierr, cleanup, CopyMapToDevice(num_first, maps[0], stream, first_map));
+  if (*n > num_second && second_map != NULL) PetscCallGoto(ierr, cleanup, CopyMapToDevice(num_second, maps[1], stream, second_map));
+cleanup:
+  PetscCall(PetscFree2(maps[0], maps[1]));
+  if (ierr != PETSC_SUCCESS) {
+    PetscCall(PetscFree(*united));
+    PetscCall(PetscSparseCUDAFree(first_map, stream));
+    if (second_map != NULL) PetscCall(PetscSparseCUDAFree(second_map, stream));
+  }
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  MatMPIAIJCUDAExtendGhosts - Sees that global columns are ghost columns of this process; not collective.
+
+  Input Parameters:
++ A       - a parallel matrix of ours, whose off-diagonal block is current on the device
+. n       - columns
+- columns - [n] host, ascending
+*/
+PetscErrorCode MatMPIAIJCUDAExtendGhosts(Mat A, PetscInt n, const int32_t columns[])
+{
+  Mat_MPIAIJ    *a     = (Mat_MPIAIJ *)A->data;
+  Mat            B     = a->B;
+  const PetscInt n_old = a->garray != NULL ? B->cmap->n : 0;
+  PetscInt       n_new = 0, *wanted = NULL, *garray = NULL;
+  int32_t       *map = NULL;
+  cudaStream_t   stream;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(MatSeqAIJCUDACopyToDevice(B));
+  PetscCall(MatSeqAIJCUDACompact(B));
+  PetscCall(PetscSparseCUDAGetStream(&stream));
+  PetscCallGoto(ierr, cleanup, PetscMalloc1(n, &wanted));
+  for (PetscInt k = 0; k < n; k++) wanted[k] = columns[k];
+  PetscCallGoto(ierr, cleanup, GhostColumnsUnite(n_old, a->garray, n, wanted, stream, &n_new, &garray, &map, NULL));
+  if (map != NULL) PetscCallGoto(ierr, cleanup, DCSRViewMapColumns(MatSeqAIJCUDAGet(B)->view, map, stream));
+  if (n_new > n_old || MatMPIAIJCUDAHasGlobalColumns(A)) {
+    PetscCallGoto(ierr, cleanup, MatSeqAIJCUDADropPlans(B));
+    PetscCallGoto(ierr, cleanup, MatSeqAIJCUDAStructureChanged(B));
+    PetscCallGoto(ierr, cleanup, MatMPIAIJCUDASetGhosts(A, n_new, &garray));
+  }
+cleanup:
+  PetscCall(PetscFree(wanted));
+  PetscCall(PetscFree(garray));
+  PetscCall(PetscSparseCUDAFree(&map, stream));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  MatMPIAIJCUDASetUpMultiply - Makes the ghost vector and the scatter of products again. Collective.
+*/
+PetscErrorCode MatMPIAIJCUDASetUpMultiply(Mat A)
+{
+  Mat_MPIAIJ *a = (Mat_MPIAIJ *)A->data;
+  IS          from, to;
+  Vec         x;
+
+  PetscFunctionBegin;
+  PetscCall(MatMPIAIJCUDAUseCurrentStream(A));
+  if (MatMPIAIJCUDAHasGlobalColumns(A)) PetscCall(MatMPIAIJCUDAExtendGhosts(A, 0, NULL));
+  PetscCall(VecDestroy(&a->lvec));
+  PetscCall(VecScatterDestroy(&a->Mvctx));
+#if PetscDefined(USE_CTABLE)
+  PetscCall(PetscHMapIDestroy(&a->colmap));
+#else
+  PetscCall(PetscFree(a->colmap));
+#endif
+  PetscCall(MatCreateVecs(a->B, &a->lvec, NULL));
+  PetscCall(ISCreateGeneral(PETSC_COMM_SELF, a->B->cmap->n, a->garray, PETSC_COPY_VALUES, &from));
+  PetscCall(ISCreateStride(PETSC_COMM_SELF, a->B->cmap->n, 0, 1, &to));
+  PetscCall(VecCreateMPIWithArray(PetscObjectComm((PetscObject)A), 1, A->cmap->n, A->cmap->N, NULL, &x));
+  PetscCall(VecScatterCreate(x, from, a->lvec, to, &a->Mvctx));
+  PetscCall(VecScatterViewFromOptions(a->Mvctx, (PetscObject)A, "-matmult_vecscatter_view"));
+  PetscCall(VecDestroy(&x));
+  PetscCall(ISDestroy(&to));
+  PetscCall(ISDestroy(&from));
+  MatMPIAIJCUDAGet(A)->columns_changed = PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,173 @@
+/*
+  New blocks for a parallel matrix: what insertion, transposes and products begin or end with.
+*/
+#include <petscsparsecuda/ghosts.h>
+
+/* MatMPIAIJCUDAStructureOnDevice - Whether an operation that makes a new structure from that of A runs on the device, on all processes. Collective. */
+PetscErrorCode MatMPIAIJCUDAStructureOnDevice(Mat A, PetscBool *device)
+{
+  Mat_MPIAIJ *a         = (Mat_MPIAIJ *)A->data;
+  const Mat   blocks[2] = {a->A, a->B};
+  PetscBool   use;
+
+  PetscFunctionBegin;
+  *device = (PetscBool)(A->assembled && a->Mvctx != NULL && MatMPIAIJCUDAGhostsAscend(A) && !A->boundtocpu && !MatMPIAIJCUDAGet(A)->no_device && MatMPIAIJCUDAGet(A)->device_assembly && A->rmap->N <= PETSC_INT32_MAX && A->cmap->N <= PETSC_INT32_MAX);
+  for (int k = 0; k < 2; k++) {
+    PetscCall(MatIsSeqAIJCUDA(blocks[k], &use));
+    if (use) PetscCall(MatSeqAIJCUDAStructureOnDevice(blocks[k], &use));
+    *device = (PetscBool)(*device && use);
+  }
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, device, 1, MPI_C_BOOL, MPI_LAND, PetscObjectComm((PetscObject)A)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* MatMPIAIJCUDADestroyInsertion - Frees what insertion holds, and with it the values that have not joined the matrix. */
+PetscErrorCode MatMPIAIJCUDADestroyInsertion(Mat A)
+{
+  Mat_MPIAIJCUDA *d      = MatMPIAIJCUDAGet(A);
+  cudaStream_t    stream = NULL;
+
+  PetscFunctionBegin;
+  if (d->stage[0] != NULL || d->stage[1] != NULL || OffProcessStashOnDevice(&d->off_process)) {
+    PetscCall(PetscSparseCUDAGetStream(&stream));
+    PetscCall(DCSRStageDestroy(&d->stage[0], stream));
+    PetscCall(DCSRStageDestroy(&d->stage[1], stream));
+  }
+  PetscCall(OffProcessStashDestroy(&d->off_process, stream));
+  PetscCall(PetscFree(d->indices));
+  d->num_indices = 0;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MakeEmptyBlocks(Mat A)
+{
+  Mat_MPIAIJ *a = (Mat_MPIAIJ *)A->data;
+
+  PetscFunctionBegin;
+  PetscCall(MatMPIAIJCUDAParentSetPreallocation(A, 0, NULL, 0, NULL)); // makes the blocks
+  PetscCall(MatMPIAIJCUDASetBlockTypes(A));
+  for (int k = 0; k < 2; k++) {
+    const Mat block = k ? a->B : a->A;
+
+    PetscCall(MatSeqAIJCUDASetEmpty(block));
+    ((Mat_SeqAIJ *)block->data)->nonew = 0;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  MatMPIAIJCUDASetEmpty - Makes A a matrix without entries, ready for values from anywhere.
+
+  Collective
+
+  Input Parameter:
+. A - a parallel matrix of ours that inserts on the device; after an error it is one that was not set up
+*/
+PetscErrorCode MatMPIAIJCUDASetEmpty(Mat A)
+{
+  Mat_MPIAIJCUDA *d = MatMPIAIJCUDAGet(A);
+  PetscErrorCode  ierr;
+
+  PetscFunctionBegin;
+  PetscCall(MatMPIAIJCUDADestroyInsertion(A));
+  PetscCallGoto(ierr, failed, MakeEmptyBlocks(A));
+  d->device_assembly = PETSC_TRUE;
+  d->first_assembly  = PETSC_TRUE;
+  d->host_inserted   = PETSC_FALSE;
+  d->columns_changed = PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+failed:
+  A->preallocated = PETSC_FALSE; // the parent says otherwise by now, and the next insertion would go to host arrays without room
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  MatMPIAIJCUDASetBlocks - Makes device storage the blocks of a matrix, whatever it was before, ready to be assembled.
+
+  Collective
+
+  Input Parameters:
++ A       - a parallel matrix of ours
+. blocks  - compact; diagonal and off-diagonal, the latter with n columns; their arrays now belong to A, and they are zero afterwards
+. n       - ghost columns
+- columns - [n] host, ascending: their global numbers
+
+  Note:
+  Allocates no device memory.
+*/
+PetscErrorCode MatMPIAIJCUDASetBlocks(Mat A, DCSRView blocks[], PetscInt n, const int32_t columns[])
+{
+  Mat_MPIAIJ     *a = (Mat_MPIAIJ *)A->data;
+  Mat_MPIAIJCUDA *d = MatMPIAIJCUDAGet(A);
+  PetscInt       *garray;
+
+  PetscFunctionBegin;
+  PetscCall(MatMPIAIJCUDADestroyInsertion(A));
+  PetscCall(MatMPIAIJCUDAParentSetPreallocation(A, 0, NULL, 0, NULL)); // makes the blocks, without ghost columns
+  PetscCall(MatMPIAIJCUDASetBlockTypes(A));
+  for (int k = 0; k < 2; k++) {
+    const Mat block = k ? a->B : a->A;
+
+    PetscCall(MatSeqAIJCUDASetDeviceMatrix(block, &blocks[k]));
+    ((Mat_SeqAIJ *)block->data)->nonew = 0;
+  }
+  PetscCall(PetscMalloc1(n + 1, &garray)); // never NULL
+  for (PetscInt k = 0; k < n; k++) garray[k] = columns[k];
+  PetscCall(MatMPIAIJCUDASetGhosts(A, n, &garray));
+  d->device_assembly = PETSC_TRUE;
+  d->first_assembly  = PETSC_TRUE;
+  d->host_inserted   = PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Global columns of the new off-diagonal block become ghost columns. */
+static PetscErrorCode SetGhosts(Mat A, DCSRView *view, cudaStream_t stream)
+{
+  Mat_MPIAIJ    *a = (Mat_MPIAIJ *)A->data;
+  PetscInt       n;
+  int32_t       *columns, *device = NULL;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(DCSRViewGetColumns(*view, DCSRKeyBits(A->cmap->N), stream, &n, &columns));
+  PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(n, "ghost columns", stream, &device));
+  PetscCallGoto(ierr, cleanup, PetscSparseCUDACopyToDevice(device, columns, (size_t)n * sizeof(*columns), stream));
+  PetscCallGoto(ierr, cleanup, DCSRViewRenumber(*view, n, device, stream));
+  PetscCallGoto(ierr, cleanup, MatMPIAIJCUDAExtendGhosts(A, n, columns)); // the block is empty so far
+  view->num_columns = a->B->cmap->n;
+cleanup:
+  PetscCall(PetscFree(columns));
+  PetscCall(PetscSparseCUDAFree(&device, stream));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  MatMPIAIJCUDASetBlock - Compact device storage becomes one of the blocks of an empty matrix.
+
+  Not Collective
+
+  Input Parameters:
++ A            - a parallel matrix of ours, after MatMPIAIJCUDASetEmpty(); to be assembled, or to get its scatter, when both blocks are there
+. off_diagonal - which block
+- view         - columns of the diagonal block in local, those of the off-diagonal block in global numbering; its arrays now belong to A; zero afterwards, also after an error
+*/
+PetscErrorCode MatMPIAIJCUDASetBlock(Mat A, PetscBool off_diagonal, DCSRView *view)
+{
+  Mat_MPIAIJ    *a     = (Mat_MPIAIJ *)A->data;
+  Mat            block = off_diagonal ? a->B : a->A;
+  cudaStream_t   stream;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(PetscSparseCUDAGetStream(&stream));
+  if (off_diagonal) PetscCallGoto(ierr, failed, SetGhosts(A, view, stream));
+  PetscCallGoto(ierr, failed, MatSeqAIJCUDASetDeviceMatrix(block, view));
+  PetscCall(MatAssemblyBegin(block, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(block, MAT_FINAL_ASSEMBLY));
+  PetscFunctionReturn(PETSC_SUCCESS);
+failed:
+  PetscCall(DCSRViewFree(view, stream));
+  PetscFunctionReturn(ierr);
+}
