@@ -271,7 +271,7 @@ PetscErrorCode ProductTransposeGet(Mat X, DCSRView x, PetscBool values, cudaStre
   PetscFunctionBegin;
   PetscCall(KeepsTranspose(X, &keeps));
   if (keeps) {
-    PetscCall(MatSeqAIJCUDAPrepareProduct(X, PETSC_TRUE));
+    PetscCall(MatSeqAIJCUDAPrepareMult(X, PETSC_TRUE));
     if (!t->shared) PetscCall(ProductTransposeDestroy(t, stream));
     t->view   = MatSeqAIJCUDAGet(X)->transpose;
     t->shared = PETSC_TRUE;
@@ -344,14 +344,6 @@ PetscErrorCode ProductFreeJoined(DCSRView left, DCSRView *joined, cudaStream_t s
   PetscFunctionBegin;
   if (joined->row_offsets != left.row_offsets) PetscCall(DCSRViewFree(joined, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* PetscLogGpuTimeEnd() after a call that returned ierr, which is handed on. */
-static PetscErrorCode EndGpuTime(PetscErrorCode ierr)
-{
-  const PetscErrorCode ended = PetscLogGpuTimeEnd();
-
-  return ierr != PETSC_SUCCESS ? ierr : ended;
 }
 
 /* Each multiplication and the addition that follows it. */

@@ -80,7 +80,12 @@ PetscErrorCode MatSeqAIJCUDASetOps(Mat A, struct _MatOps *ops)
   INSTALL_SHARED_THUNKS(ops, parent, installed);
   ops->lufactor  = MatLUFactor_SeqAIJCUDA;
   ops->ilufactor = MatILUFactor_SeqAIJCUDA;
-  PetscCall(MatSeqAIJCUDASetDeviceOps(ops));
+  PetscCall(MatSeqAIJCUDASetMultOps(ops));
+  PetscCall(MatSeqAIJCUDASetEntriesOps(ops));
+  PetscCall(MatSeqAIJCUDASetDeletionOps(ops));
+  PetscCall(MatSeqAIJCUDASetTransposeOps(ops));
+  PetscCall(MatSeqAIJCUDASetSubmatrixOps(ops));
+  ops->axpy = MatAXPY_SeqAIJCUDA;
   PetscCall(MatSeqAIJCUDASetInsertOps(ops));
   PetscCall(MatAIJCUDASetRowAccessOps(ops, PETSC_FALSE));
   *installed = *ops;

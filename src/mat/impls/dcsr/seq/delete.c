@@ -250,7 +250,7 @@ static PetscErrorCode MatEliminateZeros_SeqAIJCUDA(Mat A, PetscBool keep)
 }
 
 /*
-  MatSeqAIJCUDASetDeletionOps - Puts our operations of deletion into a table that has the thunks already; part of MatSeqAIJCUDASetDeviceOps().
+  MatSeqAIJCUDASetDeletionOps - Puts our operations of deletion into a table that has the thunks already; part of MatSeqAIJCUDASetOps().
 
   Not Collective
 
