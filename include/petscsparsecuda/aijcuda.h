@@ -76,7 +76,7 @@ typedef struct {
   PetscReal             slack;               /* -mat_dcsr_slack: unused entries behind a segment that insertion makes, as a part of the row */
   PetscInt              max_segments;        /* -mat_dcsr_max_segments */
   PetscInt              diagonal;            /* column of the diagonal entry of row 0, which MAT_IGNORE_ZERO_ENTRIES does not ignore; DCSR_NO_DIAGONAL in an off-diagonal block */
-  PetscInt              fragmented_products; /* products with fragmented storage since its structure changed */
+  PetscInt              fragmented_mults;    /* products with vectors with fragmented storage since its structure changed */
   HostVecBuffer         x, y, z;             /* scratch for vectors that live on the host */
   struct _MatOps        parent;              /* operations of MATSEQAIJ as this matrix last had them */
   struct _MatOps        installed;           /* the table as we last left it; what differs later was put there by the parent */
@@ -257,7 +257,7 @@ PETSC_INTERN PetscErrorCode MatCOODevice_Has(Mat, PetscBool *);
 PETSC_INTERN PetscErrorCode MatCOODevice_Check(Mat);
 PETSC_INTERN PetscErrorCode PetscSparseCUDAGetDeviceCopy(const void *, size_t, cudaStream_t, const void **, void **);
 
-/* Vectors of any memory type as device arrays (ops.c) */
+/* Vectors of any memory type as device arrays (vectors.c) */
 typedef enum {
   ARRAY_READ,
   ARRAY_WRITE, /* the old entries are not used */
@@ -275,13 +275,15 @@ typedef struct {
 
 PETSC_INTERN PetscErrorCode GetDeviceArray(Mat, Vec, PetscInt, ArrayAccess, HostVecBuffer *, cudaStream_t, DeviceArray *);
 PETSC_INTERN PetscErrorCode RestoreDeviceArray(DeviceArray *, cudaStream_t, PetscErrorCode);
+PETSC_INTERN PetscErrorCode EndGpuTime(PetscErrorCode);
 
 /* Scatters (scatter.c) */
 PETSC_INTERN PetscErrorCode MatMPIAIJCUDAUseCurrentStream(Mat);
 
-/* Device operations (ops.c) */
-PETSC_INTERN PetscErrorCode MatSeqAIJCUDASetDeviceOps(struct _MatOps *);
-PETSC_INTERN PetscErrorCode MatSeqAIJCUDAPrepareProduct(Mat, PetscBool);
+/* Products with vectors (mult.c), operations entry by entry (entries.c) */
+PETSC_INTERN PetscErrorCode MatSeqAIJCUDASetMultOps(struct _MatOps *);
+PETSC_INTERN PetscErrorCode MatSeqAIJCUDASetEntriesOps(struct _MatOps *);
+PETSC_INTERN PetscErrorCode MatSeqAIJCUDAPrepareMult(Mat, PetscBool);
 PETSC_INTERN PetscErrorCode MatColumnSumsAbs_SeqAIJCUDA(Mat, Vec);
 PETSC_INTERN PetscErrorCode MatAIJCUDAShowRowSums(Vec);
 PETSC_INTERN PetscErrorCode MatHost_SeqAIJCUDA_copy(Mat, Mat, MatStructure);

@@ -282,7 +282,8 @@ static PetscErrorCode SetOps(Mat A, struct _MatOps *ops)
 {
   PetscFunctionBegin;
   PetscCall(MatSeqAIJCUDASetThunks(A, ops));
-  PetscCall(MatSeqAIJCUDASetDeviceOps(ops));
+  PetscCall(MatSeqAIJCUDASetMultOps(ops));
+  PetscCall(MatSeqAIJCUDASetEntriesOps(ops));
   PetscCall(MatSeqAIJCUDASetDeletionOps(ops));
   PetscCall(MatSeqAIJCUDASetTransposeOps(ops));
   PetscCall(MatSeqAIJCUDASetSubmatrixOps(ops));
@@ -295,6 +296,7 @@ static PetscErrorCode SetOps(Mat A, struct _MatOps *ops)
   ops->destroy               = MatDestroy_SeqAIJDCSRCUDA;
   ops->bindtocpu             = MatBindToCPU_SeqAIJDCSRCUDA;
   ops->getcurrentmemtype     = MatGetCurrentMemType_SeqAIJDCSRCUDA;
+  ops->axpy                  = MatAXPY_SeqAIJCUDA;
   ops->creategraph           = MatCreateGraph_AIJCUDA;
   ops->convert               = MatConvert_AIJCUDA;
   ops->convertfrom           = MatConvertFrom_AIJCUDA;

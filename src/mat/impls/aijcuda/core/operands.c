@@ -1,8 +1,7 @@
 /*
-  Operands on the device: what an operation keeps of matrices whose structure it used, to know them again, copies of those that are not ours, and explicit transposes.
+  Operands on the device: what an operation keeps of matrices whose structure it used, to know them again, and copies of those that are not ours.
 */
 #include <petscsparsecuda/product.h>
-#include <petscsparsecuda/transpose.h>
 
 /*
   ProductOperandUsable - Whether a sequential matrix can take part in a product on the device.
@@ -215,92 +214,5 @@ PetscErrorCode ProductOperandDestroy(ProductOperand *o, cudaStream_t stream)
   PetscCall(DCSRViewFree(&o->copy, stream));
   PetscCall(PetscSparseCUDAFree(&o->hash, stream));
   PetscCall(PetscArrayzero(o, 1));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Structure of the transpose of x. */
-static PetscErrorCode BuildTranspose(DCSRView x, cudaStream_t stream, ProductTranspose *t)
-{
-  DCSRView       view;
-  void          *permutation = NULL;
-  PetscErrorCode ierr;
-
-  PetscFunctionBegin;
-  PetscCall(DCSRViewAllocateStructure(x.num_columns, x.num_rows, x.num_nonzeros, x.wide, stream, &view));
-  PetscCallGoto(ierr, failed, PetscSparseCUDAMalloc_Private((size_t)x.num_nonzeros * (x.wide ? sizeof(int64_t) : sizeof(int32_t)), "permutation of a transpose", stream, &permutation));
-  PetscCallGoto(ierr, failed, DCSRTransposeSymbolic(x, view, permutation, stream));
-  t->view        = view;
-  t->permutation = permutation;
-  PetscFunctionReturn(PETSC_SUCCESS);
-failed:
-  PetscCall(DCSRViewFree(&view, stream));
-  PetscCall(PetscSparseCUDAFree(&permutation, stream));
-  PetscFunctionReturn(ierr);
-}
-
-/* Whether X keeps its transpose anyway. */
-static PetscErrorCode KeepsTranspose(Mat X, PetscBool *keeps)
-{
-  PetscFunctionBegin;
-  PetscCall(MatIsSeqAIJCUDA(X, keeps));
-  if (*keeps) *keeps = (PetscBool)(!X->boundtocpu && (X->form_explicit_transpose || MatSeqAIJCUDAGet(X)->deterministic));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*
-  ProductTransposeGet - Structure, and with the flag values, of the transpose of an operand; made at the first call, and after ProductTransposeDestroy().
-
-  Not Collective
-
-  Input Parameters:
-+ X      - the matrix
-. x      - its view
-. values - whether values are needed
-- stream - they may be used in work queued on it
-
-  Input/Output Parameter:
-. t - zero, or the transpose of a matrix of the same pattern
-
-  Note:
-  A matrix with MAT_FORM_EXPLICIT_TRANSPOSE lends its own. ProductTransposeDropValues() frees the values when the phase is over.
-*/
-PetscErrorCode ProductTransposeGet(Mat X, DCSRView x, PetscBool values, cudaStream_t stream, ProductTranspose *t)
-{
-  PetscBool keeps;
-
-  PetscFunctionBegin;
-  PetscCall(KeepsTranspose(X, &keeps));
-  if (keeps) {
-    PetscCall(MatSeqAIJCUDAPrepareProduct(X, PETSC_TRUE));
-    if (!t->shared) PetscCall(ProductTransposeDestroy(t, stream));
-    t->view   = MatSeqAIJCUDAGet(X)->transpose;
-    t->shared = PETSC_TRUE;
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  if (t->shared) PetscCall(PetscArrayzero(t, 1));
-  if (t->view.row_offsets == NULL) PetscCall(BuildTranspose(x, stream, t));
-  if (!values) PetscFunctionReturn(PETSC_SUCCESS);
-  if (t->view.values == NULL) PetscCall(DCSRViewAllocateValues(&t->view, stream));
-  PetscCall(DCSRTransposeNumeric(x, t->permutation, PETSC_FALSE, t->view.values, stream));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* ProductTransposeDropValues - Frees the values, unless the matrix itself keeps them. Not collective. */
-PetscErrorCode ProductTransposeDropValues(ProductTranspose *t, cudaStream_t stream)
-{
-  PetscFunctionBegin;
-  if (!t->shared) PetscCall(PetscSparseCUDAFree(&t->view.values, stream));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* ProductTransposeDestroy - Frees a transpose, unless the matrix itself keeps it; it is zero afterwards. Not collective. */
-PetscErrorCode ProductTransposeDestroy(ProductTranspose *t, cudaStream_t stream)
-{
-  PetscFunctionBegin;
-  if (!t->shared) {
-    PetscCall(DCSRViewFree(&t->view, stream));
-    PetscCall(PetscSparseCUDAFree(&t->permutation, stream));
-  }
-  PetscCall(PetscArrayzero(t, 1));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -79,7 +79,7 @@ PetscErrorCode MatSeqAIJCUDAStructureChanged(Mat A)
   PetscCall(MatSeqAIJCUDADropPlans(A));
   A->nonzerostate++;
   d->device_nonzerostate = A->nonzerostate;
-  d->fragmented_products = 0;
+  d->fragmented_mults = 0;
   A->offloadmask         = PETSC_OFFLOAD_GPU;
   if (d->host_structure) PetscCall(MatSeqAIJCUDADiscardMirror(A));
   a->nz    = (PetscInt)d->view.num_nonzeros;

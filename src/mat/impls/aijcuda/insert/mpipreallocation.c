@@ -2,19 +2,6 @@
 #include <petscsparsecuda/composed.h>
 #include <petscsparsecuda/preallocation.h>
 
-/* MatMPIAIJCUDAParentSetPreallocation - MATMPIAIJ's MatMPIAIJSetPreallocation() */
-PetscErrorCode MatMPIAIJCUDAParentSetPreallocation(Mat A, PetscInt d_nz, const PetscInt d_nnz[], PetscInt o_nz, const PetscInt o_nnz[])
-{
-  PetscErrorCode ierr;
-
-  PetscFunctionBegin;
-  PetscCall(MatMPIAIJCUDAUseCurrentStream(A));     // the ghost vector goes
-  PetscCall(MatAIJCUDAHostBegin(NULL, HOST_READ)); // -mat_seqaij_type is not for the blocks
-  ierr = (*MatAIJCUDAParentMPI.setpreallocation)(A, d_nz, d_nnz, o_nz, o_nnz);
-  PetscCall(MatAIJCUDAHostFinish(NULL, HOST_READ, ierr));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /*
   MatMPIAIJSetPreallocation_MPIAIJCUDA - MatMPIAIJSetPreallocation(). On the device room is made when the entries come: nothing is preallocated, and nothing forbids more, unless an option is set afterwards.
 */

@@ -20,7 +20,7 @@ static PetscErrorCode PrepareBlock(Mat A, PrepareKind kind)
   if (kind == PREPARE_VALUES) {
     PetscCall(MatSeqAIJCUDAUseDevice(A, &device));
     if (device) PetscCall(MatSeqAIJCUDACopyToDevice(A));
-  } else PetscCall(MatSeqAIJCUDAPrepareProduct(A, (PetscBool)(kind == PREPARE_MULT_TRANSPOSE)));
+  } else PetscCall(MatSeqAIJCUDAPrepareMult(A, (PetscBool)(kind == PREPARE_MULT_TRANSPOSE)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

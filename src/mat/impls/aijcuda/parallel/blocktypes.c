@@ -1,5 +1,5 @@
 /* The types of the blocks of a parallel matrix, and of its ghost vector. */
-#include <petscsparsecuda/aijcuda.h>
+#include <petscsparsecuda/parents.h>
 
 /* MatMPIAIJCUDAUpdateGhostVector - Makes the ghost vector one that lives on the device, when products run there and the parent made another one. */
 PetscErrorCode MatMPIAIJCUDAUpdateGhostVector(Mat A)
@@ -86,5 +86,18 @@ PetscErrorCode MatMPIAIJCUDASetBlockTypes(Mat A)
     PetscCall(MatAIJCUDAHostEnd(*blocks[k], HOST_READ_STRUCTURE));
   }
   if (changed) PetscCall(MatMPIAIJCUDAUpdateGhostVector(A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* MatMPIAIJCUDAParentSetPreallocation - MATMPIAIJ's MatMPIAIJSetPreallocation() */
+PetscErrorCode MatMPIAIJCUDAParentSetPreallocation(Mat A, PetscInt d_nz, const PetscInt d_nnz[], PetscInt o_nz, const PetscInt o_nnz[])
+{
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(MatMPIAIJCUDAUseCurrentStream(A));     // the ghost vector goes
+  PetscCall(MatAIJCUDAHostBegin(NULL, HOST_READ)); // -mat_seqaij_type is not for the blocks
+  ierr = (*MatAIJCUDAParentMPI.setpreallocation)(A, d_nz, d_nnz, o_nz, o_nnz);
+  PetscCall(MatAIJCUDAHostFinish(NULL, HOST_READ, ierr));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

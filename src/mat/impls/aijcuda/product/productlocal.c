@@ -3,14 +3,6 @@
 */
 #include <petscsparsecuda/product.h>
 
-/* PetscLogGpuTimeEnd() after a call that returned ierr, which is handed on. */
-static PetscErrorCode EndGpuTime(PetscErrorCode ierr)
-{
-  const PetscErrorCode ended = PetscLogGpuTimeEnd();
-
-  return ierr != PETSC_SUCCESS ? ierr : ended;
-}
-
 /* Each multiplication and the addition that follows it. */
 static PetscErrorCode LogFlops(DCSRSpGEMM plan)
 {

@@ -180,7 +180,7 @@ static PetscErrorCode MatPermute_SeqAIJCUDA(Mat A, IS rows, IS columns, Mat *B)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* MatSeqAIJCUDASetSubmatrixOps - Puts our submatrices into a table that has the thunks already; part of MatSeqAIJCUDASetDeviceOps(). */
+/* MatSeqAIJCUDASetSubmatrixOps - Puts our submatrices into a table that has the thunks already. */
 PetscErrorCode MatSeqAIJCUDASetSubmatrixOps(struct _MatOps *ops)
 {
   PetscFunctionBegin;

@@ -149,7 +149,7 @@ PetscErrorCode MatIsTransposeDevice_SeqAIJCUDA(Mat A, Mat B, PetscReal tol, Pets
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* MatSeqAIJCUDASetTransposeOps - Puts our transposes into a table that has the thunks already; part of MatSeqAIJCUDASetDeviceOps(). */
+/* MatSeqAIJCUDASetTransposeOps - Puts our transposes into a table that has the thunks already. */
 PetscErrorCode MatSeqAIJCUDASetTransposeOps(struct _MatOps *ops)
 {
   PetscFunctionBegin;
