@@ -274,7 +274,7 @@ PetscErrorCode MatConvert_SeqAIJDCSRCUDA_SeqAIJ(Mat A, PETSC_UNUSED MatType type
 }
 
 /*
-  The operations of a matrix of ours, all in one place: thunks wherever the parent has an operation, over them what each room has, over them the type's own.
+  The operations of a matrix of ours, all in one place: thunks wherever the parent has an operation, over them what each room has.
 
   Called again after every parent operation that rewrites the table: assemblyend (inode code) and setoption (MAT_SORTED_FULL).
 */
@@ -289,6 +289,15 @@ static PetscErrorCode SetOps(Mat A, struct _MatOps *ops)
   PetscCall(MatSeqAIJCUDASetSubmatrixOps(ops));
   PetscCall(MatSeqAIJCUDASetInsertOps(ops));
   PetscCall(MatAIJCUDASetRowAccessOps(ops, PETSC_FALSE));
+  ops->axpy                          = MatAXPY_SeqAIJCUDA;
+  MatSeqAIJCUDAGet(A)->installed = *ops;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The type's own operations, set once: PETSc puts others over some of them, such as those that destroy submatrices. */
+static PetscErrorCode SetOwnOps(struct _MatOps *ops)
+{
+  PetscFunctionBegin;
   ops->setfromoptions        = MatSetFromOptions_SeqAIJDCSRCUDA;
   ops->assemblyend           = MatAssemblyEnd_SeqAIJDCSRCUDA;
   ops->setoption             = MatSetOption_SeqAIJDCSRCUDA;
@@ -296,12 +305,10 @@ static PetscErrorCode SetOps(Mat A, struct _MatOps *ops)
   ops->destroy               = MatDestroy_SeqAIJDCSRCUDA;
   ops->bindtocpu             = MatBindToCPU_SeqAIJDCSRCUDA;
   ops->getcurrentmemtype     = MatGetCurrentMemType_SeqAIJDCSRCUDA;
-  ops->axpy                  = MatAXPY_SeqAIJCUDA;
   ops->creategraph           = MatCreateGraph_AIJCUDA;
   ops->convert               = MatConvert_AIJCUDA;
   ops->convertfrom           = MatConvertFrom_AIJCUDA;
   ops->productsetfromoptions = MatProductSetFromOptions_AIJCUDA;
-  MatSeqAIJCUDAGet(A)->installed = *ops;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -359,6 +366,7 @@ static PetscErrorCode ConvertInPlaceFromSeqAIJ(Mat B)
   PetscCall(PetscOptionsGetBool(((PetscObject)B)->options, NULL, "-mat_dcsr_test_hide_mirror", &d->hide, NULL));
   PetscCall(PetscObjectChangeTypeName((PetscObject)B, MATSEQAIJDCSRCUDA));
   PetscCall(SetOps(B, ops));
+  PetscCall(SetOwnOps(ops));
   PetscCall(MatSeqAIJCUDASetArrayHooks(B));
   PetscCall(MatSeqAIJDCSRCUDACompose(B));
   B->boundtocpu = d->no_device;
