@@ -8,7 +8,7 @@ help:
 	@sed -n 's/^##//p' makefile
 ## make                        the library: build/<PETSC_ARCH>/lib/libpetscsparsecuda.so
 ## make demo                   PETSc's own programs with our matrix type, in one table  (DEMO_OPTIONS="--help")
-## make test                   our tests and tutorials  (TESTS=pattern, JOBS=n, TIMEOUT=seconds, EXTRA_OPTIONS="PETSc options")
+## make test                   our tests and tutorials  (TESTS=pattern, JOBS=n, TIMEOUT=seconds, EXTRA_OPTIONS="PETSc options", TOOL=memcheck or late)
 ## make test-petsc             PETSc's own tests with our type substituted
 ## make bench                  benchmarks into benchmarks/results/<gpu>/  (needs a GPU; BENCHMARKS="part of a name")
 ## make install prefix=DIR     library, headers, pkg-config file

@@ -2,6 +2,7 @@
 # A source with a main() is a program; the other sources in its folder and in the folders above it, and those in tests/common or benchmarks/common, are
 # linked into it, and so is HELPER.c, wherever it is, when the program includes "HELPER.h". Kernel tests, benchmarks and what includes private headers call
 # functions that the shared library hides, so they are linked with the archive of the same objects; all others with the library, as a user's program is.
+# A source in tests/tools becomes a shared library by itself, which is loaded before a program (LD_PRELOAD) and needs no other library.
 is_program   = $(if $(1),$(shell grep -lE '^int main\b' $(1)))
 uses_private = $(if $(1),$(shell grep -lE '^\#include [<"]((\.\./)*src|petscsparsecuda)/' $(1)))
 
@@ -12,7 +13,8 @@ test_mains     := $(filter tests/% tutorials/%,$(mains))
 bench_mains    := $(filter benchmarks/%,$(mains))
 test_programs  := $(addprefix $(BUILD)/,$(basename $(test_mains)))
 bench_programs := $(addprefix $(BUILD)/,$(basename $(bench_mains)))
-helpers        := $(filter-out $(mains),$(test_sources) $(bench_sources))
+preloads       := $(filter tests/tools/%,$(test_sources))
+helpers        := $(filter-out $(mains) $(preloads),$(test_sources) $(bench_sources))
 private        := $(filter tests/mat/kernels/% benchmarks/%,$(mains)) $(call uses_private,$(test_sources) $(bench_sources))
 
 # SOURCE:HELPER for each program that includes the header of a helper.
@@ -30,6 +32,12 @@ $(test_programs) $(bench_programs): $(config)
 	$(say) LINK $@
 	@mkdir -p $(@D)
 	$(Q)$(link_program) $(filter %.o,$^) $(filter %.a %.so,$^) -Wl,-rpath,$(abspath $(LIBDIR)) $(link_libs) -o $@
+
+preload_libraries := $(patsubst %.c,$(BUILD)/%.so,$(preloads))
+$(preload_libraries): $(BUILD)/%.so: $(BUILD)/obj/%.c.o
+	$(say) LINK $@
+	@mkdir -p $(@D)
+	$(Q)$(PCC_LINKER) -shared -Wl,-soname,$(@F) -Wl,-z,defs -Wl,--as-needed $< -ldl -o $@
 
 $(BUILD)/obj/tests/%.o $(BUILD)/obj/benchmarks/%.o: own_includes = -Iinclude -I. -Itests -Ibenchmarks
 -include $(patsubst %,$(BUILD)/obj/%.d,$(test_sources) $(bench_sources))
@@ -58,12 +66,12 @@ run_environment = PETSC_DIR='$(PETSC_DIR)' PETSC_ARCH='$(PETSC_ARCH)' PETSC_SRC=
 test_scripts := $(sort $(shell find tests -path tests/petsc -prune -o -name '*.sh' -perm -u+x -print 2>/dev/null))
 
 .PHONY: test-programs test-petsc demo bench demo-programs bench-programs
-test-programs: $(test_programs) $(BUILD)/tests/cases.json
+test-programs: $(test_programs) $(preload_libraries) $(BUILD)/tests/cases.json
 demo-programs: $(demo_programs)
 bench-programs: $(bench_programs)
 
 test: library test-programs
-	@$(run_environment) conf/run-tests $(if $(JOBS),-j $(JOBS)) $(if $(TESTS),-k '$(TESTS)') $(if $(TIMEOUT),-t $(TIMEOUT)) $(if $(EXTRA_OPTIONS),-E '$(EXTRA_OPTIONS)') $(BUILD)/tests $(test_scripts)
+	@$(run_environment) conf/run-tests $(if $(JOBS),-j $(JOBS)) $(if $(TESTS),-k '$(TESTS)') $(if $(TIMEOUT),-t $(TIMEOUT)) $(if $(EXTRA_OPTIONS),-E '$(EXTRA_OPTIONS)') $(if $(TOOL),-U $(TOOL)) $(BUILD)/tests $(test_scripts)
 
 test-petsc: library
 	@$(run_environment) tests/petsc/run --library $(abspath $(SHLIB)) --build $(abspath $(BUILD))/petsc-tests $(if $(JOBS),--jobs $(JOBS)) $(if $(TIMEOUT),--timeout $(TIMEOUT)) $(if $(TESTS),--only '$(TESTS)')

@@ -5,15 +5,12 @@ static char help[] = "Operations on a matrix in two PetscDeviceContexts whose st
 
 #define SIZE          200
 #define PER_ROW       5
-#define BUSY_SIZE     400000
-#define BUSY_PER_ROW  16
 #define BUSY_PRODUCTS 100 /* queued before the first of two operations: milliseconds, in which the second one would be done if it did not wait */
 #define CHAIN         10
 
 static PetscBool          usable; /* without a device the same operations run one after the other, without contexts */
 static PetscDeviceContext contexts[2];
-static Mat                busy; /* of this process */
-static Vec                busy_x, busy_y;
+static TestBusy           busy;
 
 /* Entries that each process sets, half of them in rows of the next one; device: copies in device memory. */
 typedef struct {
@@ -58,48 +55,6 @@ static PetscErrorCode Synchronize(void)
   PetscFunctionBegin;
   if (!usable) PetscFunctionReturn(PETSC_SUCCESS);
   for (int k = 0; k < 2; k++) PetscCall(PetscDeviceContextSynchronize(contexts[k]));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode CreateBusy(void)
-{
-  const PetscCount n = (PetscCount)BUSY_SIZE * BUSY_PER_ROW;
-  PetscInt        *i, *j;
-  PetscScalar     *v;
-
-  PetscFunctionBegin;
-  if (!usable) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscMalloc3(n, &i, n, &j, n, &v));
-  for (PetscCount k = 0; k < n; k++) {
-    i[k] = (PetscInt)(k / BUSY_PER_ROW);
-    j[k] = (PetscInt)((k / BUSY_PER_ROW + 7919 * (k % BUSY_PER_ROW)) % BUSY_SIZE);
-    v[k] = 1;
-  }
-  PetscCall(MatCreate(PETSC_COMM_SELF, &busy));
-  PetscCall(MatSetSizes(busy, BUSY_SIZE, BUSY_SIZE, BUSY_SIZE, BUSY_SIZE));
-  PetscCall(MatSetType(busy, MATDCSRCUDA));
-  PetscCall(MatSetPreallocationCOO(busy, n, i, j));
-  PetscCall(MatSetValuesCOO(busy, v, INSERT_VALUES));
-  PetscCall(PetscFree3(i, j, v));
-  PetscCall(MatCreateVecs(busy, &busy_x, &busy_y));
-  PetscCall(VecSet(busy_x, 1));
-  PetscCall(MatMult(busy, busy_x, busy_y)); // makes the plan
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode KeepBusy(void)
-{
-  PetscFunctionBegin;
-  for (int k = 0; k < BUSY_PRODUCTS && usable; k++) PetscCall(MatMult(busy, busy_x, busy_y));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode DestroyBusy(void)
-{
-  PetscFunctionBegin;
-  PetscCall(MatDestroy(&busy));
-  PetscCall(VecDestroy(&busy_x));
-  PetscCall(VecDestroy(&busy_y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -200,24 +155,10 @@ static PetscErrorCode SetValuesDevice(State *s)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* MATAIJ changes the arrays. */
-static PetscErrorCode SetPattern(Mat A, const List *list)
-{
-  PetscInt *i, *j;
-
-  PetscFunctionBegin;
-  PetscCall(PetscMalloc2(list->n, &i, list->n, &j));
-  PetscCall(PetscArraycpy(i, list->i, list->n));
-  PetscCall(PetscArraycpy(j, list->j, list->n));
-  PetscCall(MatSetPreallocationCOO(A, list->n, i, j));
-  PetscCall(PetscFree2(i, j));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode Coordinates(State *s)
 {
   PetscFunctionBegin;
-  PetscCall(SetPattern(s->A, s->list));
+  PetscCall(TestPreallocateCOO(s->A, s->list->n, s->list->i, s->list->j));
   PetscCall(MatSetValuesCOO(s->A, s->list->v, INSERT_VALUES));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -380,7 +321,7 @@ static PetscErrorCode TestPairs(const State first[2])
       for (int k = 0; k < 2; k++) PetscCall(Begin(&first[k], &s[k]));
       PetscCall((*operations[a].run)(&s[0]));
       PetscCall((*operations[b].run)(&s[0]));
-      PetscCall(KeepBusy());
+      PetscCall(TestBusyRun(&busy, BUSY_PRODUCTS));
       PetscCall((*operations[a].run)(&s[1]));
       PetscCall(Use(1 - which));
       PetscCall((*operations[b].run)(&s[1]));
@@ -400,12 +341,12 @@ static PetscErrorCode TestChain(const State first[2])
     PetscCall(Begin(&first[k], &s[k]));
     for (int step = 0; step < CHAIN; step++) {
       if (k) PetscCall(Use(step % 2));
-      if (k) PetscCall(KeepBusy());
+      if (k) PetscCall(TestBusyRun(&busy, BUSY_PRODUCTS));
       PetscCall(MatScale(s[k].A, step % 3 ? 0.125 : 0.25));
       PetscCall(MatMult(s[k].A, s[k].x, s[k].y));
       if (k) PetscCall(Use((step + 1) % 2));
       PetscCall(MatMultTranspose(s[k].A, s[k].y, s[k].x));
-      if (k) PetscCall(KeepBusy());
+      if (k) PetscCall(TestBusyRun(&busy, BUSY_PRODUCTS));
       PetscCall(MatShift(s[k].A, 0.5));
       PetscCall(MatSetValuesCOO(s[k].D, s[k].list->v, ADD_VALUES));
       PetscCall(MatMultAdd(s[k].D, s[k].x, s[k].y, s[k].y));
@@ -428,7 +369,7 @@ int main(int argc, char **argv)
   PetscCall(PetscSparseCUDADeviceUsable(&usable));
   if (usable) PetscCall(PetscDeviceContextGetCurrentContext(&root));
   PetscCall(CreateContexts());
-  PetscCall(CreateBusy());
+  if (usable) PetscCall(TestBusyCreate(&busy));
   for (int k = 0; k < 2; k++) {
     PetscCall(PetscArrayzero(&first[k], 1));
     PetscCall(TestCreate(k ? type : MATAIJ, SIZE, SIZE, TEST_EVEN, PER_ROW, 1, &first[k].A));
@@ -437,7 +378,7 @@ int main(int argc, char **argv)
     PetscCall(MatCreate(PETSC_COMM_WORLD, &first[k].D));
     PetscCall(MatSetSizes(first[k].D, PETSC_DECIDE, PETSC_DECIDE, SIZE, SIZE));
     PetscCall(MatSetType(first[k].D, k ? type : MATAIJ));
-    PetscCall(SetPattern(first[k].D, &list));
+    PetscCall(TestPreallocateCOO(first[k].D, list.n, list.i, list.j));
     PetscCall(MatSetValuesCOO(first[k].D, list.v, INSERT_VALUES));
     PetscCall(MatCreateVecs(first[k].A, &first[k].x, &first[k].y));
     PetscCall(VecDuplicate(first[k].x, &first[k].d));
@@ -456,7 +397,7 @@ int main(int argc, char **argv)
     PetscCall(VecDestroy(&first[k].y));
     PetscCall(VecDestroy(&first[k].d));
   }
-  PetscCall(DestroyBusy());
+  PetscCall(TestBusyDestroy(&busy));
   PetscCall(ListDestroy(&list));
   for (int k = 0; k < 2 && usable; k++) PetscCall(PetscDeviceContextDestroy(&contexts[k]));
   PetscCall(PetscFinalize());

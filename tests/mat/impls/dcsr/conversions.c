@@ -57,7 +57,6 @@ static PetscErrorCode Same(Mat A, Mat B, const char what[])
   PetscBool has;
   MatInfo   info[2];
   MatType   type;
-  Vec       xa, xb, ya, yb;
 
   PetscFunctionBegin;
   PetscCall(MatGetType(B, &type));
@@ -70,17 +69,7 @@ static PetscErrorCode Same(Mat A, Mat B, const char what[])
     PetscCall(MatGetInfo(B, MAT_GLOBAL_SUM, &info[1]));
     PetscCheck(info[0].nz_used == info[1].nz_used, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %g entries and not %g", what, (double)info[1].nz_used, (double)info[0].nz_used);
   }
-  PetscCall(MatCreateVecs(A, &xa, &ya));
-  PetscCall(MatCreateVecs(B, &xb, &yb));
-  PetscCall(TestFill(xa, 5));
-  PetscCall(TestFill(xb, 5));
-  PetscCall(MatMult(A, xa, ya));
-  PetscCall(MatMult(B, xb, yb));
-  PetscCall(TestCompareVec(ya, yb, what));
-  PetscCall(VecDestroy(&xa));
-  PetscCall(VecDestroy(&xb));
-  PetscCall(VecDestroy(&ya));
-  PetscCall(VecDestroy(&yb));
+  PetscCall(TestCompareMult(A, B, what));
   PetscCall(Has(A, B, MATOP_GET_ROW, &has));
   if (has) PetscCall(MatGetRowUpperTriangular(A));
   if (has) PetscCall(MatGetRowUpperTriangular(B));

@@ -51,14 +51,8 @@ static PetscErrorCode ListDestroy(List *list)
 /* New entries are allowed, as they are for MATAIJ only when asked for. */
 static PetscErrorCode Preallocate(Mat A, const List *list)
 {
-  PetscInt *i, *j;
-
   PetscFunctionBegin;
-  PetscCall(PetscMalloc2(list->n, &i, list->n, &j));
-  PetscCall(PetscArraycpy(i, list->i, list->n));
-  PetscCall(PetscArraycpy(j, list->j, list->n));
-  PetscCall(MatSetPreallocationCOO(A, list->n, i, j));
-  PetscCall(PetscFree2(i, j));
+  PetscCall(TestPreallocateCOO(A, list->n, list->i, list->j));
   PetscCall(MatSetOption(A, MAT_NEW_NONZERO_LOCATION_ERR, PETSC_FALSE));
   PetscCall(MatSetOption(A, MAT_NEW_NONZERO_ALLOCATION_ERR, PETSC_FALSE));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -5,55 +5,12 @@ static char help[] = "Pinned host memory of the caller, overwritten right after 
 
 #define SIZE          200000 /* rows of the matrices; what is copied from the host must be large, since the driver reads small arrays at once */
 #define PER_ROW       3
-#define BUSY_SIZE     400000
-#define BUSY_PER_ROW  16
 #define BUSY_PRODUCTS 200 /* several milliseconds, in which a copy that nobody waits for does not begin */
 #define REPEATS       10
 #define COLUMNS       3 /* of dense matrices */
 #define GAP           8 /* between their columns */
 
-static Mat busy;
-static Vec busy_x, busy_y;
-
-static PetscErrorCode CreateBusy(void)
-{
-  const PetscCount n = (PetscCount)BUSY_SIZE * BUSY_PER_ROW;
-  PetscInt        *i, *j;
-  PetscScalar     *v;
-
-  PetscFunctionBegin;
-  PetscCall(PetscMalloc3(n, &i, n, &j, n, &v));
-  for (PetscCount k = 0; k < n; k++) {
-    i[k] = (PetscInt)(k / BUSY_PER_ROW);
-    j[k] = (PetscInt)((k / BUSY_PER_ROW + 7919 * (k % BUSY_PER_ROW)) % BUSY_SIZE);
-    v[k] = 1;
-  }
-  PetscCall(MatCreate(PETSC_COMM_SELF, &busy));
-  PetscCall(MatSetSizes(busy, BUSY_SIZE, BUSY_SIZE, BUSY_SIZE, BUSY_SIZE));
-  PetscCall(MatSetType(busy, MATDCSRCUDA));
-  PetscCall(MatSetPreallocationCOO(busy, n, i, j));
-  PetscCall(MatSetValuesCOO(busy, v, INSERT_VALUES));
-  PetscCall(PetscFree3(i, j, v));
-  PetscCall(MatCreateVecs(busy, &busy_x, &busy_y));
-  PetscCall(VecSet(busy_x, 1));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode KeepBusy(void)
-{
-  PetscFunctionBegin;
-  for (int k = 0; k < BUSY_PRODUCTS; k++) PetscCall(MatMult(busy, busy_x, busy_y));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode DestroyBusy(void)
-{
-  PetscFunctionBegin;
-  PetscCall(MatDestroy(&busy));
-  PetscCall(VecDestroy(&busy_x));
-  PetscCall(VecDestroy(&busy_y));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
+static TestBusy busy;
 
 static PetscErrorCode CheckPinned(const void *array, const char what[])
 {
@@ -145,7 +102,7 @@ static PetscErrorCode RunOperation(const Operation *op, Mat A, PetscBool bound, 
     PetscCall(VecGetArrayRead(x, &array));
     PetscCall(CheckPinned(array, op->name));
     PetscCall(VecRestoreArrayRead(x, &array));
-    PetscCall(KeepBusy());
+    PetscCall(TestBusyRun(&busy, BUSY_PRODUCTS));
   }
   PetscCall((*op->run)(D, x, z, y));
   if (bound) {
@@ -232,7 +189,7 @@ static PetscErrorCode TestDense(Mat R, Mat A, Mat B, const char what[])
   PetscCall(MatProductNumeric(C)); // makes a plan, which waits for the stream
   for (int repeat = 0; repeat < REPEATS; repeat++) {
     PetscCall(FillDense(B, PETSC_FALSE));
-    PetscCall(KeepBusy());
+    PetscCall(TestBusyRun(&busy, BUSY_PRODUCTS));
     PetscCall(MatProductNumeric(C));
     PetscCall(FillDense(B, PETSC_TRUE));
     PetscCall(CompareDense(expected, C, what));
@@ -291,7 +248,7 @@ static PetscErrorCode TestRowLists(Mat R, Mat A)
       PetscCall(MatDuplicate(R, MAT_COPY_VALUES, &X[0]));
       PetscCall(MatDuplicate(A, MAT_COPY_VALUES, &X[1]));
       PetscCall(ZeroRows(X[0], (PetscBool)columns, n, rows));
-      PetscCall(KeepBusy());
+      PetscCall(TestBusyRun(&busy, BUSY_PRODUCTS));
       PetscCall(ZeroRows(X[1], (PetscBool)columns, n, rows));
       PetscCall(TestCompareProducts(X[0], X[1], columns ? "MatZeroRowsColumns" : "MatZeroRows"));
       for (int k = 0; k < 2; k++) PetscCall(MatDestroy(&X[k]));
@@ -314,7 +271,7 @@ static PetscErrorCode TestRowMaxima(Mat R, Mat A)
   PetscCall(MatGetRowMaxAbs(R, v[0], expected));
   for (int repeat = 0; repeat < REPEATS; repeat++) {
     PetscCall(PetscArrayzero(places, SIZE));
-    PetscCall(KeepBusy());
+    PetscCall(TestBusyRun(&busy, BUSY_PRODUCTS));
     PetscCall(MatGetRowMaxAbs(A, v[1], places));
     for (PetscInt k = 0; k < SIZE; k++) PetscCheck(places[k] == expected[k], PETSC_COMM_SELF, PETSC_ERR_PLIB, "MatGetRowMaxAbs: the column of row %" PetscInt_FMT " is %" PetscInt_FMT " and should be %" PetscInt_FMT, k, places[k], expected[k]);
     PetscCall(TestCompareVec(v[0], v[1], "MatGetRowMaxAbs"));
@@ -347,13 +304,13 @@ static PetscErrorCode InsertCoordinates(Mat A, List *list, PetscBool keep_busy)
 {
   PetscFunctionBegin;
   PetscCall(ListFill(list));
-  if (keep_busy) PetscCall(KeepBusy());
+  if (keep_busy) PetscCall(TestBusyRun(&busy, BUSY_PRODUCTS));
   PetscCall(MatSetPreallocationCOO(A, list->n, list->i, list->j));
   PetscCall(PetscArrayzero(list->i, list->n));
   PetscCall(PetscArrayzero(list->j, list->n));
   for (int mode = 0; mode < 2; mode++) {
     PetscCall(ListFill(list));
-    if (keep_busy) PetscCall(KeepBusy());
+    if (keep_busy) PetscCall(TestBusyRun(&busy, BUSY_PRODUCTS));
     PetscCall(MatSetValuesCOO(A, list->v, mode ? ADD_VALUES : INSERT_VALUES));
     PetscCall(PetscArrayzero(list->v, list->n));
   }
@@ -364,7 +321,7 @@ static PetscErrorCode InsertValues(Mat A, List *list, PetscBool keep_busy)
 {
   PetscFunctionBegin;
   PetscCall(ListFill(list));
-  if (keep_busy) PetscCall(KeepBusy());
+  if (keep_busy) PetscCall(TestBusyRun(&busy, BUSY_PRODUCTS));
   for (PetscInt k = 0; k < list->n; k += PER_ROW) {
     PetscCall(MatSetValues(A, 1, &list->i[k], PER_ROW, &list->j[k], &list->v[k], INSERT_VALUES));
     PetscCall(PetscArrayzero(&list->v[k], PER_ROW));
@@ -408,7 +365,7 @@ int main(int argc, char **argv)
 
   PetscFunctionBeginUser;
   PetscCall(TestInitialize(&argc, &argv, help, &type));
-  PetscCall(CreateBusy());
+  PetscCall(TestBusyCreate(&busy));
   PetscCall(TestCreatePair(type, SIZE, SIZE, TEST_EVEN, PER_ROW, 1, &R, &A));
   PetscCall(TestVectors(R, A));
   PetscCall(TestDenseMatrices(R, A));
@@ -418,7 +375,7 @@ int main(int argc, char **argv)
   PetscCall(TestInsertion(type, InsertValues, "MatSetValues"));
   PetscCall(MatDestroy(&R));
   PetscCall(MatDestroy(&A));
-  PetscCall(DestroyBusy());
+  PetscCall(TestBusyDestroy(&busy));
   PetscCall(PetscFinalize());
   return 0;
 }

@@ -16,20 +16,8 @@ static PetscErrorCode Create(MatType type, PetscInt seed, Mat *A)
 /* The product and the entries; MatMultTranspose() of MATAIJSELL is wrong in PETSc 3.26. */
 static PetscErrorCode Compare(Mat A, Mat B, const char what[])
 {
-  Vec xa, xb, ya, yb;
-
   PetscFunctionBegin;
-  PetscCall(MatCreateVecs(A, &xa, &ya));
-  PetscCall(MatCreateVecs(B, &xb, &yb));
-  PetscCall(TestFill(xa, 5));
-  PetscCall(TestFill(xb, 5));
-  PetscCall(MatMult(A, xa, ya));
-  PetscCall(MatMult(B, xb, yb));
-  PetscCall(TestCompareVec(ya, yb, what));
-  PetscCall(VecDestroy(&xa));
-  PetscCall(VecDestroy(&xb));
-  PetscCall(VecDestroy(&ya));
-  PetscCall(VecDestroy(&yb));
+  PetscCall(TestCompareMult(A, B, what));
   PetscCall(TestCompareRows(A, B, what));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

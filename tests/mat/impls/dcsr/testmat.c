@@ -114,6 +114,25 @@ PetscErrorCode TestCompareVec(Vec x, Vec y, const char what[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode TestCompareMult(Mat A, Mat B, const char what[])
+{
+  Vec xa, xb, ya, yb;
+
+  PetscFunctionBegin;
+  PetscCall(MatCreateVecs(A, &xa, &ya));
+  PetscCall(MatCreateVecs(B, &xb, &yb));
+  PetscCall(TestFill(xa, 5));
+  PetscCall(TestFill(xb, 5));
+  PetscCall(MatMult(A, xa, ya));
+  PetscCall(MatMult(B, xb, yb));
+  PetscCall(TestCompareVec(ya, yb, what));
+  PetscCall(VecDestroy(&xa));
+  PetscCall(VecDestroy(&xb));
+  PetscCall(VecDestroy(&ya));
+  PetscCall(VecDestroy(&yb));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode TestCompareProducts(Mat A, Mat B, const char what[])
 {
   Vec xa, xb, ya, yb;
@@ -199,6 +218,19 @@ PetscErrorCode TestAssemble(Mat A, MatAssemblyType type)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode TestPreallocateCOO(Mat A, PetscCount n, const PetscInt rows[], const PetscInt columns[])
+{
+  PetscInt *i, *j;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc2(n, &i, n, &j));
+  PetscCall(PetscArraycpy(i, rows, n));
+  PetscCall(PetscArraycpy(j, columns, n));
+  PetscCall(MatSetPreallocationCOO(A, n, i, j));
+  PetscCall(PetscFree2(i, j));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode TestFragment(Mat A, PetscInt slack)
 {
   PetscErrorCode (*fragment)(Mat, PetscInt, PetscInt);
@@ -227,5 +259,47 @@ PetscErrorCode TestUsesDevice(Mat A, PetscBool *device)
   PetscFunctionBegin;
   PetscCall(MatGetVecType(A, &type));
   PetscCall(PetscStrcmp(type, VECCUDA, device));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode TestBusyCreate(TestBusy *busy)
+{
+  const PetscInt   size = 400000, per_row = 16;
+  const PetscCount n = (PetscCount)size * per_row;
+  PetscInt        *i, *j;
+  PetscScalar     *v;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc3(n, &i, n, &j, n, &v));
+  for (PetscCount k = 0; k < n; k++) {
+    i[k] = (PetscInt)(k / per_row);
+    j[k] = (PetscInt)((k / per_row + 7919 * (k % per_row)) % size);
+    v[k] = 1;
+  }
+  PetscCall(MatCreate(PETSC_COMM_SELF, &busy->A));
+  PetscCall(MatSetSizes(busy->A, size, size, size, size));
+  PetscCall(MatSetType(busy->A, MATDCSRCUDA));
+  PetscCall(MatSetPreallocationCOO(busy->A, n, i, j));
+  PetscCall(MatSetValuesCOO(busy->A, v, INSERT_VALUES));
+  PetscCall(PetscFree3(i, j, v));
+  PetscCall(MatCreateVecs(busy->A, &busy->x, &busy->y));
+  PetscCall(VecSet(busy->x, 1));
+  PetscCall(MatMult(busy->A, busy->x, busy->y)); // makes the plan
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode TestBusyRun(const TestBusy *busy, int products)
+{
+  PetscFunctionBegin;
+  for (int k = 0; k < products && busy->A != NULL; k++) PetscCall(MatMult(busy->A, busy->x, busy->y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode TestBusyDestroy(TestBusy *busy)
+{
+  PetscFunctionBegin;
+  PetscCall(MatDestroy(&busy->A));
+  PetscCall(VecDestroy(&busy->x));
+  PetscCall(VecDestroy(&busy->y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

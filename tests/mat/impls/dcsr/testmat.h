@@ -5,6 +5,12 @@
 #include <petscsparsecuda.h>
 #include <petscmat.h>
 
+/* A large matrix of this process whose products keep the stream of the current context busy; one of zeros keeps nothing busy. */
+typedef struct {
+  Mat A;
+  Vec x, y;
+} TestBusy;
+
 /* Layouts of rows: PETSc's own; everything on the last rank; alternating ranks without rows. */
 typedef enum {
   TEST_EVEN,
@@ -19,6 +25,7 @@ PetscErrorCode TestCreatePair(MatType, PetscInt, PetscInt, TestLayout, PetscInt,
 PetscErrorCode TestFill(Vec, PetscInt);                                                                   /* values by global index and seed */
 PetscErrorCode TestCompare(Mat, Mat, const char[]);                                                       /* products first, then entry by entry; exact structure */
 PetscErrorCode TestCompareProducts(Mat, Mat, const char[]);                                               /* y = A x, y = A^T x with vectors of MatCreateVecs() */
+PetscErrorCode TestCompareMult(Mat, Mat, const char[]);                                                   /* y = A x alone */
 PetscErrorCode TestCompareRows(Mat, Mat, const char[]);
 PetscErrorCode TestCompareVec(Vec, Vec, const char[]);
 PetscErrorCode TestHasType(Mat, const char[], const char[]); /* the type name contains this */
@@ -27,3 +34,7 @@ PetscErrorCode TestAssemble(Mat, MatAssemblyType);           /* begin and end */
 PetscErrorCode TestFragment(Mat, PetscInt);                  /* the type's rows in up to 3 segments where they are on the device, with so many unused entries behind each row */
 PetscErrorCode TestIsValid(Mat, const char[]);               /* the type's storage */
 PetscErrorCode TestUsesDevice(Mat, PetscBool *);             /* its vectors are VECCUDA */
+PetscErrorCode TestBusyCreate(TestBusy *);
+PetscErrorCode TestBusyRun(const TestBusy *, int); /* queues so many products, 100 of which take milliseconds */
+PetscErrorCode TestBusyDestroy(TestBusy *);
+PetscErrorCode TestPreallocateCOO(Mat, PetscCount, const PetscInt[], const PetscInt[]); /* MatSetPreallocationCOO() with copies of the lists, which it changes */
