@@ -106,7 +106,9 @@ PETSC_INTERN PetscErrorCode ProductCreateSF(PetscLayout, PetscInt, const PetscIn
 PETSC_INTERN PetscErrorCode ProductStackCreateFetched(Mat, PetscSF, const DCSRView[], cudaStream_t, ProductStack *);
 PETSC_INTERN PetscErrorCode ProductStackFill(ProductStack *, const DCSRView[], cudaStream_t);
 PETSC_INTERN PetscErrorCode ProductStackCreateReturned(PetscLayout, PetscSF, DCSRView, DCSRView, const ProductColumns *, cudaStream_t, ProductStack *, DCSRView *);
-PETSC_INTERN PetscErrorCode ProductStackSetValues(PetscErrorCode, ProductStack *, DCSRView, const ProductColumns *, cudaStream_t);
+PETSC_INTERN PetscErrorCode ProductStackPackValues(ProductStack *, DCSRView, const ProductColumns *, cudaStream_t);
+PETSC_INTERN PetscErrorCode ProductStackExchangeValues(ProductStack *, cudaStream_t);
+PETSC_INTERN PetscErrorCode ProductStackFreeBuffers(ProductStack *, cudaStream_t);
 PETSC_INTERN PetscErrorCode ProductStackDestroy(ProductStack *, cudaStream_t);
 
 /* Right factors that a product makes itself (productright.c) */

@@ -8,7 +8,7 @@
 PETSC_INTERN PetscErrorCode PetscSparseCUDADeviceUsable(PetscBool *);
 PETSC_INTERN PetscErrorCode PetscSparseCUDAGetStream(cudaStream_t *);
 PETSC_INTERN PetscErrorCode PetscSparseCUDAAgree(MPI_Comm, PetscErrorCode, PetscErrorCode *);
-PETSC_INTERN PetscErrorCode PetscSparseCUDAErrorOfAll(PetscErrorCode, int);
+PETSC_INTERN PetscErrorCode PetscSparseCUDAErrorOfAll(int, PetscErrorCode);
 PETSC_INTERN PetscErrorCode PetscSparseCUDAMalloc_Private(size_t, const char[], cudaStream_t, void **);
 PETSC_INTERN PetscErrorCode PetscSparseCUDATryMalloc_Private(size_t, cudaStream_t, void **);
 PETSC_INTERN PetscErrorCode PetscSparseCUDAFree_Private(void **, cudaStream_t);

@@ -7,13 +7,13 @@
   Not Collective
 
   Input Parameters:
-+ mine - how the work of this process ended
-- most - the largest of these codes on all processes
++ most - the largest error code on all processes, 0: none has one
+- mine - how the work of this process ended
 
   Note:
   An error of another process is raised here.
 */
-PetscErrorCode PetscSparseCUDAErrorOfAll(PetscErrorCode mine, int most)
+PetscErrorCode PetscSparseCUDAErrorOfAll(int most, PetscErrorCode mine)
 {
   if (mine != PETSC_SUCCESS || most == 0) return mine;
   return PetscError(PETSC_COMM_SELF, __LINE__, PETSC_FUNCTION_NAME, __FILE__, (PetscErrorCode)most, PETSC_ERROR_INITIAL, "Another process has failed and says why");
@@ -39,6 +39,6 @@ PetscErrorCode PetscSparseCUDAAgree(MPI_Comm comm, PetscErrorCode mine, PetscErr
 
   PetscFunctionBegin;
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &code, 1, MPI_INT, MPI_MAX, comm));
-  *all = PetscSparseCUDAErrorOfAll(mine, code);
+  *all = PetscSparseCUDAErrorOfAll(code, mine);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -43,110 +43,121 @@ static PetscErrorCode CheckNumRemote(Mat A, PetscCount num)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The entries of other processes, by owner: order, and starts [size + 1]; to be freed, also after an error. */
-static PetscErrorCode SortRemote(Mat A, const COODevice *coo, const PetscInt i[], const PetscInt j[], PetscMPIInt size, cudaStream_t stream, PetscCount **order, PetscInt starts[])
+/* What the list of this process needs to become keys together with what others send. */
+typedef struct {
+  const PetscInt *own[2];      /* device: rows and columns of the list */
+  void           *copies[2];   /* owned: the same, when they were given in host memory */
+  PetscInt       *starts;      /* [size + 1] owned: where the entries for each process begin */
+  PetscCount     *order;       /* device, owned: places of these entries in the list, by owner */
+  PetscInt       *sent[2];     /* device, owned: their rows and columns; NULL when there are none */
+  PetscInt       *received[2]; /* the same of the entries that other processes send */
+} COOTravel;
+
+static PetscErrorCode TravelDestroy(COOTravel *t, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  for (int k = 0; k < 2; k++) {
+    PetscCall(PetscSparseCUDAFree(&t->copies[k], stream));
+    PetscCall(PetscSparseCUDAFree(&t->sent[k], stream));
+    PetscCall(PetscSparseCUDAFree(&t->received[k], stream));
+  }
+  PetscCall(PetscSparseCUDAFree(&t->order, stream));
+  PetscCall(PetscFree(t->starts));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Finds the entries of other processes, and sorts them by owner. */
+static PetscErrorCode SortRemote(Mat A, const COODevice *coo, cudaStream_t stream, COOTravel *t)
 {
   PetscCount     num = 0, *where = NULL;
+  PetscMPIInt    size;
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
-  if (!((Mat_MPIAIJ *)A->data)->donotstash) PetscCall(DCSRListRemote(A->rmap->rstart, A->rmap->rend, coo->n, i, j, NULL, stream, &num, &where));
+  PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)A), &size));
+  PetscCall(PetscMalloc1(size + 1, &t->starts));
+  if (!((Mat_MPIAIJ *)A->data)->donotstash) PetscCall(DCSRListRemote(A->rmap->rstart, A->rmap->rend, coo->n, t->own[0], t->own[1], NULL, stream, &num, &where));
   PetscCallGoto(ierr, cleanup, CheckNumRemote(A, num));
-  PetscCallGoto(ierr, cleanup, DCSRSortByOwner(size, A->rmap->range, num, where, i, stream, order, starts));
+  PetscCallGoto(ierr, cleanup, DCSRSortByOwner(size, A->rmap->range, num, where, t->own[0], stream, &t->order, t->starts));
 cleanup:
   PetscCall(PetscSparseCUDAFree(&where, stream));
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Finds the entries of other processes, and who they are, after work of this process that ended with ierr. All have an error when one has it before the exchange is made. Collective. */
-static PetscErrorCode CreateExchange(PetscErrorCode ierr, Mat A, COODevice *coo, const PetscInt i[], const PetscInt j[], cudaStream_t stream)
+/*
+  Makes host arrays device arrays, and finds the entries of other processes. Arrays are copied whole: they are read three times, to find the entries of others and for
+  either block, and cross the bus once.
+*/
+static PetscErrorCode FindRemote(Mat A, const COODevice *coo, const PetscInt i[], const PetscInt j[], cudaStream_t stream, COOTravel *t)
 {
-  PetscCount *order = NULL;
-  PetscInt   *starts;
-  PetscMPIInt size;
+  const PetscInt *const from[2] = {i, j};
 
   PetscFunctionBegin;
-  PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)A), &size));
-  PetscCall(PetscMalloc1(size + 1, &starts));
-  if (ierr == PETSC_SUCCESS) ierr = SortRemote(A, coo, i, j, size, stream, &order, starts);
-  PetscCall(PetscSparseCUDAAgree(PetscObjectComm((PetscObject)A), ierr, &ierr));
-  if (ierr != PETSC_SUCCESS) goto cleanup;
-  PetscCallGoto(ierr, cleanup, MatExchangeCreate(A->rmap, starts, &coo->exchange));
-  PetscCallGoto(ierr, cleanup, MatExchangeGetSendOrder(&coo->exchange, starts, PETSC_MEMTYPE_CUDA, order, stream, &coo->order));
-cleanup:
-  PetscCall(PetscSparseCUDAFree(&order, stream));
-  PetscCall(PetscFree(starts));
-  PetscCall(ierr);
+  for (int k = 0; k < 2; k++) PetscCall(PetscSparseCUDAGetDeviceCopy(from[k], (size_t)coo->n * sizeof(*i), stream, (const void **)&t->own[k], &t->copies[k]));
+  PetscCall(SortRemote(A, coo, stream, t));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Rows and columns for other processes in send buffers, and receive buffers; NULL when there are none. All are to be freed, also after an error. */
-static PetscErrorCode PackIndices(const COODevice *coo, const PetscInt *const own[2], cudaStream_t stream, PetscInt *sent[2], PetscInt *received[2])
+/* Rows and columns for other processes go to send buffers, and receive buffers are made. */
+static PetscErrorCode PackIndices(COODevice *coo, cudaStream_t stream, COOTravel *t)
 {
   PetscFunctionBegin;
+  PetscCall(MatExchangeGetSendOrder(&coo->exchange, t->starts, PETSC_MEMTYPE_CUDA, t->order, stream, &coo->order));
+  PetscCall(PetscSparseCUDAFree(&t->order, stream));
   for (int k = 0; k < 2; k++) {
-    PetscCall(PetscSparseCUDAMalloc(coo->exchange.num_sent, "sent COO indices", stream, &sent[k]));
-    PetscCall(PetscSparseCUDAMalloc(coo->exchange.num_received, "received COO indices", stream, &received[k]));
-    PetscCall(DCSRGatherIndices(coo->exchange.num_sent, coo->order, own[k], sent[k], stream));
+    PetscCall(PetscSparseCUDAMalloc(coo->exchange.num_sent, "sent COO indices", stream, &t->sent[k]));
+    PetscCall(PetscSparseCUDAMalloc(coo->exchange.num_received, "received COO indices", stream, &t->received[k]));
+    PetscCall(DCSRGatherIndices(coo->exchange.num_sent, coo->order, t->own[k], t->sent[k], stream));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The rows and columns that other processes send, to be freed, also after an error, which all have; after work of this process that ended with ierr. Collective. */
-static PetscErrorCode ExchangeIndices(PetscErrorCode ierr, Mat A, const COODevice *coo, const PetscInt *const own[2], cudaStream_t stream, PetscInt *received[2])
+/* Rows and columns travel. Collective. */
+static PetscErrorCode ExchangeIndices(const COODevice *coo, cudaStream_t stream, COOTravel *t)
 {
-  PetscInt *sent[2] = {NULL, NULL};
-
   PetscFunctionBegin;
-  if (ierr == PETSC_SUCCESS) ierr = PackIndices(coo, own, stream, sent, received);
-  PetscCall(PetscSparseCUDAAgree(PetscObjectComm((PetscObject)A), ierr, &ierr));
   for (int k = 0; k < 2; k++) {
-    if (ierr == PETSC_SUCCESS) ierr = MatExchangeIndices(&coo->exchange, PETSC_MEMTYPE_CUDA, sent[k], PETSC_MEMTYPE_CUDA, received[k]);
-    PetscCall(PetscSparseCUDAFree(&sent[k], stream));
+    PetscCall(MatExchangeIndices(&coo->exchange, PETSC_MEMTYPE_CUDA, t->sent[k], PETSC_MEMTYPE_CUDA, t->received[k]));
+    PetscCall(PetscSparseCUDAFree(&t->sent[k], stream));
   }
-  PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The list of this process followed by what it receives, for both blocks; after work of this process that ended with ierr. Collective; after the exchange errors are those of this process. */
-static PetscErrorCode Pack(PetscErrorCode ierr, Mat A, COODevice *coo, const PetscInt *const own[2], cudaStream_t stream, DCSRListPacker packers[2])
+/* The list of this process followed by what it has received becomes keys, for both blocks. */
+static PetscErrorCode PackKeys(Mat A, const COODevice *coo, const COOTravel *t, cudaStream_t stream, DCSRListPacker packers[2])
 {
-  PetscInt *received[2] = {NULL, NULL};
-
   PetscFunctionBegin;
-  ierr = CreateExchange(ierr, A, coo, own[0], own[1], stream);
-  PetscCallGoto(ierr, cleanup, ExchangeIndices(ierr, A, coo, own, stream, received));
   for (int k = 0; k < 2; k++) {
     const DCSRWindow window = {A->rmap->N, A->cmap->N, A->rmap->rstart, A->rmap->rend, A->cmap->rstart, A->cmap->rend, (PetscBool)k};
 
-    PetscCallGoto(ierr, cleanup, DCSRListPackerCreate(&window, coo->n + coo->exchange.num_received, stream, &packers[k]));
-    PetscCallGoto(ierr, cleanup, DCSRListPackerAppend(&packers[k], coo->n, own[0], own[1], stream));
-    PetscCallGoto(ierr, cleanup, DCSRListPackerAppend(&packers[k], coo->exchange.num_received, received[0], received[1], stream));
+    PetscCall(DCSRListPackerCreate(&window, coo->n + coo->exchange.num_received, stream, &packers[k]));
+    PetscCall(DCSRListPackerAppend(&packers[k], coo->n, t->own[0], t->own[1], stream));
+    PetscCall(DCSRListPackerAppend(&packers[k], coo->exchange.num_received, t->received[0], t->received[1], stream));
   }
-cleanup:
-  PetscCall(PetscSparseCUDAFree(&received[0], stream));
-  PetscCall(PetscSparseCUDAFree(&received[1], stream));
-  PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  The same for arrays anywhere. Host arrays have copies on the device, which are gone afterwards, when the sorts want as much. Whole ones: they are read three times,
-  to find the entries of others and for either block, and cross the bus once.
-*/
-static PetscErrorCode PackCopies(Mat A, COODevice *coo, const PetscInt i[], const PetscInt j[], cudaStream_t stream, DCSRListPacker packers[2])
+/* The joint list as keys. Copies and buffers are gone afterwards, when the sorts want as much. Collective; after the exchange errors are those of this process. */
+static PetscErrorCode PackList(Mat A, COODevice *coo, const PetscInt i[], const PetscInt j[], cudaStream_t stream, DCSRListPacker packers[2])
 {
-  const PetscInt *const from[2]   = {i, j};
-  const PetscInt       *device[2] = {NULL, NULL};
-  void                 *copies[2] = {NULL, NULL};
-  PetscErrorCode        ierr      = PETSC_SUCCESS;
+  const MPI_Comm comm = PetscObjectComm((PetscObject)A);
+  COOTravel      t;
+  PetscErrorCode ierr;
 
   PetscFunctionBegin;
-  for (int k = 0; k < 2 && ierr == PETSC_SUCCESS; k++) ierr = PetscSparseCUDAGetDeviceCopy(from[k], (size_t)coo->n * sizeof(*i), stream, (const void **)&device[k], &copies[k]);
-  ierr = Pack(ierr, A, coo, device, stream, packers);
-  PetscCall(PetscSparseCUDAFree(&copies[0], stream));
-  PetscCall(PetscSparseCUDAFree(&copies[1], stream));
+  PetscCall(PetscArrayzero(&t, 1));
+  ierr = FindRemote(A, coo, i, j, stream, &t);
+  PetscCall(PetscSparseCUDAAgree(comm, ierr, &ierr));
+  if (ierr != PETSC_SUCCESS) goto cleanup;
+  ierr = MatExchangeCreate(A->rmap, t.starts, &coo->exchange);
+  if (ierr == PETSC_SUCCESS) ierr = PackIndices(coo, stream, &t);
+  PetscCall(PetscSparseCUDAAgree(comm, ierr, &ierr));
+  if (ierr != PETSC_SUCCESS) goto cleanup;
+  PetscCallGoto(ierr, cleanup, ExchangeIndices(coo, stream, &t));
+  PetscCallGoto(ierr, cleanup, PackKeys(A, coo, &t, stream, packers));
+cleanup:
+  PetscCall(TravelDestroy(&t, stream));
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -159,7 +170,7 @@ static PetscErrorCode CreateLists(Mat A, COODevice *coo, const PetscInt i[], con
 
   PetscFunctionBegin;
   PetscCall(PetscArrayzero(packers, 2));
-  PetscCallGoto(ierr, cleanup, PackCopies(A, coo, i, j, stream, packers));
+  PetscCallGoto(ierr, cleanup, PackList(A, coo, i, j, stream, packers));
   // the off-diagonal block first: most of its keys do not count, and are gone when the large sort begins
   for (int k = 1; k >= 0; k--) PetscCallGoto(ierr, cleanup, DCSRListPackerFinish(&packers[k], stream, &coo->lists[k]));
 cleanup:
@@ -238,27 +249,34 @@ PetscErrorCode MatSetPreallocationCOO_MPIAIJCUDA_Device(Mat A, PetscCount n, Pet
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Values for other processes in a send buffer, and a receive buffer; NULL when there are none. Both are to be freed, also after an error. */
-static PetscErrorCode PackValues(const COODevice *coo, const PetscScalar v[], cudaStream_t stream, PetscScalar **sent, PetscScalar **received)
+/* Values of the list, and those that travel. */
+typedef struct {
+  const PetscScalar *own;  /* [n] device */
+  void              *copy; /* owned: the same, when they were given in host memory */
+  PetscScalar       *sent; /* device, owned; NULL when there are none */
+  PetscScalar       *received;
+} COOValues;
+
+/* Values of entries for other processes go to a send buffer, and a receive buffer is made, if the pattern is still that of the list. */
+static PetscErrorCode PackValues(Mat A, const COODevice *coo, const PetscScalar v[], cudaStream_t stream, COOValues *values)
 {
   PetscFunctionBegin;
-  PetscCall(PetscSparseCUDAMalloc(coo->exchange.num_sent, "sent COO values", stream, sent));
-  PetscCall(PetscSparseCUDAMalloc(coo->exchange.num_received, "received COO values", stream, received));
-  PetscCall(DCSRGatherValues(coo->exchange.num_sent, coo->order, v, *sent, stream));
+  PetscCall(MatCOODevice_Check(A));
+  PetscCall(PetscSparseCUDAGetDeviceCopy(v, (size_t)coo->n * sizeof(*v), stream, (const void **)&values->own, &values->copy));
+  PetscCall(PetscSparseCUDAMalloc(coo->exchange.num_sent, "sent COO values", stream, &values->sent));
+  PetscCall(PetscSparseCUDAMalloc(coo->exchange.num_received, "received COO values", stream, &values->received));
+  PetscCall(DCSRGatherValues(coo->exchange.num_sent, coo->order, values->own, values->sent, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Values of entries for other processes leave, those from others come, to be freed, also after an error, which all have; after work of this process that ended with ierr. Collective. */
-static PetscErrorCode ExchangeValues(PetscErrorCode ierr, Mat A, const COODevice *coo, const PetscScalar v[], cudaStream_t stream, PetscScalar **received)
+/* Values of this process and of others go to both blocks. */
+static PetscErrorCode SetBlockValues(Mat A, const COODevice *coo, const COOValues *values, InsertMode mode)
 {
-  PetscScalar *sent = NULL;
+  Mat_MPIAIJ *a = (Mat_MPIAIJ *)A->data;
 
   PetscFunctionBegin;
-  if (ierr == PETSC_SUCCESS) ierr = PackValues(coo, v, stream, &sent, received);
-  PetscCall(PetscSparseCUDAAgree(PetscObjectComm((PetscObject)A), ierr, &ierr));
-  if (ierr == PETSC_SUCCESS) ierr = MatExchangeValues(&coo->exchange, PETSC_MEMTYPE_CUDA, sent, PETSC_MEMTYPE_CUDA, *received);
-  PetscCall(PetscSparseCUDAFree(&sent, stream));
-  PetscCall(ierr);
+  PetscCall(MatSeqAIJCUDASetListValues(a->A, &coo->lists[0], values->own, values->received, coo->n, mode));
+  PetscCall(MatSeqAIJCUDASetListValues(a->B, &coo->lists[1], values->own, values->received, coo->n, mode));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -274,27 +292,28 @@ static PetscErrorCode ExchangeValues(PetscErrorCode ierr, Mat A, const COODevice
 */
 PetscErrorCode MatSetValuesCOO_MPIAIJCUDA_Device(Mat A, const PetscScalar v[], InsertMode mode)
 {
-  Mat_MPIAIJ        *a = (Mat_MPIAIJ *)A->data;
-  COODevice         *coo;
-  PetscContainer     container;
-  const PetscScalar *device = NULL;
-  PetscScalar       *more   = NULL;
-  void              *copy   = NULL;
-  cudaStream_t       stream;
-  PetscErrorCode     ierr;
+  const MPI_Comm comm   = PetscObjectComm((PetscObject)A);
+  COOValues      values = {NULL, NULL, NULL, NULL};
+  COODevice     *coo;
+  PetscContainer container;
+  cudaStream_t   stream;
+  PetscErrorCode ierr;
 
   PetscFunctionBegin;
   PetscCall(PetscSparseCUDAGetStream(&stream));
   PetscCall(PetscObjectQuery((PetscObject)A, COO_KEY, (PetscObject *)&container));
   PetscCall(PetscContainerGetPointer(container, &coo));
-  ierr = MatCOODevice_Check(A);
-  if (ierr == PETSC_SUCCESS) ierr = PetscSparseCUDAGetDeviceCopy(v, (size_t)coo->n * sizeof(*v), stream, (const void **)&device, &copy);
-  ierr = ExchangeValues(ierr, A, coo, device, stream, &more);
-  if (ierr == PETSC_SUCCESS) ierr = MatSeqAIJCUDASetListValues(a->A, &coo->lists[0], device, more, coo->n, mode);
-  if (ierr == PETSC_SUCCESS) ierr = MatSeqAIJCUDASetListValues(a->B, &coo->lists[1], device, more, coo->n, mode);
-  PetscCall(PetscSparseCUDAAgree(PetscObjectComm((PetscObject)A), ierr, &ierr)); // the assembly follows
-  PetscCall(PetscSparseCUDAFree(&copy, stream));
-  PetscCall(PetscSparseCUDAFree(&more, stream));
+  ierr = PackValues(A, coo, v, stream, &values);
+  PetscCall(PetscSparseCUDAAgree(comm, ierr, &ierr));
+  if (ierr != PETSC_SUCCESS) goto cleanup;
+  ierr = MatExchangeValues(&coo->exchange, PETSC_MEMTYPE_CUDA, values.sent, PETSC_MEMTYPE_CUDA, values.received);
+  PetscCall(PetscSparseCUDAFree(&values.sent, stream));
+  if (ierr == PETSC_SUCCESS) ierr = SetBlockValues(A, coo, &values, mode);
+  PetscCall(PetscSparseCUDAAgree(comm, ierr, &ierr)); // the assembly follows
+cleanup:
+  PetscCall(PetscSparseCUDAFree(&values.sent, stream));
+  PetscCall(PetscSparseCUDAFree(&values.copy, stream));
+  PetscCall(PetscSparseCUDAFree(&values.received, stream));
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

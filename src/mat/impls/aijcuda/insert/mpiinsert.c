@@ -296,24 +296,15 @@ static PetscErrorCode InsertReceived(Mat A, const OffProcessPiece *received, Ins
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Sends values to the owners of their rows and takes what comes. Collective. */
-static PetscErrorCode ExchangeOffProcess(Mat A)
+/* Sends values to the owners of their rows and takes what comes, to be destroyed; zero after an error. Collective. */
+static PetscErrorCode ExchangeOffProcess(Mat A, cudaStream_t stream, OffProcessPiece *received)
 {
   Mat_MPIAIJCUDA    *d     = MatMPIAIJCUDAGet(A);
   const PetscMemType mtype = d->facts[FACT_DEVICE] && !d->facts[FACT_HOST] ? PETSC_MEMTYPE_CUDA : PETSC_MEMTYPE_HOST;
-  OffProcessPiece    received;
-  cudaStream_t       stream;
-  PetscErrorCode     ierr;
 
   PetscFunctionBegin;
-  PetscCall(PetscSparseCUDAGetStream(&stream));
-  PetscCall(OffProcessStashExchange(&d->off_process, A->rmap, (PetscBool)d->facts[FACT_NEW_PATTERN], mtype, stream, &received));
-  if (!A->assembly_subset) PetscCallGoto(ierr, cleanup, MatExchangeDestroy(&d->off_process.exchange));
-  if (received.n > 0) PetscCallGoto(ierr, cleanup, InsertReceived(A, &received, d->facts[FACT_INSERT] ? INSERT_VALUES : ADD_VALUES)); // not A->insertmode: who set nothing does not know it
-  ierr = PETSC_SUCCESS;
-cleanup:
-  PetscCall(OffProcessPieceDestroy(&received, stream));
-  PetscCall(ierr);
+  PetscCall(OffProcessStashExchange(&d->off_process, A->rmap, (PetscBool)d->facts[FACT_NEW_PATTERN], mtype, stream, received));
+  if (!A->assembly_subset) PetscCall(MatExchangeDestroy(&d->off_process.exchange));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -392,29 +383,48 @@ static PetscErrorCode MatAssemblyBegin_MPIAIJCUDA(Mat A, MatAssemblyType mode)
 
   PetscFunctionBegin;
   if (d->device_assembly) {
-    const PetscErrorCode ierr = GetFacts(A, d->facts);
+    PetscErrorCode ierr;
 
+    ierr                 = GetFacts(A, d->facts);
     d->facts[FACT_ERROR] = (int)ierr;
     PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, d->facts, NUM_ASSEMBLY_FACTS, MPI_INT, MPI_MAX, PetscObjectComm((PetscObject)A)));
-    PetscCall(PetscSparseCUDAErrorOfAll(ierr, d->facts[FACT_ERROR]));
+    PetscCall(PetscSparseCUDAErrorOfAll(d->facts[FACT_ERROR], ierr));
     PetscCheck(!d->facts[FACT_OFF_PROCESS] || !d->facts[FACT_INSERT] || !d->facts[FACT_ADD], PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_WRONGSTATE, "Some processors inserted others added");
   } else d->facts[FACT_HOST] = 1;
   if (d->facts[FACT_HOST] && d->parent.assemblybegin != NULL) PetscCall((*d->parent.assemblybegin)(A, mode));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What came from other processes and what waits here joins the matrix; with ghosts the off-diagonal block gets its ghost columns if it had none. After that exchange not collective. */
-static PetscErrorCode JoinAll(Mat A, PetscBool done, PetscBool ghosts)
+/* What came from other processes and what waits here joins the matrix; with ghosts the off-diagonal block gets its ghost columns if it had none. */
+static PetscErrorCode JoinAll(Mat A, const OffProcessPiece *received, PetscBool done, PetscBool ghosts)
 {
-  Mat_MPIAIJCUDA *d        = MatMPIAIJCUDAGet(A);
-  const PetscBool exchange = (PetscBool)d->facts[FACT_OFF_PROCESS];
+  Mat_MPIAIJCUDA *d = MatMPIAIJCUDAGet(A);
 
   PetscFunctionBegin;
-  d->facts[FACT_OFF_PROCESS] = 0;
-  if (exchange) PetscCall(ExchangeOffProcess(A));
+  if (received->n > 0) PetscCall(InsertReceived(A, received, d->facts[FACT_INSERT] ? INSERT_VALUES : ADD_VALUES)); // not A->insertmode: who set nothing does not know it
   PetscCall(MatMPIAIJCUDAFinishInsertion(A));
   PetscCheck(done || !d->columns_changed, PETSC_COMM_SELF, PETSC_ERR_SUP, "New off-diagonal columns were inserted on the device, and then other values while the matrix was bound to the CPU: assemble before MatBindToCPU()");
   if (ghosts && MatMPIAIJCUDAHasGlobalColumns(A)) PetscCall(MatMPIAIJCUDAExtendGhosts(A, 0, NULL));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The exchange, if some process has values for others, and what joins the matrix then. Collective; the error is that of this process, about which all have to agree afterwards. */
+static PetscErrorCode ExchangeAndJoin(Mat A, PetscBool done, PetscBool ghosts)
+{
+  Mat_MPIAIJCUDA *d        = MatMPIAIJCUDAGet(A);
+  const PetscBool exchange = (PetscBool)d->facts[FACT_OFF_PROCESS];
+  OffProcessPiece received;
+  cudaStream_t    stream = NULL;
+  PetscErrorCode  ierr   = PETSC_SUCCESS;
+
+  PetscFunctionBegin;
+  PetscCall(PetscArrayzero(&received, 1));
+  d->facts[FACT_OFF_PROCESS] = 0;
+  if (exchange) PetscCall(PetscSparseCUDAGetStream(&stream));
+  if (exchange) ierr = ExchangeOffProcess(A, stream, &received);
+  if (ierr == PETSC_SUCCESS) ierr = JoinAll(A, &received, done, ghosts);
+  PetscCall(OffProcessPieceDestroy(&received, stream));
+  PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -438,12 +448,13 @@ PetscErrorCode MatAssemblyEndDevice_MPIAIJCUDA(Mat A, MatAssemblyType mode, Pets
   PetscFunctionBegin;
   *done = (PetscBool)(d->device_assembly && !d->facts[FACT_HOST]);
   if (d->device_assembly) {
-    const PetscErrorCode ierr = JoinAll(A, *done, (PetscBool)(*done && mode == MAT_FINAL_ASSEMBLY));
+    PetscErrorCode ierr;
 
+    ierr   = ExchangeAndJoin(A, *done, (PetscBool)(*done && mode == MAT_FINAL_ASSEMBLY));
     all[0] = (int)ierr;
     all[1] = d->columns_changed || a->Mvctx == NULL;
     PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, all, 2, MPI_INT, MPI_MAX, PetscObjectComm((PetscObject)A)));
-    PetscCall(PetscSparseCUDAErrorOfAll(ierr, all[0]));
+    PetscCall(PetscSparseCUDAErrorOfAll(all[0], ierr));
   }
   d->host_inserted = PETSC_FALSE;
   if (mode == MAT_FINAL_ASSEMBLY) d->first_assembly = PETSC_FALSE;

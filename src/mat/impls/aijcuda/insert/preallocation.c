@@ -150,7 +150,7 @@ PetscErrorCode MatResetPreallocation_MPIAIJCUDA(Mat A)
   all[0] = (int)ierr;
   all[1] = ierr == PETSC_SUCCESS && !(fills[0] && fills[1]);
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, all, 2, MPI_INT, MPI_MAX, PetscObjectComm((PetscObject)A)));
-  PetscCall(PetscSparseCUDAErrorOfAll(ierr, all[0]));
+  PetscCall(PetscSparseCUDAErrorOfAll(all[0], ierr));
   if (!all[1]) {
     PetscCall(MatZeroEntries(A));
     PetscFunctionReturn(PETSC_SUCCESS);

@@ -140,18 +140,15 @@ cleanup:
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The star forest of entries, from places as LocateEntries() takes them, after work of this process that ended with ierr. Collective. */
-static PetscErrorCode SetEntries(MPI_Comm comm, PetscErrorCode ierr, PetscInt n, const PetscInt places[], cudaStream_t stream, ProductRows *x)
+/* The star forest of entries, from what LocateEntries() found, which belongs to it, also after an error. Collective. */
+static PetscErrorCode CreateEntries(MPI_Comm comm, PetscSFNode **remote, ProductRows *x)
 {
-  PetscSFNode *remote = NULL;
+  PetscSFNode *const nodes = *remote;
 
   PetscFunctionBegin;
-  if (ierr == PETSC_SUCCESS) ierr = LocateEntries(n, places, stream, x, &remote);
-  PetscCall(PetscSparseCUDAAgree(comm, ierr, &ierr));
-  if (ierr != PETSC_SUCCESS) PetscCall(PetscFree(remote));
-  PetscCall(ierr);
   PetscCall(PetscSFCreate(comm, &x->entries));
-  PetscCall(PetscSFSetGraph(x->entries, (PetscInt)x->sent.num_nonzeros, (PetscInt)x->received.num_nonzeros, NULL, PETSC_OWN_POINTER, remote, PETSC_OWN_POINTER));
+  *remote = NULL;
+  PetscCall(PetscSFSetGraph(x->entries, (PetscInt)x->sent.num_nonzeros, (PetscInt)x->received.num_nonzeros, NULL, PETSC_OWN_POINTER, nodes, PETSC_OWN_POINTER));
   PetscCall(PetscSFSetUp(x->entries));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -205,25 +202,31 @@ cleanup:
 /* Rows of view, which are roots of the star forest, travel to its leaves. Collective. */
 static PetscErrorCode FetchRows(PetscSF sf, DCSRView view, cudaStream_t stream, ProductRows *x)
 {
+  const MPI_Comm     comm = PetscObjectComm((PetscObject)sf);
   PetscInt           num_roots, num_leaves, *pairs = NULL, *wanted = NULL, *places = NULL;
-  const PetscSFNode *remote;
+  const PetscSFNode *owners;
+  PetscSFNode       *remote = NULL;
   PetscErrorCode     ierr;
 
   PetscFunctionBegin;
-  PetscCall(PetscSFGetGraph(sf, &num_roots, &num_leaves, NULL, &remote));
+  PetscCall(PetscSFGetGraph(sf, &num_roots, &num_leaves, NULL, &owners));
   PetscCall(PetscMalloc3(2 * num_roots, &pairs, 2 * num_leaves, &wanted, 3 * num_leaves, &places));
   ierr = ChooseRows(sf, view, stream, x, pairs);
-  PetscCall(PetscSparseCUDAAgree(PetscObjectComm((PetscObject)sf), ierr, &ierr));
+  PetscCall(PetscSparseCUDAAgree(comm, ierr, &ierr));
   if (ierr != PETSC_SUCCESS) goto cleanup;
   PetscCallGoto(ierr, cleanup, PetscSFBcastBegin(sf, MPIU_2INT, pairs, wanted, MPI_REPLACE));
   PetscCallGoto(ierr, cleanup, PetscSFBcastEnd(sf, MPIU_2INT, pairs, wanted, MPI_REPLACE));
   for (PetscInt k = 0; k < num_leaves; k++) {
-    places[3 * k]     = remote[k].rank;
+    places[3 * k]     = owners[k].rank;
     places[3 * k + 1] = wanted[2 * k];
     places[3 * k + 2] = wanted[2 * k + 1];
   }
-  ierr = SetEntries(PetscObjectComm((PetscObject)sf), PETSC_SUCCESS, num_leaves, places, stream, x);
+  ierr = LocateEntries(num_leaves, places, stream, x, &remote);
+  PetscCall(PetscSparseCUDAAgree(comm, ierr, &ierr));
+  if (ierr != PETSC_SUCCESS) goto cleanup;
+  PetscCallGoto(ierr, cleanup, CreateEntries(comm, &remote, x));
 cleanup:
+  PetscCall(PetscFree(remote));
   PetscCall(PetscFree3(pairs, wanted, places));
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -280,14 +283,16 @@ cleanup:
 /* Rows of view, which are leaves of the star forest, travel to its roots, in the order of ranks for each root. Collective. */
 static PetscErrorCode ReturnRows(PetscSF sf, DCSRView view, cudaStream_t stream, ProductRows *x, DCSRView *selection)
 {
+  const MPI_Comm  comm = PetscObjectComm((PetscObject)sf);
   const PetscInt *degree;
   PetscInt        num_roots, num_received = 0, *triples = NULL, *places = NULL;
   PetscMPIInt     rank;
+  PetscSFNode    *remote = NULL;
   MPI_Datatype    triple;
   PetscErrorCode  ierr;
 
   PetscFunctionBegin;
-  PetscCallMPI(MPI_Comm_rank(PetscObjectComm((PetscObject)sf), &rank));
+  PetscCallMPI(MPI_Comm_rank(comm, &rank));
   PetscCall(PetscSFGetGraph(sf, &num_roots, NULL, NULL, NULL));
   PetscCall(PetscSFComputeDegreeBegin(sf, &degree));
   PetscCall(PetscSFComputeDegreeEnd(sf, &degree));
@@ -296,13 +301,17 @@ static PetscErrorCode ReturnRows(PetscSF sf, DCSRView view, cudaStream_t stream,
   PetscCallMPI(MPI_Type_commit(&triple));
   PetscCallGoto(ierr, cleanup, PetscMalloc2(3 * view.num_rows, &triples, 3 * num_received, &places));
   ierr = ChooseAllRows(rank, view, stream, x, triples);
-  PetscCall(PetscSparseCUDAAgree(PetscObjectComm((PetscObject)sf), ierr, &ierr));
+  PetscCall(PetscSparseCUDAAgree(comm, ierr, &ierr));
   if (ierr != PETSC_SUCCESS) goto cleanup;
   PetscCallGoto(ierr, cleanup, PetscSFGatherBegin(sf, triple, triples, places));
   PetscCallGoto(ierr, cleanup, PetscSFGatherEnd(sf, triple, triples, places));
   ierr = CreateSelection(num_roots, degree, num_received, stream, selection);
-  ierr = SetEntries(PetscObjectComm((PetscObject)sf), ierr, num_received, places, stream, x);
+  if (ierr == PETSC_SUCCESS) ierr = LocateEntries(num_received, places, stream, x, &remote);
+  PetscCall(PetscSparseCUDAAgree(comm, ierr, &ierr));
+  if (ierr != PETSC_SUCCESS) goto cleanup;
+  PetscCallGoto(ierr, cleanup, CreateEntries(comm, &remote, x));
 cleanup:
+  PetscCall(PetscFree(remote));
   PetscCall(PetscFree2(triples, places));
   PetscCallMPI(MPI_Type_free(&triple));
   PetscCall(ierr);
@@ -322,9 +331,10 @@ static PetscErrorCode PackColumns(ProductRows *x, DCSRView source, DCSRColumns c
 /* Global columns of packed rows travel. Collective. */
 static PetscErrorCode ExchangeColumns(ProductRows *x, DCSRView source, DCSRColumns columns, cudaStream_t stream)
 {
-  PetscErrorCode ierr = PackColumns(x, source, columns, stream);
+  PetscErrorCode ierr;
 
   PetscFunctionBegin;
+  ierr = PackColumns(x, source, columns, stream);
   PetscCall(PetscSparseCUDAAgree(PetscObjectComm((PetscObject)x->entries), ierr, &ierr));
   PetscCall(ierr);
   PetscCall(PetscSparseCUDASetSFStream(x->entries, stream));
@@ -424,27 +434,6 @@ PetscErrorCode ProductStackCreateFetched(Mat X, PetscSF sf, const DCSRView block
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What ProductStackSetValues() needs before anything is sent. */
-static PetscErrorCode PrepareValues(ProductRows *x, DCSRView source, const ProductColumns *columns, cudaStream_t stream)
-{
-  PetscFunctionBegin;
-  PetscCall(PetscSparseCUDAMalloc(x->sent.num_nonzeros, "values of rows for other processes", stream, &x->sent.values));
-  PetscCall(PetscSparseCUDAMalloc(x->received.num_nonzeros, "values of rows of other processes", stream, &x->received.values));
-  PetscCall(DCSRPackRows(source, columns->device, x->rows, DCSR_WRITE_VALUES, stream, x->sent));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* ProductStackFill - Values of a stack of fetched rows, from the blocks of their matrix; stack.view.values are allocated here, also after an error. Collective. */
-PetscErrorCode ProductStackFill(ProductStack *s, const DCSRView blocks[], cudaStream_t stream)
-{
-  PetscErrorCode ierr = DCSRViewAllocateValues(&s->view, stream);
-
-  PetscFunctionBegin;
-  if (ierr == PETSC_SUCCESS) ierr = DCSRJoinColumns(blocks[0], blocks[1], DCSR_WRITE_VALUES, stream, s->view);
-  PetscCall(ProductStackSetValues(ierr, s, s->view, &s->columns, stream));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /*
   ProductStackCreateReturned - Structure of a matrix with rows below that other processes have for rows of something else of this one
 
@@ -471,33 +460,72 @@ PetscErrorCode ProductStackCreateReturned(PetscLayout cmap, PetscSF sf, DCSRView
 }
 
 /*
-  ProductStackSetValues - Values of the rows of other processes; those of the rows above are set by the caller, who has allocated all
+  ProductStackPackValues - Values of rows that travel, in a send buffer, and a receive buffer
 
-  Collective
+  Not Collective
 
   Input Parameters:
-+ before  - how work of this process for the values ended: all fail when one did
-. s       - the stack
++ s       - the stack
 . source  - the matrix whose rows travel: what was view above with values, or the stack itself, whose upper rows are the same
 . columns - its columns
 - stream  - for the work
+
+  Note:
+  When all processes have agreed that none has failed, ProductStackExchangeValues() comes next. ProductStackFreeBuffers() is to be called in any case.
 */
-PetscErrorCode ProductStackSetValues(PetscErrorCode before, ProductStack *s, DCSRView source, const ProductColumns *columns, cudaStream_t stream)
+PetscErrorCode ProductStackPackValues(ProductStack *s, DCSRView source, const ProductColumns *columns, cudaStream_t stream)
 {
-  ProductRows   *x    = &s->rows;
-  PetscErrorCode ierr = before;
+  ProductRows *x = &s->rows;
 
   PetscFunctionBegin;
-  if (ierr == PETSC_SUCCESS) ierr = PrepareValues(x, source, columns, stream);
-  PetscCall(PetscSparseCUDAAgree(PetscObjectComm((PetscObject)x->entries), ierr, &ierr));
-  if (ierr != PETSC_SUCCESS) goto cleanup;
-  PetscCallGoto(ierr, cleanup, PetscSparseCUDASetSFStream(x->entries, stream));
-  PetscCallGoto(ierr, cleanup, PetscSFBcastWithMemTypeBegin(x->entries, MPIU_SCALAR, PETSC_MEMTYPE_CUDA, x->sent.values, PETSC_MEMTYPE_CUDA, x->received.values, MPI_REPLACE));
-  PetscCallGoto(ierr, cleanup, PetscSFBcastEnd(x->entries, MPIU_SCALAR, x->sent.values, x->received.values, MPI_REPLACE));
-  PetscCallGoto(ierr, cleanup, DCSRUnpackValues(x->received, s->columns.device, s->num_upper, stream, s->view));
-cleanup:
-  PetscCall(PetscSparseCUDAFree(&x->sent.values, stream));
-  PetscCall(PetscSparseCUDAFree(&x->received.values, stream));
+  PetscCall(PetscSparseCUDAMalloc(x->sent.num_nonzeros, "values of rows for other processes", stream, &x->sent.values));
+  PetscCall(PetscSparseCUDAMalloc(x->received.num_nonzeros, "values of rows of other processes", stream, &x->received.values));
+  PetscCall(DCSRPackRows(source, columns->device, x->rows, DCSR_WRITE_VALUES, stream, x->sent));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ProductStackExchangeValues - Sends packed values, and puts what comes into the rows of other processes; those of the rows above are set by the caller, who has allocated all. Collective. */
+PetscErrorCode ProductStackExchangeValues(ProductStack *s, cudaStream_t stream)
+{
+  ProductRows *x = &s->rows;
+
+  PetscFunctionBegin;
+  PetscCall(PetscSparseCUDASetSFStream(x->entries, stream));
+  PetscCall(PetscSFBcastWithMemTypeBegin(x->entries, MPIU_SCALAR, PETSC_MEMTYPE_CUDA, x->sent.values, PETSC_MEMTYPE_CUDA, x->received.values, MPI_REPLACE));
+  PetscCall(PetscSFBcastEnd(x->entries, MPIU_SCALAR, x->sent.values, x->received.values, MPI_REPLACE));
+  PetscCall(DCSRUnpackValues(x->received, s->columns.device, s->num_upper, stream, s->view));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ProductStackFreeBuffers - Frees what ProductStackPackValues() made. Not collective. */
+PetscErrorCode ProductStackFreeBuffers(ProductStack *s, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscSparseCUDAFree(&s->rows.sent.values, stream));
+  PetscCall(PetscSparseCUDAFree(&s->rows.received.values, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Values of the upper rows of a stack of fetched ones, and of those that others want. */
+static PetscErrorCode PrepareFetchedValues(ProductStack *s, const DCSRView blocks[], cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  PetscCall(DCSRViewAllocateValues(&s->view, stream));
+  PetscCall(DCSRJoinColumns(blocks[0], blocks[1], DCSR_WRITE_VALUES, stream, s->view));
+  PetscCall(ProductStackPackValues(s, s->view, &s->columns, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ProductStackFill - Values of a stack of fetched rows, from the blocks of their matrix; stack.view.values are allocated here, also after an error. Collective. */
+PetscErrorCode ProductStackFill(ProductStack *s, const DCSRView blocks[], cudaStream_t stream)
+{
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  ierr = PrepareFetchedValues(s, blocks, stream);
+  PetscCall(PetscSparseCUDAAgree(PetscObjectComm((PetscObject)s->rows.entries), ierr, &ierr));
+  if (ierr == PETSC_SUCCESS) ierr = ProductStackExchangeValues(s, stream);
+  PetscCall(ProductStackFreeBuffers(s, stream));
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

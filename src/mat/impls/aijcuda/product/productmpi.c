@@ -256,7 +256,11 @@ static PetscErrorCode FillReturned(PetscErrorCode ierr, MPIProduct *p, DCSRView 
 {
   PetscFunctionBegin;
   if (ierr == PETSC_SUCCESS) ierr = CopyUpperValues(right, stream, &p->returned.view);
-  PetscCall(ProductStackSetValues(ierr, &p->returned, p->sent, columns, stream));
+  if (ierr == PETSC_SUCCESS) ierr = ProductStackPackValues(&p->returned, p->sent, columns, stream);
+  PetscCall(PetscSparseCUDAAgree(PetscObjectComm((PetscObject)p->returned.rows.entries), ierr, &ierr));
+  if (ierr == PETSC_SUCCESS) ierr = ProductStackExchangeValues(&p->returned, stream);
+  PetscCall(ProductStackFreeBuffers(&p->returned, stream));
+  PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -268,7 +268,7 @@ static PetscErrorCode HaveSameStructures(Mat C, const DCSRView views[], cudaStre
   New storage, made by work of this process that ended with ierr, with the ghost columns of C if same, gives its values to both blocks of C when it has their structures,
   on all processes; freed. Collective.
 */
-static PetscErrorCode ReuseViews(PetscErrorCode ierr, Mat C, PetscBool same, DCSRView views[])
+static PetscErrorCode ReuseViews(Mat C, PetscBool same, DCSRView views[], PetscErrorCode ierr)
 {
   const Mat_MPIAIJ *c         = (const Mat_MPIAIJ *)C->data;
   const Mat         blocks[2] = {c->A, c->B};
@@ -319,7 +319,7 @@ static PetscErrorCode ReuseOfChanged(Mat A, IS local_rows, IS local_columns, Mat
   PetscCall(NumberGhosts(A, local_columns, 0, &numbers));
   ierr = GetBlockViews(A, local_rows, local_columns, numbers, stream, views);
   if (ierr == PETSC_SUCCESS) ierr = HasGhostsOf(C, A->cmap->N, NULL, &views[1], stream, &same);
-  ierr = ReuseViews(ierr, C, same, views);
+  ierr = ReuseViews(C, same, views, ierr);
   if (ierr == PETSC_SUCCESS) ierr = ComposeIndices(A, local_rows, local_columns, numbers, C);
   PetscCall(PetscFree(numbers));
   PetscCall(ierr);
@@ -336,7 +336,7 @@ static PetscErrorCode ReuseSubmatrix(Mat A, IS rows, IS columns, IS ghosts, Mat 
   PetscCall(PetscArrayzero(views, 2));
   ierr = MatSeqAIJCUDAGetSubmatrixView(a->A, rows, columns, &views[0]);
   if (ierr == PETSC_SUCCESS) ierr = MatSeqAIJCUDAGetSubmatrixView(a->B, rows, ghosts, &views[1]);
-  PetscCall(ReuseViews(ierr, C, PETSC_TRUE, views));
+  PetscCall(ReuseViews(C, PETSC_TRUE, views, ierr));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -536,7 +536,7 @@ static PetscErrorCode ReuseGathered(Mat A, IS rows, IS columns, Gathered *g, Mat
     PetscCall(PetscObjectContainerCompose((PetscObject)C, GATHERED_KEY, g, GatheredDestroy));
     ierr = SelectChanged(A, blocks, g, rows, C, stream, views, &same_ghosts);
   }
-  PetscCall(ReuseViews(ierr, C, same_ghosts, views));
+  PetscCall(ReuseViews(C, same_ghosts, views, ierr));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
