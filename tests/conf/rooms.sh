@@ -1,0 +1,18 @@
+#!/usr/bin/env bash
+# conf/check-rooms is silent about the rooms as they are, and finds an include that the table does not allow, a private header, and a circle in the table.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+expect() { # PATTERN TABLE
+  found=$(conf/check-rooms "$2")
+  grep -q "$1" <<<"$found" || { printf 'check-rooms did not say "%s":\n%s\n' "$1" "$found"; exit 1; }
+}
+found=$(conf/check-rooms)
+[ -z "$found" ] || { printf '%s\n' "$found"; exit 1; }
+sed -E '/^sum /s/ insert$//' conf/rooms >"$work/forbidden"
+expect 'sum may not include insert' "$work/forbidden"
+sed -E '/^host /s/thunks\.h//' conf/rooms >"$work/private"
+expect 'thunks.h is a private header of host' "$work/private"
+sed -E '/^core /s/$/ product/' conf/rooms >"$work/circle"
+expect 'a circle' "$work/circle"
