@@ -3,14 +3,6 @@
 */
 #include <petscsparsecuda/product.h>
 
-/* PetscLogGpuTimeEnd() after a call that returned ierr, which is handed on. */
-static PetscErrorCode EndGpuTime(PetscErrorCode ierr)
-{
-  const PetscErrorCode ended = PetscLogGpuTimeEnd();
-
-  return ierr != PETSC_SUCCESS ? ierr : ended;
-}
-
 /* Each multiplication and the addition that follows it. */
 static PetscErrorCode LogFlops(DCSRSpGEMM plan)
 {
@@ -84,14 +76,16 @@ PetscErrorCode ProductCheckNumNonzeros(PetscCount num_nonzeros)
 */
 PetscErrorCode ProductSymbolic(Mat C, const char what[], DCSRView A, DCSRView B, PetscBool values, cudaStream_t stream, DCSRView *result, DCSRSpGEMM *plan)
 {
-  PetscErrorCode ierr;
+  PetscErrorCode ierr, ended;
 
   PetscFunctionBegin;
   PetscCall(PetscArrayzero(result, 1));
   *plan = NULL;
   PetscCall(PetscLogGpuTimeBegin());
-  ierr = DCSRSpGEMMSymbolic(A, B, values, stream, result, plan);
-  PetscCallGoto(ierr, failed, EndGpuTime(ierr));
+  ierr  = DCSRSpGEMMSymbolic(A, B, values, stream, result, plan);
+  ended = PetscLogGpuTimeEnd();
+  PetscCallGoto(ierr, failed, ierr);
+  PetscCallGoto(ierr, failed, ended);
   PetscCallGoto(ierr, failed, ProductCheckNumNonzeros(result->num_nonzeros));
   PetscCallGoto(ierr, failed, InfoPlan(C, what, A, B, *result, *plan));
   if (values) PetscCallGoto(ierr, failed, LogFlops(*plan));
@@ -107,12 +101,14 @@ failed:
 */
 PetscErrorCode ProductNumeric(DCSRSpGEMM plan, DCSRView A, DCSRView B, DCSRView result, cudaStream_t stream)
 {
-  PetscErrorCode ierr;
+  PetscErrorCode ierr, ended;
 
   PetscFunctionBegin;
   PetscCall(PetscLogGpuTimeBegin());
-  ierr = DCSRSpGEMMNumeric(plan, A, B, result, stream);
-  PetscCall(EndGpuTime(ierr));
+  ierr  = DCSRSpGEMMNumeric(plan, A, B, result, stream);
+  ended = PetscLogGpuTimeEnd();
+  PetscCall(ierr);
+  PetscCall(ended);
   PetscCall(LogFlops(plan));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -134,54 +130,5 @@ PetscErrorCode ProductViewPlan(PetscViewer viewer, const char what[], DCSRSpGEMM
   PetscCall(DCSRSpGEMMGetInfo(plan, &info));
   PetscCall(PrintBins(&info, sizeof(bins), bins));
   PetscCall(PetscViewerASCIIPrintf(viewer, "dcsrcuda: %s: %" PetscCount_FMT " products, %.1f MB workspace, rows by bin: %s\n", what, info.num_products, (double)info.workspace * 1e-6, bins));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*
-  ProductReleaseBound - After a product into a sequential result that is bound to the CPU: its mirror gets the values, and the device copy goes.
-*/
-PetscErrorCode ProductReleaseBound(Mat C)
-{
-  PetscFunctionBegin;
-  if (!C->boundtocpu) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MatAIJCUDAHostBegin(C, HOST_READ));
-  PetscCall(MatAIJCUDAHostEnd(C, HOST_READ));
-  C->offloadmask = PETSC_OFFLOAD_CPU;
-  PetscCall(MatSeqAIJCUDADropDevice(C));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode NumericOfTwo(Mat A, Mat B, Mat C)
-{
-  Mat_Product   *product     = C->product;
-  const Mat      operands[2] = {product->A, product->B};
-  PetscBool      is_mpi;
-  PetscErrorCode ierr;
-
-  PetscFunctionBegin;
-  PetscCall(MatIsMPIAIJCUDA(C, &is_mpi));
-  product->A = A;
-  product->B = B;
-  ierr       = is_mpi ? MatProductNumeric_MPIAIJCUDA(C) : MatProductNumeric_SeqAIJCUDA(C);
-  product->A = operands[0];
-  product->B = operands[1];
-  PetscCall(ierr);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*
-  ProductSetNumericOfTwo - Sets the numeric operation with the operands as arguments, which PETSc's basic code calls for a product that is a step of one of three matrices.
-
-  Not Collective
-
-  Input Parameter:
-. C - the result of A B, A^T B or A B^T, computed on the device
-*/
-PetscErrorCode ProductSetNumericOfTwo(Mat C)
-{
-  PetscFunctionBegin;
-  if (C->product->type == MATPRODUCT_AB) C->ops->matmultnumeric = NumericOfTwo;
-  else if (C->product->type == MATPRODUCT_AtB) C->ops->transposematmultnumeric = NumericOfTwo;
-  else if (C->product->type == MATPRODUCT_ABt) C->ops->mattransposemultnumeric = NumericOfTwo;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

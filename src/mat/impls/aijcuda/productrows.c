@@ -458,27 +458,6 @@ PetscErrorCode ProductStackCreateFetched(Mat X, PetscSF sf, const DCSRView block
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What ProductStackSetValues() needs before anything is sent. */
-static PetscErrorCode PrepareValues(ProductRows *x, DCSRView source, const ProductColumns *columns, cudaStream_t stream)
-{
-  PetscFunctionBegin;
-  PetscCall(PetscSparseCUDAMalloc(x->sent.num_nonzeros, "values of rows for other processes", stream, &x->sent.values));
-  PetscCall(PetscSparseCUDAMalloc(x->received.num_nonzeros, "values of rows of other processes", stream, &x->received.values));
-  PetscCall(DCSRPackRows(source, columns->device, x->rows, DCSR_WRITE_VALUES, stream, x->sent));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* ProductStackFill - Values of a stack of fetched rows, from the blocks of their matrix; stack.view.values are allocated here, also after an error. Collective. */
-PetscErrorCode ProductStackFill(ProductStack *s, const DCSRView blocks[], cudaStream_t stream)
-{
-  PetscErrorCode ierr = DCSRViewAllocateValues(&s->view, stream);
-
-  PetscFunctionBegin;
-  if (ierr == PETSC_SUCCESS) ierr = DCSRJoinColumns(blocks[0], blocks[1], DCSR_WRITE_VALUES, stream, s->view);
-  PetscCall(ProductStackSetValues(ierr, s, s->view, &s->columns, stream));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /*
   ProductStackCreateReturned - Structure of a matrix with rows below that other processes have for rows of something else of this one
 
@@ -505,34 +484,91 @@ PetscErrorCode ProductStackCreateReturned(PetscLayout cmap, PetscSF sf, DCSRView
 }
 
 /*
-  ProductStackSetValues - Values of the rows of other processes; those of the rows above are set by the caller, who has allocated all
+  ProductStackPackValues - Packs values of rows for other processes. ProductStackExchangeValues() sends them when all processes have done this.
+
+  Not Collective
+
+  Input Parameters:
++ s       - the stack
+. source  - the matrix whose rows travel: what was view above with values, or the stack itself, whose upper rows are the same
+. columns - its columns
+- stream  - for the work
+
+  Errors: PETSC_ERR_MEM, also on one process alone.
+*/
+PetscErrorCode ProductStackPackValues(ProductStack *s, DCSRView source, const ProductColumns *columns, cudaStream_t stream)
+{
+  ProductRows *x = &s->rows;
+
+  PetscFunctionBegin;
+  PetscCall(PetscSparseCUDAMalloc(x->sent.num_nonzeros, "values of rows for other processes", stream, &x->sent.values));
+  PetscCall(PetscSparseCUDAMalloc(x->received.num_nonzeros, "values of rows of other processes", stream, &x->received.values));
+  PetscCall(DCSRPackRows(source, columns->device, x->rows, DCSR_WRITE_VALUES, stream, x->sent));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode DropPacked(ProductRows *x, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscSparseCUDAFree(&x->sent.values, stream));
+  PetscCall(PetscSparseCUDAFree(&x->received.values, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  ProductStackExchangeValues - Values of the rows of other processes; those of the rows above are set by the caller, who has allocated all
 
   Collective
 
   Input Parameters:
-+ before  - how work of this process for the values ended: all fail when one did
-. s       - the stack
-. source  - the matrix whose rows travel: what was view above with values, or the stack itself, whose upper rows are the same
-. columns - its columns
-- stream  - for the work
++ s      - the stack; all processes have packed, which is undone here
+- stream - for the work
 */
-PetscErrorCode ProductStackSetValues(PetscErrorCode before, ProductStack *s, DCSRView source, const ProductColumns *columns, cudaStream_t stream)
+PetscErrorCode ProductStackExchangeValues(ProductStack *s, cudaStream_t stream)
 {
-  ProductRows   *x    = &s->rows;
-  PetscErrorCode ierr = before;
+  ProductRows   *x = &s->rows;
+  PetscErrorCode ierr;
 
   PetscFunctionBegin;
-  if (ierr == PETSC_SUCCESS) ierr = PrepareValues(x, source, columns, stream);
-  PetscCall(PetscSparseCUDAAgree(PetscObjectComm((PetscObject)x->entries), ierr, &ierr));
-  if (ierr != PETSC_SUCCESS) goto cleanup;
   PetscCallGoto(ierr, cleanup, PetscSparseCUDASetSFStream(x->entries, stream));
   PetscCallGoto(ierr, cleanup, PetscSFBcastWithMemTypeBegin(x->entries, MPIU_SCALAR, PETSC_MEMTYPE_CUDA, x->sent.values, PETSC_MEMTYPE_CUDA, x->received.values, MPI_REPLACE));
   PetscCallGoto(ierr, cleanup, PetscSFBcastEnd(x->entries, MPIU_SCALAR, x->sent.values, x->received.values, MPI_REPLACE));
   PetscCallGoto(ierr, cleanup, DCSRUnpackValues(x->received, s->columns.device, s->num_upper, stream, s->view));
 cleanup:
-  PetscCall(PetscSparseCUDAFree(&x->sent.values, stream));
-  PetscCall(PetscSparseCUDAFree(&x->received.values, stream));
+  PetscCall(DropPacked(x, stream));
   PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Values of a stack's own rows, and packed ones for others. */
+static PetscErrorCode PackFetched(ProductStack *s, const DCSRView blocks[], cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  PetscCall(DCSRViewAllocateValues(&s->view, stream));
+  PetscCall(DCSRJoinColumns(blocks[0], blocks[1], DCSR_WRITE_VALUES, stream, s->view));
+  PetscCall(ProductStackPackValues(s, s->view, &s->columns, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ProductStackFill - Values of a stack of fetched rows, from the blocks of their matrix; stack.view.values are allocated here, also after an error. Collective. */
+PetscErrorCode ProductStackFill(ProductStack *s, const DCSRView blocks[], cudaStream_t stream)
+{
+  PetscErrorCode ierr = PackFetched(s, blocks, stream);
+
+  PetscFunctionBegin;
+  PetscCall(PetscSparseCUDAAgree(PetscObjectComm((PetscObject)s->rows.entries), ierr, &ierr));
+  if (ierr == PETSC_SUCCESS) ierr = ProductStackExchangeValues(s, stream);
+  else PetscCall(DropPacked(&s->rows, stream));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ProductStackDropValues - Frees the values of a stack, and packed ones. Not collective. */
+PetscErrorCode ProductStackDropValues(ProductStack *s, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscSparseCUDAFree(&s->view.values, stream));
+  PetscCall(DropPacked(&s->rows, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
