@@ -108,7 +108,7 @@ PETSC_INTERN PetscErrorCode ProductStackFill(ProductStack *, const DCSRView[], c
 PETSC_INTERN PetscErrorCode ProductStackCreateReturned(PetscLayout, PetscSF, DCSRView, DCSRView, const ProductColumns *, cudaStream_t, ProductStack *, DCSRView *);
 PETSC_INTERN PetscErrorCode ProductStackPackValues(ProductStack *, DCSRView, const ProductColumns *, cudaStream_t);
 PETSC_INTERN PetscErrorCode ProductStackExchangeValues(ProductStack *, cudaStream_t);
-PETSC_INTERN PetscErrorCode ProductStackDropValues(ProductStack *, cudaStream_t);
+PETSC_INTERN PetscErrorCode ProductStackFreeBuffers(ProductStack *, cudaStream_t);
 PETSC_INTERN PetscErrorCode ProductStackDestroy(ProductStack *, cudaStream_t);
 
 /* Right factors that a product makes itself (productright.c) */

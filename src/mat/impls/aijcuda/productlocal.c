@@ -3,6 +3,14 @@
 */
 #include <petscsparsecuda/product.h>
 
+/* PetscLogGpuTimeEnd() after a call that returned ierr, which is handed on. */
+static PetscErrorCode EndGpuTime(PetscErrorCode ierr)
+{
+  const PetscErrorCode ended = PetscLogGpuTimeEnd();
+
+  return ierr != PETSC_SUCCESS ? ierr : ended;
+}
+
 /* Each multiplication and the addition that follows it. */
 static PetscErrorCode LogFlops(DCSRSpGEMM plan)
 {
@@ -76,16 +84,14 @@ PetscErrorCode ProductCheckNumNonzeros(PetscCount num_nonzeros)
 */
 PetscErrorCode ProductSymbolic(Mat C, const char what[], DCSRView A, DCSRView B, PetscBool values, cudaStream_t stream, DCSRView *result, DCSRSpGEMM *plan)
 {
-  PetscErrorCode ierr, ended;
+  PetscErrorCode ierr;
 
   PetscFunctionBegin;
   PetscCall(PetscArrayzero(result, 1));
   *plan = NULL;
   PetscCall(PetscLogGpuTimeBegin());
-  ierr  = DCSRSpGEMMSymbolic(A, B, values, stream, result, plan);
-  ended = PetscLogGpuTimeEnd();
-  PetscCallGoto(ierr, failed, ierr);
-  PetscCallGoto(ierr, failed, ended);
+  ierr = DCSRSpGEMMSymbolic(A, B, values, stream, result, plan);
+  PetscCallGoto(ierr, failed, EndGpuTime(ierr));
   PetscCallGoto(ierr, failed, ProductCheckNumNonzeros(result->num_nonzeros));
   PetscCallGoto(ierr, failed, InfoPlan(C, what, A, B, *result, *plan));
   if (values) PetscCallGoto(ierr, failed, LogFlops(*plan));
@@ -101,14 +107,12 @@ failed:
 */
 PetscErrorCode ProductNumeric(DCSRSpGEMM plan, DCSRView A, DCSRView B, DCSRView result, cudaStream_t stream)
 {
-  PetscErrorCode ierr, ended;
+  PetscErrorCode ierr;
 
   PetscFunctionBegin;
   PetscCall(PetscLogGpuTimeBegin());
-  ierr  = DCSRSpGEMMNumeric(plan, A, B, result, stream);
-  ended = PetscLogGpuTimeEnd();
-  PetscCall(ierr);
-  PetscCall(ended);
+  ierr = DCSRSpGEMMNumeric(plan, A, B, result, stream);
+  PetscCall(EndGpuTime(ierr));
   PetscCall(LogFlops(plan));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

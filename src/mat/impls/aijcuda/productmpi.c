@@ -459,6 +459,7 @@ static PetscErrorCode MultiplyTransposed(Mat C, SparseProduct *p, PetscBool valu
     if (ierr == PETSC_SUCCESS) ierr = PackReturned(d, &sums, stream);
     PetscCall(PetscSparseCUDAAgree(comm, ierr, &ierr));
     if (ierr == PETSC_SUCCESS) ierr = ProductStackExchangeValues(&d->returned, stream);
+    PetscCall(ProductStackFreeBuffers(&d->returned, stream));
   }
   PetscCall(PetscSparseCUDAFree(&d->sent.values, stream));
 
@@ -529,8 +530,8 @@ static PetscErrorCode DropValues(SparseProduct *p, cudaStream_t stream)
   MPIProduct *d = (MPIProduct *)p->data;
 
   PetscFunctionBegin;
-  PetscCall(ProductStackDropValues(&d->fetched, stream));
-  PetscCall(ProductStackDropValues(&d->returned, stream));
+  PetscCall(PetscSparseCUDAFree(&d->fetched.view.values, stream));
+  PetscCall(PetscSparseCUDAFree(&d->returned.view.values, stream));
   PetscCall(PetscSparseCUDAFree(&d->work.values, stream));
   PetscCall(PetscSparseCUDAFree(&d->sent.values, stream));
   PetscCall(PetscSparseCUDAFree(&d->result.values, stream));

@@ -484,7 +484,7 @@ PetscErrorCode ProductStackCreateReturned(PetscLayout cmap, PetscSF sf, DCSRView
 }
 
 /*
-  ProductStackPackValues - Packs values of rows for other processes. ProductStackExchangeValues() sends them when all processes have done this.
+  ProductStackPackValues - Values of rows that travel, in a send buffer, and a receive buffer
 
   Not Collective
 
@@ -494,7 +494,8 @@ PetscErrorCode ProductStackCreateReturned(PetscLayout cmap, PetscSF sf, DCSRView
 . columns - its columns
 - stream  - for the work
 
-  Errors: PETSC_ERR_MEM, also on one process alone.
+  Note:
+  When all processes have agreed that none has failed, ProductStackExchangeValues() comes next. ProductStackFreeBuffers() is to be called in any case.
 */
 PetscErrorCode ProductStackPackValues(ProductStack *s, DCSRView source, const ProductColumns *columns, cudaStream_t stream)
 {
@@ -507,41 +508,30 @@ PetscErrorCode ProductStackPackValues(ProductStack *s, DCSRView source, const Pr
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode DropPacked(ProductRows *x, cudaStream_t stream)
-{
-  PetscFunctionBegin;
-  PetscCall(PetscSparseCUDAFree(&x->sent.values, stream));
-  PetscCall(PetscSparseCUDAFree(&x->received.values, stream));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*
-  ProductStackExchangeValues - Values of the rows of other processes; those of the rows above are set by the caller, who has allocated all
-
-  Collective
-
-  Input Parameters:
-+ s      - the stack; all processes have packed, which is undone here
-- stream - for the work
-*/
+/* ProductStackExchangeValues - Sends packed values, and puts what comes into the rows of other processes; those of the rows above are set by the caller, who has allocated all. Collective. */
 PetscErrorCode ProductStackExchangeValues(ProductStack *s, cudaStream_t stream)
 {
-  ProductRows   *x = &s->rows;
-  PetscErrorCode ierr;
+  ProductRows *x = &s->rows;
 
   PetscFunctionBegin;
-  PetscCallGoto(ierr, cleanup, PetscSparseCUDASetSFStream(x->entries, stream));
-  PetscCallGoto(ierr, cleanup, PetscSFBcastWithMemTypeBegin(x->entries, MPIU_SCALAR, PETSC_MEMTYPE_CUDA, x->sent.values, PETSC_MEMTYPE_CUDA, x->received.values, MPI_REPLACE));
-  PetscCallGoto(ierr, cleanup, PetscSFBcastEnd(x->entries, MPIU_SCALAR, x->sent.values, x->received.values, MPI_REPLACE));
-  PetscCallGoto(ierr, cleanup, DCSRUnpackValues(x->received, s->columns.device, s->num_upper, stream, s->view));
-cleanup:
-  PetscCall(DropPacked(x, stream));
-  PetscCall(ierr);
+  PetscCall(PetscSparseCUDASetSFStream(x->entries, stream));
+  PetscCall(PetscSFBcastWithMemTypeBegin(x->entries, MPIU_SCALAR, PETSC_MEMTYPE_CUDA, x->sent.values, PETSC_MEMTYPE_CUDA, x->received.values, MPI_REPLACE));
+  PetscCall(PetscSFBcastEnd(x->entries, MPIU_SCALAR, x->sent.values, x->received.values, MPI_REPLACE));
+  PetscCall(DCSRUnpackValues(x->received, s->columns.device, s->num_upper, stream, s->view));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Values of a stack's own rows, and packed ones for others. */
-static PetscErrorCode PackFetched(ProductStack *s, const DCSRView blocks[], cudaStream_t stream)
+/* ProductStackFreeBuffers - Frees what ProductStackPackValues() made. Not collective. */
+PetscErrorCode ProductStackFreeBuffers(ProductStack *s, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscSparseCUDAFree(&s->rows.sent.values, stream));
+  PetscCall(PetscSparseCUDAFree(&s->rows.received.values, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Values of the upper rows of a stack of fetched ones, and of those that others want. */
+static PetscErrorCode PrepareFetchedValues(ProductStack *s, const DCSRView blocks[], cudaStream_t stream)
 {
   PetscFunctionBegin;
   PetscCall(DCSRViewAllocateValues(&s->view, stream));
@@ -553,22 +543,14 @@ static PetscErrorCode PackFetched(ProductStack *s, const DCSRView blocks[], cuda
 /* ProductStackFill - Values of a stack of fetched rows, from the blocks of their matrix; stack.view.values are allocated here, also after an error. Collective. */
 PetscErrorCode ProductStackFill(ProductStack *s, const DCSRView blocks[], cudaStream_t stream)
 {
-  PetscErrorCode ierr = PackFetched(s, blocks, stream);
+  PetscErrorCode ierr;
 
   PetscFunctionBegin;
+  ierr = PrepareFetchedValues(s, blocks, stream);
   PetscCall(PetscSparseCUDAAgree(PetscObjectComm((PetscObject)s->rows.entries), ierr, &ierr));
   if (ierr == PETSC_SUCCESS) ierr = ProductStackExchangeValues(s, stream);
-  else PetscCall(DropPacked(&s->rows, stream));
+  PetscCall(ProductStackFreeBuffers(s, stream));
   PetscCall(ierr);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* ProductStackDropValues - Frees the values of a stack, and packed ones. Not collective. */
-PetscErrorCode ProductStackDropValues(ProductStack *s, cudaStream_t stream)
-{
-  PetscFunctionBegin;
-  PetscCall(PetscSparseCUDAFree(&s->view.values, stream));
-  PetscCall(DropPacked(&s->rows, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
