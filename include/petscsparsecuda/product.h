@@ -57,8 +57,6 @@ PETSC_INTERN PetscErrorCode ProductSymbolic(Mat, const char[], DCSRView, DCSRVie
 PETSC_INTERN PetscErrorCode ProductCheckNumNonzeros(PetscCount);
 PETSC_INTERN PetscErrorCode ProductNumeric(DCSRSpGEMM, DCSRView, DCSRView, DCSRView, cudaStream_t);
 PETSC_INTERN PetscErrorCode ProductViewPlan(PetscViewer, const char[], DCSRSpGEMM);
-PETSC_INTERN PetscErrorCode ProductReleaseBound(Mat);
-PETSC_INTERN PetscErrorCode ProductSetNumericOfTwo(Mat);
 
 /* A product of three matrices in slices (productslices.c), and what is told of it. */
 typedef struct {
@@ -120,10 +118,57 @@ PETSC_INTERN PetscErrorCode ProductRenumberGhosts(PetscInt, DCSRView *, cudaStre
 PETSC_INTERN PetscErrorCode ProductInstallBlocks(Mat, DCSRView[], PetscInt, const int32_t[]);
 PETSC_INTERN PetscErrorCode ProductRaiseNonzeroState(Mat, PetscObjectState);
 
-/* Whole products (product.c, productseq.c, productmpi.c); *done says whether the device serves this one */
+#define PRODUCT_MAX_MATS 4 /* sequential matrices that take part: three operands, or the blocks of two */
+
+typedef struct _ProductOps ProductOps;
+
+/* What the phases of a product with a sparse result keep. */
+typedef struct {
+  const ProductOps *ops;
+  ProductOperand    operands[PRODUCT_MAX_MATS]; /* what is known of the matrices of ops->getmats() */
+  DCSRView          views[PRODUCT_MAX_MATS];    /* their storage, borrowed while a phase runs; zero: there is no such matrix */
+  ProductTranspose  transposes[2];              /* of those of ops->gettransposed() */
+  DCSRView          blocks[2];                  /* of the result, from the time they are there until it is installed, owned */
+  PetscObjectState  result_nonzerostate;        /* pattern of the result when it was made */
+  PetscBool         computed;                   /* the symbolic phase computed the values, too, and nobody has asked for them yet */
+  void             *data;                       /* [ops->size] what one kind of product keeps beside that, owned */
+} SparseProduct;
+
+/*
+  What one kind of product does in its own way; productcycle.c calls it. Functions may be NULL where it says so.
+
+  "Own" functions are work of each process for itself, which may fail on one alone: the caller agrees afterwards. "Collective" ones may exchange something, after
+  agreements of their own; what they do after their last exchange may fail on one process alone, too.
+*/
+struct _ProductOps {
+  size_t size; /* of SparseProduct.data, which is zero in an empty product */
+
+  /* Which matrices take part: the sequential ones, [PRODUCT_MAX_MATS], that are operands or their blocks; [2] which of them are transposed, -1: none; [2] blocks of the result. NULL: there is none. */
+  void (*getmats)(Mat, Mat[]);
+  void (*gettransposed)(Mat, int[]);
+  void (*getblocks)(Mat, Mat[]);
+
+  PetscErrorCode (*usable)(Mat, PetscBool *);                                            /* collective: whether the device serves the product now, the same on all processes */
+  PetscErrorCode (*startsymbolic)(Mat);                                                  /* collective or NULL: before the operands are looked at */
+  PetscErrorCode (*startnumeric)(Mat, SparseProduct *, PetscBool *);                     /* collective: the same; entries staged for the result join it; whether the result is known to be current */
+  PetscErrorCode (*multiply)(Mat, SparseProduct *, PetscBool, cudaStream_t);             /* collective: structures of an empty product, and with the flag values; values of one that is not empty */
+  PetscErrorCode (*getresult)(Mat, SparseProduct *, PetscBool, cudaStream_t);            /* own: blocks of the result, with values or zeros */
+  PetscErrorCode (*install)(Mat, SparseProduct *);                                       /* collective: they become the result, and are zero then */
+  PetscErrorCode (*setvalues)(Mat, SparseProduct *, cudaStream_t);                       /* own or NULL: values that were computed again go to the result */
+  PetscErrorCode (*noteghosts)(Mat, SparseProduct *);                                    /* own or NULL: ghost columns are part of the pattern */
+  PetscErrorCode (*compareghosts)(Mat, const SparseProduct *, PetscBool *, PetscBool *); /* own or NULL: whether they are the same, and whether they ascend */
+  PetscErrorCode (*dropvalues)(SparseProduct *, cudaStream_t);                           /* own: values that live while a phase runs */
+  PetscErrorCode (*clear)(SparseProduct *, cudaStream_t);                                /* collective: frees what is in data */
+  PetscErrorCode (*view)(const SparseProduct *, PetscViewer);                            /* collective */
+};
+
+/* Their life cycle (productcycle.c) */
+PETSC_INTERN PetscErrorCode ProductCycleSetFromOptions(Mat, const ProductOps *, PetscErrorCode (*)(Mat), PetscBool *);
+PETSC_INTERN PetscErrorCode ProductCycleSymbolic(Mat, const ProductOps *);
+PETSC_INTERN PetscErrorCode ProductCycleHasValues(Mat, const SparseProduct *, PetscBool *);
+
+/* Whole products (product.c, productseq.c, productdense.c, productmpi.c); *done says whether the device serves this one */
 PETSC_INTERN PetscErrorCode MatProductSetFromOptions_SeqAIJCUDA(Mat, PetscBool *);
 PETSC_INTERN PetscErrorCode MatProductSetFromOptions_SeqAIJCUDA_SeqDense(Mat, PetscBool *);
 PETSC_INTERN PetscErrorCode MatProductSetFromOptions_MPIAIJCUDA(Mat, PetscBool *);
-PETSC_INTERN PetscErrorCode MatProductNumeric_SeqAIJCUDA(Mat);
-PETSC_INTERN PetscErrorCode MatProductNumeric_MPIAIJCUDA(Mat);
 PETSC_INTERN PetscErrorCode MatProductSymbolicOnHost_AIJCUDA(Mat);

@@ -1,5 +1,5 @@
 /*
-  Which code serves a matrix product: the device (productseq.c, productdense.c, productmpi.c) or the parent's host code.
+  Which code serves a matrix product: the device (productcycle.c with productseq.c or productmpi.c, and productdense.c) or the parent's host code.
 
   The latter is called through the mirror: the symbolic and numeric operations that the parent chose for a product are kept beside the result and called between
   MatAIJCUDAHostBegin() and MatAIJCUDAHostEnd() of all matrices that take part.

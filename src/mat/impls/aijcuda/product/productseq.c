@@ -1,9 +1,6 @@
 /*
-  Products of sequential matrices on the device. All kinds are one or two multiplications, of which a recipe says what their factors are. Two can be done in slices
-  (productslices.c).
-
-  The phases share the structures of the explicit transpose and of the intermediate product, and what the kernels learned about both. Patterns are told by
-  nonzerostate, and those of other matrices than before by a hash: when one has changed, the numeric phase does the work of the symbolic one again.
+  Products of sequential matrices on the device: what is their own; productcycle.c has the rest. All kinds are one or two multiplications, of which a recipe says what their
+  factors are. Two can be done in slices (productslices.c).
 */
 #include <petscsparsecuda/product.h>
 
@@ -13,8 +10,7 @@ typedef enum {
   FACTOR_C,
   FACTOR_TRANSPOSE,
   FACTOR_WORK,
-  NUM_FACTORS,
-  FACTOR_NONE = NUM_FACTORS
+  FACTOR_NONE
 } Factor;
 
 typedef struct {
@@ -29,136 +25,97 @@ static const Recipe recipes[] = {
   [MATPRODUCT_RARt] = {FACTOR_B, {FACTOR_A, FACTOR_TRANSPOSE}, {FACTOR_B, FACTOR_WORK}},   [MATPRODUCT_ABC] = {FACTOR_NONE, {FACTOR_B, FACTOR_C}, {FACTOR_A, FACTOR_WORK}},
 };
 
-/* What the phases of a product keep. */
+/* What a product keeps. */
 typedef struct {
-  ProductOperand   operands[3];
-  ProductTranspose transpose;
-  DCSRView         work;                /* structure of the intermediate product; values NULL between phases */
-  DCSRSpGEMM       work_plan, plan;     /* of the intermediate product and of the result */
-  ProductSlices    slices;              /* with more than one there are no such structure and plans */
-  PetscObjectState result_nonzerostate; /* pattern of the result when it was made */
-  PetscBool        computed;            /* the symbolic phase computed the values, too, and nobody has asked for them yet */
+  DCSRView      work;            /* structure of the intermediate product; values NULL between phases */
+  DCSRSpGEMM    work_plan, plan; /* of the intermediate product and of the result */
+  ProductSlices slices;          /* with more than one there are no such structure and plans */
 } SeqProduct;
 
-/* Operands of C's product; absent ones are NULL. */
-static void GetMats(Mat C, Mat mats[3])
+/* Operands, by their factors. */
+static void GetMats(Mat C, Mat mats[])
 {
-  mats[0] = C->product->A;
-  mats[1] = C->product->B;
-  mats[2] = C->product->type == MATPRODUCT_ABC ? C->product->C : NULL;
+  mats[FACTOR_A]             = C->product->A;
+  mats[FACTOR_B]             = C->product->B;
+  mats[FACTOR_C]             = C->product->type == MATPRODUCT_ABC ? C->product->C : NULL;
+  mats[PRODUCT_MAX_MATS - 1] = NULL;
 }
 
-static PetscErrorCode DropValues(SeqProduct *p, cudaStream_t stream)
+static void GetTransposed(Mat C, int which[])
 {
-  PetscFunctionBegin;
-  PetscCall(ProductTransposeDropValues(&p->transpose, stream));
-  PetscCall(PetscSparseCUDAFree(&p->work.values, stream));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  const Factor transposed = recipes[C->product->type].transposed;
+
+  which[0] = transposed == FACTOR_NONE ? -1 : (int)transposed;
+  which[1] = -1;
 }
 
-static PetscErrorCode Clear(SeqProduct *p, cudaStream_t stream)
+static void GetBlocks(Mat C, Mat blocks[])
 {
-  PetscFunctionBegin;
-  for (int k = 0; k < 3; k++) PetscCall(ProductOperandDestroy(&p->operands[k], stream));
-  PetscCall(ProductTransposeDestroy(&p->transpose, stream));
-  PetscCall(DCSRViewFree(&p->work, stream));
-  if (p->work_plan != NULL) PetscCall(DCSRSpGEMMDestroy(&p->work_plan, stream));
-  if (p->plan != NULL) PetscCall(DCSRSpGEMMDestroy(&p->plan, stream));
-  PetscCall(PetscArrayzero(p, 1));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  blocks[0] = C;
+  blocks[1] = NULL;
 }
 
-static PetscErrorCode Destroy(PetscCtxRt data)
+/* Whether the device serves the product now. */
+static PetscErrorCode Usable(Mat C, PetscBool *usable)
 {
-  SeqProduct  *p = *(SeqProduct **)data;
-  cudaStream_t stream;
-
-  PetscFunctionBegin;
-  PetscCall(PetscSparseCUDAGetStream(&stream));
-  PetscCall(Clear(p, stream));
-  PetscCall(PetscFree(p));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Views of the operands; the others are zero. */
-static PetscErrorCode GetOperands(Mat C, SeqProduct *p, PetscBool values, cudaStream_t stream, DCSRView factors[])
-{
-  Mat mats[3];
-
-  PetscFunctionBegin;
-  PetscCall(PetscArrayzero(factors, NUM_FACTORS));
-  GetMats(C, mats);
-  for (int k = 0; k < 3; k++)
-    if (mats[k] != NULL) PetscCall(ProductOperandGet(mats[k], &p->operands[k], values, stream, &factors[k]));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode GetTranspose(Mat C, SeqProduct *p, PetscBool values, cudaStream_t stream, DCSRView factors[])
-{
-  const Factor which = recipes[C->product->type].transposed;
-  Mat          mats[3];
-
-  PetscFunctionBegin;
-  if (which == FACTOR_NONE) PetscFunctionReturn(PETSC_SUCCESS);
-  GetMats(C, mats);
-  PetscCallLogged(PETSCSPARSECUDA_TransposeAnalysis, mats[which], ProductTransposeGet(mats[which], factors[which], values, stream, &p->transpose));
-  factors[FACTOR_TRANSPOSE] = p->transpose.view;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode NotePatterns(Mat C, SeqProduct *p, const DCSRView factors[], cudaStream_t stream)
-{
-  Mat mats[3];
+  Mat mats[PRODUCT_MAX_MATS];
 
   PetscFunctionBegin;
   GetMats(C, mats);
-  for (int k = 0; k < 3; k++)
-    if (mats[k] != NULL) PetscCall(ProductOperandNotePattern(factors[k], &p->operands[k], stream));
+  *usable = (PetscBool)(!C->structure_only && !C->force_diagonals && C->product->type > MATPRODUCT_UNSPECIFIED && C->product->type <= MATPRODUCT_ABC);
+  for (int k = 0; k < PRODUCT_MAX_MATS && *usable; k++) // the result has the type of A, which must be ours
+    if (mats[k] != NULL) PetscCall(ProductOperandUsable(mats[k], (PetscBool)(k > 0), usable));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode NoteOperands(Mat C, SeqProduct *p, PetscBool values)
+/* A result that the symbolic phase has computed may be current; nobody else has to be asked. */
+static PetscErrorCode StartNumeric(Mat C, SparseProduct *p, PetscBool *current)
 {
-  Mat mats[3];
-
   PetscFunctionBegin;
-  GetMats(C, mats);
-  for (int k = 0; k < 3; k++)
-    if (mats[k] != NULL) PetscCall(ProductOperandNote(mats[k], &p->operands[k], values));
+  *current = PETSC_FALSE;
+  if (p->computed) PetscCall(ProductCycleHasValues(C, p, current));
+  if (!*current) PetscCall(MatSeqAIJCUDAFinishInsertion(C));
   PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static DCSRView GetFactor(const SparseProduct *p, Factor factor)
+{
+  if (factor == FACTOR_TRANSPOSE) return p->transposes[0].view;
+  if (factor == FACTOR_WORK) return ((const SeqProduct *)p->data)->work;
+  return p->views[factor];
 }
 
 /* The factors of L (X Y), if there are three. */
-static void GetTriple(const Recipe *r, const DCSRView factors[], DCSRView triple[3])
+static void GetTriple(const Recipe *r, const SparseProduct *p, DCSRView triple[3])
 {
-  triple[0] = factors[r->result[0]];
-  triple[1] = factors[r->work[0]];
-  triple[2] = factors[r->work[1]];
+  triple[0] = GetFactor(p, r->result[0]);
+  triple[1] = GetFactor(p, r->work[0]);
+  triple[2] = GetFactor(p, r->work[1]);
 }
 
 /* Structures, plans and with the flag values of the result, in one or two multiplications or in slices. */
-static PetscErrorCode Multiply(Mat C, PetscBool values, DCSRView factors[], cudaStream_t stream, SeqProduct *p, DCSRView *result)
+static PetscErrorCode MultiplyFirst(Mat C, SparseProduct *p, PetscBool values, cudaStream_t stream)
 {
+  SeqProduct   *d = (SeqProduct *)p->data;
   const Recipe *r = &recipes[C->product->type];
   DCSRView      triple[3];
 
   PetscFunctionBegin;
   if (r->work[0] != FACTOR_NONE) {
-    GetTriple(r, factors, triple);
-    PetscCall(ProductSlicesChoose(C, MatSeqAIJCUDAGet(C->product->A)->product_slices, triple, stream, &p->slices.num_slices));
-    if (p->slices.num_slices > 1) {
-      PetscCall(ProductSlicesSymbolic(C, triple, values, stream, &p->slices, result));
+    GetTriple(r, p, triple);
+    PetscCall(ProductSlicesChoose(C, MatSeqAIJCUDAGet(C->product->A)->product_slices, triple, stream, &d->slices.num_slices));
+    if (d->slices.num_slices > 1) {
+      PetscCall(ProductSlicesSymbolic(C, triple, values, stream, &d->slices, &p->blocks[0]));
       PetscFunctionReturn(PETSC_SUCCESS);
     }
-    PetscCall(ProductSymbolic(C, "Intermediate product", factors[r->work[0]], factors[r->work[1]], values, stream, &p->work, &p->work_plan));
-    factors[FACTOR_WORK] = p->work;
+    PetscCall(ProductSymbolic(C, "Intermediate product", triple[1], triple[2], values, stream, &d->work, &d->work_plan));
   }
-  PetscCall(ProductSymbolic(C, "Product", factors[r->result[0]], factors[r->result[1]], values, stream, result, &p->plan));
+  PetscCall(ProductSymbolic(C, "Product", GetFactor(p, r->result[0]), GetFactor(p, r->result[1]), values, stream, &p->blocks[0], &d->plan));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* The values of the result again, where that may run out of memory in the middle: they replace the old ones when all are there. */
-static PetscErrorCode MultiplyApart(Mat C, DCSRView left, DCSRView right, cudaStream_t stream, SeqProduct *p)
+static PetscErrorCode MultiplyApart(Mat C, const SeqProduct *d, DCSRView left, DCSRView right, cudaStream_t stream)
 {
   DCSRView       fresh = MatSeqAIJCUDAGet(C)->view;
   PetscErrorCode ierr;
@@ -166,7 +123,7 @@ static PetscErrorCode MultiplyApart(Mat C, DCSRView left, DCSRView right, cudaSt
   PetscFunctionBegin;
   fresh.values = NULL;
   PetscCall(DCSRViewAllocateValues(&fresh, stream));
-  ierr = ProductNumeric(p->plan, left, right, fresh, stream);
+  ierr = ProductNumeric(d->plan, left, right, fresh, stream);
   if (ierr == PETSC_SUCCESS) ierr = MatSeqAIJCUDATakeValues(C, &fresh);
   PetscCall(PetscSparseCUDAFree(&fresh.values, stream));
   PetscCall(ierr);
@@ -174,76 +131,58 @@ static PetscErrorCode MultiplyApart(Mat C, DCSRView left, DCSRView right, cudaSt
 }
 
 /* The values of the result again. */
-static PetscErrorCode MultiplyAgain(Mat C, DCSRView factors[], cudaStream_t stream, SeqProduct *p)
+static PetscErrorCode MultiplyAgain(Mat C, SparseProduct *p, cudaStream_t stream)
 {
+  SeqProduct    *d      = (SeqProduct *)p->data;
   const Recipe  *r      = &recipes[C->product->type];
   const DCSRView result = MatSeqAIJCUDAGet(C)->view;
   DCSRView       triple[3];
 
   PetscFunctionBegin;
   if (r->work[0] != FACTOR_NONE) {
-    if (p->slices.num_slices > 1) {
-      GetTriple(r, factors, triple);
-      PetscCall(ProductSlicesNumeric(C, triple, stream, &p->slices, result));
+    GetTriple(r, p, triple);
+    if (d->slices.num_slices > 1) {
+      PetscCall(ProductSlicesNumeric(C, triple, stream, &d->slices, result));
       PetscFunctionReturn(PETSC_SUCCESS);
     }
-    PetscCall(DCSRViewAllocateValues(&p->work, stream));
-    PetscCall(ProductNumeric(p->work_plan, factors[r->work[0]], factors[r->work[1]], p->work, stream));
-    factors[FACTOR_WORK] = p->work;
+    PetscCall(DCSRViewAllocateValues(&d->work, stream));
+    PetscCall(ProductNumeric(d->work_plan, triple[1], triple[2], d->work, stream));
   }
-  if (DCSRSpGEMMAllocates(p->plan)) PetscCall(MultiplyApart(C, factors[r->result[0]], factors[r->result[1]], stream, p));
-  else PetscCall(ProductNumeric(p->plan, factors[r->result[0]], factors[r->result[1]], result, stream));
+  if (DCSRSpGEMMAllocates(d->plan)) PetscCall(MultiplyApart(C, d, GetFactor(p, r->result[0]), GetFactor(p, r->result[1]), stream));
+  else PetscCall(ProductNumeric(d->plan, GetFactor(p, r->result[0]), GetFactor(p, r->result[1]), result, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The work of the symbolic phase, into an empty product; the result gets values in any case. Nothing stays allocated after an error. */
-static PetscErrorCode Build(Mat C, PetscBool values, cudaStream_t stream, SeqProduct *p, DCSRView *result)
+static PetscErrorCode Multiply(Mat C, SparseProduct *p, PetscBool values, cudaStream_t stream)
 {
-  DCSRView       factors[NUM_FACTORS];
-  PetscErrorCode ierr;
+  const SeqProduct *d     = (const SeqProduct *)p->data;
+  const PetscBool   again = (PetscBool)(d->plan != NULL || d->slices.num_slices > 1);
 
   PetscFunctionBegin;
-  PetscCall(PetscArrayzero(result, 1));
-  PetscCallGoto(ierr, failed, GetOperands(C, p, values, stream, factors));
-  PetscCallGoto(ierr, failed, GetTranspose(C, p, values, stream, factors));
-  PetscCallGoto(ierr, failed, Multiply(C, values, factors, stream, p, result));
-  PetscCallGoto(ierr, failed, DropValues(p, stream));
-  if (!values) {
-    PetscCallGoto(ierr, failed, DCSRViewAllocateValues(result, stream));
-    PetscCallGoto(ierr, failed, DCSRZero(*result, stream));
-  }
-  PetscCallGoto(ierr, failed, NotePatterns(C, p, factors, stream));
-  PetscCallGoto(ierr, failed, NoteOperands(C, p, values));
+  if (again) PetscCall(MultiplyAgain(C, p, stream));
+  else PetscCall(MultiplyFirst(C, p, values, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
-failed:
-  PetscCall(Clear(p, stream));
-  PetscCall(DCSRViewFree(result, stream));
-  PetscFunctionReturn(ierr);
 }
 
-/* The work of the numeric phase with the structures there are. */
-static PetscErrorCode Refresh(Mat C, SeqProduct *p, DCSRView factors[], cudaStream_t stream)
+/* The multiplication has left the result, without values unless these were wanted. */
+static PetscErrorCode GetResult(Mat C, SparseProduct *p, PetscBool values, cudaStream_t stream)
 {
-  PetscErrorCode ierr;
-
   PetscFunctionBegin;
-  PetscCallGoto(ierr, cleanup, GetTranspose(C, p, PETSC_TRUE, stream, factors));
-  PetscCallGoto(ierr, cleanup, MultiplyAgain(C, factors, stream, p));
-  PetscCallGoto(ierr, cleanup, NoteOperands(C, p, PETSC_TRUE));
-cleanup:
-  PetscCall(DropValues(p, stream));
-  PetscCall(ierr);
+  (void)C;
+  if (values) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(DCSRViewAllocateValues(&p->blocks[0], stream));
+  PetscCall(DCSRZero(p->blocks[0], stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Code of MATMPIAIJ that multiplies its blocks reads the results, too. */
 static PetscErrorCode KeepStructureAsOperands(Mat C)
 {
-  Mat mats[3];
+  Mat mats[PRODUCT_MAX_MATS];
 
   PetscFunctionBegin;
   GetMats(C, mats);
-  for (int k = 0; k < 3; k++) {
+  for (int k = 0; k < PRODUCT_MAX_MATS; k++) {
     PetscBool ours;
 
     PetscCall(MatIsSeqAIJCUDA(mats[k], &ours));
@@ -253,156 +192,71 @@ static PetscErrorCode KeepStructureAsOperands(Mat C)
 }
 
 /* Makes device storage the result, which becomes a matrix of ours if it is not yet. */
-static PetscErrorCode Install(Mat C, SeqProduct *p, DCSRView *result)
+static PetscErrorCode Install(Mat C, SparseProduct *p)
 {
-  const PetscInt m = result->num_rows, n = result->num_columns;
+  const PetscInt m = p->blocks[0].num_rows, n = p->blocks[0].num_columns;
 
   PetscFunctionBegin;
   PetscCall(MatSetSizes(C, m, n, m, n));
   PetscCall(MatSetType(C, ((PetscObject)C->product->A)->type_name));
   PetscCall(PetscLayoutSetUp(C->rmap));
   PetscCall(PetscLayoutSetUp(C->cmap));
-  PetscCall(MatSeqAIJCUDASetDeviceMatrix(C, result));
+  PetscCall(MatSeqAIJCUDASetDeviceMatrix(C, &p->blocks[0]));
   ((Mat_SeqAIJ *)C->data)->nonew = 0;
   PetscCall(KeepStructureAsOperands(C));
   PetscCall(MatAssemblyBegin(C, MAT_FINAL_ASSEMBLY));
   PetscCall(MatAssemblyEnd(C, MAT_FINAL_ASSEMBLY));
-  PetscCall(MatSeqAIJCUDADeviceChanged(C));
-  PetscCall(ProductReleaseBound(C));
-  p->result_nonzerostate = C->nonzerostate;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Builds everything anew and puts it in place of what was; on an error all is as it was. */
-static PetscErrorCode BuildAndInstall(Mat C, SeqProduct *p, PetscBool values)
+static PetscErrorCode DropValues(SparseProduct *p, cudaStream_t stream)
 {
-  SeqProduct     built;
-  DCSRView       result;
-  cudaStream_t   stream;
-  PetscErrorCode ierr;
+  PetscFunctionBegin;
+  PetscCall(PetscSparseCUDAFree(&((SeqProduct *)p->data)->work.values, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Clear(SparseProduct *p, cudaStream_t stream)
+{
+  SeqProduct *d = (SeqProduct *)p->data;
 
   PetscFunctionBegin;
-  PetscCall(PetscSparseCUDAGetStream(&stream));
-  PetscCall(PetscArrayzero(&built, 1));
-  PetscCall(Build(C, values, stream, &built, &result));
-  PetscCall(Clear(p, stream));
-  *p   = built;
-  ierr = Install(C, p, &result);
-  if (ierr != PETSC_SUCCESS) PetscCall(DCSRViewFree(&result, stream));
-  PetscCall(ierr);
+  PetscCall(DCSRViewFree(&d->work, stream));
+  if (d->work_plan != NULL) PetscCall(DCSRSpGEMMDestroy(&d->work_plan, stream));
+  if (d->plan != NULL) PetscCall(DCSRSpGEMMDestroy(&d->plan, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether operands and result have the patterns that the product was built for. */
-static PetscErrorCode HasPatterns(Mat C, const SeqProduct *p, const DCSRView factors[], cudaStream_t stream, PetscBool *has)
+static PetscErrorCode View(const SparseProduct *p, PetscViewer viewer)
 {
-  Mat mats[3];
+  const SeqProduct *d = (const SeqProduct *)p->data;
 
   PetscFunctionBegin;
-  *has = (PetscBool)(p->result_nonzerostate == C->nonzerostate);
-  GetMats(C, mats);
-  for (int k = 0; k < 3 && *has; k++)
-    if (mats[k] != NULL) PetscCall(ProductOperandHasPattern(mats[k], factors[k], &p->operands[k], stream, has));
+  PetscCall(ProductViewPlan(viewer, "intermediate product", d->work_plan));
+  PetscCall(ProductViewPlan(viewer, "product", d->plan));
+  PetscCall(ProductSlicesView(viewer, &d->slices));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether the values of the operands are those that the result was computed from last. */
-static PetscErrorCode HasValues(Mat C, const SeqProduct *p, PetscBool *has)
-{
-  Mat mats[3];
-
-  PetscFunctionBegin;
-  *has = (PetscBool)(p->result_nonzerostate == C->nonzerostate);
-  GetMats(C, mats);
-  for (int k = 0; k < 3 && *has; k++)
-    if (mats[k] != NULL) PetscCall(ProductOperandHasValues(mats[k], &p->operands[k], has));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* MatProductNumeric_SeqAIJCUDA - Numeric phase of a product of sequential matrices on the device, or both phases again when a pattern has changed; see MatProductNumeric(). */
-PetscErrorCode MatProductNumeric_SeqAIJCUDA(Mat C)
-{
-  SeqProduct  *p = (SeqProduct *)C->product->data;
-  DCSRView     factors[NUM_FACTORS];
-  PetscBool    current, same;
-  cudaStream_t stream;
-
-  PetscFunctionBegin;
-  PetscCheck(p != NULL, PETSC_COMM_SELF, PETSC_ERR_ORDER, "Call MatProductSymbolic() first");
-  PetscCall(HasValues(C, p, &current));
-  if (p->computed && current) {
-    p->computed = PETSC_FALSE;
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  p->computed = PETSC_FALSE;
-  PetscCall(PetscSparseCUDAGetStream(&stream));
-  PetscCall(GetOperands(C, p, PETSC_TRUE, stream, factors));
-  PetscCall(MatSeqAIJCUDACopyToDevice(C)); // when others took the structure from the device
-  PetscCall(MatSeqAIJCUDACompact(C));
-  PetscCall(HasPatterns(C, p, factors, stream, &same));
-  if (same) {
-    PetscCall(Refresh(C, p, factors, stream));
-    PetscCall(MatSeqAIJCUDADeviceChanged(C));
-    PetscCall(ProductReleaseBound(C));
-  } else {
-    PetscCall(PetscInfo(C, "A pattern has changed since the symbolic phase, whose work is done again\n"));
-    PetscCall(BuildAndInstall(C, p, PETSC_TRUE));
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode View(Mat C, PetscViewer viewer)
-{
-  const SeqProduct *p = (const SeqProduct *)C->product->data;
-
-  PetscFunctionBegin;
-  if (p == NULL) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(ProductViewPlan(viewer, "intermediate product", p->work_plan));
-  PetscCall(ProductViewPlan(viewer, "product", p->plan));
-  PetscCall(ProductSlicesView(viewer, &p->slices));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Whether the device serves the product now. */
-static PetscErrorCode Usable(Mat C, PetscBool *usable)
-{
-  Mat mats[3];
-
-  PetscFunctionBegin;
-  GetMats(C, mats);
-  *usable = (PetscBool)(!C->structure_only && !C->force_diagonals && C->product->type > MATPRODUCT_UNSPECIFIED && C->product->type <= MATPRODUCT_ABC);
-  for (int k = 0; k < 3 && *usable; k++) // the result has the type of A, which must be ours
-    if (mats[k] != NULL) PetscCall(ProductOperandUsable(mats[k], (PetscBool)(k > 0), usable));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
+static const ProductOps seq_ops = {
+  .size          = sizeof(SeqProduct),
+  .getmats       = GetMats,
+  .gettransposed = GetTransposed,
+  .getblocks     = GetBlocks,
+  .usable        = Usable,
+  .startnumeric  = StartNumeric,
+  .multiply      = Multiply,
+  .getresult     = GetResult,
+  .install       = Install,
+  .dropvalues    = DropValues,
+  .clear         = Clear,
+  .view          = View,
+};
 
 static PetscErrorCode MatProductSymbolic_SeqAIJCUDA(Mat C)
 {
-  SeqProduct    *p;
-  PetscBool      usable;
-  cudaStream_t   stream;
-  PetscErrorCode ierr;
-
   PetscFunctionBegin;
-  PetscCall(Usable(C, &usable));
-  if (!usable) { // bound to the CPU meanwhile
-    PetscCall(MatProductSymbolicOnHost_AIJCUDA(C));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  PetscCall(PetscSparseCUDAGetStream(&stream));
-  PetscCall(PetscNew(&p));
-  ierr = BuildAndInstall(C, p, C->product->api_user);
-  if (ierr != PETSC_SUCCESS) {
-    PetscCall(Clear(p, stream));
-    PetscCall(PetscFree(p));
-    PetscCall(ierr);
-  }
-  p->computed            = C->product->api_user;
-  C->product->data       = p;
-  C->product->destroy    = Destroy;
-  C->product->view       = View;
-  C->ops->productnumeric = MatProductNumeric_SeqAIJCUDA;
-  PetscCall(ProductSetNumericOfTwo(C));
+  PetscCall(ProductCycleSymbolic(C, &seq_ops));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -420,7 +274,6 @@ static PetscErrorCode MatProductSymbolic_SeqAIJCUDA(Mat C)
 PetscErrorCode MatProductSetFromOptions_SeqAIJCUDA(Mat C, PetscBool *done)
 {
   PetscFunctionBegin;
-  PetscCall(Usable(C, done));
-  if (*done) C->ops->productsymbolic = MatProductSymbolic_SeqAIJCUDA;
+  PetscCall(ProductCycleSetFromOptions(C, &seq_ops, MatProductSymbolic_SeqAIJCUDA, done));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
