@@ -17,6 +17,7 @@
 #include <petscsparsecuda/insert.h>
 #include <petscsparsecuda/exchange.h>
 #include <petscsparsecuda/submatrix.h>
+#include <petscsparsecuda/storage.h>
 
 /* What a host operation needs of the mirror and leaves behind. */
 typedef enum {
@@ -89,6 +90,13 @@ typedef struct {
   DCSRSpMVKind          spmv_kind;           /* -mat_dcsr_spmv */
   DCSRSpMVTransposeKind spmvt_kind;          /* -mat_dcsr_spmv_transpose */
   PetscInt              product_slices;      /* -mat_dcsr_product_slices: of products of three matrices whose first one this is; 0 is automatic */
+
+  /* What storage.h is about */
+  const MatDeviceStorageOps *csr, *storage; /* what works on view, and the storage of this type; the same for DCSR */
+  void                      *storage_data;  /* storage beside view; NULL until an operation wants it */
+  MatDeviceValues            newest;        /* who of view and storage has the newest values of the device */
+  PetscBool                  declined;      /* the storage does not pay for this structure */
+  PetscBool                  keeps_csr;     /* somebody asked for CSR after the storage had replaced it, or holds its arrays: it stays */
 } Mat_SeqAIJCUDA;
 
 /* What all processes learn from each other in MatAssemblyBegin(): each but the last is true when it is on some process. */
@@ -166,6 +174,8 @@ PETSC_INTERN PetscErrorCode MatSeqAIJCUDACompact(Mat);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDADropDevice(Mat);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDADropPlans(Mat);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDADeviceChanged(Mat);
+PETSC_INTERN PetscErrorCode MatSeqAIJCUDAValuesChanged(Mat, MatDeviceValues);
+PETSC_INTERN PetscBool      MatSeqAIJCUDADeviceIsCurrent(Mat);
 
 /* Thunks (thunks.c, mpithunks.c, mpiprepared.c) */
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDASetOps(Mat, struct _MatOps *);

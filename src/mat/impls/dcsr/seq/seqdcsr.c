@@ -28,7 +28,7 @@ static PetscErrorCode MatSetFromOptions_SeqAIJDCSRCUDA(Mat A, PetscOptionItems P
   PetscOptionsHeadEnd();
   PetscCheck(!require || !d->no_device, PetscObjectComm((PetscObject)A), PETSC_ERR_GPU, "-mat_dcsr_require_device is set and this process has no usable CUDA device: check nvidia-smi, CUDA_VISIBLE_DEVICES and -device_enable");
   d->eager = (PetscBool)eager;
-  if ((set && d->spmv_kind != (DCSRSpMVKind)spmv) || (set_transpose && d->spmvt_kind != (DCSRSpMVTransposeKind)spmvt)) PetscCall(MatSeqAIJCUDADropPlans(A));
+  if ((set && d->spmv_kind != (DCSRSpMVKind)spmv) || (set_transpose && d->spmvt_kind != (DCSRSpMVTransposeKind)spmvt)) PetscCall((*d->csr->destroy)(A, NULL));
   d->defragment = (DCSRDefragmentKind)defragment;
   d->spmv_kind  = (DCSRSpMVKind)spmv;
   d->spmvt_kind = (DCSRSpMVTransposeKind)spmvt;
@@ -83,7 +83,7 @@ static PetscErrorCode MatSetOption_SeqAIJDCSRCUDA(Mat A, MatOption option, Petsc
     A->offloadmask = PETSC_OFFLOAD_CPU;
     PetscCall(MatSeqAIJCUDADropDevice(A));
   }
-  if (option == MAT_FORM_EXPLICIT_TRANSPOSE && !flag && d->spmv_transpose != NULL && !d->deterministic) PetscCall(MatSeqAIJCUDADropPlans(A));
+  if (option == MAT_FORM_EXPLICIT_TRANSPOSE && !flag && d->spmv_transpose != NULL && !d->deterministic) PetscCall((*d->csr->destroy)(A, NULL));
   if (!A->hash_active) PetscCall(MatSeqAIJCUDASetOps(A, A->ops));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -91,22 +91,17 @@ static PetscErrorCode MatSetOption_SeqAIJDCSRCUDA(Mat A, MatOption option, Petsc
 /* One line of storage facts for -mat_view ::ascii_info. */
 static PetscErrorCode ViewStorage(Mat A, PetscViewer viewer)
 {
-  Mat_SeqAIJCUDA *d      = MatSeqAIJCUDAGet(A);
-  const char     *kernel = "none yet";
-  PetscCount      bytes;
+  Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
 
   PetscFunctionBegin;
   if (!d->device_structure) {
-    PetscCall(PetscViewerASCIIPrintf(viewer, "dcsrcuda: no device copy%s\n", d->no_device ? " (no usable device)" : A->boundtocpu ? " (bound to the CPU)" : ""));
+    PetscCall(PetscViewerASCIIPrintf(viewer, "%s: no device copy%s\n", d->storage->name, d->no_device ? " (no usable device)" : A->boundtocpu ? " (bound to the CPU)" : ""));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCall(MatDCSRCUDAGetMemoryUsed(A, &bytes));
-  if (d->spmv != NULL) PetscCall(DCSRSpMVPlanGetInfo(d->spmv, NULL, NULL, NULL, &kernel));
-  PetscCall(PetscViewerASCIIPrintf(viewer, "dcsrcuda: %s, %" PetscInt_FMT " segments a row, %" PetscCount_FMT " of %" PetscCount_FMT " pool entries used, %.2f bytes a nonzero, SpMV kernel %s, host mirror %s\n",
-                                   d->view.row_offsets != NULL ? "compact" : "fragmented", d->view.row_offsets != NULL ? 1 : d->view.max_segments, d->view.used, d->view.capacity, (double)bytes / (double)PetscMax(d->view.num_nonzeros, 1), kernel,
-                                   !d->host_structure                    ? "absent"
-                                   : A->offloadmask == PETSC_OFFLOAD_GPU ? "without values"
-                                                                         : "present"));
+  if (d->storage_data != NULL) PetscCall((*d->storage->view)(A, viewer));
+  else if (d->storage != d->csr) PetscCall(PetscViewerASCIIPrintf(viewer, "%s: %s\n", d->storage->name, d->declined ? "does not pay for this matrix" : "not made yet"));
+  if (MatSeqAIJCUDACSRReleased(A)) PetscCall(PetscViewerASCIIPrintf(viewer, "%s: released\n", d->csr->name));
+  else PetscCall((*d->csr->view)(A, viewer));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -159,36 +154,59 @@ static PetscErrorCode MatBindToCPU_SeqAIJDCSRCUDA(Mat A, PetscBool flag)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Composes a function under a name in which the type of A stands for each %s, or removes it. */
+static PetscErrorCode Compose(Mat A, const char format[], PetscErrorCodeFn *f)
+{
+  const char *type = ((PetscObject)A)->type_name;
+  char        name[256];
+
+  PetscFunctionBegin;
+  PetscCall(PetscSNPrintf(name, sizeof(name), format, type, type));
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, name, f));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What only MATDCSRCUDA has: names of both forms of the type, and a test hook. */
+static PetscErrorCode ComposeForDCSR(Mat A, PetscErrorCode (*convert)(Mat, MatType, MatReuse, Mat *))
+{
+  PetscFunctionBegin;
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatDCSRCUDAFragment_C", convert != NULL ? MatDCSRCUDAFragment_Private : NULL));
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatConvert_seqaij_aijdcsrcuda_C", convert));
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatConvert_seqaij_dcsrcuda_C", convert));
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatConvert_seqaijdcsrcuda_dcsrcuda_C", convert));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
-  MatSeqAIJDCSRCUDAComposeFunctions - Composes the functions that other objects look for on ours, or removes them.
+  MatSeqAIJDCSRCUDAComposeFunctions - Composes the functions that other objects look for on a sequential matrix of ours, or removes them.
 */
 PetscErrorCode MatSeqAIJDCSRCUDAComposeFunctions(Mat A, PetscBool compose)
 {
+  const char *type                                         = ((PetscObject)A)->type_name;
   PetscErrorCode (*product)(Mat)                           = compose ? MatProductSetFromOptions_AIJCUDA : NULL;
   PetscErrorCode (*mixed)(Mat)                             = compose ? MatProductSetFromOptions_AIJCUDA_Mixed : NULL;
   PetscErrorCode (*convert)(Mat, MatType, MatReuse, Mat *) = compose ? MatConvert_SeqAIJ_SeqAIJDCSRCUDA : NULL;
   PetscErrorCode (*back)(Mat, MatType, MatReuse, Mat *)    = compose ? MatConvert_SeqAIJDCSRCUDA_SeqAIJ : NULL;
+  char name[256];
 
   PetscFunctionBegin;
-  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatProductSetFromOptions_seqaijdcsrcuda_seqaijdcsrcuda_C", product));
-  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatProductSetFromOptions_seqaij_seqaijdcsrcuda_C", product));
-  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatProductSetFromOptions_seqaijdcsrcuda_seqaij_C", product));
-  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatProductSetFromOptions_seqaijcusparse_seqaijdcsrcuda_C", product));
-  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatProductSetFromOptions_seqaijdcsrcuda_seqaijcusparse_C", product));
-  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatProductSetFromOptions_seqaijdcsrcuda_seqdense_C", mixed));
-  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatProductSetFromOptions_seqaijdcsrcuda_seqdensecuda_C", mixed));
-  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatProductSetFromOptions_seqdense_seqaijdcsrcuda_C", mixed));
-  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatProductSetFromOptions_seqaijdcsrcuda_seqmaij_C", mixed));
-  PetscCall(MatAIJCUDAComposeTripleProducts(A, MATSEQAIJDCSRCUDA, MATSEQAIJ, product));
-  PetscCall(MatAIJCUDAComposeAlias(A, "MatProductSetFromOptions_is_seqaij_C", "MatProductSetFromOptions_is_seqaijdcsrcuda_C", compose));
-  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatDCSRCUDAFragment_C", compose ? MatDCSRCUDAFragment_Private : NULL));
-  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatConvert_seqaij_seqaijdcsrcuda_C", convert));
-  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatConvert_seqaij_aijdcsrcuda_C", convert));
-  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatConvert_seqaij_dcsrcuda_C", convert));
-  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatConvert_seqaijdcsrcuda_seqaij_C", back));
-  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatConvert_seqaijdcsrcuda_dcsrcuda_C", convert));
-  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatConvert_seqaijdcsrcuda_is_C", compose ? MatConvert_AIJCUDA_IS : NULL));
+  PetscCall(Compose(A, "MatProductSetFromOptions_%s_%s_C", (PetscErrorCodeFn *)product));
+  PetscCall(Compose(A, "MatProductSetFromOptions_seqaij_%s_C", (PetscErrorCodeFn *)product));
+  PetscCall(Compose(A, "MatProductSetFromOptions_%s_seqaij_C", (PetscErrorCodeFn *)product));
+  PetscCall(Compose(A, "MatProductSetFromOptions_seqaijcusparse_%s_C", (PetscErrorCodeFn *)product));
+  PetscCall(Compose(A, "MatProductSetFromOptions_%s_seqaijcusparse_C", (PetscErrorCodeFn *)product));
+  PetscCall(Compose(A, "MatProductSetFromOptions_%s_seqdense_C", (PetscErrorCodeFn *)mixed));
+  PetscCall(Compose(A, "MatProductSetFromOptions_%s_seqdensecuda_C", (PetscErrorCodeFn *)mixed));
+  PetscCall(Compose(A, "MatProductSetFromOptions_seqdense_%s_C", (PetscErrorCodeFn *)mixed));
+  PetscCall(Compose(A, "MatProductSetFromOptions_%s_seqmaij_C", (PetscErrorCodeFn *)mixed));
+  PetscCall(MatAIJCUDAComposeTripleProducts(A, type, MATSEQAIJ, product));
+  PetscCall(PetscSNPrintf(name, sizeof(name), "MatProductSetFromOptions_is_%s_C", type));
+  PetscCall(MatAIJCUDAComposeAlias(A, "MatProductSetFromOptions_is_seqaij_C", name, compose));
+  PetscCall(Compose(A, "MatConvert_seqaij_%s_C", (PetscErrorCodeFn *)convert));
+  PetscCall(Compose(A, "MatConvert_%s_seqaij_C", (PetscErrorCodeFn *)back));
+  PetscCall(Compose(A, "MatConvert_%s_is_C", (PetscErrorCodeFn *)(compose ? MatConvert_AIJCUDA_IS : NULL)));
   PetscCall(MatAIJCUDAComposeHYPRE(A, compose));
+  if (MatSeqAIJCUDAGet(A)->storage == &MatDeviceStorageDCSR) PetscCall(ComposeForDCSR(A, convert));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -335,23 +353,29 @@ static PetscErrorCode HostCodeReadsStructure(Mat B, PetscBool *reads)
 }
 
 /*
-  Gives a MATSEQAIJ our spptr, operations and name.
+  Gives a MATSEQAIJ our spptr, operations and name. A type that is not registered is another name of MATSEQAIJDCSRCUDA.
 
   One that is not assembled comes from -mat_seqaij_type (or becomes a block of ours): it may be a block of a MATMPIAIJ, whose operations read its structure directly.
 */
-static PetscErrorCode ConvertInPlaceFromSeqAIJ(Mat B)
+static PetscErrorCode ConvertInPlaceFromSeqAIJ(Mat B, MatType type)
 {
   Mat_SeqAIJ     *b   = (Mat_SeqAIJ *)B->data;
   struct _MatOps *ops = B->hash_active ? &b->cops : B->ops; // the hash of MatSetValues() puts the saved table back at assembly
   Mat_SeqAIJCUDA *d;
   PetscBool       usable;
+  MatType         registered;
+
+  const MatDeviceStorageOps *storage;
 
   PetscFunctionBegin;
+  PetscCall(MatDeviceStorageFind(type, &registered, &storage));
   PetscCall(PetscSparseCUDADeviceUsable(&usable));
   PetscCall(DropInodes(B, ops));
   PetscCall(PetscNew(&d));
   d->parent         = *ops;
   d->parent_arrays  = *b->ops;
+  d->csr            = &MatDeviceStorageDCSR;
+  d->storage        = registered != NULL ? storage : d->csr;
   d->host_structure = PETSC_TRUE;
   d->no_device      = (PetscBool)!usable;
   d->stage_size     = 1 << 25;
@@ -364,7 +388,7 @@ static PetscErrorCode ConvertInPlaceFromSeqAIJ(Mat B)
   d->keeps_structure = (PetscBool)!B->assembled;
   PetscCall(HostCodeReadsStructure(B, &d->eager));
   PetscCall(PetscOptionsGetBool(((PetscObject)B)->options, NULL, "-mat_dcsr_test_hide_mirror", &d->hide, NULL));
-  PetscCall(PetscObjectChangeTypeName((PetscObject)B, MATSEQAIJDCSRCUDA));
+  PetscCall(PetscObjectChangeTypeName((PetscObject)B, registered != NULL ? registered : MATSEQAIJDCSRCUDA));
   PetscCall(MatSeqAIJCUDASetOps(B, ops));
   ops->setfromoptions        = MatSetFromOptions_SeqAIJDCSRCUDA;
   ops->assemblyend           = MatAssemblyEnd_SeqAIJDCSRCUDA;
@@ -388,12 +412,12 @@ static PetscErrorCode ConvertInPlaceFromSeqAIJ(Mat B)
 }
 
 /*
-  MatConvert_SeqAIJ_SeqAIJDCSRCUDA - Converts a sequential AIJ matrix, assembled or not, to MATSEQAIJDCSRCUDA; see MatConvert() for the parameters.
+  MatConvert_SeqAIJ_SeqAIJDCSRCUDA - Converts a sequential AIJ matrix, assembled or not, to MATSEQAIJDCSRCUDA or another registered type; see MatConvert() for the parameters.
 
   Note:
   A matrix that is ours already is duplicated, copied or left as it is.
 */
-PetscErrorCode MatConvert_SeqAIJ_SeqAIJDCSRCUDA(Mat A, PETSC_UNUSED MatType type, MatReuse reuse, Mat *B)
+PetscErrorCode MatConvert_SeqAIJ_SeqAIJDCSRCUDA(Mat A, MatType type, MatReuse reuse, Mat *B)
 {
   PetscBool ours;
 
@@ -403,7 +427,7 @@ PetscErrorCode MatConvert_SeqAIJ_SeqAIJDCSRCUDA(Mat A, PETSC_UNUSED MatType type
   else if (reuse == MAT_REUSE_MATRIX && ours) PetscCall(MatCopy(A, *B, SAME_NONZERO_PATTERN));
   else if (reuse == MAT_REUSE_MATRIX) PetscCall(CopyValues(A, *B));
   PetscCall(MatIsSeqAIJCUDA(*B, &ours));
-  if (!ours) PetscCall(ConvertInPlaceFromSeqAIJ(*B));
+  if (!ours) PetscCall(ConvertInPlaceFromSeqAIJ(*B, type));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -436,6 +460,22 @@ PetscErrorCode MatConvert_SeqAIJ_SeqAIJDCSRCUDA(Mat A, PETSC_UNUSED MatType type
 M*/
 PetscErrorCode MatCreate_SeqAIJDCSRCUDA(Mat B)
 {
+  PetscFunctionBegin;
+  PetscCall(MatCreate_SeqAIJCUDA(B, MATSEQAIJDCSRCUDA));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  MatCreate_SeqAIJCUDA - The constructor of a sequential type with the storage it is registered with.
+
+  Collective
+
+  Input Parameters:
++ B    - the matrix
+- type - as in MatDeviceStorageRegister()
+*/
+PetscErrorCode MatCreate_SeqAIJCUDA(Mat B, MatType type)
+{
   PetscBool      reads;
   PetscErrorCode ierr;
 
@@ -443,7 +483,7 @@ PetscErrorCode MatCreate_SeqAIJDCSRCUDA(Mat B)
   PetscCall(MatAIJCUDAHostBegin(NULL, HOST_READ)); // as long as it is a MATSEQAIJ it does not obey -mat_seqaij_type
   ierr = MatCreate_SeqAIJ(B);
   PetscCall(MatAIJCUDAHostFinish(NULL, HOST_READ, ierr));
-  PetscCall(MatConvert_SeqAIJ_SeqAIJDCSRCUDA(B, MATSEQAIJDCSRCUDA, MAT_INPLACE_MATRIX, &B));
+  PetscCall(MatConvert_SeqAIJ_SeqAIJDCSRCUDA(B, type, MAT_INPLACE_MATRIX, &B));
   PetscCall(HostCodeReadsStructure(B, &reads));
   MatSeqAIJCUDAGet(B)->created         = (PetscBool)!reads;
   MatSeqAIJCUDAGet(B)->keeps_structure = reads;
