@@ -92,6 +92,7 @@ typedef struct {
   PetscInt              product_slices;      /* -mat_dcsr_product_slices: of products of three matrices whose first one this is; 0 is automatic */
 
   /* What storage.h is about */
+  MatType                    type;          /* as it was registered; PETSc takes the name away before it destroys the data in MatHeaderMerge() */
   const MatDeviceStorageOps *csr, *storage; /* what works on view, and the storage of this type; the same for DCSR */
   void                      *storage_data;  /* storage beside view; NULL until an operation wants it */
   MatDeviceValues            newest;        /* who of view and storage has the newest values of the device */
@@ -324,5 +325,5 @@ PETSC_INTERN PetscErrorCode MatAIJCUDARegisterFactors(MatType);
 PETSC_INTERN PetscErrorCode MatAIJCUDARegisterNestedFactors(void);
 PETSC_INTERN PetscErrorCode MatAIJCUDARegisterForeign(void);
 PETSC_INTERN PetscErrorCode MatAIJCUDAListen(void);
-PETSC_INTERN PetscErrorCode MatSeqAIJDCSRCUDAComposeFunctions(Mat, PetscBool);
+PETSC_INTERN PetscErrorCode MatSeqAIJDCSRCUDAComposeFunctions(Mat, MatType, PetscBool);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDASetArrayHooks(Mat);

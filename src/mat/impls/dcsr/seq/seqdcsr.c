@@ -154,11 +154,10 @@ static PetscErrorCode MatBindToCPU_SeqAIJDCSRCUDA(Mat A, PetscBool flag)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Composes a function under a name in which the type of A stands for each %s, or removes it. */
-static PetscErrorCode Compose(Mat A, const char format[], PetscErrorCodeFn *f)
+/* Composes a function under a name in which the type stands for each %s, or removes it. */
+static PetscErrorCode Compose(Mat A, MatType type, const char format[], PetscErrorCodeFn *f)
 {
-  const char *type = ((PetscObject)A)->type_name;
-  char        name[256];
+  char name[256];
 
   PetscFunctionBegin;
   PetscCall(PetscSNPrintf(name, sizeof(name), format, type, type));
@@ -179,34 +178,42 @@ static PetscErrorCode ComposeForDCSR(Mat A, PetscErrorCode (*convert)(Mat, MatTy
 
 /*
   MatSeqAIJDCSRCUDAComposeFunctions - Composes the functions that other objects look for on a sequential matrix of ours, or removes them.
+
+  Not Collective
+
+  Input Parameters:
++ A       - a sequential matrix of ours, or one that got the functions of one and is none
+. type    - the type that the names are of
+- compose - PETSC_FALSE removes them
 */
-PetscErrorCode MatSeqAIJDCSRCUDAComposeFunctions(Mat A, PetscBool compose)
+PetscErrorCode MatSeqAIJDCSRCUDAComposeFunctions(Mat A, MatType type, PetscBool compose)
 {
-  const char *type                                         = ((PetscObject)A)->type_name;
   PetscErrorCode (*product)(Mat)                           = compose ? MatProductSetFromOptions_AIJCUDA : NULL;
   PetscErrorCode (*mixed)(Mat)                             = compose ? MatProductSetFromOptions_AIJCUDA_Mixed : NULL;
   PetscErrorCode (*convert)(Mat, MatType, MatReuse, Mat *) = compose ? MatConvert_SeqAIJ_SeqAIJDCSRCUDA : NULL;
   PetscErrorCode (*back)(Mat, MatType, MatReuse, Mat *)    = compose ? MatConvert_SeqAIJDCSRCUDA_SeqAIJ : NULL;
-  char name[256];
+  char      name[256];
+  PetscBool dcsr;
 
   PetscFunctionBegin;
-  PetscCall(Compose(A, "MatProductSetFromOptions_%s_%s_C", (PetscErrorCodeFn *)product));
-  PetscCall(Compose(A, "MatProductSetFromOptions_seqaij_%s_C", (PetscErrorCodeFn *)product));
-  PetscCall(Compose(A, "MatProductSetFromOptions_%s_seqaij_C", (PetscErrorCodeFn *)product));
-  PetscCall(Compose(A, "MatProductSetFromOptions_seqaijcusparse_%s_C", (PetscErrorCodeFn *)product));
-  PetscCall(Compose(A, "MatProductSetFromOptions_%s_seqaijcusparse_C", (PetscErrorCodeFn *)product));
-  PetscCall(Compose(A, "MatProductSetFromOptions_%s_seqdense_C", (PetscErrorCodeFn *)mixed));
-  PetscCall(Compose(A, "MatProductSetFromOptions_%s_seqdensecuda_C", (PetscErrorCodeFn *)mixed));
-  PetscCall(Compose(A, "MatProductSetFromOptions_seqdense_%s_C", (PetscErrorCodeFn *)mixed));
-  PetscCall(Compose(A, "MatProductSetFromOptions_%s_seqmaij_C", (PetscErrorCodeFn *)mixed));
+  PetscCall(Compose(A, type, "MatProductSetFromOptions_%s_%s_C", (PetscErrorCodeFn *)product));
+  PetscCall(Compose(A, type, "MatProductSetFromOptions_seqaij_%s_C", (PetscErrorCodeFn *)product));
+  PetscCall(Compose(A, type, "MatProductSetFromOptions_%s_seqaij_C", (PetscErrorCodeFn *)product));
+  PetscCall(Compose(A, type, "MatProductSetFromOptions_seqaijcusparse_%s_C", (PetscErrorCodeFn *)product));
+  PetscCall(Compose(A, type, "MatProductSetFromOptions_%s_seqaijcusparse_C", (PetscErrorCodeFn *)product));
+  PetscCall(Compose(A, type, "MatProductSetFromOptions_%s_seqdense_C", (PetscErrorCodeFn *)mixed));
+  PetscCall(Compose(A, type, "MatProductSetFromOptions_%s_seqdensecuda_C", (PetscErrorCodeFn *)mixed));
+  PetscCall(Compose(A, type, "MatProductSetFromOptions_seqdense_%s_C", (PetscErrorCodeFn *)mixed));
+  PetscCall(Compose(A, type, "MatProductSetFromOptions_%s_seqmaij_C", (PetscErrorCodeFn *)mixed));
   PetscCall(MatAIJCUDAComposeTripleProducts(A, type, MATSEQAIJ, product));
   PetscCall(PetscSNPrintf(name, sizeof(name), "MatProductSetFromOptions_is_%s_C", type));
   PetscCall(MatAIJCUDAComposeAlias(A, "MatProductSetFromOptions_is_seqaij_C", name, compose));
-  PetscCall(Compose(A, "MatConvert_seqaij_%s_C", (PetscErrorCodeFn *)convert));
-  PetscCall(Compose(A, "MatConvert_%s_seqaij_C", (PetscErrorCodeFn *)back));
-  PetscCall(Compose(A, "MatConvert_%s_is_C", (PetscErrorCodeFn *)(compose ? MatConvert_AIJCUDA_IS : NULL)));
+  PetscCall(Compose(A, type, "MatConvert_seqaij_%s_C", (PetscErrorCodeFn *)convert));
+  PetscCall(Compose(A, type, "MatConvert_%s_seqaij_C", (PetscErrorCodeFn *)back));
+  PetscCall(Compose(A, type, "MatConvert_%s_is_C", (PetscErrorCodeFn *)(compose ? MatConvert_AIJCUDA_IS : NULL)));
   PetscCall(MatAIJCUDAComposeHYPRE(A, compose));
-  if (MatSeqAIJCUDAGet(A)->storage == &MatDeviceStorageDCSR) PetscCall(ComposeForDCSR(A, convert));
+  PetscCall(PetscStrcmp(type, MATSEQAIJDCSRCUDA, &dcsr));
+  if (dcsr) PetscCall(ComposeForDCSR(A, convert));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -250,7 +257,7 @@ static PetscErrorCode MatDestroy_SeqAIJDCSRCUDA(Mat A)
       PetscCall(PetscSparseCUDAFree(&d->y.array, stream));
       PetscCall(PetscSparseCUDAFree(&d->z.array, stream));
     }
-    PetscCall(MatSeqAIJDCSRCUDAComposeFunctions(A, PETSC_FALSE));
+    PetscCall(MatSeqAIJDCSRCUDAComposeFunctions(A, d->type, PETSC_FALSE));
   }
   PetscCall(PetscFree(A->spptr));
   if (parent == NULL) { // the first one that goes is such a header: a matrix that has everything tells when it goes
@@ -302,7 +309,7 @@ static PetscErrorCode ConvertInPlaceToSeqAIJ(Mat B)
   *B->ops       = d->parent;
   B->boundtocpu = PETSC_TRUE; // what MatCreate() gives every matrix
   PetscCall(MatSeqAIJCUDAComposeThunks(B, PETSC_FALSE));
-  PetscCall(MatSeqAIJDCSRCUDAComposeFunctions(B, PETSC_FALSE));
+  PetscCall(MatSeqAIJDCSRCUDAComposeFunctions(B, d->type, PETSC_FALSE));
   PetscCall(PetscFree(B->spptr));
   PetscCall(MatSetVecType(B, VECSTANDARD));
   PetscCall(PetscObjectChangeTypeName((PetscObject)B, MATSEQAIJ));
@@ -374,6 +381,7 @@ static PetscErrorCode ConvertInPlaceFromSeqAIJ(Mat B, MatType type)
   PetscCall(PetscNew(&d));
   d->parent         = *ops;
   d->parent_arrays  = *b->ops;
+  d->type           = registered != NULL ? registered : MATSEQAIJDCSRCUDA;
   d->csr            = &MatDeviceStorageDCSR;
   d->storage        = registered != NULL ? storage : d->csr;
   d->host_structure = PETSC_TRUE;
@@ -388,7 +396,7 @@ static PetscErrorCode ConvertInPlaceFromSeqAIJ(Mat B, MatType type)
   d->keeps_structure = (PetscBool)!B->assembled;
   PetscCall(HostCodeReadsStructure(B, &d->eager));
   PetscCall(PetscOptionsGetBool(((PetscObject)B)->options, NULL, "-mat_dcsr_test_hide_mirror", &d->hide, NULL));
-  PetscCall(PetscObjectChangeTypeName((PetscObject)B, registered != NULL ? registered : MATSEQAIJDCSRCUDA));
+  PetscCall(PetscObjectChangeTypeName((PetscObject)B, d->type));
   PetscCall(MatSeqAIJCUDASetOps(B, ops));
   ops->setfromoptions        = MatSetFromOptions_SeqAIJDCSRCUDA;
   ops->assemblyend           = MatAssemblyEnd_SeqAIJDCSRCUDA;
@@ -403,7 +411,7 @@ static PetscErrorCode ConvertInPlaceFromSeqAIJ(Mat B, MatType type)
   ops->productsetfromoptions = MatProductSetFromOptions_AIJCUDA;
   PetscCall(MatSeqAIJCUDASetArrayHooks(B));
   PetscCall(MatSeqAIJCUDAComposeThunks(B, PETSC_TRUE));
-  PetscCall(MatSeqAIJDCSRCUDAComposeFunctions(B, PETSC_TRUE));
+  PetscCall(MatSeqAIJDCSRCUDAComposeFunctions(B, d->type, PETSC_TRUE));
   B->boundtocpu = d->no_device;
   if (usable) PetscCall(MatSetVecType(B, VECCUDA));
   else PetscCall(PetscInfo(B, "No usable CUDA device: this matrix computes on the host\n"));
