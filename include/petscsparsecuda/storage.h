@@ -6,17 +6,20 @@
   insertion, products, transposes, submatrices and the copies to and from the host. They ask for it with MatSeqAIJCUDACopyToDevice() and MatSeqAIJCUDACompact(), and do not know of
   other storage. Products with vectors and operations entry by entry go through the table.
 
-  DCSR is its own CSR view: its table works on the view without a copy, and has no data beside it. Any other storage is made of compact CSR by the first operation that wants it, and:
+  DCSR is its own CSR view: its table works on the view without a copy, and has no data beside it. Any other storage is made of compact CSR by the first product with a vector, and:
 
   - goes with the structure (MatSeqAIJCUDADropPlans());
-  - gets new values from CSR (setvalues) when those of CSR are newer;
+  - gets new values from CSR (setvalues), at the next product, when those of CSR are newer;
   - gives values back (getcsr) when somebody asks for CSR after an operation of the storage changed them;
   - may replace the CSR, which is released then. It is made again when somebody asks for it, and from then on stays: a matrix that only multiplies has one storage, one whose CSR is in use has both
     until its structure changes.
 
   Which side has the newest values is a state like PetscOffloadMask, one floor below it: offloadmask says host or device, MatDeviceValues says CSR or storage.
 
-  What a storage leaves NULL, CSR does: the values then come from the storage and go back to it as above. So a new storage begins with create, getcsr, setvalues, mult, bytes, view and destroy.
+  Operations entry by entry do not make it: they use it where it is current, and CSR otherwise. What a storage leaves NULL, CSR does: the values then come from the storage and go back to it as
+  above. So a new storage begins with create, getcsr, setvalues, mult, bytes, view and destroy.
+
+  Blocks of parallel matrices are DCSR as yet: mpidcsr.c names their type.
 */
 #include <petscmat.h>
 #include <petscsparsecuda/dcsr.h>
@@ -85,12 +88,17 @@ PETSC_INTERN PetscErrorCode MatSeqAIJCUDAGetCSR(Mat);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDADropStorage(Mat);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDADuplicateStorage(Mat, PetscBool, Mat, PetscBool *);
 PETSC_INTERN PetscBool      MatSeqAIJCUDACSRReleased(Mat);
+PETSC_INTERN PetscBool      MatSeqAIJCUDAStorageIsCurrent(Mat);
 
 /*
-  MatSeqAIJCUDAUse - The table whose function serves an operation of A, a sequential matrix of ours: that of its storage or, where the storage has none, that of CSR. What the table works on is
-  current then.
+  The table whose function serves an operation of A, a sequential matrix of ours: that of its storage or, where the storage has none, that of CSR. What the table works on is current then.
+
+  MatSeqAIJCUDAUseForMult - makes the storage, or gives it the values, when it is not current.
+
+  MatSeqAIJCUDAUseForEntries - uses CSR when the storage is not current.
 */
-#define MatSeqAIJCUDAUse(A, operation, table) (MatSeqAIJCUDAGet(A)->storage->operation != NULL ? MatSeqAIJCUDAUseStorage(A, table) : MatSeqAIJCUDAUseCSR(A, table))
+#define MatSeqAIJCUDAUseForMult(A, operation, table)    (MatSeqAIJCUDAGet(A)->storage->operation != NULL ? MatSeqAIJCUDAUseStorage(A, table) : MatSeqAIJCUDAUseCSR(A, table))
+#define MatSeqAIJCUDAUseForEntries(A, operation, table) (MatSeqAIJCUDAGet(A)->storage->operation != NULL && MatSeqAIJCUDAStorageIsCurrent(A) ? MatSeqAIJCUDAUseStorage(A, table) : MatSeqAIJCUDAUseCSR(A, table))
 
 /* DCSR (impls/dcsr/seq/dcsrstorage.c), and the constructor of sequential types, which finds the storage of its type by name (seqdcsr.c). */
 PETSC_INTERN const MatDeviceStorageOps MatDeviceStorageDCSR;

@@ -77,6 +77,14 @@ PetscBool MatSeqAIJCUDACSRReleased(Mat A)
   return (PetscBool)(d->storage_data != NULL && d->view.row_offsets == NULL && d->view.segments == NULL);
 }
 
+/* MatSeqAIJCUDAStorageIsCurrent - Whether there is storage beside CSR, with the newest structure and values. */
+PetscBool MatSeqAIJCUDAStorageIsCurrent(Mat A)
+{
+  const Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
+
+  return (PetscBool)(d->storage_data != NULL && d->newest != DEVICE_VALUES_CSR && MatSeqAIJCUDADeviceIsCurrent(A));
+}
+
 /* Gives compact CSR what it lacks of structure and values. */
 static PetscErrorCode FillCSR(Mat A)
 {
@@ -204,7 +212,7 @@ PetscErrorCode MatSeqAIJCUDAUseStorage(Mat A, const MatDeviceStorageOps **table)
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(MatSeqAIJCUDAFinishInsertion(A));
-  if (d->storage_data == NULL || d->newest == DEVICE_VALUES_CSR || !MatSeqAIJCUDADeviceIsCurrent(A)) {
+  if (!MatSeqAIJCUDAStorageIsCurrent(A)) {
     PetscCall(MatSeqAIJCUDACopyToDevice(A));
     if (!d->declined) PetscCall(MatSeqAIJCUDACompact(A));
     if (!d->declined) PetscCall(UpdateStorage(A));
@@ -253,7 +261,7 @@ PetscErrorCode MatSeqAIJCUDADuplicateStorage(Mat A, PetscBool values, Mat B, Pet
   cudaStream_t    stream;
 
   PetscFunctionBegin;
-  *done = (PetscBool)(a->storage_data != NULL && a->storage == b->storage && a->newest != DEVICE_VALUES_CSR && MatSeqAIJCUDADeviceIsCurrent(A) && a->storage->duplicate != NULL && (values || a->storage->zero != NULL));
+  *done = (PetscBool)(a->storage == b->storage && MatSeqAIJCUDAStorageIsCurrent(A) && a->storage->duplicate != NULL && (values || a->storage->zero != NULL));
   if (!*done) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscSparseCUDAGetStream(&stream));
   PetscCall((*a->storage->duplicate)(A, stream, &b->storage_data));

@@ -31,7 +31,7 @@ static PetscErrorCode MatGetDiagonal_SeqAIJCUDA(Mat A, Vec diagonal)
     PetscCall(MatHost_SeqAIJCUDA_getdiagonal(A, diagonal));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCall(MatSeqAIJCUDAUse(A, getdiagonal, &table));
+  PetscCall(MatSeqAIJCUDAUseForEntries(A, getdiagonal, &table));
   PetscCall(PetscSparseCUDAGetStream(&stream));
   PetscCallGoto(ierr, restore, GetDeviceArray(A, diagonal, A->rmap->n, ARRAY_WRITE, &MatSeqAIJCUDAGet(A)->y, stream, &a));
   PetscCallGoto(ierr, restore, PetscLogGpuTimeBegin());
@@ -55,7 +55,7 @@ restore:
     PetscFunctionBegin; \
     PetscCall(MatSeqAIJCUDAUseDevice(A, &device)); \
     if (device) { \
-      PetscCall(MatSeqAIJCUDAUse(A, operation, &table)); \
+      PetscCall(MatSeqAIJCUDAUseForEntries(A, operation, &table)); \
       PetscCall(PetscSparseCUDAGetStream(&stream)); \
       PetscCall(PetscLogGpuTimeBegin()); \
       ierr = (*table->operation)call; \
@@ -116,7 +116,7 @@ static PetscErrorCode MatDiagonalScale_SeqAIJCUDA(Mat A, Vec left, Vec right)
     PetscCall(MatHost_SeqAIJCUDA_diagonalscale(A, left, right));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCall(MatSeqAIJCUDAUse(A, diagonalscale, &table));
+  PetscCall(MatSeqAIJCUDAUseForEntries(A, diagonalscale, &table));
   PetscCall(PetscSparseCUDAGetStream(&stream));
   if (left != NULL) PetscCallGoto(ierr, restore, GetDeviceArray(A, left, A->rmap->n, ARRAY_READ, &d->y, stream, &l));
   if (right != NULL) PetscCallGoto(ierr, restore, GetDeviceArray(A, right, A->cmap->n, ARRAY_READ, &d->x, stream, &r));
@@ -142,7 +142,7 @@ static PetscErrorCode PrepareDiagonal(Mat A, PetscBool obey, PetscBool *device, 
   cudaStream_t stream;
 
   PetscFunctionBegin;
-  PetscCall(MatSeqAIJCUDAUse(A, diagonaladd, table));
+  PetscCall(MatSeqAIJCUDAUseForEntries(A, diagonaladd, table));
   PetscCall(PetscSparseCUDAGetStream(&stream));
   PetscCall((*(*table)->missingdiagonal)(A, &missing, stream));
   *grown = (PetscBool)(missing > 0);
@@ -225,7 +225,7 @@ static PetscErrorCode MatNorm_SeqAIJCUDA(Mat A, NormType type, PetscReal *norm)
     PetscCall(MatHost_SeqAIJCUDA_norm(A, type, norm));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCall(MatSeqAIJCUDAUse(A, norm, &table));
+  PetscCall(MatSeqAIJCUDAUseForEntries(A, norm, &table));
   PetscCall(PetscSparseCUDAGetStream(&stream));
   PetscCall(PetscLogGpuTimeBegin());
   ierr = (*table->norm)(A, type, norm, stream);
@@ -250,7 +250,7 @@ static PetscErrorCode MatGetRowMaxAbs_SeqAIJCUDA(Mat A, Vec v, PetscInt idx[])
     PetscCall(MatHost_SeqAIJCUDA_getrowmaxabs(A, v, idx));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCall(MatSeqAIJCUDAUse(A, rowmaxabs, &table));
+  PetscCall(MatSeqAIJCUDAUseForEntries(A, rowmaxabs, &table));
   PetscCall(PetscSparseCUDAGetStream(&stream));
   ierr = GetDeviceArray(A, v, A->rmap->n, ARRAY_WRITE, &d->y, stream, &a);
   if (ierr == PETSC_SUCCESS) ierr = (*table->rowmaxabs)(A, a.device, idx, stream);
@@ -287,7 +287,7 @@ static PetscErrorCode MatGetRowSumAbs_SeqAIJCUDA(Mat A, Vec v)
     PetscCall(MatHost_SeqAIJCUDA_getrowsumabs(A, v));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCall(MatSeqAIJCUDAUse(A, rowsumabs, &table));
+  PetscCall(MatSeqAIJCUDAUseForEntries(A, rowsumabs, &table));
   PetscCall(PetscSparseCUDAGetStream(&stream));
   ierr = GetDeviceArray(A, v, A->rmap->n, ARRAY_WRITE, &d->y, stream, &a);
   if (ierr == PETSC_SUCCESS) ierr = (*table->rowsumabs)(A, a.device, stream);
@@ -316,7 +316,7 @@ PetscErrorCode MatColumnSumsAbs_SeqAIJCUDA(Mat A, Vec v)
 
   PetscFunctionBegin;
   PetscCheck(!PetscDefined(USE_COMPLEX), PETSC_COMM_SELF, PETSC_ERR_SUP, "Not for complex scalars");
-  PetscCall(MatSeqAIJCUDAUse(A, columnsumsabs, &table));
+  PetscCall(MatSeqAIJCUDAUseForEntries(A, columnsumsabs, &table));
   PetscCall(PetscSparseCUDAGetStream(&stream));
   ierr = GetDeviceArray(A, v, A->cmap->n, ARRAY_WRITE, &d->x, stream, &a);
   if (ierr == PETSC_SUCCESS) ierr = (*table->columnsumsabs)(A, (PetscReal *)a.device, stream);

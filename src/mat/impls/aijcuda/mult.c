@@ -7,8 +7,8 @@ static const DeviceArray no_array = {NULL, ARRAY_READ, NULL, NULL, 0};
 static PetscErrorCode PrepareMult(Mat A, MultKind kind, cudaStream_t stream, const MatDeviceStorageOps **table)
 {
   PetscFunctionBegin;
-  if (kind == MULT_FORWARD) PetscCall(MatSeqAIJCUDAUse(A, mult, table));
-  else PetscCall(MatSeqAIJCUDAUse(A, multtranspose, table));
+  if (kind == MULT_FORWARD) PetscCall(MatSeqAIJCUDAUseForMult(A, mult, table));
+  else PetscCall(MatSeqAIJCUDAUseForMult(A, multtranspose, table));
   if ((*table)->preparemult != NULL) PetscCall((*(*table)->preparemult)(A, kind, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
