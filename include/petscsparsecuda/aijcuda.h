@@ -17,6 +17,7 @@
 #include <petscsparsecuda/insert.h>
 #include <petscsparsecuda/exchange.h>
 #include <petscsparsecuda/submatrix.h>
+#include <petscsparsecuda/storage.h>
 
 /* What a host operation needs of the mirror and leaves behind. */
 typedef enum {
@@ -89,6 +90,14 @@ typedef struct {
   DCSRSpMVKind          spmv_kind;           /* -mat_dcsr_spmv */
   DCSRSpMVTransposeKind spmvt_kind;          /* -mat_dcsr_spmv_transpose */
   PetscInt              product_slices;      /* -mat_dcsr_product_slices: of products of three matrices whose first one this is; 0 is automatic */
+
+  /* What storage.h is about */
+  MatType                    type;          /* as it was registered; PETSc takes the name away before it destroys the data in MatHeaderMerge() */
+  const MatDeviceStorageOps *csr, *storage; /* what works on view, and the storage of this type; the same for DCSR */
+  void                      *storage_data;  /* storage beside view; NULL until an operation wants it */
+  MatDeviceValues            newest;        /* who of view and storage has the newest values of the device */
+  PetscBool                  declined;      /* the storage does not pay for this structure */
+  PetscBool                  keeps_csr;     /* somebody asked for CSR after the storage had replaced it, or holds its arrays: it stays */
 } Mat_SeqAIJCUDA;
 
 /* What all processes learn from each other in MatAssemblyBegin(): each but the last is true when it is on some process. */
@@ -148,7 +157,7 @@ typedef struct {
   PetscErrorCode (*from_mpiaij)(Mat, MatType, MatReuse, Mat *);     /* for blocks that the parent makes, and for conversions by way of MATAIJ; */
   PetscErrorCode (*to_seqaij)(Mat, MatType, MatReuse, Mat *);       /* the MatType is not looked at */
   PetscErrorCode (*to_mpiaij)(Mat, MatType, MatReuse, Mat *);
-  PetscErrorCode (*restore_composed)(Mat);                          /* puts the parent's composed functions back into a MATSEQAIJ that was made of the header of ours */
+  PetscErrorCode (*restore_composed)(Mat, MatType);                 /* puts the parent's composed functions back into a MATSEQAIJ that was made of the header of a matrix of this type */
 } MatAIJCUDAHooks;
 PETSC_INTERN const MatAIJCUDAHooks MatAIJCUDAHook;
 
@@ -178,6 +187,8 @@ PETSC_INTERN PetscErrorCode MatSeqAIJCUDACompact(Mat);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDADropDevice(Mat);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDADropPlans(Mat);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDADeviceChanged(Mat);
+PETSC_INTERN PetscErrorCode MatSeqAIJCUDAValuesChanged(Mat, MatDeviceValues);
+PETSC_INTERN PetscBool      MatSeqAIJCUDADeviceIsCurrent(Mat);
 /* New storage, structure or values (replace.c), sequential matrices of ours only. */
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDAStructureOnDevice(Mat, PetscBool *);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDASetDeviceMatrix(Mat, DCSRView *);

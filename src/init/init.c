@@ -74,6 +74,7 @@ static PetscErrorCode RegisterEvents(void)
 static PetscErrorCode RegisterTypes(void)
 {
   PetscFunctionBegin;
+  PetscCall(MatDeviceStorageRegister(MATSEQAIJDCSRCUDA, &MatDeviceStorageDCSR));
   PetscCall(MatRegister(MATSEQAIJDCSRCUDA, MatCreate_SeqAIJDCSRCUDA));
   PetscCall(MatRegister(MATMPIAIJDCSRCUDA, MatCreate_MPIAIJDCSRCUDA));
   PetscCall(MatRegisterRootName(MATAIJDCSRCUDA, MATSEQAIJDCSRCUDA, MATMPIAIJDCSRCUDA)); // the first match is the canonical one

@@ -27,33 +27,56 @@
   X("MatSetPreallocationCOO_C", setpreallocationcoo, MatSetPreallocationCOO_MPIAIJCUDA) \
   X("MatSetValuesCOO_C", setvaluescoo, MatSetValuesCOO_MPIAIJCUDA)
 
-static PetscErrorCode ComposeSeq(Mat A, PetscBool compose)
+/* Composes a function under a name in which the type stands for each %s, or removes it. */
+static PetscErrorCode Compose(Mat A, MatType type, const char format[], PetscErrorCodeFn *f)
+{
+  char name[256];
+
+  PetscFunctionBegin;
+  PetscCall(PetscSNPrintf(name, sizeof(name), format, type, type));
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, name, f));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What only MATDCSRCUDA has: names of both forms of the type, and a test hook. */
+static PetscErrorCode ComposeForDCSR(Mat A, PetscErrorCode (*convert)(Mat, MatType, MatReuse, Mat *))
+{
+  PetscFunctionBegin;
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatDCSRCUDAFragment_C", convert != NULL ? MatDCSRCUDAFragment_Private : NULL));
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatConvert_seqaij_aijdcsrcuda_C", convert));
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatConvert_seqaij_dcsrcuda_C", convert));
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatConvert_seqaijdcsrcuda_dcsrcuda_C", convert));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode ComposeSeq(Mat A, MatType type, PetscBool compose)
 {
   PetscErrorCode (*product)(Mat)                           = compose ? MatProductSetFromOptions_AIJCUDA : NULL;
   PetscErrorCode (*mixed)(Mat)                             = compose ? MatProductSetFromOptions_AIJCUDA_Mixed : NULL;
   PetscErrorCode (*convert)(Mat, MatType, MatReuse, Mat *) = compose ? MatConvert_SeqAIJ_SeqAIJDCSRCUDA : NULL;
   PetscErrorCode (*back)(Mat, MatType, MatReuse, Mat *)    = compose ? MatConvert_SeqAIJDCSRCUDA_SeqAIJ : NULL;
+  char      name[256];
+  PetscBool dcsr;
 
   PetscFunctionBegin;
-  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatProductSetFromOptions_seqaijdcsrcuda_seqaijdcsrcuda_C", product));
-  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatProductSetFromOptions_seqaij_seqaijdcsrcuda_C", product));
-  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatProductSetFromOptions_seqaijdcsrcuda_seqaij_C", product));
-  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatProductSetFromOptions_seqaijcusparse_seqaijdcsrcuda_C", product));
-  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatProductSetFromOptions_seqaijdcsrcuda_seqaijcusparse_C", product));
-  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatProductSetFromOptions_seqaijdcsrcuda_seqdense_C", mixed));
-  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatProductSetFromOptions_seqaijdcsrcuda_seqdensecuda_C", mixed));
-  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatProductSetFromOptions_seqdense_seqaijdcsrcuda_C", mixed));
-  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatProductSetFromOptions_seqaijdcsrcuda_seqmaij_C", mixed));
-  PetscCall(MatAIJCUDAComposeTripleProducts(A, MATSEQAIJDCSRCUDA, MATSEQAIJ, product));
-  PetscCall(MatAIJCUDAComposeAlias(A, "MatProductSetFromOptions_is_seqaij_C", "MatProductSetFromOptions_is_seqaijdcsrcuda_C", compose));
-  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatDCSRCUDAFragment_C", compose ? MatDCSRCUDAFragment_Private : NULL));
-  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatConvert_seqaij_seqaijdcsrcuda_C", convert));
-  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatConvert_seqaij_aijdcsrcuda_C", convert));
-  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatConvert_seqaij_dcsrcuda_C", convert));
-  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatConvert_seqaijdcsrcuda_seqaij_C", back));
-  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatConvert_seqaijdcsrcuda_dcsrcuda_C", convert));
-  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatConvert_seqaijdcsrcuda_is_C", compose ? MatConvert_AIJCUDA_IS : NULL));
+  PetscCall(Compose(A, type, "MatProductSetFromOptions_%s_%s_C", (PetscErrorCodeFn *)product));
+  PetscCall(Compose(A, type, "MatProductSetFromOptions_seqaij_%s_C", (PetscErrorCodeFn *)product));
+  PetscCall(Compose(A, type, "MatProductSetFromOptions_%s_seqaij_C", (PetscErrorCodeFn *)product));
+  PetscCall(Compose(A, type, "MatProductSetFromOptions_seqaijcusparse_%s_C", (PetscErrorCodeFn *)product));
+  PetscCall(Compose(A, type, "MatProductSetFromOptions_%s_seqaijcusparse_C", (PetscErrorCodeFn *)product));
+  PetscCall(Compose(A, type, "MatProductSetFromOptions_%s_seqdense_C", (PetscErrorCodeFn *)mixed));
+  PetscCall(Compose(A, type, "MatProductSetFromOptions_%s_seqdensecuda_C", (PetscErrorCodeFn *)mixed));
+  PetscCall(Compose(A, type, "MatProductSetFromOptions_seqdense_%s_C", (PetscErrorCodeFn *)mixed));
+  PetscCall(Compose(A, type, "MatProductSetFromOptions_%s_seqmaij_C", (PetscErrorCodeFn *)mixed));
+  PetscCall(MatAIJCUDAComposeTripleProducts(A, type, MATSEQAIJ, product));
+  PetscCall(PetscSNPrintf(name, sizeof(name), "MatProductSetFromOptions_is_%s_C", type));
+  PetscCall(MatAIJCUDAComposeAlias(A, "MatProductSetFromOptions_is_seqaij_C", name, compose));
+  PetscCall(Compose(A, type, "MatConvert_seqaij_%s_C", (PetscErrorCodeFn *)convert));
+  PetscCall(Compose(A, type, "MatConvert_%s_seqaij_C", (PetscErrorCodeFn *)back));
+  PetscCall(Compose(A, type, "MatConvert_%s_is_C", (PetscErrorCodeFn *)(compose ? MatConvert_AIJCUDA_IS : NULL)));
   PetscCall(MatAIJCUDAComposeHYPRE(A, compose));
+  PetscCall(PetscStrcmp(type, MATSEQAIJDCSRCUDA, &dcsr));
+  if (dcsr) PetscCall(ComposeForDCSR(A, convert));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -62,39 +85,40 @@ static PetscErrorCode ComposeSeq(Mat A, PetscBool compose)
 
   Not Collective
 
-  Input Parameter:
-. A - a MATSEQAIJ that becomes ours
+  Input Parameters:
++ A    - a MATSEQAIJ that becomes ours
+- type - the type that the names are of
 */
-PetscErrorCode MatSeqAIJDCSRCUDACompose(Mat A)
+PetscErrorCode MatSeqAIJDCSRCUDACompose(Mat A, MatType type)
 {
   PetscFunctionBegin;
 #define COMPOSE(name, field, ours) PetscCall(PetscObjectComposeFunction((PetscObject)A, name, ours));
   SEQ_REPLACED(COMPOSE)
 #undef COMPOSE
-  PetscCall(ComposeSeq(A, PETSC_TRUE));
+  PetscCall(ComposeSeq(A, type, PETSC_TRUE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*
   MatSeqAIJDCSRCUDARemoveComposed - Removes the functions with our names, from a matrix that goes.
 */
-PetscErrorCode MatSeqAIJDCSRCUDARemoveComposed(Mat A)
+PetscErrorCode MatSeqAIJDCSRCUDARemoveComposed(Mat A, MatType type)
 {
   PetscFunctionBegin;
-  PetscCall(ComposeSeq(A, PETSC_FALSE));
+  PetscCall(ComposeSeq(A, type, PETSC_FALSE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*
   MatSeqAIJDCSRCUDARestoreComposed - Removes the functions with our names and puts the parent's back, in a matrix that becomes MATSEQAIJ.
 */
-PetscErrorCode MatSeqAIJDCSRCUDARestoreComposed(Mat A)
+PetscErrorCode MatSeqAIJDCSRCUDARestoreComposed(Mat A, MatType type)
 {
   PetscFunctionBegin;
 #define RESTORE(name, field, ours) PetscCall(PetscObjectComposeFunction((PetscObject)A, name, MatAIJCUDAParentSeq.field));
   SEQ_REPLACED(RESTORE)
 #undef RESTORE
-  PetscCall(ComposeSeq(A, PETSC_FALSE));
+  PetscCall(ComposeSeq(A, type, PETSC_FALSE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -29,7 +29,7 @@ static PetscErrorCode MatSetFromOptions_SeqAIJDCSRCUDA(Mat A, PetscOptionItems P
   PetscOptionsHeadEnd();
   PetscCheck(!require || !d->no_device, PetscObjectComm((PetscObject)A), PETSC_ERR_GPU, "-mat_dcsr_require_device is set and this process has no usable CUDA device: check nvidia-smi, CUDA_VISIBLE_DEVICES and -device_enable");
   d->eager = (PetscBool)eager;
-  if ((set && d->spmv_kind != (DCSRSpMVKind)spmv) || (set_transpose && d->spmvt_kind != (DCSRSpMVTransposeKind)spmvt)) PetscCall(MatSeqAIJCUDADropPlans(A));
+  if ((set && d->spmv_kind != (DCSRSpMVKind)spmv) || (set_transpose && d->spmvt_kind != (DCSRSpMVTransposeKind)spmvt)) PetscCall((*d->csr->destroy)(A, NULL));
   d->defragment = (DCSRDefragmentKind)defragment;
   d->spmv_kind  = (DCSRSpMVKind)spmv;
   d->spmvt_kind = (DCSRSpMVTransposeKind)spmvt;
@@ -86,7 +86,7 @@ static PetscErrorCode MatSetOption_SeqAIJDCSRCUDA(Mat A, MatOption option, Petsc
     A->offloadmask = PETSC_OFFLOAD_CPU;
     PetscCall(MatSeqAIJCUDADropDevice(A));
   }
-  if (option == MAT_FORM_EXPLICIT_TRANSPOSE && !flag && d->spmv_transpose != NULL && !d->deterministic) PetscCall(MatSeqAIJCUDADropPlans(A));
+  if (option == MAT_FORM_EXPLICIT_TRANSPOSE && !flag && d->spmv_transpose != NULL && !d->deterministic) PetscCall((*d->csr->destroy)(A, NULL));
   if (!A->hash_active) PetscCall(SetOps(A, A->ops));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -94,22 +94,17 @@ static PetscErrorCode MatSetOption_SeqAIJDCSRCUDA(Mat A, MatOption option, Petsc
 /* One line of storage facts for -mat_view ::ascii_info. */
 static PetscErrorCode ViewStorage(Mat A, PetscViewer viewer)
 {
-  Mat_SeqAIJCUDA *d      = MatSeqAIJCUDAGet(A);
-  const char     *kernel = "none yet";
-  PetscCount      bytes;
+  Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
 
   PetscFunctionBegin;
   if (!d->device_structure) {
-    PetscCall(PetscViewerASCIIPrintf(viewer, "dcsrcuda: no device copy%s\n", d->no_device ? " (no usable device)" : A->boundtocpu ? " (bound to the CPU)" : ""));
+    PetscCall(PetscViewerASCIIPrintf(viewer, "%s: no device copy%s\n", d->storage->name, d->no_device ? " (no usable device)" : A->boundtocpu ? " (bound to the CPU)" : ""));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCall(MatDCSRCUDAGetMemoryUsed(A, &bytes));
-  if (d->spmv != NULL) PetscCall(DCSRSpMVPlanGetInfo(d->spmv, NULL, NULL, NULL, &kernel));
-  PetscCall(PetscViewerASCIIPrintf(viewer, "dcsrcuda: %s, %" PetscInt_FMT " segments a row, %" PetscCount_FMT " of %" PetscCount_FMT " pool entries used, %.2f bytes a nonzero, SpMV kernel %s, host mirror %s\n",
-                                   d->view.row_offsets != NULL ? "compact" : "fragmented", d->view.row_offsets != NULL ? 1 : d->view.max_segments, d->view.used, d->view.capacity, (double)bytes / (double)PetscMax(d->view.num_nonzeros, 1), kernel,
-                                   !d->host_structure                    ? "absent"
-                                   : A->offloadmask == PETSC_OFFLOAD_GPU ? "without values"
-                                                                         : "present"));
+  if (d->storage_data != NULL) PetscCall((*d->storage->view)(A, viewer));
+  else if (d->storage != d->csr) PetscCall(PetscViewerASCIIPrintf(viewer, "%s: %s\n", d->storage->name, d->declined ? "does not pay for this matrix" : "not made yet"));
+  if (MatSeqAIJCUDACSRReleased(A)) PetscCall(PetscViewerASCIIPrintf(viewer, "%s: released\n", d->csr->name));
+  else PetscCall((*d->csr->view)(A, viewer));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -200,7 +195,7 @@ static PetscErrorCode MatDestroy_SeqAIJDCSRCUDA(Mat A)
       PetscCall(PetscSparseCUDAFree(&d->y.array, stream));
       PetscCall(PetscSparseCUDAFree(&d->z.array, stream));
     }
-    PetscCall(MatSeqAIJDCSRCUDARemoveComposed(A));
+    PetscCall(MatSeqAIJDCSRCUDARemoveComposed(A, d->type));
   }
   PetscCall(PetscFree(A->spptr));
   PetscCall((*parent)(A));
@@ -245,7 +240,7 @@ static PetscErrorCode ConvertInPlaceToSeqAIJ(Mat B)
   *b->ops       = d->parent_arrays;
   *B->ops       = d->parent;
   B->boundtocpu = PETSC_TRUE; // what MatCreate() gives every matrix
-  PetscCall(MatSeqAIJDCSRCUDARestoreComposed(B));
+  PetscCall(MatSeqAIJDCSRCUDARestoreComposed(B, d->type));
   PetscCall(PetscFree(B->spptr));
   PetscCall(MatSetVecType(B, VECSTANDARD));
   PetscCall(PetscObjectChangeTypeName((PetscObject)B, MATSEQAIJ));
@@ -335,23 +330,30 @@ static PetscErrorCode HostCodeReadsStructure(Mat B, PetscBool *reads)
 }
 
 /*
-  Gives a MATSEQAIJ our spptr, operations and name.
+  Gives a MATSEQAIJ our spptr, operations and name. A type that is not registered is another name of MATSEQAIJDCSRCUDA.
 
   One that is not assembled comes from -mat_seqaij_type (or becomes a block of ours): it may be a block of a MATMPIAIJ, whose operations read its structure directly.
 */
-static PetscErrorCode ConvertInPlaceFromSeqAIJ(Mat B)
+static PetscErrorCode ConvertInPlaceFromSeqAIJ(Mat B, MatType type)
 {
   Mat_SeqAIJ     *b   = (Mat_SeqAIJ *)B->data;
   struct _MatOps *ops = B->hash_active ? &b->cops : B->ops; // the hash of MatSetValues() puts the saved table back at assembly
   Mat_SeqAIJCUDA *d;
   PetscBool       usable;
+  MatType         registered;
+
+  const MatDeviceStorageOps *storage;
 
   PetscFunctionBegin;
+  PetscCall(MatDeviceStorageFind(type, &registered, &storage));
   PetscCall(PetscSparseCUDADeviceUsable(&usable));
   PetscCall(DropInodes(B, ops));
   PetscCall(PetscNew(&d));
   d->parent         = *ops;
   d->parent_arrays  = *b->ops;
+  d->type           = registered != NULL ? registered : MATSEQAIJDCSRCUDA;
+  d->csr            = &MatDeviceStorageDCSR;
+  d->storage        = registered != NULL ? storage : d->csr;
   d->host_structure = PETSC_TRUE;
   d->no_device      = (PetscBool)!usable;
   d->stage_size     = 1 << 25;
@@ -364,11 +366,11 @@ static PetscErrorCode ConvertInPlaceFromSeqAIJ(Mat B)
   d->keeps_structure = (PetscBool)!B->assembled;
   PetscCall(HostCodeReadsStructure(B, &d->eager));
   PetscCall(PetscOptionsGetBool(((PetscObject)B)->options, NULL, "-mat_dcsr_test_hide_mirror", &d->hide, NULL));
-  PetscCall(PetscObjectChangeTypeName((PetscObject)B, MATSEQAIJDCSRCUDA));
+  PetscCall(PetscObjectChangeTypeName((PetscObject)B, d->type));
   PetscCall(SetOps(B, ops));
   PetscCall(SetOwnOps(ops));
   PetscCall(MatSeqAIJCUDASetArrayHooks(B));
-  PetscCall(MatSeqAIJDCSRCUDACompose(B));
+  PetscCall(MatSeqAIJDCSRCUDACompose(B, d->type));
   B->boundtocpu = d->no_device;
   if (usable) PetscCall(MatSetVecType(B, VECCUDA));
   else PetscCall(PetscInfo(B, "No usable CUDA device: this matrix computes on the host\n"));
@@ -377,12 +379,12 @@ static PetscErrorCode ConvertInPlaceFromSeqAIJ(Mat B)
 }
 
 /*
-  MatConvert_SeqAIJ_SeqAIJDCSRCUDA - Converts a sequential AIJ matrix, assembled or not, to MATSEQAIJDCSRCUDA; see MatConvert() for the parameters.
+  MatConvert_SeqAIJ_SeqAIJDCSRCUDA - Converts a sequential AIJ matrix, assembled or not, to MATSEQAIJDCSRCUDA or another registered type; see MatConvert() for the parameters.
 
   Note:
   A matrix that is ours already is duplicated, copied or left as it is.
 */
-PetscErrorCode MatConvert_SeqAIJ_SeqAIJDCSRCUDA(Mat A, PETSC_UNUSED MatType type, MatReuse reuse, Mat *B)
+PetscErrorCode MatConvert_SeqAIJ_SeqAIJDCSRCUDA(Mat A, MatType type, MatReuse reuse, Mat *B)
 {
   PetscBool ours;
 
@@ -392,7 +394,7 @@ PetscErrorCode MatConvert_SeqAIJ_SeqAIJDCSRCUDA(Mat A, PETSC_UNUSED MatType type
   else if (reuse == MAT_REUSE_MATRIX && ours) PetscCall(MatCopy(A, *B, SAME_NONZERO_PATTERN));
   else if (reuse == MAT_REUSE_MATRIX) PetscCall(CopyValues(A, *B));
   PetscCall(MatIsSeqAIJCUDA(*B, &ours));
-  if (!ours) PetscCall(ConvertInPlaceFromSeqAIJ(*B));
+  if (!ours) PetscCall(ConvertInPlaceFromSeqAIJ(*B, type));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -425,6 +427,22 @@ PetscErrorCode MatConvert_SeqAIJ_SeqAIJDCSRCUDA(Mat A, PETSC_UNUSED MatType type
 M*/
 PetscErrorCode MatCreate_SeqAIJDCSRCUDA(Mat B)
 {
+  PetscFunctionBegin;
+  PetscCall(MatCreate_SeqAIJCUDA(B, MATSEQAIJDCSRCUDA));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  MatCreate_SeqAIJCUDA - The constructor of a sequential type with the storage it is registered with.
+
+  Collective
+
+  Input Parameters:
++ B    - the matrix
+- type - as in MatDeviceStorageRegister()
+*/
+PetscErrorCode MatCreate_SeqAIJCUDA(Mat B, MatType type)
+{
   PetscBool      reads;
   PetscErrorCode ierr;
 
@@ -432,7 +450,7 @@ PetscErrorCode MatCreate_SeqAIJDCSRCUDA(Mat B)
   PetscCall(MatAIJCUDAHostBegin(NULL, HOST_READ)); // as long as it is a MATSEQAIJ it does not obey -mat_seqaij_type
   ierr = MatCreate_SeqAIJ(B);
   PetscCall(MatAIJCUDAHostFinish(NULL, HOST_READ, ierr));
-  PetscCall(MatConvert_SeqAIJ_SeqAIJDCSRCUDA(B, MATSEQAIJDCSRCUDA, MAT_INPLACE_MATRIX, &B));
+  PetscCall(MatConvert_SeqAIJ_SeqAIJDCSRCUDA(B, type, MAT_INPLACE_MATRIX, &B));
   PetscCall(HostCodeReadsStructure(B, &reads));
   MatSeqAIJCUDAGet(B)->created         = (PetscBool)!reads;
   MatSeqAIJCUDAGet(B)->keeps_structure = reads;

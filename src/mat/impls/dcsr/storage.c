@@ -30,7 +30,7 @@ static PetscErrorCode IsValid_Seq(Mat A, void *context)
   cudaStream_t    stream;
 
   PetscFunctionBegin;
-  if (!d->device_structure || d->device_nonzerostate != A->nonzerostate) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!d->device_structure || d->device_nonzerostate != A->nonzerostate || MatSeqAIJCUDACSRReleased(A)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscSparseCUDAGetStream(&stream));
   PetscCall(DCSRIsValid(d->view, stream, &ok, &row, &what));
   if (!ok) PetscCall(PetscInfo(A, "Device storage is not valid: %s, row %" PetscInt_FMT "\n", what, row));
@@ -105,25 +105,12 @@ PetscErrorCode MatDCSRCUDADefragment(Mat A)
 
 static PetscErrorCode GetMemoryUsed_Seq(Mat A, void *context)
 {
-  Mat_SeqAIJCUDA *d           = MatSeqAIJCUDAGet(A);
-  PetscCount     *bytes       = (PetscCount *)context;
-  const size_t    offset_size = d->view.wide ? sizeof(int64_t) : sizeof(int32_t);
-  size_t          plan        = 0;
+  Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
 
   PetscFunctionBegin;
   if (!d->device_structure) PetscFunctionReturn(PETSC_SUCCESS);
-  *bytes += (PetscCount)(d->view.capacity * (PetscCount)(sizeof(PetscScalar) + sizeof(int32_t)));
-  if (d->view.row_offsets != NULL) *bytes += (PetscCount)((d->view.num_rows + 1) * offset_size);
-  else *bytes += (PetscCount)(2 * offset_size * (size_t)d->view.pitch * (size_t)d->view.max_segments + (size_t)d->view.num_rows * sizeof(int32_t));
-  if (d->spmv != NULL) {
-    PetscCall(DCSRSpMVPlanGetInfo(d->spmv, NULL, NULL, &plan, NULL));
-    *bytes += (PetscCount)plan;
-  }
-  if (d->spmvt != NULL) {
-    PetscCall(DCSRSpMVTransposePlanGetInfo(d->spmvt, NULL, &plan, NULL));
-    *bytes += (PetscCount)plan;
-  }
-  if (d->spmv_transpose != NULL) *bytes += (PetscCount)((d->transpose.num_rows + 1) * offset_size + (size_t)d->transpose.num_nonzeros * (sizeof(PetscScalar) + sizeof(int32_t) + offset_size));
+  PetscCall((*d->csr->bytes)(A, (PetscCount *)context));
+  if (d->storage_data != NULL) PetscCall((*d->storage->bytes)(A, (PetscCount *)context));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

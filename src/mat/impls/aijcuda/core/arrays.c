@@ -86,6 +86,8 @@ static PetscErrorCode MatSeqAIJGetCSRAndMemType_SeqAIJCUDA(Mat A, const PetscInt
     PetscCall(MatSeqAIJCUDACompact(A));
     PetscCall(GetDeviceIndices(A, i, j));
     if (values != NULL) *values = MatSeqAIJCUDAGet(A)->view.values;
+    MatSeqAIJCUDAGet(A)->keeps_csr = PETSC_TRUE;
+    if (values != NULL) MatSeqAIJCUDAGet(A)->newest = DEVICE_VALUES_CSR; // they may be written
     if (mtype != NULL) *mtype = PETSC_MEMTYPE_CUDA;
   } else {
     PetscCall(MatAIJCUDAArrayBegin(A, HOST_READ));

@@ -11,9 +11,12 @@
 */
 PetscErrorCode MatIsSeqAIJCUDA(Mat A, PetscBool *is)
 {
+  MatType                    type    = NULL;
+  const MatDeviceStorageOps *storage = NULL;
+
   PetscFunctionBegin;
-  *is = PETSC_FALSE;
-  if (A != NULL && A->spptr != NULL) PetscCall(PetscObjectTypeCompare((PetscObject)A, MATSEQAIJDCSRCUDA, is));
+  if (A != NULL && A->spptr != NULL) PetscCall(MatDeviceStorageFind(((PetscObject)A)->type_name, &type, &storage));
+  *is = (PetscBool)(type != NULL);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -69,21 +72,17 @@ PetscErrorCode MatSeqAIJCUDAHideMirror(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Frees what was made of the structure of the device copy: plans, explicit transpose, wide index arrays. */
+/* Frees what was made of the structure of the device copy: storage beside CSR, plans, explicit transpose, wide index arrays. CSR is current, or not needed any more. */
 PetscErrorCode MatSeqAIJCUDADropPlans(Mat A)
 {
   Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
   cudaStream_t    stream;
 
   PetscFunctionBegin;
-  if (d->spmv == NULL && d->spmvt == NULL && d->spmm == NULL && d->permutation == NULL && d->wide_i == NULL && d->wide_j == NULL && d->transpose.row_offsets == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatSeqAIJCUDADropStorage(A));
+  PetscCall((*d->csr->destroy)(A, NULL));
+  if (d->wide_i == NULL && d->wide_j == NULL) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscSparseCUDAGetStream(&stream));
-  PetscCall(DCSRSpMVPlanDestroy(&d->spmv, stream));
-  PetscCall(DCSRSpMVPlanDestroy(&d->spmv_transpose, stream));
-  PetscCall(DCSRSpMVTransposePlanDestroy(&d->spmvt, stream));
-  PetscCall(DCSRSpMMPlanDestroy(&d->spmm, stream));
-  PetscCall(DCSRViewFree(&d->transpose, stream));
-  PetscCall(PetscSparseCUDAFree(&d->permutation, stream));
   PetscCall(PetscSparseCUDAFree(&d->wide_i, stream));
   PetscCall(PetscSparseCUDAFree(&d->wide_j, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -115,11 +114,28 @@ PetscErrorCode MatSeqAIJCUDAUseDevice(Mat A, PetscBool *use)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Notes that a device operation changed the values: the mirror's are stale. */
+/* Whether the device has the newest structure and values, in CSR or in other storage. */
+PetscBool MatSeqAIJCUDADeviceIsCurrent(Mat A)
+{
+  const Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
+
+  return (PetscBool)(d->device_structure && d->device_nonzerostate == A->nonzerostate && d->device_values && (A->offloadmask == PETSC_OFFLOAD_GPU || A->offloadmask == PETSC_OFFLOAD_BOTH));
+}
+
+/* Notes that a device operation changed the values of the CSR view: the mirror's are stale, and those of storage beside it. */
 PetscErrorCode MatSeqAIJCUDADeviceChanged(Mat A)
 {
   PetscFunctionBegin;
-  A->offloadmask = PETSC_OFFLOAD_GPU;
+  PetscCall(MatSeqAIJCUDAValuesChanged(A, DEVICE_VALUES_CSR));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Notes that a device operation changed values, and where the newest ones are now. */
+PetscErrorCode MatSeqAIJCUDAValuesChanged(Mat A, MatDeviceValues newest)
+{
+  PetscFunctionBegin;
+  MatSeqAIJCUDAGet(A)->newest = newest;
+  A->offloadmask              = PETSC_OFFLOAD_GPU;
   PetscCall(PetscObjectStateIncrease((PetscObject)A));
   PetscCall(MatSeqAIJCUDAUpdateKept(A));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -169,12 +185,13 @@ static PetscErrorCode CopyMirrorToDevice(Mat A, PetscBool current)
   PetscCall(PetscSparseCUDAGetStream(&stream));
   PetscCall(PetscSparseCUDACopyToDevice(d->view.values, a->a, (size_t)d->view.num_nonzeros * sizeof(PetscScalar), stream));
   PetscCall(PetscLogCpuToGpu((PetscLogDouble)d->view.num_nonzeros * sizeof(PetscScalar)));
+  d->newest        = DEVICE_VALUES_CSR;
   d->device_values = PETSC_TRUE;
   A->offloadmask   = PETSC_OFFLOAD_BOTH;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Makes the device copy current: structure when it changed, values when the mirror's are newer. Cheap when there is nothing to do. */
+/* Makes the CSR view current: structure when it changed, values when the mirror's or those of other storage are newer. Cheap when there is nothing to do. */
 PetscErrorCode MatSeqAIJCUDACopyToDevice(Mat A)
 {
   Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
@@ -184,6 +201,7 @@ PetscErrorCode MatSeqAIJCUDACopyToDevice(Mat A)
   PetscFunctionBegin;
   PetscCall((*MatAIJCUDAHook.finish_insertion_seq)(A));
   current = (PetscBool)(d->device_structure && d->device_nonzerostate == A->nonzerostate);
+  if (current) PetscCall(MatSeqAIJCUDAGetCSR(A));
   if (current && d->device_values && (A->offloadmask == PETSC_OFFLOAD_GPU || A->offloadmask == PETSC_OFFLOAD_BOTH)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCheck(A->offloadmask != PETSC_OFFLOAD_GPU, PETSC_COMM_SELF, PETSC_ERR_PLIB, "The newest values are on the device, under a structure that is no longer current");
   PetscCall(MatSeqAIJCUDAShowMirror(A));
@@ -217,12 +235,13 @@ failed:
   PetscFunctionReturn(ierr);
 }
 
-/* Makes compact storage of fragmented storage; structure and values stay what they are. */
+/* Makes compact CSR of what the device has, fragmented CSR or other storage; structure and values stay what they are. */
 PetscErrorCode MatSeqAIJCUDACompact(Mat A)
 {
   Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
 
   PetscFunctionBegin;
+  if (d->device_structure) PetscCall(MatSeqAIJCUDAGetCSR(A));
   if (d->device_structure && d->view.row_offsets == NULL) PetscCallLogged(PETSCSPARSECUDA_Defragment, A, Defragment(A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -6,13 +6,13 @@
 
 static const DeviceArray no_array = {NULL, ARRAY_READ, NULL, NULL, 0};
 
-static PetscErrorCode GetDiagonal(Mat A, DeviceArray *a, cudaStream_t stream)
+static PetscErrorCode GetDiagonal(Mat A, const MatDeviceStorageOps *table, DeviceArray *a, cudaStream_t stream)
 {
   const PetscInt missing = a->n - A->cmap->n; // rows below the diagonal have none
 
   PetscFunctionBegin;
   if (missing > 0) PetscCallCUDA(cudaMemsetAsync(a->device + A->cmap->n, 0, (size_t)missing * sizeof(PetscScalar), stream));
-  PetscCall(DCSRGetDiagonal(MatSeqAIJCUDAGet(A)->view, a->device, stream));
+  PetscCall((*table->getdiagonal)(A, a->device, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -23,49 +23,52 @@ static PetscErrorCode MatGetDiagonal_SeqAIJCUDA(Mat A, Vec diagonal)
   PetscBool      device;
   PetscErrorCode ierr;
 
+  const MatDeviceStorageOps *table;
+
   PetscFunctionBegin;
   PetscCall(MatSeqAIJCUDAUseDevice(A, &device));
   if (!device) {
     PetscCall(MatHost_SeqAIJCUDA_getdiagonal(A, diagonal));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCall(MatSeqAIJCUDACopyToDevice(A));
+  PetscCall(MatSeqAIJCUDAUseForEntries(A, getdiagonal, &table));
   PetscCall(PetscSparseCUDAGetStream(&stream));
   PetscCallGoto(ierr, restore, GetDeviceArray(A, diagonal, A->rmap->n, ARRAY_WRITE, &MatSeqAIJCUDAGet(A)->y, stream, &a));
   PetscCallGoto(ierr, restore, PetscLogGpuTimeBegin());
-  ierr = GetDiagonal(A, &a, stream);
+  ierr = GetDiagonal(A, table, &a, stream);
   ierr = EndGpuTime(ierr);
 restore:
   PetscCall(RestoreDeviceArray(&a, stream, ierr));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* An entry-wise operation on the device copy: f(view, stream). */
+/* An operation that changes all values. */
 #define DEFINE_ENTRYWISE(operation, Name, parameters, arguments, call, flops_per_nonzero) \
   static PetscErrorCode Mat##Name##_SeqAIJCUDA parameters \
   { \
-    Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A); \
-    cudaStream_t    stream; \
-    PetscBool       device; \
-    PetscErrorCode  ierr; \
+    cudaStream_t   stream; \
+    PetscBool      device; \
+    PetscErrorCode ierr; \
+\
+    const MatDeviceStorageOps *table; \
 \
     PetscFunctionBegin; \
     PetscCall(MatSeqAIJCUDAUseDevice(A, &device)); \
     if (device) { \
-      PetscCall(MatSeqAIJCUDACopyToDevice(A)); \
+      PetscCall(MatSeqAIJCUDAUseForEntries(A, operation, &table)); \
       PetscCall(PetscSparseCUDAGetStream(&stream)); \
       PetscCall(PetscLogGpuTimeBegin()); \
-      ierr = call; \
+      ierr = (*table->operation)call; \
       PetscCall(EndGpuTime(ierr)); \
-      PetscCall(PetscLogGpuFlops(flops_per_nonzero *(PetscLogDouble)d->view.num_nonzeros)); \
-      PetscCall(MatSeqAIJCUDADeviceChanged(A)); \
+      PetscCall(PetscLogGpuFlops(flops_per_nonzero *(PetscLogDouble)MatSeqAIJCUDAGet(A)->view.num_nonzeros)); \
+      PetscCall(MatSeqAIJCUDAStorageChanged(A, table)); \
     } else PetscCall(MatHost_SeqAIJCUDA_##operation arguments); \
     PetscFunctionReturn(PETSC_SUCCESS); \
   }
-DEFINE_ENTRYWISE(scale, Scale, (Mat A, PetscScalar s), (A, s), DCSRScale(d->view, s, stream), 1.0)
-DEFINE_ENTRYWISE(conjugate, Conjugate, (Mat A), (A), DCSRConjugate(d->view, stream), 0.0)
-DEFINE_ENTRYWISE(realpart, RealPart, (Mat A), (A), DCSRRealPart(d->view, stream), 0.0)
-DEFINE_ENTRYWISE(imaginarypart, ImaginaryPart, (Mat A), (A), DCSRImaginaryPart(d->view, stream), 0.0)
+DEFINE_ENTRYWISE(scale, Scale, (Mat A, PetscScalar s), (A, s), (A, s, stream), 1.0)
+DEFINE_ENTRYWISE(conjugate, Conjugate, (Mat A), (A), (A, stream), 0.0)
+DEFINE_ENTRYWISE(realpart, RealPart, (Mat A), (A), (A, stream), 0.0)
+DEFINE_ENTRYWISE(imaginarypart, ImaginaryPart, (Mat A), (A), (A, stream), 0.0)
 
 /* Zero on both sides where both exist: the next MatSetValues() then needs no copy from the device. */
 static PetscErrorCode MatZeroEntries_SeqAIJCUDA(Mat A)
@@ -75,6 +78,8 @@ static PetscErrorCode MatZeroEntries_SeqAIJCUDA(Mat A)
   cudaStream_t    stream;
   PetscBool       device;
 
+  const MatDeviceStorageOps *table = d->storage_data != NULL && d->storage->zero != NULL ? d->storage : d->csr;
+
   PetscFunctionBegin;
   PetscCall(MatSeqAIJCUDAUseDevice(A, &device));
   if (!device || !d->device_structure || d->device_nonzerostate != A->nonzerostate) {
@@ -82,9 +87,10 @@ static PetscErrorCode MatZeroEntries_SeqAIJCUDA(Mat A)
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(PetscSparseCUDAGetStream(&stream));
-  PetscCall(DCSRZero(d->view, stream));
+  if (table == d->csr) PetscCall(MatSeqAIJCUDAGetCSR(A));
+  PetscCall((*table->zero)(A, stream));
   d->device_values = PETSC_TRUE;
-  PetscCall(MatSeqAIJCUDADeviceChanged(A));
+  PetscCall(MatSeqAIJCUDAStorageChanged(A, table));
   if (d->host_structure) {
     PetscCall(MatAIJCUDAHostBegin(A, HOST_READ_STRUCTURE));
     PetscCall(PetscArrayzero(a->a, d->view.num_nonzeros));
@@ -102,52 +108,57 @@ static PetscErrorCode MatDiagonalScale_SeqAIJCUDA(Mat A, Vec left, Vec right)
   PetscBool       device;
   PetscErrorCode  ierr;
 
+  const MatDeviceStorageOps *table;
+
   PetscFunctionBegin;
   PetscCall(MatSeqAIJCUDAUseDevice(A, &device));
   if (!device) {
     PetscCall(MatHost_SeqAIJCUDA_diagonalscale(A, left, right));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCall(MatSeqAIJCUDACopyToDevice(A));
+  PetscCall(MatSeqAIJCUDAUseForEntries(A, diagonalscale, &table));
   PetscCall(PetscSparseCUDAGetStream(&stream));
   if (left != NULL) PetscCallGoto(ierr, restore, GetDeviceArray(A, left, A->rmap->n, ARRAY_READ, &d->y, stream, &l));
   if (right != NULL) PetscCallGoto(ierr, restore, GetDeviceArray(A, right, A->cmap->n, ARRAY_READ, &d->x, stream, &r));
   PetscCallGoto(ierr, restore, PetscLogGpuTimeBegin());
-  ierr = DCSRDiagonalScale(d->view, l.device, r.device, stream);
+  ierr = (*table->diagonalscale)(A, l.device, r.device, stream);
   ierr = EndGpuTime(ierr);
 restore:
   ierr = RestoreDeviceArray(&l, stream, ierr);
   ierr = RestoreDeviceArray(&r, stream, ierr);
   PetscCall(ierr);
   PetscCall(PetscLogGpuFlops(((left != NULL) + (right != NULL)) * (PetscLogDouble)d->view.num_nonzeros));
-  PetscCall(MatSeqAIJCUDADeviceChanged(A));
+  PetscCall(MatSeqAIJCUDAStorageChanged(A, table));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*
   Readies the device copy for a change of the diagonal: entries that are missing are made, zero. *device: PETSC_FALSE when that is left to the host, which knows what
-  options say about new entries and about rows without a diagonal; *grown when there were some. Synchronizes.
+  options say about new entries and about rows without a diagonal; *grown when there were some. *table has the function that changes the diagonal. Synchronizes.
 */
-static PetscErrorCode PrepareDiagonal(Mat A, PetscBool obey, PetscBool *device, PetscBool *grown)
+static PetscErrorCode PrepareDiagonal(Mat A, PetscBool obey, PetscBool *device, PetscBool *grown, const MatDeviceStorageOps **table)
 {
   PetscCount   missing;
   cudaStream_t stream;
 
   PetscFunctionBegin;
-  PetscCall(MatSeqAIJCUDACopyToDevice(A));
+  PetscCall(MatSeqAIJCUDAUseForEntries(A, diagonaladd, table));
   PetscCall(PetscSparseCUDAGetStream(&stream));
-  PetscCall(DCSRCountMissingDiagonal(MatSeqAIJCUDAGet(A)->view, PetscMin(A->rmap->n, A->cmap->n), stream, &missing));
+  PetscCall((*(*table)->missingdiagonal)(A, &missing, stream));
   *grown = (PetscBool)(missing > 0);
   if (*grown && (MatSeqAIJCUDAGet(A)->host_active > 0 || (obey && (A->rmap->n > A->cmap->n || ((Mat_SeqAIJ *)A->data)->nonew != 0)))) *device = PETSC_FALSE;
-  if (*grown && *device) PetscCall(MatSeqAIJCUDACompleteDiagonal(A));
+  if (*grown && *device) {
+    PetscCall(MatSeqAIJCUDACompleteDiagonal(A));
+    PetscCall(MatSeqAIJCUDAUseCSR(A, table)); // which has the new structure
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Ends a change of the diagonal: with new entries it was an assembly, unless A is a block, whose matrix is assembled then. */
-static PetscErrorCode FinishDiagonal(Mat A, PetscBool grown)
+static PetscErrorCode FinishDiagonal(Mat A, PetscBool grown, const MatDeviceStorageOps *table)
 {
   PetscFunctionBegin;
-  PetscCall(MatSeqAIJCUDADeviceChanged(A));
+  PetscCall(MatSeqAIJCUDAStorageChanged(A, table));
   if (!grown || MatSeqAIJCUDAGet(A)->is_block) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
   PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
@@ -159,14 +170,16 @@ static PetscErrorCode MatShift_SeqAIJCUDA(Mat A, PetscScalar s)
   cudaStream_t stream;
   PetscBool    device, grown;
 
+  const MatDeviceStorageOps *table;
+
   PetscFunctionBegin;
   PetscCall(MatSeqAIJCUDAUseDevice(A, &device));
-  if (device) PetscCall(PrepareDiagonal(A, PETSC_FALSE, &device, &grown));
+  if (device) PetscCall(PrepareDiagonal(A, PETSC_FALSE, &device, &grown, &table));
   if (device) {
     PetscCall(PetscSparseCUDAGetStream(&stream));
-    PetscCall(DCSRDiagonalAdd(MatSeqAIJCUDAGet(A)->view, NULL, s, PETSC_FALSE, stream));
+    PetscCall((*table->diagonaladd)(A, NULL, s, PETSC_FALSE, stream));
     PetscCall(PetscLogGpuFlops(A->rmap->n));
-    PetscCall(FinishDiagonal(A, grown));
+    PetscCall(FinishDiagonal(A, grown, table));
   } else PetscCall(MatHost_SeqAIJCUDA_shift(A, s));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -179,6 +192,8 @@ static PetscErrorCode MatDiagonalSet_SeqAIJCUDA(Mat A, Vec diagonal, InsertMode 
   PetscBool       device, grown = PETSC_FALSE;
   PetscErrorCode  ierr;
 
+  const MatDeviceStorageOps *table = NULL;
+
   PetscFunctionBegin;
   PetscCall(MatSeqAIJCUDAUseDevice(A, &device));
   if (!device || (mode != INSERT_VALUES && mode != ADD_VALUES)) {
@@ -187,22 +202,11 @@ static PetscErrorCode MatDiagonalSet_SeqAIJCUDA(Mat A, Vec diagonal, InsertMode 
   }
   PetscCall(PetscSparseCUDAGetStream(&stream));
   ierr = GetDeviceArray(A, diagonal, A->rmap->n, ARRAY_READ, &d->y, stream, &a); // before anything changes
-  if (ierr == PETSC_SUCCESS) ierr = PrepareDiagonal(A, PETSC_TRUE, &device, &grown);
-  if (ierr == PETSC_SUCCESS && device) ierr = DCSRDiagonalAdd(d->view, a.device, 0.0, (PetscBool)(mode != ADD_VALUES), stream);
+  if (ierr == PETSC_SUCCESS) ierr = PrepareDiagonal(A, PETSC_TRUE, &device, &grown, &table);
+  if (ierr == PETSC_SUCCESS && device) ierr = (*table->diagonaladd)(A, a.device, 0.0, (PetscBool)(mode != ADD_VALUES), stream);
   PetscCall(RestoreDeviceArray(&a, stream, ierr));
-  if (device) PetscCall(FinishDiagonal(A, grown));
+  if (device) PetscCall(FinishDiagonal(A, grown, table));
   else PetscCall(MatHost_SeqAIJCUDA_diagonalset(A, diagonal, mode));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode Norm(DCSRView view, NormType type, cudaStream_t stream, PetscReal *norm)
-{
-  PetscFunctionBegin;
-  if (type == NORM_FROBENIUS) {
-    PetscCall(DCSRNormFrobeniusSquared(view, stream, norm));
-    *norm = PetscSqrtReal(*norm);
-  } else if (type == NORM_1) PetscCall(DCSRNormOne(view, stream, norm));
-  else PetscCall(DCSRNormInfinity(view, stream, norm));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -213,34 +217,20 @@ static PetscErrorCode MatNorm_SeqAIJCUDA(Mat A, NormType type, PetscReal *norm)
   PetscBool       device;
   PetscErrorCode  ierr;
 
+  const MatDeviceStorageOps *table;
+
   PetscFunctionBegin;
   PetscCall(MatSeqAIJCUDAUseDevice(A, &device));
   if (!device || (type != NORM_FROBENIUS && type != NORM_1 && type != NORM_INFINITY)) {
     PetscCall(MatHost_SeqAIJCUDA_norm(A, type, norm));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCall(MatSeqAIJCUDACopyToDevice(A));
+  PetscCall(MatSeqAIJCUDAUseForEntries(A, norm, &table));
   PetscCall(PetscSparseCUDAGetStream(&stream));
   PetscCall(PetscLogGpuTimeBegin());
-  ierr = Norm(d->view, type, stream, norm);
+  ierr = (*table->norm)(A, type, norm, stream);
   PetscCall(EndGpuTime(ierr));
   PetscCall(PetscLogGpuFlops((type == NORM_FROBENIUS ? 2.0 : 1.0) * (PetscLogDouble)d->view.num_nonzeros));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* largest [num_rows] device, idx [num_rows] host or NULL */
-static PetscErrorCode RowMaxAbs(DCSRView view, PetscScalar largest[], PetscInt idx[], cudaStream_t stream)
-{
-  PetscInt      *device_idx = NULL;
-  PetscErrorCode ierr;
-
-  PetscFunctionBegin;
-  if (idx != NULL) PetscCallGoto(ierr, done, PetscSparseCUDAMalloc(view.num_rows, "column indices of row maxima", stream, &device_idx));
-  PetscCallGoto(ierr, done, DCSRRowMaxAbs(view, largest, device_idx, stream));
-  if (device_idx != NULL) PetscCallGoto(ierr, done, PetscSparseCUDACopyToHost(idx, device_idx, (size_t)view.num_rows * sizeof(PetscInt), stream));
-done:
-  PetscCall(PetscSparseCUDAFree(&device_idx, stream));
-  PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -252,17 +242,18 @@ static PetscErrorCode MatGetRowMaxAbs_SeqAIJCUDA(Mat A, Vec v, PetscInt idx[])
   PetscBool       device;
   PetscErrorCode  ierr;
 
+  const MatDeviceStorageOps *table;
+
   PetscFunctionBegin;
   PetscCall(MatSeqAIJCUDAUseDevice(A, &device));
   if (!device) {
     PetscCall(MatHost_SeqAIJCUDA_getrowmaxabs(A, v, idx));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCall(MatSeqAIJCUDACopyToDevice(A));
-  PetscCall(MatSeqAIJCUDACompact(A)); // the first of several largest entries is the one with the smallest column
+  PetscCall(MatSeqAIJCUDAUseForEntries(A, rowmaxabs, &table));
   PetscCall(PetscSparseCUDAGetStream(&stream));
   ierr = GetDeviceArray(A, v, A->rmap->n, ARRAY_WRITE, &d->y, stream, &a);
-  if (ierr == PETSC_SUCCESS) ierr = RowMaxAbs(d->view, a.device, idx, stream);
+  if (ierr == PETSC_SUCCESS) ierr = (*table->rowmaxabs)(A, a.device, idx, stream);
   PetscCall(RestoreDeviceArray(&a, stream, ierr));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -288,16 +279,18 @@ static PetscErrorCode MatGetRowSumAbs_SeqAIJCUDA(Mat A, Vec v)
   PetscBool       device;
   PetscErrorCode  ierr;
 
+  const MatDeviceStorageOps *table;
+
   PetscFunctionBegin;
   PetscCall(MatSeqAIJCUDAUseDevice(A, &device));
   if (!device) {
     PetscCall(MatHost_SeqAIJCUDA_getrowsumabs(A, v));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCall(MatSeqAIJCUDACopyToDevice(A));
+  PetscCall(MatSeqAIJCUDAUseForEntries(A, rowsumabs, &table));
   PetscCall(PetscSparseCUDAGetStream(&stream));
   ierr = GetDeviceArray(A, v, A->rmap->n, ARRAY_WRITE, &d->y, stream, &a);
-  if (ierr == PETSC_SUCCESS) ierr = DCSRRowSumAbs(d->view, a.device, stream);
+  if (ierr == PETSC_SUCCESS) ierr = (*table->rowsumabs)(A, a.device, stream);
   PetscCall(RestoreDeviceArray(&a, stream, ierr));
   PetscCall(MatAIJCUDAShowRowSums(v));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -319,12 +312,14 @@ PetscErrorCode MatColumnSumsAbs_SeqAIJCUDA(Mat A, Vec v)
   cudaStream_t    stream;
   PetscErrorCode  ierr;
 
+  const MatDeviceStorageOps *table;
+
   PetscFunctionBegin;
   PetscCheck(!PetscDefined(USE_COMPLEX), PETSC_COMM_SELF, PETSC_ERR_SUP, "Not for complex scalars");
-  PetscCall(MatSeqAIJCUDACopyToDevice(A));
+  PetscCall(MatSeqAIJCUDAUseForEntries(A, columnsumsabs, &table));
   PetscCall(PetscSparseCUDAGetStream(&stream));
   ierr = GetDeviceArray(A, v, A->cmap->n, ARRAY_WRITE, &d->x, stream, &a);
-  if (ierr == PETSC_SUCCESS) ierr = DCSRColumnSumsAbs(d->view, (PetscReal *)a.device, stream);
+  if (ierr == PETSC_SUCCESS) ierr = (*table->columnsumsabs)(A, (PetscReal *)a.device, stream);
   PetscCall(RestoreDeviceArray(&a, stream, ierr));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -377,27 +372,43 @@ static PetscErrorCode CopySettings(Mat A, Mat B)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The device copy of A as the device copy of B, whose mirror stays absent until somebody asks. */
-static PetscErrorCode DuplicateDevice(Mat A, MatDuplicateOption option, Mat B)
+static PetscErrorCode DuplicateCSR(Mat A, MatDuplicateOption option, Mat B)
 {
   Mat_SeqAIJCUDA *a = MatSeqAIJCUDAGet(A), *b = MatSeqAIJCUDAGet(B);
-  const size_t    offset_size = a->view.wide ? sizeof(int64_t) : sizeof(int32_t), nnz = (size_t)a->view.num_nonzeros;
+  size_t          offset_size, nnz;
   cudaStream_t    stream;
 
   PetscFunctionBegin;
+  PetscCall(MatSeqAIJCUDACopyToDevice(A));
+  PetscCall(MatSeqAIJCUDACompact(A));
   PetscCall(PetscSparseCUDAGetStream(&stream));
+  offset_size = a->view.wide ? sizeof(int64_t) : sizeof(int32_t);
+  nnz         = (size_t)a->view.num_nonzeros;
   PetscCall(DCSRViewAllocateCompact(a->view.num_rows, a->view.num_columns, a->view.num_nonzeros, a->view.wide, stream, &b->view));
-  b->device_structure    = PETSC_TRUE;
-  b->device_values       = PETSC_TRUE;
-  b->device_nonzerostate = B->nonzerostate;
-  b->host_structure      = PETSC_FALSE;
-  B->offloadmask         = PETSC_OFFLOAD_GPU;
+  b->device_structure = PETSC_TRUE; // from now on the arrays go with B
   PetscCallCUDA(cudaMemcpyAsync(b->view.row_offsets, a->view.row_offsets, (size_t)(a->view.num_rows + 1) * offset_size, cudaMemcpyDeviceToDevice, stream));
   if (nnz > 0) {
     PetscCallCUDA(cudaMemcpyAsync(b->view.columns, a->view.columns, nnz * sizeof(int32_t), cudaMemcpyDeviceToDevice, stream));
     if (option == MAT_COPY_VALUES) PetscCallCUDA(cudaMemcpyAsync(b->view.values, a->view.values, nnz * sizeof(PetscScalar), cudaMemcpyDeviceToDevice, stream));
     else PetscCallCUDA(cudaMemsetAsync(b->view.values, 0, nnz * sizeof(PetscScalar), stream));
   }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The device copy of A as the device copy of B, whose mirror stays absent until somebody asks. */
+static PetscErrorCode DuplicateDevice(Mat A, MatDuplicateOption option, Mat B)
+{
+  Mat_SeqAIJCUDA *b = MatSeqAIJCUDAGet(B);
+  PetscBool       done;
+
+  PetscFunctionBegin;
+  PetscCall(MatSeqAIJCUDADuplicateStorage(A, (PetscBool)(option == MAT_COPY_VALUES), B, &done));
+  if (!done) PetscCall(DuplicateCSR(A, option, B));
+  b->device_structure    = PETSC_TRUE;
+  b->device_values       = PETSC_TRUE;
+  b->device_nonzerostate = B->nonzerostate;
+  b->host_structure      = PETSC_FALSE;
+  B->offloadmask         = PETSC_OFFLOAD_GPU;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -416,8 +427,7 @@ static PetscErrorCode MatDuplicate_SeqAIJCUDA(Mat A, MatDuplicateOption option, 
     MatSeqAIJCUDAGet(*B)->keeps_structure = d->keeps_structure;
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCall(MatSeqAIJCUDACopyToDevice(A));
-  PetscCall(MatSeqAIJCUDACompact(A));
+  PetscCall(MatSeqAIJCUDAFinishInsertion(A));
   PetscCall(MatCreate(PetscObjectComm((PetscObject)A), B));
   PetscCallGoto(ierr, failed, MatSetLayouts(*B, A->rmap, A->cmap));
   PetscCallGoto(ierr, failed, MatSetType(*B, ((PetscObject)A)->type_name));

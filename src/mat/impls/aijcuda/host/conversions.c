@@ -31,17 +31,18 @@ PetscErrorCode MatAIJCUDAConvertToAIJ(Mat A, MatReuse reuse, Mat *B)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A MATSEQAIJ or MATMPIAIJ becomes ours. */
-static PetscErrorCode ConvertFromAIJ(Mat A)
+/* A MATSEQAIJ or MATMPIAIJ becomes ours; type says which of the sequential types. */
+static PetscErrorCode ConvertFromAIJ(Mat A, MatType type)
 {
   PetscBool is_seq, is_mpi;
 
   PetscFunctionBegin;
-  PetscCall(PetscObjectTypeCompareAny((PetscObject)A, &is_seq, MATSEQAIJ, MATSEQAIJDCSRCUDA, ""));
+  PetscCall(MatIsSeqAIJCUDA(A, &is_seq));
+  if (!is_seq) PetscCall(PetscObjectTypeCompare((PetscObject)A, MATSEQAIJ, &is_seq));
   PetscCall(PetscObjectTypeCompareAny((PetscObject)A, &is_mpi, MATMPIAIJ, MATMPIAIJDCSRCUDA, ""));
   PetscCheck(is_seq || is_mpi, PetscObjectComm((PetscObject)A), PETSC_ERR_SUP, "A conversion to MATAIJ gave %s: convert to MATAIJ first, then to %s", ((PetscObject)A)->type_name, MATDCSRCUDA);
   if (is_mpi) PetscCall((*MatAIJCUDAHook.from_mpiaij)(A, MATMPIAIJDCSRCUDA, MAT_INPLACE_MATRIX, &A));
-  else PetscCall((*MatAIJCUDAHook.from_seqaij)(A, MATSEQAIJDCSRCUDA, MAT_INPLACE_MATRIX, &A));
+  else PetscCall((*MatAIJCUDAHook.from_seqaij)(A, type, MAT_INPLACE_MATRIX, &A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -58,24 +59,26 @@ static PetscErrorCode ConvertOnHost(Mat A, MatType type, MatReuse reuse, Mat *B)
 }
 
 /* ConvertFromAIJ() after a conversion that may have failed, which then left MATAIJ as it was. */
-static PetscErrorCode ConvertBack(Mat A, PetscErrorCode ierr)
+static PetscErrorCode ConvertBack(Mat A, MatType type, PetscErrorCode ierr)
 {
   PetscBool plain;
 
   PetscFunctionBegin;
   PetscCall(PetscObjectTypeCompareAny((PetscObject)A, &plain, MATSEQAIJ, MATMPIAIJ, ""));
-  if (plain) PetscCall(ConvertFromAIJ(A));
+  if (plain) PetscCall(ConvertFromAIJ(A, type));
   PetscFunctionReturn(ierr);
 }
 
 static PetscErrorCode ConvertInPlace(Mat A, MatType type)
 {
+  char           old[256];
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
+  PetscCall(PetscStrncpy(old, ((PetscObject)A)->type_name, sizeof(old)));
   PetscCall(MatAIJCUDAConvertToAIJ(A, MAT_INPLACE_MATRIX, &A));
   ierr = ConvertOnHost(A, type, MAT_INPLACE_MATRIX, &A);
-  if (ierr != PETSC_SUCCESS) ierr = ConvertBack(A, ierr);
+  if (ierr != PETSC_SUCCESS) ierr = ConvertBack(A, old, ierr);
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -166,15 +169,17 @@ static PetscErrorCode GetBaseType(MatType type, MatType *base)
 /* The values of a MATAIJ into a matrix of ours, which is MATAIJ meanwhile. */
 static PetscErrorCode CopyFromAIJ(Mat A, Mat B)
 {
+  char           type[256];
   PetscBool      ours[2];
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
+  PetscCall(PetscStrncpy(type, ((PetscObject)B)->type_name, sizeof(type)));
   PetscCall(MatIsSeqAIJCUDA(B, &ours[0]));
   PetscCall(MatIsMPIAIJCUDA(B, &ours[1]));
   if (ours[0] || ours[1]) PetscCall(MatAIJCUDAConvertToAIJ(B, MAT_INPLACE_MATRIX, &B));
   ierr = MatCopy(A, B, DIFFERENT_NONZERO_PATTERN); // zeros may have come or gone
-  ierr = ConvertBack(B, ierr);
+  ierr = ConvertBack(B, type, ierr);
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -220,7 +225,7 @@ PetscErrorCode MatConvertFrom_AIJCUDA(Mat A, MatType type, MatReuse reuse, Mat *
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(ConvertToAIJ(A, base, reuse, B));
-  ierr = ConvertFromAIJ(*B);
+  ierr = ConvertFromAIJ(*B, type);
   if (ierr != PETSC_SUCCESS && reuse == MAT_INITIAL_MATRIX) PetscCall(MatDestroy(B));
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);

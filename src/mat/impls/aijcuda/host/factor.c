@@ -40,13 +40,13 @@ static PetscErrorCode GetParentFactor(Mat F, ParentFactor **parent)
 static PetscErrorCode WrapNumeric(Mat);
 
 /* ILU(0) starts from a duplicate of A's header, with A's composed functions: the factor is PETSc's own and gets PETSc's own back. */
-static PetscErrorCode RestoreComposed(Mat F)
+static PetscErrorCode RestoreComposed(Mat F, Mat A)
 {
   PetscBool is;
 
   PetscFunctionBegin;
   PetscCall(PetscObjectTypeCompare((PetscObject)F, MATSEQAIJ, &is));
-  if (is) PetscCall((*MatAIJCUDAHook.restore_composed)(F));
+  if (is) PetscCall((*MatAIJCUDAHook.restore_composed)(F, ((PetscObject)A)->type_name));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -159,7 +159,7 @@ static PetscErrorCode BeginPhase(ParentFactor *parent, Mat A, PetscBool symbolic
     if (!parent->cusparse) ierr = MatAIJCUDAHostFinish(A, HOST_READ, ierr); \
     PetscCall(ierr); \
     PetscCall(WrapNumeric(F)); \
-    PetscCall(RestoreComposed(F)); \
+    PetscCall(RestoreComposed(F, A)); \
     PetscFunctionReturn(PETSC_SUCCESS); \
   }
 DEFINE_PHASE(lufactorsymbolic, PETSC_TRUE, (Mat F, Mat A, IS rows, IS columns, const MatFactorInfo *info), (F, operand, rows, columns, info))

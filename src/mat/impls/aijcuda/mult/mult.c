@@ -3,87 +3,13 @@
 
 static const DeviceArray no_array = {NULL, ARRAY_READ, NULL, NULL, 0};
 
-/* Makes the explicit transpose and its plan. */
-static PetscErrorCode BuildExplicitTranspose(Mat A, cudaStream_t stream)
+/* Makes all that a product needs beside its vectors, at the first product after a change; does nothing else. *table has the functions of the product. */
+static PetscErrorCode PrepareMult(Mat A, MultKind kind, cudaStream_t stream, const MatDeviceStorageOps **table)
 {
-  Mat_SeqAIJCUDA *d           = MatSeqAIJCUDAGet(A);
-  void           *permutation = NULL;
-  DCSRView        transpose;
-  DCSRSpMVPlan    plan = NULL;
-  PetscErrorCode  ierr;
-
   PetscFunctionBegin;
-  PetscCall(MatSeqAIJCUDACompact(A));
-  PetscCall(DCSRViewAllocateCompact(d->view.num_columns, d->view.num_rows, d->view.num_nonzeros, d->view.wide, stream, &transpose));
-  PetscCallGoto(ierr, failed, PetscSparseCUDAMalloc_Private((size_t)d->view.num_nonzeros * (d->view.wide ? sizeof(int64_t) : sizeof(int32_t)), "permutation of an explicit transpose", stream, &permutation));
-  PetscCallGoto(ierr, failed, DCSRTranspose(d->view, PETSC_FALSE, transpose, permutation, stream));
-  PetscCallGoto(ierr, failed, DCSRSpMVPlanCreate(transpose, d->spmv_kind, stream, &plan));
-  d->transpose      = transpose;
-  d->permutation    = permutation;
-  d->spmv_transpose = plan;
-  PetscFunctionReturn(PETSC_SUCCESS);
-failed:
-  PetscCall(DCSRViewFree(&transpose, stream));
-  PetscCall(PetscSparseCUDAFree(&permutation, stream));
-  PetscFunctionReturn(ierr);
-}
-
-static PetscErrorCode RefreshExplicitTranspose(Mat A, cudaStream_t stream)
-{
-  Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
-
-  PetscFunctionBegin;
-  if (d->spmv_transpose == NULL) PetscCall(BuildExplicitTranspose(A, stream));
-  else PetscCall(DCSRTransposeNumeric(d->view, d->permutation, PETSC_FALSE, d->transpose.values, stream));
-  PetscCall(PetscObjectStateGet((PetscObject)A, &d->transpose_state));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-typedef enum {
-  MULT_FORWARD,
-  MULT_TRANSPOSE,
-  MULT_HERMITIAN
-} MultKind;
-
-/* Whether a product uses the stored transpose: MAT_FORM_EXPLICIT_TRANSPOSE, or bitwise reproducible products. */
-static PetscBool UsesExplicitTranspose(Mat A, MultKind kind)
-{
-  return (PetscBool)(kind == MULT_TRANSPOSE && (A->form_explicit_transpose || MatSeqAIJCUDAGet(A)->deterministic));
-}
-
-/*
-  Products with fragmented storage after which it is made compact: by then they have lost as much time as that takes, so that whatever comes, no more than twice
-  the time of the better choice is spent.
-*/
-#define MULTS_BEFORE_DEFRAGMENT 8 // measured on an H200: 4 to 5 for stencils, 8 to 13 for R-MAT (spmv-inserted-* of benchmarks/insert)
-
-static PetscErrorCode DefragmentWhenItPays(Mat A)
-{
-  Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
-
-  PetscFunctionBegin;
-  if (d->view.row_offsets != NULL || d->view.segments == NULL) PetscFunctionReturn(PETSC_SUCCESS);
-  if (d->fragmented_mults++ >= MULTS_BEFORE_DEFRAGMENT && d->defragment == DCSR_DEFRAGMENT_AUTO) PetscCall(MatSeqAIJCUDACompact(A));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Makes all that a product needs beside its vectors, at the first product after a change; does nothing else. */
-static PetscErrorCode PrepareMult(Mat A, MultKind kind, cudaStream_t stream)
-{
-  Mat_SeqAIJCUDA  *d = MatSeqAIJCUDAGet(A);
-  PetscObjectState state;
-
-  PetscFunctionBegin;
-  PetscCall(MatSeqAIJCUDACopyToDevice(A));
-  PetscCall(DefragmentWhenItPays(A));
-  if (kind == MULT_FORWARD) {
-    if (d->spmv == NULL) PetscCallLogged(PETSCSPARSECUDA_SpMVAnalysis, A, DCSRSpMVPlanCreate(d->view, d->view.row_offsets != NULL ? d->spmv_kind : DCSR_SPMV_FRAGMENTED, stream, &d->spmv));
-  } else if (UsesExplicitTranspose(A, kind)) {
-    PetscCall(PetscObjectStateGet((PetscObject)A, &state));
-    if (d->spmv_transpose == NULL || d->transpose_state != state) PetscCallLogged(PETSCSPARSECUDA_TransposeAnalysis, A, RefreshExplicitTranspose(A, stream));
-  } else {
-    if (d->spmvt == NULL) PetscCallLogged(PETSCSPARSECUDA_TransposeAnalysis, A, DCSRSpMVTransposePlanCreate(d->view, d->spmvt_kind, stream, &d->spmvt));
-  }
+  if (kind == MULT_FORWARD) PetscCall(MatSeqAIJCUDAUseForMult(A, mult, table));
+  else PetscCall(MatSeqAIJCUDAUseForMult(A, multtranspose, table));
+  if ((*table)->preparemult != NULL) PetscCall((*(*table)->preparemult)(A, kind, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -98,26 +24,15 @@ static PetscErrorCode PrepareMult(Mat A, MultKind kind, cudaStream_t stream)
 */
 PetscErrorCode MatSeqAIJCUDAPrepareMult(Mat A, PetscBool transpose)
 {
-  PetscBool    device;
-  cudaStream_t stream;
+  const MatDeviceStorageOps *table;
+  PetscBool                  device;
+  cudaStream_t               stream;
 
   PetscFunctionBegin;
   PetscCall(MatSeqAIJCUDAUseDevice(A, &device));
   if (!device) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscSparseCUDAGetStream(&stream));
-  PetscCall(PrepareMult(A, transpose ? MULT_TRANSPOSE : MULT_FORWARD, stream));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Queues y = op(A) x + z; z may be NULL. */
-static PetscErrorCode LaunchMult(Mat A, MultKind kind, const PetscScalar x[], const PetscScalar z[], PetscScalar y[], cudaStream_t stream)
-{
-  Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
-
-  PetscFunctionBegin;
-  if (kind == MULT_FORWARD) PetscCall(DCSRSpMVApply(d->spmv, d->view, x, z, y, stream));
-  else if (UsesExplicitTranspose(A, kind)) PetscCall(DCSRSpMVApply(d->spmv_transpose, d->transpose, x, z, y, stream));
-  else PetscCall(DCSRSpMVTransposeApply(d->spmvt, d->view, (PetscBool)(kind == MULT_HERMITIAN), x, z, y, stream));
+  PetscCall(PrepareMult(A, transpose ? MULT_TRANSPOSE : MULT_FORWARD, stream, &table));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -131,14 +46,17 @@ static PetscErrorCode Mult(Mat A, MultKind kind, Vec x, Vec z, Vec y)
   cudaStream_t    stream;
   PetscErrorCode  ierr;
 
+  const MatDeviceStorageOps *table;
+
   PetscFunctionBegin;
   PetscCall(PetscSparseCUDAGetStream(&stream));
-  PetscCall(PrepareMult(A, kind, stream));
+  PetscCall(PrepareMult(A, kind, stream, &table));
   PetscCallGoto(ierr, restore, GetDeviceArray(A, x, nx, ARRAY_READ, &d->x, stream, &xa));
   if (z != NULL && !accumulate) PetscCallGoto(ierr, restore, GetDeviceArray(A, z, ny, ARRAY_READ, &d->z, stream, &za));
   PetscCallGoto(ierr, restore, GetDeviceArray(A, y, ny, accumulate ? ARRAY_READ_WRITE : ARRAY_WRITE, &d->y, stream, &ya));
   PetscCallGoto(ierr, restore, PetscLogGpuTimeBegin());
-  ierr = LaunchMult(A, kind, xa.device, accumulate ? ya.device : za.device, ya.device, stream);
+  if (kind == MULT_FORWARD) ierr = (*table->mult)(A, xa.device, accumulate ? ya.device : za.device, ya.device, stream);
+  else ierr = (*table->multtranspose)(A, (PetscBool)(kind == MULT_HERMITIAN), xa.device, accumulate ? ya.device : za.device, ya.device, stream);
   ierr = EndGpuTime(ierr);
 restore:
   ierr = RestoreDeviceArray(&xa, stream, ierr);

@@ -54,7 +54,7 @@ PetscErrorCode ProductTransposeGet(Mat X, DCSRView x, PetscBool values, cudaStre
   PetscFunctionBegin;
   PetscCall(KeepsTranspose(X, &keeps));
   if (keeps) {
-    PetscCall(MatSeqAIJCUDAPrepareMult(X, PETSC_TRUE));
+    PetscCall((*MatSeqAIJCUDAGet(X)->csr->preparemult)(X, MULT_TRANSPOSE, stream)); // of the CSR that x is
     if (!t->shared) PetscCall(ProductTransposeDestroy(t, stream));
     t->view   = MatSeqAIJCUDAGet(X)->transpose;
     t->shared = PETSC_TRUE;

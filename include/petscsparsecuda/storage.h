@@ -1,0 +1,105 @@
+#pragma once
+/*
+  The seam for device storage: what the subclasses of MATSEQAIJ ask of the storage of a sequential matrix.
+
+  A type has a table of functions, as PETSc has them, and is registered with it (MatDeviceStorageRegister()). Compact CSR, DCSRView, is what all rooms of this floor read and write:
+  insertion, products, transposes, submatrices and the copies to and from the host. They ask for it with MatSeqAIJCUDACopyToDevice() and MatSeqAIJCUDACompact(), and do not know of
+  other storage. Products with vectors and operations entry by entry go through the table.
+
+  DCSR is its own CSR view: its table works on the view without a copy, and has no data beside it. Any other storage is made of compact CSR by the first product with a vector, and:
+
+  - goes with the structure (MatSeqAIJCUDADropPlans());
+  - gets new values from CSR (setvalues), at the next product, when those of CSR are newer;
+  - gives values back (getcsr) when somebody asks for CSR after an operation of the storage changed them;
+  - may replace the CSR, which is released then. It is made again when somebody asks for it, and from then on stays: a matrix that only multiplies has one storage, one whose CSR is in use has both
+    until its structure changes.
+
+  Which side has the newest values is a state like PetscOffloadMask, one floor below it: offloadmask says host or device, MatDeviceValues says CSR or storage.
+
+  Operations entry by entry do not make it: they use it where it is current, and CSR otherwise. What a storage leaves NULL, CSR does: the values then come from the storage and go back to it as
+  above. So a new storage begins with create, getcsr, setvalues, mult, bytes, view and destroy.
+
+  Blocks of parallel matrices are DCSR as yet: mpidcsr.c names their type.
+*/
+#include <petscmat.h>
+#include <petscsparsecuda/dcsr.h>
+
+/* Products with vectors. */
+typedef enum {
+  MULT_FORWARD,
+  MULT_TRANSPOSE,
+  MULT_HERMITIAN
+} MultKind;
+
+/* Who of CSR and storage has the newest values of the device. Without storage beside it CSR has them, whatever this says. */
+typedef enum {
+  DEVICE_VALUES_CSR,
+  DEVICE_VALUES_STORAGE,
+  DEVICE_VALUES_BOTH
+} MatDeviceValues;
+
+/*
+  The functions of one storage. They are called with the matrix, whose storage_data is what create() made; work is queued on stream, arrays are on the device unless it says otherwise. A function that
+  fails leaves the storage as it was. Options are read by create(), with the options and the prefix of the matrix.
+*/
+typedef struct {
+  const char *name;         /* what the viewer says */
+  PetscBool   replaces_csr; /* the CSR is released when the storage is made */
+
+  /* Storage from compact CSR, with sorted columns and with values, and back. DCSR has none of these three. */
+  PetscErrorCode (*create)(Mat, DCSRView, cudaStream_t, void **);              /* *data NULL: the storage does not pay for this matrix, which uses CSR until its structure changes */
+  PetscErrorCode (*getcsr)(Mat, PetscBool, PetscBool, DCSRView, cudaStream_t); /* structure and values, as they are asked for, into the arrays of compact CSR, which the caller allocated */
+  PetscErrorCode (*setvalues)(Mat, DCSRView, cudaStream_t);                    /* the values of compact CSR of the same structure */
+  PetscErrorCode (*duplicate)(Mat, cudaStream_t, void **);                     /* a copy with values, for another matrix; NULL: copies are made of CSR */
+  PetscErrorCode (*destroy)(Mat, void **);                                     /* the storage, and what it keeps for products; *data is NULL afterwards */
+  PetscErrorCode (*bytes)(Mat, PetscCount *);                                  /* adds the device memory it holds */
+  PetscErrorCode (*view)(Mat, PetscViewer);                                    /* one line of facts for ::ascii_info */
+
+  /* y = A x + z and y = op(A) x + z, op the transpose or, if true, the Hermitian transpose; z may be NULL or y. What goes before, for the first product after a change: plans, defragmentation */
+  PetscErrorCode (*preparemult)(Mat, MultKind, cudaStream_t);
+  PetscErrorCode (*mult)(Mat, const PetscScalar[], const PetscScalar[], PetscScalar[], cudaStream_t);
+  PetscErrorCode (*multtranspose)(Mat, PetscBool, const PetscScalar[], const PetscScalar[], PetscScalar[], cudaStream_t);
+
+  /* Entry by entry */
+  PetscErrorCode (*scale)(Mat, PetscScalar, cudaStream_t);
+  PetscErrorCode (*zero)(Mat, cudaStream_t);
+  PetscErrorCode (*conjugate)(Mat, cudaStream_t);
+  PetscErrorCode (*realpart)(Mat, cudaStream_t);
+  PetscErrorCode (*imaginarypart)(Mat, cudaStream_t);
+  PetscErrorCode (*diagonalscale)(Mat, const PetscScalar[], const PetscScalar[], cudaStream_t);  /* left [rows] and right [columns], or NULL */
+  PetscErrorCode (*getdiagonal)(Mat, PetscScalar[], cudaStream_t);                               /* [min(rows, columns)], 0 where a row has none */
+  PetscErrorCode (*missingdiagonal)(Mat, PetscCount *, cudaStream_t);                            /* how many rows with a place on the diagonal have no entry there; synchronizes. Goes with diagonaladd */
+  PetscErrorCode (*diagonaladd)(Mat, const PetscScalar[], PetscScalar, PetscBool, cudaStream_t); /* adds to the entries that are there, or if true replaces them by, the array or, when that is NULL, the scalar */
+  PetscErrorCode (*norm)(Mat, NormType, PetscReal *, cudaStream_t);                              /* NORM_1, NORM_INFINITY, NORM_FROBENIUS, on the host */
+  PetscErrorCode (*rowmaxabs)(Mat, PetscScalar[], PetscInt[], cudaStream_t);                     /* [rows] largest, and [rows] the first column where it is, on the host or NULL */
+  PetscErrorCode (*rowsumabs)(Mat, PetscScalar[], cudaStream_t);                                 /* [rows] */
+  PetscErrorCode (*columnsumsabs)(Mat, PetscReal[], cudaStream_t);                               /* [columns] */
+} MatDeviceStorageOps;
+
+/* Types and their storage (devicestorage.c) */
+PETSC_INTERN PetscErrorCode MatDeviceStorageRegister(MatType, const MatDeviceStorageOps *);
+PETSC_INTERN PetscErrorCode MatDeviceStorageFind(MatType, MatType *, const MatDeviceStorageOps **);
+
+/* The storage of one matrix, sequential matrices of ours only (devicestorage.c). */
+PETSC_INTERN PetscErrorCode MatSeqAIJCUDAUseStorage(Mat, const MatDeviceStorageOps **);
+PETSC_INTERN PetscErrorCode MatSeqAIJCUDAUseCSR(Mat, const MatDeviceStorageOps **);
+PETSC_INTERN PetscErrorCode MatSeqAIJCUDAStorageChanged(Mat, const MatDeviceStorageOps *);
+PETSC_INTERN PetscErrorCode MatSeqAIJCUDAGetCSR(Mat);
+PETSC_INTERN PetscErrorCode MatSeqAIJCUDADropStorage(Mat);
+PETSC_INTERN PetscErrorCode MatSeqAIJCUDADuplicateStorage(Mat, PetscBool, Mat, PetscBool *);
+PETSC_INTERN PetscBool      MatSeqAIJCUDACSRReleased(Mat);
+PETSC_INTERN PetscBool      MatSeqAIJCUDAStorageIsCurrent(Mat);
+
+/*
+  The table whose function serves an operation of A, a sequential matrix of ours: that of its storage or, where the storage has none, that of CSR. What the table works on is current then.
+
+  MatSeqAIJCUDAUseForMult - makes the storage, or gives it the values, when it is not current.
+
+  MatSeqAIJCUDAUseForEntries - uses CSR when the storage is not current.
+*/
+#define MatSeqAIJCUDAUseForMult(A, operation, table)    (MatSeqAIJCUDAGet(A)->storage->operation != NULL ? MatSeqAIJCUDAUseStorage(A, table) : MatSeqAIJCUDAUseCSR(A, table))
+#define MatSeqAIJCUDAUseForEntries(A, operation, table) (MatSeqAIJCUDAGet(A)->storage->operation != NULL && MatSeqAIJCUDAStorageIsCurrent(A) ? MatSeqAIJCUDAUseStorage(A, table) : MatSeqAIJCUDAUseCSR(A, table))
+
+/* DCSR (impls/dcsr/seq/dcsrstorage.c), and the constructor of sequential types, which finds the storage of its type by name (seqdcsr.c). */
+PETSC_INTERN const MatDeviceStorageOps MatDeviceStorageDCSR;
+PETSC_INTERN PetscErrorCode            MatCreate_SeqAIJCUDA(Mat, MatType);

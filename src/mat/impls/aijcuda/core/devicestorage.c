@@ -1,0 +1,274 @@
+/* The storage of a sequential matrix beside its CSR view, and who of the two has the newest values; storage.h says what for. */
+#include <petscsparsecuda/aijcuda.h>
+
+/* Our sequential types. DCSR comes first, and most often. */
+#define MAX_TYPES 8
+static struct {
+  MatType                    type;
+  const MatDeviceStorageOps *storage;
+} types[MAX_TYPES];
+static size_t num_types = 0;
+
+/*
+  MatDeviceStorageRegister - Names the storage of a sequential type, whose constructor calls MatCreate_SeqAIJCUDA().
+
+  Not Collective
+
+  Input Parameters:
++ type    - the type, which begins with MATSEQAIJ and is registered with MatRegister() as well; a string that stays
+- storage - its table, which stays
+
+  Errors: PETSC_ERR_PLIB when there are too many types.
+
+  Note:
+  Registering a type again does nothing but replace its table.
+*/
+PetscErrorCode MatDeviceStorageRegister(MatType type, const MatDeviceStorageOps *storage)
+{
+  size_t    k;
+  PetscBool same = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  for (k = 0; k < num_types; k++) {
+    PetscCall(PetscStrcmp(type, types[k].type, &same));
+    if (same) break;
+  }
+  PetscCheck(k < MAX_TYPES, PETSC_COMM_SELF, PETSC_ERR_PLIB, "No room for type %s: raise MAX_TYPES", type);
+  types[k].type    = type;
+  types[k].storage = storage;
+  num_types        = PetscMax(num_types, k + 1);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  MatDeviceStorageFind - The storage of a sequential type.
+
+  Not Collective
+
+  Input Parameter:
+. type - the name of a type, may be NULL
+
+  Output Parameters:
++ registered - the string it was registered with; NULL when it is not one of ours
+- storage    - its table, or NULL
+*/
+PetscErrorCode MatDeviceStorageFind(MatType type, MatType *registered, const MatDeviceStorageOps **storage)
+{
+  PetscBool same;
+
+  PetscFunctionBegin;
+  *registered = NULL;
+  *storage    = NULL;
+  for (size_t k = 0; type != NULL && k < num_types; k++) {
+    PetscCall(PetscStrcmp(type, types[k].type, &same));
+    if (!same) continue;
+    *registered = types[k].type;
+    *storage    = types[k].storage;
+    break;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* MatSeqAIJCUDACSRReleased - Whether the storage has replaced the arrays of the CSR view, whose sizes stay. */
+PetscBool MatSeqAIJCUDACSRReleased(Mat A)
+{
+  const Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
+
+  return (PetscBool)(d->storage_data != NULL && d->view.row_offsets == NULL && d->view.segments == NULL);
+}
+
+/* MatSeqAIJCUDAStorageIsCurrent - Whether there is storage beside CSR, with the newest structure and values. */
+PetscBool MatSeqAIJCUDAStorageIsCurrent(Mat A)
+{
+  const Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
+
+  return (PetscBool)(d->storage_data != NULL && d->newest != DEVICE_VALUES_CSR && MatSeqAIJCUDADeviceIsCurrent(A));
+}
+
+/* Gives compact CSR what it lacks of structure and values. */
+static PetscErrorCode FillCSR(Mat A)
+{
+  Mat_SeqAIJCUDA *d        = MatSeqAIJCUDAGet(A);
+  const PetscBool released = MatSeqAIJCUDACSRReleased(A);
+  DCSRView        view     = d->view;
+  PetscBool       wide;
+  cudaStream_t    stream;
+  PetscErrorCode  ierr;
+
+  PetscFunctionBegin;
+  PetscCall(PetscSparseCUDAGetStream(&stream));
+  if (released) {
+    PetscCall(DCSRNeedsWide(d->view.num_nonzeros, &wide));
+    PetscCall(DCSRViewAllocateCompact(d->view.num_rows, d->view.num_columns, d->view.num_nonzeros, wide, stream, &view));
+  }
+  PetscCallGoto(ierr, failed, (*d->storage->getcsr)(A, released, PETSC_TRUE, view, stream));
+  d->view   = view;
+  d->newest = DEVICE_VALUES_BOTH;
+  if (released) d->keeps_csr = PETSC_TRUE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+failed:
+  if (released) PetscCall(DCSRViewFree(&view, stream));
+  PetscFunctionReturn(ierr);
+}
+
+/*
+  MatSeqAIJCUDAGetCSR - Makes the CSR view as new as the storage is. Does nothing when it is, or when there is no storage beside it.
+
+  Not Collective
+
+  Input Parameter:
+. A - a sequential matrix of ours
+
+  Errors: PETSC_ERR_MEM; the storage is as it was.
+
+  Note:
+  Part of MatSeqAIJCUDACopyToDevice() and MatSeqAIJCUDACompact(), which are the ways to ask for CSR.
+*/
+PetscErrorCode MatSeqAIJCUDAGetCSR(Mat A)
+{
+  Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
+
+  PetscFunctionBegin;
+  if (d->storage_data == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  if (d->newest == DEVICE_VALUES_STORAGE || MatSeqAIJCUDACSRReleased(A)) PetscCall(FillCSR(A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Frees the arrays of the CSR view; its sizes stay. */
+static PetscErrorCode ReleaseCSR(Mat A, cudaStream_t stream)
+{
+  Mat_SeqAIJCUDA *d    = MatSeqAIJCUDAGet(A);
+  DCSRView        view = d->view;
+
+  PetscFunctionBegin;
+  PetscCall((*d->csr->destroy)(A, NULL)); // plans of CSR
+  PetscCall(DCSRViewFree(&view, stream));
+  d->view.values      = NULL;
+  d->view.columns     = NULL;
+  d->view.row_offsets = NULL;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Makes the storage of current compact CSR, or gives it the values. */
+static PetscErrorCode UpdateStorage(Mat A)
+{
+  Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
+  cudaStream_t    stream;
+
+  PetscFunctionBegin;
+  PetscCall(PetscSparseCUDAGetStream(&stream));
+  if (d->storage_data != NULL) {
+    PetscCall((*d->storage->setvalues)(A, d->view, stream));
+    d->newest = DEVICE_VALUES_BOTH;
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall((*d->storage->create)(A, d->view, stream, &d->storage_data));
+  d->newest   = DEVICE_VALUES_BOTH;
+  d->declined = (PetscBool)(d->storage_data == NULL);
+  if (d->declined) PetscCall(PetscInfo(A, "Storage %s does not pay for this matrix, which stays in CSR\n", d->storage->name));
+  else if (d->storage->replaces_csr && !d->keeps_csr) PetscCall(ReleaseCSR(A, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  MatSeqAIJCUDAUseCSR - Makes the CSR view current, compact or fragmented.
+
+  Not Collective
+
+  Input Parameter:
+. A - a sequential matrix of ours that uses the device
+
+  Output Parameter:
+. table - the functions that work on it
+*/
+PetscErrorCode MatSeqAIJCUDAUseCSR(Mat A, const MatDeviceStorageOps **table)
+{
+  PetscFunctionBegin;
+  PetscCall(MatSeqAIJCUDACopyToDevice(A));
+  *table = MatSeqAIJCUDAGet(A)->csr;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  MatSeqAIJCUDAUseStorage - Makes the storage of a matrix current.
+
+  Not Collective
+
+  Input Parameter:
+. A - a sequential matrix of ours that uses the device
+
+  Output Parameter:
+. table - the functions that work on it; those of CSR when it is the storage, or the storage does not pay for this matrix
+
+  Cost: nothing when it is current; storage beside CSR is made after a change of the structure, from compact CSR, and gets the values after a change of these.
+*/
+PetscErrorCode MatSeqAIJCUDAUseStorage(Mat A, const MatDeviceStorageOps **table)
+{
+  Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
+
+  PetscFunctionBegin;
+  if (d->storage == d->csr) {
+    PetscCall(MatSeqAIJCUDAUseCSR(A, table));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(MatSeqAIJCUDAFinishInsertion(A));
+  if (!MatSeqAIJCUDAStorageIsCurrent(A)) {
+    PetscCall(MatSeqAIJCUDACopyToDevice(A));
+    if (!d->declined) PetscCall(MatSeqAIJCUDACompact(A));
+    if (!d->declined) PetscCall(UpdateStorage(A));
+  }
+  *table = d->declined ? d->csr : d->storage;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* MatSeqAIJCUDAStorageChanged - Notes that functions of a table changed the values: the mirror's are stale, and those of the storage that the table does not work on. */
+PetscErrorCode MatSeqAIJCUDAStorageChanged(Mat A, const MatDeviceStorageOps *table)
+{
+  PetscFunctionBegin;
+  PetscCall(MatSeqAIJCUDAValuesChanged(A, table == MatSeqAIJCUDAGet(A)->csr ? DEVICE_VALUES_CSR : DEVICE_VALUES_STORAGE));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* MatSeqAIJCUDADropStorage - Frees the storage beside CSR, which must be current, or not needed any more. */
+PetscErrorCode MatSeqAIJCUDADropStorage(Mat A)
+{
+  Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
+
+  PetscFunctionBegin;
+  if (d->storage_data != NULL) PetscCall((*d->storage->destroy)(A, &d->storage_data));
+  d->newest    = DEVICE_VALUES_CSR;
+  d->declined  = PETSC_FALSE;
+  d->keeps_csr = PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  MatSeqAIJCUDADuplicateStorage - Gives a new matrix a copy of the storage of another one, where that is all it takes; CSR is made of it when somebody asks.
+
+  Not Collective
+
+  Input Parameters:
++ A      - a sequential matrix of ours, whose device copy has its structure
+. values - whether the values are copied; otherwise those of B are zero
+- B      - of the type of A, without storage
+
+  Output Parameter:
+. done - PETSC_FALSE: A has no current storage beside CSR, or one that does not copy itself; nothing was done
+*/
+PetscErrorCode MatSeqAIJCUDADuplicateStorage(Mat A, PetscBool values, Mat B, PetscBool *done)
+{
+  Mat_SeqAIJCUDA *a = MatSeqAIJCUDAGet(A), *b = MatSeqAIJCUDAGet(B);
+  cudaStream_t    stream;
+
+  PetscFunctionBegin;
+  *done = (PetscBool)(a->storage == b->storage && MatSeqAIJCUDAStorageIsCurrent(A) && a->storage->duplicate != NULL && (values || a->storage->zero != NULL));
+  if (!*done) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscSparseCUDAGetStream(&stream));
+  PetscCall((*a->storage->duplicate)(A, stream, &b->storage_data));
+  b->view.num_rows     = a->view.num_rows;
+  b->view.num_columns  = a->view.num_columns;
+  b->view.num_nonzeros = a->view.num_nonzeros;
+  b->newest            = DEVICE_VALUES_STORAGE;
+  if (!values) PetscCall((*b->storage->zero)(B, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

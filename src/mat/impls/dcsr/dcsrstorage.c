@@ -1,0 +1,232 @@
+/* DCSR as the storage of a matrix: it is the CSR view itself, compact or fragmented, and what products with vectors keep beside it. */
+#include <petscsparsecuda/dcsrimpl.h>
+
+static DCSRView GetView(Mat A)
+{
+  return MatSeqAIJCUDAGet(A)->view;
+}
+
+/* Makes the explicit transpose and its plan. */
+static PetscErrorCode BuildExplicitTranspose(Mat A, cudaStream_t stream)
+{
+  Mat_SeqAIJCUDA *d           = MatSeqAIJCUDAGet(A);
+  void           *permutation = NULL;
+  DCSRView        transpose;
+  DCSRSpMVPlan    plan = NULL;
+  PetscErrorCode  ierr;
+
+  PetscFunctionBegin;
+  PetscCall(MatSeqAIJCUDACompact(A));
+  PetscCall(DCSRViewAllocateCompact(d->view.num_columns, d->view.num_rows, d->view.num_nonzeros, d->view.wide, stream, &transpose));
+  PetscCallGoto(ierr, failed, PetscSparseCUDAMalloc_Private((size_t)d->view.num_nonzeros * (d->view.wide ? sizeof(int64_t) : sizeof(int32_t)), "permutation of an explicit transpose", stream, &permutation));
+  PetscCallGoto(ierr, failed, DCSRTranspose(d->view, PETSC_FALSE, transpose, permutation, stream));
+  PetscCallGoto(ierr, failed, DCSRSpMVPlanCreate(transpose, d->spmv_kind, stream, &plan));
+  d->transpose      = transpose;
+  d->permutation    = permutation;
+  d->spmv_transpose = plan;
+  PetscFunctionReturn(PETSC_SUCCESS);
+failed:
+  PetscCall(DCSRViewFree(&transpose, stream));
+  PetscCall(PetscSparseCUDAFree(&permutation, stream));
+  PetscFunctionReturn(ierr);
+}
+
+static PetscErrorCode RefreshExplicitTranspose(Mat A, cudaStream_t stream)
+{
+  Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
+
+  PetscFunctionBegin;
+  if (d->spmv_transpose == NULL) PetscCall(BuildExplicitTranspose(A, stream));
+  else PetscCall(DCSRTransposeNumeric(d->view, d->permutation, PETSC_FALSE, d->transpose.values, stream));
+  PetscCall(PetscObjectStateGet((PetscObject)A, &d->transpose_state));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether a product uses the stored transpose: MAT_FORM_EXPLICIT_TRANSPOSE, or bitwise reproducible products. */
+static PetscBool UsesExplicitTranspose(Mat A, MultKind kind)
+{
+  return (PetscBool)(kind == MULT_TRANSPOSE && (A->form_explicit_transpose || MatSeqAIJCUDAGet(A)->deterministic));
+}
+
+/*
+  Products with fragmented storage after which it is made compact: by then they have lost as much time as that takes, so that whatever comes, no more than twice
+  the time of the better choice is spent.
+*/
+#define MULTS_BEFORE_DEFRAGMENT 8 // measured on an H200: 4 to 5 for stencils, 8 to 13 for R-MAT (spmv-inserted-* of benchmarks/insert)
+
+static PetscErrorCode DefragmentWhenItPays(Mat A)
+{
+  Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
+
+  PetscFunctionBegin;
+  if (d->view.row_offsets != NULL || d->view.segments == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  if (d->fragmented_mults++ >= MULTS_BEFORE_DEFRAGMENT && d->defragment == DCSR_DEFRAGMENT_AUTO) PetscCall(MatSeqAIJCUDACompact(A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What the next product needs, at the first one after a change; does nothing else. */
+static PetscErrorCode PrepareMult_DCSR(Mat A, MultKind kind, cudaStream_t stream)
+{
+  Mat_SeqAIJCUDA  *d = MatSeqAIJCUDAGet(A);
+  PetscObjectState state;
+
+  PetscFunctionBegin;
+  PetscCall(DefragmentWhenItPays(A));
+  if (kind == MULT_FORWARD) {
+    if (d->spmv == NULL) PetscCallLogged(PETSCSPARSECUDA_SpMVAnalysis, A, DCSRSpMVPlanCreate(d->view, d->view.row_offsets != NULL ? d->spmv_kind : DCSR_SPMV_FRAGMENTED, stream, &d->spmv));
+  } else if (UsesExplicitTranspose(A, kind)) {
+    PetscCall(PetscObjectStateGet((PetscObject)A, &state));
+    if (d->spmv_transpose == NULL || d->transpose_state != state) PetscCallLogged(PETSCSPARSECUDA_TransposeAnalysis, A, RefreshExplicitTranspose(A, stream));
+  } else {
+    if (d->spmvt == NULL) PetscCallLogged(PETSCSPARSECUDA_TransposeAnalysis, A, DCSRSpMVTransposePlanCreate(d->view, d->spmvt_kind, stream, &d->spmvt));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Mult_DCSR(Mat A, const PetscScalar x[], const PetscScalar z[], PetscScalar y[], cudaStream_t stream)
+{
+  Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
+
+  PetscFunctionBegin;
+  PetscCall(DCSRSpMVApply(d->spmv, d->view, x, z, y, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MultTranspose_DCSR(Mat A, PetscBool conjugate, const PetscScalar x[], const PetscScalar z[], PetscScalar y[], cudaStream_t stream)
+{
+  Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
+
+  PetscFunctionBegin;
+  if (UsesExplicitTranspose(A, conjugate ? MULT_HERMITIAN : MULT_TRANSPOSE)) PetscCall(DCSRSpMVApply(d->spmv_transpose, d->transpose, x, z, y, stream));
+  else PetscCall(DCSRSpMVTransposeApply(d->spmvt, d->view, conjugate, x, z, y, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Frees what products keep beside the view. */
+static PetscErrorCode Destroy_DCSR(Mat A, PETSC_UNUSED void **data)
+{
+  Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
+  cudaStream_t    stream;
+
+  PetscFunctionBegin;
+  if (d->spmv == NULL && d->spmvt == NULL && d->spmm == NULL && d->permutation == NULL && d->transpose.row_offsets == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscSparseCUDAGetStream(&stream));
+  PetscCall(DCSRSpMVPlanDestroy(&d->spmv, stream));
+  PetscCall(DCSRSpMVPlanDestroy(&d->spmv_transpose, stream));
+  PetscCall(DCSRSpMVTransposePlanDestroy(&d->spmvt, stream));
+  PetscCall(DCSRSpMMPlanDestroy(&d->spmm, stream));
+  PetscCall(DCSRViewFree(&d->transpose, stream));
+  PetscCall(PetscSparseCUDAFree(&d->permutation, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The view, unless other storage has replaced it, and what products keep beside it. */
+static PetscErrorCode Bytes_DCSR(Mat A, PetscCount *bytes)
+{
+  Mat_SeqAIJCUDA *d           = MatSeqAIJCUDAGet(A);
+  const size_t    offset_size = d->view.wide ? sizeof(int64_t) : sizeof(int32_t);
+  size_t          plan        = 0;
+
+  PetscFunctionBegin;
+  if (MatSeqAIJCUDACSRReleased(A)) PetscFunctionReturn(PETSC_SUCCESS);
+  *bytes += (PetscCount)(d->view.capacity * (PetscCount)(sizeof(PetscScalar) + sizeof(int32_t)));
+  if (d->view.row_offsets != NULL) *bytes += (PetscCount)((d->view.num_rows + 1) * offset_size);
+  else *bytes += (PetscCount)(2 * offset_size * (size_t)d->view.pitch * (size_t)d->view.max_segments + (size_t)d->view.num_rows * sizeof(int32_t));
+  if (d->spmv != NULL) {
+    PetscCall(DCSRSpMVPlanGetInfo(d->spmv, NULL, NULL, &plan, NULL));
+    *bytes += (PetscCount)plan;
+  }
+  if (d->spmvt != NULL) {
+    PetscCall(DCSRSpMVTransposePlanGetInfo(d->spmvt, NULL, &plan, NULL));
+    *bytes += (PetscCount)plan;
+  }
+  if (d->spmv_transpose != NULL) *bytes += (PetscCount)((d->transpose.num_rows + 1) * offset_size + (size_t)d->transpose.num_nonzeros * (sizeof(PetscScalar) + sizeof(int32_t) + offset_size));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode View_DCSR(Mat A, PetscViewer viewer)
+{
+  Mat_SeqAIJCUDA *d      = MatSeqAIJCUDAGet(A);
+  const char     *kernel = "none yet";
+  PetscCount      bytes  = 0;
+
+  PetscFunctionBegin;
+  PetscCall(Bytes_DCSR(A, &bytes));
+  if (d->spmv != NULL) PetscCall(DCSRSpMVPlanGetInfo(d->spmv, NULL, NULL, NULL, &kernel));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "dcsrcuda: %s, %" PetscInt_FMT " segments a row, %" PetscCount_FMT " of %" PetscCount_FMT " pool entries used, %.2f bytes a nonzero, SpMV kernel %s, host mirror %s\n",
+                                   d->view.row_offsets != NULL ? "compact" : "fragmented", d->view.row_offsets != NULL ? 1 : d->view.max_segments, d->view.used, d->view.capacity, (double)bytes / (double)PetscMax(d->view.num_nonzeros, 1), kernel,
+                                   !d->host_structure                    ? "absent"
+                                   : A->offloadmask == PETSC_OFFLOAD_GPU ? "without values"
+                                                                         : "present"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The functions of entries.h on the view. */
+#define DEFINE_ON_VIEW(Name, parameters, call) \
+  static PetscErrorCode Name##_DCSR parameters \
+  { \
+    PetscFunctionBegin; \
+    PetscCall(call); \
+    PetscFunctionReturn(PETSC_SUCCESS); \
+  }
+DEFINE_ON_VIEW(Scale, (Mat A, PetscScalar s, cudaStream_t stream), DCSRScale(GetView(A), s, stream))
+DEFINE_ON_VIEW(Zero, (Mat A, cudaStream_t stream), DCSRZero(GetView(A), stream))
+DEFINE_ON_VIEW(Conjugate, (Mat A, cudaStream_t stream), DCSRConjugate(GetView(A), stream))
+DEFINE_ON_VIEW(RealPart, (Mat A, cudaStream_t stream), DCSRRealPart(GetView(A), stream))
+DEFINE_ON_VIEW(ImaginaryPart, (Mat A, cudaStream_t stream), DCSRImaginaryPart(GetView(A), stream))
+DEFINE_ON_VIEW(DiagonalScale, (Mat A, const PetscScalar left[], const PetscScalar right[], cudaStream_t stream), DCSRDiagonalScale(GetView(A), left, right, stream))
+DEFINE_ON_VIEW(GetDiagonal, (Mat A, PetscScalar diagonal[], cudaStream_t stream), DCSRGetDiagonal(GetView(A), diagonal, stream))
+DEFINE_ON_VIEW(MissingDiagonal, (Mat A, PetscCount *missing, cudaStream_t stream), DCSRCountMissingDiagonal(GetView(A), PetscMin(A->rmap->n, A->cmap->n), stream, missing))
+DEFINE_ON_VIEW(DiagonalAdd, (Mat A, const PetscScalar d[], PetscScalar s, PetscBool insert, cudaStream_t stream), DCSRDiagonalAdd(GetView(A), d, s, insert, stream))
+DEFINE_ON_VIEW(RowSumsAbs, (Mat A, PetscScalar sums[], cudaStream_t stream), DCSRRowSumAbs(GetView(A), sums, stream))
+DEFINE_ON_VIEW(ColumnSumsAbs, (Mat A, PetscReal sums[], cudaStream_t stream), DCSRColumnSumsAbs(GetView(A), sums, stream))
+
+static PetscErrorCode Norm_DCSR(Mat A, NormType type, PetscReal *norm, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  if (type == NORM_FROBENIUS) {
+    PetscCall(DCSRNormFrobeniusSquared(GetView(A), stream, norm));
+    *norm = PetscSqrtReal(*norm);
+  } else if (type == NORM_1) PetscCall(DCSRNormOne(GetView(A), stream, norm));
+  else PetscCall(DCSRNormInfinity(GetView(A), stream, norm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode RowMaxAbs_DCSR(Mat A, PetscScalar largest[], PetscInt idx[], cudaStream_t stream)
+{
+  PetscInt      *device_idx = NULL;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(MatSeqAIJCUDACompact(A)); // the first of several largest entries is the one with the smallest column
+  if (idx != NULL) PetscCallGoto(ierr, done, PetscSparseCUDAMalloc(A->rmap->n, "column indices of row maxima", stream, &device_idx));
+  PetscCallGoto(ierr, done, DCSRRowMaxAbs(GetView(A), largest, device_idx, stream));
+  if (device_idx != NULL) PetscCallGoto(ierr, done, PetscSparseCUDACopyToHost(idx, device_idx, (size_t)A->rmap->n * sizeof(PetscInt), stream));
+done:
+  PetscCall(PetscSparseCUDAFree(&device_idx, stream));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+const MatDeviceStorageOps MatDeviceStorageDCSR = {
+  .name            = MATDCSRCUDA,
+  .destroy         = Destroy_DCSR,
+  .bytes           = Bytes_DCSR,
+  .view            = View_DCSR,
+  .preparemult     = PrepareMult_DCSR,
+  .mult            = Mult_DCSR,
+  .multtranspose   = MultTranspose_DCSR,
+  .scale           = Scale_DCSR,
+  .zero            = Zero_DCSR,
+  .conjugate       = Conjugate_DCSR,
+  .realpart        = RealPart_DCSR,
+  .imaginarypart   = ImaginaryPart_DCSR,
+  .diagonalscale   = DiagonalScale_DCSR,
+  .getdiagonal     = GetDiagonal_DCSR,
+  .missingdiagonal = MissingDiagonal_DCSR,
+  .diagonaladd     = DiagonalAdd_DCSR,
+  .norm            = Norm_DCSR,
+  .rowmaxabs       = RowMaxAbs_DCSR,
+  .rowsumabs       = RowSumsAbs_DCSR,
+  .columnsumsabs   = ColumnSumsAbs_DCSR,
+};
