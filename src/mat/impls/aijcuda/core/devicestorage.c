@@ -211,7 +211,7 @@ PetscErrorCode MatSeqAIJCUDAUseStorage(Mat A, const MatDeviceStorageOps **table)
     PetscCall(MatSeqAIJCUDAUseCSR(A, table));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCall(MatSeqAIJCUDAFinishInsertion(A));
+  PetscCall((*MatAIJCUDAHook.finish_insertion_seq)(A));
   if (!MatSeqAIJCUDAStorageIsCurrent(A)) {
     PetscCall(MatSeqAIJCUDACopyToDevice(A));
     if (!d->declined) PetscCall(MatSeqAIJCUDACompact(A));
