@@ -1,5 +1,8 @@
 /* What rooms need of rooms above them; core/hooks.h says why each is there. */
-#include <petscsparsecuda/dcsrimpl.h>
+#include "../mat/impls/aijcuda/core/core.h"
+#include "../mat/impls/aijcuda/insert/insert.h"
+#include "../mat/impls/dcsr/dcsr.h"
+#include "../mat/impls/dcsr/dcsrimpl.h"
 
 const MatAIJCUDAHooks MatAIJCUDAHook = {
   .finish_insertion_seq = MatSeqAIJCUDAFinishInsertion,

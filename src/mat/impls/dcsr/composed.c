@@ -1,7 +1,12 @@
 /* The composed functions of our types: those that stand in for the parent's, and those that other objects look for by our names. */
-#include <petscsparsecuda/dcsrimpl.h>
-#include <petscsparsecuda/composed.h>
-#include <petscsparsecuda/preallocation.h>
+#include "dcsr.h"
+#include "dcsrimpl.h"
+#include "../aijcuda/core/parents.h"
+#include "../aijcuda/host/composed.h"
+#include "../aijcuda/hypre/hypre.h"
+#include "../aijcuda/insert/preallocation.h"
+#include "../aijcuda/product/product.h"
+#include "../aijcuda/transpose/transpose.h"
 
 /* One function that stands in: its name, where the parent's is kept, ours. */
 #define SEQ_REPLACED(X) \

@@ -1,5 +1,6 @@
 /* DCSR as the storage of a matrix: it is the CSR view itself, compact or fragmented, and what products with vectors keep beside it. */
-#include <petscsparsecuda/dcsrimpl.h>
+#include "dcsr.h"
+#include "../aijcuda/core/core.h"
 
 static DCSRView GetView(Mat A)
 {

@@ -1,6 +1,19 @@
 /* MATMPIAIJDCSRCUDA: a MATMPIAIJ whose diagonal and off-diagonal blocks are MATSEQAIJDCSRCUDA. */
-#include <petscsparsecuda/dcsrimpl.h>
-#include <petscsparsecuda/composed.h>
+#include "dcsr.h"
+#include "dcsrimpl.h"
+#include "../aijcuda/core/core.h"
+#include "../aijcuda/core/parents.h"
+#include "../aijcuda/delete/delete.h"
+#include "../aijcuda/entries/entries.h"
+#include "../aijcuda/graph/graph.h"
+#include "../aijcuda/host/host.h"
+#include "../aijcuda/insert/insert.h"
+#include "../aijcuda/mult/mult.h"
+#include "../aijcuda/parallel/parallel.h"
+#include "../aijcuda/product/product.h"
+#include "../aijcuda/submatrix/submatrix.h"
+#include "../aijcuda/sum/sum.h"
+#include "../aijcuda/transpose/transpose.h"
 
 static PetscErrorCode SetOps(Mat, struct _MatOps *);
 

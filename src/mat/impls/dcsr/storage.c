@@ -1,5 +1,7 @@
 /* What users and tests may ask of the storage of MATDCSRCUDA. */
-#include <petscsparsecuda/dcsrimpl.h>
+#include "dcsr.h"
+#include "dcsrimpl.h"
+#include "../aijcuda/core/core.h"
 
 /* Applies f to the sequential matrices of ours that A consists of. */
 static PetscErrorCode ForEachBlock(Mat A, PetscErrorCode (*f)(Mat, void *), void *context)

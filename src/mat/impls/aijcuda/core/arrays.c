@@ -1,5 +1,5 @@
 /* The hooks behind MatSeqAIJGetArray() and its relatives, for foreign code that reads or writes the values directly. */
-#include <petscsparsecuda/aijcuda.h>
+#include "core.h"
 
 static PetscErrorCode MatSeqAIJGetArray_SeqAIJCUDA(Mat A, PetscScalar *array[])
 {

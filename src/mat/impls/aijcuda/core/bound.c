@@ -1,5 +1,5 @@
 /* Host code during which a matrix counts as bound to the CPU. */
-#include <petscsparsecuda/aijcuda.h>
+#include "core.h"
 
 /* A matrix of ours and, when it is parallel, its blocks; absent ones, and those of other types, are NULL. */
 static PetscErrorCode GetMatrices(Mat A, Mat matrices[3])

@@ -1,5 +1,5 @@
 /* The storage of a sequential matrix beside its CSR view, and who of the two has the newest values; storage.h says what for. */
-#include <petscsparsecuda/aijcuda.h>
+#include "core.h"
 
 /* Our sequential types. DCSR comes first, and most often. */
 #define MAX_TYPES 8

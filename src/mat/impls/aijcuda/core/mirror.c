@@ -4,7 +4,7 @@
   Values: A->offloadmask, as in PETSc's own device types (CPU, GPU or BOTH current; UNALLOCATED counts as CPU).
   Structure: on the host current when host_structure; on the device when device_structure and device_nonzerostate == A->nonzerostate.
 */
-#include <petscsparsecuda/aijcuda.h>
+#include "core.h"
 
 /*
   MatIsSeqAIJCUDA - Whether A is a sequential matrix of one of our types, with its data in place.

@@ -1,7 +1,8 @@
 /*
   Operands on the device: what an operation keeps of matrices whose structure it used, to know them again, and copies of those that are not ours.
 */
-#include <petscsparsecuda/product.h>
+#include "core.h"
+#include <petscsparsecuda/pattern.h>
 
 /*
   ProductOperandUsable - Whether a sequential matrix can take part in a product on the device.

@@ -1,5 +1,6 @@
 /* Captures the composed functions of the parent types. */
-#include <petscsparsecuda/parents.h>
+#include "core.h"
+#include "parents.h"
 
 MatAIJCUDAParentSeqFunctions MatAIJCUDAParentSeq;
 MatAIJCUDAParentMPIFunctions MatAIJCUDAParentMPI;

@@ -2,7 +2,8 @@
   New device storage, a new structure or new values for a sequential matrix: what insertion, transposes, submatrices and products end with; and the limits of rows that a
   preallocation notes, which are gone when the storage is replaced.
 */
-#include <petscsparsecuda/parents.h>
+#include "core.h"
+#include "parents.h"
 
 /* Composed with a matrix whose rows have limits, [m] PetscInt on the host. */
 static const char ROW_LIMITS_KEY[] = "MatSeqAIJCUDA_RowLimits";

@@ -1,5 +1,5 @@
 /* Vectors of any memory type as device arrays. */
-#include <petscsparsecuda/aijcuda.h>
+#include "core.h"
 
 static PetscErrorCode ReserveHostVecBuffer(HostVecBuffer *buffer, PetscInt n, cudaStream_t stream)
 {

@@ -4,9 +4,10 @@
 
   MatFilter() has no operation of its own: PETSc's goes through MatGetRow() and MatSetValues() on the host (aijcuda/rowaccess.c), and ends with MatEliminateZeros().
 */
-#include <petscsparsecuda/thunks.h>
+#include "delete.h"
+#include "../core/core.h"
+#include "../host/thunks.h"
 #include <petscsparsecuda/delete.h>
-#include <petscsparsecuda/thunks.h>
 
 /* What the operations on listed rows share. */
 typedef struct {

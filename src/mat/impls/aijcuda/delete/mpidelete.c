@@ -1,5 +1,6 @@
 /* Deletion from parallel matrices: MATMPIAIJ maps rows to their owners, the blocks delete. MatZeroRowsColumns(), which MATMPIAIJ does on host arrays of the off-diagonal block, is in zerorowscolumns.c. */
-#include <petscsparsecuda/thunks.h>
+#include "delete.h"
+#include "../core/core.h"
 
 static PetscInt LocalNonzeros(Mat A)
 {

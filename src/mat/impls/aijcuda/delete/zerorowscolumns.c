@@ -2,9 +2,11 @@
   MatZeroRowsColumns() of a parallel matrix on the device. Rows travel to the processes that own them; one flag a ghost column and, for the right-hand side, its entry of
   x travel the way of products. The values of the blocks stay where they are.
 */
-#include <petscsparsecuda/thunks.h>
+#include "delete.h"
+#include "../core/core.h"
+#include "../host/thunks.h"
+#include "../parallel/parallel.h"
 #include <petscsparsecuda/delete.h>
-#include <petscsparsecuda/thunks.h>
 #include <petscsf.h>
 
 /* What goes on this process. */

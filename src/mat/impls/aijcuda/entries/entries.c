@@ -2,7 +2,12 @@
   Operations of sequential matrices that go entry by entry, with diagonals, norms and copies: on the device, without a host copy of the matrix. Off the device they fall back to the thunk
   of the same name.
 */
-#include <petscsparsecuda/thunks.h>
+#include "entries.h"
+#include "../core/core.h"
+#include "../host/host.h"
+#include "../host/thunks.h"
+#include "../insert/insert.h"
+#include "../sum/sum.h"
 
 static const DeviceArray no_array = {NULL, ARRAY_READ, NULL, NULL, 0};
 

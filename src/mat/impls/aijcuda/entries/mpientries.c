@@ -1,5 +1,8 @@
 /* Operations that go entry by entry, of parallel matrices: norms, sums of rows, the diagonal. */
-#include <petscsparsecuda/thunks.h>
+#include "entries.h"
+#include "../core/core.h"
+#include "../host/thunks.h"
+#include "../parallel/parallel.h"
 
 static PetscErrorCode MatConjugate_MPIAIJCUDA(Mat A)
 {

@@ -3,7 +3,10 @@
   when it is done; otherwise the parent's code makes it from an alias of our host mirror.
 */
 #include <petscsparsecuda/entries.h>
-#include <petscsparsecuda/thunks.h>
+#include "graph.h"
+#include "../core/core.h"
+#include "../host/host.h"
+#include "../parallel/parallel.h"
 
 /* Device memory, in copies of the matrix, that a graph takes: itself; with the transpose, what sorts that, and the sum of both. */
 #define COPIES_ALONE  1

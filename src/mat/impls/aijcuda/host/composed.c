@@ -1,7 +1,10 @@
 /*
   Composed functions of MATSEQAIJ and MATMPIAIJ ("..._C") that use the host arrays directly, called through the mirror.
 */
-#include <petscsparsecuda/composed.h>
+#include "composed.h"
+#include "host.h"
+#include "../core/core.h"
+#include "../core/parents.h"
 
 
 /* MatAIJCUDAHostReplaced - A matrix got new host arrays: the mirror is the matrix, the device copy is void. */

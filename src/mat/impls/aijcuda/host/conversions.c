@@ -4,7 +4,8 @@
   MatConvert() looks for functions with the names of both types first, then asks the new type for its convertfrom(), then the old one for its convert(), and at last
   copies entry by entry. Names know MATAIJ and not us; we have the two operations.
 */
-#include <petscsparsecuda/aijcuda.h>
+#include "host.h"
+#include "../core/core.h"
 
 /*
   MatAIJCUDAConvertToAIJ - MatConvert() of a matrix of ours to MATSEQAIJ or MATMPIAIJ, whatever -matconvert_type says.

@@ -3,7 +3,8 @@
 
   With a hash, as on the host, PETSc's own function is in the table.
 */
-#include <petscsparsecuda/thunks.h>
+#include "host.h"
+#include "../core/core.h"
 
 /* A block with the global numbers of its rows and columns. */
 typedef struct {

@@ -8,7 +8,8 @@
 
   Only an event that is active is announced: -log_exclude mat, and a PETSc configured with --with-log=0, leave these readers with -mat_dcsr_host_structure eager, which does for all but MATMAIJ.
 */
-#include <petscsparsecuda/aijcuda.h>
+#include "host.h"
+#include "../core/core.h"
 
 #if PetscDefined(USE_LOG)
   #include <petsc/private/loghandlerimpl.h>

@@ -5,7 +5,8 @@
   - MATSOLVERCUSPARSE works on a MATSEQAIJCUSPARSE: the symbolic phase makes such a copy of the matrix, which is kept beside the factor, and the numeric phase renews
     its values on the device.
 */
-#include <petscsparsecuda/aijcuda.h>
+#include "host.h"
+#include "../core/core.h"
 
 static const char FACTOR_KEY[] = "petscsparsecuda_factor";
 

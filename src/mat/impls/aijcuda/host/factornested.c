@@ -9,7 +9,8 @@
 
   The factor is theirs; its phases are called with all matrices of ours inside the operand open to host code.
 */
-#include <petscsparsecuda/aijcuda.h>
+#include "host.h"
+#include "../core/core.h"
 
 static const char FACTOR_KEY[] = "petscsparsecuda_factor_nested";
 

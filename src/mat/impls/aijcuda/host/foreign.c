@@ -6,7 +6,8 @@
   - MATMAIJ, the interpolation of a DMDA with more than one unknown a point, multiplies with the arrays of the matrix below it. PETSc makes a MATAIJ of it for its
     own device types, and so do we for ours.
 */
-#include <petscsparsecuda/aijcuda.h>
+#include "host.h"
+#include "../core/core.h"
 #include <petsc/private/dmimpl.h>
 #include <petscdmda.h>
 

@@ -1,5 +1,8 @@
 /* Operations of MATMPIAIJ called through the mirrors of both blocks, for parallel matrices of ours. */
-#include <petscsparsecuda/thunks.h>
+#include "host.h"
+#include "thunks.h"
+#include "../core/core.h"
+#include "../parallel/parallel.h"
 
 #define DEFINE_MPI_THUNK(operation, parameters, arguments, access) \
   PetscErrorCode MatHost_MPIAIJCUDA_##operation parameters \

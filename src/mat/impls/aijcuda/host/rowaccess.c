@@ -5,7 +5,8 @@
   MatFilter() reads each row with MatGetRow(), sets its small entries to zero with MatSetValues() and assembles, row after row. Were these zeros to go to the device, every
   one of the assemblies would make the mirror stale, and the next MatGetRow() would bring the whole matrix to the host again. Now it is brought once.
 */
-#include <petscsparsecuda/aijcuda.h>
+#include "host.h"
+#include "../core/core.h"
 
 /* The device copy is kept, unlike with MatBindToCPU(): values may go back to it. */
 static PetscErrorCode MatGetRowUpperTriangular_SeqAIJCUDA(Mat A)

@@ -1,5 +1,7 @@
 /* Operations on several matrices called through their mirrors: one thunk for sequential and parallel matrices of ours. */
-#include <petscsparsecuda/thunks.h>
+#include "host.h"
+#include "thunks.h"
+#include "../core/core.h"
 
 /* The operations of MATSEQAIJ or MATMPIAIJ behind a matrix of ours. */
 static PetscErrorCode GetParentOps(Mat A, struct _MatOps **parent)

@@ -5,7 +5,9 @@
   The subclass would then take our data for its own. So their constructors, and functions of parallel ones that make blocks, are registered again with our code around
   them, which counts as host code; and the functions behind the option, theirs and ours, leave matrices alone that are made while host code runs.
 */
-#include <petscsparsecuda/thunks.h>
+#include "host.h"
+#include "thunks.h"
+#include "../core/core.h"
 
 /* X(name, sequential type, parallel type) for each subclass that PETSc may have. */
 #define SUBCLASSES(X) \

@@ -1,5 +1,7 @@
 /* Operations of MATSEQAIJ called through the mirror, for sequential matrices of ours. */
-#include <petscsparsecuda/thunks.h>
+#include "host.h"
+#include "thunks.h"
+#include "../core/core.h"
 
 #define DEFINE_SEQ_THUNK(operation, parameters, arguments, access) \
   PetscErrorCode MatHost_SeqAIJCUDA_##operation parameters \

@@ -4,7 +4,9 @@
   PETSc's code for MATAIJ does the work. It reads i and j of the mirror directly, also for a hypre that computes on the device, which takes the values from the device
   copy. A matrix has our functions exactly when its parent type has PETSc's, so that this library is the same whether PETSc has hypre or not.
 */
-#include <petscsparsecuda/product.h>
+#include "hypre.h"
+#include "../core/core.h"
+#include "../product/product.h"
 
 typedef PetscErrorCode (*ConvertFn)(Mat, MatType, MatReuse, Mat *);
 

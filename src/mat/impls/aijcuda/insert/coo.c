@@ -1,7 +1,8 @@
 /*
   MatSetPreallocationCOO() and MatSetValuesCOO() on the device: the list is sorted there once, and what was learned about its order serves every set of values.
 */
-#include <petscsparsecuda/aijcuda.h>
+#include "insert.h"
+#include "../core/core.h"
 
 /* MatDuplicate() hands a container of this name on to the copy. */
 static const char COO_KEY[] = "__PETSc_MatCOOStruct_Device";

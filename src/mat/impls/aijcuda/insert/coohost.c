@@ -1,6 +1,9 @@
 /* Lists of coordinates: which side takes them, and the parent's functions called through the mirror when that is the host. */
-#include <petscsparsecuda/composed.h>
-#include <petscsparsecuda/preallocation.h>
+#include "insert.h"
+#include "preallocation.h"
+#include "../core/core.h"
+#include "../core/parents.h"
+#include "../host/composed.h"
 
 /* Where the parent composes the list of MatSetPreallocationCOO(). */
 static const char COO_KEY[] = "__PETSc_MatCOOStruct_Host";

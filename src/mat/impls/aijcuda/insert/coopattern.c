@@ -6,7 +6,8 @@
   nothing raises it, copies have one of their own, and a pattern may come back. So a block notes the list and the nonzerostate with which its pattern was found to be that
   of the list, and is looked at again when its nonzerostate, or the list, is another one.
 */
-#include <petscsparsecuda/aijcuda.h>
+#include "insert.h"
+#include "../core/core.h"
 #include <petscsparsecuda/pattern.h>
 
 /* Composed with the container of a list. */

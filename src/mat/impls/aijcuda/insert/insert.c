@@ -5,8 +5,10 @@
   Differences to MATAIJ: a preallocation by the user allocates nothing but the list of its numbers, which MatGetInfo() reports, and forbids nothing unless an
   option asks for it afterwards; a new nonzero that an option forbids is found when the values join the matrix, at the latest by MatAssemblyEnd().
 */
-#include <petscsparsecuda/composed.h>
-#include <petscsparsecuda/thunks.h>
+#include "insert.h"
+#include "../core/core.h"
+#include "../host/host.h"
+#include "../host/thunks.h"
 
 /* Whether values for A go to the device: it must be able to compute with the matrix, and no code of the parent may be busy with host arrays. */
 PetscErrorCode MatSeqAIJCUDAInsertsOnDevice(Mat A, PetscBool *inserts)

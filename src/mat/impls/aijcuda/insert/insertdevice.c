@@ -1,5 +1,7 @@
 /* Batches of entries in device memory, and what MatSetValues() would have to do about them. */
-#include <petscsparsecuda/dcsrimpl.h>
+#include "insert.h"
+#include "../core/core.h"
+#include "../exchange/exchange.h"
 
 static PetscErrorCode Insert_Seq(Mat A, PetscCount n, const PetscInt i[], const PetscInt j[], const PetscScalar v[], InsertMode mode)
 {

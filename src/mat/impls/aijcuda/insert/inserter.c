@@ -1,5 +1,6 @@
 /* Insertion into MATDCSRCUDA from inside a CUDA kernel: the buffers that kernels append to, and their way into the matrix. */
-#include <petscsparsecuda/dcsrimpl.h>
+#include "insert.h"
+#include "../core/core.h"
 
 static PetscErrorCode FreeBuffers(MatDCSRCUDAInserter *ins, cudaStream_t stream)
 {

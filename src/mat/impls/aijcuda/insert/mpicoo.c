@@ -2,7 +2,11 @@
   MatSetPreallocationCOO() and MatSetValuesCOO() on the device for parallel matrices. The list of a process and what others send it are one list, sorted once for
   the diagonal and once for the off-diagonal block; entries for other processes are gathered on the device, and PetscSF takes them where they belong.
 */
-#include <petscsparsecuda/ghosts.h>
+#include "insert.h"
+#include "../core/core.h"
+#include "../exchange/exchange.h"
+#include "../parallel/ghosts.h"
+#include "../parallel/parallel.h"
 
 /* MatDuplicate() hands a container of this name on to the copy. */
 static const char COO_KEY[] = "__PETSc_MatCOOStruct_Device";

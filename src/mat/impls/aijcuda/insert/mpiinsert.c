@@ -3,8 +3,13 @@
   other processes wait in a stash of their own until assembly. What joins the off-diagonal block may extend its columns, which needs no communication; the scatter
   of products is made again at assembly when that has happened anywhere.
 */
-#include <petscsparsecuda/ghosts.h>
-#include <petscsparsecuda/thunks.h>
+#include "insert.h"
+#include "../core/core.h"
+#include "../exchange/exchange.h"
+#include "../host/host.h"
+#include "../host/thunks.h"
+#include "../parallel/ghosts.h"
+#include "../parallel/parallel.h"
 
 /* Whether values for A go to the device; the same answer on all processes. DMCreateMatrix() binds for the time of the first assembly, which goes on as it began. */
 PetscErrorCode MatMPIAIJCUDAInsertsOnDevice(Mat A, PetscBool *inserts)

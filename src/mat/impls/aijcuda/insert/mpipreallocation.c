@@ -1,6 +1,9 @@
 /* Preallocation of parallel matrices. The parent makes MATSEQAIJ blocks; ours take their place while they are empty. */
-#include <petscsparsecuda/composed.h>
-#include <petscsparsecuda/preallocation.h>
+#include "insert.h"
+#include "preallocation.h"
+#include "../core/core.h"
+#include "../core/parents.h"
+#include "../parallel/parallel.h"
 
 /*
   MatMPIAIJSetPreallocation_MPIAIJCUDA - MatMPIAIJSetPreallocation(). On the device room is made when the entries come: nothing is preallocated, and nothing forbids more, unless an option is set afterwards.

@@ -1,6 +1,9 @@
 /* Preallocation. On the device nothing is preallocated; what was asked for is remembered where options of MATAIJ depend on it. */
-#include <petscsparsecuda/composed.h>
-#include <petscsparsecuda/preallocation.h>
+#include "insert.h"
+#include "preallocation.h"
+#include "../core/core.h"
+#include "../host/composed.h"
+#include "../parallel/parallel.h"
 
 /* MatAIJCUDACheckPreallocation - What MATSEQAIJ checks about a preallocation of m rows of at most n entries. */
 PetscErrorCode MatAIJCUDACheckPreallocation(PetscInt m, PetscInt n, PetscInt nz, const PetscInt nnz[])

@@ -2,7 +2,10 @@
   Operations of MATMPIAIJ that work on both blocks or communicate between them: whatever may fail for want of device memory is done for both blocks first,
   so that an error finds no scatter under way and no block changed.
 */
-#include <petscsparsecuda/thunks.h>
+#include "mult.h"
+#include "../core/core.h"
+#include "../host/thunks.h"
+#include "../parallel/parallel.h"
 
 typedef enum {
   PREPARE_VALUES,

@@ -1,5 +1,7 @@
 /* Products of sequential matrices with vectors, on the device. Off the device they fall back to the thunk of the same name. */
-#include <petscsparsecuda/thunks.h>
+#include "mult.h"
+#include "../core/core.h"
+#include "../host/thunks.h"
 
 static const DeviceArray no_array = {NULL, ARRAY_READ, NULL, NULL, 0};
 

@@ -1,5 +1,7 @@
 /* The types of the blocks of a parallel matrix, and of its ghost vector. */
-#include <petscsparsecuda/parents.h>
+#include "parallel.h"
+#include "../core/core.h"
+#include "../core/parents.h"
 
 /* MatMPIAIJCUDAUpdateGhostVector - Makes the ghost vector one that lives on the device, when products run there and the parent made another one. */
 PetscErrorCode MatMPIAIJCUDAUpdateGhostVector(Mat A)

@@ -2,7 +2,9 @@
   The ghost columns of a parallel matrix: the global columns of its off-diagonal block, which is numbered by their places, and the scatter that brings the entries of a
   vector for them.
 */
-#include <petscsparsecuda/ghosts.h>
+#include "ghosts.h"
+#include "parallel.h"
+#include "../core/core.h"
 
 /* MatMPIAIJCUDAGhostsAscend - Whether the ghost columns of X, a parallel matrix, ascend, as all code for the device expects; MATMPIAIJ's submatrices of permuted own columns have others. Not collective. */
 PetscBool MatMPIAIJCUDAGhostsAscend(Mat X)

@@ -1,5 +1,6 @@
 /* Device storage becomes the blocks of a parallel matrix. */
-#include <petscsparsecuda/product.h>
+#include "parallel.h"
+#include "../core/core.h"
 
 static Mat Block(Mat X, int which)
 {

@@ -1,5 +1,5 @@
 /* Two blocks side by side as one matrix, for the time of an operation. */
-#include <petscsparsecuda/product.h>
+#include "parallel.h"
 
 /*
   ProductJoin - Two matrices side by side, for the time of a multiplication: the left one itself when the right one has no columns

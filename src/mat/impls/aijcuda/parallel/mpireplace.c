@@ -1,7 +1,10 @@
 /*
   New blocks for a parallel matrix: what insertion, transposes and products begin or end with.
 */
-#include <petscsparsecuda/ghosts.h>
+#include "ghosts.h"
+#include "parallel.h"
+#include "../core/core.h"
+#include "../exchange/exchange.h"
 
 /* MatMPIAIJCUDAStructureOnDevice - Whether an operation that makes a new structure from that of A runs on the device, on all processes. Collective. */
 PetscErrorCode MatMPIAIJCUDAStructureOnDevice(Mat A, PetscBool *device)

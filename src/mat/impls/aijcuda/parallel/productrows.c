@@ -4,8 +4,9 @@
   Rows are packed for all that want them together, with global columns. Two kinds: fetched ones, which the ghost columns of the left factor ask for, and returned
   ones, partial sums of a transposed factor's ghost rows that go to the owners of these.
 */
-#include <petscsparsecuda/ghosts.h>
-#include <petscsparsecuda/product.h>
+#include "ghosts.h"
+#include "parallel.h"
+#include "../exchange/exchange.h"
 
 /*
   ProductColumnsCreate - The columns of a matrix joined of a diagonal and an off-diagonal block

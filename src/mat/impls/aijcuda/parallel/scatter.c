@@ -2,7 +2,9 @@
   Scatters and the stream of the current PetscDeviceContext. A PetscSF packs and unpacks device arrays on the stream of the context in which it did that first: it keeps
   the stream with its buffers. Before it is used again it is told the stream of now.
 */
-#include <petscsparsecuda/aijcuda.h>
+#include "parallel.h"
+#include "../core/core.h"
+#include "../exchange/exchange.h"
 #include <../src/vec/is/sf/impls/basic/sfpack.h>
 
 /*

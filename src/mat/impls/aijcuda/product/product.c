@@ -4,7 +4,10 @@
   The latter is called through the mirror: the symbolic and numeric operations that the parent chose for a product are kept beside the result and called between
   MatAIJCUDAHostBegin() and MatAIJCUDAHostEnd() of all matrices that take part.
 */
-#include <petscsparsecuda/product.h>
+#include "product.h"
+#include "productimpl.h"
+#include "../core/core.h"
+#include "../insert/insert.h"
 
 static const char PRODUCT_KEY[] = "petscsparsecuda_product";
 

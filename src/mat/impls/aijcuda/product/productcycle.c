@@ -8,7 +8,9 @@
   What a process does for itself may fail there alone. Each phase is such work, an agreement, an exchange, and so on: nobody waits for one that has failed. A sequential
   result agrees with itself.
 */
-#include <petscsparsecuda/product.h>
+#include "product.h"
+#include "productimpl.h"
+#include "../core/core.h"
 
 /* Frees what a product keeps; it is empty afterwards. Collective. */
 static PetscErrorCode Clear(SparseProduct *p, cudaStream_t stream)

@@ -3,7 +3,9 @@
 
   What is made of A's structure is kept with A, that of its transpose with the product, unless A keeps a transpose anyway.
 */
-#include <petscsparsecuda/product.h>
+#include "product.h"
+#include "productimpl.h"
+#include "../core/core.h"
 
 /* What the phases of a product with the transpose keep. */
 typedef struct {

@@ -1,7 +1,9 @@
 /*
   What products on the device consist of: multiplications of local matrices, with log, -info and view.
 */
-#include <petscsparsecuda/product.h>
+#include "product.h"
+#include "productimpl.h"
+#include "../core/core.h"
 
 /* Each multiplication and the addition that follows it. */
 static PetscErrorCode LogFlops(DCSRSpGEMM plan)

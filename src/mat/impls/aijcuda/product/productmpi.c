@@ -8,8 +8,12 @@
 
   This is what is their own; productcycle.c has the rest. In all local matrices the own columns are numbered first, so that splitting a result into blocks is a search in each of its rows.
 */
-#include <petscsparsecuda/product.h>
-#include <petscsparsecuda/ghosts.h>
+#include "product.h"
+#include "productimpl.h"
+#include "../core/core.h"
+#include "../insert/insert.h"
+#include "../parallel/ghosts.h"
+#include "../parallel/parallel.h"
 #include <petscsparsecuda/slices.h>
 
 /* What a product keeps. The operands of SparseProduct are the blocks of the left factor and those of the right one. */

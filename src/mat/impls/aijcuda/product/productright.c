@@ -3,7 +3,9 @@
 
   The right factor is a matrix, an explicit transpose or a product of its own, which the product keeps as PETSc's basic code keeps such (Dwork); each numeric phase computes it again.
 */
-#include <petscsparsecuda/product.h>
+#include "product.h"
+#include "productimpl.h"
+#include "../core/core.h"
 
 /* Where PETSc notes of which matrix another one is the transpose. */
 static const char PARENT_KEY[] = "MatTransposeParent";

@@ -2,7 +2,10 @@
   Products of sequential matrices on the device: what is their own; productcycle.c has the rest. All kinds are one or two multiplications, of which a recipe says what their
   factors are. Two can be done in slices (productslices.c).
 */
-#include <petscsparsecuda/product.h>
+#include "product.h"
+#include "productimpl.h"
+#include "../core/core.h"
+#include "../insert/insert.h"
 
 typedef enum {
   FACTOR_A,

@@ -8,7 +8,8 @@
 
   Between the phases nothing is kept but the number of slices: the numeric phase computes the pieces of C, structure included, again and copies their values.
 */
-#include <petscsparsecuda/product.h>
+#include "product.h"
+#include "productimpl.h"
 #include <petscsparsecuda/slices.h>
 #include <petscsparsecuda/submatrix.h>
 

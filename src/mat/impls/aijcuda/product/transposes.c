@@ -1,5 +1,7 @@
 /* Transposes of operands, made for a product or lent by matrices that keep theirs. */
-#include <petscsparsecuda/product.h>
+#include "product.h"
+#include "productimpl.h"
+#include "../core/core.h"
 
 /* Structure of the transpose of x. */
 static PetscErrorCode BuildTranspose(DCSRView x, cudaStream_t stream, ProductTranspose *t)

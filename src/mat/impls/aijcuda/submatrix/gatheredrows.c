@@ -2,7 +2,10 @@
   Rows of a parallel matrix on one process. They are a stack as in products: the joined blocks of this process, and below them each row of another process that is
   wanted, once. Who needs which entries is found out when the rows are gathered; afterwards values alone travel.
 */
-#include <petscsparsecuda/gatheredrows.h>
+#include "gatheredrows.h"
+#include "submatrix.h"
+#include "../core/core.h"
+#include "../parallel/parallel.h"
 
 /* Rows of other processes in the index sets, each once, ascending. */
 static PetscErrorCode GetWanted(Mat A, PetscInt n, const IS rows[], GatheredRows *x)

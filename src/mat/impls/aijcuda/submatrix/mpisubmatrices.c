@@ -2,8 +2,11 @@
   Sequential matrices of rows and columns of a parallel one, on the device: rows of other processes are fetched, each once for all submatrices of a process (gatheredrows.c). What was gathered
   stays with the first submatrix, so that using them again takes values alone.
 */
-#include <petscsparsecuda/gatheredrows.h>
-#include <petscsparsecuda/thunks.h>
+#include "gatheredrows.h"
+#include "submatrix.h"
+#include "../core/core.h"
+#include "../host/thunks.h"
+#include "../parallel/parallel.h"
 
 static const char ROWS_KEY[] = "petscsparsecuda_gathered_rows";
 

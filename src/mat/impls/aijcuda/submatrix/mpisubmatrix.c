@@ -3,8 +3,11 @@
   learn their new numbers along the scatter of products. Otherwise rows of other processes are fetched first (gatheredrows.c), and the columns of the gathered rows learn their new numbers
   from the processes that own them; what was gathered stays with the submatrix, so that using it again takes values alone. Permutations are the same.
 */
-#include <petscsparsecuda/gatheredrows.h>
-#include <petscsparsecuda/thunks.h>
+#include "gatheredrows.h"
+#include "submatrix.h"
+#include "../core/core.h"
+#include "../host/thunks.h"
+#include "../parallel/parallel.h"
 
 /* The index sets that MATMPIAIJ composes with such a submatrix; the same names, so that either code can use it again. */
 static const char ROWS_KEY[] = "isrow_d", COLUMNS_KEY[] = "iscol_d", GHOSTS_KEY[] = "iscol_o";

@@ -2,7 +2,9 @@
   Submatrices and permutations of sequential matrices on the device. Off the device, and in the midst of host code, which may read the arrays of the result directly, the thunk of
   the same name does it.
 */
-#include <petscsparsecuda/thunks.h>
+#include "submatrix.h"
+#include "../core/core.h"
+#include "../host/thunks.h"
 
 /* Copies the indices of an index set that is no stride, which must lie in [0, end), to the device. */
 static PetscErrorCode CopyIndices(IS is, PetscInt end, const char what[], cudaStream_t stream, PetscInt **device)

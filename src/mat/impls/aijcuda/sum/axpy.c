@@ -5,9 +5,12 @@
   entries of X, whatever the caller says of the patterns, it is updated in place, and its structure and what was made of it stay. PETSc adds matrices of different types
   itself, row by row.
 */
-#include <petscsparsecuda/ghosts.h>
+#include "sum.h"
+#include "../core/core.h"
+#include "../host/thunks.h"
+#include "../insert/insert.h"
+#include "../parallel/ghosts.h"
 #include <petscsparsecuda/spadd.h>
-#include <petscsparsecuda/thunks.h>
 
 /* A smaller part of a fragmented matrix than this is inserted into it, other sums make it compact: the rule of batches (kernels/insert/insertbatch.c). */
 #define FRAGMENTED_PART 64

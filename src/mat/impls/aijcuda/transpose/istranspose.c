@@ -1,5 +1,6 @@
 /* Whether one matrix is the transpose of another, on the side that can tell. */
-#include <petscsparsecuda/composed.h>
+#include "transpose.h"
+#include "../host/composed.h"
 
 /* MatIsTranspose_SeqAIJCUDA - MatIsTranspose() */
 PetscErrorCode MatIsTranspose_SeqAIJCUDA(Mat A, Mat B, PetscReal tol, PetscBool *f)

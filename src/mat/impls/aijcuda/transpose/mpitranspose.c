@@ -2,8 +2,11 @@
   Transposes of parallel matrices on the device: each process transposes its diagonal block; the entries of its off-diagonal block belong to others afterwards, and travel as values that were
   set for other processes do.
 */
-#include <petscsparsecuda/product.h>
-#include <petscsparsecuda/thunks.h>
+#include "transpose.h"
+#include "../core/core.h"
+#include "../exchange/exchange.h"
+#include "../host/thunks.h"
+#include "../parallel/parallel.h"
 
 /* The off-diagonal block as a list of entries of the transpose, device arrays; all NULL after an error. */
 typedef struct {

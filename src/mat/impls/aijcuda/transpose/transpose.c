@@ -2,7 +2,9 @@
   Transposes of sequential matrices on the device. Off the device, and in the midst of host code, which may read the arrays of the result directly, the thunk of the same name
   does it.
 */
-#include <petscsparsecuda/thunks.h>
+#include "transpose.h"
+#include "../core/core.h"
+#include "../host/thunks.h"
 
 /* The transpose of A, with zero values when there are to be none of A's. */
 static PetscErrorCode TransposeView(Mat A, PetscBool with_values, DCSRView *view, cudaStream_t stream)

@@ -2,7 +2,8 @@
 /*
   Rows of a parallel matrix on one process, those of other processes fetched: what its submatrices are made of.
 */
-#include <petscsparsecuda/product.h>
+#include "../core/core.h"
+#include "../parallel/parallel.h"
 
 typedef struct {
   ProductOperand operands[2]; /* blocks of the matrix */

@@ -3,7 +3,7 @@
   Thunks around composed functions ("..._C") of MATSEQAIJ and MATMPIAIJ that use the host arrays directly. The tables of the types (impls/dcsr/composed.c) say which function of
   ours stands in for which.
 */
-#include <petscsparsecuda/parents.h>
+#include "../core/core.h"
 
 PETSC_INTERN PetscErrorCode MatAIJCUDAHostReplaced(Mat);
 PETSC_INTERN PetscErrorCode MatAIJCUDAComposeTripleProducts(Mat, const char[], const char[], PetscErrorCode (*)(Mat));

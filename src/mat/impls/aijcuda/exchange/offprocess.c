@@ -2,7 +2,7 @@
   The stash of values for rows of other processes. What MatSetValues() brings waits on the host, lists in device memory wait on the device, piece by piece in
   program order; at assembly the pieces become one list, on the device when one of them is there.
 */
-#include <petscsparsecuda/exchange.h>
+#include "exchange.h"
 #include <petscsparsecuda/insert.h>
 
 #define FIRST_CAPACITY 1024 /* entries of a new piece on the host */

@@ -1,5 +1,5 @@
 #pragma once
-#include <petscsparsecuda/product.h>
+#include "../aijcuda/core/core.h"
 
 PETSC_INTERN PetscErrorCode MatCreate_SeqAIJDCSRCUDA(Mat);
 PETSC_INTERN PetscErrorCode MatCreate_MPIAIJDCSRCUDA(Mat);

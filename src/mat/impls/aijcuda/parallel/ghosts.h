@@ -4,7 +4,7 @@
 
   While such a matrix is built the block may have global columns still; they become ghost columns at the latest when its assembly ends.
 */
-#include <petscsparsecuda/aijcuda.h>
+#include "../core/core.h"
 
 PETSC_INTERN PetscBool      MatMPIAIJCUDAGhostsAscend(Mat);
 PETSC_INTERN PetscBool      MatMPIAIJCUDAHasGlobalColumns(Mat);

@@ -5,7 +5,7 @@
   X(operation, parameters, arguments, access): the thunk brings the mirror of A up to date for access, calls the parent's operation, and notes what it wrote.
   Operations that are absent here either touch no array (getinfo, setup, ...), go through other operations of the blocks, or are written out by hand.
 */
-#include <petscsparsecuda/aijcuda.h>
+#include "../core/core.h"
 
 #define SEQ_VALUES_PARAMETERS (Mat A, PetscInt m, const PetscInt rows[], PetscInt n, const PetscInt columns[], const PetscScalar v[], InsertMode mode)
 #define ROWIJ_PARAMETERS      (Mat A, PetscInt shift, PetscBool symmetric, PetscBool inode, PetscInt * n, const PetscInt *ia[], const PetscInt *ja[], PetscBool *done)

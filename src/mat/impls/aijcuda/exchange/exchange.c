@@ -1,5 +1,5 @@
 /* Entries on their way to the processes that own their rows: who receives how much is found once, then indices and values travel the same way, from and to host or device memory. */
-#include <petscsparsecuda/exchange.h>
+#include "exchange.h"
 
 /*
   MatExchangeSortHost - Puts the entries of a list on the host in the order of their owners, those of one owner in the order of the list.

@@ -1,6 +1,6 @@
 #pragma once
 /* Composed functions of insertion: preallocation, the hash of MatSetValues(), lists of coordinates. Installed by the tables of the types. */
-#include <petscsparsecuda/aijcuda.h>
+#include "../core/core.h"
 
 PETSC_INTERN PetscErrorCode MatSeqAIJSetPreallocation_SeqAIJCUDA(Mat, PetscInt, const PetscInt[]);
 PETSC_INTERN PetscErrorCode MatSeqAIJSetColumnIndices_SeqAIJCUDA(Mat, PetscInt *);

@@ -1,6 +1,6 @@
 #pragma once
 /*
-  Floor 3, what all our types share as subclasses of MATSEQAIJ and MATMPIAIJ.
+  What all our types share as subclasses of MATSEQAIJ and MATMPIAIJ: the device matrix.
 
   The device copy is the matrix. The host CSR arrays (i, j, a of Mat_SeqAIJ) are a mirror, made when somebody asks: every inherited operation is called through
   a thunk that first brings the mirror up to date and afterwards notes what the operation may have written.
@@ -15,9 +15,9 @@
 #include <petscsparsecuda/convert.h>
 #include <petscsparsecuda/entries.h>
 #include <petscsparsecuda/insert.h>
-#include <petscsparsecuda/exchange.h>
 #include <petscsparsecuda/submatrix.h>
 #include <petscsparsecuda/storage.h>
+#include "../exchange/exchange.h"
 
 /* What a host operation needs of the mirror and leaves behind. */
 typedef enum {
@@ -26,8 +26,11 @@ typedef enum {
   HOST_WRITE_VALUES    = 4, /* a afterwards is newer than the device */
   HOST_WRITE_STRUCTURE = 8  /* i, j afterwards are newer than the device */
 } HostAccess;
+
 #define HOST_READ  (HOST_READ_STRUCTURE | HOST_READ_VALUES)
+
 #define HOST_WRITE (HOST_READ | HOST_WRITE_VALUES)
+
 #define HOST_BUILD (HOST_READ | HOST_WRITE_VALUES | HOST_WRITE_STRUCTURE)
 
 /* When fragmented storage becomes compact: what -mat_dcsr_defragment says. */
@@ -159,114 +162,8 @@ typedef struct {
   PetscErrorCode (*to_mpiaij)(Mat, MatType, MatReuse, Mat *);
   PetscErrorCode (*restore_composed)(Mat, MatType);                 /* puts the parent's composed functions back into a MATSEQAIJ that was made of the header of a matrix of this type */
 } MatAIJCUDAHooks;
+
 PETSC_INTERN const MatAIJCUDAHooks MatAIJCUDAHook;
-
-/* Which of our types a matrix is. */
-PETSC_INTERN PetscErrorCode MatIsSeqAIJCUDA(Mat, PetscBool *);
-PETSC_INTERN PetscErrorCode MatIsMPIAIJCUDA(Mat, PetscBool *);
-
-/* Mirror (mirror.c): any matrix may be given; others than ours are left alone, parallel ones are treated block by block. */
-PETSC_INTERN PetscErrorCode MatAIJCUDAHostBegin(Mat, int);
-PETSC_INTERN PetscErrorCode MatAIJCUDAHostEnd(Mat, int);
-PETSC_INTERN PetscErrorCode MatAIJCUDAArrayBegin(Mat, int);
-PETSC_INTERN PetscErrorCode MatAIJCUDAArrayEnd(Mat, int);
-PETSC_INTERN PetscErrorCode MatAIJCUDAHostFinish(Mat, int, PetscErrorCode);
-PETSC_INTERN PetscErrorCode MatAIJCUDAHostBeginTwo(Mat, int, Mat, int);
-PETSC_INTERN PetscErrorCode MatAIJCUDAHostFinishTwo(Mat, int, Mat, int, PetscErrorCode);
-PETSC_INTERN PetscBool      MatAIJCUDAInHostCode(void);
-PETSC_INTERN PetscErrorCode MatAIJCUDAShowToReader(Mat, int);
-PETSC_INTERN PetscErrorCode MatSeqAIJCUDAKeepStructure(Mat);
-PETSC_INTERN PetscErrorCode MatSeqAIJCUDAUpdateKept(Mat);
-PETSC_INTERN PetscErrorCode MatSeqAIJCUDADiscardMirror(Mat);
-PETSC_INTERN PetscErrorCode MatSeqAIJCUDAShowMirror(Mat);
-PETSC_INTERN PetscErrorCode MatSeqAIJCUDAHideMirror(Mat);
-/* Device copy (mirror.c), sequential matrices of ours only. */
-PETSC_INTERN PetscErrorCode MatSeqAIJCUDAUseDevice(Mat, PetscBool *);
-PETSC_INTERN PetscErrorCode MatSeqAIJCUDACopyToDevice(Mat);
-PETSC_INTERN PetscErrorCode MatSeqAIJCUDACompact(Mat);
-PETSC_INTERN PetscErrorCode MatSeqAIJCUDADropDevice(Mat);
-PETSC_INTERN PetscErrorCode MatSeqAIJCUDADropPlans(Mat);
-PETSC_INTERN PetscErrorCode MatSeqAIJCUDADeviceChanged(Mat);
-PETSC_INTERN PetscErrorCode MatSeqAIJCUDAValuesChanged(Mat, MatDeviceValues);
-PETSC_INTERN PetscBool      MatSeqAIJCUDADeviceIsCurrent(Mat);
-/* New storage, structure or values (replace.c), sequential matrices of ours only. */
-PETSC_INTERN PetscErrorCode MatSeqAIJCUDAStructureOnDevice(Mat, PetscBool *);
-PETSC_INTERN PetscErrorCode MatSeqAIJCUDASetDeviceMatrix(Mat, DCSRView *);
-PETSC_INTERN PetscErrorCode MatSeqAIJCUDASetEmpty(Mat);
-PETSC_INTERN PetscErrorCode MatSeqAIJCUDAStructureChanged(Mat);
-PETSC_INTERN PetscErrorCode MatSeqAIJCUDACreateFromView(Mat, PetscInt, PetscInt, DCSRView *, Mat *);
-PETSC_INTERN PetscErrorCode MatSeqAIJCUDATakeValues(Mat, DCSRView *);
-PETSC_INTERN PetscErrorCode MatSeqAIJCUDAReuseView(Mat, DCSRView *);
-PETSC_INTERN PetscErrorCode MatSeqAIJCUDASetRowLimits(Mat, PetscInt, const PetscInt[]);
-PETSC_INTERN PetscErrorCode MatSeqAIJCUDAGetRowLimits(Mat, const PetscInt *[]);
-/* The same for parallel matrices (mpireplace.c) */
-PETSC_INTERN PetscErrorCode MatMPIAIJCUDAStructureOnDevice(Mat, PetscBool *);
-PETSC_INTERN PetscErrorCode MatMPIAIJCUDADestroyInsertion(Mat);
-PETSC_INTERN PetscErrorCode MatMPIAIJCUDASetEmpty(Mat);
-PETSC_INTERN PetscErrorCode MatMPIAIJCUDASetBlocks(Mat, DCSRView[], PetscInt, const int32_t[]);
-PETSC_INTERN PetscErrorCode MatMPIAIJCUDASetBlock(Mat, PetscBool, DCSRView *);
-
-/* Thunks (thunks.c, mpithunks.c, mpiprepared.c) */
-PETSC_INTERN PetscErrorCode MatSeqAIJCUDASetThunks(Mat, struct _MatOps *);
-PETSC_INTERN PetscErrorCode MatMPIAIJCUDASetThunks(Mat, struct _MatOps *);
-PETSC_INTERN PetscErrorCode MatMPIAIJCUDASetMultOps(Mat, struct _MatOps *);
-PETSC_INTERN PetscErrorCode MatMPIAIJCUDASetEntriesOps(struct _MatOps *);
-PETSC_INTERN PetscErrorCode MatMPIAIJCUDASetBlockTypes(Mat);
-PETSC_INTERN PetscErrorCode MatMPIAIJCUDAUpdateGhostVector(Mat);
-
-/* Nonzero patterns of lists of coordinates (coopattern.c) */
-typedef struct _n_MatCOOPattern *MatCOOPattern;
-
-PETSC_INTERN PetscErrorCode MatCOOPatternCreate(Mat, const DCSRView *, MatCOOPattern *);
-PETSC_INTERN PetscErrorCode MatCOOPatternAttach(Mat, const char[], MatCOOPattern *);
-PETSC_INTERN PetscErrorCode MatCOOPatternCheck(Mat, const char[], PetscBool *);
-PETSC_INTERN PetscErrorCode MatCOOPatternDestroy(MatCOOPattern *);
-
-/* Conversions (conversions.c, impls/dcsr), and what -mat_seqaij_type does (subclasses.c) */
-PETSC_INTERN PetscErrorCode MatConvert_SeqAIJ_SeqAIJDCSRCUDA(Mat, MatType, MatReuse, Mat *);
-PETSC_INTERN PetscErrorCode MatConvert_MPIAIJ_MPIAIJDCSRCUDA(Mat, MatType, MatReuse, Mat *);
-PETSC_INTERN PetscErrorCode MatConvert_SeqAIJDCSRCUDA_SeqAIJ(Mat, MatType, MatReuse, Mat *);
-PETSC_INTERN PetscErrorCode MatConvert_MPIAIJDCSRCUDA_MPIAIJ(Mat, MatType, MatReuse, Mat *);
-PETSC_INTERN PetscErrorCode MatAIJCUDAConvertToAIJ(Mat, MatReuse, Mat *);
-PETSC_INTERN PetscErrorCode MatConvert_AIJCUDA(Mat, MatType, MatReuse, Mat *);
-PETSC_INTERN PetscErrorCode MatConvertFrom_AIJCUDA(Mat, MatType, MatReuse, Mat *);
-PETSC_INTERN PetscErrorCode MatSeqAIJSetType_AIJCUDA(Mat, MatType, MatReuse, Mat *);
-PETSC_INTERN PetscErrorCode MatCreate_MPIAIJ_AIJCUDA(Mat);
-PETSC_INTERN PetscBool      MatAIJCUDAChangesType(Mat);
-PETSC_INTERN PetscErrorCode MatAIJCUDASave(Mat, PetscBool);
-PETSC_INTERN PetscErrorCode MatAIJCUDAForgetSaved(void);
-PETSC_INTERN PetscErrorCode MatAIJCUDARegisterSubclasses(void);
-
-/* Insertion on the device (insert.c, coo.c) */
-PETSC_INTERN PetscErrorCode MatSeqAIJCUDAInsertsOnDevice(Mat, PetscBool *);
-PETSC_INTERN PetscErrorCode MatSeqAIJCUDAInsertBatch(Mat, const DCSRBatch *, InsertMode);
-PETSC_INTERN DCSRNewEntries MatSeqAIJCUDANewEntries(Mat);
-PETSC_INTERN PetscErrorCode MatSeqAIJCUDAInsertList(Mat, DCSRList *, const PetscScalar[], InsertMode);
-PETSC_INTERN PetscErrorCode MatSeqAIJCUDAFinishInsertion(Mat);
-PETSC_INTERN PetscErrorCode MatSeqAIJCUDACheckRowLimits(Mat);
-PETSC_INTERN PetscErrorCode MatSeqAIJCUDACheckUnused(Mat);
-PETSC_INTERN PetscErrorCode MatSeqAIJCUDAFillsPreallocation(Mat, PetscBool *);
-PETSC_INTERN PetscErrorCode MatCopyHashToXAIJ_AIJCUDA(Mat, Mat);
-PETSC_INTERN PetscErrorCode MatSeqAIJCUDASetInsertOps(struct _MatOps *);
-PETSC_INTERN PetscErrorCode MatAIJCUDACheckIndices(PetscInt, const PetscInt[], PetscInt, const char[]);
-PETSC_INTERN PetscErrorCode MatAIJCUDACheckPreallocation(PetscInt, PetscInt, PetscInt, const PetscInt[]);
-PETSC_INTERN PetscErrorCode MatMPIAIJCUDAInsertsOnDevice(Mat, PetscBool *);
-PETSC_INTERN PetscErrorCode MatMPIAIJCUDAParentSetPreallocation(Mat, PetscInt, const PetscInt[], PetscInt, const PetscInt[]);
-PETSC_INTERN PetscErrorCode MatMPIAIJCUDAInsertOffDiagonal(Mat, DCSRList *, const PetscScalar[], InsertMode);
-PETSC_INTERN PetscErrorCode MatMPIAIJCUDAFinishInsertion(Mat);
-PETSC_INTERN PetscErrorCode MatMPIAIJCUDAInsertEntries(Mat, PetscCount, const PetscInt[], const PetscInt[], const PetscScalar[], InsertMode);
-PETSC_INTERN PetscErrorCode MatAssemblyEndDevice_MPIAIJCUDA(Mat, MatAssemblyType, PetscBool *);
-PETSC_INTERN PetscErrorCode MatMPIAIJCUDASetInsertOps(Mat, struct _MatOps *);
-PETSC_INTERN PetscErrorCode MatSetPreallocationCOO_SeqAIJCUDA_Device(Mat, PetscCount, PetscInt[], PetscInt[]);
-PETSC_INTERN PetscErrorCode MatSetValuesCOO_SeqAIJCUDA_Device(Mat, const PetscScalar[], InsertMode);
-PETSC_INTERN PetscErrorCode MatSetPreallocationCOO_MPIAIJCUDA_Device(Mat, PetscCount, PetscInt[], PetscInt[]);
-PETSC_INTERN PetscErrorCode MatSetValuesCOO_MPIAIJCUDA_Device(Mat, const PetscScalar[], InsertMode);
-PETSC_INTERN PetscErrorCode MatSeqAIJCUDABuildView(Mat, DCSRList *, cudaStream_t, DCSRView *);
-PETSC_INTERN PetscErrorCode MatSeqAIJCUDASetListValues(Mat, const DCSRList *, const PetscScalar[], const PetscScalar[], PetscCount, InsertMode);
-PETSC_INTERN PetscErrorCode MatCOODevice_Remove(Mat);
-PETSC_INTERN PetscErrorCode MatCOODevice_Has(Mat, PetscBool *);
-PETSC_INTERN PetscErrorCode MatCOODevice_Check(Mat);
-PETSC_INTERN PetscErrorCode PetscSparseCUDAGetDeviceCopy(const void *, size_t, cudaStream_t, const void **, void **);
 
 /* Vectors of any memory type as device arrays (vectors.c) */
 typedef enum {
@@ -284,57 +181,75 @@ typedef struct {
   PetscInt     n;      /* local entries */
 } DeviceArray;
 
+/* A sequential operand of a product. */
+typedef struct {
+  PetscObjectId    id;                    /* of the matrix whose structure the product was made for */
+  PetscObjectState nonzerostate;          /* its pattern then */
+  PetscObjectState state;                 /* its values when the result's were computed last */
+  uint64_t        *hash;                  /* [DCSR_PATTERN_WORDS] device, owned: of that pattern, which the matrix may have lost since; NULL: not known */
+  PetscInt         num_rows, num_columns; /* sizes then */
+  PetscCount       num_nonzeros;
+  PetscBool        wide;    /* width of its offsets, which a permutation shares */
+  DCSRView         copy;    /* of a matrix that is not ours, owned; zero otherwise */
+  PetscObjectId    copy_id; /* what the copy is of; 0: there is none */
+  PetscObjectState copy_nonzerostate;
+} ProductOperand;
+
+/* mirror.c */
+PETSC_INTERN PetscErrorCode MatIsSeqAIJCUDA(Mat, PetscBool *);
+PETSC_INTERN PetscErrorCode MatIsMPIAIJCUDA(Mat, PetscBool *);
+PETSC_INTERN PetscErrorCode MatAIJCUDAHostBegin(Mat, int);
+PETSC_INTERN PetscErrorCode MatAIJCUDAHostEnd(Mat, int);
+PETSC_INTERN PetscErrorCode MatAIJCUDAArrayBegin(Mat, int);
+PETSC_INTERN PetscErrorCode MatAIJCUDAArrayEnd(Mat, int);
+PETSC_INTERN PetscErrorCode MatAIJCUDAHostFinish(Mat, int, PetscErrorCode);
+PETSC_INTERN PetscErrorCode MatAIJCUDAHostBeginTwo(Mat, int, Mat, int);
+PETSC_INTERN PetscErrorCode MatAIJCUDAHostFinishTwo(Mat, int, Mat, int, PetscErrorCode);
+PETSC_INTERN PetscBool      MatAIJCUDAInHostCode(void);
+PETSC_INTERN PetscErrorCode MatAIJCUDAShowToReader(Mat, int);
+PETSC_INTERN PetscErrorCode MatSeqAIJCUDAKeepStructure(Mat);
+PETSC_INTERN PetscErrorCode MatSeqAIJCUDAUpdateKept(Mat);
+PETSC_INTERN PetscErrorCode MatSeqAIJCUDADiscardMirror(Mat);
+PETSC_INTERN PetscErrorCode MatSeqAIJCUDAShowMirror(Mat);
+PETSC_INTERN PetscErrorCode MatSeqAIJCUDAHideMirror(Mat);
+PETSC_INTERN PetscErrorCode MatSeqAIJCUDAUseDevice(Mat, PetscBool *);
+PETSC_INTERN PetscErrorCode MatSeqAIJCUDACopyToDevice(Mat);
+PETSC_INTERN PetscErrorCode MatSeqAIJCUDACompact(Mat);
+PETSC_INTERN PetscErrorCode MatSeqAIJCUDADropDevice(Mat);
+PETSC_INTERN PetscErrorCode MatSeqAIJCUDADropPlans(Mat);
+PETSC_INTERN PetscErrorCode MatSeqAIJCUDADeviceChanged(Mat);
+PETSC_INTERN PetscErrorCode MatSeqAIJCUDAValuesChanged(Mat, MatDeviceValues);
+PETSC_INTERN PetscBool      MatSeqAIJCUDADeviceIsCurrent(Mat);
+
+/* replace.c */
+PETSC_INTERN PetscErrorCode MatSeqAIJCUDAStructureOnDevice(Mat, PetscBool *);
+PETSC_INTERN PetscErrorCode MatSeqAIJCUDASetDeviceMatrix(Mat, DCSRView *);
+PETSC_INTERN PetscErrorCode MatSeqAIJCUDASetEmpty(Mat);
+PETSC_INTERN PetscErrorCode MatSeqAIJCUDAStructureChanged(Mat);
+PETSC_INTERN PetscErrorCode MatSeqAIJCUDACreateFromView(Mat, PetscInt, PetscInt, DCSRView *, Mat *);
+PETSC_INTERN PetscErrorCode MatSeqAIJCUDATakeValues(Mat, DCSRView *);
+PETSC_INTERN PetscErrorCode MatSeqAIJCUDAReuseView(Mat, DCSRView *);
+PETSC_INTERN PetscErrorCode MatSeqAIJCUDASetRowLimits(Mat, PetscInt, const PetscInt[]);
+PETSC_INTERN PetscErrorCode MatSeqAIJCUDAGetRowLimits(Mat, const PetscInt *[]);
+
+/* vectors.c */
 PETSC_INTERN PetscErrorCode GetDeviceArray(Mat, Vec, PetscInt, ArrayAccess, HostVecBuffer *, cudaStream_t, DeviceArray *);
 PETSC_INTERN PetscErrorCode RestoreDeviceArray(DeviceArray *, cudaStream_t, PetscErrorCode);
 PETSC_INTERN PetscErrorCode EndGpuTime(PetscErrorCode);
 
-/* Scatters (scatter.c) */
-PETSC_INTERN PetscErrorCode MatMPIAIJCUDAUseCurrentStream(Mat);
-
-/* Products with vectors (mult.c), operations entry by entry (entries.c) */
-PETSC_INTERN PetscErrorCode MatSeqAIJCUDASetMultOps(struct _MatOps *);
-PETSC_INTERN PetscErrorCode MatSeqAIJCUDASetEntriesOps(struct _MatOps *);
-PETSC_INTERN PetscErrorCode MatSeqAIJCUDAPrepareMult(Mat, PetscBool);
-PETSC_INTERN PetscErrorCode MatColumnSumsAbs_SeqAIJCUDA(Mat, Vec);
-PETSC_INTERN PetscErrorCode MatAIJCUDAShowRowSums(Vec);
-PETSC_INTERN PetscErrorCode MatHost_SeqAIJCUDA_copy(Mat, Mat, MatStructure);
-
-/* Transposes and submatrices on the device (transpose.c, submatrix.c, mpitranspose.c, mpisubmatrix.c) */
-PETSC_INTERN PetscErrorCode MatAIJCUDAGetIndices(IS, PetscInt, const char[], cudaStream_t, DCSRIndices *, PetscInt **);
-PETSC_INTERN PetscErrorCode MatSeqAIJCUDAGetSubmatrixView(Mat, IS, IS, DCSRView *);
-PETSC_INTERN PetscErrorCode MatIsTransposeDevice_SeqAIJCUDA(Mat, Mat, PetscReal, PetscBool, PetscBool *, PetscBool *);
-PETSC_INTERN PetscErrorCode MatIsTranspose_SeqAIJCUDA(Mat, Mat, PetscReal, PetscBool *);
-PETSC_INTERN PetscErrorCode MatIsHermitianTranspose_SeqAIJCUDA(Mat, Mat, PetscReal, PetscBool *);
-PETSC_INTERN PetscErrorCode MatSeqAIJCUDASetTransposeOps(struct _MatOps *);
-PETSC_INTERN PetscErrorCode MatSeqAIJCUDASetSubmatrixOps(struct _MatOps *);
-PETSC_INTERN PetscErrorCode MatMPIAIJCUDASetTransposeOps(struct _MatOps *);
-PETSC_INTERN PetscErrorCode MatMPIAIJCUDASetSubmatrixOps(struct _MatOps *);
-/* Sums (axpy.c) */
-PETSC_INTERN PetscErrorCode MatAXPY_SeqAIJCUDA(Mat, PetscScalar, Mat, MatStructure);
-PETSC_INTERN PetscErrorCode MatAXPY_MPIAIJCUDA(Mat, PetscScalar, Mat, MatStructure);
-PETSC_INTERN PetscErrorCode MatSeqAIJCUDACompleteDiagonal(Mat);
-
-/* hypre (hypre.c) */
+/* bound.c */
 PETSC_INTERN PetscErrorCode MatAIJCUDABoundBegin(Mat, PetscBool[3]);
 PETSC_INTERN PetscErrorCode MatAIJCUDABoundEnd(Mat, const PetscBool[3]);
-PETSC_INTERN PetscErrorCode MatAIJCUDAComposeHYPRE(Mat, PetscBool);
 
-/* Loops over rows on the host (rowaccess.c) */
-PETSC_INTERN PetscErrorCode MatAIJCUDASetRowAccessOps(struct _MatOps *, PetscBool);
-
-/* Device deletion (delete.c) */
-PETSC_INTERN PetscErrorCode MatSeqAIJCUDASetDeletionOps(struct _MatOps *);
-PETSC_INTERN PetscErrorCode MatMPIAIJCUDASetDeletionOps(struct _MatOps *);
-PETSC_INTERN PetscErrorCode MatZeroRows_MPIAIJCUDA(Mat, PetscInt, const PetscInt[], PetscScalar, Vec, Vec);
-PETSC_INTERN PetscErrorCode MatEliminateZeros_MPIAIJCUDA(Mat, PetscBool);
-PETSC_INTERN PetscErrorCode MatZeroRowsColumns_MPIAIJCUDA(Mat, PetscInt, const PetscInt[], PetscScalar, Vec, Vec);
-
-/* Products, graphs, factors, array hooks */
-PETSC_INTERN PetscErrorCode MatProductSetFromOptions_AIJCUDA(Mat);
-PETSC_INTERN PetscErrorCode MatProductSetFromOptions_AIJCUDA_Mixed(Mat);
-PETSC_INTERN PetscErrorCode MatCreateGraph_AIJCUDA(Mat, PetscBool, PetscBool, PetscReal, PetscInt, PetscInt[], Mat *);
-PETSC_INTERN PetscErrorCode MatAIJCUDARegisterFactors(MatType);
-PETSC_INTERN PetscErrorCode MatAIJCUDARegisterNestedFactors(void);
-PETSC_INTERN PetscErrorCode MatAIJCUDARegisterForeign(void);
-PETSC_INTERN PetscErrorCode MatAIJCUDAListen(void);
+/* arrays.c */
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDASetArrayHooks(Mat);
+
+/* operands.c */
+PETSC_INTERN PetscErrorCode ProductOperandUsable(Mat, PetscBool, PetscBool *);
+PETSC_INTERN PetscErrorCode ProductOperandGet(Mat, ProductOperand *, PetscBool, cudaStream_t, DCSRView *);
+PETSC_INTERN PetscErrorCode ProductOperandNote(Mat, ProductOperand *, PetscBool);
+PETSC_INTERN PetscErrorCode ProductOperandNotePattern(DCSRView, ProductOperand *, cudaStream_t);
+PETSC_INTERN PetscBool      ProductOperandIsSame(Mat, const ProductOperand *);
+PETSC_INTERN PetscErrorCode ProductOperandHasPattern(Mat, DCSRView, const ProductOperand *, cudaStream_t, PetscBool *);
+PETSC_INTERN PetscErrorCode ProductOperandHasValues(Mat, const ProductOperand *, PetscBool *);
+PETSC_INTERN PetscErrorCode ProductOperandDestroy(ProductOperand *, cudaStream_t);

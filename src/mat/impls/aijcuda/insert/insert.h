@@ -1,0 +1,51 @@
+#pragma once
+/*
+  Values on their way to the device: MatSetValues(), lists of coordinates, kernels that insert.
+*/
+#include "../core/core.h"
+
+/* Nonzero patterns of lists of coordinates (coopattern.c) */
+typedef struct _n_MatCOOPattern *MatCOOPattern;
+
+/* coopattern.c */
+PETSC_INTERN PetscErrorCode MatCOOPatternCreate(Mat, const DCSRView *, MatCOOPattern *);
+PETSC_INTERN PetscErrorCode MatCOOPatternAttach(Mat, const char[], MatCOOPattern *);
+PETSC_INTERN PetscErrorCode MatCOOPatternCheck(Mat, const char[], PetscBool *);
+PETSC_INTERN PetscErrorCode MatCOOPatternDestroy(MatCOOPattern *);
+
+/* insert.c */
+PETSC_INTERN PetscErrorCode MatSeqAIJCUDAInsertsOnDevice(Mat, PetscBool *);
+PETSC_INTERN PetscErrorCode MatSeqAIJCUDAInsertBatch(Mat, const DCSRBatch *, InsertMode);
+PETSC_INTERN DCSRNewEntries MatSeqAIJCUDANewEntries(Mat);
+PETSC_INTERN PetscErrorCode MatSeqAIJCUDAInsertList(Mat, DCSRList *, const PetscScalar[], InsertMode);
+PETSC_INTERN PetscErrorCode MatSeqAIJCUDAFinishInsertion(Mat);
+PETSC_INTERN PetscErrorCode MatSeqAIJCUDACheckRowLimits(Mat);
+PETSC_INTERN PetscErrorCode MatSeqAIJCUDACheckUnused(Mat);
+PETSC_INTERN PetscErrorCode MatSeqAIJCUDAFillsPreallocation(Mat, PetscBool *);
+PETSC_INTERN PetscErrorCode MatSeqAIJCUDASetInsertOps(struct _MatOps *);
+PETSC_INTERN PetscErrorCode MatAIJCUDACheckIndices(PetscInt, const PetscInt[], PetscInt, const char[]);
+
+/* preallocation.c */
+PETSC_INTERN PetscErrorCode MatAIJCUDACheckPreallocation(PetscInt, PetscInt, PetscInt, const PetscInt[]);
+
+/* mpiinsert.c */
+PETSC_INTERN PetscErrorCode MatMPIAIJCUDAInsertsOnDevice(Mat, PetscBool *);
+PETSC_INTERN PetscErrorCode MatMPIAIJCUDAInsertOffDiagonal(Mat, DCSRList *, const PetscScalar[], InsertMode);
+PETSC_INTERN PetscErrorCode MatMPIAIJCUDAFinishInsertion(Mat);
+PETSC_INTERN PetscErrorCode MatMPIAIJCUDAInsertEntries(Mat, PetscCount, const PetscInt[], const PetscInt[], const PetscScalar[], InsertMode);
+PETSC_INTERN PetscErrorCode MatAssemblyEndDevice_MPIAIJCUDA(Mat, MatAssemblyType, PetscBool *);
+PETSC_INTERN PetscErrorCode MatMPIAIJCUDASetInsertOps(Mat, struct _MatOps *);
+
+/* coo.c */
+PETSC_INTERN PetscErrorCode MatSetPreallocationCOO_SeqAIJCUDA_Device(Mat, PetscCount, PetscInt[], PetscInt[]);
+PETSC_INTERN PetscErrorCode MatSetValuesCOO_SeqAIJCUDA_Device(Mat, const PetscScalar[], InsertMode);
+PETSC_INTERN PetscErrorCode MatSeqAIJCUDABuildView(Mat, DCSRList *, cudaStream_t, DCSRView *);
+PETSC_INTERN PetscErrorCode MatSeqAIJCUDASetListValues(Mat, const DCSRList *, const PetscScalar[], const PetscScalar[], PetscCount, InsertMode);
+PETSC_INTERN PetscErrorCode MatCOODevice_Remove(Mat);
+PETSC_INTERN PetscErrorCode MatCOODevice_Has(Mat, PetscBool *);
+PETSC_INTERN PetscErrorCode MatCOODevice_Check(Mat);
+PETSC_INTERN PetscErrorCode PetscSparseCUDAGetDeviceCopy(const void *, size_t, cudaStream_t, const void **, void **);
+
+/* mpicoo.c */
+PETSC_INTERN PetscErrorCode MatSetPreallocationCOO_MPIAIJCUDA_Device(Mat, PetscCount, PetscInt[], PetscInt[]);
+PETSC_INTERN PetscErrorCode MatSetValuesCOO_MPIAIJCUDA_Device(Mat, const PetscScalar[], InsertMode);

@@ -1,0 +1,10 @@
+#pragma once
+/*
+  Products of matrices: what the types install.
+*/
+#include "../core/core.h"
+
+/* product.c */
+PETSC_INTERN PetscErrorCode MatProductSetFromOptions_AIJCUDA(Mat);
+PETSC_INTERN PetscErrorCode MatProductSetFromOptions_AIJCUDA_Mixed(Mat);
+PETSC_INTERN PetscErrorCode MatProductWrapSymbolic_AIJCUDA(Mat);
