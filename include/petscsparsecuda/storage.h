@@ -97,8 +97,8 @@ PETSC_INTERN PetscBool      MatSeqAIJCUDAStorageIsCurrent(Mat);
 
   MatSeqAIJCUDAUseForEntries - uses CSR when the storage is not current.
 */
-#define MatSeqAIJCUDAUseForMult(A, operation, table)    (MatSeqAIJCUDAGet(A)->storage->operation != NULL ? MatSeqAIJCUDAUseStorage(A, table) : MatSeqAIJCUDAUseCSR(A, table))
-#define MatSeqAIJCUDAUseForEntries(A, operation, table) (MatSeqAIJCUDAGet(A)->storage->operation != NULL && MatSeqAIJCUDAStorageIsCurrent(A) ? MatSeqAIJCUDAUseStorage(A, table) : MatSeqAIJCUDAUseCSR(A, table))
+#define MatSeqAIJCUDAUseForMult(A, operation, table)    (MatSeqAIJCUDAGet(A)->device.storage->operation != NULL ? MatSeqAIJCUDAUseStorage(A, table) : MatSeqAIJCUDAUseCSR(A, table))
+#define MatSeqAIJCUDAUseForEntries(A, operation, table) (MatSeqAIJCUDAGet(A)->device.storage->operation != NULL && MatSeqAIJCUDAStorageIsCurrent(A) ? MatSeqAIJCUDAUseStorage(A, table) : MatSeqAIJCUDAUseCSR(A, table))
 
 /* DCSR (impls/dcsr/seq/dcsrstorage.c), and the constructor of sequential types, which finds the storage of its type by name (seqdcsr.c). */
 PETSC_INTERN const MatDeviceStorageOps MatDeviceStorageDCSR;

@@ -1,8 +1,7 @@
-/* What rooms need of rooms above them; core/hooks.h says why each is there. */
+/* What rooms need of rooms above them; core/core.h says why each is there. */
 #include "../mat/impls/aijcuda/core/core.h"
 #include "../mat/impls/aijcuda/insert/insert.h"
 #include "../mat/impls/dcsr/dcsr.h"
-#include "../mat/impls/dcsr/dcsrimpl.h"
 
 const MatAIJCUDAHooks MatAIJCUDAHook = {
   .finish_insertion_seq = MatSeqAIJCUDAFinishInsertion,

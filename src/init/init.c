@@ -1,7 +1,7 @@
 /* Loading, registration, and the checks that the library fits the PETSc that loads it. */
 #include "../mat/impls/aijcuda/core/parents.h"
 #include "../mat/impls/aijcuda/host/host.h"
-#include "../mat/impls/dcsr/dcsrimpl.h"
+#include "../mat/impls/dcsr/dcsr.h"
 
 #if !PetscDefined(HAVE_CUDA)
   #error "petscsparsecuda needs a PETSc configured with CUDA: configure PETSc with --with-cuda=1"

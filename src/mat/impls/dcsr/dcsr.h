@@ -11,3 +11,16 @@ PETSC_INTERN PetscErrorCode MatConvert_SeqAIJDCSRCUDA_SeqAIJ(Mat, MatType, MatRe
 /* mpidcsr.c */
 PETSC_INTERN PetscErrorCode MatConvert_MPIAIJ_MPIAIJDCSRCUDA(Mat, MatType, MatReuse, Mat *);
 PETSC_INTERN PetscErrorCode MatConvert_MPIAIJDCSRCUDA_MPIAIJ(Mat, MatType, MatReuse, Mat *);
+
+/* Constructors (seqdcsr.c, mpidcsr.c), a test hook (storage.c) */
+PETSC_INTERN PetscErrorCode MatCreate_SeqAIJDCSRCUDA(Mat);
+PETSC_INTERN PetscErrorCode MatCreate_MPIAIJDCSRCUDA(Mat);
+PETSC_INTERN PetscErrorCode MatDCSRCUDAFragment_Private(Mat, PetscInt, PetscInt);
+
+/* Composed functions (composed.c) */
+PETSC_INTERN PetscErrorCode MatSeqAIJDCSRCUDACompose(Mat, MatType);
+PETSC_INTERN PetscErrorCode MatSeqAIJDCSRCUDARemoveComposed(Mat, MatType);
+PETSC_INTERN PetscErrorCode MatSeqAIJDCSRCUDARestoreComposed(Mat, MatType);
+PETSC_INTERN PetscErrorCode MatMPIAIJDCSRCUDACompose(Mat);
+PETSC_INTERN PetscErrorCode MatMPIAIJDCSRCUDARemoveComposed(Mat);
+PETSC_INTERN PetscErrorCode MatMPIAIJDCSRCUDARestoreComposed(Mat);

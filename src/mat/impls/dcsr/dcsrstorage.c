@@ -4,7 +4,7 @@
 
 static DCSRView GetView(Mat A)
 {
-  return MatSeqAIJCUDAGet(A)->view;
+  return MatSeqAIJCUDAGet(A)->device.view;
 }
 
 /* Makes the explicit transpose and its plan. */
@@ -18,13 +18,13 @@ static PetscErrorCode BuildExplicitTranspose(Mat A, cudaStream_t stream)
 
   PetscFunctionBegin;
   PetscCall(MatSeqAIJCUDACompact(A));
-  PetscCall(DCSRViewAllocateCompact(d->view.num_columns, d->view.num_rows, d->view.num_nonzeros, d->view.wide, stream, &transpose));
-  PetscCallGoto(ierr, failed, PetscSparseCUDAMalloc_Private((size_t)d->view.num_nonzeros * (d->view.wide ? sizeof(int64_t) : sizeof(int32_t)), "permutation of an explicit transpose", stream, &permutation));
-  PetscCallGoto(ierr, failed, DCSRTranspose(d->view, PETSC_FALSE, transpose, permutation, stream));
-  PetscCallGoto(ierr, failed, DCSRSpMVPlanCreate(transpose, d->spmv_kind, stream, &plan));
-  d->transpose      = transpose;
-  d->permutation    = permutation;
-  d->spmv_transpose = plan;
+  PetscCall(DCSRViewAllocateCompact(d->device.view.num_columns, d->device.view.num_rows, d->device.view.num_nonzeros, d->device.view.wide, stream, &transpose));
+  PetscCallGoto(ierr, failed, PetscSparseCUDAMalloc_Private((size_t)d->device.view.num_nonzeros * (d->device.view.wide ? sizeof(int64_t) : sizeof(int32_t)), "permutation of an explicit transpose", stream, &permutation));
+  PetscCallGoto(ierr, failed, DCSRTranspose(d->device.view, PETSC_FALSE, transpose, permutation, stream));
+  PetscCallGoto(ierr, failed, DCSRSpMVPlanCreate(transpose, d->options.spmv_kind, stream, &plan));
+  d->plans.transpose      = transpose;
+  d->plans.permutation    = permutation;
+  d->plans.spmv_transpose = plan;
   PetscFunctionReturn(PETSC_SUCCESS);
 failed:
   PetscCall(DCSRViewFree(&transpose, stream));
@@ -37,16 +37,16 @@ static PetscErrorCode RefreshExplicitTranspose(Mat A, cudaStream_t stream)
   Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
 
   PetscFunctionBegin;
-  if (d->spmv_transpose == NULL) PetscCall(BuildExplicitTranspose(A, stream));
-  else PetscCall(DCSRTransposeNumeric(d->view, d->permutation, PETSC_FALSE, d->transpose.values, stream));
-  PetscCall(PetscObjectStateGet((PetscObject)A, &d->transpose_state));
+  if (d->plans.spmv_transpose == NULL) PetscCall(BuildExplicitTranspose(A, stream));
+  else PetscCall(DCSRTransposeNumeric(d->device.view, d->plans.permutation, PETSC_FALSE, d->plans.transpose.values, stream));
+  PetscCall(PetscObjectStateGet((PetscObject)A, &d->plans.transpose_state));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Whether a product uses the stored transpose: MAT_FORM_EXPLICIT_TRANSPOSE, or bitwise reproducible products. */
 static PetscBool UsesExplicitTranspose(Mat A, MultKind kind)
 {
-  return (PetscBool)(kind == MULT_TRANSPOSE && (A->form_explicit_transpose || MatSeqAIJCUDAGet(A)->deterministic));
+  return (PetscBool)(kind == MULT_TRANSPOSE && (A->form_explicit_transpose || MatSeqAIJCUDAGet(A)->options.deterministic));
 }
 
 /*
@@ -60,8 +60,8 @@ static PetscErrorCode DefragmentWhenItPays(Mat A)
   Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
 
   PetscFunctionBegin;
-  if (d->view.row_offsets != NULL || d->view.segments == NULL) PetscFunctionReturn(PETSC_SUCCESS);
-  if (d->fragmented_mults++ >= MULTS_BEFORE_DEFRAGMENT && d->defragment == DCSR_DEFRAGMENT_AUTO) PetscCall(MatSeqAIJCUDACompact(A));
+  if (d->device.view.row_offsets != NULL || d->device.view.segments == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  if (d->plans.fragmented_mults++ >= MULTS_BEFORE_DEFRAGMENT && d->options.defragment == DCSR_DEFRAGMENT_AUTO) PetscCall(MatSeqAIJCUDACompact(A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -74,12 +74,12 @@ static PetscErrorCode PrepareMult_DCSR(Mat A, MultKind kind, cudaStream_t stream
   PetscFunctionBegin;
   PetscCall(DefragmentWhenItPays(A));
   if (kind == MULT_FORWARD) {
-    if (d->spmv == NULL) PetscCallLogged(PETSCSPARSECUDA_SpMVAnalysis, A, DCSRSpMVPlanCreate(d->view, d->view.row_offsets != NULL ? d->spmv_kind : DCSR_SPMV_FRAGMENTED, stream, &d->spmv));
+    if (d->plans.spmv == NULL) PetscCallLogged(PETSCSPARSECUDA_SpMVAnalysis, A, DCSRSpMVPlanCreate(d->device.view, d->device.view.row_offsets != NULL ? d->options.spmv_kind : DCSR_SPMV_FRAGMENTED, stream, &d->plans.spmv));
   } else if (UsesExplicitTranspose(A, kind)) {
     PetscCall(PetscObjectStateGet((PetscObject)A, &state));
-    if (d->spmv_transpose == NULL || d->transpose_state != state) PetscCallLogged(PETSCSPARSECUDA_TransposeAnalysis, A, RefreshExplicitTranspose(A, stream));
+    if (d->plans.spmv_transpose == NULL || d->plans.transpose_state != state) PetscCallLogged(PETSCSPARSECUDA_TransposeAnalysis, A, RefreshExplicitTranspose(A, stream));
   } else {
-    if (d->spmvt == NULL) PetscCallLogged(PETSCSPARSECUDA_TransposeAnalysis, A, DCSRSpMVTransposePlanCreate(d->view, d->spmvt_kind, stream, &d->spmvt));
+    if (d->plans.spmvt == NULL) PetscCallLogged(PETSCSPARSECUDA_TransposeAnalysis, A, DCSRSpMVTransposePlanCreate(d->device.view, d->options.spmvt_kind, stream, &d->plans.spmvt));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -89,7 +89,7 @@ static PetscErrorCode Mult_DCSR(Mat A, const PetscScalar x[], const PetscScalar 
   Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
 
   PetscFunctionBegin;
-  PetscCall(DCSRSpMVApply(d->spmv, d->view, x, z, y, stream));
+  PetscCall(DCSRSpMVApply(d->plans.spmv, d->device.view, x, z, y, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -98,8 +98,8 @@ static PetscErrorCode MultTranspose_DCSR(Mat A, PetscBool conjugate, const Petsc
   Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
 
   PetscFunctionBegin;
-  if (UsesExplicitTranspose(A, conjugate ? MULT_HERMITIAN : MULT_TRANSPOSE)) PetscCall(DCSRSpMVApply(d->spmv_transpose, d->transpose, x, z, y, stream));
-  else PetscCall(DCSRSpMVTransposeApply(d->spmvt, d->view, conjugate, x, z, y, stream));
+  if (UsesExplicitTranspose(A, conjugate ? MULT_HERMITIAN : MULT_TRANSPOSE)) PetscCall(DCSRSpMVApply(d->plans.spmv_transpose, d->plans.transpose, x, z, y, stream));
+  else PetscCall(DCSRSpMVTransposeApply(d->plans.spmvt, d->device.view, conjugate, x, z, y, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -110,14 +110,14 @@ static PetscErrorCode Destroy_DCSR(Mat A, PETSC_UNUSED void **data)
   cudaStream_t    stream;
 
   PetscFunctionBegin;
-  if (d->spmv == NULL && d->spmvt == NULL && d->spmm == NULL && d->permutation == NULL && d->transpose.row_offsets == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  if (d->plans.spmv == NULL && d->plans.spmvt == NULL && d->plans.spmm == NULL && d->plans.permutation == NULL && d->plans.transpose.row_offsets == NULL) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscSparseCUDAGetStream(&stream));
-  PetscCall(DCSRSpMVPlanDestroy(&d->spmv, stream));
-  PetscCall(DCSRSpMVPlanDestroy(&d->spmv_transpose, stream));
-  PetscCall(DCSRSpMVTransposePlanDestroy(&d->spmvt, stream));
-  PetscCall(DCSRSpMMPlanDestroy(&d->spmm, stream));
-  PetscCall(DCSRViewFree(&d->transpose, stream));
-  PetscCall(PetscSparseCUDAFree(&d->permutation, stream));
+  PetscCall(DCSRSpMVPlanDestroy(&d->plans.spmv, stream));
+  PetscCall(DCSRSpMVPlanDestroy(&d->plans.spmv_transpose, stream));
+  PetscCall(DCSRSpMVTransposePlanDestroy(&d->plans.spmvt, stream));
+  PetscCall(DCSRSpMMPlanDestroy(&d->plans.spmm, stream));
+  PetscCall(DCSRViewFree(&d->plans.transpose, stream));
+  PetscCall(PetscSparseCUDAFree(&d->plans.permutation, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -125,23 +125,23 @@ static PetscErrorCode Destroy_DCSR(Mat A, PETSC_UNUSED void **data)
 static PetscErrorCode Bytes_DCSR(Mat A, PetscCount *bytes)
 {
   Mat_SeqAIJCUDA *d           = MatSeqAIJCUDAGet(A);
-  const size_t    offset_size = d->view.wide ? sizeof(int64_t) : sizeof(int32_t);
+  const size_t    offset_size = d->device.view.wide ? sizeof(int64_t) : sizeof(int32_t);
   size_t          plan        = 0;
 
   PetscFunctionBegin;
   if (MatSeqAIJCUDACSRReleased(A)) PetscFunctionReturn(PETSC_SUCCESS);
-  *bytes += (PetscCount)(d->view.capacity * (PetscCount)(sizeof(PetscScalar) + sizeof(int32_t)));
-  if (d->view.row_offsets != NULL) *bytes += (PetscCount)((d->view.num_rows + 1) * offset_size);
-  else *bytes += (PetscCount)(2 * offset_size * (size_t)d->view.pitch * (size_t)d->view.max_segments + (size_t)d->view.num_rows * sizeof(int32_t));
-  if (d->spmv != NULL) {
-    PetscCall(DCSRSpMVPlanGetInfo(d->spmv, NULL, NULL, &plan, NULL));
+  *bytes += (PetscCount)(d->device.view.capacity * (PetscCount)(sizeof(PetscScalar) + sizeof(int32_t)));
+  if (d->device.view.row_offsets != NULL) *bytes += (PetscCount)((d->device.view.num_rows + 1) * offset_size);
+  else *bytes += (PetscCount)(2 * offset_size * (size_t)d->device.view.pitch * (size_t)d->device.view.max_segments + (size_t)d->device.view.num_rows * sizeof(int32_t));
+  if (d->plans.spmv != NULL) {
+    PetscCall(DCSRSpMVPlanGetInfo(d->plans.spmv, NULL, NULL, &plan, NULL));
     *bytes += (PetscCount)plan;
   }
-  if (d->spmvt != NULL) {
-    PetscCall(DCSRSpMVTransposePlanGetInfo(d->spmvt, NULL, &plan, NULL));
+  if (d->plans.spmvt != NULL) {
+    PetscCall(DCSRSpMVTransposePlanGetInfo(d->plans.spmvt, NULL, &plan, NULL));
     *bytes += (PetscCount)plan;
   }
-  if (d->spmv_transpose != NULL) *bytes += (PetscCount)((d->transpose.num_rows + 1) * offset_size + (size_t)d->transpose.num_nonzeros * (sizeof(PetscScalar) + sizeof(int32_t) + offset_size));
+  if (d->plans.spmv_transpose != NULL) *bytes += (PetscCount)((d->plans.transpose.num_rows + 1) * offset_size + (size_t)d->plans.transpose.num_nonzeros * (sizeof(PetscScalar) + sizeof(int32_t) + offset_size));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -153,10 +153,11 @@ static PetscErrorCode View_DCSR(Mat A, PetscViewer viewer)
 
   PetscFunctionBegin;
   PetscCall(Bytes_DCSR(A, &bytes));
-  if (d->spmv != NULL) PetscCall(DCSRSpMVPlanGetInfo(d->spmv, NULL, NULL, NULL, &kernel));
+  if (d->plans.spmv != NULL) PetscCall(DCSRSpMVPlanGetInfo(d->plans.spmv, NULL, NULL, NULL, &kernel));
   PetscCall(PetscViewerASCIIPrintf(viewer, "dcsrcuda: %s, %" PetscInt_FMT " segments a row, %" PetscCount_FMT " of %" PetscCount_FMT " pool entries used, %.2f bytes a nonzero, SpMV kernel %s, host mirror %s\n",
-                                   d->view.row_offsets != NULL ? "compact" : "fragmented", d->view.row_offsets != NULL ? 1 : d->view.max_segments, d->view.used, d->view.capacity, (double)bytes / (double)PetscMax(d->view.num_nonzeros, 1), kernel,
-                                   !d->host_structure                    ? "absent"
+                                   d->device.view.row_offsets != NULL ? "compact" : "fragmented", d->device.view.row_offsets != NULL ? 1 : d->device.view.max_segments, d->device.view.used, d->device.view.capacity,
+                                   (double)bytes / (double)PetscMax(d->device.view.num_nonzeros, 1), kernel,
+                                   !d->mirror.structure                  ? "absent"
                                    : A->offloadmask == PETSC_OFFLOAD_GPU ? "without values"
                                                                          : "present"));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -1,6 +1,5 @@
 /* MATMPIAIJDCSRCUDA: a MATMPIAIJ whose diagonal and off-diagonal blocks are MATSEQAIJDCSRCUDA. */
 #include "dcsr.h"
-#include "dcsrimpl.h"
 #include "../aijcuda/core/core.h"
 #include "../aijcuda/core/parents.h"
 #include "../aijcuda/delete/delete.h"
@@ -119,7 +118,7 @@ static PetscErrorCode DestroyButEntries(Mat A)
 
 static PetscErrorCode MatDestroy_MPIAIJDCSRCUDA(Mat A)
 {
-  Mat_MPIAIJ *a = (Mat_MPIAIJ *)A->data;
+  Mat_MPIAIJ *a                 = (Mat_MPIAIJ *)A->data;
   PetscErrorCode (*parent)(Mat) = a->spptr != NULL ? MatMPIAIJCUDAGet(A)->parent.destroy : MatAIJCUDAParentMPI.destroy;
 
   PetscFunctionBegin;
@@ -198,17 +197,17 @@ static PetscErrorCode SetOps(Mat A, struct _MatOps *ops)
   PetscCall(MatMPIAIJCUDASetTransposeOps(ops));
   PetscCall(MatMPIAIJCUDASetSubmatrixOps(ops));
   PetscCall(MatAIJCUDASetRowAccessOps(ops, PETSC_TRUE));
-  ops->setfromoptions        = MatSetFromOptions_MPIAIJDCSRCUDA;
-  ops->assemblyend           = MatAssemblyEnd_MPIAIJDCSRCUDA;
-  ops->view                  = MatView_MPIAIJDCSRCUDA;
-  ops->destroy               = MatDestroy_MPIAIJDCSRCUDA;
-  ops->bindtocpu             = MatBindToCPU_MPIAIJDCSRCUDA;
-  ops->creategraph           = MatCreateGraph_AIJCUDA;
-  ops->convert               = MatConvert_AIJCUDA;
-  ops->convertfrom           = MatConvertFrom_AIJCUDA;
-  ops->productsetfromoptions = MatProductSetFromOptions_AIJCUDA;
-  ops->duplicate             = MatDuplicate_MPIAIJDCSRCUDA;
-  ops->axpy                  = MatAXPY_MPIAIJCUDA;
+  ops->setfromoptions            = MatSetFromOptions_MPIAIJDCSRCUDA;
+  ops->assemblyend               = MatAssemblyEnd_MPIAIJDCSRCUDA;
+  ops->view                      = MatView_MPIAIJDCSRCUDA;
+  ops->destroy                   = MatDestroy_MPIAIJDCSRCUDA;
+  ops->bindtocpu                 = MatBindToCPU_MPIAIJDCSRCUDA;
+  ops->creategraph               = MatCreateGraph_AIJCUDA;
+  ops->convert                   = MatConvert_AIJCUDA;
+  ops->convertfrom               = MatConvertFrom_AIJCUDA;
+  ops->productsetfromoptions     = MatProductSetFromOptions_AIJCUDA;
+  ops->duplicate                 = MatDuplicate_MPIAIJDCSRCUDA;
+  ops->axpy                      = MatAXPY_MPIAIJCUDA;
   MatMPIAIJCUDAGet(A)->installed = *ops;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

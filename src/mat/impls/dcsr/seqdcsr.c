@@ -1,6 +1,5 @@
 /* MATSEQAIJDCSRCUDA: life cycle, options, assembly and view. */
 #include "dcsr.h"
-#include "dcsrimpl.h"
 #include "../aijcuda/core/core.h"
 #include "../aijcuda/core/parents.h"
 #include "../aijcuda/delete/delete.h"
@@ -20,9 +19,9 @@ static const char *const DefragmentKinds[] = {"auto", "never", "always", "DCSRDe
 static PetscErrorCode MatSetFromOptions_SeqAIJDCSRCUDA(Mat A, PetscOptionItems PetscOptionsObject)
 {
   Mat_SeqAIJCUDA *d     = MatSeqAIJCUDAGet(A);
-  PetscInt        eager = d->eager;
-  PetscEnum       spmv = (PetscEnum)d->spmv_kind, spmvt = (PetscEnum)d->spmvt_kind, defragment = (PetscEnum)d->defragment;
-  PetscBool       set, set_transpose, require                                                  = PETSC_FALSE;
+  PetscInt        eager = d->options.eager;
+  PetscEnum       spmv = (PetscEnum)d->options.spmv_kind, spmvt = (PetscEnum)d->options.spmvt_kind, defragment = (PetscEnum)d->options.defragment;
+  PetscBool       set, set_transpose, require                                                                  = PETSC_FALSE;
 
   PetscFunctionBegin;
   PetscOptionsHeadBegin(PetscOptionsObject, "Dynamic CSR on the device (dcsrcuda) options");
@@ -30,21 +29,21 @@ static PetscErrorCode MatSetFromOptions_SeqAIJDCSRCUDA(Mat A, PetscOptionItems P
   PetscCall(PetscOptionsBool("-mat_dcsr_require_device", "Raise an error when there is no usable device, instead of computing on the host", "MATDCSRCUDA", require, &require, NULL));
   PetscCall(PetscOptionsEnum("-mat_dcsr_spmv", "Kernel of MatMult()", "MATDCSRCUDA", DCSRSpMVKinds, spmv, &spmv, &set));
   PetscCall(PetscOptionsEnum("-mat_dcsr_spmv_transpose", "Kernel of MatMultTranspose()", "MATDCSRCUDA", DCSRSpMVTransposeKinds, spmvt, &spmvt, &set_transpose));
-  PetscCall(PetscOptionsBool("-mat_dcsr_deterministic", "Bitwise reproducible MatMultTranspose(), at the price of a stored transpose", "MATDCSRCUDA", d->deterministic, &d->deterministic, NULL));
-  PetscCall(PetscOptionsBoundedInt("-mat_dcsr_stage_size", "Bytes of each of the two pinned buffers that MatSetValues() fills", "MATDCSRCUDA", d->stage_size, &d->stage_size, NULL, 1));
-  PetscCall(PetscOptionsBoundedInt("-mat_dcsr_stage_entries", "Inserted entries that wait on the device at most, unless the matrix has more", "MATDCSRCUDA", d->stage_entries, &d->stage_entries, NULL, 1));
+  PetscCall(PetscOptionsBool("-mat_dcsr_deterministic", "Bitwise reproducible MatMultTranspose(), at the price of a stored transpose", "MATDCSRCUDA", d->options.deterministic, &d->options.deterministic, NULL));
+  PetscCall(PetscOptionsBoundedInt("-mat_dcsr_stage_size", "Bytes of each of the two pinned buffers that MatSetValues() fills", "MATDCSRCUDA", d->options.stage_size, &d->options.stage_size, NULL, 1));
+  PetscCall(PetscOptionsBoundedInt("-mat_dcsr_stage_entries", "Inserted entries that wait on the device at most, unless the matrix has more", "MATDCSRCUDA", d->options.stage_entries, &d->options.stage_entries, NULL, 1));
   PetscCall(PetscOptionsEnum("-mat_dcsr_defragment", "When storage that insertion left fragmented becomes compact", "MatDCSRCUDADefragment", DefragmentKinds, defragment, &defragment, NULL));
-  PetscCall(PetscOptionsBoundedReal("-mat_dcsr_slack", "Unused entries behind a segment that insertion makes, as a part of the row's entries", "MATDCSRCUDA", d->slack, &d->slack, NULL, 0.0));
-  PetscCall(PetscOptionsRangeInt("-mat_dcsr_max_segments", "Segments that insertion may give a row", "MATDCSRCUDA", d->max_segments, &d->max_segments, NULL, 1, DCSR_MAX_SEGMENTS));
+  PetscCall(PetscOptionsBoundedReal("-mat_dcsr_slack", "Unused entries behind a segment that insertion makes, as a part of the row's entries", "MATDCSRCUDA", d->options.slack, &d->options.slack, NULL, 0.0));
+  PetscCall(PetscOptionsRangeInt("-mat_dcsr_max_segments", "Segments that insertion may give a row", "MATDCSRCUDA", d->options.max_segments, &d->options.max_segments, NULL, 1, DCSR_MAX_SEGMENTS));
   PetscCall(PetscOptionsBoundedInt("-mat_dcsr_product_slices", "Slices in which a product of three matrices is computed, so that its intermediate product is never there as a whole: 0 as many as memory asks for, 1 never", "MATDCSRCUDA",
-                                   d->product_slices, &d->product_slices, NULL, 0));
+                                   d->options.product_slices, &d->options.product_slices, NULL, 0));
   PetscOptionsHeadEnd();
   PetscCheck(!require || !d->no_device, PetscObjectComm((PetscObject)A), PETSC_ERR_GPU, "-mat_dcsr_require_device is set and this process has no usable CUDA device: check nvidia-smi, CUDA_VISIBLE_DEVICES and -device_enable");
-  d->eager = (PetscBool)eager;
-  if ((set && d->spmv_kind != (DCSRSpMVKind)spmv) || (set_transpose && d->spmvt_kind != (DCSRSpMVTransposeKind)spmvt)) PetscCall((*d->csr->destroy)(A, NULL));
-  d->defragment = (DCSRDefragmentKind)defragment;
-  d->spmv_kind  = (DCSRSpMVKind)spmv;
-  d->spmvt_kind = (DCSRSpMVTransposeKind)spmvt;
+  d->options.eager = (PetscBool)eager;
+  if ((set && d->options.spmv_kind != (DCSRSpMVKind)spmv) || (set_transpose && d->options.spmvt_kind != (DCSRSpMVTransposeKind)spmvt)) PetscCall((*d->device.csr->destroy)(A, NULL));
+  d->options.defragment = (DCSRDefragmentKind)defragment;
+  d->options.spmv_kind  = (DCSRSpMVKind)spmv;
+  d->options.spmvt_kind = (DCSRSpMVTransposeKind)spmvt;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -71,7 +70,7 @@ static PetscErrorCode MatAssemblyEnd_SeqAIJDCSRCUDA(Mat A, MatAssemblyType mode)
     PetscCall(MatSeqAIJCUDACheckUnused(A));
     PetscCall(MatSeqAIJCUDAUpdateKept(A));
   }
-  if (!d->host_structure) PetscFunctionReturn(PETSC_SUCCESS); // nobody touched the mirror, so nothing was inserted
+  if (!d->mirror.structure) PetscFunctionReturn(PETSC_SUCCESS); // nobody touched the mirror, so nothing was inserted
   PetscCall(MatSeqAIJCUDAShowMirror(A));
   PetscCall((*d->parent.assemblyend)(A, mode));
   if (mode == MAT_FINAL_ASSEMBLY) {
@@ -98,7 +97,7 @@ static PetscErrorCode MatSetOption_SeqAIJDCSRCUDA(Mat A, MatOption option, Petsc
     A->offloadmask = PETSC_OFFLOAD_CPU;
     PetscCall(MatSeqAIJCUDADropDevice(A));
   }
-  if (option == MAT_FORM_EXPLICIT_TRANSPOSE && !flag && d->spmv_transpose != NULL && !d->deterministic) PetscCall((*d->csr->destroy)(A, NULL));
+  if (option == MAT_FORM_EXPLICIT_TRANSPOSE && !flag && d->plans.spmv_transpose != NULL && !d->options.deterministic) PetscCall((*d->device.csr->destroy)(A, NULL));
   if (!A->hash_active) PetscCall(SetOps(A, A->ops));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -109,14 +108,14 @@ static PetscErrorCode ViewStorage(Mat A, PetscViewer viewer)
   Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
 
   PetscFunctionBegin;
-  if (!d->device_structure) {
-    PetscCall(PetscViewerASCIIPrintf(viewer, "%s: no device copy%s\n", d->storage->name, d->no_device ? " (no usable device)" : A->boundtocpu ? " (bound to the CPU)" : ""));
+  if (!d->device.structure) {
+    PetscCall(PetscViewerASCIIPrintf(viewer, "%s: no device copy%s\n", d->device.storage->name, d->no_device ? " (no usable device)" : A->boundtocpu ? " (bound to the CPU)" : ""));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  if (d->storage_data != NULL) PetscCall((*d->storage->view)(A, viewer));
-  else if (d->storage != d->csr) PetscCall(PetscViewerASCIIPrintf(viewer, "%s: %s\n", d->storage->name, d->declined ? "does not pay for this matrix" : "not made yet"));
-  if (MatSeqAIJCUDACSRReleased(A)) PetscCall(PetscViewerASCIIPrintf(viewer, "%s: released\n", d->csr->name));
-  else PetscCall((*d->csr->view)(A, viewer));
+  if (d->device.data != NULL) PetscCall((*d->device.storage->view)(A, viewer));
+  else if (d->device.storage != d->device.csr) PetscCall(PetscViewerASCIIPrintf(viewer, "%s: %s\n", d->device.storage->name, d->device.declined ? "does not pay for this matrix" : "not made yet"));
+  if (MatSeqAIJCUDACSRReleased(A)) PetscCall(PetscViewerASCIIPrintf(viewer, "%s: released\n", d->device.csr->name));
+  else PetscCall((*d->device.csr->view)(A, viewer));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -165,7 +164,7 @@ static PetscErrorCode MatBindToCPU_SeqAIJDCSRCUDA(Mat A, PetscBool flag)
   PetscFunctionBegin;
   A->boundtocpu = (PetscBool)(flag || MatSeqAIJCUDAGet(A)->no_device);
   // DMCreateMatrix() binds for the time of an assembly: what is under way stays on the device
-  if (A->boundtocpu && (A->assembled || !MatSeqAIJCUDAGet(A)->device_assembly)) PetscCall(ReleaseDevice(A));
+  if (A->boundtocpu && (A->assembled || !MatSeqAIJCUDAGet(A)->staging.device_assembly)) PetscCall(ReleaseDevice(A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -174,7 +173,7 @@ static PetscErrorCode ConvertInPlaceToSeqAIJ(Mat);
 /* What MatSetType() destroys when it makes another type of A, which keeps the entries when that is AIJ. */
 static PetscErrorCode DestroyButEntries(Mat A)
 {
-  const PetscBool created = MatSeqAIJCUDAGet(A)->created;
+  const PetscBool created = MatSeqAIJCUDAGet(A)->staging.created;
 
   PetscFunctionBegin;
   PetscCall(ConvertInPlaceToSeqAIJ(A));
@@ -185,7 +184,7 @@ static PetscErrorCode DestroyButEntries(Mat A)
 
 static PetscErrorCode MatDestroy_SeqAIJDCSRCUDA(Mat A)
 {
-  Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A); // NULL: a header merged into another matrix
+  Mat_SeqAIJCUDA *d             = MatSeqAIJCUDAGet(A);                                         // NULL: a header merged into another matrix
   PetscErrorCode (*parent)(Mat) = d != NULL ? d->parent.destroy : MatAIJCUDAParentSeq.destroy; // submatrices have one of their own
   cudaStream_t stream;
 
@@ -195,9 +194,9 @@ static PetscErrorCode MatDestroy_SeqAIJDCSRCUDA(Mat A)
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   if (d != NULL) {
-    if (d->stage != NULL) {
+    if (d->staging.stage != NULL) {
       PetscCall(PetscSparseCUDAGetStream(&stream));
-      PetscCall(DCSRStageDestroy(&d->stage, stream));
+      PetscCall(DCSRStageDestroy(&d->staging.stage, stream));
     }
     PetscCall(MatSeqAIJCUDAShowMirror(A));
     PetscCall(MatSeqAIJCUDADropDevice(A));
@@ -244,9 +243,9 @@ static PetscErrorCode ConvertInPlaceToSeqAIJ(Mat B)
 
   PetscFunctionBegin;
   PetscCall(ReleaseDevice(B));
-  if (d->stage != NULL) {
+  if (d->staging.stage != NULL) {
     PetscCall(PetscSparseCUDAGetStream(&stream));
-    PetscCall(DCSRStageDestroy(&d->stage, stream));
+    PetscCall(DCSRStageDestroy(&d->staging.stage, stream));
   }
   PetscCall(MatSeqAIJCUDAShowMirror(B));
   *b->ops       = d->parent_arrays;
@@ -296,7 +295,7 @@ static PetscErrorCode SetOps(Mat A, struct _MatOps *ops)
   PetscCall(MatSeqAIJCUDASetSubmatrixOps(ops));
   PetscCall(MatSeqAIJCUDASetInsertOps(ops));
   PetscCall(MatAIJCUDASetRowAccessOps(ops, PETSC_FALSE));
-  ops->axpy                          = MatAXPY_SeqAIJCUDA;
+  ops->axpy                      = MatAXPY_SeqAIJCUDA;
   MatSeqAIJCUDAGet(A)->installed = *ops;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -361,23 +360,23 @@ static PetscErrorCode ConvertInPlaceFromSeqAIJ(Mat B, MatType type)
   PetscCall(PetscSparseCUDADeviceUsable(&usable));
   PetscCall(DropInodes(B, ops));
   PetscCall(PetscNew(&d));
-  d->parent         = *ops;
-  d->parent_arrays  = *b->ops;
-  d->type           = registered != NULL ? registered : MATSEQAIJDCSRCUDA;
-  d->csr            = &MatDeviceStorageDCSR;
-  d->storage        = registered != NULL ? storage : d->csr;
-  d->host_structure = PETSC_TRUE;
-  d->no_device      = (PetscBool)!usable;
-  d->stage_size     = 1 << 25;
-  d->stage_entries  = 1 << 25;
-  d->slack          = 0.25;
-  d->max_segments   = DCSR_MAX_SEGMENTS;
-  B->spptr          = d;
-  B->offloadmask    = PETSC_OFFLOAD_UNALLOCATED;
+  d->parent                = *ops;
+  d->parent_arrays         = *b->ops;
+  d->type                  = registered != NULL ? registered : MATSEQAIJDCSRCUDA;
+  d->device.csr            = &MatDeviceStorageDCSR;
+  d->device.storage        = registered != NULL ? storage : d->device.csr;
+  d->mirror.structure      = PETSC_TRUE;
+  d->no_device             = (PetscBool)!usable;
+  d->options.stage_size    = 1 << 25;
+  d->options.stage_entries = 1 << 25;
+  d->options.slack         = 0.25;
+  d->options.max_segments  = DCSR_MAX_SEGMENTS;
+  B->spptr                 = d;
+  B->offloadmask           = PETSC_OFFLOAD_UNALLOCATED;
 
-  d->keeps_structure = (PetscBool)!B->assembled;
-  PetscCall(HostCodeReadsStructure(B, &d->eager));
-  PetscCall(PetscOptionsGetBool(((PetscObject)B)->options, NULL, "-mat_dcsr_test_hide_mirror", &d->hide, NULL));
+  d->mirror.keeps_structure = (PetscBool)!B->assembled;
+  PetscCall(HostCodeReadsStructure(B, &d->options.eager));
+  PetscCall(PetscOptionsGetBool(((PetscObject)B)->options, NULL, "-mat_dcsr_test_hide_mirror", &d->mirror.hide, NULL));
   PetscCall(PetscObjectChangeTypeName((PetscObject)B, d->type));
   PetscCall(SetOps(B, ops));
   PetscCall(SetOwnOps(ops));
@@ -464,7 +463,7 @@ PetscErrorCode MatCreate_SeqAIJCUDA(Mat B, MatType type)
   PetscCall(MatAIJCUDAHostFinish(NULL, HOST_READ, ierr));
   PetscCall(MatConvert_SeqAIJ_SeqAIJDCSRCUDA(B, type, MAT_INPLACE_MATRIX, &B));
   PetscCall(HostCodeReadsStructure(B, &reads));
-  MatSeqAIJCUDAGet(B)->created         = (PetscBool)!reads;
-  MatSeqAIJCUDAGet(B)->keeps_structure = reads;
+  MatSeqAIJCUDAGet(B)->staging.created        = (PetscBool)!reads;
+  MatSeqAIJCUDAGet(B)->mirror.keeps_structure = reads;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

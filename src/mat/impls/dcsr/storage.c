@@ -1,6 +1,5 @@
 /* What users and tests may ask of the storage of MATDCSRCUDA. */
 #include "dcsr.h"
-#include "dcsrimpl.h"
 #include "../aijcuda/core/core.h"
 
 /* Applies f to the sequential matrices of ours that A consists of. */
@@ -32,9 +31,9 @@ static PetscErrorCode IsValid_Seq(Mat A, void *context)
   cudaStream_t    stream;
 
   PetscFunctionBegin;
-  if (!d->device_structure || d->device_nonzerostate != A->nonzerostate || MatSeqAIJCUDACSRReleased(A)) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!d->device.structure || d->device.nonzerostate != A->nonzerostate || MatSeqAIJCUDACSRReleased(A)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscSparseCUDAGetStream(&stream));
-  PetscCall(DCSRIsValid(d->view, stream, &ok, &row, &what));
+  PetscCall(DCSRIsValid(d->device.view, stream, &ok, &row, &what));
   if (!ok) PetscCall(PetscInfo(A, "Device storage is not valid: %s, row %" PetscInt_FMT "\n", what, row));
   *valid = (PetscBool)(*valid && ok);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -110,9 +109,9 @@ static PetscErrorCode GetMemoryUsed_Seq(Mat A, void *context)
   Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
 
   PetscFunctionBegin;
-  if (!d->device_structure) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall((*d->csr->bytes)(A, (PetscCount *)context));
-  if (d->storage_data != NULL) PetscCall((*d->storage->bytes)(A, (PetscCount *)context));
+  if (!d->device.structure) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall((*d->device.csr->bytes)(A, (PetscCount *)context));
+  if (d->device.data != NULL) PetscCall((*d->device.storage->bytes)(A, (PetscCount *)context));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -157,22 +156,22 @@ static PetscErrorCode Fragment_Seq(Mat A, void *context)
   PetscCall(MatSeqAIJCUDACopyToDevice(A));
   PetscCall(MatSeqAIJCUDACompact(A));
   PetscCall(PetscSparseCUDAGetStream(&stream));
-  view              = d->view;
+  view              = d->device.view;
   view.values       = NULL;
   view.columns      = NULL;
   view.row_offsets  = NULL;
   view.max_segments = parameters[0];
   view.pitch        = (PetscCount)PetscMax(view.num_rows, 1);
-  PetscCall(DCSRFragmentCapacity(d->view, view.max_segments, parameters[1], stream, &view.capacity));
+  PetscCall(DCSRFragmentCapacity(d->device.view, view.max_segments, parameters[1], stream, &view.capacity));
   offset_size = view.wide ? sizeof(int64_t) : sizeof(int32_t);
   PetscCallGoto(ierr, failed, PetscSparseCUDAMalloc(view.capacity, "values of a fragmented matrix", stream, &view.values));
   PetscCallGoto(ierr, failed, PetscSparseCUDAMalloc(view.capacity, "columns of a fragmented matrix", stream, &view.columns));
   PetscCallGoto(ierr, failed, PetscSparseCUDAMalloc_Private(2 * offset_size * (size_t)view.pitch * (size_t)view.max_segments, "segments of a fragmented matrix", stream, &view.segments));
   PetscCallGoto(ierr, failed, PetscSparseCUDAMalloc(view.num_rows, "row sizes of a fragmented matrix", stream, &view.row_sizes));
-  PetscCallGoto(ierr, failed, DCSRFragment(d->view, parameters[1], &view, stream));
+  PetscCallGoto(ierr, failed, DCSRFragment(d->device.view, parameters[1], &view, stream));
   PetscCall(MatSeqAIJCUDADropPlans(A));
-  PetscCall(DCSRViewFree(&d->view, stream));
-  d->view = view;
+  PetscCall(DCSRViewFree(&d->device.view, stream));
+  d->device.view = view;
   PetscFunctionReturn(PETSC_SUCCESS);
 failed:
   PetscCall(DCSRViewFree(&view, stream));

@@ -1,7 +1,7 @@
 static char help[] = "Stash and exchange of entries of other processes: what arrives, in which order, from and to host and device memory, with a new and a kept pattern.\n\n";
 
 #include "testmat.h"
-#include <petscsparsecuda/exchange.h>
+#include <src/mat/impls/aijcuda/exchange/exchange.h>
 
 static uint64_t state;
 

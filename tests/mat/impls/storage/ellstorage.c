@@ -1,5 +1,5 @@
 /* ELLPACK behind the seam for device storage: its table, and the types that have it. */
-#include <petscsparsecuda/aijcuda.h>
+#include <src/mat/impls/aijcuda/core/core.h>
 #include "ell.h"
 
 ELLCounts ell_counts;
@@ -12,7 +12,7 @@ typedef struct {
 
 static ELL *Get(Mat A)
 {
-  return (ELL *)MatSeqAIJCUDAGet(A)->storage_data;
+  return (ELL *)MatSeqAIJCUDAGet(A)->device.data;
 }
 
 static size_t NumSlots(const ELL *ell)

@@ -55,22 +55,22 @@ static PetscErrorCode MatSeqAIJRestoreArrayWrite_SeqAIJCUDA(Mat A, PetscScalar *
 static PetscErrorCode GetDeviceIndices(Mat A, const PetscInt *i[], const PetscInt *j[])
 {
   Mat_SeqAIJCUDA *d            = MatSeqAIJCUDAGet(A);
-  const PetscBool same_offsets = (PetscBool)(sizeof(PetscInt) == (d->view.wide ? sizeof(int64_t) : sizeof(int32_t)));
+  const PetscBool same_offsets = (PetscBool)(sizeof(PetscInt) == (d->device.view.wide ? sizeof(int64_t) : sizeof(int32_t)));
   const PetscBool same_columns = (PetscBool)(sizeof(PetscInt) == sizeof(int32_t));
   cudaStream_t    stream;
 
   PetscFunctionBegin;
   PetscCall(PetscSparseCUDAGetStream(&stream));
-  if (!same_offsets && d->wide_i == NULL) {
-    PetscCall(PetscSparseCUDAMalloc(d->view.num_rows + 1, "row offsets as PetscInt", stream, &d->wide_i));
-    PetscCall(DCSRWidenOffsets(d->view.num_rows + 1, d->view.row_offsets, d->view.wide, d->wide_i, stream));
+  if (!same_offsets && d->plans.wide_i == NULL) {
+    PetscCall(PetscSparseCUDAMalloc(d->device.view.num_rows + 1, "row offsets as PetscInt", stream, &d->plans.wide_i));
+    PetscCall(DCSRWidenOffsets(d->device.view.num_rows + 1, d->device.view.row_offsets, d->device.view.wide, d->plans.wide_i, stream));
   }
-  if (!same_columns && d->wide_j == NULL && d->view.num_nonzeros > 0) {
-    PetscCall(PetscSparseCUDAMalloc(d->view.num_nonzeros, "column indices as PetscInt", stream, &d->wide_j));
-    PetscCall(DCSRWidenColumns(d->view.num_nonzeros, d->view.columns, d->wide_j, stream));
+  if (!same_columns && d->plans.wide_j == NULL && d->device.view.num_nonzeros > 0) {
+    PetscCall(PetscSparseCUDAMalloc(d->device.view.num_nonzeros, "column indices as PetscInt", stream, &d->plans.wide_j));
+    PetscCall(DCSRWidenColumns(d->device.view.num_nonzeros, d->device.view.columns, d->plans.wide_j, stream));
   }
-  if (i != NULL) *i = same_offsets ? (const PetscInt *)d->view.row_offsets : d->wide_i;
-  if (j != NULL) *j = same_columns ? (const PetscInt *)(void *)d->view.columns : d->wide_j;
+  if (i != NULL) *i = same_offsets ? (const PetscInt *)d->device.view.row_offsets : d->plans.wide_i;
+  if (j != NULL) *j = same_columns ? (const PetscInt *)(void *)d->device.view.columns : d->plans.wide_j;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -85,9 +85,9 @@ static PetscErrorCode MatSeqAIJGetCSRAndMemType_SeqAIJCUDA(Mat A, const PetscInt
     PetscCall(MatSeqAIJCUDACopyToDevice(A));
     PetscCall(MatSeqAIJCUDACompact(A));
     PetscCall(GetDeviceIndices(A, i, j));
-    if (values != NULL) *values = MatSeqAIJCUDAGet(A)->view.values;
-    MatSeqAIJCUDAGet(A)->keeps_csr = PETSC_TRUE;
-    if (values != NULL) MatSeqAIJCUDAGet(A)->newest = DEVICE_VALUES_CSR; // they may be written
+    if (values != NULL) *values = MatSeqAIJCUDAGet(A)->device.view.values;
+    MatSeqAIJCUDAGet(A)->device.keeps_csr = PETSC_TRUE;
+    if (values != NULL) MatSeqAIJCUDAGet(A)->device.newest = DEVICE_VALUES_CSR; // they may be written
     if (mtype != NULL) *mtype = PETSC_MEMTYPE_CUDA;
   } else {
     PetscCall(MatAIJCUDAArrayBegin(A, HOST_READ));

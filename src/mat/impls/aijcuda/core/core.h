@@ -28,9 +28,7 @@ typedef enum {
 } HostAccess;
 
 #define HOST_READ  (HOST_READ_STRUCTURE | HOST_READ_VALUES)
-
 #define HOST_WRITE (HOST_READ | HOST_WRITE_VALUES)
-
 #define HOST_BUILD (HOST_READ | HOST_WRITE_VALUES | HOST_WRITE_STRUCTURE)
 
 /* When fragmented storage becomes compact: what -mat_dcsr_defragment says. */
@@ -46,61 +44,86 @@ typedef struct {
   PetscInt     n;
 } HostVecBuffer;
 
-/* The spptr of a sequential matrix of ours. */
+/* A sequential matrix on the device. */
 typedef struct {
-  DCSRView              view;                /* device storage, its arrays are owned; meaningful when device_structure */
-  PetscBool             device_structure;    /* view holds the structure of state device_nonzerostate */
-  PetscBool             device_values;       /* view.values is allocated and was filled once */
-  PetscObjectState      device_nonzerostate; /* nonzerostate of the matrix that view was made from */
-  PetscBool             host_structure;      /* i, j, ilen, imax of the Mat_SeqAIJ are current; PETSC_FALSE: absent, made on demand */
-  PetscBool             is_block;            /* block of a parallel matrix: keeps the host structure, which public functions (MatMPIAIJGetLocalMat(), ...) read directly */
-  PetscBool             keeps_structure;     /* host code that reads the structure directly was met, or MATMPIAIJ may have this as a block: the structure is made at once after every change */
-  PetscInt              host_active;         /* depth of host accesses under way (thunks, array getters) */
-  PetscInt              row_access;          /* depth of MatGetRowUpperTriangular(); meanwhile the matrix counts as bound to the CPU */
-  PetscBool             row_access_bound;    /* whether it was bound before that */
-  PetscBool             hide;                /* test hook -mat_dcsr_test_hide_mirror: i, j, a of the Mat_SeqAIJ are NULL while host_active is 0, */
-  PetscBool             computed;            /* once a device operation was asked for; scratch matrices inside host products never get there */
-  PetscInt             *hidden_i, *hidden_j; /* what they are meanwhile; NULL while shown */
-  PetscScalar          *hidden_a;            /* the same for a */
-  DCSRSpMVPlan          spmv;                /* NULL until the first product; dropped with the structure */
-  DCSRSpMVTransposePlan spmvt;               /* the same for transpose products */
-  DCSRSpMMPlan          spmm;                /* the same for products with dense matrices */
-  DCSRView              transpose;           /* explicit transpose, arrays owned; values NULL until first asked for */
-  void                 *permutation;         /* [nnz] entry of A behind each entry of the transpose; offsets' width; NULL without explicit transpose */
-  DCSRSpMVPlan          spmv_transpose;      /* plan of the explicit transpose; NULL without one */
-  PetscObjectState      transpose_state;     /* object state of A when the values of the transpose were gathered */
-  PetscInt             *wide_i, *wide_j;     /* [m + 1], [nnz] PetscInt copies for foreign device code, where the device's arrays have another width; NULL until asked for */
-  DCSRStage             stage;               /* values of MatSetValues() on their way to the device; NULL until the first */
-  InsertMode            stage_mode;          /* of what is in the stage */
-  PetscBool             created;             /* by MatSetType(), without -mat_seqaij_type; otherwise it may be a block of a MATMPIAIJ, which fills host arrays itself */
-  PetscBool             device_assembly;     /* set up or preallocated without host arrays: the first values, too, go to the device */
-  PetscInt              stage_size;          /* -mat_dcsr_stage_size: bytes of a pinned buffer of the stage */
-  PetscInt              stage_entries;       /* -mat_dcsr_stage_entries: entries that wait on the device until they join the matrix */
-  DCSRDefragmentKind    defragment;          /* -mat_dcsr_defragment */
-  PetscReal             slack;               /* -mat_dcsr_slack: unused entries behind a segment that insertion makes, as a part of the row */
-  PetscInt              max_segments;        /* -mat_dcsr_max_segments */
-  PetscInt              diagonal;            /* column of the diagonal entry of row 0, which MAT_IGNORE_ZERO_ENTRIES does not ignore; DCSR_NO_DIAGONAL in an off-diagonal block */
-  PetscInt              fragmented_mults;    /* products with vectors with fragmented storage since its structure changed */
-  HostVecBuffer         x, y, z;             /* scratch for vectors that live on the host */
-  struct _MatOps        parent;              /* operations of MATSEQAIJ as this matrix last had them */
-  struct _MatOps        installed;           /* the table as we last left it; what differs later was put there by the parent */
-  Mat_SeqAIJOps         parent_arrays;       /* array hooks of MATSEQAIJ */
-  PetscObjectId         coo_list;            /* container of the list of coordinates whose pattern this matrix or block had, 0: none, */
-  PetscObjectState      coo_nonzerostate;    /* when its nonzerostate was this one (coopattern.c) */
-  PetscBool             eager;               /* -mat_dcsr_host_structure eager; the default with -mat_seqaij_type */
-  PetscBool             deterministic;       /* -mat_dcsr_deterministic */
-  PetscBool             no_device;           /* no usable device: bound to the CPU for good */
-  DCSRSpMVKind          spmv_kind;           /* -mat_dcsr_spmv */
-  DCSRSpMVTransposeKind spmvt_kind;          /* -mat_dcsr_spmv_transpose */
-  PetscInt              product_slices;      /* -mat_dcsr_product_slices: of products of three matrices whose first one this is; 0 is automatic */
+  DCSRView         view;         /* compact or fragmented CSR, its arrays are owned; meaningful when structure */
+  PetscBool        structure;    /* view holds the structure of state nonzerostate */
+  PetscBool        values;       /* view.values is allocated and was filled once */
+  PetscObjectState nonzerostate; /* of the matrix when view was made */
 
   /* What storage.h is about */
-  MatType                    type;          /* as it was registered; PETSc takes the name away before it destroys the data in MatHeaderMerge() */
   const MatDeviceStorageOps *csr, *storage; /* what works on view, and the storage of this type; the same for DCSR */
-  void                      *storage_data;  /* storage beside view; NULL until an operation wants it */
+  void                      *data;          /* storage beside view; NULL until an operation wants it */
   MatDeviceValues            newest;        /* who of view and storage has the newest values of the device */
   PetscBool                  declined;      /* the storage does not pay for this structure */
   PetscBool                  keeps_csr;     /* somebody asked for CSR after the storage had replaced it, or holds its arrays: it stays */
+} MatDeviceCopy;
+
+/* The host arrays of the Mat_SeqAIJ, as a mirror of the device. */
+typedef struct {
+  PetscBool    structure;           /* i, j, ilen, imax are current; PETSC_FALSE: absent, made on demand */
+  PetscBool    is_block;            /* block of a parallel matrix: keeps the host structure, which public functions (MatMPIAIJGetLocalMat(), ...) read directly */
+  PetscBool    keeps_structure;     /* host code that reads the structure directly was met, or MATMPIAIJ may have this as a block: the structure is made at once after every change */
+  PetscInt     active;              /* depth of host accesses under way (thunks, array getters) */
+  PetscInt     row_access;          /* depth of MatGetRowUpperTriangular(); meanwhile the matrix counts as bound to the CPU */
+  PetscBool    row_access_bound;    /* whether it was bound before that */
+  PetscBool    hide;                /* test hook -mat_dcsr_test_hide_mirror: i, j, a are NULL while active is 0, */
+  PetscBool    computed;            /* once a device operation was asked for; scratch matrices inside host products never get there */
+  PetscInt    *hidden_i, *hidden_j; /* what they are meanwhile; NULL while shown */
+  PetscScalar *hidden_a;            /* the same for a */
+} MatHostMirror;
+
+/* What is made of the structure on the device and goes with it. */
+typedef struct {
+  DCSRSpMVPlan          spmv;             /* NULL until the first product */
+  DCSRSpMVTransposePlan spmvt;            /* the same for transpose products */
+  DCSRSpMMPlan          spmm;             /* the same for products with dense matrices */
+  DCSRView              transpose;        /* explicit transpose, arrays owned; values NULL until first asked for */
+  void                 *permutation;      /* [nnz] entry of A behind each entry of the transpose; offsets' width; NULL without explicit transpose */
+  DCSRSpMVPlan          spmv_transpose;   /* plan of the explicit transpose; NULL without one */
+  PetscObjectState      transpose_state;  /* object state of A when the values of the transpose were gathered */
+  PetscInt             *wide_i, *wide_j;  /* [m + 1], [nnz] PetscInt copies for foreign device code, where the device's arrays have another width; NULL until asked for */
+  PetscInt              fragmented_mults; /* products with vectors with fragmented storage since its structure changed */
+} MatPlans;
+
+/* Values on their way to the device, and what decides that they go there. */
+typedef struct {
+  DCSRStage        stage;            /* values of MatSetValues(); NULL until the first */
+  InsertMode       mode;             /* of what is in the stage */
+  PetscBool        created;          /* by MatSetType(), without -mat_seqaij_type; otherwise it may be a block of a MATMPIAIJ, which fills host arrays itself */
+  PetscBool        device_assembly;  /* set up or preallocated without host arrays: the first values, too, go to the device */
+  PetscInt         diagonal;         /* column of the diagonal entry of row 0, which MAT_IGNORE_ZERO_ENTRIES does not ignore; DCSR_NO_DIAGONAL in an off-diagonal block */
+  PetscObjectId    coo_list;         /* container of the list of coordinates whose pattern this matrix or block had, 0: none, */
+  PetscObjectState coo_nonzerostate; /* when its nonzerostate was this one (coopattern.c) */
+} MatStaging;
+
+/* What the options say. */
+typedef struct {
+  PetscInt              stage_size;     /* -mat_dcsr_stage_size: bytes of a pinned buffer of the stage */
+  PetscInt              stage_entries;  /* -mat_dcsr_stage_entries: entries that wait on the device until they join the matrix */
+  DCSRDefragmentKind    defragment;     /* -mat_dcsr_defragment */
+  PetscReal             slack;          /* -mat_dcsr_slack: unused entries behind a segment that insertion makes, as a part of the row */
+  PetscInt              max_segments;   /* -mat_dcsr_max_segments */
+  PetscBool             eager;          /* -mat_dcsr_host_structure eager; the default with -mat_seqaij_type */
+  PetscBool             deterministic;  /* -mat_dcsr_deterministic */
+  DCSRSpMVKind          spmv_kind;      /* -mat_dcsr_spmv */
+  DCSRSpMVTransposeKind spmvt_kind;     /* -mat_dcsr_spmv_transpose */
+  PetscInt              product_slices; /* -mat_dcsr_product_slices: of products of three matrices whose first one this is; 0 is automatic */
+} MatAIJCUDAOptions;
+
+/* The spptr of a sequential matrix of ours. */
+typedef struct {
+  MatType           type; /* as it was registered; PETSc takes the name away before it destroys the data in MatHeaderMerge() */
+  MatDeviceCopy     device;
+  MatHostMirror     mirror;
+  MatPlans          plans;
+  MatStaging        staging;
+  MatAIJCUDAOptions options;
+  HostVecBuffer     x, y, z;       /* scratch for vectors that live on the host */
+  struct _MatOps    parent;        /* operations of MATSEQAIJ as this matrix last had them */
+  struct _MatOps    installed;     /* the table as we last left it; what differs later was put there by the parent */
+  Mat_SeqAIJOps     parent_arrays; /* array hooks of MATSEQAIJ */
+  PetscBool         no_device;     /* no usable device: bound to the CPU for good */
 } Mat_SeqAIJCUDA;
 
 /* What all processes learn from each other in MatAssemblyBegin(): each but the last is true when it is on some process. */
@@ -149,18 +172,18 @@ static inline Mat_MPIAIJCUDA *MatMPIAIJCUDAGet(Mat A)
 /* Whether the structure on the host is made at once after every change of a sequential matrix of ours that is no block of a parallel one. */
 static inline PetscBool MatSeqAIJCUDAKeepsStructure(Mat A)
 {
-  return (PetscBool)(MatSeqAIJCUDAGet(A)->eager || MatSeqAIJCUDAGet(A)->keeps_structure);
+  return (PetscBool)(MatSeqAIJCUDAGet(A)->options.eager || MatSeqAIJCUDAGet(A)->mirror.keeps_structure);
 }
 
 /* Calls that go up the house: what a room needs of one above it. The table is filled where all rooms are known (src/init/hooks.c). */
 typedef struct {
-  PetscErrorCode (*finish_insertion_seq)(Mat);                      /* entries on their way to the device join the matrix before the mirror or the device copy is used */
-  PetscErrorCode (*finish_insertion_mpi)(Mat);                      /* the same for the blocks of a parallel matrix */
-  PetscErrorCode (*from_seqaij)(Mat, MatType, MatReuse, Mat *);     /* conversions that make a matrix of the type, and MATAIJ of it, */
-  PetscErrorCode (*from_mpiaij)(Mat, MatType, MatReuse, Mat *);     /* for blocks that the parent makes, and for conversions by way of MATAIJ; */
-  PetscErrorCode (*to_seqaij)(Mat, MatType, MatReuse, Mat *);       /* the MatType is not looked at */
+  PetscErrorCode (*finish_insertion_seq)(Mat);                  /* entries on their way to the device join the matrix before the mirror or the device copy is used */
+  PetscErrorCode (*finish_insertion_mpi)(Mat);                  /* the same for the blocks of a parallel matrix */
+  PetscErrorCode (*from_seqaij)(Mat, MatType, MatReuse, Mat *); /* conversions that make a matrix of the type, and MATAIJ of it, */
+  PetscErrorCode (*from_mpiaij)(Mat, MatType, MatReuse, Mat *); /* for blocks that the parent makes, and for conversions by way of MATAIJ; */
+  PetscErrorCode (*to_seqaij)(Mat, MatType, MatReuse, Mat *);   /* the MatType is not looked at */
   PetscErrorCode (*to_mpiaij)(Mat, MatType, MatReuse, Mat *);
-  PetscErrorCode (*restore_composed)(Mat, MatType);                 /* puts the parent's composed functions back into a MATSEQAIJ that was made of the header of a matrix of this type */
+  PetscErrorCode (*restore_composed)(Mat, MatType); /* puts the parent's composed functions back into a MATSEQAIJ that was made of the header of a matrix of this type */
 } MatAIJCUDAHooks;
 
 PETSC_INTERN const MatAIJCUDAHooks MatAIJCUDAHook;

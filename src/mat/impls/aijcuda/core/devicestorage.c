@@ -74,7 +74,7 @@ PetscBool MatSeqAIJCUDACSRReleased(Mat A)
 {
   const Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
 
-  return (PetscBool)(d->storage_data != NULL && d->view.row_offsets == NULL && d->view.segments == NULL);
+  return (PetscBool)(d->device.data != NULL && d->device.view.row_offsets == NULL && d->device.view.segments == NULL);
 }
 
 /* MatSeqAIJCUDAStorageIsCurrent - Whether there is storage beside CSR, with the newest structure and values. */
@@ -82,7 +82,7 @@ PetscBool MatSeqAIJCUDAStorageIsCurrent(Mat A)
 {
   const Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
 
-  return (PetscBool)(d->storage_data != NULL && d->newest != DEVICE_VALUES_CSR && MatSeqAIJCUDADeviceIsCurrent(A));
+  return (PetscBool)(d->device.data != NULL && d->device.newest != DEVICE_VALUES_CSR && MatSeqAIJCUDADeviceIsCurrent(A));
 }
 
 /* Gives compact CSR what it lacks of structure and values. */
@@ -90,7 +90,7 @@ static PetscErrorCode FillCSR(Mat A)
 {
   Mat_SeqAIJCUDA *d        = MatSeqAIJCUDAGet(A);
   const PetscBool released = MatSeqAIJCUDACSRReleased(A);
-  DCSRView        view     = d->view;
+  DCSRView        view     = d->device.view;
   PetscBool       wide;
   cudaStream_t    stream;
   PetscErrorCode  ierr;
@@ -98,13 +98,13 @@ static PetscErrorCode FillCSR(Mat A)
   PetscFunctionBegin;
   PetscCall(PetscSparseCUDAGetStream(&stream));
   if (released) {
-    PetscCall(DCSRNeedsWide(d->view.num_nonzeros, &wide));
-    PetscCall(DCSRViewAllocateCompact(d->view.num_rows, d->view.num_columns, d->view.num_nonzeros, wide, stream, &view));
+    PetscCall(DCSRNeedsWide(d->device.view.num_nonzeros, &wide));
+    PetscCall(DCSRViewAllocateCompact(d->device.view.num_rows, d->device.view.num_columns, d->device.view.num_nonzeros, wide, stream, &view));
   }
-  PetscCallGoto(ierr, failed, (*d->storage->getcsr)(A, released, PETSC_TRUE, view, stream));
-  d->view   = view;
-  d->newest = DEVICE_VALUES_BOTH;
-  if (released) d->keeps_csr = PETSC_TRUE;
+  PetscCallGoto(ierr, failed, (*d->device.storage->getcsr)(A, released, PETSC_TRUE, view, stream));
+  d->device.view   = view;
+  d->device.newest = DEVICE_VALUES_BOTH;
+  if (released) d->device.keeps_csr = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
 failed:
   if (released) PetscCall(DCSRViewFree(&view, stream));
@@ -129,8 +129,8 @@ PetscErrorCode MatSeqAIJCUDAGetCSR(Mat A)
   Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
 
   PetscFunctionBegin;
-  if (d->storage_data == NULL) PetscFunctionReturn(PETSC_SUCCESS);
-  if (d->newest == DEVICE_VALUES_STORAGE || MatSeqAIJCUDACSRReleased(A)) PetscCall(FillCSR(A));
+  if (d->device.data == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  if (d->device.newest == DEVICE_VALUES_STORAGE || MatSeqAIJCUDACSRReleased(A)) PetscCall(FillCSR(A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -138,14 +138,14 @@ PetscErrorCode MatSeqAIJCUDAGetCSR(Mat A)
 static PetscErrorCode ReleaseCSR(Mat A, cudaStream_t stream)
 {
   Mat_SeqAIJCUDA *d    = MatSeqAIJCUDAGet(A);
-  DCSRView        view = d->view;
+  DCSRView        view = d->device.view;
 
   PetscFunctionBegin;
-  PetscCall((*d->csr->destroy)(A, NULL)); // plans of CSR
+  PetscCall((*d->device.csr->destroy)(A, NULL)); // plans of CSR
   PetscCall(DCSRViewFree(&view, stream));
-  d->view.values      = NULL;
-  d->view.columns     = NULL;
-  d->view.row_offsets = NULL;
+  d->device.view.values      = NULL;
+  d->device.view.columns     = NULL;
+  d->device.view.row_offsets = NULL;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -157,16 +157,16 @@ static PetscErrorCode UpdateStorage(Mat A)
 
   PetscFunctionBegin;
   PetscCall(PetscSparseCUDAGetStream(&stream));
-  if (d->storage_data != NULL) {
-    PetscCall((*d->storage->setvalues)(A, d->view, stream));
-    d->newest = DEVICE_VALUES_BOTH;
+  if (d->device.data != NULL) {
+    PetscCall((*d->device.storage->setvalues)(A, d->device.view, stream));
+    d->device.newest = DEVICE_VALUES_BOTH;
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCall((*d->storage->create)(A, d->view, stream, &d->storage_data));
-  d->newest   = DEVICE_VALUES_BOTH;
-  d->declined = (PetscBool)(d->storage_data == NULL);
-  if (d->declined) PetscCall(PetscInfo(A, "Storage %s does not pay for this matrix, which stays in CSR\n", d->storage->name));
-  else if (d->storage->replaces_csr && !d->keeps_csr) PetscCall(ReleaseCSR(A, stream));
+  PetscCall((*d->device.storage->create)(A, d->device.view, stream, &d->device.data));
+  d->device.newest   = DEVICE_VALUES_BOTH;
+  d->device.declined = (PetscBool)(d->device.data == NULL);
+  if (d->device.declined) PetscCall(PetscInfo(A, "Storage %s does not pay for this matrix, which stays in CSR\n", d->device.storage->name));
+  else if (d->device.storage->replaces_csr && !d->device.keeps_csr) PetscCall(ReleaseCSR(A, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -185,7 +185,7 @@ PetscErrorCode MatSeqAIJCUDAUseCSR(Mat A, const MatDeviceStorageOps **table)
 {
   PetscFunctionBegin;
   PetscCall(MatSeqAIJCUDACopyToDevice(A));
-  *table = MatSeqAIJCUDAGet(A)->csr;
+  *table = MatSeqAIJCUDAGet(A)->device.csr;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -207,17 +207,17 @@ PetscErrorCode MatSeqAIJCUDAUseStorage(Mat A, const MatDeviceStorageOps **table)
   Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
 
   PetscFunctionBegin;
-  if (d->storage == d->csr) {
+  if (d->device.storage == d->device.csr) {
     PetscCall(MatSeqAIJCUDAUseCSR(A, table));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall((*MatAIJCUDAHook.finish_insertion_seq)(A));
   if (!MatSeqAIJCUDAStorageIsCurrent(A)) {
     PetscCall(MatSeqAIJCUDACopyToDevice(A));
-    if (!d->declined) PetscCall(MatSeqAIJCUDACompact(A));
-    if (!d->declined) PetscCall(UpdateStorage(A));
+    if (!d->device.declined) PetscCall(MatSeqAIJCUDACompact(A));
+    if (!d->device.declined) PetscCall(UpdateStorage(A));
   }
-  *table = d->declined ? d->csr : d->storage;
+  *table = d->device.declined ? d->device.csr : d->device.storage;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -225,7 +225,7 @@ PetscErrorCode MatSeqAIJCUDAUseStorage(Mat A, const MatDeviceStorageOps **table)
 PetscErrorCode MatSeqAIJCUDAStorageChanged(Mat A, const MatDeviceStorageOps *table)
 {
   PetscFunctionBegin;
-  PetscCall(MatSeqAIJCUDAValuesChanged(A, table == MatSeqAIJCUDAGet(A)->csr ? DEVICE_VALUES_CSR : DEVICE_VALUES_STORAGE));
+  PetscCall(MatSeqAIJCUDAValuesChanged(A, table == MatSeqAIJCUDAGet(A)->device.csr ? DEVICE_VALUES_CSR : DEVICE_VALUES_STORAGE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -235,10 +235,10 @@ PetscErrorCode MatSeqAIJCUDADropStorage(Mat A)
   Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
 
   PetscFunctionBegin;
-  if (d->storage_data != NULL) PetscCall((*d->storage->destroy)(A, &d->storage_data));
-  d->newest    = DEVICE_VALUES_CSR;
-  d->declined  = PETSC_FALSE;
-  d->keeps_csr = PETSC_FALSE;
+  if (d->device.data != NULL) PetscCall((*d->device.storage->destroy)(A, &d->device.data));
+  d->device.newest    = DEVICE_VALUES_CSR;
+  d->device.declined  = PETSC_FALSE;
+  d->device.keeps_csr = PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -261,14 +261,14 @@ PetscErrorCode MatSeqAIJCUDADuplicateStorage(Mat A, PetscBool values, Mat B, Pet
   cudaStream_t    stream;
 
   PetscFunctionBegin;
-  *done = (PetscBool)(a->storage == b->storage && MatSeqAIJCUDAStorageIsCurrent(A) && a->storage->duplicate != NULL && (values || a->storage->zero != NULL));
+  *done = (PetscBool)(a->device.storage == b->device.storage && MatSeqAIJCUDAStorageIsCurrent(A) && a->device.storage->duplicate != NULL && (values || a->device.storage->zero != NULL));
   if (!*done) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscSparseCUDAGetStream(&stream));
-  PetscCall((*a->storage->duplicate)(A, stream, &b->storage_data));
-  b->view.num_rows     = a->view.num_rows;
-  b->view.num_columns  = a->view.num_columns;
-  b->view.num_nonzeros = a->view.num_nonzeros;
-  b->newest            = DEVICE_VALUES_STORAGE;
-  if (!values) PetscCall((*b->storage->zero)(B, stream));
+  PetscCall((*a->device.storage->duplicate)(A, stream, &b->device.data));
+  b->device.view.num_rows     = a->device.view.num_rows;
+  b->device.view.num_columns  = a->device.view.num_columns;
+  b->device.view.num_nonzeros = a->device.view.num_nonzeros;
+  b->device.newest            = DEVICE_VALUES_STORAGE;
+  if (!values) PetscCall((*b->device.storage->zero)(B, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

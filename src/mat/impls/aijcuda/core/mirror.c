@@ -45,12 +45,12 @@ PetscErrorCode MatSeqAIJCUDAShowMirror(Mat A)
   Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
 
   PetscFunctionBegin;
-  if (d->hidden_i != NULL) a->i = d->hidden_i;
-  if (d->hidden_j != NULL) a->j = d->hidden_j;
-  if (d->hidden_a != NULL) a->a = d->hidden_a;
-  d->hidden_i = NULL;
-  d->hidden_j = NULL;
-  d->hidden_a = NULL;
+  if (d->mirror.hidden_i != NULL) a->i = d->mirror.hidden_i;
+  if (d->mirror.hidden_j != NULL) a->j = d->mirror.hidden_j;
+  if (d->mirror.hidden_a != NULL) a->a = d->mirror.hidden_a;
+  d->mirror.hidden_i = NULL;
+  d->mirror.hidden_j = NULL;
+  d->mirror.hidden_a = NULL;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -60,14 +60,14 @@ PetscErrorCode MatSeqAIJCUDAHideMirror(Mat A)
   Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
 
   PetscFunctionBegin;
-  if (!d->hide || !d->computed || !A->assembled || A->structure_only) PetscFunctionReturn(PETSC_SUCCESS);
-  d->hidden_a = a->a;
-  a->a        = NULL;
-  if (!d->is_block && !MatSeqAIJCUDAKeepsStructure(A)) {
-    d->hidden_i = a->i;
-    d->hidden_j = a->j;
-    a->i        = NULL;
-    a->j        = NULL;
+  if (!d->mirror.hide || !d->mirror.computed || !A->assembled || A->structure_only) PetscFunctionReturn(PETSC_SUCCESS);
+  d->mirror.hidden_a = a->a;
+  a->a               = NULL;
+  if (!d->mirror.is_block && !MatSeqAIJCUDAKeepsStructure(A)) {
+    d->mirror.hidden_i = a->i;
+    d->mirror.hidden_j = a->j;
+    a->i               = NULL;
+    a->j               = NULL;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -80,11 +80,11 @@ PetscErrorCode MatSeqAIJCUDADropPlans(Mat A)
 
   PetscFunctionBegin;
   PetscCall(MatSeqAIJCUDADropStorage(A));
-  PetscCall((*d->csr->destroy)(A, NULL));
-  if (d->wide_i == NULL && d->wide_j == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall((*d->device.csr->destroy)(A, NULL));
+  if (d->plans.wide_i == NULL && d->plans.wide_j == NULL) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscSparseCUDAGetStream(&stream));
-  PetscCall(PetscSparseCUDAFree(&d->wide_i, stream));
-  PetscCall(PetscSparseCUDAFree(&d->wide_j, stream));
+  PetscCall(PetscSparseCUDAFree(&d->plans.wide_i, stream));
+  PetscCall(PetscSparseCUDAFree(&d->plans.wide_j, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -96,12 +96,12 @@ PetscErrorCode MatSeqAIJCUDADropDevice(Mat A)
 
   PetscFunctionBegin;
   PetscCall(MatSeqAIJCUDADropPlans(A));
-  if (d->device_structure) {
+  if (d->device.structure) {
     PetscCall(PetscSparseCUDAGetStream(&stream));
-    PetscCall(DCSRViewFree(&d->view, stream));
+    PetscCall(DCSRViewFree(&d->device.view, stream));
   }
-  d->device_structure = PETSC_FALSE;
-  d->device_values    = PETSC_FALSE;
+  d->device.structure = PETSC_FALSE;
+  d->device.values    = PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -109,8 +109,8 @@ PetscErrorCode MatSeqAIJCUDADropDevice(Mat A)
 PetscErrorCode MatSeqAIJCUDAUseDevice(Mat A, PetscBool *use)
 {
   PetscFunctionBegin;
-  MatSeqAIJCUDAGet(A)->computed = PETSC_TRUE;
-  *use                          = (PetscBool)(!A->boundtocpu && A->assembled && !A->structure_only && !A->hash_active && A->factortype == MAT_FACTOR_NONE && A->cmap->n <= PETSC_INT32_MAX);
+  MatSeqAIJCUDAGet(A)->mirror.computed = PETSC_TRUE;
+  *use                                 = (PetscBool)(!A->boundtocpu && A->assembled && !A->structure_only && !A->hash_active && A->factortype == MAT_FACTOR_NONE && A->cmap->n <= PETSC_INT32_MAX);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -119,7 +119,7 @@ PetscBool MatSeqAIJCUDADeviceIsCurrent(Mat A)
 {
   const Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
 
-  return (PetscBool)(d->device_structure && d->device_nonzerostate == A->nonzerostate && d->device_values && (A->offloadmask == PETSC_OFFLOAD_GPU || A->offloadmask == PETSC_OFFLOAD_BOTH));
+  return (PetscBool)(d->device.structure && d->device.nonzerostate == A->nonzerostate && d->device.values && (A->offloadmask == PETSC_OFFLOAD_GPU || A->offloadmask == PETSC_OFFLOAD_BOTH));
 }
 
 /* Notes that a device operation changed the values of the CSR view: the mirror's are stale, and those of storage beside it. */
@@ -134,8 +134,8 @@ PetscErrorCode MatSeqAIJCUDADeviceChanged(Mat A)
 PetscErrorCode MatSeqAIJCUDAValuesChanged(Mat A, MatDeviceValues newest)
 {
   PetscFunctionBegin;
-  MatSeqAIJCUDAGet(A)->newest = newest;
-  A->offloadmask              = PETSC_OFFLOAD_GPU;
+  MatSeqAIJCUDAGet(A)->device.newest = newest;
+  A->offloadmask                     = PETSC_OFFLOAD_GPU;
   PetscCall(PetscObjectStateIncrease((PetscObject)A));
   PetscCall(MatSeqAIJCUDAUpdateKept(A));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -154,7 +154,7 @@ static PetscErrorCode CopyStructureToDevice(Mat A)
   PetscErrorCode  ierr;
 
   PetscFunctionBegin;
-  PetscCheck(d->host_structure, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Neither the host nor the device has the structure of this matrix");
+  PetscCheck(d->mirror.structure, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Neither the host nor the device has the structure of this matrix");
   PetscCall(PetscSparseCUDAGetStream(&stream));
   PetscCall(MatSeqAIJCUDADropDevice(A));
   PetscCall(DCSRNeedsWide(nnz, &wide));
@@ -164,9 +164,9 @@ static PetscErrorCode CopyStructureToDevice(Mat A)
     PetscCallGoto(ierr, failed, DCSRCopyColumnsToDevice(nnz, a->j, view.columns, stream));
   } else PetscCallCUDAGoto(ierr, failed, cudaMemsetAsync(view.row_offsets, 0, (size_t)(m + 1) * sizeof(int32_t), stream));
   PetscCall(PetscLogCpuToGpu((PetscLogDouble)((m + 1) * sizeof(PetscInt) + (size_t)nnz * sizeof(PetscInt))));
-  d->view                = view;
-  d->device_structure    = PETSC_TRUE;
-  d->device_nonzerostate = A->nonzerostate;
+  d->device.view         = view;
+  d->device.structure    = PETSC_TRUE;
+  d->device.nonzerostate = A->nonzerostate;
   PetscFunctionReturn(PETSC_SUCCESS);
 failed:
   PetscCall(DCSRViewFree(&view, stream));
@@ -181,12 +181,12 @@ static PetscErrorCode CopyMirrorToDevice(Mat A, PetscBool current)
   cudaStream_t    stream;
 
   PetscFunctionBegin;
-  if (!current || d->view.row_offsets == NULL) PetscCall(CopyStructureToDevice(A)); // the mirror's value order is the compact one
+  if (!current || d->device.view.row_offsets == NULL) PetscCall(CopyStructureToDevice(A)); // the mirror's value order is the compact one
   PetscCall(PetscSparseCUDAGetStream(&stream));
-  PetscCall(PetscSparseCUDACopyToDevice(d->view.values, a->a, (size_t)d->view.num_nonzeros * sizeof(PetscScalar), stream));
-  PetscCall(PetscLogCpuToGpu((PetscLogDouble)d->view.num_nonzeros * sizeof(PetscScalar)));
-  d->newest        = DEVICE_VALUES_CSR;
-  d->device_values = PETSC_TRUE;
+  PetscCall(PetscSparseCUDACopyToDevice(d->device.view.values, a->a, (size_t)d->device.view.num_nonzeros * sizeof(PetscScalar), stream));
+  PetscCall(PetscLogCpuToGpu((PetscLogDouble)d->device.view.num_nonzeros * sizeof(PetscScalar)));
+  d->device.newest = DEVICE_VALUES_CSR;
+  d->device.values = PETSC_TRUE;
   A->offloadmask   = PETSC_OFFLOAD_BOTH;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -200,15 +200,15 @@ PetscErrorCode MatSeqAIJCUDACopyToDevice(Mat A)
 
   PetscFunctionBegin;
   PetscCall((*MatAIJCUDAHook.finish_insertion_seq)(A));
-  current = (PetscBool)(d->device_structure && d->device_nonzerostate == A->nonzerostate);
+  current = (PetscBool)(d->device.structure && d->device.nonzerostate == A->nonzerostate);
   if (current) PetscCall(MatSeqAIJCUDAGetCSR(A));
-  if (current && d->device_values && (A->offloadmask == PETSC_OFFLOAD_GPU || A->offloadmask == PETSC_OFFLOAD_BOTH)) PetscFunctionReturn(PETSC_SUCCESS);
+  if (current && d->device.values && (A->offloadmask == PETSC_OFFLOAD_GPU || A->offloadmask == PETSC_OFFLOAD_BOTH)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCheck(A->offloadmask != PETSC_OFFLOAD_GPU, PETSC_COMM_SELF, PETSC_ERR_PLIB, "The newest values are on the device, under a structure that is no longer current");
   PetscCall(MatSeqAIJCUDAShowMirror(A));
   PetscCall(PetscLogEventBegin(PETSCSPARSECUDA_CopyToDevice, A, 0, 0, 0));
   ierr = CopyMirrorToDevice(A, current);
   PetscCall(PetscLogEventEnd(PETSCSPARSECUDA_CopyToDevice, A, 0, 0, 0));
-  if (d->host_active == 0) PetscCall(MatSeqAIJCUDAHideMirror(A));
+  if (d->mirror.active == 0) PetscCall(MatSeqAIJCUDAHideMirror(A));
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -223,12 +223,12 @@ static PetscErrorCode Defragment(Mat A)
 
   PetscFunctionBegin;
   PetscCall(PetscSparseCUDAGetStream(&stream));
-  PetscCall(DCSRNeedsWide(d->view.num_nonzeros, &wide));
-  PetscCall(DCSRViewAllocateCompact(d->view.num_rows, d->view.num_columns, d->view.num_nonzeros, wide, stream, &view));
-  PetscCallGoto(ierr, failed, DCSRDefragment(d->view, view, stream));
+  PetscCall(DCSRNeedsWide(d->device.view.num_nonzeros, &wide));
+  PetscCall(DCSRViewAllocateCompact(d->device.view.num_rows, d->device.view.num_columns, d->device.view.num_nonzeros, wide, stream, &view));
+  PetscCallGoto(ierr, failed, DCSRDefragment(d->device.view, view, stream));
   PetscCall(MatSeqAIJCUDADropPlans(A));
-  PetscCall(DCSRViewFree(&d->view, stream));
-  d->view = view;
+  PetscCall(DCSRViewFree(&d->device.view, stream));
+  d->device.view = view;
   PetscFunctionReturn(PETSC_SUCCESS);
 failed:
   PetscCall(DCSRViewFree(&view, stream));
@@ -241,8 +241,8 @@ PetscErrorCode MatSeqAIJCUDACompact(Mat A)
   Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
 
   PetscFunctionBegin;
-  if (d->device_structure) PetscCall(MatSeqAIJCUDAGetCSR(A));
-  if (d->device_structure && d->view.row_offsets == NULL) PetscCallLogged(PETSCSPARSECUDA_Defragment, A, Defragment(A));
+  if (d->device.structure) PetscCall(MatSeqAIJCUDAGetCSR(A));
+  if (d->device.structure && d->device.view.row_offsets == NULL) PetscCallLogged(PETSCSPARSECUDA_Defragment, A, Defragment(A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -266,7 +266,7 @@ PetscErrorCode MatSeqAIJCUDADiscardMirror(Mat A)
   a->i    = NULL;
   a->rmax = -1;
 
-  MatSeqAIJCUDAGet(A)->host_structure = PETSC_FALSE;
+  MatSeqAIJCUDAGet(A)->mirror.structure = PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -349,12 +349,12 @@ static PetscErrorCode CopyStructureToHost(Mat A)
   PetscErrorCode  ierr;
 
   PetscFunctionBegin;
-  PetscCheck(d->device_structure, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Neither the host nor the device has the structure of this matrix");
+  PetscCheck(d->device.structure, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Neither the host nor the device has the structure of this matrix");
   PetscCall(MatSeqAIJCUDACompact(A));
-  PetscCallGoto(ierr, failed, AllocateHostArrays(A->rmap->n, d->view.num_nonzeros, &h));
-  PetscCallGoto(ierr, failed, FillHostStructure(d->view, &h));
+  PetscCallGoto(ierr, failed, AllocateHostArrays(A->rmap->n, d->device.view.num_nonzeros, &h));
+  PetscCallGoto(ierr, failed, FillHostStructure(d->device.view, &h));
   PetscCall(ReplaceHostArrays(A, &h));
-  d->host_structure = PETSC_TRUE;
+  d->mirror.structure = PETSC_TRUE;
   if (A->offloadmask == PETSC_OFFLOAD_BOTH) A->offloadmask = PETSC_OFFLOAD_GPU;                    // the new value array is empty
   PetscCall(MatCheckCompressedRow(A, a->nonzerorowcnt, &a->compressedrow, a->i, A->rmap->n, 0.6)); // the ratio MATSEQAIJ uses
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -377,11 +377,11 @@ static PetscErrorCode CopyValuesToHost(Mat A)
   cudaStream_t    stream;
 
   PetscFunctionBegin;
-  PetscCheck(d->device_values && d->view.num_nonzeros == a->i[A->rmap->n], PETSC_COMM_SELF, PETSC_ERR_PLIB, "The newest values are on the device, under a structure that is no longer current");
+  PetscCheck(d->device.values && d->device.view.num_nonzeros == a->i[A->rmap->n], PETSC_COMM_SELF, PETSC_ERR_PLIB, "The newest values are on the device, under a structure that is no longer current");
   PetscCall(MatSeqAIJCUDACompact(A));
   PetscCall(PetscSparseCUDAGetStream(&stream));
-  bytes = (size_t)d->view.num_nonzeros * sizeof(PetscScalar);
-  PetscCall(PetscSparseCUDACopyToHost(a->a, d->view.values, bytes, stream));
+  bytes = (size_t)d->device.view.num_nonzeros * sizeof(PetscScalar);
+  PetscCall(PetscSparseCUDACopyToHost(a->a, d->device.view.values, bytes, stream));
   PetscCall(PetscLogGpuToCpu((PetscLogDouble)bytes));
   A->offloadmask = PETSC_OFFLOAD_BOTH;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -391,7 +391,7 @@ static PetscErrorCode CopyValuesToHost(Mat A)
 static PetscErrorCode UpdateMirror(Mat A, int access)
 {
   PetscFunctionBegin;
-  if (!MatSeqAIJCUDAGet(A)->host_structure) PetscCallLogged(PETSCSPARSECUDA_CopyToHost, A, CopyStructureToHost(A));
+  if (!MatSeqAIJCUDAGet(A)->mirror.structure) PetscCallLogged(PETSCSPARSECUDA_CopyToHost, A, CopyStructureToHost(A));
   if ((access & HOST_READ_VALUES) && A->offloadmask == PETSC_OFFLOAD_GPU) PetscCallLogged(PETSCSPARSECUDA_CopyToHost, A, CopyValuesToHost(A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -404,11 +404,11 @@ static PetscErrorCode HostBegin_Seq(Mat A, int access)
 
   PetscFunctionBegin;
   PetscCall((*MatAIJCUDAHook.finish_insertion_seq)(A));
-  if (d->host_active == 0) PetscCall(MatSeqAIJCUDAShowMirror(A));
+  if (d->mirror.active == 0) PetscCall(MatSeqAIJCUDAShowMirror(A));
   ierr = UpdateMirror(A, access);
-  if (ierr != PETSC_SUCCESS && d->host_active == 0) PetscCall(MatSeqAIJCUDAHideMirror(A));
+  if (ierr != PETSC_SUCCESS && d->mirror.active == 0) PetscCall(MatSeqAIJCUDAHideMirror(A));
   PetscCall(ierr);
-  d->host_active++;
+  d->mirror.active++;
   // what is about to be written counts as written, so that device operations inside the host operation see it
   if ((access & (HOST_WRITE_VALUES | HOST_WRITE_STRUCTURE)) && A->offloadmask == PETSC_OFFLOAD_BOTH) A->offloadmask = PETSC_OFFLOAD_CPU;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -420,8 +420,8 @@ static PetscErrorCode HostEnd_Seq(Mat A, int access)
   Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A); // asked for again: the operation may have merged another matrix into A
 
   PetscFunctionBegin;
-  if (d->host_active > 0) d->host_active--;
-  if (d->host_active == 0) PetscCall(MatSeqAIJCUDAHideMirror(A));
+  if (d->mirror.active > 0) d->mirror.active--;
+  if (d->mirror.active == 0) PetscCall(MatSeqAIJCUDAHideMirror(A));
   if ((access & (HOST_WRITE_VALUES | HOST_WRITE_STRUCTURE)) && A->offloadmask != PETSC_OFFLOAD_GPU) {
     A->offloadmask = PETSC_OFFLOAD_CPU;
     PetscCall(PetscObjectStateIncrease((PetscObject)A)); // parallel operations write into blocks without a word to them
@@ -582,7 +582,7 @@ PetscErrorCode MatAIJCUDAShowToReader(Mat A, int access)
 PetscErrorCode MatSeqAIJCUDAKeepStructure(Mat A)
 {
   PetscFunctionBegin;
-  MatSeqAIJCUDAGet(A)->keeps_structure = PETSC_TRUE;
+  MatSeqAIJCUDAGet(A)->mirror.keeps_structure = PETSC_TRUE;
   PetscCall(MatAIJCUDAShowToReader(A, HOST_READ_STRUCTURE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -591,7 +591,7 @@ PetscErrorCode MatSeqAIJCUDAKeepStructure(Mat A)
 PetscErrorCode MatSeqAIJCUDAUpdateKept(Mat A)
 {
   PetscFunctionBegin;
-  if (!MatSeqAIJCUDAKeepsStructure(A) || MatSeqAIJCUDAGet(A)->host_structure) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!MatSeqAIJCUDAKeepsStructure(A) || MatSeqAIJCUDAGet(A)->mirror.structure) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatAIJCUDAHostBegin(A, HOST_READ_STRUCTURE));
   PetscCall(MatAIJCUDAHostEnd(A, HOST_READ_STRUCTURE));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -605,7 +605,7 @@ static PetscErrorCode ForgetArrays(Mat A)
   PetscFunctionBegin;
   PetscCall(MatIsSeqAIJCUDA(A, &is));
   if (is) {
-    MatSeqAIJCUDAGet(A)->host_active = 1;
+    MatSeqAIJCUDAGet(A)->mirror.active = 1;
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(MatIsMPIAIJCUDA(A, &is));

@@ -104,7 +104,7 @@ PetscErrorCode ProductOperandGet(Mat X, ProductOperand *o, PetscBool values, cud
   if (ours) {
     PetscCall(MatSeqAIJCUDACopyToDevice(X));
     PetscCall(MatSeqAIJCUDACompact(X));
-    *view = MatSeqAIJCUDAGet(X)->view;
+    *view = MatSeqAIJCUDAGet(X)->device.view;
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   if (o->copy_id != ((PetscObject)X)->id || o->copy_nonzerostate != X->nonzerostate) PetscCall(CopyForeignStructure(X, o, stream));

@@ -40,4 +40,3 @@ PetscErrorCode MatAIJCUDACaptureParents(void)
   PetscCall(MatDestroy(&A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
-

@@ -43,5 +43,4 @@ typedef struct {
 PETSC_INTERN MatAIJCUDAParentSeqFunctions MatAIJCUDAParentSeq;
 PETSC_INTERN MatAIJCUDAParentMPIFunctions MatAIJCUDAParentMPI;
 
-
 PETSC_INTERN PetscErrorCode MatAIJCUDACaptureParents(void);

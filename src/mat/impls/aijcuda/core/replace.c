@@ -13,7 +13,7 @@ PetscErrorCode MatSeqAIJCUDAStructureOnDevice(Mat A, PetscBool *device)
 {
   PetscFunctionBegin;
   PetscCall(MatSeqAIJCUDAUseDevice(A, device));
-  *device = (PetscBool)(*device && MatSeqAIJCUDAGet(A)->host_active == 0 && !MatAIJCUDAInHostCode());
+  *device = (PetscBool)(*device && MatSeqAIJCUDAGet(A)->mirror.active == 0 && !MatAIJCUDAInHostCode());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -39,16 +39,16 @@ PetscErrorCode MatSeqAIJCUDASetDeviceMatrix(Mat A, DCSRView *view)
   PetscCall(MatSeqAIJCUDADropDevice(A));
   PetscCall(PetscObjectCompose((PetscObject)A, ROW_LIMITS_KEY, NULL));
   PetscCall((*MatAIJCUDAParentSeq.setpreallocation)(A, MAT_SKIP_ALLOCATION, NULL)); // ends the hash phase, bumps the state
-  a->compressedrow.use   = PETSC_FALSE;
-  d->view                = *view;
-  d->device_structure    = PETSC_TRUE;
-  d->device_values       = PETSC_TRUE;
-  d->device_nonzerostate = A->nonzerostate;
-  d->device_assembly     = PETSC_TRUE;
-  A->offloadmask         = PETSC_OFFLOAD_GPU;
-  a->nz                  = (PetscInt)view->num_nonzeros;
-  a->maxnz               = a->nz;
-  A->info.nz_unneeded    = 0;
+  a->compressedrow.use       = PETSC_FALSE;
+  d->device.view             = *view;
+  d->device.structure        = PETSC_TRUE;
+  d->device.values           = PETSC_TRUE;
+  d->device.nonzerostate     = A->nonzerostate;
+  d->staging.device_assembly = PETSC_TRUE;
+  A->offloadmask             = PETSC_OFFLOAD_GPU;
+  a->nz                      = (PetscInt)view->num_nonzeros;
+  a->maxnz                   = a->nz;
+  A->info.nz_unneeded        = 0;
   PetscCall(PetscArrayzero(view, 1));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -63,7 +63,7 @@ PetscErrorCode MatSeqAIJCUDASetEmpty(Mat A)
   PetscCall(PetscLayoutSetUp(A->rmap));
   PetscCall(PetscLayoutSetUp(A->cmap));
   PetscCall(PetscSparseCUDAGetStream(&stream));
-  if (MatSeqAIJCUDAGet(A)->stage != NULL) PetscCall(DCSRStageDestroy(&MatSeqAIJCUDAGet(A)->stage, stream));
+  if (MatSeqAIJCUDAGet(A)->staging.stage != NULL) PetscCall(DCSRStageDestroy(&MatSeqAIJCUDAGet(A)->staging.stage, stream));
   PetscCall(DCSRViewAllocateCompact(A->rmap->n, A->cmap->n, 0, PETSC_FALSE, stream, &view));
   PetscCallCUDA(cudaMemsetAsync(view.row_offsets, 0, (size_t)(A->rmap->n + 1) * sizeof(int32_t), stream));
   PetscCall(MatSeqAIJCUDASetDeviceMatrix(A, &view));
@@ -79,11 +79,11 @@ PetscErrorCode MatSeqAIJCUDAStructureChanged(Mat A)
   PetscFunctionBegin;
   PetscCall(MatSeqAIJCUDADropPlans(A));
   A->nonzerostate++;
-  d->device_nonzerostate = A->nonzerostate;
-  d->fragmented_mults = 0;
-  A->offloadmask         = PETSC_OFFLOAD_GPU;
-  if (d->host_structure) PetscCall(MatSeqAIJCUDADiscardMirror(A));
-  a->nz    = (PetscInt)d->view.num_nonzeros;
+  d->device.nonzerostate    = A->nonzerostate;
+  d->plans.fragmented_mults = 0;
+  A->offloadmask            = PETSC_OFFLOAD_GPU;
+  if (d->mirror.structure) PetscCall(MatSeqAIJCUDADiscardMirror(A));
+  a->nz    = (PetscInt)d->device.view.num_nonzeros;
   a->maxnz = PetscMax(a->maxnz, a->nz); // what was preallocated counts as allocated, as in MATSEQAIJ
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -115,8 +115,8 @@ PetscErrorCode MatSeqAIJCUDACreateFromView(Mat A, PetscInt rbs, PetscInt cbs, DC
   PetscCallGoto(ierr, failed, MatSetBlockSizes(*B, rbs, cbs));
   PetscCallGoto(ierr, failed, MatSetType(*B, ((PetscObject)A)->type_name));
   PetscCallGoto(ierr, failed, MatSeqAIJCUDASetDeviceMatrix(*B, view));
-  ((Mat_SeqAIJ *)(*B)->data)->nonew     = 0;
-  MatSeqAIJCUDAGet(*B)->keeps_structure = MatSeqAIJCUDAGet(A)->keeps_structure;
+  ((Mat_SeqAIJ *)(*B)->data)->nonew            = 0;
+  MatSeqAIJCUDAGet(*B)->mirror.keeps_structure = MatSeqAIJCUDAGet(A)->mirror.keeps_structure;
   PetscCallGoto(ierr, failed, MatAssemblyBegin(*B, MAT_FINAL_ASSEMBLY));
   PetscCallGoto(ierr, failed, MatAssemblyEnd(*B, MAT_FINAL_ASSEMBLY));
   PetscCallGoto(ierr, failed, MatSeqAIJCUDAUpdateKept(*B));
@@ -139,13 +139,13 @@ failed:
 PetscErrorCode MatSeqAIJCUDATakeValues(Mat B, DCSRView *view)
 {
   Mat_SeqAIJCUDA *b      = MatSeqAIJCUDAGet(B);
-  PetscScalar    *values = b->view.values;
+  PetscScalar    *values = b->device.view.values;
 
   PetscFunctionBegin;
-  b->view.values   = view->values;
-  b->view.capacity = b->view.num_nonzeros; // room behind the entries went with the old values
-  view->values     = values;
-  b->device_values = PETSC_TRUE;
+  b->device.view.values   = view->values;
+  b->device.view.capacity = b->device.view.num_nonzeros; // room behind the entries went with the old values
+  view->values            = values;
+  b->device.values        = PETSC_TRUE;
   PetscCall(MatSeqAIJCUDADeviceChanged(B));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -171,7 +171,7 @@ PetscErrorCode MatSeqAIJCUDAReuseView(Mat B, DCSRView *view)
   PetscCall(PetscSparseCUDAGetStream(&stream));
   PetscCallGoto(ierr, cleanup, MatSeqAIJCUDACopyToDevice(B));
   PetscCallGoto(ierr, cleanup, MatSeqAIJCUDACompact(B));
-  PetscCallGoto(ierr, cleanup, DCSRHaveSameStructure(*view, MatSeqAIJCUDAGet(B)->view, stream, &same));
+  PetscCallGoto(ierr, cleanup, DCSRHaveSameStructure(*view, MatSeqAIJCUDAGet(B)->device.view, stream, &same));
   if (same) PetscCallGoto(ierr, cleanup, MatSeqAIJCUDATakeValues(B, view));
 cleanup:
   PetscCall(DCSRViewFree(view, stream));

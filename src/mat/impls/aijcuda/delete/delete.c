@@ -2,7 +2,7 @@
   Zeroing of rows and columns, and elimination of zeros, on the device. The results are those of MATSEQAIJ; where it would insert a diagonal entry that options
   forbid, or raise an error, the thunk of the same name does it.
 
-  MatFilter() has no operation of its own: PETSc's goes through MatGetRow() and MatSetValues() on the host (aijcuda/rowaccess.c), and ends with MatEliminateZeros().
+  MatFilter() has no operation of its own: PETSc's goes through MatGetRow() and MatSetValues() on the host (host/rowaccess.c), and ends with MatEliminateZeros().
 */
 #include "delete.h"
 #include "../core/core.h"
@@ -24,7 +24,7 @@ static PetscErrorCode DeletesOnDevice(Mat A, PetscBool *device)
 {
   PetscFunctionBegin;
   PetscCall(MatSeqAIJCUDAUseDevice(A, device));
-  *device = (PetscBool)(*device && MatSeqAIJCUDAGet(A)->host_active == 0);
+  *device = (PetscBool)(*device && MatSeqAIJCUDAGet(A)->mirror.active == 0);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -75,20 +75,20 @@ static PetscErrorCode TakeView(Mat A, const DCSRView *view, const DCSRDeletion *
 {
   Mat_SeqAIJ      *a       = (Mat_SeqAIJ *)A->data;
   Mat_SeqAIJCUDA  *d       = MatSeqAIJCUDAGet(A);
-  const PetscCount removed = d->view.num_nonzeros - view->num_nonzeros;
+  const PetscCount removed = d->device.view.num_nonzeros - view->num_nonzeros;
 
   PetscFunctionBegin;
   PetscCall(MatSeqAIJCUDADropPlans(A));
-  PetscCall(DCSRViewFree(&d->view, stream));
-  d->view = *view;
+  PetscCall(DCSRViewFree(&d->device.view, stream));
+  d->device.view = *view;
   A->nonzerostate++;
-  d->device_nonzerostate = A->nonzerostate;
-  if (d->host_structure) PetscCall(MatSeqAIJCUDADiscardMirror(A));
+  d->device.nonzerostate = A->nonzerostate;
+  if (d->mirror.structure) PetscCall(MatSeqAIJCUDADiscardMirror(A));
   a->nz            = (PetscInt)view->num_nonzeros;
   a->rmax          = (PetscInt)deletion->max_row_size;
   a->nonzerorowcnt = (PetscInt)deletion->num_nonempty_rows;
   PetscCall(MatSeqAIJCUDADeviceChanged(A));
-  if (d->is_block) {
+  if (d->mirror.is_block) {
     PetscCall(MatAIJCUDAHostBegin(A, HOST_READ_STRUCTURE));
     PetscCall(MatAIJCUDAHostEnd(A, HOST_READ_STRUCTURE));
   }
@@ -102,7 +102,7 @@ static PetscErrorCode SamePattern(Mat A)
   Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
 
   PetscFunctionBegin;
-  if (d->device_structure && d->device_nonzerostate == A->nonzerostate) d->device_nonzerostate++;
+  if (d->device.structure && d->device.nonzerostate == A->nonzerostate) d->device.nonzerostate++;
   A->nonzerostate++;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -111,7 +111,7 @@ static PetscErrorCode SamePattern(Mat A)
 static PetscErrorCode CanZeroRows(Mat A, const ListedRows *list, PetscBool *can)
 {
   const Mat_SeqAIJ *a       = (Mat_SeqAIJ *)A->data;
-  const DCSRView    view    = MatSeqAIJCUDAGet(A)->view;
+  const DCSRView    view    = MatSeqAIJCUDAGet(A)->device.view;
   PetscCount        missing = 0;
 
   PetscFunctionBegin;
@@ -130,7 +130,7 @@ static PetscErrorCode RemoveRows(Mat A, const ListedRows *list)
   DCSRDeletion deletion;
 
   PetscFunctionBegin;
-  PetscCall(DCSRRemoveRows(MatSeqAIJCUDAGet(A)->view, list->n, list->rows, list->diag, list->stream, &view, &deletion));
+  PetscCall(DCSRRemoveRows(MatSeqAIJCUDAGet(A)->device.view, list->n, list->rows, list->diag, list->stream, &view, &deletion));
   if (deletion.changed) PetscCall(TakeView(A, &view, &deletion, list->stream));
   else PetscCall(SamePattern(A));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -143,7 +143,7 @@ static PetscErrorCode ZeroRows(Mat A, ListedRows *list, PetscBool *done)
   PetscCall(CanZeroRows(A, list, done));
   if (!*done) PetscFunctionReturn(PETSC_SUCCESS);
   if (((Mat_SeqAIJ *)A->data)->keepnonzeropattern) {
-    PetscCall(DCSRZeroRows(MatSeqAIJCUDAGet(A)->view, list->n, list->rows, list->diag, list->stream));
+    PetscCall(DCSRZeroRows(MatSeqAIJCUDAGet(A)->device.view, list->n, list->rows, list->diag, list->stream));
     PetscCall(MatSeqAIJCUDADeviceChanged(A));
   } else PetscCall(RemoveRows(A, list));
   PetscCall(SetRightHandSide(A, list));
@@ -176,14 +176,14 @@ static PetscErrorCode ZeroFlaggedColumns(Mat A, const ListedRows *list, unsigned
 {
   PetscFunctionBegin;
   PetscCall(DCSRFlagIndices(list->n, list->rows, PetscMax(A->rmap->n, A->cmap->n), flags, list->stream));
-  PetscCall(DCSRZeroColumns(MatSeqAIJCUDAGet(A)->view, flags, flags, list->x.device, list->b.device, list->stream));
+  PetscCall(DCSRZeroColumns(MatSeqAIJCUDAGet(A)->device.view, flags, flags, list->x.device, list->b.device, list->stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* What may fail for want of memory comes before what changes the matrix. */
 static PetscErrorCode ZeroRowsColumns(Mat A, ListedRows *list, PetscBool *done)
 {
-  const DCSRView view    = MatSeqAIJCUDAGet(A)->view;
+  const DCSRView view    = MatSeqAIJCUDAGet(A)->device.view;
   PetscCount     missing = 0;
   unsigned char *flags   = NULL;
   PetscErrorCode ierr;
@@ -230,7 +230,7 @@ static PetscErrorCode EliminateZeros(Mat A, PetscBool keep)
   PetscFunctionBegin;
   PetscCall(MatSeqAIJCUDACopyToDevice(A));
   PetscCall(PetscSparseCUDAGetStream(&stream));
-  PetscCall(DCSREliminateZeros(MatSeqAIJCUDAGet(A)->view, keep, 0, stream, &view, &deletion));
+  PetscCall(DCSREliminateZeros(MatSeqAIJCUDAGet(A)->device.view, keep, 0, stream, &view, &deletion));
   if (!deletion.changed) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(TakeView(A, &view, &deletion, stream));
   // forgets what was known of symmetry, as with MATSEQAIJ

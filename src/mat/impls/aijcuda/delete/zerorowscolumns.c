@@ -44,7 +44,7 @@ static PetscErrorCode DeletesOnDevice(Mat A, PetscBool *device)
     PetscCall(MatIsSeqAIJCUDA(blocks[k], &ours));
     use = PETSC_FALSE;
     if (ours) PetscCall(MatSeqAIJCUDAUseDevice(blocks[k], &use));
-    *device = (PetscBool)(*device && use && MatSeqAIJCUDAGet(blocks[k])->host_active == 0);
+    *device = (PetscBool)(*device && use && MatSeqAIJCUDAGet(blocks[k])->mirror.active == 0);
   }
   PetscCall(MatHasCongruentLayouts(A, &congruent)); // rows and columns of the same numbers have the same owners
   *device = (PetscBool)(*device && congruent);
@@ -130,7 +130,7 @@ static PetscErrorCode ZeroOffDiagonal(Mat A, const Removal *r, Vec x, Vec b, cud
 {
   Mat_MPIAIJ     *a    = (Mat_MPIAIJ *)A->data;
   Mat_SeqAIJCUDA *d    = MatSeqAIJCUDAGet(a->B);
-  const DCSRView  view = d->view;
+  const DCSRView  view = d->device.view;
   DeviceArray     ghosts, rhs;
   PetscErrorCode  ierr = PETSC_SUCCESS;
 

@@ -65,7 +65,7 @@ restore:
       PetscCall(PetscLogGpuTimeBegin()); \
       ierr = (*table->operation)call; \
       PetscCall(EndGpuTime(ierr)); \
-      PetscCall(PetscLogGpuFlops(flops_per_nonzero *(PetscLogDouble)MatSeqAIJCUDAGet(A)->view.num_nonzeros)); \
+      PetscCall(PetscLogGpuFlops(flops_per_nonzero *(PetscLogDouble)MatSeqAIJCUDAGet(A)->device.view.num_nonzeros)); \
       PetscCall(MatSeqAIJCUDAStorageChanged(A, table)); \
     } else PetscCall(MatHost_SeqAIJCUDA_##operation arguments); \
     PetscFunctionReturn(PETSC_SUCCESS); \
@@ -83,22 +83,22 @@ static PetscErrorCode MatZeroEntries_SeqAIJCUDA(Mat A)
   cudaStream_t    stream;
   PetscBool       device;
 
-  const MatDeviceStorageOps *table = d->storage_data != NULL && d->storage->zero != NULL ? d->storage : d->csr;
+  const MatDeviceStorageOps *table = d->device.data != NULL && d->device.storage->zero != NULL ? d->device.storage : d->device.csr;
 
   PetscFunctionBegin;
   PetscCall(MatSeqAIJCUDAUseDevice(A, &device));
-  if (!device || !d->device_structure || d->device_nonzerostate != A->nonzerostate) {
+  if (!device || !d->device.structure || d->device.nonzerostate != A->nonzerostate) {
     PetscCall(MatHost_SeqAIJCUDA_zeroentries(A));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(PetscSparseCUDAGetStream(&stream));
-  if (table == d->csr) PetscCall(MatSeqAIJCUDAGetCSR(A));
+  if (table == d->device.csr) PetscCall(MatSeqAIJCUDAGetCSR(A));
   PetscCall((*table->zero)(A, stream));
-  d->device_values = PETSC_TRUE;
+  d->device.values = PETSC_TRUE;
   PetscCall(MatSeqAIJCUDAStorageChanged(A, table));
-  if (d->host_structure) {
+  if (d->mirror.structure) {
     PetscCall(MatAIJCUDAHostBegin(A, HOST_READ_STRUCTURE));
-    PetscCall(PetscArrayzero(a->a, d->view.num_nonzeros));
+    PetscCall(PetscArrayzero(a->a, d->device.view.num_nonzeros));
     A->offloadmask = PETSC_OFFLOAD_BOTH;
     PetscCall(MatAIJCUDAHostEnd(A, HOST_READ_STRUCTURE));
   }
@@ -132,7 +132,7 @@ restore:
   ierr = RestoreDeviceArray(&l, stream, ierr);
   ierr = RestoreDeviceArray(&r, stream, ierr);
   PetscCall(ierr);
-  PetscCall(PetscLogGpuFlops(((left != NULL) + (right != NULL)) * (PetscLogDouble)d->view.num_nonzeros));
+  PetscCall(PetscLogGpuFlops(((left != NULL) + (right != NULL)) * (PetscLogDouble)d->device.view.num_nonzeros));
   PetscCall(MatSeqAIJCUDAStorageChanged(A, table));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -151,7 +151,7 @@ static PetscErrorCode PrepareDiagonal(Mat A, PetscBool obey, PetscBool *device, 
   PetscCall(PetscSparseCUDAGetStream(&stream));
   PetscCall((*(*table)->missingdiagonal)(A, &missing, stream));
   *grown = (PetscBool)(missing > 0);
-  if (*grown && (MatSeqAIJCUDAGet(A)->host_active > 0 || (obey && (A->rmap->n > A->cmap->n || ((Mat_SeqAIJ *)A->data)->nonew != 0)))) *device = PETSC_FALSE;
+  if (*grown && (MatSeqAIJCUDAGet(A)->mirror.active > 0 || (obey && (A->rmap->n > A->cmap->n || ((Mat_SeqAIJ *)A->data)->nonew != 0)))) *device = PETSC_FALSE;
   if (*grown && *device) {
     PetscCall(MatSeqAIJCUDACompleteDiagonal(A));
     PetscCall(MatSeqAIJCUDAUseCSR(A, table)); // which has the new structure
@@ -164,7 +164,7 @@ static PetscErrorCode FinishDiagonal(Mat A, PetscBool grown, const MatDeviceStor
 {
   PetscFunctionBegin;
   PetscCall(MatSeqAIJCUDAStorageChanged(A, table));
-  if (!grown || MatSeqAIJCUDAGet(A)->is_block) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!grown || MatSeqAIJCUDAGet(A)->mirror.is_block) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
   PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -235,7 +235,7 @@ static PetscErrorCode MatNorm_SeqAIJCUDA(Mat A, NormType type, PetscReal *norm)
   PetscCall(PetscLogGpuTimeBegin());
   ierr = (*table->norm)(A, type, norm, stream);
   PetscCall(EndGpuTime(ierr));
-  PetscCall(PetscLogGpuFlops((type == NORM_FROBENIUS ? 2.0 : 1.0) * (PetscLogDouble)d->view.num_nonzeros));
+  PetscCall(PetscLogGpuFlops((type == NORM_FROBENIUS ? 2.0 : 1.0) * (PetscLogDouble)d->device.view.num_nonzeros));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -340,7 +340,7 @@ static PetscErrorCode MatCopy_SeqAIJCUDA(Mat A, Mat B, MatStructure str)
   PetscCall(MatSeqAIJCUDAUseDevice(A, &device_a));
   if (ours) PetscCall(MatSeqAIJCUDAUseDevice(B, &device_b));
   if (str == SAME_NONZERO_PATTERN && ours && device_a && device_b && A->offloadmask != PETSC_OFFLOAD_CPU && A->offloadmask != PETSC_OFFLOAD_UNALLOCATED) {
-    const DCSRView *a = &MatSeqAIJCUDAGet(A)->view, *b = &MatSeqAIJCUDAGet(B)->view;
+    const DCSRView *a = &MatSeqAIJCUDAGet(A)->device.view, *b = &MatSeqAIJCUDAGet(B)->device.view;
 
     PetscCall(MatSeqAIJCUDACopyToDevice(A));
     PetscCall(MatSeqAIJCUDACopyToDevice(B));
@@ -372,7 +372,7 @@ static PetscErrorCode CopySettings(Mat A, Mat B)
   B->preallocated       = PETSC_TRUE;
   B->nonzerostate       = A->nonzerostate;
 
-  MatSeqAIJCUDAGet(B)->keeps_structure = MatSeqAIJCUDAGet(A)->keeps_structure;
+  MatSeqAIJCUDAGet(B)->mirror.keeps_structure = MatSeqAIJCUDAGet(A)->mirror.keeps_structure;
   PetscCall(PetscFunctionListDuplicate(((PetscObject)A)->qlist, &((PetscObject)B)->qlist));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -387,15 +387,15 @@ static PetscErrorCode DuplicateCSR(Mat A, MatDuplicateOption option, Mat B)
   PetscCall(MatSeqAIJCUDACopyToDevice(A));
   PetscCall(MatSeqAIJCUDACompact(A));
   PetscCall(PetscSparseCUDAGetStream(&stream));
-  offset_size = a->view.wide ? sizeof(int64_t) : sizeof(int32_t);
-  nnz         = (size_t)a->view.num_nonzeros;
-  PetscCall(DCSRViewAllocateCompact(a->view.num_rows, a->view.num_columns, a->view.num_nonzeros, a->view.wide, stream, &b->view));
-  b->device_structure = PETSC_TRUE; // from now on the arrays go with B
-  PetscCallCUDA(cudaMemcpyAsync(b->view.row_offsets, a->view.row_offsets, (size_t)(a->view.num_rows + 1) * offset_size, cudaMemcpyDeviceToDevice, stream));
+  offset_size = a->device.view.wide ? sizeof(int64_t) : sizeof(int32_t);
+  nnz         = (size_t)a->device.view.num_nonzeros;
+  PetscCall(DCSRViewAllocateCompact(a->device.view.num_rows, a->device.view.num_columns, a->device.view.num_nonzeros, a->device.view.wide, stream, &b->device.view));
+  b->device.structure = PETSC_TRUE; // from now on the arrays go with B
+  PetscCallCUDA(cudaMemcpyAsync(b->device.view.row_offsets, a->device.view.row_offsets, (size_t)(a->device.view.num_rows + 1) * offset_size, cudaMemcpyDeviceToDevice, stream));
   if (nnz > 0) {
-    PetscCallCUDA(cudaMemcpyAsync(b->view.columns, a->view.columns, nnz * sizeof(int32_t), cudaMemcpyDeviceToDevice, stream));
-    if (option == MAT_COPY_VALUES) PetscCallCUDA(cudaMemcpyAsync(b->view.values, a->view.values, nnz * sizeof(PetscScalar), cudaMemcpyDeviceToDevice, stream));
-    else PetscCallCUDA(cudaMemsetAsync(b->view.values, 0, nnz * sizeof(PetscScalar), stream));
+    PetscCallCUDA(cudaMemcpyAsync(b->device.view.columns, a->device.view.columns, nnz * sizeof(int32_t), cudaMemcpyDeviceToDevice, stream));
+    if (option == MAT_COPY_VALUES) PetscCallCUDA(cudaMemcpyAsync(b->device.view.values, a->device.view.values, nnz * sizeof(PetscScalar), cudaMemcpyDeviceToDevice, stream));
+    else PetscCallCUDA(cudaMemsetAsync(b->device.view.values, 0, nnz * sizeof(PetscScalar), stream));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -409,10 +409,10 @@ static PetscErrorCode DuplicateDevice(Mat A, MatDuplicateOption option, Mat B)
   PetscFunctionBegin;
   PetscCall(MatSeqAIJCUDADuplicateStorage(A, (PetscBool)(option == MAT_COPY_VALUES), B, &done));
   if (!done) PetscCall(DuplicateCSR(A, option, B));
-  b->device_structure    = PETSC_TRUE;
-  b->device_values       = PETSC_TRUE;
-  b->device_nonzerostate = B->nonzerostate;
-  b->host_structure      = PETSC_FALSE;
+  b->device.structure    = PETSC_TRUE;
+  b->device.values       = PETSC_TRUE;
+  b->device.nonzerostate = B->nonzerostate;
+  b->mirror.structure    = PETSC_FALSE;
   B->offloadmask         = PETSC_OFFLOAD_GPU;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -425,11 +425,11 @@ static PetscErrorCode MatDuplicate_SeqAIJCUDA(Mat A, MatDuplicateOption option, 
 
   PetscFunctionBegin;
   PetscCall(MatSeqAIJCUDAUseDevice(A, &device));
-  if (!device || !d->device_structure || d->device_nonzerostate != A->nonzerostate) { // the mirror is the matrix: duplicate that
+  if (!device || !d->device.structure || d->device.nonzerostate != A->nonzerostate) { // the mirror is the matrix: duplicate that
     PetscCall(MatAIJCUDAHostBegin(A, HOST_READ));
     ierr = (*d->parent.duplicate)(A, option, B);
     PetscCall(MatAIJCUDAHostFinish(A, HOST_READ, ierr));
-    MatSeqAIJCUDAGet(*B)->keeps_structure = d->keeps_structure;
+    MatSeqAIJCUDAGet(*B)->mirror.keeps_structure = d->mirror.keeps_structure;
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(MatSeqAIJCUDAFinishInsertion(A));

@@ -144,9 +144,9 @@ static PetscErrorCode DiagonalOnDevice(Mat A, PetscBool *device, PetscBool *grow
   if (!*device) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatSeqAIJCUDACopyToDevice(block));
   PetscCall(PetscSparseCUDAGetStream(&stream));
-  PetscCall(DCSRCountMissingDiagonal(MatSeqAIJCUDAGet(block)->view, block->rmap->n, stream, &missing));
+  PetscCall(DCSRCountMissingDiagonal(MatSeqAIJCUDAGet(block)->device.view, block->rmap->n, stream, &missing));
   facts[0] = (PetscBool)(missing > 0);
-  facts[1] = (PetscBool)(missing > 0 && (((Mat_SeqAIJ *)block->data)->nonew != 0 || MatSeqAIJCUDAGet(block)->host_active > 0 || !MatMPIAIJCUDAGet(A)->device_assembly));
+  facts[1] = (PetscBool)(missing > 0 && (((Mat_SeqAIJ *)block->data)->nonew != 0 || MatSeqAIJCUDAGet(block)->mirror.active > 0 || !MatMPIAIJCUDAGet(A)->device_assembly));
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, facts, 2, MPI_C_BOOL, MPI_LOR, PetscObjectComm((PetscObject)A)));
   *grows  = facts[0];
   *device = (PetscBool)!facts[1];

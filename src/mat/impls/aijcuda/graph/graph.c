@@ -115,7 +115,7 @@ static PetscErrorCode TakeAbsoluteValues(Mat G, PetscBool is_mpi)
   PetscCall(GetBlocks(G, is_mpi, blocks, &n));
   for (int k = 0; k < n; k++) {
     PetscCall(MatSeqAIJCUDACopyToDevice(blocks[k]));
-    PetscCall(DCSRAbsolute(MatSeqAIJCUDAGet(blocks[k])->view, stream));
+    PetscCall(DCSRAbsolute(MatSeqAIJCUDAGet(blocks[k])->device.view, stream));
     PetscCall(MatSeqAIJCUDADeviceChanged(blocks[k]));
   }
   if (is_mpi) PetscCall(PetscObjectStateIncrease((PetscObject)G));

@@ -6,7 +6,6 @@
 #include "../core/core.h"
 #include "../core/parents.h"
 
-
 /* MatAIJCUDAHostReplaced - A matrix got new host arrays: the mirror is the matrix, the device copy is void. */
 PetscErrorCode MatAIJCUDAHostReplaced(Mat A)
 {
@@ -15,9 +14,9 @@ PetscErrorCode MatAIJCUDAHostReplaced(Mat A)
   PetscFunctionBegin;
   PetscCall(MatIsSeqAIJCUDA(A, &is));
   if (is) {
-    MatSeqAIJCUDAGet(A)->host_structure = PETSC_TRUE;
-    A->offloadmask                      = PETSC_OFFLOAD_CPU;
-    ((Mat_SeqAIJ *)A->data)->inode.use  = PETSC_FALSE; // MatResetHash() turns it on again
+    MatSeqAIJCUDAGet(A)->mirror.structure = PETSC_TRUE;
+    A->offloadmask                        = PETSC_OFFLOAD_CPU;
+    ((Mat_SeqAIJ *)A->data)->inode.use    = PETSC_FALSE; // MatResetHash() turns it on again
     PetscCall(MatSeqAIJCUDADropDevice(A));
   }
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -94,7 +94,7 @@ static PetscErrorCode CopyValuesOnDevice(Mat A, PetscScalar *to)
   PetscCall(MatSeqAIJCUDACopyToDevice(A));
   PetscCall(MatSeqAIJCUDACompact(A));
   PetscCall(PetscSparseCUDAGetStream(&stream));
-  PetscCallCUDA(cudaMemcpyAsync(to, MatSeqAIJCUDAGet(A)->view.values, (size_t)MatSeqAIJCUDAGet(A)->view.num_nonzeros * sizeof(PetscScalar), cudaMemcpyDeviceToDevice, stream));
+  PetscCallCUDA(cudaMemcpyAsync(to, MatSeqAIJCUDAGet(A)->device.view.values, (size_t)MatSeqAIJCUDAGet(A)->device.view.num_nonzeros * sizeof(PetscScalar), cudaMemcpyDeviceToDevice, stream));
   PetscCallCUDA(cudaStreamSynchronize(stream)); // the factorization uses another stream
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -14,9 +14,9 @@ static PetscErrorCode MatGetRowUpperTriangular_SeqAIJCUDA(Mat A)
   Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
 
   PetscFunctionBegin;
-  if (d->row_access++ == 0) {
-    d->row_access_bound = A->boundtocpu;
-    A->boundtocpu       = PETSC_TRUE;
+  if (d->mirror.row_access++ == 0) {
+    d->mirror.row_access_bound = A->boundtocpu;
+    A->boundtocpu              = PETSC_TRUE;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -26,7 +26,7 @@ static PetscErrorCode MatRestoreRowUpperTriangular_SeqAIJCUDA(Mat A)
   Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
 
   PetscFunctionBegin;
-  if (d->row_access > 0 && --d->row_access == 0 && !d->row_access_bound) PetscUseTypeMethod(A, bindtocpu, PETSC_FALSE);
+  if (d->mirror.row_access > 0 && --d->mirror.row_access == 0 && !d->mirror.row_access_bound) PetscUseTypeMethod(A, bindtocpu, PETSC_FALSE);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -198,7 +198,7 @@ PetscErrorCode MatSetPreallocationCOO_SeqAIJCUDA_Device(Mat A, PetscCount n, Pet
   ((Mat_SeqAIJ *)A->data)->nonew           = 0;
   A->assembled                             = PETSC_TRUE; // as MATSEQAIJ leaves it
   A->was_assembled                         = PETSC_FALSE;
-  MatSeqAIJCUDAGet(A)->device_nonzerostate = A->nonzerostate + 1; // MatSetPreallocationCOO() adds one behind us
+  MatSeqAIJCUDAGet(A)->device.nonzerostate = A->nonzerostate + 1; // MatSetPreallocationCOO() adds one behind us
   PetscFunctionReturn(PETSC_SUCCESS);
 failed:
   PetscCall(MatCOOPatternDestroy(&pattern));
@@ -255,7 +255,7 @@ PetscErrorCode MatSeqAIJCUDASetListValues(Mat A, const DCSRList *list, const Pet
   PetscCall(MatSeqAIJCUDACopyToDevice(A));
   PetscCall(MatSeqAIJCUDACompact(A));
   PetscCall(PetscLogGpuTimeBegin());
-  PetscCall(DCSRListReduce(list, v, more, split, PETSC_FALSE, (PetscBool)(mode == ADD_VALUES), d->view.values, stream));
+  PetscCall(DCSRListReduce(list, v, more, split, PETSC_FALSE, (PetscBool)(mode == ADD_VALUES), d->device.view.values, stream));
   PetscCall(PetscLogGpuTimeEnd());
   PetscCall(MatSeqAIJCUDADeviceChanged(A));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -270,7 +270,7 @@ static PetscErrorCode CopyListValues(Mat A, const DCSRList *list, const PetscSca
   PetscFunctionBegin;
   PetscCall(MatSeqAIJCUDACopyToDevice(A));
   PetscCall(MatSeqAIJCUDACompact(A));
-  PetscCall(PetscSparseCUDACopyToDevice(d->view.values, v, bytes, stream));
+  PetscCall(PetscSparseCUDACopyToDevice(d->device.view.values, v, bytes, stream));
   PetscCall(PetscLogCpuToGpu((PetscLogDouble)bytes));
   PetscCall(MatSeqAIJCUDADeviceChanged(A));
   PetscFunctionReturn(PETSC_SUCCESS);

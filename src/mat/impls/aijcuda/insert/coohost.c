@@ -120,7 +120,7 @@ PetscErrorCode MatSetPreallocationCOO_SeqAIJCUDA(Mat A, PetscCount n, PetscInt i
   else {
     PetscCall(MatCOODevice_Remove(A));
     PetscCall(SetPreallocationCOO(A, MatAIJCUDAParentSeq.setpreallocationcoo, n, i, j));
-    MatSeqAIJCUDAGet(A)->device_assembly = PETSC_FALSE;
+    MatSeqAIJCUDAGet(A)->staging.device_assembly = PETSC_FALSE;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

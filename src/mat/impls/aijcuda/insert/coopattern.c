@@ -43,10 +43,10 @@ static PetscErrorCode GetBlockPattern(Mat block, DCSRPattern *pattern)
 
   PetscFunctionBegin;
   PetscCall(MatIsSeqAIJCUDA(block, &ours));
-  if (ours && MatSeqAIJCUDAGet(block)->device_structure && MatSeqAIJCUDAGet(block)->device_nonzerostate == block->nonzerostate) {
+  if (ours && MatSeqAIJCUDAGet(block)->device.structure && MatSeqAIJCUDAGet(block)->device.nonzerostate == block->nonzerostate) {
     PetscCall(MatSeqAIJCUDACompact(block));
     PetscCall(PetscSparseCUDAGetStream(&stream));
-    PetscCall(DCSRPatternGet(MatSeqAIJCUDAGet(block)->view, stream, pattern));
+    PetscCall(DCSRPatternGet(MatSeqAIJCUDAGet(block)->device.view, stream, pattern));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(MatAIJCUDAHostBegin(block, HOST_READ_STRUCTURE));
@@ -122,8 +122,8 @@ static PetscErrorCode Note(Mat block, PetscObjectId list, PetscObjectState nonze
   PetscFunctionBegin;
   PetscCall(MatIsSeqAIJCUDA(block, &ours));
   if (!ours) PetscFunctionReturn(PETSC_SUCCESS);
-  MatSeqAIJCUDAGet(block)->coo_list         = list;
-  MatSeqAIJCUDAGet(block)->coo_nonzerostate = nonzerostate;
+  MatSeqAIJCUDAGet(block)->staging.coo_list         = list;
+  MatSeqAIJCUDAGet(block)->staging.coo_nonzerostate = nonzerostate;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -131,7 +131,7 @@ static PetscErrorCode IsNoted(Mat block, PetscObjectId list, PetscBool *noted)
 {
   PetscFunctionBegin;
   PetscCall(MatIsSeqAIJCUDA(block, noted));
-  if (*noted) *noted = (PetscBool)(MatSeqAIJCUDAGet(block)->coo_list == list && MatSeqAIJCUDAGet(block)->coo_nonzerostate == block->nonzerostate);
+  if (*noted) *noted = (PetscBool)(MatSeqAIJCUDAGet(block)->staging.coo_list == list && MatSeqAIJCUDAGet(block)->staging.coo_nonzerostate == block->nonzerostate);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

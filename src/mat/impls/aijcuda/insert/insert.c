@@ -16,7 +16,7 @@ PetscErrorCode MatSeqAIJCUDAInsertsOnDevice(Mat A, PetscBool *inserts)
   Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
 
   PetscFunctionBegin;
-  *inserts = (PetscBool)(!d->no_device && !A->boundtocpu && !A->structure_only && !A->hash_active && (d->created || A->was_assembled) && !d->is_block && A->factortype == MAT_FACTOR_NONE && A->cmap->n <= PETSC_INT32_MAX &&
+  *inserts = (PetscBool)(!d->no_device && !A->boundtocpu && !A->structure_only && !A->hash_active && (d->staging.created || A->was_assembled) && !d->mirror.is_block && A->factortype == MAT_FACTOR_NONE && A->cmap->n <= PETSC_INT32_MAX &&
                          A->rmap->n < PETSC_INT32_MAX && !MatAIJCUDAInHostCode());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -41,7 +41,7 @@ static PetscInt FirstRowOverLimit(PetscInt m, PetscBool wide, const void *offset
 /* The first row of A on the device with more entries than its limit, -1 when there is none. */
 static PetscErrorCode FindRowOverLimit(Mat A, const PetscInt limits[], PetscInt *row)
 {
-  const DCSRView *view = &MatSeqAIJCUDAGet(A)->view;
+  const DCSRView *view = &MatSeqAIJCUDAGet(A)->device.view;
   char           *offsets;
   size_t          bytes;
   cudaStream_t    stream;
@@ -134,7 +134,7 @@ PetscErrorCode MatSeqAIJCUDACheckUnused(Mat A)
   const Mat_SeqAIJ *a = (const Mat_SeqAIJ *)A->data;
 
   PetscFunctionBegin;
-  PetscCheck(a->nounused != -1 || !MatSeqAIJCUDAGet(A)->device_assembly || !InFirstAssembly(A) || a->maxnz == a->nz, PETSC_COMM_SELF, PETSC_ERR_PLIB,
+  PetscCheck(a->nounused != -1 || !MatSeqAIJCUDAGet(A)->staging.device_assembly || !InFirstAssembly(A) || a->maxnz == a->nz, PETSC_COMM_SELF, PETSC_ERR_PLIB,
              "Unused space detected in matrix: %" PetscInt_FMT " X %" PetscInt_FMT ", %" PetscInt_FMT " unneeded. Use MatSetOption(A, MAT_UNUSED_NONZERO_LOCATION_ERR, PETSC_FALSE) to turn off this check", A->rmap->n, A->cmap->n, a->maxnz - a->nz);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -155,7 +155,7 @@ static PetscBool MayAppend(Mat A)
 {
   const Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
 
-  return (PetscBool)(d->defragment != DCSR_DEFRAGMENT_ALWAYS && (A->num_ass > 0 || A->was_assembled) && !d->is_block && !MatSeqAIJCUDAKeepsStructure(A));
+  return (PetscBool)(d->options.defragment != DCSR_DEFRAGMENT_ALWAYS && (A->num_ass > 0 || A->was_assembled) && !d->mirror.is_block && !MatSeqAIJCUDAKeepsStructure(A));
 }
 
 /*
@@ -174,7 +174,7 @@ PetscErrorCode MatSeqAIJCUDAInsertBatch(Mat A, const DCSRBatch *batch, InsertMod
 {
   Mat_SeqAIJ          *a    = (Mat_SeqAIJ *)A->data;
   Mat_SeqAIJCUDA      *d    = MatSeqAIJCUDAGet(A);
-  const DCSRAppendRule rule = {d->slack, d->max_segments};
+  const DCSRAppendRule rule = {d->options.slack, d->options.max_segments};
   DCSRInsertInfo       info;
   cudaStream_t         stream;
   PetscErrorCode       ierr;
@@ -182,7 +182,7 @@ PetscErrorCode MatSeqAIJCUDAInsertBatch(Mat A, const DCSRBatch *batch, InsertMod
   PetscFunctionBegin;
   PetscCall(PetscSparseCUDAGetStream(&stream));
   PetscCall(MatSeqAIJCUDACopyToDevice(A));
-  ierr = DCSRInsertBatch(&d->view, batch, mode, MatSeqAIJCUDANewEntries(A), MayAppend(A) ? &rule : NULL, stream, &info);
+  ierr = DCSRInsertBatch(&d->device.view, batch, mode, MatSeqAIJCUDANewEntries(A), MayAppend(A) ? &rule : NULL, stream, &info);
   if (info.storage_changed) PetscCall(MatSeqAIJCUDADropPlans(A)); // also when the batch failed afterwards
   PetscCall(ierr);
   PetscCheck(MatSeqAIJCUDANewEntries(A) != DCSR_NEW_FORBID || info.num_new == 0, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
@@ -202,7 +202,7 @@ PetscErrorCode MatSeqAIJCUDAInsertList(Mat A, DCSRList *list, const PetscScalar 
 
   PetscFunctionBegin;
   PetscCall(PetscSparseCUDAGetStream(&stream));
-  ierr      = DCSRBatchCreate(list, v, (PetscBool)(mode == INSERT_VALUES), ((Mat_SeqAIJ *)A->data)->ignorezeroentries, MatSeqAIJCUDAGet(A)->diagonal, stream, &batch);
+  ierr      = DCSRBatchCreate(list, v, (PetscBool)(mode == INSERT_VALUES), ((Mat_SeqAIJ *)A->data)->ignorezeroentries, MatSeqAIJCUDAGet(A)->staging.diagonal, stream, &batch);
   destroyed = DCSRListDestroy(list, stream);
   PetscCall(ierr);
   PetscCall(destroyed);
@@ -226,13 +226,13 @@ static PetscErrorCode InsertStage(Mat A)
 
   PetscFunctionBegin;
   PetscCall(PetscSparseCUDAGetStream(&stream));
-  PetscCallGoto(ierr, cleanup, DCSRStageTake(d->stage, stream, &n, &keys, &values));
+  PetscCallGoto(ierr, cleanup, DCSRStageTake(d->staging.stage, stream, &n, &keys, &values));
   PetscCallGoto(ierr, cleanup, DCSRListCreateFromKeys(A->rmap->n, DCSRKeyBits(A->cmap->n), n, &keys, stream, &list));
-  PetscCallGoto(ierr, cleanup, MatSeqAIJCUDAInsertList(A, &list, values, d->stage_mode));
+  PetscCallGoto(ierr, cleanup, MatSeqAIJCUDAInsertList(A, &list, values, d->staging.mode));
 cleanup:
   PetscCall(PetscSparseCUDAFree(&keys, stream));
   PetscCall(PetscSparseCUDAFree(&values, stream));
-  if (ierr != PETSC_SUCCESS) PetscCall(DCSRStageDestroy(&d->stage, stream)); // all or nothing: the matrix is what it was
+  if (ierr != PETSC_SUCCESS) PetscCall(DCSRStageDestroy(&d->staging.stage, stream)); // all or nothing: the matrix is what it was
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -248,7 +248,7 @@ cleanup:
 PetscErrorCode MatSeqAIJCUDAFinishInsertion(Mat A)
 {
   PetscFunctionBegin;
-  if (DCSRStageCount(MatSeqAIJCUDAGet(A)->stage) > 0) PetscCallLogged(PETSCSPARSECUDA_Insert, A, InsertStage(A));
+  if (DCSRStageCount(MatSeqAIJCUDAGet(A)->staging.stage) > 0) PetscCallLogged(PETSCSPARSECUDA_Insert, A, InsertStage(A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -274,23 +274,23 @@ static PetscErrorCode MatSetValues_SeqAIJCUDA(Mat A, PetscInt m, const PetscInt 
   PetscFunctionBegin;
   PetscCall(MatSeqAIJCUDAInsertsOnDevice(A, &device));
   // a matrix that was preallocated on the host and never assembled has arrays that only the parent understands
-  if (!device || (!d->device_assembly && !A->was_assembled)) {
+  if (!device || (!d->staging.device_assembly && !A->was_assembled)) {
     PetscCall(MatHost_SeqAIJCUDA_setvalues(A, m, rows, n, columns, v, mode));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(MatAIJCUDACheckIndices(m, rows, A->rmap->n, "Row"));
   PetscCall(MatAIJCUDACheckIndices(n, columns, A->cmap->n, "Column"));
-  if (d->stage == NULL) PetscCall(DCSRStageCreate((size_t)d->stage_size, &d->stage));
-  if (d->stage_mode != mode) PetscCall(MatSeqAIJCUDAFinishInsertion(A));
-  d->stage_mode       = mode;
+  if (d->staging.stage == NULL) PetscCall(DCSRStageCreate((size_t)d->options.stage_size, &d->staging.stage));
+  if (d->staging.mode != mode) PetscCall(MatSeqAIJCUDAFinishInsertion(A));
+  d->staging.mode     = mode;
   format.row_begin    = 0;
   format.column_begin = 0;
   format.column_bits  = DCSRKeyBits(A->cmap->n);
   format.ignore_zeros = (PetscBool)(a->ignorezeroentries && mode == ADD_VALUES);
-  format.diagonal     = d->diagonal;
+  format.diagonal     = d->staging.diagonal;
   PetscCall(PetscSparseCUDAGetStream(&stream));
-  PetscCall(DCSRStageAppend(d->stage, &format, m, rows, n, columns, v, (PetscBool)!a->roworiented, stream));
-  if (DCSRStageCount(d->stage) >= PetscMax((PetscCount)d->stage_entries, d->view.num_nonzeros)) PetscCall(MatSeqAIJCUDAFinishInsertion(A));
+  PetscCall(DCSRStageAppend(d->staging.stage, &format, m, rows, n, columns, v, (PetscBool)!a->roworiented, stream));
+  if (DCSRStageCount(d->staging.stage) >= PetscMax((PetscCount)d->options.stage_entries, d->device.view.num_nonzeros)) PetscCall(MatSeqAIJCUDAFinishInsertion(A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

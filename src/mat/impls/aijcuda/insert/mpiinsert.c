@@ -24,7 +24,7 @@ PetscErrorCode MatMPIAIJCUDAInsertsOnDevice(Mat A, PetscBool *inserts)
 static PetscErrorCode CreateStages(Mat A)
 {
   Mat_MPIAIJCUDA *d = MatMPIAIJCUDAGet(A);
-  const size_t    n = (size_t)MatSeqAIJCUDAGet(((Mat_MPIAIJ *)A->data)->A)->stage_size;
+  const size_t    n = (size_t)MatSeqAIJCUDAGet(((Mat_MPIAIJ *)A->data)->A)->options.stage_size;
 
   PetscFunctionBegin;
   if (d->stage[0] == NULL) PetscCall(DCSRStageCreate(n, &d->stage[0]));
@@ -77,7 +77,7 @@ static PetscErrorCode StageLocal(Mat A, PetscInt m, const PetscInt rows[], Petsc
   PetscFunctionBegin;
   PetscCall(PetscSparseCUDAGetStream(&stream));
   format.ignore_zeros = (PetscBool)(((Mat_SeqAIJ *)((Mat_MPIAIJ *)A->data)->A->data)->ignorezeroentries && mode == ADD_VALUES);
-  format.diagonal     = MatSeqAIJCUDAGet(((Mat_MPIAIJ *)A->data)->A)->diagonal;
+  format.diagonal     = MatSeqAIJCUDAGet(((Mat_MPIAIJ *)A->data)->A)->staging.diagonal;
   format.column_begin = A->cmap->rstart;
   format.column_bits  = DCSRKeyBits(A->cmap->n);
   SelectIndices(n, columns, A->cmap->rstart, A->cmap->rend, PETSC_TRUE, buffer, &num);
@@ -128,7 +128,7 @@ static PetscErrorCode MatSetValues_MPIAIJCUDA(Mat A, PetscInt m, const PetscInt 
   for (int k = 0; k < 2; k++) {
     const Mat_SeqAIJCUDA *block = MatSeqAIJCUDAGet(k ? ((Mat_MPIAIJ *)A->data)->B : ((Mat_MPIAIJ *)A->data)->A);
 
-    if (DCSRStageCount(d->stage[k]) >= PetscMax((PetscCount)block->stage_entries, block->view.num_nonzeros)) PetscCall(MatMPIAIJCUDAFinishInsertion(A));
+    if (DCSRStageCount(d->stage[k]) >= PetscMax((PetscCount)block->options.stage_entries, block->device.view.num_nonzeros)) PetscCall(MatMPIAIJCUDAFinishInsertion(A));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -29,7 +29,7 @@ PetscErrorCode MatSeqAIJSetPreallocation_SeqAIJCUDA(Mat A, PetscInt nz, const Pe
   else PetscCall(MatSeqAIJCUDAInsertsOnDevice(A, &device));
   if (!device || nz == MAT_SKIP_ALLOCATION) {
     PetscCall(MatHost_SeqAIJCUDA_SetPreallocation(A, nz, nnz));
-    MatSeqAIJCUDAGet(A)->device_assembly = PETSC_FALSE;
+    MatSeqAIJCUDAGet(A)->staging.device_assembly = PETSC_FALSE;
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(MatAIJCUDACheckPreallocation(A->rmap->n, A->cmap->n, nz, nnz));
@@ -46,9 +46,9 @@ PetscErrorCode MatSeqAIJSetColumnIndices_SeqAIJCUDA(Mat A, PetscInt *j)
 
   PetscFunctionBegin;
   PetscCall(MatSeqAIJCUDAGetRowLimits(A, &limits));
-  if (MatSeqAIJCUDAGet(A)->device_assembly && limits != NULL && !A->assembled && !A->was_assembled) {
+  if (MatSeqAIJCUDAGet(A)->staging.device_assembly && limits != NULL && !A->assembled && !A->was_assembled) {
     PetscCall(MatHost_SeqAIJCUDA_SetPreallocation(A, 0, limits));
-    MatSeqAIJCUDAGet(A)->device_assembly = PETSC_FALSE;
+    MatSeqAIJCUDAGet(A)->staging.device_assembly = PETSC_FALSE;
   } else if (A->assembled) ((Mat_SeqAIJ *)A->data)->maxnz = ((Mat_SeqAIJ *)A->data)->nz; // arrays that came from the device have no more room
   PetscCall(MatHost_SeqAIJCUDA_SetColumnIndices(A, j));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -61,7 +61,7 @@ PetscErrorCode MatResetHash_SeqAIJCUDA(Mat A)
 
   PetscFunctionBegin;
   PetscCall(MatSeqAIJCUDAInsertsOnDevice(A, &device));
-  if (!device || !MatSeqAIJCUDAGet(A)->device_assembly) {
+  if (!device || !MatSeqAIJCUDAGet(A)->staging.device_assembly) {
     PetscCall(MatHost_SeqAIJCUDA_ResetHash(A));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
@@ -115,7 +115,7 @@ PetscErrorCode MatResetPreallocation_SeqAIJCUDA(Mat A)
 
   PetscFunctionBegin;
   PetscCall(MatSeqAIJCUDAInsertsOnDevice(A, &device));
-  if (!device || !MatSeqAIJCUDAGet(A)->device_assembly) {
+  if (!device || !MatSeqAIJCUDAGet(A)->staging.device_assembly) {
     PetscCall(MatHost_SeqAIJCUDA_ResetPreallocation(A));
     PetscFunctionReturn(PETSC_SUCCESS);
   }

@@ -65,7 +65,7 @@ restore:
   ierr = RestoreDeviceArray(&za, stream, ierr);
   ierr = RestoreDeviceArray(&ya, stream, ierr);
   PetscCall(ierr);
-  PetscCall(PetscLogGpuFlops(2.0 * (PetscLogDouble)d->view.num_nonzeros - (z == NULL ? (PetscLogDouble)ny : 0.0)));
+  PetscCall(PetscLogGpuFlops(2.0 * (PetscLogDouble)d->device.view.num_nonzeros - (z == NULL ? (PetscLogDouble)ny : 0.0)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

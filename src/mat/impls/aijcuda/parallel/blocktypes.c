@@ -81,8 +81,8 @@ PetscErrorCode MatMPIAIJCUDASetBlockTypes(Mat A)
     if (*blocks[k] == NULL) continue;
     PetscCall(MakeOurs(A, blocks[k], &ours, &changed));
     if (!ours) continue;
-    MatSeqAIJCUDAGet(*blocks[k])->is_block = PETSC_TRUE;
-    MatSeqAIJCUDAGet(*blocks[k])->diagonal = k ? DCSR_NO_DIAGONAL : A->rmap->rstart - A->cmap->rstart;
+    MatSeqAIJCUDAGet(*blocks[k])->mirror.is_block  = PETSC_TRUE;
+    MatSeqAIJCUDAGet(*blocks[k])->staging.diagonal = k ? DCSR_NO_DIAGONAL : A->rmap->rstart - A->cmap->rstart;
     if (!(*blocks[k])->assembled) continue;
     PetscCall(MatAIJCUDAHostBegin(*blocks[k], HOST_READ_STRUCTURE));
     PetscCall(MatAIJCUDAHostEnd(*blocks[k], HOST_READ_STRUCTURE));

@@ -31,7 +31,7 @@ static PetscErrorCode SetNumGhosts(Mat B, PetscInt n)
   if (B->cmap->n == n && B->cmap->N == n) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscLayoutDestroy(&B->cmap));
   PetscCall(PetscLayoutCreateFromSizes(PETSC_COMM_SELF, n, n, 1, &B->cmap));
-  MatSeqAIJCUDAGet(B)->view.num_columns = n;
+  MatSeqAIJCUDAGet(B)->device.view.num_columns = n;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -155,7 +155,7 @@ PetscErrorCode MatMPIAIJCUDAExtendGhosts(Mat A, PetscInt n, const int32_t column
   PetscCallGoto(ierr, cleanup, PetscMalloc1(n, &wanted));
   for (PetscInt k = 0; k < n; k++) wanted[k] = columns[k];
   PetscCallGoto(ierr, cleanup, GhostColumnsUnite(n_old, a->garray, n, wanted, stream, &n_new, &garray, &map, NULL));
-  if (map != NULL) PetscCallGoto(ierr, cleanup, DCSRViewMapColumns(MatSeqAIJCUDAGet(B)->view, map, stream));
+  if (map != NULL) PetscCallGoto(ierr, cleanup, DCSRViewMapColumns(MatSeqAIJCUDAGet(B)->device.view, map, stream));
   if (n_new > n_old || MatMPIAIJCUDAHasGlobalColumns(A)) {
     PetscCallGoto(ierr, cleanup, MatSeqAIJCUDADropPlans(B));
     PetscCallGoto(ierr, cleanup, MatSeqAIJCUDAStructureChanged(B));

@@ -78,7 +78,7 @@ PetscErrorCode ProductRaiseNonzeroState(Mat C, PetscObjectState old)
   if (missing <= 0) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)C), &size));
   block->nonzerostate += missing;
-  MatSeqAIJCUDAGet(block)->device_nonzerostate += missing;
+  MatSeqAIJCUDAGet(block)->device.nonzerostate += missing;
   C->nonzerostate += missing * size;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -47,7 +47,7 @@ PETSC_INTERN PetscErrorCode MatMPIAIJCUDAUseCurrentStream(Mat);
 PETSC_INTERN PetscErrorCode ProductJoin(DCSRView, DCSRView, PetscBool, cudaStream_t, DCSRView *);
 PETSC_INTERN PetscErrorCode ProductFreeJoined(DCSRView, DCSRView *, cudaStream_t);
 
-/* productrows.c */
+/* rows.c */
 PETSC_INTERN PetscErrorCode ProductColumnsCreate(PetscLayout, PetscInt, const PetscInt[], cudaStream_t, ProductColumns *);
 PETSC_INTERN PetscErrorCode ProductColumnsCreateOf(Mat, cudaStream_t, ProductColumns *);
 PETSC_INTERN PetscErrorCode ProductColumnsDestroy(ProductColumns *, cudaStream_t);

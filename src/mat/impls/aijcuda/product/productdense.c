@@ -52,9 +52,9 @@ static PetscErrorCode GetFactor(Mat A, cudaStream_t stream, DCSRView *view, DCSR
   PetscFunctionBegin;
   PetscCall(MatSeqAIJCUDACopyToDevice(A));
   PetscCall(MatSeqAIJCUDACompact(A));
-  if (d->spmm == NULL) PetscCallLogged(PETSCSPARSECUDA_SpMVAnalysis, A, DCSRSpMMPlanCreate(d->view, DCSR_SPMM_AUTO, stream, &d->spmm));
-  *view = d->view;
-  *plan = d->spmm;
+  if (d->plans.spmm == NULL) PetscCallLogged(PETSCSPARSECUDA_SpMVAnalysis, A, DCSRSpMMPlanCreate(d->device.view, DCSR_SPMM_AUTO, stream, &d->plans.spmm));
+  *view = d->device.view;
+  *plan = d->plans.spmm;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

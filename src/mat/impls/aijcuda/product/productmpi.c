@@ -340,7 +340,7 @@ static PetscErrorCode MultiplySliced(Mat C, DCSRView transpose, DCSRView A, DCSR
 static PetscErrorCode MultiplyBothSliced(Mat C, SparseProduct *p, DCSRView A, PetscBool values, cudaStream_t stream, PetscBool *sliced)
 {
   MPIProduct    *d          = (MPIProduct *)p->data;
-  const PetscInt asked      = MatSeqAIJCUDAGet(Block(C->product->A, 0))->product_slices;
+  const PetscInt asked      = MatSeqAIJCUDAGet(Block(C->product->A, 0))->options.product_slices;
   const DCSRView factors[3] = {p->transposes[0].view, A, d->fetched.view};
   DCSRView      *views[2];
 
@@ -526,7 +526,7 @@ static PetscErrorCode Install(Mat C, SparseProduct *p)
 static PetscErrorCode SetValues(Mat C, SparseProduct *p, cudaStream_t stream)
 {
   PetscFunctionBegin;
-  PetscCall(DCSRSplitValues(((MPIProduct *)p->data)->result, MatSeqAIJCUDAGet(Block(C, 0))->view, MatSeqAIJCUDAGet(Block(C, 1))->view, stream));
+  PetscCall(DCSRSplitValues(((MPIProduct *)p->data)->result, MatSeqAIJCUDAGet(Block(C, 0))->device.view, MatSeqAIJCUDAGet(Block(C, 1))->device.view, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -106,7 +106,7 @@ static PetscErrorCode MultiplyFirst(Mat C, SparseProduct *p, PetscBool values, c
   PetscFunctionBegin;
   if (r->work[0] != FACTOR_NONE) {
     GetTriple(r, p, triple);
-    PetscCall(ProductSlicesChoose(C, MatSeqAIJCUDAGet(C->product->A)->product_slices, triple, stream, &d->slices.num_slices));
+    PetscCall(ProductSlicesChoose(C, MatSeqAIJCUDAGet(C->product->A)->options.product_slices, triple, stream, &d->slices.num_slices));
     if (d->slices.num_slices > 1) {
       PetscCall(ProductSlicesSymbolic(C, triple, values, stream, &d->slices, &p->blocks[0]));
       PetscFunctionReturn(PETSC_SUCCESS);
@@ -120,7 +120,7 @@ static PetscErrorCode MultiplyFirst(Mat C, SparseProduct *p, PetscBool values, c
 /* The values of the result again, where that may run out of memory in the middle: they replace the old ones when all are there. */
 static PetscErrorCode MultiplyApart(Mat C, const SeqProduct *d, DCSRView left, DCSRView right, cudaStream_t stream)
 {
-  DCSRView       fresh = MatSeqAIJCUDAGet(C)->view;
+  DCSRView       fresh = MatSeqAIJCUDAGet(C)->device.view;
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
@@ -138,7 +138,7 @@ static PetscErrorCode MultiplyAgain(Mat C, SparseProduct *p, cudaStream_t stream
 {
   SeqProduct    *d      = (SeqProduct *)p->data;
   const Recipe  *r      = &recipes[C->product->type];
-  const DCSRView result = MatSeqAIJCUDAGet(C)->view;
+  const DCSRView result = MatSeqAIJCUDAGet(C)->device.view;
   DCSRView       triple[3];
 
   PetscFunctionBegin;
@@ -189,7 +189,7 @@ static PetscErrorCode KeepStructureAsOperands(Mat C)
     PetscBool ours;
 
     PetscCall(MatIsSeqAIJCUDA(mats[k], &ours));
-    if (ours && MatSeqAIJCUDAGet(mats[k])->keeps_structure) MatSeqAIJCUDAGet(C)->keeps_structure = PETSC_TRUE;
+    if (ours && MatSeqAIJCUDAGet(mats[k])->mirror.keeps_structure) MatSeqAIJCUDAGet(C)->mirror.keeps_structure = PETSC_TRUE;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

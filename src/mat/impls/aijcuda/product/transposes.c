@@ -28,7 +28,7 @@ static PetscErrorCode KeepsTranspose(Mat X, PetscBool *keeps)
 {
   PetscFunctionBegin;
   PetscCall(MatIsSeqAIJCUDA(X, keeps));
-  if (*keeps) *keeps = (PetscBool)(!X->boundtocpu && (X->form_explicit_transpose || MatSeqAIJCUDAGet(X)->deterministic));
+  if (*keeps) *keeps = (PetscBool)(!X->boundtocpu && (X->form_explicit_transpose || MatSeqAIJCUDAGet(X)->options.deterministic));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -56,9 +56,9 @@ PetscErrorCode ProductTransposeGet(Mat X, DCSRView x, PetscBool values, cudaStre
   PetscFunctionBegin;
   PetscCall(KeepsTranspose(X, &keeps));
   if (keeps) {
-    PetscCall((*MatSeqAIJCUDAGet(X)->csr->preparemult)(X, MULT_TRANSPOSE, stream)); // of the CSR that x is
+    PetscCall((*MatSeqAIJCUDAGet(X)->device.csr->preparemult)(X, MULT_TRANSPOSE, stream)); // of the CSR that x is
     if (!t->shared) PetscCall(ProductTransposeDestroy(t, stream));
-    t->view   = MatSeqAIJCUDAGet(X)->transpose;
+    t->view   = MatSeqAIJCUDAGet(X)->plans.transpose;
     t->shared = PETSC_TRUE;
     PetscFunctionReturn(PETSC_SUCCESS);
   }

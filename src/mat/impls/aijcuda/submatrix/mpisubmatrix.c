@@ -112,7 +112,7 @@ static PetscErrorCode GetOffDiagonalView(Mat A, IS rows, const int32_t numbers[]
   PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(B->cmap->n, "new numbers of ghost columns", stream, &map));
   PetscCallGoto(ierr, cleanup, PetscSparseCUDACopyToDevice(map, numbers, (size_t)B->cmap->n * sizeof(*map), stream));
   PetscCallGoto(ierr, cleanup, MatAIJCUDAGetIndices(rows, B->rmap->n, "row", stream, &indices, &memory));
-  PetscCallGoto(ierr, cleanup, DCSRSubmatrixMapped(MatSeqAIJCUDAGet(B)->view, &indices, map, PETSC_TRUE, num_columns, stream, view));
+  PetscCallGoto(ierr, cleanup, DCSRSubmatrixMapped(MatSeqAIJCUDAGet(B)->device.view, &indices, map, PETSC_TRUE, num_columns, stream, view));
 cleanup:
   PetscCall(PetscSparseCUDAFree(&map, stream));
   PetscCall(PetscSparseCUDAFree(&memory, stream));
@@ -262,7 +262,7 @@ static PetscErrorCode HaveSameStructures(Mat C, const DCSRView views[], cudaStre
   for (int k = 0; k < 2 && *same; k++) {
     PetscCall(MatSeqAIJCUDACopyToDevice(blocks[k]));
     PetscCall(MatSeqAIJCUDACompact(blocks[k]));
-    PetscCall(DCSRHaveSameStructure(views[k], MatSeqAIJCUDAGet(blocks[k])->view, stream, same));
+    PetscCall(DCSRHaveSameStructure(views[k], MatSeqAIJCUDAGet(blocks[k])->device.view, stream, same));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -97,7 +97,7 @@ PetscErrorCode MatSeqAIJCUDAGetSubmatrixView(Mat A, IS rows, IS columns, DCSRVie
   PetscCallGoto(ierr, cleanup, MatAIJCUDAGetIndices(rows, A->rmap->n, "row", stream, &r, &row_memory));
   PetscCallGoto(ierr, cleanup, MatAIJCUDAGetIndices(columns, A->cmap->n, "column", stream, &c, &column_memory));
   PetscCallGoto(ierr, cleanup, PetscLogGpuTimeBegin());
-  ierr = DCSRSubmatrix(MatSeqAIJCUDAGet(A)->view, &r, &c, stream, view);
+  ierr = DCSRSubmatrix(MatSeqAIJCUDAGet(A)->device.view, &r, &c, stream, view);
   (void)PetscLogGpuTimeEnd();
 cleanup:
   PetscCall(PetscSparseCUDAFree(&row_memory, stream));

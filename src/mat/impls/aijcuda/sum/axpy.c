@@ -53,7 +53,7 @@ static PetscErrorCode ApplyOptions(BlockSum *s, MatStructure str)
 /* Counts and allocates; Y's device copy is current and compact. After an error too, BlockSumDestroy() frees what was taken. */
 static PetscErrorCode BlockSumPrepare(BlockSum *s, MatStructure str, cudaStream_t stream)
 {
-  const DCSRView *y = &MatSeqAIJCUDAGet(s->Y)->view;
+  const DCSRView *y = &MatSeqAIJCUDAGet(s->Y)->device.view;
 
   PetscFunctionBegin;
   PetscCall(DCSRAddPlanCreate(*y, s->x, s->map_y, s->map_x, stream, &s->plan));
@@ -69,11 +69,11 @@ static PetscErrorCode TakeSum(BlockSum *s, cudaStream_t stream)
 
   PetscFunctionBegin;
   PetscCall(MatSeqAIJCUDADropPlans(s->Y));
-  PetscCall(DCSRViewFree(&d->view, stream));
-  d->view = s->sum;
+  PetscCall(DCSRViewFree(&d->device.view, stream));
+  d->device.view = s->sum;
   PetscCall(PetscArrayzero(&s->sum, 1));
   PetscCall(MatSeqAIJCUDAStructureChanged(s->Y));
-  if (d->is_block) {
+  if (d->mirror.is_block) {
     PetscCall(MatAIJCUDAHostBegin(s->Y, HOST_READ_STRUCTURE));
     PetscCall(MatAIJCUDAHostEnd(s->Y, HOST_READ_STRUCTURE));
   }
@@ -83,7 +83,7 @@ static PetscErrorCode TakeSum(BlockSum *s, cudaStream_t stream)
 /* Y += a X. */
 static PetscErrorCode BlockSumFinish(BlockSum *s, PetscScalar a, cudaStream_t stream)
 {
-  const DCSRView y = MatSeqAIJCUDAGet(s->Y)->view;
+  const DCSRView y = MatSeqAIJCUDAGet(s->Y)->device.view;
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
@@ -105,7 +105,7 @@ static PetscErrorCode GetCompactView(Mat X, DCSRView *view)
   PetscFunctionBegin;
   PetscCall(MatSeqAIJCUDACopyToDevice(X));
   PetscCall(MatSeqAIJCUDACompact(X));
-  *view = MatSeqAIJCUDAGet(X)->view;
+  *view = MatSeqAIJCUDAGet(X)->device.view;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -143,7 +143,7 @@ cleanup:
 /* Y += a X with equal patterns, both compact. */
 static PetscErrorCode AddValues(Mat Y, PetscScalar a, DCSRView x)
 {
-  const DCSRView y = MatSeqAIJCUDAGet(Y)->view;
+  const DCSRView y = MatSeqAIJCUDAGet(Y)->device.view;
   cudaStream_t   stream;
   PetscErrorCode ierr;
 
@@ -210,7 +210,7 @@ static PetscErrorCode AddToCompact(Mat Y, PetscScalar a, DCSRView x, MatStructur
   s.num_columns = Y->cmap->n;
   PetscCall(PetscSparseCUDAGetStream(&stream));
   PetscCall(MatSeqAIJCUDACompact(Y));
-  PetscCall(DCSRSamePattern(MatSeqAIJCUDAGet(Y)->view, x, stream, same));
+  PetscCall(DCSRSamePattern(MatSeqAIJCUDAGet(Y)->device.view, x, stream, same));
   if (*same) {
     PetscCall(AddValues(Y, a, x));
     PetscFunctionReturn(PETSC_SUCCESS);
@@ -226,7 +226,7 @@ cleanup:
 /* Ends with an assembly, which forgets what was known of symmetry, where MATSEQAIJ does. */
 static PetscErrorCode AddAnyPattern(Mat Y, PetscScalar a, Mat X, MatStructure str)
 {
-  const DCSRView *y    = &MatSeqAIJCUDAGet(Y)->view;
+  const DCSRView *y    = &MatSeqAIJCUDAGet(Y)->device.view;
   PetscBool       same = PETSC_FALSE;
   DCSRView        x;
 
@@ -250,7 +250,7 @@ static PetscErrorCode AddsOnDevice(Mat Y, Mat X, PetscBool *device)
   *device = PETSC_FALSE;
   PetscCall(MatIsSeqAIJCUDA(Y, &ours));
   if (ours) PetscCall(MatIsSeqAIJCUDA(X, &ours));
-  if (!ours || MatSeqAIJCUDAGet(Y)->host_active > 0) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!ours || MatSeqAIJCUDAGet(Y)->mirror.active > 0) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatSeqAIJCUDAUseDevice(Y, device));
   if (*device) PetscCall(MatSeqAIJCUDAUseDevice(X, device));
   PetscFunctionReturn(PETSC_SUCCESS);

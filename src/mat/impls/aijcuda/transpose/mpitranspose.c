@@ -27,7 +27,7 @@ static PetscErrorCode EntryListDestroy(EntryList *list, cudaStream_t stream)
 static PetscErrorCode EntryListCreate(Mat A, EntryList *list, cudaStream_t stream)
 {
   Mat_MPIAIJ    *a      = (Mat_MPIAIJ *)A->data;
-  const DCSRView view   = MatSeqAIJCUDAGet(a->B)->view;
+  const DCSRView view   = MatSeqAIJCUDAGet(a->B)->device.view;
   PetscInt      *ghosts = NULL;
   PetscErrorCode ierr   = PETSC_SUCCESS;
 
@@ -61,7 +61,7 @@ static PetscErrorCode TransposeOwnBlocks(Mat A, DCSRView *diagonal, EntryList *l
     PetscCall(MatSeqAIJCUDACopyToDevice(blocks[k]));
     PetscCall(MatSeqAIJCUDACompact(blocks[k]));
   }
-  PetscCall(DCSRTransposeCreate(MatSeqAIJCUDAGet(a->A)->view, PETSC_TRUE, PETSC_FALSE, stream, diagonal));
+  PetscCall(DCSRTransposeCreate(MatSeqAIJCUDAGet(a->A)->device.view, PETSC_TRUE, PETSC_FALSE, stream, diagonal));
   ierr = EntryListCreate(A, list, stream);
   if (ierr != PETSC_SUCCESS) PetscCall(DCSRViewFree(diagonal, stream));
   PetscCall(ierr);

@@ -15,7 +15,7 @@ static PetscErrorCode TransposeView(Mat A, PetscBool with_values, DCSRView *view
   PetscCall(MatSeqAIJCUDACopyToDevice(A));
   PetscCall(MatSeqAIJCUDACompact(A));
   PetscCall(PetscLogGpuTimeBegin());
-  ierr = DCSRTransposeCreate(MatSeqAIJCUDAGet(A)->view, with_values, PETSC_FALSE, stream, view);
+  ierr = DCSRTransposeCreate(MatSeqAIJCUDAGet(A)->device.view, with_values, PETSC_FALSE, stream, view);
   PetscCall(PetscLogGpuTimeEnd());
   PetscCall(ierr);
   if (with_values || view->num_nonzeros == 0) PetscFunctionReturn(PETSC_SUCCESS);
@@ -53,7 +53,7 @@ static PetscErrorCode SamePattern(Mat A, Mat B, DCSRView transpose, cudaStream_t
   if (!*same) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatSeqAIJCUDACopyToDevice(B));
   PetscCall(MatSeqAIJCUDACompact(B));
-  PetscCall(DCSRHaveSameStructure(transpose, MatSeqAIJCUDAGet(B)->view, stream, same));
+  PetscCall(DCSRHaveSameStructure(transpose, MatSeqAIJCUDAGet(B)->device.view, stream, same));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -147,7 +147,7 @@ PetscErrorCode MatIsTransposeDevice_SeqAIJCUDA(Mat A, Mat B, PetscReal tol, Pets
   PetscCall(MatSeqAIJCUDACompact(A));
   PetscCall(MatSeqAIJCUDACopyToDevice(B));
   PetscCall(MatSeqAIJCUDACompact(B));
-  PetscCall(DCSRIsTranspose(MatSeqAIJCUDAGet(A)->view, MatSeqAIJCUDAGet(B)->view, tol, conjugate, stream, done, is));
+  PetscCall(DCSRIsTranspose(MatSeqAIJCUDAGet(A)->device.view, MatSeqAIJCUDAGet(B)->device.view, tol, conjugate, stream, done, is));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
