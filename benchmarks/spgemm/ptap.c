@@ -62,7 +62,7 @@ static PetscErrorCode Measure(Bench *b, Mat A, Mat P, PetscInt num_slices, Mat *
   PetscReal samples[2][BENCH_MAX_REPETITIONS];
 
   PetscFunctionBegin;
-  MatSeqAIJCUDAGet(A)->product_slices = num_slices;
+  MatSeqAIJCUDAGet(A)->options.product_slices = num_slices;
   PetscCall(MeasureMemory(b, A, P, C, &f->memory));
   for (PetscInt r = 0; r < b->repetitions; r++) {
     Mat D;
@@ -91,7 +91,7 @@ static PetscErrorCode Compare(Bench *b, const char name[], Mat whole, Mat sliced
   PetscBool same;
 
   PetscFunctionBegin;
-  PetscCall(SpGEMMBenchCompare(MatSeqAIJCUDAGet(whole)->view, MatSeqAIJCUDAGet(sliced)->view, b->stream, &same, &error));
+  PetscCall(SpGEMMBenchCompare(MatSeqAIJCUDAGet(whole)->device.view, MatSeqAIJCUDAGet(sliced)->device.view, b->stream, &same, &error));
   if (!same || error != 0) PetscCall(BenchWrong(b, "%s, %s", name, same ? "values differ" : "the structure differs"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
