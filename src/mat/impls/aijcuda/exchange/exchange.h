@@ -48,7 +48,7 @@ PETSC_INTERN PetscErrorCode MatExchangeIndices(const MatExchange *, PetscMemType
 PETSC_INTERN PetscErrorCode MatExchangeValues(const MatExchange *, PetscMemType, const PetscScalar[], PetscMemType, PetscScalar[]);
 PETSC_INTERN PetscErrorCode MatExchangeDestroy(MatExchange *);
 
-/* The stream of a PetscSF (scatter.c) */
+/* The stream of a PetscSF (sfstream.c) */
 PETSC_INTERN PetscErrorCode PetscSparseCUDASetSFStream(PetscSF, cudaStream_t);
 
 /* Stash (offprocess.c) */

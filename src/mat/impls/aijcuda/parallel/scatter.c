@@ -1,39 +1,7 @@
-/*
-  Scatters and the stream of the current PetscDeviceContext. A PetscSF packs and unpacks device arrays on the stream of the context in which it did that first: it keeps
-  the stream with its buffers. Before it is used again it is told the stream of now.
-*/
+/* The scatter of products with parallel matrices, and the stream of the current PetscDeviceContext. */
 #include "parallel.h"
 #include "../core/core.h"
 #include "../exchange/exchange.h"
-#include <../src/vec/is/sf/impls/basic/sfpack.h>
-
-/*
-  PetscSparseCUDASetSFStream - Tells a PetscSF that arrays in device memory are written and read on a stream
-
-  Not Collective
-
-  Input Parameters:
-+ sf     - any, or NULL; no communication of it under way
-- stream - of the current PetscDeviceContext
-
-  Note:
-  Buffers that do not exist yet will get the stream of the context that is current then.
-
-  Cost: a few comparisons.
-*/
-PetscErrorCode PetscSparseCUDASetSFStream(PetscSF sf, cudaStream_t stream)
-{
-  PetscBool window;
-
-  PetscFunctionBegin;
-  if (sf == NULL || sf->data == NULL) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscObjectTypeCompare((PetscObject)sf, PETSCSFWINDOW, &window)); // the only type without such buffers
-  if (window) PetscFunctionReturn(PETSC_SUCCESS);
-  for (PetscSFLink link = ((PetscSF_Basic *)sf->data)->avail; link != NULL; link = link->next) {
-    if (link->deviceinited) link->stream = stream;
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
 
 /*
   MatMPIAIJCUDAUseCurrentStream - What is done next with the ghost vector and the scatter of products comes after all that was queued with them, also in another PetscDeviceContext
