@@ -19,7 +19,8 @@
   Operations entry by entry do not make it: they use it where it is current, and CSR otherwise. What a storage leaves NULL, CSR does: the values then come from the storage and go back to it as
   above. So a new storage begins with create, getcsr, setvalues, mult, bytes, view and destroy.
 
-  Blocks of parallel matrices are DCSR as yet: mpidcsr.c names their type.
+  CSR whose values somebody holds (MatSeqAIJGetCSRAndMemType()) is used alone until the structure changes. Blocks of parallel matrices are DCSR as yet (parallel/blocktypes.c). Factors of other types are
+  those of MATSEQAIJ: MatAIJCUDARegisterFactors() is for MATSEQAIJDCSRCUDA alone.
 */
 #include <petscmat.h>
 #include <petscsparsecuda/dcsr.h>
@@ -39,7 +40,7 @@ typedef enum {
 } MatDeviceValues;
 
 /*
-  The functions of one storage. They are called with the matrix, whose storage_data is what create() made; work is queued on stream, arrays are on the device unless it says otherwise. A function that
+  The functions of one storage. They are called with the matrix, whose device.data is what create() made; work is queued on stream, arrays are on the device unless it says otherwise. A function that
   fails leaves the storage as it was. Options are read by create(), with the options and the prefix of the matrix.
 */
 typedef struct {
@@ -85,6 +86,7 @@ PETSC_INTERN PetscErrorCode MatSeqAIJCUDAUseStorage(Mat, const MatDeviceStorageO
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDAUseCSR(Mat, const MatDeviceStorageOps **);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDAStorageChanged(Mat, const MatDeviceStorageOps *);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDAGetCSR(Mat);
+PETSC_INTERN PetscErrorCode MatSeqAIJCUDALendCSR(Mat);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDADropStorage(Mat);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDADuplicateStorage(Mat, PetscBool, Mat, PetscBool *);
 PETSC_INTERN PetscBool      MatSeqAIJCUDACSRReleased(Mat);
@@ -99,7 +101,3 @@ PETSC_INTERN PetscBool      MatSeqAIJCUDAStorageIsCurrent(Mat);
 */
 #define MatSeqAIJCUDAUseForMult(A, operation, table)    (MatSeqAIJCUDAGet(A)->device.storage->operation != NULL ? MatSeqAIJCUDAUseStorage(A, table) : MatSeqAIJCUDAUseCSR(A, table))
 #define MatSeqAIJCUDAUseForEntries(A, operation, table) (MatSeqAIJCUDAGet(A)->device.storage->operation != NULL && MatSeqAIJCUDAStorageIsCurrent(A) ? MatSeqAIJCUDAUseStorage(A, table) : MatSeqAIJCUDAUseCSR(A, table))
-
-/* DCSR (impls/dcsr/seq/dcsrstorage.c), and the constructor of sequential types, which finds the storage of its type by name (seqdcsr.c). */
-PETSC_INTERN const MatDeviceStorageOps MatDeviceStorageDCSR;
-PETSC_INTERN PetscErrorCode            MatCreate_SeqAIJCUDA(Mat, MatType);

@@ -70,5 +70,5 @@ PETSC_INTERN PetscErrorCode PetscSparseCUDATestTransferThreads(PetscInt, PetscIn
     PetscCall(ierr_logged_); \
   } while (0)
 
-/* Log events of our stages; registered once in PetscSparseCUDAInitializePackage_Private(). */
+/* Log events of our stages; registered once in src/init/init.c. */
 PETSC_INTERN PetscLogEvent PETSCSPARSECUDA_CopyToDevice, PETSCSPARSECUDA_CopyToHost, PETSCSPARSECUDA_SpMVAnalysis, PETSCSPARSECUDA_TransposeAnalysis, PETSCSPARSECUDA_Defragment, PETSCSPARSECUDA_Insert;

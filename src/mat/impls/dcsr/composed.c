@@ -78,7 +78,7 @@ static PetscErrorCode ComposeSeq(Mat A, MatType type, PetscBool compose)
   PetscCall(Compose(A, type, "MatConvert_seqaij_%s_C", (PetscErrorCodeFn *)convert));
   PetscCall(Compose(A, type, "MatConvert_%s_seqaij_C", (PetscErrorCodeFn *)back));
   PetscCall(Compose(A, type, "MatConvert_%s_is_C", (PetscErrorCodeFn *)(compose ? MatConvert_AIJCUDA_IS : NULL)));
-  PetscCall(MatAIJCUDAComposeHYPRE(A, compose));
+  PetscCall(MatAIJCUDAComposeHYPRE(A, type, compose));
   PetscCall(PetscStrcmp(type, MATSEQAIJDCSRCUDA, &dcsr));
   if (dcsr) PetscCall(ComposeForDCSR(A, convert));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -151,7 +151,7 @@ static PetscErrorCode ComposeMPI(Mat A, PetscBool compose)
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatConvert_mpiaijdcsrcuda_dcsrcuda_C", convert));
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatConvert_mpiaijdcsrcuda_mpiaij_C", back));
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatConvert_mpiaijdcsrcuda_is_C", compose ? MatConvert_AIJCUDA_IS : NULL));
-  PetscCall(MatAIJCUDAComposeHYPRE(A, compose));
+  PetscCall(MatAIJCUDAComposeHYPRE(A, MATMPIAIJDCSRCUDA, compose));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

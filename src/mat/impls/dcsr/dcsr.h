@@ -4,6 +4,10 @@
 */
 #include "../aijcuda/core/core.h"
 
+/* Dynamic CSR behind the seam for storage (dcsrstorage.c), and the constructor of sequential types, which finds the storage of its type by name (seqdcsr.c). */
+PETSC_INTERN const MatDeviceStorageOps MatDeviceStorageDCSR;
+PETSC_INTERN PetscErrorCode            MatCreate_SeqAIJCUDA(Mat, MatType);
+
 /* seqdcsr.c */
 PETSC_INTERN PetscErrorCode MatConvert_SeqAIJ_SeqAIJDCSRCUDA(Mat, MatType, MatReuse, Mat *);
 PETSC_INTERN PetscErrorCode MatConvert_SeqAIJDCSRCUDA_SeqAIJ(Mat, MatType, MatReuse, Mat *);

@@ -454,10 +454,14 @@ PetscErrorCode MatCreate_SeqAIJDCSRCUDA(Mat B)
 */
 PetscErrorCode MatCreate_SeqAIJCUDA(Mat B, MatType type)
 {
-  PetscBool      reads;
-  PetscErrorCode ierr;
+  const MatDeviceStorageOps *storage;
+  MatType                    registered;
+  PetscBool                  reads;
+  PetscErrorCode             ierr;
 
   PetscFunctionBegin;
+  PetscCall(MatDeviceStorageFind(type, &registered, &storage));
+  PetscCheck(registered != NULL, PetscObjectComm((PetscObject)B), PETSC_ERR_PLIB, "Type %s has no storage: call MatDeviceStorageRegister() before MatRegister()", type);
   PetscCall(MatAIJCUDAHostBegin(NULL, HOST_READ)); // as long as it is a MATSEQAIJ it does not obey -mat_seqaij_type
   ierr = MatCreate_SeqAIJ(B);
   PetscCall(MatAIJCUDAHostFinish(NULL, HOST_READ, ierr));

@@ -1,10 +1,10 @@
 /* ELLPACK behind the seam for device storage: its table, and the types that have it. */
-#include <src/mat/impls/aijcuda/core/core.h>
+#include <src/mat/impls/dcsr/dcsr.h>
 #include "ell.h"
 
 ELLCounts ell_counts;
 
-/* The storage_data of a matrix. */
+/* The device.data of a matrix. */
 typedef struct {
   ELLView   view;
   PetscInt *offsets; /* [num_rows + 1] of CSR, host */

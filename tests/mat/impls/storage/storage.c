@@ -3,6 +3,7 @@ static char help[] = "Types with a storage of their own behind the seam for devi
 
 #include "../dcsr/testmat.h"
 #include <petscksp.h>
+#include <petsc/private/petscimpl.h> /* PetscObjectStateIncrease() */
 #include <petscsparsecuda/sys.h>
 #include "ell.h"
 
@@ -249,6 +250,60 @@ static PetscErrorCode Products(MatType type, Mat A, Mat B)
   PetscCall(MatDestroy(&D));
   PetscCall(MatDestroy(&E));
   PetscCall(MatDestroy(&F));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Values on the device that somebody holds: what is written there counts at once, also after products. */
+static PetscErrorCode Lend(Mat A, Mat B)
+{
+  PetscScalar *values;
+  PetscMemType mtype;
+  MatInfo      info;
+  size_t       bytes;
+  Mat          copy;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetInfo(A, MAT_LOCAL, &info));
+  bytes = (size_t)info.nz_used * sizeof(PetscScalar);
+  PetscCall(TestCompareProducts(A, B, "before MatSeqAIJGetCSRAndMemType()"));
+  PetscCall(MatDuplicate(B, MAT_COPY_VALUES, &copy));
+  PetscCall(MatSeqAIJGetCSRAndMemType(B, NULL, NULL, &values, &mtype));
+  PetscCall(TestCompareProducts(A, B, "MatSeqAIJGetCSRAndMemType()"));
+  if (PetscMemTypeDevice(mtype)) PetscCallCUDA(cudaMemset(values, 0, bytes));
+  else PetscCall(PetscMemzero(values, bytes));
+  PetscCall(PetscObjectStateIncrease((PetscObject)B));
+  PetscCall(MatZeroEntries(A));
+  if (PetscMemTypeDevice(mtype)) PetscCall(TestCompareProducts(A, B, "zeros written to values that are held"));
+  PetscCall(MatCopy(copy, A, SAME_NONZERO_PATTERN));
+  PetscCall(MatCopy(copy, B, SAME_NONZERO_PATTERN));
+  PetscCall(TestCompare(A, B, "new values afterwards"));
+  PetscCall(MatDestroy(&copy));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Bound to the CPU and back, a stored transpose, and the matrix itself transposed twice. */
+static PetscErrorCode OtherStates(Mat A, Mat B)
+{
+  PetscFunctionBegin;
+  PetscCall(TestCompareProducts(A, B, "before MatBindToCPU()"));
+  PetscCall(MatBindToCPU(B, PETSC_TRUE));
+  PetscCall(TestCompare(A, B, "bound to the CPU"));
+  PetscCall(MatScale(A, 2));
+  PetscCall(MatScale(B, 2));
+  PetscCall(MatBindToCPU(B, PETSC_FALSE));
+  PetscCall(TestCompare(A, B, "no longer bound"));
+  PetscCall(MatSetOption(B, MAT_FORM_EXPLICIT_TRANSPOSE, PETSC_TRUE));
+  for (int k = 0; k < 2; k++) {
+    PetscCall(TestCompareProducts(A, B, "MAT_FORM_EXPLICIT_TRANSPOSE"));
+    PetscCall(MatScale(A, 0.5));
+    PetscCall(MatScale(B, 0.5));
+  }
+  PetscCall(MatSetOption(B, MAT_FORM_EXPLICIT_TRANSPOSE, PETSC_FALSE));
+  for (int k = 0; k < 2; k++) {
+    PetscCall(MatTranspose(A, MAT_INPLACE_MATRIX, &A));
+    PetscCall(MatTranspose(B, MAT_INPLACE_MATRIX, &B));
+    PetscCall(TestCompare(A, B, "MatTranspose in place"));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -513,6 +568,8 @@ static PetscErrorCode Run(MatType type, PetscBool slow)
     PetscCall(Duplicate(type, A, B));
     PetscCall(ChangeStructure(A, B));
     PetscCall(Products(type, A, B));
+    PetscCall(Lend(A, B));
+    PetscCall(OtherStates(A, B));
     PetscCall(Convert(type, A, B));
     PetscCall(MatDestroy(&A));
     PetscCall(MatDestroy(&B));

@@ -87,7 +87,7 @@ static PetscErrorCode MatSeqAIJGetCSRAndMemType_SeqAIJCUDA(Mat A, const PetscInt
     PetscCall(GetDeviceIndices(A, i, j));
     if (values != NULL) *values = MatSeqAIJCUDAGet(A)->device.view.values;
     MatSeqAIJCUDAGet(A)->device.keeps_csr = PETSC_TRUE;
-    if (values != NULL) MatSeqAIJCUDAGet(A)->device.newest = DEVICE_VALUES_CSR; // they may be written
+    if (values != NULL) PetscCall(MatSeqAIJCUDALendCSR(A));
     if (mtype != NULL) *mtype = PETSC_MEMTYPE_CUDA;
   } else {
     PetscCall(MatAIJCUDAArrayBegin(A, HOST_READ));

@@ -47,8 +47,8 @@ typedef struct {
 /* A sequential matrix on the device. */
 typedef struct {
   DCSRView         view;         /* compact or fragmented CSR, its arrays are owned; meaningful when structure */
-  PetscBool        structure;    /* view holds the structure of state nonzerostate */
-  PetscBool        values;       /* view.values is allocated and was filled once */
+  PetscBool        structure;    /* view, or the storage that has replaced it, holds the structure of state nonzerostate */
+  PetscBool        values;       /* its values were filled once */
   PetscObjectState nonzerostate; /* of the matrix when view was made */
 
   /* What storage.h is about */
@@ -56,7 +56,8 @@ typedef struct {
   void                      *data;          /* storage beside view; NULL until an operation wants it */
   MatDeviceValues            newest;        /* who of view and storage has the newest values of the device */
   PetscBool                  declined;      /* the storage does not pay for this structure */
-  PetscBool                  keeps_csr;     /* somebody asked for CSR after the storage had replaced it, or holds its arrays: it stays */
+  PetscBool                  keeps_csr;     /* somebody asked for CSR after the storage had replaced it: it stays */
+  PetscBool                  lent;          /* somebody holds the values of the CSR and may read and write them at any time: it is used alone until the structure changes */
 } MatDeviceCopy;
 
 /* The host arrays of the Mat_SeqAIJ, as a mirror of the device. */
@@ -169,6 +170,12 @@ static inline Mat_MPIAIJCUDA *MatMPIAIJCUDAGet(Mat A)
   return (Mat_MPIAIJCUDA *)((Mat_MPIAIJ *)A->data)->spptr;
 }
 
+/* The diagonal block of a parallel matrix, k = 0, or the off-diagonal one, k = 1. */
+static inline Mat MatMPIAIJCUDAGetBlock(Mat A, int k)
+{
+  return k ? ((Mat_MPIAIJ *)A->data)->B : ((Mat_MPIAIJ *)A->data)->A;
+}
+
 /* Whether the structure on the host is made at once after every change of a sequential matrix of ours that is no block of a parallel one. */
 static inline PetscBool MatSeqAIJCUDAKeepsStructure(Mat A)
 {
@@ -181,7 +188,7 @@ typedef struct {
   PetscErrorCode (*finish_insertion_mpi)(Mat);                  /* the same for the blocks of a parallel matrix */
   PetscErrorCode (*from_seqaij)(Mat, MatType, MatReuse, Mat *); /* conversions that make a matrix of the type, and MATAIJ of it, */
   PetscErrorCode (*from_mpiaij)(Mat, MatType, MatReuse, Mat *); /* for blocks that the parent makes, and for conversions by way of MATAIJ; */
-  PetscErrorCode (*to_seqaij)(Mat, MatType, MatReuse, Mat *);   /* the MatType is not looked at */
+  PetscErrorCode (*to_seqaij)(Mat, MatType, MatReuse, Mat *);   /* of MatTypes, from_seqaij looks at its own alone: it says which storage; NULL is MATSEQAIJDCSRCUDA */
   PetscErrorCode (*to_mpiaij)(Mat, MatType, MatReuse, Mat *);
   PetscErrorCode (*restore_composed)(Mat, MatType); /* puts the parent's composed functions back into a MATSEQAIJ that was made of the header of a matrix of this type */
 } MatAIJCUDAHooks;
@@ -234,7 +241,6 @@ PETSC_INTERN PetscErrorCode MatSeqAIJCUDAKeepStructure(Mat);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDAUpdateKept(Mat);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDADiscardMirror(Mat);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDAShowMirror(Mat);
-PETSC_INTERN PetscErrorCode MatSeqAIJCUDAHideMirror(Mat);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDAUseDevice(Mat, PetscBool *);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDACopyToDevice(Mat);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDACompact(Mat);

@@ -82,7 +82,7 @@ PetscBool MatSeqAIJCUDAStorageIsCurrent(Mat A)
 {
   const Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
 
-  return (PetscBool)(d->device.data != NULL && d->device.newest != DEVICE_VALUES_CSR && MatSeqAIJCUDADeviceIsCurrent(A));
+  return (PetscBool)(d->device.data != NULL && !d->device.lent && d->device.newest != DEVICE_VALUES_CSR && MatSeqAIJCUDADeviceIsCurrent(A));
 }
 
 /* Gives compact CSR what it lacks of structure and values. */
@@ -90,6 +90,7 @@ static PetscErrorCode FillCSR(Mat A)
 {
   Mat_SeqAIJCUDA *d        = MatSeqAIJCUDAGet(A);
   const PetscBool released = MatSeqAIJCUDACSRReleased(A);
+  const PetscBool values   = (PetscBool)(A->offloadmask != PETSC_OFFLOAD_CPU); // otherwise those of the host are about to take their place
   DCSRView        view     = d->device.view;
   PetscBool       wide;
   cudaStream_t    stream;
@@ -101,9 +102,9 @@ static PetscErrorCode FillCSR(Mat A)
     PetscCall(DCSRNeedsWide(d->device.view.num_nonzeros, &wide));
     PetscCall(DCSRViewAllocateCompact(d->device.view.num_rows, d->device.view.num_columns, d->device.view.num_nonzeros, wide, stream, &view));
   }
-  PetscCallGoto(ierr, failed, (*d->device.storage->getcsr)(A, released, PETSC_TRUE, view, stream));
+  PetscCallGoto(ierr, failed, (*d->device.storage->getcsr)(A, released, values, view, stream));
   d->device.view   = view;
-  d->device.newest = DEVICE_VALUES_BOTH;
+  d->device.newest = values ? DEVICE_VALUES_BOTH : DEVICE_VALUES_CSR;
   if (released) d->device.keeps_csr = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
 failed:
@@ -207,7 +208,7 @@ PetscErrorCode MatSeqAIJCUDAUseStorage(Mat A, const MatDeviceStorageOps **table)
   Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
 
   PetscFunctionBegin;
-  if (d->device.storage == d->device.csr) {
+  if (d->device.storage == d->device.csr || d->device.lent) {
     PetscCall(MatSeqAIJCUDAUseCSR(A, table));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
@@ -229,6 +230,18 @@ PetscErrorCode MatSeqAIJCUDAStorageChanged(Mat A, const MatDeviceStorageOps *tab
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* MatSeqAIJCUDALendCSR - Notes that somebody holds the values of the CSR, which are current. */
+PetscErrorCode MatSeqAIJCUDALendCSR(Mat A)
+{
+  Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
+
+  PetscFunctionBegin;
+  if (d->device.storage == d->device.csr) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatSeqAIJCUDADropStorage(A));
+  d->device.lent = PETSC_TRUE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* MatSeqAIJCUDADropStorage - Frees the storage beside CSR, which must be current, or not needed any more. */
 PetscErrorCode MatSeqAIJCUDADropStorage(Mat A)
 {
@@ -239,6 +252,7 @@ PetscErrorCode MatSeqAIJCUDADropStorage(Mat A)
   d->device.newest    = DEVICE_VALUES_CSR;
   d->device.declined  = PETSC_FALSE;
   d->device.keeps_csr = PETSC_FALSE;
+  d->device.lent      = PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

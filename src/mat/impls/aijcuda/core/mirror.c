@@ -2,7 +2,7 @@
   The host mirror and the device copy of one sequential matrix: who is current, and the copies between them.
 
   Values: A->offloadmask, as in PETSc's own device types (CPU, GPU or BOTH current; UNALLOCATED counts as CPU).
-  Structure: on the host current when host_structure; on the device when device_structure and device_nonzerostate == A->nonzerostate.
+  Structure: on the host current when mirror.structure; on the device when device.structure and device.nonzerostate == A->nonzerostate.
 */
 #include "core.h"
 
@@ -54,7 +54,7 @@ PetscErrorCode MatSeqAIJCUDAShowMirror(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MatSeqAIJCUDAHideMirror(Mat A)
+static PetscErrorCode MatSeqAIJCUDAHideMirror(Mat A)
 {
   Mat_SeqAIJ     *a = (Mat_SeqAIJ *)A->data;
   Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);

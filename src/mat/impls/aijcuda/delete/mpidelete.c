@@ -47,7 +47,7 @@ static PetscErrorCode CopyBlocksToDevice(Mat A)
   The parent assembles at the end, although the blocks have done that. When no value can be under way to another process it is told so: then the assembly
   leaves the values on the device.
 */
-PetscErrorCode MatZeroRows_MPIAIJCUDA(Mat A, PetscInt n, const PetscInt rows[], PetscScalar diag, Vec x, Vec b)
+static PetscErrorCode MatZeroRows_MPIAIJCUDA(Mat A, PetscInt n, const PetscInt rows[], PetscScalar diag, Vec x, Vec b)
 {
   const PetscBool no_off_process = A->nooffprocentries;
   const PetscInt  nonzeros       = LocalNonzeros(A);
@@ -71,7 +71,7 @@ PetscErrorCode MatZeroRows_MPIAIJCUDA(Mat A, PetscInt n, const PetscInt rows[], 
 /*
   MatEliminateZeros_MPIAIJCUDA - MatEliminateZeros() of a parallel matrix: of both blocks, and the diagonal is in the diagonal block alone.
 */
-PetscErrorCode MatEliminateZeros_MPIAIJCUDA(Mat A, PetscBool keep)
+static PetscErrorCode MatEliminateZeros_MPIAIJCUDA(Mat A, PetscBool keep)
 {
   Mat_MPIAIJ    *a = (Mat_MPIAIJ *)A->data;
   PetscInt       nonzeros;

@@ -43,11 +43,12 @@ static PetscErrorCode WrapNumeric(Mat);
 /* ILU(0) starts from a duplicate of A's header, with A's composed functions: the factor is PETSc's own and gets PETSc's own back. */
 static PetscErrorCode RestoreComposed(Mat F, Mat A)
 {
-  PetscBool is;
+  PetscBool is, ours;
 
   PetscFunctionBegin;
   PetscCall(PetscObjectTypeCompare((PetscObject)F, MATSEQAIJ, &is));
-  if (is) PetscCall((*MatAIJCUDAHook.restore_composed)(F, ((PetscObject)A)->type_name));
+  PetscCall(MatIsSeqAIJCUDA(A, &ours));
+  if (is && ours) PetscCall((*MatAIJCUDAHook.restore_composed)(F, ((PetscObject)A)->type_name));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

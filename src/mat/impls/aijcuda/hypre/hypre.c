@@ -173,12 +173,13 @@ static PetscErrorCode Compose(Mat A, const char format[], const char first[], co
   Not Collective
 
   Input Parameters:
-+ A       - a matrix whose type name is one of ours
++ A       - a matrix of ours, or one that got the functions of one and is none
+. type    - the type that the names are of
 - compose - PETSC_FALSE removes them
 */
-PetscErrorCode MatAIJCUDAComposeHYPRE(Mat A, PetscBool compose)
+PetscErrorCode MatAIJCUDAComposeHYPRE(Mat A, MatType type, PetscBool compose)
 {
-  const char       *type = ((PetscObject)A)->type_name, *parent;
+  const char       *parent;
   PetscErrorCodeFn *to = (PetscErrorCodeFn *)MatConvert_AIJCUDA_HYPRE, *from = (PetscErrorCodeFn *)MatConvert_HYPRE_AIJCUDA;
   PetscErrorCodeFn *transpose = (PetscErrorCodeFn *)MatProductSetFromOptions_Transpose_AIJCUDA;
   ConvertFn         convert   = NULL;
@@ -189,7 +190,7 @@ PetscErrorCode MatAIJCUDAComposeHYPRE(Mat A, PetscBool compose)
     PetscCall(GetParentConvert(A, &convert));
     if (convert == NULL) PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, MATMPIAIJ, &is_mpi));
+  PetscCall(PetscStrbeginswith(type, MATMPIAIJ, &is_mpi));
   parent = is_mpi ? MATMPIAIJ : MATSEQAIJ;
   PetscCall(Compose(A, "MatConvert_%s_%s_C", type, MATHYPRE, compose, to));
   PetscCall(Compose(A, "MatConvert_%s_%s_C", MATHYPRE, type, compose, from));

@@ -5,4 +5,4 @@
 #include "../core/core.h"
 
 /* hypre.c */
-PETSC_INTERN PetscErrorCode MatAIJCUDAComposeHYPRE(Mat, PetscBool);
+PETSC_INTERN PetscErrorCode MatAIJCUDAComposeHYPRE(Mat, MatType, PetscBool);

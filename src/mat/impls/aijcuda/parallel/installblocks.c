@@ -2,11 +2,6 @@
 #include "parallel.h"
 #include "../core/core.h"
 
-static Mat Block(Mat X, int which)
-{
-  return which ? ((Mat_MPIAIJ *)X->data)->B : ((Mat_MPIAIJ *)X->data)->A;
-}
-
 /*
   ProductRenumberGhosts - Drops ghost columns that an off-diagonal block does not use
 
@@ -59,8 +54,8 @@ PetscErrorCode ProductInstallBlocks(Mat C, DCSRView blocks[], PetscInt n, const 
   PetscCall(PetscLayoutSetUp(C->cmap));
   PetscCall(MatMPIAIJCUDASetBlocks(C, blocks, n, columns));
   for (int k = 0; k < 2; k++) {
-    PetscCall(MatAssemblyBegin(Block(C, k), MAT_FINAL_ASSEMBLY));
-    PetscCall(MatAssemblyEnd(Block(C, k), MAT_FINAL_ASSEMBLY));
+    PetscCall(MatAssemblyBegin(MatMPIAIJCUDAGetBlock(C, k), MAT_FINAL_ASSEMBLY));
+    PetscCall(MatAssemblyEnd(MatMPIAIJCUDAGetBlock(C, k), MAT_FINAL_ASSEMBLY));
   }
   PetscCall(MatAssemblyBegin(C, MAT_FINAL_ASSEMBLY));
   PetscCall(MatAssemblyEnd(C, MAT_FINAL_ASSEMBLY));
@@ -71,7 +66,7 @@ PetscErrorCode ProductInstallBlocks(Mat C, DCSRView blocks[], PetscInt n, const 
 PetscErrorCode ProductRaiseNonzeroState(Mat C, PetscObjectState old)
 {
   const PetscObjectState missing = old + 1 - C->nonzerostate;
-  Mat                    block   = Block(C, 0);
+  Mat                    block   = MatMPIAIJCUDAGetBlock(C, 0);
   PetscMPIInt            size;
 
   PetscFunctionBegin;

@@ -2,7 +2,7 @@
 #include "parallel.h"
 
 /*
-  ProductJoin - Two matrices side by side, for the time of a multiplication: the left one itself when the right one has no columns
+  ProductJoin - Two matrices side by side, for the time of an operation: the left one itself when the right one has no columns
 
   Not Collective
 

@@ -127,21 +127,14 @@ PetscErrorCode MatMPIAIJCUDASetBlocks(Mat A, DCSRView blocks[], PetscInt n, cons
 /* Global columns of the new off-diagonal block become ghost columns. */
 static PetscErrorCode SetGhosts(Mat A, DCSRView *view, cudaStream_t stream)
 {
-  Mat_MPIAIJ    *a = (Mat_MPIAIJ *)A->data;
   PetscInt       n;
-  int32_t       *columns, *device = NULL;
+  int32_t       *columns;
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
-  PetscCall(DCSRViewGetColumns(*view, DCSRKeyBits(A->cmap->N), stream, &n, &columns));
-  PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(n, "ghost columns", stream, &device));
-  PetscCallGoto(ierr, cleanup, PetscSparseCUDACopyToDevice(device, columns, (size_t)n * sizeof(*columns), stream));
-  PetscCallGoto(ierr, cleanup, DCSRViewRenumber(*view, n, device, stream));
-  PetscCallGoto(ierr, cleanup, MatMPIAIJCUDAExtendGhosts(A, n, columns)); // the block is empty so far
-  view->num_columns = a->B->cmap->n;
-cleanup:
+  PetscCall(ProductRenumberGhosts(A->cmap->N, view, stream, &n, &columns));
+  ierr = MatMPIAIJCUDAExtendGhosts(A, n, columns); // the block is empty so far
   PetscCall(PetscFree(columns));
-  PetscCall(PetscSparseCUDAFree(&device, stream));
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

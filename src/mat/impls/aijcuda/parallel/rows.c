@@ -1,5 +1,5 @@
 /*
-  Rows of other processes for products on several: who needs which entries is found out once, with their columns; afterwards values alone travel.
+  Rows of other processes for products and submatrices on several: who needs which entries is found out once, with their columns; afterwards values alone travel.
 
   Rows are packed for all that want them together, with global columns. Two kinds: fetched ones, which the ghost columns of the left factor ask for, and returned
   ones, partial sums of a transposed factor's ghost rows that go to the owners of these.

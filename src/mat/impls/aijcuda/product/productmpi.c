@@ -35,11 +35,6 @@ typedef struct {
   PetscInt       num_result_ghosts;
 } MPIProduct;
 
-static Mat Block(Mat X, int which)
-{
-  return which ? ((Mat_MPIAIJ *)X->data)->B : ((Mat_MPIAIJ *)X->data)->A;
-}
-
 /* Whether the product makes its right factor itself. */
 static PetscBool MakesRight(Mat C)
 {
@@ -67,7 +62,7 @@ static void GetMats(Mat C, Mat mats[])
   Mat factors[2];
 
   GetFactors(C, factors);
-  for (int k = 0; k < PRODUCT_MAX_MATS; k++) mats[k] = Block(factors[k / 2], k % 2);
+  for (int k = 0; k < PRODUCT_MAX_MATS; k++) mats[k] = MatMPIAIJCUDAGetBlock(factors[k / 2], k % 2);
 }
 
 /* Which factor is transposed. */
@@ -83,7 +78,7 @@ static void GetTransposed(Mat C, int which[])
 
 static void GetBlocks(Mat C, Mat blocks[])
 {
-  for (int k = 0; k < 2; k++) blocks[k] = Block(C, k);
+  for (int k = 0; k < 2; k++) blocks[k] = MatMPIAIJCUDAGetBlock(C, k);
 }
 
 /* Whether the place of the right factor holds an operand: PETSc's basic products of three matrices keep what their first step makes there. */
@@ -125,7 +120,7 @@ static PetscErrorCode OperandUsable(Mat X, PetscBool *usable)
 
   PetscFunctionBegin;
   *usable = (PetscBool)(X->assembled && !X->structure_only && !X->boundtocpu && X->rmap->N <= PETSC_INT32_MAX && X->cmap->N <= PETSC_INT32_MAX && MatMPIAIJCUDAGhostsAscend(X));
-  for (int k = 0; k < 2 && *usable; k++) PetscCall(ProductOperandUsable(Block(X, k), PETSC_FALSE, &blocks[k]));
+  for (int k = 0; k < 2 && *usable; k++) PetscCall(ProductOperandUsable(MatMPIAIJCUDAGetBlock(X, k), PETSC_FALSE, &blocks[k]));
   *usable = (PetscBool)(*usable && blocks[0] && blocks[1]);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -340,7 +335,7 @@ static PetscErrorCode MultiplySliced(Mat C, DCSRView transpose, DCSRView A, DCSR
 static PetscErrorCode MultiplyBothSliced(Mat C, SparseProduct *p, DCSRView A, PetscBool values, cudaStream_t stream, PetscBool *sliced)
 {
   MPIProduct    *d          = (MPIProduct *)p->data;
-  const PetscInt asked      = MatSeqAIJCUDAGet(Block(C->product->A, 0))->options.product_slices;
+  const PetscInt asked      = MatSeqAIJCUDAGet(MatMPIAIJCUDAGetBlock(C->product->A, 0))->options.product_slices;
   const DCSRView factors[3] = {p->transposes[0].view, A, d->fetched.view};
   DCSRView      *views[2];
 
@@ -526,7 +521,7 @@ static PetscErrorCode Install(Mat C, SparseProduct *p)
 static PetscErrorCode SetValues(Mat C, SparseProduct *p, cudaStream_t stream)
 {
   PetscFunctionBegin;
-  PetscCall(DCSRSplitValues(((MPIProduct *)p->data)->result, MatSeqAIJCUDAGet(Block(C, 0))->device.view, MatSeqAIJCUDAGet(Block(C, 1))->device.view, stream));
+  PetscCall(DCSRSplitValues(((MPIProduct *)p->data)->result, MatSeqAIJCUDAGet(MatMPIAIJCUDAGetBlock(C, 0))->device.view, MatSeqAIJCUDAGet(MatMPIAIJCUDAGetBlock(C, 1))->device.view, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

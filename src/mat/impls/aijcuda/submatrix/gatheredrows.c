@@ -34,18 +34,13 @@ static PetscErrorCode GetWanted(Mat A, PetscInt n, const IS rows[], GatheredRows
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static Mat Block(Mat A, int which)
-{
-  return which ? ((Mat_MPIAIJ *)A->data)->B : ((Mat_MPIAIJ *)A->data)->A;
-}
-
 /* GatheredRowsGetBlocks - Device storage of both blocks of A, [2], borrowed until A changes. Collective: an error on one process is one on all. */
 PetscErrorCode GatheredRowsGetBlocks(Mat A, GatheredRows *x, cudaStream_t stream, DCSRView blocks[])
 {
   PetscErrorCode ierr = PETSC_SUCCESS;
 
   PetscFunctionBegin;
-  for (int k = 0; k < 2 && ierr == PETSC_SUCCESS; k++) ierr = ProductOperandGet(Block(A, k), &x->operands[k], PETSC_TRUE, stream, &blocks[k]);
+  for (int k = 0; k < 2 && ierr == PETSC_SUCCESS; k++) ierr = ProductOperandGet(MatMPIAIJCUDAGetBlock(A, k), &x->operands[k], PETSC_TRUE, stream, &blocks[k]);
   PetscCall(PetscSparseCUDAAgree(PetscObjectComm((PetscObject)A), ierr, &ierr));
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -82,7 +77,7 @@ PetscErrorCode GatheredRowsCreate(Mat A, const DCSRView blocks[], PetscInt n, co
   ierr = ProductStackCreateFetched(A, sf, blocks, stream, &x->stack);
   PetscCall(PetscSFDestroy(&sf));
   PetscCall(ierr);
-  for (int k = 0; k < 2; k++) PetscCall(ProductOperandNote(Block(A, k), &x->operands[k], PETSC_FALSE));
+  for (int k = 0; k < 2; k++) PetscCall(ProductOperandNote(MatMPIAIJCUDAGetBlock(A, k), &x->operands[k], PETSC_FALSE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -90,7 +85,7 @@ PetscErrorCode GatheredRowsCreate(Mat A, const DCSRView blocks[], PetscInt n, co
 PetscErrorCode GatheredRowsAreCurrent(Mat A, const GatheredRows *x, PetscBool *current)
 {
   PetscFunctionBegin;
-  *current = (PetscBool)(ProductOperandIsSame(Block(A, 0), &x->operands[0]) && ProductOperandIsSame(Block(A, 1), &x->operands[1]));
+  *current = (PetscBool)(ProductOperandIsSame(MatMPIAIJCUDAGetBlock(A, 0), &x->operands[0]) && ProductOperandIsSame(MatMPIAIJCUDAGetBlock(A, 1), &x->operands[1]));
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, current, 1, MPI_C_BOOL, MPI_LAND, PetscObjectComm((PetscObject)A)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

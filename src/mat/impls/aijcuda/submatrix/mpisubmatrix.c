@@ -634,7 +634,7 @@ static PetscErrorCode MatPermute_MPIAIJCUDA(Mat A, IS rows, IS columns, Mat *B)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* MatMPIAIJCUDASetSubmatrixOps - Puts our submatrices into a table that has the thunks already; part of MatMPIAIJCUDASetOps(). */
+/* MatMPIAIJCUDASetSubmatrixOps - Puts our submatrices into a table that has the thunks already. */
 PetscErrorCode MatMPIAIJCUDASetSubmatrixOps(struct _MatOps *ops)
 {
   PetscFunctionBegin;

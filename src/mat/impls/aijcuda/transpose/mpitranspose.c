@@ -194,7 +194,7 @@ static PetscErrorCode MatTranspose_MPIAIJCUDA(Mat A, MatReuse reuse, Mat *B)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* MatMPIAIJCUDASetTransposeOps - Puts our transpose into a table that has the thunks already; part of MatMPIAIJCUDASetOps(). */
+/* MatMPIAIJCUDASetTransposeOps - Puts our transpose into a table that has the thunks already. */
 PetscErrorCode MatMPIAIJCUDASetTransposeOps(struct _MatOps *ops)
 {
   PetscFunctionBegin;
