@@ -1,0 +1,78 @@
+#pragma once
+/*
+  Floor 4: PCGAMG's setup on the device. What its files share.
+
+  PCSetUp_GAMG() of PETSc calls operations for each level: default data, graph, coarsening, tentative prolongator, smoothing. Ours stand around PETSc's. A level that is
+  served is done on the device, with the aggregates that PETSc makes; others go to PETSc's operation. docs/gamg.md says which.
+*/
+#include <petsc/private/pcgamgimpl.h>
+#include "../../../../mat/impls/aijcuda/core/core.h"
+
+/* The options of PCGAMGAGG: the private struct of PETSc, field by field. Registration checks that it fits (gamg.c). */
+typedef struct {
+  PetscInt   nsmooths;
+  PetscInt   aggressive_coarsening_levels;
+  PetscInt   aggressive_mis_k;
+  PetscBool  use_aggressive_square_graph;
+  PetscBool  use_minimum_degree_ordering;
+  PetscBool  use_low_mem_filter;
+  PetscBool  graph_symmetrize;
+  MatCoarsen crs; /* owned by PETSc's code, which also views it; NULL until the first graph */
+} GAMGAggOptions;
+
+/* The aggregates of a level, on the device. A vertex is a node of the graph: as many rows of the matrix as its blocks have. Numbers of vertices are global. */
+typedef struct {
+  PetscInt  num_vertices; /* of this process */
+  PetscInt  begin;        /* the first of them */
+  PetscInt  num_roots;    /* of this process: its aggregates */
+  int32_t  *parent;       /* [num_vertices] device, owned: the root of the aggregate that has the vertex; a root is its own; -1: in none. NULL without vertices */
+  int32_t  *first;        /* [num_vertices] device, owned: the root that took the vertex before roots next to it could; NULL with one hop, where nothing is taken away again */
+  PetscInt  num_remote;   /* own vertices whose root is on another process */
+  PetscBool by_number;    /* members in the order of their numbers (MATCOARSENMISK); otherwise root, own, others', stolen (MATCOARSENMIS, squared graph) */
+} GAMGAggregates;
+
+/* What is kept with a PC: a container composed with it. */
+typedef struct {
+  struct _PCGAMGOps parent;       /* PETSc's operations */
+  PetscBool         device_setup; /* -pc_gamg_device_setup */
+  PetscBool         served;       /* whether the level under way is; the same on all processes, decided with its graph */
+  PetscInt          hops;         /* of the level under way: 2, aggressive, or 1 */
+  GAMGAggregates    aggregates;   /* of the level under way, from its coarsening to its prolongator */
+  PetscReal        *data;         /* device, owned: near null space of the level under way, column-major as in PC_GAMG, [data_cell_cols][num_data_rows]; NULL: it is in PC_GAMG, on the host, */
+  PetscInt          num_data_rows;
+  PetscBool         constant; /* or it is the vector of ones of single unknowns, which nobody stores */
+} GAMGContext;
+
+/* gamg.c */
+PETSC_INTERN PetscErrorCode PCGAMGRegister_AIJCUDA(void);
+PETSC_INTERN PetscErrorCode GAMGGetContext(PC, GAMGContext **);
+
+static inline PC_GAMG *GAMGGet(PC pc)
+{
+  return (PC_GAMG *)((PC_MG *)pc->data)->innerctx;
+}
+
+static inline GAMGAggOptions *GAMGGetAggOptions(PC pc)
+{
+  return (GAMGAggOptions *)GAMGGet(pc)->subctx;
+}
+
+/* data.c */
+PETSC_INTERN PetscErrorCode GAMGCreateDefaultData(PC, Mat);
+PETSC_INTERN PetscErrorCode GAMGDataToHost(PC, Mat); /* before a level goes to PETSc's code */
+
+/* graph.c */
+PETSC_INTERN PetscErrorCode GAMGCreateGraph(PC, Mat, Mat *);
+
+/* coarsen.c */
+PETSC_INTERN PetscErrorCode GAMGCoarsen(Mat, PetscInt, PetscBool, GAMGAggregates *); /* graph; hops, 1 or 2; by_number; collective */
+PETSC_INTERN PetscErrorCode GAMGAggregatesDestroy(GAMGAggregates *);
+
+/* prolongator.c */
+PETSC_INTERN PetscErrorCode GAMGCreateProlongator(PC, Mat, GAMGAggregates *, Mat *); /* matrix of the level, aggregates; NULL: the level cannot be coarsened */
+
+/* smooth.c */
+PETSC_INTERN PetscErrorCode GAMGSmoothProlongator(PC, Mat, Mat *);
+
+/* jacobi.c */
+PETSC_INTERN PetscErrorCode PCJacobiRegister_AIJCUDA(void);
