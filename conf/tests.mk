@@ -43,10 +43,12 @@ $(BUILD)/obj/tests/%.o $(BUILD)/obj/benchmarks/%.o: own_includes = -Iinclude -I.
 -include $(patsubst %,$(BUILD)/obj/%.d,$(test_sources) $(bench_sources))
 
 # PETSc's own, unmodified tutorials, compiled from its source tree.
-demo_programs := $(addprefix $(BUILD)/demo/,ksp-bench_kspsolve ksp-ex56 ksp-ex45 snes-ex19)
+demo_programs := $(addprefix $(BUILD)/demo/,ksp-bench_kspsolve ksp-ex56 ksp-ex45 ksp-ex54 ksp-ex55 snes-ex19 snes-ex13 snes-ex56 ts-ex45)
 $(BUILD)/demo/ksp-%: $(PETSC_SRC)/src/ksp/ksp/tutorials/%.c $(config)
 	$(compile_demo)
 $(BUILD)/demo/snes-%: $(PETSC_SRC)/src/snes/tutorials/%.c $(config)
+	$(compile_demo)
+$(BUILD)/demo/ts-%: $(PETSC_SRC)/src/ts/tutorials/%.c $(config)
 	$(compile_demo)
 define compile_demo
 	$(say) DEMO $@
