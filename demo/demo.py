@@ -33,6 +33,13 @@ PROGRAMS = {
   'ex45': ('ksp-ex45', '-da_grid_x {n} -da_grid_y {n} -da_grid_z {n} ' + GAMG, '-dm_mat_type {type}', '-dm_vec_type cuda', ''),
   'ex19': ('snes-ex19', '-da_grid_x {n} -da_grid_y {n} -snes_converged_reason -ksp_type gmres -pc_type gamg -pc_gamg_agg_nsmooths 0 -mg_levels_ksp_type richardson '
            '-mg_levels_ksp_richardson_scale 0.6 -mg_levels_pc_type jacobi', '-dm_mat_type {type}', '-dm_vec_type cuda', ''),
+  'ksp-ex54': ('ksp-ex54', '-ne {n} -alpha 1e-3 ' + GAMG, '-mat_type {type}', '-vec_type cuda', ''),
+  'ksp-ex55': ('ksp-ex55', '-ne {n} -alpha 1e-3 -use_coordinates ' + GAMG, '-mat_type {type}', '-vec_type cuda', ''),
+  'snes-ex13': ('snes-ex13', '-dm_plex_dim {dim} -dm_plex_simplex 0 -dm_plex_box_faces {faces} -potential_petscspace_degree {degree} ' + GAMG, '-dm_mat_type {type}', '-dm_vec_type cuda', ''),
+  'snes-ex56': ('snes-ex56', '-dm_plex_dim 3 -dm_plex_simplex 0 -dm_plex_box_faces {faces} -petscspace_degree 2 -max_conv_its 1 -snes_type ksponly -use_mat_nearnullspace true ' + GAMG,
+                '-dm_mat_type {type}', '-dm_vec_type cuda', ''),
+  'ts-ex45': ('ts-ex45', '-sol_type quadratic_linear -dm_plex_dim 3 -dm_plex_simplex 0 -dm_plex_box_faces {faces} -temp_petscspace_degree 1 -ts_type beuler -ts_max_steps 2 '
+              '-ts_time_step 0.1 ' + GAMG, '-dm_mat_type {type}', '-dm_vec_type cuda', ''),
 }
 NO_AGGRESSIVE = '-pc_gamg_aggressive_coarsening 0'
 # case of the result records: program, size in words, numbers, further options; by how much memory the machine has
@@ -41,11 +48,17 @@ SIZES = {
              ('ex56-10', 'ex56', '3 x 10^3', {'ne': 9}, ''), ('ex45-30', 'ex45', '30^3', {'n': 30}, ''), ('ex19', 'ex19', '4 x 32^2', {'n': 32}, '')],
   'small': [('bench_kspsolve-100', 'bench_kspsolve', '100^3', {'n': 100}, ''), ('bench_kspsolve-60-noaggressive', 'bench_kspsolve', '60^3', {'n': 60}, NO_AGGRESSIVE),
             ('ex56-20', 'ex56', '3 x 20^3', {'ne': 19}, ''), ('ex45-100', 'ex45', '100^3', {'n': 100}, ''), ('ex19', 'ex19', '4 x 64^2', {'n': 64}, '')],
-  'large': [('bench_kspsolve-200', 'bench_kspsolve', '200^3', {'n': 200}, ''), ('bench_kspsolve-200-noaggressive', 'bench_kspsolve', '200^3', {'n': 200}, NO_AGGRESSIVE),
-            ('ex56-40', 'ex56', '3 x 40^3', {'ne': 39}, ''), ('ex45-200', 'ex45', '200^3', {'n': 200}, ''), ('ex19', 'ex19', '4 x 128^2', {'n': 128}, '')],
+  'large': [('bench_kspsolve-100', 'bench_kspsolve', '100^3', {'n': 100}, ''), ('bench_kspsolve-200', 'bench_kspsolve', '200^3', {'n': 200}, ''), ('bench_kspsolve-200-noaggressive', 'bench_kspsolve', '200^3', {'n': 200}, NO_AGGRESSIVE),
+            ('ex56-40', 'ex56', '3 x 40^3', {'ne': 39}, ''), ('ex45-200', 'ex45', '200^3', {'n': 200}, ''), ('ex19', 'ex19', '4 x 128^2', {'n': 128}, ''),
+            ('ksp-ex54-500', 'ksp-ex54', '500^2', {'n': 499}, ''), ('ksp-ex55-300', 'ksp-ex55', '2 x 300^2', {'n': 299}, ''),
+            ('snes-ex13-q1-64', 'snes-ex13', 'Q1 on 64^3', {'dim': 3, 'faces': '64,64,64', 'degree': 1}, ''), ('snes-ex13-q2-32', 'snes-ex13', 'Q2 on 32^3', {'dim': 3, 'faces': '32,32,32', 'degree': 2}, ''),
+            ('snes-ex13-q3-170', 'snes-ex13', 'Q3 on 170^2', {'dim': 2, 'faces': '170,170', 'degree': 3}, ''), ('snes-ex56-16', 'snes-ex56', '3 x Q2 on 16^3', {'faces': '16,16,16'}, ''),
+            ('ts-ex45-48', 'ts-ex45', 'Q1 on 48^3', {'faces': '48,48,48'}, '')],
 }
 # The default for a GPU by its memory in GiB; aijcusparse needs 123 GB for the largest case.
 LARGE_MEMORY = 130
+# Setups that take longer, in seconds, are not repeated.
+LONGEST_REPEATED = 3.0
 ASSEMBLY = {'DMCreateMat', 'MatSetPreallCOO', 'MatSetValuesCOO', 'MatSetValues', 'MatAssemblyBegin', 'MatAssemblyEnd', 'Set values', 'SNESJacobianEval'}
 NOT_ASSEMBLY = {'PCSetUp', 'KSPSetUp', 'KSPSolve', 'PCSetUpOnBlocks'}
 # What PCSetUp is made of: outermost events of PETSc's log inside of it, the first pattern that fits.
@@ -173,18 +186,37 @@ def reason(text, code):
   return (': '.join(lines[:2]) if lines else 'exit status %d' % code)[:90]
 
 
-def solve(case, kind, arguments, gpu, programs, library):
-  """Runs one program with one type; a dictionary with the metrics, or with 'failed'."""
+def command_of(case, kind, arguments, gpu, programs, library):
+  """The command that runs the program of a case with one type, and the stage of its log that is assembly."""
   _, name, _, numbers, further = case
   program, options, type_option, device_vector, stage = PROGRAMS[name]
   words = options.format(**numbers) + ' ' + further + ' ' + type_option.format(type=kind)
   if gpu and kind != 'aij' and device_vector:
     words += ' ' + device_vector
+  command = machine.mpiexec() + ['-n', str(arguments.np), os.path.join(programs, program)] + words.split()
+  if kind not in ('aij', 'aijcusparse', 'aijkokkos'):
+    command += ['-dll_append', library]
+  return command, stage
+
+
+def repeated_setup(case, kind, arguments, gpu, programs, library):
+  """Seconds of a setup that is done again in the same process (tests/tools/repeat.c), the median of several; None when the run fails."""
+  command, _ = command_of(case, kind, arguments, gpu, programs, library)
+  environment = dict(os.environ, LD_PRELOAD=arguments.repeat_library, REPEAT_SETUP=str(arguments.repeated))
+  try:
+    process = subprocess.run(command + arguments.options.split(), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors='replace', env=environment,
+                             timeout=arguments.timeout)
+  except subprocess.TimeoutExpired:
+    return None
+  found = re.search(r'repeat: first \S+ repeated (\S+)', process.stdout)
+  return float(found.group(1)) if process.returncode == 0 and found else None
+
+
+def solve(case, kind, arguments, gpu, programs, library):
+  """Runs one program with one type; a dictionary with the metrics, or with 'failed'."""
   with tempfile.TemporaryDirectory() as folder:
     flat, nested, view = (os.path.join(folder, f) for f in ('flat.csv', 'nested.xml', 'view.txt'))
-    command = machine.mpiexec() + ['-n', str(arguments.np), os.path.join(programs, program)] + words.split()
-    if kind not in ('aij', 'aijcusparse', 'aijkokkos'):
-      command += ['-dll_append', library]
+    command, stage = command_of(case, kind, arguments, gpu, programs, library)
     command += ['-ksp_converged_reason', '-memory_view', '-ksp_view', ':' + view, '-log_view', ':%s:ascii_csv,:%s:ascii_xml' % (flat, nested)] + arguments.options.split()
     if arguments.verbose:
       print('  ' + ' '.join(command), flush=True)
@@ -274,6 +306,9 @@ def write_records(path, results, gpu):
       for part, value in ours['split'].items():
         best = others[competitor]['split'][part] if competitor else None
         f.write(json.dumps(dict(head, benchmark='setup', case=case, metric=re.sub(r'\W+', '-', part), unit='s', ours=value, best=best, competitor=competitor)) + '\n')
+      if ours.get('repeated') is not None:
+        best = others[competitor].get('repeated') if competitor else None
+        f.write(json.dumps(dict(head, benchmark='setup', case=case, metric='setup-repeated', unit='s', ours=ours['repeated'], best=best, competitor=competitor if best is not None else None)) + '\n')
 
 
 def main():
@@ -283,6 +318,7 @@ def main():
   parser.add_argument('--cases', default='', help='comma-separated parts of case names; default: all')
   parser.add_argument('--timeout', type=int, default=600, help='seconds a run may take (%(default)s)')
   parser.add_argument('--repeat', type=int, default=1, help='runs of each; the median counts (%(default)s)')
+  parser.add_argument('--repeated', type=int, default=0, help='also measure setups that are done so many times more in one process (0: none)')
   parser.add_argument('--np', type=int, default=1, help='MPI ranks (%(default)s)')
   parser.add_argument('--options', default='', help='PETSc options added to every run')
   parser.add_argument('--programs', default='', help='folder of the compiled tutorials')
@@ -304,6 +340,10 @@ def main():
   if not cases:
     sys.exit("petscsparsecuda: no case matches '%s'\n  cure: --list names them" % arguments.cases)
   programs, library = find_files(arguments)
+  places = [os.path.join(os.path.dirname(os.path.abspath(programs)), '..', 'tests', 'tools', 'repeat.so'), os.path.join(programs, '..', 'tests', 'tools', 'repeat.so')]
+  arguments.repeat_library = next((os.path.abspath(p) for p in places if os.path.exists(p)), '')
+  if arguments.repeated and not arguments.repeat_library:
+    sys.exit("petscsparsecuda: there is no repeat.so\n  cure: make test-programs")
   if shutil.which(machine.mpiexec()[0]) is None:
     sys.exit('petscsparsecuda: there is no %s on this machine\n  cure: install openmpi-bin, or name the MPI starter in PETSCMPIEXEC' % machine.mpiexec()[0])
 
@@ -312,6 +352,8 @@ def main():
   for case in cases:
     for kind in types:
       run = middle([solve(case, kind, arguments, gpu, programs, library) for _ in range(arguments.repeat)])
+      if arguments.repeated and 'failed' not in run and run['setup'] < LONGEST_REPEATED:
+        run['repeated'] = repeated_setup(case, kind, arguments, gpu, programs, library)
       results.setdefault(case[0], {})[kind] = run
       outcome = 'failed: ' + run['failed'] if 'failed' in run else '%d iterations, assembly %s, setup %s, solve %s s' % (run['iterations'], *(seconds(run[k]) for k in ('assembly', 'setup', 'solve')))
       print('  %s %s: %s' % (case[0], kind, outcome), flush=True)
@@ -342,11 +384,12 @@ def main():
   table(rows)
   print('\nratio: the time of %s over that of the row, above 1 is faster; total = assembly + setup + solve; memory: peak %s.' %
         ('aijcusparse' if gpu else 'aij', 'on the device' if gpu else 'of the process'))
-  split = [['PCSetUp, seconds', 'size', 'options', 'type'] + [part for part, _ in SPLIT] + ['other', '']]
+  split = [['PCSetUp, seconds', 'size', 'options', 'type'] + [part for part, _ in SPLIT] + ['other', 'repeated', '']]
   for name, program, words, _, further in cases:
     for kind in types:
       if 'split' in results[name][kind]:
-        split.append([program, words, 'no aggressive coarsening' if further else 'default', kind] + [seconds(s) for s in results[name][kind]['split'].values()] + [''])
+        split.append([program, words, 'no aggressive coarsening' if further else 'default', kind] + [seconds(s) for s in results[name][kind]['split'].values()] +
+                     ['-' if results[name][kind].get('repeated') is None else seconds(results[name][kind]['repeated']), ''])
   print()
   table(split)
   if arguments.output:
