@@ -1,0 +1,193 @@
+/*
+  The aggregates of a level: the maximal independent set of the graph, or of its square, and the root that takes each vertex, as PETSc's coarsenings MATCOARSENMIS and
+  MATCOARSENMISK find them. Kernels do the work of a process (include/petscsparsecuda/coarsen.h). On several processes this file goes through the sweeps, in which what is
+  at the boundary travels along the scatter of products.
+*/
+#include "gamg.h"
+#include "../../../../mat/impls/aijcuda/exchange/exchange.h"
+#include "../../../../mat/impls/aijcuda/parallel/parallel.h"
+#include <petscsf.h>
+#include <petscsparsecuda/coarsen.h>
+
+/* Borrows the structure of a sequential matrix of ours, compact. */
+static PetscErrorCode GetStructure(Mat A, DCSRView *view)
+{
+  PetscFunctionBegin;
+  PetscCall(MatSeqAIJCUDACopyToDevice(A));
+  PetscCall(MatSeqAIJCUDACompact(A));
+  *view = MatSeqAIJCUDAGet(A)->device.view;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CreateAggregates(Mat G, PetscInt hops, PetscBool by_number, cudaStream_t stream, GAMGAggregates *aggregates)
+{
+  PetscFunctionBegin;
+  aggregates->num_vertices = G->rmap->n;
+  aggregates->begin        = G->rmap->rstart;
+  aggregates->by_number    = by_number;
+  PetscCall(PetscSparseCUDAMalloc(aggregates->num_vertices, "aggregates", stream, &aggregates->parent));
+  if (hops == 2) PetscCall(PetscSparseCUDAMalloc(aggregates->num_vertices, "aggregates", stream, &aggregates->first));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* One process: a block that has all columns. */
+static PetscErrorCode CoarsenAlone(Mat G, Mat block, PetscInt hops, PetscBool by_number, cudaStream_t stream, GAMGAggregates *aggregates)
+{
+  DCSRView           own, ghost;
+  DCSRIndependentSet set;
+  PetscErrorCode     ierr;
+
+  PetscFunctionBegin;
+  PetscCall(PetscArrayzero(&ghost, 1));
+  PetscCall(PetscArrayzero(&set, 1));
+  PetscCall(GetStructure(block, &own));
+  PetscCallGoto(ierr, cleanup, DCSRIndependentSetCreate(own, ghost, hops, stream, &set));
+  PetscCallGoto(ierr, cleanup, DCSRIndependentSetDecide(&set, stream));
+  PetscCallGoto(ierr, cleanup, CreateAggregates(G, hops, by_number, stream, aggregates));
+  PetscCallGoto(ierr, cleanup, DCSRIndependentSetGetParents(&set, stream, aggregates->parent, aggregates->first, &aggregates->num_roots));
+cleanup:
+  PetscCall(DCSRIndependentSetDestroy(&set, stream));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* All that may fail for want of memory. */
+static PetscErrorCode PrepareSweeps(Mat G, PetscInt hops, PetscBool by_number, cudaStream_t stream, ProductColumns *columns, DCSRIndependentSet *set, GAMGAggregates *aggregates)
+{
+  DCSRView blocks[2];
+
+  PetscFunctionBegin;
+  for (int k = 0; k < 2; k++) PetscCall(GetStructure(MatMPIAIJCUDAGetBlock(G, k), &blocks[k]));
+  PetscCall(MatMPIAIJCUDAUseCurrentStream(G));
+  PetscCall(ProductColumnsCreateOf(G, stream, columns));
+  PetscCall(CreateAggregates(G, hops, by_number, stream, aggregates));
+  PetscCall(DCSRIndependentSetCreate(blocks[0], blocks[1], hops, stream, set));
+  PetscCall(DCSRBoundaryCreate(set, aggregates->begin, columns->device.ghosts, hops == 2 ? aggregates->first : aggregates->parent, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Numbers of the vertices of this process, so many for each, travel to their ghosts, which follow them in the array. Collective. */
+static PetscErrorCode UpdateGhosts(PetscSF sf, PetscInt num_vertices, int size, uint32_t array[])
+{
+  const MPI_Datatype type   = size == 2 ? MPI_2INT : MPI_INT;
+  uint32_t *const    ghosts = array != NULL ? array + (size_t)size * (size_t)num_vertices : NULL;
+
+  PetscFunctionBegin;
+  PetscCall(PetscSFBcastWithMemTypeBegin(sf, type, PETSC_MEMTYPE_CUDA, array, PETSC_MEMTYPE_CUDA, ghosts, MPI_REPLACE));
+  PetscCall(PetscSFBcastEnd(sf, type, array, ghosts, MPI_REPLACE));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The part of a sweep before anything travels. */
+static PetscErrorCode BeginSweep(DCSRIndependentSet *set, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  if (set->hops == 2 && set->boundary.num_sweeps == 0) PetscCall(DCSRIndependentSetRemove(set, stream));
+  PetscCall(DCSRSweepBegin(set, stream));
+  PetscCall(DCSRIndependentSetDecide(set, stream));
+  PetscCall(DCSRSweepTake(set, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Sweeps until no process has a vertex without decision. An error of one process ends the sweep for all. Collective. */
+static PetscErrorCode Sweep(MPI_Comm comm, PetscSF sf, DCSRIndependentSet *set, cudaStream_t stream)
+{
+  const PetscInt n = set->num_vertices;
+  int            facts[2]; // error code; whether a vertex is left
+
+  PetscFunctionBegin;
+  if (set->hops == 2) PetscCall(UpdateGhosts(sf, n, 2, set->boundary.reach));
+  do {
+    PetscInt       left = 0;
+    PetscErrorCode ierr;
+
+    ierr = BeginSweep(set, stream);
+    PetscCall(UpdateGhosts(sf, n, 1, set->state));
+    if (set->hops == 2) {
+      if (ierr == PETSC_SUCCESS) ierr = DCSRSweepReach(set, stream);
+      PetscCall(UpdateGhosts(sf, n, 2, set->boundary.reach));
+    }
+    if (ierr == PETSC_SUCCESS) ierr = DCSRSweepEnd(set, stream, &left);
+    facts[0] = (int)ierr;
+    facts[1] = left > 0;
+    PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, facts, 2, MPI_INT, MPI_MAX, comm));
+    PetscCall(PetscSparseCUDAErrorOfAll(facts[0], ierr));
+  } while (facts[1] > 0);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CoarsenTogether(Mat G, PetscInt hops, PetscBool by_number, cudaStream_t stream, GAMGAggregates *aggregates)
+{
+  const MPI_Comm     comm = PetscObjectComm((PetscObject)G);
+  PetscSF            sf;
+  ProductColumns     columns;
+  DCSRIndependentSet set;
+  PetscErrorCode     ierr;
+
+  PetscFunctionBegin;
+  PetscCall(PetscArrayzero(&columns, 1));
+  PetscCall(PetscArrayzero(&set, 1));
+  PetscCall(MatGetMultPetscSF(G, &sf));
+  ierr = PrepareSweeps(G, hops, by_number, stream, &columns, &set, aggregates);
+  PetscCall(PetscSparseCUDAAgree(comm, ierr, &ierr));
+  if (ierr == PETSC_SUCCESS) ierr = Sweep(comm, sf, &set, stream);
+  if (ierr == PETSC_SUCCESS) ierr = DCSRSweepsGetParents(&set, stream, aggregates->parent, &aggregates->num_roots, &aggregates->num_remote);
+  PetscCall(DCSRIndependentSetDestroy(&set, stream));
+  PetscCall(ProductColumnsDestroy(&columns, stream));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  GAMGCoarsen - The aggregates of a graph, those of PETSc's coarsening bit for bit
+
+  Collective
+
+  Input Parameters:
++ G         - a matrix of ours on the device, whose pattern is the graph: symmetric, square, with block size 1
+. hops      - 2: MATCOARSENMIS on the squared graph, with what PCGAMGAGG does to its aggregates afterwards; 1: MATCOARSENMIS or MATCOARSENMISK on the graph
+- by_number - whether members are in the order of their numbers: MATCOARSENMISK
+
+  Output Parameter:
+. aggregates - to be freed with GAMGAggregatesDestroy(); zero after an error
+
+  Errors: PETSC_ERR_MEM; PETSC_ERR_ARG_OUTOFRANGE with too many vertices. On several processes all fail when one does.
+
+  Cost: the random order of vertices, some 10 passes over the column indices with two hops, 13 with one, but for small lists. On several processes two exchanges with neighbors and one reduction
+  for each sweep of which there are few, and as many as processes when their parts of the graph are thin. 40 bytes of device memory for a vertex, 60 on several processes,
+  and 8 for an aggregate that stays.
+*/
+PetscErrorCode GAMGCoarsen(Mat G, PetscInt hops, PetscBool by_number, GAMGAggregates *aggregates)
+{
+  PetscMPIInt    size;
+  PetscBool      is_mpi;
+  cudaStream_t   stream;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(PetscArrayzero(aggregates, 1));
+  PetscCheck(G->rmap->N < PETSC_INT32_MAX - 2, PetscObjectComm((PetscObject)G), PETSC_ERR_ARG_OUTOFRANGE, "A graph with %" PetscInt_FMT " vertices is too large for the device; use -pc_gamg_device_setup 0", G->rmap->N);
+  PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)G), &size));
+  PetscCall(MatIsMPIAIJCUDA(G, &is_mpi));
+  PetscCall(PetscSparseCUDAGetStream(&stream));
+  if (size == 1) ierr = CoarsenAlone(G, is_mpi ? MatMPIAIJCUDAGetBlock(G, 0) : G, hops, by_number, stream, aggregates);
+  else ierr = CoarsenTogether(G, hops, by_number, stream, aggregates);
+  if (ierr != PETSC_SUCCESS) PetscCall(GAMGAggregatesDestroy(aggregates));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* GAMGAggregatesDestroy - Frees aggregates, also those that are not complete; zero afterwards. Not collective. */
+PetscErrorCode GAMGAggregatesDestroy(GAMGAggregates *aggregates)
+{
+  cudaStream_t stream;
+
+  PetscFunctionBegin;
+  if (aggregates->parent != NULL || aggregates->first != NULL) {
+    PetscCall(PetscSparseCUDAGetStream(&stream));
+    PetscCall(PetscSparseCUDAFree(&aggregates->parent, stream));
+    PetscCall(PetscSparseCUDAFree(&aggregates->first, stream));
+  }
+  PetscCall(PetscArrayzero(aggregates, 1));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
