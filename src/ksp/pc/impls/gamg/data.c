@@ -1,0 +1,186 @@
+/*
+  The near null space of the finest level. It stays on the device, where the prolongator is made; PETSc's code has it on the host. Coarser levels have theirs on the host, where
+  PETSc's code moves it between processes.
+*/
+#include "gamg.h"
+#include <petscdm.h>
+#include <petscsparsecuda/tentative.h>
+
+/* Whether PETSc's code can be left out: what it does with data on the host needs them there. Not collective: PETSc's setup asks single processes, too. */
+static PetscErrorCode CanStayOnDevice(PC pc, Mat A, PetscBool *can)
+{
+  PetscBool seq, mpi;
+
+  PetscFunctionBegin;
+  PetscCall(MatIsSeqAIJCUDA(A, &seq));
+  PetscCall(MatIsMPIAIJCUDA(A, &mpi));
+  *can = (PetscBool)((seq || mpi) && A->assembled && !A->boundtocpu && GAMGGet(pc)->injection_index_size == 0 && A->rmap->bs > 0 && A->rmap->n % A->rmap->bs == 0);
+  if (*can && seq) *can = (PetscBool)!MatSeqAIJCUDAGet(A)->no_device;
+  if (*can && mpi) *can = (PetscBool)!MatMPIAIJCUDAGet(A)->no_device;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The near null space of the matrix, or the one that the first field of a DM has; NULL: none. */
+static PetscErrorCode GetNearNullSpace(PC pc, Mat A, MatNullSpace *space)
+{
+  DM          dm;
+  PetscInt    num_fields = 0;
+  PetscObject field      = NULL;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetNearNullSpace(A, space));
+  if (*space != NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PCGetDM(pc, &dm));
+  if (dm == NULL) PetscCall(MatGetDM(A, &dm));
+  if (dm != NULL) PetscCall(DMGetNumFields(dm, &num_fields));
+  if (num_fields > 0) PetscCall(DMGetField(dm, 0, NULL, &field));
+  if (field != NULL) PetscCall(PetscObjectQuery(field, "nearnullspace", (PetscObject *)space));
+  if (field != NULL && *space == NULL) PetscCall(PetscObjectQuery(field, "nullspace", (PetscObject *)space));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode FreeData(GAMGContext *context)
+{
+  cudaStream_t stream;
+
+  PetscFunctionBegin;
+  context->constant      = PETSC_FALSE;
+  context->num_data_rows = 0;
+  if (context->data == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscSparseCUDAGetStream(&stream));
+  PetscCall(PetscSparseCUDAFree(&context->data, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The real part of a vector of any memory type. */
+static PetscErrorCode SetVector(Mat A, Vec x, PetscReal vector[], cudaStream_t stream)
+{
+  const PetscInt n      = A->rmap->n;
+  HostVecBuffer  buffer = {NULL, 0};
+  DeviceArray    array;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(PetscArrayzero(&array, 1));
+  ierr = GetDeviceArray(A, x, n, ARRAY_READ, &buffer, stream, &array);
+  if (ierr == PETSC_SUCCESS) ierr = DCSRTentativeSetRealPart(n, array.device, vector, stream);
+  ierr = RestoreDeviceArray(&array, stream, ierr);
+  PetscCall(PetscSparseCUDAFree(&buffer.array, stream));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The vectors of a null space, on the device. */
+static PetscErrorCode SetVectors(Mat A, PetscBool has_constant, PetscInt n, const Vec vectors[], cudaStream_t stream, GAMGContext *context)
+{
+  const size_t   m     = (size_t)A->rmap->n;
+  const PetscInt first = has_constant ? 1 : 0;
+
+  PetscFunctionBegin;
+  PetscCall(PetscSparseCUDAMalloc((size_t)(first + n) * m, "near null space", stream, &context->data));
+  context->num_data_rows = A->rmap->n;
+  if (m == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  if (has_constant) PetscCall(DCSRTentativeSetOnes(A->rmap->n, context->data, stream));
+  for (PetscInt k = 0; k < n; k++) PetscCall(SetVector(A, vectors[k], context->data + (size_t)(first + k) * m, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Constant components. */
+static PetscErrorCode SetComponents(Mat A, cudaStream_t stream, GAMGContext *context)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscSparseCUDAMalloc((size_t)A->rmap->bs * (size_t)A->rmap->n, "near null space", stream, &context->data));
+  context->num_data_rows = A->rmap->n;
+  PetscCall(DCSRTentativeSetComponents(A->rmap->n, A->rmap->bs, context->data, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The near null space is on the device, or it is the vector of ones of single unknowns. */
+static PetscErrorCode SetData(Mat A, MatNullSpace space, GAMGContext *context, PetscInt *num_vectors)
+{
+  PetscBool    has_constant = PETSC_FALSE;
+  PetscInt     n            = 0;
+  const Vec   *vectors      = NULL;
+  cudaStream_t stream;
+
+  PetscFunctionBegin;
+  if (space != NULL) PetscCall(MatNullSpaceGetVecs(space, &has_constant, &n, &vectors));
+  *num_vectors      = space != NULL ? n + (has_constant ? 1 : 0) : A->rmap->bs;
+  context->constant = (PetscBool)(A->rmap->bs == 1 && n == 0 && (has_constant || space == NULL));
+  if (context->constant || *num_vectors == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscSparseCUDAGetStream(&stream));
+  if (space != NULL) PetscCall(SetVectors(A, has_constant, n, vectors, stream, context));
+  else PetscCall(SetComponents(A, stream, context));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  GAMGCreateDefaultData - The near null space of the finest level, when the program has given no coordinates
+
+  Not Collective
+
+  Input Parameters:
++ pc - the preconditioner
+- A  - its matrix
+
+  Note:
+  PC_GAMG has no data afterwards, and PETSc's setup asks for default data each time then. Interpolation that is not reused makes PETSc keep a copy of the first near null space;
+  so that it stays the first, that copy is made as ever, but for constants, which are the same each time.
+
+  Errors: PETSC_ERR_MEM; PC_GAMG has no data then.
+
+  Cost: a copy of the near null space on the device, nothing for the vector of ones. Data for an injection, and matrices that are not on the device, go to PETSc's operation.
+*/
+PetscErrorCode GAMGCreateDefaultData(PC pc, Mat A)
+{
+  PC_GAMG       *gamg = GAMGGet(pc);
+  GAMGContext   *context;
+  MatNullSpace   space       = NULL;
+  PetscInt       num_vectors = 0;
+  PetscBool      device      = PETSC_FALSE;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(GAMGGetContext(pc, &context));
+  PetscCall(FreeData(context));
+  PetscCall(CanStayOnDevice(pc, A, &device));
+  device = (PetscBool)(device && context->device_setup);
+  if (device) PetscCall(GetNearNullSpace(pc, A, &space));
+  if (!device || (space != NULL && !gamg->reuse_prol)) {
+    PetscCall((*context->parent.createdefaultdata)(pc, A));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCallGoto(ierr, failed, SetData(A, space, context, &num_vectors));
+  PetscCall(PetscFree(gamg->data));
+  gamg->data_sz        = 0;
+  gamg->data_cell_cols = num_vectors;
+  gamg->data_cell_rows = A->rmap->bs;
+  PetscFunctionReturn(PETSC_SUCCESS);
+failed:
+  PetscCall(FreeData(context));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  GAMGDataToHost - Gives PETSc's code the near null space of a level that is not served
+
+  Not Collective
+
+  Input Parameters:
++ pc - the preconditioner
+- A  - the matrix of the level
+
+  Note:
+  Only that of the finest level can be missing on the host. Nothing is done when it is there.
+*/
+PetscErrorCode GAMGDataToHost(PC pc, Mat A)
+{
+  GAMGContext *context;
+
+  PetscFunctionBegin;
+  PetscCall(GAMGGetContext(pc, &context));
+  if (GAMGGet(pc)->current_level == 0 && GAMGGet(pc)->data == NULL) PetscCall((*context->parent.createdefaultdata)(pc, A));
+  PetscCall(FreeData(context));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
