@@ -1,0 +1,5 @@
+#pragma once
+/* To be replaced by the header of the kernels that coarsen. */
+#include <petscsys.h>
+
+PETSC_INTERN PetscErrorCode DCSRPermutationRandom(PetscInt, PetscReal[]);
