@@ -1,4 +1,5 @@
 /* Loading, registration, and the checks that the library fits the PETSc that loads it. */
+#include "../ksp/pc/impls/gamg/gamg.h"
 #include "../mat/impls/aijcuda/core/parents.h"
 #include "../mat/impls/aijcuda/host/host.h"
 #include "../mat/impls/dcsr/dcsr.h"
@@ -11,6 +12,7 @@
 #endif
 
 PetscLogEvent PETSCSPARSECUDA_CopyToDevice, PETSCSPARSECUDA_CopyToHost, PETSCSPARSECUDA_SpMVAnalysis, PETSCSPARSECUDA_TransposeAnalysis, PETSCSPARSECUDA_Defragment, PETSCSPARSECUDA_Insert;
+PetscLogEvent PETSCSPARSECUDA_GAMGPermutation, PETSCSPARSECUDA_GAMGIndependentSet, PETSCSPARSECUDA_GAMGAggregates, PETSCSPARSECUDA_GAMGTentative;
 
 static PetscBool initialized = PETSC_FALSE;
 
@@ -72,6 +74,17 @@ static PetscErrorCode RegisterEvents(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode RegisterPCEvents(void)
+{
+  PetscFunctionBegin;
+  PetscCall(PCInitializePackage());
+  PetscCall(PetscLogEventRegister("GAMGDevPermute", PC_CLASSID, &PETSCSPARSECUDA_GAMGPermutation));
+  PetscCall(PetscLogEventRegister("GAMGDevIndSet", PC_CLASSID, &PETSCSPARSECUDA_GAMGIndependentSet));
+  PetscCall(PetscLogEventRegister("GAMGDevAggs", PC_CLASSID, &PETSCSPARSECUDA_GAMGAggregates));
+  PetscCall(PetscLogEventRegister("GAMGDevTentative", PC_CLASSID, &PETSCSPARSECUDA_GAMGTentative));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode RegisterTypes(void)
 {
   PetscFunctionBegin;
@@ -113,6 +126,9 @@ PetscErrorCode PetscSparseCUDAInitialize(void)
   PetscCall(RegisterEvents());
   PetscCall(RegisterTypes());
   PetscCall(MatAIJCUDARegisterForeign());
+  PetscCall(RegisterPCEvents());
+  PetscCall(PCJacobiRegister_AIJCUDA());
+  PetscCall(PCGAMGRegister_AIJCUDA());
   PetscCall(PetscSparseCUDATransferInitialize());
   PetscCall(DCSRWidthInitialize());
   PetscCall(PetscRegisterFinalize(Finalize));

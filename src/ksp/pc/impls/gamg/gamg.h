@@ -31,21 +31,53 @@ typedef struct {
   PetscBool by_number;    /* members in the order of their numbers (MATCOARSENMISK); otherwise root, own, others', stolen (MATCOARSENMIS, squared graph) */
 } GAMGAggregates;
 
+/* What PETSc's own code makes of the level under way, to compare with (check.c). */
+typedef struct {
+  Mat               graph;     /* MATAIJ, owned; NULL outside of a level that is checked */
+  MatCoarsen        crs;       /* of PETSc's coarsening, owned; NULL when that is done */
+  PetscCoarsenData *lists;     /* its aggregates, owned; NULL until then */
+  PetscReal        *data;      /* [num_rows * num_columns], owned, host: near null space of the level; NULL until the prolongator, and without rows */
+  PetscInt          data_size; /* num_rows * num_columns */
+} GAMGCheck;
+
 /* What is kept with a PC: a container composed with it. */
 typedef struct {
   struct _PCGAMGOps parent;       /* PETSc's operations */
   PetscBool         device_setup; /* -pc_gamg_device_setup */
+  PetscBool         device_check; /* -pc_gamg_device_check, of the tests */
+  PetscBool         random_fits;  /* PetscRandom draws the numbers that the permutation is made of */
   PetscBool         served;       /* whether the level under way is; the same on all processes, decided with its graph */
   PetscInt          hops;         /* of the level under way: 2, aggressive, or 1 */
+  PetscBool         by_number;    /* order of the members of its aggregates */
+  GAMGCheck         check;        /* with device_check */
   GAMGAggregates    aggregates;   /* of the level under way, from its coarsening to its prolongator */
   PetscReal        *data;         /* device, owned: near null space of the level under way, column-major as in PC_GAMG, [data_cell_cols][num_data_rows]; NULL: it is in PC_GAMG, on the host, */
   PetscInt          num_data_rows;
   PetscBool         constant; /* or it is the vector of ones of single unknowns, which nobody stores */
 } GAMGContext;
 
+/* Log events of the stages, registered in src/init/init.c: what coarsen.c does first and then, what prolongator.c does first and then. */
+PETSC_INTERN PetscLogEvent PETSCSPARSECUDA_GAMGPermutation, PETSCSPARSECUDA_GAMGIndependentSet, PETSCSPARSECUDA_GAMGAggregates, PETSCSPARSECUDA_GAMGTentative;
+
 /* gamg.c */
 PETSC_INTERN PetscErrorCode PCGAMGRegister_AIJCUDA(void);
 PETSC_INTERN PetscErrorCode GAMGGetContext(PC, GAMGContext **);
+
+/* probe.c */
+PETSC_INTERN PetscErrorCode GAMGStructFits(PetscBool *);
+PETSC_INTERN PetscErrorCode GAMGRandomFits(PetscBool *);
+
+/* serve.c */
+PETSC_INTERN PetscErrorCode GAMGMayServe(PC, Mat, PetscBool *);
+PETSC_INTERN PetscErrorCode GAMGServe(PC, Mat, GAMGContext *);
+PETSC_INTERN PetscErrorCode GAMGSwitchCoarsening(PC);
+
+/* check.c */
+PETSC_INTERN PetscErrorCode GAMGCheckGraph(PC, Mat, Mat);
+PETSC_INTERN PetscErrorCode GAMGCheckAggregates(PC, const GAMGAggregates *);
+PETSC_INTERN PetscErrorCode GAMGCheckKeepData(PC, Mat);
+PETSC_INTERN PetscErrorCode GAMGCheckProlongator(PC, Mat, Mat);
+PETSC_INTERN PetscErrorCode GAMGCheckReset(GAMGCheck *);
 
 static inline PC_GAMG *GAMGGet(PC pc)
 {

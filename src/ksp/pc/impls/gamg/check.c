@@ -1,0 +1,552 @@
+/*
+  Checks of the tests (-pc_gamg_device_check): a level that was set up on the device is compared with what PETSc's own operations make of a MATAIJ copy of its matrix.
+
+  The pattern of the graph, the members of every aggregate and their order, and the pattern of the tentative prolongator are equal. Its values and the near null space of the
+  coarse level agree up to rounding. PETSc's operations run with options and coarsening of their own, so that the setup goes on as if nobody had looked.
+*/
+#include "gamg.h"
+#include "../../../../mat/impls/aijcuda/host/host.h"
+
+#if defined(PETSC_USE_REAL_SINGLE)
+  #define TOLERANCE 1e-5
+#else
+  #define TOLERANCE 1e-12
+#endif
+
+/* A column whose near null space depends on those before it up to this part of its norm is noise, and so are all behind it. */
+#define DEPENDENT (10 * PETSC_SQRT_MACHINE_EPSILON)
+
+/* Order of the members of an aggregate: first the root, ... */
+enum {
+  GROUP_ROOT,
+  GROUP_OWN,     /* then those that took it at once, of its process */
+  GROUP_OTHERS,  /* and of others, */
+  GROUP_STOLEN,  /* then those that are next to it and came from other roots, of its process, */
+  GROUP_TO_ROOT, /* and all of other processes that are next to it */
+  NUM_GROUPS
+};
+
+/* Where something is wrong. */
+typedef struct {
+  PetscInt    level;
+  PetscMPIInt rank;
+} Place;
+
+#define PLACE_FORMAT "Level %" PetscInt_FMT ", process %d: "
+#define PLACE(place) (place).level, (int)(place).rank
+
+static PetscErrorCode GetPlace(PC pc, Place *place)
+{
+  PetscFunctionBegin;
+  place->level = GAMGGet(pc)->current_level;
+  PetscCallMPI(MPI_Comm_rank(PetscObjectComm((PetscObject)pc), &place->rank));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* GAMGCheckReset - Frees what a check has kept. Collective. */
+PetscErrorCode GAMGCheckReset(GAMGCheck *check)
+{
+  Mat mat = NULL;
+
+  PetscFunctionBegin;
+  if (check->lists != NULL) {
+    PetscCall(PetscCDGetMat(check->lists, &mat));
+    if (mat != NULL && mat == check->graph) PetscCall(PetscCDClearMat(check->lists));
+    PetscCall(PetscCDDestroy(check->lists));
+    check->lists = NULL;
+  }
+  PetscCall(MatDestroy(&check->graph));
+  PetscCall(MatCoarsenDestroy(&check->crs));
+  PetscCall(PetscFree(check->data));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A MATAIJ copy of a matrix of ours; a copy of another matrix. */
+static PetscErrorCode CreatePlain(Mat A, Mat *plain)
+{
+  PetscBool seq, mpi;
+
+  PetscFunctionBegin;
+  PetscCall(MatIsSeqAIJCUDA(A, &seq));
+  PetscCall(MatIsMPIAIJCUDA(A, &mpi));
+  if (seq || mpi) PetscCall(MatAIJCUDAConvertToAIJ(A, MAT_INITIAL_MATRIX, plain));
+  else PetscCall(MatDuplicate(A, MAT_COPY_VALUES, plain));
+  PetscCall(MatPropagateSymmetryOptions(A, *plain));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Row of two matrices; values when compared (others are NULL). */
+static PetscErrorCode CompareRow(Place place, PetscInt row, PetscInt n, const PetscInt columns[], const PetscScalar values[], PetscInt their_n, const PetscInt their_columns[], const PetscScalar their_values[], const char what[])
+{
+  PetscFunctionBegin;
+  PetscCheck(n == their_n, PETSC_COMM_SELF, PETSC_ERR_PLIB, PLACE_FORMAT "row %" PetscInt_FMT " of the %s has %" PetscInt_FMT " entries, PETSc's has %" PetscInt_FMT, PLACE(place), row, what, n, their_n);
+  for (PetscInt k = 0; k < n; k++) {
+    PetscCheck(columns[k] == their_columns[k], PETSC_COMM_SELF, PETSC_ERR_PLIB, PLACE_FORMAT "entry %" PetscInt_FMT " of row %" PetscInt_FMT " of the %s is in column %" PetscInt_FMT ", PETSc's in %" PetscInt_FMT, PLACE(place), k, row, what,
+               columns[k], their_columns[k]);
+    if (values == NULL) continue;
+    PetscCheck(PetscAbsScalar(values[k] - their_values[k]) <= TOLERANCE, PETSC_COMM_SELF, PETSC_ERR_PLIB, PLACE_FORMAT "entry (%" PetscInt_FMT ", %" PetscInt_FMT ") of the %s is %.16g, PETSc's is %.16g (scaled)", PLACE(place), row, columns[k], what,
+               (double)PetscRealPart(values[k]), (double)PetscRealPart(their_values[k]));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Local rows of two MATAIJ of one layout; not collective. */
+static PetscErrorCode CompareRows(Place place, Mat A, Mat B, PetscBool with_values, const char what[])
+{
+  PetscInt begin, end, n, m;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetOwnershipRange(A, &begin, &end));
+  for (PetscInt r = begin; r < end; r++) {
+    const PetscInt    *columns, *copy;
+    const PetscScalar *values, *their_values;
+
+    PetscCall(MatGetRow(A, r, &n, &columns, &values));
+    PetscCall(MatGetRow(B, r, &m, &copy, &their_values));
+    PetscCall(CompareRow(place, r, n, columns, with_values ? values : NULL, m, copy, their_values, what));
+    PetscCall(MatRestoreRow(B, r, &m, &copy, &their_values));
+    PetscCall(MatRestoreRow(A, r, &n, &columns, &values));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Sizes first, for the layouts; collective. */
+static PetscErrorCode CompareMatrices(PC pc, Mat A, Mat B, PetscBool with_values, const char what[])
+{
+  PetscErrorCode ierr;
+  PetscInt       mine[4], theirs[4];
+  Place          place;
+
+  PetscFunctionBegin;
+  PetscCall(GetPlace(pc, &place));
+  for (int k = 0; k < 2; k++) {
+    const Mat M    = k ? B : A;
+    PetscInt *info = k ? theirs : mine;
+
+    PetscCall(MatGetLocalSize(M, &info[0], &info[1]));
+    PetscCall(MatGetBlockSizes(M, &info[2], &info[3]));
+  }
+  for (int k = 0; k < 4; k++)
+    PetscCheck(mine[k] == theirs[k], PETSC_COMM_SELF, PETSC_ERR_PLIB, PLACE_FORMAT "the %s has %" PetscInt_FMT " %s, PETSc's has %" PetscInt_FMT, PLACE(place), what, mine[k],
+               k == 0   ? "local rows"
+               : k == 1 ? "local columns"
+               : k == 2 ? "rows a block"
+                        : "columns a block",
+               theirs[k]);
+  ierr = CompareRows(place, A, B, with_values, what);
+  PetscCall(PetscSparseCUDAAgree(PetscObjectComm((PetscObject)pc), ierr, &ierr));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  GAMGCheckGraph - Compares the pattern of the graph of the level under way with that of PETSc's graph, which is kept for GAMGCheckAggregates()
+
+  Collective
+
+  Input Parameters:
++ pc - of type PCGAMG
+. A  - matrix of the level
+- G  - our graph
+*/
+PetscErrorCode GAMGCheckGraph(PC pc, Mat A, Mat G)
+{
+  GAMGAggOptions      *options = GAMGGetAggOptions(pc);
+  const GAMGAggOptions saved   = *options;
+  GAMGContext         *context;
+  Mat                  plain, ours;
+  PetscErrorCode       ierr;
+
+  PetscFunctionBegin;
+  PetscCall(GAMGGetContext(pc, &context));
+  PetscCall(CreatePlain(A, &plain));
+  options->crs       = NULL;
+  ierr               = (*context->parent.creategraph)(pc, plain, &context->check.graph);
+  context->check.crs = options->crs;
+  *options           = saved;
+  PetscCall(ierr);
+  PetscCall(MatDestroy(&plain));
+  PetscCall(CreatePlain(G, &ours));
+  PetscCall(CompareMatrices(pc, ours, context->check.graph, PETSC_FALSE, "graph"));
+  PetscCall(MatDestroy(&ours));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Our aggregates on the host: of each own vertex its root and its group, two numbers; roots of this process. */
+static PetscErrorCode GetGroups(Mat G, const GAMGAggregates *a, PetscInt info[])
+{
+  const PetscInt n = a->num_vertices, begin = a->begin;
+  int32_t       *parent, *first;
+  cudaStream_t   stream;
+
+  PetscFunctionBegin;
+  if (n == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscMalloc2(n, &parent, n, &first));
+  PetscCall(PetscSparseCUDAGetStream(&stream));
+  PetscCall(PetscSparseCUDACopyToHost(parent, a->parent, n * sizeof(int32_t), stream));
+  if (a->first != NULL) PetscCall(PetscSparseCUDACopyToHost(first, a->first, n * sizeof(int32_t), stream));
+  for (PetscInt v = 0; v < n; v++) {
+    const PetscInt  root = parent[v];
+    const PetscBool own  = (PetscBool)(root >= begin && root < begin + n);
+    const PetscInt *columns;
+    PetscInt        length, group = own ? GROUP_OWN : GROUP_OTHERS;
+
+    if (a->by_number || root < 0) group = GROUP_ROOT;
+    else if (root == begin + v) group = GROUP_ROOT;
+    else if (a->first != NULL && own) group = first[v] == root ? GROUP_OWN : GROUP_STOLEN;
+    else if (a->first != NULL) {
+      PetscCall(MatGetRow(G, begin + v, &length, &columns, NULL));
+      for (PetscInt k = 0; k < length; k++)
+        if (columns[k] == root) group = GROUP_TO_ROOT;
+      PetscCall(MatRestoreRow(G, begin + v, &length, &columns, NULL));
+    }
+    info[2 * v]     = root;
+    info[2 * v + 1] = group;
+  }
+  PetscCall(PetscFree2(parent, first));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Roots and groups of the vertices of all processes, on each; [2 * N], to be freed. */
+static PetscErrorCode GatherGroups(Mat G, const PetscInt info[], PetscInt **all)
+{
+  const PetscInt *ranges;
+  PetscMPIInt     size, count, *counts, *begins;
+  MPI_Comm        comm;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectGetComm((PetscObject)G, &comm));
+  PetscCallMPI(MPI_Comm_size(comm, &size));
+  PetscCall(MatGetOwnershipRanges(G, &ranges));
+  PetscCall(PetscMalloc2(size, &counts, size, &begins));
+  for (PetscMPIInt r = 0; r < size; r++) {
+    PetscCall(PetscMPIIntCast(2 * (ranges[r + 1] - ranges[r]), &counts[r]));
+    PetscCall(PetscMPIIntCast(2 * ranges[r], &begins[r]));
+  }
+  PetscCall(PetscMPIIntCast(2 * G->rmap->n, &count));
+  PetscCall(PetscMalloc1(2 * G->rmap->N, all));
+  PetscCallMPI(MPI_Allgatherv(info, count, MPIU_INT, *all, counts, begins, MPIU_INT, comm));
+  PetscCall(PetscFree2(counts, begins));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Members of the aggregates of own vertices, in order: of v they are members[begins[v * NUM_GROUPS]] to members[begins[(v + 1) * NUM_GROUPS]]; both to be freed. */
+static PetscErrorCode SortMembers(PetscInt begin, PetscInt n, PetscInt N, const PetscInt all[], PetscInt **begins, PetscInt **members)
+{
+  PetscInt *next;
+
+  PetscFunctionBegin;
+  PetscCall(PetscCalloc1(n * NUM_GROUPS + 1, begins));
+  for (PetscInt v = 0; v < N; v++)
+    if (all[2 * v] >= begin && all[2 * v] < begin + n) (*begins)[(all[2 * v] - begin) * NUM_GROUPS + all[2 * v + 1] + 1]++;
+  for (PetscInt k = 0; k < n * NUM_GROUPS; k++) (*begins)[k + 1] += (*begins)[k];
+  PetscCall(PetscMalloc1((*begins)[n * NUM_GROUPS], members));
+  PetscCall(PetscMalloc1(n * NUM_GROUPS, &next));
+  PetscCall(PetscArraycpy(next, *begins, n * NUM_GROUPS));
+  for (PetscInt v = 0; v < N; v++)
+    if (all[2 * v] >= begin && all[2 * v] < begin + n) (*members)[next[(all[2 * v] - begin) * NUM_GROUPS + all[2 * v + 1]]++] = v;
+  PetscCall(PetscFree(next));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* One list of PETSc's. */
+static PetscErrorCode CompareList(Place place, PetscInt root, PetscInt n, const PetscInt members[], const PetscCoarsenData *lists, PetscInt list)
+{
+  PetscCDIntNd *node;
+  PetscInt      number, count = 0;
+
+  PetscFunctionBegin;
+  PetscCall(PetscCDGetHeadPos(lists, list, &node));
+  for (; node != NULL; count++) {
+    PetscCall(PetscCDIntNdGetID(node, &number));
+    PetscCheck(count < n, PETSC_COMM_SELF, PETSC_ERR_PLIB, PLACE_FORMAT "the aggregate of vertex %" PetscInt_FMT " has %" PetscInt_FMT " members, PETSc's has more, such as vertex %" PetscInt_FMT, PLACE(place), root, n, number);
+    PetscCheck(number == members[count], PETSC_COMM_SELF, PETSC_ERR_PLIB, PLACE_FORMAT "member %" PetscInt_FMT " of the aggregate of vertex %" PetscInt_FMT " is vertex %" PetscInt_FMT ", PETSc's is %" PetscInt_FMT, PLACE(place), count, root,
+               members[count], number);
+    PetscCall(PetscCDGetNextPos(lists, list, &node));
+  }
+  PetscCheck(count == n, PETSC_COMM_SELF, PETSC_ERR_PLIB, PLACE_FORMAT "vertex %" PetscInt_FMT " is in the aggregate of vertex %" PetscInt_FMT ", not in PETSc's", PLACE(place), members[count], root);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* All lists of this process: those of MATCOARSENMISK are numbered, others stand at the place of their root. Not collective. */
+static PetscErrorCode CompareLists(Place place, const GAMGAggregates *a, const PetscInt all[], const PetscInt begins[], const PetscInt members[], const PetscCoarsenData *lists)
+{
+  PetscInt  list = 0, num_roots = 0;
+  PetscBool empty;
+
+  PetscFunctionBegin;
+  for (PetscInt v = 0; v < a->num_vertices; v++) {
+    const PetscInt from = begins[v * NUM_GROUPS], n = begins[(v + 1) * NUM_GROUPS] - from, root = a->begin + v;
+
+    if (all[2 * root] != root) {
+      PetscCheck(n == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, PLACE_FORMAT "vertex %" PetscInt_FMT " has an aggregate and is no root", PLACE(place), root);
+      if (a->by_number) continue;
+      PetscCall(PetscCDIsEmptyAt(lists, v, &empty));
+      PetscCheck(empty, PETSC_COMM_SELF, PETSC_ERR_PLIB, PLACE_FORMAT "vertex %" PetscInt_FMT " is a root for PETSc alone", PLACE(place), root);
+      continue;
+    }
+    num_roots++;
+    PetscCall(CompareList(place, root, n, &members[from], lists, a->by_number ? list++ : v));
+  }
+  PetscCheck(num_roots == a->num_roots, PETSC_COMM_SELF, PETSC_ERR_PLIB, PLACE_FORMAT "%" PetscInt_FMT " roots, but %" PetscInt_FMT " were counted", PLACE(place), num_roots, a->num_roots);
+  for (; a->by_number && list < a->num_vertices; list++) {
+    PetscCall(PetscCDIsEmptyAt(lists, list, &empty));
+    PetscCheck(empty, PETSC_COMM_SELF, PETSC_ERR_PLIB, PLACE_FORMAT "PETSc has more aggregates than ours, %" PetscInt_FMT, PLACE(place), num_roots);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Vertices whose root is on another process. */
+static PetscErrorCode CompareRemote(Place place, const GAMGAggregates *a, const PetscInt info[])
+{
+  PetscInt n = 0;
+
+  PetscFunctionBegin;
+  for (PetscInt v = 0; v < a->num_vertices; v++)
+    if (info[2 * v] >= 0 && (info[2 * v] < a->begin || info[2 * v] >= a->begin + a->num_vertices)) n++;
+  PetscCheck(n == a->num_remote, PETSC_COMM_SELF, PETSC_ERR_PLIB, PLACE_FORMAT "%" PetscInt_FMT " vertices have a root on another process, but %" PetscInt_FMT " were counted", PLACE(place), n, a->num_remote);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* PETSc's coarsening of PETSc's graph. */
+static PetscErrorCode CoarsenByPETSc(PC pc, GAMGContext *context)
+{
+  GAMGAggOptions      *options = GAMGGetAggOptions(pc);
+  const GAMGAggOptions saved   = *options;
+  PetscErrorCode       ierr;
+
+  PetscFunctionBegin;
+  options->crs       = context->check.crs;
+  ierr               = (*context->parent.coarsen)(pc, &context->check.graph, &context->check.lists);
+  context->check.crs = options->crs;
+  *options           = saved;
+  PetscCall(ierr);
+  PetscCall(MatCoarsenDestroy(&context->check.crs));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  GAMGCheckAggregates - Compares our aggregates with those that PETSc makes of the graph that GAMGCheckGraph() has kept: members and their order. PETSc's are kept for
+  GAMGCheckProlongator().
+
+  Collective
+
+  Input Parameters:
++ pc         - of type PCGAMG
+- aggregates - ours
+
+  Cost: every process gets two integers for each vertex of all processes.
+*/
+PetscErrorCode GAMGCheckAggregates(PC pc, const GAMGAggregates *aggregates)
+{
+  const PetscInt n = aggregates->num_vertices;
+  PetscInt      *info, *all, *begins, *members;
+  GAMGContext   *context;
+  Mat            G;
+  Place          place;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(GAMGGetContext(pc, &context));
+  PetscCall(GetPlace(pc, &place));
+  G = context->check.graph;
+  PetscCheck(n == G->rmap->n && aggregates->begin == G->rmap->rstart && aggregates->by_number == context->by_number, PETSC_COMM_SELF, PETSC_ERR_PLIB,
+             PLACE_FORMAT "aggregates of vertices %" PetscInt_FMT " to %" PetscInt_FMT ", the graph has %" PetscInt_FMT " to %" PetscInt_FMT, PLACE(place), aggregates->begin, aggregates->begin + n, G->rmap->rstart, G->rmap->rend);
+  PetscCall(PetscMalloc1(2 * n, &info));
+  PetscCall(GetGroups(G, aggregates, info));
+  PetscCall(GatherGroups(G, info, &all));
+  PetscCall(SortMembers(aggregates->begin, n, G->rmap->N, all, &begins, &members));
+  PetscCall(CoarsenByPETSc(pc, context));
+  ierr = CompareRemote(place, aggregates, info);
+  if (ierr == PETSC_SUCCESS) ierr = CompareLists(place, aggregates, all, begins, members, context->check.lists);
+  PetscCall(PetscFree(info));
+  PetscCall(PetscFree(all));
+  PetscCall(PetscFree(begins));
+  PetscCall(PetscFree(members));
+  PetscCall(PetscSparseCUDAAgree(PetscObjectComm((PetscObject)pc), ierr, &ierr));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  GAMGCheckKeepData - Keeps the near null space of the level as PETSc has or makes it, before our prolongator replaces it
+
+  Collective
+
+  Input Parameters:
++ pc - of type PCGAMG
+- A  - matrix of the level
+*/
+PetscErrorCode GAMGCheckKeepData(PC pc, Mat A)
+{
+  PC_GAMG       *gamg = GAMGGet(pc);
+  const PetscInt size = gamg->data_sz, num_rows = gamg->data_cell_rows, num_columns = gamg->data_cell_cols;
+  GAMGContext   *context;
+
+  PetscFunctionBegin;
+  PetscCall(GAMGGetContext(pc, &context));
+  PetscCall(PetscFree(context->check.data));
+  if (gamg->data != NULL || A->rmap->n == 0 || gamg->current_level > 0) {
+    context->check.data_size = size;
+    PetscCall(PetscMalloc1(size, &context->check.data));
+    PetscCall(PetscArraycpy(context->check.data, gamg->data, size));
+  }
+  if (gamg->data == NULL && gamg->current_level == 0) {
+    PetscCall((*context->parent.createdefaultdata)(pc, A));
+    PetscCall(PetscFree(context->check.data));
+    context->check.data      = gamg->data;
+    context->check.data_size = gamg->data_sz;
+    PetscCheck(gamg->data_cell_rows == num_rows && gamg->data_cell_cols == num_columns, PETSC_COMM_SELF, PETSC_ERR_PLIB, "The near null space has %" PetscInt_FMT " vectors, PETSc's has %" PetscInt_FMT, num_columns, gamg->data_cell_cols);
+    gamg->data    = NULL;
+    gamg->data_sz = size;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A MATAIJ with the layout of A and no entries, for PETSc's prolongator to look at. */
+static PetscErrorCode CreateLike(Mat A, Mat *like)
+{
+  PetscFunctionBegin;
+  PetscCall(MatCreate(PetscObjectComm((PetscObject)A), like));
+  PetscCall(MatSetSizes(*like, A->rmap->n, A->cmap->n, A->rmap->N, A->cmap->N));
+  PetscCall(MatSetBlockSizesFromMats(*like, A, A));
+  PetscCall(MatSetType(*like, MATAIJ));
+  PetscCall(MatSetUp(*like));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* PETSc's tentative prolongator of PETSc's aggregates, and the near null space of the coarse level that it makes. */
+static PetscErrorCode CreateProlongatorByPETSc(PC pc, Mat A, GAMGContext *context, Mat *P, PetscReal **data, PetscInt *size)
+{
+  PC_GAMG       *gamg = GAMGGet(pc);
+  PetscReal     *our_data;
+  const PetscInt our_size = gamg->data_sz, our_rows = gamg->data_cell_rows;
+  Mat            like, mat;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(CreateLike(A, &like));
+  PetscCall(PetscCDGetMat(context->check.lists, &mat));
+  if (mat == NULL) PetscCall(PetscCDSetMat(context->check.lists, context->check.graph));
+  our_data             = gamg->data;
+  gamg->data           = context->check.data;
+  gamg->data_sz        = context->check.data_size;
+  context->check.data  = NULL;
+  ierr                 = (*context->parent.prolongator)(pc, like, context->check.lists, P);
+  *data                = gamg->data;
+  *size                = gamg->data_sz;
+  gamg->data           = our_data;
+  gamg->data_sz        = our_size;
+  gamg->data_cell_rows = our_rows;
+  PetscCall(MatDestroy(&like));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  How well the columns of an aggregate are determined: the part of the j-th vector that does not depend on those before it, at most 1, and the smallest of all so far; 0 when
+  it is noise. R is upper triangular, one N x N block an aggregate.
+*/
+static void GetWeights(PetscInt N, PetscInt stride, const PetscReal R[], PetscReal weights[])
+{
+  PetscReal weight = 1;
+
+  for (PetscInt j = 0; j < N; j++) {
+    PetscReal norm2 = 0;
+
+    for (PetscInt i = 0; i <= j; i++) norm2 += PetscSqr(R[j * stride + i]);
+    if (norm2 > 0) weight = PetscMin(weight, PetscAbsReal(R[j * stride + j]) / PetscSqrtReal(norm2));
+    if (weight < DEPENDENT) weight = 0;
+    weights[j] = weight;
+  }
+}
+
+/* The near null spaces of the coarse level, of num_roots aggregates with N vectors; not collective. */
+static PetscErrorCode CompareData(Place place, PetscInt num_roots, PetscInt N, const PetscReal ours[], const PetscReal theirs[], PetscScalar weights[])
+{
+  const PetscInt stride = num_roots * N;
+  PetscReal     *w;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1(N, &w));
+  for (PetscInt k = 0; k < num_roots; k++) {
+    const PetscReal *A = &ours[k * N], *B = &theirs[k * N];
+
+    GetWeights(N, stride, B, w);
+    for (PetscInt j = 0; j < N; j++) {
+      PetscReal norm2 = 0;
+
+      weights[k * N + j] = w[j];
+      for (PetscInt i = 0; i <= j; i++) norm2 += PetscSqr(B[j * stride + i]);
+      for (PetscInt i = 0; i < N; i++)
+        PetscCheck(w[i] * PetscAbsReal(A[j * stride + i] - B[j * stride + i]) <= TOLERANCE * PetscSqrtReal(norm2), PETSC_COMM_SELF, PETSC_ERR_PLIB,
+                   PLACE_FORMAT "entry %" PetscInt_FMT " of vector %" PetscInt_FMT " of local aggregate %" PetscInt_FMT " in the coarse near null space is %.16g, PETSc's is %.16g", PLACE(place), i, j, k, (double)A[j * stride + i],
+                   (double)B[j * stride + i]);
+    }
+  }
+  PetscCall(PetscFree(w));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Values and near null spaces; columns count as far as they are determined. */
+static PetscErrorCode CompareProlongators(PC pc, Place place, Mat ours, Mat theirs, const PetscReal their_data[], PetscInt their_size)
+{
+  PC_GAMG       *gamg = GAMGGet(pc);
+  const PetscInt N    = gamg->data_cell_cols;
+  Vec            weights;
+  PetscScalar   *w;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCheck(gamg->data_sz == their_size && gamg->data_cell_rows == N && their_size == theirs->cmap->n * N, PETSC_COMM_SELF, PETSC_ERR_PLIB, PLACE_FORMAT "the coarse near null space has %" PetscInt_FMT " entries, PETSc's has %" PetscInt_FMT,
+             PLACE(place), gamg->data_sz, their_size);
+  PetscCall(MatCreateVecs(theirs, &weights, NULL));
+  PetscCall(VecGetArrayWrite(weights, &w));
+  ierr = CompareData(place, theirs->cmap->n / N, N, gamg->data, their_data, w);
+  PetscCall(VecRestoreArrayWrite(weights, &w));
+  PetscCall(PetscSparseCUDAAgree(PetscObjectComm((PetscObject)pc), ierr, &ierr));
+  PetscCall(ierr);
+  PetscCall(MatDiagonalScale(ours, NULL, weights));
+  PetscCall(MatDiagonalScale(theirs, NULL, weights));
+  PetscCall(VecDestroy(&weights));
+  PetscCall(CompareMatrices(pc, ours, theirs, PETSC_TRUE, "tentative prolongator"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  GAMGCheckProlongator - Compares the tentative prolongator and the coarse near null space of the level under way with what PETSc makes of the same aggregates; what a check
+  of the level has kept goes
+
+  Collective
+
+  Input Parameters:
++ pc - of type PCGAMG
+. A  - matrix of the level
+- P  - our prolongator, NULL when there are no aggregates
+*/
+PetscErrorCode GAMGCheckProlongator(PC pc, Mat A, Mat P)
+{
+  GAMGContext *context;
+  Mat          ours, theirs;
+  PetscReal   *data = NULL;
+  PetscInt     size = 0;
+  PetscBool    same;
+  Place        place;
+
+  PetscFunctionBegin;
+  PetscCall(GAMGGetContext(pc, &context));
+  PetscCall(GetPlace(pc, &place));
+  PetscCall(CreateProlongatorByPETSc(pc, A, context, &theirs, &data, &size));
+  PetscCheck((P == NULL) == (theirs == NULL), PetscObjectComm((PetscObject)pc), PETSC_ERR_PLIB, PLACE_FORMAT "%s prolongator, PETSc has %s", PLACE(place), P == NULL ? "no" : "a", theirs == NULL ? "none" : "one");
+  if (P != NULL) {
+    PetscCall(PetscStrcmp(((PetscObject)P)->type_name, ((PetscObject)A)->type_name, &same));
+    PetscCheck(same, PetscObjectComm((PetscObject)pc), PETSC_ERR_PLIB, PLACE_FORMAT "the prolongator is %s, the matrix %s", PLACE(place), ((PetscObject)P)->type_name, ((PetscObject)A)->type_name);
+    PetscCall(CreatePlain(P, &ours));
+    PetscCall(CompareProlongators(pc, place, ours, theirs, data, size));
+    PetscCall(MatDestroy(&ours));
+    PetscCall(MatDestroy(&theirs));
+    PetscCall(PetscFree(data));
+  } else PetscCall(PetscFree(data));
+  PetscCall(GAMGCheckReset(&context->check));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,259 @@
+/*
+  PCGAMG registered again: PETSc's, whose operations of a level ours stand around. A level that serve.c takes is set up on the device, all others by PETSc.
+
+  PCGAMGSetType() forgets the operations, so it is replaced too. The private struct of PCGAMGAGG is looked at before (probe.c).
+*/
+#include "gamg.h"
+
+static const char context_key[] = "PCGAMG_AIJCUDA";
+
+typedef PetscErrorCode (*SetTypeFn)(PC, PCGAMGType);
+
+/* PETSc's, the same for all PC. */
+static PetscErrorCode (*parent_create)(PC) = NULL, (*parent_setup)(PC) = NULL;
+static SetTypeFn parent_settype = NULL;
+
+/* What belongs to a level, or to a setup that has ended or failed, goes. */
+static PetscErrorCode ResetContext(GAMGContext *context)
+{
+  cudaStream_t stream;
+
+  PetscFunctionBegin;
+  context->served   = PETSC_FALSE;
+  context->constant = PETSC_FALSE;
+  PetscCall(GAMGAggregatesDestroy(&context->aggregates));
+  PetscCall(GAMGCheckReset(&context->check));
+  context->num_data_rows = 0;
+  if (context->data == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscSparseCUDAGetStream(&stream));
+  PetscCall(PetscSparseCUDAFree(&context->data, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode DestroyContext(PetscCtxRt context)
+{
+  GAMGContext **c = (GAMGContext **)context;
+
+  PetscFunctionBegin;
+  PetscCall(ResetContext(*c));
+  PetscCall(PetscFree(*c));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  GAMGGetContext - What our operations keep with a PC; made at the first call, destroyed with the PC
+
+  Not Collective
+
+  Input Parameter:
+. pc - of type PCGAMG
+
+  Output Parameter:
+. context - owned by the PC
+*/
+PetscErrorCode GAMGGetContext(PC pc, GAMGContext **context)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscObjectContainerQuery((PetscObject)pc, context_key, context));
+  if (*context != NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscNew(context));
+  (*context)->device_setup = PETSC_TRUE;
+  PetscCall(GAMGRandomFits(&(*context)->random_fits));
+  PetscCall(PetscObjectContainerCompose((PetscObject)pc, context_key, *context, DestroyContext));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The near null space: on the device when the finest level may be served. */
+static PetscErrorCode CreateDefaultData(PC pc, Mat A)
+{
+  GAMGContext *context;
+  PetscBool    may;
+
+  PetscFunctionBegin;
+  PetscCall(GAMGGetContext(pc, &context));
+  PetscCall(ResetContext(context));
+  PetscCall(GAMGMayServe(pc, A, &may));
+  if (may) PetscCall(GAMGCreateDefaultData(pc, A));
+  else PetscCall((*context->parent.createdefaultdata)(pc, A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CreateGraph(PC pc, Mat A, Mat *G)
+{
+  GAMGContext *context;
+
+  PetscFunctionBegin;
+  PetscCall(GAMGGetContext(pc, &context));
+  PetscCall(GAMGAggregatesDestroy(&context->aggregates));
+  PetscCall(GAMGCheckReset(&context->check));
+  PetscCall(GAMGServe(pc, A, context));
+  if (!context->served) {
+    PetscCall(GAMGDataToHost(pc, A));
+    PetscCall((*context->parent.creategraph)(pc, A, G));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCallLogged(petsc_gamg_setup_events[GAMG_GRAPH], 0, GAMGCreateGraph(pc, A, G));
+  if (context->device_check) PetscCall(GAMGCheckGraph(pc, A, *G));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Aggregates stay in the context: the lists that PETSc's setup passes on are empty. */
+static PetscErrorCode Coarsen(PC pc, Mat *G, PetscCoarsenData **lists)
+{
+  GAMGContext   *context;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(GAMGGetContext(pc, &context));
+  if (!context->served) {
+    PetscCall((*context->parent.coarsen)(pc, G, lists));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(PetscLogEventBegin(petsc_gamg_setup_events[GAMG_COARSEN], 0, 0, 0, 0));
+  PetscCall(PetscLogEventBegin(petsc_gamg_setup_events[GAMG_MIS], 0, 0, 0, 0));
+  PetscCall(PetscLogEventBegin(MAT_Coarsen, GAMGGetAggOptions(pc)->crs, 0, 0, 0));
+  ierr = GAMGSwitchCoarsening(pc);
+  if (ierr == PETSC_SUCCESS) ierr = GAMGCoarsen(*G, context->hops, context->by_number, &context->aggregates);
+  PetscCall(PetscLogEventEnd(MAT_Coarsen, GAMGGetAggOptions(pc)->crs, 0, 0, 0));
+  PetscCall(PetscLogEventEnd(petsc_gamg_setup_events[GAMG_MIS], 0, 0, 0, 0));
+  PetscCall(PetscLogEventEnd(petsc_gamg_setup_events[GAMG_COARSEN], 0, 0, 0, 0));
+  PetscCall(ierr);
+  if (context->device_check) PetscCall(GAMGCheckAggregates(pc, &context->aggregates));
+  PetscCall(PetscCDCreate(0, lists));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode TellCoarseSize(PC pc, Mat P)
+{
+  PetscInt N;
+
+  PetscFunctionBegin;
+  if (P == NULL) {
+    PetscCall(PetscInfo(pc, "%s: No selected points on coarse grid\n", ((PetscObject)pc)->prefix));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(MatGetSize(P, NULL, &N));
+  PetscCall(PetscInfo(pc, "%s: New grid %" PetscInt_FMT " nodes\n", ((PetscObject)pc)->prefix, N / GAMGGet(pc)->data_cell_cols));
+  PetscCall(MatViewFromOptions(P, NULL, "-pc_gamg_agg_view_initial_prolongation"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CreateProlongator(PC pc, Mat A, PetscCoarsenData *lists, Mat *P)
+{
+  GAMGContext *context;
+
+  PetscFunctionBegin;
+  PetscCall(GAMGGetContext(pc, &context));
+  if (!context->served) {
+    PetscCall((*context->parent.prolongator)(pc, A, lists, P));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  *P = NULL;
+  if (context->device_check) PetscCall(GAMGCheckKeepData(pc, A));
+  PetscCallLogged(petsc_gamg_setup_events[GAMG_PROL], 0, GAMGCreateProlongator(pc, A, &context->aggregates, P));
+  PetscCall(GAMGAggregatesDestroy(&context->aggregates));
+  if (context->device_check) PetscCall(GAMGCheckProlongator(pc, A, *P));
+  PetscCall(TellCoarseSize(pc, *P));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* PETSc filters prolongators on the host. */
+static PetscErrorCode SmoothProlongator(PC pc, Mat A, Mat *P)
+{
+  GAMGContext *context;
+  PC_GAMG     *gamg = GAMGGet(pc);
+
+  PetscFunctionBegin;
+  PetscCall(GAMGGetContext(pc, &context));
+  if (context->served && !(gamg->prolongator_filter * PetscPowRealInt(gamg->prolongator_filter_scale, gamg->current_level) > 0)) PetscCall(GAMGSmoothProlongator(pc, A, P));
+  else PetscCall((*context->parent.optprolongator)(pc, A, P));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SetFromOptions(PC pc, PetscOptionItems PetscOptionsObject)
+{
+  GAMGContext *context;
+
+  PetscFunctionBegin;
+  PetscCall(GAMGGetContext(pc, &context));
+  PetscCall((*context->parent.setfromoptions)(pc, PetscOptionsObject));
+  PetscCall(PetscOptionsGetBool(((PetscObject)pc)->options, ((PetscObject)pc)->prefix, "-pc_gamg_device_check", &context->device_check, NULL));
+  PetscOptionsHeadBegin(PetscOptionsObject, "GAMG-AGG options of petscsparsecuda");
+  PetscCall(PetscOptionsBool("-pc_gamg_device_setup", "Set up levels on the device where that gives what PETSc gives", "PCGAMG", context->device_setup, &context->device_setup, NULL));
+  PetscOptionsHeadEnd();
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Our operations around those that PCGAMGAGG has just set. */
+static PetscErrorCode Patch(PC pc)
+{
+  struct _PCGAMGOps *ops = GAMGGet(pc)->ops;
+  GAMGContext       *context;
+  PetscBool          is_agg;
+
+  PetscFunctionBegin;
+  PetscCall(GAMGGetContext(pc, &context));
+  PetscCall(ResetContext(context));
+  PetscCall(PetscStrcmp(GAMGGet(pc)->gamg_type_name, PCGAMGAGG, &is_agg));
+  if (!is_agg || ops->creategraph == CreateGraph) PetscFunctionReturn(PETSC_SUCCESS);
+  context->parent        = *ops;
+  ops->createdefaultdata = CreateDefaultData;
+  ops->creategraph       = CreateGraph;
+  ops->coarsen           = Coarsen;
+  ops->prolongator       = CreateProlongator;
+  ops->optprolongator    = SmoothProlongator;
+  ops->setfromoptions    = SetFromOptions;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PCGAMGSetType_AIJCUDA(PC pc, PCGAMGType type)
+{
+  PetscFunctionBegin;
+  PetscCall((*parent_settype)(pc, type));
+  PetscCall(Patch(pc));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Nothing of a setup outlives it, whether it fails or not. */
+static PetscErrorCode PCSetUp_GAMG_AIJCUDA(PC pc)
+{
+  GAMGContext   *context;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(GAMGGetContext(pc, &context));
+  PetscCall(ResetContext(context));
+  ierr = (*parent_setup)(pc);
+  PetscCall(ResetContext(context));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PCCreate_GAMG_AIJCUDA(PC pc)
+{
+  PetscFunctionBegin;
+  PetscCall((*parent_create)(pc));
+  PetscCall(PetscObjectQueryFunction((PetscObject)pc, "PCGAMGSetType_C", &parent_settype));
+  PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCGAMGSetType_C", PCGAMGSetType_AIJCUDA));
+  parent_setup   = pc->ops->setup;
+  pc->ops->setup = PCSetUp_GAMG_AIJCUDA;
+  PetscCall(Patch(pc));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* PCGAMGRegister_AIJCUDA - Registers PCGAMG again, with our operations around PETSc's; part of PetscSparseCUDAInitialize(). Not when PETSc's private struct is another one than ours. */
+PetscErrorCode PCGAMGRegister_AIJCUDA(void)
+{
+  PetscErrorCode (*create)(PC);
+  PetscBool fits;
+
+  PetscFunctionBegin;
+  PetscCall(PCInitializePackage());
+  PetscCall(PetscFunctionListFind(PCList, PCGAMG, &create));
+  if (create == NULL || create == PCCreate_GAMG_AIJCUDA) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(GAMGStructFits(&fits));
+  if (!fits) PetscFunctionReturn(PETSC_SUCCESS);
+  parent_create = create;
+  PetscCall(PCRegister(PCGAMG, PCCreate_GAMG_AIJCUDA));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,78 @@
+/*
+  Whether this PETSc is the one that our setup of PCGAMG reproduces: its private struct, and the random numbers that order the vertices.
+*/
+#include <petscsparsecuda/coarsen.h>
+#include "gamg.h"
+
+#define NUM_RANDOM 3
+
+/* Setters and fields of PCGAMGAGG belong together. */
+static PetscErrorCode FieldsFit(PC pc, PetscBool *fits)
+{
+  const GAMGAggOptions *options = GAMGGetAggOptions(pc);
+
+  PetscFunctionBegin;
+  PetscCall(PCGAMGSetNSmooths(pc, 1234567));
+  PetscCall(PCGAMGSetAggressiveLevels(pc, 2345678));
+  PetscCall(PCGAMGMISkSetAggressive(pc, 3456789));
+  PetscCall(PCGAMGSetAggressiveSquareGraph(pc, PETSC_FALSE));
+  PetscCall(PCGAMGMISkSetMinDegreeOrdering(pc, PETSC_TRUE));
+  PetscCall(PCGAMGSetLowMemoryFilter(pc, PETSC_TRUE));
+  PetscCall(PCGAMGSetGraphSymmetrize(pc, PETSC_FALSE));
+  *fits = (PetscBool)(options->nsmooths == 1234567 && options->aggressive_coarsening_levels == 2345678 && options->aggressive_mis_k == 3456789 && !options->use_aggressive_square_graph && options->use_minimum_degree_ordering &&
+                      options->use_low_mem_filter && !options->graph_symmetrize && options->crs == NULL);
+  PetscCall(PCGAMGSetAggressiveSquareGraph(pc, PETSC_TRUE));
+  PetscCall(PCGAMGMISkSetMinDegreeOrdering(pc, PETSC_FALSE));
+  PetscCall(PCGAMGSetLowMemoryFilter(pc, PETSC_FALSE));
+  PetscCall(PCGAMGSetGraphSymmetrize(pc, PETSC_TRUE));
+  *fits = (PetscBool)(*fits && options->use_aggressive_square_graph && !options->use_minimum_degree_ordering && !options->use_low_mem_filter && options->graph_symmetrize);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  GAMGStructFits - Whether the private options of PCGAMGAGG are those that gamg.h knows; if not, -info says so and PETSc's setup stays alone
+
+  Not Collective
+
+  Output Parameter:
+. fits - the answer
+
+  Cost: a scratch PC.
+*/
+PetscErrorCode GAMGStructFits(PetscBool *fits)
+{
+  PC pc;
+
+  PetscFunctionBegin;
+  PetscCall(PCCreate(PETSC_COMM_SELF, &pc));
+  PetscCall(PCSetType(pc, PCGAMG));
+  PetscCall(FieldsFit(pc, fits));
+  PetscCall(PCDestroy(&pc));
+  if (!*fits) PetscCall(PetscInfo(NULL, "The private options of PCGAMGAGG are not those of PETSc 3.26.1: PCGAMG sets up on the host\n"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  GAMGRandomFits - Whether PETSc draws the numbers for its permutation of the vertices that ours is made of
+
+  Not Collective
+
+  Output Parameter:
+. fits - the answer
+*/
+PetscErrorCode GAMGRandomFits(PetscBool *fits)
+{
+  PetscReal   theirs, ours[NUM_RANDOM];
+  PetscRandom random;
+
+  PetscFunctionBegin;
+  PetscCall(DCSRPermutationRandom(NUM_RANDOM, ours));
+  PetscCall(PetscRandomCreate(PETSC_COMM_SELF, &random));
+  *fits = PETSC_TRUE;
+  for (int k = 0; k < NUM_RANDOM; k++) {
+    PetscCall(PetscRandomGetValueReal(random, &theirs));
+    *fits = (PetscBool)(*fits && theirs == ours[k]);
+  }
+  PetscCall(PetscRandomDestroy(&random));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
