@@ -7,7 +7,6 @@
 */
 #include <petsc/private/pcgamgimpl.h>
 #include "../../../../mat/impls/aijcuda/core/core.h"
-#include "../jacobi/jacobi.h"
 
 /* The options of PCGAMGAGG: the private struct of PETSc, field by field. Registration checks that it fits (gamg.c). */
 typedef struct {
@@ -74,3 +73,6 @@ PETSC_INTERN PetscErrorCode GAMGCreateProlongator(PC, Mat, GAMGAggregates *, Mat
 
 /* smooth.c */
 PETSC_INTERN PetscErrorCode GAMGSmoothProlongator(PC, Mat, Mat *);
+
+/* jacobi.c */
+PETSC_INTERN PetscErrorCode PCJacobiRegister_AIJCUDA(void);

@@ -163,25 +163,18 @@ cleanup:
   Notes:
   The numbers are PETSc's: the same solver with the same options and the same right-hand side estimates the largest eigenvalue, and the prolongator is computed by the same steps.
 
-  With -pc_gamg_prolongator_filter on this level PETSc's operation does all of it.
+  -pc_gamg_prolongator_filter is not obeyed: on a level that has it the caller leaves all to PETSc's operation.
 
   Cost: the iterations of the estimate, a product A P, and two passes over the result. Nothing of the size of a vector goes to the host.
 */
 PetscErrorCode GAMGSmoothProlongator(PC pc, Mat A, Mat *P)
 {
   PC_MG          *mg          = (PC_MG *)pc->data;
-  PC_GAMG        *gamg        = GAMGGet(pc);
-  const PetscInt  num_smooths = GAMGGetAggOptions(pc)->nsmooths, level = gamg->current_level;
-  const PetscReal filter      = gamg->prolongator_filter * PetscPowRealInt(gamg->prolongator_filter_scale, level);
-  PetscReal       emax        = 0;
-  GAMGContext    *context;
+  const PetscInt  num_smooths = GAMGGetAggOptions(pc)->nsmooths, level = GAMGGet(pc)->current_level;
+  const PetscReal filter = gamg->prolongator_filter * PetscPowRealInt(gamg->prolongator_filter_scale, level);
+  PetscReal       emax   = 0;
 
   PetscFunctionBegin;
-  if (filter > 0.0) {
-    PetscCall(GAMGGetContext(pc, &context));
-    PetscCall((*context->parent.optprolongator)(pc, A, P));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
   PetscCall(PetscLogEventBegin(petsc_gamg_setup_events[GAMG_OPT], 0, 0, 0, 0));
   if (num_smooths > 0) {
     PetscCall(GetLargestEigenvalue(pc, A, &emax));
