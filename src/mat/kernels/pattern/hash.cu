@@ -3,36 +3,13 @@
   have the same value in any order, and places make them depend on the order of the entries.
 */
 #include "../common/temporary.cuh"
+#include "mix.cuh"
 #include <cub/device/device_reduce.cuh>
-#include <petscsparsecuda/pattern.h>
 #include <thrust/iterator/counting_iterator.h>
 #include <thrust/iterator/transform_iterator.h>
 
 namespace
 {
-
-struct Hash {
-  uint64_t word[DCSR_PATTERN_WORDS];
-};
-
-struct AddHash {
-  __host__ __device__ Hash operator()(const Hash &a, const Hash &b) const { return Hash{{a.word[0] + b.word[0], a.word[1] + b.word[1]}}; }
-};
-
-/* Bijections of 64-bit numbers in which a bit of the argument changes half of the bits of the result: the last steps of SplitMix64 (Steele, Lea, Flood, OOPSLA 2014) and of MurmurHash3 (Appleby). */
-__host__ __device__ inline uint64_t MixFirst(uint64_t x)
-{
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
-  return x ^ (x >> 31);
-}
-
-__host__ __device__ inline uint64_t MixSecond(uint64_t x)
-{
-  x = (x ^ (x >> 33)) * 0xff51afd7ed558ccdULL;
-  x = (x ^ (x >> 33)) * 0xc4ceb9fe1a85ec53ULL;
-  return x ^ (x >> 33);
-}
 
 /* Of a number of the structure and its place. */
 __host__ __device__ inline Hash HashNumber(uint64_t place, uint64_t value)

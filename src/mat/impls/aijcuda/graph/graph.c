@@ -1,6 +1,8 @@
 /*
-  PCGAMG's graph: a plain MATAIJ, because coarsening reads the graph's host arrays directly. Where unknowns are single, the device computes it and it comes to the host
-  when it is done; otherwise the parent's code makes it from an alias of our host mirror.
+  MatCreateGraph(): a plain MATAIJ, because PETSc's coarsenings read the graph's host arrays directly. The device computes it, and it comes to the host when it is done. Off the device, and in the
+  midst of host code, the parent's code makes it from an alias of our host mirror.
+
+  What PCGAMG needs of a graph that stays on the device (src/ksp/pc/impls/gamg) is made of the same parts.
 */
 #include <petscsparsecuda/entries.h>
 #include "graph.h"
@@ -11,6 +13,16 @@
 /* Device memory, in copies of the matrix, that a graph takes: itself; with the transpose, what sorts that, and the sum of both. */
 #define COPIES_ALONE  1
 #define COPIES_SUMMED 5
+
+/* What MatCreateGraph() was asked for. */
+typedef struct {
+  PetscBool       symmetrize;
+  PetscBool       transpose; /* symmetry is wanted and not known */
+  PetscBool       scale;
+  PetscReal       filter;    /* negative: none */
+  PetscInt        num_index; /* rows and columns of a block that count; 0: all */
+  const PetscInt *index;     /* [num_index] which */
+} GraphWish;
 
 /* A MATSEQAIJ on the mirror's arrays, which stay ours. It is made between MatAIJCUDAHostBegin() and MatAIJCUDAHostFinish(), so that -mat_seqaij_type does not make it ours. */
 static PetscErrorCode CreateAlias_Seq(Mat A, Mat *alias)
@@ -70,16 +82,6 @@ static PetscErrorCode GetBlocks(Mat G, PetscBool is_mpi, Mat blocks[], int *n)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode IsSymmetricKnown(Mat A, PetscBool *symmetric)
-{
-  PetscBool known;
-
-  PetscFunctionBegin;
-  PetscCall(MatIsSymmetricKnown(A, &known, symmetric));
-  *symmetric = (PetscBool)(known && *symmetric);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Whether the device makes the graph, on all processes; transpose: it is to be symmetrized. Collective. */
 static PetscErrorCode MakeOnDevice(Mat A, PetscBool is_mpi, PetscBool transpose, PetscBool *device)
 {
@@ -87,14 +89,13 @@ static PetscErrorCode MakeOnDevice(Mat A, PetscBool is_mpi, PetscBool transpose,
   PetscReal       nz    = 0;
   size_t          available;
   int             n;
-  PetscInt        bs;
   Mat             blocks[2];
 
   PetscFunctionBegin;
   if (is_mpi) PetscCall(MatMPIAIJCUDAStructureOnDevice(A, device));
   else PetscCall(MatSeqAIJCUDAStructureOnDevice(A, device));
-  PetscCall(MatGetBlockSize(A, &bs));
-  *device = (PetscBool)(*device && bs == 1);
+  if (A->rmap->bs > 1) *device = (PetscBool)(*device && A->cmap->bs == A->rmap->bs && A->rmap->N == A->cmap->N && A->rmap->rstart == A->cmap->rstart && A->rmap->rend == A->cmap->rend);
+  if (is_mpi) PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, device, 1, MPI_C_BOOL, MPI_LAND, PetscObjectComm((PetscObject)A)));
   if (!*device) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(GetBlocks(A, is_mpi, blocks, &n));
   for (int k = 0; k < n; k++) nz += ((Mat_SeqAIJ *)blocks[k]->data)->nz;
@@ -154,30 +155,65 @@ cleanup:
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What MatCreateGraph() documents, but for the filter, on a duplicate of A; then that becomes a MATAIJ. */
-static PetscErrorCode ComputeGraph(Mat A, PetscBool is_mpi, PetscBool symmetrize, PetscBool transpose, PetscBool scale, PetscBool absolute, Mat *graph)
+/*
+  MatAIJCUDACreateWeights - The graph of a matrix with the sizes of its entries, or of its blocks when it has any
+
+  Collective
+
+  Input Parameters:
++ A         - a square matrix of ours with its structure on the device
+. absolute  - without blocks: absolute values; PETSC_FALSE: the values of A
+. transpose - those of the transpose are added
+. num_index - with dense blocks: how many of their rows and columns count; 0: all
+- index     - [num_index] which
+
+  Output Parameter:
+. G - a new matrix of A's type; NULL after an error
+
+  Cost: a copy, or what MatAIJCUDACollapse() costs; with the transpose, one, and a sum.
+*/
+PetscErrorCode MatAIJCUDACreateWeights(Mat A, PetscBool absolute, PetscBool transpose, PetscInt num_index, const PetscInt index[], Mat *G)
+{
+  PetscBool      is_mpi;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  *G = NULL;
+  PetscCall(MatIsMPIAIJCUDA(A, &is_mpi));
+  if (A->rmap->bs > 1) PetscCallGoto(ierr, failed, MatAIJCUDACollapse(A, PETSC_TRUE, num_index, index, G));
+  else {
+    PetscCallGoto(ierr, failed, MatDuplicate(A, MAT_COPY_VALUES, G));
+    if (absolute) PetscCallGoto(ierr, failed, TakeAbsoluteValues(*G, is_mpi));
+  }
+  if (transpose) PetscCallGoto(ierr, failed, AddTranspose(*G));
+  PetscFunctionReturn(PETSC_SUCCESS);
+failed:
+  (void)MatDestroy(G);
+  PetscFunctionReturn(ierr);
+}
+
+/* What MatCreateGraph() documents, but for the filter; then that becomes a MATAIJ. */
+static PetscErrorCode ComputeGraph(Mat A, const GraphWish *wish, Mat *graph)
 {
   PetscFunctionBegin;
-  PetscCall(MatDuplicate(A, MAT_COPY_VALUES, graph));
-  if (absolute) PetscCall(TakeAbsoluteValues(*graph, is_mpi));
-  if (transpose) PetscCall(AddTranspose(*graph));
-  if (symmetrize) PetscCall(MatSetOption(*graph, MAT_SYMMETRIC, PETSC_TRUE));
+  PetscCall(MatAIJCUDACreateWeights(A, (PetscBool)(wish->scale || wish->filter >= 0), wish->transpose, wish->num_index, wish->index, graph));
+  if (wish->symmetrize) PetscCall(MatSetOption(*graph, MAT_SYMMETRIC, PETSC_TRUE));
   else PetscCall(MatPropagateSymmetryOptions(A, *graph));
-  if (scale) PetscCall(ScaleDiagonal(*graph));
+  if (wish->scale) PetscCall(ScaleDiagonal(*graph));
   PetscCall(MatAIJCUDAConvertToAIJ(*graph, MAT_INPLACE_MATRIX, graph));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode CreateGraphOnDevice(Mat A, PetscBool is_mpi, PetscBool symmetrize, PetscBool transpose, PetscBool scale, PetscReal filter, Mat *graph)
+static PetscErrorCode CreateGraphOnDevice(Mat A, const GraphWish *wish, Mat *graph)
 {
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
   *graph = NULL;
-  PetscCallGoto(ierr, failed, ComputeGraph(A, is_mpi, symmetrize, transpose, scale, (PetscBool)(scale || filter >= 0), graph));
+  PetscCallGoto(ierr, failed, ComputeGraph(A, wish, graph));
   PetscCallGoto(ierr, failed, MatViewFromOptions(*graph, NULL, "-mat_graph_view"));
-  if (filter >= 0) {
-    PetscCallGoto(ierr, failed, MatFilter(*graph, filter, PETSC_TRUE, PETSC_TRUE));
+  if (wish->filter >= 0) {
+    PetscCallGoto(ierr, failed, MatFilter(*graph, wish->filter, PETSC_TRUE, PETSC_TRUE));
     PetscCallGoto(ierr, failed, MatViewFromOptions(*graph, NULL, "-mat_filter_graph_view"));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -195,16 +231,17 @@ failed:
 */
 PetscErrorCode MatCreateGraph_AIJCUDA(Mat A, PetscBool symmetrize, PetscBool scale, PetscReal filter, PetscInt index_size, PetscInt index[], Mat *graph)
 {
-  PetscBool      is_mpi, symmetric, transpose, device;
+  PetscBool      is_mpi, symmetric, device;
+  GraphWish      wish = {symmetrize, PETSC_FALSE, scale, filter, index_size, index};
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
   PetscCall(MatIsMPIAIJCUDA(A, &is_mpi));
-  PetscCall(IsSymmetricKnown(A, &symmetric));
-  transpose = (PetscBool)(symmetrize && !symmetric);
-  PetscCall(MakeOnDevice(A, is_mpi, transpose, &device));
+  PetscCall(MatAIJCUDAIsSymmetricKnown(A, &symmetric));
+  wish.transpose = (PetscBool)(symmetrize && !symmetric);
+  PetscCall(MakeOnDevice(A, is_mpi, wish.transpose, &device));
   if (device) {
-    PetscCall(CreateGraphOnDevice(A, is_mpi, symmetrize, transpose, scale, filter, graph));
+    PetscCall(CreateGraphOnDevice(A, &wish, graph));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(MatAIJCUDAHostBegin(A, HOST_READ));

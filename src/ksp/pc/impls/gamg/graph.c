@@ -1,0 +1,122 @@
+/*
+  The graph that a level is coarsened by. Coarsening on the device reads the pattern alone, so that without a threshold the matrix itself is the graph where unknowns are single and its pattern is
+  symmetric. Edges are those of PETSc's graph.
+*/
+#include "gamg.h"
+#include "../../../../mat/impls/aijcuda/graph/graph.h"
+
+/* Whether the transpose is to be added, as in MatCreateGraph(). */
+static PetscErrorCode AddsTranspose(PC pc, Mat A, PetscBool *adds)
+{
+  PetscBool symmetric;
+
+  PetscFunctionBegin;
+  PetscCall(MatAIJCUDAIsSymmetricKnown(A, &symmetric));
+  *adds = (PetscBool)(GAMGGetAggOptions(pc)->graph_symmetrize && !symmetric);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* All edges. */
+static PetscErrorCode CreateUnfiltered(Mat A, PetscBool transpose, Mat *G)
+{
+  Mat            nodes = A;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  if (A->rmap->bs > 1) PetscCall(MatAIJCUDACollapse(A, PETSC_FALSE, 0, NULL, &nodes));
+  else PetscCall(PetscObjectReference((PetscObject)A));
+  if (!transpose) {
+    *G = nodes;
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  ierr = MatAIJCUDACreateSymmetricPattern(nodes, G);
+  PetscCall(MatDestroy(&nodes));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Edges above the threshold. */
+static PetscErrorCode CreateFiltered(PC pc, Mat A, PetscBool transpose, PetscReal threshold, Mat *G)
+{
+  const MatCoarsen crs     = GAMGGetAggOptions(pc)->crs;
+  Mat              weights = A;
+  PetscErrorCode   ierr;
+
+  PetscFunctionBegin;
+  if (transpose || A->rmap->bs > 1) PetscCall(MatAIJCUDACreateWeights(A, PETSC_TRUE, transpose, crs->strength_index_size, crs->strength_index, &weights));
+  else PetscCall(PetscObjectReference((PetscObject)A));
+  ierr = MatAIJCUDACreateStrong(weights, threshold, G);
+  PetscCall(MatDestroy(&weights));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The patterns of this process become current on the device, and compact. */
+static PetscErrorCode MakeCompact(Mat G)
+{
+  PetscBool is_mpi;
+  Mat       block;
+
+  PetscFunctionBegin;
+  PetscCall(MatIsMPIAIJCUDA(G, &is_mpi));
+  for (int k = 0; k < (is_mpi ? 2 : 1); k++) {
+    block = is_mpi ? MatMPIAIJCUDAGetBlock(G, k) : G;
+    PetscCall(MatSeqAIJCUDACopyToDevice(block));
+    PetscCall(MatSeqAIJCUDACompact(block));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What is left, as PETSc tells it. */
+static PetscErrorCode TellEdges(PC pc, Mat A, Mat G, PetscReal threshold)
+{
+  MatInfo        a, g;
+  const PetscInt bs = A->rmap->bs;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetInfo(A, MAT_LOCAL, &a));
+  PetscCall(MatGetInfo(G, MAT_LOCAL, &g));
+  if (threshold >= 0) PetscCall(PetscInfo(pc, "\t edges above threshold %g (N=%" PetscInt_FMT ")\n", (double)threshold, G->rmap->N));
+  if (a.nz_used > 0) PetscCall(PetscInfo(pc, "Filtering left %g %% edges in graph (%e %e)\n", 100.0 * g.nz_used * (double)(bs * bs) / a.nz_used, a.nz_used, g.nz_used));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  GAMGCreateGraph - The graph of a level
+
+  Collective
+
+  Input Parameters:
++ pc - the PCGAMG, whose current level A is, and whose MatCoarsen says which rows and columns of a block count for a threshold
+- A  - matrix of the level: ours, square, rows and columns with the same layout and block size, its structure on the device on all processes
+
+  Output Parameter:
+. G - a matrix of ours with one row for each block, the pattern current on the device and compact; it may be A itself, with one more reference. Its values have no meaning. NULL after an error
+
+  Errors: PETSC_ERR_MEM; of a process alone it is one on all.
+
+  Notes:
+  Edges are those of PETSc's graph, which is symmetrized unless A is known to be symmetric or -pc_gamg_graph_symmetrize is false.
+
+  Filters by MatFilter(), with -pc_gamg_low_memory_threshold_filter, are not made here.
+
+  Cost: nothing when A is known to be symmetric and has no blocks; one read of the pattern when it is not known, and a transpose and a sum when it is not so; blocks and thresholds, a few reads.
+*/
+PetscErrorCode GAMGCreateGraph(PC pc, Mat A, Mat *G)
+{
+  const PetscReal threshold = GAMGGet(pc)->threshold[GAMGGet(pc)->current_level];
+  PetscBool       transpose;
+  PetscErrorCode  ierr;
+
+  PetscFunctionBegin;
+  *G = NULL;
+  PetscCall(AddsTranspose(pc, A, &transpose));
+  if (threshold < 0) PetscCall(CreateUnfiltered(A, transpose, G));
+  else PetscCall(CreateFiltered(pc, A, transpose, threshold, G));
+  ierr = MakeCompact(*G);
+  PetscCall(PetscSparseCUDAAgree(PetscObjectComm((PetscObject)A), ierr, &ierr));
+  if (ierr != PETSC_SUCCESS) PetscCall(MatDestroy(G));
+  PetscCall(ierr);
+  PetscCall(TellEdges(pc, A, *G, threshold));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

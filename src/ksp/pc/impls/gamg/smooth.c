@@ -1,0 +1,189 @@
+/*
+  Smoothing of the tentative prolongator, P = (I - 1.4 / emax D^-1 A) P0: what PCGAMGAGG of PETSc does, with the same estimate of emax, and the vector that it starts from made on the device.
+*/
+#include "gamg.h"
+#include <petscsparsecuda/smooth.h>
+#include <petsc/private/kspimpl.h>
+
+#define DAMPING        1.4 /* PETSc's, times the inverse of the largest eigenvalue */
+#define NUM_ITERATIONS 10  /* of the estimate, unless the options say otherwise */
+
+/* The entries that KSPSetNoisy_Private() gives, with A's null space removed. */
+static PetscErrorCode SetNoise(Mat A, Vec v)
+{
+  PetscInt       n, begin;
+  PetscScalar   *x;
+  PetscMemType   memory;
+  MatNullSpace   null_space;
+  cudaStream_t   stream;
+  PetscErrorCode ierr = PETSC_SUCCESS;
+
+  PetscFunctionBegin;
+  PetscCall(VecGetOwnershipRange(v, &begin, NULL));
+  PetscCall(VecGetLocalSize(v, &n));
+  PetscCall(VecGetArrayWriteAndMemType(v, &x, &memory));
+  if (PetscMemTypeDevice(memory)) {
+    PetscCallGoto(ierr, restore, PetscSparseCUDAGetStream(&stream));
+    PetscCallGoto(ierr, restore, DCSRSetNoise(n, begin, x, stream));
+  } else {
+    for (PetscInt i = 0; i < n; i++) x[i] = KSPNoisyHash_Private(i + begin);
+  }
+restore:
+  PetscCall(VecRestoreArrayWriteAndMemType(v, &x));
+  PetscCall(ierr);
+  PetscCall(MatGetNullSpace(A, &null_space));
+  if (null_space != NULL) PetscCall(MatNullSpaceRemove(null_space, v));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The solver whose iterations estimate the eigenvalues of D^-1 A; prefix of the PC, then pc_gamg_esteig_. */
+static PetscErrorCode SetUpEstimator(PC pc, Mat A, KSP ksp)
+{
+  PetscBool   known, spd;
+  const char *prefix;
+  PC          jacobi;
+
+  PetscFunctionBegin;
+  PetscCall(KSPSetNestLevel(ksp, pc->kspnestlevel));
+  PetscCall(PCGetOptionsPrefix(pc, &prefix));
+  PetscCall(KSPSetOptionsPrefix(ksp, prefix));
+  PetscCall(KSPAppendOptionsPrefix(ksp, "pc_gamg_esteig_"));
+  PetscCall(MatIsSPDKnown(A, &known, &spd));
+  if (known && spd) PetscCall(KSPSetType(ksp, KSPCG));
+  PetscCall(KSPSetErrorIfNotConverged(ksp, pc->erroriffailure));
+  PetscCall(KSPSetNormType(ksp, KSP_NORM_NONE));
+  PetscCall(KSPSetInitialGuessNonzero(ksp, PETSC_FALSE));
+  PetscCall(KSPSetOperators(ksp, A, A));
+  PetscCall(KSPGetPC(ksp, &jacobi));
+  PetscCall(PCSetType(jacobi, PCJACOBI)); // ours around PETSc's: it looks for zeros on the device
+  PetscCall(KSPSetTolerances(ksp, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT, NUM_ITERATIONS));
+  PetscCall(KSPSetFromOptions(ksp));
+  PetscCall(KSPSetComputeSingularValues(ksp, PETSC_TRUE));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode EstimateEigenvalues(PC pc, Mat A, PetscReal *emax, PetscReal *emin)
+{
+  KSP            ksp = NULL;
+  Vec            x = NULL, b = NULL;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCallGoto(ierr, cleanup, MatCreateVecs(A, &b, NULL));
+  PetscCallGoto(ierr, cleanup, MatCreateVecs(A, &x, NULL));
+  PetscCallGoto(ierr, cleanup, SetNoise(A, b));
+  PetscCallGoto(ierr, cleanup, KSPCreate(PetscObjectComm((PetscObject)A), &ksp));
+  PetscCallGoto(ierr, cleanup, SetUpEstimator(pc, A, ksp));
+  PetscCallGoto(ierr, cleanup, KSPSolve(ksp, b, x));
+  PetscCallGoto(ierr, cleanup, KSPCheckSolve(ksp, pc, x));
+  PetscCallGoto(ierr, cleanup, KSPComputeExtremeSingularValues(ksp, emax, emin));
+  PetscCallGoto(ierr, cleanup, PetscInfo(pc, "%s: Smooth P0: max eigen=%e min=%e PC=%s\n", ((PetscObject)pc)->prefix, (double)*emax, (double)*emin, PCJACOBI));
+cleanup:
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&b));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The largest eigenvalue, from the user or estimated; what Chebyshev smoothers are told of it is noted with the level. */
+static PetscErrorCode GetLargestEigenvalue(PC pc, Mat A, PetscReal *emax)
+{
+  PC_MG    *mg    = (PC_MG *)pc->data;
+  PC_GAMG  *gamg  = GAMGGet(pc);
+  PetscInt  level = gamg->current_level;
+  PetscReal emin;
+
+  PetscFunctionBegin;
+  if (gamg->emax > 0) {
+    emin  = gamg->emin;
+    *emax = gamg->emax;
+  } else PetscCall(EstimateEigenvalues(pc, A, emax, &emin));
+  mg->min_eigen_DinvA[level] = gamg->use_sa_esteig ? emin : 0;
+  mg->max_eigen_DinvA[level] = gamg->use_sa_esteig ? *emax : 0;
+  if (gamg->use_sa_esteig) PetscCall(PetscInfo(pc, "%s: Smooth P0: level %" PetscInt_FMT ", cache spectra %g %g\n", ((PetscObject)pc)->prefix, level, (double)emin, (double)*emax));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* P becomes P + alpha D^-1 A P. */
+static PetscErrorCode SmoothOnce(PC pc, Mat A, Vec inverse, PetscReal alpha, Mat *P)
+{
+  const PetscLogEvent event = petsc_gamg_setup_matmat_events[GAMGGet(pc)->current_level][2];
+  Mat                 AP;
+  PetscErrorCode      ierr;
+
+  PetscFunctionBegin;
+  PetscCall(PetscLogEventBegin(event, 0, 0, 0, 0));
+  PetscCall(MatMatMult(A, *P, MAT_INITIAL_MATRIX, PETSC_CURRENT, &AP));
+  PetscCall(PetscLogEventEnd(event, 0, 0, 0, 0));
+  PetscCallGoto(ierr, failed, MatProductClear(AP));
+  PetscCallGoto(ierr, failed, MatDiagonalScale(AP, inverse, NULL));
+  PetscCallGoto(ierr, failed, MatAYPX(AP, alpha, *P, SUBSET_NONZERO_PATTERN));
+  PetscCall(MatDestroy(P));
+  *P = AP;
+  PetscFunctionReturn(PETSC_SUCCESS);
+failed:
+  PetscCall(MatDestroy(&AP));
+  PetscFunctionReturn(ierr);
+}
+
+static PetscErrorCode Smooth(PC pc, Mat A, PetscInt num_smooths, PetscReal emax, Mat *P)
+{
+  Vec            inverse = NULL;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCheck(emax != 0.0, PetscObjectComm((PetscObject)pc), PETSC_ERR_PLIB, "Computed maximum singular value as zero");
+  PetscCallGoto(ierr, cleanup, MatCreateVecs(A, &inverse, NULL));
+  PetscCallGoto(ierr, cleanup, MatGetDiagonal(A, inverse));
+  PetscCallGoto(ierr, cleanup, VecReciprocal(inverse));
+  for (PetscInt k = 0; k < num_smooths; k++) {
+    PetscCallGoto(ierr, cleanup, PetscLogEventBegin(petsc_gamg_setup_events[GAMG_OPTSM], 0, 0, 0, 0));
+    PetscCallGoto(ierr, cleanup, SmoothOnce(pc, A, inverse, -DAMPING / emax, P));
+    PetscCallGoto(ierr, cleanup, PetscLogEventEnd(petsc_gamg_setup_events[GAMG_OPTSM], 0, 0, 0, 0));
+  }
+cleanup:
+  PetscCall(VecDestroy(&inverse));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  GAMGSmoothProlongator - Smooths the tentative prolongator, in place of PETSc's operation optprolongator
+
+  Collective
+
+  Input Parameters:
++ pc - the PCGAMG, whose current level A is
+- A  - matrix of the level
+
+  Input/Output Parameter:
+. P - prolongator; another matrix afterwards
+
+  Notes:
+  The numbers are PETSc's: the same solver with the same options and the same right-hand side estimates the largest eigenvalue, and the prolongator is computed by the same steps.
+
+  -pc_gamg_prolongator_filter is not obeyed: on a level that has it the caller leaves all to PETSc's operation.
+
+  Cost: the iterations of the estimate, a product A P, and two passes over the result. Nothing of the size of a vector goes to the host.
+*/
+PetscErrorCode GAMGSmoothProlongator(PC pc, Mat A, Mat *P)
+{
+  PC_MG          *mg          = (PC_MG *)pc->data;
+  const PetscInt  num_smooths = GAMGGetAggOptions(pc)->nsmooths, level = GAMGGet(pc)->current_level;
+  const PetscReal filter = gamg->prolongator_filter * PetscPowRealInt(gamg->prolongator_filter_scale, level);
+  PetscReal       emax   = 0;
+
+  PetscFunctionBegin;
+  PetscCall(PetscLogEventBegin(petsc_gamg_setup_events[GAMG_OPT], 0, 0, 0, 0));
+  if (num_smooths > 0) {
+    PetscCall(GetLargestEigenvalue(pc, A, &emax));
+    PetscCall(Smooth(pc, A, num_smooths, emax, P));
+  } else {
+    mg->min_eigen_DinvA[level] = 0;
+    mg->max_eigen_DinvA[level] = 0;
+  }
+  PetscCall(PetscLogEventEnd(petsc_gamg_setup_events[GAMG_OPT], 0, 0, 0, 0));
+  PetscCall(MatViewFromOptions(*P, NULL, "-pc_gamg_agg_view_prolongation"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,181 @@
+/*
+  PCJACOBI of PETSc with our code around it. Unless a matrix is known to be symmetric positive definite, PETSc's setup takes the reciprocals of its diagonal to the host and back, to look for
+  zeros and write ones in their place. For matrices of ours that step is done where the reciprocals are; PETSc's code does the rest, with the step turned off as PCJacobiSetFixDiagonal() does it.
+*/
+#include "jacobi.h"
+#include <petscsparsecuda/smooth.h>
+#include "../../../../mat/impls/aijcuda/core/core.h"
+#include <petsc/private/pcimpl.h>
+
+/* The private struct of PETSc, field by field. Registration checks that it fits. */
+typedef struct {
+  Vec          diag;     /* reciprocals, owned by PETSc's code, and locked for reading; NULL until the first application */
+  Vec          diagsqrt; /* the same of square roots, for symmetric application; NULL until then */
+  PCJacobiType type;
+  PetscBool    useabs;
+  PetscBool    fixdiag;
+  PetscReal    scale;
+} Jacobi;
+
+/* PETSc's operations. */
+static PetscErrorCode (*parent_create)(PC)                   = NULL;
+static PetscErrorCode (*parent_setup)(PC)                    = NULL;
+static PetscErrorCode (*parent_apply)(PC, Vec, Vec)          = NULL;
+static PetscErrorCode (*parent_applytranspose)(PC, Vec, Vec) = NULL;
+
+/* Whether our code looks for zeros among the reciprocals of this process. PC_JACOBI_ROWL1 does more with fixdiag than that. */
+static PetscErrorCode LookForZeros(PC pc, PetscBool *look)
+{
+  const Jacobi *jacobi = (const Jacobi *)pc->data;
+  PetscBool     known, spd, seq, mpi;
+
+  PetscFunctionBegin;
+  *look = PETSC_FALSE;
+  if (jacobi->diag == NULL || !jacobi->fixdiag || jacobi->type == PC_JACOBI_ROWL1) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatIsSeqAIJCUDA(pc->pmat, &seq));
+  PetscCall(MatIsMPIAIJCUDA(pc->pmat, &mpi));
+  if (!seq && !mpi) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatIsSPDKnown(pc->pmat, &known, &spd));
+  *look = (PetscBool)(!known || !spd);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Zeros of a vector become ones, wherever its entries are. */
+static PetscErrorCode ReplaceZeros(Vec v, PetscBool *found)
+{
+  PetscInt       n;
+  PetscScalar   *x;
+  PetscMemType   memory;
+  cudaStream_t   stream;
+  PetscErrorCode ierr = PETSC_SUCCESS;
+
+  PetscFunctionBegin;
+  *found = PETSC_FALSE;
+  PetscCall(VecGetLocalSize(v, &n));
+  PetscCall(VecGetArrayAndMemType(v, &x, &memory));
+  if (PetscMemTypeDevice(memory)) {
+    PetscCallGoto(ierr, restore, PetscSparseCUDAGetStream(&stream));
+    PetscCallGoto(ierr, restore, DCSRReplaceZeros(n, 1.0, x, stream, found));
+  } else {
+    for (PetscInt i = 0; i < n; i++) {
+      if (x[i] == 0.0) {
+        x[i]   = 1.0;
+        *found = PETSC_TRUE;
+      }
+    }
+  }
+restore:
+  PetscCall(VecRestoreArrayAndMemType(v, &x));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PCSetUp_Jacobi_AIJCUDA(PC pc)
+{
+  Jacobi        *jacobi = (Jacobi *)pc->data;
+  PetscBool      look, found;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(LookForZeros(pc, &look));
+  if (!look) {
+    PetscCall((*parent_setup)(pc));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  jacobi->fixdiag = PETSC_FALSE;
+  ierr            = (*parent_setup)(pc);
+  jacobi->fixdiag = PETSC_TRUE; // as views and the user see it
+  PetscCall(ierr);
+  PetscCall(VecLockReadPop(jacobi->diag));
+  ierr = ReplaceZeros(jacobi->diag, &found);
+  PetscCall(VecLockReadPush(jacobi->diag));
+  PetscCall(ierr);
+  if (found) PetscCall(PetscInfo(pc, "Zero detected in diagonal of matrix, using 1 at those locations\n"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* PETSc makes the reciprocals when they are used first, with its own setup. They are made here before it does. */
+static PetscErrorCode CreateReciprocals(PC pc)
+{
+  Jacobi *jacobi = (Jacobi *)pc->data;
+
+  PetscFunctionBegin;
+  if (jacobi->diag != NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatCreateVecs(pc->pmat, &jacobi->diag, NULL));
+  PetscCall(VecLockReadPush(jacobi->diag));
+  PetscCall(PCSetUp_Jacobi_AIJCUDA(pc));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PCApply_Jacobi_AIJCUDA(PC pc, Vec x, Vec y)
+{
+  PetscFunctionBegin;
+  PetscCall(CreateReciprocals(pc));
+  PetscCall((*parent_apply)(pc, x, y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PCApplyTranspose_Jacobi_AIJCUDA(PC pc, Vec x, Vec y)
+{
+  PetscFunctionBegin;
+  PetscCall(CreateReciprocals(pc));
+  PetscCall((*parent_applytranspose)(pc, x, y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PCCreate_Jacobi_AIJCUDA(PC pc)
+{
+  PetscFunctionBegin;
+  PetscCall((*parent_create)(pc));
+  parent_setup            = pc->ops->setup; // static functions of PETSc, the same for all
+  parent_apply            = pc->ops->apply;
+  parent_applytranspose   = pc->ops->applytranspose;
+  pc->ops->setup          = PCSetUp_Jacobi_AIJCUDA;
+  pc->ops->apply          = PCApply_Jacobi_AIJCUDA;
+  pc->ops->applytranspose = PCApplyTranspose_Jacobi_AIJCUDA;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether PETSc's private struct is the one that we know: what its public functions set has to be found in our fields. */
+static PetscErrorCode StructFits(PetscBool *fits)
+{
+  const Jacobi *jacobi;
+  PC            pc;
+
+  PetscFunctionBegin;
+  PetscCall(PCCreate(PETSC_COMM_SELF, &pc));
+  PetscCall(PCSetType(pc, PCJACOBI));
+  PetscCall(PCJacobiSetType(pc, PC_JACOBI_ROWSUM));
+  PetscCall(PCJacobiSetUseAbs(pc, PETSC_TRUE));
+  PetscCall(PCJacobiSetFixDiagonal(pc, PETSC_FALSE));
+  PetscCall(PCJacobiSetRowl1Scale(pc, 0.375));
+  jacobi = (const Jacobi *)pc->data;
+  *fits  = (PetscBool)(jacobi->diag == NULL && jacobi->diagsqrt == NULL && jacobi->type == PC_JACOBI_ROWSUM && jacobi->useabs && !jacobi->fixdiag && jacobi->scale == (PetscReal)0.375);
+  PetscCall(PCDestroy(&pc));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  PCJacobiRegister_AIJCUDA - Registers PCJACOBI again, with our code around PETSc's.
+
+  Not Collective; part of PetscSparseCUDAInitialize(), and does nothing when called once more
+
+  Note:
+  When PETSc's struct is another one, PETSc's code stays alone, and PetscInfo() says so.
+*/
+PetscErrorCode PCJacobiRegister_AIJCUDA(void)
+{
+  PetscErrorCode (*create)(PC);
+  PetscBool fits = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  PetscCall(PCInitializePackage());
+  PetscCall(PetscFunctionListFind(PCList, PCJACOBI, &create));
+  if (create == NULL || create == PCCreate_Jacobi_AIJCUDA) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(StructFits(&fits));
+  if (fits) {
+    parent_create = create;
+    PetscCall(PCRegister(PCJACOBI, PCCreate_Jacobi_AIJCUDA));
+  } else PetscCall(PetscInfo(NULL, "The struct of PCJACOBI is not the one of PETSc 3.26: zeros on diagonals are looked for by PETSc's code, on the host\n"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

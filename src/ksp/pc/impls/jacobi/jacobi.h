@@ -1,0 +1,6 @@
+#pragma once
+/* PCJACOBI of PETSc with our code around it. */
+#include <petscpc.h>
+
+/* jacobi.c */
+PETSC_INTERN PetscErrorCode PCJacobiRegister_AIJCUDA(void);

@@ -1,0 +1,187 @@
+/*
+  The graph of a matrix whose unknowns are blocks, on the device: one edge for a block that has a stored entry. Which edges there are, and their values, is as PETSc's MatCreateGraph() has it, which
+  takes one of two ways on each process: blocks that it finds dense are read at every bs-th entry, others are merged.
+*/
+#include "graph.h"
+#include "../parallel/parallel.h"
+#include <petscsparsecuda/graph.h>
+
+/* What is collapsed on this process. */
+typedef struct {
+  Mat             A;
+  PetscBool       values;
+  PetscInt        num_index; /* rows and columns of a block that count; 0: all */
+  const PetscInt *index;     /* [num_index] which */
+  cudaStream_t    stream;
+} Collapse;
+
+/* The storage of a sequential matrix of ours, compact and current. */
+static PetscErrorCode GetView(Mat block, DCSRView *view)
+{
+  PetscFunctionBegin;
+  PetscCall(MatSeqAIJCUDACopyToDevice(block));
+  PetscCall(MatSeqAIJCUDACompact(block));
+  *view = MatSeqAIJCUDAGet(block)->device.view;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A graph with the values of its blocks, or zeros, which nobody reads. */
+static PetscErrorCode CollapseView(const Collapse *c, DCSRView view, DCSRNodes nodes, DCSRView *graph)
+{
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(DCSRCollapse(view, nodes, c->stream, graph));
+  PetscCallGoto(ierr, failed, DCSRViewAllocateValues(graph, c->stream));
+  if (c->values) PetscCallGoto(ierr, failed, DCSRCollapseValues(view, nodes, c->num_index, c->index, c->stream, *graph));
+  else if (graph->num_nonzeros > 0) PetscCallCUDAGoto(ierr, failed, cudaMemsetAsync(graph->values, 0, (size_t)graph->num_nonzeros * sizeof(*graph->values), c->stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+failed:
+  PetscCall(DCSRViewFree(graph, c->stream));
+  PetscFunctionReturn(ierr);
+}
+
+static PetscErrorCode CollapseSeq(const Collapse *c, Mat *G)
+{
+  const PetscInt bs    = c->A->rmap->bs;
+  DCSRNodes      nodes = {bs, c->A->cmap->n / bs, NULL, PETSC_FALSE};
+  DCSRView       view, graph;
+
+  PetscFunctionBegin;
+  PetscCall(GetView(c->A, &view));
+  PetscCall(DCSRBlocksAreDense(view, bs, c->stream, &nodes.dense));
+  PetscCall(CollapseView(c, view, nodes, &graph));
+  PetscCall(MatSeqAIJCUDACreateFromView(c->A, 1, 1, &graph, G));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The nodes of ghost columns: numbers [*n], on the host, and the place of each column's node among them, map [ghosts] on the device. */
+static PetscErrorCode GetGhostNodes(Mat A, cudaStream_t stream, PetscInt *n, int32_t **numbers, int32_t **map)
+{
+  const PetscInt *garray = ((Mat_MPIAIJ *)A->data)->garray, num = ((Mat_MPIAIJ *)A->data)->B->cmap->n, bs = A->rmap->bs;
+  int32_t        *places = NULL;
+  PetscErrorCode  ierr;
+
+  PetscFunctionBegin;
+  *n       = 0;
+  *map     = NULL;
+  *numbers = NULL;
+  PetscCallGoto(ierr, cleanup, PetscMalloc1(num, numbers));
+  PetscCallGoto(ierr, cleanup, PetscMalloc1(num, &places));
+  for (PetscInt k = 0; k < num; k++) {
+    const int32_t node = (int32_t)(garray[k] / bs);
+
+    if (*n == 0 || (*numbers)[*n - 1] != node) (*numbers)[(*n)++] = node;
+    places[k] = (int32_t)(*n - 1);
+  }
+  PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(num, "nodes of ghost columns", stream, map));
+  PetscCallGoto(ierr, cleanup, PetscSparseCUDACopyToDevice(*map, places, (size_t)num * sizeof(*places), stream));
+cleanup:
+  PetscCall(PetscFree(places));
+  if (ierr != PETSC_SUCCESS) PetscCall(PetscFree(*numbers));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Both graphs of this process; zero after an error. nodes of the second one are the ghost nodes. */
+static PetscErrorCode CollapseViews(const Collapse *c, DCSRNodes nodes[], DCSRView graphs[])
+{
+  PetscBool      dense[2];
+  DCSRView       views[2];
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  for (int k = 0; k < 2; k++) {
+    PetscCall(GetView(MatMPIAIJCUDAGetBlock(c->A, k), &views[k]));
+    PetscCall(DCSRBlocksAreDense(views[k], c->A->rmap->bs, c->stream, &dense[k]));
+  }
+  // a process without ghost columns has no list of them in MATMPIAIJ, and merges
+  for (int k = 0; k < 2; k++) nodes[k].dense = (PetscBool)(dense[0] && dense[1] && views[1].num_columns > 0);
+  for (int k = 0; k < 2; k++) PetscCallGoto(ierr, failed, CollapseView(c, views[k], nodes[k], &graphs[k]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+failed:
+  for (int k = 0; k < 2; k++) PetscCall(DCSRViewFree(&graphs[k], c->stream));
+  PetscFunctionReturn(ierr);
+}
+
+/* Both graphs, with the ghost nodes [*n] that the second one has, numbers on the host. Not collective. */
+static PetscErrorCode CollapseBlocks(const Collapse *c, DCSRView graphs[], PetscInt *n, int32_t **ghosts)
+{
+  const PetscInt bs       = c->A->rmap->bs;
+  DCSRNodes      nodes[2] = {{bs, c->A->cmap->n / bs, NULL, PETSC_FALSE}, {bs, 0, NULL, PETSC_FALSE}};
+  int32_t       *map = NULL, *numbers = NULL;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  *ghosts = NULL;
+  PetscCallGoto(ierr, cleanup, GetGhostNodes(c->A, c->stream, &nodes[1].num_nodes, &numbers, &map));
+  nodes[1].map = map;
+  PetscCallGoto(ierr, cleanup, CollapseViews(c, nodes, graphs));
+  PetscCallGoto(ierr, cleanup, ProductRenumberGhosts(nodes[1].num_nodes, &graphs[1], c->stream, n, ghosts));
+  for (PetscInt k = 0; k < *n; k++) (*ghosts)[k] = numbers[(*ghosts)[k]];
+cleanup:
+  PetscCall(PetscSparseCUDAFree(&map, c->stream));
+  PetscCall(PetscFree(numbers));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CollapseMPI(const Collapse *c, Mat *G)
+{
+  const PetscInt bs     = c->A->rmap->bs;
+  MPI_Comm       comm   = PetscObjectComm((PetscObject)c->A);
+  PetscInt       n      = 0;
+  int32_t       *ghosts = NULL;
+  DCSRView       graphs[2];
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  *G = NULL;
+  PetscCall(PetscArrayzero(graphs, 2));
+  ierr = CollapseBlocks(c, graphs, &n, &ghosts);
+  PetscCall(PetscSparseCUDAAgree(comm, ierr, &ierr));
+  if (ierr != PETSC_SUCCESS) goto cleanup;
+  PetscCallGoto(ierr, cleanup, MatCreate(comm, G));
+  PetscCallGoto(ierr, cleanup, MatSetSizes(*G, c->A->rmap->n / bs, c->A->cmap->n / bs, PETSC_DETERMINE, PETSC_DETERMINE));
+  PetscCallGoto(ierr, cleanup, MatSetBlockSizes(*G, 1, 1));
+  PetscCallGoto(ierr, cleanup, MatSetType(*G, ((PetscObject)c->A)->type_name));
+  PetscCallGoto(ierr, cleanup, ProductInstallBlocks(*G, graphs, n, ghosts));
+cleanup:
+  for (int k = 0; k < 2; k++) PetscCall(DCSRViewFree(&graphs[k], c->stream));
+  PetscCall(PetscFree(ghosts));
+  if (ierr != PETSC_SUCCESS) (void)MatDestroy(G);
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  MatAIJCUDACollapse - The graph of a matrix whose unknowns are blocks
+
+  Collective
+
+  Input Parameters:
++ A         - a matrix of ours with its structure on the device, whose rows and columns have the same layout
+. values    - PETSC_FALSE: the graph's values are not computed
+. num_index - how many rows and columns of a dense block its value is computed from; 0: all
+- index     - [num_index] host: which
+
+  Output Parameter:
+. G - of A's type, with a row for each block of A; NULL after an error
+
+  Errors: PETSC_ERR_MEM, on all processes.
+
+  Cost: dense blocks, two reads of the structure; others three; and one read of the matrix for values. Ghost columns are gone through on the host.
+*/
+PetscErrorCode MatAIJCUDACollapse(Mat A, PetscBool values, PetscInt num_index, const PetscInt index[], Mat *G)
+{
+  Collapse  c = {A, values, num_index, index, NULL};
+  PetscBool is_mpi;
+
+  PetscFunctionBegin;
+  *G = NULL;
+  PetscCall(PetscSparseCUDAGetStream(&c.stream));
+  PetscCall(MatIsMPIAIJCUDA(A, &is_mpi));
+  if (is_mpi) PetscCall(CollapseMPI(&c, G));
+  else PetscCall(CollapseSeq(&c, G));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

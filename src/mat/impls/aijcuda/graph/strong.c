@@ -1,0 +1,160 @@
+/*
+  The strong entries of a matrix: those whose absolute value is above a threshold when rows and columns are scaled so that the diagonal is one. The diagonal has no privilege.
+*/
+#include "graph.h"
+#include "../parallel/parallel.h"
+#include <petscsparsecuda/graph.h>
+
+/* What scales the rows and columns of this process; collective because a vector is made. */
+static PetscErrorCode CreateScaling(Mat G, Vec *scaling)
+{
+  HostVecBuffer  buffer = {NULL, 0};
+  DeviceArray    array;
+  cudaStream_t   stream;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  array.v = NULL;
+  PetscCall(PetscSparseCUDAGetStream(&stream));
+  PetscCall(MatCreateVecs(G, scaling, NULL));
+  PetscCallGoto(ierr, cleanup, MatGetDiagonal(G, *scaling));
+  PetscCallGoto(ierr, cleanup, GetDeviceArray(G, *scaling, G->rmap->n, ARRAY_READ_WRITE, &buffer, stream, &array));
+  PetscCallGoto(ierr, cleanup, DCSRGetStrengthScaling(array.n, array.device, stream));
+cleanup:
+  ierr = RestoreDeviceArray(&array, stream, ierr);
+  PetscCall(PetscSparseCUDAFree(&buffer.array, stream));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A copy of compact storage, owned by the caller. */
+static PetscErrorCode CopyView(DCSRView from, cudaStream_t stream, DCSRView *to)
+{
+  const size_t   offset = from.wide ? sizeof(int64_t) : sizeof(int32_t), nz = (size_t)from.num_nonzeros;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(DCSRViewAllocateCompact(from.num_rows, from.num_columns, from.num_nonzeros, from.wide, stream, to));
+  PetscCallCUDAGoto(ierr, failed, cudaMemcpyAsync(to->row_offsets, from.row_offsets, ((size_t)from.num_rows + 1) * offset, cudaMemcpyDeviceToDevice, stream));
+  if (nz > 0) PetscCallCUDAGoto(ierr, failed, cudaMemcpyAsync(to->columns, from.columns, nz * sizeof(*to->columns), cudaMemcpyDeviceToDevice, stream));
+  if (nz > 0) PetscCallCUDAGoto(ierr, failed, cudaMemcpyAsync(to->values, from.values, nz * sizeof(*to->values), cudaMemcpyDeviceToDevice, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+failed:
+  PetscCall(DCSRViewFree(to, stream));
+  PetscFunctionReturn(ierr);
+}
+
+/* The strong entries of a block, owned by the caller; rows are scaled by left, columns by right. */
+static PetscErrorCode GetStrongBlock(Mat G, Mat block, Vec left, Vec right, PetscReal threshold, cudaStream_t stream, DCSRView *view)
+{
+  HostVecBuffer  buffers[2] = {{NULL, 0}, {NULL, 0}};
+  DeviceArray    arrays[2];
+  DCSRDeletion   deletion;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  arrays[0].v = arrays[1].v = NULL;
+  PetscCall(MatSeqAIJCUDACopyToDevice(block));
+  PetscCall(MatSeqAIJCUDACompact(block));
+  PetscCallGoto(ierr, cleanup, GetDeviceArray(G, left, block->rmap->n, ARRAY_READ, &buffers[0], stream, &arrays[0]));
+  PetscCallGoto(ierr, cleanup, GetDeviceArray(G, right, block->cmap->n, ARRAY_READ, &buffers[1], stream, &arrays[1]));
+  PetscCallGoto(ierr, cleanup, DCSRGetStrong(MatSeqAIJCUDAGet(block)->device.view, arrays[0].device, arrays[1].device, threshold, stream, view, &deletion));
+  if (!deletion.changed) PetscCallGoto(ierr, cleanup, CopyView(MatSeqAIJCUDAGet(block)->device.view, stream, view));
+cleanup:
+  for (int k = 0; k < 2; k++) {
+    ierr = RestoreDeviceArray(&arrays[k], stream, ierr);
+    PetscCall(PetscSparseCUDAFree(&buffers[k].array, stream));
+  }
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Both blocks of a parallel matrix, and the ghost columns [*n] that are left, on the host. Not collective. */
+static PetscErrorCode GetStrongBlocks(Mat G, Vec scaling, PetscReal threshold, cudaStream_t stream, DCSRView views[], PetscInt *n, int32_t **ghosts)
+{
+  const Mat_MPIAIJ *g = (const Mat_MPIAIJ *)G->data;
+
+  PetscFunctionBegin;
+  PetscCall(GetStrongBlock(G, g->A, scaling, scaling, threshold, stream, &views[0]));
+  PetscCall(GetStrongBlock(G, g->B, scaling, g->lvec, threshold, stream, &views[1]));
+  PetscCall(ProductRenumberGhosts(g->B->cmap->n, &views[1], stream, n, ghosts));
+  for (PetscInt k = 0; k < *n; k++) (*ghosts)[k] = (int32_t)g->garray[(*ghosts)[k]];
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CreateStrongMPI(Mat G, Vec scaling, PetscReal threshold, cudaStream_t stream, Mat *S)
+{
+  const Mat_MPIAIJ *g      = (const Mat_MPIAIJ *)G->data;
+  MPI_Comm          comm   = PetscObjectComm((PetscObject)G);
+  PetscInt          n      = 0;
+  int32_t          *ghosts = NULL;
+  DCSRView          views[2];
+  PetscErrorCode    ierr;
+
+  PetscFunctionBegin;
+  PetscCall(PetscArrayzero(views, 2));
+  PetscCall(MatMPIAIJCUDAUseCurrentStream(G));
+  PetscCall(VecScatterBegin(g->Mvctx, scaling, g->lvec, INSERT_VALUES, SCATTER_FORWARD));
+  PetscCall(VecScatterEnd(g->Mvctx, scaling, g->lvec, INSERT_VALUES, SCATTER_FORWARD));
+  ierr = GetStrongBlocks(G, scaling, threshold, stream, views, &n, &ghosts);
+  PetscCall(PetscSparseCUDAAgree(comm, ierr, &ierr));
+  if (ierr != PETSC_SUCCESS) goto cleanup;
+  PetscCallGoto(ierr, cleanup, MatCreate(comm, S));
+  PetscCallGoto(ierr, cleanup, MatSetSizes(*S, G->rmap->n, G->cmap->n, G->rmap->N, G->cmap->N));
+  PetscCallGoto(ierr, cleanup, MatSetType(*S, ((PetscObject)G)->type_name));
+  PetscCallGoto(ierr, cleanup, ProductInstallBlocks(*S, views, n, ghosts));
+cleanup:
+  for (int k = 0; k < 2; k++) PetscCall(DCSRViewFree(&views[k], stream));
+  PetscCall(PetscFree(ghosts));
+  if (ierr != PETSC_SUCCESS) (void)MatDestroy(S);
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CreateStrongSeq(Mat G, Vec scaling, PetscReal threshold, cudaStream_t stream, Mat *S)
+{
+  DCSRView view;
+
+  PetscFunctionBegin;
+  PetscCall(GetStrongBlock(G, G, scaling, scaling, threshold, stream, &view));
+  PetscCall(MatSeqAIJCUDACreateFromView(G, 1, 1, &view, S));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  MatAIJCUDACreateStrong - The strong entries of a matrix
+
+  Collective
+
+  Input Parameters:
++ G         - a square matrix of ours with its structure on the device, without blocks
+- threshold - not negative
+
+  Output Parameter:
+. S - of G's type: entries (i, j) with |g_ij| sqrt(1 / |g_ii|) sqrt(1 / |g_jj|) > threshold, with their values in G; a diagonal entry that is missing or zero counts as an infinite one. NULL after an error
+
+  Errors: PETSC_ERR_MEM, on all processes.
+
+  Cost: three passes over the matrix; a scatter of one number a row.
+*/
+PetscErrorCode MatAIJCUDACreateStrong(Mat G, PetscReal threshold, Mat *S)
+{
+  Vec            scaling = NULL;
+  PetscBool      is_mpi;
+  cudaStream_t   stream;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  *S = NULL;
+  PetscCall(PetscSparseCUDAGetStream(&stream));
+  PetscCall(MatIsMPIAIJCUDA(G, &is_mpi));
+  ierr = CreateScaling(G, &scaling);
+  PetscCall(PetscSparseCUDAAgree(PetscObjectComm((PetscObject)G), ierr, &ierr));
+  if (ierr != PETSC_SUCCESS) goto cleanup;
+  if (is_mpi) PetscCallGoto(ierr, cleanup, CreateStrongMPI(G, scaling, threshold, stream, S));
+  else PetscCallGoto(ierr, cleanup, CreateStrongSeq(G, scaling, threshold, stream, S));
+cleanup:
+  PetscCall(VecDestroy(&scaling));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,89 @@
+/*
+  Strong entries of a matrix: those that stay above a threshold when the matrix is scaled so that its diagonal is one.
+*/
+#include "../common/scalar.cuh"
+#include "../delete/compact.cuh"
+#include <petscsparsecuda/graph.h>
+#include <cub/device/device_for.cuh>
+
+namespace
+{
+
+/* The square root of the reciprocal, rounded as PETSc does it: reciprocal, absolute value, root. */
+struct ScalingOfDiagonal {
+  PetscScalar    *d;
+  __device__ void operator()(PetscCount k) const
+  {
+    const PetscReal size = AbsoluteValue(d[k]);
+
+    d[k] = size == 0 ? PetscReal(0) : PetscReal(sqrt(PetscReal(1) / size));
+  }
+};
+
+__device__ inline PetscReal RealPart(PetscScalar value)
+{
+#if PetscDefined(USE_COMPLEX)
+  return value.real();
+#else
+  return value;
+#endif
+}
+
+/* Rows are scaled first, then columns: the order of MatDiagonalScale(), so that ties fall as on the host. */
+struct KeepStrong {
+  const PetscScalar *left, *right;
+  PetscReal          threshold;
+
+  __device__ bool operator()(const DCSRView &view, RowEntry e) const
+  {
+    PetscReal value = AbsoluteValue(view.values[e.position]);
+
+    value *= RealPart(left[e.row]);
+    value *= RealPart(right[view.columns[e.position]]);
+    return value > threshold;
+  }
+};
+
+} // namespace
+
+/*
+  DCSRGetStrengthScaling - From the diagonal entries of a matrix to the numbers that scale them to one
+
+  Input Parameters:
++ n      - entries
+- stream - asynchronous on it
+
+  Input/Output Parameter:
+. d - [n] device: diagonal entries become sqrt(1 / |d|), zeros stay
+*/
+PetscErrorCode DCSRGetStrengthScaling(PetscInt n, PetscScalar d[], cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  if (n > 0) PetscCallCUDA(cub::DeviceFor::Bulk((PetscCount)n, ScalingOfDiagonal{d}, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  DCSRGetStrong - New compact storage of the entries whose scaled absolute value is above a threshold
+
+  Input Parameters:
++ view      - compact or fragmented storage with values
+. left      - [num_rows] device: factors of the rows, not negative
+. right     - [num_columns] device: factors of the columns
+. threshold - not negative
+- stream    - synchronizes with it
+
+  Output Parameters:
++ to       - owns its arrays, the values are those of view; zero when all entries stay
+- deletion - what was done
+
+  Cost: that of DCSRCompactIf() (delete/compact.cuh).
+
+  Errors: PETSC_ERR_MEM; nothing stays allocated.
+*/
+PetscErrorCode DCSRGetStrong(DCSRView view, const PetscScalar left[], const PetscScalar right[], PetscReal threshold, cudaStream_t stream, DCSRView *to, DCSRDeletion *deletion)
+{
+  PetscFunctionBegin;
+  PetscCall(DCSRCompactIf(view, KeepStrong{left, right, threshold}, stream, to, deletion));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,59 @@
+/*
+  Zeros of a vector that another number takes the place of, such as those of a diagonal that is divided by.
+*/
+#include <petscsparsecuda/smooth.h>
+#include <cub/device/device_for.cuh>
+
+namespace
+{
+
+struct ReplaceZero {
+  PetscScalar     value;
+  PetscScalar    *x;
+  int            *found;
+  __device__ void operator()(PetscCount k) const
+  {
+    if (x[k] != PetscScalar(0)) return;
+    x[k]   = value;
+    *found = 1; // all who write write the same
+  }
+};
+
+} // namespace
+
+/*
+  DCSRReplaceZeros - Zeros become another number
+
+  Input Parameters:
++ n      - entries
+. value  - what zeros become
+- stream - synchronizes
+
+  Input/Output Parameter:
+. x - [n] device
+
+  Output Parameter:
+. found - whether there were any
+
+  Errors: PETSC_ERR_MEM for one number.
+
+  Cost: one read of x.
+*/
+PetscErrorCode DCSRReplaceZeros(PetscInt n, PetscScalar value, PetscScalar x[], cudaStream_t stream, PetscBool *found)
+{
+  int           *flag = NULL, host = 0;
+  PetscErrorCode ierr = PETSC_SUCCESS;
+
+  PetscFunctionBegin;
+  *found = PETSC_FALSE;
+  if (n == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscSparseCUDAMalloc(1, "flag of zeros", stream, &flag));
+  PetscCallCUDAGoto(ierr, cleanup, cudaMemsetAsync(flag, 0, sizeof(*flag), stream));
+  PetscCallCUDAGoto(ierr, cleanup, cub::DeviceFor::Bulk((PetscCount)n, ReplaceZero{value, x, flag}, stream));
+  PetscCallGoto(ierr, cleanup, PetscSparseCUDACopyToHost(&host, flag, sizeof(host), stream));
+  *found = (PetscBool)(host != 0);
+cleanup:
+  PetscCall(PetscSparseCUDAFree(&flag, stream));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
