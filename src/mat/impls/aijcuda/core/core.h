@@ -176,6 +176,14 @@ static inline Mat MatMPIAIJCUDAGetBlock(Mat A, int k)
   return k ? ((Mat_MPIAIJ *)A->data)->B : ((Mat_MPIAIJ *)A->data)->A;
 }
 
+/* How many ghost columns a parallel matrix has on this process: none while its off-diagonal block has global columns. */
+static inline PetscInt MatMPIAIJCUDANumGhosts(Mat A)
+{
+  const Mat_MPIAIJ *a = (const Mat_MPIAIJ *)A->data;
+
+  return a->garray != NULL ? a->B->cmap->n : 0;
+}
+
 /* Whether the structure on the host is made at once after every change of a sequential matrix of ours that is no block of a parallel one. */
 static inline PetscBool MatSeqAIJCUDAKeepsStructure(Mat A)
 {
@@ -279,6 +287,8 @@ PETSC_INTERN PetscErrorCode ProductOperandGet(Mat, ProductOperand *, PetscBool, 
 PETSC_INTERN PetscErrorCode ProductOperandNote(Mat, ProductOperand *, PetscBool);
 PETSC_INTERN PetscErrorCode ProductOperandNotePattern(DCSRView, ProductOperand *, cudaStream_t);
 PETSC_INTERN PetscBool      ProductOperandIsSame(Mat, const ProductOperand *);
+PETSC_INTERN PetscErrorCode ProductOperandNoteBlocks(Mat, Mat, const char[]);
+PETSC_INTERN PetscErrorCode ProductOperandIsOfBlocks(Mat, Mat, const char[], PetscBool *);
 PETSC_INTERN PetscErrorCode ProductOperandHasPattern(Mat, DCSRView, const ProductOperand *, cudaStream_t, PetscBool *);
 PETSC_INTERN PetscErrorCode ProductOperandHasValues(Mat, const ProductOperand *, PetscBool *);
 PETSC_INTERN PetscErrorCode ProductOperandDestroy(ProductOperand *, cudaStream_t);
