@@ -203,6 +203,31 @@ typedef struct {
 
 PETSC_INTERN const MatAIJCUDAHooks MatAIJCUDAHook;
 
+/*
+  PetscCallGpuTime - PetscCall() for work on the device, whose time is logged (-log_view_gpu_time), also when it fails.
+
+  PetscCallGpuTimeGoto - PetscCallGoto() for it.
+*/
+#define PetscCallGpuTime(...) \
+  do { \
+    PetscErrorCode ierr_, ended_; \
+\
+    PetscCall(PetscLogGpuTimeBegin()); \
+    ierr_  = __VA_ARGS__; \
+    ended_ = PetscLogGpuTimeEnd(); \
+    PetscCall(ierr_); \
+    PetscCall(ended_); \
+  } while (0)
+#define PetscCallGpuTimeGoto(ierr, label, ...) \
+  do { \
+    PetscErrorCode ended_; \
+\
+    PetscCallGoto(ierr, label, PetscLogGpuTimeBegin()); \
+    ierr   = __VA_ARGS__; \
+    ended_ = PetscLogGpuTimeEnd(); \
+    PetscCallGoto(ierr, label, ierr != PETSC_SUCCESS ? ierr : ended_); \
+  } while (0)
+
 /* Vectors of any memory type as device arrays (vectors.c) */
 typedef enum {
   ARRAY_READ,
@@ -272,7 +297,6 @@ PETSC_INTERN PetscErrorCode MatSeqAIJCUDAGetRowLimits(Mat, const PetscInt *[]);
 /* vectors.c */
 PETSC_INTERN PetscErrorCode GetDeviceArray(Mat, Vec, PetscInt, ArrayAccess, HostVecBuffer *, cudaStream_t, DeviceArray *);
 PETSC_INTERN PetscErrorCode RestoreDeviceArray(DeviceArray *, cudaStream_t, PetscErrorCode);
-PETSC_INTERN PetscErrorCode EndGpuTime(PetscErrorCode);
 
 /* bound.c */
 PETSC_INTERN PetscErrorCode MatAIJCUDABoundBegin(Mat, PetscBool[3]);
