@@ -31,56 +31,67 @@
   X("MatSetPreallocationCOO_C", setpreallocationcoo, MatSetPreallocationCOO_MPIAIJCUDA) \
   X("MatSetValuesCOO_C", setvaluescoo, MatSetValuesCOO_MPIAIJCUDA)
 
-/* Composes a function under a name in which the type stands for each %s, or removes it. */
-static PetscErrorCode Compose(Mat A, MatType type, const char format[], PetscErrorCodeFn *f)
-{
-  char name[256];
-
-  PetscFunctionBegin;
-  PetscCall(PetscSNPrintf(name, sizeof(name), format, type, type));
-  PetscCall(PetscObjectComposeFunction((PetscObject)A, name, f));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* What only MATDCSRCUDA has: names of both forms of the type, and a test hook. */
-static PetscErrorCode ComposeForDCSR(Mat A, PetscErrorCode (*convert)(Mat, MatType, MatReuse, Mat *))
-{
-  PetscFunctionBegin;
-  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatDCSRCUDAFragment_C", convert != NULL ? MatDCSRCUDAFragment_Private : NULL));
-  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatConvert_seqaij_aijdcsrcuda_C", convert));
-  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatConvert_seqaij_dcsrcuda_C", convert));
-  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatConvert_seqaijdcsrcuda_dcsrcuda_C", convert));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
+/* Functions under names with our type in them: products, conversions. */
+#define PRODUCT  (PetscErrorCodeFn *)MatProductSetFromOptions_AIJCUDA
+#define MIXED    (PetscErrorCodeFn *)MatProductSetFromOptions_AIJCUDA_Mixed
+#define TO_IS    (PetscErrorCodeFn *)MatConvert_AIJCUDA_IS
+#define SEQ_TO   (PetscErrorCodeFn *)MatConvert_SeqAIJ_SeqAIJDCSRCUDA
+#define SEQ_BACK (PetscErrorCodeFn *)MatConvert_SeqAIJDCSRCUDA_SeqAIJ
+#define MPI_TO   (PetscErrorCodeFn *)MatConvert_MPIAIJ_MPIAIJDCSRCUDA
+#define MPI_BACK (PetscErrorCodeFn *)MatConvert_MPIAIJDCSRCUDA_MPIAIJ
+#define FRAGMENT (PetscErrorCodeFn *)MatDCSRCUDAFragment_Private
+static const MatAIJCUDANamedFunction seq_functions[] = {
+  {"MatProductSetFromOptions_%s_%s_C", PRODUCT, NULL},
+  {"MatProductSetFromOptions_seqaij_%s_C", PRODUCT, NULL},
+  {"MatProductSetFromOptions_%s_seqaij_C", PRODUCT, NULL},
+  {"MatProductSetFromOptions_seqaijcusparse_%s_C", PRODUCT, NULL},
+  {"MatProductSetFromOptions_%s_seqaijcusparse_C", PRODUCT, NULL},
+  {"MatProductSetFromOptions_%s_seqdense_C", MIXED, NULL},
+  {"MatProductSetFromOptions_%s_seqdensecuda_C", MIXED, NULL},
+  {"MatProductSetFromOptions_seqdense_%s_C", MIXED, NULL},
+  {"MatProductSetFromOptions_%s_seqmaij_C", MIXED, NULL},
+  NAMED_TRIPLE_PRODUCTS("seqaij", PRODUCT),
+  {"MatProductSetFromOptions_is_%s_C", NULL, "MatProductSetFromOptions_is_seqaij_C"},
+  {"MatConvert_seqaij_%s_C", SEQ_TO, NULL},
+  {"MatConvert_%s_seqaij_C", SEQ_BACK, NULL},
+  {"MatConvert_%s_is_C", TO_IS, NULL},
+};
+static const MatAIJCUDANamedFunction mpi_functions[] = {
+  {"MatProductSetFromOptions_%s_%s_C", PRODUCT, NULL},
+  {"MatProductSetFromOptions_mpiaij_%s_C", PRODUCT, NULL},
+  {"MatProductSetFromOptions_%s_mpiaij_C", PRODUCT, NULL},
+  {"MatProductSetFromOptions_%s_mpidense_C", MIXED, NULL},
+  {"MatProductSetFromOptions_%s_mpidensecuda_C", MIXED, NULL},
+  {"MatProductSetFromOptions_mpidense_%s_C", MIXED, NULL},
+  {"MatProductSetFromOptions_mpidensecuda_%s_C", MIXED, NULL},
+  {"MatProductSetFromOptions_%s_mpimaij_C", MIXED, NULL},
+  NAMED_TRIPLE_PRODUCTS("mpiaij", PRODUCT),
+  {"MatProductSetFromOptions_is_%s_C", NULL, "MatProductSetFromOptions_is_mpiaij_C"},
+  {"MatConvert_mpiaij_%s_C", MPI_TO, NULL},
+  {"MatConvert_%s_mpiaij_C", MPI_BACK, NULL},
+  {"MatConvert_%s_is_C", TO_IS, NULL},
+  {"MatConvert_mpiaij_aijdcsrcuda_C", MPI_TO, NULL}, // other forms of the name, and a test hook
+  {"MatConvert_mpiaij_dcsrcuda_C", MPI_TO, NULL},
+  {"MatConvert_%s_dcsrcuda_C", MPI_TO, NULL},
+  {"MatDCSRCUDAFragment_C", FRAGMENT, NULL},
+};
+/* The same for MATSEQAIJDCSRCUDA alone. */
+static const MatAIJCUDANamedFunction seqdcsr_functions[] = {
+  {"MatConvert_seqaij_aijdcsrcuda_C", SEQ_TO, NULL},
+  {"MatConvert_seqaij_dcsrcuda_C", SEQ_TO, NULL},
+  {"MatConvert_%s_dcsrcuda_C", SEQ_TO, NULL},
+  {"MatDCSRCUDAFragment_C", FRAGMENT, NULL},
+};
 
 static PetscErrorCode ComposeSeq(Mat A, MatType type, PetscBool compose)
 {
-  PetscErrorCode (*product)(Mat)                           = compose ? MatProductSetFromOptions_AIJCUDA : NULL;
-  PetscErrorCode (*mixed)(Mat)                             = compose ? MatProductSetFromOptions_AIJCUDA_Mixed : NULL;
-  PetscErrorCode (*convert)(Mat, MatType, MatReuse, Mat *) = compose ? MatConvert_SeqAIJ_SeqAIJDCSRCUDA : NULL;
-  PetscErrorCode (*back)(Mat, MatType, MatReuse, Mat *)    = compose ? MatConvert_SeqAIJDCSRCUDA_SeqAIJ : NULL;
-  char      name[256];
   PetscBool dcsr;
 
   PetscFunctionBegin;
-  PetscCall(Compose(A, type, "MatProductSetFromOptions_%s_%s_C", (PetscErrorCodeFn *)product));
-  PetscCall(Compose(A, type, "MatProductSetFromOptions_seqaij_%s_C", (PetscErrorCodeFn *)product));
-  PetscCall(Compose(A, type, "MatProductSetFromOptions_%s_seqaij_C", (PetscErrorCodeFn *)product));
-  PetscCall(Compose(A, type, "MatProductSetFromOptions_seqaijcusparse_%s_C", (PetscErrorCodeFn *)product));
-  PetscCall(Compose(A, type, "MatProductSetFromOptions_%s_seqaijcusparse_C", (PetscErrorCodeFn *)product));
-  PetscCall(Compose(A, type, "MatProductSetFromOptions_%s_seqdense_C", (PetscErrorCodeFn *)mixed));
-  PetscCall(Compose(A, type, "MatProductSetFromOptions_%s_seqdensecuda_C", (PetscErrorCodeFn *)mixed));
-  PetscCall(Compose(A, type, "MatProductSetFromOptions_seqdense_%s_C", (PetscErrorCodeFn *)mixed));
-  PetscCall(Compose(A, type, "MatProductSetFromOptions_%s_seqmaij_C", (PetscErrorCodeFn *)mixed));
-  PetscCall(MatAIJCUDAComposeTripleProducts(A, type, MATSEQAIJ, product));
-  PetscCall(PetscSNPrintf(name, sizeof(name), "MatProductSetFromOptions_is_%s_C", type));
-  PetscCall(MatAIJCUDAComposeAlias(A, "MatProductSetFromOptions_is_seqaij_C", name, compose));
-  PetscCall(Compose(A, type, "MatConvert_seqaij_%s_C", (PetscErrorCodeFn *)convert));
-  PetscCall(Compose(A, type, "MatConvert_%s_seqaij_C", (PetscErrorCodeFn *)back));
-  PetscCall(Compose(A, type, "MatConvert_%s_is_C", (PetscErrorCodeFn *)(compose ? MatConvert_AIJCUDA_IS : NULL)));
+  PetscCall(MatAIJCUDAComposeNamed(A, type, PETSC_STATIC_ARRAY_LENGTH(seq_functions), seq_functions, compose));
   PetscCall(MatAIJCUDAComposeHYPRE(A, type, compose));
   PetscCall(PetscStrcmp(type, MATSEQAIJDCSRCUDA, &dcsr));
-  if (dcsr) PetscCall(ComposeForDCSR(A, convert));
+  if (dcsr) PetscCall(MatAIJCUDAComposeNamed(A, type, PETSC_STATIC_ARRAY_LENGTH(seqdcsr_functions), seqdcsr_functions, compose));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -128,29 +139,8 @@ PetscErrorCode MatSeqAIJDCSRCUDARestoreComposed(Mat A, MatType type)
 
 static PetscErrorCode ComposeMPI(Mat A, PetscBool compose)
 {
-  PetscErrorCode (*product)(Mat)                           = compose ? MatProductSetFromOptions_AIJCUDA : NULL;
-  PetscErrorCode (*mixed)(Mat)                             = compose ? MatProductSetFromOptions_AIJCUDA_Mixed : NULL;
-  PetscErrorCode (*convert)(Mat, MatType, MatReuse, Mat *) = compose ? MatConvert_MPIAIJ_MPIAIJDCSRCUDA : NULL;
-  PetscErrorCode (*back)(Mat, MatType, MatReuse, Mat *)    = compose ? MatConvert_MPIAIJDCSRCUDA_MPIAIJ : NULL;
-
   PetscFunctionBegin;
-  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatProductSetFromOptions_mpiaijdcsrcuda_mpiaijdcsrcuda_C", product));
-  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatProductSetFromOptions_mpiaij_mpiaijdcsrcuda_C", product));
-  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatProductSetFromOptions_mpiaijdcsrcuda_mpiaij_C", product));
-  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatProductSetFromOptions_mpiaijdcsrcuda_mpidense_C", mixed));
-  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatProductSetFromOptions_mpiaijdcsrcuda_mpidensecuda_C", mixed));
-  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatProductSetFromOptions_mpidense_mpiaijdcsrcuda_C", mixed));
-  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatProductSetFromOptions_mpidensecuda_mpiaijdcsrcuda_C", mixed));
-  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatProductSetFromOptions_mpiaijdcsrcuda_mpimaij_C", mixed));
-  PetscCall(MatAIJCUDAComposeTripleProducts(A, MATMPIAIJDCSRCUDA, MATMPIAIJ, product));
-  PetscCall(MatAIJCUDAComposeAlias(A, "MatProductSetFromOptions_is_mpiaij_C", "MatProductSetFromOptions_is_mpiaijdcsrcuda_C", compose));
-  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatDCSRCUDAFragment_C", compose ? MatDCSRCUDAFragment_Private : NULL));
-  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatConvert_mpiaij_mpiaijdcsrcuda_C", convert));
-  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatConvert_mpiaij_aijdcsrcuda_C", convert));
-  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatConvert_mpiaij_dcsrcuda_C", convert));
-  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatConvert_mpiaijdcsrcuda_dcsrcuda_C", convert));
-  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatConvert_mpiaijdcsrcuda_mpiaij_C", back));
-  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatConvert_mpiaijdcsrcuda_is_C", compose ? MatConvert_AIJCUDA_IS : NULL));
+  PetscCall(MatAIJCUDAComposeNamed(A, MATMPIAIJDCSRCUDA, PETSC_STATIC_ARRAY_LENGTH(mpi_functions), mpi_functions, compose));
   PetscCall(MatAIJCUDAComposeHYPRE(A, MATMPIAIJDCSRCUDA, compose));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

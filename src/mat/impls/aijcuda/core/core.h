@@ -176,6 +176,14 @@ static inline Mat MatMPIAIJCUDAGetBlock(Mat A, int k)
   return k ? ((Mat_MPIAIJ *)A->data)->B : ((Mat_MPIAIJ *)A->data)->A;
 }
 
+/* How many ghost columns a parallel matrix has on this process: none while its off-diagonal block has global columns. */
+static inline PetscInt MatMPIAIJCUDANumGhosts(Mat A)
+{
+  const Mat_MPIAIJ *a = (const Mat_MPIAIJ *)A->data;
+
+  return a->garray != NULL ? a->B->cmap->n : 0;
+}
+
 /* Whether the structure on the host is made at once after every change of a sequential matrix of ours that is no block of a parallel one. */
 static inline PetscBool MatSeqAIJCUDAKeepsStructure(Mat A)
 {
@@ -194,6 +202,31 @@ typedef struct {
 } MatAIJCUDAHooks;
 
 PETSC_INTERN const MatAIJCUDAHooks MatAIJCUDAHook;
+
+/*
+  PetscCallGpuTime - PetscCall() for work on the device, whose time is logged (-log_view_gpu_time), also when it fails.
+
+  PetscCallGpuTimeGoto - PetscCallGoto() for it.
+*/
+#define PetscCallGpuTime(...) \
+  do { \
+    PetscErrorCode ierr_, ended_; \
+\
+    PetscCall(PetscLogGpuTimeBegin()); \
+    ierr_  = __VA_ARGS__; \
+    ended_ = PetscLogGpuTimeEnd(); \
+    PetscCall(ierr_); \
+    PetscCall(ended_); \
+  } while (0)
+#define PetscCallGpuTimeGoto(ierr, label, ...) \
+  do { \
+    PetscErrorCode ended_; \
+\
+    PetscCallGoto(ierr, label, PetscLogGpuTimeBegin()); \
+    ierr   = __VA_ARGS__; \
+    ended_ = PetscLogGpuTimeEnd(); \
+    PetscCallGoto(ierr, label, ierr != PETSC_SUCCESS ? ierr : ended_); \
+  } while (0)
 
 /* Vectors of any memory type as device arrays (vectors.c) */
 typedef enum {
@@ -264,7 +297,6 @@ PETSC_INTERN PetscErrorCode MatSeqAIJCUDAGetRowLimits(Mat, const PetscInt *[]);
 /* vectors.c */
 PETSC_INTERN PetscErrorCode GetDeviceArray(Mat, Vec, PetscInt, ArrayAccess, HostVecBuffer *, cudaStream_t, DeviceArray *);
 PETSC_INTERN PetscErrorCode RestoreDeviceArray(DeviceArray *, cudaStream_t, PetscErrorCode);
-PETSC_INTERN PetscErrorCode EndGpuTime(PetscErrorCode);
 
 /* bound.c */
 PETSC_INTERN PetscErrorCode MatAIJCUDABoundBegin(Mat, PetscBool[3]);
@@ -279,6 +311,8 @@ PETSC_INTERN PetscErrorCode ProductOperandGet(Mat, ProductOperand *, PetscBool, 
 PETSC_INTERN PetscErrorCode ProductOperandNote(Mat, ProductOperand *, PetscBool);
 PETSC_INTERN PetscErrorCode ProductOperandNotePattern(DCSRView, ProductOperand *, cudaStream_t);
 PETSC_INTERN PetscBool      ProductOperandIsSame(Mat, const ProductOperand *);
+PETSC_INTERN PetscErrorCode ProductOperandNoteBlocks(Mat, Mat, const char[]);
+PETSC_INTERN PetscErrorCode ProductOperandIsOfBlocks(Mat, Mat, const char[], PetscBool *);
 PETSC_INTERN PetscErrorCode ProductOperandHasPattern(Mat, DCSRView, const ProductOperand *, cudaStream_t, PetscBool *);
 PETSC_INTERN PetscErrorCode ProductOperandHasValues(Mat, const ProductOperand *, PetscBool *);
 PETSC_INTERN PetscErrorCode ProductOperandDestroy(ProductOperand *, cudaStream_t);

@@ -162,6 +162,36 @@ PetscBool ProductOperandIsSame(Mat X, const ProductOperand *o)
 }
 
 /*
+  ProductOperandNoteBlocks - Notes in C the patterns of the blocks of X, a parallel matrix that C was made of: the nonzerostate of X repeats when its blocks are made anew. Not collective.
+
+  Input Parameters:
++ X   - the matrix
+. C   - what was made of it
+- key - under which the note is composed with C
+*/
+PetscErrorCode ProductOperandNoteBlocks(Mat X, Mat C, const char key[])
+{
+  ProductOperand *blocks;
+
+  PetscFunctionBegin;
+  PetscCall(PetscCalloc1(2, &blocks));
+  for (int k = 0; k < 2; k++) PetscCall(ProductOperandNote(MatMPIAIJCUDAGetBlock(X, k), &blocks[k], PETSC_FALSE));
+  PetscCall(PetscObjectContainerCompose((PetscObject)C, key, blocks, PetscCtxDestroyDefault));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ProductOperandIsOfBlocks - Whether C has a note of ProductOperandNoteBlocks() under this key, and was made of the blocks of X as they are. Not collective. */
+PetscErrorCode ProductOperandIsOfBlocks(Mat X, Mat C, const char key[], PetscBool *is)
+{
+  ProductOperand *blocks = NULL;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectContainerQuery((PetscObject)C, key, &blocks));
+  *is = (PetscBool)(blocks != NULL && ProductOperandIsSame(MatMPIAIJCUDAGetBlock(X, 0), &blocks[0]) && ProductOperandIsSame(MatMPIAIJCUDAGetBlock(X, 1), &blocks[1]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
   ProductOperandHasPattern - Whether a matrix has the pattern that the product was made for.
 
   Not Collective

@@ -80,11 +80,3 @@ PetscErrorCode RestoreDeviceArray(DeviceArray *array, cudaStream_t stream, Petsc
   restored = RestoreArray(array);
   return ierr != PETSC_SUCCESS ? ierr : restored;
 }
-
-/* EndGpuTime - PetscLogGpuTimeEnd() after a call that returned ierr, which is handed on. */
-PetscErrorCode EndGpuTime(PetscErrorCode ierr)
-{
-  const PetscErrorCode ended = PetscLogGpuTimeEnd();
-
-  return ierr != PETSC_SUCCESS ? ierr : ended;
-}

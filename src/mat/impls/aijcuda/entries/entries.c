@@ -21,39 +21,12 @@ static PetscErrorCode GetDiagonal(Mat A, const MatDeviceStorageOps *table, Devic
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MatGetDiagonal_SeqAIJCUDA(Mat A, Vec diagonal)
-{
-  DeviceArray    a = no_array;
-  cudaStream_t   stream;
-  PetscBool      device;
-  PetscErrorCode ierr;
-
-  const MatDeviceStorageOps *table;
-
-  PetscFunctionBegin;
-  PetscCall(MatSeqAIJCUDAUseDevice(A, &device));
-  if (!device) {
-    PetscCall(MatHost_SeqAIJCUDA_getdiagonal(A, diagonal));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  PetscCall(MatSeqAIJCUDAUseForEntries(A, getdiagonal, &table));
-  PetscCall(PetscSparseCUDAGetStream(&stream));
-  PetscCallGoto(ierr, restore, GetDeviceArray(A, diagonal, A->rmap->n, ARRAY_WRITE, &MatSeqAIJCUDAGet(A)->y, stream, &a));
-  PetscCallGoto(ierr, restore, PetscLogGpuTimeBegin());
-  ierr = GetDiagonal(A, table, &a, stream);
-  ierr = EndGpuTime(ierr);
-restore:
-  PetscCall(RestoreDeviceArray(&a, stream, ierr));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* An operation that changes all values. */
 #define DEFINE_ENTRYWISE(operation, Name, parameters, arguments, call, flops_per_nonzero) \
   static PetscErrorCode Mat##Name##_SeqAIJCUDA parameters \
   { \
-    cudaStream_t   stream; \
-    PetscBool      device; \
-    PetscErrorCode ierr; \
+    cudaStream_t stream; \
+    PetscBool    device; \
 \
     const MatDeviceStorageOps *table; \
 \
@@ -62,9 +35,7 @@ restore:
     if (device) { \
       PetscCall(MatSeqAIJCUDAUseForEntries(A, operation, &table)); \
       PetscCall(PetscSparseCUDAGetStream(&stream)); \
-      PetscCall(PetscLogGpuTimeBegin()); \
-      ierr = (*table->operation)call; \
-      PetscCall(EndGpuTime(ierr)); \
+      PetscCallGpuTime((*table->operation)call); \
       PetscCall(PetscLogGpuFlops(flops_per_nonzero *(PetscLogDouble)MatSeqAIJCUDAGet(A)->device.view.num_nonzeros)); \
       PetscCall(MatSeqAIJCUDAStorageChanged(A, table)); \
     } else PetscCall(MatHost_SeqAIJCUDA_##operation arguments); \
@@ -125,9 +96,7 @@ static PetscErrorCode MatDiagonalScale_SeqAIJCUDA(Mat A, Vec left, Vec right)
   PetscCall(PetscSparseCUDAGetStream(&stream));
   if (left != NULL) PetscCallGoto(ierr, restore, GetDeviceArray(A, left, A->rmap->n, ARRAY_READ, &d->y, stream, &l));
   if (right != NULL) PetscCallGoto(ierr, restore, GetDeviceArray(A, right, A->cmap->n, ARRAY_READ, &d->x, stream, &r));
-  PetscCallGoto(ierr, restore, PetscLogGpuTimeBegin());
-  ierr = (*table->diagonalscale)(A, l.device, r.device, stream);
-  ierr = EndGpuTime(ierr);
+  PetscCallGpuTimeGoto(ierr, restore, (*table->diagonalscale)(A, l.device, r.device, stream));
 restore:
   ierr = RestoreDeviceArray(&l, stream, ierr);
   ierr = RestoreDeviceArray(&r, stream, ierr);
@@ -220,7 +189,6 @@ static PetscErrorCode MatNorm_SeqAIJCUDA(Mat A, NormType type, PetscReal *norm)
   Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
   cudaStream_t    stream;
   PetscBool       device;
-  PetscErrorCode  ierr;
 
   const MatDeviceStorageOps *table;
 
@@ -232,34 +200,8 @@ static PetscErrorCode MatNorm_SeqAIJCUDA(Mat A, NormType type, PetscReal *norm)
   }
   PetscCall(MatSeqAIJCUDAUseForEntries(A, norm, &table));
   PetscCall(PetscSparseCUDAGetStream(&stream));
-  PetscCall(PetscLogGpuTimeBegin());
-  ierr = (*table->norm)(A, type, norm, stream);
-  PetscCall(EndGpuTime(ierr));
+  PetscCallGpuTime((*table->norm)(A, type, norm, stream));
   PetscCall(PetscLogGpuFlops((type == NORM_FROBENIUS ? 2.0 : 1.0) * (PetscLogDouble)d->device.view.num_nonzeros));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MatGetRowMaxAbs_SeqAIJCUDA(Mat A, Vec v, PetscInt idx[])
-{
-  Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
-  DeviceArray     a = no_array;
-  cudaStream_t    stream;
-  PetscBool       device;
-  PetscErrorCode  ierr;
-
-  const MatDeviceStorageOps *table;
-
-  PetscFunctionBegin;
-  PetscCall(MatSeqAIJCUDAUseDevice(A, &device));
-  if (!device) {
-    PetscCall(MatHost_SeqAIJCUDA_getrowmaxabs(A, v, idx));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  PetscCall(MatSeqAIJCUDAUseForEntries(A, rowmaxabs, &table));
-  PetscCall(PetscSparseCUDAGetStream(&stream));
-  ierr = GetDeviceArray(A, v, A->rmap->n, ARRAY_WRITE, &d->y, stream, &a);
-  if (ierr == PETSC_SUCCESS) ierr = (*table->rowmaxabs)(A, a.device, idx, stream);
-  PetscCall(RestoreDeviceArray(&a, stream, ierr));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -276,30 +218,33 @@ PetscErrorCode MatAIJCUDAShowRowSums(Vec v)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MatGetRowSumAbs_SeqAIJCUDA(Mat A, Vec v)
-{
-  Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
-  DeviceArray     a = no_array;
-  cudaStream_t    stream;
-  PetscBool       device;
-  PetscErrorCode  ierr;
-
-  const MatDeviceStorageOps *table;
-
-  PetscFunctionBegin;
-  PetscCall(MatSeqAIJCUDAUseDevice(A, &device));
-  if (!device) {
-    PetscCall(MatHost_SeqAIJCUDA_getrowsumabs(A, v));
-    PetscFunctionReturn(PETSC_SUCCESS);
+/* An operation with a result for each row in the vector v; done is what comes after it. */
+#define DEFINE_ROWWISE(operation, host, Name, parameters, arguments, call, done) \
+  static PetscErrorCode Mat##Name##_SeqAIJCUDA parameters \
+  { \
+    DeviceArray    a = no_array; \
+    cudaStream_t   stream; \
+    PetscBool      device; \
+    PetscErrorCode ierr; \
+\
+    const MatDeviceStorageOps *table; \
+\
+    PetscFunctionBegin; \
+    PetscCall(MatSeqAIJCUDAUseDevice(A, &device)); \
+    if (device) { \
+      PetscCall(MatSeqAIJCUDAUseForEntries(A, operation, &table)); \
+      PetscCall(PetscSparseCUDAGetStream(&stream)); \
+      PetscCallGoto(ierr, restore, GetDeviceArray(A, v, A->rmap->n, ARRAY_WRITE, &MatSeqAIJCUDAGet(A)->y, stream, &a)); \
+      PetscCallGpuTimeGoto(ierr, restore, call); \
+    restore: \
+      PetscCall(RestoreDeviceArray(&a, stream, ierr)); \
+      PetscCall(done); \
+    } else PetscCall(MatHost_SeqAIJCUDA_##host arguments); \
+    PetscFunctionReturn(PETSC_SUCCESS); \
   }
-  PetscCall(MatSeqAIJCUDAUseForEntries(A, rowsumabs, &table));
-  PetscCall(PetscSparseCUDAGetStream(&stream));
-  ierr = GetDeviceArray(A, v, A->rmap->n, ARRAY_WRITE, &d->y, stream, &a);
-  if (ierr == PETSC_SUCCESS) ierr = (*table->rowsumabs)(A, a.device, stream);
-  PetscCall(RestoreDeviceArray(&a, stream, ierr));
-  PetscCall(MatAIJCUDAShowRowSums(v));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
+DEFINE_ROWWISE(getdiagonal, getdiagonal, GetDiagonal, (Mat A, Vec v), (A, v), GetDiagonal(A, table, &a, stream), PETSC_SUCCESS)
+DEFINE_ROWWISE(rowmaxabs, getrowmaxabs, GetRowMaxAbs, (Mat A, Vec v, PetscInt idx[]), (A, v, idx), (*table->rowmaxabs)(A, a.device, idx, stream), PETSC_SUCCESS)
+DEFINE_ROWWISE(rowsumabs, getrowsumabs, GetRowSumAbs, (Mat A, Vec v), (A, v), (*table->rowsumabs)(A, a.device, stream), MatAIJCUDAShowRowSums(v))
 
 /*
   MatColumnSumsAbs_SeqAIJCUDA - Sums of absolute values of the columns, for the one-norm of parallel matrices; real scalars only.

@@ -110,46 +110,71 @@ PetscErrorCode MatConvert_AIJCUDA_IS(Mat A, MatType type, MatReuse reuse, Mat *B
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  MatAIJCUDAComposeAlias - Composes a function that PETSc looks for under a type name, under a name of ours, too, or removes that.
+/* The names of a table with one type, made once: every new matrix needs them. There are two tables for each of eight sequential types (MAX_TYPES in core/devicestorage.c), one more for DCSR, two for the parallel type. */
+#define MAX_TABLES    19
+#define MAX_FUNCTIONS 24
+#define NAME_SIZE     128
+static struct {
+  const MatAIJCUDANamedFunction *table;
+  char                           type[NAME_SIZE];
+  char                           names[MAX_FUNCTIONS][NAME_SIZE];
+} made[MAX_TABLES];
+static size_t num_made = 0;
 
-  Not Collective
-
-  Input Parameters:
-+ A       - a matrix of ours
-. parent  - name under which the parent type has the function, which reads no array of A itself; nothing happens when it has none
-. name    - the same with our type
-- compose - PETSC_FALSE removes it
-*/
-PetscErrorCode MatAIJCUDAComposeAlias(Mat A, const char parent[], const char name[], PetscBool compose)
+static PetscErrorCode MakeNames(const MatAIJCUDANamedFunction table[], size_t num_functions, MatType type)
 {
-  PetscErrorCodeFn *f = NULL;
+  size_t length;
 
   PetscFunctionBegin;
-  if (compose) PetscCall(PetscObjectQueryFunction((PetscObject)A, parent, &f));
-  PetscCall(PetscObjectComposeFunction((PetscObject)A, name, f));
+  PetscCheck(num_made < MAX_TABLES && num_functions <= MAX_FUNCTIONS, PETSC_COMM_SELF, PETSC_ERR_PLIB, "No room for the names of %zu composed functions of type %s: raise MAX_TABLES or MAX_FUNCTIONS", num_functions, type);
+  for (size_t k = 0; k < num_functions; k++) {
+    PetscCall(PetscSNPrintfCount(made[num_made].names[k], NAME_SIZE, table[k].format, &length, type, type, type));
+    PetscCheck(length <= NAME_SIZE, PETSC_COMM_SELF, PETSC_ERR_PLIB, "The name of type %s is too long for those of its composed functions: raise NAME_SIZE", type);
+  }
+  PetscCall(PetscStrncpy(made[num_made].type, type, NAME_SIZE));
+  made[num_made].table = table;
+  num_made++;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* *k: where the names of a table with a type are. */
+static PetscErrorCode FindNames(const MatAIJCUDANamedFunction table[], size_t num_functions, MatType type, size_t *k)
+{
+  PetscBool same;
+
+  PetscFunctionBegin;
+  for (*k = 0; *k < num_made; (*k)++) {
+    if (made[*k].table != table) continue;
+    PetscCall(PetscStrcmp(made[*k].type, type, &same));
+    if (same) PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(MakeNames(table, num_functions, type));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*
-  MatAIJCUDAComposeTripleProducts - Composes the function that chooses the code of A B C under the names of all mixtures of a type of ours and its parent's, or removes it.
+  MatAIJCUDAComposeNamed - Composes the functions of a table under the names that they have with a type, or removes them.
 
   Not Collective
 
   Input Parameters:
-+ A       - a matrix of ours
-. type    - its type
-. parent  - the parent type
-- product - the function; NULL removes it
++ A             - a matrix of ours, or one that got the functions of one and is none
+. type          - the type that the names are of
+. num_functions - length of the table
+. table         - the functions, static
+- compose       - PETSC_FALSE removes them
 */
-PetscErrorCode MatAIJCUDAComposeTripleProducts(Mat A, const char type[], const char parent[], PetscErrorCode (*product)(Mat))
+PetscErrorCode MatAIJCUDAComposeNamed(Mat A, MatType type, size_t num_functions, const MatAIJCUDANamedFunction table[], PetscBool compose)
 {
-  char name[256];
+  size_t k;
 
   PetscFunctionBegin;
-  for (int ours = 1; ours < 7; ours++) { // bits: which operands are ours; PETSc needs no name when all are
-    PetscCall(PetscSNPrintf(name, sizeof(name), "MatProductSetFromOptions_%s_%s_%s_C", ours & 4 ? type : parent, ours & 2 ? type : parent, ours & 1 ? type : parent));
-    PetscCall(PetscObjectComposeFunction((PetscObject)A, name, product));
+  PetscCall(FindNames(table, num_functions, type, &k));
+  for (size_t i = 0; i < num_functions; i++) {
+    PetscErrorCodeFn *f = compose ? table[i].function : NULL;
+
+    if (compose && table[i].parent != NULL) PetscCall(PetscObjectQueryFunction((PetscObject)A, table[i].parent, &f));
+    PetscCall(PetscObjectComposeFunction((PetscObject)A, made[k].names[i], f));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

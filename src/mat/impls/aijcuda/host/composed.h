@@ -6,8 +6,23 @@
 #include "../core/core.h"
 
 PETSC_INTERN PetscErrorCode MatAIJCUDAHostReplaced(Mat);
-PETSC_INTERN PetscErrorCode MatAIJCUDAComposeTripleProducts(Mat, const char[], const char[], PetscErrorCode (*)(Mat));
-PETSC_INTERN PetscErrorCode MatAIJCUDAComposeAlias(Mat, const char[], const char[], PetscBool);
+
+/* A function that PETSc looks for under a name with that of our type in it. */
+typedef struct {
+  const char       *format;   /* of the name; the type stands for each %s, of which there are three at most */
+  PetscErrorCodeFn *function; /* NULL: the one that the parent type has, */
+  const char       *parent;   /* under this name, if it has one, which reads no array of the matrix itself; otherwise NULL */
+} MatAIJCUDANamedFunction;
+
+/* Products of three matrices: all mixtures of a type of ours and its parent's. PETSc needs no name when all are ours. */
+#define NAMED_TRIPLE_PRODUCTS(parent, function) \
+  {"MatProductSetFromOptions_" parent "_" parent "_%s_C", function, NULL}, {"MatProductSetFromOptions_" parent "_%s_" parent "_C", function, NULL}, {"MatProductSetFromOptions_" parent "_%s_%s_C", function, NULL}, \
+    {"MatProductSetFromOptions_%s_" parent "_" parent "_C", function, NULL}, {"MatProductSetFromOptions_%s_" parent "_%s_C", function, NULL}, \
+  { \
+    "MatProductSetFromOptions_%s_%s_" parent "_C", function, NULL \
+  }
+
+PETSC_INTERN PetscErrorCode MatAIJCUDAComposeNamed(Mat, MatType, size_t, const MatAIJCUDANamedFunction[], PetscBool);
 
 /* The parent's functions, called through the mirror. */
 PETSC_INTERN PetscErrorCode MatHost_SeqAIJCUDA_SetPreallocation(Mat, PetscInt, const PetscInt[]);

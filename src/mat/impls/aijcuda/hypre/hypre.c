@@ -6,6 +6,7 @@
 */
 #include "hypre.h"
 #include "../core/core.h"
+#include "../host/composed.h"
 #include "../product/product.h"
 
 typedef PetscErrorCode (*ConvertFn)(Mat, MatType, MatReuse, Mat *);
@@ -156,16 +157,16 @@ static PetscErrorCode MatProductSetFromOptions_Transpose_AIJCUDA(Mat C)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Composes f under a name made of those of two types, or removes what is there. */
-static PetscErrorCode Compose(Mat A, const char format[], const char first[], const char second[], PetscBool compose, PetscErrorCodeFn *f)
-{
-  char name[128];
-
-  PetscFunctionBegin;
-  PetscCall(PetscSNPrintf(name, sizeof(name), format, first, second));
-  PetscCall(PetscObjectComposeFunction((PetscObject)A, name, compose ? f : NULL));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
+/* What PETSc looks for on a matrix of ours whose parent type is "parent" when hypre takes part. */
+#define NAMED_HYPRE(parent) \
+  {"MatConvert_%s_" MATHYPRE "_C", (PetscErrorCodeFn *)MatConvert_AIJCUDA_HYPRE, NULL}, {"MatConvert_" MATHYPRE "_%s_C", (PetscErrorCodeFn *)MatConvert_HYPRE_AIJCUDA, NULL}, \
+    {"MatConvert_" MATHYPRE "_" MATDCSRCUDA "_C", (PetscErrorCodeFn *)MatConvert_HYPRE_AIJCUDA, NULL}, {"MatProductSetFromOptions_%s_" MATHYPRE "_C", (PetscErrorCodeFn *)MatProductSetFromOptions_AIJCUDA_HYPRE, NULL}, \
+    {"MatProductSetFromOptions_transpose_%s_%s_C", (PetscErrorCodeFn *)MatProductSetFromOptions_Transpose_AIJCUDA, NULL}, {"MatProductSetFromOptions_transpose_%s_" parent "_C", (PetscErrorCodeFn *)MatProductSetFromOptions_Transpose_AIJCUDA, NULL}, \
+  { \
+    "MatProductSetFromOptions_transpose_" parent "_%s_C", (PetscErrorCodeFn *)MatProductSetFromOptions_Transpose_AIJCUDA, NULL \
+  }
+static const MatAIJCUDANamedFunction seq_functions[] = {NAMED_HYPRE(MATSEQAIJ)};
+static const MatAIJCUDANamedFunction mpi_functions[] = {NAMED_HYPRE(MATMPIAIJ)};
 
 /*
   MatAIJCUDAComposeHYPRE - Composes the functions that PETSc looks for on a matrix of ours when hypre takes part, if its parent type has them, or removes them.
@@ -179,11 +180,8 @@ static PetscErrorCode Compose(Mat A, const char format[], const char first[], co
 */
 PetscErrorCode MatAIJCUDAComposeHYPRE(Mat A, MatType type, PetscBool compose)
 {
-  const char       *parent;
-  PetscErrorCodeFn *to = (PetscErrorCodeFn *)MatConvert_AIJCUDA_HYPRE, *from = (PetscErrorCodeFn *)MatConvert_HYPRE_AIJCUDA;
-  PetscErrorCodeFn *transpose = (PetscErrorCodeFn *)MatProductSetFromOptions_Transpose_AIJCUDA;
-  ConvertFn         convert   = NULL;
-  PetscBool         is_mpi;
+  ConvertFn convert = NULL;
+  PetscBool is_mpi;
 
   PetscFunctionBegin;
   if (compose) {
@@ -191,13 +189,6 @@ PetscErrorCode MatAIJCUDAComposeHYPRE(Mat A, MatType type, PetscBool compose)
     if (convert == NULL) PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(PetscStrbeginswith(type, MATMPIAIJ, &is_mpi));
-  parent = is_mpi ? MATMPIAIJ : MATSEQAIJ;
-  PetscCall(Compose(A, "MatConvert_%s_%s_C", type, MATHYPRE, compose, to));
-  PetscCall(Compose(A, "MatConvert_%s_%s_C", MATHYPRE, type, compose, from));
-  PetscCall(Compose(A, "MatConvert_%s_%s_C", MATHYPRE, MATDCSRCUDA, compose, from));
-  PetscCall(Compose(A, "MatProductSetFromOptions_%s_%s_C", type, MATHYPRE, compose, (PetscErrorCodeFn *)MatProductSetFromOptions_AIJCUDA_HYPRE));
-  PetscCall(Compose(A, "MatProductSetFromOptions_transpose_%s_%s_C", type, type, compose, transpose));
-  PetscCall(Compose(A, "MatProductSetFromOptions_transpose_%s_%s_C", type, parent, compose, transpose));
-  PetscCall(Compose(A, "MatProductSetFromOptions_transpose_%s_%s_C", parent, type, compose, transpose));
+  PetscCall(MatAIJCUDAComposeNamed(A, type, PETSC_STATIC_ARRAY_LENGTH(seq_functions), is_mpi ? mpi_functions : seq_functions, compose));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -254,9 +254,7 @@ PetscErrorCode MatSeqAIJCUDASetListValues(Mat A, const DCSRList *list, const Pet
   }
   PetscCall(MatSeqAIJCUDACopyToDevice(A));
   PetscCall(MatSeqAIJCUDACompact(A));
-  PetscCall(PetscLogGpuTimeBegin());
-  PetscCall(DCSRListReduce(list, v, more, split, PETSC_FALSE, (PetscBool)(mode == ADD_VALUES), d->device.view.values, stream));
-  PetscCall(PetscLogGpuTimeEnd());
+  PetscCallGpuTime(DCSRListReduce(list, v, more, split, PETSC_FALSE, (PetscBool)(mode == ADD_VALUES), d->device.view.values, stream));
   PetscCall(MatSeqAIJCUDADeviceChanged(A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -30,7 +30,6 @@ PETSC_INTERN PetscErrorCode MatAIJCUDACheckPreallocation(PetscInt, PetscInt, Pet
 
 /* mpiinsert.c */
 PETSC_INTERN PetscErrorCode MatMPIAIJCUDAInsertsOnDevice(Mat, PetscBool *);
-PETSC_INTERN PetscErrorCode MatMPIAIJCUDAInsertOffDiagonal(Mat, DCSRList *, const PetscScalar[], InsertMode);
 PETSC_INTERN PetscErrorCode MatMPIAIJCUDAFinishInsertion(Mat);
 PETSC_INTERN PetscErrorCode MatMPIAIJCUDAInsertEntries(Mat, PetscCount, const PetscInt[], const PetscInt[], const PetscScalar[], InsertMode);
 PETSC_INTERN PetscErrorCode MatAssemblyEndDevice_MPIAIJCUDA(Mat, MatAssemblyType, PetscBool *);

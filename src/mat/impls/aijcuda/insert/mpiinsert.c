@@ -137,14 +137,14 @@ static PetscErrorCode MatSetValues_MPIAIJCUDA(Mat A, PetscInt m, const PetscInt 
 static PetscErrorCode CheckNewColumns(Mat A, PetscInt n, const int32_t columns[])
 {
   Mat_MPIAIJ    *a     = (Mat_MPIAIJ *)A->data;
-  const PetscInt nonew = ((Mat_SeqAIJ *)a->B->data)->nonew, n_old = a->garray != NULL ? a->B->cmap->n : 0;
+  const PetscInt nonew = ((Mat_SeqAIJ *)a->B->data)->nonew;
 
   PetscFunctionBegin;
   if (!(nonew == -1 || (nonew == -2 && a->B->num_ass > 0))) PetscFunctionReturn(PETSC_SUCCESS);
   for (PetscInt k = 0; k < n; k++) {
     PetscInt where;
 
-    PetscCall(PetscFindInt(columns[k], n_old, a->garray, &where));
+    PetscCall(PetscFindInt(columns[k], MatMPIAIJCUDANumGhosts(A), a->garray, &where));
     PetscCheck(where >= 0, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "Inserting a new nonzero in global column %d of the matrix, which MatSetOption(A, %s, PETSC_TRUE) forbids", (int)columns[k],
                nonew == -1 ? "MAT_NEW_NONZERO_LOCATION_ERR" : "MAT_NEW_NONZERO_ALLOCATION_ERR");
   }
@@ -172,10 +172,8 @@ cleanup:
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  MatMPIAIJCUDAInsertOffDiagonal - The entries of a list with global columns join the off-diagonal block; not collective; the list is destroyed.
-*/
-PetscErrorCode MatMPIAIJCUDAInsertOffDiagonal(Mat A, DCSRList *list, const PetscScalar v[], InsertMode mode)
+/* The entries of a list with global columns join the off-diagonal block; not collective; the list is destroyed. */
+static PetscErrorCode InsertOffDiagonal(Mat A, DCSRList *list, const PetscScalar v[], InsertMode mode)
 {
   Mat            B = ((Mat_MPIAIJ *)A->data)->B;
   DCSRBatch      batch;
@@ -220,7 +218,7 @@ static PetscErrorCode InsertStage(Mat A, int which)
   PetscCall(PetscSparseCUDAGetStream(&stream));
   PetscCallGoto(ierr, cleanup, DCSRStageTake(d->stage[which], stream, &n, &keys, &values));
   PetscCallGoto(ierr, cleanup, DCSRListCreateFromKeys(A->rmap->n, DCSRKeyBits(which ? A->cmap->N : A->cmap->n), n, &keys, stream, &list));
-  if (which) PetscCallGoto(ierr, cleanup, MatMPIAIJCUDAInsertOffDiagonal(A, &list, values, d->stage_mode));
+  if (which) PetscCallGoto(ierr, cleanup, InsertOffDiagonal(A, &list, values, d->stage_mode));
   else PetscCallGoto(ierr, cleanup, MatSeqAIJCUDAInsertList(a->A, &list, values, d->stage_mode));
 cleanup:
   PetscCall(PetscSparseCUDAFree(&keys, stream));
@@ -268,7 +266,7 @@ PetscErrorCode MatMPIAIJCUDAInsertEntries(Mat A, PetscCount n, const PetscInt i[
   PetscCall(MatSeqAIJCUDAInsertList(((Mat_MPIAIJ *)A->data)->A, &list, v, mode));
   window.outside = PETSC_TRUE;
   PetscCall(DCSRListCreate(&window, n, i, j, stream, &list));
-  PetscCall(MatMPIAIJCUDAInsertOffDiagonal(A, &list, v, mode));
+  PetscCall(InsertOffDiagonal(A, &list, v, mode));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -142,7 +142,7 @@ PetscErrorCode MatMPIAIJCUDAExtendGhosts(Mat A, PetscInt n, const int32_t column
 {
   Mat_MPIAIJ    *a     = (Mat_MPIAIJ *)A->data;
   Mat            B     = a->B;
-  const PetscInt n_old = a->garray != NULL ? B->cmap->n : 0;
+  const PetscInt n_old = MatMPIAIJCUDANumGhosts(A);
   PetscInt       n_new = 0, *wanted = NULL, *garray = NULL;
   int32_t       *map = NULL;
   cudaStream_t   stream;

@@ -48,7 +48,6 @@ PETSC_INTERN PetscErrorCode ProductJoin(DCSRView, DCSRView, PetscBool, cudaStrea
 PETSC_INTERN PetscErrorCode ProductFreeJoined(DCSRView, DCSRView *, cudaStream_t);
 
 /* rows.c */
-PETSC_INTERN PetscErrorCode ProductColumnsCreate(PetscLayout, PetscInt, const PetscInt[], cudaStream_t, ProductColumns *);
 PETSC_INTERN PetscErrorCode ProductColumnsCreateOf(Mat, cudaStream_t, ProductColumns *);
 PETSC_INTERN PetscErrorCode ProductColumnsDestroy(ProductColumns *, cudaStream_t);
 PETSC_INTERN PetscErrorCode ProductCreateSF(PetscLayout, PetscInt, const PetscInt[], PetscSF *);

@@ -8,21 +8,8 @@
 #include "parallel.h"
 #include "../exchange/exchange.h"
 
-/*
-  ProductColumnsCreate - The columns of a matrix joined of a diagonal and an off-diagonal block
-
-  Not Collective
-
-  Input Parameters:
-+ map    - layout of the columns
-. n      - ghost columns
-. garray - [n] their global numbers, ascending
-- stream - for the copy to the device
-
-  Output Parameter:
-. columns - to be freed with ProductColumnsDestroy(); zero after an error
-*/
-PetscErrorCode ProductColumnsCreate(PetscLayout map, PetscInt n, const PetscInt garray[], cudaStream_t stream, ProductColumns *columns)
+/* The columns of a layout and n ghost columns, garray [n] on the host, ascending; to be freed with ProductColumnsDestroy(), zero after an error. */
+static PetscErrorCode CreateColumns(PetscLayout map, PetscInt n, const PetscInt garray[], cudaStream_t stream, ProductColumns *columns)
 {
   PetscErrorCode ierr;
 
@@ -43,13 +30,11 @@ failed:
   PetscFunctionReturn(ierr);
 }
 
-/* ProductColumnsCreateOf - The columns of the joined blocks of X, a parallel matrix. Not collective. */
+/* ProductColumnsCreateOf - The columns of the joined blocks of X, a parallel matrix; to be freed with ProductColumnsDestroy(), zero after an error. Not collective. */
 PetscErrorCode ProductColumnsCreateOf(Mat X, cudaStream_t stream, ProductColumns *columns)
 {
-  const Mat_MPIAIJ *x = (const Mat_MPIAIJ *)X->data;
-
   PetscFunctionBegin;
-  PetscCall(ProductColumnsCreate(X->cmap, x->garray != NULL ? x->B->cmap->n : 0, x->garray, stream, columns));
+  PetscCall(CreateColumns(X->cmap, MatMPIAIJCUDANumGhosts(X), ((Mat_MPIAIJ *)X->data)->garray, stream, columns));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -359,7 +344,7 @@ static PetscErrorCode ExtendColumns(PetscLayout cmap, const ProductColumns *colu
   for (PetscInt k = 0; k < n; k++)
     if (distinct[k] < cmap->rstart || distinct[k] >= cmap->rend) outside[num++] = distinct[k];
   PetscCallGoto(ierr, cleanup, GhostColumnsUnite(columns->device.num_ghosts, columns->ghosts, num, outside, stream, &num_united, &united, map, NULL));
-  PetscCallGoto(ierr, cleanup, ProductColumnsCreate(cmap, num_united, united, stream, extended));
+  PetscCallGoto(ierr, cleanup, CreateColumns(cmap, num_united, united, stream, extended));
 cleanup:
   PetscCall(PetscFree(distinct));
   PetscCall(PetscFree(outside));

@@ -161,14 +161,9 @@ static PetscErrorCode RestoreDense(DenseArray *x, PetscBool read, cudaStream_t s
 static PetscErrorCode Launch(DCSRSpMMPlan plan, DCSRView view, const DenseArray *b, const DenseArray *c, cudaStream_t stream)
 {
   const PetscInt columns = b->mat->cmap->n, ldb = b->scratch != NULL ? b->mat->rmap->n : b->lda, ldc = c->scratch != NULL ? c->mat->rmap->n : c->lda;
-  PetscErrorCode ierr, ended;
 
   PetscFunctionBegin;
-  PetscCall(PetscLogGpuTimeBegin());
-  ierr  = DCSRSpMMApply(plan, view, columns, b->scratch != NULL ? b->scratch : b->array, ldb, c->scratch != NULL ? c->scratch : c->array, ldc, stream);
-  ended = PetscLogGpuTimeEnd();
-  PetscCall(ierr);
-  PetscCall(ended);
+  PetscCallGpuTime(DCSRSpMMApply(plan, view, columns, b->scratch != NULL ? b->scratch : b->array, ldb, c->scratch != NULL ? c->scratch : c->array, ldc, stream));
   PetscCall(PetscLogGpuFlops((2.0 * (PetscLogDouble)view.num_nonzeros - (PetscLogDouble)view.num_rows) * (PetscLogDouble)columns));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

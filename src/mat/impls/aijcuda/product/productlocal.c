@@ -83,9 +83,7 @@ PetscErrorCode ProductSymbolic(Mat C, const char what[], DCSRView A, DCSRView B,
   PetscFunctionBegin;
   PetscCall(PetscArrayzero(result, 1));
   *plan = NULL;
-  PetscCall(PetscLogGpuTimeBegin());
-  ierr = DCSRSpGEMMSymbolic(A, B, values, stream, result, plan);
-  PetscCallGoto(ierr, failed, EndGpuTime(ierr));
+  PetscCallGpuTimeGoto(ierr, failed, DCSRSpGEMMSymbolic(A, B, values, stream, result, plan));
   PetscCallGoto(ierr, failed, ProductCheckNumNonzeros(result->num_nonzeros));
   PetscCallGoto(ierr, failed, InfoPlan(C, what, A, B, *result, *plan));
   if (values) PetscCallGoto(ierr, failed, LogFlops(*plan));
@@ -101,12 +99,8 @@ failed:
 */
 PetscErrorCode ProductNumeric(DCSRSpGEMM plan, DCSRView A, DCSRView B, DCSRView result, cudaStream_t stream)
 {
-  PetscErrorCode ierr;
-
   PetscFunctionBegin;
-  PetscCall(PetscLogGpuTimeBegin());
-  ierr = DCSRSpGEMMNumeric(plan, A, B, result, stream);
-  PetscCall(EndGpuTime(ierr));
+  PetscCallGpuTime(DCSRSpGEMMNumeric(plan, A, B, result, stream));
   PetscCall(LogFlops(plan));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -175,21 +175,11 @@ static PetscErrorCode StartNumeric(Mat C, SparseProduct *p, PetscBool *current)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* How many ghost columns there are on this process. */
-static PetscInt NumGhosts(Mat X)
-{
-  const Mat_MPIAIJ *x = (const Mat_MPIAIJ *)X->data;
-
-  return x->garray != NULL ? x->B->cmap->n : 0;
-}
-
 /* The star forest from the rows, or columns, of a layout to the ghost columns of X. Collective. */
 static PetscErrorCode CreateGhostSF(Mat X, PetscLayout map, PetscSF *sf)
 {
-  const Mat_MPIAIJ *x = (const Mat_MPIAIJ *)X->data;
-
   PetscFunctionBegin;
-  PetscCall(ProductCreateSF(map, NumGhosts(X), x->garray, sf));
+  PetscCall(ProductCreateSF(map, MatMPIAIJCUDANumGhosts(X), ((Mat_MPIAIJ *)X->data)->garray, sf));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -202,7 +192,7 @@ static PetscErrorCode NoteGhosts(Mat C, SparseProduct *p)
   PetscFunctionBegin;
   GetFactors(C, factors);
   for (int k = 0; k < 2; k++) {
-    d->num_ghosts[k] = NumGhosts(factors[k]);
+    d->num_ghosts[k] = MatMPIAIJCUDANumGhosts(factors[k]);
     PetscCall(PetscMalloc1(d->num_ghosts[k], &d->ghosts[k]));
     PetscCall(PetscArraycpy(d->ghosts[k], ((Mat_MPIAIJ *)factors[k]->data)->garray, d->num_ghosts[k]));
   }
@@ -220,7 +210,7 @@ static PetscErrorCode CompareGhosts(Mat C, const SparseProduct *p, PetscBool *sa
   *same   = PETSC_TRUE;
   *ascend = (PetscBool)(MatMPIAIJCUDAGhostsAscend(factors[0]) && MatMPIAIJCUDAGhostsAscend(factors[1]));
   for (int k = 0; k < 2 && *same; k++) {
-    *same = (PetscBool)(NumGhosts(factors[k]) == d->num_ghosts[k]);
+    *same = (PetscBool)(MatMPIAIJCUDANumGhosts(factors[k]) == d->num_ghosts[k]);
     if (*same) PetscCall(PetscArraycmp(((Mat_MPIAIJ *)factors[k]->data)->garray, d->ghosts[k], d->num_ghosts[k], same));
   }
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -10,38 +10,20 @@
 /* Where PETSc notes of which matrix another one is the transpose. */
 static const char PARENT_KEY[] = "MatTransposeParent";
 
-/* What we note beside it: the blocks, since the nonzerostate of a parallel matrix repeats when its blocks are made anew. */
+/* What we note beside it: the blocks. */
 static const char BLOCKS_KEY[] = "petscsparsecuda_transposed_blocks";
-
-static PetscErrorCode NoteBlocks(Mat X, Mat T)
-{
-  const Mat_MPIAIJ *x = (const Mat_MPIAIJ *)X->data;
-  ProductOperand   *blocks;
-
-  PetscFunctionBegin;
-  PetscCall(PetscCalloc1(2, &blocks));
-  PetscCall(ProductOperandNote(x->A, &blocks[0], PETSC_FALSE));
-  PetscCall(ProductOperandNote(x->B, &blocks[1], PETSC_FALSE));
-  PetscCall(PetscObjectContainerCompose((PetscObject)T, BLOCKS_KEY, blocks, PetscCtxDestroyDefault));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
 
 /* Whether T is the transpose of X as X's pattern is now, on all processes. Collective. */
 static PetscErrorCode IsTransposeOf(Mat T, Mat X, PetscBool *is)
 {
-  const Mat_MPIAIJ *x = (const Mat_MPIAIJ *)X->data;
-  PetscContainer    container;
-  MatState         *parent = NULL;
-  ProductOperand   *blocks = NULL;
+  PetscContainer container;
+  MatState      *parent = NULL;
 
   PetscFunctionBegin;
-  *is = PETSC_FALSE;
+  PetscCall(ProductOperandIsOfBlocks(X, T, BLOCKS_KEY, is));
   PetscCall(PetscObjectQuery((PetscObject)T, PARENT_KEY, (PetscObject *)&container));
   if (container != NULL) PetscCall(PetscContainerGetPointer(container, &parent));
-  PetscCall(PetscObjectQuery((PetscObject)T, BLOCKS_KEY, (PetscObject *)&container));
-  if (container != NULL) PetscCall(PetscContainerGetPointer(container, &blocks));
-  *is = (PetscBool)(parent != NULL && parent->id == ((PetscObject)X)->id && parent->nonzerostate == X->nonzerostate);
-  *is = (PetscBool)(*is && blocks != NULL && ProductOperandIsSame(x->A, &blocks[0]) && ProductOperandIsSame(x->B, &blocks[1]));
+  *is = (PetscBool)(*is && parent != NULL && parent->id == ((PetscObject)X)->id && parent->nonzerostate == X->nonzerostate);
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, is, 1, MPI_C_BOOL, MPI_LAND, PetscObjectComm((PetscObject)X)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -63,7 +45,7 @@ static PetscErrorCode RefreshTranspose(Mat X, Mat *T)
     PetscCall(MatTranspose(X, MAT_INITIAL_MATRIX, &transpose));
     PetscCall(MatDestroy(T));
     *T = transpose;
-    PetscCall(NoteBlocks(X, transpose));
+    PetscCall(ProductOperandNoteBlocks(X, transpose, BLOCKS_KEY));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -108,7 +90,7 @@ PetscErrorCode ProductRightCreate(Mat C)
   else {
     PetscCall(MatTranspose(product->B, MAT_INITIAL_MATRIX, &transpose));
     if (product->type == MATPRODUCT_ABt) product->Dwork = transpose; // before anything else can fail: the product owns it
-    ierr = NoteBlocks(product->B, transpose);
+    ierr = ProductOperandNoteBlocks(product->B, transpose, BLOCKS_KEY);
     if (product->type == MATPRODUCT_ABt) PetscCall(ierr);
     else {
       if (ierr == PETSC_SUCCESS) ierr = CreateProduct(product->A, transpose, C, &product->Dwork);

@@ -120,31 +120,11 @@ cleanup:
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Notes the patterns of A's blocks, which the ghost columns below are those of. */
-static PetscErrorCode NoteBlocks(Mat A, Mat C)
-{
-  const Mat_MPIAIJ *a = (const Mat_MPIAIJ *)A->data;
-  ProductOperand   *blocks;
-
-  PetscFunctionBegin;
-  PetscCall(PetscCalloc1(2, &blocks));
-  PetscCall(ProductOperandNote(a->A, &blocks[0], PETSC_FALSE));
-  PetscCall(ProductOperandNote(a->B, &blocks[1], PETSC_FALSE));
-  PetscCall(PetscObjectContainerCompose((PetscObject)C, BLOCKS_KEY, blocks, PetscCtxDestroyDefault));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Whether C was made of A as A's pattern is now, on all processes. Collective. */
 static PetscErrorCode IsMadeOf(Mat A, Mat C, PetscBool *is)
 {
-  const Mat_MPIAIJ *a = (const Mat_MPIAIJ *)A->data;
-  PetscContainer    container;
-  ProductOperand   *blocks = NULL;
-
   PetscFunctionBegin;
-  PetscCall(PetscObjectQuery((PetscObject)C, BLOCKS_KEY, (PetscObject *)&container));
-  if (container != NULL) PetscCall(PetscContainerGetPointer(container, &blocks));
-  *is = (PetscBool)(blocks != NULL && ProductOperandIsSame(a->A, &blocks[0]) && ProductOperandIsSame(a->B, &blocks[1]));
+  PetscCall(ProductOperandIsOfBlocks(A, C, BLOCKS_KEY, is));
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, is, 1, MPI_C_BOOL, MPI_LAND, PetscObjectComm((PetscObject)A)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -165,7 +145,7 @@ static PetscErrorCode ComposeIndices(Mat A, IS rows, IS columns, const int32_t n
   PetscCall(PetscObjectCompose((PetscObject)C, COLUMNS_KEY, (PetscObject)columns));
   PetscCall(PetscObjectCompose((PetscObject)C, GHOSTS_KEY, (PetscObject)ghosts));
   PetscCall(ISDestroy(&ghosts));
-  PetscCall(NoteBlocks(A, C));
+  PetscCall(ProductOperandNoteBlocks(A, C, BLOCKS_KEY));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

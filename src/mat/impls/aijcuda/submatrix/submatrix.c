@@ -96,9 +96,7 @@ PetscErrorCode MatSeqAIJCUDAGetSubmatrixView(Mat A, IS rows, IS columns, DCSRVie
   PetscCall(PetscSparseCUDAGetStream(&stream));
   PetscCallGoto(ierr, cleanup, MatAIJCUDAGetIndices(rows, A->rmap->n, "row", stream, &r, &row_memory));
   PetscCallGoto(ierr, cleanup, MatAIJCUDAGetIndices(columns, A->cmap->n, "column", stream, &c, &column_memory));
-  PetscCallGoto(ierr, cleanup, PetscLogGpuTimeBegin());
-  ierr = DCSRSubmatrix(MatSeqAIJCUDAGet(A)->device.view, &r, &c, stream, view);
-  (void)PetscLogGpuTimeEnd();
+  PetscCallGpuTimeGoto(ierr, cleanup, DCSRSubmatrix(MatSeqAIJCUDAGet(A)->device.view, &r, &c, stream, view));
 cleanup:
   PetscCall(PetscSparseCUDAFree(&row_memory, stream));
   PetscCall(PetscSparseCUDAFree(&column_memory, stream));

@@ -84,14 +84,10 @@ static PetscErrorCode TakeSum(BlockSum *s, cudaStream_t stream)
 static PetscErrorCode BlockSumFinish(BlockSum *s, PetscScalar a, cudaStream_t stream)
 {
   const DCSRView y = MatSeqAIJCUDAGet(s->Y)->device.view;
-  PetscErrorCode ierr;
 
   PetscFunctionBegin;
-  PetscCall(PetscLogGpuTimeBegin());
-  if (s->grows) ierr = DCSRAddFill(&s->plan, 1.0, y, a, s->x, s->sum, stream);
-  else ierr = DCSRAddUpdate(&s->plan, y, a, s->x, stream);
-  PetscCall(PetscLogGpuTimeEnd());
-  PetscCall(ierr);
+  if (s->grows) PetscCallGpuTime(DCSRAddFill(&s->plan, 1.0, y, a, s->x, s->sum, stream));
+  else PetscCallGpuTime(DCSRAddUpdate(&s->plan, y, a, s->x, stream));
   PetscCall(PetscLogGpuFlops(2.0 * (PetscLogDouble)s->x.num_nonzeros));
   PetscCall(PetscInfo(s->Y, "%" PetscCount_FMT " entries added, %" PetscCount_FMT " of them new: %s\n", s->x.num_nonzeros, s->x.num_nonzeros - s->plan.num_matched, s->grows ? "merged" : "in place"));
   if (s->grows) PetscCall(TakeSum(s, stream));
@@ -145,14 +141,10 @@ static PetscErrorCode AddValues(Mat Y, PetscScalar a, DCSRView x)
 {
   const DCSRView y = MatSeqAIJCUDAGet(Y)->device.view;
   cudaStream_t   stream;
-  PetscErrorCode ierr;
 
   PetscFunctionBegin;
   PetscCall(PetscSparseCUDAGetStream(&stream));
-  PetscCall(PetscLogGpuTimeBegin());
-  ierr = DCSRAXPYValues(y.num_nonzeros, a, x.values, y.values, stream);
-  PetscCall(PetscLogGpuTimeEnd());
-  PetscCall(ierr);
+  PetscCallGpuTime(DCSRAXPYValues(y.num_nonzeros, a, x.values, y.values, stream));
   PetscCall(PetscLogGpuFlops(2.0 * (PetscLogDouble)y.num_nonzeros));
   PetscCall(MatSeqAIJCUDADeviceChanged(Y));
   PetscFunctionReturn(PETSC_SUCCESS);

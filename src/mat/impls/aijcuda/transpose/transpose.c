@@ -9,15 +9,12 @@
 /* The transpose of A, with zero values when there are to be none of A's. */
 static PetscErrorCode TransposeView(Mat A, PetscBool with_values, DCSRView *view, cudaStream_t stream)
 {
-  PetscErrorCode ierr = PETSC_SUCCESS;
+  PetscErrorCode ierr;
 
   PetscFunctionBegin;
   PetscCall(MatSeqAIJCUDACopyToDevice(A));
   PetscCall(MatSeqAIJCUDACompact(A));
-  PetscCall(PetscLogGpuTimeBegin());
-  ierr = DCSRTransposeCreate(MatSeqAIJCUDAGet(A)->device.view, with_values, PETSC_FALSE, stream, view);
-  PetscCall(PetscLogGpuTimeEnd());
-  PetscCall(ierr);
+  PetscCallGpuTime(DCSRTransposeCreate(MatSeqAIJCUDAGet(A)->device.view, with_values, PETSC_FALSE, stream, view));
   if (with_values || view->num_nonzeros == 0) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCallGoto(ierr, failed, DCSRViewAllocateValues(view, stream));
   PetscCallCUDAGoto(ierr, failed, cudaMemsetAsync(view->values, 0, (size_t)view->num_nonzeros * sizeof(*view->values), stream));
