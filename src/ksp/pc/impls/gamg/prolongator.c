@@ -183,10 +183,9 @@ static PetscErrorCode Fill(Tentative *t)
 
   PetscFunctionBegin;
   PetscCall(PetscSparseCUDAMalloc(n, "near null space of the next level", t->stream, &coarse));
-  PetscCall(PetscLogGpuTimeBegin());
-  ierr = t->constant ? FillConstant(t, coarse) : FillFactors(t, coarse);
-  ierr = EndGpuTime(ierr);
-  if (ierr == PETSC_SUCCESS) ierr = CopyCoarseToHost(t, coarse, n);
+  PetscCallGpuTimeGoto(ierr, cleanup, t->constant ? FillConstant(t, coarse) : FillFactors(t, coarse));
+  PetscCallGoto(ierr, cleanup, CopyCoarseToHost(t, coarse, n));
+cleanup:
   PetscCall(PetscSparseCUDAFree(&coarse, t->stream));
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
