@@ -31,7 +31,7 @@ $(shell printf '%s\n' $(mains) $(helpers) | cmp -s - $(BUILD)/program-sources ||
 $(test_programs) $(bench_programs): $(config)
 	$(say) LINK $@
 	@mkdir -p $(@D)
-	$(Q)$(link_program) $(filter %.o,$^) $(filter %.a %.so,$^) -Wl,-rpath,$(abspath $(LIBDIR)) $(link_libs) -o $@
+	$(Q)$(link_program) $(filter %.o,$^) $(filter %.a %.so,$^) -Wl,-rpath,$(abspath $(LIBDIR)) $(link_libs) $(BLASLAPACK_LIB) -o $@
 
 preload_libraries := $(patsubst %.c,$(BUILD)/%.so,$(preloads))
 $(preload_libraries): $(BUILD)/%.so: $(BUILD)/obj/%.c.o
