@@ -19,8 +19,9 @@ static PetscErrorCode ResetContext(GAMGContext *context)
   cudaStream_t stream;
 
   PetscFunctionBegin;
-  context->served   = PETSC_FALSE;
-  context->constant = PETSC_FALSE;
+  context->served         = PETSC_FALSE;
+  context->data_on_device = PETSC_FALSE;
+  context->constant       = PETSC_FALSE;
   PetscCall(GAMGAggregatesDestroy(&context->aggregates));
   PetscCall(GAMGCheckReset(&context->check));
   context->num_data_rows = 0;
@@ -63,17 +64,14 @@ PetscErrorCode GAMGGetContext(PC pc, GAMGContext **context)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The near null space: on the device when the finest level may be served. */
+/* The near null space: on the device when the finest level may be served. PETSc calls this on single processes, too: those without rows, when the others have a copy of the last setup. */
 static PetscErrorCode CreateDefaultData(PC pc, Mat A)
 {
   GAMGContext *context;
-  PetscBool    may;
 
   PetscFunctionBegin;
   PetscCall(GAMGGetContext(pc, &context));
-  PetscCall(ResetContext(context));
-  PetscCall(GAMGMayServe(pc, A, &may));
-  if (may) PetscCall(GAMGCreateDefaultData(pc, A));
+  if (context->data_on_device) PetscCall(GAMGCreateDefaultData(pc, A));
   else PetscCall((*context->parent.createdefaultdata)(pc, A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -214,6 +212,12 @@ static PetscErrorCode PCGAMGSetType_AIJCUDA(PC pc, PCGAMGType type)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Whether PETSc makes the interpolations anew in the setup that begins. */
+static PetscBool MakesInterpolations(PC pc)
+{
+  return (PetscBool)(!pc->setupcalled || !GAMGGet(pc)->reuse_prol || pc->flag == DIFFERENT_NONZERO_PATTERN);
+}
+
 /* Nothing of a setup outlives it, whether it fails or not. */
 static PetscErrorCode PCSetUp_GAMG_AIJCUDA(PC pc)
 {
@@ -223,6 +227,7 @@ static PetscErrorCode PCSetUp_GAMG_AIJCUDA(PC pc)
   PetscFunctionBegin;
   PetscCall(GAMGGetContext(pc, &context));
   PetscCall(ResetContext(context));
+  if (GAMGGet(pc)->ops->creategraph == CreateGraph && MakesInterpolations(pc)) PetscCall(GAMGServeData(pc, pc->pmat, &context->data_on_device));
   ierr = (*parent_setup)(pc);
   PetscCall(ResetContext(context));
   PetscCall(ierr);
