@@ -2,4 +2,4 @@
 /* To be replaced by the header of the kernels that coarsen. */
 #include <petscsys.h>
 
-PETSC_INTERN PetscErrorCode DCSRPermutationRandom(PetscInt, PetscReal[]);
+PETSC_INTERN PetscErrorCode DCSRGetRandomReals(PetscInt, PetscReal[]);

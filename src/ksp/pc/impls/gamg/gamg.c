@@ -109,30 +109,15 @@ static PetscErrorCode Coarsen(PC pc, Mat *G, PetscCoarsenData **lists)
   }
   PetscCall(PetscLogEventBegin(petsc_gamg_setup_events[GAMG_COARSEN], 0, 0, 0, 0));
   PetscCall(PetscLogEventBegin(petsc_gamg_setup_events[GAMG_MIS], 0, 0, 0, 0));
-  PetscCall(PetscLogEventBegin(MAT_Coarsen, GAMGGetAggOptions(pc)->crs, 0, 0, 0));
+  PetscCall(PetscLogEventBegin(PETSCSPARSECUDA_GAMGIndependentSet, pc, 0, 0, 0));
   ierr = GAMGSwitchCoarsening(pc);
   if (ierr == PETSC_SUCCESS) ierr = GAMGCoarsen(*G, context->hops, context->by_number, &context->aggregates);
-  PetscCall(PetscLogEventEnd(MAT_Coarsen, GAMGGetAggOptions(pc)->crs, 0, 0, 0));
+  PetscCall(PetscLogEventEnd(PETSCSPARSECUDA_GAMGIndependentSet, pc, 0, 0, 0));
   PetscCall(PetscLogEventEnd(petsc_gamg_setup_events[GAMG_MIS], 0, 0, 0, 0));
   PetscCall(PetscLogEventEnd(petsc_gamg_setup_events[GAMG_COARSEN], 0, 0, 0, 0));
   PetscCall(ierr);
   if (context->device_check) PetscCall(GAMGCheckAggregates(pc, &context->aggregates));
   PetscCall(PetscCDCreate(0, lists));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode TellCoarseSize(PC pc, Mat P)
-{
-  PetscInt N;
-
-  PetscFunctionBegin;
-  if (P == NULL) {
-    PetscCall(PetscInfo(pc, "%s: No selected points on coarse grid\n", ((PetscObject)pc)->prefix));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  PetscCall(MatGetSize(P, NULL, &N));
-  PetscCall(PetscInfo(pc, "%s: New grid %" PetscInt_FMT " nodes\n", ((PetscObject)pc)->prefix, N / GAMGGet(pc)->data_cell_cols));
-  PetscCall(MatViewFromOptions(P, NULL, "-pc_gamg_agg_view_initial_prolongation"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -148,10 +133,9 @@ static PetscErrorCode CreateProlongator(PC pc, Mat A, PetscCoarsenData *lists, M
   }
   *P = NULL;
   if (context->device_check) PetscCall(GAMGCheckKeepData(pc, A));
-  PetscCallLogged(petsc_gamg_setup_events[GAMG_PROL], 0, GAMGCreateProlongator(pc, A, &context->aggregates, P));
+  PetscCallLogged(PETSCSPARSECUDA_GAMGTentative, pc, GAMGCreateProlongator(pc, A, &context->aggregates, P));
   PetscCall(GAMGAggregatesDestroy(&context->aggregates));
   if (context->device_check) PetscCall(GAMGCheckProlongator(pc, A, *P));
-  PetscCall(TellCoarseSize(pc, *P));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

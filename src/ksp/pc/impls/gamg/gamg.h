@@ -57,7 +57,7 @@ typedef struct {
   PetscBool         constant; /* or it is the vector of ones of single unknowns, which nobody stores */
 } GAMGContext;
 
-/* Log events of the stages, registered in src/init/init.c: what coarsen.c does first and then, what prolongator.c does first and then. */
+/* Log events of the stages, registered in src/init/init.c. gamg.c logs GAMGCoarsen() as the second and GAMGCreateProlongator() as the fourth; the others are parts of these. */
 PETSC_INTERN PetscLogEvent PETSCSPARSECUDA_GAMGPermutation, PETSCSPARSECUDA_GAMGIndependentSet, PETSCSPARSECUDA_GAMGAggregates, PETSCSPARSECUDA_GAMGTentative;
 
 /* gamg.c */

@@ -66,7 +66,7 @@ PetscErrorCode GAMGRandomFits(PetscBool *fits)
   PetscRandom random;
 
   PetscFunctionBegin;
-  PetscCall(DCSRPermutationRandom(NUM_RANDOM, ours));
+  PetscCall(DCSRGetRandomReals(NUM_RANDOM, ours));
   PetscCall(PetscRandomCreate(PETSC_COMM_SELF, &random));
   *fits = PETSC_TRUE;
   for (int k = 0; k < NUM_RANDOM; k++) {

@@ -141,7 +141,7 @@ static PetscErrorCode RefusedByOne(PC pc, Mat A, Refusal *refusal)
     PetscCall(PetscSparseCUDAGetMemoryAvailable(&available));
     if (BytesNeeded(A, mpi, PetscMax(GAMGGet(pc)->data_cell_cols, 1)) > (PetscReal)available) most = REFUSED_MEMORY;
   }
-  if (A->rmap->n % A->rmap->bs) most = REFUSED_BLOCKS;
+  if (A->rmap->n != A->cmap->n || A->rmap->n % A->rmap->bs) most = REFUSED_BLOCKS;
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &most, 1, MPI_INT, MPI_MAX, PetscObjectComm((PetscObject)A)));
   *refusal = (Refusal)most;
   PetscFunctionReturn(PETSC_SUCCESS);

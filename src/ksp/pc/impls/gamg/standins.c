@@ -4,7 +4,7 @@
 
 #define MISSING SETERRQ(PETSC_COMM_SELF, PETSC_ERR_SUP, "Not there yet")
 
-PetscErrorCode DCSRPermutationRandom(PetscInt n, PetscReal r[])
+PetscErrorCode DCSRGetRandomReals(PetscInt n, PetscReal r[])
 {
   PetscFunctionBegin;
   PetscCall(PetscArrayzero(r, n));
