@@ -386,20 +386,19 @@ PetscErrorCode GAMGCheckKeepData(PC pc, Mat A)
   PetscFunctionBegin;
   PetscCall(GAMGGetContext(pc, &context));
   PetscCall(PetscFree(context->check.data));
-  if (gamg->data != NULL || A->rmap->n == 0 || gamg->current_level > 0) {
+  if (gamg->data != NULL || A->rmap->n == 0) {
     context->check.data_size = size;
     PetscCall(PetscMalloc1(size, &context->check.data));
     PetscCall(PetscArraycpy(context->check.data, gamg->data, size));
+    PetscFunctionReturn(PETSC_SUCCESS);
   }
-  if (gamg->data == NULL && gamg->current_level == 0) {
-    PetscCall((*context->parent.createdefaultdata)(pc, A));
-    PetscCall(PetscFree(context->check.data));
-    context->check.data      = gamg->data;
-    context->check.data_size = gamg->data_sz;
-    PetscCheck(gamg->data_cell_rows == num_rows && gamg->data_cell_cols == num_columns, PETSC_COMM_SELF, PETSC_ERR_PLIB, "The near null space has %" PetscInt_FMT " vectors, PETSc's has %" PetscInt_FMT, num_columns, gamg->data_cell_cols);
-    gamg->data    = NULL;
-    gamg->data_sz = size;
-  }
+  PetscCheck(gamg->current_level == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "No near null space on level %" PetscInt_FMT, gamg->current_level);
+  PetscCall((*context->parent.createdefaultdata)(pc, A));
+  context->check.data      = gamg->data;
+  context->check.data_size = gamg->data_sz;
+  gamg->data               = NULL;
+  gamg->data_sz            = size;
+  PetscCheck(gamg->data_cell_rows == num_rows && gamg->data_cell_cols == num_columns, PETSC_COMM_SELF, PETSC_ERR_PLIB, "The near null space has %" PetscInt_FMT " vectors, PETSc's has %" PetscInt_FMT, num_columns, gamg->data_cell_cols);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -19,8 +19,9 @@ static PetscErrorCode ResetContext(GAMGContext *context)
   cudaStream_t stream;
 
   PetscFunctionBegin;
-  context->served   = PETSC_FALSE;
-  context->constant = PETSC_FALSE;
+  context->served         = PETSC_FALSE;
+  context->data_on_device = PETSC_FALSE;
+  context->constant       = PETSC_FALSE;
   PetscCall(GAMGAggregatesDestroy(&context->aggregates));
   PetscCall(GAMGCheckReset(&context->check));
   context->num_data_rows = 0;
@@ -63,17 +64,14 @@ PetscErrorCode GAMGGetContext(PC pc, GAMGContext **context)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The near null space: on the device when the finest level may be served. */
+/* The near null space: on the device when the finest level may be served. PETSc calls this on single processes, too: those without rows, when the others have a copy of the last setup. */
 static PetscErrorCode CreateDefaultData(PC pc, Mat A)
 {
   GAMGContext *context;
-  PetscBool    may;
 
   PetscFunctionBegin;
   PetscCall(GAMGGetContext(pc, &context));
-  PetscCall(ResetContext(context));
-  PetscCall(GAMGMayServe(pc, A, &may));
-  if (may) PetscCall(GAMGCreateDefaultData(pc, A));
+  if (context->data_on_device) PetscCall(GAMGCreateDefaultData(pc, A));
   else PetscCall((*context->parent.createdefaultdata)(pc, A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -111,30 +109,15 @@ static PetscErrorCode Coarsen(PC pc, Mat *G, PetscCoarsenData **lists)
   }
   PetscCall(PetscLogEventBegin(petsc_gamg_setup_events[GAMG_COARSEN], 0, 0, 0, 0));
   PetscCall(PetscLogEventBegin(petsc_gamg_setup_events[GAMG_MIS], 0, 0, 0, 0));
-  PetscCall(PetscLogEventBegin(MAT_Coarsen, GAMGGetAggOptions(pc)->crs, 0, 0, 0));
+  PetscCall(PetscLogEventBegin(PETSCSPARSECUDA_GAMGIndependentSet, pc, 0, 0, 0));
   ierr = GAMGSwitchCoarsening(pc);
   if (ierr == PETSC_SUCCESS) ierr = GAMGCoarsen(*G, context->hops, context->by_number, &context->aggregates);
-  PetscCall(PetscLogEventEnd(MAT_Coarsen, GAMGGetAggOptions(pc)->crs, 0, 0, 0));
+  PetscCall(PetscLogEventEnd(PETSCSPARSECUDA_GAMGIndependentSet, pc, 0, 0, 0));
   PetscCall(PetscLogEventEnd(petsc_gamg_setup_events[GAMG_MIS], 0, 0, 0, 0));
   PetscCall(PetscLogEventEnd(petsc_gamg_setup_events[GAMG_COARSEN], 0, 0, 0, 0));
   PetscCall(ierr);
   if (context->device_check) PetscCall(GAMGCheckAggregates(pc, &context->aggregates));
   PetscCall(PetscCDCreate(0, lists));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode TellCoarseSize(PC pc, Mat P)
-{
-  PetscInt N;
-
-  PetscFunctionBegin;
-  if (P == NULL) {
-    PetscCall(PetscInfo(pc, "%s: No selected points on coarse grid\n", ((PetscObject)pc)->prefix));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  PetscCall(MatGetSize(P, NULL, &N));
-  PetscCall(PetscInfo(pc, "%s: New grid %" PetscInt_FMT " nodes\n", ((PetscObject)pc)->prefix, N / GAMGGet(pc)->data_cell_cols));
-  PetscCall(MatViewFromOptions(P, NULL, "-pc_gamg_agg_view_initial_prolongation"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -150,10 +133,9 @@ static PetscErrorCode CreateProlongator(PC pc, Mat A, PetscCoarsenData *lists, M
   }
   *P = NULL;
   if (context->device_check) PetscCall(GAMGCheckKeepData(pc, A));
-  PetscCallLogged(petsc_gamg_setup_events[GAMG_PROL], 0, GAMGCreateProlongator(pc, A, &context->aggregates, P));
+  PetscCallLogged(PETSCSPARSECUDA_GAMGTentative, pc, GAMGCreateProlongator(pc, A, &context->aggregates, P));
   PetscCall(GAMGAggregatesDestroy(&context->aggregates));
   if (context->device_check) PetscCall(GAMGCheckProlongator(pc, A, *P));
-  PetscCall(TellCoarseSize(pc, *P));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -214,6 +196,12 @@ static PetscErrorCode PCGAMGSetType_AIJCUDA(PC pc, PCGAMGType type)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Whether PETSc makes the interpolations anew in the setup that begins. */
+static PetscBool MakesInterpolations(PC pc)
+{
+  return (PetscBool)(!pc->setupcalled || !GAMGGet(pc)->reuse_prol || pc->flag == DIFFERENT_NONZERO_PATTERN);
+}
+
 /* Nothing of a setup outlives it, whether it fails or not. */
 static PetscErrorCode PCSetUp_GAMG_AIJCUDA(PC pc)
 {
@@ -223,6 +211,7 @@ static PetscErrorCode PCSetUp_GAMG_AIJCUDA(PC pc)
   PetscFunctionBegin;
   PetscCall(GAMGGetContext(pc, &context));
   PetscCall(ResetContext(context));
+  if (GAMGGet(pc)->ops->creategraph == CreateGraph && MakesInterpolations(pc)) PetscCall(GAMGServeData(pc, pc->pmat, &context->data_on_device));
   ierr = (*parent_setup)(pc);
   PetscCall(ResetContext(context));
   PetscCall(ierr);

@@ -42,21 +42,22 @@ typedef struct {
 
 /* What is kept with a PC: a container composed with it. */
 typedef struct {
-  struct _PCGAMGOps parent;       /* PETSc's operations */
-  PetscBool         device_setup; /* -pc_gamg_device_setup */
-  PetscBool         device_check; /* -pc_gamg_device_check, of the tests */
-  PetscBool         random_fits;  /* PetscRandom draws the numbers that the permutation is made of */
-  PetscBool         served;       /* whether the level under way is; the same on all processes, decided with its graph */
-  PetscInt          hops;         /* of the level under way: 2, aggressive, or 1 */
-  PetscBool         by_number;    /* order of the members of its aggregates */
-  GAMGCheck         check;        /* with device_check */
-  GAMGAggregates    aggregates;   /* of the level under way, from its coarsening to its prolongator */
-  PetscReal        *data;         /* device, owned: near null space of the level under way, column-major as in PC_GAMG, [data_cell_cols][num_data_rows]; NULL: it is in PC_GAMG, on the host, */
+  struct _PCGAMGOps parent;         /* PETSc's operations */
+  PetscBool         device_setup;   /* -pc_gamg_device_setup */
+  PetscBool         device_check;   /* -pc_gamg_device_check, of the tests */
+  PetscBool         random_fits;    /* PetscRandom draws the numbers that the permutation is made of */
+  PetscBool         served;         /* whether the level under way is; the same on all processes, decided with its graph */
+  PetscBool         data_on_device; /* whether GAMGCreateDefaultData() makes the near null space of the finest level, not PETSc */
+  PetscInt          hops;           /* of the level under way: 2, aggressive, or 1 */
+  PetscBool         by_number;      /* order of the members of its aggregates */
+  GAMGCheck         check;          /* with device_check */
+  GAMGAggregates    aggregates;     /* of the level under way, from its coarsening to its prolongator */
+  PetscReal        *data;           /* device, owned: near null space of the level under way, column-major as in PC_GAMG, [data_cell_cols][num_data_rows]; NULL: it is in PC_GAMG, on the host, */
   PetscInt          num_data_rows;
   PetscBool         constant; /* or it is the vector of ones of single unknowns, which nobody stores */
 } GAMGContext;
 
-/* Log events of the stages, registered in src/init/init.c: what coarsen.c does first and then, what prolongator.c does first and then. */
+/* Log events of the stages, registered in src/init/init.c. gamg.c logs GAMGCoarsen() as the second and GAMGCreateProlongator() as the fourth; the others are parts of these. */
 PETSC_INTERN PetscLogEvent PETSCSPARSECUDA_GAMGPermutation, PETSCSPARSECUDA_GAMGIndependentSet, PETSCSPARSECUDA_GAMGAggregates, PETSCSPARSECUDA_GAMGTentative;
 
 /* gamg.c */
@@ -68,7 +69,7 @@ PETSC_INTERN PetscErrorCode GAMGStructFits(PetscBool *);
 PETSC_INTERN PetscErrorCode GAMGRandomFits(PetscBool *);
 
 /* serve.c */
-PETSC_INTERN PetscErrorCode GAMGMayServe(PC, Mat, PetscBool *);
+PETSC_INTERN PetscErrorCode GAMGServeData(PC, Mat, PetscBool *);
 PETSC_INTERN PetscErrorCode GAMGServe(PC, Mat, GAMGContext *);
 PETSC_INTERN PetscErrorCode GAMGSwitchCoarsening(PC);
 

@@ -141,7 +141,7 @@ static PetscErrorCode RefusedByOne(PC pc, Mat A, Refusal *refusal)
     PetscCall(PetscSparseCUDAGetMemoryAvailable(&available));
     if (BytesNeeded(A, mpi, PetscMax(GAMGGet(pc)->data_cell_cols, 1)) > (PetscReal)available) most = REFUSED_MEMORY;
   }
-  if (A->rmap->n % A->rmap->bs) most = REFUSED_BLOCKS;
+  if (A->rmap->n != A->cmap->n || A->rmap->n % A->rmap->bs) most = REFUSED_BLOCKS;
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &most, 1, MPI_INT, MPI_MAX, PetscObjectComm((PetscObject)A)));
   *refusal = (Refusal)most;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -257,28 +257,34 @@ static PetscErrorCode NoteSquare(PC pc, const GAMGContext *context)
 }
 
 /*
-  GAMGMayServe - Whether the finest level may be served, before its graph is asked for: its near null space is made on the device then
+  GAMGServeData - Whether the near null space of the finest level is made on the device: the level may be served, as far as that is known before its graph, and no process has
+  the near null space already
 
   Collective
 
   Input Parameters:
-+ pc - of type PCGAMG
++ pc - of type PCGAMG, before a setup
 - A  - matrix of the finest level
 
   Output Parameter:
-. may - the answer, the same on all processes; GAMGServe() may still refuse
+. device - the answer, the same on all processes; GAMGServe() may still refuse the level
+
+  Cost: two reductions of an integer.
 */
-PetscErrorCode GAMGMayServe(PC pc, Mat A, PetscBool *may)
+PetscErrorCode GAMGServeData(PC pc, Mat A, PetscBool *device)
 {
-  GAMGContext *context;
-  Refusal      refusal;
+  const PC_GAMG *gamg = GAMGGet(pc);
+  GAMGContext   *context;
+  Refusal        refusal;
 
   PetscFunctionBegin;
   PetscCall(GAMGGetContext(pc, &context));
-  *may = PETSC_FALSE;
-  if (GAMGGet(pc)->injection_index_size > 0) PetscFunctionReturn(PETSC_SUCCESS); // PETSc looks for the near null space then
+  *device = PETSC_FALSE;
+  if (gamg->injection_index_size > 0) PetscFunctionReturn(PETSC_SUCCESS); // PETSc looks for the near null space then
   PetscCall(Refuse(pc, A, 0, context, &refusal));
-  *may = (PetscBool)(refusal == SERVED);
+  if (refusal != SERVED) PetscFunctionReturn(PETSC_SUCCESS);
+  *device = (PetscBool)(A->rmap->n == 0 || (gamg->data == NULL && gamg->orig_data == NULL)); // without rows there may be neither, whatever the others have
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, device, 1, MPI_C_BOOL, MPI_LAND, PetscObjectComm((PetscObject)pc)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -1,0 +1,272 @@
+static char help[] = "PCGAMG sets up what it sets up with MATAIJ: iterations and views of the solver are equal; -pc_gamg_device_check compares levels that were set up on the device.\n\
+  -problem (5point|7point|27point|anisotropic|elasticity|unsymmetric|random), -near_null (none|host|device|coordinates), -n points in a direction: see gamgproblem.c\n\
+  -solves n: solves; after each the values change, and after the last but one the pattern\n\
+  -served n: so many levels at least are set up on the device in the first solve\n\
+  -refused: none is\n\n";
+
+#include "gamgproblem.h"
+
+/* How often our coarsening ran. */
+static PetscErrorCode CountServed(PetscInt *count)
+{
+  PetscLogEvent      event;
+  PetscEventPerfInfo info;
+
+  PetscFunctionBegin;
+  PetscCall(PetscLogEventGetId("GAMGDevIndSet", &event));
+  PetscCall(PetscLogEventGetPerfInfo(PETSC_DETERMINE, event, &info));
+  *count = info.count;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* New values, or values at new places. */
+static PetscErrorCode Change(Mat A, PetscBool pattern)
+{
+  PetscInt begin, end, N;
+
+  PetscFunctionBegin;
+  PetscCall(MatShift(A, 0.03));
+  if (!pattern) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatSetOption(A, MAT_NEW_NONZERO_ALLOCATION_ERR, PETSC_FALSE));
+  PetscCall(MatGetSize(A, &N, NULL));
+  PetscCall(MatGetOwnershipRange(A, &begin, &end));
+  for (PetscInt i = begin; i < end; i++)
+    if (i % 11 == 0) PetscCall(MatSetValue(A, i, N - 1 - i, -0.01, ADD_VALUES));
+  for (PetscInt i = begin; i < end; i++)
+    if ((N - 1 - i) % 11 == 0) PetscCall(MatSetValue(A, i, N - 1 - i, -0.01, ADD_VALUES));
+  PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Options of PCGAMG are read, whoever sets up. */
+static PetscErrorCode CheckOptionsLeft(void)
+{
+  PetscInt  n;
+  char    **names, **values;
+  PetscBool ours, check;
+
+  PetscFunctionBegin;
+  PetscCall(PetscOptionsLeftGet(NULL, &n, &names, &values));
+  for (PetscInt k = 0; k < n; k++) {
+    PetscCall(PetscStrbeginswith(names[k], "pc_gamg_", &ours));
+    PetscCall(PetscStrcmp(names[k], "pc_gamg_device_check", &check));
+    PetscCheck(!ours || check, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "Nobody has read the option -%s", names[k]);
+  }
+  PetscCall(PetscOptionsLeftRestore(NULL, &n, &names, &values));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  char           type[64] = MATDCSRCUDA;
+  PetscInt       solves = 1, served = 0, before, after;
+  PetscBool      refused = PETSC_FALSE;
+  Mat            A[2];
+  KSP            ksp[2];
+  ProblemOptions options;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  PetscCall(PetscSparseCUDAInitialize());
+  PetscCall(PetscLogDefaultBegin());
+  PetscCall(ProblemFromOptions(&options));
+  PetscCall(PetscOptionsGetString(NULL, NULL, "-type", type, sizeof(type), NULL));
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-solves", &solves, NULL));
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-served", &served, NULL));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-refused", &refused, NULL));
+  for (int k = 0; k < 2; k++) {
+    PetscCall(ProblemCreate(&options, k ? type : MATAIJ, &A[k]));
+    PetscCall(ProblemCreateKSP(&options, A[k], &ksp[k]));
+  }
+  for (PetscInt s = 0; s < solves; s++) {
+    char     what[64];
+    Solution solution[2];
+
+    PetscCall(PetscSNPrintf(what, sizeof(what), "%s, solve %" PetscInt_FMT, Problems[options.problem], s + 1));
+    PetscCall(CountServed(&before));
+    for (int k = 0; k < 2; k++) PetscCall(ProblemSolve(A[k], ksp[k], &solution[k]));
+    PetscCall(CountServed(&after));
+    PetscCheck(s > 0 || after - before >= served, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: %" PetscInt_FMT " levels were set up on the device, not %" PetscInt_FMT, what, after - before, served);
+    PetscCheck(!refused || after == before, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: %" PetscInt_FMT " levels were set up on the device", what, after - before);
+    PetscCall(SolutionCompare(&solution[0], &solution[1], what));
+    for (int k = 0; k < 2; k++) {
+      PetscCall(SolutionDestroy(&solution[k]));
+      if (s + 1 < solves) PetscCall(Change(A[k], (PetscBool)(solves > 2 && s + 2 == solves)));
+    }
+  }
+  PetscCall(CheckOptionsLeft());
+  for (int k = 0; k < 2; k++) {
+    PetscCall(KSPDestroy(&ksp[k]));
+    PetscCall(MatDestroy(&A[k]));
+  }
+  PetscCall(PetscFinalize());
+  return 0;
+}
+
+/*TEST
+
+   build:
+      depends: gamgproblem.c
+
+   # On the host all levels are PETSc's: the seam changes nothing.
+   testset:
+      args: -pc_gamg_device_check -malloc_dump -checkfunctionlist
+      output_file: output/empty.out
+      test:
+         suffix: problems
+         nsize: {{1 3}}
+         args: -n 7 -problem {{5point 27point elasticity unsymmetric}}
+      test:
+         suffix: random
+         nsize: {{1 4}}
+         args: -n 7 -problem random -hubs 2
+      test:
+         suffix: bare
+         args: -problem random -bare 0.1 -pc_gamg_agg_nsmooths 0 -ksp_max_it 2
+      test:
+         suffix: empty
+         nsize: 3
+         args: -every_other -solves 3 -pc_gamg_reuse_interpolation 0
+      test:
+         suffix: empty_elasticity
+         nsize: 2
+         args: -every_other -n 5 -problem elasticity -solves 2 -pc_gamg_reuse_interpolation 0 -near_null {{host coordinates}}
+      test:
+         suffix: near_null
+         nsize: 2
+         args: -near_null {{host device coordinates}}
+      test:
+         suffix: mpi1rank
+         args: -mpi -problem {{27point elasticity}} -n 6
+      test:
+         suffix: reuse
+         nsize: 2
+         args: -solves 4 -pc_gamg_reuse_interpolation {{0 1}} -pc_gamg_recompute_esteig {{0 1}}
+      test:
+         suffix: fallback
+         nsize: 2
+         args: -pc_gamg_mat_coarsen_type {{mis misk hem}} -pc_gamg_aggressive_square_graph {{0 1}}
+      test:
+         suffix: off
+         args: -pc_gamg_device_setup 0 -refused
+      test:
+         suffix: none
+         nsize: {{1 2}}
+         args: -device_enable none -refused
+
+   # On the device: check mode, and levels were indeed set up there.
+   testset:
+      requires: cuda
+      args: -pc_gamg_device_check -malloc_dump -checkfunctionlist -use_gpu_aware_mpi 0 -served 1
+      output_file: output/empty.out
+      test:
+         suffix: device
+         nsize: {{1 2 3 4 8}}
+         args: -problem {{5point 7point 27point anisotropic elasticity unsymmetric random}}
+      test:
+         suffix: device_threshold
+         nsize: {{1 3}}
+         args: -pc_gamg_threshold {{0 0.02 0.1}} -problem {{7point 27point anisotropic elasticity unsymmetric random}}
+      test:
+         suffix: device_aggressive
+         nsize: {{1 2 4}}
+         args: -pc_gamg_aggressive_coarsening {{0 2}} -pc_gamg_mat_coarsen_type {{mis misk}} -problem {{5point elasticity random}}
+      test:
+         suffix: device_misk
+         nsize: {{1 3}}
+         args: -pc_gamg_aggressive_square_graph 0 -pc_gamg_aggressive_mis_k 1 -problem {{27point elasticity}}
+      test:
+         suffix: device_random
+         nsize: {{1 2 3 4 8}}
+         args: -problem random -seed {{1 2 3}} -hubs {{0 3}} -local {{0 1}} -degree 3
+      test:
+         suffix: device_bare
+         nsize: {{1 2 3 4 8}}
+         args: -problem random -bare 0.1 -isolated 0.2 -pc_gamg_agg_nsmooths 0 -ksp_max_it 2
+      test:
+         suffix: device_thin
+         nsize: 8
+         args: -problem 27point -n 16 -pc_gamg_process_eq_limit 1
+      test:
+         suffix: device_empty
+         nsize: {{3 4}}
+         args: -every_other -problem {{27point elasticity random}} -solves 3 -pc_gamg_reuse_interpolation {{0 1}}
+      test:
+         suffix: device_near_null
+         nsize: {{1 3}}
+         args: -near_null {{none host device coordinates}} -problem {{7point elasticity}}
+      test:
+         suffix: device_mpi1rank
+         args: -mpi -problem {{7point elasticity unsymmetric}} -pc_gamg_threshold {{-1 0.02}}
+      test:
+         suffix: device_reuse
+         nsize: {{1 2}}
+         args: -solves 4 -pc_gamg_reuse_interpolation {{0 1}} -pc_gamg_recompute_esteig {{0 1}} -problem {{7point elasticity}}
+      test:
+         suffix: device_smooths
+         nsize: {{1 2}}
+         args: -pc_gamg_agg_nsmooths {{0 2}} -pc_gamg_esteig_ksp_type {{cg gmres}}
+      test:
+         suffix: device_filter
+         args: -pc_gamg_prolongator_filter 0.05
+      test:
+         suffix: device_repartition
+         nsize: 4
+         args: -pc_gamg_repartition {{0 1}} -pc_gamg_process_eq_limit 100 -problem {{27point elasticity}}
+      test:
+         suffix: device_parallel_coarse
+         nsize: 4
+         args: -pc_gamg_parallel_coarse_grid_solver -mg_coarse_pc_type jacobi -pc_gamg_coarse_eq_limit 10
+      test:
+         suffix: device_pinned
+         nsize: {{1 2}}
+         args: -pc_gamg_cpu_pin_coarse_grids
+      test:
+         suffix: device_single_levels
+         args: -mat_coarsen_type {{mis hem}}
+      test:
+         suffix: device_square_options
+         args: -pc_gamg_square_0_mat_product_algorithm sorted
+
+   # Levels that PETSc sets up
+   testset:
+      requires: cuda
+      nsize: {{1 2}}
+      args: -pc_gamg_device_check -malloc_dump -use_gpu_aware_mpi 0 -refused
+      output_file: output/empty.out
+      test:
+         suffix: refused_hem
+         args: -pc_gamg_mat_coarsen_type hem
+      test:
+         suffix: refused_misk
+         args: -pc_gamg_mat_coarsen_misk_distance 2 -pc_gamg_aggressive_coarsening 0
+      test:
+         suffix: refused_aggressive_misk
+         args: -pc_gamg_aggressive_square_graph 0 -pc_gamg_aggressive_coarsening 10
+      test:
+         suffix: refused_ordering
+         args: -pc_gamg_mis_k_minimum_degree_ordering
+      test:
+         suffix: refused_asm
+         args: -pc_gamg_asm_use_agg
+      test:
+         suffix: refused_asm_hem
+         args: -pc_gamg_asm_hem_aggs 2
+      test:
+         suffix: refused_filter
+         args: -pc_gamg_low_memory_threshold_filter -pc_gamg_threshold 0.01
+      test:
+         suffix: refused_classical
+         args: -pc_gamg_type classical
+      test:
+         suffix: refused_option
+         args: -pc_gamg_device_setup 0
+      test:
+         suffix: refused_bound
+         args: -mat_bind_below 100000
+      test:
+         suffix: refused_memory
+         args: -petscsparsecuda_test_available_memory 1000
+
+TEST*/
