@@ -105,7 +105,7 @@ static PetscErrorCode TellEdges(PC pc, Mat A, Mat G, PetscReal threshold)
 PetscErrorCode GAMGCreateGraph(PC pc, Mat A, Mat *G)
 {
   const PetscReal threshold = GAMGGet(pc)->threshold[GAMGGet(pc)->current_level];
-  PetscBool       transpose;
+  PetscBool       transpose = PETSC_FALSE;
   PetscErrorCode  ierr;
 
   PetscFunctionBegin;

@@ -169,10 +169,9 @@ cleanup:
 */
 PetscErrorCode GAMGSmoothProlongator(PC pc, Mat A, Mat *P)
 {
-  PC_MG          *mg          = (PC_MG *)pc->data;
-  const PetscInt  num_smooths = GAMGGetAggOptions(pc)->nsmooths, level = GAMGGet(pc)->current_level;
-  const PetscReal filter = gamg->prolongator_filter * PetscPowRealInt(gamg->prolongator_filter_scale, level);
-  PetscReal       emax   = 0;
+  PC_MG         *mg          = (PC_MG *)pc->data;
+  const PetscInt num_smooths = GAMGGetAggOptions(pc)->nsmooths, level = GAMGGet(pc)->current_level;
+  PetscReal      emax = 0;
 
   PetscFunctionBegin;
   PetscCall(PetscLogEventBegin(petsc_gamg_setup_events[GAMG_OPT], 0, 0, 0, 0));
