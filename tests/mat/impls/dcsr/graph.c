@@ -26,6 +26,48 @@ static PetscErrorCode TestGraph(Mat A, Mat B, PetscBool symmetrize, PetscBool sc
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* How blocks are filled. */
+typedef enum {
+  WHOLE,
+  HOLES,   /* with holes */
+  TWISTED, /* columns that pass for those of whole blocks, each in a block of its own */
+  NUM_FILLINGS
+} Filling;
+
+/* The graph of a matrix with blocks has the sums that MATAIJ's has, of all rows and columns of a block or of some. */
+static PetscErrorCode TestBlockGraph(const char type[], Filling filling, PetscInt bs)
+{
+  const PetscInt num_nodes = 24;
+  PetscInt       begin, end, index[] = {bs - 1, 0};
+  Mat            X[2], G[2];
+
+  PetscFunctionBegin;
+  for (int k = 0; k < 2; k++) {
+    PetscCall(MatCreate(PETSC_COMM_WORLD, &X[k]));
+    PetscCall(MatSetSizes(X[k], PETSC_DECIDE, PETSC_DECIDE, num_nodes * bs, num_nodes * bs));
+    PetscCall(MatSetBlockSize(X[k], bs));
+    PetscCall(MatSetType(X[k], k ? type : MATAIJ));
+    PetscCall(MatGetOwnershipRange(X[k], &begin, &end));
+    for (PetscInt i = begin; i < end; i++) {
+      for (PetscInt j = 0; j < num_nodes * bs; j++) {
+        const PetscInt  node = i / bs, other = j / bs, group = filling == TWISTED ? other / bs : other;
+        const PetscBool near = (PetscBool)((node * 5 + group * 3) % 7 < 2 && node % 6 != 4 && group < num_nodes / (filling == TWISTED ? bs : 1));
+
+        if (near && (filling != HOLES || (i + 2 * j) % 3) && (filling != TWISTED || j % bs == other % bs)) PetscCall(MatSetValue(X[k], i, j, (PetscReal)((3 * i + 5 * j) % 11) - 5.5, INSERT_VALUES));
+      }
+    }
+    PetscCall(MatAssemblyBegin(X[k], MAT_FINAL_ASSEMBLY));
+    PetscCall(MatAssemblyEnd(X[k], MAT_FINAL_ASSEMBLY));
+  }
+  for (PetscInt n = 0; n <= 2; n++) {
+    for (int k = 0; k < 2; k++) PetscCall(MatCreateGraph(X[k], (PetscBool)(n != 1), PETSC_FALSE, -1, n, index, &G[k]));
+    PetscCall(TestCompare(G[0], G[1], n ? "the graph of some rows and columns of blocks" : "the graph of blocks"));
+    for (int k = 0; k < 2; k++) PetscCall(MatDestroy(&G[k]));
+  }
+  for (int k = 0; k < 2; k++) PetscCall(MatDestroy(&X[k]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* A diagonal that is there and large, or negative here and there, and whatever TestCreate() has beside it. */
 static PetscErrorCode CreatePair(const char type[], PetscInt n, PetscInt bs, PetscInt per_row, Mat X[2])
 {
@@ -79,6 +121,8 @@ int main(int argc, char **argv)
     PetscCall(MatDestroy(&X[0]));
     PetscCall(MatDestroy(&X[1]));
   }
+  for (int filling = 0; filling < NUM_FILLINGS; filling++)
+    for (PetscInt bs = 2; bs <= 6; bs++) PetscCall(TestBlockGraph(type, (Filling)filling, bs));
   PetscCall(PetscFinalize());
   return 0;
 }
