@@ -43,5 +43,8 @@ $(ARCHIVE): $(objects) $(BUILD)/sources
 	@rm -f $@
 	$(Q)$(AR) crs $@ $(objects)
 
+# What is left of sources that moved or went.
+left := $(filter-out $(objects:.o=.d),$(shell find $(BUILD)/obj/src -name '*.d' 2>/dev/null))
+$(if $(left),$(shell rm -f $(left) $(left:.d=.o)))
 -include $(objects:.o=.d)
 include conf/tests.mk

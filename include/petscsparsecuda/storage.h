@@ -3,7 +3,7 @@
   The seam for device storage: what the subclasses of MATSEQAIJ ask of the storage of a sequential matrix.
 
   A type has a table of functions, as PETSc has them, and is registered with it (MatDeviceStorageRegister()). Compact CSR, DCSRView, is what all rooms of this floor read and write:
-  insertion, products, transposes, submatrices and the copies to and from the host. They ask for it with MatSeqAIJCUDACopyToDevice() and MatSeqAIJCUDACompact(), and do not know of
+  insertion and deletion, sums and products, transposes, submatrices, PCGAMG's graph, and the copies to and from the host. They ask for it with MatSeqAIJCUDACopyToDevice() and MatSeqAIJCUDACompact(), and do not know of
   other storage. Products with vectors and operations entry by entry go through the table.
 
   DCSR is its own CSR view: its table works on the view without a copy, and has no data beside it. Any other storage is made of compact CSR by the first product with a vector, and:

@@ -113,7 +113,7 @@ static PetscErrorCode Round(OffProcessStash *s, PetscLayout map, uint64_t seed, 
   PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
   for (PetscInt p = 0; p < num_pieces; p++) PetscCall(AppendPiece(s, map, rank, seed, num * p / num_pieces, num * (p + 1) / num_pieces, (PetscBool)(which >> p & 1), stream));
   PetscCall(OffProcessStashSort(s, map, stream));
-  fits = MatExchangeFits(&s->exchange, size, s->starts);
+  PetscCall(OffProcessStashBeginPattern(s, map, &fits));
   PetscCallMPI(MPIU_Allreduce(&fits, kept, 1, MPI_C_BOOL, MPI_LAND, PETSC_COMM_WORLD));
   PetscCall(OffProcessStashExchange(s, map, (PetscBool) !*kept, mtype, stream, &received));
   PetscCheck(OffProcessStashCount(s) == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "the stash is not empty after the exchange");
@@ -154,6 +154,40 @@ static PetscErrorCode Test(PetscInt n, PetscBool gaps, PetscInt which, PetscMemT
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* One rank has a send buffer that is longer than PetscInt can tell with its padding: it knows before anything is sent, and all have the error. */
+static PetscErrorCode TestTooLong(void)
+{
+  MatExchange    x;
+  PetscLayout    map;
+  PetscInt      *starts;
+  PetscMPIInt    rank, size;
+  PetscErrorCode ierr, all;
+
+  PetscFunctionBegin;
+  if (PetscDefined(USE_64BIT_INDICES)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscArrayzero(&x, 1));
+  PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  PetscCall(PetscLayoutCreateFromSizes(PETSC_COMM_WORLD, 10, PETSC_DECIDE, 1, &map));
+  PetscCall(PetscCalloc1(size + 1, &starts));
+  if (rank == size - 1) starts[size] = PETSC_INT_MAX;
+  PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
+  ierr = MatExchangeCreateBegin(map, starts, &x);
+  PetscCall(PetscSparseCUDAAgree(PETSC_COMM_WORLD, ierr, &all));
+  PetscCall(PetscPopErrorHandler());
+  PetscCheck(ierr == (rank == size - 1 ? PETSC_ERR_ARG_OUTOFRANGE : PETSC_SUCCESS), PETSC_COMM_SELF, PETSC_ERR_PLIB, "error %d for %" PetscInt_FMT " entries", (int)ierr, starts[size]);
+  PetscCheck(all == PETSC_ERR_ARG_OUTOFRANGE, PETSC_COMM_SELF, PETSC_ERR_PLIB, "error %d after the agreement", (int)all);
+  PetscCheck(rank != size - 1 || (x.to == NULL && x.to_starts == NULL && x.begun == NULL), PETSC_COMM_SELF, PETSC_ERR_PLIB, "an exchange that was not begun has something");
+  starts[size] = rank == size - 1 ? 3 : 0; // the next one begins anew, and ends
+  PetscCall(MatExchangeCreateBegin(map, starts, &x));
+  PetscCall(MatExchangeCreateEnd(map, &x));
+  PetscCheck(x.num_received == (rank == size - 1 ? MAT_EXCHANGE_BLOCK : 0), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%" PetscInt_FMT " places for what is received", x.num_received);
+  PetscCall(MatExchangeDestroy(&x));
+  PetscCall(PetscFree(starts));
+  PetscCall(PetscLayoutDestroy(&map));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   const PetscInt sizes[] = {1, 40, 3000};
@@ -176,6 +210,7 @@ int main(int argc, char **argv)
       PetscCall(Test(sizes[k], (PetscBool)gaps, 10, PETSC_MEMTYPE_CUDA, stream));               /* pieces of both kinds */
       PetscCall(Test(sizes[k], (PetscBool)gaps, rank % 2 ? 0 : 4, PETSC_MEMTYPE_CUDA, stream)); /* some ranks have host values only */
     }
+  PetscCall(TestTooLong());
   PetscCall(PetscFinalize());
   return 0;
 }

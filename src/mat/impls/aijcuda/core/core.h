@@ -44,11 +44,15 @@ typedef struct {
   PetscInt     n;
 } HostVecBuffer;
 
-/* A sequential matrix on the device. */
+/*
+  A sequential matrix on the device.
+
+  Of its values, view.values is the array in CSR, has_values says that the present structure got some, and newest says who of CSR and storage has those of the last change. offloadmask says whether the host's are newer.
+*/
 typedef struct {
   DCSRView         view;         /* compact or fragmented CSR, its arrays are owned; meaningful when structure */
   PetscBool        structure;    /* view, or the storage that has replaced it, holds the structure of state nonzerostate */
-  PetscBool        values;       /* its values were filled once */
+  PetscBool        has_values;   /* its values were filled once */
   PetscObjectState nonzerostate; /* of the matrix when view was made */
 
   /* What storage.h is about */

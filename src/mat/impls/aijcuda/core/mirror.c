@@ -100,8 +100,8 @@ PetscErrorCode MatSeqAIJCUDADropDevice(Mat A)
     PetscCall(PetscSparseCUDAGetStream(&stream));
     PetscCall(DCSRViewFree(&d->device.view, stream));
   }
-  d->device.structure = PETSC_FALSE;
-  d->device.values    = PETSC_FALSE;
+  d->device.structure  = PETSC_FALSE;
+  d->device.has_values = PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -119,7 +119,7 @@ PetscBool MatSeqAIJCUDADeviceIsCurrent(Mat A)
 {
   const Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
 
-  return (PetscBool)(d->device.structure && d->device.nonzerostate == A->nonzerostate && d->device.values && (A->offloadmask == PETSC_OFFLOAD_GPU || A->offloadmask == PETSC_OFFLOAD_BOTH));
+  return (PetscBool)(d->device.structure && d->device.nonzerostate == A->nonzerostate && d->device.has_values && (A->offloadmask == PETSC_OFFLOAD_GPU || A->offloadmask == PETSC_OFFLOAD_BOTH));
 }
 
 /* Notes that a device operation changed the values of the CSR view: the mirror's are stale, and those of storage beside it. */
@@ -185,9 +185,9 @@ static PetscErrorCode CopyMirrorToDevice(Mat A, PetscBool current)
   PetscCall(PetscSparseCUDAGetStream(&stream));
   PetscCall(PetscSparseCUDACopyToDevice(d->device.view.values, a->a, (size_t)d->device.view.num_nonzeros * sizeof(PetscScalar), stream));
   PetscCall(PetscLogCpuToGpu((PetscLogDouble)d->device.view.num_nonzeros * sizeof(PetscScalar)));
-  d->device.newest = DEVICE_VALUES_CSR;
-  d->device.values = PETSC_TRUE;
-  A->offloadmask   = PETSC_OFFLOAD_BOTH;
+  d->device.newest     = DEVICE_VALUES_CSR;
+  d->device.has_values = PETSC_TRUE;
+  A->offloadmask       = PETSC_OFFLOAD_BOTH;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -202,7 +202,7 @@ PetscErrorCode MatSeqAIJCUDACopyToDevice(Mat A)
   PetscCall((*MatAIJCUDAHook.finish_insertion_seq)(A));
   current = (PetscBool)(d->device.structure && d->device.nonzerostate == A->nonzerostate);
   if (current) PetscCall(MatSeqAIJCUDAGetCSR(A));
-  if (current && d->device.values && (A->offloadmask == PETSC_OFFLOAD_GPU || A->offloadmask == PETSC_OFFLOAD_BOTH)) PetscFunctionReturn(PETSC_SUCCESS);
+  if (current && d->device.has_values && (A->offloadmask == PETSC_OFFLOAD_GPU || A->offloadmask == PETSC_OFFLOAD_BOTH)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCheck(A->offloadmask != PETSC_OFFLOAD_GPU, PETSC_COMM_SELF, PETSC_ERR_PLIB, "The newest values are on the device, under a structure that is no longer current");
   PetscCall(MatSeqAIJCUDAShowMirror(A));
   PetscCall(PetscLogEventBegin(PETSCSPARSECUDA_CopyToDevice, A, 0, 0, 0));
@@ -377,7 +377,7 @@ static PetscErrorCode CopyValuesToHost(Mat A)
   cudaStream_t    stream;
 
   PetscFunctionBegin;
-  PetscCheck(d->device.values && d->device.view.num_nonzeros == a->i[A->rmap->n], PETSC_COMM_SELF, PETSC_ERR_PLIB, "The newest values are on the device, under a structure that is no longer current");
+  PetscCheck(d->device.has_values && d->device.view.num_nonzeros == a->i[A->rmap->n], PETSC_COMM_SELF, PETSC_ERR_PLIB, "The newest values are on the device, under a structure that is no longer current");
   PetscCall(MatSeqAIJCUDACompact(A));
   PetscCall(PetscSparseCUDAGetStream(&stream));
   bytes = (size_t)d->device.view.num_nonzeros * sizeof(PetscScalar);

@@ -42,7 +42,7 @@ PetscErrorCode MatSeqAIJCUDASetDeviceMatrix(Mat A, DCSRView *view)
   a->compressedrow.use       = PETSC_FALSE;
   d->device.view             = *view;
   d->device.structure        = PETSC_TRUE;
-  d->device.values           = PETSC_TRUE;
+  d->device.has_values       = PETSC_TRUE;
   d->device.nonzerostate     = A->nonzerostate;
   d->staging.device_assembly = PETSC_TRUE;
   A->offloadmask             = PETSC_OFFLOAD_GPU;
@@ -145,7 +145,7 @@ PetscErrorCode MatSeqAIJCUDATakeValues(Mat B, DCSRView *view)
   b->device.view.values   = view->values;
   b->device.view.capacity = b->device.view.num_nonzeros; // room behind the entries went with the old values
   view->values            = values;
-  b->device.values        = PETSC_TRUE;
+  b->device.has_values    = PETSC_TRUE;
   PetscCall(MatSeqAIJCUDADeviceChanged(B));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -65,7 +65,7 @@ static PetscErrorCode MatZeroEntries_SeqAIJCUDA(Mat A)
   PetscCall(PetscSparseCUDAGetStream(&stream));
   if (table == d->device.csr) PetscCall(MatSeqAIJCUDAGetCSR(A));
   PetscCall((*table->zero)(A, stream));
-  d->device.values = PETSC_TRUE;
+  d->device.has_values = PETSC_TRUE;
   PetscCall(MatSeqAIJCUDAStorageChanged(A, table));
   if (d->mirror.structure) {
     PetscCall(MatAIJCUDAHostBegin(A, HOST_READ_STRUCTURE));
@@ -355,7 +355,7 @@ static PetscErrorCode DuplicateDevice(Mat A, MatDuplicateOption option, Mat B)
   PetscCall(MatSeqAIJCUDADuplicateStorage(A, (PetscBool)(option == MAT_COPY_VALUES), B, &done));
   if (!done) PetscCall(DuplicateCSR(A, option, B));
   b->device.structure    = PETSC_TRUE;
-  b->device.values       = PETSC_TRUE;
+  b->device.has_values   = PETSC_TRUE;
   b->device.nonzerostate = B->nonzerostate;
   b->mirror.structure    = PETSC_FALSE;
   B->offloadmask         = PETSC_OFFLOAD_GPU;

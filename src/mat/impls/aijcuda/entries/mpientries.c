@@ -136,15 +136,17 @@ static PetscErrorCode DiagonalOnDevice(Mat A, PetscBool *device, PetscBool *grow
   PetscCount   missing;
   cudaStream_t stream;
 
+  const MatDeviceStorageOps *table;
+
   PetscFunctionBegin;
   *grows = PETSC_FALSE;
   PetscCall(MatHasCongruentLayouts(A, device));
   if (*device && A->assembled) PetscCall(UseDevice(A, device));
   else *device = PETSC_FALSE;
   if (!*device) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MatSeqAIJCUDACopyToDevice(block));
+  PetscCall(MatSeqAIJCUDAUseForEntries(block, diagonaladd, &table));
   PetscCall(PetscSparseCUDAGetStream(&stream));
-  PetscCall(DCSRCountMissingDiagonal(MatSeqAIJCUDAGet(block)->device.view, block->rmap->n, stream, &missing));
+  PetscCall((*table->missingdiagonal)(block, &missing, stream));
   facts[0] = (PetscBool)(missing > 0);
   facts[1] = (PetscBool)(missing > 0 && (((Mat_SeqAIJ *)block->data)->nonew != 0 || MatSeqAIJCUDAGet(block)->mirror.active > 0 || !MatMPIAIJCUDAGet(A)->device_assembly));
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, facts, 2, MPI_C_BOOL, MPI_LOR, PetscObjectComm((PetscObject)A)));

@@ -62,72 +62,125 @@ static PetscErrorCode SetParts(PetscMPIInt size, const PetscInt starts[], MatExc
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Where the parts go in the receive buffers, in blocks: senders come in the order of ranks, so that the same input gives the same bits. */
-static PetscErrorCode GetOffsets(MPI_Comm comm, const MatExchange *x, PetscInt offsets[], PetscInt *num_received)
+/* What this process tells the receivers, and all memory that the pattern takes until PetscSF has it. */
+static PetscErrorCode SetBegun(MatExchange *x)
 {
-  PetscSF      sf;
-  PetscSFNode *remote;
-  PetscInt    *blocks;
+  MatExchangeBegun *begun;
 
   PetscFunctionBegin;
-  PetscCall(PetscMalloc1(x->num_to, &remote));
-  PetscCall(PetscMalloc1(x->num_to, &blocks));
+  PetscCall(PetscNew(&x->begun));
+  begun = x->begun;
+  PetscCall(PetscMalloc1(x->num_to, &begun->receivers));
+  PetscCall(PetscMalloc1(x->num_to, &begun->counts));
+  PetscCall(PetscMalloc1(x->num_to, &begun->offsets));
+  PetscCall(PetscMalloc1(x->num_sent / MAT_EXCHANGE_BLOCK, &begun->places));
   for (PetscMPIInt k = 0; k < x->num_to; k++) {
-    remote[k].rank  = x->to[k];
-    remote[k].index = 0;
-    blocks[k]       = (x->to_starts[k + 1] - x->to_starts[k]) / MAT_EXCHANGE_BLOCK;
+    begun->receivers[k].rank  = x->to[k];
+    begun->receivers[k].index = 0;
+    begun->counts[k]          = (x->to_starts[k + 1] - x->to_starts[k]) / MAT_EXCHANGE_BLOCK;
   }
-  *num_received = 0;
-  PetscCall(PetscSFCreate(comm, &sf));
-  PetscCall(PetscSFSetType(sf, PETSCSFBASIC));
-  PetscCall(PetscSFSetGraph(sf, 1, x->num_to, NULL, PETSC_OWN_POINTER, remote, PETSC_OWN_POINTER));
-  PetscCall(PetscSFFetchAndOpWithMemTypeBegin(sf, MPIU_INT, PETSC_MEMTYPE_HOST, num_received, PETSC_MEMTYPE_HOST, blocks, PETSC_MEMTYPE_HOST, offsets, MPI_SUM));
-  PetscCall(PetscSFFetchAndOpEnd(sf, MPIU_INT, num_received, blocks, offsets, MPI_SUM));
-  PetscCall(PetscSFDestroy(&sf));
-  PetscCall(PetscFree(blocks));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode BegunDestroy(MatExchangeBegun **begun)
+{
+  PetscFunctionBegin;
+  if (*begun == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscFree((*begun)->receivers));
+  PetscCall(PetscFree((*begun)->counts));
+  PetscCall(PetscFree((*begun)->offsets));
+  PetscCall(PetscFree((*begun)->places));
+  PetscCall(PetscFree(*begun));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*
-  MatExchangeCreate - Finds out who sends how much to whom.
+  MatExchangeCreateBegin - Begins a pattern: what this process knows alone of who sends how much to whom.
 
-  Collective on the communicator of the layout
+  Not Collective
 
   Input Parameters:
 + map    - layout of the rows
 - starts - [number of processes + 1] where the entries for each process begin in the list of this one, which is sorted by owner
 
   Output Parameter:
-. x - to be freed with MatExchangeDestroy()
+. x - to be freed with MatExchangeDestroy(); what it was before is. Zero after an error
+
+  Errors: PETSC_ERR_MEM, and PETSC_ERR_ARG_OUTOFRANGE when the padded send buffer is longer than PetscInt can tell. The processes agree before MatExchangeCreateEnd().
 */
-PetscErrorCode MatExchangeCreate(PetscLayout map, const PetscInt starts[], MatExchange *x)
+PetscErrorCode MatExchangeCreateBegin(PetscLayout map, const PetscInt starts[], MatExchange *x)
 {
-  PetscMPIInt  size;
-  PetscInt    *offsets, num_received;
-  PetscSFNode *remote;
+  PetscMPIInt    size;
+  PetscErrorCode ierr;
 
   PetscFunctionBegin;
-  PetscCall(PetscArrayzero(x, 1));
+  PetscCall(MatExchangeDestroy(x));
   PetscCallMPI(MPI_Comm_size(map->comm, &size));
-  PetscCall(SetParts(size, starts, x));
-  PetscCall(PetscMalloc1(x->num_to, &offsets));
-  PetscCall(GetOffsets(map->comm, x, offsets, &num_received));
-  PetscCall(PetscIntCast((PetscCount)num_received * MAT_EXCHANGE_BLOCK, &x->num_received));
-  PetscCall(PetscMalloc1(x->num_sent / MAT_EXCHANGE_BLOCK, &remote));
-  for (PetscMPIInt k = 0; k < x->num_to; k++) {
-    const PetscInt begin = x->to_starts[k] / MAT_EXCHANGE_BLOCK, end = x->to_starts[k + 1] / MAT_EXCHANGE_BLOCK;
+  PetscCallGoto(ierr, failed, SetParts(size, starts, x));
+  PetscCallGoto(ierr, failed, SetBegun(x));
+  PetscFunctionReturn(PETSC_SUCCESS);
+failed:
+  PetscCall(MatExchangeDestroy(x));
+  PetscFunctionReturn(ierr);
+}
 
-    for (PetscInt b = begin; b < end; b++) {
-      remote[b].rank  = x->to[k];
-      remote[b].index = offsets[k] + b - begin;
+/* Where the parts go in the receive buffers, in blocks: senders come in the order of ranks, so that the same input gives the same bits. */
+static PetscErrorCode GetOffsets(MPI_Comm comm, MatExchange *x, PetscInt *num_received)
+{
+  MatExchangeBegun *begun = x->begun;
+  PetscSF           sf;
+
+  PetscFunctionBegin;
+  *num_received = 0;
+  PetscCall(PetscSFCreate(comm, &sf));
+  PetscCall(PetscSFSetType(sf, PETSCSFBASIC));
+  PetscCall(PetscSFSetGraph(sf, 1, x->num_to, NULL, PETSC_OWN_POINTER, begun->receivers, PETSC_OWN_POINTER));
+  begun->receivers = NULL;
+  PetscCall(PetscSFFetchAndOpWithMemTypeBegin(sf, MPIU_INT, PETSC_MEMTYPE_HOST, num_received, PETSC_MEMTYPE_HOST, begun->counts, PETSC_MEMTYPE_HOST, begun->offsets, MPI_SUM));
+  PetscCall(PetscSFFetchAndOpEnd(sf, MPIU_INT, num_received, begun->counts, begun->offsets, MPI_SUM));
+  PetscCall(PetscSFDestroy(&sf));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  MatExchangeCreateEnd - Ends a pattern: who sends how much to whom.
+
+  Collective on the communicator of the layout
+
+  Input Parameters:
++ map - layout of the rows
+- x   - after MatExchangeCreateBegin() on all processes
+
+  Errors: PETSC_ERR_ARG_OUTOFRANGE when the receive buffer of this process is longer than PetscInt can tell. It is found after the last message, so that the callers may agree
+  later; x is zero then.
+*/
+PetscErrorCode MatExchangeCreateEnd(PetscLayout map, MatExchange *x)
+{
+  MatExchangeBegun *begun = x->begun;
+  PetscInt          num_received;
+  PetscErrorCode    ierr;
+
+  PetscFunctionBegin;
+  PetscCall(GetOffsets(map->comm, x, &num_received));
+  for (PetscMPIInt k = 0; k < x->num_to; k++) {
+    const PetscInt first = x->to_starts[k] / MAT_EXCHANGE_BLOCK;
+
+    for (PetscInt b = 0; b < begun->counts[k]; b++) {
+      begun->places[first + b].rank  = x->to[k];
+      begun->places[first + b].index = begun->offsets[k] + b;
     }
   }
-  PetscCall(PetscFree(offsets));
   PetscCall(PetscSFCreate(map->comm, &x->sf));
   PetscCall(PetscSFSetType(x->sf, PETSCSFBASIC));
-  PetscCall(PetscSFSetGraph(x->sf, num_received, x->num_sent / MAT_EXCHANGE_BLOCK, NULL, PETSC_OWN_POINTER, remote, PETSC_OWN_POINTER));
+  PetscCall(PetscSFSetGraph(x->sf, num_received, x->num_sent / MAT_EXCHANGE_BLOCK, NULL, PETSC_OWN_POINTER, begun->places, PETSC_OWN_POINTER));
+  begun->places = NULL;
   PetscCall(PetscSFSetUp(x->sf));
+  PetscCall(BegunDestroy(&x->begun));
+  PetscCallGoto(ierr, failed, PetscIntCast((PetscCount)num_received * MAT_EXCHANGE_BLOCK, &x->num_received));
   PetscFunctionReturn(PETSC_SUCCESS);
+failed:
+  PetscCall(MatExchangeDestroy(x));
+  PetscFunctionReturn(ierr);
 }
 
 /*
@@ -246,6 +299,7 @@ PetscErrorCode MatExchangeDestroy(MatExchange *x)
   PetscCall(PetscFree(x->to));
   PetscCall(PetscFree(x->to_starts));
   PetscCall(PetscSFDestroy(&x->sf));
+  PetscCall(BegunDestroy(&x->begun));
   PetscCall(PetscArrayzero(x, 1));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

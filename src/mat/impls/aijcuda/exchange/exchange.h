@@ -11,14 +11,23 @@
 
 #define MAT_EXCHANGE_BLOCK 64 /* entries */
 
+/* What a pattern is made with. */
+typedef struct {
+  PetscSFNode *receivers; /* [num_to] where each receiver counts, owned */
+  PetscInt    *counts;    /* [num_to] blocks for each, owned */
+  PetscInt    *offsets;   /* [num_to] where they begin in its buffer, owned */
+  PetscSFNode *places;    /* [num_sent / MAT_EXCHANGE_BLOCK] where each block goes, owned */
+} MatExchangeBegun;
+
 /* Who sends how much to whom; serves for indices and for any number of values. */
 typedef struct {
-  PetscMPIInt  num_to;
-  PetscMPIInt *to;           /* [num_to] ranks, ascending, owned */
-  PetscInt    *to_starts;    /* [num_to + 1] where the part of each begins in the send buffer, multiples of MAT_EXCHANGE_BLOCK, owned */
-  PetscInt     num_sent;     /* length of the send buffer, padding included */
-  PetscInt     num_received; /* the same of the receive buffer */
-  PetscSF      sf;           /* leaves are the blocks of the send buffers, roots those of the receive buffers; NULL: there is no pattern */
+  PetscMPIInt       num_to;
+  PetscMPIInt      *to;           /* [num_to] ranks, ascending, owned */
+  PetscInt         *to_starts;    /* [num_to + 1] where the part of each begins in the send buffer, multiples of MAT_EXCHANGE_BLOCK, owned */
+  PetscInt          num_sent;     /* length of the send buffer, padding included */
+  PetscInt          num_received; /* the same of the receive buffer */
+  PetscSF           sf;           /* leaves are the blocks of the send buffers, roots those of the receive buffers; NULL: there is no pattern */
+  MatExchangeBegun *begun;        /* owned; NULL unless a pattern is begun, and not there yet */
 } MatExchange;
 
 /* Entries that lie together, on the host or on the device. */
@@ -41,7 +50,8 @@ typedef struct {
 
 /* Exchange (exchange.c) */
 PETSC_INTERN PetscErrorCode MatExchangeSortHost(PetscLayout, PetscCount, const PetscInt[], PetscCount **, PetscInt[]);
-PETSC_INTERN PetscErrorCode MatExchangeCreate(PetscLayout, const PetscInt[], MatExchange *);
+PETSC_INTERN PetscErrorCode MatExchangeCreateBegin(PetscLayout, const PetscInt[], MatExchange *);
+PETSC_INTERN PetscErrorCode MatExchangeCreateEnd(PetscLayout, MatExchange *);
 PETSC_INTERN PetscBool      MatExchangeFits(const MatExchange *, PetscMPIInt, const PetscInt[]);
 PETSC_INTERN PetscErrorCode MatExchangeGetSendOrder(const MatExchange *, const PetscInt[], PetscMemType, const PetscCount[], cudaStream_t, PetscCount **);
 PETSC_INTERN PetscErrorCode MatExchangeIndices(const MatExchange *, PetscMemType, const PetscInt[], PetscMemType, PetscInt[]);
@@ -58,6 +68,7 @@ PETSC_INTERN PetscErrorCode OffProcessStashAppendDevice(OffProcessStash *, Petsc
 PETSC_INTERN PetscCount     OffProcessStashCount(const OffProcessStash *);
 PETSC_INTERN PetscBool      OffProcessStashOnDevice(const OffProcessStash *);
 PETSC_INTERN PetscErrorCode OffProcessStashSort(OffProcessStash *, PetscLayout, cudaStream_t);
+PETSC_INTERN PetscErrorCode OffProcessStashBeginPattern(OffProcessStash *, PetscLayout, PetscBool *);
 PETSC_INTERN PetscErrorCode OffProcessStashExchange(OffProcessStash *, PetscLayout, PetscBool, PetscMemType, cudaStream_t, OffProcessPiece *);
 PETSC_INTERN PetscErrorCode OffProcessStashClear(OffProcessStash *, cudaStream_t);
 PETSC_INTERN PetscErrorCode OffProcessStashDestroy(OffProcessStash *, cudaStream_t);

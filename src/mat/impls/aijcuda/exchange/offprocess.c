@@ -278,6 +278,33 @@ static PetscErrorCode Travel(const MatExchange *x, const OffProcessPiece *sent, 
 }
 
 /*
+  OffProcessStashBeginPattern - Begins a pattern when what waits does not fit that of the last time.
+
+  Not Collective
+
+  Input Parameters:
++ s   - the stash, after OffProcessStashSort()
+- map - layout of the rows
+
+  Output Parameter:
+. fits - whether it does; OffProcessStashExchange() then begins a pattern if another process needs a new one, which is no larger on this process
+
+  Errors: those of MatExchangeCreateBegin(), for all to agree about before OffProcessStashExchange().
+*/
+PetscErrorCode OffProcessStashBeginPattern(OffProcessStash *s, PetscLayout map, PetscBool *fits)
+{
+  PetscMPIInt size;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(map->comm, &size));
+  *fits = MatExchangeFits(&s->exchange, size, s->starts);
+  if (*fits) PetscFunctionReturn(PETSC_SUCCESS);
+  if (OffProcessStashCount(s) > 0) PetscCall(MatExchangeCreateBegin(map, s->starts, &s->exchange));
+  else PetscCall(MatExchangeDestroy(&s->exchange)); // takes next to no memory
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
   OffProcessStashExchange - Sends what waits to the owners of its rows.
 
   Collective on the communicator of the layout
@@ -285,7 +312,7 @@ static PetscErrorCode Travel(const MatExchange *x, const OffProcessPiece *sent, 
   Input Parameters:
 + s           - the stash, after OffProcessStashSort(); empty afterwards
 . map         - layout of the rows
-. new_pattern - finds out who sends how much to whom; PETSC_FALSE: what waits on any process fits the pattern of the last time. The same on all processes.
+. new_pattern - ends the pattern that OffProcessStashBeginPattern() has begun; PETSC_FALSE: what waits on any process fits the pattern of the last time. The same on all processes.
 . mtype       - where this process wants what it receives
 - stream      - for work on the device
 
@@ -298,15 +325,15 @@ PetscErrorCode OffProcessStashExchange(OffProcessStash *s, PetscLayout map, Pets
 {
   const OffProcessPiece nothing = {PETSC_MEMTYPE_HOST, 0, 0, NULL, NULL, NULL};
   OffProcessPiece       sent    = nothing;
-  PetscErrorCode        ierr;
+  PetscErrorCode        ierr    = PETSC_SUCCESS;
 
   PetscFunctionBegin;
   *received = nothing;
   if (new_pattern) {
-    PetscCall(MatExchangeDestroy(&s->exchange));
-    PetscCall(MatExchangeCreate(map, s->starts, &s->exchange));
+    if (s->exchange.begun == NULL) PetscCall(MatExchangeCreateBegin(map, s->starts, &s->exchange));
+    ierr = MatExchangeCreateEnd(map, &s->exchange);
   }
-  ierr = Pack(&s->exchange, s->starts, s->num_pieces > 0 ? &s->pieces[0] : &nothing, s->order, stream, mtype, &sent, received);
+  if (ierr == PETSC_SUCCESS) ierr = Pack(&s->exchange, s->starts, s->num_pieces > 0 ? &s->pieces[0] : &nothing, s->order, stream, mtype, &sent, received);
   PetscCall(PetscSparseCUDAAgree(map->comm, ierr, &ierr));
   if (ierr != PETSC_SUCCESS) goto cleanup;
   PetscCallGoto(ierr, cleanup, Travel(&s->exchange, &sent, received));

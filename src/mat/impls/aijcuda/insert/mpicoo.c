@@ -70,8 +70,8 @@ static PetscErrorCode TravelDestroy(COOTravel *t, cudaStream_t stream)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Finds the entries of other processes, and sorts them by owner. */
-static PetscErrorCode SortRemote(Mat A, const COODevice *coo, cudaStream_t stream, COOTravel *t)
+/* Finds the entries of other processes, sorts them by owner, and begins their exchange. */
+static PetscErrorCode SortRemote(Mat A, COODevice *coo, cudaStream_t stream, COOTravel *t)
 {
   PetscCount     num = 0, *where = NULL;
   PetscMPIInt    size;
@@ -83,6 +83,7 @@ static PetscErrorCode SortRemote(Mat A, const COODevice *coo, cudaStream_t strea
   if (!((Mat_MPIAIJ *)A->data)->donotstash) PetscCall(DCSRListRemote(A->rmap->rstart, A->rmap->rend, coo->n, t->own[0], t->own[1], NULL, stream, &num, &where));
   PetscCallGoto(ierr, cleanup, CheckNumRemote(A, num));
   PetscCallGoto(ierr, cleanup, DCSRSortByOwner(size, A->rmap->range, num, where, t->own[0], stream, &t->order, t->starts));
+  PetscCallGoto(ierr, cleanup, MatExchangeCreateBegin(A->rmap, t->starts, &coo->exchange));
 cleanup:
   PetscCall(PetscSparseCUDAFree(&where, stream));
   PetscCall(ierr);
@@ -90,10 +91,10 @@ cleanup:
 }
 
 /*
-  Makes host arrays device arrays, and finds the entries of other processes. Arrays are copied whole: they are read three times, to find the entries of others and for
+  Makes host arrays device arrays, finds the entries of other processes, and begins their exchange. Arrays are copied whole: they are read three times, to find the entries of others and for
   either block, and cross the bus once.
 */
-static PetscErrorCode FindRemote(Mat A, const COODevice *coo, const PetscInt i[], const PetscInt j[], cudaStream_t stream, COOTravel *t)
+static PetscErrorCode FindRemote(Mat A, COODevice *coo, const PetscInt i[], const PetscInt j[], cudaStream_t stream, COOTravel *t)
 {
   const PetscInt *const from[2] = {i, j};
 
@@ -154,7 +155,7 @@ static PetscErrorCode PackList(Mat A, COODevice *coo, const PetscInt i[], const 
   ierr = FindRemote(A, coo, i, j, stream, &t);
   PetscCall(PetscSparseCUDAAgree(comm, ierr, &ierr));
   if (ierr != PETSC_SUCCESS) goto cleanup;
-  ierr = MatExchangeCreate(A->rmap, t.starts, &coo->exchange);
+  ierr = MatExchangeCreateEnd(A->rmap, &coo->exchange);
   if (ierr == PETSC_SUCCESS) ierr = PackIndices(coo, stream, &t);
   PetscCall(PetscSparseCUDAAgree(comm, ierr, &ierr));
   if (ierr != PETSC_SUCCESS) goto cleanup;

@@ -361,7 +361,7 @@ static PetscErrorCode GetFacts(Mat A, int facts[])
   Mat_MPIAIJCUDA  *d       = MatMPIAIJCUDAGet(A);
   OffProcessStash *s       = &d->off_process;
   const PetscBool  travels = (PetscBool)(!A->nooffprocentries && !((Mat_MPIAIJ *)A->data)->donotstash);
-  PetscMPIInt      size;
+  PetscBool        fits;
   cudaStream_t     stream;
 
   PetscFunctionBegin;
@@ -371,12 +371,12 @@ static PetscErrorCode GetFacts(Mat A, int facts[])
   facts[FACT_ADD]    = A->insertmode == ADD_VALUES;
   if (!A->assembly_subset) PetscCall(MatExchangeDestroy(&s->exchange));
   if (!travels) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)A), &size));
   PetscCall(PetscSparseCUDAGetStream(&stream));
   PetscCall(OffProcessStashSort(s, A->rmap, stream));
+  PetscCall(OffProcessStashBeginPattern(s, A->rmap, &fits));
   facts[FACT_OFF_PROCESS] = OffProcessStashCount(s) > 0;
   facts[FACT_DEVICE]      = OffProcessStashOnDevice(s);
-  facts[FACT_NEW_PATTERN] = !MatExchangeFits(&s->exchange, size, s->starts);
+  facts[FACT_NEW_PATTERN] = !fits;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
