@@ -213,14 +213,14 @@ struct FirstParents {
   }
 };
 
-/* A vertex next to a root goes to it. */
+/* A vertex next to a root goes to it, also when it was removed: without diagonal entries there are such. */
 struct StealVertices {
   static constexpr bool own = true, ghosts = true;
   Numbers               numbers;
   const uint32_t       *state;
   int32_t              *taken, *parent;
 
-  __device__ bool     Active(PetscInt row) const { return state[row] == DCSR_SET_OUT && taken[row] >= 0; }
+  __device__ bool     Active(PetscInt row) const { return state[row] == DCSR_SET_OUT; }
   __device__ uint32_t Load(PetscCount vertex) const { return state[vertex] == DCSR_SET_ROOT ? (uint32_t)numbers(vertex) : PASS_NONE; }
   __device__ int      Store(PetscInt row, uint32_t m) const
   {
