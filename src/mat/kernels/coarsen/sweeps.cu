@@ -39,7 +39,7 @@ inline Numbers GetNumbers(const DCSRIndependentSet *set)
 }
 
 struct HasGhosts {
-  PassGraph graph;
+  PassGraph       graph;
   __device__ bool operator()(int32_t row) const { return graph.GhostSize(row) > 0; }
 };
 
@@ -422,8 +422,8 @@ PetscErrorCode DCSRSweepEnd(DCSRIndependentSet *set, cudaStream_t stream, PetscI
 */
 PetscErrorCode DCSRSweepsGetParents(DCSRIndependentSet *set, cudaStream_t stream, int32_t parent[], PetscInt *num_roots, PetscInt *num_remote)
 {
-  const DCSRBoundary *b = &set->boundary;
-  const PetscInt      n = set->num_vertices;
+  const DCSRBoundary *b      = &set->boundary;
+  const PetscInt      n      = set->num_vertices;
   int32_t *const      device = set->counts + COUNT_ROOTS;
   int32_t             host[2];
 

@@ -51,9 +51,9 @@ static PetscErrorCode CreatePattern(const Edges *edges, const char name[], Kerne
 
     if (size > 0) PetscCall(PetscSortRemoveDupsInt(&size, A->j + begin));
     PetscCall(PetscArraymove(A->j + nz, A->j + begin, size));
-    begin       = A->i[v + 1];
-    A->i[v]     = nz;
-    nz         += size;
+    begin   = A->i[v + 1];
+    A->i[v] = nz;
+    nz += size;
   }
   A->i[n] = nz;
   A->nz   = nz;
@@ -73,9 +73,9 @@ typedef struct {
   const char *name;
   enum {
     PATH,
-    GRID,   /* n x n, five points */
-    CUBE,   /* n x n x n, 27 points */
-    STAR,   /* the hub is the vertex in the middle */
+    GRID, /* n x n, five points */
+    CUBE, /* n x n x n, 27 points */
+    STAR, /* the hub is the vertex in the middle */
     CLIQUE,
     RANDOM, /* k edges at each of n vertices but for a tenth without; hubs vertices have an edge to a seventh of the others */
     PAIRS   /* edges that share no vertex */
@@ -84,35 +84,33 @@ typedef struct {
   Diagonal diagonal;
 } Graph;
 
-static const Graph graphs[] = {
-  {"no vertices",               PATH,   0,      0, 0, DIAGONAL_ALL },
-  {"one vertex",                PATH,   1,      0, 0, DIAGONAL_ALL },
-  {"one vertex, no entry",      PATH,   1,      0, 0, DIAGONAL_NONE},
-  {"two vertices",              PATH,   2,      0, 0, DIAGONAL_ALL },
-  {"path",                      PATH,   10001,  0, 0, DIAGONAL_ALL },
-  {"path, some diagonals",      PATH,   3001,   0, 0, DIAGONAL_SOME},
-  {"path, no diagonals",        PATH,   3001,   0, 0, DIAGONAL_NONE},
-  {"grid",                      GRID,   150,    0, 0, DIAGONAL_ALL },
-  {"grid, some diagonals",      GRID,   60,     0, 0, DIAGONAL_SOME},
-  {"grid, no diagonals",        GRID,   60,     0, 0, DIAGONAL_NONE},
-  {"cube",                      CUBE,   30,     0, 0, DIAGONAL_ALL },
-  {"small star",                STAR,   900,    0, 0, DIAGONAL_ALL },
-  {"star",                      STAR,   130001, 0, 0, DIAGONAL_ALL },
-  {"star, some diagonals",      STAR,   20001,  0, 0, DIAGONAL_SOME},
-  {"star, no diagonals",        STAR,   20001,  0, 0, DIAGONAL_NONE},
-  {"clique",                    CLIQUE, 1500,   0, 0, DIAGONAL_ALL },
-  {"clique, no diagonals",      CLIQUE, 1030,   0, 0, DIAGONAL_NONE},
-  {"random 1",                  RANDOM, 20000,  1, 0, DIAGONAL_ALL },
-  {"random 3",                  RANDOM, 20000,  3, 0, DIAGONAL_ALL },
-  {"random 3, some diagonals",  RANDOM, 5000,   3, 0, DIAGONAL_SOME},
-  {"random 1, no diagonals",    RANDOM, 5000,   1, 0, DIAGONAL_NONE},
-  {"random 40",                 RANDOM, 4000,   40, 0, DIAGONAL_ALL },
-  {"hubs",                      RANDOM, 30000,  2, 4, DIAGONAL_ALL },
-  {"hubs, some diagonals",      RANDOM, 10000,  1, 2, DIAGONAL_SOME},
-  {"pairs",                     PAIRS,  1000,   0, 0, DIAGONAL_ALL },
-  {"pairs, some diagonals",     PAIRS,  1000,   0, 0, DIAGONAL_SOME},
-  {"pairs, no diagonals",       PAIRS,  1000,   0, 0, DIAGONAL_NONE}
-};
+static const Graph graphs[] = {{"no vertices", PATH, 0, 0, 0, DIAGONAL_ALL},
+                               {"one vertex", PATH, 1, 0, 0, DIAGONAL_ALL},
+                               {"one vertex, no entry", PATH, 1, 0, 0, DIAGONAL_NONE},
+                               {"two vertices", PATH, 2, 0, 0, DIAGONAL_ALL},
+                               {"path", PATH, 10001, 0, 0, DIAGONAL_ALL},
+                               {"path, some diagonals", PATH, 3001, 0, 0, DIAGONAL_SOME},
+                               {"path, no diagonals", PATH, 3001, 0, 0, DIAGONAL_NONE},
+                               {"grid", GRID, 150, 0, 0, DIAGONAL_ALL},
+                               {"grid, some diagonals", GRID, 60, 0, 0, DIAGONAL_SOME},
+                               {"grid, no diagonals", GRID, 60, 0, 0, DIAGONAL_NONE},
+                               {"cube", CUBE, 30, 0, 0, DIAGONAL_ALL},
+                               {"small star", STAR, 900, 0, 0, DIAGONAL_ALL},
+                               {"star", STAR, 130001, 0, 0, DIAGONAL_ALL},
+                               {"star, some diagonals", STAR, 20001, 0, 0, DIAGONAL_SOME},
+                               {"star, no diagonals", STAR, 20001, 0, 0, DIAGONAL_NONE},
+                               {"clique", CLIQUE, 1500, 0, 0, DIAGONAL_ALL},
+                               {"clique, no diagonals", CLIQUE, 1030, 0, 0, DIAGONAL_NONE},
+                               {"random 1", RANDOM, 20000, 1, 0, DIAGONAL_ALL},
+                               {"random 3", RANDOM, 20000, 3, 0, DIAGONAL_ALL},
+                               {"random 3, some diagonals", RANDOM, 5000, 3, 0, DIAGONAL_SOME},
+                               {"random 1, no diagonals", RANDOM, 5000, 1, 0, DIAGONAL_NONE},
+                               {"random 40", RANDOM, 4000, 40, 0, DIAGONAL_ALL},
+                               {"hubs", RANDOM, 30000, 2, 4, DIAGONAL_ALL},
+                               {"hubs, some diagonals", RANDOM, 10000, 1, 2, DIAGONAL_SOME},
+                               {"pairs", PAIRS, 1000, 0, 0, DIAGONAL_ALL},
+                               {"pairs, some diagonals", PAIRS, 1000, 0, 0, DIAGONAL_SOME},
+                               {"pairs, no diagonals", PAIRS, 1000, 0, 0, DIAGONAL_NONE}};
 
 /* A number below n that depends on nothing but the arguments. */
 static PetscInt Number(PetscCount index, PetscInt seed, PetscInt n)
@@ -235,8 +233,8 @@ static PetscErrorCode Greedy(const KernelTestMatrix *A, PetscInt hops, const int
   PetscCall(PetscMalloc3(n, &state, n, &marks, n, &reach));
   PetscCall(PetscMalloc2(n, &e->parent, n, &e->first));
   for (PetscInt v = 0; v < n; v++) {
-    state[v] = UNDONE;
-    marks[v] = 0;
+    state[v]    = UNDONE;
+    marks[v]    = 0;
     e->first[v] = -1;
   }
   e->num_roots = 0;
@@ -247,7 +245,7 @@ static PetscErrorCode Greedy(const KernelTestMatrix *A, PetscInt hops, const int
     if (state[v] != UNDONE) continue;
     size = GetReach(A, hops, v, marks, reach);
     if (size < 2) continue; // removed; a root may still take it
-    state[v] = v;
+    state[v]    = v;
     e->first[v] = v;
     e->num_roots++;
     for (PetscInt l = 0; l < size; l++) {
@@ -273,8 +271,7 @@ static PetscErrorCode Compare(PetscInt n, const int32_t device[], const PetscInt
   PetscFunctionBegin;
   PetscCall(PetscMalloc1(n, &got));
   PetscCall(KernelTestToHost((size_t)n * sizeof(*got), device, stream, got));
-  for (PetscInt v = 0; v < n; v++)
-    PetscCheck(got[v] == expected[v], PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, %" PetscInt_FMT " hops: %s of vertex %" PetscInt_FMT " is %d, not %" PetscInt_FMT, name, hops, what, v, (int)got[v], expected[v]);
+  for (PetscInt v = 0; v < n; v++) PetscCheck(got[v] == expected[v], PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, %" PetscInt_FMT " hops: %s of vertex %" PetscInt_FMT " is %d, not %" PetscInt_FMT, name, hops, what, v, (int)got[v], expected[v]);
   PetscCall(PetscFree(got));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
