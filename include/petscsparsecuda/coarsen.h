@@ -34,34 +34,34 @@ typedef struct {
 
 /* What is beside other processes; all zero on one process. */
 typedef struct {
-  PetscInt       begin, end;      /* global numbers of the vertices of this process */
-  PetscInt       num_rows;        /* with ghost columns */
-  int32_t       *rows;            /* [num_rows] device, owned: them, ascending */
-  int32_t       *entry_rows;      /* [nonzeros of the ghost columns] device, owned: row of each entry */
-  const int32_t *ghosts;          /* [num_ghosts] device, borrowed: global numbers, ascending */
-  uint32_t      *reach;           /* [num_vertices + num_ghosts][2] device, owned: what is next to a vertex, see sweeps.cu; with two hops, else NULL */
-  uint32_t      *nearest;         /* [num_vertices + num_ghosts] device, owned: smallest position of a root next to a vertex; with two hops, else NULL */
-  int32_t       *saved[2];        /* [num_vertices] device, owned: the lists with which the sweep began; NULL in the first one, */
-  PetscInt       num_saved[2];    /* which begins with all vertices; their lengths */
-  int32_t       *taken;           /* [num_vertices] device, borrowed: global number of the root that took the vertex; -1: none so far */
-  PetscInt       num_sweeps;      /* begun */
+  PetscInt       begin, end;   /* global numbers of the vertices of this process */
+  PetscInt       num_rows;     /* with ghost columns */
+  int32_t       *rows;         /* [num_rows] device, owned: them, ascending */
+  int32_t       *entry_rows;   /* [nonzeros of the ghost columns] device, owned: row of each entry */
+  const int32_t *ghosts;       /* [num_ghosts] device, borrowed: global numbers, ascending */
+  uint32_t      *reach;        /* [num_vertices + num_ghosts][2] device, owned: what is next to a vertex, see sweeps.cu; with two hops, else NULL */
+  uint32_t      *nearest;      /* [num_vertices + num_ghosts] device, owned: smallest position of a root next to a vertex; with two hops, else NULL */
+  int32_t       *saved[2];     /* [num_vertices] device, owned: the lists with which the sweep began; NULL in the first one, */
+  PetscInt       num_saved[2]; /* which begins with all vertices; their lengths */
+  int32_t       *taken;        /* [num_vertices] device, borrowed: global number of the root that took the vertex; -1: none so far */
+  PetscInt       num_sweeps;   /* begun */
 } DCSRBoundary;
 
 /* An independent set that is being made. */
 typedef struct {
-  DCSRView     own, ghost;    /* structure, borrowed; ghost without columns on one process */
-  PetscInt     num_vertices;  /* of this process */
-  PetscInt     num_ghosts;    /* 0 on one process */
-  PetscInt     hops;          /* 1, or 2: two roots are further apart */
-  int          lanes;         /* threads that share a row */
-  int32_t     *permutation;   /* [num_vertices] device, owned: vertices in the random order */
-  int32_t     *position;      /* [num_vertices] device, owned: its inverse */
-  uint32_t    *state;         /* [num_vertices + num_ghosts] device, owned; that of ghosts as of the last exchange */
-  uint32_t    *minima;        /* [num_vertices + num_ghosts] device, owned: smallest state in a row, for ghosts that in the rows of this process; with one hop a copy of the states */
-  int32_t     *counts;        /* [DCSR_SET_COUNTS] device, owned */
-  DCSRWorkList undone;        /* vertices without decision */
-  DCSRWorkList open;          /* with two hops: rows whose smallest state may change */
-  PetscInt     num_late;      /* vertices, in undone.rows[0], of which it is not known whether they have neighbors */
+  DCSRView     own, ghost;   /* structure, borrowed; ghost without columns on one process */
+  PetscInt     num_vertices; /* of this process */
+  PetscInt     num_ghosts;   /* 0 on one process */
+  PetscInt     hops;         /* 1, or 2: two roots are further apart */
+  int          lanes;        /* threads that share a row */
+  int32_t     *permutation;  /* [num_vertices] device, owned: vertices in the random order */
+  int32_t     *position;     /* [num_vertices] device, owned: its inverse */
+  uint32_t    *state;        /* [num_vertices + num_ghosts] device, owned; that of ghosts as of the last exchange */
+  uint32_t    *minima;       /* [num_vertices + num_ghosts] device, owned: smallest state in a row, for ghosts that in the rows of this process; with one hop a copy of the states */
+  int32_t     *counts;       /* [DCSR_SET_COUNTS] device, owned */
+  DCSRWorkList undone;       /* vertices without decision */
+  DCSRWorkList open;         /* with two hops: rows whose smallest state may change */
+  PetscInt     num_late;     /* vertices, in undone.rows[0], of which it is not known whether they have neighbors */
   DCSRLongRows long_rows;
   DCSRBoundary boundary;
 } DCSRIndependentSet;
@@ -69,13 +69,13 @@ typedef struct {
 #define DCSR_SET_COUNTS 16
 
 /* permutation.cu */
-PETSC_INTERN PetscErrorCode DCSRGetRandomReals(PetscInt n, PetscReal numbers[]);                                                               /* on the host */
-PETSC_INTERN PetscErrorCode DCSRGetRandomPermutation(PetscInt n, cudaStream_t stream, int32_t permutation[], int32_t position[]);             /* both [n] on the device */
+PETSC_INTERN PetscErrorCode DCSRGetRandomReals(PetscInt n, PetscReal numbers[]);                                                  /* on the host */
+PETSC_INTERN PetscErrorCode DCSRGetRandomPermutation(PetscInt n, cudaStream_t stream, int32_t permutation[], int32_t position[]); /* both [n] on the device */
 
 /* independentset.cu */
 PETSC_INTERN PetscErrorCode DCSRIndependentSetCreate(DCSRView own, DCSRView ghost, PetscInt hops, cudaStream_t stream, DCSRIndependentSet *set); /* synchronizes */
 PETSC_INTERN PetscErrorCode DCSRIndependentSetRemove(DCSRIndependentSet *set, cudaStream_t stream);
-PETSC_INTERN PetscErrorCode DCSRIndependentSetDecide(DCSRIndependentSet *set, cudaStream_t stream);                                            /* the same */
+PETSC_INTERN PetscErrorCode DCSRIndependentSetDecide(DCSRIndependentSet *set, cudaStream_t stream); /* the same */
 PETSC_INTERN PetscErrorCode DCSRIndependentSetDestroy(DCSRIndependentSet *set, cudaStream_t stream);
 
 /* parents.cu: on one process, when all is decided. The arrays are [num_vertices] on the device; first is NULL with one hop. */

@@ -12,25 +12,18 @@
 namespace
 {
 
-constexpr int ROUNDS      = 2;  // between two looks of the host at the lists
-constexpr int PROBE       = 16; // entries of a row that one thread looks at for a neighbor with neighbors
-constexpr int COUNT_OPEN  = 6;  // places in counts: those of the list of vertices come first
-constexpr int COUNT_LATE  = 12; // vertices of which it is not known yet whether they are removed
-constexpr int COUNT_LONG  = 13; // long rows, and their chunks
+constexpr int ROUNDS     = 2;  // between two looks of the host at the lists
+constexpr int PROBE      = 16; // entries of a row that one thread looks at for a neighbor with neighbors
+constexpr int COUNT_OPEN = 6;  // places in counts: those of the list of vertices come first
+constexpr int COUNT_LATE = 12; // vertices of which it is not known yet whether they are removed
+constexpr int COUNT_LONG = 13; // long rows, and their chunks
 
 /* Lanes for rows of this mean length, as in the loops over rows (rowloop.cuh). */
 struct PassRule {
   double mean;
   int    lanes;
 };
-constexpr PassRule PASS_RULES[] = {
-  {1.5,   1 },
-  {3.0,   2 },
-  {8.0,   4 },
-  {20.0,  8 },
-  {48.0,  16},
-  {1e300, 32}
-};
+constexpr PassRule PASS_RULES[] = {{1.5, 1}, {3.0, 2}, {8.0, 4}, {20.0, 8}, {48.0, 16}, {1e300, 32}};
 
 /* First half of a round with two hops: the smallest state in each row. It is final when it is that of a root, and when all in the row are out. */
 struct RowStates {
@@ -217,7 +210,7 @@ PetscErrorCode SetFirstStates(DCSRIndependentSet *set, cudaStream_t stream)
 
   PetscFunctionBegin;
   if (set->hops == 1) PetscCall(ForEach(set->num_vertices, FirstStates<1>{graph, set->position, set->state, NULL, num_late}, stream));
-  else PetscCall(ForEach(set->num_vertices, FirstStates<2>{graph, set->position, set->state, set->undone.rows[0], num_late}, stream)); // nobody uses this list yet
+  else PetscCall(ForEach(set->num_vertices, FirstStates<2>{graph, set->position, set->state, set->undone.rows[0], num_late}, stream));                  // nobody uses this list yet
   if (set->num_ghosts > 0) PetscCallCUDA(cudaMemsetAsync(set->state + set->num_vertices, 0xfe, (size_t)set->num_ghosts * sizeof(*set->state), stream)); // without decision
   PetscFunctionReturn(PETSC_SUCCESS);
 }

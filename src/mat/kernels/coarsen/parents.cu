@@ -40,7 +40,7 @@ struct NearestRoots {
   }
 };
 
-/* The smallest of these within reach, and the one in the row itself if there is one. */
+/* The smallest of these within reach, and the one in the row itself if there is one, which also takes a vertex that was removed: without diagonal entries there are such. */
 struct ParentsOfTwoHops {
   static constexpr bool own = true, ghosts = false;
   const uint32_t       *roots, *nearest;
@@ -51,12 +51,11 @@ struct ParentsOfTwoHops {
   __device__ uint32_t Load(PetscCount vertex) const { return nearest[vertex]; }
   __device__ int      Store(PetscInt row, uint32_t m) const
   {
-    if (m != PASS_NONE) {
-      const uint32_t next = nearest[row];
+    const uint32_t next = nearest[row];
 
-      first[row]  = permutation[m];
-      parent[row] = next != PASS_NONE ? permutation[next] : permutation[m];
-    }
+    if (m != PASS_NONE) first[row] = permutation[m];
+    if (next != PASS_NONE) parent[row] = permutation[next];
+    else if (m != PASS_NONE) parent[row] = permutation[m];
     return 0;
   }
 };
@@ -89,7 +88,7 @@ struct ParentsOfOneHop {
 
   Output Parameters:
 + parent    - [num_vertices] device: root of the aggregate of each vertex, itself for a root; -1: the vertex was removed and is in none
-. first     - [num_vertices] device: the first root within two hops in the random order, which is parent unless another root is next to the vertex; -1 as above. NULL with one hop
+. first     - [num_vertices] device: the first root within two hops in the random order, which is parent unless another root is next to the vertex; -1: none. NULL with one hop
 - num_roots - on the host
 
   Cost: with two hops two passes over the columns, with one hop one. Nothing is allocated.

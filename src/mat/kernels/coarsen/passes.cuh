@@ -25,7 +25,7 @@ namespace
 constexpr int      PASS_THREADS = 256; // of a block; also the rows of a tile
 constexpr int      PASS_WARPS   = PASS_THREADS / 32;
 constexpr PetscInt PASS_LONG    = 1024;
-constexpr int      PASS_CHUNK   = 4096; // entries of a long row that one thread block takes
+constexpr int      PASS_CHUNK   = 4096;       // entries of a long row that one thread block takes
 constexpr uint32_t PASS_NONE    = UINT32_MAX; // the minimum of a row without entries that count
 constexpr int      PASS_KEEP    = 1;
 constexpr int      PASS_LIVE    = 2;
@@ -133,8 +133,8 @@ __global__ static void __launch_bounds__(PASS_THREADS) PassTileKernel(PassGraph 
 {
   __shared__ PassRow  rows[PASS_THREADS];
   __shared__ uint32_t minima[PASS_THREADS];
-  const PetscCount    count  = list.count != NULL ? *list.count : list.bound;
-  const int           lane   = (int)threadIdx.x % lanes, groups = PASS_THREADS / lanes;
+  const PetscCount    count = list.count != NULL ? *list.count : list.bound;
+  const int           lane = (int)threadIdx.x % lanes, groups = PASS_THREADS / lanes;
 
   if (next.rows != NULL && blockIdx.x == 0 && threadIdx.x < 2) next.clear[threadIdx.x] = 0;
   for (PetscCount first = (PetscCount)blockIdx.x * PASS_THREADS; first < count; first += (PetscCount)gridDim.x * PASS_THREADS) {
@@ -169,7 +169,7 @@ template <typename Op>
 __global__ static void __launch_bounds__(PASS_THREADS) PassChunkKernel(PassGraph graph, DCSRLongRows long_rows, Op op)
 {
   for (PetscInt chunk = (PetscInt)blockIdx.x; chunk < long_rows.num_chunks; chunk += (PetscInt)gridDim.x) {
-    const int32_t q   = long_rows.chunk_row[chunk];
+    const int32_t  q   = long_rows.chunk_row[chunk];
     const PetscInt row = long_rows.rows[q];
 
     if (op.Active(row)) {

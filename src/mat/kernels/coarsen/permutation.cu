@@ -11,8 +11,8 @@
 namespace
 {
 
-constexpr int      PERMUTATION_THREADS = 256;
-constexpr int      PERMUTATION_BLOCKS  = 16; // for each multiprocessor: a thread jumps to its first number once, and steps to the next ones
+constexpr int PERMUTATION_THREADS = 256;
+constexpr int PERMUTATION_BLOCKS  = 16; // for each multiprocessor: a thread jumps to its first number once, and steps to the next ones
 
 /* The generator of PETSCRANDER48 with the seed that PetscRandomCreate(PETSC_COMM_SELF) gives it. */
 constexpr uint64_t RANDOM_MASK = (1ull << 48) - 1, RANDOM_SEED = 0x12345678330eull;

@@ -39,7 +39,7 @@ inline Numbers GetNumbers(const DCSRIndependentSet *set)
 }
 
 struct HasGhosts {
-  PassGraph graph;
+  PassGraph       graph;
   __device__ bool operator()(int32_t row) const { return graph.GhostSize(row) > 0; }
 };
 
@@ -213,14 +213,14 @@ struct FirstParents {
   }
 };
 
-/* A vertex next to a root goes to it. */
+/* A vertex next to a root goes to it, also when it was removed: without diagonal entries there are such. */
 struct StealVertices {
   static constexpr bool own = true, ghosts = true;
   Numbers               numbers;
   const uint32_t       *state;
   int32_t              *taken, *parent;
 
-  __device__ bool     Active(PetscInt row) const { return state[row] == DCSR_SET_OUT && taken[row] >= 0; }
+  __device__ bool     Active(PetscInt row) const { return state[row] == DCSR_SET_OUT; }
   __device__ uint32_t Load(PetscCount vertex) const { return state[vertex] == DCSR_SET_ROOT ? (uint32_t)numbers(vertex) : PASS_NONE; }
   __device__ int      Store(PetscInt row, uint32_t m) const
   {
@@ -422,8 +422,8 @@ PetscErrorCode DCSRSweepEnd(DCSRIndependentSet *set, cudaStream_t stream, PetscI
 */
 PetscErrorCode DCSRSweepsGetParents(DCSRIndependentSet *set, cudaStream_t stream, int32_t parent[], PetscInt *num_roots, PetscInt *num_remote)
 {
-  const DCSRBoundary *b = &set->boundary;
-  const PetscInt      n = set->num_vertices;
+  const DCSRBoundary *b      = &set->boundary;
+  const PetscInt      n      = set->num_vertices;
   int32_t *const      device = set->counts + COUNT_ROOTS;
   int32_t             host[2];
 

@@ -119,7 +119,7 @@ static PetscErrorCode Sweep(MPI_Comm comm, PetscSF sf, DCSRIndependentSet *set, 
 static PetscErrorCode CoarsenTogether(Mat G, PetscInt hops, PetscBool by_number, cudaStream_t stream, GAMGAggregates *aggregates)
 {
   const MPI_Comm     comm = PetscObjectComm((PetscObject)G);
-  PetscSF            sf;
+  const PetscSF      sf   = ((Mat_MPIAIJ *)G->data)->Mvctx;
   ProductColumns     columns;
   DCSRIndependentSet set;
   PetscErrorCode     ierr;
@@ -127,7 +127,6 @@ static PetscErrorCode CoarsenTogether(Mat G, PetscInt hops, PetscBool by_number,
   PetscFunctionBegin;
   PetscCall(PetscArrayzero(&columns, 1));
   PetscCall(PetscArrayzero(&set, 1));
-  PetscCall(MatGetMultPetscSF(G, &sf));
   ierr = PrepareSweeps(G, hops, by_number, stream, &columns, &set, aggregates);
   PetscCall(PetscSparseCUDAAgree(comm, ierr, &ierr));
   if (ierr == PETSC_SUCCESS) ierr = Sweep(comm, sf, &set, stream);
