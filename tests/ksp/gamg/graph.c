@@ -105,13 +105,11 @@ static PetscErrorCode ComparePatterns(Mat ours, Mat theirs, const char what[])
 
 static PetscErrorCode TestThreshold(PC pc, Mat A[2], Kind kind, PetscInt bs, PetscReal threshold)
 {
-  char        what[256];
-  PetscBool   known, symmetric;
-  Mat         G[2];
-  PetscMPIInt size;
+  char      what[256];
+  PetscBool known, symmetric;
+  Mat       G[2];
 
   PetscFunctionBegin;
-  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
   PetscCall(PetscSNPrintf(what, sizeof(what), "%s blocks of %" PetscInt_FMT ", threshold %g", kinds[kind], bs, (double)threshold));
   GAMGGet(pc)->current_level = 0;
   GAMGGet(pc)->threshold[0]  = threshold;
