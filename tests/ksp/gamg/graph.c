@@ -137,6 +137,7 @@ static PetscErrorCode TestMatrix(MatType type, Kind kind, PetscInt num_nodes, Pe
   PetscCall(PCSetType(pc, PCGAMG));
   PetscCall(PCSetFromOptions(pc));
   for (int k = 0; k < 2; k++) PetscCall(Create(k ? type : MATAIJ, kind, num_nodes, bs, uneven, &A[k]));
+  PetscCall(PCSetOperators(pc, A[0], A[0]));
   PetscCall(TestUsesDevice(A[1], &device));
   for (size_t t = 0; t < PETSC_STATIC_ARRAY_LENGTH(thresholds) && device; t++) PetscCall(TestThreshold(pc, A, kind, bs, thresholds[t]));
   for (int k = 0; k < 2; k++) PetscCall(MatDestroy(&A[k]));
