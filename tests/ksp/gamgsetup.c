@@ -59,7 +59,7 @@ static PetscErrorCode CheckOptionsLeft(void)
 
 int main(int argc, char **argv)
 {
-  char           type[64] = MATDCSRCUDA;
+  char           type[64] = MATAIJDCSRCUDA;
   PetscInt       solves = 1, served = 0, before, after;
   PetscBool      refused = PETSC_FALSE;
   Mat            A[2];
@@ -131,7 +131,7 @@ int main(int argc, char **argv)
       test:
          suffix: empty_elasticity
          nsize: 2
-         args: -every_other -n 5 -problem elasticity -solves 2 -pc_gamg_reuse_interpolation 0 -near_null {{host coordinates}}
+         args: -every_other -n 5 -problem elasticity -solves 2 -pc_gamg_reuse_interpolation 0
       test:
          suffix: near_null
          nsize: 2
