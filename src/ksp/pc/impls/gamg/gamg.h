@@ -26,7 +26,7 @@ typedef struct {
   PetscInt  begin;        /* the first of them */
   PetscInt  num_roots;    /* of this process: its aggregates */
   int32_t  *parent;       /* [num_vertices] device, owned: the root of the aggregate that has the vertex; a root is its own; -1: in none. NULL without vertices */
-  int32_t  *first;        /* [num_vertices] device, owned: the root that took the vertex before roots next to it could; NULL with one hop, where nothing is taken away again */
+  int32_t  *first;        /* [num_vertices] device, owned: the root that took the vertex before roots next to it could, but never parent when that is on another process and next to the vertex; NULL with one hop, where nothing is taken away again */
   PetscInt  num_remote;   /* own vertices whose root is on another process */
   PetscBool by_number;    /* members in the order of their numbers (MATCOARSENMISK); otherwise root, own, others', stolen (MATCOARSENMIS, squared graph) */
 } GAMGAggregates;
