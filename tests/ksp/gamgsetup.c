@@ -162,7 +162,11 @@ int main(int argc, char **argv)
       output_file: output/empty.out
       test:
          suffix: device
-         nsize: {{1 2 3 4 8}}
+         nsize: {{1 2 3}}
+         args: -problem {{5point 7point 27point anisotropic elasticity unsymmetric random}}
+      test:
+         suffix: device_many
+         nsize: {{4 8}}
          args: -problem {{5point 7point 27point anisotropic elasticity unsymmetric random}}
       test:
          suffix: device_threshold
@@ -178,8 +182,12 @@ int main(int argc, char **argv)
          args: -pc_gamg_aggressive_square_graph 0 -pc_gamg_aggressive_mis_k 1 -problem {{27point elasticity}}
       test:
          suffix: device_random
-         nsize: {{1 2 3 4 8}}
-         args: -problem random -seed {{1 2 3}} -hubs {{0 3}} -local {{0 1}} -degree 3
+         nsize: {{1 2 3}}
+         args: -problem random -seed {{1 2}} -hubs {{0 3}} -local {{0 1}} -degree 3
+      test:
+         suffix: device_random_many
+         nsize: {{4 8}}
+         args: -problem random -seed {{2 3}} -hubs {{0 3}} -local {{0 1}} -degree 3
       test:
          suffix: device_bare
          nsize: {{1 2 3 4 8}}
