@@ -59,7 +59,7 @@ static PetscErrorCode CheckOptionsLeft(void)
 
 int main(int argc, char **argv)
 {
-  char           type[64] = MATDCSRCUDA;
+  char           type[64] = MATAIJDCSRCUDA;
   PetscInt       solves = 1, served = 0, before, after;
   PetscBool      refused = PETSC_FALSE;
   Mat            A[2];
@@ -131,7 +131,7 @@ int main(int argc, char **argv)
       test:
          suffix: empty_elasticity
          nsize: 2
-         args: -every_other -n 5 -problem elasticity -solves 2 -pc_gamg_reuse_interpolation 0 -near_null {{host coordinates}}
+         args: -every_other -n 5 -problem elasticity -solves 2 -pc_gamg_reuse_interpolation 0
       test:
          suffix: near_null
          nsize: 2
@@ -162,7 +162,11 @@ int main(int argc, char **argv)
       output_file: output/empty.out
       test:
          suffix: device
-         nsize: {{1 2 3 4 8}}
+         nsize: {{1 2 3}}
+         args: -problem {{5point 7point 27point anisotropic elasticity unsymmetric random}}
+      test:
+         suffix: device_many
+         nsize: {{4 8}}
          args: -problem {{5point 7point 27point anisotropic elasticity unsymmetric random}}
       test:
          suffix: device_threshold
@@ -178,8 +182,12 @@ int main(int argc, char **argv)
          args: -pc_gamg_aggressive_square_graph 0 -pc_gamg_aggressive_mis_k 1 -problem {{27point elasticity}}
       test:
          suffix: device_random
-         nsize: {{1 2 3 4 8}}
-         args: -problem random -seed {{1 2 3}} -hubs {{0 3}} -local {{0 1}} -degree 3
+         nsize: {{1 2 3}}
+         args: -problem random -seed {{1 2}} -hubs {{0 3}} -local {{0 1}} -degree 3
+      test:
+         suffix: device_random_many
+         nsize: {{4 8}}
+         args: -problem random -seed {{2 3}} -hubs {{0 3}} -local {{0 1}} -degree 3
       test:
          suffix: device_bare
          nsize: {{1 2 3 4 8}}

@@ -172,8 +172,8 @@ PetscErrorCode GAMGCheckGraph(PC pc, Mat A, Mat G)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Our aggregates on the host: of each own vertex its root and its group, two numbers; roots of this process. */
-static PetscErrorCode GetGroups(Mat G, const GAMGAggregates *a, PetscInt info[])
+/* Our aggregates on the host: of each own vertex its root and its group, two numbers. */
+static PetscErrorCode GetGroups(const GAMGAggregates *a, PetscInt info[])
 {
   const PetscInt n = a->num_vertices, begin = a->begin;
   int32_t       *parent, *first;
@@ -184,22 +184,14 @@ static PetscErrorCode GetGroups(Mat G, const GAMGAggregates *a, PetscInt info[])
   PetscCall(PetscMalloc2(n, &parent, n, &first));
   PetscCall(PetscSparseCUDAGetStream(&stream));
   PetscCall(PetscSparseCUDACopyToHost(parent, a->parent, n * sizeof(int32_t), stream));
-  if (a->first != NULL) PetscCall(PetscSparseCUDACopyToHost(first, a->first, n * sizeof(int32_t), stream));
+  PetscCall(PetscSparseCUDACopyToHost(first, a->first != NULL ? a->first : a->parent, n * sizeof(int32_t), stream));
   for (PetscInt v = 0; v < n; v++) {
-    const PetscInt  root = parent[v];
-    const PetscBool own  = (PetscBool)(root >= begin && root < begin + n);
-    const PetscInt *columns;
-    PetscInt        length, group = own ? GROUP_OWN : GROUP_OTHERS;
+    const PetscInt root = parent[v];
+    PetscInt       group;
 
-    if (a->by_number || root < 0) group = GROUP_ROOT;
-    else if (root == begin + v) group = GROUP_ROOT;
-    else if (a->first != NULL && own) group = first[v] == root ? GROUP_OWN : GROUP_STOLEN;
-    else if (a->first != NULL) {
-      PetscCall(MatGetRow(G, begin + v, &length, &columns, NULL));
-      for (PetscInt k = 0; k < length; k++)
-        if (columns[k] == root) group = GROUP_TO_ROOT;
-      PetscCall(MatRestoreRow(G, begin + v, &length, &columns, NULL));
-    }
+    if (a->by_number || root < 0 || root == begin + v) group = GROUP_ROOT;
+    else if (root >= begin && root < begin + n) group = first[v] == root ? GROUP_OWN : GROUP_STOLEN;
+    else group = first[v] == root ? GROUP_OTHERS : GROUP_TO_ROOT;
     info[2 * v]     = root;
     info[2 * v + 1] = group;
   }
@@ -353,7 +345,7 @@ PetscErrorCode GAMGCheckAggregates(PC pc, const GAMGAggregates *aggregates)
   PetscCheck(n == G->rmap->n && aggregates->begin == G->rmap->rstart && aggregates->by_number == context->by_number, PETSC_COMM_SELF, PETSC_ERR_PLIB,
              PLACE_FORMAT "aggregates of vertices %" PetscInt_FMT " to %" PetscInt_FMT ", the graph has %" PetscInt_FMT " to %" PetscInt_FMT, PLACE(place), aggregates->begin, aggregates->begin + n, G->rmap->rstart, G->rmap->rend);
   PetscCall(PetscMalloc1(2 * n, &info));
-  PetscCall(GetGroups(G, aggregates, info));
+  PetscCall(GetGroups(aggregates, info));
   PetscCall(GatherGroups(G, info, &all));
   PetscCall(SortMembers(aggregates->begin, n, G->rmap->N, all, &begins, &members));
   PetscCall(CoarsenByPETSc(pc, context));

@@ -22,14 +22,13 @@ typedef struct {
 
 /* The aggregates of a level, on the device. A vertex is a node of the graph: as many rows of the matrix as its blocks have. Numbers of vertices are global. */
 typedef struct {
-  PetscInt num_vertices; /* of this process */
-  PetscInt begin;        /* the first of them */
-  PetscInt num_roots;    /* of this process: its aggregates */
-  int32_t *parent;       /* [num_vertices] device, owned: the root of the aggregate that has the vertex; a root is its own; -1: in none. NULL without vertices */
-  int32_t         *
-    first; /* [num_vertices] device, owned: the root that took the vertex before roots next to it could; -1: none, and wherever a root of another process is next to the vertex, so that first == parent says that the vertex stayed where it was in that one's list; NULL with one hop, where nothing is taken away again */
-  PetscInt  num_remote; /* own vertices whose root is on another process */
-  PetscBool by_number;  /* members in the order of their numbers (MATCOARSENMISK); otherwise root, own, others', stolen (MATCOARSENMIS, squared graph) */
+  PetscInt  num_vertices; /* of this process */
+  PetscInt  begin;        /* the first of them */
+  PetscInt  num_roots;    /* of this process: its aggregates */
+  int32_t  *parent;       /* [num_vertices] device, owned: the root of the aggregate that has the vertex; a root is its own; -1: in none. NULL without vertices */
+  int32_t  *first;        /* [num_vertices] device, owned: the root that took the vertex before roots next to it could, but never parent when that is on another process and next to the vertex; NULL with one hop, where nothing is taken away again */
+  PetscInt  num_remote;   /* own vertices whose root is on another process */
+  PetscBool by_number;    /* members in the order of their numbers (MATCOARSENMISK); otherwise root, own, others', stolen (MATCOARSENMIS, squared graph) */
 } GAMGAggregates;
 
 /* What PETSc's own code makes of the level under way, to compare with (check.c). */

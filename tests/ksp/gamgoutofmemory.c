@@ -1,0 +1,88 @@
+static char help[] = "Device memory runs out in PCGAMG's setup, on all processes or on one: all have an error, and the next setup is right.\n\
+  -alone rank: the process that has no memory; default all\n\n";
+
+#include "gamgproblem.h"
+#include <petscsparsecuda/sys.h>
+
+#define GROWTH 1.3 /* of the number of the allocation that fails */
+
+/* The n-th allocation of a setup fails; *failed: all processes have an error. Collective. */
+static PetscErrorCode SetUpFailing(const ProblemOptions *options, Mat A, PetscInt n, PetscInt alone, PetscBool *failed)
+{
+  KSP         ksp;
+  PetscMPIInt rank;
+  int         codes[2], error;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
+  PetscCall(ProblemCreateKSP(options, A, &ksp));
+  PetscCall(PetscSparseCUDATestFailAllocation(alone < 0 || alone == rank ? n : 0));
+  PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
+  error = (int)KSPSetUp(ksp);
+  PetscCall(PetscPopErrorHandler());
+  PetscCall(PetscSparseCUDATestFailAllocation(0));
+  codes[0] = error != 0;
+  codes[1] = error == 0;
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, codes, 2, MPI_INT, MPI_MAX, PETSC_COMM_WORLD));
+  PetscCheck(codes[0] + codes[1] == 1, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Allocation %" PetscInt_FMT " fails: error %d here, other processes have %s", n, error, error ? "none" : "one");
+  *failed = codes[0] ? PETSC_TRUE : PETSC_FALSE;
+  PetscCall(KSPDestroy(&ksp));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SolveOnce(const ProblemOptions *options, Mat A, Solution *solution)
+{
+  KSP ksp;
+
+  PetscFunctionBegin;
+  PetscCall(ProblemCreateKSP(options, A, &ksp));
+  PetscCall(ProblemSolve(A, ksp, solution));
+  PetscCall(KSPDestroy(&ksp));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  ProblemOptions options;
+  PetscInt       alone = -1, misses = 0;
+  Mat            A;
+  Solution       solution[2];
+  PetscBool      failed = PETSC_TRUE;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  PetscCall(PetscSparseCUDAInitialize());
+  PetscCall(ProblemFromOptions(&options));
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-alone", &alone, NULL));
+  PetscCall(ProblemCreate(&options, MATDCSRCUDA, &A));
+  PetscCall(SolveOnce(&options, A, &solution[0]));
+  for (PetscInt n = 1; n < 5000 && misses < 3; n = PetscMax(n + 1, (PetscInt)(n * GROWTH))) { // some memory is only welcome
+    PetscCall(SetUpFailing(&options, A, n, alone, &failed));
+    misses = failed ? 0 : misses + 1;
+  }
+  PetscCall(SolveOnce(&options, A, &solution[1]));
+  PetscCall(SolutionCompare(&solution[0], &solution[1], "after setups without memory"));
+  for (int k = 0; k < 2; k++) PetscCall(SolutionDestroy(&solution[k]));
+  PetscCall(MatDestroy(&A));
+  PetscCall(PetscFinalize());
+  return 0;
+}
+
+/*TEST
+
+   build:
+      depends: gamgproblem.c
+
+   testset:
+      requires: cuda
+      args: -n 8 -use_gpu_aware_mpi 0
+      output_file: output/empty.out
+      test:
+         suffix: 1
+         args: -problem {{27point elasticity unsymmetric}}
+      test:
+         suffix: alone
+         nsize: 3
+         args: -problem {{27point elasticity unsymmetric}} -alone {{0 1}}
+
+TEST*/
