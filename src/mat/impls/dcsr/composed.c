@@ -32,55 +32,47 @@
   X("MatSetValuesCOO_C", setvaluescoo, MatSetValuesCOO_MPIAIJCUDA)
 
 /* Functions under names with our type in them: products, conversions. */
-#define PRODUCT  (PetscErrorCodeFn *)MatProductSetFromOptions_AIJCUDA
-#define MIXED    (PetscErrorCodeFn *)MatProductSetFromOptions_AIJCUDA_Mixed
-#define TO_IS    (PetscErrorCodeFn *)MatConvert_AIJCUDA_IS
-#define SEQ_TO   (PetscErrorCodeFn *)MatConvert_SeqAIJ_SeqAIJDCSRCUDA
-#define SEQ_BACK (PetscErrorCodeFn *)MatConvert_SeqAIJDCSRCUDA_SeqAIJ
-#define MPI_TO   (PetscErrorCodeFn *)MatConvert_MPIAIJ_MPIAIJDCSRCUDA
-#define MPI_BACK (PetscErrorCodeFn *)MatConvert_MPIAIJDCSRCUDA_MPIAIJ
-#define FRAGMENT (PetscErrorCodeFn *)MatDCSRCUDAFragment_Private
 static const MatAIJCUDANamedFunction seq_functions[] = {
-  {"MatProductSetFromOptions_%s_%s_C", PRODUCT, NULL},
-  {"MatProductSetFromOptions_seqaij_%s_C", PRODUCT, NULL},
-  {"MatProductSetFromOptions_%s_seqaij_C", PRODUCT, NULL},
-  {"MatProductSetFromOptions_seqaijcusparse_%s_C", PRODUCT, NULL},
-  {"MatProductSetFromOptions_%s_seqaijcusparse_C", PRODUCT, NULL},
-  {"MatProductSetFromOptions_%s_seqdense_C", MIXED, NULL},
-  {"MatProductSetFromOptions_%s_seqdensecuda_C", MIXED, NULL},
-  {"MatProductSetFromOptions_seqdense_%s_C", MIXED, NULL},
-  {"MatProductSetFromOptions_%s_seqmaij_C", MIXED, NULL},
-  NAMED_TRIPLE_PRODUCTS("seqaij", PRODUCT),
-  {"MatProductSetFromOptions_is_%s_C", NULL, "MatProductSetFromOptions_is_seqaij_C"},
-  {"MatConvert_seqaij_%s_C", SEQ_TO, NULL},
-  {"MatConvert_%s_seqaij_C", SEQ_BACK, NULL},
-  {"MatConvert_%s_is_C", TO_IS, NULL},
+  NAMED_FUNCTION("MatProductSetFromOptions_%s_%s_C", MatProductSetFromOptions_AIJCUDA),
+  NAMED_FUNCTION("MatProductSetFromOptions_seqaij_%s_C", MatProductSetFromOptions_AIJCUDA),
+  NAMED_FUNCTION("MatProductSetFromOptions_%s_seqaij_C", MatProductSetFromOptions_AIJCUDA),
+  NAMED_FUNCTION("MatProductSetFromOptions_seqaijcusparse_%s_C", MatProductSetFromOptions_AIJCUDA),
+  NAMED_FUNCTION("MatProductSetFromOptions_%s_seqaijcusparse_C", MatProductSetFromOptions_AIJCUDA),
+  NAMED_FUNCTION("MatProductSetFromOptions_%s_seqdense_C", MatProductSetFromOptions_AIJCUDA_Mixed),
+  NAMED_FUNCTION("MatProductSetFromOptions_%s_seqdensecuda_C", MatProductSetFromOptions_AIJCUDA_Mixed),
+  NAMED_FUNCTION("MatProductSetFromOptions_seqdense_%s_C", MatProductSetFromOptions_AIJCUDA_Mixed),
+  NAMED_FUNCTION("MatProductSetFromOptions_%s_seqmaij_C", MatProductSetFromOptions_AIJCUDA_Mixed),
+  NAMED_TRIPLE_PRODUCTS("seqaij", MatProductSetFromOptions_AIJCUDA),
+  NAMED_PARENT("MatProductSetFromOptions_is_%s_C", "MatProductSetFromOptions_is_seqaij_C"),
+  NAMED_FUNCTION("MatConvert_seqaij_%s_C", MatConvert_SeqAIJ_SeqAIJDCSRCUDA),
+  NAMED_FUNCTION("MatConvert_%s_seqaij_C", MatConvert_SeqAIJDCSRCUDA_SeqAIJ),
+  NAMED_FUNCTION("MatConvert_%s_is_C", MatConvert_AIJCUDA_IS),
 };
 static const MatAIJCUDANamedFunction mpi_functions[] = {
-  {"MatProductSetFromOptions_%s_%s_C", PRODUCT, NULL},
-  {"MatProductSetFromOptions_mpiaij_%s_C", PRODUCT, NULL},
-  {"MatProductSetFromOptions_%s_mpiaij_C", PRODUCT, NULL},
-  {"MatProductSetFromOptions_%s_mpidense_C", MIXED, NULL},
-  {"MatProductSetFromOptions_%s_mpidensecuda_C", MIXED, NULL},
-  {"MatProductSetFromOptions_mpidense_%s_C", MIXED, NULL},
-  {"MatProductSetFromOptions_mpidensecuda_%s_C", MIXED, NULL},
-  {"MatProductSetFromOptions_%s_mpimaij_C", MIXED, NULL},
-  NAMED_TRIPLE_PRODUCTS("mpiaij", PRODUCT),
-  {"MatProductSetFromOptions_is_%s_C", NULL, "MatProductSetFromOptions_is_mpiaij_C"},
-  {"MatConvert_mpiaij_%s_C", MPI_TO, NULL},
-  {"MatConvert_%s_mpiaij_C", MPI_BACK, NULL},
-  {"MatConvert_%s_is_C", TO_IS, NULL},
-  {"MatConvert_mpiaij_aijdcsrcuda_C", MPI_TO, NULL}, // other forms of the name, and a test hook
-  {"MatConvert_mpiaij_dcsrcuda_C", MPI_TO, NULL},
-  {"MatConvert_%s_dcsrcuda_C", MPI_TO, NULL},
-  {"MatDCSRCUDAFragment_C", FRAGMENT, NULL},
+  NAMED_FUNCTION("MatProductSetFromOptions_%s_%s_C", MatProductSetFromOptions_AIJCUDA),
+  NAMED_FUNCTION("MatProductSetFromOptions_mpiaij_%s_C", MatProductSetFromOptions_AIJCUDA),
+  NAMED_FUNCTION("MatProductSetFromOptions_%s_mpiaij_C", MatProductSetFromOptions_AIJCUDA),
+  NAMED_FUNCTION("MatProductSetFromOptions_%s_mpidense_C", MatProductSetFromOptions_AIJCUDA_Mixed),
+  NAMED_FUNCTION("MatProductSetFromOptions_%s_mpidensecuda_C", MatProductSetFromOptions_AIJCUDA_Mixed),
+  NAMED_FUNCTION("MatProductSetFromOptions_mpidense_%s_C", MatProductSetFromOptions_AIJCUDA_Mixed),
+  NAMED_FUNCTION("MatProductSetFromOptions_mpidensecuda_%s_C", MatProductSetFromOptions_AIJCUDA_Mixed),
+  NAMED_FUNCTION("MatProductSetFromOptions_%s_mpimaij_C", MatProductSetFromOptions_AIJCUDA_Mixed),
+  NAMED_TRIPLE_PRODUCTS("mpiaij", MatProductSetFromOptions_AIJCUDA),
+  NAMED_PARENT("MatProductSetFromOptions_is_%s_C", "MatProductSetFromOptions_is_mpiaij_C"),
+  NAMED_FUNCTION("MatConvert_mpiaij_%s_C", MatConvert_MPIAIJ_MPIAIJDCSRCUDA),
+  NAMED_FUNCTION("MatConvert_%s_mpiaij_C", MatConvert_MPIAIJDCSRCUDA_MPIAIJ),
+  NAMED_FUNCTION("MatConvert_%s_is_C", MatConvert_AIJCUDA_IS),
+  NAMED_FUNCTION("MatConvert_mpiaij_aijdcsrcuda_C", MatConvert_MPIAIJ_MPIAIJDCSRCUDA), // other forms of the name, and a test hook
+  NAMED_FUNCTION("MatConvert_mpiaij_dcsrcuda_C", MatConvert_MPIAIJ_MPIAIJDCSRCUDA),
+  NAMED_FUNCTION("MatConvert_%s_dcsrcuda_C", MatConvert_MPIAIJ_MPIAIJDCSRCUDA),
+  NAMED_FUNCTION("MatDCSRCUDAFragment_C", MatDCSRCUDAFragment_Private),
 };
 /* The same for MATSEQAIJDCSRCUDA alone. */
 static const MatAIJCUDANamedFunction seqdcsr_functions[] = {
-  {"MatConvert_seqaij_aijdcsrcuda_C", SEQ_TO, NULL},
-  {"MatConvert_seqaij_dcsrcuda_C", SEQ_TO, NULL},
-  {"MatConvert_%s_dcsrcuda_C", SEQ_TO, NULL},
-  {"MatDCSRCUDAFragment_C", FRAGMENT, NULL},
+  NAMED_FUNCTION("MatConvert_seqaij_aijdcsrcuda_C", MatConvert_SeqAIJ_SeqAIJDCSRCUDA),
+  NAMED_FUNCTION("MatConvert_seqaij_dcsrcuda_C", MatConvert_SeqAIJ_SeqAIJDCSRCUDA),
+  NAMED_FUNCTION("MatConvert_%s_dcsrcuda_C", MatConvert_SeqAIJ_SeqAIJDCSRCUDA),
+  NAMED_FUNCTION("MatDCSRCUDAFragment_C", MatDCSRCUDAFragment_Private),
 };
 
 static PetscErrorCode ComposeSeq(Mat A, MatType type, PetscBool compose)

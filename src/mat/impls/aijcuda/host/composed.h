@@ -14,13 +14,19 @@ typedef struct {
   const char       *parent;   /* under this name, if it has one, which reads no array of the matrix itself; otherwise NULL */
 } MatAIJCUDANamedFunction;
 
+#define NAMED_FUNCTION(format, function) \
+  { \
+    format, (PetscErrorCodeFn *)function, NULL \
+  }
+#define NAMED_PARENT(format, parent) \
+  { \
+    format, NULL, parent \
+  }
+
 /* Products of three matrices: all mixtures of a type of ours and its parent's. PETSc needs no name when all are ours. */
 #define NAMED_TRIPLE_PRODUCTS(parent, function) \
-  {"MatProductSetFromOptions_" parent "_" parent "_%s_C", function, NULL}, {"MatProductSetFromOptions_" parent "_%s_" parent "_C", function, NULL}, {"MatProductSetFromOptions_" parent "_%s_%s_C", function, NULL}, \
-    {"MatProductSetFromOptions_%s_" parent "_" parent "_C", function, NULL}, {"MatProductSetFromOptions_%s_" parent "_%s_C", function, NULL}, \
-  { \
-    "MatProductSetFromOptions_%s_%s_" parent "_C", function, NULL \
-  }
+  NAMED_FUNCTION("MatProductSetFromOptions_" parent "_" parent "_%s_C", function), NAMED_FUNCTION("MatProductSetFromOptions_" parent "_%s_" parent "_C", function), NAMED_FUNCTION("MatProductSetFromOptions_" parent "_%s_%s_C", function), \
+    NAMED_FUNCTION("MatProductSetFromOptions_%s_" parent "_" parent "_C", function), NAMED_FUNCTION("MatProductSetFromOptions_%s_" parent "_%s_C", function), NAMED_FUNCTION("MatProductSetFromOptions_%s_%s_" parent "_C", function)
 
 PETSC_INTERN PetscErrorCode MatAIJCUDAComposeNamed(Mat, MatType, size_t, const MatAIJCUDANamedFunction[], PetscBool);
 

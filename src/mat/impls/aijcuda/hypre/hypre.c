@@ -159,12 +159,9 @@ static PetscErrorCode MatProductSetFromOptions_Transpose_AIJCUDA(Mat C)
 
 /* What PETSc looks for on a matrix of ours whose parent type is "parent" when hypre takes part. */
 #define NAMED_HYPRE(parent) \
-  {"MatConvert_%s_" MATHYPRE "_C", (PetscErrorCodeFn *)MatConvert_AIJCUDA_HYPRE, NULL}, {"MatConvert_" MATHYPRE "_%s_C", (PetscErrorCodeFn *)MatConvert_HYPRE_AIJCUDA, NULL}, \
-    {"MatConvert_" MATHYPRE "_" MATDCSRCUDA "_C", (PetscErrorCodeFn *)MatConvert_HYPRE_AIJCUDA, NULL}, {"MatProductSetFromOptions_%s_" MATHYPRE "_C", (PetscErrorCodeFn *)MatProductSetFromOptions_AIJCUDA_HYPRE, NULL}, \
-    {"MatProductSetFromOptions_transpose_%s_%s_C", (PetscErrorCodeFn *)MatProductSetFromOptions_Transpose_AIJCUDA, NULL}, {"MatProductSetFromOptions_transpose_%s_" parent "_C", (PetscErrorCodeFn *)MatProductSetFromOptions_Transpose_AIJCUDA, NULL}, \
-  { \
-    "MatProductSetFromOptions_transpose_" parent "_%s_C", (PetscErrorCodeFn *)MatProductSetFromOptions_Transpose_AIJCUDA, NULL \
-  }
+  NAMED_FUNCTION("MatConvert_%s_" MATHYPRE "_C", MatConvert_AIJCUDA_HYPRE), NAMED_FUNCTION("MatConvert_" MATHYPRE "_%s_C", MatConvert_HYPRE_AIJCUDA), NAMED_FUNCTION("MatConvert_" MATHYPRE "_" MATDCSRCUDA "_C", MatConvert_HYPRE_AIJCUDA), \
+    NAMED_FUNCTION("MatProductSetFromOptions_%s_" MATHYPRE "_C", MatProductSetFromOptions_AIJCUDA_HYPRE), NAMED_FUNCTION("MatProductSetFromOptions_transpose_%s_%s_C", MatProductSetFromOptions_Transpose_AIJCUDA), \
+    NAMED_FUNCTION("MatProductSetFromOptions_transpose_%s_" parent "_C", MatProductSetFromOptions_Transpose_AIJCUDA), NAMED_FUNCTION("MatProductSetFromOptions_transpose_" parent "_%s_C", MatProductSetFromOptions_Transpose_AIJCUDA)
 static const MatAIJCUDANamedFunction seq_functions[] = {NAMED_HYPRE(MATSEQAIJ)};
 static const MatAIJCUDANamedFunction mpi_functions[] = {NAMED_HYPRE(MATMPIAIJ)};
 
