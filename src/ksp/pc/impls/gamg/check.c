@@ -452,8 +452,17 @@ static void GetWeights(PetscInt N, PetscInt stride, const PetscReal R[], PetscRe
   }
 }
 
-/* The near null spaces of the coarse level, of num_roots aggregates with N vectors; not collective. */
-static PetscErrorCode CompareData(Place place, PetscInt num_roots, PetscInt N, const PetscReal ours[], const PetscReal theirs[], PetscScalar weights[])
+/*
+  Whether a column of Q, and with it a row of R, is compared with the other sign. The sign is that of a number which earlier columns leave, and which may be zero but for
+  rounding, where the vectors are rotations about the middle of an aggregate. Nothing comes before the first column: its sign is certain.
+*/
+static PetscReal GetSign(PetscInt j, PetscReal ours, PetscReal theirs)
+{
+  return j > 0 && ours * theirs < 0 ? -1 : 1;
+}
+
+/* The near null spaces of the coarse level, of num_roots aggregates with N vectors; not collective. The columns of our prolongator and of PETSc's are compared with these weights. */
+static PetscErrorCode CompareData(Place place, PetscInt num_roots, PetscInt N, const PetscReal ours[], const PetscReal theirs[], PetscScalar our_weights[], PetscScalar weights[])
 {
   const PetscInt stride = num_roots * N;
   PetscReal     *w;
@@ -467,10 +476,11 @@ static PetscErrorCode CompareData(Place place, PetscInt num_roots, PetscInt N, c
     for (PetscInt j = 0; j < N; j++) {
       PetscReal norm2 = 0;
 
-      weights[k * N + j] = w[j];
+      weights[k * N + j]     = w[j];
+      our_weights[k * N + j] = w[j] * GetSign(j, A[j * stride + j], B[j * stride + j]);
       for (PetscInt i = 0; i <= j; i++) norm2 += PetscSqr(B[j * stride + i]);
       for (PetscInt i = 0; i < N; i++)
-        PetscCheck(w[i] * PetscAbsReal(A[j * stride + i] - B[j * stride + i]) <= TOLERANCE * PetscSqrtReal(norm2), PETSC_COMM_SELF, PETSC_ERR_PLIB,
+        PetscCheck(w[i] * PetscAbsReal(GetSign(i, A[i * stride + i], B[i * stride + i]) * A[j * stride + i] - B[j * stride + i]) <= TOLERANCE * PetscSqrtReal(norm2), PETSC_COMM_SELF, PETSC_ERR_PLIB,
                    PLACE_FORMAT "entry %" PetscInt_FMT " of vector %" PetscInt_FMT " of local aggregate %" PetscInt_FMT " in the coarse near null space is %.16g, PETSc's is %.16g", PLACE(place), i, j, k, (double)A[j * stride + i],
                    (double)B[j * stride + i]);
     }
@@ -479,26 +489,30 @@ static PetscErrorCode CompareData(Place place, PetscInt num_roots, PetscInt N, c
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Values and near null spaces; columns count as far as they are determined. */
+/* Values and near null spaces; columns count as far as they are determined, and signs where they are. */
 static PetscErrorCode CompareProlongators(PC pc, Place place, Mat ours, Mat theirs, const PetscReal their_data[], PetscInt their_size)
 {
   PC_GAMG       *gamg = GAMGGet(pc);
   const PetscInt N    = gamg->data_cell_cols;
-  Vec            weights;
-  PetscScalar   *w;
+  Vec            our_weights, weights;
+  PetscScalar   *w[2];
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
   PetscCheck(gamg->data_sz == their_size && gamg->data_cell_rows == N && their_size == theirs->cmap->n * N, PETSC_COMM_SELF, PETSC_ERR_PLIB, PLACE_FORMAT "the coarse near null space has %" PetscInt_FMT " entries, PETSc's has %" PetscInt_FMT,
              PLACE(place), gamg->data_sz, their_size);
   PetscCall(MatCreateVecs(theirs, &weights, NULL));
-  PetscCall(VecGetArrayWrite(weights, &w));
-  ierr = CompareData(place, theirs->cmap->n / N, N, gamg->data, their_data, w);
-  PetscCall(VecRestoreArrayWrite(weights, &w));
+  PetscCall(VecDuplicate(weights, &our_weights));
+  PetscCall(VecGetArrayWrite(our_weights, &w[0]));
+  PetscCall(VecGetArrayWrite(weights, &w[1]));
+  ierr = CompareData(place, theirs->cmap->n / N, N, gamg->data, their_data, w[0], w[1]);
+  PetscCall(VecRestoreArrayWrite(our_weights, &w[0]));
+  PetscCall(VecRestoreArrayWrite(weights, &w[1]));
   PetscCall(PetscSparseCUDAAgree(PetscObjectComm((PetscObject)pc), ierr, &ierr));
   PetscCall(ierr);
-  PetscCall(MatDiagonalScale(ours, NULL, weights));
+  PetscCall(MatDiagonalScale(ours, NULL, our_weights));
   PetscCall(MatDiagonalScale(theirs, NULL, weights));
+  PetscCall(VecDestroy(&our_weights));
   PetscCall(VecDestroy(&weights));
   PetscCall(CompareMatrices(pc, ours, theirs, PETSC_TRUE, "tentative prolongator"));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -43,9 +43,11 @@ typedef struct {
   FILE     *view;             /* of the KSP, on the first process; else NULL */
 } Solution;
 
+PetscErrorCode ProblemsFromOptions(PetscInt *, Problem[]);
 PetscErrorCode ProblemFromOptions(ProblemOptions *);
+PetscErrorCode ProblemSetNearNull(ProblemOptions *);
 PetscErrorCode ProblemCreate(const ProblemOptions *, const char[], Mat *);
 PetscErrorCode ProblemCreateKSP(const ProblemOptions *, Mat, KSP *);
 PetscErrorCode ProblemSolve(Mat, KSP, Solution *);
-PetscErrorCode SolutionCompare(const Solution *, const Solution *, const char[]);
+PetscErrorCode SolutionCompare(const ProblemOptions *, const Solution *, const Solution *, const char[]);
 PetscErrorCode SolutionDestroy(Solution *);

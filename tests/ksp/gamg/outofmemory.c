@@ -1,7 +1,7 @@
 static char help[] = "Device memory runs out in PCGAMG's setup, on all processes or on one: all have an error, and the next setup is right.\n\
   -alone rank: the process that has no memory; default all\n\n";
 
-#include "gamgproblem.h"
+#include "problem.h"
 #include <petscsparsecuda/sys.h>
 
 #define GROWTH 1.3 /* of the number of the allocation that fails */
@@ -61,7 +61,7 @@ int main(int argc, char **argv)
     misses = failed ? 0 : misses + 1;
   }
   PetscCall(SolveOnce(&options, A, &solution[1]));
-  PetscCall(SolutionCompare(&solution[0], &solution[1], "after setups without memory"));
+  PetscCall(SolutionCompare(&options, &solution[0], &solution[1], "after setups without memory"));
   for (int k = 0; k < 2; k++) PetscCall(SolutionDestroy(&solution[k]));
   PetscCall(MatDestroy(&A));
   PetscCall(PetscFinalize());
@@ -71,7 +71,7 @@ int main(int argc, char **argv)
 /*TEST
 
    build:
-      depends: gamgproblem.c
+      depends: problem.c
 
    testset:
       requires: cuda

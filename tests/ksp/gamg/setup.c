@@ -1,10 +1,10 @@
 static char help[] = "PCGAMG sets up what it sets up with MATAIJ: iterations and views of the solver are equal; -pc_gamg_device_check compares levels that were set up on the device.\n\
-  -problem (5point|7point|27point|anisotropic|elasticity|unsymmetric|random), -near_null (none|host|device|coordinates), -n points in a direction: see gamgproblem.c\n\
+  -problem (5point|7point|27point|anisotropic|elasticity|unsymmetric|random), -near_null (none|host|device|coordinates), -n points in a direction: see problem.c\n\
   -solves n: solves; after each the values change, and after the last but one the pattern\n\
   -served n: so many levels at least are set up on the device in the first solve\n\
   -refused: none is\n\n";
 
-#include "gamgproblem.h"
+#include "problem.h"
 
 /* How often our coarsening ran. */
 static PetscErrorCode CountServed(PetscInt *count)
@@ -57,13 +57,56 @@ static PetscErrorCode CheckOptionsLeft(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+typedef struct {
+  char      type[64];
+  PetscInt  solves, served;
+  PetscBool refused;
+} Expected;
+
+static PetscErrorCode TestSolve(const ProblemOptions *o, const Expected *e, PetscInt s, Mat A[], KSP ksp[])
+{
+  char     what[64];
+  PetscInt before, after;
+  Solution solution[2];
+
+  PetscFunctionBegin;
+  PetscCall(PetscSNPrintf(what, sizeof(what), "%s, solve %" PetscInt_FMT, Problems[o->problem], s + 1));
+  PetscCall(CountServed(&before));
+  for (int k = 0; k < 2; k++) PetscCall(ProblemSolve(A[k], ksp[k], &solution[k]));
+  PetscCall(CountServed(&after));
+  PetscCheck(s > 0 || after - before >= e->served, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: %" PetscInt_FMT " levels were set up on the device, not %" PetscInt_FMT, what, after - before, e->served);
+  PetscCheck(!e->refused || after == before, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: %" PetscInt_FMT " levels were set up on the device", what, after - before);
+  PetscCall(SolutionCompare(o, &solution[0], &solution[1], what));
+  for (int k = 0; k < 2; k++) {
+    PetscCall(SolutionDestroy(&solution[k]));
+    if (s + 1 < e->solves) PetscCall(Change(A[k], (PetscBool)(e->solves > 2 && s + 2 == e->solves)));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode TestProblem(const ProblemOptions *o, const Expected *e)
+{
+  Mat A[2];
+  KSP ksp[2];
+
+  PetscFunctionBegin;
+  for (int k = 0; k < 2; k++) {
+    PetscCall(ProblemCreate(o, k ? e->type : MATAIJ, &A[k]));
+    PetscCall(ProblemCreateKSP(o, A[k], &ksp[k]));
+  }
+  for (PetscInt s = 0; s < e->solves; s++) PetscCall(TestSolve(o, e, s, A, ksp));
+  for (int k = 0; k < 2; k++) {
+    PetscCall(KSPDestroy(&ksp[k]));
+    PetscCall(MatDestroy(&A[k]));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
-  char           type[64] = MATAIJDCSRCUDA;
-  PetscInt       solves = 1, served = 0, before, after;
-  PetscBool      refused = PETSC_FALSE;
-  Mat            A[2];
-  KSP            ksp[2];
+  Expected       expected = {MATAIJDCSRCUDA, 1, 0, PETSC_FALSE};
+  PetscInt       n;
+  Problem        problems[NUM_PROBLEMS];
   ProblemOptions options;
 
   PetscFunctionBeginUser;
@@ -71,35 +114,17 @@ int main(int argc, char **argv)
   PetscCall(PetscSparseCUDAInitialize());
   PetscCall(PetscLogDefaultBegin());
   PetscCall(ProblemFromOptions(&options));
-  PetscCall(PetscOptionsGetString(NULL, NULL, "-type", type, sizeof(type), NULL));
-  PetscCall(PetscOptionsGetInt(NULL, NULL, "-solves", &solves, NULL));
-  PetscCall(PetscOptionsGetInt(NULL, NULL, "-served", &served, NULL));
-  PetscCall(PetscOptionsGetBool(NULL, NULL, "-refused", &refused, NULL));
-  for (int k = 0; k < 2; k++) {
-    PetscCall(ProblemCreate(&options, k ? type : MATAIJ, &A[k]));
-    PetscCall(ProblemCreateKSP(&options, A[k], &ksp[k]));
-  }
-  for (PetscInt s = 0; s < solves; s++) {
-    char     what[64];
-    Solution solution[2];
-
-    PetscCall(PetscSNPrintf(what, sizeof(what), "%s, solve %" PetscInt_FMT, Problems[options.problem], s + 1));
-    PetscCall(CountServed(&before));
-    for (int k = 0; k < 2; k++) PetscCall(ProblemSolve(A[k], ksp[k], &solution[k]));
-    PetscCall(CountServed(&after));
-    PetscCheck(s > 0 || after - before >= served, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: %" PetscInt_FMT " levels were set up on the device, not %" PetscInt_FMT, what, after - before, served);
-    PetscCheck(!refused || after == before, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: %" PetscInt_FMT " levels were set up on the device", what, after - before);
-    PetscCall(SolutionCompare(&solution[0], &solution[1], what));
-    for (int k = 0; k < 2; k++) {
-      PetscCall(SolutionDestroy(&solution[k]));
-      if (s + 1 < solves) PetscCall(Change(A[k], (PetscBool)(solves > 2 && s + 2 == solves)));
-    }
+  PetscCall(ProblemsFromOptions(&n, problems));
+  PetscCall(PetscOptionsGetString(NULL, NULL, "-type", expected.type, sizeof(expected.type), NULL));
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-solves", &expected.solves, NULL));
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-served", &expected.served, NULL));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-refused", &expected.refused, NULL));
+  for (PetscInt k = 0; k < n; k++) {
+    options.problem = problems[k];
+    PetscCall(ProblemSetNearNull(&options));
+    PetscCall(TestProblem(&options, &expected));
   }
   PetscCall(CheckOptionsLeft());
-  for (int k = 0; k < 2; k++) {
-    PetscCall(KSPDestroy(&ksp[k]));
-    PetscCall(MatDestroy(&A[k]));
-  }
   PetscCall(PetscFinalize());
   return 0;
 }
@@ -107,7 +132,7 @@ int main(int argc, char **argv)
 /*TEST
 
    build:
-      depends: gamgproblem.c
+      depends: problem.c
 
    # On the host all levels are PETSc's: the seam changes nothing.
    testset:
@@ -116,7 +141,7 @@ int main(int argc, char **argv)
       test:
          suffix: problems
          nsize: {{1 3}}
-         args: -n 7 -problem {{5point 27point elasticity unsymmetric}}
+         args: -n 7 -problem 5point,27point,elasticity,unsymmetric
       test:
          suffix: random
          nsize: {{1 4}}
@@ -138,7 +163,7 @@ int main(int argc, char **argv)
          args: -near_null {{host device coordinates}}
       test:
          suffix: mpi1rank
-         args: -mpi -problem {{27point elasticity}} -n 6
+         args: -mpi -problem 27point,elasticity -n 6
       test:
          suffix: reuse
          nsize: 2
@@ -163,31 +188,31 @@ int main(int argc, char **argv)
       test:
          suffix: device
          nsize: {{1 2 3}}
-         args: -problem {{5point 7point 27point anisotropic elasticity unsymmetric random}}
+         args: -problem 5point,7point,27point,anisotropic,elasticity,unsymmetric,random
       test:
          suffix: device_many
          nsize: {{4 8}}
-         args: -problem {{5point 7point 27point anisotropic elasticity unsymmetric random}}
+         args: -problem 5point,7point,27point,anisotropic,elasticity,unsymmetric,random
       test:
          suffix: device_threshold
          nsize: {{1 3}}
-         args: -pc_gamg_threshold {{0 0.02 0.1}} -problem {{7point 27point anisotropic elasticity unsymmetric random}}
+         args: -pc_gamg_threshold {{0 0.02 0.1}} -problem 7point,27point,anisotropic,elasticity,unsymmetric,random
       test:
          suffix: device_aggressive
          nsize: {{1 2 4}}
-         args: -pc_gamg_aggressive_coarsening {{0 2}} -pc_gamg_mat_coarsen_type {{mis misk}} -problem {{5point elasticity random}}
+         args: -pc_gamg_aggressive_coarsening {{0 2}} -pc_gamg_mat_coarsen_type {{mis misk}} -problem 5point,elasticity,random
       test:
          suffix: device_misk
          nsize: {{1 3}}
-         args: -pc_gamg_aggressive_square_graph 0 -pc_gamg_aggressive_mis_k 1 -problem {{27point elasticity}}
+         args: -pc_gamg_aggressive_square_graph 0 -pc_gamg_aggressive_mis_k 1 -problem 27point,elasticity
       test:
          suffix: device_random
          nsize: {{1 2 3}}
-         args: -problem random -seed {{1 2}} -hubs {{0 3}} -local {{0 1}} -degree 3
+         args: -problem random -seed 1 -hubs {{0 3}} -local {{0 1}} -degree 3
       test:
          suffix: device_random_many
          nsize: {{4 8}}
-         args: -problem random -seed {{2 3}} -hubs {{0 3}} -local {{0 1}} -degree 3
+         args: -problem random -seed {{2 3}} -hubs 3 -local {{0 1}} -degree 3
       test:
          suffix: device_bare
          nsize: {{1 2 3 4 8}}
@@ -199,29 +224,33 @@ int main(int argc, char **argv)
       test:
          suffix: device_empty
          nsize: {{3 4}}
-         args: -every_other -problem {{27point elasticity random}} -solves 3 -pc_gamg_reuse_interpolation {{0 1}}
+         args: -every_other -problem 27point,elasticity,random -solves 3 -pc_gamg_reuse_interpolation {{0 1}}
       test:
          suffix: device_near_null
          nsize: {{1 3}}
-         args: -near_null {{none host device coordinates}} -problem {{7point elasticity}}
+         args: -near_null {{none host device coordinates}} -problem 7point,elasticity
       test:
          suffix: device_mpi1rank
-         args: -mpi -problem {{7point elasticity unsymmetric}} -pc_gamg_threshold {{-1 0.02}}
+         args: -mpi -problem 7point,elasticity,unsymmetric -pc_gamg_threshold {{-1 0.02}}
       test:
          suffix: device_reuse
          nsize: {{1 2}}
-         args: -solves 4 -pc_gamg_reuse_interpolation {{0 1}} -pc_gamg_recompute_esteig {{0 1}} -problem {{7point elasticity}}
+         args: -solves 4 -pc_gamg_reuse_interpolation {{0 1}} -pc_gamg_recompute_esteig {{0 1}} -problem 7point,elasticity
       test:
          suffix: device_smooths
          nsize: {{1 2}}
-         args: -pc_gamg_agg_nsmooths {{0 2}} -pc_gamg_esteig_ksp_type {{cg gmres}}
+         args: -pc_gamg_agg_nsmooths 2 -pc_gamg_esteig_ksp_type {{cg gmres}}
+      test:
+         suffix: device_unsmoothed
+         nsize: {{1 2}}
+         args: -pc_gamg_agg_nsmooths 0
       test:
          suffix: device_filter
          args: -pc_gamg_prolongator_filter 0.05
       test:
          suffix: device_repartition
          nsize: 4
-         args: -pc_gamg_repartition {{0 1}} -pc_gamg_process_eq_limit 100 -problem {{27point elasticity}}
+         args: -pc_gamg_repartition {{0 1}} -pc_gamg_mat_partitioning_type average -pc_gamg_process_eq_limit 100 -problem 27point,elasticity
       test:
          suffix: device_parallel_coarse
          nsize: 4
@@ -266,7 +295,7 @@ int main(int argc, char **argv)
          args: -pc_gamg_low_memory_threshold_filter -pc_gamg_threshold 0.01
       test:
          suffix: refused_classical
-         args: -pc_gamg_type classical
+         args: -pc_gamg_type classical -options_left 0
       test:
          suffix: refused_option
          args: -pc_gamg_device_setup 0

@@ -1,6 +1,6 @@
 static char help[] = "Types of PCGAMG and of the PC change before and after setups; solvers are reset, and destroyed without a setup: iterations are those of MATAIJ.\n\n";
 
-#include "gamgproblem.h"
+#include "problem.h"
 
 typedef enum {
   STEP_NONE,
@@ -67,7 +67,7 @@ int main(int argc, char **argv)
       for (int k = 0; k < 2; k++) PetscCall(Run(&options, A[k], steps, solutions[k]));
       for (int i = 0; i < 2; i++) {
         PetscCall(PetscSNPrintf(what, sizeof(what), "steps %d and %d, solve %d", (int)s, (int)t, i + 1));
-        PetscCall(SolutionCompare(&solutions[0][i], &solutions[1][i], what));
+        PetscCall(SolutionCompare(&options, &solutions[0][i], &solutions[1][i], what));
         for (int k = 0; k < 2; k++) PetscCall(SolutionDestroy(&solutions[k][i]));
       }
     }
@@ -79,7 +79,7 @@ int main(int argc, char **argv)
 /*TEST
 
    build:
-      depends: gamgproblem.c
+      depends: problem.c
 
    testset:
       args: -n 6 -malloc_dump -checkfunctionlist

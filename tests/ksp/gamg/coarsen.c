@@ -2,7 +2,7 @@ static char help[] = "Aggregates of a graph on any number of processes, against 
 
 #include <petscsparsecuda.h>
 #include <petscsparsecuda/coarsen.h>
-#include "../../src/ksp/pc/impls/gamg/gamg.h"
+#include "../../../src/ksp/pc/impls/gamg/gamg.h"
 
 /* The whole graph; each process has all of it, and the rows of all. */
 typedef struct {
