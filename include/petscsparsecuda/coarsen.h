@@ -73,7 +73,8 @@ PETSC_INTERN PetscErrorCode DCSRGetRandomReals(PetscInt n, PetscReal numbers[]);
 PETSC_INTERN PetscErrorCode DCSRGetRandomPermutation(PetscInt n, cudaStream_t stream, int32_t permutation[], int32_t position[]); /* both [n] on the device */
 
 /* independentset.cu */
-PETSC_INTERN PetscErrorCode DCSRIndependentSetCreate(DCSRView own, DCSRView ghost, PetscInt hops, cudaStream_t stream, DCSRIndependentSet *set); /* synchronizes */
+PETSC_INTERN PetscErrorCode DCSRIndependentSetCreate(DCSRView own, DCSRView ghost, PetscInt hops, cudaStream_t stream, DCSRIndependentSet *set);
+PETSC_INTERN PetscErrorCode DCSRIndependentSetBegin(DCSRIndependentSet *set, cudaStream_t stream); /* synchronizes */
 PETSC_INTERN PetscErrorCode DCSRIndependentSetRemove(DCSRIndependentSet *set, cudaStream_t stream);
 PETSC_INTERN PetscErrorCode DCSRIndependentSetDecide(DCSRIndependentSet *set, cudaStream_t stream); /* the same */
 PETSC_INTERN PetscErrorCode DCSRIndependentSetDestroy(DCSRIndependentSet *set, cudaStream_t stream);

@@ -44,7 +44,7 @@ PetscErrorCode ProblemFromOptions(ProblemOptions *o)
   o->isolated = 0.05;
   o->local    = PETSC_TRUE;
   PetscCall(ProblemsFromOptions(&num_problems, problems));
-  o->problem   = problems[0];
+  o->problem = problems[0];
   PetscCall(ProblemSetNearNull(o));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-n", &o->n, NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-seed", &o->seed, NULL));
@@ -439,7 +439,7 @@ static PetscErrorCode CompareViews(double eigenvalue_tolerance, FILE *a, FILE *b
     PetscCall(NextLine(a, sizeof(line[0]), line[0], &more[0]));
     PetscCall(NextLine(b, sizeof(line[1]), line[1], &more[1]));
     for (int k = 0; k < 2; k++) PetscCall(PetscStrncpy(copy[k], line[k], sizeof(copy[k])));
-    PetscCheck(SameLine(strstr(line[0], "eigenvalues") != NULL ? eigenvalue_tolerance : VIEW_TOLERANCE, copy[0], copy[1]), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: views differ:\n  %s  %s", what, line[0], line[1]);
+    PetscCheck(SameLine(strstr(line[0], "eigenvalue") != NULL ? eigenvalue_tolerance : VIEW_TOLERANCE, copy[0], copy[1]), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: views differ:\n  %s  %s", what, line[0], line[1]);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -215,16 +215,13 @@ PetscErrorCode SetFirstStates(DCSRIndependentSet *set, cudaStream_t stream)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* All arrays, and what is in them before the first round. */
+/* All arrays but those of the order, and what is in them before the first round. */
 PetscErrorCode SetUp(DCSRIndependentSet *set, cudaStream_t stream)
 {
   const PetscInt n = set->num_vertices, all = n + set->num_ghosts;
   int32_t        counts[DCSR_SET_COUNTS];
 
   PetscFunctionBegin;
-  PetscCall(PetscSparseCUDAMalloc(n, "random order of vertices", stream, &set->permutation));
-  PetscCall(PetscSparseCUDAMalloc(n, "random order of vertices", stream, &set->position));
-  PetscCall(DCSRGetRandomPermutation(n, stream, set->permutation, set->position));
   PetscCall(PetscSparseCUDAMalloc(all, "states of vertices", stream, &set->state));
   PetscCall(PetscSparseCUDAMalloc(all, "smallest states in rows", stream, &set->minima));
   PetscCall(PetscSparseCUDAMalloc(DCSR_SET_COUNTS, "counts of vertices", stream, &set->counts));
@@ -280,7 +277,7 @@ PetscErrorCode RoundOfOneHop(DCSRIndependentSet *set, cudaStream_t stream)
 } // namespace
 
 /*
-  DCSRIndependentSetCreate - Begins an independent set: the random order, and the first states.
+  DCSRIndependentSetCreate - Creates an independent set, with the random order of its vertices.
 
   Not Collective
 
@@ -288,17 +285,17 @@ PetscErrorCode RoundOfOneHop(DCSRIndependentSet *set, cudaStream_t stream)
 + own    - compact, pattern of the graph in the columns of this process, as many as rows; borrowed until DCSRIndependentSetDestroy()
 . ghost  - compact, that in ghost columns; without columns on one process; the same
 . hops   - 1, or 2 for the squared graph, which is not formed
-- stream - for the work; it is synchronized with once
+- stream - asynchronous on it
 
   Output Parameter:
 . set - to be freed with DCSRIndependentSetDestroy(), also after an error
 
   Errors: PETSC_ERR_MEM.
 
-  Cost: that of DCSRGetRandomPermutation(), and a pass over row offsets. 24 to 32 bytes of memory for a vertex.
+  Cost: that of DCSRGetRandomPermutation(). 8 bytes of memory for a vertex.
 
   Note:
-  With ghost columns DCSRBoundaryCreate() comes next.
+  DCSRIndependentSetBegin() comes next.
 */
 PetscErrorCode DCSRIndependentSetCreate(DCSRView own, DCSRView ghost, PetscInt hops, cudaStream_t stream, DCSRIndependentSet *set)
 {
@@ -315,12 +312,37 @@ PetscErrorCode DCSRIndependentSetCreate(DCSRView own, DCSRView ghost, PetscInt h
   set->num_ghosts   = ghost.num_columns;
   set->hops         = hops;
   set->lanes        = rule->lanes;
+  PetscCall(PetscSparseCUDAMalloc(set->num_vertices, "random order of vertices", stream, &set->permutation));
+  PetscCall(PetscSparseCUDAMalloc(set->num_vertices, "random order of vertices", stream, &set->position));
+  PetscCall(DCSRGetRandomPermutation(set->num_vertices, stream, set->permutation, set->position));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  DCSRIndependentSetBegin - Makes the first states of the vertices: those without neighbors are removed, the others have no decision.
+
+  Not Collective
+
+  Input Parameters:
++ set    - of DCSRIndependentSetCreate()
+- stream - it is synchronized with once
+
+  Errors: PETSC_ERR_MEM.
+
+  Cost: a pass over row offsets. 16 to 24 bytes of memory for a vertex.
+
+  Note:
+  With ghost columns DCSRBoundaryCreate() comes next.
+*/
+PetscErrorCode DCSRIndependentSetBegin(DCSRIndependentSet *set, cudaStream_t stream)
+{
+  PetscFunctionBegin;
   PetscCall(SetUp(set, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*
-  DCSRIndependentSetRemove - Removes the vertices without neighbors of which DCSRIndependentSetCreate() did not know that they are.
+  DCSRIndependentSetRemove - Removes the vertices without neighbors of which DCSRIndependentSetBegin() did not know that they are.
 
   Not Collective
 
@@ -342,7 +364,7 @@ PetscErrorCode DCSRIndependentSetRemove(DCSRIndependentSet *set, cudaStream_t st
   Not Collective
 
   Input Parameters:
-+ set    - of DCSRIndependentSetCreate(), on several processes after DCSRSweepBegin()
++ set    - of DCSRIndependentSetBegin(), on several processes after DCSRSweepBegin()
 - stream - for the work; it is synchronized with every second round
 
   Cost: with two hops some 8 passes over the columns for stencils, in 16 rounds, which grow like the logarithm of the number of vertices. Nothing is allocated.

@@ -300,7 +300,7 @@ PassList GetSaved(const DCSRIndependentSet *set, int k)
   Not Collective
 
   Input Parameters:
-+ set    - of DCSRIndependentSetCreate()
++ set    - of DCSRIndependentSetBegin()
 . begin  - global number of the first vertex of this process
 . ghosts - [num_ghosts] device: global numbers of ghosts, ascending; borrowed until DCSRBoundaryDestroy()
 . taken  - [num_vertices] device: becomes the root that takes each vertex first; borrowed as well. With one hop DCSRSweepsGetParents() may get the same array

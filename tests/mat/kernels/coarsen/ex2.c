@@ -286,6 +286,7 @@ static PetscErrorCode Coarsen(DCSRView view, PetscInt hops, int lanes, cudaStrea
   PetscFunctionBegin;
   PetscCall(PetscArrayzero(&ghost, 1));
   PetscCallGoto(ierr, cleanup, DCSRIndependentSetCreate(view, ghost, hops, stream, &set));
+  PetscCallGoto(ierr, cleanup, DCSRIndependentSetBegin(&set, stream));
   if (lanes > 0) set.lanes = lanes;
   PetscCallGoto(ierr, cleanup, DCSRIndependentSetDecide(&set, stream));
   PetscCallGoto(ierr, cleanup, DCSRIndependentSetGetParents(&set, stream, parent, first, num_roots));

@@ -30,6 +30,33 @@ static PetscErrorCode CreateAggregates(Mat G, PetscInt hops, PetscBool by_number
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* On one process. */
+static PetscErrorCode DecideAlone(DCSRIndependentSet *set, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  PetscCall(DCSRIndependentSetBegin(set, stream));
+  PetscCall(DCSRIndependentSetDecide(set, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode GetParentsAlone(Mat G, PetscBool by_number, DCSRIndependentSet *set, cudaStream_t stream, GAMGAggregates *aggregates)
+{
+  PetscFunctionBegin;
+  PetscCall(CreateAggregates(G, set->hops, by_number, stream, aggregates));
+  PetscCall(DCSRIndependentSetGetParents(set, stream, aggregates->parent, aggregates->first, &aggregates->num_roots));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The three stages, each with its log event. */
+static PetscErrorCode RunAlone(Mat G, DCSRView own, DCSRView ghost, PetscInt hops, PetscBool by_number, cudaStream_t stream, DCSRIndependentSet *set, GAMGAggregates *aggregates)
+{
+  PetscFunctionBegin;
+  PetscCallLogged(PETSCSPARSECUDA_GAMGPermutation, G, DCSRIndependentSetCreate(own, ghost, hops, stream, set));
+  PetscCallLogged(PETSCSPARSECUDA_GAMGIndependentSet, G, DecideAlone(set, stream));
+  PetscCallLogged(PETSCSPARSECUDA_GAMGAggregates, G, GetParentsAlone(G, by_number, set, stream, aggregates));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* One process: a block that has all columns. */
 static PetscErrorCode CoarsenAlone(Mat G, Mat block, PetscInt hops, PetscBool by_number, cudaStream_t stream, GAMGAggregates *aggregates)
 {
@@ -41,11 +68,7 @@ static PetscErrorCode CoarsenAlone(Mat G, Mat block, PetscInt hops, PetscBool by
   PetscCall(PetscArrayzero(&ghost, 1));
   PetscCall(PetscArrayzero(&set, 1));
   PetscCall(GetStructure(block, &own));
-  PetscCallGoto(ierr, cleanup, DCSRIndependentSetCreate(own, ghost, hops, stream, &set));
-  PetscCallGoto(ierr, cleanup, DCSRIndependentSetDecide(&set, stream));
-  PetscCallGoto(ierr, cleanup, CreateAggregates(G, hops, by_number, stream, aggregates));
-  PetscCallGoto(ierr, cleanup, DCSRIndependentSetGetParents(&set, stream, aggregates->parent, aggregates->first, &aggregates->num_roots));
-cleanup:
+  ierr = RunAlone(G, own, ghost, hops, by_number, stream, &set, aggregates);
   PetscCall(DCSRIndependentSetDestroy(&set, stream));
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -61,7 +84,8 @@ static PetscErrorCode PrepareSweeps(Mat G, PetscInt hops, PetscBool by_number, c
   PetscCall(MatMPIAIJCUDAUseCurrentStream(G));
   PetscCall(ProductColumnsCreateOf(G, stream, columns));
   PetscCall(CreateAggregates(G, hops, by_number, stream, aggregates));
-  PetscCall(DCSRIndependentSetCreate(blocks[0], blocks[1], hops, stream, set));
+  PetscCallLogged(PETSCSPARSECUDA_GAMGPermutation, G, DCSRIndependentSetCreate(blocks[0], blocks[1], hops, stream, set));
+  PetscCall(DCSRIndependentSetBegin(set, stream));
   PetscCall(DCSRBoundaryCreate(set, aggregates->begin, columns->device.ghosts, hops == 2 ? aggregates->first : aggregates->parent, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -116,6 +140,14 @@ static PetscErrorCode Sweep(MPI_Comm comm, PetscSF sf, DCSRIndependentSet *set, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode RunTogether(Mat G, PetscSF sf, cudaStream_t stream, DCSRIndependentSet *set, GAMGAggregates *aggregates)
+{
+  PetscFunctionBegin;
+  PetscCallLogged(PETSCSPARSECUDA_GAMGIndependentSet, G, Sweep(PetscObjectComm((PetscObject)G), sf, set, stream));
+  PetscCallLogged(PETSCSPARSECUDA_GAMGAggregates, G, DCSRSweepsGetParents(set, stream, aggregates->parent, &aggregates->num_roots, &aggregates->num_remote));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode CoarsenTogether(Mat G, PetscInt hops, PetscBool by_number, cudaStream_t stream, GAMGAggregates *aggregates)
 {
   const MPI_Comm     comm = PetscObjectComm((PetscObject)G);
@@ -129,8 +161,7 @@ static PetscErrorCode CoarsenTogether(Mat G, PetscInt hops, PetscBool by_number,
   PetscCall(PetscArrayzero(&set, 1));
   ierr = PrepareSweeps(G, hops, by_number, stream, &columns, &set, aggregates);
   PetscCall(PetscSparseCUDAAgree(comm, ierr, &ierr));
-  if (ierr == PETSC_SUCCESS) ierr = Sweep(comm, sf, &set, stream);
-  if (ierr == PETSC_SUCCESS) ierr = DCSRSweepsGetParents(&set, stream, aggregates->parent, &aggregates->num_roots, &aggregates->num_remote);
+  if (ierr == PETSC_SUCCESS) ierr = RunTogether(G, sf, stream, &set, aggregates);
   PetscCall(DCSRIndependentSetDestroy(&set, stream));
   PetscCall(ProductColumnsDestroy(&columns, stream));
   PetscCall(ierr);
