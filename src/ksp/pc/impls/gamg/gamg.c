@@ -109,10 +109,8 @@ static PetscErrorCode Coarsen(PC pc, Mat *G, PetscCoarsenData **lists)
   }
   PetscCall(PetscLogEventBegin(petsc_gamg_setup_events[GAMG_COARSEN], 0, 0, 0, 0));
   PetscCall(PetscLogEventBegin(petsc_gamg_setup_events[GAMG_MIS], 0, 0, 0, 0));
-  PetscCall(PetscLogEventBegin(PETSCSPARSECUDA_GAMGIndependentSet, pc, 0, 0, 0));
   ierr = GAMGSwitchCoarsening(pc);
   if (ierr == PETSC_SUCCESS) ierr = GAMGCoarsen(*G, context->hops, context->by_number, &context->aggregates);
-  PetscCall(PetscLogEventEnd(PETSCSPARSECUDA_GAMGIndependentSet, pc, 0, 0, 0));
   PetscCall(PetscLogEventEnd(petsc_gamg_setup_events[GAMG_MIS], 0, 0, 0, 0));
   PetscCall(PetscLogEventEnd(petsc_gamg_setup_events[GAMG_COARSEN], 0, 0, 0, 0));
   PetscCall(ierr);
