@@ -75,7 +75,7 @@ int main(int argc, char **argv)
 
    testset:
       requires: cuda
-      args: -n 8 -use_gpu_aware_mpi 0
+      args: -n 8 -use_gpu_aware_mpi 0 -malloc_dump 0
       output_file: output/empty.out
       test:
          suffix: 1

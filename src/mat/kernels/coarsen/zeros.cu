@@ -33,9 +33,7 @@ struct ReplaceZero {
 . x - [n] device
 
   Output Parameter:
-. found - whether there were any
-
-  Errors: PETSC_ERR_MEM for one number.
+. found - whether there were any; PETSC_FALSE also when there is no memory for one number
 
   Cost: one read of x.
 */
@@ -47,10 +45,10 @@ PetscErrorCode DCSRReplaceZeros(PetscInt n, PetscScalar value, PetscScalar x[], 
   PetscFunctionBegin;
   *found = PETSC_FALSE;
   if (n == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscSparseCUDAMalloc(1, "flag of zeros", stream, &flag));
-  PetscCallCUDAGoto(ierr, cleanup, cudaMemsetAsync(flag, 0, sizeof(*flag), stream));
+  PetscCall(PetscSparseCUDATryMalloc(1, stream, &flag));
+  if (flag != NULL) PetscCallCUDAGoto(ierr, cleanup, cudaMemsetAsync(flag, 0, sizeof(*flag), stream));
   PetscCallCUDAGoto(ierr, cleanup, cub::DeviceFor::Bulk((PetscCount)n, ReplaceZero{value, x, flag}, stream));
-  PetscCallGoto(ierr, cleanup, PetscSparseCUDACopyToHost(&host, flag, sizeof(host), stream));
+  if (flag != NULL) PetscCallGoto(ierr, cleanup, PetscSparseCUDACopyToHost(&host, flag, sizeof(host), stream));
   *found = (PetscBool)(host != 0);
 cleanup:
   PetscCall(PetscSparseCUDAFree(&flag, stream));

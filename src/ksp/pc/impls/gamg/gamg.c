@@ -22,6 +22,7 @@ static PetscErrorCode ResetContext(GAMGContext *context)
   context->served         = PETSC_FALSE;
   context->data_on_device = PETSC_FALSE;
   context->constant       = PETSC_FALSE;
+  context->data_error     = PETSC_SUCCESS;
   PetscCall(GAMGAggregatesDestroy(&context->aggregates));
   PetscCall(GAMGCheckReset(&context->check));
   context->num_data_rows = 0;
@@ -71,17 +72,22 @@ static PetscErrorCode CreateDefaultData(PC pc, Mat A)
 
   PetscFunctionBegin;
   PetscCall(GAMGGetContext(pc, &context));
-  if (context->data_on_device) PetscCall(GAMGCreateDefaultData(pc, A));
+  if (context->data_on_device) context->data_error = GAMGCreateDefaultData(pc, A);
   else PetscCall((*context->parent.createdefaultdata)(pc, A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode CreateGraph(PC pc, Mat A, Mat *G)
 {
-  GAMGContext *context;
+  GAMGContext   *context;
+  PetscErrorCode ierr;
 
   PetscFunctionBegin;
   PetscCall(GAMGGetContext(pc, &context));
+  if (context->data_on_device && GAMGGet(pc)->current_level == 0) {
+    PetscCall(PetscSparseCUDAAgree(PetscObjectComm((PetscObject)pc), context->data_error, &ierr));
+    PetscCall(ierr);
+  }
   PetscCall(GAMGAggregatesDestroy(&context->aggregates));
   PetscCall(GAMGCheckReset(&context->check));
   PetscCall(GAMGServe(pc, A, context));

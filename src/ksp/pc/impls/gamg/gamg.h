@@ -52,6 +52,7 @@ typedef struct {
   PetscBool         by_number;      /* order of the members of its aggregates */
   GAMGCheck         check;          /* with device_check */
   GAMGAggregates    aggregates;     /* of the level under way, from its coarsening to its prolongator */
+  PetscErrorCode    data_error;     /* what making the near null space on this process ended with; raised where all processes meet */
   PetscReal        *data;           /* device, owned: near null space of the level under way, column-major as in PC_GAMG, [data_cell_cols][num_data_rows]; NULL: it is in PC_GAMG, on the host, */
   PetscInt          num_data_rows;
   PetscBool         constant; /* or it is the vector of ones of single unknowns, which nobody stores */

@@ -2,6 +2,7 @@
   Smoothing of the tentative prolongator, P = (I - 1.4 / emax D^-1 A) P0: what PCGAMGAGG of PETSc does, with the same estimate of emax, and the vector that it starts from made on the device.
 */
 #include "gamg.h"
+#include "../../../../mat/impls/aijcuda/mult/mult.h"
 #include <petscsparsecuda/smooth.h>
 #include <petsc/private/kspimpl.h>
 
@@ -69,6 +70,7 @@ static PetscErrorCode EstimateEigenvalues(PC pc, Mat A, PetscReal *emax, PetscRe
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
+  PetscCallGoto(ierr, cleanup, MatAIJCUDAPrepareMult(A));
   PetscCallGoto(ierr, cleanup, MatCreateVecs(A, &b, NULL));
   PetscCallGoto(ierr, cleanup, MatCreateVecs(A, &x, NULL));
   PetscCallGoto(ierr, cleanup, SetNoise(A, b));

@@ -188,6 +188,16 @@ static inline PetscInt MatMPIAIJCUDANumGhosts(Mat A)
   return a->garray != NULL ? a->B->cmap->n : 0;
 }
 
+/* What MatAssemblyEnd() forgets of symmetry, where MATAIJ assembles and ours need not: what solvers and PCGAMG ask of a matrix must not depend on its type. */
+static inline void MatAIJCUDAForgetSymmetry(Mat A)
+{
+  if (!A->symmetry_eternal) {
+    A->symmetric = PETSC_BOOL3_UNKNOWN;
+    A->hermitian = PETSC_BOOL3_UNKNOWN;
+  }
+  if (!A->spd_eternal) A->spd = PETSC_BOOL3_UNKNOWN;
+}
+
 /* Whether the structure on the host is made at once after every change of a sequential matrix of ours that is no block of a parallel one. */
 static inline PetscBool MatSeqAIJCUDAKeepsStructure(Mat A)
 {

@@ -155,16 +155,6 @@ static PetscErrorCode DiagonalOnDevice(Mat A, PetscBool *device, PetscBool *grow
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What MatAssemblyEnd() forgets of symmetry. MATMPIAIJ assembles after a shift, and what PCGAMG asks of a matrix must not depend on the type. */
-static void ForgetSymmetry(Mat A)
-{
-  if (!A->symmetry_eternal) {
-    A->symmetric = PETSC_BOOL3_UNKNOWN;
-    A->hermitian = PETSC_BOOL3_UNKNOWN;
-  }
-  if (!A->spd_eternal) A->spd = PETSC_BOOL3_UNKNOWN;
-}
-
 /* With all diagonal entries in the diagonal block a shift is the block's. */
 static PetscErrorCode MatShift_MPIAIJCUDA(Mat A, PetscScalar s)
 {
@@ -180,7 +170,7 @@ static PetscErrorCode MatShift_MPIAIJCUDA(Mat A, PetscScalar s)
   if (grows) {
     PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
     PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
-  } else ForgetSymmetry(A);
+  } else MatAIJCUDAForgetSymmetry(A);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

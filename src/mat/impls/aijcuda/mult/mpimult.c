@@ -27,6 +27,34 @@ static PetscErrorCode PrepareBlock(Mat A, PrepareKind kind)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/*
+  MatAIJCUDAPrepareMult - Makes what products with A need, so that they do not fail for want of device memory on one process while others go on
+
+  Collective
+
+  Input Parameter:
+. A - one of ours, sequential or parallel
+
+  Errors: PETSC_ERR_MEM, on all processes.
+
+  Cost: that of the first product after a change, and a reduction.
+*/
+PetscErrorCode MatAIJCUDAPrepareMult(Mat A)
+{
+  PetscBool      is_mpi;
+  PetscErrorCode ierr = PETSC_SUCCESS;
+
+  PetscFunctionBegin;
+  PetscCall(MatIsMPIAIJCUDA(A, &is_mpi));
+  if (!is_mpi) PetscCall(PrepareBlock(A, PREPARE_MULT));
+  else {
+    for (int k = 0; k < 2 && ierr == PETSC_SUCCESS; k++) ierr = PrepareBlock(MatMPIAIJCUDAGetBlock(A, k), PREPARE_MULT);
+    PetscCall(PetscSparseCUDAAgree(PetscObjectComm((PetscObject)A), ierr, &ierr));
+    PetscCall(ierr);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* X(operation, parameters, arguments, what it needs of both blocks) */
 #define PREPARED_OPERATIONS(X) \
   X(mult, (Mat A, Vec x, Vec y), (A, x, y), PREPARE_MULT) \

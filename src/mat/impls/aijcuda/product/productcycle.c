@@ -296,6 +296,7 @@ static PetscErrorCode Numeric(Mat C)
     PetscCall(PetscInfo(C, "A pattern has changed since the symbolic phase, whose work is done again\n"));
     PetscCall(BuildAndInstall(C, p, PETSC_TRUE, stream));
   } else if (!computed || changes.values) PetscCall(Refresh(C, p, stream));
+  MatAIJCUDAForgetSymmetry(C); // MatPtAP() and its like say afterwards what they know
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
