@@ -345,6 +345,19 @@ PetscErrorCode ProblemCreateKSP(const ProblemOptions *o, Mat A, KSP *ksp)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* ProblemCountServed - How many levels were set up on the device so far: how often our coarsening ran, which the default log handler knows. */
+PetscErrorCode ProblemCountServed(PetscInt *count)
+{
+  PetscLogEvent      event;
+  PetscEventPerfInfo info;
+
+  PetscFunctionBegin;
+  PetscCall(PetscLogEventGetId("GAMGDevIndSet", &event));
+  PetscCall(PetscLogEventGetPerfInfo(PETSC_DETERMINE, event, &info));
+  *count = info.count;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* ProblemSolve - Solves with a right-hand side that is not smooth, and keeps what KSPView() prints. */
 PetscErrorCode ProblemSolve(Mat A, KSP ksp, Solution *s)
 {

@@ -48,6 +48,7 @@ PetscErrorCode ProblemFromOptions(ProblemOptions *);
 PetscErrorCode ProblemSetNearNull(ProblemOptions *);
 PetscErrorCode ProblemCreate(const ProblemOptions *, const char[], Mat *);
 PetscErrorCode ProblemCreateKSP(const ProblemOptions *, Mat, KSP *);
+PetscErrorCode ProblemCountServed(PetscInt *);
 PetscErrorCode ProblemSolve(Mat, KSP, Solution *);
 PetscErrorCode SolutionCompare(const ProblemOptions *, const Solution *, const Solution *, const char[]);
 PetscErrorCode SolutionDestroy(Solution *);

@@ -6,19 +6,6 @@ static char help[] = "PCGAMG sets up what it sets up with MATAIJ: iterations and
 
 #include "problem.h"
 
-/* How often our coarsening ran. */
-static PetscErrorCode CountServed(PetscInt *count)
-{
-  PetscLogEvent      event;
-  PetscEventPerfInfo info;
-
-  PetscFunctionBegin;
-  PetscCall(PetscLogEventGetId("GAMGDevIndSet", &event));
-  PetscCall(PetscLogEventGetPerfInfo(PETSC_DETERMINE, event, &info));
-  *count = info.count;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* New values, or values at new places. */
 static PetscErrorCode Change(Mat A, PetscBool pattern)
 {
@@ -70,9 +57,9 @@ static PetscErrorCode TestSolve(const ProblemOptions *o, const Expected *e, Pets
 
   PetscFunctionBegin;
   PetscCall(PetscSNPrintf(what, sizeof(what), "%s, solve %" PetscInt_FMT, Problems[o->problem], s + 1));
-  PetscCall(CountServed(&before));
+  PetscCall(ProblemCountServed(&before));
   for (int k = 0; k < 2; k++) PetscCall(ProblemSolve(A[k], ksp[k], &solution[k]));
-  PetscCall(CountServed(&after));
+  PetscCall(ProblemCountServed(&after));
   PetscCheck(s > 0 || after - before >= e->served, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: %" PetscInt_FMT " levels were set up on the device, not %" PetscInt_FMT, what, after - before, e->served);
   PetscCheck(!e->refused || after == before, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: %" PetscInt_FMT " levels were set up on the device", what, after - before);
   PetscCall(SolutionCompare(o, &solution[0], &solution[1], what));

@@ -184,7 +184,7 @@ static PetscErrorCode CoarsenTogether(Mat G, PetscInt hops, PetscBool by_number,
   Errors: PETSC_ERR_MEM; PETSC_ERR_ARG_OUTOFRANGE with too many vertices. On several processes all fail when one does.
 
   Cost: the random order of vertices, some 10 passes over the column indices with two hops, 13 with one, but for small lists. On several processes two exchanges with neighbors and one reduction
-  for each sweep of which there are few, and as many as processes when their parts of the graph are thin. 40 bytes of device memory for a vertex, 60 on several processes,
+  for each sweep of which there are few, and as many as processes when their parts of the graph are thin. 40 bytes of device memory for a vertex, 64 on several processes,
   and 8 for an aggregate that stays.
 */
 PetscErrorCode GAMGCoarsen(Mat G, PetscInt hops, PetscBool by_number, GAMGAggregates *aggregates)

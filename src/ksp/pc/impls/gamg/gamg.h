@@ -74,6 +74,9 @@ PETSC_INTERN PetscErrorCode GAMGServeData(PC, Mat, PetscBool *);
 PETSC_INTERN PetscErrorCode GAMGServe(PC, Mat, GAMGContext *);
 PETSC_INTERN PetscErrorCode GAMGSwitchCoarsening(PC);
 
+/* memory.c */
+PETSC_INTERN PetscErrorCode GAMGGetMemoryNeeded(PC, Mat, PetscInt, PetscReal *);
+
 /* check.c */
 PETSC_INTERN PetscErrorCode GAMGCheckGraph(PC, Mat, Mat);
 PETSC_INTERN PetscErrorCode GAMGCheckAggregates(PC, const GAMGAggregates *);

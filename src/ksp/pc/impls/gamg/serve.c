@@ -17,6 +17,7 @@ typedef enum {
   REFUSED_VIEW,
   REFUSED_BLOCKS,
   REFUSED_SIZE,
+  REFUSED_COLUMNS,
   REFUSED_HOST,
   REFUSED_MEMORY,
   REFUSED_COARSENING,
@@ -37,16 +38,13 @@ static const char *const reasons[NUM_REFUSALS] = {
   "the graph is to be viewed",
   "rows and columns have different blocks",
   "too many vertices",
+  "the prolongator may have too many columns",
   "the matrix is bound to the host on some process",
   "too little device memory on some process",
   "the coarsening is neither MIS nor MIS-k",
   "the distance of MIS-k is not 1",
   "an index of the strength of connection is out of range",
 };
-
-/* Device memory of a level: bytes a vertex for permutation, states, lists of work, and aggregates with what sorts them; copies of the matrix for a graph of its own. */
-#define BYTES_PER_VERTEX 96
-#define GRAPH_COPIES     5
 
 /* Local vertices have numbers below this, the global ones fit into int32_t. */
 #define MAX_VERTICES (PETSC_INT32_MAX - 3)
@@ -113,22 +111,17 @@ static PetscErrorCode RefusedByAll(PC pc, Mat A, PetscInt level, const GAMGConte
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Bytes of device memory that the level takes at once, on this process: the graph, or the prolongator with its aggregates. */
-static PetscReal BytesNeeded(Mat A, PetscBool mpi, PetscInt num_columns)
+/* The device has 32 bits for a column. There are no more aggregates than vertices. */
+static PetscBool HasTooManyColumns(PC pc, Mat A)
 {
-  const PetscReal entry = sizeof(PetscScalar) + sizeof(int32_t), bs = (PetscReal)A->rmap->bs;
-  const PetscReal rows = (PetscReal)A->rmap->n;
-  PetscReal       nz = 0, graph = 0;
-
-  for (int k = 0; k < (mpi ? 2 : 1); k++) nz += (PetscReal)((Mat_SeqAIJ *)(mpi ? MatMPIAIJCUDAGetBlock(A, k) : A)->data)->nz;
-  if (A->rmap->bs > 1 || A->symmetric != PETSC_BOOL3_TRUE) graph = GRAPH_COPIES * entry * nz / (bs * bs);
-  return PetscMax(graph, rows * num_columns * (entry + 2 * sizeof(PetscReal))) + rows / bs * BYTES_PER_VERTEX;
+  return (PetscBool)((PetscInt64)(A->rmap->N / A->rmap->bs) * GAMGGet(pc)->data_cell_cols > PETSC_INT32_MAX);
 }
 
 /* What a process finds out for itself, and then all know. Collective. */
-static PetscErrorCode RefusedByOne(PC pc, Mat A, Refusal *refusal)
+static PetscErrorCode RefusedByOne(PC pc, Mat A, PetscInt level, Refusal *refusal)
 {
   PetscBool seq, mpi, device;
+  PetscReal needed;
   size_t    available;
   int       most = SERVED;
 
@@ -136,12 +129,14 @@ static PetscErrorCode RefusedByOne(PC pc, Mat A, Refusal *refusal)
   PetscCall(IsOurs(A, &seq, &mpi));
   if (mpi) PetscCall(MatMPIAIJCUDAStructureOnDevice(A, &device));
   else PetscCall(MatSeqAIJCUDAStructureOnDevice(A, &device));
-  if (!device) most = REFUSED_HOST;
-  else {
-    PetscCall(PetscSparseCUDAGetMemoryAvailable(&available));
-    if (BytesNeeded(A, mpi, PetscMax(GAMGGet(pc)->data_cell_cols, 1)) > (PetscReal)available) most = REFUSED_MEMORY;
-  }
   if (A->rmap->n != A->cmap->n || A->rmap->n % A->rmap->bs) most = REFUSED_BLOCKS;
+  else if (HasTooManyColumns(pc, A)) most = REFUSED_COLUMNS;
+  else if (!device) most = REFUSED_HOST;
+  else {
+    PetscCall(GAMGGetMemoryNeeded(pc, A, level, &needed));
+    PetscCall(PetscSparseCUDAGetMemoryAvailable(&available));
+    if (needed > (PetscReal)available) most = REFUSED_MEMORY;
+  }
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &most, 1, MPI_INT, MPI_MAX, PetscObjectComm((PetscObject)A)));
   *refusal = (Refusal)most;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -152,7 +147,7 @@ static PetscErrorCode Refuse(PC pc, Mat A, PetscInt level, const GAMGContext *co
 {
   PetscFunctionBegin;
   PetscCall(RefusedByAll(pc, A, level, context, refusal));
-  if (*refusal == SERVED) PetscCall(RefusedByOne(pc, A, refusal));
+  if (*refusal == SERVED) PetscCall(RefusedByOne(pc, A, level, refusal));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
