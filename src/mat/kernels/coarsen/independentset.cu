@@ -8,6 +8,7 @@
   maximal independent set and graph coarsening, IPDPS 2022), who draw new priorities in each round, which gives another set.
 */
 #include "passes.cuh"
+#include "../common/rowloop.cuh"
 
 namespace
 {
@@ -17,13 +18,6 @@ constexpr int PROBE      = 16; // entries of a row that one thread looks at for 
 constexpr int COUNT_OPEN = 6;  // places in counts: those of the list of vertices come first
 constexpr int COUNT_LATE = 12; // vertices of which it is not known yet whether they are removed
 constexpr int COUNT_LONG = 13; // long rows, and their chunks
-
-/* Lanes for rows of this mean length, as in the loops over rows (rowloop.cuh). */
-struct PassRule {
-  double mean;
-  int    lanes;
-};
-constexpr PassRule PASS_RULES[] = {{1.5, 1}, {3.0, 2}, {8.0, 4}, {20.0, 8}, {48.0, 16}, {1e300, 32}};
 
 /* First half of a round with two hops: the smallest state in each row. It is final when it is that of a root, and when all in the row are out. */
 struct RowStates {
@@ -299,8 +293,8 @@ PetscErrorCode RoundOfOneHop(DCSRIndependentSet *set, cudaStream_t stream)
 */
 PetscErrorCode DCSRIndependentSetCreate(DCSRView own, DCSRView ghost, PetscInt hops, cudaStream_t stream, DCSRIndependentSet *set)
 {
-  const double    mean = own.num_rows > 0 ? (double)own.num_nonzeros / (double)own.num_rows : 0;
-  const PassRule *rule = PASS_RULES;
+  const double       mean = own.num_rows > 0 ? (double)own.num_nonzeros / (double)own.num_rows : 0;
+  const RowLoopRule *rule = ROW_LOOP_RULES; // its lanes
 
   PetscFunctionBegin;
   PetscCall(PetscArrayzero(set, 1));

@@ -70,38 +70,31 @@ struct HasNeighbors {
   }
 };
 
-/* The largest undecided vertex in a row. */
-struct LargestUndone {
+/* A minimum of each row with ghost columns, one of the two numbers of a row. */
+template <int Which>
+struct BoundaryRows {
   static constexpr bool own = true, ghosts = true;
   PassGraph             graph;
   Numbers               numbers;
   const uint32_t       *state;
   uint32_t             *reach;
 
-  __device__ bool     Active(PetscInt row) const { return graph.GhostSize(row) > 0; }
-  __device__ uint32_t Load(PetscCount vertex) const { return IsUndone(state[vertex]) ? LargestFirst(numbers(vertex)) : PASS_NONE; }
-  __device__ int      Store(PetscInt row, uint32_t m) const
+  __device__ bool Active(PetscInt row) const { return graph.GhostSize(row) > 0; }
+  __device__ int  Store(PetscInt row, uint32_t m) const
   {
-    reach[2 * (PetscCount)row] = m;
+    reach[2 * (PetscCount)row + Which] = m;
     return 0;
   }
 };
 
-/* The smallest root in a row. */
-struct SmallestRoot {
-  static constexpr bool own = true, ghosts = true;
-  PassGraph             graph;
-  Numbers               numbers;
-  const uint32_t       *state;
-  uint32_t             *reach;
+/* The largest undecided vertex in a row. */
+struct LargestUndone : BoundaryRows<0> {
+  __device__ uint32_t Load(PetscCount vertex) const { return IsUndone(state[vertex]) ? LargestFirst(numbers(vertex)) : PASS_NONE; }
+};
 
-  __device__ bool     Active(PetscInt row) const { return graph.GhostSize(row) > 0; }
+/* The smallest root in a row. */
+struct SmallestRoot : BoundaryRows<1> {
   __device__ uint32_t Load(PetscCount vertex) const { return state[vertex] == DCSR_SET_ROOT ? (uint32_t)numbers(vertex) : PASS_NONE; }
-  __device__ int      Store(PetscInt row, uint32_t m) const
-  {
-    reach[2 * (PetscCount)row + 1] = m;
-    return 0;
-  }
 };
 
 /* Which vertices may become roots. */
@@ -271,7 +264,7 @@ PetscErrorCode CreateReach(DCSRIndependentSet *set, cudaStream_t stream)
   PetscCall(PetscSparseCUDAMalloc(all, "roots next to vertices", stream, &b->nearest));
   PetscCallCUDA(cudaMemsetAsync(b->reach, 0xff, (size_t)(2 * all) * sizeof(*b->reach), stream)); // PASS_NONE
   PetscCallCUDA(cudaMemsetAsync(b->nearest, 0xff, (size_t)all * sizeof(*b->nearest), stream));
-  PetscCall(RunPass(set, LargestUndone{GetGraph(set), GetNumbers(set), set->state, b->reach}, PassList{b->rows, NULL, b->num_rows}, PassNext{NULL, NULL, NULL}, stream));
+  PetscCall(RunPass(set, LargestUndone{{GetGraph(set), GetNumbers(set), set->state, b->reach}}, PassList{b->rows, NULL, b->num_rows}, PassNext{NULL, NULL, NULL}, stream));
   PetscCall(ForEach(b->num_rows, HasNeighbors{GetGraph(set), b->rows, b->reach}, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -378,8 +371,8 @@ PetscErrorCode DCSRSweepReach(DCSRIndependentSet *set, cudaStream_t stream)
 
   PetscFunctionBegin;
   if (b->num_rows == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(RunPass(set, LargestUndone{GetGraph(set), GetNumbers(set), set->state, b->reach}, list, nothing, stream));
-  PetscCall(RunPass(set, SmallestRoot{GetGraph(set), GetNumbers(set), set->state, b->reach}, list, nothing, stream));
+  PetscCall(RunPass(set, LargestUndone{{GetGraph(set), GetNumbers(set), set->state, b->reach}}, list, nothing, stream));
+  PetscCall(RunPass(set, SmallestRoot{{GetGraph(set), GetNumbers(set), set->state, b->reach}}, list, nothing, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
