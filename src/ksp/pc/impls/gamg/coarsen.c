@@ -75,14 +75,14 @@ static PetscErrorCode CoarsenAlone(Mat G, Mat block, PetscInt hops, PetscBool by
 }
 
 /* All that may fail for want of memory. */
-static PetscErrorCode PrepareSweeps(Mat G, PetscInt hops, PetscBool by_number, cudaStream_t stream, ProductColumns *columns, DCSRIndependentSet *set, GAMGAggregates *aggregates)
+static PetscErrorCode PrepareSweeps(Mat G, PetscInt hops, PetscBool by_number, cudaStream_t stream, JoinedColumns *columns, DCSRIndependentSet *set, GAMGAggregates *aggregates)
 {
   DCSRView blocks[2];
 
   PetscFunctionBegin;
   for (int k = 0; k < 2; k++) PetscCall(GetStructure(MatMPIAIJCUDAGetBlock(G, k), &blocks[k]));
   PetscCall(MatMPIAIJCUDAUseCurrentStream(G));
-  PetscCall(ProductColumnsCreateOf(G, stream, columns));
+  PetscCall(JoinedColumnsCreateOf(G, stream, columns));
   PetscCall(CreateAggregates(G, hops, by_number, stream, aggregates));
   PetscCallLogged(PETSCSPARSECUDA_GAMGPermutation, G, DCSRIndependentSetCreate(blocks[0], blocks[1], hops, stream, set));
   PetscCall(DCSRIndependentSetBegin(set, stream));
@@ -152,7 +152,7 @@ static PetscErrorCode CoarsenTogether(Mat G, PetscInt hops, PetscBool by_number,
 {
   const MPI_Comm     comm = PetscObjectComm((PetscObject)G);
   const PetscSF      sf   = ((Mat_MPIAIJ *)G->data)->Mvctx;
-  ProductColumns     columns;
+  JoinedColumns      columns;
   DCSRIndependentSet set;
   PetscErrorCode     ierr;
 
@@ -163,7 +163,7 @@ static PetscErrorCode CoarsenTogether(Mat G, PetscInt hops, PetscBool by_number,
   PetscCall(PetscSparseCUDAAgree(comm, ierr, &ierr));
   if (ierr == PETSC_SUCCESS) ierr = RunTogether(G, sf, stream, &set, aggregates);
   PetscCall(DCSRIndependentSetDestroy(&set, stream));
-  PetscCall(ProductColumnsDestroy(&columns, stream));
+  PetscCall(JoinedColumnsDestroy(&columns, stream));
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -291,9 +291,9 @@ static PetscErrorCode InstallBlocks(Tentative *t, Mat P)
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
-  ierr = ProductRenumberGhosts(P->cmap->N, &t->blocks[1], t->stream, &n, &columns);
+  ierr = GhostColumnsRenumber(P->cmap->N, &t->blocks[1], t->stream, &n, &columns);
   PetscCall(PetscSparseCUDAAgree(PetscObjectComm((PetscObject)P), ierr, &ierr));
-  if (ierr == PETSC_SUCCESS) ierr = ProductInstallBlocks(P, t->blocks, n, columns);
+  if (ierr == PETSC_SUCCESS) ierr = MatMPIAIJCUDAInstallBlocks(P, t->blocks, n, columns);
   PetscCall(PetscFree(columns));
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);

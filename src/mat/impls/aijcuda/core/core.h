@@ -270,7 +270,7 @@ typedef struct {
   DCSRView         copy;    /* of a matrix that is not ours, owned; zero otherwise */
   PetscObjectId    copy_id; /* what the copy is of; 0: there is none */
   PetscObjectState copy_nonzerostate;
-} ProductOperand;
+} MatOperand;
 
 /* mirror.c */
 PETSC_INTERN PetscErrorCode MatIsSeqAIJCUDA(Mat, PetscBool *);
@@ -320,13 +320,13 @@ PETSC_INTERN PetscErrorCode MatAIJCUDABoundEnd(Mat, const PetscBool[3]);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDASetArrayHooks(Mat);
 
 /* operands.c */
-PETSC_INTERN PetscErrorCode ProductOperandUsable(Mat, PetscBool, PetscBool *);
-PETSC_INTERN PetscErrorCode ProductOperandGet(Mat, ProductOperand *, PetscBool, cudaStream_t, DCSRView *);
-PETSC_INTERN PetscErrorCode ProductOperandNote(Mat, ProductOperand *, PetscBool);
-PETSC_INTERN PetscErrorCode ProductOperandNotePattern(DCSRView, ProductOperand *, cudaStream_t);
-PETSC_INTERN PetscBool      ProductOperandIsSame(Mat, const ProductOperand *);
-PETSC_INTERN PetscErrorCode ProductOperandNoteBlocks(Mat, Mat, const char[]);
-PETSC_INTERN PetscErrorCode ProductOperandIsOfBlocks(Mat, Mat, const char[], PetscBool *);
-PETSC_INTERN PetscErrorCode ProductOperandHasPattern(Mat, DCSRView, const ProductOperand *, cudaStream_t, PetscBool *);
-PETSC_INTERN PetscErrorCode ProductOperandHasValues(Mat, const ProductOperand *, PetscBool *);
-PETSC_INTERN PetscErrorCode ProductOperandDestroy(ProductOperand *, cudaStream_t);
+PETSC_INTERN PetscErrorCode MatOperandUsable(Mat, PetscBool, PetscBool *);
+PETSC_INTERN PetscErrorCode MatOperandGet(Mat, MatOperand *, PetscBool, cudaStream_t, DCSRView *);
+PETSC_INTERN PetscErrorCode MatOperandNote(Mat, MatOperand *, PetscBool);
+PETSC_INTERN PetscErrorCode MatOperandNotePattern(DCSRView, MatOperand *, cudaStream_t);
+PETSC_INTERN PetscBool      MatOperandIsSame(Mat, const MatOperand *);
+PETSC_INTERN PetscErrorCode MatOperandNoteBlocks(Mat, Mat, const char[]);
+PETSC_INTERN PetscErrorCode MatOperandIsOfBlocks(Mat, Mat, const char[], PetscBool *);
+PETSC_INTERN PetscErrorCode MatOperandHasPattern(Mat, DCSRView, const MatOperand *, cudaStream_t, PetscBool *);
+PETSC_INTERN PetscErrorCode MatOperandHasValues(Mat, const MatOperand *, PetscBool *);
+PETSC_INTERN PetscErrorCode MatOperandDestroy(MatOperand *, cudaStream_t);

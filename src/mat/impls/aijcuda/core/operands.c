@@ -5,7 +5,7 @@
 #include <petscsparsecuda/pattern.h>
 
 /*
-  ProductOperandUsable - Whether a sequential matrix can take part in a product on the device.
+  MatOperandUsable - Whether a sequential matrix can take part in a product on the device.
 
   Not Collective
 
@@ -16,7 +16,7 @@
   Output Parameter:
 . usable - the answer
 */
-PetscErrorCode ProductOperandUsable(Mat X, PetscBool foreign, PetscBool *usable)
+PetscErrorCode MatOperandUsable(Mat X, PetscBool foreign, PetscBool *usable)
 {
   PetscBool ours, host, cusparse;
 
@@ -36,7 +36,7 @@ PetscErrorCode ProductOperandUsable(Mat X, PetscBool foreign, PetscBool *usable)
 }
 
 /* Structure of a foreign matrix, from its host arrays. */
-static PetscErrorCode CopyForeignStructure(Mat X, ProductOperand *o, cudaStream_t stream)
+static PetscErrorCode CopyForeignStructure(Mat X, MatOperand *o, cudaStream_t stream)
 {
   const Mat_SeqAIJ *x   = (const Mat_SeqAIJ *)X->data;
   const PetscInt    m   = X->rmap->n;
@@ -61,7 +61,7 @@ failed:
 }
 
 /* Values of a foreign matrix, from where they are. */
-static PetscErrorCode CopyForeignValues(Mat X, ProductOperand *o, cudaStream_t stream)
+static PetscErrorCode CopyForeignValues(Mat X, MatOperand *o, cudaStream_t stream)
 {
   const size_t bytes = (size_t)o->copy.num_nonzeros * sizeof(PetscScalar);
   PetscScalar *values;
@@ -79,12 +79,12 @@ static PetscErrorCode CopyForeignValues(Mat X, ProductOperand *o, cudaStream_t s
 }
 
 /*
-  ProductOperandGet - The device storage of an operand, compact.
+  MatOperandGet - The device storage of an operand, compact.
 
   Not Collective
 
   Input Parameters:
-+ X      - a matrix that ProductOperandUsable() found usable
++ X      - a matrix that MatOperandUsable() found usable
 . o      - what the product knows of it
 . values - whether its values are needed
 - stream - they may be used in work queued on it
@@ -95,7 +95,7 @@ static PetscErrorCode CopyForeignValues(Mat X, ProductOperand *o, cudaStream_t s
   Note:
   Values that are staged join the matrix, which may change its pattern: compare afterwards.
 */
-PetscErrorCode ProductOperandGet(Mat X, ProductOperand *o, PetscBool values, cudaStream_t stream, DCSRView *view)
+PetscErrorCode MatOperandGet(Mat X, MatOperand *o, PetscBool values, cudaStream_t stream, DCSRView *view)
 {
   PetscBool ours;
 
@@ -114,9 +114,9 @@ PetscErrorCode ProductOperandGet(Mat X, ProductOperand *o, PetscBool values, cud
 }
 
 /*
-  ProductOperandNote - Notes what an operand is now: the product has used its structure, and with the flag its values.
+  MatOperandNote - Notes what an operand is now: the product has used its structure, and with the flag its values.
 */
-PetscErrorCode ProductOperandNote(Mat X, ProductOperand *o, PetscBool values)
+PetscErrorCode MatOperandNote(Mat X, MatOperand *o, PetscBool values)
 {
   PetscFunctionBegin;
   o->id           = ((PetscObject)X)->id;
@@ -127,7 +127,7 @@ PetscErrorCode ProductOperandNote(Mat X, ProductOperand *o, PetscBool values)
 }
 
 /*
-  ProductOperandNotePattern - Notes the pattern of an operand, so that others can be compared with it when it is gone.
+  MatOperandNotePattern - Notes the pattern of an operand, so that others can be compared with it when it is gone.
 
   Not Collective
 
@@ -139,7 +139,7 @@ PetscErrorCode ProductOperandNote(Mat X, ProductOperand *o, PetscBool values)
 
   Cost: one read of the structure.
 */
-PetscErrorCode ProductOperandNotePattern(DCSRView view, ProductOperand *o, cudaStream_t stream)
+PetscErrorCode MatOperandNotePattern(DCSRView view, MatOperand *o, cudaStream_t stream)
 {
   PetscErrorCode ierr;
 
@@ -155,44 +155,44 @@ PetscErrorCode ProductOperandNotePattern(DCSRView view, ProductOperand *o, cudaS
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ProductOperandIsSame - Whether X is the matrix that ProductOperandNote() saw, with the pattern of that time. Not collective. */
-PetscBool ProductOperandIsSame(Mat X, const ProductOperand *o)
+/* MatOperandIsSame - Whether X is the matrix that MatOperandNote() saw, with the pattern of that time. Not collective. */
+PetscBool MatOperandIsSame(Mat X, const MatOperand *o)
 {
   return (PetscBool)(o->id == ((PetscObject)X)->id && o->nonzerostate == X->nonzerostate);
 }
 
 /*
-  ProductOperandNoteBlocks - Notes in C the patterns of the blocks of X, a parallel matrix that C was made of: the nonzerostate of X repeats when its blocks are made anew. Not collective.
+  MatOperandNoteBlocks - Notes in C the patterns of the blocks of X, a parallel matrix that C was made of: the nonzerostate of X repeats when its blocks are made anew. Not collective.
 
   Input Parameters:
 + X   - the matrix
 . C   - what was made of it
 - key - under which the note is composed with C
 */
-PetscErrorCode ProductOperandNoteBlocks(Mat X, Mat C, const char key[])
+PetscErrorCode MatOperandNoteBlocks(Mat X, Mat C, const char key[])
 {
-  ProductOperand *blocks;
+  MatOperand *blocks;
 
   PetscFunctionBegin;
   PetscCall(PetscCalloc1(2, &blocks));
-  for (int k = 0; k < 2; k++) PetscCall(ProductOperandNote(MatMPIAIJCUDAGetBlock(X, k), &blocks[k], PETSC_FALSE));
+  for (int k = 0; k < 2; k++) PetscCall(MatOperandNote(MatMPIAIJCUDAGetBlock(X, k), &blocks[k], PETSC_FALSE));
   PetscCall(PetscObjectContainerCompose((PetscObject)C, key, blocks, PetscCtxDestroyDefault));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ProductOperandIsOfBlocks - Whether C has a note of ProductOperandNoteBlocks() under this key, and was made of the blocks of X as they are. Not collective. */
-PetscErrorCode ProductOperandIsOfBlocks(Mat X, Mat C, const char key[], PetscBool *is)
+/* MatOperandIsOfBlocks - Whether C has a note of MatOperandNoteBlocks() under this key, and was made of the blocks of X as they are. Not collective. */
+PetscErrorCode MatOperandIsOfBlocks(Mat X, Mat C, const char key[], PetscBool *is)
 {
-  ProductOperand *blocks = NULL;
+  MatOperand *blocks = NULL;
 
   PetscFunctionBegin;
   PetscCall(PetscObjectContainerQuery((PetscObject)C, key, &blocks));
-  *is = (PetscBool)(blocks != NULL && ProductOperandIsSame(MatMPIAIJCUDAGetBlock(X, 0), &blocks[0]) && ProductOperandIsSame(MatMPIAIJCUDAGetBlock(X, 1), &blocks[1]));
+  *is = (PetscBool)(blocks != NULL && MatOperandIsSame(MatMPIAIJCUDAGetBlock(X, 0), &blocks[0]) && MatOperandIsSame(MatMPIAIJCUDAGetBlock(X, 1), &blocks[1]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*
-  ProductOperandHasPattern - Whether a matrix has the pattern that the product was made for.
+  MatOperandHasPattern - Whether a matrix has the pattern that the product was made for.
 
   Not Collective
 
@@ -207,13 +207,13 @@ PetscErrorCode ProductOperandIsOfBlocks(Mat X, Mat C, const char key[], PetscBoo
 
   Errors: PETSC_ERR_MEM.
 */
-PetscErrorCode ProductOperandHasPattern(Mat X, DCSRView view, const ProductOperand *o, cudaStream_t stream, PetscBool *has)
+PetscErrorCode MatOperandHasPattern(Mat X, DCSRView view, const MatOperand *o, cudaStream_t stream, PetscBool *has)
 {
   uint64_t      *hash = NULL;
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
-  *has = ProductOperandIsSame(X, o);
+  *has = MatOperandIsSame(X, o);
   if (*has || o->hash == NULL || view.wide != o->wide) PetscFunctionReturn(PETSC_SUCCESS);
   if (view.num_rows != o->num_rows || view.num_columns != o->num_columns || view.num_nonzeros != o->num_nonzeros) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscSparseCUDAMalloc(DCSR_PATTERN_WORDS, "hash of a pattern", stream, &hash));
@@ -226,20 +226,20 @@ cleanup:
 }
 
 /*
-  ProductOperandHasValues - Whether a matrix is the one whose values ProductOperandNote() noted last, and still has them.
+  MatOperandHasValues - Whether a matrix is the one whose values MatOperandNote() noted last, and still has them.
 */
-PetscErrorCode ProductOperandHasValues(Mat X, const ProductOperand *o, PetscBool *has)
+PetscErrorCode MatOperandHasValues(Mat X, const MatOperand *o, PetscBool *has)
 {
   PetscObjectState state;
 
   PetscFunctionBegin;
   PetscCall(PetscObjectStateGet((PetscObject)X, &state));
-  *has = (PetscBool)(ProductOperandIsSame(X, o) && o->state == state);
+  *has = (PetscBool)(MatOperandIsSame(X, o) && o->state == state);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ProductOperandDestroy - Frees what is kept of an operand; it is zero afterwards. Not collective. */
-PetscErrorCode ProductOperandDestroy(ProductOperand *o, cudaStream_t stream)
+/* MatOperandDestroy - Frees what is kept of an operand; it is zero afterwards. Not collective. */
+PetscErrorCode MatOperandDestroy(MatOperand *o, cudaStream_t stream)
 {
   PetscFunctionBegin;
   PetscCall(DCSRViewFree(&o->copy, stream));

@@ -117,7 +117,7 @@ static PetscErrorCode CollapseBlocks(const Collapse *c, DCSRView graphs[], Petsc
   PetscCallGoto(ierr, cleanup, GetGhostNodes(c->A, c->stream, &nodes[1].num_nodes, &numbers, &map));
   nodes[1].map = map;
   PetscCallGoto(ierr, cleanup, CollapseViews(c, nodes, graphs));
-  PetscCallGoto(ierr, cleanup, ProductRenumberGhosts(nodes[1].num_nodes, &graphs[1], c->stream, n, ghosts));
+  PetscCallGoto(ierr, cleanup, GhostColumnsRenumber(nodes[1].num_nodes, &graphs[1], c->stream, n, ghosts));
   for (PetscInt k = 0; k < *n; k++) (*ghosts)[k] = numbers[(*ghosts)[k]];
 cleanup:
   PetscCall(PetscSparseCUDAFree(&map, c->stream));
@@ -145,7 +145,7 @@ static PetscErrorCode CollapseMPI(const Collapse *c, Mat *G)
   PetscCallGoto(ierr, cleanup, MatSetSizes(*G, c->A->rmap->n / bs, c->A->cmap->n / bs, PETSC_DETERMINE, PETSC_DETERMINE));
   PetscCallGoto(ierr, cleanup, MatSetBlockSizes(*G, 1, 1));
   PetscCallGoto(ierr, cleanup, MatSetType(*G, ((PetscObject)c->A)->type_name));
-  PetscCallGoto(ierr, cleanup, ProductInstallBlocks(*G, graphs, n, ghosts));
+  PetscCallGoto(ierr, cleanup, MatMPIAIJCUDAInstallBlocks(*G, graphs, n, ghosts));
 cleanup:
   for (int k = 0; k < 2; k++) PetscCall(DCSRViewFree(&graphs[k], c->stream));
   PetscCall(PetscFree(ghosts));

@@ -77,7 +77,7 @@ static PetscErrorCode GetStrongBlocks(Mat G, Vec scaling, PetscReal threshold, c
   PetscFunctionBegin;
   PetscCall(GetStrongBlock(G, g->A, scaling, scaling, threshold, stream, &views[0]));
   PetscCall(GetStrongBlock(G, g->B, scaling, g->lvec, threshold, stream, &views[1]));
-  PetscCall(ProductRenumberGhosts(g->B->cmap->n, &views[1], stream, n, ghosts));
+  PetscCall(GhostColumnsRenumber(g->B->cmap->n, &views[1], stream, n, ghosts));
   for (PetscInt k = 0; k < *n; k++) (*ghosts)[k] = (int32_t)g->garray[(*ghosts)[k]];
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -102,7 +102,7 @@ static PetscErrorCode CreateStrongMPI(Mat G, Vec scaling, PetscReal threshold, c
   PetscCallGoto(ierr, cleanup, MatCreate(comm, S));
   PetscCallGoto(ierr, cleanup, MatSetSizes(*S, G->rmap->n, G->cmap->n, G->rmap->N, G->cmap->N));
   PetscCallGoto(ierr, cleanup, MatSetType(*S, ((PetscObject)G)->type_name));
-  PetscCallGoto(ierr, cleanup, ProductInstallBlocks(*S, views, n, ghosts));
+  PetscCallGoto(ierr, cleanup, MatMPIAIJCUDAInstallBlocks(*S, views, n, ghosts));
 cleanup:
   for (int k = 0; k < 2; k++) PetscCall(DCSRViewFree(&views[k], stream));
   PetscCall(PetscFree(ghosts));

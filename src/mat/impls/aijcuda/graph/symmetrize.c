@@ -21,7 +21,7 @@ static PetscErrorCode GetSkewness(Mat A, PetscBool is_mpi, uint64_t skewness[])
   const Mat      blocks[2] = {is_mpi ? MatMPIAIJCUDAGetBlock(A, 0) : A, is_mpi ? MatMPIAIJCUDAGetBlock(A, 1) : NULL};
   uint64_t       part[DCSR_PATTERN_WORDS];
   cudaStream_t   stream;
-  ProductColumns columns;
+  JoinedColumns  columns;
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
@@ -32,9 +32,9 @@ static PetscErrorCode GetSkewness(Mat A, PetscBool is_mpi, uint64_t skewness[])
   }
   PetscCall(DCSRPatternSkewness(MatSeqAIJCUDAGet(blocks[0])->device.view, begin, begin, NULL, stream, skewness));
   if (!is_mpi) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(ProductColumnsCreateOf(A, stream, &columns));
+  PetscCall(JoinedColumnsCreateOf(A, stream, &columns));
   ierr = DCSRPatternSkewness(MatSeqAIJCUDAGet(blocks[1])->device.view, begin, 0, columns.device.ghosts, stream, part);
-  PetscCall(ProductColumnsDestroy(&columns, stream));
+  PetscCall(JoinedColumnsDestroy(&columns, stream));
   PetscCall(ierr);
   for (int k = 0; k < DCSR_PATTERN_WORDS; k++) skewness[k] += part[k];
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -3,7 +3,7 @@
 #include "../core/core.h"
 
 /*
-  ProductRenumberGhosts - Drops ghost columns that an off-diagonal block does not use
+  GhostColumnsRenumber - Drops ghost columns that an off-diagonal block does not use
 
   Not Collective
 
@@ -18,7 +18,7 @@
 + n       - how many it uses
 - columns - [n] host, to be freed with PetscFree(): their old numbers, ascending; NULL after an error
 */
-PetscErrorCode ProductRenumberGhosts(PetscInt num, DCSRView *ghost, cudaStream_t stream, PetscInt *n, int32_t **columns)
+PetscErrorCode GhostColumnsRenumber(PetscInt num, DCSRView *ghost, cudaStream_t stream, PetscInt *n, int32_t **columns)
 {
   int32_t       *device = NULL;
   PetscErrorCode ierr;
@@ -37,7 +37,7 @@ cleanup:
 }
 
 /*
-  ProductInstallBlocks - Makes views the blocks of a parallel matrix of ours, with sizes and type set, and assembles it
+  MatMPIAIJCUDAInstallBlocks - Makes views the blocks of a parallel matrix of ours, with sizes and type set, and assembles it
 
   Collective
 
@@ -47,7 +47,7 @@ cleanup:
 . n       - ghost columns
 - columns - [n] host, ascending: their global numbers
 */
-PetscErrorCode ProductInstallBlocks(Mat C, DCSRView blocks[], PetscInt n, const int32_t columns[])
+PetscErrorCode MatMPIAIJCUDAInstallBlocks(Mat C, DCSRView blocks[], PetscInt n, const int32_t columns[])
 {
   PetscFunctionBegin;
   PetscCall(PetscLayoutSetUp(C->rmap));
@@ -62,8 +62,8 @@ PetscErrorCode ProductInstallBlocks(Mat C, DCSRView blocks[], PetscInt n, const 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ProductRaiseNonzeroState - The sum of the blocks' states must not be one that the result had with another pattern: its blocks may be new ones. Not collective. */
-PetscErrorCode ProductRaiseNonzeroState(Mat C, PetscObjectState old)
+/* MatMPIAIJCUDARaiseNonzeroState - The sum of the blocks' states must not be one that the result had with another pattern: its blocks may be new ones. Not collective. */
+PetscErrorCode MatMPIAIJCUDARaiseNonzeroState(Mat C, PetscObjectState old)
 {
   const PetscObjectState missing = old + 1 - C->nonzerostate;
   Mat                    block   = MatMPIAIJCUDAGetBlock(C, 0);

@@ -2,7 +2,7 @@
 #include "parallel.h"
 
 /*
-  ProductJoin - Two matrices side by side, for the time of an operation: the left one itself when the right one has no columns
+  JoinBlocks - Two matrices side by side, for the time of an operation: the left one itself when the right one has no columns
 
   Not Collective
 
@@ -13,9 +13,9 @@
 - stream - for the work
 
   Output Parameter:
-. joined - to be freed with ProductFreeJoined(); zero after an error
+. joined - to be freed with FreeJoinedBlocks(); zero after an error
 */
-PetscErrorCode ProductJoin(DCSRView left, DCSRView right, PetscBool values, cudaStream_t stream, DCSRView *joined)
+PetscErrorCode JoinBlocks(DCSRView left, DCSRView right, PetscBool values, cudaStream_t stream, DCSRView *joined)
 {
   PetscBool      wide;
   PetscErrorCode ierr;
@@ -34,8 +34,8 @@ failed:
   PetscFunctionReturn(ierr);
 }
 
-/* ProductFreeJoined - Frees what ProductJoin() has allocated; not collective. */
-PetscErrorCode ProductFreeJoined(DCSRView left, DCSRView *joined, cudaStream_t stream)
+/* FreeJoinedBlocks - Frees what JoinBlocks() has allocated; not collective. */
+PetscErrorCode FreeJoinedBlocks(DCSRView left, DCSRView *joined, cudaStream_t stream)
 {
   PetscFunctionBegin;
   if (joined->row_offsets != left.row_offsets) PetscCall(DCSRViewFree(joined, stream));

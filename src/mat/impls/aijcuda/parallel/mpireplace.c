@@ -132,7 +132,7 @@ static PetscErrorCode SetGhosts(Mat A, DCSRView *view, cudaStream_t stream)
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
-  PetscCall(ProductRenumberGhosts(A->cmap->N, view, stream, &n, &columns));
+  PetscCall(GhostColumnsRenumber(A->cmap->N, view, stream, &n, &columns));
   ierr = MatMPIAIJCUDAExtendGhosts(A, n, columns); // the block is empty so far
   PetscCall(PetscFree(columns));
   PetscCall(ierr);

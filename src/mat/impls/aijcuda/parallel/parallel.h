@@ -10,7 +10,7 @@ typedef struct {
   DCSRColumns device;
   PetscInt   *ghosts;        /* [device.num_ghosts] host, owned */
   int32_t    *ghosts_device; /* the same on the device, owned; device.ghosts */
-} ProductColumns;
+} JoinedColumns;
 
 /* Rows on their way between processes. */
 typedef struct {
@@ -18,15 +18,15 @@ typedef struct {
   int32_t *rows;     /* [sent.num_rows] device, owned: rows of the matrix that others want; NULL: all */
   DCSRView sent;     /* packed rows; only their offsets between phases */
   DCSRView received; /* the same */
-} ProductRows;
+} RemoteRows;
 
 /* A joined matrix with rows of other processes below it. */
 typedef struct {
-  ProductRows    rows;
-  ProductColumns columns;   /* of the whole */
-  PetscInt       num_upper; /* rows of this process */
-  DCSRView       view;      /* structure; values NULL between phases */
-} ProductStack;
+  RemoteRows    rows;
+  JoinedColumns columns;   /* of the whole */
+  PetscInt      num_upper; /* rows of this process */
+  DCSRView      view;      /* structure; values NULL between phases */
+} RowStack;
 
 /* mpireplace.c */
 PETSC_INTERN PetscErrorCode MatMPIAIJCUDAStructureOnDevice(Mat, PetscBool *);
@@ -44,22 +44,22 @@ PETSC_INTERN PetscErrorCode MatMPIAIJCUDAParentSetPreallocation(Mat, PetscInt, c
 PETSC_INTERN PetscErrorCode MatMPIAIJCUDAUseCurrentStream(Mat);
 
 /* joined.c */
-PETSC_INTERN PetscErrorCode ProductJoin(DCSRView, DCSRView, PetscBool, cudaStream_t, DCSRView *);
-PETSC_INTERN PetscErrorCode ProductFreeJoined(DCSRView, DCSRView *, cudaStream_t);
+PETSC_INTERN PetscErrorCode JoinBlocks(DCSRView, DCSRView, PetscBool, cudaStream_t, DCSRView *);
+PETSC_INTERN PetscErrorCode FreeJoinedBlocks(DCSRView, DCSRView *, cudaStream_t);
 
 /* rows.c */
-PETSC_INTERN PetscErrorCode ProductColumnsCreateOf(Mat, cudaStream_t, ProductColumns *);
-PETSC_INTERN PetscErrorCode ProductColumnsDestroy(ProductColumns *, cudaStream_t);
-PETSC_INTERN PetscErrorCode ProductCreateSF(PetscLayout, PetscInt, const PetscInt[], PetscSF *);
-PETSC_INTERN PetscErrorCode ProductStackCreateFetched(Mat, PetscSF, const DCSRView[], cudaStream_t, ProductStack *);
-PETSC_INTERN PetscErrorCode ProductStackFill(ProductStack *, const DCSRView[], cudaStream_t);
-PETSC_INTERN PetscErrorCode ProductStackCreateReturned(PetscLayout, PetscSF, DCSRView, DCSRView, const ProductColumns *, cudaStream_t, ProductStack *, DCSRView *);
-PETSC_INTERN PetscErrorCode ProductStackPackValues(ProductStack *, DCSRView, const ProductColumns *, cudaStream_t);
-PETSC_INTERN PetscErrorCode ProductStackExchangeValues(ProductStack *, cudaStream_t);
-PETSC_INTERN PetscErrorCode ProductStackFreeBuffers(ProductStack *, cudaStream_t);
-PETSC_INTERN PetscErrorCode ProductStackDestroy(ProductStack *, cudaStream_t);
+PETSC_INTERN PetscErrorCode JoinedColumnsCreateOf(Mat, cudaStream_t, JoinedColumns *);
+PETSC_INTERN PetscErrorCode JoinedColumnsDestroy(JoinedColumns *, cudaStream_t);
+PETSC_INTERN PetscErrorCode LayoutCreateSF(PetscLayout, PetscInt, const PetscInt[], PetscSF *);
+PETSC_INTERN PetscErrorCode RowStackCreateFetched(Mat, PetscSF, const DCSRView[], cudaStream_t, RowStack *);
+PETSC_INTERN PetscErrorCode RowStackFill(RowStack *, const DCSRView[], cudaStream_t);
+PETSC_INTERN PetscErrorCode RowStackCreateReturned(PetscLayout, PetscSF, DCSRView, DCSRView, const JoinedColumns *, cudaStream_t, RowStack *, DCSRView *);
+PETSC_INTERN PetscErrorCode RowStackPackValues(RowStack *, DCSRView, const JoinedColumns *, cudaStream_t);
+PETSC_INTERN PetscErrorCode RowStackExchangeValues(RowStack *, cudaStream_t);
+PETSC_INTERN PetscErrorCode RowStackFreeBuffers(RowStack *, cudaStream_t);
+PETSC_INTERN PetscErrorCode RowStackDestroy(RowStack *, cudaStream_t);
 
 /* installblocks.c */
-PETSC_INTERN PetscErrorCode ProductRenumberGhosts(PetscInt, DCSRView *, cudaStream_t, PetscInt *, int32_t **);
-PETSC_INTERN PetscErrorCode ProductInstallBlocks(Mat, DCSRView[], PetscInt, const int32_t[]);
-PETSC_INTERN PetscErrorCode ProductRaiseNonzeroState(Mat, PetscObjectState);
+PETSC_INTERN PetscErrorCode GhostColumnsRenumber(PetscInt, DCSRView *, cudaStream_t, PetscInt *, int32_t **);
+PETSC_INTERN PetscErrorCode MatMPIAIJCUDAInstallBlocks(Mat, DCSRView[], PetscInt, const int32_t[]);
+PETSC_INTERN PetscErrorCode MatMPIAIJCUDARaiseNonzeroState(Mat, PetscObjectState);

@@ -8,8 +8,8 @@
 #include "parallel.h"
 #include "../exchange/exchange.h"
 
-/* The columns of a layout and n ghost columns, garray [n] on the host, ascending; to be freed with ProductColumnsDestroy(), zero after an error. */
-static PetscErrorCode CreateColumns(PetscLayout map, PetscInt n, const PetscInt garray[], cudaStream_t stream, ProductColumns *columns)
+/* The columns of a layout and n ghost columns, garray [n] on the host, ascending; to be freed with JoinedColumnsDestroy(), zero after an error. */
+static PetscErrorCode CreateColumns(PetscLayout map, PetscInt n, const PetscInt garray[], cudaStream_t stream, JoinedColumns *columns)
 {
   PetscErrorCode ierr;
 
@@ -26,20 +26,20 @@ static PetscErrorCode CreateColumns(PetscLayout map, PetscInt n, const PetscInt 
   columns->device.ghosts = columns->ghosts_device;
   PetscFunctionReturn(PETSC_SUCCESS);
 failed:
-  PetscCall(ProductColumnsDestroy(columns, stream));
+  PetscCall(JoinedColumnsDestroy(columns, stream));
   PetscFunctionReturn(ierr);
 }
 
-/* ProductColumnsCreateOf - The columns of the joined blocks of X, a parallel matrix; to be freed with ProductColumnsDestroy(), zero after an error. Not collective. */
-PetscErrorCode ProductColumnsCreateOf(Mat X, cudaStream_t stream, ProductColumns *columns)
+/* JoinedColumnsCreateOf - The columns of the joined blocks of X, a parallel matrix; to be freed with JoinedColumnsDestroy(), zero after an error. Not collective. */
+PetscErrorCode JoinedColumnsCreateOf(Mat X, cudaStream_t stream, JoinedColumns *columns)
 {
   PetscFunctionBegin;
   PetscCall(CreateColumns(X->cmap, MatMPIAIJCUDANumGhosts(X), ((Mat_MPIAIJ *)X->data)->garray, stream, columns));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ProductColumnsDestroy - Frees both copies; zero afterwards. Not collective. */
-PetscErrorCode ProductColumnsDestroy(ProductColumns *columns, cudaStream_t stream)
+/* JoinedColumnsDestroy - Frees both copies; zero afterwards. Not collective. */
+PetscErrorCode JoinedColumnsDestroy(JoinedColumns *columns, cudaStream_t stream)
 {
   PetscFunctionBegin;
   PetscCall(PetscFree(columns->ghosts));
@@ -48,8 +48,8 @@ PetscErrorCode ProductColumnsDestroy(ProductColumns *columns, cudaStream_t strea
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ProductCreateSF - The star forest from the indices of a layout, the roots, to n of them, global numbers on the host. Collective. */
-PetscErrorCode ProductCreateSF(PetscLayout map, PetscInt n, const PetscInt indices[], PetscSF *sf)
+/* LayoutCreateSF - The star forest from the indices of a layout, the roots, to n of them, global numbers on the host. Collective. */
+PetscErrorCode LayoutCreateSF(PetscLayout map, PetscInt n, const PetscInt indices[], PetscSF *sf)
 {
   PetscErrorCode ierr;
 
@@ -64,7 +64,7 @@ failed:
   PetscFunctionReturn(ierr);
 }
 
-static PetscErrorCode RowsDestroy(ProductRows *x, cudaStream_t stream)
+static PetscErrorCode RowsDestroy(RemoteRows *x, cudaStream_t stream)
 {
   PetscFunctionBegin;
   PetscCall(PetscSFDestroy(&x->entries));
@@ -103,7 +103,7 @@ static PetscErrorCode SumSizes(PetscInt n, const PetscInt sizes[], PetscInt stri
 }
 
 /* Where the received entries come from, [entries] to be freed: row k of them is size consecutive ones, from offset on, of what rank packs; places [n] are triples of these. */
-static PetscErrorCode LocateEntries(PetscInt n, const PetscInt places[], cudaStream_t stream, ProductRows *x, PetscSFNode **remote)
+static PetscErrorCode LocateEntries(PetscInt n, const PetscInt places[], cudaStream_t stream, RemoteRows *x, PetscSFNode **remote)
 {
   PetscInt      *offsets;
   PetscErrorCode ierr;
@@ -127,7 +127,7 @@ cleanup:
 }
 
 /* The star forest of entries, from what LocateEntries() found, which belongs to it, also after an error. Collective. */
-static PetscErrorCode CreateEntries(MPI_Comm comm, PetscSFNode **remote, ProductRows *x)
+static PetscErrorCode CreateEntries(MPI_Comm comm, PetscSFNode **remote, RemoteRows *x)
 {
   PetscSFNode *const nodes = *remote;
 
@@ -156,7 +156,7 @@ cleanup:
 }
 
 /* The rows that somebody wants, packed one after the other; offset and size of each of them in pairs [roots], zeros for the others. */
-static PetscErrorCode ChooseRows(PetscSF sf, DCSRView view, cudaStream_t stream, ProductRows *x, PetscInt pairs[])
+static PetscErrorCode ChooseRows(PetscSF sf, DCSRView view, cudaStream_t stream, RemoteRows *x, PetscInt pairs[])
 {
   const PetscInt *degree;
   PetscInt        num_roots, n = 0, *rows = NULL, *sizes = NULL, *offsets = NULL;
@@ -186,7 +186,7 @@ cleanup:
 }
 
 /* Rows of view, which are roots of the star forest, travel to its leaves. Collective. */
-static PetscErrorCode FetchRows(PetscSF sf, DCSRView view, cudaStream_t stream, ProductRows *x)
+static PetscErrorCode FetchRows(PetscSF sf, DCSRView view, cudaStream_t stream, RemoteRows *x)
 {
   const MPI_Comm     comm = PetscObjectComm((PetscObject)sf);
   PetscInt           num_roots, num_leaves, *pairs = NULL, *wanted = NULL, *places = NULL;
@@ -219,7 +219,7 @@ cleanup:
 }
 
 /* Packs all rows of view; rank, offset and size of each in triples. */
-static PetscErrorCode ChooseAllRows(PetscMPIInt rank, DCSRView view, cudaStream_t stream, ProductRows *x, PetscInt triples[])
+static PetscErrorCode ChooseAllRows(PetscMPIInt rank, DCSRView view, cudaStream_t stream, RemoteRows *x, PetscInt triples[])
 {
   PetscInt      *offsets;
   PetscErrorCode ierr;
@@ -267,7 +267,7 @@ cleanup:
 }
 
 /* Rows of view, which are leaves of the star forest, travel to its roots, in the order of ranks for each root. Collective. */
-static PetscErrorCode ReturnRows(PetscSF sf, DCSRView view, cudaStream_t stream, ProductRows *x, DCSRView *selection)
+static PetscErrorCode ReturnRows(PetscSF sf, DCSRView view, cudaStream_t stream, RemoteRows *x, DCSRView *selection)
 {
   const MPI_Comm  comm = PetscObjectComm((PetscObject)sf);
   const PetscInt *degree;
@@ -305,7 +305,7 @@ cleanup:
 }
 
 /* Packs global columns of rows for others. */
-static PetscErrorCode PackColumns(ProductRows *x, DCSRView source, DCSRColumns columns, cudaStream_t stream)
+static PetscErrorCode PackColumns(RemoteRows *x, DCSRView source, DCSRColumns columns, cudaStream_t stream)
 {
   PetscFunctionBegin;
   PetscCall(PetscSparseCUDAMalloc(x->sent.num_nonzeros, "columns of rows for other processes", stream, &x->sent.columns));
@@ -315,7 +315,7 @@ static PetscErrorCode PackColumns(ProductRows *x, DCSRView source, DCSRColumns c
 }
 
 /* Global columns of packed rows travel. Collective. */
-static PetscErrorCode ExchangeColumns(ProductRows *x, DCSRView source, DCSRColumns columns, cudaStream_t stream)
+static PetscErrorCode ExchangeColumns(RemoteRows *x, DCSRView source, DCSRColumns columns, cudaStream_t stream)
 {
   PetscErrorCode ierr;
 
@@ -331,7 +331,7 @@ static PetscErrorCode ExchangeColumns(ProductRows *x, DCSRView source, DCSRColum
 }
 
 /* The columns of the stack; *map [ghosts of columns] on the device is where those went, NULL when they stay where they are. */
-static PetscErrorCode ExtendColumns(PetscLayout cmap, const ProductColumns *columns, DCSRView received, cudaStream_t stream, ProductColumns *extended, int32_t **map)
+static PetscErrorCode ExtendColumns(PetscLayout cmap, const JoinedColumns *columns, DCSRView received, cudaStream_t stream, JoinedColumns *extended, int32_t **map)
 {
   PetscInt       n, num = 0, num_united, *outside = NULL, *united = NULL;
   int32_t       *distinct;
@@ -354,9 +354,9 @@ cleanup:
 }
 
 /* The structure of the stack, when the columns have come. Nothing is freed after an error. */
-static PetscErrorCode StackRows(PetscLayout cmap, DCSRView upper, const ProductColumns *columns, cudaStream_t stream, ProductStack *s)
+static PetscErrorCode StackRows(PetscLayout cmap, DCSRView upper, const JoinedColumns *columns, cudaStream_t stream, RowStack *s)
 {
-  ProductRows   *x   = &s->rows;
+  RemoteRows    *x   = &s->rows;
   int32_t       *map = NULL;
   PetscBool      wide;
   PetscErrorCode ierr;
@@ -375,7 +375,7 @@ cleanup:
 }
 
 /* The structure of the stack, once it is known who sends what; all processes have it, or an error. Nothing is freed after an error. Collective. */
-static PetscErrorCode FillStack(PetscLayout cmap, DCSRView source, DCSRView upper, const ProductColumns *columns, cudaStream_t stream, ProductStack *s)
+static PetscErrorCode FillStack(PetscLayout cmap, DCSRView source, DCSRView upper, const JoinedColumns *columns, cudaStream_t stream, RowStack *s)
 {
   PetscErrorCode ierr;
 
@@ -388,7 +388,7 @@ static PetscErrorCode FillStack(PetscLayout cmap, DCSRView source, DCSRView uppe
 }
 
 /*
-  ProductStackCreateFetched - Structure of a matrix with those of its rows below that are on other processes and wanted here
+  RowStackCreateFetched - Structure of a matrix with those of its rows below that are on other processes and wanted here
 
   Collective
 
@@ -399,29 +399,29 @@ static PetscErrorCode FillStack(PetscLayout cmap, DCSRView source, DCSRView uppe
 - stream - for the work
 
   Output Parameter:
-. s - to be freed with ProductStackDestroy(), also after an error
+. s - to be freed with RowStackDestroy(), also after an error
 */
-PetscErrorCode ProductStackCreateFetched(Mat X, PetscSF sf, const DCSRView blocks[], cudaStream_t stream, ProductStack *s)
+PetscErrorCode RowStackCreateFetched(Mat X, PetscSF sf, const DCSRView blocks[], cudaStream_t stream, RowStack *s)
 {
   DCSRView       joined;
-  ProductColumns columns;
+  JoinedColumns  columns;
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
   PetscCall(PetscArrayzero(&joined, 1));
-  ierr = ProductColumnsCreateOf(X, stream, &columns);
-  if (ierr == PETSC_SUCCESS) ierr = ProductJoin(blocks[0], blocks[1], PETSC_FALSE, stream, &joined);
+  ierr = JoinedColumnsCreateOf(X, stream, &columns);
+  if (ierr == PETSC_SUCCESS) ierr = JoinBlocks(blocks[0], blocks[1], PETSC_FALSE, stream, &joined);
   PetscCall(PetscSparseCUDAAgree(PetscObjectComm((PetscObject)X), ierr, &ierr));
   if (ierr == PETSC_SUCCESS) ierr = FetchRows(sf, joined, stream, &s->rows);
   if (ierr == PETSC_SUCCESS) ierr = FillStack(X->cmap, joined, joined, &columns, stream, s);
-  if (joined.row_offsets != NULL) PetscCall(ProductFreeJoined(blocks[0], &joined, stream));
-  PetscCall(ProductColumnsDestroy(&columns, stream));
+  if (joined.row_offsets != NULL) PetscCall(FreeJoinedBlocks(blocks[0], &joined, stream));
+  PetscCall(JoinedColumnsDestroy(&columns, stream));
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*
-  ProductStackCreateReturned - Structure of a matrix with rows below that other processes have for rows of something else of this one
+  RowStackCreateReturned - Structure of a matrix with rows below that other processes have for rows of something else of this one
 
   Collective
 
@@ -434,10 +434,10 @@ PetscErrorCode ProductStackCreateFetched(Mat X, PetscSF sf, const DCSRView block
 - stream  - for the work
 
   Output Parameters:
-+ s         - to be freed with ProductStackDestroy(), also after an error
++ s         - to be freed with RowStackDestroy(), also after an error
 - selection - roots x received rows, owned: ones where a received row belongs to a root
 */
-PetscErrorCode ProductStackCreateReturned(PetscLayout cmap, PetscSF sf, DCSRView view, DCSRView upper, const ProductColumns *columns, cudaStream_t stream, ProductStack *s, DCSRView *selection)
+PetscErrorCode RowStackCreateReturned(PetscLayout cmap, PetscSF sf, DCSRView view, DCSRView upper, const JoinedColumns *columns, cudaStream_t stream, RowStack *s, DCSRView *selection)
 {
   PetscFunctionBegin;
   PetscCall(ReturnRows(sf, view, stream, &s->rows, selection));
@@ -446,7 +446,7 @@ PetscErrorCode ProductStackCreateReturned(PetscLayout cmap, PetscSF sf, DCSRView
 }
 
 /*
-  ProductStackPackValues - Values of rows that travel, in a send buffer, and a receive buffer
+  RowStackPackValues - Values of rows that travel, in a send buffer, and a receive buffer
 
   Not Collective
 
@@ -457,11 +457,11 @@ PetscErrorCode ProductStackCreateReturned(PetscLayout cmap, PetscSF sf, DCSRView
 - stream  - for the work
 
   Note:
-  When all processes have agreed that none has failed, ProductStackExchangeValues() comes next. ProductStackFreeBuffers() is to be called in any case.
+  When all processes have agreed that none has failed, RowStackExchangeValues() comes next. RowStackFreeBuffers() is to be called in any case.
 */
-PetscErrorCode ProductStackPackValues(ProductStack *s, DCSRView source, const ProductColumns *columns, cudaStream_t stream)
+PetscErrorCode RowStackPackValues(RowStack *s, DCSRView source, const JoinedColumns *columns, cudaStream_t stream)
 {
-  ProductRows *x = &s->rows;
+  RemoteRows *x = &s->rows;
 
   PetscFunctionBegin;
   PetscCall(PetscSparseCUDAMalloc(x->sent.num_nonzeros, "values of rows for other processes", stream, &x->sent.values));
@@ -470,10 +470,10 @@ PetscErrorCode ProductStackPackValues(ProductStack *s, DCSRView source, const Pr
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ProductStackExchangeValues - Sends packed values, and puts what comes into the rows of other processes; those of the rows above are set by the caller, who has allocated all. Collective. */
-PetscErrorCode ProductStackExchangeValues(ProductStack *s, cudaStream_t stream)
+/* RowStackExchangeValues - Sends packed values, and puts what comes into the rows of other processes; those of the rows above are set by the caller, who has allocated all. Collective. */
+PetscErrorCode RowStackExchangeValues(RowStack *s, cudaStream_t stream)
 {
-  ProductRows *x = &s->rows;
+  RemoteRows *x = &s->rows;
 
   PetscFunctionBegin;
   PetscCall(PetscSparseCUDASetSFStream(x->entries, stream));
@@ -483,8 +483,8 @@ PetscErrorCode ProductStackExchangeValues(ProductStack *s, cudaStream_t stream)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ProductStackFreeBuffers - Frees what ProductStackPackValues() made. Not collective. */
-PetscErrorCode ProductStackFreeBuffers(ProductStack *s, cudaStream_t stream)
+/* RowStackFreeBuffers - Frees what RowStackPackValues() made. Not collective. */
+PetscErrorCode RowStackFreeBuffers(RowStack *s, cudaStream_t stream)
 {
   PetscFunctionBegin;
   PetscCall(PetscSparseCUDAFree(&s->rows.sent.values, stream));
@@ -493,35 +493,35 @@ PetscErrorCode ProductStackFreeBuffers(ProductStack *s, cudaStream_t stream)
 }
 
 /* Values of the upper rows of a stack of fetched ones, and of those that others want. */
-static PetscErrorCode PrepareFetchedValues(ProductStack *s, const DCSRView blocks[], cudaStream_t stream)
+static PetscErrorCode PrepareFetchedValues(RowStack *s, const DCSRView blocks[], cudaStream_t stream)
 {
   PetscFunctionBegin;
   PetscCall(DCSRViewAllocateValues(&s->view, stream));
   PetscCall(DCSRJoinColumns(blocks[0], blocks[1], DCSR_WRITE_VALUES, stream, s->view));
-  PetscCall(ProductStackPackValues(s, s->view, &s->columns, stream));
+  PetscCall(RowStackPackValues(s, s->view, &s->columns, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ProductStackFill - Values of a stack of fetched rows, from the blocks of their matrix; stack.view.values are allocated here, also after an error. Collective. */
-PetscErrorCode ProductStackFill(ProductStack *s, const DCSRView blocks[], cudaStream_t stream)
+/* RowStackFill - Values of a stack of fetched rows, from the blocks of their matrix; stack.view.values are allocated here, also after an error. Collective. */
+PetscErrorCode RowStackFill(RowStack *s, const DCSRView blocks[], cudaStream_t stream)
 {
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
   ierr = PrepareFetchedValues(s, blocks, stream);
   PetscCall(PetscSparseCUDAAgree(PetscObjectComm((PetscObject)s->rows.entries), ierr, &ierr));
-  if (ierr == PETSC_SUCCESS) ierr = ProductStackExchangeValues(s, stream);
-  PetscCall(ProductStackFreeBuffers(s, stream));
+  if (ierr == PETSC_SUCCESS) ierr = RowStackExchangeValues(s, stream);
+  PetscCall(RowStackFreeBuffers(s, stream));
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ProductStackDestroy - Frees a stack, also one that is not complete; zero afterwards. Collective. */
-PetscErrorCode ProductStackDestroy(ProductStack *s, cudaStream_t stream)
+/* RowStackDestroy - Frees a stack, also one that is not complete; zero afterwards. Collective. */
+PetscErrorCode RowStackDestroy(RowStack *s, cudaStream_t stream)
 {
   PetscFunctionBegin;
   PetscCall(RowsDestroy(&s->rows, stream));
-  PetscCall(ProductColumnsDestroy(&s->columns, stream));
+  PetscCall(JoinedColumnsDestroy(&s->columns, stream));
   PetscCall(DCSRViewFree(&s->view, stream));
   PetscCall(PetscArrayzero(s, 1));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -18,7 +18,7 @@ static PetscErrorCode Clear(SparseProduct *p, cudaStream_t stream)
   const ProductOps *ops = p->ops;
 
   PetscFunctionBegin;
-  for (int k = 0; k < PRODUCT_MAX_MATS; k++) PetscCall(ProductOperandDestroy(&p->operands[k], stream));
+  for (int k = 0; k < PRODUCT_MAX_MATS; k++) PetscCall(MatOperandDestroy(&p->operands[k], stream));
   for (int k = 0; k < 2; k++) {
     PetscCall(ProductTransposeDestroy(&p->transposes[k], stream));
     PetscCall(DCSRViewFree(&p->blocks[k], stream));
@@ -60,7 +60,7 @@ static PetscErrorCode GetOperands(Mat C, SparseProduct *p, PetscBool values, cud
   PetscCall(PetscArrayzero(p->views, PRODUCT_MAX_MATS));
   (*p->ops->getmats)(C, mats);
   for (int k = 0; k < PRODUCT_MAX_MATS; k++)
-    if (mats[k] != NULL) PetscCall(ProductOperandGet(mats[k], &p->operands[k], values, stream, &p->views[k]));
+    if (mats[k] != NULL) PetscCall(MatOperandGet(mats[k], &p->operands[k], values, stream, &p->views[k]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -84,7 +84,7 @@ static PetscErrorCode NotePatterns(Mat C, SparseProduct *p, cudaStream_t stream)
   PetscFunctionBegin;
   (*p->ops->getmats)(C, mats);
   for (int k = 0; k < PRODUCT_MAX_MATS; k++)
-    if (mats[k] != NULL) PetscCall(ProductOperandNotePattern(p->views[k], &p->operands[k], stream));
+    if (mats[k] != NULL) PetscCall(MatOperandNotePattern(p->views[k], &p->operands[k], stream));
   if (p->ops->noteghosts != NULL) PetscCall((*p->ops->noteghosts)(C, p));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -96,7 +96,7 @@ static PetscErrorCode NoteOperands(Mat C, SparseProduct *p, PetscBool values)
   PetscFunctionBegin;
   (*p->ops->getmats)(C, mats);
   for (int k = 0; k < PRODUCT_MAX_MATS; k++)
-    if (mats[k] != NULL) PetscCall(ProductOperandNote(mats[k], &p->operands[k], values));
+    if (mats[k] != NULL) PetscCall(MatOperandNote(mats[k], &p->operands[k], values));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -229,7 +229,7 @@ PetscErrorCode ProductCycleHasValues(Mat C, const SparseProduct *p, PetscBool *h
   *has = (PetscBool)(p->result_nonzerostate == C->nonzerostate);
   (*p->ops->getmats)(C, mats);
   for (int k = 0; k < PRODUCT_MAX_MATS && *has; k++)
-    if (mats[k] != NULL) PetscCall(ProductOperandHasValues(mats[k], &p->operands[k], has));
+    if (mats[k] != NULL) PetscCall(MatOperandHasValues(mats[k], &p->operands[k], has));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -251,7 +251,7 @@ static PetscErrorCode GetOwnChanges(Mat C, SparseProduct *p, cudaStream_t stream
   same = (PetscBool)(same && ghosts);
   (*p->ops->getmats)(C, mats);
   for (int k = 0; k < PRODUCT_MAX_MATS && same; k++)
-    if (mats[k] != NULL) PetscCall(ProductOperandHasPattern(mats[k], p->views[k], &p->operands[k], stream, &same));
+    if (mats[k] != NULL) PetscCall(MatOperandHasPattern(mats[k], p->views[k], &p->operands[k], stream, &same));
   PetscCall(ProductCycleHasValues(C, p, &has));
   changes->patterns = (PetscBool)!same;
   changes->values   = (PetscBool)!has;

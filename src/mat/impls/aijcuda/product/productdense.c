@@ -9,7 +9,7 @@
 
 /* What the phases of a product with the transpose keep. */
 typedef struct {
-  ProductOperand   operand; /* pattern that the transpose and its plan are of */
+  MatOperand       operand; /* pattern that the transpose and its plan are of */
   ProductTranspose transpose;
   DCSRSpMMPlan     plan;
 } DenseProduct;
@@ -28,7 +28,7 @@ static PetscErrorCode Clear(DenseProduct *p, cudaStream_t stream)
   PetscFunctionBegin;
   PetscCall(DCSRSpMMPlanDestroy(&p->plan, stream));
   PetscCall(ProductTransposeDestroy(&p->transpose, stream));
-  PetscCall(ProductOperandDestroy(&p->operand, stream));
+  PetscCall(MatOperandDestroy(&p->operand, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -65,15 +65,15 @@ static PetscErrorCode GetTransposedFactor(Mat A, DenseProduct *p, cudaStream_t s
   PetscBool has;
 
   PetscFunctionBegin;
-  PetscCall(ProductOperandGet(A, &p->operand, PETSC_TRUE, stream, &a));
-  PetscCall(ProductOperandHasPattern(A, a, &p->operand, stream, &has));
+  PetscCall(MatOperandGet(A, &p->operand, PETSC_TRUE, stream, &a));
+  PetscCall(MatOperandHasPattern(A, a, &p->operand, stream, &has));
   if (!has) {
     PetscCall(Clear(p, stream));
-    PetscCall(ProductOperandNotePattern(a, &p->operand, stream));
+    PetscCall(MatOperandNotePattern(a, &p->operand, stream));
   }
   PetscCallLogged(PETSCSPARSECUDA_TransposeAnalysis, A, ProductTransposeGet(A, a, PETSC_TRUE, stream, &p->transpose));
   if (p->plan == NULL) PetscCall(DCSRSpMMPlanCreate(p->transpose.view, DCSR_SPMM_AUTO, stream, &p->plan));
-  PetscCall(ProductOperandNote(A, &p->operand, PETSC_FALSE));
+  PetscCall(MatOperandNote(A, &p->operand, PETSC_FALSE));
   *view = p->transpose.view;
   *plan = p->plan;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -218,7 +218,7 @@ static PetscErrorCode Compute(Mat A, PetscBool transpose, Mat B, Mat C)
   PetscCheck(B->rmap->n == k && C->rmap->n == m && C->cmap->n == B->cmap->n, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ,
              "Sizes do not fit: %" PetscInt_FMT " x %" PetscInt_FMT "%s times %" PetscInt_FMT " x %" PetscInt_FMT " into %" PetscInt_FMT " x %" PetscInt_FMT, A->rmap->n, A->cmap->n, transpose ? ", transposed," : "", B->rmap->n, B->cmap->n,
              C->rmap->n, C->cmap->n);
-  PetscCall(ProductOperandUsable(A, PETSC_FALSE, &usable));
+  PetscCall(MatOperandUsable(A, PETSC_FALSE, &usable));
   if (usable) {
     PetscCall(PetscSparseCUDAGetStream(&stream));
     PetscCall(ComputeOnDevice(A, transpose, B, C, stream));
@@ -307,7 +307,7 @@ PetscErrorCode MatProductSetFromOptions_SeqAIJCUDA_SeqDense(Mat C, PetscBool *do
   *done = PETSC_FALSE;
   if (C->product->type != MATPRODUCT_AB && C->product->type != MATPRODUCT_AtB) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscObjectBaseTypeCompare((PetscObject)B, MATSEQDENSE, &dense));
-  if (dense) PetscCall(ProductOperandUsable(A, PETSC_FALSE, done));
+  if (dense) PetscCall(MatOperandUsable(A, PETSC_FALSE, done));
   if (*done) C->ops->productsymbolic = MatProductSymbolic_SeqAIJCUDA_SeqDense;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

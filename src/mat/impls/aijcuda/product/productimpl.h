@@ -33,7 +33,7 @@ typedef struct _ProductOps ProductOps;
 /* What the phases of a product with a sparse result keep. */
 typedef struct {
   const ProductOps *ops;
-  ProductOperand    operands[PRODUCT_MAX_MATS]; /* what is known of the matrices of ops->getmats() */
+  MatOperand        operands[PRODUCT_MAX_MATS]; /* what is known of the matrices of ops->getmats() */
   DCSRView          views[PRODUCT_MAX_MATS];    /* their storage, borrowed while a phase runs; zero: there is no such matrix */
   ProductTranspose  transposes[2];              /* of those of ops->gettransposed() */
   DCSRView          blocks[2];                  /* of the result, from the time they are there until it is installed, owned */

@@ -18,21 +18,21 @@
 
 /* What a product keeps. The operands of SparseProduct are the blocks of the left factor and those of the right one. */
 typedef struct {
-  PetscInt      *ghosts[2]; /* [num_ghosts] host, owned: global numbers of the columns of their off-diagonal blocks */
-  PetscInt       num_ghosts[2];
-  ProductColumns columns;   /* AtB: of B */
-  ProductStack   fetched;   /* AB, PtAP: rows of B */
-  DCSRView       work;      /* PtAP: structure of A P, with the columns of fetched; in slices that of the transposed diagonal block times A P */
-  ProductSlices  slices[2]; /* PtAP: of the products with the transposed blocks; all zero without slices */
-  DCSRSpGEMM     work_plan;
-  DCSRView       sent; /* AtB, PtAP: structure of the partial sums for other processes */
-  DCSRSpGEMM     sent_plan;
-  ProductStack   returned;
-  DCSRView       selection;
-  DCSRView       result; /* structure of the result before it is split */
-  DCSRSpGEMM     plan;
-  int32_t       *result_ghosts; /* [num_result_ghosts] host, owned until the result is installed: its ghost columns */
-  PetscInt       num_result_ghosts;
+  PetscInt     *ghosts[2]; /* [num_ghosts] host, owned: global numbers of the columns of their off-diagonal blocks */
+  PetscInt      num_ghosts[2];
+  JoinedColumns columns;   /* AtB: of B */
+  RowStack      fetched;   /* AB, PtAP: rows of B */
+  DCSRView      work;      /* PtAP: structure of A P, with the columns of fetched; in slices that of the transposed diagonal block times A P */
+  ProductSlices slices[2]; /* PtAP: of the products with the transposed blocks; all zero without slices */
+  DCSRSpGEMM    work_plan;
+  DCSRView      sent; /* AtB, PtAP: structure of the partial sums for other processes */
+  DCSRSpGEMM    sent_plan;
+  RowStack      returned;
+  DCSRView      selection;
+  DCSRView      result; /* structure of the result before it is split */
+  DCSRSpGEMM    plan;
+  int32_t      *result_ghosts; /* [num_result_ghosts] host, owned until the result is installed: its ghost columns */
+  PetscInt      num_result_ghosts;
 } MPIProduct;
 
 /* Whether the product makes its right factor itself. */
@@ -120,7 +120,7 @@ static PetscErrorCode OperandUsable(Mat X, PetscBool *usable)
 
   PetscFunctionBegin;
   *usable = (PetscBool)(X->assembled && !X->structure_only && !X->boundtocpu && X->rmap->N <= PETSC_INT32_MAX && X->cmap->N <= PETSC_INT32_MAX && MatMPIAIJCUDAGhostsAscend(X));
-  for (int k = 0; k < 2 && *usable; k++) PetscCall(ProductOperandUsable(MatMPIAIJCUDAGetBlock(X, k), PETSC_FALSE, &blocks[k]));
+  for (int k = 0; k < 2 && *usable; k++) PetscCall(MatOperandUsable(MatMPIAIJCUDAGetBlock(X, k), PETSC_FALSE, &blocks[k]));
   *usable = (PetscBool)(*usable && blocks[0] && blocks[1]);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -179,7 +179,7 @@ static PetscErrorCode StartNumeric(Mat C, SparseProduct *p, PetscBool *current)
 static PetscErrorCode CreateGhostSF(Mat X, PetscLayout map, PetscSF *sf)
 {
   PetscFunctionBegin;
-  PetscCall(ProductCreateSF(map, MatMPIAIJCUDANumGhosts(X), ((Mat_MPIAIJ *)X->data)->garray, sf));
+  PetscCall(LayoutCreateSF(map, MatMPIAIJCUDANumGhosts(X), ((Mat_MPIAIJ *)X->data)->garray, sf));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -228,11 +228,11 @@ static PetscErrorCode FetchRows(Mat C, SparseProduct *p, PetscBool values, cudaS
   GetFactors(C, factors);
   if (d->fetched.rows.entries == NULL) {
     PetscCall(CreateGhostSF(factors[0], factors[1]->rmap, &sf));
-    ierr = ProductStackCreateFetched(factors[1], sf, &p->views[2], stream, &d->fetched);
+    ierr = RowStackCreateFetched(factors[1], sf, &p->views[2], stream, &d->fetched);
     PetscCall(PetscSFDestroy(&sf));
     PetscCall(ierr);
   }
-  if (values) PetscCall(ProductStackFill(&d->fetched, &p->views[2], stream));
+  if (values) PetscCall(RowStackFill(&d->fetched, &p->views[2], stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -256,9 +256,9 @@ static PetscErrorCode MultiplyFetched(Mat C, SparseProduct *p, PetscBool values,
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
-  PetscCall(ProductJoin(p->views[0], p->views[1], values, stream, &left));
+  PetscCall(JoinBlocks(p->views[0], p->views[1], values, stream, &left));
   ierr = MultiplyLocal(C, "Product", left, d->fetched.view, values, stream, &d->result, &d->plan);
-  PetscCall(ProductFreeJoined(p->views[0], &left, stream));
+  PetscCall(FreeJoinedBlocks(p->views[0], &left, stream));
   PetscCall(PetscSparseCUDAFree(&d->fetched.view.values, stream));
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -266,16 +266,16 @@ static PetscErrorCode MultiplyFetched(Mat C, SparseProduct *p, PetscBool values,
 
 /* What is multiplied at last when a factor is transposed, before the partial sums of other processes are joined to it. */
 typedef struct {
-  DCSRView              left, right; /* borrowed; their product are the sums of this process */
-  const ProductColumns *columns;     /* of right, borrowed */
-  DCSRView              joined;      /* AtB: the blocks of B, to be freed with ProductFreeJoined() */
-  DCSRView              identity;    /* PtAP in slices, owned */
+  DCSRView             left, right; /* borrowed; their product are the sums of this process */
+  const JoinedColumns *columns;     /* of right, borrowed */
+  DCSRView             joined;      /* AtB: the blocks of B, to be freed with FreeJoinedBlocks() */
+  DCSRView             identity;    /* PtAP in slices, owned */
 } Sums;
 
 static PetscErrorCode SumsDestroy(const SparseProduct *p, Sums *sums, cudaStream_t stream)
 {
   PetscFunctionBegin;
-  if (sums->joined.row_offsets != NULL) PetscCall(ProductFreeJoined(p->views[2], &sums->joined, stream));
+  if (sums->joined.row_offsets != NULL) PetscCall(FreeJoinedBlocks(p->views[2], &sums->joined, stream));
   PetscCall(DCSRViewFree(&sums->identity, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -298,8 +298,8 @@ static PetscErrorCode GetSumsOfTwo(Mat C, SparseProduct *p, PetscBool values, cu
 
   PetscFunctionBegin;
   GetFactors(C, factors);
-  if (d->plan == NULL) PetscCall(ProductColumnsCreateOf(factors[1], stream, &d->columns));
-  PetscCall(ProductJoin(p->views[2], p->views[3], values, stream, &sums->joined));
+  if (d->plan == NULL) PetscCall(JoinedColumnsCreateOf(factors[1], stream, &d->columns));
+  PetscCall(JoinBlocks(p->views[2], p->views[3], values, stream, &sums->joined));
   sums->left    = p->transposes[0].view;
   sums->right   = sums->joined;
   sums->columns = &d->columns;
@@ -350,10 +350,10 @@ static PetscErrorCode GetSumsOfThree(Mat C, SparseProduct *p, PetscBool values, 
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
-  PetscCall(ProductJoin(p->views[0], p->views[1], values, stream, &A));
+  PetscCall(JoinBlocks(p->views[0], p->views[1], values, stream, &A));
   ierr = MultiplyBothSliced(C, p, A, values, stream, &sliced);
   if (ierr == PETSC_SUCCESS && !sliced) ierr = MultiplyLocal(C, "Intermediate product", A, d->fetched.view, values, stream, &d->work, &d->work_plan);
-  PetscCall(ProductFreeJoined(p->views[0], &A, stream));
+  PetscCall(FreeJoinedBlocks(p->views[0], &A, stream));
   PetscCall(PetscSparseCUDAFree(&d->fetched.view.values, stream));
   PetscCall(ierr);
   if (sliced) PetscCall(DCSRIdentityCreate(d->work.num_rows, stream, &sums->identity));
@@ -376,7 +376,7 @@ static PetscErrorCode CreateReturned(Mat C, SparseProduct *p, const Sums *sums, 
   GetFactors(C, factors);
   X = factors[Transposed(C)];
   PetscCall(CreateGhostSF(X, X->cmap, &sf));
-  ierr = ProductStackCreateReturned(factors[1]->cmap, sf, d->sent, sums->right, sums->columns, stream, &d->returned, &d->selection);
+  ierr = RowStackCreateReturned(factors[1]->cmap, sf, d->sent, sums->right, sums->columns, stream, &d->returned, &d->selection);
   PetscCall(PetscSFDestroy(&sf));
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -391,7 +391,7 @@ static PetscErrorCode PackReturned(MPIProduct *d, const Sums *sums, cudaStream_t
   PetscFunctionBegin;
   PetscCall(DCSRViewAllocateValues(view, stream));
   if (right.num_nonzeros > 0) PetscCallCUDA(cudaMemcpyAsync(view->values, right.values, (size_t)right.num_nonzeros * sizeof(*right.values), cudaMemcpyDeviceToDevice, stream));
-  PetscCall(ProductStackPackValues(&d->returned, d->sent, sums->columns, stream));
+  PetscCall(RowStackPackValues(&d->returned, d->sent, sums->columns, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -402,9 +402,9 @@ static PetscErrorCode SumReturned(Mat C, MPIProduct *d, const Sums *sums, PetscB
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
-  PetscCall(ProductJoin(sums->left, d->selection, values, stream, &left));
+  PetscCall(JoinBlocks(sums->left, d->selection, values, stream, &left));
   ierr = MultiplyLocal(C, "Product", left, d->returned.view, values, stream, &d->result, &d->plan);
-  PetscCall(ProductFreeJoined(sums->left, &left, stream));
+  PetscCall(FreeJoinedBlocks(sums->left, &left, stream));
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -448,8 +448,8 @@ static PetscErrorCode MultiplyTransposed(Mat C, SparseProduct *p, PetscBool valu
   if (values) {
     if (ierr == PETSC_SUCCESS) ierr = PackReturned(d, &sums, stream);
     PetscCall(PetscSparseCUDAAgree(comm, ierr, &ierr));
-    if (ierr == PETSC_SUCCESS) ierr = ProductStackExchangeValues(&d->returned, stream);
-    PetscCall(ProductStackFreeBuffers(&d->returned, stream));
+    if (ierr == PETSC_SUCCESS) ierr = RowStackExchangeValues(&d->returned, stream);
+    PetscCall(RowStackFreeBuffers(&d->returned, stream));
   }
   PetscCall(PetscSparseCUDAFree(&d->sent.values, stream));
 
@@ -484,7 +484,7 @@ static PetscErrorCode GetResult(Mat C, SparseProduct *p, PetscBool values, cudaS
     if (!values) PetscCall(DCSRZero(p->blocks[k], stream));
   }
   if (values) PetscCall(DCSRSplitValues(d->result, p->blocks[0], p->blocks[1], stream));
-  PetscCall(ProductRenumberGhosts(factors[1]->cmap->N, &p->blocks[1], stream, &d->num_result_ghosts, &d->result_ghosts));
+  PetscCall(GhostColumnsRenumber(factors[1]->cmap->N, &p->blocks[1], stream, &d->num_result_ghosts, &d->result_ghosts));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -501,8 +501,8 @@ static PetscErrorCode Install(Mat C, SparseProduct *p)
   rows = Kind(C) == MATPRODUCT_AB ? factors[0]->rmap : factors[Transposed(C)]->cmap;
   PetscCall(MatSetSizes(C, rows->n, factors[1]->cmap->n, rows->N, factors[1]->cmap->N));
   PetscCall(MatSetType(C, ((PetscObject)factors[0])->type_name));
-  PetscCall(ProductInstallBlocks(C, p->blocks, d->num_result_ghosts, d->result_ghosts));
-  PetscCall(ProductRaiseNonzeroState(C, old));
+  PetscCall(MatMPIAIJCUDAInstallBlocks(C, p->blocks, d->num_result_ghosts, d->result_ghosts));
+  PetscCall(MatMPIAIJCUDARaiseNonzeroState(C, old));
   PetscCall(PetscFree(d->result_ghosts));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -542,9 +542,9 @@ static PetscErrorCode Clear(SparseProduct *p, cudaStream_t stream)
   PetscFunctionBegin;
   for (int k = 0; k < 2; k++) PetscCall(PetscFree(d->ghosts[k]));
   PetscCall(PetscFree(d->result_ghosts));
-  PetscCall(ProductColumnsDestroy(&d->columns, stream));
-  PetscCall(ProductStackDestroy(&d->fetched, stream));
-  PetscCall(ProductStackDestroy(&d->returned, stream));
+  PetscCall(JoinedColumnsDestroy(&d->columns, stream));
+  PetscCall(RowStackDestroy(&d->fetched, stream));
+  PetscCall(RowStackDestroy(&d->returned, stream));
   PetscCall(DCSRViewFree(&d->work, stream));
   PetscCall(DCSRViewFree(&d->sent, stream));
   PetscCall(DCSRViewFree(&d->selection, stream));

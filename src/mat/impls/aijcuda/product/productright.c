@@ -20,7 +20,7 @@ static PetscErrorCode IsTransposeOf(Mat T, Mat X, PetscBool *is)
   MatState      *parent = NULL;
 
   PetscFunctionBegin;
-  PetscCall(ProductOperandIsOfBlocks(X, T, BLOCKS_KEY, is));
+  PetscCall(MatOperandIsOfBlocks(X, T, BLOCKS_KEY, is));
   PetscCall(PetscObjectQuery((PetscObject)T, PARENT_KEY, (PetscObject *)&container));
   if (container != NULL) PetscCall(PetscContainerGetPointer(container, &parent));
   *is = (PetscBool)(*is && parent != NULL && parent->id == ((PetscObject)X)->id && parent->nonzerostate == X->nonzerostate);
@@ -45,7 +45,7 @@ static PetscErrorCode RefreshTranspose(Mat X, Mat *T)
     PetscCall(MatTranspose(X, MAT_INITIAL_MATRIX, &transpose));
     PetscCall(MatDestroy(T));
     *T = transpose;
-    PetscCall(ProductOperandNoteBlocks(X, transpose, BLOCKS_KEY));
+    PetscCall(MatOperandNoteBlocks(X, transpose, BLOCKS_KEY));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -90,7 +90,7 @@ PetscErrorCode ProductRightCreate(Mat C)
   else {
     PetscCall(MatTranspose(product->B, MAT_INITIAL_MATRIX, &transpose));
     if (product->type == MATPRODUCT_ABt) product->Dwork = transpose; // before anything else can fail: the product owns it
-    ierr = ProductOperandNoteBlocks(product->B, transpose, BLOCKS_KEY);
+    ierr = MatOperandNoteBlocks(product->B, transpose, BLOCKS_KEY);
     if (product->type == MATPRODUCT_ABt) PetscCall(ierr);
     else {
       if (ierr == PETSC_SUCCESS) ierr = CreateProduct(product->A, transpose, C, &product->Dwork);

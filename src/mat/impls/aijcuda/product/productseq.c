@@ -67,7 +67,7 @@ static PetscErrorCode Usable(Mat C, PetscBool *usable)
   GetMats(C, mats);
   *usable = (PetscBool)(!C->structure_only && !C->force_diagonals && C->product->type > MATPRODUCT_UNSPECIFIED && C->product->type <= MATPRODUCT_ABC);
   for (int k = 0; k < PRODUCT_MAX_MATS && *usable; k++) // the result has the type of A, which must be ours
-    if (mats[k] != NULL) PetscCall(ProductOperandUsable(mats[k], (PetscBool)(k > 0), usable));
+    if (mats[k] != NULL) PetscCall(MatOperandUsable(mats[k], (PetscBool)(k > 0), usable));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

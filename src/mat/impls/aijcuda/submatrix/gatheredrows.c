@@ -40,7 +40,7 @@ PetscErrorCode GatheredRowsGetBlocks(Mat A, GatheredRows *x, cudaStream_t stream
   PetscErrorCode ierr = PETSC_SUCCESS;
 
   PetscFunctionBegin;
-  for (int k = 0; k < 2 && ierr == PETSC_SUCCESS; k++) ierr = ProductOperandGet(MatMPIAIJCUDAGetBlock(A, k), &x->operands[k], PETSC_TRUE, stream, &blocks[k]);
+  for (int k = 0; k < 2 && ierr == PETSC_SUCCESS; k++) ierr = MatOperandGet(MatMPIAIJCUDAGetBlock(A, k), &x->operands[k], PETSC_TRUE, stream, &blocks[k]);
   PetscCall(PetscSparseCUDAAgree(PetscObjectComm((PetscObject)A), ierr, &ierr));
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -73,11 +73,11 @@ PetscErrorCode GatheredRowsCreate(Mat A, const DCSRView blocks[], PetscInt n, co
   ierr = GetWanted(A, n, rows, x);
   PetscCall(PetscSparseCUDAAgree(PetscObjectComm((PetscObject)A), ierr, &ierr));
   PetscCall(ierr);
-  PetscCall(ProductCreateSF(A->rmap, x->num_wanted, x->wanted, &sf));
-  ierr = ProductStackCreateFetched(A, sf, blocks, stream, &x->stack);
+  PetscCall(LayoutCreateSF(A->rmap, x->num_wanted, x->wanted, &sf));
+  ierr = RowStackCreateFetched(A, sf, blocks, stream, &x->stack);
   PetscCall(PetscSFDestroy(&sf));
   PetscCall(ierr);
-  for (int k = 0; k < 2; k++) PetscCall(ProductOperandNote(MatMPIAIJCUDAGetBlock(A, k), &x->operands[k], PETSC_FALSE));
+  for (int k = 0; k < 2; k++) PetscCall(MatOperandNote(MatMPIAIJCUDAGetBlock(A, k), &x->operands[k], PETSC_FALSE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -85,7 +85,7 @@ PetscErrorCode GatheredRowsCreate(Mat A, const DCSRView blocks[], PetscInt n, co
 PetscErrorCode GatheredRowsAreCurrent(Mat A, const GatheredRows *x, PetscBool *current)
 {
   PetscFunctionBegin;
-  *current = (PetscBool)(ProductOperandIsSame(MatMPIAIJCUDAGetBlock(A, 0), &x->operands[0]) && ProductOperandIsSame(MatMPIAIJCUDAGetBlock(A, 1), &x->operands[1]));
+  *current = (PetscBool)(MatOperandIsSame(MatMPIAIJCUDAGetBlock(A, 0), &x->operands[0]) && MatOperandIsSame(MatMPIAIJCUDAGetBlock(A, 1), &x->operands[1]));
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, current, 1, MPI_C_BOOL, MPI_LAND, PetscObjectComm((PetscObject)A)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -94,7 +94,7 @@ PetscErrorCode GatheredRowsAreCurrent(Mat A, const GatheredRows *x, PetscBool *c
 PetscErrorCode GatheredRowsFill(GatheredRows *x, const DCSRView blocks[], cudaStream_t stream)
 {
   PetscFunctionBegin;
-  PetscCall(ProductStackFill(&x->stack, blocks, stream));
+  PetscCall(RowStackFill(&x->stack, blocks, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -110,8 +110,8 @@ PetscErrorCode GatheredRowsDropValues(GatheredRows *x, cudaStream_t stream)
 PetscErrorCode GatheredRowsDestroy(GatheredRows *x, cudaStream_t stream)
 {
   PetscFunctionBegin;
-  for (int k = 0; k < 2; k++) PetscCall(ProductOperandDestroy(&x->operands[k], stream));
-  PetscCall(ProductStackDestroy(&x->stack, stream));
+  for (int k = 0; k < 2; k++) PetscCall(MatOperandDestroy(&x->operands[k], stream));
+  PetscCall(RowStackDestroy(&x->stack, stream));
   PetscCall(PetscFree(x->wanted));
   PetscCall(PetscArrayzero(x, 1));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -6,10 +6,10 @@
 #include "../parallel/parallel.h"
 
 typedef struct {
-  ProductOperand operands[2]; /* blocks of the matrix */
-  ProductStack   stack;       /* rows of this process, and the wanted ones below; values NULL but between Fill and DropValues */
-  PetscInt       num_wanted;
-  PetscInt      *wanted; /* [num_wanted] host, owned: rows of other processes by their global numbers, ascending */
+  MatOperand operands[2]; /* blocks of the matrix */
+  RowStack   stack;       /* rows of this process, and the wanted ones below; values NULL but between Fill and DropValues */
+  PetscInt   num_wanted;
+  PetscInt  *wanted; /* [num_wanted] host, owned: rows of other processes by their global numbers, ascending */
 } GatheredRows;
 
 /* Life (gatheredrows.c) */

@@ -124,7 +124,7 @@ cleanup:
 static PetscErrorCode IsMadeOf(Mat A, Mat C, PetscBool *is)
 {
   PetscFunctionBegin;
-  PetscCall(ProductOperandIsOfBlocks(A, C, BLOCKS_KEY, is));
+  PetscCall(MatOperandIsOfBlocks(A, C, BLOCKS_KEY, is));
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, is, 1, MPI_C_BOOL, MPI_LAND, PetscObjectComm((PetscObject)A)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -145,7 +145,7 @@ static PetscErrorCode ComposeIndices(Mat A, IS rows, IS columns, const int32_t n
   PetscCall(PetscObjectCompose((PetscObject)C, COLUMNS_KEY, (PetscObject)columns));
   PetscCall(PetscObjectCompose((PetscObject)C, GHOSTS_KEY, (PetscObject)ghosts));
   PetscCall(ISDestroy(&ghosts));
-  PetscCall(ProductOperandNoteBlocks(A, C, BLOCKS_KEY));
+  PetscCall(MatOperandNoteBlocks(A, C, BLOCKS_KEY));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -188,12 +188,12 @@ static PetscErrorCode CreateFromViews(Mat A, IS rows, IS columns, DCSRView views
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
-  ierr = ProductRenumberGhosts(n, &views[1], stream, &num, &used);
+  ierr = GhostColumnsRenumber(n, &views[1], stream, &num, &used);
   PetscCall(PetscSparseCUDAAgree(PetscObjectComm((PetscObject)A), ierr, &ierr));
   if (ierr != PETSC_SUCCESS) goto cleanup;
   for (PetscInt k = 0; k < num && ghosts != NULL; k++) used[k] = (int32_t)ghosts[used[k]];
   PetscCallGoto(ierr, cleanup, CreateSized(A, rows, columns, C));
-  PetscCallGoto(ierr, cleanup, ProductInstallBlocks(*C, views, num, used));
+  PetscCallGoto(ierr, cleanup, MatMPIAIJCUDAInstallBlocks(*C, views, num, used));
 cleanup:
   PetscCall(PetscFree(used));
   if (ierr != PETSC_SUCCESS) {
@@ -280,7 +280,7 @@ static PetscErrorCode HasGhostsOf(Mat C, PetscInt n, const PetscInt ghosts[], DC
   PetscInt          num;
 
   PetscFunctionBegin;
-  PetscCall(ProductRenumberGhosts(n, block, stream, &num, &used));
+  PetscCall(GhostColumnsRenumber(n, block, stream, &num, &used));
   *same = (PetscBool)(num == c->B->cmap->n);
   for (PetscInt k = 0; k < num && *same; k++) *same = (PetscBool)((ghosts != NULL ? ghosts[used[k]] : used[k]) == c->garray[k]);
   PetscCall(PetscFree(used));
@@ -360,7 +360,7 @@ static PetscErrorCode NumberOwnColumns(Mat A, IS columns, PetscInt numbers[])
   for (PetscInt k = 0; k < n; k++) places[k] = end - n + k;
   for (PetscInt k = 0; k < A->cmap->n; k++) numbers[k] = -1;
   PetscCall(ISGetIndices(columns, &indices));
-  PetscCall(ProductCreateSF(A->cmap, n, indices, &sf));
+  PetscCall(LayoutCreateSF(A->cmap, n, indices, &sf));
   PetscCall(ISRestoreIndices(columns, &indices));
   PetscCall(PetscSFReduceBegin(sf, MPIU_INT, places, numbers, MPI_MAX));
   PetscCall(PetscSFReduceEnd(sf, MPIU_INT, places, numbers, MPI_MAX));
@@ -379,7 +379,7 @@ static PetscErrorCode NumberColumns(Mat A, IS columns, Gathered *g)
   PetscFunctionBegin;
   PetscCall(PetscMalloc1(n + num_ghosts, &numbers));
   PetscCall(NumberOwnColumns(A, columns, numbers));
-  PetscCall(ProductCreateSF(A->cmap, num_ghosts, g->rows.stack.columns.ghosts, &sf));
+  PetscCall(LayoutCreateSF(A->cmap, num_ghosts, g->rows.stack.columns.ghosts, &sf));
   PetscCall(PetscSFBcastBegin(sf, MPIU_INT, numbers, numbers + n, MPI_REPLACE));
   PetscCall(PetscSFBcastEnd(sf, MPIU_INT, numbers, numbers + n, MPI_REPLACE));
   PetscCall(PetscSFDestroy(&sf));
