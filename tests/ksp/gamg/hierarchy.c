@@ -274,7 +274,7 @@ int main(int argc, char **argv)
    # On the host all levels are PETSc's: the seam changes nothing.
    testset:
       nsize: {{1 2 3}}
-      args: -malloc_dump
+      args: -malloc_dump -device_enable none
       output_file: output/empty.out
       test:
          suffix: host
@@ -284,7 +284,7 @@ int main(int argc, char **argv)
    # rounding error in the values of the random matrix, so that its estimate is made by CG.
    testset:
       requires: cuda
-      nsize: {{1 2 3}}
+      nsize: {{1 3}}
       args: -malloc_dump -use_gpu_aware_mpi 0 -served 1 -again
       output_file: output/empty.out
       test:

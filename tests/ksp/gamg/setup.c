@@ -173,19 +173,19 @@ int main(int argc, char **argv)
       output_file: output/empty.out
       test:
          suffix: device
-         nsize: {{1 2 3}}
+         nsize: {{1 3}}
          args: -problem 5point,7point,27point,anisotropic,elasticity,unsymmetric,random
       test:
          suffix: device_many
-         nsize: {{4 8}}
+         nsize: 8
          args: -problem 5point,7point,27point,anisotropic,elasticity,unsymmetric,random
       test:
          suffix: device_threshold
          nsize: {{1 3}}
-         args: -pc_gamg_threshold {{0 0.02 0.1}} -problem 7point,27point,anisotropic,elasticity,unsymmetric,random
+         args: -pc_gamg_threshold {{0.02 0.1}} -problem 7point,27point,anisotropic,elasticity,unsymmetric,random
       test:
          suffix: device_aggressive
-         nsize: {{1 2 4}}
+         nsize: {{1 4}}
          args: -pc_gamg_aggressive_coarsening {{0 2}} -pc_gamg_mat_coarsen_type {{mis misk}} -problem 5point,elasticity,random
       test:
          suffix: device_misk
@@ -193,15 +193,15 @@ int main(int argc, char **argv)
          args: -pc_gamg_aggressive_square_graph 0 -pc_gamg_aggressive_mis_k 1 -problem 27point,elasticity
       test:
          suffix: device_random
-         nsize: {{1 2 3}}
+         nsize: 2
          args: -problem random -seed 1 -hubs {{0 3}} -local {{0 1}} -degree 3
       test:
          suffix: device_random_many
          nsize: {{4 8}}
-         args: -problem random -seed {{2 3}} -hubs 3 -local {{0 1}} -degree 3
+         args: -problem random -seed 2 -hubs 3 -local {{0 1}} -degree 3
       test:
          suffix: device_bare
-         nsize: {{1 2 3 4 8}}
+         nsize: {{1 3 8}}
          args: -problem random -bare 0.1 -isolated 0.2 -pc_gamg_agg_nsmooths 0 -ksp_max_it 2
       test:
          suffix: device_thin
@@ -209,18 +209,18 @@ int main(int argc, char **argv)
          args: -problem 27point -n 16 -pc_gamg_process_eq_limit 1
       test:
          suffix: device_empty
-         nsize: {{3 4}}
+         nsize: 3
          args: -every_other -problem 27point,elasticity,random -solves 3 -pc_gamg_reuse_interpolation {{0 1}}
       test:
          suffix: device_near_null
          nsize: {{1 3}}
-         args: -near_null {{none host device coordinates}} -problem 7point,elasticity
+         args: -near_null {{host device coordinates}} -problem 7point,elasticity
       test:
          suffix: device_mpi1rank
          args: -mpi -problem 7point,elasticity,unsymmetric -pc_gamg_threshold {{-1 0.02}}
       test:
          suffix: device_reuse
-         nsize: {{1 2}}
+         nsize: 2
          args: -solves 4 -pc_gamg_reuse_interpolation {{0 1}} -pc_gamg_recompute_esteig {{0 1}} -problem 7point,elasticity
       test:
          suffix: device_smooths
