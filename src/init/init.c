@@ -1,5 +1,6 @@
 /* Loading, registration, and the checks that the library fits the PETSc that loads it. */
 #include "../ksp/pc/impls/gamg/gamg.h"
+#include "../ksp/pc/impls/jacobi/jacobi.h"
 #include "../mat/impls/aijcuda/core/parents.h"
 #include "../mat/impls/aijcuda/host/host.h"
 #include "../mat/impls/dcsr/dcsr.h"

@@ -2,6 +2,7 @@ static char help[] = "Smoothed prolongators and estimated eigenvalues are those 
 
 #include "mat/impls/dcsr/testmat.h"
 #include "../../../src/ksp/pc/impls/gamg/gamg.h"
+#include "../../../src/ksp/pc/impls/jacobi/jacobi.h"
 
 typedef enum {
   PLAIN,

@@ -10,12 +10,12 @@ namespace
 struct ReplaceZero {
   PetscScalar     value;
   PetscScalar    *x;
-  int            *found;
+  int            *found; // NULL: nobody is told
   __device__ void operator()(PetscCount k) const
   {
     if (x[k] != PetscScalar(0)) return;
-    x[k]   = value;
-    *found = 1; // all who write write the same
+    x[k] = value;
+    if (found != NULL) *found = 1; // all who write write the same
   }
 };
 

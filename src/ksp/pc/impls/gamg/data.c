@@ -150,9 +150,9 @@ PetscErrorCode GAMGCreateDefaultData(PC pc, Mat A)
     PetscCall((*context->parent.createdefaultdata)(pc, A));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCallGoto(ierr, failed, SetData(A, space, context, &num_vectors));
   PetscCall(PetscFree(gamg->data));
-  gamg->data_sz        = 0;
+  gamg->data_sz = 0; // that of the last setup's coarsest level
+  PetscCallGoto(ierr, failed, SetData(A, space, context, &num_vectors));
   gamg->data_cell_cols = num_vectors;
   gamg->data_cell_rows = A->rmap->bs;
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -119,6 +119,7 @@ static PetscErrorCode Coarsen(PC pc, Mat *G, PetscCoarsenData **lists)
   if (ierr == PETSC_SUCCESS) ierr = GAMGCoarsen(*G, context->hops, context->by_number, &context->aggregates);
   PetscCall(PetscLogEventEnd(petsc_gamg_setup_events[GAMG_MIS], 0, 0, 0, 0));
   PetscCall(PetscLogEventEnd(petsc_gamg_setup_events[GAMG_COARSEN], 0, 0, 0, 0));
+  PetscCall(MatDestroy(G)); // PETSc keeps it to the end of the level, and loses it, which may be the matrix itself, in an error
   PetscCall(ierr);
   if (context->device_check) PetscCall(GAMGCheckAggregates(pc, &context->aggregates));
   PetscCall(PetscCDCreate(0, lists));
@@ -209,14 +210,20 @@ static PetscBool MakesInterpolations(PC pc)
 /* Nothing of a setup outlives it, whether it fails or not. */
 static PetscErrorCode PCSetUp_GAMG_AIJCUDA(PC pc)
 {
-  GAMGContext   *context;
-  PetscErrorCode ierr;
+  PC_GAMG         *gamg = GAMGGet(pc);
+  const PetscReal *data = gamg->data; // of PCSetCoordinates()
+  GAMGContext     *context;
+  PetscErrorCode   ierr;
 
   PetscFunctionBegin;
   PetscCall(GAMGGetContext(pc, &context));
   PetscCall(ResetContext(context));
-  if (GAMGGet(pc)->ops->creategraph == CreateGraph && MakesInterpolations(pc)) PetscCall(GAMGServeData(pc, pc->pmat, &context->data_on_device));
+  if (gamg->ops->creategraph == CreateGraph && gamg->Nlevels > 1 && MakesInterpolations(pc)) PetscCall(GAMGServeData(pc, pc->pmat, &context->data_on_device));
   ierr = (*parent_setup)(pc);
+  if (ierr != PETSC_SUCCESS && gamg->data != data) { // near null space of a coarser level
+    PetscCall(PetscFree(gamg->data));
+    gamg->data_sz = 0;
+  }
   PetscCall(ResetContext(context));
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -53,9 +53,9 @@ typedef struct {
   GAMGCheck         check;          /* with device_check */
   GAMGAggregates    aggregates;     /* of the level under way, from its coarsening to its prolongator */
   PetscErrorCode    data_error;     /* what making the near null space on this process ended with; raised where all processes meet */
-  PetscReal        *data;           /* device, owned: near null space of the level under way, column-major as in PC_GAMG, [data_cell_cols][num_data_rows]; NULL: it is in PC_GAMG, on the host, */
-  PetscInt          num_data_rows;
-  PetscBool         constant; /* or it is the vector of ones of single unknowns, which nobody stores */
+  PetscBool         constant;       /* the near null space of the finest level is the vector of ones of single unknowns, which nobody stores */
+  PetscReal        *data;           /* device, owned: near null space of the finest level, column-major as in PC_GAMG, [data_cell_cols][num_data_rows]; NULL: it is constant, or in PC_GAMG, on the host */
+  PetscInt          num_data_rows;  /* rows of the matrix that data is for */
 } GAMGContext;
 
 /* Log events of the stages, registered in src/init/init.c. gamg.c logs GAMGCoarsen() as the second and GAMGCreateProlongator() as the fourth; the others are parts of these. */
@@ -110,6 +110,3 @@ PETSC_INTERN PetscErrorCode GAMGCreateProlongator(PC, Mat, GAMGAggregates *, Mat
 
 /* smooth.c */
 PETSC_INTERN PetscErrorCode GAMGSmoothProlongator(PC, Mat, Mat *);
-
-/* jacobi.c */
-PETSC_INTERN PetscErrorCode PCJacobiRegister_AIJCUDA(void);

@@ -126,6 +126,6 @@ PetscErrorCode GAMGGetMemoryNeeded(PC pc, Mat A, PetscInt level, PetscReal *byte
 
   PetscFunctionBegin;
   PetscCall(GetLevel(pc, A, level, &l));
-  *bytes = PetscMax(MakingGraphBytes(&l), GraphBytes(&l) + PetscMax(CoarseningBytes(&l), ProlongatorBytes(&l)));
+  *bytes = PetscMax(PetscMax(MakingGraphBytes(&l), GraphBytes(&l) + CoarseningBytes(&l)), ProlongatorBytes(&l)); // the graph goes when the aggregates are there
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -5,6 +5,7 @@
 #include "gamg.h"
 
 #define NUM_RANDOM 3
+#define NUM_FLAGS  4 /* of PCGAMGAGG */
 
 /* Setters and fields of PCGAMGAGG belong together. */
 static PetscErrorCode FieldsFit(PC pc, PetscBool *fits)
@@ -15,17 +16,14 @@ static PetscErrorCode FieldsFit(PC pc, PetscBool *fits)
   PetscCall(PCGAMGSetNSmooths(pc, 1234567));
   PetscCall(PCGAMGSetAggressiveLevels(pc, 2345678));
   PetscCall(PCGAMGMISkSetAggressive(pc, 3456789));
-  PetscCall(PCGAMGSetAggressiveSquareGraph(pc, PETSC_FALSE));
-  PetscCall(PCGAMGMISkSetMinDegreeOrdering(pc, PETSC_TRUE));
-  PetscCall(PCGAMGSetLowMemoryFilter(pc, PETSC_TRUE));
-  PetscCall(PCGAMGSetGraphSymmetrize(pc, PETSC_FALSE));
-  *fits = (PetscBool)(options->nsmooths == 1234567 && options->aggressive_coarsening_levels == 2345678 && options->aggressive_mis_k == 3456789 && !options->use_aggressive_square_graph && options->use_minimum_degree_ordering &&
-                      options->use_low_mem_filter && !options->graph_symmetrize && options->crs == NULL);
-  PetscCall(PCGAMGSetAggressiveSquareGraph(pc, PETSC_TRUE));
-  PetscCall(PCGAMGMISkSetMinDegreeOrdering(pc, PETSC_FALSE));
-  PetscCall(PCGAMGSetLowMemoryFilter(pc, PETSC_FALSE));
-  PetscCall(PCGAMGSetGraphSymmetrize(pc, PETSC_TRUE));
-  *fits = (PetscBool)(*fits && options->use_aggressive_square_graph && !options->use_minimum_degree_ordering && !options->use_low_mem_filter && options->graph_symmetrize);
+  *fits = (PetscBool)(options->nsmooths == 1234567 && options->aggressive_coarsening_levels == 2345678 && options->aggressive_mis_k == 3456789 && options->crs == NULL);
+  for (int k = 0; k <= NUM_FLAGS; k++) { // one flag at a time, and none
+    PetscCall(PCGAMGSetAggressiveSquareGraph(pc, (PetscBool)(k == 0)));
+    PetscCall(PCGAMGMISkSetMinDegreeOrdering(pc, (PetscBool)(k == 1)));
+    PetscCall(PCGAMGSetLowMemoryFilter(pc, (PetscBool)(k == 2)));
+    PetscCall(PCGAMGSetGraphSymmetrize(pc, (PetscBool)(k == 3)));
+    *fits = (PetscBool)(*fits && options->use_aggressive_square_graph == (k == 0) && options->use_minimum_degree_ordering == (k == 1) && options->use_low_mem_filter == (k == 2) && options->graph_symmetrize == (k == 3));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -39,7 +39,7 @@ static const char *const reasons[NUM_REFUSALS] = {
   "rows and columns have different blocks",
   "too many vertices",
   "the prolongator may have too many columns",
-  "the matrix is bound to the host on some process",
+  "the matrix is not on the device on some process",
   "too little device memory on some process",
   "the coarsening is neither MIS nor MIS-k",
   "the distance of MIS-k is not 1",
@@ -179,11 +179,12 @@ static void IsAggressive(PC pc, PetscBool is_mis, PetscBool *aggressive, PetscBo
 /* After aggressive levels PETSc asks the options again, without "pc_gamg_" before their names: what they will say. */
 static PetscErrorCode AskOptionsAgain(PC pc, size_t length, char type[], PetscInt *distance)
 {
-  const PetscObject o = (PetscObject)pc;
+  const PetscObject  o       = (PetscObject)pc;
+  const PetscOptions options = ((PetscObject)GAMGGetAggOptions(pc)->crs)->options; // those that the coarsening asks
 
   PetscFunctionBegin;
-  PetscCall(PetscOptionsGetString(o->options, o->prefix, "-mat_coarsen_type", type, length, NULL));
-  PetscCall(PetscOptionsGetInt(o->options, o->prefix, "-mat_coarsen_misk_distance", distance, NULL));
+  PetscCall(PetscOptionsGetString(options, o->prefix, "-mat_coarsen_type", type, length, NULL));
+  PetscCall(PetscOptionsGetInt(options, o->prefix, "-mat_coarsen_misk_distance", distance, NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -246,7 +247,7 @@ static PetscErrorCode NoteSquare(PC pc, const GAMGContext *context)
   }
   if (context->hops == 1) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscSNPrintf(prefix, sizeof(prefix), "%spc_gamg_square_%" PetscInt_FMT "_", ((PetscObject)pc)->prefix ? ((PetscObject)pc)->prefix : "", gamg->current_level));
-  PetscCall(PetscOptionsHasName(((PetscObject)pc)->options, prefix, "-mat_product_algorithm", &set));
+  PetscCall(PetscOptionsHasName(NULL, prefix, "-mat_product_algorithm", &set));
   if (set) PetscCall(PetscInfo(pc, "Level %" PetscInt_FMT ": no square of the graph is formed, -%smat_product_algorithm has no effect\n", gamg->current_level, prefix));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -115,9 +115,7 @@ static PetscErrorCode SmoothOnce(PC pc, Mat A, Vec inverse, PetscReal alpha, Mat
   PetscErrorCode      ierr;
 
   PetscFunctionBegin;
-  PetscCall(PetscLogEventBegin(event, 0, 0, 0, 0));
-  PetscCall(MatMatMult(A, *P, MAT_INITIAL_MATRIX, PETSC_CURRENT, &AP));
-  PetscCall(PetscLogEventEnd(event, 0, 0, 0, 0));
+  PetscCallLogged(event, 0, MatMatMult(A, *P, MAT_INITIAL_MATRIX, PETSC_CURRENT, &AP));
   PetscCallGoto(ierr, failed, MatProductClear(AP));
   PetscCallGoto(ierr, failed, MatDiagonalScale(AP, inverse, NULL));
   PetscCallGoto(ierr, failed, MatAYPX(AP, alpha, *P, SUBSET_NONZERO_PATTERN));
@@ -141,8 +139,9 @@ static PetscErrorCode Smooth(PC pc, Mat A, PetscInt num_smooths, PetscReal emax,
   PetscCallGoto(ierr, cleanup, VecReciprocal(inverse));
   for (PetscInt k = 0; k < num_smooths; k++) {
     PetscCallGoto(ierr, cleanup, PetscLogEventBegin(petsc_gamg_setup_events[GAMG_OPTSM], 0, 0, 0, 0));
-    PetscCallGoto(ierr, cleanup, SmoothOnce(pc, A, inverse, -DAMPING / emax, P));
-    PetscCallGoto(ierr, cleanup, PetscLogEventEnd(petsc_gamg_setup_events[GAMG_OPTSM], 0, 0, 0, 0));
+    ierr = SmoothOnce(pc, A, inverse, -DAMPING / emax, P);
+    PetscCall(PetscLogEventEnd(petsc_gamg_setup_events[GAMG_OPTSM], 0, 0, 0, 0));
+    PetscCallGoto(ierr, cleanup, ierr);
   }
 cleanup:
   PetscCall(VecDestroy(&inverse));
@@ -174,17 +173,19 @@ PetscErrorCode GAMGSmoothProlongator(PC pc, Mat A, Mat *P)
   PC_MG         *mg          = (PC_MG *)pc->data;
   const PetscInt num_smooths = GAMGGetAggOptions(pc)->nsmooths, level = GAMGGet(pc)->current_level;
   PetscReal      emax = 0;
+  PetscErrorCode ierr = PETSC_SUCCESS;
 
   PetscFunctionBegin;
   PetscCall(PetscLogEventBegin(petsc_gamg_setup_events[GAMG_OPT], 0, 0, 0, 0));
   if (num_smooths > 0) {
-    PetscCall(GetLargestEigenvalue(pc, A, &emax));
-    PetscCall(Smooth(pc, A, num_smooths, emax, P));
+    ierr = GetLargestEigenvalue(pc, A, &emax);
+    if (ierr == PETSC_SUCCESS) ierr = Smooth(pc, A, num_smooths, emax, P);
   } else {
     mg->min_eigen_DinvA[level] = 0;
     mg->max_eigen_DinvA[level] = 0;
   }
   PetscCall(PetscLogEventEnd(petsc_gamg_setup_events[GAMG_OPT], 0, 0, 0, 0));
+  PetscCall(ierr);
   PetscCall(MatViewFromOptions(*P, NULL, "-pc_gamg_agg_view_prolongation"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -182,8 +182,10 @@ PetscErrorCode MatAIJCUDACreateWeights(Mat A, PetscBool absolute, PetscBool tran
   PetscCall(MatIsMPIAIJCUDA(A, &is_mpi));
   if (A->rmap->bs > 1) PetscCallGoto(ierr, failed, MatAIJCUDACollapse(A, PETSC_TRUE, num_index, index, G));
   else {
-    PetscCallGoto(ierr, failed, MatDuplicate(A, MAT_COPY_VALUES, G));
-    if (absolute) PetscCallGoto(ierr, failed, TakeAbsoluteValues(*G, is_mpi));
+    ierr = MatDuplicate(A, MAT_COPY_VALUES, G);
+    if (ierr == PETSC_SUCCESS && absolute) ierr = TakeAbsoluteValues(*G, is_mpi);
+    if (is_mpi) PetscCallGoto(ierr, failed, PetscSparseCUDAAgree(PetscObjectComm((PetscObject)A), ierr, &ierr));
+    PetscCallGoto(ierr, failed, ierr);
   }
   if (transpose) PetscCallGoto(ierr, failed, AddTranspose(*G));
   PetscFunctionReturn(PETSC_SUCCESS);
