@@ -216,13 +216,14 @@ static PetscErrorCode GetComparison(const ProblemOptions *o, Comparison *compari
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode TestProblem(const ProblemOptions *o, const Wanted *wanted)
+static PetscErrorCode TestProblem(const ProblemOptions *o, const void *context)
 {
-  const char *problem    = Problems[o->problem];
-  Comparison  comparison = SAME_SHAPE;
-  PetscInt    before, after;
-  Mat         A[2];
-  KSP         ksp[3] = {NULL, NULL, NULL};
+  const Wanted *wanted     = (const Wanted *)context;
+  const char   *problem    = Problems[o->problem];
+  Comparison    comparison = SAME_SHAPE;
+  PetscInt      before, after;
+  Mat           A[2];
+  KSP           ksp[3] = {NULL, NULL, NULL};
 
   PetscFunctionBegin;
   PetscCall(GetComparison(o, &comparison));
@@ -243,25 +244,16 @@ static PetscErrorCode TestProblem(const ProblemOptions *o, const Wanted *wanted)
 
 int main(int argc, char **argv)
 {
-  Wanted         wanted = {MATAIJDCSRCUDA, 0, PETSC_FALSE};
-  PetscInt       n;
-  Problem        problems[NUM_PROBLEMS];
-  ProblemOptions options;
+  Wanted wanted = {MATAIJDCSRCUDA, 0, PETSC_FALSE};
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
   PetscCall(PetscSparseCUDAInitialize());
   PetscCall(PetscLogDefaultBegin());
-  PetscCall(ProblemFromOptions(&options));
-  PetscCall(ProblemsFromOptions(&n, problems));
   PetscCall(PetscOptionsGetString(NULL, NULL, "-type", wanted.type, sizeof(wanted.type), NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-served", &wanted.served, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-again", &wanted.again, NULL));
-  for (PetscInt k = 0; k < n; k++) {
-    options.problem = problems[k];
-    PetscCall(ProblemSetNearNull(&options));
-    PetscCall(TestProblem(&options, &wanted));
-  }
+  PetscCall(ProblemsTest(TestProblem, &wanted));
   PetscCall(PetscFinalize());
   return 0;
 }

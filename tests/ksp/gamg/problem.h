@@ -43,9 +43,8 @@ typedef struct {
   FILE     *view;             /* of the KSP, on the first process; else NULL */
 } Solution;
 
-PetscErrorCode ProblemsFromOptions(PetscInt *, Problem[]);
 PetscErrorCode ProblemFromOptions(ProblemOptions *);
-PetscErrorCode ProblemSetNearNull(ProblemOptions *);
+PetscErrorCode ProblemsTest(PetscErrorCode (*)(const ProblemOptions *, const void *), const void *);
 PetscErrorCode ProblemCreate(const ProblemOptions *, const char[], Mat *);
 PetscErrorCode ProblemCreateKSP(const ProblemOptions *, Mat, KSP *);
 PetscErrorCode ProblemCountServed(PetscInt *);

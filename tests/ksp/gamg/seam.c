@@ -1,4 +1,5 @@
-static char help[] = "Types of PCGAMG and of the PC change before and after setups; solvers are reset, and destroyed without a setup: iterations are those of MATAIJ.\n\n";
+static char help[] = "Types of PCGAMG and of the PC change before and after setups; solvers are reset, and destroyed without a setup: iterations are those of MATAIJ.\n\
+  -fail: a setup fails instead, and the next one is right\n\n";
 
 #include "problem.h"
 
@@ -48,29 +49,64 @@ static PetscErrorCode Run(const ProblemOptions *options, Mat A, const Step steps
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-int main(int argc, char **argv)
+/* A setup that fails when the finest prolongator is smoothed, then one that does not: the solve is that of a new solver. */
+static PetscErrorCode TestFailed(const ProblemOptions *options, Mat A, const char what[])
 {
-  ProblemOptions options;
-  Mat            A[2];
+  KSP            ksp[2];
+  Solution       solution[2];
+  PetscErrorCode ierr;
 
-  PetscFunctionBeginUser;
-  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
-  PetscCall(PetscSparseCUDAInitialize());
-  PetscCall(ProblemFromOptions(&options));
-  for (int k = 0; k < 2; k++) PetscCall(ProblemCreate(&options, k ? MATDCSRCUDA : MATAIJ, &A[k]));
+  PetscFunctionBegin;
+  for (int k = 0; k < 2; k++) PetscCall(ProblemCreateKSP(options, A, &ksp[k]));
+  PetscCall(PetscOptionsSetValue(NULL, "-pc_gamg_esteig_ksp_type", "no_such_type"));
+  PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
+  ierr = KSPSetUp(ksp[1]);
+  PetscCall(PetscPopErrorHandler());
+  PetscCall(PetscOptionsClearValue(NULL, "-pc_gamg_esteig_ksp_type"));
+  PetscCheck(ierr == PETSC_ERR_ARG_UNKNOWN_TYPE, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: a setup with an unknown type of solver ends with %d", what, (int)ierr);
+  for (int k = 0; k < 2; k++) PetscCall(ProblemSolve(A, ksp[k], &solution[k]));
+  PetscCall(SolutionCompare(options, &solution[0], &solution[1], what));
+  for (int k = 0; k < 2; k++) {
+    PetscCall(SolutionDestroy(&solution[k]));
+    PetscCall(KSPDestroy(&ksp[k]));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode TestSteps(const ProblemOptions *options, const Mat A[])
+{
+  PetscFunctionBegin;
   for (Step s = STEP_NONE; s < NUM_STEPS; s++)
     for (Step t = STEP_NONE; t < NUM_STEPS; t++) {
       const Step steps[2] = {s, t};
       Solution   solutions[2][2];
       char       what[64];
 
-      for (int k = 0; k < 2; k++) PetscCall(Run(&options, A[k], steps, solutions[k]));
+      for (int k = 0; k < 2; k++) PetscCall(Run(options, A[k], steps, solutions[k]));
       for (int i = 0; i < 2; i++) {
         PetscCall(PetscSNPrintf(what, sizeof(what), "steps %d and %d, solve %d", (int)s, (int)t, i + 1));
-        PetscCall(SolutionCompare(&options, &solutions[0][i], &solutions[1][i], what));
+        PetscCall(SolutionCompare(options, &solutions[0][i], &solutions[1][i], what));
         for (int k = 0; k < 2; k++) PetscCall(SolutionDestroy(&solutions[k][i]));
       }
     }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  ProblemOptions options;
+  PetscBool      fail = PETSC_FALSE;
+  Mat            A[2];
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  PetscCall(PetscSparseCUDAInitialize());
+  PetscCall(ProblemFromOptions(&options));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-fail", &fail, NULL));
+  for (int k = 0; k < 2; k++) PetscCall(ProblemCreate(&options, k ? MATDCSRCUDA : MATAIJ, &A[k]));
+  if (fail)
+    for (int k = 0; k < 2; k++) PetscCall(TestFailed(&options, A[k], k ? "ours, after a failed setup" : "MATAIJ, after a failed setup"));
+  else PetscCall(TestSteps(&options, A));
   for (int k = 0; k < 2; k++) PetscCall(MatDestroy(&A[k]));
   PetscCall(PetscFinalize());
   return 0;
@@ -93,5 +129,18 @@ int main(int argc, char **argv)
          requires: cuda
          nsize: {{1 2}}
          args: -problem {{27point elasticity}} -use_gpu_aware_mpi 0 -pc_gamg_device_check
+
+   # PETSc leaks what a failed setup has made
+   testset:
+      args: -n 6 -fail -malloc_dump 0
+      output_file: output/empty.out
+      nsize: {{1 2}}
+      test:
+         suffix: failed
+         args: -problem {{27point elasticity}}
+      test:
+         suffix: failed_device
+         requires: cuda
+         args: -problem {{27point elasticity}} -use_gpu_aware_mpi 0
 
 TEST*/

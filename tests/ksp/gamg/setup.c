@@ -70,10 +70,11 @@ static PetscErrorCode TestSolve(const ProblemOptions *o, const Expected *e, Pets
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode TestProblem(const ProblemOptions *o, const Expected *e)
+static PetscErrorCode TestProblem(const ProblemOptions *o, const void *context)
 {
-  Mat A[2];
-  KSP ksp[2];
+  const Expected *e = (const Expected *)context;
+  Mat             A[2];
+  KSP             ksp[2];
 
   PetscFunctionBegin;
   for (int k = 0; k < 2; k++) {
@@ -90,26 +91,17 @@ static PetscErrorCode TestProblem(const ProblemOptions *o, const Expected *e)
 
 int main(int argc, char **argv)
 {
-  Expected       expected = {MATAIJDCSRCUDA, 1, 0, PETSC_FALSE};
-  PetscInt       n;
-  Problem        problems[NUM_PROBLEMS];
-  ProblemOptions options;
+  Expected expected = {MATAIJDCSRCUDA, 1, 0, PETSC_FALSE};
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
   PetscCall(PetscSparseCUDAInitialize());
   PetscCall(PetscLogDefaultBegin());
-  PetscCall(ProblemFromOptions(&options));
-  PetscCall(ProblemsFromOptions(&n, problems));
   PetscCall(PetscOptionsGetString(NULL, NULL, "-type", expected.type, sizeof(expected.type), NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-solves", &expected.solves, NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-served", &expected.served, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-refused", &expected.refused, NULL));
-  for (PetscInt k = 0; k < n; k++) {
-    options.problem = problems[k];
-    PetscCall(ProblemSetNearNull(&options));
-    PetscCall(TestProblem(&options, &expected));
-  }
+  PetscCall(ProblemsTest(TestProblem, &expected));
   PetscCall(CheckOptionsLeft());
   PetscCall(PetscFinalize());
   return 0;

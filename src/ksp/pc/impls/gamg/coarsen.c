@@ -9,16 +9,6 @@
 #include <petscsf.h>
 #include <petscsparsecuda/coarsen.h>
 
-/* Borrows the structure of a sequential matrix of ours, compact. */
-static PetscErrorCode GetStructure(Mat A, DCSRView *view)
-{
-  PetscFunctionBegin;
-  PetscCall(MatSeqAIJCUDACopyToDevice(A));
-  PetscCall(MatSeqAIJCUDACompact(A));
-  *view = MatSeqAIJCUDAGet(A)->device.view;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode CreateAggregates(Mat G, PetscInt hops, PetscBool by_number, cudaStream_t stream, GAMGAggregates *aggregates)
 {
   PetscFunctionBegin;
@@ -67,7 +57,7 @@ static PetscErrorCode CoarsenAlone(Mat G, Mat block, PetscInt hops, PetscBool by
   PetscFunctionBegin;
   PetscCall(PetscArrayzero(&ghost, 1));
   PetscCall(PetscArrayzero(&set, 1));
-  PetscCall(GetStructure(block, &own));
+  PetscCall(MatSeqAIJCUDAGetCompact(block, &own));
   ierr = RunAlone(G, own, ghost, hops, by_number, stream, &set, aggregates);
   PetscCall(DCSRIndependentSetDestroy(&set, stream));
   PetscCall(ierr);
@@ -80,7 +70,7 @@ static PetscErrorCode PrepareSweeps(Mat G, PetscInt hops, PetscBool by_number, c
   DCSRView blocks[2];
 
   PetscFunctionBegin;
-  for (int k = 0; k < 2; k++) PetscCall(GetStructure(MatMPIAIJCUDAGetBlock(G, k), &blocks[k]));
+  for (int k = 0; k < 2; k++) PetscCall(MatSeqAIJCUDAGetCompact(MatMPIAIJCUDAGetBlock(G, k), &blocks[k]));
   PetscCall(MatMPIAIJCUDAUseCurrentStream(G));
   PetscCall(JoinedColumnsCreateOf(G, stream, columns));
   PetscCall(CreateAggregates(G, hops, by_number, stream, aggregates));

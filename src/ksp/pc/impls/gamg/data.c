@@ -39,7 +39,8 @@ static PetscErrorCode GetNearNullSpace(PC pc, Mat A, MatNullSpace *space)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode FreeData(GAMGContext *context)
+/* GAMGFreeData - Frees the near null space on the device, or forgets that it is constant. Not collective. */
+PetscErrorCode GAMGFreeData(GAMGContext *context)
 {
   cudaStream_t stream;
 
@@ -142,7 +143,7 @@ PetscErrorCode GAMGCreateDefaultData(PC pc, Mat A)
 
   PetscFunctionBegin;
   PetscCall(GAMGGetContext(pc, &context));
-  PetscCall(FreeData(context));
+  PetscCall(GAMGFreeData(context));
   PetscCall(CanStayOnDevice(pc, A, &device));
   device = (PetscBool)(device && context->device_setup);
   if (device) PetscCall(GetNearNullSpace(pc, A, &space));
@@ -157,7 +158,7 @@ PetscErrorCode GAMGCreateDefaultData(PC pc, Mat A)
   gamg->data_cell_rows = A->rmap->bs;
   PetscFunctionReturn(PETSC_SUCCESS);
 failed:
-  PetscCall(FreeData(context));
+  PetscCall(GAMGFreeData(context));
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -181,6 +182,6 @@ PetscErrorCode GAMGDataToHost(PC pc, Mat A)
   PetscFunctionBegin;
   PetscCall(GAMGGetContext(pc, &context));
   if (GAMGGet(pc)->current_level == 0 && GAMGGet(pc)->data == NULL) PetscCall((*context->parent.createdefaultdata)(pc, A));
-  PetscCall(FreeData(context));
+  PetscCall(GAMGFreeData(context));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

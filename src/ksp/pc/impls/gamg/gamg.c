@@ -16,19 +16,14 @@ static SetTypeFn parent_settype = NULL;
 /* What belongs to a level, or to a setup that has ended or failed, goes. */
 static PetscErrorCode ResetContext(GAMGContext *context)
 {
-  cudaStream_t stream;
-
   PetscFunctionBegin;
   context->served         = PETSC_FALSE;
   context->data_on_device = PETSC_FALSE;
-  context->constant       = PETSC_FALSE;
+  context->data_is_coarse = PETSC_FALSE;
   context->data_error     = PETSC_SUCCESS;
   PetscCall(GAMGAggregatesDestroy(&context->aggregates));
   PetscCall(GAMGCheckReset(&context->check));
-  context->num_data_rows = 0;
-  if (context->data == NULL) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscSparseCUDAGetStream(&stream));
-  PetscCall(PetscSparseCUDAFree(&context->data, stream));
+  PetscCall(GAMGFreeData(context));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -134,11 +129,13 @@ static PetscErrorCode CreateProlongator(PC pc, Mat A, PetscCoarsenData *lists, M
   PetscCall(GAMGGetContext(pc, &context));
   if (!context->served) {
     PetscCall((*context->parent.prolongator)(pc, A, lists, P));
+    context->data_is_coarse = PETSC_TRUE;
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   *P = NULL;
   if (context->device_check) PetscCall(GAMGCheckKeepData(pc, A));
   PetscCallLogged(PETSCSPARSECUDA_GAMGTentative, pc, GAMGCreateProlongator(pc, A, &context->aggregates, P));
+  context->data_is_coarse = PETSC_TRUE;
   PetscCall(GAMGAggregatesDestroy(&context->aggregates));
   if (context->device_check) PetscCall(GAMGCheckProlongator(pc, A, *P));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -210,17 +207,16 @@ static PetscBool MakesInterpolations(PC pc)
 /* Nothing of a setup outlives it, whether it fails or not. */
 static PetscErrorCode PCSetUp_GAMG_AIJCUDA(PC pc)
 {
-  PC_GAMG         *gamg = GAMGGet(pc);
-  const PetscReal *data = gamg->data; // of PCSetCoordinates()
-  GAMGContext     *context;
-  PetscErrorCode   ierr;
+  PC_GAMG       *gamg = GAMGGet(pc);
+  GAMGContext   *context;
+  PetscErrorCode ierr;
 
   PetscFunctionBegin;
   PetscCall(GAMGGetContext(pc, &context));
   PetscCall(ResetContext(context));
   if (gamg->ops->creategraph == CreateGraph && gamg->Nlevels > 1 && MakesInterpolations(pc)) PetscCall(GAMGServeData(pc, pc->pmat, &context->data_on_device));
   ierr = (*parent_setup)(pc);
-  if (ierr != PETSC_SUCCESS && gamg->data != data) { // near null space of a coarser level
+  if (ierr != PETSC_SUCCESS && context->data_is_coarse) { // PETSc would take it for that of the finest level in the next setup
     PetscCall(PetscFree(gamg->data));
     gamg->data_sz = 0;
   }

@@ -51,22 +51,6 @@ static PetscErrorCode CreateFiltered(PC pc, Mat A, PetscBool transpose, PetscRea
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The patterns of this process become current on the device, and compact. */
-static PetscErrorCode MakeCompact(Mat G)
-{
-  PetscBool is_mpi;
-  Mat       block;
-
-  PetscFunctionBegin;
-  PetscCall(MatIsMPIAIJCUDA(G, &is_mpi));
-  for (int k = 0; k < (is_mpi ? 2 : 1); k++) {
-    block = is_mpi ? MatMPIAIJCUDAGetBlock(G, k) : G;
-    PetscCall(MatSeqAIJCUDACopyToDevice(block));
-    PetscCall(MatSeqAIJCUDACompact(block));
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* What is left, as PETSc tells it. */
 static PetscErrorCode TellEdges(PC pc, Mat A, Mat G, PetscReal threshold)
 {
@@ -91,7 +75,7 @@ static PetscErrorCode TellEdges(PC pc, Mat A, Mat G, PetscReal threshold)
 - A  - matrix of the level: ours, square, rows and columns with the same layout and block size, its structure on the device on all processes
 
   Output Parameter:
-. G - a matrix of ours with one row for each block, the pattern current on the device and compact; it may be A itself, with one more reference. Its values have no meaning. NULL after an error
+. G - a matrix of ours with one row for each block, its pattern on the device; it may be A itself, with one more reference. Its values have no meaning. NULL after an error
 
   Errors: PETSC_ERR_MEM; of a process alone it is one on all.
 
@@ -106,17 +90,12 @@ PetscErrorCode GAMGCreateGraph(PC pc, Mat A, Mat *G)
 {
   const PetscReal threshold = GAMGGet(pc)->threshold[GAMGGet(pc)->current_level];
   PetscBool       transpose = PETSC_FALSE;
-  PetscErrorCode  ierr;
 
   PetscFunctionBegin;
   *G = NULL;
   PetscCall(AddsTranspose(pc, A, &transpose));
   if (threshold < 0) PetscCall(CreateUnfiltered(A, transpose, G));
   else PetscCall(CreateFiltered(pc, A, transpose, threshold, G));
-  ierr = MakeCompact(*G);
-  PetscCall(PetscSparseCUDAAgree(PetscObjectComm((PetscObject)A), ierr, &ierr));
-  if (ierr != PETSC_SUCCESS) PetscCall(MatDestroy(G));
-  PetscCall(ierr);
   PetscCall(TellEdges(pc, A, *G, threshold));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -403,21 +403,17 @@ static PetscErrorCode Create(PC pc, Mat A, const GAMGAggregates *aggregates, Mat
 PetscErrorCode GAMGCreateProlongator(PC pc, Mat A, GAMGAggregates *aggregates, Mat *P)
 {
   GAMGContext   *context;
-  cudaStream_t   stream;
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
   *P = NULL;
   PetscCall(GAMGGetContext(pc, &context));
-  PetscCall(PetscSparseCUDAGetStream(&stream));
   PetscCall(PetscLogEventBegin(petsc_gamg_setup_events[GAMG_PROL], 0, 0, 0, 0));
   PetscCall(PetscLogEventBegin(petsc_gamg_setup_events[GAMG_PROLB], 0, 0, 0, 0));
   ierr = Create(pc, A, aggregates, P);
   PetscCall(PetscLogEventEnd(petsc_gamg_setup_events[GAMG_PROLB], 0, 0, 0, 0));
   if (ierr == PETSC_SUCCESS) {
-    PetscCall(PetscSparseCUDAFree(&context->data, stream));
-    context->num_data_rows = 0;
-    context->constant      = PETSC_FALSE;
+    PetscCall(GAMGFreeData(context));
     if (*P != NULL) ierr = MatViewFromOptions(*P, NULL, "-pc_gamg_agg_view_initial_prolongation");
   }
   PetscCall(PetscLogEventEnd(petsc_gamg_setup_events[GAMG_PROL], 0, 0, 0, 0));

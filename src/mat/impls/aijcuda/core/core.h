@@ -291,6 +291,7 @@ PETSC_INTERN PetscErrorCode MatSeqAIJCUDAShowMirror(Mat);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDAUseDevice(Mat, PetscBool *);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDACopyToDevice(Mat);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDACompact(Mat);
+PETSC_INTERN PetscErrorCode MatSeqAIJCUDAGetCompact(Mat, DCSRView *);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDADropDevice(Mat);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDADropPlans(Mat);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDADeviceChanged(Mat);

@@ -246,6 +246,16 @@ PetscErrorCode MatSeqAIJCUDACompact(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* MatSeqAIJCUDAGetCompact - Borrows the compact CSR of a sequential matrix of ours, current on the device, until it changes. */
+PetscErrorCode MatSeqAIJCUDAGetCompact(Mat A, DCSRView *view)
+{
+  PetscFunctionBegin;
+  PetscCall(MatSeqAIJCUDACopyToDevice(A));
+  PetscCall(MatSeqAIJCUDACompact(A));
+  *view = MatSeqAIJCUDAGet(A)->device.view;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
   MatSeqAIJCUDADiscardMirror - Frees the host arrays of a sequential matrix of ours; the device has another structure, or is about to get it.
 

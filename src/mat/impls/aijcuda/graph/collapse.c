@@ -15,16 +15,6 @@ typedef struct {
   cudaStream_t    stream;
 } Collapse;
 
-/* The storage of a sequential matrix of ours, compact and current. */
-static PetscErrorCode GetView(Mat block, DCSRView *view)
-{
-  PetscFunctionBegin;
-  PetscCall(MatSeqAIJCUDACopyToDevice(block));
-  PetscCall(MatSeqAIJCUDACompact(block));
-  *view = MatSeqAIJCUDAGet(block)->device.view;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* A graph with the values of its blocks, or zeros, which nobody reads. */
 static PetscErrorCode CollapseView(const Collapse *c, DCSRView view, DCSRNodes nodes, DCSRView *graph)
 {
@@ -48,7 +38,7 @@ static PetscErrorCode CollapseSeq(const Collapse *c, Mat *G)
   DCSRView       view, graph;
 
   PetscFunctionBegin;
-  PetscCall(GetView(c->A, &view));
+  PetscCall(MatSeqAIJCUDAGetCompact(c->A, &view));
   PetscCall(DCSRBlocksAreDense(view, bs, c->stream, &nodes.dense));
   PetscCall(CollapseView(c, view, nodes, &graph));
   PetscCall(MatSeqAIJCUDACreateFromView(c->A, 1, 1, &graph, G));
@@ -92,7 +82,7 @@ static PetscErrorCode CollapseViews(const Collapse *c, DCSRNodes nodes[], DCSRVi
 
   PetscFunctionBegin;
   for (int k = 0; k < 2; k++) {
-    PetscCall(GetView(MatMPIAIJCUDAGetBlock(c->A, k), &views[k]));
+    PetscCall(MatSeqAIJCUDAGetCompact(MatMPIAIJCUDAGetBlock(c->A, k), &views[k]));
     PetscCall(DCSRBlocksAreDense(views[k], c->A->rmap->bs, c->stream, &dense[k]));
   }
   // a process without ghost columns has no list of them in MATMPIAIJ, and merges

@@ -184,8 +184,8 @@ PetscErrorCode MatAIJCUDACreateWeights(Mat A, PetscBool absolute, PetscBool tran
   else {
     ierr = MatDuplicate(A, MAT_COPY_VALUES, G);
     if (ierr == PETSC_SUCCESS && absolute) ierr = TakeAbsoluteValues(*G, is_mpi);
-    if (is_mpi) PetscCallGoto(ierr, failed, PetscSparseCUDAAgree(PetscObjectComm((PetscObject)A), ierr, &ierr));
-    PetscCallGoto(ierr, failed, ierr);
+    if (is_mpi) PetscCall(PetscSparseCUDAAgree(PetscObjectComm((PetscObject)A), ierr, &ierr));
+    if (ierr != PETSC_SUCCESS) goto failed;
   }
   if (transpose) PetscCallGoto(ierr, failed, AddTranspose(*G));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -50,16 +50,16 @@ static PetscErrorCode GetStrongBlock(Mat G, Mat block, Vec left, Vec right, Pets
   HostVecBuffer  buffers[2] = {{NULL, 0}, {NULL, 0}};
   DeviceArray    arrays[2];
   DCSRDeletion   deletion;
+  DCSRView       all;
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
   arrays[0].v = arrays[1].v = NULL;
-  PetscCall(MatSeqAIJCUDACopyToDevice(block));
-  PetscCall(MatSeqAIJCUDACompact(block));
+  PetscCall(MatSeqAIJCUDAGetCompact(block, &all));
   PetscCallGoto(ierr, cleanup, GetDeviceArray(G, left, block->rmap->n, ARRAY_READ, &buffers[0], stream, &arrays[0]));
   PetscCallGoto(ierr, cleanup, GetDeviceArray(G, right, block->cmap->n, ARRAY_READ, &buffers[1], stream, &arrays[1]));
-  PetscCallGoto(ierr, cleanup, DCSRGetStrong(MatSeqAIJCUDAGet(block)->device.view, arrays[0].device, arrays[1].device, threshold, stream, view, &deletion));
-  if (!deletion.changed) PetscCallGoto(ierr, cleanup, CopyView(MatSeqAIJCUDAGet(block)->device.view, stream, view));
+  PetscCallGoto(ierr, cleanup, DCSRGetStrong(all, arrays[0].device, arrays[1].device, threshold, stream, view, &deletion));
+  if (!deletion.changed) PetscCallGoto(ierr, cleanup, CopyView(all, stream, view));
 cleanup:
   for (int k = 0; k < 2; k++) {
     ierr = RestoreDeviceArray(&arrays[k], stream, ierr);

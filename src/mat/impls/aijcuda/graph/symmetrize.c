@@ -20,20 +20,18 @@ static PetscErrorCode GetSkewness(Mat A, PetscBool is_mpi, uint64_t skewness[])
   const PetscInt begin     = A->rmap->rstart;
   const Mat      blocks[2] = {is_mpi ? MatMPIAIJCUDAGetBlock(A, 0) : A, is_mpi ? MatMPIAIJCUDAGetBlock(A, 1) : NULL};
   uint64_t       part[DCSR_PATTERN_WORDS];
+  DCSRView       views[2];
   cudaStream_t   stream;
   JoinedColumns  columns;
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
   PetscCall(PetscSparseCUDAGetStream(&stream));
-  for (int k = 0; k < (is_mpi ? 2 : 1); k++) {
-    PetscCall(MatSeqAIJCUDACopyToDevice(blocks[k]));
-    PetscCall(MatSeqAIJCUDACompact(blocks[k]));
-  }
-  PetscCall(DCSRPatternSkewness(MatSeqAIJCUDAGet(blocks[0])->device.view, begin, begin, NULL, stream, skewness));
+  for (int k = 0; k < (is_mpi ? 2 : 1); k++) PetscCall(MatSeqAIJCUDAGetCompact(blocks[k], &views[k]));
+  PetscCall(DCSRPatternSkewness(views[0], begin, begin, NULL, stream, skewness));
   if (!is_mpi) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(JoinedColumnsCreateOf(A, stream, &columns));
-  ierr = DCSRPatternSkewness(MatSeqAIJCUDAGet(blocks[1])->device.view, begin, 0, columns.device.ghosts, stream, part);
+  ierr = DCSRPatternSkewness(views[1], begin, 0, columns.device.ghosts, stream, part);
   PetscCall(JoinedColumnsDestroy(&columns, stream));
   PetscCall(ierr);
   for (int k = 0; k < DCSR_PATTERN_WORDS; k++) skewness[k] += part[k];
