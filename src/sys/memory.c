@@ -6,6 +6,9 @@
 */
 #define POOL_KEEP_PART 4
 
+/* PetscSparseCUDATrimMemory() leaves less than this part of what is in use: mapping takes 1.2 ms a GB. */
+#define TRIM_PART 16
+
 static cudaMemPool_t pool           = NULL; /* of the device that is current at first use; destroyed in PetscFinalize() */
 static PetscInt      fail_at        = -1;   /* test hook -petscsparsecuda_test_fail_allocation: which allocation fails, counted from 1; 0 none, -1 not read yet */
 static PetscInt      allocations    = 0;    /* made so far */
@@ -175,6 +178,31 @@ PetscErrorCode PetscSparseCUDAGetMemoryAvailable(size_t *available)
   PetscCallCUDA(cudaMemPoolGetAttribute(pool, cudaMemPoolAttrReservedMemCurrent, &reserved));
   PetscCallCUDA(cudaMemPoolGetAttribute(pool, cudaMemPoolAttrUsedMemCurrent, &used));
   if (reserved > used) *available += (size_t)(reserved - used);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  PetscSparseCUDATrimMemory - Gives back what our pool holds and has not handed out, when that is much.
+
+  Not Collective
+
+  Note:
+  Vectors of PETSc and other libraries cannot use what our pool holds. To be called between phases of a program that need different temporaries, not inside of them.
+
+  Cost: one synchronization with the current stream, whose frees are waited for; unmapping and mapping again take 1 ms a GB each.
+*/
+PetscErrorCode PetscSparseCUDATrimMemory(void)
+{
+  uint64_t     reserved = 0, used = 0;
+  cudaStream_t stream;
+
+  PetscFunctionBegin;
+  if (pool == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscSparseCUDAGetStream(&stream));
+  PetscCallCUDA(cudaStreamSynchronize(stream));
+  PetscCallCUDA(cudaMemPoolGetAttribute(pool, cudaMemPoolAttrReservedMemCurrent, &reserved));
+  PetscCallCUDA(cudaMemPoolGetAttribute(pool, cudaMemPoolAttrUsedMemCurrent, &used));
+  if (reserved > used + used / TRIM_PART) PetscCallCUDA(cudaMemPoolTrimTo(pool, (size_t)used));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -21,6 +21,7 @@
 #define CHUNK_ALIGNMENT   ((size_t)4096)
 #define CHUNKS_PER_THREAD 4                 /* so that both buffers have work, and a slow thread does not keep the others waiting */
 #define MIN_BYTES         ((size_t)1 << 20) /* of an array that is worth starting threads */
+#define WORKER_BYTES      ((size_t)32 << 20) /* pinning a worker's buffers, 3 ms, takes as long as a plain copy of so much */
 
 /* One array on its way. */
 typedef struct {
@@ -44,6 +45,7 @@ static Worker      workers[MAX_THREADS];
 static int         num_workers   = 0;    /* that exist; the first one is the calling thread's */
 static int         worker_device = 0;    /* whose streams and events they have */
 static int         num_threads   = 0;    /* that a transfer may use; 0: plain copies, also before initialization */
+static size_t      traffic       = 0;    /* bytes of the large pageable arrays copied so far: a worker is made when they would have paid for it */
 static cudaEvent_t begun         = NULL; /* on the caller's stream when a transfer begins */
 static PetscBool   registered    = PETSC_FALSE;
 
@@ -94,11 +96,12 @@ static PetscErrorCode Finalize(void)
 {
   PetscFunctionBegin;
   registered = PETSC_FALSE;
+  traffic    = 0;
   PetscCall(DestroyWorkers());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Makes the workers that are missing; *n is how many of the wanted there are, fewer when pinned memory is short. */
+/* Makes the workers that are missing and pay; *n is how many of the wanted there are, fewer also when pinned memory is short. */
 static PetscErrorCode GetWorkers(int wanted, int *n)
 {
   int device;
@@ -110,6 +113,7 @@ static PetscErrorCode GetWorkers(int wanted, int *n)
   if (begun != NULL && device != worker_device) PetscCall(DestroyWorkers());
   worker_device = device;
   if (begun == NULL) PetscCallCUDA(cudaEventCreateWithFlags(&begun, cudaEventDisableTiming));
+  wanted = (int)PetscMin((size_t)wanted, PetscMax((size_t)num_workers, traffic / WORKER_BYTES));
   while (num_workers < wanted && CreateWorker(&workers[num_workers]) == cudaSuccess) num_workers++;
   if (num_workers < wanted) {
     (void)cudaGetLastError(); // a later check must not find this one
@@ -227,7 +231,7 @@ static PetscErrorCode RunTransfer(Transfer *t, int n, cudaStream_t stream)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Through the pinned buffers; *done is PETSC_FALSE when there are none. */
+/* Through the pinned buffers; *done is PETSC_FALSE when there are none yet. */
 static PetscErrorCode CopyThroughBuffers(enum cudaMemcpyKind kind, char *device, char *host, size_t bytes, cudaStream_t stream, PetscBool *done)
 {
   Transfer t     = {.kind = kind, .device = device, .host = host, .bytes = bytes};
@@ -239,6 +243,7 @@ static PetscErrorCode CopyThroughBuffers(enum cudaMemcpyKind kind, char *device,
   t.chunk_bytes = PetscMin(PetscMax(chunk, MIN_CHUNK_BYTES), BUFFER_BYTES);
   t.num_chunks  = (bytes + t.chunk_bytes - 1) / t.chunk_bytes;
   atomic_init(&t.next, 0);
+  traffic += bytes;
   PetscCall(GetWorkers((int)PetscMin((size_t)num_threads, t.num_chunks), &n));
   if (n > 0) PetscCall(RunTransfer(&t, n, stream));
   *done = (PetscBool)(n > 0);
@@ -276,8 +281,8 @@ static PetscErrorCode IsStaged(const void *host, PetscBool *staged)
 . -mat_dcsr_transfer_threads n - threads that copy large pageable arrays, 0 for plain copies
 
   Notes:
-  Large pageable arrays go through pinned buffers that are kept until PetscFinalize(), 8 MiB a thread; when those cannot be had, by a plain copy. Small
-  and pinned arrays are copied plainly.
+  Large pageable arrays go through pinned buffers that are kept until PetscFinalize(), 8 MiB a thread; when those cannot be had, by a plain copy. Another thread joins with each
+  32 MiB that have been copied, so that a program that copies little pins nothing. Small and pinned arrays are copied plainly.
 
   Raises PETSC_ERR_GPU when a copy fails; no thread is left then, and nothing is under way any more.
 
