@@ -14,7 +14,7 @@ PETSC_INTERN PetscErrorCode PetscSparseCUDATryMalloc_Private(size_t, cudaStream_
 PETSC_INTERN PetscErrorCode PetscSparseCUDAFree_Private(void **, cudaStream_t);
 PETSC_INTERN PetscErrorCode PetscSparseCUDAGetMemoryInUse(size_t *, size_t *);
 PETSC_INTERN PetscErrorCode PetscSparseCUDAGetMemoryAvailable(size_t *);
-PETSC_INTERN PetscErrorCode PetscSparseCUDATrimMemory(void);
+PETSC_INTERN PetscErrorCode PetscSparseCUDATrimMemory(PetscBool);
 PETSC_INTERN PetscErrorCode PetscSparseCUDATestFailAllocation(PetscInt);
 PETSC_INTERN PetscErrorCode PetscSparseCUDATestResetPeak(void);
 PETSC_INTERN PetscErrorCode PetscSparseCUDATransferInitialize(void);

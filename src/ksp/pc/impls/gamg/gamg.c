@@ -204,7 +204,7 @@ static PetscBool MakesInterpolations(PC pc)
   return (PetscBool)(!pc->setupcalled || !GAMGGet(pc)->reuse_prol || pc->flag == DIFFERENT_NONZERO_PATTERN);
 }
 
-/* Nothing of a setup outlives it, whether it fails or not. What assembly and the setup needed for a while is given back: the vectors that come next are PETSc's. */
+/* Nothing of a setup outlives it, whether it fails or not. What assembly and the first setup needed for a while is given back: the vectors that come next are PETSc's. */
 static PetscErrorCode PCSetUp_GAMG_AIJCUDA(PC pc)
 {
   PC_GAMG       *gamg = GAMGGet(pc);
@@ -214,7 +214,6 @@ static PetscErrorCode PCSetUp_GAMG_AIJCUDA(PC pc)
   PetscFunctionBegin;
   PetscCall(GAMGGetContext(pc, &context));
   PetscCall(ResetContext(context));
-  PetscCall(PetscSparseCUDATrimMemory());
   if (gamg->ops->creategraph == CreateGraph && gamg->Nlevels > 1 && MakesInterpolations(pc)) PetscCall(GAMGServeData(pc, pc->pmat, &context->data_on_device));
   ierr = (*parent_setup)(pc);
   if (ierr != PETSC_SUCCESS && context->data_is_coarse) { // PETSc would take it for that of the finest level in the next setup
@@ -223,7 +222,8 @@ static PetscErrorCode PCSetUp_GAMG_AIJCUDA(PC pc)
   }
   PetscCall(ResetContext(context));
   PetscCall(ierr);
-  PetscCall(PetscSparseCUDATrimMemory());
+  PetscCall(PetscSparseCUDATrimMemory((PetscBool)!context->trimmed));
+  context->trimmed = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
