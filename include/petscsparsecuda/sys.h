@@ -16,6 +16,7 @@ PETSC_INTERN PetscErrorCode PetscSparseCUDAGetMemoryInUse(size_t *, size_t *);
 PETSC_INTERN PetscErrorCode PetscSparseCUDAGetMemoryAvailable(size_t *);
 PETSC_INTERN PetscErrorCode PetscSparseCUDATrimMemory(PetscBool);
 PETSC_INTERN PetscErrorCode PetscSparseCUDATestFailAllocation(PetscInt);
+PETSC_INTERN PetscErrorCode PetscSparseCUDATestGetMemoryHeld(size_t *);
 PETSC_INTERN PetscErrorCode PetscSparseCUDATestResetPeak(void);
 PETSC_INTERN PetscErrorCode PetscSparseCUDATransferInitialize(void);
 PETSC_INTERN PetscErrorCode PetscSparseCUDACopyToDevice(void *, const void *, size_t, cudaStream_t); /* device, host, bytes */

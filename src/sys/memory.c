@@ -214,6 +214,17 @@ PetscErrorCode PetscSparseCUDATrimMemory(PetscBool always)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* PetscSparseCUDATestGetMemoryHeld - For tests: bytes of the device that our pool has, handed out or not. Not collective. */
+PetscErrorCode PetscSparseCUDATestGetMemoryHeld(size_t *held)
+{
+  uint64_t value = 0;
+
+  PetscFunctionBegin;
+  if (pool != NULL) PetscCallCUDA(cudaMemPoolGetAttribute(pool, cudaMemPoolAttrReservedMemCurrent, &value));
+  *held = (size_t)value;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* PetscSparseCUDATestResetPeak - For tests and benchmarks: the peak of PetscSparseCUDAGetMemoryInUse() starts again from what is in use. Not collective. */
 PetscErrorCode PetscSparseCUDATestResetPeak(void)
 {

@@ -19,8 +19,8 @@
 #define BUFFER_BYTES      ((size_t)4 << 20)   /* of a pinned buffer, and of the largest chunk */
 #define MIN_CHUNK_BYTES   ((size_t)512 << 10) /* a smaller one is not worth a thread */
 #define CHUNK_ALIGNMENT   ((size_t)4096)
-#define CHUNKS_PER_THREAD 4                 /* so that both buffers have work, and a slow thread does not keep the others waiting */
-#define MIN_BYTES         ((size_t)1 << 20) /* of an array that is worth starting threads */
+#define CHUNKS_PER_THREAD 4                  /* so that both buffers have work, and a slow thread does not keep the others waiting */
+#define MIN_BYTES         ((size_t)1 << 20)  /* of an array that is worth starting threads */
 #define WORKER_BYTES      ((size_t)32 << 20) /* pinning a worker's buffers, 3 ms, takes as long as a plain copy of so much */
 
 /* One array on its way. */
