@@ -52,8 +52,8 @@ SIZES = {
             ('ex56-40', 'ex56', '3 x 40^3', {'ne': 39}, ''), ('ex45-200', 'ex45', '200^3', {'n': 200}, ''), ('ex19', 'ex19', '4 x 128^2', {'n': 128}, ''),
             ('ksp-ex54-500', 'ksp-ex54', '500^2', {'n': 499}, ''), ('ksp-ex55-300', 'ksp-ex55', '2 x 300^2', {'n': 299}, ''),
             ('snes-ex13-q1-64', 'snes-ex13', 'Q1 on 64^3', {'dim': 3, 'faces': '64,64,64', 'degree': 1}, ''), ('snes-ex13-q2-32', 'snes-ex13', 'Q2 on 32^3', {'dim': 3, 'faces': '32,32,32', 'degree': 2}, ''),
-            ('snes-ex13-q3-170', 'snes-ex13', 'Q3 on 170^2', {'dim': 2, 'faces': '170,170', 'degree': 3}, ''), ('snes-ex56-12', 'snes-ex56', '3 x Q2 on 12^3', {'faces': '12,12,12'}, ''),
-            ('ts-ex45-48', 'ts-ex45', 'Q1 on 48^3', {'faces': '48,48,48'}, '')],
+            ('snes-ex13-q3-170', 'snes-ex13', 'Q3 on 170^2', {'dim': 2, 'faces': '170,170', 'degree': 3}, ''), ('snes-ex56-8', 'snes-ex56', '3 x Q2 on 8^3', {'faces': '8,8,8'}, ''),
+            ('ts-ex45-32', 'ts-ex45', 'Q1 on 32^3', {'faces': '32,32,32'}, '')],
 }
 # The default for a GPU by its memory in GiB; aijcusparse needs 123 GB for the largest case.
 LARGE_MEMORY = 130
