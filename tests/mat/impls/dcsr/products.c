@@ -596,6 +596,7 @@ int main(int argc, char **argv)
          args: -mat_type mpiaijdcsrcuda
       test:
          suffix: mpi
+         timeoutfactor: 5
          nsize: {{3 8}}
       test:
          suffix: hidden
