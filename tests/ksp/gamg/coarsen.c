@@ -3,6 +3,7 @@ static char help[] = "Aggregates of a graph on any number of processes, against 
 #include <petscsparsecuda.h>
 #include <petscsparsecuda/coarsen.h>
 #include "../../../src/ksp/pc/impls/gamg/gamg.h"
+#include "../../mat/kernels/coarsen/randomorder.h"
 
 /* The whole graph; each process has all of it, and the rows of all. */
 typedef struct {
@@ -208,33 +209,6 @@ static PetscErrorCode TakeFromOthers(const WholeGraph *g, PetscInt hops, PetscIn
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The loop of PCGAMG. */
-static PetscErrorCode GetPermutation(PetscInt n, PetscInt permutation[])
-{
-  PetscRandom random;
-  PetscBool  *was_target;
-
-  PetscFunctionBegin;
-  PetscCall(PetscRandomCreate(PETSC_COMM_SELF, &random));
-  PetscCall(PetscCalloc1(n, &was_target));
-  for (PetscInt k = 0; k < n; k++) permutation[k] = k;
-  for (PetscInt k = 0; k < n; k++) {
-    PetscReal number;
-    PetscInt  target, moved;
-
-    PetscCall(PetscRandomGetValueReal(random, &number));
-    target = (PetscInt)(number * n) % n;
-    if (was_target[target] || target == k) continue;
-    moved               = permutation[target];
-    permutation[target] = permutation[k];
-    permutation[k]      = moved;
-    was_target[target]  = PETSC_TRUE;
-  }
-  PetscCall(PetscFree(was_target));
-  PetscCall(PetscRandomDestroy(&random));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* All processes, one sweep after the other. */
 static PetscErrorCode Sweeps(const WholeGraph *g, PetscInt hops, Expected *e)
 {
@@ -246,7 +220,7 @@ static PetscErrorCode Sweeps(const WholeGraph *g, PetscInt hops, Expected *e)
     for (PetscMPIInt r = 0; r < g->size; r++) {
       const PetscInt begin = g->begins[r], end = g->begins[r + 1];
 
-      PetscCall(GetPermutation(end - begin, permutation));
+      PetscCall(RandomOrder(end - begin, permutation));
       for (PetscInt k = 0; k < end - begin; k++)
         if (e->state[begin + permutation[k]] == UNDONE) Decide(g, hops, begin + permutation[k], begin, end, e);
     }

@@ -1,6 +1,7 @@
 static char help[] = "The random order of vertices for coarsening against PETSc's random numbers and the loop of PCGAMG.\n\n";
 
 #include "../entries/kerneltest.h"
+#include "randomorder.h"
 #include <petscsparsecuda/coarsen.h>
 
 #define NUM_REALS 1000
@@ -22,45 +23,17 @@ static PetscErrorCode TestReals(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The loop of PCGAMG. */
-static PetscErrorCode HostPermutation(PetscInt n, int32_t permutation[])
-{
-  PetscRandom random;
-  PetscBool  *was_target;
-
-  PetscFunctionBegin;
-  PetscCall(PetscRandomCreate(PETSC_COMM_SELF, &random));
-  PetscCall(PetscCalloc1(n, &was_target));
-  for (PetscInt k = 0; k < n; k++) permutation[k] = (int32_t)k;
-  for (PetscInt k = 0; k < n; k++) {
-    PetscReal number;
-    PetscInt  target;
-
-    PetscCall(PetscRandomGetValueReal(random, &number));
-    target = (PetscInt)(number * n) % n;
-    if (!was_target[target] && target != k) {
-      const int32_t moved = permutation[target];
-
-      permutation[target] = permutation[k];
-      permutation[k]      = moved;
-      was_target[target]  = PETSC_TRUE;
-    }
-  }
-  PetscCall(PetscFree(was_target));
-  PetscCall(PetscRandomDestroy(&random));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode TestPermutation(PetscInt n)
 {
-  int32_t     *expected, *got, *place, *permutation = NULL, *position = NULL;
+  int32_t     *got, *place, *permutation = NULL, *position = NULL;
+  PetscInt    *expected;
   size_t       before, after;
   cudaStream_t stream;
 
   PetscFunctionBegin;
   PetscCall(PetscSparseCUDAGetStream(&stream));
   PetscCall(PetscMalloc3(n, &expected, n, &got, n, &place));
-  PetscCall(HostPermutation(n, expected));
+  PetscCall(RandomOrder(n, expected));
   PetscCall(KernelTestMemoryInUse(stream, &before));
   PetscCall(PetscSparseCUDAMalloc(n, "test", stream, &permutation));
   PetscCall(PetscSparseCUDAMalloc(n, "test", stream, &position));
@@ -72,7 +45,7 @@ static PetscErrorCode TestPermutation(PetscInt n)
   PetscCall(KernelTestMemoryInUse(stream, &after));
   PetscCheck(before == after, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%zu bytes of device memory leaked", after - before);
   for (PetscInt k = 0; k < n; k++) {
-    PetscCheck(got[k] == expected[k], PETSC_COMM_SELF, PETSC_ERR_PLIB, "Of %" PetscInt_FMT " vertices number %" PetscInt_FMT " is %d, not %d", n, k, (int)got[k], (int)expected[k]);
+    PetscCheck(got[k] == expected[k], PETSC_COMM_SELF, PETSC_ERR_PLIB, "Of %" PetscInt_FMT " vertices number %" PetscInt_FMT " is %d, not %" PetscInt_FMT, n, k, (int)got[k], expected[k]);
     PetscCheck(place[got[k]] == k, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Of %" PetscInt_FMT " vertices %d is said to be number %d, not %" PetscInt_FMT, n, (int)got[k], (int)place[got[k]], k);
   }
   PetscCall(PetscFree3(expected, got, place));
