@@ -95,12 +95,12 @@ static PetscErrorCode MakeOnDevice(Mat A, PetscBool is_mpi, PetscBool transpose,
   if (is_mpi) PetscCall(MatMPIAIJCUDAStructureOnDevice(A, device));
   else PetscCall(MatSeqAIJCUDAStructureOnDevice(A, device));
   if (A->rmap->bs > 1) *device = (PetscBool)(*device && A->cmap->bs == A->rmap->bs && A->rmap->N == A->cmap->N && A->rmap->rstart == A->cmap->rstart && A->rmap->rend == A->cmap->rend);
-  if (is_mpi) PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, device, 1, MPI_C_BOOL, MPI_LAND, PetscObjectComm((PetscObject)A)));
-  if (!*device) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(GetBlocks(A, is_mpi, blocks, &n));
-  for (int k = 0; k < n; k++) nz += ((Mat_SeqAIJ *)blocks[k]->data)->nz;
-  PetscCall(PetscSparseCUDAGetMemoryAvailable(&available));
-  *device = (PetscBool)(bytes * nz < (PetscReal)available);
+  if (*device) {
+    PetscCall(GetBlocks(A, is_mpi, blocks, &n));
+    for (int k = 0; k < n; k++) nz += ((Mat_SeqAIJ *)blocks[k]->data)->nz;
+    PetscCall(PetscSparseCUDAGetMemoryAvailable(&available));
+    *device = (PetscBool)(bytes * nz < (PetscReal)available);
+  }
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, device, 1, MPI_C_BOOL, MPI_LAND, PetscObjectComm((PetscObject)A)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
