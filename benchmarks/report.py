@@ -9,7 +9,7 @@
 
 A result file is benchmarks/results/GPU/BENCHMARK.jsonl, one JSON object a line with the keys of KEYS below; docs/measuring.md explains them.
 What stands between <!-- results:NAME begin --> and <!-- results:NAME end --> in README.md and docs/*.md is generated and nothing else is touched;
-NAME is a benchmark, or "all" for every benchmark with every metric.
+NAME is a benchmark, "all" for every benchmark with every metric, "summary" for one line an operation, or "picture" for the picture of whole solves.
 """
 
 import argparse
@@ -64,7 +64,26 @@ LOSS = 0.97
 SOLVE_METRICS = ("iterations", "assembly", "setup", "solve", "peak_memory")
 SOLVE_TIMES = ("assembly", "setup", "solve")
 
-README_BLOCKS = ("spmv", "spmvt", "matmult", "solve", "spgemm", "spadd", "transpose")
+README_BLOCKS = ("picture", "summary")
+BLOCKS = ("all",) + README_BLOCKS  # beside the benchmarks
+
+# The lines of the summary: what it is called, benchmark, metric; None is the time to solution.
+SUMMARY = (
+    ("whole solves with PCGAMG: assembly, setup, solve", "solve", None),
+    ("setup of PCGAMG alone", "solve", "setup"),
+    ("solve alone", "solve", "solve"),
+    ("device memory of whole solves", "solve", "peak_memory"),
+    ("y = A x, kernel", "spmv", "time-cold"),
+    ("y = A^T x, kernel", "spmvt", "time-cold"),
+    ("MatMult()", "matmult", "mult-time"),
+    ("MatMultTranspose()", "matmult", "multtranspose-time"),
+    ("Y = A X with 16 columns, kernel", "spmm", "time-16"),
+    ("C = A B", "spgemm", "time"),
+    ("C = A + B", "spadd", "time"),
+    ("explicit transpose", "transpose", "whole"),
+    ("MatSetPreallocationCOO() and MatSetValuesCOO()", "insert", "assembly-time"),
+    ("new entries in batches, entries per second", "insert", "rate"),
+)
 PICTURES = Path("docs/pictures")
 RESULTS = Path("benchmarks/results")
 NO_RESULTS = "No results yet: `make bench` on a machine with a GPU makes them."
@@ -323,16 +342,15 @@ def solve_table(records):
     for record in records:
         cases.setdefault(record["case"], {})[record["metric"]] = record
     columns = [metric for metric in SOLVE_METRICS if any(metric in case for case in cases.values())]
-    rows, totals = [], []
+    rows, totals, solutions = [], [], times_to_solution(records)
     for name, case in cases.items():
         row = [f"`{name}`", listed(record["competitor"] or "-" for record in case.values())]
         for metric in columns:
             record = case.get(metric)
             unit = "" if metric == "iterations" else record["unit"] if record else ""
             row.append("-" if record is None else f"{size(record['ours'], unit).strip()} / {size(record['best'], unit).strip()}")
-        summed = [case[metric] for metric in SOLVE_TIMES if metric in case and case[metric]["best"] is not None]
-        ours = sum(record["ours"] for record in summed)
-        total = sum(record["best"] for record in summed) / ours if ours else None
+        ours, best = solutions.get(name, (None, None))
+        total = best / ours if ours else None
         totals += [total] if total else []
         rows.append(row + [times(total)])
     lines = table(["case", "best other"] + [f"{metric.replace('_', ' ')}, ours / other" for metric in columns] + ["ratio of time to solution"], rows)
@@ -361,8 +379,60 @@ def benchmark_lines(gpu, benchmark, records, everything, to_root):
     return lines + ["", provenance(records)]
 
 
+def times_to_solution(records):
+    """{case: (ours, best)}: the sums of a solve's times, of cases where the competitor has all of them."""
+    sums = {}
+    for record in records:
+        if record["metric"] in SOLVE_TIMES:
+            ours, best = sums.get(record["case"], (0.0, 0.0))
+            sums[record["case"]] = (ours + record["ours"], None if best is None or record["best"] is None else best + record["best"])
+    return {case: (ours, best) for case, (ours, best) in sums.items() if ours and best is not None}
+
+
+def summary_ratios(records, metric):
+    """([(case, ratio), ...], names of the competitors) of one line of the summary."""
+    if metric is None:
+        return [(case, best / ours) for case, (ours, best) in times_to_solution(records).items()], listed(record["competitor"] for record in records if record["competitor"])
+    chosen = [record for record in records if record["metric"] == metric and ratio(record) and record["competitor"] not in OURSELVES]
+    return [(record["case"], ratio(record)) for record in chosen], listed(record["competitor"].split(" ALG")[0].split(" DEFAULT")[0] for record in chosen)
+
+
+def anchor(title):
+    """How a heading is called in a link."""
+    return re.sub(r"[^a-z0-9 -]", "", title.lower()).replace(" ", "-")
+
+
+def summary(results, to_root):
+    """One line an operation: geometric mean, the worst case, and where all are."""
+    parts = []
+    for files in results.values():
+        rows = []
+        for name, benchmark, metric in SUMMARY:
+            ratios, others = summary_ratios(files.get(benchmark, []), metric)
+            if ratios:
+                case, worst = min(ratios, key=lambda pair: pair[1])
+                rows.append([name, others, str(len(ratios)), times(geometric_mean([value for _, value in ratios])), f"{times(worst)} `{case}`", f"[all]({to_root}docs/results.md#{anchor(BENCHMARKS[benchmark])})"])
+        if rows:
+            used = [record for _, benchmark, _ in SUMMARY for record in files.get(benchmark, [])]
+            title = [f"### {used[0]['gpu']}", ""] if len(results) > 1 else []
+            dates = sorted(record["date"] for record in used)
+            parts += [""] + title + table(["operation", "compared with", "cases", "mean ratio", "worst", ""], rows)
+            parts += ["", f"{listed(record['gpu'] for record in used)}, {dates[0]} to {dates[-1]}; driver, commit and versions stand beside each table."]
+    return "\n".join(parts).strip("\n") or NO_RESULTS
+
+
+def picture_links(results, to_root):
+    """The pictures of whole solves."""
+    links = [f"![Whole solves with PCGAMG on {files['solve'][0]['gpu']}]({to_root}{solves_path(gpu).as_posix()})" for gpu, files in results.items() if "solve" in files]
+    return "\n\n".join(links) or NO_RESULTS
+
+
 def block(results, name, to_root):
     """The lines between the markers of one block."""
+    if name == "summary":
+        return summary(results, to_root)
+    if name == "picture":
+        return picture_links(results, to_root)
     everything = name == "all"
     parts = []
     for benchmark in BENCHMARKS if everything else [name]:
@@ -424,6 +494,50 @@ def picture(records, title):
             inside = length > 190
             out.append(f'<rect x="{left}" y="{y + offset}" width="{length:.1f}" height="{bar}" fill="{color}"/>')
             out.append(f'<text x="{left + length + (-6 if inside else 6):.1f}" y="{y + offset + 12}" font-size="11" text-anchor="{"end" if inside else "start"}">{escape(label)}</text>')
+    return "\n".join(out + ["</svg>"]) + "\n"
+
+
+# The panels of the picture of whole solves: metric, caption.
+PANELS = (("assembly", "assembly"), ("setup", "setup"), ("solve", "solve"), ("peak_memory", "device memory"))
+
+
+def solves_path(gpu):
+    return PICTURES / f"{gpu}-solve-times.svg"
+
+
+def solves_picture(records, title):
+    """For every case a pair of bars in each panel, ours above the best competitor, on a logarithmic scale of each panel."""
+    cases = {}
+    for record in records:
+        if record["ours"] and record["best"]:
+            cases.setdefault(record["case"], {})[record["metric"]] = record
+    top, row, bar, panel, gap = 84, 40, 14, 150, 76
+    left = max(150, 20 + 7 * max(len(case) for case in cases))
+    width, bottom = left + len(PANELS) * (panel + gap), top + row * len(cases)
+    escape = html.escape
+    out = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{bottom + 10}" viewBox="0 0 {width} {bottom + 10}" font-family="Helvetica, Arial, sans-serif" font-size="13" fill="#222">',
+        f'<rect width="{width}" height="{bottom + 10}" fill="#fff"/>',
+        f'<text x="16" y="26" font-size="16" font-weight="bold">{escape(title)}</text>',
+        f'<rect x="16" y="42" width="14" height="14" fill="{OURS}"/><text x="36" y="54">ours</text>',
+        f'<rect x="90" y="42" width="14" height="14" fill="{BEST}"/><text x="110" y="54">{escape(listed(record["competitor"] for record in records if record["competitor"]))}</text>',
+        f'<text x="{width - 16}" y="54" text-anchor="end" fill="#666">logarithmic, shorter is better</text>',
+    ]
+    for column, (metric, caption) in enumerate(PANELS):
+        x = left + column * (panel + gap)
+        values = [case[metric][key] for case in cases.values() if metric in case for key in ("ours", "best")]
+        if not values:
+            continue
+        _, place = logarithmic_axis(values)
+        out.append(f'<text x="{x}" y="{top - 8}" font-weight="bold">{caption}</text><line x1="{x}" y1="{top - 2}" x2="{x}" y2="{bottom}" stroke="#999"/>')
+        for index, case in enumerate(cases.values()):
+            for key, color, offset in (("ours", OURS, 0), ("best", BEST, bar + 1)):
+                if metric in case:
+                    y, length = top + row * index + offset, max(2.0, panel * place(case[metric][key]))
+                    out.append(f'<rect x="{x}" y="{y}" width="{length:.1f}" height="{bar}" fill="{color}"/>')
+                    out.append(f'<text x="{x + length + 5:.1f}" y="{y + 11}" font-size="11">{escape(size(case[metric][key], case[metric]["unit"]))}</text>')
+    for index, name in enumerate(cases):
+        out.append(f'<text x="{left - 10}" y="{top + row * index + 19}" text-anchor="end">{escape(name)}</text>')
     return "\n".join(out + ["</svg>"]) + "\n"
 
 
@@ -523,6 +637,8 @@ def pictures(results):
     """{path below the root: text} of every picture."""
     texts = {}
     for gpu, files in results.items():
+        if any(record["ours"] and record["best"] for record in files.get("solve", [])):
+            texts[solves_path(gpu)] = solves_picture(files["solve"], f"Whole solves with PCGAMG, {files['solve'][0]['gpu']}")
         for benchmark, records in files.items():
             for metric in metrics_of(records):
                 chosen = [record for record in records if record["metric"] == metric]
@@ -545,8 +661,8 @@ def fill_page(text, name, results, to_root):
     if begins != ends:
         raise ReportError(f"{name}: the markers 'results:… begin' ({', '.join(begins) or 'none'}) and 'results:… end' ({', '.join(ends) or 'none'}) do not pair up")
     for found in begins:
-        if found != "all" and found not in BENCHMARKS:
-            raise ReportError(f"{name}: marker of an unknown benchmark '{found}'; known are all, {', '.join(BENCHMARKS)}")
+        if found not in BLOCKS and found not in BENCHMARKS:
+            raise ReportError(f"{name}: marker of an unknown benchmark '{found}'; known are {', '.join(BLOCKS)}, {', '.join(BENCHMARKS)}")
     if name == "README.md":
         absent = [wanted for wanted in README_BLOCKS if wanted not in begins]
         if absent:

@@ -17,7 +17,8 @@ SPEC = importlib.util.spec_from_file_location("report", CHECKOUT / "benchmarks" 
 report = importlib.util.module_from_spec(SPEC)
 SPEC.loader.exec_module(report)
 
-PAGE = "# Title\n\nprose\n" + "".join(f"<!-- results:{name} begin -->\n<!-- results:{name} end -->\n" for name in report.README_BLOCKS) + "the end\n"
+BLOCKS = ("spmv", "spmvt", "matmult", "solve", "spgemm", "spadd", "transpose") + report.README_BLOCKS
+PAGE = "# Title\n\nprose\n" + "".join(f"<!-- results:{name} begin -->\n<!-- results:{name} end -->\n" for name in BLOCKS) + "the end\n"
 
 
 def record(**changes):
@@ -74,7 +75,7 @@ class ReportTest(unittest.TestCase):
 
     def test_without_results(self):
         self.assertEqual(self.run_report(), (0, ""))
-        self.assertEqual(self.page().count(report.NO_RESULTS), len(report.README_BLOCKS))
+        self.assertEqual(self.page().count(report.NO_RESULTS), len(BLOCKS))
         self.assertEqual(self.run_report("--check"), (0, ""))
 
     def test_table_ratio_and_floor(self):
@@ -122,6 +123,27 @@ class ReportTest(unittest.TestCase):
         self.assertIn("| `ex56-40` | aijcusparse | 12 / 11 | 1 s / 2 s | 2 s / 3 s | 1 s / 0.500 s | 2.50 GB / 55 GB | 1.38x |", self.page())
         self.assertIn("`ex56-40 solve` 0.50x.", self.page())
         self.assertNotIn("iterations` 0.9", self.page())
+
+    def test_summary(self):
+        solve = {"benchmark": "solve", "unit": "s", "competitor": "aijcusparse", "floor": None}
+        self.put([record(**solve, case=case, metric=metric, ours=1.0, best=best) for case, best in (("a", 2.0), ("b", 8.0)) for metric in report.SOLVE_TIMES], "h200/solve.jsonl")
+        self.put([record(metric="time-cold", case="2d5-64", ours=10.0, best=5.0, competitor="cuSPARSE ALG1"), record(metric="time-cold", case="x", ours=10.0, best=20.0, competitor="cuSPARSE DEFAULT"),
+                  record(metric="time-cold", case="y", ours=10.0, best=1.0, competitor="compact")])
+        self.assertEqual(self.run_report(), (0, ""))
+        self.assertIn("| whole solves with PCGAMG: assembly, setup, solve | aijcusparse | 2 | 4.00x | 2.00x `a` | [all](docs/results.md#whole-solves-petscs-own-programs-with-pcgamg) |", self.page())
+        self.assertIn("| y = A x, kernel | cuSPARSE | 2 | 1.00x | 0.50x `2d5-64` | [all](docs/results.md#sparse-matrix-vector-product-kernels) |", self.page())
+        self.assertNotIn("C = A B", self.page())
+
+    def test_solves_picture(self):
+        solve = {"benchmark": "solve", "competitor": "<other>", "floor": None}
+        self.put([record(**solve, case="<a&b>", unit="s", metric="setup", ours=0.01, best=100.0), record(**solve, case="<a&b>", unit="GB", metric="peak_memory", ours=2.0, best=3.0),
+                  record(**{**solve, "competitor": None}, case="b", unit="s", metric="setup", best=None)], "h200/solve.jsonl")
+        self.assertEqual(self.run_report(), (0, ""))
+        self.assertEqual(self.run_report("--check"), (0, ""))
+        picture = (self.root / "docs/pictures/h200-solve-times.svg").read_text(encoding="utf-8")
+        xml.dom.minidom.parseString(picture)
+        self.assertEqual(picture.count("<rect"), 3 + 4)
+        self.assertIn("(docs/pictures/h200-solve-times.svg)", self.page())
 
     def test_headline_metrics(self):
         self.put([record(benchmark="matmult", metric=metric) for metric in ("mult-time", "scale-twice-time")], "h200/matmult.jsonl")
@@ -236,7 +258,7 @@ class ReportTest(unittest.TestCase):
         for page, message in (
             (PAGE.replace("<!-- results:spmvt end -->\n", ""), "do not pair up"),
             (PAGE.replace("results:spmvt", "results:spmtv"), "unknown benchmark 'spmtv'"),
-            (PAGE.replace("<!-- results:solve begin -->\n<!-- results:solve end -->\n", ""), "no markers for solve"),
+            (PAGE.replace("<!-- results:summary begin -->\n<!-- results:summary end -->\n", ""), "no markers for summary"),
         ):
             with self.subTest(message=message):
                 (self.root / "README.md").write_text(page, encoding="utf-8")
