@@ -2,16 +2,35 @@
 /*
   Sparse matrix types for PETSc on NVIDIA GPUs, as an add-on to an unmodified PETSc.
 
-  Load with -dll_append libpetscsparsecuda.so, or link the library and call PetscSparseCUDAInitialize() after PetscInitialize().
+  Load with -dll_append /path/to/libpetscsparsecuda.so, or link the library and call PetscSparseCUDAInitialize() after PetscInitialize().
 */
 #include <petscmat.h>
 
 /* SUBMANSEC = Mat */
+/* A line with TOPIC names the part of docs/api.md that what follows belongs to; conf/make-api writes that page from the docstrings. */
+
+/* TOPIC = Loading the library */
+
+PETSC_EXTERN PetscErrorCode PetscSparseCUDAInitialize(void);
+
+/* TOPIC = Matrix types */
 
 #define MATDCSRCUDA       "dcsrcuda"
-#define MATAIJDCSRCUDA    "aijdcsrcuda"
-#define MATSEQAIJDCSRCUDA "seqaijdcsrcuda"
-#define MATMPIAIJDCSRCUDA "mpiaijdcsrcuda"
+#define MATAIJDCSRCUDA    "aijdcsrcuda"    /* Another name of `MATDCSRCUDA`. */
+#define MATSEQAIJDCSRCUDA "seqaijdcsrcuda" /* What a matrix of type `MATDCSRCUDA` is on one process. */
+#define MATMPIAIJDCSRCUDA "mpiaijdcsrcuda" /* What a matrix of type `MATDCSRCUDA` is on several processes. */
+
+/* TOPIC = Storage of a matrix */
+
+PETSC_EXTERN PetscErrorCode MatDCSRCUDADefragment(Mat);
+PETSC_EXTERN PetscErrorCode MatDCSRCUDAGetMemoryUsed(Mat, PetscCount *);
+PETSC_EXTERN PetscErrorCode MatDCSRCUDAIsValid(Mat, PetscBool *);
+
+/* TOPIC = Insertion of entries in device memory */
+
+PETSC_EXTERN PetscErrorCode MatDCSRCUDASetValuesDevice(Mat, PetscCount, const PetscInt[], const PetscInt[], const PetscScalar[], InsertMode);
+
+/* TOPIC = Insertion from inside a CUDA kernel */
 
 /*S
   MatDCSRCUDAInserter - What a CUDA kernel needs to put entries into a matrix; passed to kernels by value.
@@ -30,13 +49,6 @@ typedef struct {
   PetscCount          capacity;
   InsertMode          mode; /* for MatDCSRCUDARestoreInserter() */
 } MatDCSRCUDAInserter;
-
-PETSC_EXTERN PetscErrorCode PetscSparseCUDAInitialize(void);
-
-PETSC_EXTERN PetscErrorCode MatDCSRCUDAIsValid(Mat, PetscBool *);
-PETSC_EXTERN PetscErrorCode MatDCSRCUDADefragment(Mat);
-PETSC_EXTERN PetscErrorCode MatDCSRCUDASetValuesDevice(Mat, PetscCount, const PetscInt[], const PetscInt[], const PetscScalar[], InsertMode);
-PETSC_EXTERN PetscErrorCode MatDCSRCUDAGetMemoryUsed(Mat, PetscCount *);
 
 PETSC_EXTERN PetscErrorCode MatDCSRCUDAGetInserter(Mat, PetscCount, InsertMode, MatDCSRCUDAInserter *);
 PETSC_EXTERN PetscErrorCode MatDCSRCUDARestoreInserter(Mat, MatDCSRCUDAInserter *);

@@ -5,6 +5,7 @@
 #include <petscsparsecuda.h>
 
 /* SUBMANSEC = Mat */
+/* TOPIC = Insertion from inside a CUDA kernel */
 
 #if defined(__CUDACC__)
 /* Entries without room are counted alone, so that MatDCSRCUDARestoreInserter() can tell how much room they need. */

@@ -107,13 +107,17 @@ static PetscErrorCode RegisterTypes(void)
 
   Collective on `PETSC_COMM_WORLD`
 
+  Options Database Key:
+. -mat_dcsr_transfer_threads <n> - threads that copy large arrays between host and device, 0 to 64; the process's share of the cores by default, at most 8
+
   Level: beginner
 
   Notes:
   Call it after every `PetscInitialize()` in a program that links the library; calling it twice does nothing. A program that loads the library with
-  `-dll_append libpetscsparsecuda.so` need not call it.
+  `-dll_append /path/to/libpetscsparsecuda.so` need not call it.
 
-  An error says in words when the library was built for another version, precision or index width of PETSc.
+  Errors: `PETSC_ERR_ARG_INCOMP` when the library was built for another minor version, precision or index width of PETSc, or this PETSc was configured without CUDA; the
+  message says which. `PETSC_ERR_ARG_OUTOFRANGE` for an option that is out of range.
 
 .seealso: `MATDCSRCUDA`, `MatSetType()`
 @*/

@@ -48,13 +48,17 @@ static PetscErrorCode IsValid_Seq(Mat A, void *context)
 . A - the assembled matrix
 
   Output Parameter:
-. valid - `PETSC_TRUE` on all processes, or `PETSC_FALSE` on all of them; then -info says which invariant is broken in which row
+. valid - `PETSC_TRUE` on all processes, or `PETSC_FALSE` on all of them; then `-info` says which invariant is broken in which row
 
   Level: developer
 
   Notes:
   Segments of different rows never overlap, only the last segment of a row is partly used, columns of a row are distinct, and sorted in each segment; nothing
-  lies beyond the allocation pointer. A matrix without a device copy is valid. Costs a sort of the segments and a few passes over the structure, and synchronizes.
+  lies beyond the allocation pointer. A matrix without a device copy is valid.
+
+  Errors: `PETSC_ERR_ARG_WRONG` for a matrix of another type, `PETSC_ERR_ARG_WRONGSTATE` for one that is not assembled, `PETSC_ERR_MEM` when the workspace does not fit.
+
+  Cost: a few passes over the structure, a sort of the segments when the storage is fragmented, synchronizations with the stream, and one reduction of all processes.
 
 .seealso: `MATDCSRCUDA`, `MatDCSRCUDADefragment()`
 @*/
@@ -92,8 +96,11 @@ static PetscErrorCode Defragment_Seq(Mat A, PETSC_UNUSED void *context)
   Insertion of small batches into an assembled matrix leaves fragmented storage, whose products are slower. Without this call it becomes compact when products have lost
   what that costs; who knows that many products follow the last batch saves the loss.
 
-  Structure and values stay what they are, only their place changes. Costs one read and write of the matrix, nothing when its storage is compact already, and needs memory
-  for a second copy while it runs. Afterwards there is no room for further entries: the next small batch is merged.
+  Structure and values stay what they are, only their place changes. Afterwards there is no room for further entries: the next small batch is merged.
+
+  Errors: `PETSC_ERR_ARG_WRONG` for a matrix of another type, `PETSC_ERR_ARG_WRONGSTATE` for one that is not assembled, `PETSC_ERR_MEM` when the second copy does not fit.
+
+  Cost: one read and one write of the matrix, and the memory of a second copy while it runs; nothing when its storage is compact already.
 
 .seealso: `MATDCSRCUDA`, `MatDCSRCUDAIsValid()`, `MatDCSRCUDASetValuesDevice()`
 @*/
@@ -116,7 +123,7 @@ static PetscErrorCode GetMemoryUsed_Seq(Mat A, void *context)
 }
 
 /*@C
-  MatDCSRCUDAGetMemoryUsed - Device memory of this process that a `MATDCSRCUDA` matrix holds, with what it keeps for its products.
+  MatDCSRCUDAGetMemoryUsed - Gives the device memory of this process that a `MATDCSRCUDA` matrix and its products with vectors hold.
 
   Not Collective
 
@@ -124,9 +131,20 @@ static PetscErrorCode GetMemoryUsed_Seq(Mat A, void *context)
 . A - the assembled matrix
 
   Output Parameter:
-. bytes - of all its device arrays
+. bytes - of its device arrays, without those that the notes name
 
   Level: intermediate
+
+  Notes:
+  Counted are the matrix itself, with the unused entries of its storage, the plans of its products with vectors, and a stored transpose. A matrix without a device copy
+  has none of these.
+
+  Not counted are the plans of products with the stored transpose and with dense matrices, the list of coordinates that `MatSetPreallocationCOO()` keeps, values that wait
+  to be inserted, what the exchange with other processes needs, and copies of the structure that were made for foreign code.
+
+  Errors: `PETSC_ERR_ARG_WRONG` for a matrix of another type, `PETSC_ERR_ARG_WRONGSTATE` for one that is not assembled.
+
+  Cost: no work on the device.
 
 .seealso: `MATDCSRCUDA`, `MatGetInfo()`
 @*/

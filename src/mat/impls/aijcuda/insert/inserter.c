@@ -55,11 +55,12 @@ static PetscErrorCode CheckType(Mat A)
   `INSERT_VALUES` any one of them is kept. The COO interface, `MatSetPreallocationCOO()`, gives the same bits in every run.
 
   Errors: `PETSC_ERR_GPU` when this process has no usable device: `MatSetValues()` and `MatSetValuesCOO()` work there. `PETSC_ERR_MEM` when the buffers do not fit.
+  `PETSC_ERR_ARG_WRONG` for a matrix of another type and for another mode, `PETSC_ERR_ARG_OUTOFRANGE` for a negative capacity.
 
-  Takes capacity times the size of two `PetscInt` and a `PetscScalar` of device memory until `MatDCSRCUDARestoreInserter()`. When that is too much, insert with several
+  Cost: capacity times the size of two `PetscInt` and a `PetscScalar` of device memory until `MatDCSRCUDARestoreInserter()`. When that is too much, insert with several
   inserters one after the other.
 
-.seealso: `MATDCSRCUDA`, `MatDCSRCUDARestoreInserter()`, `MatDCSRCUDAInsert()`, `MatDCSRCUDAInsertBlock()`, `MatDCSRCUDASetValuesDevice()`, `MatSetPreallocationCOO()`
+.seealso: `MATDCSRCUDA`, `MatDCSRCUDAInserter`, `MatDCSRCUDARestoreInserter()`, `MatDCSRCUDAInsert()`, `MatDCSRCUDAInsertBlock()`, `MatDCSRCUDASetValuesDevice()`, `MatSetPreallocationCOO()`
 @*/
 PetscErrorCode MatDCSRCUDAGetInserter(Mat A, PetscCount capacity, InsertMode mode, MatDCSRCUDAInserter *ins)
 {
@@ -109,9 +110,11 @@ static PetscErrorCode InsertBuffers(Mat A, const MatDCSRCUDAInserter *ins, cudaS
 
   Not Collective (except for the `MatSetUp()` of a matrix that was not set up)
 
-  Input Parameters:
-+ A   - the matrix
-- ins - from `MatDCSRCUDAGetInserter()`, with the same matrix; empty afterwards, also after an error
+  Input Parameter:
+. A - the matrix
+
+  Input/Output Parameter:
+. ins - from `MatDCSRCUDAGetInserter()`, with the same matrix; empty afterwards, also after an error
 
   Level: intermediate
 
@@ -119,10 +122,10 @@ static PetscErrorCode InsertBuffers(Mat A, const MatDCSRCUDAInserter *ins, cudaS
   `MatAssemblyBegin()` and `MatAssemblyEnd()` are still to be called, by all processes; entries of rows of other processes travel there. Waits for the kernels on the
   stream of the current `PetscDeviceContext`.
 
-  Errors: `PETSC_ERR_ARG_OUTOFRANGE` when more entries were inserted than the capacity allows: then none of them is, and the message says which capacity would do. Other
-  errors are those of `MatDCSRCUDASetValuesDevice()`.
+  Errors: `PETSC_ERR_ARG_OUTOFRANGE` when more entries were inserted than the capacity allows: then none of them is, and the message says which capacity would do.
+  `PETSC_ERR_ARG_WRONGSTATE` for an inserter that is empty: never got, or restored already. Other errors are those of `MatDCSRCUDASetValuesDevice()`.
 
-  Costs what `MatDCSRCUDASetValuesDevice()` does.
+  Cost: that of `MatDCSRCUDASetValuesDevice()`, and one synchronization with the stream.
 
 .seealso: `MATDCSRCUDA`, `MatDCSRCUDAGetInserter()`, `MatDCSRCUDASetValuesDevice()`, `MatAssemblyBegin()`
 @*/
