@@ -54,7 +54,7 @@ def init(library=None):
     if library is not None and not os.path.samefile(_library.in_folder(library), path):
       raise Error('%s is loaded already, and %s cannot be loaded beside it: call petscsparsecuda.init() once' % (path, library))
   if petsc.initialized():
-    _library.register(path)
+    _library.register(path, petsc)
   else:
     _library.register_later(path, petsc)
   _loaded = path

@@ -3,6 +3,8 @@ import ctypes
 
 import numpy
 
+from . import _library
+
 DLPACK_HOST, DLPACK_CUDA, DLPACK_CUDA_HOST, DLPACK_CUDA_MANAGED = 1, 2, 3, 13
 DLPACK_KINDS = {0: 'i', 1: 'u', 2: 'f', 5: 'c'}
 STREAM_LEGACY = 1
@@ -22,9 +24,8 @@ class _Array:
 
 
 def _functions():
-  from ._library import PETSc
   if not hasattr(_functions, 'of'):
-    _functions.of = PETSc().functions
+    _functions.of = _library.PETSc().functions
   return _functions.of
 
 
@@ -92,11 +93,11 @@ def _array(what, array, wanted, copy=False):
 
 
 def _call(mat, function, arrays, *arguments):
-  from petsc4py import PETSc
   code = getattr(_functions(), function)(ctypes.c_void_p(mat.handle), *arguments)
   if code:
-    raise PETSc.Error(code)
+    raise _library.petsc_error(_functions(), code)
   if any(array.device for array in arrays):
+    from petsc4py import PETSc
     PETSc.DeviceContext.getCurrent().synchronize()  # the arrays may be changed or freed when the caller has them back
 
 

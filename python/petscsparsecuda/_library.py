@@ -233,13 +233,22 @@ def load(path):
     raise LibraryNotFound('%s does not load: %s' % (path, e)) from e
 
 
-def register(path):
+def petsc_error(functions, code):
+  """The petsc4py.PETSc.Error of a function that was called here and not by petsc4py, with PETSc's words."""
+  from petsc4py import PETSc as module
+  text, words = ctypes.c_char_p(), ctypes.c_char_p()
+  functions.PetscErrorMessage(ctypes.c_int(code), ctypes.byref(text), ctypes.byref(words))
+  error = module.Error(code)
+  getattr(error, '_traceback', []).extend(line.value.decode(errors='replace') for line in (text, words) if line.value)
+  return error
+
+
+def register(path, petsc):
   """PETSc runs: registers the types there."""
-  library, initialize = load(path)
+  _, initialize = load(path)
   code = initialize()
   if code:
-    from petsc4py import PETSc as petsc4py_petsc
-    error = petsc4py_petsc.Error(code)
+    error = petsc_error(petsc.functions, code)
     raise (WrongPETSc if code == ARG_INCOMP else Error)('%s does not start: %s' % (path, error)) from error
 
 
