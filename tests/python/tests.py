@@ -49,6 +49,12 @@ class Case(unittest.TestCase):
       f.write(text)
     return path
 
+  def copy_package(self, *names):
+    """A copy of the package in that folder, for PYTHONPATH."""
+    to = os.path.join(self.work, *names)
+    shutil.copytree(PACKAGE, os.path.join(to, 'petscsparsecuda'), ignore=shutil.ignore_patterns('__pycache__'))
+    return to
+
   def link(self, *names):
     path = os.path.join(self.work, *names)
     os.makedirs(os.path.dirname(path), exist_ok=True)
@@ -116,11 +122,6 @@ class Order(Case):
 class Find(Case):
   FIND = 'import petscsparsecuda\nprint("found", petscsparsecuda.find())\n'
 
-  def copy_package(self, *names):
-    to = os.path.join(self.work, *names)
-    shutil.copytree(PACKAGE, os.path.join(to, 'petscsparsecuda'), ignore=shutil.ignore_patterns('__pycache__'))
-    return to
-
   def found(self, path, code=FIND, **environment):
     self.assertIn('found %s\n' % path, self.run_python(code, **dict({'PETSCSPARSECUDA_LIBRARY': None}, **environment)))
 
@@ -139,7 +140,7 @@ class Find(Case):
   def test_pkg_config(self):
     path = self.link('elsewhere', NAME)
     self.file('petscsparsecuda.pc', text='libdir=%s\nName: petscsparsecuda\nDescription: test\nVersion: 0\n' % os.path.dirname(path))
-    self.found(path, PKG_CONFIG_PATH=self.work)
+    self.found(path, PKG_CONFIG_PATH=self.work, PYTHONPATH=self.copy_package('site-packages'))
 
   def test_checkout(self):
     to = self.copy_package('checkout', 'python')
@@ -169,9 +170,9 @@ class Errors(Case):
     return out
 
   def test_not_found(self):
-    out = self.raised('LibraryNotFound', 'PETSCSPARSECUDA_LIBRARY (not set)', '(beside the package)', 'pkg-config petscsparsecuda', 'build tree', code='import petscsparsecuda, petscsparsecuda._library as l\nl.checkout = lambda: None\npetscsparsecuda.init()\n',
-                      PETSCSPARSECUDA_LIBRARY=None, PKG_CONFIG_LIBDIR=self.work)
-    self.assertIn(os.path.join(os.path.dirname(PACKAGE), 'lib', NAME), out)
+    to = self.copy_package('site-packages')
+    self.raised('LibraryNotFound', 'PETSCSPARSECUDA_LIBRARY (not set)', os.path.join(to, 'lib', NAME) + ' (beside the package)', 'pkg-config petscsparsecuda (nothing)', 'build tree (nothing)', code='import petscsparsecuda\npetscsparsecuda.init()\n',
+                PETSCSPARSECUDA_LIBRARY=None, PKG_CONFIG_LIBDIR=self.work, PYTHONPATH=to)
 
   def test_named_and_missing(self):
     self.raised('LibraryNotFound', 'there is no /nowhere/lib.so, which PETSCSPARSECUDA_LIBRARY names', PETSCSPARSECUDA_LIBRARY='/nowhere/lib.so')
