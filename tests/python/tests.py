@@ -20,7 +20,7 @@ MAKE = '''
 A = PETSc.Mat().create()
 A.setSizes(4)
 A.setType(petscsparsecuda.DCSR)
-print('type', A.getType())
+print('type %s\\n' % A.getType(), end='', flush=True)
 '''
 BEFORE = 'import petscsparsecuda, petsc4py\nprint("loaded", petscsparsecuda.init())\npetsc4py.init([])\nfrom petsc4py import PETSc\n'
 AFTER = 'import petscsparsecuda, petsc4py\npetsc4py.init([])\nfrom petsc4py import PETSc\nprint("loaded", petscsparsecuda.init())\n'
