@@ -67,7 +67,7 @@ $(BUILD)/tests/cases.json: $(test_mains) conf/generate-tests $(config) $(BUILD)/
 run_environment = PETSC_DIR='$(PETSC_DIR)' PETSC_ARCH='$(PETSC_ARCH)' PETSC_SRC='$(PETSC_SRC)' PETSCSPARSECUDA_BUILD='$(abspath $(BUILD))' PETSCSPARSECUDA_BUILD_ROOT='$(BUILD_ROOT)' PETSCSPARSECUDA_LIBRARY='$(abspath $(SHLIB))'
 test_scripts := $(sort $(shell find tests -path tests/petsc -prune -o -name '*.sh' -perm -u+x -print 2>/dev/null))
 
-.PHONY: test-programs test-petsc demo bench demo-programs bench-programs
+.PHONY: test-programs test-petsc test-python demo bench demo-programs bench-programs
 test-programs: $(test_programs) $(preload_libraries) $(BUILD)/tests/cases.json
 demo-programs: $(demo_programs)
 bench-programs: $(bench_programs)
@@ -77,6 +77,9 @@ test: library test-programs
 
 test-petsc: library
 	@$(run_environment) tests/petsc/run --library $(abspath $(SHLIB)) --build $(abspath $(BUILD))/petsc-tests $(if $(JOBS),--jobs $(JOBS)) $(if $(TIMEOUT),--timeout $(TIMEOUT)) $(if $(TESTS),--only '$(TESTS)')
+
+test-python: library
+	@$(run_environment) tests/python/run $(if $(TESTS),'$(TESTS)')
 
 demo: build-info $(demo_programs)
 	@$(run_environment) $(PYTHON) demo/demo.py $(DEMO_OPTIONS)

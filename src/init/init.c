@@ -37,14 +37,27 @@ static PetscErrorCode CheckVersion(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode CheckType(PetscDataType type, size_t ours, const char what[])
+static PetscErrorCode CheckInt(void)
 {
   size_t theirs;
 
   PetscFunctionBegin;
-  PetscCall(PetscDataTypeGetSize(type, &theirs));
-  PetscCheck(theirs == ours, PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP, "libpetscsparsecuda.so was built with a %s of %d bytes and is loaded into a PETSc with %d bytes: build it again with PETSC_DIR and PETSC_ARCH set to this PETSc", what, (int)ours,
-             (int)theirs);
+  PetscCall(PetscDataTypeGetSize(PETSC_INT, &theirs));
+  PetscCheck(theirs == sizeof(PetscInt), PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP, "libpetscsparsecuda.so was built with a PetscInt of %d bytes and is loaded into a PETSc with %d bytes: build it again with PETSC_DIR and PETSC_ARCH set to this PETSc",
+             (int)sizeof(PetscInt), (int)theirs);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Asks by name: PETSC_REAL and PETSC_SCALAR are what this library was compiled with, and every PETSc knows the size of a double. */
+static PetscErrorCode CheckType(const char name[], PetscDataType ours, const char what[])
+{
+  PetscDataType theirs;
+  PetscBool     found;
+
+  PetscFunctionBegin;
+  PetscCall(PetscDataTypeFromString(name, &theirs, &found));
+  PetscCheck(found && theirs == ours, PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP, "libpetscsparsecuda.so was built with a %s of type %s and is loaded into a PETSc with %s: build it again with PETSC_DIR and PETSC_ARCH set to this PETSc", what,
+             PetscDataTypes[ours], found ? PetscDataTypes[theirs] : "another one");
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -54,9 +67,9 @@ static PetscErrorCode CheckPETSc(void)
 
   PetscFunctionBegin;
   PetscCall(CheckVersion());
-  PetscCall(CheckType(PETSC_INT, sizeof(PetscInt), "PetscInt"));
-  PetscCall(CheckType(PETSC_REAL, sizeof(PetscReal), "PetscReal"));
-  PetscCall(CheckType(PETSC_SCALAR, sizeof(PetscScalar), "PetscScalar"));
+  PetscCall(CheckInt());
+  PetscCall(CheckType("real", PETSC_REAL, "PetscReal"));
+  PetscCall(CheckType("scalar", PETSC_SCALAR, "PetscScalar"));
   PetscCall(PetscHasExternalPackage("cuda", &cuda));
   PetscCheck(cuda, PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP, "libpetscsparsecuda.so needs a PETSc configured with CUDA: configure PETSc with --with-cuda=1 and build the library again");
   PetscFunctionReturn(PETSC_SUCCESS);
