@@ -37,17 +37,6 @@ BENCHMARKS = {
     "transpose": "Explicit transpose",
 }
 
-# The metrics that a README table shows where a benchmark has many; docs/results.md shows all.
-HEADLINE_METRICS = {
-    "spmv": ("time-cold", "time-warm"),
-    "spmvt": ("time-cold", "time-warm"),
-    "spgemm": ("time", "numeric"),
-    "spadd": ("time", "time-numeric"),
-    "transpose": ("whole", "values"),
-    "matmult": ("mult-time", "mult-cpu", "multtranspose-time"),
-    "insert": ("assembly-time", "time", "peak-memory", "refill-insert", "time-per-value", "time-each", "batch-time", "first-batch-time", "rate", "first-rate", "mult-time"),
-}
-
 KEYS = ("benchmark", "case", "metric", "unit", "ours", "best", "competitor", "floor", "gpu", "driver", "cuda", "petsc", "commit", "date")
 TEXT_KEYS = ("benchmark", "case", "metric", "unit", "gpu", "driver", "cuda", "petsc", "commit", "date")
 
@@ -249,14 +238,6 @@ def metrics_of(records):
     return list(dict.fromkeys(record["metric"] for record in records))
 
 
-def shown_metrics(benchmark, records, everything):
-    """The metrics a table shows: all, or the headline ones where a benchmark names some and the files have them."""
-    metrics = metrics_of(records)
-    if everything or benchmark not in HEADLINE_METRICS:
-        return metrics
-    return [metric for metric in HEADLINE_METRICS[benchmark] if metric in metrics] or metrics
-
-
 # ---- markdown
 
 
@@ -359,18 +340,17 @@ def solve_table(records):
     return lines
 
 
-def benchmark_lines(gpu, benchmark, records, everything, to_root):
+def benchmark_lines(gpu, benchmark, records, to_root):
     """Everything about one benchmark on one GPU; to_root leads from the page's folder to the root, for the links to the pictures."""
     lines = []
     if benchmark == "solve":
         lines += solve_table(records)
     else:
-        metrics = shown_metrics(benchmark, records, everything)
-        for metric in metrics:
+        for metric in metrics_of(records):
             chosen = [record for record in records if record["metric"] == metric]
             if len(metrics_of(records)) > 1:
                 lines += ["", f"`{metric}`:", ""]
-            if has_picture(chosen) and (everything or metric == metrics[0]):
+            if has_picture(chosen):
                 lines += [f"![{benchmark} {metric} on {gpu}, fraction of the floor]({to_root}{picture_path(gpu, benchmark, metric).as_posix()})", ""]
             for curve in CURVES:
                 if has_curve(chosen, curve):
@@ -440,7 +420,7 @@ def block(results, name, to_root):
         if everything and found:
             parts += ["", f"## {BENCHMARKS[benchmark]}", ""]
         for gpu, records in found.items():
-            lines = benchmark_lines(gpu, benchmark, records, everything, to_root)
+            lines = benchmark_lines(gpu, benchmark, records, to_root)
             parts += ([""] if parts and parts[-1] else []) + ([f"### {records[0]['gpu']}", ""] if len(found) > 1 else []) + lines
     text = "\n".join(parts).strip("\n")
     return re.sub(r"\n{3,}", "\n\n", text) if text else NO_RESULTS

@@ -145,12 +145,6 @@ class ReportTest(unittest.TestCase):
         self.assertEqual(picture.count("<rect"), 3 + 4)
         self.assertIn("(docs/pictures/h200-solve-times.svg)", self.page())
 
-    def test_headline_metrics(self):
-        self.put([record(benchmark="matmult", metric=metric) for metric in ("mult-time", "scale-twice-time")], "h200/matmult.jsonl")
-        self.run_report()
-        self.assertNotIn("scale-twice-time", self.page())
-        self.assertIn("scale-twice-time", self.page("docs/results.md"))
-
     def test_comparison_with_ourselves_is_no_loss(self):
         self.put([record(metric="time-fragmented", competitor="compact", best=9.0)])
         self.run_report()
