@@ -96,6 +96,7 @@ static PetscErrorCode RegisterPCEvents(void)
   PetscCall(PetscLogEventRegister("GAMGDevIndSet", PC_CLASSID, &PETSCSPARSECUDA_GAMGIndependentSet));
   PetscCall(PetscLogEventRegister("GAMGDevAggs", PC_CLASSID, &PETSCSPARSECUDA_GAMGAggregates));
   PetscCall(PetscLogEventRegister("GAMGDevTentative", PC_CLASSID, &PETSCSPARSECUDA_GAMGTentative));
+  PetscCall(PetscLogEventSetCollective(PETSCSPARSECUDA_GAMGPermutation, PETSC_FALSE)); // local work, before which a process may have failed: -log_sync must not wait for it
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -1,6 +1,7 @@
 static char help[] = "DMCreateMatrix() and DMCreateInterpolation() with -dm_mat_type: DMDA in one, two and three dimensions, one and three unknowns a point.\n\n";
 
 #include "testmat.h"
+#include <petsc/private/dmimpl.h>
 #include <petsc/private/matimpl.h>
 #include <petscdmda.h>
 
@@ -53,6 +54,7 @@ static PetscErrorCode CreateInterpolation(PetscInt dim, PetscInt dof, MatType ty
   PetscCall(CreateDM(dim, dof, type, &coarse));
   PetscCall(DMDASetInterpolationType(coarse, kind));
   PetscCall(DMRefine(coarse, PETSC_COMM_WORLD, &fine));
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-dm_bind_below", &fine->bind_below, NULL)); // it is about vectors of the fine grid, which DMRefine() has set up
   PetscCall(DMCreateInterpolation(coarse, fine, P, scale));
   PetscCall(DMDestroy(&coarse));
   PetscCall(DMDestroy(&fine));
@@ -62,13 +64,16 @@ static PetscErrorCode CreateInterpolation(PetscInt dim, PetscInt dof, MatType ty
 /* MATAIJ's with more than one unknown a point is a MATMAIJ; ours is of our type where the device computes. */
 static PetscErrorCode TestInterpolation(PetscInt dim, PetscInt dof, const char type[], DMDAInterpolationType kind, PetscBool device)
 {
-  Mat P, Q;
-  Vec scale[2];
+  Mat       P, Q;
+  Vec       scale[2];
+  PetscBool bind;
 
   PetscFunctionBegin;
+  PetscCall(PetscOptionsHasName(NULL, NULL, "-dm_bind_below", &bind));
   PetscCall(CreateInterpolation(dim, dof, MATAIJ, kind, &P, &scale[0]));
   PetscCall(CreateInterpolation(dim, dof, type, kind, &Q, &scale[1]));
   if (device) PetscCall(TestHasType(Q, type, "DMCreateInterpolation"));
+  PetscCheck(!bind || (Q->boundtocpu && Q->bindingpropagates), PETSC_COMM_SELF, PETSC_ERR_PLIB, "DMCreateInterpolation: not bound to the CPU with -dm_bind_below");
   PetscCall(TestCompareProducts(P, Q, "DMCreateInterpolation"));
   PetscCall(TestCompareVec(scale[0], scale[1], "the scale of DMCreateInterpolation"));
   for (int k = 0; k < 2; k++) PetscCall(VecDestroy(&scale[k]));
@@ -112,8 +117,13 @@ int main(int argc, char **argv)
    build:
       depends: testmat.c
 
-   test:
+   testset:
       nsize: {{1 2 4}}
       output_file: output/empty.out
+      test:
+         suffix: 1
+      test:
+         suffix: bind
+         args: -dm_bind_below 1000000
 
 TEST*/

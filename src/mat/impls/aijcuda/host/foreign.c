@@ -159,11 +159,26 @@ static PetscErrorCode MakesOurs(DM dm, PetscBool *ours)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The interpolation as MATAIJ or MATMAIJ of such, which becomes a matrix of ours. */
+/* Makes a matrix of ours of an interpolation, which is MATAIJ or MATMAIJ of such. With -dm_bind_below PETSc has marked it as bound: a conversion keeps no mark. */
+static PetscErrorCode MakeInterpolationOurs(MatType type, Mat *P)
+{
+  const PetscBool bound = (PetscBool)((*P)->boundtocpu && (*P)->bindingpropagates);
+  PetscBool       maij;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectTypeCompareAny((PetscObject)*P, &maij, MATSEQMAIJ, MATMPIMAIJ, ""));
+  if (maij) PetscCall(MatConvert(*P, MATAIJ, MAT_INPLACE_MATRIX, P));
+  PetscCall(MatConvert(*P, type, MAT_INPLACE_MATRIX, P));
+  if (!bound) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatSetBindingPropagates(*P, PETSC_TRUE));
+  PetscCall(MatBindToCPU(*P, PETSC_TRUE));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode DMCreateInterpolation_DA_AIJCUDA(DM coarse, DM fine, Mat *P, Vec *scale)
 {
   const MatType  type = coarse->mattype;
-  PetscBool      ours, maij;
+  PetscBool      ours;
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
@@ -172,11 +187,7 @@ static PetscErrorCode DMCreateInterpolation_DA_AIJCUDA(DM coarse, DM fine, Mat *
   ierr            = (*parent_interpolation_da)(coarse, fine, P, scale);
   coarse->mattype = type;
   PetscCall(ierr);
-  if (ours) {
-    PetscCall(PetscObjectTypeCompareAny((PetscObject)*P, &maij, MATSEQMAIJ, MATMPIMAIJ, ""));
-    if (maij) PetscCall(MatConvert(*P, MATAIJ, MAT_INPLACE_MATRIX, P));
-    PetscCall(MatConvert(*P, type, MAT_INPLACE_MATRIX, P));
-  }
+  if (ours) PetscCall(MakeInterpolationOurs(type, P));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
