@@ -31,7 +31,8 @@ PETSC_INTERN PetscErrorCode MatCopyHashToXAIJ_AIJCUDA(Mat, Mat);
 PETSC_INTERN PetscErrorCode MatAIJCUDASetRowAccessOps(struct _MatOps *, PetscBool);
 
 /* factor.c */
-PETSC_INTERN PetscErrorCode MatAIJCUDARegisterFactors(MatType);
+PETSC_INTERN PetscErrorCode MatAIJCUDARegisterFactors(void);
+PETSC_INTERN PetscErrorCode MatAIJCUDARegisterFactorsOf(MatType);
 
 /* factornested.c */
 PETSC_INTERN PetscErrorCode MatAIJCUDARegisterNestedFactors(void);

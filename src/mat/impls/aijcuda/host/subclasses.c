@@ -296,7 +296,7 @@ static PetscErrorCode SetSubclass(Mat A, MatType type, ConvertFn convert)
   Not Collective
 
   Note:
-  Matrices that are ours are left as they are: PETSc calls this inside our own constructor, too. So are those that are made while host code runs.
+  Matrices that are made while host code runs are left as they are: PETSc calls this inside our own constructor, too.
 */
 PetscErrorCode MatSeqAIJSetType_AIJCUDA(Mat A, MatType type, PETSC_UNUSED MatReuse reuse, PETSC_UNUSED Mat *B)
 {
@@ -304,8 +304,8 @@ PetscErrorCode MatSeqAIJSetType_AIJCUDA(Mat A, MatType type, PETSC_UNUSED MatReu
 
   PetscFunctionBegin;
   PetscCall(MatIsSeqAIJCUDA(A, &ours));
-  if (ours || MatAIJCUDAInHostCode()) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(BecomeSeqAIJ(A));
+  if (MatAIJCUDAInHostCode()) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!ours) PetscCall(BecomeSeqAIJ(A));
   PetscCall((*MatAIJCUDAHook.from_seqaij)(A, type, MAT_INPLACE_MATRIX, &A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
