@@ -28,6 +28,7 @@ PetscErrorCode MatIsMPIAIJCUDA(Mat A, PetscBool *is)
   const MatAIJCUDATypes *types = NULL;
 
   PetscFunctionBegin;
+  *is = PETSC_FALSE;
   if (A != NULL && A->data != NULL) PetscCall(MatAIJCUDATypesFindParallel(((PetscObject)A)->type_name, &types));
   *is = (PetscBool)(types != NULL && MatMPIAIJCUDAGet(A) != NULL);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -651,7 +652,7 @@ PetscErrorCode MatSeqAIJCUDAUpdateKept(Mat A)
 /* Of the accesses to a matrix, or to its blocks, only the one that is about to end is left. */
 static PetscErrorCode ForgetArrays(Mat A)
 {
-  PetscBool is;
+  PetscBool is = PETSC_FALSE;
 
   PetscFunctionBegin;
   PetscCall(MatIsSeqAIJCUDA(A, &is));

@@ -232,7 +232,7 @@ static PetscErrorCode IsOursInForm(Mat A, MatType type, PetscBool *is)
 PetscErrorCode MatConvertFrom_AIJCUDA(Mat A, MatType type, MatReuse reuse, Mat *B)
 {
   MatType        base;
-  PetscBool      ours;
+  PetscBool      ours = PETSC_FALSE;
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
