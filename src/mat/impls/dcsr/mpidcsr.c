@@ -305,5 +305,6 @@ PetscErrorCode MatCreate_MPIAIJCUDA(Mat B, MatType type)
   PetscFunctionBegin;
   PetscCall(MatCreate_MPIAIJ_AIJCUDA(B));
   PetscCall(MatConvert_MPIAIJ_MPIAIJCUDA(B, type, MAT_INPLACE_MATRIX, &B));
+  PetscCall(MatAIJCUDARestoreSaved(B, type));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -509,5 +509,6 @@ PetscErrorCode MatCreate_SeqAIJCUDA(Mat B, MatType type)
   PetscCall(HostCodeReadsStructure(B, &reads));
   MatSeqAIJCUDAGet(B)->staging.created        = (PetscBool)!reads;
   MatSeqAIJCUDAGet(B)->mirror.keeps_structure = reads;
+  PetscCall(MatAIJCUDARestoreSaved(B, type));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

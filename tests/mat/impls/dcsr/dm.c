@@ -94,7 +94,7 @@ int main(int argc, char **argv)
         PetscCall(Create(dim, dof, type, (PetscBool)empty, &B));
         PetscCall(TestHasType(B, type, "DMCreateMatrix"));
         PetscCall(TestBlocks(B, &n, blocks));
-        for (PetscInt k = 0; k < n; k++) PetscCall(TestHasType(blocks[k], type, "a block of DMCreateMatrix"));
+        for (PetscInt k = 0; k < n; k++) PetscCall(TestBlockHasType(blocks[k], k, type, "a block of DMCreateMatrix"));
         PetscCall(TestCompare(A, B, "DMCreateMatrix"));
         device = (PetscBool)!blocks[0]->boundtocpu;
         PetscCall(MatDestroy(&A));
@@ -112,8 +112,13 @@ int main(int argc, char **argv)
    build:
       depends: testmat.c
 
-   test:
+   testset:
       nsize: {{1 2 4}}
       output_file: output/empty.out
+      test:
+         suffix: 1
+      test:
+         suffix: hisparse
+         args: -mat_type hisparsecuda
 
 TEST*/

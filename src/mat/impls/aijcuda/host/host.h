@@ -23,6 +23,7 @@ PETSC_INTERN PetscBool      MatAIJCUDAChangesType(Mat);
 PETSC_INTERN PetscErrorCode MatAIJCUDASave(Mat, PetscBool);
 PETSC_INTERN PetscErrorCode MatAIJCUDAForgetSaved(void);
 PETSC_INTERN PetscErrorCode MatAIJCUDARegisterSubclasses(void);
+PETSC_INTERN PetscErrorCode MatAIJCUDARestoreSaved(Mat, MatType);
 
 /* copyhash.c */
 PETSC_INTERN PetscErrorCode MatCopyHashToXAIJ_AIJCUDA(Mat, Mat);
