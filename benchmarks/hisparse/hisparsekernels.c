@@ -288,24 +288,38 @@ static PetscErrorCode FormatRecords(HiSparseBench *b)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Every launch configuration of both directions: a line each for the sweep's reader. */
+/* A line for the sweep's reader. */
+static PetscErrorCode SweepProduct(HiSparseBench *b, PetscInt k, const char config[])
+{
+  HiSparseProduct h = {b->hisparse, &b->product[k]};
+  PetscReal       us;
+
+  PetscFunctionBegin;
+  PetscCall(BenchProductCheck(&b->product[k], config, HiSparseProductRun, &h));
+  PetscCall(BenchTimerMeasure(&b->bench.timer, PETSC_TRUE, HiSparseProductRun, &h, &us));
+  PetscCall(PetscPrintf(PETSC_COMM_SELF, "sweep %-12s %-10s %s %-36s cold %9.2f us  of floor %5.3f\n", b->product[k].matrix.name, HiSparseFormats[b->format], directions[k], config, (double)us, (double)(b->floor / us)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Every launch configuration of both directions; windows have one. */
 static PetscErrorCode FormatSweep(HiSparseBench *b)
 {
+  PetscInt n = 1;
+
   PetscFunctionBegin;
+  if (b->format == HISPARSE_DIAGONALS) PetscCall(HiSparseConfigGetCount(&n));
   for (PetscInt k = 0; k < 2; k++) {
-    PetscInt n;
-
-    PetscCall(HiSparsePrepare(b->hisparse, transposes[k], b->bench.stream));
-    PetscCall(HiSparseConfigGetCount(b->hisparse, transposes[k], &n));
     for (PetscInt i = 0; i < n; i++) {
-      HiSparseProduct h = {b->hisparse, &b->product[k]};
-      const char     *what;
-      PetscReal       us;
+      char what[64] = "";
 
-      PetscCall(HiSparseConfigSet(b->hisparse, transposes[k], i, &what));
-      PetscCall(BenchProductCheck(&b->product[k], what, HiSparseProductRun, &h));
-      PetscCall(BenchTimerMeasure(&b->bench.timer, PETSC_TRUE, HiSparseProductRun, &h, &us));
-      PetscCall(PetscPrintf(PETSC_COMM_SELF, "sweep %-12s %-10s %s %-40s cold %9.2f us  of floor %5.3f\n", b->product[k].matrix.name, HiSparseFormats[b->format], directions[k], what, (double)us, (double)(b->floor / us)));
+      if (b->format == HISPARSE_DIAGONALS) {
+        HiSparseConfig c;
+
+        PetscCall(HiSparseConfigGet(i, &c));
+        PetscCall(HiSparseSetConfig(b->hisparse, &c));
+        PetscCall(PetscSNPrintf(what, sizeof(what), "threads %3d batch %d resident %4d", c.threads, c.batch, c.resident));
+      }
+      PetscCall(SweepProduct(b, k, what));
     }
   }
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -185,6 +185,7 @@ PETSC_INTERN PetscErrorCode HiSparseDiagonalsDiagonalScale(void *structure, void
 PETSC_INTERN PetscErrorCode HiSparseDiagonalsDiagonalAdd(void *structure, void *values, const PetscScalar d[], PetscScalar scalar, PetscBool insert, cudaStream_t stream);
 PETSC_INTERN PetscErrorCode HiSparseDiagonalsGetDiagonal(void *structure, void *values, PetscScalar alpha, PetscScalar diagonal[], cudaStream_t stream);
 PETSC_INTERN PetscErrorCode HiSparseDiagonalsCountMissingDiagonal(void *structure, PetscCount n, cudaStream_t stream, PetscCount *missing);
+/* diagonalsnorms.cu */
 PETSC_INTERN PetscErrorCode HiSparseDiagonalsNormFrobeniusSquared(void *structure, void *values, cudaStream_t stream, PetscReal *norm2);
 PETSC_INTERN PetscErrorCode HiSparseDiagonalsNormOne(void *structure, void *values, cudaStream_t stream, PetscReal *norm);
 PETSC_INTERN PetscErrorCode HiSparseDiagonalsNormInfinity(void *structure, void *values, cudaStream_t stream, PetscReal *norm);
