@@ -117,7 +117,7 @@ template <typename Offset>
 __device__ __forceinline__ void NoteQuarters(const EncodeArguments &a, PetscInt slice, int lane)
 {
   if (lane < HISPARSE_SLICE_WORDS) {
-    const PetscInt     first   = min(slice * HISPARSE_SLICE_ROWS + lane * HISPARSE_WARP, a.num_rows), last = min(first + HISPARSE_WARP, a.num_rows);
+    const PetscInt     first = min(slice * HISPARSE_SLICE_ROWS + lane * HISPARSE_WARP, a.num_rows), last = min(first + HISPARSE_WARP, a.num_rows);
     unsigned long long entries = (unsigned long long)(((const Offset *)a.row_offsets)[last] - ((const Offset *)a.row_offsets)[first]);
 
     if (entries > *(volatile unsigned long long *)a.max_quarter) atomicMax(a.max_quarter, entries);
@@ -284,7 +284,8 @@ PetscErrorCode FillOverflow(DCSRView csr, EncodeArguments *a, DCSRView view, cud
   size_t          bytes;
 
   PetscFunctionBegin;
-  PetscCall(DCSRWithTemporary("row offsets outside of diagonals", stream, [&](void *storage, size_t &size) { return cub::DeviceScan::ExclusiveScan(storage, size, sizes, offsets, cuda::std::plus<>{}, (OverflowOffset)0, (PetscCount)a->num_rows + 1, stream); }));
+  PetscCall(DCSRWithTemporary("row offsets outside of diagonals", stream,
+                              [&](void *storage, size_t &size) { return cub::DeviceScan::ExclusiveScan(storage, size, sizes, offsets, cuda::std::plus<>{}, (OverflowOffset)0, (PetscCount)a->num_rows + 1, stream); }));
   PetscCall(SetStaged((FillOverflowKernel<Offset, OverflowOffset>), csr, a, &bytes));
   FillOverflowKernel<Offset, OverflowOffset><<<DCSRNumBlocks((PetscCount)a->num_slices, WARPS), THREADS, bytes, stream>>>(*a, offsets, view.columns);
   PetscCallCUDA(cudaGetLastError());

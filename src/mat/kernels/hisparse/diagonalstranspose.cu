@@ -24,7 +24,6 @@ struct Keys {
   int r0_bits, slice_bits;
 
   __host__ __device__ uint64_t Make(uint64_t slice, int32_t r0, unsigned int second) const { return (slice << r0_bits | (uint64_t)(r0 + (HISPARSE_SLICE_ROWS - 1))) << 1 | second; }
-  __device__ PetscInt          Slice(uint64_t key) const { return (PetscInt)(key >> (r0_bits + 1)); }
   __device__ int32_t           R0(uint64_t key) const { return (int32_t)(key >> 1 & ((1ull << r0_bits) - 1)) - (HISPARSE_SLICE_ROWS - 1); }
   __device__ PetscInt          RowSlice(uint64_t key) const { return (PetscInt)(R0(key) >> SLICE_SHIFT) + (PetscInt)(key & 1); }
 };
@@ -67,9 +66,9 @@ __global__ void __launch_bounds__(THREADS) MakeKeysKernel(PetscInt num_slices, c
   const HiSparseSlice s = slices[slice];
 
   for (uint32_t k = s.first_piece + (uint32_t)lane; k < s.first_piece + s.num_pieces; k += HISPARSE_WARP) {
-    const HiSparsePiece piece  = pieces[k];
+    const HiSparsePiece piece        = pieces[k];
     const PetscInt      column_slice = piece.c0 >> SLICE_SHIFT; // -1: before the first
-    const int           offset = piece.c0 & (HISPARSE_SLICE_ROWS - 1);
+    const int           offset       = piece.c0 & (HISPARSE_SLICE_ROWS - 1);
     const unsigned int  all = BitsBefore(piece.mask, HISPARSE_SLICE_WORDS), first = CountBelow(piece.mask, HISPARSE_SLICE_ROWS - offset);
     const int32_t       r0 = (int32_t)(slice * HISPARSE_SLICE_ROWS) - offset;
 
@@ -134,10 +133,7 @@ struct FindSlice {
   PetscCount      parts;
   uint32_t       *slices;
 
-  __device__ void operator()(PetscInt slice) const
-  {
-    slices[slice] = places[LowerBound(sorted, (PetscCount)0, parts, keys.Make((uint64_t)slice, -(HISPARSE_SLICE_ROWS - 1), 0))];
-  }
+  __device__ void operator()(PetscInt slice) const { slices[slice] = places[LowerBound(sorted, (PetscCount)0, parts, keys.Make((uint64_t)slice, -(HISPARSE_SLICE_ROWS - 1), 0))]; }
 };
 
 /* Arrays that exist while the list is made. */
