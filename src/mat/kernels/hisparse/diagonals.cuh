@@ -76,4 +76,22 @@ __device__ __forceinline__ unsigned int BitsBefore(const uint32_t mask[HISPARSE_
   return n;
 }
 
+/* n entries into the shared memory of a warp, each read once. The lanes see them after __syncwarp(). */
+template <typename T>
+__device__ __forceinline__ void CopyToShared(T *to, const T *from, unsigned int n, int lane)
+{
+  constexpr int batch = 8; // loads under way
+
+  for (unsigned int k = (unsigned int)lane; k < n; k += batch * HISPARSE_WARP) {
+    T part[batch];
+
+#pragma unroll
+    for (int b = 0; b < batch; b++)
+      if (k + b * HISPARSE_WARP < n) part[b] = from[k + b * HISPARSE_WARP];
+#pragma unroll
+    for (int b = 0; b < batch; b++)
+      if (k + b * HISPARSE_WARP < n) to[k + b * HISPARSE_WARP] = part[b];
+  }
+}
+
 } // namespace
