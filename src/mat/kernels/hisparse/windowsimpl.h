@@ -65,14 +65,16 @@ struct _n_Windows {
   X(2, 256, 4, 4, 1536) \
   X(1, 512, 4, 4, 1536)
 
-/* windows.c */
+/* windowsstructure.c */
 PETSC_INTERN PetscErrorCode WindowsCreate(DCSRView csr, const SpMVConfig *config, cudaStream_t stream, Windows *windows);
 PETSC_INTERN PetscErrorCode WindowsDestroy(Windows *windows, cudaStream_t stream);
 PETSC_INTERN PetscErrorCode WindowsMult(Windows windows, const WindowsValues *values, const PetscScalar x[], const PetscScalar z[], PetscScalar y[], cudaStream_t stream);
 
-/* windows.cu */
+/* windowsencode.cu */
 PETSC_INTERN PetscErrorCode WindowsEncode(Windows windows, const int32_t columns[], cudaStream_t stream);
 PETSC_INTERN PetscErrorCode WindowsDecode(Windows windows, int32_t columns[], cudaStream_t stream);
+PETSC_INTERN PetscErrorCode WindowsGetOffsets(Windows windows, PetscBool wide, void *row_offsets, cudaStream_t stream);
+PETSC_INTERN PetscErrorCode WindowsScaleReals(PetscInt n, PetscReal alpha, PetscReal array[], cudaStream_t stream);
 
 /* windowsmult.cu */
 PETSC_INTERN WindowsLaunchFn *WindowsGetLaunch(const SpMVConfig *config, PetscBool wide);

@@ -93,7 +93,7 @@ __global__ void __launch_bounds__(WINDOWS_THREADS) WindowsDecodeKernel(const uin
 }
 
 /* vec = 2^shift */
-static int WindowsShift(Windows w)
+static int WindowsGetShift(Windows w)
 {
   return w->config.vec == 2 ? 1 : w->config.vec == 4 ? 2 : 3;
 }
@@ -105,7 +105,7 @@ static PetscErrorCode WindowsEncodeUpper(Windows w, const int32_t columns[], con
   if (w->num_wide == 0) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscSparseCUDAMalloc(w->num_wide * WINDOWS_BLOCK, "upper halves of 32-bit columns", stream, &w->upper));
   w->bytes += (size_t)w->num_wide * WINDOWS_BLOCK * sizeof(*w->upper);
-  WindowsUpperKernel<<<(unsigned int)w->num_blocks, WINDOWS_THREADS, 0, stream>>>(columns, w->num_nonzeros, WindowsShift(w), number, w->windows, w->upper);
+  WindowsUpperKernel<<<(unsigned int)w->num_blocks, WINDOWS_THREADS, 0, stream>>>(columns, w->num_nonzeros, WindowsGetShift(w), number, w->windows, w->upper);
   PetscCallCUDA(cudaGetLastError());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -132,7 +132,7 @@ PetscErrorCode WindowsEncode(Windows w, const int32_t columns[], cudaStream_t st
   PetscCallGoto(ierr, done, PetscSparseCUDAMalloc(w->num_blocks * WINDOWS_COUNT, "windows of 16-bit columns", stream, &w->windows));
   PetscCallGoto(ierr, done, PetscSparseCUDAMalloc(w->num_blocks + 1, "blocks with 32-bit columns", stream, &number));
   w->bytes += (size_t)w->num_blocks * (WINDOWS_BLOCK * sizeof(*w->columns) + WINDOWS_COUNT * sizeof(*w->windows));
-  WindowsEncodeKernel<<<(unsigned int)w->num_blocks, WINDOWS_THREADS, 0, stream>>>(columns, w->num_nonzeros, WindowsShift(w), w->columns, w->windows, number);
+  WindowsEncodeKernel<<<(unsigned int)w->num_blocks, WINDOWS_THREADS, 0, stream>>>(columns, w->num_nonzeros, WindowsGetShift(w), w->columns, w->windows, number);
   PetscCallCUDAGoto(ierr, done, cudaGetLastError());
   PetscCallCUDAGoto(ierr, done, cudaMemsetAsync(number + w->num_blocks, 0, sizeof(*number), stream));
   PetscCallGoto(ierr, done, DCSRWithTemporary("numbers of blocks with 32-bit columns", stream, [&](void *work, size_t &bytes) { return cub::DeviceScan::ExclusiveSum(work, bytes, number, number, w->num_blocks + 1, stream); }));
@@ -162,7 +162,56 @@ PetscErrorCode WindowsDecode(Windows w, int32_t columns[], cudaStream_t stream)
 {
   PetscFunctionBegin;
   if (w->num_nonzeros == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  WindowsDecodeKernel<<<(unsigned int)w->num_blocks, WINDOWS_THREADS, 0, stream>>>(w->columns, w->windows, w->upper, w->num_nonzeros, WindowsShift(w), columns);
+  WindowsDecodeKernel<<<(unsigned int)w->num_blocks, WINDOWS_THREADS, 0, stream>>>(w->columns, w->windows, w->upper, w->num_nonzeros, WindowsGetShift(w), columns);
+  PetscCallCUDA(cudaGetLastError());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+template <typename From, typename To>
+__global__ void __launch_bounds__(WINDOWS_THREADS) WindowsOffsetsKernel(PetscCount n, const From *from, To *to)
+{
+  const PetscCount i = (PetscCount)blockIdx.x * WINDOWS_THREADS + threadIdx.x;
+
+  if (i < n) to[i] = (To)from[i];
+}
+
+/*
+  WindowsGetOffsets - the row offsets
+
+  Input Parameters:
++ w      - the structure
+. wide   - whether row_offsets are int64_t, or int32_t
+- stream - asynchronous on it
+
+  Output Parameter:
+. row_offsets - [num_rows + 1], device
+*/
+PetscErrorCode WindowsGetOffsets(Windows w, PetscBool wide, void *row_offsets, cudaStream_t stream)
+{
+  const PetscCount   n    = (PetscCount)w->num_rows + 1;
+  const unsigned int grid = DCSRNumBlocks(n, WINDOWS_THREADS);
+
+  PetscFunctionBegin;
+  if (wide == w->wide) PetscCallCUDA(cudaMemcpyAsync(row_offsets, w->row_offsets, (size_t)n * (wide ? sizeof(int64_t) : sizeof(int32_t)), cudaMemcpyDeviceToDevice, stream));
+  else if (wide) WindowsOffsetsKernel<<<grid, WINDOWS_THREADS, 0, stream>>>(n, (const int32_t *)w->row_offsets, (int64_t *)row_offsets);
+  else WindowsOffsetsKernel<<<grid, WINDOWS_THREADS, 0, stream>>>(n, (const int64_t *)w->row_offsets, (int32_t *)row_offsets);
+  PetscCallCUDA(cudaGetLastError());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+__global__ void __launch_bounds__(WINDOWS_THREADS) WindowsScaleKernel(PetscInt n, PetscReal alpha, PetscReal *array)
+{
+  const PetscCount i = (PetscCount)blockIdx.x * WINDOWS_THREADS + threadIdx.x;
+
+  if (i < n) array[i] *= alpha;
+}
+
+/* WindowsScaleReals - multiplies array [n], device, by alpha; asynchronous on stream */
+PetscErrorCode WindowsScaleReals(PetscInt n, PetscReal alpha, PetscReal array[], cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  if (n == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  WindowsScaleKernel<<<DCSRNumBlocks(n, WINDOWS_THREADS), WINDOWS_THREADS, 0, stream>>>(n, alpha, array);
   PetscCallCUDA(cudaGetLastError());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
