@@ -227,7 +227,7 @@ static PetscErrorCode Mult_Windows(void *structure, void *values, PetscScalar al
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* alpha is that of A: the conjugate of it goes with the conjugate of the values. */
+/* alpha is that of op(A). */
 static PetscErrorCode MultTranspose_Windows(void *structure, void *values, PetscScalar alpha, PetscBool conjugate, const PetscScalar x[], const PetscScalar z[], PetscScalar y[], cudaStream_t stream)
 {
   const WindowsValues v = {((const WindowsFormatValues *)values)->transposed, alpha, conjugate};
@@ -283,7 +283,7 @@ DEFINE_READS(NormInfinity, (void *structure, void *values, cudaStream_t stream, 
     PetscFunctionReturn(PETSC_SUCCESS); \
   }
 DEFINE_WITH_COLUMNS(NormOne, (void *structure, void *values, cudaStream_t stream, PetscReal *norm), values, DCSRNormOne(view, stream, norm))
-DEFINE_WITH_COLUMNS(CountMissingDiagonal, (void *structure, PetscInt n, cudaStream_t stream, PetscCount *missing), NULL, DCSRCountMissingDiagonal(view, n, stream, missing))
+DEFINE_WITH_COLUMNS(CountMissingDiagonal, (void *structure, PetscCount n, cudaStream_t stream, PetscCount *missing), NULL, DCSRCountMissingDiagonal(view, n, stream, missing))
 DEFINE_WITH_COLUMNS(ScaleBothSides, (void *structure, void *values, const PetscScalar left[], const PetscScalar right[], cudaStream_t stream), values, DCSRDiagonalScale(view, left, right, stream))
 DEFINE_WITH_COLUMNS(AddToDiagonal, (void *structure, void *values, const PetscScalar d[], PetscScalar scalar, PetscBool insert, cudaStream_t stream), values, DCSRDiagonalAdd(view, d, scalar, insert, stream))
 DEFINE_WITH_COLUMNS(CopyDiagonal, (void *structure, void *values, PetscScalar diagonal[], cudaStream_t stream), values, DCSRGetDiagonal(view, diagonal, stream))

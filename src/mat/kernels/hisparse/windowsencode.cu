@@ -7,28 +7,7 @@
 #include "windows.cuh"
 #include <cub/device/device_scan.cuh>
 
-#define WINDOWS_THREADS 256
-#define WINDOWS_ITEMS   (WINDOWS_BLOCK / WINDOWS_THREADS)
-#define WINDOWS_WARPS   (WINDOWS_THREADS / 32)
-#define WINDOWS_NONE    0xffffffffu /* no column */
-
 static_assert(WINDOWS_BLOCK * sizeof(uint16_t) == WINDOWS_THREADS * sizeof(uint4), "A thread moves 16 bytes of a block");
-
-/* The smallest of the columns of all threads from limit on; minima has two times one number a warp, used in turn, so that one barrier a call is enough. */
-__device__ __forceinline__ unsigned int WindowsNextColumn(const unsigned int column[WINDOWS_ITEMS], unsigned int limit, unsigned int minima[WINDOWS_WARPS])
-{
-  unsigned int next = WINDOWS_NONE;
-
-#pragma unroll
-  for (int i = 0; i < WINDOWS_ITEMS; i++)
-    if (column[i] >= limit && column[i] < next) next = column[i];
-  next = __reduce_min_sync(0xffffffffu, next);
-  if (threadIdx.x % 32 == 0) minima[threadIdx.x / 32] = next;
-  __syncthreads();
-#pragma unroll
-  for (int w = 0; w < WINDOWS_WARPS; w++) next = minima[w] < next ? minima[w] : next;
-  return next;
-}
 
 /* A thread block encodes a block of nonzeros. is_wide[b] says whether that was not possible; the lower halves of its columns are written then. */
 __global__ void __launch_bounds__(WINDOWS_THREADS) WindowsEncodeKernel(const int32_t *columns, PetscCount num_nonzeros, int shift, uint16_t *encoded, int32_t *windows, int32_t *is_wide)
@@ -36,32 +15,18 @@ __global__ void __launch_bounds__(WINDOWS_THREADS) WindowsEncodeKernel(const int
   __shared__ __align__(16) uint16_t codes[WINDOWS_BLOCK];
   __shared__ unsigned int           minima[2][WINDOWS_WARPS];
   const PetscCount                  base = (PetscCount)blockIdx.x * WINDOWS_BLOCK, count = num_nonzeros - base;
-  unsigned int                      column[WINDOWS_ITEMS], code[WINDOWS_ITEMS], first = 0, limit = 0;
-  int32_t                           mine = 0; // window number threadIdx.x
-  int                               window = 0;
+  unsigned int                      column[WINDOWS_ITEMS], code[WINDOWS_ITEMS];
+  int32_t                           mine; // window number threadIdx.x
+  bool                              fits;
 
+  WindowsLoadBlock(columns + base, count, column);
+  fits = WindowsFind(column, code, &mine, minima);
 #pragma unroll
-  for (int i = 0; i < WINDOWS_ITEMS; i++) {
-    const int k = i * WINDOWS_THREADS + (int)threadIdx.x;
-
-    column[i] = k < count ? (unsigned int)columns[base + k] : WINDOWS_NONE;
-    code[i]   = 0;
-  }
-  for (;; window++) {
-    first = WindowsNextColumn(column, limit, minima[window % 2]);
-    if (first == WINDOWS_NONE || window == WINDOWS_COUNT) break;
-    limit = first + WINDOWS_WIDTH;
-    if ((int)threadIdx.x == window) mine = (int32_t)first;
-#pragma unroll
-    for (int i = 0; i < WINDOWS_ITEMS; i++)
-      if (column[i] >= first && column[i] < limit) code[i] = (unsigned int)window << WINDOWS_BITS | (column[i] - first);
-  }
-#pragma unroll
-  for (int i = 0; i < WINDOWS_ITEMS; i++) codes[WindowsPlace(i * WINDOWS_THREADS + (int)threadIdx.x, shift)] = (uint16_t)(first == WINDOWS_NONE ? code[i] : column[i] != WINDOWS_NONE ? column[i] & 0xffffu : 0u);
+  for (int i = 0; i < WINDOWS_ITEMS; i++) codes[WindowsPlace(i * WINDOWS_THREADS + (int)threadIdx.x, shift)] = (uint16_t)(fits ? code[i] : column[i] != WINDOWS_NONE ? column[i] & 0xffffu : 0u);
   __syncthreads();
   ((uint4 *)(encoded + base))[threadIdx.x] = ((const uint4 *)codes)[threadIdx.x];
   if (threadIdx.x < WINDOWS_COUNT) windows[(PetscCount)blockIdx.x * WINDOWS_COUNT + threadIdx.x] = mine;
-  if (threadIdx.x == 0) is_wide[blockIdx.x] = first != WINDOWS_NONE;
+  if (threadIdx.x == 0) is_wide[blockIdx.x] = !fits;
 }
 
 /* number[b] is the number of blocks with 32-bit columns before block b. */
