@@ -53,6 +53,17 @@ PETSC_INTERN const HiSparseFormatOps HiSparseFormatWindows;   /* windows.c */
 /* The format that pays, HISPARSE_CSR when none does (rule.c). csr as in HiSparseCreate(), with at least one entry; synchronizes. */
 PETSC_INTERN PetscErrorCode HiSparseRuleApply(DCSRView csr, cudaStream_t stream, HiSparseFormat *format);
 
+/* What the rule counts (sample.cu): in slices of 128 rows, and in blocks of consecutive nonzeros, that are spread evenly over the matrix; all of them when there are few. */
+typedef struct {
+  unsigned long long rows;        /* in the slices */
+  unsigned long long entries;     /* in these rows */
+  unsigned long long in_pieces;   /* of these, on diagonals that have enough entries in the slice to be a piece */
+  unsigned long long pieces;      /* such diagonals */
+  unsigned long long blocks;      /* of WINDOWS_BLOCK nonzeros */
+  unsigned long long wide_blocks; /* of these, those that need 32-bit columns */
+} HiSparseSample;
+PETSC_INTERN PetscErrorCode HiSparseSampleTake(DCSRView csr, cudaStream_t stream, HiSparseSample *sample);
+
 /* Structure or values of a format with the number of HiSparse that have it; goes when that is 0. */
 typedef struct {
   PetscInt references;
