@@ -3,11 +3,12 @@ static char help[] = "Times HiSparse, its products and conversions, against our 
   -formats a,b     : only these: auto, diagonals, windows\n\
   -output file     : result records as JSON Lines, appended\n\
   -commit id       : for the records\n\
-  -sweep           : the time of every launch configuration instead of the records\n\
+  -sweep           : the time of every launch configuration instead of the records; make CFLAGS=-DSPMV_SWEEP CUDAFLAGS=-DSPMV_SWEEP compiles more\n\
   -samples n       : samples of one measurement at most\n\
   -repetitions n   : of what is timed as a program sees it\n";
 
 #include "../../src/mat/kernels/hisparse/hisparseimpl.h"
+#include "../../src/mat/kernels/hisparse/windowsimpl.h"
 #include "../common/benchproduct.h"
 #include "../transpose/transposecheck.h"
 #include <petscsparsecuda/hisparse.h>
@@ -51,6 +52,13 @@ typedef struct {
   HiSparse            hisparse;
   const BenchProduct *product;
 } HiSparseProduct;
+
+/* For the sweep. */
+typedef struct {
+  Windows             windows;
+  WindowsValues       values;
+  const BenchProduct *product;
+} WindowsProduct;
 
 /* What reads or writes CSR. */
 typedef struct {
@@ -289,39 +297,71 @@ static PetscErrorCode FormatRecords(HiSparseBench *b)
 }
 
 /* A line for the sweep's reader. */
-static PetscErrorCode SweepProduct(HiSparseBench *b, PetscInt k, const char config[])
+static PetscErrorCode SweepProduct(HiSparseBench *b, PetscInt k, const char config[], BenchFn *fn, void *ctx)
 {
-  HiSparseProduct h = {b->hisparse, &b->product[k]};
-  PetscReal       us;
+  PetscReal us;
 
   PetscFunctionBegin;
-  PetscCall(BenchProductCheck(&b->product[k], config, HiSparseProductRun, &h));
-  PetscCall(BenchTimerMeasure(&b->bench.timer, PETSC_TRUE, HiSparseProductRun, &h, &us));
-  PetscCall(PetscPrintf(PETSC_COMM_SELF, "sweep %-12s %-10s %s %-36s cold %9.2f us  of floor %5.3f\n", b->product[k].matrix.name, HiSparseFormats[b->format], directions[k], config, (double)us, (double)(b->floor / us)));
+  PetscCall(BenchProductCheck(&b->product[k], config, fn, ctx));
+  PetscCall(BenchTimerMeasure(&b->bench.timer, PETSC_TRUE, fn, ctx, &us));
+  PetscCall(PetscPrintf(PETSC_COMM_SELF, "sweep %-12s %-10s %s %-48s cold %9.2f us  of floor %5.3f\n", b->product[k].matrix.name, HiSparseFormats[b->format], directions[k], config, (double)us, (double)(b->floor / us)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Every launch configuration of both directions; windows have one. */
-static PetscErrorCode FormatSweep(HiSparseBench *b)
+/* Every launch configuration of masked diagonals, in both directions. */
+static PetscErrorCode SweepDiagonals(HiSparseBench *b)
 {
-  PetscInt n = 1;
+  PetscInt n;
 
   PetscFunctionBegin;
-  if (b->format == HISPARSE_DIAGONALS) PetscCall(HiSparseConfigGetCount(&n));
+  PetscCall(HiSparseConfigGetCount(&n));
   for (PetscInt k = 0; k < 2; k++) {
     for (PetscInt i = 0; i < n; i++) {
-      char what[64] = "";
+      HiSparseProduct h = {b->hisparse, &b->product[k]};
+      HiSparseConfig  c;
+      char            what[64];
 
-      if (b->format == HISPARSE_DIAGONALS) {
-        HiSparseConfig c;
-
-        PetscCall(HiSparseConfigGet(i, &c));
-        PetscCall(HiSparseSetConfig(b->hisparse, &c));
-        PetscCall(PetscSNPrintf(what, sizeof(what), "threads %3d batch %d resident %4d", c.threads, c.batch, c.resident));
-      }
-      PetscCall(SweepProduct(b, k, what));
+      PetscCall(HiSparseConfigGet(i, &c));
+      PetscCall(HiSparseSetConfig(b->hisparse, &c));
+      PetscCall(PetscSNPrintf(what, sizeof(what), "threads %3d batch %d resident %4d", c.threads, c.batch, c.resident));
+      PetscCall(SweepProduct(b, k, what, HiSparseProductRun, &h));
     }
   }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode WindowsProductRun(void *ctx, cudaStream_t stream)
+{
+  const WindowsProduct *w = (const WindowsProduct *)ctx;
+
+  PetscFunctionBegin;
+  PetscCall(WindowsMult(w->windows, &w->values, w->product->x, NULL, w->product->y, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Every launch configuration of windows; A^T has a structure of its own. */
+static PetscErrorCode SweepWindows(HiSparseBench *b)
+{
+  DCSRView views[2] = {b->csr};
+  PetscInt n;
+
+  PetscFunctionBegin;
+  PetscCall(BenchCreateTranspose(b->csr, b->bench.stream, views + 1));
+  PetscCall(WindowsConfigGetCount(&n));
+  for (PetscInt k = 0; k < 2; k++) {
+    for (PetscInt i = 0; i < n; i++) {
+      WindowsProduct w = {NULL, {views[k].values, 1.0, PETSC_FALSE}, &b->product[k]};
+      SpMVConfig     c;
+      char           what[64];
+
+      PetscCall(WindowsConfigGet(i, &c));
+      PetscCall(WindowsCreate(views[k], &c, b->bench.stream, &w.windows));
+      PetscCall(PetscSNPrintf(what, sizeof(what), "lanes %2d threads %3d items %2d vec %d resident %4d", c.lanes, c.threads, c.items, c.vec, c.resident));
+      PetscCall(SweepProduct(b, k, what, WindowsProductRun, &w));
+      PetscCall(WindowsDestroy(&w.windows, b->bench.stream));
+    }
+  }
+  PetscCall(DCSRViewFree(views + 1, b->bench.stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -333,7 +373,7 @@ static PetscErrorCode CaseFormats(HiSparseBench *b)
     b->format = format;
     PetscCall(HiSparseCreate(b->csr, format, b->bench.stream, &b->hisparse));
     if (b->hisparse == NULL) PetscCall(FormatIsCSR(b));
-    else PetscCall(b->sweep ? FormatSweep(b) : FormatRecords(b));
+    else PetscCall(!b->sweep ? FormatRecords(b) : format == HISPARSE_DIAGONALS ? SweepDiagonals(b) : SweepWindows(b));
     PetscCall(HiSparseDestroy(&b->hisparse, b->bench.stream));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
