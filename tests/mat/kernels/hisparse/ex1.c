@@ -423,7 +423,7 @@ static PetscErrorCode CheckCSR(HiSparse A, const Host *h, PetscBool wide, const 
   PetscCall(PetscMalloc1(h->nz, &scaled));
   PetscCall(PetscMalloc1(offsets, &row_offsets));
   for (PetscCount k = 0; k < h->nz; k++) scaled[k] = scale * values[k];
-  PetscCall(ViewCreate(h, wide, PETSC_TRUE, h->nans, &like)); // only its row offsets are read, as what CSR has them
+  PetscCall(ViewCreate(h, wide, PETSC_TRUE, values == h->a ? h->other : h->a, &like)); // other values, which are replaced
   PetscCallCUDA(cudaMemcpyAsync(row_offsets, like.row_offsets, offsets, cudaMemcpyDeviceToHost, h->stream));
   PetscCallCUDA(cudaStreamSynchronize(h->stream));
   PetscCall(HiSparseGetCSR(A, PETSC_FALSE, PETSC_TRUE, like, h->stream));
