@@ -292,26 +292,36 @@ static PetscErrorCode CheckCSR(const Case *c, HiSparse hisparse, const PetscScal
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode SetNewValues(const Case *c, HiSparse hisparse, PetscInt seed, PetscScalar a[])
+{
+  DCSRView view = c->view;
+
+  PetscFunctionBeginUser;
+  for (PetscCount k = 0; k < c->A->nz; k++) a[k] = KernelTestNumber(k, seed);
+  PetscCall(KernelTestToDevice((size_t)c->A->nz * sizeof(*a), a, c->stream, (void **)&view.values));
+  PetscCall(HiSparseSetValues(hisparse, view, c->stream));
+  PetscCall(PetscSparseCUDAFree(&view.values, c->stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* New values, copies that share, the scale factor. a [nonzeros] has the values of hisparse at the end. */
 static PetscErrorCode TestValues(const Case *c, HiSparse hisparse, PetscScalar a[])
 {
-  DCSRView view = c->view;
   HiSparse copy;
 
   PetscFunctionBeginUser;
-  for (PetscCount k = 0; k < c->A->nz; k++) a[k] = KernelTestNumber(k, 7);
   PetscCall(HiSparseDuplicate(hisparse, c->stream, &copy));
   PetscCall(HiSparseScale(hisparse, 3.0, c->stream));
   PetscCall(CheckProducts(c, hisparse, c->A->a, 3.0, "scaled"));
   PetscCall(CheckCSR(c, hisparse, c->A->a, 3.0, "scaled"));
-  PetscCall(KernelTestToDevice((size_t)c->A->nz * sizeof(*a), a, c->stream, (void **)&view.values));
-  PetscCall(HiSparseSetValues(hisparse, view, c->stream));
-  PetscCall(PetscSparseCUDAFree(&view.values, c->stream));
+  PetscCall(SetNewValues(c, hisparse, 7, a));
   PetscCall(CheckProducts(c, hisparse, a, 1.0, "new values"));
   PetscCall(CheckProducts(c, copy, c->A->a, 1.0, "copy"));
   PetscCall(CheckCSR(c, hisparse, a, 1.0, "new values"));
   PetscCall(CheckCSR(c, copy, c->A->a, 1.0, "copy"));
   PetscCall(HiSparseDestroy(&copy, c->stream));
+  PetscCall(SetNewValues(c, hisparse, 8, a)); // in place: nobody else has the values any more
+  PetscCall(CheckProducts(c, hisparse, a, 1.0, "new values in place"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
