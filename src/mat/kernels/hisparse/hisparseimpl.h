@@ -47,7 +47,7 @@ typedef struct {
   PetscErrorCode (*columnsumsabs)(void *structure, void *values, PetscReal alpha, PetscReal sums[], cudaStream_t stream); /* sums [columns] */
 } HiSparseFormatOps;
 
-PETSC_INTERN const HiSparseFormatOps HiSparseFormatDiagonals; /* diagonals.cu */
+PETSC_INTERN const HiSparseFormatOps HiSparseFormatDiagonals; /* diagonals.c */
 PETSC_INTERN const HiSparseFormatOps HiSparseFormatWindows;   /* windows.c */
 
 /* The format that pays, HISPARSE_CSR when none does (rule.c). csr as in HiSparseCreate(), with at least one entry; synchronizes. */
@@ -106,12 +106,12 @@ typedef struct {
 
 /*
   A piece of a diagonal in a slice of 128 columns, for A^T x: the entry of column j of the slice is in row r0 + j. Its rows lie in two slices of rows, so that its values are in two places. That of column j is the
-  popcount(bits below j)-th behind first when row r0 + j is in the first of the two slices of rows, behind second otherwise; second counts from where the piece would begin if all of it were there, and may be negative.
+  popcount(bits below j)-th behind first when row r0 + j is in the first of the two slices of rows, behind second otherwise; bits below j count also when they are of the first of the two.
 */
 typedef struct {
   uint32_t mask[HISPARSE_SLICE_WORDS];
   int32_t  r0;    /* from -127 */
-  uint32_t first; /* low 32 bits of 48-bit signed places */
+  uint32_t first; /* low 32 bits of a place of 48 bits */
   uint32_t second;
   uint32_t high; /* their high 16 bits: of first in bits 0 to 15, of second in bits 16 to 31 */
 } HiSparseTransposedPiece;
@@ -174,9 +174,13 @@ typedef struct {
 
 /* The diagonals' functions, in the table under the names of their operations. structure is a HiSparseDiagonals *, values a HiSparseDiagonalsValues *. */
 
-/* diagonals.cu */
+/* diagonals.c */
 PETSC_INTERN PetscErrorCode HiSparseDiagonalsCreate(DCSRView csr, cudaStream_t stream, void **structure, void **values);
-PETSC_INTERN PetscErrorCode HiSparseDiagonalsOverflowDestroy(HiSparseOverflow *overflow, cudaStream_t stream);
+/* diagonalsencode.cu: the structure of csr into *d, which is all 0 before; on an error, and when it does not fit, the caller frees what is there. Synchronizes. */
+PETSC_INTERN PetscErrorCode HiSparseDiagonalsEncode(DCSRView csr, cudaStream_t stream, HiSparseDiagonals *d, PetscBool *fits);
+/* diagonalsoverflow.cu: csr, structure only, without its empty rows. On success overflow owns the columns of csr, whose row offsets the caller frees. Synchronizes. */
+PETSC_INTERN PetscErrorCode HiSparseOverflowCreate(DCSRView csr, cudaStream_t stream, HiSparseOverflow *overflow);
+PETSC_INTERN PetscErrorCode HiSparseOverflowDestroy(HiSparseOverflow *overflow, cudaStream_t stream);
 /* diagonalsvalues.cu */
 PETSC_INTERN PetscErrorCode HiSparseDiagonalsSetValues(void *structure, void *values, DCSRView csr, cudaStream_t stream);
 PETSC_INTERN PetscErrorCode HiSparseDiagonalsGetCSR(void *structure, void *values, PetscScalar alpha, PetscBool with_structure, PetscBool with_values, DCSRView csr, cudaStream_t stream);
