@@ -27,7 +27,8 @@ typedef enum {
 static const struct {
   const char *name;
   PetscInt    m, n;
-} Shapes[NUM_SHAPES] = {{"band", 4000, 4000}, {"spread", 1000, 2000000}, {"mixed", 3000, 1500000}, {"16 and 17 windows", 1500, 100000}, {"borders", 150, 90000}, {"long rows", 60, 300000}, {"few rows", 200000, 100000}, {"last columns", 700, PETSC_INT32_MAX}};
+} Shapes[NUM_SHAPES] = {{"band", 4000, 4000},    {"spread", 1000, 2000000}, {"mixed", 3000, 1500000},     {"16 and 17 windows", 1500, 100000},
+                        {"borders", 150, 90000}, {"long rows", 60, 300000}, {"few rows", 200000, 100000}, {"last columns", 700, PETSC_INT32_MAX}};
 
 static PetscInt RowSize(Shape shape, PetscInt r)
 {
@@ -213,8 +214,7 @@ static PetscErrorCode CheckColumns(const Case *c, Windows windows)
   PetscCall(KernelTestToDevice((size_t)c->A->nz * sizeof(*device), NULL, c->stream, (void **)&device));
   PetscCall(WindowsDecode(windows, device, c->stream));
   PetscCall(KernelTestToHost((size_t)c->A->nz * sizeof(*device), device, c->stream, columns));
-  for (PetscCount k = 0; k < c->A->nz; k++)
-    PetscCheck(columns[k] == c->A->j[k], PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, %s: column of entry %" PetscCount_FMT " is %d, not %" PetscInt_FMT, c->A->name, c->storage, k, columns[k], c->A->j[k]);
+  for (PetscCount k = 0; k < c->A->nz; k++) PetscCheck(columns[k] == c->A->j[k], PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, %s: column of entry %" PetscCount_FMT " is %d, not %" PetscInt_FMT, c->A->name, c->storage, k, columns[k], c->A->j[k]);
   PetscCall(PetscSparseCUDAFree(&device, c->stream));
   PetscCall(PetscFree(columns));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -581,16 +581,10 @@ typedef struct {
   HiSparseFormat format;  /* that the rule must take */
 } RuleCase;
 
-static const RuleCase RuleCases[] = {
-  {"7-point stencil",               40, 1, PETSC_FALSE, 0,   HISPARSE_DIAGONALS},
-  {"27-point stencil",              50, 3, PETSC_FALSE, 0,   HISPARSE_DIAGONALS},
-  {"small 7-point stencil",         20, 1, PETSC_FALSE, 0,   HISPARSE_CSR      },
-  {"permuted 27-point stencil",     52, 3, PETSC_TRUE,  0,   HISPARSE_WINDOWS  },
-  {"permuted, small",               30, 3, PETSC_TRUE,  0,   HISPARSE_CSR      },
-  {"random columns",                52, 3, PETSC_FALSE, 100, HISPARSE_CSR      },
-  {"half of the rows random",       52, 3, PETSC_FALSE, 50,  HISPARSE_CSR      },
-  {"permuted, some random columns", 52, 3, PETSC_TRUE,  2,   HISPARSE_CSR      }
-};
+static const RuleCase RuleCases[] = {{"7-point stencil", 40, 1, PETSC_FALSE, 0, HISPARSE_DIAGONALS},    {"27-point stencil", 50, 3, PETSC_FALSE, 0, HISPARSE_DIAGONALS},
+                                     {"small 7-point stencil", 20, 1, PETSC_FALSE, 0, HISPARSE_CSR},    {"permuted 27-point stencil", 52, 3, PETSC_TRUE, 0, HISPARSE_WINDOWS},
+                                     {"permuted, small", 30, 3, PETSC_TRUE, 0, HISPARSE_CSR},           {"random columns", 52, 3, PETSC_FALSE, 100, HISPARSE_CSR},
+                                     {"half of the rows random", 52, 3, PETSC_FALSE, 50, HISPARSE_CSR}, {"permuted, some random columns", 52, 3, PETSC_TRUE, 2, HISPARSE_CSR}};
 
 static PetscInt Permuted(const RuleCase *rule, PetscInt p, PetscInt n)
 {
