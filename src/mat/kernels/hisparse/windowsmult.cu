@@ -131,12 +131,12 @@ __global__ void __launch_bounds__(THREADS, RESIDENT / THREADS) WindowsMultKernel
   constexpr int tile = THREADS * ITEMS;
   __shared__ __align__(16) unsigned char shared[(tile + THREADS) * sizeof(PetscScalar)];
   __shared__ __align__(16) unsigned char scratch[THREADS / SPMV_WARP * sizeof(PetscScalar)];
-  PetscScalar                           *terms  = (PetscScalar *)shared;
-  const PetscCount                       base   = (PetscCount)blockIdx.x * tile;
-  const int                              i      = threadIdx.x / LANES;
-  const int32_t                          window = __ldg(a.windows + base / WINDOWS_BLOCK * WINDOWS_COUNT + threadIdx.x % WINDOWS_COUNT);
-  const int4                             word   = __ldg((const int4 *)a.split.blocks + blockIdx.x);
-  const SpMVBlock                        block  = {word.x, word.y, word.z, word.w};
+  PetscScalar                           *terms      = (PetscScalar *)shared;
+  const PetscCount                       base       = (PetscCount)blockIdx.x * tile;
+  const int                              i          = threadIdx.x / LANES;
+  const int32_t                          window     = __ldg(a.windows + base / WINDOWS_BLOCK * WINDOWS_COUNT + threadIdx.x % WINDOWS_COUNT);
+  const int4                             word       = __ldg((const int4 *)a.split.blocks + blockIdx.x);
+  const SpMVBlock                        block      = {word.x, word.y, word.z, word.w};
   const bool                             takes_part = (int)threadIdx.x < block.over;
   int                                    begin = 0, end = 0;
   int32_t                                c[ITEMS];
