@@ -5,7 +5,7 @@
 /* The storage of one matrix. */
 typedef struct {
   HiSparse  hisparse;    /* owned, never NULL */
-  PetscBool prepared[2]; /* for products with the matrix, with its transpose */
+  PetscBool prepared[2]; /* once, for products with the matrix, with its transpose */
 } Storage;
 
 static Storage *GetStorage(Mat A)
@@ -125,27 +125,21 @@ static PetscErrorCode View_HiSparse(Mat A, PetscViewer viewer)
   PetscFunctionBegin;
   PetscCall(HiSparseGetInfo(GetHiSparse(A), &info));
   PetscCall(PetscViewerASCIIPrintf(viewer, "%s: %s, %.2f bytes a nonzero and %.2f for transpose products, %" PetscCount_FMT " %s, %" PetscCount_FMT " %s\n", MATHISPARSECUDA, HiSparseFormats[info.format],
-                                   (double)(info.bytes - info.transpose_bytes) / nonzeros, (double)info.transpose_bytes / nonzeros, info.num_pieces, info.format == HISPARSE_WINDOWS ? "blocks with 16-bit columns" : "pieces of diagonals", info.num_others,
-                                   info.format == HISPARSE_WINDOWS ? "with 32-bit columns" : "entries outside of them"));
+                                   (double)(info.bytes - info.transpose_bytes) / nonzeros, (double)info.transpose_bytes / nonzeros, info.num_pieces, info.format == HISPARSE_WINDOWS ? "blocks with 16-bit columns" : "pieces of diagonals",
+                                   info.num_others, info.format == HISPARSE_WINDOWS ? "with 32-bit columns" : "entries outside of them"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Prepare(Mat A, PetscBool transpose, cudaStream_t stream)
-{
-  PetscFunctionBegin;
-  PetscCall(HiSparsePrepare(GetHiSparse(A), transpose, stream));
-  GetStorage(A)->prepared[transpose ? 1 : 0] = PETSC_TRUE;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* What the first product of a direction needs; does nothing else. */
+/* What the first product of a direction needs, and the first one with new values, which some formats keep a second time for the transpose. The first time is an event of the log. */
 static PetscErrorCode PrepareMult_HiSparse(Mat A, MultKind kind, cudaStream_t stream)
 {
   const PetscBool transpose = (PetscBool)(kind != MULT_FORWARD);
+  PetscBool      *prepared  = &GetStorage(A)->prepared[transpose ? 1 : 0];
 
   PetscFunctionBegin;
-  if (GetStorage(A)->prepared[transpose ? 1 : 0]) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCallLogged(transpose ? PETSCSPARSECUDA_TransposeAnalysis : PETSCSPARSECUDA_SpMVAnalysis, A, Prepare(A, transpose, stream));
+  if (*prepared) PetscCall(HiSparsePrepare(GetHiSparse(A), transpose, stream));
+  else PetscCallLogged(transpose ? PETSCSPARSECUDA_TransposeAnalysis : PETSCSPARSECUDA_SpMVAnalysis, A, HiSparsePrepare(GetHiSparse(A), transpose, stream));
+  *prepared = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -9,13 +9,13 @@ static PetscBool   device;        /* the storage is in use */
 
 /* What the matrices look like. */
 typedef enum {
-  STENCIL,    /* five points of a grid */
-  UNKNOWNS,   /* the same with three unknowns a point */
-  BAND,       /* diagonals near the main one, some rows without any entry, single entries far away */
-  WIDE,       /* more columns than rows */
-  TALL,       /* and the other way round */
-  UNCOUPLED,  /* diagonals, of which the outer ones reach into few rows */
-  SCATTERED,  /* random */
+  STENCIL,   /* five points of a grid */
+  UNKNOWNS,  /* the same with three unknowns a point */
+  BAND,      /* diagonals near the main one, some rows without any entry, single entries far away */
+  WIDE,      /* more columns than rows */
+  TALL,      /* and the other way round */
+  UNCOUPLED, /* diagonals, of which the outer ones reach into few rows */
+  SCATTERED, /* random */
   NUM_KINDS
 } Kind;
 static const char *const Kinds[] = {"stencil", "unknowns", "band", "wide", "tall", "uncoupled", "scattered"};

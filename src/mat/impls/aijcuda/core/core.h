@@ -214,7 +214,7 @@ typedef struct {
   PetscErrorCode (*from_mpiaij)(Mat, MatType, MatReuse, Mat *); /* for blocks that the parent makes, and for conversions by way of MATAIJ; */
   PetscErrorCode (*to_seqaij)(Mat, MatType, MatReuse, Mat *);   /* from_seqaij and from_mpiaij look at the MatType, any name of a family or a sequential type with a storage; a matrix of */
   PetscErrorCode (*to_mpiaij)(Mat, MatType, MatReuse, Mat *);   /* another one of our types becomes one of this type, with MAT_INPLACE_MATRIX where it is */
-  PetscErrorCode (*restore_composed)(Mat, MatType); /* puts the parent's composed functions back into a MATSEQAIJ that was made of the header of a matrix of this type */
+  PetscErrorCode (*restore_composed)(Mat, MatType);             /* puts the parent's composed functions back into a MATSEQAIJ that was made of the header of a matrix of this type */
 } MatAIJCUDAHooks;
 
 PETSC_INTERN const MatAIJCUDAHooks MatAIJCUDAHook;
