@@ -125,8 +125,11 @@ __device__ __forceinline__ PetscScalar WindowsValue(const WindowsArgs<Offset> &a
   return value * a.scale;
 }
 
+/* Complex values in double precision take twice the registers; with as many threads on a multiprocessor they would be spilled. */
+constexpr int WINDOWS_RESIDENT_PART = sizeof(PetscScalar) > sizeof(double) ? 5 : 8; // of 8
+
 template <typename Offset, int THREADS, int ITEMS, int VEC, int RESIDENT, int LANES>
-__global__ void __launch_bounds__(THREADS, RESIDENT / THREADS) WindowsMultKernel(const WindowsArgs<Offset> a)
+__global__ void __launch_bounds__(THREADS, RESIDENT *WINDOWS_RESIDENT_PART / 8 / THREADS) WindowsMultKernel(const WindowsArgs<Offset> a)
 {
   constexpr int tile = THREADS * ITEMS;
   __shared__ __align__(16) unsigned char shared[(tile + THREADS) * sizeof(PetscScalar)];

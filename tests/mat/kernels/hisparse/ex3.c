@@ -120,6 +120,34 @@ static PetscErrorCode CheckMatrix(const Case *c, HiSparse A, const KernelTestMat
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A x or A^T x: what is kept for products follows the changes. */
+static PetscErrorCode CheckProduct(const Case *c, PetscBool transpose)
+{
+  const KernelTestMatrix *h = &c->host;
+  const PetscInt          n = transpose ? h->n : h->m;
+  PetscScalar            *expected, *got, *y;
+  PetscReal              *scale;
+
+  PetscFunctionBegin;
+  PetscCall(PetscCalloc3(n, &expected, n, &got, n, &scale));
+  for (PetscInt r = 0; r < h->m; r++) {
+    for (PetscInt k = h->i[r]; k < h->i[r + 1]; k++) {
+      const PetscScalar product = h->a[k] * (transpose ? c->factors[0][r] : c->factors[1][h->j[k]]);
+
+      expected[transpose ? h->j[k] : r] += product;
+      scale[transpose ? h->j[k] : r] += 10 * PetscAbsScalar(product);
+    }
+  }
+  PetscCall(KernelTestToDevice((size_t)n * sizeof(*y), NULL, c->stream, (void **)&y));
+  if (transpose) PetscCall(HiSparseMultTranspose(c->A, PETSC_FALSE, c->dfactors[0], NULL, y, c->stream));
+  else PetscCall(HiSparseMult(c->A, c->dfactors[1], NULL, y, c->stream));
+  PetscCall(KernelTestToHost((size_t)n * sizeof(*got), y, c->stream, got));
+  PetscCall(KernelTestCompareScalars(n, got, expected, scale, transpose ? "A^T x" : "A x", h->name, c->what));
+  PetscCall(PetscSparseCUDAFree(&y, c->stream));
+  PetscCall(PetscFree3(expected, got, scale));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode ChangeDevice(const Case *c, Change change, HiSparse A)
 {
   PetscFunctionBegin;
@@ -339,6 +367,8 @@ static PetscErrorCode CheckAll(const Case *c, const char what[])
 {
   PetscFunctionBegin;
   PetscCall(CheckMatrix(c, c->A, &c->host, what));
+  PetscCall(CheckProduct(c, PETSC_FALSE));
+  PetscCall(CheckProduct(c, PETSC_TRUE));
   PetscCall(CheckSums(c));
   PetscCall(CheckDiagonal(c));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -362,6 +392,7 @@ static PetscErrorCode TestChanges(Case *c)
     PetscCall(ChangeDevice(c, change, c->A));
     PetscCall(ChangeHost(c, change, &c->host));
     PetscCall(CheckMatrix(c, c->A, &c->host, changes[change]));
+    PetscCall(CheckProduct(c, PETSC_TRUE));
   }
   for (Change change = SCALE; change < NUM_CHANGES; change++) {
     PetscCall(Restore(c));
