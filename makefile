@@ -9,7 +9,7 @@ help:
 ## make                        the library: build/<PETSC_ARCH>/lib/libpetscsparsecuda.so
 ## make demo                   PETSc's own programs with our matrix type, in one table  (DEMO_OPTIONS="--help")
 ## make test                   our tests and tutorials  (TESTS=pattern, JOBS=n, TIMEOUT=seconds, EXTRA_OPTIONS="PETSc options", TOOL=memcheck or late)
-## make test-petsc             PETSc's own tests with our type substituted
+## make test-petsc             PETSc's own tests with our type substituted  (TYPE=hisparsecuda for the other one)
 ## make test-python             the Python package and its tutorial, with a petsc4py that is built once into the cache  (TESTS="part of a name")
 ## make bench                  benchmarks into benchmarks/results/<gpu>/  (needs a GPU; BENCHMARKS="part of a name")
 ## make install prefix=DIR     library, headers, pkg-config file

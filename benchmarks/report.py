@@ -26,6 +26,7 @@ from pathlib import Path
 BENCHMARKS = {
     "spmv": "Sparse matrix-vector product (kernels)",
     "spmvt": "Transpose product (kernels)",
+    "hisparse": "Products with HiSparse, and its conversions (kernels)",
     "spmm": "Product with a dense matrix (kernels)",
     "matmult": "Matrix operations through the PETSc API",
     "solve": "Whole solves: PETSc's own programs with PCGAMG",
@@ -64,6 +65,8 @@ SUMMARY = (
     ("device memory of whole solves", "solve", "peak_memory"),
     ("y = A x, kernel", "spmv", "time-cold"),
     ("y = A^T x, kernel", "spmvt", "time-cold"),
+    ("y = A x with HiSparse, kernel", "hisparse", "time-n-cold"),
+    ("y = A^T x with HiSparse, kernel", "hisparse", "time-t-cold"),
     ("MatMult()", "matmult", "mult-time"),
     ("MatMultTranspose()", "matmult", "multtranspose-time"),
     ("Y = A X with 16 columns, kernel", "spmm", "time-16"),

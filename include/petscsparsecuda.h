@@ -20,6 +20,11 @@ PETSC_EXTERN PetscErrorCode PetscSparseCUDAInitialize(void);
 #define MATSEQAIJDCSRCUDA "seqaijdcsrcuda" /* What a matrix of type `MATDCSRCUDA` is on one process. */
 #define MATMPIAIJDCSRCUDA "mpiaijdcsrcuda" /* What a matrix of type `MATDCSRCUDA` is on several processes. */
 
+#define MATHISPARSECUDA       "hisparsecuda"
+#define MATAIJHISPARSECUDA    "aijhisparsecuda"    /* Another name of `MATHISPARSECUDA`. */
+#define MATSEQAIJHISPARSECUDA "seqaijhisparsecuda" /* What a matrix of type `MATHISPARSECUDA` is on one process. */
+#define MATMPIAIJHISPARSECUDA "mpiaijhisparsecuda" /* What a matrix of type `MATHISPARSECUDA` is on several processes. */
+
 /* TOPIC = Storage of a matrix */
 
 PETSC_EXTERN PetscErrorCode MatDCSRCUDADefragment(Mat);

@@ -2,10 +2,10 @@
   Generators of the benchmark matrices, all on the device: stencils row by row, the others from a list of (row, column) keys that is sorted and rid of duplicates.
 */
 #include "benchmatrix.h"
+#include "benchkeys.h"
+#include "benchmesh.h"
 #include "benchrandom.cuh"
-#include <cub/device/device_radix_sort.cuh>
 #include <cub/device/device_scan.cuh>
-#include <cub/device/device_select.cuh>
 
 #define BENCH_THREADS 256
 
@@ -260,44 +260,14 @@ static PetscErrorCode BenchStencilCreate(BenchStencil s, cudaStream_t stream, DC
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Sorts keys, drops duplicates: *num of them are left, in keys. */
-static PetscErrorCode BenchKeysSort(unsigned long long **keys, PetscCount *num, cudaStream_t stream)
+/* The matrix of the entries that a list of keys names, duplicates once; the list is freed. */
+static PetscErrorCode BenchKeysCreate(int32_t m, int32_t n, PetscCount num_keys, unsigned long long *keys, cudaStream_t stream, DCSRView *view)
 {
-  unsigned long long *sorted;
-  int64_t            *selected, host;
-  char               *work;
-  size_t              bytes = 0;
-
-  PetscFunctionBegin;
-  PetscCall(PetscSparseCUDAMalloc(*num, "benchmark keys", stream, &sorted));
-  PetscCall(PetscSparseCUDAMalloc(1, "number of benchmark keys", stream, &selected));
-  PetscCallCUDA(cub::DeviceRadixSort::SortKeys(NULL, bytes, *keys, sorted, *num, 0, 64, stream));
-  PetscCall(PetscSparseCUDAMalloc(bytes, "benchmark sort", stream, &work));
-  PetscCallCUDA(cub::DeviceRadixSort::SortKeys(work, bytes, *keys, sorted, *num, 0, 64, stream));
-  PetscCall(PetscSparseCUDAFree(&work, stream));
-  PetscCallCUDA(cub::DeviceSelect::Unique(NULL, bytes, sorted, *keys, selected, *num, stream));
-  PetscCall(PetscSparseCUDAMalloc(bytes, "benchmark selection", stream, &work));
-  PetscCallCUDA(cub::DeviceSelect::Unique(work, bytes, sorted, *keys, selected, *num, stream));
-  PetscCallCUDA(cudaMemcpyAsync(&host, selected, sizeof(host), cudaMemcpyDeviceToHost, stream));
-  PetscCallCUDA(cudaStreamSynchronize(stream));
-  PetscCall(PetscSparseCUDAFree(&work, stream));
-  PetscCall(PetscSparseCUDAFree(&sorted, stream));
-  PetscCall(PetscSparseCUDAFree(&selected, stream));
-  *num = host;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode BenchPatternCreate(BenchPattern pattern, int32_t m, int32_t n, PetscCount num_keys, cudaStream_t stream, DCSRView *view)
-{
-  unsigned long long *keys;
-  int32_t            *row_offsets;
+  int32_t *row_offsets;
 
   PetscFunctionBegin;
   view->num_rows    = m;
   view->num_columns = n;
-  PetscCall(PetscSparseCUDAMalloc(num_keys, "benchmark keys", stream, &keys));
-  BenchKeys<<<BenchGrid(num_keys), BENCH_THREADS, 0, stream>>>(pattern, m, n, num_keys, keys);
-  PetscCallCUDA(cudaGetLastError());
   PetscCall(BenchKeysSort(&keys, &num_keys, stream));
   view->num_nonzeros = num_keys;
   PetscCall(PetscSparseCUDAMalloc((PetscCount)m + 1, "benchmark row offsets", stream, &row_offsets));
@@ -311,7 +281,31 @@ static PetscErrorCode BenchPatternCreate(BenchPattern pattern, int32_t m, int32_
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Every case: a stencil when nx > 0, else a pattern of m x n with so many entries drawn. */
+static PetscErrorCode BenchPatternCreate(BenchPattern pattern, int32_t m, int32_t n, PetscCount num_keys, cudaStream_t stream, DCSRView *view)
+{
+  unsigned long long *keys;
+
+  PetscFunctionBegin;
+  PetscCall(PetscSparseCUDAMalloc(num_keys, "benchmark keys", stream, &keys));
+  BenchKeys<<<BenchGrid(num_keys), BENCH_THREADS, 0, stream>>>(pattern, m, n, num_keys, keys);
+  PetscCallCUDA(cudaGetLastError());
+  PetscCall(BenchKeysCreate(m, n, num_keys, keys, stream, view));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode BenchMeshCreate(BenchMesh mesh, cudaStream_t stream, DCSRView *view)
+{
+  const int32_t       m = BenchMeshRows(mesh);
+  unsigned long long *keys;
+  PetscCount          num_keys;
+
+  PetscFunctionBegin;
+  PetscCall(BenchMeshKeys(mesh, stream, &keys, &num_keys));
+  PetscCall(BenchKeysCreate(m, m, num_keys, keys, stream, view));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Every case: a stencil when nx > 0, a mesh when it has points, else a pattern of m x n with so many entries drawn. */
 typedef struct {
   const char  *what;
   PetscBool    irregular;
@@ -319,12 +313,15 @@ typedef struct {
   BenchPattern pattern;
   int32_t      m, n;
   PetscCount   entries;
+  BenchMesh    mesh;
 } BenchCase;
 
 static const char *const BenchNames[] = {"2d5-4096", "3d7-256", "3d27-200", "elast3-80", "rmat20", "uniform4m", "band4", "2d5-1024", "3d7-128", "3d7-64", "3d27-32", "3d27-16", "longrow", "powerlaw", "tall", "wide", "empty", "hypersparse",
                                          /* operands of products and sums, not in the tables of the matrix-vector product */
-                                         "2d9-1024", "3d27-128", "3d27-64", "elast3-40", "rmat16", "uniform500k", "identity", "permutation", "blockdiagonal", "denserows", "densecolumns", "skewed", "tall20k", "shell6-200", "elast6-24"};
-#define BENCH_NUM_EXTRA 15
+                                         "2d9-1024", "3d27-128", "3d27-64", "elast3-40", "rmat16", "uniform500k", "identity", "permutation", "blockdiagonal", "denserows", "densecolumns", "skewed", "tall20k", "shell6-200", "elast6-24",
+                                         /* meshes out of order, for hisparse */
+                                         "mort27-128", "perm27-128", "rgg15-2M", "rgg15x3"};
+#define BENCH_NUM_EXTRA 19
 static const BenchCase BenchCases[] = {{"5-point stencil, 4096^2", PETSC_FALSE, {4096, 4096, 1, 1, true}, BENCH_RMAT, 0, 0, 0},
                                        {"7-point stencil, 256^3", PETSC_FALSE, {256, 256, 256, 1, true}, BENCH_RMAT, 0, 0, 0},
                                        {"27-point stencil, 200^3", PETSC_FALSE, {200, 200, 200, 1, false}, BENCH_RMAT, 0, 0, 0},
@@ -357,7 +354,11 @@ static const BenchCase BenchCases[] = {{"5-point stencil, 4096^2", PETSC_FALSE, 
                                        {"131 k rows, sizes by a power law", PETSC_TRUE, {0, 0, 0, 0, false}, BENCH_POWERLAW, 1 << 17, 1 << 17, 1 << 20},
                                        {"20 k rows of 3, 1000 columns", PETSC_TRUE, {0, 0, 0, 0, false}, BENCH_TALL, 20000, 1000, 60000},
                                        {"9-point stencil, 6 unknowns, 200^2", PETSC_FALSE, {200, 200, 1, 6, false}, BENCH_RMAT, 0, 0, 0},
-                                       {"27-point stencil, 6 unknowns, 24^3", PETSC_FALSE, {24, 24, 24, 6, false}, BENCH_RMAT, 0, 0, 0}};
+                                       {"27-point stencil, 6 unknowns, 24^3", PETSC_FALSE, {24, 24, 24, 6, false}, BENCH_RMAT, 0, 0, 0},
+                                       {"27-point stencil, 128^3, Morton order", PETSC_FALSE, {0, 0, 0, 0, false}, BENCH_RMAT, 0, 0, 0, {BENCH_MESH_MORTON, 128, 1}},
+                                       {"27-point stencil, 128^3, each 64 rows at random", PETSC_FALSE, {0, 0, 0, 0, false}, BENCH_RMAT, 0, 0, 0, {BENCH_MESH_SHUFFLED, 128, 1}},
+                                       {"random geometric graph, 2 M points, Morton order", PETSC_FALSE, {0, 0, 0, 0, false}, BENCH_RMAT, 0, 0, 0, {BENCH_MESH_GEOMETRIC, 2000000, 1}},
+                                       {"the same with 500 k points, 3 unknowns", PETSC_FALSE, {0, 0, 0, 0, false}, BENCH_RMAT, 0, 0, 0, {BENCH_MESH_GEOMETRIC, 500000, 3}}};
 
 /* BenchMatrixGetNames - the names of the cases of the matrix-vector product */
 PetscErrorCode BenchMatrixGetNames(PetscInt *n, const char *const **names)
@@ -386,6 +387,7 @@ PetscErrorCode BenchMatrixCreate(const char name[], cudaStream_t stream, BenchMa
   matrix->what      = BenchCases[found].what;
   matrix->irregular = BenchCases[found].irregular;
   if (BenchCases[found].stencil.nx > 0) PetscCall(BenchStencilCreate(BenchCases[found].stencil, stream, &matrix->view));
+  else if (BenchCases[found].mesh.n > 0) PetscCall(BenchMeshCreate(BenchCases[found].mesh, stream, &matrix->view));
   else PetscCall(BenchPatternCreate(BenchCases[found].pattern, BenchCases[found].m, BenchCases[found].n, BenchCases[found].entries, stream, &matrix->view));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

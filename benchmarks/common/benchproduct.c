@@ -5,22 +5,44 @@
 
 #define TOLERANCE 1e-12 /* of the sum of absolute values of a row, or column */
 
+/* Operands and reference of a product with the matrix. */
+static PetscErrorCode CreateOperands(BenchProduct *p)
+{
+  const DCSRView view   = p->matrix.view;
+  cudaStream_t   stream = p->bench->stream;
+
+  PetscFunctionBegin;
+  p->n = p->transpose ? view.num_columns : view.num_rows;
+  PetscCall(BenchVectorCreate(p->transpose ? view.num_rows : view.num_columns, 2, stream, &p->x));
+  PetscCall(BenchVectorCreate(p->n, 3, stream, &p->y));
+  PetscCall(PetscSparseCUDAMalloc(p->n, "reference", stream, &p->reference));
+  PetscCall(PetscSparseCUDAMalloc(p->n, "rounding bound", stream, &p->bound));
+  PetscCall(BenchReferenceMult(view, p->transpose, p->x, NULL, p->reference, p->bound, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* BenchProductCreate - see benchproduct.h */
 PetscErrorCode BenchProductCreate(Bench *b, const char name[], PetscBool transpose, BenchProduct *p)
 {
-  DCSRView *view = &p->matrix.view;
-
   PetscFunctionBegin;
   p->bench     = b;
   p->transpose = transpose;
+  p->borrowed  = PETSC_FALSE;
   PetscCall(BenchMatrixCreate(name, b->stream, &p->matrix));
   PetscCall(BenchMatrixPrint(&p->matrix));
-  p->n = transpose ? view->num_columns : view->num_rows;
-  PetscCall(BenchVectorCreate(transpose ? view->num_rows : view->num_columns, 2, b->stream, &p->x));
-  PetscCall(BenchVectorCreate(p->n, 3, b->stream, &p->y));
-  PetscCall(PetscSparseCUDAMalloc(p->n, "reference", b->stream, &p->reference));
-  PetscCall(PetscSparseCUDAMalloc(p->n, "rounding bound", b->stream, &p->bound));
-  PetscCall(BenchReferenceMult(*view, transpose, p->x, NULL, p->reference, p->bound, b->stream));
+  PetscCall(CreateOperands(p));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* BenchProductCreateOther - see benchproduct.h */
+PetscErrorCode BenchProductCreateOther(const BenchProduct *of, BenchProduct *p)
+{
+  PetscFunctionBegin;
+  p->bench     = of->bench;
+  p->matrix    = of->matrix;
+  p->transpose = (PetscBool)!of->transpose;
+  p->borrowed  = PETSC_TRUE;
+  PetscCall(CreateOperands(p));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -34,7 +56,7 @@ PetscErrorCode BenchProductDestroy(BenchProduct *p)
   PetscCall(PetscSparseCUDAFree(&p->y, stream));
   PetscCall(PetscSparseCUDAFree(&p->reference, stream));
   PetscCall(PetscSparseCUDAFree(&p->bound, stream));
-  PetscCall(BenchMatrixDestroy(&p->matrix, stream));
+  if (!p->borrowed) PetscCall(BenchMatrixDestroy(&p->matrix, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -19,8 +19,10 @@
   Operations entry by entry do not make it: they use it where it is current, and CSR otherwise. What a storage leaves NULL, CSR does: the values then come from the storage and go back to it as
   above. So a new storage begins with create, getcsr, setvalues, mult, bytes, view and destroy.
 
-  CSR whose values somebody holds (MatSeqAIJGetCSRAndMemType()) is used alone until the structure changes. Blocks of parallel matrices are DCSR as yet (parallel/blocktypes.c). Factors of other types are
-  those of MATSEQAIJ: MatAIJCUDARegisterFactors() is for MATSEQAIJDCSRCUDA alone.
+  CSR whose values somebody holds (MatSeqAIJGetCSRAndMemType()) is used alone until the structure changes.
+
+  A family of types (MatAIJCUDATypes) is what a user sees of a storage: names for one process and for several, and the types of the blocks of the parallel matrix. The code of all families is the same.
+  A sequential type may also stand alone, with a storage and without a family.
 */
 #include <petscmat.h>
 #include <petscsparsecuda/dcsr.h>
@@ -41,11 +43,13 @@ typedef enum {
 
 /*
   The functions of one storage. They are called with the matrix, whose device.data is what create() made; work is queued on stream, arrays are on the device unless it says otherwise. A function that
-  fails leaves the storage as it was. Options are read by create(), with the options and the prefix of the matrix.
+  fails leaves the storage as it was.
 */
 typedef struct {
   const char *name;         /* what the viewer says */
   PetscBool   replaces_csr; /* the CSR is released when the storage is made */
+
+  PetscErrorCode (*setfromoptions)(Mat, PetscOptionItems); /* its options, part of MatSetFromOptions() and of the constructor; what they say is in options.storage_format; NULL: it has none */
 
   /* Storage from compact CSR, with sorted columns and with values, and back. DCSR has none of these three. */
   PetscErrorCode (*create)(Mat, DCSRView, cudaStream_t, void **);              /* *data NULL: the storage does not pay for this matrix, which uses CSR until its structure changes */
@@ -76,6 +80,18 @@ typedef struct {
   PetscErrorCode (*rowsumabs)(Mat, PetscScalar[], cudaStream_t);                                 /* [rows] */
   PetscErrorCode (*columnsumsabs)(Mat, PetscReal[], cudaStream_t);                               /* [columns] */
 } MatDeviceStorageOps;
+
+/* Types that belong together: one storage, on one process and on several. */
+typedef struct {
+  MatType root, aij;    /* what users say, "dcsrcuda" and "aijdcsrcuda" for example */
+  MatType seq, mpi;     /* what the matrix is then */
+  MatType off_diagonal; /* sequential type of the off-diagonal block of mpi; that of the diagonal block is seq */
+} MatAIJCUDATypes;
+
+/* Families of types (types.c) */
+PETSC_INTERN PetscErrorCode MatAIJCUDATypesRegister(const MatAIJCUDATypes *);
+PETSC_INTERN PetscErrorCode MatAIJCUDATypesFind(MatType, const MatAIJCUDATypes **);
+PETSC_INTERN PetscErrorCode MatAIJCUDATypesFindParallel(MatType, const MatAIJCUDATypes **);
 
 /* Types and their storage (devicestorage.c) */
 PETSC_INTERN PetscErrorCode MatDeviceStorageRegister(MatType, const MatDeviceStorageOps *);

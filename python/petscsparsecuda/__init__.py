@@ -16,13 +16,17 @@ from ._arrays import set_preallocation_coo, set_values_coo
 from ._library import Error, LibraryNotFound, WrongPETSc, WrongScalars
 
 __version__ = '0.1.0'
-__all__ = ['init', 'find', 'set_preallocation_coo', 'set_values_coo', 'DCSR', 'AIJDCSR', 'SEQAIJDCSR', 'MPIAIJDCSR', 'Error', 'LibraryNotFound', 'WrongPETSc', 'WrongScalars']
+__all__ = ['init', 'find', 'set_preallocation_coo', 'set_values_coo', 'DCSR', 'AIJDCSR', 'SEQAIJDCSR', 'MPIAIJDCSR', 'HISPARSE', 'AIJHISPARSE', 'SEQAIJHISPARSE', 'MPIAIJHISPARSE', 'Error', 'LibraryNotFound', 'WrongPETSc', 'WrongScalars']
 
 # Names of matrix types, for Mat.setType() and -mat_type.
 DCSR = 'dcsrcuda'
 AIJDCSR = 'aijdcsrcuda'
 SEQAIJDCSR = 'seqaijdcsrcuda'
 MPIAIJDCSR = 'mpiaijdcsrcuda'
+HISPARSE = 'hisparsecuda'
+AIJHISPARSE = 'aijhisparsecuda'
+SEQAIJHISPARSE = 'seqaijhisparsecuda'
+MPIAIJHISPARSE = 'mpiaijhisparsecuda'
 
 _loaded = None
 

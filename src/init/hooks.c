@@ -6,9 +6,9 @@
 const MatAIJCUDAHooks MatAIJCUDAHook = {
   .finish_insertion_seq = MatSeqAIJCUDAFinishInsertion,
   .finish_insertion_mpi = MatMPIAIJCUDAFinishInsertion,
-  .from_seqaij          = MatConvert_SeqAIJ_SeqAIJDCSRCUDA,
-  .from_mpiaij          = MatConvert_MPIAIJ_MPIAIJDCSRCUDA,
-  .to_seqaij            = MatConvert_SeqAIJDCSRCUDA_SeqAIJ,
-  .to_mpiaij            = MatConvert_MPIAIJDCSRCUDA_MPIAIJ,
-  .restore_composed     = MatSeqAIJDCSRCUDARestoreComposed,
+  .from_seqaij          = MatConvert_SeqAIJ_SeqAIJCUDA,
+  .from_mpiaij          = MatConvert_MPIAIJ_MPIAIJCUDA,
+  .to_seqaij            = MatConvert_SeqAIJCUDA_SeqAIJ,
+  .to_mpiaij            = MatConvert_MPIAIJCUDA_MPIAIJ,
+  .restore_composed     = MatSeqAIJCUDARestoreComposed,
 };

@@ -4,6 +4,7 @@
 #include "../mat/impls/aijcuda/core/parents.h"
 #include "../mat/impls/aijcuda/host/host.h"
 #include "../mat/impls/dcsr/dcsr.h"
+#include "../mat/impls/hisparse/hisparse.h"
 
 #if !PetscDefined(HAVE_CUDA)
   #error "petscsparsecuda needs a PETSc configured with CUDA: configure PETSc with --with-cuda=1"
@@ -100,18 +101,34 @@ static PetscErrorCode RegisterPCEvents(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The families of types: how users and PETSc call them, the types of blocks, the storage, the constructors. */
+static const struct {
+  MatAIJCUDATypes            types;
+  const MatDeviceStorageOps *storage;
+  PetscErrorCode (*create_seq)(Mat), (*create_mpi)(Mat);
+} families[] = {
+  {{MATDCSRCUDA, MATAIJDCSRCUDA, MATSEQAIJDCSRCUDA, MATMPIAIJDCSRCUDA, MATSEQAIJDCSRCUDA}, &MatDeviceStorageDCSR, MatCreate_SeqAIJDCSRCUDA, MatCreate_MPIAIJDCSRCUDA},
+  {{MATHISPARSECUDA, MATAIJHISPARSECUDA, MATSEQAIJHISPARSECUDA, MATMPIAIJHISPARSECUDA, MATSEQAIJDCSRCUDA}, &MatDeviceStorageHiSparse, MatCreate_SeqAIJHiSparseCUDA, MatCreate_MPIAIJHiSparseCUDA},
+};
+
 static PetscErrorCode RegisterTypes(void)
 {
   PetscFunctionBegin;
-  PetscCall(MatDeviceStorageRegister(MATSEQAIJDCSRCUDA, &MatDeviceStorageDCSR));
-  PetscCall(MatRegister(MATSEQAIJDCSRCUDA, MatCreate_SeqAIJDCSRCUDA));
-  PetscCall(MatRegister(MATMPIAIJDCSRCUDA, MatCreate_MPIAIJDCSRCUDA));
-  PetscCall(MatRegisterRootName(MATAIJDCSRCUDA, MATSEQAIJDCSRCUDA, MATMPIAIJDCSRCUDA)); // the first match is the canonical one
-  PetscCall(MatRegisterRootName(MATDCSRCUDA, MATSEQAIJDCSRCUDA, MATMPIAIJDCSRCUDA));
-  PetscCall(MatSeqAIJRegister(MATSEQAIJDCSRCUDA, MatSeqAIJSetType_AIJCUDA));
-  PetscCall(MatSeqAIJRegister(MATDCSRCUDA, MatSeqAIJSetType_AIJCUDA));
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(families); k++) {
+    const MatAIJCUDATypes *types = &families[k].types;
+
+    PetscCall(MatAIJCUDATypesRegister(types));
+    PetscCall(MatDeviceStorageRegister(types->seq, families[k].storage));
+    PetscCall(MatRegister(types->seq, families[k].create_seq));
+    PetscCall(MatRegister(types->mpi, families[k].create_mpi));
+    PetscCall(MatRegisterRootName(types->aij, types->seq, types->mpi)); // the first match is the canonical one
+    PetscCall(MatRegisterRootName(types->root, types->seq, types->mpi));
+    PetscCall(MatSeqAIJRegister(types->seq, MatSeqAIJSetType_AIJCUDA));
+    PetscCall(MatSeqAIJRegister(types->root, MatSeqAIJSetType_AIJCUDA));
+  }
   PetscCall(MatAIJCUDARegisterSubclasses());
-  PetscCall(MatAIJCUDARegisterFactors(MATSEQAIJDCSRCUDA));
+  PetscCall(MatAIJCUDARegisterFactors());
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(families); k++) PetscCall(MatAIJCUDARegisterFactorsOf(families[k].types.seq));
   PetscCall(MatAIJCUDARegisterNestedFactors());
   PetscFunctionReturn(PETSC_SUCCESS);
 }

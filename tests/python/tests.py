@@ -392,8 +392,9 @@ class Agreement(Case):
   def test_names(self):
     with open(os.path.join(REPO, 'include', 'petscsparsecuda.h')) as f:
       header = dict(re.findall(r'^#define (MAT\w+)\s+"(\w+)"', f.read(), re.M))
-    out = self.run_python('import json, petscsparsecuda as p\nprint(json.dumps([p.DCSR, p.AIJDCSR, p.SEQAIJDCSR, p.MPIAIJDCSR]))\n')
-    self.assertEqual(json.loads(out), [header[name] for name in ('MATDCSRCUDA', 'MATAIJDCSRCUDA', 'MATSEQAIJDCSRCUDA', 'MATMPIAIJDCSRCUDA')])
+    names = [prefix + root for root in ('DCSR', 'HISPARSE') for prefix in ('', 'AIJ', 'SEQAIJ', 'MPIAIJ')]
+    out = self.run_python('import json, petscsparsecuda as p\nprint(json.dumps([getattr(p, name) for name in %r]))\n' % names)
+    self.assertEqual(json.loads(out), [header['MAT%sCUDA' % name] for name in names])
 
   def test_version(self):
     with open(os.path.join(REPO, 'conf', 'versions.sh')) as f:

@@ -192,6 +192,9 @@ int main(int argc, char **argv)
       test:
          suffix: default
       test:
+         suffix: hisparse
+         args: -type hisparsecuda -mat_hisparse_format {{diagonals windows}}
+      test:
          suffix: misk
          args: -pc_gamg_aggressive_square_graph false
       test:

@@ -121,6 +121,10 @@ int main(int argc, char **argv)
          nsize: {{1 3}}
          args: -n 7 -problem 5point,27point,elasticity,unsymmetric
       test:
+         suffix: hisparse
+         nsize: {{1 3}}
+         args: -type aijhisparsecuda -n 7 -problem 5point,27point,elasticity
+      test:
          suffix: random
          nsize: {{1 4}}
          args: -n 7 -problem random -hubs 2
@@ -167,6 +171,10 @@ int main(int argc, char **argv)
          suffix: device
          nsize: {{1 3}}
          args: -problem 5point,7point,27point,anisotropic,elasticity,unsymmetric,random
+      test:
+         suffix: device_hisparse
+         nsize: {{1 3}}
+         args: -type aijhisparsecuda -mat_hisparse_format {{diagonals windows}} -problem 5point,27point,elasticity
       test:
          suffix: device_many
          nsize: 8

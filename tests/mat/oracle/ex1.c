@@ -1,5 +1,6 @@
 static char help[] = "Applies a long random sequence of Mat operations to one matrix kept in MATAIJ and in -mat_type, and compares after each.\n\
   -mat_type (dcsrcuda)  type under test\n\
+  -other_type type      the matrix changes between the two, and some operands have it\n\
   -seed n               of the sequence; printed when something is wrong\n\
   -steps n              operations\n\
   -life n               operations until the next new matrix\n\
@@ -47,10 +48,24 @@ static const OracleOperation *OracleDraw(Oracle o, const char only[], const char
   return NULL;
 }
 
+/* The matrix under test becomes one of the other type. */
+static PetscErrorCode OracleChangeType(Oracle o)
+{
+  const char *type = o->type;
+
+  PetscFunctionBegin;
+  o->operation = "MatConvert() to the other type";
+  o->type      = o->other;
+  o->other     = type;
+  PetscCall(MatConvert(o->B, o->type, MAT_INPLACE_MATRIX, &o->B));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* One operation; then a comparison that leaves the matrix where it is, and now and then the entries one by one. */
 static PetscErrorCode OracleStep(Oracle o, const OracleOperation *op)
 {
   PetscFunctionBegin;
+  if (o->other && OracleFlip(o, 4)) PetscCall(OracleChangeType(o));
   o->operation = op->name;
   for (int k = 0; k < 2; k++) { /* whatever the last one left behind, new entries are welcome */
     PetscCall(MatSetOption(k ? o->B : o->A, MAT_NEW_NONZERO_LOCATION_ERR, PETSC_FALSE));
@@ -78,7 +93,7 @@ static PetscErrorCode OracleReport(Oracle o, PetscInt seed, PetscInt step, const
 int main(int argc, char **argv)
 {
   PetscInt               steps = 200, life = 40, seed = 1;
-  char                   type[128] = "dcsrcuda", only[128] = "", prefer[128] = "";
+  char                   type[128] = "dcsrcuda", other[128] = "", only[128] = "", prefer[128] = "";
   PetscBool              trace = PETSC_FALSE;
   const char            *log[LOG_LENGTH];
   const OracleOperation *op;
@@ -90,6 +105,7 @@ int main(int argc, char **argv)
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
   PetscCall(PetscSparseCUDAInitialize());
   PetscCall(PetscOptionsGetString(NULL, NULL, "-mat_type", type, sizeof(type), NULL));
+  PetscCall(PetscOptionsGetString(NULL, NULL, "-other_type", other, sizeof(other), NULL));
   PetscCall(PetscOptionsGetString(NULL, NULL, "-only", only, sizeof(only), NULL));
   PetscCall(PetscOptionsGetString(NULL, NULL, "-prefer", prefer, sizeof(prefer), NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-steps", &steps, NULL));
@@ -100,6 +116,7 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-every", &o->every, NULL));
   o->comm  = PETSC_COMM_WORLD;
   o->type  = type;
+  o->other = other[0] ? other : NULL;
   o->state = (uint64_t)seed << 32;
   o->fill  = (uint64_t)seed << 32;
   PetscCallMPI(MPI_Comm_size(o->comm, &o->size));
@@ -151,6 +168,14 @@ int main(int argc, char **argv)
          suffix: 8
          nsize: 8
          args: -steps 500 -seed {{31 32}}
+      test:
+         suffix: hisparse
+         nsize: {{1 3}}
+         args: -steps 600 -seed 91 -mat_type hisparsecuda -mat_hisparse_format {{auto diagonals windows}}
+      test:
+         suffix: hisparse_mixed
+         nsize: {{1 3}}
+         args: -steps 600 -seed 101 -mat_type hisparsecuda -mat_hisparse_format {{diagonals windows}} -other_type dcsrcuda
       test:
          suffix: insertion
          nsize: {{1 3 8}}

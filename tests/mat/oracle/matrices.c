@@ -324,7 +324,7 @@ PetscErrorCode OracleCreatePair(Oracle o, PetscLayout rmap, PetscLayout cmap, Pe
   PetscCall(PetscLayoutGetSize(rmap, &s.M));
   PetscCall(PetscLayoutGetSize(cmap, &s.N));
   PetscCall(OracleCreate(o, &s, rmap, cmap, MATAIJ, how, X));
-  PetscCall(OracleCreate(o, &s, rmap, cmap, o->type, how, Y));
+  PetscCall(OracleCreate(o, &s, rmap, cmap, o->other && OracleFlip(o, 2) ? o->other : o->type, how, Y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -13,7 +13,8 @@ struct _n_Oracle {
   MPI_Comm    comm;
   PetscMPIInt size, rank;
   Mat         A, B;      /* the reference and the matrix under test */
-  const char *type;      /* type under test, as given to MatSetType() */
+  const char *type;      /* type under test, as given to MatSetType(); what B is now */
+  const char *other;     /* another type that B becomes now and then, and operands have; NULL: none */
   PetscBool   square;    /* same sizes and layouts of rows and columns */
   PetscBool   large;     /* too many entries for products */
   PetscBool   every;     /* compare entry by entry after every operation */

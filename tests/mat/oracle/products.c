@@ -52,12 +52,12 @@ static PetscErrorCode NoticesPattern(Oracle o, PetscBool *notices)
 {
   PetscBool bound;
   int       num_devices = 0;
-  char     *ours;
+  PetscErrorCode (*ours)(Mat, PetscInt, PetscInt);
 
   PetscFunctionBegin;
   if (cudaGetDeviceCount(&num_devices) != cudaSuccess) num_devices = 0; /* a matrix may be free to go to a device that is not there */
   PetscCall(MatBoundToCPU(o->B, &bound));
-  PetscCall(PetscStrstr(o->type, "dcsr", &ours));
+  PetscCall(PetscObjectQueryFunction((PetscObject)o->B, "MatDCSRCUDAFragment_C", &ours));
   *notices = (PetscBool)(num_devices > 0 && !bound && ours != NULL);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

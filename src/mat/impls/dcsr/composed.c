@@ -44,8 +44,8 @@ static const MatAIJCUDANamedFunction seq_functions[] = {
   NAMED_FUNCTION("MatProductSetFromOptions_%s_seqmaij_C", MatProductSetFromOptions_AIJCUDA_Mixed),
   NAMED_TRIPLE_PRODUCTS("seqaij", MatProductSetFromOptions_AIJCUDA),
   NAMED_PARENT("MatProductSetFromOptions_is_%s_C", "MatProductSetFromOptions_is_seqaij_C"),
-  NAMED_FUNCTION("MatConvert_seqaij_%s_C", MatConvert_SeqAIJ_SeqAIJDCSRCUDA),
-  NAMED_FUNCTION("MatConvert_%s_seqaij_C", MatConvert_SeqAIJDCSRCUDA_SeqAIJ),
+  NAMED_FUNCTION("MatConvert_seqaij_%s_C", MatConvert_SeqAIJ_SeqAIJCUDA),
+  NAMED_FUNCTION("MatConvert_%s_seqaij_C", MatConvert_SeqAIJCUDA_SeqAIJ),
   NAMED_FUNCTION("MatConvert_%s_is_C", MatConvert_AIJCUDA_IS),
 };
 static const MatAIJCUDANamedFunction mpi_functions[] = {
@@ -59,36 +59,37 @@ static const MatAIJCUDANamedFunction mpi_functions[] = {
   NAMED_FUNCTION("MatProductSetFromOptions_%s_mpimaij_C", MatProductSetFromOptions_AIJCUDA_Mixed),
   NAMED_TRIPLE_PRODUCTS("mpiaij", MatProductSetFromOptions_AIJCUDA),
   NAMED_PARENT("MatProductSetFromOptions_is_%s_C", "MatProductSetFromOptions_is_mpiaij_C"),
-  NAMED_FUNCTION("MatConvert_mpiaij_%s_C", MatConvert_MPIAIJ_MPIAIJDCSRCUDA),
-  NAMED_FUNCTION("MatConvert_%s_mpiaij_C", MatConvert_MPIAIJDCSRCUDA_MPIAIJ),
+  NAMED_FUNCTION("MatConvert_mpiaij_%s_C", MatConvert_MPIAIJ_MPIAIJCUDA),
+  NAMED_FUNCTION("MatConvert_%s_mpiaij_C", MatConvert_MPIAIJCUDA_MPIAIJ),
   NAMED_FUNCTION("MatConvert_%s_is_C", MatConvert_AIJCUDA_IS),
-  NAMED_FUNCTION("MatConvert_mpiaij_aijdcsrcuda_C", MatConvert_MPIAIJ_MPIAIJDCSRCUDA), // other forms of the name, and a test hook
-  NAMED_FUNCTION("MatConvert_mpiaij_dcsrcuda_C", MatConvert_MPIAIJ_MPIAIJDCSRCUDA),
-  NAMED_FUNCTION("MatConvert_%s_dcsrcuda_C", MatConvert_MPIAIJ_MPIAIJDCSRCUDA),
+};
+
+/* The same with the names that users say, which a family has for its sequential and its parallel type, and a test hook. */
+static const MatAIJCUDANamedFunction seq_user_functions[] = {
+  NAMED_FUNCTION("MatConvert_seqaij_%s_C", MatConvert_SeqAIJ_SeqAIJCUDA),
   NAMED_FUNCTION("MatDCSRCUDAFragment_C", MatDCSRCUDAFragment_Private),
 };
-/* The same for MATSEQAIJDCSRCUDA alone. */
-static const MatAIJCUDANamedFunction seqdcsr_functions[] = {
-  NAMED_FUNCTION("MatConvert_seqaij_aijdcsrcuda_C", MatConvert_SeqAIJ_SeqAIJDCSRCUDA),
-  NAMED_FUNCTION("MatConvert_seqaij_dcsrcuda_C", MatConvert_SeqAIJ_SeqAIJDCSRCUDA),
-  NAMED_FUNCTION("MatConvert_%s_dcsrcuda_C", MatConvert_SeqAIJ_SeqAIJDCSRCUDA),
+static const MatAIJCUDANamedFunction mpi_user_functions[] = {
+  NAMED_FUNCTION("MatConvert_mpiaij_%s_C", MatConvert_MPIAIJ_MPIAIJCUDA),
   NAMED_FUNCTION("MatDCSRCUDAFragment_C", MatDCSRCUDAFragment_Private),
 };
 
 static PetscErrorCode ComposeSeq(Mat A, MatType type, PetscBool compose)
 {
-  PetscBool dcsr;
+  const MatAIJCUDATypes *types;
 
   PetscFunctionBegin;
   PetscCall(MatAIJCUDAComposeNamed(A, type, PETSC_STATIC_ARRAY_LENGTH(seq_functions), seq_functions, compose));
   PetscCall(MatAIJCUDAComposeHYPRE(A, type, compose));
-  PetscCall(PetscStrcmp(type, MATSEQAIJDCSRCUDA, &dcsr));
-  if (dcsr) PetscCall(MatAIJCUDAComposeNamed(A, type, PETSC_STATIC_ARRAY_LENGTH(seqdcsr_functions), seqdcsr_functions, compose));
+  PetscCall(MatAIJCUDATypesFind(type, &types));
+  if (types == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatAIJCUDAComposeNamed(A, types->root, PETSC_STATIC_ARRAY_LENGTH(seq_user_functions), seq_user_functions, compose));
+  PetscCall(MatAIJCUDAComposeNamed(A, types->aij, PETSC_STATIC_ARRAY_LENGTH(seq_user_functions), seq_user_functions, compose));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*
-  MatSeqAIJDCSRCUDACompose - Composes the functions of a sequential matrix.
+  MatSeqAIJCUDACompose - Composes the functions of a sequential matrix.
 
   Not Collective
 
@@ -96,7 +97,7 @@ static PetscErrorCode ComposeSeq(Mat A, MatType type, PetscBool compose)
 + A    - a MATSEQAIJ that becomes ours
 - type - the type that the names are of
 */
-PetscErrorCode MatSeqAIJDCSRCUDACompose(Mat A, MatType type)
+PetscErrorCode MatSeqAIJCUDACompose(Mat A, MatType type)
 {
   PetscFunctionBegin;
 #define COMPOSE(name, field, ours) PetscCall(PetscObjectComposeFunction((PetscObject)A, name, ours));
@@ -107,9 +108,9 @@ PetscErrorCode MatSeqAIJDCSRCUDACompose(Mat A, MatType type)
 }
 
 /*
-  MatSeqAIJDCSRCUDARemoveComposed - Removes the functions with our names, from a matrix that goes.
+  MatSeqAIJCUDARemoveComposed - Removes the functions with our names, from a matrix that goes.
 */
-PetscErrorCode MatSeqAIJDCSRCUDARemoveComposed(Mat A, MatType type)
+PetscErrorCode MatSeqAIJCUDARemoveComposed(Mat A, MatType type)
 {
   PetscFunctionBegin;
   PetscCall(ComposeSeq(A, type, PETSC_FALSE));
@@ -117,9 +118,9 @@ PetscErrorCode MatSeqAIJDCSRCUDARemoveComposed(Mat A, MatType type)
 }
 
 /*
-  MatSeqAIJDCSRCUDARestoreComposed - Removes the functions with our names and puts the parent's back, in a matrix that becomes MATSEQAIJ.
+  MatSeqAIJCUDARestoreComposed - Removes the functions with our names and puts the parent's back, in a matrix that becomes MATSEQAIJ.
 */
-PetscErrorCode MatSeqAIJDCSRCUDARestoreComposed(Mat A, MatType type)
+PetscErrorCode MatSeqAIJCUDARestoreComposed(Mat A, MatType type)
 {
   PetscFunctionBegin;
 #define RESTORE(name, field, ours) PetscCall(PetscObjectComposeFunction((PetscObject)A, name, MatAIJCUDAParentSeq.field));
@@ -129,46 +130,48 @@ PetscErrorCode MatSeqAIJDCSRCUDARestoreComposed(Mat A, MatType type)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode ComposeMPI(Mat A, PetscBool compose)
+static PetscErrorCode ComposeMPI(Mat A, const MatAIJCUDATypes *types, PetscBool compose)
 {
   PetscFunctionBegin;
-  PetscCall(MatAIJCUDAComposeNamed(A, MATMPIAIJDCSRCUDA, PETSC_STATIC_ARRAY_LENGTH(mpi_functions), mpi_functions, compose));
-  PetscCall(MatAIJCUDAComposeHYPRE(A, MATMPIAIJDCSRCUDA, compose));
+  PetscCall(MatAIJCUDAComposeNamed(A, types->mpi, PETSC_STATIC_ARRAY_LENGTH(mpi_functions), mpi_functions, compose));
+  PetscCall(MatAIJCUDAComposeHYPRE(A, types->mpi, compose));
+  PetscCall(MatAIJCUDAComposeNamed(A, types->root, PETSC_STATIC_ARRAY_LENGTH(mpi_user_functions), mpi_user_functions, compose));
+  PetscCall(MatAIJCUDAComposeNamed(A, types->aij, PETSC_STATIC_ARRAY_LENGTH(mpi_user_functions), mpi_user_functions, compose));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*
-  MatMPIAIJDCSRCUDACompose - MatSeqAIJDCSRCUDACompose() for a parallel matrix.
+  MatMPIAIJCUDACompose - MatSeqAIJCUDACompose() for a parallel matrix.
 */
-PetscErrorCode MatMPIAIJDCSRCUDACompose(Mat A)
+PetscErrorCode MatMPIAIJCUDACompose(Mat A, const MatAIJCUDATypes *types)
 {
   PetscFunctionBegin;
 #define COMPOSE(name, field, ours) PetscCall(PetscObjectComposeFunction((PetscObject)A, name, ours));
   MPI_REPLACED(COMPOSE)
 #undef COMPOSE
-  PetscCall(ComposeMPI(A, PETSC_TRUE));
+  PetscCall(ComposeMPI(A, types, PETSC_TRUE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*
-  MatMPIAIJDCSRCUDARemoveComposed - MatSeqAIJDCSRCUDARemoveComposed() for a parallel matrix; the parent's destroy removes what ours stands in for.
+  MatMPIAIJCUDARemoveComposed - MatSeqAIJCUDARemoveComposed() for a parallel matrix; the parent's destroy removes what ours stands in for.
 */
-PetscErrorCode MatMPIAIJDCSRCUDARemoveComposed(Mat A)
+PetscErrorCode MatMPIAIJCUDARemoveComposed(Mat A, const MatAIJCUDATypes *types)
 {
   PetscFunctionBegin;
-  PetscCall(ComposeMPI(A, PETSC_FALSE));
+  PetscCall(ComposeMPI(A, types, PETSC_FALSE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*
-  MatMPIAIJDCSRCUDARestoreComposed - MatSeqAIJDCSRCUDARestoreComposed() for a parallel matrix.
+  MatMPIAIJCUDARestoreComposed - MatSeqAIJCUDARestoreComposed() for a parallel matrix.
 */
-PetscErrorCode MatMPIAIJDCSRCUDARestoreComposed(Mat A)
+PetscErrorCode MatMPIAIJCUDARestoreComposed(Mat A, const MatAIJCUDATypes *types)
 {
   PetscFunctionBegin;
 #define RESTORE(name, field, ours) PetscCall(PetscObjectComposeFunction((PetscObject)A, name, MatAIJCUDAParentMPI.field));
   MPI_REPLACED(RESTORE)
 #undef RESTORE
-  PetscCall(ComposeMPI(A, PETSC_FALSE));
+  PetscCall(ComposeMPI(A, types, PETSC_FALSE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -1,4 +1,4 @@
-/* MATMPIAIJDCSRCUDA: a MATMPIAIJ whose diagonal and off-diagonal blocks are MATSEQAIJDCSRCUDA. */
+/* The parallel types: a MATMPIAIJ whose blocks have the sequential types that its family says (MatAIJCUDATypes). */
 #include "dcsr.h"
 #include "../aijcuda/core/core.h"
 #include "../aijcuda/core/parents.h"
@@ -16,7 +16,7 @@
 
 static PetscErrorCode SetOps(Mat, struct _MatOps *);
 
-static PetscErrorCode MatAssemblyEnd_MPIAIJDCSRCUDA(Mat A, MatAssemblyType mode)
+static PetscErrorCode MatAssemblyEnd_MPIAIJCUDA(Mat A, MatAssemblyType mode)
 {
   PetscBool      own, done;
   PetscErrorCode ierr;
@@ -39,7 +39,7 @@ static PetscErrorCode MatAssemblyEnd_MPIAIJDCSRCUDA(Mat A, MatAssemblyType mode)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MatDuplicate_MPIAIJDCSRCUDA(Mat A, MatDuplicateOption option, Mat *B)
+static PetscErrorCode MatDuplicate_MPIAIJCUDA(Mat A, MatDuplicateOption option, Mat *B)
 {
   PetscFunctionBegin;
   PetscCall((*MatMPIAIJCUDAGet(A)->parent.duplicate)(A, option, B));
@@ -48,7 +48,7 @@ static PetscErrorCode MatDuplicate_MPIAIJDCSRCUDA(Mat A, MatDuplicateOption opti
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MatView_MPIAIJDCSRCUDA(Mat A, PetscViewer viewer)
+static PetscErrorCode MatView_MPIAIJCUDA(Mat A, PetscViewer viewer)
 {
   PetscBool         ascii;
   PetscViewerFormat format;
@@ -67,7 +67,7 @@ static PetscErrorCode MatView_MPIAIJDCSRCUDA(Mat A, PetscViewer viewer)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MatSetFromOptions_MPIAIJDCSRCUDA(Mat A, PetscOptionItems PetscOptionsObject)
+static PetscErrorCode MatSetFromOptions_MPIAIJCUDA(Mat A, PetscOptionItems PetscOptionsObject)
 {
   Mat_MPIAIJ *a = (Mat_MPIAIJ *)A->data;
   Mat         blocks[2];
@@ -92,7 +92,7 @@ static PetscErrorCode MatSetFromOptions_MPIAIJDCSRCUDA(Mat A, PetscOptionItems P
   The ghost vector stays where it is: blocks take vectors of any memory type, and scattering from a vector on the device to a bound one fails in PETSc 3.26
   (wrong or NULL message buffers when MPI is not GPU-aware).
 */
-static PetscErrorCode MatBindToCPU_MPIAIJDCSRCUDA(Mat A, PetscBool flag)
+static PetscErrorCode MatBindToCPU_MPIAIJCUDA(Mat A, PetscBool flag)
 {
   Mat_MPIAIJ *a = (Mat_MPIAIJ *)A->data;
 
@@ -116,17 +116,21 @@ static PetscErrorCode DestroyButEntries(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MatDestroy_MPIAIJDCSRCUDA(Mat A)
+static PetscErrorCode MatDestroy_MPIAIJCUDA(Mat A)
 {
   Mat_MPIAIJ *a                 = (Mat_MPIAIJ *)A->data;
   PetscErrorCode (*parent)(Mat) = a->spptr != NULL ? MatMPIAIJCUDAGet(A)->parent.destroy : MatAIJCUDAParentMPI.destroy;
+
+  const MatAIJCUDATypes *types = NULL;
 
   PetscFunctionBegin;
   if (a->spptr != NULL && MatAIJCUDAChangesType(A)) {
     PetscCall(DestroyButEntries(A));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCall(MatMPIAIJDCSRCUDARemoveComposed(A));
+  if (a->spptr != NULL) types = MatMPIAIJCUDAGet(A)->types;
+  else PetscCall(MatAIJCUDATypesFindParallel(((PetscObject)A)->type_name, &types));
+  if (types != NULL) PetscCall(MatMPIAIJCUDARemoveComposed(A, types));
   if (a->spptr != NULL) {
     PetscCall(MatMPIAIJCUDADestroyInsertion(A));
     PetscCall(MatMPIAIJCUDAUseCurrentStream(A)); // the ghost vector goes
@@ -158,7 +162,7 @@ static PetscErrorCode ConvertInPlaceToMPIAIJ(Mat B)
   PetscCall(ConvertBlockInPlaceToSeqAIJ(b->B));
   *B->ops       = MatMPIAIJCUDAGet(B)->parent;
   B->boundtocpu = PETSC_TRUE; // what MatCreate() gives every matrix
-  PetscCall(MatMPIAIJDCSRCUDARestoreComposed(B));
+  PetscCall(MatMPIAIJCUDARestoreComposed(B, MatMPIAIJCUDAGet(B)->types));
   PetscCall(PetscFree(b->spptr));
   PetscCall(MatSetVecType(B, VECSTANDARD));
   if (b->lvec != NULL) {
@@ -170,14 +174,14 @@ static PetscErrorCode ConvertInPlaceToMPIAIJ(Mat B)
 }
 
 /*
-  MatConvert_MPIAIJDCSRCUDA_MPIAIJ - Converts a matrix of ours to MATMPIAIJ; see MatConvert() for the parameters.
+  MatConvert_MPIAIJCUDA_MPIAIJ - Converts a matrix of ours to MATMPIAIJ; see MatConvert() for the parameters.
 */
-PetscErrorCode MatConvert_MPIAIJDCSRCUDA_MPIAIJ(Mat A, PETSC_UNUSED MatType type, MatReuse reuse, Mat *B)
+PetscErrorCode MatConvert_MPIAIJCUDA_MPIAIJ(Mat A, PETSC_UNUSED MatType type, MatReuse reuse, Mat *B)
 {
   PetscFunctionBegin;
   if (reuse == MAT_REUSE_MATRIX) {
-    PetscCall(MatConvert_SeqAIJDCSRCUDA_SeqAIJ(((Mat_MPIAIJ *)A->data)->A, MATSEQAIJ, MAT_REUSE_MATRIX, &((Mat_MPIAIJ *)(*B)->data)->A));
-    PetscCall(MatConvert_SeqAIJDCSRCUDA_SeqAIJ(((Mat_MPIAIJ *)A->data)->B, MATSEQAIJ, MAT_REUSE_MATRIX, &((Mat_MPIAIJ *)(*B)->data)->B));
+    PetscCall(MatConvert_SeqAIJCUDA_SeqAIJ(((Mat_MPIAIJ *)A->data)->A, MATSEQAIJ, MAT_REUSE_MATRIX, &((Mat_MPIAIJ *)(*B)->data)->A));
+    PetscCall(MatConvert_SeqAIJCUDA_SeqAIJ(((Mat_MPIAIJ *)A->data)->B, MATSEQAIJ, MAT_REUSE_MATRIX, &((Mat_MPIAIJ *)(*B)->data)->B));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   if (reuse == MAT_INITIAL_MATRIX) PetscCall(MatDuplicate(A, MAT_COPY_VALUES, B));
@@ -197,23 +201,38 @@ static PetscErrorCode SetOps(Mat A, struct _MatOps *ops)
   PetscCall(MatMPIAIJCUDASetTransposeOps(ops));
   PetscCall(MatMPIAIJCUDASetSubmatrixOps(ops));
   PetscCall(MatAIJCUDASetRowAccessOps(ops, PETSC_TRUE));
-  ops->setfromoptions            = MatSetFromOptions_MPIAIJDCSRCUDA;
-  ops->assemblyend               = MatAssemblyEnd_MPIAIJDCSRCUDA;
-  ops->view                      = MatView_MPIAIJDCSRCUDA;
-  ops->destroy                   = MatDestroy_MPIAIJDCSRCUDA;
-  ops->bindtocpu                 = MatBindToCPU_MPIAIJDCSRCUDA;
+  ops->setfromoptions            = MatSetFromOptions_MPIAIJCUDA;
+  ops->assemblyend               = MatAssemblyEnd_MPIAIJCUDA;
+  ops->view                      = MatView_MPIAIJCUDA;
+  ops->destroy                   = MatDestroy_MPIAIJCUDA;
+  ops->bindtocpu                 = MatBindToCPU_MPIAIJCUDA;
   ops->creategraph               = MatCreateGraph_AIJCUDA;
   ops->convert                   = MatConvert_AIJCUDA;
   ops->convertfrom               = MatConvertFrom_AIJCUDA;
   ops->productsetfromoptions     = MatProductSetFromOptions_AIJCUDA;
-  ops->duplicate                 = MatDuplicate_MPIAIJDCSRCUDA;
+  ops->duplicate                 = MatDuplicate_MPIAIJCUDA;
   ops->axpy                      = MatAXPY_MPIAIJCUDA;
   MatMPIAIJCUDAGet(A)->installed = *ops;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Makes a parallel matrix of ours one of another type of ours. Its operations stay, names change, and the types of the blocks. */
+static PetscErrorCode ChangeTypes(Mat A, const MatAIJCUDATypes *types)
+{
+  Mat_MPIAIJCUDA *d = MatMPIAIJCUDAGet(A);
+
+  PetscFunctionBegin;
+  if (types == d->types) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatMPIAIJCUDARemoveComposed(A, d->types));
+  d->types = types;
+  PetscCall(PetscObjectChangeTypeName((PetscObject)A, types->mpi));
+  PetscCall(MatMPIAIJCUDACompose(A, types));
+  PetscCall(MatMPIAIJCUDASetBlockTypes(A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Gives a MATMPIAIJ our spptr, operations and name, and its blocks theirs. */
-static PetscErrorCode ConvertInPlaceFromMPIAIJ(Mat B)
+static PetscErrorCode ConvertInPlaceFromMPIAIJ(Mat B, const MatAIJCUDATypes *types)
 {
   Mat_MPIAIJ     *b   = (Mat_MPIAIJ *)B->data;
   struct _MatOps *ops = B->hash_active ? &b->cops : B->ops;
@@ -224,13 +243,14 @@ static PetscErrorCode ConvertInPlaceFromMPIAIJ(Mat B)
   PetscCall(PetscSparseCUDADeviceUsable(&usable));
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &usable, 1, MPI_C_BOOL, MPI_LAND, PetscObjectComm((PetscObject)B)));
   PetscCall(PetscNew(&d));
+  d->types           = types;
   d->parent          = *ops;
   d->no_device       = (PetscBool)!usable;
   b->spptr           = d;
   d->device_assembly = (PetscBool)(B->assembled && usable);
-  PetscCall(PetscObjectChangeTypeName((PetscObject)B, MATMPIAIJDCSRCUDA));
+  PetscCall(PetscObjectChangeTypeName((PetscObject)B, types->mpi));
   PetscCall(SetOps(B, ops));
-  PetscCall(MatMPIAIJDCSRCUDACompose(B));
+  PetscCall(MatMPIAIJCUDACompose(B, types));
   B->boundtocpu = d->no_device;
   if (usable) PetscCall(MatSetVecType(B, VECCUDA));
   PetscCall(MatMPIAIJCUDASetBlockTypes(B));
@@ -238,29 +258,53 @@ static PetscErrorCode ConvertInPlaceFromMPIAIJ(Mat B)
 }
 
 /*
-  MatConvert_MPIAIJ_MPIAIJDCSRCUDA - Converts a parallel AIJ matrix, assembled or not, to MATMPIAIJDCSRCUDA; see MatConvert() for the parameters.
+  MatConvert_MPIAIJ_MPIAIJCUDA - Converts a parallel AIJ matrix, assembled or not, to one of our types; see MatConvert() for the parameters.
+
+  Note:
+  A matrix that is ours already is duplicated, copied or left where it is, and gets the type.
 */
-PetscErrorCode MatConvert_MPIAIJ_MPIAIJDCSRCUDA(Mat A, PETSC_UNUSED MatType type, MatReuse reuse, Mat *B)
+PetscErrorCode MatConvert_MPIAIJ_MPIAIJCUDA(Mat A, MatType type, MatReuse reuse, Mat *B)
 {
-  PetscBool ours;
+  const MatAIJCUDATypes *types;
+  PetscBool              ours;
 
   PetscFunctionBegin;
+  PetscCall(MatAIJCUDATypesFind(type, &types));
+  PetscCheck(types != NULL, PetscObjectComm((PetscObject)A), PETSC_ERR_PLIB, "Type %s belongs to no family with a parallel type: call MatAIJCUDATypesRegister() before MatRegister()", type);
   PetscCall(MatIsMPIAIJCUDA(A, &ours));
   if (reuse == MAT_INITIAL_MATRIX) PetscCall(MatDuplicate(A, MAT_COPY_VALUES, B));
   else if (reuse == MAT_REUSE_MATRIX && ours) PetscCall(MatCopy(A, *B, SAME_NONZERO_PATTERN));
   else if (reuse == MAT_REUSE_MATRIX) {
-    PetscCall(MatConvert_SeqAIJ_SeqAIJDCSRCUDA(((Mat_MPIAIJ *)A->data)->A, MATSEQAIJDCSRCUDA, MAT_REUSE_MATRIX, &((Mat_MPIAIJ *)(*B)->data)->A));
-    PetscCall(MatConvert_SeqAIJ_SeqAIJDCSRCUDA(((Mat_MPIAIJ *)A->data)->B, MATSEQAIJDCSRCUDA, MAT_REUSE_MATRIX, &((Mat_MPIAIJ *)(*B)->data)->B));
+    PetscCall(MatConvert_SeqAIJ_SeqAIJCUDA(((Mat_MPIAIJ *)A->data)->A, types->seq, MAT_REUSE_MATRIX, &((Mat_MPIAIJ *)(*B)->data)->A));
+    PetscCall(MatConvert_SeqAIJ_SeqAIJCUDA(((Mat_MPIAIJ *)A->data)->B, types->off_diagonal, MAT_REUSE_MATRIX, &((Mat_MPIAIJ *)(*B)->data)->B));
   }
   PetscCall(MatIsMPIAIJCUDA(*B, &ours));
-  if (!ours) PetscCall(ConvertInPlaceFromMPIAIJ(*B));
+  if (!ours) PetscCall(ConvertInPlaceFromMPIAIJ(*B, types));
+  else if (reuse != MAT_REUSE_MATRIX) PetscCall(ChangeTypes(*B, types));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode MatCreate_MPIAIJDCSRCUDA(Mat B)
 {
   PetscFunctionBegin;
+  PetscCall(MatCreate_MPIAIJCUDA(B, MATMPIAIJDCSRCUDA));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  MatCreate_MPIAIJCUDA - The constructor of a parallel type.
+
+  Collective
+
+  Input Parameters:
++ B    - the matrix
+- type - of a family that MatAIJCUDATypesRegister() knows
+*/
+PetscErrorCode MatCreate_MPIAIJCUDA(Mat B, MatType type)
+{
+  PetscFunctionBegin;
   PetscCall(MatCreate_MPIAIJ_AIJCUDA(B));
-  PetscCall(MatConvert_MPIAIJ_MPIAIJDCSRCUDA(B, MATMPIAIJDCSRCUDA, MAT_INPLACE_MATRIX, &B));
+  PetscCall(MatConvert_MPIAIJ_MPIAIJCUDA(B, type, MAT_INPLACE_MATRIX, &B));
+  PetscCall(MatAIJCUDARestoreSaved(B, type));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -1,4 +1,4 @@
-/* MATSEQAIJDCSRCUDA: life cycle, options, assembly and view. */
+/* The sequential types: life cycle, options, assembly and view; what their storage is does not matter here. */
 #include "dcsr.h"
 #include "../aijcuda/core/core.h"
 #include "../aijcuda/core/parents.h"
@@ -16,7 +16,7 @@
 static const char *const HostStructures[]  = {"lazy", "eager", "HostStructure", "", NULL};
 static const char *const DefragmentKinds[] = {"auto", "never", "always", "DCSRDefragmentKind", "DCSR_DEFRAGMENT_", NULL};
 
-static PetscErrorCode MatSetFromOptions_SeqAIJDCSRCUDA(Mat A, PetscOptionItems PetscOptionsObject)
+static PetscErrorCode MatSetFromOptions_SeqAIJCUDA(Mat A, PetscOptionItems PetscOptionsObject)
 {
   Mat_SeqAIJCUDA *d     = MatSeqAIJCUDAGet(A);
   PetscInt        eager = d->options.eager;
@@ -44,6 +44,7 @@ static PetscErrorCode MatSetFromOptions_SeqAIJDCSRCUDA(Mat A, PetscOptionItems P
   d->options.defragment = (DCSRDefragmentKind)defragment;
   d->options.spmv_kind  = (DCSRSpMVKind)spmv;
   d->options.spmvt_kind = (DCSRSpMVTransposeKind)spmvt;
+  if (d->device.storage->setfromoptions != NULL) PetscCall((*d->device.storage->setfromoptions)(A, PetscOptionsObject));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -52,14 +53,14 @@ static PetscErrorCode ReadOptions(Mat A)
 {
   PetscFunctionBegin;
   PetscObjectOptionsBegin((PetscObject)A);
-  PetscCall(MatSetFromOptions_SeqAIJDCSRCUDA(A, PetscOptionsObject));
+  PetscCall(MatSetFromOptions_SeqAIJCUDA(A, PetscOptionsObject));
   PetscOptionsEnd();
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode SetOps(Mat, struct _MatOps *);
 
-static PetscErrorCode MatAssemblyEnd_SeqAIJDCSRCUDA(Mat A, MatAssemblyType mode)
+static PetscErrorCode MatAssemblyEnd_SeqAIJCUDA(Mat A, MatAssemblyType mode)
 {
   Mat_SeqAIJ     *a = (Mat_SeqAIJ *)A->data;
   Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
@@ -80,7 +81,7 @@ static PetscErrorCode MatAssemblyEnd_SeqAIJDCSRCUDA(Mat A, MatAssemblyType mode)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MatSetOption_SeqAIJDCSRCUDA(Mat A, MatOption option, PetscBool flag)
+static PetscErrorCode MatSetOption_SeqAIJCUDA(Mat A, MatOption option, PetscBool flag)
 {
   Mat_SeqAIJCUDA *d              = MatSeqAIJCUDAGet(A);
   const PetscBool structure_only = (PetscBool)(option == MAT_STRUCTURE_ONLY && flag);
@@ -119,7 +120,7 @@ static PetscErrorCode ViewStorage(Mat A, PetscViewer viewer)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MatView_SeqAIJDCSRCUDA(Mat A, PetscViewer viewer)
+static PetscErrorCode MatView_SeqAIJCUDA(Mat A, PetscViewer viewer)
 {
   Mat_SeqAIJCUDA   *d = MatSeqAIJCUDAGet(A);
   PetscBool         ascii;
@@ -140,7 +141,7 @@ static PetscErrorCode MatView_SeqAIJDCSRCUDA(Mat A, PetscViewer viewer)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MatGetCurrentMemType_SeqAIJDCSRCUDA(PETSC_UNUSED Mat A, PetscMemType *type)
+static PetscErrorCode MatGetCurrentMemType_SeqAIJCUDA(PETSC_UNUSED Mat A, PetscMemType *type)
 {
   PetscFunctionBegin;
   *type = A->boundtocpu ? PETSC_MEMTYPE_HOST : PETSC_MEMTYPE_CUDA;
@@ -159,7 +160,7 @@ static PetscErrorCode ReleaseDevice(Mat A)
 }
 
 /* MatBindToCPU() has set the flag already when it calls this. */
-static PetscErrorCode MatBindToCPU_SeqAIJDCSRCUDA(Mat A, PetscBool flag)
+static PetscErrorCode MatBindToCPU_SeqAIJCUDA(Mat A, PetscBool flag)
 {
   PetscFunctionBegin;
   A->boundtocpu = (PetscBool)(flag || MatSeqAIJCUDAGet(A)->no_device);
@@ -182,7 +183,7 @@ static PetscErrorCode DestroyButEntries(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MatDestroy_SeqAIJDCSRCUDA(Mat A)
+static PetscErrorCode MatDestroy_SeqAIJCUDA(Mat A)
 {
   Mat_SeqAIJCUDA *d             = MatSeqAIJCUDAGet(A);                                         // NULL: a header merged into another matrix
   PetscErrorCode (*parent)(Mat) = d != NULL ? d->parent.destroy : MatAIJCUDAParentSeq.destroy; // submatrices have one of their own
@@ -206,7 +207,7 @@ static PetscErrorCode MatDestroy_SeqAIJDCSRCUDA(Mat A)
       PetscCall(PetscSparseCUDAFree(&d->y.array, stream));
       PetscCall(PetscSparseCUDAFree(&d->z.array, stream));
     }
-    PetscCall(MatSeqAIJDCSRCUDARemoveComposed(A, d->type));
+    PetscCall(MatSeqAIJCUDARemoveComposed(A, d->type));
   }
   PetscCall(PetscFree(A->spptr));
   PetscCall((*parent)(A));
@@ -251,7 +252,7 @@ static PetscErrorCode ConvertInPlaceToSeqAIJ(Mat B)
   *b->ops       = d->parent_arrays;
   *B->ops       = d->parent;
   B->boundtocpu = PETSC_TRUE; // what MatCreate() gives every matrix
-  PetscCall(MatSeqAIJDCSRCUDARestoreComposed(B, d->type));
+  PetscCall(MatSeqAIJCUDARestoreComposed(B, d->type));
   PetscCall(PetscFree(B->spptr));
   PetscCall(MatSetVecType(B, VECSTANDARD));
   PetscCall(PetscObjectChangeTypeName((PetscObject)B, MATSEQAIJ));
@@ -259,9 +260,9 @@ static PetscErrorCode ConvertInPlaceToSeqAIJ(Mat B)
 }
 
 /*
-  MatConvert_SeqAIJDCSRCUDA_SeqAIJ - Converts a matrix of ours to MATSEQAIJ; see MatConvert() for the parameters.
+  MatConvert_SeqAIJCUDA_SeqAIJ - Converts a matrix of ours to MATSEQAIJ; see MatConvert() for the parameters.
 */
-PetscErrorCode MatConvert_SeqAIJDCSRCUDA_SeqAIJ(Mat A, PETSC_UNUSED MatType type, MatReuse reuse, Mat *B)
+PetscErrorCode MatConvert_SeqAIJCUDA_SeqAIJ(Mat A, PETSC_UNUSED MatType type, MatReuse reuse, Mat *B)
 {
   PetscErrorCode ierr;
 
@@ -304,13 +305,13 @@ static PetscErrorCode SetOps(Mat A, struct _MatOps *ops)
 static PetscErrorCode SetOwnOps(struct _MatOps *ops)
 {
   PetscFunctionBegin;
-  ops->setfromoptions        = MatSetFromOptions_SeqAIJDCSRCUDA;
-  ops->assemblyend           = MatAssemblyEnd_SeqAIJDCSRCUDA;
-  ops->setoption             = MatSetOption_SeqAIJDCSRCUDA;
-  ops->view                  = MatView_SeqAIJDCSRCUDA;
-  ops->destroy               = MatDestroy_SeqAIJDCSRCUDA;
-  ops->bindtocpu             = MatBindToCPU_SeqAIJDCSRCUDA;
-  ops->getcurrentmemtype     = MatGetCurrentMemType_SeqAIJDCSRCUDA;
+  ops->setfromoptions        = MatSetFromOptions_SeqAIJCUDA;
+  ops->assemblyend           = MatAssemblyEnd_SeqAIJCUDA;
+  ops->setoption             = MatSetOption_SeqAIJCUDA;
+  ops->view                  = MatView_SeqAIJCUDA;
+  ops->destroy               = MatDestroy_SeqAIJCUDA;
+  ops->bindtocpu             = MatBindToCPU_SeqAIJCUDA;
+  ops->getcurrentmemtype     = MatGetCurrentMemType_SeqAIJCUDA;
   ops->creategraph           = MatCreateGraph_AIJCUDA;
   ops->convert               = MatConvert_AIJCUDA;
   ops->convertfrom           = MatConvertFrom_AIJCUDA;
@@ -333,15 +334,56 @@ static PetscErrorCode HostCodeReadsStructure(Mat B, PetscBool *reads)
   char      name[256];
   PetscBool set;
 
+  const MatAIJCUDATypes *types = NULL;
+
   PetscFunctionBegin;
-  *reads = PETSC_FALSE;
   PetscCall(PetscOptionsGetString(((PetscObject)B)->options, ((PetscObject)B)->prefix, "-mat_seqaij_type", name, sizeof(name), &set));
-  if (set) PetscCall(PetscStrcmpAny(name, reads, MATDCSRCUDA, MATSEQAIJDCSRCUDA, ""));
+  if (set) PetscCall(MatAIJCUDATypesFind(name, &types));
+  *reads = (PetscBool)(types != NULL);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The sequential type behind any of our names, as it was registered, and its storage. */
+static PetscErrorCode GetSequentialType(MatType type, MatType *registered, const MatDeviceStorageOps **storage)
+{
+  const MatAIJCUDATypes *types;
+
+  PetscFunctionBegin;
+  PetscCall(MatAIJCUDATypesFind(type, &types));
+  PetscCall(MatDeviceStorageFind(types != NULL ? types->seq : type, registered, storage));
+  PetscCheck(*registered != NULL, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Type %s has no storage: call MatDeviceStorageRegister() before MatRegister()", type);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*
-  Gives a MATSEQAIJ our spptr, operations and name. A type that is not registered is another name of MATSEQAIJDCSRCUDA.
+  Makes a matrix of ours one of another type of ours, with its device copy and its mirror.
+
+  The operations of all our types are the same: names change, and storage beside CSR goes.
+*/
+static PetscErrorCode ChangeType(Mat A, MatType type)
+{
+  Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
+  MatType         registered;
+
+  const MatDeviceStorageOps *storage;
+
+  PetscFunctionBegin;
+  PetscCall(GetSequentialType(type, &registered, &storage));
+  if (registered == d->type) PetscFunctionReturn(PETSC_SUCCESS);
+  if (d->device.structure) PetscCall(MatSeqAIJCUDAGetCSR(A));
+  PetscCall(MatSeqAIJCUDADropStorage(A));
+  PetscCall(MatSeqAIJCUDARemoveComposed(A, d->type));
+  d->type                   = registered;
+  d->device.storage         = storage;
+  d->options.storage_format = 0;
+  PetscCall(PetscObjectChangeTypeName((PetscObject)A, registered));
+  PetscCall(MatSeqAIJCUDACompose(A, registered));
+  PetscCall(ReadOptions(A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  Gives a MATSEQAIJ our spptr, operations and name.
 
   One that is not assembled comes from -mat_seqaij_type (or becomes a block of ours): it may be a block of a MATMPIAIJ, whose operations read its structure directly.
 */
@@ -356,15 +398,15 @@ static PetscErrorCode ConvertInPlaceFromSeqAIJ(Mat B, MatType type)
   const MatDeviceStorageOps *storage;
 
   PetscFunctionBegin;
-  PetscCall(MatDeviceStorageFind(type, &registered, &storage));
+  PetscCall(GetSequentialType(type, &registered, &storage));
   PetscCall(PetscSparseCUDADeviceUsable(&usable));
   PetscCall(DropInodes(B, ops));
   PetscCall(PetscNew(&d));
   d->parent                = *ops;
   d->parent_arrays         = *b->ops;
-  d->type                  = registered != NULL ? registered : MATSEQAIJDCSRCUDA;
+  d->type                  = registered;
   d->device.csr            = &MatDeviceStorageDCSR;
-  d->device.storage        = registered != NULL ? storage : d->device.csr;
+  d->device.storage        = storage;
   d->mirror.structure      = PETSC_TRUE;
   d->no_device             = (PetscBool)!usable;
   d->options.stage_size    = 1 << 25;
@@ -381,7 +423,7 @@ static PetscErrorCode ConvertInPlaceFromSeqAIJ(Mat B, MatType type)
   PetscCall(SetOps(B, ops));
   PetscCall(SetOwnOps(ops));
   PetscCall(MatSeqAIJCUDASetArrayHooks(B));
-  PetscCall(MatSeqAIJDCSRCUDACompose(B, d->type));
+  PetscCall(MatSeqAIJCUDACompose(B, d->type));
   B->boundtocpu = d->no_device;
   if (usable) PetscCall(MatSetVecType(B, VECCUDA));
   else PetscCall(PetscInfo(B, "No usable CUDA device: this matrix computes on the host\n"));
@@ -390,12 +432,12 @@ static PetscErrorCode ConvertInPlaceFromSeqAIJ(Mat B, MatType type)
 }
 
 /*
-  MatConvert_SeqAIJ_SeqAIJDCSRCUDA - Converts a sequential AIJ matrix, assembled or not, to MATSEQAIJDCSRCUDA or another registered type; see MatConvert() for the parameters.
+  MatConvert_SeqAIJ_SeqAIJCUDA - Converts a sequential AIJ matrix, assembled or not, to one of our types; see MatConvert() for the parameters.
 
   Note:
-  A matrix that is ours already is duplicated, copied or left as it is.
+  A matrix that is ours already is duplicated, copied or left where it is, and gets the type.
 */
-PetscErrorCode MatConvert_SeqAIJ_SeqAIJDCSRCUDA(Mat A, MatType type, MatReuse reuse, Mat *B)
+PetscErrorCode MatConvert_SeqAIJ_SeqAIJCUDA(Mat A, MatType type, MatReuse reuse, Mat *B)
 {
   PetscBool ours;
 
@@ -406,6 +448,7 @@ PetscErrorCode MatConvert_SeqAIJ_SeqAIJDCSRCUDA(Mat A, MatType type, MatReuse re
   else if (reuse == MAT_REUSE_MATRIX) PetscCall(CopyValues(A, *B));
   PetscCall(MatIsSeqAIJCUDA(*B, &ours));
   if (!ours) PetscCall(ConvertInPlaceFromSeqAIJ(*B, type));
+  else if (reuse != MAT_REUSE_MATRIX) PetscCall(ChangeType(*B, type));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -455,20 +498,17 @@ PetscErrorCode MatCreate_SeqAIJDCSRCUDA(Mat B)
 */
 PetscErrorCode MatCreate_SeqAIJCUDA(Mat B, MatType type)
 {
-  const MatDeviceStorageOps *storage;
-  MatType                    registered;
-  PetscBool                  reads;
-  PetscErrorCode             ierr;
+  PetscBool      reads;
+  PetscErrorCode ierr;
 
   PetscFunctionBegin;
-  PetscCall(MatDeviceStorageFind(type, &registered, &storage));
-  PetscCheck(registered != NULL, PetscObjectComm((PetscObject)B), PETSC_ERR_PLIB, "Type %s has no storage: call MatDeviceStorageRegister() before MatRegister()", type);
   PetscCall(MatAIJCUDAHostBegin(NULL, HOST_READ)); // as long as it is a MATSEQAIJ it does not obey -mat_seqaij_type
   ierr = MatCreate_SeqAIJ(B);
   PetscCall(MatAIJCUDAHostFinish(NULL, HOST_READ, ierr));
-  PetscCall(MatConvert_SeqAIJ_SeqAIJDCSRCUDA(B, type, MAT_INPLACE_MATRIX, &B));
+  PetscCall(MatConvert_SeqAIJ_SeqAIJCUDA(B, type, MAT_INPLACE_MATRIX, &B));
   PetscCall(HostCodeReadsStructure(B, &reads));
   MatSeqAIJCUDAGet(B)->staging.created        = (PetscBool)!reads;
   MatSeqAIJCUDAGet(B)->mirror.keeps_structure = reads;
+  PetscCall(MatAIJCUDARestoreSaved(B, type));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -18,19 +18,33 @@ static PetscErrorCode SpMVPlanDescribe(DCSRSpMVPlan plan)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The plan's configuration is set: everything else. */
-static PetscErrorCode SpMVPlanSetUp(DCSRSpMVPlan plan, DCSRView view, cudaStream_t stream)
+/* The kernel of the plan's configuration. */
+static PetscErrorCode SpMVPlanGetLaunch(DCSRSpMVPlan plan, PetscBool wide)
 {
-  const PetscBool scan = plan->config.kind == DCSR_SPMV_SCAN ? PETSC_TRUE : PETSC_FALSE, split = scan || plan->config.kind == DCSR_SPMV_SPLIT ? PETSC_TRUE : PETSC_FALSE;
+  const DCSRSpMVKind kind = plan->config.kind;
 
   PetscFunctionBegin;
-  plan->launch = scan ? SpMVScanGetLaunch(&plan->config, view.wide) : split ? SpMVSplitGetLaunch(&plan->config, view.wide) : SpMVRowsGetLaunch(&plan->config, view.wide);
+  plan->launch = kind == DCSR_SPMV_SCAN ? SpMVScanGetLaunch(&plan->config, wide) : kind == DCSR_SPMV_SPLIT ? SpMVSplitGetLaunch(&plan->config, wide) : SpMVRowsGetLaunch(&plan->config, wide);
   PetscCheck(plan->launch, PETSC_COMM_SELF, PETSC_ERR_SUP, "No %s kernel with %d lanes, %d threads, %d items, vector length %d, load %d", DCSRSpMVKinds[plan->config.kind], plan->config.lanes, plan->config.threads, plan->config.items,
              plan->config.vec, plan->config.load);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The plan's configuration is set: the tables. */
+static PetscErrorCode SpMVPlanSetUp(DCSRSpMVPlan plan, DCSRView view, cudaStream_t stream)
+{
+  PetscFunctionBegin;
   plan->num_rows = (int32_t)view.num_rows;
   if (SpMVRuleCompressRows(view, &plan->facts)) PetscCall(SpMVPlanCompressRows(plan, view, stream));
-  if (split) PetscCall(SpMVPlanSetUpSplit(plan, view, stream));
+  if (plan->config.kind == DCSR_SPMV_SCAN || plan->config.kind == DCSR_SPMV_SPLIT) PetscCall(SpMVPlanSetUpSplit(plan, view, stream));
   else PetscCall(SpMVPlanSetUpRows(plan, view, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SpMVCheckRows(DCSRView view)
+{
+  PetscFunctionBegin;
+  PetscCheck(view.num_rows < PETSC_INT32_MAX, PETSC_COMM_SELF, PETSC_ERR_SUP, "%" PetscInt_FMT " local rows: the device product holds at most %d; use more ranks", view.num_rows, PETSC_INT32_MAX - 1);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -39,10 +53,11 @@ static PetscErrorCode SpMVPlanFill(DCSRSpMVPlan plan, DCSRView view, DCSRSpMVKin
 {
   PetscFunctionBegin;
   if (view.num_rows > 0 && view.num_nonzeros > 0) {
-    PetscCheck(view.num_rows < PETSC_INT32_MAX, PETSC_COMM_SELF, PETSC_ERR_SUP, "%" PetscInt_FMT " local rows: the device product holds at most %d; use more ranks", view.num_rows, PETSC_INT32_MAX - 1);
+    PetscCall(SpMVCheckRows(view));
     PetscCall(SpMVFactsGet(view, stream, &plan->facts));
     if (config) plan->config = *config;
     else PetscCall(SpMVRuleApply(view, &plan->facts, kind, &plan->config));
+    PetscCall(SpMVPlanGetLaunch(plan, view.wide));
     PetscCall(SpMVPlanSetUp(plan, view, stream));
   } else plan->config.kind = view.row_offsets || view.segments == NULL ? DCSR_SPMV_VECTOR : DCSR_SPMV_FRAGMENTED;
   PetscCall(SpMVPlanDescribe(plan));
@@ -97,6 +112,40 @@ PetscErrorCode DCSRSpMVPlanCreateWithConfig(DCSRView view, const SpMVConfig *con
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/*
+  SpMVPlanCreateTables - what the split kernel reads of a structure, for a kernel of its kind that is not in the table of kernels
+
+  Input Parameters:
++ view   - compact storage with at least one nonzero; its columns and values are not looked at
+. facts  - of SpMVFactsGet()
+. config - kind DCSR_SPMV_SPLIT, with the threads and the items of the kernel
+- stream - the stream of the passes over the structure
+
+  Output Parameter:
+. plan - without a launcher, NULL on an error; free it with DCSRSpMVPlanDestroy()
+
+  Cost: as DCSRSpMVPlanCreate(), without the pass for the facts. Errors: PETSC_ERR_MEM, PETSC_ERR_SUP for more rows or nonzeros than one launch covers.
+*/
+PetscErrorCode SpMVPlanCreateTables(DCSRView view, const DCSRFacts *facts, const SpMVConfig *config, cudaStream_t stream, DCSRSpMVPlan *plan)
+{
+  PetscErrorCode ierr = PETSC_SUCCESS;
+  DCSRSpMVPlan   p;
+
+  PetscFunctionBegin;
+  *plan = NULL;
+  PetscCall(PetscNew(&p));
+  p->facts  = *facts;
+  p->config = *config;
+  PetscCallGoto(ierr, fail, SpMVCheckRows(view));
+  PetscCallGoto(ierr, fail, SpMVPlanSetUp(p, view, stream));
+  *plan = p;
+  PetscFunctionReturn(PETSC_SUCCESS);
+fail:
+  PetscCall(DCSRSpMVPlanDestroy(&p, stream));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* DCSRSpMVPlanDestroy - frees a plan; NULL is fine, and *plan is NULL afterwards */
 PetscErrorCode DCSRSpMVPlanDestroy(DCSRSpMVPlan *plan, cudaStream_t stream)
 {
@@ -125,6 +174,18 @@ PetscErrorCode DCSRSpMVPlanGetInfo(DCSRSpMVPlan plan, DCSRSpMVKind *kind, DCSRFa
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* SpMVSetEmptyRows - y = z or 0 before a kernel that skips empty rows, or when there is none; z == y needs nothing. y and z [num_rows], device */
+PetscErrorCode SpMVSetEmptyRows(PetscInt num_rows, const PetscScalar z[], PetscScalar y[], cudaStream_t stream)
+{
+  const size_t bytes = sizeof(*y) * (size_t)num_rows;
+
+  PetscFunctionBegin;
+  if (z == y || bytes == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  if (z) PetscCallCUDA(cudaMemcpyAsync(y, z, bytes, cudaMemcpyDeviceToDevice, stream));
+  else PetscCallCUDA(cudaMemsetAsync(y, 0, bytes, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
   DCSRSpMVApply - y = A x + z on the device, asynchronous, bitwise the same every time
 
@@ -144,14 +205,7 @@ PetscErrorCode DCSRSpMVPlanGetInfo(DCSRSpMVPlan plan, DCSRSpMVKind *kind, DCSRFa
 PetscErrorCode DCSRSpMVApply(DCSRSpMVPlan plan, DCSRView view, const PetscScalar x[], const PetscScalar z[], PetscScalar y[], cudaStream_t stream)
 {
   PetscFunctionBegin;
-  if (plan->compressed || plan->launch == NULL) {
-    const size_t bytes = sizeof(*y) * (size_t)view.num_rows;
-
-    if (z != y && bytes > 0) {
-      if (z) PetscCallCUDA(cudaMemcpyAsync(y, z, bytes, cudaMemcpyDeviceToDevice, stream));
-      else PetscCallCUDA(cudaMemsetAsync(y, 0, bytes, stream));
-    }
-  }
+  if (plan->compressed || plan->launch == NULL) PetscCall(SpMVSetEmptyRows(view.num_rows, z, y, stream));
   if (plan->launch) PetscCall((*plan->launch)(plan, &view, x, z, y, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -83,6 +83,9 @@ int main(int argc, char **argv)
       test:
          suffix: 1
       test:
+         suffix: hisparse
+         args: -mat_type hisparsecuda -mat_hisparse_format {{diagonals windows}}
+      test:
          suffix: option
          args: -small_mat_bind_below 1000
 

@@ -47,6 +47,7 @@ static PetscErrorCode Color(Mat A, MatColoringType type, PetscInt distance, MatC
 static PetscErrorCode Compare(Mat A, Mat B, MatColoringType type, PetscInt distance, MatColoringWeightType weights)
 {
   ISColoring             a, b;
+  MatType                name;
   PetscInt               na, nb, num_a, num_b;
   const ISColoringValue *colors_a, *colors_b;
   Mat                    fresh;
@@ -64,7 +65,8 @@ static PetscErrorCode Compare(Mat A, Mat B, MatColoringType type, PetscInt dista
                (int)colors_a[i]);
   PetscCall(ISColoringDestroy(&a));
   PetscCall(ISColoringDestroy(&b));
-  PetscCall(TestHasType(fresh, "dcsrcuda", "the matrix after MatColoringApply()"));
+  PetscCall(MatGetType(B, &name));
+  PetscCall(TestHasType(fresh, name, "the matrix after MatColoringApply()"));
   PetscCall(MatDestroy(&fresh));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -103,6 +105,9 @@ int main(int argc, char **argv)
       output_file: output/empty.out
       test:
          suffix: 1
+      test:
+         suffix: hisparse
+         args: -mat_type hisparsecuda
       test:
          suffix: hidden
          args: -mat_dcsr_test_hide_mirror

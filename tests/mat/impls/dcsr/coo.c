@@ -218,6 +218,10 @@ int main(int argc, char **argv)
          suffix: 1
          nsize: {{1 3}}
       test:
+         suffix: hisparse
+         nsize: {{1 3}}
+         args: -mat_type hisparsecuda -mat_hisparse_format {{diagonals windows}}
+      test:
          suffix: nonblocking
          requires: cuda
          args: -root_device_context_stream_type nonblocking

@@ -390,6 +390,9 @@ int main(int argc, char **argv)
       test:
          suffix: 1
       test:
+         suffix: hisparse
+         args: -mat_type hisparsecuda -mat_hisparse_format {{diagonals windows}}
+      test:
          suffix: host
          args: -device_enable none
       test:

@@ -378,6 +378,10 @@ int main(int argc, char **argv)
          suffix: 1
          nsize: {{1 2 3}}
       test:
+         suffix: hisparse
+         nsize: {{1 3}}
+         args: -mat_type hisparsecuda -mat_hisparse_format {{diagonals windows}}
+      test:
          suffix: eager
          nsize: {{1 2 3}}
          args: -mat_dcsr_host_structure eager

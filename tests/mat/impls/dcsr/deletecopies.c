@@ -119,6 +119,10 @@ int main(int argc, char **argv)
          suffix: 1
          nsize: {{1 3}}
       test:
+         suffix: hisparse
+         nsize: {{1 3}}
+         args: -mat_type hisparsecuda
+      test:
          suffix: hidden
          nsize: {{1 3}}
          args: -mat_dcsr_test_hide_mirror

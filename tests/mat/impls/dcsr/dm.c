@@ -99,7 +99,7 @@ int main(int argc, char **argv)
         PetscCall(Create(dim, dof, type, (PetscBool)empty, &B));
         PetscCall(TestHasType(B, type, "DMCreateMatrix"));
         PetscCall(TestBlocks(B, &n, blocks));
-        for (PetscInt k = 0; k < n; k++) PetscCall(TestHasType(blocks[k], type, "a block of DMCreateMatrix"));
+        for (PetscInt k = 0; k < n; k++) PetscCall(TestBlockHasType(blocks[k], k, type, "a block of DMCreateMatrix"));
         PetscCall(TestCompare(A, B, "DMCreateMatrix"));
         device = (PetscBool)!blocks[0]->boundtocpu;
         PetscCall(MatDestroy(&A));
@@ -125,5 +125,8 @@ int main(int argc, char **argv)
       test:
          suffix: bind
          args: -dm_bind_below 1000000
+      test:
+         suffix: hisparse
+         args: -mat_type hisparsecuda
 
 TEST*/

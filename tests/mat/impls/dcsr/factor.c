@@ -199,6 +199,13 @@ int main(int argc, char **argv)
          suffix: host_hidden
          args: -device_enable none -mat_dcsr_test_hide_mirror
       test:
+         suffix: hisparse
+         args: -device_enable none -mat_type hisparsecuda
+      test:
+         suffix: hisparse_gpu
+         requires: cuda
+         args: -gpu -mat_type hisparsecuda -mat_hisparse_format {{diagonals windows}}
+      test:
          suffix: gpu
          requires: cuda
          args: -gpu -mat_dcsr_test_hide_mirror {{0 1}}

@@ -64,8 +64,13 @@ int main(int argc, char **argv)
    build:
       depends: testmat.c
 
-   test:
+   testset:
       nsize: {{1 2 3}}
       output_file: output/empty.out
+      test:
+         suffix: 1
+      test:
+         suffix: hisparse
+         args: -mat_type hisparsecuda -mat_hisparse_format {{diagonals windows}}
 
 TEST*/

@@ -182,6 +182,10 @@ int main(int argc, char **argv)
          suffix: 1
          nsize: {{1 3 8}}
       test:
+         suffix: hisparse
+         nsize: {{1 3}}
+         args: -mat_type hisparsecuda -mat_hisparse_format {{diagonals windows}}
+      test:
          suffix: small_stage
          nsize: {{1 3}}
          args: -mat_dcsr_stage_entries 7

@@ -670,6 +670,10 @@ int main(int argc, char **argv)
          suffix: 1
          nsize: {{1 3 8}}
       test:
+         suffix: hisparse
+         nsize: {{1 3}}
+         args: -mat_type hisparsecuda
+      test:
          suffix: small_stage
          nsize: {{1 3}}
          args: -mat_dcsr_stage_entries 5

@@ -87,6 +87,9 @@ int main(int argc, char **argv)
       test:
          suffix: 1
       test:
+         suffix: hisparse
+         args: -mat_type hisparsecuda -mat_hisparse_format {{diagonals windows}}
+      test:
          suffix: reuse
          args: -pc_gamg_reuse_interpolation
       test:

@@ -47,7 +47,7 @@ int main(int argc, char **argv)
     PetscCall(TestHasType(C, type, "MatCreateMPIAIJWithSeqAIJ"));
     PetscCall(TestCompare(A, C, "MatCreateMPIAIJWithSeqAIJ"));
     PetscCall(TestBlocks(C, &n, blocks));
-    for (PetscInt k = 0; k < n; k++) PetscCall(TestHasType(blocks[k], type, "a block of MatCreateMPIAIJWithSeqAIJ"));
+    for (PetscInt k = 0; k < n; k++) PetscCall(TestBlockHasType(blocks[k], k, type, "a block of MatCreateMPIAIJWithSeqAIJ"));
     PetscCall(MatScale(A, 2));
     PetscCall(MatScale(C, 2));
     PetscCall(TestCompare(A, C, "MatCreateMPIAIJWithSeqAIJ, scaled"));
@@ -69,8 +69,13 @@ int main(int argc, char **argv)
    build:
       depends: testmat.c
 
-   test:
+   testset:
       nsize: {{1 2 3}}
       output_file: output/empty.out
+      test:
+         suffix: 1
+      test:
+         suffix: hisparse
+         args: -mat_type hisparsecuda
 
 TEST*/

@@ -276,6 +276,10 @@ int main(int argc, char **argv)
          suffix: 1
          nsize: {{1 2 3 8}}
       test:
+         suffix: hisparse
+         nsize: 3
+         args: -mat_type hisparsecuda
+      test:
          suffix: small_stage
          nsize: {{2 3}}
          args: -mat_dcsr_stage_size 262144 -mat_dcsr_stage_entries 50

@@ -126,8 +126,13 @@ int main(int argc, char **argv)
    build:
       depends: testmat.c
 
-   test:
+   testset:
       nsize: {{1 3}}
       output_file: output/empty.out
+      test:
+         suffix: 1
+      test:
+         suffix: hisparse
+         args: -mat_type hisparsecuda
 
 TEST*/

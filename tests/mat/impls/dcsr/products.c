@@ -101,7 +101,7 @@ static PetscErrorCode CheckPlace(const Operands *o, Mat C)
   Mat      blocks[2];
 
   PetscFunctionBegin;
-  PetscCall(TestHasType(C, "aijdcsrcuda", o->what));
+  PetscCall(TestHasType(C, TestRootName(((PetscObject)o->mats[0])->type_name), o->what));
   if (!device) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(TestBlocks(C, &n, blocks));
   for (PetscInt k = 0; k < n; k++) PetscCheck(blocks[k]->offloadmask == PETSC_OFFLOAD_GPU, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: the device did not compute the result", o->what);
@@ -591,6 +591,10 @@ int main(int argc, char **argv)
       output_file: output/empty.out
       test:
          suffix: seq
+      test:
+         suffix: hisparse
+         nsize: {{1 3}}
+         args: -mat_type hisparsecuda
       test:
          suffix: mpi1
          args: -mat_type mpiaijdcsrcuda

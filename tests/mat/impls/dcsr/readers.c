@@ -444,6 +444,9 @@ int main(int argc, char **argv)
       test:
          suffix: 1
       test:
+         suffix: hisparse
+         args: -mat_type hisparsecuda
+      test:
          suffix: hidden
          args: -mat_dcsr_test_hide_mirror
       test:

@@ -110,8 +110,13 @@ int main(int argc, char **argv)
    build:
       depends: testmat.c
 
-   test:
+   testset:
       nsize: {{1 2 3 8}}
       output_file: output/empty.out
+      test:
+         suffix: 1
+      test:
+         suffix: hisparse
+         args: -mat_type hisparsecuda
 
 TEST*/

@@ -29,13 +29,14 @@ static PetscErrorCode CompareChanged(Mat A, Mat B)
 int main(int argc, char **argv)
 {
   char     *type;
+  char      name[64];
   PetscInt  n;
   PetscBool set;
   Mat       A, B, C, blocks[2];
 
   PetscFunctionBeginUser;
   PetscCall(TestInitialize(&argc, &argv, help, &type));
-  PetscCall(PetscOptionsHasName(NULL, "ours_", "-mat_seqaij_type", &set));
+  PetscCall(PetscOptionsGetString(NULL, "ours_", "-mat_seqaij_type", name, sizeof(name), &set));
   PetscCall(TestCreate(MATAIJ, 35, 35, TEST_EVEN, 5, 1, &A));
   PetscCall(MatCreate(PETSC_COMM_WORLD, &B));
   PetscCall(MatSetOptionsPrefix(B, "ours_"));
@@ -43,7 +44,7 @@ int main(int argc, char **argv)
   PetscCall(MatSetType(B, MATAIJ));
   PetscCall(TestEnter(B, 5, 1));
   PetscCall(TestBlocks(B, &n, blocks));
-  if (set && n == 1) PetscCall(TestHasType(blocks[0], "dcsrcuda", "-mat_seqaij_type")); /* blocks of a parallel matrix have their own prefix */
+  if (set && n == 1) PetscCall(TestHasType(blocks[0], name, "-mat_seqaij_type")); /* blocks of a parallel matrix have their own prefix */
   PetscCall(TestCompare(A, B, "-mat_seqaij_type"));
   PetscCall(MatScale(A, 2));
   PetscCall(MatScale(B, 2));
@@ -72,7 +73,7 @@ int main(int argc, char **argv)
       output_file: output/empty.out
       test:
          suffix: ours
-         args: -ours_mat_seqaij_type seqaijdcsrcuda
+         args: -ours_mat_seqaij_type {{seqaijdcsrcuda seqaijhisparsecuda}}
       test:
          suffix: all
          args: -mat_seqaij_type seqaijdcsrcuda -ours_mat_seqaij_type seqaijdcsrcuda

@@ -4,7 +4,7 @@ static char help[] = "PETSc's other subclasses of MATAIJ beside ours: with -mat_
 
 /* The sequential names, as MatSeqAIJSetType() takes them; the last one needs a GPU. */
 static const MatType others[]     = {MATAIJPERM, MATAIJSELL, MATAIJCRL, MATAIJCUSPARSE};
-static const MatType sequential[] = {MATSEQAIJ, MATSEQAIJPERM, MATSEQAIJSELL, MATSEQAIJCRL, MATSEQAIJDCSRCUDA, MATSEQAIJCUSPARSE};
+static const MatType sequential[] = {MATSEQAIJ, MATSEQAIJPERM, MATSEQAIJSELL, MATSEQAIJCRL, MATSEQAIJDCSRCUDA, MATSEQAIJHISPARSECUDA, MATSEQAIJCUSPARSE};
 
 static PetscErrorCode Create(MatType type, PetscInt seed, Mat *A)
 {
@@ -80,20 +80,20 @@ static PetscErrorCode MakeOthers(MatType type)
 }
 
 /* Matrices become ours with blocks of whatever type the option gave them. */
-static PetscErrorCode MakeOurs(void)
+static PetscErrorCode MakeOurs(MatType type)
 {
   Mat A, B, C;
 
   PetscFunctionBegin;
   PetscCall(Create(MATAIJ, 1, &A));
-  PetscCall(Create(MATDCSRCUDA, 1, &B));
+  PetscCall(Create(type, 1, &B));
   PetscCall(Compare(A, B, "ours"));
   PetscCall(EnterAgain(B, "ours"));
-  PetscCall(MatConvert(A, MATDCSRCUDA, MAT_INITIAL_MATRIX, &C));
+  PetscCall(MatConvert(A, type, MAT_INITIAL_MATRIX, &C));
   PetscCall(Compare(A, C, "converted to ours"));
   PetscCall(EnterAgain(C, "converted to ours"));
-  PetscCall(MatConvert(A, MATDCSRCUDA, MAT_INPLACE_MATRIX, &A));
-  PetscCall(TestHasType(A, "dcsrcuda", "converted to ours in place"));
+  PetscCall(MatConvert(A, type, MAT_INPLACE_MATRIX, &A));
+  PetscCall(TestHasType(A, type, "converted to ours in place"));
   PetscCall(EnterAgain(A, "converted to ours in place"));
   PetscCall(MatDestroy(&A));
   PetscCall(MatDestroy(&B));
@@ -243,7 +243,9 @@ int main(int argc, char **argv)
     PetscCall(MakeOthers(others[k]));
     PetscCall(ChangeType(others[k]));
   }
-  PetscCall(MakeOurs());
+  PetscCall(MakeOurs(MATDCSRCUDA));
+  PetscCall(MakeOurs(MATHISPARSECUDA));
+  PetscCall(ChangeType(size > 1 ? MATMPIAIJHISPARSECUDA : MATSEQAIJHISPARSECUDA));
   if (size == 1) PetscCall(SetTypes(PETSC_STATIC_ARRAY_LENGTH(sequential) - (gpu ? 0 : 1)));
   PetscCall(RenewSubmatrices());
   PetscCall(UseArrays());
@@ -261,7 +263,7 @@ int main(int argc, char **argv)
       output_file: output/empty.out
       test:
          suffix: 1
-         args: -mat_seqaij_type {{dcsrcuda seqaijdcsrcuda}}
+         args: -mat_seqaij_type {{dcsrcuda seqaijdcsrcuda hisparsecuda}}
       test:
          suffix: none
       test:

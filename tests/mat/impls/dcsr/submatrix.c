@@ -15,7 +15,7 @@ static PetscErrorCode Parallel(Mat A, Mat B, const char type[], PetscInt stride)
   PetscCall(MatCreateSubMatrix(B, rows, rows, MAT_INITIAL_MATRIX, &D));
   PetscCall(TestHasType(D, type, "MatCreateSubMatrix"));
   PetscCall(TestBlocks(D, &n, blocks));
-  for (PetscInt k = 0; k < n; k++) PetscCall(TestHasType(blocks[k], type, "a block of MatCreateSubMatrix"));
+  for (PetscInt k = 0; k < n; k++) PetscCall(TestBlockHasType(blocks[k], k, type, "a block of MatCreateSubMatrix"));
   PetscCall(TestCompare(C, D, "MatCreateSubMatrix, initial"));
   PetscCall(MatScale(A, -0.5));
   PetscCall(MatScale(B, -0.5));
@@ -185,6 +185,9 @@ int main(int argc, char **argv)
       output_file: output/empty.out
       test:
          suffix: 1
+      test:
+         suffix: hisparse
+         args: -mat_type hisparsecuda -mat_hisparse_format {{diagonals windows}}
       test:
          suffix: eager
          args: -mat_dcsr_host_structure eager

@@ -413,7 +413,7 @@ static PetscErrorCode TestSequential(Mat A, Mat B, PetscInt n, const char what[]
   PetscCall(MatCreateSubMatrices(B, n, rows, columns, MAT_INITIAL_MATRIX, &D));
   for (int pass = 0; pass < 4; pass++) {
     for (PetscInt k = 0; k < n; k++) {
-      PetscCall(TestHasType(D[k], "seqaijdcsrcuda", what));
+      PetscCall(TestHasType(D[k], ((PetscObject)blocks[0])->type_name, what));
       PetscCall(TestCompare(C[k], D[k], what));
     }
     if (rank == 0 && (pass == 1 || pass == 2)) PetscCall(MatBindToCPU(blocks[0], (PetscBool)(pass == 1)));
@@ -512,6 +512,10 @@ int main(int argc, char **argv)
       test:
          suffix: 1
          nsize: {{1 3 8}}
+      test:
+         suffix: hisparse
+         nsize: {{1 3}}
+         args: -mat_type hisparsecuda
       test:
          suffix: mpi1
          args: -mat_type mpiaijdcsrcuda

@@ -198,6 +198,29 @@ PetscErrorCode TestHasType(Mat A, const char name[], const char what[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+MatType TestRootName(MatType type)
+{
+  const char *const prefixes[] = {"seq", "mpi", "aij"};
+
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(prefixes); k++) {
+    PetscBool begins = PETSC_FALSE;
+
+    (void)PetscStrbeginswith(type, prefixes[k], &begins);
+    if (begins) type += 3;
+  }
+  return type;
+}
+
+PetscErrorCode TestBlockHasType(Mat block, PetscInt k, MatType type, const char what[])
+{
+  PetscBool hisparse;
+
+  PetscFunctionBegin;
+  PetscCall(PetscStrcmp(TestRootName(type), MATHISPARSECUDA, &hisparse));
+  PetscCall(TestHasType(block, k && hisparse ? MATDCSRCUDA : TestRootName(type), what));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode TestBlocks(Mat A, PetscInt *n, Mat blocks[2])
 {
   PetscBool parallel;

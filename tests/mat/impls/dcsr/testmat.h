@@ -28,12 +28,14 @@ PetscErrorCode TestCompareProducts(Mat, Mat, const char[]);                     
 PetscErrorCode TestCompareMult(Mat, Mat, const char[]);                                                   /* y = A x alone */
 PetscErrorCode TestCompareRows(Mat, Mat, const char[]);
 PetscErrorCode TestCompareVec(Vec, Vec, const char[]);
-PetscErrorCode TestHasType(Mat, const char[], const char[]); /* the type name contains this */
-PetscErrorCode TestBlocks(Mat, PetscInt *, Mat[2]);          /* the sequential matrices of this rank */
-PetscErrorCode TestAssemble(Mat, MatAssemblyType);           /* begin and end */
-PetscErrorCode TestFragment(Mat, PetscInt);                  /* the type's rows in up to 3 segments where they are on the device, with so many unused entries behind each row */
-PetscErrorCode TestIsValid(Mat, const char[]);               /* the type's storage */
-PetscErrorCode TestUsesDevice(Mat, PetscBool *);             /* its vectors are VECCUDA */
+PetscErrorCode TestHasType(Mat, const char[], const char[]);           /* the type name contains this */
+PetscErrorCode TestBlockHasType(Mat, PetscInt, MatType, const char[]); /* of a block of a matrix of this type: off-diagonal blocks (1) of hisparsecuda are dcsrcuda */
+MatType        TestRootName(MatType);                                  /* of one of ours, "dcsrcuda" for "mpiaijdcsrcuda"; a part of the name itself */
+PetscErrorCode TestBlocks(Mat, PetscInt *, Mat[2]);                    /* the sequential matrices of this rank */
+PetscErrorCode TestAssemble(Mat, MatAssemblyType);                     /* begin and end */
+PetscErrorCode TestFragment(Mat, PetscInt);                            /* the type's rows in up to 3 segments where they are on the device, with so many unused entries behind each row */
+PetscErrorCode TestIsValid(Mat, const char[]);                         /* the type's storage */
+PetscErrorCode TestUsesDevice(Mat, PetscBool *);                       /* its vectors are VECCUDA */
 PetscErrorCode TestBusyCreate(TestBusy *);
 PetscErrorCode TestBusyRun(const TestBusy *, int); /* queues so many products, 100 of which take milliseconds */
 PetscErrorCode TestBusyDestroy(TestBusy *);

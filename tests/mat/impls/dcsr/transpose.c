@@ -268,6 +268,9 @@ int main(int argc, char **argv)
       test:
          suffix: 1
       test:
+         suffix: hisparse
+         args: -mat_type hisparsecuda -mat_hisparse_format {{diagonals windows}}
+      test:
          suffix: eager
          args: -mat_dcsr_host_structure eager
       test:

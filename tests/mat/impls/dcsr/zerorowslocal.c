@@ -231,6 +231,10 @@ int main(int argc, char **argv)
          suffix: 1
          nsize: {{1 3 8}}
       test:
+         suffix: hisparse
+         nsize: {{1 3}}
+         args: -mat_type hisparsecuda -mat_hisparse_format {{diagonals windows}}
+      test:
          suffix: hidden
          nsize: {{1 3}}
          args: -mat_dcsr_test_hide_mirror

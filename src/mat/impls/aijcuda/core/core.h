@@ -114,6 +114,7 @@ typedef struct {
   DCSRSpMVKind          spmv_kind;      /* -mat_dcsr_spmv */
   DCSRSpMVTransposeKind spmvt_kind;     /* -mat_dcsr_spmv_transpose */
   PetscInt              product_slices; /* -mat_dcsr_product_slices: of products of three matrices whose first one this is; 0 is automatic */
+  PetscInt              storage_format; /* of the storage beside CSR, which reads the option (setfromoptions()) and says what it means; 0 is the default */
 } MatAIJCUDAOptions;
 
 /* The spptr of a sequential matrix of ours. */
@@ -145,9 +146,10 @@ typedef enum {
 
 /* The spptr of a parallel matrix of ours (field of Mat_MPIAIJ). */
 typedef struct {
-  struct _MatOps parent;    /* operations of MATMPIAIJ as this matrix last had them */
-  struct _MatOps installed; /* the table as we last left it; what differs later was put there by the parent */
-  PetscBool      no_device; /* no usable device on some process: bound to the CPU for good */
+  const MatAIJCUDATypes *types;     /* the family of its type, which says the types of its blocks; PETSc takes the name away before it destroys the data in MatHeaderMerge() */
+  struct _MatOps         parent;    /* operations of MATMPIAIJ as this matrix last had them */
+  struct _MatOps         installed; /* the table as we last left it; what differs later was put there by the parent */
+  PetscBool              no_device; /* no usable device on some process: bound to the CPU for good */
 
   DCSRStage       stage[2];                  /* values on their way to the diagonal block and, with global columns, to the off-diagonal one; NULL until the first */
   InsertMode      stage_mode;                /* of what is in the stages */
@@ -210,9 +212,9 @@ typedef struct {
   PetscErrorCode (*finish_insertion_mpi)(Mat);                  /* the same for the blocks of a parallel matrix */
   PetscErrorCode (*from_seqaij)(Mat, MatType, MatReuse, Mat *); /* conversions that make a matrix of the type, and MATAIJ of it, */
   PetscErrorCode (*from_mpiaij)(Mat, MatType, MatReuse, Mat *); /* for blocks that the parent makes, and for conversions by way of MATAIJ; */
-  PetscErrorCode (*to_seqaij)(Mat, MatType, MatReuse, Mat *);   /* of MatTypes, from_seqaij looks at its own alone: it says which storage; NULL is MATSEQAIJDCSRCUDA */
-  PetscErrorCode (*to_mpiaij)(Mat, MatType, MatReuse, Mat *);
-  PetscErrorCode (*restore_composed)(Mat, MatType); /* puts the parent's composed functions back into a MATSEQAIJ that was made of the header of a matrix of this type */
+  PetscErrorCode (*to_seqaij)(Mat, MatType, MatReuse, Mat *);   /* from_seqaij and from_mpiaij look at the MatType, any name of a family or a sequential type with a storage; a matrix of */
+  PetscErrorCode (*to_mpiaij)(Mat, MatType, MatReuse, Mat *);   /* another one of our types becomes one of this type, with MAT_INPLACE_MATRIX where it is */
+  PetscErrorCode (*restore_composed)(Mat, MatType);             /* puts the parent's composed functions back into a MATSEQAIJ that was made of the header of a matrix of this type */
 } MatAIJCUDAHooks;
 
 PETSC_INTERN const MatAIJCUDAHooks MatAIJCUDAHook;
@@ -287,6 +289,7 @@ PETSC_INTERN PetscErrorCode MatAIJCUDAShowToReader(Mat, int);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDAKeepStructure(Mat);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDAUpdateKept(Mat);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDADiscardMirror(Mat);
+PETSC_INTERN PetscErrorCode MatSeqAIJCUDADuplicateHostStructure(Mat, Mat);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDAShowMirror(Mat);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDAUseDevice(Mat, PetscBool *);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDACopyToDevice(Mat);

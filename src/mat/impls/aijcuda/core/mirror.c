@@ -25,12 +25,12 @@ PetscErrorCode MatIsSeqAIJCUDA(Mat A, PetscBool *is)
 */
 PetscErrorCode MatIsMPIAIJCUDA(Mat A, PetscBool *is)
 {
+  const MatAIJCUDATypes *types = NULL;
+
   PetscFunctionBegin;
   *is = PETSC_FALSE;
-  if (A != NULL && A->data != NULL) {
-    PetscCall(PetscObjectTypeCompare((PetscObject)A, MATMPIAIJDCSRCUDA, is));
-    if (*is && MatMPIAIJCUDAGet(A) == NULL) *is = PETSC_FALSE;
-  }
+  if (A != NULL && A->data != NULL) PetscCall(MatAIJCUDATypesFindParallel(((PetscObject)A)->type_name, &types));
+  *is = (PetscBool)(types != NULL && MatMPIAIJCUDAGet(A) != NULL);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -350,10 +350,22 @@ static PetscErrorCode ReplaceHostArrays(Mat A, const HostArrays *h)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The arrays, whose values are not filled, become the mirror. */
+static PetscErrorCode InstallHostStructure(Mat A, const HostArrays *h)
+{
+  Mat_SeqAIJ *a = (Mat_SeqAIJ *)A->data;
+
+  PetscFunctionBegin;
+  PetscCall(ReplaceHostArrays(A, h));
+  MatSeqAIJCUDAGet(A)->mirror.structure = PETSC_TRUE;
+  if (A->offloadmask == PETSC_OFFLOAD_BOTH) A->offloadmask = PETSC_OFFLOAD_GPU;
+  PetscCall(MatCheckCompressedRow(A, a->nonzerorowcnt, &a->compressedrow, a->i, A->rmap->n, 0.6)); // the ratio MATSEQAIJ uses
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Makes i, j, ilen, imax and room for a of the mirror from the device copy. */
 static PetscErrorCode CopyStructureToHost(Mat A)
 {
-  Mat_SeqAIJ     *a = (Mat_SeqAIJ *)A->data;
   Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
   HostArrays      h = {NULL, NULL, NULL, NULL, NULL};
   PetscErrorCode  ierr;
@@ -363,14 +375,44 @@ static PetscErrorCode CopyStructureToHost(Mat A)
   PetscCall(MatSeqAIJCUDACompact(A));
   PetscCallGoto(ierr, failed, AllocateHostArrays(A->rmap->n, d->device.view.num_nonzeros, &h));
   PetscCallGoto(ierr, failed, FillHostStructure(d->device.view, &h));
-  PetscCall(ReplaceHostArrays(A, &h));
-  d->mirror.structure = PETSC_TRUE;
-  if (A->offloadmask == PETSC_OFFLOAD_BOTH) A->offloadmask = PETSC_OFFLOAD_GPU;                    // the new value array is empty
-  PetscCall(MatCheckCompressedRow(A, a->nonzerorowcnt, &a->compressedrow, a->i, A->rmap->n, 0.6)); // the ratio MATSEQAIJ uses
+  PetscCall(InstallHostStructure(A, &h));
   PetscFunctionReturn(PETSC_SUCCESS);
 failed:
   PetscCall(FreeHostArrays(&h));
   PetscFunctionReturn(ierr);
+}
+
+/*
+  MatSeqAIJCUDADuplicateHostStructure - Gives a duplicate the structure on the host, without values, from that of the original: no copy from the device, and no CSR made for one.
+
+  Not Collective
+
+  Input Parameters:
++ A - a sequential matrix of ours; without its structure on the host nothing is done
+- B - the duplicate, which has the device copy
+
+  Note:
+  For matrices whose structure on the host is there all the time, such as blocks of parallel ones.
+*/
+PetscErrorCode MatSeqAIJCUDADuplicateHostStructure(Mat A, Mat B)
+{
+  Mat_SeqAIJ    *a = (Mat_SeqAIJ *)A->data;
+  const PetscInt m = A->rmap->n;
+  HostArrays     h = {NULL, NULL, NULL, NULL, NULL};
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  if (!MatSeqAIJCUDAGet(A)->mirror.structure || A->structure_only || a->i == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatAIJCUDAHostBegin(A, HOST_READ_STRUCTURE));
+  ierr = AllocateHostArrays(m, a->i[m], &h);
+  if (ierr == PETSC_SUCCESS) ierr = PetscArraycpy(h.i, a->i, m + 1);
+  if (ierr == PETSC_SUCCESS) ierr = PetscArraycpy(h.j, a->j, a->i[m]);
+  for (PetscInt row = 0; row < m && ierr == PETSC_SUCCESS; row++) h.imax[row] = h.ilen[row] = h.i[row + 1] - h.i[row];
+  ierr = MatAIJCUDAHostFinish(A, HOST_READ_STRUCTURE, ierr);
+  if (ierr == PETSC_SUCCESS) ierr = InstallHostStructure(B, &h);
+  else PetscCall(FreeHostArrays(&h));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*
@@ -610,7 +652,7 @@ PetscErrorCode MatSeqAIJCUDAUpdateKept(Mat A)
 /* Of the accesses to a matrix, or to its blocks, only the one that is about to end is left. */
 static PetscErrorCode ForgetArrays(Mat A)
 {
-  PetscBool is;
+  PetscBool is = PETSC_FALSE;
 
   PetscFunctionBegin;
   PetscCall(MatIsSeqAIJCUDA(A, &is));

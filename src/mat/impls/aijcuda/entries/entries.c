@@ -359,6 +359,7 @@ static PetscErrorCode DuplicateDevice(Mat A, MatDuplicateOption option, Mat B)
   b->device.nonzerostate = B->nonzerostate;
   b->mirror.structure    = PETSC_FALSE;
   B->offloadmask         = PETSC_OFFLOAD_GPU;
+  if (MatSeqAIJCUDAGet(A)->mirror.is_block || MatSeqAIJCUDAKeepsStructure(A)) PetscCall(MatSeqAIJCUDADuplicateHostStructure(A, B));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -32,7 +32,7 @@ PetscErrorCode MatAIJCUDAConvertToAIJ(Mat A, MatReuse reuse, Mat *B)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A MATSEQAIJ or MATMPIAIJ becomes ours; type says which of the sequential types. */
+/* A MATSEQAIJ or MATMPIAIJ, or a matrix of another one of our types, becomes one of a type of ours. */
 static PetscErrorCode ConvertFromAIJ(Mat A, MatType type)
 {
   PetscBool is_seq, is_mpi;
@@ -40,9 +40,10 @@ static PetscErrorCode ConvertFromAIJ(Mat A, MatType type)
   PetscFunctionBegin;
   PetscCall(MatIsSeqAIJCUDA(A, &is_seq));
   if (!is_seq) PetscCall(PetscObjectTypeCompare((PetscObject)A, MATSEQAIJ, &is_seq));
-  PetscCall(PetscObjectTypeCompareAny((PetscObject)A, &is_mpi, MATMPIAIJ, MATMPIAIJDCSRCUDA, ""));
-  PetscCheck(is_seq || is_mpi, PetscObjectComm((PetscObject)A), PETSC_ERR_SUP, "A conversion to MATAIJ gave %s: convert to MATAIJ first, then to %s", ((PetscObject)A)->type_name, MATDCSRCUDA);
-  if (is_mpi) PetscCall((*MatAIJCUDAHook.from_mpiaij)(A, MATMPIAIJDCSRCUDA, MAT_INPLACE_MATRIX, &A));
+  PetscCall(MatIsMPIAIJCUDA(A, &is_mpi));
+  if (!is_mpi) PetscCall(PetscObjectTypeCompare((PetscObject)A, MATMPIAIJ, &is_mpi));
+  PetscCheck(is_seq || is_mpi, PetscObjectComm((PetscObject)A), PETSC_ERR_SUP, "A conversion to MATAIJ gave %s: convert to MATAIJ first, then to %s", ((PetscObject)A)->type_name, type);
+  if (is_mpi) PetscCall((*MatAIJCUDAHook.from_mpiaij)(A, type, MAT_INPLACE_MATRIX, &A));
   else PetscCall((*MatAIJCUDAHook.from_seqaij)(A, type, MAT_INPLACE_MATRIX, &A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -205,27 +206,44 @@ static PetscErrorCode ConvertInto(Mat A, MatType base, Mat B)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Whether A is of one of our types, and on one process when the new type is sequential, on several when it is parallel. */
+static PetscErrorCode IsOursInForm(Mat A, MatType type, PetscBool *is)
+{
+  PetscBool is_seq, is_mpi, to_seq, to_mpi;
+
+  PetscFunctionBegin;
+  PetscCall(MatIsSeqAIJCUDA(A, &is_seq));
+  PetscCall(MatIsMPIAIJCUDA(A, &is_mpi));
+  PetscCall(PetscStrbeginswith(type, "seq", &to_seq));
+  PetscCall(PetscStrbeginswith(type, "mpi", &to_mpi));
+  *is = (PetscBool)((is_seq && !to_mpi) || (is_mpi && !to_seq));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
-  MatConvertFrom_AIJCUDA - MatConvert() of a matrix that is not MATAIJ to one of our types: what MATAIJ gets.
+  MatConvertFrom_AIJCUDA - MatConvert() of a matrix that is not MATAIJ to one of our types: what MATAIJ gets; and between our types.
 
   Collective
 
   See MatConvert() for the parameters.
 
-  Cost: that of the conversion to MATAIJ; values come to the device when they are used.
+  Cost: that of the conversion to MATAIJ; values come to the device when they are used. A matrix of another one of our types stays on the device, unless it goes into one that is there already.
 */
 PetscErrorCode MatConvertFrom_AIJCUDA(Mat A, MatType type, MatReuse reuse, Mat *B)
 {
   MatType        base;
+  PetscBool      ours = PETSC_FALSE;
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
   PetscCall(GetBaseType(type, &base));
+  PetscCall(IsOursInForm(A, type, &ours));
   if (reuse == MAT_REUSE_MATRIX) {
     PetscCall(ConvertInto(A, base, *B));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCall(ConvertToAIJ(A, base, reuse, B));
+  if (!ours) PetscCall(ConvertToAIJ(A, base, reuse, B));
+  else if (reuse == MAT_INITIAL_MATRIX) PetscCall(MatDuplicate(A, MAT_COPY_VALUES, B));
   ierr = ConvertFromAIJ(*B, type);
   if (ierr != PETSC_SUCCESS && reuse == MAT_INITIAL_MATRIX) PetscCall(MatDestroy(B));
   PetscCall(ierr);

@@ -309,12 +309,9 @@ static PetscErrorCode RegisterPackage(MatSolverType package, MatType type, Facto
 }
 
 /*
-  MatAIJCUDARegisterFactors - Registers factorizations for one of our sequential types.
+  MatAIJCUDARegisterFactors - Registers factorizations in front of PETSc's; once, before MatAIJCUDARegisterFactorsOf().
 
   Not Collective
-
-  Input Parameter:
-. type - the sequential type
 
   Notes:
   MatGetFactor() finds an exact type name before a prefix, but only when no solver type is given; with a solver type it takes the first prefix, which is
@@ -322,9 +319,9 @@ static PetscErrorCode RegisterPackage(MatSolverType package, MatType type, Facto
 
   PETSc has MATSOLVERPETSC under the names of subclasses, too.
 */
-PetscErrorCode MatAIJCUDARegisterFactors(MatType type)
+PetscErrorCode MatAIJCUDARegisterFactors(void)
 {
-  const MatType petsc_types[] = {type, MATSEQAIJPERM, MATSEQAIJCRL, MATSEQAIJMKL};
+  const MatType petsc_types[] = {MATSEQAIJPERM, MATSEQAIJCRL, MATSEQAIJMKL};
 
   PetscFunctionBegin;
 #define REGISTER(name, package) \
@@ -335,6 +332,23 @@ PetscErrorCode MatAIJCUDARegisterFactors(MatType type)
   for (size_t k = 0; k < NUM_FACTOR_TYPES; k++) {
     for (size_t t = 0; t < PETSC_STATIC_ARRAY_LENGTH(petsc_types); t++) PetscCall(MatSolverTypeRegister(MATSOLVERPETSC, petsc_types[t], factor_types[k], MatGetFactor_AIJCUDA_petsc));
     PetscCall(MatSolverTypeGet(MATSOLVERCUSPARSE, MATSEQAIJCUSPARSE, factor_types[k], NULL, NULL, &cusparse_factories[k]));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  MatAIJCUDARegisterFactorsOf - Registers factorizations under the name of one of our sequential types.
+
+  Not Collective
+
+  Input Parameter:
+. type - the sequential type
+*/
+PetscErrorCode MatAIJCUDARegisterFactorsOf(MatType type)
+{
+  PetscFunctionBegin;
+  for (size_t k = 0; k < NUM_FACTOR_TYPES; k++) {
+    PetscCall(MatSolverTypeRegister(MATSOLVERPETSC, type, factor_types[k], MatGetFactor_AIJCUDA_petsc));
     if (cusparse_factories[k] != NULL) PetscCall(MatSolverTypeRegister(MATSOLVERCUSPARSE, type, factor_types[k], MatGetFactor_AIJCUDA_cusparse));
   }
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -151,10 +151,11 @@ static PetscErrorCode (*parent_interpolation_da)(DM, DM, Mat *, Vec *) = NULL;
 /* Whether matrices of a DM are ours, on a device. */
 static PetscErrorCode MakesOurs(DM dm, PetscBool *ours)
 {
+  const MatAIJCUDATypes *types;
+
   PetscFunctionBegin;
-  *ours = PETSC_FALSE;
-  if (dm->mattype == NULL) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscStrcmpAny(dm->mattype, ours, MATDCSRCUDA, MATAIJDCSRCUDA, MATSEQAIJDCSRCUDA, MATMPIAIJDCSRCUDA, ""));
+  PetscCall(MatAIJCUDATypesFind(dm->mattype, &types));
+  *ours = (PetscBool)(types != NULL);
   if (*ours) PetscCall(PetscSparseCUDADeviceUsable(ours));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -23,6 +23,7 @@ PETSC_INTERN PetscBool      MatAIJCUDAChangesType(Mat);
 PETSC_INTERN PetscErrorCode MatAIJCUDASave(Mat, PetscBool);
 PETSC_INTERN PetscErrorCode MatAIJCUDAForgetSaved(void);
 PETSC_INTERN PetscErrorCode MatAIJCUDARegisterSubclasses(void);
+PETSC_INTERN PetscErrorCode MatAIJCUDARestoreSaved(Mat, MatType);
 
 /* copyhash.c */
 PETSC_INTERN PetscErrorCode MatCopyHashToXAIJ_AIJCUDA(Mat, Mat);
@@ -31,7 +32,8 @@ PETSC_INTERN PetscErrorCode MatCopyHashToXAIJ_AIJCUDA(Mat, Mat);
 PETSC_INTERN PetscErrorCode MatAIJCUDASetRowAccessOps(struct _MatOps *, PetscBool);
 
 /* factor.c */
-PETSC_INTERN PetscErrorCode MatAIJCUDARegisterFactors(MatType);
+PETSC_INTERN PetscErrorCode MatAIJCUDARegisterFactors(void);
+PETSC_INTERN PetscErrorCode MatAIJCUDARegisterFactorsOf(MatType);
 
 /* factornested.c */
 PETSC_INTERN PetscErrorCode MatAIJCUDARegisterNestedFactors(void);

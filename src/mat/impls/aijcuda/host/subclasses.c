@@ -122,8 +122,16 @@ static PetscErrorCode ConvertAsHostCode(Mat A, MatType type)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Gives A, which its constructor has just made, the entries that it had before. */
-static PetscErrorCode RestoreSaved(Mat A, MatType type)
+/*
+  MatAIJCUDARestoreSaved - Gives a matrix, which its constructor has just made, the entries that it had before as one of our types.
+
+  Collective
+
+  Input Parameters:
++ A    - the matrix; without entries that are kept for it nothing is done
+- type - its type, a subclass of MATSEQAIJ or MATMPIAIJ, or one of these
+*/
+PetscErrorCode MatAIJCUDARestoreSaved(Mat A, MatType type)
 {
   Mat            B = saved.matrix;
   PetscObjectId  id;
@@ -149,7 +157,7 @@ static PetscErrorCode MatCreate_SeqAIJ_AIJCUDA(Mat A)
 {
   PetscFunctionBegin;
   PetscCall(MatCreate_SeqAIJ(A));
-  if (saved.matrix != NULL && !saved.created) PetscCall(RestoreSaved(A, MATSEQAIJ));
+  if (saved.matrix != NULL && !saved.created) PetscCall(MatAIJCUDARestoreSaved(A, MATSEQAIJ));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -296,7 +304,7 @@ static PetscErrorCode SetSubclass(Mat A, MatType type, ConvertFn convert)
   Not Collective
 
   Note:
-  Matrices that are ours are left as they are: PETSc calls this inside our own constructor, too. So are those that are made while host code runs.
+  Matrices that are made while host code runs are left as they are: PETSc calls this inside our own constructor, too.
 */
 PetscErrorCode MatSeqAIJSetType_AIJCUDA(Mat A, MatType type, PETSC_UNUSED MatReuse reuse, PETSC_UNUSED Mat *B)
 {
@@ -304,8 +312,8 @@ PetscErrorCode MatSeqAIJSetType_AIJCUDA(Mat A, MatType type, PETSC_UNUSED MatReu
 
   PetscFunctionBegin;
   PetscCall(MatIsSeqAIJCUDA(A, &ours));
-  if (ours || MatAIJCUDAInHostCode()) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(BecomeSeqAIJ(A));
+  if (MatAIJCUDAInHostCode()) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!ours) PetscCall(BecomeSeqAIJ(A));
   PetscCall((*MatAIJCUDAHook.from_seqaij)(A, type, MAT_INPLACE_MATRIX, &A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -316,7 +324,7 @@ PetscErrorCode MatSeqAIJSetType_AIJCUDA(Mat A, MatType type, PETSC_UNUSED MatReu
   { \
     PetscFunctionBegin; \
     PetscCall(CallAsHostCode(name.create_seq, A)); \
-    PetscCall(RestoreSaved(A, seq)); \
+    PetscCall(MatAIJCUDARestoreSaved(A, seq)); \
     PetscFunctionReturn(PETSC_SUCCESS); \
   } \
   static PetscErrorCode MatSetUp_mpi_##name(Mat A) \
@@ -342,7 +350,7 @@ PetscErrorCode MatSeqAIJSetType_AIJCUDA(Mat A, MatType type, PETSC_UNUSED MatReu
   { \
     PetscFunctionBegin; \
     PetscCall(CreateParallel(A, &name, &block_makers_##name)); \
-    PetscCall(RestoreSaved(A, mpi)); \
+    PetscCall(MatAIJCUDARestoreSaved(A, mpi)); \
     PetscFunctionReturn(PETSC_SUCCESS); \
   } \
   static PetscErrorCode MatConvert_mpi_##name(Mat A, MatType type, MatReuse reuse, Mat *B) \

@@ -83,7 +83,7 @@ static PetscErrorCode MatConvert_HYPRE_AIJCUDA(Mat A, MatType type, MatReuse reu
   PetscCall(PetscObjectQueryFunction((PetscObject)A, "MatConvert_hypre_aij_C", &convert));
   PetscCheck(convert != NULL, PetscObjectComm((PetscObject)A), PETSC_ERR_PLIB, "MATHYPRE of this PETSc has no conversion to MATAIJ");
   PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)A), &size));
-  PetscCall(PetscStrcmp(type, MATMPIAIJDCSRCUDA, &parallel));
+  PetscCall(PetscStrbeginswith(type, MATMPIAIJ, &parallel));
   PetscCall((*convert)(A, size > 1 || parallel ? MATMPIAIJ : MATSEQAIJ, MAT_INITIAL_MATRIX, &host));
   if (reuse == MAT_REUSE_MATRIX) ierr = MatConvert(host, type, MAT_REUSE_MATRIX, B);
   else ierr = MatConvert(host, type, MAT_INPLACE_MATRIX, &host);
@@ -159,11 +159,14 @@ static PetscErrorCode MatProductSetFromOptions_Transpose_AIJCUDA(Mat C)
 
 /* What PETSc looks for on a matrix of ours whose parent type is "parent" when hypre takes part. */
 #define NAMED_HYPRE(parent) \
-  NAMED_FUNCTION("MatConvert_%s_" MATHYPRE "_C", MatConvert_AIJCUDA_HYPRE), NAMED_FUNCTION("MatConvert_" MATHYPRE "_%s_C", MatConvert_HYPRE_AIJCUDA), NAMED_FUNCTION("MatConvert_" MATHYPRE "_" MATDCSRCUDA "_C", MatConvert_HYPRE_AIJCUDA), \
+  NAMED_FUNCTION("MatConvert_%s_" MATHYPRE "_C", MatConvert_AIJCUDA_HYPRE), NAMED_FUNCTION("MatConvert_" MATHYPRE "_%s_C", MatConvert_HYPRE_AIJCUDA), \
     NAMED_FUNCTION("MatProductSetFromOptions_%s_" MATHYPRE "_C", MatProductSetFromOptions_AIJCUDA_HYPRE), NAMED_FUNCTION("MatProductSetFromOptions_transpose_%s_%s_C", MatProductSetFromOptions_Transpose_AIJCUDA), \
     NAMED_FUNCTION("MatProductSetFromOptions_transpose_%s_" parent "_C", MatProductSetFromOptions_Transpose_AIJCUDA), NAMED_FUNCTION("MatProductSetFromOptions_transpose_" parent "_%s_C", MatProductSetFromOptions_Transpose_AIJCUDA)
 static const MatAIJCUDANamedFunction seq_functions[] = {NAMED_HYPRE(MATSEQAIJ)};
 static const MatAIJCUDANamedFunction mpi_functions[] = {NAMED_HYPRE(MATMPIAIJ)};
+
+/* The same under the name that users say, which is no form of the type's own. */
+static const MatAIJCUDANamedFunction root_functions[] = {NAMED_FUNCTION("MatConvert_" MATHYPRE "_%s_C", MatConvert_HYPRE_AIJCUDA)};
 
 /*
   MatAIJCUDAComposeHYPRE - Composes the functions that PETSc looks for on a matrix of ours when hypre takes part, if its parent type has them, or removes them.
@@ -180,6 +183,8 @@ PetscErrorCode MatAIJCUDAComposeHYPRE(Mat A, MatType type, PetscBool compose)
   ConvertFn convert = NULL;
   PetscBool is_mpi;
 
+  const MatAIJCUDATypes *types;
+
   PetscFunctionBegin;
   if (compose) {
     PetscCall(GetParentConvert(A, &convert));
@@ -187,5 +192,7 @@ PetscErrorCode MatAIJCUDAComposeHYPRE(Mat A, MatType type, PetscBool compose)
   }
   PetscCall(PetscStrbeginswith(type, MATMPIAIJ, &is_mpi));
   PetscCall(MatAIJCUDAComposeNamed(A, type, PETSC_STATIC_ARRAY_LENGTH(seq_functions), is_mpi ? mpi_functions : seq_functions, compose));
+  PetscCall(MatAIJCUDATypesFind(type, &types));
+  if (types != NULL) PetscCall(MatAIJCUDAComposeNamed(A, types->root, PETSC_STATIC_ARRAY_LENGTH(root_functions), root_functions, compose));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

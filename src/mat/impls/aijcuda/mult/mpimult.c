@@ -8,22 +8,28 @@
 #include "../parallel/parallel.h"
 
 typedef enum {
-  PREPARE_VALUES,
+  PREPARE_SCALE,
+  PREPARE_DIAGONAL_SCALE,
   PREPARE_MULT,
   PREPARE_MULT_TRANSPOSE
 } PrepareKind;
 
 static PetscErrorCode PrepareBlock(Mat A, PrepareKind kind)
 {
-  PetscBool ours, device;
+  const MatDeviceStorageOps *table;
+  PetscBool                  ours, device;
 
   PetscFunctionBegin;
   PetscCall(MatIsSeqAIJCUDA(A, &ours));
   if (!ours) PetscFunctionReturn(PETSC_SUCCESS);
-  if (kind == PREPARE_VALUES) {
-    PetscCall(MatSeqAIJCUDAUseDevice(A, &device));
-    if (device) PetscCall(MatSeqAIJCUDACopyToDevice(A));
-  } else PetscCall(MatSeqAIJCUDAPrepareMult(A, (PetscBool)(kind == PREPARE_MULT_TRANSPOSE)));
+  if (kind == PREPARE_MULT || kind == PREPARE_MULT_TRANSPOSE) {
+    PetscCall(MatSeqAIJCUDAPrepareMult(A, (PetscBool)(kind == PREPARE_MULT_TRANSPOSE)));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(MatSeqAIJCUDAUseDevice(A, &device));
+  if (!device) PetscFunctionReturn(PETSC_SUCCESS);
+  if (kind == PREPARE_SCALE) PetscCall(MatSeqAIJCUDAUseForEntries(A, scale, &table));
+  else PetscCall(MatSeqAIJCUDAUseForEntries(A, diagonalscale, &table));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -61,8 +67,8 @@ PetscErrorCode MatAIJCUDAPrepareMult(Mat A)
   X(multadd, (Mat A, Vec x, Vec z, Vec y), (A, x, z, y), PREPARE_MULT) \
   X(multtranspose, (Mat A, Vec x, Vec y), (A, x, y), PREPARE_MULT_TRANSPOSE) \
   X(multtransposeadd, (Mat A, Vec x, Vec z, Vec y), (A, x, z, y), PREPARE_MULT_TRANSPOSE) \
-  X(scale, (Mat A, PetscScalar s), (A, s), PREPARE_VALUES) \
-  X(diagonalscale, (Mat A, Vec l, Vec r), (A, l, r), PREPARE_VALUES)
+  X(scale, (Mat A, PetscScalar s), (A, s), PREPARE_SCALE) \
+  X(diagonalscale, (Mat A, Vec l, Vec r), (A, l, r), PREPARE_DIAGONAL_SCALE)
 
 #define DEFINE_PREPARED_OPERATION(operation, parameters, arguments, kind) \
   static PetscErrorCode MatPrepared_MPIAIJCUDA_##operation parameters \

@@ -34,17 +34,21 @@ static PetscErrorCode MakeSeqAIJ(Mat *block, PetscBool *is)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Makes a block ours where that is possible; *changed when it was not before. */
-static PetscErrorCode MakeOurs(Mat A, Mat *block, PetscBool *ours, PetscBool *changed)
+/* Gives a block its type where that is possible; *changed when it was none of ours before. */
+static PetscErrorCode MakeOurs(Mat A, MatType type, Mat *block, PetscBool *ours, PetscBool *changed)
 {
-  PetscBool plain;
+  PetscBool same, plain;
 
   PetscFunctionBegin;
   PetscCall(MatIsSeqAIJCUDA(*block, ours));
+  if (*ours) {
+    PetscCall(PetscObjectTypeCompare((PetscObject)*block, type, &same));
+    if (!same) PetscCall((*MatAIJCUDAHook.from_seqaij)(*block, type, MAT_INPLACE_MATRIX, block));
+  }
   if (*ours || (*block)->hash_active) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MakeSeqAIJ(block, &plain));
   if (!plain) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall((*MatAIJCUDAHook.from_seqaij)(*block, NULL, MAT_INPLACE_MATRIX, block));
+  PetscCall((*MatAIJCUDAHook.from_seqaij)(*block, type, MAT_INPLACE_MATRIX, block));
   if (A->boundtocpu) PetscCall(MatBindToCPU(*block, PETSC_TRUE));
   *ours    = PETSC_TRUE;
   *changed = PETSC_TRUE;
@@ -52,7 +56,7 @@ static PetscErrorCode MakeOurs(Mat A, Mat *block, PetscBool *ours, PetscBool *ch
 }
 
 /*
-  MatMPIAIJCUDASetBlockTypes - Makes the blocks of a parallel matrix of ours ours, and its ghost vector one of their type.
+  MatMPIAIJCUDASetBlockTypes - Gives the blocks of a parallel matrix of ours the types that its family says, and it a ghost vector of their type.
 
   Not Collective
 
@@ -79,7 +83,7 @@ PetscErrorCode MatMPIAIJCUDASetBlockTypes(Mat A)
   blocks[1] = &a->B;
   for (int k = 0; k < 2; k++) {
     if (*blocks[k] == NULL) continue;
-    PetscCall(MakeOurs(A, blocks[k], &ours, &changed));
+    PetscCall(MakeOurs(A, k ? MatMPIAIJCUDAGet(A)->types->off_diagonal : MatMPIAIJCUDAGet(A)->types->seq, blocks[k], &ours, &changed));
     if (!ours) continue;
     MatSeqAIJCUDAGet(*blocks[k])->mirror.is_block  = PETSC_TRUE;
     MatSeqAIJCUDAGet(*blocks[k])->staging.diagonal = k ? DCSR_NO_DIAGONAL : A->rmap->rstart - A->cmap->rstart;

@@ -230,6 +230,25 @@ static PetscErrorCode SymbolicOnHost(Mat C, PetscErrorCode (*symbolic)(Mat))
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The parent's code gives some results the type of another operand than the first one. That matters where both are ours and of different types. */
+static PetscErrorCode SetTypeOfFirst(Mat C)
+{
+  const Mat A = C->product != NULL ? C->product->A : NULL;
+  PetscBool same, seq[2], mpi[2];
+
+  PetscFunctionBegin;
+  PetscCall(MatIsSeqAIJCUDA(A, &seq[0]));
+  PetscCall(MatIsSeqAIJCUDA(C, &seq[1]));
+  PetscCall(MatIsMPIAIJCUDA(A, &mpi[0]));
+  PetscCall(MatIsMPIAIJCUDA(C, &mpi[1]));
+  if (!(seq[0] && seq[1]) && !(mpi[0] && mpi[1])) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscObjectObjectTypeCompare((PetscObject)A, (PetscObject)C, &same));
+  if (same) PetscFunctionReturn(PETSC_SUCCESS);
+  if (seq[0]) PetscCall((*MatAIJCUDAHook.from_seqaij)(C, ((PetscObject)A)->type_name, MAT_INPLACE_MATRIX, &C));
+  else PetscCall((*MatAIJCUDAHook.from_mpiaij)(C, ((PetscObject)A)->type_name, MAT_INPLACE_MATRIX, &C));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode MatProductSymbolic_AIJCUDA(Mat C)
 {
   ParentProduct *parent;
@@ -242,6 +261,7 @@ static PetscErrorCode MatProductSymbolic_AIJCUDA(Mat C)
     PetscCall(MatMPIAIJCUDAFinishInsertion(C->product->A));
     PetscCall((*parent->symbolic)(C));
   } else PetscCall(SymbolicOnHost(C, parent->symbolic));
+  PetscCall(SetTypeOfFirst(C));
   PetscCall(GetParentProduct(C, &parent)); // asked for again: the symbolic phase may have replaced C's inside
   PetscCall(WrapNumericOfTwo(C, parent));
   if (C->ops->productnumeric != MatProductNumeric_AIJCUDA) {

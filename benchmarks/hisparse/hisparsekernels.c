@@ -1,0 +1,444 @@
+static char help[] = "Times HiSparse, its products and conversions, against our own CSR, cuSPARSE and the floors of CSR, on matrices generated on the device.\n\
+  -cases a,b,c     : only these\n\
+  -formats a,b     : only these: auto, diagonals, windows\n\
+  -output file     : result records as JSON Lines, appended\n\
+  -commit id       : for the records\n\
+  -sweep           : the time of every launch configuration instead of the records; make CFLAGS=-DSPMV_SWEEP CUDAFLAGS=-DSPMV_SWEEP compiles more\n\
+  -samples n       : samples of one measurement at most\n\
+  -repetitions n   : of what is timed as a program sees it\n";
+
+#include "../../src/mat/kernels/hisparse/hisparseimpl.h"
+#include "../../src/mat/kernels/hisparse/windowsimpl.h"
+#include "../common/benchproduct.h"
+#include "../transpose/transposecheck.h"
+#include <petscsparsecuda/hisparse.h>
+#include <petscsparsecuda/spmv.h>
+#include <petscsparsecuda/spmvtranspose.h>
+
+/* Cases beside those of the products with CSR. */
+static const char *const extra_cases[] = {"3d27-128", "mort27-128", "perm27-128", "rgg15-2M", "rgg15x3"};
+
+#define MAX_CASES 64
+
+/* All that one case needs. Arrays of 2: A x and A^T x. */
+typedef struct {
+  Bench          bench;
+  BenchProduct   product[2];
+  DCSRView       csr;
+  PetscReal      csr_bytes;     /* of the matrix in memory */
+  PetscReal      floor;         /* of a product with CSR, microseconds */
+  PetscReal      dcsr[2];       /* our own products with CSR, cold */
+  PetscReal      dcsr_bytes[2]; /* of the matrix and what that product keeps for it */
+  PetscReal      best[2];       /* of cuSPARSE, cold */
+  const char    *best_names[2];
+  HiSparseFormat format; /* that is measured */
+  HiSparse       hisparse;
+  PetscBool      wanted[HISPARSE_CSR];
+  PetscBool      sweep;
+} HiSparseBench;
+
+static const char *const directions[2]   = {"n", "t"};
+static const PetscBool   transposes[2]   = {PETSC_FALSE, PETSC_TRUE};
+static const char *const dcsr_competitor = "dcsrcuda";
+
+/* Our products with CSR. */
+typedef struct {
+  DCSRSpMVPlan          plan;
+  DCSRSpMVTransposePlan transpose;
+  const BenchProduct   *product;
+} CSRProduct;
+
+typedef struct {
+  HiSparse            hisparse;
+  const BenchProduct *product;
+} HiSparseProduct;
+
+/* For the sweep. */
+typedef struct {
+  Windows             windows;
+  WindowsValues       values;
+  const BenchProduct *product;
+} WindowsProduct;
+
+/* What reads or writes CSR. */
+typedef struct {
+  HiSparse hisparse;
+  DCSRView csr;
+} CSRTransfer;
+
+static PetscErrorCode CSRProductRun(void *ctx, cudaStream_t stream)
+{
+  const CSRProduct   *c = (const CSRProduct *)ctx;
+  const BenchProduct *p = c->product;
+
+  PetscFunctionBegin;
+  if (p->transpose) PetscCall(DCSRSpMVTransposeApply(c->transpose, p->matrix.view, PETSC_FALSE, p->x, NULL, p->y, stream));
+  else PetscCall(DCSRSpMVApply(c->plan, p->matrix.view, p->x, NULL, p->y, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HiSparseProductRun(void *ctx, cudaStream_t stream)
+{
+  const HiSparseProduct *h = (const HiSparseProduct *)ctx;
+  const BenchProduct    *p = h->product;
+
+  PetscFunctionBegin;
+  if (p->transpose) PetscCall(HiSparseMultTranspose(h->hisparse, PETSC_FALSE, p->x, NULL, p->y, stream));
+  else PetscCall(HiSparseMult(h->hisparse, p->x, NULL, p->y, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SetValuesRun(void *ctx, cudaStream_t stream)
+{
+  CSRTransfer *t = (CSRTransfer *)ctx;
+
+  PetscFunctionBegin;
+  PetscCall(HiSparseSetValues(t->hisparse, t->csr, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode GetCSRRun(void *ctx, cudaStream_t stream)
+{
+  CSRTransfer *t = (CSRTransfer *)ctx;
+
+  PetscFunctionBegin;
+  PetscCall(HiSparseGetCSR(t->hisparse, PETSC_TRUE, PETSC_TRUE, t->csr, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Our own CSR: times of both directions, and what lies in memory for them. */
+static PetscErrorCode MeasureCSR(HiSparseBench *b)
+{
+  cudaStream_t stream = b->bench.stream;
+  CSRProduct   c;
+  size_t       bytes[2];
+
+  PetscFunctionBegin;
+  PetscCall(DCSRSpMVPlanCreate(b->csr, DCSR_SPMV_AUTO, stream, &c.plan));
+  PetscCall(DCSRSpMVTransposePlanCreate(b->csr, DCSR_SPMVT_AUTO, stream, &c.transpose));
+  PetscCall(DCSRSpMVPlanGetInfo(c.plan, NULL, NULL, bytes, NULL));
+  PetscCall(DCSRSpMVTransposePlanGetInfo(c.transpose, NULL, bytes + 1, NULL));
+  for (PetscInt k = 0; k < 2; k++) {
+    c.product = &b->product[k];
+    PetscCall(BenchProductCheck(&b->product[k], dcsr_competitor, CSRProductRun, &c));
+    PetscCall(BenchTimerMeasure(&b->bench.timer, PETSC_TRUE, CSRProductRun, &c, &b->dcsr[k]));
+  }
+  b->dcsr_bytes[0] = b->csr_bytes + (PetscReal)bytes[0];
+  b->dcsr_bytes[1] = b->dcsr_bytes[0] + (PetscReal)bytes[1];
+  PetscCall(DCSRSpMVPlanDestroy(&c.plan, stream));
+  PetscCall(DCSRSpMVTransposePlanDestroy(&c.transpose, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MeasureCusparse(HiSparseBench *b)
+{
+  PetscFunctionBegin;
+  for (PetscInt k = 0; k < 2; k++) {
+    PetscReal   us[2];
+    const char *names[2];
+
+    PetscCall(BenchProductMeasureCusparse(&b->product[k], us, names));
+    b->best[k]       = us[0];
+    b->best_names[k] = names[0];
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A record of what the rule chooses, a line for people of the other formats. */
+static PetscErrorCode Report(HiSparseBench *b, const char metric[], const char unit[], PetscReal ours, PetscReal best, const char competitor[], PetscReal bound)
+{
+  const char *name = b->product[0].matrix.name;
+
+  PetscFunctionBegin;
+  if (b->format == HISPARSE_AUTO) {
+    PetscCall(BenchRecord(&b->bench, name, metric, unit, ours, best, competitor, bound));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(PetscPrintf(PETSC_COMM_SELF, "  %-24s %-30s %10.6g %s", HiSparseFormats[b->format], metric, (double)ours, unit));
+  if (best >= 0) PetscCall(PetscPrintf(PETSC_COMM_SELF, "  %s %10.6g  ratio %6.2f", competitor, (double)best, (double)(best / ours)));
+  if (bound >= 0) PetscCall(PetscPrintf(PETSC_COMM_SELF, "  floor %10.6g  of floor %5.3f", (double)bound, (double)(bound / ours)));
+  PetscCall(PetscPrintf(PETSC_COMM_SELF, "\n"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The times of both directions, against cuSPARSE where the rule chose, and against our own CSR. */
+static PetscErrorCode ReportProducts(HiSparseBench *b, const PetscReal us[2])
+{
+  char metric[64];
+
+  PetscFunctionBegin;
+  for (PetscInt k = 0; k < 2; k++) {
+    if (b->format == HISPARSE_AUTO) {
+      PetscCall(PetscSNPrintf(metric, sizeof(metric), "time-%s-cold", directions[k]));
+      PetscCall(Report(b, metric, "us", us[k], b->best[k], b->best_names[k], b->floor));
+    }
+    PetscCall(PetscSNPrintf(metric, sizeof(metric), "time-%s-cold-%s", directions[k], b->format == HISPARSE_AUTO ? dcsr_competitor : HiSparseFormats[b->format]));
+    PetscCall(BenchRecord(&b->bench, b->product[0].matrix.name, metric, "us", us[k], b->dcsr[k], dcsr_competitor, b->floor));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Values of another matrix go in and come back, and then those of this one with its structure: every bit as it was. Leaves the values of this one behind. */
+static PetscErrorCode CheckTransfers(HiSparseBench *b)
+{
+  const DCSRView csr    = b->csr;
+  cudaStream_t   stream = b->bench.stream;
+  DCSRView       got, other = csr;
+  PetscCount     values, offsets, columns;
+
+  PetscFunctionBegin;
+  PetscCall(DCSRViewAllocateCompact(csr.num_rows, csr.num_columns, csr.num_nonzeros, csr.wide, stream, &got));
+  PetscCall(BenchVectorCreate(csr.num_nonzeros, 7, stream, &other.values));
+  PetscCall(HiSparseSetValues(b->hisparse, other, stream));
+  PetscCall(HiSparseGetCSR(b->hisparse, PETSC_FALSE, PETSC_TRUE, got, stream));
+  PetscCall(TransposeCountDifferences(got.values, other.values, (size_t)csr.num_nonzeros * sizeof(PetscScalar), stream, &values));
+  if (values > 0) PetscCall(BenchWrong(&b->bench, "%s, new values, %s: %" PetscCount_FMT " words", HiSparseFormats[b->format], b->product[0].matrix.name, values));
+  PetscCall(HiSparseSetValues(b->hisparse, csr, stream));
+  PetscCall(HiSparseGetCSR(b->hisparse, PETSC_TRUE, PETSC_TRUE, got, stream));
+  PetscCall(TransposeCountDifferences(got.row_offsets, csr.row_offsets, ((size_t)csr.num_rows + 1) * (csr.wide ? sizeof(int64_t) : sizeof(int32_t)), stream, &offsets));
+  PetscCall(TransposeCountDifferences(got.columns, csr.columns, (size_t)csr.num_nonzeros * sizeof(int32_t), stream, &columns));
+  PetscCall(TransposeCountDifferences(got.values, csr.values, (size_t)csr.num_nonzeros * sizeof(PetscScalar), stream, &values));
+  if (offsets + columns + values > 0)
+    PetscCall(BenchWrong(&b->bench, "%s back to CSR, %s: %" PetscCount_FMT " row offsets, %" PetscCount_FMT " columns, %" PetscCount_FMT " words of values", HiSparseFormats[b->format], b->product[0].matrix.name, offsets, columns, values));
+  PetscCall(PetscSparseCUDAFree(&other.values, stream));
+  PetscCall(DCSRViewFree(&got, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* New values, and CSR again. The floors: values read once and written once; both forms of the matrix read and written once. */
+static PetscErrorCode MeasureTransfers(HiSparseBench *b, PetscReal bytes)
+{
+  CSRTransfer t = {b->hisparse, b->csr};
+  PetscReal   us;
+
+  PetscFunctionBegin;
+  PetscCall(CheckTransfers(b));
+  PetscCall(BenchTimerMeasure(&b->bench.timer, PETSC_TRUE, SetValuesRun, &t, &us));
+  PetscCall(Report(b, "update", "us", us, -1, NULL, 2 * (PetscReal)(b->csr.num_nonzeros * (PetscCount)sizeof(PetscScalar)) / b->bench.bandwidth));
+  PetscCall(DCSRViewAllocateCompact(b->csr.num_rows, b->csr.num_columns, b->csr.num_nonzeros, b->csr.wide, b->bench.stream, &t.csr));
+  PetscCall(BenchTimerMeasure(&b->bench.timer, PETSC_TRUE, GetCSRRun, &t, &us));
+  PetscCall(Report(b, "tocsr", "us", us, -1, NULL, (bytes + b->csr_bytes) / b->bench.bandwidth));
+  PetscCall(DCSRViewFree(&t.csr, b->bench.stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What a program waits for: making it, making the list for A^T, a copy. Medians, microseconds, with all allocations. */
+static PetscErrorCode MeasureMaking(HiSparseBench *b, PetscReal bytes)
+{
+  static const char *const metrics[3] = {"convert", "transpose-list", "duplicate"};
+  const PetscReal          bound[3]   = {(bytes + b->csr_bytes) / b->bench.bandwidth, -1, -1};
+  cudaStream_t             stream     = b->bench.stream;
+  PetscReal                samples[3][BENCH_MAX_REPETITIONS], us;
+
+  PetscFunctionBegin;
+  for (PetscInt i = 0; i < b->bench.repetitions; i++) {
+    PetscLogDouble t[4];
+    HiSparse       made, copy;
+
+    PetscCall(BenchNow(t));
+    PetscCall(HiSparseCreate(b->csr, b->format, stream, &made));
+    PetscCall(BenchNow(t + 1));
+    PetscCall(HiSparsePrepare(made, PETSC_TRUE, stream));
+    PetscCall(BenchNow(t + 2));
+    PetscCall(HiSparseDuplicate(made, stream, &copy));
+    PetscCall(BenchNow(t + 3));
+    PetscCall(HiSparseDestroy(&made, stream));
+    PetscCall(HiSparseDestroy(&copy, stream));
+    for (PetscInt k = 0; k < 3; k++) samples[k][i] = (PetscReal)(1e6 * (t[k + 1] - t[k]));
+  }
+  for (PetscInt k = 0; k < 3; k++) {
+    PetscCall(BenchMedian(b->bench.repetitions, samples[k], &us));
+    PetscCall(Report(b, metrics[k], "us", us, -1, NULL, bound[k]));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Bytes a nonzero, for A x alone and with what A^T x needs, against our CSR with what it keeps for the same. */
+static PetscErrorCode ReportBytes(HiSparseBench *b, const HiSparseInfo *info)
+{
+  static const char *const metrics[2] = {"bytes", "bytes-both"};
+  const PetscReal          nz         = (PetscReal)PetscMax(b->csr.num_nonzeros, 1);
+  const PetscReal          bytes[2]   = {(PetscReal)(info->bytes - info->transpose_bytes), (PetscReal)info->bytes};
+
+  PetscFunctionBegin;
+  for (PetscInt k = 0; k < 2; k++) PetscCall(Report(b, metrics[k], "bytes a nonzero", bytes[k] / nz, b->dcsr_bytes[k] / nz, dcsr_competitor, -1));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A matrix that stays CSR multiplies as CSR does. */
+static PetscErrorCode FormatIsCSR(HiSparseBench *b)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscPrintf(PETSC_COMM_SELF, "  %s: stays CSR\n", HiSparseFormats[b->format]));
+  if (b->format == HISPARSE_AUTO) PetscCall(ReportProducts(b, b->dcsr));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode FormatRecords(HiSparseBench *b)
+{
+  HiSparseInfo info;
+  PetscReal    us[2];
+
+  PetscFunctionBegin;
+  for (PetscInt k = 0; k < 2; k++) PetscCall(HiSparsePrepare(b->hisparse, transposes[k], b->bench.stream));
+  PetscCall(HiSparseGetInfo(b->hisparse, &info));
+  PetscCall(PetscPrintf(PETSC_COMM_SELF, "  %s: %s, %" PetscCount_FMT " pieces, %" PetscCount_FMT " others\n", HiSparseFormats[b->format], HiSparseFormats[info.format], info.num_pieces, info.num_others));
+  for (PetscInt k = 0; k < 2; k++) {
+    HiSparseProduct h = {b->hisparse, &b->product[k]};
+
+    PetscCall(BenchProductCheck(&b->product[k], HiSparseFormats[info.format], HiSparseProductRun, &h));
+    PetscCall(BenchTimerMeasure(&b->bench.timer, PETSC_TRUE, HiSparseProductRun, &h, us + k));
+  }
+  PetscCall(ReportProducts(b, us));
+  PetscCall(ReportBytes(b, &info));
+  PetscCall(MeasureTransfers(b, (PetscReal)(info.bytes - info.transpose_bytes)));
+  PetscCall(MeasureMaking(b, (PetscReal)(info.bytes - info.transpose_bytes)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A line for the sweep's reader. */
+static PetscErrorCode SweepProduct(HiSparseBench *b, PetscInt k, const char config[], BenchFn *fn, void *ctx)
+{
+  PetscReal us;
+
+  PetscFunctionBegin;
+  PetscCall(BenchProductCheck(&b->product[k], config, fn, ctx));
+  PetscCall(BenchTimerMeasure(&b->bench.timer, PETSC_TRUE, fn, ctx, &us));
+  PetscCall(PetscPrintf(PETSC_COMM_SELF, "sweep %-12s %-10s %s %-48s cold %9.2f us  of floor %5.3f\n", b->product[k].matrix.name, HiSparseFormats[b->format], directions[k], config, (double)us, (double)(b->floor / us)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Every launch configuration of masked diagonals, in both directions. */
+static PetscErrorCode SweepDiagonals(HiSparseBench *b)
+{
+  PetscInt n;
+
+  PetscFunctionBegin;
+  PetscCall(HiSparseConfigGetCount(&n));
+  for (PetscInt k = 0; k < 2; k++) {
+    for (PetscInt i = 0; i < n; i++) {
+      HiSparseProduct h = {b->hisparse, &b->product[k]};
+      HiSparseConfig  c;
+      char            what[64];
+
+      PetscCall(HiSparseConfigGet(i, &c));
+      PetscCall(HiSparseSetConfig(b->hisparse, &c));
+      PetscCall(PetscSNPrintf(what, sizeof(what), "threads %3d batch %d resident %4d", c.threads, c.batch, c.resident));
+      PetscCall(SweepProduct(b, k, what, HiSparseProductRun, &h));
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode WindowsProductRun(void *ctx, cudaStream_t stream)
+{
+  const WindowsProduct *w = (const WindowsProduct *)ctx;
+
+  PetscFunctionBegin;
+  PetscCall(WindowsMult(w->windows, &w->values, w->product->x, NULL, w->product->y, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Every launch configuration of windows; A^T has a structure of its own. */
+static PetscErrorCode SweepWindows(HiSparseBench *b)
+{
+  DCSRView views[2] = {b->csr};
+  PetscInt n;
+
+  PetscFunctionBegin;
+  PetscCall(BenchCreateTranspose(b->csr, b->bench.stream, views + 1));
+  PetscCall(WindowsConfigGetCount(&n));
+  for (PetscInt k = 0; k < 2; k++) {
+    for (PetscInt i = 0; i < n; i++) {
+      WindowsProduct w = {NULL, {views[k].values, 1.0, PETSC_FALSE}, &b->product[k]};
+      SpMVConfig     c;
+      char           what[64];
+
+      PetscCall(WindowsConfigGet(i, &c));
+      PetscCall(WindowsCreate(views[k], &c, b->bench.stream, &w.windows));
+      PetscCall(PetscSNPrintf(what, sizeof(what), "lanes %2d threads %3d items %2d vec %d resident %4d", c.lanes, c.threads, c.items, c.vec, c.resident));
+      PetscCall(SweepProduct(b, k, what, WindowsProductRun, &w));
+      PetscCall(WindowsDestroy(&w.windows, b->bench.stream));
+    }
+  }
+  PetscCall(DCSRViewFree(views + 1, b->bench.stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CaseFormats(HiSparseBench *b)
+{
+  PetscFunctionBegin;
+  for (HiSparseFormat format = b->sweep ? HISPARSE_DIAGONALS : HISPARSE_AUTO; format < HISPARSE_CSR; format++) {
+    if (!b->wanted[format]) continue;
+    b->format = format;
+    PetscCall(HiSparseCreate(b->csr, format, b->bench.stream, &b->hisparse));
+    if (b->hisparse == NULL) PetscCall(FormatIsCSR(b));
+    else PetscCall(!b->sweep ? FormatRecords(b) : format == HISPARSE_DIAGONALS ? SweepDiagonals(b) : SweepWindows(b));
+    PetscCall(HiSparseDestroy(&b->hisparse, b->bench.stream));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Case(HiSparseBench *b, const char name[])
+{
+  PetscFunctionBegin;
+  PetscCall(BenchProductCreate(&b->bench, name, PETSC_FALSE, b->product));
+  PetscCall(BenchProductCreateOther(b->product, b->product + 1));
+  b->csr       = b->product[0].matrix.view;
+  b->csr_bytes = (PetscReal)(b->csr.num_nonzeros * (PetscCount)(sizeof(PetscScalar) + sizeof(int32_t)) + ((PetscCount)b->csr.num_rows + 1) * (b->csr.wide ? 8 : 4));
+  b->floor     = (b->csr_bytes + (PetscReal)sizeof(PetscScalar) * ((PetscReal)b->csr.num_rows + (PetscReal)b->csr.num_columns)) / b->bench.bandwidth;
+  if (!b->sweep) {
+    PetscCall(MeasureCSR(b));
+    PetscCall(MeasureCusparse(b));
+  }
+  PetscCall(CaseFormats(b));
+  PetscCall(BenchProductDestroy(b->product + 1));
+  PetscCall(BenchProductDestroy(b->product));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Which formats -formats names; all when it is not there. */
+static PetscErrorCode ReadFormats(HiSparseBench *b, PetscOptionItems PetscOptionsObject)
+{
+  HiSparseFormat formats[HISPARSE_CSR];
+  PetscInt       n = HISPARSE_CSR;
+  PetscBool      some;
+
+  PetscFunctionBegin;
+  PetscCall(PetscOptionsEnumArray("-formats", "Formats", NULL, HiSparseFormats, (PetscEnum *)formats, &n, &some));
+  for (HiSparseFormat f = HISPARSE_AUTO; f < HISPARSE_CSR; f++) b->wanted[f] = (PetscBool)!some;
+  for (PetscInt i = 0; some && i < n; i++) {
+    PetscCheck(formats[i] != HISPARSE_CSR, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "CSR is what the formats are compared with: -formats takes auto, diagonals, windows");
+    b->wanted[formats[i]] = PETSC_TRUE;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  const char *const *names;
+  const char        *all[MAX_CASES];
+  PetscInt           n;
+  HiSparseBench      b = {.bench.repetitions = 9};
+
+  PetscFunctionBeginUser;
+  PetscCall(BenchInitialize(&argc, &argv, help, &b.bench));
+  PetscOptionsBegin(PETSC_COMM_SELF, NULL, "HiSparse benchmark", NULL);
+  PetscCall(BenchOptions(&b.bench, PetscOptionsObject));
+  PetscCall(BenchOptionsCases(&b.bench, PetscOptionsObject));
+  PetscCall(BenchOptionsRepetitions(&b.bench, PetscOptionsObject));
+  PetscCall(ReadFormats(&b, PetscOptionsObject));
+  PetscCall(PetscOptionsBool("-sweep", "Time every launch configuration", NULL, b.sweep, &b.sweep, NULL));
+  PetscCall(PetscOptionsReal("-budget", "Microseconds of one measurement", NULL, b.bench.budget_us, &b.bench.budget_us, NULL));
+  PetscOptionsEnd();
+  PetscCall(BenchOpen(&b.bench, "hisparse"));
+  PetscCall(BenchMatrixGetNames(&n, &names));
+  for (PetscInt i = 0; i < n; i++) all[i] = names[i];
+  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(extra_cases); i++) all[n++] = extra_cases[i];
+  names = all;
+  PetscCall(BenchGetCases(&b.bench, &n, &names));
+  for (PetscInt i = 0; i < n; i++) PetscCall(Case(&b, names[i]));
+  PetscCall(BenchClose(&b.bench));
+  PetscCall(PetscFinalize());
+  return 0;
+}

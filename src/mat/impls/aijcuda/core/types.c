@@ -1,0 +1,67 @@
+/* The families of our types: which names belong together, and which types the blocks of a parallel matrix have. */
+#include "core.h"
+
+#define MAX_FAMILIES 4
+static const MatAIJCUDATypes *families[MAX_FAMILIES]; // DCSR comes first, and most often
+static size_t                 num_families = 0;
+
+/*
+  MatAIJCUDATypesRegister - Makes a family of types known.
+
+  Not Collective
+
+  Input Parameter:
+. types - its names, which stay; their constructors and the storage of the sequential types are registered as well
+
+  Errors: PETSC_ERR_PLIB when there are too many families.
+
+  Note:
+  Registering a family again does nothing.
+*/
+PetscErrorCode MatAIJCUDATypesRegister(const MatAIJCUDATypes *types)
+{
+  PetscFunctionBegin;
+  for (size_t k = 0; k < num_families; k++)
+    if (families[k] == types) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCheck(num_families < MAX_FAMILIES, PETSC_COMM_SELF, PETSC_ERR_PLIB, "No room for the family of %s: raise MAX_FAMILIES", types->root);
+  families[num_families++] = types;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  MatAIJCUDATypesFind - The family of a type.
+
+  Not Collective
+
+  Input Parameter:
+. type - any of the four names of a family, another type, or NULL
+
+  Output Parameter:
+. types - the family, NULL when there is none with this name
+*/
+PetscErrorCode MatAIJCUDATypesFind(MatType type, const MatAIJCUDATypes **types)
+{
+  PetscBool same = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  *types = NULL;
+  for (size_t k = 0; type != NULL && *types == NULL && k < num_families; k++) {
+    PetscCall(PetscStrcmpAny(type, &same, families[k]->root, families[k]->aij, families[k]->seq, families[k]->mpi, ""));
+    if (same) *types = families[k];
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* MatAIJCUDATypesFindParallel - The same for the names of parallel types alone. */
+PetscErrorCode MatAIJCUDATypesFindParallel(MatType type, const MatAIJCUDATypes **types)
+{
+  PetscBool same = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  *types = NULL;
+  for (size_t k = 0; type != NULL && *types == NULL && k < num_families; k++) {
+    PetscCall(PetscStrcmp(type, families[k]->mpi, &same));
+    if (same) *types = families[k];
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,41 @@
+/* MATHISPARSECUDA: the constructors of its types. */
+#include "hisparse.h"
+#include "../dcsr/dcsr.h"
+
+/*MC
+  MATHISPARSECUDA - MATHISPARSECUDA = "hisparsecuda" - Sparse matrices on NVIDIA GPUs in storage that is smaller than compressed rows, for products with vectors in both directions.
+
+  Options Database Keys:
++ -mat_type hisparsecuda                               - sets this type in `MatSetFromOptions()`
+- -mat_hisparse_format (auto|diagonals|windows|csr)    - how the matrix is stored
+
+  Level: beginner
+
+  Notes:
+  The type is a `MATDCSRCUDA` with a second storage beside its rows: `MATSEQAIJHISPARSECUDA` on one process, `MATMPIAIJHISPARSECUDA` on several, where the diagonal blocks are stored so and the
+  off-diagonal blocks are `MATSEQAIJDCSRCUDA`. It is made by the first product with a vector after the structure has changed, on the device, and replaces the rows. An operation that needs rows,
+  such as a product of matrices, makes them again, and from then on both are kept until the structure changes. Options -mat_dcsr_... are for the rows.
+
+  By itself the type chooses. Diagonals (`-mat_hisparse_format diagonals`) are for matrices of structured grids in their natural order: entries lie on few diagonals in every 128 rows, and a mask says which
+  of the rows have one, so that no column index is stored. Windows (`windows`) are for other matrices with local columns: rows with column indices of 16 bits. A matrix for which neither saves a tenth of the time of
+  a product stays in rows, as with `csr`. A format that is asked for by name is made where it can be made.
+
+  `MatMultTranspose()` is as fast as `MatMult()` with diagonals. All products have the same bits every time.
+
+  Without a usable device everything runs on the host, as with `MATDCSRCUDA`.
+
+.seealso: `MATDCSRCUDA`, `MATAIJ`, `PetscSparseCUDAInitialize()`, `MatDCSRCUDAGetMemoryUsed()`
+M*/
+PetscErrorCode MatCreate_SeqAIJHiSparseCUDA(Mat B)
+{
+  PetscFunctionBegin;
+  PetscCall(MatCreate_SeqAIJCUDA(B, MATSEQAIJHISPARSECUDA));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatCreate_MPIAIJHiSparseCUDA(Mat B)
+{
+  PetscFunctionBegin;
+  PetscCall(MatCreate_MPIAIJCUDA(B, MATMPIAIJHISPARSECUDA));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,217 @@
+/* HiSparse behind the seam for storage (storage.h). Its kernels know no Mat; here is what the table asks beside them. */
+#include "hisparse.h"
+#include <petscsparsecuda/hisparse.h>
+
+/* The storage of one matrix. */
+typedef struct {
+  HiSparse  hisparse;    /* owned, never NULL */
+  PetscBool prepared[2]; /* once, for products with the matrix, with its transpose */
+} Storage;
+
+static Storage *GetStorage(Mat A)
+{
+  return (Storage *)MatSeqAIJCUDAGet(A)->device.data;
+}
+
+static HiSparse GetHiSparse(Mat A)
+{
+  return GetStorage(A)->hisparse;
+}
+
+/* Another format than that of a storage that is there: CSR gets the values, and the next product makes the storage again. */
+static PetscErrorCode SetFromOptions_HiSparse(Mat A, PetscOptionItems PetscOptionsObject)
+{
+  Mat_SeqAIJCUDA *d      = MatSeqAIJCUDAGet(A);
+  PetscEnum       format = (PetscEnum)d->options.storage_format;
+
+  PetscFunctionBegin;
+  PetscOptionsHeadBegin(PetscOptionsObject, "HiSparse on the device (hisparsecuda) options");
+  PetscCall(PetscOptionsEnum("-mat_hisparse_format", "How the matrix is stored", "MATHISPARSECUDA", HiSparseFormats, format, &format, NULL));
+  PetscOptionsHeadEnd();
+  if ((PetscInt)format == d->options.storage_format) PetscFunctionReturn(PETSC_SUCCESS);
+  if (d->device.structure && !d->device.lent) {
+    PetscCall(MatSeqAIJCUDAGetCSR(A));
+    PetscCall(MatSeqAIJCUDADropStorage(A));
+  }
+  d->options.storage_format = (PetscInt)format;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The data of a matrix for a HiSparse, which belongs to it then and is destroyed after an error; NULL for none. */
+static PetscErrorCode Wrap(HiSparse *hisparse, cudaStream_t stream, void **data)
+{
+  Storage       *storage = NULL;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  *data = NULL;
+  if (*hisparse == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCallGoto(ierr, failed, PetscNew(&storage));
+  storage->hisparse = *hisparse;
+  *hisparse         = NULL;
+  *data             = storage;
+  PetscFunctionReturn(PETSC_SUCCESS);
+failed:
+  PetscCall(HiSparseDestroy(hisparse, stream));
+  PetscFunctionReturn(ierr);
+}
+
+static PetscErrorCode Create_HiSparse(Mat A, DCSRView csr, cudaStream_t stream, void **data)
+{
+  const HiSparseFormat format   = (HiSparseFormat)MatSeqAIJCUDAGet(A)->options.storage_format;
+  HiSparse             hisparse = NULL;
+
+  PetscFunctionBegin;
+  *data = NULL;
+  if (format == HISPARSE_CSR || csr.num_nonzeros == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(HiSparseCreate(csr, format, stream, &hisparse));
+  PetscCall(Wrap(&hisparse, stream, data));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode GetCSR_HiSparse(Mat A, PetscBool structure, PetscBool values, DCSRView csr, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  PetscCall(HiSparseGetCSR(GetHiSparse(A), structure, values, csr, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SetValues_HiSparse(Mat A, DCSRView csr, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  PetscCall(HiSparseSetValues(GetHiSparse(A), csr, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Duplicate_HiSparse(Mat A, cudaStream_t stream, void **data)
+{
+  HiSparse copy = NULL;
+
+  PetscFunctionBegin;
+  PetscCall(HiSparseDuplicate(GetHiSparse(A), stream, &copy));
+  PetscCall(Wrap(&copy, stream, data));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Destroy_HiSparse(PETSC_UNUSED Mat A, void **data)
+{
+  Storage     *storage = (Storage *)*data;
+  cudaStream_t stream;
+
+  PetscFunctionBegin;
+  if (storage == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscSparseCUDAGetStream(&stream));
+  PetscCall(HiSparseDestroy(&storage->hisparse, stream));
+  PetscCall(PetscFree(storage));
+  *data = NULL;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Bytes_HiSparse(Mat A, PetscCount *bytes)
+{
+  HiSparseInfo info;
+
+  PetscFunctionBegin;
+  PetscCall(HiSparseGetInfo(GetHiSparse(A), &info));
+  *bytes += (PetscCount)info.bytes;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode View_HiSparse(Mat A, PetscViewer viewer)
+{
+  const double nonzeros = (double)PetscMax(MatSeqAIJCUDAGet(A)->device.view.num_nonzeros, 1);
+  HiSparseInfo info;
+
+  PetscFunctionBegin;
+  PetscCall(HiSparseGetInfo(GetHiSparse(A), &info));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "%s: %s, %.2f bytes a nonzero and %.2f for transpose products, %" PetscCount_FMT " %s, %" PetscCount_FMT " %s\n", MATHISPARSECUDA, HiSparseFormats[info.format],
+                                   (double)(info.bytes - info.transpose_bytes) / nonzeros, (double)info.transpose_bytes / nonzeros, info.num_pieces, info.format == HISPARSE_WINDOWS ? "blocks with 16-bit columns" : "pieces of diagonals",
+                                   info.num_others, info.format == HISPARSE_WINDOWS ? "with 32-bit columns" : "entries outside of them"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What the first product of a direction needs, and the first one with new values, which some formats keep a second time for the transpose. The first time is an event of the log. */
+static PetscErrorCode PrepareMult_HiSparse(Mat A, MultKind kind, cudaStream_t stream)
+{
+  const PetscBool transpose = (PetscBool)(kind != MULT_FORWARD);
+  PetscBool      *prepared  = &GetStorage(A)->prepared[transpose ? 1 : 0];
+
+  PetscFunctionBegin;
+  if (*prepared) PetscCall(HiSparsePrepare(GetHiSparse(A), transpose, stream));
+  else PetscCallLogged(transpose ? PETSCSPARSECUDA_TransposeAnalysis : PETSCSPARSECUDA_SpMVAnalysis, A, HiSparsePrepare(GetHiSparse(A), transpose, stream));
+  *prepared = PETSC_TRUE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Mult_HiSparse(Mat A, const PetscScalar x[], const PetscScalar z[], PetscScalar y[], cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  PetscCall(HiSparseMult(GetHiSparse(A), x, z, y, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MultTranspose_HiSparse(Mat A, PetscBool conjugate, const PetscScalar x[], const PetscScalar z[], PetscScalar y[], cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  PetscCall(HiSparseMultTranspose(GetHiSparse(A), conjugate, x, z, y, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The functions of hisparse.h that go entry by entry. */
+#define DEFINE_ON_HISPARSE(Name, parameters, call) \
+  static PetscErrorCode Name##_HiSparse parameters \
+  { \
+    PetscFunctionBegin; \
+    PetscCall(call); \
+    PetscFunctionReturn(PETSC_SUCCESS); \
+  }
+DEFINE_ON_HISPARSE(Scale, (Mat A, PetscScalar s, cudaStream_t stream), HiSparseScale(GetHiSparse(A), s, stream))
+DEFINE_ON_HISPARSE(Zero, (Mat A, cudaStream_t stream), HiSparseZero(GetHiSparse(A), stream))
+DEFINE_ON_HISPARSE(Conjugate, (Mat A, cudaStream_t stream), HiSparseConjugate(GetHiSparse(A), stream))
+DEFINE_ON_HISPARSE(RealPart, (Mat A, cudaStream_t stream), HiSparseRealPart(GetHiSparse(A), stream))
+DEFINE_ON_HISPARSE(ImaginaryPart, (Mat A, cudaStream_t stream), HiSparseImaginaryPart(GetHiSparse(A), stream))
+DEFINE_ON_HISPARSE(DiagonalScale, (Mat A, const PetscScalar left[], const PetscScalar right[], cudaStream_t stream), HiSparseDiagonalScale(GetHiSparse(A), left, right, stream))
+DEFINE_ON_HISPARSE(GetDiagonal, (Mat A, PetscScalar diagonal[], cudaStream_t stream), HiSparseGetDiagonal(GetHiSparse(A), diagonal, stream))
+DEFINE_ON_HISPARSE(MissingDiagonal, (Mat A, PetscCount *missing, cudaStream_t stream), HiSparseCountMissingDiagonal(GetHiSparse(A), PetscMin(A->rmap->n, A->cmap->n), stream, missing))
+DEFINE_ON_HISPARSE(DiagonalAdd, (Mat A, const PetscScalar d[], PetscScalar s, PetscBool insert, cudaStream_t stream), HiSparseDiagonalAdd(GetHiSparse(A), d, s, insert, stream))
+DEFINE_ON_HISPARSE(RowSumsAbs, (Mat A, PetscScalar sums[], cudaStream_t stream), HiSparseRowSumAbs(GetHiSparse(A), sums, stream))
+DEFINE_ON_HISPARSE(ColumnSumsAbs, (Mat A, PetscReal sums[], cudaStream_t stream), HiSparseColumnSumsAbs(GetHiSparse(A), sums, stream))
+
+static PetscErrorCode Norm_HiSparse(Mat A, NormType type, PetscReal *norm, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  if (type == NORM_FROBENIUS) {
+    PetscCall(HiSparseNormFrobeniusSquared(GetHiSparse(A), stream, norm));
+    *norm = PetscSqrtReal(*norm);
+  } else if (type == NORM_1) PetscCall(HiSparseNormOne(GetHiSparse(A), stream, norm));
+  else PetscCall(HiSparseNormInfinity(GetHiSparse(A), stream, norm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+const MatDeviceStorageOps MatDeviceStorageHiSparse = {
+  .name            = MATHISPARSECUDA,
+  .replaces_csr    = PETSC_TRUE,
+  .setfromoptions  = SetFromOptions_HiSparse,
+  .create          = Create_HiSparse,
+  .getcsr          = GetCSR_HiSparse,
+  .setvalues       = SetValues_HiSparse,
+  .duplicate       = Duplicate_HiSparse,
+  .destroy         = Destroy_HiSparse,
+  .bytes           = Bytes_HiSparse,
+  .view            = View_HiSparse,
+  .preparemult     = PrepareMult_HiSparse,
+  .mult            = Mult_HiSparse,
+  .multtranspose   = MultTranspose_HiSparse,
+  .scale           = Scale_HiSparse,
+  .zero            = Zero_HiSparse,
+  .conjugate       = Conjugate_HiSparse,
+  .realpart        = RealPart_HiSparse,
+  .imaginarypart   = ImaginaryPart_HiSparse,
+  .diagonalscale   = DiagonalScale_HiSparse,
+  .getdiagonal     = GetDiagonal_HiSparse,
+  .missingdiagonal = MissingDiagonal_HiSparse,
+  .diagonaladd     = DiagonalAdd_HiSparse,
+  .norm            = Norm_HiSparse,
+  .rowsumabs       = RowSumsAbs_HiSparse,
+  .columnsumsabs   = ColumnSumsAbs_HiSparse,
+};

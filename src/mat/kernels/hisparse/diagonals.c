@@ -1,0 +1,163 @@
+/* Masked diagonals as a format of HiSparse: creation and destruction of structure and values, and the table of functions. */
+#include "hisparseimpl.h"
+
+static PetscErrorCode StructureDestroy(void **structure, cudaStream_t stream)
+{
+  HiSparseDiagonals *d = (HiSparseDiagonals *)*structure;
+
+  PetscFunctionBegin;
+  if (d == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscSparseCUDAFree(&d->slices, stream));
+  PetscCall(PetscSparseCUDAFree(&d->pieces, stream));
+  PetscCall(HiSparseOverflowDestroy(&d->overflow, stream));
+  PetscCall(PetscSparseCUDAFree(&d->overflow_slices, stream));
+  PetscCall(PetscSparseCUDAFree(&d->transposed_pieces, stream));
+  PetscCall(PetscSparseCUDAFree(&d->transposed_slices, stream));
+  PetscCall(HiSparseOverflowDestroy(&d->transposed_overflow, stream));
+  PetscCall(PetscSparseCUDAFree(&d->permutation, stream));
+  PetscCall(PetscFree(*structure));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode ValuesDestroy(void **values, cudaStream_t stream)
+{
+  HiSparseDiagonalsValues *v = (HiSparseDiagonalsValues *)*values;
+
+  PetscFunctionBegin;
+  if (v == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscSparseCUDAFree(&v->values, stream));
+  PetscCall(PetscSparseCUDAFree(&v->transposed_values, stream));
+  PetscCall(PetscFree(*values));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode ValuesCreate(void *structure, cudaStream_t stream, void **values)
+{
+  const HiSparseDiagonals *d = (const HiSparseDiagonals *)structure;
+  HiSparseDiagonalsValues *v;
+  PetscErrorCode           ierr;
+
+  PetscFunctionBegin;
+  PetscCall(PetscNew(&v));
+  *values = v;
+  PetscCallGoto(ierr, failed, PetscSparseCUDAMalloc(d->num_values, "values of diagonals", stream, &v->values));
+  if (d->num_piece_values < d->overflow_begin) PetscCallCUDAGoto(ierr, failed, cudaMemsetAsync(v->values + d->num_piece_values, 0, (size_t)(d->overflow_begin - d->num_piece_values) * sizeof(*v->values), stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+failed:
+  PetscCall(ValuesDestroy(values, stream));
+  PetscFunctionReturn(ierr);
+}
+
+/* The transposed overflow is made again when it is needed. */
+static PetscErrorCode ValuesCopy(void *structure, const void *from, void *to, cudaStream_t stream)
+{
+  const HiSparseDiagonals *d = (const HiSparseDiagonals *)structure;
+
+  PetscFunctionBegin;
+  ((HiSparseDiagonalsValues *)to)->transposed_state = HISPARSE_TRANSPOSED_STALE;
+  PetscCallCUDA(cudaMemcpyAsync(((HiSparseDiagonalsValues *)to)->values, ((const HiSparseDiagonalsValues *)from)->values, (size_t)d->num_values * sizeof(PetscScalar), cudaMemcpyDeviceToDevice, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  HiSparseDiagonalsCreate - structure and values of compact CSR as masked diagonals
+
+  Input Parameters:
++ csr    - compact, columns of a row sorted, with values
+- stream - synchronizes it
+
+  Output Parameters:
++ structure - a HiSparseDiagonals *; NULL when more than half of the entries are on diagonals with too few entries
+- values    - a HiSparseDiagonalsValues *; NULL with structure
+
+  Errors: PETSC_ERR_MEM; both are NULL then.
+*/
+PetscErrorCode HiSparseDiagonalsCreate(DCSRView csr, cudaStream_t stream, void **structure, void **values)
+{
+  HiSparseDiagonals *d;
+  PetscBool          fits;
+  PetscErrorCode     ierr;
+
+  PetscFunctionBegin;
+  *values = NULL;
+  PetscCall(PetscNew(&d));
+  *structure = d;
+  PetscCallGoto(ierr, failed, HiSparseConfigGet(0, &d->config));
+  PetscCallGoto(ierr, failed, HiSparseDiagonalsEncode(csr, stream, d, &fits));
+  if (!fits) {
+    PetscCall(StructureDestroy(structure, stream));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCallGoto(ierr, failed, ValuesCreate(d, stream, values));
+  PetscCallGoto(ierr, failed, HiSparseDiagonalsSetValues(d, *values, csr, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+failed:
+  PetscCall(ValuesDestroy(values, stream));
+  PetscCall(StructureDestroy(structure, stream));
+  PetscFunctionReturn(ierr);
+}
+
+/* Adds the device memory of the overflow of one direction. */
+static PetscErrorCode OverflowBytes(const HiSparseOverflow *overflow, size_t *bytes)
+{
+  const size_t offset_size = overflow->view.wide ? sizeof(int64_t) : sizeof(int32_t);
+  size_t       plan        = 0;
+
+  PetscFunctionBegin;
+  if (overflow->view.row_offsets == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  *bytes += (size_t)overflow->view.num_rows * (sizeof(*overflow->rows) + offset_size) + offset_size + (size_t)overflow->view.num_nonzeros * sizeof(*overflow->view.columns);
+  if (overflow->sums != NULL) *bytes += (size_t)overflow->view.num_rows * sizeof(*overflow->sums);
+  if (overflow->plan != NULL) PetscCall(DCSRSpMVPlanGetInfo(overflow->plan, NULL, NULL, &plan, NULL));
+  *bytes += plan;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode GetInfo(void *structure, void *values, HiSparseInfo *info)
+{
+  const HiSparseDiagonals       *d          = (const HiSparseDiagonals *)structure;
+  const HiSparseDiagonalsValues *v          = (const HiSparseDiagonalsValues *)values;
+  const size_t                   overflow   = (size_t)(d->num_nonzeros - d->num_piece_values);
+  size_t                         transposed = 0;
+
+  PetscFunctionBegin;
+  info->num_pieces = d->num_pieces;
+  info->num_others = (PetscCount)overflow;
+  info->bytes      = (size_t)d->num_slices * sizeof(*d->slices) + (size_t)d->num_pieces * sizeof(*d->pieces) + (size_t)d->num_values * sizeof(*v->values);
+  if (d->overflow_slices != NULL) info->bytes += ((size_t)d->num_slices + 1) * sizeof(*d->overflow_slices);
+  PetscCall(OverflowBytes(&d->overflow, &info->bytes));
+  if (d->transposed_slices != NULL) transposed = (size_t)d->num_transposed_pieces * sizeof(*d->transposed_pieces) + ((size_t)d->num_column_slices + 1) * sizeof(*d->transposed_slices);
+  if (d->permutation != NULL) transposed += overflow * (d->overflow.view.wide ? sizeof(int64_t) : sizeof(int32_t));
+  if (v->transposed_values != NULL) transposed += overflow * sizeof(*v->transposed_values);
+  PetscCall(OverflowBytes(&d->transposed_overflow, &transposed));
+  info->transpose_bytes = transposed;
+  info->bytes += transposed;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+const HiSparseFormatOps HiSparseFormatDiagonals = {
+  .create               = HiSparseDiagonalsCreate,
+  .structuredestroy     = StructureDestroy,
+  .valuescreate         = ValuesCreate,
+  .valuescopy           = ValuesCopy,
+  .valuesdestroy        = ValuesDestroy,
+  .getinfo              = GetInfo,
+  .setvalues            = HiSparseDiagonalsSetValues,
+  .getcsr               = HiSparseDiagonalsGetCSR,
+  .prepare              = HiSparseDiagonalsPrepare,
+  .mult                 = HiSparseDiagonalsMult,
+  .multtranspose        = HiSparseDiagonalsMultTranspose,
+  .scale                = HiSparseDiagonalsScale,
+  .zero                 = HiSparseDiagonalsZero,
+  .conjugate            = HiSparseDiagonalsConjugate,
+  .realpart             = HiSparseDiagonalsRealPart,
+  .imaginarypart        = HiSparseDiagonalsImaginaryPart,
+  .diagonalscale        = HiSparseDiagonalsDiagonalScale,
+  .diagonaladd          = HiSparseDiagonalsDiagonalAdd,
+  .getdiagonal          = HiSparseDiagonalsGetDiagonal,
+  .countmissingdiagonal = HiSparseDiagonalsCountMissingDiagonal,
+  .normfrobeniussquared = HiSparseDiagonalsNormFrobeniusSquared,
+  .normone              = HiSparseDiagonalsNormOne,
+  .norminfinity         = HiSparseDiagonalsNormInfinity,
+  .rowsumabs            = HiSparseDiagonalsRowSumAbs,
+  .columnsumsabs        = HiSparseDiagonalsColumnSumsAbs,
+};

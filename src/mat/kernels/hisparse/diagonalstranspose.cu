@@ -1,0 +1,306 @@
+/*
+  The lists that products with the transpose read: pieces of diagonals by slices of columns.
+
+  A piece of a slice of rows lies in one or two slices of columns. Each part becomes a key of slice of columns, number of the diagonal in it (row - column), and slice of rows. One sort brings parts with the same
+  diagonal of the same slice of columns together, at most two, and they are one piece of the transpose. The values stay where they are: a piece of the transpose knows the places of both parts.
+*/
+#include "diagonals.cuh"
+#include "../common/search.cuh"
+#include "../common/temporary.cuh"
+#include <petscsparsecuda/transpose.h>
+#include <cub/device/device_for.cuh>
+#include <cub/device/device_radix_sort.cuh>
+#include <cub/device/device_scan.cuh>
+
+namespace
+{
+
+constexpr int THREADS = 256, WARPS = THREADS / HISPARSE_WARP;
+constexpr int SLICE_SHIFT = 7;
+static_assert(1 << SLICE_SHIFT == HISPARSE_SLICE_ROWS, "Slices are found by shifts");
+
+/* Keys: slice of columns, r0 + 127, and 1 when the rows lie in the second of the two slices that the piece of the transpose has rows in. */
+struct Keys {
+  int r0_bits, slice_bits;
+
+  __host__ __device__ uint64_t Make(uint64_t slice, int32_t r0, unsigned int second) const { return (slice << r0_bits | (uint64_t)(r0 + (HISPARSE_SLICE_ROWS - 1))) << 1 | second; }
+  __device__ int32_t           R0(uint64_t key) const { return (int32_t)(key >> 1 & ((1ull << r0_bits) - 1)) - (HISPARSE_SLICE_ROWS - 1); }
+  __device__ PetscInt          RowSlice(uint64_t key) const { return (PetscInt)(R0(key) >> SLICE_SHIFT) + (PetscInt)(key & 1); }
+};
+
+/* Bits of a mask that are below border, 0 to 128. */
+__device__ __forceinline__ unsigned int CountBelow(const uint32_t mask[HISPARSE_SLICE_WORDS], int border)
+{
+  unsigned int n = 0;
+
+#pragma unroll
+  for (int w = 0; w < HISPARSE_SLICE_WORDS; w++) {
+    const int bits = border - 32 * w;
+
+    n += __popc(bits >= 32 ? mask[w] : bits > 0 ? mask[w] & ((1u << bits) - 1u) : 0);
+  }
+  return n;
+}
+
+/* Word w of a mask shifted up by shift, -127 to 127. */
+__device__ __forceinline__ uint32_t ShiftedWord(const uint32_t mask[HISPARSE_SLICE_WORDS], int w, int shift)
+{
+  const int words = shift >> 5, bits = shift & 31, k = w - words; // shift == 32 * words + bits
+  uint32_t  low = 0, high = 0;
+
+#pragma unroll
+  for (int j = 0; j < HISPARSE_SLICE_WORDS; j++) {
+    if (j == k) high = mask[j];
+    if (j == k - 1) low = mask[j];
+  }
+  return bits == 0 ? high : high << bits | low >> (32 - bits);
+}
+
+/* A warp writes the keys of a slice's pieces; a part without entries has the largest key there is. */
+__global__ void __launch_bounds__(THREADS) MakeKeysKernel(PetscInt num_slices, const HiSparseSlice *slices, const HiSparsePiece *pieces, Keys keys, uint64_t *out, uint32_t *numbers)
+{
+  const int      lane  = (int)threadIdx.x % HISPARSE_WARP;
+  const PetscInt slice = (PetscInt)blockIdx.x * WARPS + (PetscInt)threadIdx.x / HISPARSE_WARP;
+
+  if (slice >= num_slices) return;
+  const HiSparseSlice s = slices[slice];
+
+  for (uint32_t k = s.first_piece + (uint32_t)lane; k < s.first_piece + s.num_pieces; k += HISPARSE_WARP) {
+    const HiSparsePiece piece        = pieces[k];
+    const PetscInt      column_slice = piece.c0 >> SLICE_SHIFT; // -1: before the first
+    const int           offset       = piece.c0 & (HISPARSE_SLICE_ROWS - 1);
+    const unsigned int  all = BitsBefore(piece.mask, HISPARSE_SLICE_WORDS), first = CountBelow(piece.mask, HISPARSE_SLICE_ROWS - offset);
+    const int32_t       r0 = (int32_t)(slice * HISPARSE_SLICE_ROWS) - offset;
+
+    out[2 * (size_t)k]         = first > 0 ? keys.Make((uint64_t)column_slice, r0, offset > 0) : UINT64_MAX;
+    out[2 * (size_t)k + 1]     = first < all ? keys.Make((uint64_t)(column_slice + 1), r0 + HISPARSE_SLICE_ROWS, 0) : UINT64_MAX;
+    numbers[2 * (size_t)k]     = k;
+    numbers[2 * (size_t)k + 1] = k;
+  }
+}
+
+/* 1 for the first part of a piece of the transpose. */
+struct MarkHead {
+  const uint64_t *keys;
+  uint32_t       *heads; // [parts + 1]
+  PetscCount      parts; // that have entries
+  __device__ void operator()(PetscCount k) const { heads[k] = k < parts && (k == 0 || keys[k - 1] >> 1 != keys[k] >> 1); }
+};
+
+/* A piece of the transpose of its first part, and of its second if there is one. */
+struct WritePieces {
+  Keys                     keys;
+  const uint64_t          *sorted;
+  const uint32_t          *numbers, *places; // [parts]; [parts + 1] pieces before each part
+  PetscCount               parts;
+  const HiSparseSlice     *slices;
+  const HiSparsePiece     *pieces;
+  HiSparseTransposedPiece *transposed;
+
+  /* Adds the bits of a part, and says where its values begin. */
+  __device__ uint64_t AddPart(PetscCount k, uint32_t mask[HISPARSE_SLICE_WORDS]) const
+  {
+    const HiSparsePiece piece     = pieces[numbers[k]];
+    const PetscInt      row_slice = keys.RowSlice(sorted[k]);
+    const int           shift     = (int)((int64_t)row_slice * HISPARSE_SLICE_ROWS - keys.R0(sorted[k])); // column in its slice - row in its slice
+
+#pragma unroll
+    for (int w = 0; w < HISPARSE_SLICE_WORDS; w++) mask[w] |= ShiftedWord(piece.mask, w, shift);
+    return (uint64_t)slices[row_slice].values + piece.values + CountBelow(piece.mask, -shift); // rows whose columns are before the slice come first
+  }
+
+  __device__ void operator()(PetscCount k) const
+  {
+    uint32_t mask[HISPARSE_SLICE_WORDS] = {};
+    uint64_t place[2]                   = {0, 0}, start;
+    uint32_t before                     = 0;
+
+    if (places[k] == places[k + 1]) return; // the second part
+    for (PetscCount part = k; part <= k + 1 && part < parts && sorted[part] >> 1 == sorted[k] >> 1; part++) {
+      start                   = AddPart(part, mask);
+      place[sorted[part] & 1] = start - before;
+      before                  = BitsBefore(mask, HISPARSE_SLICE_WORDS);
+    }
+    transposed[places[k]] = {{mask[0], mask[1], mask[2], mask[3]}, keys.R0(sorted[k]), (uint32_t)place[0], (uint32_t)place[1], (uint32_t)(place[0] >> 32) | (uint32_t)(place[1] >> 32) << 16};
+  }
+};
+
+/* The first piece of each slice of columns. */
+struct FindSlice {
+  Keys            keys;
+  const uint64_t *sorted;
+  const uint32_t *places;
+  PetscCount      parts;
+  uint32_t       *slices;
+
+  __device__ void operator()(PetscInt slice) const { slices[slice] = places[LowerBound(sorted, (PetscCount)0, parts, keys.Make((uint64_t)slice, -(HISPARSE_SLICE_ROWS - 1), 0))]; }
+};
+
+/* Arrays that exist while the list is made. */
+struct Work {
+  uint64_t  *keys[2];    // [2 * pieces]
+  uint32_t  *numbers[2]; // [2 * pieces] piece of each part
+  uint32_t  *places;     // [parts + 1]
+  PetscCount parts;
+};
+
+/* Counts the keys that are not the largest there is. */
+struct CountParts {
+  const uint64_t *sorted;
+  PetscCount      n;
+  PetscCount     *parts;
+  __device__ void operator()(int) const { *parts = LowerBound(sorted, (PetscCount)0, n, (uint64_t)UINT64_MAX); }
+};
+
+PetscErrorCode SortParts(const HiSparseDiagonals *d, Keys keys, Work *work, cudaStream_t stream)
+{
+  const PetscCount            n = 2 * d->num_pieces;
+  cub::DoubleBuffer<uint64_t> key_buffer;
+  cub::DoubleBuffer<uint32_t> number_buffer;
+  PetscCount                 *parts;
+
+  PetscFunctionBegin;
+  for (int i = 0; i < 2; i++) {
+    PetscCall(PetscSparseCUDAMalloc(n, "keys of transposed pieces", stream, &work->keys[i]));
+    PetscCall(PetscSparseCUDAMalloc(n, "numbers of transposed pieces", stream, &work->numbers[i]));
+  }
+  MakeKeysKernel<<<DCSRNumBlocks((PetscCount)d->num_slices, WARPS), THREADS, 0, stream>>>(d->num_slices, d->slices, d->pieces, keys, work->keys[0], work->numbers[0]);
+  PetscCallCUDA(cudaGetLastError());
+  key_buffer    = cub::DoubleBuffer<uint64_t>(work->keys[0], work->keys[1]);
+  number_buffer = cub::DoubleBuffer<uint32_t>(work->numbers[0], work->numbers[1]);
+  // the largest key has a bit above all others, so that it comes last
+  PetscCall(DCSRWithTemporary("sort of transposed pieces", stream, [&](void *storage, size_t &bytes) { return cub::DeviceRadixSort::SortPairs(storage, bytes, key_buffer, number_buffer, n, 0, keys.r0_bits + keys.slice_bits + 2, stream); }));
+  if (key_buffer.Current() != work->keys[0]) {
+    work->keys[1] = work->keys[0];
+    work->keys[0] = key_buffer.Current();
+  }
+  if (number_buffer.Current() != work->numbers[0]) {
+    work->numbers[1] = work->numbers[0];
+    work->numbers[0] = number_buffer.Current();
+  }
+  parts = (PetscCount *)work->keys[1];
+  PetscCallCUDA(cub::DeviceFor::Bulk(1, CountParts{work->keys[0], n, parts}, stream));
+  PetscCallCUDA(cudaMemcpyAsync(&work->parts, parts, sizeof(work->parts), cudaMemcpyDeviceToHost, stream));
+  PetscCallCUDA(cudaStreamSynchronize(stream));
+  PetscCall(PetscSparseCUDAFree(&work->keys[1], stream));
+  PetscCall(PetscSparseCUDAFree(&work->numbers[1], stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The list of work's parts; *pieces and *slices are the caller's, also after an error. */
+PetscErrorCode WriteList(const HiSparseDiagonals *d, Keys keys, Work *work, cudaStream_t stream, HiSparseTransposedPiece **pieces, uint32_t **slices, PetscCount *num_pieces)
+{
+  const PetscCount n = work->parts + 1;
+  uint32_t         total;
+
+  PetscFunctionBegin;
+  PetscCall(PetscSparseCUDAMalloc(n, "places of transposed pieces", stream, &work->places));
+  PetscCallCUDA(cub::DeviceFor::Bulk(n, MarkHead{work->keys[0], work->places, work->parts}, stream));
+  PetscCall(DCSRWithTemporary("places of transposed pieces", stream, [&](void *storage, size_t &bytes) { return cub::DeviceScan::ExclusiveSum(storage, bytes, work->places, work->places, n, stream); }));
+  PetscCallCUDA(cudaMemcpyAsync(&total, work->places + work->parts, sizeof(total), cudaMemcpyDeviceToHost, stream));
+  PetscCallCUDA(cudaStreamSynchronize(stream));
+  *num_pieces = (PetscCount)total;
+  PetscCall(PetscSparseCUDAMalloc(total, "pieces of diagonals of the transpose", stream, pieces));
+  PetscCall(PetscSparseCUDAMalloc((size_t)d->num_column_slices + 1, "slices of diagonals of the transpose", stream, slices));
+  PetscCallCUDA(cub::DeviceFor::Bulk(work->parts, WritePieces{keys, work->keys[0], work->numbers[0], work->places, work->parts, d->slices, d->pieces, *pieces}, stream));
+  PetscCallCUDA(cub::DeviceFor::Bulk((PetscInt)(d->num_column_slices + 1), FindSlice{keys, work->keys[0], work->places, work->parts, *slices}, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode BitsOf(PetscCount n, int *bits)
+{
+  PetscFunctionBegin;
+  *bits = 1;
+  while (n >> *bits > 0) (*bits)++;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode CreateList(const HiSparseDiagonals *d, cudaStream_t stream, HiSparseTransposedPiece **pieces, uint32_t **slices, PetscCount *num_pieces)
+{
+  Work           work = {};
+  Keys           keys;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(BitsOf((PetscCount)d->num_rows + HISPARSE_SLICE_ROWS, &keys.r0_bits));
+  PetscCall(BitsOf((PetscCount)d->num_column_slices, &keys.slice_bits));
+  PetscCheck(2 * d->num_pieces < (PetscCount)UINT32_MAX, PETSC_COMM_SELF, PETSC_ERR_SUP, "%" PetscCount_FMT " pieces of diagonals are too many for a product with the transpose; use -mat_hisparse_format csr, or more ranks", d->num_pieces);
+  PetscCallGoto(ierr, cleanup, SortParts(d, keys, &work, stream));
+  PetscCallGoto(ierr, cleanup, WriteList(d, keys, &work, stream, pieces, slices, num_pieces));
+cleanup:
+  for (int i = 0; i < 2; i++) {
+    PetscCall(PetscSparseCUDAFree(&work.keys[i], stream));
+    PetscCall(PetscSparseCUDAFree(&work.numbers[i], stream));
+  }
+  PetscCall(PetscSparseCUDAFree(&work.places, stream));
+  PetscFunctionReturn(ierr);
+}
+
+/* Rows of the overflow become rows of the matrix. */
+struct MapColumns {
+  int32_t        *columns;
+  const int32_t  *rows;
+  __device__ void operator()(PetscCount k) const { columns[k] = rows[columns[k]]; }
+};
+
+/* The transpose of the overflow, *overflow and *permutation are 0 before and after an error. */
+PetscErrorCode TransposeOverflow(const HiSparseDiagonals *d, cudaStream_t stream, HiSparseOverflow *overflow, void **permutation)
+{
+  const DCSRView view = d->overflow.view;
+  DCSRView       transpose;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  if (view.num_nonzeros == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(DCSRViewAllocateStructure(view.num_columns, view.num_rows, view.num_nonzeros, view.wide, stream, &transpose));
+  PetscCallGoto(ierr, failed, PetscSparseCUDAMalloc_Private((size_t)view.num_nonzeros * (view.wide ? sizeof(int64_t) : sizeof(int32_t)), "permutation of entries outside of diagonals", stream, permutation));
+  PetscCallGoto(ierr, failed, DCSRTranspose(view, PETSC_FALSE, transpose, *permutation, stream));
+  PetscCallCUDAGoto(ierr, failed, cub::DeviceFor::Bulk(view.num_nonzeros, MapColumns{transpose.columns, d->overflow.rows}, stream));
+  transpose.num_columns = d->num_rows;
+  PetscCallGoto(ierr, failed, HiSparseOverflowCreate(transpose, stream, overflow));
+  transpose.columns = NULL; // the overflow's now
+  PetscCall(DCSRViewFree(&transpose, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+failed:
+  PetscCall(DCSRViewFree(&transpose, stream));
+  PetscCall(PetscSparseCUDAFree(permutation, stream));
+  PetscFunctionReturn(ierr);
+}
+
+} // namespace
+
+/*
+  HiSparseDiagonalsTransposeCreate - what products with the transpose read, when it is not there
+
+  Input Parameters:
++ d      - the structure
+- stream - synchronizes it when there is something to make
+
+  Errors: PETSC_ERR_MEM, PETSC_ERR_SUP for 2^31 pieces; the structure is as it was.
+
+  Cost: a radix sort of two keys a piece; workspace: 48 bytes a piece. With entries outside of diagonals the explicit transpose of these.
+*/
+PetscErrorCode HiSparseDiagonalsTransposeCreate(HiSparseDiagonals *d, cudaStream_t stream)
+{
+  HiSparseTransposedPiece *pieces      = NULL;
+  uint32_t                *slices      = NULL;
+  PetscCount               num_pieces  = 0;
+  HiSparseOverflow         overflow    = {};
+  void                    *permutation = NULL;
+  PetscErrorCode           ierr;
+
+  PetscFunctionBegin;
+  if (d->transposed_slices != NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCallGoto(ierr, failed, CreateList(d, stream, &pieces, &slices, &num_pieces));
+  PetscCallGoto(ierr, failed, TransposeOverflow(d, stream, &overflow, &permutation));
+  d->transposed_pieces     = pieces;
+  d->transposed_slices     = slices;
+  d->num_transposed_pieces = num_pieces;
+  d->transposed_overflow   = overflow;
+  d->permutation           = permutation;
+  PetscFunctionReturn(PETSC_SUCCESS);
+failed:
+  PetscCall(PetscSparseCUDAFree(&pieces, stream));
+  PetscCall(PetscSparseCUDAFree(&slices, stream));
+  PetscFunctionReturn(ierr);
+}

@@ -1,0 +1,380 @@
+/*
+  Values of masked diagonals from compact CSR, and compact CSR from masked diagonals.
+
+  A warp takes a quarter of a slice, 32 rows, a lane one of them. The entries of 32 rows lie behind each other in CSR, so that they come to shared memory, or go from it, in loads of consecutive entries. The warp walks
+  over the pieces of the slice, and each lane whose row has an entry in the piece takes the next one of its row: pieces ascend by column. So CSR's columns are not looked at, unless the row has entries outside of
+  pieces, which lie between the others.
+*/
+#include "diagonals.cuh"
+#include "../common/offsets.cuh"
+#include "../common/search.cuh"
+#include "../common/temporary.cuh"
+#include <cub/device/device_scan.cuh>
+
+namespace
+{
+
+constexpr int THREADS = 128, WARPS = THREADS / HISPARSE_WARP; // a slice
+static_assert(WARPS == HISPARSE_SLICE_WORDS, "A warp takes one word of the masks");
+
+/* Entries of 32 rows in shared memory: at most so many times the mean, so that a few long rows do not take the memory of all. Others are read and written where they are. */
+constexpr double STAGED_OVER_MEAN = 2.0;
+constexpr int    MIN_STAGED       = 256;
+
+/* Entries outside of pieces. */
+struct OverflowArguments {
+  Offsets        offsets; // [rows + 1]
+  const int32_t *columns, *rows, *slices;
+};
+
+/* The diagonals, and the CSR arrays beside them. */
+struct ValuesArguments {
+  const HiSparseSlice *slices;
+  const HiSparsePiece *pieces;
+  OverflowArguments    overflow;
+  PetscScalar         *values, *overflow_values;
+  PetscScalar          alpha; // of values on their way to CSR
+  bool                 scaled;
+  PetscInt             num_rows;
+  Offsets              row_offsets; // [num_rows + 1] of CSR
+  int32_t             *csr_columns;
+  PetscScalar         *csr_values;
+  unsigned int         staged; // entries that a warp has room for in shared memory
+};
+
+/* A value on its way to CSR. */
+__device__ __forceinline__ PetscScalar Scaled(const ValuesArguments &a, PetscScalar value)
+{
+  return a.scaled ? a.alpha * value : value;
+}
+
+/* The entries [begin, end) of a row that are in no piece. */
+struct OverflowRow {
+  PetscCount begin, end;
+};
+
+/* The same for all lanes when the slice has none. */
+__device__ __forceinline__ OverflowRow FindOverflowRow(const OverflowArguments &a, PetscInt slice, PetscInt row)
+{
+  const int32_t last = a.slices[slice + 1], k = LowerBound(a.rows, a.slices[slice], last, (int32_t)row);
+
+  if (k < last && a.rows[k] == (int32_t)row) return {a.offsets(k), a.offsets(k + 1)};
+  return {0, 0};
+}
+
+/* What lane k knows of the k-th of up to 32 pieces, for word w: its bits there, the place of their values, the column of the first row. */
+struct PieceWord {
+  uint32_t mask, place;
+  int32_t  column;
+
+  __device__ __forceinline__ void Load(const HiSparsePiece *pieces, unsigned int k, unsigned int n, int w)
+  {
+    mask = place = 0;
+    column       = 0;
+    if (k >= n) return;
+    const HiSparsePiece piece = pieces[k];
+
+#pragma unroll
+    for (int j = 0; j < HISPARSE_SLICE_WORDS; j++)
+      if (j == w) mask = piece.mask[j];
+    place  = piece.values + BitsBefore(piece.mask, w);
+    column = piece.c0 + w * HISPARSE_WARP;
+  }
+};
+
+/* A warp's rows in CSR. */
+struct Quarter {
+  PetscInt     slice, row; // row: of this lane, may be behind the last
+  int          word, lane;
+  PetscCount   first;  // entry of the warp
+  PetscCount   n;      // entries of the warp
+  unsigned int before; // entries of the warp's rows before this lane's, when they fit shared memory
+  PetscCount   begin;  // first entry of the lane's row
+};
+
+__device__ __forceinline__ Quarter FindQuarter(const ValuesArguments &a)
+{
+  Quarter q;
+
+  q.slice              = (PetscInt)blockIdx.x;
+  q.word               = (int)threadIdx.x / HISPARSE_WARP;
+  q.lane               = (int)threadIdx.x % HISPARSE_WARP;
+  const PetscInt first = min(q.slice * HISPARSE_SLICE_ROWS + q.word * HISPARSE_WARP, a.num_rows);
+
+  q.row    = first + q.lane;
+  q.first  = a.row_offsets(first);
+  q.n      = a.row_offsets(min(first + HISPARSE_WARP, a.num_rows)) - q.first;
+  q.begin  = a.row_offsets(min(q.row, a.num_rows));
+  q.before = (unsigned int)(q.begin - q.first);
+  return q;
+}
+
+/* The values of CSR to their places. */
+template <bool Overflow>
+__global__ void __launch_bounds__(THREADS) SetValuesKernel(const ValuesArguments a)
+{
+  extern __shared__ uint4 shared[];
+  const Quarter           q       = FindQuarter(a);
+  const HiSparseSlice     s       = a.slices[q.slice];
+  PetscScalar            *to      = a.values + s.values;
+  const PetscScalar      *next    = a.csr_values + q.begin;
+  OverflowRow             outside = {0, 0};
+
+  if (q.n <= (PetscCount)a.staged) {
+    PetscScalar *staged = (PetscScalar *)shared + (size_t)q.word * a.staged;
+
+    CopyToShared(staged, a.csr_values + q.first, (unsigned int)q.n, q.lane);
+    next = staged + q.before;
+  }
+  if (Overflow && q.row < a.num_rows) outside = FindOverflowRow(a.overflow, q.slice, q.row);
+  __syncwarp();
+  for (unsigned int p = 0; p < s.num_pieces; p += HISPARSE_WARP) {
+    const int n = (int)min(s.num_pieces - p, (unsigned int)HISPARSE_WARP);
+    PieceWord own;
+
+    own.Load(a.pieces + s.first_piece, p + q.lane, s.num_pieces, q.word);
+#pragma unroll 4
+    for (int k = 0; k < n; k++) {
+      const uint32_t mask = __shfl_sync(HISPARSE_FULL_MASK, own.mask, k), place = __shfl_sync(HISPARSE_FULL_MASK, own.place, k);
+      const int32_t  column = Overflow ? __shfl_sync(HISPARSE_FULL_MASK, own.column, k) + q.lane : 0;
+
+      if (mask >> q.lane & 1u) {
+        if (Overflow)
+          for (; outside.begin < outside.end && a.overflow.columns[outside.begin] < column; outside.begin++) a.overflow_values[outside.begin] = *next++;
+        to[place + __popc(mask & LowerLanes(q.lane))] = *next++;
+      }
+    }
+  }
+  if (Overflow)
+    for (; outside.begin < outside.end; outside.begin++) a.overflow_values[outside.begin] = *next++;
+}
+
+/* Entries of each row. */
+__global__ void __launch_bounds__(THREADS) RowSizesKernel(const ValuesArguments a)
+{
+  const PetscInt      slice = (PetscInt)blockIdx.x, row = slice * HISPARSE_SLICE_ROWS + (PetscInt)threadIdx.x;
+  const int           word = (int)threadIdx.x / HISPARSE_WARP, lane = (int)threadIdx.x % HISPARSE_WARP;
+  const HiSparseSlice s    = a.slices[slice];
+  PetscCount          size = 0;
+
+  for (unsigned int p = 0; p < s.num_pieces; p += HISPARSE_WARP) {
+    const int n = (int)min(s.num_pieces - p, (unsigned int)HISPARSE_WARP);
+    PieceWord own;
+
+    own.Load(a.pieces + s.first_piece, p + lane, s.num_pieces, word);
+#pragma unroll 4
+    for (int k = 0; k < n; k++) size += __shfl_sync(HISPARSE_FULL_MASK, own.mask, k) >> lane & 1u;
+  }
+  if (row >= a.num_rows) return;
+  if (a.overflow.slices != NULL) {
+    const OverflowRow outside = FindOverflowRow(a.overflow, slice, row);
+
+    size += outside.end - outside.begin;
+  }
+  a.row_offsets.Set(row, size);
+  if (row == a.num_rows - 1) a.row_offsets.Set(a.num_rows, 0);
+}
+
+/* Where the entries of a lane's row go. */
+template <bool Columns, bool Values>
+struct RowWriter {
+  int32_t     *columns;
+  PetscScalar *values;
+
+  __device__ __forceinline__ void Add(int32_t column, PetscScalar value)
+  {
+    if (Columns) *columns++ = column;
+    if (Values) *values++ = value;
+  }
+};
+
+/* The entries of the row outside of pieces whose columns are below a column. */
+template <bool Columns, bool Values>
+__device__ __forceinline__ void AddOutside(const ValuesArguments &a, OverflowRow *outside, int32_t column, RowWriter<Columns, Values> *writer)
+{
+  for (; outside->begin < outside->end && a.overflow.columns[outside->begin] < column; outside->begin++) writer->Add(a.overflow.columns[outside->begin], Values ? Scaled(a, a.overflow_values[outside->begin]) : PetscScalar(0));
+}
+
+/* All entries of the warp's rows, in the order of their columns. */
+template <bool Overflow, bool Columns, bool Values>
+__device__ __forceinline__ void WriteRows(const ValuesArguments &a, const Quarter &q, RowWriter<Columns, Values> writer)
+{
+  constexpr int       batch   = 8; // loads under way
+  const HiSparseSlice s       = a.slices[q.slice];
+  const PetscScalar  *from    = a.values + s.values;
+  OverflowRow         outside = {0, 0};
+
+  if (Overflow && q.row < a.num_rows) outside = FindOverflowRow(a.overflow, q.slice, q.row);
+  for (unsigned int p = 0; p < s.num_pieces; p += HISPARSE_WARP) {
+    const int n = (int)min(s.num_pieces - p, (unsigned int)HISPARSE_WARP);
+    PieceWord own;
+
+    own.Load(a.pieces + s.first_piece, p + q.lane, s.num_pieces, q.word);
+#pragma unroll 1
+    for (int k = 0; k < n; k += batch) { // pieces behind the last have no bits
+      PetscScalar  value[batch];
+      unsigned int has = 0;
+
+#pragma unroll
+      for (int b = 0; b < batch; b++) {
+        const uint32_t mask = __shfl_sync(HISPARSE_FULL_MASK, own.mask, k + b), place = __shfl_sync(HISPARSE_FULL_MASK, own.place, k + b);
+        const bool     mine = mask >> q.lane & 1u;
+
+        has |= (unsigned int)mine << b;
+        if (Values) value[b] = mine ? LoadValue(from + (place + __popc(mask & LowerLanes(q.lane)))) : PetscScalar(0);
+      }
+#pragma unroll
+      for (int b = 0; b < batch; b++) {
+        const int32_t column = Overflow || Columns ? __shfl_sync(HISPARSE_FULL_MASK, own.column, k + b) + q.lane : 0;
+
+        if (has >> b & 1u) {
+          if (Overflow) AddOutside(a, &outside, column, &writer);
+          writer.Add(column, Values ? Scaled(a, value[b]) : PetscScalar(0));
+        }
+      }
+    }
+  }
+  if (Overflow) AddOutside(a, &outside, INT32_MAX, &writer);
+}
+
+/* n entries from the shared memory of a warp. */
+template <typename T>
+__device__ __forceinline__ void CopyFromShared(T *to, const T *from, PetscCount n, int lane)
+{
+  for (unsigned int k = (unsigned int)lane; k < (unsigned int)n; k += HISPARSE_WARP) to[k] = from[k];
+}
+
+/* CSR's columns and values, as they are wanted. */
+template <bool Overflow, bool Columns, bool Values>
+__global__ void __launch_bounds__(THREADS) GetCSRKernel(const ValuesArguments a)
+{
+  extern __shared__ uint4 shared[];
+  const Quarter           q       = FindQuarter(a);
+  PetscScalar            *values  = (PetscScalar *)shared + (size_t)q.word * a.staged;
+  int32_t                *columns = (int32_t *)((PetscScalar *)shared + (Values ? (size_t)WARPS * a.staged : 0)) + (size_t)q.word * a.staged;
+
+  if (q.n > (PetscCount)a.staged) {
+    WriteRows<Overflow, Columns, Values>(a, q, {a.csr_columns + q.begin, a.csr_values + q.begin});
+    return;
+  }
+  WriteRows<Overflow, Columns, Values>(a, q, {columns + q.before, values + q.before});
+  __syncwarp();
+  if (Columns) CopyFromShared(a.csr_columns + q.first, columns, q.n, q.lane);
+  if (Values) CopyFromShared(a.csr_values + q.first, values, q.n, q.lane);
+}
+
+typedef void ValuesKernel(ValuesArguments);
+
+/* A thread block a slice, with shared memory of so many bytes an entry. */
+PetscErrorCode Launch(ValuesKernel *kernel, const HiSparseDiagonals *d, size_t entry_bytes, ValuesArguments a, cudaStream_t stream)
+{
+  const double    limit = STAGED_OVER_MEAN * (double)d->num_nonzeros / ((double)d->num_slices * WARPS) + MIN_STAGED;
+  DCSRDeviceFacts facts;
+  size_t          most, bytes;
+
+  PetscFunctionBegin;
+  PetscCall(DCSRGetDeviceFacts(&facts));
+  most     = (size_t)facts.block_shared_bytes / (WARPS * entry_bytes);
+  most     = limit < (double)most ? (size_t)limit : most;
+  a.staged = (unsigned int)PetscMin(most, (size_t)d->max_quarter);
+  bytes    = (size_t)a.staged * WARPS * entry_bytes;
+  PetscCallCUDA(cudaFuncSetAttribute((const void *)kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes));
+  kernel<<<(unsigned int)d->num_slices, THREADS, bytes, stream>>>(a);
+  PetscCallCUDA(cudaGetLastError());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+template <bool Overflow>
+PetscErrorCode LaunchGetCSR(const HiSparseDiagonals *d, PetscBool columns, PetscBool values, const ValuesArguments &a, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  if (columns && values) PetscCall(Launch(GetCSRKernel<Overflow, true, true>, d, sizeof(PetscScalar) + sizeof(int32_t), a, stream));
+  else if (columns) PetscCall(Launch(GetCSRKernel<Overflow, true, false>, d, sizeof(int32_t), a, stream));
+  else if (values) PetscCall(Launch(GetCSRKernel<Overflow, false, true>, d, sizeof(PetscScalar), a, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+ValuesArguments MakeArguments(const HiSparseDiagonals *d, const HiSparseDiagonalsValues *v, PetscScalar alpha, DCSRView csr)
+{
+  ValuesArguments a = {};
+
+  a.slices           = d->slices;
+  a.pieces           = d->pieces;
+  a.overflow.offsets = Offsets(d->overflow.view);
+  a.overflow.columns = d->overflow.view.columns;
+  a.overflow.rows    = d->overflow.rows;
+  a.overflow.slices  = d->overflow_slices;
+  a.values           = v->values;
+  a.overflow_values  = v->values + d->overflow_begin;
+  a.alpha            = alpha;
+  a.scaled           = alpha != PetscScalar(1.0);
+  a.num_rows         = d->num_rows;
+  a.row_offsets      = Offsets(csr);
+  a.csr_columns      = csr.columns;
+  a.csr_values       = csr.values;
+  return a;
+}
+
+template <typename Offset>
+PetscErrorCode RowOffsets(const HiSparseDiagonals *d, const ValuesArguments &a, cudaStream_t stream)
+{
+  Offset *row_offsets = (Offset *)a.row_offsets.offsets;
+
+  PetscFunctionBegin;
+  RowSizesKernel<<<(unsigned int)d->num_slices, THREADS, 0, stream>>>(a);
+  PetscCallCUDA(cudaGetLastError());
+  PetscCall(DCSRWithTemporary("row offsets of a matrix", stream, [&](void *storage, size_t &bytes) { return cub::DeviceScan::ExclusiveSum(storage, bytes, row_offsets, row_offsets, (PetscCount)d->num_rows + 1, stream); }));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+} // namespace
+
+/*
+  HiSparseDiagonalsSetValues - the values of compact CSR
+
+  Input Parameters:
++ structure - the diagonals
+. values    - what is written
+. csr       - compact CSR of the same structure
+- stream    - asynchronous on it
+
+  Cost: a read and a write of the values, and a read of the pieces.
+*/
+PetscErrorCode HiSparseDiagonalsSetValues(void *structure, void *values, DCSRView csr, cudaStream_t stream)
+{
+  const HiSparseDiagonals *d = (const HiSparseDiagonals *)structure;
+  HiSparseDiagonalsValues *v = (HiSparseDiagonalsValues *)values;
+  const ValuesArguments    a = MakeArguments(d, v, 1.0, csr);
+
+  PetscFunctionBegin;
+  v->transposed_state = HISPARSE_TRANSPOSED_STALE;
+  PetscCall(Launch(d->overflow_slices != NULL ? SetValuesKernel<true> : SetValuesKernel<false>, d, sizeof(PetscScalar), a, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  HiSparseDiagonalsGetCSR - compact CSR, columns of a row sorted
+
+  Input Parameters:
++ structure      - the diagonals
+. values         - their values
+. alpha          - factor of the values
+. with_structure - row offsets and columns are wanted; PETSC_FALSE: csr has them
+. with_values    - values are wanted
+. csr            - its arrays are allocated
+- stream         - asynchronous on it
+
+  Errors: PETSC_ERR_MEM, for a prefix sum.
+
+  Cost: a read of the values and a write of what is wanted; row offsets take a read of the pieces and a prefix sum.
+*/
+PetscErrorCode HiSparseDiagonalsGetCSR(void *structure, void *values, PetscScalar alpha, PetscBool with_structure, PetscBool with_values, DCSRView csr, cudaStream_t stream)
+{
+  const HiSparseDiagonals *d = (const HiSparseDiagonals *)structure;
+  ValuesArguments          a = MakeArguments(d, (const HiSparseDiagonalsValues *)values, alpha, csr);
+
+  PetscFunctionBegin;
+  if (with_structure) PetscCall(csr.wide ? RowOffsets<int64_t>(d, a, stream) : RowOffsets<int32_t>(d, a, stream));
+  PetscCall(d->overflow_slices != NULL ? LaunchGetCSR<true>(d, with_structure, with_values, a, stream) : LaunchGetCSR<false>(d, with_structure, with_values, a, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

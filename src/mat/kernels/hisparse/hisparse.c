@@ -1,0 +1,468 @@
+/*
+  A second way to store a sequential matrix: creation, copies that share, the scale factor, and the calls of the format's functions (hisparseimpl.h).
+*/
+#include "hisparseimpl.h"
+
+const char *const HiSparseFormats[] = {"auto", "diagonals", "windows", "csr", "HiSparseFormat", "HISPARSE_", NULL};
+
+static const HiSparseFormatOps *FormatOps(HiSparseFormat format)
+{
+  return format == HISPARSE_DIAGONALS ? &HiSparseFormatDiagonals : format == HISPARSE_WINDOWS ? &HiSparseFormatWindows : NULL;
+}
+
+/* data becomes shared's; on an error it stays the caller's. */
+static PetscErrorCode SharedCreate(void *data, HiSparseShared **shared)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscNew(shared));
+  (*shared)->references = 1;
+  (*shared)->data       = data;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* One reference less; *shared is NULL afterwards. */
+static PetscErrorCode SharedDestroy(HiSparseShared **shared, PetscErrorCode (*destroy)(void **, cudaStream_t), cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  if (*shared != NULL && --(*shared)->references == 0) {
+    PetscCall(destroy(&(*shared)->data, stream));
+    PetscCall(PetscFree(*shared));
+  }
+  *shared = NULL;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The object of a structure and values of ops, which are its own then; on an error they stay the caller's. */
+static PetscErrorCode Create(DCSRView csr, HiSparseFormat format, void *structure, void *values, HiSparse *hisparse)
+{
+  HiSparse       h;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(PetscNew(&h));
+  PetscCallGoto(ierr, failed, SharedCreate(structure, &h->structure));
+  PetscCallGoto(ierr, failed, SharedCreate(values, &h->values));
+  h->format       = format;
+  h->ops          = FormatOps(format);
+  h->num_rows     = csr.num_rows;
+  h->num_columns  = csr.num_columns;
+  h->num_nonzeros = csr.num_nonzeros;
+  h->scale        = 1.0;
+  *hisparse       = h;
+  PetscFunctionReturn(PETSC_SUCCESS);
+failed:
+  PetscCall(PetscFree(h->structure));
+  PetscCall(PetscFree(h));
+  PetscFunctionReturn(ierr);
+}
+
+/*
+  HiSparseCreate - a matrix in one of the formats that are smaller than CSR
+
+  Input Parameters:
++ csr    - compact, columns of a row sorted, with values; is not needed afterwards
+. format - HISPARSE_AUTO: the rule chooses; HISPARSE_DIAGONALS, HISPARSE_WINDOWS: this one, when it fits the matrix at all; HISPARSE_CSR: none
+- stream - synchronizes it
+
+  Output Parameter:
+. hisparse - NULL when CSR is as good, and after an error; free it with HiSparseDestroy()
+
+  Errors: PETSC_ERR_MEM; PETSC_ERR_ARG_WRONGSTATE for storage that is not compact or has no values.
+
+  Cost: a read of the columns, and of the values, and a write of what is made.
+*/
+PetscErrorCode HiSparseCreate(DCSRView csr, HiSparseFormat format, cudaStream_t stream, HiSparse *hisparse)
+{
+  const HiSparseFormatOps *ops;
+  void                    *structure = NULL, *values = NULL;
+  PetscErrorCode           ierr;
+
+  PetscFunctionBegin;
+  *hisparse = NULL;
+  PetscCheck(csr.row_offsets != NULL || csr.segments == NULL, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE, "Only compact storage has a second format, call DCSRDefragment() first");
+  PetscCheck(csr.values != NULL || csr.num_nonzeros == 0, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE, "The matrix has structure only, it has no values for a second format");
+  if (csr.num_nonzeros == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  if (format == HISPARSE_AUTO) PetscCall(HiSparseRuleApply(csr, stream, &format));
+  ops = FormatOps(format);
+  if (ops == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(ops->create(csr, stream, &structure, &values));
+  if (structure == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCallGoto(ierr, failed, Create(csr, format, structure, values, hisparse));
+  PetscFunctionReturn(PETSC_SUCCESS);
+failed:
+  PetscCall(ops->valuesdestroy(&values, stream));
+  PetscCall(ops->structuredestroy(&structure, stream));
+  PetscFunctionReturn(ierr);
+}
+
+/* HiSparseDestroy - frees a matrix, and what it shares when nobody else has it; NULL is fine, and *hisparse is NULL afterwards */
+PetscErrorCode HiSparseDestroy(HiSparse *hisparse, cudaStream_t stream)
+{
+  HiSparse h = *hisparse;
+
+  PetscFunctionBegin;
+  if (h == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(SharedDestroy(&h->values, h->ops->valuesdestroy, stream));
+  PetscCall(SharedDestroy(&h->structure, h->ops->structuredestroy, stream));
+  PetscCall(PetscFree(*hisparse));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  HiSparseDuplicate - a copy that shares structure and values
+
+  Input Parameters:
++ hisparse - the matrix
+- stream   - not used: nothing is copied
+
+  Output Parameter:
+. copy - free it with HiSparseDestroy()
+
+  Note: the first of the two that changes its values gets values of its own then. The scale factor is each one's own.
+*/
+PetscErrorCode HiSparseDuplicate(HiSparse hisparse, PETSC_UNUSED cudaStream_t stream, HiSparse *copy)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscNew(copy));
+  **copy = *hisparse;
+  (*copy)->structure->references++;
+  (*copy)->values->references++;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  HiSparseGetInfo - what a matrix became
+
+  Input Parameter:
+. hisparse - the matrix
+
+  Output Parameter:
+. info - on the host
+*/
+PetscErrorCode HiSparseGetInfo(HiSparse hisparse, HiSparseInfo *info)
+{
+  PetscFunctionBegin;
+  PetscCall(hisparse->ops->getinfo(hisparse->structure->data, hisparse->values->data, info));
+  info->format = hisparse->format;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* New values in place of the shared ones. */
+static PetscErrorCode ReplaceValues(HiSparse h, void *values)
+{
+  HiSparseShared *own;
+
+  PetscFunctionBegin;
+  PetscCall(SharedCreate(values, &own));
+  h->values->references--; // somebody else has them
+  h->values = own;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Values that nobody else has. copy: with what they were; otherwise whoever asks writes all of them, with write(), and an error of it leaves the old ones. */
+static PetscErrorCode OwnValues(HiSparse h, PetscBool copy, PetscErrorCode (*write)(HiSparse, void *, const DCSRView *, cudaStream_t), const DCSRView *csr, cudaStream_t stream)
+{
+  void          *values = NULL;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  if (h->values->references == 1) {
+    if (!copy) PetscCall(write(h, h->values->data, csr, stream));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(h->ops->valuescreate(h->structure->data, stream, &values));
+  if (copy) PetscCallGoto(ierr, failed, h->ops->valuescopy(h->structure->data, h->values->data, values, stream));
+  else PetscCallGoto(ierr, failed, write(h, values, csr, stream));
+  PetscCallGoto(ierr, failed, ReplaceValues(h, values));
+  PetscFunctionReturn(PETSC_SUCCESS);
+failed:
+  PetscCall(h->ops->valuesdestroy(&values, stream));
+  PetscFunctionReturn(ierr);
+}
+
+/* Before some values change: they are nobody else's. */
+static PetscErrorCode ChangeValues(HiSparse h, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  PetscCall(OwnValues(h, PETSC_TRUE, NULL, NULL, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The same, and the scale factor is in them. */
+static PetscErrorCode ChangeScaledValues(HiSparse h, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  PetscCall(ChangeValues(h, stream));
+  if (h->scale != (PetscScalar)1.0) PetscCall(h->ops->scale(h->structure->data, h->values->data, h->scale, stream));
+  h->scale = 1.0;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode WriteCSRValues(HiSparse h, void *values, const DCSRView *csr, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  PetscCall(h->ops->setvalues(h->structure->data, values, *csr, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  HiSparseSetValues - new values from CSR
+
+  Input Parameters:
++ hisparse - the matrix
+. csr      - compact CSR of the structure that it was made of, with values
+- stream   - asynchronous on it
+
+  Errors: PETSC_ERR_MEM when values were shared; PETSC_ERR_ARG_INCOMP for another number of rows, columns or entries.
+
+  Cost: a read and a write of the values.
+*/
+PetscErrorCode HiSparseSetValues(HiSparse hisparse, DCSRView csr, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  PetscCheck(csr.num_rows == hisparse->num_rows && csr.num_columns == hisparse->num_columns && csr.num_nonzeros == hisparse->num_nonzeros, PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP,
+             "CSR with %" PetscInt_FMT " rows, %" PetscInt_FMT " columns, %" PetscCount_FMT " entries has no values for a matrix with %" PetscInt_FMT ", %" PetscInt_FMT ", %" PetscCount_FMT "; make the matrix again", csr.num_rows, csr.num_columns,
+             csr.num_nonzeros, hisparse->num_rows, hisparse->num_columns, hisparse->num_nonzeros);
+  PetscCall(OwnValues(hisparse, PETSC_FALSE, WriteCSRValues, &csr, stream));
+  hisparse->scale = 1.0;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  HiSparseGetCSR - the matrix as compact CSR, columns of a row sorted
+
+  Input Parameters:
++ hisparse  - the matrix
+. structure - row offsets and columns are wanted; PETSC_FALSE: csr has them
+. values    - values are wanted
+. csr       - its arrays are allocated, in the sizes of compact CSR, with offsets of either width
+- stream    - asynchronous on it
+
+  Errors: PETSC_ERR_MEM, PETSC_ERR_ARG_INCOMP for other sizes; the contents of the arrays are undefined then.
+*/
+PetscErrorCode HiSparseGetCSR(HiSparse hisparse, PetscBool structure, PetscBool values, DCSRView csr, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  PetscCheck(csr.num_rows == hisparse->num_rows && csr.num_columns == hisparse->num_columns && csr.num_nonzeros == hisparse->num_nonzeros, PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP,
+             "CSR with %" PetscInt_FMT " rows, %" PetscInt_FMT " columns, %" PetscCount_FMT " entries has no room for a matrix with %" PetscInt_FMT ", %" PetscInt_FMT ", %" PetscCount_FMT "; allocate it in these sizes", csr.num_rows, csr.num_columns,
+             csr.num_nonzeros, hisparse->num_rows, hisparse->num_columns, hisparse->num_nonzeros);
+  if (structure || values) PetscCall(hisparse->ops->getcsr(hisparse->structure->data, hisparse->values->data, hisparse->scale, structure, values, csr, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  HiSparsePrepare - makes what the products of a direction need, if it is not there
+
+  Input Parameters:
++ hisparse  - the matrix
+. transpose - PETSC_TRUE: products with the transpose or the Hermitian transpose
+- stream    - synchronizes it when there is something to make
+
+  Errors: PETSC_ERR_MEM; the matrix is as it was.
+*/
+PetscErrorCode HiSparsePrepare(HiSparse hisparse, PetscBool transpose, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  PetscCall(hisparse->ops->prepare(hisparse->structure->data, hisparse->values->data, transpose, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  HiSparseMult - y = A x + z
+
+  Input Parameters:
++ hisparse - the matrix
+. x        - [columns] device
+. z        - [rows] device, may be y; or NULL: nothing is added
+- stream   - asynchronous on it, but for the first product
+
+  Output Parameter:
+. y - [rows] device, not x
+
+  Note: bitwise reproducible.
+*/
+PetscErrorCode HiSparseMult(HiSparse hisparse, const PetscScalar x[], const PetscScalar z[], PetscScalar y[], cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  PetscCall(HiSparsePrepare(hisparse, PETSC_FALSE, stream));
+  PetscCall(hisparse->ops->mult(hisparse->structure->data, hisparse->values->data, hisparse->scale, x, z, y, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  HiSparseMultTranspose - y = A^T x + z or y = A^H x + z
+
+  Input Parameters:
++ hisparse  - the matrix
+. conjugate - PETSC_TRUE: the Hermitian transpose
+. x         - [rows] device
+. z         - [columns] device, may be y; or NULL: nothing is added
+- stream    - asynchronous on it, but for the first product
+
+  Output Parameter:
+. y - [columns] device, not x
+
+  Note: bitwise reproducible.
+*/
+PetscErrorCode HiSparseMultTranspose(HiSparse hisparse, PetscBool conjugate, const PetscScalar x[], const PetscScalar z[], PetscScalar y[], cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  PetscCall(HiSparsePrepare(hisparse, PETSC_TRUE, stream));
+  PetscCall(hisparse->ops->multtranspose(hisparse->structure->data, hisparse->values->data, conjugate ? PetscConj(hisparse->scale) : hisparse->scale, conjugate, x, z, y, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* HiSparseScale - multiplies the matrix by alpha: a factor beside the values, which stay as they are and shared */
+PetscErrorCode HiSparseScale(HiSparse hisparse, PetscScalar alpha, PETSC_UNUSED cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  hisparse->scale *= alpha;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode WriteZeros(HiSparse h, void *values, PETSC_UNUSED const DCSRView *csr, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  PetscCall(h->ops->zero(h->structure->data, values, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* HiSparseZero - sets all values to zero, the structure stays */
+PetscErrorCode HiSparseZero(HiSparse hisparse, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  PetscCall(OwnValues(hisparse, PETSC_FALSE, WriteZeros, NULL, stream));
+  hisparse->scale = 1.0;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* HiSparseConjugate - replaces all values by their complex conjugates; nothing to do for real scalars */
+PetscErrorCode HiSparseConjugate(HiSparse hisparse, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  if (PetscDefined(USE_COMPLEX)) {
+    PetscCall(ChangeValues(hisparse, stream));
+    PetscCall(hisparse->ops->conjugate(hisparse->structure->data, hisparse->values->data, stream));
+    hisparse->scale = PetscConj(hisparse->scale);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* HiSparseRealPart - replaces all values by their real parts; nothing to do for real scalars */
+PetscErrorCode HiSparseRealPart(HiSparse hisparse, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  if (PetscDefined(USE_COMPLEX)) {
+    PetscCall(ChangeScaledValues(hisparse, stream));
+    PetscCall(hisparse->ops->realpart(hisparse->structure->data, hisparse->values->data, stream));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* HiSparseImaginaryPart - replaces all values by their imaginary parts, as real numbers; zero for real scalars */
+PetscErrorCode HiSparseImaginaryPart(HiSparse hisparse, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  if (PetscDefined(USE_COMPLEX)) {
+    PetscCall(ChangeScaledValues(hisparse, stream));
+    PetscCall(hisparse->ops->imaginarypart(hisparse->structure->data, hisparse->values->data, stream));
+  } else PetscCall(HiSparseZero(hisparse, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  HiSparseDiagonalScale - multiplies rows and columns by factors
+
+  Input Parameters:
++ hisparse - the matrix
+. left     - [rows] device, or NULL
+. right    - [columns] device, or NULL
+- stream   - asynchronous on it
+*/
+PetscErrorCode HiSparseDiagonalScale(HiSparse hisparse, const PetscScalar left[], const PetscScalar right[], cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  if (left == NULL && right == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(ChangeValues(hisparse, stream));
+  PetscCall(hisparse->ops->diagonalscale(hisparse->structure->data, hisparse->values->data, left, right, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* HiSparseGetDiagonal - the diagonal, [min(rows, columns)] on the device; 0 where a row has no such entry */
+PetscErrorCode HiSparseGetDiagonal(HiSparse hisparse, PetscScalar diagonal[], cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  PetscCall(hisparse->ops->getdiagonal(hisparse->structure->data, hisparse->values->data, hisparse->scale, diagonal, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* HiSparseCountMissingDiagonal - how many of the first n rows have no diagonal entry; synchronizes */
+PetscErrorCode HiSparseCountMissingDiagonal(HiSparse hisparse, PetscCount n, cudaStream_t stream, PetscCount *missing)
+{
+  PetscFunctionBegin;
+  PetscCall(hisparse->ops->countmissingdiagonal(hisparse->structure->data, n, stream, missing));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  HiSparseDiagonalAdd - changes the diagonal entries that are there
+
+  Input Parameters:
++ hisparse - the matrix
+. d        - [min(rows, columns)] device, or NULL: scalar for all
+. scalar   - used when d is NULL
+. insert   - PETSC_TRUE: replaces the entries; otherwise adds
+- stream   - asynchronous on it
+*/
+PetscErrorCode HiSparseDiagonalAdd(HiSparse hisparse, const PetscScalar d[], PetscScalar scalar, PetscBool insert, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  PetscCall(ChangeScaledValues(hisparse, stream));
+  PetscCall(hisparse->ops->diagonaladd(hisparse->structure->data, hisparse->values->data, d, scalar, insert, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* HiSparseNormFrobeniusSquared - sum of the squares of absolute values, on the host; synchronizes */
+PetscErrorCode HiSparseNormFrobeniusSquared(HiSparse hisparse, cudaStream_t stream, PetscReal *norm2)
+{
+  const PetscReal scale = PetscAbsScalar(hisparse->scale);
+
+  PetscFunctionBegin;
+  PetscCall(hisparse->ops->normfrobeniussquared(hisparse->structure->data, hisparse->values->data, stream, norm2));
+  *norm2 *= scale * scale;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* HiSparseNormOne - largest column sum of absolute values, on the host; synchronizes */
+PetscErrorCode HiSparseNormOne(HiSparse hisparse, cudaStream_t stream, PetscReal *norm)
+{
+  PetscFunctionBegin;
+  PetscCall(hisparse->ops->normone(hisparse->structure->data, hisparse->values->data, stream, norm));
+  *norm *= PetscAbsScalar(hisparse->scale);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* HiSparseNormInfinity - largest row sum of absolute values, on the host; synchronizes */
+PetscErrorCode HiSparseNormInfinity(HiSparse hisparse, cudaStream_t stream, PetscReal *norm)
+{
+  PetscFunctionBegin;
+  PetscCall(hisparse->ops->norminfinity(hisparse->structure->data, hisparse->values->data, stream, norm));
+  *norm *= PetscAbsScalar(hisparse->scale);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* HiSparseRowSumAbs - row sums of absolute values, [rows] on the device */
+PetscErrorCode HiSparseRowSumAbs(HiSparse hisparse, PetscScalar sums[], cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  PetscCall(hisparse->ops->rowsumabs(hisparse->structure->data, hisparse->values->data, PetscAbsScalar(hisparse->scale), sums, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* HiSparseColumnSumsAbs - column sums of absolute values, [columns] on the device */
+PetscErrorCode HiSparseColumnSumsAbs(HiSparse hisparse, PetscReal sums[], cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  PetscCall(hisparse->ops->columnsumsabs(hisparse->structure->data, hisparse->values->data, PetscAbsScalar(hisparse->scale), sums, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

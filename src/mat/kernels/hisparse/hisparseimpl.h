@@ -1,0 +1,213 @@
+#pragma once
+/*
+  What the files of this folder share: the object, the table that each format fills, and what the files of the diagonals' format know of its arrays.
+
+  A HiSparse has a structure and values, two objects of its format, each with a reference count: copies share both until one of them changes its values. A scale factor stands beside them.
+*/
+#include <petscsparsecuda/hisparse.h>
+#include <petscsparsecuda/spmv.h>
+
+/*
+  The functions of a format. structure and values are what create() made; work is queued on stream, arrays are on the device. A function that fails leaves both as they were.
+
+  The scale factor of the matrix is alpha where a function takes it: the matrix is alpha times the values. The other functions work on the values as they are, and hisparse.c sees to the factor.
+  Functions that write values are called when nobody else has them (hisparse.c copies first).
+*/
+typedef struct {
+  /* *structure and *values NULL: the format does not fit the matrix. csr is compact, has values, rows sorted by column, and at least one entry. May synchronize */
+  PetscErrorCode (*create)(DCSRView csr, cudaStream_t stream, void **structure, void **values);
+  PetscErrorCode (*structuredestroy)(void **structure, cudaStream_t stream);                      /* *structure is NULL afterwards, and may be before */
+  PetscErrorCode (*valuescreate)(void *structure, cudaStream_t stream, void **values);            /* not initialized; *values NULL after an error */
+  PetscErrorCode (*valuescopy)(void *structure, const void *from, void *to, cudaStream_t stream); /* all values; both are values of this structure */
+  PetscErrorCode (*valuesdestroy)(void **values, cudaStream_t stream);                            /* *values is NULL afterwards, and may be before */
+  PetscErrorCode (*getinfo)(void *structure, void *values, HiSparseInfo *info);                   /* all fields but format */
+  PetscErrorCode (*setvalues)(void *structure, void *values, DCSRView csr, cudaStream_t stream);  /* all values, from compact CSR of the same structure */
+  PetscErrorCode (*getcsr)(void *structure, void *values, PetscScalar alpha, PetscBool with_structure, PetscBool with_values, DCSRView csr, cudaStream_t stream);
+
+  /* Products with vectors: y = alpha op(A) x + z, z may be NULL or y. prepare() is called before each product of its direction and does nothing when all is there; Hermitian products are of the transpose direction. */
+  PetscErrorCode (*prepare)(void *structure, void *values, PetscBool transpose, cudaStream_t stream);
+  PetscErrorCode (*mult)(void *structure, void *values, PetscScalar alpha, const PetscScalar x[], const PetscScalar z[], PetscScalar y[], cudaStream_t stream);
+  PetscErrorCode (*multtranspose)(void *structure, void *values, PetscScalar alpha, PetscBool conjugate, const PetscScalar x[], const PetscScalar z[], PetscScalar y[], cudaStream_t stream);
+
+  /* Entry by entry, as the functions of entries.h. Those that write values */
+  PetscErrorCode (*scale)(void *structure, void *values, PetscScalar alpha, cudaStream_t stream); /* multiplies all values */
+  PetscErrorCode (*zero)(void *structure, void *values, cudaStream_t stream);                     /* also of values that were never initialized */
+  PetscErrorCode (*conjugate)(void *structure, void *values, cudaStream_t stream);                /* complex scalars only, as the next two */
+  PetscErrorCode (*realpart)(void *structure, void *values, cudaStream_t stream);
+  PetscErrorCode (*imaginarypart)(void *structure, void *values, cudaStream_t stream);
+  PetscErrorCode (*diagonalscale)(void *structure, void *values, const PetscScalar left[], const PetscScalar right[], cudaStream_t stream); /* left [rows] and right [columns], or NULL */
+  PetscErrorCode (*diagonaladd)(void *structure, void *values, const PetscScalar d[], PetscScalar scalar, PetscBool insert, cudaStream_t stream);
+  /* and those that read them */
+  PetscErrorCode (*getdiagonal)(void *structure, void *values, PetscScalar alpha, PetscScalar diagonal[], cudaStream_t stream); /* [min(rows, columns)], 0 where a row has none */
+  PetscErrorCode (*countmissingdiagonal)(void *structure, PetscCount n, cudaStream_t stream, PetscCount *missing);              /* of the first n rows; synchronizes */
+  PetscErrorCode (*normfrobeniussquared)(void *structure, void *values, cudaStream_t stream, PetscReal *norm2);                 /* of the values, without the scale factor, as the next two; synchronizes */
+  PetscErrorCode (*normone)(void *structure, void *values, cudaStream_t stream, PetscReal *norm);
+  PetscErrorCode (*norminfinity)(void *structure, void *values, cudaStream_t stream, PetscReal *norm);
+  PetscErrorCode (*rowsumabs)(void *structure, void *values, PetscReal alpha, PetscScalar sums[], cudaStream_t stream);   /* alpha: absolute value of the scale factor, also in the next one; sums [rows] */
+  PetscErrorCode (*columnsumsabs)(void *structure, void *values, PetscReal alpha, PetscReal sums[], cudaStream_t stream); /* sums [columns] */
+} HiSparseFormatOps;
+
+PETSC_INTERN const HiSparseFormatOps HiSparseFormatDiagonals; /* diagonals.c */
+PETSC_INTERN const HiSparseFormatOps HiSparseFormatWindows;   /* windows.c */
+
+/* The format that pays, HISPARSE_CSR when none does (rule.c). csr as in HiSparseCreate(), with at least one entry; synchronizes. */
+PETSC_INTERN PetscErrorCode HiSparseRuleApply(DCSRView csr, cudaStream_t stream, HiSparseFormat *format);
+
+/* What the rule counts (sample.cu): in slices of 128 rows, and in blocks of consecutive nonzeros, that are spread evenly over the matrix; all of them when there are few. */
+typedef struct {
+  unsigned long long rows;        /* in the slices */
+  unsigned long long entries;     /* in these rows */
+  unsigned long long in_pieces;   /* of these, on diagonals that have enough entries in the slice to be a piece */
+  unsigned long long pieces;      /* such diagonals */
+  unsigned long long blocks;      /* of WINDOWS_BLOCK nonzeros */
+  unsigned long long wide_blocks; /* of these, those that need 32-bit columns */
+} HiSparseSample;
+PETSC_INTERN PetscErrorCode HiSparseSampleTake(DCSRView csr, cudaStream_t stream, HiSparseSample *sample);
+
+/* Structure or values of a format with the number of HiSparse that have it; goes when that is 0. */
+typedef struct {
+  PetscInt references;
+  void    *data; /* of the format; owned */
+} HiSparseShared;
+
+struct _n_HiSparse {
+  HiSparseFormat           format; /* HISPARSE_DIAGONALS or HISPARSE_WINDOWS */
+  const HiSparseFormatOps *ops;    /* of the format */
+  PetscInt                 num_rows;
+  PetscInt                 num_columns;
+  PetscCount               num_nonzeros;
+  PetscScalar              scale; /* the matrix is scale times the values */
+  HiSparseShared          *structure;
+  HiSparseShared          *values;
+};
+
+/*
+  The format of masked diagonals.
+
+  A slice is 128 rows, a piece is the part of a diagonal that lies in a slice: a bit for each of the 128 rows says which of its entries exist. The entry of row i of the slice is in column c0 + i. The values of
+  a piece are packed, by ascending row: that of row i is the popcount(bits below i)-th. The pieces of a slice ascend by c0, and so do the columns of a row from piece to piece.
+
+  A diagonal with fewer entries in a slice than a quarter of its rows is no piece: its entries lie in the overflow, a CSR matrix of the rows that have such entries.
+*/
+#define HISPARSE_SLICE_ROWS  128
+#define HISPARSE_SLICE_WORDS 4 /* 32-bit words of a mask */
+
+typedef struct {
+  uint32_t mask[HISPARSE_SLICE_WORDS]; /* bit i % 32 of word i / 32 is set when row i of the slice has an entry; not all 0 */
+  int32_t  c0;                         /* column of the entry of row 0, also when it is outside of the matrix: from -127 */
+  uint32_t values;                     /* place of the first value behind that of the slice */
+} HiSparsePiece;
+
+typedef struct {
+  int64_t  values;      /* place of the slice's first value */
+  uint32_t first_piece; /* pieces [first_piece, first_piece + num_pieces) */
+  uint32_t num_pieces;
+} HiSparseSlice;
+
+/*
+  A piece of a diagonal in a slice of 128 columns, for A^T x: the entry of column j of the slice is in row r0 + j. Its rows lie in two slices of rows, so that its values are in two places. That of column j is the
+  popcount(bits below j)-th behind first when row r0 + j is in the first of the two slices of rows, behind second otherwise; bits below j count also when they are of the first of the two.
+*/
+typedef struct {
+  uint32_t mask[HISPARSE_SLICE_WORDS];
+  int32_t  r0;    /* from -127 */
+  uint32_t first; /* low 32 bits of a place of 48 bits */
+  uint32_t second;
+  uint32_t high; /* their high 16 bits: of first in bits 0 to 15, of second in bits 16 to 31 */
+} HiSparseTransposedPiece;
+
+/* Entries outside of pieces, or their transpose: a CSR matrix of the rows that have any. All arrays NULL and all sizes 0 when there are none. */
+typedef struct {
+  DCSRView     view; /* compact, structure only: num_rows is the number of rows that have entries, num_columns that of the whole matrix; owned */
+  int32_t     *rows; /* [view.num_rows] row of the whole matrix, ascending; owned */
+  DCSRSpMVPlan plan; /* of view; NULL before the first product; owned */
+  PetscScalar *sums; /* [view.num_rows] products of the rows, used inside one call; NULL before the first product; owned */
+} HiSparseOverflow;
+
+/* A launch shape of the products with diagonals (diagonalsmult.cu has the table). */
+typedef struct {
+  int threads;  /* of a thread block; a warp takes a slice */
+  int batch;    /* pieces whose values and parts of x are all loaded before the first is used */
+  int resident; /* threads that a multiprocessor holds at least, which limits the registers */
+} HiSparseConfig;
+
+/* Structure. */
+typedef struct {
+  PetscInt         num_rows;
+  PetscInt         num_columns;
+  PetscCount       num_nonzeros;     /* in pieces and in the overflow */
+  PetscCount       num_piece_values; /* in pieces */
+  PetscCount       overflow_begin;   /* place of the first value of the overflow: num_piece_values, or up to 3 more so that it is aligned to 16 bytes */
+  PetscCount       num_values;       /* overflow_begin + entries of the overflow: length of the array of values */
+  PetscInt         num_slices;       /* of rows */
+  PetscInt         num_column_slices;
+  PetscCount       num_pieces;
+  PetscCount       max_quarter; /* most entries in a quarter of a slice, 32 rows, overflow included */
+  HiSparseSlice   *slices;      /* [num_slices]; owned */
+  HiSparsePiece   *pieces;      /* [num_pieces] by slice, then by c0; owned */
+  HiSparseOverflow overflow;
+  int32_t         *overflow_slices; /* [num_slices + 1] first row of the overflow that is in this slice or behind it; NULL without overflow; owned */
+
+  /* For A^T x; NULL and 0 before the first such product */
+  PetscCount               num_transposed_pieces;
+  HiSparseTransposedPiece *transposed_pieces;   /* [num_transposed_pieces] by slice of columns, then by r0; owned */
+  uint32_t                *transposed_slices;   /* [num_column_slices + 1] first piece of each slice of columns; owned */
+  HiSparseOverflow         transposed_overflow; /* num_columns of its view is num_rows of the matrix */
+  void                    *permutation;         /* [entries of the overflow] of int32_t, or int64_t when the overflow's view is wide: entry k of transposed_overflow is entry permutation[k] of overflow; NULL without overflow; owned */
+
+  HiSparseConfig config; /* of the products */
+} HiSparseDiagonals;
+
+/* What the transposed overflow's values are. */
+typedef enum {
+  HISPARSE_TRANSPOSED_STALE,
+  HISPARSE_TRANSPOSED_PLAIN,
+  HISPARSE_TRANSPOSED_CONJUGATE
+} HiSparseTransposedState;
+
+/* Values. Whoever writes them sets transposed_state to HISPARSE_TRANSPOSED_STALE. */
+typedef struct {
+  PetscScalar            *values;            /* [num_values] of the pieces, then, from overflow_begin, of the overflow's entries in CSR's order; what lies between is 0 and may be written, never read; owned */
+  PetscScalar            *transposed_values; /* [entries of the overflow] of transposed_overflow; NULL before the first product with the transpose, and without overflow; owned */
+  HiSparseTransposedState transposed_state;
+} HiSparseDiagonalsValues;
+
+/* The diagonals' functions, in the table under the names of their operations. structure is a HiSparseDiagonals *, values a HiSparseDiagonalsValues *. */
+
+/* diagonals.c */
+PETSC_INTERN PetscErrorCode HiSparseDiagonalsCreate(DCSRView csr, cudaStream_t stream, void **structure, void **values);
+/* diagonalsencode.cu: the structure of csr into *d, which is all 0 before; on an error, and when it does not fit, the caller frees what is there. Synchronizes. */
+PETSC_INTERN PetscErrorCode HiSparseDiagonalsEncode(DCSRView csr, cudaStream_t stream, HiSparseDiagonals *d, PetscBool *fits);
+/* diagonalsoverflow.cu: csr, structure only, without its empty rows. On success overflow owns the columns of csr, whose row offsets the caller frees. Synchronizes. */
+PETSC_INTERN PetscErrorCode HiSparseOverflowCreate(DCSRView csr, cudaStream_t stream, HiSparseOverflow *overflow);
+PETSC_INTERN PetscErrorCode HiSparseOverflowDestroy(HiSparseOverflow *overflow, cudaStream_t stream);
+/* diagonalsvalues.cu */
+PETSC_INTERN PetscErrorCode HiSparseDiagonalsSetValues(void *structure, void *values, DCSRView csr, cudaStream_t stream);
+PETSC_INTERN PetscErrorCode HiSparseDiagonalsGetCSR(void *structure, void *values, PetscScalar alpha, PetscBool with_structure, PetscBool with_values, DCSRView csr, cudaStream_t stream);
+/* diagonalstranspose.cu: the lists of A^T x, when they are not there. */
+PETSC_INTERN PetscErrorCode HiSparseDiagonalsTransposeCreate(HiSparseDiagonals *diagonals, cudaStream_t stream);
+/* diagonalsmult.cu */
+PETSC_INTERN PetscErrorCode HiSparseDiagonalsPrepare(void *structure, void *values, PetscBool transpose, cudaStream_t stream);
+PETSC_INTERN PetscErrorCode HiSparseDiagonalsMult(void *structure, void *values, PetscScalar alpha, const PetscScalar x[], const PetscScalar z[], PetscScalar y[], cudaStream_t stream);
+PETSC_INTERN PetscErrorCode HiSparseDiagonalsMultTranspose(void *structure, void *values, PetscScalar alpha, PetscBool conjugate, const PetscScalar x[], const PetscScalar z[], PetscScalar y[], cudaStream_t stream);
+/* diagonalsentries.cu */
+PETSC_INTERN PetscErrorCode HiSparseDiagonalsScale(void *structure, void *values, PetscScalar alpha, cudaStream_t stream);
+PETSC_INTERN PetscErrorCode HiSparseDiagonalsZero(void *structure, void *values, cudaStream_t stream);
+PETSC_INTERN PetscErrorCode HiSparseDiagonalsConjugate(void *structure, void *values, cudaStream_t stream);
+PETSC_INTERN PetscErrorCode HiSparseDiagonalsRealPart(void *structure, void *values, cudaStream_t stream);
+PETSC_INTERN PetscErrorCode HiSparseDiagonalsImaginaryPart(void *structure, void *values, cudaStream_t stream);
+PETSC_INTERN PetscErrorCode HiSparseDiagonalsDiagonalScale(void *structure, void *values, const PetscScalar left[], const PetscScalar right[], cudaStream_t stream);
+PETSC_INTERN PetscErrorCode HiSparseDiagonalsDiagonalAdd(void *structure, void *values, const PetscScalar d[], PetscScalar scalar, PetscBool insert, cudaStream_t stream);
+PETSC_INTERN PetscErrorCode HiSparseDiagonalsGetDiagonal(void *structure, void *values, PetscScalar alpha, PetscScalar diagonal[], cudaStream_t stream);
+PETSC_INTERN PetscErrorCode HiSparseDiagonalsCountMissingDiagonal(void *structure, PetscCount n, cudaStream_t stream, PetscCount *missing);
+/* diagonalsnorms.cu */
+PETSC_INTERN PetscErrorCode HiSparseDiagonalsNormFrobeniusSquared(void *structure, void *values, cudaStream_t stream, PetscReal *norm2);
+PETSC_INTERN PetscErrorCode HiSparseDiagonalsNormOne(void *structure, void *values, cudaStream_t stream, PetscReal *norm);
+PETSC_INTERN PetscErrorCode HiSparseDiagonalsNormInfinity(void *structure, void *values, cudaStream_t stream, PetscReal *norm);
+PETSC_INTERN PetscErrorCode HiSparseDiagonalsRowSumAbs(void *structure, void *values, PetscReal alpha, PetscScalar sums[], cudaStream_t stream);
+PETSC_INTERN PetscErrorCode HiSparseDiagonalsColumnSumsAbs(void *structure, void *values, PetscReal alpha, PetscReal sums[], cudaStream_t stream);
+
+/* Every configuration there is, for sweeps and tests: their number, the i-th, and its use by the products of a HiSparse and of all its copies. */
+PETSC_INTERN PetscErrorCode HiSparseConfigGetCount(PetscInt *n);
+PETSC_INTERN PetscErrorCode HiSparseConfigGet(PetscInt i, HiSparseConfig *config);
+PETSC_INTERN PetscErrorCode HiSparseSetConfig(HiSparse hisparse, const HiSparseConfig *config);

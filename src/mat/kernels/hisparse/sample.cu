@@ -1,0 +1,120 @@
+/* What the choice of a format counts, on a sample of the matrix. Counts are the same every time. */
+#include "hisparseimpl.h"
+#include "windows.cuh"
+
+#define SAMPLE_SLICES  1024
+#define SAMPLE_BLOCKS  1024
+#define SAMPLE_THREADS 256
+#define SAMPLE_BUCKETS 4096
+#define SAMPLE_LONG    512 /* entries of a row that is too long to be counted on diagonals */
+
+static_assert(SAMPLE_THREADS == WINDOWS_THREADS, "Blocks of nonzeros are looked at by as many threads as when they are encoded");
+
+/* Buckets of a diagonal in two tables. A diagonal counts as full when both say so, which other diagonals in the same bucket seldom bring about. */
+__device__ __forceinline__ unsigned int SampleBucket(int32_t diagonal, int table)
+{
+  return ((unsigned int)diagonal * (table ? 0x9e3779b1u : 0x85ebca6bu)) >> 20;
+}
+
+/* Adds the numbers of all lanes to *sum. */
+__device__ __forceinline__ void SampleAdd(unsigned int n, unsigned long long *sum)
+{
+  n = __reduce_add_sync(0xffffffffu, n);
+  if (threadIdx.x % 32 == 0 && n > 0) atomicAdd(sum, (unsigned long long)n);
+}
+
+/* A thread block takes a slice, a warp its rows. First the entries of each diagonal are counted, then those that are on full ones. */
+template <typename Offset>
+__global__ void __launch_bounds__(SAMPLE_THREADS) SampleSlicesKernel(const Offset *row_offsets, const int32_t *columns, PetscInt num_rows, PetscCount num_slices, HiSparseSample *sample)
+{
+  __shared__ unsigned int counts[2][SAMPLE_BUCKETS];
+  const PetscCount        first = (PetscCount)blockIdx.x * num_slices / gridDim.x * HISPARSE_SLICE_ROWS;
+  const int               rows = num_rows - first < HISPARSE_SLICE_ROWS ? (int)(num_rows - first) : HISPARSE_SLICE_ROWS, lane = threadIdx.x % 32;
+  unsigned int            in_pieces = 0, pieces = 0;
+
+  for (int i = threadIdx.x; i < 2 * SAMPLE_BUCKETS; i += SAMPLE_THREADS) counts[0][i] = 0;
+  __syncthreads();
+  for (int pass = 0; pass < 2; pass++) {
+    for (int i = threadIdx.x / 32; i < rows; i += SAMPLE_THREADS / 32) {
+      const PetscCount begin = row_offsets[first + i], end = row_offsets[first + i + 1];
+
+      if (end - begin > SAMPLE_LONG) continue;
+      for (PetscCount k = begin + lane; k < end; k += 32) {
+        unsigned int *const a = counts[0] + SampleBucket(columns[k] - i, 0), *const b = counts[1] + SampleBucket(columns[k] - i, 1);
+
+        if (pass == 0) {
+          atomicAdd(a, 1u);
+          atomicAdd(b, 1u);
+        } else in_pieces += *a >= HISPARSE_SLICE_ROWS / 4 && *b >= HISPARSE_SLICE_ROWS / 4;
+      }
+    }
+    __syncthreads();
+  }
+  for (int i = threadIdx.x; i < SAMPLE_BUCKETS; i += SAMPLE_THREADS) pieces += counts[0][i] >= HISPARSE_SLICE_ROWS / 4;
+  __syncwarp();
+  SampleAdd(in_pieces, &sample->in_pieces);
+  SampleAdd(pieces, &sample->pieces);
+  if (threadIdx.x == 0) {
+    atomicAdd(&sample->rows, (unsigned long long)rows);
+    atomicAdd(&sample->entries, (unsigned long long)(row_offsets[first + rows] - row_offsets[first]));
+  }
+}
+
+__global__ void __launch_bounds__(SAMPLE_THREADS) SampleBlocksKernel(const int32_t *columns, PetscCount num_nonzeros, PetscCount num_blocks, HiSparseSample *sample)
+{
+  __shared__ unsigned int minima[2][WINDOWS_WARPS];
+  const PetscCount        base = (PetscCount)blockIdx.x * num_blocks / gridDim.x * WINDOWS_BLOCK;
+  unsigned int            column[WINDOWS_ITEMS], code[WINDOWS_ITEMS];
+  int32_t                 mine;
+  bool                    fits;
+
+  WindowsLoadBlock(columns + base, num_nonzeros - base, column);
+  fits = WindowsFind(column, code, &mine, minima);
+  if (threadIdx.x == 0) {
+    atomicAdd(&sample->blocks, 1ull);
+    if (!fits) atomicAdd(&sample->wide_blocks, 1ull);
+  }
+}
+
+static PetscErrorCode SampleLaunch(DCSRView csr, HiSparseSample *sample, cudaStream_t stream)
+{
+  const PetscCount   num_slices = ((PetscCount)csr.num_rows + HISPARSE_SLICE_ROWS - 1) / HISPARSE_SLICE_ROWS, num_blocks = (csr.num_nonzeros + WINDOWS_BLOCK - 1) / WINDOWS_BLOCK;
+  const unsigned int slices = (unsigned int)PetscMin(num_slices, SAMPLE_SLICES), blocks = (unsigned int)PetscMin(num_blocks, SAMPLE_BLOCKS);
+
+  PetscFunctionBegin;
+  if (csr.wide) SampleSlicesKernel<<<slices, SAMPLE_THREADS, 0, stream>>>((const int64_t *)csr.row_offsets, csr.columns, csr.num_rows, num_slices, sample);
+  else SampleSlicesKernel<<<slices, SAMPLE_THREADS, 0, stream>>>((const int32_t *)csr.row_offsets, csr.columns, csr.num_rows, num_slices, sample);
+  PetscCallCUDA(cudaGetLastError());
+  SampleBlocksKernel<<<blocks, SAMPLE_THREADS, 0, stream>>>(csr.columns, csr.num_nonzeros, num_blocks, sample);
+  PetscCallCUDA(cudaGetLastError());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  HiSparseSampleTake - counts diagonals and windows on a sample of a matrix
+
+  Input Parameters:
++ csr    - compact, with at least one nonzero
+- stream - the stream; synchronizes
+
+  Output Parameter:
+. sample - on the host
+
+  Cost: two small launches, at most 2 M nonzeros of blocks, and of 131072 rows those that are not long, twice. Errors: PETSC_ERR_MEM.
+*/
+PetscErrorCode HiSparseSampleTake(DCSRView csr, cudaStream_t stream, HiSparseSample *sample)
+{
+  HiSparseSample *device = NULL;
+  PetscErrorCode  ierr   = PETSC_SUCCESS;
+
+  PetscFunctionBegin;
+  PetscCallGoto(ierr, done, PetscSparseCUDAMalloc(1, "counts of a sample", stream, &device));
+  PetscCallCUDAGoto(ierr, done, cudaMemsetAsync(device, 0, sizeof(*device), stream));
+  PetscCallGoto(ierr, done, SampleLaunch(csr, device, stream));
+  PetscCallCUDAGoto(ierr, done, cudaMemcpyAsync(sample, device, sizeof(*sample), cudaMemcpyDeviceToHost, stream));
+  PetscCallCUDAGoto(ierr, done, cudaStreamSynchronize(stream));
+done:
+  PetscCall(PetscSparseCUDAFree(&device, stream));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

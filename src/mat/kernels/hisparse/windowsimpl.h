@@ -1,0 +1,85 @@
+#pragma once
+/*
+  CSR with 16-bit columns. A block of consecutive nonzeros has up to 16 windows of 4096 columns. A column is the number of its window, 4 bits, and the place in it, 12 bits. In a block that needs more windows it is the
+  lower half of a 32-bit column, and the upper half lies elsewhere. So all loads of a product can be on their way before the kernel knows which kind of block it has.
+*/
+#include "../spmv/spmvimpl.h"
+
+#define WINDOWS_BLOCK 2048 /* nonzeros of a block; thread blocks of products cover 1 / 2^k of it */
+#define WINDOWS_COUNT 16   /* windows of a block */
+#define WINDOWS_BITS  12   /* bits of a place in a window */
+#define WINDOWS_WIDTH (1 << WINDOWS_BITS)
+
+typedef struct _n_Windows *Windows;
+
+/* What a product does beside y = A x + z. */
+typedef struct {
+  const PetscScalar *values;    /* [num_nonzeros] */
+  PetscScalar        scale;     /* of the matrix */
+  PetscBool          conjugate; /* the values */
+} WindowsValues;
+
+typedef PetscErrorCode WindowsLaunchFn(Windows, const WindowsValues *, const PetscScalar[], const PetscScalar[], PetscScalar[], cudaStream_t);
+
+/*
+  Structure of a matrix, without values; it owns its arrays. Columns are not in the order of the nonzeros: a warp loads vec columns a lane by one load, and the values that belong to them by loads of two values a lane.
+  So, in a group of 32 * vec nonzeros, the pair of columns that lane l needs for the j-th load of values is pair j of the vec / 2 pairs behind lane l (WindowsPlace() in windows.cuh).
+*/
+struct _n_Windows {
+  PetscInt         num_rows, num_columns;
+  PetscCount       num_nonzeros;
+  PetscBool        wide;        /* row offsets are int64_t */
+  SpMVConfig       config;      /* of the product; its vec is the order of columns[]: 2, 4 or 8 */
+  PetscCount       num_blocks;  /* of WINDOWS_BLOCK nonzeros, the last one padded */
+  PetscCount       num_wide;    /* blocks with 32-bit columns */
+  void            *row_offsets; /* [num_rows + 1] of int32_t or int64_t */
+  uint16_t        *columns;     /* [num_blocks * WINDOWS_BLOCK]; NULL without nonzeros */
+  int32_t         *windows;     /* [num_blocks * WINDOWS_COUNT] first columns; or the first of a block is -1 - (number of the block among those with 32-bit columns) */
+  uint16_t        *upper;       /* [num_wide * WINDOWS_BLOCK] upper halves of 32-bit columns, in the order of columns[]; NULL when there are none */
+  DCSRSpMVPlan     plan;        /* block-to-row table and long rows; NULL without nonzeros */
+  WindowsLaunchFn *launch;      /* NULL without nonzeros */
+  size_t           bytes;       /* device memory held */
+};
+
+/*
+  The kernels that exist: lanes a row, threads, items (nonzeros of a thread), vec (columns of one load), resident (see SpMVConfig). A rule of windowsrule.c names them. Those of the SWEEP group are for the sweep of
+  the benchmark, and are compiled with SPMV_SWEEP alone.
+*/
+#define WINDOWS_CONFIGS(X) \
+  X(1, 128, 4, 4, 1536) \
+  X(1, 128, 8, 8, 1280) \
+  X(2, 128, 8, 8, 1280) \
+  X(8, 128, 4, 4, 1536) \
+  X(8, 128, 8, 8, 1280) \
+  X(8, 256, 8, 8, 1024)
+#define WINDOWS_SWEEP_CONFIGS(X) \
+  X(1, 128, 4, 2, 1536) \
+  X(2, 128, 4, 4, 1536) \
+  X(2, 128, 8, 2, 1280) \
+  X(2, 128, 8, 4, 1280) \
+  X(4, 128, 8, 8, 1280) \
+  X(1, 128, 16, 8, 640) \
+  X(2, 128, 16, 8, 640) \
+  X(2, 64, 8, 8, 1280) \
+  X(2, 256, 8, 8, 1280) \
+  X(2, 256, 4, 4, 1536) \
+  X(1, 512, 4, 4, 1536)
+
+/* windowsstructure.c */
+PETSC_INTERN PetscErrorCode WindowsCreate(DCSRView csr, const SpMVConfig *config, cudaStream_t stream, Windows *windows);
+PETSC_INTERN PetscErrorCode WindowsDestroy(Windows *windows, cudaStream_t stream);
+PETSC_INTERN PetscErrorCode WindowsMult(Windows windows, const WindowsValues *values, const PetscScalar x[], const PetscScalar z[], PetscScalar y[], cudaStream_t stream);
+
+/* windowsencode.cu */
+PETSC_INTERN PetscErrorCode WindowsEncode(Windows windows, const int32_t columns[], cudaStream_t stream);
+PETSC_INTERN PetscErrorCode WindowsDecode(Windows windows, int32_t columns[], cudaStream_t stream);
+PETSC_INTERN PetscErrorCode WindowsGetOffsets(Windows windows, PetscBool wide, void *row_offsets, cudaStream_t stream);
+PETSC_INTERN PetscErrorCode WindowsScaleReals(PetscInt n, PetscReal alpha, PetscReal array[], cudaStream_t stream);
+
+/* windowsmult.cu */
+PETSC_INTERN WindowsLaunchFn *WindowsGetLaunch(const SpMVConfig *config, PetscBool wide);
+
+/* windowsrule.c */
+PETSC_INTERN PetscErrorCode WindowsRuleApply(PetscCount num_nonzeros, const DCSRFacts *facts, SpMVConfig *config);
+PETSC_INTERN PetscErrorCode WindowsConfigGetCount(PetscInt *n);
+PETSC_INTERN PetscErrorCode WindowsConfigGet(PetscInt i, SpMVConfig *config);

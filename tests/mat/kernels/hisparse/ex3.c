@@ -1,0 +1,660 @@
+static char help[] = "HiSparse: operations entry by entry, norms and copies against the host, in every format, and allocations that fail.\n\n";
+
+#include "../entries/kerneltest.h"
+#include <petscsparsecuda/hisparse.h>
+
+/* What changes values, and so every copy that does not share them. */
+typedef enum {
+  SCALE,
+  SCALE_LEFT,
+  SCALE_RIGHT,
+  SCALE_BOTH,
+  DIAGONAL_ADD,
+  DIAGONAL_ADD_SCALAR,
+  DIAGONAL_INSERT,
+  DIAGONAL_INSERT_SCALAR,
+  CONJUGATE,
+  REAL_PART,
+  IMAGINARY_PART,
+  ZERO,
+  NUM_CHANGES
+} Change;
+static const char *const changes[] = {"HiSparseScale()",
+                                      "HiSparseDiagonalScale() left",
+                                      "HiSparseDiagonalScale() right",
+                                      "HiSparseDiagonalScale()",
+                                      "HiSparseDiagonalAdd() adds array",
+                                      "HiSparseDiagonalAdd() adds scalar",
+                                      "HiSparseDiagonalAdd() inserts array",
+                                      "HiSparseDiagonalAdd() inserts scalar",
+                                      "HiSparseConjugate()",
+                                      "HiSparseRealPart()",
+                                      "HiSparseImaginaryPart()",
+                                      "HiSparseZero()"};
+
+/* What measures them. */
+typedef enum {
+  FROBENIUS,
+  INFINITY_NORM,
+  ONE_NORM,
+  ROW_SUMS,
+  COLUMN_SUMS,
+  DIAGONAL,
+  MISSING_DIAGONAL,
+  NUM_MEASURES
+} Measure;
+
+typedef struct {
+  char             what[128]; /* matrix, storage, format */
+  DCSRView         csr;       /* the matrix as it was */
+  HiSparseFormat   format;
+  HiSparse         A;
+  KernelTestMatrix host;        /* what A should be */
+  DCSRView         got;         /* for A as CSR again */
+  PetscInt         n;           /* rows with a place on the diagonal */
+  PetscScalar     *factors[3];  /* rows, columns, diagonal, on the host */
+  PetscScalar     *dfactors[3]; /* the same on the device */
+  PetscScalar     *scalars;     /* [m] device */
+  PetscReal       *reals;       /* [n] device */
+  cudaStream_t     stream;
+} Case;
+
+/* Adds with what rounding lost so far (Kahan 1965): many equal numbers, one after the other, would be rounded the same way each time. */
+static void Add(PetscReal *sum, PetscReal *lost, PetscReal value)
+{
+  const PetscReal corrected = value - *lost, next = *sum + corrected;
+
+  *lost = (next - *sum) - corrected;
+  *sum  = next;
+}
+
+/* Row and column sums of absolute values: [m], [n], zero beforehand. */
+static PetscErrorCode HostSums(const KernelTestMatrix *h, PetscReal rows[], PetscReal columns[])
+{
+  PetscReal *lost;
+
+  PetscFunctionBegin;
+  PetscCall(PetscCalloc1(h->n, &lost));
+  for (PetscInt r = 0; r < h->m; r++) {
+    PetscReal row_lost = 0;
+
+    for (PetscInt k = h->i[r]; k < h->i[r + 1]; k++) {
+      Add(rows + r, &row_lost, PetscAbsScalar(h->a[k]));
+      Add(columns + h->j[k], lost + h->j[k], PetscAbsScalar(h->a[k]));
+    }
+  }
+  PetscCall(PetscFree(lost));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Sums of columns have the same bits every time where the format has lists of columns. */
+static PetscBool ColumnsAreReproducible(const Case *c)
+{
+  return (PetscBool)(c->format == HISPARSE_DIAGONALS);
+}
+
+static PetscScalar Alpha(void)
+{
+  return KernelTestNumber(5, 2);
+}
+
+static PetscErrorCode CheckReal(const Case *c, PetscReal got, PetscReal expected, const char what[])
+{
+  PetscFunctionBegin;
+  PetscCheck(PetscAbsReal(got - expected) <= 2000 * PETSC_MACHINE_EPSILON * expected, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s of %s: %g, not %g", what, c->what, (double)got, (double)expected);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A as CSR, structure and values. */
+static PetscErrorCode CheckMatrix(const Case *c, HiSparse A, const KernelTestMatrix *expected, const char what[])
+{
+  KernelTestMatrix got;
+  char             where[256];
+
+  PetscFunctionBegin;
+  PetscCall(PetscSNPrintf(where, sizeof(where), "%s, %s", what, c->what));
+  PetscCall(HiSparseGetCSR(A, PETSC_TRUE, PETSC_TRUE, c->got, c->stream));
+  PetscCall(KernelTestMatrixFromView(c->got, c->stream, &got));
+  PetscCall(KernelTestMatrixCompare(&got, expected, 20 * PETSC_MACHINE_EPSILON, where));
+  PetscCall(KernelTestMatrixDestroy(&got));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A x or A^T x: what is kept for products follows the changes. */
+static PetscErrorCode CheckProduct(const Case *c, PetscBool transpose)
+{
+  const KernelTestMatrix *h = &c->host;
+  const PetscInt          n = transpose ? h->n : h->m;
+  PetscScalar            *expected, *got, *y;
+  PetscReal              *scale;
+
+  PetscFunctionBegin;
+  PetscCall(PetscCalloc3(n, &expected, n, &got, n, &scale));
+  for (PetscInt r = 0; r < h->m; r++) {
+    for (PetscInt k = h->i[r]; k < h->i[r + 1]; k++) {
+      const PetscScalar product = h->a[k] * (transpose ? c->factors[0][r] : c->factors[1][h->j[k]]);
+
+      expected[transpose ? h->j[k] : r] += product;
+      scale[transpose ? h->j[k] : r] += 10 * PetscAbsScalar(product);
+    }
+  }
+  PetscCall(KernelTestToDevice((size_t)n * sizeof(*y), NULL, c->stream, (void **)&y));
+  if (transpose) PetscCall(HiSparseMultTranspose(c->A, PETSC_FALSE, c->dfactors[0], NULL, y, c->stream));
+  else PetscCall(HiSparseMult(c->A, c->dfactors[1], NULL, y, c->stream));
+  PetscCall(KernelTestToHost((size_t)n * sizeof(*got), y, c->stream, got));
+  PetscCall(KernelTestCompareScalars(n, got, expected, scale, transpose ? "A^T x" : "A x", h->name, c->what));
+  PetscCall(PetscSparseCUDAFree(&y, c->stream));
+  PetscCall(PetscFree3(expected, got, scale));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode ChangeDevice(const Case *c, Change change, HiSparse A)
+{
+  PetscFunctionBegin;
+  switch (change) {
+  case SCALE:
+    PetscCall(HiSparseScale(A, Alpha(), c->stream));
+    break;
+  case SCALE_LEFT:
+    PetscCall(HiSparseDiagonalScale(A, c->dfactors[0], NULL, c->stream));
+    break;
+  case SCALE_RIGHT:
+    PetscCall(HiSparseDiagonalScale(A, NULL, c->dfactors[1], c->stream));
+    break;
+  case SCALE_BOTH:
+    PetscCall(HiSparseDiagonalScale(A, c->dfactors[0], c->dfactors[1], c->stream));
+    break;
+  case DIAGONAL_ADD:
+  case DIAGONAL_INSERT:
+    PetscCall(HiSparseDiagonalAdd(A, c->dfactors[2], 3.5, (PetscBool)(change == DIAGONAL_INSERT), c->stream));
+    break;
+  case DIAGONAL_ADD_SCALAR:
+  case DIAGONAL_INSERT_SCALAR:
+    PetscCall(HiSparseDiagonalAdd(A, NULL, 3.5, (PetscBool)(change == DIAGONAL_INSERT_SCALAR), c->stream));
+    break;
+  case CONJUGATE:
+    PetscCall(HiSparseConjugate(A, c->stream));
+    break;
+  case REAL_PART:
+    PetscCall(HiSparseRealPart(A, c->stream));
+    break;
+  case IMAGINARY_PART:
+    PetscCall(HiSparseImaginaryPart(A, c->stream));
+    break;
+  default:
+    PetscCall(HiSparseZero(A, c->stream));
+    break;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The value of the entry in row r and column j after the change. */
+static PetscScalar ChangedValue(const Case *c, Change change, PetscInt r, PetscInt j, PetscScalar value)
+{
+  const PetscScalar left = c->factors[0][r], right = c->factors[1][j], d = r == j ? c->factors[2][r] : 0.0;
+
+  switch (change) {
+  case SCALE:
+    return value * Alpha();
+  case SCALE_LEFT:
+    return value * left;
+  case SCALE_RIGHT:
+    return value * right;
+  case SCALE_BOTH:
+    return value * left * right;
+  case DIAGONAL_ADD:
+    return value + d;
+  case DIAGONAL_INSERT:
+    return r == j ? d : value;
+  case DIAGONAL_ADD_SCALAR:
+    return r == j ? value + 3.5 : value;
+  case DIAGONAL_INSERT_SCALAR:
+    return r == j ? 3.5 : value;
+  case CONJUGATE:
+    return PetscConj(value);
+  case REAL_PART:
+    return PetscRealPart(value);
+  case IMAGINARY_PART:
+    return PetscImaginaryPart(value);
+  default:
+    return 0.0;
+  }
+}
+
+static PetscErrorCode ChangeHost(const Case *c, Change change, KernelTestMatrix *h)
+{
+  PetscFunctionBegin;
+  for (PetscInt r = 0; r < h->m; r++)
+    for (PetscInt k = h->i[r]; k < h->i[r + 1]; k++) h->a[k] = ChangedValue(c, change, r, h->j[k], h->a[k]);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* number: what is a number; vectors stay on the device. */
+static PetscErrorCode MeasureDevice(const Case *c, Measure measure, HiSparse A, PetscReal *number)
+{
+  PetscCount missing;
+
+  PetscFunctionBegin;
+  switch (measure) {
+  case FROBENIUS:
+    PetscCall(HiSparseNormFrobeniusSquared(A, c->stream, number));
+    break;
+  case INFINITY_NORM:
+    PetscCall(HiSparseNormInfinity(A, c->stream, number));
+    break;
+  case ONE_NORM:
+    PetscCall(HiSparseNormOne(A, c->stream, number));
+    break;
+  case ROW_SUMS:
+    PetscCall(HiSparseRowSumAbs(A, c->scalars, c->stream));
+    break;
+  case COLUMN_SUMS:
+    PetscCall(HiSparseColumnSumsAbs(A, c->reals, c->stream));
+    break;
+  case DIAGONAL:
+    PetscCall(HiSparseGetDiagonal(A, c->scalars, c->stream));
+    break;
+  default:
+    PetscCall(HiSparseCountMissingDiagonal(A, c->host.m, c->stream, &missing));
+    break;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CheckRowSums(const Case *c, const PetscReal expected[])
+{
+  const PetscInt m = c->host.m;
+  PetscScalar   *got, *sums;
+  PetscReal     *scale;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc3(m, &got, m, &sums, m, &scale));
+  for (PetscInt r = 0; r < m; r++) sums[r] = expected[r];
+  for (PetscInt r = 0; r < m; r++) scale[r] = 10 * expected[r];
+  PetscCall(MeasureDevice(c, ROW_SUMS, c->A, NULL));
+  PetscCall(KernelTestToHost((size_t)m * sizeof(*got), c->scalars, c->stream, got));
+  PetscCall(KernelTestCompareScalars(m, got, sums, scale, "row sums", c->host.name, c->what));
+  PetscCall(PetscFree3(got, sums, scale));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CheckColumnSums(const Case *c, const PetscReal expected[])
+{
+  const PetscInt n = c->host.n;
+  PetscReal     *got, *again;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc2(n, &got, n, &again));
+  PetscCall(MeasureDevice(c, COLUMN_SUMS, c->A, NULL));
+  PetscCall(KernelTestToHost((size_t)n * sizeof(*got), c->reals, c->stream, got));
+  PetscCall(MeasureDevice(c, COLUMN_SUMS, c->A, NULL));
+  PetscCall(KernelTestToHost((size_t)n * sizeof(*again), c->reals, c->stream, again));
+  for (PetscInt r = 0; r < n; r++) {
+    PetscCall(CheckReal(c, got[r], expected[r], "column sum"));
+    PetscCheck(again[r] == got[r] || !ColumnsAreReproducible(c), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: the sum of column %" PetscInt_FMT " is not reproducible", c->what, r);
+  }
+  PetscCall(PetscFree2(got, again));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CheckNorms(const Case *c, const PetscReal norms[])
+{
+  static const char *const names[] = {"squared Frobenius norm", "infinity norm", "one-norm"};
+
+  PetscFunctionBegin;
+  for (Measure m = FROBENIUS; m <= ONE_NORM; m++) {
+    PetscReal got, again;
+
+    PetscCall(MeasureDevice(c, m, c->A, &got));
+    PetscCall(CheckReal(c, got, norms[m], names[m]));
+    PetscCall(MeasureDevice(c, m, c->A, &again));
+    PetscCheck(got == again || (m == ONE_NORM && !ColumnsAreReproducible(c)), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: the %s is not reproducible", c->what, names[m]);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CheckSums(const Case *c)
+{
+  const KernelTestMatrix *h        = &c->host;
+  PetscReal               norms[3] = {0, 0, 0}, lost = 0, *rows, *columns;
+
+  PetscFunctionBegin;
+  PetscCall(PetscCalloc2(h->m, &rows, h->n, &columns));
+  PetscCall(HostSums(h, rows, columns));
+  for (PetscCount k = 0; k < h->nz; k++) Add(norms + FROBENIUS, &lost, PetscRealPart(PetscConj(h->a[k]) * h->a[k]));
+  for (PetscInt r = 0; r < h->m; r++) norms[INFINITY_NORM] = PetscMax(norms[INFINITY_NORM], rows[r]);
+  for (PetscInt r = 0; r < h->n; r++) norms[ONE_NORM] = PetscMax(norms[ONE_NORM], columns[r]);
+  PetscCall(CheckRowSums(c, rows));
+  PetscCall(CheckColumnSums(c, columns));
+  PetscCall(CheckNorms(c, norms));
+  PetscCall(PetscFree2(rows, columns));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CheckDiagonal(const Case *c)
+{
+  const KernelTestMatrix *h = &c->host;
+  PetscScalar            *d, *got;
+  PetscReal              *scale;
+  PetscCount             *missing, counted;
+
+  PetscFunctionBegin;
+  PetscCall(PetscCalloc4(c->n, &d, c->n, &got, c->n, &scale, h->m + 1, &missing));
+  for (PetscInt r = 0; r < h->m; r++) {
+    missing[r + 1] = missing[r] + 1;
+    for (PetscInt k = h->i[r]; k < h->i[r + 1]; k++) {
+      if (h->j[k] != r) continue;
+      d[r]     = h->a[k];
+      scale[r] = PetscAbsScalar(h->a[k]);
+      missing[r + 1]--;
+    }
+  }
+  if (c->n > 0) PetscCallCUDA(cudaMemsetAsync(c->scalars, 0xff, (size_t)c->n * sizeof(*c->scalars), c->stream));
+  PetscCall(MeasureDevice(c, DIAGONAL, c->A, NULL));
+  PetscCall(KernelTestToHost((size_t)c->n * sizeof(*got), c->scalars, c->stream, got));
+  PetscCall(KernelTestCompareScalars(c->n, got, d, scale, "diagonal", h->name, c->what));
+  for (PetscInt part = 0; part <= 4; part++) {
+    const PetscInt rows = (PetscInt)((PetscInt64)h->m * part / 4);
+
+    PetscCall(HiSparseCountMissingDiagonal(c->A, rows, c->stream, &counted));
+    PetscCheck(counted == missing[rows], PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %" PetscCount_FMT " diagonal entries are missing in %" PetscInt_FMT " rows, not %" PetscCount_FMT, c->what, counted, rows, missing[rows]);
+  }
+  PetscCall(PetscFree4(d, got, scale, missing));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CheckAll(const Case *c, const char what[])
+{
+  PetscFunctionBegin;
+  PetscCall(CheckMatrix(c, c->A, &c->host, what));
+  PetscCall(CheckProduct(c, PETSC_FALSE));
+  PetscCall(CheckProduct(c, PETSC_TRUE));
+  PetscCall(CheckSums(c));
+  PetscCall(CheckDiagonal(c));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The values that the matrix had at first. */
+static PetscErrorCode Restore(Case *c)
+{
+  PetscFunctionBegin;
+  PetscCall(HiSparseSetValues(c->A, c->csr, c->stream));
+  PetscCall(KernelTestToHost((size_t)c->host.nz * sizeof(*c->host.a), c->csr.values, c->stream, c->host.a));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* One change after the other; then each by itself, with a scale factor that is not in the values yet. */
+static PetscErrorCode TestChanges(Case *c)
+{
+  PetscFunctionBegin;
+  PetscCall(CheckAll(c, "HiSparseCreate()"));
+  for (Change change = SCALE; change < NUM_CHANGES; change++) {
+    PetscCall(ChangeDevice(c, change, c->A));
+    PetscCall(ChangeHost(c, change, &c->host));
+    PetscCall(CheckMatrix(c, c->A, &c->host, changes[change]));
+    PetscCall(CheckProduct(c, PETSC_TRUE));
+  }
+  for (Change change = SCALE; change < NUM_CHANGES; change++) {
+    PetscCall(Restore(c));
+    PetscCall(ChangeDevice(c, SCALE, c->A));
+    PetscCall(ChangeHost(c, SCALE, &c->host));
+    PetscCall(ChangeDevice(c, change, c->A));
+    PetscCall(ChangeHost(c, change, &c->host));
+    if (change == SCALE || change == SCALE_BOTH || change == CONJUGATE || change == ZERO) PetscCall(CheckAll(c, changes[change]));
+    else PetscCall(CheckMatrix(c, c->A, &c->host, changes[change]));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A change of a copy is none of the matrix, and the other way round. */
+static PetscErrorCode TestCopies(Case *c)
+{
+  KernelTestMatrix changed = c->host;
+
+  PetscFunctionBegin;
+  PetscCall(Restore(c));
+  PetscCall(PetscMalloc1(changed.nz, &changed.a));
+  for (Change change = SCALE; change < NUM_CHANGES; change++) {
+    HiSparse copy;
+
+    PetscCall(PetscArraycpy(changed.a, c->host.a, changed.nz));
+    PetscCall(ChangeHost(c, change, &changed));
+    PetscCall(HiSparseDuplicate(c->A, c->stream, &copy));
+    PetscCall(ChangeDevice(c, change, copy));
+    PetscCall(CheckMatrix(c, copy, &changed, changes[change]));
+    PetscCall(CheckMatrix(c, c->A, &c->host, "change of a copy"));
+    PetscCall(HiSparseDestroy(&copy, c->stream));
+    PetscCall(HiSparseDuplicate(c->A, c->stream, &copy));
+    PetscCall(ChangeDevice(c, change, c->A));
+    PetscCall(CheckMatrix(c, c->A, &changed, changes[change]));
+    PetscCall(CheckMatrix(c, copy, &c->host, "a change of what was copied"));
+    PetscCall(HiSparseDestroy(&c->A, c->stream));
+    c->A = copy;
+  }
+  PetscCall(PetscFree(changed.a));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Operation number i on a matrix: changes, then measures. */
+static PetscErrorCode Operate(const Case *c, PetscInt i, HiSparse A)
+{
+  PetscReal number;
+
+  PetscFunctionBegin;
+  if (i < NUM_CHANGES) PetscCall(ChangeDevice(c, (Change)i, A));
+  else PetscCall(MeasureDevice(c, (Measure)(i - NUM_CHANGES), A, &number));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Allocations of an operation fail one after the other: nothing is left behind, and the matrix is what it was. */
+static PetscErrorCode TestFailures(const Case *c)
+{
+  PetscFunctionBegin;
+  // lists and plans that stay
+  PetscCall(HiSparsePrepare(c->A, PETSC_FALSE, c->stream));
+  PetscCall(HiSparsePrepare(c->A, PETSC_TRUE, c->stream));
+  for (PetscInt i = 0; i < NUM_CHANGES + NUM_MEASURES; i++) {
+    PetscErrorCode ierr = PETSC_ERR_MEM;
+    HiSparse       copy;
+
+    PetscCall(HiSparseDuplicate(c->A, c->stream, &copy));
+    for (PetscInt site = 1; ierr != PETSC_SUCCESS; site++) {
+      size_t before, after;
+
+      PetscCheck(site < 100, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: operation %" PetscInt_FMT " allocates without end", c->what, i);
+      PetscCall(KernelTestMemoryInUse(c->stream, &before));
+      PetscCall(PetscSparseCUDATestFailAllocation(site));
+      PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
+      ierr = Operate(c, i, copy);
+      PetscCall(PetscPopErrorHandler());
+      PetscCall(PetscSparseCUDATestFailAllocation(0));
+      if (ierr == PETSC_SUCCESS) break;
+      PetscCall(KernelTestMemoryInUse(c->stream, &after));
+      PetscCheck(ierr == PETSC_ERR_MEM, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: operation %" PetscInt_FMT " fails with error %d", c->what, i, (int)ierr);
+      // what a copy had to make of its own stays with it
+      PetscCheck(after == before || i < NUM_CHANGES, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: allocation %" PetscInt_FMT " of operation %" PetscInt_FMT " fails, and %zu bytes are left", c->what, site, i, after - before);
+      PetscCall(CheckMatrix(c, copy, &c->host, "after an allocation failed"));
+    }
+    PetscCall(CheckMatrix(c, c->A, &c->host, "after a copy changed"));
+    PetscCall(HiSparseDestroy(&copy, c->stream));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CaseCreate(const KernelTestMatrix *A, DCSRView view, Case *c)
+{
+  PetscInt sizes[3];
+
+  PetscFunctionBegin;
+  c->n     = PetscMin(A->m, A->n);
+  c->csr   = view;
+  sizes[0] = A->m;
+  sizes[1] = A->n;
+  sizes[2] = c->n;
+  PetscCall(KernelTestMatrixFromView(view, c->stream, &c->host));
+  c->host.name = A->name;
+  PetscCall(KernelTestViewAllocate(A->m, A->n, A->nz, view.wide, c->stream, &c->got));
+  for (int k = 0; k < 3; k++) {
+    PetscCall(PetscMalloc1(sizes[k], &c->factors[k]));
+    for (PetscInt r = 0; r < sizes[k]; r++) c->factors[k][r] = KernelTestNumber(r, 3 + k);
+    PetscCall(KernelTestToDevice((size_t)sizes[k] * sizeof(PetscScalar), c->factors[k], c->stream, (void **)&c->dfactors[k]));
+  }
+  PetscCall(KernelTestToDevice((size_t)A->m * sizeof(*c->scalars), NULL, c->stream, (void **)&c->scalars));
+  PetscCall(KernelTestToDevice((size_t)A->n * sizeof(*c->reals), NULL, c->stream, (void **)&c->reals));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CaseDestroy(Case *c)
+{
+  PetscFunctionBegin;
+  PetscCall(HiSparseDestroy(&c->A, c->stream));
+  PetscCall(KernelTestMatrixDestroy(&c->host));
+  PetscCall(KernelTestViewDestroy(&c->got, c->stream));
+  for (int k = 0; k < 3; k++) {
+    PetscCall(PetscFree(c->factors[k]));
+    PetscCall(PetscSparseCUDAFree(&c->dfactors[k], c->stream));
+  }
+  PetscCall(PetscSparseCUDAFree(&c->scalars, c->stream));
+  PetscCall(PetscSparseCUDAFree(&c->reals, c->stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* *made counts the formats that the matrix has. */
+static PetscErrorCode TestView(const KernelTestMatrix *A, const char storage[], DCSRView view, cudaStream_t stream, PetscBool made[])
+{
+  PetscFunctionBegin;
+  for (HiSparseFormat format = HISPARSE_DIAGONALS; format <= HISPARSE_WINDOWS; format++) {
+    Case c = {.stream = stream, .format = format};
+
+    PetscCall(PetscSNPrintf(c.what, sizeof(c.what), "%s, %s, %s", A->name, storage, HiSparseFormats[format]));
+    PetscCall(CaseCreate(A, view, &c));
+    PetscCall(HiSparseCreate(view, format, stream, &c.A));
+    made[format] = (PetscBool)(c.A != NULL);
+    if (c.A != NULL) {
+      PetscCall(TestChanges(&c));
+      PetscCall(TestCopies(&c));
+      PetscCall(TestFailures(&c));
+    }
+    PetscCall(CaseDestroy(&c));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Test(const KernelTestMatrix *A, const KernelTestStorage *storage, DCSRView view, cudaStream_t stream)
+{
+  PetscBool made[HISPARSE_CSR + 1];
+
+  PetscFunctionBegin;
+  if (view.row_offsets != NULL) PetscCall(TestView(A, storage->name, view, stream, made));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+#define MAX_DIAGONALS 8
+
+/* Diagonals with holes and entries outside of them: column - row of each, how many of 100 places are taken, random columns in every fifth row, whether the middle row is full. */
+typedef struct {
+  const char *name;
+  PetscInt    m, n, num_diagonals, diagonals[MAX_DIAGONALS], density, others;
+  PetscBool   long_row;
+} Band;
+
+static const Band bands[] = {{"one slice", 128, 128, 3, {-1, 0, 1}, 100, 0, PETSC_FALSE},
+                             {"a row more than a slice", 129, 129, 3, {-1, 0, 1}, 100, 0, PETSC_FALSE},
+                             {"a row less than two slices", 255, 255, 5, {-16, -1, 0, 1, 16}, 90, 0, PETSC_FALSE},
+                             {"one row of a slice", 1025, 1100, 2, {0, 70}, 100, 0, PETSC_FALSE},
+                             {"no diagonal", 1000, 1000, 4, {-200, -7, 3, 500}, 95, 0, PETSC_FALSE},
+                             {"half of the diagonal", 2000, 2000, 4, {-130, 0, 1, 129}, 50, 0, PETSC_FALSE},
+                             {"diagonal outside of pieces", 3000, 3000, 4, {-3, -2, 2, 3}, 100, 2, PETSC_FALSE},
+                             {"others", 1500, 1500, 6, {-300, -128, -1, 0, 1, 128}, 80, 3, PETSC_FALSE},
+                             {"long row", 2100, 2100, 5, {-40, -1, 0, 1, 40}, 100, 1, PETSC_TRUE},
+                             {"wide", 700, 5000, 4, {0, 127, 128, 4300}, 97, 1, PETSC_FALSE},
+                             {"tall", 5000, 700, 4, {-4300, -129, -1, 0}, 97, 1, PETSC_FALSE}};
+
+static PetscBool BandHas(const Band *b, PetscInt r, PetscInt c)
+{
+  for (PetscInt k = 0; k < b->num_diagonals; k++)
+    if (c - r == b->diagonals[k]) return (PetscBool)(50 + 50 * PetscRealPart(KernelTestNumber((PetscCount)r * MAX_DIAGONALS + k, 11)) < b->density);
+  if (b->long_row && r == b->m / 2) return PETSC_TRUE;
+  // the diagonal of some rows among the others
+  if (b->others > 0 && r % 50 == 7 && c == r) return PETSC_TRUE;
+  for (PetscInt k = 0; r % 5 == 0 && k < b->others; k++)
+    if (c == (PetscInt)(0.5 * (1 + PetscRealPart(KernelTestNumber((PetscCount)r * 8 + k, 12))) * b->n)) return PETSC_TRUE;
+  return PETSC_FALSE;
+}
+
+static PetscErrorCode BandCreate(const Band *b, KernelTestMatrix *A)
+{
+  PetscCount capacity = (PetscCount)b->m * (b->num_diagonals + b->others + 1) + b->n;
+
+  PetscFunctionBegin;
+  A->name = b->name;
+  A->m    = b->m;
+  A->n    = b->n;
+  A->nz   = 0;
+  PetscCall(PetscMalloc1(b->m + 1, &A->i));
+  PetscCall(PetscMalloc2(capacity, &A->j, capacity, &A->a));
+  A->i[0] = 0;
+  for (PetscInt r = 0; r < b->m; r++) {
+    for (PetscInt c = 0; c < b->n; c++)
+      if (BandHas(b, r, c)) A->j[A->nz++] = c;
+    A->i[r + 1] = (PetscInt)A->nz;
+  }
+  for (PetscCount k = 0; k < A->nz; k++) A->a[k] = k % 11 == 3 ? 0.0 : KernelTestNumber(k, 1);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Bands have both formats. */
+static PetscErrorCode TestBands(void)
+{
+  PetscBool    usable;
+  cudaStream_t stream;
+
+  PetscFunctionBegin;
+  PetscCall(PetscSparseCUDADeviceUsable(&usable));
+  if (!usable) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscSparseCUDAGetStream(&stream));
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(bands); k++) {
+    KernelTestMatrix A;
+    size_t           before, after;
+
+    PetscCall(BandCreate(&bands[k], &A));
+    for (PetscInt s = 0; s < KernelTestNumStorages; s++) {
+      PetscBool made[HISPARSE_CSR + 1];
+      DCSRView  view;
+
+      if (KernelTestStorages[s].max_segments > 0) continue;
+      PetscCall(KernelTestMemoryInUse(stream, &before));
+      PetscCall(KernelTestViewCreate(&A, &KernelTestStorages[s], stream, &view));
+      PetscCall(TestView(&A, KernelTestStorages[s].name, view, stream, made));
+      PetscCall(KernelTestViewDestroy(&view, stream));
+      PetscCall(KernelTestMemoryInUse(stream, &after));
+      PetscCheck(before == after, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, %s: %zu bytes of device memory leaked", A.name, KernelTestStorages[s].name, after - before);
+      PetscCheck(made[HISPARSE_DIAGONALS] && made[HISPARSE_WINDOWS], PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, %s: a format does not take a band", A.name, KernelTestStorages[s].name);
+    }
+    PetscCall(KernelTestMatrixDestroy(&A));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  PetscFunctionBeginUser;
+  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  PetscCall(TestBands());
+  PetscCall(KernelTestRun(Test));
+  PetscCall(PetscFinalize());
+  return 0;
+}
+
+/*TEST
+
+  testset:
+    requires: cuda
+    output_file: output/empty.out
+    test:
+      suffix: 1
+    test:
+      suffix: wide
+      args: -mat_dcsr_test_wide_from 1000
+
+TEST*/
