@@ -36,11 +36,17 @@ struct ValuesArguments {
   PetscScalar          alpha; // of values on their way to CSR
   bool                 scaled;
   PetscInt             num_rows;
-  void                *row_offsets;
-  int32_t             *csr_columns; // NULL: not wanted
+  Offsets              row_offsets; // [num_rows + 1] of CSR
+  int32_t             *csr_columns;
   PetscScalar         *csr_values;
   unsigned int         staged; // entries that a warp has room for in shared memory
 };
+
+/* A value on its way to CSR. */
+__device__ __forceinline__ PetscScalar Scaled(const ValuesArguments &a, PetscScalar value)
+{
+  return a.scaled ? a.alpha * value : value;
+}
 
 /* The entries [begin, end) of a row that are in no piece. */
 struct OverflowRow {
@@ -86,11 +92,9 @@ struct Quarter {
   PetscCount   begin;  // first entry of the lane's row
 };
 
-template <typename Offset>
 __device__ __forceinline__ Quarter FindQuarter(const ValuesArguments &a)
 {
-  const Offset *row_offsets = (const Offset *)a.row_offsets;
-  Quarter       q;
+  Quarter q;
 
   q.slice              = (PetscInt)blockIdx.x;
   q.word               = (int)threadIdx.x / HISPARSE_WARP;
@@ -98,19 +102,19 @@ __device__ __forceinline__ Quarter FindQuarter(const ValuesArguments &a)
   const PetscInt first = min(q.slice * HISPARSE_SLICE_ROWS + q.word * HISPARSE_WARP, a.num_rows);
 
   q.row    = first + q.lane;
-  q.first  = (PetscCount)row_offsets[first];
-  q.n      = (PetscCount)row_offsets[min(first + HISPARSE_WARP, a.num_rows)] - q.first;
-  q.begin  = (PetscCount)row_offsets[min(q.row, a.num_rows)];
+  q.first  = a.row_offsets(first);
+  q.n      = a.row_offsets(min(first + HISPARSE_WARP, a.num_rows)) - q.first;
+  q.begin  = a.row_offsets(min(q.row, a.num_rows));
   q.before = (unsigned int)(q.begin - q.first);
   return q;
 }
 
 /* The values of CSR to their places. */
-template <typename Offset, bool Overflow>
+template <bool Overflow>
 __global__ void __launch_bounds__(THREADS) SetValuesKernel(const ValuesArguments a)
 {
   extern __shared__ uint4 shared[];
-  const Quarter           q       = FindQuarter<Offset>(a);
+  const Quarter           q       = FindQuarter(a);
   const HiSparseSlice     s       = a.slices[q.slice];
   PetscScalar            *to      = a.values + s.values;
   const PetscScalar      *next    = a.csr_values + q.begin;
@@ -134,10 +138,11 @@ __global__ void __launch_bounds__(THREADS) SetValuesKernel(const ValuesArguments
       const uint32_t mask = __shfl_sync(HISPARSE_FULL_MASK, own.mask, k), place = __shfl_sync(HISPARSE_FULL_MASK, own.place, k);
       const int32_t  column = Overflow ? __shfl_sync(HISPARSE_FULL_MASK, own.column, k) + q.lane : 0;
 
-      if (!(mask >> q.lane & 1u)) continue;
-      if (Overflow)
-        for (; outside.begin < outside.end && a.overflow.columns[outside.begin] < column; outside.begin++) a.overflow_values[outside.begin] = *next++;
-      to[place + __popc(mask & LowerLanes(q.lane))] = *next++;
+      if (mask >> q.lane & 1u) {
+        if (Overflow)
+          for (; outside.begin < outside.end && a.overflow.columns[outside.begin] < column; outside.begin++) a.overflow_values[outside.begin] = *next++;
+        to[place + __popc(mask & LowerLanes(q.lane))] = *next++;
+      }
     }
   }
   if (Overflow)
@@ -145,13 +150,12 @@ __global__ void __launch_bounds__(THREADS) SetValuesKernel(const ValuesArguments
 }
 
 /* Entries of each row. */
-template <typename Offset>
 __global__ void __launch_bounds__(THREADS) RowSizesKernel(const ValuesArguments a)
 {
   const PetscInt      slice = (PetscInt)blockIdx.x, row = slice * HISPARSE_SLICE_ROWS + (PetscInt)threadIdx.x;
   const int           word = (int)threadIdx.x / HISPARSE_WARP, lane = (int)threadIdx.x % HISPARSE_WARP;
   const HiSparseSlice s    = a.slices[slice];
-  Offset              size = 0;
+  PetscCount          size = 0;
 
   for (unsigned int p = 0; p < s.num_pieces; p += HISPARSE_WARP) {
     const int n = (int)min(s.num_pieces - p, (unsigned int)HISPARSE_WARP);
@@ -165,35 +169,35 @@ __global__ void __launch_bounds__(THREADS) RowSizesKernel(const ValuesArguments 
   if (a.overflow.slices != NULL) {
     const OverflowRow outside = FindOverflowRow(a.overflow, slice, row);
 
-    size += (Offset)(outside.end - outside.begin);
+    size += outside.end - outside.begin;
   }
-  ((Offset *)a.row_offsets)[row] = size;
-  if (row == a.num_rows - 1) ((Offset *)a.row_offsets)[a.num_rows] = 0;
+  a.row_offsets.Set(row, size);
+  if (row == a.num_rows - 1) a.row_offsets.Set(a.num_rows, 0);
 }
 
 /* Where the entries of a lane's row go. */
+template <bool Columns, bool Values>
 struct RowWriter {
-  int32_t     *columns; // NULL: not wanted
-  PetscScalar *values;  // NULL: not wanted
-  PetscScalar  alpha;
-  bool         scaled;
+  int32_t     *columns;
+  PetscScalar *values;
 
   __device__ __forceinline__ void Add(int32_t column, PetscScalar value)
   {
-    if (columns != NULL) *columns++ = column;
-    if (values != NULL) *values++ = scaled ? alpha * value : value;
+    if (Columns) *columns++ = column;
+    if (Values) *values++ = value;
   }
 };
 
 /* The entries of the row outside of pieces whose columns are below a column. */
-__device__ __forceinline__ void AddOutside(const ValuesArguments &a, OverflowRow *outside, int32_t column, RowWriter *writer)
+template <bool Columns, bool Values>
+__device__ __forceinline__ void AddOutside(const ValuesArguments &a, OverflowRow *outside, int32_t column, RowWriter<Columns, Values> *writer)
 {
-  for (; outside->begin < outside->end && a.overflow.columns[outside->begin] < column; outside->begin++) writer->Add(a.overflow.columns[outside->begin], a.csr_values != NULL ? a.overflow_values[outside->begin] : PetscScalar(0));
+  for (; outside->begin < outside->end && a.overflow.columns[outside->begin] < column; outside->begin++) writer->Add(a.overflow.columns[outside->begin], Values ? Scaled(a, a.overflow_values[outside->begin]) : PetscScalar(0));
 }
 
 /* All entries of the warp's rows, in the order of their columns. */
-template <bool Overflow>
-__device__ __forceinline__ void WriteRows(const ValuesArguments &a, const Quarter &q, RowWriter writer)
+template <bool Overflow, bool Columns, bool Values>
+__device__ __forceinline__ void WriteRows(const ValuesArguments &a, const Quarter &q, RowWriter<Columns, Values> writer)
 {
   constexpr int       batch   = 8; // loads under way
   const HiSparseSlice s       = a.slices[q.slice];
@@ -206,23 +210,27 @@ __device__ __forceinline__ void WriteRows(const ValuesArguments &a, const Quarte
     PieceWord own;
 
     own.Load(a.pieces + s.first_piece, p + q.lane, s.num_pieces, q.word);
+#pragma unroll 1
     for (int k = 0; k < n; k += batch) { // pieces behind the last have no bits
-      PetscScalar value[batch];
+      PetscScalar  value[batch];
+      unsigned int has = 0;
 
 #pragma unroll
       for (int b = 0; b < batch; b++) {
         const uint32_t mask = __shfl_sync(HISPARSE_FULL_MASK, own.mask, k + b), place = __shfl_sync(HISPARSE_FULL_MASK, own.place, k + b);
+        const bool     mine = mask >> q.lane & 1u;
 
-        value[b] = a.csr_values != NULL && (mask >> q.lane & 1u) ? LoadValue(from + (place + __popc(mask & LowerLanes(q.lane)))) : PetscScalar(0);
+        has |= (unsigned int)mine << b;
+        if (Values) value[b] = mine ? LoadValue(from + (place + __popc(mask & LowerLanes(q.lane)))) : PetscScalar(0);
       }
 #pragma unroll
       for (int b = 0; b < batch; b++) {
-        const uint32_t mask   = __shfl_sync(HISPARSE_FULL_MASK, own.mask, k + b);
-        const int32_t  column = __shfl_sync(HISPARSE_FULL_MASK, own.column, k + b) + q.lane;
+        const int32_t column = Overflow || Columns ? __shfl_sync(HISPARSE_FULL_MASK, own.column, k + b) + q.lane : 0;
 
-        if (!(mask >> q.lane & 1u)) continue;
-        if (Overflow) AddOutside(a, &outside, column, &writer);
-        writer.Add(column, value[b]);
+        if (has >> b & 1u) {
+          if (Overflow) AddOutside(a, &outside, column, &writer);
+          writer.Add(column, Values ? Scaled(a, value[b]) : PetscScalar(0));
+        }
       }
     }
   }
@@ -237,23 +245,22 @@ __device__ __forceinline__ void CopyFromShared(T *to, const T *from, PetscCount 
 }
 
 /* CSR's columns and values, as they are wanted. */
-template <typename Offset, bool Overflow>
+template <bool Overflow, bool Columns, bool Values>
 __global__ void __launch_bounds__(THREADS) GetCSRKernel(const ValuesArguments a)
 {
   extern __shared__ uint4 shared[];
-  const Quarter           q = FindQuarter<Offset>(a);
+  const Quarter           q       = FindQuarter(a);
+  PetscScalar            *values  = (PetscScalar *)shared + (size_t)q.word * a.staged;
+  int32_t                *columns = (int32_t *)((PetscScalar *)shared + (Values ? (size_t)WARPS * a.staged : 0)) + (size_t)q.word * a.staged;
 
   if (q.n > (PetscCount)a.staged) {
-    WriteRows<Overflow>(a, q, {a.csr_columns == NULL ? NULL : a.csr_columns + q.begin, a.csr_values == NULL ? NULL : a.csr_values + q.begin, a.alpha, a.scaled});
+    WriteRows<Overflow, Columns, Values>(a, q, {a.csr_columns + q.begin, a.csr_values + q.begin});
     return;
   }
-  PetscScalar *values  = (PetscScalar *)shared + (size_t)q.word * a.staged;
-  int32_t     *columns = (int32_t *)((PetscScalar *)shared + (size_t)WARPS * a.staged) + (size_t)q.word * a.staged;
-
-  WriteRows<Overflow>(a, q, {a.csr_columns == NULL ? NULL : columns + q.before, a.csr_values == NULL ? NULL : values + q.before, a.alpha, a.scaled});
+  WriteRows<Overflow, Columns, Values>(a, q, {columns + q.before, values + q.before});
   __syncwarp();
-  if (a.csr_columns != NULL) CopyFromShared(a.csr_columns + q.first, columns, q.n, q.lane);
-  if (a.csr_values != NULL) CopyFromShared(a.csr_values + q.first, values, q.n, q.lane);
+  if (Columns) CopyFromShared(a.csr_columns + q.first, columns, q.n, q.lane);
+  if (Values) CopyFromShared(a.csr_values + q.first, values, q.n, q.lane);
 }
 
 typedef void ValuesKernel(ValuesArguments);
@@ -277,6 +284,16 @@ PetscErrorCode Launch(ValuesKernel *kernel, const HiSparseDiagonals *d, size_t e
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+template <bool Overflow>
+PetscErrorCode LaunchGetCSR(const HiSparseDiagonals *d, PetscBool columns, PetscBool values, const ValuesArguments &a, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  if (columns && values) PetscCall(Launch(GetCSRKernel<Overflow, true, true>, d, sizeof(PetscScalar) + sizeof(int32_t), a, stream));
+  else if (columns) PetscCall(Launch(GetCSRKernel<Overflow, true, false>, d, sizeof(int32_t), a, stream));
+  else if (values) PetscCall(Launch(GetCSRKernel<Overflow, false, true>, d, sizeof(PetscScalar), a, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 ValuesArguments MakeArguments(const HiSparseDiagonals *d, const HiSparseDiagonalsValues *v, PetscScalar alpha, DCSRView csr)
 {
   ValuesArguments a = {};
@@ -292,7 +309,7 @@ ValuesArguments MakeArguments(const HiSparseDiagonals *d, const HiSparseDiagonal
   a.alpha            = alpha;
   a.scaled           = alpha != PetscScalar(1.0);
   a.num_rows         = d->num_rows;
-  a.row_offsets      = csr.row_offsets;
+  a.row_offsets      = Offsets(csr);
   a.csr_columns      = csr.columns;
   a.csr_values       = csr.values;
   return a;
@@ -301,10 +318,10 @@ ValuesArguments MakeArguments(const HiSparseDiagonals *d, const HiSparseDiagonal
 template <typename Offset>
 PetscErrorCode RowOffsets(const HiSparseDiagonals *d, const ValuesArguments &a, cudaStream_t stream)
 {
-  Offset *row_offsets = (Offset *)a.row_offsets;
+  Offset *row_offsets = (Offset *)a.row_offsets.offsets;
 
   PetscFunctionBegin;
-  RowSizesKernel<Offset><<<(unsigned int)d->num_slices, THREADS, 0, stream>>>(a);
+  RowSizesKernel<<<(unsigned int)d->num_slices, THREADS, 0, stream>>>(a);
   PetscCallCUDA(cudaGetLastError());
   PetscCall(DCSRWithTemporary("row offsets of a matrix", stream, [&](void *storage, size_t &bytes) { return cub::DeviceScan::ExclusiveSum(storage, bytes, row_offsets, row_offsets, (PetscCount)d->num_rows + 1, stream); }));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -331,8 +348,7 @@ PetscErrorCode HiSparseDiagonalsSetValues(void *structure, void *values, DCSRVie
 
   PetscFunctionBegin;
   v->transposed_state = HISPARSE_TRANSPOSED_STALE;
-  if (d->overflow_slices != NULL) PetscCall(Launch(csr.wide ? SetValuesKernel<int64_t, true> : SetValuesKernel<int32_t, true>, d, sizeof(PetscScalar), a, stream));
-  else PetscCall(Launch(csr.wide ? SetValuesKernel<int64_t, false> : SetValuesKernel<int32_t, false>, d, sizeof(PetscScalar), a, stream));
+  PetscCall(Launch(d->overflow_slices != NULL ? SetValuesKernel<true> : SetValuesKernel<false>, d, sizeof(PetscScalar), a, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -359,9 +375,6 @@ PetscErrorCode HiSparseDiagonalsGetCSR(void *structure, void *values, PetscScala
 
   PetscFunctionBegin;
   if (with_structure) PetscCall(csr.wide ? RowOffsets<int64_t>(d, a, stream) : RowOffsets<int32_t>(d, a, stream));
-  else a.csr_columns = NULL;
-  if (!with_values) a.csr_values = NULL;
-  if (d->overflow_slices != NULL) PetscCall(Launch(csr.wide ? GetCSRKernel<int64_t, true> : GetCSRKernel<int32_t, true>, d, sizeof(PetscScalar) + sizeof(int32_t), a, stream));
-  else PetscCall(Launch(csr.wide ? GetCSRKernel<int64_t, false> : GetCSRKernel<int32_t, false>, d, sizeof(PetscScalar) + sizeof(int32_t), a, stream));
+  PetscCall(d->overflow_slices != NULL ? LaunchGetCSR<true>(d, with_structure, with_values, a, stream) : LaunchGetCSR<false>(d, with_structure, with_values, a, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

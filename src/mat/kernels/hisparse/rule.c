@@ -28,9 +28,7 @@ static const HiSparseRule HiSparseRuleH200 = {
 };
 // clang-format on
 
-static const DCSRRuleTable RuleTables[] = {
-  {90, &HiSparseRuleH200}
-};
+static const DCSRRuleTable RuleTables[] = {{90, &HiSparseRuleH200}};
 
 /* Bytes of an average row that each format moves, over its efficiency. */
 typedef struct {

@@ -88,7 +88,7 @@ static PetscErrorCode WindowsEncodeUpper(Windows w, const int32_t columns[], con
 PetscErrorCode WindowsEncode(Windows w, const int32_t columns[], cudaStream_t stream)
 {
   int32_t        num_wide = 0, *number = NULL;
-  PetscErrorCode ierr     = PETSC_SUCCESS;
+  PetscErrorCode ierr = PETSC_SUCCESS;
 
   PetscFunctionBegin;
   w->num_blocks = (w->num_nonzeros + WINDOWS_BLOCK - 1) / WINDOWS_BLOCK;

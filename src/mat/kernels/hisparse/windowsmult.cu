@@ -125,18 +125,21 @@ __device__ __forceinline__ PetscScalar WindowsValue(const WindowsArgs<Offset> &a
   return value * a.scale;
 }
 
+/* Complex values in double precision take twice the registers; with as many threads on a multiprocessor they would be spilled. */
+constexpr int WINDOWS_RESIDENT_PART = sizeof(PetscScalar) > sizeof(double) ? 5 : 8; // of 8
+
 template <typename Offset, int THREADS, int ITEMS, int VEC, int RESIDENT, int LANES>
-__global__ void __launch_bounds__(THREADS, RESIDENT / THREADS) WindowsMultKernel(const WindowsArgs<Offset> a)
+__global__ void __launch_bounds__(THREADS, RESIDENT *WINDOWS_RESIDENT_PART / 8 / THREADS) WindowsMultKernel(const WindowsArgs<Offset> a)
 {
   constexpr int tile = THREADS * ITEMS;
   __shared__ __align__(16) unsigned char shared[(tile + THREADS) * sizeof(PetscScalar)];
   __shared__ __align__(16) unsigned char scratch[THREADS / SPMV_WARP * sizeof(PetscScalar)];
-  PetscScalar                           *terms  = (PetscScalar *)shared;
-  const PetscCount                       base   = (PetscCount)blockIdx.x * tile;
-  const int                              i      = threadIdx.x / LANES;
-  const int32_t                          window = __ldg(a.windows + base / WINDOWS_BLOCK * WINDOWS_COUNT + threadIdx.x % WINDOWS_COUNT);
-  const int4                             word   = __ldg((const int4 *)a.split.blocks + blockIdx.x);
-  const SpMVBlock                        block  = {word.x, word.y, word.z, word.w};
+  PetscScalar                           *terms      = (PetscScalar *)shared;
+  const PetscCount                       base       = (PetscCount)blockIdx.x * tile;
+  const int                              i          = threadIdx.x / LANES;
+  const int32_t                          window     = __ldg(a.windows + base / WINDOWS_BLOCK * WINDOWS_COUNT + threadIdx.x % WINDOWS_COUNT);
+  const int4                             word       = __ldg((const int4 *)a.split.blocks + blockIdx.x);
+  const SpMVBlock                        block      = {word.x, word.y, word.z, word.w};
   const bool                             takes_part = (int)threadIdx.x < block.over;
   int                                    begin = 0, end = 0;
   int32_t                                c[ITEMS];

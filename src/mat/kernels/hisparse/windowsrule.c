@@ -3,8 +3,11 @@
 */
 #include "windowsimpl.h"
 
-#define WINDOWS_ANY                                   PETSC_COUNT_MAX
-#define WINDOWS_SHAPE(lanes, threads, items, vec, resident) {DCSR_SPMV_SPLIT, lanes, threads, items, vec, SPMV_LOAD_ONCE, resident}
+#define WINDOWS_ANY PETSC_COUNT_MAX
+#define WINDOWS_SHAPE(lanes, threads, items, vec, resident) \
+  { \
+    DCSR_SPMV_SPLIT, lanes, threads, items, vec, SPMV_LOAD_ONCE, resident \
+  }
 
 typedef struct {
   PetscCount row_size; /* Nonempty rows have at most so many nonzeros on average. */
@@ -29,9 +32,7 @@ static const WindowsRule WindowsRulesH200[] = {
 // clang-format on
 
 static const WindowsRules  WindowsH200     = {WindowsRulesH200, PETSC_STATIC_ARRAY_LENGTH(WindowsRulesH200)};
-static const DCSRRuleTable WindowsTables[] = {
-  {90, &WindowsH200}
-};
+static const DCSRRuleTable WindowsTables[] = {{90, &WindowsH200}};
 
 /* WindowsRuleApply - the launch configuration, and with it the order of columns, of a matrix with at least one nonzero, by its facts */
 PetscErrorCode WindowsRuleApply(PetscCount num_nonzeros, const DCSRFacts *facts, SpMVConfig *config)
@@ -49,10 +50,9 @@ PetscErrorCode WindowsRuleApply(PetscCount num_nonzeros, const DCSRFacts *facts,
 
 #define WINDOWS_CONFIG(lanes, t, i, v, r) {DCSR_SPMV_SPLIT, lanes, t, i, v, SPMV_LOAD_ONCE, r},
 
-static const SpMVConfig WindowsConfigs[] = {
-  WINDOWS_CONFIGS(WINDOWS_CONFIG)
+static const SpMVConfig WindowsConfigs[] = {WINDOWS_CONFIGS(WINDOWS_CONFIG)
 #if defined(SPMV_SWEEP)
-    WINDOWS_SWEEP_CONFIGS(WINDOWS_CONFIG)
+                                              WINDOWS_SWEEP_CONFIGS(WINDOWS_CONFIG)
 #endif
 };
 

@@ -27,7 +27,8 @@ typedef enum {
 static const struct {
   const char *name;
   PetscInt    m, n;
-} Shapes[NUM_SHAPES] = {{"band", 4000, 4000}, {"spread", 1000, 2000000}, {"mixed", 3000, 1500000}, {"16 and 17 windows", 1500, 100000}, {"borders", 150, 90000}, {"long rows", 60, 300000}, {"few rows", 200000, 100000}, {"last columns", 700, PETSC_INT32_MAX}};
+} Shapes[NUM_SHAPES] = {{"band", 4000, 4000},    {"spread", 1000, 2000000}, {"mixed", 3000, 1500000},     {"16 and 17 windows", 1500, 100000},
+                        {"borders", 150, 90000}, {"long rows", 60, 300000}, {"few rows", 200000, 100000}, {"last columns", 700, PETSC_INT32_MAX}};
 
 static PetscInt RowSize(Shape shape, PetscInt r)
 {
@@ -213,8 +214,7 @@ static PetscErrorCode CheckColumns(const Case *c, Windows windows)
   PetscCall(KernelTestToDevice((size_t)c->A->nz * sizeof(*device), NULL, c->stream, (void **)&device));
   PetscCall(WindowsDecode(windows, device, c->stream));
   PetscCall(KernelTestToHost((size_t)c->A->nz * sizeof(*device), device, c->stream, columns));
-  for (PetscCount k = 0; k < c->A->nz; k++)
-    PetscCheck(columns[k] == c->A->j[k], PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, %s: column of entry %" PetscCount_FMT " is %d, not %" PetscInt_FMT, c->A->name, c->storage, k, columns[k], c->A->j[k]);
+  for (PetscCount k = 0; k < c->A->nz; k++) PetscCheck(columns[k] == c->A->j[k], PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, %s: column of entry %" PetscCount_FMT " is %d, not %" PetscInt_FMT, c->A->name, c->storage, k, columns[k], c->A->j[k]);
   PetscCall(PetscSparseCUDAFree(&device, c->stream));
   PetscCall(PetscFree(columns));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -292,26 +292,36 @@ static PetscErrorCode CheckCSR(const Case *c, HiSparse hisparse, const PetscScal
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode SetNewValues(const Case *c, HiSparse hisparse, PetscInt seed, PetscScalar a[])
+{
+  DCSRView view = c->view;
+
+  PetscFunctionBeginUser;
+  for (PetscCount k = 0; k < c->A->nz; k++) a[k] = KernelTestNumber(k, seed);
+  PetscCall(KernelTestToDevice((size_t)c->A->nz * sizeof(*a), a, c->stream, (void **)&view.values));
+  PetscCall(HiSparseSetValues(hisparse, view, c->stream));
+  PetscCall(PetscSparseCUDAFree(&view.values, c->stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* New values, copies that share, the scale factor. a [nonzeros] has the values of hisparse at the end. */
 static PetscErrorCode TestValues(const Case *c, HiSparse hisparse, PetscScalar a[])
 {
-  DCSRView view = c->view;
   HiSparse copy;
 
   PetscFunctionBeginUser;
-  for (PetscCount k = 0; k < c->A->nz; k++) a[k] = KernelTestNumber(k, 7);
   PetscCall(HiSparseDuplicate(hisparse, c->stream, &copy));
   PetscCall(HiSparseScale(hisparse, 3.0, c->stream));
   PetscCall(CheckProducts(c, hisparse, c->A->a, 3.0, "scaled"));
   PetscCall(CheckCSR(c, hisparse, c->A->a, 3.0, "scaled"));
-  PetscCall(KernelTestToDevice((size_t)c->A->nz * sizeof(*a), a, c->stream, (void **)&view.values));
-  PetscCall(HiSparseSetValues(hisparse, view, c->stream));
-  PetscCall(PetscSparseCUDAFree(&view.values, c->stream));
+  PetscCall(SetNewValues(c, hisparse, 7, a));
   PetscCall(CheckProducts(c, hisparse, a, 1.0, "new values"));
   PetscCall(CheckProducts(c, copy, c->A->a, 1.0, "copy"));
   PetscCall(CheckCSR(c, hisparse, a, 1.0, "new values"));
   PetscCall(CheckCSR(c, copy, c->A->a, 1.0, "copy"));
   PetscCall(HiSparseDestroy(&copy, c->stream));
+  PetscCall(SetNewValues(c, hisparse, 8, a)); // in place: nobody else has the values any more
+  PetscCall(CheckProducts(c, hisparse, a, 1.0, "new values in place"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -571,16 +581,10 @@ typedef struct {
   HiSparseFormat format;  /* that the rule must take */
 } RuleCase;
 
-static const RuleCase RuleCases[] = {
-  {"7-point stencil",               40, 1, PETSC_FALSE, 0,   HISPARSE_DIAGONALS},
-  {"27-point stencil",              50, 3, PETSC_FALSE, 0,   HISPARSE_DIAGONALS},
-  {"small 7-point stencil",         20, 1, PETSC_FALSE, 0,   HISPARSE_CSR      },
-  {"permuted 27-point stencil",     52, 3, PETSC_TRUE,  0,   HISPARSE_WINDOWS  },
-  {"permuted, small",               30, 3, PETSC_TRUE,  0,   HISPARSE_CSR      },
-  {"random columns",                52, 3, PETSC_FALSE, 100, HISPARSE_CSR      },
-  {"half of the rows random",       52, 3, PETSC_FALSE, 50,  HISPARSE_CSR      },
-  {"permuted, some random columns", 52, 3, PETSC_TRUE,  2,   HISPARSE_CSR      }
-};
+static const RuleCase RuleCases[] = {{"7-point stencil", 40, 1, PETSC_FALSE, 0, HISPARSE_DIAGONALS},    {"27-point stencil", 50, 3, PETSC_FALSE, 0, HISPARSE_DIAGONALS},
+                                     {"small 7-point stencil", 20, 1, PETSC_FALSE, 0, HISPARSE_CSR},    {"permuted 27-point stencil", 52, 3, PETSC_TRUE, 0, HISPARSE_WINDOWS},
+                                     {"permuted, small", 30, 3, PETSC_TRUE, 0, HISPARSE_CSR},           {"random columns", 52, 3, PETSC_FALSE, 100, HISPARSE_CSR},
+                                     {"half of the rows random", 52, 3, PETSC_FALSE, 50, HISPARSE_CSR}, {"permuted, some random columns", 52, 3, PETSC_TRUE, 2, HISPARSE_CSR}};
 
 static PetscInt Permuted(const RuleCase *rule, PetscInt p, PetscInt n)
 {
