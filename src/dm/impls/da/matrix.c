@@ -65,6 +65,7 @@ PetscErrorCode DMDAHasStencilOfDevice(DM dm, PetscBool *has)
   PetscFunctionBegin;
   *has = PETSC_FALSE;
   if (dm->prealloc_skip || dm->structure_only || dd->xo != 0 || dd->yo != 0 || dd->zo != 0) PetscFunctionReturn(PETSC_SUCCESS);
+  if (dm->dim == 3 && dd->bz == DM_BOUNDARY_PERIODIC && dd->P < dd->s) PetscFunctionReturn(PETSC_SUCCESS); // around one layer of points PETSc's numbering of ghost points is another one
   if (dm->dim == 1 && dm->prealloc_only) PetscFunctionReturn(PETSC_SUCCESS);
   if ((double)dd->M * (double)dd->N * (double)dd->P * (double)dd->w > (double)PETSC_INT32_MAX) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(SmallestBox(dm, &least));
