@@ -4,8 +4,13 @@
 /* DCSRKeyBits - Bits that numbers below n need. */
 int DCSRKeyBits(PetscInt n)
 {
-  int bits = 0;
+  uint64_t largest = n > 0 ? (uint64_t)n - 1 : 0;
+  int      bits    = 0;
 
-  while (bits < 63 && ((uint64_t)1 << bits) < (uint64_t)n) bits++;
-  return bits;
+  for (int step = 32; step > 0; step /= 2) {
+    if (largest >> step == 0) continue;
+    largest >>= step;
+    bits += step;
+  }
+  return bits + (int)largest;
 }
