@@ -185,9 +185,11 @@ PetscErrorCode MatConvert_MPIAIJDCSRCUDA_MPIAIJ(Mat A, PETSC_UNUSED MatType type
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The operations of a matrix of ours, all in one place: thunks wherever the parent's operation uses host arrays, over them what each room has, over them the type's own. */
+/* The operations of a matrix of ours, all in one place: thunks wherever the parent's operation uses host arrays, over them what each room has, over them the type's own. Called again after assemblies of the parent. */
 static PetscErrorCode SetOps(Mat A, struct _MatOps *ops)
 {
+  const struct _MatOps *installed = &MatMPIAIJCUDAGet(A)->installed, *parent = &MatMPIAIJCUDAGet(A)->parent;
+
   PetscFunctionBegin;
   PetscCall(MatMPIAIJCUDASetThunks(A, ops));
   PetscCall(MatMPIAIJCUDASetMultOps(A, ops));
@@ -199,7 +201,7 @@ static PetscErrorCode SetOps(Mat A, struct _MatOps *ops)
   PetscCall(MatAIJCUDASetRowAccessOps(ops, PETSC_TRUE));
   ops->setfromoptions            = MatSetFromOptions_MPIAIJDCSRCUDA;
   ops->assemblyend               = MatAssemblyEnd_MPIAIJDCSRCUDA;
-  ops->view                      = MatView_MPIAIJDCSRCUDA;
+  if (ops->view == parent->view || ops->view == installed->view) ops->view = MatView_MPIAIJDCSRCUDA; // a DMDA has put its own there
   ops->destroy                   = MatDestroy_MPIAIJDCSRCUDA;
   ops->bindtocpu                 = MatBindToCPU_MPIAIJDCSRCUDA;
   ops->creategraph               = MatCreateGraph_AIJCUDA;
