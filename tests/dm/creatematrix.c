@@ -159,6 +159,7 @@ static PetscErrorCode Enter(const Case *c, Mat pattern, Mat A)
   DM       dm;
 
   PetscFunctionBegin;
+  PetscCall(MatSetOption(A, MAT_SORTED_FULL, PETSC_FALSE)); // preallocation alone leaves it on, and the diagonal is no full row
   PetscCall(MatGetOwnershipRange(pattern, &begin, &end));
   for (PetscInt row = begin; row < end; row++) {
     const PetscInt *columns;
