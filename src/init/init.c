@@ -1,4 +1,5 @@
 /* Loading, registration, and the checks that the library fits the PETSc that loads it. */
+#include "../dm/impls/da/da.h"
 #include "../ksp/pc/impls/gamg/gamg.h"
 #include "../ksp/pc/impls/jacobi/jacobi.h"
 #include "../mat/impls/aijcuda/core/parents.h"
@@ -162,6 +163,7 @@ PetscErrorCode PetscSparseCUDAInitialize(void)
   PetscCall(RegisterEvents());
   PetscCall(RegisterTypes());
   PetscCall(MatAIJCUDARegisterForeign());
+  PetscCall(DMDARegister_AIJCUDA());
   PetscCall(RegisterPCEvents());
   PetscCall(PCJacobiRegister_AIJCUDA());
   PetscCall(PCGAMGRegister_AIJCUDA());

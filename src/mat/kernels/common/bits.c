@@ -4,8 +4,5 @@
 /* DCSRKeyBits - Bits that numbers below n need. */
 int DCSRKeyBits(PetscInt n)
 {
-  int bits = 0;
-
-  while (bits < 63 && ((uint64_t)1 << bits) < (uint64_t)n) bits++;
-  return bits;
+  return n > 1 ? 64 - __builtin_clzll((unsigned long long)n - 1) : 0; // asked for at every insertion
 }

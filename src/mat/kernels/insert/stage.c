@@ -180,6 +180,18 @@ failed:
   PetscFunctionReturn(ierr);
 }
 
+/* Bytes of the indices of a value block, with padding. */
+static inline size_t IndexBytes(PetscInt m, PetscInt n)
+{
+  return (((size_t)m + (size_t)n) * sizeof(PetscInt) + sizeof(PetscScalar) - 1) / sizeof(PetscScalar) * sizeof(PetscScalar);
+}
+
+/* Whether a value block of so many bytes fits behind what is in a buffer. */
+static inline PetscBool HasRoom(const StageBuffer *b, size_t bytes)
+{
+  return (PetscBool)(b->front + bytes + (size_t)(b->num_blocks + 1) * sizeof(DCSRValueBlock) <= b->bytes);
+}
+
 static PetscErrorCode WaitFor(StageBuffer *b)
 {
   PetscFunctionBegin;
@@ -196,7 +208,7 @@ static PetscErrorCode GetRoom(DCSRStage s, size_t bytes, cudaStream_t stream)
 
   PetscFunctionBegin;
   PetscCall(WaitFor(b));
-  if (b->bytes > 0 && b->front + bytes + (size_t)(b->num_blocks + 1) * sizeof(DCSRValueBlock) <= b->bytes) PetscFunctionReturn(PETSC_SUCCESS);
+  if (b->bytes > 0 && HasRoom(b, bytes)) PetscFunctionReturn(PETSC_SUCCESS);
   want = b->num_blocks > 0 ? PetscMin(4 * b->bytes, s->max_bytes) : STAGE_FIRST_BYTES;
   want = PetscMax(want, (bytes + sizeof(DCSRValueBlock) + STAGE_ALIGNMENT) / STAGE_ALIGNMENT * STAGE_ALIGNMENT); // one value block may be larger than any bound
   PetscCall(Send(s, stream));
@@ -214,13 +226,60 @@ static PetscBool SameFormat(const DCSRStageFormat *a, const DCSRStageFormat *b)
   return (PetscBool)(a->row_begin == b->row_begin && a->column_begin == b->column_begin && a->column_bits == b->column_bits && a->ignore_zeros == b->ignore_zeros && a->diagonal == b->diagonal);
 }
 
+/*
+  DCSRStageReserve - room for a value block, which the caller writes himself
+
+  Not Collective
+
+  Input Parameters:
++ stage  - the stage
+. format - how the indices are read
+. m      - rows
+- n      - columns
+
+  Output Parameters:
++ indices - [m + n] host, rows and behind them columns
+- values  - [m n] host
+
+  Returns: PETSC_FALSE when it takes more than the buffer that is being filled, or a value block that is not empty: DCSRStageAppend() finds another one.
+
+  Note:
+  Nothing is staged before DCSRStageCommit(), which has to be the next call for this stage, or never.
+*/
+PetscBool DCSRStageReserve(DCSRStage stage, const DCSRStageFormat *format, PetscInt m, PetscInt n, PetscInt **indices, PetscScalar **values)
+{
+  const StageBuffer *b           = &stage->buffers[stage->current];
+  const size_t       index_bytes = IndexBytes(m, n), num_values = (size_t)m * (size_t)n;
+
+  if (num_values == 0 || num_values > b->bytes / sizeof(PetscScalar) || b->busy || !SameFormat(&stage->format, format) || !HasRoom(b, index_bytes + num_values * sizeof(PetscScalar))) return PETSC_FALSE;
+  *indices = (PetscInt *)(b->host + b->front);
+  *values  = (PetscScalar *)(b->host + b->front + index_bytes);
+  return PETSC_TRUE;
+}
+
+/* DCSRStageCommit - stages the m x n value block that was written where DCSRStageReserve() said; by_columns: its values are stored column by column */
+void DCSRStageCommit(DCSRStage stage, PetscInt m, PetscInt n, PetscBool by_columns)
+{
+  StageBuffer *const b          = &stage->buffers[stage->current];
+  const size_t       num_values = (size_t)m * (size_t)n;
+  DCSRValueBlock    *block      = (DCSRValueBlock *)(b->host + b->bytes) - (b->num_blocks + 1);
+
+  // descriptions grow downwards, so that on the device they are in descending order of address: the newest comes first
+  block->first_value = (uint32_t)b->num_values;
+  block->word        = (uint32_t)(b->front / sizeof(PetscScalar));
+  block->num_rows    = by_columns ? -(int32_t)m : (int32_t)m;
+  block->num_columns = (int32_t)n;
+  b->front += IndexBytes(m, n) + num_values * sizeof(PetscScalar);
+  b->num_blocks++;
+  b->num_values += (PetscCount)num_values;
+}
+
 /* Copies a value block that fits into a buffer. */
 static PetscErrorCode Append(DCSRStage stage, PetscInt m, const PetscInt rows[], PetscInt n, const PetscInt columns[], const PetscScalar v[], PetscBool by_columns, cudaStream_t stream)
 {
-  const size_t    num_values = (size_t)m * (size_t)n, index_bytes = ((size_t)(m + n) * sizeof(PetscInt) + sizeof(PetscScalar) - 1) / sizeof(PetscScalar) * sizeof(PetscScalar);
-  StageBuffer    *b;
-  DCSRValueBlock *block;
-  char           *to;
+  const size_t num_values = (size_t)m * (size_t)n, index_bytes = IndexBytes(m, n);
+  StageBuffer *b;
+  char        *to;
 
   PetscFunctionBegin;
   PetscCall(GetRoom(stage, index_bytes + num_values * sizeof(PetscScalar), stream));
@@ -230,15 +289,7 @@ static PetscErrorCode Append(DCSRStage stage, PetscInt m, const PetscInt rows[],
   memcpy(to + (size_t)m * sizeof(PetscInt), columns, (size_t)n * sizeof(PetscInt));
   if (v) memcpy(to + index_bytes, v, num_values * sizeof(PetscScalar));
   else memset(to + index_bytes, 0, num_values * sizeof(PetscScalar));
-  // descriptions grow downwards, so that on the device they are in descending order of address: the newest comes first
-  block              = (DCSRValueBlock *)(b->host + b->bytes) - (b->num_blocks + 1);
-  block->first_value = (uint32_t)b->num_values;
-  block->word        = (uint32_t)(b->front / sizeof(PetscScalar));
-  block->num_rows    = by_columns ? -(int32_t)m : (int32_t)m;
-  block->num_columns = (int32_t)n;
-  b->front += index_bytes + num_values * sizeof(PetscScalar);
-  b->num_blocks++;
-  b->num_values += (PetscCount)num_values;
+  DCSRStageCommit(stage, m, n, by_columns);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

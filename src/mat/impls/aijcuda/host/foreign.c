@@ -3,13 +3,9 @@
 
   - Coarsening reads the graph, and graphs that it makes of that. PCGAMG's usual graph is MATAIJ anyway (graph.c), that of -pc_gamg_type classical has our type.
   - Colorings of type greedy and jp read the matrix and submatrices of it, and in parts refuse all types but MATAIJ itself.
-  - MATMAIJ, the interpolation of a DMDA with more than one unknown a point, multiplies with the arrays of the matrix below it. PETSc makes a MATAIJ of it for its
-    own device types, and so do we for ours.
 */
 #include "host.h"
 #include "../core/core.h"
-#include <petsc/private/dmimpl.h>
-#include <petscdmda.h>
 
 /* X(type, name) for each way of coarsening that PETSc has. */
 #define COARSENINGS(X) \
@@ -145,83 +141,12 @@ static PetscErrorCode RegisterColorings(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode (*parent_create_da)(DM)                          = NULL;
-static PetscErrorCode (*parent_interpolation_da)(DM, DM, Mat *, Vec *) = NULL;
-
-/* Whether matrices of a DM are ours, on a device. */
-static PetscErrorCode MakesOurs(DM dm, PetscBool *ours)
-{
-  const MatAIJCUDATypes *types;
-
-  PetscFunctionBegin;
-  PetscCall(MatAIJCUDATypesFind(dm->mattype, &types));
-  *ours = (PetscBool)(types != NULL);
-  if (*ours) PetscCall(PetscSparseCUDADeviceUsable(ours));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Makes a matrix of ours of an interpolation, which is MATAIJ or MATMAIJ of such. With -dm_bind_below PETSc has marked it as bound: a conversion keeps no mark. */
-static PetscErrorCode MakeInterpolationOurs(MatType type, Mat *P)
-{
-  const PetscBool bound = (PetscBool)((*P)->boundtocpu && (*P)->bindingpropagates);
-  PetscBool       maij;
-
-  PetscFunctionBegin;
-  PetscCall(PetscObjectTypeCompareAny((PetscObject)*P, &maij, MATSEQMAIJ, MATMPIMAIJ, ""));
-  if (maij) PetscCall(MatConvert(*P, MATAIJ, MAT_INPLACE_MATRIX, P));
-  PetscCall(MatConvert(*P, type, MAT_INPLACE_MATRIX, P));
-  if (!bound) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MatSetBindingPropagates(*P, PETSC_TRUE));
-  PetscCall(MatBindToCPU(*P, PETSC_TRUE));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode DMCreateInterpolation_DA_AIJCUDA(DM coarse, DM fine, Mat *P, Vec *scale)
-{
-  const MatType  type = coarse->mattype;
-  PetscBool      ours;
-  PetscErrorCode ierr;
-
-  PetscFunctionBegin;
-  PetscCall(MakesOurs(coarse, &ours));
-  if (ours) coarse->mattype = MATAIJ;
-  ierr            = (*parent_interpolation_da)(coarse, fine, P, scale);
-  coarse->mattype = type;
-  PetscCall(ierr);
-  if (ours) PetscCall(MakeInterpolationOurs(type, P));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode DMCreate_DA_AIJCUDA(DM dm)
-{
-  PetscFunctionBegin;
-  PetscCall((*parent_create_da)(dm));
-  parent_interpolation_da      = dm->ops->createinterpolation;
-  dm->ops->createinterpolation = DMCreateInterpolation_DA_AIJCUDA;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode RegisterInterpolation(void)
-{
-  PetscErrorCode (*create)(DM);
-
-  PetscFunctionBegin;
-  PetscCall(DMInitializePackage());
-  PetscCall(PetscFunctionListFind(DMList, DMDA, &create));
-  if (create != NULL && create != DMCreate_DA_AIJCUDA) {
-    parent_create_da = create;
-    PetscCall(DMRegister(DMDA, DMCreate_DA_AIJCUDA));
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* MatAIJCUDARegisterForeign - Registers coarsenings, colorings and DMDA again, with our code around PETSc's, and what no registration reaches (events.c); part of PetscSparseCUDAInitialize(). */
+/* MatAIJCUDARegisterForeign - Registers coarsenings and colorings again, with our code around PETSc's, and what no registration reaches (events.c); part of PetscSparseCUDAInitialize(). */
 PetscErrorCode MatAIJCUDARegisterForeign(void)
 {
   PetscFunctionBegin;
   PetscCall(RegisterCoarsenings());
   PetscCall(RegisterColorings());
-  PetscCall(RegisterInterpolation());
   PetscCall(MatAIJCUDAListen());
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -263,13 +263,48 @@ PetscErrorCode MatAIJCUDACheckIndices(PetscInt n, const PetscInt indices[], Pets
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/*
+  MatAIJCUDAStage - A value block goes to a stage.
+
+  Not Collective
+
+  Input Parameters:
++ stage      - the stage
+. format     - how the indices are read
+. m          - rows
+. rows       - [m] host
+. n          - columns
+. columns    - [n] host
+. v          - [m n] host; NULL for zeros
+- by_columns - values are stored column by column
+
+  Cost: one copy on the host. The stream is asked for only when a full buffer travels.
+*/
+PetscErrorCode MatAIJCUDAStage(DCSRStage stage, const DCSRStageFormat *format, PetscInt m, const PetscInt rows[], PetscInt n, const PetscInt columns[], const PetscScalar v[], PetscBool by_columns)
+{
+  PetscInt    *indices;
+  PetscScalar *values;
+  cudaStream_t stream;
+
+  PetscFunctionBegin;
+  if (v != NULL && DCSRStageReserve(stage, format, m, n, &indices, &values)) {
+    for (PetscInt k = 0; k < m; k++) indices[k] = rows[k];
+    for (PetscInt k = 0; k < n; k++) indices[m + k] = columns[k];
+    memcpy(values, v, (size_t)m * (size_t)n * sizeof(*v));
+    DCSRStageCommit(stage, m, n, by_columns);
+  } else {
+    PetscCall(PetscSparseCUDAGetStream(&stream));
+    PetscCall(DCSRStageAppend(stage, format, m, rows, n, columns, v, by_columns, stream));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode MatSetValues_SeqAIJCUDA(Mat A, PetscInt m, const PetscInt rows[], PetscInt n, const PetscInt columns[], const PetscScalar v[], InsertMode mode)
 {
   Mat_SeqAIJ     *a = (Mat_SeqAIJ *)A->data;
   Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
   DCSRStageFormat format;
   PetscBool       device;
-  cudaStream_t    stream;
 
   PetscFunctionBegin;
   PetscCall(MatSeqAIJCUDAInsertsOnDevice(A, &device));
@@ -288,9 +323,15 @@ static PetscErrorCode MatSetValues_SeqAIJCUDA(Mat A, PetscInt m, const PetscInt 
   format.column_bits  = DCSRKeyBits(A->cmap->n);
   format.ignore_zeros = (PetscBool)(a->ignorezeroentries && mode == ADD_VALUES);
   format.diagonal     = d->staging.diagonal;
-  PetscCall(PetscSparseCUDAGetStream(&stream));
-  PetscCall(DCSRStageAppend(d->staging.stage, &format, m, rows, n, columns, v, (PetscBool)!a->roworiented, stream));
+  PetscCall(MatAIJCUDAStage(d->staging.stage, &format, m, rows, n, columns, v, (PetscBool)!a->roworiented));
   if (DCSRStageCount(d->staging.stage) >= PetscMax((PetscCount)d->options.stage_entries, d->device.view.num_nonzeros)) PetscCall(MatSeqAIJCUDAFinishInsertion(A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatSetValuesLocal_SeqAIJCUDA(Mat A, PetscInt m, const PetscInt rows[], PetscInt n, const PetscInt columns[], const PetscScalar v[], InsertMode mode)
+{
+  PetscFunctionBegin;
+  PetscCall(MatAIJCUDASetValuesLocal(A, m, rows, n, columns, v, mode, MatSetValues_SeqAIJCUDA));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -322,6 +363,7 @@ PetscErrorCode MatSeqAIJCUDASetInsertOps(struct _MatOps *ops)
 {
   PetscFunctionBegin;
   ops->setvalues      = MatSetValues_SeqAIJCUDA;
+  ops->setvalueslocal = MatSetValuesLocal_SeqAIJCUDA;
   ops->setup          = MatSetUp_SeqAIJCUDA;
   ops->getinfo        = MatGetInfo_SeqAIJCUDA;
   ops->copyhashtoxaij = MatCopyHashToXAIJ_AIJCUDA;

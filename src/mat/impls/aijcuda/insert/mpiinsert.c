@@ -72,21 +72,20 @@ static PetscErrorCode StageLocal(Mat A, PetscInt m, const PetscInt rows[], Petsc
   Mat_MPIAIJCUDA *d      = MatMPIAIJCUDAGet(A);
   DCSRStageFormat format = {A->rmap->rstart, 0, 0, PETSC_FALSE, 0};
   PetscInt        num;
-  cudaStream_t    stream;
 
   PetscFunctionBegin;
-  PetscCall(PetscSparseCUDAGetStream(&stream));
   format.ignore_zeros = (PetscBool)(((Mat_SeqAIJ *)((Mat_MPIAIJ *)A->data)->A->data)->ignorezeroentries && mode == ADD_VALUES);
   format.diagonal     = MatSeqAIJCUDAGet(((Mat_MPIAIJ *)A->data)->A)->staging.diagonal;
   format.column_begin = A->cmap->rstart;
   format.column_bits  = DCSRKeyBits(A->cmap->n);
   SelectIndices(n, columns, A->cmap->rstart, A->cmap->rend, PETSC_TRUE, buffer, &num);
-  if (num > 0) PetscCall(DCSRStageAppend(d->stage[0], &format, m, rows, n, buffer, v, by_columns, stream));
+  if (num > 0) PetscCall(MatAIJCUDAStage(d->stage[0], &format, m, rows, n, buffer, v, by_columns));
+  if (num == n) PetscFunctionReturn(PETSC_SUCCESS);
   SelectIndices(n, columns, A->cmap->rstart, A->cmap->rend, PETSC_FALSE, buffer, &num);
   format.diagonal     = DCSR_NO_DIAGONAL;
   format.column_begin = 0;
   format.column_bits  = DCSRKeyBits(A->cmap->N);
-  if (num > 0) PetscCall(DCSRStageAppend(d->stage[1], &format, m, rows, n, buffer, v, by_columns, stream));
+  if (num > 0) PetscCall(MatAIJCUDAStage(d->stage[1], &format, m, rows, n, buffer, v, by_columns));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -130,6 +129,13 @@ static PetscErrorCode MatSetValues_MPIAIJCUDA(Mat A, PetscInt m, const PetscInt 
 
     if (DCSRStageCount(d->stage[k]) >= PetscMax((PetscCount)block->options.stage_entries, block->device.view.num_nonzeros)) PetscCall(MatMPIAIJCUDAFinishInsertion(A));
   }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatSetValuesLocal_MPIAIJCUDA(Mat A, PetscInt m, const PetscInt rows[], PetscInt n, const PetscInt columns[], const PetscScalar v[], InsertMode mode)
+{
+  PetscFunctionBegin;
+  PetscCall(MatAIJCUDASetValuesLocal(A, m, rows, n, columns, v, mode, MatSetValues_MPIAIJCUDA));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -521,6 +527,7 @@ PetscErrorCode MatMPIAIJCUDASetInsertOps(Mat A, struct _MatOps *ops)
   if (ops->zeroentries != installed->zeroentries) parent->zeroentries = ops->zeroentries;
   if (ops->setoption != installed->setoption) parent->setoption = ops->setoption;
   ops->setvalues      = MatSetValues_MPIAIJCUDA;
+  ops->setvalueslocal = MatSetValuesLocal_MPIAIJCUDA;
   ops->assemblybegin  = MatAssemblyBegin_MPIAIJCUDA;
   ops->setup          = MatSetUp_MPIAIJCUDA;
   ops->zeroentries    = MatZeroEntries_MPIAIJCUDA;
