@@ -1,16 +1,20 @@
 /* Loading, registration, and the checks that the library fits the PETSc that loads it. */
+#include <petscconf.h>
+#include <petscversion.h>
+
+// Before any header of PETSc's that may have changed.
+#if PETSC_VERSION_MAJOR != 3 || PETSC_VERSION_MINOR != 26
+  #error "this version of petscsparsecuda is for PETSc 3.26: set PETSC_DIR to one, or unset it and let make build it; CONTRIBUTING.md says how the library moves to another minor version"
+#endif
+#if !defined(PETSC_HAVE_CUDA)
+  #error "petscsparsecuda needs a PETSc configured with CUDA: configure PETSc with --with-cuda=1"
+#endif
+
 #include "../ksp/pc/impls/gamg/gamg.h"
 #include "../ksp/pc/impls/jacobi/jacobi.h"
 #include "../mat/impls/aijcuda/core/parents.h"
 #include "../mat/impls/aijcuda/host/host.h"
 #include "../mat/impls/dcsr/dcsr.h"
-
-#if !PetscDefined(HAVE_CUDA)
-  #error "petscsparsecuda needs a PETSc configured with CUDA: configure PETSc with --with-cuda=1"
-#endif
-#if PETSC_VERSION_MAJOR != 3 || PETSC_VERSION_MINOR != 26
-  #error "this version of petscsparsecuda is for PETSc 3.26: set PETSC_DIR to one, or unset it and let make build it"
-#endif
 
 PetscLogEvent PETSCSPARSECUDA_CopyToDevice, PETSCSPARSECUDA_CopyToHost, PETSCSPARSECUDA_SpMVAnalysis, PETSCSPARSECUDA_TransposeAnalysis, PETSCSPARSECUDA_Defragment, PETSCSPARSECUDA_Insert;
 PetscLogEvent PETSCSPARSECUDA_GAMGPermutation, PETSCSPARSECUDA_GAMGIndependentSet, PETSCSPARSECUDA_GAMGAggregates, PETSCSPARSECUDA_GAMGTentative;
