@@ -81,7 +81,9 @@ test-petsc: library
 test-python: library
 	@$(run_environment) tests/python/run $(if $(TESTS),'$(TESTS)')
 
-demo: build-info $(demo_programs)
+# Only what it runs is compiled; when that cannot be told, everything, and demo.py says what is wrong.
+demo_runs := $(if $(filter demo,$(MAKECMDGOALS)),$(shell $(PYTHON) demo/demo.py --list-programs $(DEMO_OPTIONS) 2>/dev/null))
+demo: build-info $(if $(filter-out $(notdir $(demo_programs)),$(or $(demo_runs),?)),$(demo_programs),$(addprefix $(BUILD)/demo/,$(demo_runs)))
 	@$(run_environment) $(PYTHON) demo/demo.py $(DEMO_OPTIONS)
 
 bench: build-info $(bench_programs) $(demo_programs)
