@@ -16,6 +16,7 @@ help:
 ## make test                   our tests and tutorials  (TESTS=pattern, JOBS=n, TIMEOUT=seconds, EXTRA_OPTIONS="PETSc options", TOOL=memcheck or late)
 ## make test-petsc             PETSc's own tests with our type substituted
 ## make test-python             the Python package and its tutorial, with a petsc4py that is built once into the cache  (TESTS="part of a name")
+## make test-clients           programs of SLEPc, which is built once into the cache, and of hypre, with our type  (TESTS="part of a name")
 ## make bench                  benchmarks into benchmarks/results/<gpu>/  (needs a GPU; BENCHMARKS="part of a name")
 ## make install prefix=DIR     library, headers, pkg-config file
 ## make bundle                 one archive to take to a machine with a GPU
