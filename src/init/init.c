@@ -15,6 +15,7 @@
 #include "../mat/impls/aijcuda/core/parents.h"
 #include "../mat/impls/aijcuda/host/host.h"
 #include "../mat/impls/dcsr/dcsr.h"
+#include <petscsparsecuda/report.h>
 
 PetscLogEvent PETSCSPARSECUDA_CopyToDevice, PETSCSPARSECUDA_CopyToHost, PETSCSPARSECUDA_SpMVAnalysis, PETSCSPARSECUDA_TransposeAnalysis, PETSCSPARSECUDA_Defragment, PETSCSPARSECUDA_Insert;
 PetscLogEvent PETSCSPARSECUDA_GAMGPermutation, PETSCSPARSECUDA_GAMGIndependentSet, PETSCSPARSECUDA_GAMGAggregates, PETSCSPARSECUDA_GAMGTentative;
@@ -124,8 +125,9 @@ static PetscErrorCode RegisterTypes(void)
 
   Collective on `PETSC_COMM_WORLD`
 
-  Options Database Key:
-. -mat_dcsr_transfer_threads <n> - threads that copy large arrays between host and device, 0 to 64; the process's share of the cores by default, at most 8
+  Options Database Keys:
++ -mat_dcsr_transfer_threads <n> - threads that copy large arrays between host and device, 0 to 64; the process's share of the cores by default, at most 8
+- -mat_dcsr_report               - prints at the end what was copied between host and device and why, and where the levels of PCGAMG were set up
 
   Level: beginner
 
@@ -152,6 +154,7 @@ PetscErrorCode PetscSparseCUDAInitialize(void)
   PetscCall(PCJacobiRegister_AIJCUDA());
   PetscCall(PCGAMGRegister_AIJCUDA());
   PetscCall(PetscSparseCUDATransferInitialize());
+  PetscCall(PetscSparseCUDAReportInitialize());
   PetscCall(DCSRWidthInitialize());
   PetscCall(PetscRegisterFinalize(Finalize));
   initialized = PETSC_TRUE;
