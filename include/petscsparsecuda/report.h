@@ -34,7 +34,7 @@ PETSC_INTERN void                       PetscSparseCUDATestGetReport(PetscSparse
 /* PetscCallReported - PetscCall() whose copies have a cause, also when it fails; those inside keep their own cause. */
 #define PetscCallReported(cause, who, ...) \
   do { \
-    const PetscSparseCUDAReportScope outer_ = PetscSparseCUDAReportEnter(cause, who); \
+    const PetscSparseCUDAReportScope outer_         = PetscSparseCUDAReportEnter(cause, who); \
     const PetscErrorCode             ierr_reported_ = __VA_ARGS__; \
 \
     PetscSparseCUDAReportLeave(outer_); \

@@ -6,7 +6,7 @@
 #include <petscsparsecuda/sys.h>
 #include <stdarg.h>
 
-#define MAX_ROWS     64 /* of the table */
+#define MAX_ROWS     64                                 /* of the table */
 #define NAMED_ROWS   (MAX_ROWS - 2 * REPORT_NUM_CAUSES) /* what does not fit there is counted under its cause alone, for which there is room */
 #define MAX_LINES    64
 #define NAME_LENGTH  48

@@ -71,9 +71,9 @@ static PetscErrorCode OnDevice(void)
   PetscCall(VecCreateSeq(PETSC_COMM_SELF, n, &x));
   PetscCall(VecDuplicate(x, &y));
   PetscCall(VecSet(x, 1));
-  for (int k = 0; k < 10; k++) PetscCall(MatMult(A, x, y));
-  PetscCall(Expect(REPORT_VECTOR, PETSC_FALSE, 10, 10.0 * n * sizeof(PetscScalar)));
-  PetscCall(Expect(REPORT_VECTOR, PETSC_TRUE, 10, 10.0 * n * sizeof(PetscScalar)));
+  for (int k = 0; k < 60; k++) PetscCall(MatMult(A, x, y));
+  PetscCall(Expect(REPORT_VECTOR, PETSC_FALSE, 60, 60.0 * n * sizeof(PetscScalar)));
+  PetscCall(Expect(REPORT_VECTOR, PETSC_TRUE, 60, 60.0 * n * sizeof(PetscScalar)));
   PetscCall(Expect(REPORT_VALUES, PETSC_TRUE, 0, 0));
   PetscCall(MatSOR(A, x, 1, SOR_FORWARD_SWEEP, 0, 1, 1, y));
   PetscCall(Expect(REPORT_VALUES, PETSC_TRUE, 1, (PetscLogDouble)n * sizeof(PetscScalar)));
@@ -83,9 +83,46 @@ static PetscErrorCode OnDevice(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* PCGAMG says for each level where it was set up. */
+static PetscErrorCode Levels(void)
+{
+  Mat            A;
+  Vec            x, b;
+  KSP            ksp;
+  PC             pc;
+  const PetscInt n = 300;
+
+  PetscFunctionBegin;
+  PetscCall(MatCreate(PETSC_COMM_SELF, &A));
+  PetscCall(MatSetSizes(A, n, n, n, n));
+  PetscCall(MatSetType(A, MATDCSRCUDA));
+  for (PetscInt i = 0; i < n; i++) {
+    for (PetscInt j = PetscMax(i - 1, 0); j < PetscMin(i + 2, n); j++) PetscCall(MatSetValue(A, i, j, i == j ? 2 : -1, INSERT_VALUES));
+  }
+  PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatCreateVecs(A, &x, &b));
+  PetscCall(VecSet(b, 1));
+  PetscCall(KSPCreate(PETSC_COMM_SELF, &ksp));
+  PetscCall(KSPSetOperators(ksp, A, A));
+  PetscCall(KSPGetPC(ksp, &pc));
+  PetscCall(PCSetType(pc, PCGAMG));
+  PetscCall(KSPSetOptionsPrefix(ksp, "my_"));
+  PetscCall(KSPSetFromOptions(ksp));
+  PetscCall(KSPSolve(ksp, b, x));
+  PetscCall(KSPReset(ksp)); // a second setup is counted, not told again
+  PetscCall(KSPSetOperators(ksp, A, A));
+  PetscCall(KSPSolve(ksp, b, x));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&b));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
-  PetscBool   device = PETSC_FALSE, overflow = PETSC_FALSE, again = PETSC_FALSE, often;
+  PetscBool   device = PETSC_FALSE, overflow = PETSC_FALSE, levels = PETSC_FALSE, again = PETSC_FALSE, often;
   PetscMPIInt rank;
 
   PetscCallMPI(MPI_Init(&argc, &argv)); // so that PETSc may begin again
@@ -95,15 +132,17 @@ int main(int argc, char **argv)
     PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
     PetscCall(PetscOptionsGetBool(NULL, NULL, "-on_device", &device, NULL));
     PetscCall(PetscOptionsGetBool(NULL, NULL, "-overflow", &overflow, NULL));
+    PetscCall(PetscOptionsGetBool(NULL, NULL, "-levels", &levels, NULL));
     PetscCall(PetscOptionsGetBool(NULL, NULL, "-again", &again, NULL));
     PetscCall(Expect(REPORT_OTHER, PETSC_FALSE, 0, 0));
     if (device) PetscCall(OnDevice());
+    else if (levels) PetscCall(Levels());
     else if (overflow) PetscCall(Overflow());
     else {
       PetscCall(Copy(rank));
       PetscCall(Expect(REPORT_OTHER, PETSC_FALSE, PetscSparseCUDAReportActive() ? 2 : 0, PetscSparseCUDAReportActive() ? 16 : 0));
     }
-    for (int n = 1; !device && n < 102; n++) {
+    for (int n = 1; !device && !levels && n < 102; n++) {
       PetscCall(PetscSparseCUDAReportHostVector(&often));
       PetscCheck(often == (n == 100), PETSC_COMM_SELF, PETSC_ERR_PLIB, "The vector %d on the host is%s told of", n, often ? "" : " not");
     }
@@ -119,12 +158,15 @@ int main(int argc, char **argv)
     args: -device_enable none -mat_dcsr_report
     test:
       suffix: host
-      nsize: {{1 2}separate output}
+      nsize: 2
       args: -again
     test:
       suffix: overflow
       args: -overflow
       filter: grep -c .
+    test:
+      suffix: levels
+      args: -levels
   test:
     suffix: silent
     output_file: output/empty.out
@@ -133,6 +175,11 @@ int main(int argc, char **argv)
     suffix: device
     requires: cuda
     args: -on_device -mat_dcsr_report
-    filter: grep -E "vectors on|operation sor" | tr -s " " | sed -e "s/ [0-9.]* [0-9.]*$//" | sort
+    filter: grep -E "vectors|operation sor" | tr -s " " | sed -e "s/ [0-9.]* [0-9.]*$//" | sort
+  test:
+    suffix: device_levels
+    requires: cuda
+    args: -levels -mat_dcsr_report
+    filter: grep -c "set up on the device, independent set of .* (2 times)"
 
 TEST*/

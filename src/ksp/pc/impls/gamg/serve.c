@@ -318,14 +318,14 @@ PetscErrorCode GAMGServe(PC pc, Mat A, GAMGContext *context)
   }
   if (refusal != SERVED) {
     PetscCall(PetscInfo(pc, "Level %" PetscInt_FMT ": set up by PETSc, %s\n", level, reasons[refusal]));
-    PetscCall(PetscSparseCUDAReportLine("PCGAMG %slevel %" PetscInt_FMT ", %" PetscInt_FMT " rows: set up by PETSc on the host, %s", prefix != NULL ? prefix : "", level, A->rmap->N, reasons[refusal]));
+    PetscCall(PetscSparseCUDAReportLine("PCGAMG %s%slevel %" PetscInt_FMT ", %" PetscInt_FMT " rows: set up by PETSc on the host, %s", prefix != NULL ? prefix : "", prefix != NULL ? ": " : "", level, A->rmap->N, reasons[refusal]));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   context->served = PETSC_TRUE;
   PetscCall(NoteSquare(pc, context));
   how = context->hops == 2 ? "independent set of two hops" : context->by_number ? "independent set of one hop, members by number" : "independent set of one hop";
   PetscCall(PetscInfo(pc, "Level %" PetscInt_FMT ": set up on the device, %s\n", level, how));
-  PetscCall(PetscSparseCUDAReportLine("PCGAMG %slevel %" PetscInt_FMT ", %" PetscInt_FMT " rows: set up on the device, %s", prefix != NULL ? prefix : "", level, A->rmap->N, how));
+  PetscCall(PetscSparseCUDAReportLine("PCGAMG %s%slevel %" PetscInt_FMT ", %" PetscInt_FMT " rows: set up on the device, %s", prefix != NULL ? prefix : "", prefix != NULL ? ": " : "", level, A->rmap->N, how));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

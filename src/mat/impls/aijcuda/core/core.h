@@ -283,8 +283,8 @@ PETSC_INTERN PetscErrorCode MatAIJCUDAArrayEnd(Mat, int);
 PETSC_INTERN PetscErrorCode MatAIJCUDAHostFinish(Mat, int, PetscErrorCode);
 PETSC_INTERN PetscErrorCode MatAIJCUDAHostBeginTwo_Private(Mat, int, Mat, int, const char[]);
 /* The report says which function wanted the mirror: the caller. */
-#define MatAIJCUDAHostBegin(A, access)                          MatAIJCUDAHostBegin_Private(A, access, PETSC_FUNCTION_NAME)
-#define MatAIJCUDAHostBeginTwo(A, access_a, B, access_b)        MatAIJCUDAHostBeginTwo_Private(A, access_a, B, access_b, PETSC_FUNCTION_NAME)
+#define MatAIJCUDAHostBegin(A, access)                   MatAIJCUDAHostBegin_Private(A, access, PETSC_FUNCTION_NAME)
+#define MatAIJCUDAHostBeginTwo(A, access_a, B, access_b) MatAIJCUDAHostBeginTwo_Private(A, access_a, B, access_b, PETSC_FUNCTION_NAME)
 PETSC_INTERN PetscErrorCode MatAIJCUDAHostFinishTwo(Mat, int, Mat, int, PetscErrorCode);
 PETSC_INTERN PetscBool      MatAIJCUDAInHostCode(void);
 PETSC_INTERN PetscErrorCode MatAIJCUDAShowToReader(Mat, int);
