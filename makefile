@@ -3,6 +3,11 @@
 BUILD_ROOT    ?= build
 without_petsc := help clean distclean lint format variants
 
+# As many compilers as there are cores and 2 GB of memory for each, unless -j says something else; one goal after the other when there are several.
+ifeq ($(MAKELEVEL)$(filter -j% --jobserver%,$(MAKEFLAGS))$(word 2,$(MAKECMDGOALS)),0)
+MAKEFLAGS += -j$(shell awk -v cores="$$(nproc)" '/^MemAvailable/ { n = int($$2 / 2097152) } END { print n < 1 ? 1 : n < cores ? n : cores }' /proc/meminfo 2>/dev/null || echo 1)
+endif
+
 .PHONY: all help clean distclean lint format variants test
 help:
 	@sed -n 's/^##//p' makefile
@@ -11,6 +16,7 @@ help:
 ## make test                   our tests and tutorials  (TESTS=pattern, JOBS=n, TIMEOUT=seconds, EXTRA_OPTIONS="PETSc options", TOOL=memcheck or late)
 ## make test-petsc             PETSc's own tests with our type substituted  (TYPE=hisparsecuda for the other one)
 ## make test-python             the Python package and its tutorial, with a petsc4py that is built once into the cache  (TESTS="part of a name")
+## make test-clients           programs of SLEPc, which is built once into the cache, and of hypre, with our type  (TESTS="part of a name")
 ## make bench                  benchmarks into benchmarks/results/<gpu>/  (needs a GPU; BENCHMARKS="part of a name")
 ## make install prefix=DIR     library, headers, pkg-config file
 ## make bundle                 one archive to take to a machine with a GPU
@@ -22,7 +28,8 @@ help:
 ## PETSC_DIR, PETSC_ARCH       the PETSc to build against; unset: PETSc is fetched and built once, into a cache
 ## PETSC_SRC                   PETSc's source tree, when PETSC_DIR is an installation without it
 ## CUDA_DIR                    the CUDA toolkit for that PETSc, when it is not on PATH or in /usr/local/cuda
-## CUDA_ARCHS="80 90"          compute capabilities; unset: those PETSc was configured with
+## CUDA_ARCHS="80 90"          compute capabilities; unset: those PETSc was configured with, which for our own PETSc is that of the GPU here, or 8.0 and PTX
+## -j N                        compilers at once; unset: as many as there are cores, and 2 GB of memory for each
 ## BUILD_ROOT=build            where everything is built
 ## V=1                         shows the commands
 

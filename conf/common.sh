@@ -11,6 +11,25 @@ die() {
   exit 1
 }
 
+# Where a CUDA toolkit lies when nothing says where, and what names the distribution; tests set others.
+cuda_places=(/usr/local/cuda /usr/local/cuda-"$CUDA_MINIMUM_MAJOR"* /opt/cuda)
+os_release=/etc/os-release
+
+# Prints how the CUDA toolkit is installed here. The distributions' own package, nvidia-cuda-toolkit, is older than what the library needs on all of these.
+cuda_cure() {
+  local distribution
+  distribution=$(. "$os_release" 2>/dev/null && printf '%s%s' "${ID:-}" "${VERSION_ID:-}" | tr -d .)
+  case "$distribution" in
+    debian12 | debian13 | ubuntu2404)
+      printf '%s' "add NVIDIA's package repository for $distribution (package cuda-keyring from NVIDIA's download page for CUDA $CUDA_MINIMUM_MAJOR) and, as root, apt-get update && apt-get install cuda-toolkit-$CUDA_MINIMUM_MAJOR;" \
+        " the distribution's own nvidia-cuda-toolkit is too old. Or set CUDA_DIR to where a toolkit is"
+      ;;
+    *)
+      printf '%s' "install the CUDA $CUDA_MINIMUM_MAJOR toolkit (cuda-toolkit-$CUDA_MINIMUM_MAJOR from NVIDIA's package repository for your distribution), or set CUDA_DIR to where it is"
+      ;;
+  esac
+}
+
 # Prints the root of the CUDA toolkit: CUDA_DIR or CUDA_HOME if set, else that of nvcc on PATH, else the usual places.
 find_cuda() {
   local d
@@ -22,27 +41,42 @@ find_cuda() {
     readlink -f "$(dirname "$d")/.."
     return
   fi
-  for d in /usr/local/cuda /usr/local/cuda-13* /opt/cuda; do
+  for d in ${cuda_places[@]+"${cuda_places[@]}"}; do
     [ -x "$d/bin/nvcc" ] && { readlink -f "$d"; return; }
   done
-  die "no CUDA toolkit found (no nvcc on PATH, in CUDA_DIR, or in /usr/local/cuda)" \
-    "install the CUDA $CUDA_MINIMUM_MAJOR toolkit, or set CUDA_DIR to where it is"
+  die "no CUDA toolkit found (no nvcc on PATH, in CUDA_DIR, or in /usr/local/cuda)" "$(cuda_cure)"
 }
 
 # Prints "13.0" for the toolkit in $1.
 cuda_version() { "$1/bin/nvcc" --version | sed -n 's/.*release \([0-9]*\.[0-9]*\).*/\1/p'; }
 
-# Prints the compute capabilities to build PETSc for: the default ones, and the local GPU's when no default one runs on it.
-cuda_archs() {
+# Prints the compute capability of the first GPU as "90"; nothing when there is none.
+gpu_arch() {
+  local have
+  have=$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null | head -1 | tr -d '. ' || true)
+  case "$have" in '' | *[!0-9]*) ;; *) printf '%s\n' "$have" ;; esac
+}
+
+# Prints the compute capabilities that a bundle is for: the default ones, and the local GPU's when no default one runs on it.
+all_cuda_archs() {
   local archs=$PETSC_CUDA_ARCHS have
-  if command -v nvidia-smi >/dev/null 2>&1; then
-    have=$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null | head -1 | tr -d '. ')
-    case "$have" in
-      '' | *[!0-9]*) ;;
-      *) case ",$archs," in *",${have%?}"?",") ;; *) archs=$archs,$have ;; esac ;;
-    esac
-  fi
+  have=$(gpu_arch)
+  case ",$archs," in *",${have%?}"?",") ;; *) archs=$archs${have:+,$have} ;; esac
   printf '%s\n' "$archs"
+}
+
+# Prints those to build our own PETSc for, each of which costs a third of the time of nvcc: what CUDA_ARCHS says, else the local GPU's, else the oldest of the default ones,
+# whose PTX all younger GPUs run.
+own_cuda_archs() {
+  local have oldest=${PETSC_CUDA_ARCHS%%,*}
+  have=$(gpu_arch)
+  if [ -n "${CUDA_ARCHS:-}" ]; then
+    tr -s ' ,' ',' <<<"$CUDA_ARCHS" | sed 's/^,//; s/,$//'
+  elif [ "${have:-0}" -ge "$oldest" ]; then
+    printf '%s\n' "$have"
+  else
+    printf '%s\n' "$oldest"
+  fi
 }
 
 sha256_of() { sha256sum "$1" | cut -d' ' -f1; }

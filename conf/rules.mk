@@ -1,9 +1,12 @@
 # How things are made. Objects go below build/<PETSC_ARCH>, header dependencies are written by the compilers.
 ifeq ($(V),1)
 say = @:
+say_object = @:
 Q =
 else
 say = @printf '  %-8s %s\n'
+# With how many of the library's objects there are since everything was last compiled again.
+say_object = @printf '  %-8s %-60s %d of $(words $(objects))\n' $(1) $< "$$(find $(BUILD)/obj/src -name '*.o' -newer $(BUILD)/flags | wc -l)"
 Q = @
 endif
 
@@ -23,12 +26,12 @@ objects: $(objects)
 library: $(SHLIB) $(ARCHIVE)
 
 $(BUILD)/obj/%.c.o: %.c $(config)
-	$(say) CC $<
+	$(call say_object,CC)
 	@mkdir -p $(@D)
 	$(Q)$(compile_c) $< -o $@
 
 $(BUILD)/obj/%.cu.o: %.cu $(config)
-	$(say) CUDAC $<
+	$(call say_object,CUDAC)
 	@mkdir -p $(@D)
 	$(Q)$(compile_cu) $< -o $@
 

@@ -67,7 +67,7 @@ $(BUILD)/tests/cases.json: $(test_mains) conf/generate-tests $(config) $(BUILD)/
 run_environment = PETSC_DIR='$(PETSC_DIR)' PETSC_ARCH='$(PETSC_ARCH)' PETSC_SRC='$(PETSC_SRC)' PETSCSPARSECUDA_BUILD='$(abspath $(BUILD))' PETSCSPARSECUDA_BUILD_ROOT='$(BUILD_ROOT)' PETSCSPARSECUDA_LIBRARY='$(abspath $(SHLIB))'
 test_scripts := $(sort $(shell find tests -path tests/petsc -prune -o -name '*.sh' -perm -u+x -print 2>/dev/null))
 
-.PHONY: test-programs test-petsc test-python demo bench demo-programs bench-programs
+.PHONY: test-programs test-petsc test-python test-clients demo bench demo-programs bench-programs
 test-programs: $(test_programs) $(preload_libraries) $(BUILD)/tests/cases.json
 demo-programs: $(demo_programs)
 bench-programs: $(bench_programs)
@@ -81,7 +81,12 @@ test-petsc: library
 test-python: library
 	@$(run_environment) tests/python/run $(if $(TESTS),'$(TESTS)')
 
-demo: build-info $(demo_programs)
+test-clients: library $(BUILD)/demo/ksp-bench_kspsolve
+	@$(run_environment) tests/clients/run $(if $(TESTS),'$(TESTS)')
+
+# Only what it runs is compiled; when that cannot be told, everything, and demo.py says what is wrong.
+demo_runs := $(if $(filter demo,$(MAKECMDGOALS)),$(shell $(PYTHON) demo/demo.py --list-programs $(DEMO_OPTIONS) 2>/dev/null))
+demo: build-info $(if $(filter-out $(notdir $(demo_programs)),$(or $(demo_runs),?)),$(demo_programs),$(addprefix $(BUILD)/demo/,$(demo_runs)))
 	@$(run_environment) $(PYTHON) demo/demo.py $(DEMO_OPTIONS)
 
 bench: build-info $(bench_programs) $(demo_programs)

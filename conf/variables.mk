@@ -2,11 +2,13 @@
 include conf/versions.sh
 
 # One settings file for each PETSc that was ever asked for, so that a second make need not look for it again.
-settings_key := $(subst /,_,$(if $(PETSC_DIR),$(PETSC_DIR)-$(PETSC_ARCH)-$(PETSC_SRC),own$(CUDA_DIR)))
+# A bundle goes to other machines: its PETSc is for all compute capabilities, our own of other commands for what is here (conf/get-petsc).
+all_archs    := $(if $(filter bundle,$(MAKECMDGOALS)),1)
+settings_key := $(subst /,_,$(if $(PETSC_DIR),$(PETSC_DIR)-$(PETSC_ARCH)-$(PETSC_SRC),own$(if $(all_archs),-all)$(CUDA_DIR)))
 settings     := $(BUILD_ROOT)/settings/$(settings_key).mk
 
 $(settings): conf/find-petsc conf/get-petsc conf/common.sh conf/versions.sh
-	@PETSC_DIR='$(PETSC_DIR)' PETSC_ARCH='$(PETSC_ARCH)' PETSC_SRC='$(PETSC_SRC)' conf/find-petsc $@
+	@PETSC_DIR='$(PETSC_DIR)' PETSC_ARCH='$(PETSC_ARCH)' PETSC_SRC='$(PETSC_SRC)' PETSC_ALL_ARCHS=$(all_archs) conf/find-petsc $@
 -include $(settings)
 
 ifneq ($(BUILD_ARCH),)
@@ -32,7 +34,7 @@ endif
 newest := $(shell printf '%s\n' $(archs) | sort -n | tail -1)
 gencode := $(foreach a,$(archs),-gencode arch=compute_$(a)$(comma)code=sm_$(a)) $(addprefix -gencode ,$(if $(newest),arch=compute_$(newest)$(comma)code=compute_$(newest)))
 # PETSc configured for "native" or "all" has no -gencode to take over: its own flag stays.
-cudac_flags := $(if $(archs),$(filter-out -gencode arch=%,$(filter-out -arch=%,$(CUDAC_FLAGS))) $(gencode),$(CUDAC_FLAGS))
+cudac_flags := $(if $(archs),$(filter-out -gencode -gencode=% arch=% -arch=%,$(CUDAC_FLAGS)) $(gencode),$(CUDAC_FLAGS))
 
 # -I$(PETSC_SRC)/include is what makes <../src/mat/impls/aij/seq/aij.h> mean the source tree; after PETSc's own include folders.
 own_includes := -Iinclude

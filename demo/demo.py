@@ -75,7 +75,7 @@ def find_files(arguments):
   places = [os.path.join(build, 'demo')] if build else []
   places += [os.path.join(HERE, 'programs'), HERE]
   places += [os.path.join(HERE, '..', 'build', d, 'demo') for d in sorted(os.listdir(os.path.join(HERE, '..', 'build')))] if os.path.isdir(os.path.join(HERE, '..', 'build')) else []
-  programs = arguments.programs or next((p for p in places if os.path.exists(os.path.join(p, 'ksp-ex45'))), '')
+  programs = arguments.programs or next((p for p in places if any(os.path.exists(os.path.join(p, program[0])) for program in PROGRAMS.values())), '')
   if not programs:
     sys.exit("petscsparsecuda: the demo programs are not compiled\n  cure: run 'make demo'")
   library = arguments.library or os.environ.get('PETSCSPARSECUDA_LIBRARY') or os.path.join(programs, '..', 'lib', 'libpetscsparsecuda.so')
@@ -328,6 +328,7 @@ def main():
   parser.add_argument('-o', dest='output', help='also write result records to this file, one JSON object a line')
   parser.add_argument('-v', dest='verbose', action='store_true', help='show the command lines, and all output of a run that fails')
   parser.add_argument('--list', action='store_true', help='name the cases and stop')
+  parser.add_argument('--list-programs', action='store_true', help='name the programs that they run and stop')
   arguments = parser.parse_args()
 
   os.environ.update(machine.environment())
@@ -338,6 +339,9 @@ def main():
   if arguments.list:
     for c in cases:
       print(c[0])
+    return 0
+  if arguments.list_programs:
+    print(' '.join(sorted({PROGRAMS[c[1]][0] for c in cases})))
     return 0
   if not cases:
     sys.exit("petscsparsecuda: no case matches '%s'\n  cure: --list names them" % arguments.cases)

@@ -1,4 +1,15 @@
 /* Loading, registration, and the checks that the library fits the PETSc that loads it. */
+#include <petscconf.h>
+#include <petscversion.h>
+
+// Before any header of PETSc's that may have changed.
+#if PETSC_VERSION_MAJOR != 3 || PETSC_VERSION_MINOR != 26
+  #error "this version of petscsparsecuda is for PETSc 3.26: set PETSC_DIR to one, or unset it and let make build it; CONTRIBUTING.md says how the library moves to another minor version"
+#endif
+#if !defined(PETSC_HAVE_CUDA)
+  #error "petscsparsecuda needs a PETSc configured with CUDA: configure PETSc with --with-cuda=1"
+#endif
+
 #include "../dm/impls/da/da.h"
 #include "../ksp/pc/impls/gamg/gamg.h"
 #include "../ksp/pc/impls/jacobi/jacobi.h"
@@ -6,13 +17,7 @@
 #include "../mat/impls/aijcuda/host/host.h"
 #include "../mat/impls/dcsr/dcsr.h"
 #include "../mat/impls/hisparse/hisparse.h"
-
-#if !PetscDefined(HAVE_CUDA)
-  #error "petscsparsecuda needs a PETSc configured with CUDA: configure PETSc with --with-cuda=1"
-#endif
-#if PETSC_VERSION_MAJOR != 3 || PETSC_VERSION_MINOR != 26
-  #error "this version of petscsparsecuda is for PETSc 3.26: set PETSC_DIR to one, or unset it and let make build it"
-#endif
+#include <petscsparsecuda/report.h>
 
 PetscLogEvent PETSCSPARSECUDA_CopyToDevice, PETSCSPARSECUDA_CopyToHost, PETSCSPARSECUDA_SpMVAnalysis, PETSCSPARSECUDA_TransposeAnalysis, PETSCSPARSECUDA_Defragment, PETSCSPARSECUDA_Insert;
 PetscLogEvent PETSCSPARSECUDA_GAMGPermutation, PETSCSPARSECUDA_GAMGIndependentSet, PETSCSPARSECUDA_GAMGAggregates, PETSCSPARSECUDA_GAMGTentative;
@@ -139,8 +144,9 @@ static PetscErrorCode RegisterTypes(void)
 
   Collective on `PETSC_COMM_WORLD`
 
-  Options Database Key:
-. -mat_dcsr_transfer_threads <n> - threads that copy large arrays between host and device, 0 to 64; the process's share of the cores by default, at most 8
+  Options Database Keys:
++ -mat_dcsr_transfer_threads <n> - threads that copy large arrays between host and device, 0 to 64; the process's share of the cores by default, at most 8
+- -mat_dcsr_report               - prints at the end what was copied between host and device and why, and where the levels of PCGAMG were set up
 
   Level: beginner
 
@@ -168,6 +174,7 @@ PetscErrorCode PetscSparseCUDAInitialize(void)
   PetscCall(PCJacobiRegister_AIJCUDA());
   PetscCall(PCGAMGRegister_AIJCUDA());
   PetscCall(PetscSparseCUDATransferInitialize());
+  PetscCall(PetscSparseCUDAReportInitialize());
   PetscCall(DCSRWidthInitialize());
   PetscCall(PetscRegisterFinalize(Finalize));
   initialized = PETSC_TRUE;

@@ -8,7 +8,9 @@
 #if !defined(_GNU_SOURCE)
   #define _GNU_SOURCE // sched_getaffinity()
 #endif
+#include <petscsparsecuda/report.h>
 #include <petscsparsecuda/sys.h>
+#include <petsctime.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -264,6 +266,21 @@ static PetscErrorCode IsStaged(const void *host, PetscBool *staged)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The time when a copy begins, if anybody wants to know. */
+static PetscLogDouble ReportBegin(void)
+{
+  PetscLogDouble now = 0;
+
+  if (PetscSparseCUDAReportActive()) (void)PetscTime(&now);
+  return now;
+}
+
+/* Counts a copy that began then. */
+static void ReportEnd(PetscBool to_host, size_t bytes, PetscLogDouble begin)
+{
+  if (PetscSparseCUDAReportActive()) PetscSparseCUDAReportCopy(to_host, bytes, ReportBegin() - begin);
+}
+
 /*
   PetscSparseCUDACopyToDevice - Copies a host array to the device.
 
@@ -290,15 +307,19 @@ static PetscErrorCode IsStaged(const void *host, PetscBool *staged)
 */
 PetscErrorCode PetscSparseCUDACopyToDevice(void *device, const void *host, size_t bytes, cudaStream_t stream)
 {
-  PetscBool staged, done = PETSC_FALSE;
+  PetscBool      staged, done = PETSC_FALSE;
+  PetscLogDouble begin;
 
   PetscFunctionBegin;
   if (bytes == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  begin = ReportBegin();
   PetscCall(IsStaged(host, &staged));
   if (staged && num_threads > 0 && bytes >= MIN_BYTES) PetscCall(CopyThroughBuffers(cudaMemcpyHostToDevice, (char *)device, (char *)host, bytes, stream, &done));
-  if (done) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCallCUDA(cudaMemcpyAsync(device, host, bytes, cudaMemcpyHostToDevice, stream));
-  if (!staged) PetscCallCUDA(cudaStreamSynchronize(stream)); // a staged array has been read when cudaMemcpyAsync() returns
+  if (!done) {
+    PetscCallCUDA(cudaMemcpyAsync(device, host, bytes, cudaMemcpyHostToDevice, stream));
+    if (!staged) PetscCallCUDA(cudaStreamSynchronize(stream)); // a staged array has been read when cudaMemcpyAsync() returns
+  }
+  ReportEnd(PETSC_FALSE, bytes, begin);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -325,15 +346,19 @@ PetscErrorCode PetscSparseCUDACopyToDevice(void *device, const void *host, size_
 */
 PetscErrorCode PetscSparseCUDACopyToHost(void *host, const void *device, size_t bytes, cudaStream_t stream)
 {
-  PetscBool staged, done = PETSC_FALSE;
+  PetscBool      staged, done = PETSC_FALSE;
+  PetscLogDouble begin;
 
   PetscFunctionBegin;
   if (bytes == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  begin = ReportBegin();
   PetscCall(IsStaged(host, &staged));
   if (staged && num_threads > 0 && bytes >= MIN_BYTES) PetscCall(CopyThroughBuffers(cudaMemcpyDeviceToHost, (char *)device, (char *)host, bytes, stream, &done));
-  if (done) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCallCUDA(cudaMemcpyAsync(host, device, bytes, cudaMemcpyDeviceToHost, stream));
-  PetscCallCUDA(cudaStreamSynchronize(stream));
+  if (!done) {
+    PetscCallCUDA(cudaMemcpyAsync(host, device, bytes, cudaMemcpyDeviceToHost, stream));
+    PetscCallCUDA(cudaStreamSynchronize(stream));
+  }
+  ReportEnd(PETSC_TRUE, bytes, begin);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -358,7 +383,8 @@ PetscErrorCode PetscSparseCUDACopyToHost(void *host, const void *device, size_t 
 */
 PetscErrorCode PetscSparseCUDACopyToDevice2D(void *device, size_t device_pitch, const void *host, size_t host_pitch, size_t width, size_t height, cudaStream_t stream)
 {
-  PetscBool staged;
+  PetscBool      staged;
+  PetscLogDouble begin;
 
   PetscFunctionBegin;
   if (width == 0 || height == 0) PetscFunctionReturn(PETSC_SUCCESS);
@@ -366,9 +392,11 @@ PetscErrorCode PetscSparseCUDACopyToDevice2D(void *device, size_t device_pitch, 
     PetscCall(PetscSparseCUDACopyToDevice(device, host, width * height, stream));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
+  begin = ReportBegin();
   PetscCall(IsStaged(host, &staged));
   PetscCallCUDA(cudaMemcpy2DAsync(device, device_pitch, host, host_pitch, width, height, cudaMemcpyHostToDevice, stream));
   if (!staged) PetscCallCUDA(cudaStreamSynchronize(stream));
+  ReportEnd(PETSC_FALSE, width * height, begin);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -393,14 +421,18 @@ PetscErrorCode PetscSparseCUDACopyToDevice2D(void *device, size_t device_pitch, 
 */
 PetscErrorCode PetscSparseCUDACopyToHost2D(void *host, size_t host_pitch, const void *device, size_t device_pitch, size_t width, size_t height, cudaStream_t stream)
 {
+  PetscLogDouble begin;
+
   PetscFunctionBegin;
   if (width == 0 || height == 0) PetscFunctionReturn(PETSC_SUCCESS);
   if (device_pitch == width && host_pitch == width) {
     PetscCall(PetscSparseCUDACopyToHost(host, device, width * height, stream));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
+  begin = ReportBegin();
   PetscCallCUDA(cudaMemcpy2DAsync(host, host_pitch, device, device_pitch, width, height, cudaMemcpyDeviceToHost, stream));
   PetscCallCUDA(cudaStreamSynchronize(stream));
+  ReportEnd(PETSC_TRUE, width * height, begin);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -33,6 +33,9 @@ expect() {
 expect 'there is no such folder' "$work/none" a
 fake "$work/old" a 3.25.4 1 1
 expect 'is version 3.25.4' "$work/old" a
+fake "$work/next" a 3.27.0 1 1
+expect 'is version 3.27.0; this library is for 3.26.x alone' "$work/next" a
+expect 'CONTRIBUTING.md says how the library moves to another minor version' "$work/next" a
 expect 'set PETSC_ARCH to one of: a' "$work/old" b
 mkdir "$work/empty"
 expect 'no configured PETSc' "$work/empty" ''
@@ -56,4 +59,15 @@ for pair in "good a" "prefix  source"; do
     failed=1
   fi
 done
+
+# When the makefile is passed by, the first thing that the compiler says is the same. A header of another version comes before PETSc's.
+if [ -n "${PETSC_DIR:-}" ] && command -v mpicc >/dev/null; then
+  mkdir "$work/headers"
+  sed 's/^\(#define PETSC_VERSION_MINOR *\).*/\127/' "$PETSC_DIR/include/petscversion.h" >"$work/headers/petscversion.h"
+  text=$(mpicc -fsyntax-only -fmax-errors=1 -I"$work/headers" -Iinclude -I"$PETSC_DIR/include" ${PETSC_ARCH:+-I"$PETSC_DIR/$PETSC_ARCH/include"} src/init/init.c 2>&1) && text="(compiled) $text"
+  if ! grep -m1 'error:' <<<"$text" | grep -qF 'this version of petscsparsecuda is for PETSc 3.26: set PETSC_DIR to one'; then
+    printf 'compiling against PETSc 3.27 does not say what to do first:\n%s\n' "$text"
+    failed=1
+  fi
+fi
 exit $failed

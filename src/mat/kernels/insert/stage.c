@@ -6,6 +6,7 @@
   A buffer holds the value blocks' indices and values from its front and their descriptions from its end. A 4 x 4 value block takes 11 bytes a value.
 */
 #include <petscsparsecuda/insert.h>
+#include <petscsparsecuda/report.h>
 
 #define STAGE_FIRST_BYTES ((size_t)1 << 18) /* Small matrices do not pay for large buffers: the first ones have this size, and they grow fourfold. */
 #define STAGE_ALIGNMENT   16
@@ -156,6 +157,8 @@ static PetscErrorCode Send(DCSRStage s, cudaStream_t stream)
   StageChunk        *chunk       = NULL;
   PetscErrorCode     ierr;
 
+  PetscSparseCUDAReportScope outer;
+
   PetscFunctionBegin;
   if (b->num_blocks == 0) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(ChunkCreate(s, b->num_values, stream, &chunk));
@@ -165,6 +168,9 @@ static PetscErrorCode Send(DCSRStage s, cudaStream_t stream)
   PetscCallCUDAGoto(ierr, failed, cudaEventRecord(b->sent, stream));
   b->busy = PETSC_TRUE;
   PetscCall(PetscLogCpuToGpu((PetscLogDouble)(b->front + block_bytes)));
+  outer = PetscSparseCUDAReportEnter(REPORT_INSERTION, NULL);
+  PetscSparseCUDAReportCopy(PETSC_FALSE, b->front + block_bytes, 0); // the host does not wait for it
+  PetscSparseCUDAReportLeave(outer);
   PetscCallGoto(ierr, failed, DCSRExpandValueBlocks(&s->format, (const DCSRValueBlock *)(device + b->front), b->num_blocks, b->num_values, (const PetscScalar *)device, chunk->keys, chunk->values, stream));
   PetscCall(PetscSparseCUDAFree(&device, stream));
   s->num_chunks++;

@@ -5,6 +5,7 @@
 #include "prolongator.h"
 #include <petscsparsecuda/common.h>
 #include "../../../../mat/impls/aijcuda/parallel/parallel.h"
+#include <petscsparsecuda/report.h>
 
 /* What is made on the way. */
 typedef struct {
@@ -90,7 +91,7 @@ static PetscErrorCode GetData(PC pc, Tentative *t)
   t->data = t->uploaded;
   if (gamg->data != NULL) {
     PetscCheck((size_t)gamg->data_sz >= n, PETSC_COMM_SELF, PETSC_ERR_PLIB, "A near null space of %" PetscInt_FMT " numbers for %" PetscInt_FMT " rows and %" PetscInt_FMT " vectors", gamg->data_sz, m, t->num_columns);
-    PetscCall(PetscSparseCUDACopyToDevice(t->uploaded, gamg->data, n * sizeof(*gamg->data), t->stream));
+    PetscCallReported(REPORT_PC, NULL, PetscSparseCUDACopyToDevice(t->uploaded, gamg->data, n * sizeof(*gamg->data), t->stream));
     PetscCall(PetscLogCpuToGpu((PetscLogDouble)(n * sizeof(*gamg->data))));
   } else {
     PetscCheck(context->constant, PETSC_COMM_SELF, PETSC_ERR_PLIB, "No near null space for a matrix of %" PetscInt_FMT " rows", m);
@@ -131,7 +132,7 @@ static PetscErrorCode CopyCoarseToHost(Tentative *t, const PetscReal coarse[], s
   PetscFunctionBegin;
   PetscCall(PetscMalloc1(n, &t->coarse));
   if (n == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscSparseCUDACopyToHost(t->coarse, coarse, n * sizeof(*coarse), t->stream));
+  PetscCallReported(REPORT_PC, NULL, PetscSparseCUDACopyToHost(t->coarse, coarse, n * sizeof(*coarse), t->stream));
   PetscCall(PetscLogGpuToCpu((PetscLogDouble)(n * sizeof(*coarse))));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -2,6 +2,7 @@
   Which levels are set up on the device: those for which it gives what PETSc gives. One answer a level, the same on all processes, told by -info.
 */
 #include "gamg.h"
+#include <petscsparsecuda/report.h>
 #include "../../../../mat/impls/aijcuda/parallel/parallel.h"
 
 /* Why a level is PETSc's; the later ones are found out when the earlier ones do not hold. */
@@ -304,9 +305,11 @@ PetscErrorCode GAMGServe(PC pc, Mat A, GAMGContext *context)
 {
   const PetscInt level = GAMGGet(pc)->current_level;
   Refusal        refusal;
+  const char    *prefix, *how;
 
   PetscFunctionBegin;
   context->served = PETSC_FALSE;
+  PetscCall(PetscObjectGetOptionsPrefix((PetscObject)pc, &prefix));
   PetscCall(Refuse(pc, A, level, context, &refusal));
   if (refusal == SERVED) {
     PetscCallLogged(petsc_gamg_setup_events[GAMG_COARSEN], 0, CreateCoarsening(pc));
@@ -315,11 +318,14 @@ PetscErrorCode GAMGServe(PC pc, Mat A, GAMGContext *context)
   }
   if (refusal != SERVED) {
     PetscCall(PetscInfo(pc, "Level %" PetscInt_FMT ": set up by PETSc, %s\n", level, reasons[refusal]));
+    PetscCall(PetscSparseCUDAReportLine("PCGAMG %s%slevel %" PetscInt_FMT ", %" PetscInt_FMT " rows: set up by PETSc on the host, %s", prefix != NULL ? prefix : "", prefix != NULL ? ": " : "", level, A->rmap->N, reasons[refusal]));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   context->served = PETSC_TRUE;
   PetscCall(NoteSquare(pc, context));
-  PetscCall(PetscInfo(pc, "Level %" PetscInt_FMT ": set up on the device, %s\n", level, context->hops == 2 ? "independent set of two hops" : context->by_number ? "independent set of one hop, members by number" : "independent set of one hop"));
+  how = context->hops == 2 ? "independent set of two hops" : context->by_number ? "independent set of one hop, members by number" : "independent set of one hop";
+  PetscCall(PetscInfo(pc, "Level %" PetscInt_FMT ": set up on the device, %s\n", level, how));
+  PetscCall(PetscSparseCUDAReportLine("PCGAMG %s%slevel %" PetscInt_FMT ", %" PetscInt_FMT " rows: set up on the device, %s", prefix != NULL ? prefix : "", prefix != NULL ? ": " : "", level, A->rmap->N, how));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -278,11 +278,15 @@ typedef struct {
 PETSC_INTERN PetscErrorCode MatIsSeqAIJCUDA(Mat, PetscBool *);
 PETSC_INTERN PetscErrorCode MatIsMPIAIJCUDA(Mat, PetscBool *);
 PETSC_INTERN PetscErrorCode MatAIJCUDAHostBegin(Mat, int);
+PETSC_INTERN PetscErrorCode MatAIJCUDAHostBegin_Private(Mat, int, const char[]);
 PETSC_INTERN PetscErrorCode MatAIJCUDAHostEnd(Mat, int);
 PETSC_INTERN PetscErrorCode MatAIJCUDAArrayBegin(Mat, int);
 PETSC_INTERN PetscErrorCode MatAIJCUDAArrayEnd(Mat, int);
 PETSC_INTERN PetscErrorCode MatAIJCUDAHostFinish(Mat, int, PetscErrorCode);
-PETSC_INTERN PetscErrorCode MatAIJCUDAHostBeginTwo(Mat, int, Mat, int);
+PETSC_INTERN PetscErrorCode MatAIJCUDAHostBeginTwo_Private(Mat, int, Mat, int, const char[]);
+/* The report says which function wanted the mirror: the caller. */
+#define MatAIJCUDAHostBegin(A, access)                   MatAIJCUDAHostBegin_Private(A, access, PETSC_FUNCTION_NAME)
+#define MatAIJCUDAHostBeginTwo(A, access_a, B, access_b) MatAIJCUDAHostBeginTwo_Private(A, access_a, B, access_b, PETSC_FUNCTION_NAME)
 PETSC_INTERN PetscErrorCode MatAIJCUDAHostFinishTwo(Mat, int, Mat, int, PetscErrorCode);
 PETSC_INTERN PetscBool      MatAIJCUDAInHostCode(void);
 PETSC_INTERN PetscErrorCode MatAIJCUDAShowToReader(Mat, int);

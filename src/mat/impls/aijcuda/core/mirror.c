@@ -5,6 +5,7 @@
   Structure: on the host current when mirror.structure; on the device when device.structure and device.nonzerostate == A->nonzerostate.
 */
 #include "core.h"
+#include <petscsparsecuda/report.h>
 
 /*
   MatIsSeqAIJCUDA - Whether A is a sequential matrix of one of our types, with its data in place.
@@ -181,9 +182,9 @@ static PetscErrorCode CopyMirrorToDevice(Mat A, PetscBool current)
   cudaStream_t    stream;
 
   PetscFunctionBegin;
-  if (!current || d->device.view.row_offsets == NULL) PetscCall(CopyStructureToDevice(A)); // the mirror's value order is the compact one
+  if (!current || d->device.view.row_offsets == NULL) PetscCallReported(REPORT_STRUCTURE, NULL, CopyStructureToDevice(A)); // the mirror's value order is the compact one
   PetscCall(PetscSparseCUDAGetStream(&stream));
-  PetscCall(PetscSparseCUDACopyToDevice(d->device.view.values, a->a, (size_t)d->device.view.num_nonzeros * sizeof(PetscScalar), stream));
+  PetscCallReported(REPORT_VALUES, NULL, PetscSparseCUDACopyToDevice(d->device.view.values, a->a, (size_t)d->device.view.num_nonzeros * sizeof(PetscScalar), stream));
   PetscCall(PetscLogCpuToGpu((PetscLogDouble)d->device.view.num_nonzeros * sizeof(PetscScalar)));
   d->device.newest     = DEVICE_VALUES_CSR;
   d->device.has_values = PETSC_TRUE;
@@ -314,8 +315,8 @@ static PetscErrorCode FillHostStructure(DCSRView view, HostArrays *h)
 
   PetscFunctionBegin;
   PetscCall(PetscSparseCUDAGetStream(&stream));
-  PetscCall(DCSRCopyOffsetsToHost(view.num_rows + 1, view.row_offsets, view.wide, h->i, stream));
-  PetscCall(DCSRCopyColumnsToHost(view.num_nonzeros, view.columns, h->j, stream));
+  PetscCallReported(REPORT_STRUCTURE, NULL, DCSRCopyOffsetsToHost(view.num_rows + 1, view.row_offsets, view.wide, h->i, stream));
+  PetscCallReported(REPORT_STRUCTURE, NULL, DCSRCopyColumnsToHost(view.num_nonzeros, view.columns, h->j, stream));
   PetscCall(PetscLogGpuToCpu((PetscLogDouble)((view.num_rows + 1) * sizeof(PetscInt) + (size_t)view.num_nonzeros * sizeof(PetscInt))));
   for (PetscInt row = 0; row < view.num_rows; row++) h->imax[row] = h->ilen[row] = h->i[row + 1] - h->i[row];
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -433,7 +434,7 @@ static PetscErrorCode CopyValuesToHost(Mat A)
   PetscCall(MatSeqAIJCUDACompact(A));
   PetscCall(PetscSparseCUDAGetStream(&stream));
   bytes = (size_t)d->device.view.num_nonzeros * sizeof(PetscScalar);
-  PetscCall(PetscSparseCUDACopyToHost(a->a, d->device.view.values, bytes, stream));
+  PetscCallReported(REPORT_VALUES, NULL, PetscSparseCUDACopyToHost(a->a, d->device.view.values, bytes, stream));
   PetscCall(PetscLogGpuToCpu((PetscLogDouble)bytes));
   A->offloadmask = PETSC_OFFLOAD_BOTH;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -551,10 +552,18 @@ static PetscErrorCode HostBegin(Mat A, int access)
   Note:
   Every call that succeeds is followed by MatAIJCUDAHostEnd() or MatAIJCUDAHostFinish() with the same access.
 */
-PetscErrorCode MatAIJCUDAHostBegin(Mat A, int access)
+PetscErrorCode(MatAIJCUDAHostBegin)(Mat A, int access)
 {
   PetscFunctionBegin;
-  PetscCall(HostBegin(A, access));
+  PetscCall(MatAIJCUDAHostBegin_Private(A, access, NULL));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The same, for the function who. */
+PetscErrorCode MatAIJCUDAHostBegin_Private(Mat A, int access, const char who[])
+{
+  PetscFunctionBegin;
+  PetscCallReported(REPORT_OTHER, who, HostBegin(A, access));
   host_depth++;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -580,7 +589,7 @@ PetscErrorCode MatAIJCUDAHostEnd(Mat A, int access)
 PetscErrorCode MatAIJCUDAArrayBegin(Mat A, int access)
 {
   PetscFunctionBegin;
-  PetscCall(HostBegin(A, access));
+  PetscCallReported(REPORT_OTHER, "MatSeqAIJGetArray() and the like", HostBegin(A, access));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -609,7 +618,7 @@ PetscErrorCode MatAIJCUDAShowToReader(Mat A, int access)
   PetscBool is;
 
   PetscFunctionBegin;
-  PetscCall(MatAIJCUDAHostBegin(A, access));
+  PetscCall(MatAIJCUDAHostBegin_Private(A, access, "host code that does not ask"));
   PetscCall(MatAIJCUDAHostEnd(A, access));
   PetscCall(MatIsSeqAIJCUDA(A, &is));
   if (is) PetscCall(MatSeqAIJCUDAShowMirror(A));
@@ -644,7 +653,7 @@ PetscErrorCode MatSeqAIJCUDAUpdateKept(Mat A)
 {
   PetscFunctionBegin;
   if (!MatSeqAIJCUDAKeepsStructure(A) || MatSeqAIJCUDAGet(A)->mirror.structure) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MatAIJCUDAHostBegin(A, HOST_READ_STRUCTURE));
+  PetscCall(MatAIJCUDAHostBegin_Private(A, HOST_READ_STRUCTURE, "a change of a kept structure"));
   PetscCall(MatAIJCUDAHostEnd(A, HOST_READ_STRUCTURE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -693,13 +702,13 @@ PetscErrorCode MatAIJCUDAHostFinish(Mat A, int access, PetscErrorCode ierr)
 /*
   MatAIJCUDAHostBeginTwo - MatAIJCUDAHostBegin() for two matrices, each of which may be NULL, or for neither when it fails.
 */
-PetscErrorCode MatAIJCUDAHostBeginTwo(Mat A, int access_a, Mat B, int access_b)
+PetscErrorCode MatAIJCUDAHostBeginTwo_Private(Mat A, int access_a, Mat B, int access_b, const char who[])
 {
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
-  PetscCall(MatAIJCUDAHostBegin(A, access_a));
-  ierr = MatAIJCUDAHostBegin(B, access_b);
+  PetscCall(MatAIJCUDAHostBegin_Private(A, access_a, who));
+  ierr = MatAIJCUDAHostBegin_Private(B, access_b, who);
   if (ierr != PETSC_SUCCESS) PetscCall(MatAIJCUDAHostFinish(A, access_a, ierr));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

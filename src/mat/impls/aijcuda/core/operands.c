@@ -2,6 +2,7 @@
   Operands on the device: what an operation keeps of matrices whose structure it used, to know them again, and copies of those that are not ours.
 */
 #include "core.h"
+#include <petscsparsecuda/report.h>
 #include <petscsparsecuda/pattern.h>
 
 /*
@@ -72,7 +73,7 @@ static PetscErrorCode CopyForeignValues(Mat X, MatOperand *o, cudaStream_t strea
   if (PetscMemTypeDevice(mtype)) {
     if (bytes > 0) PetscCallCUDA(cudaMemcpyAsync(o->copy.values, values, bytes, cudaMemcpyDeviceToDevice, stream));
   } else {
-    PetscCall(PetscSparseCUDACopyToDevice(o->copy.values, values, bytes, stream));
+    PetscCallReported(REPORT_OPERAND, NULL, PetscSparseCUDACopyToDevice(o->copy.values, values, bytes, stream));
     PetscCall(PetscLogCpuToGpu((PetscLogDouble)bytes));
   }
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -1,5 +1,6 @@
 /* Vectors of any memory type as device arrays. */
 #include "core.h"
+#include <petscsparsecuda/report.h>
 
 static PetscErrorCode ReserveHostVecBuffer(HostVecBuffer *buffer, PetscInt n, cudaStream_t stream)
 {
@@ -24,9 +25,20 @@ static PetscErrorCode StageHostArray(HostVecBuffer *buffer, cudaStream_t stream,
   array->host   = array->device;
   array->device = buffer->array;
   if (array->access != ARRAY_WRITE && array->n > 0) {
-    PetscCall(PetscSparseCUDACopyToDevice(array->device, array->host, (size_t)array->n * sizeof(PetscScalar), stream));
+    PetscCallReported(REPORT_VECTOR, NULL, PetscSparseCUDACopyToDevice(array->device, array->host, (size_t)array->n * sizeof(PetscScalar), stream));
     PetscCall(PetscLogCpuToGpu((PetscLogDouble)array->n * sizeof(PetscScalar)));
   }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A program whose vectors live on the host by mistake spends nearly all of its time in copies. */
+static PetscErrorCode TellOfHostVectors(Mat A)
+{
+  PetscBool often;
+
+  PetscFunctionBegin;
+  PetscCall(PetscSparseCUDAReportHostVector(&often));
+  if (often) PetscCall(PetscInfo(A, "Vectors on the host are multiplied again and again, and each is copied: -vec_type cuda, -dm_vec_type cuda or MatCreateVecs() puts them on the device\n"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -44,7 +56,10 @@ PetscErrorCode GetDeviceArray(Mat A, Vec v, PetscInt n, ArrayAccess access, Host
   else if (access == ARRAY_WRITE) PetscCall(VecGetArrayWriteAndMemType(v, &array->device, &mtype));
   else PetscCall(VecGetArrayAndMemType(v, &array->device, &mtype));
   array->v = v;
-  if (PetscMemTypeHost(mtype)) PetscCall(StageHostArray(buffer, stream, array));
+  if (PetscMemTypeHost(mtype)) {
+    PetscCall(StageHostArray(buffer, stream, array));
+    PetscCall(TellOfHostVectors(A));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -53,7 +68,7 @@ static PetscErrorCode CopyResultToHost(DeviceArray *array, cudaStream_t stream)
 {
   PetscFunctionBegin;
   if (array->n == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscSparseCUDACopyToHost(array->host, array->device, (size_t)array->n * sizeof(PetscScalar), stream));
+  PetscCallReported(REPORT_VECTOR, NULL, PetscSparseCUDACopyToHost(array->host, array->device, (size_t)array->n * sizeof(PetscScalar), stream));
   PetscCall(PetscLogGpuToCpu((PetscLogDouble)array->n * sizeof(PetscScalar)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -3,6 +3,7 @@
 */
 #include "insert.h"
 #include "../core/core.h"
+#include <petscsparsecuda/report.h>
 
 /* MatDuplicate() hands a container of this name on to the copy. */
 static const char COO_KEY[] = "__PETSc_MatCOOStruct_Device";
@@ -84,6 +85,8 @@ PetscErrorCode PetscSparseCUDAGetDeviceCopy(const void *array, size_t bytes, cud
   PetscMemType   mtype;
   PetscErrorCode ierr;
 
+  PetscSparseCUDAReportScope outer;
+
   PetscFunctionBegin;
   *copy   = NULL;
   *device = array;
@@ -91,7 +94,10 @@ PetscErrorCode PetscSparseCUDAGetDeviceCopy(const void *array, size_t bytes, cud
   PetscCall(PetscGetMemType(array, &mtype));
   if (PetscMemTypeDevice(mtype)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscSparseCUDAMalloc_Private(bytes, "device copy of an array of the caller", stream, copy));
-  PetscCallGoto(ierr, failed, PetscSparseCUDACopyToDevice(*copy, array, bytes, stream));
+  outer = PetscSparseCUDAReportEnter(REPORT_INSERTION, NULL);
+  ierr  = PetscSparseCUDACopyToDevice(*copy, array, bytes, stream);
+  PetscSparseCUDAReportLeave(outer);
+  PetscCallGoto(ierr, failed, ierr);
   PetscCall(PetscLogCpuToGpu((PetscLogDouble)bytes));
   *device = *copy;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -112,7 +118,7 @@ static PetscErrorCode Pack(DCSRListPacker *packer, PetscCount n, const PetscInt 
   PetscCall(PetscGetMemType(i, &i_type));
   PetscCall(PetscGetMemType(j, &j_type));
   if (PetscMemTypeHost(i_type) && PetscMemTypeHost(j_type)) {
-    PetscCall(DCSRListPackerAppendFromHost(packer, n, i, j, DCSR_LIST_PIECE, stream));
+    PetscCallReported(REPORT_INSERTION, NULL, DCSRListPackerAppendFromHost(packer, n, i, j, DCSR_LIST_PIECE, stream));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCallGoto(ierr, cleanup, PetscSparseCUDAGetDeviceCopy(i, (size_t)n * sizeof(*i), stream, (const void **)&i_device, &i_copy));
@@ -268,7 +274,7 @@ static PetscErrorCode CopyListValues(Mat A, const DCSRList *list, const PetscSca
   PetscFunctionBegin;
   PetscCall(MatSeqAIJCUDACopyToDevice(A));
   PetscCall(MatSeqAIJCUDACompact(A));
-  PetscCall(PetscSparseCUDACopyToDevice(d->device.view.values, v, bytes, stream));
+  PetscCallReported(REPORT_INSERTION, NULL, PetscSparseCUDACopyToDevice(d->device.view.values, v, bytes, stream));
   PetscCall(PetscLogCpuToGpu((PetscLogDouble)bytes));
   PetscCall(MatSeqAIJCUDADeviceChanged(A));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -4,6 +4,7 @@
 #include "../core/core.h"
 #include "../core/parents.h"
 #include "../host/composed.h"
+#include <petscsparsecuda/report.h>
 
 /* Where the parent composes the list of MatSetPreallocationCOO(). */
 static const char COO_KEY[] = "__PETSc_MatCOOStruct_Host";
@@ -18,6 +19,8 @@ static PetscErrorCode GetHostCopy(const void *array, size_t bytes, void **copy)
   cudaStream_t   stream;
   PetscErrorCode ierr;
 
+  PetscSparseCUDAReportScope outer;
+
   PetscFunctionBegin;
   *copy = NULL;
   if (array == NULL || bytes == 0) PetscFunctionReturn(PETSC_SUCCESS);
@@ -25,7 +28,10 @@ static PetscErrorCode GetHostCopy(const void *array, size_t bytes, void **copy)
   if (PetscMemTypeHost(mtype)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscSparseCUDAGetStream(&stream));
   PetscCall(PetscMalloc(bytes, copy));
-  PetscCallGoto(ierr, failed, PetscSparseCUDACopyToHost(*copy, array, bytes, stream));
+  outer = PetscSparseCUDAReportEnter(REPORT_INSERTION, NULL);
+  ierr  = PetscSparseCUDACopyToHost(*copy, array, bytes, stream);
+  PetscSparseCUDAReportLeave(outer);
+  PetscCallGoto(ierr, failed, ierr);
   PetscCall(PetscLogGpuToCpu((PetscLogDouble)bytes));
   PetscFunctionReturn(PETSC_SUCCESS);
 failed:

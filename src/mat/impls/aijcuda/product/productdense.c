@@ -6,6 +6,7 @@
 #include "product.h"
 #include "productimpl.h"
 #include "../core/core.h"
+#include <petscsparsecuda/report.h>
 
 /* What the phases of a product with the transpose keep. */
 typedef struct {
@@ -96,7 +97,7 @@ static PetscErrorCode StageDense(DenseArray *x, PetscBool read, cudaStream_t str
   PetscFunctionBegin;
   PetscCall(PetscSparseCUDAMalloc((size_t)x->mat->rmap->n * (size_t)x->mat->cmap->n, "a dense matrix that lives on the host", stream, &x->scratch));
   if (!read || !HasEntries(x)) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscSparseCUDACopyToDevice2D(x->scratch, ColumnBytes(x), x->array, (size_t)x->lda * sizeof(PetscScalar), ColumnBytes(x), (size_t)x->mat->cmap->n, stream));
+  PetscCallReported(REPORT_OPERAND, NULL, PetscSparseCUDACopyToDevice2D(x->scratch, ColumnBytes(x), x->array, (size_t)x->lda * sizeof(PetscScalar), ColumnBytes(x), (size_t)x->mat->cmap->n, stream));
   PetscCall(PetscLogCpuToGpu((PetscLogDouble)ColumnBytes(x) * (PetscLogDouble)x->mat->cmap->n));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -131,7 +132,7 @@ static PetscErrorCode CopyDenseToHost(const DenseArray *x, cudaStream_t stream)
 {
   PetscFunctionBegin;
   if (!HasEntries(x)) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscSparseCUDACopyToHost2D(x->array, (size_t)x->lda * sizeof(PetscScalar), x->scratch, ColumnBytes(x), ColumnBytes(x), (size_t)x->mat->cmap->n, stream));
+  PetscCallReported(REPORT_OPERAND, NULL, PetscSparseCUDACopyToHost2D(x->array, (size_t)x->lda * sizeof(PetscScalar), x->scratch, ColumnBytes(x), ColumnBytes(x), (size_t)x->mat->cmap->n, stream));
   PetscCall(PetscLogGpuToCpu((PetscLogDouble)ColumnBytes(x) * (PetscLogDouble)x->mat->cmap->n));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

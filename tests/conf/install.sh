@@ -1,0 +1,96 @@
+#!/usr/bin/env bash
+# make install puts everything where it says, and programs outside of the tree are built with pkg-config alone, with the commands of tutorials/README.md, and run.
+# The pkg-config file refuses a PETSc of another minor version.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+. conf/versions.sh
+[ -d "${PETSCSPARSECUDA_BUILD:?}/obj" ] || exit 77
+command -v pkg-config >/dev/null || exit 77
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+fail() { printf '%s\n' "$@"; exit 1; }
+make="env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL make --no-print-directory BUILD_ROOT=${PETSCSPARSECUDA_BUILD_ROOT:?}"
+
+# Below DESTDIR lies what names the prefix alone.
+$make install prefix=/some/where DESTDIR="$work/stage" >"$work/log" 2>&1 || fail "make install with DESTDIR failed:" "$(cat "$work/log")"
+! grep -q "$work/stage" "$work/stage/some/where/lib/pkgconfig/petscsparsecuda.pc" || fail 'the pkg-config file names DESTDIR'
+prefix=$work/prefix
+$make install prefix="$prefix" >"$work/log" 2>&1 || fail "make install failed:" "$(cat "$work/log")"
+files=$(cd "$prefix" && find . -type f | sort | tr '\n' ' ')
+[ "$files" = './include/petscsparsecuda.h ./include/petscsparsecuda_device.h ./lib/libpetscsparsecuda.so ./lib/pkgconfig/petscsparsecuda.pc ' ] || fail "installed is: $files"
+if $make install prefix= PREFIX= >"$work/log" 2>&1 || ! grep -q 'cure: make install prefix=' "$work/log"; then fail 'make install without a prefix does not say what is wrong'; fi
+
+# From here on nothing of the checkout is seen but the prefix.
+petsc=${PETSC_DIR:?}/${PETSC_ARCH:+$PETSC_ARCH/}lib/pkgconfig
+export PKG_CONFIG_PATH=$prefix/lib/pkgconfig:$petsc
+unset LD_LIBRARY_PATH PETSCSPARSECUDA_LIBRARY
+[ "$(pkg-config --modversion petscsparsecuda)" = "$PETSCSPARSECUDA_VERSION" ] || fail 'pkg-config knows another version'
+mkdir "$work/program" "$work/other"
+cat >"$work/program/program.c" <<'END'
+#include <petscksp.h>
+#include <petscsparsecuda.h>
+
+/* A program of a user: its own matrix, our type, a solve. */
+int main(int argc, char **argv)
+{
+  Mat       A;
+  Vec       x, b;
+  KSP       ksp;
+  PetscInt  n = 100;
+  PetscReal norm;
+  PetscBool ours;
+
+  PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
+  PetscCall(PetscSparseCUDAInitialize());
+  PetscCall(MatCreate(PETSC_COMM_WORLD, &A));
+  PetscCall(MatSetSizes(A, PETSC_DECIDE, PETSC_DECIDE, n, n));
+  PetscCall(MatSetType(A, MATDCSRCUDA));
+  for (PetscInt i = 0; i < n; i++) {
+    PetscCall(MatSetValue(A, i, i, 2, INSERT_VALUES));
+    if (i) PetscCall(MatSetValue(A, i, i - 1, -1, INSERT_VALUES));
+  }
+  PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(PetscObjectTypeCompare((PetscObject)A, MATSEQAIJDCSRCUDA, &ours));
+  PetscCheck(ours, PETSC_COMM_SELF, PETSC_ERR_PLIB, "The matrix is not of our type");
+  PetscCall(MatCreateVecs(A, &x, &b));
+  PetscCall(VecSet(b, 1));
+  PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
+  PetscCall(KSPSetOperators(ksp, A, A));
+  PetscCall(KSPSetTolerances(ksp, 1e-10, PETSC_CURRENT, PETSC_CURRENT, 1000));
+  PetscCall(KSPSolve(ksp, b, x));
+  PetscCall(MatMult(A, x, b));
+  PetscCall(VecShift(b, -1));
+  PetscCall(VecNorm(b, NORM_INFINITY, &norm));
+  PetscCheck(norm < 1e-6, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Residual %g", (double)norm);
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&b));
+  PetscCall(MatDestroy(&A));
+  PetscCall(PetscFinalize());
+  return 0;
+}
+END
+# A block of commands of the page: that after the line with these words.
+commands() { awk -v words="$1" '/^```/ { if (inside) exit; if (seen) { inside = 1 } next } inside { print } index($0, words) { seen = 1 }' tutorials/README.md; }
+run() { # run PROGRAM OPTIONS...: on the host too, with the library of the prefix
+  ldd "./$1" | grep -q "libpetscsparsecuda.so => $prefix/lib/" || fail "$1 does not find the library in $prefix:" "$(ldd "./$1" | grep -E 'petsc|not found')"
+  "$@" -use_gpu_aware_mpi 0 >"$work/log" 2>&1 || fail "$* failed:" "$(cat "$work/log")"
+}
+one=$(commands 'takes one command')
+three=$(commands 'takes three')
+[ -n "$one" ] && [ -n "$three" ] || fail 'tutorials/README.md has lost its commands'
+(cd "$work/program" && bash -euc "$one") >"$work/log" 2>&1 || fail "$one" "$(cat "$work/log")"
+(cd "$work/program" && run ./program)
+if command -v "$(pkg-config --variable=cudacompiler PETSc)" >/dev/null; then
+  mkdir "$work/other/tutorials"
+  cp -r tutorials/fem "$work/other/tutorials/"
+  (cd "$work/other" && bash -euc "$three") >"$work/log" 2>&1 || fail "$three" "$(cat "$work/log")"
+  (cd "$work/other/tutorials/fem" && run ./fem -n 8 -method setvalues)
+fi
+
+# A PETSc of the next minor version.
+mkdir "$work/next"
+sed "s/^Version:.*/Version: $PETSC_VERSION_MAJOR.$((PETSC_VERSION_MINOR + 1)).0/" "$petsc/PETSc.pc" >"$work/next/PETSc.pc"
+if PKG_CONFIG_PATH=$prefix/lib/pkgconfig:$work/next pkg-config --cflags petscsparsecuda >"$work/log" 2>&1; then fail 'pkg-config accepts a PETSc of the next minor version'; fi
+grep -q "PETSc < $PETSC_VERSION_MAJOR.$((PETSC_VERSION_MINOR + 1))" "$work/log" || fail 'pkg-config does not say which PETSc it wants:' "$(cat "$work/log")"
