@@ -15,49 +15,77 @@ static_assert(sizeof(HiSparsePiece) == 24 && sizeof(HiSparseSlice) == 16 && size
 namespace
 {
 
-/* The widest word that a scalar consists of. */
-using ScalarWord = std::conditional_t<sizeof(PetscScalar) % 16 == 0, uint4, std::conditional_t<sizeof(PetscScalar) % 8 == 0, uint2, unsigned int>>;
+/*
+  Loads under a condition, 0 without it. As a choice between a load and 0 in C++ the compiler copies each value after its load, and waits for it before it issues the next loads of a batch. Measured on an H200,
+  A x of a 27-point stencil of 200^3: 574 us so, 457 us with loads that are predicated.
+*/
+template <int Bytes>
+struct ConditionalLoad;
 
-struct ScalarWords {
-  ScalarWord words[sizeof(PetscScalar) / sizeof(ScalarWord)];
-};
+#define DEFINE_CONDITIONAL_LOAD(bytes, type, suffix, constraint) \
+  template <> \
+  struct ConditionalLoad<bytes> { \
+    using Word = type; \
+    /* what is read once: no line in L1, first to leave L2 */ \
+    static __device__ __forceinline__ Word Once(unsigned int has, const void *p) \
+    { \
+      unsigned long policy; \
+      Word          word; \
+\
+      asm("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(policy)); \
+      asm("{ .reg .pred p; setp.ne.u32 p, %1, 0; mov." suffix " %0, 0; @p ld.global.nc.L1::no_allocate.L2::cache_hint." suffix " %0, [%2], %3; }" : "=" constraint(word) : "r"(has), "l"(p), "l"(policy)); \
+      return word; \
+    } \
+    /* what neighbors read too: through L1 */ \
+    static __device__ __forceinline__ Word Cached(unsigned int has, const void *p) \
+    { \
+      Word word; \
+\
+      asm("{ .reg .pred p; setp.ne.u32 p, %1, 0; mov." suffix " %0, 0; @p ld.global.nc." suffix " %0, [%2]; }" : "=" constraint(word) : "r"(has), "l"(p)); \
+      return word; \
+    } \
+  };
+#if defined(__CUDA_ARCH__)
+DEFINE_CONDITIONAL_LOAD(4, uint32_t, "b32", "r")
+DEFINE_CONDITIONAL_LOAD(8, unsigned long long, "b64", "l")
+#endif
+#undef DEFINE_CONDITIONAL_LOAD
 
-/* A value of the matrix, which is read once: no line in L1, first to leave L2. */
-__device__ __forceinline__ PetscScalar LoadValue(const PetscScalar *p)
+template <bool Once>
+__device__ __forceinline__ PetscScalar LoadIf(unsigned int has, const PetscScalar *p)
 {
-  ScalarWords w;
   PetscScalar v;
 
 #if defined(__CUDA_ARCH__)
-  unsigned long policy;
+  using Load = ConditionalLoad<sizeof(PetscScalar) % 8 == 0 ? 8 : 4>;
+  typename Load::Word words[sizeof(PetscScalar) / sizeof(typename Load::Word)];
 
-  asm("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(policy));
   #pragma unroll
-  for (int i = 0; i < (int)(sizeof(w) / sizeof(w.words[0])); i++) {
-    const ScalarWord *from = (const ScalarWord *)p + i;
-
-    if constexpr (sizeof(ScalarWord) == 16)
-      asm("ld.global.nc.L1::no_allocate.L2::cache_hint.v4.u32 {%0, %1, %2, %3}, [%4], %5;" : "=r"(((uint4 *)w.words)[i].x), "=r"(((uint4 *)w.words)[i].y), "=r"(((uint4 *)w.words)[i].z), "=r"(((uint4 *)w.words)[i].w) : "l"(from), "l"(policy));
-    else if constexpr (sizeof(ScalarWord) == 8) asm("ld.global.nc.L1::no_allocate.L2::cache_hint.v2.u32 {%0, %1}, [%2], %3;" : "=r"(((uint2 *)w.words)[i].x), "=r"(((uint2 *)w.words)[i].y) : "l"(from), "l"(policy));
-    else asm("ld.global.nc.L1::no_allocate.L2::cache_hint.u32 %0, [%1], %2;" : "=r"(((unsigned int *)w.words)[i]) : "l"(from), "l"(policy));
-  }
+  for (int i = 0; i < (int)(sizeof(words) / sizeof(words[0])); i++) words[i] = Once ? Load::Once(has, (const typename Load::Word *)p + i) : Load::Cached(has, (const typename Load::Word *)p + i);
+  memcpy(&v, words, sizeof(v));
 #else
-  memcpy(&w, p, sizeof(w));
+  v = has ? *p : PetscScalar(0);
 #endif
-  memcpy(&v, &w, sizeof(v));
   return v;
 }
 
-/* An entry of a vector that neighbors read too: through L1. */
-__device__ __forceinline__ PetscScalar LoadVector(const PetscScalar *p)
+/* A value of the matrix, and an entry of a vector; 0 when has is 0. */
+__device__ __forceinline__ PetscScalar LoadValueIf(unsigned int has, const PetscScalar *p)
 {
-  ScalarWords w;
-  PetscScalar v;
+  return LoadIf<true>(has, p);
+}
+__device__ __forceinline__ PetscScalar LoadVectorIf(unsigned int has, const PetscScalar *p)
+{
+  return LoadIf<false>(has, p);
+}
 
-#pragma unroll
-  for (int i = 0; i < (int)(sizeof(w) / sizeof(w.words[0])); i++) w.words[i] = __ldg((const ScalarWord *)p + i);
-  memcpy(&v, &w, sizeof(v));
-  return v;
+/* An address that the compiler takes as it is: what is added to it costs one instruction. */
+__device__ __forceinline__ const PetscScalar *KnownAddress(const PetscScalar *p)
+{
+#if defined(__CUDA_ARCH__)
+  asm("" : "+l"(p));
+#endif
+  return p;
 }
 
 /* The bits below a lane's own. */

@@ -4,7 +4,7 @@
   A warp takes a slice of 128 rows, a lane four of them, 32 apart. The rows are merged by the numbers of their diagonals, column - row: each step takes the smallest number that is left, one reduction over the
   warp, and the lanes whose next entry has it are the bits of the mask, one ballot a word. So diagonals come sorted, without a table, after as many steps as the slice has diagonals. The columns wait in shared memory.
 
-  A diagonal that has enough entries becomes a piece, at a place that the row offsets tell, since every piece has at least 32 entries. Prefix sums of what slices have say where the pieces belong, and a copy takes them there.
+  A diagonal that has enough entries becomes a piece, at a place that the row offsets tell, since every piece has at least 16 entries. Prefix sums of what slices have say where the pieces belong, and a copy takes them there.
   Values are not touched here: that is diagonalsvalues.cu. Entries that are in no piece are found by a second merge, of the slices that have such.
 */
 #include "diagonals.cuh"
@@ -20,7 +20,7 @@ constexpr int THREADS = 128, WARPS = THREADS / HISPARSE_WARP;
 constexpr int ROWS = HISPARSE_SLICE_WORDS; // of a lane
 
 /* A diagonal with fewer entries in a slice than one in MIN_PART of its rows is no piece: 24 bytes for it and loads that few lanes take part in cost more than 4 bytes an entry. */
-constexpr int MIN_PART = 4;
+constexpr int MIN_PART = 8;
 /* Pieces that a slice may have, since one warp takes them all; further entries go to the overflow. */
 constexpr unsigned int MAX_SLICE_PIECES = 512;
 /* More entries outside of pieces than one in MAX_OVERFLOW_PART, and the format does not fit. */

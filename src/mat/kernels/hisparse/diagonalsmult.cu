@@ -6,8 +6,8 @@
 
   There are no column indices and no atomics, and the order of every sum is that of the pieces. Nothing is left to save but the bytes of the values.
 
-  Measured with a prototype on an H200 (4.2 TB/s copy bandwidth), part of the time that the bytes of CSR take at that bandwidth: 27-point stencil of 200^3 0.69 and, transposed, 0.72; 5-point stencil of
-  4096^2 0.74 and 0.80; 1, 2 and 4 pieces a batch: 520, 452, 524 us on the first.
+  Measured on an H200, A x / A^T x in us, threads, batch, resident: 3d27-200 with 128, 2, 768: 457 / 468; 128, 2, 1024: 467 / 479, since 64 registers let 8 of 16 loads wait; 256, 2, 768: 461 / 471;
+  128, 3, 640: 481 / 461. 2d5-4096: 236 / 238, 242 / 245, 250 / 252, 272 / 247. A ring of batches, so that the next is loaded before the last is used, was no faster: 457 / 469, 236 / 243.
 */
 #include "diagonals.cuh"
 #include <petscsparsecuda/transpose.h>
@@ -22,25 +22,21 @@
 */
 #if PetscDefined(USE_COMPLEX)
   #define HISPARSE_CONFIGS(X) \
-    X(256, 1, 768) \
-    X(128, 1, 768)
+    X(128, 1, 768) \
+    X(256, 1, 768)
 #elif PetscDefined(USE_REAL_SINGLE)
   #define HISPARSE_CONFIGS(X) \
-    X(256, 2, 1024) \
     X(128, 2, 1024) \
-    X(256, 3, 1024) \
-    X(256, 4, 1024) \
-    X(256, 2, 1280)
+    X(256, 2, 1024) \
+    X(128, 3, 1024) \
+    X(128, 4, 1024)
 #else
   #define HISPARSE_CONFIGS(X) \
-    X(256, 2, 1024) \
+    X(128, 2, 768) \
     X(128, 2, 1024) \
-    X(512, 2, 1024) \
-    X(64, 2, 1024) \
-    X(256, 1, 1280) \
+    X(64, 2, 768) \
     X(256, 2, 768) \
-    X(256, 3, 768) \
-    X(256, 4, 512)
+    X(128, 3, 640)
 #endif
 
 namespace
@@ -62,7 +58,10 @@ struct MultArguments {
   PetscInt             num_rows;   // length of y
 };
 
-/* Where a lane finds the values of a piece: the first of its row in word w is base + BitsBefore(w) + popcount of lower lanes. */
+/*
+  A piece as a lane uses it: bits, the lane's entry of x in word 0, and where the values are. Addresses are made once a piece, so that an entry of x costs a load with a constant offset, and a value one
+  multiply-add beside it.
+*/
 template <bool Transpose>
 struct PieceView;
 
@@ -71,10 +70,10 @@ struct PieceView<false> {
   static constexpr int words = sizeof(HiSparsePiece) / sizeof(uint2);
 
   uint32_t           mask[HISPARSE_SLICE_WORDS];
-  int32_t            start; // of x
+  const PetscScalar *x;
   const PetscScalar *values;
 
-  __device__ __forceinline__ PieceView(const uint2 *stage, int k, const PetscScalar *slice_values)
+  __device__ __forceinline__ PieceView(const uint2 *stage, int k, const PetscScalar *slice_values, const PetscScalar *lane_x)
   {
     const uint2 a = stage[words * k], b = stage[words * k + 1], c = stage[words * k + 2];
 
@@ -82,8 +81,8 @@ struct PieceView<false> {
     mask[1] = a.y;
     mask[2] = b.x;
     mask[3] = b.y;
-    start   = (int32_t)c.x;
-    values  = slice_values + c.y;
+    x       = lane_x + (int32_t)c.x;
+    values  = KnownAddress(slice_values + c.y);
   }
   __device__ __forceinline__ const PetscScalar *Value(int, unsigned int k) const { return values + k; }
 };
@@ -93,11 +92,11 @@ struct PieceView<true> {
   static constexpr int words = sizeof(HiSparseTransposedPiece) / sizeof(uint2);
 
   uint32_t           mask[HISPARSE_SLICE_WORDS];
-  int32_t            start;
+  const PetscScalar *x;
   int                border; // columns from here on have their rows in the second of the two slices
   const PetscScalar *first, *second;
 
-  __device__ __forceinline__ PieceView(const uint2 *stage, int k, const PetscScalar *all_values)
+  __device__ __forceinline__ PieceView(const uint2 *stage, int k, const PetscScalar *all_values, const PetscScalar *lane_x)
   {
     const uint4 a = ((const uint4 *)stage)[2 * k], b = ((const uint4 *)stage)[2 * k + 1];
 
@@ -105,10 +104,10 @@ struct PieceView<true> {
     mask[1] = a.y;
     mask[2] = a.z;
     mask[3] = a.w;
-    start   = (int32_t)b.x;
-    border  = HISPARSE_SLICE_ROWS - (start & (HISPARSE_SLICE_ROWS - 1));
-    first   = all_values + ((uint64_t)(b.w & 0xffffu) << 32 | b.y);
-    second  = all_values + ((uint64_t)(b.w >> 16) << 32 | b.z);
+    x       = lane_x + (int32_t)b.x;
+    border  = HISPARSE_SLICE_ROWS - ((int32_t)b.x & (HISPARSE_SLICE_ROWS - 1));
+    first   = KnownAddress(all_values + ((uint64_t)(b.w & 0xffffu) << 32 | b.y));
+    second  = KnownAddress(all_values + ((uint64_t)(b.w >> 16) << 32 | b.z));
   }
   __device__ __forceinline__ const PetscScalar *Value(int row, unsigned int k) const { return (row < border ? first : second) + k; }
 };
@@ -132,24 +131,23 @@ __device__ __forceinline__ PetscScalar Taken(PetscScalar a)
 
 /* The products of a batch of pieces are added to the sums; all loads come first. */
 template <int Batch, bool Transpose, bool Conjugate>
-__device__ __forceinline__ void AddBatch(const uint2 *stage, int first, int lane, const PetscScalar *values, const PetscScalar *x, PetscScalar (&sums)[ROWS])
+__device__ __forceinline__ void AddBatch(const uint2 *stage, int first, int lane, const PetscScalar *values, const PetscScalar *lane_x, PetscScalar (&sums)[ROWS])
 {
   PetscScalar v[Batch][ROWS], u[Batch][ROWS];
 
 #pragma unroll
   for (int b = 0; b < Batch; b++) {
-    const PieceView<Transpose> piece(stage, first + b, values);
+    const PieceView<Transpose> piece(stage, first + b, values, lane_x);
     unsigned int               before = 0;
 
 #pragma unroll
     for (int w = 0; w < ROWS; w++) {
-      const int          row = w * HISPARSE_WARP + lane;
-      const bool         has = piece.mask[w] >> lane & 1u;
+      const unsigned int has = piece.mask[w] >> lane & 1u;
       const unsigned int k   = before + __popc(piece.mask[w] & LowerLanes(lane));
 
       before += __popc(piece.mask[w]);
-      v[b][w] = has ? LoadValue(piece.Value(row, k)) : PetscScalar(0);
-      u[b][w] = has ? LoadVector(x + (piece.start + row)) : PetscScalar(0);
+      v[b][w] = LoadValueIf(has, piece.Value(w * HISPARSE_WARP + lane, k));
+      u[b][w] = LoadVectorIf(has, piece.x + w * HISPARSE_WARP);
     }
   }
 #pragma unroll
@@ -189,6 +187,7 @@ __global__ void __launch_bounds__(Threads, Resident / Threads) MultKernel(const 
   const uint2       *from;
   const PetscScalar *values;
   unsigned int       left;
+  uint2              fetched[words];
   PetscScalar        sums[ROWS] = {};
 
   if (slice >= a.num_slices) return; // whole warps
@@ -206,19 +205,19 @@ __global__ void __launch_bounds__(Threads, Resident / Threads) MultKernel(const 
     values = a.values + (int64_t)((uint64_t)s.y << 32 | s.x);
   }
   for (int k = PIECES * words + lane; k < staged * words; k += HISPARSE_WARP) stage[k] = make_uint2(0, 0);
+  FetchPieces<words>(from, left, lane, fetched);
   while (left > 0) {
     const unsigned int n = left < PIECES ? left : PIECES;
-    uint2              fetched[words];
 
-    FetchPieces<words>(from, n, lane, fetched);
     __syncwarp(); // the pieces before were used
 #pragma unroll
     for (int k = 0; k < words; k++) stage[k * HISPARSE_WARP + lane] = fetched[k];
     __syncwarp();
     left -= n;
     from += PIECES * words;
+    FetchPieces<words>(from, left, lane, fetched); // the next ones come meanwhile
 #pragma unroll 1
-    for (int k = 0; k < (int)n; k += Batch) AddBatch<Batch, Transpose, Conjugate>(stage, k, lane, values, a.x, sums);
+    for (int k = 0; k < (int)n; k += Batch) AddBatch<Batch, Transpose, Conjugate>(stage, k, lane, values, a.x + lane, sums);
   }
   WriteSums(a, slice, lane, sums);
 }

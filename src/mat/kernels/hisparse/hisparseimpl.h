@@ -87,7 +87,7 @@ struct _n_HiSparse {
   A slice is 128 rows, a piece is the part of a diagonal that lies in a slice: a bit for each of the 128 rows says which of its entries exist. The entry of row i of the slice is in column c0 + i. The values of
   a piece are packed, by ascending row: that of row i is the popcount(bits below i)-th. The pieces of a slice ascend by c0, and so do the columns of a row from piece to piece.
 
-  A diagonal with fewer entries in a slice than a quarter of its rows is no piece: its entries lie in the overflow, a CSR matrix of the rows that have such entries.
+  A diagonal with fewer entries in a slice than an eighth of its rows is no piece: its entries lie in the overflow, a CSR matrix of the rows that have such entries.
 */
 #define HISPARSE_SLICE_ROWS  128
 #define HISPARSE_SLICE_WORDS 4 /* 32-bit words of a mask */
