@@ -297,7 +297,7 @@ PetscErrorCode FindEntry(const HiSparseConfig *config, const Entry **entry)
   *entry = NULL;
   for (const Entry &e : entries)
     if (e.config.threads == config->threads && e.config.batch == config->batch && e.config.resident == config->resident) *entry = &e;
-  PetscCheck(*entry != NULL, PETSC_COMM_SELF, PETSC_ERR_SUP, "No kernel for diagonals with %d threads, %d pieces a batch and %d resident threads; HiSparseConfigGet() lists those that exist", config->threads, config->batch, config->resident);
+  PetscCheck(*entry != NULL, PETSC_COMM_SELF, PETSC_ERR_PLIB, "No kernel for diagonals with %d threads, %d pieces a batch and %d resident threads; HiSparseConfigGet() lists those that exist", config->threads, config->batch, config->resident);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -457,7 +457,7 @@ PetscErrorCode HiSparseConfigGetCount(PetscInt *n)
 PetscErrorCode HiSparseConfigGet(PetscInt i, HiSparseConfig *config)
 {
   PetscFunctionBegin;
-  PetscCheck(i >= 0 && i < (PetscInt)PETSC_STATIC_ARRAY_LENGTH(entries), PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "There is no configuration %" PetscInt_FMT ", only 0 to %d", i, (int)PETSC_STATIC_ARRAY_LENGTH(entries) - 1);
+  PetscCheck(i >= 0 && i < (PetscInt)PETSC_STATIC_ARRAY_LENGTH(entries), PETSC_COMM_SELF, PETSC_ERR_PLIB, "There is no configuration %" PetscInt_FMT ", only 0 to %d", i, (int)PETSC_STATIC_ARRAY_LENGTH(entries) - 1);
   *config = entries[i].config;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -245,7 +245,6 @@ PetscErrorCode CreateList(const HiSparseDiagonals *d, cudaStream_t stream, Trans
   PetscFunctionBegin;
   PetscCall(BitsOf((PetscCount)d->num_rows + HISPARSE_SLICE_ROWS, &keys.r0_bits));
   PetscCall(BitsOf((PetscCount)d->num_column_slices, &keys.slice_bits));
-  PetscCheck(2 * d->num_pieces < (PetscCount)UINT32_MAX, PETSC_COMM_SELF, PETSC_ERR_SUP, "%" PetscCount_FMT " pieces of diagonals are too many for a product with the transpose; use -mat_hisparse_format csr, or more ranks", d->num_pieces);
   PetscCallGoto(ierr, cleanup, SortParts(d, keys, &work, stream));
   PetscCallGoto(ierr, cleanup, WriteList(d, keys, &work, stream, l));
 cleanup:
@@ -346,7 +345,7 @@ failed:
 + d      - the structure
 - stream - synchronizes it when there is something to make
 
-  Errors: PETSC_ERR_MEM, PETSC_ERR_SUP for 2^31 pieces; the structure is as it was.
+  Errors: PETSC_ERR_MEM; the structure is as it was.
 
   Cost: a radix sort of two keys a piece; workspace: 48 bytes a piece. With entries outside of diagonals the explicit transpose of these.
 */
