@@ -400,8 +400,8 @@ static PetscErrorCode Case(HiSparseBench *b, const char name[])
 /* Which formats -formats names; all when it is not there. */
 static PetscErrorCode ReadFormats(HiSparseBench *b, PetscOptionItems PetscOptionsObject)
 {
-  HiSparseFormat formats[HISPARSE_CSR];
-  PetscInt       n = HISPARSE_CSR;
+  HiSparseFormat formats[HISPARSE_CSR] = {HISPARSE_AUTO, HISPARSE_DIAGONALS, HISPARSE_WINDOWS};
+  PetscInt       n                     = HISPARSE_CSR;
   PetscBool      some;
 
   PetscFunctionBegin;
