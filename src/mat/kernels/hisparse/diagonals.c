@@ -13,6 +13,9 @@ static PetscErrorCode StructureDestroy(void **structure, cudaStream_t stream)
   PetscCall(PetscSparseCUDAFree(&d->overflow_slices, stream));
   PetscCall(PetscSparseCUDAFree(&d->transposed_pieces, stream));
   PetscCall(PetscSparseCUDAFree(&d->transposed_slices, stream));
+  PetscCall(PetscSparseCUDAFree(&d->transposed_parts, stream));
+  PetscCall(PetscSparseCUDAFree(&d->transposed_slice_parts, stream));
+  PetscCall(PetscSparseCUDAFree(&d->part_sums, stream));
   PetscCall(HiSparseOverflowDestroy(&d->transposed_overflow, stream));
   PetscCall(PetscSparseCUDAFree(&d->permutation, stream));
   PetscCall(PetscFree(*structure));
@@ -126,6 +129,8 @@ static PetscErrorCode GetInfo(void *structure, void *values, HiSparseInfo *info)
   if (d->overflow_slices != NULL) info->bytes += ((size_t)d->num_slices + 1) * sizeof(*d->overflow_slices);
   PetscCall(OverflowBytes(&d->overflow, &info->bytes));
   if (d->transposed_slices != NULL) transposed = (size_t)d->num_transposed_pieces * sizeof(*d->transposed_pieces) + ((size_t)d->num_column_slices + 1) * sizeof(*d->transposed_slices);
+  if (d->num_transposed_parts > 0)
+    transposed += ((size_t)d->num_transposed_parts + 1) * sizeof(*d->transposed_parts) + ((size_t)d->num_column_slices + 1) * sizeof(*d->transposed_slice_parts) + (size_t)d->num_transposed_parts * HISPARSE_SLICE_ROWS * sizeof(*d->part_sums);
   if (d->permutation != NULL) transposed += overflow * (d->overflow.view.wide ? sizeof(int64_t) : sizeof(int32_t));
   if (v->transposed_values != NULL) transposed += overflow * sizeof(*v->transposed_values);
   PetscCall(OverflowBytes(&d->transposed_overflow, &transposed));

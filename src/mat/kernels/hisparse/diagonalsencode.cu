@@ -327,7 +327,7 @@ PetscErrorCode Encode(DCSRView csr, EncodeArguments *a, cudaStream_t stream, HiS
 {
   PetscFunctionBegin;
   PetscCall(FindPieces<Offset>(csr, a, stream, d));
-  *fits = (PetscBool)(csr.num_nonzeros - d->num_piece_values <= csr.num_nonzeros / MAX_OVERFLOW_PART && d->num_pieces <= (PetscCount)UINT32_MAX);
+  *fits = (PetscBool)(csr.num_nonzeros - d->num_piece_values <= csr.num_nonzeros / MAX_OVERFLOW_PART && 2 * d->num_pieces < (PetscCount)UINT32_MAX); // parts of pieces in the transpose are counted in 32 bits
   if (!*fits) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(GatherPieces<Offset>(a, stream, d));
   if (d->num_piece_values < csr.num_nonzeros) PetscCall(EncodeOverflow<Offset>(csr, a, stream, d));
@@ -346,7 +346,7 @@ PetscErrorCode Encode(DCSRView csr, EncodeArguments *a, cudaStream_t stream, HiS
 
   Output Parameters:
 + d    - the structure but for what the transpose needs; its owner frees it also after an error
-- fits - PETSC_FALSE: more than half of the entries are on diagonals with too few entries; *d is not complete then
+- fits - PETSC_FALSE: more than half of the entries are on diagonals with too few entries, or there are more than 2^31 rows or pieces; *d is not complete then
 
   Errors: PETSC_ERR_MEM.
 

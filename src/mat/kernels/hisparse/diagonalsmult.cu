@@ -16,16 +16,32 @@
   #include <thrust/complex.h>
 #endif
 
-/* The kernels that exist: threads, batch, resident. The first is the one that products use; the others are for sweeps. */
-#define HISPARSE_CONFIGS(X) \
-  X(256, 2, 1024) \
-  X(128, 2, 1024) \
-  X(512, 2, 1024) \
-  X(64, 2, 1024) \
-  X(256, 1, 1280) \
-  X(256, 2, 768) \
-  X(256, 3, 768) \
-  X(256, 4, 512)
+/*
+  The kernels that exist: threads, batch, resident. The first is the one that products use; the others are for sweeps. A batch of 2 pieces of doubles takes 32 registers of 64, as one of complex numbers
+  does, which spills then.
+*/
+#if PetscDefined(USE_COMPLEX)
+  #define HISPARSE_CONFIGS(X) \
+    X(256, 1, 768) \
+    X(128, 1, 768)
+#elif PetscDefined(USE_REAL_SINGLE)
+  #define HISPARSE_CONFIGS(X) \
+    X(256, 2, 1024) \
+    X(128, 2, 1024) \
+    X(256, 3, 1024) \
+    X(256, 4, 1024) \
+    X(256, 2, 1280)
+#else
+  #define HISPARSE_CONFIGS(X) \
+    X(256, 2, 1024) \
+    X(128, 2, 1024) \
+    X(512, 2, 1024) \
+    X(64, 2, 1024) \
+    X(256, 1, 1280) \
+    X(256, 2, 768) \
+    X(256, 3, 768) \
+    X(256, 4, 512)
+#endif
 
 namespace
 {
@@ -37,7 +53,7 @@ static_assert(ROWS == HISPARSE_SLICE_WORDS, "A lane has one row in each word of 
 /* What a kernel reads and writes. */
 struct MultArguments {
   const HiSparseSlice *slices;            // [num_slices] forward
-  const uint32_t      *transposed_slices; // [num_slices + 1] transpose
+  const uint32_t      *transposed_slices; // [num_slices + 1] transpose: first pieces
   const void          *pieces;
   const PetscScalar   *values, *x, *z;
   PetscScalar         *y;
@@ -216,6 +232,23 @@ struct AddOverflow {
   __device__ void    operator()(PetscCount k) const { y[rows[k]] += alpha * sums[k]; }
 };
 
+/* The sums of the parts of a slice of columns are added in their order. */
+struct AddParts {
+  const int32_t     *slice_parts; // [column slices + 1] first part
+  const PetscScalar *sums, *z;
+  PetscScalar       *y;
+  PetscScalar        alpha;
+
+  __device__ void operator()(PetscInt column) const
+  {
+    const PetscInt slice = column / HISPARSE_SLICE_ROWS;
+    PetscScalar    sum   = 0;
+
+    for (int32_t part = slice_parts[slice]; part < slice_parts[slice + 1]; part++) sum += sums[(size_t)part * HISPARSE_SLICE_ROWS + column % HISPARSE_SLICE_ROWS];
+    y[column] = alpha * sum + (z != NULL ? z[column] : PetscScalar(0));
+  }
+};
+
 /* Asks for no more shared memory than the resident thread blocks need, so that the rest is L1, for x. A hint: asked for once a kernel. */
 PetscErrorCode PreferL1(const void *kernel, int threads, bool *asked)
 {
@@ -264,7 +297,7 @@ PetscErrorCode FindEntry(const HiSparseConfig *config, const Entry **entry)
   *entry = NULL;
   for (const Entry &e : entries)
     if (e.config.threads == config->threads && e.config.batch == config->batch && e.config.resident == config->resident) *entry = &e;
-  PetscCheck(*entry != NULL, PETSC_COMM_SELF, PETSC_ERR_SUP, "No kernel for diagonals with %d threads, %d pieces a batch and %d resident threads; HiSparseConfigGet() lists those that exist", config->threads, config->batch, config->resident);
+  PetscCheck(*entry != NULL, PETSC_COMM_SELF, PETSC_ERR_PLIB, "No kernel for diagonals with %d threads, %d pieces a batch and %d resident threads; HiSparseConfigGet() lists those that exist", config->threads, config->batch, config->resident);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -396,15 +429,17 @@ PetscErrorCode HiSparseDiagonalsMult(void *structure, void *values, PetscScalar 
 */
 PetscErrorCode HiSparseDiagonalsMultTranspose(void *structure, void *values, PetscScalar alpha, PetscBool conjugate, const PetscScalar x[], const PetscScalar z[], PetscScalar y[], cudaStream_t stream)
 {
-  const HiSparseDiagonals *d = (const HiSparseDiagonals *)structure;
-  HiSparseDiagonalsValues *v = (HiSparseDiagonalsValues *)values;
-  const MultArguments      a = {NULL, d->transposed_slices, d->transposed_pieces, v->values, x, z, y, alpha, d->num_column_slices, d->num_columns};
+  const HiSparseDiagonals *d      = (const HiSparseDiagonals *)structure;
+  HiSparseDiagonalsValues *v      = (HiSparseDiagonalsValues *)values;
+  const MultArguments      slices = {NULL, d->transposed_slices, d->transposed_pieces, v->values, x, z, y, alpha, d->num_column_slices, d->num_columns};
+  const MultArguments      parts  = {NULL, d->transposed_parts, d->transposed_pieces, v->values, x, NULL, d->part_sums, 1.0, d->num_transposed_parts, d->num_transposed_parts * HISPARSE_SLICE_ROWS};
   const Entry             *entry;
 
   PetscFunctionBegin;
   if (!PetscDefined(USE_COMPLEX)) conjugate = PETSC_FALSE;
   PetscCall(FindEntry(&d->config, &entry));
-  PetscCall((conjugate ? entry->hermitian : entry->transpose)(a, stream));
+  PetscCall((conjugate ? entry->hermitian : entry->transpose)(d->num_transposed_parts > 0 ? parts : slices, stream));
+  if (d->num_transposed_parts > 0) PetscCallCUDA(cub::DeviceFor::Bulk(d->num_columns, AddParts{d->transposed_slice_parts, d->part_sums, z, y, alpha}, stream));
   PetscCall(RefreshTransposedOverflow(d, v, conjugate, stream));
   PetscCall(AddOverflowProduct(&d->transposed_overflow, v->transposed_values, alpha, x, y, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -422,7 +457,7 @@ PetscErrorCode HiSparseConfigGetCount(PetscInt *n)
 PetscErrorCode HiSparseConfigGet(PetscInt i, HiSparseConfig *config)
 {
   PetscFunctionBegin;
-  PetscCheck(i >= 0 && i < (PetscInt)PETSC_STATIC_ARRAY_LENGTH(entries), PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "There is no configuration %" PetscInt_FMT ", only 0 to %d", i, (int)PETSC_STATIC_ARRAY_LENGTH(entries) - 1);
+  PetscCheck(i >= 0 && i < (PetscInt)PETSC_STATIC_ARRAY_LENGTH(entries), PETSC_COMM_SELF, PETSC_ERR_PLIB, "There is no configuration %" PetscInt_FMT ", only 0 to %d", i, (int)PETSC_STATIC_ARRAY_LENGTH(entries) - 1);
   *config = entries[i].config;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -136,6 +136,27 @@ struct FindSlice {
   __device__ void operator()(PetscInt slice) const { slices[slice] = places[LowerBound(sorted, (PetscCount)0, parts, keys.Make((uint64_t)slice, -(HISPARSE_SLICE_ROWS - 1), 0))]; }
 };
 
+/* What is made, as in HiSparseDiagonals. */
+struct TransposedList {
+  HiSparseTransposedPiece *pieces;
+  uint32_t                *slices, *parts;
+  int32_t                 *slice_parts;
+  PetscScalar             *part_sums;
+  PetscCount               num_pieces;
+  PetscInt                 num_parts;
+};
+
+PetscErrorCode DestroyList(TransposedList *l, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscSparseCUDAFree(&l->pieces, stream));
+  PetscCall(PetscSparseCUDAFree(&l->slices, stream));
+  PetscCall(PetscSparseCUDAFree(&l->parts, stream));
+  PetscCall(PetscSparseCUDAFree(&l->slice_parts, stream));
+  PetscCall(PetscSparseCUDAFree(&l->part_sums, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Arrays that exist while the list is made. */
 struct Work {
   uint64_t  *keys[2];    // [2 * pieces]
@@ -187,8 +208,8 @@ PetscErrorCode SortParts(const HiSparseDiagonals *d, Keys keys, Work *work, cuda
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The list of work's parts; *pieces and *slices are the caller's, also after an error. */
-PetscErrorCode WriteList(const HiSparseDiagonals *d, Keys keys, Work *work, cudaStream_t stream, HiSparseTransposedPiece **pieces, uint32_t **slices, PetscCount *num_pieces)
+/* The list of work's parts by slices of columns; *l owns what is made, also after an error. */
+PetscErrorCode WriteList(const HiSparseDiagonals *d, Keys keys, Work *work, cudaStream_t stream, TransposedList *l)
 {
   const PetscCount n = work->parts + 1;
   uint32_t         total;
@@ -199,11 +220,11 @@ PetscErrorCode WriteList(const HiSparseDiagonals *d, Keys keys, Work *work, cuda
   PetscCall(DCSRWithTemporary("places of transposed pieces", stream, [&](void *storage, size_t &bytes) { return cub::DeviceScan::ExclusiveSum(storage, bytes, work->places, work->places, n, stream); }));
   PetscCallCUDA(cudaMemcpyAsync(&total, work->places + work->parts, sizeof(total), cudaMemcpyDeviceToHost, stream));
   PetscCallCUDA(cudaStreamSynchronize(stream));
-  *num_pieces = (PetscCount)total;
-  PetscCall(PetscSparseCUDAMalloc(total, "pieces of diagonals of the transpose", stream, pieces));
-  PetscCall(PetscSparseCUDAMalloc((size_t)d->num_column_slices + 1, "slices of diagonals of the transpose", stream, slices));
-  PetscCallCUDA(cub::DeviceFor::Bulk(work->parts, WritePieces{keys, work->keys[0], work->numbers[0], work->places, work->parts, d->slices, d->pieces, *pieces}, stream));
-  PetscCallCUDA(cub::DeviceFor::Bulk((PetscInt)(d->num_column_slices + 1), FindSlice{keys, work->keys[0], work->places, work->parts, *slices}, stream));
+  l->num_pieces = (PetscCount)total;
+  PetscCall(PetscSparseCUDAMalloc(total, "pieces of diagonals of the transpose", stream, &l->pieces));
+  PetscCall(PetscSparseCUDAMalloc((size_t)d->num_column_slices + 1, "slices of diagonals of the transpose", stream, &l->slices));
+  PetscCallCUDA(cub::DeviceFor::Bulk(work->parts, WritePieces{keys, work->keys[0], work->numbers[0], work->places, work->parts, d->slices, d->pieces, l->pieces}, stream));
+  PetscCallCUDA(cub::DeviceFor::Bulk((PetscInt)(d->num_column_slices + 1), FindSlice{keys, work->keys[0], work->places, work->parts, l->slices}, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -215,7 +236,7 @@ PetscErrorCode BitsOf(PetscCount n, int *bits)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode CreateList(const HiSparseDiagonals *d, cudaStream_t stream, HiSparseTransposedPiece **pieces, uint32_t **slices, PetscCount *num_pieces)
+PetscErrorCode CreateList(const HiSparseDiagonals *d, cudaStream_t stream, TransposedList *l)
 {
   Work           work = {};
   Keys           keys;
@@ -224,9 +245,8 @@ PetscErrorCode CreateList(const HiSparseDiagonals *d, cudaStream_t stream, HiSpa
   PetscFunctionBegin;
   PetscCall(BitsOf((PetscCount)d->num_rows + HISPARSE_SLICE_ROWS, &keys.r0_bits));
   PetscCall(BitsOf((PetscCount)d->num_column_slices, &keys.slice_bits));
-  PetscCheck(2 * d->num_pieces < (PetscCount)UINT32_MAX, PETSC_COMM_SELF, PETSC_ERR_SUP, "%" PetscCount_FMT " pieces of diagonals are too many for a product with the transpose; use -mat_hisparse_format csr, or more ranks", d->num_pieces);
   PetscCallGoto(ierr, cleanup, SortParts(d, keys, &work, stream));
-  PetscCallGoto(ierr, cleanup, WriteList(d, keys, &work, stream, pieces, slices, num_pieces));
+  PetscCallGoto(ierr, cleanup, WriteList(d, keys, &work, stream, l));
 cleanup:
   for (int i = 0; i < 2; i++) {
     PetscCall(PetscSparseCUDAFree(&work.keys[i], stream));
@@ -234,6 +254,55 @@ cleanup:
   }
   PetscCall(PetscSparseCUDAFree(&work.places, stream));
   PetscFunctionReturn(ierr);
+}
+
+/* Pieces that one warp sums, when a slice of columns has more. */
+constexpr uint32_t MAX_PART_PIECES = 512;
+
+/* How many parts a slice of columns has. */
+struct CountSliceParts {
+  const uint32_t *slices; // [num_slices + 1] first piece
+  PetscInt        num_slices;
+  int32_t        *parts; // [num_slices + 1]
+  __device__ void operator()(PetscInt slice) const { parts[slice] = slice < num_slices ? (int32_t)max((slices[slice + 1] - slices[slice] + MAX_PART_PIECES - 1) / MAX_PART_PIECES, 1u) : 0; }
+};
+
+/* The first pieces of the parts of a slice, and the end. */
+struct WriteParts {
+  const uint32_t *slices;
+  PetscInt        num_slices;
+  const int32_t  *first_parts; // [num_slices + 1]
+  uint32_t       *parts;
+
+  __device__ void operator()(PetscInt slice) const
+  {
+    if (slice == num_slices) parts[first_parts[slice]] = slices[slice];
+    else
+      for (int32_t part = first_parts[slice]; part < first_parts[slice + 1]; part++) parts[part] = slices[slice] + (uint32_t)(part - first_parts[slice]) * MAX_PART_PIECES;
+  }
+};
+
+/* Parts of slices of columns, when some have very many pieces. *l owns what is made, also after an error. */
+PetscErrorCode SplitSlices(const HiSparseDiagonals *d, cudaStream_t stream, TransposedList *l)
+{
+  const PetscInt n = d->num_column_slices + 1;
+  int32_t        num_parts;
+
+  PetscFunctionBegin;
+  PetscCall(PetscSparseCUDAMalloc(n, "parts of slices of the transpose", stream, &l->slice_parts));
+  PetscCallCUDA(cub::DeviceFor::Bulk(n, CountSliceParts{l->slices, d->num_column_slices, l->slice_parts}, stream));
+  PetscCall(DCSRWithTemporary("parts of slices of the transpose", stream, [&](void *storage, size_t &bytes) { return cub::DeviceScan::ExclusiveSum(storage, bytes, l->slice_parts, l->slice_parts, (PetscCount)n, stream); }));
+  PetscCallCUDA(cudaMemcpyAsync(&num_parts, l->slice_parts + d->num_column_slices, sizeof(num_parts), cudaMemcpyDeviceToHost, stream));
+  PetscCallCUDA(cudaStreamSynchronize(stream));
+  if (num_parts == d->num_column_slices || (PetscCount)num_parts * HISPARSE_SLICE_ROWS > (PetscCount)INT32_MAX) { // sums are counted in PetscInt
+    PetscCall(PetscSparseCUDAFree(&l->slice_parts, stream));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  l->num_parts = num_parts;
+  PetscCall(PetscSparseCUDAMalloc((size_t)num_parts + 1, "first pieces of parts of the transpose", stream, &l->parts));
+  PetscCall(PetscSparseCUDAMalloc((size_t)num_parts * HISPARSE_SLICE_ROWS, "sums of parts of slices of the transpose", stream, &l->part_sums));
+  PetscCallCUDA(cub::DeviceFor::Bulk(n, WriteParts{l->slices, d->num_column_slices, l->slice_parts, l->parts}, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Rows of the overflow become rows of the matrix. */
@@ -276,31 +345,33 @@ failed:
 + d      - the structure
 - stream - synchronizes it when there is something to make
 
-  Errors: PETSC_ERR_MEM, PETSC_ERR_SUP for 2^31 pieces; the structure is as it was.
+  Errors: PETSC_ERR_MEM; the structure is as it was.
 
   Cost: a radix sort of two keys a piece; workspace: 48 bytes a piece. With entries outside of diagonals the explicit transpose of these.
 */
 PetscErrorCode HiSparseDiagonalsTransposeCreate(HiSparseDiagonals *d, cudaStream_t stream)
 {
-  HiSparseTransposedPiece *pieces      = NULL;
-  uint32_t                *slices      = NULL;
-  PetscCount               num_pieces  = 0;
-  HiSparseOverflow         overflow    = {};
-  void                    *permutation = NULL;
-  PetscErrorCode           ierr;
+  TransposedList   list        = {};
+  HiSparseOverflow overflow    = {};
+  void            *permutation = NULL;
+  PetscErrorCode   ierr;
 
   PetscFunctionBegin;
   if (d->transposed_slices != NULL) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCallGoto(ierr, failed, CreateList(d, stream, &pieces, &slices, &num_pieces));
+  PetscCallGoto(ierr, failed, CreateList(d, stream, &list));
+  PetscCallGoto(ierr, failed, SplitSlices(d, stream, &list));
   PetscCallGoto(ierr, failed, TransposeOverflow(d, stream, &overflow, &permutation));
-  d->transposed_pieces     = pieces;
-  d->transposed_slices     = slices;
-  d->num_transposed_pieces = num_pieces;
-  d->transposed_overflow   = overflow;
-  d->permutation           = permutation;
+  d->transposed_pieces      = list.pieces;
+  d->num_transposed_pieces  = list.num_pieces;
+  d->transposed_slices      = list.slices;
+  d->num_transposed_parts   = list.num_parts;
+  d->transposed_parts       = list.parts;
+  d->transposed_slice_parts = list.slice_parts;
+  d->part_sums              = list.part_sums;
+  d->transposed_overflow    = overflow;
+  d->permutation            = permutation;
   PetscFunctionReturn(PETSC_SUCCESS);
 failed:
-  PetscCall(PetscSparseCUDAFree(&pieces, stream));
-  PetscCall(PetscSparseCUDAFree(&slices, stream));
+  PetscCall(DestroyList(&list, stream));
   PetscFunctionReturn(ierr);
 }

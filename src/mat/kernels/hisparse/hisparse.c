@@ -213,14 +213,14 @@ static PetscErrorCode WriteCSRValues(HiSparse h, void *values, const DCSRView *c
 . csr      - compact CSR of the structure that it was made of, with values
 - stream   - asynchronous on it
 
-  Errors: PETSC_ERR_MEM when values were shared; PETSC_ERR_ARG_INCOMP for another number of rows, columns or entries.
+  Errors: PETSC_ERR_MEM when values were shared; PETSC_ERR_PLIB for another number of rows, columns or entries.
 
   Cost: a read and a write of the values.
 */
 PetscErrorCode HiSparseSetValues(HiSparse hisparse, DCSRView csr, cudaStream_t stream)
 {
   PetscFunctionBegin;
-  PetscCheck(csr.num_rows == hisparse->num_rows && csr.num_columns == hisparse->num_columns && csr.num_nonzeros == hisparse->num_nonzeros, PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP,
+  PetscCheck(csr.num_rows == hisparse->num_rows && csr.num_columns == hisparse->num_columns && csr.num_nonzeros == hisparse->num_nonzeros, PETSC_COMM_SELF, PETSC_ERR_PLIB,
              "CSR with %" PetscInt_FMT " rows, %" PetscInt_FMT " columns, %" PetscCount_FMT " entries has no values for a matrix with %" PetscInt_FMT ", %" PetscInt_FMT ", %" PetscCount_FMT "; make the matrix again", csr.num_rows, csr.num_columns,
              csr.num_nonzeros, hisparse->num_rows, hisparse->num_columns, hisparse->num_nonzeros);
   PetscCall(OwnValues(hisparse, PETSC_FALSE, WriteCSRValues, &csr, stream));
@@ -238,12 +238,12 @@ PetscErrorCode HiSparseSetValues(HiSparse hisparse, DCSRView csr, cudaStream_t s
 . csr       - its arrays are allocated, in the sizes of compact CSR, with offsets of either width
 - stream    - asynchronous on it
 
-  Errors: PETSC_ERR_MEM, PETSC_ERR_ARG_INCOMP for other sizes; the contents of the arrays are undefined then.
+  Errors: PETSC_ERR_MEM, PETSC_ERR_PLIB for other sizes; the contents of the arrays are undefined then.
 */
 PetscErrorCode HiSparseGetCSR(HiSparse hisparse, PetscBool structure, PetscBool values, DCSRView csr, cudaStream_t stream)
 {
   PetscFunctionBegin;
-  PetscCheck(csr.num_rows == hisparse->num_rows && csr.num_columns == hisparse->num_columns && csr.num_nonzeros == hisparse->num_nonzeros, PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP,
+  PetscCheck(csr.num_rows == hisparse->num_rows && csr.num_columns == hisparse->num_columns && csr.num_nonzeros == hisparse->num_nonzeros, PETSC_COMM_SELF, PETSC_ERR_PLIB,
              "CSR with %" PetscInt_FMT " rows, %" PetscInt_FMT " columns, %" PetscCount_FMT " entries has no room for a matrix with %" PetscInt_FMT ", %" PetscInt_FMT ", %" PetscCount_FMT "; allocate it in these sizes", csr.num_rows, csr.num_columns,
              csr.num_nonzeros, hisparse->num_rows, hisparse->num_columns, hisparse->num_nonzeros);
   if (structure || values) PetscCall(hisparse->ops->getcsr(hisparse->structure->data, hisparse->values->data, hisparse->scale, structure, values, csr, stream));

@@ -150,10 +150,14 @@ typedef struct {
 
   /* For A^T x; NULL and 0 before the first such product */
   PetscCount               num_transposed_pieces;
-  HiSparseTransposedPiece *transposed_pieces;   /* [num_transposed_pieces] by slice of columns, then by r0; owned */
-  uint32_t                *transposed_slices;   /* [num_column_slices + 1] first piece of each slice of columns; owned */
-  HiSparseOverflow         transposed_overflow; /* num_columns of its view is num_rows of the matrix */
-  void                    *permutation;         /* [entries of the overflow] of int32_t, or int64_t when the overflow's view is wide: entry k of transposed_overflow is entry permutation[k] of overflow; NULL without overflow; owned */
+  HiSparseTransposedPiece *transposed_pieces;      /* [num_transposed_pieces] by slice of columns, then by r0; owned */
+  uint32_t                *transposed_slices;      /* [num_column_slices + 1] first piece of each slice of columns; owned */
+  PetscInt                 num_transposed_parts;   /* a slice of columns with very many pieces is summed in parts: of all slices, one at least of each; 0 when no slice has so many, and the next three are NULL */
+  uint32_t                *transposed_parts;       /* [num_transposed_parts + 1] first piece of each part, the parts of a slice behind each other; owned */
+  int32_t                 *transposed_slice_parts; /* [num_column_slices + 1] first part of each slice of columns; owned */
+  PetscScalar             *part_sums;              /* [128 * num_transposed_parts] used inside one call; owned */
+  HiSparseOverflow         transposed_overflow;    /* num_columns of its view is num_rows of the matrix */
+  void                    *permutation;            /* [entries of the overflow] of int32_t, or int64_t when the overflow's view is wide: entry k of transposed_overflow is entry permutation[k] of overflow; NULL without overflow; owned */
 
   HiSparseConfig config; /* of the products */
 } HiSparseDiagonals;

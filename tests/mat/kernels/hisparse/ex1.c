@@ -55,7 +55,7 @@ static const Shape Shapes[] = {
   {"some entries anywhere", 1300, 1300, SCATTERED, 10, 0, 0, 0, 0, PETSC_FALSE, FITS},
   {"many entries anywhere", 1300, 1300, SCATTERED, 2, 0, 0, 0, 0, PETSC_FALSE, FITS},
   {"few entries anywhere", 1300, 1300, SCATTERED, 500, 0, 0, 0, 0, PETSC_FALSE, FITS},
-  {"a full row", 700, 2000, LONG_ROW, 300, 0, 0, 0, 0, PETSC_FALSE, FITS        },
+  {"a full row", 700, 2000, LONG_ROW, 300, 0, 0, 0, 0, PETSC_FALSE, FITS},
   {"a full row of some", 3000, 3000, LONG_ROW, 300, 0, 0, 0, 0, PETSC_FALSE, FITS},
   {"full pieces", 640, 3200, SHIFTED, 128, 0, 0, 0, 0, PETSC_FALSE, FITS},
   {"full pieces over borders", 640, 3200, SHIFTED, 77, 0, 0, 0, 0, PETSC_FALSE, FITS},
