@@ -79,7 +79,7 @@ PetscErrorCode HiSparseRuleApply(DCSRView csr, cudaStream_t stream, HiSparseForm
   const HiSparseRule *rule = NULL;
   HiSparseSample      sample;
   HiSparseCost        cost;
-  PetscBool           split;
+  PetscBool           split = PETSC_FALSE;
 
   PetscFunctionBegin;
   *format = HISPARSE_CSR;
