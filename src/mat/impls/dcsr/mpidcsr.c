@@ -199,8 +199,8 @@ static PetscErrorCode SetOps(Mat A, struct _MatOps *ops)
   PetscCall(MatMPIAIJCUDASetTransposeOps(ops));
   PetscCall(MatMPIAIJCUDASetSubmatrixOps(ops));
   PetscCall(MatAIJCUDASetRowAccessOps(ops, PETSC_TRUE));
-  ops->setfromoptions            = MatSetFromOptions_MPIAIJDCSRCUDA;
-  ops->assemblyend               = MatAssemblyEnd_MPIAIJDCSRCUDA;
+  ops->setfromoptions = MatSetFromOptions_MPIAIJDCSRCUDA;
+  ops->assemblyend    = MatAssemblyEnd_MPIAIJDCSRCUDA;
   if (ops->view == parent->view || ops->view == installed->view) ops->view = MatView_MPIAIJDCSRCUDA; // a DMDA has put its own there
   ops->destroy                   = MatDestroy_MPIAIJDCSRCUDA;
   ops->bindtocpu                 = MatBindToCPU_MPIAIJDCSRCUDA;

@@ -44,7 +44,7 @@ static PetscErrorCode Reach(const DCSRGridAxis *grid, const StencilAxis *axis, P
 
 static PetscErrorCode CreateAxis(const DCSRGridAxis *grid, PetscInt width, int which, DCSRStencil s)
 {
-  StencilAxis *axis = &s->tables.axes[which];
+  StencilAxis *axis  = &s->tables.axes[which];
   PetscInt64   total = 0;
   PetscInt    *points, n = 0;
 
@@ -197,7 +197,7 @@ static PetscCount ClassSize(const StencilAxis *axis, int32_t c)
 */
 PetscErrorCode DCSRStencilCount(DCSRStencil stencil, PetscBool repeats, PetscCount num[2])
 {
-  const StencilTables *t = &stencil->tables;
+  const StencilTables *t    = &stencil->tables;
   const int64_t        most = DCSRStencilNumRows(stencil);
   int64_t              own, others;
 

@@ -14,18 +14,16 @@ typedef struct {
   PetscBool    fills;
 } Grid;
 
-static const Grid grids[] = {
-  {{1, 1, 1}, {{1}, {1}, {1}},                {DCSR_GRID_CUT, DCSR_GRID_CUT, DCSR_GRID_CUT},     1, PETSC_TRUE,  1, PETSC_FALSE},
-  {{3, 1, 1}, {{4, 2, 5}, {1}, {1}},          {DCSR_GRID_CUT, DCSR_GRID_CUT, DCSR_GRID_CUT},     2, PETSC_FALSE, 2, PETSC_FALSE},
-  {{2, 1, 1}, {{7, 6}, {1}, {1}},             {DCSR_GRID_REFLECT, DCSR_GRID_CUT, DCSR_GRID_CUT}, 3, PETSC_TRUE,  1, PETSC_FALSE},
-  {{2, 2, 1}, {{3, 4}, {5, 2}, {1}},          {DCSR_GRID_WRAP, DCSR_GRID_WRAP, DCSR_GRID_CUT},   2, PETSC_TRUE,  1, PETSC_FALSE},
-  {{2, 3, 1}, {{3, 4}, {5, 2, 3}, {1}},       {DCSR_GRID_WRAP, DCSR_GRID_CUT, DCSR_GRID_CUT},    2, PETSC_FALSE, 3, PETSC_TRUE },
-  {{1, 1, 1}, {{3}, {1}, {1}},                {DCSR_GRID_WRAP, DCSR_GRID_WRAP, DCSR_GRID_CUT},   1, PETSC_FALSE, 2, PETSC_TRUE },
-  {{2, 2, 2}, {{3, 2}, {2, 3}, {3, 3}},       {DCSR_GRID_CUT, DCSR_GRID_CUT, DCSR_GRID_CUT},     1, PETSC_TRUE,  1, PETSC_FALSE},
-  {{3, 2, 2}, {{3, 2, 2}, {2, 3}, {3, 3}},    {DCSR_GRID_WRAP, DCSR_GRID_CUT, DCSR_GRID_WRAP},   2, PETSC_FALSE, 1, PETSC_FALSE},
-  {{2, 3, 2}, {{5, 6}, {4, 5, 3}, {6, 2}},    {DCSR_GRID_WRAP, DCSR_GRID_WRAP, DCSR_GRID_CUT},   1, PETSC_TRUE,  2, PETSC_TRUE },
-  {{1, 1, 2}, {{4}, {5}, {3, 4}},             {DCSR_GRID_CUT, DCSR_GRID_CUT, DCSR_GRID_CUT},     0, PETSC_FALSE, 3, PETSC_FALSE}
-};
+static const Grid grids[] = {{{1, 1, 1}, {{1}, {1}, {1}}, {DCSR_GRID_CUT, DCSR_GRID_CUT, DCSR_GRID_CUT}, 1, PETSC_TRUE, 1, PETSC_FALSE},
+                             {{3, 1, 1}, {{4, 2, 5}, {1}, {1}}, {DCSR_GRID_CUT, DCSR_GRID_CUT, DCSR_GRID_CUT}, 2, PETSC_FALSE, 2, PETSC_FALSE},
+                             {{2, 1, 1}, {{7, 6}, {1}, {1}}, {DCSR_GRID_REFLECT, DCSR_GRID_CUT, DCSR_GRID_CUT}, 3, PETSC_TRUE, 1, PETSC_FALSE},
+                             {{2, 2, 1}, {{3, 4}, {5, 2}, {1}}, {DCSR_GRID_WRAP, DCSR_GRID_WRAP, DCSR_GRID_CUT}, 2, PETSC_TRUE, 1, PETSC_FALSE},
+                             {{2, 3, 1}, {{3, 4}, {5, 2, 3}, {1}}, {DCSR_GRID_WRAP, DCSR_GRID_CUT, DCSR_GRID_CUT}, 2, PETSC_FALSE, 3, PETSC_TRUE},
+                             {{1, 1, 1}, {{3}, {1}, {1}}, {DCSR_GRID_WRAP, DCSR_GRID_WRAP, DCSR_GRID_CUT}, 1, PETSC_FALSE, 2, PETSC_TRUE},
+                             {{2, 2, 2}, {{3, 2}, {2, 3}, {3, 3}}, {DCSR_GRID_CUT, DCSR_GRID_CUT, DCSR_GRID_CUT}, 1, PETSC_TRUE, 1, PETSC_FALSE},
+                             {{3, 2, 2}, {{3, 2, 2}, {2, 3}, {3, 3}}, {DCSR_GRID_WRAP, DCSR_GRID_CUT, DCSR_GRID_WRAP}, 2, PETSC_FALSE, 1, PETSC_FALSE},
+                             {{2, 3, 2}, {{5, 6}, {4, 5, 3}, {6, 2}}, {DCSR_GRID_WRAP, DCSR_GRID_WRAP, DCSR_GRID_CUT}, 1, PETSC_TRUE, 2, PETSC_TRUE},
+                             {{1, 1, 2}, {{4}, {5}, {3, 4}}, {DCSR_GRID_CUT, DCSR_GRID_CUT, DCSR_GRID_CUT}, 0, PETSC_FALSE, 3, PETSC_FALSE}};
 
 /* Fills of two and of three unknowns, neither sorted nor without repeats. */
 static const PetscInt center_fills[2][10] = {{3, 4, 6, 1, 1, 0}, {4, 6, 9, 10, 0, 1, 2, 1, 2, 0}}, other_fills[2][8] = {{3, 3, 6, 1, 0, 1}, {4, 5, 5, 8, 2, 1, 0, 1}};
@@ -68,9 +66,9 @@ static void MarkPoint(const Grid *g, const PetscInt x[], PetscInt size, char *de
   for (o[2] = -g->width; o[2] <= g->width; o[2]++)
     for (o[1] = -g->width; o[1] <= g->width; o[1]++)
       for (o[0] = -g->width; o[0] <= g->width; o[0]++) {
-        const PetscInt  y[3]   = {Bring(g, 0, x[0] + o[0]), Bring(g, 1, x[1] + o[1]), Bring(g, 2, x[2] + o[2])};
-        const PetscInt  off    = (o[0] != 0) + (o[1] != 0) + (o[2] != 0);
-        const PetscInt *fill   = off == 0 ? center_fills[g->dof == 3] : other_fills[g->dof == 3];
+        const PetscInt  y[3] = {Bring(g, 0, x[0] + o[0]), Bring(g, 1, x[1] + o[1]), Bring(g, 2, x[2] + o[2])};
+        const PetscInt  off  = (o[0] != 0) + (o[1] != 0) + (o[2] != 0);
+        const PetscInt *fill = off == 0 ? center_fills[g->dof == 3] : other_fills[g->dof == 3];
         PetscInt        column;
 
         if (y[0] < 0 || y[1] < 0 || y[2] < 0 || (g->star && off > 1)) continue;
