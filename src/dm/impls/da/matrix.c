@@ -128,14 +128,16 @@ static PetscErrorCode Preallocate(DM dm, DCSRStencil stencil, Mat A)
   const DM_DA    *dd   = (const DM_DA *)dm->data;
   const PetscBool none = (PetscBool)(dd->bx == DM_BOUNDARY_NONE && dd->by == DM_BOUNDARY_NONE && (dm->dim == 2 || dd->bz == DM_BOUNDARY_NONE));
   PetscInt       *own = NULL, *others = NULL;
+  PetscBool       seq;
   PetscErrorCode  ierr;
 
   PetscFunctionBegin;
   if (none && dd->ofill == NULL) PetscCall(MatSetOption(A, MAT_SORTED_FULL, PETSC_TRUE));
+  PetscCall(MatIsSeqAIJCUDA(A, &seq));
   PetscCall(PetscMalloc2(A->rmap->n, &own, A->rmap->n, &others));
-  PetscCallGoto(ierr, cleanup, DCSRStencilCountRows(stencil, (PetscBool)!DropsRepeats(dm), own, others));
-  PetscCallGoto(ierr, cleanup, MatSeqAIJSetPreallocation(A, 0, own));
-  PetscCallGoto(ierr, cleanup, MatMPIAIJSetPreallocation(A, 0, own, 0, others));
+  PetscCallGoto(ierr, cleanup, DCSRStencilCountRows(stencil, (PetscBool)!DropsRepeats(dm), own, seq ? NULL : others));
+  if (seq) PetscCallGoto(ierr, cleanup, MatSeqAIJSetPreallocation(A, 0, own));
+  else PetscCallGoto(ierr, cleanup, MatMPIAIJSetPreallocation(A, 0, own, 0, others));
 cleanup:
   PetscCall(PetscFree2(own, others));
   PetscCall(ierr);
