@@ -22,31 +22,29 @@ typedef struct {
 } Case;
 
 /* Sizes fit 8 processes. */
-static const Case cases[] = {
-  {1, {25, 1, 1},  {NONE, NONE, NONE},             STAR, 1, 1, 0},
-  {1, {40, 1, 1},  {GHOSTED, NONE, NONE},          BOX,  2, 3, 0},
-  {1, {33, 1, 1},  {MIRROR, NONE, NONE},           STAR, 2, 2, 0},
-  {1, {24, 1, 1},  {PERIODIC, NONE, NONE},         STAR, 3, 1, 0},
-  {1, {24, 1, 1},  {TWIST, NONE, NONE},            STAR, 1, 1, 0},
-  {1, {16, 1, 1},  {PERIODIC, NONE, NONE},         STAR, 1, 3, 1},
-  {2, {17, 9, 1},  {NONE, NONE, NONE},             STAR, 1, 1, 0},
-  {2, {16, 11, 1}, {NONE, GHOSTED, NONE},          BOX,  1, 2, 0},
-  {2, {16, 16, 1}, {PERIODIC, PERIODIC, NONE},     STAR, 2, 1, 0},
-  {2, {16, 18, 1}, {PERIODIC, NONE, NONE},         BOX,  2, 1, 0},
-  {2, {24, 24, 1}, {MIRROR, MIRROR, NONE},         STAR, 2, 1, 0},
-  {2, {19, 8, 1},  {TWIST, PERIODIC, NONE},        BOX,  1, 1, 0},
-  {2, {12, 13, 1}, {NONE, PERIODIC, NONE},         BOX,  1, 4, 1},
-  {2, {13, 12, 1}, {NONE, NONE, NONE},             STAR, 1, 3, 2},
-  {2, {9, 9, 1},   {NONE, NONE, NONE},             STAR, 0, 2, 0},
-  {3, {9, 8, 7},   {NONE, NONE, NONE},             STAR, 1, 1, 0},
-  {3, {8, 9, 10},  {NONE, NONE, NONE},             BOX,  1, 1, 0},
-  {3, {8, 8, 9},   {PERIODIC, NONE, PERIODIC},     STAR, 2, 2, 0},
-  {3, {8, 8, 8},   {PERIODIC, PERIODIC, PERIODIC}, BOX,  1, 1, 0},
-  {3, {8, 10, 8},  {GHOSTED, PERIODIC, NONE},      BOX,  2, 1, 0},
-  {3, {8, 8, 1},   {NONE, PERIODIC, PERIODIC},     BOX,  1, 1, 0}, /* around one layer */
-  {3, {8, 9, 8},   {NONE, NONE, PERIODIC},         STAR, 1, 3, 1},
-  {3, {8, 8, 8},   {PERIODIC, NONE, NONE},         BOX,  1, 2, 2}
-};
+static const Case cases[] = {{1, {25, 1, 1}, {NONE, NONE, NONE}, STAR, 1, 1, 0},
+                             {1, {40, 1, 1}, {GHOSTED, NONE, NONE}, BOX, 2, 3, 0},
+                             {1, {33, 1, 1}, {MIRROR, NONE, NONE}, STAR, 2, 2, 0},
+                             {1, {24, 1, 1}, {PERIODIC, NONE, NONE}, STAR, 3, 1, 0},
+                             {1, {24, 1, 1}, {TWIST, NONE, NONE}, STAR, 1, 1, 0},
+                             {1, {16, 1, 1}, {PERIODIC, NONE, NONE}, STAR, 1, 3, 1},
+                             {2, {17, 9, 1}, {NONE, NONE, NONE}, STAR, 1, 1, 0},
+                             {2, {16, 11, 1}, {NONE, GHOSTED, NONE}, BOX, 1, 2, 0},
+                             {2, {16, 16, 1}, {PERIODIC, PERIODIC, NONE}, STAR, 2, 1, 0},
+                             {2, {16, 18, 1}, {PERIODIC, NONE, NONE}, BOX, 2, 1, 0},
+                             {2, {24, 24, 1}, {MIRROR, MIRROR, NONE}, STAR, 2, 1, 0},
+                             {2, {19, 8, 1}, {TWIST, PERIODIC, NONE}, BOX, 1, 1, 0},
+                             {2, {12, 13, 1}, {NONE, PERIODIC, NONE}, BOX, 1, 4, 1},
+                             {2, {13, 12, 1}, {NONE, NONE, NONE}, STAR, 1, 3, 2},
+                             {2, {9, 9, 1}, {NONE, NONE, NONE}, STAR, 0, 2, 0},
+                             {3, {9, 8, 7}, {NONE, NONE, NONE}, STAR, 1, 1, 0},
+                             {3, {8, 9, 10}, {NONE, NONE, NONE}, BOX, 1, 1, 0},
+                             {3, {8, 8, 9}, {PERIODIC, NONE, PERIODIC}, STAR, 2, 2, 0},
+                             {3, {8, 8, 8}, {PERIODIC, PERIODIC, PERIODIC}, BOX, 1, 1, 0},
+                             {3, {8, 10, 8}, {GHOSTED, PERIODIC, NONE}, BOX, 2, 1, 0},
+                             {3, {8, 8, 1}, {NONE, PERIODIC, PERIODIC}, BOX, 1, 1, 0}, /* around one layer */
+                             {3, {8, 9, 8}, {NONE, NONE, PERIODIC}, STAR, 1, 3, 1},
+                             {3, {8, 8, 8}, {PERIODIC, NONE, NONE}, BOX, 1, 2, 2}};
 
 static PetscErrorCode SetFills(DM dm, PetscInt dof, PetscBool center)
 {

@@ -8,24 +8,26 @@
 #include <petscsparsecuda/stencil.h>
 #include <petsc/private/dmdaimpl.h>
 
-/* Points of the smallest box of the grid. */
-static PetscErrorCode SmallestBox(DM dm, PetscInt64 *points)
+#define MAX_FILLED 10000 /* unknowns of a point with fills, whose lists have up to three times the square of that */
+
+/* Unknowns of the smallest box of the grid. */
+static PetscErrorCode SmallestBox(DM dm, PetscInt64 *unknowns)
 {
   DM_DA          *dd = (DM_DA *)dm->data;
   PetscInt        boxes[3];
   const PetscInt *widths[3];
 
   PetscFunctionBegin;
-  *points = 1;
+  *unknowns = 1;
   PetscCall(DMDAGetInfo(dm, NULL, NULL, NULL, NULL, &boxes[0], &boxes[1], &boxes[2], NULL, NULL, NULL, NULL, NULL, NULL));
   PetscCall(DMDAGetOwnershipRanges(dm, &widths[0], &widths[1], &widths[2]));
   for (PetscInt k = 0; k < dm->dim; k++) {
     PetscInt least = widths[k][0];
 
     for (PetscInt b = 1; b < boxes[k]; b++) least = PetscMin(least, widths[k][b]);
-    *points *= least;
+    *unknowns *= least;
   }
-  *points *= dd->w;
+  *unknowns *= dd->w;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -68,6 +70,7 @@ PetscErrorCode DMDAHasStencilOfDevice(DM dm, PetscBool *has)
   if (dm->dim == 3 && dd->bz == DM_BOUNDARY_PERIODIC && dd->P < dd->s) PetscFunctionReturn(PETSC_SUCCESS); // around one layer of points PETSc's numbering of ghost points is another one
   if (dm->dim == 1 && dm->prealloc_only) PetscFunctionReturn(PETSC_SUCCESS);
   if ((double)dd->M * (double)dd->N * (double)dd->P * (double)dd->w > (double)PETSC_INT32_MAX) PetscFunctionReturn(PETSC_SUCCESS);
+  if (dd->ofill != NULL && dd->w > MAX_FILLED) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(SmallestBox(dm, &least));
   if (least < dm->bind_below) PetscFunctionReturn(PETSC_SUCCESS);
   *has = PETSC_TRUE;
@@ -89,9 +92,9 @@ static DCSRGridEnds EndsOf(DM dm, DMBoundaryType boundary)
 
 static PetscErrorCode CreateStencil(DM dm, DCSRStencil *stencil)
 {
-  static const PetscInt one = 1;
-  DM_DA                *dd  = (DM_DA *)dm->data;
-  const PetscInt        boxes[3] = {dd->m, dd->n, dd->p}, *widths[3];
+  static const PetscInt one           = 1;
+  DM_DA                *dd            = (DM_DA *)dm->data;
+  const PetscInt        boxes[3]      = {dd->m, dd->n, dd->p}, *widths[3];
   const DMBoundaryType  boundaries[3] = {dd->bx, dd->by, dd->bz};
   DCSRGridStencil       grid          = {.width = dd->s, .star = (PetscBool)(dd->stencil_type == DMDA_STENCIL_STAR), .dof = dd->w, .center_fill = dd->ofill != NULL ? dd->dfill : NULL, .other_fill = dd->ofill};
   PetscMPIInt           rank;
@@ -122,17 +125,19 @@ static PetscBool DropsRepeats(DM dm)
 /* -dm_preallocate_only: what PETSc preallocates, and no entries. */
 static PetscErrorCode Preallocate(DM dm, DCSRStencil stencil, Mat A)
 {
-  const DM_DA   *dd      = (const DM_DA *)dm->data;
-  const PetscBool none   = (PetscBool)(dd->bx == DM_BOUNDARY_NONE && dd->by == DM_BOUNDARY_NONE && (dm->dim == 2 || dd->bz == DM_BOUNDARY_NONE));
-  PetscInt       *own    = NULL, *others = NULL;
+  const DM_DA    *dd   = (const DM_DA *)dm->data;
+  const PetscBool none = (PetscBool)(dd->bx == DM_BOUNDARY_NONE && dd->by == DM_BOUNDARY_NONE && (dm->dim == 2 || dd->bz == DM_BOUNDARY_NONE));
+  PetscInt       *own = NULL, *others = NULL;
+  PetscBool       seq;
   PetscErrorCode  ierr;
 
   PetscFunctionBegin;
   if (none && dd->ofill == NULL) PetscCall(MatSetOption(A, MAT_SORTED_FULL, PETSC_TRUE));
+  PetscCall(MatIsSeqAIJCUDA(A, &seq));
   PetscCall(PetscMalloc2(A->rmap->n, &own, A->rmap->n, &others));
-  PetscCallGoto(ierr, cleanup, DCSRStencilCountRows(stencil, (PetscBool)!DropsRepeats(dm), own, others));
-  PetscCallGoto(ierr, cleanup, MatSeqAIJSetPreallocation(A, 0, own));
-  PetscCallGoto(ierr, cleanup, MatMPIAIJSetPreallocation(A, 0, own, 0, others));
+  PetscCallGoto(ierr, cleanup, DCSRStencilCountRows(stencil, (PetscBool)!DropsRepeats(dm), own, seq ? NULL : others));
+  if (seq) PetscCallGoto(ierr, cleanup, MatSeqAIJSetPreallocation(A, 0, own));
+  else PetscCallGoto(ierr, cleanup, MatMPIAIJSetPreallocation(A, 0, own, 0, others));
 cleanup:
   PetscCall(PetscFree2(own, others));
   PetscCall(ierr);

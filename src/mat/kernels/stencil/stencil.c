@@ -44,7 +44,7 @@ static PetscErrorCode Reach(const DCSRGridAxis *grid, const StencilAxis *axis, P
 
 static PetscErrorCode CreateAxis(const DCSRGridAxis *grid, PetscInt width, int which, DCSRStencil s)
 {
-  StencilAxis *axis = &s->tables.axes[which];
+  StencilAxis *axis  = &s->tables.axes[which];
   PetscInt64   total = 0;
   PetscInt    *points, n = 0;
 
@@ -197,7 +197,7 @@ static PetscCount ClassSize(const StencilAxis *axis, int32_t c)
 */
 PetscErrorCode DCSRStencilCount(DCSRStencil stencil, PetscBool repeats, PetscCount num[2])
 {
-  const StencilTables *t = &stencil->tables;
+  const StencilTables *t    = &stencil->tables;
   const int64_t        most = DCSRStencilNumRows(stencil);
   int64_t              own, others;
 
@@ -220,6 +220,37 @@ PetscErrorCode DCSRStencilCount(DCSRStencil stencil, PetscBool repeats, PetscCou
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Sizes of the rows of the points [0, n) of a class, one behind the other; with unknowns of different sizes they come in turn. */
+static void RepeatSizes(const PetscInt sizes[], PetscInt dof, PetscInt n, PetscInt rows[])
+{
+  if (dof == 1)
+    for (PetscInt p = 0; p < n; p++) rows[p] = sizes[0];
+  else
+    for (PetscInt p = 0; p < n; p++)
+      for (PetscInt l = 0; l < dof; l++) rows[p * dof + l] = sizes[l];
+}
+
+/* The rows of a line of points along the first axis; sizes [2 dof] is scratch. */
+static void CountLine(DCSRStencil s, const StencilReach *y, const StencilReach *z, PetscBool repeats, PetscInt most, PetscInt sizes[], PetscInt own[], PetscInt others[])
+{
+  const StencilTables *t   = &s->tables;
+  PetscInt             row = 0;
+  int64_t              size[2];
+
+  for (int32_t x = 0; x < s->num_classes[0]; x++) {
+    const PetscInt points = (PetscInt)ClassSize(&t->axes[0], x);
+
+    for (int32_t l = 0; l < t->dof; l++) {
+      StencilRowSizes(t, &t->axes[0].reaches[x], y, z, l, repeats, &size[0], &size[1]);
+      sizes[l]          = (PetscInt)PetscMin(size[0], (int64_t)most);
+      sizes[t->dof + l] = (PetscInt)size[1];
+    }
+    RepeatSizes(sizes, t->dof, points, own + row);
+    if (others != NULL) RepeatSizes(sizes + t->dof, t->dof, points, others + row);
+    row += points * t->dof;
+  }
+}
+
 /*
   DCSRStencilCountRows - The same for each row
 
@@ -229,26 +260,20 @@ PetscErrorCode DCSRStencilCount(DCSRStencil stencil, PetscBool repeats, PetscCou
 
   Output Parameters:
 + own    - [rows] host: entries with columns of the own box
-- others - [rows] host: entries with others
+- others - [rows] host: entries with others; NULL: not wanted
 
   Cost: one pass over the arrays.
 */
 PetscErrorCode DCSRStencilCountRows(DCSRStencil stencil, PetscBool repeats, PetscInt own[], PetscInt others[])
 {
-  const StencilTables *t    = &stencil->tables;
-  const StencilAxis   *axes = t->axes;
-  const int64_t        most = DCSRStencilNumRows(stencil);
-  PetscInt             row  = 0;
-  int64_t              sizes[2];
+  const StencilAxis *axes = stencil->tables.axes;
+  const PetscInt     most = DCSRStencilNumRows(stencil), line = (PetscInt)axes[0].width * stencil->tables.dof;
+  PetscInt           row = 0, *sizes;
 
   PetscFunctionBegin;
+  PetscCall(PetscMalloc1(2 * (size_t)stencil->tables.dof, &sizes));
   for (int32_t z = 0; z < axes[2].width; z++)
-    for (int32_t y = 0; y < axes[1].width; y++)
-      for (int32_t x = 0; x < axes[0].width; x++)
-        for (int32_t l = 0; l < t->dof; l++) {
-          StencilRowSizes(t, &axes[0].reaches[StencilClass(&axes[0], x)], &axes[1].reaches[StencilClass(&axes[1], y)], &axes[2].reaches[StencilClass(&axes[2], z)], l, repeats, &sizes[0], &sizes[1]);
-          own[row]      = (PetscInt)PetscMin(sizes[0], most);
-          others[row++] = (PetscInt)sizes[1];
-        }
+    for (int32_t y = 0; y < axes[1].width; y++, row += line) CountLine(stencil, &axes[1].reaches[StencilClass(&axes[1], y)], &axes[2].reaches[StencilClass(&axes[2], z)], repeats, most, sizes, own + row, others != NULL ? others + row : NULL);
+  PetscCall(PetscFree(sizes));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

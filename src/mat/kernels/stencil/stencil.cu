@@ -95,8 +95,7 @@ struct RowWriter {
 
     for (int32_t z = begin[2]; z < end[2]; z++)
       for (int32_t y = begin[1]; y < end[1]; y++)
-        for (int32_t x = begin[0]; x < end[0]; x++)
-          WritePoint(axes[0].places[x], axes[1].places[y], axes[2].places[z], x == center.reach[0]->center && y == center.reach[1]->center && z == center.reach[2]->center);
+        for (int32_t x = begin[0]; x < end[0]; x++) WritePoint(axes[0].places[x], axes[1].places[y], axes[2].places[z], x == center.reach[0]->center && y == center.reach[1]->center && z == center.reach[2]->center);
   }
 
   __device__ void WriteBoxStencil()

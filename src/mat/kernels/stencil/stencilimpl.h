@@ -62,8 +62,8 @@ struct _n_DCSRStencil {
   StencilPlace *places[3];      /* owned */
   int32_t       num_classes[3]; /* of reaches */
   int32_t       num_places[3];
-  int32_t      *fill_begins;    /* owned; NULL without fills */
-  int32_t      *fills;          /* owned */
+  int32_t      *fill_begins; /* owned; NULL without fills */
+  int32_t      *fills;       /* owned */
 };
 
 /* The class of a point of the own box. */

@@ -28,7 +28,8 @@ PETSC_INTERN PetscErrorCode MatAIJCUDACheckIndices(PetscInt, const PetscInt[], P
 PETSC_INTERN PetscErrorCode MatAIJCUDAStage(DCSRStage, const DCSRStageFormat *, PetscInt, const PetscInt[], PetscInt, const PetscInt[], const PetscScalar[], PetscBool);
 
 /* insertlocal.c */
-PETSC_INTERN PetscErrorCode MatAIJCUDASetValuesLocal(Mat, PetscInt, const PetscInt[], PetscInt, const PetscInt[], const PetscScalar[], InsertMode, PetscErrorCode (*)(Mat, PetscInt, const PetscInt[], PetscInt, const PetscInt[], const PetscScalar[], InsertMode));
+PETSC_INTERN PetscErrorCode MatAIJCUDASetValuesLocal(Mat, PetscInt, const PetscInt[], PetscInt, const PetscInt[], const PetscScalar[], InsertMode,
+                                                     PetscErrorCode (*)(Mat, PetscInt, const PetscInt[], PetscInt, const PetscInt[], const PetscScalar[], InsertMode));
 
 /* preallocation.c */
 PETSC_INTERN PetscErrorCode MatAIJCUDACheckPreallocation(PetscInt, PetscInt, PetscInt, const PetscInt[]);

@@ -12,14 +12,17 @@ typedef PetscErrorCode (*SetValuesFn)(Mat, PetscInt, const PetscInt[], PetscInt,
 /* Global numbers of local indices; negative ones stay as they are. Without a map they are global already. */
 static PetscErrorCode MapIndices(ISLocalToGlobalMapping map, PetscInt n, const PetscInt local[], PetscInt global[])
 {
+  PetscInt mapped = 0;
+
   PetscFunctionBegin;
-  if (map != NULL && map->bs > 1) PetscCall(ISLocalToGlobalMappingApply(map, n, local, global));
-  else if (map != NULL) {
-    for (PetscInt k = 0; k < n; k++) {
-      PetscCheck(local[k] < map->n, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "Local index %" PetscInt_FMT " too large %" PetscInt_FMT " (max) at %" PetscInt_FMT, local[k], map->n - 1, k);
-      global[k] = local[k] < 0 ? local[k] : map->indices[local[k]];
-    }
-  } else PetscCall(PetscArraycpy(global, local, n));
+  if (map == NULL) {
+    PetscCall(PetscArraycpy(global, local, n));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  if (map->bs == 1) {
+    for (; mapped < n && local[mapped] < map->n; mapped++) global[mapped] = local[mapped] < 0 ? local[mapped] : map->indices[local[mapped]];
+  }
+  if (mapped < n) PetscCall(ISLocalToGlobalMappingApply(map, n, local, global)); // blocks; and the error for an index that is too large
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
