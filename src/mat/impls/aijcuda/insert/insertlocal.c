@@ -20,7 +20,9 @@ static PetscErrorCode MapIndices(ISLocalToGlobalMapping map, PetscInt n, const P
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   if (map->bs == 1) {
-    for (; mapped < n && local[mapped] < map->n; mapped++) global[mapped] = local[mapped] < 0 ? local[mapped] : map->indices[local[mapped]];
+    const PetscInt *const indices = map->indices, end = map->n;
+
+    for (; mapped < n && local[mapped] < end; mapped++) global[mapped] = local[mapped] < 0 ? local[mapped] : indices[local[mapped]];
   }
   if (mapped < n) PetscCall(ISLocalToGlobalMappingApply(map, n, local, global)); // blocks; and the error for an index that is too large
   PetscFunctionReturn(PETSC_SUCCESS);
