@@ -5,7 +5,7 @@ const char *const NearNulls[] = {"none", "host", "device", "coordinates", "NearN
 
 /* Numbers in a view are printed with six digits; estimates of eigenvalues depend on the rounding errors of aggregates whose near null space is degenerate. */
 #define VIEW_TOLERANCE       1e-4 /* of numbers in a view, relative */
-#define EIGENVALUE_TOLERANCE 0.2 /* of estimates where the tentative prolongator has columns whose sign rounding decides: ten iterations from another noise; 0.10 was seen */
+#define EIGENVALUE_TOLERANCE 0.2  /* of estimates where the tentative prolongator has columns whose sign rounding decides: ten iterations from another noise; 0.10 was seen */
 
 /* The list of -problem; n of problems[NUM_PROBLEMS]. */
 static PetscErrorCode ProblemsFromOptions(PetscInt *n, Problem problems[])

@@ -203,8 +203,8 @@ static PetscErrorCode SetOps(Mat A, struct _MatOps *ops)
   PetscCall(MatMPIAIJCUDASetTransposeOps(ops));
   PetscCall(MatMPIAIJCUDASetSubmatrixOps(ops));
   PetscCall(MatAIJCUDASetRowAccessOps(ops, PETSC_TRUE));
-  ops->setfromoptions            = MatSetFromOptions_MPIAIJCUDA;
-  ops->assemblyend               = MatAssemblyEnd_MPIAIJCUDA;
+  ops->setfromoptions = MatSetFromOptions_MPIAIJCUDA;
+  ops->assemblyend    = MatAssemblyEnd_MPIAIJCUDA;
   if (ops->view == parent->view || ops->view == installed->view) ops->view = MatView_MPIAIJCUDA; // a DMDA has put its own there
   ops->destroy                   = MatDestroy_MPIAIJCUDA;
   ops->bindtocpu                 = MatBindToCPU_MPIAIJCUDA;
