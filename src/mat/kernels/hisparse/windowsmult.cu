@@ -121,19 +121,6 @@ __device__ __forceinline__ void WindowsGetColumns(const uint32_t *words, const i
   }
 }
 
-/* First columns of the windows of block b. The load is not moved behind the branches that come before its use. */
-__device__ __forceinline__ int4 WindowsLoadFirst(const int32_t *windows, PetscCount b)
-{
-  int4 w;
-
-#if defined(__CUDA_ARCH__)
-  asm volatile("ld.global.nc.v4.s32 {%0, %1, %2, %3}, [%4];" : "=r"(w.x), "=r"(w.y), "=r"(w.z), "=r"(w.w) : "l"(windows + b * WINDOWS_COUNT));
-#else
-  w      = ((const int4 *)windows)[b];
-#endif
-  return w;
-}
-
 /* VEC is 2 to this. */
 template <int VEC>
 __device__ __forceinline__ constexpr int WindowsShift()
@@ -220,7 +207,7 @@ __global__ void __launch_bounds__(THREADS, RESIDENT *WINDOWS_RESIDENT_PART / 8 /
   PetscScalar                           *terms      = (PetscScalar *)shared;
   const PetscCount                       base       = (PetscCount)blockIdx.x * tile;
   const int                              i          = threadIdx.x / LANES;
-  const int4                             windows    = WindowsLoadFirst(a.windows, base / WINDOWS_BLOCK);
+  const int4                             windows    = __ldg((const int4 *)a.windows + base / WINDOWS_BLOCK);
   const int4                             word       = __ldg((const int4 *)a.split.blocks + blockIdx.x + WindowsZero());
   const SpMVBlock                        block      = {word.x, word.y, word.z, word.w};
   const bool                             takes_part = (int)threadIdx.x < block.over;
@@ -228,7 +215,7 @@ __global__ void __launch_bounds__(THREADS, RESIDENT *WINDOWS_RESIDENT_PART / 8 /
   int32_t                                c[ITEMS];
   uint32_t                               words[ITEMS / 2];
   PetscScalar                            v[ITEMS];
-  const bool                             warp_takes_part = (int)(threadIdx.x & ~31u) < block.over;
+  const bool                             warp_takes_part = (int)(threadIdx.x & ~31u) < block.over || windows.x == INT32_MIN; // no window begins there; so they are loaded before the branch
   WindowsOver                            over            = {0, 0, PetscScalar(0.0)};
 
   static_assert(WINDOWS_BLOCK % tile == 0 && ITEMS % VEC == 0, "A thread block has nonzeros of one block");
