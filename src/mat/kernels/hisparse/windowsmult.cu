@@ -223,11 +223,11 @@ __global__ void __launch_bounds__(THREADS, RESIDENT *WINDOWS_RESIDENT_PART / 8 /
   WindowsLoadHalves<ITEMS, VEC>(a.columns + base, words);
   WindowsLoadValues<THREADS, ITEMS, VEC>(a.split.values + base, a.split.num_nonzeros - base, v);
   if (warp_takes_part) WindowsLoadOver<VEC>(a, base + tile + (takes_part ? threadIdx.x : 0), takes_part, &over);
-  if (i < block.rows) {
+  WindowsGetColumns<ITEMS, VEC>(words, windows, a.upper, (int)(base % WINDOWS_BLOCK), c);
+  if (i < block.rows) { // behind the columns, so that gathers do not wait for the chain of these two loads
     begin = a.split.row_offsets[block.row + i];
     end   = a.split.row_offsets[block.row + i + 1];
   }
-  WindowsGetColumns<ITEMS, VEC>(words, windows, a.upper, (int)(base % WINDOWS_BLOCK), c);
 #pragma unroll
   for (int j = 0; j < ITEMS; j++) v[j] = WindowsValue(a, v[j]) * SpMVGather(a.split.x, c[j]);
 #pragma unroll
