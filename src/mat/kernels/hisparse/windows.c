@@ -87,6 +87,15 @@ static PetscErrorCode ValuesDestroy_Windows(void **values, cudaStream_t stream)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Values, with room for an even number of them: products load two at a time. The one too many is 0. */
+static PetscErrorCode MallocEven(PetscCount n, const char what[], cudaStream_t stream, PetscScalar **values)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscSparseCUDAMalloc(n + n % 2, what, stream, values));
+  if (n % 2) PetscCallCUDA(cudaMemsetAsync(*values + n, 0, sizeof(**values), stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode ValuesCreate_Windows(void *structure, cudaStream_t stream, void **values)
 {
   const WindowsStructure *s = (const WindowsStructure *)structure;
@@ -96,7 +105,7 @@ static PetscErrorCode ValuesCreate_Windows(void *structure, cudaStream_t stream,
   PetscFunctionBegin;
   *values = NULL;
   PetscCall(PetscNew(&v));
-  PetscCallGoto(ierr, failed, PetscSparseCUDAMalloc(s->windows->num_nonzeros, "values of a matrix with 16-bit columns", stream, &v->values));
+  PetscCallGoto(ierr, failed, MallocEven(s->windows->num_nonzeros, "values of a matrix with 16-bit columns", stream, &v->values));
   *values = v;
   PetscFunctionReturn(PETSC_SUCCESS);
 failed:
@@ -212,7 +221,7 @@ static PetscErrorCode Prepare_Windows(void *structure, void *values, PetscBool t
   PetscFunctionBegin;
   if (!transpose) PetscFunctionReturn(PETSC_SUCCESS);
   if (s->transpose == NULL) PetscCall(CreateTranspose(s, stream));
-  if (v->transposed == NULL) PetscCall(PetscSparseCUDAMalloc(s->windows->num_nonzeros, "values of a transpose with 16-bit columns", stream, &v->transposed));
+  if (v->transposed == NULL) PetscCall(MallocEven(s->windows->num_nonzeros, "values of a transpose with 16-bit columns", stream, &v->transposed));
   if (!v->transposed_current) PetscCall(DCSRTransposeNumeric(ViewWithoutColumns(s, v), s->permutation, PETSC_FALSE, v->transposed, stream));
   v->transposed_current = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -25,7 +25,7 @@ __global__ void __launch_bounds__(WINDOWS_THREADS) WindowsEncodeKernel(const int
   for (int i = 0; i < WINDOWS_ITEMS; i++) codes[WindowsPlace(i * WINDOWS_THREADS + (int)threadIdx.x, shift)] = (uint16_t)(fits ? code[i] : column[i] != WINDOWS_NONE ? column[i] & 0xffffu : 0u);
   __syncthreads();
   ((uint4 *)(encoded + base))[threadIdx.x] = ((const uint4 *)codes)[threadIdx.x];
-  if (threadIdx.x < WINDOWS_COUNT) windows[(PetscCount)blockIdx.x * WINDOWS_COUNT + threadIdx.x] = mine;
+  if (threadIdx.x < WINDOWS_COUNT) windows[(PetscCount)blockIdx.x * WINDOWS_COUNT + threadIdx.x] = mine - ((int32_t)threadIdx.x << WINDOWS_BITS);
   if (threadIdx.x == 0) is_wide[blockIdx.x] = !fits;
 }
 
@@ -53,7 +53,7 @@ __global__ void __launch_bounds__(WINDOWS_THREADS) WindowsDecodeKernel(const uin
     const unsigned int code  = codes[place];
 
     if (firsts[0] < 0) columns[base + k] = (int32_t)(code | (unsigned int)upper[(PetscCount)(-1 - firsts[0]) * WINDOWS_BLOCK + place] << 16);
-    else columns[base + k] = firsts[code >> WINDOWS_BITS] + (int32_t)(code & (WINDOWS_WIDTH - 1));
+    else columns[base + k] = firsts[code >> WINDOWS_BITS] + (int32_t)code;
   }
 }
 
@@ -83,7 +83,7 @@ static PetscErrorCode WindowsEncodeUpper(Windows w, const int32_t columns[], con
 . columns - [num_nonzeros] 32-bit columns, device
 - stream  - the stream; synchronizes
 
-  Cost: one read of the columns, up to 17 rounds over them in registers, one write of 2 bytes a nonzero. Errors: PETSC_ERR_MEM, PETSC_ERR_SUP.
+  Cost: one read of the columns, up to 5 rounds over them in registers, one write of 2 bytes a nonzero. Errors: PETSC_ERR_MEM, PETSC_ERR_SUP.
 */
 PetscErrorCode WindowsEncode(Windows w, const int32_t columns[], cudaStream_t stream)
 {

@@ -1,20 +1,20 @@
 #pragma once
 /*
-  CSR with 16-bit columns. A block of consecutive nonzeros has up to 16 windows of 4096 columns. A column is the number of its window, 4 bits, and the place in it, 12 bits. In a block that needs more windows it is the
+  CSR with 16-bit columns. A block of consecutive nonzeros has up to 4 windows of 16384 columns. A column is the number of its window, 2 bits, and the place in it, 14 bits. In a block that needs more windows it is the
   lower half of a 32-bit column, and the upper half lies elsewhere. So all loads of a product can be on their way before the kernel knows which kind of block it has.
 */
 #include "../spmv/spmvimpl.h"
 
 #define WINDOWS_BLOCK 2048 /* nonzeros of a block; thread blocks of products cover 1 / 2^k of it */
-#define WINDOWS_COUNT 16   /* windows of a block */
-#define WINDOWS_BITS  12   /* bits of a place in a window */
+#define WINDOWS_COUNT 4    /* windows of a block; their first columns are one load of 16 bytes */
+#define WINDOWS_BITS  14   /* bits of a place in a window */
 #define WINDOWS_WIDTH (1 << WINDOWS_BITS)
 
 typedef struct _n_Windows *Windows;
 
 /* What a product does beside y = A x + z. */
 typedef struct {
-  const PetscScalar *values;    /* [num_nonzeros] */
+  const PetscScalar *values;    /* [num_nonzeros], with room for an even number of them */
   PetscScalar        scale;     /* of the matrix */
   PetscBool          conjugate; /* the values */
 } WindowsValues;
@@ -34,7 +34,7 @@ struct _n_Windows {
   PetscCount       num_wide;    /* blocks with 32-bit columns */
   void            *row_offsets; /* [num_rows + 1] of int32_t or int64_t */
   uint16_t        *columns;     /* [num_blocks * WINDOWS_BLOCK]; NULL without nonzeros */
-  int32_t         *windows;     /* [num_blocks * WINDOWS_COUNT] first columns; or the first of a block is -1 - (number of the block among those with 32-bit columns) */
+  int32_t         *windows;     /* [num_blocks * WINDOWS_COUNT] first columns, less window * WINDOWS_WIDTH so that the code is added as it is; or the first of a block is -1 - (number of the block among those with 32-bit columns) */
   uint16_t        *upper;       /* [num_wide * WINDOWS_BLOCK] upper halves of 32-bit columns, in the order of columns[]; NULL when there are none */
   DCSRSpMVPlan     plan;        /* block-to-row table and long rows; NULL without nonzeros */
   WindowsLaunchFn *launch;      /* NULL without nonzeros */
@@ -47,23 +47,14 @@ struct _n_Windows {
 */
 #define WINDOWS_CONFIGS(X) \
   X(1, 128, 4, 4, 1536) \
-  X(1, 128, 8, 8, 1280) \
-  X(2, 128, 8, 8, 1280) \
+  X(1, 128, 8, 8, 1152) \
+  X(2, 128, 8, 8, 1152) \
   X(8, 128, 4, 4, 1536) \
-  X(8, 128, 8, 8, 1280) \
   X(8, 256, 8, 8, 1024)
 #define WINDOWS_SWEEP_CONFIGS(X) \
-  X(1, 128, 4, 2, 1536) \
+  X(1, 128, 8, 8, 1280) \
   X(2, 128, 4, 4, 1536) \
-  X(2, 128, 8, 2, 1280) \
-  X(2, 128, 8, 4, 1280) \
-  X(4, 128, 8, 8, 1280) \
-  X(1, 128, 16, 8, 640) \
-  X(2, 128, 16, 8, 640) \
-  X(2, 64, 8, 8, 1280) \
-  X(2, 256, 8, 8, 1280) \
-  X(2, 256, 4, 4, 1536) \
-  X(1, 512, 4, 4, 1536)
+  X(1, 128, 16, 8, 640)
 
 /* windowsstructure.c */
 PETSC_INTERN PetscErrorCode WindowsCreate(DCSRView csr, const SpMVConfig *config, cudaStream_t stream, Windows *windows);

@@ -15,9 +15,14 @@ __device__ __forceinline__ PetscScalar SpMVSplitSum(const PetscScalar *terms, in
   return sum;
 }
 
+/* What happens to the sum of a row, or to a part of it, before z is added: nothing here. */
+struct SpMVSplitFinish {
+  __device__ __forceinline__ PetscScalar operator()(PetscScalar sum) const { return sum; }
+};
+
 /* Sums rows [block.row, block.row + block.rows) by LANES lanes each. The whole warp takes rows much longer than that, one after the other. begin and end are those of this lane's first row. */
-template <int THREADS, int LANES, typename Offset>
-__device__ __forceinline__ void SpMVSplitSumRows(const SpMVSplitArgs<Offset> &a, const SpMVBlock &block, PetscCount base, int begin, int end, const PetscScalar *terms)
+template <int THREADS, int LANES, typename Offset, typename Finish = SpMVSplitFinish>
+__device__ __forceinline__ void SpMVSplitSumRows(const SpMVSplitArgs<Offset> &a, const SpMVBlock &block, PetscCount base, int begin, int end, const PetscScalar *terms, Finish finish = Finish())
 {
   constexpr int groups = THREADS / LANES, limit = LANES == SPMV_WARP ? INT_MAX : 32 + 8 * LANES;
   const int     lane = threadIdx.x % SPMV_WARP, sub = threadIdx.x % LANES;
@@ -50,15 +55,15 @@ __device__ __forceinline__ void SpMVSplitSumRows(const SpMVSplitArgs<Offset> &a,
       todo &= todo - 1;
     }
     sum = SpMVSumLanes<LANES>(sum);
-    if (write) a.rows.y[row] = sum + z;
+    if (write) a.rows.y[row] = finish(sum) + z;
     begin = more ? (int)(next_begin - base) : 0;
     end   = more ? (int)(next_end - base) : 0;
   }
 }
 
 /* The thread block's parts of the long row it begins in and of the one that starts in it. */
-template <int THREADS, int TILE, typename Offset>
-__device__ void SpMVSplitLongRows(const SpMVSplitArgs<Offset> &a, const SpMVBlock &block, PetscCount base, const PetscScalar *terms, PetscScalar *scratch)
+template <int THREADS, int TILE, typename Offset, typename Finish = SpMVSplitFinish>
+__device__ void SpMVSplitLongRows(const SpMVSplitArgs<Offset> &a, const SpMVBlock &block, PetscCount base, const PetscScalar *terms, PetscScalar *scratch, Finish finish = Finish())
 {
   int         k = block.part >> 2;
   PetscScalar sum;
@@ -67,12 +72,12 @@ __device__ void SpMVSplitLongRows(const SpMVSplitArgs<Offset> &a, const SpMVBloc
     const PetscCount end = (PetscCount)a.row_offsets[block.row] - base;
 
     sum = SpMVSumBlock<THREADS>(SpMVSplitSum<THREADS>(terms, threadIdx.x, end < TILE ? (int)end : TILE), scratch);
-    SpMVFinishLongRow<THREADS>(a.rows, k++, blockIdx.x, sum, scratch);
+    SpMVFinishLongRow<THREADS>(a.rows, k++, blockIdx.x, finish(sum), scratch);
   }
   if (block.part & SPMV_PART_TRAILING) {
     const int begin = (int)((PetscCount)a.row_offsets[block.row + block.rows] - base);
 
     sum = SpMVSumBlock<THREADS>(SpMVSplitSum<THREADS>(terms, begin + (int)threadIdx.x, TILE), scratch);
-    SpMVFinishLongRow<THREADS>(a.rows, k, blockIdx.x, sum, scratch);
+    SpMVFinishLongRow<THREADS>(a.rows, k, blockIdx.x, finish(sum), scratch);
   }
 }
