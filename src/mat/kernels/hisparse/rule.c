@@ -24,7 +24,7 @@ static const HiSparseRule HiSparseRuleH200 = {
   0.97, /* csr: 3d27-200 656 us, bytes at copy bandwidth 635; 2d5-4096 313 of 313; elast3-80 378 of 347 */
   0.96, /* diagonals: 0.96 to 1.00 on 3d27-200, 2d5-4096, 3d7-256, elast3-80 (452, 237, 294, 250 us) */
   0.30, /* overflow: band4 with a third of its entries in the overflow 146 us, CSR 97 us */
-  0.70  /* windows: 0.77 on 3d27-200, 0.69 on perm27-128, 0.71 on mort27-128, 0.66 on rgg15-2M (708, 206, 199, 128 us; CSR's split kernel at its best 654, 188, 178, 107) */
+  0.83  /* windows: 0.85 on 3d27-200, 0.76 on perm27-128, 0.80 on mort27-128, 0.77 on rgg15-2M (633, 185, 176, 110 us; CSR's split kernel at its best 659, 188, 178, 108). 16 windows found by a shuffle: 708, 206, 199, 128 us */
 };
 // clang-format on
 

@@ -358,7 +358,8 @@ int main(int argc, char **argv)
          suffix: 1
       test:
          suffix: hisparse
-         args: -mat_type hisparsecuda -mat_hisparse_format {{diagonals windows}}
+         timeoutfactor: 5
+         args: -mat_type hisparsecuda -mat_hisparse_format diagonals
       test:
          suffix: eager
          args: -mat_dcsr_host_structure eager

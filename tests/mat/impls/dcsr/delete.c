@@ -380,7 +380,8 @@ int main(int argc, char **argv)
       test:
          suffix: hisparse
          nsize: {{1 3}}
-         args: -mat_type hisparsecuda -mat_hisparse_format {{diagonals windows}}
+         timeoutfactor: 5
+         args: -mat_type hisparsecuda -mat_hisparse_format diagonals
       test:
          suffix: eager
          nsize: {{1 2 3}}
