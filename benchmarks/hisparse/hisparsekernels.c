@@ -183,14 +183,15 @@ static PetscErrorCode CheckTransfers(HiSparseBench *b)
 {
   const DCSRView csr    = b->csr;
   cudaStream_t   stream = b->bench.stream;
-  DCSRView       got, other = csr;
+  DCSRView       got, other = csr, back = csr; // back: values for a structure that is there
   PetscCount     values, offsets, columns;
 
   PetscFunctionBegin;
   PetscCall(DCSRViewAllocateCompact(csr.num_rows, csr.num_columns, csr.num_nonzeros, csr.wide, stream, &got));
   PetscCall(BenchVectorCreate(csr.num_nonzeros, 7, stream, &other.values));
   PetscCall(HiSparseSetValues(b->hisparse, other, stream));
-  PetscCall(HiSparseGetCSR(b->hisparse, PETSC_FALSE, PETSC_TRUE, got, stream));
+  back.values = got.values;
+  PetscCall(HiSparseGetCSR(b->hisparse, PETSC_FALSE, PETSC_TRUE, back, stream));
   PetscCall(TransposeCountDifferences(got.values, other.values, (size_t)csr.num_nonzeros * sizeof(PetscScalar), stream, &values));
   if (values > 0) PetscCall(BenchWrong(&b->bench, "%s, new values, %s: %" PetscCount_FMT " words", HiSparseFormats[b->format], b->product[0].matrix.name, values));
   PetscCall(HiSparseSetValues(b->hisparse, csr, stream));

@@ -302,6 +302,7 @@ int main(int argc, char **argv)
 
    testset:
       nsize: {{1 2 3 8}}
+      timeoutfactor: 5
       output_file: output/empty.out
       test:
          suffix: device

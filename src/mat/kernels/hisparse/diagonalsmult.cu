@@ -6,8 +6,9 @@
 
   There are no column indices and no atomics, and the order of every sum is that of the pieces. Nothing is left to save but the bytes of the values.
 
-  Measured on an H200, A x / A^T x in us, threads, batch, resident: 3d27-200 with 128, 2, 768: 457 / 468; 128, 2, 1024: 467 / 479, since 64 registers let 8 of 16 loads wait; 256, 2, 768: 461 / 471;
-  128, 3, 640: 481 / 461. 2d5-4096: 236 / 238, 242 / 245, 250 / 252, 272 / 247. A ring of batches, so that the next is loaded before the last is used, was no faster: 457 / 469, 236 / 243.
+  Measured on an H200, A x / A^T x in us, threads, batch, resident: 3d27-200 with 128, 2, 896: 457 / 468; 128, 2, 1024: 467 / 479, since 64 registers let 8 of 16 loads wait; 256, 2, 768: 461 / 471;
+  128, 3, 640: 481 / 461. 2d5-4096: 236 / 238, 242 / 245, 250 / 252, 272 / 247. A ring of batches, so that the next is loaded before the last is used, was no faster: 457 / 469, 236 / 243. The next pieces
+  fetched while these are used take 80 registers for 72, six thread blocks for seven on a multiprocessor: 266 / 242.
 */
 #include "diagonals.cuh"
 #include <petscsparsecuda/transpose.h>
@@ -32,7 +33,7 @@
     X(128, 4, 1024)
 #else
   #define HISPARSE_CONFIGS(X) \
-    X(128, 2, 768) \
+    X(128, 2, 896) \
     X(128, 2, 1024) \
     X(64, 2, 768) \
     X(256, 2, 768) \
@@ -187,7 +188,6 @@ __global__ void __launch_bounds__(Threads, Resident / Threads) MultKernel(const 
   const uint2       *from;
   const PetscScalar *values;
   unsigned int       left;
-  uint2              fetched[words];
   PetscScalar        sums[ROWS] = {};
 
   if (slice >= a.num_slices) return; // whole warps
@@ -205,17 +205,17 @@ __global__ void __launch_bounds__(Threads, Resident / Threads) MultKernel(const 
     values = a.values + (int64_t)((uint64_t)s.y << 32 | s.x);
   }
   for (int k = PIECES * words + lane; k < staged * words; k += HISPARSE_WARP) stage[k] = make_uint2(0, 0);
-  FetchPieces<words>(from, left, lane, fetched);
   while (left > 0) {
     const unsigned int n = left < PIECES ? left : PIECES;
+    uint2              fetched[words];
 
+    FetchPieces<words>(from, n, lane, fetched);
     __syncwarp(); // the pieces before were used
 #pragma unroll
     for (int k = 0; k < words; k++) stage[k * HISPARSE_WARP + lane] = fetched[k];
     __syncwarp();
     left -= n;
     from += PIECES * words;
-    FetchPieces<words>(from, left, lane, fetched); // the next ones come meanwhile
 #pragma unroll 1
     for (int k = 0; k < (int)n; k += Batch) AddBatch<Batch, Transpose, Conjugate>(stage, k, lane, values, a.x + lane, sums);
   }

@@ -221,7 +221,7 @@ __device__ __forceinline__ void WriteRows(const ValuesArguments &a, const Quarte
         const bool     mine = mask >> q.lane & 1u;
 
         has |= (unsigned int)mine << b;
-        if (Values) value[b] = LoadVectorIf(mine, from + (place + __popc(mask & LowerLanes(q.lane))));
+        if (Values) value[b] = LoadValueIf(mine, from + (place + __popc(mask & LowerLanes(q.lane))));
       }
 #pragma unroll
       for (int b = 0; b < batch; b++) {
