@@ -5,7 +5,8 @@
 #include "windowsimpl.h"
 #include "../spmv/spmvrule.h"
 
-#define RULE_MIN_NONZEROS 200000 /* smaller matrices stay CSR: their products cost a launch and a chain of loads, whatever the bytes */
+#define RULE_MIN_NONZEROS 200000 /* smaller matrices stay CSR: their products cost a launch and a chain of loads, whatever the bytes, */
+#define RULE_MIN_SLICES   1024   /* and so do those with fewer slices, of which a warp each does not fill the device: 3d27-32, 256 slices, 12.7 us, CSR 7.5; 3d7-64, 2048 slices, 9.3 us, CSR 11.8 */
 #define RULE_GAIN         0.90   /* time over that of CSR from which on CSR stays */
 
 /*
@@ -22,7 +23,7 @@ typedef struct {
 // clang-format off
 static const HiSparseRule HiSparseRuleH200 = {
   0.97, /* csr: 3d27-200 656 us, bytes at copy bandwidth 635; 2d5-4096 313 of 313; elast3-80 378 of 347 */
-  0.96, /* diagonals: 0.96 to 1.00 on 3d27-200, 2d5-4096, 3d7-256, elast3-80 (452, 237, 294, 250 us) */
+  0.98, /* diagonals: 0.96 to 1.01 on 3d27-200, 2d5-4096, 3d7-256, elast3-80 (438, 230, 289, 254 us; CSR 651, 312, 411, 379) */
   0.30, /* overflow: band4 with a third of its entries in the overflow 146 us, CSR 97 us */
   0.83  /* windows: 0.85 on 3d27-200, 0.76 on perm27-128, 0.80 on mort27-128, 0.77 on rgg15-2M (633, 185, 176, 110 us; CSR's split kernel at its best 659, 188, 178, 108). 16 windows found by a shuffle: 708, 206, 199, 128 us */
 };
@@ -83,7 +84,7 @@ PetscErrorCode HiSparseRuleApply(DCSRView csr, cudaStream_t stream, HiSparseForm
 
   PetscFunctionBegin;
   *format = HISPARSE_CSR;
-  if (csr.num_nonzeros < RULE_MIN_NONZEROS) PetscFunctionReturn(PETSC_SUCCESS);
+  if (csr.num_nonzeros < RULE_MIN_NONZEROS || (PetscCount)csr.num_rows < (PetscCount)RULE_MIN_SLICES * HISPARSE_SLICE_ROWS) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(DCSRGetRules(PETSC_STATIC_ARRAY_LENGTH(RuleTables), RuleTables, (const void **)&rule));
   PetscCall(HiSparseSampleTake(csr, stream, &sample));
   cost = GetCost(csr, &sample, rule);

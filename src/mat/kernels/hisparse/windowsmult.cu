@@ -48,7 +48,7 @@ __device__ __forceinline__ void WindowsLoadPair(bool has, const PetscScalar *p, 
 
   asm("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(policy));
   if constexpr (sizeof(PetscScalar) % 8 == 0) {
-    constexpr int      loads = (int)sizeof(PetscScalar) / 8;
+    constexpr int      loads = sizeof(PetscScalar) < 8 ? 1 : (int)sizeof(PetscScalar) / 8;
     unsigned long long w[2 * loads];
 
   #pragma unroll
