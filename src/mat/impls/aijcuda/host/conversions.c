@@ -206,6 +206,26 @@ static PetscErrorCode ConvertInto(Mat A, MatType base, Mat B)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Which of our types a conversion is for. PETSc asks us for MATSEQAIJ, too, where -mat_seqaij_type makes those ours. */
+static PetscErrorCode GetOurType(Mat A, MatType type, MatType *ours)
+{
+  const MatDeviceStorageOps *storage;
+  const MatAIJCUDATypes     *types;
+  MatType                    registered;
+  char                       name[256];
+  PetscBool                  set;
+
+  PetscFunctionBegin;
+  *ours = type;
+  PetscCall(MatAIJCUDATypesFind(type, &types));
+  PetscCall(MatDeviceStorageFind(type, &registered, &storage));
+  if (types != NULL || registered != NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscOptionsGetString(((PetscObject)A)->options, ((PetscObject)A)->prefix, "-mat_seqaij_type", name, sizeof(name), &set));
+  if (set) PetscCall(MatAIJCUDATypesFind(name, &types));
+  *ours = types != NULL ? types->seq : MATSEQAIJDCSRCUDA;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Whether A is of one of our types, and on one process when the new type is sequential, on several when it is parallel. */
 static PetscErrorCode IsOursInForm(Mat A, MatType type, PetscBool *is)
 {
@@ -242,6 +262,7 @@ PetscErrorCode MatConvertFrom_AIJCUDA(Mat A, MatType type, MatReuse reuse, Mat *
     PetscCall(ConvertInto(A, base, *B));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
+  PetscCall(GetOurType(A, type, &type));
   if (!ours) PetscCall(ConvertToAIJ(A, base, reuse, B));
   else if (reuse == MAT_INITIAL_MATRIX) PetscCall(MatDuplicate(A, MAT_COPY_VALUES, B));
   ierr = ConvertFromAIJ(*B, type);
