@@ -11,6 +11,7 @@
 #endif
 
 #include "../dm/impls/da/da.h"
+#include "../dm/impls/plex/plex.h"
 #include "../ksp/pc/impls/gamg/gamg.h"
 #include "../ksp/pc/impls/jacobi/jacobi.h"
 #include "../mat/impls/aijcuda/core/parents.h"
@@ -170,6 +171,7 @@ PetscErrorCode PetscSparseCUDAInitialize(void)
   PetscCall(RegisterTypes());
   PetscCall(MatAIJCUDARegisterForeign());
   PetscCall(DMDARegister_AIJCUDA());
+  PetscCall(DMPlexRegister_AIJCUDA());
   PetscCall(RegisterPCEvents());
   PetscCall(PCJacobiRegister_AIJCUDA());
   PetscCall(PCGAMGRegister_AIJCUDA());

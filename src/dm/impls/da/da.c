@@ -6,59 +6,13 @@
   - DMCreateInterpolation() with several unknowns a point makes a MATMAIJ, which multiplies with the arrays of the matrix below it. PETSc makes a MATAIJ of it for its own device types, and so do we for ours.
 */
 #include "da.h"
+#include "../dmmatrix/dmmatrix.h"
 #include "../../../mat/impls/aijcuda/core/core.h"
-#include "../../../mat/impls/aijcuda/insert/insert.h"
 #include <petsc/private/dmimpl.h>
 
 static PetscErrorCode (*parent_create)(DM)                          = NULL;
 static PetscErrorCode (*parent_creatematrix)(DM, Mat *)             = NULL;
 static PetscErrorCode (*parent_interpolation)(DM, DM, Mat *, Vec *) = NULL;
-
-/* Whether DMCreateMatrix() makes a matrix of ours; its options have no prefix. */
-static PetscErrorCode MakesOurs(DM dm, PetscBool *ours)
-{
-  const MatAIJCUDATypes *types;
-  char                   name[256];
-  PetscBool              set;
-
-  PetscFunctionBegin;
-  PetscCall(PetscOptionsGetString(NULL, NULL, "-mat_type", name, sizeof(name), &set));
-  PetscCall(MatAIJCUDATypesFind(set ? name : dm->mattype, &types));
-  *ours = (PetscBool)(types != NULL);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Whether values of a matrix, which may have turned out to be of another type, go to the device on all processes. */
-static PetscErrorCode IsOnDevice(Mat A, PetscBool *device)
-{
-  PetscBool seq, mpi;
-
-  PetscFunctionBegin;
-  *device = PETSC_FALSE;
-  PetscCall(MatIsSeqAIJCUDA(A, &seq));
-  PetscCall(MatIsMPIAIJCUDA(A, &mpi));
-  if (seq) PetscCall(MatSeqAIJCUDAInsertsOnDevice(A, device));
-  if (mpi) PetscCall(MatMPIAIJCUDAInsertsOnDevice(A, device));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* A matrix whose pattern the device makes; NULL when it cannot, on all processes. */
-static PetscErrorCode CreateOnDevice(DM dm, Mat *A)
-{
-  PetscBool      device;
-  PetscErrorCode ierr;
-
-  PetscFunctionBegin;
-  dm->prealloc_skip = PETSC_TRUE;
-  ierr              = (*parent_creatematrix)(dm, A);
-  dm->prealloc_skip = PETSC_FALSE;
-  PetscCall(ierr);
-  PetscCall(IsOnDevice(*A, &device));
-  if (device) ierr = DMDASetMatrixPattern(dm, *A);
-  if (!device || ierr != PETSC_SUCCESS) PetscCall(MatDestroy(A));
-  PetscCall(ierr);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
 
 static PetscErrorCode DMCreateMatrix_DA_AIJCUDA(DM dm, Mat *A)
 {
@@ -66,9 +20,9 @@ static PetscErrorCode DMCreateMatrix_DA_AIJCUDA(DM dm, Mat *A)
 
   PetscFunctionBegin;
   *A = NULL;
-  PetscCall(MakesOurs(dm, &ours));
+  PetscCall(DMMatrixMakesOurs(dm, &ours));
   if (ours) PetscCall(DMDAHasStencilOfDevice(dm, &ours));
-  if (ours) PetscCall(CreateOnDevice(dm, A));
+  if (ours) PetscCall(DMMatrixCreateOnDevice(dm, parent_creatematrix, DMDASetMatrixPattern, A));
   if (*A == NULL) PetscCall((*parent_creatematrix)(dm, A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

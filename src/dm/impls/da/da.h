@@ -7,4 +7,4 @@ PETSC_INTERN PetscErrorCode DMDARegister_AIJCUDA(void);
 
 /* matrix.c */
 PETSC_INTERN PetscErrorCode DMDAHasStencilOfDevice(DM, PetscBool *);
-PETSC_INTERN PetscErrorCode DMDASetMatrixPattern(DM, Mat);
+PETSC_INTERN PetscErrorCode DMDASetMatrixPattern(DM, Mat, PetscBool *);

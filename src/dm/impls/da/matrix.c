@@ -232,13 +232,17 @@ static PetscErrorCode CreateAndSetPattern(DM dm, Mat A)
 + dm - the DMDA; DMDAHasStencilOfDevice()
 - A  - a matrix of ours that DMCreateMatrix() has made and not preallocated, and that inserts on the device
 
+  Output Parameter:
+. done - PETSC_TRUE
+
   Errors: PETSC_ERR_MEM, on all processes when one has it.
 */
-PetscErrorCode DMDASetMatrixPattern(DM dm, Mat A)
+PetscErrorCode DMDASetMatrixPattern(DM dm, Mat A, PetscBool *done)
 {
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
+  *done = PETSC_TRUE;
   if (dm->prealloc_only) {
     PetscCall(CreateAndSetPattern(dm, A)); // collective calls that agree on errors themselves
     PetscFunctionReturn(PETSC_SUCCESS);

@@ -280,7 +280,8 @@ static PetscErrorCode InsertNew(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode ZeroRows(Mat A)
+/* PETSc 3.26's host code writes beyond the end of an array in MATMPIAIJ with other layouts, and into freed memory behind a diagonal entry that it enters into an empty row of a block: no diagonal entries there. */
+static PetscErrorCode ZeroRows(Mat A, Kind kind)
 {
   PetscInt    begin, end, rows[3];
   PetscMPIInt size;
@@ -291,7 +292,7 @@ static PetscErrorCode ZeroRows(Mat A)
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
   PetscCall(MatHasCongruentLayouts(A, &congruent));
   for (PetscInt k = 0; k < 3; k++) rows[k] = PetscMin(begin + 2 + 11 * k, end - 1);
-  PetscCall(MatZeroRows(A, 3, rows, congruent || size == 1 ? 1.5 : 0, NULL, NULL)); // with other layouts PETSc 3.26's MATMPIAIJ writes beyond the end of an array
+  PetscCall(MatZeroRows(A, 3, rows, size == 1 || (congruent && kind != BAND && kind != SCATTERED) ? 1.5 : 0, NULL, NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -299,7 +300,7 @@ static PetscErrorCode ZeroRows(Mat A)
 #define STRUCTURE_OPERATIONS(X) \
   X("new entries", InsertNew(C)) \
   X("MatScale after new entries", MatScale(C, 0.5)) \
-  X("MatZeroRows", ZeroRows(C)) \
+  X("MatZeroRows", ZeroRows(C, kind)) \
   X("MatFilter", MatFilter(C, 0.3, PETSC_TRUE, PETSC_FALSE)) \
   X("MatConvert to dcsrcuda and back", k == 0 ? PETSC_SUCCESS : ConvertAndBack(&C, MATDCSRCUDA)) \
   X("MatConvert to MATAIJ and back", k == 0 ? PETSC_SUCCESS : ConvertAndBack(&C, MATAIJ)) \

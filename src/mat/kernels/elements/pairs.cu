@@ -1,0 +1,51 @@
+/* The entries of a matrix that elements make, as a list of coordinates. */
+#include "../common/search.cuh"
+#include <petscsparsecuda/elements.h>
+#include <cub/device/device_for.cuh>
+
+namespace
+{
+
+/* Pair k of the list: neighbors have the same row, and columns that are stored one after the other. */
+struct WritePair {
+  const PetscCount *offsets, *first_pairs;
+  const PetscInt   *unknowns;
+  PetscInt          num_elements;
+  PetscInt         *i, *j;
+
+  __device__ void operator()(PetscCount k) const
+  {
+    const PetscInt   element = UpperBound(first_pairs, (PetscInt)0, num_elements, k) - 1;
+    const PetscCount begin = offsets[element], size = offsets[element + 1] - begin, place = k - first_pairs[element];
+
+    i[k] = unknowns[begin + place / size];
+    j[k] = unknowns[begin + place % size];
+  }
+};
+
+} // namespace
+
+/*
+  DCSRElementsGetPairs - all pairs of unknowns of an element, for all elements
+
+  Input Parameters:
++ num_elements - elements
+. offsets      - [num_elements + 1] device: where the unknowns of each element begin
+. unknowns     - device: unknowns of the elements, one element after the other
+. num_pairs    - sum of the squares of the elements' numbers of unknowns
+. first_pairs  - [num_elements + 1] device: pairs of the elements before each, num_pairs at the end
+- stream       - asynchronous on it
+
+  Output Parameters:
++ i - [num_pairs] device: rows
+- j - [num_pairs] device: columns
+
+  Cost: a binary search for the element of a pair.
+*/
+PetscErrorCode DCSRElementsGetPairs(PetscInt num_elements, const PetscCount offsets[], const PetscInt unknowns[], PetscCount num_pairs, const PetscCount first_pairs[], PetscInt i[], PetscInt j[], cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  if (num_pairs == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCallCUDA(cub::DeviceFor::Bulk(num_pairs, WritePair{offsets, first_pairs, unknowns, num_elements, i, j}, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
