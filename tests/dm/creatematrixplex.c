@@ -8,7 +8,7 @@ static char help[] = "DMCreateMatrix() of a DMPLEX: cells, degrees, fields, boun
 typedef struct {
   PetscInt  dim;
   PetscBool simplex;
-  PetscInt  size;       /* faces of the box in each direction; uniform refinements of one simplex */
+  PetscInt  size; /* faces of the box in each direction; uniform refinements of one simplex */
   PetscInt  overlap;
   PetscInt  num_fields; /* each of degree degrees[f], with components[f] components */
   PetscInt  degrees[2], components[2];
@@ -17,17 +17,12 @@ typedef struct {
   PetscBool periodic;
 } Case;
 
-static const Case cases[] = {{1, PETSC_FALSE, 17, 0, 1, {1, 0}, {1, 0}, PETSC_FALSE, PETSC_FALSE, PETSC_FALSE},
-                             {2, PETSC_FALSE, 7, 0, 1, {1, 0}, {1, 0}, PETSC_FALSE, PETSC_FALSE, PETSC_FALSE},
-                             {2, PETSC_FALSE, 6, 0, 1, {3, 0}, {1, 0}, PETSC_TRUE, PETSC_FALSE, PETSC_FALSE},
-                             {2, PETSC_FALSE, 6, 1, 1, {2, 0}, {2, 0}, PETSC_TRUE, PETSC_FALSE, PETSC_FALSE},
+static const Case cases[] = {{1, PETSC_FALSE, 17, 0, 1, {1, 0}, {1, 0}, PETSC_FALSE, PETSC_FALSE, PETSC_FALSE}, {2, PETSC_FALSE, 7, 0, 1, {1, 0}, {1, 0}, PETSC_FALSE, PETSC_FALSE, PETSC_FALSE},
+                             {2, PETSC_FALSE, 6, 0, 1, {3, 0}, {1, 0}, PETSC_TRUE, PETSC_FALSE, PETSC_FALSE},   {2, PETSC_FALSE, 6, 1, 1, {2, 0}, {2, 0}, PETSC_TRUE, PETSC_FALSE, PETSC_FALSE},
                              {2, PETSC_TRUE, 3, 0, 2, {2, 1}, {2, 1}, PETSC_TRUE, PETSC_FALSE, PETSC_FALSE}, /* Taylor and Hood */
-                             {2, PETSC_TRUE, 3, 1, 1, {1, 0}, {3, 0}, PETSC_FALSE, PETSC_FALSE, PETSC_FALSE},
-                             {2, PETSC_FALSE, 8, 0, 1, {1, 0}, {1, 0}, PETSC_FALSE, PETSC_FALSE, PETSC_TRUE},
-                             {2, PETSC_FALSE, 6, 0, 1, {0, 0}, {2, 0}, PETSC_FALSE, PETSC_TRUE, PETSC_FALSE},
-                             {3, PETSC_FALSE, 4, 0, 1, {1, 0}, {1, 0}, PETSC_TRUE, PETSC_FALSE, PETSC_FALSE},
-                             {3, PETSC_FALSE, 3, 0, 1, {2, 0}, {3, 0}, PETSC_TRUE, PETSC_FALSE, PETSC_FALSE},
-                             {3, PETSC_FALSE, 3, 1, 2, {2, 0}, {3, 1}, PETSC_FALSE, PETSC_FALSE, PETSC_FALSE},
+                             {2, PETSC_TRUE, 3, 1, 1, {1, 0}, {3, 0}, PETSC_FALSE, PETSC_FALSE, PETSC_FALSE},   {2, PETSC_FALSE, 8, 0, 1, {1, 0}, {1, 0}, PETSC_FALSE, PETSC_FALSE, PETSC_TRUE},
+                             {2, PETSC_FALSE, 6, 0, 1, {0, 0}, {2, 0}, PETSC_FALSE, PETSC_TRUE, PETSC_FALSE},   {3, PETSC_FALSE, 4, 0, 1, {1, 0}, {1, 0}, PETSC_TRUE, PETSC_FALSE, PETSC_FALSE},
+                             {3, PETSC_FALSE, 3, 0, 1, {2, 0}, {3, 0}, PETSC_TRUE, PETSC_FALSE, PETSC_FALSE},   {3, PETSC_FALSE, 3, 1, 2, {2, 0}, {3, 1}, PETSC_FALSE, PETSC_FALSE, PETSC_FALSE},
                              {3, PETSC_TRUE, 2, 0, 2, {2, 1}, {3, 1}, PETSC_TRUE, PETSC_FALSE, PETSC_FALSE}};
 
 static PetscErrorCode Zero(PetscInt dim, PetscReal time, const PetscReal x[], PetscInt n, PetscScalar u[], void *ctx)
@@ -39,7 +34,7 @@ static PetscErrorCode Zero(PetscInt dim, PetscReal time, const PetscReal x[], Pe
 static PetscErrorCode CreateMesh(const Case *c, DM *dm)
 {
   const PetscInt       faces[3] = {c->size, c->size, c->size};
-  const DMBoundaryType around   = c->periodic ? DM_BOUNDARY_PERIODIC : DM_BOUNDARY_NONE, boundaries[3] = {around, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE};
+  const DMBoundaryType around = c->periodic ? DM_BOUNDARY_PERIODIC : DM_BOUNDARY_NONE, boundaries[3] = {around, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE};
   DM                   next;
 
   PetscFunctionBegin;

@@ -110,51 +110,96 @@ static PetscErrorCode CountElements(DM dm, PetscInt *num)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Appends the unknowns of the closure of a point, without those that boundary conditions determine. */
-static PetscErrorCode AppendClosure(DM dm, PetscSection local, PetscSection global, PetscInt point, PetscSegBuffer unknowns, PetscCount *num)
+/* A pass over closures. PETSc's DMPlexGetTransitiveClosure() also finds the orientation of every point, which costs more than all else here. */
+typedef struct {
+  DM           dm;
+  PetscSection local, global;
+  PetscInt     begin, end; /* of the points of the mesh */
+  PetscInt    *closure;    /* [end - begin] points of the present closure; owned */
+  PetscInt    *last;       /* [end - begin] the element in whose closure a point was last, -1 for none; owned */
+} Walk;
+
+static PetscErrorCode WalkDestroy(Walk *w)
 {
-  PetscInt begin, end, size, *closure = NULL, *out;
+  PetscFunctionBegin;
+  PetscCall(PetscFree2(w->closure, w->last));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode WalkCreate(DM dm, Walk *w)
+{
+  PetscFunctionBegin;
+  w->dm = dm;
+  PetscCall(DMGetLocalSection(dm, &w->local));
+  PetscCall(DMGetGlobalSection(dm, &w->global));
+  PetscCall(DMPlexGetChart(dm, &w->begin, &w->end));
+  PetscCall(PetscMalloc2(w->end - w->begin, &w->closure, w->end - w->begin, &w->last));
+  for (PetscInt k = 0; k < w->end - w->begin; k++) w->last[k] = -1;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The closure of a point, element number element. */
+static PetscErrorCode FindClosure(Walk *w, PetscInt element, PetscInt point, PetscInt *size)
+{
+  PetscInt        n, cone_size;
+  const PetscInt *cone;
+
+  PetscFunctionBegin;
+  w->closure[0] = point;
+  n             = 1;
+  for (PetscInt k = 0; k < n; k++) {
+    PetscCall(DMPlexGetConeSize(w->dm, w->closure[k], &cone_size));
+    PetscCall(DMPlexGetCone(w->dm, w->closure[k], &cone));
+    for (PetscInt c = 0; c < cone_size; c++) {
+      if (w->last[cone[c] - w->begin] == element) continue;
+      w->last[cone[c] - w->begin] = element;
+      w->closure[n++]             = cone[c];
+    }
+  }
+  *size = n;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Appends the unknowns of points, without those that boundary conditions determine. */
+static PetscErrorCode AppendUnknowns(const Walk *w, PetscInt size, PetscSegBuffer unknowns, PetscCount *num)
+{
+  PetscInt begin, end, *out;
 
   PetscFunctionBegin;
   *num = 0;
-  PetscCall(PetscSectionGetChart(local, &begin, &end));
-  PetscCall(DMPlexGetTransitiveClosure(dm, point, PETSC_TRUE, &size, &closure));
+  PetscCall(PetscSectionGetChart(w->local, &begin, &end));
   for (PetscInt k = 0; k < size; k++) {
-    const PetscInt p = closure[2 * k];
+    const PetscInt p = w->closure[k];
     PetscInt       dof, constrained, offset;
 
     if (p < begin || p >= end) continue;
-    PetscCall(PetscSectionGetDof(local, p, &dof));
+    PetscCall(PetscSectionGetDof(w->local, p, &dof));
     if (dof == 0) continue;
-    PetscCall(PetscSectionGetConstraintDof(local, p, &constrained));
-    PetscCall(PetscSectionGetOffset(global, p, &offset));
+    PetscCall(PetscSectionGetConstraintDof(w->local, p, &constrained));
+    PetscCall(PetscSectionGetOffset(w->global, p, &offset));
     if (offset < 0) offset = -(offset + 1); // of another process
     PetscCall(PetscSegBufferGetInts(unknowns, dof - constrained, &out));
     for (PetscInt d = 0; d < dof - constrained; d++) out[d] = offset + d;
     *num += dof - constrained;
   }
-  PetscCall(DMPlexRestoreTransitiveClosure(dm, point, PETSC_TRUE, &size, &closure));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode FillElements(DM dm, PetscSegBuffer unknowns, Elements *e)
+static PetscErrorCode FillElements(Walk *w, PetscSegBuffer unknowns, Elements *e)
 {
-  PetscSection local, global;
-  PetscInt     begin, end, k = 0;
-  PetscCount   num;
-  PetscBool    top = PETSC_FALSE;
+  PetscInt   element = 0, size = 0;
+  PetscCount num;
+  PetscBool  top = PETSC_FALSE;
 
   PetscFunctionBegin;
-  PetscCall(DMGetLocalSection(dm, &local));
-  PetscCall(DMGetGlobalSection(dm, &global));
-  PetscCall(DMPlexGetChart(dm, &begin, &end));
-  for (PetscInt point = begin; point < end; point++) {
-    PetscCall(IsTop(dm, point, &top));
+  for (PetscInt point = w->begin; point < w->end; point++) {
+    PetscCall(IsTop(w->dm, point, &top));
     if (!top) continue;
-    PetscCall(AppendClosure(dm, local, global, point, unknowns, &num));
-    e->offsets[k + 1]     = e->offsets[k] + num;
-    e->first_pairs[k + 1] = e->first_pairs[k] + num * num;
-    k++;
+    PetscCall(FindClosure(w, element, point, &size));
+    PetscCall(AppendUnknowns(w, size, unknowns, &num));
+    e->offsets[element + 1]     = e->offsets[element] + num;
+    e->first_pairs[element + 1] = e->first_pairs[element] + num * num;
+    element++;
   }
   PetscCall(PetscSegBufferExtractAlloc(unknowns, &e->unknowns));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -163,6 +208,7 @@ static PetscErrorCode FillElements(DM dm, PetscSegBuffer unknowns, Elements *e)
 /* The elements of this process; to be destroyed, also after an error. */
 static PetscErrorCode ElementsCreate(DM dm, Elements *e)
 {
+  Walk           walk = {.closure = NULL, .last = NULL};
   PetscSegBuffer unknowns;
   PetscErrorCode ierr;
 
@@ -172,7 +218,9 @@ static PetscErrorCode ElementsCreate(DM dm, Elements *e)
   e->offsets[0]     = 0;
   e->first_pairs[0] = 0;
   PetscCall(PetscSegBufferCreate(sizeof(PetscInt), 1 << 16, &unknowns));
-  ierr = FillElements(dm, unknowns, e);
+  ierr = WalkCreate(dm, &walk);
+  if (ierr == PETSC_SUCCESS) ierr = FillElements(&walk, unknowns, e);
+  PetscCall(WalkDestroy(&walk));
   PetscCall(PetscSegBufferDestroy(&unknowns));
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);

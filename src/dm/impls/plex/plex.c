@@ -7,7 +7,7 @@
 #include "../dmmatrix/dmmatrix.h"
 #include <petsc/private/dmimpl.h>
 
-static PetscErrorCode (*parent_create)(DM)               = NULL;
+static PetscErrorCode (*parent_create)(DM)              = NULL;
 static PetscErrorCode (*parent_creatematrix)(DM, Mat *) = NULL;
 static PetscErrorCode (*parent_clone)(DM, DM *)         = NULL;
 
