@@ -97,6 +97,10 @@ PETSC_INTERN PetscErrorCode MatAIJCUDATypesFindParallel(MatType, const MatAIJCUD
 PETSC_INTERN PetscErrorCode MatDeviceStorageRegister(MatType, const MatDeviceStorageOps *);
 PETSC_INTERN PetscErrorCode MatDeviceStorageFind(MatType, MatType *, const MatDeviceStorageOps **);
 
+/* Setups of preconditioners (devicestorage.c) */
+PETSC_INTERN void           MatDeviceStorageDefer(PetscBool);
+PETSC_INTERN PetscErrorCode MatDeviceStorageMake(Mat);
+
 /* The storage of one matrix, sequential matrices of ours only (devicestorage.c). */
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDAUseStorage(Mat, const MatDeviceStorageOps **);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDAUseCSR(Mat, const MatDeviceStorageOps **);

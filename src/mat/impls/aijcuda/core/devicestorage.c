@@ -9,6 +9,9 @@ static struct {
 } types[MAX_TYPES];
 static size_t num_types = 0;
 
+/* How many setups are under way that MatDeviceStorageDefer() was told of. */
+static int num_deferrals = 0;
+
 /*
   MatDeviceStorageRegister - Names the storage of a sequential type, whose constructor calls MatCreate_SeqAIJCUDA().
 
@@ -131,7 +134,9 @@ PetscErrorCode MatSeqAIJCUDAGetCSR(Mat A)
 
   PetscFunctionBegin;
   if (d->device.data == NULL) PetscFunctionReturn(PETSC_SUCCESS);
-  if (d->device.newest == DEVICE_VALUES_STORAGE || MatSeqAIJCUDACSRReleased(A)) PetscCall(FillCSR(A));
+  if (d->device.newest != DEVICE_VALUES_STORAGE && !MatSeqAIJCUDACSRReleased(A)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(FillCSR(A));
+  if (num_deferrals > 0) PetscCall(MatSeqAIJCUDADropStorage(A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -214,11 +219,54 @@ PetscErrorCode MatSeqAIJCUDAUseStorage(Mat A, const MatDeviceStorageOps **table)
   }
   PetscCall((*MatAIJCUDAHook.finish_insertion_seq)(A));
   if (!MatSeqAIJCUDAStorageIsCurrent(A)) {
+    if (num_deferrals > 0) {
+      PetscCall(MatSeqAIJCUDAUseCSR(A, table));
+      PetscFunctionReturn(PETSC_SUCCESS);
+    }
     PetscCall(MatSeqAIJCUDACopyToDevice(A));
     if (!d->device.declined) PetscCall(MatSeqAIJCUDACompact(A));
     if (!d->device.declined) PetscCall(UpdateStorage(A));
   }
   *table = d->device.declined ? d->device.csr : d->device.storage;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  MatDeviceStorageDefer - Says that matrices are multiplied by vectors a few times, and their rows are needed
+
+  Not Collective
+
+  Input Parameter:
+. begin - PETSC_TRUE: until the call with PETSC_FALSE, products make no storage beside CSR, and CSR that is made replaces it. Pairs of calls may be nested
+
+  Note:
+  The setup of a preconditioner needs rows of every level. With both of a matrix its peak of memory is that of both of all levels.
+*/
+void MatDeviceStorageDefer(PetscBool begin)
+{
+  num_deferrals += begin ? 1 : -1;
+}
+
+/*
+  MatDeviceStorageMake - Makes the storage of a matrix now, if it has any beside CSR and is used on the device; otherwise its first product with a vector makes it
+
+  Not Collective
+
+  Input Parameter:
+. A - a matrix of any type; sequential ones of ours have storage
+
+  Errors: PETSC_ERR_MEM; the matrix is as it was.
+*/
+PetscErrorCode MatDeviceStorageMake(Mat A)
+{
+  const MatDeviceStorageOps *table;
+  PetscBool                  ours, device;
+
+  PetscFunctionBegin;
+  PetscCall(MatIsSeqAIJCUDA(A, &ours));
+  if (!ours || !A->assembled || MatSeqAIJCUDAGet(A)->device.storage == MatSeqAIJCUDAGet(A)->device.csr) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatSeqAIJCUDAUseDevice(A, &device));
+  if (device) PetscCall(MatSeqAIJCUDAUseForMult(A, mult, &table));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
