@@ -114,7 +114,8 @@ typedef struct {
   DCSRSpMVKind          spmv_kind;      /* -mat_dcsr_spmv */
   DCSRSpMVTransposeKind spmvt_kind;     /* -mat_dcsr_spmv_transpose */
   PetscInt              product_slices; /* -mat_dcsr_product_slices: of products of three matrices whose first one this is; 0 is automatic */
-  PetscInt              storage_format; /* of the storage beside CSR, which reads the option (setfromoptions()) and says what it means; 0 is the default */
+  PetscInt              storage_format;    /* of the storage beside CSR, which reads the option (setfromoptions()) and says what it means; 0 is the default */
+  PetscInt              storage_precision; /* of its values; the same */
 } MatAIJCUDAOptions;
 
 /* The spptr of a sequential matrix of ours. */
