@@ -2,6 +2,7 @@
 static char help[] = "hisparsecuda whose diagonals have values in single precision, against MATAIJ: products, values, copies, conversions, a preconditioning matrix, and who reads the option. On the host all digits stay.\n\n";
 
 #include "../dcsr/testmat.h"
+#include <petscsparsecuda/sys.h>
 #include <petscksp.h>
 
 #define PREFIX   "p_"
