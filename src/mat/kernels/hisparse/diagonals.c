@@ -49,7 +49,7 @@ static PetscErrorCode ValuesCreate(void *structure, cudaStream_t stream, void **
 
   PetscFunctionBegin;
   PetscCall(PetscNew(&v));
-  *values = v;
+  *values      = v;
   v->precision = d->precision;
   PetscCallGoto(ierr, failed, PetscSparseCUDAMalloc_Private(PieceBytes(d), "values of diagonals", stream, &v->values));
   PetscCallGoto(ierr, failed, PetscSparseCUDAMalloc(d->num_nonzeros - d->num_piece_values, "values outside of diagonals", stream, &v->overflow_values));

@@ -181,16 +181,16 @@ __device__ __forceinline__ void WriteSums(const MultArguments &a, PetscInt slice
 template <typename Stored, int Threads, int Batch, int Resident, bool Transpose, bool Conjugate>
 __global__ void __launch_bounds__(Threads, Resident / Threads) MultKernel(const MultArguments a)
 {
-  constexpr int      words  = PieceView<Stored, Transpose>::words;
-  constexpr int      staged = (PIECES + Batch - 1) / Batch * Batch; // pieces behind the last have no bits
-  __shared__ uint4   stages[Threads / HISPARSE_WARP][(staged * words + 1) / 2];
-  const int          lane = (int)threadIdx.x % HISPARSE_WARP, warp = (int)threadIdx.x / HISPARSE_WARP;
-  const PetscInt     slice = (PetscInt)blockIdx.x * (Threads / HISPARSE_WARP) + warp;
-  uint2 *const       stage = (uint2 *)stages[warp];
-  const uint2       *from;
-  const Stored      *values;
-  unsigned int       left;
-  PetscScalar        sums[ROWS] = {};
+  constexpr int    words  = PieceView<Stored, Transpose>::words;
+  constexpr int    staged = (PIECES + Batch - 1) / Batch * Batch; // pieces behind the last have no bits
+  __shared__ uint4 stages[Threads / HISPARSE_WARP][(staged * words + 1) / 2];
+  const int        lane = (int)threadIdx.x % HISPARSE_WARP, warp = (int)threadIdx.x / HISPARSE_WARP;
+  const PetscInt   slice = (PetscInt)blockIdx.x * (Threads / HISPARSE_WARP) + warp;
+  uint2 *const     stage = (uint2 *)stages[warp];
+  const uint2     *from;
+  const Stored    *values;
+  unsigned int     left;
+  PetscScalar      sums[ROWS] = {};
 
   if (slice >= a.num_slices) return; // whole warps
   if constexpr (Transpose) {
@@ -291,7 +291,10 @@ struct Entry {
   } launch[2]; // by HiSparsePrecision
 };
 
-#define LAUNCHERS(Stored, threads, batch, resident) {Launch<Stored, threads, batch, resident, false, false>, Launch<Stored, threads, batch, resident, true, false>, Launch<Stored, threads, batch, resident, true, PetscDefined(USE_COMPLEX)>}
+#define LAUNCHERS(Stored, threads, batch, resident) \
+  { \
+    Launch<Stored, threads, batch, resident, false, false>, Launch<Stored, threads, batch, resident, true, false>, Launch<Stored, threads, batch, resident, true, PetscDefined(USE_COMPLEX)> \
+  }
 #define ENTRY(threads, batch, resident) {{threads, batch, resident}, {LAUNCHERS(PetscScalar, threads, batch, resident), LAUNCHERS(StoredSingle, threads, batch, resident)}},
 const Entry entries[] = {HISPARSE_CONFIGS(ENTRY)};
 static_assert(HISPARSE_VALUES_SCALAR == 0 && HISPARSE_VALUES_SINGLE == 1, "Launchers are in this order");

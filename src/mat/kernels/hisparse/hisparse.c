@@ -3,7 +3,7 @@
 */
 #include "hisparseimpl.h"
 
-const char *const HiSparseFormats[] = {"auto", "diagonals", "windows", "csr", "HiSparseFormat", "HISPARSE_", NULL};
+const char *const HiSparseFormats[]    = {"auto", "diagonals", "windows", "csr", "HiSparseFormat", "HISPARSE_", NULL};
 const char *const HiSparsePrecisions[] = {"scalar", "single", "HiSparsePrecision", "HISPARSE_VALUES_", NULL};
 
 static const HiSparseFormatOps *FormatOps(HiSparseFormat format)

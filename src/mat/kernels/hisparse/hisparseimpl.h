@@ -136,18 +136,18 @@ typedef struct {
 /* Structure. */
 typedef struct {
   HiSparsePrecision precision; /* of all values that are made for this structure; HISPARSE_VALUES_SCALAR with PETSc in single precision */
-  PetscInt         num_rows;
-  PetscInt         num_columns;
-  PetscCount       num_nonzeros;     /* in pieces and in the overflow */
-  PetscCount       num_piece_values; /* in pieces */
-  PetscInt         num_slices;       /* of rows */
-  PetscInt         num_column_slices;
-  PetscCount       num_pieces;
-  PetscCount       max_quarter; /* most entries in a quarter of a slice, 32 rows, overflow included */
-  HiSparseSlice   *slices;      /* [num_slices]; owned */
-  HiSparsePiece   *pieces;      /* [num_pieces] by slice, then by c0; owned */
-  HiSparseOverflow overflow;
-  int32_t         *overflow_slices; /* [num_slices + 1] first row of the overflow that is in this slice or behind it; NULL without overflow; owned */
+  PetscInt          num_rows;
+  PetscInt          num_columns;
+  PetscCount        num_nonzeros;     /* in pieces and in the overflow */
+  PetscCount        num_piece_values; /* in pieces */
+  PetscInt          num_slices;       /* of rows */
+  PetscInt          num_column_slices;
+  PetscCount        num_pieces;
+  PetscCount        max_quarter; /* most entries in a quarter of a slice, 32 rows, overflow included */
+  HiSparseSlice    *slices;      /* [num_slices]; owned */
+  HiSparsePiece    *pieces;      /* [num_pieces] by slice, then by c0; owned */
+  HiSparseOverflow  overflow;
+  int32_t          *overflow_slices; /* [num_slices + 1] first row of the overflow that is in this slice or behind it; NULL without overflow; owned */
 
   /* For A^T x; NULL and 0 before the first such product */
   PetscCount               num_transposed_pieces;

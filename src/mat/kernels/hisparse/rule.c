@@ -43,9 +43,9 @@ static HiSparseCost GetCost(DCSRView csr, HiSparsePrecision precision, const HiS
   const double scalar = sizeof(PetscScalar), rows = (double)csr.num_rows, entries = (double)csr.num_nonzeros;
   const double vectors = scalar * (rows + (double)csr.num_columns), offsets = rows * (csr.wide ? sizeof(int64_t) : sizeof(int32_t));
   const double part = (double)sample->entries > 0 ? entries / (double)sample->entries : 0, others = (double)(sample->entries - sample->in_pieces) * part;
-  const double value = precision == HISPARSE_VALUES_SINGLE ? (double)(sizeof(PetscScalar) / sizeof(PetscReal) * sizeof(float)) : scalar; // of a piece
+  const double value     = precision == HISPARSE_VALUES_SINGLE ? (double)(sizeof(PetscScalar) / sizeof(PetscReal) * sizeof(float)) : scalar; // of a piece
   const double diagonals = precision == HISPARSE_VALUES_SINGLE && !PetscDefined(USE_REAL_SINGLE) ? rule->single : rule->diagonals;
-  const double wide = (double)sample->wide_blocks / (double)sample->blocks;
+  const double wide      = (double)sample->wide_blocks / (double)sample->blocks;
   HiSparseCost cost;
 
   cost.csr       = (vectors + offsets + entries * (scalar + sizeof(int32_t))) / rule->csr;

@@ -423,7 +423,7 @@ static PetscErrorCode CheckArray(const Host *h, const void *device, const void *
 static PetscErrorCode CheckValues(const Host *h, const PetscScalar device[], const PetscScalar host[], const char what[], const char where[])
 {
   PetscScalar *copy;
-  PetscInt     wrong = 0;
+  PetscInt     wrong   = 0;
   PetscCount   rounded = 0;
 
   PetscFunctionBeginUser;
