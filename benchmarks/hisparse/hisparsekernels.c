@@ -3,6 +3,7 @@ static char help[] = "Times HiSparse, its products and conversions, against our 
   -formats a,b     : only these: auto, diagonals, windows\n\
   -output file     : result records as JSON Lines, appended\n\
   -commit id       : for the records\n\
+  -single          : diagonals with values in single precision, too\n\
   -sweep           : the time of every launch configuration instead of the records; make CFLAGS=-DSPMV_SWEEP CUDAFLAGS=-DSPMV_SWEEP compiles more\n\
   -samples n       : samples of one measurement at most\n\
   -repetitions n   : of what is timed as a program sees it\n";
@@ -18,7 +19,8 @@ static char help[] = "Times HiSparse, its products and conversions, against our 
 /* Cases beside those of the products with CSR. */
 static const char *const extra_cases[] = {"3d27-128", "mort27-128", "perm27-128", "rgg15-2M", "rgg15x3"};
 
-#define MAX_CASES 64
+#define MAX_CASES        64
+#define SINGLE_TOLERANCE ((PetscReal)1e-6) /* of products with values that are rounded */
 
 /* All that one case needs. Arrays of 2: A x and A^T x. */
 typedef struct {
@@ -35,6 +37,7 @@ typedef struct {
   HiSparse       hisparse;
   PetscBool      wanted[HISPARSE_CSR];
   PetscBool      sweep;
+  PetscBool      single;
 } HiSparseBench;
 
 static const char *const directions[2]   = {"n", "t"};
@@ -237,7 +240,7 @@ static PetscErrorCode MeasureMaking(HiSparseBench *b, PetscReal bytes)
     HiSparse       made, copy;
 
     PetscCall(BenchNow(t));
-    PetscCall(HiSparseCreate(b->csr, b->format, stream, &made));
+    PetscCall(HiSparseCreate(b->csr, b->format, HISPARSE_VALUES_SCALAR, stream, &made));
     PetscCall(BenchNow(t + 1));
     PetscCall(HiSparsePrepare(made, PETSC_TRUE, stream));
     PetscCall(BenchNow(t + 2));
@@ -372,11 +375,42 @@ static PetscErrorCode CaseFormats(HiSparseBench *b)
   for (HiSparseFormat format = b->sweep ? HISPARSE_DIAGONALS : HISPARSE_AUTO; format < HISPARSE_CSR; format++) {
     if (!b->wanted[format]) continue;
     b->format = format;
-    PetscCall(HiSparseCreate(b->csr, format, b->bench.stream, &b->hisparse));
+    PetscCall(HiSparseCreate(b->csr, format, HISPARSE_VALUES_SCALAR, b->bench.stream, &b->hisparse));
     if (b->hisparse == NULL) PetscCall(FormatIsCSR(b));
     else PetscCall(!b->sweep ? FormatRecords(b) : format == HISPARSE_DIAGONALS ? SweepDiagonals(b) : SweepWindows(b));
     PetscCall(HiSparseDestroy(&b->hisparse, b->bench.stream));
   }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Products with diagonals whose values are in single precision, against our own CSR, and their bytes for A x. The vectors are as they were, and so are the sums. */
+static PetscErrorCode SingleRecords(HiSparseBench *b)
+{
+  const PetscReal nz   = (PetscReal)PetscMax(b->csr.num_nonzeros, 1);
+  const char     *name = b->product[0].matrix.name;
+  HiSparseInfo    info;
+  HiSparse        hisparse;
+
+  PetscFunctionBegin;
+  PetscCall(HiSparseCreate(b->csr, HISPARSE_DIAGONALS, HISPARSE_VALUES_SINGLE, b->bench.stream, &hisparse));
+  if (hisparse == NULL) {
+    PetscCall(PetscPrintf(PETSC_COMM_SELF, "  single: stays CSR\n"));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  for (PetscInt k = 0; k < 2; k++) {
+    HiSparseProduct h = {hisparse, &b->product[k]};
+    char            metric[64];
+    PetscReal       us;
+
+    PetscCall(HiSparsePrepare(hisparse, transposes[k], b->bench.stream));
+    PetscCall(BenchProductCheckTo(&b->product[k], "single", SINGLE_TOLERANCE, HiSparseProductRun, &h));
+    PetscCall(BenchTimerMeasure(&b->bench.timer, PETSC_TRUE, HiSparseProductRun, &h, &us));
+    PetscCall(PetscSNPrintf(metric, sizeof(metric), "time-%s-cold-single", directions[k]));
+    PetscCall(BenchRecord(&b->bench, name, metric, "us", us, b->dcsr[k], dcsr_competitor, b->floor));
+  }
+  PetscCall(HiSparseGetInfo(hisparse, &info));
+  PetscCall(BenchRecord(&b->bench, name, "bytes-single", "bytes a nonzero", (PetscReal)(info.bytes - info.transpose_bytes) / nz, b->dcsr_bytes[0] / nz, dcsr_competitor, -1));
+  PetscCall(HiSparseDestroy(&hisparse, b->bench.stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -393,6 +427,7 @@ static PetscErrorCode Case(HiSparseBench *b, const char name[])
     PetscCall(MeasureCusparse(b));
   }
   PetscCall(CaseFormats(b));
+  if (b->single && !b->sweep) PetscCall(SingleRecords(b));
   PetscCall(BenchProductDestroy(b->product + 1));
   PetscCall(BenchProductDestroy(b->product));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -430,6 +465,7 @@ int main(int argc, char **argv)
   PetscCall(BenchOptionsRepetitions(&b.bench, PetscOptionsObject));
   PetscCall(ReadFormats(&b, PetscOptionsObject));
   PetscCall(PetscOptionsBool("-sweep", "Time every launch configuration", NULL, b.sweep, &b.sweep, NULL));
+  PetscCall(PetscOptionsBool("-single", "Time diagonals with values in single precision, too", NULL, b.single, &b.single, NULL));
   PetscCall(PetscOptionsReal("-budget", "Microseconds of one measurement", NULL, b.bench.budget_us, &b.bench.budget_us, NULL));
   PetscOptionsEnd();
   PetscCall(BenchOpen(&b.bench, "hisparse"));

@@ -17,19 +17,27 @@ typedef enum {
 } HiSparseFormat;
 PETSC_INTERN const char *const HiSparseFormats[]; /* for PetscOptionsEnum(): names, type name, prefix, NULL */
 
+/* -mat_hisparse_values: what diagonals keep of a value. Windows, entries outside of diagonals, vectors and sums are PetscScalar always. */
+typedef enum {
+  HISPARSE_VALUES_SCALAR, /* PetscScalar */
+  HISPARSE_VALUES_SINGLE  /* single precision, real or complex as PetscScalar is; with PETSc in single precision the same as SCALAR */
+} HiSparsePrecision;
+PETSC_INTERN const char *const HiSparsePrecisions[]; /* for PetscOptionsEnum() */
+
 typedef struct _n_HiSparse *HiSparse;
 
 /* What a matrix became; on the host. */
 typedef struct {
-  HiSparseFormat format;
-  size_t         bytes;           /* device memory, everything that exists now; what is shared counts in each matrix */
-  size_t         transpose_bytes; /* the part of it that only the transpose product reads */
-  PetscCount     num_pieces;      /* diagonals: masked pieces of diagonals; windows: thread blocks with 16-bit columns */
-  PetscCount     num_others;      /* diagonals: entries outside of pieces, which lie in CSR; windows: thread blocks with 32-bit columns */
+  HiSparseFormat    format;
+  HiSparsePrecision precision;       /* of the stored values; HISPARSE_VALUES_SINGLE only where it differs from PetscScalar */
+  size_t            bytes;           /* device memory, everything that exists now; what is shared counts in each matrix */
+  size_t            transpose_bytes; /* the part of it that only the transpose product reads */
+  PetscCount        num_pieces;      /* diagonals: masked pieces of diagonals; windows: thread blocks with 16-bit columns */
+  PetscCount        num_others;      /* diagonals: entries outside of pieces, which lie in CSR; windows: thread blocks with 32-bit columns */
 } HiSparseInfo;
 
 /* All functions queue their work on stream; arrays are on the device unless they are said to be on the host. A function that fails leaves its HiSparse as it was. */
-PETSC_INTERN PetscErrorCode HiSparseCreate(DCSRView csr, HiSparseFormat format, cudaStream_t stream, HiSparse *hisparse); /* *hisparse NULL: CSR is as good. csr is compact with sorted columns; synchronizes */
+PETSC_INTERN PetscErrorCode HiSparseCreate(DCSRView csr, HiSparseFormat format, HiSparsePrecision precision, cudaStream_t stream, HiSparse *hisparse); /* *hisparse NULL: CSR is as good. csr is compact with sorted columns; synchronizes */
 PETSC_INTERN PetscErrorCode HiSparseDestroy(HiSparse *hisparse, cudaStream_t stream);
 PETSC_INTERN PetscErrorCode HiSparseDuplicate(HiSparse hisparse, cudaStream_t stream, HiSparse *copy); /* shares structure and, until one of the two changes them, values */
 PETSC_INTERN PetscErrorCode HiSparseGetInfo(HiSparse hisparse, HiSparseInfo *info);

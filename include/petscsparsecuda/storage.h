@@ -49,7 +49,7 @@ typedef struct {
   const char *name;         /* what the viewer says */
   PetscBool   replaces_csr; /* the CSR is released when the storage is made */
 
-  PetscErrorCode (*setfromoptions)(Mat, PetscOptionItems); /* its options, part of MatSetFromOptions() and of the constructor; what they say is in options.storage_format; NULL: it has none */
+  PetscErrorCode (*setfromoptions)(Mat, PetscOptionItems); /* its options, part of MatSetFromOptions() and of the constructor; what they say is in options.storage_format and options.storage_precision; NULL: it has none */
 
   /* Storage from compact CSR, with sorted columns and with values, and back. DCSR has none of these three. */
   PetscErrorCode (*create)(Mat, DCSRView, cudaStream_t, void **);              /* *data NULL: the storage does not pay for this matrix, which uses CSR until its structure changes */

@@ -18,22 +18,24 @@ static HiSparse GetHiSparse(Mat A)
   return GetStorage(A)->hisparse;
 }
 
-/* Another format than that of a storage that is there: CSR gets the values, and the next product makes the storage again. */
+/* Another format or precision than that of a storage that is there: CSR gets the values, and the next product makes the storage again. */
 static PetscErrorCode SetFromOptions_HiSparse(Mat A, PetscOptionItems PetscOptionsObject)
 {
   Mat_SeqAIJCUDA *d      = MatSeqAIJCUDAGet(A);
-  PetscEnum       format = (PetscEnum)d->options.storage_format;
+  PetscEnum       format = (PetscEnum)d->options.storage_format, precision = (PetscEnum)d->options.storage_precision;
 
   PetscFunctionBegin;
   PetscOptionsHeadBegin(PetscOptionsObject, "HiSparse on the device (hisparsecuda) options");
   PetscCall(PetscOptionsEnum("-mat_hisparse_format", "How the matrix is stored", "MATHISPARSECUDA", HiSparseFormats, format, &format, NULL));
+  PetscCall(PetscOptionsEnum("-mat_hisparse_values", "Precision of the values that diagonals store", "MATHISPARSECUDA", HiSparsePrecisions, precision, &precision, NULL));
   PetscOptionsHeadEnd();
-  if ((PetscInt)format == d->options.storage_format) PetscFunctionReturn(PETSC_SUCCESS);
+  if ((PetscInt)format == d->options.storage_format && (PetscInt)precision == d->options.storage_precision) PetscFunctionReturn(PETSC_SUCCESS);
   if (d->device.structure && !d->device.lent) {
     PetscCall(MatSeqAIJCUDAGetCSR(A));
     PetscCall(MatSeqAIJCUDADropStorage(A));
   }
-  d->options.storage_format = (PetscInt)format;
+  d->options.storage_format    = (PetscInt)format;
+  d->options.storage_precision = (PetscInt)precision;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -58,13 +60,14 @@ failed:
 
 static PetscErrorCode Create_HiSparse(Mat A, DCSRView csr, cudaStream_t stream, void **data)
 {
-  const HiSparseFormat format   = (HiSparseFormat)MatSeqAIJCUDAGet(A)->options.storage_format;
-  HiSparse             hisparse = NULL;
+  const HiSparseFormat    format    = (HiSparseFormat)MatSeqAIJCUDAGet(A)->options.storage_format;
+  const HiSparsePrecision precision = (HiSparsePrecision)MatSeqAIJCUDAGet(A)->options.storage_precision;
+  HiSparse                hisparse  = NULL;
 
   PetscFunctionBegin;
   *data = NULL;
   if (format == HISPARSE_CSR || csr.num_nonzeros == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(HiSparseCreate(csr, format, stream, &hisparse));
+  PetscCall(HiSparseCreate(csr, format, precision, stream, &hisparse));
   PetscCall(Wrap(&hisparse, stream, data));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -124,9 +127,9 @@ static PetscErrorCode View_HiSparse(Mat A, PetscViewer viewer)
 
   PetscFunctionBegin;
   PetscCall(HiSparseGetInfo(GetHiSparse(A), &info));
-  PetscCall(PetscViewerASCIIPrintf(viewer, "%s: %s, %.2f bytes a nonzero and %.2f for transpose products, %" PetscCount_FMT " %s, %" PetscCount_FMT " %s\n", MATHISPARSECUDA, HiSparseFormats[info.format],
+  PetscCall(PetscViewerASCIIPrintf(viewer, "%s: %s, %.2f bytes a nonzero and %.2f for transpose products, %" PetscCount_FMT " %s, %" PetscCount_FMT " %s%s\n", MATHISPARSECUDA, HiSparseFormats[info.format],
                                    (double)(info.bytes - info.transpose_bytes) / nonzeros, (double)info.transpose_bytes / nonzeros, info.num_pieces, info.format == HISPARSE_WINDOWS ? "blocks with 16-bit columns" : "pieces of diagonals",
-                                   info.num_others, info.format == HISPARSE_WINDOWS ? "with 32-bit columns" : "entries outside of them"));
+                                   info.num_others, info.format == HISPARSE_WINDOWS ? "with 32-bit columns" : "entries outside of them", info.precision == HISPARSE_VALUES_SINGLE ? ", values in single precision" : ""));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -29,9 +29,16 @@ static PetscErrorCode ValuesDestroy(void **values, cudaStream_t stream)
   PetscFunctionBegin;
   if (v == NULL) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscSparseCUDAFree(&v->values, stream));
+  PetscCall(PetscSparseCUDAFree(&v->overflow_values, stream));
   PetscCall(PetscSparseCUDAFree(&v->transposed_values, stream));
   PetscCall(PetscFree(*values));
   PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Bytes of the values of all pieces. */
+static size_t PieceBytes(const HiSparseDiagonals *d)
+{
+  return (size_t)d->num_piece_values * (d->precision == HISPARSE_VALUES_SINGLE ? sizeof(PetscScalar) / sizeof(PetscReal) * sizeof(float) : sizeof(PetscScalar));
 }
 
 static PetscErrorCode ValuesCreate(void *structure, cudaStream_t stream, void **values)
@@ -42,9 +49,10 @@ static PetscErrorCode ValuesCreate(void *structure, cudaStream_t stream, void **
 
   PetscFunctionBegin;
   PetscCall(PetscNew(&v));
-  *values = v;
-  PetscCallGoto(ierr, failed, PetscSparseCUDAMalloc(d->num_values, "values of diagonals", stream, &v->values));
-  if (d->num_piece_values < d->overflow_begin) PetscCallCUDAGoto(ierr, failed, cudaMemsetAsync(v->values + d->num_piece_values, 0, (size_t)(d->overflow_begin - d->num_piece_values) * sizeof(*v->values), stream));
+  *values      = v;
+  v->precision = d->precision;
+  PetscCallGoto(ierr, failed, PetscSparseCUDAMalloc_Private(PieceBytes(d), "values of diagonals", stream, &v->values));
+  PetscCallGoto(ierr, failed, PetscSparseCUDAMalloc(d->num_nonzeros - d->num_piece_values, "values outside of diagonals", stream, &v->overflow_values));
   PetscFunctionReturn(PETSC_SUCCESS);
 failed:
   PetscCall(ValuesDestroy(values, stream));
@@ -54,11 +62,15 @@ failed:
 /* The transposed overflow is made again when it is needed. */
 static PetscErrorCode ValuesCopy(void *structure, const void *from, void *to, cudaStream_t stream)
 {
-  const HiSparseDiagonals *d = (const HiSparseDiagonals *)structure;
+  const HiSparseDiagonals       *d      = (const HiSparseDiagonals *)structure;
+  const HiSparseDiagonalsValues *source = (const HiSparseDiagonalsValues *)from;
+  HiSparseDiagonalsValues       *target = (HiSparseDiagonalsValues *)to;
+  const size_t                   others = (size_t)(d->num_nonzeros - d->num_piece_values);
 
   PetscFunctionBegin;
-  ((HiSparseDiagonalsValues *)to)->transposed_state = HISPARSE_TRANSPOSED_STALE;
-  PetscCallCUDA(cudaMemcpyAsync(((HiSparseDiagonalsValues *)to)->values, ((const HiSparseDiagonalsValues *)from)->values, (size_t)d->num_values * sizeof(PetscScalar), cudaMemcpyDeviceToDevice, stream));
+  target->transposed_state = HISPARSE_TRANSPOSED_STALE;
+  PetscCallCUDA(cudaMemcpyAsync(target->values, source->values, PieceBytes(d), cudaMemcpyDeviceToDevice, stream));
+  if (others > 0) PetscCallCUDA(cudaMemcpyAsync(target->overflow_values, source->overflow_values, others * sizeof(*target->overflow_values), cudaMemcpyDeviceToDevice, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -66,8 +78,9 @@ static PetscErrorCode ValuesCopy(void *structure, const void *from, void *to, cu
   HiSparseDiagonalsCreate - structure and values of compact CSR as masked diagonals
 
   Input Parameters:
-+ csr    - compact, columns of a row sorted, with values
-- stream - synchronizes it
++ csr       - compact, columns of a row sorted, with values
+. precision - of the values of pieces; those in single precision are rounded
+- stream    - synchronizes it
 
   Output Parameters:
 + structure - a HiSparseDiagonals *; NULL when more than half of the entries are on diagonals with too few entries
@@ -75,7 +88,7 @@ static PetscErrorCode ValuesCopy(void *structure, const void *from, void *to, cu
 
   Errors: PETSC_ERR_MEM; both are NULL then.
 */
-PetscErrorCode HiSparseDiagonalsCreate(DCSRView csr, cudaStream_t stream, void **structure, void **values)
+PetscErrorCode HiSparseDiagonalsCreate(DCSRView csr, HiSparsePrecision precision, cudaStream_t stream, void **structure, void **values)
 {
   HiSparseDiagonals *d;
   PetscBool          fits;
@@ -84,7 +97,8 @@ PetscErrorCode HiSparseDiagonalsCreate(DCSRView csr, cudaStream_t stream, void *
   PetscFunctionBegin;
   *values = NULL;
   PetscCall(PetscNew(&d));
-  *structure = d;
+  *structure   = d;
+  d->precision = PetscDefined(USE_REAL_SINGLE) ? HISPARSE_VALUES_SCALAR : precision;
   PetscCallGoto(ierr, failed, HiSparseConfigGet(0, &d->config));
   PetscCallGoto(ierr, failed, HiSparseDiagonalsEncode(csr, stream, d, &fits));
   if (!fits) {
@@ -123,9 +137,10 @@ static PetscErrorCode GetInfo(void *structure, void *values, HiSparseInfo *info)
   size_t                         transposed = 0;
 
   PetscFunctionBegin;
+  info->precision  = v->precision;
   info->num_pieces = d->num_pieces;
   info->num_others = (PetscCount)overflow;
-  info->bytes      = (size_t)d->num_slices * sizeof(*d->slices) + (size_t)d->num_pieces * sizeof(*d->pieces) + (size_t)d->num_values * sizeof(*v->values);
+  info->bytes      = (size_t)d->num_slices * sizeof(*d->slices) + (size_t)d->num_pieces * sizeof(*d->pieces) + PieceBytes(d) + overflow * sizeof(*v->overflow_values);
   if (d->overflow_slices != NULL) info->bytes += ((size_t)d->num_slices + 1) * sizeof(*d->overflow_slices);
   PetscCall(OverflowBytes(&d->overflow, &info->bytes));
   if (d->transposed_slices != NULL) transposed = (size_t)d->num_transposed_pieces * sizeof(*d->transposed_pieces) + ((size_t)d->num_column_slices + 1) * sizeof(*d->transposed_slices);

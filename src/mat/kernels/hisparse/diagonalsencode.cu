@@ -342,7 +342,7 @@ PetscErrorCode Encode(DCSRView csr, EncodeArguments *a, cudaStream_t stream, HiS
   Input Parameters:
 + csr    - compact, columns of a row sorted, at least one entry; values are not read
 . stream - synchronizes it
-- d      - all 0 but for the configuration
+- d      - all 0 but for the configuration and the precision
 
   Output Parameters:
 + d    - the structure but for what the transpose needs; its owner frees it also after an error
@@ -371,8 +371,6 @@ PetscErrorCode HiSparseDiagonalsEncode(DCSRView csr, cudaStream_t stream, HiSpar
   a.num_slices         = d->num_slices;
   if (csr.wide) PetscCallGoto(ierr, cleanup, Encode<int64_t>(csr, &a, stream, d, fits));
   else PetscCallGoto(ierr, cleanup, Encode<int32_t>(csr, &a, stream, d, fits));
-  d->overflow_begin = (d->num_piece_values + 3) / 4 * 4;
-  d->num_values     = d->overflow_begin + (d->num_nonzeros - d->num_piece_values);
 cleanup:
   PetscCall(PetscSparseCUDAFree(&a.pieces, stream));
   PetscCall(PetscSparseCUDAFree(&a.num_values, stream));

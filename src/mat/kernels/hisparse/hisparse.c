@@ -3,7 +3,8 @@
 */
 #include "hisparseimpl.h"
 
-const char *const HiSparseFormats[] = {"auto", "diagonals", "windows", "csr", "HiSparseFormat", "HISPARSE_", NULL};
+const char *const HiSparseFormats[]    = {"auto", "diagonals", "windows", "csr", "HiSparseFormat", "HISPARSE_", NULL};
+const char *const HiSparsePrecisions[] = {"scalar", "single", "HiSparsePrecision", "HISPARSE_VALUES_", NULL};
 
 static const HiSparseFormatOps *FormatOps(HiSparseFormat format)
 {
@@ -60,9 +61,10 @@ failed:
   HiSparseCreate - a matrix in one of the formats that are smaller than CSR
 
   Input Parameters:
-+ csr    - compact, columns of a row sorted, with values; is not needed afterwards
-. format - HISPARSE_AUTO: the rule chooses; HISPARSE_DIAGONALS, HISPARSE_WINDOWS: this one, when it fits the matrix at all; HISPARSE_CSR: none
-- stream - synchronizes it
++ csr       - compact, columns of a row sorted, with values; is not needed afterwards
+. format    - HISPARSE_AUTO: the rule chooses; HISPARSE_DIAGONALS, HISPARSE_WINDOWS: this one, when it fits the matrix at all; HISPARSE_CSR: none
+. precision - HISPARSE_VALUES_SINGLE: values on diagonals are rounded to single precision; the other formats do not know it
+- stream    - synchronizes it
 
   Output Parameter:
 . hisparse - NULL when CSR is as good, and after an error; free it with HiSparseDestroy()
@@ -71,7 +73,7 @@ failed:
 
   Cost: a read of the columns, and of the values, and a write of what is made.
 */
-PetscErrorCode HiSparseCreate(DCSRView csr, HiSparseFormat format, cudaStream_t stream, HiSparse *hisparse)
+PetscErrorCode HiSparseCreate(DCSRView csr, HiSparseFormat format, HiSparsePrecision precision, cudaStream_t stream, HiSparse *hisparse)
 {
   const HiSparseFormatOps *ops;
   void                    *structure = NULL, *values = NULL;
@@ -82,10 +84,10 @@ PetscErrorCode HiSparseCreate(DCSRView csr, HiSparseFormat format, cudaStream_t 
   PetscCheck(csr.row_offsets != NULL || csr.segments == NULL, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE, "Only compact storage has a second format, call DCSRDefragment() first");
   PetscCheck(csr.values != NULL || csr.num_nonzeros == 0, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE, "The matrix has structure only, it has no values for a second format");
   if (csr.num_nonzeros == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  if (format == HISPARSE_AUTO) PetscCall(HiSparseRuleApply(csr, stream, &format));
+  if (format == HISPARSE_AUTO) PetscCall(HiSparseRuleApply(csr, precision, stream, &format));
   ops = FormatOps(format);
   if (ops == NULL) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(ops->create(csr, stream, &structure, &values));
+  PetscCall(ops->create(csr, precision, stream, &structure, &values));
   if (structure == NULL) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCallGoto(ierr, failed, Create(csr, format, structure, values, hisparse));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -142,6 +144,7 @@ PetscErrorCode HiSparseDuplicate(HiSparse hisparse, PETSC_UNUSED cudaStream_t st
 PetscErrorCode HiSparseGetInfo(HiSparse hisparse, HiSparseInfo *info)
 {
   PetscFunctionBegin;
+  info->precision = HISPARSE_VALUES_SCALAR;
   PetscCall(hisparse->ops->getinfo(hisparse->structure->data, hisparse->values->data, info));
   info->format = hisparse->format;
   PetscFunctionReturn(PETSC_SUCCESS);

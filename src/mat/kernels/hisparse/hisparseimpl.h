@@ -14,13 +14,13 @@
   Functions that write values are called when nobody else has them (hisparse.c copies first).
 */
 typedef struct {
-  /* *structure and *values NULL: the format does not fit the matrix. csr is compact, has values, rows sorted by column, and at least one entry. May synchronize */
-  PetscErrorCode (*create)(DCSRView csr, cudaStream_t stream, void **structure, void **values);
+  /* *structure and *values NULL: the format does not fit the matrix. csr is compact, has values, rows sorted by column, and at least one entry. precision is of the values, where the format has a choice. May synchronize */
+  PetscErrorCode (*create)(DCSRView csr, HiSparsePrecision precision, cudaStream_t stream, void **structure, void **values);
   PetscErrorCode (*structuredestroy)(void **structure, cudaStream_t stream);                      /* *structure is NULL afterwards, and may be before */
   PetscErrorCode (*valuescreate)(void *structure, cudaStream_t stream, void **values);            /* not initialized; *values NULL after an error */
   PetscErrorCode (*valuescopy)(void *structure, const void *from, void *to, cudaStream_t stream); /* all values; both are values of this structure */
   PetscErrorCode (*valuesdestroy)(void **values, cudaStream_t stream);                            /* *values is NULL afterwards, and may be before */
-  PetscErrorCode (*getinfo)(void *structure, void *values, HiSparseInfo *info);                   /* all fields but format */
+  PetscErrorCode (*getinfo)(void *structure, void *values, HiSparseInfo *info);                   /* all fields but format; precision is HISPARSE_VALUES_SCALAR before */
   PetscErrorCode (*setvalues)(void *structure, void *values, DCSRView csr, cudaStream_t stream);  /* all values, from compact CSR of the same structure */
   PetscErrorCode (*getcsr)(void *structure, void *values, PetscScalar alpha, PetscBool with_structure, PetscBool with_values, DCSRView csr, cudaStream_t stream);
 
@@ -51,7 +51,7 @@ PETSC_INTERN const HiSparseFormatOps HiSparseFormatDiagonals; /* diagonals.c */
 PETSC_INTERN const HiSparseFormatOps HiSparseFormatWindows;   /* windows.c */
 
 /* The format that pays, HISPARSE_CSR when none does (rule.c). csr as in HiSparseCreate(), with at least one entry; synchronizes. */
-PETSC_INTERN PetscErrorCode HiSparseRuleApply(DCSRView csr, cudaStream_t stream, HiSparseFormat *format);
+PETSC_INTERN PetscErrorCode HiSparseRuleApply(DCSRView csr, HiSparsePrecision precision, cudaStream_t stream, HiSparseFormat *format);
 
 /* What the rule counts (sample.cu): in slices of 128 rows, and in blocks of consecutive nonzeros, that are spread evenly over the matrix; all of them when there are few. */
 typedef struct {
@@ -88,6 +88,8 @@ struct _n_HiSparse {
   a piece are packed, by ascending row: that of row i is the popcount(bits below i)-th. The pieces of a slice ascend by c0, and so do the columns of a row from piece to piece.
 
   A diagonal with fewer entries in a slice than an eighth of its rows is no piece: its entries lie in the overflow, a CSR matrix of the rows that have such entries.
+
+  Values of pieces are PetscScalar or, on request, single precision. Those of the overflow are always PetscScalar, since DCSR's kernels work on them.
 */
 #define HISPARSE_SLICE_ROWS  128
 #define HISPARSE_SLICE_WORDS 4 /* 32-bit words of a mask */
@@ -133,20 +135,19 @@ typedef struct {
 
 /* Structure. */
 typedef struct {
-  PetscInt         num_rows;
-  PetscInt         num_columns;
-  PetscCount       num_nonzeros;     /* in pieces and in the overflow */
-  PetscCount       num_piece_values; /* in pieces */
-  PetscCount       overflow_begin;   /* place of the first value of the overflow: num_piece_values, or up to 3 more so that it is aligned to 16 bytes */
-  PetscCount       num_values;       /* overflow_begin + entries of the overflow: length of the array of values */
-  PetscInt         num_slices;       /* of rows */
-  PetscInt         num_column_slices;
-  PetscCount       num_pieces;
-  PetscCount       max_quarter; /* most entries in a quarter of a slice, 32 rows, overflow included */
-  HiSparseSlice   *slices;      /* [num_slices]; owned */
-  HiSparsePiece   *pieces;      /* [num_pieces] by slice, then by c0; owned */
-  HiSparseOverflow overflow;
-  int32_t         *overflow_slices; /* [num_slices + 1] first row of the overflow that is in this slice or behind it; NULL without overflow; owned */
+  HiSparsePrecision precision; /* of all values that are made for this structure; HISPARSE_VALUES_SCALAR with PETSc in single precision */
+  PetscInt          num_rows;
+  PetscInt          num_columns;
+  PetscCount        num_nonzeros;     /* in pieces and in the overflow */
+  PetscCount        num_piece_values; /* in pieces */
+  PetscInt          num_slices;       /* of rows */
+  PetscInt          num_column_slices;
+  PetscCount        num_pieces;
+  PetscCount        max_quarter; /* most entries in a quarter of a slice, 32 rows, overflow included */
+  HiSparseSlice    *slices;      /* [num_slices]; owned */
+  HiSparsePiece    *pieces;      /* [num_pieces] by slice, then by c0; owned */
+  HiSparseOverflow  overflow;
+  int32_t          *overflow_slices; /* [num_slices + 1] first row of the overflow that is in this slice or behind it; NULL without overflow; owned */
 
   /* For A^T x; NULL and 0 before the first such product */
   PetscCount               num_transposed_pieces;
@@ -171,7 +172,9 @@ typedef enum {
 
 /* Values. Whoever writes them sets transposed_state to HISPARSE_TRANSPOSED_STALE. */
 typedef struct {
-  PetscScalar            *values;            /* [num_values] of the pieces, then, from overflow_begin, of the overflow's entries in CSR's order; what lies between is 0 and may be written, never read; owned */
+  HiSparsePrecision       precision;         /* of values: PetscScalar, or single precision (storedvalues.cuh) */
+  void                   *values;            /* [num_piece_values] of the pieces; owned */
+  PetscScalar            *overflow_values;   /* [entries of the overflow] in CSR's order; NULL without overflow; owned */
   PetscScalar            *transposed_values; /* [entries of the overflow] of transposed_overflow; NULL before the first product with the transpose, and without overflow; owned */
   HiSparseTransposedState transposed_state;
 } HiSparseDiagonalsValues;
@@ -179,7 +182,7 @@ typedef struct {
 /* The diagonals' functions, in the table under the names of their operations. structure is a HiSparseDiagonals *, values a HiSparseDiagonalsValues *. */
 
 /* diagonals.c */
-PETSC_INTERN PetscErrorCode HiSparseDiagonalsCreate(DCSRView csr, cudaStream_t stream, void **structure, void **values);
+PETSC_INTERN PetscErrorCode HiSparseDiagonalsCreate(DCSRView csr, HiSparsePrecision precision, cudaStream_t stream, void **structure, void **values);
 /* diagonalsencode.cu: the structure of csr into *d, which is all 0 before; on an error, and when it does not fit, the caller frees what is there. Synchronizes. */
 PETSC_INTERN PetscErrorCode HiSparseDiagonalsEncode(DCSRView csr, cudaStream_t stream, HiSparseDiagonals *d, PetscBool *fits);
 /* diagonalsoverflow.cu: csr, structure only, without its empty rows. On success overflow owns the columns of csr, whose row offsets the caller frees. Synchronizes. */

@@ -136,7 +136,7 @@ static PetscErrorCode SetValues_Windows(void *structure, void *values, DCSRView 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Create_Windows(DCSRView csr, cudaStream_t stream, void **structure, void **values)
+static PetscErrorCode Create_Windows(DCSRView csr, PETSC_UNUSED HiSparsePrecision precision, cudaStream_t stream, void **structure, void **values)
 {
   WindowsStructure *s;
   PetscErrorCode    ierr;

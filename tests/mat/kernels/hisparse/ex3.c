@@ -1,4 +1,4 @@
-static char help[] = "HiSparse: operations entry by entry, norms and copies against the host, in every format, and allocations that fail.\n\n";
+static char help[] = "HiSparse: operations entry by entry, norms and copies against the host, in every format and precision, and allocations that fail.\n\n";
 
 #include "../entries/kerneltest.h"
 #include <petscsparsecuda/hisparse.h>
@@ -45,9 +45,10 @@ typedef enum {
 } Measure;
 
 typedef struct {
-  char             what[128]; /* matrix, storage, format */
+  char             what[128]; /* matrix, storage, format, precision */
   DCSRView         csr;       /* the matrix as it was */
   HiSparseFormat   format;
+  PetscBool        single; /* values are rounded to less than PetscScalar */
   HiSparse         A;
   KernelTestMatrix host;        /* what A should be */
   DCSRView         got;         /* for A as CSR again */
@@ -58,6 +59,18 @@ typedef struct {
   PetscReal       *reals;       /* [n] device */
   cudaStream_t     stream;
 } Case;
+
+/* Relative errors that values in single precision may have beside those of PetscScalar. */
+static PetscReal SingleError(const Case *c)
+{
+  return c->single ? (PetscReal)1e-6 : 0;
+}
+
+/* The same as a factor of the scales that KernelTestCompareScalars() takes. */
+static PetscReal SingleFactor(const Case *c)
+{
+  return 1 + SingleError(c) / (200 * PETSC_MACHINE_EPSILON);
+}
 
 /* Adds with what rounding lost so far (Kahan 1965): many equal numbers, one after the other, would be rounded the same way each time. */
 static void Add(PetscReal *sum, PetscReal *lost, PetscReal value)
@@ -101,7 +114,7 @@ static PetscScalar Alpha(void)
 static PetscErrorCode CheckReal(const Case *c, PetscReal got, PetscReal expected, const char what[])
 {
   PetscFunctionBegin;
-  PetscCheck(PetscAbsReal(got - expected) <= 2000 * PETSC_MACHINE_EPSILON * expected, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s of %s: %g, not %g", what, c->what, (double)got, (double)expected);
+  PetscCheck(PetscAbsReal(got - expected) <= (2000 * PETSC_MACHINE_EPSILON + SingleError(c)) * expected, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s of %s: %g, not %g", what, c->what, (double)got, (double)expected);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -115,7 +128,7 @@ static PetscErrorCode CheckMatrix(const Case *c, HiSparse A, const KernelTestMat
   PetscCall(PetscSNPrintf(where, sizeof(where), "%s, %s", what, c->what));
   PetscCall(HiSparseGetCSR(A, PETSC_TRUE, PETSC_TRUE, c->got, c->stream));
   PetscCall(KernelTestMatrixFromView(c->got, c->stream, &got));
-  PetscCall(KernelTestMatrixCompare(&got, expected, 20 * PETSC_MACHINE_EPSILON, where));
+  PetscCall(KernelTestMatrixCompare(&got, expected, 20 * PETSC_MACHINE_EPSILON + SingleError(c), where));
   PetscCall(KernelTestMatrixDestroy(&got));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -132,10 +145,11 @@ static PetscErrorCode CheckProduct(const Case *c, PetscBool transpose)
   PetscCall(PetscCalloc3(n, &expected, n, &got, n, &scale));
   for (PetscInt r = 0; r < h->m; r++) {
     for (PetscInt k = h->i[r]; k < h->i[r + 1]; k++) {
-      const PetscScalar product = h->a[k] * (transpose ? c->factors[0][r] : c->factors[1][h->j[k]]);
+      const PetscScalar x = transpose ? c->factors[0][r] : c->factors[1][h->j[k]], product = h->a[k] * x;
 
       expected[transpose ? h->j[k] : r] += product;
-      scale[transpose ? h->j[k] : r] += 10 * PetscAbsScalar(product);
+      // a value that is small after a sum has the error of what was added
+      scale[transpose ? h->j[k] : r] += 10 * SingleFactor(c) * (PetscAbsScalar(product) + (c->single ? PetscAbsScalar(x) : 0));
     }
   }
   PetscCall(KernelTestToDevice((size_t)n * sizeof(*y), NULL, c->stream, (void **)&y));
@@ -270,7 +284,7 @@ static PetscErrorCode CheckRowSums(const Case *c, const PetscReal expected[])
   PetscFunctionBegin;
   PetscCall(PetscMalloc3(m, &got, m, &sums, m, &scale));
   for (PetscInt r = 0; r < m; r++) sums[r] = expected[r];
-  for (PetscInt r = 0; r < m; r++) scale[r] = 10 * expected[r];
+  for (PetscInt r = 0; r < m; r++) scale[r] = 10 * SingleFactor(c) * expected[r];
   PetscCall(MeasureDevice(c, ROW_SUMS, c->A, NULL));
   PetscCall(KernelTestToHost((size_t)m * sizeof(*got), c->scalars, c->stream, got));
   PetscCall(KernelTestCompareScalars(m, got, sums, scale, "row sums", c->host.name, c->what));
@@ -345,7 +359,7 @@ static PetscErrorCode CheckDiagonal(const Case *c)
     for (PetscInt k = h->i[r]; k < h->i[r + 1]; k++) {
       if (h->j[k] != r) continue;
       d[r]     = h->a[k];
-      scale[r] = PetscAbsScalar(h->a[k]);
+      scale[r] = SingleFactor(c) * PetscAbsScalar(h->a[k]);
       missing[r + 1]--;
     }
   }
@@ -519,23 +533,39 @@ static PetscErrorCode CaseDestroy(Case *c)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* *made counts the formats that the matrix has. */
+static PetscErrorCode TestFormat(const KernelTestMatrix *A, const char storage[], DCSRView view, HiSparseFormat format, HiSparsePrecision precision, cudaStream_t stream, PetscBool *made)
+{
+  Case c = {.stream = stream, .format = format};
+
+  PetscFunctionBegin;
+  c.single = (PetscBool)(format == HISPARSE_DIAGONALS && precision == HISPARSE_VALUES_SINGLE && !PetscDefined(USE_REAL_SINGLE));
+  PetscCall(PetscSNPrintf(c.what, sizeof(c.what), "%s, %s, %s, %s values", A->name, storage, HiSparseFormats[format], HiSparsePrecisions[precision]));
+  PetscCall(CaseCreate(A, view, &c));
+  PetscCall(HiSparseCreate(view, format, precision, stream, &c.A));
+  *made = (PetscBool)(c.A != NULL);
+  if (*made) {
+    HiSparseInfo info;
+
+    PetscCall(HiSparseGetInfo(c.A, &info));
+    PetscCheck((info.precision == HISPARSE_VALUES_SINGLE) == c.single, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: values are %s", c.what, HiSparsePrecisions[info.precision]);
+    PetscCall(TestChanges(&c));
+    PetscCall(TestCopies(&c));
+    PetscCall(TestFailures(&c));
+  }
+  PetscCall(CaseDestroy(&c));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* *made counts the formats that the matrix has; the same ones in both precisions. */
 static PetscErrorCode TestView(const KernelTestMatrix *A, const char storage[], DCSRView view, cudaStream_t stream, PetscBool made[])
 {
+  PetscBool single;
+
   PetscFunctionBegin;
   for (HiSparseFormat format = HISPARSE_DIAGONALS; format <= HISPARSE_WINDOWS; format++) {
-    Case c = {.stream = stream, .format = format};
-
-    PetscCall(PetscSNPrintf(c.what, sizeof(c.what), "%s, %s, %s", A->name, storage, HiSparseFormats[format]));
-    PetscCall(CaseCreate(A, view, &c));
-    PetscCall(HiSparseCreate(view, format, stream, &c.A));
-    made[format] = (PetscBool)(c.A != NULL);
-    if (c.A != NULL) {
-      PetscCall(TestChanges(&c));
-      PetscCall(TestCopies(&c));
-      PetscCall(TestFailures(&c));
-    }
-    PetscCall(CaseDestroy(&c));
+    PetscCall(TestFormat(A, storage, view, format, HISPARSE_VALUES_SCALAR, stream, &made[format]));
+    PetscCall(TestFormat(A, storage, view, format, HISPARSE_VALUES_SINGLE, stream, &single));
+    PetscCheck(made[format] == single, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, %s: the precision of values decides whether there is a matrix", A->name, HiSparseFormats[format]);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
