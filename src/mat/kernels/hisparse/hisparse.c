@@ -1,7 +1,8 @@
 /*
-  A second way to store a sequential matrix: creation, copies that share, the scale factor, and the calls of the format's functions (hisparseimpl.h).
+  A second way to store a sequential matrix: creation, copies that share, the scale factor, the flag of transposed ones, and the calls of the format's functions (hisparseimpl.h).
 */
 #include "hisparseimpl.h"
+#include <petscsparsecuda/transpose.h>
 
 const char *const HiSparseFormats[] = {"auto", "diagonals", "windows", "csr", "HiSparseFormat", "HISPARSE_", NULL};
 
@@ -143,7 +144,8 @@ PetscErrorCode HiSparseGetInfo(HiSparse hisparse, HiSparseInfo *info)
 {
   PetscFunctionBegin;
   PetscCall(hisparse->ops->getinfo(hisparse->structure->data, hisparse->values->data, info));
-  info->format = hisparse->format;
+  info->format     = hisparse->format;
+  info->transposed = hisparse->transposed;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -205,17 +207,41 @@ static PetscErrorCode WriteCSRValues(HiSparse h, void *values, const DCSRView *c
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* New values for a transposed matrix. It is made again, as it is seen, so that later values come without a transpose; where its rows do not fit the format, CSR is transposed each time. */
+static PetscErrorCode SetTransposedValues(HiSparse h, DCSRView csr, cudaStream_t stream)
+{
+  HiSparse          again;
+  struct _n_HiSparse old = *h;
+  DCSRView          stored;
+  PetscErrorCode    ierr;
+
+  PetscFunctionBegin;
+  PetscCall(HiSparseCreate(csr, h->format, stream, &again));
+  if (again != NULL) {
+    *h     = *again;
+    *again = old;
+    PetscCall(HiSparseDestroy(&again, stream));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(DCSRTransposeCreate(csr, PETSC_TRUE, PETSC_FALSE, stream, &stored));
+  ierr = OwnValues(h, PETSC_FALSE, WriteCSRValues, &stored, stream);
+  PetscCall(DCSRViewFree(&stored, stream));
+  PetscCall(ierr);
+  h->scale = 1.0;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
   HiSparseSetValues - new values from CSR
 
   Input Parameters:
 + hisparse - the matrix
 . csr      - compact CSR of the structure that it was made of, with values
-- stream   - asynchronous on it
+- stream   - asynchronous on it, but for transposed matrices
 
-  Errors: PETSC_ERR_MEM when values were shared; PETSC_ERR_PLIB for another number of rows, columns or entries.
+  Errors: PETSC_ERR_MEM when values were shared, and for transposed matrices; PETSC_ERR_PLIB for another number of rows, columns or entries.
 
-  Cost: a read and a write of the values.
+  Cost: a read and a write of the values. A transposed matrix is made again, without the flag.
 */
 PetscErrorCode HiSparseSetValues(HiSparse hisparse, DCSRView csr, cudaStream_t stream)
 {
@@ -223,6 +249,10 @@ PetscErrorCode HiSparseSetValues(HiSparse hisparse, DCSRView csr, cudaStream_t s
   PetscCheck(csr.num_rows == hisparse->num_rows && csr.num_columns == hisparse->num_columns && csr.num_nonzeros == hisparse->num_nonzeros, PETSC_COMM_SELF, PETSC_ERR_PLIB,
              "CSR with %" PetscInt_FMT " rows, %" PetscInt_FMT " columns, %" PetscCount_FMT " entries has no values for a matrix with %" PetscInt_FMT ", %" PetscInt_FMT ", %" PetscCount_FMT "; make the matrix again", csr.num_rows, csr.num_columns,
              csr.num_nonzeros, hisparse->num_rows, hisparse->num_columns, hisparse->num_nonzeros);
+  if (hisparse->transposed) {
+    PetscCall(SetTransposedValues(hisparse, csr, stream));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscCall(OwnValues(hisparse, PETSC_FALSE, WriteCSRValues, &csr, stream));
   hisparse->scale = 1.0;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -246,7 +276,8 @@ PetscErrorCode HiSparseGetCSR(HiSparse hisparse, PetscBool structure, PetscBool 
   PetscCheck(csr.num_rows == hisparse->num_rows && csr.num_columns == hisparse->num_columns && csr.num_nonzeros == hisparse->num_nonzeros, PETSC_COMM_SELF, PETSC_ERR_PLIB,
              "CSR with %" PetscInt_FMT " rows, %" PetscInt_FMT " columns, %" PetscCount_FMT " entries has no room for a matrix with %" PetscInt_FMT ", %" PetscInt_FMT ", %" PetscCount_FMT "; allocate it in these sizes", csr.num_rows, csr.num_columns,
              csr.num_nonzeros, hisparse->num_rows, hisparse->num_columns, hisparse->num_nonzeros);
-  if (structure || values) PetscCall(hisparse->ops->getcsr(hisparse->structure->data, hisparse->values->data, hisparse->scale, structure, values, csr, stream));
+  if (hisparse->transposed) PetscCall(HiSparseTransposedGetCSR(hisparse, structure, values, csr, stream));
+  else if (structure || values) PetscCall(hisparse->ops->getcsr(hisparse->structure->data, hisparse->values->data, hisparse->scale, structure, values, csr, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -263,7 +294,7 @@ PetscErrorCode HiSparseGetCSR(HiSparse hisparse, PetscBool structure, PetscBool 
 PetscErrorCode HiSparsePrepare(HiSparse hisparse, PetscBool transpose, cudaStream_t stream)
 {
   PetscFunctionBegin;
-  PetscCall(hisparse->ops->prepare(hisparse->structure->data, hisparse->values->data, transpose, stream));
+  PetscCall(hisparse->ops->prepare(hisparse->structure->data, hisparse->values->data, (PetscBool)(transpose != hisparse->transposed), stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -285,7 +316,8 @@ PetscErrorCode HiSparseMult(HiSparse hisparse, const PetscScalar x[], const Pets
 {
   PetscFunctionBegin;
   PetscCall(HiSparsePrepare(hisparse, PETSC_FALSE, stream));
-  PetscCall(hisparse->ops->mult(hisparse->structure->data, hisparse->values->data, hisparse->scale, x, z, y, stream));
+  if (hisparse->transposed) PetscCall(hisparse->ops->multtranspose(hisparse->structure->data, hisparse->values->data, hisparse->scale, PETSC_FALSE, x, z, y, stream));
+  else PetscCall(hisparse->ops->mult(hisparse->structure->data, hisparse->values->data, hisparse->scale, x, z, y, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -308,7 +340,9 @@ PetscErrorCode HiSparseMultTranspose(HiSparse hisparse, PetscBool conjugate, con
 {
   PetscFunctionBegin;
   PetscCall(HiSparsePrepare(hisparse, PETSC_TRUE, stream));
-  PetscCall(hisparse->ops->multtranspose(hisparse->structure->data, hisparse->values->data, conjugate ? PetscConj(hisparse->scale) : hisparse->scale, conjugate, x, z, y, stream));
+  if (!hisparse->transposed) PetscCall(hisparse->ops->multtranspose(hisparse->structure->data, hisparse->values->data, conjugate ? PetscConj(hisparse->scale) : hisparse->scale, conjugate, x, z, y, stream));
+  else if (conjugate && PetscDefined(USE_COMPLEX)) PetscCall(HiSparseTransposedMultHermitian(hisparse, x, z, y, stream));
+  else PetscCall(hisparse->ops->mult(hisparse->structure->data, hisparse->values->data, hisparse->scale, x, z, y, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -384,7 +418,7 @@ PetscErrorCode HiSparseDiagonalScale(HiSparse hisparse, const PetscScalar left[]
   PetscFunctionBegin;
   if (left == NULL && right == NULL) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(ChangeValues(hisparse, stream));
-  PetscCall(hisparse->ops->diagonalscale(hisparse->structure->data, hisparse->values->data, left, right, stream));
+  PetscCall(hisparse->ops->diagonalscale(hisparse->structure->data, hisparse->values->data, hisparse->transposed ? right : left, hisparse->transposed ? left : right, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -437,7 +471,7 @@ PetscErrorCode HiSparseNormFrobeniusSquared(HiSparse hisparse, cudaStream_t stre
 PetscErrorCode HiSparseNormOne(HiSparse hisparse, cudaStream_t stream, PetscReal *norm)
 {
   PetscFunctionBegin;
-  PetscCall(hisparse->ops->normone(hisparse->structure->data, hisparse->values->data, stream, norm));
+  PetscCall((hisparse->transposed ? hisparse->ops->norminfinity : hisparse->ops->normone)(hisparse->structure->data, hisparse->values->data, stream, norm));
   *norm *= PetscAbsScalar(hisparse->scale);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -446,7 +480,7 @@ PetscErrorCode HiSparseNormOne(HiSparse hisparse, cudaStream_t stream, PetscReal
 PetscErrorCode HiSparseNormInfinity(HiSparse hisparse, cudaStream_t stream, PetscReal *norm)
 {
   PetscFunctionBegin;
-  PetscCall(hisparse->ops->norminfinity(hisparse->structure->data, hisparse->values->data, stream, norm));
+  PetscCall((hisparse->transposed ? hisparse->ops->normone : hisparse->ops->norminfinity)(hisparse->structure->data, hisparse->values->data, stream, norm));
   *norm *= PetscAbsScalar(hisparse->scale);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -455,7 +489,8 @@ PetscErrorCode HiSparseNormInfinity(HiSparse hisparse, cudaStream_t stream, Pets
 PetscErrorCode HiSparseRowSumAbs(HiSparse hisparse, PetscScalar sums[], cudaStream_t stream)
 {
   PetscFunctionBegin;
-  PetscCall(hisparse->ops->rowsumabs(hisparse->structure->data, hisparse->values->data, PetscAbsScalar(hisparse->scale), sums, stream));
+  if (hisparse->transposed) PetscCall(HiSparseTransposedRowSumAbs(hisparse, sums, stream));
+  else PetscCall(hisparse->ops->rowsumabs(hisparse->structure->data, hisparse->values->data, PetscAbsScalar(hisparse->scale), sums, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -463,6 +498,7 @@ PetscErrorCode HiSparseRowSumAbs(HiSparse hisparse, PetscScalar sums[], cudaStre
 PetscErrorCode HiSparseColumnSumsAbs(HiSparse hisparse, PetscReal sums[], cudaStream_t stream)
 {
   PetscFunctionBegin;
-  PetscCall(hisparse->ops->columnsumsabs(hisparse->structure->data, hisparse->values->data, PetscAbsScalar(hisparse->scale), sums, stream));
+  if (hisparse->transposed) PetscCall(HiSparseTransposedColumnSumsAbs(hisparse, sums, stream));
+  else PetscCall(hisparse->ops->columnsumsabs(hisparse->structure->data, hisparse->values->data, PetscAbsScalar(hisparse->scale), sums, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

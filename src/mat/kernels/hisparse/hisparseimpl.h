@@ -73,13 +73,23 @@ typedef struct {
 struct _n_HiSparse {
   HiSparseFormat           format; /* HISPARSE_DIAGONALS or HISPARSE_WINDOWS */
   const HiSparseFormatOps *ops;    /* of the format */
-  PetscInt                 num_rows;
+  PetscInt                 num_rows; /* of the matrix, as num_columns: with transposed, those of the structure the other way round */
   PetscInt                 num_columns;
   PetscCount               num_nonzeros;
-  PetscScalar              scale; /* the matrix is scale times the values */
+  PetscScalar              scale;      /* the matrix is scale times the values */
+  PetscBool                transposed; /* and the transpose of what structure and values say */
   HiSparseShared          *structure;
   HiSparseShared          *values;
 };
+
+/* A transposed matrix: what takes more than the other function of the format (transposed.c, transposed.cu). Arrays are on the device, work is queued on stream. */
+PETSC_INTERN PetscErrorCode HiSparseTransposedGetCSR(HiSparse hisparse, PetscBool structure, PetscBool values, DCSRView csr, cudaStream_t stream);
+PETSC_INTERN PetscErrorCode HiSparseTransposedMultHermitian(HiSparse hisparse, const PetscScalar x[], const PetscScalar z[], PetscScalar y[], cudaStream_t stream);
+PETSC_INTERN PetscErrorCode HiSparseTransposedRowSumAbs(HiSparse hisparse, PetscScalar sums[], cudaStream_t stream);
+PETSC_INTERN PetscErrorCode HiSparseTransposedColumnSumsAbs(HiSparse hisparse, PetscReal sums[], cudaStream_t stream);
+PETSC_INTERN PetscErrorCode HiSparseConjugateVector(PetscCount n, const PetscScalar x[], PetscScalar y[], cudaStream_t stream); /* y = conj(x), x may be y */
+PETSC_INTERN PetscErrorCode HiSparseScalarsFromReals(PetscCount n, const PetscReal x[], PetscScalar y[], cudaStream_t stream);
+PETSC_INTERN PetscErrorCode HiSparseRealsFromScalars(PetscCount n, const PetscScalar x[], PetscReal y[], cudaStream_t stream); /* the real parts */
 
 /*
   The format of masked diagonals.
