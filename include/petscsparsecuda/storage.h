@@ -56,6 +56,8 @@ typedef struct {
   PetscErrorCode (*getcsr)(Mat, PetscBool, PetscBool, DCSRView, cudaStream_t); /* structure and values, as they are asked for, into the arrays of compact CSR, which the caller allocated */
   PetscErrorCode (*setvalues)(Mat, DCSRView, cudaStream_t);                    /* the values of compact CSR of the same structure */
   PetscErrorCode (*duplicate)(Mat, cudaStream_t, void **);                     /* a copy with values, for another matrix; NULL: copies are made of CSR */
+  PetscErrorCode (*transpose)(Mat, cudaStream_t, void **);                     /* the same for the transpose of the matrix; NULL: transposes are made of CSR, as with the next one */
+  PetscErrorCode (*transposevalues)(Mat, Mat, cudaStream_t, PetscBool *);      /* all values into the storage of the transpose; PETSC_FALSE: its structure may be another one, nothing was done */
   PetscErrorCode (*destroy)(Mat, void **);                                     /* the storage, and what it keeps for products; *data is NULL afterwards */
   PetscErrorCode (*bytes)(Mat, PetscCount *);                                  /* adds the device memory it holds */
   PetscErrorCode (*view)(Mat, PetscViewer);                                    /* one line of facts for ::ascii_info */
@@ -105,6 +107,8 @@ PETSC_INTERN PetscErrorCode MatSeqAIJCUDAGetCSR(Mat);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDALendCSR(Mat);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDADropStorage(Mat);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDADuplicateStorage(Mat, PetscBool, Mat, PetscBool *);
+PETSC_INTERN PetscErrorCode MatSeqAIJCUDATransposeStorage(Mat, Mat);
+PETSC_INTERN PetscErrorCode MatSeqAIJCUDATransposeStorageValues(Mat, Mat, PetscBool *);
 PETSC_INTERN PetscBool      MatSeqAIJCUDACSRReleased(Mat);
 PETSC_INTERN PetscBool      MatSeqAIJCUDAStorageIsCurrent(Mat);
 

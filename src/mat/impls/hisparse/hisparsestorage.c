@@ -93,6 +93,23 @@ static PetscErrorCode Duplicate_HiSparse(Mat A, cudaStream_t stream, void **data
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode Transpose_HiSparse(Mat A, cudaStream_t stream, void **data)
+{
+  HiSparse transpose = NULL;
+
+  PetscFunctionBegin;
+  PetscCall(HiSparseTranspose(GetHiSparse(A), stream, &transpose));
+  PetscCall(Wrap(&transpose, stream, data));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode TransposeValues_HiSparse(Mat A, Mat T, cudaStream_t stream, PetscBool *done)
+{
+  PetscFunctionBegin;
+  PetscCall(HiSparseTransposeValues(GetHiSparse(A), GetHiSparse(T), stream, done));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode Destroy_HiSparse(PETSC_UNUSED Mat A, void **data)
 {
   Storage     *storage = (Storage *)*data;
@@ -124,7 +141,7 @@ static PetscErrorCode View_HiSparse(Mat A, PetscViewer viewer)
 
   PetscFunctionBegin;
   PetscCall(HiSparseGetInfo(GetHiSparse(A), &info));
-  PetscCall(PetscViewerASCIIPrintf(viewer, "%s: %s, %.2f bytes a nonzero and %.2f for transpose products, %" PetscCount_FMT " %s, %" PetscCount_FMT " %s\n", MATHISPARSECUDA, HiSparseFormats[info.format],
+  PetscCall(PetscViewerASCIIPrintf(viewer, "%s: %s%s, %.2f bytes a nonzero and %.2f for transpose products, %" PetscCount_FMT " %s, %" PetscCount_FMT " %s\n", MATHISPARSECUDA, HiSparseFormats[info.format], info.transposed ? ", transposed" : "",
                                    (double)(info.bytes - info.transpose_bytes) / nonzeros, (double)info.transpose_bytes / nonzeros, info.num_pieces, info.format == HISPARSE_WINDOWS ? "blocks with 16-bit columns" : "pieces of diagonals",
                                    info.num_others, info.format == HISPARSE_WINDOWS ? "with 32-bit columns" : "entries outside of them"));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -196,6 +213,8 @@ const MatDeviceStorageOps MatDeviceStorageHiSparse = {
   .getcsr          = GetCSR_HiSparse,
   .setvalues       = SetValues_HiSparse,
   .duplicate       = Duplicate_HiSparse,
+  .transpose       = Transpose_HiSparse,
+  .transposevalues = TransposeValues_HiSparse,
   .destroy         = Destroy_HiSparse,
   .bytes           = Bytes_HiSparse,
   .view            = View_HiSparse,
