@@ -433,8 +433,11 @@ PetscErrorCode HiSparseGetDiagonal(HiSparse hisparse, PetscScalar diagonal[], cu
 /* HiSparseCountMissingDiagonal - how many of the first n rows have no diagonal entry; synchronizes */
 PetscErrorCode HiSparseCountMissingDiagonal(HiSparse hisparse, PetscCount n, cudaStream_t stream, PetscCount *missing)
 {
+  const PetscCount inside = PetscMin(n, hisparse->transposed ? (PetscCount)hisparse->num_columns : n); // what is stored has no other rows
+
   PetscFunctionBegin;
-  PetscCall(hisparse->ops->countmissingdiagonal(hisparse->structure->data, n, stream, missing));
+  PetscCall(hisparse->ops->countmissingdiagonal(hisparse->structure->data, inside, stream, missing));
+  *missing += n - inside;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
