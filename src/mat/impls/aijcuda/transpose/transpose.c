@@ -46,36 +46,6 @@ static PetscErrorCode TransposesStorage(Mat A, PetscBool *transposes)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The same by storage, which is current: no entry moves. */
-static PetscErrorCode CreateTransposeOfStorage(Mat A, Mat *B)
-{
-  PetscErrorCode ierr;
-
-  PetscFunctionBegin;
-  PetscCallGoto(ierr, failed, MatCreate(PetscObjectComm((PetscObject)A), B));
-  PetscCallGoto(ierr, failed, MatSetSizes(*B, A->cmap->n, A->rmap->n, A->cmap->n, A->rmap->n));
-  PetscCallGoto(ierr, failed, MatSetBlockSizes(*B, A->cmap->bs, A->rmap->bs));
-  PetscCallGoto(ierr, failed, MatSetType(*B, ((PetscObject)A)->type_name));
-  PetscCallGoto(ierr, failed, MatSeqAIJCUDATransposeStorage(A, *B));
-  ((Mat_SeqAIJ *)(*B)->data)->nonew            = 0;
-  MatSeqAIJCUDAGet(*B)->mirror.keeps_structure = MatSeqAIJCUDAGet(A)->mirror.keeps_structure;
-  PetscCallGoto(ierr, failed, MatAssemblyBegin(*B, MAT_FINAL_ASSEMBLY));
-  PetscCallGoto(ierr, failed, MatAssemblyEnd(*B, MAT_FINAL_ASSEMBLY));
-  PetscFunctionReturn(PETSC_SUCCESS);
-failed:
-  (void)MatDestroy(B);
-  PetscFunctionReturn(ierr);
-}
-
-/* Whether the storage beside CSR is current and makes its transpose itself. */
-static PetscErrorCode TransposesStorage(Mat A, PetscBool *transposes)
-{
-  PetscFunctionBegin;
-  PetscCall((*MatAIJCUDAHook.finish_insertion_seq)(A));
-  *transposes = (PetscBool)(MatSeqAIJCUDAStorageIsCurrent(A) && MatSeqAIJCUDAGet(A)->device.storage->transpose != NULL);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* By storage, which is current: no entry moves. */
 static PetscErrorCode CreateTransposeOfStorage(Mat A, Mat *B)
 {
