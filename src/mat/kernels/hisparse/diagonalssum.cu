@@ -1,0 +1,156 @@
+/*
+  Sums of masked diagonals: whether two structures are the same, values of one structure, and the union of two structures without entries outside of pieces.
+
+  The pieces of a slice ascend by diagonal in both terms, so that one walk over both lists meets each diagonal of the sum once. Its mask has the bits of both; the value of a row is found in each of the three packed
+  lists by counting bits below it. A warp takes a slice, a lane four rows, 32 apart. The first walk counts, prefix sums say where pieces and values go, and the second one writes them. A diagonal of the sum has at least
+  as many entries as one of the terms, so that it stays a piece.
+*/
+#include "diagonals.cuh"
+#include "../common/temporary.cuh"
+#include <petscsparsecuda/spadd.h>
+#include <cub/device/device_scan.cuh>
+
+namespace
+{
+
+constexpr int THREADS = 128, WARPS = THREADS / HISPARSE_WARP;
+
+constexpr int32_t NO_PIECE = INT32_MAX; // columns are smaller
+
+/* A slice of a sum with more pieces is left to CSR, which has its limit in diagonalsencode.cu. */
+constexpr unsigned long long MAX_SLICE_PIECES = 512;
+
+/* One of the two structures, with its values. */
+struct Term {
+  const HiSparseSlice *slices;
+  const HiSparsePiece *pieces;
+  const PetscScalar   *values;
+  PetscScalar          factor;
+};
+
+/* The most of something in all slices. */
+struct Largest {
+  unsigned long long quarter; // entries in 32 rows
+  unsigned long long pieces;  // of a slice
+};
+
+struct UnionArguments {
+  Term        terms[2];
+  PetscInt    num_slices;
+  PetscCount *num_pieces; // [num_slices + 1] of a slice; afterwards of the slices before
+  PetscCount *num_values; // [num_slices + 1] the same
+  Largest    *largest;
+};
+
+/* A term's next piece in a walk over a slice; c0 is NO_PIECE behind the last, and the mask means nothing then. */
+struct Cursor {
+  const HiSparsePiece *next, *last;
+  HiSparsePiece        head;
+
+  __device__ __forceinline__ void Advance()
+  {
+    if (next < last) head = *next++;
+    else head.c0 = NO_PIECE;
+  }
+};
+
+/* Calls visit(c0, mask, cursors, has) for every diagonal of the sum in the slice, ascending; has[k]: term k has it, as the head of its cursor. Whole warps, whose lanes do the same. */
+template <typename Visit>
+__device__ __forceinline__ void ForEachDiagonal(const UnionArguments &a, PetscInt slice, Visit visit)
+{
+  Cursor cursors[2];
+
+#pragma unroll
+  for (int k = 0; k < 2; k++) {
+    const HiSparseSlice s = a.terms[k].slices[slice];
+
+    cursors[k].next = a.terms[k].pieces + s.first_piece;
+    cursors[k].last = cursors[k].next + s.num_pieces;
+    cursors[k].Advance();
+  }
+  for (;;) {
+    const int32_t c0 = min(cursors[0].head.c0, cursors[1].head.c0);
+    bool          has[2];
+    uint32_t      mask[HISPARSE_SLICE_WORDS];
+
+    if (c0 == NO_PIECE) break;
+#pragma unroll
+    for (int k = 0; k < 2; k++) has[k] = cursors[k].head.c0 == c0;
+#pragma unroll
+    for (int w = 0; w < HISPARSE_SLICE_WORDS; w++) mask[w] = (has[0] ? cursors[0].head.mask[w] : 0u) | (has[1] ? cursors[1].head.mask[w] : 0u);
+    visit(c0, mask, cursors, has);
+#pragma unroll
+    for (int k = 0; k < 2; k++)
+      if (has[k]) cursors[k].Advance();
+  }
+}
+
+/* One lane; most slices find a number that is large enough. */
+__device__ __forceinline__ void NoteLargest(unsigned long long *largest, unsigned long long n)
+{
+  if (n > *(volatile unsigned long long *)largest) atomicMax(largest, n);
+}
+
+/* Pieces and values that the slices of the sum have. */
+__global__ void __launch_bounds__(THREADS) CountKernel(const UnionArguments a)
+{
+  const int      lane       = (int)threadIdx.x % HISPARSE_WARP;
+  const PetscInt slice      = (PetscInt)blockIdx.x * WARPS + (PetscInt)threadIdx.x / HISPARSE_WARP;
+  unsigned int   num_pieces = 0, entries[HISPARSE_SLICE_WORDS] = {}; // entries: of 32 rows each
+
+  if (slice >= a.num_slices) return; // whole warps
+  ForEachDiagonal(a, slice, [&](int32_t, const uint32_t(&mask)[HISPARSE_SLICE_WORDS], const Cursor(&)[2], const bool(&)[2]) {
+    num_pieces++;
+#pragma unroll
+    for (int w = 0; w < HISPARSE_SLICE_WORDS; w++) entries[w] += __popc(mask[w]);
+  });
+  if (lane != 0) return;
+  a.num_pieces[slice] = (PetscCount)num_pieces;
+  a.num_values[slice] = (PetscCount)entries[0] + entries[1] + entries[2] + entries[3];
+  NoteLargest(&a.largest->quarter, max(max(entries[0], entries[1]), max(entries[2], entries[3])));
+  NoteLargest(&a.largest->pieces, num_pieces);
+  if (slice == a.num_slices - 1) {
+    a.num_pieces[a.num_slices] = 0;
+    a.num_values[a.num_slices] = 0;
+  }
+}
+static_assert(HISPARSE_SLICE_WORDS == 4, "CountKernel() adds four numbers");
+
+/* What a term has in the lane's row of word w of its piece, times its factor. values: of the slice. */
+__device__ __forceinline__ PetscScalar TermValue(const Term &term, const PetscScalar *values, const HiSparsePiece &piece, int w, int lane)
+{
+  if (!(piece.mask[w] >> lane & 1u)) return PetscScalar(0);
+  return term.factor * values[piece.values + BitsBefore(piece.mask, w) + __popc(piece.mask[w] & LowerLanes(lane))];
+}
+
+/*
+  The values of the sum, and with Structure its slices and pieces. Without, the structure is that of the first term, whose values may be the sum: each is read by the lane that writes it.
+*/
+template <bool Structure>
+__global__ void __launch_bounds__(THREADS) FillKernel(const UnionArguments a, HiSparseSlice *slices, HiSparsePiece *pieces, PetscScalar *sum)
+{
+  const int      lane       = (int)threadIdx.x % HISPARSE_WARP;
+  const PetscInt slice      = (PetscInt)blockIdx.x * WARPS + (PetscInt)threadIdx.x / HISPARSE_WARP;
+  unsigned int   num_pieces = 0, num_values = 0;
+
+  if (slice >= a.num_slices) return; // whole warps
+  const PetscScalar *values[2] = {a.terms[0].values + a.terms[0].slices[slice].values, a.terms[1].values + a.terms[1].slices[slice].values};
+  const int64_t      first     = Structure ? (int64_t)a.num_values[slice] : a.terms[0].slices[slice].values;
+  const PetscCount   begin     = Structure ? a.num_pieces[slice] : 0;
+
+  ForEachDiagonal(a, slice, [&](int32_t c0, const uint32_t(&mask)[HISPARSE_SLICE_WORDS], const Cursor(&cursors)[2], const bool(&has)[2]) {
+    if (Structure && lane == 0) pieces[begin + num_pieces] = {{mask[0], mask[1], mask[2], mask[3]}, c0, num_values};
+#pragma unroll
+    for (int w = 0; w < HISPARSE_SLICE_WORDS; w++) {
+      PetscScalar v = 0.0;
+
+      if (!(mask[w] >> lane & 1u)) continue;
+      if (has[0]) v = TermValue(a.terms[0], values[0], cursors[0].head, w, lane);
+      if (has[1]) v += TermValue(a.terms[1], values[1], cursors[1].head, w, lane);
+      sum[first + (num_values + BitsBefore(mask, w) + __popc(mask[w] & LowerLanes(lane)))] = v;
+    }
+    num_pieces++;
+    num_values += BitsBefore(mask, HISPARSE_SLICE_WORDS);
+  });
+  if (Structure && lane == 0) slices[slice] = {first, (uint32_t)begin, num_pieces};
+}
