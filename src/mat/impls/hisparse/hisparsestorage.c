@@ -205,6 +205,23 @@ static PetscErrorCode Norm_HiSparse(Mat A, NormType type, PetscReal *norm, cudaS
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode AXPY_HiSparse(Mat Y, PetscScalar a, Mat X, PetscCount max_nonzeros, cudaStream_t stream, PetscCount *num_nonzeros, MatDeviceSum *sum)
+{
+  static const MatDeviceSum sums[] = {[HISPARSE_SUM_NONE] = DEVICE_SUM_NONE, [HISPARSE_SUM_SAME] = DEVICE_SUM_SAME, [HISPARSE_SUM_SUBSET] = DEVICE_SUM_SUBSET, [HISPARSE_SUM_GROWN] = DEVICE_SUM_GROWN};
+  HiSparseSum               done;
+  HiSparseInfo              info;
+
+  PetscFunctionBegin;
+  PetscCall(HiSparseAXPY(GetHiSparse(Y), a, GetHiSparse(X), max_nonzeros, stream, &done));
+  *sum = sums[done];
+  if (*sum != DEVICE_SUM_GROWN) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(HiSparseGetInfo(GetHiSparse(Y), &info));
+  *num_nonzeros            = info.num_nonzeros;
+  GetStorage(Y)->prepared[0] = PETSC_FALSE;
+  GetStorage(Y)->prepared[1] = PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 const MatDeviceStorageOps MatDeviceStorageHiSparse = {
   .name            = MATHISPARSECUDA,
   .replaces_csr    = PETSC_TRUE,
@@ -233,4 +250,5 @@ const MatDeviceStorageOps MatDeviceStorageHiSparse = {
   .norm            = Norm_HiSparse,
   .rowsumabs       = RowSumsAbs_HiSparse,
   .columnsumsabs   = ColumnSumsAbs_HiSparse,
+  .axpy            = AXPY_HiSparse,
 };

@@ -144,8 +144,9 @@ PetscErrorCode HiSparseGetInfo(HiSparse hisparse, HiSparseInfo *info)
 {
   PetscFunctionBegin;
   PetscCall(hisparse->ops->getinfo(hisparse->structure->data, hisparse->values->data, info));
-  info->format     = hisparse->format;
-  info->transposed = hisparse->transposed;
+  info->format       = hisparse->format;
+  info->num_nonzeros = hisparse->num_nonzeros;
+  info->transposed   = hisparse->transposed;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
