@@ -179,3 +179,207 @@ static PetscErrorCode CheckAll(HiSparse A, const KernelTestMatrix *h, cudaStream
   PetscCall(CheckProduct(A, h, PETSC_TRUE, info.transposed, stream, what));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+/* What the tests of one pair need. */
+typedef struct {
+  const Pair      *pair;
+  KernelTestMatrix host[2]; /* of Y, of X */
+  DCSRView         views[2];
+  cudaStream_t     stream;
+} Case;
+
+static PetscErrorCode CaseCreate(const Pair *pair, PetscBool wide, cudaStream_t stream, Case *c)
+{
+  const KernelTestStorage storage = {"compact", wide, 0, 0};
+
+  PetscFunctionBegin;
+  c->pair   = pair;
+  c->stream = stream;
+  for (int k = 0; k < 2; k++) {
+    PetscCall(HostCreate(pair, k ? &pair->x : &pair->y, 31 + k, &c->host[k]));
+    PetscCall(KernelTestViewCreate(&c->host[k], &storage, stream, &c->views[k]));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CaseDestroy(Case *c)
+{
+  PetscFunctionBegin;
+  for (int k = 0; k < 2; k++) {
+    PetscCall(KernelTestMatrixDestroy(&c->host[k]));
+    PetscCall(KernelTestViewDestroy(&c->views[k], c->stream));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Y or X, perhaps its transpose. */
+static PetscErrorCode Create(const Case *c, int k, PetscBool transposed, HiSparse *A)
+{
+  HiSparse stored;
+
+  PetscFunctionBegin;
+  PetscCall(HiSparseCreate(c->views[k], HISPARSE_DIAGONALS, c->stream, A));
+  PetscCheck(*A != NULL, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: no diagonals", c->pair->name);
+  if (!transposed) PetscFunctionReturn(PETSC_SUCCESS);
+  stored = *A;
+  PetscCall(HiSparseTranspose(stored, c->stream, A));
+  PetscCall(HiSparseDestroy(&stored, c->stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Y += a X, once with the values of Y shared, once not; prepared: with the list of the other direction. */
+static PetscErrorCode TestSum(const Case *c, PetscBool transposed, PetscBool shared)
+{
+  const PetscScalar a = KernelTestNumber(3, 41), sy = KernelTestNumber(4, 41), sx = KernelTestNumber(5, 41);
+  KernelTestMatrix  expected, before, other;
+  HiSparse          Y, X, copy = NULL;
+  HiSparseSum       sum;
+  char              what[128];
+
+  PetscFunctionBegin;
+  PetscCall(PetscSNPrintf(what, sizeof(what), "%s%s%s", c->pair->name, transposed ? ", transposed" : "", shared ? ", shared" : ""));
+  PetscCall(HostSum(sy, &c->host[0], a * sx, &c->host[1], &expected));
+  PetscCall(HostSum(sy, &c->host[0], 0.0, &c->host[0], &before));
+  PetscCall(HostSum(sx, &c->host[1], 0.0, &c->host[1], &other));
+  PetscCall(Create(c, 0, transposed, &Y));
+  PetscCall(Create(c, 1, transposed, &X));
+  PetscCall(HiSparseScale(Y, sy, c->stream));
+  PetscCall(HiSparseScale(X, sx, c->stream));
+  if (shared) PetscCall(HiSparseDuplicate(Y, c->stream, &copy));
+  for (int k = 0; k < 2; k++) PetscCall(HiSparsePrepare(Y, (PetscBool)k, c->stream));
+  PetscCall(HiSparseAXPY(Y, a, X, PETSC_INT_MAX, c->stream, &sum));
+  PetscCheck(sum == c->pair->sum, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: the sum is %d, not %d", what, (int)sum, (int)c->pair->sum);
+  PetscCall(CheckAll(Y, sum == HISPARSE_SUM_NONE ? &before : &expected, c->stream, what));
+  PetscCall(CheckAll(X, &other, c->stream, "the second term"));
+  if (shared) PetscCall(CheckAll(copy, &before, c->stream, "a copy of the first term"));
+  PetscCall(HiSparseDestroy(&copy, c->stream));
+  PetscCall(HiSparseDestroy(&X, c->stream));
+  PetscCall(HiSparseDestroy(&Y, c->stream));
+  PetscCall(KernelTestMatrixDestroy(&expected));
+  PetscCall(KernelTestMatrixDestroy(&before));
+  PetscCall(KernelTestMatrixDestroy(&other));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Copies, itself, a sum that was made of CSR, too few entries allowed, and a transpose beside what is none. */
+static PetscErrorCode TestOthers(const Case *c)
+{
+  KernelTestMatrix expected, twice;
+  HiSparse         Y, X, again;
+  HiSparseSum      sum;
+  DCSRView         view;
+
+  PetscFunctionBegin;
+  PetscCall(Create(c, 0, PETSC_FALSE, &Y));
+  PetscCall(Create(c, 1, PETSC_FALSE, &X));
+  if (c->pair->sum == HISPARSE_SUM_GROWN) {
+    PetscCall(HiSparseAXPY(Y, 2.0, X, c->host[0].nz, c->stream, &sum));
+    PetscCheck(sum == HISPARSE_SUM_NONE, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: the sum has more entries than it may have", c->pair->name);
+  }
+  PetscCall(HiSparseTranspose(X, c->stream, &again));
+  PetscCall(HiSparseAXPY(Y, 2.0, again, PETSC_INT_MAX, c->stream, &sum));
+  PetscCheck(sum == HISPARSE_SUM_NONE, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: a sum with a transpose", c->pair->name);
+  PetscCall(HiSparseDestroy(&again, c->stream));
+  PetscCall(CheckMatrix(Y, &c->host[0], c->stream, "without a sum"));
+
+  PetscCall(HiSparseAXPY(Y, 2.0, X, PETSC_INT_MAX, c->stream, &sum));
+  PetscCall(HostSum(1.0, &c->host[0], sum == HISPARSE_SUM_NONE ? 0.0 : 2.0, sum == HISPARSE_SUM_NONE ? &c->host[0] : &c->host[1], &expected));
+  PetscCall(KernelTestViewAllocate(expected.m, expected.n, expected.nz, PETSC_FALSE, c->stream, &view));
+  PetscCall(HiSparseGetCSR(Y, PETSC_TRUE, PETSC_TRUE, view, c->stream));
+  PetscCall(HiSparseCreate(view, HISPARSE_DIAGONALS, c->stream, &again));
+  PetscCall(HiSparseAXPY(Y, 0.5, again, expected.nz, c->stream, &sum));
+  PetscCheck(sum == HISPARSE_SUM_SAME, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: a sum has another structure than that of its rows", c->pair->name);
+  PetscCall(HostSum(1.0, &expected, 0.5, &expected, &twice));
+  PetscCall(CheckAll(Y, &twice, c->stream, "the same structure, made twice"));
+  PetscCall(HiSparseSetValues(Y, view, c->stream));
+  PetscCall(CheckAll(Y, &expected, c->stream, "values of CSR"));
+  PetscCall(HiSparseDestroy(&again, c->stream));
+  PetscCall(HiSparseDuplicate(Y, c->stream, &again));
+  PetscCall(HiSparseAXPY(Y, 0.5, again, expected.nz, c->stream, &sum));
+  PetscCall(CheckAll(Y, &twice, c->stream, "a copy added"));
+  PetscCall(CheckAll(again, &expected, c->stream, "a copy that was added"));
+  PetscCall(HiSparseAXPY(again, 0.5, again, expected.nz, c->stream, &sum));
+  PetscCall(CheckAll(again, &twice, c->stream, "a matrix added to itself"));
+  PetscCall(HiSparseDestroy(&again, c->stream));
+  PetscCall(HiSparseDestroy(&X, c->stream));
+  PetscCall(HiSparseDestroy(&Y, c->stream));
+  PetscCall(KernelTestViewDestroy(&view, c->stream));
+  PetscCall(KernelTestMatrixDestroy(&expected));
+  PetscCall(KernelTestMatrixDestroy(&twice));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Every allocation fails once: nothing is left behind, and the terms are what they were. */
+static PetscErrorCode TestFailures(const Case *c, PetscBool shared)
+{
+  HiSparse       Y, X, copy = NULL;
+  HiSparseSum    sum;
+  PetscErrorCode ierr = PETSC_ERR_MEM;
+
+  PetscFunctionBegin;
+  PetscCall(Create(c, 0, PETSC_FALSE, &Y));
+  PetscCall(Create(c, 1, PETSC_FALSE, &X));
+  if (shared) PetscCall(HiSparseDuplicate(Y, c->stream, &copy));
+  for (PetscInt site = 1; ierr != PETSC_SUCCESS; site++) {
+    size_t before, after;
+
+    PetscCheck(site < 100, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: a sum allocates without end", c->pair->name);
+    PetscCall(KernelTestMemoryInUse(c->stream, &before));
+    PetscCall(PetscSparseCUDATestFailAllocation(site));
+    PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
+    ierr = HiSparseAXPY(Y, 2.0, X, PETSC_INT_MAX, c->stream, &sum);
+    PetscCall(PetscPopErrorHandler());
+    PetscCall(PetscSparseCUDATestFailAllocation(0));
+    if (ierr == PETSC_SUCCESS) break;
+    PetscCall(KernelTestMemoryInUse(c->stream, &after));
+    PetscCheck(ierr == PETSC_ERR_MEM, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: a sum fails with error %d", c->pair->name, (int)ierr);
+    PetscCheck(after == before, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: allocation %" PetscInt_FMT " of a sum fails, and %zu bytes are left", c->pair->name, site, after - before);
+    PetscCall(CheckMatrix(Y, &c->host[0], c->stream, "after an allocation failed"));
+    PetscCall(CheckMatrix(X, &c->host[1], c->stream, "after an allocation failed"));
+  }
+  PetscCall(HiSparseDestroy(&copy, c->stream));
+  PetscCall(HiSparseDestroy(&X, c->stream));
+  PetscCall(HiSparseDestroy(&Y, c->stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  PetscBool    usable;
+  cudaStream_t stream;
+  size_t       before, after;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  PetscCall(PetscSparseCUDADeviceUsable(&usable));
+  if (usable) {
+    PetscCall(PetscSparseCUDAGetStream(&stream));
+    for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(pairs); k++) {
+      Case c;
+
+      PetscCall(KernelTestMemoryInUse(stream, &before));
+      PetscCall(CaseCreate(&pairs[k], (PetscBool)(k % 2), stream, &c));
+      for (int i = 0; i < 4; i++) PetscCall(TestSum(&c, (PetscBool)(i / 2), (PetscBool)(i % 2)));
+      PetscCall(TestOthers(&c));
+      for (int i = 0; i < 2; i++) PetscCall(TestFailures(&c, (PetscBool)i));
+      PetscCall(CaseDestroy(&c));
+      PetscCall(KernelTestMemoryInUse(stream, &after));
+      PetscCheck(before == after, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %zu bytes of device memory leaked", pairs[k].name, after - before);
+    }
+  }
+  PetscCall(PetscFinalize());
+  return 0;
+}
+
+/*TEST
+
+  testset:
+    requires: cuda
+    output_file: output/empty.out
+    test:
+      suffix: 1
+    test:
+      suffix: wide
+      args: -mat_dcsr_test_wide_from 1000
+
+TEST*/
