@@ -279,6 +279,7 @@ int main(int argc, char **argv)
   char       *name;
   size_t      before, now, peak;
   PetscMPIInt size;
+  PetscBool   eager;
 
   PetscFunctionBeginUser;
   PetscCall(TestInitialize(&argc, &argv, help, &name));
@@ -286,7 +287,8 @@ int main(int argc, char **argv)
   type = MATHISPARSECUDA;
   PetscCall(PetscSparseCUDADeviceUsable(&stores));
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
-  stores = (PetscBool)(stores && size == 1 && format[0] == 'd');
+  PetscCall(PetscOptionsHasName(NULL, NULL, "-mat_dcsr_host_structure", &eager));
+  stores = (PetscBool)(stores && size == 1 && format[0] == 'd' && !eager);
   PetscCall(PetscSparseCUDAGetMemoryInUse(&before, &peak));
   PetscCall(Run());
   PetscCall(PetscSparseCUDAGetMemoryInUse(&now, &peak));
@@ -315,7 +317,6 @@ int main(int argc, char **argv)
          args: -mat_dcsr_test_hide_mirror -mat_hisparse_format diagonals
       test:
          suffix: eager
-         requires: !cuda
          args: -mat_dcsr_host_structure eager -mat_hisparse_format diagonals
       test:
          suffix: wide
