@@ -216,7 +216,7 @@ static PetscErrorCode AXPY_HiSparse(Mat Y, PetscScalar a, Mat X, PetscCount max_
   *sum = sums[done];
   if (*sum != DEVICE_SUM_GROWN) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(HiSparseGetInfo(GetHiSparse(Y), &info));
-  *num_nonzeros            = info.num_nonzeros;
+  *num_nonzeros              = info.num_nonzeros;
   GetStorage(Y)->prepared[0] = PETSC_FALSE;
   GetStorage(Y)->prepared[1] = PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);

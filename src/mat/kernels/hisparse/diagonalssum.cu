@@ -301,7 +301,7 @@ PetscErrorCode Unite(Union *u, HiSparseDiagonals *d, HiSparseDiagonalsValues *v,
 */
 PetscErrorCode HiSparseDiagonalsSameStructure(const void *structure, const void *other, cudaStream_t stream, PetscBool *same)
 {
-  const HiSparseDiagonals *a      = (const HiSparseDiagonals *)structure, *b = (const HiSparseDiagonals *)other;
+  const HiSparseDiagonals *a = (const HiSparseDiagonals *)structure, *b = (const HiSparseDiagonals *)other;
   int                     *differ = NULL, answer;
   unsigned int             grid;
   PetscErrorCode           ierr;
@@ -373,12 +373,13 @@ PetscErrorCode HiSparseDiagonalsAddValues(const void *structure, PetscScalar alp
 
   Cost: reads of the values and two of the pieces, and a write of the sum. Workspace: 16 bytes a slice.
 */
-PetscErrorCode HiSparseDiagonalsUnite(void *structure, void *values, PetscScalar alpha, const void *other, const void *other_values, PetscScalar beta, PetscCount max_nonzeros, PetscBool overwrite, cudaStream_t stream, void **sum_structure, void **sum_values, PetscCount *num_nonzeros)
+PetscErrorCode HiSparseDiagonalsUnite(void *structure, void *values, PetscScalar alpha, const void *other, const void *other_values, PetscScalar beta, PetscCount max_nonzeros, PetscBool overwrite, cudaStream_t stream, void **sum_structure,
+                                      void **sum_values, PetscCount *num_nonzeros)
 {
-  HiSparseDiagonals       *d     = (HiSparseDiagonals *)structure;
-  HiSparseDiagonalsValues *v     = (HiSparseDiagonalsValues *)values;
-  const HiSparseDiagonals *o     = (const HiSparseDiagonals *)other;
-  Union                    u     = {};
+  HiSparseDiagonals       *d = (HiSparseDiagonals *)structure;
+  HiSparseDiagonalsValues *v = (HiSparseDiagonalsValues *)values;
+  const HiSparseDiagonals *o = (const HiSparseDiagonals *)other;
+  Union                    u = {};
   PetscBool                done;
   void                    *new_structure, *new_values;
   PetscErrorCode           ierr;

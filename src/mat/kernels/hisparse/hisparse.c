@@ -211,10 +211,10 @@ static PetscErrorCode WriteCSRValues(HiSparse h, void *values, const DCSRView *c
 /* New values for a transposed matrix. It is made again, as it is seen, so that later values come without a transpose; where its rows do not fit the format, CSR is transposed each time. */
 static PetscErrorCode SetTransposedValues(HiSparse h, DCSRView csr, cudaStream_t stream)
 {
-  HiSparse          again;
+  HiSparse           again;
   struct _n_HiSparse old = *h;
-  DCSRView          stored;
-  PetscErrorCode    ierr;
+  DCSRView           stored;
+  PetscErrorCode     ierr;
 
   PetscFunctionBegin;
   PetscCall(HiSparseCreate(csr, h->format, stream, &again));

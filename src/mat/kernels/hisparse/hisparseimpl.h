@@ -47,11 +47,11 @@ typedef struct {
   PetscErrorCode (*columnsumsabs)(void *structure, void *values, PetscReal alpha, PetscReal sums[], cudaStream_t stream); /* sums [columns] */
 
   /* Sums; the format has all three of them or NULL */
-  PetscErrorCode (*samestructure)(const void *structure, const void *other, cudaStream_t stream, PetscBool *same);                                                                             /* synchronizes */
+  PetscErrorCode (*samestructure)(const void *structure, const void *other, cudaStream_t stream, PetscBool *same);                                                 /* synchronizes */
   PetscErrorCode (*addvalues)(const void *structure, PetscScalar alpha, const void *values, PetscScalar beta, const void *others, void *sum, cudaStream_t stream); /* sum = alpha values + beta others; may be one of them */
   /* alpha (structure, values) + beta (other, other_values); num_nonzeros -1: cannot be done. When the sum has the structure of the first term, that is *sum_structure, and with overwrite its values may be *sum_values. Synchronizes */
-  PetscErrorCode (*unite)(void *structure, void *values, PetscScalar alpha, const void *other, const void *other_values, PetscScalar beta, PetscCount max_nonzeros, PetscBool overwrite, cudaStream_t stream, void **sum_structure,
-                          void **sum_values, PetscCount *num_nonzeros);
+  PetscErrorCode (*unite)(void *structure, void *values, PetscScalar alpha, const void *other, const void *other_values, PetscScalar beta, PetscCount max_nonzeros, PetscBool overwrite, cudaStream_t stream, void **sum_structure, void **sum_values,
+                          PetscCount *num_nonzeros);
 } HiSparseFormatOps;
 
 PETSC_INTERN const HiSparseFormatOps HiSparseFormatDiagonals; /* diagonals.c */
@@ -78,8 +78,8 @@ typedef struct {
 } HiSparseShared;
 
 struct _n_HiSparse {
-  HiSparseFormat           format; /* HISPARSE_DIAGONALS or HISPARSE_WINDOWS */
-  const HiSparseFormatOps *ops;    /* of the format */
+  HiSparseFormat           format;   /* HISPARSE_DIAGONALS or HISPARSE_WINDOWS */
+  const HiSparseFormatOps *ops;      /* of the format */
   PetscInt                 num_rows; /* of the matrix, as num_columns: with transposed, those of the structure the other way round */
   PetscInt                 num_columns;
   PetscCount               num_nonzeros;

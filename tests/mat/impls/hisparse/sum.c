@@ -171,7 +171,7 @@ static PetscErrorCode TestSum(Kind y, Kind x, MatStructure str, State state, Pet
 {
   Mat              Y[2], X[2], ycopies[2], xcopies[2], T[2];
   PetscCount       nonzeros = 0;
-  PetscObjectState before = 0;
+  PetscObjectState before   = 0;
   char             what[128];
 
   PetscFunctionBegin;
