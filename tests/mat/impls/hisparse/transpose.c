@@ -323,7 +323,7 @@ static PetscErrorCode TestReuse(Kind kind, PetscBool products)
   PetscCall(Compare(transposes, Kinds[kind]));
 #define APPLY(what, call) \
   for (int k = 0; k < 2; k++) { \
-    const Mat C = mats[k]; \
+    PETSC_UNUSED const Mat C = mats[k]; \
 \
     PetscCall(call); \
   } \
