@@ -13,6 +13,7 @@ static char help[] = "Times HiSparse, its products and conversions, against our 
 #include "../common/benchproduct.h"
 #include "../transpose/transposecheck.h"
 #include <petscsparsecuda/hisparse.h>
+#include <petscsparsecuda/spadd.h>
 #include <petscsparsecuda/spmv.h>
 #include <petscsparsecuda/spmvtranspose.h>
 
@@ -226,18 +227,87 @@ static PetscErrorCode MeasureTransfers(HiSparseBench *b, PetscReal bytes)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What a program waits for: making it, making the list for A^T, a copy. Medians, microseconds, with all allocations. */
+/* Two terms of a sum. */
+typedef struct {
+  HiSparse    y, x;
+  HiSparseSum sum; /* of the last one */
+} Sum;
+
+static PetscErrorCode AXPYRun(void *ctx, cudaStream_t stream)
+{
+  Sum *s = (Sum *)ctx;
+
+  PetscFunctionBegin;
+  PetscCall(HiSparseAXPY(s->y, 1.0, s->x, PETSC_INT_MAX, stream, &s->sum));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* y + x of the values of csr and of others: every bit is that of a sum of CSR's values. */
+static PetscErrorCode CheckSum(HiSparseBench *b, Sum *s, const PetscScalar others[])
+{
+  cudaStream_t stream = b->bench.stream;
+  DCSRView     got    = b->csr;
+  PetscScalar *expected;
+  PetscCount   values;
+
+  PetscFunctionBegin;
+  PetscCall(PetscSparseCUDAMalloc(b->csr.num_nonzeros, "values of a sum", stream, &expected));
+  PetscCall(PetscSparseCUDAMalloc(b->csr.num_nonzeros, "values of a sum", stream, &got.values));
+  PetscCall(DCSRAddValues(b->csr.num_nonzeros, 1.0, b->csr.values, 1.0, others, expected, stream));
+  PetscCall(AXPYRun(s, stream));
+  if (s->sum != HISPARSE_SUM_NONE) {
+    PetscCall(HiSparseGetCSR(s->y, PETSC_FALSE, PETSC_TRUE, got, stream));
+    PetscCall(TransposeCountDifferences(got.values, expected, (size_t)b->csr.num_nonzeros * sizeof(PetscScalar), stream, &values));
+    if (values > 0) PetscCall(BenchWrong(&b->bench, "%s, sum, %s: %" PetscCount_FMT " words", HiSparseFormats[b->format], b->product[0].matrix.name, values));
+  }
+  PetscCall(PetscSparseCUDAFree(&got.values, stream));
+  PetscCall(PetscSparseCUDAFree(&expected, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Y += X, with one structure, and with two that are the same. The floor: values read twice and written once. Formats that leave sums to CSR have no record. */
+static PetscErrorCode MeasureSums(HiSparseBench *b)
+{
+  static const char *const metrics[2] = {"axpy", "axpy-compared"};
+  const PetscReal          bound      = 3 * (PetscReal)(b->csr.num_nonzeros * (PetscCount)sizeof(PetscScalar)) / b->bench.bandwidth;
+  cudaStream_t             stream     = b->bench.stream;
+  DCSRView                 other      = b->csr;
+  PetscReal                us;
+
+  PetscFunctionBegin;
+  PetscCall(BenchVectorCreate(b->csr.num_nonzeros, 9, stream, &other.values));
+  for (PetscInt k = 0; k < 2; k++) {
+    Sum s = {NULL, NULL, HISPARSE_SUM_NONE};
+
+    PetscCall(HiSparseCreate(b->csr, b->format, HISPARSE_VALUES_SCALAR, stream, &s.y));
+    if (k == 0) {
+      PetscCall(HiSparseDuplicate(s.y, stream, &s.x));
+      PetscCall(HiSparseSetValues(s.x, other, stream));
+    } else PetscCall(HiSparseCreate(other, b->format, HISPARSE_VALUES_SCALAR, stream, &s.x));
+    PetscCall(CheckSum(b, &s, other.values));
+    if (s.sum != HISPARSE_SUM_NONE) {
+      PetscCall(BenchTimerMeasure(&b->bench.timer, PETSC_TRUE, AXPYRun, &s, &us));
+      PetscCall(Report(b, metrics[k], "us", us, -1, NULL, bound));
+    }
+    PetscCall(HiSparseDestroy(&s.x, stream));
+    PetscCall(HiSparseDestroy(&s.y, stream));
+  }
+  PetscCall(PetscSparseCUDAFree(&other.values, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What a program waits for: making it, making the list for A^T, a copy, a transpose. Medians, microseconds, with all allocations. */
 static PetscErrorCode MeasureMaking(HiSparseBench *b, PetscReal bytes)
 {
-  static const char *const metrics[3] = {"convert", "transpose-list", "duplicate"};
-  const PetscReal          bound[3]   = {(bytes + b->csr_bytes) / b->bench.bandwidth, -1, -1};
+  static const char *const metrics[4] = {"convert", "transpose-list", "duplicate", "transpose"};
+  const PetscReal          bound[4]   = {(bytes + b->csr_bytes) / b->bench.bandwidth, -1, -1, -1};
   cudaStream_t             stream     = b->bench.stream;
-  PetscReal                samples[3][BENCH_MAX_REPETITIONS], us;
+  PetscReal                samples[4][BENCH_MAX_REPETITIONS], us;
 
   PetscFunctionBegin;
   for (PetscInt i = 0; i < b->bench.repetitions; i++) {
-    PetscLogDouble t[4];
-    HiSparse       made, copy;
+    PetscLogDouble t[5];
+    HiSparse       made, copy, transpose;
 
     PetscCall(BenchNow(t));
     PetscCall(HiSparseCreate(b->csr, b->format, HISPARSE_VALUES_SCALAR, stream, &made));
@@ -246,11 +316,14 @@ static PetscErrorCode MeasureMaking(HiSparseBench *b, PetscReal bytes)
     PetscCall(BenchNow(t + 2));
     PetscCall(HiSparseDuplicate(made, stream, &copy));
     PetscCall(BenchNow(t + 3));
+    PetscCall(HiSparseTranspose(made, stream, &transpose));
+    PetscCall(BenchNow(t + 4));
     PetscCall(HiSparseDestroy(&made, stream));
     PetscCall(HiSparseDestroy(&copy, stream));
-    for (PetscInt k = 0; k < 3; k++) samples[k][i] = (PetscReal)(1e6 * (t[k + 1] - t[k]));
+    PetscCall(HiSparseDestroy(&transpose, stream));
+    for (PetscInt k = 0; k < 4; k++) samples[k][i] = (PetscReal)(1e6 * (t[k + 1] - t[k]));
   }
-  for (PetscInt k = 0; k < 3; k++) {
+  for (PetscInt k = 0; k < 4; k++) {
     PetscCall(BenchMedian(b->bench.repetitions, samples[k], &us));
     PetscCall(Report(b, metrics[k], "us", us, -1, NULL, bound[k]));
   }
@@ -296,6 +369,7 @@ static PetscErrorCode FormatRecords(HiSparseBench *b)
   PetscCall(ReportProducts(b, us));
   PetscCall(ReportBytes(b, &info));
   PetscCall(MeasureTransfers(b, (PetscReal)(info.bytes - info.transpose_bytes)));
+  PetscCall(MeasureSums(b));
   PetscCall(MeasureMaking(b, (PetscReal)(info.bytes - info.transpose_bytes)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -41,6 +41,14 @@ typedef enum {
   DEVICE_VALUES_BOTH
 } MatDeviceValues;
 
+/* What a sum by storage did to its first term. */
+typedef enum {
+  DEVICE_SUM_NONE,   /* nothing: left to CSR */
+  DEVICE_SUM_SAME,   /* the patterns are the same, values alone were added */
+  DEVICE_SUM_SUBSET, /* it has all entries of the other term, values alone were added */
+  DEVICE_SUM_GROWN   /* the storage has a new structure, with the other term's entries */
+} MatDeviceSum;
+
 /*
   The functions of one storage. They are called with the matrix, whose device.data is what create() made; work is queued on stream, arrays are on the device unless it says otherwise. A function that
   fails leaves the storage as it was.
@@ -56,6 +64,8 @@ typedef struct {
   PetscErrorCode (*getcsr)(Mat, PetscBool, PetscBool, DCSRView, cudaStream_t); /* structure and values, as they are asked for, into the arrays of compact CSR, which the caller allocated */
   PetscErrorCode (*setvalues)(Mat, DCSRView, cudaStream_t);                    /* the values of compact CSR of the same structure */
   PetscErrorCode (*duplicate)(Mat, cudaStream_t, void **);                     /* a copy with values, for another matrix; NULL: copies are made of CSR */
+  PetscErrorCode (*transpose)(Mat, cudaStream_t, void **);                     /* the same for the transpose of the matrix; NULL: transposes are made of CSR, as with the next one */
+  PetscErrorCode (*transposevalues)(Mat, Mat, cudaStream_t, PetscBool *);      /* all values into the storage of the transpose; PETSC_FALSE: its structure may be another one, nothing was done */
   PetscErrorCode (*destroy)(Mat, void **);                                     /* the storage, and what it keeps for products; *data is NULL afterwards */
   PetscErrorCode (*bytes)(Mat, PetscCount *);                                  /* adds the device memory it holds */
   PetscErrorCode (*view)(Mat, PetscViewer);                                    /* one line of facts for ::ascii_info */
@@ -79,6 +89,9 @@ typedef struct {
   PetscErrorCode (*rowmaxabs)(Mat, PetscScalar[], PetscInt[], cudaStream_t);                     /* [rows] largest, and [rows] the first column where it is, on the host or NULL */
   PetscErrorCode (*rowsumabs)(Mat, PetscScalar[], cudaStream_t);                                 /* [rows] */
   PetscErrorCode (*columnsumsabs)(Mat, PetscReal[], cudaStream_t);                               /* [columns] */
+
+  /* Y += a X with the storage of two matrices of this type and of one size, where the sum has at most so many entries; how many it has, where it has grown. May synchronize; NULL: CSR does it */
+  PetscErrorCode (*axpy)(Mat, PetscScalar, Mat, PetscCount, cudaStream_t, PetscCount *, MatDeviceSum *);
 } MatDeviceStorageOps;
 
 /* Types that belong together: one storage, on one process and on several. */
@@ -109,6 +122,9 @@ PETSC_INTERN PetscErrorCode MatSeqAIJCUDAGetCSR(Mat);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDALendCSR(Mat);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDADropStorage(Mat);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDADuplicateStorage(Mat, PetscBool, Mat, PetscBool *);
+PETSC_INTERN PetscErrorCode MatSeqAIJCUDATransposeStorage(Mat, Mat);
+PETSC_INTERN PetscErrorCode MatSeqAIJCUDATransposeStorageValues(Mat, Mat, PetscBool *);
+PETSC_INTERN PetscErrorCode MatSeqAIJCUDAStorageAXPY(Mat, PetscScalar, Mat, PetscCount, MatDeviceSum *);
 PETSC_INTERN PetscBool      MatSeqAIJCUDACSRReleased(Mat);
 PETSC_INTERN PetscBool      MatSeqAIJCUDAStorageIsCurrent(Mat);
 

@@ -96,6 +96,23 @@ static PetscErrorCode Duplicate_HiSparse(Mat A, cudaStream_t stream, void **data
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode Transpose_HiSparse(Mat A, cudaStream_t stream, void **data)
+{
+  HiSparse transpose = NULL;
+
+  PetscFunctionBegin;
+  PetscCall(HiSparseTranspose(GetHiSparse(A), stream, &transpose));
+  PetscCall(Wrap(&transpose, stream, data));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode TransposeValues_HiSparse(Mat A, Mat T, cudaStream_t stream, PetscBool *done)
+{
+  PetscFunctionBegin;
+  PetscCall(HiSparseTransposeValues(GetHiSparse(A), GetHiSparse(T), stream, done));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode Destroy_HiSparse(PETSC_UNUSED Mat A, void **data)
 {
   Storage     *storage = (Storage *)*data;
@@ -127,7 +144,7 @@ static PetscErrorCode View_HiSparse(Mat A, PetscViewer viewer)
 
   PetscFunctionBegin;
   PetscCall(HiSparseGetInfo(GetHiSparse(A), &info));
-  PetscCall(PetscViewerASCIIPrintf(viewer, "%s: %s, %.2f bytes a nonzero and %.2f for transpose products, %" PetscCount_FMT " %s, %" PetscCount_FMT " %s%s\n", MATHISPARSECUDA, HiSparseFormats[info.format],
+  PetscCall(PetscViewerASCIIPrintf(viewer, "%s: %s%s, %.2f bytes a nonzero and %.2f for transpose products, %" PetscCount_FMT " %s, %" PetscCount_FMT " %s%s\n", MATHISPARSECUDA, HiSparseFormats[info.format], info.transposed ? ", transposed" : "",
                                    (double)(info.bytes - info.transpose_bytes) / nonzeros, (double)info.transpose_bytes / nonzeros, info.num_pieces, info.format == HISPARSE_WINDOWS ? "blocks with 16-bit columns" : "pieces of diagonals",
                                    info.num_others, info.format == HISPARSE_WINDOWS ? "with 32-bit columns" : "entries outside of them", info.precision == HISPARSE_VALUES_SINGLE ? ", values in single precision" : ""));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -191,6 +208,23 @@ static PetscErrorCode Norm_HiSparse(Mat A, NormType type, PetscReal *norm, cudaS
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode AXPY_HiSparse(Mat Y, PetscScalar a, Mat X, PetscCount max_nonzeros, cudaStream_t stream, PetscCount *num_nonzeros, MatDeviceSum *sum)
+{
+  static const MatDeviceSum sums[] = {[HISPARSE_SUM_NONE] = DEVICE_SUM_NONE, [HISPARSE_SUM_SAME] = DEVICE_SUM_SAME, [HISPARSE_SUM_SUBSET] = DEVICE_SUM_SUBSET, [HISPARSE_SUM_GROWN] = DEVICE_SUM_GROWN};
+  HiSparseSum               done;
+  HiSparseInfo              info;
+
+  PetscFunctionBegin;
+  PetscCall(HiSparseAXPY(GetHiSparse(Y), a, GetHiSparse(X), max_nonzeros, stream, &done));
+  *sum = sums[done];
+  if (*sum != DEVICE_SUM_GROWN) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(HiSparseGetInfo(GetHiSparse(Y), &info));
+  *num_nonzeros              = info.num_nonzeros;
+  GetStorage(Y)->prepared[0] = PETSC_FALSE;
+  GetStorage(Y)->prepared[1] = PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 const MatDeviceStorageOps MatDeviceStorageHiSparse = {
   .name            = MATHISPARSECUDA,
   .replaces_csr    = PETSC_TRUE,
@@ -199,6 +233,8 @@ const MatDeviceStorageOps MatDeviceStorageHiSparse = {
   .getcsr          = GetCSR_HiSparse,
   .setvalues       = SetValues_HiSparse,
   .duplicate       = Duplicate_HiSparse,
+  .transpose       = Transpose_HiSparse,
+  .transposevalues = TransposeValues_HiSparse,
   .destroy         = Destroy_HiSparse,
   .bytes           = Bytes_HiSparse,
   .view            = View_HiSparse,
@@ -217,4 +253,5 @@ const MatDeviceStorageOps MatDeviceStorageHiSparse = {
   .norm            = Norm_HiSparse,
   .rowsumabs       = RowSumsAbs_HiSparse,
   .columnsumsabs   = ColumnSumsAbs_HiSparse,
+  .axpy            = AXPY_HiSparse,
 };

@@ -180,4 +180,7 @@ const HiSparseFormatOps HiSparseFormatDiagonals = {
   .norminfinity         = HiSparseDiagonalsNormInfinity,
   .rowsumabs            = HiSparseDiagonalsRowSumAbs,
   .columnsumsabs        = HiSparseDiagonalsColumnSumsAbs,
+  .samestructure        = HiSparseDiagonalsSameStructure,
+  .addvalues            = HiSparseDiagonalsAddValues,
+  .unite                = HiSparseDiagonalsUnite,
 };

@@ -1,7 +1,8 @@
 /*
-  A second way to store a sequential matrix: creation, copies that share, the scale factor, and the calls of the format's functions (hisparseimpl.h).
+  A second way to store a sequential matrix: creation, copies that share, the scale factor, the flag of transposed ones, and the calls of the format's functions (hisparseimpl.h).
 */
 #include "hisparseimpl.h"
+#include <petscsparsecuda/transpose.h>
 
 const char *const HiSparseFormats[]    = {"auto", "diagonals", "windows", "csr", "HiSparseFormat", "HISPARSE_", NULL};
 const char *const HiSparsePrecisions[] = {"scalar", "single", "HiSparsePrecision", "HISPARSE_VALUES_", NULL};
@@ -34,7 +35,7 @@ static PetscErrorCode SharedDestroy(HiSparseShared **shared, PetscErrorCode (*de
 }
 
 /* The object of a structure and values of ops, which are its own then; on an error they stay the caller's. */
-static PetscErrorCode Create(DCSRView csr, HiSparseFormat format, void *structure, void *values, HiSparse *hisparse)
+static PetscErrorCode Create(DCSRView csr, HiSparseFormat format, HiSparsePrecision precision, void *structure, void *values, HiSparse *hisparse)
 {
   HiSparse       h;
   PetscErrorCode ierr;
@@ -44,6 +45,7 @@ static PetscErrorCode Create(DCSRView csr, HiSparseFormat format, void *structur
   PetscCallGoto(ierr, failed, SharedCreate(structure, &h->structure));
   PetscCallGoto(ierr, failed, SharedCreate(values, &h->values));
   h->format       = format;
+  h->precision    = precision;
   h->ops          = FormatOps(format);
   h->num_rows     = csr.num_rows;
   h->num_columns  = csr.num_columns;
@@ -89,7 +91,7 @@ PetscErrorCode HiSparseCreate(DCSRView csr, HiSparseFormat format, HiSparsePreci
   if (ops == NULL) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(ops->create(csr, precision, stream, &structure, &values));
   if (structure == NULL) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCallGoto(ierr, failed, Create(csr, format, structure, values, hisparse));
+  PetscCallGoto(ierr, failed, Create(csr, format, precision, structure, values, hisparse));
   PetscFunctionReturn(PETSC_SUCCESS);
 failed:
   PetscCall(ops->valuesdestroy(&values, stream));
@@ -146,7 +148,9 @@ PetscErrorCode HiSparseGetInfo(HiSparse hisparse, HiSparseInfo *info)
   PetscFunctionBegin;
   info->precision = HISPARSE_VALUES_SCALAR;
   PetscCall(hisparse->ops->getinfo(hisparse->structure->data, hisparse->values->data, info));
-  info->format = hisparse->format;
+  info->format       = hisparse->format;
+  info->num_nonzeros = hisparse->num_nonzeros;
+  info->transposed   = hisparse->transposed;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -208,17 +212,41 @@ static PetscErrorCode WriteCSRValues(HiSparse h, void *values, const DCSRView *c
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* New values for a transposed matrix. It is made again, as it is seen, so that later values come without a transpose; where its rows do not fit the format, CSR is transposed each time. */
+static PetscErrorCode SetTransposedValues(HiSparse h, DCSRView csr, cudaStream_t stream)
+{
+  HiSparse           again;
+  struct _n_HiSparse old = *h;
+  DCSRView           stored;
+  PetscErrorCode     ierr;
+
+  PetscFunctionBegin;
+  PetscCall(HiSparseCreate(csr, h->format, h->precision, stream, &again));
+  if (again != NULL) {
+    *h     = *again;
+    *again = old;
+    PetscCall(HiSparseDestroy(&again, stream));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(DCSRTransposeCreate(csr, PETSC_TRUE, PETSC_FALSE, stream, &stored));
+  ierr = OwnValues(h, PETSC_FALSE, WriteCSRValues, &stored, stream);
+  PetscCall(DCSRViewFree(&stored, stream));
+  PetscCall(ierr);
+  h->scale = 1.0;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
   HiSparseSetValues - new values from CSR
 
   Input Parameters:
 + hisparse - the matrix
 . csr      - compact CSR of the structure that it was made of, with values
-- stream   - asynchronous on it
+- stream   - asynchronous on it, but for transposed matrices
 
-  Errors: PETSC_ERR_MEM when values were shared; PETSC_ERR_PLIB for another number of rows, columns or entries.
+  Errors: PETSC_ERR_MEM when values were shared, and for transposed matrices; PETSC_ERR_PLIB for another number of rows, columns or entries.
 
-  Cost: a read and a write of the values.
+  Cost: a read and a write of the values. A transposed matrix is made again, without the flag.
 */
 PetscErrorCode HiSparseSetValues(HiSparse hisparse, DCSRView csr, cudaStream_t stream)
 {
@@ -226,6 +254,10 @@ PetscErrorCode HiSparseSetValues(HiSparse hisparse, DCSRView csr, cudaStream_t s
   PetscCheck(csr.num_rows == hisparse->num_rows && csr.num_columns == hisparse->num_columns && csr.num_nonzeros == hisparse->num_nonzeros, PETSC_COMM_SELF, PETSC_ERR_PLIB,
              "CSR with %" PetscInt_FMT " rows, %" PetscInt_FMT " columns, %" PetscCount_FMT " entries has no values for a matrix with %" PetscInt_FMT ", %" PetscInt_FMT ", %" PetscCount_FMT "; make the matrix again", csr.num_rows, csr.num_columns,
              csr.num_nonzeros, hisparse->num_rows, hisparse->num_columns, hisparse->num_nonzeros);
+  if (hisparse->transposed) {
+    PetscCall(SetTransposedValues(hisparse, csr, stream));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscCall(OwnValues(hisparse, PETSC_FALSE, WriteCSRValues, &csr, stream));
   hisparse->scale = 1.0;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -249,7 +281,8 @@ PetscErrorCode HiSparseGetCSR(HiSparse hisparse, PetscBool structure, PetscBool 
   PetscCheck(csr.num_rows == hisparse->num_rows && csr.num_columns == hisparse->num_columns && csr.num_nonzeros == hisparse->num_nonzeros, PETSC_COMM_SELF, PETSC_ERR_PLIB,
              "CSR with %" PetscInt_FMT " rows, %" PetscInt_FMT " columns, %" PetscCount_FMT " entries has no room for a matrix with %" PetscInt_FMT ", %" PetscInt_FMT ", %" PetscCount_FMT "; allocate it in these sizes", csr.num_rows, csr.num_columns,
              csr.num_nonzeros, hisparse->num_rows, hisparse->num_columns, hisparse->num_nonzeros);
-  if (structure || values) PetscCall(hisparse->ops->getcsr(hisparse->structure->data, hisparse->values->data, hisparse->scale, structure, values, csr, stream));
+  if (hisparse->transposed) PetscCall(HiSparseTransposedGetCSR(hisparse, structure, values, csr, stream));
+  else if (structure || values) PetscCall(hisparse->ops->getcsr(hisparse->structure->data, hisparse->values->data, hisparse->scale, structure, values, csr, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -266,7 +299,7 @@ PetscErrorCode HiSparseGetCSR(HiSparse hisparse, PetscBool structure, PetscBool 
 PetscErrorCode HiSparsePrepare(HiSparse hisparse, PetscBool transpose, cudaStream_t stream)
 {
   PetscFunctionBegin;
-  PetscCall(hisparse->ops->prepare(hisparse->structure->data, hisparse->values->data, transpose, stream));
+  PetscCall(hisparse->ops->prepare(hisparse->structure->data, hisparse->values->data, (PetscBool)(transpose != hisparse->transposed), stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -288,7 +321,8 @@ PetscErrorCode HiSparseMult(HiSparse hisparse, const PetscScalar x[], const Pets
 {
   PetscFunctionBegin;
   PetscCall(HiSparsePrepare(hisparse, PETSC_FALSE, stream));
-  PetscCall(hisparse->ops->mult(hisparse->structure->data, hisparse->values->data, hisparse->scale, x, z, y, stream));
+  if (hisparse->transposed) PetscCall(hisparse->ops->multtranspose(hisparse->structure->data, hisparse->values->data, hisparse->scale, PETSC_FALSE, x, z, y, stream));
+  else PetscCall(hisparse->ops->mult(hisparse->structure->data, hisparse->values->data, hisparse->scale, x, z, y, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -311,7 +345,9 @@ PetscErrorCode HiSparseMultTranspose(HiSparse hisparse, PetscBool conjugate, con
 {
   PetscFunctionBegin;
   PetscCall(HiSparsePrepare(hisparse, PETSC_TRUE, stream));
-  PetscCall(hisparse->ops->multtranspose(hisparse->structure->data, hisparse->values->data, conjugate ? PetscConj(hisparse->scale) : hisparse->scale, conjugate, x, z, y, stream));
+  if (!hisparse->transposed) PetscCall(hisparse->ops->multtranspose(hisparse->structure->data, hisparse->values->data, conjugate ? PetscConj(hisparse->scale) : hisparse->scale, conjugate, x, z, y, stream));
+  else if (conjugate && PetscDefined(USE_COMPLEX)) PetscCall(HiSparseTransposedMultHermitian(hisparse, x, z, y, stream));
+  else PetscCall(hisparse->ops->mult(hisparse->structure->data, hisparse->values->data, hisparse->scale, x, z, y, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -387,7 +423,7 @@ PetscErrorCode HiSparseDiagonalScale(HiSparse hisparse, const PetscScalar left[]
   PetscFunctionBegin;
   if (left == NULL && right == NULL) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(ChangeValues(hisparse, stream));
-  PetscCall(hisparse->ops->diagonalscale(hisparse->structure->data, hisparse->values->data, left, right, stream));
+  PetscCall(hisparse->ops->diagonalscale(hisparse->structure->data, hisparse->values->data, hisparse->transposed ? right : left, hisparse->transposed ? left : right, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -402,8 +438,11 @@ PetscErrorCode HiSparseGetDiagonal(HiSparse hisparse, PetscScalar diagonal[], cu
 /* HiSparseCountMissingDiagonal - how many of the first n rows have no diagonal entry; synchronizes */
 PetscErrorCode HiSparseCountMissingDiagonal(HiSparse hisparse, PetscCount n, cudaStream_t stream, PetscCount *missing)
 {
+  const PetscCount inside = PetscMin(n, hisparse->transposed ? (PetscCount)hisparse->num_columns : n); // what is stored has no other rows
+
   PetscFunctionBegin;
-  PetscCall(hisparse->ops->countmissingdiagonal(hisparse->structure->data, n, stream, missing));
+  PetscCall(hisparse->ops->countmissingdiagonal(hisparse->structure->data, inside, stream, missing));
+  *missing += n - inside;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -440,7 +479,7 @@ PetscErrorCode HiSparseNormFrobeniusSquared(HiSparse hisparse, cudaStream_t stre
 PetscErrorCode HiSparseNormOne(HiSparse hisparse, cudaStream_t stream, PetscReal *norm)
 {
   PetscFunctionBegin;
-  PetscCall(hisparse->ops->normone(hisparse->structure->data, hisparse->values->data, stream, norm));
+  PetscCall((hisparse->transposed ? hisparse->ops->norminfinity : hisparse->ops->normone)(hisparse->structure->data, hisparse->values->data, stream, norm));
   *norm *= PetscAbsScalar(hisparse->scale);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -449,7 +488,7 @@ PetscErrorCode HiSparseNormOne(HiSparse hisparse, cudaStream_t stream, PetscReal
 PetscErrorCode HiSparseNormInfinity(HiSparse hisparse, cudaStream_t stream, PetscReal *norm)
 {
   PetscFunctionBegin;
-  PetscCall(hisparse->ops->norminfinity(hisparse->structure->data, hisparse->values->data, stream, norm));
+  PetscCall((hisparse->transposed ? hisparse->ops->normone : hisparse->ops->norminfinity)(hisparse->structure->data, hisparse->values->data, stream, norm));
   *norm *= PetscAbsScalar(hisparse->scale);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -458,7 +497,8 @@ PetscErrorCode HiSparseNormInfinity(HiSparse hisparse, cudaStream_t stream, Pets
 PetscErrorCode HiSparseRowSumAbs(HiSparse hisparse, PetscScalar sums[], cudaStream_t stream)
 {
   PetscFunctionBegin;
-  PetscCall(hisparse->ops->rowsumabs(hisparse->structure->data, hisparse->values->data, PetscAbsScalar(hisparse->scale), sums, stream));
+  if (hisparse->transposed) PetscCall(HiSparseTransposedRowSumAbs(hisparse, sums, stream));
+  else PetscCall(hisparse->ops->rowsumabs(hisparse->structure->data, hisparse->values->data, PetscAbsScalar(hisparse->scale), sums, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -466,6 +506,7 @@ PetscErrorCode HiSparseRowSumAbs(HiSparse hisparse, PetscScalar sums[], cudaStre
 PetscErrorCode HiSparseColumnSumsAbs(HiSparse hisparse, PetscReal sums[], cudaStream_t stream)
 {
   PetscFunctionBegin;
-  PetscCall(hisparse->ops->columnsumsabs(hisparse->structure->data, hisparse->values->data, PetscAbsScalar(hisparse->scale), sums, stream));
+  if (hisparse->transposed) PetscCall(HiSparseTransposedColumnSumsAbs(hisparse, sums, stream));
+  else PetscCall(hisparse->ops->columnsumsabs(hisparse->structure->data, hisparse->values->data, PetscAbsScalar(hisparse->scale), sums, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -20,7 +20,7 @@ typedef struct {
   PetscErrorCode (*valuescreate)(void *structure, cudaStream_t stream, void **values);            /* not initialized; *values NULL after an error */
   PetscErrorCode (*valuescopy)(void *structure, const void *from, void *to, cudaStream_t stream); /* all values; both are values of this structure */
   PetscErrorCode (*valuesdestroy)(void **values, cudaStream_t stream);                            /* *values is NULL afterwards, and may be before */
-  PetscErrorCode (*getinfo)(void *structure, void *values, HiSparseInfo *info);                   /* all fields but format; precision is HISPARSE_VALUES_SCALAR before */
+  PetscErrorCode (*getinfo)(void *structure, void *values, HiSparseInfo *info);                   /* bytes and numbers of pieces and others; precision is HISPARSE_VALUES_SCALAR before */
   PetscErrorCode (*setvalues)(void *structure, void *values, DCSRView csr, cudaStream_t stream);  /* all values, from compact CSR of the same structure */
   PetscErrorCode (*getcsr)(void *structure, void *values, PetscScalar alpha, PetscBool with_structure, PetscBool with_values, DCSRView csr, cudaStream_t stream);
 
@@ -45,6 +45,13 @@ typedef struct {
   PetscErrorCode (*norminfinity)(void *structure, void *values, cudaStream_t stream, PetscReal *norm);
   PetscErrorCode (*rowsumabs)(void *structure, void *values, PetscReal alpha, PetscScalar sums[], cudaStream_t stream);   /* alpha: absolute value of the scale factor, also in the next one; sums [rows] */
   PetscErrorCode (*columnsumsabs)(void *structure, void *values, PetscReal alpha, PetscReal sums[], cudaStream_t stream); /* sums [columns] */
+
+  /* Sums; the format has all three of them or NULL */
+  PetscErrorCode (*samestructure)(const void *structure, const void *other, cudaStream_t stream, PetscBool *same);                                                 /* synchronizes */
+  PetscErrorCode (*addvalues)(const void *structure, PetscScalar alpha, const void *values, PetscScalar beta, const void *others, void *sum, cudaStream_t stream); /* sum = alpha values + beta others; may be one of them */
+  /* alpha (structure, values) + beta (other, other_values); num_nonzeros -1: cannot be done. When the sum has the structure of the first term, that is *sum_structure, and with overwrite its values may be *sum_values. Synchronizes */
+  PetscErrorCode (*unite)(void *structure, void *values, PetscScalar alpha, const void *other, const void *other_values, PetscScalar beta, PetscCount max_nonzeros, PetscBool overwrite, cudaStream_t stream, void **sum_structure, void **sum_values,
+                          PetscCount *num_nonzeros);
 } HiSparseFormatOps;
 
 PETSC_INTERN const HiSparseFormatOps HiSparseFormatDiagonals; /* diagonals.c */
@@ -71,15 +78,26 @@ typedef struct {
 } HiSparseShared;
 
 struct _n_HiSparse {
-  HiSparseFormat           format; /* HISPARSE_DIAGONALS or HISPARSE_WINDOWS */
-  const HiSparseFormatOps *ops;    /* of the format */
-  PetscInt                 num_rows;
+  HiSparseFormat           format;   /* HISPARSE_DIAGONALS or HISPARSE_WINDOWS */
+  HiSparsePrecision        precision;  /* that was asked for; a format that does not know it stores PetscScalar */
+  const HiSparseFormatOps *ops;        /* of the format */
+  PetscInt                 num_rows; /* of the matrix, as num_columns: with transposed, those of the structure the other way round */
   PetscInt                 num_columns;
   PetscCount               num_nonzeros;
-  PetscScalar              scale; /* the matrix is scale times the values */
+  PetscScalar              scale;      /* the matrix is scale times the values */
+  PetscBool                transposed; /* and the transpose of what structure and values say */
   HiSparseShared          *structure;
   HiSparseShared          *values;
 };
+
+/* A transposed matrix: what takes more than the other function of the format (transposed.c, transposed.cu). Arrays are on the device, work is queued on stream. */
+PETSC_INTERN PetscErrorCode HiSparseTransposedGetCSR(HiSparse hisparse, PetscBool structure, PetscBool values, DCSRView csr, cudaStream_t stream);
+PETSC_INTERN PetscErrorCode HiSparseTransposedMultHermitian(HiSparse hisparse, const PetscScalar x[], const PetscScalar z[], PetscScalar y[], cudaStream_t stream);
+PETSC_INTERN PetscErrorCode HiSparseTransposedRowSumAbs(HiSparse hisparse, PetscScalar sums[], cudaStream_t stream);
+PETSC_INTERN PetscErrorCode HiSparseTransposedColumnSumsAbs(HiSparse hisparse, PetscReal sums[], cudaStream_t stream);
+PETSC_INTERN PetscErrorCode HiSparseConjugateVector(PetscCount n, const PetscScalar x[], PetscScalar y[], cudaStream_t stream); /* y = conj(x), x may be y */
+PETSC_INTERN PetscErrorCode HiSparseScalarsFromReals(PetscCount n, const PetscReal x[], PetscScalar y[], cudaStream_t stream);
+PETSC_INTERN PetscErrorCode HiSparseRealsFromScalars(PetscCount n, const PetscScalar x[], PetscReal y[], cudaStream_t stream); /* the real parts */
 
 /*
   The format of masked diagonals.
@@ -213,6 +231,11 @@ PETSC_INTERN PetscErrorCode HiSparseDiagonalsNormOne(void *structure, void *valu
 PETSC_INTERN PetscErrorCode HiSparseDiagonalsNormInfinity(void *structure, void *values, cudaStream_t stream, PetscReal *norm);
 PETSC_INTERN PetscErrorCode HiSparseDiagonalsRowSumAbs(void *structure, void *values, PetscReal alpha, PetscScalar sums[], cudaStream_t stream);
 PETSC_INTERN PetscErrorCode HiSparseDiagonalsColumnSumsAbs(void *structure, void *values, PetscReal alpha, PetscReal sums[], cudaStream_t stream);
+/* diagonalssum.cu */
+PETSC_INTERN PetscErrorCode HiSparseDiagonalsSameStructure(const void *structure, const void *other, cudaStream_t stream, PetscBool *same);
+PETSC_INTERN PetscErrorCode HiSparseDiagonalsAddValues(const void *structure, PetscScalar alpha, const void *values, PetscScalar beta, const void *others, void *sum, cudaStream_t stream);
+PETSC_INTERN PetscErrorCode HiSparseDiagonalsUnite(void *structure, void *values, PetscScalar alpha, const void *other, const void *other_values, PetscScalar beta, PetscCount max_nonzeros, PetscBool overwrite, cudaStream_t stream,
+                                                   void **sum_structure, void **sum_values, PetscCount *num_nonzeros);
 
 /* Every configuration there is, for sweeps and tests: their number, the i-th, and its use by the products of a HiSparse and of all its copies. */
 PETSC_INTERN PetscErrorCode HiSparseConfigGetCount(PetscInt *n);

@@ -305,6 +305,138 @@ PetscErrorCode MatSeqAIJCUDADropStorage(Mat A)
 }
 
 /*
+  MatSeqAIJCUDATransposeStorage - Makes the storage of the transpose of a matrix the matrix T; what T was before is discarded. CSR is made of it when somebody asks.
+
+  Not Collective
+
+  Input Parameters:
++ A - a sequential matrix of ours, whose storage is current and can be transposed
+- T - of the type of A
+
+  Errors: PETSC_ERR_MEM.
+
+  Note:
+  T is preallocated and not assembled then.
+*/
+PetscErrorCode MatSeqAIJCUDATransposeStorage(Mat A, Mat T)
+{
+  const Mat_SeqAIJCUDA *a    = MatSeqAIJCUDAGet(A);
+  void                 *data = NULL;
+  DCSRView              view;
+  cudaStream_t          stream;
+  PetscErrorCode        ierr;
+
+  PetscFunctionBegin;
+  PetscCall(PetscSparseCUDAGetStream(&stream));
+  PetscCall((*a->device.storage->transpose)(A, stream, &data));
+  PetscCall(PetscArrayzero(&view, 1)); // no arrays: released
+  view.num_rows     = a->device.view.num_columns;
+  view.num_columns  = a->device.view.num_rows;
+  view.num_nonzeros = a->device.view.num_nonzeros;
+  PetscCallGoto(ierr, failed, MatSeqAIJCUDASetDeviceMatrix(T, &view));
+  MatSeqAIJCUDAGet(T)->device.data   = data;
+  MatSeqAIJCUDAGet(T)->device.newest = DEVICE_VALUES_STORAGE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+failed:
+  PetscCall((*a->device.storage->destroy)(A, &data));
+  PetscFunctionReturn(ierr);
+}
+
+/*
+  MatSeqAIJCUDATransposeStorageValues - Gives the storage of a transpose the values of the matrix, where that is all it takes.
+
+  Not Collective
+
+  Input Parameters:
++ A - a sequential matrix of ours
+- T - of the type of A, a transpose of it as it was once
+
+  Output Parameter:
+. done - PETSC_FALSE: the storage of one of the two is not current or cannot do this, or the structures may differ; nothing was done
+*/
+PetscErrorCode MatSeqAIJCUDATransposeStorageValues(Mat A, Mat T, PetscBool *done)
+{
+  Mat_SeqAIJCUDA *a = MatSeqAIJCUDAGet(A), *t = MatSeqAIJCUDAGet(T);
+  cudaStream_t    stream;
+
+  PetscFunctionBegin;
+  PetscCall((*MatAIJCUDAHook.finish_insertion_seq)(A));
+  PetscCall((*MatAIJCUDAHook.finish_insertion_seq)(T));
+  *done = (PetscBool)(a->device.storage == t->device.storage && a->device.storage->transposevalues != NULL && MatSeqAIJCUDAStorageIsCurrent(A) && t->device.data != NULL && t->device.nonzerostate == T->nonzerostate);
+  if (!*done) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscSparseCUDAGetStream(&stream));
+  PetscCall((*a->device.storage->transposevalues)(A, T, stream, done));
+  if (!*done) PetscFunctionReturn(PETSC_SUCCESS);
+  t->device.has_values = PETSC_TRUE;
+  PetscCall(MatSeqAIJCUDAValuesChanged(T, DEVICE_VALUES_STORAGE));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The storage has got a new structure, of which nothing else knows: rows go, and what was made of them. A block of a parallel matrix gets its host structure at once. */
+static PetscErrorCode StorageStructureChanged(Mat A, PetscCount num_nonzeros)
+{
+  Mat_SeqAIJCUDA *d    = MatSeqAIJCUDAGet(A);
+  void           *data = d->device.data;
+  DCSRView        view = d->device.view;
+  cudaStream_t    stream;
+  PetscErrorCode  ierr;
+
+  PetscFunctionBegin;
+  PetscCall(PetscSparseCUDAGetStream(&stream));
+  PetscCall(DCSRViewFree(&view, stream));
+  PetscCall(PetscArrayzero(&view, 1));
+  view.num_rows     = d->device.view.num_rows;
+  view.num_columns  = d->device.view.num_columns;
+  view.num_nonzeros = num_nonzeros;
+  d->device.view    = view;
+  d->device.data    = NULL; // not to be freed with what was made of the old structure
+  ierr              = MatSeqAIJCUDAStructureChanged(A);
+  d->device.data    = data;
+  d->device.newest  = DEVICE_VALUES_STORAGE;
+  PetscCall(ierr);
+  if (d->mirror.is_block) {
+    PetscCall(MatAIJCUDAHostBegin(A, HOST_READ_STRUCTURE));
+    PetscCall(MatAIJCUDAHostEnd(A, HOST_READ_STRUCTURE));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  MatSeqAIJCUDAStorageAXPY - Y = Y + a X with the storage of both, where it can: rows are not needed.
+
+  Not Collective
+
+  Input Parameters:
++ Y            - a sequential matrix of ours
+. a            - the factor
+. X            - another one, of the same size
+- max_nonzeros - the most entries that Y may have afterwards
+
+  Output Parameter:
+. sum - what became of Y; DEVICE_SUM_NONE: the storage of one of the two is not current, or cannot do it; nothing was done. Otherwise assembly is left to the caller
+
+  Errors: PETSC_ERR_MEM; Y is as it was.
+*/
+PetscErrorCode MatSeqAIJCUDAStorageAXPY(Mat Y, PetscScalar a, Mat X, PetscCount max_nonzeros, MatDeviceSum *sum)
+{
+  const MatDeviceStorageOps *storage      = MatSeqAIJCUDAGet(Y)->device.storage;
+  PetscCount                 num_nonzeros = 0;
+  cudaStream_t               stream;
+
+  PetscFunctionBegin;
+  *sum = DEVICE_SUM_NONE;
+  PetscCall((*MatAIJCUDAHook.finish_insertion_seq)(Y));
+  PetscCall((*MatAIJCUDAHook.finish_insertion_seq)(X));
+  if (storage->axpy == NULL || MatSeqAIJCUDAGet(X)->device.storage != storage || !MatSeqAIJCUDAStorageIsCurrent(Y) || !MatSeqAIJCUDAStorageIsCurrent(X)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscSparseCUDAGetStream(&stream));
+  PetscCallGpuTime((*storage->axpy)(Y, a, X, max_nonzeros, stream, &num_nonzeros, sum));
+  if (*sum == DEVICE_SUM_NONE) PetscFunctionReturn(PETSC_SUCCESS);
+  if (*sum == DEVICE_SUM_GROWN) PetscCall(StorageStructureChanged(Y, num_nonzeros));
+  PetscCall(MatSeqAIJCUDAValuesChanged(Y, DEVICE_VALUES_STORAGE));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
   MatSeqAIJCUDADuplicateStorage - Gives a new matrix a copy of the storage of another one, where that is all it takes; CSR is made of it when somebody asks.
 
   Not Collective
