@@ -377,13 +377,13 @@ static PetscErrorCode StorageStructureChanged(Mat A, PetscCount num_nonzeros)
 {
   Mat_SeqAIJCUDA *d    = MatSeqAIJCUDAGet(A);
   void           *data = d->device.data;
-  DCSRView        view = d->device.view;
+  DCSRView        view;
   cudaStream_t    stream;
   PetscErrorCode  ierr;
 
   PetscFunctionBegin;
   PetscCall(PetscSparseCUDAGetStream(&stream));
-  PetscCall(DCSRViewFree(&view, stream));
+  PetscCall(ReleaseCSR(A, stream));
   PetscCall(PetscArrayzero(&view, 1));
   view.num_rows     = d->device.view.num_rows;
   view.num_columns  = d->device.view.num_columns;
