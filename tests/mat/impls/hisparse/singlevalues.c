@@ -180,6 +180,17 @@ static PetscErrorCode CheckView(Mat B, PetscBool expected, const char what[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Whether some matrix has looked for an option that is there, also on the host; without its dash. */
+static PetscErrorCode CheckRead(const char option[], PetscBool expected)
+{
+  PetscBool read;
+
+  PetscFunctionBegin;
+  PetscCall(PetscOptionsUsed(NULL, option, &read));
+  PetscCheck(read == expected, PETSC_COMM_SELF, PETSC_ERR_PLIB, "-%s was %sread", option, read ? "" : "not ");
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode DiagonalScale(Mat A)
 {
   Vec l, r;
@@ -215,6 +226,7 @@ static PetscErrorCode TestOperations(void)
   PetscFunctionBegin;
   PetscCall(Create(MATAIJ, NULL, PETSC_FALSE, 1, &A));
   PetscCall(Create(MATHISPARSECUDA, PREFIX, PETSC_FALSE, 1, &B));
+  PetscCall(CheckRead(PREFIX OPTION, PETSC_TRUE));
   PetscCall(Compare(A, B, Tolerance(), "new"));
   PetscCall(CheckView(B, PETSC_TRUE, "new"));
   PetscCall(ProductErrors(A, B, errors));
@@ -295,6 +307,7 @@ static PetscErrorCode TestOption(void)
   PetscCall(MatDestroy(&B));
   PetscCall(PetscOptionsSetValue(NULL, "-" OPTION, "single"));
   PetscCall(Create(MATHISPARSECUDA, "q_", PETSC_FALSE, 1, &B));
+  PetscCall(CheckRead(OPTION, PETSC_FALSE));
   PetscCall(Compare(A, B, DIGITS, "the option without a prefix"));
   PetscCall(CheckView(B, PETSC_FALSE, "the option without a prefix"));
   PetscCall(MatDestroy(&B));
