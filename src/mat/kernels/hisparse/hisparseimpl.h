@@ -7,6 +7,12 @@
 #include <petscsparsecuda/hisparse.h>
 #include <petscsparsecuda/spmv.h>
 
+/* What is wrong with a matrix that is not valid. */
+typedef struct {
+  const char *what;  /* a static string that ends with what where counts, such as "slice"; NULL: the matrix is valid */
+  PetscCount  where; /* the lowest place where it was found */
+} HiSparseViolation;
+
 /*
   The functions of a format. structure and values are what create() made; work is queued on stream, arrays are on the device. A function that fails leaves both as they were.
 
@@ -23,6 +29,8 @@ typedef struct {
   PetscErrorCode (*getinfo)(void *structure, void *values, HiSparseInfo *info);                   /* all fields but format */
   PetscErrorCode (*setvalues)(void *structure, void *values, DCSRView csr, cudaStream_t stream);  /* all values, from compact CSR of the same structure */
   PetscErrorCode (*getcsr)(void *structure, void *values, PetscScalar alpha, PetscBool with_structure, PetscBool with_values, DCSRView csr, cudaStream_t stream);
+
+  PetscErrorCode (*isvalid)(void *structure, void *values, cudaStream_t stream, HiSparseViolation *violation); /* checks the invariants; violation->what is NULL before. Synchronizes */
 
   /* Products with vectors: y = alpha op(A) x + z, z may be NULL or y. prepare() is called before each product of its direction and does nothing when all is there; Hermitian products are of the transpose direction. */
   PetscErrorCode (*prepare)(void *structure, void *values, PetscBool transpose, cudaStream_t stream);
@@ -188,6 +196,8 @@ PETSC_INTERN PetscErrorCode HiSparseOverflowDestroy(HiSparseOverflow *overflow, 
 /* diagonalsvalues.cu */
 PETSC_INTERN PetscErrorCode HiSparseDiagonalsSetValues(void *structure, void *values, DCSRView csr, cudaStream_t stream);
 PETSC_INTERN PetscErrorCode HiSparseDiagonalsGetCSR(void *structure, void *values, PetscScalar alpha, PetscBool with_structure, PetscBool with_values, DCSRView csr, cudaStream_t stream);
+/* diagonalsvalid.cu */
+PETSC_INTERN PetscErrorCode HiSparseDiagonalsIsValid(void *structure, void *values, cudaStream_t stream, HiSparseViolation *violation);
 /* diagonalstranspose.cu: the lists of A^T x, when they are not there. */
 PETSC_INTERN PetscErrorCode HiSparseDiagonalsTransposeCreate(HiSparseDiagonals *diagonals, cudaStream_t stream);
 /* diagonalsmult.cu */
