@@ -148,6 +148,7 @@ const HiSparseFormatOps HiSparseFormatDiagonals = {
   .getinfo              = GetInfo,
   .setvalues            = HiSparseDiagonalsSetValues,
   .getcsr               = HiSparseDiagonalsGetCSR,
+  .isvalid              = HiSparseDiagonalsIsValid,
   .prepare              = HiSparseDiagonalsPrepare,
   .mult                 = HiSparseDiagonalsMult,
   .multtranspose        = HiSparseDiagonalsMultTranspose,

@@ -1,6 +1,7 @@
 /*
   The invariants of masked diagonals, for tests and debugging. Checks go from what can be read safely to what needs it: a later one runs only when the earlier ones passed.
 */
+#include "diagonals.cuh"
 #include "diagonalsfind.cuh"
 #include "valid.cuh"
 #include "../common/temporary.cuh"
@@ -257,4 +258,175 @@ const char *CheckNumbers(const HiSparseDiagonals *d)
   if (d->overflow.view.num_nonzeros != outside || (outside > 0) != (d->overflow_slices != NULL) || (outside > 0) != (d->overflow.view.num_rows > 0)) return "the entries outside of diagonals are not as many as the matrix has, number";
   if (d->slices == NULL || (d->num_pieces > 0 && d->pieces == NULL)) return "slices or pieces are missing, number";
   return NULL;
+}
+
+/* A check of CSR storage becomes one of ours. */
+PetscErrorCode CheckView(DCSRView view, const char what[], cudaStream_t stream, HiSparseViolation *violation)
+{
+  PetscBool ok;
+  PetscInt  row;
+
+  PetscFunctionBegin;
+  PetscCall(DCSRIsValid(view, stream, &ok, &row, NULL));
+  if (ok) PetscFunctionReturn(PETSC_SUCCESS);
+  violation->what  = what;
+  violation->where = row;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* That no piece, or value, belongs to two slices. */
+PetscErrorCode CheckSlicesApart(const Check &a, PetscInt n, bool values, cudaStream_t stream)
+{
+  int64_t       *begins[2] = {NULL, NULL}, *numbers[2] = {NULL, NULL};
+  PetscErrorCode ierr = PETSC_SUCCESS;
+
+  PetscFunctionBegin;
+  for (int i = 0; i < 2; i++) {
+    PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(n, "begins of slices", stream, &begins[i]));
+    PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(n, "numbers of slices", stream, &numbers[i]));
+  }
+  PetscCallCUDAGoto(ierr, cleanup, cub::DeviceFor::Bulk(n, WriteBegins{a, values, begins[0], numbers[0]}, stream));
+  PetscCallGoto(ierr, cleanup, DCSRWithTemporary("workspace to sort slices", stream, [&](void *storage, size_t &bytes) { return cub::DeviceRadixSort::SortPairs(storage, bytes, begins[0], begins[1], numbers[0], numbers[1], (int64_t)n, 0, 64, stream); }));
+  if (n > 1) PetscCallCUDAGoto(ierr, cleanup, cub::DeviceFor::Bulk((PetscInt)(n - 1), CheckOverlap{a, values, begins[1], numbers[1]}, stream));
+cleanup:
+  for (int i = 0; i < 2; i++) {
+    PetscCall(PetscSparseCUDAFree(&begins[i], stream));
+    PetscCall(PetscSparseCUDAFree(&numbers[i], stream));
+  }
+  PetscFunctionReturn(ierr);
+}
+
+/* The numbers that slices add up to. */
+PetscErrorCode CheckTotals(const HiSparseDiagonals *d, const Check &a, bool transposed, cudaStream_t stream, HiSparseViolation *violation)
+{
+  Totals totals;
+
+  PetscFunctionBegin;
+  PetscCallCUDA(cudaMemcpyAsync(&totals, a.totals, sizeof(totals), cudaMemcpyDeviceToHost, stream));
+  PetscCallCUDA(cudaStreamSynchronize(stream));
+  if ((PetscCount)totals.pieces != d->num_pieces) SetViolation("slices have not as many pieces as the matrix, number", violation);
+  else if ((PetscCount)totals.values != d->num_piece_values) SetViolation("pieces have not as many entries as the matrix, number", violation);
+  else if (transposed && (PetscCount)totals.transposed != d->num_piece_values) SetViolation("pieces of the transpose have not as many entries as the matrix, number", violation);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode CheckSlices(const HiSparseDiagonals *d, const Check &a, cudaStream_t stream, HiSparseViolation *violation)
+{
+  PetscFunctionBegin;
+  PetscCallCUDA(cub::DeviceFor::Bulk(d->num_slices, CheckSlice{a}, stream));
+  PetscCall(FirstViolationGet(a.found, VIOLATIONS, stream, violation));
+  if (violation->what == NULL) PetscCall(CheckTotals(d, a, false, stream, violation));
+  if (violation->what != NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(CheckSlicesApart(a, d->num_slices, false, stream));
+  PetscCall(CheckSlicesApart(a, d->num_slices, true, stream));
+  PetscCall(FirstViolationGet(a.found, VIOLATIONS, stream, violation));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode CheckOutside(const HiSparseDiagonals *d, const Check &a, cudaStream_t stream, HiSparseViolation *violation)
+{
+  const OutsideEntries outside(d->overflow);
+
+  PetscFunctionBegin;
+  if (outside.num_rows == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(CheckView(d->overflow.view, "CSR of the entries outside of diagonals, the number of the row among those is", stream, violation));
+  if (violation->what != NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCallCUDA(cub::DeviceFor::Bulk((PetscInt)outside.num_rows, CheckOutsideRow{a, outside, d->num_rows, false}, stream));
+  PetscCallCUDA(cub::DeviceFor::Bulk((PetscInt)(d->num_slices + 1), CheckOutsideSlice{a, outside, d->overflow_slices}, stream));
+  PetscCall(FirstViolationGet(a.found, VIOLATIONS, stream, violation));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The lists of A^T x. */
+PetscErrorCode CheckTransposedPieces(const HiSparseDiagonals *d, const Check &a, cudaStream_t stream, HiSparseViolation *violation)
+{
+  const PetscInt n = d->num_column_slices;
+
+  PetscFunctionBegin;
+  PetscCallCUDA(cub::DeviceFor::Bulk(n, CheckTransposedSlice{a, d->transposed_slices, d->transposed_pieces, n, d->num_transposed_pieces}, stream));
+  PetscCall(FirstViolationGet(a.found, VIOLATIONS, stream, violation));
+  if (violation->what == NULL) PetscCall(CheckTotals(d, a, true, stream, violation));
+  if (violation->what != NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(VisitColumns(d, CheckTransposedPlace{a}, stream));
+  if (d->num_transposed_parts > 0) PetscCallCUDA(cub::DeviceFor::Bulk(n, CheckParts{a, d->transposed_slices, d->transposed_parts, d->transposed_slice_parts, n, (int32_t)d->num_transposed_parts}, stream));
+  PetscCall(FirstViolationGet(a.found, VIOLATIONS, stream, violation));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The transpose of the entries outside of diagonals. */
+PetscErrorCode CheckTransposedOutside(const HiSparseDiagonals *d, const Check &a, cudaStream_t stream, HiSparseViolation *violation)
+{
+  const HiSparseOverflow *o = &d->overflow, *t = &d->transposed_overflow;
+  CheckPermutation        check = {{Offsets(o->view), o->view.num_rows, o->rows, o->view.columns}, {Offsets(t->view), t->view.num_rows, t->rows, t->view.columns}, Offsets(o->view), o->view.num_nonzeros, a.found, BAD_PERMUTATION};
+
+  PetscFunctionBegin;
+  if (t->view.num_nonzeros != o->view.num_nonzeros || t->view.wide != o->view.wide || (o->view.num_nonzeros > 0) != (d->permutation != NULL)) SetViolation("the transpose has not as many entries outside of diagonals as the matrix, number", violation);
+  if (violation->what != NULL || t->view.num_nonzeros == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(CheckView(t->view, "CSR of the transposed entries outside of diagonals, the number of the row among those is", stream, violation));
+  if (violation->what != NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  check.permutation.offsets = d->permutation;
+  PetscCallCUDA(cub::DeviceFor::Bulk(t->view.num_rows, CheckOutsideRow{a, OutsideEntries(*t), d->num_columns, true}, stream));
+  PetscCall(FirstViolationGet(a.found, VIOLATIONS, stream, violation));
+  if (violation->what != NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCallCUDA(cub::DeviceFor::Bulk(t->view.num_nonzeros, check, stream));
+  PetscCall(FirstViolationGet(a.found, VIOLATIONS, stream, violation));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode CheckAll(const HiSparseDiagonals *d, const Check &a, cudaStream_t stream, HiSparseViolation *violation)
+{
+  PetscFunctionBegin;
+  PetscCallCUDA(cudaMemsetAsync(a.totals, 0, sizeof(*a.totals), stream));
+  PetscCall(CheckSlices(d, a, stream, violation));
+  if (violation->what == NULL) PetscCall(CheckOutside(d, a, stream, violation));
+  if (violation->what == NULL && d->transposed_slices != NULL) PetscCall(CheckTransposedPieces(d, a, stream, violation));
+  if (violation->what == NULL && d->transposed_slices != NULL) PetscCall(CheckTransposedOutside(d, a, stream, violation));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+} // namespace
+
+/*
+  HiSparseDiagonalsIsValid - checks the invariants of the structure
+
+  Input Parameters:
++ structure - a HiSparseDiagonals
+. values    - not looked at
+- stream    - synchronizes with it
+
+  Output Parameter:
+. violation - the first one that was found; as it was, which is NULL, when there is none
+
+  Errors: PETSC_ERR_MEM.
+
+  Notes:
+  Pieces of a slice lie in the array, ascend, have entries, and only such as are in the matrix; their values follow each other in the array of values; no two slices have a piece or a value in common. Entries outside of pieces
+  are a valid CSR matrix, in no piece, and found by the slice of their row. Each entry of the lists of A^T x, when these are there, has the place of its value, and there are as many as in the pieces.
+
+  Cost: a few passes over the pieces, two sorts of the slices, and with the lists of A^T x a bisection an entry.
+*/
+PetscErrorCode HiSparseDiagonalsIsValid(void *structure, PETSC_UNUSED void *values, cudaStream_t stream, HiSparseViolation *violation)
+{
+  const HiSparseDiagonals *d    = (const HiSparseDiagonals *)structure;
+  Check                    a    = {};
+  PetscErrorCode           ierr = PETSC_SUCCESS;
+
+  PetscFunctionBegin;
+  violation->what = CheckNumbers(d);
+  if (violation->what != NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  a.slices      = d->slices;
+  a.pieces      = d->pieces;
+  a.num_rows    = d->num_rows;
+  a.num_columns = d->num_columns;
+  a.num_pieces  = d->num_pieces;
+  a.num_values  = d->num_piece_values;
+  PetscCall(FirstViolationCreate(stream, &a.found));
+  PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(d->num_slices, "ends of slices", stream, &a.ends));
+  PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(1, "totals of slices", stream, &a.totals));
+  PetscCallGoto(ierr, cleanup, CheckAll(d, a, stream, violation));
+cleanup:
+  PetscCall(PetscSparseCUDAFree(&a.found.first, stream));
+  PetscCall(PetscSparseCUDAFree(&a.ends, stream));
+  PetscCall(PetscSparseCUDAFree(&a.totals, stream));
+  PetscFunctionReturn(ierr);
 }
