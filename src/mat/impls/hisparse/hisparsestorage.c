@@ -1,6 +1,5 @@
 /* HiSparse behind the seam for storage (storage.h). Its kernels know no Mat; here is what the table asks beside them. */
 #include "hisparse.h"
-#include <petscsparsecuda/hisparse.h>
 
 /* The storage of one matrix. */
 typedef struct {
@@ -16,6 +15,16 @@ static Storage *GetStorage(Mat A)
 static HiSparse GetHiSparse(Mat A)
 {
   return GetStorage(A)->hisparse;
+}
+
+/* MatSeqAIJHiSparseCUDAGetStorage - The storage of a sequential matrix of ours; NULL when it has none now, as one of another type, or one that stays in rows. */
+PetscErrorCode MatSeqAIJHiSparseCUDAGetStorage(Mat A, HiSparse *hisparse)
+{
+  const MatDeviceCopy *device = &MatSeqAIJCUDAGet(A)->device;
+
+  PetscFunctionBegin;
+  *hisparse = device->storage == &MatDeviceStorageHiSparse && device->data != NULL && device->structure && device->nonzerostate == A->nonzerostate ? GetHiSparse(A) : NULL;
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Another format than that of a storage that is there: CSR gets the values, and the next product makes the storage again. */
