@@ -95,9 +95,9 @@ PetscErrorCode MatHiSparseCUDAIsValid(Mat A, PetscBool *valid)
   *valid = PETSC_TRUE;
   PetscCall(MatIsSeqAIJCUDA(A, &is_seq));
   PetscCall(MatIsMPIAIJCUDA(A, &is_mpi));
+  PetscCheck(A->assembled, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_WRONGSTATE, "Call MatAssemblyBegin() and MatAssemblyEnd() first");
   block = is_seq ? A : is_mpi ? MatMPIAIJCUDAGetBlock(A, 0) : NULL; // off-diagonal blocks are MATSEQAIJDCSRCUDA
   PetscCheck(block != NULL && MatSeqAIJCUDAGet(block)->device.storage == &MatDeviceStorageHiSparse, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_WRONG, "Matrix is of type %s, this function is for %s", ((PetscObject)A)->type_name, MATHISPARSECUDA);
-  PetscCheck(A->assembled, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_WRONGSTATE, "Call MatAssemblyBegin() and MatAssemblyEnd() first");
   PetscCall(IsValid_Seq(block, valid));
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, valid, 1, MPI_C_BOOL, MPI_LAND, PetscObjectComm((PetscObject)A)));
   PetscFunctionReturn(PETSC_SUCCESS);
