@@ -147,6 +147,20 @@ PetscErrorCode HiSparseGetInfo(HiSparse hisparse, HiSparseInfo *info)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* HiSparseShare - Structure and values of a matrix become those of another one of the same sizes, too. */
+PetscErrorCode HiSparseShare(HiSparse from, HiSparse to, cudaStream_t stream)
+{
+  HiSparseShared *structure = to->structure, *values = to->values;
+
+  PetscFunctionBegin;
+  from->structure->references++;
+  from->values->references++;
+  *to = *from;
+  PetscCall(SharedDestroy(&values, to->ops->valuesdestroy, stream));
+  PetscCall(SharedDestroy(&structure, to->ops->structuredestroy, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* New values in place of the shared ones. */
 static PetscErrorCode ReplaceValues(HiSparse h, void *values)
 {
@@ -188,8 +202,8 @@ static PetscErrorCode ChangeValues(HiSparse h, cudaStream_t stream)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The same, and the scale factor is in them. */
-static PetscErrorCode ChangeScaledValues(HiSparse h, cudaStream_t stream)
+/* HiSparseChangeScaledValues - Before some values change: they are nobody else's, and the scale factor is in them. */
+PetscErrorCode HiSparseChangeScaledValues(HiSparse h, cudaStream_t stream)
 {
   PetscFunctionBegin;
   PetscCall(ChangeValues(h, stream));
@@ -353,7 +367,7 @@ PetscErrorCode HiSparseRealPart(HiSparse hisparse, cudaStream_t stream)
 {
   PetscFunctionBegin;
   if (PetscDefined(USE_COMPLEX)) {
-    PetscCall(ChangeScaledValues(hisparse, stream));
+    PetscCall(HiSparseChangeScaledValues(hisparse, stream));
     PetscCall(hisparse->ops->realpart(hisparse->structure->data, hisparse->values->data, stream));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -364,7 +378,7 @@ PetscErrorCode HiSparseImaginaryPart(HiSparse hisparse, cudaStream_t stream)
 {
   PetscFunctionBegin;
   if (PetscDefined(USE_COMPLEX)) {
-    PetscCall(ChangeScaledValues(hisparse, stream));
+    PetscCall(HiSparseChangeScaledValues(hisparse, stream));
     PetscCall(hisparse->ops->imaginarypart(hisparse->structure->data, hisparse->values->data, stream));
   } else PetscCall(HiSparseZero(hisparse, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -417,7 +431,7 @@ PetscErrorCode HiSparseCountMissingDiagonal(HiSparse hisparse, PetscCount n, cud
 PetscErrorCode HiSparseDiagonalAdd(HiSparse hisparse, const PetscScalar d[], PetscScalar scalar, PetscBool insert, cudaStream_t stream)
 {
   PetscFunctionBegin;
-  PetscCall(ChangeScaledValues(hisparse, stream));
+  PetscCall(HiSparseChangeScaledValues(hisparse, stream));
   PetscCall(hisparse->ops->diagonaladd(hisparse->structure->data, hisparse->values->data, d, scalar, insert, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

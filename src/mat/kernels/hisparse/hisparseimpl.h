@@ -6,6 +6,7 @@
 */
 #include <petscsparsecuda/hisparse.h>
 #include <petscsparsecuda/spmv.h>
+#include "../insert/insertimpl.h"
 
 /* What is wrong with a matrix that is not valid. */
 typedef struct {
@@ -36,6 +37,11 @@ typedef struct {
   PetscErrorCode (*prepare)(void *structure, void *values, PetscBool transpose, cudaStream_t stream);
   PetscErrorCode (*mult)(void *structure, void *values, PetscScalar alpha, const PetscScalar x[], const PetscScalar z[], PetscScalar y[], cudaStream_t stream);
   PetscErrorCode (*multtranspose)(void *structure, void *values, PetscScalar alpha, PetscBool conjugate, const PetscScalar x[], const PetscScalar z[], PetscScalar y[], cudaStream_t stream);
+
+  /* Single entries: where those of a batch are, in positions that setfound() understands; their values; and whether another structure of the same sizes is the same in every array, which synchronizes */
+  PetscErrorCode (*lookup)(void *structure, const DCSRBatch *batch, cudaStream_t stream, DCSRLookup *lookup);
+  PetscErrorCode (*setfound)(void *structure, void *values, const DCSRBatch *batch, const DCSRLookup *lookup, InsertMode mode, cudaStream_t stream);
+  PetscErrorCode (*samestructure)(void *structure, void *other, cudaStream_t stream, PetscBool *same);
 
   /* Entry by entry, as the functions of entries.h. Those that write values */
   PetscErrorCode (*scale)(void *structure, void *values, PetscScalar alpha, cudaStream_t stream); /* multiplies all values */
@@ -88,6 +94,17 @@ struct _n_HiSparse {
   HiSparseShared          *structure;
   HiSparseShared          *values;
 };
+
+/* hisparse.c */
+PETSC_INTERN PetscErrorCode HiSparseChangeScaledValues(HiSparse hisparse, cudaStream_t stream);
+PETSC_INTERN PetscErrorCode HiSparseShare(HiSparse from, HiSparse to, cudaStream_t stream);
+
+/* Arrays on the device that are compared (samearrays.cu): num pairs of so many bytes, a multiple of 2 each; *same is on the host. Synchronizes. */
+typedef struct {
+  const void *a, *b;
+  size_t      bytes;
+} HiSparseArrays;
+PETSC_INTERN PetscErrorCode HiSparseSameArrays(int num, const HiSparseArrays arrays[], cudaStream_t stream, PetscBool *same);
 
 /*
   The format of masked diagonals.
@@ -198,6 +215,9 @@ PETSC_INTERN PetscErrorCode HiSparseDiagonalsSetValues(void *structure, void *va
 PETSC_INTERN PetscErrorCode HiSparseDiagonalsGetCSR(void *structure, void *values, PetscScalar alpha, PetscBool with_structure, PetscBool with_values, DCSRView csr, cudaStream_t stream);
 /* diagonalsvalid.cu */
 PETSC_INTERN PetscErrorCode HiSparseDiagonalsIsValid(void *structure, void *values, cudaStream_t stream, HiSparseViolation *violation);
+/* diagonalsinsert.cu */
+PETSC_INTERN PetscErrorCode HiSparseDiagonalsLookup(void *structure, const DCSRBatch *batch, cudaStream_t stream, DCSRLookup *lookup);
+PETSC_INTERN PetscErrorCode HiSparseDiagonalsSetFound(void *structure, void *values, const DCSRBatch *batch, const DCSRLookup *lookup, InsertMode mode, cudaStream_t stream);
 /* diagonalstranspose.cu: the lists of A^T x, when they are not there. */
 PETSC_INTERN PetscErrorCode HiSparseDiagonalsTransposeCreate(HiSparseDiagonals *diagonals, cudaStream_t stream);
 /* diagonalsmult.cu */

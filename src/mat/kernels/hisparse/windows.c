@@ -377,6 +377,37 @@ static PetscErrorCode ColumnSumsAbs_Windows(void *structure, void *values, Petsc
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode Lookup_Windows(void *structure, const DCSRBatch *batch, cudaStream_t stream, DCSRLookup *lookup)
+{
+  PetscFunctionBegin;
+  PetscCall(WindowsLookup(((const WindowsStructure *)structure)->windows, batch, stream, lookup));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SetFound_Windows(void *structure, void *values, const DCSRBatch *batch, const DCSRLookup *lookup, InsertMode mode, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  PetscCall(DCSRLookupWriteFound(ViewWithoutColumns((const WindowsStructure *)structure, (const WindowsFormatValues *)values), batch, lookup, mode, PETSC_FALSE, stream));
+  ((WindowsFormatValues *)values)->transposed_current = PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SameStructure_Windows(void *structure, void *other, cudaStream_t stream, PetscBool *same)
+{
+  const Windows        a = ((const WindowsStructure *)structure)->windows, b = ((const WindowsStructure *)other)->windows;
+  const HiSparseArrays arrays[] = {
+    {a->row_offsets, b->row_offsets, ((size_t)a->num_rows + 1) * (a->wide ? sizeof(int64_t) : sizeof(int32_t))},
+    {a->columns,     b->columns,     (size_t)a->num_blocks * WINDOWS_BLOCK * sizeof(*a->columns)              },
+    {a->windows,     b->windows,     (size_t)a->num_blocks * WINDOWS_COUNT * sizeof(*a->windows)              },
+    {a->upper,       b->upper,       (size_t)a->num_wide * WINDOWS_BLOCK * sizeof(*a->upper)                  },
+  };
+
+  PetscFunctionBegin;
+  *same = (PetscBool)(a->num_rows == b->num_rows && a->num_nonzeros == b->num_nonzeros && a->wide == b->wide && a->num_wide == b->num_wide && a->config.vec == b->config.vec);
+  if (*same) PetscCall(HiSparseSameArrays((int)PETSC_STATIC_ARRAY_LENGTH(arrays), arrays, stream, same));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 const HiSparseFormatOps HiSparseFormatWindows = {
   .create               = Create_Windows,
   .structuredestroy     = StructureDestroy_Windows,
@@ -390,6 +421,9 @@ const HiSparseFormatOps HiSparseFormatWindows = {
   .prepare              = Prepare_Windows,
   .mult                 = Mult_Windows,
   .multtranspose        = MultTranspose_Windows,
+  .lookup               = Lookup_Windows,
+  .setfound             = SetFound_Windows,
+  .samestructure        = SameStructure_Windows,
   .scale                = Scale_Windows,
   .zero                 = Zero_Windows,
   .conjugate            = Conjugate_Windows,

@@ -79,6 +79,9 @@ PETSC_INTERN PetscErrorCode WindowsScaleReals(PetscInt n, PetscReal alpha, Petsc
 PETSC_INTERN PetscErrorCode WindowsIsValid(Windows windows, cudaStream_t stream, HiSparseViolation *violation);
 PETSC_INTERN PetscErrorCode WindowsPermutationIsValid(DCSRView A, DCSRView T, void *permutation, cudaStream_t stream, HiSparseViolation *violation);
 
+/* windowslookup.cu: where the entries of a batch are, positions in the values */
+PETSC_INTERN PetscErrorCode WindowsLookup(Windows windows, const DCSRBatch *batch, cudaStream_t stream, DCSRLookup *lookup);
+
 /* windowsmult.cu */
 PETSC_INTERN WindowsLaunchFn *WindowsGetLaunch(const SpMVConfig *config, PetscBool wide);
 
