@@ -166,7 +166,7 @@ static PetscErrorCode MultTranspose_HiSparse(Mat A, PetscBool conjugate, const P
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The functions of hisparse.h that go entry by entry. */
+/* The functions of hisparse.h that go entry by entry, and those for single entries. */
 #define DEFINE_ON_HISPARSE(Name, parameters, call) \
   static PetscErrorCode Name##_HiSparse parameters \
   { \
@@ -185,6 +185,9 @@ DEFINE_ON_HISPARSE(MissingDiagonal, (Mat A, PetscCount *missing, cudaStream_t st
 DEFINE_ON_HISPARSE(DiagonalAdd, (Mat A, const PetscScalar d[], PetscScalar s, PetscBool insert, cudaStream_t stream), HiSparseDiagonalAdd(GetHiSparse(A), d, s, insert, stream))
 DEFINE_ON_HISPARSE(RowSumsAbs, (Mat A, PetscScalar sums[], cudaStream_t stream), HiSparseRowSumAbs(GetHiSparse(A), sums, stream))
 DEFINE_ON_HISPARSE(ColumnSumsAbs, (Mat A, PetscReal sums[], cudaStream_t stream), HiSparseColumnSumsAbs(GetHiSparse(A), sums, stream))
+
+DEFINE_ON_HISPARSE(Insert, (Mat A, const DCSRBatch *batch, InsertMode mode, DCSRNewEntries policy, cudaStream_t stream, DCSRInsertInfo *info, PetscBool *done), HiSparseInsertBatch(GetHiSparse(A), batch, mode, policy, stream, info, done))
+DEFINE_ON_HISPARSE(CopyValues, (Mat A, Mat B, cudaStream_t stream, PetscBool *done), HiSparseCopyValues(GetHiSparse(A), GetHiSparse(B), stream, done))
 
 static PetscErrorCode Norm_HiSparse(Mat A, NormType type, PetscReal *norm, cudaStream_t stream)
 {
@@ -211,6 +214,8 @@ const MatDeviceStorageOps MatDeviceStorageHiSparse = {
   .preparemult     = PrepareMult_HiSparse,
   .mult            = Mult_HiSparse,
   .multtranspose   = MultTranspose_HiSparse,
+  .insert          = Insert_HiSparse,
+  .copyvalues      = CopyValues_HiSparse,
   .scale           = Scale_HiSparse,
   .zero            = Zero_HiSparse,
   .conjugate       = Conjugate_HiSparse,
