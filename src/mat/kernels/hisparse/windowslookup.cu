@@ -28,7 +28,8 @@ struct FindInWindows {
 
   __device__ PetscCount operator()(PetscInt row, int32_t column) const
   {
-    const PetscCount end = row_offsets((PetscCount)row + 1), k = PartitionPoint(row_offsets(row), end, [=](PetscCount e) { return Column(e) < column; });
+    const FindInWindows find = *this;
+    const PetscCount    end = row_offsets((PetscCount)row + 1), k = PartitionPoint(row_offsets(row), end, [=](PetscCount e) { return find.Column(e) < column; });
 
     return k < end && Column(k) == column ? k : -1;
   }
