@@ -157,14 +157,13 @@ static PetscErrorCode CheckProducts(const Case *c, HiSparse A, const Dense *expe
 
 static PetscBool Chosen(const Case *c, const Dense *A, Kind kind, PetscInt r, PetscInt j, PetscInt seed, PetscInt *num_fresh)
 {
-  const PetscBool  has    = (PetscBool)A->has[(size_t)r * (size_t)c->n + (size_t)j];
-  const PetscReal  number = PetscRealPart(KernelTestNumber((PetscCount)r * c->n + j, 100 + seed));
-  const PetscCount near   = j - r + c->m;
+  const PetscBool has    = (PetscBool)A->has[(size_t)r * (size_t)c->n + (size_t)j];
+  const PetscReal number = PetscRealPart(KernelTestNumber((PetscCount)r * c->n + j, 100 + seed));
 
   if (has) return (PetscBool)((kind == OLD || kind == MIXED) && number > (PetscReal)0.8);
   if (kind == OLD || (kind == FRESH_FEW && (*num_fresh >= 3 || r < c->m / 3 * *num_fresh))) return PETSC_FALSE;
-  // anywhere, or in places of a few diagonals
-  if (number < (PetscReal)-0.9999 || (number > (PetscReal)0.7 && (near % 97 == 3 * seed || j - r == c->diagonals[1]))) {
+  // in holes of a diagonal, in a new one, and anywhere
+  if ((j - r == c->diagonals[1] && number > (PetscReal)0.3) || (j - r == c->diagonals[0] + 2 * seed + 20 && number > (PetscReal)-0.5) || number < (PetscReal)-0.99998) {
     ++*num_fresh;
     return PETSC_TRUE;
   }
@@ -278,3 +277,211 @@ static PetscErrorCode Insert(const Case *c, HiSparse A, Dense *host, const Entri
   if (info.structure_grown) ++*grown;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+/* One batch after another, alone and beside a copy that must not see them. */
+static PetscErrorCode TestBatches(const Case *c, HiSparse *A, Dense *host, PetscInt *grown)
+{
+  PetscScalar alpha = 1.0;
+  PetscInt    seed  = 0;
+  char        what[128];
+
+  PetscFunctionBeginUser;
+  for (PetscInt step = 0; step < 3 * NUM_KINDS; step++) {
+    const Kind           kind     = (Kind)(step % NUM_KINDS);
+    const InsertMode     mode     = step % 2 ? ADD_VALUES : INSERT_VALUES;
+    const DCSRNewEntries policies[] = {DCSR_NEW_FORBID, DCSR_NEW_IGNORE, DCSR_NEW_ALLOW};
+    const PetscBool      counts   = (PetscBool)(step >= NUM_KINDS && kind == MIXED);
+    HiSparse             copy     = NULL;
+    Dense                before   = *host;
+    const size_t         size     = (size_t)c->m * (size_t)c->n;
+
+    if (step >= 2 * NUM_KINDS) PetscCall(HiSparsePrepare(*A, PETSC_TRUE, c->stream));
+    if (step >= NUM_KINDS) {
+      PetscCall(HiSparseDuplicate(*A, c->stream, &copy));
+      PetscCall(PetscMalloc2(size, &before.a, size, &before.has));
+      PetscCall(PetscArraycpy(before.a, host->a, size));
+      PetscCall(PetscArraycpy(before.has, host->has, size));
+    }
+    if (step % 3 == 1) {
+      PetscCall(HiSparseScale(*A, 0.5, c->stream));
+      for (size_t k = 0; k < size; k++) host->a[k] *= 0.5;
+    }
+    for (size_t p = 0; p < PETSC_STATIC_ARRAY_LENGTH(policies); p++) {
+      Entries e;
+
+      PetscCall(EntriesCreate(c, host, kind, ++seed % 7, &e));
+      PetscCall(Insert(c, *A, host, &e, mode, policies[p], counts, grown));
+      PetscCall(PetscSNPrintf(what, sizeof(what), "step %d, %s, policy %d", (int)step, Kinds[kind], (int)policies[p]));
+      PetscCall(Check(c, *A, host, alpha, what));
+      PetscCall(EntriesDestroy(&e));
+    }
+    PetscCall(CheckProducts(c, *A, host, alpha, what));
+    if (copy == NULL) continue;
+    PetscCall(CheckProducts(c, copy, &before, alpha, "a copy that was left alone"));
+    PetscCall(HiSparseDestroy(&copy, c->stream));
+    PetscCall(PetscFree2(before.a, before.has));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Copies of values between matrices that share their structure, that have the same one, and that have not. */
+static PetscErrorCode TestCopies(const Case *c, DCSRView view, HiSparse A, const Dense *host)
+{
+  HiSparse  B, C;
+  PetscBool done;
+
+  PetscFunctionBeginUser;
+  PetscCall(HiSparseCreate(view, c->format, c->stream, &B));
+  PetscCall(HiSparseDuplicate(A, c->stream, &C));
+  PetscCall(HiSparseZero(B, c->stream));
+  PetscCall(HiSparseZero(C, c->stream));
+  PetscCall(HiSparseScale(A, 2.0, c->stream));
+  PetscCall(HiSparseCopyValues(A, C, c->stream, &done));
+  PetscCheck(done, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: values were not copied to a duplicate", c->name);
+  PetscCall(HiSparseCopyValues(A, B, c->stream, &done));
+  PetscCheck(done, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: values were not copied to a matrix of the same structure", c->name);
+  PetscCall(HiSparseScale(A, 0.5, c->stream));
+  PetscCall(HiSparseScale(B, -1.0, c->stream));
+  PetscCall(Check(c, A, host, 1.0, "what was copied"));
+  PetscCall(Check(c, B, host, -2.0, "a copy of values"));
+  PetscCall(Check(c, C, host, 2.0, "a copy of values to a duplicate"));
+  PetscCall(HiSparseZero(C, c->stream));
+  PetscCall(CheckProducts(c, B, host, -2.0, "a copy of values, later"));
+  PetscCall(HiSparseDestroy(&B, c->stream));
+  PetscCall(HiSparseDestroy(&C, c->stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Two matrices of the same sizes, of which one has an entry elsewhere, share nothing. */
+static PetscErrorCode TestOtherStructure(const Case *c, HiSparse A, const Dense *host)
+{
+  const PetscInt   n = c->n;
+  KernelTestMatrix csr;
+  DCSRView         view;
+  HiSparse         B;
+  PetscBool        done;
+  PetscInt         moved = -1;
+
+  PetscFunctionBeginUser;
+  PetscCall(ToCSR(host, 1.0, &csr));
+  for (PetscInt k = 0; k < csr.i[c->m]; k++) {
+    PetscInt row = 0;
+
+    while (csr.i[row + 1] <= k) row++;
+    if (csr.j[k] + 1 < n && (k + 1 == csr.i[row + 1] || csr.j[k + 1] > csr.j[k] + 1)) moved = k;
+  }
+  if (moved >= 0) csr.j[moved]++;
+  PetscCall(KernelTestViewCreate(&csr, &KernelTestStorages[0], c->stream, &view));
+  PetscCall(HiSparseCreate(view, c->format, c->stream, &B));
+  if (moved >= 0 && B != NULL) {
+    PetscCall(HiSparseCopyValues(A, B, c->stream, &done));
+    PetscCheck(!done, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: values were copied to a matrix of another structure", c->name);
+  }
+  PetscCall(HiSparseDestroy(&B, c->stream));
+  PetscCall(KernelTestViewDestroy(&view, c->stream));
+  PetscCall(KernelTestMatrixDestroy(&csr));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Every allocation of an insertion fails once; the matrix is what it was, and nothing is left behind. */
+static PetscErrorCode TestFailures(const Case *c, HiSparse A, Dense *host)
+{
+  PetscErrorCode ierr  = PETSC_ERR_MEM;
+  HiSparse       copy  = NULL;
+  PetscInt       grown = 0;
+  size_t         before, after;
+  Entries        e;
+
+  PetscFunctionBeginUser;
+  PetscCall(EntriesCreate(c, host, MIXED, 3, &e));
+  for (PetscInt n = 1; ierr != PETSC_SUCCESS; n++) {
+    DCSRInsertInfo info;
+    DCSRBatch      batch;
+    PetscBool      done;
+
+    if (n % 2) PetscCall(HiSparseDuplicate(A, c->stream, &copy)); // with and without sharing
+    PetscCall(BatchCreate(c, &e, PETSC_FALSE, &batch));
+    PetscCall(KernelTestMemoryInUse(c->stream, &before));
+    PetscCall(PetscSparseCUDATestFailAllocation((n + 1) / 2));
+    PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
+    ierr = HiSparseInsertBatch(A, &batch, ADD_VALUES, DCSR_NEW_ALLOW, c->stream, &info, &done);
+    PetscCall(PetscPopErrorHandler());
+    PetscCall(PetscSparseCUDATestFailAllocation(0));
+    PetscCall(KernelTestMemoryInUse(c->stream, &after));
+    PetscCall(DCSRBatchDestroy(&batch, c->stream));
+    PetscCheck(ierr == PETSC_SUCCESS || ierr == PETSC_ERR_MEM, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: another error than that of an allocation", c->name);
+    if (ierr != PETSC_SUCCESS) PetscCheck(n % 2 || after <= before, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %zu bytes are left after an error", c->name, after - before);
+    else if (done) Apply(host, &e, ADD_VALUES, DCSR_NEW_ALLOW, PETSC_FALSE);
+    PetscCall(Check(c, A, host, 1.0, "after a failed allocation"));
+    PetscCall(HiSparseDestroy(&copy, c->stream));
+    PetscCheck(n < 1000, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: allocations go on failing", c->name);
+  }
+  PetscCall(CheckProducts(c, A, host, 1.0, "after failed allocations"));
+  PetscCall(Insert(c, A, host, &e, INSERT_VALUES, DCSR_NEW_ALLOW, PETSC_FALSE, &grown));
+  PetscCall(CheckProducts(c, A, host, 1.0, "after failed allocations and a batch"));
+  PetscCall(EntriesDestroy(&e));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Test(const Case *shape, HiSparseFormat format, cudaStream_t stream, PetscInt *grown)
+{
+  Case             c = *shape;
+  KernelTestMatrix csr;
+  Dense            host;
+  HiSparse         A;
+  DCSRView         view;
+  size_t           before, after;
+
+  PetscFunctionBeginUser;
+  c.stream = stream;
+  c.format = format;
+  PetscCall(KernelTestMemoryInUse(stream, &before));
+  PetscCall(DenseCreate(&c, &host));
+  PetscCall(ToCSR(&host, 1.0, &csr));
+  PetscCall(KernelTestViewCreate(&csr, &KernelTestStorages[0], stream, &view));
+  PetscCall(HiSparseCreate(view, format, stream, &A));
+  PetscCheck(A != NULL, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: the format does not take it", c.name);
+  PetscCall(Check(&c, A, &host, 1.0, "new"));
+  PetscCall(TestCopies(&c, view, A, &host));
+  PetscCall(TestOtherStructure(&c, A, &host));
+  PetscCall(TestBatches(&c, &A, &host, grown));
+  PetscCall(TestFailures(&c, A, &host));
+  PetscCall(HiSparseDestroy(&A, stream));
+  PetscCall(KernelTestViewDestroy(&view, stream));
+  PetscCall(KernelTestMatrixDestroy(&csr));
+  PetscCall(PetscFree2(host.a, host.has));
+  PetscCall(KernelTestMemoryInUse(stream, &after));
+  PetscCheck(before == after, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %zu bytes of device memory leaked", c.name, after - before);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  PetscBool    usable;
+  PetscInt     grown = 0;
+  cudaStream_t stream;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  PetscCall(PetscSparseCUDADeviceUsable(&usable));
+  if (usable) {
+    PetscCall(PetscSparseCUDAGetStream(&stream));
+    for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(Cases); k++)
+      for (HiSparseFormat format = HISPARSE_DIAGONALS; format <= HISPARSE_WINDOWS; format++) PetscCall(Test(&Cases[k], format, stream, &grown));
+  }
+  PetscCall(PetscFinalize());
+  return 0;
+}
+
+/*TEST
+
+  testset:
+    requires: cuda
+    output_file: output/empty.out
+    test:
+      suffix: 1
+    test:
+      suffix: wide
+      args: -mat_dcsr_test_wide_from 1000
+
+TEST*/
