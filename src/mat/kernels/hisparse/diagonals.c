@@ -1,6 +1,22 @@
 /* Masked diagonals as a format of HiSparse: creation and destruction of structure and values, and the table of functions. */
 #include "hisparseimpl.h"
 
+/* HiSparseDiagonalsTransposeDestroy - frees what products with the transpose read; the next one makes it again */
+PetscErrorCode HiSparseDiagonalsTransposeDestroy(HiSparseDiagonals *d, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscSparseCUDAFree(&d->transposed_pieces, stream));
+  PetscCall(PetscSparseCUDAFree(&d->transposed_slices, stream));
+  PetscCall(PetscSparseCUDAFree(&d->transposed_parts, stream));
+  PetscCall(PetscSparseCUDAFree(&d->transposed_slice_parts, stream));
+  PetscCall(PetscSparseCUDAFree(&d->part_sums, stream));
+  PetscCall(HiSparseOverflowDestroy(&d->transposed_overflow, stream));
+  PetscCall(PetscSparseCUDAFree(&d->permutation, stream));
+  d->num_transposed_pieces = 0;
+  d->num_transposed_parts  = 0;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode StructureDestroy(void **structure, cudaStream_t stream)
 {
   HiSparseDiagonals *d = (HiSparseDiagonals *)*structure;
@@ -11,13 +27,7 @@ static PetscErrorCode StructureDestroy(void **structure, cudaStream_t stream)
   PetscCall(PetscSparseCUDAFree(&d->pieces, stream));
   PetscCall(HiSparseOverflowDestroy(&d->overflow, stream));
   PetscCall(PetscSparseCUDAFree(&d->overflow_slices, stream));
-  PetscCall(PetscSparseCUDAFree(&d->transposed_pieces, stream));
-  PetscCall(PetscSparseCUDAFree(&d->transposed_slices, stream));
-  PetscCall(PetscSparseCUDAFree(&d->transposed_parts, stream));
-  PetscCall(PetscSparseCUDAFree(&d->transposed_slice_parts, stream));
-  PetscCall(PetscSparseCUDAFree(&d->part_sums, stream));
-  PetscCall(HiSparseOverflowDestroy(&d->transposed_overflow, stream));
-  PetscCall(PetscSparseCUDAFree(&d->permutation, stream));
+  PetscCall(HiSparseDiagonalsTransposeDestroy(d, stream));
   PetscCall(PetscFree(*structure));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -36,7 +46,8 @@ static PetscErrorCode ValuesDestroy(void **values, cudaStream_t stream)
 
 static PetscErrorCode ValuesCreate(void *structure, cudaStream_t stream, void **values)
 {
-  const HiSparseDiagonals *d = (const HiSparseDiagonals *)structure;
+  const HiSparseDiagonals *d     = (const HiSparseDiagonals *)structure;
+  const PetscCount         begin = d->used_values == d->num_piece_values ? d->num_piece_values : 0; // what belongs to nothing is behind it
   HiSparseDiagonalsValues *v;
   PetscErrorCode           ierr;
 
@@ -44,7 +55,7 @@ static PetscErrorCode ValuesCreate(void *structure, cudaStream_t stream, void **
   PetscCall(PetscNew(&v));
   *values = v;
   PetscCallGoto(ierr, failed, PetscSparseCUDAMalloc(d->num_values, "values of diagonals", stream, &v->values));
-  if (d->num_piece_values < d->overflow_begin) PetscCallCUDAGoto(ierr, failed, cudaMemsetAsync(v->values + d->num_piece_values, 0, (size_t)(d->overflow_begin - d->num_piece_values) * sizeof(*v->values), stream));
+  if (begin < d->overflow_begin) PetscCallCUDAGoto(ierr, failed, cudaMemsetAsync(v->values + begin, 0, (size_t)(d->overflow_begin - begin) * sizeof(*v->values), stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 failed:
   PetscCall(ValuesDestroy(values, stream));
@@ -125,7 +136,7 @@ static PetscErrorCode GetInfo(void *structure, void *values, HiSparseInfo *info)
   PetscFunctionBegin;
   info->num_pieces = d->num_pieces;
   info->num_others = (PetscCount)overflow;
-  info->bytes      = (size_t)d->num_slices * sizeof(*d->slices) + (size_t)d->num_pieces * sizeof(*d->pieces) + (size_t)d->num_values * sizeof(*v->values);
+  info->bytes      = (size_t)d->num_slices * sizeof(*d->slices) + (size_t)d->pieces_capacity * sizeof(*d->pieces) + (size_t)d->num_values * sizeof(*v->values);
   if (d->overflow_slices != NULL) info->bytes += ((size_t)d->num_slices + 1) * sizeof(*d->overflow_slices);
   PetscCall(OverflowBytes(&d->overflow, &info->bytes));
   if (d->transposed_slices != NULL) transposed = (size_t)d->num_transposed_pieces * sizeof(*d->transposed_pieces) + ((size_t)d->num_column_slices + 1) * sizeof(*d->transposed_slices);
@@ -139,6 +150,76 @@ static PetscErrorCode GetInfo(void *structure, void *values, HiSparseInfo *info)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* An array of the device again; *to stays NULL after an error. */
+static PetscErrorCode CopyArray(const void *from, size_t bytes, const char what[], cudaStream_t stream, void *to)
+{
+  void          *copy = NULL;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  *(void **)to = NULL;
+  if (from == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscSparseCUDAMalloc_Private(bytes, what, stream, &copy));
+  if (bytes > 0) PetscCallCUDAGoto(ierr, failed, cudaMemcpyAsync(copy, from, bytes, cudaMemcpyDeviceToDevice, stream));
+  *(void **)to = copy;
+  PetscFunctionReturn(PETSC_SUCCESS);
+failed:
+  PetscCall(PetscSparseCUDAFree(&copy, stream));
+  PetscFunctionReturn(ierr);
+}
+
+/* The arrays of a structure; *to has the numbers, and no arrays but those that were made. */
+static PetscErrorCode CopyArrays(const HiSparseDiagonals *from, cudaStream_t stream, HiSparseDiagonals *to)
+{
+  const DCSRView *view   = &from->overflow.view;
+  const size_t    offset = view->wide ? sizeof(int64_t) : sizeof(int32_t);
+
+  PetscFunctionBegin;
+  PetscCall(CopyArray(from->slices, (size_t)from->num_slices * sizeof(*from->slices), "slices of diagonals", stream, &to->slices));
+  PetscCall(CopyArray(from->pieces, (size_t)from->pieces_capacity * sizeof(*from->pieces), "pieces of diagonals", stream, &to->pieces));
+  PetscCall(CopyArray(from->overflow_slices, ((size_t)from->num_slices + 1) * sizeof(*from->overflow_slices), "rows of slices outside of diagonals", stream, &to->overflow_slices));
+  PetscCall(CopyArray(from->overflow.rows, (size_t)view->num_rows * sizeof(*from->overflow.rows), "rows outside of diagonals", stream, &to->overflow.rows));
+  PetscCall(CopyArray(view->columns, (size_t)view->num_nonzeros * sizeof(*view->columns), "columns outside of diagonals", stream, &to->overflow.view.columns));
+  PetscCall(CopyArray(view->row_offsets, ((size_t)view->num_rows + 1) * offset, "row offsets outside of diagonals", stream, &to->overflow.view.row_offsets));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Structure alone, in the same places. */
+static PetscErrorCode StructureCopy(void *structure, cudaStream_t stream, void **copy)
+{
+  const HiSparseDiagonals *from = (const HiSparseDiagonals *)structure;
+  HiSparseDiagonals       *to;
+  PetscErrorCode           ierr;
+
+  PetscFunctionBegin;
+  *copy = NULL;
+  PetscCall(PetscNew(&to));
+  *to                           = *from;
+  to->slices                    = NULL;
+  to->pieces                    = NULL;
+  to->overflow_slices           = NULL;
+  to->overflow.rows             = NULL;
+  to->overflow.plan             = NULL;
+  to->overflow.sums             = NULL;
+  to->overflow.view.columns     = NULL;
+  to->overflow.view.row_offsets = NULL;
+  to->num_transposed_pieces     = 0;
+  to->transposed_pieces         = NULL;
+  to->transposed_slices         = NULL;
+  to->num_transposed_parts      = 0;
+  to->transposed_parts          = NULL;
+  to->transposed_slice_parts    = NULL;
+  to->part_sums                 = NULL;
+  to->permutation               = NULL;
+  PetscCall(PetscArrayzero(&to->transposed_overflow, 1));
+  *copy = to;
+  PetscCallGoto(ierr, failed, CopyArrays(from, stream, to));
+  PetscFunctionReturn(PETSC_SUCCESS);
+failed:
+  PetscCall(StructureDestroy(copy, stream));
+  PetscFunctionReturn(ierr);
+}
+
 /* Slices, pieces and the entries outside of them, in the same places. */
 static PetscErrorCode SameStructure(void *structure, void *other, cudaStream_t stream, PetscBool *same)
 {
@@ -146,14 +227,14 @@ static PetscErrorCode SameStructure(void *structure, void *other, cudaStream_t s
   const DCSRView          *v = &a->overflow.view, *w = &b->overflow.view;
   const HiSparseArrays     arrays[] = {
     {a->slices,        b->slices,        (size_t)a->num_slices * sizeof(*a->slices)                                                       },
-    {a->pieces,        b->pieces,        (size_t)a->num_pieces * sizeof(*a->pieces)                                                       },
+    {a->pieces,        b->pieces,        (size_t)a->used_pieces * sizeof(*a->pieces)                                                      },
     {a->overflow.rows, b->overflow.rows, (size_t)v->num_rows * sizeof(*a->overflow.rows)                                                  },
     {v->columns,       w->columns,       (size_t)v->num_nonzeros * sizeof(*v->columns)                                                    },
     {v->row_offsets,   w->row_offsets,   v->num_rows > 0 ? ((size_t)v->num_rows + 1) * (v->wide ? sizeof(int64_t) : sizeof(int32_t)) : 0},
   };
 
   PetscFunctionBegin;
-  *same = (PetscBool)(a->num_pieces == b->num_pieces && a->num_piece_values == b->num_piece_values && a->overflow_begin == b->overflow_begin && v->num_rows == w->num_rows && v->num_nonzeros == w->num_nonzeros && v->wide == w->wide);
+  *same = (PetscBool)(a->num_pieces == b->num_pieces && a->used_pieces == b->used_pieces && a->num_piece_values == b->num_piece_values && a->used_values == b->used_values && a->overflow_begin == b->overflow_begin && v->num_rows == w->num_rows && v->num_nonzeros == w->num_nonzeros && v->wide == w->wide);
   if (*same) PetscCall(HiSparseSameArrays((int)PETSC_STATIC_ARRAY_LENGTH(arrays), arrays, stream, same));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -173,6 +254,8 @@ const HiSparseFormatOps HiSparseFormatDiagonals = {
   .multtranspose        = HiSparseDiagonalsMultTranspose,
   .lookup               = HiSparseDiagonalsLookup,
   .setfound             = HiSparseDiagonalsSetFound,
+  .structurecopy        = StructureCopy,
+  .grow                 = HiSparseDiagonalsGrow,
   .samestructure        = SameStructure,
   .scale                = HiSparseDiagonalsScale,
   .zero                 = HiSparseDiagonalsZero,

@@ -150,7 +150,7 @@ PetscErrorCode HiSparseDiagonalsNormFrobeniusSquared(void *structure, void *valu
   PetscReal                      more = 0;
 
   PetscFunctionBegin;
-  PetscCall(ReduceToHost(A->num_piece_values, v->values, AddReals(), SquaredValue(), stream, norm2));
+  PetscCall(ReduceToHost(A->used_values, v->values, AddReals(), SquaredValue(), stream, norm2));
   if (A->overflow.view.num_rows > 0) PetscCall(DCSRNormFrobeniusSquared(OverflowView(A, v), stream, &more));
   *norm2 += more;
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -41,6 +41,9 @@ typedef struct {
   /* Single entries: where those of a batch are, in positions that setfound() understands; their values; and whether another structure of the same sizes is the same in every array, which synchronizes */
   PetscErrorCode (*lookup)(void *structure, const DCSRBatch *batch, cudaStream_t stream, DCSRLookup *lookup);
   PetscErrorCode (*setfound)(void *structure, void *values, const DCSRBatch *batch, const DCSRLookup *lookup, InsertMode mode, cudaStream_t stream);
+  /* New ones: a structure that somebody else has is copied first. grow() is called when nobody else has structure and values, and with new entries in the lookup; *done PETSC_FALSE: the structure has to be made again. Both may be NULL */
+  PetscErrorCode (*structurecopy)(void *structure, cudaStream_t stream, void **copy); /* without what products made; the values fit both. *copy NULL after an error */
+  PetscErrorCode (*grow)(void *structure, void *values, const DCSRBatch *batch, DCSRLookup *lookup, InsertMode mode, cudaStream_t stream, PetscBool *done);
   PetscErrorCode (*samestructure)(void *structure, void *other, cudaStream_t stream, PetscBool *same);
 
   /* Entry by entry, as the functions of entries.h. Those that write values */
@@ -97,6 +100,7 @@ struct _n_HiSparse {
 
 /* hisparse.c */
 PETSC_INTERN PetscErrorCode HiSparseChangeScaledValues(HiSparse hisparse, cudaStream_t stream);
+PETSC_INTERN PetscErrorCode HiSparseChangeStructure(HiSparse hisparse, cudaStream_t stream);
 PETSC_INTERN PetscErrorCode HiSparseShare(HiSparse from, HiSparse to, cudaStream_t stream);
 
 /* Arrays on the device that are compared (samearrays.cu): num pairs of so many bytes, a multiple of 2 each; *same is on the host. Synchronizes. */
@@ -162,14 +166,18 @@ typedef struct {
   PetscInt         num_columns;
   PetscCount       num_nonzeros;     /* in pieces and in the overflow */
   PetscCount       num_piece_values; /* in pieces */
-  PetscCount       overflow_begin;   /* place of the first value of the overflow: num_piece_values, or up to 3 more so that it is aligned to 16 bytes */
+  PetscCount       used_values;      /* places of values that pieces got: num_piece_values, and those that insertion gave up, whose values are 0 */
+  PetscCount       overflow_begin;   /* place of the first value of the overflow, a multiple of 4: used_values, and room for insertion */
   PetscCount       num_values;       /* overflow_begin + entries of the overflow: length of the array of values */
   PetscInt         num_slices;       /* of rows */
   PetscInt         num_column_slices;
   PetscCount       num_pieces;
-  PetscCount       max_quarter; /* most entries in a quarter of a slice, 32 rows, overflow included */
+  PetscCount       used_pieces;     /* places of pieces that slices got: num_pieces, and those that insertion gave up */
+  PetscCount       pieces_capacity; /* used_pieces, and room for insertion */
+  PetscCount       num_thin_pieces; /* pieces with few entries that insertion has made */
+  PetscCount       max_quarter;     /* most entries in a quarter of a slice, 32 rows, overflow included, when the structure was made of CSR */
   HiSparseSlice   *slices;      /* [num_slices]; owned */
-  HiSparsePiece   *pieces;      /* [num_pieces] by slice, then by c0; owned */
+  HiSparsePiece   *pieces;      /* [pieces_capacity] those of a slice behind each other, by c0; owned */
   HiSparseOverflow overflow;
   int32_t         *overflow_slices; /* [num_slices + 1] first row of the overflow that is in this slice or behind it; NULL without overflow; owned */
 
@@ -196,7 +204,7 @@ typedef enum {
 
 /* Values. Whoever writes them sets transposed_state to HISPARSE_TRANSPOSED_STALE. */
 typedef struct {
-  PetscScalar            *values;            /* [num_values] of the pieces, then, from overflow_begin, of the overflow's entries in CSR's order; what lies between is 0 and may be written, never read; owned */
+  PetscScalar            *values;            /* [num_values] of the pieces, those of a slice behind each other, then, from overflow_begin, of the overflow's entries in CSR's order; what belongs to nothing is 0; owned */
   PetscScalar            *transposed_values; /* [entries of the overflow] of transposed_overflow; NULL before the first product with the transpose, and without overflow; owned */
   HiSparseTransposedState transposed_state;
 } HiSparseDiagonalsValues;
@@ -218,6 +226,10 @@ PETSC_INTERN PetscErrorCode HiSparseDiagonalsIsValid(void *structure, void *valu
 /* diagonalsinsert.cu */
 PETSC_INTERN PetscErrorCode HiSparseDiagonalsLookup(void *structure, const DCSRBatch *batch, cudaStream_t stream, DCSRLookup *lookup);
 PETSC_INTERN PetscErrorCode HiSparseDiagonalsSetFound(void *structure, void *values, const DCSRBatch *batch, const DCSRLookup *lookup, InsertMode mode, cudaStream_t stream);
+/* diagonalsgrow.cu */
+PETSC_INTERN PetscErrorCode HiSparseDiagonalsGrow(void *structure, void *values, const DCSRBatch *batch, DCSRLookup *lookup, InsertMode mode, cudaStream_t stream, PetscBool *done);
+/* diagonals.c: forgets what products with the transpose read. */
+PETSC_INTERN PetscErrorCode HiSparseDiagonalsTransposeDestroy(HiSparseDiagonals *diagonals, cudaStream_t stream);
 /* diagonalstranspose.cu: the lists of A^T x, when they are not there. */
 PETSC_INTERN PetscErrorCode HiSparseDiagonalsTransposeCreate(HiSparseDiagonals *diagonals, cudaStream_t stream);
 /* diagonalsmult.cu */
