@@ -181,3 +181,288 @@ __global__ void __launch_bounds__(THREADS) MergeKernel(const GrowArguments a, Pe
   for (PetscCount i = bit; i < (PetscCount)values - (end - head); i += THREADS) a.values[old.values + i] = 0.0;
   if (bit == 0) a.slices[slice] = {(int64_t)(first_value + a.value_places[number]), (uint32_t)(first_piece + a.piece_places[number]), n};
 }
+
+/* Pieces and values of all slices, and 0 at the end. */
+struct CountSlice {
+  const HiSparseSlice *slices;
+  const HiSparsePiece *pieces;
+  PetscInt             num_slices;
+  PetscCount          *piece_places, *value_places; // [num_slices + 1]
+
+  __device__ void operator()(PetscInt slice) const
+  {
+    piece_places[slice] = slice < num_slices ? (PetscCount)slices[slice].num_pieces : 0;
+    value_places[slice] = slice < num_slices ? SliceValues(slices[slice], pieces) : 0;
+  }
+};
+
+/* A thread block a slice: its pieces and values to other arrays, where these places are its own. */
+__global__ void __launch_bounds__(THREADS) MoveKernel(const HiSparseSlice *__restrict__ slices, const HiSparsePiece *__restrict__ pieces, const PetscScalar *__restrict__ values, const PetscCount *piece_places, const PetscCount *value_places,
+                                                      HiSparseSlice *__restrict__ new_slices, HiSparsePiece *__restrict__ new_pieces, PetscScalar *__restrict__ new_values)
+{
+  constexpr unsigned int words = sizeof(HiSparsePiece) / sizeof(uint2);
+  const PetscInt         slice = (PetscInt)blockIdx.x;
+  const HiSparseSlice    s     = slices[slice];
+  const PetscCount       n = SliceValues(s, pieces), first_piece = piece_places[slice], first_value = value_places[slice];
+  const uint2           *from_pieces = (const uint2 *)(pieces + s.first_piece);
+  uint2                 *to_pieces   = (uint2 *)(new_pieces + first_piece);
+  const PetscScalar     *from        = values + s.values;
+  PetscScalar           *to          = new_values + first_value;
+
+  for (unsigned int k = threadIdx.x; k < s.num_pieces * words; k += THREADS) to_pieces[k] = from_pieces[k];
+#pragma unroll 4
+  for (PetscCount k = threadIdx.x; k < n; k += THREADS) to[k] = from[k];
+  if (threadIdx.x == 0) new_slices[slice] = {(int64_t)first_value, (uint32_t)first_piece, s.num_pieces};
+}
+
+/* Exclusive prefix sums in place. */
+PetscErrorCode PrefixSum(PetscCount *sums, PetscCount n, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  PetscCall(DCSRWithTemporary("prefix sums of slices", stream, [&](void *storage, size_t &bytes) { return cub::DeviceScan::ExclusiveSum(storage, bytes, sums, sums, n, stream); }));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* New arrays for all slices. */
+struct Room {
+  HiSparseSlice *slices;
+  HiSparsePiece *pieces;
+  PetscScalar   *values;
+  PetscCount    *piece_places, *value_places; // [num_slices + 1] of the slices there
+  PetscCount     pieces_capacity, values_capacity;
+};
+
+PetscErrorCode RoomDestroy(Room *room, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscSparseCUDAFree(&room->slices, stream));
+  PetscCall(PetscSparseCUDAFree(&room->pieces, stream));
+  PetscCall(PetscSparseCUDAFree(&room->values, stream));
+  PetscCall(PetscSparseCUDAFree(&room->piece_places, stream));
+  PetscCall(PetscSparseCUDAFree(&room->value_places, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The arrays, of the capacity that is set, and where slices will be in them; *room owns what was made, also after an error. */
+PetscErrorCode RoomCreate(const HiSparseDiagonals *d, cudaStream_t stream, Room *room)
+{
+  const PetscInt   n       = d->num_slices + 1;
+  const PetscCount outside = d->num_values - d->overflow_begin;
+
+  PetscFunctionBegin;
+  PetscCall(PetscSparseCUDAMalloc(d->num_slices, "slices of diagonals", stream, &room->slices));
+  PetscCall(PetscSparseCUDAMalloc(room->pieces_capacity, "pieces of diagonals", stream, &room->pieces));
+  PetscCall(PetscSparseCUDAMalloc(room->values_capacity + outside, "values of diagonals", stream, &room->values));
+  PetscCall(PetscSparseCUDAMalloc(n, "places of pieces", stream, &room->piece_places));
+  PetscCall(PetscSparseCUDAMalloc(n, "places of values", stream, &room->value_places));
+  PetscCallCUDA(cub::DeviceFor::Bulk(n, CountSlice{d->slices, d->pieces, d->num_slices, room->piece_places, room->value_places}, stream));
+  PetscCall(PrefixSum(room->piece_places, n, stream));
+  PetscCall(PrefixSum(room->value_places, n, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* All slices move in, and the entries outside of pieces; *room gets the old arrays. */
+PetscErrorCode RoomUse(HiSparseDiagonals *d, HiSparseDiagonalsValues *v, Room *room, cudaStream_t stream)
+{
+  const PetscCount outside = d->num_values - d->overflow_begin;
+  const Room       old     = *room;
+
+  PetscFunctionBegin;
+  MoveKernel<<<(unsigned int)d->num_slices, THREADS, 0, stream>>>(d->slices, d->pieces, v->values, room->piece_places, room->value_places, room->slices, room->pieces, room->values);
+  PetscCallCUDA(cudaGetLastError());
+  PetscCallCUDA(cudaMemsetAsync(room->values + d->num_piece_values, 0, (size_t)(room->values_capacity - d->num_piece_values) * sizeof(*room->values), stream));
+  if (outside > 0) PetscCallCUDA(cudaMemcpyAsync(room->values + room->values_capacity, v->values + d->overflow_begin, (size_t)outside * sizeof(*room->values), cudaMemcpyDeviceToDevice, stream));
+  room->slices       = d->slices;
+  room->pieces       = d->pieces;
+  room->values       = v->values;
+  d->slices          = old.slices;
+  d->pieces          = old.pieces;
+  v->values          = old.values;
+  d->used_pieces     = d->num_pieces;
+  d->used_values     = d->num_piece_values;
+  d->pieces_capacity = old.pieces_capacity;
+  d->overflow_begin  = old.values_capacity;
+  d->num_values      = d->overflow_begin + outside;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Arrays that exist while a batch joins. */
+struct Work {
+  uint64_t   *keys[2];       // [num_new]
+  PetscCount *entries[2];    // [num_new]
+  PetscCount *heads;         // [touched slices]
+  PetscCount *num_touched;   // [1]
+  PetscCount *piece_places;  // [touched slices + 1]
+  PetscCount *value_places;  // the same
+  Totals     *totals;        // [1]
+};
+
+PetscErrorCode WorkDestroy(Work *work, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  for (int i = 0; i < 2; i++) {
+    PetscCall(PetscSparseCUDAFree(&work->keys[i], stream));
+    PetscCall(PetscSparseCUDAFree(&work->entries[i], stream));
+  }
+  PetscCall(PetscSparseCUDAFree(&work->heads, stream));
+  PetscCall(PetscSparseCUDAFree(&work->num_touched, stream));
+  PetscCall(PetscSparseCUDAFree(&work->piece_places, stream));
+  PetscCall(PetscSparseCUDAFree(&work->value_places, stream));
+  PetscCall(PetscSparseCUDAFree(&work->totals, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int BitsOf(PetscCount n)
+{
+  int bits = 1;
+
+  while (n >> bits > 0) bits++;
+  return bits;
+}
+
+/* The new entries by slice and diagonal. */
+PetscErrorCode SortEntries(const HiSparseDiagonals *d, const DCSRBatch *batch, const DCSRLookup *lookup, Work *work, GrowArguments *a, cudaStream_t stream)
+{
+  const PetscCount              n = a->num_new;
+  cub::DoubleBuffer<uint64_t>   keys;
+  cub::DoubleBuffer<PetscCount> entries;
+
+  PetscFunctionBegin;
+  for (int i = 0; i < 2; i++) {
+    PetscCall(PetscSparseCUDAMalloc(n, "keys of new entries", stream, &work->keys[i]));
+    PetscCall(PetscSparseCUDAMalloc(n, "numbers of new entries", stream, &work->entries[i]));
+  }
+  PetscCallCUDA(cub::DeviceFor::Bulk(n, MakeKey{lookup->entries, batch->keys, a->column_bits, a->c0_bits, work->keys[0], work->entries[0]}, stream));
+  keys    = cub::DoubleBuffer<uint64_t>(work->keys[0], work->keys[1]);
+  entries = cub::DoubleBuffer<PetscCount>(work->entries[0], work->entries[1]);
+  PetscCall(DCSRWithTemporary("sort of new entries", stream, [&](void *storage, size_t &bytes) { return cub::DeviceRadixSort::SortPairs(storage, bytes, keys, entries, n, 0, a->c0_bits + BitsOf(d->num_slices), stream); }));
+  a->keys    = keys.Current();
+  a->entries = entries.Current();
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Which slices get entries, and what they will have; the host learns how much that is. */
+PetscErrorCode CountTouched(const HiSparseDiagonals *d, Work *work, GrowArguments *a, cudaStream_t stream, Totals *totals)
+{
+  const PetscCount most = PetscMin(a->num_new, (PetscCount)d->num_slices), bytes = (most + 1) * (PetscCount)sizeof(PetscCount);
+  const IsHead     head = {a->keys, a->c0_bits};
+
+  PetscFunctionBegin;
+  PetscCall(PetscSparseCUDAMalloc(most, "slices with new entries", stream, &work->heads));
+  PetscCall(PetscSparseCUDAMalloc(1, "number of slices with new entries", stream, &work->num_touched));
+  PetscCall(PetscSparseCUDAMalloc(most + 1, "places of pieces", stream, &work->piece_places));
+  PetscCall(PetscSparseCUDAMalloc(most + 1, "places of values", stream, &work->value_places));
+  PetscCall(PetscSparseCUDAMalloc(1, "totals of slices with new entries", stream, &work->totals));
+  PetscCallCUDA(cudaMemsetAsync(work->piece_places, 0, (size_t)bytes, stream));
+  PetscCallCUDA(cudaMemsetAsync(work->value_places, 0, (size_t)bytes, stream));
+  PetscCallCUDA(cudaMemsetAsync(work->totals, 0, sizeof(*work->totals), stream));
+  PetscCall(DCSRWithTemporary("list of slices with new entries", stream, [&](void *storage, size_t &size) {
+    return cub::DeviceSelect::If(storage, size, thrust::counting_iterator<PetscCount>(0), work->heads, work->num_touched, (int64_t)a->num_new, head, stream);
+  }));
+  a->heads        = work->heads;
+  a->num_touched  = work->num_touched;
+  a->piece_places = work->piece_places;
+  a->value_places = work->value_places;
+  a->totals       = work->totals;
+  CountKernel<<<DCSRNumBlocks(most, WARPS), THREADS, 0, stream>>>(*a);
+  PetscCallCUDA(cudaGetLastError());
+  PetscCall(PrefixSum(work->piece_places, most + 1, stream));
+  PetscCall(PrefixSum(work->value_places, most + 1, stream));
+  PetscCallCUDA(cudaMemcpyAsync(totals, work->totals, sizeof(*totals), cudaMemcpyDeviceToHost, stream));
+  PetscCallCUDA(cudaStreamSynchronize(stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether the structure stays one that products like. */
+bool IsWorthIt(const HiSparseDiagonals *d, const Totals &totals)
+{
+  return totals.max_pieces <= MAX_SLICE_PIECES && d->num_thin_pieces + (PetscCount)totals.thin <= d->num_pieces / MAX_THIN_PART + MAX_THIN;
+}
+
+/* The merged slices take their places, which are there; the numbers follow. */
+PetscErrorCode Merge(HiSparseDiagonals *d, HiSparseDiagonalsValues *v, GrowArguments *a, const Totals &totals, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  a->slices = d->slices;
+  a->pieces = d->pieces;
+  a->values = v->values;
+  MergeKernel<<<(unsigned int)totals.num_slices, THREADS, 0, stream>>>(*a, d->used_pieces, d->used_values);
+  PetscCallCUDA(cudaGetLastError());
+  d->used_pieces += (PetscCount)totals.pieces;
+  d->used_values += (PetscCount)totals.values;
+  d->num_pieces += (PetscCount)(totals.pieces - totals.old_pieces);
+  d->num_thin_pieces += (PetscCount)totals.thin;
+  d->num_piece_values += a->num_new;
+  d->num_nonzeros += a->num_new;
+  PetscCall(HiSparseDiagonalsTransposeDestroy(d, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Arguments and places of a batch; *done as in HiSparseDiagonalsGrow(). */
+PetscErrorCode Grow(HiSparseDiagonals *d, HiSparseDiagonalsValues *v, const DCSRBatch *batch, DCSRLookup *lookup, InsertMode mode, Work *work, Room *room, cudaStream_t stream, PetscBool *done)
+{
+  GrowArguments a = {};
+  Totals        totals;
+
+  PetscFunctionBegin;
+  PetscCall(DCSRLookupListNew(lookup, stream));
+  a.slices       = d->slices;
+  a.pieces       = d->pieces;
+  a.values       = v->values;
+  a.batch_keys   = batch->keys;
+  a.batch_values = batch->values;
+  a.num_new      = (PetscCount)lookup->numbers.num_new;
+  a.num_rows     = d->num_rows;
+  a.column_bits  = batch->column_bits;
+  a.c0_bits      = BitsOf((PetscCount)d->num_columns + HISPARSE_SLICE_ROWS);
+  PetscCall(SortEntries(d, batch, lookup, work, &a, stream));
+  PetscCall(CountTouched(d, work, &a, stream, &totals));
+  room->pieces_capacity = d->num_pieces + (PetscCount)totals.pieces + d->num_pieces / ROOM_PART;
+  room->values_capacity = (d->num_piece_values + (PetscCount)totals.values + d->num_piece_values / ROOM_PART + 3) / 4 * 4;
+  *done                 = (PetscBool)(IsWorthIt(d, totals) && 2 * room->pieces_capacity < (PetscCount)UINT32_MAX); // parts of pieces in the transpose are counted in 32 bits
+  if (!*done) PetscFunctionReturn(PETSC_SUCCESS);
+  if (d->used_pieces + (PetscCount)totals.pieces > d->pieces_capacity || d->used_values + (PetscCount)totals.values > d->overflow_begin) PetscCall(RoomCreate(d, stream, room));
+  // all memory is there: from here on nothing fails for want of it
+  PetscCall(HiSparseDiagonalsSetFound(d, v, batch, lookup, mode, stream));
+  if (room->slices != NULL) PetscCall(RoomUse(d, v, room, stream));
+  PetscCall(Merge(d, v, &a, totals, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+} // namespace
+
+/*
+  HiSparseDiagonalsGrow - adds or replaces the entries of a batch, of which some are new
+
+  Input Parameters:
++ structure - a HiSparseDiagonals that nobody else has
+. values    - its HiSparseDiagonalsValues, which nobody else has either
+. batch     - sorted distinct entries
+. lookup    - of HiSparseDiagonalsLookup(), with its numbers on the host; gets its list of new entries
+. mode      - ADD_VALUES, otherwise the values replace
+- stream    - synchronizes with it once
+
+  Output Parameter:
+. done - PETSC_FALSE: there are too many new entries, or too many of their diagonals have few; nothing has changed
+
+  Errors: PETSC_ERR_MEM; structure and values are as they were.
+
+  Cost: a sort of the new entries, and a read and a write of the slices that get some. When the arrays have no room, a read and a write of everything, and the memory of a second copy meanwhile; that is so for the first batch, and
+  then whenever an eighth has been taken.
+*/
+PetscErrorCode HiSparseDiagonalsGrow(void *structure, void *values, const DCSRBatch *batch, DCSRLookup *lookup, InsertMode mode, cudaStream_t stream, PetscBool *done)
+{
+  HiSparseDiagonals *d    = (HiSparseDiagonals *)structure;
+  Work               work = {};
+  Room               room = {};
+  PetscErrorCode     ierr = PETSC_SUCCESS;
+
+  PetscFunctionBegin;
+  *done = PETSC_FALSE;
+  if ((PetscCount)lookup->numbers.num_new > d->num_nonzeros / MAX_NEW_PART) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCallGoto(ierr, cleanup, Grow(d, (HiSparseDiagonalsValues *)values, batch, lookup, mode, &work, &room, stream, done));
+cleanup:
+  PetscCall(WorkDestroy(&work, stream));
+  PetscCall(RoomDestroy(&room, stream));
+  PetscFunctionReturn(ierr);
+}

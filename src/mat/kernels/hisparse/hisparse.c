@@ -202,6 +202,25 @@ static PetscErrorCode ChangeValues(HiSparse h, cudaStream_t stream)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* HiSparseChangeStructure - Before the structure changes: it is nobody else's. The values may still be; they fit. */
+PetscErrorCode HiSparseChangeStructure(HiSparse h, cudaStream_t stream)
+{
+  void           *copy = NULL;
+  HiSparseShared *own;
+  PetscErrorCode  ierr;
+
+  PetscFunctionBegin;
+  if (h->structure->references == 1) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(h->ops->structurecopy(h->structure->data, stream, &copy));
+  PetscCallGoto(ierr, failed, SharedCreate(copy, &own));
+  h->structure->references--;
+  h->structure = own;
+  PetscFunctionReturn(PETSC_SUCCESS);
+failed:
+  PetscCall(h->ops->structuredestroy(&copy, stream));
+  PetscFunctionReturn(ierr);
+}
+
 /* HiSparseChangeScaledValues - Before some values change: they are nobody else's, and the scale factor is in them. */
 PetscErrorCode HiSparseChangeScaledValues(HiSparse h, cudaStream_t stream)
 {

@@ -12,6 +12,20 @@ static PetscErrorCode SetFound(HiSparse h, const DCSRBatch *batch, const DCSRLoo
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* New entries join, where the format can take them; the matrix has structure and values of its own then. */
+static PetscErrorCode Grow(HiSparse h, const DCSRBatch *batch, DCSRLookup *lookup, InsertMode mode, cudaStream_t stream, DCSRInsertInfo *info, PetscBool *done)
+{
+  PetscFunctionBegin;
+  *done = (PetscBool)(h->ops->grow != NULL);
+  if (!*done) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(HiSparseChangeStructure(h, stream));
+  PetscCall(HiSparseChangeScaledValues(h, stream));
+  PetscCall(h->ops->grow(h->structure->data, h->values->data, batch, lookup, mode, stream, done));
+  if (*done) h->num_nonzeros += info->num_new;
+  info->structure_grown = info->storage_changed = *done;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
   HiSparseInsertBatch - adds or replaces the entries of a batch
 
@@ -28,7 +42,7 @@ static PetscErrorCode SetFound(HiSparse h, const DCSRBatch *batch, const DCSRLoo
 
   Errors: PETSC_ERR_MEM; the matrix is as it was.
 
-  Cost: a few searches an entry of the batch; all values once when they were shared or had a scale factor.
+  Cost: a few searches an entry of the batch; all values once when they were shared or had a scale factor. New entries: see HiSparseDiagonalsGrow(), and the structure once when it was shared.
 */
 PetscErrorCode HiSparseInsertBatch(HiSparse hisparse, const DCSRBatch *batch, InsertMode mode, DCSRNewEntries policy, cudaStream_t stream, DCSRInsertInfo *info, PetscBool *done)
 {
@@ -43,7 +57,7 @@ PetscErrorCode HiSparseInsertBatch(HiSparse hisparse, const DCSRBatch *batch, In
   PetscCall(hisparse->ops->lookup(hisparse->structure->data, batch, stream, &lookup));
   PetscCallGoto(ierr, cleanup, DCSRLookupFinish(&lookup, stream));
   PetscCallGoto(ierr, cleanup, DCSRLookupApplyPolicy(batch, &lookup, policy, stream, info, &grow));
-  if (grow) *done = PETSC_FALSE;
+  if (grow) PetscCallGoto(ierr, cleanup, Grow(hisparse, batch, &lookup, mode, stream, info, done));
   else if (policy != DCSR_NEW_FORBID || info->num_new == 0) PetscCallGoto(ierr, cleanup, SetFound(hisparse, batch, &lookup, mode, stream));
 cleanup:
   PetscCall(DCSRLookupDestroy(&lookup, stream));
