@@ -66,9 +66,9 @@ typedef struct {
   PetscErrorCode (*mult)(Mat, const PetscScalar[], const PetscScalar[], PetscScalar[], cudaStream_t);
   PetscErrorCode (*multtranspose)(Mat, PetscBool, const PetscScalar[], const PetscScalar[], PetscScalar[], cudaStream_t);
 
-  /* Single entries, and values of another matrix with the same storage, which both are current; *done PETSC_FALSE: CSR has to do it, nothing has changed. Policy and facts of insert as in DCSRInsertBatch() */
-  PetscErrorCode (*insert)(Mat, const DCSRBatch *, InsertMode, DCSRNewEntries, cudaStream_t, DCSRInsertInfo *, PetscBool *);
-  PetscErrorCode (*copyvalues)(Mat, Mat, cudaStream_t, PetscBool *); /* from the first to the second, when they have the same structure */
+  /* Single entries, and values of another matrix with the same storage; *done PETSC_FALSE: CSR has to do it, nothing has changed */
+  PetscErrorCode (*insert)(Mat, const DCSRBatch *, InsertMode, DCSRNewEntries, PetscBool, cudaStream_t, DCSRInsertInfo *, PetscBool *); /* policy and facts as in DCSRInsertBatch(); whether new entries that it allows may join the storage */
+  PetscErrorCode (*copyvalues)(Mat, Mat, cudaStream_t, PetscBool *);                                                                    /* from the first, which is current, to the second, when they have the same structure */
 
   /* Entry by entry */
   PetscErrorCode (*scale)(Mat, PetscScalar, cudaStream_t);
@@ -110,7 +110,7 @@ PETSC_INTERN PetscErrorCode MatSeqAIJCUDAGetCSR(Mat);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDALendCSR(Mat);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDADropStorage(Mat);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDADuplicateStorage(Mat, PetscBool, Mat, PetscBool *);
-PETSC_INTERN PetscErrorCode MatSeqAIJCUDAInsertIntoStorage(Mat, const DCSRBatch *, InsertMode, DCSRNewEntries, DCSRInsertInfo *, PetscBool *);
+PETSC_INTERN PetscErrorCode MatSeqAIJCUDAInsertIntoStorage(Mat, const DCSRBatch *, InsertMode, DCSRNewEntries, PetscBool, DCSRInsertInfo *, PetscBool *);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDACopyStorageValues(Mat, Mat, PetscBool *);
 PETSC_INTERN PetscBool      MatSeqAIJCUDACSRReleased(Mat);
 PETSC_INTERN PetscBool      MatSeqAIJCUDAStorageIsCurrent(Mat);

@@ -178,7 +178,7 @@ __global__ void __launch_bounds__(THREADS) MergeKernel(const GrowArguments a, Pe
     n++;
   }
   __syncthreads(); // all have read the old values
-  for (PetscCount i = bit; i < (PetscCount)values - (end - head); i += THREADS) a.values[old.values + i] = 0.0;
+  for (PetscCount i = bit; i < (PetscCount)values - (end - head); i += THREADS) a.values[old.values + i] = PetscScalar(0);
   if (bit == 0) a.slices[slice] = {(int64_t)(first_value + a.value_places[number]), (uint32_t)(first_piece + a.piece_places[number]), n};
 }
 

@@ -34,17 +34,18 @@ static PetscErrorCode Grow(HiSparse h, const DCSRBatch *batch, DCSRLookup *looku
 . batch    - sorted distinct entries with values
 . mode     - ADD_VALUES, otherwise the values replace
 . policy   - what happens to entries that are not there
+. may_grow - PETSC_FALSE: new entries that the policy allows are refused
 - stream   - synchronizes with it
 
   Output Parameters:
 + info - what happened, set also when there is an error
-- done - PETSC_FALSE: new entries are to join, which this storage cannot take; nothing has changed
+- done - PETSC_FALSE: new entries are to join, which this storage cannot or may not take; nothing has changed
 
   Errors: PETSC_ERR_MEM; the matrix is as it was.
 
   Cost: a few searches an entry of the batch; all values once when they were shared or had a scale factor. New entries: see HiSparseDiagonalsGrow(), and the structure once when it was shared.
 */
-PetscErrorCode HiSparseInsertBatch(HiSparse hisparse, const DCSRBatch *batch, InsertMode mode, DCSRNewEntries policy, cudaStream_t stream, DCSRInsertInfo *info, PetscBool *done)
+PetscErrorCode HiSparseInsertBatch(HiSparse hisparse, const DCSRBatch *batch, InsertMode mode, DCSRNewEntries policy, PetscBool may_grow, cudaStream_t stream, DCSRInsertInfo *info, PetscBool *done)
 {
   DCSRLookup     lookup;
   PetscBool      grow;
@@ -57,7 +58,8 @@ PetscErrorCode HiSparseInsertBatch(HiSparse hisparse, const DCSRBatch *batch, In
   PetscCall(hisparse->ops->lookup(hisparse->structure->data, batch, stream, &lookup));
   PetscCallGoto(ierr, cleanup, DCSRLookupFinish(&lookup, stream));
   PetscCallGoto(ierr, cleanup, DCSRLookupApplyPolicy(batch, &lookup, policy, stream, info, &grow));
-  if (grow) PetscCallGoto(ierr, cleanup, Grow(hisparse, batch, &lookup, mode, stream, info, done));
+  if (grow && !may_grow) *done = PETSC_FALSE;
+  else if (grow) PetscCallGoto(ierr, cleanup, Grow(hisparse, batch, &lookup, mode, stream, info, done));
   else if (policy != DCSR_NEW_FORBID || info->num_new == 0) PetscCallGoto(ierr, cleanup, SetFound(hisparse, batch, &lookup, mode, stream));
 cleanup:
   PetscCall(DCSRLookupDestroy(&lookup, stream));

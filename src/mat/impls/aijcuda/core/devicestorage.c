@@ -293,18 +293,19 @@ PetscErrorCode MatSeqAIJCUDADuplicateStorage(Mat A, PetscBool values, Mat B, Pet
   Not Collective
 
   Input Parameters:
-+ A      - a sequential matrix of ours
-. batch  - entries in local numbering
-. mode   - ADD_VALUES or INSERT_VALUES
-- policy - what happens to entries that are not there
++ A        - a sequential matrix of ours
+. batch    - entries in local numbering
+. mode     - ADD_VALUES or INSERT_VALUES
+. policy   - what happens to entries that are not there
+- may_grow - whether new ones that it allows may join the storage
 
   Output Parameters:
-+ info - what happened, meaningful when done
++ info - what happened, meaningful when done; when the structure has grown, MatSeqAIJCUDAStorageGrown() is the caller's to call
 - done - PETSC_FALSE: rows are there, or have to be made; nothing was done
 
   Errors: PETSC_ERR_MEM; the matrix is as it was.
 */
-PetscErrorCode MatSeqAIJCUDAInsertIntoStorage(Mat A, const DCSRBatch *batch, InsertMode mode, DCSRNewEntries policy, DCSRInsertInfo *info, PetscBool *done)
+PetscErrorCode MatSeqAIJCUDAInsertIntoStorage(Mat A, const DCSRBatch *batch, InsertMode mode, DCSRNewEntries policy, PetscBool may_grow, DCSRInsertInfo *info, PetscBool *done)
 {
   const MatDeviceStorageOps *storage = MatSeqAIJCUDAGet(A)->device.storage;
   cudaStream_t               stream;
@@ -313,7 +314,7 @@ PetscErrorCode MatSeqAIJCUDAInsertIntoStorage(Mat A, const DCSRBatch *batch, Ins
   *done = (PetscBool)(storage->insert != NULL && MatSeqAIJCUDAStorageIsCurrent(A) && MatSeqAIJCUDACSRReleased(A));
   if (!*done) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscSparseCUDAGetStream(&stream));
-  PetscCall((*storage->insert)(A, batch, mode, policy, stream, info, done));
+  PetscCall((*storage->insert)(A, batch, mode, policy, may_grow, stream, info, done));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
