@@ -259,8 +259,8 @@ static PetscErrorCode MeasureMaking(HiSparseBench *b, PetscReal bytes)
 /* A batch with an entry in each of NUM_INSERTED rows, or in all: the first one of the row, or one anywhere. */
 static PetscErrorCode CreateInsertion(HiSparseBench *b, PetscBool fresh, PetscInt seed, DCSRBatch *batch)
 {
-  const DCSRView csr    = b->csr;
-  const PetscInt n      = PetscMin(NUM_INSERTED, csr.num_rows), step = csr.num_rows / n;
+  const DCSRView csr = b->csr;
+  const PetscInt n = PetscMin(NUM_INSERTED, csr.num_rows), step = csr.num_rows / n;
   cudaStream_t   stream = b->bench.stream;
   uint64_t       keys[NUM_INSERTED];
   int64_t        begin;

@@ -35,8 +35,8 @@ PETSC_INTERN PetscErrorCode HiSparseDestroy(HiSparse *hisparse, cudaStream_t str
 PETSC_INTERN PetscErrorCode HiSparseDuplicate(HiSparse hisparse, cudaStream_t stream, HiSparse *copy); /* shares structure and, until one of the two changes them, values */
 PETSC_INTERN PetscErrorCode HiSparseGetInfo(HiSparse hisparse, HiSparseInfo *info);
 PETSC_INTERN PetscErrorCode HiSparseIsValid(HiSparse hisparse, cudaStream_t stream, PetscBool *ok, const char **what, PetscCount *where); /* checks the invariants; synchronizes */
-PETSC_INTERN PetscErrorCode HiSparseSetValues(HiSparse hisparse, DCSRView csr, cudaStream_t stream);                                     /* values of compact CSR of the same structure */
-PETSC_INTERN PetscErrorCode HiSparseGetCSR(HiSparse hisparse, PetscBool structure, PetscBool values, DCSRView csr, cudaStream_t stream); /* into the arrays of compact CSR that the caller allocated */
+PETSC_INTERN PetscErrorCode HiSparseSetValues(HiSparse hisparse, DCSRView csr, cudaStream_t stream);                                      /* values of compact CSR of the same structure */
+PETSC_INTERN PetscErrorCode HiSparseGetCSR(HiSparse hisparse, PetscBool structure, PetscBool values, DCSRView csr, cudaStream_t stream);  /* into the arrays of compact CSR that the caller allocated */
 PETSC_INTERN PetscErrorCode HiSparseInsertBatch(HiSparse hisparse, const DCSRBatch *batch, InsertMode mode, DCSRNewEntries policy, PetscBool may_grow, cudaStream_t stream, DCSRInsertInfo *info, PetscBool *done); /* synchronizes */
 PETSC_INTERN PetscErrorCode HiSparseCopyValues(HiSparse from, HiSparse to, cudaStream_t stream, PetscBool *done); /* of the same structure; synchronizes when that is not shared yet */
 

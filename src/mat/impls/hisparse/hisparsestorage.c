@@ -186,7 +186,8 @@ DEFINE_ON_HISPARSE(DiagonalAdd, (Mat A, const PetscScalar d[], PetscScalar s, Pe
 DEFINE_ON_HISPARSE(RowSumsAbs, (Mat A, PetscScalar sums[], cudaStream_t stream), HiSparseRowSumAbs(GetHiSparse(A), sums, stream))
 DEFINE_ON_HISPARSE(ColumnSumsAbs, (Mat A, PetscReal sums[], cudaStream_t stream), HiSparseColumnSumsAbs(GetHiSparse(A), sums, stream))
 
-DEFINE_ON_HISPARSE(Insert, (Mat A, const DCSRBatch *batch, InsertMode mode, DCSRNewEntries policy, PetscBool may_grow, cudaStream_t stream, DCSRInsertInfo *info, PetscBool *done), HiSparseInsertBatch(GetHiSparse(A), batch, mode, policy, may_grow, stream, info, done))
+DEFINE_ON_HISPARSE(Insert, (Mat A, const DCSRBatch *batch, InsertMode mode, DCSRNewEntries policy, PetscBool may_grow, cudaStream_t stream, DCSRInsertInfo *info, PetscBool *done),
+                   HiSparseInsertBatch(GetHiSparse(A), batch, mode, policy, may_grow, stream, info, done))
 DEFINE_ON_HISPARSE(CopyValues, (Mat A, Mat B, cudaStream_t stream, PetscBool *done), HiSparseCopyValues(GetHiSparse(A), GetHiSparse(B), stream, done))
 
 static PetscErrorCode Norm_HiSparse(Mat A, NormType type, PetscReal *norm, cudaStream_t stream)

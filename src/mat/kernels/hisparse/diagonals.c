@@ -226,15 +226,16 @@ static PetscErrorCode SameStructure(void *structure, void *other, cudaStream_t s
   const HiSparseDiagonals *a = (const HiSparseDiagonals *)structure, *b = (const HiSparseDiagonals *)other;
   const DCSRView          *v = &a->overflow.view, *w = &b->overflow.view;
   const HiSparseArrays     arrays[] = {
-    {a->slices,        b->slices,        (size_t)a->num_slices * sizeof(*a->slices)                                                       },
-    {a->pieces,        b->pieces,        (size_t)a->used_pieces * sizeof(*a->pieces)                                                      },
-    {a->overflow.rows, b->overflow.rows, (size_t)v->num_rows * sizeof(*a->overflow.rows)                                                  },
-    {v->columns,       w->columns,       (size_t)v->num_nonzeros * sizeof(*v->columns)                                                    },
-    {v->row_offsets,   w->row_offsets,   v->num_rows > 0 ? ((size_t)v->num_rows + 1) * (v->wide ? sizeof(int64_t) : sizeof(int32_t)) : 0},
+        {a->slices, b->slices, (size_t)a->num_slices * sizeof(*a->slices)},
+        {a->pieces, b->pieces, (size_t)a->used_pieces * sizeof(*a->pieces)},
+        {a->overflow.rows, b->overflow.rows, (size_t)v->num_rows * sizeof(*a->overflow.rows)},
+        {v->columns, w->columns, (size_t)v->num_nonzeros * sizeof(*v->columns)},
+        {v->row_offsets, w->row_offsets, v->num_rows > 0 ? ((size_t)v->num_rows + 1) * (v->wide ? sizeof(int64_t) : sizeof(int32_t)) : 0},
   };
 
   PetscFunctionBegin;
-  *same = (PetscBool)(a->num_pieces == b->num_pieces && a->used_pieces == b->used_pieces && a->num_piece_values == b->num_piece_values && a->used_values == b->used_values && a->overflow_begin == b->overflow_begin && v->num_rows == w->num_rows && v->num_nonzeros == w->num_nonzeros && v->wide == w->wide);
+  *same = (PetscBool)(a->num_pieces == b->num_pieces && a->used_pieces == b->used_pieces && a->num_piece_values == b->num_piece_values && a->used_values == b->used_values && a->overflow_begin == b->overflow_begin && v->num_rows == w->num_rows &&
+                      v->num_nonzeros == w->num_nonzeros && v->wide == w->wide);
   if (*same) PetscCall(HiSparseSameArrays((int)PETSC_STATIC_ARRAY_LENGTH(arrays), arrays, stream, same));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

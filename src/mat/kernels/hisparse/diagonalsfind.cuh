@@ -28,7 +28,7 @@ struct OutsideEntries {
   int32_t        num_rows; // that have any
 
   OutsideEntries() = default;
-  __host__ explicit OutsideEntries(const HiSparseOverflow &overflow) : row_offsets(overflow.view), columns(overflow.view.columns), rows(overflow.rows), num_rows((int32_t)overflow.view.num_rows) { }
+  __host__ explicit OutsideEntries(const HiSparseOverflow &overflow) : row_offsets(overflow.view), columns(overflow.view.columns), rows(overflow.rows), num_rows((int32_t)overflow.view.num_rows) {}
 
   /* Number of entry (row, column) among them, -1 when it is none of them. */
   __device__ __forceinline__ PetscCount Find(PetscInt row, int32_t column) const

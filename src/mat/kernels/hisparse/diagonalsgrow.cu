@@ -154,7 +154,7 @@ __global__ void __launch_bounds__(THREADS) MergeKernel(const GrowArguments a, Pe
 
   while (p < old.num_pieces || k < end) { // the same for all threads
     const int32_t c0_old = p < old.num_pieces ? a.pieces[old.first_piece + p].c0 : INT32_MAX, c0_new = k < end ? a.C0(k) : INT32_MAX, c0 = min(c0_old, c0_new);
-    HiSparsePiece piece = {{0, 0, 0, 0}, c0, 0}, whole;
+    HiSparsePiece piece                       = {{0, 0, 0, 0}, c0, 0}, whole;
     uint32_t      fresh[HISPARSE_SLICE_WORDS] = {};
 
     if (c0_old == c0) piece = a.pieces[old.first_piece + p];
@@ -288,13 +288,13 @@ PetscErrorCode RoomUse(HiSparseDiagonals *d, HiSparseDiagonalsValues *v, Room *r
 
 /* Arrays that exist while a batch joins. */
 struct Work {
-  uint64_t   *keys[2];       // [num_new]
-  PetscCount *entries[2];    // [num_new]
-  PetscCount *heads;         // [touched slices]
-  PetscCount *num_touched;   // [1]
-  PetscCount *piece_places;  // [touched slices + 1]
-  PetscCount *value_places;  // the same
-  Totals     *totals;        // [1]
+  uint64_t   *keys[2];      // [num_new]
+  PetscCount *entries[2];   // [num_new]
+  PetscCount *heads;        // [touched slices]
+  PetscCount *num_touched;  // [1]
+  PetscCount *piece_places; // [touched slices + 1]
+  PetscCount *value_places; // the same
+  Totals     *totals;       // [1]
 };
 
 PetscErrorCode WorkDestroy(Work *work, cudaStream_t stream)
@@ -356,9 +356,8 @@ PetscErrorCode CountTouched(const HiSparseDiagonals *d, Work *work, GrowArgument
   PetscCallCUDA(cudaMemsetAsync(work->piece_places, 0, (size_t)bytes, stream));
   PetscCallCUDA(cudaMemsetAsync(work->value_places, 0, (size_t)bytes, stream));
   PetscCallCUDA(cudaMemsetAsync(work->totals, 0, sizeof(*work->totals), stream));
-  PetscCall(DCSRWithTemporary("list of slices with new entries", stream, [&](void *storage, size_t &size) {
-    return cub::DeviceSelect::If(storage, size, thrust::counting_iterator<PetscCount>(0), work->heads, work->num_touched, (int64_t)a->num_new, head, stream);
-  }));
+  PetscCall(DCSRWithTemporary("list of slices with new entries", stream,
+                              [&](void *storage, size_t &size) { return cub::DeviceSelect::If(storage, size, thrust::counting_iterator<PetscCount>(0), work->heads, work->num_touched, (int64_t)a->num_new, head, stream); }));
   a->heads        = work->heads;
   a->num_touched  = work->num_touched;
   a->piece_places = work->piece_places;

@@ -189,7 +189,7 @@ struct CheckTransposedSlice {
 
   __device__ void operator()(PetscInt slice) const
   {
-    const uint32_t     begin  = slices[slice], end = slices[slice + 1];
+    const uint32_t     begin = slices[slice], end = slices[slice + 1];
     unsigned long long values = 0;
 
     if (begin > end || (PetscCount)end > num_pieces || (slice == 0 && begin != 0) || (slice == num_slices - 1 && (PetscCount)end != num_pieces)) {
@@ -287,7 +287,8 @@ PetscErrorCode CheckSlicesApart(const Check &a, PetscInt n, bool values, cudaStr
     PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(n, "numbers of slices", stream, &numbers[i]));
   }
   PetscCallCUDAGoto(ierr, cleanup, cub::DeviceFor::Bulk(n, WriteBegins{a, values, begins[0], numbers[0]}, stream));
-  PetscCallGoto(ierr, cleanup, DCSRWithTemporary("workspace to sort slices", stream, [&](void *storage, size_t &bytes) { return cub::DeviceRadixSort::SortPairs(storage, bytes, begins[0], begins[1], numbers[0], numbers[1], (int64_t)n, 0, 64, stream); }));
+  PetscCallGoto(ierr, cleanup,
+                DCSRWithTemporary("workspace to sort slices", stream, [&](void *storage, size_t &bytes) { return cub::DeviceRadixSort::SortPairs(storage, bytes, begins[0], begins[1], numbers[0], numbers[1], (int64_t)n, 0, 64, stream); }));
   if (n > 1) PetscCallCUDAGoto(ierr, cleanup, cub::DeviceFor::Bulk((PetscInt)(n - 1), CheckOverlap{a, values, begins[1], numbers[1]}, stream));
 cleanup:
   for (int i = 0; i < 2; i++) {

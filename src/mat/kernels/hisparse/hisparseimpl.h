@@ -176,8 +176,8 @@ typedef struct {
   PetscCount       pieces_capacity; /* used_pieces, and room for insertion */
   PetscCount       num_thin_pieces; /* pieces with few entries that insertion has made */
   PetscCount       max_quarter;     /* most entries in a quarter of a slice, 32 rows, overflow included, when the structure was made of CSR */
-  HiSparseSlice   *slices;      /* [num_slices]; owned */
-  HiSparsePiece   *pieces;      /* [pieces_capacity] those of a slice behind each other, by c0; owned */
+  HiSparseSlice   *slices;          /* [num_slices]; owned */
+  HiSparsePiece   *pieces;          /* [pieces_capacity] those of a slice behind each other, by c0; owned */
   HiSparseOverflow overflow;
   int32_t         *overflow_slices; /* [num_slices + 1] first row of the overflow that is in this slice or behind it; NULL without overflow; owned */
 

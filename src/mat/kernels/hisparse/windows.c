@@ -397,9 +397,9 @@ static PetscErrorCode SameStructure_Windows(void *structure, void *other, cudaSt
   const Windows        a = ((const WindowsStructure *)structure)->windows, b = ((const WindowsStructure *)other)->windows;
   const HiSparseArrays arrays[] = {
     {a->row_offsets, b->row_offsets, ((size_t)a->num_rows + 1) * (a->wide ? sizeof(int64_t) : sizeof(int32_t))},
-    {a->columns,     b->columns,     (size_t)a->num_blocks * WINDOWS_BLOCK * sizeof(*a->columns)              },
-    {a->windows,     b->windows,     (size_t)a->num_blocks * WINDOWS_COUNT * sizeof(*a->windows)              },
-    {a->upper,       b->upper,       (size_t)a->num_wide * WINDOWS_BLOCK * sizeof(*a->upper)                  },
+    {a->columns, b->columns, (size_t)a->num_blocks * WINDOWS_BLOCK * sizeof(*a->columns)},
+    {a->windows, b->windows, (size_t)a->num_blocks * WINDOWS_COUNT * sizeof(*a->windows)},
+    {a->upper, b->upper, (size_t)a->num_wide * WINDOWS_BLOCK * sizeof(*a->upper)},
   };
 
   PetscFunctionBegin;

@@ -14,8 +14,8 @@ typedef enum {
   BAD_PERMUTATION
 } Violation;
 
-const char *const VIOLATIONS[] = {"row offsets that do not ascend from 0 to the number of nonzeros, row", "a window outside of the matrix, block", "a block with 32-bit columns whose number is not in the list of such blocks, or is that of another one, block",
-                                  "an entry of the transpose that the permutation does not give, its number there is"};
+const char *const VIOLATIONS[] = {"row offsets that do not ascend from 0 to the number of nonzeros, row", "a window outside of the matrix, block",
+                                  "a block with 32-bit columns whose number is not in the list of such blocks, or is that of another one, block", "an entry of the transpose that the permutation does not give, its number there is"};
 
 struct CheckOffsets {
   Offsets        row_offsets;
@@ -59,8 +59,8 @@ struct CheckBlock {
 
 /* Each number is some block's. */
 struct CheckOwner {
-  const int32_t *owners;
-  FirstViolation found;
+  const int32_t  *owners;
+  FirstViolation  found;
   __device__ void operator()(PetscCount number) const
   {
     if (owners[number] == 0) found.Set(number, BAD_WIDE);

@@ -50,13 +50,13 @@ static PetscErrorCode DestroyPair(Mat mats[2])
 
 /* What is entered. */
 typedef enum {
-  OLD,      /* entries that are there, in own rows */
-  REPEATED, /* some of them several times */
-  HOLES,    /* new ones in a diagonal with holes */
+  OLD,       /* entries that are there, in own rows */
+  REPEATED,  /* some of them several times */
+  HOLES,     /* new ones in a diagonal with holes */
   ELSEWHERE, /* new ones in a few places */
-  DIAGONAL, /* a new diagonal */
-  BOTH,     /* new ones and such that are there */
-  OTHERS    /* entries that are there, of rows of other processes */
+  DIAGONAL,  /* a new diagonal */
+  BOTH,      /* new ones and such that are there */
+  OTHERS     /* entries that are there, of rows of other processes */
 } What;
 
 static PetscBool IsEntered(What what, PetscInt i, PetscInt j, PetscInt seed)
@@ -108,7 +108,8 @@ static PetscErrorCode CheckReleased(Mat B, PetscBool released, const char what[]
   PetscCall(MatDCSRCUDAGetMemoryUsed(B, &before));
   PetscCall(MatDCSRCUDAGetMemoryUsed(C, &after));
   PetscCall(MatGetSize(B, &n, NULL));
-  PetscCheck((PetscBool)(before < after + n * (PetscCount)sizeof(int32_t)) == released, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: rows %s, %" PetscCount_FMT " bytes, a duplicate %" PetscCount_FMT, what, released ? "were made" : "are not there", before, after);
+  PetscCheck((PetscBool)(before < after + n * (PetscCount)sizeof(int32_t)) == released, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: rows %s, %" PetscCount_FMT " bytes, a duplicate %" PetscCount_FMT, what, released ? "were made" : "are not there", before,
+             after);
   PetscCall(MatDestroy(&C));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -203,7 +204,7 @@ static PetscErrorCode TestCopies(void)
 
   PetscFunctionBegin;
   for (size_t i = 0; i < 2 * PETSC_STATIC_ARRAY_LENGTH(kinds); i++) {
-    const What kind = kinds[i / 2];
+    const What kind    = kinds[i / 2];
     Mat       *changed = i % 2 ? mats : copies, *other = i % 2 ? copies : mats;
 
     PetscCall(CreatePair((PetscInt)i, mats));

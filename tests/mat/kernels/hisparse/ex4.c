@@ -16,7 +16,7 @@ static const struct {
   Pattern     pattern;
 } Patterns[] = {
   {"three diagonals and others", 700, 650, OTHERS},
-  {"full and tall",              900, 150, FULL  },
+  {"full and tall", 900, 150, FULL},
 };
 
 typedef struct {

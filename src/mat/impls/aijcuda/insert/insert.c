@@ -196,9 +196,9 @@ static PetscErrorCode InsertIntoRows(Mat A, const DCSRBatch *batch, InsertMode m
 */
 PetscErrorCode MatSeqAIJCUDAInsertBatch(Mat A, const DCSRBatch *batch, InsertMode mode)
 {
-  Mat_SeqAIJ     *a = (Mat_SeqAIJ *)A->data;
-  DCSRInsertInfo  info;
-  PetscBool       in_storage;
+  Mat_SeqAIJ    *a = (Mat_SeqAIJ *)A->data;
+  DCSRInsertInfo info;
+  PetscBool      in_storage;
 
   PetscFunctionBegin;
   PetscCall(MatSeqAIJCUDAInsertIntoStorage(A, batch, mode, MatSeqAIJCUDANewEntries(A), (PetscBool)!HasHostStructure(A), &info, &in_storage));
