@@ -114,16 +114,6 @@ static PetscErrorCode CheckReleased(Mat B, PetscBool released, const char what[]
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode CheckValid(Mat B, const char what[])
-{
-  PetscBool valid;
-
-  PetscFunctionBegin;
-  PetscCall(MatHiSparseCUDAIsValid(B, &valid));
-  PetscCheck(valid, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: the storage is not valid", what);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Numbers of entries, norms and products; nothing of it makes rows. */
 static PetscErrorCode Compare(Mat mats[2], const char what[])
 {
@@ -132,7 +122,7 @@ static PetscErrorCode Compare(Mat mats[2], const char what[])
   MatInfo        info[2];
 
   PetscFunctionBegin;
-  PetscCall(CheckValid(mats[1], what));
+  PetscCall(TestIsValid(mats[1], what));
   for (int k = 0; k < 2; k++) PetscCall(MatGetInfo(mats[k], MAT_GLOBAL_SUM, &info[k]));
   PetscCheck(info[0].nz_used == info[1].nz_used, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: %g entries, not %g", what, info[1].nz_used, info[0].nz_used);
   for (size_t t = 0; t < PETSC_STATIC_ARRAY_LENGTH(types); t++) {
@@ -140,7 +130,7 @@ static PetscErrorCode Compare(Mat mats[2], const char what[])
     PetscCheck(PetscAbsReal(norms[0] - norms[1]) <= (PetscReal)1e3 * PETSC_MACHINE_EPSILON * (1 + norms[0]), PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: %s is %g and should be %g", what, NormTypes[types[t]], (double)norms[1], (double)norms[0]);
   }
   PetscCall(TestCompareProducts(mats[0], mats[1], what));
-  PetscCall(CheckValid(mats[1], what));
+  PetscCall(TestIsValid(mats[1], what));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
