@@ -30,6 +30,7 @@ PETSC_EXTERN PetscErrorCode PetscSparseCUDAInitialize(void);
 PETSC_EXTERN PetscErrorCode MatDCSRCUDADefragment(Mat);
 PETSC_EXTERN PetscErrorCode MatDCSRCUDAGetMemoryUsed(Mat, PetscCount *);
 PETSC_EXTERN PetscErrorCode MatDCSRCUDAIsValid(Mat, PetscBool *);
+PETSC_EXTERN PetscErrorCode MatHiSparseCUDAIsValid(Mat, PetscBool *);
 
 /* TOPIC = Insertion of entries in device memory */
 

@@ -330,6 +330,75 @@ static PetscErrorCode MeasureMaking(HiSparseBench *b, PetscReal bytes)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+#define NUM_INSERTED 1000 /* entries of a batch */
+
+/* A batch with an entry in each of NUM_INSERTED rows, or in all: the first one of the row, or one anywhere. */
+static PetscErrorCode CreateInsertion(HiSparseBench *b, PetscBool fresh, PetscInt seed, DCSRBatch *batch)
+{
+  const DCSRView csr = b->csr;
+  const PetscInt n = PetscMin(NUM_INSERTED, csr.num_rows), step = csr.num_rows / n;
+  cudaStream_t   stream = b->bench.stream;
+  uint64_t       keys[NUM_INSERTED];
+  int64_t        begin;
+  int32_t        narrow, column;
+
+  PetscFunctionBegin;
+  PetscCall(PetscArrayzero(batch, 1));
+  batch->num_entries = n;
+  batch->column_bits = DCSRKeyBits(csr.num_columns);
+  for (PetscInt k = 0; k < n; k++) {
+    const PetscInt row = k * step + seed % step;
+
+    column = (int32_t)(((uint64_t)row * 2654435761u + (uint64_t)seed * 40503u) % (uint64_t)csr.num_columns);
+    if (!fresh) {
+      if (csr.wide) PetscCall(PetscSparseCUDACopyToHost(&begin, (const int64_t *)csr.row_offsets + row, sizeof(begin), stream));
+      else PetscCall(PetscSparseCUDACopyToHost(&narrow, (const int32_t *)csr.row_offsets + row, sizeof(narrow), stream));
+      PetscCall(PetscSparseCUDACopyToHost(&column, csr.columns + (csr.wide ? begin : narrow), sizeof(column), stream));
+    }
+    keys[k] = (uint64_t)row << batch->column_bits | (uint64_t)column;
+  }
+  PetscCall(PetscSparseCUDAMalloc(n, "keys of a batch", stream, &batch->keys));
+  PetscCall(PetscSparseCUDACopyToDevice(batch->keys, keys, (size_t)n * sizeof(*keys), stream));
+  PetscCall(BenchVectorCreate(n, seed, stream, &batch->values));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Batches into a matrix of its own. The first with new entries makes room, and is a record by itself; some later ones do so again, and are among the samples. */
+static PetscErrorCode MeasureInsertion(HiSparseBench *b)
+{
+  cudaStream_t stream = b->bench.stream;
+  HiSparse     made;
+  PetscReal    samples[2][BENCH_MAX_REPETITIONS], us;
+  PetscInt     num[2] = {0, 0};
+
+  PetscFunctionBegin;
+  PetscCall(HiSparseCreate(b->csr, b->format, HISPARSE_VALUES_SCALAR, stream, &made));
+  for (PetscInt i = 0; i < 2 * b->bench.repetitions; i++) {
+    const PetscInt fresh = i % 2;
+    DCSRBatch      batch;
+    DCSRInsertInfo info;
+    PetscBool      done;
+    PetscLogDouble t[2];
+
+    PetscCall(CreateInsertion(b, (PetscBool)fresh, i, &batch));
+    PetscCall(BenchNow(t));
+    PetscCall(HiSparseInsertBatch(made, &batch, ADD_VALUES, DCSR_NEW_ALLOW, PETSC_TRUE, stream, &info, &done));
+    PetscCall(BenchNow(t + 1));
+    PetscCall(DCSRBatchDestroy(&batch, stream));
+    if (!done) continue; // the format has no room for new entries
+    us = (PetscReal)(1e6 * (t[1] - t[0]));
+    if (i == 1) PetscCall(Report(b, "insert-first", "us", us, -1, NULL, -1));
+    else samples[fresh][num[fresh]++] = us;
+  }
+  for (PetscInt fresh = 0; fresh < 2; fresh++) {
+    if (num[fresh] == 0) continue;
+    PetscCall(BenchMedian(num[fresh], samples[fresh], &us));
+    PetscCall(Report(b, fresh ? "insert" : "insert-old", "us", us, -1, NULL, -1));
+  }
+  PetscCall(HiSparseDestroy(&made, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Bytes a nonzero, for A x alone and with what A^T x needs, against our CSR with what it keeps for the same. */
 static PetscErrorCode ReportBytes(HiSparseBench *b, const HiSparseInfo *info)
 {
@@ -371,6 +440,7 @@ static PetscErrorCode FormatRecords(HiSparseBench *b)
   PetscCall(MeasureTransfers(b, (PetscReal)(info.bytes - info.transpose_bytes)));
   PetscCall(MeasureSums(b));
   PetscCall(MeasureMaking(b, (PetscReal)(info.bytes - info.transpose_bytes)));
+  PetscCall(MeasureInsertion(b));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

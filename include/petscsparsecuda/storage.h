@@ -26,6 +26,7 @@
 */
 #include <petscmat.h>
 #include <petscsparsecuda/dcsr.h>
+#include <petscsparsecuda/insert.h>
 
 /* Products with vectors. */
 typedef enum {
@@ -74,6 +75,10 @@ typedef struct {
   PetscErrorCode (*preparemult)(Mat, MultKind, cudaStream_t);
   PetscErrorCode (*mult)(Mat, const PetscScalar[], const PetscScalar[], PetscScalar[], cudaStream_t);
   PetscErrorCode (*multtranspose)(Mat, PetscBool, const PetscScalar[], const PetscScalar[], PetscScalar[], cudaStream_t);
+
+  /* Single entries, and values of another matrix with the same storage; *done PETSC_FALSE: CSR has to do it, nothing has changed */
+  PetscErrorCode (*insert)(Mat, const DCSRBatch *, InsertMode, DCSRNewEntries, PetscBool, cudaStream_t, DCSRInsertInfo *, PetscBool *); /* policy and facts as in DCSRInsertBatch(); whether new entries that it allows may join the storage */
+  PetscErrorCode (*copyvalues)(Mat, Mat, cudaStream_t, PetscBool *);                                                                    /* from the first, which is current, to the second, when they have the same structure */
 
   /* Entry by entry */
   PetscErrorCode (*scale)(Mat, PetscScalar, cudaStream_t);
@@ -125,6 +130,8 @@ PETSC_INTERN PetscErrorCode MatSeqAIJCUDADuplicateStorage(Mat, PetscBool, Mat, P
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDATransposeStorage(Mat, Mat);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDATransposeStorageValues(Mat, Mat, PetscBool *);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDAStorageAXPY(Mat, PetscScalar, Mat, PetscCount, MatDeviceSum *);
+PETSC_INTERN PetscErrorCode MatSeqAIJCUDAInsertIntoStorage(Mat, const DCSRBatch *, InsertMode, DCSRNewEntries, PetscBool, DCSRInsertInfo *, PetscBool *);
+PETSC_INTERN PetscErrorCode MatSeqAIJCUDACopyStorageValues(Mat, Mat, PetscBool *);
 PETSC_INTERN PetscBool      MatSeqAIJCUDACSRReleased(Mat);
 PETSC_INTERN PetscBool      MatSeqAIJCUDAStorageIsCurrent(Mat);
 

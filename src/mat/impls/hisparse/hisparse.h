@@ -3,8 +3,11 @@
   MATHISPARSECUDA: the types of a storage that is smaller than CSR. All but the storage is MATDCSRCUDA's.
 */
 #include "../aijcuda/core/core.h"
+#include <petscsparsecuda/hisparse.h>
 
-PETSC_INTERN const MatDeviceStorageOps MatDeviceStorageHiSparse; /* hisparsestorage.c */
+/* hisparsestorage.c */
+PETSC_INTERN const MatDeviceStorageOps MatDeviceStorageHiSparse;
+PETSC_INTERN PetscErrorCode            MatSeqAIJHiSparseCUDAGetStorage(Mat, HiSparse *);
 
 /* hisparse.c */
 PETSC_INTERN PetscErrorCode MatCreate_SeqAIJHiSparseCUDA(Mat);

@@ -1,6 +1,5 @@
 /* HiSparse behind the seam for storage (storage.h). Its kernels know no Mat; here is what the table asks beside them. */
 #include "hisparse.h"
-#include <petscsparsecuda/hisparse.h>
 
 /* The storage of one matrix. */
 typedef struct {
@@ -16,6 +15,16 @@ static Storage *GetStorage(Mat A)
 static HiSparse GetHiSparse(Mat A)
 {
   return GetStorage(A)->hisparse;
+}
+
+/* MatSeqAIJHiSparseCUDAGetStorage - The storage of a sequential matrix of ours; NULL when it has none now, as one of another type, or one that stays in rows. */
+PetscErrorCode MatSeqAIJHiSparseCUDAGetStorage(Mat A, HiSparse *hisparse)
+{
+  const MatDeviceCopy *device = &MatSeqAIJCUDAGet(A)->device;
+
+  PetscFunctionBegin;
+  *hisparse = device->storage == &MatDeviceStorageHiSparse && device->data != NULL && device->structure && device->nonzerostate == A->nonzerostate ? GetHiSparse(A) : NULL;
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Another format or precision than that of a storage that is there: CSR gets the values, and the next product makes the storage again. */
@@ -177,7 +186,7 @@ static PetscErrorCode MultTranspose_HiSparse(Mat A, PetscBool conjugate, const P
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The functions of hisparse.h that go entry by entry. */
+/* The functions of hisparse.h that go entry by entry, and those for single entries. */
 #define DEFINE_ON_HISPARSE(Name, parameters, call) \
   static PetscErrorCode Name##_HiSparse parameters \
   { \
@@ -196,6 +205,10 @@ DEFINE_ON_HISPARSE(MissingDiagonal, (Mat A, PetscCount *missing, cudaStream_t st
 DEFINE_ON_HISPARSE(DiagonalAdd, (Mat A, const PetscScalar d[], PetscScalar s, PetscBool insert, cudaStream_t stream), HiSparseDiagonalAdd(GetHiSparse(A), d, s, insert, stream))
 DEFINE_ON_HISPARSE(RowSumsAbs, (Mat A, PetscScalar sums[], cudaStream_t stream), HiSparseRowSumAbs(GetHiSparse(A), sums, stream))
 DEFINE_ON_HISPARSE(ColumnSumsAbs, (Mat A, PetscReal sums[], cudaStream_t stream), HiSparseColumnSumsAbs(GetHiSparse(A), sums, stream))
+
+DEFINE_ON_HISPARSE(Insert, (Mat A, const DCSRBatch *batch, InsertMode mode, DCSRNewEntries policy, PetscBool may_grow, cudaStream_t stream, DCSRInsertInfo *info, PetscBool *done),
+                   HiSparseInsertBatch(GetHiSparse(A), batch, mode, policy, may_grow, stream, info, done))
+DEFINE_ON_HISPARSE(CopyValues, (Mat A, Mat B, cudaStream_t stream, PetscBool *done), HiSparseCopyValues(GetHiSparse(A), GetHiSparse(B), stream, done))
 
 static PetscErrorCode Norm_HiSparse(Mat A, NormType type, PetscReal *norm, cudaStream_t stream)
 {
@@ -241,6 +254,8 @@ const MatDeviceStorageOps MatDeviceStorageHiSparse = {
   .preparemult     = PrepareMult_HiSparse,
   .mult            = Mult_HiSparse,
   .multtranspose   = MultTranspose_HiSparse,
+  .insert          = Insert_HiSparse,
+  .copyvalues      = CopyValues_HiSparse,
   .scale           = Scale_HiSparse,
   .zero            = Zero_HiSparse,
   .conjugate       = Conjugate_HiSparse,

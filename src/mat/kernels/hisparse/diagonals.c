@@ -1,6 +1,22 @@
 /* Masked diagonals as a format of HiSparse: creation and destruction of structure and values, and the table of functions. */
 #include "hisparseimpl.h"
 
+/* HiSparseDiagonalsTransposeDestroy - frees what products with the transpose read; the next one makes it again */
+PetscErrorCode HiSparseDiagonalsTransposeDestroy(HiSparseDiagonals *d, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscSparseCUDAFree(&d->transposed_pieces, stream));
+  PetscCall(PetscSparseCUDAFree(&d->transposed_slices, stream));
+  PetscCall(PetscSparseCUDAFree(&d->transposed_parts, stream));
+  PetscCall(PetscSparseCUDAFree(&d->transposed_slice_parts, stream));
+  PetscCall(PetscSparseCUDAFree(&d->part_sums, stream));
+  PetscCall(HiSparseOverflowDestroy(&d->transposed_overflow, stream));
+  PetscCall(PetscSparseCUDAFree(&d->permutation, stream));
+  d->num_transposed_pieces = 0;
+  d->num_transposed_parts  = 0;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode StructureDestroy(void **structure, cudaStream_t stream)
 {
   HiSparseDiagonals *d = (HiSparseDiagonals *)*structure;
@@ -11,13 +27,7 @@ static PetscErrorCode StructureDestroy(void **structure, cudaStream_t stream)
   PetscCall(PetscSparseCUDAFree(&d->pieces, stream));
   PetscCall(HiSparseOverflowDestroy(&d->overflow, stream));
   PetscCall(PetscSparseCUDAFree(&d->overflow_slices, stream));
-  PetscCall(PetscSparseCUDAFree(&d->transposed_pieces, stream));
-  PetscCall(PetscSparseCUDAFree(&d->transposed_slices, stream));
-  PetscCall(PetscSparseCUDAFree(&d->transposed_parts, stream));
-  PetscCall(PetscSparseCUDAFree(&d->transposed_slice_parts, stream));
-  PetscCall(PetscSparseCUDAFree(&d->part_sums, stream));
-  PetscCall(HiSparseOverflowDestroy(&d->transposed_overflow, stream));
-  PetscCall(PetscSparseCUDAFree(&d->permutation, stream));
+  PetscCall(HiSparseDiagonalsTransposeDestroy(d, stream));
   PetscCall(PetscFree(*structure));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -35,15 +45,16 @@ static PetscErrorCode ValuesDestroy(void **values, cudaStream_t stream)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Bytes of the values of all pieces. */
-static size_t PieceBytes(const HiSparseDiagonals *d)
+/* Bytes of the value of an entry in a piece. */
+static size_t ValueSize(const HiSparseDiagonals *d)
 {
-  return (size_t)d->num_piece_values * (d->precision == HISPARSE_VALUES_SINGLE ? sizeof(PetscScalar) / sizeof(PetscReal) * sizeof(float) : sizeof(PetscScalar));
+  return d->precision == HISPARSE_VALUES_SINGLE ? sizeof(PetscScalar) / sizeof(PetscReal) * sizeof(float) : sizeof(PetscScalar);
 }
 
 static PetscErrorCode ValuesCreate(void *structure, cudaStream_t stream, void **values)
 {
-  const HiSparseDiagonals *d = (const HiSparseDiagonals *)structure;
+  const HiSparseDiagonals *d     = (const HiSparseDiagonals *)structure;
+  const PetscCount         begin = d->used_values == d->num_piece_values ? d->num_piece_values : 0; // what belongs to nothing is behind it
   HiSparseDiagonalsValues *v;
   PetscErrorCode           ierr;
 
@@ -51,8 +62,9 @@ static PetscErrorCode ValuesCreate(void *structure, cudaStream_t stream, void **
   PetscCall(PetscNew(&v));
   *values      = v;
   v->precision = d->precision;
-  PetscCallGoto(ierr, failed, PetscSparseCUDAMalloc_Private(PieceBytes(d), "values of diagonals", stream, &v->values));
+  PetscCallGoto(ierr, failed, PetscSparseCUDAMalloc_Private((size_t)d->values_capacity * ValueSize(d), "values of diagonals", stream, &v->values));
   PetscCallGoto(ierr, failed, PetscSparseCUDAMalloc(d->num_nonzeros - d->num_piece_values, "values outside of diagonals", stream, &v->overflow_values));
+  if (begin < d->values_capacity) PetscCallCUDAGoto(ierr, failed, cudaMemsetAsync((char *)v->values + (size_t)begin * ValueSize(d), 0, (size_t)(d->values_capacity - begin) * ValueSize(d), stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 failed:
   PetscCall(ValuesDestroy(values, stream));
@@ -69,7 +81,7 @@ static PetscErrorCode ValuesCopy(void *structure, const void *from, void *to, cu
 
   PetscFunctionBegin;
   target->transposed_state = HISPARSE_TRANSPOSED_STALE;
-  PetscCallCUDA(cudaMemcpyAsync(target->values, source->values, PieceBytes(d), cudaMemcpyDeviceToDevice, stream));
+  PetscCallCUDA(cudaMemcpyAsync(target->values, source->values, (size_t)d->values_capacity * ValueSize(d), cudaMemcpyDeviceToDevice, stream));
   if (others > 0) PetscCallCUDA(cudaMemcpyAsync(target->overflow_values, source->overflow_values, others * sizeof(*target->overflow_values), cudaMemcpyDeviceToDevice, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -140,7 +152,7 @@ static PetscErrorCode GetInfo(void *structure, void *values, HiSparseInfo *info)
   info->precision  = v->precision;
   info->num_pieces = d->num_pieces;
   info->num_others = (PetscCount)overflow;
-  info->bytes      = (size_t)d->num_slices * sizeof(*d->slices) + (size_t)d->num_pieces * sizeof(*d->pieces) + PieceBytes(d) + overflow * sizeof(*v->overflow_values);
+  info->bytes      = (size_t)d->num_slices * sizeof(*d->slices) + (size_t)d->pieces_capacity * sizeof(*d->pieces) + (size_t)d->values_capacity * ValueSize(d) + overflow * sizeof(*v->overflow_values);
   if (d->overflow_slices != NULL) info->bytes += ((size_t)d->num_slices + 1) * sizeof(*d->overflow_slices);
   PetscCall(OverflowBytes(&d->overflow, &info->bytes));
   if (d->transposed_slices != NULL) transposed = (size_t)d->num_transposed_pieces * sizeof(*d->transposed_pieces) + ((size_t)d->num_column_slices + 1) * sizeof(*d->transposed_slices);
@@ -154,6 +166,96 @@ static PetscErrorCode GetInfo(void *structure, void *values, HiSparseInfo *info)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* An array of the device again; *to stays NULL after an error. */
+static PetscErrorCode CopyArray(const void *from, size_t bytes, const char what[], cudaStream_t stream, void *to)
+{
+  void          *copy = NULL;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  *(void **)to = NULL;
+  if (from == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscSparseCUDAMalloc_Private(bytes, what, stream, &copy));
+  if (bytes > 0) PetscCallCUDAGoto(ierr, failed, cudaMemcpyAsync(copy, from, bytes, cudaMemcpyDeviceToDevice, stream));
+  *(void **)to = copy;
+  PetscFunctionReturn(PETSC_SUCCESS);
+failed:
+  PetscCall(PetscSparseCUDAFree(&copy, stream));
+  PetscFunctionReturn(ierr);
+}
+
+/* The arrays of a structure; *to has the numbers, and no arrays but those that were made. */
+static PetscErrorCode CopyArrays(const HiSparseDiagonals *from, cudaStream_t stream, HiSparseDiagonals *to)
+{
+  const DCSRView *view   = &from->overflow.view;
+  const size_t    offset = view->wide ? sizeof(int64_t) : sizeof(int32_t);
+
+  PetscFunctionBegin;
+  PetscCall(CopyArray(from->slices, (size_t)from->num_slices * sizeof(*from->slices), "slices of diagonals", stream, &to->slices));
+  PetscCall(CopyArray(from->pieces, (size_t)from->pieces_capacity * sizeof(*from->pieces), "pieces of diagonals", stream, &to->pieces));
+  PetscCall(CopyArray(from->overflow_slices, ((size_t)from->num_slices + 1) * sizeof(*from->overflow_slices), "rows of slices outside of diagonals", stream, &to->overflow_slices));
+  PetscCall(CopyArray(from->overflow.rows, (size_t)view->num_rows * sizeof(*from->overflow.rows), "rows outside of diagonals", stream, &to->overflow.rows));
+  PetscCall(CopyArray(view->columns, (size_t)view->num_nonzeros * sizeof(*view->columns), "columns outside of diagonals", stream, &to->overflow.view.columns));
+  PetscCall(CopyArray(view->row_offsets, ((size_t)view->num_rows + 1) * offset, "row offsets outside of diagonals", stream, &to->overflow.view.row_offsets));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Structure alone, in the same places. */
+static PetscErrorCode StructureCopy(void *structure, cudaStream_t stream, void **copy)
+{
+  const HiSparseDiagonals *from = (const HiSparseDiagonals *)structure;
+  HiSparseDiagonals       *to;
+  PetscErrorCode           ierr;
+
+  PetscFunctionBegin;
+  *copy = NULL;
+  PetscCall(PetscNew(&to));
+  *to                           = *from;
+  to->slices                    = NULL;
+  to->pieces                    = NULL;
+  to->overflow_slices           = NULL;
+  to->overflow.rows             = NULL;
+  to->overflow.plan             = NULL;
+  to->overflow.sums             = NULL;
+  to->overflow.view.columns     = NULL;
+  to->overflow.view.row_offsets = NULL;
+  to->num_transposed_pieces     = 0;
+  to->transposed_pieces         = NULL;
+  to->transposed_slices         = NULL;
+  to->num_transposed_parts      = 0;
+  to->transposed_parts          = NULL;
+  to->transposed_slice_parts    = NULL;
+  to->part_sums                 = NULL;
+  to->permutation               = NULL;
+  PetscCall(PetscArrayzero(&to->transposed_overflow, 1));
+  *copy = to;
+  PetscCallGoto(ierr, failed, CopyArrays(from, stream, to));
+  PetscFunctionReturn(PETSC_SUCCESS);
+failed:
+  PetscCall(StructureDestroy(copy, stream));
+  PetscFunctionReturn(ierr);
+}
+
+/* Slices, pieces and the entries outside of them, in the same places. */
+static PetscErrorCode SameStructure(void *structure, void *other, cudaStream_t stream, PetscBool *same)
+{
+  const HiSparseDiagonals *a = (const HiSparseDiagonals *)structure, *b = (const HiSparseDiagonals *)other;
+  const DCSRView          *v = &a->overflow.view, *w = &b->overflow.view;
+  const HiSparseArrays     arrays[] = {
+        {a->slices, b->slices, (size_t)a->num_slices * sizeof(*a->slices)},
+        {a->pieces, b->pieces, (size_t)a->used_pieces * sizeof(*a->pieces)},
+        {a->overflow.rows, b->overflow.rows, (size_t)v->num_rows * sizeof(*a->overflow.rows)},
+        {v->columns, w->columns, (size_t)v->num_nonzeros * sizeof(*v->columns)},
+        {v->row_offsets, w->row_offsets, v->num_rows > 0 ? ((size_t)v->num_rows + 1) * (v->wide ? sizeof(int64_t) : sizeof(int32_t)) : 0},
+  };
+
+  PetscFunctionBegin;
+  *same = (PetscBool)(a->num_pieces == b->num_pieces && a->used_pieces == b->used_pieces && a->num_piece_values == b->num_piece_values && a->used_values == b->used_values && a->values_capacity == b->values_capacity && a->precision == b->precision && v->num_rows == w->num_rows &&
+                      v->num_nonzeros == w->num_nonzeros && v->wide == w->wide);
+  if (*same) PetscCall(HiSparseSameArrays((int)PETSC_STATIC_ARRAY_LENGTH(arrays), arrays, stream, same));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 const HiSparseFormatOps HiSparseFormatDiagonals = {
   .create               = HiSparseDiagonalsCreate,
   .structuredestroy     = StructureDestroy,
@@ -163,9 +265,15 @@ const HiSparseFormatOps HiSparseFormatDiagonals = {
   .getinfo              = GetInfo,
   .setvalues            = HiSparseDiagonalsSetValues,
   .getcsr               = HiSparseDiagonalsGetCSR,
+  .isvalid              = HiSparseDiagonalsIsValid,
   .prepare              = HiSparseDiagonalsPrepare,
   .mult                 = HiSparseDiagonalsMult,
   .multtranspose        = HiSparseDiagonalsMultTranspose,
+  .lookup               = HiSparseDiagonalsLookup,
+  .setfound             = HiSparseDiagonalsSetFound,
+  .structurecopy        = StructureCopy,
+  .grow                 = HiSparseDiagonalsGrow,
+  .samestructure        = SameStructure,
   .scale                = HiSparseDiagonalsScale,
   .zero                 = HiSparseDiagonalsZero,
   .conjugate            = HiSparseDiagonalsConjugate,
@@ -180,7 +288,6 @@ const HiSparseFormatOps HiSparseFormatDiagonals = {
   .norminfinity         = HiSparseDiagonalsNormInfinity,
   .rowsumabs            = HiSparseDiagonalsRowSumAbs,
   .columnsumsabs        = HiSparseDiagonalsColumnSumsAbs,
-  .samestructure        = HiSparseDiagonalsSameStructure,
   .addvalues            = HiSparseDiagonalsAddValues,
   .unite                = HiSparseDiagonalsUnite,
 };

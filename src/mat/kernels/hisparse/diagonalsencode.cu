@@ -371,6 +371,10 @@ PetscErrorCode HiSparseDiagonalsEncode(DCSRView csr, cudaStream_t stream, HiSpar
   a.num_slices         = d->num_slices;
   if (csr.wide) PetscCallGoto(ierr, cleanup, Encode<int64_t>(csr, &a, stream, d, fits));
   else PetscCallGoto(ierr, cleanup, Encode<int32_t>(csr, &a, stream, d, fits));
+  d->used_pieces     = d->num_pieces;
+  d->pieces_capacity = d->num_pieces;
+  d->used_values     = d->num_piece_values;
+  d->values_capacity = d->num_piece_values;
 cleanup:
   PetscCall(PetscSparseCUDAFree(&a.pieces, stream));
   PetscCall(PetscSparseCUDAFree(&a.num_values, stream));

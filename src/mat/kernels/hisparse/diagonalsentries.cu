@@ -53,7 +53,7 @@ PetscErrorCode ChangeStored(const HiSparseDiagonals *A, HiSparseDiagonalsValues 
 {
   PetscFunctionBegin;
   v->transposed_state = HISPARSE_TRANSPOSED_STALE;
-  PetscCallCUDA(cub::DeviceFor::Bulk(A->num_piece_values, ChangeValue<Stored, Op>{(Stored *)v->values, op}, stream));
+  PetscCallCUDA(cub::DeviceFor::Bulk(A->used_values, ChangeValue<Stored, Op>{(Stored *)v->values, op}, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -198,7 +198,7 @@ template <typename Stored>
 PetscErrorCode ZeroStored(const HiSparseDiagonals *A, const HiSparseDiagonalsValues *v, cudaStream_t stream)
 {
   PetscFunctionBegin;
-  PetscCallCUDA(cudaMemsetAsync(v->values, 0, (size_t)A->num_piece_values * sizeof(Stored), stream));
+  PetscCallCUDA(cudaMemsetAsync(v->values, 0, (size_t)A->used_values * sizeof(Stored), stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -104,7 +104,7 @@ template <typename Stored>
 PetscErrorCode SumSquares(const HiSparseDiagonals *A, const HiSparseDiagonalsValues *v, PetscReal *sum, cudaStream_t stream)
 {
   PetscFunctionBegin;
-  PetscCall(ReduceToHost(A->num_piece_values, (const Stored *)v->values, AddReals(), SquaredStored(), stream, sum));
+  PetscCall(ReduceToHost(A->used_values, (const Stored *)v->values, AddReals(), SquaredStored(), stream, sum));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

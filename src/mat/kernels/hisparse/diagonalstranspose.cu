@@ -175,7 +175,7 @@ struct CountParts {
 
 PetscErrorCode SortParts(const HiSparseDiagonals *d, Keys keys, Work *work, cudaStream_t stream)
 {
-  const PetscCount            n = 2 * d->num_pieces;
+  const PetscCount            n = 2 * d->used_pieces;
   cub::DoubleBuffer<uint64_t> key_buffer;
   cub::DoubleBuffer<uint32_t> number_buffer;
   PetscCount                 *parts;
@@ -185,6 +185,7 @@ PetscErrorCode SortParts(const HiSparseDiagonals *d, Keys keys, Work *work, cuda
     PetscCall(PetscSparseCUDAMalloc(n, "keys of transposed pieces", stream, &work->keys[i]));
     PetscCall(PetscSparseCUDAMalloc(n, "numbers of transposed pieces", stream, &work->numbers[i]));
   }
+  if (d->used_pieces > d->num_pieces) PetscCallCUDA(cudaMemsetAsync(work->keys[0], 0xff, (size_t)n * sizeof(*work->keys[0]), stream)); // places that belong to no slice have no parts
   MakeKeysKernel<<<DCSRNumBlocks((PetscCount)d->num_slices, WARPS), THREADS, 0, stream>>>(d->num_slices, d->slices, d->pieces, keys, work->keys[0], work->numbers[0]);
   PetscCallCUDA(cudaGetLastError());
   key_buffer    = cub::DoubleBuffer<uint64_t>(work->keys[0], work->keys[1]);

@@ -154,6 +154,20 @@ PetscErrorCode HiSparseGetInfo(HiSparse hisparse, HiSparseInfo *info)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* HiSparseShare - Structure and values of a matrix become those of another one of the same sizes, too. */
+PetscErrorCode HiSparseShare(HiSparse from, HiSparse to, cudaStream_t stream)
+{
+  HiSparseShared *structure = to->structure, *values = to->values;
+
+  PetscFunctionBegin;
+  from->structure->references++;
+  from->values->references++;
+  *to = *from;
+  PetscCall(SharedDestroy(&values, to->ops->valuesdestroy, stream));
+  PetscCall(SharedDestroy(&structure, to->ops->structuredestroy, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* New values in place of the shared ones. */
 static PetscErrorCode ReplaceValues(HiSparse h, void *values)
 {
@@ -195,8 +209,27 @@ static PetscErrorCode ChangeValues(HiSparse h, cudaStream_t stream)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The same, and the scale factor is in them. */
-static PetscErrorCode ChangeScaledValues(HiSparse h, cudaStream_t stream)
+/* HiSparseChangeStructure - Before the structure changes: it is nobody else's. The values may still be; they fit. */
+PetscErrorCode HiSparseChangeStructure(HiSparse h, cudaStream_t stream)
+{
+  void           *copy = NULL;
+  HiSparseShared *own;
+  PetscErrorCode  ierr;
+
+  PetscFunctionBegin;
+  if (h->structure->references == 1) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(h->ops->structurecopy(h->structure->data, stream, &copy));
+  PetscCallGoto(ierr, failed, SharedCreate(copy, &own));
+  h->structure->references--;
+  h->structure = own;
+  PetscFunctionReturn(PETSC_SUCCESS);
+failed:
+  PetscCall(h->ops->structuredestroy(&copy, stream));
+  PetscFunctionReturn(ierr);
+}
+
+/* HiSparseChangeScaledValues - Before some values change: they are nobody else's, and the scale factor is in them. */
+PetscErrorCode HiSparseChangeScaledValues(HiSparse h, cudaStream_t stream)
 {
   PetscFunctionBegin;
   PetscCall(ChangeValues(h, stream));
@@ -392,7 +425,7 @@ PetscErrorCode HiSparseRealPart(HiSparse hisparse, cudaStream_t stream)
 {
   PetscFunctionBegin;
   if (PetscDefined(USE_COMPLEX)) {
-    PetscCall(ChangeScaledValues(hisparse, stream));
+    PetscCall(HiSparseChangeScaledValues(hisparse, stream));
     PetscCall(hisparse->ops->realpart(hisparse->structure->data, hisparse->values->data, stream));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -403,7 +436,7 @@ PetscErrorCode HiSparseImaginaryPart(HiSparse hisparse, cudaStream_t stream)
 {
   PetscFunctionBegin;
   if (PetscDefined(USE_COMPLEX)) {
-    PetscCall(ChangeScaledValues(hisparse, stream));
+    PetscCall(HiSparseChangeScaledValues(hisparse, stream));
     PetscCall(hisparse->ops->imaginarypart(hisparse->structure->data, hisparse->values->data, stream));
   } else PetscCall(HiSparseZero(hisparse, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -459,7 +492,7 @@ PetscErrorCode HiSparseCountMissingDiagonal(HiSparse hisparse, PetscCount n, cud
 PetscErrorCode HiSparseDiagonalAdd(HiSparse hisparse, const PetscScalar d[], PetscScalar scalar, PetscBool insert, cudaStream_t stream)
 {
   PetscFunctionBegin;
-  PetscCall(ChangeScaledValues(hisparse, stream));
+  PetscCall(HiSparseChangeScaledValues(hisparse, stream));
   PetscCall(hisparse->ops->diagonaladd(hisparse->structure->data, hisparse->values->data, d, scalar, insert, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -508,5 +541,31 @@ PetscErrorCode HiSparseColumnSumsAbs(HiSparse hisparse, PetscReal sums[], cudaSt
   PetscFunctionBegin;
   if (hisparse->transposed) PetscCall(HiSparseTransposedColumnSumsAbs(hisparse, sums, stream));
   else PetscCall(hisparse->ops->columnsumsabs(hisparse->structure->data, hisparse->values->data, PetscAbsScalar(hisparse->scale), sums, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  HiSparseIsValid - checks the invariants of a matrix, for tests and debugging
+
+  Input Parameters:
++ hisparse - the matrix
+- stream   - synchronizes with it
+
+  Output Parameters:
++ ok    - whether all of them hold
+. what  - when not, which one is violated, a static string that ends with what where counts; NULL otherwise
+- where - when not, the lowest place where it was found
+
+  Errors: PETSC_ERR_MEM.
+*/
+PetscErrorCode HiSparseIsValid(HiSparse hisparse, cudaStream_t stream, PetscBool *ok, const char **what, PetscCount *where)
+{
+  HiSparseViolation violation = {NULL, 0};
+
+  PetscFunctionBegin;
+  PetscCall(hisparse->ops->isvalid(hisparse->structure->data, hisparse->values->data, stream, &violation));
+  *ok    = (PetscBool)(violation.what == NULL);
+  *what  = violation.what;
+  *where = violation.where;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -6,6 +6,13 @@
 */
 #include <petscsparsecuda/hisparse.h>
 #include <petscsparsecuda/spmv.h>
+#include "../insert/insertimpl.h"
+
+/* What is wrong with a matrix that is not valid. */
+typedef struct {
+  const char *what;  /* a static string that ends with what where counts, such as "slice"; NULL: the matrix is valid */
+  PetscCount  where; /* the lowest place where it was found */
+} HiSparseViolation;
 
 /*
   The functions of a format. structure and values are what create() made; work is queued on stream, arrays are on the device. A function that fails leaves both as they were.
@@ -24,10 +31,20 @@ typedef struct {
   PetscErrorCode (*setvalues)(void *structure, void *values, DCSRView csr, cudaStream_t stream);  /* all values, from compact CSR of the same structure */
   PetscErrorCode (*getcsr)(void *structure, void *values, PetscScalar alpha, PetscBool with_structure, PetscBool with_values, DCSRView csr, cudaStream_t stream);
 
+  PetscErrorCode (*isvalid)(void *structure, void *values, cudaStream_t stream, HiSparseViolation *violation); /* checks the invariants; violation->what is NULL before. Synchronizes */
+
   /* Products with vectors: y = alpha op(A) x + z, z may be NULL or y. prepare() is called before each product of its direction and does nothing when all is there; Hermitian products are of the transpose direction. */
   PetscErrorCode (*prepare)(void *structure, void *values, PetscBool transpose, cudaStream_t stream);
   PetscErrorCode (*mult)(void *structure, void *values, PetscScalar alpha, const PetscScalar x[], const PetscScalar z[], PetscScalar y[], cudaStream_t stream);
   PetscErrorCode (*multtranspose)(void *structure, void *values, PetscScalar alpha, PetscBool conjugate, const PetscScalar x[], const PetscScalar z[], PetscScalar y[], cudaStream_t stream);
+
+  /* Single entries: where those of a batch are, in positions that setfound() understands; their values; and whether another structure of the same sizes is the same in every array, which synchronizes */
+  PetscErrorCode (*lookup)(void *structure, const DCSRBatch *batch, cudaStream_t stream, DCSRLookup *lookup);
+  PetscErrorCode (*setfound)(void *structure, void *values, const DCSRBatch *batch, const DCSRLookup *lookup, InsertMode mode, cudaStream_t stream);
+  /* New ones: a structure that somebody else has is copied first. grow() is called when nobody else has structure and values, and with new entries in the lookup; *done PETSC_FALSE: the structure has to be made again. Both may be NULL */
+  PetscErrorCode (*structurecopy)(void *structure, cudaStream_t stream, void **copy); /* without what products made; the values fit both. *copy NULL after an error */
+  PetscErrorCode (*grow)(void *structure, void *values, const DCSRBatch *batch, DCSRLookup *lookup, InsertMode mode, cudaStream_t stream, PetscBool *done);
+  PetscErrorCode (*samestructure)(void *structure, void *other, cudaStream_t stream, PetscBool *same);
 
   /* Entry by entry, as the functions of entries.h. Those that write values */
   PetscErrorCode (*scale)(void *structure, void *values, PetscScalar alpha, cudaStream_t stream); /* multiplies all values */
@@ -47,7 +64,6 @@ typedef struct {
   PetscErrorCode (*columnsumsabs)(void *structure, void *values, PetscReal alpha, PetscReal sums[], cudaStream_t stream); /* sums [columns] */
 
   /* Sums; the format has all three of them or NULL */
-  PetscErrorCode (*samestructure)(const void *structure, const void *other, cudaStream_t stream, PetscBool *same);                                                 /* synchronizes */
   PetscErrorCode (*addvalues)(const void *structure, PetscScalar alpha, const void *values, PetscScalar beta, const void *others, void *sum, cudaStream_t stream); /* sum = alpha values + beta others; may be one of them */
   /* alpha (structure, values) + beta (other, other_values); num_nonzeros -1: cannot be done. When the sum has the structure of the first term, that is *sum_structure, and with overwrite its values may be *sum_values. Synchronizes */
   PetscErrorCode (*unite)(void *structure, void *values, PetscScalar alpha, const void *other, const void *other_values, PetscScalar beta, PetscCount max_nonzeros, PetscBool overwrite, cudaStream_t stream, void **sum_structure, void **sum_values,
@@ -98,6 +114,18 @@ PETSC_INTERN PetscErrorCode HiSparseTransposedColumnSumsAbs(HiSparse hisparse, P
 PETSC_INTERN PetscErrorCode HiSparseConjugateVector(PetscCount n, const PetscScalar x[], PetscScalar y[], cudaStream_t stream); /* y = conj(x), x may be y */
 PETSC_INTERN PetscErrorCode HiSparseScalarsFromReals(PetscCount n, const PetscReal x[], PetscScalar y[], cudaStream_t stream);
 PETSC_INTERN PetscErrorCode HiSparseRealsFromScalars(PetscCount n, const PetscScalar x[], PetscReal y[], cudaStream_t stream); /* the real parts */
+
+/* hisparse.c */
+PETSC_INTERN PetscErrorCode HiSparseChangeScaledValues(HiSparse hisparse, cudaStream_t stream);
+PETSC_INTERN PetscErrorCode HiSparseChangeStructure(HiSparse hisparse, cudaStream_t stream);
+PETSC_INTERN PetscErrorCode HiSparseShare(HiSparse from, HiSparse to, cudaStream_t stream);
+
+/* Arrays on the device that are compared (samearrays.cu): num pairs of so many bytes, a multiple of 2 each; *same is on the host. Synchronizes. */
+typedef struct {
+  const void *a, *b;
+  size_t      bytes;
+} HiSparseArrays;
+PETSC_INTERN PetscErrorCode HiSparseSameArrays(int num, const HiSparseArrays arrays[], cudaStream_t stream, PetscBool *same);
 
 /*
   The format of masked diagonals.
@@ -158,12 +186,17 @@ typedef struct {
   PetscInt          num_columns;
   PetscCount        num_nonzeros;     /* in pieces and in the overflow */
   PetscCount        num_piece_values; /* in pieces */
+  PetscCount        used_values;      /* places of values that pieces got: num_piece_values, and those that insertion gave up, whose values are 0 */
+  PetscCount        values_capacity;  /* used_values, and room for insertion: length of the array of values */
   PetscInt          num_slices;       /* of rows */
   PetscInt          num_column_slices;
   PetscCount        num_pieces;
-  PetscCount        max_quarter; /* most entries in a quarter of a slice, 32 rows, overflow included */
-  HiSparseSlice    *slices;      /* [num_slices]; owned */
-  HiSparsePiece    *pieces;      /* [num_pieces] by slice, then by c0; owned */
+  PetscCount        used_pieces;     /* places of pieces that slices got: num_pieces, and those that insertion gave up */
+  PetscCount        pieces_capacity; /* used_pieces, and room for insertion */
+  PetscCount        num_thin_pieces; /* pieces with few entries that insertion has made */
+  PetscCount        max_quarter;     /* most entries in a quarter of a slice, 32 rows, overflow included, when the structure was made of CSR */
+  HiSparseSlice    *slices;          /* [num_slices]; owned */
+  HiSparsePiece    *pieces;          /* [pieces_capacity] those of a slice behind each other, by c0; owned */
   HiSparseOverflow  overflow;
   int32_t          *overflow_slices; /* [num_slices + 1] first row of the overflow that is in this slice or behind it; NULL without overflow; owned */
 
@@ -191,7 +224,7 @@ typedef enum {
 /* Values. Whoever writes them sets transposed_state to HISPARSE_TRANSPOSED_STALE. */
 typedef struct {
   HiSparsePrecision       precision;         /* of values: PetscScalar, or single precision (storedvalues.cuh) */
-  void                   *values;            /* [num_piece_values] of the pieces; owned */
+  void                   *values;            /* [values_capacity] of the pieces, those of a slice behind each other; what belongs to nothing is 0; owned */
   PetscScalar            *overflow_values;   /* [entries of the overflow] in CSR's order; NULL without overflow; owned */
   PetscScalar            *transposed_values; /* [entries of the overflow] of transposed_overflow; NULL before the first product with the transpose, and without overflow; owned */
   HiSparseTransposedState transposed_state;
@@ -209,6 +242,15 @@ PETSC_INTERN PetscErrorCode HiSparseOverflowDestroy(HiSparseOverflow *overflow, 
 /* diagonalsvalues.cu */
 PETSC_INTERN PetscErrorCode HiSparseDiagonalsSetValues(void *structure, void *values, DCSRView csr, cudaStream_t stream);
 PETSC_INTERN PetscErrorCode HiSparseDiagonalsGetCSR(void *structure, void *values, PetscScalar alpha, PetscBool with_structure, PetscBool with_values, DCSRView csr, cudaStream_t stream);
+/* diagonalsvalid.cu */
+PETSC_INTERN PetscErrorCode HiSparseDiagonalsIsValid(void *structure, void *values, cudaStream_t stream, HiSparseViolation *violation);
+/* diagonalsinsert.cu */
+PETSC_INTERN PetscErrorCode HiSparseDiagonalsLookup(void *structure, const DCSRBatch *batch, cudaStream_t stream, DCSRLookup *lookup);
+PETSC_INTERN PetscErrorCode HiSparseDiagonalsSetFound(void *structure, void *values, const DCSRBatch *batch, const DCSRLookup *lookup, InsertMode mode, cudaStream_t stream);
+/* diagonalsgrow.cu */
+PETSC_INTERN PetscErrorCode HiSparseDiagonalsGrow(void *structure, void *values, const DCSRBatch *batch, DCSRLookup *lookup, InsertMode mode, cudaStream_t stream, PetscBool *done);
+/* diagonals.c: forgets what products with the transpose read. */
+PETSC_INTERN PetscErrorCode HiSparseDiagonalsTransposeDestroy(HiSparseDiagonals *diagonals, cudaStream_t stream);
 /* diagonalstranspose.cu: the lists of A^T x, when they are not there. */
 PETSC_INTERN PetscErrorCode HiSparseDiagonalsTransposeCreate(HiSparseDiagonals *diagonals, cudaStream_t stream);
 /* diagonalsmult.cu */
@@ -232,7 +274,6 @@ PETSC_INTERN PetscErrorCode HiSparseDiagonalsNormInfinity(void *structure, void 
 PETSC_INTERN PetscErrorCode HiSparseDiagonalsRowSumAbs(void *structure, void *values, PetscReal alpha, PetscScalar sums[], cudaStream_t stream);
 PETSC_INTERN PetscErrorCode HiSparseDiagonalsColumnSumsAbs(void *structure, void *values, PetscReal alpha, PetscReal sums[], cudaStream_t stream);
 /* diagonalssum.cu */
-PETSC_INTERN PetscErrorCode HiSparseDiagonalsSameStructure(const void *structure, const void *other, cudaStream_t stream, PetscBool *same);
 PETSC_INTERN PetscErrorCode HiSparseDiagonalsAddValues(const void *structure, PetscScalar alpha, const void *values, PetscScalar beta, const void *others, void *sum, cudaStream_t stream);
 PETSC_INTERN PetscErrorCode HiSparseDiagonalsUnite(void *structure, void *values, PetscScalar alpha, const void *other, const void *other_values, PetscScalar beta, PetscCount max_nonzeros, PetscBool overwrite, cudaStream_t stream,
                                                    void **sum_structure, void **sum_values, PetscCount *num_nonzeros);

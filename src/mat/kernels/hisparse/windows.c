@@ -5,14 +5,9 @@
 */
 #include "hisparseimpl.h"
 #include "windowsimpl.h"
+#include <petscsparsecuda/convert.h>
 #include <petscsparsecuda/entries.h>
 #include <petscsparsecuda/transpose.h>
-
-typedef struct {
-  Windows windows;     /* owned */
-  Windows transpose;   /* structure of A^T; NULL before the first product with it; owned */
-  void   *permutation; /* [nonzeros] of int32_t, or int64_t when wide: entry k of A^T is entry permutation[k] of A; NULL as transpose; owned */
-} WindowsStructure;
 
 typedef struct {
   PetscScalar *values;             /* [nonzeros] in CSR's order; owned */
@@ -213,6 +208,47 @@ done:
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A structure of 16-bit columns, and that its columns are those of valid CSR, which *view is then; the caller frees them, also after an error. */
+static PetscErrorCode CheckWindows(Windows w, cudaStream_t stream, DCSRView *view, HiSparseViolation *violation)
+{
+  PetscBool ok;
+  PetscInt  row;
+
+  PetscFunctionBegin;
+  PetscCall(WindowsIsValid(w, stream, violation));
+  if (violation->what != NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscSparseCUDAMalloc(w->num_nonzeros, "32-bit columns for a check", stream, &view->columns));
+  PetscCall(WindowsDecode(w, view->columns, stream));
+  view->num_rows     = w->num_rows;
+  view->num_columns  = w->num_columns;
+  view->num_nonzeros = view->capacity = view->used = w->num_nonzeros;
+  view->wide                                       = w->wide;
+  view->row_offsets                                = w->row_offsets;
+  PetscCall(DCSRIsValid(*view, stream, &ok, &row, NULL));
+  if (ok) PetscFunctionReturn(PETSC_SUCCESS);
+  violation->what  = "columns of a row that do not ascend or are not in the matrix, or row offsets that do not, row";
+  violation->where = row;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode IsValid_Windows(void *structure, PETSC_UNUSED void *values, cudaStream_t stream, HiSparseViolation *violation)
+{
+  const WindowsStructure *s = (const WindowsStructure *)structure;
+  DCSRView                A = {0}, T = {0};
+  PetscErrorCode          ierr = PETSC_SUCCESS;
+
+  PetscFunctionBegin;
+  PetscCallGoto(ierr, done, CheckWindows(s->windows, stream, &A, violation));
+  if (violation->what != NULL || s->transpose == NULL) goto done;
+  PetscCallGoto(ierr, done, CheckWindows(s->transpose, stream, &T, violation));
+  if (violation->what == NULL) PetscCallGoto(ierr, done, WindowsPermutationIsValid(A, T, s->permutation, stream, violation));
+done:
+  PetscCall(PetscSparseCUDAFree(&A.columns, stream));
+  PetscCall(PetscSparseCUDAFree(&T.columns, stream));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode Prepare_Windows(void *structure, void *values, PetscBool transpose, cudaStream_t stream)
 {
   WindowsStructure    *s = (WindowsStructure *)structure;
@@ -341,6 +377,37 @@ static PetscErrorCode ColumnSumsAbs_Windows(void *structure, void *values, Petsc
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode Lookup_Windows(void *structure, const DCSRBatch *batch, cudaStream_t stream, DCSRLookup *lookup)
+{
+  PetscFunctionBegin;
+  PetscCall(WindowsLookup(((const WindowsStructure *)structure)->windows, batch, stream, lookup));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SetFound_Windows(void *structure, void *values, const DCSRBatch *batch, const DCSRLookup *lookup, InsertMode mode, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  PetscCall(DCSRLookupWriteFound(ViewWithoutColumns((const WindowsStructure *)structure, (const WindowsFormatValues *)values), batch, lookup, mode, PETSC_FALSE, stream));
+  ((WindowsFormatValues *)values)->transposed_current = PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SameStructure_Windows(void *structure, void *other, cudaStream_t stream, PetscBool *same)
+{
+  const Windows        a = ((const WindowsStructure *)structure)->windows, b = ((const WindowsStructure *)other)->windows;
+  const HiSparseArrays arrays[] = {
+    {a->row_offsets, b->row_offsets, ((size_t)a->num_rows + 1) * (a->wide ? sizeof(int64_t) : sizeof(int32_t))},
+    {a->columns, b->columns, (size_t)a->num_blocks * WINDOWS_BLOCK * sizeof(*a->columns)},
+    {a->windows, b->windows, (size_t)a->num_blocks * WINDOWS_COUNT * sizeof(*a->windows)},
+    {a->upper, b->upper, (size_t)a->num_wide * WINDOWS_BLOCK * sizeof(*a->upper)},
+  };
+
+  PetscFunctionBegin;
+  *same = (PetscBool)(a->num_rows == b->num_rows && a->num_nonzeros == b->num_nonzeros && a->wide == b->wide && a->num_wide == b->num_wide && a->config.vec == b->config.vec);
+  if (*same) PetscCall(HiSparseSameArrays((int)PETSC_STATIC_ARRAY_LENGTH(arrays), arrays, stream, same));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 const HiSparseFormatOps HiSparseFormatWindows = {
   .create               = Create_Windows,
   .structuredestroy     = StructureDestroy_Windows,
@@ -350,9 +417,13 @@ const HiSparseFormatOps HiSparseFormatWindows = {
   .getinfo              = GetInfo_Windows,
   .setvalues            = SetValues_Windows,
   .getcsr               = GetCSR_Windows,
+  .isvalid              = IsValid_Windows,
   .prepare              = Prepare_Windows,
   .mult                 = Mult_Windows,
   .multtranspose        = MultTranspose_Windows,
+  .lookup               = Lookup_Windows,
+  .setfound             = SetFound_Windows,
+  .samestructure        = SameStructure_Windows,
   .scale                = Scale_Windows,
   .zero                 = Zero_Windows,
   .conjugate            = Conjugate_Windows,

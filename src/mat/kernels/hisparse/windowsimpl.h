@@ -4,6 +4,7 @@
   lower half of a 32-bit column, and the upper half lies elsewhere. So all loads of a product can be on their way before the kernel knows which kind of block it has.
 */
 #include "../spmv/spmvimpl.h"
+#include "hisparseimpl.h"
 
 #define WINDOWS_BLOCK 2048 /* nonzeros of a block; thread blocks of products cover 1 / 2^k of it */
 #define WINDOWS_COUNT 4    /* windows of a block; their first columns are one load of 16 bytes */
@@ -41,6 +42,13 @@ struct _n_Windows {
   size_t           bytes;       /* device memory held */
 };
 
+/* Structure of the format (windows.c). */
+typedef struct {
+  Windows windows;     /* owned */
+  Windows transpose;   /* structure of A^T; NULL before the first product with it; owned */
+  void   *permutation; /* [nonzeros] of int32_t, or int64_t when wide: entry k of A^T is entry permutation[k] of A; NULL as transpose; owned */
+} WindowsStructure;
+
 /*
   The kernels that exist: lanes a row, threads, items (nonzeros of a thread), vec (columns of one load), resident (see SpMVConfig). A rule of windowsrule.c names them. Those of the SWEEP group are for the sweep of
   the benchmark, and are compiled with SPMV_SWEEP alone.
@@ -66,6 +74,13 @@ PETSC_INTERN PetscErrorCode WindowsEncode(Windows windows, const int32_t columns
 PETSC_INTERN PetscErrorCode WindowsDecode(Windows windows, int32_t columns[], cudaStream_t stream);
 PETSC_INTERN PetscErrorCode WindowsGetOffsets(Windows windows, PetscBool wide, void *row_offsets, cudaStream_t stream);
 PETSC_INTERN PetscErrorCode WindowsScaleReals(PetscInt n, PetscReal alpha, PetscReal array[], cudaStream_t stream);
+
+/* windowsvalid.cu: the structure alone, after which WindowsDecode() may be called, and the permutation between valid CSR and its transpose. Both synchronize. */
+PETSC_INTERN PetscErrorCode WindowsIsValid(Windows windows, cudaStream_t stream, HiSparseViolation *violation);
+PETSC_INTERN PetscErrorCode WindowsPermutationIsValid(DCSRView A, DCSRView T, void *permutation, cudaStream_t stream, HiSparseViolation *violation);
+
+/* windowslookup.cu: where the entries of a batch are, positions in the values */
+PETSC_INTERN PetscErrorCode WindowsLookup(Windows windows, const DCSRBatch *batch, cudaStream_t stream, DCSRLookup *lookup);
 
 /* windowsmult.cu */
 PETSC_INTERN WindowsLaunchFn *WindowsGetLaunch(const SpMVConfig *config, PetscBool wide);

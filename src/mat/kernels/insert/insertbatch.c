@@ -47,8 +47,8 @@ failed:
   PetscFunctionReturn(ierr);
 }
 
-/* What the policy says about new entries, once their number is known; *grow when they are to join. */
-static PetscErrorCode ApplyPolicy(const DCSRBatch *batch, const DCSRLookup *lookup, DCSRNewEntries policy, cudaStream_t stream, DCSRInsertInfo *info, PetscBool *grow)
+/* DCSRLookupApplyPolicy - What the policy says about new entries, once their number is known; *grow when they are to join. */
+PetscErrorCode DCSRLookupApplyPolicy(const DCSRBatch *batch, const DCSRLookup *lookup, DCSRNewEntries policy, cudaStream_t stream, DCSRInsertInfo *info, PetscBool *grow)
 {
   uint64_t key;
 
@@ -89,7 +89,7 @@ static PetscErrorCode InsertFragmented(DCSRView *view, const DCSRBatch *batch, I
     PetscCallGoto(ierr, cleanup, DCSRAppendPlanCreate(*view, batch, &lookup, rule->slack, stream, &plan));
   }
   PetscCallGoto(ierr, cleanup, DCSRLookupFinish(&lookup, stream));
-  PetscCallGoto(ierr, cleanup, ApplyPolicy(batch, &lookup, policy, stream, info, &grow));
+  PetscCallGoto(ierr, cleanup, DCSRLookupApplyPolicy(batch, &lookup, policy, stream, info, &grow));
   if (!grow) PetscCallGoto(ierr, cleanup, WriteValues(view, batch, &lookup, mode, policy, stream));
   else if (append && lookup.numbers.pool <= view->capacity - view->used) {
     PetscCallGoto(ierr, cleanup, DCSRAppendBatch(view, batch, &lookup, &plan, mode, stream));
@@ -113,7 +113,7 @@ static PetscErrorCode InsertCompact(DCSRView *view, const DCSRBatch *batch, Inse
   *append = PETSC_FALSE;
   PetscCall(DCSRLookupCreate(*view, batch, stream, &lookup));
   PetscCallGoto(ierr, cleanup, DCSRLookupFinish(&lookup, stream));
-  PetscCallGoto(ierr, cleanup, ApplyPolicy(batch, &lookup, policy, stream, info, &grow));
+  PetscCallGoto(ierr, cleanup, DCSRLookupApplyPolicy(batch, &lookup, policy, stream, info, &grow));
   if (!grow) PetscCallGoto(ierr, cleanup, WriteValues(view, batch, &lookup, mode, policy, stream));
   else if (WantsAppend(view, batch, rule) && AppendBound(view, info->num_new, rule) <= view->capacity - view->used) *append = PETSC_TRUE;
   else {

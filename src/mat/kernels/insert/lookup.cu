@@ -2,13 +2,12 @@
   Looks up the entries of a batch: a binary search each in compact storage, one a segment in fragmented storage, whose segments are sorted. Rows of any length.
 */
 #include "batch.cuh"
+#include "lookup.cuh"
 #include <cub/device/device_select.cuh>
 #include <thrust/iterator/counting_iterator.h>
 
 namespace
 {
-
-constexpr int THREADS = 256;
 
 /* Position of a column in compact storage, or ~position before which it belongs. */
 template <typename Offset>
@@ -44,45 +43,6 @@ struct FindInSegments {
     return -1;
   }
 };
-
-template <typename Find>
-__global__ void __launch_bounds__(THREADS) LookupKernel(Find find, const uint64_t *keys, const unsigned char *counts, int column_bits, PetscCount n, PetscCount *where, DCSRLookupNumbers *numbers)
-{
-  const PetscCount rounds = (n + (PetscCount)gridDim.x * THREADS - 1) / ((PetscCount)gridDim.x * THREADS);
-
-  for (PetscCount r = 0; r < rounds; r++) {
-    const PetscCount t      = (r * gridDim.x + blockIdx.x) * THREADS + threadIdx.x;
-    bool             is_new = false;
-
-    if (t < n) {
-      const uint64_t   key    = keys[t];
-      const int32_t    column = (int32_t)(key & (((uint64_t)1 << column_bits) - 1));
-      const PetscInt   row    = (PetscInt)(key >> column_bits);
-      const PetscCount k      = find(row, column);
-
-      is_new   = k < 0 && (!counts || counts[t]);
-      where[t] = k < 0 && !is_new ? DCSR_NOWHERE : k;
-    }
-    const unsigned ballot = __ballot_sync(0xffffffffu, is_new);
-
-    if (ballot && threadIdx.x % 32 == 0) {
-      atomicAdd(&numbers->num_new, (unsigned long long)__popc(ballot));
-      atomicMax(&numbers->before_end, (unsigned long long)(n - (t + __ffs(ballot) - 1)));
-    }
-  }
-}
-
-template <typename Find>
-PetscErrorCode Lookup(Find find, const DCSRBatch *batch, DCSRLookup *lookup, cudaStream_t stream)
-{
-  unsigned int blocks;
-
-  PetscFunctionBegin;
-  PetscCall(DCSRGetGrid((batch->num_entries + THREADS - 1) / THREADS, DCSR_LOOP_BLOCKS, &blocks));
-  LookupKernel<<<blocks, THREADS, 0, stream>>>(find, batch->keys, batch->counts, batch->column_bits, batch->num_entries, lookup->where, lookup->device);
-  PetscCallCUDA(cudaGetLastError());
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
 
 struct IsNew {
   const PetscCount *where;
@@ -123,22 +83,11 @@ struct WriteFound {
 */
 PetscErrorCode DCSRLookupCreate(DCSRView view, const DCSRBatch *batch, cudaStream_t stream, DCSRLookup *lookup)
 {
-  PetscErrorCode ierr = PETSC_SUCCESS;
-
   PetscFunctionBegin;
-  PetscCall(PetscArrayzero(lookup, 1));
-  lookup->num_entries = batch->num_entries;
-  PetscCallGoto(ierr, failed, PetscSparseCUDAMalloc(batch->num_entries, "positions of a batch", stream, &lookup->where));
-  PetscCallGoto(ierr, failed, PetscSparseCUDAMalloc(1, "numbers of a batch", stream, &lookup->device));
-  PetscCallCUDAGoto(ierr, failed, cudaMemsetAsync(lookup->device, 0, sizeof(*lookup->device), stream));
-  if (view.row_offsets && view.wide) PetscCallGoto(ierr, failed, Lookup(FindCompact<int64_t>{view}, batch, lookup, stream));
-  else if (view.row_offsets) PetscCallGoto(ierr, failed, Lookup(FindCompact<int32_t>{view}, batch, lookup, stream));
-  else if (view.wide) PetscCallGoto(ierr, failed, Lookup(FindInSegments<int64_t>{view}, batch, lookup, stream));
-  else PetscCallGoto(ierr, failed, Lookup(FindInSegments<int32_t>{view}, batch, lookup, stream));
-  PetscFunctionReturn(PETSC_SUCCESS);
-failed:
-  PetscCall(DCSRLookupDestroy(lookup, stream));
-  PetscCall(ierr);
+  if (view.row_offsets && view.wide) PetscCall(LookupCreate(FindCompact<int64_t>{view}, batch, stream, lookup));
+  else if (view.row_offsets) PetscCall(LookupCreate(FindCompact<int32_t>{view}, batch, stream, lookup));
+  else if (view.wide) PetscCall(LookupCreate(FindInSegments<int64_t>{view}, batch, stream, lookup));
+  else PetscCall(LookupCreate(FindInSegments<int32_t>{view}, batch, stream, lookup));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

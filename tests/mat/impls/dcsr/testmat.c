@@ -267,10 +267,12 @@ PetscErrorCode TestFragment(Mat A, PetscInt slack)
 
 PetscErrorCode TestIsValid(Mat A, const char what[])
 {
-  PetscBool valid;
+  PetscBool valid, hisparse;
 
   PetscFunctionBegin;
   PetscCall(MatDCSRCUDAIsValid(A, &valid));
+  PetscCall(PetscObjectTypeCompareAny((PetscObject)A, &hisparse, MATSEQAIJHISPARSECUDA, MATMPIAIJHISPARSECUDA, ""));
+  if (valid && hisparse) PetscCall(MatHiSparseCUDAIsValid(A, &valid));
   PetscCheck(valid, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: the storage is not valid", what);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

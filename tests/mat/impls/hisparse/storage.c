@@ -87,6 +87,7 @@ static PetscErrorCode CompareAdds(Mat A, Mat B, const char what[])
   Vec right[2][3], left[2][3]; /* of each matrix: x, z, y */
 
   PetscFunctionBegin;
+  PetscCall(TestIsValid(B, what));
   for (int k = 0; k < 2; k++) {
     const Mat C = k ? B : A;
 

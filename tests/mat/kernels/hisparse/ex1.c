@@ -365,7 +365,21 @@ static PetscErrorCode Apply(HiSparse A, Host *h, PetscInt direction, WhichZ whic
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* All three products with a matrix of scale times these values. */
+static PetscErrorCode CheckValid(HiSparse A, const Host *h, const char what[])
+{
+  PetscBool   ok;
+  const char *why;
+  PetscCount  where;
+
+  PetscFunctionBeginUser;
+  PetscCall(HiSparseIsValid(A, h->stream, &ok, &why, &where));
+  if (ok) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(Failed(h, what, "not valid"));
+  PetscCall(PetscPrintf(PETSC_COMM_SELF, "  %s %" PetscCount_FMT "\n", why, where));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* All three products with a matrix of scale times these values, which is valid. */
 static PetscErrorCode CheckProducts(HiSparse A, Host *h, const PetscScalar values[], PetscScalar scale, const char what[])
 {
   static const char *const names[] = {"A x", "A^T x", "A^H x"};
@@ -400,6 +414,7 @@ static PetscErrorCode CheckProducts(HiSparse A, Host *h, const PetscScalar value
   }
   PetscCall(PetscFree(expected));
   PetscCall(PetscFree(tolerance));
+  PetscCall(CheckValid(A, h, what));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -649,6 +664,7 @@ static PetscErrorCode CheckShape(const Shape *shape, HiSparsePrecision precision
     PetscCall(HiSparseCreate(view, HISPARSE_DIAGONALS, precision, stream, &A));
     if ((A != NULL) != (shape->outcome == FITS)) PetscCall(Failed(&host, "creation:", A != NULL ? "diagonals fit" : "diagonals do not fit"));
     if (A != NULL) {
+      PetscCall(CheckValid(A, &host, "creation:"));
       PetscCall(CheckInfo(A, &host));
       if (!wide) PetscCall(CheckConfigs(A, &host));
       PetscCall(CheckCSR(A, &host, (PetscBool)wide, host.a, 1.0, "back to CSR:"));

@@ -195,12 +195,26 @@ static PetscErrorCode CheckProduct(const Case *c, const Product *p, const PetscS
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode CheckValid(const Case *c, HiSparse hisparse, const char what[])
+{
+  PetscBool   ok;
+  const char *why;
+  PetscCount  where;
+
+  PetscFunctionBeginUser;
+  PetscCall(HiSparseIsValid(hisparse, c->stream, &ok, &why, &where));
+  PetscCheck(ok, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, %s, %s: not valid: %s %" PetscCount_FMT, c->A->name, c->storage, what, why, where);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode CheckProducts(const Case *c, HiSparse hisparse, const PetscScalar a[], PetscScalar alpha, const char what[])
 {
   const Product p = {NULL, NULL, hisparse};
 
   PetscFunctionBeginUser;
+  PetscCall(CheckValid(c, hisparse, what));
   for (int d = FORWARD; d <= (PetscDefined(USE_COMPLEX) ? HERMITIAN : TRANSPOSE); d++) PetscCall(CheckProduct(c, &p, a, d == HERMITIAN ? PetscConj(alpha) : alpha, (Direction)d, what));
+  PetscCall(CheckValid(c, hisparse, what));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

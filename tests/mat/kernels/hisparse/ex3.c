@@ -383,12 +383,18 @@ static PetscErrorCode CheckDiagonal(const Case *c)
 
 static PetscErrorCode CheckAll(const Case *c, const char what[])
 {
+  PetscBool   ok;
+  const char *why;
+  PetscCount  where;
+
   PetscFunctionBegin;
   PetscCall(CheckMatrix(c, c->A, &c->host, what));
   PetscCall(CheckProduct(c, PETSC_FALSE));
   PetscCall(CheckProduct(c, PETSC_TRUE));
   PetscCall(CheckSums(c));
   PetscCall(CheckDiagonal(c));
+  PetscCall(HiSparseIsValid(c->A, c->stream, &ok, &why, &where));
+  PetscCheck(ok, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, %s: not valid: %s %" PetscCount_FMT, c->what, what, why, where);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -466,3 +466,67 @@ PetscErrorCode MatSeqAIJCUDADuplicateStorage(Mat A, PetscBool values, Mat B, Pet
   if (!values) PetscCall((*b->device.storage->zero)(B, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+/*
+  MatSeqAIJCUDAInsertIntoStorage - A sorted batch joins the storage of a matrix that has no rows, where the storage can take it.
+
+  Not Collective
+
+  Input Parameters:
++ A        - a sequential matrix of ours
+. batch    - entries in local numbering
+. mode     - ADD_VALUES or INSERT_VALUES
+. policy   - what happens to entries that are not there
+- may_grow - whether new ones that it allows may join the storage
+
+  Output Parameters:
++ info - what happened, meaningful when done; when the structure has grown, MatSeqAIJCUDAStorageGrown() is the caller's to call
+- done - PETSC_FALSE: rows are there, or have to be made; nothing was done
+
+  Errors: PETSC_ERR_MEM; the matrix is as it was.
+*/
+PetscErrorCode MatSeqAIJCUDAInsertIntoStorage(Mat A, const DCSRBatch *batch, InsertMode mode, DCSRNewEntries policy, PetscBool may_grow, DCSRInsertInfo *info, PetscBool *done)
+{
+  const MatDeviceStorageOps *storage = MatSeqAIJCUDAGet(A)->device.storage;
+  cudaStream_t               stream;
+
+  PetscFunctionBegin;
+  *done = (PetscBool)(storage->insert != NULL && MatSeqAIJCUDAStorageIsCurrent(A) && MatSeqAIJCUDACSRReleased(A));
+  if (!*done) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscSparseCUDAGetStream(&stream));
+  PetscCall((*storage->insert)(A, batch, mode, policy, may_grow, stream, info, done));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  MatSeqAIJCUDACopyStorageValues - The values of a matrix become those of another one, in the storage beside CSR.
+
+  Not Collective
+
+  Input Parameters:
++ A - a sequential matrix of ours
+- B - another one, of the same size
+
+  Output Parameter:
+. done - PETSC_FALSE: not both have the same storage, that of A is not current, or their structures differ; nothing was done
+
+  Errors: PETSC_ERR_MEM; B is as it was.
+*/
+PetscErrorCode MatSeqAIJCUDACopyStorageValues(Mat A, Mat B, PetscBool *done)
+{
+  Mat_SeqAIJCUDA *a = MatSeqAIJCUDAGet(A), *b = MatSeqAIJCUDAGet(B);
+  cudaStream_t    stream;
+
+  PetscFunctionBegin;
+  PetscCall((*MatAIJCUDAHook.finish_insertion_seq)(A));
+  PetscCall((*MatAIJCUDAHook.finish_insertion_seq)(B));
+  *done = (PetscBool)(a->device.storage == b->device.storage && a->device.storage->copyvalues != NULL && MatSeqAIJCUDAStorageIsCurrent(A));
+  *done = (PetscBool)(*done && b->device.data != NULL && !b->device.lent && b->device.structure && b->device.nonzerostate == B->nonzerostate);
+  if (!*done) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscSparseCUDAGetStream(&stream));
+  PetscCall((*a->device.storage->copyvalues)(A, B, stream, done));
+  if (!*done) PetscFunctionReturn(PETSC_SUCCESS);
+  b->device.has_values = PETSC_TRUE;
+  PetscCall(MatSeqAIJCUDAStorageChanged(B, b->device.storage));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -274,10 +274,10 @@ PetscErrorCode MatColumnSumsAbs_SeqAIJCUDA(Mat A, Vec v)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Same pattern: one copy of the values on the device. */
+/* Same pattern: the values of the storage beside CSR, or one copy of the values in CSR. */
 static PetscErrorCode MatCopy_SeqAIJCUDA(Mat A, Mat B, MatStructure str)
 {
-  PetscBool    ours, device_a, device_b;
+  PetscBool    ours, device_a, device_b, done;
   cudaStream_t stream;
 
   PetscFunctionBegin;
@@ -287,6 +287,8 @@ static PetscErrorCode MatCopy_SeqAIJCUDA(Mat A, Mat B, MatStructure str)
   if (str == SAME_NONZERO_PATTERN && ours && device_a && device_b && A->offloadmask != PETSC_OFFLOAD_CPU && A->offloadmask != PETSC_OFFLOAD_UNALLOCATED) {
     const DCSRView *a = &MatSeqAIJCUDAGet(A)->device.view, *b = &MatSeqAIJCUDAGet(B)->device.view;
 
+    PetscCall(MatSeqAIJCUDACopyStorageValues(A, B, &done));
+    if (done) PetscFunctionReturn(PETSC_SUCCESS);
     PetscCall(MatSeqAIJCUDACopyToDevice(A));
     PetscCall(MatSeqAIJCUDACopyToDevice(B));
     PetscCall(MatSeqAIJCUDACompact(A));

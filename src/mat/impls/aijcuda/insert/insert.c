@@ -150,12 +150,33 @@ DCSRNewEntries MatSeqAIJCUDANewEntries(Mat A)
   return DCSR_NEW_ALLOW;
 }
 
-/* Whether new entries may be appended to rows. Blocks of parallel matrices, and those that keep it, have a host structure, which is compact. */
+/* Whether A has a host structure all the time, which is made of compact rows: blocks of parallel matrices, and those that keep it. */
+static PetscBool HasHostStructure(Mat A)
+{
+  return (PetscBool)(MatSeqAIJCUDAGet(A)->mirror.is_block || MatSeqAIJCUDAKeepsStructure(A));
+}
+
+/* Whether new entries may be appended to rows. */
 static PetscBool MayAppend(Mat A)
 {
-  const Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
+  return (PetscBool)(MatSeqAIJCUDAGet(A)->options.defragment != DCSR_DEFRAGMENT_ALWAYS && (A->num_ass > 0 || A->was_assembled) && !HasHostStructure(A));
+}
 
-  return (PetscBool)(d->options.defragment != DCSR_DEFRAGMENT_ALWAYS && (A->num_ass > 0 || A->was_assembled) && !d->mirror.is_block && !MatSeqAIJCUDAKeepsStructure(A));
+/* A sorted batch joins the rows. */
+static PetscErrorCode InsertIntoRows(Mat A, const DCSRBatch *batch, InsertMode mode, DCSRInsertInfo *info)
+{
+  Mat_SeqAIJCUDA      *d    = MatSeqAIJCUDAGet(A);
+  const DCSRAppendRule rule = {d->options.slack, d->options.max_segments};
+  cudaStream_t         stream;
+  PetscErrorCode       ierr;
+
+  PetscFunctionBegin;
+  PetscCall(PetscSparseCUDAGetStream(&stream));
+  PetscCall(MatSeqAIJCUDACopyToDevice(A));
+  ierr = DCSRInsertBatch(&d->device.view, batch, mode, MatSeqAIJCUDANewEntries(A), MayAppend(A) ? &rule : NULL, stream, info);
+  if (info->storage_changed) PetscCall(MatSeqAIJCUDADropPlans(A)); // also when the batch failed afterwards
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*
@@ -169,27 +190,24 @@ static PetscBool MayAppend(Mat A)
 - mode  - ADD_VALUES or INSERT_VALUES
 
   Errors: PETSC_ERR_ARG_OUTOFRANGE for a new nonzero that the options forbid; the matrix is as it was before the batch.
+
+  Note:
+  It joins the storage that has replaced the rows, where that can take it, and otherwise the rows.
 */
 PetscErrorCode MatSeqAIJCUDAInsertBatch(Mat A, const DCSRBatch *batch, InsertMode mode)
 {
-  Mat_SeqAIJ          *a    = (Mat_SeqAIJ *)A->data;
-  Mat_SeqAIJCUDA      *d    = MatSeqAIJCUDAGet(A);
-  const DCSRAppendRule rule = {d->options.slack, d->options.max_segments};
-  DCSRInsertInfo       info;
-  cudaStream_t         stream;
-  PetscErrorCode       ierr;
+  Mat_SeqAIJ    *a = (Mat_SeqAIJ *)A->data;
+  DCSRInsertInfo info;
+  PetscBool      in_storage;
 
   PetscFunctionBegin;
-  PetscCall(PetscSparseCUDAGetStream(&stream));
-  PetscCall(MatSeqAIJCUDACopyToDevice(A));
-  ierr = DCSRInsertBatch(&d->device.view, batch, mode, MatSeqAIJCUDANewEntries(A), MayAppend(A) ? &rule : NULL, stream, &info);
-  if (info.storage_changed) PetscCall(MatSeqAIJCUDADropPlans(A)); // also when the batch failed afterwards
-  PetscCall(ierr);
+  PetscCall(MatSeqAIJCUDAInsertIntoStorage(A, batch, mode, MatSeqAIJCUDANewEntries(A), (PetscBool)!HasHostStructure(A), &info, &in_storage));
+  if (!in_storage) PetscCall(InsertIntoRows(A, batch, mode, &info));
   PetscCheck(MatSeqAIJCUDANewEntries(A) != DCSR_NEW_FORBID || info.num_new == 0, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
              "Inserting a new nonzero at (%" PetscInt_FMT ",%" PetscInt_FMT ") in the matrix (one of %" PetscCount_FMT "), which MatSetOption(A, %s, PETSC_TRUE) forbids", info.row, info.column, info.num_new,
              a->nonew == -1 ? "MAT_NEW_NONZERO_LOCATION_ERR" : "MAT_NEW_NONZERO_ALLOCATION_ERR");
-  if (info.structure_grown) PetscCall(MatSeqAIJCUDAStructureChanged(A));
-  PetscCall(MatSeqAIJCUDADeviceChanged(A));
+  if (info.structure_grown) PetscCall(in_storage ? MatSeqAIJCUDAStorageGrown(A, info.num_new) : MatSeqAIJCUDAStructureChanged(A));
+  PetscCall(MatSeqAIJCUDAValuesChanged(A, in_storage ? DEVICE_VALUES_STORAGE : DEVICE_VALUES_CSR));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

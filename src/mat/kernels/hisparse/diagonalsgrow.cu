@@ -1,0 +1,473 @@
+/*
+  New entries join masked diagonals: only the slices that get some are made again.
+
+  The new entries of a batch are sorted by slice and diagonal. A slice that gets some is merged with them, piece by piece in the order of the diagonals: a piece that is there gets further bits, a diagonal that is not there
+  becomes a piece, whatever the number of its entries. The pieces and values of such a slice are written behind all others, and its handle changes. Its old places stay unused, their values 0, until the arrays have no room:
+  then all slices move to new arrays, without gaps and with room for as many as an eighth of them.
+*/
+#include "diagonals.cuh"
+#include "diagonalsfind.cuh"
+#include "storedvalues.cuh"
+#include "../common/temporary.cuh"
+#include <cub/device/device_for.cuh>
+#include <cub/device/device_radix_sort.cuh>
+#include <cub/device/device_scan.cuh>
+#include <cub/device/device_select.cuh>
+#include <thrust/iterator/counting_iterator.h>
+
+namespace
+{
+
+constexpr int THREADS = 128, WARPS = THREADS / HISPARSE_WARP;
+static_assert(THREADS == HISPARSE_SLICE_ROWS, "A thread block takes a slice, a thread a row");
+
+/* A piece with fewer entries than one in THIN_PART of the rows of a slice is thin. */
+constexpr int THIN_PART = 8;
+/* Thin pieces that insertion may leave: as one in MAX_THIN_PART of all pieces, and MAX_THIN. With more, the structure is made again. */
+constexpr PetscCount MAX_THIN_PART = 8, MAX_THIN = 64;
+/* Pieces of a slice, which one warp takes in products; with more, the structure is made again. */
+constexpr unsigned int MAX_SLICE_PIECES = 1024;
+/* New entries, as a part of all: with more, the structure is made again, since its rule may choose otherwise. */
+constexpr PetscCount MAX_NEW_PART = 4;
+/* Room that new arrays have, as a part of what is in them. */
+constexpr PetscCount ROOM_PART = 8;
+
+/* What the slices with new entries take and give up together. */
+struct Totals {
+  unsigned long long pieces, values;         // of these slices with the new entries,
+  unsigned long long old_pieces, old_values; // and without
+  unsigned long long thin;                   // of the new pieces
+  unsigned int       max_pieces;             // most pieces of a slice
+  PetscCount         num_slices;
+};
+
+/* What the kernels read. A touched slice is one that gets new entries. */
+struct GrowArguments {
+  HiSparseSlice     *slices;
+  HiSparsePiece     *pieces;
+  void              *values;  // of the kernel's type
+  const uint64_t    *keys;    // [num_new] slice and diagonal of the new entries, ascending; those of a diagonal by row
+  const PetscCount  *entries; // [num_new] entry of the batch behind each key
+  const PetscCount  *heads;   // [touched slices] first key of each
+  const PetscCount  *num_touched;
+  const uint64_t    *batch_keys;
+  const PetscScalar *batch_values;
+  PetscCount         num_new, *piece_places, *value_places; // [num_new + 1] of each touched slice; afterwards of those before it
+  PetscInt           num_rows;
+  int                column_bits, c0_bits;
+  Totals            *totals;
+
+  __device__ __forceinline__ PetscInt Slice(PetscCount k) const { return (PetscInt)(keys[k] >> c0_bits); }
+  __device__ __forceinline__ int32_t  C0(PetscCount k) const { return (int32_t)(keys[k] & ((1ull << c0_bits) - 1)) - (HISPARSE_SLICE_ROWS - 1); }
+  __device__ __forceinline__ int      Bit(PetscCount k) const { return (int)((batch_keys[entries[k]] >> column_bits) % HISPARSE_SLICE_ROWS); }
+};
+
+/* Key of a new entry: its slice and the number of its diagonal there, which is -127 at least. */
+struct MakeKey {
+  const PetscCount *list; // [num_new] new entries of the batch
+  const uint64_t   *batch_keys;
+  int               column_bits, c0_bits;
+  uint64_t         *keys;
+  PetscCount       *entries;
+
+  __device__ void operator()(PetscCount q) const
+  {
+    const PetscCount t   = list[q];
+    const uint64_t   row = batch_keys[t] >> column_bits, column = batch_keys[t] & ((1ull << column_bits) - 1);
+
+    keys[q]    = (row / HISPARSE_SLICE_ROWS) << c0_bits | (column + (HISPARSE_SLICE_ROWS - 1) - row % HISPARSE_SLICE_ROWS);
+    entries[q] = t;
+  }
+};
+
+/* Whether a key is the first of its slice. */
+struct IsHead {
+  const uint64_t *keys;
+  int             c0_bits;
+  __device__ bool operator()(PetscCount k) const { return k == 0 || keys[k - 1] >> c0_bits != keys[k] >> c0_bits; }
+};
+
+/* Values of a slice. */
+__device__ __forceinline__ PetscCount SliceValues(const HiSparseSlice &slice, const HiSparsePiece *pieces)
+{
+  if (slice.num_pieces == 0) return 0;
+  const HiSparsePiece *last = pieces + slice.first_piece + (slice.num_pieces - 1);
+
+  return (PetscCount)last->values + BitsBefore(last->mask, HISPARSE_SLICE_WORDS);
+}
+
+/* A warp a touched slice: how many pieces and values it will have. */
+__global__ void __launch_bounds__(THREADS) CountKernel(const GrowArguments a)
+{
+  const int        lane        = (int)threadIdx.x % HISPARSE_WARP;
+  const PetscCount number      = (PetscCount)blockIdx.x * WARPS + threadIdx.x / HISPARSE_WARP;
+  const PetscCount num_touched = *a.num_touched;
+  unsigned int     fresh = 0, thin = 0;
+
+  if (number >= num_touched) return; // whole warps
+  const PetscCount    head = a.heads[number], end = number + 1 < num_touched ? a.heads[number + 1] : a.num_new;
+  const PetscInt      slice     = a.Slice(head);
+  const HiSparseSlice s         = a.slices[slice];
+  const PetscInt      rows      = min((PetscInt)HISPARSE_SLICE_ROWS, a.num_rows - slice * HISPARSE_SLICE_ROWS);
+  const PetscCount    min_piece = (rows + THIN_PART - 1) / THIN_PART;
+
+  for (PetscCount k = head + lane; k < end; k += HISPARSE_WARP) {
+    if (k > head && a.keys[k - 1] == a.keys[k]) continue; // not the first of its diagonal
+    const HiSparsePiece *begin = a.pieces + s.first_piece;
+    const int32_t        c0    = a.C0(k);
+    const uint32_t       p     = PartitionPoint((uint32_t)0, s.num_pieces, [=](uint32_t i) { return begin[i].c0 < c0; });
+
+    if (p < s.num_pieces && begin[p].c0 == c0) continue;
+    fresh++;
+    if (k + min_piece > end || a.keys[k + min_piece - 1] != a.keys[k]) thin++;
+  }
+  for (int d = HISPARSE_WARP / 2; d > 0; d /= 2) {
+    fresh += __shfl_xor_sync(HISPARSE_FULL_MASK, fresh, d);
+    thin += __shfl_xor_sync(HISPARSE_FULL_MASK, thin, d);
+  }
+  if (lane > 0) return;
+  const PetscCount old_values = SliceValues(s, a.pieces);
+
+  a.piece_places[number] = (PetscCount)s.num_pieces + fresh;
+  a.value_places[number] = old_values + (end - head);
+  atomicAdd(&a.totals->pieces, (unsigned long long)s.num_pieces + fresh);
+  atomicAdd(&a.totals->values, (unsigned long long)(old_values + (end - head)));
+  atomicAdd(&a.totals->old_pieces, (unsigned long long)s.num_pieces);
+  atomicAdd(&a.totals->old_values, (unsigned long long)old_values);
+  atomicAdd(&a.totals->thin, (unsigned long long)thin);
+  atomicMax(&a.totals->max_pieces, s.num_pieces + fresh);
+  if (number == 0) a.totals->num_slices = num_touched;
+}
+
+/* A thread block a touched slice: the old pieces merged with the new entries, to places from these on. */
+template <typename Stored>
+__global__ void __launch_bounds__(THREADS) MergeKernel(const GrowArguments a, PetscCount first_piece, PetscCount first_value)
+{
+  __shared__ uint32_t shared[HISPARSE_SLICE_WORDS];
+  const int           bit    = (int)threadIdx.x;
+  const PetscCount    number = (PetscCount)blockIdx.x, head = a.heads[number], end = number + 1 < (PetscCount)gridDim.x ? a.heads[number + 1] : a.num_new;
+  const PetscInt      slice = a.Slice(head);
+  const HiSparseSlice old   = a.slices[slice];
+  Stored *const       all   = (Stored *)a.values;
+  const Stored       *from  = all + old.values;
+  Stored             *to    = all + first_value + a.value_places[number];
+  HiSparsePiece      *out   = a.pieces + first_piece + a.piece_places[number];
+  PetscCount          k     = head;
+  uint32_t            p = 0, n = 0, values = 0;
+
+  while (p < old.num_pieces || k < end) { // the same for all threads
+    const int32_t c0_old = p < old.num_pieces ? a.pieces[old.first_piece + p].c0 : INT32_MAX, c0_new = k < end ? a.C0(k) : INT32_MAX, c0 = min(c0_old, c0_new);
+    HiSparsePiece piece                       = {{0, 0, 0, 0}, c0, 0}, whole;
+    uint32_t      fresh[HISPARSE_SLICE_WORDS] = {};
+
+    if (c0_old == c0) piece = a.pieces[old.first_piece + p];
+    if (c0_new == c0) {
+      __syncthreads();
+      if (bit < HISPARSE_SLICE_WORDS) shared[bit] = 0;
+      __syncthreads();
+      if (k + bit < end && a.keys[k + bit] == a.keys[k]) atomicOr(&shared[a.Bit(k + bit) / HISPARSE_WARP], 1u << a.Bit(k + bit) % HISPARSE_WARP);
+      __syncthreads();
+      for (int w = 0; w < HISPARSE_SLICE_WORDS; w++) fresh[w] = shared[w];
+    }
+    for (int w = 0; w < HISPARSE_SLICE_WORDS; w++) whole.mask[w] = piece.mask[w] | fresh[w];
+    whole.c0     = c0;
+    whole.values = values;
+    if (PieceHas(piece.mask, bit)) to[values + PieceRank(whole.mask, bit)] = from[piece.values + PieceRank(piece.mask, bit)];
+    else if (PieceHas(fresh, bit)) to[values + PieceRank(whole.mask, bit)] = ToStored<Stored>(a.batch_values[a.entries[k + PieceRank(fresh, bit)]]);
+    if (bit == 0) out[n] = whole;
+    values += BitsBefore(whole.mask, HISPARSE_SLICE_WORDS);
+    k += BitsBefore(fresh, HISPARSE_SLICE_WORDS);
+    p += c0_old == c0;
+    n++;
+  }
+  __syncthreads(); // all have read the old values
+  for (PetscCount i = bit; i < (PetscCount)values - (end - head); i += THREADS) all[old.values + i] = Stored(0);
+  if (bit == 0) a.slices[slice] = {(int64_t)(first_value + a.value_places[number]), (uint32_t)(first_piece + a.piece_places[number]), n};
+}
+
+/* Pieces and values of all slices, and 0 at the end. */
+struct CountSlice {
+  const HiSparseSlice *slices;
+  const HiSparsePiece *pieces;
+  PetscInt             num_slices;
+  PetscCount          *piece_places, *value_places; // [num_slices + 1]
+
+  __device__ void operator()(PetscInt slice) const
+  {
+    piece_places[slice] = slice < num_slices ? (PetscCount)slices[slice].num_pieces : 0;
+    value_places[slice] = slice < num_slices ? SliceValues(slices[slice], pieces) : 0;
+  }
+};
+
+/* A thread block a slice: its pieces and values to other arrays, where these places are its own. */
+template <typename Stored>
+__global__ void __launch_bounds__(THREADS) MoveKernel(const HiSparseSlice *__restrict__ slices, const HiSparsePiece *__restrict__ pieces, const Stored *__restrict__ values, const PetscCount *piece_places, const PetscCount *value_places,
+                                                      HiSparseSlice *__restrict__ new_slices, HiSparsePiece *__restrict__ new_pieces, Stored *__restrict__ new_values)
+{
+  constexpr unsigned int words = sizeof(HiSparsePiece) / sizeof(uint2);
+  const PetscInt         slice = (PetscInt)blockIdx.x;
+  const HiSparseSlice    s     = slices[slice];
+  const PetscCount       n = SliceValues(s, pieces), first_piece = piece_places[slice], first_value = value_places[slice];
+  const uint2           *from_pieces = (const uint2 *)(pieces + s.first_piece);
+  uint2                 *to_pieces   = (uint2 *)(new_pieces + first_piece);
+  const Stored          *from        = values + s.values;
+  Stored                *to          = new_values + first_value;
+
+  for (unsigned int k = threadIdx.x; k < s.num_pieces * words; k += THREADS) to_pieces[k] = from_pieces[k];
+#pragma unroll 4
+  for (PetscCount k = threadIdx.x; k < n; k += THREADS) to[k] = from[k];
+  if (threadIdx.x == 0) new_slices[slice] = {(int64_t)first_value, (uint32_t)first_piece, s.num_pieces};
+}
+
+/* Exclusive prefix sums in place. */
+PetscErrorCode PrefixSum(PetscCount *sums, PetscCount n, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  PetscCall(DCSRWithTemporary("prefix sums of slices", stream, [&](void *storage, size_t &bytes) { return cub::DeviceScan::ExclusiveSum(storage, bytes, sums, sums, n, stream); }));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* New arrays for all slices. */
+struct Room {
+  HiSparseSlice *slices;
+  HiSparsePiece *pieces;
+  void          *values;
+  PetscCount    *piece_places, *value_places; // [num_slices + 1] of the slices there
+  PetscCount     pieces_capacity, values_capacity;
+};
+
+PetscErrorCode RoomDestroy(Room *room, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscSparseCUDAFree(&room->slices, stream));
+  PetscCall(PetscSparseCUDAFree(&room->pieces, stream));
+  PetscCall(PetscSparseCUDAFree(&room->values, stream));
+  PetscCall(PetscSparseCUDAFree(&room->piece_places, stream));
+  PetscCall(PetscSparseCUDAFree(&room->value_places, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The arrays, of the capacity that is set, and where slices will be in them; *room owns what was made, also after an error. */
+template <typename Stored>
+PetscErrorCode RoomCreate(const HiSparseDiagonals *d, cudaStream_t stream, Room *room)
+{
+  const PetscInt n = d->num_slices + 1;
+
+  PetscFunctionBegin;
+  PetscCall(PetscSparseCUDAMalloc(d->num_slices, "slices of diagonals", stream, &room->slices));
+  PetscCall(PetscSparseCUDAMalloc(room->pieces_capacity, "pieces of diagonals", stream, &room->pieces));
+  PetscCall(PetscSparseCUDAMalloc_Private((size_t)room->values_capacity * sizeof(Stored), "values of diagonals", stream, &room->values));
+  PetscCall(PetscSparseCUDAMalloc(n, "places of pieces", stream, &room->piece_places));
+  PetscCall(PetscSparseCUDAMalloc(n, "places of values", stream, &room->value_places));
+  PetscCallCUDA(cub::DeviceFor::Bulk(n, CountSlice{d->slices, d->pieces, d->num_slices, room->piece_places, room->value_places}, stream));
+  PetscCall(PrefixSum(room->piece_places, n, stream));
+  PetscCall(PrefixSum(room->value_places, n, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* All slices move in; *room gets the old arrays. */
+template <typename Stored>
+PetscErrorCode RoomUse(HiSparseDiagonals *d, HiSparseDiagonalsValues *v, Room *room, cudaStream_t stream)
+{
+  const Room    made   = *room;
+  Stored *const values = (Stored *)made.values;
+
+  PetscFunctionBegin;
+  MoveKernel<Stored><<<(unsigned int)d->num_slices, THREADS, 0, stream>>>(d->slices, d->pieces, (const Stored *)v->values, made.piece_places, made.value_places, made.slices, made.pieces, values);
+  PetscCallCUDA(cudaGetLastError());
+  PetscCallCUDA(cudaMemsetAsync(values + d->num_piece_values, 0, (size_t)(made.values_capacity - d->num_piece_values) * sizeof(Stored), stream));
+  room->slices       = d->slices;
+  room->pieces       = d->pieces;
+  room->values       = v->values;
+  d->slices          = made.slices;
+  d->pieces          = made.pieces;
+  v->values          = made.values;
+  d->used_pieces     = d->num_pieces;
+  d->used_values     = d->num_piece_values;
+  d->pieces_capacity = made.pieces_capacity;
+  d->values_capacity = made.values_capacity;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Arrays that exist while a batch joins. */
+struct Work {
+  uint64_t   *keys[2];      // [num_new]
+  PetscCount *entries[2];   // [num_new]
+  PetscCount *heads;        // [touched slices]
+  PetscCount *num_touched;  // [1]
+  PetscCount *piece_places; // [touched slices + 1]
+  PetscCount *value_places; // the same
+  Totals     *totals;       // [1]
+};
+
+PetscErrorCode WorkDestroy(Work *work, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  for (int i = 0; i < 2; i++) {
+    PetscCall(PetscSparseCUDAFree(&work->keys[i], stream));
+    PetscCall(PetscSparseCUDAFree(&work->entries[i], stream));
+  }
+  PetscCall(PetscSparseCUDAFree(&work->heads, stream));
+  PetscCall(PetscSparseCUDAFree(&work->num_touched, stream));
+  PetscCall(PetscSparseCUDAFree(&work->piece_places, stream));
+  PetscCall(PetscSparseCUDAFree(&work->value_places, stream));
+  PetscCall(PetscSparseCUDAFree(&work->totals, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int BitsOf(PetscCount n)
+{
+  int bits = 1;
+
+  while (n >> bits > 0) bits++;
+  return bits;
+}
+
+/* The new entries by slice and diagonal. */
+PetscErrorCode SortEntries(const HiSparseDiagonals *d, const DCSRBatch *batch, const DCSRLookup *lookup, Work *work, GrowArguments *a, cudaStream_t stream)
+{
+  const PetscCount              n = a->num_new;
+  cub::DoubleBuffer<uint64_t>   keys;
+  cub::DoubleBuffer<PetscCount> entries;
+
+  PetscFunctionBegin;
+  for (int i = 0; i < 2; i++) {
+    PetscCall(PetscSparseCUDAMalloc(n, "keys of new entries", stream, &work->keys[i]));
+    PetscCall(PetscSparseCUDAMalloc(n, "numbers of new entries", stream, &work->entries[i]));
+  }
+  PetscCallCUDA(cub::DeviceFor::Bulk(n, MakeKey{lookup->entries, batch->keys, a->column_bits, a->c0_bits, work->keys[0], work->entries[0]}, stream));
+  keys    = cub::DoubleBuffer<uint64_t>(work->keys[0], work->keys[1]);
+  entries = cub::DoubleBuffer<PetscCount>(work->entries[0], work->entries[1]);
+  PetscCall(DCSRWithTemporary("sort of new entries", stream, [&](void *storage, size_t &bytes) { return cub::DeviceRadixSort::SortPairs(storage, bytes, keys, entries, n, 0, a->c0_bits + BitsOf(d->num_slices), stream); }));
+  a->keys    = keys.Current();
+  a->entries = entries.Current();
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Which slices get entries, and what they will have; the host learns how much that is. */
+PetscErrorCode CountTouched(const HiSparseDiagonals *d, Work *work, GrowArguments *a, cudaStream_t stream, Totals *totals)
+{
+  const PetscCount most = PetscMin(a->num_new, (PetscCount)d->num_slices), bytes = (most + 1) * (PetscCount)sizeof(PetscCount);
+  const IsHead     head = {a->keys, a->c0_bits};
+
+  PetscFunctionBegin;
+  PetscCall(PetscSparseCUDAMalloc(most, "slices with new entries", stream, &work->heads));
+  PetscCall(PetscSparseCUDAMalloc(1, "number of slices with new entries", stream, &work->num_touched));
+  PetscCall(PetscSparseCUDAMalloc(most + 1, "places of pieces", stream, &work->piece_places));
+  PetscCall(PetscSparseCUDAMalloc(most + 1, "places of values", stream, &work->value_places));
+  PetscCall(PetscSparseCUDAMalloc(1, "totals of slices with new entries", stream, &work->totals));
+  PetscCallCUDA(cudaMemsetAsync(work->piece_places, 0, (size_t)bytes, stream));
+  PetscCallCUDA(cudaMemsetAsync(work->value_places, 0, (size_t)bytes, stream));
+  PetscCallCUDA(cudaMemsetAsync(work->totals, 0, sizeof(*work->totals), stream));
+  PetscCall(DCSRWithTemporary("list of slices with new entries", stream,
+                              [&](void *storage, size_t &size) { return cub::DeviceSelect::If(storage, size, thrust::counting_iterator<PetscCount>(0), work->heads, work->num_touched, (int64_t)a->num_new, head, stream); }));
+  a->heads        = work->heads;
+  a->num_touched  = work->num_touched;
+  a->piece_places = work->piece_places;
+  a->value_places = work->value_places;
+  a->totals       = work->totals;
+  CountKernel<<<DCSRNumBlocks(most, WARPS), THREADS, 0, stream>>>(*a);
+  PetscCallCUDA(cudaGetLastError());
+  PetscCall(PrefixSum(work->piece_places, most + 1, stream));
+  PetscCall(PrefixSum(work->value_places, most + 1, stream));
+  PetscCallCUDA(cudaMemcpyAsync(totals, work->totals, sizeof(*totals), cudaMemcpyDeviceToHost, stream));
+  PetscCallCUDA(cudaStreamSynchronize(stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether the structure stays one that products like. */
+bool IsWorthIt(const HiSparseDiagonals *d, const Totals &totals)
+{
+  return totals.max_pieces <= MAX_SLICE_PIECES && d->num_thin_pieces + (PetscCount)totals.thin <= d->num_pieces / MAX_THIN_PART + MAX_THIN;
+}
+
+/* The merged slices take their places, which are there; the numbers follow. */
+template <typename Stored>
+PetscErrorCode Merge(HiSparseDiagonals *d, HiSparseDiagonalsValues *v, GrowArguments *a, const Totals &totals, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  a->slices = d->slices;
+  a->pieces = d->pieces;
+  a->values = v->values;
+  MergeKernel<Stored><<<(unsigned int)totals.num_slices, THREADS, 0, stream>>>(*a, d->used_pieces, d->used_values);
+  PetscCallCUDA(cudaGetLastError());
+  d->used_pieces += (PetscCount)totals.pieces;
+  d->used_values += (PetscCount)totals.values;
+  d->num_pieces += (PetscCount)(totals.pieces - totals.old_pieces);
+  d->num_thin_pieces += (PetscCount)totals.thin;
+  d->num_piece_values += a->num_new;
+  d->num_nonzeros += a->num_new;
+  PetscCall(HiSparseDiagonalsTransposeDestroy(d, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Arguments and places of a batch; *done as in HiSparseDiagonalsGrow(). */
+template <typename Stored>
+PetscErrorCode Grow(HiSparseDiagonals *d, HiSparseDiagonalsValues *v, const DCSRBatch *batch, DCSRLookup *lookup, InsertMode mode, Work *work, Room *room, cudaStream_t stream, PetscBool *done)
+{
+  GrowArguments a = {};
+  Totals        totals;
+
+  PetscFunctionBegin;
+  PetscCall(DCSRLookupListNew(lookup, stream));
+  a.slices       = d->slices;
+  a.pieces       = d->pieces;
+  a.values       = v->values;
+  a.batch_keys   = batch->keys;
+  a.batch_values = batch->values;
+  a.num_new      = (PetscCount)lookup->numbers.num_new;
+  a.num_rows     = d->num_rows;
+  a.column_bits  = batch->column_bits;
+  a.c0_bits      = BitsOf((PetscCount)d->num_columns + HISPARSE_SLICE_ROWS);
+  PetscCall(SortEntries(d, batch, lookup, work, &a, stream));
+  PetscCall(CountTouched(d, work, &a, stream, &totals));
+  room->pieces_capacity = d->num_pieces + (PetscCount)totals.pieces + d->num_pieces / ROOM_PART;
+  room->values_capacity = d->num_piece_values + (PetscCount)totals.values + d->num_piece_values / ROOM_PART;
+  *done                 = (PetscBool)(IsWorthIt(d, totals) && 2 * room->pieces_capacity < (PetscCount)UINT32_MAX); // parts of pieces in the transpose are counted in 32 bits
+  if (!*done) PetscFunctionReturn(PETSC_SUCCESS);
+  if (d->used_pieces + (PetscCount)totals.pieces > d->pieces_capacity || d->used_values + (PetscCount)totals.values > d->values_capacity) PetscCall(RoomCreate<Stored>(d, stream, room));
+  // all memory is there: from here on nothing fails for want of it
+  PetscCall(HiSparseDiagonalsSetFound(d, v, batch, lookup, mode, stream));
+  if (room->slices != NULL) PetscCall(RoomUse<Stored>(d, v, room, stream));
+  PetscCall(Merge<Stored>(d, v, &a, totals, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+} // namespace
+
+/*
+  HiSparseDiagonalsGrow - adds or replaces the entries of a batch, of which some are new
+
+  Input Parameters:
++ structure - a HiSparseDiagonals that nobody else has
+. values    - its HiSparseDiagonalsValues, which nobody else has either
+. batch     - sorted distinct entries
+. lookup    - of HiSparseDiagonalsLookup(), with its numbers on the host; gets its list of new entries
+. mode      - ADD_VALUES, otherwise the values replace
+- stream    - synchronizes with it once
+
+  Output Parameter:
+. done - PETSC_FALSE: there are too many new entries, or too many of their diagonals have few; nothing has changed
+
+  Errors: PETSC_ERR_MEM; structure and values are as they were.
+
+  Cost: a sort of the new entries, and a read and a write of the slices that get some. When the arrays have no room, a read and a write of everything, and the memory of a second copy meanwhile; that is so for the first batch, and
+  then whenever an eighth has been taken.
+*/
+PetscErrorCode HiSparseDiagonalsGrow(void *structure, void *values, const DCSRBatch *batch, DCSRLookup *lookup, InsertMode mode, cudaStream_t stream, PetscBool *done)
+{
+  HiSparseDiagonals       *d    = (HiSparseDiagonals *)structure;
+  HiSparseDiagonalsValues *v    = (HiSparseDiagonalsValues *)values;
+  Work                     work = {};
+  Room                     room = {};
+  PetscErrorCode           ierr = PETSC_SUCCESS;
+
+  PetscFunctionBegin;
+  *done = PETSC_FALSE;
+  if ((PetscCount)lookup->numbers.num_new > d->num_nonzeros / MAX_NEW_PART) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCallGoto(ierr, cleanup, HISPARSE_WITH_STORED(v, Grow, d, v, batch, lookup, mode, &work, &room, stream, done));
+cleanup:
+  PetscCall(WorkDestroy(&work, stream));
+  PetscCall(RoomDestroy(&room, stream));
+  PetscFunctionReturn(ierr);
+}

@@ -1,0 +1,105 @@
+/*
+  Batches of entries and masked diagonals: where the entries are, and values of those that are there.
+*/
+#include "diagonalsfind.cuh"
+#include "storedvalues.cuh"
+#include "../insert/lookup.cuh"
+#include <cub/device/device_for.cuh>
+
+namespace
+{
+
+/* What a lookup adds to the number of an entry outside of pieces; places in pieces are smaller. */
+constexpr PetscCount OUTSIDE = (PetscCount)1 << 62;
+
+struct FindEntry {
+  const HiSparseSlice *slices;
+  const HiSparsePiece *pieces;
+  OutsideEntries       outside;
+
+  __device__ PetscCount operator()(PetscInt row, int32_t column) const
+  {
+    const PetscCount place = FindInPieces(slices, pieces, row, column), number = place < 0 ? outside.Find(row, column) : -1;
+
+    return number < 0 ? place : OUTSIDE + number;
+  }
+};
+
+/* An entry that is there gets its value. */
+template <typename Stored, bool Add>
+struct SetFound {
+  const PetscCount  *where;
+  const PetscScalar *from;
+  Stored            *values;
+  PetscScalar       *outside_values;
+
+  __device__ void operator()(PetscCount t) const
+  {
+    const PetscCount k = where[t];
+
+    if (k < 0) return;
+    if (k >= OUTSIDE) {
+      PetscScalar *to = outside_values + (k - OUTSIDE);
+
+      *to = Add ? *to + from[t] : from[t];
+    } else values[k] = ToStored<Stored>(Add ? FromStored(values[k]) + from[t] : from[t]);
+  }
+};
+
+template <typename Stored>
+PetscErrorCode Set(const HiSparseDiagonalsValues *v, const DCSRBatch *batch, const DCSRLookup *lookup, InsertMode mode, cudaStream_t stream)
+{
+  Stored *values = (Stored *)v->values;
+
+  PetscFunctionBegin;
+  if (mode == ADD_VALUES) PetscCallCUDA(cub::DeviceFor::Bulk(batch->num_entries, SetFound<Stored, true>{lookup->where, batch->values, values, v->overflow_values}, stream));
+  else PetscCallCUDA(cub::DeviceFor::Bulk(batch->num_entries, SetFound<Stored, false>{lookup->where, batch->values, values, v->overflow_values}, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+} // namespace
+
+/*
+  HiSparseDiagonalsLookup - finds out which entries of a batch are in the matrix, and where
+
+  Input Parameters:
++ structure - a HiSparseDiagonals
+. batch     - sorted distinct entries, at least one
+- stream    - asynchronous on it
+
+  Output Parameter:
+. lookup - zero after an error, to be freed with DCSRLookupDestroy()
+
+  Errors: PETSC_ERR_MEM.
+
+  Cost: a bisection among the pieces of a slice an entry, and for those in no piece one among the rows outside of pieces and one in the row.
+*/
+PetscErrorCode HiSparseDiagonalsLookup(void *structure, const DCSRBatch *batch, cudaStream_t stream, DCSRLookup *lookup)
+{
+  const HiSparseDiagonals *d = (const HiSparseDiagonals *)structure;
+
+  PetscFunctionBegin;
+  PetscCall(LookupCreate(FindEntry{d->slices, d->pieces, OutsideEntries(d->overflow)}, batch, stream, lookup));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  HiSparseDiagonalsSetFound - the values of the entries that were there
+
+  Input Parameters:
++ structure - a HiSparseDiagonals
+. values    - its HiSparseDiagonalsValues
+. batch     - the batch
+. lookup    - of HiSparseDiagonalsLookup()
+. mode      - ADD_VALUES, otherwise the values replace
+- stream    - asynchronous on it
+*/
+PetscErrorCode HiSparseDiagonalsSetFound(PETSC_UNUSED void *structure, void *values, const DCSRBatch *batch, const DCSRLookup *lookup, InsertMode mode, cudaStream_t stream)
+{
+  HiSparseDiagonalsValues *v = (HiSparseDiagonalsValues *)values;
+
+  PetscFunctionBegin;
+  v->transposed_state = HISPARSE_TRANSPOSED_STALE;
+  PetscCall(HISPARSE_WITH_STORED(v, Set, v, batch, lookup, mode, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

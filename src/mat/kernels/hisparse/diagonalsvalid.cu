@@ -1,0 +1,434 @@
+/*
+  The invariants of masked diagonals, for tests and debugging. Checks go from what can be read safely to what needs it: a later one runs only when the earlier ones passed.
+*/
+#include "diagonals.cuh"
+#include "diagonalsfind.cuh"
+#include "valid.cuh"
+#include "../common/temporary.cuh"
+#include <petscsparsecuda/convert.h>
+#include <cub/device/device_radix_sort.cuh>
+
+namespace
+{
+
+typedef enum {
+  BAD_SLICE,
+  BAD_EMPTY,
+  BAD_ORDER,
+  BAD_PLACE,
+  BAD_BIT,
+  BAD_VALUES,
+  BAD_PIECES_OVERLAP,
+  BAD_VALUES_OVERLAP,
+  BAD_OUTSIDE_ROW,
+  BAD_TWICE,
+  BAD_OUTSIDE_SLICE,
+  BAD_TRANSPOSED_SLICE,
+  BAD_TRANSPOSED_ORDER,
+  BAD_TRANSPOSED_BIT,
+  BAD_TRANSPOSED_PLACE,
+  BAD_TRANSPOSED_PART,
+  BAD_TRANSPOSED_ROW,
+  BAD_PERMUTATION
+} Violation;
+
+const char *const VIOLATIONS[] = {"pieces outside of the array of pieces, slice",
+                                  "a piece without entries, slice",
+                                  "pieces that do not ascend, slice",
+                                  "values of a piece that do not follow those of the piece before it, slice",
+                                  "a bit outside of the matrix, slice",
+                                  "values outside of the array of values, slice",
+                                  "pieces that belong to another slice too, slice",
+                                  "values that belong to another slice too, slice",
+                                  "rows outside of diagonals that do not ascend, are not in the matrix, or have no entries, the number among them is",
+                                  "an entry that is in a diagonal and outside of diagonals, the number of its row among those is",
+                                  "rows outside of diagonals that are not those of the slice, slice",
+                                  "pieces of the transpose outside of their array, slice of columns",
+                                  "pieces of the transpose that do not ascend or have no entries, slice of columns",
+                                  "a bit of the transpose outside of the matrix, column",
+                                  "an entry of the transpose whose value is not that of the matrix, column",
+                                  "parts of a slice of the transpose that are not its pieces, slice of columns",
+                                  "rows of the transpose outside of diagonals that do not ascend, are not in it, or have no entries, the number among them is",
+                                  "an entry outside of diagonals that the transpose does not have, its number there is"};
+
+struct Totals {
+  unsigned long long pieces, values, transposed;
+};
+
+/* What the checks read, and what they leave for later ones. */
+struct Check {
+  const HiSparseSlice *slices;
+  const HiSparsePiece *pieces;
+  PetscInt             num_rows, num_columns;
+  PetscCount           num_pieces, num_values; // places of the two arrays
+  FirstViolation       found;
+  int64_t             *ends;   // [num_slices] behind the last value of a slice
+  Totals              *totals; // [1]
+};
+
+/* Bits [0, n) of a word. */
+__device__ __forceinline__ uint32_t LowerBits(int64_t n)
+{
+  return n <= 0 ? 0 : n >= HISPARSE_WARP ? ~(uint32_t)0 : ((uint32_t)1 << n) - 1;
+}
+
+/* Whether a mask has bits outside of [begin, end). */
+__device__ __forceinline__ bool HasBitsOutside(const uint32_t mask[HISPARSE_SLICE_WORDS], int64_t begin, int64_t end)
+{
+  bool outside = false;
+
+  for (int w = 0; w < HISPARSE_SLICE_WORDS; w++) outside |= (mask[w] & ~(LowerBits(end - HISPARSE_WARP * w) & ~LowerBits(begin - HISPARSE_WARP * w))) != 0;
+  return outside;
+}
+
+/* A thread a slice. */
+struct CheckSlice {
+  Check a;
+
+  __device__ void operator()(PetscInt slice) const
+  {
+    const HiSparseSlice s         = a.slices[slice];
+    const int64_t       first_row = (int64_t)slice * HISPARSE_SLICE_ROWS;
+    uint64_t            values    = 0;
+    int32_t             last      = 0;
+
+    a.ends[slice] = s.values;
+    if (s.values < 0 || (PetscCount)s.first_piece + (PetscCount)s.num_pieces > a.num_pieces) {
+      a.found.Set(slice, BAD_SLICE);
+      return;
+    }
+    for (uint32_t p = 0; p < s.num_pieces; p++) {
+      const HiSparsePiece piece   = a.pieces[s.first_piece + p];
+      const unsigned int  entries = BitsBefore(piece.mask, HISPARSE_SLICE_WORDS);
+
+      if (entries == 0) a.found.Set(slice, BAD_EMPTY);
+      if (p > 0 && piece.c0 <= last) a.found.Set(slice, BAD_ORDER);
+      if ((uint64_t)piece.values != values) a.found.Set(slice, BAD_PLACE);
+      if (HasBitsOutside(piece.mask, -(int64_t)piece.c0, min((int64_t)a.num_rows - first_row, (int64_t)a.num_columns - piece.c0))) a.found.Set(slice, BAD_BIT);
+      values += entries;
+      last = piece.c0;
+    }
+    a.ends[slice] = s.values + (int64_t)values;
+    if (a.ends[slice] > (int64_t)a.num_values) a.found.Set(slice, BAD_VALUES);
+    atomicAdd(&a.totals->pieces, (unsigned long long)s.num_pieces);
+    atomicAdd(&a.totals->values, (unsigned long long)values);
+  }
+};
+
+/* Where the pieces, or values, of slices begin; slices without any come last. */
+struct WriteBegins {
+  Check    a;
+  bool     values;
+  int64_t *begins;
+  int64_t *numbers;
+
+  __device__ void operator()(PetscInt slice) const
+  {
+    const HiSparseSlice s = a.slices[slice];
+
+    begins[slice]  = s.num_pieces == 0 ? INT64_MAX : values ? s.values : (int64_t)s.first_piece;
+    numbers[slice] = slice;
+  }
+};
+
+/* Slices in the order of their begins: each ends before the next one begins. */
+struct CheckOverlap {
+  Check          a;
+  bool           values;
+  const int64_t *begins, *numbers;
+
+  __device__ void operator()(PetscInt k) const
+  {
+    const PetscInt      slice = (PetscInt)numbers[k];
+    const HiSparseSlice s     = a.slices[slice];
+    const int64_t       end   = values ? a.ends[slice] : (int64_t)s.first_piece + (int64_t)s.num_pieces;
+
+    if (s.num_pieces > 0 && end > begins[k + 1]) a.found.Set(slice, values ? BAD_VALUES_OVERLAP : BAD_PIECES_OVERLAP);
+  }
+};
+
+/* A thread a row of the overflow, or of its transpose, whose pieces are not looked at. */
+struct CheckOutsideRow {
+  Check          a;
+  OutsideEntries outside;
+  PetscInt       end; // of the rows of the matrix
+  bool           transpose;
+
+  __device__ void operator()(PetscInt k) const
+  {
+    const int32_t    row   = outside.rows[k];
+    const PetscCount first = outside.row_offsets(k), last = outside.row_offsets((PetscCount)k + 1);
+
+    if (row < 0 || row >= end || (k > 0 && outside.rows[k - 1] >= row) || first >= last) {
+      a.found.Set(k, transpose ? BAD_TRANSPOSED_ROW : BAD_OUTSIDE_ROW);
+      return;
+    }
+    for (PetscCount e = first; e < last && !transpose; e++)
+      if (FindInPieces(a.slices, a.pieces, row, outside.columns[e]) >= 0) a.found.Set(k, BAD_TWICE);
+  }
+};
+
+struct CheckOutsideSlice {
+  Check          a;
+  OutsideEntries outside;
+  const int32_t *overflow_slices;
+
+  __device__ void operator()(PetscInt slice) const
+  {
+    if (overflow_slices[slice] != LowerBound(outside.rows, (int32_t)0, outside.num_rows, (int32_t)min((PetscCount)slice * HISPARSE_SLICE_ROWS, (PetscCount)INT32_MAX))) a.found.Set(slice, BAD_OUTSIDE_SLICE);
+  }
+};
+
+/* The lists of A^T x. */
+struct CheckTransposedSlice {
+  Check                          a;
+  const uint32_t                *slices;
+  const HiSparseTransposedPiece *pieces;
+  PetscInt                       num_slices;
+  PetscCount                     num_pieces;
+
+  __device__ void operator()(PetscInt slice) const
+  {
+    const uint32_t     begin = slices[slice], end = slices[slice + 1];
+    unsigned long long values = 0;
+
+    if (begin > end || (PetscCount)end > num_pieces || (slice == 0 && begin != 0) || (slice == num_slices - 1 && (PetscCount)end != num_pieces)) {
+      a.found.Set(slice, BAD_TRANSPOSED_SLICE);
+      return;
+    }
+    for (uint32_t p = begin; p < end; p++) {
+      const unsigned int entries = BitsBefore(pieces[p].mask, HISPARSE_SLICE_WORDS);
+
+      if (entries == 0 || (p > begin && pieces[p].r0 <= pieces[p - 1].r0)) a.found.Set(slice, BAD_TRANSPOSED_ORDER);
+      values += entries;
+    }
+    atomicAdd(&a.totals->transposed, values);
+  }
+};
+
+/* Each entry of the lists has the place that the pieces of rows give it. */
+struct CheckTransposedPlace {
+  struct Result {};
+  Check a;
+
+  __device__ Result Begin() const { return Result(); }
+  __device__ void   Visit(PetscInt row, PetscInt column, PetscCount place, Result &) const
+  {
+    if (row < 0 || row >= a.num_rows || column >= a.num_columns) a.found.Set(column, BAD_TRANSPOSED_BIT);
+    else if (FindInPieces(a.slices, a.pieces, row, (int32_t)column) != place) a.found.Set(column, BAD_TRANSPOSED_PLACE);
+  }
+  __device__ void Store(PetscInt, const Result &) const {}
+};
+
+/* Parts of a slice of columns: they begin and end where the slice does, and those between ascend. */
+struct CheckParts {
+  Check           a;
+  const uint32_t *slices, *parts;
+  const int32_t  *slice_parts;
+  PetscInt        num_slices;
+  int32_t         num_parts;
+
+  __device__ void operator()(PetscInt slice) const
+  {
+    const int32_t begin = slice_parts[slice], end = slice_parts[slice + 1];
+    bool          valid = begin >= 0 && begin < end && end <= num_parts && (slice > 0 || begin == 0) && (slice < num_slices - 1 || end == num_parts);
+
+    valid = valid && parts[begin] == slices[slice] && parts[end] == slices[slice + 1];
+    for (int32_t part = begin; part < end && valid; part++) valid = parts[part] <= parts[part + 1];
+    if (!valid) a.found.Set(slice, BAD_TRANSPOSED_PART);
+  }
+};
+
+/* Violation of something that the host knows. */
+void SetViolation(const char what[], HiSparseViolation *violation)
+{
+  violation->what  = what;
+  violation->where = 0;
+}
+
+/* What the host knows without looking at the device. */
+const char *CheckNumbers(const HiSparseDiagonals *d)
+{
+  const PetscCount outside = d->num_nonzeros - d->num_piece_values;
+
+  if (d->num_rows < 0 || d->num_columns < 0 || d->num_pieces < 0 || d->num_piece_values < 0 || outside < 0) return "a size is negative, number";
+  if ((PetscCount)d->num_slices != ((PetscCount)d->num_rows + HISPARSE_SLICE_ROWS - 1) / HISPARSE_SLICE_ROWS) return "the number of slices is not that of the rows, number";
+  if ((PetscCount)d->num_column_slices != ((PetscCount)d->num_columns + HISPARSE_SLICE_ROWS - 1) / HISPARSE_SLICE_ROWS) return "the number of slices of columns is not that of the columns, number";
+  if (d->num_pieces > d->used_pieces || d->used_pieces > d->pieces_capacity || d->num_piece_values > d->used_values) return "slices have more pieces or values than the arrays, number";
+  if (d->used_values > d->values_capacity) return "the values of the pieces do not fit the array of values, number";
+  if (d->overflow.view.num_nonzeros != outside || (outside > 0) != (d->overflow_slices != NULL) || (outside > 0) != (d->overflow.view.num_rows > 0)) return "the entries outside of diagonals are not as many as the matrix has, number";
+  if (d->slices == NULL || (d->num_pieces > 0 && d->pieces == NULL)) return "slices or pieces are missing, number";
+  return NULL;
+}
+
+/* A check of CSR storage becomes one of ours. */
+PetscErrorCode CheckView(DCSRView view, const char what[], cudaStream_t stream, HiSparseViolation *violation)
+{
+  PetscBool ok;
+  PetscInt  row;
+
+  PetscFunctionBegin;
+  PetscCall(DCSRIsValid(view, stream, &ok, &row, NULL));
+  if (ok) PetscFunctionReturn(PETSC_SUCCESS);
+  violation->what  = what;
+  violation->where = row;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* That no piece, or value, belongs to two slices. */
+PetscErrorCode CheckSlicesApart(const Check &a, PetscInt n, bool values, cudaStream_t stream)
+{
+  int64_t       *begins[2] = {NULL, NULL}, *numbers[2] = {NULL, NULL};
+  PetscErrorCode ierr = PETSC_SUCCESS;
+
+  PetscFunctionBegin;
+  for (int i = 0; i < 2; i++) {
+    PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(n, "begins of slices", stream, &begins[i]));
+    PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(n, "numbers of slices", stream, &numbers[i]));
+  }
+  PetscCallCUDAGoto(ierr, cleanup, cub::DeviceFor::Bulk(n, WriteBegins{a, values, begins[0], numbers[0]}, stream));
+  PetscCallGoto(ierr, cleanup,
+                DCSRWithTemporary("workspace to sort slices", stream, [&](void *storage, size_t &bytes) { return cub::DeviceRadixSort::SortPairs(storage, bytes, begins[0], begins[1], numbers[0], numbers[1], (int64_t)n, 0, 64, stream); }));
+  if (n > 1) PetscCallCUDAGoto(ierr, cleanup, cub::DeviceFor::Bulk((PetscInt)(n - 1), CheckOverlap{a, values, begins[1], numbers[1]}, stream));
+cleanup:
+  for (int i = 0; i < 2; i++) {
+    PetscCall(PetscSparseCUDAFree(&begins[i], stream));
+    PetscCall(PetscSparseCUDAFree(&numbers[i], stream));
+  }
+  PetscFunctionReturn(ierr);
+}
+
+/* The numbers that slices add up to. */
+PetscErrorCode CheckTotals(const HiSparseDiagonals *d, const Check &a, bool transposed, cudaStream_t stream, HiSparseViolation *violation)
+{
+  Totals totals;
+
+  PetscFunctionBegin;
+  PetscCallCUDA(cudaMemcpyAsync(&totals, a.totals, sizeof(totals), cudaMemcpyDeviceToHost, stream));
+  PetscCallCUDA(cudaStreamSynchronize(stream));
+  if ((PetscCount)totals.pieces != d->num_pieces) SetViolation("slices have not as many pieces as the matrix, number", violation);
+  else if ((PetscCount)totals.values != d->num_piece_values) SetViolation("pieces have not as many entries as the matrix, number", violation);
+  else if (transposed && (PetscCount)totals.transposed != d->num_piece_values) SetViolation("pieces of the transpose have not as many entries as the matrix, number", violation);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode CheckSlices(const HiSparseDiagonals *d, const Check &a, cudaStream_t stream, HiSparseViolation *violation)
+{
+  PetscFunctionBegin;
+  PetscCallCUDA(cub::DeviceFor::Bulk(d->num_slices, CheckSlice{a}, stream));
+  PetscCall(FirstViolationGet(a.found, VIOLATIONS, stream, violation));
+  if (violation->what == NULL) PetscCall(CheckTotals(d, a, false, stream, violation));
+  if (violation->what != NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(CheckSlicesApart(a, d->num_slices, false, stream));
+  PetscCall(CheckSlicesApart(a, d->num_slices, true, stream));
+  PetscCall(FirstViolationGet(a.found, VIOLATIONS, stream, violation));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode CheckOutside(const HiSparseDiagonals *d, const Check &a, cudaStream_t stream, HiSparseViolation *violation)
+{
+  const OutsideEntries outside(d->overflow);
+
+  PetscFunctionBegin;
+  if (outside.num_rows == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(CheckView(d->overflow.view, "CSR of the entries outside of diagonals, the number of the row among those is", stream, violation));
+  if (violation->what != NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCallCUDA(cub::DeviceFor::Bulk((PetscInt)outside.num_rows, CheckOutsideRow{a, outside, d->num_rows, false}, stream));
+  PetscCallCUDA(cub::DeviceFor::Bulk((PetscInt)(d->num_slices + 1), CheckOutsideSlice{a, outside, d->overflow_slices}, stream));
+  PetscCall(FirstViolationGet(a.found, VIOLATIONS, stream, violation));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The lists of A^T x. */
+PetscErrorCode CheckTransposedPieces(const HiSparseDiagonals *d, const Check &a, cudaStream_t stream, HiSparseViolation *violation)
+{
+  const PetscInt n = d->num_column_slices;
+
+  PetscFunctionBegin;
+  PetscCallCUDA(cub::DeviceFor::Bulk(n, CheckTransposedSlice{a, d->transposed_slices, d->transposed_pieces, n, d->num_transposed_pieces}, stream));
+  PetscCall(FirstViolationGet(a.found, VIOLATIONS, stream, violation));
+  if (violation->what == NULL) PetscCall(CheckTotals(d, a, true, stream, violation));
+  if (violation->what != NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(VisitColumns(d, CheckTransposedPlace{a}, stream));
+  if (d->num_transposed_parts > 0) PetscCallCUDA(cub::DeviceFor::Bulk(n, CheckParts{a, d->transposed_slices, d->transposed_parts, d->transposed_slice_parts, n, (int32_t)d->num_transposed_parts}, stream));
+  PetscCall(FirstViolationGet(a.found, VIOLATIONS, stream, violation));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The transpose of the entries outside of diagonals. */
+PetscErrorCode CheckTransposedOutside(const HiSparseDiagonals *d, const Check &a, cudaStream_t stream, HiSparseViolation *violation)
+{
+  const HiSparseOverflow *o = &d->overflow, *t = &d->transposed_overflow;
+  CheckPermutation        check = {{Offsets(o->view), o->view.num_rows, o->rows, o->view.columns}, {Offsets(t->view), t->view.num_rows, t->rows, t->view.columns}, Offsets(o->view), o->view.num_nonzeros, a.found, BAD_PERMUTATION};
+
+  PetscFunctionBegin;
+  if (t->view.num_nonzeros != o->view.num_nonzeros || t->view.wide != o->view.wide || (o->view.num_nonzeros > 0) != (d->permutation != NULL)) SetViolation("the transpose has not as many entries outside of diagonals as the matrix, number", violation);
+  if (violation->what != NULL || t->view.num_nonzeros == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(CheckView(t->view, "CSR of the transposed entries outside of diagonals, the number of the row among those is", stream, violation));
+  if (violation->what != NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  check.permutation.offsets = d->permutation;
+  PetscCallCUDA(cub::DeviceFor::Bulk(t->view.num_rows, CheckOutsideRow{a, OutsideEntries(*t), d->num_columns, true}, stream));
+  PetscCall(FirstViolationGet(a.found, VIOLATIONS, stream, violation));
+  if (violation->what != NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCallCUDA(cub::DeviceFor::Bulk(t->view.num_nonzeros, check, stream));
+  PetscCall(FirstViolationGet(a.found, VIOLATIONS, stream, violation));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode CheckAll(const HiSparseDiagonals *d, const Check &a, cudaStream_t stream, HiSparseViolation *violation)
+{
+  PetscFunctionBegin;
+  PetscCallCUDA(cudaMemsetAsync(a.totals, 0, sizeof(*a.totals), stream));
+  PetscCall(CheckSlices(d, a, stream, violation));
+  if (violation->what == NULL) PetscCall(CheckOutside(d, a, stream, violation));
+  if (violation->what == NULL && d->transposed_slices != NULL) PetscCall(CheckTransposedPieces(d, a, stream, violation));
+  if (violation->what == NULL && d->transposed_slices != NULL) PetscCall(CheckTransposedOutside(d, a, stream, violation));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+} // namespace
+
+/*
+  HiSparseDiagonalsIsValid - checks the invariants of the structure
+
+  Input Parameters:
++ structure - a HiSparseDiagonals
+. values    - not looked at
+- stream    - synchronizes with it
+
+  Output Parameter:
+. violation - the first one that was found; as it was, which is NULL, when there is none
+
+  Errors: PETSC_ERR_MEM.
+
+  Notes:
+  Pieces of a slice lie in the array, ascend, have entries, and only such as are in the matrix; their values follow each other in the array of values; no two slices have a piece or a value in common. Entries outside of pieces
+  are a valid CSR matrix, in no piece, and found by the slice of their row. Each entry of the lists of A^T x, when these are there, has the place of its value, and there are as many as in the pieces.
+
+  Cost: a few passes over the pieces, two sorts of the slices, and with the lists of A^T x a bisection an entry.
+*/
+PetscErrorCode HiSparseDiagonalsIsValid(void *structure, PETSC_UNUSED void *values, cudaStream_t stream, HiSparseViolation *violation)
+{
+  const HiSparseDiagonals *d    = (const HiSparseDiagonals *)structure;
+  Check                    a    = {};
+  PetscErrorCode           ierr = PETSC_SUCCESS;
+
+  PetscFunctionBegin;
+  violation->what = CheckNumbers(d);
+  if (violation->what != NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  a.slices      = d->slices;
+  a.pieces      = d->pieces;
+  a.num_rows    = d->num_rows;
+  a.num_columns = d->num_columns;
+  a.num_pieces  = d->used_pieces;
+  a.num_values  = d->used_values;
+  PetscCall(FirstViolationCreate(stream, &a.found));
+  PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(d->num_slices, "ends of slices", stream, &a.ends));
+  PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(1, "totals of slices", stream, &a.totals));
+  PetscCallGoto(ierr, cleanup, CheckAll(d, a, stream, violation));
+cleanup:
+  PetscCall(PetscSparseCUDAFree(&a.found.first, stream));
+  PetscCall(PetscSparseCUDAFree(&a.ends, stream));
+  PetscCall(PetscSparseCUDAFree(&a.totals, stream));
+  PetscFunctionReturn(ierr);
+}

@@ -1,0 +1,71 @@
+#pragma once
+/*
+  The search for the entries of a batch, in any storage: a functor find(row, column) gives the position of an entry, or a negative number.
+*/
+#include "insertimpl.h"
+
+namespace
+{
+
+constexpr int LOOKUP_THREADS = 256;
+
+template <typename Find>
+__global__ void __launch_bounds__(LOOKUP_THREADS) LookupKernel(Find find, const uint64_t *keys, const unsigned char *counts, int column_bits, PetscCount n, PetscCount *where, DCSRLookupNumbers *numbers)
+{
+  const PetscCount rounds = (n + (PetscCount)gridDim.x * LOOKUP_THREADS - 1) / ((PetscCount)gridDim.x * LOOKUP_THREADS);
+
+  for (PetscCount r = 0; r < rounds; r++) {
+    const PetscCount t      = (r * gridDim.x + blockIdx.x) * LOOKUP_THREADS + threadIdx.x;
+    bool             is_new = false;
+
+    if (t < n) {
+      const uint64_t   key    = keys[t];
+      const int32_t    column = (int32_t)(key & (((uint64_t)1 << column_bits) - 1));
+      const PetscInt   row    = (PetscInt)(key >> column_bits);
+      const PetscCount k      = find(row, column);
+
+      is_new   = k < 0 && (!counts || counts[t]);
+      where[t] = k < 0 && !is_new ? DCSR_NOWHERE : k;
+    }
+    const unsigned ballot = __ballot_sync(0xffffffffu, is_new);
+
+    if (ballot && threadIdx.x % 32 == 0) {
+      atomicAdd(&numbers->num_new, (unsigned long long)__popc(ballot));
+      atomicMax(&numbers->before_end, (unsigned long long)(n - (t + __ffs(ballot) - 1)));
+    }
+  }
+}
+
+template <typename Find>
+PetscErrorCode Lookup(Find find, const DCSRBatch *batch, DCSRLookup *lookup, cudaStream_t stream)
+{
+  unsigned int blocks;
+
+  PetscFunctionBegin;
+  PetscCall(DCSRGetGrid((batch->num_entries + LOOKUP_THREADS - 1) / LOOKUP_THREADS, DCSR_LOOP_BLOCKS, &blocks));
+  LookupKernel<<<blocks, LOOKUP_THREADS, 0, stream>>>(find, batch->keys, batch->counts, batch->column_bits, batch->num_entries, lookup->where, lookup->device);
+  PetscCallCUDA(cudaGetLastError());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* DCSRLookupCreate() with a functor. */
+template <typename Find>
+PetscErrorCode LookupCreate(Find find, const DCSRBatch *batch, cudaStream_t stream, DCSRLookup *lookup)
+{
+  PetscErrorCode ierr = PETSC_SUCCESS;
+
+  PetscFunctionBegin;
+  PetscCall(PetscArrayzero(lookup, 1));
+  lookup->num_entries = batch->num_entries;
+  PetscCallGoto(ierr, failed, PetscSparseCUDAMalloc(batch->num_entries, "positions of a batch", stream, &lookup->where));
+  PetscCallGoto(ierr, failed, PetscSparseCUDAMalloc(1, "numbers of a batch", stream, &lookup->device));
+  PetscCallCUDAGoto(ierr, failed, cudaMemsetAsync(lookup->device, 0, sizeof(*lookup->device), stream));
+  PetscCallGoto(ierr, failed, Lookup(find, batch, lookup, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+failed:
+  PetscCall(DCSRLookupDestroy(lookup, stream));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+} // namespace
