@@ -250,8 +250,8 @@ static PetscErrorCode SameStructure(void *structure, void *other, cudaStream_t s
   };
 
   PetscFunctionBegin;
-  *same = (PetscBool)(a->num_pieces == b->num_pieces && a->used_pieces == b->used_pieces && a->num_piece_values == b->num_piece_values && a->used_values == b->used_values && a->values_capacity == b->values_capacity && a->precision == b->precision && v->num_rows == w->num_rows &&
-                      v->num_nonzeros == w->num_nonzeros && v->wide == w->wide);
+  *same = (PetscBool)(a->num_pieces == b->num_pieces && a->used_pieces == b->used_pieces && a->num_piece_values == b->num_piece_values && a->used_values == b->used_values && a->values_capacity == b->values_capacity && a->precision == b->precision &&
+                      v->num_rows == w->num_rows && v->num_nonzeros == w->num_nonzeros && v->wide == w->wide);
   if (*same) PetscCall(HiSparseSameArrays((int)PETSC_STATIC_ARRAY_LENGTH(arrays), arrays, stream, same));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

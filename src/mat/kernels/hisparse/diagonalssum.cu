@@ -276,9 +276,9 @@ PetscErrorCode Unite(Union *u, HiSparseDiagonals *d, HiSparseDiagonalsValues *v,
 */
 PetscErrorCode HiSparseDiagonalsAddValues(const void *structure, PetscScalar alpha, const void *values, PetscScalar beta, const void *others, void *sum, cudaStream_t stream)
 {
-  const HiSparseDiagonals *d = (const HiSparseDiagonals *)structure;
+  const HiSparseDiagonals       *d = (const HiSparseDiagonals *)structure;
   const HiSparseDiagonalsValues *a = (const HiSparseDiagonalsValues *)values, *b = (const HiSparseDiagonalsValues *)others;
-  HiSparseDiagonalsValues *s = (HiSparseDiagonalsValues *)sum;
+  HiSparseDiagonalsValues       *s = (HiSparseDiagonalsValues *)sum;
 
   PetscFunctionBegin;
   s->transposed_state = HISPARSE_TRANSPOSED_STALE;
