@@ -60,8 +60,8 @@ PetscErrorCode BenchProductDestroy(BenchProduct *p)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* BenchProductCheck - see benchproduct.h */
-PetscErrorCode BenchProductCheck(BenchProduct *p, const char what[], BenchFn *fn, void *ctx)
+/* BenchProductCheckTo - see benchproduct.h */
+PetscErrorCode BenchProductCheckTo(BenchProduct *p, const char what[], PetscReal tolerance, BenchFn *fn, void *ctx)
 {
   cudaStream_t stream = p->bench->stream;
   PetscReal    error;
@@ -70,7 +70,15 @@ PetscErrorCode BenchProductCheck(BenchProduct *p, const char what[], BenchFn *fn
   PetscCall(BenchVectorSet(p->n, (PetscScalar)NAN, p->y, stream));
   PetscCall((*fn)(ctx, stream));
   PetscCall(BenchCompare(p->n, p->y, p->reference, p->bound, stream, &error));
-  if (error > TOLERANCE) PetscCall(BenchWrong(p->bench, "%s on %s, relative error %g", what, p->matrix.name, (double)error));
+  if (error > tolerance) PetscCall(BenchWrong(p->bench, "%s on %s, relative error %g", what, p->matrix.name, (double)error));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* BenchProductCheck - see benchproduct.h */
+PetscErrorCode BenchProductCheck(BenchProduct *p, const char what[], BenchFn *fn, void *ctx)
+{
+  PetscFunctionBegin;
+  PetscCall(BenchProductCheckTo(p, what, TOLERANCE, fn, ctx));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -3,6 +3,7 @@ static char help[] = "Times HiSparse, its products and conversions, against our 
   -formats a,b     : only these: auto, diagonals, windows\n\
   -output file     : result records as JSON Lines, appended\n\
   -commit id       : for the records\n\
+  -single          : diagonals with values in single precision, too\n\
   -sweep           : the time of every launch configuration instead of the records; make CFLAGS=-DSPMV_SWEEP CUDAFLAGS=-DSPMV_SWEEP compiles more\n\
   -samples n       : samples of one measurement at most\n\
   -repetitions n   : of what is timed as a program sees it\n";
@@ -12,13 +13,15 @@ static char help[] = "Times HiSparse, its products and conversions, against our 
 #include "../common/benchproduct.h"
 #include "../transpose/transposecheck.h"
 #include <petscsparsecuda/hisparse.h>
+#include <petscsparsecuda/spadd.h>
 #include <petscsparsecuda/spmv.h>
 #include <petscsparsecuda/spmvtranspose.h>
 
 /* Cases beside those of the products with CSR. */
 static const char *const extra_cases[] = {"3d27-128", "mort27-128", "perm27-128", "rgg15-2M", "rgg15x3"};
 
-#define MAX_CASES 64
+#define MAX_CASES        64
+#define SINGLE_TOLERANCE ((PetscReal)1e-6) /* of products with values that are rounded */
 
 /* All that one case needs. Arrays of 2: A x and A^T x. */
 typedef struct {
@@ -35,6 +38,7 @@ typedef struct {
   HiSparse       hisparse;
   PetscBool      wanted[HISPARSE_CSR];
   PetscBool      sweep;
+  PetscBool      single;
 } HiSparseBench;
 
 static const char *const directions[2]   = {"n", "t"};
@@ -223,31 +227,103 @@ static PetscErrorCode MeasureTransfers(HiSparseBench *b, PetscReal bytes)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What a program waits for: making it, making the list for A^T, a copy. Medians, microseconds, with all allocations. */
+/* Two terms of a sum. */
+typedef struct {
+  HiSparse    y, x;
+  HiSparseSum sum; /* of the last one */
+} Sum;
+
+static PetscErrorCode AXPYRun(void *ctx, cudaStream_t stream)
+{
+  Sum *s = (Sum *)ctx;
+
+  PetscFunctionBegin;
+  PetscCall(HiSparseAXPY(s->y, 1.0, s->x, PETSC_INT_MAX, stream, &s->sum));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* y + x of the values of csr and of others: every bit is that of a sum of CSR's values. */
+static PetscErrorCode CheckSum(HiSparseBench *b, Sum *s, const PetscScalar others[])
+{
+  cudaStream_t stream = b->bench.stream;
+  DCSRView     got    = b->csr;
+  PetscScalar *expected;
+  PetscCount   values;
+
+  PetscFunctionBegin;
+  PetscCall(PetscSparseCUDAMalloc(b->csr.num_nonzeros, "values of a sum", stream, &expected));
+  PetscCall(PetscSparseCUDAMalloc(b->csr.num_nonzeros, "values of a sum", stream, &got.values));
+  PetscCall(DCSRAddValues(b->csr.num_nonzeros, 1.0, b->csr.values, 1.0, others, expected, stream));
+  PetscCall(AXPYRun(s, stream));
+  if (s->sum != HISPARSE_SUM_NONE) {
+    PetscCall(HiSparseGetCSR(s->y, PETSC_FALSE, PETSC_TRUE, got, stream));
+    PetscCall(TransposeCountDifferences(got.values, expected, (size_t)b->csr.num_nonzeros * sizeof(PetscScalar), stream, &values));
+    if (values > 0) PetscCall(BenchWrong(&b->bench, "%s, sum, %s: %" PetscCount_FMT " words", HiSparseFormats[b->format], b->product[0].matrix.name, values));
+  }
+  PetscCall(PetscSparseCUDAFree(&got.values, stream));
+  PetscCall(PetscSparseCUDAFree(&expected, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Y += X, with one structure, and with two that are the same. The floor: values read twice and written once. Formats that leave sums to CSR have no record. */
+static PetscErrorCode MeasureSums(HiSparseBench *b)
+{
+  static const char *const metrics[2] = {"axpy", "axpy-compared"};
+  const PetscReal          bound      = 3 * (PetscReal)(b->csr.num_nonzeros * (PetscCount)sizeof(PetscScalar)) / b->bench.bandwidth;
+  cudaStream_t             stream     = b->bench.stream;
+  DCSRView                 other      = b->csr;
+  PetscReal                us;
+
+  PetscFunctionBegin;
+  PetscCall(BenchVectorCreate(b->csr.num_nonzeros, 9, stream, &other.values));
+  for (PetscInt k = 0; k < 2; k++) {
+    Sum s = {NULL, NULL, HISPARSE_SUM_NONE};
+
+    PetscCall(HiSparseCreate(b->csr, b->format, HISPARSE_VALUES_SCALAR, stream, &s.y));
+    if (k == 0) {
+      PetscCall(HiSparseDuplicate(s.y, stream, &s.x));
+      PetscCall(HiSparseSetValues(s.x, other, stream));
+    } else PetscCall(HiSparseCreate(other, b->format, HISPARSE_VALUES_SCALAR, stream, &s.x));
+    PetscCall(CheckSum(b, &s, other.values));
+    if (s.sum != HISPARSE_SUM_NONE) {
+      PetscCall(BenchTimerMeasure(&b->bench.timer, PETSC_TRUE, AXPYRun, &s, &us));
+      PetscCall(Report(b, metrics[k], "us", us, -1, NULL, bound));
+    }
+    PetscCall(HiSparseDestroy(&s.x, stream));
+    PetscCall(HiSparseDestroy(&s.y, stream));
+  }
+  PetscCall(PetscSparseCUDAFree(&other.values, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What a program waits for: making it, making the list for A^T, a copy, a transpose. Medians, microseconds, with all allocations. */
 static PetscErrorCode MeasureMaking(HiSparseBench *b, PetscReal bytes)
 {
-  static const char *const metrics[3] = {"convert", "transpose-list", "duplicate"};
-  const PetscReal          bound[3]   = {(bytes + b->csr_bytes) / b->bench.bandwidth, -1, -1};
+  static const char *const metrics[4] = {"convert", "transpose-list", "duplicate", "transpose"};
+  const PetscReal          bound[4]   = {(bytes + b->csr_bytes) / b->bench.bandwidth, -1, -1, -1};
   cudaStream_t             stream     = b->bench.stream;
-  PetscReal                samples[3][BENCH_MAX_REPETITIONS], us;
+  PetscReal                samples[4][BENCH_MAX_REPETITIONS], us;
 
   PetscFunctionBegin;
   for (PetscInt i = 0; i < b->bench.repetitions; i++) {
-    PetscLogDouble t[4];
-    HiSparse       made, copy;
+    PetscLogDouble t[5];
+    HiSparse       made, copy, transpose;
 
     PetscCall(BenchNow(t));
-    PetscCall(HiSparseCreate(b->csr, b->format, stream, &made));
+    PetscCall(HiSparseCreate(b->csr, b->format, HISPARSE_VALUES_SCALAR, stream, &made));
     PetscCall(BenchNow(t + 1));
     PetscCall(HiSparsePrepare(made, PETSC_TRUE, stream));
     PetscCall(BenchNow(t + 2));
     PetscCall(HiSparseDuplicate(made, stream, &copy));
     PetscCall(BenchNow(t + 3));
+    PetscCall(HiSparseTranspose(made, stream, &transpose));
+    PetscCall(BenchNow(t + 4));
     PetscCall(HiSparseDestroy(&made, stream));
     PetscCall(HiSparseDestroy(&copy, stream));
-    for (PetscInt k = 0; k < 3; k++) samples[k][i] = (PetscReal)(1e6 * (t[k + 1] - t[k]));
+    PetscCall(HiSparseDestroy(&transpose, stream));
+    for (PetscInt k = 0; k < 4; k++) samples[k][i] = (PetscReal)(1e6 * (t[k + 1] - t[k]));
   }
-  for (PetscInt k = 0; k < 3; k++) {
+  for (PetscInt k = 0; k < 4; k++) {
     PetscCall(BenchMedian(b->bench.repetitions, samples[k], &us));
     PetscCall(Report(b, metrics[k], "us", us, -1, NULL, bound[k]));
   }
@@ -296,7 +372,7 @@ static PetscErrorCode MeasureInsertion(HiSparseBench *b)
   PetscInt     num[2] = {0, 0};
 
   PetscFunctionBegin;
-  PetscCall(HiSparseCreate(b->csr, b->format, stream, &made));
+  PetscCall(HiSparseCreate(b->csr, b->format, HISPARSE_VALUES_SCALAR, stream, &made));
   for (PetscInt i = 0; i < 2 * b->bench.repetitions; i++) {
     const PetscInt fresh = i % 2;
     DCSRBatch      batch;
@@ -362,6 +438,7 @@ static PetscErrorCode FormatRecords(HiSparseBench *b)
   PetscCall(ReportProducts(b, us));
   PetscCall(ReportBytes(b, &info));
   PetscCall(MeasureTransfers(b, (PetscReal)(info.bytes - info.transpose_bytes)));
+  PetscCall(MeasureSums(b));
   PetscCall(MeasureMaking(b, (PetscReal)(info.bytes - info.transpose_bytes)));
   PetscCall(MeasureInsertion(b));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -442,11 +519,42 @@ static PetscErrorCode CaseFormats(HiSparseBench *b)
   for (HiSparseFormat format = b->sweep ? HISPARSE_DIAGONALS : HISPARSE_AUTO; format < HISPARSE_CSR; format++) {
     if (!b->wanted[format]) continue;
     b->format = format;
-    PetscCall(HiSparseCreate(b->csr, format, b->bench.stream, &b->hisparse));
+    PetscCall(HiSparseCreate(b->csr, format, HISPARSE_VALUES_SCALAR, b->bench.stream, &b->hisparse));
     if (b->hisparse == NULL) PetscCall(FormatIsCSR(b));
     else PetscCall(!b->sweep ? FormatRecords(b) : format == HISPARSE_DIAGONALS ? SweepDiagonals(b) : SweepWindows(b));
     PetscCall(HiSparseDestroy(&b->hisparse, b->bench.stream));
   }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Products with diagonals whose values are in single precision, against our own CSR, and their bytes for A x. The vectors are as they were, and so are the sums. */
+static PetscErrorCode SingleRecords(HiSparseBench *b)
+{
+  const PetscReal nz   = (PetscReal)PetscMax(b->csr.num_nonzeros, 1);
+  const char     *name = b->product[0].matrix.name;
+  HiSparseInfo    info;
+  HiSparse        hisparse;
+
+  PetscFunctionBegin;
+  PetscCall(HiSparseCreate(b->csr, HISPARSE_DIAGONALS, HISPARSE_VALUES_SINGLE, b->bench.stream, &hisparse));
+  if (hisparse == NULL) {
+    PetscCall(PetscPrintf(PETSC_COMM_SELF, "  single: stays CSR\n"));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  for (PetscInt k = 0; k < 2; k++) {
+    HiSparseProduct h = {hisparse, &b->product[k]};
+    char            metric[64];
+    PetscReal       us;
+
+    PetscCall(HiSparsePrepare(hisparse, transposes[k], b->bench.stream));
+    PetscCall(BenchProductCheckTo(&b->product[k], "single", SINGLE_TOLERANCE, HiSparseProductRun, &h));
+    PetscCall(BenchTimerMeasure(&b->bench.timer, PETSC_TRUE, HiSparseProductRun, &h, &us));
+    PetscCall(PetscSNPrintf(metric, sizeof(metric), "time-%s-cold-single", directions[k]));
+    PetscCall(BenchRecord(&b->bench, name, metric, "us", us, b->dcsr[k], dcsr_competitor, b->floor));
+  }
+  PetscCall(HiSparseGetInfo(hisparse, &info));
+  PetscCall(BenchRecord(&b->bench, name, "bytes-single", "bytes a nonzero", (PetscReal)(info.bytes - info.transpose_bytes) / nz, b->dcsr_bytes[0] / nz, dcsr_competitor, -1));
+  PetscCall(HiSparseDestroy(&hisparse, b->bench.stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -463,6 +571,7 @@ static PetscErrorCode Case(HiSparseBench *b, const char name[])
     PetscCall(MeasureCusparse(b));
   }
   PetscCall(CaseFormats(b));
+  if (b->single && !b->sweep) PetscCall(SingleRecords(b));
   PetscCall(BenchProductDestroy(b->product + 1));
   PetscCall(BenchProductDestroy(b->product));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -500,6 +609,7 @@ int main(int argc, char **argv)
   PetscCall(BenchOptionsRepetitions(&b.bench, PetscOptionsObject));
   PetscCall(ReadFormats(&b, PetscOptionsObject));
   PetscCall(PetscOptionsBool("-sweep", "Time every launch configuration", NULL, b.sweep, &b.sweep, NULL));
+  PetscCall(PetscOptionsBool("-single", "Time diagonals with values in single precision, too", NULL, b.single, &b.single, NULL));
   PetscCall(PetscOptionsReal("-budget", "Microseconds of one measurement", NULL, b.bench.budget_us, &b.bench.budget_us, NULL));
   PetscOptionsEnd();
   PetscCall(BenchOpen(&b.bench, "hisparse"));

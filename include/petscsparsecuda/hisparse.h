@@ -18,27 +18,49 @@ typedef enum {
 } HiSparseFormat;
 PETSC_INTERN const char *const HiSparseFormats[]; /* for PetscOptionsEnum(): names, type name, prefix, NULL */
 
+/* -mat_hisparse_values: what diagonals keep of a value. Windows, entries outside of diagonals, vectors and sums are PetscScalar always. */
+typedef enum {
+  HISPARSE_VALUES_SCALAR, /* PetscScalar */
+  HISPARSE_VALUES_SINGLE  /* single precision, real or complex as PetscScalar is; with PETSc in single precision the same as SCALAR */
+} HiSparsePrecision;
+PETSC_INTERN const char *const HiSparsePrecisions[]; /* for PetscOptionsEnum() */
+
 typedef struct _n_HiSparse *HiSparse;
 
 /* What a matrix became; on the host. */
 typedef struct {
-  HiSparseFormat format;
-  size_t         bytes;           /* device memory, everything that exists now; what is shared counts in each matrix */
-  size_t         transpose_bytes; /* the part of it that only the transpose product reads */
-  PetscCount     num_pieces;      /* diagonals: masked pieces of diagonals; windows: thread blocks with 16-bit columns */
-  PetscCount     num_others;      /* diagonals: entries outside of pieces, which lie in CSR; windows: thread blocks with 32-bit columns */
+  HiSparseFormat    format;
+  PetscCount        num_nonzeros;
+  HiSparsePrecision precision;       /* of the stored values; HISPARSE_VALUES_SINGLE only where it differs from PetscScalar */
+  size_t            bytes;           /* device memory, everything that exists now; what is shared counts in each matrix */
+  size_t            transpose_bytes; /* the part of it that only the transpose product reads */
+  PetscCount        num_pieces;      /* diagonals: masked pieces of diagonals; windows: thread blocks with 16-bit columns */
+  PetscCount        num_others;      /* diagonals: entries outside of pieces, which lie in CSR; windows: thread blocks with 32-bit columns */
+  PetscBool         transposed;      /* the matrix is the transpose of what is stored, which all of the above is about */
 } HiSparseInfo;
 
+/* What a sum did to the first term. */
+typedef enum {
+  HISPARSE_SUM_NONE,   /* nothing: CSR has to do it */
+  HISPARSE_SUM_SAME,   /* the patterns are the same, values alone were added */
+  HISPARSE_SUM_SUBSET, /* it has all entries of the other term, values alone were added */
+  HISPARSE_SUM_GROWN   /* it has got the other term's entries */
+} HiSparseSum;
+
 /* All functions queue their work on stream; arrays are on the device unless they are said to be on the host. A function that fails leaves its HiSparse as it was. */
-PETSC_INTERN PetscErrorCode HiSparseCreate(DCSRView csr, HiSparseFormat format, cudaStream_t stream, HiSparse *hisparse); /* *hisparse NULL: CSR is as good. csr is compact with sorted columns; synchronizes */
+PETSC_INTERN PetscErrorCode HiSparseCreate(DCSRView csr, HiSparseFormat format, HiSparsePrecision precision, cudaStream_t stream, HiSparse *hisparse); /* *hisparse NULL: CSR is as good. csr is compact with sorted columns; synchronizes */
 PETSC_INTERN PetscErrorCode HiSparseDestroy(HiSparse *hisparse, cudaStream_t stream);
-PETSC_INTERN PetscErrorCode HiSparseDuplicate(HiSparse hisparse, cudaStream_t stream, HiSparse *copy); /* shares structure and, until one of the two changes them, values */
+PETSC_INTERN PetscErrorCode HiSparseDuplicate(HiSparse hisparse, cudaStream_t stream, HiSparse *copy);                            /* shares structure and, until one of the two changes them, values */
+PETSC_INTERN PetscErrorCode HiSparseTranspose(HiSparse hisparse, cudaStream_t stream, HiSparse *transpose);                       /* the same for a copy that is the transpose: a flag in the header */
+PETSC_INTERN PetscErrorCode HiSparseTransposeValues(HiSparse hisparse, HiSparse transpose, cudaStream_t stream, PetscBool *done); /* again, into the transpose of a matrix with the same structure */
 PETSC_INTERN PetscErrorCode HiSparseGetInfo(HiSparse hisparse, HiSparseInfo *info);
 PETSC_INTERN PetscErrorCode HiSparseIsValid(HiSparse hisparse, cudaStream_t stream, PetscBool *ok, const char **what, PetscCount *where); /* checks the invariants; synchronizes */
 PETSC_INTERN PetscErrorCode HiSparseSetValues(HiSparse hisparse, DCSRView csr, cudaStream_t stream);                                      /* values of compact CSR of the same structure */
 PETSC_INTERN PetscErrorCode HiSparseGetCSR(HiSparse hisparse, PetscBool structure, PetscBool values, DCSRView csr, cudaStream_t stream);  /* into the arrays of compact CSR that the caller allocated */
 PETSC_INTERN PetscErrorCode HiSparseInsertBatch(HiSparse hisparse, const DCSRBatch *batch, InsertMode mode, DCSRNewEntries policy, PetscBool may_grow, cudaStream_t stream, DCSRInsertInfo *info, PetscBool *done); /* synchronizes */
 PETSC_INTERN PetscErrorCode HiSparseCopyValues(HiSparse from, HiSparse to, cudaStream_t stream, PetscBool *done); /* of the same structure; synchronizes when that is not shared yet */
+
+PETSC_INTERN PetscErrorCode HiSparseAXPY(HiSparse Y, PetscScalar a, HiSparse X, PetscCount max_nonzeros, cudaStream_t stream, HiSparseSum *sum); /* Y += a X, where the format can */
 
 /* Products with vectors. HiSparsePrepare() makes what the first product of a direction needs. z == NULL means none; z == y is allowed. The same bits every time. */
 PETSC_INTERN PetscErrorCode HiSparsePrepare(HiSparse hisparse, PetscBool transpose, cudaStream_t stream);

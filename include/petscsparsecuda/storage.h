@@ -42,6 +42,14 @@ typedef enum {
   DEVICE_VALUES_BOTH
 } MatDeviceValues;
 
+/* What a sum by storage did to its first term. */
+typedef enum {
+  DEVICE_SUM_NONE,   /* nothing: left to CSR */
+  DEVICE_SUM_SAME,   /* the patterns are the same, values alone were added */
+  DEVICE_SUM_SUBSET, /* it has all entries of the other term, values alone were added */
+  DEVICE_SUM_GROWN   /* the storage has a new structure, with the other term's entries */
+} MatDeviceSum;
+
 /*
   The functions of one storage. They are called with the matrix, whose device.data is what create() made; work is queued on stream, arrays are on the device unless it says otherwise. A function that
   fails leaves the storage as it was.
@@ -50,13 +58,15 @@ typedef struct {
   const char *name;         /* what the viewer says */
   PetscBool   replaces_csr; /* the CSR is released when the storage is made */
 
-  PetscErrorCode (*setfromoptions)(Mat, PetscOptionItems); /* its options, part of MatSetFromOptions() and of the constructor; what they say is in options.storage_format; NULL: it has none */
+  PetscErrorCode (*setfromoptions)(Mat, PetscOptionItems); /* its options, part of MatSetFromOptions() and of the constructor; what they say is in options.storage_format and options.storage_precision; NULL: it has none */
 
   /* Storage from compact CSR, with sorted columns and with values, and back. DCSR has none of these three. */
   PetscErrorCode (*create)(Mat, DCSRView, cudaStream_t, void **);              /* *data NULL: the storage does not pay for this matrix, which uses CSR until its structure changes */
   PetscErrorCode (*getcsr)(Mat, PetscBool, PetscBool, DCSRView, cudaStream_t); /* structure and values, as they are asked for, into the arrays of compact CSR, which the caller allocated */
   PetscErrorCode (*setvalues)(Mat, DCSRView, cudaStream_t);                    /* the values of compact CSR of the same structure */
   PetscErrorCode (*duplicate)(Mat, cudaStream_t, void **);                     /* a copy with values, for another matrix; NULL: copies are made of CSR */
+  PetscErrorCode (*transpose)(Mat, cudaStream_t, void **);                     /* the same for the transpose of the matrix; NULL: transposes are made of CSR, as with the next one */
+  PetscErrorCode (*transposevalues)(Mat, Mat, cudaStream_t, PetscBool *);      /* all values into the storage of the transpose; PETSC_FALSE: its structure may be another one, nothing was done */
   PetscErrorCode (*destroy)(Mat, void **);                                     /* the storage, and what it keeps for products; *data is NULL afterwards */
   PetscErrorCode (*bytes)(Mat, PetscCount *);                                  /* adds the device memory it holds */
   PetscErrorCode (*view)(Mat, PetscViewer);                                    /* one line of facts for ::ascii_info */
@@ -84,6 +94,9 @@ typedef struct {
   PetscErrorCode (*rowmaxabs)(Mat, PetscScalar[], PetscInt[], cudaStream_t);                     /* [rows] largest, and [rows] the first column where it is, on the host or NULL */
   PetscErrorCode (*rowsumabs)(Mat, PetscScalar[], cudaStream_t);                                 /* [rows] */
   PetscErrorCode (*columnsumsabs)(Mat, PetscReal[], cudaStream_t);                               /* [columns] */
+
+  /* Y += a X with the storage of two matrices of this type and of one size, where the sum has at most so many entries; how many it has, where it has grown. May synchronize; NULL: CSR does it */
+  PetscErrorCode (*axpy)(Mat, PetscScalar, Mat, PetscCount, cudaStream_t, PetscCount *, MatDeviceSum *);
 } MatDeviceStorageOps;
 
 /* Types that belong together: one storage, on one process and on several. */
@@ -102,6 +115,10 @@ PETSC_INTERN PetscErrorCode MatAIJCUDATypesFindParallel(MatType, const MatAIJCUD
 PETSC_INTERN PetscErrorCode MatDeviceStorageRegister(MatType, const MatDeviceStorageOps *);
 PETSC_INTERN PetscErrorCode MatDeviceStorageFind(MatType, MatType *, const MatDeviceStorageOps **);
 
+/* Setups of preconditioners (devicestorage.c) */
+PETSC_INTERN void           MatDeviceStorageDefer(PetscBool);
+PETSC_INTERN PetscErrorCode MatDeviceStorageMake(Mat);
+
 /* The storage of one matrix, sequential matrices of ours only (devicestorage.c). */
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDAUseStorage(Mat, const MatDeviceStorageOps **);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDAUseCSR(Mat, const MatDeviceStorageOps **);
@@ -112,6 +129,9 @@ PETSC_INTERN PetscErrorCode MatSeqAIJCUDADropStorage(Mat);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDADuplicateStorage(Mat, PetscBool, Mat, PetscBool *);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDAInsertIntoStorage(Mat, const DCSRBatch *, InsertMode, DCSRNewEntries, PetscBool, DCSRInsertInfo *, PetscBool *);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDACopyStorageValues(Mat, Mat, PetscBool *);
+PETSC_INTERN PetscErrorCode MatSeqAIJCUDATransposeStorage(Mat, Mat);
+PETSC_INTERN PetscErrorCode MatSeqAIJCUDATransposeStorageValues(Mat, Mat, PetscBool *);
+PETSC_INTERN PetscErrorCode MatSeqAIJCUDAStorageAXPY(Mat, PetscScalar, Mat, PetscCount, MatDeviceSum *);
 PETSC_INTERN PetscBool      MatSeqAIJCUDACSRReleased(Mat);
 PETSC_INTERN PetscBool      MatSeqAIJCUDAStorageIsCurrent(Mat);
 

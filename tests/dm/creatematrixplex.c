@@ -31,6 +31,24 @@ static PetscErrorCode Zero(PetscInt dim, PetscReal time, const PetscReal x[], Pe
   return PETSC_SUCCESS;
 }
 
+/* One simplex, refined. It is made by options, as most meshes are: PETSc replaces the mesh meanwhile. */
+static PetscErrorCode CreateSimplices(const Case *c, DM *dm)
+{
+  static const char *const names[]  = {"-mesh_dm_plex_reference_cell_domain", "-mesh_dm_plex_cell", "-mesh_dm_refine_pre", "-mesh_dm_distribute"};
+  const char *const        values[] = {"true", c->dim == 2 ? "triangle" : "tetrahedron", NULL, "false"};
+  char                     refinements[8];
+
+  PetscFunctionBegin;
+  PetscCall(PetscSNPrintf(refinements, sizeof(refinements), "%" PetscInt_FMT, c->size));
+  for (int k = 0; k < 4; k++) PetscCall(PetscOptionsSetValue(NULL, names[k], values[k] != NULL ? values[k] : refinements));
+  PetscCall(DMCreate(PETSC_COMM_WORLD, dm));
+  PetscCall(DMSetType(*dm, DMPLEX));
+  PetscCall(DMSetOptionsPrefix(*dm, "mesh_"));
+  PetscCall(DMSetFromOptions(*dm));
+  for (int k = 0; k < 4; k++) PetscCall(PetscOptionsClearValue(NULL, names[k]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode CreateMesh(const Case *c, DM *dm)
 {
   const PetscInt       faces[3] = {c->size, c->size, c->size};
@@ -39,18 +57,7 @@ static PetscErrorCode CreateMesh(const Case *c, DM *dm)
 
   PetscFunctionBegin;
   if (!c->simplex) PetscCall(DMPlexCreateBoxMesh(PETSC_COMM_WORLD, c->dim, PETSC_FALSE, faces, NULL, NULL, boundaries, PETSC_TRUE, 0, PETSC_FALSE, dm));
-  else {
-    PetscMPIInt rank;
-
-    PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
-    PetscCall(DMPlexCreateReferenceCell(PETSC_COMM_WORLD, DMPolytopeTypeSimpleShape(c->dim, PETSC_TRUE), dm));
-    for (PetscInt k = 0; k < c->size; k++) {
-      PetscCall(DMPlexSetRefinementUniform(*dm, PETSC_TRUE));
-      PetscCall(DMRefine(*dm, PETSC_COMM_WORLD, &next));
-      PetscCall(DMDestroy(dm));
-      *dm = next;
-    }
-  }
+  else PetscCall(CreateSimplices(c, dm));
   PetscCall(DMSetBasicAdjacency(*dm, c->volumes, (PetscBool)!c->volumes));
   PetscCall(DMPlexDistribute(*dm, c->overlap, NULL, &next));
   if (next != NULL) {

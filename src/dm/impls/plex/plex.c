@@ -35,13 +35,21 @@ static PetscErrorCode DMClone_Plex_AIJCUDA(DM dm, DM *copy)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The end of DMSetFromOptions(): a mesh that PETSc made, refined or distributed in place has PETSc's operations (DMPlexReplace_Internal() in PETSc 3.26). */
+static PetscErrorCode SetOperationsFromOptions(PetscObject dm, PETSC_UNUSED PetscOptionItems PetscOptionsObject, PETSC_UNUSED void *ctx)
+{
+  PetscFunctionBegin;
+  PetscCall(SetOperations((DM)dm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Our operations in place of PETSc's; those that somebody else has set stay. */
 static PetscErrorCode SetOperations(DM dm)
 {
   PetscFunctionBegin;
-  parent_creatematrix   = dm->ops->creatematrix; // functions of PETSc, the same for all
-  parent_clone          = dm->ops->clone;
-  dm->ops->creatematrix = DMCreateMatrix_Plex_AIJCUDA;
-  dm->ops->clone        = DMClone_Plex_AIJCUDA;
+  if (dm->ops->creatematrix == parent_creatematrix) dm->ops->creatematrix = DMCreateMatrix_Plex_AIJCUDA;
+  if (dm->ops->clone == parent_clone) dm->ops->clone = DMClone_Plex_AIJCUDA;
+  PetscCall(PetscObjectAddOptionsHandler((PetscObject)dm, SetOperationsFromOptions, NULL, NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -49,6 +57,8 @@ static PetscErrorCode DMCreate_Plex_AIJCUDA(DM dm)
 {
   PetscFunctionBegin;
   PetscCall((*parent_create)(dm));
+  parent_creatematrix = dm->ops->creatematrix; // functions of PETSc, the same for all
+  parent_clone        = dm->ops->clone;
   PetscCall(SetOperations(dm));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -373,9 +373,10 @@ static PetscErrorCode ChangeType(Mat A, MatType type)
   if (d->device.structure) PetscCall(MatSeqAIJCUDAGetCSR(A));
   PetscCall(MatSeqAIJCUDADropStorage(A));
   PetscCall(MatSeqAIJCUDARemoveComposed(A, d->type));
-  d->type                   = registered;
-  d->device.storage         = storage;
-  d->options.storage_format = 0;
+  d->type                      = registered;
+  d->device.storage            = storage;
+  d->options.storage_format    = 0;
+  d->options.storage_precision = 0;
   PetscCall(PetscObjectChangeTypeName((PetscObject)A, registered));
   PetscCall(MatSeqAIJCUDACompose(A, registered));
   PetscCall(ReadOptions(A));

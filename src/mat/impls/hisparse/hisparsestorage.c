@@ -27,22 +27,24 @@ PetscErrorCode MatSeqAIJHiSparseCUDAGetStorage(Mat A, HiSparse *hisparse)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Another format than that of a storage that is there: CSR gets the values, and the next product makes the storage again. */
+/* Another format or precision than that of a storage that is there: CSR gets the values, and the next product makes the storage again. */
 static PetscErrorCode SetFromOptions_HiSparse(Mat A, PetscOptionItems PetscOptionsObject)
 {
   Mat_SeqAIJCUDA *d      = MatSeqAIJCUDAGet(A);
-  PetscEnum       format = (PetscEnum)d->options.storage_format;
+  PetscEnum       format = (PetscEnum)d->options.storage_format, precision = (PetscEnum)d->options.storage_precision;
 
   PetscFunctionBegin;
   PetscOptionsHeadBegin(PetscOptionsObject, "HiSparse on the device (hisparsecuda) options");
   PetscCall(PetscOptionsEnum("-mat_hisparse_format", "How the matrix is stored", "MATHISPARSECUDA", HiSparseFormats, format, &format, NULL));
+  PetscCall(PetscOptionsEnum("-mat_hisparse_values", "Precision of the values that diagonals store", "MATHISPARSECUDA", HiSparsePrecisions, precision, &precision, NULL));
   PetscOptionsHeadEnd();
-  if ((PetscInt)format == d->options.storage_format) PetscFunctionReturn(PETSC_SUCCESS);
+  if ((PetscInt)format == d->options.storage_format && (PetscInt)precision == d->options.storage_precision) PetscFunctionReturn(PETSC_SUCCESS);
   if (d->device.structure && !d->device.lent) {
     PetscCall(MatSeqAIJCUDAGetCSR(A));
     PetscCall(MatSeqAIJCUDADropStorage(A));
   }
-  d->options.storage_format = (PetscInt)format;
+  d->options.storage_format    = (PetscInt)format;
+  d->options.storage_precision = (PetscInt)precision;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -67,13 +69,14 @@ failed:
 
 static PetscErrorCode Create_HiSparse(Mat A, DCSRView csr, cudaStream_t stream, void **data)
 {
-  const HiSparseFormat format   = (HiSparseFormat)MatSeqAIJCUDAGet(A)->options.storage_format;
-  HiSparse             hisparse = NULL;
+  const HiSparseFormat    format    = (HiSparseFormat)MatSeqAIJCUDAGet(A)->options.storage_format;
+  const HiSparsePrecision precision = (HiSparsePrecision)MatSeqAIJCUDAGet(A)->options.storage_precision;
+  HiSparse                hisparse  = NULL;
 
   PetscFunctionBegin;
   *data = NULL;
   if (format == HISPARSE_CSR || csr.num_nonzeros == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(HiSparseCreate(csr, format, stream, &hisparse));
+  PetscCall(HiSparseCreate(csr, format, precision, stream, &hisparse));
   PetscCall(Wrap(&hisparse, stream, data));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -99,6 +102,23 @@ static PetscErrorCode Duplicate_HiSparse(Mat A, cudaStream_t stream, void **data
   PetscFunctionBegin;
   PetscCall(HiSparseDuplicate(GetHiSparse(A), stream, &copy));
   PetscCall(Wrap(&copy, stream, data));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Transpose_HiSparse(Mat A, cudaStream_t stream, void **data)
+{
+  HiSparse transpose = NULL;
+
+  PetscFunctionBegin;
+  PetscCall(HiSparseTranspose(GetHiSparse(A), stream, &transpose));
+  PetscCall(Wrap(&transpose, stream, data));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode TransposeValues_HiSparse(Mat A, Mat T, cudaStream_t stream, PetscBool *done)
+{
+  PetscFunctionBegin;
+  PetscCall(HiSparseTransposeValues(GetHiSparse(A), GetHiSparse(T), stream, done));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -133,9 +153,9 @@ static PetscErrorCode View_HiSparse(Mat A, PetscViewer viewer)
 
   PetscFunctionBegin;
   PetscCall(HiSparseGetInfo(GetHiSparse(A), &info));
-  PetscCall(PetscViewerASCIIPrintf(viewer, "%s: %s, %.2f bytes a nonzero and %.2f for transpose products, %" PetscCount_FMT " %s, %" PetscCount_FMT " %s\n", MATHISPARSECUDA, HiSparseFormats[info.format],
+  PetscCall(PetscViewerASCIIPrintf(viewer, "%s: %s%s, %.2f bytes a nonzero and %.2f for transpose products, %" PetscCount_FMT " %s, %" PetscCount_FMT " %s%s\n", MATHISPARSECUDA, HiSparseFormats[info.format], info.transposed ? ", transposed" : "",
                                    (double)(info.bytes - info.transpose_bytes) / nonzeros, (double)info.transpose_bytes / nonzeros, info.num_pieces, info.format == HISPARSE_WINDOWS ? "blocks with 16-bit columns" : "pieces of diagonals",
-                                   info.num_others, info.format == HISPARSE_WINDOWS ? "with 32-bit columns" : "entries outside of them"));
+                                   info.num_others, info.format == HISPARSE_WINDOWS ? "with 32-bit columns" : "entries outside of them", info.precision == HISPARSE_VALUES_SINGLE ? ", values in single precision" : ""));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -201,6 +221,23 @@ static PetscErrorCode Norm_HiSparse(Mat A, NormType type, PetscReal *norm, cudaS
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode AXPY_HiSparse(Mat Y, PetscScalar a, Mat X, PetscCount max_nonzeros, cudaStream_t stream, PetscCount *num_nonzeros, MatDeviceSum *sum)
+{
+  static const MatDeviceSum sums[] = {[HISPARSE_SUM_NONE] = DEVICE_SUM_NONE, [HISPARSE_SUM_SAME] = DEVICE_SUM_SAME, [HISPARSE_SUM_SUBSET] = DEVICE_SUM_SUBSET, [HISPARSE_SUM_GROWN] = DEVICE_SUM_GROWN};
+  HiSparseSum               done;
+  HiSparseInfo              info;
+
+  PetscFunctionBegin;
+  PetscCall(HiSparseAXPY(GetHiSparse(Y), a, GetHiSparse(X), max_nonzeros, stream, &done));
+  *sum = sums[done];
+  if (*sum != DEVICE_SUM_GROWN) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(HiSparseGetInfo(GetHiSparse(Y), &info));
+  *num_nonzeros              = info.num_nonzeros;
+  GetStorage(Y)->prepared[0] = PETSC_FALSE;
+  GetStorage(Y)->prepared[1] = PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 const MatDeviceStorageOps MatDeviceStorageHiSparse = {
   .name            = MATHISPARSECUDA,
   .replaces_csr    = PETSC_TRUE,
@@ -209,6 +246,8 @@ const MatDeviceStorageOps MatDeviceStorageHiSparse = {
   .getcsr          = GetCSR_HiSparse,
   .setvalues       = SetValues_HiSparse,
   .duplicate       = Duplicate_HiSparse,
+  .transpose       = Transpose_HiSparse,
+  .transposevalues = TransposeValues_HiSparse,
   .destroy         = Destroy_HiSparse,
   .bytes           = Bytes_HiSparse,
   .view            = View_HiSparse,
@@ -229,4 +268,5 @@ const MatDeviceStorageOps MatDeviceStorageHiSparse = {
   .norm            = Norm_HiSparse,
   .rowsumabs       = RowSumsAbs_HiSparse,
   .columnsumsabs   = ColumnSumsAbs_HiSparse,
+  .axpy            = AXPY_HiSparse,
 };

@@ -2,7 +2,7 @@
 /*
   What the kernels of masked diagonals share: loads and stores of scalars, and bits of masks.
 */
-#include "hisparseimpl.h"
+#include "storedvalues.cuh"
 #include <petscsparsecuda/common.h>
 #include <cstring>
 #include <type_traits>
@@ -26,14 +26,12 @@ struct ConditionalLoad;
   template <> \
   struct ConditionalLoad<bytes> { \
     using Word = type; \
-    /* what is read once: no line in L1, first to leave L2 */ \
+    /* what is read once: first to leave the caches, so that they are for x */ \
     static __device__ __forceinline__ Word Once(unsigned int has, const void *p) \
     { \
-      unsigned long policy; \
-      Word          word; \
+      Word word; \
 \
-      asm("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(policy)); \
-      asm("{ .reg .pred p; setp.ne.u32 p, %1, 0; mov." suffix " %0, 0; @p ld.global.nc.L1::no_allocate.L2::cache_hint." suffix " %0, [%2], %3; }" : "=" constraint(word) : "r"(has), "l"(p), "l"(policy)); \
+      asm("{ .reg .pred p; setp.ne.u32 p, %1, 0; mov." suffix " %0, 0; @p ld.global.cs." suffix " %0, [%2]; }" : "=" constraint(word) : "r"(has), "l"(p)); \
       return word; \
     } \
     /* what neighbors read too: through L1 */ \
@@ -51,26 +49,27 @@ DEFINE_CONDITIONAL_LOAD(8, unsigned long long, "b64", "l")
 #endif
 #undef DEFINE_CONDITIONAL_LOAD
 
-template <bool Once>
-__device__ __forceinline__ PetscScalar LoadIf(unsigned int has, const PetscScalar *p)
+template <bool Once, typename T>
+__device__ __forceinline__ T LoadIf(unsigned int has, const T *p)
 {
-  PetscScalar v;
+  T v;
 
 #if defined(__CUDA_ARCH__)
-  using Load = ConditionalLoad<sizeof(PetscScalar) % 8 == 0 ? 8 : 4>;
-  typename Load::Word words[sizeof(PetscScalar) / sizeof(typename Load::Word)];
+  using Load = ConditionalLoad<sizeof(T) % 8 == 0 ? 8 : 4>;
+  typename Load::Word words[sizeof(T) / sizeof(typename Load::Word)];
 
   #pragma unroll
   for (int i = 0; i < (int)(sizeof(words) / sizeof(words[0])); i++) words[i] = Once ? Load::Once(has, (const typename Load::Word *)p + i) : Load::Cached(has, (const typename Load::Word *)p + i);
   memcpy(&v, words, sizeof(v));
 #else
-  v = has ? *p : PetscScalar(0);
+  v = has ? *p : T(0);
 #endif
   return v;
 }
 
 /* A value of the matrix, and an entry of a vector; 0 when has is 0. */
-__device__ __forceinline__ PetscScalar LoadValueIf(unsigned int has, const PetscScalar *p)
+template <typename Stored>
+__device__ __forceinline__ Stored LoadValueIf(unsigned int has, const Stored *p)
 {
   return LoadIf<true>(has, p);
 }
@@ -80,7 +79,8 @@ __device__ __forceinline__ PetscScalar LoadVectorIf(unsigned int has, const Pets
 }
 
 /* An address that the compiler takes as it is: what is added to it costs one instruction. */
-__device__ __forceinline__ const PetscScalar *KnownAddress(const PetscScalar *p)
+template <typename T>
+__device__ __forceinline__ const T *KnownAddress(const T *p)
 {
 #if defined(__CUDA_ARCH__)
   asm("" : "+l"(p));

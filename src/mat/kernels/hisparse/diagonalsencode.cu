@@ -342,7 +342,7 @@ PetscErrorCode Encode(DCSRView csr, EncodeArguments *a, cudaStream_t stream, HiS
   Input Parameters:
 + csr    - compact, columns of a row sorted, at least one entry; values are not read
 . stream - synchronizes it
-- d      - all 0 but for the configuration
+- d      - all 0 but for the configuration and the precision
 
   Output Parameters:
 + d    - the structure but for what the transpose needs; its owner frees it also after an error
@@ -374,8 +374,7 @@ PetscErrorCode HiSparseDiagonalsEncode(DCSRView csr, cudaStream_t stream, HiSpar
   d->used_pieces     = d->num_pieces;
   d->pieces_capacity = d->num_pieces;
   d->used_values     = d->num_piece_values;
-  d->overflow_begin  = (d->num_piece_values + 3) / 4 * 4;
-  d->num_values      = d->overflow_begin + (d->num_nonzeros - d->num_piece_values);
+  d->values_capacity = d->num_piece_values;
 cleanup:
   PetscCall(PetscSparseCUDAFree(&a.pieces, stream));
   PetscCall(PetscSparseCUDAFree(&a.num_values, stream));

@@ -1,8 +1,9 @@
 /*
-  Masked diagonals: operations on each value by itself, scaling by diagonal matrices, and the diagonal. Those on values alone run over the whole array, pieces and overflow, with the functions of entries.h.
+  Masked diagonals: operations on each value by itself, scaling by diagonal matrices, and the diagonal. Those on the overflow are the functions of entries.h.
 */
 #include "diagonalsloop.cuh"
 #include <petscsparsecuda/entries.h>
+#include <cub/device/device_for.cuh>
 
 namespace
 {
@@ -14,30 +15,63 @@ unsigned int EntriesGrid(PetscCount n)
   return (unsigned int)((n + ENTRIES_THREADS - 1) / ENTRIES_THREADS);
 }
 
-/* All values, as entries.h sees a pool. */
-DCSRView ValuesView(const HiSparseDiagonals *A, const HiSparseDiagonalsValues *values)
-{
-  DCSRView view = {};
+struct Multiply {
+  PetscScalar            alpha;
+  __device__ PetscScalar operator()(PetscScalar value) const { return value * alpha; }
+};
 
-  view.num_nonzeros = view.capacity = view.used = A->num_values;
-  view.values                                   = values->values;
-  return view;
+struct Conjugate {
+  __device__ PetscScalar operator()(PetscScalar value) const
+  {
+#if PetscDefined(USE_COMPLEX)
+    return thrust::conj(value);
+#else
+    return value;
+#endif
+  }
+};
+
+struct RealPart {
+  __device__ PetscScalar operator()(PetscScalar value) const { return PetscScalar(PetscRealPart(value)); }
+};
+
+struct ImaginaryPart {
+  __device__ PetscScalar operator()(PetscScalar value) const { return PetscScalar(PetscImaginaryPart(value)); }
+};
+
+/* op of a PetscScalar to each value. */
+template <typename Stored, typename Op>
+struct ChangeValue {
+  Stored         *values;
+  Op              op;
+  __device__ void operator()(PetscCount k) const { values[k] = ToStored<Stored>(op(FromStored(values[k]))); }
+};
+
+/* To each value of a piece. */
+template <typename Stored, typename Op>
+PetscErrorCode ChangeStored(const HiSparseDiagonals *A, HiSparseDiagonalsValues *v, Op op, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  v->transposed_state = HISPARSE_TRANSPOSED_STALE;
+  PetscCallCUDA(cub::DeviceFor::Bulk(A->used_values, ChangeValue<Stored, Op>{(Stored *)v->values, op}, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+template <typename Stored>
 struct ScaleEntry {
   struct Result {};
-  PetscScalar       *values;
+  Stored            *values;
   const PetscScalar *left, *right;
 
   __device__ Result Begin() const { return Result(); }
   __device__ void   Visit(PetscInt row, PetscInt column, PetscCount place, Result &) const
   {
-    PetscScalar value = values[place];
+    PetscScalar value = FromStored(values[place]);
 
     // rows first, then columns: the order of DCSRDiagonalScale(), so that rounding agrees
     if (left) value *= left[row];
     if (right) value *= right[column];
-    values[place] = value;
+    values[place] = ToStored<Stored>(value);
   }
   __device__ void Store(PetscInt, const Result &) const {}
 };
@@ -50,17 +84,19 @@ __global__ void GatherKernel(PetscCount n, const int32_t *rows, const PetscScala
   if (k < n) to[k] = from[rows[k]];
 }
 
-/* What to do with a diagonal entry: called once a row with its place in pieces, -1 when they lack it, and again for the overflow when that has it. */
+/* What to do with a diagonal entry: called once a row with its place in pieces, -1 when they lack it, and again for the overflow, with the place in it, when that has it. */
+template <typename Stored>
 struct GetDiagonal {
-  const PetscScalar *values;
-  PetscScalar        alpha;
-  PetscScalar       *diagonal;
+  const Stored *values;
+  PetscScalar   alpha;
+  PetscScalar  *diagonal;
 
-  __device__ void operator()(PetscInt row, PetscCount place) const { diagonal[row] = place < 0 ? PetscScalar(0) : alpha * values[place]; }
+  __device__ void operator()(PetscInt row, PetscCount place) const { diagonal[row] = place < 0 ? PetscScalar(0) : alpha * FromStored(values[place]); }
 };
 
+template <typename Stored>
 struct AddDiagonal {
-  PetscScalar       *values;
+  Stored            *values;
   const PetscScalar *d;
   PetscScalar        scalar;
   bool               insert;
@@ -70,8 +106,7 @@ struct AddDiagonal {
     const PetscScalar value = d ? d[row] : scalar;
 
     if (place < 0) return;
-    if (insert) values[place] = value;
-    else values[place] += value;
+    values[place] = ToStored<Stored>(insert ? value : FromStored(values[place]) + value);
   }
 };
 
@@ -105,7 +140,7 @@ __global__ static void __launch_bounds__(HISPARSE_SLICE_ROWS) PiecesDiagonalKern
 
 /* A thread a row of the overflow. */
 template <typename Offset, typename Action>
-__global__ static void __launch_bounds__(ENTRIES_THREADS) OverflowDiagonalKernel(PetscInt n, PetscInt num_rows, const int32_t *rows, const Offset *row_offsets, const int32_t *columns, PetscCount begin, Action action)
+__global__ static void __launch_bounds__(ENTRIES_THREADS) OverflowDiagonalKernel(PetscInt n, PetscInt num_rows, const int32_t *rows, const Offset *row_offsets, const int32_t *columns, Action action)
 {
   const PetscCount k = (PetscCount)blockIdx.x * ENTRIES_THREADS + threadIdx.x;
   int32_t          row;
@@ -115,7 +150,7 @@ __global__ static void __launch_bounds__(ENTRIES_THREADS) OverflowDiagonalKernel
   row   = rows[k];
   end   = row_offsets[k + 1];
   place = LowerBound(columns, row_offsets[k], end, row);
-  if (place < end && columns[place] == row) action((PetscInt)row, begin + (PetscCount)place);
+  if (place < end && columns[place] == row) action((PetscInt)row, (PetscCount)place);
 }
 
 /* Pieces first: what the overflow has of a row comes after them. */
@@ -129,9 +164,41 @@ PetscErrorCode ForEachDiagonal(const HiSparseDiagonals *A, PetscInt n, Action ac
   PiecesDiagonalKernel<<<(unsigned int)(((PetscCount)n + HISPARSE_SLICE_ROWS - 1) / HISPARSE_SLICE_ROWS), HISPARSE_SLICE_ROWS, 0, stream>>>(n, A->slices, A->pieces, action);
   PetscCallCUDA(cudaGetLastError());
   if (o->view.num_rows == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  if (o->view.wide) OverflowDiagonalKernel<<<EntriesGrid(o->view.num_rows), ENTRIES_THREADS, 0, stream>>>(n, o->view.num_rows, o->rows, (const int64_t *)o->view.row_offsets, o->view.columns, A->overflow_begin, overflow_action);
-  else OverflowDiagonalKernel<<<EntriesGrid(o->view.num_rows), ENTRIES_THREADS, 0, stream>>>(n, o->view.num_rows, o->rows, (const int32_t *)o->view.row_offsets, o->view.columns, A->overflow_begin, overflow_action);
+  if (o->view.wide) OverflowDiagonalKernel<<<EntriesGrid(o->view.num_rows), ENTRIES_THREADS, 0, stream>>>(n, o->view.num_rows, o->rows, (const int64_t *)o->view.row_offsets, o->view.columns, overflow_action);
+  else OverflowDiagonalKernel<<<EntriesGrid(o->view.num_rows), ENTRIES_THREADS, 0, stream>>>(n, o->view.num_rows, o->rows, (const int32_t *)o->view.row_offsets, o->view.columns, overflow_action);
   PetscCallCUDA(cudaGetLastError());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+template <typename Stored>
+PetscErrorCode ScaleStored(const HiSparseDiagonals *A, const HiSparseDiagonalsValues *v, const PetscScalar *left, const PetscScalar *right, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  PetscCall(VisitRows(A, ScaleEntry<Stored>{(Stored *)v->values, left, right}, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+template <typename Stored>
+PetscErrorCode GetStoredDiagonal(const HiSparseDiagonals *A, const HiSparseDiagonalsValues *v, PetscScalar alpha, PetscScalar *diagonal, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  PetscCall(ForEachDiagonal(A, PetscMin(A->num_rows, A->num_columns), GetDiagonal<Stored>{(const Stored *)v->values, alpha, diagonal}, GetDiagonal<PetscScalar>{v->overflow_values, alpha, diagonal}, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+template <typename Stored>
+PetscErrorCode AddStoredDiagonal(const HiSparseDiagonals *A, const HiSparseDiagonalsValues *v, const PetscScalar *d, PetscScalar scalar, bool insert, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  PetscCall(ForEachDiagonal(A, PetscMin(A->num_rows, A->num_columns), AddDiagonal<Stored>{(Stored *)v->values, d, scalar, insert}, AddDiagonal<PetscScalar>{v->overflow_values, d, scalar, insert}, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+template <typename Stored>
+PetscErrorCode ZeroStored(const HiSparseDiagonals *A, const HiSparseDiagonalsValues *v, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  PetscCallCUDA(cudaMemsetAsync(v->values, 0, (size_t)A->used_values * sizeof(Stored), stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -140,55 +207,61 @@ PetscErrorCode ForEachDiagonal(const HiSparseDiagonals *A, PetscInt n, Action ac
 /* HiSparseDiagonalsScale - multiplies all values by alpha */
 PetscErrorCode HiSparseDiagonalsScale(void *structure, void *values, PetscScalar alpha, cudaStream_t stream)
 {
+  const HiSparseDiagonals *A = (const HiSparseDiagonals *)structure;
   HiSparseDiagonalsValues *v = (HiSparseDiagonalsValues *)values;
 
   PetscFunctionBegin;
-  v->transposed_state = HISPARSE_TRANSPOSED_STALE;
-  PetscCall(DCSRScale(ValuesView((const HiSparseDiagonals *)structure, v), alpha, stream));
+  PetscCall(HISPARSE_WITH_STORED(v, ChangeStored, A, v, Multiply{alpha}, stream));
+  if (v->overflow_values != NULL) PetscCall(DCSRScale(OverflowView(A, v), alpha, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* HiSparseDiagonalsZero - sets all values to zero, whatever they were */
 PetscErrorCode HiSparseDiagonalsZero(void *structure, void *values, cudaStream_t stream)
 {
+  const HiSparseDiagonals *A = (const HiSparseDiagonals *)structure;
   HiSparseDiagonalsValues *v = (HiSparseDiagonalsValues *)values;
 
   PetscFunctionBegin;
   v->transposed_state = HISPARSE_TRANSPOSED_STALE;
-  PetscCall(DCSRZero(ValuesView((const HiSparseDiagonals *)structure, v), stream));
+  PetscCall(HISPARSE_WITH_STORED(v, ZeroStored, A, v, stream));
+  if (v->overflow_values != NULL) PetscCall(DCSRZero(OverflowView(A, v), stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* HiSparseDiagonalsConjugate - replaces all values by their complex conjugates */
 PetscErrorCode HiSparseDiagonalsConjugate(void *structure, void *values, cudaStream_t stream)
 {
+  const HiSparseDiagonals *A = (const HiSparseDiagonals *)structure;
   HiSparseDiagonalsValues *v = (HiSparseDiagonalsValues *)values;
 
   PetscFunctionBegin;
-  v->transposed_state = HISPARSE_TRANSPOSED_STALE;
-  PetscCall(DCSRConjugate(ValuesView((const HiSparseDiagonals *)structure, v), stream));
+  PetscCall(HISPARSE_WITH_STORED(v, ChangeStored, A, v, Conjugate(), stream));
+  if (v->overflow_values != NULL) PetscCall(DCSRConjugate(OverflowView(A, v), stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* HiSparseDiagonalsRealPart - replaces all values by their real parts */
 PetscErrorCode HiSparseDiagonalsRealPart(void *structure, void *values, cudaStream_t stream)
 {
+  const HiSparseDiagonals *A = (const HiSparseDiagonals *)structure;
   HiSparseDiagonalsValues *v = (HiSparseDiagonalsValues *)values;
 
   PetscFunctionBegin;
-  v->transposed_state = HISPARSE_TRANSPOSED_STALE;
-  PetscCall(DCSRRealPart(ValuesView((const HiSparseDiagonals *)structure, v), stream));
+  PetscCall(HISPARSE_WITH_STORED(v, ChangeStored, A, v, RealPart(), stream));
+  if (v->overflow_values != NULL) PetscCall(DCSRRealPart(OverflowView(A, v), stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* HiSparseDiagonalsImaginaryPart - replaces all values by their imaginary parts, as real numbers */
 PetscErrorCode HiSparseDiagonalsImaginaryPart(void *structure, void *values, cudaStream_t stream)
 {
+  const HiSparseDiagonals *A = (const HiSparseDiagonals *)structure;
   HiSparseDiagonalsValues *v = (HiSparseDiagonalsValues *)values;
 
   PetscFunctionBegin;
-  v->transposed_state = HISPARSE_TRANSPOSED_STALE;
-  PetscCall(DCSRImaginaryPart(ValuesView((const HiSparseDiagonals *)structure, v), stream));
+  PetscCall(HISPARSE_WITH_STORED(v, ChangeStored, A, v, ImaginaryPart(), stream));
+  if (v->overflow_values != NULL) PetscCall(DCSRImaginaryPart(OverflowView(A, v), stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -222,7 +295,7 @@ PetscErrorCode HiSparseDiagonalsDiagonalScale(void *structure, void *values, con
     PetscCallCUDAGoto(ierr, cleanup, cudaGetLastError());
   }
   v->transposed_state = HISPARSE_TRANSPOSED_STALE;
-  PetscCallGoto(ierr, cleanup, VisitRows(A, ScaleEntry{v->values, left, right}, stream));
+  PetscCallGoto(ierr, cleanup, HISPARSE_WITH_STORED(v, ScaleStored, A, v, left, right, stream));
   if (n > 0) PetscCallGoto(ierr, cleanup, DCSRDiagonalScale(OverflowView(A, v), factors, right, stream));
 cleanup:
   PetscCall(PetscSparseCUDAFree(&factors, stream));
@@ -246,11 +319,11 @@ cleanup:
 */
 PetscErrorCode HiSparseDiagonalsGetDiagonal(void *structure, void *values, PetscScalar alpha, PetscScalar diagonal[], cudaStream_t stream)
 {
-  const HiSparseDiagonals *A   = (const HiSparseDiagonals *)structure;
-  const GetDiagonal        get = {((const HiSparseDiagonalsValues *)values)->values, alpha, diagonal};
+  const HiSparseDiagonals       *A = (const HiSparseDiagonals *)structure;
+  const HiSparseDiagonalsValues *v = (const HiSparseDiagonalsValues *)values;
 
   PetscFunctionBegin;
-  PetscCall(ForEachDiagonal(A, PetscMin(A->num_rows, A->num_columns), get, get, stream));
+  PetscCall(HISPARSE_WITH_STORED(v, GetStoredDiagonal, A, v, alpha, diagonal, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -303,12 +376,11 @@ cleanup:
 */
 PetscErrorCode HiSparseDiagonalsDiagonalAdd(void *structure, void *values, const PetscScalar d[], PetscScalar scalar, PetscBool insert, cudaStream_t stream)
 {
-  const HiSparseDiagonals *A   = (const HiSparseDiagonals *)structure;
-  HiSparseDiagonalsValues *v   = (HiSparseDiagonalsValues *)values;
-  const AddDiagonal        add = {v->values, d, scalar, insert == PETSC_TRUE};
+  const HiSparseDiagonals *A = (const HiSparseDiagonals *)structure;
+  HiSparseDiagonalsValues *v = (HiSparseDiagonalsValues *)values;
 
   PetscFunctionBegin;
   v->transposed_state = HISPARSE_TRANSPOSED_STALE;
-  PetscCall(ForEachDiagonal(A, PetscMin(A->num_rows, A->num_columns), add, add, stream));
+  PetscCall(HISPARSE_WITH_STORED(v, AddStoredDiagonal, A, v, d, scalar, (bool)insert, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

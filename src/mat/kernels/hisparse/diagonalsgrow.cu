@@ -44,7 +44,6 @@ struct Totals {
 struct GrowArguments {
   HiSparseSlice     *slices;
   HiSparsePiece     *pieces;
-  PetscScalar       *values;
   const uint64_t    *keys;    // [num_new] slice and diagonal of the new entries, ascending; those of a diagonal by row
   const PetscCount  *entries; // [num_new] entry of the batch behind each key
   const PetscCount  *heads;   // [touched slices] first key of each
@@ -139,15 +138,16 @@ __global__ void __launch_bounds__(THREADS) CountKernel(const GrowArguments a)
 }
 
 /* A thread block a touched slice: the old pieces merged with the new entries, to places from these on. */
-__global__ void __launch_bounds__(THREADS) MergeKernel(const GrowArguments a, PetscCount first_piece, PetscCount first_value)
+template <typename Stored>
+__global__ void __launch_bounds__(THREADS) MergeKernel(const GrowArguments a, Stored *all_values, PetscCount first_piece, PetscCount first_value)
 {
   __shared__ uint32_t shared[HISPARSE_SLICE_WORDS];
   const int           bit    = (int)threadIdx.x;
   const PetscCount    number = (PetscCount)blockIdx.x, head = a.heads[number], end = number + 1 < (PetscCount)gridDim.x ? a.heads[number + 1] : a.num_new;
   const PetscInt      slice = a.Slice(head);
   const HiSparseSlice old   = a.slices[slice];
-  const PetscScalar  *from  = a.values + old.values;
-  PetscScalar        *to    = a.values + first_value + a.value_places[number];
+  const Stored       *from  = all_values + old.values;
+  Stored             *to    = all_values + first_value + a.value_places[number];
   HiSparsePiece      *out   = a.pieces + first_piece + a.piece_places[number];
   PetscCount          k     = head;
   uint32_t            p = 0, n = 0, values = 0;
@@ -170,7 +170,7 @@ __global__ void __launch_bounds__(THREADS) MergeKernel(const GrowArguments a, Pe
     whole.c0     = c0;
     whole.values = values;
     if (PieceHas(piece.mask, bit)) to[values + PieceRank(whole.mask, bit)] = from[piece.values + PieceRank(piece.mask, bit)];
-    else if (PieceHas(fresh, bit)) to[values + PieceRank(whole.mask, bit)] = a.batch_values[a.entries[k + PieceRank(fresh, bit)]];
+    else if (PieceHas(fresh, bit)) to[values + PieceRank(whole.mask, bit)] = ToStored<Stored>(a.batch_values[a.entries[k + PieceRank(fresh, bit)]]);
     if (bit == 0) out[n] = whole;
     values += BitsBefore(whole.mask, HISPARSE_SLICE_WORDS);
     k += BitsBefore(fresh, HISPARSE_SLICE_WORDS);
@@ -178,7 +178,7 @@ __global__ void __launch_bounds__(THREADS) MergeKernel(const GrowArguments a, Pe
     n++;
   }
   __syncthreads(); // all have read the old values
-  for (PetscCount i = bit; i < (PetscCount)values - (end - head); i += THREADS) a.values[old.values + i] = PetscScalar(0);
+  for (PetscCount i = bit; i < (PetscCount)values - (end - head); i += THREADS) all_values[old.values + i] = ToStored<Stored>(0);
   if (bit == 0) a.slices[slice] = {(int64_t)(first_value + a.value_places[number]), (uint32_t)(first_piece + a.piece_places[number]), n};
 }
 
@@ -197,8 +197,9 @@ struct CountSlice {
 };
 
 /* A thread block a slice: its pieces and values to other arrays, where these places are its own. */
-__global__ void __launch_bounds__(THREADS) MoveKernel(const HiSparseSlice *__restrict__ slices, const HiSparsePiece *__restrict__ pieces, const PetscScalar *__restrict__ values, const PetscCount *piece_places, const PetscCount *value_places,
-                                                      HiSparseSlice *__restrict__ new_slices, HiSparsePiece *__restrict__ new_pieces, PetscScalar *__restrict__ new_values)
+template <typename Stored>
+__global__ void __launch_bounds__(THREADS) MoveKernel(const HiSparseSlice *__restrict__ slices, const HiSparsePiece *__restrict__ pieces, const Stored *__restrict__ values, const PetscCount *piece_places, const PetscCount *value_places,
+                                                      HiSparseSlice *__restrict__ new_slices, HiSparsePiece *__restrict__ new_pieces, Stored *__restrict__ new_values)
 {
   constexpr unsigned int words = sizeof(HiSparsePiece) / sizeof(uint2);
   const PetscInt         slice = (PetscInt)blockIdx.x;
@@ -206,8 +207,8 @@ __global__ void __launch_bounds__(THREADS) MoveKernel(const HiSparseSlice *__res
   const PetscCount       n = SliceValues(s, pieces), first_piece = piece_places[slice], first_value = value_places[slice];
   const uint2           *from_pieces = (const uint2 *)(pieces + s.first_piece);
   uint2                 *to_pieces   = (uint2 *)(new_pieces + first_piece);
-  const PetscScalar     *from        = values + s.values;
-  PetscScalar           *to          = new_values + first_value;
+  const Stored          *from        = values + s.values;
+  Stored                *to          = new_values + first_value;
 
   for (unsigned int k = threadIdx.x; k < s.num_pieces * words; k += THREADS) to_pieces[k] = from_pieces[k];
 #pragma unroll 4
@@ -227,7 +228,7 @@ PetscErrorCode PrefixSum(PetscCount *sums, PetscCount n, cudaStream_t stream)
 struct Room {
   HiSparseSlice *slices;
   HiSparsePiece *pieces;
-  PetscScalar   *values;
+  void          *values; // as wide as those that are there
   PetscCount    *piece_places, *value_places; // [num_slices + 1] of the slices there
   PetscCount     pieces_capacity, values_capacity;
 };
@@ -246,13 +247,12 @@ PetscErrorCode RoomDestroy(Room *room, cudaStream_t stream)
 /* The arrays, of the capacity that is set, and where slices will be in them; *room owns what was made, also after an error. */
 PetscErrorCode RoomCreate(const HiSparseDiagonals *d, cudaStream_t stream, Room *room)
 {
-  const PetscInt   n       = d->num_slices + 1;
-  const PetscCount outside = d->num_values - d->overflow_begin;
+  const PetscInt n = d->num_slices + 1;
 
   PetscFunctionBegin;
   PetscCall(PetscSparseCUDAMalloc(d->num_slices, "slices of diagonals", stream, &room->slices));
   PetscCall(PetscSparseCUDAMalloc(room->pieces_capacity, "pieces of diagonals", stream, &room->pieces));
-  PetscCall(PetscSparseCUDAMalloc(room->values_capacity + outside, "values of diagonals", stream, &room->values));
+  PetscCall(PetscSparseCUDAMalloc_Private((size_t)room->values_capacity * HiSparseDiagonalsValueBytes(d), "values of diagonals", stream, &room->values));
   PetscCall(PetscSparseCUDAMalloc(n, "places of pieces", stream, &room->piece_places));
   PetscCall(PetscSparseCUDAMalloc(n, "places of values", stream, &room->value_places));
   PetscCallCUDA(cub::DeviceFor::Bulk(n, CountSlice{d->slices, d->pieces, d->num_slices, room->piece_places, room->value_places}, stream));
@@ -261,17 +261,17 @@ PetscErrorCode RoomCreate(const HiSparseDiagonals *d, cudaStream_t stream, Room 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* All slices move in, and the entries outside of pieces; *room gets the old arrays. */
+/* All slices move in; *room gets the old arrays. */
+template <typename Stored>
 PetscErrorCode RoomUse(HiSparseDiagonals *d, HiSparseDiagonalsValues *v, Room *room, cudaStream_t stream)
 {
-  const PetscCount outside = d->num_values - d->overflow_begin;
-  const Room       old     = *room;
+  const Room old    = *room;
+  Stored    *values = (Stored *)room->values;
 
   PetscFunctionBegin;
-  MoveKernel<<<(unsigned int)d->num_slices, THREADS, 0, stream>>>(d->slices, d->pieces, v->values, room->piece_places, room->value_places, room->slices, room->pieces, room->values);
+  MoveKernel<<<(unsigned int)d->num_slices, THREADS, 0, stream>>>(d->slices, d->pieces, (const Stored *)v->values, room->piece_places, room->value_places, room->slices, room->pieces, values);
   PetscCallCUDA(cudaGetLastError());
-  PetscCallCUDA(cudaMemsetAsync(room->values + d->num_piece_values, 0, (size_t)(room->values_capacity - d->num_piece_values) * sizeof(*room->values), stream));
-  if (outside > 0) PetscCallCUDA(cudaMemcpyAsync(room->values + room->values_capacity, v->values + d->overflow_begin, (size_t)outside * sizeof(*room->values), cudaMemcpyDeviceToDevice, stream));
+  PetscCallCUDA(cudaMemsetAsync(values + d->num_piece_values, 0, (size_t)(room->values_capacity - d->num_piece_values) * sizeof(*values), stream));
   room->slices       = d->slices;
   room->pieces       = d->pieces;
   room->values       = v->values;
@@ -281,8 +281,7 @@ PetscErrorCode RoomUse(HiSparseDiagonals *d, HiSparseDiagonalsValues *v, Room *r
   d->used_pieces     = d->num_pieces;
   d->used_values     = d->num_piece_values;
   d->pieces_capacity = old.pieces_capacity;
-  d->overflow_begin  = old.values_capacity;
-  d->num_values      = d->overflow_begin + outside;
+  d->values_capacity = old.values_capacity;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -379,13 +378,13 @@ bool IsWorthIt(const HiSparseDiagonals *d, const Totals &totals)
 }
 
 /* The merged slices take their places, which are there; the numbers follow. */
+template <typename Stored>
 PetscErrorCode Merge(HiSparseDiagonals *d, HiSparseDiagonalsValues *v, GrowArguments *a, const Totals &totals, cudaStream_t stream)
 {
   PetscFunctionBegin;
   a->slices = d->slices;
   a->pieces = d->pieces;
-  a->values = v->values;
-  MergeKernel<<<(unsigned int)totals.num_slices, THREADS, 0, stream>>>(*a, d->used_pieces, d->used_values);
+  MergeKernel<<<(unsigned int)totals.num_slices, THREADS, 0, stream>>>(*a, (Stored *)v->values, d->used_pieces, d->used_values);
   PetscCallCUDA(cudaGetLastError());
   d->used_pieces += (PetscCount)totals.pieces;
   d->used_values += (PetscCount)totals.values;
@@ -407,7 +406,6 @@ PetscErrorCode Grow(HiSparseDiagonals *d, HiSparseDiagonalsValues *v, const DCSR
   PetscCall(DCSRLookupListNew(lookup, stream));
   a.slices       = d->slices;
   a.pieces       = d->pieces;
-  a.values       = v->values;
   a.batch_keys   = batch->keys;
   a.batch_values = batch->values;
   a.num_new      = (PetscCount)lookup->numbers.num_new;
@@ -417,14 +415,14 @@ PetscErrorCode Grow(HiSparseDiagonals *d, HiSparseDiagonalsValues *v, const DCSR
   PetscCall(SortEntries(d, batch, lookup, work, &a, stream));
   PetscCall(CountTouched(d, work, &a, stream, &totals));
   room->pieces_capacity = d->num_pieces + (PetscCount)totals.pieces + d->num_pieces / ROOM_PART;
-  room->values_capacity = (d->num_piece_values + (PetscCount)totals.values + d->num_piece_values / ROOM_PART + 3) / 4 * 4;
+  room->values_capacity = d->num_piece_values + (PetscCount)totals.values + d->num_piece_values / ROOM_PART;
   *done                 = (PetscBool)(IsWorthIt(d, totals) && 2 * room->pieces_capacity < (PetscCount)UINT32_MAX); // parts of pieces in the transpose are counted in 32 bits
   if (!*done) PetscFunctionReturn(PETSC_SUCCESS);
-  if (d->used_pieces + (PetscCount)totals.pieces > d->pieces_capacity || d->used_values + (PetscCount)totals.values > d->overflow_begin) PetscCall(RoomCreate(d, stream, room));
+  if (d->used_pieces + (PetscCount)totals.pieces > d->pieces_capacity || d->used_values + (PetscCount)totals.values > d->values_capacity) PetscCall(RoomCreate(d, stream, room));
   // all memory is there: from here on nothing fails for want of it
   PetscCall(HiSparseDiagonalsSetFound(d, v, batch, lookup, mode, stream));
-  if (room->slices != NULL) PetscCall(RoomUse(d, v, room, stream));
-  PetscCall(Merge(d, v, &a, totals, stream));
+  if (room->slices != NULL) PetscCall(HISPARSE_WITH_STORED(v, RoomUse, d, v, room, stream));
+  PetscCall(HISPARSE_WITH_STORED(v, Merge, d, v, &a, totals, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

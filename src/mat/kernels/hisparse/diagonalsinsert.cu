@@ -25,22 +25,32 @@ struct FindEntry {
 };
 
 /* An entry that is there gets its value. */
-template <bool Add>
+template <typename Stored, bool Add>
 struct SetFound {
   const PetscCount  *where;
   const PetscScalar *from;
-  PetscScalar       *values, *outside_values;
+  Stored            *values;
+  PetscScalar       *outside_values;
 
   __device__ void operator()(PetscCount t) const
   {
     const PetscCount k = where[t];
 
-    if (k < 0) return;
-    PetscScalar *to = k >= OUTSIDE ? outside_values + (k - OUTSIDE) : values + k;
-
-    *to = Add ? *to + from[t] : from[t];
+    if (k >= OUTSIDE) outside_values[k - OUTSIDE] = Add ? outside_values[k - OUTSIDE] + from[t] : from[t];
+    else if (k >= 0) values[k] = ToStored<Stored>(Add ? FromStored(values[k]) + from[t] : from[t]);
   }
 };
+
+template <typename Stored>
+PetscErrorCode SetStored(HiSparseDiagonalsValues *v, const DCSRBatch *batch, const DCSRLookup *lookup, InsertMode mode, cudaStream_t stream)
+{
+  Stored *values = (Stored *)v->values;
+
+  PetscFunctionBegin;
+  if (mode == ADD_VALUES) PetscCallCUDA(cub::DeviceFor::Bulk(batch->num_entries, SetFound<Stored, true>{lookup->where, batch->values, values, v->overflow_values}, stream));
+  else PetscCallCUDA(cub::DeviceFor::Bulk(batch->num_entries, SetFound<Stored, false>{lookup->where, batch->values, values, v->overflow_values}, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
 } // namespace
 
@@ -72,22 +82,19 @@ PetscErrorCode HiSparseDiagonalsLookup(void *structure, const DCSRBatch *batch, 
   HiSparseDiagonalsSetFound - the values of the entries that were there
 
   Input Parameters:
-+ structure - a HiSparseDiagonals
-. values    - its HiSparseDiagonalsValues
++ structure - not looked at
+. values    - a HiSparseDiagonalsValues
 . batch     - the batch
 . lookup    - of HiSparseDiagonalsLookup()
 . mode      - ADD_VALUES, otherwise the values replace
 - stream    - asynchronous on it
 */
-PetscErrorCode HiSparseDiagonalsSetFound(void *structure, void *values, const DCSRBatch *batch, const DCSRLookup *lookup, InsertMode mode, cudaStream_t stream)
+PetscErrorCode HiSparseDiagonalsSetFound(PETSC_UNUSED void *structure, void *values, const DCSRBatch *batch, const DCSRLookup *lookup, InsertMode mode, cudaStream_t stream)
 {
-  const HiSparseDiagonals *d       = (const HiSparseDiagonals *)structure;
-  HiSparseDiagonalsValues *v       = (HiSparseDiagonalsValues *)values;
-  PetscScalar             *outside = v->values + d->overflow_begin;
+  HiSparseDiagonalsValues *v = (HiSparseDiagonalsValues *)values;
 
   PetscFunctionBegin;
   v->transposed_state = HISPARSE_TRANSPOSED_STALE;
-  if (mode == ADD_VALUES) PetscCallCUDA(cub::DeviceFor::Bulk(batch->num_entries, SetFound<true>{lookup->where, batch->values, v->values, outside}, stream));
-  else PetscCallCUDA(cub::DeviceFor::Bulk(batch->num_entries, SetFound<false>{lookup->where, batch->values, v->values, outside}, stream));
+  PetscCall(HISPARSE_WITH_STORED(v, SetStored, v, batch, lookup, mode, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -4,7 +4,7 @@
   values, its row and its column. Entries of the overflow are not visited.
 */
 #include "../common/search.cuh"
-#include "hisparseimpl.h"
+#include "storedvalues.cuh"
 
 namespace
 {
@@ -104,7 +104,7 @@ inline DCSRView OverflowView(const HiSparseDiagonals *A, const HiSparseDiagonals
 {
   DCSRView view = A->overflow.view;
 
-  view.values = PetscSafePointerPlusOffset(values->values, A->overflow_begin);
+  view.values = values->overflow_values;
   return view;
 }
 

@@ -4,7 +4,10 @@
   A warp takes a slice of 128 rows, or columns for the transpose, and a lane four of them, 32 apart. Sums stay in registers. The pieces of the slice come to shared memory 32 at a time, from where all lanes
   read the same one. Then the values and the entries of x of a batch of pieces are loaded, all before the first is used: 32 lanes read consecutive values, and consecutive entries of x.
 
-  There are no column indices and no atomics, and the order of every sum is that of the pieces. Nothing is left to save but the bytes of the values.
+  There are no column indices and no atomics, and the order of every sum is that of the pieces. Nothing is left to save but the bytes of the values: in single precision they are half, and are converted after all
+  loads of a batch. Vectors and sums are PetscScalar.
+
+  Values and masks are read once, by loads with the streaming hint (.cs): 3d27-200 444 / 455 us, 2d5-4096 226 / 228, elast3-80 247 / 257, 3d7-256 287 / 289.
 
   Measured on an H200, A x / A^T x in us, threads, batch, resident: 3d27-200 with 128, 2, 896: 457 / 468; 128, 2, 1024: 467 / 479, since 64 registers let 8 of 16 loads wait; 256, 2, 768: 461 / 471;
   128, 3, 640: 481 / 461. 2d5-4096: 236 / 238, 242 / 245, 250 / 252, 272 / 247. A ring of batches, so that the next is loaded before the last is used, was no faster: 457 / 469, 236 / 243. The next pieces
@@ -13,9 +16,6 @@
 #include "diagonals.cuh"
 #include <petscsparsecuda/transpose.h>
 #include <cub/device/device_for.cuh>
-#if PetscDefined(USE_COMPLEX)
-  #include <thrust/complex.h>
-#endif
 
 /*
   The kernels that exist: threads, batch, resident. The first is the one that products use; the others are for sweeps. A batch of 2 pieces of doubles takes 32 registers of 64, as one of complex numbers
@@ -52,7 +52,8 @@ struct MultArguments {
   const HiSparseSlice *slices;            // [num_slices] forward
   const uint32_t      *transposed_slices; // [num_slices + 1] transpose: first pieces
   const void          *pieces;
-  const PetscScalar   *values, *x, *z;
+  const void          *values; // of the kernel's type
+  const PetscScalar   *x, *z;
   PetscScalar         *y;
   PetscScalar          alpha;
   PetscInt             num_slices; // of rows, or of columns for the transpose
@@ -63,18 +64,18 @@ struct MultArguments {
   A piece as a lane uses it: bits, the lane's entry of x in word 0, and where the values are. Addresses are made once a piece, so that an entry of x costs a load with a constant offset, and a value one
   multiply-add beside it.
 */
-template <bool Transpose>
+template <typename Stored, bool Transpose>
 struct PieceView;
 
-template <>
-struct PieceView<false> {
+template <typename Stored>
+struct PieceView<Stored, false> {
   static constexpr int words = sizeof(HiSparsePiece) / sizeof(uint2);
 
   uint32_t           mask[HISPARSE_SLICE_WORDS];
   const PetscScalar *x;
-  const PetscScalar *values;
+  const Stored      *values;
 
-  __device__ __forceinline__ PieceView(const uint2 *stage, int k, const PetscScalar *slice_values, const PetscScalar *lane_x)
+  __device__ __forceinline__ PieceView(const uint2 *stage, int k, const Stored *slice_values, const PetscScalar *lane_x)
   {
     const uint2 a = stage[words * k], b = stage[words * k + 1], c = stage[words * k + 2];
 
@@ -85,19 +86,19 @@ struct PieceView<false> {
     x       = lane_x + (int32_t)c.x;
     values  = KnownAddress(slice_values + c.y);
   }
-  __device__ __forceinline__ const PetscScalar *Value(int, unsigned int k) const { return values + k; }
+  __device__ __forceinline__ const Stored *Value(int, unsigned int k) const { return values + k; }
 };
 
-template <>
-struct PieceView<true> {
+template <typename Stored>
+struct PieceView<Stored, true> {
   static constexpr int words = sizeof(HiSparseTransposedPiece) / sizeof(uint2);
 
   uint32_t           mask[HISPARSE_SLICE_WORDS];
   const PetscScalar *x;
   int                border; // columns from here on have their rows in the second of the two slices
-  const PetscScalar *first, *second;
+  const Stored      *first, *second;
 
-  __device__ __forceinline__ PieceView(const uint2 *stage, int k, const PetscScalar *all_values, const PetscScalar *lane_x)
+  __device__ __forceinline__ PieceView(const uint2 *stage, int k, const Stored *all_values, const PetscScalar *lane_x)
   {
     const uint4 a = ((const uint4 *)stage)[2 * k], b = ((const uint4 *)stage)[2 * k + 1];
 
@@ -110,7 +111,7 @@ struct PieceView<true> {
     first   = KnownAddress(all_values + ((uint64_t)(b.w & 0xffffu) << 32 | b.y));
     second  = KnownAddress(all_values + ((uint64_t)(b.w >> 16) << 32 | b.z));
   }
-  __device__ __forceinline__ const PetscScalar *Value(int row, unsigned int k) const { return (row < border ? first : second) + k; }
+  __device__ __forceinline__ const Stored *Value(int row, unsigned int k) const { return (row < border ? first : second) + k; }
 };
 
 /* Up to 32 pieces into registers, by loads of consecutive words. */
@@ -131,15 +132,16 @@ __device__ __forceinline__ PetscScalar Taken(PetscScalar a)
 }
 
 /* The products of a batch of pieces are added to the sums; all loads come first. */
-template <int Batch, bool Transpose, bool Conjugate>
-__device__ __forceinline__ void AddBatch(const uint2 *stage, int first, int lane, const PetscScalar *values, const PetscScalar *lane_x, PetscScalar (&sums)[ROWS])
+template <int Batch, bool Transpose, bool Conjugate, typename Stored>
+__device__ __forceinline__ void AddBatch(const uint2 *stage, int first, int lane, const Stored *values, const PetscScalar *lane_x, PetscScalar (&sums)[ROWS])
 {
-  PetscScalar v[Batch][ROWS], u[Batch][ROWS];
+  Stored      v[Batch][ROWS];
+  PetscScalar u[Batch][ROWS];
 
 #pragma unroll
   for (int b = 0; b < Batch; b++) {
-    const PieceView<Transpose> piece(stage, first + b, values, lane_x);
-    unsigned int               before = 0;
+    const PieceView<Stored, Transpose> piece(stage, first + b, values, lane_x);
+    unsigned int                       before = 0;
 
 #pragma unroll
     for (int w = 0; w < ROWS; w++) {
@@ -154,7 +156,7 @@ __device__ __forceinline__ void AddBatch(const uint2 *stage, int first, int lane
 #pragma unroll
   for (int b = 0; b < Batch; b++)
 #pragma unroll
-    for (int w = 0; w < ROWS; w++) sums[w] += Taken<Conjugate>(v[b][w]) * u[b][w];
+    for (int w = 0; w < ROWS; w++) sums[w] += Taken<Conjugate>(FromStored(v[b][w])) * u[b][w];
 }
 
 /* alpha times the sums, and z, to y. */
@@ -176,19 +178,19 @@ __device__ __forceinline__ void WriteSums(const MultArguments &a, PetscInt slice
   }
 }
 
-template <int Threads, int Batch, int Resident, bool Transpose, bool Conjugate>
+template <typename Stored, int Threads, int Batch, int Resident, bool Transpose, bool Conjugate>
 __global__ void __launch_bounds__(Threads, Resident / Threads) MultKernel(const MultArguments a)
 {
-  constexpr int      words  = PieceView<Transpose>::words;
-  constexpr int      staged = (PIECES + Batch - 1) / Batch * Batch; // pieces behind the last have no bits
-  __shared__ uint4   stages[Threads / HISPARSE_WARP][(staged * words + 1) / 2];
-  const int          lane = (int)threadIdx.x % HISPARSE_WARP, warp = (int)threadIdx.x / HISPARSE_WARP;
-  const PetscInt     slice = (PetscInt)blockIdx.x * (Threads / HISPARSE_WARP) + warp;
-  uint2 *const       stage = (uint2 *)stages[warp];
-  const uint2       *from;
-  const PetscScalar *values;
-  unsigned int       left;
-  PetscScalar        sums[ROWS] = {};
+  constexpr int    words  = PieceView<Stored, Transpose>::words;
+  constexpr int    staged = (PIECES + Batch - 1) / Batch * Batch; // pieces behind the last have no bits
+  __shared__ uint4 stages[Threads / HISPARSE_WARP][(staged * words + 1) / 2];
+  const int        lane = (int)threadIdx.x % HISPARSE_WARP, warp = (int)threadIdx.x / HISPARSE_WARP;
+  const PetscInt   slice = (PetscInt)blockIdx.x * (Threads / HISPARSE_WARP) + warp;
+  uint2 *const     stage = (uint2 *)stages[warp];
+  const uint2     *from;
+  const Stored    *values;
+  unsigned int     left;
+  PetscScalar      sums[ROWS] = {};
 
   if (slice >= a.num_slices) return; // whole warps
   if constexpr (Transpose) {
@@ -196,13 +198,13 @@ __global__ void __launch_bounds__(Threads, Resident / Threads) MultKernel(const 
 
     left   = __ldg(a.transposed_slices + slice + 1) - begin;
     from   = (const uint2 *)a.pieces + (size_t)begin * words;
-    values = a.values;
+    values = (const Stored *)a.values;
   } else {
     const uint4 s = __ldg((const uint4 *)(a.slices + slice));
 
     left   = s.w;
     from   = (const uint2 *)a.pieces + (size_t)s.z * words;
-    values = a.values + (int64_t)((uint64_t)s.y << 32 | s.x);
+    values = (const Stored *)a.values + (int64_t)((uint64_t)s.y << 32 | s.x);
   }
   for (int k = PIECES * words + lane; k < staged * words; k += HISPARSE_WARP) stage[k] = make_uint2(0, 0);
   while (left > 0) {
@@ -266,15 +268,15 @@ PetscErrorCode PreferL1(const void *kernel, int threads, bool *asked)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-template <int Threads, int Batch, int Resident, bool Transpose, bool Conjugate>
+template <typename Stored, int Threads, int Batch, int Resident, bool Transpose, bool Conjugate>
 PetscErrorCode Launch(const MultArguments &a, cudaStream_t stream)
 {
   static bool asked = false;
 
   PetscFunctionBegin;
   if (a.num_slices == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PreferL1((const void *)MultKernel<Threads, Batch, Resident, Transpose, Conjugate>, Threads, &asked));
-  MultKernel<Threads, Batch, Resident, Transpose, Conjugate><<<DCSRNumBlocks((PetscCount)a.num_slices, Threads / HISPARSE_WARP), Threads, 0, stream>>>(a);
+  PetscCall(PreferL1((const void *)MultKernel<Stored, Threads, Batch, Resident, Transpose, Conjugate>, Threads, &asked));
+  MultKernel<Stored, Threads, Batch, Resident, Transpose, Conjugate><<<DCSRNumBlocks((PetscCount)a.num_slices, Threads / HISPARSE_WARP), Threads, 0, stream>>>(a);
   PetscCallCUDA(cudaGetLastError());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -284,11 +286,18 @@ typedef PetscErrorCode LaunchFn(const MultArguments &, cudaStream_t);
 /* The launchers of a configuration: A x, A^T x, A^H x. */
 struct Entry {
   HiSparseConfig config;
-  LaunchFn      *mult, *transpose, *hermitian;
+  struct {
+    LaunchFn *mult, *transpose, *hermitian;
+  } launch[2]; // by HiSparsePrecision
 };
 
-#define ENTRY(threads, batch, resident) {{threads, batch, resident}, Launch<threads, batch, resident, false, false>, Launch<threads, batch, resident, true, false>, Launch<threads, batch, resident, true, PetscDefined(USE_COMPLEX)>},
+#define LAUNCHERS(Stored, threads, batch, resident) \
+  { \
+    Launch<Stored, threads, batch, resident, false, false>, Launch<Stored, threads, batch, resident, true, false>, Launch<Stored, threads, batch, resident, true, PetscDefined(USE_COMPLEX)> \
+  }
+#define ENTRY(threads, batch, resident) {{threads, batch, resident}, {LAUNCHERS(PetscScalar, threads, batch, resident), LAUNCHERS(StoredSingle, threads, batch, resident)}},
 const Entry entries[] = {HISPARSE_CONFIGS(ENTRY)};
+static_assert(HISPARSE_VALUES_SCALAR == 0 && HISPARSE_VALUES_SINGLE == 1, "Launchers are in this order");
 
 PetscErrorCode FindEntry(const HiSparseConfig *config, const Entry **entry)
 {
@@ -338,7 +347,7 @@ PetscErrorCode RefreshTransposedOverflow(const HiSparseDiagonals *d, HiSparseDia
 
   PetscFunctionBegin;
   if (view.num_nonzeros == 0 || v->transposed_state == wanted) PetscFunctionReturn(PETSC_SUCCESS);
-  view.values = v->values + d->overflow_begin;
+  view.values = v->overflow_values;
   PetscCall(DCSRTransposeNumeric(view, d->permutation, conjugate, v->transposed_values, stream));
   v->transposed_state = wanted;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -402,8 +411,8 @@ PetscErrorCode HiSparseDiagonalsMult(void *structure, void *values, PetscScalar 
 
   PetscFunctionBegin;
   PetscCall(FindEntry(&d->config, &entry));
-  PetscCall(entry->mult(a, stream));
-  PetscCall(AddOverflowProduct(&d->overflow, PetscSafePointerPlusOffset(v->values, d->overflow_begin), alpha, x, y, stream));
+  PetscCall(entry->launch[v->precision].mult(a, stream));
+  PetscCall(AddOverflowProduct(&d->overflow, v->overflow_values, alpha, x, y, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -437,7 +446,7 @@ PetscErrorCode HiSparseDiagonalsMultTranspose(void *structure, void *values, Pet
   PetscFunctionBegin;
   if (!PetscDefined(USE_COMPLEX)) conjugate = PETSC_FALSE;
   PetscCall(FindEntry(&d->config, &entry));
-  PetscCall((conjugate ? entry->hermitian : entry->transpose)(d->num_transposed_parts > 0 ? parts : slices, stream));
+  PetscCall((conjugate ? entry->launch[v->precision].hermitian : entry->launch[v->precision].transpose)(d->num_transposed_parts > 0 ? parts : slices, stream));
   if (d->num_transposed_parts > 0) PetscCallCUDA(cub::DeviceFor::Bulk(d->num_columns, AddParts{d->transposed_slice_parts, d->part_sums, z, y, alpha}, stream));
   PetscCall(RefreshTransposedOverflow(d, v, conjugate, stream));
   PetscCall(AddOverflowProduct(&d->transposed_overflow, v->transposed_values, alpha, x, y, stream));

@@ -13,15 +13,15 @@ namespace
 #define NORMS_THREADS 256
 
 /* The sum of absolute values of a row or of a column. Out is PetscReal or PetscScalar. */
-template <typename Out>
+template <typename Stored, typename Out>
 struct SumAbsolute {
   using Result = PetscReal;
-  const PetscScalar *values;
-  PetscReal          alpha;
-  Out               *sums;
+  const Stored *values;
+  PetscReal     alpha;
+  Out          *sums;
 
   __device__ Result Begin() const { return 0; }
-  __device__ void   Visit(PetscInt, PetscInt, PetscCount place, Result &sum) const { sum += AbsoluteValue(values[place]); }
+  __device__ void   Visit(PetscInt, PetscInt, PetscCount place, Result &sum) const { sum += AbsoluteValue(FromStored(values[place])); }
   __device__ void   Store(PetscInt k, Result sum) const { sums[k] = Out(alpha * sum); }
 };
 
@@ -75,6 +75,39 @@ cleanup:
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Over the pieces: the sums of rows, those of columns, and of all squares, on the host. */
+template <typename Stored>
+PetscErrorCode SumRows(const HiSparseDiagonals *A, const HiSparseDiagonalsValues *v, PetscReal alpha, PetscScalar *sums, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  PetscCall(VisitRows(A, SumAbsolute<Stored, PetscScalar>{(const Stored *)v->values, alpha, sums}, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+template <typename Stored>
+PetscErrorCode SumColumns(const HiSparseDiagonals *A, const HiSparseDiagonalsValues *v, PetscReal alpha, PetscReal *sums, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  PetscCall(VisitColumns(A, SumAbsolute<Stored, PetscReal>{(const Stored *)v->values, alpha, sums}, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+struct SquaredStored {
+  template <typename Stored>
+  __device__ PetscReal operator()(Stored value) const
+  {
+    return SquaredValue()(FromStored(value));
+  }
+};
+
+template <typename Stored>
+PetscErrorCode SumSquares(const HiSparseDiagonals *A, const HiSparseDiagonalsValues *v, PetscReal *sum, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  PetscCall(ReduceToHost(A->used_values, (const Stored *)v->values, AddReals(), SquaredStored(), stream, sum));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 } // namespace
 
 /*
@@ -99,7 +132,7 @@ PetscErrorCode HiSparseDiagonalsRowSumAbs(void *structure, void *values, PetscRe
   const HiSparseDiagonalsValues *v = (const HiSparseDiagonalsValues *)values;
 
   PetscFunctionBegin;
-  PetscCall(VisitRows(A, SumAbsolute<PetscScalar>{v->values, alpha, sums}, stream));
+  PetscCall(HISPARSE_WITH_STORED(v, SumRows, A, v, alpha, sums, stream));
   PetscCall(AddOverflow(OverflowView(A, v), A->overflow.rows, alpha, sums, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -127,7 +160,7 @@ PetscErrorCode HiSparseDiagonalsColumnSumsAbs(void *structure, void *values, Pet
 
   PetscFunctionBegin;
   PetscCall(HiSparseDiagonalsTransposeCreate(A, stream));
-  PetscCall(VisitColumns(A, SumAbsolute<PetscReal>{v->values, alpha, sums}, stream));
+  PetscCall(HISPARSE_WITH_STORED(v, SumColumns, A, v, alpha, sums, stream));
   PetscCall(AddTransposedOverflow(A, v, alpha, sums, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -150,7 +183,7 @@ PetscErrorCode HiSparseDiagonalsNormFrobeniusSquared(void *structure, void *valu
   PetscReal                      more = 0;
 
   PetscFunctionBegin;
-  PetscCall(ReduceToHost(A->used_values, v->values, AddReals(), SquaredValue(), stream, norm2));
+  PetscCall(HISPARSE_WITH_STORED(v, SumSquares, A, v, norm2, stream));
   if (A->overflow.view.num_rows > 0) PetscCall(DCSRNormFrobeniusSquared(OverflowView(A, v), stream, &more));
   *norm2 += more;
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -32,7 +32,8 @@ struct ValuesArguments {
   const HiSparseSlice *slices;
   const HiSparsePiece *pieces;
   OverflowArguments    overflow;
-  PetscScalar         *values, *overflow_values;
+  void                *values; // of pieces, of the kernel's type
+  PetscScalar         *overflow_values;
   PetscScalar          alpha; // of values on their way to CSR
   bool                 scaled;
   PetscInt             num_rows;
@@ -110,13 +111,13 @@ __device__ __forceinline__ Quarter FindQuarter(const ValuesArguments &a)
 }
 
 /* The values of CSR to their places. */
-template <bool Overflow>
+template <typename Stored, bool Overflow>
 __global__ void __launch_bounds__(THREADS) SetValuesKernel(const ValuesArguments a)
 {
   extern __shared__ uint4 shared[];
   const Quarter           q       = FindQuarter(a);
   const HiSparseSlice     s       = a.slices[q.slice];
-  PetscScalar            *to      = a.values + s.values;
+  Stored                 *to      = (Stored *)a.values + s.values;
   const PetscScalar      *next    = a.csr_values + q.begin;
   OverflowRow             outside = {0, 0};
 
@@ -141,7 +142,7 @@ __global__ void __launch_bounds__(THREADS) SetValuesKernel(const ValuesArguments
       if (mask >> q.lane & 1u) {
         if (Overflow)
           for (; outside.begin < outside.end && a.overflow.columns[outside.begin] < column; outside.begin++) a.overflow_values[outside.begin] = *next++;
-        to[place + __popc(mask & LowerLanes(q.lane))] = *next++;
+        to[place + __popc(mask & LowerLanes(q.lane))] = ToStored<Stored>(*next++);
       }
     }
   }
@@ -196,12 +197,12 @@ __device__ __forceinline__ void AddOutside(const ValuesArguments &a, OverflowRow
 }
 
 /* All entries of the warp's rows, in the order of their columns. */
-template <bool Overflow, bool Columns, bool Values>
+template <typename Stored, bool Overflow, bool Columns, bool Values>
 __device__ __forceinline__ void WriteRows(const ValuesArguments &a, const Quarter &q, RowWriter<Columns, Values> writer)
 {
   constexpr int       batch   = 8; // loads under way
   const HiSparseSlice s       = a.slices[q.slice];
-  const PetscScalar  *from    = a.values + s.values;
+  const Stored       *from    = (const Stored *)a.values + s.values;
   OverflowRow         outside = {0, 0};
 
   if (Overflow && q.row < a.num_rows) outside = FindOverflowRow(a.overflow, q.slice, q.row);
@@ -212,7 +213,7 @@ __device__ __forceinline__ void WriteRows(const ValuesArguments &a, const Quarte
     own.Load(a.pieces + s.first_piece, p + q.lane, s.num_pieces, q.word);
 #pragma unroll 1
     for (int k = 0; k < n; k += batch) { // pieces behind the last have no bits
-      PetscScalar  value[batch];
+      Stored       value[batch];
       unsigned int has = 0;
 
 #pragma unroll
@@ -229,7 +230,7 @@ __device__ __forceinline__ void WriteRows(const ValuesArguments &a, const Quarte
 
         if (has >> b & 1u) {
           if (Overflow) AddOutside(a, &outside, column, &writer);
-          writer.Add(column, Values ? Scaled(a, value[b]) : PetscScalar(0));
+          writer.Add(column, Values ? Scaled(a, FromStored(value[b])) : PetscScalar(0));
         }
       }
     }
@@ -245,7 +246,7 @@ __device__ __forceinline__ void CopyFromShared(T *to, const T *from, PetscCount 
 }
 
 /* CSR's columns and values, as they are wanted. */
-template <bool Overflow, bool Columns, bool Values>
+template <typename Stored, bool Overflow, bool Columns, bool Values>
 __global__ void __launch_bounds__(THREADS) GetCSRKernel(const ValuesArguments a)
 {
   extern __shared__ uint4 shared[];
@@ -254,10 +255,10 @@ __global__ void __launch_bounds__(THREADS) GetCSRKernel(const ValuesArguments a)
   int32_t                *columns = (int32_t *)((PetscScalar *)shared + (Values ? (size_t)WARPS * a.staged : 0)) + (size_t)q.word * a.staged;
 
   if (q.n > (PetscCount)a.staged) {
-    WriteRows<Overflow, Columns, Values>(a, q, {a.csr_columns + q.begin, a.csr_values + q.begin});
+    WriteRows<Stored, Overflow, Columns, Values>(a, q, {a.csr_columns + q.begin, a.csr_values + q.begin});
     return;
   }
-  WriteRows<Overflow, Columns, Values>(a, q, {columns + q.before, values + q.before});
+  WriteRows<Stored, Overflow, Columns, Values>(a, q, {columns + q.before, values + q.before});
   __syncwarp();
   if (Columns) CopyFromShared(a.csr_columns + q.first, columns, q.n, q.lane);
   if (Values) CopyFromShared(a.csr_values + q.first, values, q.n, q.lane);
@@ -284,13 +285,30 @@ PetscErrorCode Launch(ValuesKernel *kernel, const HiSparseDiagonals *d, size_t e
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-template <bool Overflow>
+template <typename Stored>
+PetscErrorCode LaunchSetValues(const HiSparseDiagonals *d, const ValuesArguments &a, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  PetscCall(Launch(d->overflow_slices != NULL ? SetValuesKernel<Stored, true> : SetValuesKernel<Stored, false>, d, sizeof(PetscScalar), a, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+template <typename Stored, bool Overflow>
+PetscErrorCode LaunchGetCSRRows(const HiSparseDiagonals *d, PetscBool columns, PetscBool values, const ValuesArguments &a, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  if (columns && values) PetscCall(Launch(GetCSRKernel<Stored, Overflow, true, true>, d, sizeof(PetscScalar) + sizeof(int32_t), a, stream));
+  else if (columns) PetscCall(Launch(GetCSRKernel<Stored, Overflow, true, false>, d, sizeof(int32_t), a, stream));
+  else if (values) PetscCall(Launch(GetCSRKernel<Stored, Overflow, false, true>, d, sizeof(PetscScalar), a, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+template <typename Stored>
 PetscErrorCode LaunchGetCSR(const HiSparseDiagonals *d, PetscBool columns, PetscBool values, const ValuesArguments &a, cudaStream_t stream)
 {
   PetscFunctionBegin;
-  if (columns && values) PetscCall(Launch(GetCSRKernel<Overflow, true, true>, d, sizeof(PetscScalar) + sizeof(int32_t), a, stream));
-  else if (columns) PetscCall(Launch(GetCSRKernel<Overflow, true, false>, d, sizeof(int32_t), a, stream));
-  else if (values) PetscCall(Launch(GetCSRKernel<Overflow, false, true>, d, sizeof(PetscScalar), a, stream));
+  if (d->overflow_slices != NULL) PetscCall((LaunchGetCSRRows<Stored, true>(d, columns, values, a, stream)));
+  else PetscCall((LaunchGetCSRRows<Stored, false>(d, columns, values, a, stream)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -305,7 +323,7 @@ ValuesArguments MakeArguments(const HiSparseDiagonals *d, const HiSparseDiagonal
   a.overflow.rows    = d->overflow.rows;
   a.overflow.slices  = d->overflow_slices;
   a.values           = v->values;
-  a.overflow_values  = v->values + d->overflow_begin;
+  a.overflow_values  = v->overflow_values;
   a.alpha            = alpha;
   a.scaled           = alpha != PetscScalar(1.0);
   a.num_rows         = d->num_rows;
@@ -338,6 +356,8 @@ PetscErrorCode RowOffsets(const HiSparseDiagonals *d, const ValuesArguments &a, 
 . csr       - compact CSR of the same structure
 - stream    - asynchronous on it
 
+  Note: values of pieces are rounded when they are stored in single precision.
+
   Cost: a read and a write of the values, and a read of the pieces.
 */
 PetscErrorCode HiSparseDiagonalsSetValues(void *structure, void *values, DCSRView csr, cudaStream_t stream)
@@ -348,7 +368,7 @@ PetscErrorCode HiSparseDiagonalsSetValues(void *structure, void *values, DCSRVie
 
   PetscFunctionBegin;
   v->transposed_state = HISPARSE_TRANSPOSED_STALE;
-  PetscCall(Launch(d->overflow_slices != NULL ? SetValuesKernel<true> : SetValuesKernel<false>, d, sizeof(PetscScalar), a, stream));
+  PetscCall(HISPARSE_WITH_STORED(v, LaunchSetValues, d, a, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -370,11 +390,12 @@ PetscErrorCode HiSparseDiagonalsSetValues(void *structure, void *values, DCSRVie
 */
 PetscErrorCode HiSparseDiagonalsGetCSR(void *structure, void *values, PetscScalar alpha, PetscBool with_structure, PetscBool with_values, DCSRView csr, cudaStream_t stream)
 {
-  const HiSparseDiagonals *d = (const HiSparseDiagonals *)structure;
-  ValuesArguments          a = MakeArguments(d, (const HiSparseDiagonalsValues *)values, alpha, csr);
+  const HiSparseDiagonals       *d = (const HiSparseDiagonals *)structure;
+  const HiSparseDiagonalsValues *v = (const HiSparseDiagonalsValues *)values;
+  const ValuesArguments          a = MakeArguments(d, v, alpha, csr);
 
   PetscFunctionBegin;
   if (with_structure) PetscCall(csr.wide ? RowOffsets<int64_t>(d, a, stream) : RowOffsets<int32_t>(d, a, stream));
-  PetscCall(d->overflow_slices != NULL ? LaunchGetCSR<true>(d, with_structure, with_values, a, stream) : LaunchGetCSR<false>(d, with_structure, with_values, a, stream));
+  PetscCall(HISPARSE_WITH_STORED(v, LaunchGetCSR, d, with_structure, with_values, a, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

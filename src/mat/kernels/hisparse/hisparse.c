@@ -1,9 +1,11 @@
 /*
-  A second way to store a sequential matrix: creation, copies that share, the scale factor, and the calls of the format's functions (hisparseimpl.h).
+  A second way to store a sequential matrix: creation, copies that share, the scale factor, the flag of transposed ones, and the calls of the format's functions (hisparseimpl.h).
 */
 #include "hisparseimpl.h"
+#include <petscsparsecuda/transpose.h>
 
-const char *const HiSparseFormats[] = {"auto", "diagonals", "windows", "csr", "HiSparseFormat", "HISPARSE_", NULL};
+const char *const HiSparseFormats[]    = {"auto", "diagonals", "windows", "csr", "HiSparseFormat", "HISPARSE_", NULL};
+const char *const HiSparsePrecisions[] = {"scalar", "single", "HiSparsePrecision", "HISPARSE_VALUES_", NULL};
 
 static const HiSparseFormatOps *FormatOps(HiSparseFormat format)
 {
@@ -33,7 +35,7 @@ static PetscErrorCode SharedDestroy(HiSparseShared **shared, PetscErrorCode (*de
 }
 
 /* The object of a structure and values of ops, which are its own then; on an error they stay the caller's. */
-static PetscErrorCode Create(DCSRView csr, HiSparseFormat format, void *structure, void *values, HiSparse *hisparse)
+static PetscErrorCode Create(DCSRView csr, HiSparseFormat format, HiSparsePrecision precision, void *structure, void *values, HiSparse *hisparse)
 {
   HiSparse       h;
   PetscErrorCode ierr;
@@ -43,6 +45,7 @@ static PetscErrorCode Create(DCSRView csr, HiSparseFormat format, void *structur
   PetscCallGoto(ierr, failed, SharedCreate(structure, &h->structure));
   PetscCallGoto(ierr, failed, SharedCreate(values, &h->values));
   h->format       = format;
+  h->precision    = precision;
   h->ops          = FormatOps(format);
   h->num_rows     = csr.num_rows;
   h->num_columns  = csr.num_columns;
@@ -60,9 +63,10 @@ failed:
   HiSparseCreate - a matrix in one of the formats that are smaller than CSR
 
   Input Parameters:
-+ csr    - compact, columns of a row sorted, with values; is not needed afterwards
-. format - HISPARSE_AUTO: the rule chooses; HISPARSE_DIAGONALS, HISPARSE_WINDOWS: this one, when it fits the matrix at all; HISPARSE_CSR: none
-- stream - synchronizes it
++ csr       - compact, columns of a row sorted, with values; is not needed afterwards
+. format    - HISPARSE_AUTO: the rule chooses; HISPARSE_DIAGONALS, HISPARSE_WINDOWS: this one, when it fits the matrix at all; HISPARSE_CSR: none
+. precision - HISPARSE_VALUES_SINGLE: values on diagonals are rounded to single precision; the other formats do not know it
+- stream    - synchronizes it
 
   Output Parameter:
 . hisparse - NULL when CSR is as good, and after an error; free it with HiSparseDestroy()
@@ -71,7 +75,7 @@ failed:
 
   Cost: a read of the columns, and of the values, and a write of what is made.
 */
-PetscErrorCode HiSparseCreate(DCSRView csr, HiSparseFormat format, cudaStream_t stream, HiSparse *hisparse)
+PetscErrorCode HiSparseCreate(DCSRView csr, HiSparseFormat format, HiSparsePrecision precision, cudaStream_t stream, HiSparse *hisparse)
 {
   const HiSparseFormatOps *ops;
   void                    *structure = NULL, *values = NULL;
@@ -82,12 +86,12 @@ PetscErrorCode HiSparseCreate(DCSRView csr, HiSparseFormat format, cudaStream_t 
   PetscCheck(csr.row_offsets != NULL || csr.segments == NULL, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE, "Only compact storage has a second format, call DCSRDefragment() first");
   PetscCheck(csr.values != NULL || csr.num_nonzeros == 0, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE, "The matrix has structure only, it has no values for a second format");
   if (csr.num_nonzeros == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  if (format == HISPARSE_AUTO) PetscCall(HiSparseRuleApply(csr, stream, &format));
+  if (format == HISPARSE_AUTO) PetscCall(HiSparseRuleApply(csr, precision, stream, &format));
   ops = FormatOps(format);
   if (ops == NULL) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(ops->create(csr, stream, &structure, &values));
+  PetscCall(ops->create(csr, precision, stream, &structure, &values));
   if (structure == NULL) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCallGoto(ierr, failed, Create(csr, format, structure, values, hisparse));
+  PetscCallGoto(ierr, failed, Create(csr, format, precision, structure, values, hisparse));
   PetscFunctionReturn(PETSC_SUCCESS);
 failed:
   PetscCall(ops->valuesdestroy(&values, stream));
@@ -142,8 +146,11 @@ PetscErrorCode HiSparseDuplicate(HiSparse hisparse, PETSC_UNUSED cudaStream_t st
 PetscErrorCode HiSparseGetInfo(HiSparse hisparse, HiSparseInfo *info)
 {
   PetscFunctionBegin;
+  info->precision = HISPARSE_VALUES_SCALAR;
   PetscCall(hisparse->ops->getinfo(hisparse->structure->data, hisparse->values->data, info));
-  info->format = hisparse->format;
+  info->format       = hisparse->format;
+  info->num_nonzeros = hisparse->num_nonzeros;
+  info->transposed   = hisparse->transposed;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -238,17 +245,41 @@ static PetscErrorCode WriteCSRValues(HiSparse h, void *values, const DCSRView *c
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* New values for a transposed matrix. It is made again, as it is seen, so that later values come without a transpose; where its rows do not fit the format, CSR is transposed each time. */
+static PetscErrorCode SetTransposedValues(HiSparse h, DCSRView csr, cudaStream_t stream)
+{
+  HiSparse           again;
+  struct _n_HiSparse old = *h;
+  DCSRView           stored;
+  PetscErrorCode     ierr;
+
+  PetscFunctionBegin;
+  PetscCall(HiSparseCreate(csr, h->format, h->precision, stream, &again));
+  if (again != NULL) {
+    *h     = *again;
+    *again = old;
+    PetscCall(HiSparseDestroy(&again, stream));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(DCSRTransposeCreate(csr, PETSC_TRUE, PETSC_FALSE, stream, &stored));
+  ierr = OwnValues(h, PETSC_FALSE, WriteCSRValues, &stored, stream);
+  PetscCall(DCSRViewFree(&stored, stream));
+  PetscCall(ierr);
+  h->scale = 1.0;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
   HiSparseSetValues - new values from CSR
 
   Input Parameters:
 + hisparse - the matrix
 . csr      - compact CSR of the structure that it was made of, with values
-- stream   - asynchronous on it
+- stream   - asynchronous on it, but for transposed matrices
 
-  Errors: PETSC_ERR_MEM when values were shared; PETSC_ERR_PLIB for another number of rows, columns or entries.
+  Errors: PETSC_ERR_MEM when values were shared, and for transposed matrices; PETSC_ERR_PLIB for another number of rows, columns or entries.
 
-  Cost: a read and a write of the values.
+  Cost: a read and a write of the values. A transposed matrix is made again, without the flag.
 */
 PetscErrorCode HiSparseSetValues(HiSparse hisparse, DCSRView csr, cudaStream_t stream)
 {
@@ -256,6 +287,10 @@ PetscErrorCode HiSparseSetValues(HiSparse hisparse, DCSRView csr, cudaStream_t s
   PetscCheck(csr.num_rows == hisparse->num_rows && csr.num_columns == hisparse->num_columns && csr.num_nonzeros == hisparse->num_nonzeros, PETSC_COMM_SELF, PETSC_ERR_PLIB,
              "CSR with %" PetscInt_FMT " rows, %" PetscInt_FMT " columns, %" PetscCount_FMT " entries has no values for a matrix with %" PetscInt_FMT ", %" PetscInt_FMT ", %" PetscCount_FMT "; make the matrix again", csr.num_rows, csr.num_columns,
              csr.num_nonzeros, hisparse->num_rows, hisparse->num_columns, hisparse->num_nonzeros);
+  if (hisparse->transposed) {
+    PetscCall(SetTransposedValues(hisparse, csr, stream));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscCall(OwnValues(hisparse, PETSC_FALSE, WriteCSRValues, &csr, stream));
   hisparse->scale = 1.0;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -279,7 +314,8 @@ PetscErrorCode HiSparseGetCSR(HiSparse hisparse, PetscBool structure, PetscBool 
   PetscCheck(csr.num_rows == hisparse->num_rows && csr.num_columns == hisparse->num_columns && csr.num_nonzeros == hisparse->num_nonzeros, PETSC_COMM_SELF, PETSC_ERR_PLIB,
              "CSR with %" PetscInt_FMT " rows, %" PetscInt_FMT " columns, %" PetscCount_FMT " entries has no room for a matrix with %" PetscInt_FMT ", %" PetscInt_FMT ", %" PetscCount_FMT "; allocate it in these sizes", csr.num_rows, csr.num_columns,
              csr.num_nonzeros, hisparse->num_rows, hisparse->num_columns, hisparse->num_nonzeros);
-  if (structure || values) PetscCall(hisparse->ops->getcsr(hisparse->structure->data, hisparse->values->data, hisparse->scale, structure, values, csr, stream));
+  if (hisparse->transposed) PetscCall(HiSparseTransposedGetCSR(hisparse, structure, values, csr, stream));
+  else if (structure || values) PetscCall(hisparse->ops->getcsr(hisparse->structure->data, hisparse->values->data, hisparse->scale, structure, values, csr, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -296,7 +332,7 @@ PetscErrorCode HiSparseGetCSR(HiSparse hisparse, PetscBool structure, PetscBool 
 PetscErrorCode HiSparsePrepare(HiSparse hisparse, PetscBool transpose, cudaStream_t stream)
 {
   PetscFunctionBegin;
-  PetscCall(hisparse->ops->prepare(hisparse->structure->data, hisparse->values->data, transpose, stream));
+  PetscCall(hisparse->ops->prepare(hisparse->structure->data, hisparse->values->data, (PetscBool)(transpose != hisparse->transposed), stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -318,7 +354,8 @@ PetscErrorCode HiSparseMult(HiSparse hisparse, const PetscScalar x[], const Pets
 {
   PetscFunctionBegin;
   PetscCall(HiSparsePrepare(hisparse, PETSC_FALSE, stream));
-  PetscCall(hisparse->ops->mult(hisparse->structure->data, hisparse->values->data, hisparse->scale, x, z, y, stream));
+  if (hisparse->transposed) PetscCall(hisparse->ops->multtranspose(hisparse->structure->data, hisparse->values->data, hisparse->scale, PETSC_FALSE, x, z, y, stream));
+  else PetscCall(hisparse->ops->mult(hisparse->structure->data, hisparse->values->data, hisparse->scale, x, z, y, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -341,7 +378,9 @@ PetscErrorCode HiSparseMultTranspose(HiSparse hisparse, PetscBool conjugate, con
 {
   PetscFunctionBegin;
   PetscCall(HiSparsePrepare(hisparse, PETSC_TRUE, stream));
-  PetscCall(hisparse->ops->multtranspose(hisparse->structure->data, hisparse->values->data, conjugate ? PetscConj(hisparse->scale) : hisparse->scale, conjugate, x, z, y, stream));
+  if (!hisparse->transposed) PetscCall(hisparse->ops->multtranspose(hisparse->structure->data, hisparse->values->data, conjugate ? PetscConj(hisparse->scale) : hisparse->scale, conjugate, x, z, y, stream));
+  else if (conjugate && PetscDefined(USE_COMPLEX)) PetscCall(HiSparseTransposedMultHermitian(hisparse, x, z, y, stream));
+  else PetscCall(hisparse->ops->mult(hisparse->structure->data, hisparse->values->data, hisparse->scale, x, z, y, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -417,7 +456,7 @@ PetscErrorCode HiSparseDiagonalScale(HiSparse hisparse, const PetscScalar left[]
   PetscFunctionBegin;
   if (left == NULL && right == NULL) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(ChangeValues(hisparse, stream));
-  PetscCall(hisparse->ops->diagonalscale(hisparse->structure->data, hisparse->values->data, left, right, stream));
+  PetscCall(hisparse->ops->diagonalscale(hisparse->structure->data, hisparse->values->data, hisparse->transposed ? right : left, hisparse->transposed ? left : right, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -432,8 +471,11 @@ PetscErrorCode HiSparseGetDiagonal(HiSparse hisparse, PetscScalar diagonal[], cu
 /* HiSparseCountMissingDiagonal - how many of the first n rows have no diagonal entry; synchronizes */
 PetscErrorCode HiSparseCountMissingDiagonal(HiSparse hisparse, PetscCount n, cudaStream_t stream, PetscCount *missing)
 {
+  const PetscCount inside = PetscMin(n, hisparse->transposed ? (PetscCount)hisparse->num_columns : n); // what is stored has no other rows
+
   PetscFunctionBegin;
-  PetscCall(hisparse->ops->countmissingdiagonal(hisparse->structure->data, n, stream, missing));
+  PetscCall(hisparse->ops->countmissingdiagonal(hisparse->structure->data, inside, stream, missing));
+  *missing += n - inside;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -470,7 +512,7 @@ PetscErrorCode HiSparseNormFrobeniusSquared(HiSparse hisparse, cudaStream_t stre
 PetscErrorCode HiSparseNormOne(HiSparse hisparse, cudaStream_t stream, PetscReal *norm)
 {
   PetscFunctionBegin;
-  PetscCall(hisparse->ops->normone(hisparse->structure->data, hisparse->values->data, stream, norm));
+  PetscCall((hisparse->transposed ? hisparse->ops->norminfinity : hisparse->ops->normone)(hisparse->structure->data, hisparse->values->data, stream, norm));
   *norm *= PetscAbsScalar(hisparse->scale);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -479,7 +521,7 @@ PetscErrorCode HiSparseNormOne(HiSparse hisparse, cudaStream_t stream, PetscReal
 PetscErrorCode HiSparseNormInfinity(HiSparse hisparse, cudaStream_t stream, PetscReal *norm)
 {
   PetscFunctionBegin;
-  PetscCall(hisparse->ops->norminfinity(hisparse->structure->data, hisparse->values->data, stream, norm));
+  PetscCall((hisparse->transposed ? hisparse->ops->normone : hisparse->ops->norminfinity)(hisparse->structure->data, hisparse->values->data, stream, norm));
   *norm *= PetscAbsScalar(hisparse->scale);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -488,7 +530,8 @@ PetscErrorCode HiSparseNormInfinity(HiSparse hisparse, cudaStream_t stream, Pets
 PetscErrorCode HiSparseRowSumAbs(HiSparse hisparse, PetscScalar sums[], cudaStream_t stream)
 {
   PetscFunctionBegin;
-  PetscCall(hisparse->ops->rowsumabs(hisparse->structure->data, hisparse->values->data, PetscAbsScalar(hisparse->scale), sums, stream));
+  if (hisparse->transposed) PetscCall(HiSparseTransposedRowSumAbs(hisparse, sums, stream));
+  else PetscCall(hisparse->ops->rowsumabs(hisparse->structure->data, hisparse->values->data, PetscAbsScalar(hisparse->scale), sums, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -496,7 +539,8 @@ PetscErrorCode HiSparseRowSumAbs(HiSparse hisparse, PetscScalar sums[], cudaStre
 PetscErrorCode HiSparseColumnSumsAbs(HiSparse hisparse, PetscReal sums[], cudaStream_t stream)
 {
   PetscFunctionBegin;
-  PetscCall(hisparse->ops->columnsumsabs(hisparse->structure->data, hisparse->values->data, PetscAbsScalar(hisparse->scale), sums, stream));
+  if (hisparse->transposed) PetscCall(HiSparseTransposedColumnSumsAbs(hisparse, sums, stream));
+  else PetscCall(hisparse->ops->columnsumsabs(hisparse->structure->data, hisparse->values->data, PetscAbsScalar(hisparse->scale), sums, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -21,13 +21,13 @@ typedef struct {
   Functions that write values are called when nobody else has them (hisparse.c copies first).
 */
 typedef struct {
-  /* *structure and *values NULL: the format does not fit the matrix. csr is compact, has values, rows sorted by column, and at least one entry. May synchronize */
-  PetscErrorCode (*create)(DCSRView csr, cudaStream_t stream, void **structure, void **values);
+  /* *structure and *values NULL: the format does not fit the matrix. csr is compact, has values, rows sorted by column, and at least one entry. precision is of the values, where the format has a choice. May synchronize */
+  PetscErrorCode (*create)(DCSRView csr, HiSparsePrecision precision, cudaStream_t stream, void **structure, void **values);
   PetscErrorCode (*structuredestroy)(void **structure, cudaStream_t stream);                      /* *structure is NULL afterwards, and may be before */
   PetscErrorCode (*valuescreate)(void *structure, cudaStream_t stream, void **values);            /* not initialized; *values NULL after an error */
   PetscErrorCode (*valuescopy)(void *structure, const void *from, void *to, cudaStream_t stream); /* all values; both are values of this structure */
   PetscErrorCode (*valuesdestroy)(void **values, cudaStream_t stream);                            /* *values is NULL afterwards, and may be before */
-  PetscErrorCode (*getinfo)(void *structure, void *values, HiSparseInfo *info);                   /* all fields but format */
+  PetscErrorCode (*getinfo)(void *structure, void *values, HiSparseInfo *info);                   /* bytes and numbers of pieces and others; precision is HISPARSE_VALUES_SCALAR before */
   PetscErrorCode (*setvalues)(void *structure, void *values, DCSRView csr, cudaStream_t stream);  /* all values, from compact CSR of the same structure */
   PetscErrorCode (*getcsr)(void *structure, void *values, PetscScalar alpha, PetscBool with_structure, PetscBool with_values, DCSRView csr, cudaStream_t stream);
 
@@ -44,7 +44,7 @@ typedef struct {
   /* New ones: a structure that somebody else has is copied first. grow() is called when nobody else has structure and values, and with new entries in the lookup; *done PETSC_FALSE: the structure has to be made again. Both may be NULL */
   PetscErrorCode (*structurecopy)(void *structure, cudaStream_t stream, void **copy); /* without what products made; the values fit both. *copy NULL after an error */
   PetscErrorCode (*grow)(void *structure, void *values, const DCSRBatch *batch, DCSRLookup *lookup, InsertMode mode, cudaStream_t stream, PetscBool *done);
-  PetscErrorCode (*samestructure)(void *structure, void *other, cudaStream_t stream, PetscBool *same);
+  PetscErrorCode (*sameplaces)(const void *structure, const void *other, cudaStream_t stream, PetscBool *same);
 
   /* Entry by entry, as the functions of entries.h. Those that write values */
   PetscErrorCode (*scale)(void *structure, void *values, PetscScalar alpha, cudaStream_t stream); /* multiplies all values */
@@ -62,13 +62,20 @@ typedef struct {
   PetscErrorCode (*norminfinity)(void *structure, void *values, cudaStream_t stream, PetscReal *norm);
   PetscErrorCode (*rowsumabs)(void *structure, void *values, PetscReal alpha, PetscScalar sums[], cudaStream_t stream);   /* alpha: absolute value of the scale factor, also in the next one; sums [rows] */
   PetscErrorCode (*columnsumsabs)(void *structure, void *values, PetscReal alpha, PetscReal sums[], cudaStream_t stream); /* sums [columns] */
+
+  /* Sums; the format has all three of them or NULL */
+  PetscErrorCode (*samestructure)(const void *structure, const void *other, cudaStream_t stream, PetscBool *same);                                                 /* synchronizes */
+  PetscErrorCode (*addvalues)(const void *structure, PetscScalar alpha, const void *values, PetscScalar beta, const void *others, void *sum, cudaStream_t stream); /* sum = alpha values + beta others; may be one of them */
+  /* alpha (structure, values) + beta (other, other_values); num_nonzeros -1: cannot be done. When the sum has the structure of the first term, that is *sum_structure, and with overwrite its values may be *sum_values. Synchronizes */
+  PetscErrorCode (*unite)(void *structure, void *values, PetscScalar alpha, const void *other, const void *other_values, PetscScalar beta, PetscCount max_nonzeros, PetscBool overwrite, cudaStream_t stream, void **sum_structure, void **sum_values,
+                          PetscCount *num_nonzeros);
 } HiSparseFormatOps;
 
 PETSC_INTERN const HiSparseFormatOps HiSparseFormatDiagonals; /* diagonals.c */
 PETSC_INTERN const HiSparseFormatOps HiSparseFormatWindows;   /* windows.c */
 
 /* The format that pays, HISPARSE_CSR when none does (rule.c). csr as in HiSparseCreate(), with at least one entry; synchronizes. */
-PETSC_INTERN PetscErrorCode HiSparseRuleApply(DCSRView csr, cudaStream_t stream, HiSparseFormat *format);
+PETSC_INTERN PetscErrorCode HiSparseRuleApply(DCSRView csr, HiSparsePrecision precision, cudaStream_t stream, HiSparseFormat *format);
 
 /* What the rule counts (sample.cu): in slices of 128 rows, and in blocks of consecutive nonzeros, that are spread evenly over the matrix; all of them when there are few. */
 typedef struct {
@@ -88,12 +95,14 @@ typedef struct {
 } HiSparseShared;
 
 struct _n_HiSparse {
-  HiSparseFormat           format; /* HISPARSE_DIAGONALS or HISPARSE_WINDOWS */
-  const HiSparseFormatOps *ops;    /* of the format */
-  PetscInt                 num_rows;
+  HiSparseFormat           format;   /* HISPARSE_DIAGONALS or HISPARSE_WINDOWS */
+  HiSparsePrecision        precision;  /* that was asked for; a format that does not know it stores PetscScalar */
+  const HiSparseFormatOps *ops;        /* of the format */
+  PetscInt                 num_rows; /* of the matrix, as num_columns: with transposed, those of the structure the other way round */
   PetscInt                 num_columns;
   PetscCount               num_nonzeros;
-  PetscScalar              scale; /* the matrix is scale times the values */
+  PetscScalar              scale;      /* the matrix is scale times the values */
+  PetscBool                transposed; /* and the transpose of what structure and values say */
   HiSparseShared          *structure;
   HiSparseShared          *values;
 };
@@ -110,6 +119,15 @@ typedef struct {
 } HiSparseArrays;
 PETSC_INTERN PetscErrorCode HiSparseSameArrays(int num, const HiSparseArrays arrays[], cudaStream_t stream, PetscBool *same);
 
+/* A transposed matrix: what takes more than the other function of the format (transposed.c, transposed.cu). Arrays are on the device, work is queued on stream. */
+PETSC_INTERN PetscErrorCode HiSparseTransposedGetCSR(HiSparse hisparse, PetscBool structure, PetscBool values, DCSRView csr, cudaStream_t stream);
+PETSC_INTERN PetscErrorCode HiSparseTransposedMultHermitian(HiSparse hisparse, const PetscScalar x[], const PetscScalar z[], PetscScalar y[], cudaStream_t stream);
+PETSC_INTERN PetscErrorCode HiSparseTransposedRowSumAbs(HiSparse hisparse, PetscScalar sums[], cudaStream_t stream);
+PETSC_INTERN PetscErrorCode HiSparseTransposedColumnSumsAbs(HiSparse hisparse, PetscReal sums[], cudaStream_t stream);
+PETSC_INTERN PetscErrorCode HiSparseConjugateVector(PetscCount n, const PetscScalar x[], PetscScalar y[], cudaStream_t stream); /* y = conj(x), x may be y */
+PETSC_INTERN PetscErrorCode HiSparseScalarsFromReals(PetscCount n, const PetscReal x[], PetscScalar y[], cudaStream_t stream);
+PETSC_INTERN PetscErrorCode HiSparseRealsFromScalars(PetscCount n, const PetscScalar x[], PetscReal y[], cudaStream_t stream); /* the real parts */
+
 /*
   The format of masked diagonals.
 
@@ -117,6 +135,8 @@ PETSC_INTERN PetscErrorCode HiSparseSameArrays(int num, const HiSparseArrays arr
   a piece are packed, by ascending row: that of row i is the popcount(bits below i)-th. The pieces of a slice ascend by c0, and so do the columns of a row from piece to piece.
 
   A diagonal with fewer entries in a slice than an eighth of its rows is no piece: its entries lie in the overflow, a CSR matrix of the rows that have such entries.
+
+  Values of pieces are PetscScalar or, on request, single precision. Those of the overflow are always PetscScalar, since DCSR's kernels work on them.
 */
 #define HISPARSE_SLICE_ROWS  128
 #define HISPARSE_SLICE_WORDS 4 /* 32-bit words of a mask */
@@ -162,24 +182,24 @@ typedef struct {
 
 /* Structure. */
 typedef struct {
-  PetscInt         num_rows;
-  PetscInt         num_columns;
-  PetscCount       num_nonzeros;     /* in pieces and in the overflow */
-  PetscCount       num_piece_values; /* in pieces */
-  PetscCount       used_values;      /* places of values that pieces got: num_piece_values, and those that insertion gave up, whose values are 0 */
-  PetscCount       overflow_begin;   /* place of the first value of the overflow, a multiple of 4: used_values, and room for insertion */
-  PetscCount       num_values;       /* overflow_begin + entries of the overflow: length of the array of values */
-  PetscInt         num_slices;       /* of rows */
-  PetscInt         num_column_slices;
-  PetscCount       num_pieces;
-  PetscCount       used_pieces;     /* places of pieces that slices got: num_pieces, and those that insertion gave up */
-  PetscCount       pieces_capacity; /* used_pieces, and room for insertion */
-  PetscCount       num_thin_pieces; /* pieces with few entries that insertion has made */
-  PetscCount       max_quarter;     /* most entries in a quarter of a slice, 32 rows, overflow included, when the structure was made of CSR */
-  HiSparseSlice   *slices;          /* [num_slices]; owned */
-  HiSparsePiece   *pieces;          /* [pieces_capacity] those of a slice behind each other, by c0; owned */
-  HiSparseOverflow overflow;
-  int32_t         *overflow_slices; /* [num_slices + 1] first row of the overflow that is in this slice or behind it; NULL without overflow; owned */
+  HiSparsePrecision precision; /* of all values that are made for this structure; HISPARSE_VALUES_SCALAR with PETSc in single precision */
+  PetscInt          num_rows;
+  PetscInt          num_columns;
+  PetscCount        num_nonzeros;     /* in pieces and in the overflow */
+  PetscCount        num_piece_values; /* in pieces */
+  PetscCount        used_values;      /* places of values that slices got: num_piece_values, and those that insertion gave up, whose values are 0 */
+  PetscCount        values_capacity;  /* used_values, and room for insertion: length of the array of values */
+  PetscInt          num_slices;       /* of rows */
+  PetscInt          num_column_slices;
+  PetscCount        num_pieces;
+  PetscCount        used_pieces;     /* places of pieces that slices got: num_pieces, and those that insertion gave up */
+  PetscCount        pieces_capacity; /* used_pieces, and room for insertion */
+  PetscCount        num_thin_pieces; /* pieces with few entries that insertion has made */
+  PetscCount        max_quarter;     /* most entries in a quarter of a slice, 32 rows, overflow included, when the structure was made */
+  HiSparseSlice    *slices;          /* [num_slices]; owned */
+  HiSparsePiece    *pieces;          /* [pieces_capacity] those of a slice behind each other, by c0; owned */
+  HiSparseOverflow  overflow;
+  int32_t          *overflow_slices; /* [num_slices + 1] first row of the overflow that is in this slice or behind it; NULL without overflow; owned */
 
   /* For A^T x; NULL and 0 before the first such product */
   PetscCount               num_transposed_pieces;
@@ -204,7 +224,9 @@ typedef enum {
 
 /* Values. Whoever writes them sets transposed_state to HISPARSE_TRANSPOSED_STALE. */
 typedef struct {
-  PetscScalar            *values;            /* [num_values] of the pieces, those of a slice behind each other, then, from overflow_begin, of the overflow's entries in CSR's order; what belongs to nothing is 0; owned */
+  HiSparsePrecision       precision;         /* of values: PetscScalar, or single precision (storedvalues.cuh) */
+  void                   *values;            /* [values_capacity] of the pieces, those of a slice behind each other; what belongs to no slice is 0; owned */
+  PetscScalar            *overflow_values;   /* [entries of the overflow] in CSR's order; NULL without overflow; owned */
   PetscScalar            *transposed_values; /* [entries of the overflow] of transposed_overflow; NULL before the first product with the transpose, and without overflow; owned */
   HiSparseTransposedState transposed_state;
 } HiSparseDiagonalsValues;
@@ -212,7 +234,7 @@ typedef struct {
 /* The diagonals' functions, in the table under the names of their operations. structure is a HiSparseDiagonals *, values a HiSparseDiagonalsValues *. */
 
 /* diagonals.c */
-PETSC_INTERN PetscErrorCode HiSparseDiagonalsCreate(DCSRView csr, cudaStream_t stream, void **structure, void **values);
+PETSC_INTERN PetscErrorCode HiSparseDiagonalsCreate(DCSRView csr, HiSparsePrecision precision, cudaStream_t stream, void **structure, void **values);
 /* diagonalsencode.cu: the structure of csr into *d, which is all 0 before; on an error, and when it does not fit, the caller frees what is there. Synchronizes. */
 PETSC_INTERN PetscErrorCode HiSparseDiagonalsEncode(DCSRView csr, cudaStream_t stream, HiSparseDiagonals *d, PetscBool *fits);
 /* diagonalsoverflow.cu: csr, structure only, without its empty rows. On success overflow owns the columns of csr, whose row offsets the caller frees. Synchronizes. */
@@ -228,6 +250,8 @@ PETSC_INTERN PetscErrorCode HiSparseDiagonalsLookup(void *structure, const DCSRB
 PETSC_INTERN PetscErrorCode HiSparseDiagonalsSetFound(void *structure, void *values, const DCSRBatch *batch, const DCSRLookup *lookup, InsertMode mode, cudaStream_t stream);
 /* diagonalsgrow.cu */
 PETSC_INTERN PetscErrorCode HiSparseDiagonalsGrow(void *structure, void *values, const DCSRBatch *batch, DCSRLookup *lookup, InsertMode mode, cudaStream_t stream, PetscBool *done);
+/* diagonals.c: bytes of the value of an entry in a piece */
+PETSC_INTERN size_t HiSparseDiagonalsValueBytes(const HiSparseDiagonals *diagonals);
 /* diagonals.c: forgets what products with the transpose read. */
 PETSC_INTERN PetscErrorCode HiSparseDiagonalsTransposeDestroy(HiSparseDiagonals *diagonals, cudaStream_t stream);
 /* diagonalstranspose.cu: the lists of A^T x, when they are not there. */
@@ -252,6 +276,11 @@ PETSC_INTERN PetscErrorCode HiSparseDiagonalsNormOne(void *structure, void *valu
 PETSC_INTERN PetscErrorCode HiSparseDiagonalsNormInfinity(void *structure, void *values, cudaStream_t stream, PetscReal *norm);
 PETSC_INTERN PetscErrorCode HiSparseDiagonalsRowSumAbs(void *structure, void *values, PetscReal alpha, PetscScalar sums[], cudaStream_t stream);
 PETSC_INTERN PetscErrorCode HiSparseDiagonalsColumnSumsAbs(void *structure, void *values, PetscReal alpha, PetscReal sums[], cudaStream_t stream);
+/* diagonalssum.cu */
+PETSC_INTERN PetscErrorCode HiSparseDiagonalsSameStructure(const void *structure, const void *other, cudaStream_t stream, PetscBool *same);
+PETSC_INTERN PetscErrorCode HiSparseDiagonalsAddValues(const void *structure, PetscScalar alpha, const void *values, PetscScalar beta, const void *others, void *sum, cudaStream_t stream);
+PETSC_INTERN PetscErrorCode HiSparseDiagonalsUnite(void *structure, void *values, PetscScalar alpha, const void *other, const void *other_values, PetscScalar beta, PetscCount max_nonzeros, PetscBool overwrite, cudaStream_t stream,
+                                                   void **sum_structure, void **sum_values, PetscCount *num_nonzeros);
 
 /* Every configuration there is, for sweeps and tests: their number, the i-th, and its use by the products of a HiSparse and of all its copies. */
 PETSC_INTERN PetscErrorCode HiSparseConfigGetCount(PetscInt *n);

@@ -16,6 +16,7 @@
 typedef struct {
   double csr;
   double diagonals;
+  double single; /* diagonals with values in single precision */
   double overflow;
   double windows;
 } HiSparseRule;
@@ -24,6 +25,7 @@ typedef struct {
 static const HiSparseRule HiSparseRuleH200 = {
   0.97, /* csr: 3d27-200 656 us, bytes at copy bandwidth 635; 2d5-4096 313 of 313; elast3-80 378 of 347 */
   0.98, /* diagonals: 0.96 to 1.01 on 3d27-200, 2d5-4096, 3d7-256, elast3-80 (438, 230, 289, 254 us; CSR 651, 312, 411, 379) */
+  0.88, /* single: 3d27-200 252 us, 2d5-4096 165, elast3-80 156, 3d7-256 201; A^T x 258, 169, 172, 207 */
   0.30, /* overflow: band4 with a third of its entries in the overflow 146 us, CSR 97 us */
   0.83  /* windows: 0.85 on 3d27-200, 0.76 on perm27-128, 0.80 on mort27-128, 0.77 on rgg15-2M (633, 185, 176, 110 us; CSR's split kernel at its best 659, 188, 178, 108). 16 windows found by a shuffle: 708, 206, 199, 128 us */
 };
@@ -36,16 +38,18 @@ typedef struct {
   double csr, diagonals, windows;
 } HiSparseCost;
 
-static HiSparseCost GetCost(DCSRView csr, const HiSparseSample *sample, const HiSparseRule *rule)
+static HiSparseCost GetCost(DCSRView csr, HiSparsePrecision precision, const HiSparseSample *sample, const HiSparseRule *rule)
 {
   const double scalar = sizeof(PetscScalar), rows = (double)csr.num_rows, entries = (double)csr.num_nonzeros;
   const double vectors = scalar * (rows + (double)csr.num_columns), offsets = rows * (csr.wide ? sizeof(int64_t) : sizeof(int32_t));
   const double part = (double)sample->entries > 0 ? entries / (double)sample->entries : 0, others = (double)(sample->entries - sample->in_pieces) * part;
-  const double wide = (double)sample->wide_blocks / (double)sample->blocks;
+  const double value     = precision == HISPARSE_VALUES_SINGLE ? (double)(sizeof(PetscScalar) / sizeof(PetscReal) * sizeof(float)) : scalar; // of a piece
+  const double diagonals = precision == HISPARSE_VALUES_SINGLE && !PetscDefined(USE_REAL_SINGLE) ? rule->single : rule->diagonals;
+  const double wide      = (double)sample->wide_blocks / (double)sample->blocks;
   HiSparseCost cost;
 
   cost.csr       = (vectors + offsets + entries * (scalar + sizeof(int32_t))) / rule->csr;
-  cost.diagonals = (vectors + part * ((double)sample->in_pieces * scalar + (double)sample->pieces * sizeof(HiSparsePiece)) + rows / HISPARSE_SLICE_ROWS * sizeof(HiSparseSlice)) / rule->diagonals + others * (scalar + sizeof(int32_t)) / rule->overflow;
+  cost.diagonals = (vectors + part * ((double)sample->in_pieces * value + (double)sample->pieces * sizeof(HiSparsePiece)) + rows / HISPARSE_SLICE_ROWS * sizeof(HiSparseSlice)) / diagonals + others * (scalar + sizeof(int32_t)) / rule->overflow;
   cost.windows   = (vectors + offsets + entries * (scalar + (1 + wide) * sizeof(uint16_t) + (double)(WINDOWS_COUNT * sizeof(int32_t)) / WINDOWS_BLOCK)) / rule->windows;
   return cost;
 }
@@ -67,15 +71,16 @@ static PetscErrorCode IsSplit(DCSRView csr, cudaStream_t stream, PetscBool *spli
   HiSparseRuleApply - the format whose products are foretold to be the fastest
 
   Input Parameters:
-+ csr    - compact, rows sorted by column, with at least one nonzero
-- stream - the stream; synchronizes
++ csr       - compact, rows sorted by column, with at least one nonzero
+. precision - of the values that diagonals would have
+- stream    - the stream; synchronizes
 
   Output Parameter:
 . format - HISPARSE_DIAGONALS, HISPARSE_WINDOWS, or HISPARSE_CSR when neither saves a tenth of the time of CSR
 
   Cost: a sample of 1024 slices and 1024 blocks, and a pass over the row offsets when windows are in question. Errors: PETSC_ERR_MEM.
 */
-PetscErrorCode HiSparseRuleApply(DCSRView csr, cudaStream_t stream, HiSparseFormat *format)
+PetscErrorCode HiSparseRuleApply(DCSRView csr, HiSparsePrecision precision, cudaStream_t stream, HiSparseFormat *format)
 {
   const HiSparseRule *rule = NULL;
   HiSparseSample      sample;
@@ -87,7 +92,7 @@ PetscErrorCode HiSparseRuleApply(DCSRView csr, cudaStream_t stream, HiSparseForm
   if (csr.num_nonzeros < RULE_MIN_NONZEROS || (PetscCount)csr.num_rows < (PetscCount)RULE_MIN_SLICES * HISPARSE_SLICE_ROWS) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(DCSRGetRules(PETSC_STATIC_ARRAY_LENGTH(RuleTables), RuleTables, (const void **)&rule));
   PetscCall(HiSparseSampleTake(csr, stream, &sample));
-  cost = GetCost(csr, &sample, rule);
+  cost = GetCost(csr, precision, &sample, rule);
   PetscCall(PetscInfo(NULL, "Bytes of a product by their bandwidth, over those of CSR: diagonals %.2f, 16-bit columns %.2f\n", cost.diagonals / cost.csr, cost.windows / cost.csr));
   if (cost.diagonals <= RULE_GAIN * cost.csr && cost.diagonals <= cost.windows) *format = HISPARSE_DIAGONALS;
   else if (cost.windows <= RULE_GAIN * cost.csr) {

@@ -3,5 +3,3 @@
 
 /* Equal patterns (same.cu): alpha, A, beta, B, with values, stream, C, whether the patterns are equal and C is the sum; otherwise C is empty */
 PETSC_INTERN PetscErrorCode DCSRAddEqualPatterns(PetscScalar alpha, DCSRView A, PetscScalar beta, DCSRView B, PetscBool values, cudaStream_t stream, DCSRView *C, PetscBool *done);
-/* n, alpha, a, beta, b, c: c = alpha a + beta b */
-PETSC_INTERN PetscErrorCode DCSRAddValues(PetscCount n, PetscScalar alpha, const PetscScalar a[], PetscScalar beta, const PetscScalar b[], PetscScalar c[], cudaStream_t stream);

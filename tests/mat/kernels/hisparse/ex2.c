@@ -473,7 +473,7 @@ static PetscErrorCode RunTry(const Case *c, Try what, HiSparse *hisparse, const 
   PetscFunctionBegin;
   switch (what) {
   case TRY_CREATE:
-    PetscCall(HiSparseCreate(c->view, HISPARSE_WINDOWS, c->stream, hisparse));
+    PetscCall(HiSparseCreate(c->view, HISPARSE_WINDOWS, HISPARSE_VALUES_SCALAR, c->stream, hisparse));
     break;
   case TRY_PREPARE:
     PetscCall(HiSparsePrepare(*hisparse, PETSC_TRUE, c->stream));
@@ -538,7 +538,7 @@ static PetscErrorCode TestHiSparse(const Case *c)
   PetscScalar *a;
 
   PetscFunctionBeginUser;
-  PetscCall(HiSparseCreate(c->view, HISPARSE_WINDOWS, c->stream, &hisparse));
+  PetscCall(HiSparseCreate(c->view, HISPARSE_WINDOWS, HISPARSE_VALUES_SCALAR, c->stream, &hisparse));
   PetscCheck((hisparse == NULL) == (c->A->nz == 0), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: the format is%s there", c->A->name, hisparse ? "" : " not");
   if (hisparse == NULL) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscMalloc1(c->A->nz, &a));
@@ -632,7 +632,7 @@ static PetscErrorCode TestRule(const RuleCase *rule, cudaStream_t stream)
   KernelTestMatrix A;
   PetscInt        *inverse, columns[27];
   DCSRView         view;
-  HiSparseFormat   format, again;
+  HiSparseFormat   format, again, single;
 
   PetscFunctionBegin;
   A.name = rule->name;
@@ -650,8 +650,10 @@ static PetscErrorCode TestRule(const RuleCase *rule, cudaStream_t stream)
   }
   for (PetscCount k = 0; k < A.nz; k++) A.a[k] = 1.0;
   PetscCall(KernelTestViewCreate(&A, &KernelTestStorages[0], stream, &view));
-  PetscCall(HiSparseRuleApply(view, stream, &format));
-  PetscCall(HiSparseRuleApply(view, stream, &again));
+  PetscCall(HiSparseRuleApply(view, HISPARSE_VALUES_SCALAR, stream, &format));
+  PetscCall(HiSparseRuleApply(view, HISPARSE_VALUES_SCALAR, stream, &again));
+  PetscCall(HiSparseRuleApply(view, HISPARSE_VALUES_SINGLE, stream, &single));
+  PetscCheck(single == format || single == HISPARSE_DIAGONALS, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %s, and with values in single precision %s", rule->name, HiSparseFormats[format], HiSparseFormats[single]);
   PetscCheck(format == again, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %s, and then %s", rule->name, HiSparseFormats[format], HiSparseFormats[again]);
   PetscCheck(PetscDefined(USE_COMPLEX) || format == rule->format, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: the rule takes %s, not %s", rule->name, HiSparseFormats[format], HiSparseFormats[rule->format]);
   PetscCall(KernelTestViewDestroy(&view, stream));

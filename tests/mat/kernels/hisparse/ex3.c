@@ -1,7 +1,8 @@
-static char help[] = "HiSparse: operations entry by entry, norms and copies against the host, in every format, and allocations that fail.\n\n";
+static char help[] = "HiSparse: operations entry by entry, norms and copies against the host, in every format and precision, also transposed, and allocations that fail.\n\n";
 
 #include "../entries/kerneltest.h"
 #include <petscsparsecuda/hisparse.h>
+#include <petscsparsecuda/transpose.h>
 
 /* What changes values, and so every copy that does not share them. */
 typedef enum {
@@ -45,9 +46,13 @@ typedef enum {
 } Measure;
 
 typedef struct {
-  char             what[128]; /* matrix, storage, format */
+  char             what[128]; /* matrix, storage, format, precision */
   DCSRView         csr;       /* the matrix as it was */
   HiSparseFormat   format;
+  HiSparsePrecision precision;
+  PetscBool        single; /* values are rounded to less than PetscScalar */
+  PetscBool        transposed; /* A is the transpose of what is stored, */
+  DCSRView         stored;     /* which is this; zero otherwise */
   HiSparse         A;
   KernelTestMatrix host;        /* what A should be */
   DCSRView         got;         /* for A as CSR again */
@@ -58,6 +63,18 @@ typedef struct {
   PetscReal       *reals;       /* [n] device */
   cudaStream_t     stream;
 } Case;
+
+/* Relative errors that values in single precision may have beside those of PetscScalar. */
+static PetscReal SingleError(const Case *c)
+{
+  return c->single ? (PetscReal)1e-6 : 0;
+}
+
+/* The same as a factor of the scales that KernelTestCompareScalars() takes. */
+static PetscReal SingleFactor(const Case *c)
+{
+  return 1 + SingleError(c) / (200 * PETSC_MACHINE_EPSILON);
+}
 
 /* Adds with what rounding lost so far (Kahan 1965): many equal numbers, one after the other, would be rounded the same way each time. */
 static void Add(PetscReal *sum, PetscReal *lost, PetscReal value)
@@ -101,7 +118,7 @@ static PetscScalar Alpha(void)
 static PetscErrorCode CheckReal(const Case *c, PetscReal got, PetscReal expected, const char what[])
 {
   PetscFunctionBegin;
-  PetscCheck(PetscAbsReal(got - expected) <= 2000 * PETSC_MACHINE_EPSILON * expected, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s of %s: %g, not %g", what, c->what, (double)got, (double)expected);
+  PetscCheck(PetscAbsReal(got - expected) <= (2000 * PETSC_MACHINE_EPSILON + SingleError(c)) * expected, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s of %s: %g, not %g", what, c->what, (double)got, (double)expected);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -115,7 +132,7 @@ static PetscErrorCode CheckMatrix(const Case *c, HiSparse A, const KernelTestMat
   PetscCall(PetscSNPrintf(where, sizeof(where), "%s, %s", what, c->what));
   PetscCall(HiSparseGetCSR(A, PETSC_TRUE, PETSC_TRUE, c->got, c->stream));
   PetscCall(KernelTestMatrixFromView(c->got, c->stream, &got));
-  PetscCall(KernelTestMatrixCompare(&got, expected, 20 * PETSC_MACHINE_EPSILON, where));
+  PetscCall(KernelTestMatrixCompare(&got, expected, 20 * PETSC_MACHINE_EPSILON + SingleError(c), where));
   PetscCall(KernelTestMatrixDestroy(&got));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -132,10 +149,11 @@ static PetscErrorCode CheckProduct(const Case *c, PetscBool transpose)
   PetscCall(PetscCalloc3(n, &expected, n, &got, n, &scale));
   for (PetscInt r = 0; r < h->m; r++) {
     for (PetscInt k = h->i[r]; k < h->i[r + 1]; k++) {
-      const PetscScalar product = h->a[k] * (transpose ? c->factors[0][r] : c->factors[1][h->j[k]]);
+      const PetscScalar x = transpose ? c->factors[0][r] : c->factors[1][h->j[k]], product = h->a[k] * x;
 
       expected[transpose ? h->j[k] : r] += product;
-      scale[transpose ? h->j[k] : r] += 10 * PetscAbsScalar(product);
+      // a value that is small after a sum has the error of what was added
+      scale[transpose ? h->j[k] : r] += 10 * SingleFactor(c) * (PetscAbsScalar(product) + (c->single ? PetscAbsScalar(x) : 0));
     }
   }
   PetscCall(KernelTestToDevice((size_t)n * sizeof(*y), NULL, c->stream, (void **)&y));
@@ -270,7 +288,7 @@ static PetscErrorCode CheckRowSums(const Case *c, const PetscReal expected[])
   PetscFunctionBegin;
   PetscCall(PetscMalloc3(m, &got, m, &sums, m, &scale));
   for (PetscInt r = 0; r < m; r++) sums[r] = expected[r];
-  for (PetscInt r = 0; r < m; r++) scale[r] = 10 * expected[r];
+  for (PetscInt r = 0; r < m; r++) scale[r] = 10 * SingleFactor(c) * expected[r];
   PetscCall(MeasureDevice(c, ROW_SUMS, c->A, NULL));
   PetscCall(KernelTestToHost((size_t)m * sizeof(*got), c->scalars, c->stream, got));
   PetscCall(KernelTestCompareScalars(m, got, sums, scale, "row sums", c->host.name, c->what));
@@ -308,7 +326,7 @@ static PetscErrorCode CheckNorms(const Case *c, const PetscReal norms[])
     PetscCall(MeasureDevice(c, m, c->A, &got));
     PetscCall(CheckReal(c, got, norms[m], names[m]));
     PetscCall(MeasureDevice(c, m, c->A, &again));
-    PetscCheck(got == again || (m == ONE_NORM && !ColumnsAreReproducible(c)), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: the %s is not reproducible", c->what, names[m]);
+    PetscCheck(got == again || (m == (c->transposed ? INFINITY_NORM : ONE_NORM) && !ColumnsAreReproducible(c)), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: the %s is not reproducible", c->what, names[m]);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -345,7 +363,7 @@ static PetscErrorCode CheckDiagonal(const Case *c)
     for (PetscInt k = h->i[r]; k < h->i[r + 1]; k++) {
       if (h->j[k] != r) continue;
       d[r]     = h->a[k];
-      scale[r] = PetscAbsScalar(h->a[k]);
+      scale[r] = SingleFactor(c) * PetscAbsScalar(h->a[k]);
       missing[r + 1]--;
     }
   }
@@ -380,11 +398,28 @@ static PetscErrorCode CheckAll(const Case *c, const char what[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The values that the matrix had at first. */
+/* The matrix as it was at first; NULL when it does not fit the format. */
+static PetscErrorCode Create(const Case *c, HiSparse *A)
+{
+  HiSparse stored;
+
+  PetscFunctionBegin;
+  PetscCall(HiSparseCreate(c->transposed ? c->stored : c->csr, c->format, c->precision, c->stream, A));
+  if (*A == NULL || !c->transposed) PetscFunctionReturn(PETSC_SUCCESS);
+  stored = *A;
+  PetscCall(HiSparseTranspose(stored, c->stream, A));
+  PetscCall(HiSparseDestroy(&stored, c->stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The values that the matrix had at first. New values would make a transposed one another. */
 static PetscErrorCode Restore(Case *c)
 {
   PetscFunctionBegin;
-  PetscCall(HiSparseSetValues(c->A, c->csr, c->stream));
+  if (c->transposed) {
+    PetscCall(HiSparseDestroy(&c->A, c->stream));
+    PetscCall(Create(c, &c->A));
+  } else PetscCall(HiSparseSetValues(c->A, c->csr, c->stream));
   PetscCall(KernelTestToHost((size_t)c->host.nz * sizeof(*c->host.a), c->csr.values, c->stream, c->host.a));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -438,6 +473,138 @@ static PetscErrorCode TestCopies(Case *c)
     c->A = copy;
   }
   PetscCall(PetscFree(changed.a));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The transpose on the host. */
+static PetscErrorCode HostTranspose(const KernelTestMatrix *h, KernelTestMatrix *t)
+{
+  PetscInt *next;
+
+  PetscFunctionBegin;
+  t->name = h->name;
+  t->m    = h->n;
+  t->n    = h->m;
+  t->nz   = h->nz;
+  PetscCall(PetscCalloc1(t->m + 1, &t->i));
+  PetscCall(PetscMalloc2(t->nz, &t->j, t->nz, &t->a));
+  PetscCall(PetscMalloc1(t->m + 1, &next));
+  for (PetscCount k = 0; k < h->nz; k++) t->i[h->j[k] + 1]++;
+  for (PetscInt r = 0; r < t->m; r++) t->i[r + 1] += t->i[r];
+  PetscCall(PetscArraycpy(next, t->i, t->m + 1));
+  for (PetscInt r = 0; r < h->m; r++)
+    for (PetscInt k = h->i[r]; k < h->i[r + 1]; k++) {
+      t->j[next[h->j[k]]]   = r;
+      t->a[next[h->j[k]]++] = h->a[k];
+    }
+  PetscCall(PetscFree(next));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* B as CSR is the transpose of what A should be. */
+static PetscErrorCode CheckTranspose(const Case *c, HiSparse B, const char what[])
+{
+  Case             t = *c;
+  KernelTestMatrix expected;
+
+  PetscFunctionBegin;
+  PetscCall(HostTranspose(&c->host, &expected));
+  PetscCall(KernelTestViewAllocate(expected.m, expected.n, expected.nz, c->csr.wide, c->stream, &t.got));
+  PetscCall(CheckMatrix(&t, B, &expected, what));
+  PetscCall(KernelTestViewDestroy(&t.got, c->stream));
+  PetscCall(KernelTestMatrixDestroy(&expected));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Structure and values one after the other, with offsets of either width. */
+static PetscErrorCode CheckParts(const Case *c)
+{
+  Case t = *c;
+
+  PetscFunctionBegin;
+  for (int wide = 0; wide < 2; wide++) {
+    KernelTestMatrix got;
+
+    PetscCall(KernelTestViewAllocate(c->host.m, c->host.n, c->host.nz, (PetscBool)wide, c->stream, &t.got));
+    PetscCall(HiSparseGetCSR(c->A, PETSC_TRUE, PETSC_FALSE, t.got, c->stream));
+    PetscCall(HiSparseGetCSR(c->A, PETSC_FALSE, PETSC_TRUE, t.got, c->stream));
+    PetscCall(KernelTestMatrixFromView(t.got, c->stream, &got));
+    PetscCall(KernelTestMatrixCompare(&got, &c->host, 20 * PETSC_MACHINE_EPSILON + SingleError(c), c->what));
+    PetscCall(KernelTestMatrixDestroy(&got));
+    PetscCall(KernelTestViewDestroy(&t.got, c->stream));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A^H x + z with z == NULL, another vector, y. */
+static PetscErrorCode CheckHermitian(const Case *c)
+{
+  const KernelTestMatrix *h = &c->host;
+  PetscScalar            *product, *expected, *got, *z, *y;
+  PetscReal              *scale;
+
+  PetscFunctionBegin;
+  PetscCall(PetscCalloc4(h->n, &product, h->n, &expected, h->n, &got, h->n, &scale));
+  for (PetscInt r = 0; r < h->m; r++)
+    for (PetscInt k = h->i[r]; k < h->i[r + 1]; k++) {
+      product[h->j[k]] += PetscConj(h->a[k]) * c->factors[0][r];
+      scale[h->j[k]] += 10 * SingleFactor(c) * PetscAbsScalar(h->a[k] * c->factors[0][r]) + 1;
+    }
+  for (PetscInt r = 0; r < h->n; r++) scale[r] += 2;
+  PetscCall(KernelTestToDevice((size_t)h->n * sizeof(*z), c->factors[1], c->stream, (void **)&z));
+  PetscCall(KernelTestToDevice((size_t)h->n * sizeof(*y), c->factors[1], c->stream, (void **)&y));
+  for (int which = 0; which < 3; which++) {
+    if (which < 2 && h->n > 0) PetscCallCUDA(cudaMemsetAsync(y, 0xff, (size_t)h->n * sizeof(*y), c->stream));
+    if (which == 2 && h->n > 0) PetscCallCUDA(cudaMemcpyAsync(y, z, (size_t)h->n * sizeof(*y), cudaMemcpyDeviceToDevice, c->stream));
+    PetscCall(HiSparseMultTranspose(c->A, PETSC_TRUE, c->dfactors[0], which == 0 ? NULL : which == 1 ? z : y, y, c->stream));
+    PetscCall(KernelTestToHost((size_t)h->n * sizeof(*got), y, c->stream, got));
+    for (PetscInt r = 0; r < h->n; r++) expected[r] = product[r] + (which ? c->factors[1][r] : 0.0);
+    PetscCall(KernelTestCompareScalars(h->n, got, expected, scale, "A^H x", h->name, c->what));
+  }
+  PetscCall(PetscSparseCUDAFree(&z, c->stream));
+  PetscCall(PetscSparseCUDAFree(&y, c->stream));
+  PetscCall(PetscFree4(product, expected, got, scale));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A transpose shares, and changes alone; values come from the matrix again, and from CSR. */
+static PetscErrorCode TestTransposes(Case *c)
+{
+  HiSparse     T, again;
+  HiSparseInfo info;
+  PetscBool    done;
+
+  PetscFunctionBegin;
+  PetscCall(Restore(c));
+  PetscCall(ChangeDevice(c, SCALE, c->A));
+  PetscCall(ChangeHost(c, SCALE, &c->host));
+  PetscCall(CheckParts(c));
+  PetscCall(CheckHermitian(c));
+  PetscCall(HiSparseTranspose(c->A, c->stream, &T));
+  PetscCall(HiSparseTranspose(T, c->stream, &again));
+  PetscCall(HiSparseGetInfo(T, &info));
+  PetscCheck(info.transposed == !c->transposed, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: a transpose has the flag of the matrix", c->what);
+  PetscCall(CheckTranspose(c, T, "HiSparseTranspose()"));
+  PetscCall(HiSparseZero(T, c->stream));
+  PetscCall(CheckMatrix(c, again, &c->host, "a transpose of a transpose that changed"));
+  PetscCall(CheckMatrix(c, c->A, &c->host, "a change of a transpose"));
+  PetscCall(HiSparseTransposeValues(c->A, T, c->stream, &done));
+  PetscCheck(done, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: no values for the transpose", c->what);
+  PetscCall(CheckTranspose(c, T, "HiSparseTransposeValues()"));
+  PetscCall(HiSparseTransposeValues(c->A, again, c->stream, &done));
+  PetscCheck(!done, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: values for what is no transpose", c->what);
+  PetscCall(ChangeDevice(c, SCALE_BOTH, c->A));
+  PetscCall(CheckTranspose(c, T, "a change of what was transposed"));
+  PetscCall(HiSparseSetValues(again, c->csr, c->stream));
+  PetscCall(CheckTranspose(c, T, "a change of a transpose of the transpose"));
+  PetscCall(KernelTestToHost((size_t)c->host.nz * sizeof(*c->host.a), c->csr.values, c->stream, c->host.a));
+  PetscCall(CheckMatrix(c, again, &c->host, "HiSparseSetValues() of a transpose of a transpose"));
+  PetscCall(HiSparseDestroy(&T, c->stream));
+  PetscCall(HiSparseDestroy(&c->A, c->stream));
+  c->A = again;
+  PetscCall(CheckProduct(c, PETSC_FALSE));
+  PetscCall(CheckProduct(c, PETSC_TRUE));
+  PetscCall(Restore(c));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -499,6 +666,7 @@ static PetscErrorCode CaseCreate(const KernelTestMatrix *A, DCSRView view, Case 
   sizes[2] = c->n;
   PetscCall(KernelTestMatrixFromView(view, c->stream, &c->host));
   c->host.name = A->name;
+  if (c->transposed) PetscCall(DCSRTransposeCreate(view, PETSC_TRUE, PETSC_FALSE, c->stream, &c->stored));
   PetscCall(KernelTestViewAllocate(A->m, A->n, A->nz, view.wide, c->stream, &c->got));
   for (int k = 0; k < 3; k++) {
     PetscCall(PetscMalloc1(sizes[k], &c->factors[k]));
@@ -516,6 +684,7 @@ static PetscErrorCode CaseDestroy(Case *c)
   PetscCall(HiSparseDestroy(&c->A, c->stream));
   PetscCall(KernelTestMatrixDestroy(&c->host));
   PetscCall(KernelTestViewDestroy(&c->got, c->stream));
+  PetscCall(KernelTestViewDestroy(&c->stored, c->stream));
   for (int k = 0; k < 3; k++) {
     PetscCall(PetscFree(c->factors[k]));
     PetscCall(PetscSparseCUDAFree(&c->dfactors[k], c->stream));
@@ -525,23 +694,42 @@ static PetscErrorCode CaseDestroy(Case *c)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* *made counts the formats that the matrix has. */
+static PetscErrorCode TestFormat(const KernelTestMatrix *A, const char storage[], DCSRView view, HiSparseFormat format, HiSparsePrecision precision, PetscBool transposed, cudaStream_t stream, PetscBool *made)
+{
+  Case c = {.stream = stream, .format = format, .precision = precision, .transposed = transposed};
+
+  PetscFunctionBegin;
+  c.single = (PetscBool)(format == HISPARSE_DIAGONALS && precision == HISPARSE_VALUES_SINGLE && !PetscDefined(USE_REAL_SINGLE));
+  PetscCall(PetscSNPrintf(c.what, sizeof(c.what), "%s, %s, %s, %s values%s", A->name, storage, HiSparseFormats[format], HiSparsePrecisions[precision], transposed ? ", transposed" : ""));
+  PetscCall(CaseCreate(A, view, &c));
+  PetscCall(Create(&c, &c.A));
+  *made = (PetscBool)(c.A != NULL);
+  if (*made) {
+    HiSparseInfo info;
+
+    PetscCall(HiSparseGetInfo(c.A, &info));
+    PetscCheck((info.precision == HISPARSE_VALUES_SINGLE) == c.single, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: values are %s", c.what, HiSparsePrecisions[info.precision]);
+    PetscCall(TestChanges(&c));
+    PetscCall(TestCopies(&c));
+    PetscCall(TestTransposes(&c));
+    PetscCall(TestFailures(&c));
+  }
+  PetscCall(CaseDestroy(&c));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* *made counts the formats that the matrix has; the same ones in both precisions. */
 static PetscErrorCode TestView(const KernelTestMatrix *A, const char storage[], DCSRView view, cudaStream_t stream, PetscBool made[])
 {
+  PetscBool single;
+
   PetscFunctionBegin;
   for (HiSparseFormat format = HISPARSE_DIAGONALS; format <= HISPARSE_WINDOWS; format++) {
-    Case c = {.stream = stream, .format = format};
-
-    PetscCall(PetscSNPrintf(c.what, sizeof(c.what), "%s, %s, %s", A->name, storage, HiSparseFormats[format]));
-    PetscCall(CaseCreate(A, view, &c));
-    PetscCall(HiSparseCreate(view, format, stream, &c.A));
-    made[format] = (PetscBool)(c.A != NULL);
-    if (c.A != NULL) {
-      PetscCall(TestChanges(&c));
-      PetscCall(TestCopies(&c));
-      PetscCall(TestFailures(&c));
-    }
-    PetscCall(CaseDestroy(&c));
+    PetscCall(TestFormat(A, storage, view, format, HISPARSE_VALUES_SCALAR, PETSC_FALSE, stream, &made[format]));
+    PetscCall(TestFormat(A, storage, view, format, HISPARSE_VALUES_SINGLE, PETSC_FALSE, stream, &single));
+    PetscCheck(made[format] == single, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, %s: the precision of values decides whether there is a matrix", A->name, HiSparseFormats[format]);
+    PetscCall(TestFormat(A, storage, view, format, HISPARSE_VALUES_SCALAR, PETSC_TRUE, stream, &single));
+    PetscCall(TestFormat(A, storage, view, format, HISPARSE_VALUES_SINGLE, PETSC_TRUE, stream, &single));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

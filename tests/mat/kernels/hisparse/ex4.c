@@ -1,259 +1,350 @@
-static char help[] = "HiSparseIsValid(): what every function leaves is valid, and a matrix with one wrong word is not.\n\n";
+static char help[] = "HiSparseAXPY(): sums of matrices with diagonals against the host, of all patterns, scaled, shared and transposed, and allocations that fail.\n\n";
 
 #include "../entries/kerneltest.h"
 #include "../../../../src/mat/kernels/hisparse/hisparseimpl.h"
-#include "../../../../src/mat/kernels/hisparse/windowsimpl.h"
+#include <petscsparsecuda/transpose.h>
 
-/* What a case looks like. */
-typedef enum {
-  OTHERS, /* three diagonals, others that live for some rows, and entries outside of diagonals */
-  FULL    /* all entries: many pieces in a slice of columns */
+#define MAX_DIAGONALS 8
+
+/* Diagonals, by column - row, each with so many of 100 entries, which a seed chooses; fewer of 100 are among those of more. */
+typedef struct {
+  PetscInt num_diagonals, diagonals[MAX_DIAGONALS], density, seed;
+  PetscInt many;   /* so many diagonals instead, from diagonals[0] on, diagonals[1] apart */
+  PetscInt others; /* so many entries anywhere in every fifth row */
+  PetscInt period; /* rows whose part r / 128 is a multiple of it are empty; 0: none are */
 } Pattern;
 
-static const struct {
+/* Y += a X: the sizes, the patterns of both, and what must become of it. */
+typedef struct {
   const char *name;
   PetscInt    m, n;
-  Pattern     pattern;
-} Patterns[] = {
-  {"three diagonals and others", 700, 650, OTHERS},
-  {"full and tall", 900, 150, FULL},
+  Pattern     y, x;
+  HiSparseSum sum;
+} Pair;
+
+static const Pair pairs[] = {
+  {"one row", 1, 300, {2, {0, 5}, 100}, {2, {0, 7}, 100}, HISPARSE_SUM_GROWN},
+  {"one slice", 128, 128, {3, {-1, 0, 1}, 100}, {3, {-1, 0, 1}, 100}, HISPARSE_SUM_SAME},
+  {"a row less", 127, 140, {3, {-1, 0, 1}, 100}, {2, {-20, 0}, 100}, HISPARSE_SUM_GROWN},
+  {"a row more", 129, 129, {3, {-1, 0, 1}, 100}, {1, {0}, 100}, HISPARSE_SUM_SUBSET},
+  {"the same", 1000, 1000, {5, {-30, -1, 0, 1, 30}, 80, 3}, {5, {-30, -1, 0, 1, 30}, 80, 3}, HISPARSE_SUM_SAME},
+  {"other diagonals", 1000, 1000, {3, {-30, 0, 30}, 90, 3}, {4, {-31, -7, 7, 31}, 90, 4}, HISPARSE_SUM_GROWN},
+  {"fewer diagonals", 1000, 1000, {5, {-30, -1, 0, 1, 30}, 100}, {3, {-1, 0, 30}, 70, 5}, HISPARSE_SUM_SUBSET},
+  {"more diagonals", 1000, 1000, {3, {-1, 0, 30}, 70, 5}, {5, {-30, -1, 0, 1, 30}, 100}, HISPARSE_SUM_GROWN},
+  {"other entries", 1100, 1100, {4, {-130, -1, 0, 129}, 60, 6}, {4, {-130, -1, 0, 129}, 60, 7}, HISPARSE_SUM_GROWN},
+  {"fewer entries", 1100, 1100, {4, {-130, -1, 0, 129}, 80, 6}, {4, {-130, -1, 0, 129}, 50, 6}, HISPARSE_SUM_SUBSET},
+  {"empty slices of the first", 1500, 1500, {3, {-2, 0, 2}, 100, 0, 0, 0, 2}, {3, {-2, 0, 2}, 100}, HISPARSE_SUM_GROWN},
+  {"empty slices of the second", 1500, 1500, {3, {-2, 0, 2}, 100}, {3, {-2, 0, 2}, 100, 0, 0, 0, 3}, HISPARSE_SUM_SUBSET},
+  {"empty slices of both", 1500, 1500, {3, {-2, 0, 2}, 90, 2, 0, 0, 2}, {3, {-3, 0, 2}, 90, 3, 0, 0, 3}, HISPARSE_SUM_GROWN},
+  {"wide", 700, 5000, {4, {0, 127, 128, 4300}, 97, 8}, {4, {-1, 127, 2000, 4900}, 97, 9}, HISPARSE_SUM_GROWN},
+  {"tall", 5000, 700, {4, {-4300, -129, -1, 0}, 97, 8}, {4, {-4299, -129, 1, 3}, 97, 9}, HISPARSE_SUM_GROWN},
+  {"the same entries anywhere", 1300, 1300, {4, {-40, -1, 0, 1}, 100, 0, 0, 2}, {4, {-40, -1, 0, 1}, 100, 0, 0, 2}, HISPARSE_SUM_SAME},
+  {"other entries anywhere", 1300, 1300, {4, {-40, -1, 0, 1}, 100, 0, 0, 2}, {3, {-1, 0, 1}, 100}, HISPARSE_SUM_NONE},
+  {"entries anywhere of the second", 1300, 1300, {3, {-1, 0, 1}, 100}, {4, {-40, -1, 0, 1}, 100, 0, 0, 2}, HISPARSE_SUM_NONE},
+  {"full pieces of many diagonals", 256, 2000, {2, {0, 2}, 100, 0, 200}, {2, {1, 2}, 100, 0, 200}, HISPARSE_SUM_GROWN},
+  {"as many as a slice may have", 128, 2000, {2, {0, 2}, 100, 0, 256}, {2, {1, 2}, 100, 0, 256}, HISPARSE_SUM_GROWN},
+  {"more than a slice may have", 128, 2000, {2, {0, 2}, 100, 0, 257}, {2, {1, 2}, 100, 0, 256}, HISPARSE_SUM_NONE},
 };
 
-typedef struct {
-  const char  *name;
-  HiSparse     A;
-  cudaStream_t stream;
-} Case;
-
-static PetscBool Has(Pattern pattern, PetscInt r, PetscInt c)
+static PetscBool Chosen(const Pattern *p, PetscInt r, PetscInt diagonal)
 {
-  return (PetscBool)(pattern == FULL || PetscAbsInt(r - c) < 2 || (c - r == 70 && r % 200 < 90) || (r % 9 == 4 && c == (37 * r + 11) % 600));
+  const PetscReal place = 50 + 50 * PetscRealPart(KernelTestNumber((PetscCount)r * 65536 + diagonal + 16384, 11 + p->seed));
+
+  return (PetscBool)(p->density >= 100 || place < p->density);
 }
 
-static PetscErrorCode Create(size_t k, KernelTestMatrix *A)
+static PetscBool HasEntry(const Pair *pair, const Pattern *p, PetscInt r, PetscInt c)
 {
-  const PetscInt m = Patterns[k].m, n = Patterns[k].n;
+  const PetscInt d = c - r;
 
-  PetscFunctionBeginUser;
-  A->name = Patterns[k].name;
-  A->m    = m;
-  A->n    = n;
+  if (p->period > 0 && r / 128 % p->period == 0) return PETSC_FALSE;
+  if (p->many > 0) return (PetscBool)(d >= p->diagonals[0] && (d - p->diagonals[0]) % p->diagonals[1] == 0 && (d - p->diagonals[0]) / p->diagonals[1] < p->many);
+  for (PetscInt k = 0; k < p->num_diagonals; k++)
+    if (d == p->diagonals[k]) return Chosen(p, r, d);
+  for (PetscInt k = 0; r % 5 == 0 && k < p->others; k++)
+    if (c == (PetscInt)(0.5 * (1 + PetscRealPart(KernelTestNumber((PetscCount)r * 8 + k, 12))) * (PetscReal)pair->n)) return PETSC_TRUE;
+  return PETSC_FALSE;
+}
+
+static PetscErrorCode HostCreate(const Pair *pair, const Pattern *p, PetscInt seed, KernelTestMatrix *A)
+{
+  PetscCount capacity = 0;
+
+  PetscFunctionBegin;
+  A->name = pair->name;
+  A->m    = pair->m;
+  A->n    = pair->n;
   A->nz   = 0;
-  PetscCall(PetscMalloc1(m + 1, &A->i));
-  PetscCall(PetscMalloc2((size_t)m * (size_t)n, &A->j, (size_t)m * (size_t)n, &A->a));
+  for (PetscInt r = 0; r < A->m; r++)
+    for (PetscInt c = 0; c < A->n; c++) capacity += HasEntry(pair, p, r, c);
+  PetscCall(PetscMalloc1(A->m + 1, &A->i));
+  PetscCall(PetscMalloc2(capacity, &A->j, capacity, &A->a));
   A->i[0] = 0;
-  for (PetscInt r = 0; r < m; r++) {
-    for (PetscInt c = 0; c < n; c++)
-      if (Has(Patterns[k].pattern, r, c)) A->j[A->nz++] = c;
+  for (PetscInt r = 0; r < A->m; r++) {
+    for (PetscInt c = 0; c < A->n; c++) {
+      if (!HasEntry(pair, p, r, c)) continue;
+      A->a[A->nz]   = KernelTestNumber(A->nz, seed);
+      A->j[A->nz++] = c;
+    }
     A->i[r + 1] = (PetscInt)A->nz;
   }
-  for (PetscCount e = 0; e < A->nz; e++) A->a[e] = KernelTestNumber(e, 1);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Check(const Case *c, PetscBool expected, const char what[])
+/* S = alpha Y + beta X. */
+static PetscErrorCode HostSum(PetscScalar alpha, const KernelTestMatrix *Y, PetscScalar beta, const KernelTestMatrix *X, KernelTestMatrix *S)
 {
-  PetscBool   ok;
-  const char *why;
-  PetscCount  where;
+  PetscFunctionBegin;
+  *S    = *Y;
+  S->nz = 0;
+  PetscCall(PetscMalloc1(S->m + 1, &S->i));
+  PetscCall(PetscMalloc2(Y->nz + X->nz, &S->j, Y->nz + X->nz, &S->a));
+  S->i[0] = 0;
+  for (PetscInt r = 0; r < S->m; r++) {
+    PetscInt y = Y->i[r], x = X->i[r];
 
-  PetscFunctionBeginUser;
-  PetscCall(HiSparseIsValid(c->A, c->stream, &ok, &why, &where));
-  PetscCheck(ok == expected, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %s: %s %" PetscCount_FMT, c->name, what, ok ? "valid, and should not be" : why, ok ? 0 : where);
-  PetscCheck(ok == (PetscBool)(why == NULL), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %s: the reason does not fit the result", c->name, what);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
+    while (y < Y->i[r + 1] || x < X->i[r + 1]) {
+      const PetscInt cy = y < Y->i[r + 1] ? Y->j[y] : PETSC_INT_MAX, cx = x < X->i[r + 1] ? X->j[x] : PETSC_INT_MAX;
 
-/* The matrix is not valid with this word in the place of a word of the device, and valid again with its own. */
-static PetscErrorCode Corrupt(const Case *c, void *device, uint32_t word, const char what[])
-{
-  uint32_t own;
-
-  PetscFunctionBeginUser;
-  PetscCall(KernelTestToHost(sizeof(own), device, c->stream, &own));
-  PetscCheck(own != word, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %s: the word would not change", c->name, what);
-  PetscCallCUDA(cudaMemcpyAsync(device, &word, sizeof(word), cudaMemcpyHostToDevice, c->stream));
-  PetscCall(Check(c, PETSC_FALSE, what));
-  PetscCallCUDA(cudaMemcpyAsync(device, &own, sizeof(own), cudaMemcpyHostToDevice, c->stream));
-  PetscCall(Check(c, PETSC_TRUE, what));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* The same with a sum. */
-static PetscErrorCode Shift(const Case *c, void *device, int32_t by, const char what[])
-{
-  uint32_t own;
-
-  PetscFunctionBeginUser;
-  PetscCall(KernelTestToHost(sizeof(own), device, c->stream, &own));
-  PetscCall(Corrupt(c, device, own + (uint32_t)by, what));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Words of slices and pieces. */
-static PetscErrorCode TestPieces(const Case *c, const HiSparseDiagonals *d)
-{
-  HiSparsePiece first;
-
-  PetscFunctionBeginUser;
-  PetscCall(KernelTestToHost(sizeof(first), d->pieces, c->stream, &first));
-  PetscCall(Shift(c, &d->slices[0].values, 1, "values of the first slice"));
-  PetscCall(Shift(c, &d->slices[1].values, -1, "values of the second slice"));
-  PetscCall(Shift(c, &d->slices[d->num_slices - 1].values, 1, "values of the last slice"));
-  PetscCall(Shift(c, (uint32_t *)&d->slices[0].values + 1, -1, "negative place of values"));
-  PetscCall(Shift(c, &d->slices[1].first_piece, 1, "first piece of a slice"));
-  PetscCall(Shift(c, &d->slices[1].first_piece, -1, "first piece of a slice"));
-  PetscCall(Corrupt(c, &d->slices[1].first_piece, (uint32_t)d->num_pieces, "first piece behind the last"));
-  PetscCall(Shift(c, &d->slices[0].num_pieces, -1, "a piece less"));
-  PetscCall(Shift(c, &d->slices[0].num_pieces, 1, "a piece more"));
-  PetscCall(Corrupt(c, &d->slices[d->num_slices - 1].num_pieces, UINT32_MAX, "very many pieces"));
-  for (int w = 0; w < HISPARSE_SLICE_WORDS; w++) PetscCall(Corrupt(c, &d->pieces[0].mask[w], first.mask[w] ^ 1u << 5, "a bit of a mask"));
-  PetscCall(Shift(c, &d->pieces[0].c0, 1, "number of a diagonal"));
-  PetscCall(Corrupt(c, &d->pieces[0].c0, (uint32_t)d->num_columns, "a diagonal outside of the matrix"));
-  PetscCall(Shift(c, &d->pieces[0].values, 1, "values of a piece"));
-  PetscCall(Shift(c, &d->pieces[1].values, -1, "values of a piece"));
-  PetscCall(Shift(c, &d->pieces[d->num_pieces - 1].values, 1, "values of the last piece"));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Words of the entries outside of pieces, or of their transpose. */
-static PetscErrorCode TestOutside(const Case *c, const HiSparseOverflow *o)
-{
-  PetscFunctionBeginUser;
-  if (o->view.num_rows == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(Shift(c, (char *)o->view.row_offsets + (o->view.wide ? sizeof(int64_t) : sizeof(int32_t)), -1, "an empty row outside of diagonals")); // rows have one entry
-  PetscCall(Shift(c, o->view.row_offsets, 1, "first row offset outside of diagonals"));
-  PetscCall(Corrupt(c, o->view.columns, (uint32_t)o->view.num_columns, "a column outside of diagonals"));
-  PetscCall(Corrupt(c, o->view.columns, UINT32_MAX, "a negative column outside of diagonals"));
-  PetscCall(Corrupt(c, &o->rows[0], UINT32_MAX, "a negative row outside of diagonals"));
-  PetscCall(Shift(c, &o->rows[o->view.num_rows - 1], 100000, "a row outside of the matrix"));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Words of the lists of A^T x; what a piece does not use may be anything. */
-static PetscErrorCode TestTransposed(const Case *c, const HiSparseDiagonals *d)
-{
-  const PetscInt           n = (PetscInt)PetscMin(d->num_transposed_pieces, 12);
-  HiSparseTransposedPiece *pieces;
-
-  PetscFunctionBeginUser;
-  PetscCall(PetscMalloc1(n, &pieces));
-  PetscCall(KernelTestToHost(sizeof(*pieces) * (size_t)n, d->transposed_pieces, c->stream, pieces));
-  for (PetscInt k = 0; k < n; k++) {
-    HiSparseTransposedPiece *p       = &d->transposed_pieces[k];
-    PetscBool                used[2] = {PETSC_FALSE, PETSC_FALSE};
-
-    for (int bit = 0; bit < HISPARSE_SLICE_ROWS; bit++)
-      if (pieces[k].mask[bit / 32] >> bit % 32 & 1) used[(pieces[k].r0 + bit) >> 7 != pieces[k].r0 >> 7] = PETSC_TRUE;
-    if (used[0]) PetscCall(Shift(c, &p->first, 1, "first place of a piece of the transpose"));
-    if (used[0]) PetscCall(Corrupt(c, &p->high, pieces[k].high ^ 1u << 3, "high bits of the first place"));
-    if (used[1]) PetscCall(Shift(c, &p->second, -1, "second place of a piece of the transpose"));
-    if (used[1]) PetscCall(Corrupt(c, &p->high, pieces[k].high ^ 1u << 19, "high bits of the second place"));
-    for (int w = 0; w < HISPARSE_SLICE_WORDS; w++) PetscCall(Corrupt(c, &p->mask[w], pieces[k].mask[w] ^ 1u << 9, "a bit of a mask of the transpose"));
-    PetscCall(Shift(c, &p->r0, 1, "number of a diagonal of the transpose"));
-  }
-  PetscCall(Shift(c, &d->transposed_slices[0], 1, "first piece of the transpose"));
-  PetscCall(Shift(c, &d->transposed_slices[1], 1, "pieces of a slice of columns"));
-  PetscCall(Shift(c, &d->transposed_slices[d->num_column_slices], -1, "last piece of the transpose"));
-  if (d->num_transposed_parts > 0) {
-    PetscCall(Shift(c, &d->transposed_parts[0], 1, "first part"));
-    PetscCall(Corrupt(c, &d->transposed_parts[1], UINT32_MAX, "a part"));
-    PetscCall(Shift(c, &d->transposed_slice_parts[0], 1, "parts of the first slice of columns"));
-    PetscCall(Shift(c, &d->transposed_slice_parts[d->num_column_slices], 1, "parts of the last slice of columns"));
-  }
-  PetscCall(PetscFree(pieces));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode TestDiagonals(const Case *c)
-{
-  HiSparseDiagonals *d = (HiSparseDiagonals *)c->A->structure->data;
-  uint32_t           word;
-
-  PetscFunctionBeginUser;
-  PetscCall(TestPieces(c, d));
-  PetscCall(TestOutside(c, &d->overflow));
-  if (d->overflow_slices != NULL) PetscCall(Shift(c, &d->overflow_slices[1], 1, "rows of a slice outside of diagonals"));
-  d->num_nonzeros++;
-  PetscCall(Check(c, PETSC_FALSE, "number of nonzeros"));
-  d->num_nonzeros--;
-  PetscCall(HiSparsePrepare(c->A, PETSC_TRUE, c->stream));
-  PetscCall(Check(c, PETSC_TRUE, "with lists for the transpose"));
-  PetscCall(TestPieces(c, d));
-  PetscCall(TestTransposed(c, d));
-  PetscCall(TestOutside(c, &d->transposed_overflow));
-  if (d->permutation != NULL) {
-    PetscCall(KernelTestToHost(sizeof(word), (char *)d->permutation + (d->overflow.view.wide ? sizeof(int64_t) : sizeof(int32_t)), c->stream, &word));
-    PetscCall(Corrupt(c, d->permutation, word, "a permutation with one entry twice"));
-    PetscCall(Corrupt(c, d->permutation, (uint32_t)d->overflow.view.num_nonzeros, "a permutation that leaves the matrix"));
+      S->j[S->nz] = PetscMin(cy, cx);
+      S->a[S->nz] = (cy <= cx ? alpha * Y->a[y] : 0.0) + (cx <= cy ? beta * X->a[x] : 0.0);
+      S->nz++;
+      y += cy <= cx;
+      x += cx <= cy;
+    }
+    S->i[r + 1] = (PetscInt)S->nz;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode TestWindowsStructure(const Case *c, Windows w)
-{
-  const size_t offset = w->wide ? sizeof(int64_t) : sizeof(int32_t);
-  uint16_t     columns[2];
-  uint32_t     word;
+/* What values in single precision may be wrong by, relative to numbers around 1; 0 without them. */
+static PetscReal error = 0;
 
-  PetscFunctionBeginUser;
-  PetscCall(KernelTestToHost(sizeof(columns), w->columns, c->stream, columns));
-  memcpy(&word, (uint16_t[2]){columns[0], columns[0]}, sizeof(word));
-  PetscCall(Corrupt(c, w->columns, word, "a column twice"));
-  memcpy(&word, (uint16_t[2]){columns[1], columns[0]}, sizeof(word));
-  PetscCall(Corrupt(c, w->columns, word, "columns that descend"));
-  PetscCall(Shift(c, w->row_offsets, 1, "first row offset"));
-  PetscCall(Shift(c, (char *)w->row_offsets + offset, 1, "a row offset"));
-  PetscCall(Corrupt(c, (char *)w->row_offsets + offset, UINT32_MAX, "a row offset that descends"));
-  PetscCall(Shift(c, (char *)w->row_offsets + offset * (size_t)w->num_rows, -1, "last row offset"));
-  PetscCall(Corrupt(c, w->windows, (uint32_t)w->num_columns, "a window outside of the matrix"));
-  PetscCall(Corrupt(c, w->windows, (uint32_t)(-1 - (int32_t)w->num_wide), "a block with 32-bit columns that are not there"));
-  w->num_wide++;
-  PetscCall(Check(c, PETSC_FALSE, "number of blocks with 32-bit columns"));
-  w->num_wide--;
+/* A as CSR; transposed: of its transpose, which is A then. */
+static PetscErrorCode CheckMatrix(HiSparse A, const KernelTestMatrix *expected, cudaStream_t stream, const char what[])
+{
+  HiSparse         plain = NULL;
+  DCSRView         view;
+  KernelTestMatrix got;
+  HiSparseInfo     info;
+
+  PetscFunctionBegin;
+  PetscCall(HiSparseGetInfo(A, &info));
+  PetscCheck(info.num_nonzeros == expected->nz, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, %s: %" PetscCount_FMT " entries, not %" PetscCount_FMT, what, expected->name, info.num_nonzeros, expected->nz);
+  if (info.transposed) PetscCall(HiSparseTranspose(A, stream, &plain));
+  PetscCall(KernelTestViewAllocate(expected->m, expected->n, expected->nz, (PetscBool)(expected->nz % 2), stream, &view));
+  PetscCall(HiSparseGetCSR(plain != NULL ? plain : A, PETSC_TRUE, PETSC_TRUE, view, stream));
+  PetscCall(KernelTestMatrixFromView(view, stream, &got));
+  PetscCall(KernelTestMatrixCompare(&got, expected, 20 * PETSC_MACHINE_EPSILON + error, what));
+  PetscCall(KernelTestMatrixDestroy(&got));
+  PetscCall(KernelTestViewDestroy(&view, stream));
+  PetscCall(HiSparseDestroy(&plain, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode TestWindows(const Case *c)
+/* A x or A^T x, of the transpose when A is transposed: what is expected is not. */
+static PetscErrorCode CheckProduct(HiSparse A, const KernelTestMatrix *h, PetscBool transpose, PetscBool transposed, cudaStream_t stream, const char what[])
 {
-  WindowsStructure *s = (WindowsStructure *)c->A->structure->data;
-  uint32_t          word;
+  const PetscInt nx = transpose ? h->m : h->n, ny = transpose ? h->n : h->m;
+  PetscScalar   *x, *expected, *got, *device[2];
+  PetscReal     *scale;
 
-  PetscFunctionBeginUser;
-  PetscCall(TestWindowsStructure(c, s->windows));
-  PetscCall(HiSparsePrepare(c->A, PETSC_TRUE, c->stream));
-  PetscCall(Check(c, PETSC_TRUE, "with a transpose"));
-  PetscCall(TestWindowsStructure(c, s->windows));
-  PetscCall(TestWindowsStructure(c, s->transpose));
-  PetscCall(KernelTestToHost(sizeof(word), (char *)s->permutation + (s->windows->wide ? sizeof(int64_t) : sizeof(int32_t)), c->stream, &word));
-  PetscCall(Corrupt(c, s->permutation, word, "a permutation with one entry twice"));
+  PetscFunctionBegin;
+  PetscCall(PetscCalloc4(nx, &x, ny, &expected, ny, &got, ny, &scale));
+  for (PetscInt k = 0; k < nx; k++) x[k] = KernelTestNumber(k, 21);
+  for (PetscInt r = 0; r < h->m; r++)
+    for (PetscInt k = h->i[r]; k < h->i[r + 1]; k++) {
+      const PetscScalar product = h->a[k] * x[transpose ? r : h->j[k]];
+
+      expected[transpose ? h->j[k] : r] += product;
+      scale[transpose ? h->j[k] : r] += 10 * (1 + error / (200 * PETSC_MACHINE_EPSILON)) * (PetscAbsScalar(product) + (error > 0 ? PetscAbsScalar(x[transpose ? r : h->j[k]]) : 0)); // a small sum has the error of its terms
+    }
+  PetscCall(KernelTestToDevice((size_t)nx * sizeof(*x), x, stream, (void **)&device[0]));
+  PetscCall(KernelTestToDevice((size_t)ny * sizeof(*x), NULL, stream, (void **)&device[1]));
+  if (transpose != transposed) PetscCall(HiSparseMultTranspose(A, PETSC_FALSE, device[0], NULL, device[1], stream));
+  else PetscCall(HiSparseMult(A, device[0], NULL, device[1], stream));
+  PetscCall(KernelTestToHost((size_t)ny * sizeof(*got), device[1], stream, got));
+  PetscCall(KernelTestCompareScalars(ny, got, expected, scale, transpose ? "A^T x" : "A x", h->name, what));
+  for (int k = 0; k < 2; k++) PetscCall(PetscSparseCUDAFree(&device[k], stream));
+  PetscCall(PetscFree4(x, expected, got, scale));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Test(size_t k, HiSparseFormat format, cudaStream_t stream)
+/* Both directions and CSR; h is of the matrix that is not transposed. */
+static PetscErrorCode CheckAll(HiSparse A, const KernelTestMatrix *h, cudaStream_t stream, const char what[])
 {
-  Case             c = {Patterns[k].name, NULL, stream};
-  KernelTestMatrix A;
-  size_t           before, after;
+  HiSparseInfo info;
 
-  PetscFunctionBeginUser;
-  PetscCall(Create(k, &A));
-  PetscCall(KernelTestMemoryInUse(stream, &before));
-  for (PetscInt s = 0; s < KernelTestNumStorages; s++) {
-    DCSRView view;
+  PetscFunctionBegin;
+  PetscCall(HiSparseGetInfo(A, &info));
+  PetscCall(CheckMatrix(A, h, stream, what));
+  PetscCall(CheckProduct(A, h, PETSC_FALSE, info.transposed, stream, what));
+  PetscCall(CheckProduct(A, h, PETSC_TRUE, info.transposed, stream, what));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
-    if (KernelTestStorages[s].max_segments > 0) continue;
-    PetscCall(KernelTestViewCreate(&A, &KernelTestStorages[s], stream, &view));
-    PetscCall(HiSparseCreate(view, format, stream, &c.A));
-    PetscCheck(c.A != NULL, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: the format does not take it", c.name);
-    PetscCall(Check(&c, PETSC_TRUE, "new"));
-    PetscCall(format == HISPARSE_DIAGONALS ? TestDiagonals(&c) : TestWindows(&c));
-    PetscCall(HiSparseDestroy(&c.A, stream));
-    PetscCall(KernelTestViewDestroy(&view, stream));
+/* What the tests of one pair need. */
+typedef struct {
+  const Pair       *pair;
+  HiSparsePrecision precision;
+  KernelTestMatrix host[2]; /* of Y, of X */
+  DCSRView         views[2];
+  cudaStream_t     stream;
+} Case;
+
+static PetscErrorCode CaseCreate(const Pair *pair, PetscBool wide, cudaStream_t stream, Case *c)
+{
+  const KernelTestStorage storage = {"compact", wide, 0, 0};
+
+  PetscFunctionBegin;
+  c->pair   = pair;
+  c->stream = stream;
+  for (int k = 0; k < 2; k++) {
+    PetscCall(HostCreate(pair, k ? &pair->x : &pair->y, 31 + k, &c->host[k]));
+    PetscCall(KernelTestViewCreate(&c->host[k], &storage, stream, &c->views[k]));
   }
-  PetscCall(KernelTestMemoryInUse(stream, &after));
-  PetscCheck(before == after, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %zu bytes of device memory leaked", c.name, after - before);
-  PetscCall(KernelTestMatrixDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CaseDestroy(Case *c)
+{
+  PetscFunctionBegin;
+  for (int k = 0; k < 2; k++) {
+    PetscCall(KernelTestMatrixDestroy(&c->host[k]));
+    PetscCall(KernelTestViewDestroy(&c->views[k], c->stream));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Y or X, perhaps its transpose. */
+static PetscErrorCode Create(const Case *c, int k, PetscBool transposed, HiSparse *A)
+{
+  HiSparse stored;
+
+  PetscFunctionBegin;
+  PetscCall(HiSparseCreate(c->views[k], HISPARSE_DIAGONALS, c->precision, c->stream, A));
+  PetscCheck(*A != NULL, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: no diagonals", c->pair->name);
+  if (!transposed) PetscFunctionReturn(PETSC_SUCCESS);
+  stored = *A;
+  PetscCall(HiSparseTranspose(stored, c->stream, A));
+  PetscCall(HiSparseDestroy(&stored, c->stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Y += a X, once with the values of Y shared, once not; prepared: with the list of the other direction. */
+static PetscErrorCode TestSum(const Case *c, PetscBool transposed, PetscBool shared)
+{
+  const PetscScalar a = KernelTestNumber(3, 41), sy = KernelTestNumber(4, 41), sx = KernelTestNumber(5, 41);
+  KernelTestMatrix  expected, before, other;
+  HiSparse          Y, X, copy = NULL;
+  HiSparseSum       sum;
+  char              what[128];
+
+  PetscFunctionBegin;
+  PetscCall(PetscSNPrintf(what, sizeof(what), "%s%s%s", c->pair->name, transposed ? ", transposed" : "", shared ? ", shared" : ""));
+  PetscCall(HostSum(sy, &c->host[0], a * sx, &c->host[1], &expected));
+  PetscCall(HostSum(sy, &c->host[0], 0.0, &c->host[0], &before));
+  PetscCall(HostSum(sx, &c->host[1], 0.0, &c->host[1], &other));
+  PetscCall(Create(c, 0, transposed, &Y));
+  PetscCall(Create(c, 1, transposed, &X));
+  PetscCall(HiSparseScale(Y, sy, c->stream));
+  PetscCall(HiSparseScale(X, sx, c->stream));
+  if (shared) PetscCall(HiSparseDuplicate(Y, c->stream, &copy));
+  for (int k = 0; k < 2; k++) PetscCall(HiSparsePrepare(Y, (PetscBool)k, c->stream));
+  PetscCall(HiSparseAXPY(Y, a, X, PETSC_INT_MAX, c->stream, &sum));
+  // values in single precision leave unions to CSR
+  PetscCheck(sum == (error > 0 && c->pair->sum != HISPARSE_SUM_SAME ? HISPARSE_SUM_NONE : c->pair->sum), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: the sum is %d, not %d", what, (int)sum, (int)c->pair->sum);
+  PetscCall(CheckAll(Y, sum == HISPARSE_SUM_NONE ? &before : &expected, c->stream, what));
+  PetscCall(CheckAll(X, &other, c->stream, "the second term"));
+  if (shared) PetscCall(CheckAll(copy, &before, c->stream, "a copy of the first term"));
+  PetscCall(HiSparseDestroy(&copy, c->stream));
+  PetscCall(HiSparseDestroy(&X, c->stream));
+  PetscCall(HiSparseDestroy(&Y, c->stream));
+  PetscCall(KernelTestMatrixDestroy(&expected));
+  PetscCall(KernelTestMatrixDestroy(&before));
+  PetscCall(KernelTestMatrixDestroy(&other));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Copies, itself, a sum that was made of CSR, too few entries allowed, and a transpose beside what is none. */
+static PetscErrorCode TestOthers(const Case *c)
+{
+  KernelTestMatrix expected, twice;
+  HiSparse         Y, X, again;
+  HiSparseSum      sum;
+  DCSRView         view;
+
+  PetscFunctionBegin;
+  PetscCall(Create(c, 0, PETSC_FALSE, &Y));
+  PetscCall(Create(c, 1, PETSC_FALSE, &X));
+  if (c->pair->sum == HISPARSE_SUM_GROWN) {
+    PetscCall(HiSparseAXPY(Y, 2.0, X, c->host[0].nz, c->stream, &sum));
+    PetscCheck(sum == HISPARSE_SUM_NONE, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: the sum has more entries than it may have", c->pair->name);
+  }
+  PetscCall(HiSparseTranspose(X, c->stream, &again));
+  PetscCall(HiSparseAXPY(Y, 2.0, again, PETSC_INT_MAX, c->stream, &sum));
+  PetscCheck(sum == HISPARSE_SUM_NONE, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: a sum with a transpose", c->pair->name);
+  PetscCall(HiSparseDestroy(&again, c->stream));
+  PetscCall(CheckMatrix(Y, &c->host[0], c->stream, "without a sum"));
+
+  PetscCall(HiSparseAXPY(Y, 2.0, X, PETSC_INT_MAX, c->stream, &sum));
+  PetscCall(HostSum(1.0, &c->host[0], sum == HISPARSE_SUM_NONE ? 0.0 : 2.0, sum == HISPARSE_SUM_NONE ? &c->host[0] : &c->host[1], &expected));
+  PetscCall(KernelTestViewAllocate(expected.m, expected.n, expected.nz, PETSC_FALSE, c->stream, &view));
+  PetscCall(HiSparseGetCSR(Y, PETSC_TRUE, PETSC_TRUE, view, c->stream));
+  PetscCall(HiSparseCreate(view, HISPARSE_DIAGONALS, c->precision, c->stream, &again));
+  PetscCall(HiSparseAXPY(Y, 0.5, again, expected.nz, c->stream, &sum));
+  PetscCheck(sum == HISPARSE_SUM_SAME, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: a sum has another structure than that of its rows", c->pair->name);
+  PetscCall(HostSum(1.0, &expected, 0.5, &expected, &twice));
+  PetscCall(CheckAll(Y, &twice, c->stream, "the same structure, made twice"));
+  PetscCall(HiSparseSetValues(Y, view, c->stream));
+  PetscCall(CheckAll(Y, &expected, c->stream, "values of CSR"));
+  PetscCall(HiSparseDestroy(&again, c->stream));
+  PetscCall(HiSparseDuplicate(Y, c->stream, &again));
+  PetscCall(HiSparseAXPY(Y, 0.5, again, expected.nz, c->stream, &sum));
+  PetscCall(CheckAll(Y, &twice, c->stream, "a copy added"));
+  PetscCall(CheckAll(again, &expected, c->stream, "a copy that was added"));
+  PetscCall(HiSparseAXPY(again, 0.5, again, expected.nz, c->stream, &sum));
+  PetscCall(CheckAll(again, &twice, c->stream, "a matrix added to itself"));
+  PetscCall(HiSparseDestroy(&again, c->stream));
+  PetscCall(HiSparseDestroy(&X, c->stream));
+  PetscCall(HiSparseDestroy(&Y, c->stream));
+  PetscCall(KernelTestViewDestroy(&view, c->stream));
+  PetscCall(KernelTestMatrixDestroy(&expected));
+  PetscCall(KernelTestMatrixDestroy(&twice));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Every allocation fails once: nothing is left behind, and the terms are what they were. */
+static PetscErrorCode TestFailures(const Case *c, PetscBool shared)
+{
+  HiSparse       Y, X, copy = NULL;
+  HiSparseSum    sum;
+  PetscErrorCode ierr = PETSC_ERR_MEM;
+
+  PetscFunctionBegin;
+  PetscCall(Create(c, 0, PETSC_FALSE, &Y));
+  PetscCall(Create(c, 1, PETSC_FALSE, &X));
+  if (shared) PetscCall(HiSparseDuplicate(Y, c->stream, &copy));
+  for (PetscInt site = 1; ierr != PETSC_SUCCESS; site++) {
+    size_t before, after;
+
+    PetscCheck(site < 100, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: a sum allocates without end", c->pair->name);
+    PetscCall(KernelTestMemoryInUse(c->stream, &before));
+    PetscCall(PetscSparseCUDATestFailAllocation(site));
+    PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
+    ierr = HiSparseAXPY(Y, 2.0, X, PETSC_INT_MAX, c->stream, &sum);
+    PetscCall(PetscPopErrorHandler());
+    PetscCall(PetscSparseCUDATestFailAllocation(0));
+    if (ierr == PETSC_SUCCESS) break;
+    PetscCall(KernelTestMemoryInUse(c->stream, &after));
+    PetscCheck(ierr == PETSC_ERR_MEM, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: a sum fails with error %d", c->pair->name, (int)ierr);
+    PetscCheck(after == before, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: allocation %" PetscInt_FMT " of a sum fails, and %zu bytes are left", c->pair->name, site, after - before);
+    PetscCall(CheckMatrix(Y, &c->host[0], c->stream, "after an allocation failed"));
+    PetscCall(CheckMatrix(X, &c->host[1], c->stream, "after an allocation failed"));
+  }
+  PetscCall(HiSparseDestroy(&copy, c->stream));
+  PetscCall(HiSparseDestroy(&X, c->stream));
+  PetscCall(HiSparseDestroy(&Y, c->stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -261,14 +352,27 @@ int main(int argc, char **argv)
 {
   PetscBool    usable;
   cudaStream_t stream;
+  size_t       before, after;
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
   PetscCall(PetscSparseCUDADeviceUsable(&usable));
   if (usable) {
     PetscCall(PetscSparseCUDAGetStream(&stream));
-    for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(Patterns); k++)
-      for (HiSparseFormat format = HISPARSE_DIAGONALS; format <= HISPARSE_WINDOWS; format++) PetscCall(Test(k, format, stream));
+    for (size_t k = 0; k < 2 * PETSC_STATIC_ARRAY_LENGTH(pairs); k++) {
+      const Pair *pair = &pairs[k / 2];
+      Case        c    = {.precision = k % 2 ? HISPARSE_VALUES_SINGLE : HISPARSE_VALUES_SCALAR};
+
+      error = k % 2 && !PetscDefined(USE_REAL_SINGLE) ? (PetscReal)1e-6 : 0;
+      PetscCall(KernelTestMemoryInUse(stream, &before));
+      PetscCall(CaseCreate(pair, (PetscBool)(k / 2 % 2), stream, &c));
+      for (int i = 0; i < 4; i++) PetscCall(TestSum(&c, (PetscBool)(i / 2), (PetscBool)(i % 2)));
+      PetscCall(TestOthers(&c));
+      for (int i = 0; i < 2; i++) PetscCall(TestFailures(&c, (PetscBool)i));
+      PetscCall(CaseDestroy(&c));
+      PetscCall(KernelTestMemoryInUse(stream, &after));
+      PetscCheck(before == after, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %zu bytes of device memory leaked", pair->name, after - before);
+    }
   }
   PetscCall(PetscFinalize());
   return 0;

@@ -327,7 +327,7 @@ static PetscErrorCode TestCopies(const Case *c, DCSRView view, HiSparse A, const
   PetscBool done;
 
   PetscFunctionBeginUser;
-  PetscCall(HiSparseCreate(view, c->format, c->stream, &B));
+  PetscCall(HiSparseCreate(view, c->format, HISPARSE_VALUES_SCALAR, c->stream, &B));
   PetscCall(HiSparseDuplicate(A, c->stream, &C));
   PetscCall(HiSparseZero(B, c->stream));
   PetscCall(HiSparseZero(C, c->stream));
@@ -368,7 +368,7 @@ static PetscErrorCode TestOtherStructure(const Case *c, HiSparse A, const Dense 
   }
   if (moved >= 0) csr.j[moved]++;
   PetscCall(KernelTestViewCreate(&csr, &KernelTestStorages[0], c->stream, &view));
-  PetscCall(HiSparseCreate(view, c->format, c->stream, &B));
+  PetscCall(HiSparseCreate(view, c->format, HISPARSE_VALUES_SCALAR, c->stream, &B));
   if (moved >= 0 && B != NULL) {
     PetscCall(HiSparseCopyValues(A, B, c->stream, &done));
     PetscCheck(!done, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: values were copied to a matrix of another structure", c->name);
@@ -432,7 +432,7 @@ static PetscErrorCode Test(const Case *shape, HiSparseFormat format, cudaStream_
   PetscCall(DenseCreate(&c, &host));
   PetscCall(ToCSR(&host, 1.0, &csr));
   PetscCall(KernelTestViewCreate(&csr, &KernelTestStorages[0], stream, &view));
-  PetscCall(HiSparseCreate(view, format, stream, &A));
+  PetscCall(HiSparseCreate(view, format, HISPARSE_VALUES_SCALAR, stream, &A));
   PetscCheck(A != NULL, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: the format does not take it", c.name);
   PetscCall(Check(&c, A, &host, 1.0, "new"));
   PetscCall(TestCopies(&c, view, A, &host));

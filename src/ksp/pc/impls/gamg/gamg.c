@@ -4,6 +4,7 @@
   PCGAMGSetType() forgets the operations, so it is replaced too. The private struct of PCGAMGAGG is looked at before (probe.c).
 */
 #include "gamg.h"
+#include "../../../../mat/impls/aijcuda/parallel/parallel.h"
 
 static const char context_key[] = "PCGAMG_AIJCUDA";
 
@@ -204,24 +205,61 @@ static PetscBool MakesInterpolations(PC pc)
   return (PetscBool)(!pc->setupcalled || !GAMGGet(pc)->reuse_prol || pc->flag == DIFFERENT_NONZERO_PATTERN);
 }
 
+/* Storage beside CSR of a matrix, or of the blocks of a parallel one. */
+static PetscErrorCode MakeStorage(Mat A)
+{
+  PetscBool mpi;
+
+  PetscFunctionBegin;
+  if (A == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatIsMPIAIJCUDA(A, &mpi));
+  PetscCall(MatDeviceStorageMake(mpi ? MatMPIAIJCUDAGetBlock(A, 0) : A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The same of all matrices that cycles multiply with. */
+static PetscErrorCode MakeStorageOfLevels(PC pc)
+{
+  PetscInt num_levels;
+  KSP      smoother;
+  Mat      A, P, interpolation = NULL;
+
+  PetscFunctionBegin;
+  PetscCall(PCMGGetLevels(pc, &num_levels));
+  for (PetscInt level = 0; level < num_levels; level++) {
+    PetscCall(PCMGGetSmoother(pc, level, &smoother));
+    PetscCall(KSPGetOperators(smoother, &A, &P));
+    if (level > 0) PetscCall(PCMGGetInterpolation(pc, level, &interpolation));
+    PetscCall(MakeStorage(A));
+    PetscCall(MakeStorage(P));
+    PetscCall(MakeStorage(interpolation));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Nothing of a setup outlives it, whether it fails or not. What assembly and the first setup needed for a while is given back: the vectors that come next are PETSc's. */
 static PetscErrorCode PCSetUp_GAMG_AIJCUDA(PC pc)
 {
   PC_GAMG       *gamg = GAMGGet(pc);
   GAMGContext   *context;
+  PetscBool      makes;
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
   PetscCall(GAMGGetContext(pc, &context));
   PetscCall(ResetContext(context));
-  if (gamg->ops->creategraph == CreateGraph && gamg->Nlevels > 1 && MakesInterpolations(pc)) PetscCall(GAMGServeData(pc, pc->pmat, &context->data_on_device));
+  makes = MakesInterpolations(pc);
+  if (gamg->ops->creategraph == CreateGraph && gamg->Nlevels > 1 && makes) PetscCall(GAMGServeData(pc, pc->pmat, &context->data_on_device));
+  if (makes) MatDeviceStorageDefer(PETSC_TRUE);
   ierr = (*parent_setup)(pc);
+  if (makes) MatDeviceStorageDefer(PETSC_FALSE);
   if (ierr != PETSC_SUCCESS && context->data_is_coarse) { // PETSc would take it for that of the finest level in the next setup
     PetscCall(PetscFree(gamg->data));
     gamg->data_sz = 0;
   }
   PetscCall(ResetContext(context));
   PetscCall(ierr);
+  PetscCall(MakeStorageOfLevels(pc));
   PetscCall(PetscSparseCUDATrimMemory((PetscBool)!context->trimmed));
   context->trimmed = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);

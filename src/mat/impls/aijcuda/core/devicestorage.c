@@ -9,6 +9,9 @@ static struct {
 } types[MAX_TYPES];
 static size_t num_types = 0;
 
+/* How many setups are under way that MatDeviceStorageDefer() was told of. */
+static int num_deferrals = 0;
+
 /*
   MatDeviceStorageRegister - Names the storage of a sequential type, whose constructor calls MatCreate_SeqAIJCUDA().
 
@@ -131,7 +134,9 @@ PetscErrorCode MatSeqAIJCUDAGetCSR(Mat A)
 
   PetscFunctionBegin;
   if (d->device.data == NULL) PetscFunctionReturn(PETSC_SUCCESS);
-  if (d->device.newest == DEVICE_VALUES_STORAGE || MatSeqAIJCUDACSRReleased(A)) PetscCall(FillCSR(A));
+  if (d->device.newest != DEVICE_VALUES_STORAGE && !MatSeqAIJCUDACSRReleased(A)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(FillCSR(A));
+  if (num_deferrals > 0) PetscCall(MatSeqAIJCUDADropStorage(A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -214,11 +219,54 @@ PetscErrorCode MatSeqAIJCUDAUseStorage(Mat A, const MatDeviceStorageOps **table)
   }
   PetscCall((*MatAIJCUDAHook.finish_insertion_seq)(A));
   if (!MatSeqAIJCUDAStorageIsCurrent(A)) {
+    if (num_deferrals > 0) {
+      PetscCall(MatSeqAIJCUDAUseCSR(A, table));
+      PetscFunctionReturn(PETSC_SUCCESS);
+    }
     PetscCall(MatSeqAIJCUDACopyToDevice(A));
     if (!d->device.declined) PetscCall(MatSeqAIJCUDACompact(A));
     if (!d->device.declined) PetscCall(UpdateStorage(A));
   }
   *table = d->device.declined ? d->device.csr : d->device.storage;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  MatDeviceStorageDefer - Says that matrices are multiplied by vectors a few times, and their rows are needed
+
+  Not Collective
+
+  Input Parameter:
+. begin - PETSC_TRUE: until the call with PETSC_FALSE, products make no storage beside CSR, and CSR that is made replaces it. Pairs of calls may be nested
+
+  Note:
+  The setup of a preconditioner needs rows of every level. With both of a matrix its peak of memory is that of both of all levels.
+*/
+void MatDeviceStorageDefer(PetscBool begin)
+{
+  num_deferrals += begin ? 1 : -1;
+}
+
+/*
+  MatDeviceStorageMake - Makes the storage of a matrix now, if it has any beside CSR and is used on the device; otherwise its first product with a vector makes it
+
+  Not Collective
+
+  Input Parameter:
+. A - a matrix of any type; sequential ones of ours have storage
+
+  Errors: PETSC_ERR_MEM; the matrix is as it was.
+*/
+PetscErrorCode MatDeviceStorageMake(Mat A)
+{
+  const MatDeviceStorageOps *table;
+  PetscBool                  ours, device;
+
+  PetscFunctionBegin;
+  PetscCall(MatIsSeqAIJCUDA(A, &ours));
+  if (!ours || !A->assembled || MatSeqAIJCUDAGet(A)->device.storage == MatSeqAIJCUDAGet(A)->device.csr) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatSeqAIJCUDAUseDevice(A, &device));
+  if (device) PetscCall(MatSeqAIJCUDAUseForMult(A, mult, &table));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -253,6 +301,138 @@ PetscErrorCode MatSeqAIJCUDADropStorage(Mat A)
   d->device.declined  = PETSC_FALSE;
   d->device.keeps_csr = PETSC_FALSE;
   d->device.lent      = PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  MatSeqAIJCUDATransposeStorage - Makes the storage of the transpose of a matrix the matrix T; what T was before is discarded. CSR is made of it when somebody asks.
+
+  Not Collective
+
+  Input Parameters:
++ A - a sequential matrix of ours, whose storage is current and can be transposed
+- T - of the type of A
+
+  Errors: PETSC_ERR_MEM.
+
+  Note:
+  T is preallocated and not assembled then.
+*/
+PetscErrorCode MatSeqAIJCUDATransposeStorage(Mat A, Mat T)
+{
+  const Mat_SeqAIJCUDA *a    = MatSeqAIJCUDAGet(A);
+  void                 *data = NULL;
+  DCSRView              view;
+  cudaStream_t          stream;
+  PetscErrorCode        ierr;
+
+  PetscFunctionBegin;
+  PetscCall(PetscSparseCUDAGetStream(&stream));
+  PetscCall((*a->device.storage->transpose)(A, stream, &data));
+  PetscCall(PetscArrayzero(&view, 1)); // no arrays: released
+  view.num_rows     = a->device.view.num_columns;
+  view.num_columns  = a->device.view.num_rows;
+  view.num_nonzeros = a->device.view.num_nonzeros;
+  PetscCallGoto(ierr, failed, MatSeqAIJCUDASetDeviceMatrix(T, &view));
+  MatSeqAIJCUDAGet(T)->device.data   = data;
+  MatSeqAIJCUDAGet(T)->device.newest = DEVICE_VALUES_STORAGE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+failed:
+  PetscCall((*a->device.storage->destroy)(A, &data));
+  PetscFunctionReturn(ierr);
+}
+
+/*
+  MatSeqAIJCUDATransposeStorageValues - Gives the storage of a transpose the values of the matrix, where that is all it takes.
+
+  Not Collective
+
+  Input Parameters:
++ A - a sequential matrix of ours
+- T - of the type of A, a transpose of it as it was once
+
+  Output Parameter:
+. done - PETSC_FALSE: the storage of one of the two is not current or cannot do this, or the structures may differ; nothing was done
+*/
+PetscErrorCode MatSeqAIJCUDATransposeStorageValues(Mat A, Mat T, PetscBool *done)
+{
+  Mat_SeqAIJCUDA *a = MatSeqAIJCUDAGet(A), *t = MatSeqAIJCUDAGet(T);
+  cudaStream_t    stream;
+
+  PetscFunctionBegin;
+  PetscCall((*MatAIJCUDAHook.finish_insertion_seq)(A));
+  PetscCall((*MatAIJCUDAHook.finish_insertion_seq)(T));
+  *done = (PetscBool)(a->device.storage == t->device.storage && a->device.storage->transposevalues != NULL && MatSeqAIJCUDAStorageIsCurrent(A) && t->device.data != NULL && t->device.nonzerostate == T->nonzerostate);
+  if (!*done) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscSparseCUDAGetStream(&stream));
+  PetscCall((*a->device.storage->transposevalues)(A, T, stream, done));
+  if (!*done) PetscFunctionReturn(PETSC_SUCCESS);
+  t->device.has_values = PETSC_TRUE;
+  PetscCall(MatSeqAIJCUDAValuesChanged(T, DEVICE_VALUES_STORAGE));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The storage has got a new structure, of which nothing else knows: rows go, and what was made of them. A block of a parallel matrix gets its host structure at once. */
+static PetscErrorCode StorageStructureChanged(Mat A, PetscCount num_nonzeros)
+{
+  Mat_SeqAIJCUDA *d    = MatSeqAIJCUDAGet(A);
+  void           *data = d->device.data;
+  DCSRView        view;
+  cudaStream_t    stream;
+  PetscErrorCode  ierr;
+
+  PetscFunctionBegin;
+  PetscCall(PetscSparseCUDAGetStream(&stream));
+  PetscCall(ReleaseCSR(A, stream));
+  PetscCall(PetscArrayzero(&view, 1));
+  view.num_rows     = d->device.view.num_rows;
+  view.num_columns  = d->device.view.num_columns;
+  view.num_nonzeros = num_nonzeros;
+  d->device.view    = view;
+  d->device.data    = NULL; // not to be freed with what was made of the old structure
+  ierr              = MatSeqAIJCUDAStructureChanged(A);
+  d->device.data    = data;
+  d->device.newest  = DEVICE_VALUES_STORAGE;
+  PetscCall(ierr);
+  if (d->mirror.is_block) {
+    PetscCall(MatAIJCUDAHostBegin(A, HOST_READ_STRUCTURE));
+    PetscCall(MatAIJCUDAHostEnd(A, HOST_READ_STRUCTURE));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  MatSeqAIJCUDAStorageAXPY - Y = Y + a X with the storage of both, where it can: rows are not needed.
+
+  Not Collective
+
+  Input Parameters:
++ Y            - a sequential matrix of ours
+. a            - the factor
+. X            - another one, of the same size
+- max_nonzeros - the most entries that Y may have afterwards
+
+  Output Parameter:
+. sum - what became of Y; DEVICE_SUM_NONE: the storage of one of the two is not current, or cannot do it; nothing was done. Otherwise assembly is left to the caller
+
+  Errors: PETSC_ERR_MEM; Y is as it was.
+*/
+PetscErrorCode MatSeqAIJCUDAStorageAXPY(Mat Y, PetscScalar a, Mat X, PetscCount max_nonzeros, MatDeviceSum *sum)
+{
+  const MatDeviceStorageOps *storage      = MatSeqAIJCUDAGet(Y)->device.storage;
+  PetscCount                 num_nonzeros = 0;
+  cudaStream_t               stream;
+
+  PetscFunctionBegin;
+  *sum = DEVICE_SUM_NONE;
+  PetscCall((*MatAIJCUDAHook.finish_insertion_seq)(Y));
+  PetscCall((*MatAIJCUDAHook.finish_insertion_seq)(X));
+  if (storage->axpy == NULL || MatSeqAIJCUDAGet(X)->device.storage != storage || !MatSeqAIJCUDAStorageIsCurrent(Y) || !MatSeqAIJCUDAStorageIsCurrent(X)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscSparseCUDAGetStream(&stream));
+  PetscCallGpuTime((*storage->axpy)(Y, a, X, max_nonzeros, stream, &num_nonzeros, sum));
+  if (*sum == DEVICE_SUM_NONE) PetscFunctionReturn(PETSC_SUCCESS);
+  if (*sum == DEVICE_SUM_GROWN) PetscCall(StorageStructureChanged(Y, num_nonzeros));
+  PetscCall(MatSeqAIJCUDAValuesChanged(Y, DEVICE_VALUES_STORAGE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

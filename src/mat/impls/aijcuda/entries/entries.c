@@ -365,6 +365,17 @@ static PetscErrorCode DuplicateDevice(Mat A, MatDuplicateOption option, Mat B)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A copy has no prefix, and keeps what the options of A say of the storage: that which it shares with A is made again as it was. */
+static void CopyStorageOptions(Mat A, Mat B)
+{
+  const Mat_SeqAIJCUDA *a = MatSeqAIJCUDAGet(A);
+  Mat_SeqAIJCUDA       *b = MatSeqAIJCUDAGet(B);
+
+  if (a->device.storage != b->device.storage) return;
+  b->options.storage_format    = a->options.storage_format;
+  b->options.storage_precision = a->options.storage_precision;
+}
+
 static PetscErrorCode MatDuplicate_SeqAIJCUDA(Mat A, MatDuplicateOption option, Mat *B)
 {
   Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
@@ -378,6 +389,7 @@ static PetscErrorCode MatDuplicate_SeqAIJCUDA(Mat A, MatDuplicateOption option, 
     ierr = (*d->parent.duplicate)(A, option, B);
     PetscCall(MatAIJCUDAHostFinish(A, HOST_READ, ierr));
     MatSeqAIJCUDAGet(*B)->mirror.keeps_structure = d->mirror.keeps_structure;
+    CopyStorageOptions(A, *B);
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(MatSeqAIJCUDAFinishInsertion(A));
@@ -385,6 +397,7 @@ static PetscErrorCode MatDuplicate_SeqAIJCUDA(Mat A, MatDuplicateOption option, 
   PetscCallGoto(ierr, failed, MatSetLayouts(*B, A->rmap, A->cmap));
   PetscCallGoto(ierr, failed, MatSetType(*B, ((PetscObject)A)->type_name));
   PetscCallGoto(ierr, failed, CopySettings(A, *B));
+  CopyStorageOptions(A, *B);
   PetscCallGoto(ierr, failed, DuplicateDevice(A, option, *B));
   PetscCallGoto(ierr, failed, MatSeqAIJCUDAUpdateKept(*B));
   PetscFunctionReturn(PETSC_SUCCESS);

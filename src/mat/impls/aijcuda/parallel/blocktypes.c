@@ -34,6 +34,25 @@ static PetscErrorCode MakeSeqAIJ(Mat *block, PetscBool *is)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Makes a block one of ours. Options are read for it then: those with the prefix of the matrix, which the block has for so long. */
+static PetscErrorCode ConvertBlock(Mat A, MatType type, Mat *block)
+{
+  const PetscOptions options = ((PetscObject)*block)->options;
+  char              *prefix;
+  PetscErrorCode     ierr;
+
+  PetscFunctionBegin;
+  PetscCall(PetscStrallocpy(((PetscObject)*block)->prefix, &prefix));
+  PetscCallGoto(ierr, cleanup, PetscObjectSetOptionsPrefix((PetscObject)*block, ((PetscObject)A)->prefix));
+  ((PetscObject)*block)->options = ((PetscObject)A)->options;
+  PetscCallGoto(ierr, cleanup, (*MatAIJCUDAHook.from_seqaij)(*block, type, MAT_INPLACE_MATRIX, block));
+cleanup:
+  ((PetscObject)*block)->options = options;
+  PetscCall(PetscObjectSetOptionsPrefix((PetscObject)*block, prefix));
+  PetscCall(PetscFree(prefix));
+  PetscFunctionReturn(ierr);
+}
+
 /* Gives a block its type where that is possible; *changed when it was none of ours before. */
 static PetscErrorCode MakeOurs(Mat A, MatType type, Mat *block, PetscBool *ours, PetscBool *changed)
 {
@@ -43,12 +62,12 @@ static PetscErrorCode MakeOurs(Mat A, MatType type, Mat *block, PetscBool *ours,
   PetscCall(MatIsSeqAIJCUDA(*block, ours));
   if (*ours) {
     PetscCall(PetscObjectTypeCompare((PetscObject)*block, type, &same));
-    if (!same) PetscCall((*MatAIJCUDAHook.from_seqaij)(*block, type, MAT_INPLACE_MATRIX, block));
+    if (!same) PetscCall(ConvertBlock(A, type, block));
   }
   if (*ours || (*block)->hash_active) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MakeSeqAIJ(block, &plain));
   if (!plain) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall((*MatAIJCUDAHook.from_seqaij)(*block, type, MAT_INPLACE_MATRIX, block));
+  PetscCall(ConvertBlock(A, type, block));
   if (A->boundtocpu) PetscCall(MatBindToCPU(*block, PETSC_TRUE));
   *ours    = PETSC_TRUE;
   *changed = PETSC_TRUE;

@@ -2,7 +2,7 @@
   MatAXPY() on the device, which MatAYPX() and with it PCGAMG's smoothed prolongators go through, and missing diagonal entries.
 
   What a sum needs is counted and allocated before anything is changed, for both blocks of a parallel matrix; the rest cannot fail for want of memory. When Y has all
-  entries of X, whatever the caller says of the patterns, it is updated in place, and its structure and what was made of it stay. PETSc adds matrices of different types
+  entries of X, whatever the caller says of the patterns, it is updated in place, and its structure and what was made of it stay. Storage beside CSR adds by itself where it can, on one process. PETSc adds matrices of different types
   itself, row by row.
 */
 #include "sum.h"
@@ -248,13 +248,39 @@ static PetscErrorCode AddsOnDevice(Mat Y, Mat X, PetscBool *device)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Storage beside CSR adds. *done PETSC_FALSE: it does not, and CSR has to. */
+static PetscErrorCode AddStorage(Mat Y, PetscScalar a, Mat X, MatStructure str, PetscBool *done)
+{
+  const DCSRView *y = &MatSeqAIJCUDAGet(Y)->device.view, *x = &MatSeqAIJCUDAGet(X)->device.view;
+  PetscBool       grows;
+  MatDeviceSum    sum;
+
+  PetscFunctionBegin;
+  *done = PETSC_FALSE;
+  PetscCall((*MatAIJCUDAHook.finish_insertion_seq)(Y));
+  PetscCall((*MatAIJCUDAHook.finish_insertion_seq)(X));
+  grows = (PetscBool)(str != SAME_NONZERO_PATTERN && (str != SUBSET_NONZERO_PATTERN || MatSeqAIJCUDANewEntries(Y) == DCSR_NEW_ALLOW));
+  if (str == SAME_NONZERO_PATTERN && x->num_nonzeros != y->num_nonzeros) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatSeqAIJCUDAStorageAXPY(Y, a, X, grows ? (PetscCount)PETSC_INT_MAX : y->num_nonzeros, &sum));
+  *done = (PetscBool)(sum != DEVICE_SUM_NONE);
+  if (!*done) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscLogGpuFlops(2.0 * (PetscLogDouble)x->num_nonzeros));
+  PetscCall(PetscInfo(Y, "%" PetscCount_FMT " entries added by storage: %s\n", x->num_nonzeros, sum == DEVICE_SUM_GROWN ? "merged" : "in place"));
+  if (str == SAME_NONZERO_PATTERN || (sum == DEVICE_SUM_SAME && str == UNKNOWN_NONZERO_PATTERN)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatAssemblyBegin(Y, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(Y, MAT_FINAL_ASSEMBLY));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* MatAXPY_SeqAIJCUDA - MatAXPY() for sequential matrices of ours */
 PetscErrorCode MatAXPY_SeqAIJCUDA(Mat Y, PetscScalar a, Mat X, MatStructure str)
 {
-  PetscBool device;
+  PetscBool device, done = PETSC_FALSE;
 
   PetscFunctionBegin;
   PetscCall(AddsOnDevice(Y, X, &device));
+  if (device && X != Y) PetscCall(AddStorage(Y, a, X, str, &done));
+  if (done) PetscFunctionReturn(PETSC_SUCCESS);
   if (!device) PetscCall(MatHost_AIJCUDA_axpy(Y, a, X, str));
   else if (X == Y) PetscCall(MatScale(Y, 1.0 + a));
   else if (str == SAME_NONZERO_PATTERN) PetscCall(AddSamePattern(Y, a, X));

@@ -6,7 +6,7 @@
 #include "../core/core.h"
 #include "../host/thunks.h"
 
-/* The transpose of A, with zero values when there are to be none of A's. */
+/* The transpose of A as CSR, with zero values when there are to be none of A's. */
 static PetscErrorCode TransposeView(Mat A, PetscBool with_values, DCSRView *view, cudaStream_t stream)
 {
   PetscErrorCode ierr;
@@ -24,7 +24,8 @@ failed:
   PetscFunctionReturn(ierr);
 }
 
-static PetscErrorCode CreateTranspose(Mat A, PetscBool with_values, Mat *B)
+/* By CSR. */
+static PetscErrorCode CreateTransposeOfCSR(Mat A, PetscBool with_values, Mat *B)
 {
   DCSRView     view;
   cudaStream_t stream;
@@ -36,8 +37,51 @@ static PetscErrorCode CreateTranspose(Mat A, PetscBool with_values, Mat *B)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether B can be given the transpose of A: the pattern is that of the last time, and B still has it. */
-static PetscErrorCode SamePattern(Mat A, Mat B, DCSRView transpose, cudaStream_t stream, PetscBool *same)
+/* Whether the storage beside CSR is current and makes its transpose itself. */
+static PetscErrorCode TransposesStorage(Mat A, PetscBool *transposes)
+{
+  PetscFunctionBegin;
+  PetscCall((*MatAIJCUDAHook.finish_insertion_seq)(A));
+  *transposes = (PetscBool)(MatSeqAIJCUDAStorageIsCurrent(A) && MatSeqAIJCUDAGet(A)->device.storage->transpose != NULL);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* By storage, which is current: no entry moves. */
+static PetscErrorCode CreateTransposeOfStorage(Mat A, Mat *B)
+{
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCallGoto(ierr, failed, MatCreate(PetscObjectComm((PetscObject)A), B));
+  PetscCallGoto(ierr, failed, MatSetSizes(*B, A->cmap->n, A->rmap->n, A->cmap->n, A->rmap->n));
+  PetscCallGoto(ierr, failed, MatSetBlockSizes(*B, A->cmap->bs, A->rmap->bs));
+  PetscCallGoto(ierr, failed, MatSetType(*B, ((PetscObject)A)->type_name));
+  PetscCallGoto(ierr, failed, MatSeqAIJCUDATransposeStorage(A, *B));
+  ((Mat_SeqAIJ *)(*B)->data)->nonew            = 0;
+  MatSeqAIJCUDAGet(*B)->mirror.keeps_structure = MatSeqAIJCUDAGet(A)->mirror.keeps_structure;
+  PetscCallGoto(ierr, failed, MatAssemblyBegin(*B, MAT_FINAL_ASSEMBLY));
+  PetscCallGoto(ierr, failed, MatAssemblyEnd(*B, MAT_FINAL_ASSEMBLY));
+  PetscFunctionReturn(PETSC_SUCCESS);
+failed:
+  (void)MatDestroy(B);
+  PetscFunctionReturn(ierr);
+}
+
+/* The transpose, with zero values when there are to be none of A's. */
+static PetscErrorCode CreateTranspose(Mat A, PetscBool with_values, Mat *B)
+{
+  PetscBool storage = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  *B = NULL;
+  if (with_values) PetscCall(TransposesStorage(A, &storage));
+  if (storage) PetscCall(CreateTransposeOfStorage(A, B));
+  else PetscCall(CreateTransposeOfCSR(A, with_values, B));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether the pattern of A is that of the last time. */
+static PetscErrorCode SameNonzeroState(Mat A, Mat B, PetscBool *same)
 {
   PetscContainer container;
   MatState      *parent;
@@ -47,6 +91,14 @@ static PetscErrorCode SamePattern(Mat A, Mat B, DCSRView transpose, cudaStream_t
   PetscCheck(container != NULL, PetscObjectComm((PetscObject)B), PETSC_ERR_ARG_WRONG, "Reuse matrix used was not generated from call to MatTranspose()");
   PetscCall(PetscContainerGetPointer(container, &parent));
   *same = (PetscBool)(parent->nonzerostate == A->nonzerostate);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether B can be given the transpose of A: the pattern is that of the last time, and B still has it. */
+static PetscErrorCode SamePattern(Mat A, Mat B, DCSRView transpose, cudaStream_t stream, PetscBool *same)
+{
+  PetscFunctionBegin;
+  PetscCall(SameNonzeroState(A, B, same));
   if (!*same) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatSeqAIJCUDACopyToDevice(B));
   PetscCall(MatSeqAIJCUDACompact(B));
@@ -54,15 +106,39 @@ static PetscErrorCode SamePattern(Mat A, Mat B, DCSRView transpose, cudaStream_t
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* By storage: the values of A, or its new structure as well. *done PETSC_FALSE: left to CSR. */
+static PetscErrorCode ReuseTransposeOfStorage(Mat A, Mat B, PetscBool *done)
+{
+  PetscBool same;
+
+  PetscFunctionBegin;
+  PetscCall(TransposesStorage(A, done));
+  if (!*done) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(SameNonzeroState(A, B, &same));
+  if (same) {
+    PetscCall(MatSeqAIJCUDATransposeStorageValues(A, B, done));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  *done = (PetscBool)(MatSeqAIJCUDAGet(A)->device.storage == MatSeqAIJCUDAGet(B)->device.storage);
+  if (!*done) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatSeqAIJCUDATransposeStorage(A, B));
+  PetscCall(MatAssemblyBegin(B, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(B, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatTransposeSetPrecursor(A, B));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Values alone, or another structure as well when that of A has changed. */
 static PetscErrorCode ReuseTranspose(Mat A, Mat B)
 {
-  PetscBool      same;
+  PetscBool      same, done;
   DCSRView       view;
   cudaStream_t   stream;
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
+  PetscCall(ReuseTransposeOfStorage(A, B, &done));
+  if (done) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscSparseCUDAGetStream(&stream));
   PetscCall(TransposeView(A, PETSC_TRUE, &view, stream));
   PetscCallGoto(ierr, cleanup, SamePattern(A, B, view, stream, &same));

@@ -1,0 +1,437 @@
+/*
+  Sums of masked diagonals: whether two structures are the same, values of one structure, and the union of two structures without entries outside of pieces.
+
+  The pieces of a slice ascend by diagonal in both terms, so that one walk over both lists meets each diagonal of the sum once. Its mask has the bits of both; the value of a row is found in each of the three packed
+  lists by counting bits below it. A warp takes a slice, a lane four rows, 32 apart. The first walk counts, prefix sums say where pieces and values go, and the second one writes them. A diagonal of the sum has at least
+  as many entries as one of the terms, so that it stays a piece.
+*/
+#include "diagonals.cuh"
+#include "storedvalues.cuh"
+#include "../common/temporary.cuh"
+#include <petscsparsecuda/spadd.h>
+#include <cub/device/device_for.cuh>
+#include <cub/device/device_scan.cuh>
+
+namespace
+{
+
+constexpr int THREADS = 128, WARPS = THREADS / HISPARSE_WARP;
+
+constexpr int32_t NO_PIECE = INT32_MAX; // columns are smaller
+
+/* A slice of a sum with more pieces is left to CSR, which has its limit in diagonalsencode.cu. */
+constexpr unsigned long long MAX_SLICE_PIECES = 512;
+
+/* One of the two structures, with its values. */
+struct Term {
+  const HiSparseSlice *slices;
+  const HiSparsePiece *pieces;
+  const PetscScalar   *values;
+  PetscScalar          factor;
+};
+
+/* The most of something in all slices. */
+struct Largest {
+  unsigned long long quarter; // entries in 32 rows
+  unsigned long long pieces;  // of a slice
+};
+
+struct UnionArguments {
+  Term        terms[2];
+  PetscInt    num_slices;
+  PetscCount *num_pieces; // [num_slices + 1] of a slice; afterwards of the slices before
+  PetscCount *num_values; // [num_slices + 1] the same
+  Largest    *largest;
+};
+
+/* A term's next piece in a walk over a slice; c0 is NO_PIECE behind the last, and the mask means nothing then. */
+struct Cursor {
+  const HiSparsePiece *next, *last;
+  HiSparsePiece        head;
+
+  __device__ __forceinline__ void Advance()
+  {
+    if (next < last) head = *next++;
+    else head.c0 = NO_PIECE;
+  }
+};
+
+/* Calls visit(c0, mask, cursors, has) for every diagonal of the sum in the slice, ascending; has[k]: term k has it, as the head of its cursor. Whole warps, whose lanes do the same. */
+template <typename Visit>
+__device__ __forceinline__ void ForEachDiagonal(const UnionArguments &a, PetscInt slice, Visit visit)
+{
+  Cursor cursors[2];
+
+#pragma unroll
+  for (int k = 0; k < 2; k++) {
+    const HiSparseSlice s = a.terms[k].slices[slice];
+
+    cursors[k].next = a.terms[k].pieces + s.first_piece;
+    cursors[k].last = cursors[k].next + s.num_pieces;
+    cursors[k].Advance();
+  }
+  for (;;) {
+    const int32_t c0 = min(cursors[0].head.c0, cursors[1].head.c0);
+    bool          has[2];
+    uint32_t      mask[HISPARSE_SLICE_WORDS];
+
+    if (c0 == NO_PIECE) break;
+#pragma unroll
+    for (int k = 0; k < 2; k++) has[k] = cursors[k].head.c0 == c0;
+#pragma unroll
+    for (int w = 0; w < HISPARSE_SLICE_WORDS; w++) mask[w] = (has[0] ? cursors[0].head.mask[w] : 0u) | (has[1] ? cursors[1].head.mask[w] : 0u);
+    visit(c0, mask, cursors, has);
+#pragma unroll
+    for (int k = 0; k < 2; k++)
+      if (has[k]) cursors[k].Advance();
+  }
+}
+
+/* One lane; most slices find a number that is large enough. */
+__device__ __forceinline__ void NoteLargest(unsigned long long *largest, unsigned long long n)
+{
+  if (n > *(volatile unsigned long long *)largest) atomicMax(largest, n);
+}
+
+/* Pieces and values that the slices of the sum have. */
+__global__ void __launch_bounds__(THREADS) CountKernel(const UnionArguments a)
+{
+  const int      lane       = (int)threadIdx.x % HISPARSE_WARP;
+  const PetscInt slice      = (PetscInt)blockIdx.x * WARPS + (PetscInt)threadIdx.x / HISPARSE_WARP;
+  unsigned int   num_pieces = 0, entries[HISPARSE_SLICE_WORDS] = {}; // entries: of 32 rows each
+
+  if (slice >= a.num_slices) return; // whole warps
+  ForEachDiagonal(a, slice, [&](int32_t, const uint32_t(&mask)[HISPARSE_SLICE_WORDS], const Cursor(&)[2], const bool(&)[2]) {
+    num_pieces++;
+#pragma unroll
+    for (int w = 0; w < HISPARSE_SLICE_WORDS; w++) entries[w] += __popc(mask[w]);
+  });
+  if (lane != 0) return;
+  a.num_pieces[slice] = (PetscCount)num_pieces;
+  a.num_values[slice] = (PetscCount)entries[0] + entries[1] + entries[2] + entries[3];
+  NoteLargest(&a.largest->quarter, max(max(entries[0], entries[1]), max(entries[2], entries[3])));
+  NoteLargest(&a.largest->pieces, num_pieces);
+  if (slice == a.num_slices - 1) {
+    a.num_pieces[a.num_slices] = 0;
+    a.num_values[a.num_slices] = 0;
+  }
+}
+static_assert(HISPARSE_SLICE_WORDS == 4, "CountKernel() adds four numbers");
+
+/* What a term has in the lane's row of word w of its piece, times its factor. values: of the slice. */
+__device__ __forceinline__ PetscScalar TermValue(const Term &term, const PetscScalar *values, const HiSparsePiece &piece, int w, int lane)
+{
+  if (!(piece.mask[w] >> lane & 1u)) return PetscScalar(0);
+  return term.factor * values[piece.values + BitsBefore(piece.mask, w) + __popc(piece.mask[w] & LowerLanes(lane))];
+}
+
+/*
+  The values of the sum, and with Structure its slices and pieces. Without, the structure is that of the first term, whose values may be the sum: each is read by the lane that writes it.
+*/
+template <bool Structure>
+__global__ void __launch_bounds__(THREADS) FillKernel(const UnionArguments a, HiSparseSlice *slices, HiSparsePiece *pieces, PetscScalar *sum)
+{
+  const int      lane       = (int)threadIdx.x % HISPARSE_WARP;
+  const PetscInt slice      = (PetscInt)blockIdx.x * WARPS + (PetscInt)threadIdx.x / HISPARSE_WARP;
+  unsigned int   num_pieces = 0, num_values = 0;
+
+  if (slice >= a.num_slices) return; // whole warps
+  const PetscScalar *values[2] = {a.terms[0].values + a.terms[0].slices[slice].values, a.terms[1].values + a.terms[1].slices[slice].values};
+  const int64_t      first     = Structure ? (int64_t)a.num_values[slice] : a.terms[0].slices[slice].values;
+  const PetscCount   begin     = Structure ? a.num_pieces[slice] : 0;
+
+  ForEachDiagonal(a, slice, [&](int32_t c0, const uint32_t(&mask)[HISPARSE_SLICE_WORDS], const Cursor(&cursors)[2], const bool(&has)[2]) {
+    if (Structure && lane == 0) pieces[begin + num_pieces] = {{mask[0], mask[1], mask[2], mask[3]}, c0, num_values};
+#pragma unroll
+    for (int w = 0; w < HISPARSE_SLICE_WORDS; w++) {
+      PetscScalar v = 0.0;
+
+      if (!(mask[w] >> lane & 1u)) continue;
+      if (has[0]) v = TermValue(a.terms[0], values[0], cursors[0].head, w, lane);
+      if (has[1]) v += TermValue(a.terms[1], values[1], cursors[1].head, w, lane);
+      sum[first + (num_values + BitsBefore(mask, w) + __popc(mask[w] & LowerLanes(lane)))] = v;
+    }
+    num_pieces++;
+    num_values += BitsBefore(mask, HISPARSE_SLICE_WORDS);
+  });
+  if (Structure && lane == 0) slices[slice] = {first, (uint32_t)begin, num_pieces};
+}
+
+/* n words that must be the same. */
+struct Range {
+  const uint32_t *a, *b;
+  PetscCount      n;
+};
+constexpr int NUM_RANGES = 5;
+struct Ranges {
+  Range ranges[NUM_RANGES];
+};
+
+__global__ void __launch_bounds__(THREADS) CompareKernel(const Ranges r, int *differ)
+{
+  const PetscCount first = (PetscCount)blockIdx.x * THREADS + (PetscCount)threadIdx.x, stride = (PetscCount)gridDim.x * THREADS;
+
+#pragma unroll
+  for (int k = 0; k < NUM_RANGES; k++)
+    for (PetscCount i = first; i < r.ranges[k].n; i += stride)
+      if (r.ranges[k].a[i] != r.ranges[k].b[i]) *differ = 1;
+}
+
+/* Arrays of n entries of a type of whole words. */
+template <typename T>
+Range MakeRange(const T *a, const T *b, PetscCount n)
+{
+  static_assert(sizeof(T) % sizeof(uint32_t) == 0, "Compared in words");
+  return {(const uint32_t *)(const void *)a, (const uint32_t *)(const void *)b, n * (PetscCount)(sizeof(T) / sizeof(uint32_t))};
+}
+
+Ranges MakeRanges(const HiSparseDiagonals *a, const HiSparseDiagonals *b)
+{
+  const DCSRView  *va = &a->overflow.view, *vb = &b->overflow.view;
+  const PetscCount offsets = va->row_offsets != NULL ? (PetscCount)va->num_rows + 1 : 0;
+  Ranges           r;
+
+  r.ranges[0] = MakeRange(a->slices, b->slices, (PetscCount)a->num_slices);
+  r.ranges[1] = MakeRange(a->pieces, b->pieces, a->used_pieces);
+  r.ranges[2] = MakeRange(a->overflow.rows, b->overflow.rows, offsets > 0 ? (PetscCount)va->num_rows : 0);
+  r.ranges[3] = va->wide ? MakeRange((const int64_t *)va->row_offsets, (const int64_t *)vb->row_offsets, offsets) : MakeRange((const int32_t *)va->row_offsets, (const int32_t *)vb->row_offsets, offsets);
+  r.ranges[4] = MakeRange(va->columns, vb->columns, offsets > 0 ? va->num_nonzeros : 0);
+  return r;
+}
+
+PetscBool SameSizes(const HiSparseDiagonals *a, const HiSparseDiagonals *b)
+{
+  const DCSRView *va = &a->overflow.view, *vb = &b->overflow.view;
+
+  return (PetscBool)(a->precision == b->precision && a->num_rows == b->num_rows && a->num_columns == b->num_columns && a->num_nonzeros == b->num_nonzeros && a->num_piece_values == b->num_piece_values && a->num_pieces == b->num_pieces && a->used_pieces == b->used_pieces && a->used_values == b->used_values &&
+                     a->values_capacity == b->values_capacity && va->num_rows == vb->num_rows && va->num_nonzeros == vb->num_nonzeros && va->wide == vb->wide && (va->row_offsets == NULL) == (vb->row_offsets == NULL));
+}
+
+template <typename Stored>
+struct AddStoredOf {
+  const Stored *a, *b;
+  Stored       *sum;
+  PetscScalar   alpha, beta;
+
+  __device__ void operator()(PetscCount k) { sum[k] = ToStored<Stored>(alpha * FromStored(a[k]) + beta * FromStored(b[k])); }
+};
+
+/* sum = alpha a + beta b for n values of pieces; sum may be one of them. */
+template <typename Stored>
+PetscErrorCode AddStored(PetscCount n, PetscScalar alpha, const void *a, PetscScalar beta, const void *b, void *sum, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  if constexpr (sizeof(Stored) == sizeof(PetscScalar)) PetscCall(DCSRAddValues(n, alpha, (const PetscScalar *)a, beta, (const PetscScalar *)b, (PetscScalar *)sum, stream));
+  else if (n > 0) PetscCallCUDA(cub::DeviceFor::Bulk(n, AddStoredOf<Stored>{(const Stored *)a, (const Stored *)b, (Stored *)sum, alpha, beta}, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The sum on its way; arrays of the arguments and what has been made of the results are owned. */
+struct Union {
+  UnionArguments           a;
+  Largest                  largest;
+  PetscCount               num_pieces, num_values;
+  HiSparseDiagonals       *structure; // new, or NULL
+  HiSparseDiagonalsValues *values;    // new, or NULL
+};
+
+/* What the union has; synchronizes. */
+PetscErrorCode Count(Union *u, cudaStream_t stream)
+{
+  const PetscCount n = (PetscCount)u->a.num_slices + 1;
+
+  PetscFunctionBegin;
+  PetscCall(PetscSparseCUDAMalloc(n, "pieces of slices of a sum", stream, &u->a.num_pieces));
+  PetscCall(PetscSparseCUDAMalloc(n, "values of slices of a sum", stream, &u->a.num_values));
+  PetscCall(PetscSparseCUDAMalloc(1, "largest slice of a sum", stream, &u->a.largest));
+  PetscCallCUDA(cudaMemsetAsync(u->a.largest, 0, sizeof(*u->a.largest), stream));
+  CountKernel<<<DCSRNumBlocks((PetscCount)u->a.num_slices, WARPS), THREADS, 0, stream>>>(u->a);
+  PetscCallCUDA(cudaGetLastError());
+  PetscCall(DCSRWithTemporary("prefix sums of slices", stream, [&](void *storage, size_t &bytes) { return cub::DeviceScan::ExclusiveSum(storage, bytes, u->a.num_pieces, u->a.num_pieces, n, stream); }));
+  PetscCall(DCSRWithTemporary("prefix sums of slices", stream, [&](void *storage, size_t &bytes) { return cub::DeviceScan::ExclusiveSum(storage, bytes, u->a.num_values, u->a.num_values, n, stream); }));
+  PetscCallCUDA(cudaMemcpyAsync(&u->num_pieces, u->a.num_pieces + n - 1, sizeof(u->num_pieces), cudaMemcpyDeviceToHost, stream));
+  PetscCallCUDA(cudaMemcpyAsync(&u->num_values, u->a.num_values + n - 1, sizeof(u->num_values), cudaMemcpyDeviceToHost, stream));
+  PetscCallCUDA(cudaMemcpyAsync(&u->largest, u->a.largest, sizeof(u->largest), cudaMemcpyDeviceToHost, stream));
+  PetscCallCUDA(cudaStreamSynchronize(stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A new structure like d, for the pieces of the union, which FillKernel() writes. */
+PetscErrorCode CreateStructure(Union *u, const HiSparseDiagonals *d, cudaStream_t stream)
+{
+  HiSparseDiagonals *s;
+
+  PetscFunctionBegin;
+  PetscCall(PetscNew(&s));
+  u->structure         = s;
+  s->num_rows          = d->num_rows;
+  s->num_columns       = d->num_columns;
+  s->num_nonzeros      = u->num_values;
+  s->num_piece_values  = u->num_values;
+  s->precision         = d->precision;
+  s->num_slices        = d->num_slices;
+  s->num_column_slices = d->num_column_slices;
+  s->num_pieces        = u->num_pieces;
+  s->used_pieces       = u->num_pieces;
+  s->pieces_capacity   = u->num_pieces;
+  s->used_values       = u->num_values;
+  s->values_capacity   = u->num_values;
+  s->max_quarter       = (PetscCount)u->largest.quarter;
+  s->config            = d->config;
+  PetscCall(PetscSparseCUDAMalloc(s->num_slices, "slices of diagonals", stream, &s->slices));
+  PetscCall(PetscSparseCUDAMalloc(s->num_pieces, "pieces of diagonals", stream, &s->pieces));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Counts, and, when the union has at most max_nonzeros entries, makes the structure, unless it is d, and new values, unless those of d may be overwritten. */
+PetscErrorCode Unite(Union *u, HiSparseDiagonals *d, HiSparseDiagonalsValues *v, PetscCount max_nonzeros, PetscBool overwrite, cudaStream_t stream, PetscBool *done)
+{
+  const unsigned int blocks = DCSRNumBlocks((PetscCount)u->a.num_slices, WARPS);
+  PetscScalar       *sum    = (PetscScalar *)v->values;
+  void              *values = NULL;
+
+  PetscFunctionBegin;
+  PetscCall(Count(u, stream));
+  *done = (PetscBool)(u->num_values <= max_nonzeros && u->largest.pieces <= MAX_SLICE_PIECES && 2 * u->num_pieces < (PetscCount)UINT32_MAX); // as in diagonalsencode.cu
+  if (!*done) PetscFunctionReturn(PETSC_SUCCESS);
+  if (u->num_values > d->num_nonzeros) PetscCall(CreateStructure(u, d, stream));
+  if (u->structure != NULL || !overwrite) {
+    PetscCall(HiSparseFormatDiagonals.valuescreate(u->structure != NULL ? u->structure : d, stream, &values));
+    u->values = (HiSparseDiagonalsValues *)values;
+    sum       = (PetscScalar *)u->values->values;
+  } else v->transposed_state = HISPARSE_TRANSPOSED_STALE;
+  if (u->structure != NULL) FillKernel<true><<<blocks, THREADS, 0, stream>>>(u->a, u->structure->slices, u->structure->pieces, sum);
+  else FillKernel<false><<<blocks, THREADS, 0, stream>>>(u->a, NULL, NULL, sum);
+  PetscCallCUDA(cudaGetLastError());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+} // namespace
+
+/*
+  HiSparseDiagonalsSameStructure - whether two structures are the same, entry by entry and place by place
+
+  Input Parameters:
++ structure - one
+. other     - the other
+- stream    - synchronizes it, when sizes do not tell
+
+  Output Parameter:
+. same - the answer
+
+  Errors: PETSC_ERR_MEM.
+
+  Cost: a read of both structures, about half a byte an entry.
+*/
+PetscErrorCode HiSparseDiagonalsSameStructure(const void *structure, const void *other, cudaStream_t stream, PetscBool *same)
+{
+  const HiSparseDiagonals *a = (const HiSparseDiagonals *)structure, *b = (const HiSparseDiagonals *)other;
+  int                     *differ = NULL, answer;
+  unsigned int             grid;
+  PetscErrorCode           ierr;
+
+  PetscFunctionBegin;
+  *same = SameSizes(a, b);
+  if (!*same) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(DCSRGetGrid((PetscCount)DCSRNumBlocks(6 * a->used_pieces + 4 * (PetscCount)a->num_slices, THREADS), 16, &grid));
+  PetscCall(PetscSparseCUDAMalloc(1, "a flag", stream, &differ));
+  PetscCallCUDAGoto(ierr, cleanup, cudaMemsetAsync(differ, 0, sizeof(*differ), stream));
+  CompareKernel<<<grid, THREADS, 0, stream>>>(MakeRanges(a, b), differ);
+  PetscCallCUDAGoto(ierr, cleanup, cudaGetLastError());
+  PetscCallCUDAGoto(ierr, cleanup, cudaMemcpyAsync(&answer, differ, sizeof(answer), cudaMemcpyDeviceToHost, stream));
+  PetscCallCUDAGoto(ierr, cleanup, cudaStreamSynchronize(stream));
+  *same = (PetscBool)(answer == 0);
+  ierr  = PETSC_SUCCESS;
+cleanup:
+  PetscCall(PetscSparseCUDAFree(&differ, stream));
+  PetscFunctionReturn(ierr);
+}
+
+/*
+  HiSparseDiagonalsAddValues - sum = alpha values + beta others, all of one structure
+
+  Input Parameters:
++ structure - the diagonals
+. alpha     - factor of values
+. values    - one term
+. beta      - factor of others
+. others    - the other term
+- stream    - asynchronous on it
+
+  Output Parameter:
+. sum - values of this structure; may be one of the terms
+
+  Cost: two reads and one write of the values.
+*/
+PetscErrorCode HiSparseDiagonalsAddValues(const void *structure, PetscScalar alpha, const void *values, PetscScalar beta, const void *others, void *sum, cudaStream_t stream)
+{
+  const HiSparseDiagonals *d = (const HiSparseDiagonals *)structure;
+  const HiSparseDiagonalsValues *a = (const HiSparseDiagonalsValues *)values, *b = (const HiSparseDiagonalsValues *)others;
+  HiSparseDiagonalsValues *s = (HiSparseDiagonalsValues *)sum;
+
+  PetscFunctionBegin;
+  s->transposed_state = HISPARSE_TRANSPOSED_STALE;
+  PetscCall(HISPARSE_WITH_STORED(s, AddStored, d->used_values, alpha, a->values, beta, b->values, s->values, stream));
+  if (d->num_nonzeros > d->num_piece_values) PetscCall(DCSRAddValues(d->num_nonzeros - d->num_piece_values, alpha, a->overflow_values, beta, b->overflow_values, s->overflow_values, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  HiSparseDiagonalsUnite - alpha A + beta B for matrices of the same size and any patterns
+
+  Input Parameters:
++ structure       - of A
+. values          - of A
+. alpha           - factor of A
+. other           - structure of B
+. other_values    - values of B
+. beta            - factor of B
+. max_nonzeros    - the most entries that the sum may have
+. overwrite       - whether the values of A may become those of the sum, when it has the structure of A
+- stream          - synchronizes it
+
+  Output Parameters:
++ sum_structure - structure itself when the sum has no other entries; otherwise a new one
+. sum_values    - values itself, with overwrite, when the sum has no other entries; otherwise new ones
+- num_nonzeros  - entries of the sum; -1: it has more than max_nonzeros, or entries lie outside of pieces, or a slice would have too many pieces, or values are in single precision; sum_structure and sum_values are NULL, and nothing was done
+
+  Errors: PETSC_ERR_MEM; both terms are as they were.
+
+  Cost: reads of the values and two of the pieces, and a write of the sum. Workspace: 16 bytes a slice.
+*/
+PetscErrorCode HiSparseDiagonalsUnite(void *structure, void *values, PetscScalar alpha, const void *other, const void *other_values, PetscScalar beta, PetscCount max_nonzeros, PetscBool overwrite, cudaStream_t stream, void **sum_structure,
+                                      void **sum_values, PetscCount *num_nonzeros)
+{
+  HiSparseDiagonals       *d = (HiSparseDiagonals *)structure;
+  HiSparseDiagonalsValues *v = (HiSparseDiagonalsValues *)values;
+  const HiSparseDiagonals *o = (const HiSparseDiagonals *)other;
+  Union                    u = {};
+  PetscBool                done;
+  void                    *new_structure, *new_values;
+  PetscErrorCode           ierr;
+
+  PetscFunctionBegin;
+  *sum_structure = NULL;
+  *sum_values    = NULL;
+  *num_nonzeros  = -1;
+  if (d->overflow_slices != NULL || o->overflow_slices != NULL || d->precision != HISPARSE_VALUES_SCALAR || o->precision != HISPARSE_VALUES_SCALAR) PetscFunctionReturn(PETSC_SUCCESS);
+  u.a.terms[0]   = {d->slices, d->pieces, (const PetscScalar *)v->values, alpha};
+  u.a.terms[1]   = {o->slices, o->pieces, (const PetscScalar *)((const HiSparseDiagonalsValues *)other_values)->values, beta};
+  u.a.num_slices = d->num_slices;
+  ierr           = Unite(&u, d, v, max_nonzeros, overwrite, stream, &done);
+  PetscCall(PetscSparseCUDAFree(&u.a.num_pieces, stream));
+  PetscCall(PetscSparseCUDAFree(&u.a.num_values, stream));
+  PetscCall(PetscSparseCUDAFree(&u.a.largest, stream));
+  if (ierr != PETSC_SUCCESS) {
+    new_structure = u.structure;
+    new_values    = u.values;
+    PetscCall(HiSparseFormatDiagonals.valuesdestroy(&new_values, stream));
+    PetscCall(HiSparseFormatDiagonals.structuredestroy(&new_structure, stream));
+  }
+  PetscCall(ierr);
+  if (!done) PetscFunctionReturn(PETSC_SUCCESS);
+  *sum_structure = u.structure != NULL ? u.structure : structure;
+  *sum_values    = u.values != NULL ? u.values : values;
+  *num_nonzeros  = u.num_values;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

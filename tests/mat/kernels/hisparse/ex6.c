@@ -1,0 +1,288 @@
+static char help[] = "HiSparseIsValid(): what every function leaves is valid, and a matrix with one wrong word is not.\n\n";
+
+#include "../entries/kerneltest.h"
+#include "../../../../src/mat/kernels/hisparse/hisparseimpl.h"
+#include "../../../../src/mat/kernels/hisparse/windowsimpl.h"
+
+/* What a case looks like. */
+typedef enum {
+  OTHERS, /* three diagonals, others that live for some rows, and entries outside of diagonals */
+  FULL    /* all entries: many pieces in a slice of columns */
+} Pattern;
+
+static const struct {
+  const char *name;
+  PetscInt    m, n;
+  Pattern     pattern;
+} Patterns[] = {
+  {"three diagonals and others", 700, 650, OTHERS},
+  {"full and tall", 900, 150, FULL},
+};
+
+typedef struct {
+  const char  *name;
+  HiSparse     A;
+  cudaStream_t stream;
+} Case;
+
+static PetscBool Has(Pattern pattern, PetscInt r, PetscInt c)
+{
+  return (PetscBool)(pattern == FULL || PetscAbsInt(r - c) < 2 || (c - r == 70 && r % 200 < 90) || (r % 9 == 4 && c == (37 * r + 11) % 600));
+}
+
+static PetscErrorCode Create(size_t k, KernelTestMatrix *A)
+{
+  const PetscInt m = Patterns[k].m, n = Patterns[k].n;
+
+  PetscFunctionBeginUser;
+  A->name = Patterns[k].name;
+  A->m    = m;
+  A->n    = n;
+  A->nz   = 0;
+  PetscCall(PetscMalloc1(m + 1, &A->i));
+  PetscCall(PetscMalloc2((size_t)m * (size_t)n, &A->j, (size_t)m * (size_t)n, &A->a));
+  A->i[0] = 0;
+  for (PetscInt r = 0; r < m; r++) {
+    for (PetscInt c = 0; c < n; c++)
+      if (Has(Patterns[k].pattern, r, c)) A->j[A->nz++] = c;
+    A->i[r + 1] = (PetscInt)A->nz;
+  }
+  for (PetscCount e = 0; e < A->nz; e++) A->a[e] = KernelTestNumber(e, 1);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Check(const Case *c, PetscBool expected, const char what[])
+{
+  PetscBool   ok;
+  const char *why;
+  PetscCount  where;
+
+  PetscFunctionBeginUser;
+  PetscCall(HiSparseIsValid(c->A, c->stream, &ok, &why, &where));
+  PetscCheck(ok == expected, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %s: %s %" PetscCount_FMT, c->name, what, ok ? "valid, and should not be" : why, ok ? 0 : where);
+  PetscCheck(ok == (PetscBool)(why == NULL), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %s: the reason does not fit the result", c->name, what);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The matrix is not valid with this word in the place of a word of the device, and valid again with its own. */
+static PetscErrorCode Corrupt(const Case *c, void *device, uint32_t word, const char what[])
+{
+  uint32_t own;
+
+  PetscFunctionBeginUser;
+  PetscCall(KernelTestToHost(sizeof(own), device, c->stream, &own));
+  PetscCheck(own != word, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %s: the word would not change", c->name, what);
+  PetscCallCUDA(cudaMemcpyAsync(device, &word, sizeof(word), cudaMemcpyHostToDevice, c->stream));
+  PetscCall(Check(c, PETSC_FALSE, what));
+  PetscCallCUDA(cudaMemcpyAsync(device, &own, sizeof(own), cudaMemcpyHostToDevice, c->stream));
+  PetscCall(Check(c, PETSC_TRUE, what));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The same with a sum. */
+static PetscErrorCode Shift(const Case *c, void *device, int32_t by, const char what[])
+{
+  uint32_t own;
+
+  PetscFunctionBeginUser;
+  PetscCall(KernelTestToHost(sizeof(own), device, c->stream, &own));
+  PetscCall(Corrupt(c, device, own + (uint32_t)by, what));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Words of slices and pieces. */
+static PetscErrorCode TestPieces(const Case *c, const HiSparseDiagonals *d)
+{
+  HiSparsePiece first;
+
+  PetscFunctionBeginUser;
+  PetscCall(KernelTestToHost(sizeof(first), d->pieces, c->stream, &first));
+  PetscCall(Shift(c, &d->slices[0].values, 1, "values of the first slice"));
+  PetscCall(Shift(c, &d->slices[1].values, -1, "values of the second slice"));
+  PetscCall(Shift(c, &d->slices[d->num_slices - 1].values, 1, "values of the last slice"));
+  PetscCall(Shift(c, (uint32_t *)&d->slices[0].values + 1, -1, "negative place of values"));
+  PetscCall(Shift(c, &d->slices[1].first_piece, 1, "first piece of a slice"));
+  PetscCall(Shift(c, &d->slices[1].first_piece, -1, "first piece of a slice"));
+  PetscCall(Corrupt(c, &d->slices[1].first_piece, (uint32_t)d->num_pieces, "first piece behind the last"));
+  PetscCall(Shift(c, &d->slices[0].num_pieces, -1, "a piece less"));
+  PetscCall(Shift(c, &d->slices[0].num_pieces, 1, "a piece more"));
+  PetscCall(Corrupt(c, &d->slices[d->num_slices - 1].num_pieces, UINT32_MAX, "very many pieces"));
+  for (int w = 0; w < HISPARSE_SLICE_WORDS; w++) PetscCall(Corrupt(c, &d->pieces[0].mask[w], first.mask[w] ^ 1u << 5, "a bit of a mask"));
+  PetscCall(Shift(c, &d->pieces[0].c0, 1, "number of a diagonal"));
+  PetscCall(Corrupt(c, &d->pieces[0].c0, (uint32_t)d->num_columns, "a diagonal outside of the matrix"));
+  PetscCall(Shift(c, &d->pieces[0].values, 1, "values of a piece"));
+  PetscCall(Shift(c, &d->pieces[1].values, -1, "values of a piece"));
+  PetscCall(Shift(c, &d->pieces[d->num_pieces - 1].values, 1, "values of the last piece"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Words of the entries outside of pieces, or of their transpose. */
+static PetscErrorCode TestOutside(const Case *c, const HiSparseOverflow *o)
+{
+  PetscFunctionBeginUser;
+  if (o->view.num_rows == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(Shift(c, (char *)o->view.row_offsets + (o->view.wide ? sizeof(int64_t) : sizeof(int32_t)), -1, "an empty row outside of diagonals")); // rows have one entry
+  PetscCall(Shift(c, o->view.row_offsets, 1, "first row offset outside of diagonals"));
+  PetscCall(Corrupt(c, o->view.columns, (uint32_t)o->view.num_columns, "a column outside of diagonals"));
+  PetscCall(Corrupt(c, o->view.columns, UINT32_MAX, "a negative column outside of diagonals"));
+  PetscCall(Corrupt(c, &o->rows[0], UINT32_MAX, "a negative row outside of diagonals"));
+  PetscCall(Shift(c, &o->rows[o->view.num_rows - 1], 100000, "a row outside of the matrix"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Words of the lists of A^T x; what a piece does not use may be anything. */
+static PetscErrorCode TestTransposed(const Case *c, const HiSparseDiagonals *d)
+{
+  const PetscInt           n = (PetscInt)PetscMin(d->num_transposed_pieces, 12);
+  HiSparseTransposedPiece *pieces;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscMalloc1(n, &pieces));
+  PetscCall(KernelTestToHost(sizeof(*pieces) * (size_t)n, d->transposed_pieces, c->stream, pieces));
+  for (PetscInt k = 0; k < n; k++) {
+    HiSparseTransposedPiece *p       = &d->transposed_pieces[k];
+    PetscBool                used[2] = {PETSC_FALSE, PETSC_FALSE};
+
+    for (int bit = 0; bit < HISPARSE_SLICE_ROWS; bit++)
+      if (pieces[k].mask[bit / 32] >> bit % 32 & 1) used[(pieces[k].r0 + bit) >> 7 != pieces[k].r0 >> 7] = PETSC_TRUE;
+    if (used[0]) PetscCall(Shift(c, &p->first, 1, "first place of a piece of the transpose"));
+    if (used[0]) PetscCall(Corrupt(c, &p->high, pieces[k].high ^ 1u << 3, "high bits of the first place"));
+    if (used[1]) PetscCall(Shift(c, &p->second, -1, "second place of a piece of the transpose"));
+    if (used[1]) PetscCall(Corrupt(c, &p->high, pieces[k].high ^ 1u << 19, "high bits of the second place"));
+    for (int w = 0; w < HISPARSE_SLICE_WORDS; w++) PetscCall(Corrupt(c, &p->mask[w], pieces[k].mask[w] ^ 1u << 9, "a bit of a mask of the transpose"));
+    PetscCall(Shift(c, &p->r0, 1, "number of a diagonal of the transpose"));
+  }
+  PetscCall(Shift(c, &d->transposed_slices[0], 1, "first piece of the transpose"));
+  PetscCall(Shift(c, &d->transposed_slices[1], 1, "pieces of a slice of columns"));
+  PetscCall(Shift(c, &d->transposed_slices[d->num_column_slices], -1, "last piece of the transpose"));
+  if (d->num_transposed_parts > 0) {
+    PetscCall(Shift(c, &d->transposed_parts[0], 1, "first part"));
+    PetscCall(Corrupt(c, &d->transposed_parts[1], UINT32_MAX, "a part"));
+    PetscCall(Shift(c, &d->transposed_slice_parts[0], 1, "parts of the first slice of columns"));
+    PetscCall(Shift(c, &d->transposed_slice_parts[d->num_column_slices], 1, "parts of the last slice of columns"));
+  }
+  PetscCall(PetscFree(pieces));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode TestDiagonals(const Case *c)
+{
+  HiSparseDiagonals *d = (HiSparseDiagonals *)c->A->structure->data;
+  uint32_t           word;
+
+  PetscFunctionBeginUser;
+  PetscCall(TestPieces(c, d));
+  PetscCall(TestOutside(c, &d->overflow));
+  if (d->overflow_slices != NULL) PetscCall(Shift(c, &d->overflow_slices[1], 1, "rows of a slice outside of diagonals"));
+  d->num_nonzeros++;
+  PetscCall(Check(c, PETSC_FALSE, "number of nonzeros"));
+  d->num_nonzeros--;
+  PetscCall(HiSparsePrepare(c->A, PETSC_TRUE, c->stream));
+  PetscCall(Check(c, PETSC_TRUE, "with lists for the transpose"));
+  PetscCall(TestPieces(c, d));
+  PetscCall(TestTransposed(c, d));
+  PetscCall(TestOutside(c, &d->transposed_overflow));
+  if (d->permutation != NULL) {
+    PetscCall(KernelTestToHost(sizeof(word), (char *)d->permutation + (d->overflow.view.wide ? sizeof(int64_t) : sizeof(int32_t)), c->stream, &word));
+    PetscCall(Corrupt(c, d->permutation, word, "a permutation with one entry twice"));
+    PetscCall(Corrupt(c, d->permutation, (uint32_t)d->overflow.view.num_nonzeros, "a permutation that leaves the matrix"));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode TestWindowsStructure(const Case *c, Windows w)
+{
+  const size_t offset = w->wide ? sizeof(int64_t) : sizeof(int32_t);
+  uint16_t     columns[2];
+  uint32_t     word;
+
+  PetscFunctionBeginUser;
+  PetscCall(KernelTestToHost(sizeof(columns), w->columns, c->stream, columns));
+  memcpy(&word, (uint16_t[2]){columns[0], columns[0]}, sizeof(word));
+  PetscCall(Corrupt(c, w->columns, word, "a column twice"));
+  memcpy(&word, (uint16_t[2]){columns[1], columns[0]}, sizeof(word));
+  PetscCall(Corrupt(c, w->columns, word, "columns that descend"));
+  PetscCall(Shift(c, w->row_offsets, 1, "first row offset"));
+  PetscCall(Shift(c, (char *)w->row_offsets + offset, 1, "a row offset"));
+  PetscCall(Corrupt(c, (char *)w->row_offsets + offset, UINT32_MAX, "a row offset that descends"));
+  PetscCall(Shift(c, (char *)w->row_offsets + offset * (size_t)w->num_rows, -1, "last row offset"));
+  PetscCall(Corrupt(c, w->windows, (uint32_t)w->num_columns, "a window outside of the matrix"));
+  PetscCall(Corrupt(c, w->windows, (uint32_t)(-1 - (int32_t)w->num_wide), "a block with 32-bit columns that are not there"));
+  w->num_wide++;
+  PetscCall(Check(c, PETSC_FALSE, "number of blocks with 32-bit columns"));
+  w->num_wide--;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode TestWindows(const Case *c)
+{
+  WindowsStructure *s = (WindowsStructure *)c->A->structure->data;
+  uint32_t          word;
+
+  PetscFunctionBeginUser;
+  PetscCall(TestWindowsStructure(c, s->windows));
+  PetscCall(HiSparsePrepare(c->A, PETSC_TRUE, c->stream));
+  PetscCall(Check(c, PETSC_TRUE, "with a transpose"));
+  PetscCall(TestWindowsStructure(c, s->windows));
+  PetscCall(TestWindowsStructure(c, s->transpose));
+  PetscCall(KernelTestToHost(sizeof(word), (char *)s->permutation + (s->windows->wide ? sizeof(int64_t) : sizeof(int32_t)), c->stream, &word));
+  PetscCall(Corrupt(c, s->permutation, word, "a permutation with one entry twice"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Test(size_t k, HiSparseFormat format, cudaStream_t stream)
+{
+  Case             c = {Patterns[k].name, NULL, stream};
+  KernelTestMatrix A;
+  size_t           before, after;
+
+  PetscFunctionBeginUser;
+  PetscCall(Create(k, &A));
+  PetscCall(KernelTestMemoryInUse(stream, &before));
+  for (PetscInt s = 0; s < KernelTestNumStorages; s++) {
+    DCSRView view;
+
+    if (KernelTestStorages[s].max_segments > 0) continue;
+    PetscCall(KernelTestViewCreate(&A, &KernelTestStorages[s], stream, &view));
+    PetscCall(HiSparseCreate(view, format, HISPARSE_VALUES_SCALAR, stream, &c.A));
+    PetscCheck(c.A != NULL, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: the format does not take it", c.name);
+    PetscCall(Check(&c, PETSC_TRUE, "new"));
+    PetscCall(format == HISPARSE_DIAGONALS ? TestDiagonals(&c) : TestWindows(&c));
+    PetscCall(HiSparseDestroy(&c.A, stream));
+    PetscCall(KernelTestViewDestroy(&view, stream));
+  }
+  PetscCall(KernelTestMemoryInUse(stream, &after));
+  PetscCheck(before == after, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %zu bytes of device memory leaked", c.name, after - before);
+  PetscCall(KernelTestMatrixDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  PetscBool    usable;
+  cudaStream_t stream;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  PetscCall(PetscSparseCUDADeviceUsable(&usable));
+  if (usable) {
+    PetscCall(PetscSparseCUDAGetStream(&stream));
+    for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(Patterns); k++)
+      for (HiSparseFormat format = HISPARSE_DIAGONALS; format <= HISPARSE_WINDOWS; format++) PetscCall(Test(k, format, stream));
+  }
+  PetscCall(PetscFinalize());
+  return 0;
+}
+
+/*TEST
+
+  testset:
+    requires: cuda
+    output_file: output/empty.out
+    test:
+      suffix: 1
+    test:
+      suffix: wide
+      args: -mat_dcsr_test_wide_from 1000
+
+TEST*/
