@@ -89,7 +89,7 @@ cleanup:
 PetscErrorCode HiSparseCopyValues(HiSparse from, HiSparse to, cudaStream_t stream, PetscBool *done)
 {
   PetscFunctionBegin;
-  *done = (PetscBool)(from->ops == to->ops && from->transposed == to->transposed && from->num_rows == to->num_rows && from->num_columns == to->num_columns && from->num_nonzeros == to->num_nonzeros);
+  *done = (PetscBool)(from->ops == to->ops && from->precision == to->precision && from->transposed == to->transposed && from->num_rows == to->num_rows && from->num_columns == to->num_columns && from->num_nonzeros == to->num_nonzeros);
   if (*done && from->structure != to->structure) PetscCall(from->ops->sameplaces(from->structure->data, to->structure->data, stream, done));
   if (*done) PetscCall(HiSparseShare(from, to, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
