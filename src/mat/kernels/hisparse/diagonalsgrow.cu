@@ -228,7 +228,7 @@ PetscErrorCode PrefixSum(PetscCount *sums, PetscCount n, cudaStream_t stream)
 struct Room {
   HiSparseSlice *slices;
   HiSparsePiece *pieces;
-  void          *values; // as wide as those that are there
+  void          *values;                      // as wide as those that are there
   PetscCount    *piece_places, *value_places; // [num_slices + 1] of the slices there
   PetscCount     pieces_capacity, values_capacity;
 };

@@ -203,8 +203,9 @@ PetscBool SameSizes(const HiSparseDiagonals *a, const HiSparseDiagonals *b)
 {
   const DCSRView *va = &a->overflow.view, *vb = &b->overflow.view;
 
-  return (PetscBool)(a->precision == b->precision && a->num_rows == b->num_rows && a->num_columns == b->num_columns && a->num_nonzeros == b->num_nonzeros && a->num_piece_values == b->num_piece_values && a->num_pieces == b->num_pieces && a->used_pieces == b->used_pieces && a->used_values == b->used_values &&
-                     a->values_capacity == b->values_capacity && va->num_rows == vb->num_rows && va->num_nonzeros == vb->num_nonzeros && va->wide == vb->wide && (va->row_offsets == NULL) == (vb->row_offsets == NULL));
+  return (PetscBool)(a->precision == b->precision && a->num_rows == b->num_rows && a->num_columns == b->num_columns && a->num_nonzeros == b->num_nonzeros && a->num_piece_values == b->num_piece_values && a->num_pieces == b->num_pieces &&
+                     a->used_pieces == b->used_pieces && a->used_values == b->used_values && a->values_capacity == b->values_capacity && va->num_rows == vb->num_rows && va->num_nonzeros == vb->num_nonzeros && va->wide == vb->wide &&
+                     (va->row_offsets == NULL) == (vb->row_offsets == NULL));
 }
 
 template <typename Stored>
@@ -365,9 +366,9 @@ cleanup:
 */
 PetscErrorCode HiSparseDiagonalsAddValues(const void *structure, PetscScalar alpha, const void *values, PetscScalar beta, const void *others, void *sum, cudaStream_t stream)
 {
-  const HiSparseDiagonals *d = (const HiSparseDiagonals *)structure;
+  const HiSparseDiagonals       *d = (const HiSparseDiagonals *)structure;
   const HiSparseDiagonalsValues *a = (const HiSparseDiagonalsValues *)values, *b = (const HiSparseDiagonalsValues *)others;
-  HiSparseDiagonalsValues *s = (HiSparseDiagonalsValues *)sum;
+  HiSparseDiagonalsValues       *s = (HiSparseDiagonalsValues *)sum;
 
   PetscFunctionBegin;
   s->transposed_state = HISPARSE_TRANSPOSED_STALE;

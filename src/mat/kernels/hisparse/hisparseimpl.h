@@ -95,10 +95,10 @@ typedef struct {
 } HiSparseShared;
 
 struct _n_HiSparse {
-  HiSparseFormat           format;   /* HISPARSE_DIAGONALS or HISPARSE_WINDOWS */
-  HiSparsePrecision        precision;  /* that was asked for; a format that does not know it stores PetscScalar */
-  const HiSparseFormatOps *ops;        /* of the format */
-  PetscInt                 num_rows; /* of the matrix, as num_columns: with transposed, those of the structure the other way round */
+  HiSparseFormat           format;    /* HISPARSE_DIAGONALS or HISPARSE_WINDOWS */
+  HiSparsePrecision        precision; /* that was asked for; a format that does not know it stores PetscScalar */
+  const HiSparseFormatOps *ops;       /* of the format */
+  PetscInt                 num_rows;  /* of the matrix, as num_columns: with transposed, those of the structure the other way round */
   PetscInt                 num_columns;
   PetscCount               num_nonzeros;
   PetscScalar              scale;      /* the matrix is scale times the values */

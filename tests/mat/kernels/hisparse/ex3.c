@@ -46,22 +46,22 @@ typedef enum {
 } Measure;
 
 typedef struct {
-  char             what[128]; /* matrix, storage, format, precision */
-  DCSRView         csr;       /* the matrix as it was */
-  HiSparseFormat   format;
+  char              what[128]; /* matrix, storage, format, precision */
+  DCSRView          csr;       /* the matrix as it was */
+  HiSparseFormat    format;
   HiSparsePrecision precision;
-  PetscBool        single; /* values are rounded to less than PetscScalar */
-  PetscBool        transposed; /* A is the transpose of what is stored, */
-  DCSRView         stored;     /* which is this; zero otherwise */
-  HiSparse         A;
-  KernelTestMatrix host;        /* what A should be */
-  DCSRView         got;         /* for A as CSR again */
-  PetscInt         n;           /* rows with a place on the diagonal */
-  PetscScalar     *factors[3];  /* rows, columns, diagonal, on the host */
-  PetscScalar     *dfactors[3]; /* the same on the device */
-  PetscScalar     *scalars;     /* [m] device */
-  PetscReal       *reals;       /* [n] device */
-  cudaStream_t     stream;
+  PetscBool         single;     /* values are rounded to less than PetscScalar */
+  PetscBool         transposed; /* A is the transpose of what is stored, */
+  DCSRView          stored;     /* which is this; zero otherwise */
+  HiSparse          A;
+  KernelTestMatrix  host;        /* what A should be */
+  DCSRView          got;         /* for A as CSR again */
+  PetscInt          n;           /* rows with a place on the diagonal */
+  PetscScalar      *factors[3];  /* rows, columns, diagonal, on the host */
+  PetscScalar      *dfactors[3]; /* the same on the device */
+  PetscScalar      *scalars;     /* [m] device */
+  PetscReal        *reals;       /* [n] device */
+  cudaStream_t      stream;
 } Case;
 
 /* Relative errors that values in single precision may have beside those of PetscScalar. */

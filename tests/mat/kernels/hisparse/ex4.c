@@ -187,9 +187,9 @@ static PetscErrorCode CheckAll(HiSparse A, const KernelTestMatrix *h, cudaStream
 typedef struct {
   const Pair       *pair;
   HiSparsePrecision precision;
-  KernelTestMatrix host[2]; /* of Y, of X */
-  DCSRView         views[2];
-  cudaStream_t     stream;
+  KernelTestMatrix  host[2]; /* of Y, of X */
+  DCSRView          views[2];
+  cudaStream_t      stream;
 } Case;
 
 static PetscErrorCode CaseCreate(const Pair *pair, PetscBool wide, cudaStream_t stream, Case *c)
