@@ -45,8 +45,8 @@ static PetscErrorCode ValuesDestroy(void **values, cudaStream_t stream)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Bytes of the value of an entry in a piece. */
-static size_t ValueSize(const HiSparseDiagonals *d)
+/* HiSparseDiagonalsValueBytes - bytes of the value of an entry in a piece */
+size_t HiSparseDiagonalsValueBytes(const HiSparseDiagonals *d)
 {
   return d->precision == HISPARSE_VALUES_SINGLE ? sizeof(PetscScalar) / sizeof(PetscReal) * sizeof(float) : sizeof(PetscScalar);
 }
@@ -55,6 +55,7 @@ static PetscErrorCode ValuesCreate(void *structure, cudaStream_t stream, void **
 {
   const HiSparseDiagonals *d     = (const HiSparseDiagonals *)structure;
   const PetscCount         begin = d->used_values == d->num_piece_values ? d->num_piece_values : 0; // what belongs to nothing is behind it
+  const size_t             size  = HiSparseDiagonalsValueBytes(d);
   HiSparseDiagonalsValues *v;
   PetscErrorCode           ierr;
 
@@ -62,9 +63,9 @@ static PetscErrorCode ValuesCreate(void *structure, cudaStream_t stream, void **
   PetscCall(PetscNew(&v));
   *values      = v;
   v->precision = d->precision;
-  PetscCallGoto(ierr, failed, PetscSparseCUDAMalloc_Private((size_t)d->values_capacity * ValueSize(d), "values of diagonals", stream, &v->values));
+  PetscCallGoto(ierr, failed, PetscSparseCUDAMalloc_Private((size_t)d->values_capacity * size, "values of diagonals", stream, &v->values));
+  if (begin < d->values_capacity) PetscCallCUDAGoto(ierr, failed, cudaMemsetAsync((char *)v->values + (size_t)begin * size, 0, (size_t)(d->values_capacity - begin) * size, stream));
   PetscCallGoto(ierr, failed, PetscSparseCUDAMalloc(d->num_nonzeros - d->num_piece_values, "values outside of diagonals", stream, &v->overflow_values));
-  if (begin < d->values_capacity) PetscCallCUDAGoto(ierr, failed, cudaMemsetAsync((char *)v->values + (size_t)begin * ValueSize(d), 0, (size_t)(d->values_capacity - begin) * ValueSize(d), stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 failed:
   PetscCall(ValuesDestroy(values, stream));
@@ -81,7 +82,7 @@ static PetscErrorCode ValuesCopy(void *structure, const void *from, void *to, cu
 
   PetscFunctionBegin;
   target->transposed_state = HISPARSE_TRANSPOSED_STALE;
-  PetscCallCUDA(cudaMemcpyAsync(target->values, source->values, (size_t)d->values_capacity * ValueSize(d), cudaMemcpyDeviceToDevice, stream));
+  PetscCallCUDA(cudaMemcpyAsync(target->values, source->values, (size_t)d->values_capacity * HiSparseDiagonalsValueBytes(d), cudaMemcpyDeviceToDevice, stream));
   if (others > 0) PetscCallCUDA(cudaMemcpyAsync(target->overflow_values, source->overflow_values, others * sizeof(*target->overflow_values), cudaMemcpyDeviceToDevice, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -152,7 +153,7 @@ static PetscErrorCode GetInfo(void *structure, void *values, HiSparseInfo *info)
   info->precision  = v->precision;
   info->num_pieces = d->num_pieces;
   info->num_others = (PetscCount)overflow;
-  info->bytes      = (size_t)d->num_slices * sizeof(*d->slices) + (size_t)d->pieces_capacity * sizeof(*d->pieces) + (size_t)d->values_capacity * ValueSize(d) + overflow * sizeof(*v->overflow_values);
+  info->bytes      = (size_t)d->num_slices * sizeof(*d->slices) + (size_t)d->pieces_capacity * sizeof(*d->pieces) + (size_t)d->values_capacity * HiSparseDiagonalsValueBytes(d) + overflow * sizeof(*v->overflow_values);
   if (d->overflow_slices != NULL) info->bytes += ((size_t)d->num_slices + 1) * sizeof(*d->overflow_slices);
   PetscCall(OverflowBytes(&d->overflow, &info->bytes));
   if (d->transposed_slices != NULL) transposed = (size_t)d->num_transposed_pieces * sizeof(*d->transposed_pieces) + ((size_t)d->num_column_slices + 1) * sizeof(*d->transposed_slices);
@@ -236,26 +237,6 @@ failed:
   PetscFunctionReturn(ierr);
 }
 
-/* Slices, pieces and the entries outside of them, in the same places. */
-static PetscErrorCode SameStructure(void *structure, void *other, cudaStream_t stream, PetscBool *same)
-{
-  const HiSparseDiagonals *a = (const HiSparseDiagonals *)structure, *b = (const HiSparseDiagonals *)other;
-  const DCSRView          *v = &a->overflow.view, *w = &b->overflow.view;
-  const HiSparseArrays     arrays[] = {
-        {a->slices, b->slices, (size_t)a->num_slices * sizeof(*a->slices)},
-        {a->pieces, b->pieces, (size_t)a->used_pieces * sizeof(*a->pieces)},
-        {a->overflow.rows, b->overflow.rows, (size_t)v->num_rows * sizeof(*a->overflow.rows)},
-        {v->columns, w->columns, (size_t)v->num_nonzeros * sizeof(*v->columns)},
-        {v->row_offsets, w->row_offsets, v->num_rows > 0 ? ((size_t)v->num_rows + 1) * (v->wide ? sizeof(int64_t) : sizeof(int32_t)) : 0},
-  };
-
-  PetscFunctionBegin;
-  *same = (PetscBool)(a->num_pieces == b->num_pieces && a->used_pieces == b->used_pieces && a->num_piece_values == b->num_piece_values && a->used_values == b->used_values && a->values_capacity == b->values_capacity && a->precision == b->precision &&
-                      v->num_rows == w->num_rows && v->num_nonzeros == w->num_nonzeros && v->wide == w->wide);
-  if (*same) PetscCall(HiSparseSameArrays((int)PETSC_STATIC_ARRAY_LENGTH(arrays), arrays, stream, same));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 const HiSparseFormatOps HiSparseFormatDiagonals = {
   .create               = HiSparseDiagonalsCreate,
   .structuredestroy     = StructureDestroy,
@@ -273,7 +254,7 @@ const HiSparseFormatOps HiSparseFormatDiagonals = {
   .setfound             = HiSparseDiagonalsSetFound,
   .structurecopy        = StructureCopy,
   .grow                 = HiSparseDiagonalsGrow,
-  .samestructure        = SameStructure,
+  .sameplaces           = HiSparseDiagonalsSameStructure,
   .scale                = HiSparseDiagonalsScale,
   .zero                 = HiSparseDiagonalsZero,
   .conjugate            = HiSparseDiagonalsConjugate,
@@ -288,6 +269,7 @@ const HiSparseFormatOps HiSparseFormatDiagonals = {
   .norminfinity         = HiSparseDiagonalsNormInfinity,
   .rowsumabs            = HiSparseDiagonalsRowSumAbs,
   .columnsumsabs        = HiSparseDiagonalsColumnSumsAbs,
+  .samestructure        = HiSparseDiagonalsSameStructure,
   .addvalues            = HiSparseDiagonalsAddValues,
   .unite                = HiSparseDiagonalsUnite,
 };

@@ -7,7 +7,6 @@
 */
 #include "diagonals.cuh"
 #include "diagonalsfind.cuh"
-#include "storedvalues.cuh"
 #include "../common/temporary.cuh"
 #include <cub/device/device_for.cuh>
 #include <cub/device/device_radix_sort.cuh>
@@ -45,7 +44,6 @@ struct Totals {
 struct GrowArguments {
   HiSparseSlice     *slices;
   HiSparsePiece     *pieces;
-  void              *values;  // of the kernel's type
   const uint64_t    *keys;    // [num_new] slice and diagonal of the new entries, ascending; those of a diagonal by row
   const PetscCount  *entries; // [num_new] entry of the batch behind each key
   const PetscCount  *heads;   // [touched slices] first key of each
@@ -141,16 +139,15 @@ __global__ void __launch_bounds__(THREADS) CountKernel(const GrowArguments a)
 
 /* A thread block a touched slice: the old pieces merged with the new entries, to places from these on. */
 template <typename Stored>
-__global__ void __launch_bounds__(THREADS) MergeKernel(const GrowArguments a, PetscCount first_piece, PetscCount first_value)
+__global__ void __launch_bounds__(THREADS) MergeKernel(const GrowArguments a, Stored *all_values, PetscCount first_piece, PetscCount first_value)
 {
   __shared__ uint32_t shared[HISPARSE_SLICE_WORDS];
   const int           bit    = (int)threadIdx.x;
   const PetscCount    number = (PetscCount)blockIdx.x, head = a.heads[number], end = number + 1 < (PetscCount)gridDim.x ? a.heads[number + 1] : a.num_new;
   const PetscInt      slice = a.Slice(head);
   const HiSparseSlice old   = a.slices[slice];
-  Stored *const       all   = (Stored *)a.values;
-  const Stored       *from  = all + old.values;
-  Stored             *to    = all + first_value + a.value_places[number];
+  const Stored       *from  = all_values + old.values;
+  Stored             *to    = all_values + first_value + a.value_places[number];
   HiSparsePiece      *out   = a.pieces + first_piece + a.piece_places[number];
   PetscCount          k     = head;
   uint32_t            p = 0, n = 0, values = 0;
@@ -181,7 +178,7 @@ __global__ void __launch_bounds__(THREADS) MergeKernel(const GrowArguments a, Pe
     n++;
   }
   __syncthreads(); // all have read the old values
-  for (PetscCount i = bit; i < (PetscCount)values - (end - head); i += THREADS) all[old.values + i] = Stored(0);
+  for (PetscCount i = bit; i < (PetscCount)values - (end - head); i += THREADS) all_values[old.values + i] = ToStored<Stored>(0);
   if (bit == 0) a.slices[slice] = {(int64_t)(first_value + a.value_places[number]), (uint32_t)(first_piece + a.piece_places[number]), n};
 }
 
@@ -231,7 +228,7 @@ PetscErrorCode PrefixSum(PetscCount *sums, PetscCount n, cudaStream_t stream)
 struct Room {
   HiSparseSlice *slices;
   HiSparsePiece *pieces;
-  void          *values;
+  void          *values;                      // as wide as those that are there
   PetscCount    *piece_places, *value_places; // [num_slices + 1] of the slices there
   PetscCount     pieces_capacity, values_capacity;
 };
@@ -248,7 +245,6 @@ PetscErrorCode RoomDestroy(Room *room, cudaStream_t stream)
 }
 
 /* The arrays, of the capacity that is set, and where slices will be in them; *room owns what was made, also after an error. */
-template <typename Stored>
 PetscErrorCode RoomCreate(const HiSparseDiagonals *d, cudaStream_t stream, Room *room)
 {
   const PetscInt n = d->num_slices + 1;
@@ -256,7 +252,7 @@ PetscErrorCode RoomCreate(const HiSparseDiagonals *d, cudaStream_t stream, Room 
   PetscFunctionBegin;
   PetscCall(PetscSparseCUDAMalloc(d->num_slices, "slices of diagonals", stream, &room->slices));
   PetscCall(PetscSparseCUDAMalloc(room->pieces_capacity, "pieces of diagonals", stream, &room->pieces));
-  PetscCall(PetscSparseCUDAMalloc_Private((size_t)room->values_capacity * sizeof(Stored), "values of diagonals", stream, &room->values));
+  PetscCall(PetscSparseCUDAMalloc_Private((size_t)room->values_capacity * HiSparseDiagonalsValueBytes(d), "values of diagonals", stream, &room->values));
   PetscCall(PetscSparseCUDAMalloc(n, "places of pieces", stream, &room->piece_places));
   PetscCall(PetscSparseCUDAMalloc(n, "places of values", stream, &room->value_places));
   PetscCallCUDA(cub::DeviceFor::Bulk(n, CountSlice{d->slices, d->pieces, d->num_slices, room->piece_places, room->value_places}, stream));
@@ -269,23 +265,23 @@ PetscErrorCode RoomCreate(const HiSparseDiagonals *d, cudaStream_t stream, Room 
 template <typename Stored>
 PetscErrorCode RoomUse(HiSparseDiagonals *d, HiSparseDiagonalsValues *v, Room *room, cudaStream_t stream)
 {
-  const Room    made   = *room;
-  Stored *const values = (Stored *)made.values;
+  const Room old    = *room;
+  Stored    *values = (Stored *)room->values;
 
   PetscFunctionBegin;
-  MoveKernel<Stored><<<(unsigned int)d->num_slices, THREADS, 0, stream>>>(d->slices, d->pieces, (const Stored *)v->values, made.piece_places, made.value_places, made.slices, made.pieces, values);
+  MoveKernel<<<(unsigned int)d->num_slices, THREADS, 0, stream>>>(d->slices, d->pieces, (const Stored *)v->values, room->piece_places, room->value_places, room->slices, room->pieces, values);
   PetscCallCUDA(cudaGetLastError());
-  PetscCallCUDA(cudaMemsetAsync(values + d->num_piece_values, 0, (size_t)(made.values_capacity - d->num_piece_values) * sizeof(Stored), stream));
+  PetscCallCUDA(cudaMemsetAsync(values + d->num_piece_values, 0, (size_t)(room->values_capacity - d->num_piece_values) * sizeof(*values), stream));
   room->slices       = d->slices;
   room->pieces       = d->pieces;
   room->values       = v->values;
-  d->slices          = made.slices;
-  d->pieces          = made.pieces;
-  v->values          = made.values;
+  d->slices          = old.slices;
+  d->pieces          = old.pieces;
+  v->values          = old.values;
   d->used_pieces     = d->num_pieces;
   d->used_values     = d->num_piece_values;
-  d->pieces_capacity = made.pieces_capacity;
-  d->values_capacity = made.values_capacity;
+  d->pieces_capacity = old.pieces_capacity;
+  d->values_capacity = old.values_capacity;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -388,8 +384,7 @@ PetscErrorCode Merge(HiSparseDiagonals *d, HiSparseDiagonalsValues *v, GrowArgum
   PetscFunctionBegin;
   a->slices = d->slices;
   a->pieces = d->pieces;
-  a->values = v->values;
-  MergeKernel<Stored><<<(unsigned int)totals.num_slices, THREADS, 0, stream>>>(*a, d->used_pieces, d->used_values);
+  MergeKernel<<<(unsigned int)totals.num_slices, THREADS, 0, stream>>>(*a, (Stored *)v->values, d->used_pieces, d->used_values);
   PetscCallCUDA(cudaGetLastError());
   d->used_pieces += (PetscCount)totals.pieces;
   d->used_values += (PetscCount)totals.values;
@@ -402,7 +397,6 @@ PetscErrorCode Merge(HiSparseDiagonals *d, HiSparseDiagonalsValues *v, GrowArgum
 }
 
 /* Arguments and places of a batch; *done as in HiSparseDiagonalsGrow(). */
-template <typename Stored>
 PetscErrorCode Grow(HiSparseDiagonals *d, HiSparseDiagonalsValues *v, const DCSRBatch *batch, DCSRLookup *lookup, InsertMode mode, Work *work, Room *room, cudaStream_t stream, PetscBool *done)
 {
   GrowArguments a = {};
@@ -412,7 +406,6 @@ PetscErrorCode Grow(HiSparseDiagonals *d, HiSparseDiagonalsValues *v, const DCSR
   PetscCall(DCSRLookupListNew(lookup, stream));
   a.slices       = d->slices;
   a.pieces       = d->pieces;
-  a.values       = v->values;
   a.batch_keys   = batch->keys;
   a.batch_values = batch->values;
   a.num_new      = (PetscCount)lookup->numbers.num_new;
@@ -425,11 +418,11 @@ PetscErrorCode Grow(HiSparseDiagonals *d, HiSparseDiagonalsValues *v, const DCSR
   room->values_capacity = d->num_piece_values + (PetscCount)totals.values + d->num_piece_values / ROOM_PART;
   *done                 = (PetscBool)(IsWorthIt(d, totals) && 2 * room->pieces_capacity < (PetscCount)UINT32_MAX); // parts of pieces in the transpose are counted in 32 bits
   if (!*done) PetscFunctionReturn(PETSC_SUCCESS);
-  if (d->used_pieces + (PetscCount)totals.pieces > d->pieces_capacity || d->used_values + (PetscCount)totals.values > d->values_capacity) PetscCall(RoomCreate<Stored>(d, stream, room));
+  if (d->used_pieces + (PetscCount)totals.pieces > d->pieces_capacity || d->used_values + (PetscCount)totals.values > d->values_capacity) PetscCall(RoomCreate(d, stream, room));
   // all memory is there: from here on nothing fails for want of it
   PetscCall(HiSparseDiagonalsSetFound(d, v, batch, lookup, mode, stream));
-  if (room->slices != NULL) PetscCall(RoomUse<Stored>(d, v, room, stream));
-  PetscCall(Merge<Stored>(d, v, &a, totals, stream));
+  if (room->slices != NULL) PetscCall(HISPARSE_WITH_STORED(v, RoomUse, d, v, room, stream));
+  PetscCall(HISPARSE_WITH_STORED(v, Merge, d, v, &a, totals, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -456,16 +449,15 @@ PetscErrorCode Grow(HiSparseDiagonals *d, HiSparseDiagonalsValues *v, const DCSR
 */
 PetscErrorCode HiSparseDiagonalsGrow(void *structure, void *values, const DCSRBatch *batch, DCSRLookup *lookup, InsertMode mode, cudaStream_t stream, PetscBool *done)
 {
-  HiSparseDiagonals       *d    = (HiSparseDiagonals *)structure;
-  HiSparseDiagonalsValues *v    = (HiSparseDiagonalsValues *)values;
-  Work                     work = {};
-  Room                     room = {};
-  PetscErrorCode           ierr = PETSC_SUCCESS;
+  HiSparseDiagonals *d    = (HiSparseDiagonals *)structure;
+  Work               work = {};
+  Room               room = {};
+  PetscErrorCode     ierr = PETSC_SUCCESS;
 
   PetscFunctionBegin;
   *done = PETSC_FALSE;
   if ((PetscCount)lookup->numbers.num_new > d->num_nonzeros / MAX_NEW_PART) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCallGoto(ierr, cleanup, HISPARSE_WITH_STORED(v, Grow, d, v, batch, lookup, mode, &work, &room, stream, done));
+  PetscCallGoto(ierr, cleanup, Grow(d, (HiSparseDiagonalsValues *)values, batch, lookup, mode, &work, &room, stream, done));
 cleanup:
   PetscCall(WorkDestroy(&work, stream));
   PetscCall(RoomDestroy(&room, stream));

@@ -2,7 +2,6 @@
   Batches of entries and masked diagonals: where the entries are, and values of those that are there.
 */
 #include "diagonalsfind.cuh"
-#include "storedvalues.cuh"
 #include "../insert/lookup.cuh"
 #include <cub/device/device_for.cuh>
 
@@ -37,17 +36,13 @@ struct SetFound {
   {
     const PetscCount k = where[t];
 
-    if (k < 0) return;
-    if (k >= OUTSIDE) {
-      PetscScalar *to = outside_values + (k - OUTSIDE);
-
-      *to = Add ? *to + from[t] : from[t];
-    } else values[k] = ToStored<Stored>(Add ? FromStored(values[k]) + from[t] : from[t]);
+    if (k >= OUTSIDE) outside_values[k - OUTSIDE] = Add ? outside_values[k - OUTSIDE] + from[t] : from[t];
+    else if (k >= 0) values[k] = ToStored<Stored>(Add ? FromStored(values[k]) + from[t] : from[t]);
   }
 };
 
 template <typename Stored>
-PetscErrorCode Set(const HiSparseDiagonalsValues *v, const DCSRBatch *batch, const DCSRLookup *lookup, InsertMode mode, cudaStream_t stream)
+PetscErrorCode SetStored(HiSparseDiagonalsValues *v, const DCSRBatch *batch, const DCSRLookup *lookup, InsertMode mode, cudaStream_t stream)
 {
   Stored *values = (Stored *)v->values;
 
@@ -87,8 +82,8 @@ PetscErrorCode HiSparseDiagonalsLookup(void *structure, const DCSRBatch *batch, 
   HiSparseDiagonalsSetFound - the values of the entries that were there
 
   Input Parameters:
-+ structure - a HiSparseDiagonals
-. values    - its HiSparseDiagonalsValues
++ structure - not looked at
+. values    - a HiSparseDiagonalsValues
 . batch     - the batch
 . lookup    - of HiSparseDiagonalsLookup()
 . mode      - ADD_VALUES, otherwise the values replace
@@ -100,6 +95,6 @@ PetscErrorCode HiSparseDiagonalsSetFound(PETSC_UNUSED void *structure, void *val
 
   PetscFunctionBegin;
   v->transposed_state = HISPARSE_TRANSPOSED_STALE;
-  PetscCall(HISPARSE_WITH_STORED(v, Set, v, batch, lookup, mode, stream));
+  PetscCall(HISPARSE_WITH_STORED(v, SetStored, v, batch, lookup, mode, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -254,8 +254,7 @@ const char *CheckNumbers(const HiSparseDiagonals *d)
   if (d->num_rows < 0 || d->num_columns < 0 || d->num_pieces < 0 || d->num_piece_values < 0 || outside < 0) return "a size is negative, number";
   if ((PetscCount)d->num_slices != ((PetscCount)d->num_rows + HISPARSE_SLICE_ROWS - 1) / HISPARSE_SLICE_ROWS) return "the number of slices is not that of the rows, number";
   if ((PetscCount)d->num_column_slices != ((PetscCount)d->num_columns + HISPARSE_SLICE_ROWS - 1) / HISPARSE_SLICE_ROWS) return "the number of slices of columns is not that of the columns, number";
-  if (d->num_pieces > d->used_pieces || d->used_pieces > d->pieces_capacity || d->num_piece_values > d->used_values) return "slices have more pieces or values than the arrays, number";
-  if (d->used_values > d->values_capacity) return "the values of the pieces do not fit the array of values, number";
+  if (d->num_pieces > d->used_pieces || d->used_pieces > d->pieces_capacity || d->num_piece_values > d->used_values || d->used_values > d->values_capacity) return "slices have more pieces or values than the arrays, number";
   if (d->overflow.view.num_nonzeros != outside || (outside > 0) != (d->overflow_slices != NULL) || (outside > 0) != (d->overflow.view.num_rows > 0)) return "the entries outside of diagonals are not as many as the matrix has, number";
   if (d->slices == NULL || (d->num_pieces > 0 && d->pieces == NULL)) return "slices or pieces are missing, number";
   return NULL;

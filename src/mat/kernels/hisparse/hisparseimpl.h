@@ -44,7 +44,7 @@ typedef struct {
   /* New ones: a structure that somebody else has is copied first. grow() is called when nobody else has structure and values, and with new entries in the lookup; *done PETSC_FALSE: the structure has to be made again. Both may be NULL */
   PetscErrorCode (*structurecopy)(void *structure, cudaStream_t stream, void **copy); /* without what products made; the values fit both. *copy NULL after an error */
   PetscErrorCode (*grow)(void *structure, void *values, const DCSRBatch *batch, DCSRLookup *lookup, InsertMode mode, cudaStream_t stream, PetscBool *done);
-  PetscErrorCode (*samestructure)(void *structure, void *other, cudaStream_t stream, PetscBool *same);
+  PetscErrorCode (*sameplaces)(const void *structure, const void *other, cudaStream_t stream, PetscBool *same);
 
   /* Entry by entry, as the functions of entries.h. Those that write values */
   PetscErrorCode (*scale)(void *structure, void *values, PetscScalar alpha, cudaStream_t stream); /* multiplies all values */
@@ -64,6 +64,7 @@ typedef struct {
   PetscErrorCode (*columnsumsabs)(void *structure, void *values, PetscReal alpha, PetscReal sums[], cudaStream_t stream); /* sums [columns] */
 
   /* Sums; the format has all three of them or NULL */
+  PetscErrorCode (*samestructure)(const void *structure, const void *other, cudaStream_t stream, PetscBool *same);                                                 /* synchronizes */
   PetscErrorCode (*addvalues)(const void *structure, PetscScalar alpha, const void *values, PetscScalar beta, const void *others, void *sum, cudaStream_t stream); /* sum = alpha values + beta others; may be one of them */
   /* alpha (structure, values) + beta (other, other_values); num_nonzeros -1: cannot be done. When the sum has the structure of the first term, that is *sum_structure, and with overwrite its values may be *sum_values. Synchronizes */
   PetscErrorCode (*unite)(void *structure, void *values, PetscScalar alpha, const void *other, const void *other_values, PetscScalar beta, PetscCount max_nonzeros, PetscBool overwrite, cudaStream_t stream, void **sum_structure, void **sum_values,
@@ -106,15 +107,6 @@ struct _n_HiSparse {
   HiSparseShared          *values;
 };
 
-/* A transposed matrix: what takes more than the other function of the format (transposed.c, transposed.cu). Arrays are on the device, work is queued on stream. */
-PETSC_INTERN PetscErrorCode HiSparseTransposedGetCSR(HiSparse hisparse, PetscBool structure, PetscBool values, DCSRView csr, cudaStream_t stream);
-PETSC_INTERN PetscErrorCode HiSparseTransposedMultHermitian(HiSparse hisparse, const PetscScalar x[], const PetscScalar z[], PetscScalar y[], cudaStream_t stream);
-PETSC_INTERN PetscErrorCode HiSparseTransposedRowSumAbs(HiSparse hisparse, PetscScalar sums[], cudaStream_t stream);
-PETSC_INTERN PetscErrorCode HiSparseTransposedColumnSumsAbs(HiSparse hisparse, PetscReal sums[], cudaStream_t stream);
-PETSC_INTERN PetscErrorCode HiSparseConjugateVector(PetscCount n, const PetscScalar x[], PetscScalar y[], cudaStream_t stream); /* y = conj(x), x may be y */
-PETSC_INTERN PetscErrorCode HiSparseScalarsFromReals(PetscCount n, const PetscReal x[], PetscScalar y[], cudaStream_t stream);
-PETSC_INTERN PetscErrorCode HiSparseRealsFromScalars(PetscCount n, const PetscScalar x[], PetscReal y[], cudaStream_t stream); /* the real parts */
-
 /* hisparse.c */
 PETSC_INTERN PetscErrorCode HiSparseChangeScaledValues(HiSparse hisparse, cudaStream_t stream);
 PETSC_INTERN PetscErrorCode HiSparseChangeStructure(HiSparse hisparse, cudaStream_t stream);
@@ -126,6 +118,15 @@ typedef struct {
   size_t      bytes;
 } HiSparseArrays;
 PETSC_INTERN PetscErrorCode HiSparseSameArrays(int num, const HiSparseArrays arrays[], cudaStream_t stream, PetscBool *same);
+
+/* A transposed matrix: what takes more than the other function of the format (transposed.c, transposed.cu). Arrays are on the device, work is queued on stream. */
+PETSC_INTERN PetscErrorCode HiSparseTransposedGetCSR(HiSparse hisparse, PetscBool structure, PetscBool values, DCSRView csr, cudaStream_t stream);
+PETSC_INTERN PetscErrorCode HiSparseTransposedMultHermitian(HiSparse hisparse, const PetscScalar x[], const PetscScalar z[], PetscScalar y[], cudaStream_t stream);
+PETSC_INTERN PetscErrorCode HiSparseTransposedRowSumAbs(HiSparse hisparse, PetscScalar sums[], cudaStream_t stream);
+PETSC_INTERN PetscErrorCode HiSparseTransposedColumnSumsAbs(HiSparse hisparse, PetscReal sums[], cudaStream_t stream);
+PETSC_INTERN PetscErrorCode HiSparseConjugateVector(PetscCount n, const PetscScalar x[], PetscScalar y[], cudaStream_t stream); /* y = conj(x), x may be y */
+PETSC_INTERN PetscErrorCode HiSparseScalarsFromReals(PetscCount n, const PetscReal x[], PetscScalar y[], cudaStream_t stream);
+PETSC_INTERN PetscErrorCode HiSparseRealsFromScalars(PetscCount n, const PetscScalar x[], PetscReal y[], cudaStream_t stream); /* the real parts */
 
 /*
   The format of masked diagonals.
@@ -186,7 +187,7 @@ typedef struct {
   PetscInt          num_columns;
   PetscCount        num_nonzeros;     /* in pieces and in the overflow */
   PetscCount        num_piece_values; /* in pieces */
-  PetscCount        used_values;      /* places of values that pieces got: num_piece_values, and those that insertion gave up, whose values are 0 */
+  PetscCount        used_values;      /* places of values that slices got: num_piece_values, and those that insertion gave up, whose values are 0 */
   PetscCount        values_capacity;  /* used_values, and room for insertion: length of the array of values */
   PetscInt          num_slices;       /* of rows */
   PetscInt          num_column_slices;
@@ -194,7 +195,7 @@ typedef struct {
   PetscCount        used_pieces;     /* places of pieces that slices got: num_pieces, and those that insertion gave up */
   PetscCount        pieces_capacity; /* used_pieces, and room for insertion */
   PetscCount        num_thin_pieces; /* pieces with few entries that insertion has made */
-  PetscCount        max_quarter;     /* most entries in a quarter of a slice, 32 rows, overflow included, when the structure was made of CSR */
+  PetscCount        max_quarter;     /* most entries in a quarter of a slice, 32 rows, overflow included, when the structure was made */
   HiSparseSlice    *slices;          /* [num_slices]; owned */
   HiSparsePiece    *pieces;          /* [pieces_capacity] those of a slice behind each other, by c0; owned */
   HiSparseOverflow  overflow;
@@ -224,7 +225,7 @@ typedef enum {
 /* Values. Whoever writes them sets transposed_state to HISPARSE_TRANSPOSED_STALE. */
 typedef struct {
   HiSparsePrecision       precision;         /* of values: PetscScalar, or single precision (storedvalues.cuh) */
-  void                   *values;            /* [values_capacity] of the pieces, those of a slice behind each other; what belongs to nothing is 0; owned */
+  void                   *values;            /* [values_capacity] of the pieces, those of a slice behind each other; what belongs to no slice is 0; owned */
   PetscScalar            *overflow_values;   /* [entries of the overflow] in CSR's order; NULL without overflow; owned */
   PetscScalar            *transposed_values; /* [entries of the overflow] of transposed_overflow; NULL before the first product with the transpose, and without overflow; owned */
   HiSparseTransposedState transposed_state;
@@ -249,6 +250,8 @@ PETSC_INTERN PetscErrorCode HiSparseDiagonalsLookup(void *structure, const DCSRB
 PETSC_INTERN PetscErrorCode HiSparseDiagonalsSetFound(void *structure, void *values, const DCSRBatch *batch, const DCSRLookup *lookup, InsertMode mode, cudaStream_t stream);
 /* diagonalsgrow.cu */
 PETSC_INTERN PetscErrorCode HiSparseDiagonalsGrow(void *structure, void *values, const DCSRBatch *batch, DCSRLookup *lookup, InsertMode mode, cudaStream_t stream, PetscBool *done);
+/* diagonals.c: bytes of the value of an entry in a piece */
+PETSC_INTERN size_t HiSparseDiagonalsValueBytes(const HiSparseDiagonals *diagonals);
 /* diagonals.c: forgets what products with the transpose read. */
 PETSC_INTERN PetscErrorCode HiSparseDiagonalsTransposeDestroy(HiSparseDiagonals *diagonals, cudaStream_t stream);
 /* diagonalstranspose.cu: the lists of A^T x, when they are not there. */
@@ -274,6 +277,7 @@ PETSC_INTERN PetscErrorCode HiSparseDiagonalsNormInfinity(void *structure, void 
 PETSC_INTERN PetscErrorCode HiSparseDiagonalsRowSumAbs(void *structure, void *values, PetscReal alpha, PetscScalar sums[], cudaStream_t stream);
 PETSC_INTERN PetscErrorCode HiSparseDiagonalsColumnSumsAbs(void *structure, void *values, PetscReal alpha, PetscReal sums[], cudaStream_t stream);
 /* diagonalssum.cu */
+PETSC_INTERN PetscErrorCode HiSparseDiagonalsSameStructure(const void *structure, const void *other, cudaStream_t stream, PetscBool *same);
 PETSC_INTERN PetscErrorCode HiSparseDiagonalsAddValues(const void *structure, PetscScalar alpha, const void *values, PetscScalar beta, const void *others, void *sum, cudaStream_t stream);
 PETSC_INTERN PetscErrorCode HiSparseDiagonalsUnite(void *structure, void *values, PetscScalar alpha, const void *other, const void *other_values, PetscScalar beta, PetscCount max_nonzeros, PetscBool overwrite, cudaStream_t stream,
                                                    void **sum_structure, void **sum_values, PetscCount *num_nonzeros);

@@ -39,7 +39,7 @@ static PetscErrorCode Grow(HiSparse h, const DCSRBatch *batch, DCSRLookup *looku
 
   Output Parameters:
 + info - what happened, set also when there is an error
-- done - PETSC_FALSE: new entries are to join, which this storage cannot or may not take, or it is transposed; nothing has changed
+- done - PETSC_FALSE: new entries are to join, which this storage cannot or may not take, or the matrix is transposed by its flag; nothing has changed
 
   Errors: PETSC_ERR_MEM; the matrix is as it was.
 
@@ -53,8 +53,12 @@ PetscErrorCode HiSparseInsertBatch(HiSparse hisparse, const DCSRBatch *batch, In
 
   PetscFunctionBegin;
   PetscCall(PetscArrayzero(info, 1));
-  *done = (PetscBool)(!hisparse->transposed || batch->num_entries == 0);
-  if (!*done || batch->num_entries == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  *done = PETSC_TRUE;
+  if (batch->num_entries == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  if (hisparse->transposed) { // a batch is sorted by rows
+    *done = PETSC_FALSE;
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscCall(hisparse->ops->lookup(hisparse->structure->data, batch, stream, &lookup));
   PetscCallGoto(ierr, cleanup, DCSRLookupFinish(&lookup, stream));
   PetscCallGoto(ierr, cleanup, DCSRLookupApplyPolicy(batch, &lookup, policy, stream, info, &grow));
@@ -85,8 +89,8 @@ cleanup:
 PetscErrorCode HiSparseCopyValues(HiSparse from, HiSparse to, cudaStream_t stream, PetscBool *done)
 {
   PetscFunctionBegin;
-  *done = (PetscBool)(from->ops == to->ops && from->transposed == to->transposed && from->num_rows == to->num_rows && from->num_columns == to->num_columns && from->num_nonzeros == to->num_nonzeros);
-  if (*done && from->structure != to->structure) PetscCall(from->ops->samestructure(from->structure->data, to->structure->data, stream, done));
+  *done = (PetscBool)(from->ops == to->ops && from->precision == to->precision && from->transposed == to->transposed && from->num_rows == to->num_rows && from->num_columns == to->num_columns && from->num_nonzeros == to->num_nonzeros);
+  if (*done && from->structure != to->structure) PetscCall(from->ops->sameplaces(from->structure->data, to->structure->data, stream, done));
   if (*done) PetscCall(HiSparseShare(from, to, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

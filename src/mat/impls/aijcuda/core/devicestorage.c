@@ -480,7 +480,7 @@ PetscErrorCode MatSeqAIJCUDADuplicateStorage(Mat A, PetscBool values, Mat B, Pet
 - may_grow - whether new ones that it allows may join the storage
 
   Output Parameters:
-+ info - what happened, meaningful when done; when the structure has grown, MatSeqAIJCUDAStorageGrown() is the caller's to call
++ info - what happened, meaningful when done; a structure that has grown is noted
 - done - PETSC_FALSE: rows are there, or have to be made; nothing was done
 
   Errors: PETSC_ERR_MEM; the matrix is as it was.
@@ -495,6 +495,7 @@ PetscErrorCode MatSeqAIJCUDAInsertIntoStorage(Mat A, const DCSRBatch *batch, Ins
   if (!*done) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscSparseCUDAGetStream(&stream));
   PetscCall((*storage->insert)(A, batch, mode, policy, may_grow, stream, info, done));
+  if (*done && info->structure_grown) PetscCall(StorageStructureChanged(A, MatSeqAIJCUDAGet(A)->device.view.num_nonzeros + info->num_new));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -73,27 +73,19 @@ static PetscErrorCode MatSeqAIJCUDAHideMirror(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Frees what was made of the structure of CSR: plans, explicit transpose, wide index arrays. */
-PetscErrorCode MatSeqAIJCUDADropCSRPlans(Mat A)
+/* Frees what was made of the structure of the device copy: storage beside CSR, plans, explicit transpose, wide index arrays. CSR is current, or not needed any more. */
+PetscErrorCode MatSeqAIJCUDADropPlans(Mat A)
 {
   Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
   cudaStream_t    stream;
 
   PetscFunctionBegin;
+  PetscCall(MatSeqAIJCUDADropStorage(A));
   PetscCall((*d->device.csr->destroy)(A, NULL));
   if (d->plans.wide_i == NULL && d->plans.wide_j == NULL) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscSparseCUDAGetStream(&stream));
   PetscCall(PetscSparseCUDAFree(&d->plans.wide_i, stream));
   PetscCall(PetscSparseCUDAFree(&d->plans.wide_j, stream));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Frees what was made of the structure of the device copy: storage beside CSR, and as above. CSR is current, or not needed any more. */
-PetscErrorCode MatSeqAIJCUDADropPlans(Mat A)
-{
-  PetscFunctionBegin;
-  PetscCall(MatSeqAIJCUDADropStorage(A));
-  PetscCall(MatSeqAIJCUDADropCSRPlans(A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

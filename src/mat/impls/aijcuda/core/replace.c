@@ -70,13 +70,14 @@ PetscErrorCode MatSeqAIJCUDASetEmpty(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The device has a new structure, which the host has not. */
-static PetscErrorCode NoteStructure(Mat A)
+/* MatSeqAIJCUDAStructureChanged - Notes that the device has a new structure, and that nothing else has it. */
+PetscErrorCode MatSeqAIJCUDAStructureChanged(Mat A)
 {
   Mat_SeqAIJ     *a = (Mat_SeqAIJ *)A->data;
   Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
 
   PetscFunctionBegin;
+  PetscCall(MatSeqAIJCUDADropPlans(A));
   A->nonzerostate++;
   d->device.nonzerostate    = A->nonzerostate;
   d->plans.fragmented_mults = 0;
@@ -84,25 +85,6 @@ static PetscErrorCode NoteStructure(Mat A)
   if (d->mirror.structure) PetscCall(MatSeqAIJCUDADiscardMirror(A));
   a->nz    = (PetscInt)d->device.view.num_nonzeros;
   a->maxnz = PetscMax(a->maxnz, a->nz); // what was preallocated counts as allocated, as in MATSEQAIJ
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* MatSeqAIJCUDAStructureChanged - Notes that the rows on the device have a new structure, and that nothing else has it. */
-PetscErrorCode MatSeqAIJCUDAStructureChanged(Mat A)
-{
-  PetscFunctionBegin;
-  PetscCall(MatSeqAIJCUDADropPlans(A));
-  PetscCall(NoteStructure(A));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* MatSeqAIJCUDAStorageGrown - Notes that the storage that has replaced the rows has got so many new entries, and that nothing else has them. */
-PetscErrorCode MatSeqAIJCUDAStorageGrown(Mat A, PetscCount num_new)
-{
-  PetscFunctionBegin;
-  PetscCall(MatSeqAIJCUDADropCSRPlans(A));
-  MatSeqAIJCUDAGet(A)->device.view.num_nonzeros += num_new;
-  PetscCall(NoteStructure(A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -206,7 +206,7 @@ PetscErrorCode MatSeqAIJCUDAInsertBatch(Mat A, const DCSRBatch *batch, InsertMod
   PetscCheck(MatSeqAIJCUDANewEntries(A) != DCSR_NEW_FORBID || info.num_new == 0, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
              "Inserting a new nonzero at (%" PetscInt_FMT ",%" PetscInt_FMT ") in the matrix (one of %" PetscCount_FMT "), which MatSetOption(A, %s, PETSC_TRUE) forbids", info.row, info.column, info.num_new,
              a->nonew == -1 ? "MAT_NEW_NONZERO_LOCATION_ERR" : "MAT_NEW_NONZERO_ALLOCATION_ERR");
-  if (info.structure_grown) PetscCall(in_storage ? MatSeqAIJCUDAStorageGrown(A, info.num_new) : MatSeqAIJCUDAStructureChanged(A));
+  if (info.structure_grown && !in_storage) PetscCall(MatSeqAIJCUDAStructureChanged(A));
   PetscCall(MatSeqAIJCUDAValuesChanged(A, in_storage ? DEVICE_VALUES_STORAGE : DEVICE_VALUES_CSR));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
