@@ -1,0 +1,112 @@
+#pragma once
+/*
+  Dense blocks of b x b entries, for matrices of several unknowns a point: a list of blocks for each row of blocks, values of a block contiguous and by row.
+
+  Only full blocks are stored. So the entries of block row I are b * b * (blocks before it) and on, here as in CSR, and the place of any entry follows from the number of its block: there is no map.
+  A^T x has a list of its own, by column of blocks, that names the same blocks; values are stored once.
+*/
+#include "hisparseimpl.h"
+
+#define BLOCKS_MAX_SIZE 6   /* 2, 3, 4, 6 exist */
+#define BLOCKS_LONG     256 /* a row of more blocks is a thread block's */
+
+/* Blocks of rows, or of columns, which are called rows here too. */
+typedef struct {
+  PetscInt  num_rows;  /* rows of blocks */
+  int32_t  *offsets;   /* [num_rows + 1] first block of each row; owned */
+  int32_t  *columns;   /* [blocks] column of blocks, ascending in a row; owned */
+  int32_t  *places;    /* [blocks] number of the block whose values these are; NULL: its own; owned */
+  PetscInt  num_long;  /* rows with more than BLOCKS_LONG blocks */
+  int32_t  *long_rows; /* [num_long] ascending; NULL when there are none; owned */
+} BlocksList;
+
+/* A launch shape of the products. */
+typedef struct {
+  int size;     /* b */
+  int step;     /* blocks of one row that a group of lanes takes at a time */
+  int batch;    /* steps whose values and parts of x are all loaded before the first is used */
+  int threads;  /* of a thread block */
+  int resident; /* threads that a multiprocessor holds at least, which limits the registers */
+} BlocksConfig;
+
+/* Structure. */
+typedef struct {
+  PetscInt     num_rows, num_columns; /* of entries */
+  int          size;                  /* b */
+  PetscCount   num_blocks;            /* less than 2^31 - 1 */
+  BlocksList   list;
+  BlocksList   transpose; /* by columns of blocks; all 0 before the first product with A^T */
+  BlocksConfig config[2]; /* of A x, of A^T x */
+} Blocks;
+
+/* Values. */
+typedef struct {
+  PetscScalar *values; /* [b * b * blocks] blocks by row of blocks and column, entries of a block by row; owned */
+} BlocksValues;
+
+/* What a product does beside y = A x + z. */
+typedef struct {
+  PetscScalar scale;     /* of the matrix */
+  PetscBool   conjugate; /* the values */
+} BlocksFactor;
+
+/*
+  The kernels that exist: size, step, batch, threads, resident. blocksrule.c names them. Those of the SWEEP group are for the sweep of the benchmark, and are compiled with SPMV_SWEEP alone.
+  A group has size * size lanes, 12 for a size of 6, times step, and a warp as many groups as it has lanes for.
+*/
+#define BLOCKS_CONFIGS(X) \
+  X(2, 1, 4, 128, 1536) \
+  X(2, 4, 4, 128, 1536) \
+  X(3, 1, 4, 128, 1536) \
+  X(3, 3, 4, 128, 1536) \
+  X(4, 1, 4, 128, 1536) \
+  X(4, 2, 4, 128, 1536) \
+  X(6, 1, 2, 128, 1024) \
+  X(6, 2, 2, 128, 1024)
+#define BLOCKS_SWEEP_CONFIGS(X) \
+  X(2, 1, 8, 128, 1024) \
+  X(2, 2, 4, 128, 1536) \
+  X(2, 8, 4, 128, 1536) \
+  X(3, 1, 3, 128, 2048) \
+  X(3, 1, 8, 128, 1024) \
+  X(3, 3, 3, 128, 2048) \
+  X(3, 3, 6, 128, 1024) \
+  X(3, 3, 4, 256, 1536) \
+  X(4, 1, 8, 128, 1024) \
+  X(4, 2, 8, 128, 1024) \
+  X(6, 1, 4, 128, 768) \
+  X(6, 2, 4, 128, 768)
+
+/* blocksencode.cu */
+PETSC_INTERN PetscErrorCode BlocksAreFull(DCSRView csr, int size, PetscInt num_samples, cudaStream_t stream, PetscBool *full);
+PETSC_INTERN PetscErrorCode BlocksEncode(DCSRView csr, cudaStream_t stream, Blocks *blocks);
+PETSC_INTERN PetscErrorCode BlocksTransposeCreate(Blocks *blocks, cudaStream_t stream);
+PETSC_INTERN PetscErrorCode BlocksListDestroy(BlocksList *list, cudaStream_t stream);
+
+/* blocksmult.cu */
+PETSC_INTERN PetscErrorCode BlocksMult(const Blocks *blocks, const PetscScalar values[], const BlocksFactor *factor, const PetscScalar x[], const PetscScalar z[], PetscScalar y[], cudaStream_t stream);
+PETSC_INTERN PetscErrorCode BlocksMultTranspose(const Blocks *blocks, const PetscScalar values[], const BlocksFactor *factor, const PetscScalar x[], const PetscScalar z[], PetscScalar y[], cudaStream_t stream);
+
+/* blocksvalues.cu */
+PETSC_INTERN PetscErrorCode BlocksSetValues(const Blocks *blocks, const PetscScalar from[], PetscScalar to[], cudaStream_t stream);
+PETSC_INTERN PetscErrorCode BlocksGetValues(const Blocks *blocks, PetscScalar alpha, const PetscScalar from[], PetscScalar to[], cudaStream_t stream);
+PETSC_INTERN PetscErrorCode BlocksGetStructure(const Blocks *blocks, DCSRView csr, cudaStream_t stream);
+
+/* blocksentries.cu */
+PETSC_INTERN PetscErrorCode BlocksDiagonalScale(const Blocks *blocks, PetscScalar values[], const PetscScalar left[], const PetscScalar right[], cudaStream_t stream);
+PETSC_INTERN PetscErrorCode BlocksDiagonalAdd(const Blocks *blocks, PetscScalar values[], const PetscScalar d[], PetscScalar scalar, PetscBool insert, cudaStream_t stream);
+PETSC_INTERN PetscErrorCode BlocksGetDiagonal(const Blocks *blocks, const PetscScalar values[], PetscScalar alpha, PetscScalar diagonal[], cudaStream_t stream);
+PETSC_INTERN PetscErrorCode BlocksCountMissingDiagonal(const Blocks *blocks, PetscCount n, cudaStream_t stream, PetscCount *missing);
+PETSC_INTERN PetscErrorCode BlocksRowSumAbs(const Blocks *blocks, const PetscScalar values[], PetscReal alpha, PetscScalar sums[], cudaStream_t stream);
+PETSC_INTERN PetscErrorCode BlocksColumnSumsAbs(const Blocks *blocks, const PetscScalar values[], PetscReal alpha, PetscReal sums[], cudaStream_t stream);
+PETSC_INTERN PetscErrorCode BlocksNormInfinity(const Blocks *blocks, const PetscScalar values[], cudaStream_t stream, PetscReal *norm);
+PETSC_INTERN PetscErrorCode BlocksNormOne(const Blocks *blocks, const PetscScalar values[], cudaStream_t stream, PetscReal *norm);
+
+/* blocksrule.c */
+PETSC_INTERN PetscErrorCode BlocksFindSize(DCSRView csr, PetscInt num_samples, cudaStream_t stream, int *size);
+PETSC_INTERN PetscErrorCode BlocksRuleApply(int size, PetscCount num_blocks, PetscInt num_rows, BlocksConfig *config);
+PETSC_INTERN PetscErrorCode BlocksConfigGetCount(PetscInt *n);
+PETSC_INTERN PetscErrorCode BlocksConfigGet(PetscInt i, BlocksConfig *config);
+PETSC_INTERN PetscErrorCode HiSparseSetBlocksConfig(HiSparse hisparse, const BlocksConfig *config);
+
+PETSC_INTERN const HiSparseFormatOps HiSparseFormatBlocks; /* blocks.c */
