@@ -123,7 +123,7 @@ PetscErrorCode BlocksAreFull(DCSRView csr, int size, PetscInt num_samples, cudaS
 
   PetscFunctionBegin;
   *full = PETSC_FALSE;
-  if (csr.num_rows % size != 0 || csr.num_columns % size != 0 || csr.num_nonzeros % (size * size) != 0 || csr.num_nonzeros / (size * size) >= PETSC_INT32_MAX) PetscFunctionReturn(PETSC_SUCCESS);
+  if (csr.num_rows % size != 0 || csr.num_columns % size != 0 || csr.num_nonzeros % (size * size) != 0 || csr.num_nonzeros / (size * size) >= BLOCKS_MAX_NUMBER) PetscFunctionReturn(PETSC_SUCCESS);
   if (num_samples == 0 || num_samples > num_rows) num_samples = num_rows;
   PetscCall(DCSRGetGrid(((PetscCount)num_samples + ENCODE_WARPS - 1) / ENCODE_WARPS, DCSR_LOOP_BLOCKS, &grid));
   PetscCall(PetscSparseCUDAMalloc(1, "whether blocks are full", stream, &device));

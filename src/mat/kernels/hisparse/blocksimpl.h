@@ -8,6 +8,7 @@
 #include "hisparseimpl.h"
 
 #define BLOCKS_MAX_SIZE 6   /* 2, 3, 4, 6 exist */
+#define BLOCKS_MAX_NUMBER (PETSC_INT32_MAX - (1 << 20)) /* of blocks, so that a loop may step over the last one */
 #define BLOCKS_LONG     256 /* a row of more blocks is a thread block's */
 
 /* Blocks of rows, or of columns, which are called rows here too. */
@@ -33,7 +34,7 @@ typedef struct {
 typedef struct {
   PetscInt     num_rows, num_columns; /* of entries */
   int          size;                  /* b */
-  PetscCount   num_blocks;            /* less than 2^31 - 1 */
+  PetscCount   num_blocks;            /* less than BLOCKS_MAX_NUMBER */
   BlocksList   list;
   BlocksList   transpose; /* by columns of blocks; all 0 before the first product with A^T */
   BlocksConfig config[2]; /* of A x, of A^T x */
@@ -87,6 +88,8 @@ PETSC_INTERN PetscErrorCode BlocksListDestroy(BlocksList *list, cudaStream_t str
 PETSC_INTERN PetscErrorCode BlocksMult(const Blocks *blocks, const PetscScalar values[], const BlocksFactor *factor, const PetscScalar x[], const PetscScalar z[], PetscScalar y[], cudaStream_t stream);
 PETSC_INTERN PetscErrorCode BlocksMultTranspose(const Blocks *blocks, const PetscScalar values[], const BlocksFactor *factor, const PetscScalar x[], const PetscScalar z[], PetscScalar y[], cudaStream_t stream);
 
+PETSC_INTERN PetscErrorCode BlocksSumAbs(const Blocks *blocks, PetscBool transpose, const PetscScalar values[], PetscReal alpha, PetscScalar sums[], cudaStream_t stream);
+
 /* blocksvalues.cu */
 PETSC_INTERN PetscErrorCode BlocksSetValues(const Blocks *blocks, const PetscScalar from[], PetscScalar to[], cudaStream_t stream);
 PETSC_INTERN PetscErrorCode BlocksGetValues(const Blocks *blocks, PetscScalar alpha, const PetscScalar from[], PetscScalar to[], cudaStream_t stream);
@@ -109,4 +112,3 @@ PETSC_INTERN PetscErrorCode BlocksConfigGetCount(PetscInt *n);
 PETSC_INTERN PetscErrorCode BlocksConfigGet(PetscInt i, BlocksConfig *config);
 PETSC_INTERN PetscErrorCode HiSparseSetBlocksConfig(HiSparse hisparse, const BlocksConfig *config);
 
-PETSC_INTERN const HiSparseFormatOps HiSparseFormatBlocks; /* blocks.c */

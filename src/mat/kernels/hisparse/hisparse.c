@@ -3,11 +3,11 @@
 */
 #include "hisparseimpl.h"
 
-const char *const HiSparseFormats[] = {"auto", "diagonals", "windows", "csr", "HiSparseFormat", "HISPARSE_", NULL};
+const char *const HiSparseFormats[] = {"auto", "diagonals", "windows", "blocks", "csr", "HiSparseFormat", "HISPARSE_", NULL};
 
 static const HiSparseFormatOps *FormatOps(HiSparseFormat format)
 {
-  return format == HISPARSE_DIAGONALS ? &HiSparseFormatDiagonals : format == HISPARSE_WINDOWS ? &HiSparseFormatWindows : NULL;
+  return format == HISPARSE_DIAGONALS ? &HiSparseFormatDiagonals : format == HISPARSE_WINDOWS ? &HiSparseFormatWindows : format == HISPARSE_BLOCKS ? &HiSparseFormatBlocks : NULL;
 }
 
 /* data becomes shared's; on an error it stays the caller's. */
@@ -61,7 +61,7 @@ failed:
 
   Input Parameters:
 + csr    - compact, columns of a row sorted, with values; is not needed afterwards
-. format - HISPARSE_AUTO: the rule chooses; HISPARSE_DIAGONALS, HISPARSE_WINDOWS: this one, when it fits the matrix at all; HISPARSE_CSR: none
+. format - HISPARSE_AUTO: the rule chooses; HISPARSE_DIAGONALS, HISPARSE_WINDOWS, HISPARSE_BLOCKS: this one, when it fits the matrix at all; HISPARSE_CSR: none
 - stream - synchronizes it
 
   Output Parameter:

@@ -49,6 +49,7 @@ typedef struct {
 
 PETSC_INTERN const HiSparseFormatOps HiSparseFormatDiagonals; /* diagonals.c */
 PETSC_INTERN const HiSparseFormatOps HiSparseFormatWindows;   /* windows.c */
+PETSC_INTERN const HiSparseFormatOps HiSparseFormatBlocks;    /* blocks.c */
 
 /* The format that pays, HISPARSE_CSR when none does (rule.c). csr as in HiSparseCreate(), with at least one entry; synchronizes. */
 PETSC_INTERN PetscErrorCode HiSparseRuleApply(DCSRView csr, cudaStream_t stream, HiSparseFormat *format);
@@ -71,7 +72,7 @@ typedef struct {
 } HiSparseShared;
 
 struct _n_HiSparse {
-  HiSparseFormat           format; /* HISPARSE_DIAGONALS or HISPARSE_WINDOWS */
+  HiSparseFormat           format; /* HISPARSE_DIAGONALS, HISPARSE_WINDOWS or HISPARSE_BLOCKS */
   const HiSparseFormatOps *ops;    /* of the format */
   PetscInt                 num_rows;
   PetscInt                 num_columns;
