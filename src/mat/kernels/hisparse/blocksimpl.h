@@ -100,10 +100,9 @@ PETSC_INTERN PetscErrorCode BlocksDiagonalScale(const Blocks *blocks, PetscScala
 PETSC_INTERN PetscErrorCode BlocksDiagonalAdd(const Blocks *blocks, PetscScalar values[], const PetscScalar d[], PetscScalar scalar, PetscBool insert, cudaStream_t stream);
 PETSC_INTERN PetscErrorCode BlocksGetDiagonal(const Blocks *blocks, const PetscScalar values[], PetscScalar alpha, PetscScalar diagonal[], cudaStream_t stream);
 PETSC_INTERN PetscErrorCode BlocksCountMissingDiagonal(const Blocks *blocks, PetscCount n, cudaStream_t stream, PetscCount *missing);
-PETSC_INTERN PetscErrorCode BlocksRowSumAbs(const Blocks *blocks, const PetscScalar values[], PetscReal alpha, PetscScalar sums[], cudaStream_t stream);
-PETSC_INTERN PetscErrorCode BlocksColumnSumsAbs(const Blocks *blocks, const PetscScalar values[], PetscReal alpha, PetscReal sums[], cudaStream_t stream);
-PETSC_INTERN PetscErrorCode BlocksNormInfinity(const Blocks *blocks, const PetscScalar values[], cudaStream_t stream, PetscReal *norm);
-PETSC_INTERN PetscErrorCode BlocksNormOne(const Blocks *blocks, const PetscScalar values[], cudaStream_t stream, PetscReal *norm);
+PETSC_INTERN PetscErrorCode BlocksColumnSumsAbs(Blocks *blocks, const PetscScalar values[], PetscReal alpha, PetscReal sums[], cudaStream_t stream);
+PETSC_INTERN PetscErrorCode BlocksNormInfinity(Blocks *blocks, const PetscScalar values[], cudaStream_t stream, PetscReal *norm);
+PETSC_INTERN PetscErrorCode BlocksNormOne(Blocks *blocks, const PetscScalar values[], cudaStream_t stream, PetscReal *norm);
 
 /* blocksrule.c */
 PETSC_INTERN PetscErrorCode BlocksFindSize(DCSRView csr, PetscInt num_samples, cudaStream_t stream, int *size);
