@@ -142,6 +142,7 @@ PetscErrorCode HiSparseDuplicate(HiSparse hisparse, PETSC_UNUSED cudaStream_t st
 PetscErrorCode HiSparseGetInfo(HiSparse hisparse, HiSparseInfo *info)
 {
   PetscFunctionBegin;
+  info->block_size = 0;
   PetscCall(hisparse->ops->getinfo(hisparse->structure->data, hisparse->values->data, info));
   info->format = hisparse->format;
   PetscFunctionReturn(PETSC_SUCCESS);

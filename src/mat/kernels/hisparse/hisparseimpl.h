@@ -20,7 +20,7 @@ typedef struct {
   PetscErrorCode (*valuescreate)(void *structure, cudaStream_t stream, void **values);            /* not initialized; *values NULL after an error */
   PetscErrorCode (*valuescopy)(void *structure, const void *from, void *to, cudaStream_t stream); /* all values; both are values of this structure */
   PetscErrorCode (*valuesdestroy)(void **values, cudaStream_t stream);                            /* *values is NULL afterwards, and may be before */
-  PetscErrorCode (*getinfo)(void *structure, void *values, HiSparseInfo *info);                   /* all fields but format */
+  PetscErrorCode (*getinfo)(void *structure, void *values, HiSparseInfo *info);                   /* all fields but format; block_size is 0 before */
   PetscErrorCode (*setvalues)(void *structure, void *values, DCSRView csr, cudaStream_t stream);  /* all values, from compact CSR of the same structure */
   PetscErrorCode (*getcsr)(void *structure, void *values, PetscScalar alpha, PetscBool with_structure, PetscBool with_values, DCSRView csr, cudaStream_t stream);
 
