@@ -121,12 +121,20 @@ static PetscErrorCode View_HiSparse(Mat A, PetscViewer viewer)
 {
   const double nonzeros = (double)PetscMax(MatSeqAIJCUDAGet(A)->device.view.num_nonzeros, 1);
   HiSparseInfo info;
+  char         blocks[64];
+  const char  *pieces = "pieces of diagonals", *others = "entries outside of them";
 
   PetscFunctionBegin;
   PetscCall(HiSparseGetInfo(GetHiSparse(A), &info));
+  if (info.format == HISPARSE_WINDOWS) {
+    pieces = "blocks with 16-bit columns";
+    others = "with 32-bit columns";
+  } else if (info.format == HISPARSE_BLOCKS) {
+    PetscCall(PetscSNPrintf(blocks, sizeof(blocks), "blocks of %" PetscInt_FMT " x %" PetscInt_FMT, info.block_size, info.block_size));
+    pieces = blocks;
+  }
   PetscCall(PetscViewerASCIIPrintf(viewer, "%s: %s, %.2f bytes a nonzero and %.2f for transpose products, %" PetscCount_FMT " %s, %" PetscCount_FMT " %s\n", MATHISPARSECUDA, HiSparseFormats[info.format],
-                                   (double)(info.bytes - info.transpose_bytes) / nonzeros, (double)info.transpose_bytes / nonzeros, info.num_pieces, info.format == HISPARSE_WINDOWS ? "blocks with 16-bit columns" : "pieces of diagonals",
-                                   info.num_others, info.format == HISPARSE_WINDOWS ? "with 32-bit columns" : "entries outside of them"));
+                                   (double)(info.bytes - info.transpose_bytes) / nonzeros, (double)info.transpose_bytes / nonzeros, info.num_pieces, pieces, info.num_others, others));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
