@@ -371,3 +371,107 @@ static PetscErrorCode TestFlaws(cudaStream_t stream)
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+/* Matrices for the rule: points with three unknowns each, their neighbors on the axes of a cube of points or anywhere. */
+typedef struct {
+  const char    *name;
+  PetscInt       edge; /* of the cube */
+  PetscBool      anywhere;
+  PetscBool      flawed; /* an entry is missing where the sample does not look */
+  HiSparseFormat format; /* that the rule must take; HISPARSE_AUTO: any but blocks */
+} RuleCase;
+
+static const RuleCase rule_cases[] = {
+  {"grid",           36, PETSC_FALSE, PETSC_FALSE, HISPARSE_DIAGONALS},
+  {"graph",          36, PETSC_TRUE,  PETSC_FALSE, HISPARSE_BLOCKS   },
+  {"flawed graph",   36, PETSC_TRUE,  PETSC_TRUE,  HISPARSE_AUTO     },
+  {"a small graph",  10, PETSC_TRUE,  PETSC_FALSE, HISPARSE_CSR      }
+};
+
+/* Blocks of a point, sorted; returns how many. */
+static PetscInt RuleBlocks(const RuleCase *rule, PetscInt p, PetscInt columns[])
+{
+  const PetscInt e = rule->edge, x[3] = {p % e, p / e % e, p / (e * e)}, strides[3] = {1, e, e * e};
+  PetscInt       n = 0;
+
+  columns[n++] = p;
+  for (int d = 0; d < 3; d++) {
+    if (x[d] > 0) columns[n++] = p - strides[d];
+    if (x[d] + 1 < e) columns[n++] = p + strides[d];
+  }
+  if (rule->anywhere)
+    for (PetscInt i = 1; i < n; i++) columns[i] = Number(e * e * e, (PetscCount)p * 8 + i, 31);
+  PetscCallAbort(PETSC_COMM_SELF, PetscSortRemoveDupsInt(&n, columns));
+  return n;
+}
+
+static PetscErrorCode RuleCreate(const RuleCase *rule, KernelTestMatrix *A)
+{
+  const PetscInt points = rule->edge * rule->edge * rule->edge;
+  PetscInt       columns[8], k = 0;
+
+  PetscFunctionBegin;
+  A->name = rule->name;
+  A->m = A->n = 3 * points;
+  PetscCall(PetscMalloc1(A->m + 1, &A->i));
+  PetscCall(PetscMalloc2(63 * points, &A->j, 63 * points, &A->a));
+  A->i[0] = 0;
+  for (PetscInt p = 0; p < points; p++) {
+    const PetscInt n = RuleBlocks(rule, p, columns);
+
+    for (int r = 0; r < 3; r++) {
+      for (PetscInt t = 0; t < 3 * n; t++) A->j[k++] = columns[t / 3] * 3 + t % 3;
+      if (rule->flawed && p == points - 2) k--;
+      A->i[3 * p + r + 1] = k;
+    }
+  }
+  A->nz = k;
+  for (PetscCount t = 0; t < A->nz; t++) A->a[t] = 1.0;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode TestRule(const RuleCase *rule, cudaStream_t stream)
+{
+  KernelTestMatrix A;
+  DCSRView         view;
+  HiSparseFormat   format;
+
+  PetscFunctionBegin;
+  PetscCall(RuleCreate(rule, &A));
+  PetscCall(KernelTestViewCreate(&A, &KernelTestStorages[0], stream, &view));
+  PetscCall(HiSparseRuleApply(view, stream, &format));
+  if (rule->format == HISPARSE_AUTO) PetscCheck(format != HISPARSE_BLOCKS, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: the rule takes blocks, and some are not full", rule->name);
+  else PetscCheck(PetscDefined(USE_COMPLEX) || format == rule->format, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: the rule takes %s, not %s", rule->name, HiSparseFormats[format], HiSparseFormats[rule->format]);
+  PetscCall(KernelTestViewDestroy(&view, stream));
+  PetscCall(KernelTestMatrixDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  PetscBool    usable;
+  cudaStream_t stream;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  PetscCall(PetscSparseCUDADeviceUsable(&usable));
+  if (usable) {
+    PetscCall(PetscSparseCUDAGetStream(&stream));
+    for (size_t s = 0; s < PETSC_STATIC_ARRAY_LENGTH(shapes); s++)
+      for (size_t b = 0; b < PETSC_STATIC_ARRAY_LENGTH(sizes); b++)
+        for (PetscInt k = 0; k < KernelTestNumStorages; k++)
+          if (KernelTestStorages[k].max_segments == 0) PetscCall(TestShape(&shapes[s], sizes[b], k, stream));
+    PetscCall(TestFlaws(stream));
+    for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(rule_cases); k++) PetscCall(TestRule(&rule_cases[k], stream));
+  }
+  PetscCall(PetscFinalize());
+  return 0;
+}
+
+/*TEST
+
+  test:
+    requires: cuda
+    output_file: output/empty.out
+
+TEST*/
