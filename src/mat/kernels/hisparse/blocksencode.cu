@@ -19,16 +19,17 @@ namespace
 /* Whether the rows of block row I have the same blocks, all of them full; the same answer in all lanes. */
 __device__ bool RowIsFull(Offsets offsets, const int32_t *columns, PetscCount I, int size, int lane)
 {
-  const PetscCount begin = offsets(I * size), n = offsets(I * size + 1) - begin;
-  bool             full = n % size == 0;
+  const PetscCount   begin = offsets(I * size);
+  const unsigned int n     = (unsigned int)(offsets(I * size + 1) - begin); // less than 2^31
+  bool               full  = n % size == 0;
 
   for (int r = 1; r < size; r++) full = full && offsets(I * size + r + 1) - offsets(I * size + r) == n;
-  for (PetscCount t = lane; full && t < n; t += 32) {
+  for (unsigned int t = lane; full && t < n; t += 32) {
     const int     j     = (int)(t % size);
-    const int32_t first = columns[begin + t - j];
+    const int32_t first = columns[begin + (t - j)];
 
     full = first % size == 0;
-    for (int r = 0; r < size; r++) full = full && columns[begin + r * n + t] == first + j;
+    for (int r = 0; r < size; r++) full = full && columns[begin + (PetscCount)r * n + t] == first + j;
   }
   return __all_sync(0xffffffffu, full);
 }
