@@ -66,9 +66,9 @@ __device__ __forceinline__ T BlocksLoadIf(bool has, const T *p)
 template <int Size>
 struct BlocksShape {
   static constexpr int values = Size == 6 ? 3 : 1;
-  static constexpr int across = Size / values;          // lanes of a row
-  static constexpr int lanes  = Size * across;          // of a block
-  static constexpr int most   = BLOCKS_WARP / lanes;    // blocks that a warp has lanes for
+  static constexpr int across = Size / values;       // lanes of a row
+  static constexpr int lanes  = Size * across;       // of a block
+  static constexpr int most   = BLOCKS_WARP / lanes; // blocks that a warp has lanes for
 };
 
 /* Where a lane stands in a group of `step` blocks; lanes behind the last group that fits into a warp have none. */
@@ -157,7 +157,7 @@ template <int Size, int Batch, bool Transpose, bool Ones, typename Map>
 __device__ __forceinline__ void BlocksAddUp(const BlocksArgs &a, int32_t begin, int32_t end, int step, int place, Map map, PetscScalar *sums)
 {
   constexpr int values = BlocksShape<Size>::values, numbers = Transpose || Ones ? 1 : values; // of x for a block
-  const int     first = Transpose ? place / Size : place % Size;                           // of them in the part of x
+  const int     first = Transpose ? place / Size : place % Size;                              // of them in the part of x
 
   for (int32_t k = begin; k < end; k += Batch * step) {
     int32_t     columns[Batch], blocks[Batch];

@@ -78,7 +78,7 @@ struct IsLong {
 /* The rows that are a thread block's; there are at most as many as fit into the blocks. */
 PetscErrorCode FindLongRows(BlocksList *list, PetscCount num_blocks, cudaStream_t stream)
 {
-  const PetscCount most = PetscMin(num_blocks / (BLOCKS_LONG + 1), (PetscCount)list->num_rows);
+  const PetscCount most     = PetscMin(num_blocks / (BLOCKS_LONG + 1), (PetscCount)list->num_rows);
   int32_t          num_long = 0, *count = NULL;
   PetscErrorCode   ierr = PETSC_SUCCESS;
 

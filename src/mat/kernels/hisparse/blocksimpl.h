@@ -7,18 +7,18 @@
 */
 #include "hisparseimpl.h"
 
-#define BLOCKS_MAX_SIZE 6   /* 2, 3, 4, 6 exist */
+#define BLOCKS_MAX_SIZE   6                             /* 2, 3, 4, 6 exist */
 #define BLOCKS_MAX_NUMBER (PETSC_INT32_MAX - (1 << 20)) /* of blocks, so that a loop may step over the last one */
-#define BLOCKS_LONG     256 /* a row of more blocks is a thread block's */
+#define BLOCKS_LONG       256                           /* a row of more blocks is a thread block's */
 
 /* Blocks of rows, or of columns, which are called rows here too. */
 typedef struct {
-  PetscInt  num_rows;  /* rows of blocks */
-  int32_t  *offsets;   /* [num_rows + 1] first block of each row; owned */
-  int32_t  *columns;   /* [blocks] column of blocks, ascending in a row; owned */
-  int32_t  *places;    /* [blocks] number of the block whose values these are; NULL: its own; owned */
-  PetscInt  num_long;  /* rows with more than BLOCKS_LONG blocks */
-  int32_t  *long_rows; /* [num_long] ascending; NULL when there are none; owned */
+  PetscInt num_rows;  /* rows of blocks */
+  int32_t *offsets;   /* [num_rows + 1] first block of each row; owned */
+  int32_t *columns;   /* [blocks] column of blocks, ascending in a row; owned */
+  int32_t *places;    /* [blocks] number of the block whose values these are; NULL: its own; owned */
+  PetscInt num_long;  /* rows with more than BLOCKS_LONG blocks */
+  int32_t *long_rows; /* [num_long] ascending; NULL when there are none; owned */
 } BlocksList;
 
 /* A launch shape of the products. */
@@ -110,4 +110,3 @@ PETSC_INTERN PetscErrorCode BlocksRuleApply(int size, PetscCount num_blocks, Pet
 PETSC_INTERN PetscErrorCode BlocksConfigGetCount(PetscInt *n);
 PETSC_INTERN PetscErrorCode BlocksConfigGet(PetscInt i, BlocksConfig *config);
 PETSC_INTERN PetscErrorCode HiSparseSetBlocksConfig(HiSparse hisparse, const BlocksConfig *config);
-

@@ -19,13 +19,13 @@ constexpr int BLOCKS_RESIDENT_PART = sizeof(PetscScalar) > sizeof(double) ? 4 : 
 template <int Size, int Step, int Batch, int Threads, int Resident, bool Transpose, bool Ones, typename Map>
 __global__ void __launch_bounds__(Threads, Resident *BLOCKS_RESIDENT_PART / 8 / Threads) MultKernel(const BlocksArgs a, const Map map)
 {
-  using Lane               = BlocksLane<Size, Step>;
-  constexpr int numbers    = Transpose ? BlocksShape<Size>::values : 1;
+  using Lane            = BlocksLane<Size, Step>;
+  constexpr int numbers = Transpose ? BlocksShape<Size>::values : 1;
   const Lane    lane(threadIdx.x % BLOCKS_WARP);
-  const int64_t row        = ((int64_t)blockIdx.x * (Threads / BLOCKS_WARP) + threadIdx.x / BLOCKS_WARP) * Lane::groups + lane.group;
-  const bool    has        = lane.HasGroup() && row < a.num_rows;
-  const int32_t begin      = BlocksLoadIf<false>(has, a.offsets + row), end = BlocksLoadIf<false>(has, a.offsets + row + 1);
-  const bool    is_short   = end - begin <= BLOCKS_LONG;
+  const int64_t row   = ((int64_t)blockIdx.x * (Threads / BLOCKS_WARP) + threadIdx.x / BLOCKS_WARP) * Lane::groups + lane.group;
+  const bool    has   = lane.HasGroup() && row < a.num_rows;
+  const int32_t begin = BlocksLoadIf<false>(has, a.offsets + row), end = BlocksLoadIf<false>(has, a.offsets + row + 1);
+  const bool    is_short = end - begin <= BLOCKS_LONG;
   PetscScalar   sums[numbers];
   int           entry;
 
@@ -44,7 +44,7 @@ __global__ void __launch_bounds__(Threads, Resident *BLOCKS_RESIDENT_PART / 8 / 
 template <int Size, bool Transpose, bool Ones, typename Map>
 __global__ void __launch_bounds__(LONG_THREADS) LongKernel(const BlocksArgs a, const int32_t *rows, const Map map)
 {
-  constexpr int                          step = BlocksShape<Size>::most, warps = LONG_THREADS / BLOCKS_WARP, numbers = Transpose ? BlocksShape<Size>::values : 1, warp_sums = warps * Size;
+  constexpr int step = BlocksShape<Size>::most, warps = LONG_THREADS / BLOCKS_WARP, numbers = Transpose ? BlocksShape<Size>::values : 1, warp_sums = warps * Size;
   __shared__ __align__(16) unsigned char shared[warp_sums * sizeof(PetscScalar)];
   PetscScalar                           *of_warps = (PetscScalar *)shared;
   const int                              warp     = threadIdx.x / BLOCKS_WARP;
@@ -92,18 +92,11 @@ typedef struct {
   LaunchFn    *launch[2]; /* A x, A^T x */
 } Entry;
 
-#define BLOCKS_ENTRY(size, step, batch, t, r) \
-  { \
-    {size, step, batch, t, r}, \
-    { \
-      Launch<size, step, batch, t, r, false, false, BlocksPlain>, Launch<size, step, batch, t, r, true, false, BlocksPlain> \
-    } \
-  },
+#define BLOCKS_ENTRY(size, step, batch, t, r) {{size, step, batch, t, r}, {Launch<size, step, batch, t, r, false, false, BlocksPlain>, Launch<size, step, batch, t, r, true, false, BlocksPlain>}},
 
-const Entry Entries[] = {
-  BLOCKS_CONFIGS(BLOCKS_ENTRY)
+const Entry Entries[] = {BLOCKS_CONFIGS(BLOCKS_ENTRY)
 #if defined(SPMV_SWEEP)
-    BLOCKS_SWEEP_CONFIGS(BLOCKS_ENTRY)
+                           BLOCKS_SWEEP_CONFIGS(BLOCKS_ENTRY)
 #endif
 };
 

@@ -46,9 +46,10 @@ static void GetCosts(DCSRView csr, const HiSparseSample *sample, int block_size,
   const double wide = (double)sample->wide_blocks / (double)sample->blocks;
 
   costs[HISPARSE_CSR]       = (vectors + offsets + entries * (scalar + sizeof(int32_t))) / rule->csr;
-  costs[HISPARSE_DIAGONALS] = (vectors + part * ((double)sample->in_pieces * scalar + (double)sample->pieces * sizeof(HiSparsePiece)) + rows / HISPARSE_SLICE_ROWS * sizeof(HiSparseSlice)) / rule->diagonals + others * (scalar + sizeof(int32_t)) / rule->overflow;
-  costs[HISPARSE_WINDOWS]   = (vectors + offsets + entries * (scalar + (1 + wide) * sizeof(uint16_t) + (double)(WINDOWS_COUNT * sizeof(int32_t)) / WINDOWS_BLOCK)) / rule->windows;
-  costs[HISPARSE_BLOCKS]    = block_size > 0 ? (vectors + entries * scalar + (entries / (b * b) + rows / b) * sizeof(int32_t)) / rule->blocks : RULE_NONE;
+  costs[HISPARSE_DIAGONALS] = (vectors + part * ((double)sample->in_pieces * scalar + (double)sample->pieces * sizeof(HiSparsePiece)) + rows / HISPARSE_SLICE_ROWS * sizeof(HiSparseSlice)) / rule->diagonals +
+                              others * (scalar + sizeof(int32_t)) / rule->overflow;
+  costs[HISPARSE_WINDOWS] = (vectors + offsets + entries * (scalar + (1 + wide) * sizeof(uint16_t) + (double)(WINDOWS_COUNT * sizeof(int32_t)) / WINDOWS_BLOCK)) / rule->windows;
+  costs[HISPARSE_BLOCKS]  = block_size > 0 ? (vectors + entries * scalar + (entries / (b * b) + rows / b) * sizeof(int32_t)) / rule->blocks : RULE_NONE;
 }
 
 /* Whether CSR would take the split kernel: 16-bit columns have no kernel for small matrices, nor for skewed ones. */
@@ -113,8 +114,8 @@ PetscErrorCode HiSparseRuleApply(DCSRView csr, cudaStream_t stream, HiSparseForm
   PetscCall(HiSparseSampleTake(csr, stream, &sample));
   PetscCall(BlocksFindSize(csr, RULE_BLOCK_ROWS, stream, &block_size));
   GetCosts(csr, &sample, block_size, rule, costs);
-  PetscCall(PetscInfo(NULL, "Bytes of a product by their bandwidth, over those of CSR: diagonals %.2f, 16-bit columns %.2f, blocks of %d %.2f\n", costs[HISPARSE_DIAGONALS] / costs[HISPARSE_CSR], costs[HISPARSE_WINDOWS] / costs[HISPARSE_CSR], block_size,
-                      block_size > 0 ? costs[HISPARSE_BLOCKS] / costs[HISPARSE_CSR] : 0.0));
+  PetscCall(PetscInfo(NULL, "Bytes of a product by their bandwidth, over those of CSR: diagonals %.2f, 16-bit columns %.2f, blocks of %d %.2f\n", costs[HISPARSE_DIAGONALS] / costs[HISPARSE_CSR], costs[HISPARSE_WINDOWS] / costs[HISPARSE_CSR],
+                      block_size, block_size > 0 ? costs[HISPARSE_BLOCKS] / costs[HISPARSE_CSR] : 0.0));
   while (!fits) {
     *format = GetCheapest(costs);
     fits    = PETSC_TRUE;

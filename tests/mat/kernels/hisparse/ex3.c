@@ -642,12 +642,7 @@ typedef struct {
   PetscInt    size, m, n, distances[3];
 } BlockShape;
 
-static const BlockShape block_shapes[] = {
-  {"blocks of 2", 2, 301, 301, {-20, 0, 1}},
-  {"blocks of 3", 3, 307, 300, {-3, 0, 77}},
-  {"blocks of 4", 4, 103, 271, {0, 1, 40} },
-  {"blocks of 6", 6, 101, 101, {-1, 2, 9} }
-};
+static const BlockShape block_shapes[] = {{"blocks of 2", 2, 301, 301, {-20, 0, 1}}, {"blocks of 3", 3, 307, 300, {-3, 0, 77}}, {"blocks of 4", 4, 103, 271, {0, 1, 40}}, {"blocks of 6", 6, 101, 101, {-1, 2, 9}}};
 
 static PetscErrorCode BlocksCreate(const BlockShape *b, KernelTestMatrix *A)
 {

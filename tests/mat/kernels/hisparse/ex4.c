@@ -209,7 +209,7 @@ static PetscErrorCode TestProducts(const Case *c)
 /* Back to CSR with offsets of either width, and with other values; every bit. */
 static PetscErrorCode TestTransfers(const Case *c, DCSRView view)
 {
-  KernelTestMatrix other = *c->A, got;
+  KernelTestMatrix other   = *c->A, got;
   DCSRView         changed = view;
 
   PetscFunctionBegin;
@@ -244,8 +244,8 @@ static PetscErrorCode CheckInfo(const Case *c, PetscBool transposed)
 
   PetscFunctionBegin;
   PetscCall(HiSparseGetInfo(c->hisparse, &info));
-  PetscCheck(info.format == HISPARSE_BLOCKS && info.block_size == c->size && info.num_pieces == num_blocks && info.num_others == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %s, %" PetscCount_FMT " blocks of %" PetscInt_FMT ", %" PetscCount_FMT " others",
-             c->what, HiSparseFormats[info.format], info.num_pieces, info.block_size, info.num_others);
+  PetscCheck(info.format == HISPARSE_BLOCKS && info.block_size == c->size && info.num_pieces == num_blocks && info.num_others == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB,
+             "%s: %s, %" PetscCount_FMT " blocks of %" PetscInt_FMT ", %" PetscCount_FMT " others", c->what, HiSparseFormats[info.format], info.num_pieces, info.block_size, info.num_others);
   PetscCheck((info.transpose_bytes > 0) == (transposed == PETSC_TRUE), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %zu bytes for the transpose", c->what, info.transpose_bytes);
   PetscCheck(info.bytes >= (size_t)c->A->nz * sizeof(PetscScalar) + (size_t)num_blocks * sizeof(int32_t) + info.transpose_bytes, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %zu bytes", c->what, info.bytes);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -381,12 +381,10 @@ typedef struct {
   HiSparseFormat format; /* that the rule must take; HISPARSE_AUTO: any but blocks */
 } RuleCase;
 
-static const RuleCase rule_cases[] = {
-  {"grid",           36, PETSC_FALSE, PETSC_FALSE, HISPARSE_DIAGONALS},
-  {"graph",          36, PETSC_TRUE,  PETSC_FALSE, HISPARSE_BLOCKS   },
-  {"flawed graph",   36, PETSC_TRUE,  PETSC_TRUE,  HISPARSE_AUTO     },
-  {"a small graph",  10, PETSC_TRUE,  PETSC_FALSE, HISPARSE_CSR      }
-};
+static const RuleCase rule_cases[] = {{"grid", 36, PETSC_FALSE, PETSC_FALSE, HISPARSE_DIAGONALS},
+                                      {"graph", 36, PETSC_TRUE, PETSC_FALSE, HISPARSE_BLOCKS},
+                                      {"flawed graph", 36, PETSC_TRUE, PETSC_TRUE, HISPARSE_AUTO},
+                                      {"a small graph", 10, PETSC_TRUE, PETSC_FALSE, HISPARSE_CSR}};
 
 /* Blocks of a point, sorted; returns how many. */
 static PetscInt RuleBlocks(const RuleCase *rule, PetscInt p, PetscInt columns[])
