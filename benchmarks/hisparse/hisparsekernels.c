@@ -385,7 +385,7 @@ static PetscErrorCode SweepBlocks(HiSparseBench *b)
       PetscCall(BlocksConfigGet(i, &c));
       if (c.size != info.block_size) continue;
       PetscCall(HiSparseSetBlocksConfig(b->hisparse, &c));
-      PetscCall(PetscSNPrintf(what, sizeof(what), "size %d step %d batch %d threads %3d resident %4d", c.size, c.step, c.batch, c.threads, c.resident));
+      PetscCall(PetscSNPrintf(what, sizeof(what), "size %d step %d batch %d ahead %d threads %3d resident %4d", c.size, c.step, c.batch, c.ahead, c.threads, c.resident));
       PetscCall(SweepProduct(b, k, what, HiSparseProductRun, &h));
     }
   }

@@ -149,28 +149,35 @@ struct BlocksArgs {
   PetscScalar        scale;
 };
 
+/* Columns and numbers of the blocks k, k + step and so on of a batch that are before end. */
+template <int Batch, bool Transpose, bool Ones>
+__device__ __forceinline__ void BlocksLoadList(const BlocksArgs &a, int32_t k, int32_t end, int step, int32_t columns[Batch], int32_t blocks[Batch])
+{
+#pragma unroll
+  for (int i = 0; i < Batch; i++) {
+    const bool has = i * step < end - k;
+
+    blocks[i]  = Transpose ? BlocksLoadIf<false>(has, a.places + k + i * step) : k + i * step;
+    columns[i] = Ones ? 0 : BlocksLoadIf<false>(has, a.columns + k + i * step);
+  }
+}
+
 /*
-  Adds up what a lane has of blocks begin + its block, and `step` blocks after that, and so on, before end. sums has one number for A x; for A^T x one for each of the lane's columns.
-  The blocks of a batch are loaded together.
+  Adds up what a lane has of blocks begin, begin + step and so on, before end. sums has one number for A x; for A^T x one for each of the lane's columns.
+  The blocks of a batch are loaded together. Ahead: the list of the next batch is loaded with them, so that loads of x, and of values for A^T x, do not wait for it.
 */
-template <int Size, int Batch, bool Transpose, bool Ones, typename Map>
+template <int Size, int Batch, bool Ahead, bool Transpose, bool Ones, typename Map>
 __device__ __forceinline__ void BlocksAddUp(const BlocksArgs &a, int32_t begin, int32_t end, int step, int place, Map map, PetscScalar *sums)
 {
   constexpr int values = BlocksShape<Size>::values, numbers = Transpose || Ones ? 1 : values; // of x for a block
   const int     first = Transpose ? place / Size : place % Size;                              // of them in the part of x
+  int32_t       columns[Batch], blocks[Batch];
 
+  if (Ahead) BlocksLoadList<Batch, Transpose, Ones>(a, begin, end, step, columns, blocks);
   for (int32_t k = begin; k < end; k += Batch * step) {
-    int32_t     columns[Batch], blocks[Batch];
     PetscScalar v[Batch][values], x[Batch][numbers];
 
-#pragma unroll
-    for (int i = 0; i < Batch; i++) {
-      const bool has = i * step < end - k;
-
-      blocks[i] = k + i * step;
-      if (Transpose) blocks[i] = BlocksLoadIf<false>(has, a.places + k + i * step);
-      columns[i] = Ones ? 0 : BlocksLoadIf<false>(has, a.columns + k + i * step);
-    }
+    if (!Ahead) BlocksLoadList<Batch, Transpose, Ones>(a, k, end, step, columns, blocks);
 #pragma unroll
     for (int i = 0; i < Batch; i++)
 #pragma unroll
@@ -179,6 +186,7 @@ __device__ __forceinline__ void BlocksAddUp(const BlocksArgs &a, int32_t begin, 
     for (int i = 0; i < Batch; i++)
 #pragma unroll
       for (int w = 0; w < numbers; w++) x[i][w] = Ones ? PetscScalar(1) : BlocksLoadIf<false>(i * step < end - k, a.x + (int64_t)columns[i] * Size + first + w);
+    if (Ahead) BlocksLoadList<Batch, Transpose, Ones>(a, k + Batch * step, end, step, columns, blocks);
 #pragma unroll
     for (int i = 0; i < Batch; i++)
 #pragma unroll

@@ -26,6 +26,7 @@ typedef struct {
   int size;     /* b */
   int step;     /* blocks of one row that a group of lanes takes at a time */
   int batch;    /* steps whose values and parts of x are all loaded before the first is used */
+  int ahead;    /* 1: the list of a batch is loaded with the batch before it */
   int threads;  /* of a thread block */
   int resident; /* threads that a multiprocessor holds at least, which limits the registers */
 } BlocksConfig;
@@ -52,31 +53,39 @@ typedef struct {
 } BlocksFactor;
 
 /*
-  The kernels that exist: size, step, batch, threads, resident. blocksrule.c names them. Those of the SWEEP group are for the sweep of the benchmark, and are compiled with SPMV_SWEEP alone.
+  The kernels that exist: size, step, batch, ahead, threads, resident. blocksrule.c names them. Those of the SWEEP group are for the sweep of the benchmark, and are compiled with SPMV_SWEEP alone.
   A group has size * size lanes, 12 for a size of 6, times step, and a warp as many groups as it has lanes for.
 */
 #define BLOCKS_CONFIGS(X) \
-  X(2, 1, 4, 128, 1536) \
-  X(2, 4, 4, 128, 1536) \
-  X(3, 1, 4, 128, 1536) \
-  X(3, 3, 4, 128, 1536) \
-  X(4, 1, 4, 128, 1536) \
-  X(4, 2, 4, 128, 1536) \
-  X(6, 1, 2, 128, 1024) \
-  X(6, 2, 2, 128, 1024)
+  X(2, 1, 4, 1, 128, 1280) \
+  X(2, 4, 4, 1, 128, 1280) \
+  X(3, 1, 4, 1, 128, 1152) \
+  X(3, 3, 4, 1, 128, 1152) \
+  X(4, 1, 4, 1, 128, 1280) \
+  X(4, 2, 4, 1, 128, 1280) \
+  X(6, 1, 2, 1, 128, 1024) \
+  X(6, 2, 2, 1, 128, 1024)
 #define BLOCKS_SWEEP_CONFIGS(X) \
-  X(2, 1, 8, 128, 1024) \
-  X(2, 2, 4, 128, 1536) \
-  X(2, 8, 4, 128, 1536) \
-  X(3, 1, 2, 128, 2048) \
-  X(3, 1, 8, 128, 1024) \
-  X(3, 3, 2, 128, 2048) \
-  X(3, 3, 6, 128, 1024) \
-  X(3, 3, 4, 256, 1536) \
-  X(4, 1, 8, 128, 1024) \
-  X(4, 2, 8, 128, 1024) \
-  X(6, 1, 4, 128, 768) \
-  X(6, 2, 4, 128, 768)
+  X(2, 1, 4, 0, 128, 1536) \
+  X(2, 1, 8, 1, 128, 896) \
+  X(2, 2, 4, 1, 128, 1280) \
+  X(2, 8, 4, 0, 128, 1536) \
+  X(3, 1, 2, 1, 128, 1280) \
+  X(3, 1, 4, 0, 128, 1536) \
+  X(3, 1, 4, 1, 256, 1024) \
+  X(3, 1, 6, 1, 128, 1024) \
+  X(3, 1, 8, 0, 128, 1024) \
+  X(3, 1, 8, 1, 128, 896) \
+  X(3, 3, 4, 0, 128, 1536) \
+  X(3, 3, 6, 0, 128, 1024) \
+  X(4, 1, 4, 0, 128, 1536) \
+  X(4, 1, 8, 1, 128, 896) \
+  X(4, 2, 4, 0, 128, 1536) \
+  X(4, 2, 8, 0, 128, 1024) \
+  X(6, 1, 2, 0, 128, 1024) \
+  X(6, 1, 4, 1, 128, 768) \
+  X(6, 2, 2, 0, 128, 1024) \
+  X(6, 2, 4, 0, 128, 768)
 
 /* blocksencode.cu */
 PETSC_INTERN PetscErrorCode BlocksAreFull(DCSRView csr, int size, PetscInt num_samples, cudaStream_t stream, PetscBool *full);

@@ -16,7 +16,7 @@ namespace
 /* Complex values in double precision take twice the registers. */
 constexpr int BLOCKS_RESIDENT_PART = sizeof(PetscScalar) > sizeof(double) ? 4 : 8; // of 8
 
-template <int Size, int Step, int Batch, int Threads, int Resident, bool Transpose, bool Ones, typename Map>
+template <int Size, int Step, int Batch, bool Ahead, int Threads, int Resident, bool Transpose, bool Ones, typename Map>
 __global__ void __launch_bounds__(Threads, Resident *BLOCKS_RESIDENT_PART / 8 / Threads) MultKernel(const BlocksArgs a, const Map map)
 {
   using Lane            = BlocksLane<Size, Step>;
@@ -31,7 +31,7 @@ __global__ void __launch_bounds__(Threads, Resident *BLOCKS_RESIDENT_PART / 8 / 
 
 #pragma unroll
   for (int w = 0; w < numbers; w++) sums[w] = 0.0;
-  if (is_short) BlocksAddUp<Size, Batch, Transpose, Ones>(a, begin + lane.block, end, Step, lane.place, map, sums);
+  if (is_short) BlocksAddUp<Size, Batch, Ahead, Transpose, Ones>(a, begin + lane.block, end, Step, lane.place, map, sums);
   __syncwarp();
   BlocksSumGroup<Size, Step, Transpose>(sums);
   if (has && is_short && BlocksOwns<Size, Step, Transpose>(lane, &entry)) {
@@ -55,7 +55,7 @@ __global__ void __launch_bounds__(LONG_THREADS) LongKernel(const BlocksArgs a, c
 
 #pragma unroll
   for (int w = 0; w < numbers; w++) sums[w] = 0.0;
-  if (lane.HasGroup()) BlocksAddUp<Size, 4, Transpose, Ones>(a, begin + warp * step + lane.block, end, warps * step, lane.place, map, sums);
+  if (lane.HasGroup()) BlocksAddUp<Size, 4, false, Transpose, Ones>(a, begin + warp * step + lane.block, end, warps * step, lane.place, map, sums);
   __syncwarp();
   BlocksSumGroup<Size, step, Transpose>(sums);
   if (BlocksOwns<Size, step, Transpose>(lane, &entry)) {
@@ -71,13 +71,13 @@ __global__ void __launch_bounds__(LONG_THREADS) LongKernel(const BlocksArgs a, c
   }
 }
 
-template <int Size, int Step, int Batch, int Threads, int Resident, bool Transpose, bool Ones, typename Map>
+template <int Size, int Step, int Batch, bool Ahead, int Threads, int Resident, bool Transpose, bool Ones, typename Map>
 PetscErrorCode Launch(const BlocksList *list, const BlocksArgs *a, Map map, cudaStream_t stream)
 {
   constexpr int rows = Threads / BLOCKS_WARP * BlocksLane<Size, Step>::groups; // of a thread block
 
   PetscFunctionBegin;
-  MultKernel<Size, Step, Batch, Threads, Resident, Transpose, Ones><<<DCSRNumBlocks(a->num_rows, rows), Threads, 0, stream>>>(*a, map);
+  MultKernel<Size, Step, Batch, Ahead, Threads, Resident, Transpose, Ones><<<DCSRNumBlocks(a->num_rows, rows), Threads, 0, stream>>>(*a, map);
   PetscCallCUDA(cudaGetLastError());
   if (list->num_long == 0) PetscFunctionReturn(PETSC_SUCCESS);
   LongKernel<Size, Transpose, Ones><<<(unsigned int)list->num_long, LONG_THREADS, 0, stream>>>(*a, list->long_rows, map);
@@ -92,7 +92,7 @@ typedef struct {
   LaunchFn    *launch[2]; /* A x, A^T x */
 } Entry;
 
-#define BLOCKS_ENTRY(size, step, batch, t, r) {{size, step, batch, t, r}, {Launch<size, step, batch, t, r, false, false, BlocksPlain>, Launch<size, step, batch, t, r, true, false, BlocksPlain>}},
+#define BLOCKS_ENTRY(size, step, batch, ahead, t, r) {{size, step, batch, ahead, t, r}, {Launch<size, step, batch, ahead, t, r, false, false, BlocksPlain>, Launch<size, step, batch, ahead, t, r, true, false, BlocksPlain>}},
 
 const Entry Entries[] = {BLOCKS_CONFIGS(BLOCKS_ENTRY)
 #if defined(SPMV_SWEEP)
@@ -108,9 +108,10 @@ PetscErrorCode FindEntry(const BlocksConfig *config, const Entry **entry)
   for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(Entries); i++) {
     const BlocksConfig *c = &Entries[i].config;
 
-    if (c->size == config->size && c->step == config->step && c->batch == config->batch && c->threads == config->threads && c->resident == config->resident) *entry = &Entries[i];
+    if (c->size == config->size && c->step == config->step && c->batch == config->batch && c->ahead == config->ahead && c->threads == config->threads && c->resident == config->resident) *entry = &Entries[i];
   }
-  PetscCheck(*entry != NULL, PETSC_COMM_SELF, PETSC_ERR_SUP, "No kernel for blocks of %d with steps of %d, batches of %d, %d threads, %d resident; see BLOCKS_CONFIGS", config->size, config->step, config->batch, config->threads, config->resident);
+  PetscCheck(*entry != NULL, PETSC_COMM_SELF, PETSC_ERR_SUP, "No kernel for blocks of %d with steps of %d, batches of %d, ahead %d, %d threads, %d resident; see BLOCKS_CONFIGS", config->size, config->step, config->batch, config->ahead,
+             config->threads, config->resident);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -138,16 +139,16 @@ PetscErrorCode Sums(const Blocks *blocks, const BlocksList *list, const BlocksAr
   PetscFunctionBegin;
   switch (blocks->size) {
   case 2:
-    PetscCall((Launch<2, 1, 4, 128, 1024, Transpose, true, BlocksAbsolute>(list, args, BlocksAbsolute{}, stream)));
+    PetscCall((Launch<2, 1, 4, true, 128, 1024, Transpose, true, BlocksAbsolute>(list, args, BlocksAbsolute{}, stream)));
     break;
   case 3:
-    PetscCall((Launch<3, 1, 4, 128, 1024, Transpose, true, BlocksAbsolute>(list, args, BlocksAbsolute{}, stream)));
+    PetscCall((Launch<3, 1, 4, true, 128, 1024, Transpose, true, BlocksAbsolute>(list, args, BlocksAbsolute{}, stream)));
     break;
   case 4:
-    PetscCall((Launch<4, 1, 4, 128, 1024, Transpose, true, BlocksAbsolute>(list, args, BlocksAbsolute{}, stream)));
+    PetscCall((Launch<4, 1, 4, true, 128, 1024, Transpose, true, BlocksAbsolute>(list, args, BlocksAbsolute{}, stream)));
     break;
   default:
-    PetscCall((Launch<6, 1, 2, 128, 1024, Transpose, true, BlocksAbsolute>(list, args, BlocksAbsolute{}, stream)));
+    PetscCall((Launch<6, 1, 2, true, 128, 1024, Transpose, true, BlocksAbsolute>(list, args, BlocksAbsolute{}, stream)));
     break;
   }
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -16,16 +16,16 @@ typedef struct {
 } BlocksRules;
 
 // clang-format off
-/* Not yet measured. Rows with few blocks: a block a step, so that a warp has loads of many rows under way. */
+/* Not yet measured. A block a step, so that a warp has loads of several rows under way, but for long rows, which it would wait for. */
 static const BlocksRule BlocksRulesH200[] = {
-  {20,              {2, 1, 4, 128, 1536}},
-  {PETSC_COUNT_MAX, {2, 4, 4, 128, 1536}},
-  {8,               {3, 1, 4, 128, 1536}},
-  {PETSC_COUNT_MAX, {3, 3, 4, 128, 1536}},
-  {12,              {4, 1, 4, 128, 1536}},
-  {PETSC_COUNT_MAX, {4, 2, 4, 128, 1536}},
-  {12,              {6, 1, 2, 128, 1024}},
-  {PETSC_COUNT_MAX, {6, 2, 2, 128, 1024}}
+  {64,              {2, 1, 4, 1, 128, 1280}},
+  {PETSC_COUNT_MAX, {2, 4, 4, 1, 128, 1280}},
+  {64,              {3, 1, 4, 1, 128, 1152}},
+  {PETSC_COUNT_MAX, {3, 3, 4, 1, 128, 1152}},
+  {64,              {4, 1, 4, 1, 128, 1280}},
+  {PETSC_COUNT_MAX, {4, 2, 4, 1, 128, 1280}},
+  {64,              {6, 1, 2, 1, 128, 1024}},
+  {PETSC_COUNT_MAX, {6, 2, 2, 1, 128, 1024}}
 };
 // clang-format on
 
@@ -74,7 +74,7 @@ PetscErrorCode BlocksRuleApply(int size, PetscCount num_blocks, PetscInt num_row
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-#define BLOCKS_CONFIG(size, step, batch, t, r) {size, step, batch, t, r},
+#define BLOCKS_CONFIG(size, step, batch, ahead, t, r) {size, step, batch, ahead, t, r},
 
 static const BlocksConfig BlocksConfigs[] = {BLOCKS_CONFIGS(BLOCKS_CONFIG)
 #if defined(SPMV_SWEEP)
