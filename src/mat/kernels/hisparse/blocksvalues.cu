@@ -10,27 +10,39 @@ namespace
 
 #define VALUES_THREADS 256
 #define VALUES_WARPS   (VALUES_THREADS / 32)
+#define VALUES_MANY    (1 << 20) /* blocks of a row from which on 32 bits might not number its entries */
 
 /* The place in CSR of entry e of the blocks of a row, counted from the row's first; n blocks. */
-template <int Size>
-__device__ __forceinline__ int64_t PlaceInCSR(int64_t e, int64_t n)
+template <int Size, typename Index>
+__device__ __forceinline__ Index PlaceInCSR(Index e, Index n)
 {
-  const int64_t block = e / (Size * Size);
-  const int     place = (int)(e - block * (Size * Size));
+  const Index block = e / (Size * Size), place = e - block * (Size * Size);
 
   return (place / Size) * (n * Size) + block * Size + place % Size;
 }
 
 /* The place in the blocks of a row of entry e of CSR, counted from the row's first; the inverse. */
-template <int Size>
-__device__ __forceinline__ int64_t PlaceInBlocks(int64_t e, int64_t n)
+template <int Size, typename Index>
+__device__ __forceinline__ Index PlaceInBlocks(Index e, Index n)
 {
-  const int64_t r = e / (n * Size), t = e - r * (n * Size), block = t / Size;
+  const Index r = e / (n * Size), t = e - r * (n * Size), block = t / Size;
 
   return block * (Size * Size) + r * Size + (t - block * Size);
 }
 
-/* A warp takes a row of blocks; writes are contiguous. ToCSR: to[] is CSR. */
+/* A row of blocks of a warp; writes are contiguous. */
+template <int Size, bool ToCSR, typename Index>
+__device__ __forceinline__ void CopyRow(Index n, int lane, PetscScalar alpha, const PetscScalar *from, PetscScalar *to)
+{
+#pragma unroll 4
+  for (Index e = lane; e < n * (Size * Size); e += 32) {
+    const PetscScalar v = from[ToCSR ? PlaceInBlocks<Size>(e, n) : PlaceInCSR<Size>(e, n)];
+
+    to[e] = ToCSR ? v * alpha : v;
+  }
+}
+
+/* ToCSR: to[] is CSR. Divisions of 64 bits take several times as long, and only a row of very many blocks needs them. */
 template <int Size, bool ToCSR>
 __global__ void __launch_bounds__(VALUES_THREADS) ValuesKernel(PetscInt num_rows, const int32_t *offsets, PetscScalar alpha, const PetscScalar *from, PetscScalar *to)
 {
@@ -39,12 +51,8 @@ __global__ void __launch_bounds__(VALUES_THREADS) ValuesKernel(PetscInt num_rows
   for (int64_t row = (int64_t)blockIdx.x * VALUES_WARPS + threadIdx.x / 32; row < num_rows; row += (int64_t)gridDim.x * VALUES_WARPS) {
     const int64_t first = (int64_t)offsets[row] * (Size * Size), n = offsets[row + 1] - offsets[row];
 
-#pragma unroll 4
-    for (int64_t e = lane; e < n * (Size * Size); e += 32) {
-      const PetscScalar v = from[first + (ToCSR ? PlaceInBlocks<Size>(e, n) : PlaceInCSR<Size>(e, n))];
-
-      to[first + e] = ToCSR ? v * alpha : v;
-    }
+    if (n < VALUES_MANY) CopyRow<Size, ToCSR>((uint32_t)n, lane, alpha, from + first, to + first);
+    else CopyRow<Size, ToCSR>((uint64_t)n, lane, alpha, from + first, to + first);
   }
 }
 
@@ -55,17 +63,18 @@ __global__ void __launch_bounds__(VALUES_THREADS) StructureKernel(PetscInt num_r
   const int lane = threadIdx.x % 32;
 
   for (int64_t row = (int64_t)blockIdx.x * VALUES_WARPS + threadIdx.x / 32; row < num_rows; row += (int64_t)gridDim.x * VALUES_WARPS) {
-    const int64_t begin = offsets[row], first = begin * (Size * Size), n = offsets[row + 1] - begin;
+    const int64_t  begin = offsets[row], first = begin * (Size * Size), n = offsets[row + 1] - begin;
+    const uint32_t width = (uint32_t)n * Size; // less than 2^31, as columns
 
     if (lane < Size) row_offsets.Set(row * Size + lane, first + lane * n * Size);
     if (row + 1 == num_rows && lane == Size) row_offsets.Set(num_rows * (int64_t)Size, first + n * (Size * Size));
 #pragma unroll 4
-    for (int64_t e = lane; e < n * Size; e += 32) {
-      const int64_t block  = e / Size;
-      const int32_t column = columns[begin + block] * Size + (int32_t)(e - block * Size);
+    for (uint32_t e = lane; e < width; e += 32) {
+      const uint32_t block  = e / Size;
+      const int32_t  column = columns[begin + block] * Size + (int32_t)(e - block * Size);
 
 #pragma unroll
-      for (int r = 0; r < Size; r++) to[first + r * n * Size + e] = column;
+      for (int r = 0; r < Size; r++) to[first + (int64_t)r * width + e] = column;
     }
   }
 }

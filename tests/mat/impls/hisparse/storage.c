@@ -440,6 +440,7 @@ static PetscErrorCode TestFormat(void)
   PetscCall(TestCompareProducts(A, C, "dcsrcuda"));
   if (device && !is_auto) {
     PetscCall(CheckView(blocks[0], expected));
+    if (is_blocks) PetscCall(CheckView(blocks[0], " blocks of 2 x 2, 0 entries outside of them"));
     PetscCall(MatDCSRCUDAGetMemoryUsed(B, &bytes));
     PetscCall(MatDCSRCUDAGetMemoryUsed(C, &bytes_csr));
     PetscCheck(!is_diagonals || n > 1 || bytes < bytes_csr, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%" PetscCount_FMT " bytes with %s, %" PetscCount_FMT " in rows", bytes, format, bytes_csr);
