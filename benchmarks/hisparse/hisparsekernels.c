@@ -1,6 +1,6 @@
 static char help[] = "Times HiSparse, its products and conversions, against our own CSR, cuSPARSE and the floors of CSR, on matrices generated on the device.\n\
   -cases a,b,c     : only these\n\
-  -formats a,b     : only these: auto, diagonals, windows\n\
+  -formats a,b     : only these: auto, diagonals, windows, blocks\n\
   -output file     : result records as JSON Lines, appended\n\
   -commit id       : for the records\n\
   -single          : diagonals with values in single precision, too\n\
@@ -8,6 +8,7 @@ static char help[] = "Times HiSparse, its products and conversions, against our 
   -samples n       : samples of one measurement at most\n\
   -repetitions n   : of what is timed as a program sees it\n";
 
+#include "../../src/mat/kernels/hisparse/blocksimpl.h"
 #include "../../src/mat/kernels/hisparse/hisparseimpl.h"
 #include "../../src/mat/kernels/hisparse/windowsimpl.h"
 #include "../common/benchproduct.h"
@@ -513,6 +514,31 @@ static PetscErrorCode SweepWindows(HiSparseBench *b)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Every launch configuration of blocks of the matrix's size, in both directions. */
+static PetscErrorCode SweepBlocks(HiSparseBench *b)
+{
+  HiSparseInfo info;
+  PetscInt     n;
+
+  PetscFunctionBegin;
+  PetscCall(HiSparseGetInfo(b->hisparse, &info));
+  PetscCall(BlocksConfigGetCount(&n));
+  for (PetscInt k = 0; k < 2; k++) {
+    for (PetscInt i = 0; i < n; i++) {
+      HiSparseProduct h = {b->hisparse, &b->product[k]};
+      BlocksConfig    c;
+      char            what[64];
+
+      PetscCall(BlocksConfigGet(i, &c));
+      if (c.size != info.block_size) continue;
+      PetscCall(HiSparseSetBlocksConfig(b->hisparse, &c));
+      PetscCall(PetscSNPrintf(what, sizeof(what), "size %d step %d batch %d ahead %d threads %3d resident %4d", c.size, c.step, c.batch, c.ahead, c.threads, c.resident));
+      PetscCall(SweepProduct(b, k, what, HiSparseProductRun, &h));
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode CaseFormats(HiSparseBench *b)
 {
   PetscFunctionBegin;
@@ -521,7 +547,7 @@ static PetscErrorCode CaseFormats(HiSparseBench *b)
     b->format = format;
     PetscCall(HiSparseCreate(b->csr, format, HISPARSE_VALUES_SCALAR, b->bench.stream, &b->hisparse));
     if (b->hisparse == NULL) PetscCall(FormatIsCSR(b));
-    else PetscCall(!b->sweep ? FormatRecords(b) : format == HISPARSE_DIAGONALS ? SweepDiagonals(b) : SweepWindows(b));
+    else PetscCall(!b->sweep ? FormatRecords(b) : format == HISPARSE_DIAGONALS ? SweepDiagonals(b) : format == HISPARSE_WINDOWS ? SweepWindows(b) : SweepBlocks(b));
     PetscCall(HiSparseDestroy(&b->hisparse, b->bench.stream));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -580,7 +606,7 @@ static PetscErrorCode Case(HiSparseBench *b, const char name[])
 /* Which formats -formats names; all when it is not there. */
 static PetscErrorCode ReadFormats(HiSparseBench *b, PetscOptionItems PetscOptionsObject)
 {
-  HiSparseFormat formats[HISPARSE_CSR] = {HISPARSE_AUTO, HISPARSE_DIAGONALS, HISPARSE_WINDOWS};
+  HiSparseFormat formats[HISPARSE_CSR] = {HISPARSE_AUTO, HISPARSE_DIAGONALS, HISPARSE_WINDOWS, HISPARSE_BLOCKS};
   PetscInt       n                     = HISPARSE_CSR;
   PetscBool      some;
 
@@ -588,7 +614,7 @@ static PetscErrorCode ReadFormats(HiSparseBench *b, PetscOptionItems PetscOption
   PetscCall(PetscOptionsEnumArray("-formats", "Formats", NULL, HiSparseFormats, (PetscEnum *)formats, &n, &some));
   for (HiSparseFormat f = HISPARSE_AUTO; f < HISPARSE_CSR; f++) b->wanted[f] = (PetscBool)!some;
   for (PetscInt i = 0; some && i < n; i++) {
-    PetscCheck(formats[i] != HISPARSE_CSR, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "CSR is what the formats are compared with: -formats takes auto, diagonals, windows");
+    PetscCheck(formats[i] != HISPARSE_CSR, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "CSR is what the formats are compared with: -formats takes auto, diagonals, windows, blocks");
     b->wanted[formats[i]] = PETSC_TRUE;
   }
   PetscFunctionReturn(PETSC_SUCCESS);

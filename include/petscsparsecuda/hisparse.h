@@ -2,9 +2,9 @@
 /*
   HiSparse on the device: a second way to store a sequential matrix, smaller than CSR, for products in both directions.
 
-  A HiSparse is made of compact CSR and knows no Mat. Two formats stand behind one table of functions (hisparseimpl.h):
-  masked diagonals of slices of rows (diagonals), and CSR with 16-bit columns in windows (windows).
-  A matrix for which neither saves enough has none, and stays CSR.
+  A HiSparse is made of compact CSR and knows no Mat. Three formats stand behind one table of functions (hisparseimpl.h):
+  masked diagonals of slices of rows (diagonals), CSR with 16-bit columns in windows (windows), and dense blocks of b x b entries (blocks).
+  A matrix for which none saves enough has none, and stays CSR.
 */
 #include <petscsparsecuda/dcsr.h>
 #include <petscsparsecuda/insert.h>
@@ -14,6 +14,7 @@ typedef enum {
   HISPARSE_AUTO,
   HISPARSE_DIAGONALS, /* masked diagonals of slices of rows */
   HISPARSE_WINDOWS,   /* CSR whose columns are 16 bits: a window of the block and a place in it */
+  HISPARSE_BLOCKS,    /* dense blocks of 2 x 2, 3 x 3, 4 x 4 or 6 x 6 entries */
   HISPARSE_CSR        /* no HiSparse at all */
 } HiSparseFormat;
 PETSC_INTERN const char *const HiSparseFormats[]; /* for PetscOptionsEnum(): names, type name, prefix, NULL */
@@ -34,9 +35,10 @@ typedef struct {
   HiSparsePrecision precision;       /* of the stored values; HISPARSE_VALUES_SINGLE only where it differs from PetscScalar */
   size_t            bytes;           /* device memory, everything that exists now; what is shared counts in each matrix */
   size_t            transpose_bytes; /* the part of it that only the transpose product reads */
-  PetscCount        num_pieces;      /* diagonals: masked pieces of diagonals; windows: thread blocks with 16-bit columns */
-  PetscCount        num_others;      /* diagonals: entries outside of pieces, which lie in CSR; windows: thread blocks with 32-bit columns */
+  PetscCount        num_pieces;      /* diagonals: masked pieces of diagonals; windows: thread blocks with 16-bit columns; blocks: blocks */
+  PetscCount        num_others;      /* diagonals: entries outside of pieces, which lie in CSR; windows: thread blocks with 32-bit columns; blocks: 0 */
   PetscBool         transposed;      /* the matrix is the transpose of what is stored, which all of the above is about */
+  PetscInt          block_size;      /* blocks: rows of a block; 0 otherwise */
 } HiSparseInfo;
 
 /* What a sum did to the first term. */

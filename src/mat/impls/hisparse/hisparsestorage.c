@@ -150,12 +150,20 @@ static PetscErrorCode View_HiSparse(Mat A, PetscViewer viewer)
 {
   const double nonzeros = (double)PetscMax(MatSeqAIJCUDAGet(A)->device.view.num_nonzeros, 1);
   HiSparseInfo info;
+  char         blocks[64];
+  const char  *pieces = "pieces of diagonals", *others = "entries outside of them";
 
   PetscFunctionBegin;
   PetscCall(HiSparseGetInfo(GetHiSparse(A), &info));
+  if (info.format == HISPARSE_WINDOWS) {
+    pieces = "blocks with 16-bit columns";
+    others = "with 32-bit columns";
+  } else if (info.format == HISPARSE_BLOCKS) {
+    PetscCall(PetscSNPrintf(blocks, sizeof(blocks), "blocks of %" PetscInt_FMT " x %" PetscInt_FMT, info.block_size, info.block_size));
+    pieces = blocks;
+  }
   PetscCall(PetscViewerASCIIPrintf(viewer, "%s: %s%s, %.2f bytes a nonzero and %.2f for transpose products, %" PetscCount_FMT " %s, %" PetscCount_FMT " %s%s\n", MATHISPARSECUDA, HiSparseFormats[info.format], info.transposed ? ", transposed" : "",
-                                   (double)(info.bytes - info.transpose_bytes) / nonzeros, (double)info.transpose_bytes / nonzeros, info.num_pieces, info.format == HISPARSE_WINDOWS ? "blocks with 16-bit columns" : "pieces of diagonals",
-                                   info.num_others, info.format == HISPARSE_WINDOWS ? "with 32-bit columns" : "entries outside of them", info.precision == HISPARSE_VALUES_SINGLE ? ", values in single precision" : ""));
+                                   (double)(info.bytes - info.transpose_bytes) / nonzeros, (double)info.transpose_bytes / nonzeros, info.num_pieces, pieces, info.num_others, others, info.precision == HISPARSE_VALUES_SINGLE ? ", values in single precision" : ""));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

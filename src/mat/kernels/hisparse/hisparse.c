@@ -4,12 +4,12 @@
 #include "hisparseimpl.h"
 #include <petscsparsecuda/transpose.h>
 
-const char *const HiSparseFormats[]    = {"auto", "diagonals", "windows", "csr", "HiSparseFormat", "HISPARSE_", NULL};
+const char *const HiSparseFormats[]    = {"auto", "diagonals", "windows", "blocks", "csr", "HiSparseFormat", "HISPARSE_", NULL};
 const char *const HiSparsePrecisions[] = {"scalar", "single", "HiSparsePrecision", "HISPARSE_VALUES_", NULL};
 
 static const HiSparseFormatOps *FormatOps(HiSparseFormat format)
 {
-  return format == HISPARSE_DIAGONALS ? &HiSparseFormatDiagonals : format == HISPARSE_WINDOWS ? &HiSparseFormatWindows : NULL;
+  return format == HISPARSE_DIAGONALS ? &HiSparseFormatDiagonals : format == HISPARSE_WINDOWS ? &HiSparseFormatWindows : format == HISPARSE_BLOCKS ? &HiSparseFormatBlocks : NULL;
 }
 
 /* data becomes shared's; on an error it stays the caller's. */
@@ -64,7 +64,7 @@ failed:
 
   Input Parameters:
 + csr       - compact, columns of a row sorted, with values; is not needed afterwards
-. format    - HISPARSE_AUTO: the rule chooses; HISPARSE_DIAGONALS, HISPARSE_WINDOWS: this one, when it fits the matrix at all; HISPARSE_CSR: none
+. format    - HISPARSE_AUTO: the rule chooses; HISPARSE_DIAGONALS, HISPARSE_WINDOWS, HISPARSE_BLOCKS: this one, when it fits the matrix at all; HISPARSE_CSR: none
 . precision - HISPARSE_VALUES_SINGLE: values on diagonals are rounded to single precision; the other formats do not know it
 - stream    - synchronizes it
 
@@ -146,7 +146,8 @@ PetscErrorCode HiSparseDuplicate(HiSparse hisparse, PETSC_UNUSED cudaStream_t st
 PetscErrorCode HiSparseGetInfo(HiSparse hisparse, HiSparseInfo *info)
 {
   PetscFunctionBegin;
-  info->precision = HISPARSE_VALUES_SCALAR;
+  info->precision  = HISPARSE_VALUES_SCALAR;
+  info->block_size = 0;
   PetscCall(hisparse->ops->getinfo(hisparse->structure->data, hisparse->values->data, info));
   info->format       = hisparse->format;
   info->num_nonzeros = hisparse->num_nonzeros;

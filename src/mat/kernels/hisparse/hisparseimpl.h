@@ -27,7 +27,7 @@ typedef struct {
   PetscErrorCode (*valuescreate)(void *structure, cudaStream_t stream, void **values);            /* not initialized; *values NULL after an error */
   PetscErrorCode (*valuescopy)(void *structure, const void *from, void *to, cudaStream_t stream); /* all values; both are values of this structure */
   PetscErrorCode (*valuesdestroy)(void **values, cudaStream_t stream);                            /* *values is NULL afterwards, and may be before */
-  PetscErrorCode (*getinfo)(void *structure, void *values, HiSparseInfo *info);                   /* bytes and numbers of pieces and others; precision is HISPARSE_VALUES_SCALAR before */
+  PetscErrorCode (*getinfo)(void *structure, void *values, HiSparseInfo *info);                   /* bytes and numbers of pieces and others; precision is HISPARSE_VALUES_SCALAR, block_size 0 before */
   PetscErrorCode (*setvalues)(void *structure, void *values, DCSRView csr, cudaStream_t stream);  /* all values, from compact CSR of the same structure */
   PetscErrorCode (*getcsr)(void *structure, void *values, PetscScalar alpha, PetscBool with_structure, PetscBool with_values, DCSRView csr, cudaStream_t stream);
 
@@ -63,7 +63,7 @@ typedef struct {
   PetscErrorCode (*rowsumabs)(void *structure, void *values, PetscReal alpha, PetscScalar sums[], cudaStream_t stream);   /* alpha: absolute value of the scale factor, also in the next one; sums [rows] */
   PetscErrorCode (*columnsumsabs)(void *structure, void *values, PetscReal alpha, PetscReal sums[], cudaStream_t stream); /* sums [columns] */
 
-  /* Sums; the format has all three of them or NULL */
+  /* Sums; the format has the first two or neither, and unite() or NULL */
   PetscErrorCode (*samestructure)(const void *structure, const void *other, cudaStream_t stream, PetscBool *same);                                                 /* synchronizes */
   PetscErrorCode (*addvalues)(const void *structure, PetscScalar alpha, const void *values, PetscScalar beta, const void *others, void *sum, cudaStream_t stream); /* sum = alpha values + beta others; may be one of them */
   /* alpha (structure, values) + beta (other, other_values); num_nonzeros -1: cannot be done. When the sum has the structure of the first term, that is *sum_structure, and with overwrite its values may be *sum_values. Synchronizes */
@@ -73,6 +73,7 @@ typedef struct {
 
 PETSC_INTERN const HiSparseFormatOps HiSparseFormatDiagonals; /* diagonals.c */
 PETSC_INTERN const HiSparseFormatOps HiSparseFormatWindows;   /* windows.c */
+PETSC_INTERN const HiSparseFormatOps HiSparseFormatBlocks;    /* blocks.c */
 
 /* The format that pays, HISPARSE_CSR when none does (rule.c). csr as in HiSparseCreate(), with at least one entry; synchronizes. */
 PETSC_INTERN PetscErrorCode HiSparseRuleApply(DCSRView csr, HiSparsePrecision precision, cudaStream_t stream, HiSparseFormat *format);
@@ -95,7 +96,7 @@ typedef struct {
 } HiSparseShared;
 
 struct _n_HiSparse {
-  HiSparseFormat           format;    /* HISPARSE_DIAGONALS or HISPARSE_WINDOWS */
+  HiSparseFormat           format;    /* HISPARSE_DIAGONALS, HISPARSE_WINDOWS or HISPARSE_BLOCKS */
   HiSparsePrecision        precision; /* that was asked for; a format that does not know it stores PetscScalar */
   const HiSparseFormatOps *ops;       /* of the format */
   PetscInt                 num_rows;  /* of the matrix, as num_columns: with transposed, those of the structure the other way round */

@@ -96,7 +96,7 @@ PetscErrorCode HiSparseAXPY(HiSparse Y, PetscScalar a, HiSparse X, PetscCount ma
     *sum = HISPARSE_SUM_SAME;
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  if (X->num_nonzeros > max_nonzeros) PetscFunctionReturn(PETSC_SUCCESS);
+  if (X->num_nonzeros > max_nonzeros || Y->ops->unite == NULL) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(Unite(Y, a, X, max_nonzeros, stream, &after));
   if (after > before) *sum = HISPARSE_SUM_GROWN;
   else if (after == before) *sum = X->num_nonzeros == before ? HISPARSE_SUM_SAME : HISPARSE_SUM_SUBSET;

@@ -1,6 +1,6 @@
 #pragma once
 /*
-  What the checks of both formats share: the first violation that was found, and the check of a permutation between the entries of a matrix and of its transpose.
+  What the checks of the formats share: the first violation that was found, and the check of a permutation between the entries of a matrix and of its transpose.
 */
 #include "../common/offsets.cuh"
 #include "../common/search.cuh"

@@ -16,14 +16,15 @@ typedef enum {
   TALL,      /* and the other way round */
   UNCOUPLED, /* diagonals, of which the outer ones reach into few rows */
   SCATTERED, /* random */
+  BLOCKS,    /* full blocks of two unknowns */
   NUM_KINDS
 } Kind;
-static const char *const Kinds[] = {"stencil", "unknowns", "band", "wide", "tall", "uncoupled", "scattered"};
+static const char *const Kinds[] = {"stencil", "unknowns", "band", "wide", "tall", "uncoupled", "scattered", "blocks"};
 
 /* Whether the matrix of a kind has an entry (i, j); n is its width. */
 static PetscBool HasEntry(Kind kind, PetscInt i, PetscInt j, PetscInt n)
 {
-  const PetscInt p = i / 3, q = j / 3;
+  const PetscInt p = i / 3, q = j / 3, r = i / 2, s = j / 2;
 
   switch (kind) {
   case STENCIL:
@@ -38,6 +39,8 @@ static PetscBool HasEntry(Kind kind, PetscInt i, PetscInt j, PetscInt n)
     return (PetscBool)(i - j == 3 || i - j == 150 || i - 2 * j == 5);
   case UNCOUPLED:
     return (PetscBool)(i == j || PetscAbsInt(i - j) == 331);
+  case BLOCKS:
+    return (PetscBool)(r == s || PetscAbsInt(r - s) == n || (PetscAbsInt(r - s) == 1 && r / n == s / n));
   default:
     return (PetscBool)((i * 7919 + j * 104729 + (i * j) % 31) % 97 == 0);
   }
@@ -46,8 +49,8 @@ static PetscBool HasEntry(Kind kind, PetscInt i, PetscInt j, PetscInt n)
 static void GetSizes(Kind kind, PetscInt *M, PetscInt *N, PetscInt *n)
 {
   *n = kind == UNKNOWNS ? 9 : 19;
-  *M = kind == TALL ? 700 : kind == WIDE ? 300 : 400;
-  *N = kind == WIDE ? 700 : kind == TALL ? 300 : 400;
+  *M = kind == TALL ? 700 : kind == WIDE ? 300 : kind == BLOCKS ? 408 : 400; // 408: each of three ranks has whole blocks
+  *N = kind == WIDE ? 700 : kind == TALL ? 300 : kind == BLOCKS ? 408 : 400;
 }
 
 static PetscErrorCode Enter(Mat A, Kind kind, PetscInt seed)
@@ -421,15 +424,16 @@ static PetscErrorCode TestFormat(void)
   Mat        A, B, C, blocks[2];
   PetscInt   n;
   PetscCount bytes, bytes_csr;
-  PetscBool  is_auto, is_csr, is_diagonals;
+  PetscBool  is_auto, is_csr, is_diagonals, is_blocks;
   char       expected[64];
 
   PetscFunctionBegin;
   PetscCall(PetscStrcmp(format, "auto", &is_auto));
   PetscCall(PetscStrcmp(format, "csr", &is_csr));
   PetscCall(PetscStrcmp(format, "diagonals", &is_diagonals));
+  PetscCall(PetscStrcmp(format, "blocks", &is_blocks));
   PetscCall(PetscSNPrintf(expected, sizeof(expected), "%s: %s", MATHISPARSECUDA, is_csr ? "does not pay" : format));
-  PetscCall(CreatePair(STENCIL, 1, &A, &B));
+  PetscCall(CreatePair(is_blocks ? BLOCKS : STENCIL, 1, &A, &B));
   PetscCall(TestBlocks(B, &n, blocks));
   PetscCall(CheckView(blocks[0], device ? "hisparsecuda: not made yet" : "hisparsecuda: no device copy"));
   PetscCall(TestCompareProducts(A, B, "before the view"));
@@ -437,6 +441,7 @@ static PetscErrorCode TestFormat(void)
   PetscCall(TestCompareProducts(A, C, "dcsrcuda"));
   if (device && !is_auto) {
     PetscCall(CheckView(blocks[0], expected));
+    if (is_blocks) PetscCall(CheckView(blocks[0], " blocks of 2 x 2, 0 entries outside of them"));
     PetscCall(MatDCSRCUDAGetMemoryUsed(B, &bytes));
     PetscCall(MatDCSRCUDAGetMemoryUsed(C, &bytes_csr));
     PetscCheck(!is_diagonals || n > 1 || bytes < bytes_csr, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%" PetscCount_FMT " bytes with %s, %" PetscCount_FMT " in rows", bytes, format, bytes_csr);
@@ -524,23 +529,23 @@ int main(int argc, char **argv)
       test:
          suffix: 1
          nsize: {{1 3}}
-         args: -mat_hisparse_format {{auto diagonals windows csr}}
+         args: -mat_hisparse_format {{auto diagonals windows blocks csr}}
       test:
          suffix: hidden
          nsize: {{1 2}}
-         args: -mat_dcsr_test_hide_mirror -mat_hisparse_format {{diagonals windows}}
+         args: -mat_dcsr_test_hide_mirror -mat_hisparse_format {{diagonals windows blocks}}
       test:
          suffix: eager
          args: -mat_dcsr_host_structure eager -mat_hisparse_format diagonals
       test:
          suffix: wide
-         args: -mat_dcsr_test_wide_from 300 -mat_hisparse_format {{diagonals windows}}
+         args: -mat_dcsr_test_wide_from 300 -mat_hisparse_format {{diagonals windows blocks}}
       test:
          suffix: deterministic
          args: -mat_dcsr_deterministic -mat_hisparse_format diagonals
       test:
          suffix: device
          requires: cuda
-         args: -use_gpu_aware_mpi 0 -mat_hisparse_format {{diagonals windows}}
+         args: -use_gpu_aware_mpi 0 -mat_hisparse_format {{diagonals windows blocks}}
 
 TEST*/

@@ -107,7 +107,7 @@ static PetscErrorCode HostSums(const KernelTestMatrix *h, PetscReal rows[], Pets
 /* Sums of columns have the same bits every time where the format has lists of columns. */
 static PetscBool ColumnsAreReproducible(const Case *c)
 {
-  return (PetscBool)(c->format == HISPARSE_DIAGONALS);
+  return (PetscBool)(c->format == HISPARSE_DIAGONALS || c->format == HISPARSE_BLOCKS);
 }
 
 static PetscScalar Alpha(void)
@@ -724,7 +724,7 @@ static PetscErrorCode TestView(const KernelTestMatrix *A, const char storage[], 
   PetscBool single;
 
   PetscFunctionBegin;
-  for (HiSparseFormat format = HISPARSE_DIAGONALS; format <= HISPARSE_WINDOWS; format++) {
+  for (HiSparseFormat format = HISPARSE_DIAGONALS; format < HISPARSE_CSR; format++) {
     PetscCall(TestFormat(A, storage, view, format, HISPARSE_VALUES_SCALAR, PETSC_FALSE, stream, &made[format]));
     PetscCall(TestFormat(A, storage, view, format, HISPARSE_VALUES_SINGLE, PETSC_FALSE, stream, &single));
     PetscCheck(made[format] == single, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, %s: the precision of values decides whether there is a matrix", A->name, HiSparseFormats[format]);
@@ -830,11 +830,73 @@ static PetscErrorCode TestBands(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Full blocks: size, rows and columns of blocks, distances of their diagonals; every fifth row of blocks is empty, a row and a column of blocks are full. */
+typedef struct {
+  const char *name;
+  PetscInt    size, m, n, distances[3];
+} BlockShape;
+
+static const BlockShape block_shapes[] = {{"blocks of 2", 2, 301, 301, {-20, 0, 1}}, {"blocks of 3", 3, 307, 300, {-3, 0, 77}}, {"blocks of 4", 4, 103, 271, {0, 1, 40}}, {"blocks of 6", 6, 101, 101, {-1, 2, 9}}};
+
+static PetscErrorCode BlocksCreate(const BlockShape *b, KernelTestMatrix *A)
+{
+  PetscCount capacity = (PetscCount)b->size * b->size * (5 * b->m + b->n), k = 0;
+
+  PetscFunctionBegin;
+  A->name = b->name;
+  A->m    = b->m * b->size;
+  A->n    = b->n * b->size;
+  PetscCall(PetscMalloc1(A->m + 1, &A->i));
+  PetscCall(PetscMalloc2(capacity, &A->j, capacity, &A->a));
+  A->i[0] = 0;
+  for (PetscInt r = 0; r < A->m; r++) {
+    for (PetscInt c = 0; c < A->n; c++) {
+      const PetscInt p = r / b->size, q = c / b->size, d = q - p;
+
+      if (p % 5 != 3 && (d == b->distances[0] || d == b->distances[1] || d == b->distances[2] || p == 42 || q == 17)) A->j[k++] = c;
+    }
+    A->i[r + 1] = (PetscInt)k;
+  }
+  A->nz = k;
+  for (k = 0; k < A->nz; k++) A->a[k] = k % 11 == 3 ? 0.0 : KernelTestNumber(k, 1);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Full blocks have their format. */
+static PetscErrorCode TestBlocks(void)
+{
+  PetscBool    usable;
+  cudaStream_t stream;
+
+  PetscFunctionBegin;
+  PetscCall(PetscSparseCUDADeviceUsable(&usable));
+  if (!usable) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscSparseCUDAGetStream(&stream));
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(block_shapes); k++) {
+    KernelTestMatrix A;
+
+    PetscCall(BlocksCreate(&block_shapes[k], &A));
+    for (PetscInt s = 0; s < KernelTestNumStorages; s++) {
+      PetscBool made[HISPARSE_CSR + 1];
+      DCSRView  view;
+
+      if (KernelTestStorages[s].max_segments > 0) continue;
+      PetscCall(KernelTestViewCreate(&A, &KernelTestStorages[s], stream, &view));
+      PetscCall(TestView(&A, KernelTestStorages[s].name, view, stream, made));
+      PetscCall(KernelTestViewDestroy(&view, stream));
+      PetscCheck(made[HISPARSE_BLOCKS], PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, %s: has no blocks", A.name, KernelTestStorages[s].name);
+    }
+    PetscCall(KernelTestMatrixDestroy(&A));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
   PetscCall(TestBands());
+  PetscCall(TestBlocks());
   PetscCall(KernelTestRun(Test));
   PetscCall(PetscFinalize());
   return 0;

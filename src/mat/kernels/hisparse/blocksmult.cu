@@ -1,0 +1,242 @@
+/*
+  Products with blocks. A group of lanes takes a row of blocks, a lane the same entries of each of its blocks: values of a block are contiguous, x has a contiguous part for it, and sums stay in registers until the
+  row is done. For A^T x the list by columns of blocks names the blocks; only what is added up over the lanes differs. Sums have a fixed order, there are no atomics.
+
+  A row of many blocks is a thread block's, in a launch of its own, so that the others do not wait for one group.
+*/
+#include "../spmv/spmvrule.h"
+#include "blocks.cuh"
+#include <petscsparsecuda/common.h>
+
+namespace
+{
+
+#define LONG_THREADS 256
+
+/* Complex values in double precision take twice the registers. */
+constexpr int BLOCKS_RESIDENT_PART = sizeof(PetscScalar) > sizeof(double) ? 4 : 8; // of 8
+
+template <int Size, int Step, int Batch, bool Ahead, int Threads, int Resident, bool Transpose, bool Ones, typename Map>
+__global__ void __launch_bounds__(Threads, Resident *BLOCKS_RESIDENT_PART / 8 / Threads) MultKernel(const BlocksArgs a, const Map map)
+{
+  using Lane            = BlocksLane<Size, Step>;
+  constexpr int numbers = Transpose ? BlocksShape<Size>::values : 1;
+  const Lane    lane(threadIdx.x % BLOCKS_WARP);
+  const int64_t row   = ((int64_t)blockIdx.x * (Threads / BLOCKS_WARP) + threadIdx.x / BLOCKS_WARP) * Lane::groups + lane.group;
+  const bool    has   = lane.HasGroup() && row < a.num_rows;
+  const int32_t begin = BlocksLoadIf<false>(has, a.offsets + row), end = BlocksLoadIf<false>(has, a.offsets + row + 1);
+  const bool    is_short = end - begin <= BLOCKS_LONG;
+  PetscScalar   sums[numbers];
+  int           entry;
+
+#pragma unroll
+  for (int w = 0; w < numbers; w++) sums[w] = 0.0;
+  if (is_short) BlocksAddUp<Size, Batch, Ahead, Transpose, Ones>(a, begin + lane.block, end, Step, lane.place, map, sums);
+  __syncwarp();
+  BlocksSumGroup<Size, Step, Transpose>(sums);
+  if (has && is_short && BlocksOwns<Size, Step, Transpose>(lane, &entry)) {
+#pragma unroll
+    for (int w = 0; w < numbers; w++) BlocksStore(a, row * Size + entry + w, sums[w]);
+  }
+}
+
+/* A thread block takes row rows[blockIdx.x]. */
+template <int Size, bool Transpose, bool Ones, typename Map>
+__global__ void __launch_bounds__(LONG_THREADS) LongKernel(const BlocksArgs a, const int32_t *rows, const Map map)
+{
+  constexpr int step = BlocksShape<Size>::most, warps = LONG_THREADS / BLOCKS_WARP, numbers = Transpose ? BlocksShape<Size>::values : 1, warp_sums = warps * Size;
+  __shared__ __align__(16) unsigned char shared[warp_sums * sizeof(PetscScalar)];
+  PetscScalar                           *of_warps = (PetscScalar *)shared;
+  const int                              warp     = threadIdx.x / BLOCKS_WARP;
+  const BlocksLane<Size, step>           lane(threadIdx.x % BLOCKS_WARP);
+  const int32_t                          row = rows[blockIdx.x], begin = a.offsets[row], end = a.offsets[row + 1];
+  PetscScalar                            sums[numbers];
+  int                                    entry;
+
+#pragma unroll
+  for (int w = 0; w < numbers; w++) sums[w] = 0.0;
+  if (lane.HasGroup()) BlocksAddUp<Size, 4, false, Transpose, Ones>(a, begin + warp * step + lane.block, end, warps * step, lane.place, map, sums);
+  __syncwarp();
+  BlocksSumGroup<Size, step, Transpose>(sums);
+  if (BlocksOwns<Size, step, Transpose>(lane, &entry)) {
+#pragma unroll
+    for (int w = 0; w < numbers; w++) of_warps[warp * Size + entry + w] = sums[w];
+  }
+  __syncthreads();
+  if (threadIdx.x < Size) {
+    PetscScalar sum = of_warps[threadIdx.x];
+
+    for (int k = 1; k < warps; k++) sum += of_warps[k * Size + threadIdx.x];
+    BlocksStore(a, (int64_t)row * Size + threadIdx.x, sum);
+  }
+}
+
+template <int Size, int Step, int Batch, bool Ahead, int Threads, int Resident, bool Transpose, bool Ones, typename Map>
+PetscErrorCode Launch(const BlocksList *list, const BlocksArgs *a, Map map, cudaStream_t stream)
+{
+  constexpr int rows = Threads / BLOCKS_WARP * BlocksLane<Size, Step>::groups; // of a thread block
+
+  PetscFunctionBegin;
+  MultKernel<Size, Step, Batch, Ahead, Threads, Resident, Transpose, Ones><<<DCSRNumBlocks(a->num_rows, rows), Threads, 0, stream>>>(*a, map);
+  PetscCallCUDA(cudaGetLastError());
+  if (list->num_long == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  LongKernel<Size, Transpose, Ones><<<(unsigned int)list->num_long, LONG_THREADS, 0, stream>>>(*a, list->long_rows, map);
+  PetscCallCUDA(cudaGetLastError());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+typedef PetscErrorCode LaunchFn(const BlocksList *, const BlocksArgs *, BlocksPlain, cudaStream_t);
+
+typedef struct {
+  BlocksConfig config;
+  LaunchFn    *launch[2]; /* A x, A^T x */
+} Entry;
+
+#define BLOCKS_ENTRY(size, step, batch, ahead, t, r) {{size, step, batch, ahead, t, r}, {Launch<size, step, batch, ahead, t, r, false, false, BlocksPlain>, Launch<size, step, batch, ahead, t, r, true, false, BlocksPlain>}},
+
+const Entry Entries[] = {BLOCKS_CONFIGS(BLOCKS_ENTRY)
+#if defined(SPMV_SWEEP)
+                           BLOCKS_SWEEP_CONFIGS(BLOCKS_ENTRY)
+#endif
+};
+
+/* The entry of a configuration. */
+PetscErrorCode FindEntry(const BlocksConfig *config, const Entry **entry)
+{
+  PetscFunctionBegin;
+  *entry = NULL;
+  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(Entries); i++) {
+    const BlocksConfig *c = &Entries[i].config;
+
+    if (c->size == config->size && c->step == config->step && c->batch == config->batch && c->ahead == config->ahead && c->threads == config->threads && c->resident == config->resident) *entry = &Entries[i];
+  }
+  PetscCheck(*entry != NULL, PETSC_COMM_SELF, PETSC_ERR_SUP, "No kernel for blocks of %d with steps of %d, batches of %d, ahead %d, %d threads, %d resident; see BLOCKS_CONFIGS", config->size, config->step, config->batch, config->ahead,
+             config->threads, config->resident);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+BlocksArgs GetArgs(const BlocksList *list, const PetscScalar *values, PetscScalar scale, const PetscScalar *x, const PetscScalar *z, PetscScalar *y)
+{
+  return {list->num_rows, list->offsets, list->columns, list->places, values, x, z, y, scale};
+}
+
+PetscErrorCode Mult(const Blocks *blocks, int transpose, const PetscScalar values[], const BlocksFactor *factor, const PetscScalar x[], const PetscScalar z[], PetscScalar y[], cudaStream_t stream)
+{
+  const BlocksList *list = transpose ? &blocks->transpose : &blocks->list;
+  const BlocksArgs  args = GetArgs(list, values, factor->scale, x, z, y);
+  const Entry      *entry;
+
+  PetscFunctionBegin;
+  PetscCall(FindEntry(&blocks->config[transpose], &entry));
+  PetscCall((*entry->launch[transpose])(list, &args, BlocksPlain{factor->conjugate == PETSC_TRUE}, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Sums of absolute values: one shape for each size. */
+template <bool Transpose>
+PetscErrorCode Sums(const Blocks *blocks, const BlocksList *list, const BlocksArgs *args, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  switch (blocks->size) {
+  case 2:
+    PetscCall((Launch<2, 1, 4, true, 128, 1024, Transpose, true, BlocksAbsolute>(list, args, BlocksAbsolute{}, stream)));
+    break;
+  case 3:
+    PetscCall((Launch<3, 1, 4, true, 128, 1024, Transpose, true, BlocksAbsolute>(list, args, BlocksAbsolute{}, stream)));
+    break;
+  case 4:
+    PetscCall((Launch<4, 1, 4, true, 128, 1024, Transpose, true, BlocksAbsolute>(list, args, BlocksAbsolute{}, stream)));
+    break;
+  default:
+    PetscCall((Launch<6, 1, 2, true, 128, 1024, Transpose, true, BlocksAbsolute>(list, args, BlocksAbsolute{}, stream)));
+    break;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+} // namespace
+
+/*
+  BlocksMult - y = alpha A x + z
+
+  Input Parameters:
++ blocks - the structure
+. values - [b * b * blocks]
+. factor - alpha, and whether values are conjugated
+. x      - [num_columns], device
+. z      - [num_rows], device; NULL for none, y itself is allowed
+- stream - asynchronous on it
+
+  Output Parameter:
+. y - [num_rows], device
+
+  Cost: one launch, two when there are rows with more than BLOCKS_LONG blocks; reads each value once, and 4 bytes a block.
+*/
+PetscErrorCode BlocksMult(const Blocks *blocks, const PetscScalar values[], const BlocksFactor *factor, const PetscScalar x[], const PetscScalar z[], PetscScalar y[], cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  PetscCall(Mult(blocks, 0, values, factor, x, z, y, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  BlocksMultTranspose - y = alpha A^T x + z, or with the conjugate values
+
+  Input Parameters:
++ blocks - the structure, with its transposed list
+. values - [b * b * blocks]
+. factor - alpha, and whether values are conjugated
+. x      - [num_rows], device
+. z      - [num_columns], device; NULL for none, y itself is allowed
+- stream - asynchronous on it
+
+  Output Parameter:
+. y - [num_columns], device
+
+  Cost: as BlocksMult(), with 8 bytes a block; blocks are read one by one.
+*/
+PetscErrorCode BlocksMultTranspose(const Blocks *blocks, const PetscScalar values[], const BlocksFactor *factor, const PetscScalar x[], const PetscScalar z[], PetscScalar y[], cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  PetscCall(Mult(blocks, 1, values, factor, x, z, y, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  BlocksSumAbs - alpha times the sums of absolute values of rows or of columns
+
+  Input Parameters:
++ blocks    - the structure, with its transposed list for columns
+. transpose - PETSC_TRUE: of columns
+. values    - [b * b * blocks]
+. alpha     - the factor
+- stream    - asynchronous on it
+
+  Output Parameter:
+. sums - [num_rows] or [num_columns], device
+*/
+PetscErrorCode BlocksSumAbs(const Blocks *blocks, PetscBool transpose, const PetscScalar values[], PetscReal alpha, PetscScalar sums[], cudaStream_t stream)
+{
+  const BlocksList *list = transpose ? &blocks->transpose : &blocks->list;
+  const BlocksArgs  args = GetArgs(list, values, PetscScalar(alpha), NULL, NULL, sums);
+
+  PetscFunctionBegin;
+  if (transpose) PetscCall(Sums<true>(blocks, list, &args, stream));
+  else PetscCall(Sums<false>(blocks, list, &args, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* HiSparseSetBlocksConfig - the launch configuration of the products of a matrix, and of all copies that share its structure, for sweeps and tests; nothing happens to a matrix of another format or size */
+PetscErrorCode HiSparseSetBlocksConfig(HiSparse hisparse, const BlocksConfig *config)
+{
+  const Entry *entry;
+
+  PetscFunctionBegin;
+  PetscCall(FindEntry(config, &entry));
+  if (hisparse->format == HISPARSE_BLOCKS) {
+    Blocks *blocks = (Blocks *)hisparse->structure->data;
+
+    if (blocks->size == config->size) blocks->config[0] = blocks->config[1] = *config;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
