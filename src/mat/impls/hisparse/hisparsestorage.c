@@ -163,7 +163,8 @@ static PetscErrorCode View_HiSparse(Mat A, PetscViewer viewer)
     pieces = blocks;
   }
   PetscCall(PetscViewerASCIIPrintf(viewer, "%s: %s%s, %.2f bytes a nonzero and %.2f for transpose products, %" PetscCount_FMT " %s, %" PetscCount_FMT " %s%s\n", MATHISPARSECUDA, HiSparseFormats[info.format], info.transposed ? ", transposed" : "",
-                                   (double)(info.bytes - info.transpose_bytes) / nonzeros, (double)info.transpose_bytes / nonzeros, info.num_pieces, pieces, info.num_others, others, info.precision == HISPARSE_VALUES_SINGLE ? ", values in single precision" : ""));
+                                   (double)(info.bytes - info.transpose_bytes) / nonzeros, (double)info.transpose_bytes / nonzeros, info.num_pieces, pieces, info.num_others, others,
+                                   info.precision == HISPARSE_VALUES_SINGLE ? ", values in single precision" : ""));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -228,7 +228,7 @@ static PetscErrorCode SameStructure_Blocks(const void *structure, const void *ot
   const Blocks        *a = (const Blocks *)structure, *b = (const Blocks *)other;
   const HiSparseArrays arrays[] = {
     {a->list.offsets, b->list.offsets, ((size_t)a->list.num_rows + 1) * sizeof(*a->list.offsets)},
-    {a->list.columns, b->list.columns, (size_t)a->num_blocks * sizeof(*a->list.columns)         },
+    {a->list.columns, b->list.columns, (size_t)a->num_blocks * sizeof(*a->list.columns)},
   };
 
   PetscFunctionBegin;

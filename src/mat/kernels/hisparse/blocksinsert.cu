@@ -18,7 +18,7 @@ struct FindEntry {
   __device__ PetscCount operator()(PetscInt row, int32_t column) const
   {
     const PetscInt block_row = row / size;
-    const int32_t  end       = offsets[block_row + 1], block = LowerBound(columns, offsets[block_row], end, column / size);
+    const int32_t  end = offsets[block_row + 1], block = LowerBound(columns, offsets[block_row], end, column / size);
 
     if (block == end || columns[block] != column / size) return -1;
     return ((PetscCount)block * size + row % size) * size + column % size;
