@@ -30,6 +30,7 @@ BENCHMARKS = {
     "spmm": "Product with a dense matrix (kernels)",
     "matmult": "Matrix operations through the PETSc API",
     "solve": "Whole solves: PETSc's own programs with PCGAMG",
+    "hisparse-solve": "Whole solves with hisparsecuda, against dcsrcuda",
     "setup": "Parts of PCSetUp with PCGAMG",
     "insert": "Insertion and assembly",
     "spgemm": "Sparse matrix-matrix product",
@@ -50,7 +51,8 @@ OURSELVES = ("compact", "forward", "same matrix, compact", "without slices")
 # A ratio below this is a loss and is named as one.
 LOSS = 0.97
 
-# The metrics of the benchmark "solve", in the order of its columns, and those whose sum is the time to solution.
+# The benchmarks of whole solves; their metrics, in the order of the columns, and those whose sum is the time to solution.
+SOLVES = ("solve", "hisparse-solve")
 SOLVE_METRICS = ("iterations", "assembly", "setup", "solve", "peak_memory")
 SOLVE_TIMES = ("assembly", "setup", "solve")
 
@@ -122,8 +124,8 @@ def check_record(record, where):
             raise ReportError(f"{where}: '{key}' is {record[key]!r}, not a text")
     if record["benchmark"] not in BENCHMARKS:
         raise ReportError(f"{where}: unknown benchmark '{record['benchmark']}'; known are {', '.join(BENCHMARKS)}")
-    if record["benchmark"] == "solve" and record["metric"] not in SOLVE_METRICS:
-        raise ReportError(f"{where}: unknown metric '{record['metric']}' of solve; known are {', '.join(SOLVE_METRICS)}")
+    if record["benchmark"] in SOLVES and record["metric"] not in SOLVE_METRICS:
+        raise ReportError(f"{where}: unknown metric '{record['metric']}' of {record['benchmark']}; known are {', '.join(SOLVE_METRICS)}")
     check_number(record, "ours", where, optional=False)
     check_number(record, "best", where, optional=True)
     check_number(record, "floor", where, optional=True)
@@ -346,7 +348,7 @@ def solve_table(records):
 def benchmark_lines(gpu, benchmark, records, to_root):
     """Everything about one benchmark on one GPU; to_root leads from the page's folder to the root, for the links to the pictures."""
     lines = []
-    if benchmark == "solve":
+    if benchmark in SOLVES:
         lines += solve_table(records)
     else:
         for metric in metrics_of(records):
@@ -625,7 +627,7 @@ def pictures(results):
         for benchmark, records in files.items():
             for metric in metrics_of(records):
                 chosen = [record for record in records if record["metric"] == metric]
-                if benchmark != "solve" and has_picture(chosen):
+                if benchmark not in SOLVES and has_picture(chosen):
                     texts[picture_path(gpu, benchmark, metric)] = picture(chosen, f"{benchmark} {metric}, {chosen[0]['gpu']}")
                 for curve in CURVES:
                     if has_curve(chosen, curve):

@@ -33,7 +33,7 @@ static const HiSparseRule HiSparseRuleH200 = {
   0.88, /* single: 3d27-200 252 us, 2d5-4096 165, elast3-80 156, 3d7-256 201; A^T x 258, 169, 172, 207 */
   0.30, /* overflow: band4 with a third of its entries in the overflow 146 us, CSR 97 us */
   0.83, /* windows: 0.85 on 3d27-200, 0.76 on perm27-128, 0.80 on mort27-128, 0.77 on rgg15-2M (633, 185, 176, 110 us; CSR's split kernel at its best 659, 188, 178, 108). 16 windows found by a shuffle: 708, 206, 199, 128 us */
-  0.90  /* blocks: not yet measured */
+  0.85  /* blocks: 0.92 on elast3-80, 0.83 on rgg15x3 (268, 178 us; CSR 378, 257) */
 };
 // clang-format on
 
