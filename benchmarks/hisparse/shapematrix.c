@@ -48,23 +48,30 @@ PetscErrorCode ShapesGet(PetscInt *n, const Shape **table)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The exponent p with which q3 + (largest - q3) t^p, t from 0 to 1, is the part of sizes above the upper quartile and gives the mean of all. */
-static double TailExponent(const Shape *s)
+/*
+  Exponents for the sizes below the lower quartile, q1 - (q1 - smallest) (1 - t)^p[0], and above the upper one, q3 + (largest - q3) t^p[1], t from 0 to 1, with which the mean of all sizes is that of the shape. Below it is a
+  straight line where sizes above can give the mean.
+*/
+static void GetExponents(const Shape *s, double p[2])
 {
-  const int32_t *q     = s->sizes;
-  const double   lower = 0.125 * (q[0] + q[1]) + 0.125 * (q[1] + q[2]) + 0.125 * (q[2] + q[3]), above = 4 * (s->mean - lower) - q[3];
+  const int32_t *q      = s->sizes;
+  const double   middle = 0.5 * (q[1] + q[2]) + 0.5 * (q[2] + q[3]), below = q[1] - q[0], above = q[4] - q[3];
+  const double   excess = 4 * s->mean - middle - q[1] - q[3]; // of the parts below and above together, four times what it is in the mean
+  double         tail   = PetscMin(PetscMax(excess + 0.5 * below, 0), above), lack = tail - excess;
 
-  return above > 0 ? PetscMax((q[4] - q[3]) / above - 1, 0) : 1e6;
+  p[0] = lack > 0 ? PetscMax(below / lack - 1, 0) : 1e6;
+  p[1] = tail > 0 ? above / tail - 1 : 1e6;
 }
 
-/* The size of the row at u of all rows in ascending order, u in (0, 1): straight lines between quartiles, and the tail */
-static double SizeAt(const Shape *s, double exponent, double u)
+/* The size of the row at u of all rows in ascending order, u in (0, 1): straight lines between quartiles, powers outside of them */
+static double SizeAt(const Shape *s, const double p[2], double u)
 {
   const int32_t *q       = s->sizes;
   const int      quarter = PetscMin((int)(4 * u), 3);
   const double   t       = 4 * u - quarter;
 
-  return q[quarter] + (q[quarter + 1] - q[quarter]) * (quarter < 3 ? t : PetscPowReal((PetscReal)t, (PetscReal)exponent));
+  if (quarter == 0) return q[1] - (q[1] - q[0]) * pow(1 - t, p[0]);
+  return q[quarter] + (q[quarter + 1] - q[quarter]) * (quarter < 3 ? t : pow(t, p[1]));
 }
 
 /* Sizes into offsets[1], ...; all places of the distribution once, in a scattered order. Rows of a block have one size. */
@@ -72,15 +79,16 @@ static PetscErrorCode CountRows(const Shape *s, int32_t offsets[])
 {
   const int32_t block    = PetscMax(s->block, 1);
   const int64_t n        = s->rows / block;
-  const double  exponent = TailExponent(s);
   int64_t       step     = (int64_t)(0.6180339887 * (double)n) + 1, total = 0;
+  double        exponents[2];
 
   PetscFunctionBegin;
+  GetExponents(s, exponents);
   while (Divisor(step, n) != 1) step++;
   offsets[0] = 0;
   for (int64_t i = 0; i < n; i++) {
     const double  u    = ((double)(i * step % n) + 0.5) / (double)n;
-    const int32_t size = PetscMin(block * (int32_t)(SizeAt(s, exponent, u) / block + 0.5), s->columns);
+    const int32_t size = PetscMin(block * (int32_t)(SizeAt(s, exponents, u) / block + 0.5), s->columns);
 
     for (int32_t k = 0; k < block; k++) {
       total += size;

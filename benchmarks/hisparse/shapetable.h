@@ -1,7 +1,8 @@
 #pragma once
 /*
   The table of shapes, for shapematrix.c alone. It was made from statistics of 2,277 matrices of the SuiteSparse Matrix Collection, of which 750 have 300,000 nonzeros or more. Those were sorted by group and name, and
-  200 taken at equal distances. Rows and columns of matrices with more than 4 M nonzeros are scaled down so that 4 M are left; sizes of rows stay, up to the number of columns.
+  200 taken at equal distances. Rows and columns of matrices with more than 4 M nonzeros are scaled down so that 4 M are left; sizes of rows stay,
+  up to the number of columns. Where the mean would be more than a twentieth of the columns, rows, columns and sizes are all scaled by the square root.
 
   The kind follows from what the collection says of the matrix and from its sizes of rows. Matrices of meshes and physics: diagonals when both quartiles and the largest size are one number up to 27, blocks of
   6, 4, 3 or 2 when all five sizes can be divided by it, otherwise local. Circuits, power networks, optimization, economics and chemical processes: mixed. Of the others: power when the largest row has more than 20 times
@@ -15,10 +16,10 @@ static const Shape shapes[] = {
   {"Andrews", 60000, 60000, {9, 10, 12, 14, 36}, 12.67, SHAPE_LOCAL, 0},
   {"lp1", 534388, 534388, {2, 2, 2, 3, 249643}, 3.075, SHAPE_MIXED, 0},
   {"net150", 43520, 43520, {3, 5, 69, 72, 281}, 71.72, SHAPE_MIXED, 0},
-  {"pattern1", 8255, 8255, {9, 24, 758, 759, 6028}, 484.5, SHAPE_MIXED, 0},
+  {"pattern1", 12604, 12604, {6, 16, 496, 497, 3948}, 317.4, SHAPE_MIXED, 0},
   {"Delor64K", 64719, 1785345, {2, 11, 11, 11, 14}, 10.08, SHAPE_UNIFORM, 0},
   {"af23560", 23560, 23560, {11, 21, 21, 21, 21}, 20.55, SHAPE_DIAGONALS, 0},
-  {"human_gene2", 3175, 3175, {1, 189, 750, 1850, 3175}, 1260, SHAPE_UNIFORM, 0},
+  {"human_gene2", 6747, 6747, {0, 89, 353, 870, 3401}, 592.8, SHAPE_UNIFORM, 0},
   {"ted_A_unscaled", 10605, 10605, {1, 1, 48, 82, 147}, 40.04, SHAPE_LOCAL, 0},
   {"CurlCurl_4", 359108, 359108, {4, 11, 11, 11, 13}, 11.14, SHAPE_LOCAL, 0},
   {"bcsstk39", 46770, 46770, {12, 45, 45, 45, 63}, 44.67, SHAPE_BLOCKS, 3},
@@ -134,11 +135,11 @@ static const Shape shapes[] = {
   {"pds-100", 156243, 514577, {0, 3, 5, 7, 101}, 7.015, SHAPE_UNIFORM, 0},
   {"pds-50", 83060, 275814, {0, 3, 5, 8, 96}, 7.113, SHAPE_UNIFORM, 0},
   {"rail2586", 1291, 460980, {2, 65, 505, 2795, 72554}, 3098, SHAPE_POWER, 0},
-  {"spal_004", 884, 27872, {13, 3756, 5063, 5709, 6029}, 4525, SHAPE_UNIFORM, 0},
+  {"spal_004", 3003, 94690, {4, 1106, 1490, 1680, 1775}, 1332, SHAPE_UNIFORM, 0},
   {"fp", 7548, 7548, {18, 39, 46, 75, 957}, 112.4, SHAPE_LOCAL, 0},
   {"pfinan512", 74752, 74752, {3, 5, 7, 9, 55}, 7.986, SHAPE_MIXED, 0},
-  {"mycielskian16", 5889, 5889, {15, 172, 358, 772, 5889}, 679.2, SHAPE_POWER, 0},
-  {"mycielskian20", 1161, 1161, {19, 608, 1161, 1161, 1161}, 3446, SHAPE_POWER, 0},
+  {"mycielskian16", 17014, 17014, {5, 60, 124, 267, 8507}, 235.1, SHAPE_POWER, 0},
+  {"mycielskian20", 30212, 30212, {1, 23, 56, 130, 15106}, 132.4, SHAPE_POWER, 0},
   {"nd3k", 9000, 9000, {127, 283, 381, 453, 515}, 364.4, SHAPE_LOCAL, 0},
   {"nemeth02", 9506, 9506, {17, 36, 40, 47, 52}, 41.53, SHAPE_LOCAL, 0},
   {"nemeth06", 9506, 9506, {17, 36, 40, 47, 52}, 41.53, SHAPE_LOCAL, 0},
