@@ -57,7 +57,7 @@ static void GetExponents(const Shape *s, double p[2])
   const int32_t *q      = s->sizes;
   const double   middle = 0.5 * (q[1] + q[2]) + 0.5 * (q[2] + q[3]), below = q[1] - q[0], above = q[4] - q[3];
   const double   excess = 4 * s->mean - middle - q[1] - q[3]; // of the parts below and above together, four times what it is in the mean
-  double         tail   = PetscMin(PetscMax(excess + 0.5 * below, 0), above), lack = tail - excess;
+  double         tail = PetscMin(PetscMax(excess + 0.5 * below, 0), above), lack = tail - excess;
 
   p[0] = lack > 0 ? PetscMax(below / lack - 1, 0) : 1e6;
   p[1] = tail > 0 ? above / tail - 1 : 1e6;
@@ -77,9 +77,9 @@ static double SizeAt(const Shape *s, const double p[2], double u)
 /* Sizes into offsets[1], ...; all places of the distribution once, in a scattered order. Rows of a block have one size. */
 static PetscErrorCode CountRows(const Shape *s, int32_t offsets[])
 {
-  const int32_t block    = PetscMax(s->block, 1);
-  const int64_t n        = s->rows / block;
-  int64_t       step     = (int64_t)(0.6180339887 * (double)n) + 1, total = 0;
+  const int32_t block = PetscMax(s->block, 1);
+  const int64_t n     = s->rows / block;
+  int64_t       step = (int64_t)(0.6180339887 * (double)n) + 1, total = 0;
   double        exponents[2];
 
   PetscFunctionBegin;

@@ -31,8 +31,8 @@ typedef struct {
   int32_t     *columns; /* [offsets[shape->rows]] ascending in each row; owned */
 } ShapeMatrix;
 
-PETSC_INTERN PetscErrorCode ShapesGet(PetscInt *, const Shape **);           /* number, table */
-PETSC_INTERN PetscErrorCode ShapeMatrixCreate(const Shape *, ShapeMatrix *); /* with a shape of the table */
-PETSC_INTERN PetscErrorCode ShapeMatrixDestroy(ShapeMatrix *);
-PETSC_INTERN PetscErrorCode ShapeMatrixCheck(const ShapeMatrix *); /* an error unless it is CSR with columns that ascend */
-PETSC_INTERN const char *const ShapeKinds[];                       /* names, by ShapeKind */
+PETSC_INTERN PetscErrorCode    ShapesGet(PetscInt *, const Shape **);           /* number, table */
+PETSC_INTERN PetscErrorCode    ShapeMatrixCreate(const Shape *, ShapeMatrix *); /* with a shape of the table */
+PETSC_INTERN PetscErrorCode    ShapeMatrixDestroy(ShapeMatrix *);
+PETSC_INTERN PetscErrorCode    ShapeMatrixCheck(const ShapeMatrix *); /* an error unless it is CSR with columns that ascend */
+PETSC_INTERN const char *const ShapeKinds[];                          /* names, by ShapeKind */
