@@ -27,6 +27,7 @@ BENCHMARKS = {
     "spmv": "Sparse matrix-vector product (kernels)",
     "spmvt": "Transpose product (kernels)",
     "hisparse": "Products with HiSparse, and its conversions (kernels)",
+    "hisparse-shapes": "HiSparse on 200 matrices in the shapes of real ones (kernels)",
     "spmm": "Product with a dense matrix (kernels)",
     "matmult": "Matrix operations through the PETSc API",
     "solve": "Whole solves: PETSc's own programs with PCGAMG",
