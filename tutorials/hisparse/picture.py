@@ -14,6 +14,7 @@ import sys
 
 MAT_FILE_CLASSID = 1211216
 MAX_STROKES = 20000  # of a picture; of more, bands are left out evenly
+MAX_ENTRIES = 5000   # of a matrix whose single entries are drawn with windows
 
 SLICE_ROWS = 128
 MIN_PART = 8            # a diagonal with entries in fewer than one in so many rows of its slice is no piece
@@ -162,7 +163,7 @@ class Storage:
     """number things of this size are stored, too; without what, the legend is silent about them."""
     self.total += number * size
     if what and number:
-      self.parts.append('%d a %s' % (size, what))
+      self.parts.append('%d %s' % (size, what))
 
   def finish(self):
     """The lines about bytes."""
@@ -220,11 +221,11 @@ def store_diagonals(matrix):
     s.bands.append((first, last, strokes))
   if 2 * num_others > matrix.num_nonzeros:
     raise Failure('no diagonals for %s: %d of %d entries lie outside of pieces, more than half; try --format windows' % (matrix.name, num_others, matrix.num_nonzeros))
-  s.add_bytes(num_pieces, 24, 'piece')
-  s.add_bytes(len(s.bands), 16, 'slice')
+  s.add_bytes(num_pieces, 24, 'a piece')
+  s.add_bytes(len(s.bands), 16, 'a slice')
   if num_others:  # columns, then row numbers and offsets, then the first such row of each slice
-    s.add_bytes(num_others, 4, 'column outside of pieces')
-    s.add_bytes(len(other_rows), 8, 'row that has any')
+    s.add_bytes(num_others, 4, 'a column outside of pieces')
+    s.add_bytes(len(other_rows), 8, 'a row that has any')
     s.add_bytes(len(s.bands) + 2, 4, '')
   s.facts.append('%d slices of %d rows, %d pieces of diagonals, %d entries outside of them' % (len(s.bands), SLICE_ROWS, num_pieces, num_others))
   s.facts.append('pieces a slice: %d to %d, %.1f on average; %.1f entries a piece' % (min(in_slices), max(in_slices), num_pieces / len(s.bands), (matrix.num_nonzeros - num_others) / max(num_pieces, 1)))
@@ -259,15 +260,18 @@ def store_windows(matrix):
     else:
       used[len(windows)] += 1
       strokes = [('w%d' % k, a, first, b + 1 - a, last - first) for k, (a, b) in enumerate(windows)]
+    if matrix.num_nonzeros <= MAX_ENTRIES:
+      strokes += [('entry', matrix.columns[k], i, 1, 1) for i in range(first, last) for k in range(max(begin, matrix.offsets[i]), min(end, matrix.offsets[i + 1]))]
     s.bands.append((first, last, strokes))
-  s.add_bytes(len(s.bands) * WINDOWS_BLOCK, 2, '16-bit column')
-  s.add_bytes(len(s.bands), 16, 'block')
-  s.add_bytes(wide * WINDOWS_BLOCK, 2, 'upper half')
-  s.add_bytes(matrix.num_rows + 1, 4, 'row')
+  s.add_bytes(len(s.bands) * WINDOWS_BLOCK, 2, 'a 16-bit column')
+  s.add_bytes(len(s.bands), 16, 'a block')
+  s.add_bytes(wide * WINDOWS_BLOCK, 2, 'an upper half')
+  s.add_bytes(matrix.num_rows + 1, 4, 'a row')
   s.facts.append('%d blocks of %d nonzeros: %d with 16-bit columns, %d with 32-bit ones' % (len(s.bands), WINDOWS_BLOCK, len(s.bands) - wide, wide))
   s.facts.append('blocks with 1, 2, 3, 4 windows of %d columns: %s' % (WINDOWS_WIDTH, ', '.join(map(str, used[1:]))))
   s.key = [('w%d' % k, 'columns in window %d of a block' % (k + 1)) for k in range(WINDOWS_COUNT) if any(used[k + 1:])]
   s.key += [('wide', 'block with 32-bit columns')] if wide else []
+  s.key += [('entry', 'entry')] if matrix.num_nonzeros <= MAX_ENTRIES else []
   return s.finish()
 
 
@@ -296,9 +300,9 @@ def store_blocks(matrix):
     raise Failure('no dense blocks for %s: for each of the sizes %s, a block lacks an entry or the sizes of the matrix are no multiples; try another --format' % (matrix.name, ', '.join(map(str, BLOCK_SIZES))))
   s.bands = [(i * size, (i + 1) * size, [('block', c * size, i * size, size, size) for c in columns]) for i, columns in enumerate(rows)]
   num_blocks, most = sum(map(len, rows)), max(map(len, rows))
-  s.add_bytes(num_blocks, 4, 'block')
-  s.add_bytes(len(rows) + 1, 4, 'row of blocks')
-  s.add_bytes(sum(len(columns) > BLOCKS_LONG for columns in rows), 4, 'row of more than %d blocks' % BLOCKS_LONG)
+  s.add_bytes(num_blocks, 4, 'a block')
+  s.add_bytes(len(rows) + 1, 4, 'a row of blocks')
+  s.add_bytes(sum(len(columns) > BLOCKS_LONG for columns in rows), 4, 'a row of more than %d blocks' % BLOCKS_LONG)
   s.facts.append('%d blocks of %d x %d, 0 entries outside of them' % (num_blocks, size, size))
   s.facts.append('%d rows of blocks with %d to %d blocks, %.1f on average' % (len(rows), min(map(len, rows)), most, num_blocks / len(rows)))
   s.key = [('block', 'block of %d x %d entries' % (size, size))]
@@ -306,3 +310,128 @@ def store_blocks(matrix):
 
 
 FORMATS = {'diagonals': store_diagonals, 'windows': store_windows, 'blocks': store_blocks}
+
+SIZE = 720  # pixels of the longer side of the matrix
+SHORT = 90  # of the shorter one, at least
+MARGIN = 16
+LINE = 20   # of the legend
+COLORS = {
+  'p0': '#d9a521', 'p1': '#9fb83a', 'p2': '#4fa36b', 'p3': '#2b83a8', 'p4': '#1d4f91', 'other': '#d0212b',
+  'w0': '#9dc3ea', 'w1': '#a9d8a4', 'w2': '#f3cf8b', 'w3': '#d5b5e6', 'wide': '#9a9a9a', 'entry': '#222222', 'block': '#4a90c2',
+}
+DIAGONAL = ('p0', 'p1', 'p2', 'p3', 'p4')
+
+
+def choose(bands, limit):
+  """Every step-th band, and every skip-th stroke of each, so that there are no more than limit strokes: bands, step, skip."""
+  step = max(1, -(-sum(len(strokes) for _, _, strokes in bands) // limit))
+  while step < len(bands) and sum(len(strokes) for _, _, strokes in bands[::step]) > limit:
+    step += max(1, step // 8)
+  step = min(step, len(bands))
+  chosen = bands[::step]
+  skip = max(1, -(-sum(len(strokes) for _, _, strokes in chosen) // limit))
+  while sum(-(-len(strokes) // skip) for _, _, strokes in chosen) > limit and skip < limit:
+    skip += 1
+  return [(first, last, strokes[::skip]) for first, last, strokes in chosen], step, skip
+
+
+def number_text(x):
+  """A coordinate, in few characters."""
+  return ('%.2f' % x).rstrip('0').rstrip('.')
+
+
+def stroke_text(stroke, sx, sy):
+  """An element of the picture; sx, sy: pixels of a column and of a row."""
+  kind, x, y, w, h = stroke
+  x, y, w, h = x * sx, y * sy, w * sx, h * sy
+  if kind in DIAGONAL:
+    return '<path class="%s" d="M%s %sl%s %s"/>' % (kind, number_text(x), number_text(y), number_text(w), number_text(h))
+  least = 1.6 if kind == 'other' else 0.7
+  if kind == 'block' and min(w, h) > 3:
+    x, y, w, h = x + 0.3, y + 0.3, w - 0.6, h - 0.6
+  return '<rect class="%s" x="%s" y="%s" width="%s" height="%s"/>' % (kind, number_text(x), number_text(y), number_text(max(w, least)), number_text(max(h, least)))
+
+
+def escape(text):
+  """Text for SVG."""
+  return text.replace('&', '&amp;').replace('<', '&lt;').replace('>', '&gt;')
+
+
+def picture(storage):
+  """The picture, and the lines of its legend."""
+  m = storage.matrix
+  longer = max(m.num_rows, m.num_columns)
+  width, height = max(SIZE * m.num_columns / longer, SHORT), max(SIZE * m.num_rows / longer, SHORT)
+  sx, sy = width / m.num_columns, height / m.num_rows
+  bands, step, skip = choose(storage.bands, MAX_STROKES)
+  lines = ['%s: %d x %d, %d nonzeros' % (m.name, m.num_rows, m.num_columns, m.num_nonzeros), 'format: %s' % storage.format] + storage.facts
+  if step > 1:
+    lines.append('drawn: each %d-th %s only, %d of %d' % (step, storage.band, len(bands), len(storage.bands)))
+  if skip > 1:
+    lines.append('drawn: each %d-th stroke only of what these have' % skip)
+
+  top = MARGIN + height + MARGIN + LINE
+  total_width = max(SIZE, width) + 2 * MARGIN
+  total_height = top + (len(lines) + len(storage.key)) * LINE
+  stroke = min(max(0.8 * min(sx, sy), 0.7), 4)
+  out = ['<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" viewBox="0 0 %d %d" font-family="Helvetica, Arial, sans-serif" font-size="13" fill="#222" role="img">' % ((total_width, total_height) * 2)]
+  out.append('<title>%s, stored as %s</title>' % (escape(m.name), storage.format))
+  rules = ['.%s { %s: %s%s }' % (kind, 'stroke' if kind in DIAGONAL else 'fill', color, '; fill: none; stroke-width: %s' % number_text(stroke) if kind in DIAGONAL else '') for kind, color in COLORS.items()]
+  out.append('<style>%s .band { fill: #eef0f3 }</style>' % ' '.join(rules))
+  out.append('<rect width="100%" height="100%" fill="#fff"/>')
+  out.append('<g transform="translate(%d %d)">' % (MARGIN, MARGIN))
+  if step == 1 and storage.band != 'row of blocks':  # every other band is shaded, where that can be seen
+    out += ['<rect class="band" x="0" y="%s" width="%s" height="%s"/>' % (number_text(first * sy), number_text(width), number_text((last - first) * sy)) for first, last, _ in bands[1::2] if (last - first) * sy >= 2]
+  for _, _, strokes in bands:
+    out += [stroke_text(s, sx, sy) for s in strokes]
+  out.append('<rect width="%s" height="%s" fill="none" stroke="#8a8f98"/>' % (number_text(width), number_text(height)))
+  out.append('</g>')
+  for k, line in enumerate(lines):
+    out.append('<text x="%d" y="%s"%s>%s</text>' % (MARGIN, number_text(top + k * LINE), ' font-weight="bold"' if k == 0 else '', escape(line)))
+  for k, (kind, text) in enumerate(storage.key, len(lines)):
+    y = top + k * LINE
+    out.append('<rect x="%d" y="%s" width="14" height="10" fill="%s"/><text x="%d" y="%s">%s</text>' % (MARGIN, number_text(y - 10), COLORS[kind], MARGIN + 22, number_text(y), escape(text)))
+  out.append('</svg>')
+  return '\n'.join(out) + '\n', lines + [text for _, text in storage.key]
+
+
+def parse(words):
+  """What the user asks for."""
+  p = argparse.ArgumentParser(description='Draws how a matrix of type hisparsecuda is stored, as SVG.')
+  p.add_argument('file', nargs='?', help='a matrix in a PETSc binary file, as MatView() writes it')
+  p.add_argument('--stencil', type=int, choices=sorted(STENCILS), help='a stencil of so many points in place of a file: 5 and 9 in two dimensions, 7 and 27 in three')
+  p.add_argument('--size', type=int, default=12, help='points of the grid in each direction (12)')
+  p.add_argument('--unknowns', type=int, default=1, help='unknowns a point, all coupled (1)')
+  p.add_argument('--shuffle', action='store_true', help='number the points of the grid at random')
+  p.add_argument('--format', choices=list(FORMATS), default='diagonals', help='what to store (diagonals)')
+  p.add_argument('--value-bytes', type=int, choices=(4, 8, 16), help='bytes of a value, where the size of the file does not say them (8)')
+  p.add_argument('-o', dest='output', metavar='OUT.svg', required=True, help='where the picture goes')
+  args = p.parse_args(words)
+  if (args.file is None) == (args.stencil is None):
+    p.error('a file or --stencil, one of them')
+  if args.size < 1 or args.unknowns < 1:
+    p.error('--size and --unknowns are 1 at least')
+  return args
+
+
+def main():
+  args = parse(sys.argv[1:])
+  try:
+    if args.file is not None:
+      matrix = read_matrix(args.file, args.value_bytes)
+    else:
+      matrix = make_stencil(args.stencil, args.size, args.unknowns, args.shuffle, args.value_bytes or 8)
+    if matrix.num_nonzeros == 0:
+      raise Failure('%s has no entries, so that nothing is stored' % matrix.name)
+    svg, lines = picture(FORMATS[args.format](matrix))
+    with open(args.output, 'w') as f:
+      f.write(svg)
+  except Failure as e:
+    sys.exit('picture.py: %s' % e)
+  except OSError as e:
+    sys.exit('picture.py: %s: %s' % (e.filename, e.strerror))
+  print('\n'.join(lines))
+
+
+if __name__ == '__main__':
+  main()
