@@ -174,7 +174,7 @@ class Storage:
     return self
 
 
-FILL = ((0.25, 'p0', 'less than a quarter'), (0.5, 'p1', 'less than half'), (0.75, 'p2', 'less than three quarters'), (1.0, 'p3', 'not all'), (2.0, 'p4', 'all'))  # of a mask, and what is below this
+FILL = ((0.25, 'p0', 'less than a quarter of the rows'), (0.5, 'p1', 'less than half'), (0.75, 'p2', 'less than three quarters'), (1.0, 'p3', 'more, but not all'), (2.0, 'p4', 'all rows'))  # rows with an entry, below this part
 
 
 def slice_pieces(matrix, first, last):
@@ -229,8 +229,8 @@ def store_diagonals(matrix):
     s.add_bytes(len(s.bands) + 2, 4, '')
   s.facts.append('%d slices of %d rows, %d pieces of diagonals, %d entries outside of them' % (len(s.bands), SLICE_ROWS, num_pieces, num_others))
   s.facts.append('pieces a slice: %d to %d, %.1f on average; %.1f entries a piece' % (min(in_slices), max(in_slices), num_pieces / len(s.bands), (matrix.num_nonzeros - num_others) / max(num_pieces, 1)))
-  s.key = [(kind, '%d pieces with an entry in %s of the rows' % (fill[kind], text)) for _, kind, text in FILL if fill[kind]]
-  s.key += [('other', '%d entries outside of pieces, in %d rows' % (num_others, len(other_rows)))] if num_others else []
+  s.key = [(kind, 'pieces with entries in %s: %d' % (text, fill[kind])) for _, kind, text in FILL if fill[kind]]
+  s.key += [('other', 'entries outside of pieces: %d, in %d rows' % (num_others, len(other_rows)))] if num_others else []
   return s.finish()
 
 
