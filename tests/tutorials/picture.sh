@@ -14,7 +14,7 @@ draw() {
   while [ "$1" != -- ]; do lines+=("$1"); shift; done
   shift
   said=$("$python" "$picture" "$@" -o "$work/out.svg" 2>&1) || { printf 'picture.py %s failed:\n%s\n' "$*" "$said"; exit 1; }
-  "$python" -c 'import sys, xml.dom.minidom; xml.dom.minidom.parse(sys.argv[1])' "$work/out.svg" || { echo "picture.py $*: no XML"; exit 1; }
+  "$python" -c 'import sys, xml.etree.ElementTree; xml.etree.ElementTree.parse(sys.argv[1])' "$work/out.svg" || { echo "picture.py $*: no XML"; exit 1; }
   for line in "${lines[@]}"; do
     grep -qxF -- "$line" <<<"$said" || { printf 'picture.py %s does not say "%s":\n%s\n' "$*" "$line" "$said"; exit 1; }
     grep -qF -- ">$line</text>" "$work/out.svg" || { printf 'the picture of %s does not say "%s"\n' "$*" "$line"; exit 1; }
@@ -108,7 +108,7 @@ grep -qF "picture.py: $work/no/such/folder.svg: No such file" <<<"$said" || { pr
 refuse 'it has 0 bytes only' "$work/empty"
 echo 'this is text, not a matrix, and long enough for a header' >"$work/text"
 refuse 'it does not begin with 1211216' "$work/text"
-head -c 60 "$work/four" >"$work/short"
+head -c 59 "$work/four" >"$work/short"
 refuse 'ends too early' "$work/short"
 head -c 20 "$work/four" >"$work/header"
 refuse 'ends too early' "$work/header"
