@@ -259,7 +259,6 @@ const HiSparseFormatOps HiSparseFormatBlocks = {
   .multtranspose        = MultTranspose_Blocks,
   .lookup               = Lookup_Blocks,
   .setfound             = SetFound_Blocks,
-  .sameplaces           = SameStructure_Blocks,
   .scale                = Scale_Blocks,
   .zero                 = Zero_Blocks,
   .conjugate            = Conjugate_Blocks,

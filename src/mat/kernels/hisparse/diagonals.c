@@ -237,6 +237,26 @@ failed:
   PetscFunctionReturn(ierr);
 }
 
+/* Slices, pieces and the entries outside of them, in the same places. */
+static PetscErrorCode SameStructure(const void *structure, const void *other, cudaStream_t stream, PetscBool *same)
+{
+  const HiSparseDiagonals *a = (const HiSparseDiagonals *)structure, *b = (const HiSparseDiagonals *)other;
+  const DCSRView          *v = &a->overflow.view, *w = &b->overflow.view;
+  const HiSparseArrays     arrays[] = {
+        {a->slices, b->slices, (size_t)a->num_slices * sizeof(*a->slices)},
+        {a->pieces, b->pieces, (size_t)a->used_pieces * sizeof(*a->pieces)},
+        {a->overflow.rows, b->overflow.rows, (size_t)v->num_rows * sizeof(*a->overflow.rows)},
+        {v->columns, w->columns, (size_t)v->num_nonzeros * sizeof(*v->columns)},
+        {v->row_offsets, w->row_offsets, v->num_rows > 0 ? ((size_t)v->num_rows + 1) * (v->wide ? sizeof(int64_t) : sizeof(int32_t)) : 0},
+  };
+
+  PetscFunctionBegin;
+  *same = (PetscBool)(a->precision == b->precision && a->num_rows == b->num_rows && a->num_columns == b->num_columns && a->num_nonzeros == b->num_nonzeros && a->num_piece_values == b->num_piece_values && a->num_pieces == b->num_pieces &&
+                      a->used_pieces == b->used_pieces && a->used_values == b->used_values && a->values_capacity == b->values_capacity && v->num_rows == w->num_rows && v->num_nonzeros == w->num_nonzeros && v->wide == w->wide);
+  if (*same) PetscCall(HiSparseSameArrays((int)PETSC_STATIC_ARRAY_LENGTH(arrays), arrays, stream, same));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 const HiSparseFormatOps HiSparseFormatDiagonals = {
   .create               = HiSparseDiagonalsCreate,
   .structuredestroy     = StructureDestroy,
@@ -254,7 +274,6 @@ const HiSparseFormatOps HiSparseFormatDiagonals = {
   .setfound             = HiSparseDiagonalsSetFound,
   .structurecopy        = StructureCopy,
   .grow                 = HiSparseDiagonalsGrow,
-  .sameplaces           = HiSparseDiagonalsSameStructure,
   .scale                = HiSparseDiagonalsScale,
   .zero                 = HiSparseDiagonalsZero,
   .conjugate            = HiSparseDiagonalsConjugate,
@@ -269,7 +288,7 @@ const HiSparseFormatOps HiSparseFormatDiagonals = {
   .norminfinity         = HiSparseDiagonalsNormInfinity,
   .rowsumabs            = HiSparseDiagonalsRowSumAbs,
   .columnsumsabs        = HiSparseDiagonalsColumnSumsAbs,
-  .samestructure        = HiSparseDiagonalsSameStructure,
+  .samestructure        = SameStructure,
   .addvalues            = HiSparseDiagonalsAddValues,
   .unite                = HiSparseDiagonalsUnite,
 };

@@ -7,7 +7,7 @@
   There are no column indices and no atomics, and the order of every sum is that of the pieces. Nothing is left to save but the bytes of the values: in single precision they are half, and are converted after all
   loads of a batch. Vectors and sums are PetscScalar.
 
-  Values and masks are read once, by loads with the streaming hint (.cs): 3d27-200 444 / 455 us, 2d5-4096 226 / 228, elast3-80 247 / 257, 3d7-256 287 / 289.
+  Values and masks are read once, by loads with the streaming hint (.cs): 3d27-200 445 / 453 us, 2d5-4096 226 / 231, elast3-80 243 / 267, 3d7-256 286 / 290.
 
   Measured on an H200, A x / A^T x in us, threads, batch, resident: 3d27-200 with 128, 2, 896: 457 / 468; 128, 2, 1024: 467 / 479, since 64 registers let 8 of 16 loads wait; 256, 2, 768: 461 / 471;
   128, 3, 640: 481 / 461. 2d5-4096: 236 / 238, 242 / 245, 250 / 252, 272 / 247. A ring of batches, so that the next is loaded before the last is used, was no faster: 457 / 469, 236 / 243. The next pieces

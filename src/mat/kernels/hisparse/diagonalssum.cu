@@ -1,5 +1,5 @@
 /*
-  Sums of masked diagonals: whether two structures are the same, values of one structure, and the union of two structures without entries outside of pieces.
+  Sums of masked diagonals: values of one structure, and the union of two structures without entries outside of pieces.
 
   The pieces of a slice ascend by diagonal in both terms, so that one walk over both lists meets each diagonal of the sum once. Its mask has the bits of both; the value of a row is found in each of the three packed
   lists by counting bits below it. A warp takes a slice, a lane four rows, 32 apart. The first walk counts, prefix sums say where pieces and values go, and the second one writes them. A diagonal of the sum has at least
@@ -157,57 +157,6 @@ __global__ void __launch_bounds__(THREADS) FillKernel(const UnionArguments a, Hi
   if (Structure && lane == 0) slices[slice] = {first, (uint32_t)begin, num_pieces};
 }
 
-/* n words that must be the same. */
-struct Range {
-  const uint32_t *a, *b;
-  PetscCount      n;
-};
-constexpr int NUM_RANGES = 5;
-struct Ranges {
-  Range ranges[NUM_RANGES];
-};
-
-__global__ void __launch_bounds__(THREADS) CompareKernel(const Ranges r, int *differ)
-{
-  const PetscCount first = (PetscCount)blockIdx.x * THREADS + (PetscCount)threadIdx.x, stride = (PetscCount)gridDim.x * THREADS;
-
-#pragma unroll
-  for (int k = 0; k < NUM_RANGES; k++)
-    for (PetscCount i = first; i < r.ranges[k].n; i += stride)
-      if (r.ranges[k].a[i] != r.ranges[k].b[i]) *differ = 1;
-}
-
-/* Arrays of n entries of a type of whole words. */
-template <typename T>
-Range MakeRange(const T *a, const T *b, PetscCount n)
-{
-  static_assert(sizeof(T) % sizeof(uint32_t) == 0, "Compared in words");
-  return {(const uint32_t *)(const void *)a, (const uint32_t *)(const void *)b, n * (PetscCount)(sizeof(T) / sizeof(uint32_t))};
-}
-
-Ranges MakeRanges(const HiSparseDiagonals *a, const HiSparseDiagonals *b)
-{
-  const DCSRView  *va = &a->overflow.view, *vb = &b->overflow.view;
-  const PetscCount offsets = va->row_offsets != NULL ? (PetscCount)va->num_rows + 1 : 0;
-  Ranges           r;
-
-  r.ranges[0] = MakeRange(a->slices, b->slices, (PetscCount)a->num_slices);
-  r.ranges[1] = MakeRange(a->pieces, b->pieces, a->used_pieces);
-  r.ranges[2] = MakeRange(a->overflow.rows, b->overflow.rows, offsets > 0 ? (PetscCount)va->num_rows : 0);
-  r.ranges[3] = va->wide ? MakeRange((const int64_t *)va->row_offsets, (const int64_t *)vb->row_offsets, offsets) : MakeRange((const int32_t *)va->row_offsets, (const int32_t *)vb->row_offsets, offsets);
-  r.ranges[4] = MakeRange(va->columns, vb->columns, offsets > 0 ? va->num_nonzeros : 0);
-  return r;
-}
-
-PetscBool SameSizes(const HiSparseDiagonals *a, const HiSparseDiagonals *b)
-{
-  const DCSRView *va = &a->overflow.view, *vb = &b->overflow.view;
-
-  return (PetscBool)(a->precision == b->precision && a->num_rows == b->num_rows && a->num_columns == b->num_columns && a->num_nonzeros == b->num_nonzeros && a->num_piece_values == b->num_piece_values && a->num_pieces == b->num_pieces &&
-                     a->used_pieces == b->used_pieces && a->used_values == b->used_values && a->values_capacity == b->values_capacity && va->num_rows == vb->num_rows && va->num_nonzeros == vb->num_nonzeros && va->wide == vb->wide &&
-                     (va->row_offsets == NULL) == (vb->row_offsets == NULL));
-}
-
 template <typename Stored>
 struct AddStoredOf {
   const Stored *a, *b;
@@ -308,45 +257,6 @@ PetscErrorCode Unite(Union *u, HiSparseDiagonals *d, HiSparseDiagonalsValues *v,
 }
 
 } // namespace
-
-/*
-  HiSparseDiagonalsSameStructure - whether two structures are the same, entry by entry and place by place
-
-  Input Parameters:
-+ structure - one
-. other     - the other
-- stream    - synchronizes it, when sizes do not tell
-
-  Output Parameter:
-. same - the answer
-
-  Errors: PETSC_ERR_MEM.
-
-  Cost: a read of both structures, about half a byte an entry.
-*/
-PetscErrorCode HiSparseDiagonalsSameStructure(const void *structure, const void *other, cudaStream_t stream, PetscBool *same)
-{
-  const HiSparseDiagonals *a = (const HiSparseDiagonals *)structure, *b = (const HiSparseDiagonals *)other;
-  int                     *differ = NULL, answer;
-  unsigned int             grid;
-  PetscErrorCode           ierr;
-
-  PetscFunctionBegin;
-  *same = SameSizes(a, b);
-  if (!*same) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(DCSRGetGrid((PetscCount)DCSRNumBlocks(6 * a->used_pieces + 4 * (PetscCount)a->num_slices, THREADS), 16, &grid));
-  PetscCall(PetscSparseCUDAMalloc(1, "a flag", stream, &differ));
-  PetscCallCUDAGoto(ierr, cleanup, cudaMemsetAsync(differ, 0, sizeof(*differ), stream));
-  CompareKernel<<<grid, THREADS, 0, stream>>>(MakeRanges(a, b), differ);
-  PetscCallCUDAGoto(ierr, cleanup, cudaGetLastError());
-  PetscCallCUDAGoto(ierr, cleanup, cudaMemcpyAsync(&answer, differ, sizeof(answer), cudaMemcpyDeviceToHost, stream));
-  PetscCallCUDAGoto(ierr, cleanup, cudaStreamSynchronize(stream));
-  *same = (PetscBool)(answer == 0);
-  ierr  = PETSC_SUCCESS;
-cleanup:
-  PetscCall(PetscSparseCUDAFree(&differ, stream));
-  PetscFunctionReturn(ierr);
-}
 
 /*
   HiSparseDiagonalsAddValues - sum = alpha values + beta others, all of one structure

@@ -44,7 +44,7 @@ typedef struct {
   /* New ones: a structure that somebody else has is copied first. grow() is called when nobody else has structure and values, and with new entries in the lookup; *done PETSC_FALSE: the structure has to be made again. Both may be NULL */
   PetscErrorCode (*structurecopy)(void *structure, cudaStream_t stream, void **copy); /* without what products made; the values fit both. *copy NULL after an error */
   PetscErrorCode (*grow)(void *structure, void *values, const DCSRBatch *batch, DCSRLookup *lookup, InsertMode mode, cudaStream_t stream, PetscBool *done);
-  PetscErrorCode (*sameplaces)(const void *structure, const void *other, cudaStream_t stream, PetscBool *same);
+  PetscErrorCode (*samestructure)(const void *structure, const void *other, cudaStream_t stream, PetscBool *same);
 
   /* Entry by entry, as the functions of entries.h. Those that write values */
   PetscErrorCode (*scale)(void *structure, void *values, PetscScalar alpha, cudaStream_t stream); /* multiplies all values */
@@ -63,8 +63,7 @@ typedef struct {
   PetscErrorCode (*rowsumabs)(void *structure, void *values, PetscReal alpha, PetscScalar sums[], cudaStream_t stream);   /* alpha: absolute value of the scale factor, also in the next one; sums [rows] */
   PetscErrorCode (*columnsumsabs)(void *structure, void *values, PetscReal alpha, PetscReal sums[], cudaStream_t stream); /* sums [columns] */
 
-  /* Sums; the format has the first two or neither, and unite() or NULL */
-  PetscErrorCode (*samestructure)(const void *structure, const void *other, cudaStream_t stream, PetscBool *same);                                                 /* synchronizes */
+  /* Sums; either may be NULL */
   PetscErrorCode (*addvalues)(const void *structure, PetscScalar alpha, const void *values, PetscScalar beta, const void *others, void *sum, cudaStream_t stream); /* sum = alpha values + beta others; may be one of them */
   /* alpha (structure, values) + beta (other, other_values); num_nonzeros -1: cannot be done. When the sum has the structure of the first term, that is *sum_structure, and with overwrite its values may be *sum_values. Synchronizes */
   PetscErrorCode (*unite)(void *structure, void *values, PetscScalar alpha, const void *other, const void *other_values, PetscScalar beta, PetscCount max_nonzeros, PetscBool overwrite, cudaStream_t stream, void **sum_structure, void **sum_values,
@@ -278,7 +277,6 @@ PETSC_INTERN PetscErrorCode HiSparseDiagonalsNormInfinity(void *structure, void 
 PETSC_INTERN PetscErrorCode HiSparseDiagonalsRowSumAbs(void *structure, void *values, PetscReal alpha, PetscScalar sums[], cudaStream_t stream);
 PETSC_INTERN PetscErrorCode HiSparseDiagonalsColumnSumsAbs(void *structure, void *values, PetscReal alpha, PetscReal sums[], cudaStream_t stream);
 /* diagonalssum.cu */
-PETSC_INTERN PetscErrorCode HiSparseDiagonalsSameStructure(const void *structure, const void *other, cudaStream_t stream, PetscBool *same);
 PETSC_INTERN PetscErrorCode HiSparseDiagonalsAddValues(const void *structure, PetscScalar alpha, const void *values, PetscScalar beta, const void *others, void *sum, cudaStream_t stream);
 PETSC_INTERN PetscErrorCode HiSparseDiagonalsUnite(void *structure, void *values, PetscScalar alpha, const void *other, const void *other_values, PetscScalar beta, PetscCount max_nonzeros, PetscBool overwrite, cudaStream_t stream,
                                                    void **sum_structure, void **sum_values, PetscCount *num_nonzeros);

@@ -90,7 +90,7 @@ PetscErrorCode HiSparseCopyValues(HiSparse from, HiSparse to, cudaStream_t strea
 {
   PetscFunctionBegin;
   *done = (PetscBool)(from->ops == to->ops && from->precision == to->precision && from->transposed == to->transposed && from->num_rows == to->num_rows && from->num_columns == to->num_columns && from->num_nonzeros == to->num_nonzeros);
-  if (*done && from->structure != to->structure) PetscCall(from->ops->sameplaces(from->structure->data, to->structure->data, stream, done));
+  if (*done && from->structure != to->structure) PetscCall(from->ops->samestructure(from->structure->data, to->structure->data, stream, done));
   if (*done) PetscCall(HiSparseShare(from, to, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -30,7 +30,7 @@ typedef struct {
 static const HiSparseRule HiSparseRuleH200 = {
   0.97, /* csr: 3d27-200 656 us, bytes at copy bandwidth 635; 2d5-4096 313 of 313; elast3-80 378 of 347 */
   0.98, /* diagonals: 0.96 to 1.01 on 3d27-200, 2d5-4096, 3d7-256, elast3-80 (438, 230, 289, 254 us; CSR 651, 312, 411, 379) */
-  0.88, /* single: 3d27-200 252 us, 2d5-4096 165, elast3-80 156, 3d7-256 201; A^T x 258, 169, 172, 207 */
+  0.88, /* single: 3d27-200 265 us, 2d5-4096 168, elast3-80 166, 3d7-256 203; A^T x 276, 171, 181, 206 */
   0.30, /* overflow: band4 with a third of its entries in the overflow 146 us, CSR 97 us */
   0.83, /* windows: 0.85 on 3d27-200, 0.76 on perm27-128, 0.80 on mort27-128, 0.77 on rgg15-2M (633, 185, 176, 110 us; CSR's split kernel at its best 659, 188, 178, 108). 16 windows found by a shuffle: 708, 206, 199, 128 us */
   0.85  /* blocks: 0.92 on elast3-80, 0.83 on rgg15x3 (268, 178 us; CSR 378, 257) */

@@ -392,7 +392,7 @@ static PetscErrorCode SetFound_Windows(void *structure, void *values, const DCSR
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode SamePlaces_Windows(const void *structure, const void *other, cudaStream_t stream, PetscBool *same)
+static PetscErrorCode SameStructure_Windows(const void *structure, const void *other, cudaStream_t stream, PetscBool *same)
 {
   const Windows        a = ((const WindowsStructure *)structure)->windows, b = ((const WindowsStructure *)other)->windows;
   const HiSparseArrays arrays[] = {
@@ -423,7 +423,7 @@ const HiSparseFormatOps HiSparseFormatWindows = {
   .multtranspose        = MultTranspose_Windows,
   .lookup               = Lookup_Windows,
   .setfound             = SetFound_Windows,
-  .sameplaces           = SamePlaces_Windows,
+  .samestructure        = SameStructure_Windows,
   .scale                = Scale_Windows,
   .zero                 = Zero_Windows,
   .conjugate            = Conjugate_Windows,
