@@ -4,12 +4,12 @@
   Packed rows are sorted by global columns: ghosts below the own columns come first, then the own columns, then the ghosts above. In joined and stacked matrices the own
   columns come first.
 */
+#include "../common/foreach.cuh"
 #include "../common/offsets.cuh"
 #include "../common/rowloop.cuh"
 #include "../common/search.cuh"
 #include "../common/temporary.cuh"
 #include <petscsparsecuda/blocks.h>
-#include <cub/device/device_for.cuh>
 #include <cub/device/device_scan.cuh>
 
 namespace
@@ -192,7 +192,7 @@ PetscErrorCode DCSRJoinColumns(DCSRView left, DCSRView right, DCSRWrite write, c
   const bool structure = write != DCSR_WRITE_VALUES, values = write != DCSR_WRITE_STRUCTURE;
 
   PetscFunctionBegin;
-  if (structure) PetscCallCUDA(cub::DeviceFor::Bulk((PetscCount)left.num_rows + 1, JoinOffsets{Offsets(left), Offsets(right), Offsets(joined)}, stream));
+  if (structure) PetscCallCUDA(DCSRForEach((PetscCount)left.num_rows + 1, JoinOffsets{Offsets(left), Offsets(right), Offsets(joined)}, stream));
   PetscCall(RowLoop(left, NULL, JoinEntry{left, joined, Offsets(left), Offsets(joined), false, 0, structure, values}, stream));
   if (right.num_nonzeros > 0) PetscCall(RowLoop(right, NULL, JoinEntry{right, joined, Offsets(left), Offsets(joined), true, (int32_t)left.num_columns, structure, values}, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -202,7 +202,7 @@ PetscErrorCode DCSRJoinColumns(DCSRView left, DCSRView right, DCSRWrite write, c
 PetscErrorCode DCSRGetRowSizes(DCSRView view, PetscInt n, const int32_t rows[], int32_t sizes[], cudaStream_t stream)
 {
   PetscFunctionBegin;
-  if (n > 0) PetscCallCUDA(cub::DeviceFor::Bulk((PetscCount)n, RowSize{Offsets(view), rows, sizes}, stream));
+  if (n > 0) PetscCallCUDA(DCSRForEach((PetscCount)n, RowSize{Offsets(view), rows, sizes}, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -244,7 +244,7 @@ PetscErrorCode DCSRPackRows(DCSRView view, DCSRColumns columns, const int32_t ro
 PetscErrorCode DCSRStackRows(DCSRView view, const int32_t map[], DCSRView packed, DCSRColumns columns, cudaStream_t stream, DCSRView stacked)
 {
   PetscFunctionBegin;
-  PetscCallCUDA(cub::DeviceFor::Bulk((PetscCount)stacked.num_rows + 1, StackOffsets{Offsets(view), Offsets(packed), Offsets(stacked), (PetscCount)view.num_rows, view.num_nonzeros}, stream));
+  PetscCallCUDA(DCSRForEach((PetscCount)stacked.num_rows + 1, StackOffsets{Offsets(view), Offsets(packed), Offsets(stacked), (PetscCount)view.num_rows, view.num_nonzeros}, stream));
   if (view.num_nonzeros > 0) PetscCall(RowLoop(view, NULL, StackUpper{view, stacked, map, (int32_t)columns.num_own}, stream));
   if (packed.num_nonzeros > 0) PetscCall(RowLoop(packed, NULL, StackLower{packed, stacked, Offsets(packed), Offsets(stacked), columns, (PetscCount)view.num_rows}, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -294,7 +294,7 @@ PetscErrorCode DCSRSplitColumns(DCSRView view, DCSRColumns columns, cudaStream_t
   PetscCall(PetscArrayzero(own, 1));
   PetscCall(PetscArrayzero(ghost, 1));
   PetscCallGoto(ierr, failed, PetscSparseCUDAMalloc(n, "own entries of rows", stream, &begins));
-  PetscCallCUDAGoto(ierr, failed, cub::DeviceFor::Bulk(n, CountOwn{view, Offsets(view), (int32_t)columns.num_own, begins}, stream));
+  PetscCallCUDAGoto(ierr, failed, DCSRForEach(n, CountOwn{view, Offsets(view), (int32_t)columns.num_own, begins}, stream));
   PetscCallGoto(ierr, failed, DCSRWithTemporary("workspace to sum own entries of rows", stream, [&](void *storage, size_t &bytes) { return cub::DeviceScan::ExclusiveSum(storage, bytes, begins, begins, n, stream); }));
   PetscCallCUDAGoto(ierr, failed, cudaMemcpyAsync(&num_own, begins + n - 1, sizeof(num_own), cudaMemcpyDeviceToHost, stream));
   PetscCallCUDAGoto(ierr, failed, cudaStreamSynchronize(stream));
@@ -302,7 +302,7 @@ PetscErrorCode DCSRSplitColumns(DCSRView view, DCSRColumns columns, cudaStream_t
   PetscCallGoto(ierr, failed, DCSRNeedsWide(view.num_nonzeros - (PetscCount)num_own, &ghost_wide));
   PetscCallGoto(ierr, failed, DCSRViewAllocateStructure(view.num_rows, columns.num_own, (PetscCount)num_own, own_wide, stream, own));
   PetscCallGoto(ierr, failed, DCSRViewAllocateStructure(view.num_rows, 0, view.num_nonzeros - (PetscCount)num_own, ghost_wide, stream, ghost));
-  PetscCallCUDAGoto(ierr, failed, cub::DeviceFor::Bulk(n, SplitOffsets{Offsets(view), Offsets(*own), Offsets(*ghost), begins}, stream));
+  PetscCallCUDAGoto(ierr, failed, DCSRForEach(n, SplitOffsets{Offsets(view), Offsets(*own), Offsets(*ghost), begins}, stream));
   if (view.num_nonzeros > 0) PetscCallGoto(ierr, failed, RowLoop(view, NULL, SplitEntry{view, *own, *ghost, Offsets(*own), Offsets(*ghost), columns.ghosts, (int32_t)columns.num_own, true}, stream));
 failed:
   PetscCall(PetscSparseCUDAFree(&begins, stream));

@@ -2,8 +2,8 @@
   Aggregates in order. Roots are numbered in the order of the vertices. One stable radix sort of all vertices by (coarse number, group) puts the members of each aggregate into the order
   that PETSc's lists have, because vertices come to it in the order of their numbers.
 */
+#include "../common/foreach.cuh"
 #include "../common/temporary.cuh"
-#include <cub/device/device_for.cuh>
 #include <cub/device/device_radix_sort.cuh>
 #include <cub/device/device_reduce.cuh>
 #include <cub/device/device_scan.cuh>
@@ -144,13 +144,13 @@ PetscErrorCode Sort(DCSRAggregation a, const int32_t numbers[], DCSRForeignMembe
   PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(n, "members of aggregates", stream, &m->members));
   PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(n, "members of aggregates", stream, &spare));
   for (int k = 0; k < 2; k++) PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(n, "keys of members", stream, &keys[k]));
-  PetscCallCUDAGoto(ierr, cleanup, cub::DeviceFor::Bulk(n, MakeKey<Key>{a, numbers, foreign, keys[0], m->members}, stream));
+  PetscCallCUDAGoto(ierr, cleanup, DCSRForEach(n, MakeKey<Key>{a, numbers, foreign, keys[0], m->members}, stream));
   key_buffers = cub::DoubleBuffer<Key>(keys[0], keys[1]);
   buffers     = cub::DoubleBuffer<uint32_t>(m->members, spare);
   PetscCallGoto(ierr, cleanup, DCSRWithTemporary("workspace to sort members", stream, [&](void *storage, size_t &bytes) { return cub::DeviceRadixSort::SortPairs(storage, bytes, key_buffers, buffers, n, 0, bits, stream); }));
   m->members = buffers.Current();
   spare      = buffers.Alternate();
-  PetscCallCUDAGoto(ierr, cleanup, cub::DeviceFor::Bulk(n + 1, FindAggregate<Key>{key_buffers.Current(), n, a.num_roots, m->offsets}, stream));
+  PetscCallCUDAGoto(ierr, cleanup, DCSRForEach(n + 1, FindAggregate<Key>{key_buffers.Current(), n, a.num_roots, m->offsets}, stream));
 cleanup:
   for (int k = 0; k < 2; k++) PetscCall(PetscSparseCUDAFree(&keys[k], stream));
   PetscCall(PetscSparseCUDAFree(&spare, stream));
@@ -246,7 +246,7 @@ PetscErrorCode DCSRAggregatesPlace(DCSRAggregation a, DCSRRootOwner owner, int32
 PetscErrorCode DCSRAggregatesCount(DCSRAggregation a, const int32_t numbers[], int32_t counts[], cudaStream_t stream)
 {
   PetscFunctionBegin;
-  if (a.num_roots > 0) PetscCallCUDA(cub::DeviceFor::Bulk(a.num_vertices, CountMember{a, numbers, counts}, stream));
+  if (a.num_roots > 0) PetscCallCUDA(DCSRForEach(a.num_vertices, CountMember{a, numbers, counts}, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -270,7 +270,7 @@ PetscErrorCode DCSRAggregatesCount(DCSRAggregation a, const int32_t numbers[], i
 PetscErrorCode DCSRAggregatesListForeign(DCSRAggregation a, const int32_t places[], int32_t vertices[], int32_t parents[], int32_t groups[], cudaStream_t stream)
 {
   PetscFunctionBegin;
-  if (a.num_vertices > 0) PetscCallCUDA(cub::DeviceFor::Bulk(a.num_vertices, ListForeign{a, places, vertices, parents, groups}, stream));
+  if (a.num_vertices > 0) PetscCallCUDA(DCSRForEach(a.num_vertices, ListForeign{a, places, vertices, parents, groups}, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

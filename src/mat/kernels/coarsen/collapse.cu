@@ -2,6 +2,7 @@
   The graph of a matrix whose unknowns are blocks, as PETSc's MatCreateGraph() makes it: one edge for a block of bs x bs that has a stored entry, with the sum of absolute values when they are asked
   for. Rows of one node are merged by a group of lanes, each of which walks along a row. Blocks that are dense need no merging: every bs-th entry of a node's first row is an edge.
 */
+#include "../common/foreach.cuh"
 #include "../common/offsets.cuh"
 #include "../common/rowloop.cuh"
 #include "../common/search.cuh"
@@ -9,7 +10,6 @@
 #include <petscsparsecuda/common.h>
 #include <petscsparsecuda/convert.h>
 #include <petscsparsecuda/graph.h>
-#include <cub/device/device_for.cuh>
 #include <cub/device/device_scan.cuh>
 
 namespace
@@ -150,7 +150,7 @@ PetscErrorCode CountEdges(const DCSRView &view, const DCSRNodes &nodes, PetscCou
   int64_t host;
 
   PetscFunctionBegin;
-  if (nodes.dense) PetscCallCUDA(cub::DeviceFor::Bulk(num_nodes + 1, CountDense{Offsets(view), (PetscCount)nodes.bs, num_nodes, begins}, stream));
+  if (nodes.dense) PetscCallCUDA(DCSRForEach(num_nodes + 1, CountDense{Offsets(view), (PetscCount)nodes.bs, num_nodes, begins}, stream));
   else {
     PetscCallCUDA(cudaMemsetAsync(begins + num_nodes, 0, sizeof(*begins), stream));
     PetscCall(Merge<false>(num_nodes, Blocks(view, nodes), begins, Offsets(), NULL, stream));
@@ -165,7 +165,7 @@ PetscErrorCode CountEdges(const DCSRView &view, const DCSRNodes &nodes, PetscCou
 PetscErrorCode WriteEdges(const DCSRView &view, const DCSRNodes &nodes, const int64_t begins[], cudaStream_t stream, const DCSRView &graph)
 {
   PetscFunctionBegin;
-  PetscCallCUDA(cub::DeviceFor::Bulk((PetscCount)graph.num_rows + 1, SetOffset{Offsets(graph), begins}, stream));
+  PetscCallCUDA(DCSRForEach((PetscCount)graph.num_rows + 1, SetOffset{Offsets(graph), begins}, stream));
   if (graph.num_nonzeros == 0) PetscFunctionReturn(PETSC_SUCCESS);
   if (nodes.dense) PetscCall(RowLoop(graph, NULL, WriteDense{Blocks(view, nodes), graph.columns}, stream));
   else PetscCall(Merge<true>((PetscCount)graph.num_rows, Blocks(view, nodes), NULL, Offsets(graph), graph.columns, stream));
@@ -252,7 +252,7 @@ PetscErrorCode DCSRBlocksAreDense(DCSRView view, PetscInt bs, cudaStream_t strea
   if (view.num_nonzeros == 0) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscSparseCUDAMalloc(1, "flag of sparse blocks", stream, &sparse));
   PetscCallCUDAGoto(ierr, cleanup, cudaMemsetAsync(sparse, 0, sizeof(*sparse), stream));
-  PetscCallCUDAGoto(ierr, cleanup, cub::DeviceFor::Bulk((PetscCount)view.num_rows, CheckSize{Offsets(view), (PetscCount)bs, sparse}, stream));
+  PetscCallCUDAGoto(ierr, cleanup, DCSRForEach((PetscCount)view.num_rows, CheckSize{Offsets(view), (PetscCount)bs, sparse}, stream));
   PetscCallGoto(ierr, cleanup, PetscSparseCUDACopyToHost(&host, sparse, sizeof(host), stream));
   if (host == 0) { // sizes agree: entries are compared
     PetscCallGoto(ierr, cleanup, RowLoop(view, NULL, CheckColumn{Offsets(view), view.columns, (int32_t)bs, sparse}, stream));

@@ -1,10 +1,10 @@
 /*
   Strong entries of a matrix: those that stay above a threshold when the matrix is scaled so that its diagonal is one.
 */
+#include "../common/foreach.cuh"
 #include "../common/scalar.cuh"
 #include "../delete/compact.cuh"
 #include <petscsparsecuda/graph.h>
-#include <cub/device/device_for.cuh>
 
 namespace
 {
@@ -59,7 +59,7 @@ struct KeepStrong {
 PetscErrorCode DCSRGetStrengthScaling(PetscInt n, PetscScalar d[], cudaStream_t stream)
 {
   PetscFunctionBegin;
-  if (n > 0) PetscCallCUDA(cub::DeviceFor::Bulk((PetscCount)n, ScalingOfDiagonal{d}, stream));
+  if (n > 0) PetscCallCUDA(DCSRForEach((PetscCount)n, ScalingOfDiagonal{d}, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -186,7 +186,7 @@ PetscErrorCode CreateLongRows(DCSRIndependentSet *set, cudaStream_t stream)
   x->first_chunk = x->rows + max_rows;
   x->minima      = (uint32_t *)(x->first_chunk + max_rows);
   x->chunk_row   = x->first_chunk + 2 * max_rows;
-  PetscCall(ForEach(set->num_vertices, ListLongRows{GetGraph(set), *x, set->counts + COUNT_LONG}, stream));
+  PetscCallCUDA(DCSRForEach(set->num_vertices, ListLongRows{GetGraph(set), *x, set->counts + COUNT_LONG}, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -203,8 +203,8 @@ PetscErrorCode SetFirstStates(DCSRIndependentSet *set, cudaStream_t stream)
   int32_t *const  num_late = set->counts + COUNT_LATE;
 
   PetscFunctionBegin;
-  if (set->hops == 1) PetscCall(ForEach(set->num_vertices, FirstStates<1>{graph, set->position, set->state, NULL, num_late}, stream));
-  else PetscCall(ForEach(set->num_vertices, FirstStates<2>{graph, set->position, set->state, set->undone.rows[0], num_late}, stream));                  // nobody uses this list yet
+  if (set->hops == 1) PetscCallCUDA(DCSRForEach(set->num_vertices, FirstStates<1>{graph, set->position, set->state, NULL, num_late}, stream));
+  else PetscCallCUDA(DCSRForEach(set->num_vertices, FirstStates<2>{graph, set->position, set->state, set->undone.rows[0], num_late}, stream));          // nobody uses this list yet
   if (set->num_ghosts > 0) PetscCallCUDA(cudaMemsetAsync(set->state + set->num_vertices, 0xfe, (size_t)set->num_ghosts * sizeof(*set->state), stream)); // without decision
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -242,7 +242,7 @@ PetscErrorCode RoundOfTwoHops(DCSRIndependentSet *set, cudaStream_t stream)
   PetscCall(RunWork(set, RowStates{set->state, set->minima}, &set->open, stream));
   if (set->num_ghosts > 0) {
     PetscCallCUDA(cudaMemsetAsync(minima, 0xff, (size_t)set->num_ghosts * sizeof(*minima), stream)); // none
-    PetscCall(ForEach(set->ghost.num_nonzeros, GhostStates{set->boundary.entry_rows, set->ghost.columns, set->state, minima}, stream));
+    PetscCallCUDA(DCSRForEach(set->ghost.num_nonzeros, GhostStates{set->boundary.entry_rows, set->ghost.columns, set->state, minima}, stream));
     PetscCall(RunWork(set, DecideVertices<true>{set->minima, set->state}, &set->undone, stream));
   } else PetscCall(RunWork(set, DecideVertices<false>{set->minima, set->state}, &set->undone, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -253,7 +253,7 @@ PetscErrorCode RenewCopy(DCSRIndependentSet *set, PassList list, cudaStream_t st
 {
   PetscFunctionBegin;
   if (list.rows == NULL) PetscCallCUDA(cudaMemcpyAsync(set->minima, set->state, (size_t)set->num_vertices * sizeof(*set->state), cudaMemcpyDeviceToDevice, stream));
-  else PetscCall(ForEach(list.bound, CopyStates{list.rows, list.count, set->state, set->minima}, stream));
+  else PetscCallCUDA(DCSRForEach(list.bound, CopyStates{list.rows, list.count, set->state, set->minima}, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -2,7 +2,7 @@
   The vector with which PETSc estimates eigenvalues, made where it is used.
 */
 #include <petscsparsecuda/smooth.h>
-#include <cub/device/device_for.cuh>
+#include "../common/foreach.cuh"
 
 namespace
 {
@@ -43,6 +43,6 @@ struct SetNoise {
 PetscErrorCode DCSRSetNoise(PetscInt n, PetscInt begin, PetscScalar x[], cudaStream_t stream)
 {
   PetscFunctionBegin;
-  if (n > 0) PetscCallCUDA(cub::DeviceFor::Bulk((PetscCount)n, SetNoise{begin, x}, stream));
+  if (n > 0) PetscCallCUDA(DCSRForEach((PetscCount)n, SetNoise{begin, x}, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -15,6 +15,7 @@
 
   Minima do not depend on the order, so results are the same for any launch shape. The order of rows in lists varies, and nothing depends on it.
 */
+#include "../common/foreach.cuh"
 #include "../common/offsets.cuh"
 #include <petscsparsecuda/coarsen.h>
 #include <petscsparsecuda/common.h>
@@ -250,26 +251,6 @@ PetscErrorCode RunAll(const DCSRIndependentSet *set, Op op, cudaStream_t stream)
 {
   PetscFunctionBegin;
   if (set->num_vertices > 0) PetscCall(RunPass(set, op, PassList{NULL, NULL, set->num_vertices}, PassNext{NULL, NULL, NULL}, stream));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* What does not depend on entries: f(k) for all k below n. */
-template <typename F>
-__global__ static void __launch_bounds__(PASS_THREADS) ForEachKernel(PetscCount n, F f)
-{
-  for (PetscCount k = (PetscCount)blockIdx.x * PASS_THREADS + threadIdx.x; k < n; k += (PetscCount)gridDim.x * PASS_THREADS) f(k);
-}
-
-template <typename F>
-PetscErrorCode ForEach(PetscCount n, F f, cudaStream_t stream)
-{
-  unsigned int grid;
-
-  PetscFunctionBegin;
-  if (n == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(DCSRGetGrid((n + PASS_THREADS - 1) / PASS_THREADS, DCSR_LOOP_BLOCKS, &grid));
-  ForEachKernel<<<grid, PASS_THREADS, 0, stream>>>(n, f);
-  PetscCallCUDA(cudaGetLastError());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -244,7 +244,7 @@ PetscErrorCode CreateRows(DCSRIndependentSet *set, cudaStream_t stream)
   if (most == 0) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscSparseCUDAMalloc(most, "rows with ghost columns", stream, &b->rows));
   PetscCall(PetscSparseCUDAMalloc(set->ghost.num_nonzeros, "rows of entries in ghost columns", stream, &b->entry_rows));
-  PetscCall(ForEach(set->ghost.num_nonzeros, EntryRows{graph, b->entry_rows}, stream));
+  PetscCallCUDA(DCSRForEach(set->ghost.num_nonzeros, EntryRows{graph, b->entry_rows}, stream));
   PetscCall(DCSRWithTemporary("workspace to find rows with ghost columns", stream,
                               [&](void *storage, size_t &bytes) { return cub::DeviceSelect::If(storage, bytes, thrust::counting_iterator<int32_t>(0), b->rows, count, (int32_t)set->num_vertices, HasGhosts{graph}, stream); }));
   PetscCall(PetscSparseCUDACopyToHost(&host, count, sizeof(host), stream));
@@ -265,7 +265,7 @@ PetscErrorCode CreateReach(DCSRIndependentSet *set, cudaStream_t stream)
   PetscCallCUDA(cudaMemsetAsync(b->reach, 0xff, (size_t)(2 * all) * sizeof(*b->reach), stream)); // PASS_NONE
   PetscCallCUDA(cudaMemsetAsync(b->nearest, 0xff, (size_t)all * sizeof(*b->nearest), stream));
   PetscCall(RunPass(set, LargestUndone{{GetGraph(set), GetNumbers(set), set->state, b->reach}}, PassList{b->rows, NULL, b->num_rows}, PassNext{NULL, NULL, NULL}, stream));
-  PetscCall(ForEach(b->num_rows, HasNeighbors{GetGraph(set), b->rows, b->reach}, stream));
+  PetscCallCUDA(DCSRForEach(b->num_rows, HasNeighbors{GetGraph(set), b->rows, b->reach}, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -356,7 +356,7 @@ PetscErrorCode DCSRSweepTake(DCSRIndependentSet *set, cudaStream_t stream)
   PetscCall(RunPass(set, NearestRoots{set->position, set->state, b->nearest}, GetSaved(set, 1), nothing, stream));
   if (set->num_ghosts > 0) {
     PetscCallCUDA(cudaMemsetAsync(nearest, 0xff, (size_t)set->num_ghosts * sizeof(*nearest), stream)); // PASS_NONE
-    PetscCall(ForEach(set->ghost.num_nonzeros, NearestRootsOfGhosts{b->entry_rows, set->ghost.columns, set->position, set->state, nearest}, stream));
+    PetscCallCUDA(DCSRForEach(set->ghost.num_nonzeros, NearestRootsOfGhosts{b->entry_rows, set->ghost.columns, set->position, set->state, nearest}, stream));
   }
   PetscCall(RunPass(set, TakeVertices<2>{set->position, set->permutation, set->state, b->nearest, b->begin, b->taken}, list, nothing, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -424,7 +424,7 @@ PetscErrorCode DCSRSweepsGetParents(DCSRIndependentSet *set, cudaStream_t stream
   *num_roots = *num_remote = 0;
   if (n == 0) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCallCUDA(cudaMemsetAsync(device, 0, sizeof(host), stream));
-  PetscCall(ForEach(n, FirstParents{b->begin, set->state, b->taken, parent}, stream));
+  PetscCallCUDA(DCSRForEach(n, FirstParents{b->begin, set->state, b->taken, parent}, stream));
   if (set->hops == 2) PetscCall(RunAll(set, StealVertices{GetNumbers(set), set->state, b->taken, parent}, stream));
   CountParentsKernel<<<DCSRNumBlocks(n, PASS_THREADS), PASS_THREADS, 0, stream>>>(n, b->begin, parent, device);
   PetscCallCUDA(cudaGetLastError());

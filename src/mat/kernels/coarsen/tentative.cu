@@ -2,8 +2,8 @@
   The tentative prolongator: its structure, its values where the near null space is the vector of ones of single unknowns, and the rows of the near null space. Factorizations are in
   factor.cu.
 */
+#include "../common/foreach.cuh"
 #include "../common/offsets.cuh"
-#include <cub/device/device_for.cuh>
 #include <petscsparsecuda/tentative.h>
 
 namespace
@@ -116,7 +116,7 @@ struct RealPart {
 PetscErrorCode DCSRTentativeStructure(DCSRAggregation a, DCSRRootOwner owner, const int32_t places[], const int32_t numbers[], PetscInt row_block, PetscInt num_columns, cudaStream_t stream, DCSRView view)
 {
   PetscFunctionBegin;
-  PetscCallCUDA(cub::DeviceFor::Bulk(view.num_rows + 1, FillRow{NumberOf{a, owner == DCSR_ROOT_OWN, numbers}, places, view.num_rows, row_block, num_columns, Offsets(view), view.columns}, stream));
+  PetscCallCUDA(DCSRForEach(view.num_rows + 1, FillRow{NumberOf{a, owner == DCSR_ROOT_OWN, numbers}, places, view.num_rows, row_block, num_columns, Offsets(view), view.columns}, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -141,7 +141,7 @@ PetscErrorCode DCSRTentativeStructure(DCSRAggregation a, DCSRRootOwner owner, co
 PetscErrorCode DCSRTentativeConstant(DCSRAggregation a, DCSRRootOwner owner, const int32_t places[], const int32_t numbers[], const int32_t counts[], PetscScalar values[], cudaStream_t stream)
 {
   PetscFunctionBegin;
-  if (a.num_vertices > 0) PetscCallCUDA(cub::DeviceFor::Bulk(a.num_vertices, ConstantValue{NumberOf{a, owner == DCSR_ROOT_OWN, numbers}, places, counts, values}, stream));
+  if (a.num_vertices > 0) PetscCallCUDA(DCSRForEach(a.num_vertices, ConstantValue{NumberOf{a, owner == DCSR_ROOT_OWN, numbers}, places, counts, values}, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -149,7 +149,7 @@ PetscErrorCode DCSRTentativeConstant(DCSRAggregation a, DCSRRootOwner owner, con
 PetscErrorCode DCSRTentativeConstantCoarse(PetscInt num_roots, const int32_t counts[], PetscReal coarse[], cudaStream_t stream)
 {
   PetscFunctionBegin;
-  if (num_roots > 0) PetscCallCUDA(cub::DeviceFor::Bulk(num_roots, ConstantCoarse{counts, coarse}, stream));
+  if (num_roots > 0) PetscCallCUDA(DCSRForEach(num_roots, ConstantCoarse{counts, coarse}, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -175,7 +175,7 @@ PetscErrorCode DCSRTentativeConstantCoarse(PetscInt num_roots, const int32_t cou
 PetscErrorCode DCSRTentativePackData(PetscInt n, const int32_t vertices[], PetscInt num_rows, PetscInt row_block, PetscInt num_columns, const PetscReal data[], PetscReal packed[], cudaStream_t stream)
 {
   PetscFunctionBegin;
-  if (n > 0) PetscCallCUDA(cub::DeviceFor::Bulk((PetscCount)n * row_block * num_columns, PackRow{vertices, num_rows, row_block, num_columns, data, packed}, stream));
+  if (n > 0) PetscCallCUDA(DCSRForEach((PetscCount)n * row_block * num_columns, PackRow{vertices, num_rows, row_block, num_columns, data, packed}, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -183,7 +183,7 @@ PetscErrorCode DCSRTentativePackData(PetscInt n, const int32_t vertices[], Petsc
 PetscErrorCode DCSRTentativeSetComponents(PetscInt num_rows, PetscInt row_block, PetscReal data[], cudaStream_t stream)
 {
   PetscFunctionBegin;
-  if (num_rows > 0) PetscCallCUDA(cub::DeviceFor::Bulk((PetscCount)num_rows * row_block, Component{num_rows, row_block, data}, stream));
+  if (num_rows > 0) PetscCallCUDA(DCSRForEach((PetscCount)num_rows * row_block, Component{num_rows, row_block, data}, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -191,7 +191,7 @@ PetscErrorCode DCSRTentativeSetComponents(PetscInt num_rows, PetscInt row_block,
 PetscErrorCode DCSRTentativeSetOnes(PetscInt num_rows, PetscReal vector[], cudaStream_t stream)
 {
   PetscFunctionBegin;
-  if (num_rows > 0) PetscCallCUDA(cub::DeviceFor::Bulk(num_rows, One{vector}, stream));
+  if (num_rows > 0) PetscCallCUDA(DCSRForEach(num_rows, One{vector}, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -199,6 +199,6 @@ PetscErrorCode DCSRTentativeSetOnes(PetscInt num_rows, PetscReal vector[], cudaS
 PetscErrorCode DCSRTentativeSetRealPart(PetscInt num_rows, const PetscScalar x[], PetscReal vector[], cudaStream_t stream)
 {
   PetscFunctionBegin;
-  if (num_rows > 0) PetscCallCUDA(cub::DeviceFor::Bulk(num_rows, RealPart{x, vector}, stream));
+  if (num_rows > 0) PetscCallCUDA(DCSRForEach(num_rows, RealPart{x, vector}, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

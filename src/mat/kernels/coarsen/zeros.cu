@@ -2,7 +2,7 @@
   Zeros of a vector that another number takes the place of, such as those of a diagonal that is divided by.
 */
 #include <petscsparsecuda/smooth.h>
-#include <cub/device/device_for.cuh>
+#include "../common/foreach.cuh"
 
 namespace
 {
@@ -47,7 +47,7 @@ PetscErrorCode DCSRReplaceZeros(PetscInt n, PetscScalar value, PetscScalar x[], 
   if (n == 0) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscSparseCUDATryMalloc(1, stream, &flag));
   if (flag != NULL) PetscCallCUDAGoto(ierr, cleanup, cudaMemsetAsync(flag, 0, sizeof(*flag), stream));
-  PetscCallCUDAGoto(ierr, cleanup, cub::DeviceFor::Bulk((PetscCount)n, ReplaceZero{value, x, flag}, stream));
+  PetscCallCUDAGoto(ierr, cleanup, DCSRForEach((PetscCount)n, ReplaceZero{value, x, flag}, stream));
   if (flag != NULL) PetscCallGoto(ierr, cleanup, PetscSparseCUDACopyToHost(&host, flag, sizeof(host), stream));
   *found = (PetscBool)(host != 0);
 cleanup:

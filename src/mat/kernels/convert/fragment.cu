@@ -1,10 +1,10 @@
 /*
   Compact -> fragmented, for tests and benchmarks: what a matrix may look like after many insertions, without doing them.
 */
+#include "../common/foreach.cuh"
 #include "../common/rowloop.cuh"
 #include "../common/temporary.cuh"
 #include <petscsparsecuda/convert.h>
-#include <cub/device/device_for.cuh>
 #include <cub/device/device_scan.cuh>
 #include <thrust/iterator/counting_iterator.h>
 #include <thrust/iterator/transform_iterator.h>
@@ -91,7 +91,7 @@ PetscErrorCode Fragment(DCSRView from, int32_t slack, DCSRView to, cudaStream_t 
   PetscCallGoto(ierr, cleanup, DCSRWithTemporary("workspace to place segments", stream, [&](void *storage, size_t &bytes) {
                   return cub::DeviceScan::ExclusiveSum(storage, bytes, thrust::make_transform_iterator(thrust::counting_iterator<PetscCount>(0), length), begins, n, stream);
                 }));
-  PetscCallCUDAGoto(ierr, cleanup, cub::DeviceFor::Bulk((PetscCount)from.num_rows, WriteSegments<Offset>{length, begins, (Offset *)to.segments, to.row_sizes, to.pitch}, stream));
+  PetscCallCUDAGoto(ierr, cleanup, DCSRForEach((PetscCount)from.num_rows, WriteSegments<Offset>{length, begins, (Offset *)to.segments, to.row_sizes, to.pitch}, stream));
   PetscCallGoto(ierr, cleanup, RowLoop(from, NULL, ScatterEntry<Offset>{from, to}, stream));
 cleanup:
   PetscCall(PetscSparseCUDAFree(&begins, stream));

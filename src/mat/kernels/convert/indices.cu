@@ -3,8 +3,8 @@
   through a device buffer of bounded size, so that no second copy of a large array exists.
 */
 #include <petscsparsecuda/convert.h>
-#include <cub/device/device_for.cuh>
 #include <type_traits>
+#include "../common/foreach.cuh"
 
 namespace
 {
@@ -33,7 +33,7 @@ PetscErrorCode CopyToDevice(PetscCount n, const PetscInt host[], Device *device,
       const PetscCount m = PetscMin(n - k, STAGING_ENTRIES);
 
       PetscCallGoto(ierr, cleanup, PetscSparseCUDACopyToDevice(staging, host + k, (size_t)m * sizeof(*host), stream));
-      PetscCallCUDAGoto(ierr, cleanup, cub::DeviceFor::Bulk(m, ConvertIndex<PetscInt, Device>{staging, device + k}, stream));
+      PetscCallCUDAGoto(ierr, cleanup, DCSRForEach(m, ConvertIndex<PetscInt, Device>{staging, device + k}, stream));
     }
   cleanup:
     PetscCall(PetscSparseCUDAFree(&staging, stream));
@@ -56,7 +56,7 @@ PetscErrorCode CopyToHost(PetscCount n, const Device *device, PetscInt host[], c
     for (PetscCount k = 0; k < n; k += STAGING_ENTRIES) {
       const PetscCount m = PetscMin(n - k, STAGING_ENTRIES);
 
-      PetscCallCUDAGoto(ierr, cleanup, cub::DeviceFor::Bulk(m, ConvertIndex<Device, PetscInt>{device + k, staging}, stream));
+      PetscCallCUDAGoto(ierr, cleanup, DCSRForEach(m, ConvertIndex<Device, PetscInt>{device + k, staging}, stream));
       PetscCallGoto(ierr, cleanup, PetscSparseCUDACopyToHost(host + k, staging, (size_t)m * sizeof(*host), stream));
     }
   cleanup:
@@ -70,7 +70,7 @@ template <typename From>
 PetscErrorCode Widen(PetscCount n, const From *from, PetscInt to[], cudaStream_t stream)
 {
   PetscFunctionBegin;
-  if (n) PetscCallCUDA(cub::DeviceFor::Bulk(n, ConvertIndex<From, PetscInt>{from, to}, stream));
+  if (n) PetscCallCUDA(DCSRForEach(n, ConvertIndex<From, PetscInt>{from, to}, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

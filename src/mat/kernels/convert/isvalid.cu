@@ -1,11 +1,11 @@
 /*
   The invariants of DCSR storage, for debug builds and tests. Checks go from what can be read safely to what needs it: a later one runs only when the earlier ones passed.
 */
+#include "../common/foreach.cuh"
 #include "../common/rowloop.cuh"
 #include "../common/search.cuh"
 #include "../common/temporary.cuh"
 #include <petscsparsecuda/convert.h>
-#include <cub/device/device_for.cuh>
 #include <cub/device/device_radix_sort.cuh>
 #include <cub/device/device_reduce.cuh>
 #include <thrust/iterator/counting_iterator.h>
@@ -185,9 +185,9 @@ PetscErrorCode CheckOverlap(DCSRView view, FirstViolation found, cudaStream_t st
     PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(n, "begins of segments", stream, &keys[i]));
     PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(n, "indices of segments", stream, &indices[i]));
   }
-  PetscCallCUDAGoto(ierr, cleanup, cub::DeviceFor::Bulk(n, WriteSegmentKeys<Offset>{view, keys[0], indices[0]}, stream));
+  PetscCallCUDAGoto(ierr, cleanup, DCSRForEach(n, WriteSegmentKeys<Offset>{view, keys[0], indices[0]}, stream));
   PetscCallGoto(ierr, cleanup, DCSRWithTemporary("workspace to sort segments", stream, [&](void *storage, size_t &bytes) { return cub::DeviceRadixSort::SortPairs(storage, bytes, keys[0], keys[1], indices[0], indices[1], n, 0, 64, stream); }));
-  PetscCallCUDAGoto(ierr, cleanup, cub::DeviceFor::Bulk(n - 1, CheckNeighbors<Offset>{view, keys[1], indices[1], found}, stream));
+  PetscCallCUDAGoto(ierr, cleanup, DCSRForEach(n - 1, CheckNeighbors<Offset>{view, keys[1], indices[1], found}, stream));
 cleanup:
   for (int i = 0; i < 2; i++) {
     PetscCall(PetscSparseCUDAFree(&keys[i], stream));
@@ -202,8 +202,8 @@ template <typename Offset>
 PetscErrorCode CheckRows(DCSRView view, FirstViolation found, cudaStream_t stream)
 {
   PetscFunctionBegin;
-  if (view.row_offsets) PetscCallCUDA(cub::DeviceFor::Bulk((PetscCount)view.num_rows + 1, CheckOffsets<Offset>{view, found}, stream));
-  else if (view.num_rows) PetscCallCUDA(cub::DeviceFor::Bulk((PetscCount)view.num_rows, CheckSegments<Offset>{view, found}, stream));
+  if (view.row_offsets) PetscCallCUDA(DCSRForEach((PetscCount)view.num_rows + 1, CheckOffsets<Offset>{view, found}, stream));
+  else if (view.num_rows) PetscCallCUDA(DCSRForEach((PetscCount)view.num_rows, CheckSegments<Offset>{view, found}, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -2,7 +2,7 @@
   Listed rows become zero or leave the pattern. What needs their entries goes through the list, a warp a row, so that the cost is that of these rows and not of the matrix.
 */
 #include "compact.cuh"
-#include <cub/device/device_for.cuh>
+#include "../common/foreach.cuh"
 
 namespace
 {
@@ -188,7 +188,7 @@ PetscErrorCode MoveOtherRows(const DCSRView &compact, const Removal &r, const DC
 {
   PetscFunctionBegin;
   if (compact.num_nonzeros) PetscCall(RowLoop(compact, NULL, MoveUnflagged<Offset>{compact, to, r.flags}, stream));
-  if (r.num_diagonal) PetscCallCUDA(cub::DeviceFor::Bulk((PetscCount)r.n, FillDiagonal<Offset>{to, r.rows, r.num_diagonal, r.diagonal}, stream));
+  if (r.num_diagonal) PetscCallCUDA(DCSRForEach((PetscCount)r.n, FillDiagonal<Offset>{to, r.rows, r.num_diagonal, r.diagonal}, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -215,7 +215,7 @@ PetscErrorCode FindNewSizes(const DCSRView &view, const Removal &r, cudaStream_t
   PetscCall(DCSRFlagIndices(r.n, r.rows, view.num_rows, r.flags, stream));
   PetscCall(RowLoopDispatch(view, [&](auto rows) -> PetscErrorCode {
     PetscFunctionBegin;
-    PetscCallCUDA(cub::DeviceFor::Bulk((PetscCount)view.num_rows, NewSize<decltype(rows)>{rows, r.flags, r.num_diagonal, r.sizes}, stream));
+    PetscCallCUDA(DCSRForEach((PetscCount)view.num_rows, NewSize<decltype(rows)>{rows, r.flags, r.num_diagonal, r.sizes}, stream));
     PetscFunctionReturn(PETSC_SUCCESS);
   }));
   PetscCall(ReduceSizes(view.num_rows, r.sizes, stream, facts));
@@ -240,7 +240,7 @@ PetscErrorCode DCSRFlagIndices(PetscInt n, const PetscInt indices[], PetscInt si
 {
   PetscFunctionBegin;
   if (size) PetscCallCUDA(cudaMemsetAsync(flags, 0, (size_t)size * sizeof(*flags), stream));
-  if (n) PetscCallCUDA(cub::DeviceFor::Bulk((PetscCount)n, SetFlag{indices, flags}, stream));
+  if (n) PetscCallCUDA(DCSRForEach((PetscCount)n, SetFlag{indices, flags}, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -320,7 +320,7 @@ PetscErrorCode DCSRZeroRows(DCSRView view, PetscInt n, const PetscInt rows[], Pe
 PetscErrorCode DCSRSetRightHandSide(PetscInt n, const PetscInt rows[], PetscInt num_columns, PetscScalar diagonal, const PetscScalar x[], PetscScalar b[], cudaStream_t stream)
 {
   PetscFunctionBegin;
-  if (n) PetscCallCUDA(cub::DeviceFor::Bulk((PetscCount)n, SetRightHandSideEntry{rows, num_columns, diagonal, x, b}, stream));
+  if (n) PetscCallCUDA(DCSRForEach((PetscCount)n, SetRightHandSideEntry{rows, num_columns, diagonal, x, b}, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

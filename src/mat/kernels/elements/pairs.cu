@@ -1,7 +1,7 @@
 /* The entries of a matrix that elements make, as a list of coordinates. */
+#include "../common/foreach.cuh"
 #include "../common/search.cuh"
 #include <petscsparsecuda/elements.h>
-#include <cub/device/device_for.cuh>
 
 namespace
 {
@@ -46,6 +46,6 @@ PetscErrorCode DCSRElementsGetPairs(PetscInt num_elements, const PetscCount offs
 {
   PetscFunctionBegin;
   if (num_pairs == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCallCUDA(cub::DeviceFor::Bulk(num_pairs, WritePair{offsets, first_pairs, unknowns, num_elements, i, j}, stream));
+  PetscCallCUDA(DCSRForEach(num_pairs, WritePair{offsets, first_pairs, unknowns, num_elements, i, j}, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -1,9 +1,9 @@
 /*
   Operations on each value of the pool by itself: they run over [0, used), so that one loop serves compact and fragmented storage.
 */
+#include "../common/foreach.cuh"
 #include "../common/scalar.cuh"
 #include <petscsparsecuda/entries.h>
-#include <cub/device/device_for.cuh>
 
 namespace
 {
@@ -42,7 +42,7 @@ PetscErrorCode ForEachValue(DCSRView view, Op op, cudaStream_t stream)
   PetscFunctionBegin;
   if (!view.used) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCheck(view.values != NULL, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE, "The matrix has structure only, no values to change");
-  PetscCallCUDA(cub::DeviceFor::Bulk(view.used, op, stream));
+  PetscCallCUDA(DCSRForEach(view.used, op, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -1,12 +1,12 @@
 /*
   Compact CSR becomes lists of dense blocks. All blocks are full, so that offsets and columns of blocks are read from one row of b, and nothing is counted.
 */
+#include "../common/foreach.cuh"
 #include "../common/offsets.cuh"
 #include "../common/temporary.cuh"
 #include "blocksimpl.h"
 #include <petscsparsecuda/common.h>
 #include <petscsparsecuda/transpose.h>
-#include <cub/device/device_for.cuh>
 #include <cub/device/device_select.cuh>
 #include <thrust/iterator/counting_iterator.h>
 
@@ -162,7 +162,7 @@ PetscErrorCode BlocksEncode(DCSRView csr, cudaStream_t stream, Blocks *blocks)
   PetscCall(DCSRGetGrid(((PetscCount)list->num_rows + ENCODE_WARPS - 1) / ENCODE_WARPS, DCSR_LOOP_BLOCKS, &grid));
   PetscCall(PetscSparseCUDAMalloc((size_t)list->num_rows + 1, "offsets of rows of blocks", stream, &list->offsets));
   PetscCall(PetscSparseCUDAMalloc(blocks->num_blocks, "columns of blocks", stream, &list->columns));
-  PetscCallCUDA(cub::DeviceFor::Bulk((PetscCount)list->num_rows + 1, WriteOffset{Offsets(csr), blocks->size, list->offsets}, stream));
+  PetscCallCUDA(DCSRForEach((PetscCount)list->num_rows + 1, WriteOffset{Offsets(csr), blocks->size, list->offsets}, stream));
   ColumnsKernel<<<grid, ENCODE_THREADS, 0, stream>>>(Offsets(csr), csr.columns, list->num_rows, blocks->size, list->columns);
   PetscCallCUDA(cudaGetLastError());
   PetscCall(FindLongRows(list, blocks->num_blocks, stream));

@@ -2,11 +2,11 @@
   Operations entry by entry on blocks, and norms. The place of an entry on the diagonal follows from the number of its block, which is searched for among the columns of its row of blocks. Sums of absolute values are
   products with ones.
 */
+#include "../common/foreach.cuh"
 #include "../common/reduce.cuh"
 #include "../common/scalar.cuh"
 #include "blocksimpl.h"
 #include <petscsparsecuda/common.h>
-#include <cub/device/device_for.cuh>
 
 namespace
 {
@@ -186,7 +186,7 @@ PetscErrorCode BlocksDiagonalScale(const Blocks *blocks, PetscScalar values[], c
 PetscErrorCode BlocksDiagonalAdd(const Blocks *blocks, PetscScalar values[], const PetscScalar d[], PetscScalar scalar, PetscBool insert, cudaStream_t stream)
 {
   PetscFunctionBegin;
-  PetscCallCUDA(cub::DeviceFor::Bulk(PetscMin(blocks->num_rows, blocks->num_columns), AddToEntry{GetDiagonalOf(blocks), values, d, scalar, insert == PETSC_TRUE}, stream));
+  PetscCallCUDA(DCSRForEach(PetscMin(blocks->num_rows, blocks->num_columns), AddToEntry{GetDiagonalOf(blocks), values, d, scalar, insert == PETSC_TRUE}, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -194,7 +194,7 @@ PetscErrorCode BlocksDiagonalAdd(const Blocks *blocks, PetscScalar values[], con
 PetscErrorCode BlocksGetDiagonal(const Blocks *blocks, const PetscScalar values[], PetscScalar alpha, PetscScalar diagonal[], cudaStream_t stream)
 {
   PetscFunctionBegin;
-  PetscCallCUDA(cub::DeviceFor::Bulk(PetscMin(blocks->num_rows, blocks->num_columns), CopyEntry{GetDiagonalOf(blocks), values, alpha, diagonal}, stream));
+  PetscCallCUDA(DCSRForEach(PetscMin(blocks->num_rows, blocks->num_columns), CopyEntry{GetDiagonalOf(blocks), values, alpha, diagonal}, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -217,7 +217,7 @@ PetscErrorCode BlocksCountMissingDiagonal(const Blocks *blocks, PetscCount n, cu
   PetscFunctionBegin;
   PetscCall(PetscSparseCUDAMalloc(1, "number of rows without a diagonal entry", stream, &device));
   PetscCallCUDAGoto(ierr, done, cudaMemsetAsync(device, 0, sizeof(*device), stream));
-  PetscCallCUDAGoto(ierr, done, cub::DeviceFor::Bulk((PetscInt)n, CountMissing{GetDiagonalOf(blocks), device}, stream));
+  PetscCallCUDAGoto(ierr, done, DCSRForEach((PetscInt)n, CountMissing{GetDiagonalOf(blocks), device}, stream));
   PetscCallCUDAGoto(ierr, done, cudaMemcpyAsync(&host, device, sizeof(host), cudaMemcpyDeviceToHost, stream));
   PetscCallCUDAGoto(ierr, done, cudaStreamSynchronize(stream));
   *missing = (PetscCount)host;
@@ -250,7 +250,7 @@ PetscErrorCode BlocksColumnSumsAbs(Blocks *blocks, const PetscScalar values[], P
   PetscCall(BlocksTransposeCreate(blocks, stream));
   PetscCall(PetscSparseCUDAMalloc(blocks->num_columns, "column sums of absolute values", stream, &scalars));
   PetscCallGoto(ierr, cleanup, BlocksSumAbs(blocks, PETSC_TRUE, values, alpha, scalars, stream));
-  PetscCallCUDAGoto(ierr, cleanup, cub::DeviceFor::Bulk(blocks->num_columns, CopyRealPart{scalars, sums}, stream));
+  PetscCallCUDAGoto(ierr, cleanup, DCSRForEach(blocks->num_columns, CopyRealPart{scalars, sums}, stream));
 cleanup:
   PetscCall(PetscSparseCUDAFree(&scalars, stream));
   PetscCall(ierr);

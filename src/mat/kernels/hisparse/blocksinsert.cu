@@ -3,9 +3,9 @@
 */
 #include "blocksimpl.h"
 #include "storedvalues.cuh"
+#include "../common/foreach.cuh"
 #include "../common/search.cuh"
 #include "../insert/lookup.cuh"
-#include <cub/device/device_for.cuh>
 
 namespace
 {
@@ -78,7 +78,7 @@ PetscErrorCode BlocksLookup(const Blocks *blocks, const DCSRBatch *batch, cudaSt
 PetscErrorCode BlocksSetFound(const DCSRBatch *batch, const DCSRLookup *lookup, InsertMode mode, PetscScalar values[], cudaStream_t stream)
 {
   PetscFunctionBegin;
-  if (mode == ADD_VALUES) PetscCallCUDA(cub::DeviceFor::Bulk(batch->num_entries, SetFound<true>{lookup->where, batch->values, values}, stream));
-  else PetscCallCUDA(cub::DeviceFor::Bulk(batch->num_entries, SetFound<false>{lookup->where, batch->values, values}, stream));
+  if (mode == ADD_VALUES) PetscCallCUDA(DCSRForEach(batch->num_entries, SetFound<true>{lookup->where, batch->values, values}, stream));
+  else PetscCallCUDA(DCSRForEach(batch->num_entries, SetFound<false>{lookup->where, batch->values, values}, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

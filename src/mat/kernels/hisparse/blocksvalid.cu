@@ -76,11 +76,11 @@ struct CheckLong {
 PetscErrorCode CheckList(const BlocksList *list, PetscInt num_columns, PetscCount num_blocks, FirstViolation found, cudaStream_t stream, HiSparseViolation *violation)
 {
   PetscFunctionBegin;
-  PetscCallCUDA(cub::DeviceFor::Bulk((PetscInt)(list->num_rows + 1), CheckOffsets{list->offsets, list->num_rows, num_blocks, found}, stream));
+  PetscCallCUDA(DCSRForEach((PetscInt)(list->num_rows + 1), CheckOffsets{list->offsets, list->num_rows, num_blocks, found}, stream));
   PetscCall(FirstViolationGet(found, VIOLATIONS, stream, violation));
   if (violation->what != NULL || list->num_rows == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCallCUDA(cub::DeviceFor::Bulk(list->num_rows, CheckColumns{list->offsets, list->columns, num_columns, found}, stream));
-  if (list->num_long > 0) PetscCallCUDA(cub::DeviceFor::Bulk(list->num_long, CheckLong{list->long_rows, list->offsets, list->num_rows, found}, stream));
+  PetscCallCUDA(DCSRForEach(list->num_rows, CheckColumns{list->offsets, list->columns, num_columns, found}, stream));
+  if (list->num_long > 0) PetscCallCUDA(DCSRForEach(list->num_long, CheckLong{list->long_rows, list->offsets, list->num_rows, found}, stream));
   PetscCall(FirstViolationGet(found, VIOLATIONS, stream, violation));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -94,7 +94,7 @@ PetscErrorCode Check(const Blocks *b, FirstViolation found, cudaStream_t stream,
   if (violation->what != NULL || t->offsets == NULL) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(CheckList(t, b->num_rows / b->size, b->num_blocks, found, stream, violation));
   if (violation->what != NULL || t->num_rows == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCallCUDA(cub::DeviceFor::Bulk(t->num_rows, CheckPlaces{t->offsets, t->columns, t->places, b->list.offsets, b->list.columns, b->num_blocks, found}, stream));
+  PetscCallCUDA(DCSRForEach(t->num_rows, CheckPlaces{t->offsets, t->columns, t->places, b->list.offsets, b->list.columns, b->num_blocks, found}, stream));
   PetscCall(FirstViolationGet(found, VIOLATIONS, stream, violation));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -8,9 +8,9 @@
   Values are not touched here: that is diagonalsvalues.cu. Entries that are in no piece are found by a second merge, of the slices that have such.
 */
 #include "diagonals.cuh"
+#include "../common/foreach.cuh"
 #include "../common/temporary.cuh"
 #include "../common/search.cuh"
-#include <cub/device/device_for.cuh>
 #include <cub/device/device_scan.cuh>
 
 namespace
@@ -316,7 +316,7 @@ PetscErrorCode EncodeOverflow(DCSRView csr, EncodeArguments *a, cudaStream_t str
   PetscCallGoto(ierr, cleanup, HiSparseOverflowCreate(view, stream, &d->overflow));
   view.columns = NULL; // the overflow's now
   PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc((size_t)d->num_slices + 1, "rows of slices outside of diagonals", stream, &d->overflow_slices));
-  PetscCallCUDAGoto(ierr, cleanup, cub::DeviceFor::Bulk((PetscInt)(d->num_slices + 1), FindOverflowRows{d->overflow.rows, (int32_t)d->overflow.view.num_rows, d->overflow_slices}, stream));
+  PetscCallCUDAGoto(ierr, cleanup, DCSRForEach((PetscInt)(d->num_slices + 1), FindOverflowRows{d->overflow.rows, (int32_t)d->overflow.view.num_rows, d->overflow_slices}, stream));
 cleanup:
   PetscCall(DCSRViewFree(&view, stream));
   PetscFunctionReturn(ierr);

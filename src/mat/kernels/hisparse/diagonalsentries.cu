@@ -2,8 +2,8 @@
   Masked diagonals: operations on each value by itself, scaling by diagonal matrices, and the diagonal. Those on the overflow are the functions of entries.h.
 */
 #include "diagonalsloop.cuh"
+#include "../common/foreach.cuh"
 #include <petscsparsecuda/entries.h>
-#include <cub/device/device_for.cuh>
 
 namespace
 {
@@ -53,7 +53,7 @@ PetscErrorCode ChangeStored(const HiSparseDiagonals *A, HiSparseDiagonalsValues 
 {
   PetscFunctionBegin;
   v->transposed_state = HISPARSE_TRANSPOSED_STALE;
-  PetscCallCUDA(cub::DeviceFor::Bulk(A->used_values, ChangeValue<Stored, Op>{(Stored *)v->values, op}, stream));
+  PetscCallCUDA(DCSRForEach(A->used_values, ChangeValue<Stored, Op>{(Stored *)v->values, op}, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

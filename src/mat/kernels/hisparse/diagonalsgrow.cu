@@ -7,8 +7,8 @@
 */
 #include "diagonals.cuh"
 #include "diagonalsfind.cuh"
+#include "../common/foreach.cuh"
 #include "../common/temporary.cuh"
-#include <cub/device/device_for.cuh>
 #include <cub/device/device_radix_sort.cuh>
 #include <cub/device/device_scan.cuh>
 #include <cub/device/device_select.cuh>
@@ -255,7 +255,7 @@ PetscErrorCode RoomCreate(const HiSparseDiagonals *d, cudaStream_t stream, Room 
   PetscCall(PetscSparseCUDAMalloc_Private((size_t)room->values_capacity * HiSparseDiagonalsValueBytes(d), "values of diagonals", stream, &room->values));
   PetscCall(PetscSparseCUDAMalloc(n, "places of pieces", stream, &room->piece_places));
   PetscCall(PetscSparseCUDAMalloc(n, "places of values", stream, &room->value_places));
-  PetscCallCUDA(cub::DeviceFor::Bulk(n, CountSlice{d->slices, d->pieces, d->num_slices, room->piece_places, room->value_places}, stream));
+  PetscCallCUDA(DCSRForEach(n, CountSlice{d->slices, d->pieces, d->num_slices, room->piece_places, room->value_places}, stream));
   PetscCall(PrefixSum(room->piece_places, n, stream));
   PetscCall(PrefixSum(room->value_places, n, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -331,7 +331,7 @@ PetscErrorCode SortEntries(const HiSparseDiagonals *d, const DCSRBatch *batch, c
     PetscCall(PetscSparseCUDAMalloc(n, "keys of new entries", stream, &work->keys[i]));
     PetscCall(PetscSparseCUDAMalloc(n, "numbers of new entries", stream, &work->entries[i]));
   }
-  PetscCallCUDA(cub::DeviceFor::Bulk(n, MakeKey{lookup->entries, batch->keys, a->column_bits, a->c0_bits, work->keys[0], work->entries[0]}, stream));
+  PetscCallCUDA(DCSRForEach(n, MakeKey{lookup->entries, batch->keys, a->column_bits, a->c0_bits, work->keys[0], work->entries[0]}, stream));
   keys    = cub::DoubleBuffer<uint64_t>(work->keys[0], work->keys[1]);
   entries = cub::DoubleBuffer<PetscCount>(work->entries[0], work->entries[1]);
   PetscCall(DCSRWithTemporary("sort of new entries", stream, [&](void *storage, size_t &bytes) { return cub::DeviceRadixSort::SortPairs(storage, bytes, keys, entries, n, 0, a->c0_bits + BitsOf(d->num_slices), stream); }));

@@ -3,7 +3,7 @@
 */
 #include "diagonalsfind.cuh"
 #include "../insert/lookup.cuh"
-#include <cub/device/device_for.cuh>
+#include "../common/foreach.cuh"
 
 namespace
 {
@@ -47,8 +47,8 @@ PetscErrorCode SetStored(HiSparseDiagonalsValues *v, const DCSRBatch *batch, con
   Stored *values = (Stored *)v->values;
 
   PetscFunctionBegin;
-  if (mode == ADD_VALUES) PetscCallCUDA(cub::DeviceFor::Bulk(batch->num_entries, SetFound<Stored, true>{lookup->where, batch->values, values, v->overflow_values}, stream));
-  else PetscCallCUDA(cub::DeviceFor::Bulk(batch->num_entries, SetFound<Stored, false>{lookup->where, batch->values, values, v->overflow_values}, stream));
+  if (mode == ADD_VALUES) PetscCallCUDA(DCSRForEach(batch->num_entries, SetFound<Stored, true>{lookup->where, batch->values, values, v->overflow_values}, stream));
+  else PetscCallCUDA(DCSRForEach(batch->num_entries, SetFound<Stored, false>{lookup->where, batch->values, values, v->overflow_values}, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -14,8 +14,8 @@
   fetched while these are used take 80 registers for 72, six thread blocks for seven on a multiprocessor: 266 / 242.
 */
 #include "diagonals.cuh"
+#include "../common/foreach.cuh"
 #include <petscsparsecuda/transpose.h>
-#include <cub/device/device_for.cuh>
 
 /*
   The kernels that exist: threads, batch, resident. The first is the one that products use; the others are for sweeps. A batch of 2 pieces of doubles takes 32 registers of 64, as one of complex numbers
@@ -318,7 +318,7 @@ PetscErrorCode AddOverflowProduct(const HiSparseOverflow *overflow, const PetscS
   if (view.num_nonzeros == 0) PetscFunctionReturn(PETSC_SUCCESS);
   view.values = (PetscScalar *)values;
   PetscCall(DCSRSpMVApply(overflow->plan, view, x, NULL, overflow->sums, stream));
-  PetscCallCUDA(cub::DeviceFor::Bulk((PetscCount)view.num_rows, AddOverflow{overflow->rows, overflow->sums, y, alpha}, stream));
+  PetscCallCUDA(DCSRForEach((PetscCount)view.num_rows, AddOverflow{overflow->rows, overflow->sums, y, alpha}, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -447,7 +447,7 @@ PetscErrorCode HiSparseDiagonalsMultTranspose(void *structure, void *values, Pet
   if (!PetscDefined(USE_COMPLEX)) conjugate = PETSC_FALSE;
   PetscCall(FindEntry(&d->config, &entry));
   PetscCall((conjugate ? entry->launch[v->precision].hermitian : entry->launch[v->precision].transpose)(d->num_transposed_parts > 0 ? parts : slices, stream));
-  if (d->num_transposed_parts > 0) PetscCallCUDA(cub::DeviceFor::Bulk(d->num_columns, AddParts{d->transposed_slice_parts, d->part_sums, z, y, alpha}, stream));
+  if (d->num_transposed_parts > 0) PetscCallCUDA(DCSRForEach(d->num_columns, AddParts{d->transposed_slice_parts, d->part_sums, z, y, alpha}, stream));
   PetscCall(RefreshTransposedOverflow(d, v, conjugate, stream));
   PetscCall(AddOverflowProduct(&d->transposed_overflow, v->transposed_values, alpha, x, y, stream));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -2,9 +2,9 @@
   The entries outside of diagonals: a CSR matrix without its empty rows, for DCSR's own product.
 */
 #include "hisparseimpl.h"
+#include "../common/foreach.cuh"
 #include "../common/temporary.cuh"
 #include <petscsparsecuda/common.h>
-#include <cub/device/device_for.cuh>
 #include <cub/device/device_scan.cuh>
 
 namespace
@@ -49,7 +49,7 @@ PetscErrorCode Compress(DCSRView csr, int32_t *places, cudaStream_t stream, HiSp
   int32_t          num_rows;
 
   PetscFunctionBegin;
-  PetscCallCUDA(cub::DeviceFor::Bulk((PetscInt)n, MarkRow<Offset>{row_offsets, csr.num_rows, places}, stream));
+  PetscCallCUDA(DCSRForEach((PetscInt)n, MarkRow<Offset>{row_offsets, csr.num_rows, places}, stream));
   PetscCall(DCSRWithTemporary("rows outside of diagonals", stream, [&](void *storage, size_t &bytes) { return cub::DeviceScan::ExclusiveSum(storage, bytes, places, places, n, stream); }));
   PetscCallCUDA(cudaMemcpyAsync(&num_rows, places + csr.num_rows, sizeof(num_rows), cudaMemcpyDeviceToHost, stream));
   PetscCallCUDA(cudaStreamSynchronize(stream));
@@ -57,7 +57,7 @@ PetscErrorCode Compress(DCSRView csr, int32_t *places, cudaStream_t stream, HiSp
   PetscCall(PetscSparseCUDAMalloc((size_t)num_rows + 1, "row offsets outside of diagonals", stream, &offsets));
   overflow->view.row_offsets = offsets;
   overflow->view.num_rows    = num_rows;
-  PetscCallCUDA(cub::DeviceFor::Bulk((PetscInt)n, WriteRow<Offset>{row_offsets, csr.num_rows, places, overflow->rows, offsets}, stream));
+  PetscCallCUDA(DCSRForEach((PetscInt)n, WriteRow<Offset>{row_offsets, csr.num_rows, places, overflow->rows, offsets}, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

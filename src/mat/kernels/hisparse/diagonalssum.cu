@@ -7,9 +7,9 @@
 */
 #include "diagonals.cuh"
 #include "storedvalues.cuh"
+#include "../common/foreach.cuh"
 #include "../common/temporary.cuh"
 #include <petscsparsecuda/spadd.h>
-#include <cub/device/device_for.cuh>
 #include <cub/device/device_scan.cuh>
 
 namespace
@@ -172,7 +172,7 @@ PetscErrorCode AddStored(PetscCount n, PetscScalar alpha, const void *a, PetscSc
 {
   PetscFunctionBegin;
   if constexpr (sizeof(Stored) == sizeof(PetscScalar)) PetscCall(DCSRAddValues(n, alpha, (const PetscScalar *)a, beta, (const PetscScalar *)b, (PetscScalar *)sum, stream));
-  else if (n > 0) PetscCallCUDA(cub::DeviceFor::Bulk(n, AddStoredOf<Stored>{(const Stored *)a, (const Stored *)b, (Stored *)sum, alpha, beta}, stream));
+  else if (n > 0) PetscCallCUDA(DCSRForEach(n, AddStoredOf<Stored>{(const Stored *)a, (const Stored *)b, (Stored *)sum, alpha, beta}, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -5,10 +5,10 @@
   diagonal of the same slice of columns together, at most two, and they are one piece of the transpose. The values stay where they are: a piece of the transpose knows the places of both parts.
 */
 #include "diagonals.cuh"
+#include "../common/foreach.cuh"
 #include "../common/search.cuh"
 #include "../common/temporary.cuh"
 #include <petscsparsecuda/transpose.h>
-#include <cub/device/device_for.cuh>
 #include <cub/device/device_radix_sort.cuh>
 #include <cub/device/device_scan.cuh>
 
@@ -201,7 +201,7 @@ PetscErrorCode SortParts(const HiSparseDiagonals *d, Keys keys, Work *work, cuda
     work->numbers[0] = number_buffer.Current();
   }
   parts = (PetscCount *)work->keys[1];
-  PetscCallCUDA(cub::DeviceFor::Bulk(1, CountParts{work->keys[0], n, parts}, stream));
+  PetscCallCUDA(DCSRForEach(1, CountParts{work->keys[0], n, parts}, stream));
   PetscCallCUDA(cudaMemcpyAsync(&work->parts, parts, sizeof(work->parts), cudaMemcpyDeviceToHost, stream));
   PetscCallCUDA(cudaStreamSynchronize(stream));
   PetscCall(PetscSparseCUDAFree(&work->keys[1], stream));
@@ -217,15 +217,15 @@ PetscErrorCode WriteList(const HiSparseDiagonals *d, Keys keys, Work *work, cuda
 
   PetscFunctionBegin;
   PetscCall(PetscSparseCUDAMalloc(n, "places of transposed pieces", stream, &work->places));
-  PetscCallCUDA(cub::DeviceFor::Bulk(n, MarkHead{work->keys[0], work->places, work->parts}, stream));
+  PetscCallCUDA(DCSRForEach(n, MarkHead{work->keys[0], work->places, work->parts}, stream));
   PetscCall(DCSRWithTemporary("places of transposed pieces", stream, [&](void *storage, size_t &bytes) { return cub::DeviceScan::ExclusiveSum(storage, bytes, work->places, work->places, n, stream); }));
   PetscCallCUDA(cudaMemcpyAsync(&total, work->places + work->parts, sizeof(total), cudaMemcpyDeviceToHost, stream));
   PetscCallCUDA(cudaStreamSynchronize(stream));
   l->num_pieces = (PetscCount)total;
   PetscCall(PetscSparseCUDAMalloc(total, "pieces of diagonals of the transpose", stream, &l->pieces));
   PetscCall(PetscSparseCUDAMalloc((size_t)d->num_column_slices + 1, "slices of diagonals of the transpose", stream, &l->slices));
-  PetscCallCUDA(cub::DeviceFor::Bulk(work->parts, WritePieces{keys, work->keys[0], work->numbers[0], work->places, work->parts, d->slices, d->pieces, l->pieces}, stream));
-  PetscCallCUDA(cub::DeviceFor::Bulk((PetscInt)(d->num_column_slices + 1), FindSlice{keys, work->keys[0], work->places, work->parts, l->slices}, stream));
+  PetscCallCUDA(DCSRForEach(work->parts, WritePieces{keys, work->keys[0], work->numbers[0], work->places, work->parts, d->slices, d->pieces, l->pieces}, stream));
+  PetscCallCUDA(DCSRForEach((PetscInt)(d->num_column_slices + 1), FindSlice{keys, work->keys[0], work->places, work->parts, l->slices}, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -291,7 +291,7 @@ PetscErrorCode SplitSlices(const HiSparseDiagonals *d, cudaStream_t stream, Tran
 
   PetscFunctionBegin;
   PetscCall(PetscSparseCUDAMalloc(n, "parts of slices of the transpose", stream, &l->slice_parts));
-  PetscCallCUDA(cub::DeviceFor::Bulk(n, CountSliceParts{l->slices, d->num_column_slices, l->slice_parts}, stream));
+  PetscCallCUDA(DCSRForEach(n, CountSliceParts{l->slices, d->num_column_slices, l->slice_parts}, stream));
   PetscCall(DCSRWithTemporary("parts of slices of the transpose", stream, [&](void *storage, size_t &bytes) { return cub::DeviceScan::ExclusiveSum(storage, bytes, l->slice_parts, l->slice_parts, (PetscCount)n, stream); }));
   PetscCallCUDA(cudaMemcpyAsync(&num_parts, l->slice_parts + d->num_column_slices, sizeof(num_parts), cudaMemcpyDeviceToHost, stream));
   PetscCallCUDA(cudaStreamSynchronize(stream));
@@ -302,7 +302,7 @@ PetscErrorCode SplitSlices(const HiSparseDiagonals *d, cudaStream_t stream, Tran
   l->num_parts = num_parts;
   PetscCall(PetscSparseCUDAMalloc((size_t)num_parts + 1, "first pieces of parts of the transpose", stream, &l->parts));
   PetscCall(PetscSparseCUDAMalloc((size_t)num_parts * HISPARSE_SLICE_ROWS, "sums of parts of slices of the transpose", stream, &l->part_sums));
-  PetscCallCUDA(cub::DeviceFor::Bulk(n, WriteParts{l->slices, d->num_column_slices, l->slice_parts, l->parts}, stream));
+  PetscCallCUDA(DCSRForEach(n, WriteParts{l->slices, d->num_column_slices, l->slice_parts, l->parts}, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -325,7 +325,7 @@ PetscErrorCode TransposeOverflow(const HiSparseDiagonals *d, cudaStream_t stream
   PetscCall(DCSRViewAllocateStructure(view.num_columns, view.num_rows, view.num_nonzeros, view.wide, stream, &transpose));
   PetscCallGoto(ierr, failed, PetscSparseCUDAMalloc_Private((size_t)view.num_nonzeros * (view.wide ? sizeof(int64_t) : sizeof(int32_t)), "permutation of entries outside of diagonals", stream, permutation));
   PetscCallGoto(ierr, failed, DCSRTranspose(view, PETSC_FALSE, transpose, *permutation, stream));
-  PetscCallCUDAGoto(ierr, failed, cub::DeviceFor::Bulk(view.num_nonzeros, MapColumns{transpose.columns, d->overflow.rows}, stream));
+  PetscCallCUDAGoto(ierr, failed, DCSRForEach(view.num_nonzeros, MapColumns{transpose.columns, d->overflow.rows}, stream));
   transpose.num_columns = d->num_rows;
   PetscCallGoto(ierr, failed, HiSparseOverflowCreate(transpose, stream, overflow));
   transpose.columns = NULL; // the overflow's now

@@ -285,10 +285,10 @@ PetscErrorCode CheckSlicesApart(const Check &a, PetscInt n, bool values, cudaStr
     PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(n, "begins of slices", stream, &begins[i]));
     PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(n, "numbers of slices", stream, &numbers[i]));
   }
-  PetscCallCUDAGoto(ierr, cleanup, cub::DeviceFor::Bulk(n, WriteBegins{a, values, begins[0], numbers[0]}, stream));
+  PetscCallCUDAGoto(ierr, cleanup, DCSRForEach(n, WriteBegins{a, values, begins[0], numbers[0]}, stream));
   PetscCallGoto(ierr, cleanup,
                 DCSRWithTemporary("workspace to sort slices", stream, [&](void *storage, size_t &bytes) { return cub::DeviceRadixSort::SortPairs(storage, bytes, begins[0], begins[1], numbers[0], numbers[1], (int64_t)n, 0, 64, stream); }));
-  if (n > 1) PetscCallCUDAGoto(ierr, cleanup, cub::DeviceFor::Bulk((PetscInt)(n - 1), CheckOverlap{a, values, begins[1], numbers[1]}, stream));
+  if (n > 1) PetscCallCUDAGoto(ierr, cleanup, DCSRForEach((PetscInt)(n - 1), CheckOverlap{a, values, begins[1], numbers[1]}, stream));
 cleanup:
   for (int i = 0; i < 2; i++) {
     PetscCall(PetscSparseCUDAFree(&begins[i], stream));
@@ -314,7 +314,7 @@ PetscErrorCode CheckTotals(const HiSparseDiagonals *d, const Check &a, bool tran
 PetscErrorCode CheckSlices(const HiSparseDiagonals *d, const Check &a, cudaStream_t stream, HiSparseViolation *violation)
 {
   PetscFunctionBegin;
-  PetscCallCUDA(cub::DeviceFor::Bulk(d->num_slices, CheckSlice{a}, stream));
+  PetscCallCUDA(DCSRForEach(d->num_slices, CheckSlice{a}, stream));
   PetscCall(FirstViolationGet(a.found, VIOLATIONS, stream, violation));
   if (violation->what == NULL) PetscCall(CheckTotals(d, a, false, stream, violation));
   if (violation->what != NULL) PetscFunctionReturn(PETSC_SUCCESS);
@@ -332,8 +332,8 @@ PetscErrorCode CheckOutside(const HiSparseDiagonals *d, const Check &a, cudaStre
   if (outside.num_rows == 0) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(CheckView(d->overflow.view, "CSR of the entries outside of diagonals, the number of the row among those is", stream, violation));
   if (violation->what != NULL) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCallCUDA(cub::DeviceFor::Bulk((PetscInt)outside.num_rows, CheckOutsideRow{a, outside, d->num_rows, false}, stream));
-  PetscCallCUDA(cub::DeviceFor::Bulk((PetscInt)(d->num_slices + 1), CheckOutsideSlice{a, outside, d->overflow_slices}, stream));
+  PetscCallCUDA(DCSRForEach((PetscInt)outside.num_rows, CheckOutsideRow{a, outside, d->num_rows, false}, stream));
+  PetscCallCUDA(DCSRForEach((PetscInt)(d->num_slices + 1), CheckOutsideSlice{a, outside, d->overflow_slices}, stream));
   PetscCall(FirstViolationGet(a.found, VIOLATIONS, stream, violation));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -344,12 +344,12 @@ PetscErrorCode CheckTransposedPieces(const HiSparseDiagonals *d, const Check &a,
   const PetscInt n = d->num_column_slices;
 
   PetscFunctionBegin;
-  PetscCallCUDA(cub::DeviceFor::Bulk(n, CheckTransposedSlice{a, d->transposed_slices, d->transposed_pieces, n, d->num_transposed_pieces}, stream));
+  PetscCallCUDA(DCSRForEach(n, CheckTransposedSlice{a, d->transposed_slices, d->transposed_pieces, n, d->num_transposed_pieces}, stream));
   PetscCall(FirstViolationGet(a.found, VIOLATIONS, stream, violation));
   if (violation->what == NULL) PetscCall(CheckTotals(d, a, true, stream, violation));
   if (violation->what != NULL) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(VisitColumns(d, CheckTransposedPlace{a}, stream));
-  if (d->num_transposed_parts > 0) PetscCallCUDA(cub::DeviceFor::Bulk(n, CheckParts{a, d->transposed_slices, d->transposed_parts, d->transposed_slice_parts, n, (int32_t)d->num_transposed_parts}, stream));
+  if (d->num_transposed_parts > 0) PetscCallCUDA(DCSRForEach(n, CheckParts{a, d->transposed_slices, d->transposed_parts, d->transposed_slice_parts, n, (int32_t)d->num_transposed_parts}, stream));
   PetscCall(FirstViolationGet(a.found, VIOLATIONS, stream, violation));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -366,10 +366,10 @@ PetscErrorCode CheckTransposedOutside(const HiSparseDiagonals *d, const Check &a
   PetscCall(CheckView(t->view, "CSR of the transposed entries outside of diagonals, the number of the row among those is", stream, violation));
   if (violation->what != NULL) PetscFunctionReturn(PETSC_SUCCESS);
   check.permutation.offsets = d->permutation;
-  PetscCallCUDA(cub::DeviceFor::Bulk(t->view.num_rows, CheckOutsideRow{a, OutsideEntries(*t), d->num_columns, true}, stream));
+  PetscCallCUDA(DCSRForEach(t->view.num_rows, CheckOutsideRow{a, OutsideEntries(*t), d->num_columns, true}, stream));
   PetscCall(FirstViolationGet(a.found, VIOLATIONS, stream, violation));
   if (violation->what != NULL) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCallCUDA(cub::DeviceFor::Bulk(t->view.num_nonzeros, check, stream));
+  PetscCallCUDA(DCSRForEach(t->view.num_nonzeros, check, stream));
   PetscCall(FirstViolationGet(a.found, VIOLATIONS, stream, violation));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -1,6 +1,6 @@
 /* Vectors of transposed matrices with complex scalars: conjugates, and real numbers as scalars and back. */
 #include "hisparseimpl.h"
-#include <cub/device/device_for.cuh>
+#include "../common/foreach.cuh"
 
 namespace
 {
@@ -29,7 +29,7 @@ struct RealFromScalar {
 PetscErrorCode HiSparseConjugateVector(PetscCount n, const PetscScalar x[], PetscScalar y[], cudaStream_t stream)
 {
   PetscFunctionBegin;
-  if (n > 0) PetscCallCUDA(cub::DeviceFor::Bulk(n, ConjugateEntry{x, y}, stream));
+  if (n > 0) PetscCallCUDA(DCSRForEach(n, ConjugateEntry{x, y}, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -37,7 +37,7 @@ PetscErrorCode HiSparseConjugateVector(PetscCount n, const PetscScalar x[], Pets
 PetscErrorCode HiSparseScalarsFromReals(PetscCount n, const PetscReal x[], PetscScalar y[], cudaStream_t stream)
 {
   PetscFunctionBegin;
-  if (n > 0) PetscCallCUDA(cub::DeviceFor::Bulk(n, ScalarFromReal{x, y}, stream));
+  if (n > 0) PetscCallCUDA(DCSRForEach(n, ScalarFromReal{x, y}, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -45,6 +45,6 @@ PetscErrorCode HiSparseScalarsFromReals(PetscCount n, const PetscReal x[], Petsc
 PetscErrorCode HiSparseRealsFromScalars(PetscCount n, const PetscScalar x[], PetscReal y[], cudaStream_t stream)
 {
   PetscFunctionBegin;
-  if (n > 0) PetscCallCUDA(cub::DeviceFor::Bulk(n, RealFromScalar{x, y}, stream));
+  if (n > 0) PetscCallCUDA(DCSRForEach(n, RealFromScalar{x, y}, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -2,11 +2,11 @@
 /*
   What the checks of the formats share: the first violation that was found, and the check of a permutation between the entries of a matrix and of its transpose.
 */
+#include "../common/foreach.cuh"
 #include "../common/offsets.cuh"
 #include "../common/search.cuh"
 #include "hisparseimpl.h"
 #include <petscsparsecuda/sys.h>
-#include <cub/device/device_for.cuh>
 
 namespace
 {

@@ -75,8 +75,8 @@ PetscErrorCode CheckBlocks(Windows w, FirstViolation found, cudaStream_t stream)
   PetscFunctionBegin;
   PetscCall(PetscSparseCUDAMalloc(w->num_wide + 1, "owners of 32-bit columns", stream, &owners));
   PetscCallCUDAGoto(ierr, cleanup, cudaMemsetAsync(owners, 0, ((size_t)w->num_wide + 1) * sizeof(*owners), stream));
-  PetscCallCUDAGoto(ierr, cleanup, cub::DeviceFor::Bulk(w->num_blocks, CheckBlock{w->windows, owners, w->num_wide, w->num_columns, found}, stream));
-  if (w->num_wide > 0) PetscCallCUDAGoto(ierr, cleanup, cub::DeviceFor::Bulk(w->num_wide, CheckOwner{owners, found}, stream));
+  PetscCallCUDAGoto(ierr, cleanup, DCSRForEach(w->num_blocks, CheckBlock{w->windows, owners, w->num_wide, w->num_columns, found}, stream));
+  if (w->num_wide > 0) PetscCallCUDAGoto(ierr, cleanup, DCSRForEach(w->num_wide, CheckOwner{owners, found}, stream));
 cleanup:
   PetscCall(PetscSparseCUDAFree(&owners, stream));
   PetscFunctionReturn(ierr);
@@ -112,7 +112,7 @@ PetscErrorCode WindowsIsValid(Windows w, cudaStream_t stream, HiSparseViolation 
   row_offsets.offsets = w->row_offsets;
   row_offsets.wide    = w->wide;
   PetscCall(FirstViolationCreate(stream, &found));
-  PetscCallCUDAGoto(ierr, cleanup, cub::DeviceFor::Bulk((PetscCount)w->num_rows + 1, CheckOffsets{row_offsets, w->num_rows, w->num_nonzeros, found}, stream));
+  PetscCallCUDAGoto(ierr, cleanup, DCSRForEach((PetscCount)w->num_rows + 1, CheckOffsets{row_offsets, w->num_rows, w->num_nonzeros, found}, stream));
   PetscCallGoto(ierr, cleanup, CheckBlocks(w, found, stream));
   PetscCallGoto(ierr, cleanup, FirstViolationGet(found, VIOLATIONS, stream, violation));
 cleanup:
@@ -144,7 +144,7 @@ PetscErrorCode WindowsPermutationIsValid(DCSRView A, DCSRView T, void *permutati
   }
   check.permutation.offsets = permutation;
   PetscCall(FirstViolationCreate(stream, &check.found));
-  PetscCallCUDAGoto(ierr, cleanup, cub::DeviceFor::Bulk(A.num_nonzeros, check, stream));
+  PetscCallCUDAGoto(ierr, cleanup, DCSRForEach(A.num_nonzeros, check, stream));
   PetscCallGoto(ierr, cleanup, FirstViolationGet(check.found, VIOLATIONS, stream, violation));
 cleanup:
   PetscCall(PetscSparseCUDAFree(&check.found.first, stream));

@@ -230,9 +230,9 @@ PetscErrorCode Append(DCSRView view, const DCSRBatch *batch, const DCSRLookup *l
   const Appending<Offset> a   = {view, {{batch->keys, lookup->entries, batch->column_bits}, num}, batch->values, (const Needs *)plan->before, plan->slack};
 
   PetscFunctionBegin;
-  if (lookup->numbers.moved) PetscCallCUDA(cub::DeviceFor::Bulk(lookup->numbers.moved, MoveOld<Offset>{a}, stream));
-  PetscCallCUDA(cub::DeviceFor::Bulk(num, PlaceNew<Offset>{a}, stream));
-  PetscCallCUDA(cub::DeviceFor::Bulk(num, CommitRow<Offset>{a}, stream));
+  if (lookup->numbers.moved) PetscCallCUDA(DCSRForEach(lookup->numbers.moved, MoveOld<Offset>{a}, stream));
+  PetscCallCUDA(DCSRForEach(num, PlaceNew<Offset>{a}, stream));
+  PetscCallCUDA(DCSRForEach(num, CommitRow<Offset>{a}, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -2,10 +2,10 @@
 /*
   Device pieces that looking up, merging and appending share: sorted searches, and the keys of the new entries of a batch.
 */
+#include "../common/foreach.cuh"
 #include "../common/search.cuh"
 #include "../common/temporary.cuh"
 #include "insertimpl.h"
-#include <cub/device/device_for.cuh>
 
 namespace
 {

@@ -35,7 +35,7 @@ PetscErrorCode TakeKeys(DCSRList *list, cudaStream_t stream, uint64_t **keys)
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(PetscSparseCUDAMalloc(list->num_distinct, "distinct keys of a batch", stream, keys));
-  PetscCallCUDA(cub::DeviceFor::Bulk(list->num_distinct, GatherDistinct<Index>{{list->keys, (const Index *)list->runs}, *keys}, stream));
+  PetscCallCUDA(DCSRForEach(list->num_distinct, GatherDistinct<Index>{{list->keys, (const Index *)list->runs}, *keys}, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

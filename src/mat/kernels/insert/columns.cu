@@ -1,10 +1,10 @@
 /*
   Columns of the off-diagonal block: which global ones a batch or a structure uses, and their local numbers.
 */
+#include "../common/foreach.cuh"
 #include "../common/search.cuh"
 #include "../common/temporary.cuh"
 #include <petscsparsecuda/insert.h>
-#include <cub/device/device_for.cuh>
 #include <cub/device/device_radix_sort.cuh>
 #include <cub/device/device_select.cuh>
 
@@ -98,7 +98,7 @@ PetscErrorCode DCSRBatchGetColumns(const DCSRBatch *batch, cudaStream_t stream, 
   *columns = NULL;
   if (batch->num_entries == 0) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscSparseCUDAMalloc(batch->num_entries, "columns of a batch", stream, &device));
-  PetscCallCUDAGoto(ierr, cleanup, cub::DeviceFor::Bulk(batch->num_entries, ColumnOfKey{batch->keys, ((uint64_t)1 << batch->column_bits) - 1, device}, stream));
+  PetscCallCUDAGoto(ierr, cleanup, DCSRForEach(batch->num_entries, ColumnOfKey{batch->keys, ((uint64_t)1 << batch->column_bits) - 1, device}, stream));
   PetscCallGoto(ierr, cleanup, Distinct(device, batch->num_entries, batch->column_bits, stream, num, columns));
 cleanup:
   PetscCall(PetscSparseCUDAFree(&device, stream));
@@ -131,7 +131,7 @@ PetscErrorCode DCSRBatchRenumber(DCSRBatch *batch, PetscInt n, const int32_t sor
   const int bits = DCSRKeyBits(n);
 
   PetscFunctionBegin;
-  if (batch->num_entries > 0) PetscCallCUDA(cub::DeviceFor::Bulk(batch->num_entries, RenumberKey{batch->keys, sorted, (int32_t)n, batch->column_bits, bits}, stream));
+  if (batch->num_entries > 0) PetscCallCUDA(DCSRForEach(batch->num_entries, RenumberKey{batch->keys, sorted, (int32_t)n, batch->column_bits, bits}, stream));
   batch->column_bits = bits;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -140,7 +140,7 @@ PetscErrorCode DCSRBatchRenumber(DCSRBatch *batch, PetscInt n, const int32_t sor
 PetscErrorCode DCSRViewRenumber(DCSRView view, PetscInt n, const int32_t sorted[], cudaStream_t stream)
 {
   PetscFunctionBegin;
-  if (view.num_nonzeros > 0) PetscCallCUDA(cub::DeviceFor::Bulk(view.num_nonzeros, RenumberColumn{view.columns, sorted, (int32_t)n}, stream));
+  if (view.num_nonzeros > 0) PetscCallCUDA(DCSRForEach(view.num_nonzeros, RenumberColumn{view.columns, sorted, (int32_t)n}, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -148,6 +148,6 @@ PetscErrorCode DCSRViewRenumber(DCSRView view, PetscInt n, const int32_t sorted[
 PetscErrorCode DCSRViewMapColumns(DCSRView view, const int32_t map[], cudaStream_t stream)
 {
   PetscFunctionBegin;
-  if (view.num_nonzeros > 0) PetscCallCUDA(cub::DeviceFor::Bulk(view.num_nonzeros, MapColumn{view.columns, map}, stream));
+  if (view.num_nonzeros > 0) PetscCallCUDA(DCSRForEach(view.num_nonzeros, MapColumn{view.columns, map}, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

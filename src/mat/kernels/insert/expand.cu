@@ -1,9 +1,9 @@
 /*
   The value blocks of MatSetValues() as they were staged become one key and one value an entry.
 */
+#include "../common/foreach.cuh"
 #include "../common/search.cuh"
 #include <petscsparsecuda/insert.h>
-#include <cub/device/device_for.cuh>
 
 namespace
 {
@@ -59,6 +59,6 @@ struct ExpandBlock {
 PetscErrorCode DCSRExpandValueBlocks(const DCSRStageFormat *format, const DCSRValueBlock blocks[], PetscCount num_blocks, PetscCount n, const PetscScalar words[], uint64_t keys[], PetscScalar values[], cudaStream_t stream)
 {
   PetscFunctionBegin;
-  PetscCallCUDA(cub::DeviceFor::Bulk(n, ExpandBlock{*format, blocks, num_blocks, words, keys, values}, stream));
+  PetscCallCUDA(DCSRForEach(n, ExpandBlock{*format, blocks, num_blocks, words, keys, values}, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -2,9 +2,9 @@
   A list of keys in any order becomes a sorted one: keys that do not count leave, and what is not sorted yet goes through CUB's radix sort over the bits in use.
   Lists that come sorted were noticed when they were packed (pack.cu), and stay as they are.
 */
+#include "../common/foreach.cuh"
 #include "../common/temporary.cuh"
 #include <petscsparsecuda/insert.h>
-#include <cub/device/device_for.cuh>
 #include <cub/device/device_radix_sort.cuh>
 #include <cub/device/device_select.cuh>
 #include <thrust/iterator/counting_iterator.h>
@@ -50,7 +50,7 @@ PetscErrorCode DropIgnored(DCSRList *list, cudaStream_t stream)
                   return cub::DeviceSelect::If(storage, bytes, thrust::counting_iterator<Index>(0), order, count, (int64_t)list->num_given, KeyCounts{list->keys}, stream);
                 }));
   PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(list->num_entries, "keys of a list of entries", stream, &keys));
-  if (list->num_entries) PetscCallCUDAGoto(ierr, cleanup, cub::DeviceFor::Bulk(list->num_entries, GatherKeys<Index>{list->keys, order, keys}, stream));
+  if (list->num_entries) PetscCallCUDAGoto(ierr, cleanup, DCSRForEach(list->num_entries, GatherKeys<Index>{list->keys, order, keys}, stream));
   PetscCall(PetscSparseCUDAFree(&list->keys, stream));
   list->keys  = keys;
   list->order = order;
@@ -81,7 +81,7 @@ PetscErrorCode SortKeys(DCSRList *list, int bits, cudaStream_t stream)
     list->order = NULL;
   } else {
     PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(n, "order of a list of entries", stream, &order));
-    PetscCallCUDAGoto(ierr, cleanup, cub::DeviceFor::Bulk(n, FillOrder<Index>{order}, stream));
+    PetscCallCUDAGoto(ierr, cleanup, DCSRForEach(n, FillOrder<Index>{order}, stream));
   }
   {
     cub::DoubleBuffer<uint64_t> keys_buffer(list->keys, keys2);

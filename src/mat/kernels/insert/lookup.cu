@@ -139,7 +139,7 @@ PetscErrorCode DCSRLookupWriteFound(DCSRView view, const DCSRBatch *batch, const
 
   PetscFunctionBegin;
   if (view.values == NULL || batch->num_entries == num_new) PetscFunctionReturn(PETSC_SUCCESS);
-  if (mode == ADD_VALUES) PetscCallCUDA(cub::DeviceFor::Bulk(batch->num_entries, WriteFound<true>{lookup->where, entries, num_new, batch->values, view.values}, stream));
-  else PetscCallCUDA(cub::DeviceFor::Bulk(batch->num_entries, WriteFound<false>{lookup->where, entries, num_new, batch->values, view.values}, stream));
+  if (mode == ADD_VALUES) PetscCallCUDA(DCSRForEach(batch->num_entries, WriteFound<true>{lookup->where, entries, num_new, batch->values, view.values}, stream));
+  else PetscCallCUDA(DCSRForEach(batch->num_entries, WriteFound<false>{lookup->where, entries, num_new, batch->values, view.values}, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

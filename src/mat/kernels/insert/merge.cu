@@ -101,7 +101,7 @@ PetscErrorCode CountAdded(PetscInt num_rows, NewKeys keys, PetscCount num, New *
 {
   PetscFunctionBegin;
   PetscCallCUDA(cudaMemsetAsync(added, 0, ((size_t)num_rows + 1) * sizeof(*added), stream));
-  PetscCallCUDA(cub::DeviceFor::Bulk(num, WriteNewRowEnds<New>{keys, num, added}, stream));
+  PetscCallCUDA(DCSRForEach(num, WriteNewRowEnds<New>{keys, num, added}, stream));
   PetscCall(DCSRWithTemporary("workspace to count new entries", stream, [&](void *storage, size_t &bytes) { return cub::DeviceScan::InclusiveScan(storage, bytes, added, added, MaxOf(), (int64_t)num_rows + 1, stream); }));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -117,14 +117,14 @@ PetscErrorCode MergeEntries(DCSRView from, DCSRView to, const DCSRBatch *batch, 
 
   PetscFunctionBegin;
   PetscCall(PetscSparseCUDAMalloc(num, "places of new entries", stream, &before));
-  PetscCallCUDAGoto(ierr, cleanup, cub::DeviceFor::Bulk(num, GatherBefore<Old>{lookup->where, lookup->entries, before}, stream));
+  PetscCallCUDAGoto(ierr, cleanup, DCSRForEach(num, GatherBefore<Old>{lookup->where, lookup->entries, before}, stream));
   // many new entries between few old ones would all be work of one thread block
   arrays = MergeArrays<Old>{from, to, before, num, keys, batch->values, num <= 2 * from.num_nonzeros};
   if (tiles > 0) {
     MergeKernel<<<(unsigned int)tiles, THREADS, 0, stream>>>(arrays);
     PetscCallCUDAGoto(ierr, cleanup, cudaGetLastError());
   }
-  if (!arrays.place) PetscCallCUDAGoto(ierr, cleanup, cub::DeviceFor::Bulk(num, PlaceNew<Old>{arrays}, stream));
+  if (!arrays.place) PetscCallCUDAGoto(ierr, cleanup, DCSRForEach(num, PlaceNew<Old>{arrays}, stream));
 cleanup:
   PetscCall(PetscSparseCUDAFree(&before, stream));
   PetscCall(ierr);
@@ -141,7 +141,7 @@ PetscErrorCode Merge(DCSRView from, DCSRView to, const DCSRBatch *batch, const D
   PetscFunctionBegin;
   PetscCall(CountAdded(to.num_rows, keys, (PetscCount)lookup->numbers.num_new, offsets, stream));
   PetscCall(MergeEntries<Old>(from, to, batch, lookup, keys, stream));
-  PetscCallCUDA(cub::DeviceFor::Bulk((PetscCount)to.num_rows + 1, AddOffsets<Old, New>{(const Old *)from.row_offsets, offsets}, stream));
+  PetscCallCUDA(DCSRForEach((PetscCount)to.num_rows + 1, AddOffsets<Old, New>{(const Old *)from.row_offsets, offsets}, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

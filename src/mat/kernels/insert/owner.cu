@@ -1,10 +1,10 @@
 /*
   Entries of a list in the order of the processes that own their rows: a binary search an entry, and a stable sort over the few bits that owners need.
 */
+#include "../common/foreach.cuh"
 #include "../common/search.cuh"
 #include "../common/temporary.cuh"
 #include <petscsparsecuda/insert.h>
-#include <cub/device/device_for.cuh>
 #include <cub/device/device_radix_sort.cuh>
 
 namespace
@@ -88,11 +88,11 @@ PetscErrorCode DCSRSortByOwner(PetscInt num_owners, const PetscInt ranges[], Pet
   PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(n, "places of entries for other processes", stream, &places));
   PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(n, "order of entries for other processes", stream, order));
   PetscCallGoto(ierr, cleanup, PetscSparseCUDACopyToDevice(ranges_device, ranges, ((size_t)num_owners + 1) * sizeof(*ranges), stream));
-  PetscCallCUDAGoto(ierr, cleanup, cub::DeviceFor::Bulk(n, FindOwner{num_owners, ranges_device, where, rows, owners, places}, stream));
+  PetscCallCUDAGoto(ierr, cleanup, DCSRForEach(n, FindOwner{num_owners, ranges_device, where, rows, owners, places}, stream));
   PetscCallGoto(ierr, cleanup, DCSRWithTemporary("workspace to sort entries by owner", stream, [&](void *storage, size_t &bytes) {
                   return cub::DeviceRadixSort::SortPairs(storage, bytes, owners, sorted, places, *order, (int64_t)n, 0, PetscMax(DCSRKeyBits(num_owners + 1), 1), stream);
                 }));
-  PetscCallCUDAGoto(ierr, cleanup, cub::DeviceFor::Bulk(num_owners, FindEnds{sorted, n, ends}, stream));
+  PetscCallCUDAGoto(ierr, cleanup, DCSRForEach(num_owners, FindEnds{sorted, n, ends}, stream));
   PetscCallGoto(ierr, cleanup, PetscSparseCUDACopyToHost(starts + 1, ends, (size_t)num_owners * sizeof(*ends), stream));
   if (starts[num_owners] < n) PetscCallGoto(ierr, cleanup, ReportBadRow(ranges[num_owners], rows, *order + starts[num_owners], stream));
 cleanup:

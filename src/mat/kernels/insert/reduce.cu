@@ -4,7 +4,7 @@
 */
 #include <petscsparsecuda/insert.h>
 #include <cub/block/block_reduce.cuh>
-#include <cub/device/device_for.cuh>
+#include "../common/foreach.cuh"
 
 namespace
 {
@@ -159,7 +159,7 @@ PetscErrorCode DCSRListFlagNonzeros(const DCSRList *list, const PetscScalar v[],
 {
   PetscFunctionBegin;
   if (list->num_distinct == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  if (list->wide) PetscCallCUDA(cub::DeviceFor::Bulk(list->num_distinct, FlagNonzero<int64_t>{{(const int64_t *)list->order, (const int64_t *)list->runs}, v, keys, list->column_bits, diagonal, flags}, stream));
-  else PetscCallCUDA(cub::DeviceFor::Bulk(list->num_distinct, FlagNonzero<int32_t>{{(const int32_t *)list->order, (const int32_t *)list->runs}, v, keys, list->column_bits, diagonal, flags}, stream));
+  if (list->wide) PetscCallCUDA(DCSRForEach(list->num_distinct, FlagNonzero<int64_t>{{(const int64_t *)list->order, (const int64_t *)list->runs}, v, keys, list->column_bits, diagonal, flags}, stream));
+  else PetscCallCUDA(DCSRForEach(list->num_distinct, FlagNonzero<int32_t>{{(const int32_t *)list->order, (const int32_t *)list->runs}, v, keys, list->column_bits, diagonal, flags}, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -2,9 +2,9 @@
 /*
   Row offsets of ascending keys: the last key of each row writes where the row ends, and a running maximum fills the rows between.
 */
+#include "../common/foreach.cuh"
 #include "../common/temporary.cuh"
 #include <petscsparsecuda/insert.h>
-#include <cub/device/device_for.cuh>
 #include <cub/device/device_scan.cuh>
 
 namespace
@@ -50,7 +50,7 @@ PetscErrorCode RowsOfKeys(PetscInt num_rows, DistinctKeys<Index> keys, PetscCoun
   PetscFunctionBegin;
   PetscCallCUDA(cudaMemsetAsync(row_offsets, 0, ((size_t)num_rows + 1) * sizeof(*row_offsets), stream));
   if (num == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCallCUDA(cub::DeviceFor::Bulk(num, WriteRowEnds<Offset, Index>{keys, num, column_bits, row_offsets, columns}, stream));
+  PetscCallCUDA(DCSRForEach(num, WriteRowEnds<Offset, Index>{keys, num, column_bits, row_offsets, columns}, stream));
   PetscCall(DCSRWithTemporary("workspace to fill row offsets", stream, [&](void *storage, size_t &bytes) { return cub::DeviceScan::InclusiveScan(storage, bytes, row_offsets, row_offsets, MaxOf(), (int64_t)num_rows + 1, stream); }));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -1,9 +1,9 @@
 /*
   Entries of a list that belong to other processes: where they are, and copies of them for sending.
 */
+#include "../common/foreach.cuh"
 #include "../common/temporary.cuh"
 #include <petscsparsecuda/insert.h>
-#include <cub/device/device_for.cuh>
 #include <cub/device/device_select.cuh>
 #include <thrust/iterator/counting_iterator.h>
 
@@ -30,7 +30,7 @@ template <typename T>
 PetscErrorCode GatherEntries(PetscCount n, const PetscCount where[], const T from[], T missing, T to[], cudaStream_t stream)
 {
   PetscFunctionBegin;
-  if (n > 0) PetscCallCUDA(cub::DeviceFor::Bulk(n, Gather<T>{where, from, missing, to}, stream));
+  if (n > 0) PetscCallCUDA(DCSRForEach(n, Gather<T>{where, from, missing, to}, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

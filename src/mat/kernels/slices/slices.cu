@@ -2,10 +2,10 @@
   Slices: columns that occur are marked, numbered by a scan over all columns, and the entries get the numbers of theirs. Numbers ascend with the columns, so rows stay
   sorted and sums of products keep their order.
 */
+#include "../common/foreach.cuh"
 #include "../common/offsets.cuh"
 #include "../common/search.cuh"
 #include "../common/temporary.cuh"
-#include <cub/device/device_for.cuh>
 #include <cub/device/device_reduce.cuh>
 #include <cub/device/device_scan.cuh>
 #include <petscsparsecuda/slices.h>
@@ -140,7 +140,7 @@ PetscErrorCode DCSRGetSliceBounds(DCSRView A, PetscInt n, PetscInt rows[], Petsc
   PetscFunctionBegin;
   PetscCall(PetscMalloc1(2 * (n + 1), &host));
   PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(2 * ((size_t)n + 1), "bounds of slices", stream, &device));
-  PetscCallCUDAGoto(ierr, cleanup, cub::DeviceFor::Bulk(n + 1, FindBound{Offsets(A), A.num_rows, n, A.num_nonzeros, device}, stream));
+  PetscCallCUDAGoto(ierr, cleanup, DCSRForEach(n + 1, FindBound{Offsets(A), A.num_rows, n, A.num_nonzeros, device}, stream));
   PetscCallCUDAGoto(ierr, cleanup, cudaMemcpyAsync(host, device, 2 * ((size_t)n + 1) * sizeof(*host), cudaMemcpyDeviceToHost, stream));
   PetscCallCUDAGoto(ierr, cleanup, cudaStreamSynchronize(stream));
   for (PetscInt s = 0; s <= n; s++) {
@@ -228,14 +228,14 @@ PetscErrorCode DCSRSliceCreate(DCSRView A, const PetscInt rows[], const PetscCou
 
   PetscFunctionBegin;
   PetscCall(PetscArrayzero(slice, 1));
-  PetscCallCUDA(cub::DeviceFor::Bulk(num, MarkColumn{columns, marks->marks, number}, stream));
+  PetscCallCUDA(DCSRForEach(num, MarkColumn{columns, marks->marks, number}, stream));
   PetscCall(NumberColumns(A.num_columns, number, marks, stream, &n));
   PetscCall(DCSRNeedsWide(num, &wide));
   PetscCall(DCSRViewAllocateStructure(num_rows, n, num, wide, stream, view));
   PetscCallGoto(ierr, failed, PetscSparseCUDAMalloc(n, "columns of a slice", stream, &slice->columns));
-  PetscCallCUDAGoto(ierr, failed, cub::DeviceFor::Bulk(A.num_columns, ListColumn{marks->marks, marks->numbers, number, slice->columns}, stream));
-  PetscCallCUDAGoto(ierr, failed, cub::DeviceFor::Bulk(num, RenumberColumn{columns, marks->numbers, view->columns}, stream));
-  PetscCallCUDAGoto(ierr, failed, cub::DeviceFor::Bulk(num_rows + 1, MoveOffset{Offsets(A), rows[0], 0, -(int64_t)entries[0], Offsets(*view)}, stream));
+  PetscCallCUDAGoto(ierr, failed, DCSRForEach(A.num_columns, ListColumn{marks->marks, marks->numbers, number, slice->columns}, stream));
+  PetscCallCUDAGoto(ierr, failed, DCSRForEach(num, RenumberColumn{columns, marks->numbers, view->columns}, stream));
+  PetscCallCUDAGoto(ierr, failed, DCSRForEach(num_rows + 1, MoveOffset{Offsets(A), rows[0], 0, -(int64_t)entries[0], Offsets(*view)}, stream));
   if (A.values != NULL && num > 0) view->values = A.values + entries[0];
   PetscFunctionReturn(PETSC_SUCCESS);
 failed:
@@ -270,7 +270,7 @@ PetscErrorCode DCSRCopyRows(DCSRView piece, PetscInt first_row, PetscCount first
 
   PetscFunctionBegin;
   if (what != DCSR_WRITE_VALUES) {
-    PetscCallCUDA(cub::DeviceFor::Bulk(piece.num_rows + 1, MoveOffset{Offsets(piece), 0, first_row, (int64_t)first_entry, Offsets(to)}, stream));
+    PetscCallCUDA(DCSRForEach(piece.num_rows + 1, MoveOffset{Offsets(piece), 0, first_row, (int64_t)first_entry, Offsets(to)}, stream));
     if (num > 0) PetscCallCUDA(cudaMemcpyAsync(to.columns + first_entry, piece.columns, num * sizeof(*to.columns), cudaMemcpyDeviceToDevice, stream));
   }
   if (what != DCSR_WRITE_STRUCTURE && num > 0) PetscCallCUDA(cudaMemcpyAsync(to.values + first_entry, piece.values, num * sizeof(*to.values), cudaMemcpyDeviceToDevice, stream));
@@ -286,7 +286,7 @@ PetscErrorCode DCSRIdentityCreate(PetscInt n, cudaStream_t stream, DCSRView *vie
   PetscFunctionBegin;
   PetscCall(DCSRNeedsWide(n, &wide));
   PetscCall(DCSRViewAllocateCompact(n, n, n, wide, stream, view));
-  PetscCallCUDAGoto(ierr, failed, cub::DeviceFor::Bulk(n + 1, SetIdentity{n, Offsets(*view), view->columns, view->values}, stream));
+  PetscCallCUDAGoto(ierr, failed, DCSRForEach(n + 1, SetIdentity{n, Offsets(*view), view->columns, view->values}, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 failed:
   PetscCall(DCSRViewFree(view, stream));

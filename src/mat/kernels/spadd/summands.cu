@@ -1,9 +1,9 @@
 /*
   Summands of other kinds: a matrix as a batch, for storage that rows cannot be merged with, and a diagonal matrix.
 */
+#include "../common/foreach.cuh"
 #include "../common/search.cuh"
 #include "summand.cuh"
-#include <cub/device/device_for.cuh>
 
 namespace
 {
@@ -67,7 +67,7 @@ PetscErrorCode DCSRBatchCreateFromView(PetscScalar alpha, DCSRView A, cudaStream
   if (A.num_nonzeros == 0) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCallGoto(ierr, failed, PetscSparseCUDAMalloc(A.num_nonzeros, "keys of a matrix", stream, &batch->keys));
   PetscCallGoto(ierr, failed, PetscSparseCUDAMalloc(A.num_nonzeros, "values of a batch", stream, &batch->values));
-  PetscCallCUDAGoto(ierr, failed, cub::DeviceFor::Bulk(A.num_nonzeros, WriteKey{MakeSummand(A, NULL), A.num_rows, batch->column_bits, alpha, batch->keys, batch->values}, stream));
+  PetscCallCUDAGoto(ierr, failed, DCSRForEach(A.num_nonzeros, WriteKey{MakeSummand(A, NULL), A.num_rows, batch->column_bits, alpha, batch->keys, batch->values}, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 failed:
   PetscCall(DCSRBatchDestroy(batch, stream));
@@ -97,7 +97,7 @@ PetscErrorCode DCSRViewCreateDiagonal(PetscInt num_rows, PetscInt num_columns, c
   PetscCall(PetscArrayzero(D, 1));
   PetscCall(DCSRNeedsWide(n, &wide));
   PetscCall(DCSRViewAllocateCompact(num_rows, num_columns, n, wide, stream, D));
-  PetscCallCUDAGoto(ierr, failed, cub::DeviceFor::Bulk((PetscCount)num_rows + 1, WriteDiagonal{*D, d, number}, stream));
+  PetscCallCUDAGoto(ierr, failed, DCSRForEach((PetscCount)num_rows + 1, WriteDiagonal{*D, d, number}, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 failed:
   PetscCall(DCSRViewFree(D, stream));

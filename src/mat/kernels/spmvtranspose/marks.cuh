@@ -2,9 +2,9 @@
 /*
   Row marks: built once a structure from the row offsets.
 */
+#include "../common/foreach.cuh"
 #include "../common/temporary.cuh"
 #include "spmvtransposeimpl.h"
-#include <cub/device/device_for.cuh>
 #include <cub/device/device_scan.cuh>
 #include <thrust/iterator/counting_iterator.h>
 #include <thrust/iterator/transform_iterator.h>
@@ -69,11 +69,11 @@ PetscErrorCode MarkRows(DCSRView view, SpMVTransposeMark *marks, uint32_t *num_s
 
   PetscFunctionBegin;
   PetscCallCUDA(cudaMemsetAsync(marks, 0, (size_t)num_marks * sizeof(*marks), stream));
-  PetscCallCUDA(cub::DeviceFor::Bulk((PetscCount)view.num_rows, MarkRow<Offset>{(const Offset *)view.row_offsets, marks}, stream));
+  PetscCallCUDA(DCSRForEach((PetscCount)view.num_rows, MarkRow<Offset>{(const Offset *)view.row_offsets, marks}, stream));
   PetscCall(DCSRWithTemporary("workspace of row marks", stream, [&](void *storage, size_t &bytes) {
     return cub::DeviceScan::ExclusiveSum(storage, bytes, thrust::make_transform_iterator(thrust::counting_iterator<PetscCount>(0), CountStarts{marks, num_marks}), num_starts, num_marks + 1, stream);
   }));
-  PetscCallCUDA(cub::DeviceFor::Bulk(num_marks, WriteNumStarts{num_starts, marks}, stream));
+  PetscCallCUDA(DCSRForEach(num_marks, WriteNumStarts{num_starts, marks}, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -93,7 +93,7 @@ PetscErrorCode BuildMarks(DCSRView view, cudaStream_t stream, SpMVTransposeMark 
   *num_nonempty = total;
   if (*num_nonempty < (PetscCount)view.num_rows) {
     PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(*num_nonempty, "list of rows that are not empty", stream, nonempty_rows));
-    PetscCallCUDAGoto(ierr, cleanup, cub::DeviceFor::Bulk((PetscCount)view.num_rows, WriteNonemptyRow<Offset>{(const Offset *)view.row_offsets, marks, *nonempty_rows}, stream));
+    PetscCallCUDAGoto(ierr, cleanup, DCSRForEach((PetscCount)view.num_rows, WriteNonemptyRow<Offset>{(const Offset *)view.row_offsets, marks, *nonempty_rows}, stream));
   }
 cleanup:
   PetscCall(PetscSparseCUDAFree(&num_starts, stream));

@@ -2,7 +2,7 @@
   Compact storage becomes fragmented storage without moving an entry, so that insertion can give rows further segments.
 */
 #include <petscsparsecuda/dcsr.h>
-#include <cub/device/device_for.cuh>
+#include "../common/foreach.cuh"
 
 namespace
 {
@@ -53,8 +53,8 @@ PetscErrorCode DCSRViewSetSegments(DCSRView *view, PetscInt max_segments, cudaSt
   PetscCallGoto(ierr, failed, PetscSparseCUDAMalloc_Private(bytes, "segments of a matrix", stream, &segments));
   PetscCallGoto(ierr, failed, PetscSparseCUDAMalloc(pitch, "row sizes of a matrix", stream, &row_sizes));
   PetscCallCUDAGoto(ierr, failed, cudaMemsetAsync(segments, 0, bytes, stream));
-  if (view->num_rows && view->wide) PetscCallCUDAGoto(ierr, failed, cub::DeviceFor::Bulk((PetscCount)view->num_rows, WriteFirstSegments<int64_t>{(const int64_t *)view->row_offsets, (int64_t *)segments, row_sizes}, stream));
-  else if (view->num_rows) PetscCallCUDAGoto(ierr, failed, cub::DeviceFor::Bulk((PetscCount)view->num_rows, WriteFirstSegments<int32_t>{(const int32_t *)view->row_offsets, (int32_t *)segments, row_sizes}, stream));
+  if (view->num_rows && view->wide) PetscCallCUDAGoto(ierr, failed, DCSRForEach((PetscCount)view->num_rows, WriteFirstSegments<int64_t>{(const int64_t *)view->row_offsets, (int64_t *)segments, row_sizes}, stream));
+  else if (view->num_rows) PetscCallCUDAGoto(ierr, failed, DCSRForEach((PetscCount)view->num_rows, WriteFirstSegments<int32_t>{(const int32_t *)view->row_offsets, (int32_t *)segments, row_sizes}, stream));
   PetscCall(PetscSparseCUDAFree(&view->row_offsets, stream));
   view->segments     = segments;
   view->row_sizes    = row_sizes;

@@ -1,9 +1,9 @@
 /*
   Submatrices. The columns get their new numbers from a map. The entries that stay are counted row by row, and written behind each other.
 */
+#include "../common/foreach.cuh"
 #include "../common/temporary.cuh"
 #include <cub/block/block_scan.cuh>
-#include <cub/device/device_for.cuh>
 #include <cub/device/device_reduce.cuh>
 #include <cub/device/device_scan.cuh>
 #include <petscsparsecuda/submatrix.h>
@@ -299,7 +299,7 @@ PetscErrorCode DCSRSubmatrix(DCSRView A, const DCSRIndices *rows, const DCSRIndi
   if (columns->indices || columns->step <= 0) {
     PetscCall(PetscSparseCUDAMalloc(A.num_columns, "map of columns", stream, &map));
     if (A.num_columns > 0) PetscCallCUDAGoto(ierr, cleanup, cudaMemsetAsync(map, 0xff, (size_t)A.num_columns * sizeof(*map), stream));
-    PetscCallCUDAGoto(ierr, cleanup, cub::DeviceFor::Bulk(columns->n, FillMap{IndexOf{*columns}, map}, stream));
+    PetscCallCUDAGoto(ierr, cleanup, DCSRForEach(columns->n, FillMap{IndexOf{*columns}, map}, stream));
     new_column.map = map;
   }
   PetscCallGoto(ierr, cleanup, SelectAny(A, rows, new_column, columns->n, stream, B));

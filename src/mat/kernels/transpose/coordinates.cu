@@ -1,8 +1,8 @@
 /*
   The entries of a transposed block of a parallel matrix by their places in the whole matrix.
 */
+#include "../common/foreach.cuh"
 #include "../common/search.cuh"
-#include <cub/device/device_for.cuh>
 #include <petscsparsecuda/transpose.h>
 
 namespace
@@ -48,7 +48,7 @@ PetscErrorCode DCSRGetTransposedCoordinates(DCSRView A, PetscInt row_begin, cons
   PetscFunctionBegin;
   PetscCheck(A.row_offsets != NULL, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE, "Only compact storage can be transposed, call DCSRDefragment() first");
   if (A.num_nonzeros == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  if (A.wide) PetscCallCUDA(cub::DeviceFor::Bulk(A.num_nonzeros, WriteCoordinates<int64_t>{(const int64_t *)A.row_offsets, A.columns, A.num_rows, row_begin, column_map, i, j}, stream));
-  else PetscCallCUDA(cub::DeviceFor::Bulk(A.num_nonzeros, WriteCoordinates<int32_t>{(const int32_t *)A.row_offsets, A.columns, A.num_rows, row_begin, column_map, i, j}, stream));
+  if (A.wide) PetscCallCUDA(DCSRForEach(A.num_nonzeros, WriteCoordinates<int64_t>{(const int64_t *)A.row_offsets, A.columns, A.num_rows, row_begin, column_map, i, j}, stream));
+  else PetscCallCUDA(DCSRForEach(A.num_nonzeros, WriteCoordinates<int32_t>{(const int32_t *)A.row_offsets, A.columns, A.num_rows, row_begin, column_map, i, j}, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

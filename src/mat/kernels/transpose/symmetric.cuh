@@ -10,7 +10,7 @@
 */
 #include "search.cuh"
 #include "values.cuh"
-#include <cub/device/device_for.cuh>
+#include "../common/foreach.cuh"
 #include <petscsparsecuda/transpose.h>
 
 namespace
@@ -152,7 +152,7 @@ PetscErrorCode RunSymmetric(const SymmetricSource<Offset> &from, PetscBool conju
   PetscFunctionBegin;
   *symmetric = PETSC_TRUE;
   PetscCallCUDA(cudaMemsetAsync(from.failed, 0, sizeof(*from.failed), stream));
-  PetscCallCUDA(cub::DeviceFor::Bulk(num_rows, WriteRange<Offset>{(const Offset *)from.A.row_offsets, from.ranges}, stream));
+  PetscCallCUDA(DCSRForEach(num_rows, WriteRange<Offset>{(const Offset *)from.A.row_offsets, from.ranges}, stream));
   if (num_rows > 4 * SYMMETRIC_SAMPLE) {
     PetscCall((LaunchSymmetric<Offset, false>(from, num_rows / SYMMETRIC_SAMPLE, none, stream)));
     PetscCall(AllFound(from.failed, stream, symmetric));

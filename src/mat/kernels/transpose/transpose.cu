@@ -2,13 +2,13 @@
   Explicit transpose of compact storage: by searching, when the pattern is symmetric (symmetric.cuh); otherwise by a stable radix sort of the column indices that carries the
   entry index. Renewing the values later is one gather.
 */
+#include "../common/foreach.cuh"
 #include "../common/search.cuh"
 #include "../common/temporary.cuh"
 #include "../spmvtranspose/device.cuh"
 #include "../spmvtranspose/marks.cuh"
 #include "symmetric.cuh"
 #include <petscsparsecuda/insert.h>
-#include <cub/device/device_for.cuh>
 #include <cub/device/device_radix_sort.cuh>
 
 namespace
@@ -58,7 +58,7 @@ PetscErrorCode CreateMarks(DCSRView A, Marks *m, cudaStream_t stream)
   PetscCall(PetscSparseCUDAMalloc(num_marks + 1, "scan of row marks", stream, &m->num_starts));
   PetscCall(PetscSparseCUDAMalloc(A.num_rows, "list of rows that are not empty", stream, &m->nonempty_rows));
   PetscCall(MarkRows<Offset>(A, m->marks, m->num_starts, stream));
-  PetscCallCUDA(cub::DeviceFor::Bulk((PetscCount)A.num_rows, WriteNonemptyRow<Offset>{(const Offset *)A.row_offsets, m->marks, m->nonempty_rows}, stream));
+  PetscCallCUDA(DCSRForEach((PetscCount)A.num_rows, WriteNonemptyRow<Offset>{(const Offset *)A.row_offsets, m->marks, m->nonempty_rows}, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -98,7 +98,7 @@ PetscErrorCode FinishEntries(DCSRView A, DCSRView T, const Marks *m, const Offse
   const FinishEntry<Offset, Conjugate> finish{m->marks, m->num_starts + NumMarks(A.num_nonzeros), (uint32_t)A.num_rows, m->nonempty_rows, permutation, A.values, T.values, T.columns};
 
   PetscFunctionBegin;
-  PetscCallCUDA(cub::DeviceFor::Bulk(A.num_nonzeros, finish, stream));
+  PetscCallCUDA(DCSRForEach(A.num_nonzeros, finish, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -113,11 +113,11 @@ PetscErrorCode SortColumns(DCSRView A, DCSRView T, Offset *permutation, cudaStre
 
   PetscFunctionBegin;
   PetscCall(PetscSparseCUDAMalloc(n, "entry indices to sort", stream, &indices));
-  PetscCallCUDAGoto(ierr, cleanup, cub::DeviceFor::Bulk(n, WriteIndex<Offset>{indices}, stream));
+  PetscCallCUDAGoto(ierr, cleanup, DCSRForEach(n, WriteIndex<Offset>{indices}, stream));
   PetscCallGoto(ierr, cleanup, DCSRWithTemporary("workspace to sort columns", stream, [&](void *storage, size_t &bytes) {
                   return cub::DeviceRadixSort::SortPairs(storage, bytes, (const uint32_t *)A.columns, (uint32_t *)T.columns, (const Offset *)indices, permutation, n, 0, bits, stream);
                 }));
-  PetscCallCUDAGoto(ierr, cleanup, cub::DeviceFor::Bulk((PetscCount)T.num_rows + 1, FindRowOffset<Offset>{(const uint32_t *)T.columns, n, (Offset *)T.row_offsets}, stream));
+  PetscCallCUDAGoto(ierr, cleanup, DCSRForEach((PetscCount)T.num_rows + 1, FindRowOffset<Offset>{(const uint32_t *)T.columns, n, (Offset *)T.row_offsets}, stream));
 cleanup:
   PetscCall(PetscSparseCUDAFree(&indices, stream));
   PetscCall(ierr);
@@ -183,8 +183,8 @@ template <typename Offset>
 PetscErrorCode Gather(DCSRView A, const Offset *permutation, PetscBool conjugate, PetscScalar *values, cudaStream_t stream)
 {
   PetscFunctionBegin;
-  if (conjugate) PetscCallCUDA(cub::DeviceFor::Bulk(A.num_nonzeros, GatherValue<Offset, true>{A.values, permutation, values}, stream));
-  else PetscCallCUDA(cub::DeviceFor::Bulk(A.num_nonzeros, GatherValue<Offset, false>{A.values, permutation, values}, stream));
+  if (conjugate) PetscCallCUDA(DCSRForEach(A.num_nonzeros, GatherValue<Offset, true>{A.values, permutation, values}, stream));
+  else PetscCallCUDA(DCSRForEach(A.num_nonzeros, GatherValue<Offset, false>{A.values, permutation, values}, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
