@@ -18,7 +18,8 @@ PETSC_INTERN PetscErrorCode PetscSparseCUDATrimMemory(PetscBool);
 PETSC_INTERN PetscErrorCode PetscSparseCUDATestFailAllocation(PetscInt);
 PETSC_INTERN PetscErrorCode PetscSparseCUDATestGetMemoryHeld(size_t *);
 PETSC_INTERN PetscErrorCode PetscSparseCUDATestResetPeak(void);
-PETSC_INTERN PetscErrorCode PetscSparseCUDATransferInitialize(void);
+PETSC_INTERN PetscErrorCode PetscSparseCUDACountCores(int *);
+PETSC_INTERN PetscErrorCode PetscSparseCUDATransferInitialize(int);
 PETSC_INTERN PetscErrorCode PetscSparseCUDACopyToDevice(void *, const void *, size_t, cudaStream_t); /* device, host, bytes */
 PETSC_INTERN PetscErrorCode PetscSparseCUDACopyToHost(void *, const void *, size_t, cudaStream_t);   /* host, device, bytes */
 /* device or host, pitch, host or device, pitch, width in bytes, height, stream */

@@ -18,6 +18,7 @@
 #include "../mat/impls/aijcuda/host/host.h"
 #include "../mat/impls/dcsr/dcsr.h"
 #include "../mat/impls/hisparse/hisparse.h"
+#include <petscsparsecuda/preload.h>
 #include <petscsparsecuda/report.h>
 
 PetscLogEvent PETSCSPARSECUDA_CopyToDevice, PETSCSPARSECUDA_CopyToHost, PETSCSPARSECUDA_SpMVAnalysis, PETSCSPARSECUDA_TransposeAnalysis, PETSCSPARSECUDA_Defragment, PETSCSPARSECUDA_Insert;
@@ -147,6 +148,7 @@ static PetscErrorCode RegisterTypes(void)
 
   Options Database Keys:
 + -mat_dcsr_transfer_threads <n> - threads that copy large arrays between host and device, 0 to 64; the process's share of the cores by default, at most 8
+. -mat_dcsr_preload <bool>       - a thread loads kernels that a setup of PCGAMG will want; by default with two cores for each process
 - -mat_dcsr_report               - prints at the end what was copied between host and device and why, and where the levels of PCGAMG were set up
 
   Level: beginner
@@ -162,6 +164,8 @@ static PetscErrorCode RegisterTypes(void)
 @*/
 PetscErrorCode PetscSparseCUDAInitialize(void)
 {
+  int cores;
+
   PetscFunctionBegin;
   if (initialized) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(CheckPETSc());
@@ -175,7 +179,9 @@ PetscErrorCode PetscSparseCUDAInitialize(void)
   PetscCall(RegisterPCEvents());
   PetscCall(PCJacobiRegister_AIJCUDA());
   PetscCall(PCGAMGRegister_AIJCUDA());
-  PetscCall(PetscSparseCUDATransferInitialize());
+  PetscCall(PetscSparseCUDACountCores(&cores));
+  PetscCall(PetscSparseCUDATransferInitialize(cores));
+  PetscCall(PetscSparseCUDAPreloadInitialize(cores));
   PetscCall(PetscSparseCUDAReportInitialize());
   PetscCall(DCSRWidthInitialize());
   PetscCall(PetscRegisterFinalize(Finalize));

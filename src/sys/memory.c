@@ -1,3 +1,4 @@
+#include <petscsparsecuda/preload.h>
 #include <petscsparsecuda/sys.h>
 
 /*
@@ -48,6 +49,7 @@ static PetscErrorCode CreatePool(void)
   fail_at = 0;
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-petscsparsecuda_test_fail_allocation", &fail_at, NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-petscsparsecuda_test_available_memory", &test_available, NULL));
+  PetscCall(PetscSparseCUDAPreloadBegin()); // the first use of the device
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -436,8 +436,15 @@ PetscErrorCode PetscSparseCUDACopyToHost2D(void *host, size_t host_pitch, const 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Cores that this process may run on, shared fairly with the processes of the node that may run on them too; at least 1. */
-static PetscErrorCode CountCores(int *cores)
+/*
+  PetscSparseCUDACountCores - Cores that this process may run on, shared fairly with the processes of the node that may run on them too
+
+  Collective on PETSC_COMM_WORLD
+
+  Output Parameter:
+. cores - at least 1
+*/
+PetscErrorCode PetscSparseCUDACountCores(int *cores)
 {
   cpu_set_t   mine;
   PetscMPIInt users[CPU_SETSIZE], most = 1;
@@ -460,19 +467,19 @@ static PetscErrorCode CountCores(int *cores)
 /*
   PetscSparseCUDATransferInitialize - Decides how many threads copy large arrays between host and device.
 
-  Collective on PETSC_COMM_WORLD: processes that may run on the same cores share them.
+  Not Collective
+
+  Input Parameter:
+. cores - that this process has to itself
 
   Options Database Key:
 . -mat_dcsr_transfer_threads n - this many in each process, 0 for plain copies; default: its share of the cores, at most 8
 */
-PetscErrorCode PetscSparseCUDATransferInitialize(void)
+PetscErrorCode PetscSparseCUDATransferInitialize(int cores)
 {
-  PetscInt n;
-  int      cores;
+  PetscInt n = PetscMin(cores, DEFAULT_THREADS);
 
   PetscFunctionBegin;
-  PetscCall(CountCores(&cores));
-  n = PetscMin(cores, DEFAULT_THREADS);
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-mat_dcsr_transfer_threads", &n, NULL));
   PetscCheck(n >= 0 && n <= MAX_THREADS, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "-mat_dcsr_transfer_threads %" PetscInt_FMT " is not in 0 to %d; 0 asks for plain copies", n, MAX_THREADS);
   num_threads = (int)n;

@@ -4,6 +4,7 @@
 */
 #include "../common/foreach.cuh"
 #include "../common/offsets.cuh"
+#include "../common/preload.cuh"
 #include "../common/rowloop.cuh"
 #include "../common/search.cuh"
 #include "../common/temporary.cuh"
@@ -334,3 +335,6 @@ cleanup:
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+// of nearly every setup of PCGAMG
+DCSRPreload(MergeKernel<true>);

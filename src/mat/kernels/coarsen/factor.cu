@@ -6,6 +6,7 @@
 */
 #include <cmath>
 #include "householder.cuh"
+#include "../common/preload.cuh"
 #include <petscsparsecuda/common.h>
 #include <petscsparsecuda/tentative.h>
 
@@ -240,3 +241,6 @@ PetscErrorCode DCSRTentativeFactor(DCSRTentative t, const DCSRMembers *m, cudaSt
   if (largest > most) PetscCall(FactorInGlobalMemory(f, m->num_members, most, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+// of nearly every setup of PCGAMG
+DCSRPreload(WarpKernel);

@@ -8,6 +8,7 @@
   maximal independent set and graph coarsening, IPDPS 2022), who draw new priorities in each round, which gives another set.
 */
 #include "passes.cuh"
+#include "../common/preload.cuh"
 #include "../common/rowloop.cuh"
 
 namespace
@@ -401,3 +402,6 @@ PetscErrorCode DCSRIndependentSetDestroy(DCSRIndependentSet *set, cudaStream_t s
   PetscCall(PetscArrayzero(set, 1));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+// of nearly every setup of PCGAMG
+DCSRPreload(DCSRForEachKernel<PetscCount, FirstStates<2>>);

@@ -5,6 +5,7 @@
   (fixAggregatesWithSquare() in agg.c); there is one such root at most. Both come of the positions of roots: the smallest in each row, and the smallest of these.
 */
 #include "passes.cuh"
+#include "../common/preload.cuh"
 
 namespace
 {
@@ -112,3 +113,6 @@ PetscErrorCode DCSRIndependentSetGetParents(DCSRIndependentSet *set, cudaStream_
   *num_roots = host;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+// of nearly every setup of PCGAMG
+DCSRPreload(RootsKernel);

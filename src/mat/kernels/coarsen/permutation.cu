@@ -5,6 +5,7 @@
   first(s(i)) == i, where first(s) is the smallest i != s with s(i) == s. A position takes part in two swaps at most: as position at time i, and as target at time
   first(i). The element that ends at a position is found by walking back in time from swap to swap: 1.3 steps on average, the longest walk has 8 for 8 million.
 */
+#include "../common/preload.cuh"
 #include <petscsparsecuda/coarsen.h>
 #include <petscsparsecuda/common.h>
 
@@ -169,3 +170,7 @@ cleanup:
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+// of nearly every setup of PCGAMG
+DCSRPreload(TargetsKernel);
+DCSRPreload(ElementsKernel);

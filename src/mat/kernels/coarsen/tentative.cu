@@ -4,6 +4,7 @@
 */
 #include "../common/foreach.cuh"
 #include "../common/offsets.cuh"
+#include "../common/preload.cuh"
 #include <petscsparsecuda/tentative.h>
 
 namespace
@@ -202,3 +203,6 @@ PetscErrorCode DCSRTentativeSetRealPart(PetscInt num_rows, const PetscScalar x[]
   if (num_rows > 0) PetscCallCUDA(DCSRForEach(num_rows, RealPart{x, vector}, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+// of nearly every setup of PCGAMG
+DCSRPreload(DCSRForEachKernel<PetscInt, FillRow>);

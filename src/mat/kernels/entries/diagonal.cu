@@ -2,6 +2,7 @@
   Diagonal entries and scaling by diagonal matrices. Compact rows are sorted, so a thread a row finds its diagonal entry by bisection;
   fragmented rows are searched whole.
 */
+#include "../common/preload.cuh"
 #include "../common/rowloop.cuh"
 #include "../common/search.cuh"
 #include <petscsparsecuda/entries.h>
@@ -203,3 +204,6 @@ PetscErrorCode DCSRDiagonalAdd(DCSRView view, const PetscScalar d[], PetscScalar
   PetscCall(ForEachDiagonal(view, PetscMin(view.num_rows, view.num_columns), action, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+// of nearly every setup of PCGAMG
+DCSRPreload(FindDiagonalCompactKernel<int32_t, GetDiagonal>);

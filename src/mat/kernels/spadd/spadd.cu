@@ -3,6 +3,7 @@
   large C is and where each of its tiles begins. A second pass streams the entries in merged order to their places, which are counts of bits. Rows play no part in who does what.
   Bytes: the columns of both twice, the values once, C once.
 */
+#include "../common/preload.cuh"
 #include "../common/temporary.cuh"
 #include "count.cuh"
 #include <cub/device/device_scan.cuh>
@@ -439,3 +440,6 @@ failed:
   PetscCall(DCSRViewFree(C, stream));
   PetscFunctionReturn(ierr);
 }
+
+// of nearly every setup of PCGAMG
+DCSRPreload(UpdateKernel);

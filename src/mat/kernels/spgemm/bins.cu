@@ -1,5 +1,6 @@
 /* Between counting and filling: the row offsets of C, the rows of each bin, and the chunks of long rows. */
 #include "table.cuh"
+#include "../common/preload.cuh"
 #include "../common/temporary.cuh"
 #include <cub/device/device_scan.cuh>
 #include <thrust/iterator/transform_iterator.h>
@@ -273,3 +274,6 @@ PetscErrorCode SpGEMMListChunks(DCSRView A, DCSRView B, DCSRView C, PetscCount n
   PetscCallCUDA(cudaGetLastError());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+// of nearly every setup of PCGAMG
+DCSRPreload(SortRowsKernel);

@@ -4,6 +4,7 @@
   operations.
 */
 #include "table.cuh"
+#include "../common/preload.cuh"
 
 namespace
 {
@@ -152,3 +153,6 @@ PetscErrorCode SpGEMMNumericGroups(DCSRView A, DCSRView B, DCSRView C, const SpG
   else PetscCall(LaunchLanes<int32_t>(A, B, C, bin, lanes, n, list, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+// of nearly every setup of PCGAMG
+DCSRPreload(NumericKernel<8, int32_t>);

@@ -3,6 +3,7 @@
   several components, and where nodes of finite elements have the same neighbors (inodes, as PETSc's MATAIJ calls them). The symbolic phase is done once for them.
 */
 #include "table.cuh"
+#include "../common/preload.cuh"
 #include "../common/temporary.cuh"
 #include <cub/device/device_select.cuh>
 #include <thrust/iterator/counting_iterator.h>
@@ -142,3 +143,6 @@ PetscErrorCode SpGEMMFreeRepeats(SpGEMMRepeats *repeats, cudaStream_t stream)
   PetscCall(PetscArrayzero(repeats, 1));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+// of nearly every setup of PCGAMG
+DCSRPreload(ShapeKernel);

@@ -3,6 +3,7 @@
   windows are sorted, and the row's columns go into the pool. No pass over the terms comes before: a table that is too small shows it after few of them.
 */
 #include "table.cuh"
+#include "../common/preload.cuh"
 
 namespace
 {
@@ -409,3 +410,6 @@ PetscErrorCode SpGEMMSymbolicWarps(DCSRView A, DCSRView B, int part_lanes, const
   else PetscCall(Warps<int32_t>(A, B, part_lanes, limits, pool, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+// of nearly every setup of PCGAMG
+DCSRPreload(GroupKernel<32, 4, int32_t>);

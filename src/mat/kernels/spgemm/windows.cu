@@ -1,5 +1,6 @@
 /* The rows of B as windows of neighboring columns, {window, mask of its columns}. They are made once, and read for every entry of A that meets the row. */
 #include "table.cuh"
+#include "../common/preload.cuh"
 #include "../common/temporary.cuh"
 #include <cub/device/device_scan.cuh>
 #include <thrust/iterator/transform_iterator.h>
@@ -118,3 +119,6 @@ PetscErrorCode SpGEMMFreeWindows(SpGEMMWindows *windows, cudaStream_t stream)
   PetscCall(PetscArrayzero(windows, 1));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+// of nearly every setup of PCGAMG
+DCSRPreload(WindowsKernel<8, int32_t>);

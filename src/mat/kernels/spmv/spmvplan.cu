@@ -1,6 +1,7 @@
 /*
   What the plans of Mult cache from structure: facts for the launch rule, the block-to-row table, long rows, the list of nonempty rows. All of it is made on the device.
 */
+#include "../common/preload.cuh"
 #include "../common/search.cuh"
 #include "spmvdevice.cuh"
 #include <cub/device/device_scan.cuh>
@@ -401,3 +402,6 @@ PetscErrorCode SpMVPlanSetUpRows(DCSRSpMVPlan plan, DCSRView view, cudaStream_t 
   plan->num_blocks = (int32_t)(plan->num_parts + (plan->num_rows + block_rows - 1) / block_rows);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+// of nearly every setup of PCGAMG
+DCSRPreload(SpMVFactsKernel<int32_t>);

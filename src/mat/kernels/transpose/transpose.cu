@@ -3,6 +3,7 @@
   entry index. Renewing the values later is one gather.
 */
 #include "../common/foreach.cuh"
+#include "../common/preload.cuh"
 #include "../common/search.cuh"
 #include "../common/temporary.cuh"
 #include "../spmvtranspose/device.cuh"
@@ -316,3 +317,6 @@ PetscErrorCode DCSRTransposeNumeric(DCSRView A, const void *permutation, PetscBo
   else PetscCall(Gather(A, (const int32_t *)permutation, conjugate, values, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+// of nearly every setup of PCGAMG
+DCSRPreload(DCSRForEachKernel<PetscCount, FindRowOffset<int32_t>>);
