@@ -76,6 +76,7 @@ PETSC_INTERN const HiSparseFormatOps HiSparseFormatBlocks;    /* blocks.c */
 
 /* The format that pays, HISPARSE_CSR when none does (rule.c). csr as in HiSparseCreate(), with at least one entry; synchronizes. */
 PETSC_INTERN PetscErrorCode HiSparseRuleApply(DCSRView csr, HiSparsePrecision precision, cudaStream_t stream, HiSparseFormat *format);
+PETSC_INTERN double         HiSparseRuleWaves(PetscCount num_slices, int num_multiprocessors, int resident);
 
 /* What the rule counts (sample.cu): in slices of 128 rows, and in blocks of consecutive nonzeros, that are spread evenly over the matrix; all of them when there are few. */
 typedef struct {

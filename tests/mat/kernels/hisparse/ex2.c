@@ -662,6 +662,23 @@ static PetscErrorCode TestRule(const RuleCase *rule, cudaStream_t stream)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* 132 multiprocessors with 896 threads hold 3,696 slices. */
+static PetscErrorCode TestWaves(void)
+{
+  static const struct {
+    PetscCount num_slices;
+    double     factor;
+  } cases[] = {{1, 1}, {3696, 1}, {3697, 2 * 3696.0 / 3697}, {4504, 2 * 3696.0 / 4504}, {7391, 2 * 3696.0 / 7391}, {7392, 1}, {8192, 1}, {(PetscCount)1 << 31, 1}};
+
+  PetscFunctionBegin;
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(cases); k++) {
+    const double factor = HiSparseRuleWaves(cases[k].num_slices, 132, 896);
+
+    PetscCheck(PetscAbsReal((PetscReal)(factor - cases[k].factor)) < 1e-6, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%" PetscCount_FMT " slices: %g in place of %g", cases[k].num_slices, factor, cases[k].factor);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   PetscBool    usable;
@@ -669,6 +686,7 @@ int main(int argc, char **argv)
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  PetscCall(TestWaves());
   PetscCall(PetscSparseCUDADeviceUsable(&usable));
   if (usable) {
     PetscCall(PetscSparseCUDAGetStream(&stream));
@@ -684,6 +702,10 @@ int main(int argc, char **argv)
 
   test:
     requires: cuda
+    output_file: output/empty.out
+  test:
+    suffix: host
+    args: -device_enable none
     output_file: output/empty.out
 
 TEST*/
