@@ -15,6 +15,7 @@ typedef enum {
   HISPARSE_DIAGONALS, /* masked diagonals of slices of rows */
   HISPARSE_WINDOWS,   /* CSR whose columns are 16 bits: a window of the block and a place in it */
   HISPARSE_BLOCKS,    /* dense blocks of 2 x 2, 3 x 3, 4 x 4 or 6 x 6 entries */
+  HISPARSE_BLOCK_DIAGONALS, /* masked diagonals of such blocks */
   HISPARSE_CSR        /* no HiSparse at all */
 } HiSparseFormat;
 PETSC_INTERN const char *const HiSparseFormats[]; /* for PetscOptionsEnum(): names, type name, prefix, NULL */

@@ -70,9 +70,10 @@ typedef struct {
                           PetscCount *num_nonzeros);
 } HiSparseFormatOps;
 
-PETSC_INTERN const HiSparseFormatOps HiSparseFormatDiagonals; /* diagonals.c */
-PETSC_INTERN const HiSparseFormatOps HiSparseFormatWindows;   /* windows.c */
-PETSC_INTERN const HiSparseFormatOps HiSparseFormatBlocks;    /* blocks.c */
+PETSC_INTERN const HiSparseFormatOps HiSparseFormatDiagonals;      /* diagonals.c */
+PETSC_INTERN const HiSparseFormatOps HiSparseFormatWindows;        /* windows.c */
+PETSC_INTERN const HiSparseFormatOps HiSparseFormatBlocks;         /* blocks.c */
+PETSC_INTERN const HiSparseFormatOps HiSparseFormatBlockDiagonals; /* blockdiagonals.c */
 
 /* The format that pays, HISPARSE_CSR when none does (rule.c). csr as in HiSparseCreate(), with at least one entry; synchronizes. */
 PETSC_INTERN PetscErrorCode HiSparseRuleApply(DCSRView csr, HiSparsePrecision precision, cudaStream_t stream, HiSparseFormat *format);
@@ -96,7 +97,7 @@ typedef struct {
 } HiSparseShared;
 
 struct _n_HiSparse {
-  HiSparseFormat           format;    /* HISPARSE_DIAGONALS, HISPARSE_WINDOWS or HISPARSE_BLOCKS */
+  HiSparseFormat           format;    /* neither HISPARSE_AUTO nor HISPARSE_CSR */
   HiSparsePrecision        precision; /* that was asked for; a format that does not know it stores PetscScalar */
   const HiSparseFormatOps *ops;       /* of the format */
   PetscInt                 num_rows;  /* of the matrix, as num_columns: with transposed, those of the structure the other way round */
