@@ -7,7 +7,7 @@
 
   Options Database Keys:
 + -mat_type hisparsecuda                                   - sets this type in `MatSetFromOptions()`
-. -mat_hisparse_format (auto|diagonals|windows|blocks|csr) - how the matrix is stored
+. -mat_hisparse_format (auto|diagonals|windows|blocks|blockdiagonals|csr) - how the matrix is stored
 - -mat_hisparse_values (scalar|single)                     - precision of the values that diagonals store
 
   Level: beginner

@@ -39,8 +39,8 @@ static PetscErrorCode ValuesDestroy_BlockDiagonals(void **values, cudaStream_t s
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The first launch configuration for the size of the blocks. */
-static PetscErrorCode FindConfig(int size, BlockDiagonalsConfig *config)
+/* BlockDiagonalsConfigFind - the first launch configuration for a size of blocks that exists */
+PetscErrorCode BlockDiagonalsConfigFind(int size, BlockDiagonalsConfig *config)
 {
   PetscInt i = 0;
 
@@ -65,7 +65,10 @@ static void SetNumbers(BlockDiagonals *d)
   d->all.values_capacity  = blocks->values_capacity * square;
 }
 
-/* The masked diagonals of the matrix that has an entry for each block of csr; all blocks of this size are full. */
+/*
+  The masked diagonals of the matrix that has an entry for each block of csr; all blocks of this size are full. One block makes a piece, since there is no place for blocks outside of pieces: slices at the border of a
+  grid have a few blocks of some diagonals. Pieces that are thin on average do not fit.
+*/
 static PetscErrorCode EncodeCollapsed(DCSRView csr, int size, cudaStream_t stream, HiSparseDiagonals *diagonals, PetscBool *fits)
 {
   Blocks         blocks = {0};
@@ -83,8 +86,8 @@ static PetscErrorCode EncodeCollapsed(DCSRView csr, int size, cudaStream_t strea
   view.num_nonzeros = view.capacity = view.used = blocks.num_blocks;
   view.row_offsets                              = blocks.list.offsets;
   view.columns                                  = blocks.list.columns;
-  PetscCallGoto(ierr, cleanup, HiSparseDiagonalsEncode(view, stream, diagonals, fits));
-  *fits = (PetscBool)(*fits && diagonals->num_piece_values == diagonals->num_nonzeros);
+  PetscCallGoto(ierr, cleanup, HiSparseDiagonalsEncode(view, HISPARSE_SLICE_ROWS, stream, diagonals, fits));
+  *fits = (PetscBool)(*fits && diagonals->num_piece_values == diagonals->num_nonzeros && diagonals->num_nonzeros * HISPARSE_MIN_PART >= diagonals->num_pieces * PetscMin(view.num_rows, HISPARSE_SLICE_ROWS));
 cleanup:
   PetscCall(BlocksListDestroy(&blocks.list, stream));
   PetscFunctionReturn(ierr);
@@ -105,7 +108,7 @@ static PetscErrorCode StructureCreate(DCSRView csr, int size, HiSparsePrecision 
   (*d)->size = size;
   PetscCallGoto(ierr, failed, PetscNew(&(*d)->blocks));
   (*d)->blocks->precision = PetscDefined(USE_REAL_SINGLE) ? HISPARSE_VALUES_SCALAR : precision;
-  PetscCallGoto(ierr, failed, FindConfig(size, &(*d)->config));
+  PetscCallGoto(ierr, failed, BlockDiagonalsConfigFind(size, &(*d)->config));
   PetscCallGoto(ierr, failed, EncodeCollapsed(csr, size, stream, (*d)->blocks, &fits));
   if (!fits) goto failed;
   SetNumbers(*d);

@@ -2,8 +2,8 @@
 /*
   Masked diagonals of b x b blocks, for matrices of several unknowns a point on a grid.
 
-  The structure is that of masked diagonals (hisparseimpl.h) of the collapsed matrix, which has an entry for each block: a row of blocks is a row there. All blocks are full, and all of them are in pieces: a matrix
-  that has an entry outside of pieces does not fit.
+  The structure is that of masked diagonals (hisparseimpl.h) of the collapsed matrix, which has an entry for each block: a row of blocks is a row there. All blocks are full, and all of them are in pieces, since
+  one block makes a piece here. A matrix whose pieces have few blocks on average does not fit.
 
   A word of a piece is the part of it that 32 rows of blocks have, those of a word of its mask. The values of a word lie behind each other: b * b planes, one for each entry of a block, by row, and in a plane the
   values of the word's blocks by ascending row. So the first value of a word is at b * b times the place of its first block, the plane of entry (a, c) of blocks begins (a * b + c) * n behind it when the word has n blocks,
@@ -56,6 +56,7 @@ PETSC_INTERN PetscErrorCode BlockDiagonalsMultTranspose(const BlockDiagonals *d,
 /* Every configuration there is, of all sizes, for sweeps and tests; the first of a size is the one that products use. */
 PETSC_INTERN PetscErrorCode BlockDiagonalsConfigGetCount(PetscInt *n);
 PETSC_INTERN PetscErrorCode BlockDiagonalsConfigGet(PetscInt i, BlockDiagonalsConfig *config);
+PETSC_INTERN PetscErrorCode BlockDiagonalsConfigFind(int size, BlockDiagonalsConfig *config); /* blockdiagonals.c */
 PETSC_INTERN PetscErrorCode HiSparseSetBlockDiagonalsConfig(HiSparse hisparse, const BlockDiagonalsConfig *config);
 
 /* blockdiagonalsvalues.cu */

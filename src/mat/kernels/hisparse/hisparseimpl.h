@@ -88,7 +88,7 @@ typedef struct {
   unsigned long long blocks;      /* of WINDOWS_BLOCK nonzeros */
   unsigned long long wide_blocks; /* of these, those that need 32-bit columns */
 } HiSparseSample;
-PETSC_INTERN PetscErrorCode HiSparseSampleTake(DCSRView csr, cudaStream_t stream, HiSparseSample *sample);
+PETSC_INTERN PetscErrorCode HiSparseSampleTake(DCSRView csr, int size, cudaStream_t stream, HiSparseSample *sample);
 
 /* Structure or values of a format with the number of HiSparse that have it; goes when that is 0. */
 typedef struct {
@@ -237,8 +237,10 @@ typedef struct {
 
 /* diagonals.c */
 PETSC_INTERN PetscErrorCode HiSparseDiagonalsCreate(DCSRView csr, HiSparsePrecision precision, cudaStream_t stream, void **structure, void **values);
+/* A diagonal with fewer entries in a slice than one in so many of its rows is no piece: 24 bytes for it and loads that few lanes take part in cost more than 4 bytes an entry. */
+#define HISPARSE_MIN_PART 8
 /* diagonalsencode.cu: the structure of csr into *d, which is all 0 before; on an error, and when it does not fit, the caller frees what is there. Synchronizes. */
-PETSC_INTERN PetscErrorCode HiSparseDiagonalsEncode(DCSRView csr, cudaStream_t stream, HiSparseDiagonals *d, PetscBool *fits);
+PETSC_INTERN PetscErrorCode HiSparseDiagonalsEncode(DCSRView csr, int min_part, cudaStream_t stream, HiSparseDiagonals *d, PetscBool *fits);
 /* diagonalsoverflow.cu: csr, structure only, without its empty rows. On success overflow owns the columns of csr, whose row offsets the caller frees. Synchronizes. */
 PETSC_INTERN PetscErrorCode HiSparseOverflowCreate(DCSRView csr, cudaStream_t stream, HiSparseOverflow *overflow);
 PETSC_INTERN PetscErrorCode HiSparseOverflowDestroy(HiSparseOverflow *overflow, cudaStream_t stream);
