@@ -80,7 +80,10 @@ struct BlockWords {
     }
   }
   /* A bit for each of the 32 columns. */
-  __device__ __forceinline__ uint32_t Columns() const { return __funnelshift_r(mask[0], mask[1], (unsigned int)shift); }
+  __device__ __forceinline__ uint32_t Columns() const
+  {
+    return __funnelshift_r(mask[0], mask[1], (unsigned int)shift);
+  }
 };
 
 /*
@@ -111,7 +114,7 @@ __global__ static void __launch_bounds__(HISPARSE_SLICE_ROWS) VisitBlockRowsKern
 template <typename Op>
 __global__ static void __launch_bounds__(HISPARSE_SLICE_ROWS) VisitBlockColumnsKernel(PetscInt num_columns, int size, const uint32_t *slices, const BlockDiagonalsTransposedPiece *pieces, Op op)
 {
-  const int           bit    = (int)threadIdx.x, w = bit >> BLOCK_DIAGONALS_WORD_SHIFT, lane = bit & (HISPARSE_WARP - 1);
+  const int           bit = (int)threadIdx.x, w = bit >> BLOCK_DIAGONALS_WORD_SHIFT, lane = bit & (HISPARSE_WARP - 1);
   const PetscCount    column = (PetscCount)blockIdx.x * HISPARSE_SLICE_ROWS + bit;
   typename Op::Result result = op.Begin();
   int                 k      = 0;

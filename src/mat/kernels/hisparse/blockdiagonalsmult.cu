@@ -212,9 +212,9 @@ __global__ void __launch_bounds__(Threads, Resident / RESIDENT_PART / Threads) M
   const int                          lane = (int)threadIdx.x % HISPARSE_WARP, warp = (int)threadIdx.x / HISPARSE_WARP;
   const PetscCount                   word = (PetscCount)blockIdx.x * (Threads / HISPARSE_WARP) + warp;
   const PetscCount                   row = word * HISPARSE_WARP + lane, number = word / HISPARSE_SLICE_WORDS;
-  const int                          w     = (int)(word % HISPARSE_SLICE_WORDS);
-  Staged<Transpose> *const           stage = (Staged<Transpose> *)&stages[warp];
-  HiSparseSlice                      slice = {};
+  const int                          w          = (int)(word % HISPARSE_SLICE_WORDS);
+  Staged<Transpose> *const           stage      = (Staged<Transpose> *)&stages[warp];
+  HiSparseSlice                      slice      = {};
   PetscScalar                        sums[Size] = {};
 
   if (row - lane >= a.num_rows) return; // whole warps

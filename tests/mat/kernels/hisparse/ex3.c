@@ -840,16 +840,9 @@ typedef struct {
   PetscBool   crossed;
 } BlockShape;
 
-static const BlockShape block_shapes[] = {
-  {"crossed blocks of 2",   2, 301, 301, {-20, 0, 1}, PETSC_TRUE },
-  {"crossed blocks of 3",   3, 307, 300, {-3, 0, 77}, PETSC_TRUE },
-  {"crossed blocks of 4",   4, 103, 271, {0, 1, 40},  PETSC_TRUE },
-  {"crossed blocks of 6",   6, 101, 101, {-1, 2, 9},  PETSC_TRUE },
-  {"diagonal blocks of 2",  2, 301, 290, {-20, 0, 1}, PETSC_FALSE},
-  {"diagonal blocks of 3",  3, 307, 320, {-3, 0, 77}, PETSC_FALSE},
-  {"diagonal blocks of 4",  4, 203, 271, {0, 1, 140}, PETSC_FALSE},
-  {"diagonal blocks of 6",  6, 101, 101, {-1, 2, 9},  PETSC_FALSE}
-};
+static const BlockShape block_shapes[] = {{"crossed blocks of 2", 2, 301, 301, {-20, 0, 1}, PETSC_TRUE},   {"crossed blocks of 3", 3, 307, 300, {-3, 0, 77}, PETSC_TRUE},   {"crossed blocks of 4", 4, 103, 271, {0, 1, 40}, PETSC_TRUE},
+                                          {"crossed blocks of 6", 6, 101, 101, {-1, 2, 9}, PETSC_TRUE},    {"diagonal blocks of 2", 2, 301, 290, {-20, 0, 1}, PETSC_FALSE}, {"diagonal blocks of 3", 3, 307, 320, {-3, 0, 77}, PETSC_FALSE},
+                                          {"diagonal blocks of 4", 4, 203, 271, {0, 1, 140}, PETSC_FALSE}, {"diagonal blocks of 6", 6, 101, 101, {-1, 2, 9}, PETSC_FALSE}};
 
 static PetscErrorCode BlocksCreate(const BlockShape *b, KernelTestMatrix *A)
 {

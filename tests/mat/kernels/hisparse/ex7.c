@@ -9,20 +9,20 @@ static char help[] = "HiSparse with dense blocks, and with diagonals of them: pr
 
 /* Which blocks there are. */
 typedef enum {
-  FULL,       /* all of them */
-  BAND,       /* five diagonals of blocks */
-  EMPTY_ROWS, /* three blocks in every third row, none in the others */
-  ONE,        /* one block in each row, anywhere */
-  RANDOM,     /* from none to 40 blocks in a row, anywhere */
-  LONG_ROW,   /* the diagonal, and all of the middle row */
+  FULL,        /* all of them */
+  BAND,        /* five diagonals of blocks */
+  EMPTY_ROWS,  /* three blocks in every third row, none in the others */
+  ONE,         /* one block in each row, anywhere */
+  RANDOM,      /* from none to 40 blocks in a row, anywhere */
+  LONG_ROW,    /* the diagonal, and all of the middle row */
   LONG_COLUMN, /* the diagonal, and all of the middle column */
-  MASKED      /* ten diagonals of blocks, a quarter of whose blocks are missing */
+  MASKED       /* ten diagonals of blocks, a quarter of whose blocks are missing */
 } Pattern;
 
 typedef struct {
   const char *name;
   Pattern     pattern;
-  PetscInt    m, n; /* in blocks */
+  PetscInt    m, n;      /* in blocks */
   PetscBool   diagonals; /* diagonals of blocks fit it */
 } Shape;
 
