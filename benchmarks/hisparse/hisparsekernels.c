@@ -1,6 +1,6 @@
 static char help[] = "Times HiSparse, its products and conversions, against our own CSR, cuSPARSE and the floors of CSR, on matrices generated on the device.\n\
   -cases a,b,c     : only these\n\
-  -formats a,b     : only these: auto, diagonals, windows, blocks\n\
+  -formats a,b     : only these: auto, diagonals, windows, blocks, blockdiagonals\n\
   -output file     : result records as JSON Lines, appended\n\
   -commit id       : for the records\n\
   -single          : diagonals with values in single precision, too\n\
@@ -8,6 +8,7 @@ static char help[] = "Times HiSparse, its products and conversions, against our 
   -samples n       : samples of one measurement at most\n\
   -repetitions n   : of what is timed as a program sees it\n";
 
+#include "../../src/mat/kernels/hisparse/blockdiagonalsimpl.h"
 #include "../../src/mat/kernels/hisparse/blocksimpl.h"
 #include "../../src/mat/kernels/hisparse/hisparseimpl.h"
 #include "../../src/mat/kernels/hisparse/windowsimpl.h"
@@ -539,6 +540,52 @@ static PetscErrorCode SweepBlocks(HiSparseBench *b)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The same for diagonals of blocks. */
+static PetscErrorCode SweepBlockDiagonals(HiSparseBench *b)
+{
+  HiSparseInfo info;
+  PetscInt     n;
+
+  PetscFunctionBegin;
+  PetscCall(HiSparseGetInfo(b->hisparse, &info));
+  PetscCall(BlockDiagonalsConfigGetCount(&n));
+  for (PetscInt k = 0; k < 2; k++) {
+    for (PetscInt i = 0; i < n; i++) {
+      HiSparseProduct      h = {b->hisparse, &b->product[k]};
+      BlockDiagonalsConfig c;
+      char                 what[64];
+
+      PetscCall(BlockDiagonalsConfigGet(i, &c));
+      if (c.size != info.block_size) continue;
+      PetscCall(HiSparseSetBlockDiagonalsConfig(b->hisparse, &c));
+      PetscCall(PetscSNPrintf(what, sizeof(what), "size %d batch %d rows %d threads %3d resident %4d", c.size, c.batch, c.rows, c.threads, c.resident));
+      PetscCall(SweepProduct(b, k, what, HiSparseProductRun, &h));
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Every launch configuration of the format. */
+static PetscErrorCode SweepFormat(HiSparseBench *b)
+{
+  PetscFunctionBegin;
+  switch (b->format) {
+  case HISPARSE_DIAGONALS:
+    PetscCall(SweepDiagonals(b));
+    break;
+  case HISPARSE_WINDOWS:
+    PetscCall(SweepWindows(b));
+    break;
+  case HISPARSE_BLOCKS:
+    PetscCall(SweepBlocks(b));
+    break;
+  default:
+    PetscCall(SweepBlockDiagonals(b));
+    break;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode CaseFormats(HiSparseBench *b)
 {
   PetscFunctionBegin;
@@ -547,39 +594,41 @@ static PetscErrorCode CaseFormats(HiSparseBench *b)
     b->format = format;
     PetscCall(HiSparseCreate(b->csr, format, HISPARSE_VALUES_SCALAR, b->bench.stream, &b->hisparse));
     if (b->hisparse == NULL) PetscCall(FormatIsCSR(b));
-    else PetscCall(!b->sweep ? FormatRecords(b) : format == HISPARSE_DIAGONALS ? SweepDiagonals(b) : format == HISPARSE_WINDOWS ? SweepWindows(b) : SweepBlocks(b));
+    else PetscCall(b->sweep ? SweepFormat(b) : FormatRecords(b));
     PetscCall(HiSparseDestroy(&b->hisparse, b->bench.stream));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Products with diagonals whose values are in single precision, against our own CSR, and their bytes for A x. The vectors are as they were, and so are the sums. */
-static PetscErrorCode SingleRecords(HiSparseBench *b)
+/* Products with diagonals, or those of blocks, whose values are in single precision, against our own CSR, and their bytes for A x. The vectors are as they were, and so are the sums. */
+static PetscErrorCode SingleRecords(HiSparseBench *b, HiSparseFormat format)
 {
+  const char     *what = format == HISPARSE_DIAGONALS ? "single" : "single-blockdiagonals";
   const PetscReal nz   = (PetscReal)PetscMax(b->csr.num_nonzeros, 1);
   const char     *name = b->product[0].matrix.name;
   HiSparseInfo    info;
   HiSparse        hisparse;
+  char            metric[64];
 
   PetscFunctionBegin;
-  PetscCall(HiSparseCreate(b->csr, HISPARSE_DIAGONALS, HISPARSE_VALUES_SINGLE, b->bench.stream, &hisparse));
+  PetscCall(HiSparseCreate(b->csr, format, HISPARSE_VALUES_SINGLE, b->bench.stream, &hisparse));
   if (hisparse == NULL) {
-    PetscCall(PetscPrintf(PETSC_COMM_SELF, "  single: stays CSR\n"));
+    PetscCall(PetscPrintf(PETSC_COMM_SELF, "  %s: stays CSR\n", what));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   for (PetscInt k = 0; k < 2; k++) {
     HiSparseProduct h = {hisparse, &b->product[k]};
-    char            metric[64];
     PetscReal       us;
 
     PetscCall(HiSparsePrepare(hisparse, transposes[k], b->bench.stream));
-    PetscCall(BenchProductCheckTo(&b->product[k], "single", SINGLE_TOLERANCE, HiSparseProductRun, &h));
+    PetscCall(BenchProductCheckTo(&b->product[k], what, SINGLE_TOLERANCE, HiSparseProductRun, &h));
     PetscCall(BenchTimerMeasure(&b->bench.timer, PETSC_TRUE, HiSparseProductRun, &h, &us));
-    PetscCall(PetscSNPrintf(metric, sizeof(metric), "time-%s-cold-single", directions[k]));
+    PetscCall(PetscSNPrintf(metric, sizeof(metric), "time-%s-cold-%s", directions[k], what));
     PetscCall(BenchRecord(&b->bench, name, metric, "us", us, b->dcsr[k], dcsr_competitor, b->floor));
   }
   PetscCall(HiSparseGetInfo(hisparse, &info));
-  PetscCall(BenchRecord(&b->bench, name, "bytes-single", "bytes a nonzero", (PetscReal)(info.bytes - info.transpose_bytes) / nz, b->dcsr_bytes[0] / nz, dcsr_competitor, -1));
+  PetscCall(PetscSNPrintf(metric, sizeof(metric), "bytes-%s", what));
+  PetscCall(BenchRecord(&b->bench, name, metric, "bytes a nonzero", (PetscReal)(info.bytes - info.transpose_bytes) / nz, b->dcsr_bytes[0] / nz, dcsr_competitor, -1));
   PetscCall(HiSparseDestroy(&hisparse, b->bench.stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -597,7 +646,10 @@ static PetscErrorCode Case(HiSparseBench *b, const char name[])
     PetscCall(MeasureCusparse(b));
   }
   PetscCall(CaseFormats(b));
-  if (b->single && !b->sweep) PetscCall(SingleRecords(b));
+  if (b->single && !b->sweep) {
+    PetscCall(SingleRecords(b, HISPARSE_DIAGONALS));
+    PetscCall(SingleRecords(b, HISPARSE_BLOCK_DIAGONALS));
+  }
   PetscCall(BenchProductDestroy(b->product + 1));
   PetscCall(BenchProductDestroy(b->product));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -606,7 +658,7 @@ static PetscErrorCode Case(HiSparseBench *b, const char name[])
 /* Which formats -formats names; all when it is not there. */
 static PetscErrorCode ReadFormats(HiSparseBench *b, PetscOptionItems PetscOptionsObject)
 {
-  HiSparseFormat formats[HISPARSE_CSR] = {HISPARSE_AUTO, HISPARSE_DIAGONALS, HISPARSE_WINDOWS, HISPARSE_BLOCKS};
+  HiSparseFormat formats[HISPARSE_CSR] = {HISPARSE_AUTO, HISPARSE_DIAGONALS, HISPARSE_WINDOWS, HISPARSE_BLOCKS, HISPARSE_BLOCK_DIAGONALS};
   PetscInt       n                     = HISPARSE_CSR;
   PetscBool      some;
 
@@ -614,7 +666,7 @@ static PetscErrorCode ReadFormats(HiSparseBench *b, PetscOptionItems PetscOption
   PetscCall(PetscOptionsEnumArray("-formats", "Formats", NULL, HiSparseFormats, (PetscEnum *)formats, &n, &some));
   for (HiSparseFormat f = HISPARSE_AUTO; f < HISPARSE_CSR; f++) b->wanted[f] = (PetscBool)!some;
   for (PetscInt i = 0; some && i < n; i++) {
-    PetscCheck(formats[i] != HISPARSE_CSR, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "CSR is what the formats are compared with: -formats takes auto, diagonals, windows, blocks");
+    PetscCheck(formats[i] != HISPARSE_CSR, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "CSR is what the formats are compared with: -formats takes auto, diagonals, windows, blocks, blockdiagonals");
     b->wanted[formats[i]] = PETSC_TRUE;
   }
   PetscFunctionReturn(PETSC_SUCCESS);

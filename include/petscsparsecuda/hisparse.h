@@ -2,8 +2,8 @@
 /*
   HiSparse on the device: a second way to store a sequential matrix, smaller than CSR, for products in both directions.
 
-  A HiSparse is made of compact CSR and knows no Mat. Three formats stand behind one table of functions (hisparseimpl.h):
-  masked diagonals of slices of rows (diagonals), CSR with 16-bit columns in windows (windows), and dense blocks of b x b entries (blocks).
+  A HiSparse is made of compact CSR and knows no Mat. Four formats stand behind one table of functions (hisparseimpl.h):
+  masked diagonals of slices of rows (diagonals), CSR with 16-bit columns in windows (windows), dense blocks of b x b entries (blocks), and masked diagonals of such blocks (blockdiagonals).
   A matrix for which none saves enough has none, and stays CSR.
 */
 #include <petscsparsecuda/dcsr.h>
@@ -13,14 +13,15 @@
 /* -mat_hisparse_format; HISPARSE_AUTO lets the rule choose (rule.c). */
 typedef enum {
   HISPARSE_AUTO,
-  HISPARSE_DIAGONALS, /* masked diagonals of slices of rows */
-  HISPARSE_WINDOWS,   /* CSR whose columns are 16 bits: a window of the block and a place in it */
-  HISPARSE_BLOCKS,    /* dense blocks of 2 x 2, 3 x 3, 4 x 4 or 6 x 6 entries */
-  HISPARSE_CSR        /* no HiSparse at all */
+  HISPARSE_DIAGONALS,       /* masked diagonals of slices of rows */
+  HISPARSE_WINDOWS,         /* CSR whose columns are 16 bits: a window of the block and a place in it */
+  HISPARSE_BLOCKS,          /* dense blocks of 2 x 2, 3 x 3, 4 x 4 or 6 x 6 entries */
+  HISPARSE_BLOCK_DIAGONALS, /* masked diagonals of such blocks */
+  HISPARSE_CSR              /* no HiSparse at all */
 } HiSparseFormat;
 PETSC_INTERN const char *const HiSparseFormats[]; /* for PetscOptionsEnum(): names, type name, prefix, NULL */
 
-/* -mat_hisparse_values: what diagonals keep of a value. Windows, entries outside of diagonals, vectors and sums are PetscScalar always. */
+/* -mat_hisparse_values: what diagonals, and those of blocks, keep of a value. Windows, entries outside of diagonals, vectors and sums are PetscScalar always. */
 typedef enum {
   HISPARSE_VALUES_SCALAR, /* PetscScalar */
   HISPARSE_VALUES_SINGLE  /* single precision, real or complex as PetscScalar is; with PETSc in single precision the same as SCALAR */
@@ -36,10 +37,10 @@ typedef struct {
   HiSparsePrecision precision;       /* of the stored values; HISPARSE_VALUES_SINGLE only where it differs from PetscScalar */
   size_t            bytes;           /* device memory, everything that exists now; what is shared counts in each matrix */
   size_t            transpose_bytes; /* the part of it that only the transpose product reads */
-  PetscCount        num_pieces;      /* diagonals: masked pieces of diagonals; windows: thread blocks with 16-bit columns; blocks: blocks */
-  PetscCount        num_others;      /* diagonals: entries outside of pieces, which lie in CSR; windows: thread blocks with 32-bit columns; blocks: 0 */
+  PetscCount        num_pieces;      /* diagonals and block diagonals: masked pieces of diagonals; windows: thread blocks with 16-bit columns; blocks: blocks */
+  PetscCount        num_others;      /* diagonals: entries outside of pieces, which lie in CSR; windows: thread blocks with 32-bit columns; others: 0 */
   PetscBool         transposed;      /* the matrix is the transpose of what is stored, which all of the above is about */
-  PetscInt          block_size;      /* blocks: rows of a block; 0 otherwise */
+  PetscInt          block_size;      /* blocks and block diagonals: rows of a block; 0 otherwise */
 } HiSparseInfo;
 
 /* What a sum did to the first term. */

@@ -60,6 +60,7 @@ strokes 40 'class="w0"'
 for b in 2 3 4 6; do draw "460 blocks of $b x $b, 0 entries outside of them" '100 rows of blocks with 3 to 5 blocks, 4.6 on average' -- --stencil 5 --size 10 --unknowns "$b" --format blocks; strokes 460 'class="block"'; done
 draw '1840 blocks of 6 x 6, 0 entries outside of them' -- --stencil 5 --size 10 --unknowns 12 --format blocks
 draw '4096 blocks of 3 x 3, 0 entries outside of them' 'bytes: 4 a value + 4 a block + 4 a row of blocks' -- --stencil 27 --size 6 --unknowns 3 --shuffle --format blocks --value-bytes 4
+for b in 2 3 4 6; do draw "1 slices of 128 rows of blocks, 5 pieces of diagonals of $b x $b blocks, 0 entries outside of them" 'bytes: 8 a value + 24 a piece + 16 a slice' -- --stencil 5 --size 10 --unknowns "$b" --format blockdiagonals; strokes 460 'class="block"'; done
 
 # 16 of 128 entries are a piece, 15 are not; 1 of the 8 rows of a short slice is one.
 matrix "$work/thin" 136 1000 '{(i, i) for i in range(128)} | {(i, i + 200) for i in range(16)} | {(i, i + 300) for i in range(15)} | {(130, 7)}'
@@ -85,7 +86,9 @@ draw 'bytes: 16 a value + 2 a 16-bit column + 16 a block + 4 a row' -- "$work/co
 # One entry less, and there are no blocks; 2 x 2 blocks in an odd number of rows neither.
 matrix "$work/lack" 4 4 '{(i, j) for i in range(4) for j in range(4)} - {(3, 2)}'
 refuse 'no dense blocks for lack' "$work/lack" --format blocks
+refuse 'no diagonals of blocks for lack' "$work/lack" --format blockdiagonals
 refuse 'no dense blocks for 5 points, 3 x 3' --stencil 5 --size 3 --format blocks
+refuse 'no diagonals of blocks for 27 points' --stencil 27 --size 8 --unknowns 3 --shuffle --format blockdiagonals
 matrix "$work/moved" 4 6 '{(i, j) for i in range(4) for j in (1, 2, 3, 4)}'
 refuse 'no dense blocks for moved' "$work/moved" --format blocks
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Draws how a matrix of type hisparsecuda is stored, as SVG: masked diagonals, 16-bit columns in windows, or dense blocks.
+"""Draws how a matrix of type hisparsecuda is stored, as SVG: masked diagonals, 16-bit columns in windows, dense blocks, or masked diagonals of such blocks.
 
 The matrix is a binary file that MatView() has written, or a stencil on a grid that is made here. The pieces, windows and blocks are computed on the host from the
 pattern, by the definitions of docs/hisparse.md; no GPU, no PETSc and no NumPy are needed. What is counted is in the picture and on standard output."""
@@ -177,7 +177,7 @@ class Storage:
 FILL = ((0.25, 'p0', 'less than a quarter of the rows'), (0.5, 'p1', 'less than half'), (0.75, 'p2', 'less than three quarters'), (1.0, 'p3', 'more, but not all'), (2.0, 'p4', 'all rows'))  # rows with an entry, below this part
 
 
-def slice_pieces(matrix, first, last):
+def slice_pieces(matrix, first, last, min_part):
   """The pieces of the slice of rows [first, last), as (column - row of the slice, mask), and its entries outside of them, as (row, column)."""
   masks = {}
   get = masks.get
@@ -186,7 +186,7 @@ def slice_pieces(matrix, first, last):
     bit = 1 << i
     for c in columns[offsets[first + i]:offsets[first + i + 1]]:
       masks[c - i] = get(c - i, 0) | bit
-  least = (last - first + MIN_PART - 1) // MIN_PART
+  least = (last - first + min_part - 1) // min_part
   pieces, others = [], []
   for c0 in sorted(masks):
     mask = masks[c0]
@@ -205,7 +205,7 @@ def store_diagonals(matrix):
   other_rows = set()
   for first in range(0, matrix.num_rows, SLICE_ROWS):
     last = min(first + SLICE_ROWS, matrix.num_rows)
-    pieces, others = slice_pieces(matrix, first, last)
+    pieces, others = slice_pieces(matrix, first, last, MIN_PART)
     strokes = []
     for c0, mask in pieces:
       part = bin(mask).count('1') / (last - first)
@@ -309,7 +309,54 @@ def store_blocks(matrix):
   return s.finish()
 
 
-FORMATS = {'diagonals': store_diagonals, 'windows': store_windows, 'blocks': store_blocks}
+def collapse(matrix, size, rows):
+  """The matrix that has an entry for each block."""
+  offsets = [0] + list(itertools.accumulate(map(len, rows)))
+  columns = array.array('i', itertools.chain.from_iterable(rows))
+  return Matrix(matrix.num_rows // size, matrix.num_columns // size, offsets, columns, matrix.value_bytes * size * size, matrix.name)
+
+
+def block_slices(collapsed):
+  """The slices of rows of blocks as (first row of blocks, row behind the last, pieces), or None when diagonals of blocks do not fit."""
+  slices, num_pieces = [], 0
+  for first in range(0, collapsed.num_rows, SLICE_ROWS):
+    last = min(first + SLICE_ROWS, collapsed.num_rows)
+    pieces, others = slice_pieces(collapsed, first, last, SLICE_ROWS)  # one block makes a piece
+    if others:
+      return None
+    num_pieces += len(pieces)
+    slices.append((first, last, pieces))
+  return slices if collapsed.num_nonzeros * MIN_PART >= num_pieces * min(collapsed.num_rows, SLICE_ROWS) else None
+
+
+def store_block_diagonals(matrix):
+  """The format of masked diagonals of blocks."""
+  s = Storage(matrix, 'blockdiagonals')
+  s.band = 'slice'
+  slices = size = None
+  for b in BLOCK_SIZES:
+    rows = full_blocks(matrix, b)
+    slices = block_slices(collapse(matrix, b, rows)) if rows is not None else None
+    if slices is not None:
+      size = b
+      break
+  if slices is None:
+    raise Failure('no diagonals of blocks for %s: a block lacks an entry, or diagonals have too few blocks in most slices; try another --format' % matrix.name)
+  num_pieces = 0
+  for first, last, pieces in slices:
+    strokes = [('block', (c0 + i) * size, (first + i) * size, size, size) for c0, mask in pieces for i in range(last - first) if mask >> i & 1]
+    s.bands.append((first * size, last * size, strokes))
+    num_pieces += len(pieces)
+  num_blocks = matrix.num_nonzeros // (size * size)
+  s.add_bytes(num_pieces, 24, 'a piece')
+  s.add_bytes(len(slices), 16, 'a slice')
+  s.facts.append('%d slices of %d rows of blocks, %d pieces of diagonals of %d x %d blocks, 0 entries outside of them' % (len(slices), SLICE_ROWS, num_pieces, size, size))
+  s.facts.append('%.1f pieces a slice, %.1f blocks a piece' % (num_pieces / len(slices), num_blocks / max(num_pieces, 1)))
+  s.key = [('block', 'block of %d x %d entries' % (size, size))]
+  return s.finish()
+
+
+FORMATS = {'diagonals': store_diagonals, 'windows': store_windows, 'blocks': store_blocks, 'blockdiagonals': store_block_diagonals}
 
 SIZE = 720  # pixels of the longer side of the matrix
 SHORT = 90  # of the shorter one, at least

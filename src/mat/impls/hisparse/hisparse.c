@@ -6,9 +6,9 @@
   MATHISPARSECUDA - MATHISPARSECUDA = "hisparsecuda" - Sparse matrices on NVIDIA GPUs in storage that is smaller than compressed rows, for products with vectors in both directions.
 
   Options Database Keys:
-+ -mat_type hisparsecuda                                   - sets this type in `MatSetFromOptions()`
-. -mat_hisparse_format (auto|diagonals|windows|blocks|csr) - how the matrix is stored
-- -mat_hisparse_values (scalar|single)                     - precision of the values that diagonals store
++ -mat_type hisparsecuda                                                  - sets this type in `MatSetFromOptions()`
+. -mat_hisparse_format (auto|diagonals|windows|blocks|blockdiagonals|csr) - how the matrix is stored
+- -mat_hisparse_values (scalar|single)                                    - precision of the values that diagonals store
 
   Level: beginner
 
@@ -19,13 +19,14 @@
 
   By itself the type chooses. Diagonals (`-mat_hisparse_format diagonals`) are for matrices of structured grids in their natural order: entries lie on few diagonals in every 128 rows, and a mask says which
   of the rows have one, so that no column index is stored. Blocks (`blocks`) are for matrices of several unknowns a point on other meshes: dense blocks of 2 x 2, 3 x 3,
-  4 x 4 or 6 x 6 entries, all of them full, with one column index each. Windows (`windows`) are for other matrices with local columns: rows with column indices of 16 bits. A matrix for which none saves a tenth of the
+  4 x 4 or 6 x 6 entries, all of them full, with one column index each. Diagonals of blocks (`blockdiagonals`) are for several unknowns a point
+  on structured grids: a mask says which of 128 rows of such blocks have one. Windows (`windows`) are for other matrices with local columns: rows with column indices of 16 bits. A matrix for which none saves a tenth of the
   time of a product stays in rows, as with `csr`. A format that is asked for by name is made where it can be made.
 
-  With `-mat_hisparse_values single` the values of diagonals are rounded to single precision, for preconditioning matrices. Vectors, sums and results stay `PetscScalar`. Rows that are made of such storage
+  With `-mat_hisparse_values single` the values of diagonals, of blocks too, are rounded to single precision, for preconditioning matrices. Vectors, sums and results stay `PetscScalar`. Rows that are made of such storage
   have the rounded values. Values on the host are not rounded.
 
-  `MatMultTranspose()` is as fast as `MatMult()` with diagonals, and about as fast with blocks. All products have the same bits every time.
+  `MatMultTranspose()` is as fast as `MatMult()` with diagonals, and about as fast with blocks and diagonals of them. All products have the same bits every time.
 
   Without a usable device everything runs on the host, as with `MATDCSRCUDA`.
 

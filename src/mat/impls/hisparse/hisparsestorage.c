@@ -161,6 +161,9 @@ static PetscErrorCode View_HiSparse(Mat A, PetscViewer viewer)
   } else if (info.format == HISPARSE_BLOCKS) {
     PetscCall(PetscSNPrintf(blocks, sizeof(blocks), "blocks of %" PetscInt_FMT " x %" PetscInt_FMT, info.block_size, info.block_size));
     pieces = blocks;
+  } else if (info.format == HISPARSE_BLOCK_DIAGONALS) {
+    PetscCall(PetscSNPrintf(blocks, sizeof(blocks), "pieces of diagonals of %" PetscInt_FMT " x %" PetscInt_FMT " blocks", info.block_size, info.block_size));
+    pieces = blocks;
   }
   PetscCall(PetscViewerASCIIPrintf(viewer, "%s: %s%s, %.2f bytes a nonzero and %.2f for transpose products, %" PetscCount_FMT " %s, %" PetscCount_FMT " %s%s\n", MATHISPARSECUDA, HiSparseFormats[info.format], info.transposed ? ", transposed" : "",
                                    (double)(info.bytes - info.transpose_bytes) / nonzeros, (double)info.transpose_bytes / nonzeros, info.num_pieces, pieces, info.num_others, others,

@@ -113,7 +113,7 @@ PetscErrorCode HiSparseDiagonalsCreate(DCSRView csr, HiSparsePrecision precision
   *structure   = d;
   d->precision = PetscDefined(USE_REAL_SINGLE) ? HISPARSE_VALUES_SCALAR : precision;
   PetscCallGoto(ierr, failed, HiSparseConfigGet(0, &d->config));
-  PetscCallGoto(ierr, failed, HiSparseDiagonalsEncode(csr, stream, d, &fits));
+  PetscCallGoto(ierr, failed, HiSparseDiagonalsEncode(csr, HISPARSE_MIN_PART, stream, d, &fits));
   if (!fits) {
     PetscCall(StructureDestroy(structure, stream));
     PetscFunctionReturn(PETSC_SUCCESS);

@@ -4,7 +4,7 @@
   A warp takes a slice of 128 rows, a lane four of them, 32 apart. The rows are merged by the numbers of their diagonals, column - row: each step takes the smallest number that is left, one reduction over the
   warp, and the lanes whose next entry has it are the bits of the mask, one ballot a word. So diagonals come sorted, without a table, after as many steps as the slice has diagonals. The columns wait in shared memory.
 
-  A diagonal that has enough entries becomes a piece, at a place that the row offsets tell, since every piece has at least 16 entries. Prefix sums of what slices have say where the pieces belong, and a copy takes them there.
+  A diagonal that has enough entries becomes a piece, at a place that the row offsets tell, since every piece has so many entries at least. Prefix sums of what slices have say where the pieces belong, and a copy takes them there.
   Values are not touched here: that is diagonalsvalues.cu. Entries that are in no piece are found by a second merge, of the slices that have such.
 */
 #include "diagonals.cuh"
@@ -18,8 +18,6 @@ namespace
 constexpr int THREADS = 128, WARPS = THREADS / HISPARSE_WARP;
 constexpr int ROWS = HISPARSE_SLICE_WORDS; // of a lane
 
-/* A diagonal with fewer entries in a slice than one in MIN_PART of its rows is no piece: 24 bytes for it and loads that few lanes take part in cost more than 4 bytes an entry. */
-constexpr int MIN_PART = 8;
 /* Pieces that a slice may have, since one warp takes them all; further entries go to the overflow. */
 constexpr unsigned int MAX_SLICE_PIECES = 512;
 /* More entries outside of pieces than one in MAX_OVERFLOW_PART, and the format does not fit. */
@@ -35,9 +33,10 @@ struct EncodeArguments {
   const void    *row_offsets;
   const int32_t *columns;
   PetscInt       num_rows, num_slices;
-  unsigned int   staged; // columns that a warp has room for in shared memory
+  unsigned int   staged;   // columns that a warp has room for in shared memory
+  int            min_part; // a diagonal with fewer entries in a slice than one in so many of its rows is no piece
 
-  HiSparsePiece      *pieces;         // pieces of a slice from place (first entry of the slice) / 32 on
+  HiSparsePiece      *pieces;         // pieces of a slice from place (first entry of the slice) / (fewest entries of a piece) on
   PetscCount         *num_values;     // [num_slices + 1] of a slice; afterwards of the slices before
   PetscCount         *num_pieces;     // [num_slices + 1] the same
   int32_t            *overflow_sizes; // [num_rows + 1] entries of a row that are in no piece
@@ -55,11 +54,11 @@ __device__ __forceinline__ int32_t WarpMin(int32_t v)
 }
 
 /* Rows of a slice, and the entries that become a piece. */
-__device__ __forceinline__ unsigned int MinPiece(PetscInt slice, PetscInt num_rows)
+__device__ __forceinline__ unsigned int MinPiece(const EncodeArguments &a, PetscInt slice)
 {
-  const PetscInt rows = min((PetscInt)HISPARSE_SLICE_ROWS, num_rows - slice * HISPARSE_SLICE_ROWS);
+  const PetscInt rows = min((PetscInt)HISPARSE_SLICE_ROWS, a.num_rows - slice * HISPARSE_SLICE_ROWS);
 
-  return (unsigned int)((rows + MIN_PART - 1) / MIN_PART);
+  return (unsigned int)((rows + a.min_part - 1) / a.min_part);
 }
 
 /* Calls visit(c0, mask, number) for every diagonal of the slice, ascending; number counts pieces, visit returns it. Whole warps. */
@@ -135,9 +134,9 @@ __global__ void __launch_bounds__(THREADS) FindPiecesKernel(const EncodeArgument
   HiSparsePiece            *pieces;
 
   if (slice >= a.num_slices) return; // whole warps
-  const unsigned int min_piece = MinPiece(slice, a.num_rows);
+  const unsigned int min_piece = MinPiece(a, slice);
 
-  pieces = a.pieces + ((const Offset *)a.row_offsets)[first] / (HISPARSE_SLICE_ROWS / MIN_PART);
+  pieces = a.pieces + ((const Offset *)a.row_offsets)[first] / (HISPARSE_SLICE_ROWS / a.min_part);
   ForEachDiagonal<Offset>(a, slice, lane, staged + (size_t)warp * a.staged, [&](int32_t c0, const uint32_t(&mask)[ROWS]) {
     const unsigned int entries = BitsBefore(mask, ROWS);
 
@@ -179,7 +178,7 @@ __global__ void __launch_bounds__(THREADS) GatherPiecesKernel(const EncodeArgume
   if (slice >= a.num_slices) return;
   const PetscCount   begin = a.num_pieces[slice];
   const unsigned int n     = (unsigned int)(a.num_pieces[slice + 1] - begin);
-  const uint2       *from  = (const uint2 *)(a.pieces + ((const Offset *)a.row_offsets)[slice * HISPARSE_SLICE_ROWS] / (HISPARSE_SLICE_ROWS / MIN_PART));
+  const uint2       *from  = (const uint2 *)(a.pieces + ((const Offset *)a.row_offsets)[slice * HISPARSE_SLICE_ROWS] / (HISPARSE_SLICE_ROWS / a.min_part));
 
   for (unsigned int k = (unsigned int)lane; k < n * words; k += HISPARSE_WARP) ((uint2 *)(pieces + begin))[k] = from[k];
   if (lane == 0) slices[slice] = {(int64_t)a.num_values[slice], (uint32_t)begin, n};
@@ -196,7 +195,7 @@ __global__ void __launch_bounds__(THREADS) FillOverflowKernel(const EncodeArgume
   int32_t                  *next[ROWS];
 
   if (slice >= a.num_slices || overflow_offsets[first] == overflow_offsets[min(first + HISPARSE_SLICE_ROWS, a.num_rows)]) return; // whole warps
-  const unsigned int min_piece = MinPiece(slice, a.num_rows);
+  const unsigned int min_piece = MinPiece(a, slice);
 
 #pragma unroll
   for (int w = 0; w < ROWS; w++) next[w] = columns + overflow_offsets[min(first + w * HISPARSE_WARP + lane, a.num_rows)];
@@ -244,7 +243,7 @@ PetscErrorCode FindPieces(DCSRView csr, EncodeArguments *a, cudaStream_t stream,
   size_t             bytes;
 
   PetscFunctionBegin;
-  PetscCall(PetscSparseCUDAMalloc(csr.num_nonzeros / (HISPARSE_SLICE_ROWS / MIN_PART) + MAX_SLICE_PIECES, "pieces of diagonals in their first places", stream, &a->pieces));
+  PetscCall(PetscSparseCUDAMalloc(csr.num_nonzeros / (HISPARSE_SLICE_ROWS / a->min_part) + MAX_SLICE_PIECES, "pieces of diagonals in their first places", stream, &a->pieces));
   PetscCall(PetscSparseCUDAMalloc((size_t)a->num_slices + 1, "values of slices", stream, &a->num_values));
   PetscCall(PetscSparseCUDAMalloc((size_t)a->num_slices + 1, "pieces of slices", stream, &a->num_pieces));
   PetscCall(PetscSparseCUDAMalloc((size_t)a->num_rows + 1, "entries of rows outside of diagonals", stream, &a->overflow_sizes));
@@ -330,9 +329,10 @@ PetscErrorCode Encode(DCSRView csr, EncodeArguments *a, cudaStream_t stream, HiS
   HiSparseDiagonalsEncode - the structure of compact CSR as masked diagonals
 
   Input Parameters:
-+ csr    - compact, columns of a row sorted, at least one entry; values are not read
-. stream - synchronizes it
-- d      - all 0 but for the configuration and the precision
++ csr      - compact, columns of a row sorted, at least one entry; values are not read
+. min_part - a diagonal with fewer entries in a slice than one in so many of its rows is no piece; a power of 2, at most 128
+. stream   - synchronizes it
+- d        - all 0 but for the configuration and the precision
 
   Output Parameters:
 + d    - the structure but for what the transpose needs; its owner frees it also after an error
@@ -340,9 +340,9 @@ PetscErrorCode Encode(DCSRView csr, EncodeArguments *a, cudaStream_t stream, HiS
 
   Errors: PETSC_ERR_MEM.
 
-  Cost: a read of the columns, and a step of a warp for each diagonal of each slice; another read when some entries are in no piece. Workspace: 0.75 bytes an entry, 4 bytes a row.
+  Cost: a read of the columns, and a step of a warp for each diagonal of each slice; another read when some entries are in no piece. Workspace: 4 bytes a row, and an entry 24 bytes over the fewest entries of a piece in a slice of 128 rows.
 */
-PetscErrorCode HiSparseDiagonalsEncode(DCSRView csr, cudaStream_t stream, HiSparseDiagonals *d, PetscBool *fits)
+PetscErrorCode HiSparseDiagonalsEncode(DCSRView csr, int min_part, cudaStream_t stream, HiSparseDiagonals *d, PetscBool *fits)
 {
   EncodeArguments a = {};
   PetscErrorCode  ierr;
@@ -359,6 +359,7 @@ PetscErrorCode HiSparseDiagonalsEncode(DCSRView csr, cudaStream_t stream, HiSpar
   a.columns            = csr.columns;
   a.num_rows           = csr.num_rows;
   a.num_slices         = d->num_slices;
+  a.min_part           = min_part;
   if (csr.wide) PetscCallGoto(ierr, cleanup, Encode<int64_t>(csr, &a, stream, d, fits));
   else PetscCallGoto(ierr, cleanup, Encode<int32_t>(csr, &a, stream, d, fits));
   d->used_pieces     = d->num_pieces;

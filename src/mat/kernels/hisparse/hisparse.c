@@ -4,12 +4,23 @@
 #include "hisparseimpl.h"
 #include <petscsparsecuda/transpose.h>
 
-const char *const HiSparseFormats[]    = {"auto", "diagonals", "windows", "blocks", "csr", "HiSparseFormat", "HISPARSE_", NULL};
+const char *const HiSparseFormats[]    = {"auto", "diagonals", "windows", "blocks", "blockdiagonals", "csr", "HiSparseFormat", "HISPARSE_", NULL};
 const char *const HiSparsePrecisions[] = {"scalar", "single", "HiSparsePrecision", "HISPARSE_VALUES_", NULL};
 
 static const HiSparseFormatOps *FormatOps(HiSparseFormat format)
 {
-  return format == HISPARSE_DIAGONALS ? &HiSparseFormatDiagonals : format == HISPARSE_WINDOWS ? &HiSparseFormatWindows : format == HISPARSE_BLOCKS ? &HiSparseFormatBlocks : NULL;
+  switch (format) {
+  case HISPARSE_DIAGONALS:
+    return &HiSparseFormatDiagonals;
+  case HISPARSE_WINDOWS:
+    return &HiSparseFormatWindows;
+  case HISPARSE_BLOCKS:
+    return &HiSparseFormatBlocks;
+  case HISPARSE_BLOCK_DIAGONALS:
+    return &HiSparseFormatBlockDiagonals;
+  default:
+    return NULL;
+  }
 }
 
 /* data becomes shared's; on an error it stays the caller's. */
@@ -64,7 +75,7 @@ failed:
 
   Input Parameters:
 + csr       - compact, columns of a row sorted, with values; is not needed afterwards
-. format    - HISPARSE_AUTO: the rule chooses; HISPARSE_DIAGONALS, HISPARSE_WINDOWS, HISPARSE_BLOCKS: this one, when it fits the matrix at all; HISPARSE_CSR: none
+. format    - HISPARSE_AUTO: the rule chooses; HISPARSE_DIAGONALS, HISPARSE_WINDOWS, HISPARSE_BLOCKS, HISPARSE_BLOCK_DIAGONALS: this one, when it fits the matrix at all; HISPARSE_CSR: none
 . precision - HISPARSE_VALUES_SINGLE: values on diagonals are rounded to single precision; the other formats do not know it
 - stream    - synchronizes it
 

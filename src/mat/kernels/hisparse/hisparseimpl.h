@@ -89,9 +89,10 @@ typedef struct {
                           PetscCount *num_nonzeros);
 } HiSparseFormatOps;
 
-PETSC_INTERN const HiSparseFormatOps HiSparseFormatDiagonals; /* diagonals.c */
-PETSC_INTERN const HiSparseFormatOps HiSparseFormatWindows;   /* windows.c */
-PETSC_INTERN const HiSparseFormatOps HiSparseFormatBlocks;    /* blocks.c */
+PETSC_INTERN const HiSparseFormatOps HiSparseFormatDiagonals;      /* diagonals.c */
+PETSC_INTERN const HiSparseFormatOps HiSparseFormatWindows;        /* windows.c */
+PETSC_INTERN const HiSparseFormatOps HiSparseFormatBlocks;         /* blocks.c */
+PETSC_INTERN const HiSparseFormatOps HiSparseFormatBlockDiagonals; /* blockdiagonals.c */
 
 /* The format that pays, HISPARSE_CSR when none does (rule.c). csr as in HiSparseCreate(), with at least one entry; synchronizes. */
 PETSC_INTERN PetscErrorCode HiSparseRuleApply(DCSRView csr, HiSparsePrecision precision, cudaStream_t stream, HiSparseFormat *format);
@@ -106,7 +107,7 @@ typedef struct {
   unsigned long long blocks;      /* of WINDOWS_BLOCK nonzeros */
   unsigned long long wide_blocks; /* of these, those that need 32-bit columns */
 } HiSparseSample;
-PETSC_INTERN PetscErrorCode HiSparseSampleTake(DCSRView csr, cudaStream_t stream, HiSparseSample *sample);
+PETSC_INTERN PetscErrorCode HiSparseSampleTake(DCSRView csr, int size, cudaStream_t stream, HiSparseSample *sample);
 
 /* Structure or values of a format with the number of HiSparse that have it; goes when that is 0. */
 typedef struct {
@@ -115,7 +116,7 @@ typedef struct {
 } HiSparseShared;
 
 struct _n_HiSparse {
-  HiSparseFormat           format;    /* HISPARSE_DIAGONALS, HISPARSE_WINDOWS or HISPARSE_BLOCKS */
+  HiSparseFormat           format;    /* neither HISPARSE_AUTO nor HISPARSE_CSR */
   HiSparsePrecision        precision; /* that was asked for; a format that does not know it stores PetscScalar */
   const HiSparseFormatOps *ops;       /* of the format */
   PetscInt                 num_rows;  /* of the matrix, as num_columns: with transposed, those of the structure the other way round */
@@ -257,8 +258,10 @@ typedef struct {
 
 /* diagonals.c */
 PETSC_INTERN PetscErrorCode HiSparseDiagonalsCreate(DCSRView csr, HiSparsePrecision precision, cudaStream_t stream, void **structure, void **values);
+/* A diagonal with fewer entries in a slice than one in so many of its rows is no piece: 24 bytes for it and loads that few lanes take part in cost more than 4 bytes an entry. */
+#define HISPARSE_MIN_PART 8
 /* diagonalsencode.cu: the structure of csr into *d, which is all 0 before; on an error, and when it does not fit, the caller frees what is there. Synchronizes. */
-PETSC_INTERN PetscErrorCode HiSparseDiagonalsEncode(DCSRView csr, cudaStream_t stream, HiSparseDiagonals *d, PetscBool *fits);
+PETSC_INTERN PetscErrorCode HiSparseDiagonalsEncode(DCSRView csr, int min_part, cudaStream_t stream, HiSparseDiagonals *d, PetscBool *fits);
 /* diagonalsoverflow.cu: csr, structure only, without its empty rows. On success overflow owns the columns of csr, whose row offsets the caller frees. Synchronizes. */
 PETSC_INTERN PetscErrorCode HiSparseOverflowCreate(DCSRView csr, cudaStream_t stream, HiSparseOverflow *overflow);
 PETSC_INTERN PetscErrorCode HiSparseOverflowFindSlices(const HiSparseOverflow *overflow, PetscInt num_slices, cudaStream_t stream, int32_t **slices);

@@ -1,6 +1,7 @@
 /*
   The choice of a format: the time of y = A x is foretold from the bytes that a format reads and writes, counted on a sample of the matrix, and the part of the bandwidth of a copy that its kernels reach.
 */
+#include "blockdiagonalsimpl.h"
 #include "blocksimpl.h"
 #include "hisparseimpl.h"
 #include "windowsimpl.h"
@@ -24,6 +25,7 @@ typedef struct {
   double overflow;
   double windows;
   double blocks;
+  double block_diagonals;
 } HiSparseRule;
 
 // clang-format off
@@ -33,7 +35,8 @@ static const HiSparseRule HiSparseRuleH200 = {
   0.88, /* single: 3d27-200 265 us, 2d5-4096 168, elast3-80 166, 3d7-256 203; A^T x 276, 171, 181, 206 */
   0.30, /* overflow: band4 with a third of its entries in the overflow 146 us, CSR 97 us */
   0.83, /* windows: 0.85 on 3d27-200, 0.76 on perm27-128, 0.80 on mort27-128, 0.77 on rgg15-2M (633, 185, 176, 110 us; CSR's split kernel at its best 659, 188, 178, 108). 16 windows found by a shuffle: 708, 206, 199, 128 us */
-  0.85  /* blocks: 0.92 on elast3-80, 0.83 on rgg15x3 (268, 178 us; CSR 378, 257) */
+  0.85, /* blocks: 0.92 on elast3-80, 0.83 on rgg15x3 (268, 178 us; CSR 378, 257) */
+  0.98  /* block diagonals: not yet measured, that of diagonals */
 };
 // clang-format on
 
@@ -75,6 +78,30 @@ static void GetCosts(DCSRView csr, HiSparsePrecision precision, const HiSparseSa
                               others * (scalar + sizeof(int32_t)) / rule->overflow;
   costs[HISPARSE_WINDOWS] = (vectors + offsets + entries * (scalar + (1 + wide) * sizeof(uint16_t) + (double)(WINDOWS_COUNT * sizeof(int32_t)) / WINDOWS_BLOCK)) / rule->windows;
   costs[HISPARSE_BLOCKS]  = block_size > 0 ? (vectors + entries * scalar + (entries / (b * b) + rows / b) * sizeof(int32_t)) / rule->blocks : RULE_NONE;
+}
+
+/* The same for masked diagonals of blocks; RULE_NONE without blocks. Blocks on thin diagonals count four times, since few lanes take part in what loads them. */
+static PetscErrorCode GetBlockDiagonalsCost(DCSRView csr, HiSparsePrecision precision, int block_size, int num_multiprocessors, const HiSparseRule *rule, cudaStream_t stream, double *cost)
+{
+  const PetscBool      single  = (PetscBool)(precision == HISPARSE_VALUES_SINGLE && !PetscDefined(USE_REAL_SINGLE));
+  const double         value   = precision == HISPARSE_VALUES_SINGLE ? (double)(sizeof(PetscScalar) / sizeof(PetscReal) * sizeof(float)) : (double)sizeof(PetscScalar);
+  const double         vectors = sizeof(PetscScalar) * ((double)csr.num_rows + (double)csr.num_columns), square = (double)block_size * block_size;
+  const PetscInt       block_rows = block_size > 0 ? csr.num_rows / block_size : 0;
+  BlockDiagonalsConfig config;
+  HiSparseSample       sample;
+  double               num_blocks, part, thin;
+
+  PetscFunctionBegin;
+  *cost = RULE_NONE;
+  if (block_size == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(HiSparseSampleTake(csr, block_size, stream, &sample));
+  PetscCall(BlockDiagonalsConfigFind(block_size, &config));
+  num_blocks = (double)csr.num_nonzeros / square;
+  part       = sample.entries > 0 ? num_blocks / (double)sample.entries : 0;
+  thin       = PetscMax(num_blocks - part * (double)sample.in_pieces, 0.0);
+  *cost      = HiSparseRuleWaves(((PetscCount)block_rows + 31) / 32, num_multiprocessors, config.resident) * // a warp takes 32 rows
+          (vectors + (num_blocks + 3 * thin) * square * value + part * (double)sample.pieces * sizeof(HiSparsePiece) + (double)block_rows / HISPARSE_SLICE_ROWS * sizeof(HiSparseSlice)) / (single ? rule->single : rule->block_diagonals);
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Whether CSR would take the split kernel: 16-bit columns have no kernel for small matrices, nor for skewed ones. */
@@ -121,9 +148,9 @@ static HiSparseFormat GetCheapest(const double costs[HISPARSE_CSR + 1])
 - stream    - the stream; synchronizes
 
   Output Parameter:
-. format - HISPARSE_DIAGONALS, HISPARSE_WINDOWS, HISPARSE_BLOCKS, or HISPARSE_CSR when none saves a tenth of the time of CSR
+. format - HISPARSE_DIAGONALS, HISPARSE_WINDOWS, HISPARSE_BLOCKS, HISPARSE_BLOCK_DIAGONALS, or HISPARSE_CSR when none saves a tenth of the time of CSR
 
-  Cost: a sample of 1024 slices, 1024 blocks of nonzeros and 4096 rows of dense blocks; a pass over the row offsets when windows or dense blocks are in question, and one over the columns for dense blocks. Errors: PETSC_ERR_MEM.
+  Cost: a sample of 1024 slices, twice when there are dense blocks, 1024 blocks of nonzeros and 4096 rows of dense blocks; a pass over the row offsets when windows or dense blocks are in question, and one over the columns for dense blocks. Errors: PETSC_ERR_MEM.
 */
 PetscErrorCode HiSparseRuleApply(DCSRView csr, HiSparsePrecision precision, cudaStream_t stream, HiSparseFormat *format)
 {
@@ -139,19 +166,20 @@ PetscErrorCode HiSparseRuleApply(DCSRView csr, HiSparsePrecision precision, cuda
   *format = HISPARSE_CSR;
   if (csr.num_nonzeros < RULE_MIN_NONZEROS || (PetscCount)csr.num_rows < (PetscCount)RULE_MIN_SLICES * HISPARSE_SLICE_ROWS) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(DCSRGetRules(PETSC_STATIC_ARRAY_LENGTH(RuleTables), RuleTables, (const void **)&rule));
-  PetscCall(HiSparseSampleTake(csr, stream, &sample));
+  PetscCall(HiSparseSampleTake(csr, 1, stream, &sample));
   PetscCall(BlocksFindSize(csr, RULE_BLOCK_ROWS, stream, &block_size));
   PetscCall(HiSparseConfigGet(0, &config));
   PetscCall(DCSRGetDeviceFacts(&facts));
   waves = HiSparseRuleWaves(((PetscCount)csr.num_rows + HISPARSE_SLICE_ROWS - 1) / HISPARSE_SLICE_ROWS, facts.num_multiprocessors, config.resident);
   GetCosts(csr, precision, &sample, block_size, waves, rule, costs);
-  PetscCall(PetscInfo(NULL, "Bytes of a product by their bandwidth, over those of CSR: diagonals %.2f, 16-bit columns %.2f, blocks of %d %.2f\n", costs[HISPARSE_DIAGONALS] / costs[HISPARSE_CSR], costs[HISPARSE_WINDOWS] / costs[HISPARSE_CSR],
-                      block_size, block_size > 0 ? costs[HISPARSE_BLOCKS] / costs[HISPARSE_CSR] : 0.0));
+  PetscCall(GetBlockDiagonalsCost(csr, precision, block_size, facts.num_multiprocessors, rule, stream, &costs[HISPARSE_BLOCK_DIAGONALS]));
+  PetscCall(PetscInfo(NULL, "Bytes of a product by their bandwidth, over those of CSR: diagonals %.2f, 16-bit columns %.2f, blocks of %d %.2f, diagonals of blocks %.2f\n", costs[HISPARSE_DIAGONALS] / costs[HISPARSE_CSR], costs[HISPARSE_WINDOWS] / costs[HISPARSE_CSR],
+                      block_size, block_size > 0 ? costs[HISPARSE_BLOCKS] / costs[HISPARSE_CSR] : 0.0, block_size > 0 ? costs[HISPARSE_BLOCK_DIAGONALS] / costs[HISPARSE_CSR] : 0.0));
   while (!fits) {
     *format = GetCheapest(costs);
     fits    = PETSC_TRUE;
     if (*format == HISPARSE_WINDOWS) PetscCall(IsSplit(csr, stream, &fits));
-    if (*format == HISPARSE_BLOCKS) PetscCall(HasBlocks(csr, block_size, stream, &fits));
+    if (*format == HISPARSE_BLOCKS || *format == HISPARSE_BLOCK_DIAGONALS) PetscCall(HasBlocks(csr, block_size, stream, &fits));
     costs[*format] = RULE_NONE;
   }
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -23,9 +23,12 @@ __device__ __forceinline__ void SampleAdd(unsigned int n, unsigned long long *su
   if (threadIdx.x % 32 == 0 && n > 0) atomicAdd(sum, (unsigned long long)n);
 }
 
-/* A thread block takes a slice, a warp its rows. First the entries of each diagonal are counted, then those that are on full ones. */
+/*
+  A thread block takes a slice, a warp its rows. First the entries of each diagonal are counted, then those that are on full ones.
+  Size b: a matrix of full blocks is looked at as if it had an entry for each block, the first one of its first row.
+*/
 template <typename Offset>
-__global__ void __launch_bounds__(SAMPLE_THREADS) SampleSlicesKernel(const Offset *row_offsets, const int32_t *columns, PetscInt num_rows, PetscCount num_slices, HiSparseSample *sample)
+__global__ void __launch_bounds__(SAMPLE_THREADS) SampleSlicesKernel(const Offset *row_offsets, const int32_t *columns, PetscInt num_rows, int size, PetscCount num_slices, HiSparseSample *sample)
 {
   __shared__ unsigned int counts[2][SAMPLE_BUCKETS];
   const PetscCount        first = (PetscCount)blockIdx.x * num_slices / gridDim.x * HISPARSE_SLICE_ROWS;
@@ -36,11 +39,12 @@ __global__ void __launch_bounds__(SAMPLE_THREADS) SampleSlicesKernel(const Offse
   __syncthreads();
   for (int pass = 0; pass < 2; pass++) {
     for (int i = threadIdx.x / 32; i < rows; i += SAMPLE_THREADS / 32) {
-      const PetscCount begin = row_offsets[first + i], end = row_offsets[first + i + 1];
+      const PetscCount begin = row_offsets[(first + i) * size], end = row_offsets[(first + i) * size + 1];
 
-      if (end - begin > SAMPLE_LONG) continue;
-      for (PetscCount k = begin + lane; k < end; k += 32) {
-        unsigned int *const a = counts[0] + SampleBucket(columns[k] - i, 0), *const b = counts[1] + SampleBucket(columns[k] - i, 1);
+      if (end - begin > (PetscCount)SAMPLE_LONG * size) continue;
+      for (PetscCount k = begin + (PetscCount)lane * size; k < end; k += 32 * size) {
+        const int32_t       diagonal = columns[k] / size - i;
+        unsigned int *const a = counts[0] + SampleBucket(diagonal, 0), *const b = counts[1] + SampleBucket(diagonal, 1);
 
         if (pass == 0) {
           atomicAdd(a, 1u);
@@ -56,7 +60,7 @@ __global__ void __launch_bounds__(SAMPLE_THREADS) SampleSlicesKernel(const Offse
   SampleAdd(pieces, &sample->pieces);
   if (threadIdx.x == 0) {
     atomicAdd(&sample->rows, (unsigned long long)rows);
-    atomicAdd(&sample->entries, (unsigned long long)(row_offsets[first + rows] - row_offsets[first]));
+    atomicAdd(&sample->entries, (unsigned long long)(row_offsets[(first + rows) * size] - row_offsets[first * size]) / (unsigned int)(size * size));
   }
 }
 
@@ -76,15 +80,18 @@ __global__ void __launch_bounds__(SAMPLE_THREADS) SampleBlocksKernel(const int32
   }
 }
 
-static PetscErrorCode SampleLaunch(DCSRView csr, HiSparseSample *sample, cudaStream_t stream)
+/* Slices of rows of blocks of so many rows, and blocks of nonzeros when the size is 1. */
+static PetscErrorCode SampleLaunch(DCSRView csr, int size, HiSparseSample *sample, cudaStream_t stream)
 {
-  const PetscCount   num_slices = ((PetscCount)csr.num_rows + HISPARSE_SLICE_ROWS - 1) / HISPARSE_SLICE_ROWS, num_blocks = (csr.num_nonzeros + WINDOWS_BLOCK - 1) / WINDOWS_BLOCK;
+  const PetscInt     num_rows   = csr.num_rows / size;
+  const PetscCount   num_slices = ((PetscCount)num_rows + HISPARSE_SLICE_ROWS - 1) / HISPARSE_SLICE_ROWS, num_blocks = (csr.num_nonzeros + WINDOWS_BLOCK - 1) / WINDOWS_BLOCK;
   const unsigned int slices = (unsigned int)PetscMin(num_slices, SAMPLE_SLICES), blocks = (unsigned int)PetscMin(num_blocks, SAMPLE_BLOCKS);
 
   PetscFunctionBegin;
-  if (csr.wide) SampleSlicesKernel<<<slices, SAMPLE_THREADS, 0, stream>>>((const int64_t *)csr.row_offsets, csr.columns, csr.num_rows, num_slices, sample);
-  else SampleSlicesKernel<<<slices, SAMPLE_THREADS, 0, stream>>>((const int32_t *)csr.row_offsets, csr.columns, csr.num_rows, num_slices, sample);
+  if (csr.wide) SampleSlicesKernel<<<slices, SAMPLE_THREADS, 0, stream>>>((const int64_t *)csr.row_offsets, csr.columns, num_rows, size, num_slices, sample);
+  else SampleSlicesKernel<<<slices, SAMPLE_THREADS, 0, stream>>>((const int32_t *)csr.row_offsets, csr.columns, num_rows, size, num_slices, sample);
   PetscCallCUDA(cudaGetLastError());
+  if (size > 1) PetscFunctionReturn(PETSC_SUCCESS);
   SampleBlocksKernel<<<blocks, SAMPLE_THREADS, 0, stream>>>(csr.columns, csr.num_nonzeros, num_blocks, sample);
   PetscCallCUDA(cudaGetLastError());
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -95,6 +102,7 @@ static PetscErrorCode SampleLaunch(DCSRView csr, HiSparseSample *sample, cudaStr
 
   Input Parameters:
 + csr    - compact, with at least one nonzero
+. size   - 1; or that of blocks, all of which are full: rows, entries and diagonals are those of blocks then, and windows are not counted
 - stream - the stream; synchronizes
 
   Output Parameter:
@@ -102,7 +110,7 @@ static PetscErrorCode SampleLaunch(DCSRView csr, HiSparseSample *sample, cudaStr
 
   Cost: two small launches, at most 2 M nonzeros of blocks, and of 131072 rows those that are not long, twice. Errors: PETSC_ERR_MEM.
 */
-PetscErrorCode HiSparseSampleTake(DCSRView csr, cudaStream_t stream, HiSparseSample *sample)
+PetscErrorCode HiSparseSampleTake(DCSRView csr, int size, cudaStream_t stream, HiSparseSample *sample)
 {
   HiSparseSample *device = NULL;
   PetscErrorCode  ierr   = PETSC_SUCCESS;
@@ -110,7 +118,7 @@ PetscErrorCode HiSparseSampleTake(DCSRView csr, cudaStream_t stream, HiSparseSam
   PetscFunctionBegin;
   PetscCallGoto(ierr, done, PetscSparseCUDAMalloc(1, "counts of a sample", stream, &device));
   PetscCallCUDAGoto(ierr, done, cudaMemsetAsync(device, 0, sizeof(*device), stream));
-  PetscCallGoto(ierr, done, SampleLaunch(csr, device, stream));
+  PetscCallGoto(ierr, done, SampleLaunch(csr, size, device, stream));
   PetscCallCUDAGoto(ierr, done, cudaMemcpyAsync(sample, device, sizeof(*sample), cudaMemcpyDeviceToHost, stream));
   PetscCallCUDAGoto(ierr, done, cudaStreamSynchronize(stream));
 done:

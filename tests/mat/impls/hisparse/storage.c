@@ -424,7 +424,7 @@ static PetscErrorCode TestFormat(void)
   Mat        A, B, C, blocks[2];
   PetscInt   n;
   PetscCount bytes, bytes_csr;
-  PetscBool  is_auto, is_csr, is_diagonals, is_blocks;
+  PetscBool  is_auto, is_csr, is_diagonals, is_blocks, is_block_diagonals;
   char       expected[64];
 
   PetscFunctionBegin;
@@ -432,8 +432,9 @@ static PetscErrorCode TestFormat(void)
   PetscCall(PetscStrcmp(format, "csr", &is_csr));
   PetscCall(PetscStrcmp(format, "diagonals", &is_diagonals));
   PetscCall(PetscStrcmp(format, "blocks", &is_blocks));
+  PetscCall(PetscStrcmp(format, "blockdiagonals", &is_block_diagonals));
   PetscCall(PetscSNPrintf(expected, sizeof(expected), "%s: %s", MATHISPARSECUDA, is_csr ? "does not pay" : format));
-  PetscCall(CreatePair(is_blocks ? BLOCKS : STENCIL, 1, &A, &B));
+  PetscCall(CreatePair(is_blocks || is_block_diagonals ? BLOCKS : STENCIL, 1, &A, &B));
   PetscCall(TestBlocks(B, &n, blocks));
   PetscCall(CheckView(blocks[0], device ? "hisparsecuda: not made yet" : "hisparsecuda: no device copy"));
   PetscCall(TestCompareProducts(A, B, "before the view"));
@@ -442,6 +443,7 @@ static PetscErrorCode TestFormat(void)
   if (device && !is_auto) {
     PetscCall(CheckView(blocks[0], expected));
     if (is_blocks) PetscCall(CheckView(blocks[0], " blocks of 2 x 2, 0 entries outside of them"));
+    if (is_block_diagonals) PetscCall(CheckView(blocks[0], " pieces of diagonals of 2 x 2 blocks, 0 entries outside of them"));
     PetscCall(MatDCSRCUDAGetMemoryUsed(B, &bytes));
     PetscCall(MatDCSRCUDAGetMemoryUsed(C, &bytes_csr));
     PetscCheck(!is_diagonals || n > 1 || bytes < bytes_csr, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%" PetscCount_FMT " bytes with %s, %" PetscCount_FMT " in rows", bytes, format, bytes_csr);
@@ -529,23 +531,23 @@ int main(int argc, char **argv)
       test:
          suffix: 1
          nsize: {{1 3}}
-         args: -mat_hisparse_format {{auto diagonals windows blocks csr}}
+         args: -mat_hisparse_format {{auto diagonals windows blocks blockdiagonals csr}}
       test:
          suffix: hidden
          nsize: {{1 2}}
-         args: -mat_dcsr_test_hide_mirror -mat_hisparse_format {{diagonals windows blocks}}
+         args: -mat_dcsr_test_hide_mirror -mat_hisparse_format {{diagonals windows blocks blockdiagonals}}
       test:
          suffix: eager
          args: -mat_dcsr_host_structure eager -mat_hisparse_format diagonals
       test:
          suffix: wide
-         args: -mat_dcsr_test_wide_from 300 -mat_hisparse_format {{diagonals windows blocks}}
+         args: -mat_dcsr_test_wide_from 300 -mat_hisparse_format {{diagonals windows blocks blockdiagonals}}
       test:
          suffix: deterministic
          args: -mat_dcsr_deterministic -mat_hisparse_format diagonals
       test:
          suffix: device
          requires: cuda
-         args: -use_gpu_aware_mpi 0 -mat_hisparse_format {{diagonals windows blocks}}
+         args: -use_gpu_aware_mpi 0 -mat_hisparse_format {{diagonals windows blocks blockdiagonals}}
 
 TEST*/

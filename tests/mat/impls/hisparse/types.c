@@ -273,7 +273,7 @@ int main(int argc, char **argv)
       output_file: output/empty.out
       test:
          suffix: 1
-         args: -mat_hisparse_format {{auto diagonals windows blocks}}
+         args: -mat_hisparse_format {{auto diagonals windows blocks blockdiagonals}}
       test:
          suffix: hidden
          args: -mat_dcsr_test_hide_mirror -mat_hisparse_format diagonals

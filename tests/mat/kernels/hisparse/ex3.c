@@ -107,7 +107,7 @@ static PetscErrorCode HostSums(const KernelTestMatrix *h, PetscReal rows[], Pets
 /* Sums of columns have the same bits every time where the format has lists of columns. */
 static PetscBool ColumnsAreReproducible(const Case *c)
 {
-  return (PetscBool)(c->format == HISPARSE_DIAGONALS || c->format == HISPARSE_BLOCKS);
+  return (PetscBool)(c->format == HISPARSE_DIAGONALS || c->format == HISPARSE_BLOCKS || c->format == HISPARSE_BLOCK_DIAGONALS);
 }
 
 static PetscScalar Alpha(void)
@@ -699,7 +699,7 @@ static PetscErrorCode TestFormat(const KernelTestMatrix *A, const char storage[]
   Case c = {.stream = stream, .format = format, .precision = precision, .transposed = transposed};
 
   PetscFunctionBegin;
-  c.single = (PetscBool)(format == HISPARSE_DIAGONALS && precision == HISPARSE_VALUES_SINGLE && !PetscDefined(USE_REAL_SINGLE));
+  c.single = (PetscBool)((format == HISPARSE_DIAGONALS || format == HISPARSE_BLOCK_DIAGONALS) && precision == HISPARSE_VALUES_SINGLE && !PetscDefined(USE_REAL_SINGLE));
   PetscCall(PetscSNPrintf(c.what, sizeof(c.what), "%s, %s, %s, %s values%s", A->name, storage, HiSparseFormats[format], HiSparsePrecisions[precision], transposed ? ", transposed" : ""));
   PetscCall(CaseCreate(A, view, &c));
   PetscCall(Create(&c, &c.A));
@@ -833,13 +833,16 @@ static PetscErrorCode TestBands(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Full blocks: size, rows and columns of blocks, distances of their diagonals; every fifth row of blocks is empty, a row and a column of blocks are full. */
+/* Full blocks: size, rows and columns of blocks, distances of their diagonals; every fifth row of blocks is empty. Crossed: a row and a column of blocks are full, so that diagonals of blocks do not fit. */
 typedef struct {
   const char *name;
   PetscInt    size, m, n, distances[3];
+  PetscBool   crossed;
 } BlockShape;
 
-static const BlockShape block_shapes[] = {{"blocks of 2", 2, 301, 301, {-20, 0, 1}}, {"blocks of 3", 3, 307, 300, {-3, 0, 77}}, {"blocks of 4", 4, 103, 271, {0, 1, 40}}, {"blocks of 6", 6, 101, 101, {-1, 2, 9}}};
+static const BlockShape block_shapes[] = {{"crossed blocks of 2", 2, 301, 301, {-20, 0, 1}, PETSC_TRUE},   {"crossed blocks of 3", 3, 307, 300, {-3, 0, 77}, PETSC_TRUE},   {"crossed blocks of 4", 4, 103, 271, {0, 1, 40}, PETSC_TRUE},
+                                          {"crossed blocks of 6", 6, 101, 101, {-1, 2, 9}, PETSC_TRUE},    {"diagonal blocks of 2", 2, 301, 290, {-20, 0, 1}, PETSC_FALSE}, {"diagonal blocks of 3", 3, 307, 320, {-3, 0, 77}, PETSC_FALSE},
+                                          {"diagonal blocks of 4", 4, 203, 271, {0, 1, 140}, PETSC_FALSE}, {"diagonal blocks of 6", 6, 101, 101, {-1, 2, 9}, PETSC_FALSE}};
 
 static PetscErrorCode BlocksCreate(const BlockShape *b, KernelTestMatrix *A)
 {
@@ -856,7 +859,7 @@ static PetscErrorCode BlocksCreate(const BlockShape *b, KernelTestMatrix *A)
     for (PetscInt c = 0; c < A->n; c++) {
       const PetscInt p = r / b->size, q = c / b->size, d = q - p;
 
-      if (p % 5 != 3 && (d == b->distances[0] || d == b->distances[1] || d == b->distances[2] || p == 42 || q == 17)) A->j[k++] = c;
+      if (p % 5 != 3 && (d == b->distances[0] || d == b->distances[1] || d == b->distances[2] || (b->crossed && (p == 42 || q == 17)))) A->j[k++] = c;
     }
     A->i[r + 1] = (PetscInt)k;
   }
@@ -888,6 +891,7 @@ static PetscErrorCode TestBlocks(void)
       PetscCall(TestView(&A, KernelTestStorages[s].name, view, stream, made));
       PetscCall(KernelTestViewDestroy(&view, stream));
       PetscCheck(made[HISPARSE_BLOCKS], PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, %s: has no blocks", A.name, KernelTestStorages[s].name);
+      PetscCheck(made[HISPARSE_BLOCK_DIAGONALS] == !block_shapes[k].crossed, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, %s: diagonals of blocks are %smade", A.name, KernelTestStorages[s].name, made[HISPARSE_BLOCK_DIAGONALS] ? "" : "not ");
     }
     PetscCall(KernelTestMatrixDestroy(&A));
   }

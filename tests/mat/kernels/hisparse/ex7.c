@@ -1,5 +1,6 @@
-static char help[] = "HiSparse with dense blocks: products in both directions with every launch configuration, values and structure to and from CSR, what does not fit, the rule, and allocations that fail.\n\n";
+static char help[] = "HiSparse with dense blocks, and with diagonals of them: products in both directions with every launch configuration, values and structure to and from CSR, what does not fit, the rule, and allocations that fail.\n\n";
 
+#include "../../../../src/mat/kernels/hisparse/blockdiagonalsimpl.h"
 #include "../../../../src/mat/kernels/hisparse/blocksimpl.h"
 #include "../entries/kerneltest.h"
 #include <petscsparsecuda/hisparse.h>
@@ -8,35 +9,38 @@ static char help[] = "HiSparse with dense blocks: products in both directions wi
 
 /* Which blocks there are. */
 typedef enum {
-  FULL,       /* all of them */
-  BAND,       /* five diagonals of blocks */
-  EMPTY_ROWS, /* three blocks in every third row, none in the others */
-  ONE,        /* one block in each row, anywhere */
-  RANDOM,     /* from none to 40 blocks in a row, anywhere */
-  LONG_ROW,   /* the diagonal, and all of the middle row */
-  LONG_COLUMN /* the diagonal, and all of the middle column */
+  FULL,        /* all of them */
+  BAND,        /* five diagonals of blocks */
+  EMPTY_ROWS,  /* three blocks in every third row, none in the others */
+  ONE,         /* one block in each row, anywhere */
+  RANDOM,      /* from none to 40 blocks in a row, anywhere */
+  LONG_ROW,    /* the diagonal, and all of the middle row */
+  LONG_COLUMN, /* the diagonal, and all of the middle column */
+  MASKED       /* ten diagonals of blocks, a quarter of whose blocks are missing */
 } Pattern;
 
 typedef struct {
   const char *name;
   Pattern     pattern;
-  PetscInt    m, n; /* in blocks */
+  PetscInt    m, n;      /* in blocks */
+  PetscBool   diagonals; /* diagonals of blocks fit it */
 } Shape;
 
-static const Shape shapes[] = {{"one block", FULL, 1, 1},
-                               {"one row", FULL, 1, 701},
-                               {"one column", FULL, 701, 1},
-                               {"full", FULL, 41, 53},
-                               {"band", BAND, 331, 331},
-                               {"wide band", BAND, 129, 1001},
-                               {"tall band", BAND, 1001, 127},
-                               {"empty rows", EMPTY_ROWS, 403, 397},
-                               {"a block in each row", ONE, 517, 301},
-                               {"random", RANDOM, 613, 701},
-                               {"as many blocks as a group takes", FULL, 7, BLOCKS_LONG},
-                               {"one more", FULL, 7, BLOCKS_LONG + 1},
-                               {"long row", LONG_ROW, 101, 10007},
-                               {"long column", LONG_COLUMN, 10007, 101}};
+static const Shape shapes[] = {{"one block", FULL, 1, 1, PETSC_TRUE},
+                               {"one row", FULL, 1, 701, PETSC_FALSE},
+                               {"one column", FULL, 701, 1, PETSC_FALSE},
+                               {"full", FULL, 41, 53, PETSC_TRUE},
+                               {"band", BAND, 331, 331, PETSC_TRUE},
+                               {"wide band", BAND, 129, 1001, PETSC_TRUE},
+                               {"tall band", BAND, 1001, 127, PETSC_TRUE},
+                               {"empty rows", EMPTY_ROWS, 403, 397, PETSC_TRUE},
+                               {"a block in each row", ONE, 517, 301, PETSC_FALSE},
+                               {"random", RANDOM, 613, 701, PETSC_FALSE},
+                               {"as many blocks as a group takes", FULL, 7, BLOCKS_LONG, PETSC_TRUE},
+                               {"one more", FULL, 7, BLOCKS_LONG + 1, PETSC_TRUE},
+                               {"long row", LONG_ROW, 101, 10007, PETSC_FALSE},
+                               {"long column", LONG_COLUMN, 10007, 101, PETSC_FALSE},
+                               {"masked diagonals", MASKED, 1003, 991, PETSC_TRUE}};
 
 static const int sizes[] = {2, 3, 4, 6};
 
@@ -44,6 +48,8 @@ typedef struct {
   const KernelTestMatrix *A;
   char                    what[128];
   int                     size;
+  HiSparseFormat          format; /* HISPARSE_BLOCKS or HISPARSE_BLOCK_DIAGONALS */
+  HiSparsePrecision       precision;
   HiSparse                hisparse;
   cudaStream_t            stream;
 } Case;
@@ -52,6 +58,27 @@ typedef struct {
 static PetscInt Number(PetscInt n, PetscCount i, PetscInt seed)
 {
   return PetscMin(n - 1, (PetscInt)(0.5 * (1 + (double)PetscRealPart(KernelTestNumber(i, seed))) * (double)n));
+}
+
+/* A value that single precision has. */
+static PetscScalar Value(PetscCount k, PetscInt seed)
+{
+  const PetscScalar v = KernelTestNumber(k, seed);
+
+#if PetscDefined(USE_COMPLEX)
+  return PetscCMPLX((float)PetscRealPart(v), (float)PetscImaginaryPart(v));
+#else
+  return (float)v;
+#endif
+}
+
+static PetscBool IsMasked(const Shape *s, PetscInt i, PetscInt j)
+{
+  static const PetscInt distances[] = {-500, -129, -127, -33, -1, 0, 31, 64, 130, 480};
+  PetscBool             on          = PETSC_FALSE;
+
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(distances); k++) on = (PetscBool)(on || j - i == distances[k]);
+  return (PetscBool)(on && Number(4, (PetscCount)i * s->n + j, 24) > 0);
 }
 
 static PetscBool HasBlock(const Shape *s, PetscInt i, PetscInt j)
@@ -69,6 +96,8 @@ static PetscBool HasBlock(const Shape *s, PetscInt i, PetscInt j)
     return (PetscBool)(Number(s->n, (PetscCount)i * s->n + j, 22) < Number(41, i, 23));
   case LONG_ROW:
     return (PetscBool)(i == j || i == s->m / 2);
+  case MASKED:
+    return IsMasked(s, i, j);
   default:
     return (PetscBool)(i == j || j == s->n / 2);
   }
@@ -102,7 +131,7 @@ static PetscErrorCode ShapeCreate(const Shape *s, int size, KernelTestMatrix *A)
       A->i[i * size + r + 1] = k;
     }
   }
-  for (PetscCount k = 0; k < A->nz; k++) A->a[k] = KernelTestNumber(k, 1);
+  for (PetscCount k = 0; k < A->nz; k++) A->a[k] = Value(k, 1);
   PetscCall(PetscFree(columns));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -176,21 +205,12 @@ static PetscErrorCode CheckProducts(const Case *c, PetscScalar alpha, const char
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The configuration of the rule, with a scale factor, and then all others of this size. */
-static PetscErrorCode TestProducts(const Case *c)
+/* All launch configurations of blocks of this size. */
+static PetscErrorCode TestBlocksConfigs(const Case *c)
 {
-  const PetscScalar alpha = KernelTestNumber(5, 2);
-  HiSparse          scaled;
-  Case              d = *c;
-  PetscInt          n;
+  PetscInt n;
 
   PetscFunctionBegin;
-  PetscCall(CheckProducts(c, 1.0, "rule"));
-  PetscCall(HiSparseDuplicate(c->hisparse, c->stream, &scaled));
-  PetscCall(HiSparseScale(scaled, alpha, c->stream));
-  d.hisparse = scaled;
-  PetscCall(CheckProducts(&d, alpha, "scaled"));
-  PetscCall(HiSparseDestroy(&scaled, c->stream));
   PetscCall(BlocksConfigGetCount(&n));
   for (PetscInt i = 0; i < n; i++) {
     BlocksConfig config;
@@ -206,6 +226,46 @@ static PetscErrorCode TestProducts(const Case *c)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The same for diagonals of blocks. */
+static PetscErrorCode TestBlockDiagonalsConfigs(const Case *c)
+{
+  PetscInt n;
+
+  PetscFunctionBegin;
+  PetscCall(BlockDiagonalsConfigGetCount(&n));
+  for (PetscInt i = 0; i < n; i++) {
+    BlockDiagonalsConfig config;
+    char                 what[128];
+
+    PetscCall(BlockDiagonalsConfigGet(i, &config));
+    if (config.size != c->size) continue;
+    PetscCall(HiSparseSetBlockDiagonalsConfig(c->hisparse, &config));
+    PetscCall(PetscSNPrintf(what, sizeof(what), "batch %d, rows %d, threads %d, resident %d", config.batch, config.rows, config.threads, config.resident));
+    PetscCall(CheckProduct(c, 1.0, PETSC_FALSE, PETSC_FALSE, 0, what));
+    PetscCall(CheckProduct(c, 1.0, PETSC_TRUE, PETSC_TRUE, 0, what));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The configuration of the rule, with a scale factor, and then all others of this size. */
+static PetscErrorCode TestProducts(const Case *c)
+{
+  const PetscScalar alpha = KernelTestNumber(5, 2);
+  HiSparse          scaled;
+  Case              d = *c;
+
+  PetscFunctionBegin;
+  PetscCall(CheckProducts(c, 1.0, "rule"));
+  PetscCall(HiSparseDuplicate(c->hisparse, c->stream, &scaled));
+  PetscCall(HiSparseScale(scaled, alpha, c->stream));
+  d.hisparse = scaled;
+  PetscCall(CheckProducts(&d, alpha, "scaled"));
+  PetscCall(HiSparseDestroy(&scaled, c->stream));
+  if (c->format == HISPARSE_BLOCKS) PetscCall(TestBlocksConfigs(c));
+  else PetscCall(TestBlockDiagonalsConfigs(c));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Back to CSR with offsets of either width, and with other values; every bit. */
 static PetscErrorCode TestTransfers(const Case *c, DCSRView view)
 {
@@ -214,7 +274,7 @@ static PetscErrorCode TestTransfers(const Case *c, DCSRView view)
 
   PetscFunctionBegin;
   PetscCall(PetscMalloc1(other.nz, &other.a));
-  for (PetscCount k = 0; k < other.nz; k++) other.a[k] = KernelTestNumber(k, 9);
+  for (PetscCount k = 0; k < other.nz; k++) other.a[k] = Value(k, 9);
   PetscCall(KernelTestToDevice((size_t)other.nz * sizeof(*other.a), other.a, c->stream, (void **)&changed.values));
   for (int wide = 0; wide < 2; wide++) {
     DCSRView back;
@@ -240,14 +300,27 @@ static PetscErrorCode TestTransfers(const Case *c, DCSRView view)
 static PetscErrorCode CheckInfo(const Case *c, PetscBool transposed)
 {
   const PetscCount num_blocks = c->A->nz / (c->size * c->size);
+  const size_t     value      = c->precision == HISPARSE_VALUES_SINGLE ? sizeof(PetscScalar) / sizeof(PetscReal) * sizeof(float) : sizeof(PetscScalar);
   HiSparseInfo     info;
 
   PetscFunctionBegin;
   PetscCall(HiSparseGetInfo(c->hisparse, &info));
-  PetscCheck(info.format == HISPARSE_BLOCKS && info.block_size == c->size && info.num_pieces == num_blocks && info.num_others == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB,
+  PetscCheck(info.format == c->format && info.block_size == c->size && (c->format == HISPARSE_BLOCKS ? info.num_pieces == num_blocks : info.num_pieces > 0 && info.num_pieces <= num_blocks) && info.num_others == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB,
              "%s: %s, %" PetscCount_FMT " blocks of %" PetscInt_FMT ", %" PetscCount_FMT " others", c->what, HiSparseFormats[info.format], info.num_pieces, info.block_size, info.num_others);
   PetscCheck((info.transpose_bytes > 0) == (transposed == PETSC_TRUE), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %zu bytes for the transpose", c->what, info.transpose_bytes);
-  PetscCheck(info.bytes >= (size_t)c->A->nz * sizeof(PetscScalar) + (size_t)num_blocks * sizeof(int32_t) + info.transpose_bytes, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %zu bytes", c->what, info.bytes);
+  PetscCheck(info.bytes >= (size_t)c->A->nz * value + (size_t)info.num_pieces * (c->format == HISPARSE_BLOCKS ? sizeof(int32_t) : sizeof(HiSparsePiece)) + info.transpose_bytes, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %zu bytes", c->what, info.bytes);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CheckValid(const Case *c)
+{
+  PetscBool   ok;
+  const char *what;
+  PetscCount  where;
+
+  PetscFunctionBegin;
+  PetscCall(HiSparseIsValid(c->hisparse, c->stream, &ok, &what, &where));
+  PetscCheck(ok, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %s %" PetscCount_FMT, c->what, what, where);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -265,7 +338,7 @@ static PetscErrorCode TestFailures(const Case *c, DCSRView view)
     PetscCall(KernelTestMemoryInUse(c->stream, &before));
     PetscCall(PetscSparseCUDATestFailAllocation(site));
     PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
-    ierr = HiSparseCreate(view, HISPARSE_BLOCKS, HISPARSE_VALUES_SCALAR, c->stream, &A);
+    ierr = HiSparseCreate(view, c->format, c->precision, c->stream, &A);
     if (ierr == PETSC_SUCCESS) ierr = HiSparsePrepare(A, PETSC_TRUE, c->stream);
     PetscCall(PetscPopErrorHandler());
     PetscCall(PetscSparseCUDATestFailAllocation(0));
@@ -283,30 +356,44 @@ static PetscErrorCode TestFailures(const Case *c, DCSRView view)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode TestShape(const Shape *shape, int size, PetscInt storage, cudaStream_t stream)
+static PetscErrorCode TestShape(const Shape *shape, int size, HiSparseFormat format, HiSparsePrecision precision, PetscInt storage, cudaStream_t stream)
 {
   KernelTestMatrix A;
   DCSRView         view;
-  Case             c = {.A = &A, .size = size, .stream = stream};
+  Case             c = {.A = &A, .size = size, .format = format, .precision = precision, .stream = stream};
   size_t           before, after;
 
   PetscFunctionBegin;
   PetscCall(ShapeCreate(shape, size, &A));
-  PetscCall(PetscSNPrintf(c.what, sizeof(c.what), "%s, blocks of %d, %s", shape->name, size, KernelTestStorages[storage].name));
+  PetscCall(PetscSNPrintf(c.what, sizeof(c.what), "%s, %s of %d, %s, %s", shape->name, HiSparseFormats[format], size, HiSparsePrecisions[precision], KernelTestStorages[storage].name));
   PetscCall(KernelTestMemoryInUse(stream, &before));
   PetscCall(KernelTestViewCreate(&A, &KernelTestStorages[storage], stream, &view));
-  PetscCall(HiSparseCreate(view, HISPARSE_BLOCKS, HISPARSE_VALUES_SCALAR, stream, &c.hisparse));
-  PetscCheck(c.hisparse != NULL, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: is not made", c.what);
-  PetscCall(CheckInfo(&c, PETSC_FALSE));
-  PetscCall(TestTransfers(&c, view));
-  PetscCall(TestProducts(&c));
-  PetscCall(CheckInfo(&c, PETSC_TRUE));
-  PetscCall(TestFailures(&c, view));
+  PetscCall(HiSparseCreate(view, format, precision, stream, &c.hisparse));
+  PetscCheck((c.hisparse != NULL) == (format == HISPARSE_BLOCKS || shape->diagonals), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: is %smade", c.what, c.hisparse != NULL ? "" : "not ");
+  if (c.hisparse != NULL) {
+    PetscCall(CheckInfo(&c, PETSC_FALSE));
+    PetscCall(CheckValid(&c));
+    PetscCall(TestTransfers(&c, view));
+    PetscCall(TestProducts(&c));
+    PetscCall(CheckInfo(&c, PETSC_TRUE));
+    PetscCall(CheckValid(&c));
+    PetscCall(TestFailures(&c, view));
+  }
   PetscCall(HiSparseDestroy(&c.hisparse, stream));
   PetscCall(KernelTestViewDestroy(&view, stream));
   PetscCall(KernelTestMemoryInUse(stream, &after));
   PetscCheck(before == after, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %zu bytes of device memory leaked", c.what, after - before);
   PetscCall(KernelTestMatrixDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Both formats; single precision does not depend on the storage of CSR. */
+static PetscErrorCode TestStorage(const Shape *shape, int size, PetscInt storage, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  PetscCall(TestShape(shape, size, HISPARSE_BLOCKS, HISPARSE_VALUES_SCALAR, storage, stream));
+  PetscCall(TestShape(shape, size, HISPARSE_BLOCK_DIAGONALS, HISPARSE_VALUES_SCALAR, storage, stream));
+  if (storage == 0 && !PetscDefined(USE_REAL_SINGLE)) PetscCall(TestShape(shape, size, HISPARSE_BLOCK_DIAGONALS, HISPARSE_VALUES_SINGLE, storage, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -349,7 +436,7 @@ static PetscErrorCode Spoil(Flaw flaw, KernelTestMatrix *A)
 /* A matrix that has no full blocks stays CSR. */
 static PetscErrorCode TestFlaws(cudaStream_t stream)
 {
-  const Shape shape = {"flawed", BAND, 331, 331};
+  const Shape shape = {"flawed", BAND, 331, 331, PETSC_TRUE};
 
   PetscFunctionBegin;
   for (size_t s = 0; s < PETSC_STATIC_ARRAY_LENGTH(sizes); s++) {
@@ -363,6 +450,7 @@ static PetscErrorCode TestFlaws(cudaStream_t stream)
       PetscCall(Spoil(flaw, &A));
       PetscCall(KernelTestViewCreate(&A, &KernelTestStorages[0], stream, &view));
       PetscCall(HiSparseCreate(view, HISPARSE_BLOCKS, HISPARSE_VALUES_SCALAR, stream, &hisparse));
+      if (hisparse == NULL) PetscCall(HiSparseCreate(view, HISPARSE_BLOCK_DIAGONALS, HISPARSE_VALUES_SCALAR, stream, &hisparse));
       if (hisparse) PetscCall(HiSparseGetInfo(hisparse, &info));
       PetscCheck(hisparse == NULL, PETSC_COMM_SELF, PETSC_ERR_PLIB, "flaw %d: blocks of %" PetscInt_FMT " are made of a matrix that has none of %d", (int)flaw, info.block_size, sizes[s]);
       PetscCall(KernelTestViewDestroy(&view, stream));
@@ -378,10 +466,10 @@ typedef struct {
   PetscInt       edge; /* of the cube */
   PetscBool      anywhere;
   PetscBool      flawed; /* an entry is missing where the sample does not look */
-  HiSparseFormat format; /* that the rule must take; HISPARSE_AUTO: any but blocks */
+  HiSparseFormat format; /* that the rule must take; HISPARSE_AUTO: any but those of blocks */
 } RuleCase;
 
-static const RuleCase rule_cases[] = {{"grid", 36, PETSC_FALSE, PETSC_FALSE, HISPARSE_DIAGONALS},
+static const RuleCase rule_cases[] = {{"grid", 36, PETSC_FALSE, PETSC_FALSE, HISPARSE_BLOCK_DIAGONALS},
                                       {"graph", 36, PETSC_TRUE, PETSC_FALSE, HISPARSE_BLOCKS},
                                       {"flawed graph", 36, PETSC_TRUE, PETSC_TRUE, HISPARSE_AUTO},
                                       {"a small graph", 10, PETSC_TRUE, PETSC_FALSE, HISPARSE_CSR}};
@@ -438,7 +526,7 @@ static PetscErrorCode TestRule(const RuleCase *rule, cudaStream_t stream)
   PetscCall(RuleCreate(rule, &A));
   PetscCall(KernelTestViewCreate(&A, &KernelTestStorages[0], stream, &view));
   PetscCall(HiSparseRuleApply(view, HISPARSE_VALUES_SCALAR, stream, &format));
-  if (rule->format == HISPARSE_AUTO) PetscCheck(format != HISPARSE_BLOCKS, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: the rule takes blocks, and some are not full", rule->name);
+  if (rule->format == HISPARSE_AUTO) PetscCheck(format != HISPARSE_BLOCKS && format != HISPARSE_BLOCK_DIAGONALS, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: the rule takes blocks, and some are not full", rule->name);
   else PetscCheck(PetscDefined(USE_COMPLEX) || format == rule->format, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: the rule takes %s, not %s", rule->name, HiSparseFormats[format], HiSparseFormats[rule->format]);
   PetscCall(KernelTestViewDestroy(&view, stream));
   PetscCall(KernelTestMatrixDestroy(&A));
@@ -458,7 +546,7 @@ int main(int argc, char **argv)
     for (size_t s = 0; s < PETSC_STATIC_ARRAY_LENGTH(shapes); s++)
       for (size_t b = 0; b < PETSC_STATIC_ARRAY_LENGTH(sizes); b++)
         for (PetscInt k = 0; k < KernelTestNumStorages; k++)
-          if (KernelTestStorages[k].max_segments == 0) PetscCall(TestShape(&shapes[s], sizes[b], k, stream));
+          if (KernelTestStorages[k].max_segments == 0) PetscCall(TestStorage(&shapes[s], sizes[b], k, stream));
     PetscCall(TestFlaws(stream));
     for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(rule_cases); k++) PetscCall(TestRule(&rule_cases[k], stream));
   }

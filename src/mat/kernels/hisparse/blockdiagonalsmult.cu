@@ -1,0 +1,365 @@
+/*
+  Products with masked diagonals of blocks, y = alpha A x + z and y = alpha A^T x + z.
+
+  A warp takes 32 rows of blocks, a quarter of a slice, or 32 columns of blocks for the transpose, and a lane one of them with its b sums. So matrices of few unknowns have enough warps, and a lane few sums.
+  The pieces come to shared memory 32 at a time, those that have blocks in the quarter alone, with what a lane needs of them: the bits of the quarter and where its first block is. Then values and parts of x of a batch
+  of pieces are loaded, all before the first is used, by predicated loads (diagonals.cuh). A block of many entries is loaded by so many of its rows at a time as registers allow.
+
+  There are no column indices and no atomics. Sums are in the order of pieces, and in a block in that of its columns, for A^T x of its rows.
+*/
+#include "blockdiagonals.cuh"
+
+/*
+  The kernels that exist: size, batch, rows, threads, resident. The first of a size is the one that products use; the others are for sweeps. Not yet measured. A double takes two registers: 24 for a block of 3 x 3 and its
+  part of x. Complex numbers take twice as many, and half the threads stay.
+*/
+#define BLOCK_DIAGONALS_CONFIGS(X) \
+  X(2, 3, 2, 128, 896) \
+  X(2, 2, 2, 128, 1024) \
+  X(3, 1, 3, 128, 1024) \
+  X(3, 2, 3, 128, 640) \
+  X(3, 1, 3, 128, 1152) \
+  X(4, 1, 4, 128, 768) \
+  X(4, 1, 2, 128, 1024) \
+  X(6, 1, 3, 128, 640) \
+  X(6, 1, 2, 128, 768)
+
+namespace
+{
+
+constexpr int PIECES = HISPARSE_WARP; // that a warp fetches at a time
+
+/* What a kernel reads and writes. */
+struct MultArguments {
+  const HiSparseSlice *slices;            // forward
+  const uint32_t      *transposed_slices; // transpose: first pieces
+  const void          *pieces;
+  const void          *values; // of the kernel's type
+  const PetscScalar   *x, *z;
+  PetscScalar         *y;
+  PetscScalar          alpha;
+  PetscInt             num_rows; // of blocks, or columns of blocks for the transpose
+};
+
+/* A piece in shared memory, and what a lane makes of it: whether it has a block, where the block's values are and how far apart, and its part of x. all 0: no lane has a block. */
+template <bool Transpose>
+struct Staged;
+
+template <>
+struct Staged<false> {
+  uint32_t mask;
+  int32_t  column; // of the block of lane 0
+  int64_t  place;  // of the first block
+
+  __device__ __forceinline__ Staged(const HiSparseSlice &slice, const void *pieces, uint32_t k, int w)
+  {
+    const HiSparsePiece &piece = ((const HiSparsePiece *)pieces)[k];
+
+    mask   = piece.mask[w];
+    column = piece.c0 + HISPARSE_WARP * w;
+    place  = slice.values + piece.values + BitsBefore(piece.mask, w);
+  }
+  __device__ __forceinline__ bool         HasAny() const { return mask != 0; }
+  __device__ __forceinline__ unsigned int Has(int lane) const { return mask >> lane & 1; }
+  __device__ __forceinline__ int32_t      X(int lane) const { return column + lane; }
+  __device__ __forceinline__ void         GetPlace(int lane, int64_t *first, unsigned int *rank, unsigned int *stride) const
+  {
+    *first  = place;
+    *rank   = (unsigned int)__popc(mask & LowerLanes(lane));
+    *stride = (unsigned int)__popc(mask);
+  }
+};
+
+template <>
+struct Staged<true> {
+  uint32_t mask[2];
+  int64_t  place[2];
+  uint32_t columns; // a bit for each
+  int32_t  row;     // of the block of lane 0
+
+  __device__ __forceinline__ Staged(const HiSparseSlice &, const void *pieces, uint32_t k, int w)
+  {
+    const BlockDiagonalsTransposedPiece &piece = ((const BlockDiagonalsTransposedPiece *)pieces)[k];
+    const BlockWords                     words(piece, w);
+
+    mask[0]  = words.mask[0];
+    mask[1]  = words.mask[1];
+    place[0] = words.place[0];
+    place[1] = words.place[1];
+    columns  = words.Columns();
+    row      = piece.r0 + HISPARSE_WARP * w;
+  }
+  __device__ __forceinline__ bool         HasAny() const { return columns != 0; }
+  __device__ __forceinline__ unsigned int Has(int lane) const { return columns >> lane & 1; }
+  __device__ __forceinline__ int32_t      X(int lane) const { return row + lane; }
+  __device__ __forceinline__ void         GetPlace(int lane, int64_t *first, unsigned int *rank, unsigned int *stride) const
+  {
+    const int      t        = (row & (HISPARSE_WARP - 1)) + lane;
+    const bool     second   = t >= HISPARSE_WARP;
+    const uint32_t own_mask = second ? mask[1] : mask[0];
+
+    *first  = second ? place[1] : place[0];
+    *rank   = (unsigned int)__popc(own_mask & LowerLanes(t & (HISPARSE_WARP - 1)));
+    *stride = (unsigned int)__popc(own_mask);
+  }
+};
+
+/* Shared memory for the pieces of a warp; a batch may reach behind the last one, where there are no bits. */
+template <bool Transpose, int Batch>
+struct Stage {
+  static constexpr int length = PIECES + Batch - 1;
+  ulonglong2           words[(length * sizeof(Staged<Transpose>) + sizeof(ulonglong2) - 1) / sizeof(ulonglong2)];
+};
+
+template <bool Conjugate>
+__device__ __forceinline__ PetscScalar Taken(PetscScalar a)
+{
+#if PetscDefined(USE_COMPLEX)
+  if constexpr (Conjugate) return thrust::conj(a);
+#endif
+  return a;
+}
+
+/* A block as a lane uses it. */
+template <typename Stored>
+struct LaneBlock {
+  unsigned int       has, stride;
+  const Stored      *values;
+  const PetscScalar *x;
+};
+
+/* The products of a batch of pieces are added to the sums; the loads of so many rows of the blocks come first. */
+template <int Size, int Batch, int Rows, bool Transpose, bool Conjugate, typename Stored>
+__device__ __forceinline__ void AddBatch(const Staged<Transpose> *stage, int lane, const Stored *values, const PetscScalar *all_x, PetscScalar (&sums)[Size])
+{
+  constexpr int     numbers = Transpose ? Rows : Size; // of x for so many rows
+  LaneBlock<Stored> block[Batch];
+  PetscScalar       u[Batch][numbers];
+
+#pragma unroll
+  for (int b = 0; b < Batch; b++) {
+    int64_t      first;
+    unsigned int rank;
+
+    stage[b].GetPlace(lane, &first, &rank, &block[b].stride);
+    block[b].has    = stage[b].Has(lane);
+    block[b].values = KnownAddress(values + first * (Size * Size) + rank);
+    block[b].x      = KnownAddress(all_x + (int64_t)stage[b].X(lane) * Size);
+  }
+#pragma unroll
+  for (int row = 0; row < Size; row += Rows) {
+    Stored v[Batch][Rows][Size];
+
+#pragma unroll
+    for (int b = 0; b < Batch; b++) {
+#pragma unroll
+      for (int a = 0; a < Rows; a++)
+#pragma unroll
+        for (int c = 0; c < Size; c++) v[b][a][c] = LoadValueIf(block[b].has, block[b].values + (size_t)block[b].stride * ((row + a) * Size + c));
+      if (Transpose || row == 0) {
+#pragma unroll
+        for (int k = 0; k < numbers; k++) u[b][k] = LoadVectorIf(block[b].has, block[b].x + (Transpose ? row : 0) + k);
+      }
+    }
+#pragma unroll
+    for (int b = 0; b < Batch; b++)
+#pragma unroll
+      for (int a = 0; a < Rows; a++)
+#pragma unroll
+        for (int c = 0; c < Size; c++) sums[Transpose ? c : row + a] += Taken<Conjugate>(FromStored(v[b][a][c])) * u[b][Transpose ? a : c];
+  }
+}
+
+/* Pieces k, k + 1 and so on, at most 32, of which n are left, into shared memory: those that the 32 rows have blocks of, in their order, and some without blocks behind them. How many there are. */
+template <bool Transpose, int Batch>
+__device__ __forceinline__ int FetchPieces(const MultArguments &a, const HiSparseSlice &slice, uint32_t k, uint32_t n, int w, int lane, Staged<Transpose> *stage)
+{
+  const bool   has = (uint32_t)lane < n;
+  unsigned int used;
+  int          count;
+
+  __syncwarp(); // the pieces before were used
+  // a lane without a piece looks at the first one
+  const Staged<Transpose> mine(slice, a.pieces, has ? k + (uint32_t)lane : k, w);
+  used  = __ballot_sync(HISPARSE_FULL_MASK, has && mine.HasAny());
+  count = __popc(used);
+  if (used >> lane & 1) stage[__popc(used & LowerLanes(lane))] = mine;
+  if (lane < Batch - 1) memset((void *)(stage + count + lane), 0, sizeof(*stage));
+  __syncwarp();
+  return count;
+}
+
+/* alpha times the sums, and z, to y. */
+template <int Size>
+__device__ __forceinline__ void WriteSums(const MultArguments &a, PetscCount row, const PetscScalar (&sums)[Size])
+{
+  PetscScalar add[Size];
+
+  if (row >= a.num_rows) return;
+#pragma unroll
+  for (int k = 0; k < Size; k++) add[k] = a.z != NULL ? a.z[row * Size + k] : PetscScalar(0);
+#pragma unroll
+  for (int k = 0; k < Size; k++) a.y[row * Size + k] = a.alpha * sums[k] + add[k];
+}
+
+/* Complex values in double precision take twice the registers. */
+constexpr int RESIDENT_PART = sizeof(PetscScalar) > sizeof(double) ? 2 : 1;
+
+template <typename Stored, int Size, int Batch, int Rows, int Threads, int Resident, bool Transpose, bool Conjugate>
+__global__ void __launch_bounds__(Threads, Resident / RESIDENT_PART / Threads) MultKernel(const MultArguments a)
+{
+  __shared__ Stage<Transpose, Batch> stages[Threads / HISPARSE_WARP];
+  const int                          lane = (int)threadIdx.x % HISPARSE_WARP, warp = (int)threadIdx.x / HISPARSE_WARP;
+  const PetscCount                   word = (PetscCount)blockIdx.x * (Threads / HISPARSE_WARP) + warp;
+  const PetscCount                   row = word * HISPARSE_WARP + lane, number = word / HISPARSE_SLICE_WORDS;
+  const int                          w          = (int)(word % HISPARSE_SLICE_WORDS);
+  Staged<Transpose> *const           stage      = (Staged<Transpose> *)&stages[warp];
+  HiSparseSlice                      slice      = {};
+  PetscScalar                        sums[Size] = {};
+
+  if (row - lane >= a.num_rows) return; // whole warps
+  if constexpr (Transpose) {
+    slice.first_piece = __ldg(a.transposed_slices + number);
+    slice.num_pieces  = __ldg(a.transposed_slices + number + 1) - slice.first_piece;
+  } else slice = a.slices[number];
+#pragma unroll 1
+  for (uint32_t done = 0; done < slice.num_pieces; done += PIECES) {
+    const int n = FetchPieces<Transpose, Batch>(a, slice, slice.first_piece + done, slice.num_pieces - done, w, lane, stage);
+
+#pragma unroll 1
+    for (int k = 0; k < n; k += Batch) AddBatch<Size, Batch, Rows, Transpose, Conjugate>(stage + k, lane, (const Stored *)a.values, a.x, sums);
+  }
+  WriteSums<Size>(a, row, sums);
+}
+
+template <typename Stored, int Size, int Batch, int Rows, int Threads, int Resident, bool Transpose, bool Conjugate>
+PetscErrorCode Launch(const MultArguments &a, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  if (a.num_rows == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  MultKernel<Stored, Size, Batch, Rows, Threads, Resident, Transpose, Conjugate><<<DCSRNumBlocks((PetscCount)a.num_rows, Threads), Threads, 0, stream>>>(a);
+  PetscCallCUDA(cudaGetLastError());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+typedef PetscErrorCode LaunchFn(const MultArguments &, cudaStream_t);
+
+/* The launchers of a configuration: A x, A^T x, A^H x. */
+struct Entry {
+  BlockDiagonalsConfig config;
+  struct {
+    LaunchFn *mult, *transpose, *hermitian;
+  } launch[2]; // by HiSparsePrecision
+};
+
+#define LAUNCHERS(Stored, b, batch, rows, t, r) \
+  { \
+    Launch<Stored, b, batch, rows, t, r, false, false>, Launch<Stored, b, batch, rows, t, r, true, false>, Launch<Stored, b, batch, rows, t, r, true, PetscDefined(USE_COMPLEX)> \
+  }
+#define ENTRY(b, batch, rows, t, r) {{b, batch, rows, t, r}, {LAUNCHERS(PetscScalar, b, batch, rows, t, r), LAUNCHERS(StoredSingle, b, batch, rows, t, r)}},
+const Entry entries[] = {BLOCK_DIAGONALS_CONFIGS(ENTRY)};
+static_assert(HISPARSE_VALUES_SCALAR == 0 && HISPARSE_VALUES_SINGLE == 1, "Launchers are in this order");
+
+PetscErrorCode FindEntry(const BlockDiagonalsConfig *config, const Entry **entry)
+{
+  PetscFunctionBegin;
+  *entry = NULL;
+  for (const Entry &e : entries)
+    if (memcmp(&e.config, config, sizeof(*config)) == 0) *entry = &e;
+  PetscCheck(*entry != NULL, PETSC_COMM_SELF, PETSC_ERR_PLIB, "No kernel for diagonals of blocks of %d with %d pieces a batch, %d rows of a block, %d threads and %d resident threads; BlockDiagonalsConfigGet() lists those that exist", config->size,
+             config->batch, config->rows, config->threads, config->resident);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+} // namespace
+
+/*
+  BlockDiagonalsMult - y = alpha A x + z
+
+  Input Parameters:
++ d      - the structure
+. v      - its values
+. alpha  - factor of the product
+. x      - [columns] device
+. z      - [rows] device, may be y; or NULL
+- stream - asynchronous on it
+
+  Output Parameter:
+. y - [rows] device
+
+  Note: bitwise reproducible.
+
+  Cost: one read of the values, 24 bytes a piece, the vectors.
+*/
+PetscErrorCode BlockDiagonalsMult(const BlockDiagonals *d, const HiSparseDiagonalsValues *v, PetscScalar alpha, const PetscScalar x[], const PetscScalar z[], PetscScalar y[], cudaStream_t stream)
+{
+  const MultArguments a = {d->blocks->slices, NULL, d->blocks->pieces, v->values, x, z, y, alpha, d->blocks->num_rows};
+  const Entry        *entry;
+
+  PetscFunctionBegin;
+  PetscCall(FindEntry(&d->config, &entry));
+  PetscCall(entry->launch[v->precision].mult(a, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  BlockDiagonalsMultTranspose - y = alpha A^T x + z or y = alpha A^H x + z
+
+  Input Parameters:
++ d         - the structure, with the list of A^T x
+. v         - its values
+. alpha     - factor of the product
+. conjugate - PETSC_TRUE: the Hermitian transpose
+. x         - [rows] device
+. z         - [columns] device, may be y; or NULL
+- stream    - asynchronous on it
+
+  Output Parameter:
+. y - [columns] device
+
+  Note: bitwise reproducible.
+
+  Cost: one read of the values, 40 bytes a piece of the transpose, the vectors.
+*/
+PetscErrorCode BlockDiagonalsMultTranspose(const BlockDiagonals *d, const HiSparseDiagonalsValues *v, PetscScalar alpha, PetscBool conjugate, const PetscScalar x[], const PetscScalar z[], PetscScalar y[], cudaStream_t stream)
+{
+  const MultArguments a = {NULL, d->transposed_slices, d->transposed_pieces, v->values, x, z, y, alpha, d->blocks->num_columns};
+  const Entry        *entry;
+
+  PetscFunctionBegin;
+  PetscCall(FindEntry(&d->config, &entry));
+  PetscCall((conjugate ? entry->launch[v->precision].hermitian : entry->launch[v->precision].transpose)(a, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* BlockDiagonalsConfigGetCount - the number of launch configurations, of all sizes */
+PetscErrorCode BlockDiagonalsConfigGetCount(PetscInt *n)
+{
+  PetscFunctionBegin;
+  *n = (PetscInt)PETSC_STATIC_ARRAY_LENGTH(entries);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* BlockDiagonalsConfigGet - the i-th of them */
+PetscErrorCode BlockDiagonalsConfigGet(PetscInt i, BlockDiagonalsConfig *config)
+{
+  PetscFunctionBegin;
+  PetscCheck(i >= 0 && i < (PetscInt)PETSC_STATIC_ARRAY_LENGTH(entries), PETSC_COMM_SELF, PETSC_ERR_PLIB, "There is no configuration %" PetscInt_FMT ", only 0 to %d", i, (int)PETSC_STATIC_ARRAY_LENGTH(entries) - 1);
+  *config = entries[i].config;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* HiSparseSetBlockDiagonalsConfig - the launch configuration of the products of a matrix, and of all copies that share its structure, for sweeps and tests; nothing happens to a matrix of another format or size */
+PetscErrorCode HiSparseSetBlockDiagonalsConfig(HiSparse hisparse, const BlockDiagonalsConfig *config)
+{
+  const Entry *entry;
+
+  PetscFunctionBegin;
+  PetscCall(FindEntry(config, &entry));
+  if (hisparse->format == HISPARSE_BLOCK_DIAGONALS) {
+    BlockDiagonals *d = (BlockDiagonals *)hisparse->structure->data;
+
+    if (d->size == config->size) d->config = *config;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,93 @@
+/*
+  The list that products with the transpose of diagonals of blocks read. Masked diagonals make it for the collapsed matrix (diagonalstranspose.cu); each of its pieces then gets the masks of rows, which are those of the
+  pieces that its blocks are in.
+*/
+#include "blockdiagonals.cuh"
+
+namespace
+{
+
+/* A thread block takes a slice of columns, a thread a piece. */
+struct ExtendArguments {
+  PetscInt                       num_slices; // of rows
+  const HiSparseSlice           *slices;
+  const HiSparsePiece           *pieces;
+  const uint32_t                *transposed_slices;
+  const HiSparseTransposedPiece *from;
+  BlockDiagonalsTransposedPiece *to;
+};
+
+__global__ void __launch_bounds__(HISPARSE_SLICE_ROWS) ExtendKernel(const ExtendArguments a)
+{
+  const PetscCount first_column = (PetscCount)blockIdx.x * HISPARSE_SLICE_ROWS;
+
+  for (uint32_t k = a.transposed_slices[blockIdx.x] + threadIdx.x; k < a.transposed_slices[blockIdx.x + 1]; k += HISPARSE_SLICE_ROWS) {
+    const int32_t                 r0     = a.from[k].r0;
+    const int                     offset = r0 >> BLOCK_DIAGONALS_WORD_SHIFT & (HISPARSE_SLICE_WORDS - 1); // of the first word in its slice of rows
+    BlockDiagonalsTransposedPiece piece  = {};
+
+    piece.r0 = r0;
+    for (int half = 0; half < 2; half++) {
+      const PetscCount     row_slice = (PetscCount)(r0 >> BLOCK_DIAGONALS_SLICE_SHIFT) + half;
+      const bool           has       = row_slice >= 0 && row_slice < a.num_slices;
+      const HiSparseSlice  slice     = has ? a.slices[row_slice] : HiSparseSlice();
+      const HiSparsePiece *part      = has ? FindPiece(slice, a.pieces, row_slice * HISPARSE_SLICE_ROWS + first_column - r0) : NULL;
+
+      if (part == NULL) continue;
+      piece.place[half] = (PetscCount)slice.values + part->values;
+      if (half == 0) piece.place[0] += BitsBefore(part->mask, offset);
+      else
+        for (int q = 0; q < HISPARSE_SLICE_WORDS - offset; q++) piece.place[1] -= __popc(piece.mask[q]);
+      for (int q = 0; q < BLOCK_DIAGONALS_WORDS; q++)
+        if ((offset + q) / HISPARSE_SLICE_WORDS == half) piece.mask[q] = part->mask[(offset + q) % HISPARSE_SLICE_WORDS];
+    }
+    a.to[k] = piece;
+  }
+}
+
+} // namespace
+
+/* BlockDiagonalsTransposeDestroy - frees what products with the transpose read; the next one makes it again */
+PetscErrorCode BlockDiagonalsTransposeDestroy(BlockDiagonals *d, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscSparseCUDAFree(&d->transposed_pieces, stream));
+  PetscCall(PetscSparseCUDAFree(&d->transposed_slices, stream));
+  d->num_transposed_pieces = 0;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  BlockDiagonalsTransposeCreate - the list of A^T x, when it is not there
+
+  Input Parameters:
++ d      - the structure
+- stream - synchronizes it when there is something to make
+
+  Errors: PETSC_ERR_MEM; the structure is as it was.
+
+  Cost: as HiSparseDiagonalsTransposeCreate() for a matrix with an entry for each block, and two bisections a piece.
+*/
+PetscErrorCode BlockDiagonalsTransposeCreate(BlockDiagonals *d, cudaStream_t stream)
+{
+  HiSparseDiagonals             *blocks = d->blocks;
+  BlockDiagonalsTransposedPiece *pieces = NULL;
+  PetscErrorCode                 ierr   = PETSC_SUCCESS;
+
+  PetscFunctionBegin;
+  if (d->transposed_slices != NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(HiSparseDiagonalsTransposeCreate(blocks, stream));
+  PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(blocks->num_transposed_pieces, "pieces of diagonals of blocks of the transpose", stream, &pieces));
+  if (blocks->num_column_slices > 0)
+    ExtendKernel<<<(unsigned int)blocks->num_column_slices, HISPARSE_SLICE_ROWS, 0, stream>>>(ExtendArguments{blocks->num_slices, blocks->slices, blocks->pieces, blocks->transposed_slices, blocks->transposed_pieces, pieces});
+  PetscCallCUDAGoto(ierr, cleanup, cudaGetLastError());
+  d->transposed_pieces      = pieces;
+  d->num_transposed_pieces  = blocks->num_transposed_pieces;
+  d->transposed_slices      = blocks->transposed_slices;
+  pieces                    = NULL;
+  blocks->transposed_slices = NULL; // ours now
+cleanup:
+  PetscCall(PetscSparseCUDAFree(&pieces, stream));
+  PetscCall(HiSparseDiagonalsTransposeDestroy(blocks, stream)); // the rest of it has served
+  PetscFunctionReturn(ierr);
+}
