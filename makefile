@@ -28,7 +28,7 @@ help:
 ## PETSC_DIR, PETSC_ARCH       the PETSc to build against; unset: PETSc is fetched and built once, into a cache
 ## PETSC_SRC                   PETSc's source tree, when PETSC_DIR is an installation without it
 ## CUDA_DIR                    the CUDA toolkit for that PETSc, when it is not on PATH or in /usr/local/cuda
-## CUDA_ARCHS="80 90"          compute capabilities; unset: those PETSc was configured with, which for our own PETSc is that of the GPU here, or 8.0 and PTX
+## CUDA_ARCHS="80 90"          compute capabilities; unset: those PETSc was configured with, which for our own PETSc is that of the GPU here, or PTX of 8.0 alone
 ## -j N                        compilers at once; unset: as many as there are cores, and 2 GB of memory for each
 ## BUILD_ROOT=build            where everything is built
 ## V=1                         shows the commands

@@ -65,8 +65,8 @@ all_cuda_archs() {
   printf '%s\n' "$archs"
 }
 
-# Prints those to build our own PETSc for, each of which costs a third of the time of nvcc: what CUDA_ARCHS says, else the local GPU's, else the oldest of the default ones,
-# whose PTX all younger GPUs run.
+# Prints those to build our own PETSc for, each of which costs a third of the time of nvcc: what CUDA_ARCHS says, else the local GPU's, else compute_NN for PTX alone of the oldest
+# of the default ones, which all younger GPUs run.
 own_cuda_archs() {
   local have oldest=${PETSC_CUDA_ARCHS%%,*}
   have=$(gpu_arch)
@@ -75,7 +75,7 @@ own_cuda_archs() {
   elif [ "${have:-0}" -ge "$oldest" ]; then
     printf '%s\n' "$have"
   else
-    printf '%s\n' "$oldest"
+    printf 'compute_%s\n' "$oldest"
   fi
 }
 

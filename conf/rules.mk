@@ -20,9 +20,10 @@ $(shell mkdir -p $(BUILD); printf '%s\n' '$(subst ','\'',$(flags_now))' | cmp -s
 $(shell printf '%s\n' $(sources) | cmp -s - $(BUILD)/sources || printf '%s\n' $(sources) >$(BUILD)/sources)
 config := $(BUILD)/flags $(petsc_libdir)/petsc/conf/petscvariables $(PETSC_DIR)/$(if $(PETSC_ARCH),$(PETSC_ARCH)/)include/petscconf.h
 
-.PHONY: objects library
+.PHONY: objects c-objects library
 all: library
 objects: $(objects)
+c-objects: $(filter %.c.o,$(objects))
 library: $(SHLIB) $(ARCHIVE)
 
 $(BUILD)/obj/%.c.o: %.c $(config)
