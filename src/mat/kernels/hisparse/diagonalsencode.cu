@@ -9,6 +9,7 @@
 */
 #include "diagonals.cuh"
 #include "../common/foreach.cuh"
+#include "../common/scan.h"
 #include "../common/temporary.cuh"
 #include "../common/search.cuh"
 #include <cub/device/device_scan.cuh>
@@ -233,7 +234,7 @@ template <typename T>
 PetscErrorCode PrefixSum(T *sums, PetscCount n, cudaStream_t stream)
 {
   PetscFunctionBegin;
-  PetscCall(DCSRWithTemporary("prefix sums of slices", stream, [&](void *storage, size_t &bytes) { return cub::DeviceScan::ExclusiveSum(storage, bytes, sums, sums, n, stream); }));
+  PetscCall(DCSRExclusiveSum("prefix sums of slices", sums, n, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
