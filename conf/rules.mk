@@ -20,10 +20,11 @@ $(shell mkdir -p $(BUILD); printf '%s\n' '$(subst ','\'',$(flags_now))' | cmp -s
 $(shell printf '%s\n' $(sources) | cmp -s - $(BUILD)/sources || printf '%s\n' $(sources) >$(BUILD)/sources)
 config := $(BUILD)/flags $(petsc_libdir)/petsc/conf/petscvariables $(PETSC_DIR)/$(if $(PETSC_ARCH),$(PETSC_ARCH)/)include/petscconf.h
 
-.PHONY: objects c-objects library
+.PHONY: objects library
 all: library
-objects: $(objects)
-c-objects: $(filter %.c.o,$(objects))
+# SHARE=K/N: every Nth object of device code, beginning with the Kth, and all of C, which is quick; SHARE=none: C alone.
+device_share = $(shell printf '%s\n' $(filter %.cu.o,$(objects)) | awk -v share=$(SHARE) 'split(share, s, "/") == 2 && NR % s[2] == s[1]')
+objects: $(if $(SHARE),$(filter %.c.o,$(objects)) $(device_share),$(objects))
 library: $(SHLIB) $(ARCHIVE)
 
 $(BUILD)/obj/%.c.o: %.c $(config)
