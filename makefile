@@ -14,7 +14,8 @@ help:
 ## make                        the library: build/<PETSC_ARCH>/lib/libpetscsparsecuda.so
 ## make demo                   PETSc's own programs with our matrix type, in one table  (DEMO_OPTIONS="--help")
 ## make test                   our tests and tutorials  (TESTS=pattern, JOBS=n, TIMEOUT=seconds, EXTRA_OPTIONS="PETSc options", TOOL=memcheck or late)
-## make test-petsc             PETSc's own tests with our type substituted  (TYPE=hisparsecuda for the other one)
+## make test-petsc             PETSc's own tests with our type substituted  (TYPE=hisparsecuda for the other one; ALL=1 for every test of
+##                             an AIJ matrix, which takes hours: JOURNAL=file goes on where it was cut off, SHARE=3/20 is a twentieth of it)
 ## make test-python             the Python package and its tutorial, with a petsc4py that is built once into the cache  (TESTS="part of a name")
 ## make test-clients           programs of SLEPc, which is built once into the cache, and of hypre, with our type  (TESTS="part of a name")
 ## make bench                  benchmarks into benchmarks/results/<gpu>/  (needs a GPU; BENCHMARKS="part of a name")
@@ -28,7 +29,7 @@ help:
 ## PETSC_DIR, PETSC_ARCH       the PETSc to build against; unset: PETSc is fetched and built once, into a cache
 ## PETSC_SRC                   PETSc's source tree, when PETSC_DIR is an installation without it
 ## CUDA_DIR                    the CUDA toolkit for that PETSc, when it is not on PATH or in /usr/local/cuda
-## CUDA_ARCHS="80 90"          compute capabilities; unset: those PETSc was configured with, which for our own PETSc is that of the GPU here, or 8.0 and PTX
+## CUDA_ARCHS="80 90"          compute capabilities; unset: those PETSc was configured with, which for our own PETSc is that of the GPU here, or PTX of 8.0 alone
 ## -j N                        compilers at once; unset: as many as there are cores, and 2 GB of memory for each
 ## BUILD_ROOT=build            where everything is built
 ## V=1                         shows the commands

@@ -65,8 +65,8 @@ all_cuda_archs() {
   printf '%s\n' "$archs"
 }
 
-# Prints those to build our own PETSc for, each of which costs a third of the time of nvcc: what CUDA_ARCHS says, else the local GPU's, else the oldest of the default ones,
-# whose PTX all younger GPUs run.
+# Prints those to build our own PETSc for, each of which costs a third of the time of nvcc: what CUDA_ARCHS says, else the local GPU's, else compute_NN for PTX alone of the oldest
+# of the default ones, which all younger GPUs run.
 own_cuda_archs() {
   local have oldest=${PETSC_CUDA_ARCHS%%,*}
   have=$(gpu_arch)
@@ -75,8 +75,11 @@ own_cuda_archs() {
   elif [ "${have:-0}" -ge "$oldest" ]; then
     printf '%s\n' "$have"
   else
-    printf '%s\n' "$oldest"
+    printf 'compute_%s\n' "$oldest"
   fi
 }
+
+# What a receipt of tests on a GPU names: the sources, receipts apart, as git knows them. Our tests' and PETSc's receipt have their own folders.
+tree_hash() { git ls-files -s src include tests | { grep -vE 'tests/(gpu|petsc)/RECEIPT$' || true; } | sha256sum | cut -c1-16; }
 
 sha256_of() { sha256sum "$1" | cut -d' ' -f1; }

@@ -76,7 +76,7 @@ test: library test-programs
 	@$(run_environment) conf/run-tests $(if $(JOBS),-j $(JOBS)) $(if $(TESTS),-k '$(TESTS)') $(if $(TIMEOUT),-t $(TIMEOUT)) $(if $(EXTRA_OPTIONS),-E '$(EXTRA_OPTIONS)') $(if $(TOOL),-U $(TOOL)) $(BUILD)/tests $(test_scripts)
 
 test-petsc: library
-	@$(run_environment) tests/petsc/run --library $(abspath $(SHLIB)) --build $(abspath $(BUILD))/petsc-tests $(if $(JOBS),--jobs $(JOBS)) $(if $(TIMEOUT),--timeout $(TIMEOUT)) $(if $(TESTS),--only '$(TESTS)') $(if $(TYPE),--type '$(TYPE)')
+	@$(run_environment) tests/petsc/run --library $(abspath $(SHLIB)) --build $(abspath $(BUILD))/petsc-tests $(if $(JOBS),--jobs $(JOBS)) $(if $(TIMEOUT),--timeout $(TIMEOUT)) $(if $(TESTS),--only '$(TESTS)') $(if $(TYPE),--type '$(TYPE)') $(if $(ALL),--all) $(if $(SHARE),--share $(SHARE)) $(if $(JOURNAL),--journal '$(JOURNAL)')
 
 test-python: library
 	@$(run_environment) tests/python/run $(if $(TESTS),'$(TESTS)')

@@ -7,10 +7,9 @@
 #include "../common/foreach.cuh"
 #include "../common/offsets.cuh"
 #include "../common/rowloop.cuh"
+#include "../common/scan.h"
 #include "../common/search.cuh"
-#include "../common/temporary.cuh"
 #include <petscsparsecuda/blocks.h>
-#include <cub/device/device_scan.cuh>
 
 namespace
 {
@@ -295,7 +294,7 @@ PetscErrorCode DCSRSplitColumns(DCSRView view, DCSRColumns columns, cudaStream_t
   PetscCall(PetscArrayzero(ghost, 1));
   PetscCallGoto(ierr, failed, PetscSparseCUDAMalloc(n, "own entries of rows", stream, &begins));
   PetscCallCUDAGoto(ierr, failed, DCSRForEach(n, CountOwn{view, Offsets(view), (int32_t)columns.num_own, begins}, stream));
-  PetscCallGoto(ierr, failed, DCSRWithTemporary("workspace to sum own entries of rows", stream, [&](void *storage, size_t &bytes) { return cub::DeviceScan::ExclusiveSum(storage, bytes, begins, begins, n, stream); }));
+  PetscCallGoto(ierr, failed, DCSRExclusiveSum("workspace to sum own entries of rows", begins, n, stream));
   PetscCallCUDAGoto(ierr, failed, cudaMemcpyAsync(&num_own, begins + n - 1, sizeof(num_own), cudaMemcpyDeviceToHost, stream));
   PetscCallCUDAGoto(ierr, failed, cudaStreamSynchronize(stream));
   PetscCallGoto(ierr, failed, DCSRNeedsWide((PetscCount)num_own, &own_wide));

@@ -6,12 +6,11 @@
 #include "../common/offsets.cuh"
 #include "../common/preload.cuh"
 #include "../common/rowloop.cuh"
+#include "../common/scan.h"
 #include "../common/search.cuh"
-#include "../common/temporary.cuh"
 #include <petscsparsecuda/common.h>
 #include <petscsparsecuda/convert.h>
 #include <petscsparsecuda/graph.h>
-#include <cub/device/device_scan.cuh>
 
 namespace
 {
@@ -156,7 +155,7 @@ PetscErrorCode CountEdges(const DCSRView &view, const DCSRNodes &nodes, PetscCou
     PetscCallCUDA(cudaMemsetAsync(begins + num_nodes, 0, sizeof(*begins), stream));
     PetscCall(Merge<false>(num_nodes, Blocks(view, nodes), begins, Offsets(), NULL, stream));
   }
-  PetscCall(DCSRWithTemporary("workspace to sum the edges of nodes", stream, [&](void *storage, size_t &bytes) { return cub::DeviceScan::ExclusiveSum(storage, bytes, begins, begins, num_nodes + 1, stream); }));
+  PetscCall(DCSRExclusiveSum("workspace to sum the edges of nodes", begins, num_nodes + 1, stream));
   PetscCall(PetscSparseCUDACopyToHost(&host, begins + num_nodes, sizeof(host), stream));
   *num_edges = (PetscCount)host;
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -13,9 +13,8 @@
                                                          __device__ void   Store(PetscInt row, Result) const;
                                                        };
 */
-#include <cub/block/block_reduce.cuh>
+#include "blockreduce.cuh"
 #include <petscsparsecuda/dcsr.h>
-#include <cstring>
 #include <type_traits>
 
 namespace
@@ -115,24 +114,10 @@ struct RowLoopWork {
   PetscCount         *chunk_long;  // [max_chunks] which long row the chunk belongs to
 };
 
-template <typename T>
-__device__ inline T RowLoopShuffleDown(T value, int delta, int width)
-{
-  constexpr int num_words = (int)((sizeof(T) + sizeof(int) - 1) / sizeof(int));
-  int           words[num_words];
-
-  memcpy(words, &value, sizeof(T));
-#pragma unroll
-  for (int w = 0; w < num_words; w++) words[w] = __shfl_down_sync(0xffffffffu, words[w], delta, width);
-  memcpy(&value, words, sizeof(T));
-  return value;
-}
-
 template <typename Op>
 __device__ inline typename Op::Result RowLoopReduceLanes(const Op &op, typename Op::Result r, int lanes)
 {
-  for (int delta = lanes / 2; delta > 0; delta /= 2) r = op.Combine(r, RowLoopShuffleDown(r, delta, lanes));
-  return r;
+  return ReduceLanes(r, lanes, [&op](const typename Op::Result &a, const typename Op::Result &b) { return op.Combine(a, b); });
 }
 
 /* Short rows: a group of lanes takes a row. All lanes of a warp go round together because they shuffle. */
@@ -205,12 +190,10 @@ __global__ static void __launch_bounds__(ROW_LOOP_THREADS) RowLoopChunkKernel(Ro
       for (PetscCount k = begin + threadIdx.x; k < end; k += ROW_LOOP_THREADS) op.Visit(RowEntry{row, (int32_t)k, where.size, where.Position((int32_t)k)});
     } else {
       using Result = typename Op::Result;
-      using Reduce = cub::BlockReduce<Result, ROW_LOOP_THREADS>;
-      __shared__ typename Reduce::TempStorage storage;
-      Result                                  r = op.Identity();
+      Result r     = op.Identity();
 
       for (PetscCount k = begin + threadIdx.x; k < end; k += ROW_LOOP_THREADS) r = op.Combine(r, op.Map(RowEntry{row, (int32_t)k, where.size, where.Position((int32_t)k)}));
-      r = Reduce(storage).Reduce(r, [op](const Result &a, const Result &b) { return op.Combine(a, b); });
+      r = ReduceBlock<ROW_LOOP_THREADS>(r, [&op](const Result &a, const Result &b) { return op.Combine(a, b); });
       if (threadIdx.x == 0) ((Result *)partial)[chunk] = r;
       __syncthreads();
     }

@@ -8,6 +8,7 @@
   Values are not touched here: that is diagonalsvalues.cu. Entries that are in no piece are found by a second merge, of the slices that have such.
 */
 #include "diagonals.cuh"
+#include "../common/scan.h"
 #include "../common/temporary.cuh"
 #include "../common/search.cuh"
 #include <cub/device/device_scan.cuh>
@@ -231,7 +232,7 @@ template <typename T>
 PetscErrorCode PrefixSum(T *sums, PetscCount n, cudaStream_t stream)
 {
   PetscFunctionBegin;
-  PetscCall(DCSRWithTemporary("prefix sums of slices", stream, [&](void *storage, size_t &bytes) { return cub::DeviceScan::ExclusiveSum(storage, bytes, sums, sums, n, stream); }));
+  PetscCall(DCSRExclusiveSum("prefix sums of slices", sums, n, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -8,9 +8,9 @@
 #include "../common/foreach.cuh"
 #include "diagonalsfind.cuh"
 #include "diagonalsslices.cuh"
+#include "../common/scan.h"
 #include "../common/temporary.cuh"
 #include <cub/device/device_radix_sort.cuh>
-#include <cub/device/device_scan.cuh>
 #include <cub/device/device_select.cuh>
 #include <thrust/iterator/counting_iterator.h>
 
@@ -204,7 +204,7 @@ __global__ void __launch_bounds__(THREADS) MoveKernel(const HiSparseSlice *__res
 PetscErrorCode PrefixSum(PetscCount *sums, PetscCount n, cudaStream_t stream)
 {
   PetscFunctionBegin;
-  PetscCall(DCSRWithTemporary("prefix sums of slices", stream, [&](void *storage, size_t &bytes) { return cub::DeviceScan::ExclusiveSum(storage, bytes, sums, sums, n, stream); }));
+  PetscCall(DCSRExclusiveSum("prefix sums of slices", sums, n, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -3,10 +3,9 @@
 */
 #include "hisparseimpl.h"
 #include "../common/foreach.cuh"
+#include "../common/scan.h"
 #include "../common/search.cuh"
-#include "../common/temporary.cuh"
 #include <petscsparsecuda/common.h>
-#include <cub/device/device_scan.cuh>
 
 namespace
 {
@@ -51,7 +50,7 @@ PetscErrorCode Compress(DCSRView csr, int32_t *places, cudaStream_t stream, HiSp
 
   PetscFunctionBegin;
   PetscCallCUDA(DCSRForEach((PetscInt)n, MarkRow<Offset>{row_offsets, csr.num_rows, places}, stream));
-  PetscCall(DCSRWithTemporary("rows outside of diagonals", stream, [&](void *storage, size_t &bytes) { return cub::DeviceScan::ExclusiveSum(storage, bytes, places, places, n, stream); }));
+  PetscCall(DCSRExclusiveSum("rows outside of diagonals", places, n, stream));
   PetscCallCUDA(cudaMemcpyAsync(&num_rows, places + csr.num_rows, sizeof(num_rows), cudaMemcpyDeviceToHost, stream));
   PetscCallCUDA(cudaStreamSynchronize(stream));
   PetscCall(PetscSparseCUDAMalloc(num_rows, "rows outside of diagonals", stream, &overflow->rows));

@@ -8,9 +8,8 @@
 #include "diagonals.cuh"
 #include "storedvalues.cuh"
 #include "../common/foreach.cuh"
-#include "../common/temporary.cuh"
+#include "../common/scan.h"
 #include <petscsparsecuda/spadd.h>
-#include <cub/device/device_scan.cuh>
 
 namespace
 {
@@ -197,8 +196,8 @@ PetscErrorCode Count(Union *u, cudaStream_t stream)
   PetscCallCUDA(cudaMemsetAsync(u->a.largest, 0, sizeof(*u->a.largest), stream));
   CountKernel<<<DCSRNumBlocks((PetscCount)u->a.num_slices, WARPS), THREADS, 0, stream>>>(u->a);
   PetscCallCUDA(cudaGetLastError());
-  PetscCall(DCSRWithTemporary("prefix sums of slices", stream, [&](void *storage, size_t &bytes) { return cub::DeviceScan::ExclusiveSum(storage, bytes, u->a.num_pieces, u->a.num_pieces, n, stream); }));
-  PetscCall(DCSRWithTemporary("prefix sums of slices", stream, [&](void *storage, size_t &bytes) { return cub::DeviceScan::ExclusiveSum(storage, bytes, u->a.num_values, u->a.num_values, n, stream); }));
+  PetscCall(DCSRExclusiveSum("prefix sums of slices", u->a.num_pieces, n, stream));
+  PetscCall(DCSRExclusiveSum("prefix sums of slices", u->a.num_values, n, stream));
   PetscCallCUDA(cudaMemcpyAsync(&u->num_pieces, u->a.num_pieces + n - 1, sizeof(u->num_pieces), cudaMemcpyDeviceToHost, stream));
   PetscCallCUDA(cudaMemcpyAsync(&u->num_values, u->a.num_values + n - 1, sizeof(u->num_values), cudaMemcpyDeviceToHost, stream));
   PetscCallCUDA(cudaMemcpyAsync(&u->largest, u->a.largest, sizeof(u->largest), cudaMemcpyDeviceToHost, stream));

@@ -6,11 +6,11 @@
 */
 #include "diagonals.cuh"
 #include "../common/foreach.cuh"
+#include "../common/scan.h"
 #include "../common/search.cuh"
 #include "../common/temporary.cuh"
 #include <petscsparsecuda/transpose.h>
 #include <cub/device/device_radix_sort.cuh>
-#include <cub/device/device_scan.cuh>
 
 namespace
 {
@@ -218,7 +218,7 @@ PetscErrorCode WriteList(const HiSparseDiagonals *d, Keys keys, Work *work, cuda
   PetscFunctionBegin;
   PetscCall(PetscSparseCUDAMalloc(n, "places of transposed pieces", stream, &work->places));
   PetscCallCUDA(DCSRForEach(n, MarkHead{work->keys[0], work->places, work->parts}, stream));
-  PetscCall(DCSRWithTemporary("places of transposed pieces", stream, [&](void *storage, size_t &bytes) { return cub::DeviceScan::ExclusiveSum(storage, bytes, work->places, work->places, n, stream); }));
+  PetscCall(DCSRExclusiveSum("places of transposed pieces", work->places, n, stream));
   PetscCallCUDA(cudaMemcpyAsync(&total, work->places + work->parts, sizeof(total), cudaMemcpyDeviceToHost, stream));
   PetscCallCUDA(cudaStreamSynchronize(stream));
   l->num_pieces = (PetscCount)total;
@@ -292,7 +292,7 @@ PetscErrorCode SplitSlices(const HiSparseDiagonals *d, cudaStream_t stream, Tran
   PetscFunctionBegin;
   PetscCall(PetscSparseCUDAMalloc(n, "parts of slices of the transpose", stream, &l->slice_parts));
   PetscCallCUDA(DCSRForEach(n, CountSliceParts{l->slices, d->num_column_slices, l->slice_parts}, stream));
-  PetscCall(DCSRWithTemporary("parts of slices of the transpose", stream, [&](void *storage, size_t &bytes) { return cub::DeviceScan::ExclusiveSum(storage, bytes, l->slice_parts, l->slice_parts, (PetscCount)n, stream); }));
+  PetscCall(DCSRExclusiveSum("parts of slices of the transpose", l->slice_parts, (PetscCount)n, stream));
   PetscCallCUDA(cudaMemcpyAsync(&num_parts, l->slice_parts + d->num_column_slices, sizeof(num_parts), cudaMemcpyDeviceToHost, stream));
   PetscCallCUDA(cudaStreamSynchronize(stream));
   if (num_parts == d->num_column_slices || (PetscCount)num_parts * HISPARSE_SLICE_ROWS > (PetscCount)INT32_MAX) { // sums are counted in PetscInt

@@ -9,9 +9,8 @@
 #include "../insert/listvalues.cuh"
 #include "../common/foreach.cuh"
 #include "../common/offsets.cuh"
+#include "../common/scan.h"
 #include "../common/search.cuh"
-#include "../common/temporary.cuh"
-#include <cub/device/device_scan.cuh>
 
 namespace
 {
@@ -513,7 +512,7 @@ PetscErrorCode RowOffsets(const HiSparseDiagonals *d, const ValuesArguments &a, 
   PetscFunctionBegin;
   RowSizesKernel<<<(unsigned int)d->num_slices, THREADS, 0, stream>>>(a);
   PetscCallCUDA(cudaGetLastError());
-  PetscCall(DCSRWithTemporary("row offsets of a matrix", stream, [&](void *storage, size_t &bytes) { return cub::DeviceScan::ExclusiveSum(storage, bytes, row_offsets, row_offsets, (PetscCount)d->num_rows + 1, stream); }));
+  PetscCall(DCSRExclusiveSum("row offsets of a matrix", row_offsets, (PetscCount)d->num_rows + 1, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -3,9 +3,8 @@
 
   The windows of a block are found from the left: each begins at the smallest column that none before it covers. No other choice of windows of this width needs fewer, and it is the same every time.
 */
-#include "../common/temporary.cuh"
+#include "../common/scan.h"
 #include "windows.cuh"
-#include <cub/device/device_scan.cuh>
 
 static_assert(WINDOWS_BLOCK * sizeof(uint16_t) == WINDOWS_THREADS * sizeof(uint4), "A thread moves 16 bytes of a block");
 
@@ -100,7 +99,7 @@ PetscErrorCode WindowsEncode(Windows w, const int32_t columns[], cudaStream_t st
   WindowsEncodeKernel<<<(unsigned int)w->num_blocks, WINDOWS_THREADS, 0, stream>>>(columns, w->num_nonzeros, WindowsGetShift(w), w->columns, w->windows, number);
   PetscCallCUDAGoto(ierr, done, cudaGetLastError());
   PetscCallCUDAGoto(ierr, done, cudaMemsetAsync(number + w->num_blocks, 0, sizeof(*number), stream));
-  PetscCallGoto(ierr, done, DCSRWithTemporary("numbers of blocks with 32-bit columns", stream, [&](void *work, size_t &bytes) { return cub::DeviceScan::ExclusiveSum(work, bytes, number, number, w->num_blocks + 1, stream); }));
+  PetscCallGoto(ierr, done, DCSRExclusiveSum("numbers of blocks with 32-bit columns", number, w->num_blocks + 1, stream));
   PetscCallCUDAGoto(ierr, done, cudaMemcpyAsync(&num_wide, number + w->num_blocks, sizeof(num_wide), cudaMemcpyDeviceToHost, stream));
   PetscCallCUDAGoto(ierr, done, cudaStreamSynchronize(stream));
   w->num_wide = num_wide;

@@ -4,6 +4,7 @@
 
   Storage may grow beyond 2^31 entries: the new one has its own offset width.
 */
+#include "../common/scan.h"
 #include "batch.cuh"
 #include "rows.cuh"
 
@@ -102,7 +103,7 @@ PetscErrorCode CountAdded(PetscInt num_rows, NewKeys keys, PetscCount num, New *
   PetscFunctionBegin;
   PetscCallCUDA(cudaMemsetAsync(added, 0, ((size_t)num_rows + 1) * sizeof(*added), stream));
   PetscCallCUDA(DCSRForEach(num, WriteNewRowEnds<New>{keys, num, added}, stream));
-  PetscCall(DCSRWithTemporary("workspace to count new entries", stream, [&](void *storage, size_t &bytes) { return cub::DeviceScan::InclusiveScan(storage, bytes, added, added, MaxOf(), (int64_t)num_rows + 1, stream); }));
+  PetscCall(DCSRInclusiveMax("workspace to count new entries", added, (int64_t)num_rows + 1, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

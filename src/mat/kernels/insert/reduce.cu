@@ -3,7 +3,7 @@
   input gives the same bits.
 */
 #include "listvalues.cuh"
-#include <cub/block/block_reduce.cuh>
+#include "../common/blockreduce.cuh"
 #include "../common/foreach.cuh"
 
 namespace
@@ -35,16 +35,14 @@ __global__ void __launch_bounds__(THREADS) ReduceKernel(Runs<Index> runs, ListVa
 template <typename Index, bool Add>
 __global__ void __launch_bounds__(THREADS) ReduceLongKernel(Runs<Index> runs, ListValues v, const Index *long_runs, PetscScalar *result)
 {
-  using Reduce = cub::BlockReduce<PetscScalar, THREADS>;
-  __shared__ typename Reduce::TempStorage storage;
-  const PetscCount                        t     = (PetscCount)long_runs[blockIdx.x];
-  const PetscCount                        begin = runs.Begin(t), end = runs.Begin(t + 1), share = (end - begin + THREADS - 1) / THREADS;
-  PetscScalar                             sum(0.0);
+  const PetscCount t     = (PetscCount)long_runs[blockIdx.x];
+  const PetscCount begin = runs.Begin(t), end = runs.Begin(t + 1), share = (end - begin + THREADS - 1) / THREADS;
+  PetscScalar      sum(0.0);
 
   // interleaved, so that loads of order are coalesced
   for (PetscCount k = begin + threadIdx.x, i = 0; i < share; i++, k += THREADS)
     if (k < end) sum += v[runs.Source(k)];
-  sum = Reduce(storage).Reduce(sum, [](const PetscScalar &a, const PetscScalar &b) { return a + b; });
+  sum = ReduceBlock<THREADS>(sum, [](const PetscScalar &a, const PetscScalar &b) { return a + b; });
   if (threadIdx.x == 0) result[t] = Add ? result[t] + sum : sum;
 }
 

@@ -3,20 +3,11 @@
   Row offsets of ascending keys: the last key of each row writes where the row ends, and a running maximum fills the rows between.
 */
 #include "../common/foreach.cuh"
-#include "../common/temporary.cuh"
+#include "../common/scan.h"
 #include <petscsparsecuda/insert.h>
-#include <cub/device/device_scan.cuh>
 
 namespace
 {
-
-struct MaxOf {
-  template <typename T>
-  __host__ __device__ T operator()(T a, T b) const
-  {
-    return a < b ? b : a;
-  }
-};
 
 /* Key t of num: keys[t], or keys[runs[t]] where entries repeat. */
 template <typename Index>
@@ -51,7 +42,7 @@ PetscErrorCode RowsOfKeys(PetscInt num_rows, DistinctKeys<Index> keys, PetscCoun
   PetscCallCUDA(cudaMemsetAsync(row_offsets, 0, ((size_t)num_rows + 1) * sizeof(*row_offsets), stream));
   if (num == 0) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCallCUDA(DCSRForEach(num, WriteRowEnds<Offset, Index>{keys, num, column_bits, row_offsets, columns}, stream));
-  PetscCall(DCSRWithTemporary("workspace to fill row offsets", stream, [&](void *storage, size_t &bytes) { return cub::DeviceScan::InclusiveScan(storage, bytes, row_offsets, row_offsets, MaxOf(), (int64_t)num_rows + 1, stream); }));
+  PetscCall(DCSRInclusiveMax("workspace to fill row offsets", row_offsets, (int64_t)num_rows + 1, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

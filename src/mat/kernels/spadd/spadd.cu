@@ -4,9 +4,8 @@
   Bytes: the columns of both twice, the values once, C once.
 */
 #include "../common/preload.cuh"
-#include "../common/temporary.cuh"
+#include "../common/scan.h"
 #include "count.cuh"
-#include <cub/device/device_scan.cuh>
 
 namespace
 {
@@ -198,7 +197,7 @@ PetscErrorCode OrderTiles(const DCSRAddPlan *plan, DCSRView A, DCSRView B, cudaS
   PetscCallCUDA(cudaGetLastError());
   CountKernel<<<(unsigned int)plan->num_tiles, ADD_THREADS, 0, stream>>>(MakeArrays(plan, A, B));
   PetscCallCUDA(cudaGetLastError());
-  PetscCall(DCSRWithTemporary("workspace to sum the counts of a sum", stream, [&](void *storage, size_t &bytes) { return cub::DeviceScan::ExclusiveSum(storage, bytes, matched, matched, (int64_t)plan->num_tiles + 1, stream); }));
+  PetscCall(DCSRExclusiveSum("workspace to sum the counts of a sum", matched, (int64_t)plan->num_tiles + 1, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

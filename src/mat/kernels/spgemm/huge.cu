@@ -3,11 +3,11 @@
   a slice at a time, sorted by column, and added up column by column. The sort is stable and slices follow one another: sums have the order of the row of A once more.
 */
 #include "table.cuh"
+#include "../common/scan.h"
 #include "../common/search.cuh"
 #include "../common/temporary.cuh"
 #include <petscsparsecuda/insert.h>
 #include <cub/device/device_radix_sort.cuh>
-#include <cub/device/device_scan.cuh>
 
 namespace
 {
@@ -142,7 +142,7 @@ PetscErrorCode NumberTerms(const Factors<Offset> &f, const Batch &batch, const S
   PetscCall(GetGrid(n + 1, &grid));
   LengthsKernel<<<grid, SPGEMM_THREADS, 0, stream>>>(f, batch, s->firsts);
   PetscCallCUDA(cudaGetLastError());
-  PetscCall(DCSRWithTemporary("workspace to number products", stream, [&](void *storage, size_t &bytes) { return cub::DeviceScan::ExclusiveSum(storage, bytes, s->firsts, s->firsts, n + 1, stream); }));
+  PetscCall(DCSRExclusiveSum("workspace to number products", s->firsts, n + 1, stream));
   if (*num_terms >= 0) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCallCUDA(cudaMemcpyAsync(num_terms, s->firsts + n, sizeof(*num_terms), cudaMemcpyDeviceToHost, stream));
   PetscCallCUDA(cudaStreamSynchronize(stream));
