@@ -7,9 +7,9 @@ trap 'rm -rf "$work"' EXIT
 
 PYTHONDONTWRITEBYTECODE=1 PYTHONPATH="$top/tests/petsc" python3 - <<'END' || exit 1
 import aij
-code = '#include <petscmat.h>\n#if X\n#include <x.h>\n#endif\nint main(void)\n{\n  MatSetType(A[0], MATMPIAIJ); DMSetMatType(da, MATAIJ); MatSetType(B, MATBAIJ);\n  MatCreateAIJ(comm, 1, 1, 1, 1, 0, 0, 0, 0, &A);\n}\n'
+code = '#include <petscmat.h>\n#if X\n#include <x.h>\n#endif\nint main(void)\n{\n  MatSetType(A[0], MATMPIAIJ); DMSetMatType(da, MATAIJ); MatSetType(B, MATBAIJ);\n  PetscObjectTypeCompare((PetscObject)A, MATSEQAIJ, &same);\n  MatCreateAIJ(comm, 1, 1, 1, 1, 0, 0, 0, 0, &A);\n}\n'
 made = aij.code_with_type(code, 'aijours')
-for wanted in ('MatSetType(A[0], "mpiaijours")', 'DMSetMatType(da, "aijours")', 'MatSetType(B, MATBAIJ)', '  CreateAIJOfType(comm, 1,', 'MatSetType(*A, "aijours")'):
+for wanted in ('MatSetType(A[0], "mpiaijours")', 'DMSetMatType(da, "aijours")', 'MatSetType(B, MATBAIJ)', '  CreateAIJOfType(comm, 1,', 'MatSetType(*A, "aijours")', 'PetscObjectBaseTypeCompare((PetscObject)A, MATSEQAIJ, &same)'):
   assert wanted in made, wanted + ' is not in ' + made
 assert made.index('CreateAIJOfType(MPI_Comm') < made.index('#if X')
 tests = '   test:\n     suffix: aij\n     args: -mat_type aij -sub_mat_type seqaij -pc_type x -mat_type baij -dm_mat_type aijsell\n'

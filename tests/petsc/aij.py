@@ -11,6 +11,8 @@ CREATES = re.compile(r'\bMAT(SEQ|MPI|)AIJ\b|\bMatCreate(Seq|MPI|)AIJ\w*\(|\bMatC
 # In code ...
 TYPE_IN_CODE = re.compile(r'\b((?:MatSetType|DMSetMatType)\([^,;]+, )MAT(SEQ|MPI|)AIJ\)')
 CREATE_AIJ = re.compile(r'\bMatCreateAIJ\(')
+# A program that asks for the type's own name gets ours, which is a subclass, for it.
+TYPE_ASKED = re.compile(r'\bPetscObjectTypeCompare(\([^,;]+, MAT(?:SEQ|MPI)AIJ,)')
 # ... and in the arguments of tests.
 TYPE_IN_ARGUMENTS = re.compile(r'(-\w*mat_type )((?:seq|mpi|)aij)\b(?!\w)')
 
@@ -58,6 +60,7 @@ def after_includes(code):
 def code_with_type(code, name):
   """Code in which matrices are created with our type where it says MATAIJ, MATSEQAIJ, MATMPIAIJ or MatCreateAIJ()."""
   code = TYPE_IN_CODE.sub(lambda m: '%s"%s%s")' % (m.group(1), m.group(2).lower(), name), code)
+  code = TYPE_ASKED.sub(r'PetscObjectBaseTypeCompare\1', code)
   at = after_includes(code)
   if CREATE_AIJ.search(code) and at is not None:
     code = code[:at] + HELPER % name + CREATE_AIJ.sub('CreateAIJOfType(', code[at:])
