@@ -8,6 +8,7 @@
 /* What a deletion that may change the pattern did, on the host. */
 typedef struct {
   PetscBool  changed;           /* there is new storage; PETSC_FALSE: nothing had to go, and nothing was allocated */
+  PetscCount num_nonzeros;      /* of the new storage */
   PetscCount num_nonempty_rows; /* of the new storage */
   PetscCount max_row_size;      /* of the new storage */
 } DCSRDeletion;

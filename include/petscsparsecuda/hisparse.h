@@ -7,6 +7,7 @@
   A matrix for which none saves enough has none, and stays CSR.
 */
 #include <petscsparsecuda/dcsr.h>
+#include <petscsparsecuda/delete.h>
 #include <petscsparsecuda/insert.h>
 
 /* -mat_hisparse_format; HISPARSE_AUTO lets the rule choose (rule.c). */
@@ -61,6 +62,13 @@ PETSC_INTERN PetscErrorCode HiSparseSetValues(HiSparse hisparse, DCSRView csr, c
 PETSC_INTERN PetscErrorCode HiSparseGetCSR(HiSparse hisparse, PetscBool structure, PetscBool values, DCSRView csr, cudaStream_t stream);  /* into the arrays of compact CSR that the caller allocated */
 PETSC_INTERN PetscErrorCode HiSparseInsertBatch(HiSparse hisparse, const DCSRBatch *batch, InsertMode mode, DCSRNewEntries policy, PetscBool may_grow, cudaStream_t stream, DCSRInsertInfo *info, PetscBool *done); /* synchronizes */
 PETSC_INTERN PetscErrorCode HiSparseCopyValues(HiSparse from, HiSparse to, cudaStream_t stream, PetscBool *done); /* of the same structure; synchronizes when that is not shared yet */
+
+/* All values of a list, and deletion, in the storage; done PETSC_FALSE: CSR has to do it, nothing was done. Rows and flags are on the device */
+PETSC_INTERN PetscErrorCode HiSparseSetList(HiSparse hisparse, const DCSRList *list, const PetscScalar v[], const PetscScalar more[], PetscCount split, InsertMode mode, cudaStream_t stream, PetscBool *done);
+PETSC_INTERN PetscErrorCode HiSparseZeroRows(HiSparse hisparse, PetscInt n, const PetscInt rows[], PetscScalar diag, cudaStream_t stream, PetscBool *done);
+PETSC_INTERN PetscErrorCode HiSparseZeroRowsColumns(HiSparse hisparse, PetscInt n, const PetscInt rows[], const unsigned char flags[], PetscScalar diag, const PetscScalar x[], PetscScalar b[], cudaStream_t stream, PetscBool *done);
+PETSC_INTERN PetscErrorCode HiSparseRemoveRows(HiSparse hisparse, PetscInt n, const PetscInt rows[], PetscScalar diag, cudaStream_t stream, DCSRDeletion *deletion, PetscBool *done);
+PETSC_INTERN PetscErrorCode HiSparseRemoveZeros(HiSparse hisparse, PetscBool keep_diagonal, cudaStream_t stream, DCSRDeletion *deletion, PetscBool *done);
 
 PETSC_INTERN PetscErrorCode HiSparseAXPY(HiSparse Y, PetscScalar a, HiSparse X, PetscCount max_nonzeros, cudaStream_t stream, HiSparseSum *sum); /* Y += a X, where the format can */
 

@@ -26,6 +26,7 @@
 */
 #include <petscmat.h>
 #include <petscsparsecuda/dcsr.h>
+#include <petscsparsecuda/delete.h>
 #include <petscsparsecuda/insert.h>
 
 /* Products with vectors. */
@@ -49,6 +50,16 @@ typedef enum {
   DEVICE_SUM_SUBSET, /* it has all entries of the other term, values alone were added */
   DEVICE_SUM_GROWN   /* the storage has a new structure, with the other term's entries */
 } MatDeviceSum;
+
+/* Rows that become zero, or go. Arrays are on the device. */
+typedef struct {
+  PetscInt             n;
+  const PetscInt      *rows;  /* [n] may repeat */
+  PetscScalar          diag;  /* what their diagonal entries become */
+  const unsigned char *flags; /* [max(rows, columns)] not 0 for the same rows: columns of these numbers become zero, too; NULL: rows alone */
+  const PetscScalar   *x;     /* [columns] and */
+  PetscScalar         *b;     /* [rows]: with flags, b -= A_columns x in the other rows; NULL together */
+} MatDeviceRows;
 
 /*
   The functions of one storage. They are called with the matrix, whose device.data is what create() made; work is queued on stream, arrays are on the device unless it says otherwise. A function that
@@ -79,6 +90,14 @@ typedef struct {
   /* Single entries, and values of another matrix with the same storage; *done PETSC_FALSE: CSR has to do it, nothing has changed */
   PetscErrorCode (*insert)(Mat, const DCSRBatch *, InsertMode, DCSRNewEntries, PetscBool, cudaStream_t, DCSRInsertInfo *, PetscBool *); /* policy and facts as in DCSRInsertBatch(); whether new entries that it allows may join the storage */
   PetscErrorCode (*copyvalues)(Mat, Mat, cudaStream_t, PetscBool *);                                                                    /* from the first, which is current, to the second, when they have the same structure */
+
+  /* All values of a sorted list, [split] and [num_given - split] of them in two arrays as in DCSRListReduce(), for a matrix that has the list's structure; *done as above */
+  PetscErrorCode (*setlist)(Mat, const DCSRList *, const PetscScalar[], const PetscScalar[], PetscCount, InsertMode, cudaStream_t, PetscBool *);
+
+  /* Deletion; *done as above, also when the diagonal entries of listed rows are to become a number that is not 0 and one of them is missing */
+  PetscErrorCode (*zerorows)(Mat, const MatDeviceRows *, cudaStream_t, PetscBool *);                   /* the pattern stays */
+  PetscErrorCode (*removerows)(Mat, const MatDeviceRows *, cudaStream_t, DCSRDeletion *, PetscBool *); /* rows keep their diagonal entry, or nothing when that is 0 */
+  PetscErrorCode (*removezeros)(Mat, PetscBool, cudaStream_t, DCSRDeletion *, PetscBool *);            /* whether zeros on the diagonal stay */
 
   /* Entry by entry */
   PetscErrorCode (*scale)(Mat, PetscScalar, cudaStream_t);
@@ -124,10 +143,17 @@ PETSC_INTERN PetscErrorCode MatSeqAIJCUDAUseStorage(Mat, const MatDeviceStorageO
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDAUseCSR(Mat, const MatDeviceStorageOps **);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDAStorageChanged(Mat, const MatDeviceStorageOps *);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDAGetCSR(Mat);
+PETSC_INTERN PetscErrorCode MatSeqAIJCUDAGetStructure(Mat, DCSRView *);
+PETSC_INTERN PetscErrorCode MatSeqAIJCUDARestoreStructure(Mat, DCSRView *);
+PETSC_INTERN PetscErrorCode MatSeqAIJCUDAUseStorageOrCSR(Mat);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDALendCSR(Mat);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDADropStorage(Mat);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDADuplicateStorage(Mat, PetscBool, Mat, PetscBool *);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDAInsertIntoStorage(Mat, const DCSRBatch *, InsertMode, DCSRNewEntries, PetscBool, DCSRInsertInfo *, PetscBool *);
+PETSC_INTERN PetscErrorCode MatSeqAIJCUDASetListInStorage(Mat, const DCSRList *, const PetscScalar[], const PetscScalar[], PetscCount, InsertMode, PetscBool *);
+PETSC_INTERN PetscErrorCode MatSeqAIJCUDAZeroRowsInStorage(Mat, const MatDeviceRows *, PetscBool *);
+PETSC_INTERN PetscErrorCode MatSeqAIJCUDARemoveRowsFromStorage(Mat, const MatDeviceRows *, DCSRDeletion *, PetscBool *);
+PETSC_INTERN PetscErrorCode MatSeqAIJCUDARemoveZerosFromStorage(Mat, PetscBool, DCSRDeletion *, PetscBool *);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDACopyStorageValues(Mat, Mat, PetscBool *);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDATransposeStorage(Mat, Mat);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDATransposeStorageValues(Mat, Mat, PetscBool *);

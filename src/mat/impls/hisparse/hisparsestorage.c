@@ -219,6 +219,20 @@ DEFINE_ON_HISPARSE(Insert, (Mat A, const DCSRBatch *batch, InsertMode mode, DCSR
                    HiSparseInsertBatch(GetHiSparse(A), batch, mode, policy, may_grow, stream, info, done))
 DEFINE_ON_HISPARSE(CopyValues, (Mat A, Mat B, cudaStream_t stream, PetscBool *done), HiSparseCopyValues(GetHiSparse(A), GetHiSparse(B), stream, done))
 
+DEFINE_ON_HISPARSE(SetList, (Mat A, const DCSRList *list, const PetscScalar v[], const PetscScalar more[], PetscCount split, InsertMode mode, cudaStream_t stream, PetscBool *done),
+                   HiSparseSetList(GetHiSparse(A), list, v, more, split, mode, stream, done))
+DEFINE_ON_HISPARSE(RemoveZeros, (Mat A, PetscBool keep, cudaStream_t stream, DCSRDeletion *deletion, PetscBool *done), HiSparseRemoveZeros(GetHiSparse(A), keep, stream, deletion, done))
+DEFINE_ON_HISPARSE(RemoveRows, (Mat A, const MatDeviceRows *rows, cudaStream_t stream, DCSRDeletion *deletion, PetscBool *done), HiSparseRemoveRows(GetHiSparse(A), rows->n, rows->rows, rows->diag, stream, deletion, done))
+
+/* Rows alone, or columns of the same numbers, too. */
+static PetscErrorCode ZeroRows_HiSparse(Mat A, const MatDeviceRows *rows, cudaStream_t stream, PetscBool *done)
+{
+  PetscFunctionBegin;
+  if (rows->flags == NULL) PetscCall(HiSparseZeroRows(GetHiSparse(A), rows->n, rows->rows, rows->diag, stream, done));
+  else PetscCall(HiSparseZeroRowsColumns(GetHiSparse(A), rows->n, rows->rows, rows->flags, rows->diag, rows->x, rows->b, stream, done));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode Norm_HiSparse(Mat A, NormType type, PetscReal *norm, cudaStream_t stream)
 {
   PetscFunctionBegin;
@@ -265,6 +279,10 @@ const MatDeviceStorageOps MatDeviceStorageHiSparse = {
   .multtranspose   = MultTranspose_HiSparse,
   .insert          = Insert_HiSparse,
   .copyvalues      = CopyValues_HiSparse,
+  .setlist         = SetList_HiSparse,
+  .zerorows        = ZeroRows_HiSparse,
+  .removerows      = RemoveRows_HiSparse,
+  .removezeros     = RemoveZeros_HiSparse,
   .scale           = Scale_HiSparse,
   .zero            = Zero_HiSparse,
   .conjugate       = Conjugate_HiSparse,

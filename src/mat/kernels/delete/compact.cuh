@@ -238,7 +238,7 @@ PetscErrorCode DCSRCompactIf(DCSRView view, Keep keep, cudaStream_t stream, DCSR
   PetscCallGoto(ierr, cleanup, ReduceSizes(view.num_rows, sizes, stream, &facts));
   if (facts.num_nonzeros < view.num_nonzeros) {
     PetscCallGoto(ierr, cleanup, CompactKept(view, keep, sizes, (PetscCount)facts.num_nonzeros, stream, to));
-    *deletion = {PETSC_TRUE, (PetscCount)facts.num_nonempty_rows, (PetscCount)facts.max_row_size};
+    *deletion = {PETSC_TRUE, (PetscCount)facts.num_nonzeros, (PetscCount)facts.num_nonempty_rows, (PetscCount)facts.max_row_size};
   }
 cleanup:
   PetscCall(PetscSparseCUDAFree(&sizes, stream));

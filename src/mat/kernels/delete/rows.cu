@@ -357,7 +357,7 @@ PetscErrorCode DCSRRemoveRows(DCSRView view, PetscInt n, const PetscInt rows[], 
   PetscCallGoto(ierr, cleanup, FindNewSizes(view, r, stream, &facts));
   if (r.num_diagonal || facts.num_nonzeros < view.num_nonzeros) {
     PetscCallGoto(ierr, cleanup, CompactOtherRows(view, r, (PetscCount)facts.num_nonzeros, stream, to));
-    *deletion = {PETSC_TRUE, (PetscCount)facts.num_nonempty_rows, (PetscCount)facts.max_row_size};
+    *deletion = {PETSC_TRUE, (PetscCount)facts.num_nonzeros, (PetscCount)facts.num_nonempty_rows, (PetscCount)facts.max_row_size};
   }
 cleanup:
   PetscCall(PetscSparseCUDAFree(&r.flags, stream));

@@ -251,6 +251,7 @@ const HiSparseFormatOps HiSparseFormatBlocks = {
   .valuescopy           = ValuesCopy_Blocks,
   .valuesdestroy        = ValuesDestroy_Blocks,
   .getinfo              = GetInfo_Blocks,
+  .values_alone         = PETSC_TRUE,
   .setvalues            = SetValues_Blocks,
   .getcsr               = GetCSR_Blocks,
   .isvalid              = IsValid_Blocks,

@@ -292,14 +292,6 @@ PetscErrorCode FillOverflow(DCSRView csr, EncodeArguments *a, DCSRView view, cud
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Which rows of the overflow a slice has. */
-struct FindOverflowRows {
-  const int32_t  *rows;
-  int32_t         num_rows;
-  int32_t        *overflow_slices;
-  __device__ void operator()(PetscInt slice) const { overflow_slices[slice] = LowerBound(rows, (int32_t)0, num_rows, (int32_t)PetscMin((PetscCount)slice * HISPARSE_SLICE_ROWS, (PetscCount)INT32_MAX)); }
-};
-
 template <typename Offset>
 PetscErrorCode EncodeOverflow(DCSRView csr, EncodeArguments *a, cudaStream_t stream, HiSparseDiagonals *d)
 {
@@ -315,8 +307,7 @@ PetscErrorCode EncodeOverflow(DCSRView csr, EncodeArguments *a, cudaStream_t str
   else PetscCallGoto(ierr, cleanup, (FillOverflow<Offset, int32_t>(csr, a, view, stream)));
   PetscCallGoto(ierr, cleanup, HiSparseOverflowCreate(view, stream, &d->overflow));
   view.columns = NULL; // the overflow's now
-  PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc((size_t)d->num_slices + 1, "rows of slices outside of diagonals", stream, &d->overflow_slices));
-  PetscCallCUDAGoto(ierr, cleanup, DCSRForEach((PetscInt)(d->num_slices + 1), FindOverflowRows{d->overflow.rows, (int32_t)d->overflow.view.num_rows, d->overflow_slices}, stream));
+  PetscCallGoto(ierr, cleanup, HiSparseOverflowFindSlices(&d->overflow, d->num_slices, stream, &d->overflow_slices));
 cleanup:
   PetscCall(DCSRViewFree(&view, stream));
   PetscFunctionReturn(ierr);

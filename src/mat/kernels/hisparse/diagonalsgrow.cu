@@ -5,9 +5,9 @@
   becomes a piece, whatever the number of its entries. The pieces and values of such a slice are written behind all others, and its handle changes. Its old places stay unused, their values 0, until the arrays have no room:
   then all slices move to new arrays, without gaps and with room for as many as an eighth of them.
 */
-#include "diagonals.cuh"
-#include "diagonalsfind.cuh"
 #include "../common/foreach.cuh"
+#include "diagonalsfind.cuh"
+#include "diagonalsslices.cuh"
 #include "../common/temporary.cuh"
 #include <cub/device/device_radix_sort.cuh>
 #include <cub/device/device_scan.cuh>
@@ -20,16 +20,10 @@ namespace
 constexpr int THREADS = 128, WARPS = THREADS / HISPARSE_WARP;
 static_assert(THREADS == HISPARSE_SLICE_ROWS, "A thread block takes a slice, a thread a row");
 
-/* A piece with fewer entries than one in THIN_PART of the rows of a slice is thin. */
-constexpr int THIN_PART = 8;
-/* Thin pieces that insertion may leave: as one in MAX_THIN_PART of all pieces, and MAX_THIN. With more, the structure is made again. */
-constexpr PetscCount MAX_THIN_PART = 8, MAX_THIN = 64;
 /* Pieces of a slice, which one warp takes in products; with more, the structure is made again. */
 constexpr unsigned int MAX_SLICE_PIECES = 1024;
 /* New entries, as a part of all: with more, the structure is made again, since its rule may choose otherwise. */
 constexpr PetscCount MAX_NEW_PART = 4;
-/* Room that new arrays have, as a part of what is in them. */
-constexpr PetscCount ROOM_PART = 8;
 
 /* What the slices with new entries take and give up together. */
 struct Totals {
@@ -85,15 +79,6 @@ struct IsHead {
   __device__ bool operator()(PetscCount k) const { return k == 0 || keys[k - 1] >> c0_bits != keys[k] >> c0_bits; }
 };
 
-/* Values of a slice. */
-__device__ __forceinline__ PetscCount SliceValues(const HiSparseSlice &slice, const HiSparsePiece *pieces)
-{
-  if (slice.num_pieces == 0) return 0;
-  const HiSparsePiece *last = pieces + slice.first_piece + (slice.num_pieces - 1);
-
-  return (PetscCount)last->values + BitsBefore(last->mask, HISPARSE_SLICE_WORDS);
-}
-
 /* A warp a touched slice: how many pieces and values it will have. */
 __global__ void __launch_bounds__(THREADS) CountKernel(const GrowArguments a)
 {
@@ -106,8 +91,7 @@ __global__ void __launch_bounds__(THREADS) CountKernel(const GrowArguments a)
   const PetscCount    head = a.heads[number], end = number + 1 < num_touched ? a.heads[number + 1] : a.num_new;
   const PetscInt      slice     = a.Slice(head);
   const HiSparseSlice s         = a.slices[slice];
-  const PetscInt      rows      = min((PetscInt)HISPARSE_SLICE_ROWS, a.num_rows - slice * HISPARSE_SLICE_ROWS);
-  const PetscCount    min_piece = (rows + THIN_PART - 1) / THIN_PART;
+  const PetscCount    min_piece = MinPiece(a.num_rows, slice);
 
   for (PetscCount k = head + lane; k < end; k += HISPARSE_WARP) {
     if (k > head && a.keys[k - 1] == a.keys[k]) continue; // not the first of its diagonal

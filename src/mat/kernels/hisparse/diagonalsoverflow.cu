@@ -3,6 +3,7 @@
 */
 #include "hisparseimpl.h"
 #include "../common/foreach.cuh"
+#include "../common/search.cuh"
 #include "../common/temporary.cuh"
 #include <petscsparsecuda/common.h>
 #include <cub/device/device_scan.cuh>
@@ -61,6 +62,14 @@ PetscErrorCode Compress(DCSRView csr, int32_t *places, cudaStream_t stream, HiSp
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Which rows of the overflow a slice has. */
+struct FindRows {
+  const int32_t  *rows;
+  int32_t         num_rows;
+  int32_t        *slices;
+  __device__ void operator()(PetscInt slice) const { slices[slice] = LowerBound(rows, (int32_t)0, num_rows, (int32_t)PetscMin((PetscCount)slice * HISPARSE_SLICE_ROWS, (PetscCount)INT32_MAX)); }
+};
+
 } // namespace
 
 /*
@@ -97,6 +106,27 @@ failed:
   PetscCall(PetscSparseCUDAFree(&places, stream));
   PetscCall(HiSparseOverflowDestroy(overflow, stream));
   PetscFunctionReturn(ierr);
+}
+
+/*
+  HiSparseOverflowFindSlices - which rows of the overflow each slice of rows has
+
+  Input Parameters:
++ overflow   - has entries
+. num_slices - of the matrix
+- stream     - asynchronous on it
+
+  Output Parameter:
+. slices - [num_slices + 1] first row of the overflow that is in this slice or behind it, the caller's; NULL after an error
+
+  Errors: PETSC_ERR_MEM.
+*/
+PetscErrorCode HiSparseOverflowFindSlices(const HiSparseOverflow *overflow, PetscInt num_slices, cudaStream_t stream, int32_t **slices)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscSparseCUDAMalloc((size_t)num_slices + 1, "rows of slices outside of diagonals", stream, slices));
+  PetscCallCUDA(DCSRForEach((PetscInt)(num_slices + 1), FindRows{overflow->rows, (int32_t)overflow->view.num_rows, *slices}, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* HiSparseOverflowDestroy - frees everything; all 0 is fine, and *overflow is so afterwards */

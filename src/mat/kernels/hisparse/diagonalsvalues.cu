@@ -3,9 +3,11 @@
 
   A warp takes a quarter of a slice, 32 rows, a lane one of them. The entries of 32 rows lie behind each other in CSR, so that they come to shared memory, or go from it, in loads of consecutive entries. The warp walks
   over the pieces of the slice, and each lane whose row has an entry in the piece takes the next one of its row: pieces ascend by column. So CSR's columns are not looked at, unless the row has entries outside of
-  pieces, which lie between the others.
+  pieces, which lie between the others. A row with very many such entries is not left to one lane: it skips them, and a thread an entry follows, which counts the row's entries in pieces before its own.
 */
 #include "diagonals.cuh"
+#include "../insert/listvalues.cuh"
+#include "../common/foreach.cuh"
 #include "../common/offsets.cuh"
 #include "../common/search.cuh"
 #include "../common/temporary.cuh"
@@ -21,10 +23,14 @@ static_assert(WARPS == HISPARSE_SLICE_WORDS, "A warp takes one word of the masks
 constexpr double STAGED_OVER_MEAN = 2.0;
 constexpr int    MIN_STAGED       = 256;
 
+/* Entries outside of pieces that one lane takes of a row at most. */
+constexpr PetscCount MAX_OUTSIDE = 2048;
+
 /* Entries outside of pieces. */
 struct OverflowArguments {
-  Offsets        offsets; // [rows + 1]
+  Offsets        offsets; // [num_rows + 1]
   const int32_t *columns, *rows, *slices;
+  int32_t        num_rows;
 };
 
 /* The diagonals, and the CSR arrays beside them. */
@@ -41,6 +47,8 @@ struct ValuesArguments {
   int32_t             *csr_columns;
   PetscScalar         *csr_values;
   unsigned int         staged; // entries that a warp has room for in shared memory
+  ListValues           list;   // values of a list of coordinates, and what its Runs are
+  const void          *order, *runs;
 };
 
 /* A value on its way to CSR. */
@@ -52,6 +60,7 @@ __device__ __forceinline__ PetscScalar Scaled(const ValuesArguments &a, PetscSca
 /* The entries [begin, end) of a row that are in no piece. */
 struct OverflowRow {
   PetscCount begin, end;
+  bool       is_long; // more than a lane takes
 };
 
 /* The same for all lanes when the slice has none. */
@@ -59,8 +68,10 @@ __device__ __forceinline__ OverflowRow FindOverflowRow(const OverflowArguments &
 {
   const int32_t last = a.slices[slice + 1], k = LowerBound(a.rows, a.slices[slice], last, (int32_t)row);
 
-  if (k < last && a.rows[k] == (int32_t)row) return {a.offsets(k), a.offsets(k + 1)};
-  return {0, 0};
+  if (k == last || a.rows[k] != (int32_t)row) return {0, 0, false};
+  const PetscCount begin = a.offsets(k), end = a.offsets(k + 1);
+
+  return {begin, end, end - begin > MAX_OUTSIDE};
 }
 
 /* What lane k knows of the k-th of up to 32 pieces, for word w: its bits there, the place of their values, the column of the first row. */
@@ -110,25 +121,59 @@ __device__ __forceinline__ Quarter FindQuarter(const ValuesArguments &a)
   return q;
 }
 
-/* The values of CSR to their places. */
-template <typename Stored, bool Overflow>
-__global__ void __launch_bounds__(THREADS) SetValuesKernel(const ValuesArguments a)
-{
-  extern __shared__ uint4 shared[];
-  const Quarter           q       = FindQuarter(a);
-  const HiSparseSlice     s       = a.slices[q.slice];
-  Stored                 *to      = (Stored *)a.values + s.values;
-  const PetscScalar      *next    = a.csr_values + q.begin;
-  OverflowRow             outside = {0, 0};
+/* The values of a row, one after the other: of CSR, */
+struct RowValues {
+  const PetscScalar *next;
 
-  if (q.n <= (PetscCount)a.staged) {
-    PetscScalar *staged = (PetscScalar *)shared + (size_t)q.word * a.staged;
+  __device__ __forceinline__ PetscScalar Next() { return *next++; }
+  __device__ __forceinline__ void        Skip(PetscCount n) { next += n; }
+};
 
-    CopyToShared(staged, a.csr_values + q.first, (unsigned int)q.n, q.lane);
-    next = staged + q.before;
+/* or of a list, from shared memory or, where that has no room, as they are. */
+template <typename Index>
+struct ListRowValues {
+  const PetscScalar *staged; // NULL: not there
+  Runs<Index>        runs;
+  ListValues         list;
+  PetscCount         next;
+
+  __device__ __forceinline__ PetscScalar Next() { return staged ? *staged++ : runs.Sum(list, next++); }
+  __device__ __forceinline__ void        Skip(PetscCount n)
+  {
+    if (staged) staged += n;
+    else next += n;
   }
+};
+
+/* A value to its place, or added to what is there. */
+template <bool Add, typename Stored>
+__device__ __forceinline__ void Put(Stored *to, PetscScalar value)
+{
+  *to = ToStored<Stored>(Add ? FromStored(*to) + value : value);
+}
+
+/* The values of entries of the row outside of pieces whose columns are below a column. */
+template <bool Add, typename Values>
+__device__ __forceinline__ void PutOutside(const ValuesArguments &a, OverflowRow *outside, int32_t column, Values *values)
+{
+  if (outside->is_long) {
+    const PetscCount end = LowerBound(a.overflow.columns, outside->begin, outside->end, column);
+
+    values->Skip(end - outside->begin);
+    outside->begin = end;
+  }
+  for (; outside->begin < outside->end && a.overflow.columns[outside->begin] < column; outside->begin++) Put<Add>(a.overflow_values + outside->begin, values->Next());
+}
+
+/* The values of the warp's rows to their places. */
+template <typename Stored, bool Overflow, bool Add, typename Values>
+__device__ __forceinline__ void WriteValues(const ValuesArguments &a, const Quarter &q, Values values)
+{
+  const HiSparseSlice s       = a.slices[q.slice];
+  Stored             *to      = (Stored *)a.values + s.values;
+  OverflowRow         outside = {0, 0, false};
+
   if (Overflow && q.row < a.num_rows) outside = FindOverflowRow(a.overflow, q.slice, q.row);
-  __syncwarp();
   for (unsigned int p = 0; p < s.num_pieces; p += HISPARSE_WARP) {
     const int n = (int)min(s.num_pieces - p, (unsigned int)HISPARSE_WARP);
     PieceWord own;
@@ -140,14 +185,50 @@ __global__ void __launch_bounds__(THREADS) SetValuesKernel(const ValuesArguments
       const int32_t  column = Overflow ? __shfl_sync(HISPARSE_FULL_MASK, own.column, k) + q.lane : 0;
 
       if (mask >> q.lane & 1u) {
-        if (Overflow)
-          for (; outside.begin < outside.end && a.overflow.columns[outside.begin] < column; outside.begin++) a.overflow_values[outside.begin] = *next++;
-        to[place + __popc(mask & LowerLanes(q.lane))] = ToStored<Stored>(*next++);
+        if (Overflow) PutOutside<Add>(a, &outside, column, &values);
+        Put<Add>(to + (place + __popc(mask & LowerLanes(q.lane))), values.Next());
       }
     }
   }
-  if (Overflow)
-    for (; outside.begin < outside.end; outside.begin++) a.overflow_values[outside.begin] = *next++;
+  if (Overflow) PutOutside<Add>(a, &outside, INT32_MAX, &values);
+}
+
+/* The values of CSR to their places. */
+template <typename Stored, bool Overflow>
+__global__ void __launch_bounds__(THREADS) SetValuesKernel(const ValuesArguments a)
+{
+  extern __shared__ uint4 shared[];
+  const Quarter           q      = FindQuarter(a);
+  RowValues               values = {a.csr_values + q.begin};
+
+  if (q.n <= (PetscCount)a.staged) {
+    PetscScalar *staged = (PetscScalar *)shared + (size_t)q.word * a.staged;
+
+    CopyToShared(staged, a.csr_values + q.first, (unsigned int)q.n, q.lane);
+    values.next = staged + q.before;
+  }
+  __syncwarp();
+  WriteValues<Stored, Overflow, false>(a, q, values);
+}
+
+/* The values of a list to their places, or added to what is there. The list is in the order of CSR. */
+template <typename Stored, bool Overflow, bool Add, typename Index>
+__global__ void __launch_bounds__(THREADS) SetListKernel(const ValuesArguments a)
+{
+  extern __shared__ uint4 shared[];
+  const Quarter           q      = FindQuarter(a);
+  const Runs<Index>       runs   = {(const Index *)a.order, (const Index *)a.runs};
+  ListRowValues<Index>    values = {NULL, runs, a.list, q.begin};
+
+  if (q.n <= (PetscCount)a.staged) {
+    PetscScalar *staged = (PetscScalar *)shared + (size_t)q.word * a.staged;
+
+#pragma unroll 4
+    for (unsigned int k = (unsigned int)q.lane; k < (unsigned int)q.n; k += HISPARSE_WARP) staged[k] = runs.Sum(a.list, q.first + k);
+    values.staged = staged + q.before;
+  }
+  __syncwarp();
+  WriteValues<Stored, Overflow, Add>(a, q, values);
 }
 
 /* Entries of each row. */
@@ -187,12 +268,23 @@ struct RowWriter {
     if (Columns) *columns++ = column;
     if (Values) *values++ = value;
   }
+  __device__ __forceinline__ void Skip(PetscCount n)
+  {
+    if (Columns) columns += n;
+    if (Values) values += n;
+  }
 };
 
 /* The entries of the row outside of pieces whose columns are below a column. */
 template <bool Columns, bool Values>
 __device__ __forceinline__ void AddOutside(const ValuesArguments &a, OverflowRow *outside, int32_t column, RowWriter<Columns, Values> *writer)
 {
+  if (outside->is_long) {
+    const PetscCount end = LowerBound(a.overflow.columns, outside->begin, outside->end, column);
+
+    writer->Skip(end - outside->begin);
+    outside->begin = end;
+  }
   for (; outside->begin < outside->end && a.overflow.columns[outside->begin] < column; outside->begin++) writer->Add(a.overflow.columns[outside->begin], Values ? Scaled(a, a.overflow_values[outside->begin]) : PetscScalar(0));
 }
 
@@ -203,7 +295,7 @@ __device__ __forceinline__ void WriteRows(const ValuesArguments &a, const Quarte
   constexpr int       batch   = 8; // loads under way
   const HiSparseSlice s       = a.slices[q.slice];
   const Stored       *from    = (const Stored *)a.values + s.values;
-  OverflowRow         outside = {0, 0};
+  OverflowRow         outside = {0, 0, false};
 
   if (Overflow && q.row < a.num_rows) outside = FindOverflowRow(a.overflow, q.slice, q.row);
   for (unsigned int p = 0; p < s.num_pieces; p += HISPARSE_WARP) {
@@ -264,6 +356,62 @@ __global__ void __launch_bounds__(THREADS) GetCSRKernel(const ValuesArguments a)
   if (Values) CopyFromShared(a.csr_values + q.first, values, q.n, q.lane);
 }
 
+/* An entry outside of pieces of a row that has very many: action(a, entry, its place in CSR). */
+template <typename Action>
+struct LongRowEntry {
+  ValuesArguments a;
+
+  __device__ void operator()(PetscCount e) const
+  {
+    const OverflowArguments &o     = a.overflow;
+    const int32_t            k     = PartitionPoint((int32_t)0, o.num_rows, [=](int32_t i) { return o.offsets((PetscCount)i + 1) <= e; });
+    const PetscCount         begin = o.offsets(k), end = o.offsets((PetscCount)k + 1);
+
+    if (end - begin <= MAX_OUTSIDE) return;
+    const PetscInt       row = (PetscInt)o.rows[k];
+    const int32_t        bit = (int32_t)(row % HISPARSE_SLICE_ROWS), c0 = o.columns[e] - bit;
+    const HiSparseSlice  s      = a.slices[row / HISPARSE_SLICE_ROWS];
+    const HiSparsePiece *pieces = a.pieces + s.first_piece;
+    PetscCount           before = 0;
+
+    for (uint32_t p = 0; p < s.num_pieces && pieces[p].c0 < c0; p++) before += pieces[p].mask[bit / HISPARSE_WARP] >> bit % HISPARSE_WARP & 1u;
+    Action()(a, e, a.row_offsets(row) + (e - begin) + before);
+  }
+};
+
+struct TakeFromCSR {
+  __device__ void operator()(const ValuesArguments &a, PetscCount e, PetscCount place) const { a.overflow_values[e] = a.csr_values[place]; }
+};
+
+template <bool Add, typename Index>
+struct TakeFromList {
+  __device__ void operator()(const ValuesArguments &a, PetscCount e, PetscCount place) const
+  {
+    const Runs<Index> runs = {(const Index *)a.order, (const Index *)a.runs};
+
+    Put<Add>(a.overflow_values + e, runs.Sum(a.list, place));
+  }
+};
+
+template <bool Columns, bool Values>
+struct GiveToCSR {
+  __device__ void operator()(const ValuesArguments &a, PetscCount e, PetscCount place) const
+  {
+    if (Columns) a.csr_columns[place] = a.overflow.columns[e];
+    if (Values) a.csr_values[place] = Scaled(a, a.overflow_values[e]);
+  }
+};
+
+/* The entries that the kernels of slices skip, if a row may have so many. */
+template <typename Action>
+PetscErrorCode VisitLongRows(const HiSparseDiagonals *d, const ValuesArguments &a, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  if (d->max_quarter <= MAX_OUTSIDE || d->overflow.view.num_nonzeros <= MAX_OUTSIDE) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCallCUDA(DCSRForEach(d->overflow.view.num_nonzeros, LongRowEntry<Action>{a}, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 typedef void ValuesKernel(ValuesArguments);
 
 /* A thread block a slice, with shared memory of so many bytes an entry. */
@@ -290,6 +438,25 @@ PetscErrorCode LaunchSetValues(const HiSparseDiagonals *d, const ValuesArguments
 {
   PetscFunctionBegin;
   PetscCall(Launch(d->overflow_slices != NULL ? SetValuesKernel<Stored, true> : SetValuesKernel<Stored, false>, d, sizeof(PetscScalar), a, stream));
+  PetscCall(VisitLongRows<TakeFromCSR>(d, a, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+template <typename Stored, bool Add, typename Index>
+PetscErrorCode LaunchSetIndexedList(const HiSparseDiagonals *d, const ValuesArguments &a, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  PetscCall(Launch(d->overflow_slices != NULL ? SetListKernel<Stored, true, Add, Index> : SetListKernel<Stored, false, Add, Index>, d, sizeof(PetscScalar), a, stream));
+  PetscCall((VisitLongRows<TakeFromList<Add, Index>>(d, a, stream)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+template <typename Stored>
+PetscErrorCode LaunchSetList(const HiSparseDiagonals *d, const ValuesArguments &a, PetscBool wide, PetscBool add, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  if (wide) PetscCall((add ? LaunchSetIndexedList<Stored, true, int64_t> : LaunchSetIndexedList<Stored, false, int64_t>)(d, a, stream));
+  else PetscCall((add ? LaunchSetIndexedList<Stored, true, int32_t> : LaunchSetIndexedList<Stored, false, int32_t>)(d, a, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -297,9 +464,13 @@ template <typename Stored, bool Overflow>
 PetscErrorCode LaunchGetCSRRows(const HiSparseDiagonals *d, PetscBool columns, PetscBool values, const ValuesArguments &a, cudaStream_t stream)
 {
   PetscFunctionBegin;
+  // long rows come after their slices, whose kernels write something in their places
   if (columns && values) PetscCall(Launch(GetCSRKernel<Stored, Overflow, true, true>, d, sizeof(PetscScalar) + sizeof(int32_t), a, stream));
   else if (columns) PetscCall(Launch(GetCSRKernel<Stored, Overflow, true, false>, d, sizeof(int32_t), a, stream));
   else if (values) PetscCall(Launch(GetCSRKernel<Stored, Overflow, false, true>, d, sizeof(PetscScalar), a, stream));
+  if (columns && values) PetscCall((VisitLongRows<GiveToCSR<true, true>>(d, a, stream)));
+  else if (columns) PetscCall((VisitLongRows<GiveToCSR<true, false>>(d, a, stream)));
+  else if (values) PetscCall((VisitLongRows<GiveToCSR<false, true>>(d, a, stream)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -316,20 +487,21 @@ ValuesArguments MakeArguments(const HiSparseDiagonals *d, const HiSparseDiagonal
 {
   ValuesArguments a = {};
 
-  a.slices           = d->slices;
-  a.pieces           = d->pieces;
-  a.overflow.offsets = Offsets(d->overflow.view);
-  a.overflow.columns = d->overflow.view.columns;
-  a.overflow.rows    = d->overflow.rows;
-  a.overflow.slices  = d->overflow_slices;
-  a.values           = v->values;
-  a.overflow_values  = v->overflow_values;
-  a.alpha            = alpha;
-  a.scaled           = alpha != PetscScalar(1.0);
-  a.num_rows         = d->num_rows;
-  a.row_offsets      = Offsets(csr);
-  a.csr_columns      = csr.columns;
-  a.csr_values       = csr.values;
+  a.slices            = d->slices;
+  a.pieces            = d->pieces;
+  a.overflow.offsets  = Offsets(d->overflow.view);
+  a.overflow.columns  = d->overflow.view.columns;
+  a.overflow.rows     = d->overflow.rows;
+  a.overflow.slices   = d->overflow_slices;
+  a.overflow.num_rows = (int32_t)d->overflow.view.num_rows;
+  a.values            = v->values;
+  a.overflow_values   = v->overflow_values;
+  a.alpha             = alpha;
+  a.scaled            = alpha != PetscScalar(1.0);
+  a.num_rows          = d->num_rows;
+  a.row_offsets       = Offsets(csr);
+  a.csr_columns       = csr.columns;
+  a.csr_values        = csr.values;
   return a;
 }
 
@@ -373,6 +545,60 @@ PetscErrorCode HiSparseDiagonalsSetValues(void *structure, void *values, DCSRVie
 }
 
 /*
+  HiSparseDiagonalsSetList - the values of a list of all entries, or these added to the values
+
+  Input Parameters:
++ structure - the diagonals
+. values    - what is written
+. csr       - row offsets of compact CSR of the same structure; nothing else is looked at
+. list      - sorted, without repeats in such numbers that a thread should not add them up
+. v         - [split] values of the unsorted list, device
+. more      - [num_given - split] its further values, device; NULL when split is num_given
+. split     - as above
+. add       - the values are added
+- stream    - asynchronous on it
+
+  Cost: a read of the list and of its values, a write of the values, and a read of the pieces.
+*/
+PetscErrorCode HiSparseDiagonalsSetList(void *structure, void *values, DCSRView csr, const DCSRList *list, const PetscScalar v[], const PetscScalar more[], PetscCount split, PetscBool add, cudaStream_t stream)
+{
+  const HiSparseDiagonals *d = (const HiSparseDiagonals *)structure;
+  HiSparseDiagonalsValues *w = (HiSparseDiagonalsValues *)values;
+  ValuesArguments          a = MakeArguments(d, w, 1.0, csr);
+
+  PetscFunctionBegin;
+  a.list              = {v, more, split};
+  a.order             = list->order;
+  a.runs              = list->runs;
+  w->transposed_state = HISPARSE_TRANSPOSED_STALE;
+  PetscCall(HISPARSE_WITH_STORED(w, LaunchSetList, d, a, list->wide, add, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  HiSparseDiagonalsRowOffsets - the row offsets of compact CSR, in its array
+
+  Input Parameters:
++ structure - the diagonals
+. csr       - its row offsets are allocated; nothing else is looked at
+- stream    - asynchronous on it
+
+  Errors: PETSC_ERR_MEM, for a prefix sum.
+
+  Cost: a read of the pieces.
+*/
+PetscErrorCode HiSparseDiagonalsRowOffsets(void *structure, DCSRView csr, cudaStream_t stream)
+{
+  const HiSparseDiagonals      *d    = (const HiSparseDiagonals *)structure;
+  const HiSparseDiagonalsValues none = {};
+  const ValuesArguments         a    = MakeArguments(d, &none, 1.0, csr);
+
+  PetscFunctionBegin;
+  PetscCall(csr.wide ? RowOffsets<int64_t>(d, a, stream) : RowOffsets<int32_t>(d, a, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
   HiSparseDiagonalsGetCSR - compact CSR, columns of a row sorted
 
   Input Parameters:
@@ -395,7 +621,7 @@ PetscErrorCode HiSparseDiagonalsGetCSR(void *structure, void *values, PetscScala
   const ValuesArguments          a = MakeArguments(d, v, alpha, csr);
 
   PetscFunctionBegin;
-  if (with_structure) PetscCall(csr.wide ? RowOffsets<int64_t>(d, a, stream) : RowOffsets<int32_t>(d, a, stream));
+  if (with_structure) PetscCall(HiSparseDiagonalsRowOffsets(structure, csr, stream));
   PetscCall(HISPARSE_WITH_STORED(v, LaunchGetCSR, d, with_structure, with_values, a, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

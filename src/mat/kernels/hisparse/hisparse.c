@@ -182,19 +182,19 @@ static PetscErrorCode ReplaceValues(HiSparse h, void *values)
 }
 
 /* Values that nobody else has. copy: with what they were; otherwise whoever asks writes all of them, with write(), and an error of it leaves the old ones. */
-static PetscErrorCode OwnValues(HiSparse h, PetscBool copy, PetscErrorCode (*write)(HiSparse, void *, const DCSRView *, cudaStream_t), const DCSRView *csr, cudaStream_t stream)
+static PetscErrorCode OwnValues(HiSparse h, PetscBool copy, HiSparseWrite *write, const void *from, cudaStream_t stream)
 {
   void          *values = NULL;
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
   if (h->values->references == 1) {
-    if (!copy) PetscCall(write(h, h->values->data, csr, stream));
+    if (!copy) PetscCall(write(h, h->values->data, from, stream));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(h->ops->valuescreate(h->structure->data, stream, &values));
   if (copy) PetscCallGoto(ierr, failed, h->ops->valuescopy(h->structure->data, h->values->data, values, stream));
-  else PetscCallGoto(ierr, failed, write(h, values, csr, stream));
+  else PetscCallGoto(ierr, failed, write(h, values, from, stream));
   PetscCallGoto(ierr, failed, ReplaceValues(h, values));
   PetscFunctionReturn(PETSC_SUCCESS);
 failed:
@@ -239,10 +239,19 @@ PetscErrorCode HiSparseChangeScaledValues(HiSparse h, cudaStream_t stream)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode WriteCSRValues(HiSparse h, void *values, const DCSRView *csr, cudaStream_t stream)
+/* HiSparseWriteValues - Values of which none of the old ones is read: write() writes all of them, to such as nobody else has. */
+PetscErrorCode HiSparseWriteValues(HiSparse h, HiSparseWrite *write, const void *from, cudaStream_t stream)
 {
   PetscFunctionBegin;
-  PetscCall(h->ops->setvalues(h->structure->data, values, *csr, stream));
+  PetscCall(OwnValues(h, PETSC_FALSE, write, from, stream));
+  h->scale = 1.0;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode WriteCSRValues(HiSparse h, void *values, const void *csr, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  PetscCall(h->ops->setvalues(h->structure->data, values, *(const DCSRView *)csr, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -263,10 +272,9 @@ static PetscErrorCode SetTransposedValues(HiSparse h, DCSRView csr, cudaStream_t
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(DCSRTransposeCreate(csr, PETSC_TRUE, PETSC_FALSE, stream, &stored));
-  ierr = OwnValues(h, PETSC_FALSE, WriteCSRValues, &stored, stream);
+  ierr = HiSparseWriteValues(h, WriteCSRValues, &stored, stream);
   PetscCall(DCSRViewFree(&stored, stream));
   PetscCall(ierr);
-  h->scale = 1.0;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -292,8 +300,7 @@ PetscErrorCode HiSparseSetValues(HiSparse hisparse, DCSRView csr, cudaStream_t s
     PetscCall(SetTransposedValues(hisparse, csr, stream));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCall(OwnValues(hisparse, PETSC_FALSE, WriteCSRValues, &csr, stream));
-  hisparse->scale = 1.0;
+  PetscCall(HiSparseWriteValues(hisparse, WriteCSRValues, &csr, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -393,7 +400,7 @@ PetscErrorCode HiSparseScale(HiSparse hisparse, PetscScalar alpha, PETSC_UNUSED 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode WriteZeros(HiSparse h, void *values, PETSC_UNUSED const DCSRView *csr, cudaStream_t stream)
+static PetscErrorCode WriteZeros(HiSparse h, void *values, PETSC_UNUSED const void *from, cudaStream_t stream)
 {
   PetscFunctionBegin;
   PetscCall(h->ops->zero(h->structure->data, values, stream));
@@ -404,8 +411,7 @@ static PetscErrorCode WriteZeros(HiSparse h, void *values, PETSC_UNUSED const DC
 PetscErrorCode HiSparseZero(HiSparse hisparse, cudaStream_t stream)
 {
   PetscFunctionBegin;
-  PetscCall(OwnValues(hisparse, PETSC_FALSE, WriteZeros, NULL, stream));
-  hisparse->scale = 1.0;
+  PetscCall(HiSparseWriteValues(hisparse, WriteZeros, NULL, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

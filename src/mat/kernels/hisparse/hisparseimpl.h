@@ -14,6 +14,14 @@ typedef struct {
   PetscCount  where; /* the lowest place where it was found */
 } HiSparseViolation;
 
+/* Entries that leave the pattern: of listed rows, or those that are zero. */
+typedef struct {
+  PetscBool       zeros;         /* entries that are zero; PETSC_FALSE: all of the rows */
+  PetscInt        n;             /* of the list */
+  const PetscInt *rows;          /* [n] device, may repeat */
+  PetscBool       keep_diagonal; /* but for those on the diagonal */
+} HiSparseRemoval;
+
 /*
   The functions of a format. structure and values are what create() made; work is queued on stream, arrays are on the device. A function that fails leaves both as they were.
 
@@ -44,6 +52,17 @@ typedef struct {
   /* New ones: a structure that somebody else has is copied first. grow() is called when nobody else has structure and values, and with new entries in the lookup; *done PETSC_FALSE: the structure has to be made again. Both may be NULL */
   PetscErrorCode (*structurecopy)(void *structure, cudaStream_t stream, void **copy); /* without what products made; the values fit both. *copy NULL after an error */
   PetscErrorCode (*grow)(void *structure, void *values, const DCSRBatch *batch, DCSRLookup *lookup, InsertMode mode, cudaStream_t stream, PetscBool *done);
+  /* All values, in the order of CSR: its row offsets, where setvalues() and getcsr() of values alone read them; values_alone: they read nothing of CSR but its values. NULL without values_alone: getcsr() makes the whole structure for them */
+  PetscErrorCode (*rowoffsets)(void *structure, DCSRView csr, cudaStream_t stream);
+  PetscBool values_alone;
+  /* All values from a list that has the entries of the matrix, without an array between them, where csr has row offsets alone; NULL: setvalues() does it. Not called for lists with long runs */
+  PetscErrorCode (*setlist)(void *structure, void *values, DCSRView csr, const DCSRList *list, const PetscScalar v[], const PetscScalar more[], PetscCount split, PetscBool add, cudaStream_t stream);
+  /* Deletion; all may be NULL. How many listed rows lack the diagonal entry that they could have, which synchronizes; values of listed rows, and of flagged columns in rows without a flag: b -= A_flagged x, where x and b are not NULL */
+  PetscErrorCode (*countwithoutdiagonal)(void *structure, PetscInt n, const PetscInt rows[], cudaStream_t stream, PetscCount *count);
+  PetscErrorCode (*zerorows)(void *structure, void *values, PetscInt n, const PetscInt rows[], PetscScalar diag, cudaStream_t stream);
+  PetscErrorCode (*zerocolumns)(void *structure, void *values, const unsigned char flags[], const PetscScalar x[], PetscScalar b[], cudaStream_t stream);
+  /* Called when nobody else has structure and values; *done PETSC_FALSE: the structure has to be made again, nothing was done. Synchronizes */
+  PetscErrorCode (*shrink)(void *structure, void *values, const HiSparseRemoval *removal, cudaStream_t stream, DCSRDeletion *deletion, PetscBool *done);
   PetscErrorCode (*samestructure)(const void *structure, const void *other, cudaStream_t stream, PetscBool *same);
 
   /* Entry by entry, as the functions of entries.h. Those that write values */
@@ -110,6 +129,8 @@ struct _n_HiSparse {
 
 /* hisparse.c */
 PETSC_INTERN PetscErrorCode HiSparseChangeScaledValues(HiSparse hisparse, cudaStream_t stream);
+typedef PetscErrorCode      HiSparseWrite(HiSparse hisparse, void *values, const void *from, cudaStream_t stream); /* writes all values of the format */
+PETSC_INTERN PetscErrorCode HiSparseWriteValues(HiSparse hisparse, HiSparseWrite *write, const void *from, cudaStream_t stream);
 PETSC_INTERN PetscErrorCode HiSparseChangeStructure(HiSparse hisparse, cudaStream_t stream);
 PETSC_INTERN PetscErrorCode HiSparseShare(HiSparse from, HiSparse to, cudaStream_t stream);
 
@@ -240,10 +261,13 @@ PETSC_INTERN PetscErrorCode HiSparseDiagonalsCreate(DCSRView csr, HiSparsePrecis
 PETSC_INTERN PetscErrorCode HiSparseDiagonalsEncode(DCSRView csr, cudaStream_t stream, HiSparseDiagonals *d, PetscBool *fits);
 /* diagonalsoverflow.cu: csr, structure only, without its empty rows. On success overflow owns the columns of csr, whose row offsets the caller frees. Synchronizes. */
 PETSC_INTERN PetscErrorCode HiSparseOverflowCreate(DCSRView csr, cudaStream_t stream, HiSparseOverflow *overflow);
+PETSC_INTERN PetscErrorCode HiSparseOverflowFindSlices(const HiSparseOverflow *overflow, PetscInt num_slices, cudaStream_t stream, int32_t **slices);
 PETSC_INTERN PetscErrorCode HiSparseOverflowDestroy(HiSparseOverflow *overflow, cudaStream_t stream);
 /* diagonalsvalues.cu */
 PETSC_INTERN PetscErrorCode HiSparseDiagonalsSetValues(void *structure, void *values, DCSRView csr, cudaStream_t stream);
 PETSC_INTERN PetscErrorCode HiSparseDiagonalsGetCSR(void *structure, void *values, PetscScalar alpha, PetscBool with_structure, PetscBool with_values, DCSRView csr, cudaStream_t stream);
+PETSC_INTERN PetscErrorCode HiSparseDiagonalsSetList(void *structure, void *values, DCSRView csr, const DCSRList *list, const PetscScalar v[], const PetscScalar more[], PetscCount split, PetscBool add, cudaStream_t stream);
+PETSC_INTERN PetscErrorCode HiSparseDiagonalsRowOffsets(void *structure, DCSRView csr, cudaStream_t stream);
 /* diagonalsvalid.cu */
 PETSC_INTERN PetscErrorCode HiSparseDiagonalsIsValid(void *structure, void *values, cudaStream_t stream, HiSparseViolation *violation);
 /* diagonalsinsert.cu */
@@ -251,6 +275,12 @@ PETSC_INTERN PetscErrorCode HiSparseDiagonalsLookup(void *structure, const DCSRB
 PETSC_INTERN PetscErrorCode HiSparseDiagonalsSetFound(void *structure, void *values, const DCSRBatch *batch, const DCSRLookup *lookup, InsertMode mode, cudaStream_t stream);
 /* diagonalsgrow.cu */
 PETSC_INTERN PetscErrorCode HiSparseDiagonalsGrow(void *structure, void *values, const DCSRBatch *batch, DCSRLookup *lookup, InsertMode mode, cudaStream_t stream, PetscBool *done);
+/* diagonalsdelete.cu */
+PETSC_INTERN PetscErrorCode HiSparseDiagonalsCountWithoutDiagonal(void *structure, PetscInt n, const PetscInt rows[], cudaStream_t stream, PetscCount *count);
+PETSC_INTERN PetscErrorCode HiSparseDiagonalsZeroRows(void *structure, void *values, PetscInt n, const PetscInt rows[], PetscScalar diag, cudaStream_t stream);
+PETSC_INTERN PetscErrorCode HiSparseDiagonalsZeroColumns(void *structure, void *values, const unsigned char flags[], const PetscScalar x[], PetscScalar b[], cudaStream_t stream);
+/* diagonalsshrink.cu */
+PETSC_INTERN PetscErrorCode HiSparseDiagonalsShrink(void *structure, void *values, const HiSparseRemoval *removal, cudaStream_t stream, DCSRDeletion *deletion, PetscBool *done);
 /* diagonals.c: bytes of the value of an entry in a piece */
 PETSC_INTERN size_t HiSparseDiagonalsValueBytes(const HiSparseDiagonals *diagonals);
 /* diagonals.c: forgets what products with the transpose read. */

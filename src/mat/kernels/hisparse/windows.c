@@ -415,6 +415,7 @@ const HiSparseFormatOps HiSparseFormatWindows = {
   .valuescopy           = ValuesCopy_Windows,
   .valuesdestroy        = ValuesDestroy_Windows,
   .getinfo              = GetInfo_Windows,
+  .values_alone         = PETSC_TRUE,
   .setvalues            = SetValues_Windows,
   .getcsr               = GetCSR_Windows,
   .isvalid              = IsValid_Windows,

@@ -2,7 +2,7 @@
   Values of the distinct entries of a sorted list: the sum of the repeats or the last of them, always in the order in which they were given, so that the same
   input gives the same bits.
 */
-#include <petscsparsecuda/insert.h>
+#include "listvalues.cuh"
 #include <cub/block/block_reduce.cuh>
 #include "../common/foreach.cuh"
 
@@ -10,20 +10,6 @@ namespace
 {
 
 constexpr int THREADS = 256;
-
-/* The values of the unsorted list, in one array or, from position split on, in a second one. */
-struct ListValues {
-  const PetscScalar     *first, *second;
-  PetscCount             split;
-  __device__ PetscScalar operator[](PetscCount k) const { return k < split ? first[k] : second[k - split]; }
-};
-
-template <typename Index>
-struct Runs {
-  const Index          *order, *runs;
-  __device__ PetscCount Begin(PetscCount t) const { return runs ? (PetscCount)runs[t] : t; }
-  __device__ PetscCount Source(PetscCount k) const { return order ? (PetscCount)order[k] : k; }
-};
 
 /* The number of repeats up to which a thread works alone; as in list.cu, where the longer ones are listed. */
 constexpr PetscCount LONG_RUN = 512;

@@ -140,6 +140,54 @@ PetscErrorCode MatSeqAIJCUDAGetCSR(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/*
+  MatSeqAIJCUDAGetStructure - Compact CSR without values, for the time being: storage that has replaced the CSR makes it, and the CSR stays released.
+
+  Not Collective
+
+  Input Parameter:
+. A - a sequential matrix of ours, whose device copy has its structure
+
+  Output Parameter:
+. view - to be given to MatSeqAIJCUDARestoreStructure() before A changes; its values are not to be used
+
+  Errors: PETSC_ERR_MEM.
+*/
+PetscErrorCode MatSeqAIJCUDAGetStructure(Mat A, DCSRView *view)
+{
+  const MatDeviceCopy *device = &MatSeqAIJCUDAGet(A)->device;
+  PetscBool            wide;
+  cudaStream_t         stream;
+  PetscErrorCode       ierr;
+
+  PetscFunctionBegin;
+  if (!MatSeqAIJCUDACSRReleased(A) || num_deferrals > 0) {
+    PetscCall(MatSeqAIJCUDACompact(A));
+    *view = device->view;
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(PetscSparseCUDAGetStream(&stream));
+  PetscCall(DCSRNeedsWide(device->view.num_nonzeros, &wide));
+  PetscCall(DCSRViewAllocateStructure(device->view.num_rows, device->view.num_columns, device->view.num_nonzeros, wide, stream, view));
+  PetscCallGoto(ierr, failed, (*device->storage->getcsr)(A, PETSC_TRUE, PETSC_FALSE, *view, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+failed:
+  PetscCall(DCSRViewFree(view, stream));
+  PetscFunctionReturn(ierr);
+}
+
+/* MatSeqAIJCUDARestoreStructure - Gives back what MatSeqAIJCUDAGetStructure() gave. */
+PetscErrorCode MatSeqAIJCUDARestoreStructure(Mat A, DCSRView *view)
+{
+  cudaStream_t stream;
+
+  PetscFunctionBegin;
+  if (!MatSeqAIJCUDACSRReleased(A)) PetscFunctionReturn(PETSC_SUCCESS); // the view is the matrix's own
+  PetscCall(PetscSparseCUDAGetStream(&stream));
+  PetscCall(DCSRViewFree(view, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Frees the arrays of the CSR view; its sizes stay. */
 static PetscErrorCode ReleaseCSR(Mat A, cudaStream_t stream)
 {
@@ -228,6 +276,22 @@ PetscErrorCode MatSeqAIJCUDAUseStorage(Mat A, const MatDeviceStorageOps **table)
     if (!d->device.declined) PetscCall(UpdateStorage(A));
   }
   *table = d->device.declined ? d->device.csr : d->device.storage;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  MatSeqAIJCUDAUseStorageOrCSR - Makes the matrix current on the device, in storage that has replaced the CSR if that is current, otherwise in CSR: for what goes to either of the two.
+
+  Not Collective
+
+  Input Parameter:
+. A - a sequential matrix of ours that uses the device
+*/
+PetscErrorCode MatSeqAIJCUDAUseStorageOrCSR(Mat A)
+{
+  PetscFunctionBegin;
+  PetscCall((*MatAIJCUDAHook.finish_insertion_seq)(A));
+  if (!MatSeqAIJCUDAStorageIsCurrent(A) || !MatSeqAIJCUDACSRReleased(A)) PetscCall(MatSeqAIJCUDACopyToDevice(A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -372,7 +436,7 @@ PetscErrorCode MatSeqAIJCUDATransposeStorageValues(Mat A, Mat T, PetscBool *done
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The storage has got a new structure, of which nothing else knows: rows go, and what was made of them. A block of a parallel matrix gets its host structure at once. */
+/* The storage has got a new structure, of which nothing else knows: rows go, and what was made of them. */
 static PetscErrorCode StorageStructureChanged(Mat A, PetscCount num_nonzeros)
 {
   Mat_SeqAIJCUDA *d    = MatSeqAIJCUDAGet(A);
@@ -394,10 +458,16 @@ static PetscErrorCode StorageStructureChanged(Mat A, PetscCount num_nonzeros)
   d->device.data    = data;
   d->device.newest  = DEVICE_VALUES_STORAGE;
   PetscCall(ierr);
-  if (d->mirror.is_block) {
-    PetscCall(MatAIJCUDAHostBegin(A, HOST_READ_STRUCTURE));
-    PetscCall(MatAIJCUDAHostEnd(A, HOST_READ_STRUCTURE));
-  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A block of a parallel matrix gets its host structure at once. */
+static PetscErrorCode UpdateBlockStructure(Mat A)
+{
+  PetscFunctionBegin;
+  if (!MatSeqAIJCUDAGet(A)->mirror.is_block) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatAIJCUDAHostBegin(A, HOST_READ_STRUCTURE));
+  PetscCall(MatAIJCUDAHostEnd(A, HOST_READ_STRUCTURE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -431,7 +501,10 @@ PetscErrorCode MatSeqAIJCUDAStorageAXPY(Mat Y, PetscScalar a, Mat X, PetscCount 
   PetscCall(PetscSparseCUDAGetStream(&stream));
   PetscCallGpuTime((*storage->axpy)(Y, a, X, max_nonzeros, stream, &num_nonzeros, sum));
   if (*sum == DEVICE_SUM_NONE) PetscFunctionReturn(PETSC_SUCCESS);
-  if (*sum == DEVICE_SUM_GROWN) PetscCall(StorageStructureChanged(Y, num_nonzeros));
+  if (*sum == DEVICE_SUM_GROWN) {
+    PetscCall(StorageStructureChanged(Y, num_nonzeros));
+    PetscCall(UpdateBlockStructure(Y));
+  }
   PetscCall(MatSeqAIJCUDAValuesChanged(Y, DEVICE_VALUES_STORAGE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -484,6 +557,9 @@ PetscErrorCode MatSeqAIJCUDADuplicateStorage(Mat A, PetscBool values, Mat B, Pet
 - done - PETSC_FALSE: rows are there, or have to be made; nothing was done
 
   Errors: PETSC_ERR_MEM; the matrix is as it was.
+
+  Note:
+  A block of a parallel matrix gets its host structure at the end of the assembly, as when the batch joins rows.
 */
 PetscErrorCode MatSeqAIJCUDAInsertIntoStorage(Mat A, const DCSRBatch *batch, InsertMode mode, DCSRNewEntries policy, PetscBool may_grow, DCSRInsertInfo *info, PetscBool *done)
 {
@@ -496,6 +572,156 @@ PetscErrorCode MatSeqAIJCUDAInsertIntoStorage(Mat A, const DCSRBatch *batch, Ins
   PetscCall(PetscSparseCUDAGetStream(&stream));
   PetscCall((*storage->insert)(A, batch, mode, policy, may_grow, stream, info, done));
   if (*done && info->structure_grown) PetscCall(StorageStructureChanged(A, MatSeqAIJCUDAGet(A)->device.view.num_nonzeros + info->num_new));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether there is storage that has replaced the CSR, with the newest values: what is staged joins it. */
+static PetscErrorCode HasStorageAlone(Mat A, PetscBool *alone)
+{
+  PetscFunctionBegin;
+  PetscCall((*MatAIJCUDAHook.finish_insertion_seq)(A));
+  *alone = (PetscBool)(MatSeqAIJCUDAStorageIsCurrent(A) && MatSeqAIJCUDACSRReleased(A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  MatSeqAIJCUDASetListInStorage - The values of a list of coordinates go into the storage of a matrix that has no rows, where the storage can take them.
+
+  Not Collective
+
+  Input Parameters:
++ A     - a sequential matrix of ours, which has the structure of the list
+. list  - the list; its keys are not needed
+. v     - [split] values of the unsorted list, device
+. more  - [num_given - split] its further values, device; may be NULL when there are none
+. split - as above
+- mode  - ADD_VALUES, otherwise the values replace
+
+  Output Parameter:
+. done - PETSC_FALSE: rows are there, or have to be made; nothing was done
+
+  Errors: PETSC_ERR_MEM; the matrix is as it was.
+*/
+PetscErrorCode MatSeqAIJCUDASetListInStorage(Mat A, const DCSRList *list, const PetscScalar v[], const PetscScalar more[], PetscCount split, InsertMode mode, PetscBool *done)
+{
+  const MatDeviceStorageOps *storage = MatSeqAIJCUDAGet(A)->device.storage;
+  cudaStream_t               stream;
+
+  PetscFunctionBegin;
+  PetscCall(HasStorageAlone(A, done));
+  *done = (PetscBool)(*done && storage->setlist != NULL);
+  if (!*done) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscSparseCUDAGetStream(&stream));
+  PetscCallGpuTime((*storage->setlist)(A, list, v, more, split, mode, stream, done));
+  if (*done) PetscCall(MatSeqAIJCUDAValuesChanged(A, DEVICE_VALUES_STORAGE));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  MatSeqAIJCUDAZeroRowsInStorage - Listed rows, and columns, of a matrix that has no rows become zero, where the storage can do that; the pattern stays.
+
+  Not Collective
+
+  Input Parameters:
++ A    - a sequential matrix of ours that uses the device
+- rows - which, and what the diagonal becomes
+
+  Output Parameter:
+. done - PETSC_FALSE: rows are there, or have to be made, or a diagonal entry is missing; nothing was done
+
+  Errors: PETSC_ERR_MEM; the matrix is as it was.
+*/
+PetscErrorCode MatSeqAIJCUDAZeroRowsInStorage(Mat A, const MatDeviceRows *rows, PetscBool *done)
+{
+  const MatDeviceStorageOps *storage = MatSeqAIJCUDAGet(A)->device.storage;
+  cudaStream_t               stream;
+
+  PetscFunctionBegin;
+  PetscCall(HasStorageAlone(A, done));
+  *done = (PetscBool)(*done && storage->zerorows != NULL);
+  if (!*done) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscSparseCUDAGetStream(&stream));
+  PetscCall((*storage->zerorows)(A, rows, stream, done));
+  if (*done) PetscCall(MatSeqAIJCUDAValuesChanged(A, DEVICE_VALUES_STORAGE));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Entries have gone from the storage, if any had to. */
+static PetscErrorCode StorageShrunk(Mat A, const DCSRDeletion *deletion)
+{
+  Mat_SeqAIJ      *a   = (Mat_SeqAIJ *)A->data;
+  const PetscCount num = MatSeqAIJCUDAGet(A)->device.view.num_nonzeros;
+
+  PetscFunctionBegin;
+  if (!deletion->changed) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(StorageStructureChanged(A, deletion->num_nonzeros));
+  a->rmax          = (PetscInt)deletion->max_row_size;
+  a->nonzerorowcnt = (PetscInt)deletion->num_nonempty_rows;
+  PetscCall(MatSeqAIJCUDAValuesChanged(A, DEVICE_VALUES_STORAGE));
+  PetscCall(UpdateBlockStructure(A));
+  PetscCall(PetscInfo(A, "%" PetscCount_FMT " entries removed from the storage, %" PetscInt_FMT " left\n", num - deletion->num_nonzeros, a->nz));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  MatSeqAIJCUDARemoveRowsFromStorage - Listed rows of a matrix that has no rows leave the pattern, but for their diagonal entries, where the storage can do that.
+
+  Not Collective
+
+  Input Parameters:
++ A    - a sequential matrix of ours that uses the device
+- rows - which, and what the diagonal becomes: entries of 0 go, too
+
+  Output Parameters:
++ deletion - what happened, meaningful when done; a new structure is noted, and values are
+- done     - PETSC_FALSE: rows are there, or have to be made, or a diagonal entry is missing; nothing was done
+
+  Errors: PETSC_ERR_MEM; the matrix is as it was.
+*/
+PetscErrorCode MatSeqAIJCUDARemoveRowsFromStorage(Mat A, const MatDeviceRows *rows, DCSRDeletion *deletion, PetscBool *done)
+{
+  const MatDeviceStorageOps *storage = MatSeqAIJCUDAGet(A)->device.storage;
+  cudaStream_t               stream;
+
+  PetscFunctionBegin;
+  PetscCall(HasStorageAlone(A, done));
+  *done = (PetscBool)(*done && storage->removerows != NULL);
+  if (!*done) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscSparseCUDAGetStream(&stream));
+  PetscCall((*storage->removerows)(A, rows, stream, deletion, done));
+  if (!*done) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!deletion->changed) PetscCall(MatSeqAIJCUDAValuesChanged(A, DEVICE_VALUES_STORAGE)); // the diagonal entries' alone
+  PetscCall(StorageShrunk(A, deletion));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  MatSeqAIJCUDARemoveZerosFromStorage - Entries that are zero leave the pattern of a matrix that has no rows, where the storage can do that.
+
+  Not Collective
+
+  Input Parameters:
++ A    - a sequential matrix of ours that uses the device
+- keep - whether those on the diagonal stay
+
+  Output Parameters:
++ deletion - what happened, meaningful when done; a new structure is noted
+- done     - PETSC_FALSE: rows are there, or have to be made; nothing was done
+
+  Errors: PETSC_ERR_MEM; the matrix is as it was.
+*/
+PetscErrorCode MatSeqAIJCUDARemoveZerosFromStorage(Mat A, PetscBool keep, DCSRDeletion *deletion, PetscBool *done)
+{
+  const MatDeviceStorageOps *storage = MatSeqAIJCUDAGet(A)->device.storage;
+  cudaStream_t               stream;
+
+  PetscFunctionBegin;
+  PetscCall(HasStorageAlone(A, done));
+  *done = (PetscBool)(*done && storage->removezeros != NULL);
+  if (!*done) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscSparseCUDAGetStream(&stream));
+  PetscCall((*storage->removezeros)(A, keep, stream, deletion, done));
+  if (*done) PetscCall(StorageShrunk(A, deletion));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

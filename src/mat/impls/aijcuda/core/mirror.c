@@ -364,19 +364,31 @@ static PetscErrorCode InstallHostStructure(Mat A, const HostArrays *h)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The arrays of a matrix whose structure is on the device, values not filled; what was made stays after an error, too. */
+static PetscErrorCode MakeHostStructure(Mat A, HostArrays *h)
+{
+  DCSRView       view;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(MatSeqAIJCUDAGetStructure(A, &view));
+  ierr = AllocateHostArrays(A->rmap->n, view.num_nonzeros, h);
+  if (ierr == PETSC_SUCCESS) ierr = FillHostStructure(view, h);
+  PetscCall(MatSeqAIJCUDARestoreStructure(A, &view));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Makes i, j, ilen, imax and room for a of the mirror from the device copy. */
 static PetscErrorCode CopyStructureToHost(Mat A)
 {
-  Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
-  HostArrays      h = {NULL, NULL, NULL, NULL, NULL};
-  PetscErrorCode  ierr;
+  HostArrays     h = {NULL, NULL, NULL, NULL, NULL};
+  PetscErrorCode ierr;
 
   PetscFunctionBegin;
-  PetscCheck(d->device.structure, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Neither the host nor the device has the structure of this matrix");
-  PetscCall(MatSeqAIJCUDACompact(A));
-  PetscCallGoto(ierr, failed, AllocateHostArrays(A->rmap->n, d->device.view.num_nonzeros, &h));
-  PetscCallGoto(ierr, failed, FillHostStructure(d->device.view, &h));
-  PetscCall(InstallHostStructure(A, &h));
+  PetscCheck(MatSeqAIJCUDAGet(A)->device.structure, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Neither the host nor the device has the structure of this matrix");
+  PetscCallGoto(ierr, failed, MakeHostStructure(A, &h));
+  PetscCallGoto(ierr, failed, InstallHostStructure(A, &h));
   PetscFunctionReturn(PETSC_SUCCESS);
 failed:
   PetscCall(FreeHostArrays(&h));

@@ -40,7 +40,7 @@ static PetscErrorCode ListedRowsBegin(Mat A, PetscInt n, const PetscInt rows[], 
   list->fix_b = (PetscBool)(x != NULL && b != NULL);
   for (PetscInt k = 0; k < n; k++) PetscCheck(rows[k] >= 0 && rows[k] < A->rmap->n, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "row %" PetscInt_FMT " out of range", rows[k]);
   PetscCall(PetscSparseCUDAGetStream(&list->stream));
-  PetscCall(MatSeqAIJCUDACopyToDevice(A));
+  PetscCall(MatSeqAIJCUDAUseStorageOrCSR(A));
   PetscCall(PetscSparseCUDAMalloc(n, "list of rows", list->stream, &list->rows));
   PetscCall(PetscSparseCUDACopyToDevice(list->rows, rows, (size_t)n * sizeof(*rows), list->stream));
   PetscCall(PetscLogCpuToGpu((PetscLogDouble)n * sizeof(*rows)));
@@ -107,7 +107,7 @@ static PetscErrorCode SamePattern(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether MATSEQAIJ would neither insert a diagonal entry, against its options, nor raise an error. Synchronizes. */
+/* Whether MATSEQAIJ would neither insert a diagonal entry, against its options, nor raise an error; rows are there. Synchronizes. */
 static PetscErrorCode CanZeroRows(Mat A, const ListedRows *list, PetscBool *can)
 {
   const Mat_SeqAIJ *a       = (Mat_SeqAIJ *)A->data;
@@ -115,8 +115,6 @@ static PetscErrorCode CanZeroRows(Mat A, const ListedRows *list, PetscBool *can)
   PetscCount        missing = 0;
 
   PetscFunctionBegin;
-  *can = PETSC_FALSE;
-  if (!a->keepnonzeropattern && a->nounused == -1) PetscFunctionReturn(PETSC_SUCCESS);
   if (list->diag != 0.0 && a->keepnonzeropattern) PetscCall(DCSRCountRowsWithoutDiagonal(view, list->n, list->rows, list->stream, &missing));
   else if (list->diag != 0.0 && a->nonew != 0) PetscCall(DCSRCountEmptyRows(view, list->n, list->rows, list->stream, &missing));
   *can = (PetscBool)(missing == 0);
@@ -136,13 +134,39 @@ static PetscErrorCode RemoveRows(Mat A, const ListedRows *list)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* In storage that has replaced the rows. *done: PETSC_FALSE when this is left to the rows, and nothing was changed. */
+static PetscErrorCode ZeroRowsInStorage(Mat A, const ListedRows *list, PetscBool *done)
+{
+  const MatDeviceRows rows = {list->n, list->rows, list->diag, NULL, NULL, NULL};
+  DCSRDeletion        deletion;
+
+  PetscFunctionBegin;
+  if (((Mat_SeqAIJ *)A->data)->keepnonzeropattern) {
+    PetscCall(MatSeqAIJCUDAZeroRowsInStorage(A, &rows, done));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(MatSeqAIJCUDARemoveRowsFromStorage(A, &rows, &deletion, done));
+  if (*done && !deletion.changed) PetscCall(SamePattern(A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* *done: PETSC_FALSE when this is left to the host, and nothing was changed. */
 static PetscErrorCode ZeroRows(Mat A, ListedRows *list, PetscBool *done)
 {
+  const Mat_SeqAIJ *a = (Mat_SeqAIJ *)A->data;
+
   PetscFunctionBegin;
+  *done = PETSC_FALSE;
+  if (!a->keepnonzeropattern && a->nounused == -1) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(ZeroRowsInStorage(A, list, done));
+  if (*done) {
+    PetscCall(SetRightHandSide(A, list));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(MatSeqAIJCUDACopyToDevice(A));
   PetscCall(CanZeroRows(A, list, done));
   if (!*done) PetscFunctionReturn(PETSC_SUCCESS);
-  if (((Mat_SeqAIJ *)A->data)->keepnonzeropattern) {
+  if (a->keepnonzeropattern) {
     PetscCall(DCSRZeroRows(MatSeqAIJCUDAGet(A)->device.view, list->n, list->rows, list->diag, list->stream));
     PetscCall(MatSeqAIJCUDADeviceChanged(A));
   } else PetscCall(RemoveRows(A, list));
@@ -171,34 +195,48 @@ static PetscErrorCode MatZeroRows_SeqAIJCUDA(Mat A, PetscInt n, const PetscInt r
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* flags [max(rows, columns)] device: of rows and, since they have the same numbers, of columns */
-static PetscErrorCode ZeroFlaggedColumns(Mat A, const ListedRows *list, unsigned char flags[])
+/* In rows; what may fail for want of memory comes before what changes the matrix. *done: as in ZeroRows(). */
+static PetscErrorCode ZeroRowsColumnsOfCSR(Mat A, const MatDeviceRows *rows, cudaStream_t stream, PetscBool *done)
 {
+  PetscCount missing = 0;
+  DCSRView   view;
+
   PetscFunctionBegin;
-  PetscCall(DCSRFlagIndices(list->n, list->rows, PetscMax(A->rmap->n, A->cmap->n), flags, list->stream));
-  PetscCall(DCSRZeroColumns(MatSeqAIJCUDAGet(A)->device.view, flags, flags, list->x.device, list->b.device, list->stream));
+  PetscCall(MatSeqAIJCUDACopyToDevice(A));
+  view = MatSeqAIJCUDAGet(A)->device.view;
+  if (rows->diag != 0.0) PetscCall(DCSRCountRowsWithoutDiagonal(view, rows->n, rows->rows, stream, &missing));
+  *done = (PetscBool)(missing == 0);
+  if (!*done) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(DCSRZeroColumns(view, rows->flags, rows->flags, rows->x, rows->b, stream));
+  PetscCall(DCSRZeroRows(view, rows->n, rows->rows, rows->diag, stream));
+  PetscCall(MatSeqAIJCUDADeviceChanged(A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What may fail for want of memory comes before what changes the matrix. */
+/* flags [max(rows, columns)] device: of rows and, since they have the same numbers, of columns */
+static PetscErrorCode ZeroFlagged(Mat A, const ListedRows *list, unsigned char flags[], PetscBool *done)
+{
+  const MatDeviceRows rows = {list->n, list->rows, list->diag, flags, list->x.device, list->b.device};
+
+  PetscFunctionBegin;
+  PetscCall(DCSRFlagIndices(list->n, list->rows, PetscMax(A->rmap->n, A->cmap->n), flags, list->stream));
+  PetscCall(MatSeqAIJCUDAZeroRowsInStorage(A, &rows, done));
+  if (!*done) PetscCall(ZeroRowsColumnsOfCSR(A, &rows, list->stream, done));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* *done: as in ZeroRows(). */
 static PetscErrorCode ZeroRowsColumns(Mat A, ListedRows *list, PetscBool *done)
 {
-  const DCSRView view    = MatSeqAIJCUDAGet(A)->device.view;
-  PetscCount     missing = 0;
-  unsigned char *flags   = NULL;
+  unsigned char *flags = NULL;
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
-  if (list->diag != 0.0) PetscCall(DCSRCountRowsWithoutDiagonal(view, list->n, list->rows, list->stream, &missing));
-  *done = (PetscBool)(missing == 0);
-  if (!*done) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscSparseCUDAMalloc(PetscMax(A->rmap->n, A->cmap->n), "flags of rows and columns", list->stream, &flags));
-  ierr = ZeroFlaggedColumns(A, list, flags);
+  ierr = ZeroFlagged(A, list, flags, done);
   PetscCall(PetscSparseCUDAFree(&flags, list->stream));
   PetscCall(ierr);
-  PetscCall(DCSRZeroRows(view, list->n, list->rows, list->diag, list->stream));
-  PetscCall(SetRightHandSide(A, list));
-  PetscCall(MatSeqAIJCUDADeviceChanged(A));
+  if (*done) PetscCall(SetRightHandSide(A, list));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -221,18 +259,28 @@ static PetscErrorCode MatZeroRowsColumns_SeqAIJCUDA(Mat A, PetscInt n, const Pet
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode EliminateZeros(Mat A, PetscBool keep)
+static PetscErrorCode EliminateZerosOfCSR(Mat A, PetscBool keep, DCSRDeletion *deletion)
 {
   DCSRView     view;
-  DCSRDeletion deletion;
   cudaStream_t stream;
 
   PetscFunctionBegin;
   PetscCall(MatSeqAIJCUDACopyToDevice(A));
   PetscCall(PetscSparseCUDAGetStream(&stream));
-  PetscCall(DCSREliminateZeros(MatSeqAIJCUDAGet(A)->device.view, keep, 0, stream, &view, &deletion));
+  PetscCall(DCSREliminateZeros(MatSeqAIJCUDAGet(A)->device.view, keep, 0, stream, &view, deletion));
+  if (deletion->changed) PetscCall(TakeView(A, &view, deletion, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode EliminateZeros(Mat A, PetscBool keep)
+{
+  DCSRDeletion deletion;
+  PetscBool    done;
+
+  PetscFunctionBegin;
+  PetscCall(MatSeqAIJCUDARemoveZerosFromStorage(A, keep, &deletion, &done));
+  if (!done) PetscCall(EliminateZerosOfCSR(A, keep, &deletion));
   if (!deletion.changed) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(TakeView(A, &view, &deletion, stream));
   // forgets what was known of symmetry, as with MATSEQAIJ
   PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
   PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));

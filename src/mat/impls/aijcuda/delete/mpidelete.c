@@ -35,7 +35,7 @@ static PetscErrorCode CopyBlocksToDevice(Mat A)
     PetscCall(MatIsSeqAIJCUDA(blocks[k], &ours));
     if (!ours) continue;
     PetscCall(MatSeqAIJCUDAUseDevice(blocks[k], &device));
-    if (device) PetscCall(MatSeqAIJCUDACopyToDevice(blocks[k]));
+    if (device) PetscCall(MatSeqAIJCUDAUseStorageOrCSR(blocks[k]));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

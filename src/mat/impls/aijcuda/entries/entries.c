@@ -319,7 +319,9 @@ static PetscErrorCode CopySettings(Mat A, Mat B)
   B->preallocated       = PETSC_TRUE;
   B->nonzerostate       = A->nonzerostate;
 
-  MatSeqAIJCUDAGet(B)->mirror.keeps_structure = MatSeqAIJCUDAGet(A)->mirror.keeps_structure;
+  MatSeqAIJCUDAGet(B)->mirror.keeps_structure   = MatSeqAIJCUDAGet(A)->mirror.keeps_structure;
+  MatSeqAIJCUDAGet(B)->staging.coo_list         = MatSeqAIJCUDAGet(A)->staging.coo_list; // the copy gets the list of coordinates, and has its pattern
+  MatSeqAIJCUDAGet(B)->staging.coo_nonzerostate = MatSeqAIJCUDAGet(A)->staging.coo_nonzerostate;
   PetscCall(PetscFunctionListDuplicate(((PetscObject)A)->qlist, &((PetscObject)B)->qlist));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -246,10 +246,14 @@ cleanup:
 . more  - [num_given - split] its further values, device; may be NULL when there are none
 . split - as above
 - mode  - ADD_VALUES or INSERT_VALUES
+
+  Note:
+  They go into the storage that has replaced the rows, where that can take them, and otherwise into the rows.
 */
 PetscErrorCode MatSeqAIJCUDASetListValues(Mat A, const DCSRList *list, const PetscScalar v[], const PetscScalar more[], PetscCount split, InsertMode mode)
 {
   Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
+  PetscBool       done;
   cudaStream_t    stream;
 
   PetscFunctionBegin;
@@ -258,11 +262,19 @@ PetscErrorCode MatSeqAIJCUDASetListValues(Mat A, const DCSRList *list, const Pet
     PetscCall(SetListValuesOnHost(A, list, v, more, split, mode, stream));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
+  PetscCall(MatSeqAIJCUDASetListInStorage(A, list, v, more, split, mode, &done));
+  if (done) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatSeqAIJCUDACopyToDevice(A));
   PetscCall(MatSeqAIJCUDACompact(A));
   PetscCallGpuTime(DCSRListReduce(list, v, more, split, PETSC_FALSE, (PetscBool)(mode == ADD_VALUES), d->device.view.values, stream));
   PetscCall(MatSeqAIJCUDADeviceChanged(A));
   PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether values in the order of rows can be copied into them as they are: no repeated entries, and rows that are there. */
+static PetscBool CopiesIntoRows(Mat A, const DCSRList *list, InsertMode mode)
+{
+  return (PetscBool)(mode == INSERT_VALUES && list->order == NULL && list->runs == NULL && !A->boundtocpu && !MatSeqAIJCUDACSRReleased(A));
 }
 
 /* Values in host memory, in the order of the matrix, replace those of the matrix without a copy of them on the device. */
@@ -304,7 +316,7 @@ PetscErrorCode MatSetValuesCOO_SeqAIJCUDA_Device(Mat A, const PetscScalar v[], I
   PetscCall(PetscSparseCUDAGetStream(&stream));
   PetscCall(GetCOODevice(A, &coo));
   PetscCall(PetscGetMemType(v, &mtype));
-  if (PetscMemTypeHost(mtype) && mode == INSERT_VALUES && coo->list.order == NULL && coo->list.runs == NULL && !A->boundtocpu) {
+  if (PetscMemTypeHost(mtype) && CopiesIntoRows(A, &coo->list, mode)) {
     PetscCall(CopyListValues(A, &coo->list, v, stream));
     PetscFunctionReturn(PETSC_SUCCESS);
   }

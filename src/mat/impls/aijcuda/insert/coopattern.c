@@ -38,15 +38,18 @@ static PetscErrorCode GetBlocks(Mat A, int *n, Mat blocks[2], PetscInt *num_ghos
 static PetscErrorCode GetBlockPattern(Mat block, DCSRPattern *pattern)
 {
   PetscBool      ours;
+  DCSRView       view;
   cudaStream_t   stream;
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
   PetscCall(MatIsSeqAIJCUDA(block, &ours));
   if (ours && MatSeqAIJCUDAGet(block)->device.structure && MatSeqAIJCUDAGet(block)->device.nonzerostate == block->nonzerostate) {
-    PetscCall(MatSeqAIJCUDACompact(block));
     PetscCall(PetscSparseCUDAGetStream(&stream));
-    PetscCall(DCSRPatternGet(MatSeqAIJCUDAGet(block)->device.view, stream, pattern));
+    PetscCall(MatSeqAIJCUDAGetStructure(block, &view));
+    ierr = DCSRPatternGet(view, stream, pattern);
+    PetscCall(MatSeqAIJCUDARestoreStructure(block, &view));
+    PetscCall(ierr);
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(MatAIJCUDAHostBegin(block, HOST_READ_STRUCTURE));

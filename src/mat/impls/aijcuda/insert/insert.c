@@ -201,7 +201,7 @@ PetscErrorCode MatSeqAIJCUDAInsertBatch(Mat A, const DCSRBatch *batch, InsertMod
   PetscBool      in_storage;
 
   PetscFunctionBegin;
-  PetscCall(MatSeqAIJCUDAInsertIntoStorage(A, batch, mode, MatSeqAIJCUDANewEntries(A), (PetscBool)!HasHostStructure(A), &info, &in_storage));
+  PetscCall(MatSeqAIJCUDAInsertIntoStorage(A, batch, mode, MatSeqAIJCUDANewEntries(A), PETSC_TRUE, &info, &in_storage));
   if (!in_storage) PetscCall(InsertIntoRows(A, batch, mode, &info));
   PetscCheck(MatSeqAIJCUDANewEntries(A) != DCSR_NEW_FORBID || info.num_new == 0, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
              "Inserting a new nonzero at (%" PetscInt_FMT ",%" PetscInt_FMT ") in the matrix (one of %" PetscCount_FMT "), which MatSetOption(A, %s, PETSC_TRUE) forbids", info.row, info.column, info.num_new,
