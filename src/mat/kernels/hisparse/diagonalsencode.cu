@@ -8,7 +8,6 @@
   Values are not touched here: that is diagonalsvalues.cu. Entries that are in no piece are found by a second merge, of the slices that have such.
 */
 #include "diagonals.cuh"
-#include "../common/foreach.cuh"
 #include "../common/temporary.cuh"
 #include "../common/search.cuh"
 #include <cub/device/device_scan.cuh>
