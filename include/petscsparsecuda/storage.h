@@ -73,7 +73,7 @@ typedef struct {
 
   /* Storage from compact CSR, with sorted columns and with values, and back. DCSR has none of these three. */
   PetscErrorCode (*create)(Mat, DCSRView, cudaStream_t, void **);              /* *data NULL: the storage does not pay for this matrix, which uses CSR until its structure changes */
-  PetscErrorCode (*getcsr)(Mat, PetscBool, PetscBool, DCSRView, cudaStream_t); /* structure and values, as they are asked for, into the arrays of compact CSR, which the caller allocated */
+  PetscErrorCode (*getcsr)(Mat, PetscBool, PetscBool, DCSRView, cudaStream_t); /* structure and values, as they are asked for, into the arrays of compact CSR, which the caller allocated; no others are */
   PetscErrorCode (*setvalues)(Mat, DCSRView, cudaStream_t);                    /* the values of compact CSR of the same structure */
   PetscErrorCode (*duplicate)(Mat, cudaStream_t, void **);                     /* a copy with values, for another matrix; NULL: copies are made of CSR */
   PetscErrorCode (*transpose)(Mat, cudaStream_t, void **);                     /* the same for the transpose of the matrix; NULL: transposes are made of CSR, as with the next one */

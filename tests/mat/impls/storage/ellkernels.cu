@@ -72,7 +72,7 @@ __global__ void ToCSRKernel(ELLView ell, bool structure, Offsets offsets, int32_
   const int64_t begin = offsets(row), n = offsets(row + 1) - begin;
   for (PetscInt s = 0; s < n; s++) {
     if (structure) columns[begin + s] = ell.columns[Slot(ell, row, s)];
-    values[begin + s] = ell.values[Slot(ell, row, s)];
+    if (values) values[begin + s] = ell.values[Slot(ell, row, s)];
   }
 }
 
