@@ -400,6 +400,79 @@ static PetscErrorCode MeasureInsertion(HiSparseBench *b)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Values of a list of coordinates that has the entries in their order. */
+typedef struct {
+  HiSparse           hisparse;
+  DCSRList           list;
+  const PetscScalar *v;
+  InsertMode         mode;
+} ListedValues;
+
+static PetscErrorCode SetListRun(void *ctx, cudaStream_t stream)
+{
+  const ListedValues *l = (const ListedValues *)ctx;
+  PetscBool           done;
+
+  PetscFunctionBegin;
+  PetscCall(HiSparseSetList(l->hisparse, &l->list, l->v, NULL, l->list.num_given, l->mode, stream, &done));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The floors: values of the list read, those of the matrix written, and with ADD_VALUES read before. */
+static PetscErrorCode MeasureLists(HiSparseBench *b)
+{
+  static const char *const metrics[2] = {"list", "list-add"};
+  const PetscReal          once       = (PetscReal)(b->csr.num_nonzeros * (PetscCount)sizeof(PetscScalar)) / b->bench.bandwidth;
+  ListedValues             l          = {b->hisparse, {.num_given = b->csr.num_nonzeros, .num_entries = b->csr.num_nonzeros, .num_distinct = b->csr.num_nonzeros}, b->csr.values, INSERT_VALUES};
+  PetscReal                us;
+
+  PetscFunctionBegin;
+  PetscCall(DCSRNeedsWide(b->csr.num_nonzeros, &l.list.wide));
+  for (PetscInt k = 0; k < 2; k++) {
+    l.mode = k ? ADD_VALUES : INSERT_VALUES;
+    PetscCall(BenchTimerMeasure(&b->bench.timer, PETSC_TRUE, SetListRun, &l, &us));
+    PetscCall(Report(b, metrics[k], "us", us, -1, NULL, (PetscReal)(2 + k) * once));
+  }
+  PetscCall(HiSparseSetValues(b->hisparse, b->csr, b->bench.stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Rows of a matrix of its own become zero, and others go, NUM_INSERTED each time. */
+static PetscErrorCode MeasureDeletion(HiSparseBench *b)
+{
+  static const char *const metrics[2] = {"zero-rows", "remove-rows"};
+  const PetscInt           n = PetscMin(NUM_INSERTED, b->csr.num_rows), step = b->csr.num_rows / n;
+  cudaStream_t             stream = b->bench.stream;
+  PetscReal                samples[2][BENCH_MAX_REPETITIONS], us;
+  PetscInt                 num[2] = {0, 0}, host[NUM_INSERTED], *rows;
+  HiSparse                 made;
+
+  PetscFunctionBegin;
+  PetscCall(HiSparseCreate(b->csr, b->format, HISPARSE_VALUES_SCALAR, stream, &made));
+  PetscCall(PetscSparseCUDAMalloc(n, "list of rows", stream, &rows));
+  for (PetscInt i = 0; i < 2 * b->bench.repetitions; i++) {
+    PetscBool      done;
+    DCSRDeletion   deletion;
+    PetscLogDouble t[2];
+
+    for (PetscInt k = 0; k < n; k++) host[k] = k * step + i % step;
+    PetscCall(PetscSparseCUDACopyToDevice(rows, host, (size_t)n * sizeof(*rows), stream));
+    PetscCall(BenchNow(t));
+    if (i % 2) PetscCall(HiSparseRemoveRows(made, n, rows, 0.0, stream, &deletion, &done));
+    else PetscCall(HiSparseZeroRows(made, n, rows, 1.0, stream, &done));
+    PetscCall(BenchNow(t + 1));
+    if (done) samples[i % 2][num[i % 2]++] = (PetscReal)(1e6 * (t[1] - t[0]));
+  }
+  for (PetscInt k = 0; k < 2; k++) {
+    if (num[k] == 0) continue;
+    PetscCall(BenchMedian(num[k], samples[k], &us));
+    PetscCall(Report(b, metrics[k], "us", us, -1, NULL, -1));
+  }
+  PetscCall(PetscSparseCUDAFree(&rows, stream));
+  PetscCall(HiSparseDestroy(&made, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Bytes a nonzero, for A x alone and with what A^T x needs, against our CSR with what it keeps for the same. */
 static PetscErrorCode ReportBytes(HiSparseBench *b, const HiSparseInfo *info)
 {
@@ -442,6 +515,8 @@ static PetscErrorCode FormatRecords(HiSparseBench *b)
   PetscCall(MeasureSums(b));
   PetscCall(MeasureMaking(b, (PetscReal)(info.bytes - info.transpose_bytes)));
   PetscCall(MeasureInsertion(b));
+  PetscCall(MeasureLists(b));
+  PetscCall(MeasureDeletion(b));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
