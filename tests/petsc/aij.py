@@ -17,7 +17,7 @@ TYPE_ASKED = re.compile(r'\bPetscObjectTypeCompare(\([^,;]+, MAT(?:SEQ|MPI)AIJ,)
 TYPE_IN_ARGUMENTS = re.compile(r'(-\w*mat_type )((?:seq|mpi|)aij)\b(?!\w)')
 
 # Code that names other types: -mat_type would change matrices that it means to be of those.
-OTHER_IN_CODE = re.compile(r'\bMAT(SEQ|MPI|)(S?BAIJ|DENSE|SELL|IS|SHELL|NEST|MAIJ|KAIJ|LMVM|CONSTANTDIAGONAL|DIAGONAL|SCALAPACK|ELEMENTAL|PREALLOCATOR|TRANSPOSEVIRTUAL|NORMAL\w*|PRODUCT|COMPOSITE|MFFD|BLOCKMAT|HTOOL|H2OPUS)(CUDA)?\b|\bMatCreate(Seq|MPI|)(S?BAIJ|Dense|IS|Shell|Nest|MAIJ|KAIJ|SELL|Scalapack|Preallocator)')
+OTHER_IN_CODE = re.compile(r'\bMAT(SEQ|MPI|)(S?BAIJ|DENSE|SELL|IS|SHELL|NEST|MAIJ|KAIJ|LMVM\w*|CONSTANTDIAGONAL|DIAGONAL|SCALAPACK|ELEMENTAL|PREALLOCATOR|TRANSPOSEVIRTUAL|NORMAL\w*|PRODUCT|COMPOSITE|MFFD|BLOCKMAT|HTOOL|H2OPUS)(CUDA)?\b|\bMatCreate(Seq|MPI|)(S?BAIJ|Dense|IS|Shell|Nest|MAIJ|KAIJ|SELL|Scalapack|Preallocator)')
 
 # MatCreateAIJ() with our type. Sequential matrices need none: -mat_seqaij_type is obeyed whenever a MATSEQAIJ is created.
 HELPER = '''

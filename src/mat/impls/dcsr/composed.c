@@ -52,6 +52,8 @@ static const MatAIJCUDANamedFunction mpi_functions[] = {
   NAMED_FUNCTION("MatProductSetFromOptions_%s_%s_C", MatProductSetFromOptions_AIJCUDA),
   NAMED_FUNCTION("MatProductSetFromOptions_mpiaij_%s_C", MatProductSetFromOptions_AIJCUDA),
   NAMED_FUNCTION("MatProductSetFromOptions_%s_mpiaij_C", MatProductSetFromOptions_AIJCUDA),
+  NAMED_FUNCTION("MatProductSetFromOptions_mpiaijcusparse_%s_C", MatProductSetFromOptions_AIJCUDA),
+  NAMED_FUNCTION("MatProductSetFromOptions_%s_mpiaijcusparse_C", MatProductSetFromOptions_AIJCUDA),
   NAMED_FUNCTION("MatProductSetFromOptions_%s_mpidense_C", MatProductSetFromOptions_AIJCUDA_Mixed),
   NAMED_FUNCTION("MatProductSetFromOptions_%s_mpidensecuda_C", MatProductSetFromOptions_AIJCUDA_Mixed),
   NAMED_FUNCTION("MatProductSetFromOptions_mpidense_%s_C", MatProductSetFromOptions_AIJCUDA_Mixed),

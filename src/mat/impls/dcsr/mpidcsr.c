@@ -192,7 +192,7 @@ PetscErrorCode MatConvert_MPIAIJCUDA_MPIAIJ(Mat A, PETSC_UNUSED MatType type, Ma
 /* The operations of a matrix of ours, all in one place: thunks wherever the parent's operation uses host arrays, over them what each room has, over them the type's own. Called again after assemblies of the parent. */
 static PetscErrorCode SetOps(Mat A, struct _MatOps *ops)
 {
-  const struct _MatOps *installed = &MatMPIAIJCUDAGet(A)->installed, *parent = &MatMPIAIJCUDAGet(A)->parent;
+  const struct _MatOps *parent = &MatMPIAIJCUDAGet(A)->parent;
 
   PetscFunctionBegin;
   PetscCall(MatMPIAIJCUDASetThunks(A, ops));
@@ -205,7 +205,7 @@ static PetscErrorCode SetOps(Mat A, struct _MatOps *ops)
   PetscCall(MatAIJCUDASetRowAccessOps(ops, PETSC_TRUE));
   ops->setfromoptions = MatSetFromOptions_MPIAIJCUDA;
   ops->assemblyend    = MatAssemblyEnd_MPIAIJCUDA;
-  if (ops->view == parent->view || ops->view == installed->view) ops->view = MatView_MPIAIJCUDA; // a DMDA has put its own there
+  if (ops->view == parent->view) ops->view = MatView_MPIAIJCUDA; // a DMDA may have put its own there, which stays
   ops->destroy                   = MatDestroy_MPIAIJCUDA;
   ops->bindtocpu                 = MatBindToCPU_MPIAIJCUDA;
   ops->creategraph               = MatCreateGraph_AIJCUDA;

@@ -181,6 +181,38 @@ cleanup:
 }
 
 /*
+  MatSeqAIJCUDAReuseOrReplaceView - As MatSeqAIJCUDAReuseView(), but when the structures differ the matrix gets the new one, too
+
+  Not Collective
+
+  Input Parameters:
++ B    - a sequential matrix of ours that uses the device, with the sizes of the storage
+- view - freed
+*/
+PetscErrorCode MatSeqAIJCUDAReuseOrReplaceView(Mat B, DCSRView *view)
+{
+  PetscBool      same;
+  cudaStream_t   stream;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(PetscSparseCUDAGetStream(&stream));
+  PetscCallGoto(ierr, failed, MatSeqAIJCUDACopyToDevice(B));
+  PetscCallGoto(ierr, failed, MatSeqAIJCUDACompact(B));
+  PetscCallGoto(ierr, failed, DCSRHaveSameStructure(*view, MatSeqAIJCUDAGet(B)->device.view, stream, &same));
+  if (same) PetscCall(MatSeqAIJCUDAReuseView(B, view));
+  else {
+    PetscCall(MatSeqAIJCUDASetDeviceMatrix(B, view));
+    PetscCall(MatAssemblyBegin(B, MAT_FINAL_ASSEMBLY));
+    PetscCall(MatAssemblyEnd(B, MAT_FINAL_ASSEMBLY));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+failed:
+  PetscCall(DCSRViewFree(view, stream));
+  PetscFunctionReturn(ierr);
+}
+
+/*
   MatSeqAIJCUDASetRowLimits - Notes a preallocation by the user: for MatGetInfo(), which reports it as MATSEQAIJ does, and for MAT_NEW_NONZERO_ALLOCATION_ERR and
   MAT_UNUSED_NONZERO_LOCATION_ERR in the first assembly.
 

@@ -179,7 +179,61 @@ DEFINE_PHASE(choleskyfactornumeric, PETSC_FALSE, (Mat F, Mat A, const MatFactorI
     } \
   } while (0)
 
-/* The symbolic phase sets the numeric one. */
+/* A matrix with the values of a dense one on the device, or that matrix itself, which is on the host; to be destroyed. */
+static PetscErrorCode GetDenseOnHost(Mat X, Mat *host)
+{
+  const char *const types[][2] = {{MATSEQDENSECUDA, MATSEQDENSE}, {MATMPIDENSECUDA, MATMPIDENSE}};
+
+  PetscFunctionBegin;
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(types); k++) {
+    PetscBool is;
+
+    PetscCall(PetscObjectTypeCompare((PetscObject)X, types[k][0], &is));
+    if (is) {
+      PetscCall(MatConvert(X, types[k][1], MAT_INITIAL_MATRIX, host));
+      PetscFunctionReturn(PETSC_SUCCESS);
+    }
+  }
+  PetscCall(PetscObjectReference((PetscObject)X));
+  *host = X;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A solve on the host with dense matrices. PETSc's accepts those of the host alone; a user has those of the device, as vectors of our matrices are. */
+static PetscErrorCode SolveOnHost(PetscErrorCode (*solve)(Mat, Mat, Mat), Mat F, Mat B, Mat X)
+{
+  Mat            b = NULL, x = NULL;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCallGoto(ierr, cleanup, GetDenseOnHost(B, &b));
+  if (X == B) {
+    x = b;
+    PetscCallGoto(ierr, cleanup, PetscObjectReference((PetscObject)x));
+  } else PetscCallGoto(ierr, cleanup, GetDenseOnHost(X, &x));
+  PetscCallGoto(ierr, cleanup, (*solve)(F, b, x));
+  if (x != X) PetscCallGoto(ierr, cleanup, MatCopy(x, X, SAME_NONZERO_PATTERN));
+cleanup:
+  PetscCall(MatDestroy(&b));
+  PetscCall(MatDestroy(&x));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+#define DEFINE_SOLVE(operation) \
+  static PetscErrorCode MatFactor_AIJCUDA_##operation(Mat F, Mat B, Mat X) \
+  { \
+    ParentFactor *parent; \
+\
+    PetscFunctionBegin; \
+    PetscCall(GetParentFactor(F, &parent)); \
+    PetscCall(SolveOnHost(parent->ops.operation, F, B, X)); \
+    PetscFunctionReturn(PETSC_SUCCESS); \
+  }
+DEFINE_SOLVE(matsolve)
+DEFINE_SOLVE(matsolvetranspose)
+
+/* The symbolic phase sets the numeric one, and that the solves. */
 static PetscErrorCode WrapNumeric(Mat F)
 {
   ParentFactor *parent;
@@ -188,6 +242,9 @@ static PetscErrorCode WrapNumeric(Mat F)
   PetscCall(GetParentFactor(F, &parent));
   WRAP(lufactornumeric);
   WRAP(choleskyfactornumeric);
+  if (parent->cusparse) PetscFunctionReturn(PETSC_SUCCESS);
+  WRAP(matsolve);
+  WRAP(matsolvetranspose);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

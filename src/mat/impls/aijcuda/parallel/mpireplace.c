@@ -160,8 +160,7 @@ PetscErrorCode MatMPIAIJCUDASetBlock(Mat A, PetscBool off_diagonal, DCSRView *vi
   PetscCall(PetscSparseCUDAGetStream(&stream));
   if (off_diagonal) PetscCallGoto(ierr, failed, SetGhosts(A, view, stream));
   PetscCallGoto(ierr, failed, MatSeqAIJCUDASetDeviceMatrix(block, view));
-  PetscCall(MatAssemblyBegin(block, MAT_FINAL_ASSEMBLY));
-  PetscCall(MatAssemblyEnd(block, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatMPIAIJCUDAAssembleBlock(block));
   PetscFunctionReturn(PETSC_SUCCESS);
 failed:
   PetscCall(DCSRViewFree(view, stream));
