@@ -85,15 +85,15 @@ typedef struct {
 
 /* A list in any order, with its values, that is short. Device arrays are the caller's. */
 typedef struct {
-  PetscCount         n;             /* entries */
-  const uint64_t    *keys;          /* [n] row << column_bits | column, all bits set: ignored; NULL: rows and columns are given instead */
-  DCSRWindow         window;        /* which rows and columns count; not read when there are keys */
+  PetscCount         n;              /* entries */
+  const uint64_t    *keys;           /* [n] row << column_bits | column, all bits set: ignored; NULL: rows and columns are given instead */
+  DCSRWindow         window;         /* which rows and columns count; not read when there are keys */
   const PetscInt    *rows, *columns; /* [n] global indices, negative: ignored; NULL when there are keys */
-  const PetscScalar *values;        /* [n] */
-  int                column_bits;   /* of a key */
-  int                key_bits;      /* of a key in all, less than 64 */
-  PetscBool          ignore_zeros;  /* zeros make no entries but on the diagonal */
-  PetscInt           diagonal;      /* column of the diagonal entry of row 0, DCSR_NO_DIAGONAL when there is no diagonal */
+  const PetscScalar *values;         /* [n] */
+  int                column_bits;    /* of a key */
+  int                key_bits;       /* of a key in all, less than 64 */
+  PetscBool          ignore_zeros;   /* zeros make no entries but on the diagonal */
+  PetscInt           diagonal;       /* column of the diagonal entry of row 0, DCSR_NO_DIAGONAL when there is no diagonal */
 } DCSRSmallList;
 
 /* Values of MatSetValues() on their way to the device, in program order. */

@@ -21,8 +21,8 @@ struct SmallResult {
 };
 
 struct SmallBatch {
-  DCSRSmallList      list;
-  PackEntry      pack; // when the list has no keys
+  DCSRSmallList  list;
+  PackEntry      pack;    // when the list has no keys
   uint64_t       ignored; // sorts behind all keys
   DCSRView       view;
   DCSRNewEntries policy;
@@ -37,9 +37,9 @@ struct Less {
 /* Everything but what a thread keeps for itself: thread t has entry t of the sorted list, later distinct entry t, later new entry t. */
 template <int THREADS>
 struct SmallShared {
-  using Sort       = cub::BlockMergeSort<uint64_t, THREADS, 1, int>;
-  using Scan       = cub::BlockScan<int, THREADS, cub::BLOCK_SCAN_WARP_SCANS>;
-  using NeedsScan  = cub::BlockScan<Needs, THREADS, cub::BLOCK_SCAN_WARP_SCANS>;
+  using Sort      = cub::BlockMergeSort<uint64_t, THREADS, 1, int>;
+  using Scan      = cub::BlockScan<int, THREADS, cub::BLOCK_SCAN_WARP_SCANS>;
+  using NeedsScan = cub::BlockScan<Needs, THREADS, cub::BLOCK_SCAN_WARP_SCANS>;
   union Temporary {
     typename Sort::TempStorage      sort;
     typename Scan::TempStorage      scan;
@@ -135,10 +135,10 @@ template <int THREADS, typename Offset, bool Add>
 __global__ void __launch_bounds__(THREADS) SmallBatchKernel(SmallBatch b, SmallResult *result)
 {
   extern __shared__ __align__(16) char memory[];
-  SmallShared<THREADS> &s   = *(SmallShared<THREADS> *)memory;
-  const int             t   = (int)threadIdx.x;
-  bool                  bad = false, nonzero = false;
-  const int             num = SortSmall(b, s, &bad);
+  SmallShared<THREADS>                &s   = *(SmallShared<THREADS> *)memory;
+  const int                            t   = (int)threadIdx.x;
+  bool                                 bad = false, nonzero = false;
+  const int                            num = SortSmall(b, s, &bad);
 
   if (bad) {
     if (t == 0) result->done = 0;
