@@ -35,7 +35,6 @@ static PetscErrorCode MatSetFromOptions_SeqAIJCUDA(Mat A, PetscOptionItems Petsc
   PetscCall(PetscOptionsEnum("-mat_dcsr_defragment", "When storage that insertion left fragmented becomes compact", "MatDCSRCUDADefragment", DefragmentKinds, defragment, &defragment, NULL));
   PetscCall(PetscOptionsBoundedReal("-mat_dcsr_slack", "Unused entries behind a segment that insertion makes, as a part of the row's entries", "MATDCSRCUDA", d->options.slack, &d->options.slack, NULL, 0.0));
   PetscCall(PetscOptionsRangeInt("-mat_dcsr_max_segments", "Segments that insertion may give a row", "MATDCSRCUDA", d->options.max_segments, &d->options.max_segments, NULL, 1, DCSR_MAX_SEGMENTS));
-  PetscCall(PetscOptionsRangeInt("-mat_dcsr_small_list", "Entries of a list that is inserted by one launch", "MATDCSRCUDA", d->options.small_list, &d->options.small_list, NULL, 0, DCSR_SMALL_LIST));
   PetscCall(PetscOptionsBoundedInt("-mat_dcsr_product_slices", "Slices in which a product of three matrices is computed, so that its intermediate product is never there as a whole: 0 as many as memory asks for, 1 never", "MATDCSRCUDA",
                                    d->options.product_slices, &d->options.product_slices, NULL, 0));
   PetscOptionsHeadEnd();
@@ -415,7 +414,6 @@ static PetscErrorCode ConvertInPlaceFromSeqAIJ(Mat B, MatType type)
   d->options.stage_entries = 1 << 25;
   d->options.slack         = 0.25;
   d->options.max_segments  = DCSR_MAX_SEGMENTS;
-  d->options.small_list    = 0; // not faster yet: rate-batch-1000 of the insertion benchmark took 0.23 ms with and without it on an NVIDIA H200
   B->spptr                 = d;
   B->offloadmask           = PETSC_OFFLOAD_UNALLOCATED;
 
@@ -469,7 +467,6 @@ PetscErrorCode MatConvert_SeqAIJ_SeqAIJCUDA(Mat A, MatType type, MatReuse reuse,
 . -mat_dcsr_defragment (auto|never|always)    - when storage that insertion left fragmented becomes compact
 . -mat_dcsr_slack <0.25>                      - unused entries behind a segment that insertion makes, as a part of the row's entries
 . -mat_dcsr_max_segments <4>                  - segments that insertion may give a row; 1: new entries are always merged
-. -mat_dcsr_small_list <0>                    - entries of a list that may join an assembled matrix by one launch of one thread block; 0: none
 . -mat_dcsr_product_slices <0>                - slices in which products of three matrices are computed; 0: as many as memory asks for, 1: never
 - -mat_dcsr_require_device                    - raise an error when there is no usable device
 

@@ -84,12 +84,26 @@ static PetscErrorCode TestInterpolation(PetscInt dim, PetscInt dof, const char t
 
 int main(int argc, char **argv)
 {
-  char    *type;
-  PetscInt n;
-  Mat      A, B, blocks[2];
+  char       *type;
+  PetscInt    n;
+  PetscBool   show = PETSC_FALSE;
+  PetscMPIInt size;
+  Mat         A, B, blocks[2];
 
   PetscFunctionBeginUser;
   PetscCall(TestInitialize(&argc, &argv, help, &type));
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-show", &show, NULL));
+  if (show) { /* one matrix, for -mat_view */
+    DM dm;
+
+    PetscCall(CreateDM(2, 2, type, &dm));
+    PetscCall(DMCreateMatrix(dm, &A));
+    PetscCall(MatDestroy(&A));
+    PetscCall(DMDestroy(&dm));
+    PetscCall(PetscFinalize());
+    return 0;
+  }
   for (PetscInt dim = 1; dim <= 3; dim++)
     for (PetscInt dof = 1; dof <= 3; dof += 2) {
       PetscBool device = PETSC_FALSE;
@@ -101,6 +115,7 @@ int main(int argc, char **argv)
         PetscCall(TestBlocks(B, &n, blocks));
         for (PetscInt k = 0; k < n; k++) PetscCall(TestBlockHasType(blocks[k], k, type, "a block of DMCreateMatrix"));
         PetscCall(TestCompare(A, B, "DMCreateMatrix"));
+        PetscCheck(A->ops->view == B->ops->view || size == 1, PETSC_COMM_SELF, PETSC_ERR_PLIB, "DMCreateMatrix: MatView() does not show the natural ordering after assemblies");
         device = (PetscBool)!blocks[0]->boundtocpu;
         PetscCall(MatDestroy(&A));
         PetscCall(MatDestroy(&B));
@@ -128,5 +143,11 @@ int main(int argc, char **argv)
       test:
          suffix: hisparse
          args: -mat_type hisparsecuda
+
+   test:
+      suffix: view
+      nsize: 2
+      args: -show -mat_view ::ascii_info
+      filter: grep "Mat Object"
 
 TEST*/

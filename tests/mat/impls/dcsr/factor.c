@@ -82,8 +82,55 @@ static PetscErrorCode Solve(Mat F, Mat A, MatFactorType type, const MatFactorInf
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* transposed: LU solves with the transpose too */
-static PetscErrorCode Compare(Mat F[], Mat A[], MatFactorType type, const MatFactorInfo *info, PetscBool transposed, const char what[])
+/* Three right-hand sides at once, in a dense matrix of the type of A's vectors and with more room than rows; in place: the solutions replace them. */
+static PetscErrorCode SolveMany(Mat F, Mat A, PetscBool transpose, PetscBool in_place, Mat *X)
+{
+  VecType      type;
+  PetscInt     n;
+  PetscScalar *values;
+  Mat          B;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetVecType(A, &type));
+  PetscCall(MatGetLocalSize(A, &n, NULL));
+  PetscCall(MatCreateDenseFromVecType(PETSC_COMM_SELF, type, n, 3, n, 3, n + 2, NULL, &B));
+  PetscCall(MatDenseGetArrayWrite(B, &values));
+  for (PetscInt j = 0; j < 3; j++)
+    for (PetscInt i = 0; i < n; i++) values[i + j * (n + 2)] = 1.0 + (PetscReal)((i * (j + 1)) % 11);
+  PetscCall(MatDenseRestoreArrayWrite(B, &values));
+  PetscCall(MatDuplicate(B, MAT_COPY_VALUES, X));
+  PetscCall(MatScale(B, 2)); /* on the device: the host arrays are not the newest ones */
+  PetscCall(MatScale(*X, 3));
+  if (transpose) PetscCall(MatMatSolveTranspose(F, B, *X));
+  else if (!in_place) PetscCall(MatMatSolve(F, B, *X));
+  else {
+    PetscCall(MatCopy(B, *X, SAME_NONZERO_PATTERN));
+    PetscCall(MatMatSolve(F, *X, *X));
+  }
+  PetscCall(MatDestroy(&B));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* After Solve(): the same solutions by both factors, on the device if that is where vectors are. */
+static PetscErrorCode CompareMany(Mat F[], Mat A[], PetscBool transpose, PetscBool in_place, const char what[])
+{
+  Mat X[2];
+
+  PetscFunctionBegin;
+  for (int k = 0; k < 2; k++) PetscCall(SolveMany(F[k], A[k], transpose, in_place, &X[k]));
+  for (PetscInt j = 0; j < 3; j++) {
+    Vec x[2];
+
+    for (int k = 0; k < 2; k++) PetscCall(MatDenseGetColumnVecRead(X[k], j, &x[k]));
+    PetscCall(TestCompareVec(x[0], x[1], what));
+    for (int k = 0; k < 2; k++) PetscCall(MatDenseRestoreColumnVecRead(X[k], j, &x[k]));
+  }
+  for (int k = 0; k < 2; k++) PetscCall(MatDestroy(&X[k]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* transposed: LU solves with the transpose too; many: several right-hand sides at once, too */
+static PetscErrorCode Compare(Mat F[], Mat A[], MatFactorType type, const MatFactorInfo *info, PetscBool transposed, PetscBool many, const char what[])
 {
   Vec x[2];
 
@@ -92,6 +139,8 @@ static PetscErrorCode Compare(Mat F[], Mat A[], MatFactorType type, const MatFac
     for (int k = 0; k < 2; k++) PetscCall(Solve(F[k], A[k], type, info, (PetscBool)transpose, &x[k]));
     PetscCall(TestCompareVec(x[0], x[1], what));
     for (int k = 0; k < 2; k++) PetscCall(VecDestroy(&x[k]));
+    if (many) PetscCall(CompareMany(F, A, (PetscBool)transpose, PETSC_FALSE, what));
+    if (many && !transpose && type == MAT_FACTOR_LU) PetscCall(CompareMany(F, A, PETSC_FALSE, PETSC_TRUE, what));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -147,16 +196,16 @@ static PetscErrorCode FactorCase(size_t c, MatType type, PetscBool gpu)
     PetscCall(Symbolic(A[k], package[k], cases[c].type, &info, &F[k]));
   }
   PetscCall(CheckPackage(F[1], cases[c].package, gpu));
-  PetscCall(Compare(F, A, cases[c].type, &info, PETSC_TRUE, what));
+  PetscCall(Compare(F, A, cases[c].type, &info, PETSC_TRUE, (PetscBool)!device, what));
   for (int k = 0; k < 2; k++) {
     PetscCall(MatScale(A[k], 0.25));
     PetscCall(MatShift(A[k], 1));
   }
-  PetscCall(Compare(F, A, cases[c].type, &info, (PetscBool)!device, what)); /* MatSolveTranspose() of PETSc 3.26 with cuSPARSE keeps the analysis of the first factors */
+  PetscCall(Compare(F, A, cases[c].type, &info, (PetscBool)!device, (PetscBool)!device, what)); /* MatSolveTranspose() of PETSc 3.26 with cuSPARSE keeps the analysis of the first factors */
   PetscCall(MatBindToCPU(A[1], PETSC_TRUE));
   PetscCall(MatScale(A[0], 3));
   PetscCall(MatScale(A[1], 3));
-  if (!device) PetscCall(Compare(F, A, cases[c].type, &info, PETSC_TRUE, what)); /* cuSPARSE's solves want vectors on the device */
+  if (!device) PetscCall(Compare(F, A, cases[c].type, &info, PETSC_TRUE, (PetscBool)!device, what)); /* cuSPARSE's solves want vectors on the device */
   PetscCall(MatBindToCPU(A[1], PETSC_FALSE));
   for (int k = 0; k < 2; k++) PetscCall(ChangePattern(A[k], n));
   if (device) PetscCall(Refuses(F[1], A[1], cases[c].type, &info));
@@ -164,7 +213,7 @@ static PetscErrorCode FactorCase(size_t c, MatType type, PetscBool gpu)
     PetscCall(MatDestroy(&F[k]));
     PetscCall(Symbolic(A[k], package[k], cases[c].type, &info, &F[k]));
   }
-  PetscCall(Compare(F, A, cases[c].type, &info, PETSC_TRUE, what));
+  PetscCall(Compare(F, A, cases[c].type, &info, PETSC_TRUE, (PetscBool)!device, what));
   for (int k = 0; k < 2; k++) {
     PetscCall(MatDestroy(&A[k]));
     PetscCall(MatDestroy(&F[k]));

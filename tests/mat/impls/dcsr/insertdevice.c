@@ -357,9 +357,6 @@ int main(int argc, char **argv)
          nsize: {{1 3}}
          args: -mat_dcsr_defragment never -mat_dcsr_slack {{0 1}} -mat_dcsr_max_segments {{2 4}}
       test:
-         suffix: small
-         args: -mat_dcsr_small_list 1024 -mat_dcsr_defragment {{auto never}}
-      test:
          suffix: nonblocking
          args: -root_device_context_stream_type nonblocking
       test:

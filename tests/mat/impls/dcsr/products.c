@@ -309,7 +309,7 @@ static PetscErrorCode TestForeign(MatType type, MatProductType product, MatType 
 
   PetscFunctionBegin;
   PetscCall(Create(type, product, 30, 12, TEST_EVEN, &o));
-  PetscCall(MatConvert(o.refs[which], MATSEQAIJ, MAT_INITIAL_MATRIX, &foreign));
+  PetscCall(MatDuplicate(o.refs[which], MAT_COPY_VALUES, &foreign));
   PetscCall(MatConvert(foreign, other, MAT_INPLACE_MATRIX, &foreign));
   PetscCall(MatDestroy(&o.mats[which]));
   o.mats[which] = foreign;
@@ -500,6 +500,7 @@ static PetscErrorCode TestProduct(MatType type, MatProductType product, TestLayo
       if (device && (which == 1 || (product != MATPRODUCT_ABt && product != MATPRODUCT_RARt))) PetscCall(TestForeign(type, product, MATSEQAIJCUSPARSE, which));
     }
   }
+  if (!sequential && device && (product == MATPRODUCT_AB || product == MATPRODUCT_PtAP)) PetscCall(TestForeign(type, product, MATMPIAIJCUSPARSE, 1)); /* as PCMG's GDSW makes a coarse space */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

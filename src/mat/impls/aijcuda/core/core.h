@@ -109,7 +109,6 @@ typedef struct {
   DCSRDefragmentKind    defragment;        /* -mat_dcsr_defragment */
   PetscReal             slack;             /* -mat_dcsr_slack: unused entries behind a segment that insertion makes, as a part of the row */
   PetscInt              max_segments;      /* -mat_dcsr_max_segments */
-  PetscInt              small_list;        /* -mat_dcsr_small_list */
   PetscBool             eager;             /* -mat_dcsr_host_structure eager; the default with -mat_seqaij_type */
   PetscBool             deterministic;     /* -mat_dcsr_deterministic */
   DCSRSpMVKind          spmv_kind;         /* -mat_dcsr_spmv */
@@ -314,8 +313,7 @@ PETSC_INTERN PetscErrorCode MatSeqAIJCUDASetEmpty(Mat);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDAStructureChanged(Mat);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDACreateFromView(Mat, PetscInt, PetscInt, DCSRView *, Mat *);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDATakeValues(Mat, DCSRView *);
-PETSC_INTERN PetscErrorCode MatSeqAIJCUDAReuseView(Mat, DCSRView *);
-PETSC_INTERN PetscErrorCode MatSeqAIJCUDAReuseOrReplaceView(Mat, DCSRView *);
+PETSC_INTERN PetscErrorCode MatSeqAIJCUDAReuseView(Mat, PetscBool, DCSRView *);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDASetRowLimits(Mat, PetscInt, const PetscInt[]);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDAGetRowLimits(Mat, const PetscInt *[]);
 

@@ -156,14 +156,15 @@ PetscErrorCode MatSeqAIJCUDATakeValues(Mat B, DCSRView *view)
   Not Collective
 
   Input Parameters:
-+ B    - a sequential matrix of ours that uses the device
-- view - freed
++ B       - a sequential matrix of ours that uses the device
+. replace - a matrix of another structure gets that of the storage, too
+- view    - of the size of B; freed
 
-  Errors: PETSC_ERR_ARG_SIZ when the structures differ; B is as it was.
+  Errors: PETSC_ERR_ARG_SIZ when the structures differ, without replace; B is as it was.
 */
-PetscErrorCode MatSeqAIJCUDAReuseView(Mat B, DCSRView *view)
+PetscErrorCode MatSeqAIJCUDAReuseView(Mat B, PetscBool replace, DCSRView *view)
 {
-  PetscBool      same;
+  PetscBool      same = PETSC_FALSE;
   cudaStream_t   stream;
   PetscErrorCode ierr;
 
@@ -173,43 +174,16 @@ PetscErrorCode MatSeqAIJCUDAReuseView(Mat B, DCSRView *view)
   PetscCallGoto(ierr, cleanup, MatSeqAIJCUDACompact(B));
   PetscCallGoto(ierr, cleanup, DCSRHaveSameStructure(*view, MatSeqAIJCUDAGet(B)->device.view, stream, &same));
   if (same) PetscCallGoto(ierr, cleanup, MatSeqAIJCUDATakeValues(B, view));
+  else if (replace) {
+    PetscCallGoto(ierr, cleanup, MatSeqAIJCUDASetDeviceMatrix(B, view));
+    PetscCallGoto(ierr, cleanup, MatAssemblyBegin(B, MAT_FINAL_ASSEMBLY));
+    PetscCallGoto(ierr, cleanup, MatAssemblyEnd(B, MAT_FINAL_ASSEMBLY));
+  }
 cleanup:
   PetscCall(DCSRViewFree(view, stream));
   PetscCall(ierr);
-  PetscCheck(same, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ, "Cannot reuse matrix. wrong number of nonzeros, or others");
+  PetscCheck(same || replace, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ, "Cannot reuse matrix. wrong number of nonzeros, or others");
   PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*
-  MatSeqAIJCUDAReuseOrReplaceView - As MatSeqAIJCUDAReuseView(), but when the structures differ the matrix gets the new one, too
-
-  Not Collective
-
-  Input Parameters:
-+ B    - a sequential matrix of ours that uses the device, with the sizes of the storage
-- view - freed
-*/
-PetscErrorCode MatSeqAIJCUDAReuseOrReplaceView(Mat B, DCSRView *view)
-{
-  PetscBool      same;
-  cudaStream_t   stream;
-  PetscErrorCode ierr;
-
-  PetscFunctionBegin;
-  PetscCall(PetscSparseCUDAGetStream(&stream));
-  PetscCallGoto(ierr, failed, MatSeqAIJCUDACopyToDevice(B));
-  PetscCallGoto(ierr, failed, MatSeqAIJCUDACompact(B));
-  PetscCallGoto(ierr, failed, DCSRHaveSameStructure(*view, MatSeqAIJCUDAGet(B)->device.view, stream, &same));
-  if (same) PetscCall(MatSeqAIJCUDAReuseView(B, view));
-  else {
-    PetscCall(MatSeqAIJCUDASetDeviceMatrix(B, view));
-    PetscCall(MatAssemblyBegin(B, MAT_FINAL_ASSEMBLY));
-    PetscCall(MatAssemblyEnd(B, MAT_FINAL_ASSEMBLY));
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-failed:
-  PetscCall(DCSRViewFree(view, stream));
-  PetscFunctionReturn(ierr);
 }
 
 /*

@@ -179,43 +179,71 @@ DEFINE_PHASE(choleskyfactornumeric, PETSC_FALSE, (Mat F, Mat A, const MatFactorI
     } \
   } while (0)
 
-/* A matrix with the values of a dense one on the device, or that matrix itself, which is on the host; to be destroyed. */
-static PetscErrorCode GetDenseOnHost(Mat X, Mat *host)
+/* A dense matrix of the host with the host array of X, which is on the device. */
+static PetscErrorCode CreateDenseOnHost(Mat X, PetscScalar array[], Mat *host)
 {
-  const char *const types[][2] = {{MATSEQDENSECUDA, MATSEQDENSE}, {MATMPIDENSECUDA, MATMPIDENSE}};
+  PetscInt m, n, M, N, lda;
 
   PetscFunctionBegin;
-  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(types); k++) {
-    PetscBool is;
-
-    PetscCall(PetscObjectTypeCompare((PetscObject)X, types[k][0], &is));
-    if (is) {
-      PetscCall(MatConvert(X, types[k][1], MAT_INITIAL_MATRIX, host));
-      PetscFunctionReturn(PETSC_SUCCESS);
-    }
-  }
-  PetscCall(PetscObjectReference((PetscObject)X));
-  *host = X;
+  PetscCall(MatGetLocalSize(X, &m, &n));
+  PetscCall(MatGetSize(X, &M, &N));
+  PetscCall(MatDenseGetLDA(X, &lda));
+  PetscCall(MatCreateDense(PetscObjectComm((PetscObject)X), m, n, M, N, array, host));
+  PetscCall(MatDenseSetLDA(*host, lda));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A solve on the host with dense matrices. PETSc's accepts those of the host alone; a user has those of the device, as vectors of our matrices are. */
-static PetscErrorCode SolveOnHost(PetscErrorCode (*solve)(Mat, Mat, Mat), Mat F, Mat B, Mat X)
+static PetscErrorCode IsDenseOnDevice(Mat X, PetscBool *is)
 {
-  Mat            b = NULL, x = NULL;
+  PetscFunctionBegin;
+  PetscCall(PetscObjectTypeCompareAny((PetscObject)X, is, MATSEQDENSECUDA, MATMPIDENSECUDA, ""));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A solve on the host; X is the one matrix that may be on the device. */
+static PetscErrorCode SolveInto(PetscErrorCode (*solve)(Mat, Mat, Mat), Mat F, Mat B, Mat X)
+{
+  Mat            host = NULL;
+  PetscScalar   *x;
+  PetscBool      device;
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
-  PetscCallGoto(ierr, cleanup, GetDenseOnHost(B, &b));
-  if (X == B) {
-    x = b;
-    PetscCallGoto(ierr, cleanup, PetscObjectReference((PetscObject)x));
-  } else PetscCallGoto(ierr, cleanup, GetDenseOnHost(X, &x));
-  PetscCallGoto(ierr, cleanup, (*solve)(F, b, x));
-  if (x != X) PetscCallGoto(ierr, cleanup, MatCopy(x, X, SAME_NONZERO_PATTERN));
+  PetscCall(IsDenseOnDevice(X, &device));
+  if (!device) {
+    PetscCall((*solve)(F, B, X));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(MatDenseGetArray(X, &x));
+  PetscCallGoto(ierr, cleanup, CreateDenseOnHost(X, x, &host));
+  PetscCallGoto(ierr, cleanup, (*solve)(F, B == X ? host : B, host)); // MatMatSolve() may put the solutions into B
 cleanup:
-  PetscCall(MatDestroy(&b));
-  PetscCall(MatDestroy(&x));
+  PetscCall(MatDestroy(&host));
+  PetscCall(MatDenseRestoreArray(X, &x));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A solve on the host with several right-hand sides. PETSc's accepts dense matrices of the host alone; those that belong to vectors of our matrices are on the device. */
+static PetscErrorCode SolveOnHost(PetscErrorCode (*solve)(Mat, Mat, Mat), Mat F, Mat B, Mat X)
+{
+  Mat                host = NULL;
+  const PetscScalar *b;
+  PetscBool          device;
+  PetscErrorCode     ierr;
+
+  PetscFunctionBegin;
+  PetscCall(IsDenseOnDevice(B, &device));
+  if (!device || B == X) {
+    PetscCall(SolveInto(solve, F, B, X));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(MatDenseGetArrayRead(B, &b));
+  PetscCallGoto(ierr, cleanup, CreateDenseOnHost(B, (PetscScalar *)b, &host));
+  PetscCallGoto(ierr, cleanup, SolveInto(solve, F, host, X));
+cleanup:
+  PetscCall(MatDestroy(&host));
+  PetscCall(MatDenseRestoreArrayRead(B, &b));
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

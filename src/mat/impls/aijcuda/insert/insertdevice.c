@@ -6,19 +6,12 @@
 static PetscErrorCode Insert_Seq(Mat A, PetscCount n, const PetscInt i[], const PetscInt j[], const PetscScalar v[], InsertMode mode)
 {
   const DCSRWindow window = {A->rmap->N, A->cmap->N, 0, A->rmap->N, 0, A->cmap->N, PETSC_FALSE};
-  DCSRSmallList    small  = {n};
   DCSRList         list;
   cudaStream_t     stream;
-  PetscBool        done;
 
   PetscFunctionBegin;
   PetscCall(PetscSparseCUDAGetStream(&stream));
   PetscCall(MatSeqAIJCUDAFinishInsertion(A)); // what came before
-  small.rows    = i;
-  small.columns = j;
-  small.values  = v;
-  PetscCall(MatSeqAIJCUDAInsertSmall(A, &small, mode, &done));
-  if (done) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(DCSRListCreate(&window, n, i, j, stream, &list));
   PetscCall(MatSeqAIJCUDAInsertList(A, &list, v, mode));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -188,11 +188,14 @@ cleanup:
 /* The structure of one list becomes one of the blocks, with zero values. */
 static PetscErrorCode SetBlock(Mat A, int which, DCSRList *list, cudaStream_t stream)
 {
+  Mat      block = MatMPIAIJCUDAGetBlock(A, which);
   DCSRView view;
 
   PetscFunctionBegin;
-  PetscCall(MatSeqAIJCUDABuildView(which ? ((Mat_MPIAIJ *)A->data)->B : ((Mat_MPIAIJ *)A->data)->A, list, stream, &view));
+  PetscCall(MatSeqAIJCUDABuildView(block, list, stream, &view));
   PetscCall(MatMPIAIJCUDASetBlock(A, (PetscBool)which, &view));
+  PetscCall(MatAssemblyBegin(block, MAT_FINAL_ASSEMBLY)); // there is no assembly of A
+  PetscCall(MatAssemblyEnd(block, MAT_FINAL_ASSEMBLY));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

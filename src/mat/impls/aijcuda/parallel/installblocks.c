@@ -37,30 +37,6 @@ cleanup:
 }
 
 /*
-  MatMPIAIJCUDAAssembleBlock - MatAssemblyBegin() and MatAssemblyEnd() for a block of a parallel matrix, which -mat_view does not show
-
-  Not Collective
-
-  Input Parameter:
-. block - a sequential matrix of ours
-
-  Note:
-  MatAssemblyEnd() shows a matrix unless it is called by the assembly of another one.
-*/
-PetscErrorCode MatMPIAIJCUDAAssembleBlock(Mat block)
-{
-  PetscFunctionBegin;
-  PetscCall(MatAssemblyBegin(block, MAT_FINAL_ASSEMBLY));
-  PetscUseTypeMethod(block, assemblyend, MAT_FINAL_ASSEMBLY);
-  block->num_ass++;
-  block->assembled        = PETSC_TRUE;
-  block->ass_nonzerostate = block->nonzerostate;
-  block->insertmode       = NOT_SET_VALUES;
-  PetscCall(PetscObjectStateIncrease((PetscObject)block));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*
   MatMPIAIJCUDAInstallBlocks - Makes views the blocks of a parallel matrix of ours, with sizes and type set, and assembles it
 
   Collective
@@ -77,7 +53,6 @@ PetscErrorCode MatMPIAIJCUDAInstallBlocks(Mat C, DCSRView blocks[], PetscInt n, 
   PetscCall(PetscLayoutSetUp(C->rmap));
   PetscCall(PetscLayoutSetUp(C->cmap));
   PetscCall(MatMPIAIJCUDASetBlocks(C, blocks, n, columns));
-  for (int k = 0; k < 2; k++) PetscCall(MatMPIAIJCUDAAssembleBlock(MatMPIAIJCUDAGetBlock(C, k)));
   PetscCall(MatAssemblyBegin(C, MAT_FINAL_ASSEMBLY));
   PetscCall(MatAssemblyEnd(C, MAT_FINAL_ASSEMBLY));
   PetscFunctionReturn(PETSC_SUCCESS);

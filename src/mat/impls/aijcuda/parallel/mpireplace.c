@@ -148,6 +148,9 @@ static PetscErrorCode SetGhosts(Mat A, DCSRView *view, cudaStream_t stream)
 + A            - a parallel matrix of ours, after MatMPIAIJCUDASetEmpty(); to be assembled, or to get its scatter, when both blocks are there
 . off_diagonal - which block
 - view         - columns of the diagonal block in local, those of the off-diagonal block in global numbering; its arrays now belong to A; zero afterwards, also after an error
+
+  Note:
+  The assembly of A assembles the block. -mat_view would show a block that is assembled by itself.
 */
 PetscErrorCode MatMPIAIJCUDASetBlock(Mat A, PetscBool off_diagonal, DCSRView *view)
 {
@@ -160,7 +163,6 @@ PetscErrorCode MatMPIAIJCUDASetBlock(Mat A, PetscBool off_diagonal, DCSRView *vi
   PetscCall(PetscSparseCUDAGetStream(&stream));
   if (off_diagonal) PetscCallGoto(ierr, failed, SetGhosts(A, view, stream));
   PetscCallGoto(ierr, failed, MatSeqAIJCUDASetDeviceMatrix(block, view));
-  PetscCall(MatMPIAIJCUDAAssembleBlock(block));
   PetscFunctionReturn(PETSC_SUCCESS);
 failed:
   PetscCall(DCSRViewFree(view, stream));

@@ -9,8 +9,8 @@ typedef struct {
   MatOperand operands[2]; /* blocks of the matrix */
   RowStack   stack;       /* rows of this process, and the wanted ones below; values NULL but between Fill and DropValues */
   PetscInt   num_wanted;
-  PetscInt  *wanted;               /* [num_wanted] host, owned: rows of other processes by their global numbers, ascending */
-  PetscBool  structure_may_differ; /* submatrices that were changed since get the structure of the matrix again when they are used again */
+  PetscInt  *wanted;   /* [num_wanted] host, owned: rows of other processes by their global numbers, ascending */
+  PetscBool  singleis; /* MAT_SUBMAT_SINGLEIS when the submatrices were made: these may be changed before they are used again, which PETSc allows for them alone */
 } GatheredRows;
 
 /* Life (gatheredrows.c) */

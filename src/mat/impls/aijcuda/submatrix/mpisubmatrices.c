@@ -114,8 +114,8 @@ static PetscErrorCode Create(Mat A, PetscInt n, const IS rows[], const IS column
   PetscCall(GatheredRowsGetBlocks(A, &none, stream, blocks));
   PetscCall(PetscCalloc1(n + 1, B));
   PetscCallGoto(ierr, failed, Gather(A, blocks, n, rows, stream, &x));
-  x->structure_may_differ = A->submat_singleis; // PETSc allows it with MAT_SUBMAT_SINGLEIS alone
-  ierr                    = GatheredRowsFill(x, blocks, stream);
+  x->singleis = A->submat_singleis;
+  ierr        = GatheredRowsFill(x, blocks, stream);
   if (ierr == PETSC_SUCCESS) ierr = CreateAll(A, x, n, rows, columns, stream, *B);
   PetscCall(PetscSparseCUDAAgree(PetscObjectComm((PetscObject)A), ierr, &ierr));
   if (ierr != PETSC_SUCCESS) goto failed;
@@ -139,8 +139,7 @@ static PetscErrorCode ReuseAll(Mat A, const GatheredRows *x, PetscInt n, const I
   PetscFunctionBegin;
   for (PetscInt k = 0; k < n; k++) {
     PetscCall(Select(A, x, rows[k], columns[k], stream, &view));
-    if (x->structure_may_differ) PetscCall(MatSeqAIJCUDAReuseOrReplaceView(B[k], &view));
-    else PetscCall(MatSeqAIJCUDAReuseView(B[k], &view));
+    PetscCall(MatSeqAIJCUDAReuseView(B[k], x->singleis, &view));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -158,10 +157,10 @@ static PetscErrorCode Reuse(Mat A, PetscInt n, const IS rows[], const IS columns
   PetscCall(GatheredRowsGetBlocks(A, x, stream, blocks));
   PetscCall(GatheredRowsAreCurrent(A, x, &current));
   if (!current) {
-    const PetscBool differ = x->structure_may_differ;
+    const PetscBool singleis = x->singleis;
 
     PetscCall(Gather(A, blocks, n, rows, stream, &x));
-    x->structure_may_differ = differ;
+    x->singleis = singleis;
     PetscCall(PetscObjectContainerCompose((PetscObject)B[0], ROWS_KEY, x, RowsDestroy));
   }
   ierr = GatheredRowsFill(x, blocks, stream);

@@ -123,7 +123,7 @@ static PetscErrorCode ReuseSubmatrix(Mat A, IS rows, IS columns, Mat B)
 
   PetscFunctionBegin;
   PetscCall(MatSeqAIJCUDAGetSubmatrixView(A, rows, columns, &view));
-  PetscCall(MatSeqAIJCUDAReuseView(B, &view));
+  PetscCall(MatSeqAIJCUDAReuseView(B, PETSC_FALSE, &view));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

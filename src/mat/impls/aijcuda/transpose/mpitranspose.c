@@ -161,7 +161,7 @@ static PetscErrorCode ReuseTranspose(Mat A, Mat T)
   PetscCall(CheckNonzeroState(A, T));
   PetscCall(PetscSparseCUDAGetStream(&stream));
   PetscCall(TransposeBlocks(A, &diagonal, &list, stream));
-  ierr = MatSeqAIJCUDAReuseView(((Mat_MPIAIJ *)T->data)->A, &diagonal);
+  ierr = MatSeqAIJCUDAReuseView(((Mat_MPIAIJ *)T->data)->A, PETSC_FALSE, &diagonal);
   PetscCall(PetscSparseCUDAAgree(PetscObjectComm((PetscObject)A), ierr, &ierr));
   if (ierr != PETSC_SUCCESS) goto cleanup;
   PetscCallGoto(ierr, cleanup, AssembleWithEntries(T, &list));
