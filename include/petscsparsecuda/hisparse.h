@@ -93,3 +93,4 @@ PETSC_INTERN PetscErrorCode HiSparseNormOne(HiSparse hisparse, cudaStream_t stre
 PETSC_INTERN PetscErrorCode HiSparseNormInfinity(HiSparse hisparse, cudaStream_t stream, PetscReal *norm);
 PETSC_INTERN PetscErrorCode HiSparseRowSumAbs(HiSparse hisparse, PetscScalar sums[], cudaStream_t stream);
 PETSC_INTERN PetscErrorCode HiSparseColumnSumsAbs(HiSparse hisparse, PetscReal sums[], cudaStream_t stream);
+PETSC_INTERN PetscErrorCode HiSparseRowMaxAbs(HiSparse hisparse, PetscScalar largest[], PetscInt indices[], cudaStream_t stream);

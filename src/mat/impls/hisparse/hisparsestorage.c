@@ -247,6 +247,20 @@ static PetscErrorCode Norm_HiSparse(Mat A, NormType type, PetscReal *norm, cudaS
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode RowMaxAbs_HiSparse(Mat A, PetscScalar largest[], PetscInt idx[], cudaStream_t stream)
+{
+  PetscInt      *device_idx = NULL;
+  PetscErrorCode ierr       = PETSC_SUCCESS;
+
+  PetscFunctionBegin;
+  if (idx != NULL) PetscCall(PetscSparseCUDAMalloc(A->rmap->n, "column indices of row maxima", stream, &device_idx));
+  PetscCallGoto(ierr, done, HiSparseRowMaxAbs(GetHiSparse(A), largest, device_idx, stream));
+  if (idx != NULL) PetscCallGoto(ierr, done, PetscSparseCUDACopyToHost(idx, device_idx, (size_t)A->rmap->n * sizeof(PetscInt), stream));
+done:
+  PetscCall(PetscSparseCUDAFree(&device_idx, stream));
+  PetscFunctionReturn(ierr);
+}
+
 static PetscErrorCode AXPY_HiSparse(Mat Y, PetscScalar a, Mat X, PetscCount max_nonzeros, cudaStream_t stream, PetscCount *num_nonzeros, MatDeviceSum *sum)
 {
   static const MatDeviceSum sums[] = {[HISPARSE_SUM_NONE] = DEVICE_SUM_NONE, [HISPARSE_SUM_SAME] = DEVICE_SUM_SAME, [HISPARSE_SUM_SUBSET] = DEVICE_SUM_SUBSET, [HISPARSE_SUM_GROWN] = DEVICE_SUM_GROWN};
@@ -296,6 +310,7 @@ const MatDeviceStorageOps MatDeviceStorageHiSparse = {
   .missingdiagonal = MissingDiagonal_HiSparse,
   .diagonaladd     = DiagonalAdd_HiSparse,
   .norm            = Norm_HiSparse,
+  .rowmaxabs       = RowMaxAbs_HiSparse,
   .rowsumabs       = RowSumsAbs_HiSparse,
   .columnsumsabs   = ColumnSumsAbs_HiSparse,
   .axpy            = AXPY_HiSparse,

@@ -2,6 +2,7 @@
   Norms and row reductions. Rows are summed by RowLoop(), vectors of sums by CUB: both in a fixed order, so that norms are bitwise reproducible,
   except where column sums are added up by atomics.
 */
+#include "../common/largest.cuh"
 #include "../common/reduce.cuh"
 #include "../common/rowloop.cuh"
 #include "../common/scalar.cuh"
@@ -34,11 +35,6 @@ struct RowSumSquares {
   __device__ void   Store(PetscInt row, Result sum) const { sums[row] = sum; }
 };
 
-struct LargestEntry {
-  PetscReal value;
-  int32_t   column;
-};
-
 struct RowLargest {
   using Result = LargestEntry;
   const PetscScalar *values;
@@ -46,20 +42,10 @@ struct RowLargest {
   PetscScalar       *largest;
   PetscInt          *indices;
 
-  __device__ Result Identity() const { return {0, INT32_MAX}; }
-  __device__ Result Map(RowEntry e) const
-  {
-    const PetscReal value = AbsoluteValue(values[e.position]);
-
-    // zeros and NaN lose against nothing at all, as on the host
-    return value > 0 ? Result{value, columns[e.position]} : Identity();
-  }
-  __device__ Result Combine(Result a, Result b) const { return b.value > a.value || (b.value == a.value && b.column < a.column) ? b : a; }
-  __device__ void   Store(PetscInt row, Result r) const
-  {
-    largest[row] = PetscScalar(r.value);
-    if (indices) indices[row] = r.value > 0 ? (PetscInt)r.column : 0;
-  }
+  __device__ Result Identity() const { return LargestEntry::None(); }
+  __device__ Result Map(RowEntry e) const { return LargestEntry::Of(values[e.position], columns[e.position]); }
+  __device__ Result Combine(Result a, Result b) const { return LargestEntry::Larger(a, b); }
+  __device__ void   Store(PetscInt row, Result r) const { r.Store(row, 1, largest, indices); }
 };
 
 struct AddToColumnSum {

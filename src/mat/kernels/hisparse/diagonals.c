@@ -294,6 +294,7 @@ const HiSparseFormatOps HiSparseFormatDiagonals = {
   .norminfinity         = HiSparseDiagonalsNormInfinity,
   .rowsumabs            = HiSparseDiagonalsRowSumAbs,
   .columnsumsabs        = HiSparseDiagonalsColumnSumsAbs,
+  .rowmaxabs            = HiSparseDiagonalsRowMaxAbs,
   .samestructure        = SameStructure,
   .addvalues            = HiSparseDiagonalsAddValues,
   .unite                = HiSparseDiagonalsUnite,

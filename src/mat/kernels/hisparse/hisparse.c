@@ -563,6 +563,34 @@ PetscErrorCode HiSparseColumnSumsAbs(HiSparse hisparse, PetscReal sums[], cudaSt
 }
 
 /*
+  HiSparseRowMaxAbs - the largest absolute value of each row and where it is
+
+  Input Parameters:
++ hisparse - the matrix
+- stream   - asynchronous on it, but for transposed matrices
+
+  Output Parameters:
++ largest - [rows] device, 0 for a row without entries or with zeros alone
+- indices - [rows] device or NULL: the smallest column that attains it, 0 for such a row
+
+  Errors: PETSC_ERR_MEM; the contents of the arrays are undefined then.
+
+  Cost: one read of the matrix. For matrices that are transposed by their flag, CSR is made for the call.
+*/
+PetscErrorCode HiSparseRowMaxAbs(HiSparse hisparse, PetscScalar largest[], PetscInt indices[], cudaStream_t stream)
+{
+  const PetscReal alpha = PetscAbsScalar(hisparse->scale);
+
+  PetscFunctionBegin;
+  if (alpha == 0) {
+    PetscCallCUDA(cudaMemsetAsync(largest, 0, (size_t)hisparse->num_rows * sizeof(*largest), stream));
+    if (indices != NULL) PetscCallCUDA(cudaMemsetAsync(indices, 0, (size_t)hisparse->num_rows * sizeof(*indices), stream));
+  } else if (hisparse->transposed) PetscCall(HiSparseTransposedRowMaxAbs(hisparse, largest, indices, stream));
+  else PetscCall(hisparse->ops->rowmaxabs(hisparse->structure->data, hisparse->values->data, alpha, largest, indices, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
   HiSparseIsValid - checks the invariants of a matrix, for tests and debugging
 
   Input Parameters:

@@ -81,6 +81,7 @@ typedef struct {
   PetscErrorCode (*norminfinity)(void *structure, void *values, cudaStream_t stream, PetscReal *norm);
   PetscErrorCode (*rowsumabs)(void *structure, void *values, PetscReal alpha, PetscScalar sums[], cudaStream_t stream);   /* alpha: absolute value of the scale factor, also in the next one; sums [rows] */
   PetscErrorCode (*columnsumsabs)(void *structure, void *values, PetscReal alpha, PetscReal sums[], cudaStream_t stream); /* sums [columns] */
+  PetscErrorCode (*rowmaxabs)(void *structure, void *values, PetscReal alpha, PetscScalar largest[], PetscInt indices[], cudaStream_t stream); /* as DCSRRowMaxAbs(), with a factor above 0: largest [rows], indices [rows] or NULL */
 
   /* Sums; either may be NULL */
   PetscErrorCode (*addvalues)(const void *structure, PetscScalar alpha, const void *values, PetscScalar beta, const void *others, void *sum, cudaStream_t stream); /* sum = alpha values + beta others; may be one of them */
@@ -147,6 +148,7 @@ PETSC_INTERN PetscErrorCode HiSparseTransposedGetCSR(HiSparse hisparse, PetscBoo
 PETSC_INTERN PetscErrorCode HiSparseTransposedMultHermitian(HiSparse hisparse, const PetscScalar x[], const PetscScalar z[], PetscScalar y[], cudaStream_t stream);
 PETSC_INTERN PetscErrorCode HiSparseTransposedRowSumAbs(HiSparse hisparse, PetscScalar sums[], cudaStream_t stream);
 PETSC_INTERN PetscErrorCode HiSparseTransposedColumnSumsAbs(HiSparse hisparse, PetscReal sums[], cudaStream_t stream);
+PETSC_INTERN PetscErrorCode HiSparseTransposedRowMaxAbs(HiSparse hisparse, PetscScalar largest[], PetscInt indices[], cudaStream_t stream);
 PETSC_INTERN PetscErrorCode HiSparseConjugateVector(PetscCount n, const PetscScalar x[], PetscScalar y[], cudaStream_t stream); /* y = conj(x), x may be y */
 PETSC_INTERN PetscErrorCode HiSparseScalarsFromReals(PetscCount n, const PetscReal x[], PetscScalar y[], cudaStream_t stream);
 PETSC_INTERN PetscErrorCode HiSparseRealsFromScalars(PetscCount n, const PetscScalar x[], PetscReal y[], cudaStream_t stream); /* the real parts */
@@ -310,6 +312,8 @@ PETSC_INTERN PetscErrorCode HiSparseDiagonalsNormOne(void *structure, void *valu
 PETSC_INTERN PetscErrorCode HiSparseDiagonalsNormInfinity(void *structure, void *values, cudaStream_t stream, PetscReal *norm);
 PETSC_INTERN PetscErrorCode HiSparseDiagonalsRowSumAbs(void *structure, void *values, PetscReal alpha, PetscScalar sums[], cudaStream_t stream);
 PETSC_INTERN PetscErrorCode HiSparseDiagonalsColumnSumsAbs(void *structure, void *values, PetscReal alpha, PetscReal sums[], cudaStream_t stream);
+/* diagonalslargest.cu */
+PETSC_INTERN PetscErrorCode HiSparseDiagonalsRowMaxAbs(void *structure, void *values, PetscReal alpha, PetscScalar largest[], PetscInt indices[], cudaStream_t stream);
 /* diagonalssum.cu */
 PETSC_INTERN PetscErrorCode HiSparseDiagonalsAddValues(const void *structure, PetscScalar alpha, const void *values, PetscScalar beta, const void *others, void *sum, cudaStream_t stream);
 PETSC_INTERN PetscErrorCode HiSparseDiagonalsUnite(void *structure, void *values, PetscScalar alpha, const void *other, const void *other_values, PetscScalar beta, PetscCount max_nonzeros, PetscBool overwrite, cudaStream_t stream,

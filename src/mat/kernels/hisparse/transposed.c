@@ -2,6 +2,7 @@
   Transposed matrices: copies with a flag that share structure and values with what they are the transpose of. Most functions of hisparse.c call the other function of the format for them; those that take more are here.
 */
 #include "hisparseimpl.h"
+#include <petscsparsecuda/entries.h>
 #include <petscsparsecuda/transpose.h>
 
 /*
@@ -149,5 +150,23 @@ PetscErrorCode HiSparseTransposedColumnSumsAbs(HiSparse hisparse, PetscReal sums
   PetscCallGoto(ierr, cleanup, HiSparseRealsFromScalars(hisparse->num_columns, scalars, sums, stream));
 cleanup:
   PetscCall(PetscSparseCUDAFree(&scalars, stream));
+  PetscFunctionReturn(ierr);
+}
+
+/* HiSparseTransposedRowMaxAbs - HiSparseRowMaxAbs() for a transposed matrix: of its CSR, which is made for the call */
+PetscErrorCode HiSparseTransposedRowMaxAbs(HiSparse hisparse, PetscScalar largest[], PetscInt indices[], cudaStream_t stream)
+{
+  DCSRView       csr;
+  PetscBool      wide;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(DCSRNeedsWide(hisparse->num_nonzeros, &wide));
+  PetscCall(DCSRViewAllocateStructure(hisparse->num_rows, hisparse->num_columns, hisparse->num_nonzeros, wide, stream, &csr));
+  PetscCallGoto(ierr, cleanup, DCSRViewAllocateValues(&csr, stream));
+  PetscCallGoto(ierr, cleanup, HiSparseTransposedGetCSR(hisparse, PETSC_TRUE, PETSC_TRUE, csr, stream));
+  PetscCallGoto(ierr, cleanup, DCSRRowMaxAbs(csr, largest, indices, stream));
+cleanup:
+  PetscCall(DCSRViewFree(&csr, stream));
   PetscFunctionReturn(ierr);
 }
