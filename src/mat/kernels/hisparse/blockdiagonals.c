@@ -167,6 +167,36 @@ static PetscErrorCode IsValid_BlockDiagonals(void *structure, PETSC_UNUSED void 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode StructureCopy_BlockDiagonals(void *structure, cudaStream_t stream, void **copy)
+{
+  const BlockDiagonals *from = (const BlockDiagonals *)structure;
+  BlockDiagonals       *to;
+  PetscErrorCode        ierr;
+
+  PetscFunctionBegin;
+  *copy = NULL;
+  PetscCall(PetscNew(&to));
+  *to                       = *from;
+  to->blocks                = NULL;
+  to->num_transposed_pieces = 0;
+  to->transposed_pieces     = NULL;
+  to->transposed_slices     = NULL;
+  PetscCallGoto(ierr, failed, HiSparseFormatDiagonals.structurecopy(from->blocks, stream, (void **)&to->blocks));
+  *copy = to;
+  PetscFunctionReturn(PETSC_SUCCESS);
+failed:
+  PetscCall(PetscFree(to));
+  PetscFunctionReturn(ierr);
+}
+
+static PetscErrorCode Grow_BlockDiagonals(void *structure, void *values, const DCSRBatch *batch, DCSRLookup *lookup, InsertMode mode, cudaStream_t stream, PetscBool *done)
+{
+  PetscFunctionBegin;
+  PetscCall(BlockDiagonalsGrow((BlockDiagonals *)structure, (HiSparseDiagonalsValues *)values, batch, lookup, mode, stream, done));
+  SetNumbers((BlockDiagonals *)structure);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode Lookup_BlockDiagonals(void *structure, const DCSRBatch *batch, cudaStream_t stream, DCSRLookup *lookup)
 {
   PetscFunctionBegin;
@@ -220,10 +250,16 @@ static PetscErrorCode CountMissingDiagonal_BlockDiagonals(void *structure, Petsc
 #define ALL       (&STRUCTURE->all)
 DEFINE_CALL(SetValues, (void *structure, void *values, DCSRView csr, cudaStream_t stream), BlockDiagonalsSetValues(STRUCTURE, VALUES, csr, stream))
 DEFINE_CALL(GetCSR, (void *structure, void *values, PetscScalar alpha, PetscBool with_structure, PetscBool with_values, DCSRView csr, cudaStream_t stream), BlockDiagonalsGetCSR(STRUCTURE, VALUES, alpha, with_structure, with_values, csr, stream))
+DEFINE_CALL(RowOffsets, (void *structure, DCSRView csr, cudaStream_t stream), BlockDiagonalsRowOffsets(STRUCTURE, csr, stream))
+DEFINE_CALL(SetList, (void *structure, void *values, DCSRView csr, const DCSRList *list, const PetscScalar v[], const PetscScalar more[], PetscCount split, PetscBool add, cudaStream_t stream),
+            BlockDiagonalsSetList(STRUCTURE, VALUES, csr, list, v, more, split, add, stream))
 DEFINE_CALL(Mult, (void *structure, void *values, PetscScalar alpha, const PetscScalar x[], const PetscScalar z[], PetscScalar y[], cudaStream_t stream), BlockDiagonalsMult(STRUCTURE, VALUES, alpha, x, z, y, stream))
 DEFINE_CALL(MultTranspose, (void *structure, void *values, PetscScalar alpha, PetscBool conjugate, const PetscScalar x[], const PetscScalar z[], PetscScalar y[], cudaStream_t stream),
             BlockDiagonalsMultTranspose(STRUCTURE, VALUES, alpha, conjugate, x, z, y, stream))
 DEFINE_CALL(SetFound, (void *structure, void *values, const DCSRBatch *batch, const DCSRLookup *lookup, InsertMode mode, cudaStream_t stream), HiSparseDiagonalsSetFound(ALL, values, batch, lookup, mode, stream))
+DEFINE_CALL(CountWithoutDiagonal, (void *structure, PetscInt n, const PetscInt rows[], cudaStream_t stream, PetscCount *count), BlockDiagonalsCountWithoutDiagonal(STRUCTURE, n, rows, stream, count))
+DEFINE_CALL(ZeroRows, (void *structure, void *values, PetscInt n, const PetscInt rows[], PetscScalar diag, cudaStream_t stream), BlockDiagonalsZeroRows(STRUCTURE, VALUES, n, rows, diag, stream))
+DEFINE_CALL(ZeroColumns, (void *structure, void *values, const unsigned char flags[], const PetscScalar x[], PetscScalar b[], cudaStream_t stream), BlockDiagonalsZeroColumns(STRUCTURE, VALUES, flags, x, b, stream))
 DEFINE_CALL(Scale, (void *structure, void *values, PetscScalar alpha, cudaStream_t stream), HiSparseDiagonalsScale(ALL, values, alpha, stream))
 DEFINE_CALL(Zero, (void *structure, void *values, cudaStream_t stream), HiSparseDiagonalsZero(ALL, values, stream))
 DEFINE_CALL(Conjugate, (void *structure, void *values, cudaStream_t stream), HiSparseDiagonalsConjugate(ALL, values, stream))
@@ -237,6 +273,7 @@ DEFINE_CALL(NormOne, (void *structure, void *values, cudaStream_t stream, PetscR
 DEFINE_CALL(NormInfinity, (void *structure, void *values, cudaStream_t stream, PetscReal *norm), BlockDiagonalsNormInfinity(STRUCTURE, VALUES, stream, norm))
 DEFINE_CALL(RowSumAbs, (void *structure, void *values, PetscReal alpha, PetscScalar sums[], cudaStream_t stream), BlockDiagonalsRowSumAbs(STRUCTURE, VALUES, alpha, sums, stream))
 DEFINE_CALL(ColumnSumsAbs, (void *structure, void *values, PetscReal alpha, PetscReal sums[], cudaStream_t stream), BlockDiagonalsColumnSumsAbs(STRUCTURE, VALUES, alpha, sums, stream))
+DEFINE_CALL(RowMaxAbs, (void *structure, void *values, PetscReal alpha, PetscScalar largest[], PetscInt indices[], cudaStream_t stream), BlockDiagonalsRowMaxAbs(STRUCTURE, VALUES, alpha, largest, indices, stream))
 
 const HiSparseFormatOps HiSparseFormatBlockDiagonals = {
   .create               = Create_BlockDiagonals,
@@ -247,12 +284,19 @@ const HiSparseFormatOps HiSparseFormatBlockDiagonals = {
   .getinfo              = GetInfo_BlockDiagonals,
   .setvalues            = SetValues_BlockDiagonals,
   .getcsr               = GetCSR_BlockDiagonals,
+  .rowoffsets           = RowOffsets_BlockDiagonals,
+  .setlist              = SetList_BlockDiagonals,
   .isvalid              = IsValid_BlockDiagonals,
   .prepare              = Prepare_BlockDiagonals,
   .mult                 = Mult_BlockDiagonals,
   .multtranspose        = MultTranspose_BlockDiagonals,
   .lookup               = Lookup_BlockDiagonals,
+  .structurecopy        = StructureCopy_BlockDiagonals,
+  .grow                 = Grow_BlockDiagonals,
   .setfound             = SetFound_BlockDiagonals,
+  .countwithoutdiagonal = CountWithoutDiagonal_BlockDiagonals,
+  .zerorows             = ZeroRows_BlockDiagonals,
+  .zerocolumns          = ZeroColumns_BlockDiagonals,
   .scale                = Scale_BlockDiagonals,
   .zero                 = Zero_BlockDiagonals,
   .conjugate            = Conjugate_BlockDiagonals,
@@ -267,6 +311,7 @@ const HiSparseFormatOps HiSparseFormatBlockDiagonals = {
   .norminfinity         = NormInfinity_BlockDiagonals,
   .rowsumabs            = RowSumAbs_BlockDiagonals,
   .columnsumsabs        = ColumnSumsAbs_BlockDiagonals,
+  .rowmaxabs            = RowMaxAbs_BlockDiagonals,
   .samestructure        = SameStructure_BlockDiagonals,
   .addvalues            = AddValues_BlockDiagonals,
 };

@@ -89,7 +89,7 @@ struct BlockWords {
 /*
   A thread block a slice of rows of blocks, a thread a row. op has a type Result, and:
     Result Begin()                                          before the first block of a row
-    void   Visit(row, column, k, place, Result &result)     each block, by ascending column; k counts them
+    void   Visit(row, column, place, Result &result)        each block, by ascending column
     void   Store(row, const Result &result)                 after the last one; rows of the matrix only
 */
 template <typename Op>
@@ -99,13 +99,12 @@ __global__ static void __launch_bounds__(HISPARSE_SLICE_ROWS) VisitBlockRowsKern
   const PetscCount    row    = (PetscCount)blockIdx.x * HISPARSE_SLICE_ROWS + bit;
   const HiSparseSlice slice  = slices[blockIdx.x];
   typename Op::Result result = op.Begin();
-  int                 k      = 0;
 
   for (uint32_t p = 0; p < slice.num_pieces; p++) {
     const HiSparsePiece *piece = pieces + slice.first_piece + p;
     const BlockPlace     place = BlockPlaceInPiece(slice, piece, bit, size);
 
-    if (place.first >= 0) op.Visit(row, (PetscCount)piece->c0 + bit, k++, place, result);
+    if (place.first >= 0) op.Visit(row, (PetscCount)piece->c0 + bit, place, result);
   }
   if (row < num_rows) op.Store(row, result);
 }
@@ -117,13 +116,12 @@ __global__ static void __launch_bounds__(HISPARSE_SLICE_ROWS) VisitBlockColumnsK
   const int           bit = (int)threadIdx.x, w = bit >> BLOCK_DIAGONALS_WORD_SHIFT, lane = bit & (HISPARSE_WARP - 1);
   const PetscCount    column = (PetscCount)blockIdx.x * HISPARSE_SLICE_ROWS + bit;
   typename Op::Result result = op.Begin();
-  int                 k      = 0;
 
   for (uint32_t p = slices[blockIdx.x]; p < slices[blockIdx.x + 1]; p++) {
     const BlockWords words(pieces[p], w);
     const int        t = lane + words.shift, q = t >> BLOCK_DIAGONALS_WORD_SHIFT;
 
-    if (words.Columns() >> lane & 1) op.Visit((PetscCount)pieces[p].r0 + bit, column, k++, BlockPlaceInWord(words.mask[q], t & (HISPARSE_WARP - 1), words.place[q], size), result);
+    if (words.Columns() >> lane & 1) op.Visit((PetscCount)pieces[p].r0 + bit, column, BlockPlaceInWord(words.mask[q], t & (HISPARSE_WARP - 1), words.place[q], size), result);
   }
   if (column < num_columns) op.Store(column, result);
 }

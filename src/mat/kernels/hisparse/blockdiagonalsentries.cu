@@ -37,7 +37,7 @@ struct ScaleBlocks {
   const PetscScalar *left, *right;
 
   __device__ Result Begin() const { return Result(); }
-  __device__ void   Visit(PetscCount row, PetscCount column, int, BlockPlace place, Result &) const
+  __device__ void   Visit(PetscCount row, PetscCount column, BlockPlace place, Result &) const
   {
     for (int a = 0; a < size; a++)
       for (int c = 0; c < size; c++) {
@@ -97,7 +97,7 @@ struct SumBlocks {
   Out          *sums;
 
   __device__ Result Begin() const { return Result(); }
-  __device__ void   Visit(PetscCount, PetscCount, int, BlockPlace place, Result &result) const
+  __device__ void   Visit(PetscCount, PetscCount, BlockPlace place, Result &result) const
   {
     // all sums have a number that is known, so that they stay in registers
 #pragma unroll

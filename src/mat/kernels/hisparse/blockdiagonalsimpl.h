@@ -62,6 +62,10 @@ PETSC_INTERN PetscErrorCode HiSparseSetBlockDiagonalsConfig(HiSparse hisparse, c
 /* blockdiagonalsvalues.cu */
 PETSC_INTERN PetscErrorCode BlockDiagonalsSetValues(const BlockDiagonals *d, HiSparseDiagonalsValues *v, DCSRView csr, cudaStream_t stream);
 PETSC_INTERN PetscErrorCode BlockDiagonalsGetCSR(const BlockDiagonals *d, const HiSparseDiagonalsValues *v, PetscScalar alpha, PetscBool with_structure, PetscBool with_values, DCSRView csr, cudaStream_t stream);
+PETSC_INTERN PetscErrorCode BlockDiagonalsRowOffsets(const BlockDiagonals *d, DCSRView csr, cudaStream_t stream);
+
+/* blockdiagonalslist.cu */
+PETSC_INTERN PetscErrorCode BlockDiagonalsSetList(const BlockDiagonals *d, HiSparseDiagonalsValues *v, DCSRView csr, const DCSRList *list, const PetscScalar from[], const PetscScalar more[], PetscCount split, PetscBool add, cudaStream_t stream);
 
 /* blockdiagonalsentries.cu: as the functions of the table of formats */
 PETSC_INTERN PetscErrorCode BlockDiagonalsDiagonalScale(const BlockDiagonals *d, HiSparseDiagonalsValues *v, const PetscScalar left[], const PetscScalar right[], cudaStream_t stream);
@@ -72,6 +76,17 @@ PETSC_INTERN PetscErrorCode BlockDiagonalsColumnSumsAbs(BlockDiagonals *d, const
 PETSC_INTERN PetscErrorCode BlockDiagonalsNormInfinity(const BlockDiagonals *d, const HiSparseDiagonalsValues *v, cudaStream_t stream, PetscReal *norm);
 PETSC_INTERN PetscErrorCode BlockDiagonalsNormOne(BlockDiagonals *d, const HiSparseDiagonalsValues *v, cudaStream_t stream, PetscReal *norm);
 PETSC_INTERN PetscErrorCode BlockDiagonalsLookup(const BlockDiagonals *d, const DCSRBatch *batch, cudaStream_t stream, DCSRLookup *lookup);
+
+/* blockdiagonalsgrow.cu */
+PETSC_INTERN PetscErrorCode BlockDiagonalsGrow(BlockDiagonals *d, HiSparseDiagonalsValues *v, const DCSRBatch *batch, DCSRLookup *lookup, InsertMode mode, cudaStream_t stream, PetscBool *done);
+
+/* blockdiagonalslargest.cu */
+PETSC_INTERN PetscErrorCode BlockDiagonalsRowMaxAbs(const BlockDiagonals *d, const HiSparseDiagonalsValues *v, PetscReal alpha, PetscScalar largest[], PetscInt indices[], cudaStream_t stream);
+
+/* blockdiagonalsdelete.cu */
+PETSC_INTERN PetscErrorCode BlockDiagonalsCountWithoutDiagonal(const BlockDiagonals *d, PetscInt n, const PetscInt rows[], cudaStream_t stream, PetscCount *count);
+PETSC_INTERN PetscErrorCode BlockDiagonalsZeroRows(const BlockDiagonals *d, HiSparseDiagonalsValues *v, PetscInt n, const PetscInt rows[], PetscScalar diag, cudaStream_t stream);
+PETSC_INTERN PetscErrorCode BlockDiagonalsZeroColumns(const BlockDiagonals *d, HiSparseDiagonalsValues *v, const unsigned char flags[], const PetscScalar x[], PetscScalar b[], cudaStream_t stream);
 
 /* blockdiagonalsvalid.cu */
 PETSC_INTERN PetscErrorCode BlockDiagonalsIsValid(const BlockDiagonals *d, cudaStream_t stream, HiSparseViolation *violation);

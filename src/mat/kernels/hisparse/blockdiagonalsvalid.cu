@@ -40,7 +40,7 @@ struct CheckBlocks {
   FirstViolation       found;
 
   __device__ Result Begin() const { return {0, -1}; }
-  __device__ void   Visit(PetscCount row, PetscCount column, int, BlockPlace place, Result &result) const
+  __device__ void   Visit(PetscCount row, PetscCount column, BlockPlace place, Result &result) const
   {
     BlockPlace own = {-1, 0};
 
@@ -98,9 +98,9 @@ PetscErrorCode BlockDiagonalsIsValid(const BlockDiagonals *d, cudaStream_t strea
 
   PetscFunctionBegin;
   if (d->size < 2 || (PetscCount)d->all.num_rows != (PetscCount)blocks->num_rows * d->size || (PetscCount)d->all.num_columns != (PetscCount)blocks->num_columns * d->size || d->all.num_nonzeros != blocks->num_nonzeros * square ||
-      d->all.values_capacity != blocks->values_capacity * square)
+      d->all.used_values != blocks->used_values * square || d->all.values_capacity != blocks->values_capacity * square)
     violation->what = "sizes that are no multiples of the size of blocks, number";
-  else if (blocks->num_piece_values != blocks->num_nonzeros || blocks->used_values != blocks->num_nonzeros) violation->what = "blocks outside of pieces, or places without blocks, number";
+  else if (blocks->num_piece_values != blocks->num_nonzeros) violation->what = "blocks outside of pieces, number";
   if (violation->what != NULL) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(HiSparseDiagonalsIsValid(d->blocks, NULL, stream, violation));
   if (violation->what != NULL || d->transposed_slices == NULL) PetscFunctionReturn(PETSC_SUCCESS);

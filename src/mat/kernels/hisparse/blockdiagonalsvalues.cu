@@ -1,46 +1,37 @@
 /*
-  Values between CSR and masked diagonals of blocks. A thread has a row of blocks: the entries of its k-th block are in columns k * b and on of the b rows of CSR, in which neighbor blocks are neighbors, so that what
-  one block leaves of a sector the next one finds in the cache.
+  Values between CSR and masked diagonals of blocks, and the structure of CSR.
 */
-#include "blockdiagonals.cuh"
+#include "blockdiagonalscopy.cuh"
+#include "../common/foreach.cuh"
 #include "blocksimpl.h"
-#include "../common/offsets.cuh"
 
 namespace
 {
 
-/* A block of the matrix and its entries in CSR. ToCSR: they are written there, times alpha. */
-template <typename Stored, bool ToCSR>
-struct CopyBlocks {
-  struct Result {};
-  int          size;
-  Offsets      row_offsets; // of CSR
-  Stored      *values;
-  PetscScalar *csr_values, alpha;
-  bool         scaled;
+/* From the values of CSR. */
+struct FromCSR {
+  static constexpr bool to_order = false, add = false;
+  Offsets               row_offsets;
+  const PetscScalar    *values;
 
-  __device__ Result Begin() const { return Result(); }
-  __device__ void   Visit(PetscCount row, PetscCount, int k, BlockPlace place, Result &) const
-  {
-    for (int a = 0; a < size; a++) {
-      PetscScalar *const csr  = csr_values + row_offsets(row * size + a) + (PetscCount)k * size;
-      Stored *const      mine = values + place.first + (PetscCount)a * size * place.stride;
+  __device__ __forceinline__ PetscScalar Load(bool has, PetscCount e) const { return LoadValueIf(has, values + e); }
+};
 
-      for (int c = 0; c < size; c++) {
-        if (!ToCSR) mine[(PetscCount)c * place.stride] = ToStored<Stored>(csr[c]);
-        else if (scaled) csr[c] = alpha * FromStored(mine[(PetscCount)c * place.stride]);
-        else csr[c] = FromStored(mine[(PetscCount)c * place.stride]);
-      }
-    }
-  }
-  __device__ void Store(PetscCount, const Result &) const {}
+/* To the values of CSR, times alpha. */
+struct ToCSR {
+  static constexpr bool to_order = true, add = false;
+  Offsets               row_offsets;
+  PetscScalar          *values, alpha;
+  bool                  scaled;
+
+  __device__ __forceinline__ void Store(PetscCount e, PetscScalar value) const { values[e] = scaled ? alpha * value : value; }
 };
 
 template <typename Stored>
 PetscErrorCode SetStored(const BlockDiagonals *d, HiSparseDiagonalsValues *v, DCSRView csr, cudaStream_t stream)
 {
   PetscFunctionBegin;
-  PetscCall(VisitBlockRows(d, CopyBlocks<Stored, false>{d->size, Offsets(csr), (Stored *)v->values, csr.values, 1.0, false}, stream));
+  PetscCall(CopyBlocks<Stored>(d, v, FromCSR{Offsets(csr), csr.values}, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -48,9 +39,25 @@ template <typename Stored>
 PetscErrorCode GetStored(const BlockDiagonals *d, const HiSparseDiagonalsValues *v, PetscScalar alpha, DCSRView csr, cudaStream_t stream)
 {
   PetscFunctionBegin;
-  PetscCall(VisitBlockRows(d, CopyBlocks<Stored, true>{d->size, Offsets(csr), (Stored *)v->values, csr.values, alpha, alpha != PetscScalar(1.0)}, stream));
+  PetscCall(CopyBlocks<Stored>(d, v, ToCSR{Offsets(csr), csr.values, alpha, alpha != PetscScalar(1.0)}, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+/* Row offsets of the matrix from those of the collapsed one. */
+struct ExpandOffsets {
+  int            size;
+  const int32_t *offsets; // of blocks
+  Offsets        row_offsets;
+
+  __device__ void operator()(PetscCount i) const
+  {
+    const PetscCount row    = i / size;
+    const int        a      = (int)(i - row * size);
+    const PetscCount before = (PetscCount)offsets[row] * size, n = a > 0 ? offsets[row + 1] - offsets[row] : 0;
+
+    row_offsets.Set(i, (before + a * n) * size);
+  }
+};
 
 /* Row offsets and columns: those of the collapsed matrix, which are a list of blocks (blocksimpl.h). */
 PetscErrorCode GetStructure(const BlockDiagonals *d, DCSRView csr, cudaStream_t stream)
@@ -121,4 +128,31 @@ PetscErrorCode BlockDiagonalsGetCSR(const BlockDiagonals *d, const HiSparseDiago
   if (with_structure) PetscCall(GetStructure(d, csr, stream));
   if (with_values) PetscCall(HISPARSE_WITH_STORED(v, GetStored, d, v, alpha, csr, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  BlockDiagonalsRowOffsets - the row offsets of compact CSR, in its array
+
+  Input Parameters:
++ d      - the structure
+. csr    - its row offsets are allocated; nothing else is looked at
+- stream - asynchronous on it
+
+  Errors: PETSC_ERR_MEM, for those of the collapsed matrix.
+
+  Cost: a read of the pieces.
+*/
+PetscErrorCode BlockDiagonalsRowOffsets(const BlockDiagonals *d, DCSRView csr, cudaStream_t stream)
+{
+  const PetscCount n         = d->blocks->num_rows;
+  DCSRView         collapsed = {};
+  PetscErrorCode   ierr      = PETSC_SUCCESS;
+
+  PetscFunctionBegin;
+  PetscCall(PetscSparseCUDAMalloc_Private((size_t)(n + 1) * sizeof(int32_t), "row offsets of blocks", stream, &collapsed.row_offsets));
+  PetscCallGoto(ierr, cleanup, HiSparseDiagonalsRowOffsets(d->blocks, collapsed, stream));
+  PetscCallCUDAGoto(ierr, cleanup, DCSRForEach(n * d->size + 1, ExpandOffsets{d->size, (const int32_t *)collapsed.row_offsets, Offsets(csr)}, stream));
+cleanup:
+  PetscCall(PetscSparseCUDAFree(&collapsed.row_offsets, stream));
+  PetscFunctionReturn(ierr);
 }

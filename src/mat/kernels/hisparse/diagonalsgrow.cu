@@ -4,6 +4,9 @@
   The new entries of a batch are sorted by slice and diagonal. A slice that gets some is merged with them, piece by piece in the order of the diagonals: a piece that is there gets further bits, a diagonal that is not there
   becomes a piece, whatever the number of its entries. The pieces and values of such a slice are written behind all others, and its handle changes. Its old places stay unused, their values 0, until the arrays have no room:
   then all slices move to new arrays, without gaps and with room for as many as an eighth of them.
+
+  Diagonals of blocks grow by the same kernels: structure is that of the matrix of blocks, and a place is that of size * size values. A word of a piece has its values in planes, one for each entry of a block; with a size
+  of 1 that is the order of single diagonals.
 */
 #include "../common/foreach.cuh"
 #include "diagonalsfind.cuh"
@@ -47,6 +50,7 @@ struct GrowArguments {
   PetscCount         num_new, *piece_places, *value_places; // [num_new + 1] of each touched slice; afterwards of those before it
   PetscInt           num_rows;
   int                column_bits, c0_bits;
+  int                square; // values of an entry: 1, or those of a block
   Totals            *totals;
 
   __device__ __forceinline__ PetscInt Slice(PetscCount k) const { return (PetscInt)(keys[k] >> c0_bits); }
@@ -121,19 +125,31 @@ __global__ void __launch_bounds__(THREADS) CountKernel(const GrowArguments a)
   if (number == 0) a.totals->num_slices = num_touched;
 }
 
-/* A thread block a touched slice: the old pieces merged with the new entries, to places from these on. */
-template <typename Stored>
+/* The values of an entry, or of a block: from a word of its piece to another one, or 0 where it is new. */
+template <typename Stored, bool Blocks>
+__device__ __forceinline__ void MergeEntry(const GrowArguments &a, int bit, const HiSparsePiece &piece, const Stored *from, const HiSparsePiece &whole, Stored *to)
+{
+  const int        w = bit / HISPARSE_WARP, lane = bit % HISPARSE_WARP, old_stride = __popc(piece.mask[w]), stride = __popc(whole.mask[w]), square = Blocks ? a.square : 1;
+  const PetscCount old_place = ((PetscCount)piece.values + BitsBefore(piece.mask, w)) * square + __popc(piece.mask[w] & LowerLanes(lane));
+  const PetscCount place     = ((PetscCount)whole.values + BitsBefore(whole.mask, w)) * square + __popc(whole.mask[w] & LowerLanes(lane));
+
+  for (int e = 0; e < square; e++) to[place + e * stride] = PieceHas(piece.mask, bit) ? from[old_place + e * old_stride] : ToStored<Stored>(0);
+}
+
+/* A thread block a touched slice: the old pieces merged with the new entries, to places from these on. New blocks have no values yet. */
+template <typename Stored, bool Blocks>
 __global__ void __launch_bounds__(THREADS) MergeKernel(const GrowArguments a, Stored *all_values, PetscCount first_piece, PetscCount first_value)
 {
   __shared__ uint32_t shared[HISPARSE_SLICE_WORDS];
   const int           bit    = (int)threadIdx.x;
   const PetscCount    number = (PetscCount)blockIdx.x, head = a.heads[number], end = number + 1 < (PetscCount)gridDim.x ? a.heads[number + 1] : a.num_new;
-  const PetscInt      slice = a.Slice(head);
-  const HiSparseSlice old   = a.slices[slice];
-  const Stored       *from  = all_values + old.values;
-  Stored             *to    = all_values + first_value + a.value_places[number];
-  HiSparsePiece      *out   = a.pieces + first_piece + a.piece_places[number];
-  PetscCount          k     = head;
+  const PetscInt      slice  = a.Slice(head);
+  const HiSparseSlice old    = a.slices[slice];
+  const int           square = Blocks ? a.square : 1;
+  const Stored       *from   = all_values + old.values * square;
+  Stored             *to     = all_values + (first_value + a.value_places[number]) * square;
+  HiSparsePiece      *out    = a.pieces + first_piece + a.piece_places[number];
+  PetscCount          k      = head;
   uint32_t            p = 0, n = 0, values = 0;
 
   while (p < old.num_pieces || k < end) { // the same for all threads
@@ -153,7 +169,7 @@ __global__ void __launch_bounds__(THREADS) MergeKernel(const GrowArguments a, St
     for (int w = 0; w < HISPARSE_SLICE_WORDS; w++) whole.mask[w] = piece.mask[w] | fresh[w];
     whole.c0     = c0;
     whole.values = values;
-    if (PieceHas(piece.mask, bit)) to[values + PieceRank(whole.mask, bit)] = from[piece.values + PieceRank(piece.mask, bit)];
+    if (PieceHas(whole.mask, bit) && (Blocks || PieceHas(piece.mask, bit))) MergeEntry<Stored, Blocks>(a, bit, piece, from, whole, to);
     else if (PieceHas(fresh, bit)) to[values + PieceRank(whole.mask, bit)] = ToStored<Stored>(a.batch_values[a.entries[k + PieceRank(fresh, bit)]]);
     if (bit == 0) out[n] = whole;
     values += BitsBefore(whole.mask, HISPARSE_SLICE_WORDS);
@@ -162,7 +178,7 @@ __global__ void __launch_bounds__(THREADS) MergeKernel(const GrowArguments a, St
     n++;
   }
   __syncthreads(); // all have read the old values
-  for (PetscCount i = bit; i < (PetscCount)values - (end - head); i += THREADS) all_values[old.values + i] = ToStored<Stored>(0);
+  for (PetscCount i = bit; i < ((PetscCount)values - (end - head)) * square; i += THREADS) all_values[old.values * square + i] = ToStored<Stored>(0);
   if (bit == 0) a.slices[slice] = {(int64_t)(first_value + a.value_places[number]), (uint32_t)(first_piece + a.piece_places[number]), n};
 }
 
@@ -182,7 +198,7 @@ struct CountSlice {
 
 /* A thread block a slice: its pieces and values to other arrays, where these places are its own. */
 template <typename Stored>
-__global__ void __launch_bounds__(THREADS) MoveKernel(const HiSparseSlice *__restrict__ slices, const HiSparsePiece *__restrict__ pieces, const Stored *__restrict__ values, const PetscCount *piece_places, const PetscCount *value_places,
+__global__ void __launch_bounds__(THREADS) MoveKernel(int square, const HiSparseSlice *__restrict__ slices, const HiSparsePiece *__restrict__ pieces, const Stored *__restrict__ values, const PetscCount *piece_places, const PetscCount *value_places,
                                                       HiSparseSlice *__restrict__ new_slices, HiSparsePiece *__restrict__ new_pieces, Stored *__restrict__ new_values)
 {
   constexpr unsigned int words = sizeof(HiSparsePiece) / sizeof(uint2);
@@ -191,12 +207,12 @@ __global__ void __launch_bounds__(THREADS) MoveKernel(const HiSparseSlice *__res
   const PetscCount       n = SliceValues(s, pieces), first_piece = piece_places[slice], first_value = value_places[slice];
   const uint2           *from_pieces = (const uint2 *)(pieces + s.first_piece);
   uint2                 *to_pieces   = (uint2 *)(new_pieces + first_piece);
-  const Stored          *from        = values + s.values;
-  Stored                *to          = new_values + first_value;
+  const Stored          *from        = values + s.values * square;
+  Stored                *to          = new_values + first_value * square;
 
   for (unsigned int k = threadIdx.x; k < s.num_pieces * words; k += THREADS) to_pieces[k] = from_pieces[k];
 #pragma unroll 4
-  for (PetscCount k = threadIdx.x; k < n; k += THREADS) to[k] = from[k];
+  for (PetscCount k = threadIdx.x; k < n * square; k += THREADS) to[k] = from[k];
   if (threadIdx.x == 0) new_slices[slice] = {(int64_t)first_value, (uint32_t)first_piece, s.num_pieces};
 }
 
@@ -229,14 +245,14 @@ PetscErrorCode RoomDestroy(Room *room, cudaStream_t stream)
 }
 
 /* The arrays, of the capacity that is set, and where slices will be in them; *room owns what was made, also after an error. */
-PetscErrorCode RoomCreate(const HiSparseDiagonals *d, cudaStream_t stream, Room *room)
+PetscErrorCode RoomCreate(const HiSparseDiagonals *d, int square, cudaStream_t stream, Room *room)
 {
   const PetscInt n = d->num_slices + 1;
 
   PetscFunctionBegin;
   PetscCall(PetscSparseCUDAMalloc(d->num_slices, "slices of diagonals", stream, &room->slices));
   PetscCall(PetscSparseCUDAMalloc(room->pieces_capacity, "pieces of diagonals", stream, &room->pieces));
-  PetscCall(PetscSparseCUDAMalloc_Private((size_t)room->values_capacity * HiSparseDiagonalsValueBytes(d), "values of diagonals", stream, &room->values));
+  PetscCall(PetscSparseCUDAMalloc_Private((size_t)room->values_capacity * (size_t)square * HiSparseDiagonalsValueBytes(d), "values of diagonals", stream, &room->values));
   PetscCall(PetscSparseCUDAMalloc(n, "places of pieces", stream, &room->piece_places));
   PetscCall(PetscSparseCUDAMalloc(n, "places of values", stream, &room->value_places));
   PetscCallCUDA(DCSRForEach(n, CountSlice{d->slices, d->pieces, d->num_slices, room->piece_places, room->value_places}, stream));
@@ -247,15 +263,15 @@ PetscErrorCode RoomCreate(const HiSparseDiagonals *d, cudaStream_t stream, Room 
 
 /* All slices move in; *room gets the old arrays. */
 template <typename Stored>
-PetscErrorCode RoomUse(HiSparseDiagonals *d, HiSparseDiagonalsValues *v, Room *room, cudaStream_t stream)
+PetscErrorCode RoomUse(HiSparseDiagonals *d, HiSparseDiagonalsValues *v, int square, Room *room, cudaStream_t stream)
 {
   const Room old    = *room;
   Stored    *values = (Stored *)room->values;
 
   PetscFunctionBegin;
-  MoveKernel<<<(unsigned int)d->num_slices, THREADS, 0, stream>>>(d->slices, d->pieces, (const Stored *)v->values, room->piece_places, room->value_places, room->slices, room->pieces, values);
+  MoveKernel<<<(unsigned int)d->num_slices, THREADS, 0, stream>>>(square, d->slices, d->pieces, (const Stored *)v->values, room->piece_places, room->value_places, room->slices, room->pieces, values);
   PetscCallCUDA(cudaGetLastError());
-  PetscCallCUDA(cudaMemsetAsync(values + d->num_piece_values, 0, (size_t)(room->values_capacity - d->num_piece_values) * sizeof(*values), stream));
+  PetscCallCUDA(cudaMemsetAsync(values + d->num_piece_values * square, 0, (size_t)((room->values_capacity - d->num_piece_values) * square) * sizeof(*values), stream));
   room->slices       = d->slices;
   room->pieces       = d->pieces;
   room->values       = v->values;
@@ -304,7 +320,7 @@ int BitsOf(PetscCount n)
 }
 
 /* The new entries by slice and diagonal. */
-PetscErrorCode SortEntries(const HiSparseDiagonals *d, const DCSRBatch *batch, const DCSRLookup *lookup, Work *work, GrowArguments *a, cudaStream_t stream)
+PetscErrorCode SortEntries(const HiSparseDiagonals *d, const PetscCount *list, Work *work, GrowArguments *a, cudaStream_t stream)
 {
   const PetscCount              n = a->num_new;
   cub::DoubleBuffer<uint64_t>   keys;
@@ -315,7 +331,7 @@ PetscErrorCode SortEntries(const HiSparseDiagonals *d, const DCSRBatch *batch, c
     PetscCall(PetscSparseCUDAMalloc(n, "keys of new entries", stream, &work->keys[i]));
     PetscCall(PetscSparseCUDAMalloc(n, "numbers of new entries", stream, &work->entries[i]));
   }
-  PetscCallCUDA(DCSRForEach(n, MakeKey{lookup->entries, batch->keys, a->column_bits, a->c0_bits, work->keys[0], work->entries[0]}, stream));
+  PetscCallCUDA(DCSRForEach(n, MakeKey{list, a->batch_keys, a->column_bits, a->c0_bits, work->keys[0], work->entries[0]}, stream));
   keys    = cub::DoubleBuffer<uint64_t>(work->keys[0], work->keys[1]);
   entries = cub::DoubleBuffer<PetscCount>(work->entries[0], work->entries[1]);
   PetscCall(DCSRWithTemporary("sort of new entries", stream, [&](void *storage, size_t &bytes) { return cub::DeviceRadixSort::SortPairs(storage, bytes, keys, entries, n, 0, a->c0_bits + BitsOf(d->num_slices), stream); }));
@@ -368,7 +384,8 @@ PetscErrorCode Merge(HiSparseDiagonals *d, HiSparseDiagonalsValues *v, GrowArgum
   PetscFunctionBegin;
   a->slices = d->slices;
   a->pieces = d->pieces;
-  MergeKernel<<<(unsigned int)totals.num_slices, THREADS, 0, stream>>>(*a, (Stored *)v->values, d->used_pieces, d->used_values);
+  if (a->square == 1) MergeKernel<Stored, false><<<(unsigned int)totals.num_slices, THREADS, 0, stream>>>(*a, (Stored *)v->values, d->used_pieces, d->used_values);
+  else MergeKernel<Stored, true><<<(unsigned int)totals.num_slices, THREADS, 0, stream>>>(*a, (Stored *)v->values, d->used_pieces, d->used_values);
   PetscCallCUDA(cudaGetLastError());
   d->used_pieces += (PetscCount)totals.pieces;
   d->used_values += (PetscCount)totals.values;
@@ -380,37 +397,68 @@ PetscErrorCode Merge(HiSparseDiagonals *d, HiSparseDiagonalsValues *v, GrowArgum
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Arguments and places of a batch; *done as in HiSparseDiagonalsGrow(). */
-PetscErrorCode Grow(HiSparseDiagonals *d, HiSparseDiagonalsValues *v, const DCSRBatch *batch, DCSRLookup *lookup, InsertMode mode, Work *work, Room *room, cudaStream_t stream, PetscBool *done)
+/* Arguments and places of new entries; *done as in HiSparseDiagonalsGrow(). found: what gets its value before entries move; NULL for nothing. */
+PetscErrorCode Grow(HiSparseDiagonals *d, HiSparseDiagonalsValues *v, const HiSparseNewEntries *fresh, const HiSparseFoundEntries *found, Work *work, Room *room, cudaStream_t stream, PetscBool *done)
 {
   GrowArguments a = {};
   Totals        totals;
 
   PetscFunctionBegin;
-  PetscCall(DCSRLookupListNew(lookup, stream));
   a.slices       = d->slices;
   a.pieces       = d->pieces;
-  a.batch_keys   = batch->keys;
-  a.batch_values = batch->values;
-  a.num_new      = (PetscCount)lookup->numbers.num_new;
+  a.batch_keys   = fresh->keys;
+  a.batch_values = fresh->values;
+  a.num_new      = fresh->n;
   a.num_rows     = d->num_rows;
-  a.column_bits  = batch->column_bits;
+  a.column_bits  = fresh->column_bits;
   a.c0_bits      = BitsOf((PetscCount)d->num_columns + HISPARSE_SLICE_ROWS);
-  PetscCall(SortEntries(d, batch, lookup, work, &a, stream));
+  a.square       = fresh->size * fresh->size;
+  PetscCall(SortEntries(d, fresh->list, work, &a, stream));
   PetscCall(CountTouched(d, work, &a, stream, &totals));
   room->pieces_capacity = d->num_pieces + (PetscCount)totals.pieces + d->num_pieces / ROOM_PART;
   room->values_capacity = d->num_piece_values + (PetscCount)totals.values + d->num_piece_values / ROOM_PART;
   *done                 = (PetscBool)(IsWorthIt(d, totals) && 2 * room->pieces_capacity < (PetscCount)UINT32_MAX); // parts of pieces in the transpose are counted in 32 bits
   if (!*done) PetscFunctionReturn(PETSC_SUCCESS);
-  if (d->used_pieces + (PetscCount)totals.pieces > d->pieces_capacity || d->used_values + (PetscCount)totals.values > d->values_capacity) PetscCall(RoomCreate(d, stream, room));
+  if (d->used_pieces + (PetscCount)totals.pieces > d->pieces_capacity || d->used_values + (PetscCount)totals.values > d->values_capacity) PetscCall(RoomCreate(d, a.square, stream, room));
   // all memory is there: from here on nothing fails for want of it
-  PetscCall(HiSparseDiagonalsSetFound(d, v, batch, lookup, mode, stream));
-  if (room->slices != NULL) PetscCall(HISPARSE_WITH_STORED(v, RoomUse, d, v, room, stream));
+  if (found != NULL) PetscCall(HiSparseDiagonalsSetFound(d, v, found->batch, found->lookup, found->mode, stream));
+  if (room->slices != NULL) PetscCall(HISPARSE_WITH_STORED(v, RoomUse, d, v, a.square, room, stream));
   PetscCall(HISPARSE_WITH_STORED(v, Merge, d, v, &a, totals, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 } // namespace
+
+/*
+  HiSparseDiagonalsGrowSlices - new entries, or new blocks, join diagonals, or diagonals of blocks
+
+  Input Parameters:
++ d      - the structure, of blocks that of the collapsed matrix, which nobody else has
+. v      - values, which nobody else has either
+. fresh  - what is new
+. found  - entries of single diagonals that get their values before; NULL for none, and for blocks
+- stream - synchronizes with it once
+
+  Output Parameter:
+. done - as in HiSparseDiagonalsGrow(), which has errors and cost, too
+
+  Note: the values of new blocks are 0.
+*/
+PetscErrorCode HiSparseDiagonalsGrowSlices(HiSparseDiagonals *d, HiSparseDiagonalsValues *v, const HiSparseNewEntries *fresh, const HiSparseFoundEntries *found, cudaStream_t stream, PetscBool *done)
+{
+  Work           work = {};
+  Room           room = {};
+  PetscErrorCode ierr = PETSC_SUCCESS;
+
+  PetscFunctionBegin;
+  *done = PETSC_FALSE;
+  if (fresh->n > d->num_nonzeros / MAX_NEW_PART) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCallGoto(ierr, cleanup, Grow(d, v, fresh, found, &work, &room, stream, done));
+cleanup:
+  PetscCall(WorkDestroy(&work, stream));
+  PetscCall(RoomDestroy(&room, stream));
+  PetscFunctionReturn(ierr);
+}
 
 /*
   HiSparseDiagonalsGrow - adds or replaces the entries of a batch, of which some are new
@@ -433,17 +481,12 @@ PetscErrorCode Grow(HiSparseDiagonals *d, HiSparseDiagonalsValues *v, const DCSR
 */
 PetscErrorCode HiSparseDiagonalsGrow(void *structure, void *values, const DCSRBatch *batch, DCSRLookup *lookup, InsertMode mode, cudaStream_t stream, PetscBool *done)
 {
-  HiSparseDiagonals *d    = (HiSparseDiagonals *)structure;
-  Work               work = {};
-  Room               room = {};
-  PetscErrorCode     ierr = PETSC_SUCCESS;
+  const HiSparseFoundEntries found = {batch, lookup, mode};
+  HiSparseNewEntries         fresh = {1, (PetscCount)lookup->numbers.num_new, NULL, batch->keys, batch->values, batch->column_bits};
 
   PetscFunctionBegin;
-  *done = PETSC_FALSE;
-  if ((PetscCount)lookup->numbers.num_new > d->num_nonzeros / MAX_NEW_PART) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCallGoto(ierr, cleanup, Grow(d, (HiSparseDiagonalsValues *)values, batch, lookup, mode, &work, &room, stream, done));
-cleanup:
-  PetscCall(WorkDestroy(&work, stream));
-  PetscCall(RoomDestroy(&room, stream));
-  PetscFunctionReturn(ierr);
+  PetscCall(DCSRLookupListNew(lookup, stream));
+  fresh.list = lookup->entries;
+  PetscCall(HiSparseDiagonalsGrowSlices((HiSparseDiagonals *)structure, (HiSparseDiagonalsValues *)values, &fresh, &found, stream, done));
+  PetscFunctionReturn(PETSC_SUCCESS);
 }

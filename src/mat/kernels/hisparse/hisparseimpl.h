@@ -79,8 +79,8 @@ typedef struct {
   PetscErrorCode (*normfrobeniussquared)(void *structure, void *values, cudaStream_t stream, PetscReal *norm2);                 /* of the values, without the scale factor, as the next two; synchronizes */
   PetscErrorCode (*normone)(void *structure, void *values, cudaStream_t stream, PetscReal *norm);
   PetscErrorCode (*norminfinity)(void *structure, void *values, cudaStream_t stream, PetscReal *norm);
-  PetscErrorCode (*rowsumabs)(void *structure, void *values, PetscReal alpha, PetscScalar sums[], cudaStream_t stream);   /* alpha: absolute value of the scale factor, also in the next one; sums [rows] */
-  PetscErrorCode (*columnsumsabs)(void *structure, void *values, PetscReal alpha, PetscReal sums[], cudaStream_t stream); /* sums [columns] */
+  PetscErrorCode (*rowsumabs)(void *structure, void *values, PetscReal alpha, PetscScalar sums[], cudaStream_t stream);                        /* alpha: absolute value of the scale factor, also in the next one; sums [rows] */
+  PetscErrorCode (*columnsumsabs)(void *structure, void *values, PetscReal alpha, PetscReal sums[], cudaStream_t stream);                      /* sums [columns] */
   PetscErrorCode (*rowmaxabs)(void *structure, void *values, PetscReal alpha, PetscScalar largest[], PetscInt indices[], cudaStream_t stream); /* as DCSRRowMaxAbs(), with a factor above 0: largest [rows], indices [rows] or NULL */
 
   /* Sums; either may be NULL */
@@ -278,7 +278,21 @@ PETSC_INTERN PetscErrorCode HiSparseDiagonalsIsValid(void *structure, void *valu
 /* diagonalsinsert.cu */
 PETSC_INTERN PetscErrorCode HiSparseDiagonalsLookup(void *structure, const DCSRBatch *batch, cudaStream_t stream, DCSRLookup *lookup);
 PETSC_INTERN PetscErrorCode HiSparseDiagonalsSetFound(void *structure, void *values, const DCSRBatch *batch, const DCSRLookup *lookup, InsertMode mode, cudaStream_t stream);
-/* diagonalsgrow.cu */
+/* diagonalsgrow.cu: entries, or blocks, that are not there yet, and entries that are */
+typedef struct {
+  int                size;   /* of blocks; 1 for entries */
+  PetscCount         n;      /* how many */
+  const PetscCount  *list;   /* [n] device: which of the keys, ascending */
+  const uint64_t    *keys;   /* device: row << column_bits | column, ascending */
+  const PetscScalar *values; /* device: by the numbers of the list; NULL for blocks */
+  int                column_bits;
+} HiSparseNewEntries;
+typedef struct {
+  const DCSRBatch  *batch;
+  const DCSRLookup *lookup;
+  InsertMode        mode;
+} HiSparseFoundEntries;
+PETSC_INTERN PetscErrorCode HiSparseDiagonalsGrowSlices(HiSparseDiagonals *d, HiSparseDiagonalsValues *v, const HiSparseNewEntries *fresh, const HiSparseFoundEntries *found, cudaStream_t stream, PetscBool *done);
 PETSC_INTERN PetscErrorCode HiSparseDiagonalsGrow(void *structure, void *values, const DCSRBatch *batch, DCSRLookup *lookup, InsertMode mode, cudaStream_t stream, PetscBool *done);
 /* diagonalsdelete.cu */
 PETSC_INTERN PetscErrorCode HiSparseDiagonalsCountWithoutDiagonal(void *structure, PetscInt n, const PetscInt rows[], cudaStream_t stream, PetscCount *count);

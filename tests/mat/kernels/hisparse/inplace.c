@@ -1,4 +1,4 @@
-static char help[] = "Diagonals: rows and columns that become zero, rows and zeros that leave the pattern, and values of lists, in place, against a matrix on the host.\n\n";
+static char help[] = "Rows and columns that become zero, rows and zeros that leave the pattern, and values of lists, in the storage of each format, against a matrix on the host.\n\n";
 
 #include "../entries/kerneltest.h"
 #include "../../../../src/mat/kernels/hisparse/hisparseimpl.h"
@@ -12,15 +12,24 @@ typedef struct {
 typedef struct {
   const char    *name;
   PetscInt       m, n, diagonals[6], density, others; /* column - row of diagonals, the last one is repeated; entries of 100 that they have; rows of 100 that have entries elsewhere */
+  PetscInt       block;                               /* size of full blocks, which m, n and what follows count; 1 for none */
   cudaStream_t   stream;
   HiSparseFormat format;
   PetscBool      single; /* values in single precision */
 } Case;
 
 static const Case Cases[] = {
-  {"one row", 1, 1, {0, 0, 0, 0, 0, 0}, 100, 0},           {"three diagonals", 1000, 1000, {-1, 0, 1, 1, 1, 1}, 100, 0},         {"one slice", 128, 128, {-3, 0, 5, 5, 5, 5}, 100, 0},
-  {"a row more", 129, 140, {-3, 0, 5, 11, 11, 11}, 90, 4}, {"grid with holes", 1500, 1500, {-300, -128, -1, 0, 1, 128}, 80, 20}, {"wide", 300, 2000, {0, 127, 128, 900, 1650, 1650}, 97, 10},
-  {"a long row", 800, 4000, {-1, 0, 1, 2, 3, 3}, 100, 0},  {"tall", 2000, 300, {-1650, -900, -129, -1, 0, 0}, 97, 10},
+  {"one row", 1, 1, {0, 0, 0, 0, 0, 0}, 100, 0, 1},           {"three diagonals", 1000, 1000, {-1, 0, 1, 1, 1, 1}, 100, 0, 1},         {"one slice", 128, 128, {-3, 0, 5, 5, 5, 5}, 100, 0, 1},
+  {"a row more", 129, 140, {-3, 0, 5, 11, 11, 11}, 90, 4, 1}, {"grid with holes", 1500, 1500, {-300, -128, -1, 0, 1, 128}, 80, 20, 1}, {"wide", 300, 2000, {0, 127, 128, 900, 1650, 1650}, 97, 10, 1},
+  {"a long row", 800, 4000, {-1, 0, 1, 2, 3, 3}, 100, 0, 1},  {"tall", 2000, 300, {-1650, -900, -129, -1, 0, 0}, 97, 10, 1},
+};
+
+static const Case BlockCases[] = {
+  {"one block", 1, 1, {0, 0, 0, 0, 0, 0}, 100, 0, 4},
+  {"three diagonals of 6 x 6 blocks", 130, 140, {-1, 0, 1, 1, 1, 1}, 100, 0, 6},
+  {"diagonals of 2 x 2 blocks with holes", 300, 310, {-130, -1, 0, 5, 33, 64}, 60, 0, 2},
+  {"tall with 3 x 3 blocks", 400, 70, {-300, -129, -1, 0, 31, 31}, 80, 0, 3},
+  {"wide with 4 x 4 blocks", 65, 300, {-2, 0, 127, 128, 200, 200}, 90, 0, 4},
 };
 
 /* What is done to a matrix. */
@@ -51,15 +60,17 @@ static HiSparsePrecision Precision(const Case *c)
   return c->single ? HISPARSE_VALUES_SINGLE : HISPARSE_VALUES_SCALAR;
 }
 
-static PetscBool Has(const Case *c, PetscInt r, PetscInt j)
+static PetscBool Has(const Case *c, PetscInt row, PetscInt column)
 {
+  const PetscInt r = row / c->block, j = column / c->block;
+
   if (c->n == 4000 && r == 500 && j % 5 != 2) return PETSC_TRUE; // more than a thread takes
   for (PetscInt k = 0; k < 6; k++)
     if (j - r == c->diagonals[k]) return (PetscBool)(j == r || 50 + 50 * PetscRealPart(KernelTestNumber((PetscCount)r * 8 + k, 11)) < c->density);
   return (PetscBool)(r % 100 < c->others && (j == (r * 37 + 5) % c->n || j == (r * 17 + 9) % c->n));
 }
 
-/* Every seventh value is zero. */
+/* Every seventh value is zero, and some are larger than all others, and the same. */
 static PetscErrorCode DenseCreate(const Case *c, Dense *A)
 {
   const size_t size = (size_t)c->m * (size_t)c->n;
@@ -70,7 +81,7 @@ static PetscErrorCode DenseCreate(const Case *c, Dense *A)
     for (PetscInt j = 0; j < c->n; j++)
       if (Has(c, r, j)) {
         A->has[Place(c, r, j)] = 1;
-        A->a[Place(c, r, j)]   = (r * 3 + j) % 7 == 2 ? 0.0 : KernelTestNumber((PetscCount)r * c->n + j, 1);
+        A->a[Place(c, r, j)]   = (r * 3 + j) % 7 == 2 ? 0.0 : (r + j) % 5 == 1 ? (j % 2 ? 2.0 : -2.0) : KernelTestNumber((PetscCount)r * c->n + j, 1);
       }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -144,7 +155,51 @@ static PetscErrorCode CheckEntries(const Case *c, HiSparse A, const Dense *expec
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The same, products in both directions, and the entries again with what products have made. */
+/* The largest absolute values of rows, of the matrix or its transpose. */
+static PetscErrorCode CheckLargest(const Case *c, HiSparse A, PetscBool transpose, const Dense *expected, const char what[])
+{
+  const PetscInt m = transpose ? c->n : c->m, n = transpose ? c->m : c->n;
+  PetscScalar   *largest, *device_largest;
+  PetscInt      *indices, *device_indices;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscMalloc2(m, &largest, m, &indices));
+  PetscCall(PetscSparseCUDAMalloc(m, "largest values", c->stream, &device_largest));
+  PetscCall(PetscSparseCUDAMalloc(m, "columns of largest values", c->stream, &device_indices));
+  PetscCallCUDA(cudaMemsetAsync(device_largest, 0xff, sizeof(*device_largest) * (size_t)m, c->stream)); // NaN
+  PetscCallCUDA(cudaMemsetAsync(device_indices, 0xff, sizeof(*device_indices) * (size_t)m, c->stream));
+  PetscCall(HiSparseRowMaxAbs(A, device_largest, device_indices, c->stream));
+  PetscCall(KernelTestToHost(sizeof(*largest) * (size_t)m, device_largest, c->stream, largest));
+  PetscCall(KernelTestToHost(sizeof(*indices) * (size_t)m, device_indices, c->stream, indices));
+  for (PetscInt r = 0; r < m; r++) {
+    const PetscReal tolerance = (PetscReal)(c->single ? 1e-6 : 64 * PETSC_MACHINE_EPSILON);
+    PetscReal       value     = 0;
+
+    for (PetscInt j = 0; j < n; j++) {
+      const size_t k = transpose ? Place(c, j, r) : Place(c, r, j);
+
+      if (expected->has[k]) value = PetscMax(value, PetscAbsScalar(expected->a[k]));
+    }
+    PetscCheck(PetscAbsScalar(largest[r] - value) <= tolerance * value, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, %s: the largest value of row %" PetscInt_FMT " is %g, not %g", c->name, what, r, (double)PetscRealPart(largest[r]), (double)value);
+    PetscCheck(indices[r] >= 0 && indices[r] < n, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, %s: the largest value of row %" PetscInt_FMT " is in column %" PetscInt_FMT, c->name, what, r, indices[r]);
+    for (PetscInt j = 0; j < indices[r]; j++) {
+      const size_t k = transpose ? Place(c, j, r) : Place(c, r, j), last = transpose ? Place(c, indices[r], r) : Place(c, r, indices[r]);
+
+      PetscCheck(!expected->has[k] || PetscAbsScalar(expected->a[k]) != PetscAbsScalar(expected->a[last]), PETSC_COMM_SELF, PETSC_ERR_PLIB,
+                 "%s, %s: row %" PetscInt_FMT " has the same value in column %" PetscInt_FMT ", which is before %" PetscInt_FMT, c->name, what, r, j, indices[r]);
+    }
+    if (value > 0)
+      PetscCheck(PetscAbsReal(PetscAbsScalar(expected->a[transpose ? Place(c, indices[r], r) : Place(c, r, indices[r])]) - value) <= tolerance * value, PETSC_COMM_SELF, PETSC_ERR_PLIB,
+                 "%s, %s: column %" PetscInt_FMT " has not the largest value of row %" PetscInt_FMT, c->name, what, indices[r], r);
+    else PetscCheck(indices[r] == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, %s: row %" PetscInt_FMT " has no largest value, but column %" PetscInt_FMT, c->name, what, r, indices[r]);
+  }
+  PetscCall(PetscSparseCUDAFree(&device_largest, c->stream));
+  PetscCall(PetscSparseCUDAFree(&device_indices, c->stream));
+  PetscCall(PetscFree2(largest, indices));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The same, largest values, products in both directions, and the entries again with what products have made. */
 static PetscErrorCode Check(const Case *c, HiSparse A, const Dense *expected, const char what[])
 {
   const PetscInt n = PetscMax(c->m, c->n);
@@ -153,6 +208,7 @@ static PetscErrorCode Check(const Case *c, HiSparse A, const Dense *expected, co
 
   PetscFunctionBeginUser;
   PetscCall(CheckEntries(c, A, expected, what));
+  PetscCall(CheckLargest(c, A, PETSC_FALSE, expected, what));
   PetscCall(PetscMalloc4(n, &x, n, &y, n, &got, n, &scale));
   for (PetscInt k = 0; k < n; k++) x[k] = KernelTestNumber(k, 5);
   PetscCall(KernelTestToDevice(sizeof(*x) * (size_t)n, x, c->stream, (void **)&device_x));
@@ -234,7 +290,7 @@ static PetscErrorCode ArgumentsDestroy(const Case *c, Arguments *arguments)
 /* How often an entry is in a list: every third of them twice, and one of some lists more often than a thread adds up. */
 static PetscInt Times(const Case *c, PetscInt r, PetscInt j, PetscInt seed)
 {
-  if (seed % 2 && r == c->m / 2 && j == r + c->diagonals[1]) return 1500;
+  if (seed % 2 && r == c->m / 2 && j == r + c->diagonals[1] * c->block) return 1500;
   return (r + j) % 3 ? 1 : 2;
 }
 
@@ -377,7 +433,7 @@ static PetscErrorCode ApplyDeletion(const Case *c, HiSparse A, Dense *host, Chan
     PetscCheck(change > REMOVE_ROWS || !LacksDiagonal(c, host, &s), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: a row without a diagonal entry", c->name);
     ApplyOnHost(c, host, change, &s);
     if (change >= REMOVE_ROWS) PetscCall(CheckDeletion(c, host, &deletion, before, shrunk));
-  } else if (*ierr == PETSC_SUCCESS) PetscCheck(c->format != HISPARSE_DIAGONALS || change >= REMOVE_ROWS || LacksDiagonal(c, host, &s), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %s was refused", c->name, Changes[change]);
+  } else if (*ierr == PETSC_SUCCESS) PetscCheck(change >= REMOVE_ROWS || LacksDiagonal(c, host, &s), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %s was refused", c->name, Changes[change]);
   PetscCall(PetscMalloc1(c->m, &b));
   PetscCall(KernelTestToHost(sizeof(*b) * (size_t)c->m, s.device_b, c->stream, b));
   for (PetscInt r = 0; r < c->m; r++)
@@ -425,6 +481,7 @@ static PetscErrorCode TestChanges(const Case *c, HiSparse A, Dense *host, Statis
     PetscCall(Check(c, A, host, Changes[order[step]]));
     if (copy != NULL) {
       PetscCall(Check(c, copy, &before, "a copy that was left alone"));
+      PetscCall(CheckLargest(c, transpose, PETSC_TRUE, &before, "a transpose"));
       PetscCall(HiSparseZeroRows(transpose, 0, NULL, 0.0, c->stream, &done));
       PetscCheck(!done, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: a transpose has other rows than what is stored", c->name);
     }
@@ -488,6 +545,8 @@ static PetscErrorCode Test(const Case *shape, HiSparseFormat format, PetscBool s
   size_t   before, after;
 
   PetscFunctionBeginUser;
+  c.m *= c.block;
+  c.n *= c.block;
   c.stream = stream;
   c.format = format;
   c.single = single;
@@ -521,7 +580,9 @@ int main(int argc, char **argv)
   if (usable) {
     PetscCall(PetscSparseCUDAGetStream(&stream));
     for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(Cases); k++)
-      for (int f = 0; f < 3; f++) PetscCall(Test(&Cases[k], f == 2 ? HISPARSE_WINDOWS : HISPARSE_DIAGONALS, (PetscBool)(f == 1), stream, &statistics));
+      for (int f = 0; f < 4; f++) PetscCall(Test(&Cases[k], f < 2 ? HISPARSE_DIAGONALS : HISPARSE_WINDOWS, (PetscBool)(f % 2), stream, &statistics));
+    for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(BlockCases); k++)
+      for (int f = 0; f < 4; f++) PetscCall(Test(&BlockCases[k], f < 2 ? HISPARSE_BLOCK_DIAGONALS : HISPARSE_BLOCKS, (PetscBool)(f % 2), stream, &statistics));
     for (int change = 0; change < NUM_CHANGES; change++) PetscCheck(statistics.done[change] > 10, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s was done %" PetscInt_FMT " times", Changes[change], statistics.done[change]);
     PetscCheck(statistics.shrunk > 20, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Only %" PetscInt_FMT " times entries left the storage", statistics.shrunk);
   }
