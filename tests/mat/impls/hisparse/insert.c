@@ -8,12 +8,16 @@ static PetscBool   in_storage;    /* a device and a format beside rows: it is kn
 static PetscBool   grows;         /* and new entries join the storage */
 static PetscBool   one_process;   /* with a device and such a format */
 
+static PetscInt block = 1; /* new entries, and the matrix, have full blocks of this size */
+
 #define M 600 /* rows and columns */
 
 /* The matrix: three diagonals, two that live for some rows, and single entries elsewhere. */
-static PetscBool HasEntry(PetscInt i, PetscInt j)
+static PetscBool HasEntry(PetscInt row, PetscInt column)
 {
-  return (PetscBool)(PetscAbsInt(i - j) < 2 || (j - i == 40 && i % 170 < 120) || (i - j == 130 && i % 5 != 2) || (i % 11 == 3 && j == (i * 29 + 7) % M));
+  const PetscInt i = row / block, j = column / block;
+
+  return (PetscBool)(PetscAbsInt(i - j) < 2 || (j - i == 40 && i % 170 < 120) || (i - j == 130 && i % 5 != 2) || (i % (block > 1 ? 23 : 11) == 3 && j == (i * 29 + 7) % (M / block)));
 }
 
 static PetscScalar Value(PetscInt i, PetscInt j, PetscInt seed)
@@ -29,6 +33,7 @@ static PetscErrorCode CreatePair(PetscInt seed, Mat mats[2])
   for (int k = 0; k < 2; k++) {
     PetscCall(MatCreate(PETSC_COMM_WORLD, &mats[k]));
     PetscCall(MatSetSizes(mats[k], PETSC_DECIDE, PETSC_DECIDE, M, M));
+    PetscCall(MatSetBlockSize(mats[k], block));
     PetscCall(MatSetType(mats[k], k ? type : MATAIJ));
     PetscCall(MatGetOwnershipRange(mats[k], &begin, &end));
     for (PetscInt i = begin; i < end; i++)
@@ -62,6 +67,8 @@ typedef enum {
 
 static PetscBool IsEntered(What what, PetscInt i, PetscInt j, PetscInt seed)
 {
+  const PetscInt r = i / block, c = j / block;
+
   switch (what) {
   case OLD:
     return (PetscBool)(HasEntry(i, j) && (i + 3 * j + seed) % 4 == 0);
@@ -69,11 +76,11 @@ static PetscBool IsEntered(What what, PetscInt i, PetscInt j, PetscInt seed)
   case OTHERS:
     return (PetscBool)(HasEntry(i, j) && (i + j + seed) % 29 == 0);
   case HOLES:
-    return (PetscBool)(i - j == 130 && i % 5 == 2 && (i / 5 + seed) % 3 == 0);
+    return (PetscBool)(r - c == 130 && r % 5 == 2 && (r / 5 + seed) % 3 == 0);
   case ELSEWHERE:
-    return (PetscBool)((i * 7 + seed) % 97 == 5 && j == (i * 41 + 13 * seed) % M);
+    return (PetscBool)((r * 7 + seed) % 97 == 5 && c == (r * 41 + 13 * seed) % (M / block));
   case DIAGONAL:
-    return (PetscBool)(j - i == 60 + seed && i % 9 != 4);
+    return (PetscBool)(c - r == 60 + seed && r % 9 != 4);
   case BOTH:
     return (PetscBool)(IsEntered(OLD, i, j, seed) || IsEntered(HOLES, i, j, seed + 1) || IsEntered(ELSEWHERE, i, j, seed));
   }
@@ -300,7 +307,7 @@ int main(int argc, char **argv)
 {
   static char kept[32] = "auto";
   char       *name;
-  PetscBool   device, is_diagonals, is_windows;
+  PetscBool   device, is_diagonals, is_windows, is_block_diagonals;
   PetscMPIInt size;
   size_t      before, now, peak;
 
@@ -312,9 +319,11 @@ int main(int argc, char **argv)
   format = kept;
   PetscCall(PetscStrcmp(format, "diagonals", &is_diagonals));
   PetscCall(PetscStrcmp(format, "windows", &is_windows));
+  PetscCall(PetscStrcmp(format, "blockdiagonals", &is_block_diagonals));
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-block", &block, NULL));
   PetscCall(PetscSparseCUDADeviceUsable(&device));
-  in_storage  = (PetscBool)(device && (is_diagonals || is_windows) && (size == 1 || !PetscDefined(USE_COMPLEX))); // column sums of several processes are complex on the host
-  grows       = (PetscBool)(in_storage && is_diagonals);
+  in_storage  = (PetscBool)(device && (is_diagonals || is_windows || is_block_diagonals) && (size == 1 || !PetscDefined(USE_COMPLEX))); // column sums of several processes are complex on the host
+  grows       = (PetscBool)(in_storage && !is_windows);
   one_process = (PetscBool)(in_storage && size == 1);
   PetscCall(PetscSparseCUDAGetMemoryInUse(&before, &peak));
   PetscCall(TestChanges(PETSC_FALSE));
@@ -349,6 +358,13 @@ int main(int argc, char **argv)
       test:
          suffix: wide
          args: -mat_dcsr_test_wide_from 300 -mat_hisparse_format {{diagonals windows}}
+      test:
+         suffix: blocks
+         nsize: {{1 2 3}}
+         args: -block 3 -mat_hisparse_format blockdiagonals
+      test:
+         suffix: sizes
+         args: -block {{2 4 6}} -mat_hisparse_format blockdiagonals
       test:
          suffix: device
          requires: cuda
