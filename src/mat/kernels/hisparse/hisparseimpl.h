@@ -79,8 +79,8 @@ typedef struct {
   PetscErrorCode (*normfrobeniussquared)(void *structure, void *values, cudaStream_t stream, PetscReal *norm2);                 /* of the values, without the scale factor, as the next two; synchronizes */
   PetscErrorCode (*normone)(void *structure, void *values, cudaStream_t stream, PetscReal *norm);
   PetscErrorCode (*norminfinity)(void *structure, void *values, cudaStream_t stream, PetscReal *norm);
-  PetscErrorCode (*rowsumabs)(void *structure, void *values, PetscReal alpha, PetscScalar sums[], cudaStream_t stream);   /* alpha: absolute value of the scale factor, also in the next one; sums [rows] */
-  PetscErrorCode (*columnsumsabs)(void *structure, void *values, PetscReal alpha, PetscReal sums[], cudaStream_t stream); /* sums [columns] */
+  PetscErrorCode (*rowsumabs)(void *structure, void *values, PetscReal alpha, PetscScalar sums[], cudaStream_t stream);                        /* alpha: absolute value of the scale factor, also in the next one; sums [rows] */
+  PetscErrorCode (*columnsumsabs)(void *structure, void *values, PetscReal alpha, PetscReal sums[], cudaStream_t stream);                      /* sums [columns] */
   PetscErrorCode (*rowmaxabs)(void *structure, void *values, PetscReal alpha, PetscScalar largest[], PetscInt indices[], cudaStream_t stream); /* as DCSRRowMaxAbs(), with a factor above 0: largest [rows], indices [rows] or NULL */
 
   /* Sums; either may be NULL */

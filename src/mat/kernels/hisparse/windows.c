@@ -433,10 +433,10 @@ static PetscErrorCode SameStructure_Windows(const void *structure, const void *o
   const WindowsStructure *s = (const WindowsStructure *)structure, *t = (const WindowsStructure *)other;
   const Windows           a = s->windows, b = t->windows;
   const HiSparseArrays    arrays[] = {
-    {a->row_offsets, b->row_offsets, ((size_t)a->num_rows + 1) * (a->wide ? sizeof(int64_t) : sizeof(int32_t))},
-    {a->columns, b->columns, (size_t)a->num_blocks * WINDOWS_BLOCK * sizeof(*a->columns)},
-    {a->windows, b->windows, (size_t)a->num_blocks * WINDOWS_COUNT * sizeof(*a->windows)},
-    {a->upper, b->upper, (size_t)a->num_wide * WINDOWS_BLOCK * sizeof(*a->upper)},
+       {a->row_offsets, b->row_offsets, ((size_t)a->num_rows + 1) * (a->wide ? sizeof(int64_t) : sizeof(int32_t))},
+       {a->columns, b->columns, (size_t)a->num_blocks * WINDOWS_BLOCK * sizeof(*a->columns)},
+       {a->windows, b->windows, (size_t)a->num_blocks * WINDOWS_COUNT * sizeof(*a->windows)},
+       {a->upper, b->upper, (size_t)a->num_wide * WINDOWS_BLOCK * sizeof(*a->upper)},
   };
 
   PetscFunctionBegin;

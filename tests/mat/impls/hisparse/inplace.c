@@ -143,7 +143,8 @@ static PetscErrorCode CompareLargest(Mat mats[2], const char what[])
   PetscCall(TestCompareVec(x[0], x[1], what));
   PetscCall(VecGetArrayRead(x[0], &largest));
   for (PetscInt r = 0; r < m && !PetscDefined(USE_COMPLEX); r++)
-    PetscCheck(PetscAbsScalar(largest[r]) == 0 || columns[0][r] == columns[1][r], PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: the largest entry of row %" PetscInt_FMT " is in column %" PetscInt_FMT ", not %" PetscInt_FMT, what, r, columns[1][r], columns[0][r]);
+    PetscCheck(PetscAbsScalar(largest[r]) == 0 || columns[0][r] == columns[1][r], PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: the largest entry of row %" PetscInt_FMT " is in column %" PetscInt_FMT ", not %" PetscInt_FMT, what, r, columns[1][r],
+               columns[0][r]);
   PetscCall(VecRestoreArrayRead(x[0], &largest));
   for (int k = 0; k < 2; k++) PetscCall(VecDestroy(&x[k]));
   PetscCall(PetscFree2(columns[0], columns[1]));

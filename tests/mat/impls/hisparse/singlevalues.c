@@ -113,11 +113,7 @@ static PetscErrorCode GetRowMaxAbs(Mat A, Vec v)
 static const struct {
   const char *name;
   PetscErrorCode (*get)(Mat, Vec);
-} functions[] = {
-  {"diagonal",            MatGetDiagonal },
-  {"sums of rows",        MatGetRowSumAbs},
-  {"largest in the rows", GetRowMaxAbs   }
-};
+} functions[] = {{"diagonal", MatGetDiagonal}, {"sums of rows", MatGetRowSumAbs}, {"largest in the rows", GetRowMaxAbs}};
 
 /* Products, diagonal, norms, sums and largest entries of rows of B against those of A. */
 static PetscErrorCode Compare(Mat A, Mat B, PetscReal tolerance, const char what[])

@@ -801,17 +801,15 @@ typedef struct {
   HiSparseFormat single;  /* and with values in single precision; HISPARSE_AUTO: rows, or windows, which hardly pay */
 } RuleCase;
 
-static const RuleCase RuleCases[] = {
-  {"7-point stencil",              52, 1, PETSC_FALSE, 0,   HISPARSE_DIAGONALS, HISPARSE_DIAGONALS},
-  {"27-point stencil",             52, 3, PETSC_FALSE, 0,   HISPARSE_DIAGONALS, HISPARSE_DIAGONALS},
-  {"27-point stencil, few slices", 40, 3, PETSC_FALSE, 0,   HISPARSE_CSR,       HISPARSE_CSR      },
-  {"small 7-point stencil",        20, 1, PETSC_FALSE, 0,   HISPARSE_CSR,       HISPARSE_CSR      },
-  {"permuted 27-point stencil",    52, 3, PETSC_TRUE,  0,   HISPARSE_CSR,       HISPARSE_DIAGONALS},
-  {"permuted, small",              30, 3, PETSC_TRUE,  0,   HISPARSE_CSR,       HISPARSE_CSR      },
-  {"random columns",               52, 3, PETSC_FALSE, 100, HISPARSE_CSR,       HISPARSE_AUTO     },
-  {"half of the rows random",      52, 3, PETSC_FALSE, 50,  HISPARSE_CSR,       HISPARSE_AUTO     },
-  {"permuted, some random columns", 52, 3, PETSC_TRUE, 2,   HISPARSE_CSR,       HISPARSE_DIAGONALS}
-};
+static const RuleCase RuleCases[] = {{"7-point stencil", 52, 1, PETSC_FALSE, 0, HISPARSE_DIAGONALS, HISPARSE_DIAGONALS},
+                                     {"27-point stencil", 52, 3, PETSC_FALSE, 0, HISPARSE_DIAGONALS, HISPARSE_DIAGONALS},
+                                     {"27-point stencil, few slices", 40, 3, PETSC_FALSE, 0, HISPARSE_CSR, HISPARSE_CSR},
+                                     {"small 7-point stencil", 20, 1, PETSC_FALSE, 0, HISPARSE_CSR, HISPARSE_CSR},
+                                     {"permuted 27-point stencil", 52, 3, PETSC_TRUE, 0, HISPARSE_CSR, HISPARSE_DIAGONALS},
+                                     {"permuted, small", 30, 3, PETSC_TRUE, 0, HISPARSE_CSR, HISPARSE_CSR},
+                                     {"random columns", 52, 3, PETSC_FALSE, 100, HISPARSE_CSR, HISPARSE_AUTO},
+                                     {"half of the rows random", 52, 3, PETSC_FALSE, 50, HISPARSE_CSR, HISPARSE_AUTO},
+                                     {"permuted, some random columns", 52, 3, PETSC_TRUE, 2, HISPARSE_CSR, HISPARSE_DIAGONALS}};
 
 static PetscInt Permuted(const RuleCase *rule, PetscInt p, PetscInt n)
 {
