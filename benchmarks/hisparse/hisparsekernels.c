@@ -575,7 +575,7 @@ static PetscErrorCode SweepWindows(HiSparseBench *b)
   PetscCall(WindowsConfigGetCount(&n));
   for (PetscInt k = 0; k < 2; k++) {
     for (PetscInt i = 0; i < n; i++) {
-      WindowsProduct w = {NULL, {views[k].values, 1.0, PETSC_FALSE}, &b->product[k]};
+      WindowsProduct w = {NULL, {views[k].values, 1.0, PETSC_FALSE, HISPARSE_VALUES_SCALAR}, &b->product[k]};
       SpMVConfig     c;
       char           what[64];
 

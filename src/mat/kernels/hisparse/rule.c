@@ -24,6 +24,7 @@ typedef struct {
   double single; /* diagonals with values in single precision */
   double overflow;
   double windows;
+  double windows_single; /* windows with values in single precision */
   double blocks;
   double block_diagonals;
 } HiSparseRule;
@@ -35,6 +36,7 @@ static const HiSparseRule HiSparseRuleH200 = {
   0.88, /* single: 3d27-200 265 us, 2d5-4096 168, elast3-80 166, 3d7-256 203; A^T x 276, 171, 181, 206 */
   0.30, /* overflow: band4 with a third of its entries in the overflow 146 us, CSR 97 us */
   0.83, /* windows: 0.85 on 3d27-200, 0.76 on perm27-128, 0.80 on mort27-128, 0.77 on rgg15-2M (633, 185, 176, 110 us; CSR's split kernel at its best 659, 188, 178, 108). 16 windows found by a shuffle: 708, 206, 199, 128 us */
+  0.75, /* windows_single: not measured; less than windows by what single precision takes from diagonals */
   0.85, /* blocks: 0.92 on elast3-80, 0.83 on rgg15x3 (268, 178 us; CSR 378, 257) */
   1.00  /* block diagonals: 1.04 on elast3-80 (225 us; A^T x 255 us) */
 };
@@ -69,14 +71,15 @@ static void GetCosts(DCSRView csr, HiSparsePrecision precision, const HiSparseSa
   const double scalar = sizeof(PetscScalar), rows = (double)csr.num_rows, entries = (double)csr.num_nonzeros, b = block_size;
   const double vectors = scalar * (rows + (double)csr.num_columns), offsets = rows * (csr.wide ? sizeof(int64_t) : sizeof(int32_t));
   const double part = (double)sample->entries > 0 ? entries / (double)sample->entries : 0, others = (double)(sample->entries - sample->in_pieces) * part;
-  const double value     = precision == HISPARSE_VALUES_SINGLE ? (double)(sizeof(PetscScalar) / sizeof(PetscReal) * sizeof(float)) : scalar; // of a piece
+  const double value     = precision == HISPARSE_VALUES_SINGLE ? (double)(sizeof(PetscScalar) / sizeof(PetscReal) * sizeof(float)) : scalar; // of a piece, or of windows
   const double diagonals = precision == HISPARSE_VALUES_SINGLE && !PetscDefined(USE_REAL_SINGLE) ? rule->single : rule->diagonals;
+  const double windows   = precision == HISPARSE_VALUES_SINGLE && !PetscDefined(USE_REAL_SINGLE) ? rule->windows_single : rule->windows;
   const double wide      = (double)sample->wide_blocks / (double)sample->blocks;
 
   costs[HISPARSE_CSR]       = (vectors + offsets + entries * (scalar + sizeof(int32_t))) / rule->csr;
   costs[HISPARSE_DIAGONALS] = waves * (vectors + part * ((double)sample->in_pieces * value + (double)sample->pieces * sizeof(HiSparsePiece)) + rows / HISPARSE_SLICE_ROWS * sizeof(HiSparseSlice)) / diagonals +
                               others * (scalar + sizeof(int32_t)) / rule->overflow;
-  costs[HISPARSE_WINDOWS] = (vectors + offsets + entries * (scalar + (1 + wide) * sizeof(uint16_t) + (double)(WINDOWS_COUNT * sizeof(int32_t)) / WINDOWS_BLOCK)) / rule->windows;
+  costs[HISPARSE_WINDOWS] = (vectors + offsets + entries * (value + (1 + wide) * sizeof(uint16_t) + (double)(WINDOWS_COUNT * sizeof(int32_t)) / WINDOWS_BLOCK)) / windows;
   costs[HISPARSE_BLOCKS]  = block_size > 0 ? (vectors + entries * scalar + (entries / (b * b) + rows / b) * sizeof(int32_t)) / rule->blocks : RULE_NONE;
 }
 
@@ -144,7 +147,7 @@ static HiSparseFormat GetCheapest(const double costs[HISPARSE_CSR + 1])
 
   Input Parameters:
 + csr       - compact, rows sorted by column, with at least one nonzero
-. precision - of the values that diagonals would have
+. precision - of the values that diagonals and windows would have
 - stream    - the stream; synchronizes
 
   Output Parameter:

@@ -1,6 +1,6 @@
 #pragma once
 /*
-  The types that values on diagonals are stored in. All is computed in PetscScalar: a value is converted after it was loaded, and rounded before it is stored. What is too large for single precision becomes infinite,
+  The types that values are stored in. All is computed in PetscScalar: a value is converted after it was loaded, and rounded before it is stored. What is too large for single precision becomes infinite,
   what is too small becomes zero.
 
   Functions that touch values are templates over the type; HISPARSE_WITH_STORED() calls the right one.

@@ -1,5 +1,7 @@
 /*
-  The format of 16-bit columns in windows, behind the table of formats (hisparseimpl.h). Values are those of CSR, in CSR's order, so that functions of entries.h work on them.
+  The format of 16-bit columns in windows, behind the table of formats (hisparseimpl.h). Values are those of CSR, in CSR's order, so that functions of entries.h work on them when they are PetscScalar. Values in single
+  precision have functions of their own for what is done often (windowsvalues.cu). For norms, sums of rows and columns, and scaling by diagonal matrices, they are copied as PetscScalar, which takes memory for a PetscScalar
+  a nonzero, a read and a write of the values before, and the same again after a function that changes them.
 
   A^T x reads a transposed structure in the same format with values of its own: 10.2 bytes a nonzero in order and the same bits every time, where gathering values by a permutation would read 6 bytes and a sector of 32.
 */
@@ -9,39 +11,66 @@
 #include <petscsparsecuda/entries.h>
 #include <petscsparsecuda/transpose.h>
 
-typedef struct {
-  PetscScalar *values;             /* [nonzeros] in CSR's order; owned */
-  PetscScalar *transposed;         /* [nonzeros] of A^T, without the conjugate; NULL before the first product with it; owned */
-  PetscBool    transposed_current; /* transposed are these values; whoever writes values sets it PETSC_FALSE */
-} WindowsFormatValues;
+/* Values are not PetscScalar. */
+static PetscBool IsSingle(const WindowsFormatValues *v)
+{
+  return (PetscBool)(v->precision == HISPARSE_VALUES_SINGLE);
+}
 
-/* Compact CSR without columns. */
+/* Bytes of a value. */
+static size_t ValueBytes(HiSparsePrecision precision)
+{
+  return precision == HISPARSE_VALUES_SINGLE ? sizeof(PetscScalar) / sizeof(PetscReal) * sizeof(float) : sizeof(PetscScalar);
+}
+
+/* Compact CSR without columns; for values that are PetscScalar. */
 static DCSRView ViewWithoutColumns(const WindowsStructure *s, const WindowsFormatValues *v)
 {
-  DCSRView view = {0};
+  DCSRView view = WindowsRows(s->windows);
 
-  view.num_rows     = s->windows->num_rows;
-  view.num_columns  = s->windows->num_columns;
-  view.num_nonzeros = view.capacity = view.used = s->windows->num_nonzeros;
-  view.wide                                     = s->windows->wide;
-  view.row_offsets                              = s->windows->row_offsets;
-  view.values                                   = v ? v->values : NULL;
+  view.values = (PetscScalar *)v->values;
   return view;
 }
 
-/* The same with 32-bit columns, which ReturnView() frees. v may be NULL. */
-static PetscErrorCode GetView(const WindowsStructure *s, const WindowsFormatValues *v, cudaStream_t stream, DCSRView *view)
+/* Compact CSR for one call, with 32-bit columns when they are asked for, and with values when v is not NULL: as PetscScalar, the values themselves or a copy. ReturnView() frees what was made. */
+static PetscErrorCode GetView(const WindowsStructure *s, const WindowsFormatValues *v, PetscBool columns, cudaStream_t stream, DCSRView *view)
 {
+  PetscScalar   *copy = NULL;
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
-  *view = ViewWithoutColumns(s, v);
-  PetscCall(PetscSparseCUDAMalloc(view->num_nonzeros, "32-bit columns for one call", stream, &view->columns));
-  PetscCallGoto(ierr, failed, WindowsDecode(s->windows, view->columns, stream));
+  *view = WindowsRows(s->windows);
+  if (v != NULL && IsSingle(v)) {
+    PetscCallGoto(ierr, failed, PetscSparseCUDAMalloc(view->num_nonzeros, "values as PetscScalar for one call", stream, &copy));
+    PetscCallGoto(ierr, failed, WindowsSingleGet(view->num_nonzeros, v->values, 1.0, copy, stream));
+    view->values = copy;
+  } else if (v != NULL) view->values = (PetscScalar *)v->values;
+  if (columns) {
+    PetscCallGoto(ierr, failed, PetscSparseCUDAMalloc(view->num_nonzeros, "32-bit columns for one call", stream, &view->columns));
+    PetscCallGoto(ierr, failed, WindowsDecode(s->windows, view->columns, stream));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 failed:
+  PetscCall(PetscSparseCUDAFree(&copy, stream));
   PetscCall(PetscSparseCUDAFree(&view->columns, stream));
   PetscFunctionReturn(ierr);
+}
+
+/* The values of a view, which a function has changed, become those of the matrix. */
+static PetscErrorCode TakeValues(WindowsFormatValues *v, const DCSRView *view, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  v->transposed_current = PETSC_FALSE;
+  if (IsSingle(v)) PetscCall(WindowsSingleRound(view->num_nonzeros, view->values, v->values, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode ReturnView(const WindowsFormatValues *v, cudaStream_t stream, DCSRView *view)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscSparseCUDAFree(&view->columns, stream));
+  if (v != NULL && IsSingle(v)) PetscCall(PetscSparseCUDAFree(&view->values, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* An array of n scalars times alpha. */
@@ -82,12 +111,14 @@ static PetscErrorCode ValuesDestroy_Windows(void **values, cudaStream_t stream)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Values, with room for an even number of them: products load two at a time. The one too many is 0. */
-static PetscErrorCode MallocEven(PetscCount n, const char what[], cudaStream_t stream, PetscScalar **values)
+/* Values of a structure, with room for an even number of them: products load two at a time. The one too many is 0. */
+static PetscErrorCode MallocEven(const WindowsStructure *s, const char what[], cudaStream_t stream, void **values)
 {
+  const size_t n = (size_t)s->windows->num_nonzeros, bytes = ValueBytes(s->precision);
+
   PetscFunctionBegin;
-  PetscCall(PetscSparseCUDAMalloc(n + n % 2, what, stream, values));
-  if (n % 2) PetscCallCUDA(cudaMemsetAsync(*values + n, 0, sizeof(**values), stream));
+  PetscCall(PetscSparseCUDAMalloc_Private((n + n % 2) * bytes, what, stream, values));
+  if (n % 2) PetscCallCUDA(cudaMemsetAsync((char *)*values + n * bytes, 0, bytes, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -100,7 +131,8 @@ static PetscErrorCode ValuesCreate_Windows(void *structure, cudaStream_t stream,
   PetscFunctionBegin;
   *values = NULL;
   PetscCall(PetscNew(&v));
-  PetscCallGoto(ierr, failed, MallocEven(s->windows->num_nonzeros, "values of a matrix with 16-bit columns", stream, &v->values));
+  v->precision = s->precision;
+  PetscCallGoto(ierr, failed, MallocEven(s, "values of a matrix with 16-bit columns", stream, &v->values));
   *values = v;
   PetscFunctionReturn(PETSC_SUCCESS);
 failed:
@@ -108,11 +140,11 @@ failed:
   PetscFunctionReturn(ierr);
 }
 
-/* All values from an array of as many. */
-static PetscErrorCode SetAllValues(const WindowsStructure *s, WindowsFormatValues *v, const PetscScalar from[], cudaStream_t stream)
+/* All values from an array of as many that are stored alike. */
+static PetscErrorCode CopyAllValues(const WindowsStructure *s, WindowsFormatValues *v, const void *from, cudaStream_t stream)
 {
   PetscFunctionBegin;
-  PetscCallCUDA(cudaMemcpyAsync(v->values, from, (size_t)s->windows->num_nonzeros * sizeof(*from), cudaMemcpyDeviceToDevice, stream));
+  PetscCallCUDA(cudaMemcpyAsync(v->values, from, (size_t)s->windows->num_nonzeros * ValueBytes(v->precision), cudaMemcpyDeviceToDevice, stream));
   v->transposed_current = PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -120,18 +152,21 @@ static PetscErrorCode SetAllValues(const WindowsStructure *s, WindowsFormatValue
 static PetscErrorCode ValuesCopy_Windows(void *structure, const void *from, void *to, cudaStream_t stream)
 {
   PetscFunctionBegin;
-  PetscCall(SetAllValues((const WindowsStructure *)structure, (WindowsFormatValues *)to, ((const WindowsFormatValues *)from)->values, stream));
+  PetscCall(CopyAllValues((const WindowsStructure *)structure, (WindowsFormatValues *)to, ((const WindowsFormatValues *)from)->values, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode SetValues_Windows(void *structure, void *values, DCSRView csr, cudaStream_t stream)
 {
+  WindowsFormatValues *v = (WindowsFormatValues *)values;
+
   PetscFunctionBegin;
-  PetscCall(SetAllValues((const WindowsStructure *)structure, (WindowsFormatValues *)values, csr.values, stream));
+  if (IsSingle(v)) PetscCall(TakeValues(v, &csr, stream));
+  else PetscCall(CopyAllValues((const WindowsStructure *)structure, v, csr.values, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Create_Windows(DCSRView csr, PETSC_UNUSED HiSparsePrecision precision, cudaStream_t stream, void **structure, void **values)
+static PetscErrorCode Create_Windows(DCSRView csr, HiSparsePrecision precision, cudaStream_t stream, void **structure, void **values)
 {
   WindowsStructure *s;
   PetscErrorCode    ierr;
@@ -139,7 +174,8 @@ static PetscErrorCode Create_Windows(DCSRView csr, PETSC_UNUSED HiSparsePrecisio
   PetscFunctionBegin;
   *structure = *values = NULL;
   PetscCall(PetscNew(&s));
-  *structure = s;
+  *structure   = s;
+  s->precision = PetscDefined(USE_REAL_SINGLE) ? HISPARSE_VALUES_SCALAR : precision;
   PetscCallGoto(ierr, failed, WindowsCreate(csr, NULL, stream, &s->windows));
   PetscCallGoto(ierr, failed, ValuesCreate_Windows(s, stream, values));
   PetscCallGoto(ierr, failed, SetValues_Windows(s, *values, csr, stream));
@@ -157,9 +193,10 @@ static PetscErrorCode GetInfo_Windows(void *structure, void *values, HiSparseInf
   const size_t               n = (size_t)s->windows->num_nonzeros;
 
   PetscFunctionBegin;
-  info->transpose_bytes = v->transposed ? n * sizeof(*v->transposed) : 0;
+  info->precision       = v->precision;
+  info->transpose_bytes = v->transposed ? n * ValueBytes(v->precision) : 0;
   if (s->transpose) info->transpose_bytes += s->transpose->bytes + n * (s->windows->wide ? sizeof(int64_t) : sizeof(int32_t));
-  info->bytes      = s->windows->bytes + n * sizeof(*v->values) + info->transpose_bytes;
+  info->bytes      = s->windows->bytes + n * ValueBytes(v->precision) + info->transpose_bytes;
   info->num_pieces = s->windows->num_blocks - s->windows->num_wide;
   info->num_others = s->windows->num_wide;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -175,7 +212,8 @@ static PetscErrorCode GetCSR_Windows(void *structure, void *values, PetscScalar 
     PetscCall(WindowsGetOffsets(s->windows, csr.wide, csr.row_offsets, stream));
     PetscCall(WindowsDecode(s->windows, csr.columns, stream));
   }
-  if (with_values) {
+  if (with_values && IsSingle(v)) PetscCall(WindowsSingleGet(s->windows->num_nonzeros, v->values, alpha, csr.values, stream));
+  else if (with_values) {
     PetscCallCUDA(cudaMemcpyAsync(csr.values, v->values, (size_t)s->windows->num_nonzeros * sizeof(*csr.values), cudaMemcpyDeviceToDevice, stream));
     if (alpha != (PetscScalar)1.0) PetscCall(DCSRScale(csr, alpha, stream));
   }
@@ -192,7 +230,7 @@ static PetscErrorCode CreateTranspose(WindowsStructure *s, cudaStream_t stream)
   PetscErrorCode ierr = PETSC_SUCCESS;
 
   PetscFunctionBegin;
-  PetscCall(GetView(s, NULL, stream, &A));
+  PetscCall(GetView(s, NULL, PETSC_TRUE, stream, &A));
   PetscCallGoto(ierr, done, DCSRViewAllocateStructure(w->num_columns, w->num_rows, w->num_nonzeros, w->wide, stream, &T));
   PetscCallGoto(ierr, done, PetscSparseCUDAMalloc_Private((size_t)w->num_nonzeros * (w->wide ? sizeof(int64_t) : sizeof(int32_t)), "permutation of a transpose with 16-bit columns", stream, &permutation));
   PetscCallGoto(ierr, done, DCSRTransposeSymbolic(A, T, permutation, stream));
@@ -201,7 +239,7 @@ static PetscErrorCode CreateTranspose(WindowsStructure *s, cudaStream_t stream)
   s->permutation = permutation;
   permutation    = NULL;
 done:
-  PetscCall(PetscSparseCUDAFree(&A.columns, stream));
+  PetscCall(ReturnView(NULL, stream, &A));
   PetscCall(PetscSparseCUDAFree(&permutation, stream));
   PetscCall(DCSRViewFree(&T, stream));
   PetscCall(ierr);
@@ -217,13 +255,9 @@ static PetscErrorCode CheckWindows(Windows w, cudaStream_t stream, DCSRView *vie
   PetscFunctionBegin;
   PetscCall(WindowsIsValid(w, stream, violation));
   if (violation->what != NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  *view = WindowsRows(w);
   PetscCall(PetscSparseCUDAMalloc(w->num_nonzeros, "32-bit columns for a check", stream, &view->columns));
   PetscCall(WindowsDecode(w, view->columns, stream));
-  view->num_rows     = w->num_rows;
-  view->num_columns  = w->num_columns;
-  view->num_nonzeros = view->capacity = view->used = w->num_nonzeros;
-  view->wide                                       = w->wide;
-  view->row_offsets                                = w->row_offsets;
   PetscCall(DCSRIsValid(*view, stream, &ok, &row, NULL));
   if (ok) PetscFunctionReturn(PETSC_SUCCESS);
   violation->what  = "columns of a row that do not ascend or are not in the matrix, or row offsets that do not, row";
@@ -257,15 +291,18 @@ static PetscErrorCode Prepare_Windows(void *structure, void *values, PetscBool t
   PetscFunctionBegin;
   if (!transpose) PetscFunctionReturn(PETSC_SUCCESS);
   if (s->transpose == NULL) PetscCall(CreateTranspose(s, stream));
-  if (v->transposed == NULL) PetscCall(MallocEven(s->windows->num_nonzeros, "values of a transpose with 16-bit columns", stream, &v->transposed));
-  if (!v->transposed_current) PetscCall(DCSRTransposeNumeric(ViewWithoutColumns(s, v), s->permutation, PETSC_FALSE, v->transposed, stream));
+  if (v->transposed == NULL) PetscCall(MallocEven(s, "values of a transpose with 16-bit columns", stream, &v->transposed));
+  if (v->transposed_current) PetscFunctionReturn(PETSC_SUCCESS);
+  if (IsSingle(v)) PetscCall(WindowsSingleTranspose(s, v->values, v->transposed, stream));
+  else PetscCall(DCSRTransposeNumeric(ViewWithoutColumns(s, v), s->permutation, PETSC_FALSE, (PetscScalar *)v->transposed, stream));
   v->transposed_current = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode Mult_Windows(void *structure, void *values, PetscScalar alpha, const PetscScalar x[], const PetscScalar z[], PetscScalar y[], cudaStream_t stream)
 {
-  const WindowsValues v = {((const WindowsFormatValues *)values)->values, alpha, PETSC_FALSE};
+  const WindowsFormatValues *stored = (const WindowsFormatValues *)values;
+  const WindowsValues        v      = {stored->values, alpha, PETSC_FALSE, stored->precision};
 
   PetscFunctionBegin;
   PetscCall(WindowsMult(((const WindowsStructure *)structure)->windows, &v, x, z, y, stream));
@@ -275,87 +312,94 @@ static PetscErrorCode Mult_Windows(void *structure, void *values, PetscScalar al
 /* alpha is that of op(A). */
 static PetscErrorCode MultTranspose_Windows(void *structure, void *values, PetscScalar alpha, PetscBool conjugate, const PetscScalar x[], const PetscScalar z[], PetscScalar y[], cudaStream_t stream)
 {
-  const WindowsValues v = {((const WindowsFormatValues *)values)->transposed, alpha, conjugate};
+  const WindowsFormatValues *stored = (const WindowsFormatValues *)values;
+  const WindowsValues        v      = {stored->transposed, alpha, conjugate, stored->precision};
 
   PetscFunctionBegin;
   PetscCall(WindowsMult(((const WindowsStructure *)structure)->transpose, &v, x, z, y, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Functions of entries.h that write values and need no columns */
-#define DEFINE_WRITES(Name, parameters, call) \
-  static PetscErrorCode Name##_Windows parameters \
-  { \
-    const DCSRView view = ViewWithoutColumns((const WindowsStructure *)structure, (const WindowsFormatValues *)values); \
-\
-    PetscFunctionBegin; \
-    ((WindowsFormatValues *)values)->transposed_current = PETSC_FALSE; \
-    PetscCall(call); \
-    PetscFunctionReturn(PETSC_SUCCESS); \
-  }
-DEFINE_WRITES(Scale, (void *structure, void *values, PetscScalar alpha, cudaStream_t stream), DCSRScale(view, alpha, stream))
-DEFINE_WRITES(Zero, (void *structure, void *values, cudaStream_t stream), DCSRZero(view, stream))
-DEFINE_WRITES(Conjugate, (void *structure, void *values, cudaStream_t stream), DCSRConjugate(view, stream))
-DEFINE_WRITES(RealPart, (void *structure, void *values, cudaStream_t stream), DCSRRealPart(view, stream))
-DEFINE_WRITES(ImaginaryPart, (void *structure, void *values, cudaStream_t stream), DCSRImaginaryPart(view, stream))
-
-/* those that read them */
-#define DEFINE_READS(Name, parameters, call) \
-  static PetscErrorCode Name##_Windows parameters \
-  { \
-    const DCSRView view = ViewWithoutColumns((const WindowsStructure *)structure, (const WindowsFormatValues *)values); \
-\
-    PetscFunctionBegin; \
-    PetscCall(call); \
-    PetscFunctionReturn(PETSC_SUCCESS); \
-  }
-DEFINE_READS(NormFrobeniusSquared, (void *structure, void *values, cudaStream_t stream, PetscReal *norm2), DCSRNormFrobeniusSquared(view, stream, norm2))
-DEFINE_READS(NormInfinity, (void *structure, void *values, cudaStream_t stream, PetscReal *norm), DCSRNormInfinity(view, stream, norm))
-
-/* and those that need columns, which are made for the call. values may be NULL. */
-#define DEFINE_WITH_COLUMNS(Name, parameters, values, call) \
-  static PetscErrorCode Name##_Windows parameters \
-  { \
-    PetscErrorCode ierr = PETSC_SUCCESS; \
-    DCSRView       view; \
-\
-    PetscFunctionBegin; \
-    PetscCall(GetView((const WindowsStructure *)structure, (const WindowsFormatValues *)values, stream, &view)); \
-    PetscCallGoto(ierr, done, call); \
-  done: \
-    PetscCall(PetscSparseCUDAFree(&view.columns, stream)); \
-    PetscCall(ierr); \
-    PetscFunctionReturn(PETSC_SUCCESS); \
-  }
-DEFINE_WITH_COLUMNS(NormOne, (void *structure, void *values, cudaStream_t stream, PetscReal *norm), values, DCSRNormOne(view, stream, norm))
-DEFINE_WITH_COLUMNS(CountMissingDiagonal, (void *structure, PetscCount n, cudaStream_t stream, PetscCount *missing), NULL, DCSRCountMissingDiagonal(view, n, stream, missing))
-DEFINE_WITH_COLUMNS(ScaleBothSides, (void *structure, void *values, const PetscScalar left[], const PetscScalar right[], cudaStream_t stream), values, DCSRDiagonalScale(view, left, right, stream))
-DEFINE_WITH_COLUMNS(AddToDiagonal, (void *structure, void *values, const PetscScalar d[], PetscScalar scalar, PetscBool insert, cudaStream_t stream), values, DCSRDiagonalAdd(view, d, scalar, insert, stream))
-DEFINE_WITH_COLUMNS(CopyDiagonal, (void *structure, void *values, PetscScalar diagonal[], cudaStream_t stream), values, DCSRGetDiagonal(view, diagonal, stream))
-DEFINE_WITH_COLUMNS(AddUpColumns, (void *structure, void *values, PetscReal sums[], cudaStream_t stream), values, DCSRColumnSumsAbs(view, sums, stream))
-
-static PetscErrorCode DiagonalScale_Windows(void *structure, void *values, const PetscScalar left[], const PetscScalar right[], cudaStream_t stream)
+static PetscErrorCode Zero_Windows(void *structure, void *values, cudaStream_t stream)
 {
+  WindowsFormatValues *v = (WindowsFormatValues *)values;
+
   PetscFunctionBegin;
-  if (right) PetscCall(ScaleBothSides_Windows(structure, values, left, right, stream));
-  else PetscCall(DCSRDiagonalScale(ViewWithoutColumns((const WindowsStructure *)structure, (const WindowsFormatValues *)values), left, NULL, stream));
-  ((WindowsFormatValues *)values)->transposed_current = PETSC_FALSE;
+  v->transposed_current = PETSC_FALSE;
+  PetscCallCUDA(cudaMemsetAsync(v->values, 0, (size_t)((const WindowsStructure *)structure)->windows->num_nonzeros * ValueBytes(v->precision), stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* What changes each value by itself: for those in single precision, and for the others a function of entries.h that needs no columns */
+#define DEFINE_WRITES(Name, parameters, single, call) \
+  static PetscErrorCode Name##_Windows parameters \
+  { \
+    const WindowsStructure *s = (const WindowsStructure *)structure; \
+    WindowsFormatValues    *v = (WindowsFormatValues *)values; \
+\
+    PetscFunctionBegin; \
+    v->transposed_current = PETSC_FALSE; \
+    if (IsSingle(v)) PetscCall(single); \
+    else PetscCall(call); \
+    PetscFunctionReturn(PETSC_SUCCESS); \
+  }
+#define NONZEROS s->windows->num_nonzeros
+#define VIEW     ViewWithoutColumns(s, v)
+DEFINE_WRITES(Scale, (void *structure, void *values, PetscScalar alpha, cudaStream_t stream), WindowsSingleScale(NONZEROS, v->values, alpha, stream), DCSRScale(VIEW, alpha, stream))
+DEFINE_WRITES(Conjugate, (void *structure, void *values, cudaStream_t stream), WindowsSingleConjugate(NONZEROS, v->values, stream), DCSRConjugate(VIEW, stream))
+DEFINE_WRITES(RealPart, (void *structure, void *values, cudaStream_t stream), WindowsSingleRealPart(NONZEROS, v->values, stream), DCSRRealPart(VIEW, stream))
+DEFINE_WRITES(ImaginaryPart, (void *structure, void *values, cudaStream_t stream), WindowsSingleImaginaryPart(NONZEROS, v->values, stream), DCSRImaginaryPart(VIEW, stream))
+DEFINE_WRITES(SetFound, (void *structure, void *values, const DCSRBatch *batch, const DCSRLookup *lookup, InsertMode mode, cudaStream_t stream), WindowsSingleSetFound(v->values, batch, lookup, mode, stream),
+              DCSRLookupWriteFound(VIEW, batch, lookup, mode, PETSC_FALSE, stream))
+
+/* The other functions of entries.h, on a view that is made for the call: its columns or not, and whether it changes values. values may be NULL. */
+#define DEFINE_WITH_VIEW(Name, parameters, values, columns, changes, call) \
+  static PetscErrorCode Name##_Windows parameters \
+  { \
+    WindowsFormatValues *v    = (WindowsFormatValues *)values; \
+    PetscErrorCode       ierr = PETSC_SUCCESS; \
+    DCSRView             view; \
+\
+    PetscFunctionBegin; \
+    PetscCall(GetView((const WindowsStructure *)structure, v, columns, stream, &view)); \
+    PetscCallGoto(ierr, done, call); \
+    if (changes) PetscCallGoto(ierr, done, TakeValues(v, &view, stream)); \
+  done: \
+    PetscCall(ReturnView(v, stream, &view)); \
+    PetscCall(ierr); \
+    PetscFunctionReturn(PETSC_SUCCESS); \
+  }
+DEFINE_WITH_VIEW(NormFrobeniusSquared, (void *structure, void *values, cudaStream_t stream, PetscReal *norm2), values, PETSC_FALSE, PETSC_FALSE, DCSRNormFrobeniusSquared(view, stream, norm2))
+DEFINE_WITH_VIEW(NormInfinity, (void *structure, void *values, cudaStream_t stream, PetscReal *norm), values, PETSC_FALSE, PETSC_FALSE, DCSRNormInfinity(view, stream, norm))
+DEFINE_WITH_VIEW(NormOne, (void *structure, void *values, cudaStream_t stream, PetscReal *norm), values, PETSC_TRUE, PETSC_FALSE, DCSRNormOne(view, stream, norm))
+DEFINE_WITH_VIEW(CountMissingDiagonal, (void *structure, PetscCount n, cudaStream_t stream, PetscCount *missing), NULL, PETSC_TRUE, PETSC_FALSE, DCSRCountMissingDiagonal(view, n, stream, missing))
+DEFINE_WITH_VIEW(DiagonalScale, (void *structure, void *values, const PetscScalar left[], const PetscScalar right[], cudaStream_t stream), values, (PetscBool)(right != NULL), PETSC_TRUE, DCSRDiagonalScale(view, left, right, stream))
+DEFINE_WITH_VIEW(AddToDiagonal, (void *structure, void *values, const PetscScalar d[], PetscScalar scalar, PetscBool insert, cudaStream_t stream), values, PETSC_TRUE, PETSC_TRUE, DCSRDiagonalAdd(view, d, scalar, insert, stream))
+DEFINE_WITH_VIEW(CopyDiagonal, (void *structure, void *values, PetscScalar diagonal[], cudaStream_t stream), values, PETSC_TRUE, PETSC_FALSE, DCSRGetDiagonal(view, diagonal, stream))
+DEFINE_WITH_VIEW(AddUpRows, (void *structure, void *values, PetscScalar sums[], cudaStream_t stream), values, PETSC_FALSE, PETSC_FALSE, DCSRRowSumAbs(view, sums, stream))
+DEFINE_WITH_VIEW(AddUpColumns, (void *structure, void *values, PetscReal sums[], cudaStream_t stream), values, PETSC_TRUE, PETSC_FALSE, DCSRColumnSumsAbs(view, sums, stream))
+
 static PetscErrorCode DiagonalAdd_Windows(void *structure, void *values, const PetscScalar d[], PetscScalar scalar, PetscBool insert, cudaStream_t stream)
 {
+  WindowsFormatValues *v = (WindowsFormatValues *)values;
+
   PetscFunctionBegin;
-  PetscCall(AddToDiagonal_Windows(structure, values, d, scalar, insert, stream));
-  ((WindowsFormatValues *)values)->transposed_current = PETSC_FALSE;
+  v->transposed_current = PETSC_FALSE;
+  if (IsSingle(v)) PetscCall(WindowsSingleDiagonalAdd(((const WindowsStructure *)structure)->windows, v->values, d, scalar, insert, stream));
+  else PetscCall(AddToDiagonal_Windows(structure, values, d, scalar, insert, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode GetDiagonal_Windows(void *structure, void *values, PetscScalar alpha, PetscScalar diagonal[], cudaStream_t stream)
 {
-  const Windows w = ((const WindowsStructure *)structure)->windows;
+  const Windows              w = ((const WindowsStructure *)structure)->windows;
+  const WindowsFormatValues *v = (const WindowsFormatValues *)values;
 
   PetscFunctionBegin;
+  if (IsSingle(v)) {
+    PetscCall(WindowsSingleGetDiagonal(w, v->values, alpha, diagonal, stream));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscCall(CopyDiagonal_Windows(structure, values, diagonal, stream));
   PetscCall(ScaleArray(PetscMin(w->num_rows, w->num_columns), alpha, diagonal, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -364,7 +408,7 @@ static PetscErrorCode GetDiagonal_Windows(void *structure, void *values, PetscSc
 static PetscErrorCode RowSumAbs_Windows(void *structure, void *values, PetscReal alpha, PetscScalar sums[], cudaStream_t stream)
 {
   PetscFunctionBegin;
-  PetscCall(DCSRRowSumAbs(ViewWithoutColumns((const WindowsStructure *)structure, (const WindowsFormatValues *)values), sums, stream));
+  PetscCall(AddUpRows_Windows(structure, values, sums, stream));
   PetscCall(ScaleArray(((const WindowsStructure *)structure)->windows->num_rows, alpha, sums, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -384,26 +428,19 @@ static PetscErrorCode Lookup_Windows(void *structure, const DCSRBatch *batch, cu
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode SetFound_Windows(void *structure, void *values, const DCSRBatch *batch, const DCSRLookup *lookup, InsertMode mode, cudaStream_t stream)
-{
-  PetscFunctionBegin;
-  PetscCall(DCSRLookupWriteFound(ViewWithoutColumns((const WindowsStructure *)structure, (const WindowsFormatValues *)values), batch, lookup, mode, PETSC_FALSE, stream));
-  ((WindowsFormatValues *)values)->transposed_current = PETSC_FALSE;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode SameStructure_Windows(const void *structure, const void *other, cudaStream_t stream, PetscBool *same)
 {
-  const Windows        a = ((const WindowsStructure *)structure)->windows, b = ((const WindowsStructure *)other)->windows;
-  const HiSparseArrays arrays[] = {
-    {a->row_offsets, b->row_offsets, ((size_t)a->num_rows + 1) * (a->wide ? sizeof(int64_t) : sizeof(int32_t))},
-    {a->columns, b->columns, (size_t)a->num_blocks * WINDOWS_BLOCK * sizeof(*a->columns)},
-    {a->windows, b->windows, (size_t)a->num_blocks * WINDOWS_COUNT * sizeof(*a->windows)},
-    {a->upper, b->upper, (size_t)a->num_wide * WINDOWS_BLOCK * sizeof(*a->upper)},
+  const WindowsStructure *s = (const WindowsStructure *)structure, *t = (const WindowsStructure *)other;
+  const Windows           a = s->windows, b = t->windows;
+  const HiSparseArrays    arrays[] = {
+       {a->row_offsets, b->row_offsets, ((size_t)a->num_rows + 1) * (a->wide ? sizeof(int64_t) : sizeof(int32_t))},
+       {a->columns, b->columns, (size_t)a->num_blocks * WINDOWS_BLOCK * sizeof(*a->columns)},
+       {a->windows, b->windows, (size_t)a->num_blocks * WINDOWS_COUNT * sizeof(*a->windows)},
+       {a->upper, b->upper, (size_t)a->num_wide * WINDOWS_BLOCK * sizeof(*a->upper)},
   };
 
   PetscFunctionBegin;
-  *same = (PetscBool)(a->num_rows == b->num_rows && a->num_nonzeros == b->num_nonzeros && a->wide == b->wide && a->num_wide == b->num_wide && a->config.vec == b->config.vec);
+  *same = (PetscBool)(s->precision == t->precision && a->num_rows == b->num_rows && a->num_nonzeros == b->num_nonzeros && a->wide == b->wide && a->num_wide == b->num_wide && a->config.vec == b->config.vec);
   if (*same) PetscCall(HiSparseSameArrays((int)PETSC_STATIC_ARRAY_LENGTH(arrays), arrays, stream, same));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -424,6 +461,9 @@ const HiSparseFormatOps HiSparseFormatWindows = {
   .multtranspose        = MultTranspose_Windows,
   .lookup               = Lookup_Windows,
   .setfound             = SetFound_Windows,
+  .countwithoutdiagonal = WindowsCountWithoutDiagonal,
+  .zerorows             = WindowsZeroRows,
+  .zerocolumns          = WindowsZeroColumns,
   .samestructure        = SameStructure_Windows,
   .scale                = Scale_Windows,
   .zero                 = Zero_Windows,
@@ -439,4 +479,5 @@ const HiSparseFormatOps HiSparseFormatWindows = {
   .norminfinity         = NormInfinity_Windows,
   .rowsumabs            = RowSumAbs_Windows,
   .columnsumsabs        = ColumnSumsAbs_Windows,
+  .rowmaxabs            = WindowsRowMaxAbs,
 };

@@ -15,9 +15,10 @@ typedef struct _n_Windows *Windows;
 
 /* What a product does beside y = A x + z. */
 typedef struct {
-  const PetscScalar *values;    /* [num_nonzeros], with room for an even number of them */
-  PetscScalar        scale;     /* of the matrix */
-  PetscBool          conjugate; /* the values */
+  const void       *values;    /* [num_nonzeros], with room for an even number of them */
+  PetscScalar       scale;     /* of the matrix */
+  PetscBool         conjugate; /* the values */
+  HiSparsePrecision precision; /* of values: PetscScalar, or single precision (storedvalues.cuh) */
 } WindowsValues;
 
 typedef PetscErrorCode WindowsLaunchFn(Windows, const WindowsValues *, const PetscScalar[], const PetscScalar[], PetscScalar[], cudaStream_t);
@@ -42,12 +43,34 @@ struct _n_Windows {
   size_t           bytes;       /* device memory held */
 };
 
+/* Compact CSR without columns and values: what a loop over rows needs whose operation finds them itself. */
+static inline DCSRView WindowsRows(Windows w)
+{
+  DCSRView view = {0};
+
+  view.num_rows     = w->num_rows;
+  view.num_columns  = w->num_columns;
+  view.num_nonzeros = view.capacity = view.used = w->num_nonzeros;
+  view.wide                                     = w->wide;
+  view.row_offsets                              = w->row_offsets;
+  return view;
+}
+
 /* Structure of the format (windows.c). */
 typedef struct {
-  Windows windows;     /* owned */
-  Windows transpose;   /* structure of A^T; NULL before the first product with it; owned */
-  void   *permutation; /* [nonzeros] of int32_t, or int64_t when wide: entry k of A^T is entry permutation[k] of A; NULL as transpose; owned */
+  HiSparsePrecision precision;   /* of all values that are made for this structure; HISPARSE_VALUES_SCALAR with PETSc in single precision */
+  Windows           windows;     /* owned */
+  Windows           transpose;   /* structure of A^T; NULL before the first product with it; owned */
+  void             *permutation; /* [nonzeros] of int32_t, or int64_t when wide: entry k of A^T is entry permutation[k] of A; NULL as transpose; owned */
 } WindowsStructure;
+
+/* Values of the format. */
+typedef struct {
+  HiSparsePrecision precision;          /* of both arrays: PetscScalar, or single precision (storedvalues.cuh) */
+  void             *values;             /* [nonzeros] in CSR's order; owned */
+  void             *transposed;         /* [nonzeros] of A^T, without the conjugate; NULL before the first product with it; owned */
+  PetscBool         transposed_current; /* transposed are these values; whoever writes values sets it PETSC_FALSE */
+} WindowsFormatValues;
 
 /*
   The kernels that exist: lanes a row, threads, items (nonzeros of a thread), vec (columns of one load), resident (see SpMVConfig). A rule of windowsrule.c names them. Those of the SWEEP group are for the sweep of
@@ -81,6 +104,24 @@ PETSC_INTERN PetscErrorCode WindowsPermutationIsValid(DCSRView A, DCSRView T, vo
 
 /* windowslookup.cu: where the entries of a batch are, positions in the values */
 PETSC_INTERN PetscErrorCode WindowsLookup(Windows windows, const DCSRBatch *batch, cudaStream_t stream, DCSRLookup *lookup);
+
+/* windowsvalues.cu: arrays of values in single precision */
+PETSC_INTERN PetscErrorCode WindowsSingleRound(PetscCount n, const PetscScalar from[], void *to, cudaStream_t stream);
+PETSC_INTERN PetscErrorCode WindowsSingleGet(PetscCount n, const void *from, PetscScalar alpha, PetscScalar to[], cudaStream_t stream);
+PETSC_INTERN PetscErrorCode WindowsSingleScale(PetscCount n, void *values, PetscScalar alpha, cudaStream_t stream);
+PETSC_INTERN PetscErrorCode WindowsSingleConjugate(PetscCount n, void *values, cudaStream_t stream);
+PETSC_INTERN PetscErrorCode WindowsSingleRealPart(PetscCount n, void *values, cudaStream_t stream);
+PETSC_INTERN PetscErrorCode WindowsSingleImaginaryPart(PetscCount n, void *values, cudaStream_t stream);
+PETSC_INTERN PetscErrorCode WindowsSingleSetFound(void *values, const DCSRBatch *batch, const DCSRLookup *lookup, InsertMode mode, cudaStream_t stream);
+PETSC_INTERN PetscErrorCode WindowsSingleTranspose(const WindowsStructure *s, const void *values, void *transposed, cudaStream_t stream);
+PETSC_INTERN PetscErrorCode WindowsSingleGetDiagonal(Windows windows, const void *values, PetscScalar alpha, PetscScalar diagonal[], cudaStream_t stream);
+PETSC_INTERN PetscErrorCode WindowsSingleDiagonalAdd(Windows windows, void *values, const PetscScalar d[], PetscScalar scalar, PetscBool insert, cudaStream_t stream);
+
+/* windowsdelete.cu and windowslargest.cu, in the table under the names of their operations: structure is a WindowsStructure *, values a WindowsFormatValues * */
+PETSC_INTERN PetscErrorCode WindowsCountWithoutDiagonal(void *structure, PetscInt n, const PetscInt rows[], cudaStream_t stream, PetscCount *count);
+PETSC_INTERN PetscErrorCode WindowsZeroRows(void *structure, void *values, PetscInt n, const PetscInt rows[], PetscScalar diag, cudaStream_t stream);
+PETSC_INTERN PetscErrorCode WindowsZeroColumns(void *structure, void *values, const unsigned char flags[], const PetscScalar x[], PetscScalar b[], cudaStream_t stream);
+PETSC_INTERN PetscErrorCode WindowsRowMaxAbs(void *structure, void *values, PetscReal alpha, PetscScalar largest[], PetscInt indices[], cudaStream_t stream);
 
 /* windowsmult.cu */
 PETSC_INTERN WindowsLaunchFn *WindowsGetLaunch(const SpMVConfig *config, PetscBool wide);

@@ -1,16 +1,16 @@
 /*
   y = A x + z with 16-bit columns in windows. Thread blocks and sums of rows are those of the split kernel (../spmv/spmvsplit.cu). A warp's nonzeros are consecutive here: their columns come by one load of vec columns a
   lane, their values by loads of two a lane. The first columns of the four windows are the same in all lanes. Selects choose among them: a shuffle a nonzero, with 16 windows, keeps the unit busy that the gathers need.
+  Values in single precision are converted where they are multiplied, when all loads are under way.
 */
 #include "../spmv/spmvsplit.cuh"
+#include "storedvalues.cuh"
 #include "windows.cuh"
-#if PetscDefined(USE_COMPLEX)
-  #include <thrust/complex.h>
-#endif
 
-template <typename Offset>
+template <typename Offset, typename Stored>
 struct WindowsArgs {
-  SpMVSplitArgs<Offset> split; /* without 32-bit columns */
+  SpMVSplitArgs<Offset> split; /* without 32-bit columns, and without values */
+  const Stored         *values;
   const uint16_t       *columns;
   const int32_t        *windows;
   const uint16_t       *upper;
@@ -41,14 +41,15 @@ __device__ __forceinline__ void WindowsLoadHalves(const uint16_t *halves, uint32
   Two values under a condition, 0 without it; read once. The load is predicated: as a choice the compiler copies what it loaded, and waits for it before it issues the next load (see diagonals.cuh). Only the last thread
   block has pairs behind the end.
 */
-__device__ __forceinline__ void WindowsLoadPair(bool has, const PetscScalar *p, PetscScalar *v)
+template <typename Stored>
+__device__ __forceinline__ void WindowsLoadPair(bool has, const Stored *p, Stored *v)
 {
 #if defined(__CUDA_ARCH__)
   unsigned long policy;
 
   asm("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(policy));
-  if constexpr (sizeof(PetscScalar) % 8 == 0) {
-    constexpr int      loads = sizeof(PetscScalar) < 8 ? 1 : (int)sizeof(PetscScalar) / 8;
+  if constexpr (sizeof(Stored) % 8 == 0) {
+    constexpr int      loads = (int)sizeof(Stored) / 8;
     unsigned long long w[2 * loads];
 
   #pragma unroll
@@ -64,13 +65,13 @@ __device__ __forceinline__ void WindowsLoadPair(bool has, const PetscScalar *p, 
     memcpy(v, w, sizeof(w));
   }
 #else
-  for (int i = 0; i < 2; i++) v[i] = has ? p[i] : PetscScalar(0.0);
+  for (int i = 0; i < 2; i++) v[i] = has ? p[i] : Stored(0.0);
 #endif
 }
 
 /* Loads the thread's values; behind the end of the matrix they are what no row reads. */
-template <int THREADS, int ITEMS, int VEC>
-__device__ __forceinline__ void WindowsLoadValues(const PetscScalar *values, PetscCount count, PetscScalar *v)
+template <int THREADS, int ITEMS, int VEC, typename Stored>
+__device__ __forceinline__ void WindowsLoadValues(const Stored *values, PetscCount count, Stored *v)
 {
   const int n = count < THREADS * ITEMS ? (int)count : THREADS * ITEMS, first = WindowsPosition<ITEMS, VEC>(0);
 
@@ -129,10 +130,11 @@ __device__ __forceinline__ constexpr int WindowsShift()
 }
 
 /* An entry behind the thread block's end that belongs to its last row. */
+template <typename Stored>
 struct WindowsOver {
-  int32_t     window; /* number lane % 4 of the block that it is in */
-  uint32_t    code;
-  PetscScalar value;
+  int32_t  window; /* number lane % 4 of the block that it is in */
+  uint32_t code;
+  Stored   value;
 };
 
 /* Where the column of entry k lies, in the order of its block. */
@@ -143,20 +145,20 @@ __device__ __forceinline__ int WindowsPlaceInBlock(PetscCount k)
 }
 
 /* Loads entry k, for the threads that take part, of which there is one in the warp. All lanes call this, for entries of one block. */
-template <int VEC, typename Offset>
-__device__ __forceinline__ void WindowsLoadOver(const WindowsArgs<Offset> &a, PetscCount k, bool takes_part, WindowsOver *over)
+template <int VEC, typename Offset, typename Stored>
+__device__ __forceinline__ void WindowsLoadOver(const WindowsArgs<Offset, Stored> &a, PetscCount k, bool takes_part, WindowsOver<Stored> *over)
 {
   const PetscCount b = k / WINDOWS_BLOCK;
 
   over->window = __ldg(a.windows + b * WINDOWS_COUNT + threadIdx.x % WINDOWS_COUNT);
   if (!takes_part) return;
   over->code  = a.columns[b * WINDOWS_BLOCK + WindowsPlaceInBlock<VEC>(k)];
-  over->value = a.split.values[k];
+  over->value = a.values[k];
 }
 
 /* Its column. The windows are found by shuffles here, because four registers for a second set of them would keep gathers from being under way together. */
-template <int VEC, typename Offset>
-__device__ __forceinline__ int32_t WindowsGetOverColumn(const WindowsArgs<Offset> &a, PetscCount k, bool takes_part, const WindowsOver &over)
+template <int VEC, typename Offset, typename Stored>
+__device__ __forceinline__ int32_t WindowsGetOverColumn(const WindowsArgs<Offset, Stored> &a, PetscCount k, bool takes_part, const WindowsOver<Stored> &over)
 {
   const int32_t first = __shfl_sync(SPMV_FULL_MASK, over.window, 0), mine = __shfl_sync(SPMV_FULL_MASK, over.window, over.code >> WINDOWS_BITS);
 
@@ -179,9 +181,11 @@ __device__ __forceinline__ unsigned int WindowsZero()
 #endif
 }
 
-template <typename Offset>
-__device__ __forceinline__ PetscScalar WindowsValue(const WindowsArgs<Offset> &a, PetscScalar value)
+template <typename Offset, typename Stored>
+__device__ __forceinline__ PetscScalar WindowsValue(const WindowsArgs<Offset, Stored> &a, Stored stored)
 {
+  PetscScalar value = FromStored(stored);
+
 #if PetscDefined(USE_COMPLEX)
   if (a.conjugate) value = thrust::conj(value);
 #endif
@@ -198,8 +202,8 @@ struct WindowsFinish {
 /* Complex values in double precision take twice the registers; with as many threads on a multiprocessor they would be spilled. */
 constexpr int WINDOWS_RESIDENT_PART = sizeof(PetscScalar) > sizeof(double) ? 5 : 8; // of 8
 
-template <typename Offset, int THREADS, int ITEMS, int VEC, int RESIDENT, int LANES>
-__global__ void __launch_bounds__(THREADS, RESIDENT *WINDOWS_RESIDENT_PART / 8 / THREADS) WindowsMultKernel(const WindowsArgs<Offset> a)
+template <typename Stored, typename Offset, int THREADS, int ITEMS, int VEC, int RESIDENT, int LANES>
+__global__ void __launch_bounds__(THREADS, RESIDENT *WINDOWS_RESIDENT_PART / 8 / THREADS) WindowsMultKernel(const WindowsArgs<Offset, Stored> a)
 {
   constexpr int tile = THREADS * ITEMS;
   __shared__ __align__(16) unsigned char shared[(tile + THREADS) * sizeof(PetscScalar)];
@@ -214,14 +218,15 @@ __global__ void __launch_bounds__(THREADS, RESIDENT *WINDOWS_RESIDENT_PART / 8 /
   Offset                                 begin(0), end(0); // what is computed from them waits for them: not before the gathers are on their way
   int32_t                                c[ITEMS];
   uint32_t                               words[ITEMS / 2];
-  PetscScalar                            v[ITEMS];
+  Stored                                 v[ITEMS];
+  PetscScalar                            products[ITEMS];
   const bool                             warp_takes_part = (int)(threadIdx.x & ~31u) < block.over || windows.x == INT32_MIN; // no window begins there; so they are loaded before the branch
-  WindowsOver                            over            = {0, 0, PetscScalar(0.0)};
+  WindowsOver<Stored>                    over            = {0, 0, Stored(0.0)};
 
   static_assert(WINDOWS_BLOCK % tile == 0 && ITEMS % VEC == 0, "A thread block has nonzeros of one block");
   static_assert(WINDOWS_COUNT * sizeof(int32_t) == sizeof(int4), "The first columns of windows are one load");
   WindowsLoadHalves<ITEMS, VEC>(a.columns + base, words);
-  WindowsLoadValues<THREADS, ITEMS, VEC>(a.split.values + base, a.split.num_nonzeros - base, v);
+  WindowsLoadValues<THREADS, ITEMS, VEC>(a.values + base, a.split.num_nonzeros - base, v);
   if (warp_takes_part) WindowsLoadOver<VEC>(a, base + tile + (takes_part ? threadIdx.x : 0), takes_part, &over);
   WindowsGetColumns<ITEMS, VEC>(words, windows, a.upper, (int)(base % WINDOWS_BLOCK), c);
   if (i < block.rows) { // behind the columns, so that gathers do not wait for the chain of these two loads
@@ -229,9 +234,9 @@ __global__ void __launch_bounds__(THREADS, RESIDENT *WINDOWS_RESIDENT_PART / 8 /
     end   = a.split.row_offsets[block.row + i + 1];
   }
 #pragma unroll
-  for (int j = 0; j < ITEMS; j++) v[j] = WindowsValue(a, v[j]) * SpMVGather(a.split.x, c[j]);
+  for (int j = 0; j < ITEMS; j++) products[j] = WindowsValue(a, v[j]) * SpMVGather(a.split.x, c[j]);
 #pragma unroll
-  for (int p = 0; p < ITEMS / 2; p++) SpMVStoreShared<2>(terms + WindowsPosition<ITEMS, VEC>(p), v + 2 * p);
+  for (int p = 0; p < ITEMS / 2; p++) SpMVStoreShared<2>(terms + WindowsPosition<ITEMS, VEC>(p), products + 2 * p);
   if (warp_takes_part) {
     const int32_t over_c = WindowsGetOverColumn<VEC>(a, base + tile + threadIdx.x, takes_part, over);
 
@@ -242,22 +247,30 @@ __global__ void __launch_bounds__(THREADS, RESIDENT *WINDOWS_RESIDENT_PART / 8 /
   if (block.part & (SPMV_PART_LEADING | SPMV_PART_TRAILING)) SpMVSplitLongRows<THREADS, tile>(a.split, block, base, terms, (PetscScalar *)scratch, WindowsFinish{a.scale});
 }
 
-template <typename Offset, int THREADS, int ITEMS, int VEC, int RESIDENT, int LANES>
-static PetscErrorCode WindowsLaunch(Windows w, const WindowsValues *values, const PetscScalar x[], const PetscScalar z[], PetscScalar y[], cudaStream_t stream)
+template <typename Stored, typename Offset, int THREADS, int ITEMS, int VEC, int RESIDENT, int LANES>
+static PetscErrorCode WindowsLaunchStored(Windows w, const WindowsValues *values, const PetscScalar x[], const PetscScalar z[], PetscScalar y[], cudaStream_t stream)
 {
-  static bool         asked = false;
-  DCSRView            view;
-  WindowsArgs<Offset> args;
+  static bool                 asked = false;
+  DCSRView                    view;
+  WindowsArgs<Offset, Stored> args;
 
   PetscFunctionBegin;
   PetscCall(PetscMemzero(&view, sizeof(view)));
-  view.values       = (PetscScalar *)values->values;
   view.row_offsets  = w->row_offsets;
   view.num_nonzeros = w->num_nonzeros;
-  args              = {SpMVSplitGetArgs<Offset>(w->plan, &view, x, z, y), w->columns, w->windows, w->upper, values->scale, values->conjugate == PETSC_TRUE};
-  PetscCall(SpMVPreferL1((const void *)WindowsMultKernel<Offset, THREADS, ITEMS, VEC, RESIDENT, LANES>, THREADS, &asked));
-  WindowsMultKernel<Offset, THREADS, ITEMS, VEC, RESIDENT, LANES><<<w->plan->num_blocks, THREADS, 0, stream>>>(args);
+  args              = {SpMVSplitGetArgs<Offset>(w->plan, &view, x, z, y), (const Stored *)values->values, w->columns, w->windows, w->upper, values->scale, values->conjugate == PETSC_TRUE};
+  PetscCall(SpMVPreferL1((const void *)WindowsMultKernel<Stored, Offset, THREADS, ITEMS, VEC, RESIDENT, LANES>, THREADS, &asked));
+  WindowsMultKernel<Stored, Offset, THREADS, ITEMS, VEC, RESIDENT, LANES><<<w->plan->num_blocks, THREADS, 0, stream>>>(args);
   PetscCallCUDA(cudaGetLastError());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+template <typename Offset, int THREADS, int ITEMS, int VEC, int RESIDENT, int LANES>
+static PetscErrorCode WindowsLaunch(Windows w, const WindowsValues *values, const PetscScalar x[], const PetscScalar z[], PetscScalar y[], cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  if (values->precision == HISPARSE_VALUES_SINGLE) PetscCall(WindowsLaunchStored<StoredSingle, Offset, THREADS, ITEMS, VEC, RESIDENT, LANES>(w, values, x, z, y, stream));
+  else PetscCall(WindowsLaunchStored<PetscScalar, Offset, THREADS, ITEMS, VEC, RESIDENT, LANES>(w, values, x, z, y, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -1,5 +1,5 @@
 #define _POSIX_C_SOURCE 200809L /* open_memstream() */
-static char help[] = "hisparsecuda whose diagonals have values in single precision, against MATAIJ: products, values, copies, conversions, a preconditioning matrix, and who reads the option. On the host all digits stay.\n\n";
+static char help[] = "hisparsecuda whose diagonals, or windows, have values in single precision, against MATAIJ: products, values, copies, conversions, a preconditioning matrix, and who reads the option. On the host all digits stay.\n\n";
 
 #include "../dcsr/testmat.h"
 #include <petscsparsecuda/sys.h>
@@ -102,7 +102,20 @@ static PetscErrorCode ProductErrors(Mat A, Mat B, PetscReal errors[2])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Products, diagonal and norms of B against those of A. */
+static PetscErrorCode GetRowMaxAbs(Mat A, Vec v)
+{
+  PetscFunctionBegin;
+  PetscCall(MatGetRowMaxAbs(A, v, NULL));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What gives a number for each row. */
+static const struct {
+  const char *name;
+  PetscErrorCode (*get)(Mat, Vec);
+} functions[] = {{"diagonal", MatGetDiagonal}, {"sums of rows", MatGetRowSumAbs}, {"largest in the rows", GetRowMaxAbs}};
+
+/* Products, diagonal, norms, sums and largest entries of rows of B against those of A. */
 static PetscErrorCode Compare(Mat A, Mat B, PetscReal tolerance, const char what[])
 {
   const NormType types[] = {NORM_1, NORM_FROBENIUS, NORM_INFINITY};
@@ -113,12 +126,12 @@ static PetscErrorCode Compare(Mat A, Mat B, PetscReal tolerance, const char what
   PetscCall(ProductErrors(A, B, errors));
   PetscCall(Check(errors[0], tolerance, what, "A x"));
   PetscCall(Check(errors[1], tolerance, what, "A^T x"));
-  for (int k = 0; k < 2; k++) {
-    PetscCall(MatCreateVecs(k ? B : A, NULL, &d[k]));
-    PetscCall(MatGetDiagonal(k ? B : A, d[k]));
+  for (int k = 0; k < 2; k++) PetscCall(MatCreateVecs(k ? B : A, NULL, &d[k]));
+  for (size_t f = 0; f < PETSC_STATIC_ARRAY_LENGTH(functions); f++) {
+    for (int k = 0; k < 2; k++) PetscCall(functions[f].get(k ? B : A, d[k]));
+    PetscCall(Difference(d[0], d[1], errors));
+    PetscCall(Check(errors[0], tolerance, what, functions[f].name));
   }
-  PetscCall(Difference(d[0], d[1], errors));
-  PetscCall(Check(errors[0], tolerance, what, "diagonal"));
   for (int k = 0; k < 2; k++) PetscCall(VecDestroy(&d[k]));
   for (size_t t = 0; t < PETSC_STATIC_ARRAY_LENGTH(types); t++) {
     for (int k = 0; k < 2; k++) PetscCall(MatNorm(k ? B : A, types[t], &norms[k]));
@@ -205,6 +218,21 @@ static PetscErrorCode DiagonalScale(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Rows, or rows and columns, of this process; the pattern stays. */
+static PetscErrorCode ZeroRows(Mat A, PetscBool columns, PetscScalar diag)
+{
+  PetscInt begin, end, n = 0, rows[ROWS];
+
+  PetscFunctionBegin;
+  PetscCall(MatGetOwnershipRange(A, &begin, &end));
+  for (PetscInt i = begin; i < end; i++)
+    if (i % 11 == (columns ? 3 : 5)) rows[n++] = i;
+  PetscCall(MatSetOption(A, MAT_KEEP_NONZERO_PATTERN, PETSC_TRUE));
+  if (columns) PetscCall(MatZeroRowsColumns(A, n, rows, diag, NULL, NULL));
+  else PetscCall(MatZeroRows(A, n, rows, diag, NULL, NULL));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* X(what, call with the matrix C) */
 #define OPERATIONS(X) \
   X("MatScale", MatScale(C, 1 / (PetscReal)3)) \
@@ -213,6 +241,8 @@ static PetscErrorCode DiagonalScale(Mat A)
   X("MatScale by a complex number", MatScale(C, PetscCMPLX((PetscReal)0.3, (PetscReal)0.7))) \
   X("MatConjugate", MatConjugate(C)) \
   X("MatShift", MatShift(C, (PetscReal)0.7)) \
+  X("MatZeroRows", ZeroRows(C, PETSC_FALSE, 1 / (PetscReal)3)) \
+  X("MatZeroRowsColumns", ZeroRows(C, PETSC_TRUE, 2 / (PetscReal)3)) \
   X("MatRealPart", MatRealPart(C)) \
   X("MatZeroEntries", MatZeroEntries(C)) \
   X("values after zeros", Enter(C, 3))
@@ -417,7 +447,7 @@ int main(int argc, char **argv)
 
    testset:
       nsize: {{1 2 3}}
-      args: -p_mat_hisparse_format diagonals -p_mat_hisparse_values single
+      args: -p_mat_hisparse_format {{diagonals windows}} -p_mat_hisparse_values single
       output_file: output/empty.out
       test:
          suffix: 1

@@ -9,7 +9,19 @@ typedef struct {
   const char             *storage;
   DCSRView                view;
   cudaStream_t            stream;
+  HiSparsePrecision       precision; /* A has the values of view as they are stored */
 } Case;
+
+/* A value as it is stored. */
+static PetscScalar Stored(HiSparsePrecision precision, PetscScalar value)
+{
+  if (precision == HISPARSE_VALUES_SCALAR) return value;
+#if PetscDefined(USE_COMPLEX)
+  return PetscCMPLX((float)PetscRealPart(value), (float)PetscImaginaryPart(value));
+#else
+  return (float)value;
+#endif
+}
 
 /* Shapes of blocks of nonzeros. Row r has its columns around a place that depends on it, or all over the matrix. */
 typedef enum {
@@ -98,16 +110,17 @@ static const char *const DirectionNames[] = {"A x", "A^T x", "A^H x"};
 
 /* One of the products of the test: of the kernel itself, or of a HiSparse. */
 typedef struct {
-  Windows      windows;
-  PetscScalar *values; /* device */
-  HiSparse     hisparse;
+  Windows           windows;
+  void             *values; /* device */
+  HiSparsePrecision precision;
+  HiSparse          hisparse;
 } Product;
 
 static PetscErrorCode Apply(const Product *p, Direction d, PetscScalar alpha, const PetscScalar x[], const PetscScalar z[], PetscScalar y[], cudaStream_t stream)
 {
   PetscFunctionBeginUser;
   if (p->hisparse == NULL) {
-    const WindowsValues values = {p->values, alpha, (PetscBool)(d == HERMITIAN)};
+    const WindowsValues values = {p->values, alpha, (PetscBool)(d == HERMITIAN), p->precision};
 
     PetscCall(WindowsMult(p->windows, &values, x, z, y, stream));
   } else if (d == FORWARD) PetscCall(HiSparseMult(p->hisparse, x, z, y, stream));
@@ -209,7 +222,7 @@ static PetscErrorCode CheckValid(const Case *c, HiSparse hisparse, const char wh
 
 static PetscErrorCode CheckProducts(const Case *c, HiSparse hisparse, const PetscScalar a[], PetscScalar alpha, const char what[])
 {
-  const Product p = {NULL, NULL, hisparse};
+  const Product p = {.hisparse = hisparse};
 
   PetscFunctionBeginUser;
   PetscCall(CheckValid(c, hisparse, what));
@@ -261,25 +274,26 @@ static PetscErrorCode CheckNumWide(const Case *c, Windows windows)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The kernel in every configuration. */
+/* The kernel in every configuration, with values that are read as they are stored. */
 static PetscErrorCode TestConfigs(const Case *c, PetscBool product)
 {
-  const size_t bytes = (size_t)c->A->nz * sizeof(*c->A->a);
-  PetscScalar *values; // with room for an even number of them
+  const size_t value = c->precision == HISPARSE_VALUES_SINGLE ? sizeof(PetscScalar) / sizeof(PetscReal) * sizeof(float) : sizeof(PetscScalar), bytes = (size_t)c->A->nz * value;
+  char        *values; // with room for an even number of them
   PetscInt     n;
 
   PetscFunctionBeginUser;
-  PetscCall(KernelTestToDevice(bytes + sizeof(*values), NULL, c->stream, (void **)&values));
-  PetscCallCUDA(cudaMemsetAsync(values, 0xff, bytes + sizeof(*values), c->stream));
-  PetscCallCUDA(cudaMemcpyAsync(values, c->view.values, bytes, cudaMemcpyDeviceToDevice, c->stream));
+  PetscCall(KernelTestToDevice(bytes + value, NULL, c->stream, (void **)&values));
+  PetscCallCUDA(cudaMemsetAsync(values, 0xff, bytes + value, c->stream));
+  if (c->precision == HISPARSE_VALUES_SINGLE) PetscCall(WindowsSingleRound(c->A->nz, c->view.values, values, c->stream));
+  else PetscCallCUDA(cudaMemcpyAsync(values, c->view.values, bytes, cudaMemcpyDeviceToDevice, c->stream));
   PetscCall(WindowsConfigGetCount(&n));
   for (PetscInt i = 0; i < n; i++) {
-    Product    p = {NULL, values, NULL};
+    Product    p = {.values = values, .precision = c->precision};
     SpMVConfig config;
     char       what[128];
 
     PetscCall(WindowsConfigGet(i, &config));
-    PetscCall(PetscSNPrintf(what, sizeof(what), "%d lanes, %d threads, %d items, %d columns a load", config.lanes, config.threads, config.items, config.vec));
+    PetscCall(PetscSNPrintf(what, sizeof(what), "%d lanes, %d threads, %d items, %d columns a load, %s", config.lanes, config.threads, config.items, config.vec, HiSparsePrecisions[c->precision]));
     PetscCall(WindowsCreate(c->view, &config, c->stream, &p.windows));
     PetscCall(CheckColumns(c, p.windows));
     PetscCall(CheckNumWide(c, p.windows));
@@ -319,6 +333,7 @@ static PetscErrorCode SetNewValues(const Case *c, HiSparse hisparse, PetscInt se
   PetscFunctionBeginUser;
   for (PetscCount k = 0; k < c->A->nz; k++) a[k] = KernelTestNumber(k, seed);
   PetscCall(KernelTestToDevice((size_t)c->A->nz * sizeof(*a), a, c->stream, (void **)&view.values));
+  for (PetscCount k = 0; k < c->A->nz; k++) a[k] = Stored(c->precision, a[k]);
   PetscCall(HiSparseSetValues(hisparse, view, c->stream));
   PetscCall(PetscSparseCUDAFree(&view.values, c->stream));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -389,6 +404,165 @@ static PetscErrorCode TestSums(const Case *c, HiSparse hisparse, const PetscScal
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The largest entries of rows, with a scale factor. */
+static PetscErrorCode TestLargest(const Case *c, HiSparse hisparse, const PetscScalar a[])
+{
+  const KernelTestMatrix *A = c->A;
+  PetscScalar            *expected, *got, *device;
+  PetscReal              *scale;
+  PetscInt               *index, *got_index, *device_index;
+  HiSparse                copy;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscMalloc5(A->m, &expected, A->m, &got, A->m, &scale, A->m, &index, A->m, &got_index));
+  for (PetscInt r = 0; r < A->m; r++) {
+    PetscReal largest = 0;
+
+    index[r] = 0;
+    for (PetscInt k = A->i[r]; k < A->i[r + 1]; k++)
+      if (PetscAbsScalar(a[k]) > largest) {
+        largest  = PetscAbsScalar(a[k]);
+        index[r] = A->j[k];
+      }
+    expected[r] = 3 * largest;
+    scale[r]    = 3 * largest;
+  }
+  PetscCall(KernelTestToDevice((size_t)A->m * sizeof(*device), NULL, c->stream, (void **)&device));
+  PetscCall(KernelTestToDevice((size_t)A->m * sizeof(*device_index), NULL, c->stream, (void **)&device_index));
+  PetscCall(HiSparseDuplicate(hisparse, c->stream, &copy));
+  PetscCall(HiSparseScale(copy, -3.0, c->stream));
+  for (int indices = 0; indices < 2; indices++) {
+    if (A->m > 0) PetscCallCUDA(cudaMemsetAsync(device, 0xff, (size_t)A->m * sizeof(*device), c->stream));
+    PetscCall(HiSparseRowMaxAbs(copy, device, indices ? device_index : NULL, c->stream));
+    PetscCall(KernelTestToHost((size_t)A->m * sizeof(*got), device, c->stream, got));
+    PetscCall(KernelTestCompareScalars(A->m, got, expected, scale, "row maxima", A->name, c->storage));
+  }
+  PetscCall(KernelTestToHost((size_t)A->m * sizeof(*got_index), device_index, c->stream, got_index));
+  // absolute values of complex numbers may round differently, which changes the winner among near equals
+  for (PetscInt r = 0; r < A->m && !PetscDefined(USE_COMPLEX); r++)
+    PetscCheck(got_index[r] == index[r], PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, %s: the maximum of row %" PetscInt_FMT " is in column %" PetscInt_FMT ", not %" PetscInt_FMT, A->name, c->storage, r, got_index[r], index[r]);
+  PetscCall(HiSparseDestroy(&copy, c->stream));
+  PetscCall(PetscSparseCUDAFree(&device, c->stream));
+  PetscCall(PetscSparseCUDAFree(&device_index, c->stream));
+  PetscCall(PetscFree5(expected, got, scale, index, got_index));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscBool HasDiagonal(const KernelTestMatrix *A, PetscInt r)
+{
+  PetscInt place;
+
+  if (A->i[r] == A->i[r + 1]) return PETSC_FALSE;
+  PetscCallAbort(PETSC_COMM_SELF, PetscFindInt(r, A->i[r + 1] - A->i[r], A->j + A->i[r], &place));
+  return (PetscBool)(place >= 0);
+}
+
+/* Some rows, one of them twice, and flags of them and of columns that have no row. all: also those that lack a diagonal entry. *lacks: one of them does. */
+static void ListRows(const KernelTestMatrix *A, PetscInt seed, PetscBool all, PetscInt *n, PetscInt rows[], unsigned char flags[], PetscBool *lacks)
+{
+  *n     = 0;
+  *lacks = PETSC_FALSE;
+  for (PetscInt r = A->m; r < A->n; r++) flags[r] = r % 3 == 1;
+  for (PetscInt r = A->m - 1; r >= 0; r--) {
+    const PetscBool has = HasDiagonal(A, r), lists = (PetscBool)((r * 5 + seed) % 7 < 2 && (all || has || r >= A->n));
+
+    flags[r] = lists == PETSC_TRUE;
+    if (lists) rows[(*n)++] = r;
+    if (lists && !has && r < A->n) *lacks = PETSC_TRUE;
+  }
+  if (*n > 0) {
+    rows[*n] = rows[*n / 2];
+    (*n)++;
+  }
+}
+
+/* The same on the host; b NULL: rows alone. */
+static void ZeroOnHost(const Case *c, const unsigned char flags[], PetscScalar diag, PetscBool columns, const PetscScalar x[], PetscScalar a[], PetscScalar b[])
+{
+  const KernelTestMatrix *A = c->A;
+
+  for (PetscInt r = 0; r < A->m; r++)
+    for (PetscInt k = A->i[r]; k < A->i[r + 1]; k++) {
+      if (flags[r]) a[k] = A->j[k] == r ? Stored(c->precision, diag) : 0.0;
+      else if (columns && flags[A->j[k]]) {
+        b[r] -= a[k] * x[A->j[k]];
+        a[k] = 0.0;
+      }
+    }
+}
+
+/* Rows, or rows and columns with or without a right-hand side, become zero; a follows. */
+static PetscErrorCode ZeroRows(const Case *c, HiSparse hisparse, PetscInt seed, PetscBool columns, PetscBool vectors, PetscScalar diag, PetscBool all, PetscScalar a[])
+{
+  const KernelTestMatrix *A   = c->A;
+  const PetscInt          max = PetscMax(A->m, A->n);
+  PetscInt                n, *rows, *device_rows;
+  unsigned char          *flags, *device_flags;
+  PetscScalar            *x, *b, *got, *device_x, *device_b;
+  PetscReal              *scale;
+  PetscBool               lacks, done;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscMalloc6(A->m + 1, &rows, max, &flags, A->n, &x, A->m, &b, A->m, &got, A->m, &scale));
+  ListRows(A, seed, all, &n, rows, flags, &lacks);
+  for (PetscInt k = 0; k < A->n; k++) x[k] = KernelTestNumber(k, 40 + seed);
+  for (PetscInt r = 0; r < A->m; r++) {
+    b[r]     = KernelTestNumber(r, 50 + seed);
+    scale[r] = 10;
+    for (PetscInt k = A->i[r]; k < A->i[r + 1]; k++) scale[r] += 10 * PetscAbsScalar(a[k] * x[A->j[k]]);
+  }
+  PetscCall(KernelTestToDevice((size_t)n * sizeof(*rows), rows, c->stream, (void **)&device_rows));
+  PetscCall(KernelTestToDevice((size_t)max, flags, c->stream, (void **)&device_flags));
+  PetscCall(KernelTestToDevice((size_t)A->n * sizeof(*x), x, c->stream, (void **)&device_x));
+  PetscCall(KernelTestToDevice((size_t)A->m * sizeof(*b), b, c->stream, (void **)&device_b));
+  if (columns) PetscCall(HiSparseZeroRowsColumns(hisparse, n, device_rows, device_flags, diag, vectors ? device_x : NULL, vectors ? device_b : NULL, c->stream, &done));
+  else PetscCall(HiSparseZeroRows(hisparse, n, device_rows, diag, c->stream, &done));
+  PetscCheck(done == (diag == (PetscScalar)0.0 || !lacks), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, %s: rows were %smade zero", A->name, c->storage, done ? "" : "not ");
+  PetscCall(KernelTestToHost((size_t)A->m * sizeof(*got), device_b, c->stream, got));
+  if (done && columns && !vectors) { // b has nothing to do with it
+    PetscCall(KernelTestCompareScalars(A->m, got, b, NULL, "another vector", A->name, c->storage));
+    ZeroOnHost(c, flags, diag, columns, x, a, b);
+  } else {
+    if (done) ZeroOnHost(c, flags, diag, columns, x, a, b);
+    PetscCall(KernelTestCompareScalars(A->m, got, b, scale, "a right-hand side", A->name, c->storage));
+  }
+  PetscCall(PetscSparseCUDAFree(&device_rows, c->stream));
+  PetscCall(PetscSparseCUDAFree(&device_flags, c->stream));
+  PetscCall(PetscSparseCUDAFree(&device_x, c->stream));
+  PetscCall(PetscSparseCUDAFree(&device_b, c->stream));
+  PetscCall(PetscFree6(rows, flags, x, b, got, scale));
+  PetscCall(CheckCSR(c, hisparse, a, 1.0, "rows became zero"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Rows and columns that become zero, beside a copy that does not see it. */
+static PetscErrorCode TestZeroRows(const Case *c, HiSparse hisparse)
+{
+  PetscScalar *a;
+  HiSparse     copy;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscMalloc1(c->A->nz, &a));
+  PetscCall(PetscArraycpy(a, c->A->a, c->A->nz));
+  PetscCall(HiSparseDuplicate(hisparse, c->stream, &copy));
+  PetscCall(ZeroRows(c, copy, 1, PETSC_FALSE, PETSC_FALSE, 1.0 / 3.0, PETSC_TRUE, a)); // refused when one has no diagonal entry
+  PetscCall(ZeroRows(c, copy, 2, PETSC_FALSE, PETSC_FALSE, 1.0 / 3.0, PETSC_FALSE, a));
+  PetscCall(CheckProducts(c, copy, a, 1.0, "rows became zero"));
+  PetscCall(ZeroRows(c, copy, 3, PETSC_FALSE, PETSC_FALSE, 0.0, PETSC_TRUE, a));
+  PetscCall(CheckProducts(c, copy, a, 1.0, "other rows became zero"));
+  PetscCall(ZeroRows(c, copy, 4, PETSC_TRUE, PETSC_TRUE, 2.5, PETSC_FALSE, a));
+  PetscCall(CheckProducts(c, copy, a, 1.0, "rows and columns became zero"));
+  PetscCall(HiSparseDestroy(&copy, c->stream));
+  PetscCall(HiSparseDuplicate(hisparse, c->stream, &copy));
+  PetscCall(PetscArraycpy(a, c->A->a, c->A->nz));
+  PetscCall(ZeroRows(c, copy, 5, PETSC_TRUE, PETSC_TRUE, 0.0, PETSC_TRUE, a));
+  PetscCall(ZeroRows(c, copy, 6, PETSC_TRUE, PETSC_FALSE, 0.0, PETSC_TRUE, a));
+  PetscCall(HiSparseDestroy(&copy, c->stream));
+  PetscCall(CheckCSR(c, hisparse, c->A->a, 1.0, "beside rows that became zero"));
+  PetscCall(PetscFree(a));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Diagonals: read, counted, added to, and products afterwards. */
 static PetscErrorCode TestDiagonal(const Case *c, HiSparse hisparse, PetscScalar a[])
 {
@@ -407,7 +581,7 @@ static PetscErrorCode TestDiagonal(const Case *c, HiSparse hisparse, PetscScalar
       if (A->j[k] == r) {
         found       = PETSC_TRUE;
         expected[r] = a[k];
-        a[k] += (PetscScalar)2.5;
+        a[k]        = Stored(c->precision, a[k] + (PetscScalar)2.5);
       }
     if (!found) expected_missing++;
   }
@@ -473,7 +647,7 @@ static PetscErrorCode RunTry(const Case *c, Try what, HiSparse *hisparse, const 
   PetscFunctionBegin;
   switch (what) {
   case TRY_CREATE:
-    PetscCall(HiSparseCreate(c->view, HISPARSE_WINDOWS, HISPARSE_VALUES_SCALAR, c->stream, hisparse));
+    PetscCall(HiSparseCreate(c->view, HISPARSE_WINDOWS, c->precision, c->stream, hisparse));
     break;
   case TRY_PREPARE:
     PetscCall(HiSparsePrepare(*hisparse, PETSC_TRUE, c->stream));
@@ -515,7 +689,7 @@ static PetscErrorCode TestOutOfMemory(const Case *c)
       if (ierr == PETSC_SUCCESS) continue;
       if (what == TRY_CREATE) PetscCheck(hisparse == NULL && before == after, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: something is left after an error", c->A->name);
       else {
-        const Product p = {NULL, NULL, hisparse};
+        const Product p = {.hisparse = hisparse};
 
         PetscCall(CheckProduct(c, &p, c->A->a, 1.0, FORWARD, "after an error"));
       }
@@ -530,16 +704,17 @@ static PetscErrorCode TestOutOfMemory(const Case *c)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Everything that a HiSparse of this format does. */
-static PetscErrorCode TestHiSparse(const Case *c)
+/* Everything that a HiSparse of this format does; *bytes is its memory after products in both directions. */
+static PetscErrorCode TestHiSparse(const Case *c, size_t *bytes)
 {
   HiSparse     hisparse;
   HiSparseInfo info;
   PetscScalar *a;
 
   PetscFunctionBeginUser;
-  PetscCall(HiSparseCreate(c->view, HISPARSE_WINDOWS, HISPARSE_VALUES_SCALAR, c->stream, &hisparse));
+  PetscCall(HiSparseCreate(c->view, HISPARSE_WINDOWS, c->precision, c->stream, &hisparse));
   PetscCheck((hisparse == NULL) == (c->A->nz == 0), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: the format is%s there", c->A->name, hisparse ? "" : " not");
+  *bytes = 0;
   if (hisparse == NULL) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscMalloc1(c->A->nz, &a));
   PetscCall(CheckProducts(c, hisparse, c->A->a, 1.0, "windows"));
@@ -547,8 +722,12 @@ static PetscErrorCode TestHiSparse(const Case *c)
   PetscCall(HiSparseGetInfo(hisparse, &info));
   PetscCheck(info.format == HISPARSE_WINDOWS && info.num_pieces + info.num_others == (c->A->nz + WINDOWS_BLOCK - 1) / WINDOWS_BLOCK && info.transpose_bytes > 0 && info.bytes > info.transpose_bytes, PETSC_COMM_SELF, PETSC_ERR_PLIB,
              "%s: wrong facts about the format", c->A->name);
+  PetscCheck(info.precision == c->precision, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: values are %s", c->A->name, HiSparsePrecisions[info.precision]);
+  *bytes = info.bytes;
+  if (c->A->n < 1000000) PetscCall(TestZeroRows(c, hisparse)); // which compares vectors of all columns again and again
   PetscCall(TestValues(c, hisparse, a));
   PetscCall(TestSums(c, hisparse, a));
+  PetscCall(TestLargest(c, hisparse, a));
   PetscCall(TestDiagonal(c, hisparse, a));
   PetscCall(TestWrites(c, hisparse, a));
   PetscCall(HiSparseDestroy(&hisparse, c->stream));
@@ -556,16 +735,36 @@ static PetscErrorCode TestHiSparse(const Case *c)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode TestPrecision(const Case *c, size_t *bytes)
+{
+  PetscFunctionBegin;
+  *bytes = 0;
+  if (c->A->nz) PetscCall(TestConfigs(c, (PetscBool)(c->A->n < 10000000)));
+  if (c->A->n >= 10000000) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(TestHiSparse(c, bytes));
+  if (c->A->nz && c->A->nz < 100000 && !c->view.wide) PetscCall(TestOutOfMemory(c));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Values as they are, and in single precision: half of the bytes in both directions, and products as exact as those of the rounded matrix are. */
 static PetscErrorCode Test(const KernelTestMatrix *A, const KernelTestStorage *storage, DCSRView view, cudaStream_t stream)
 {
-  const Case c = {A, storage->name, view, stream};
+  KernelTestMatrix rounded = *A;
+  Case             c       = {A, storage->name, view, stream, HISPARSE_VALUES_SCALAR};
+  size_t           bytes, single;
 
   PetscFunctionBegin;
   if (view.row_offsets == NULL) PetscFunctionReturn(PETSC_SUCCESS);
-  if (A->nz) PetscCall(TestConfigs(&c, (PetscBool)(A->n < 10000000)));
-  if (A->n >= 10000000) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(TestHiSparse(&c));
-  if (A->nz && A->nz < 100000 && !view.wide) PetscCall(TestOutOfMemory(&c));
+  PetscCall(TestPrecision(&c, &bytes));
+  if (PetscDefined(USE_REAL_SINGLE) || storage != &KernelTestStorages[0]) PetscFunctionReturn(PETSC_SUCCESS); // the storage of CSR makes no difference to it
+  PetscCall(PetscMalloc1(A->nz, &rounded.a));
+  for (PetscCount k = 0; k < A->nz; k++) rounded.a[k] = Stored(HISPARSE_VALUES_SINGLE, A->a[k]);
+  c.A         = &rounded;
+  c.precision = HISPARSE_VALUES_SINGLE;
+  PetscCall(TestPrecision(&c, &single));
+  PetscCheck(bytes == 0 || bytes - single == 2 * (size_t)A->nz * (sizeof(PetscScalar) - sizeof(PetscScalar) / sizeof(PetscReal) * sizeof(float)), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, %s: %zu bytes, and %zu with values in single precision", A->name,
+             storage->name, bytes, single);
+  PetscCall(PetscFree(rounded.a));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -599,11 +798,18 @@ typedef struct {
   PetscBool      permute; /* points */
   PetscInt       random;  /* of 100 rows, so many have random columns in place of the stencil's */
   HiSparseFormat format;  /* that the rule must take */
+  HiSparseFormat single;  /* and with values in single precision; HISPARSE_AUTO: rows, or windows, which hardly pay */
 } RuleCase;
 
-static const RuleCase RuleCases[] = {{"7-point stencil", 52, 1, PETSC_FALSE, 0, HISPARSE_DIAGONALS}, {"27-point stencil", 52, 3, PETSC_FALSE, 0, HISPARSE_DIAGONALS},   {"27-point stencil, few slices", 40, 3, PETSC_FALSE, 0, HISPARSE_CSR},
-                                     {"small 7-point stencil", 20, 1, PETSC_FALSE, 0, HISPARSE_CSR}, {"permuted 27-point stencil", 52, 3, PETSC_TRUE, 0, HISPARSE_CSR}, {"permuted, small", 30, 3, PETSC_TRUE, 0, HISPARSE_CSR},
-                                     {"random columns", 52, 3, PETSC_FALSE, 100, HISPARSE_CSR},      {"half of the rows random", 52, 3, PETSC_FALSE, 50, HISPARSE_CSR}, {"permuted, some random columns", 52, 3, PETSC_TRUE, 2, HISPARSE_CSR}};
+static const RuleCase RuleCases[] = {{"7-point stencil", 52, 1, PETSC_FALSE, 0, HISPARSE_DIAGONALS, HISPARSE_DIAGONALS},
+                                     {"27-point stencil", 52, 3, PETSC_FALSE, 0, HISPARSE_DIAGONALS, HISPARSE_DIAGONALS},
+                                     {"27-point stencil, few slices", 40, 3, PETSC_FALSE, 0, HISPARSE_CSR, HISPARSE_CSR},
+                                     {"small 7-point stencil", 20, 1, PETSC_FALSE, 0, HISPARSE_CSR, HISPARSE_CSR},
+                                     {"permuted 27-point stencil", 52, 3, PETSC_TRUE, 0, HISPARSE_CSR, HISPARSE_DIAGONALS},
+                                     {"permuted, small", 30, 3, PETSC_TRUE, 0, HISPARSE_CSR, HISPARSE_CSR},
+                                     {"random columns", 52, 3, PETSC_FALSE, 100, HISPARSE_CSR, HISPARSE_AUTO},
+                                     {"half of the rows random", 52, 3, PETSC_FALSE, 50, HISPARSE_CSR, HISPARSE_AUTO},
+                                     {"permuted, some random columns", 52, 3, PETSC_TRUE, 2, HISPARSE_CSR, HISPARSE_DIAGONALS}};
 
 static PetscInt Permuted(const RuleCase *rule, PetscInt p, PetscInt n)
 {
@@ -653,7 +859,9 @@ static PetscErrorCode TestRule(const RuleCase *rule, cudaStream_t stream)
   PetscCall(HiSparseRuleApply(view, HISPARSE_VALUES_SCALAR, stream, &format));
   PetscCall(HiSparseRuleApply(view, HISPARSE_VALUES_SCALAR, stream, &again));
   PetscCall(HiSparseRuleApply(view, HISPARSE_VALUES_SINGLE, stream, &single));
-  PetscCheck(single == format || single == HISPARSE_DIAGONALS, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %s, and with values in single precision %s", rule->name, HiSparseFormats[format], HiSparseFormats[single]);
+  PetscCheck(single == format || single == HISPARSE_DIAGONALS || single == HISPARSE_WINDOWS, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %s, and with values in single precision %s", rule->name, HiSparseFormats[format], HiSparseFormats[single]);
+  PetscCheck(PetscDefined(USE_COMPLEX) || PetscDefined(USE_REAL_SINGLE) || single == rule->single || (rule->single == HISPARSE_AUTO && single != HISPARSE_DIAGONALS), PETSC_COMM_SELF, PETSC_ERR_PLIB,
+             "%s: with values in single precision the rule takes %s, not %s", rule->name, HiSparseFormats[single], HiSparseFormats[rule->single]);
   PetscCheck(format == again, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %s, and then %s", rule->name, HiSparseFormats[format], HiSparseFormats[again]);
   PetscCheck(PetscDefined(USE_COMPLEX) || format == rule->format, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: the rule takes %s, not %s", rule->name, HiSparseFormats[format], HiSparseFormats[rule->format]);
   PetscCall(KernelTestViewDestroy(&view, stream));

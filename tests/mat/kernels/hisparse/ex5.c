@@ -468,7 +468,7 @@ int main(int argc, char **argv)
   if (usable) {
     PetscCall(PetscSparseCUDAGetStream(&stream));
     for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(Cases); k++)
-      for (int f = 0; f < 3; f++) PetscCall(Test(&Cases[k], f == 2 ? HISPARSE_WINDOWS : HISPARSE_DIAGONALS, (PetscBool)(f == 1), stream, &grown));
+      for (int f = 0; f < 4; f++) PetscCall(Test(&Cases[k], f < 2 ? HISPARSE_DIAGONALS : HISPARSE_WINDOWS, (PetscBool)(f % 2), stream, &grown));
   }
   PetscCheck(!usable || grown > 20, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Only %" PetscInt_FMT " batches with new entries were taken", grown);
   PetscCall(PetscFinalize());
