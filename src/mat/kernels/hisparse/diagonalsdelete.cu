@@ -4,6 +4,7 @@
 #include "../common/rowloop.cuh"
 #include "diagonals.cuh"
 #include "../common/foreach.cuh"
+#include "diagonalsdelete.cuh"
 #include "diagonalsfind.cuh"
 #include <petscsparsecuda/common.h>
 
@@ -51,28 +52,6 @@ __global__ void __launch_bounds__(THREADS) ZeroRowsKernel(PetscInt n, const Pets
   if (k == outside.num_rows || outside.rows[k] != (int32_t)row) return;
   for (PetscCount e = outside.row_offsets(k) + lane; e < outside.row_offsets((PetscCount)k + 1); e += HISPARSE_WARP) outside_values[e] = outside.columns[e] == (int32_t)row ? diag : PetscScalar(0);
 }
-
-/* Entries of flagged columns in other rows become zero, and what each row loses is subtracted from the right-hand side, if there is one. */
-struct Columns {
-  const unsigned char *flags;
-  const PetscScalar   *x;
-  PetscScalar         *b;
-
-  template <typename Stored>
-  __device__ __forceinline__ PetscScalar Take(PetscInt row, PetscInt column, Stored *value) const
-  {
-    PetscScalar old;
-
-    if (!flags[column] || flags[row]) return PetscScalar(0);
-    old    = FromStored(*value);
-    *value = ToStored<Stored>(PetscScalar(0));
-    return x ? old * x[column] : PetscScalar(0);
-  }
-  __device__ __forceinline__ void Subtract(PetscInt row, PetscScalar sum) const
-  {
-    if (b && !flags[row]) b[row] -= sum;
-  }
-};
 
 template <typename Stored>
 struct ZeroInPieces {
