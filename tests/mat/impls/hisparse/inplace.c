@@ -3,16 +3,20 @@ static char help[] = "hisparsecuda: values by COO, rows and columns that become 
 #include "../dcsr/testmat.h"
 #include <petscsparsecuda/sys.h>
 
-static const char *type;                /* under test */
-static PetscBool   in_storage, deletes; /* a device and a format beside rows: values by COO need no rows, */
-                                        /* and deletions do not either */
+static const char *type;                        /* under test */
+static PetscInt    block = 1;                   /* the matrix has full blocks of this size */
+static PetscBool   in_storage, zeroes, deletes; /* a device and a format beside rows: values by COO need no rows, */
+                                                /* rows that become zero do not either, */
+                                                /* and all other deletions */
 
 #define M 600 /* rows and columns */
 
 /* The matrix: three diagonals, two that live for some rows, and single entries elsewhere. */
-static PetscBool HasEntry(PetscInt i, PetscInt j)
+static PetscBool HasEntry(PetscInt row, PetscInt column)
 {
-  return (PetscBool)(PetscAbsInt(i - j) < 2 || (j - i == 40 && i % 170 < 120) || (i - j == 130 && i % 5 != 2) || (i % 11 == 3 && j == (i * 29 + 7) % M));
+  const PetscInt i = row / block, j = column / block;
+
+  return (PetscBool)(PetscAbsInt(i - j) < 2 || (j - i == 40 && i % 170 < 120) || (i - j == 130 && i % 5 != 2) || (i % 11 == 3 && j == (i * 29 + 7) % (M / block)));
 }
 
 /* A list of coordinates with values: own entries, every fourth of them twice, and some of other processes. */
@@ -251,12 +255,13 @@ static PetscErrorCode TestCOO(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* X(call for both matrices): what zeroes or deletes. */
-#define DELETIONS(X) \
+/* X(call for both matrices): what zeroes, and then what also deletes. */
+#define ZEROED(X) \
   X(ZeroRowsOfBoth(m, PETSC_FALSE, PETSC_TRUE, 2.0, 1)) \
   X(ZeroRowsOfBoth(m, PETSC_FALSE, PETSC_TRUE, 0.0, 2)) \
   X(ZeroRowsOfBoth(m, PETSC_TRUE, PETSC_TRUE, -3.0, 3)) \
-  X(ZeroRowsOfBoth(m, PETSC_TRUE, PETSC_FALSE, 0.0, 4)) \
+  X(ZeroRowsOfBoth(m, PETSC_TRUE, PETSC_FALSE, 0.0, 4))
+#define DELETED(X) \
   X(EliminateZeros(m, PETSC_TRUE)) \
   X(ScaleBoth(m, 0.5)) \
   X(ZeroRowsOfBoth(m, PETSC_FALSE, PETSC_FALSE, 2.5, 5)) \
@@ -288,12 +293,17 @@ static PetscErrorCode TestDeletions(PetscBool rows)
 
   PetscFunctionBegin;
   PetscCall(CreatePair(1, m));
-#define CHANGE(call) \
+#define CHANGE(call, released) \
   PetscCall(call); \
-  if (deletes && !rows) PetscCall(CheckReleased(m[1], #call)); \
+  if ((released) && !rows) PetscCall(CheckReleased(m[1], #call)); \
   PetscCall(Compare(m, #call)); \
   if (rows) PetscCall(TestCompareRows(m[0], m[1], #call));
-  DELETIONS(CHANGE)
+#define ZERO(call)   CHANGE(call, zeroes)
+#define DELETE(call) CHANGE(call, deletes)
+  ZEROED(ZERO)
+  DELETED(DELETE)
+#undef ZERO
+#undef DELETE
 #undef CHANGE
   PetscCall(TestCompare(m[0], m[1], "after all deletions"));
   PetscCall(DestroyPair(m));
@@ -321,7 +331,8 @@ static PetscErrorCode TestCopies(void)
   PetscCall(DestroyPair(m)); \
   PetscCall(DestroyPair(copies)); \
   PetscCall(DestroyPair(transposes));
-  DELETIONS(CHANGE)
+  ZEROED(CHANGE)
+  DELETED(CHANGE)
 #undef CHANGE
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -361,7 +372,7 @@ static PetscErrorCode TestTransposeAndReturn(void)
 int main(int argc, char **argv)
 {
   char        format[32] = "auto", *name;
-  PetscBool   device, is_diagonals, is_windows;
+  PetscBool   device, is_diagonals, is_windows, is_blocks;
   PetscMPIInt size;
   size_t      before, now, peak;
 
@@ -371,9 +382,12 @@ int main(int argc, char **argv)
   type = MATHISPARSECUDA;
   PetscCall(PetscStrcmp(format, "diagonals", &is_diagonals));
   PetscCall(PetscStrcmp(format, "windows", &is_windows));
+  PetscCall(PetscStrcmp(format, "blocks", &is_blocks));
+  if (is_blocks) block = 2;
   PetscCall(PetscSparseCUDADeviceUsable(&device));
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
-  in_storage = (PetscBool)(device && (is_diagonals || is_windows) && (size == 1 || !PetscDefined(USE_COMPLEX))); // column sums of several processes are complex on the host
+  in_storage = (PetscBool)(device && (is_diagonals || is_windows || is_blocks) && (size == 1 || !PetscDefined(USE_COMPLEX))); // column sums of several processes are complex on the host
+  zeroes     = (PetscBool)(in_storage && (is_diagonals || is_blocks));
   deletes    = (PetscBool)(in_storage && is_diagonals);
   PetscCall(PetscSparseCUDAGetMemoryInUse(&before, &peak));
   PetscCall(TestCOO());
@@ -397,20 +411,20 @@ int main(int argc, char **argv)
       test:
          suffix: 1
          nsize: {{1 2 3}}
-         args: -mat_hisparse_format {{auto diagonals windows}}
+         args: -mat_hisparse_format {{auto diagonals windows blocks}}
       test:
          suffix: hidden
          nsize: {{1 2}}
-         args: -mat_dcsr_test_hide_mirror -mat_hisparse_format {{diagonals windows}}
+         args: -mat_dcsr_test_hide_mirror -mat_hisparse_format {{diagonals windows blocks}}
       test:
          suffix: eager
          args: -mat_dcsr_host_structure eager -mat_hisparse_format diagonals
       test:
          suffix: wide
-         args: -mat_dcsr_test_wide_from 300 -mat_hisparse_format {{diagonals windows}}
+         args: -mat_dcsr_test_wide_from 300 -mat_hisparse_format {{diagonals windows blocks}}
       test:
          suffix: device
          requires: cuda
-         args: -use_gpu_aware_mpi 0 -mat_hisparse_format {{diagonals windows}}
+         args: -use_gpu_aware_mpi 0 -mat_hisparse_format {{diagonals windows blocks}}
 
 TEST*/

@@ -1,4 +1,4 @@
-static char help[] = "Batches of entries that join diagonals and windows, and copies of values, against a matrix on the host.\n\n";
+static char help[] = "Batches of entries that join diagonals, windows and blocks, and copies of values, against a matrix on the host.\n\n";
 
 #include "../entries/kerneltest.h"
 #include "../../../../src/mat/kernels/hisparse/hisparseimpl.h"
@@ -30,6 +30,7 @@ static const char *const Kinds[] = {"entries that are there", "new entries", "th
 typedef struct {
   const char    *name;
   PetscInt       m, n, diagonals[6], density, others; /* column - row of diagonals, the last one is repeated; entries of 100 that they have; rows of 100 that have entries elsewhere */
+  PetscInt       block;                               /* all of these are full blocks of so many rows and columns; 0: entries */
   cudaStream_t   stream;
   HiSparseFormat format;
   PetscBool      single; /* values in single precision */
@@ -41,15 +42,19 @@ static HiSparsePrecision Precision(const Case *c)
 }
 
 static const Case Cases[] = {
-  {"three diagonals", 1000, 1000, {-1, 0, 1, 1, 1, 1}, 100, 0},         {"one slice", 128, 128, {-3, 0, 5, 5, 5, 5}, 100, 0},        {"a row more", 129, 140, {-3, 0, 5, 11, 11, 11}, 90, 4},
-  {"grid with holes", 1500, 1500, {-300, -128, -1, 0, 1, 128}, 80, 20}, {"wide", 300, 2000, {0, 127, 128, 900, 1650, 1650}, 97, 10}, {"tall", 2000, 300, {-1650, -900, -129, -1, 0, 0}, 97, 10},
+  {"three diagonals", 1000, 1000, {-1, 0, 1, 1, 1, 1}, 100, 0},         {"one slice", 128, 128, {-3, 0, 5, 5, 5, 5}, 100, 0},          {"a row more", 129, 140, {-3, 0, 5, 11, 11, 11}, 90, 4},
+  {"grid with holes", 1500, 1500, {-300, -128, -1, 0, 1, 128}, 80, 20}, {"wide", 300, 2000, {0, 127, 128, 900, 1650, 1650}, 97, 10},   {"tall", 2000, 300, {-1650, -900, -129, -1, 0, 0}, 97, 10},
+  {"blocks of 2", 402, 600, {-3, 0, 1, 70, 70, 70}, 90, 10, 2},         {"blocks of 3", 399, 399, {-40, -1, 0, 1, 40, 40}, 80, 20, 3}, {"blocks of 4", 800, 240, {-140, -3, 0, 1, 1, 1}, 97, 5, 4},
+  {"blocks of 6", 300, 606, {-1, 0, 2, 55, 55, 55}, 85, 30, 6},
 };
 
-static PetscBool Has(const Case *c, PetscInt r, PetscInt j)
+static PetscBool Has(const Case *c, PetscInt row, PetscInt column)
 {
+  const PetscInt size = PetscMax(c->block, 1), r = row / size, j = column / size;
+
   for (PetscInt k = 0; k < 6; k++)
     if (j - r == c->diagonals[k]) return (PetscBool)(50 + 50 * PetscRealPart(KernelTestNumber((PetscCount)r * 8 + k, 11)) < c->density);
-  return (PetscBool)(r % 100 < c->others && j == (r * 37 + 5) % c->n);
+  return (PetscBool)(r % 100 < c->others && j == (r * 37 + 5) % (c->n / size));
 }
 
 static PetscErrorCode DenseCreate(const Case *c, Dense *A)
@@ -467,8 +472,12 @@ int main(int argc, char **argv)
   PetscCall(PetscSparseCUDADeviceUsable(&usable));
   if (usable) {
     PetscCall(PetscSparseCUDAGetStream(&stream));
-    for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(Cases); k++)
-      for (int f = 0; f < 3; f++) PetscCall(Test(&Cases[k], f == 2 ? HISPARSE_WINDOWS : HISPARSE_DIAGONALS, (PetscBool)(f == 1), stream, &grown));
+    for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(Cases); k++) {
+      if (Cases[k].block > 0)
+        for (int f = 0; f < 2; f++) PetscCall(Test(&Cases[k], HISPARSE_BLOCKS, (PetscBool)(f == 1), stream, &grown));
+      else
+        for (int f = 0; f < 3; f++) PetscCall(Test(&Cases[k], f == 2 ? HISPARSE_WINDOWS : HISPARSE_DIAGONALS, (PetscBool)(f == 1), stream, &grown));
+    }
   }
   PetscCheck(!usable || grown > 20, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Only %" PetscInt_FMT " batches with new entries were taken", grown);
   PetscCall(PetscFinalize());

@@ -1,4 +1,4 @@
-static char help[] = "Diagonals: rows and columns that become zero, rows and zeros that leave the pattern, and values of lists, in place, against a matrix on the host.\n\n";
+static char help[] = "Diagonals, windows and blocks: rows and columns that become zero, rows and zeros that leave the pattern, and values of lists, in place, against a matrix on the host.\n\n";
 
 #include "../entries/kerneltest.h"
 #include "../../../../src/mat/kernels/hisparse/hisparseimpl.h"
@@ -12,15 +12,25 @@ typedef struct {
 typedef struct {
   const char    *name;
   PetscInt       m, n, diagonals[6], density, others; /* column - row of diagonals, the last one is repeated; entries of 100 that they have; rows of 100 that have entries elsewhere */
+  PetscInt       block;                               /* all of these are full blocks of so many rows and columns; 0: entries */
   cudaStream_t   stream;
   HiSparseFormat format;
   PetscBool      single; /* values in single precision */
 } Case;
 
 static const Case Cases[] = {
-  {"one row", 1, 1, {0, 0, 0, 0, 0, 0}, 100, 0},           {"three diagonals", 1000, 1000, {-1, 0, 1, 1, 1, 1}, 100, 0},         {"one slice", 128, 128, {-3, 0, 5, 5, 5, 5}, 100, 0},
-  {"a row more", 129, 140, {-3, 0, 5, 11, 11, 11}, 90, 4}, {"grid with holes", 1500, 1500, {-300, -128, -1, 0, 1, 128}, 80, 20}, {"wide", 300, 2000, {0, 127, 128, 900, 1650, 1650}, 97, 10},
-  {"a long row", 800, 4000, {-1, 0, 1, 2, 3, 3}, 100, 0},  {"tall", 2000, 300, {-1650, -900, -129, -1, 0, 0}, 97, 10},
+  {"one row", 1, 1, {0, 0, 0, 0, 0, 0}, 100, 0},
+  {"three diagonals", 1000, 1000, {-1, 0, 1, 1, 1, 1}, 100, 0},
+  {"one slice", 128, 128, {-3, 0, 5, 5, 5, 5}, 100, 0},
+  {"a row more", 129, 140, {-3, 0, 5, 11, 11, 11}, 90, 4},
+  {"grid with holes", 1500, 1500, {-300, -128, -1, 0, 1, 128}, 80, 20},
+  {"wide", 300, 2000, {0, 127, 128, 900, 1650, 1650}, 97, 10},
+  {"a long row", 800, 4000, {-1, 0, 1, 2, 3, 3}, 100, 0},
+  {"tall", 2000, 300, {-1650, -900, -129, -1, 0, 0}, 97, 10},
+  {"blocks of 2", 402, 700, {-3, 0, 1, 70, 70, 70}, 90, 10, 2},
+  {"blocks of 3", 300, 1050, {-40, -1, 0, 1, 140, 140}, 80, 20, 3},
+  {"blocks of 4", 800, 240, {-140, -3, 0, 1, 1, 1}, 97, 5, 4},
+  {"blocks of 6", 606, 606, {-1, 0, 2, 55, 55, 55}, 85, 30, 6},
 };
 
 /* What is done to a matrix. */
@@ -51,12 +61,14 @@ static HiSparsePrecision Precision(const Case *c)
   return c->single ? HISPARSE_VALUES_SINGLE : HISPARSE_VALUES_SCALAR;
 }
 
-static PetscBool Has(const Case *c, PetscInt r, PetscInt j)
+static PetscBool Has(const Case *c, PetscInt row, PetscInt column)
 {
-  if (c->n == 4000 && r == 500 && j % 5 != 2) return PETSC_TRUE; // more than a thread takes
+  const PetscInt size = PetscMax(c->block, 1), r = row / size, j = column / size, n = c->n / size;
+
+  if (c->block > 0 ? r == 7 && j % 5 != 2 : n == 4000 && r == 500 && j % 5 != 2) return PETSC_TRUE; // more than a thread takes, or a warp
   for (PetscInt k = 0; k < 6; k++)
     if (j - r == c->diagonals[k]) return (PetscBool)(j == r || 50 + 50 * PetscRealPart(KernelTestNumber((PetscCount)r * 8 + k, 11)) < c->density);
-  return (PetscBool)(r % 100 < c->others && (j == (r * 37 + 5) % c->n || j == (r * 17 + 9) % c->n));
+  return (PetscBool)(r % 100 < c->others && (j == (r * 37 + 5) % n || j == (r * 17 + 9) % n));
 }
 
 /* Every seventh value is zero. */
@@ -377,7 +389,8 @@ static PetscErrorCode ApplyDeletion(const Case *c, HiSparse A, Dense *host, Chan
     PetscCheck(change > REMOVE_ROWS || !LacksDiagonal(c, host, &s), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: a row without a diagonal entry", c->name);
     ApplyOnHost(c, host, change, &s);
     if (change >= REMOVE_ROWS) PetscCall(CheckDeletion(c, host, &deletion, before, shrunk));
-  } else if (*ierr == PETSC_SUCCESS) PetscCheck(c->format != HISPARSE_DIAGONALS || change >= REMOVE_ROWS || LacksDiagonal(c, host, &s), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %s was refused", c->name, Changes[change]);
+  } else if (*ierr == PETSC_SUCCESS)
+    PetscCheck((c->format != HISPARSE_DIAGONALS && c->format != HISPARSE_BLOCKS) || change >= REMOVE_ROWS || LacksDiagonal(c, host, &s), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %s was refused", c->name, Changes[change]);
   PetscCall(PetscMalloc1(c->m, &b));
   PetscCall(KernelTestToHost(sizeof(*b) * (size_t)c->m, s.device_b, c->stream, b));
   for (PetscInt r = 0; r < c->m; r++)
@@ -520,8 +533,12 @@ int main(int argc, char **argv)
   PetscCall(PetscSparseCUDADeviceUsable(&usable));
   if (usable) {
     PetscCall(PetscSparseCUDAGetStream(&stream));
-    for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(Cases); k++)
-      for (int f = 0; f < 3; f++) PetscCall(Test(&Cases[k], f == 2 ? HISPARSE_WINDOWS : HISPARSE_DIAGONALS, (PetscBool)(f == 1), stream, &statistics));
+    for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(Cases); k++) {
+      if (Cases[k].block > 0)
+        for (int f = 0; f < 2; f++) PetscCall(Test(&Cases[k], HISPARSE_BLOCKS, (PetscBool)(f == 1), stream, &statistics));
+      else
+        for (int f = 0; f < 3; f++) PetscCall(Test(&Cases[k], f == 2 ? HISPARSE_WINDOWS : HISPARSE_DIAGONALS, (PetscBool)(f == 1), stream, &statistics));
+    }
     for (int change = 0; change < NUM_CHANGES; change++) PetscCheck(statistics.done[change] > 10, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s was done %" PetscInt_FMT " times", Changes[change], statistics.done[change]);
     PetscCheck(statistics.shrunk > 20, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Only %" PetscInt_FMT " times entries left the storage", statistics.shrunk);
   }
