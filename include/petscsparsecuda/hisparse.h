@@ -21,7 +21,7 @@ typedef enum {
 } HiSparseFormat;
 PETSC_INTERN const char *const HiSparseFormats[]; /* for PetscOptionsEnum(): names, type name, prefix, NULL */
 
-/* -mat_hisparse_values: what diagonals, and those of blocks, keep of a value. Windows, entries outside of diagonals, vectors and sums are PetscScalar always. */
+/* -mat_hisparse_values: what diagonals, blocks, and diagonals of blocks keep of a value. Windows, entries outside of diagonals, vectors and sums are PetscScalar always. */
 typedef enum {
   HISPARSE_VALUES_SCALAR, /* PetscScalar */
   HISPARSE_VALUES_SINGLE  /* single precision, real or complex as PetscScalar is; with PETSc in single precision the same as SCALAR */
