@@ -21,7 +21,7 @@ typedef enum {
 } HiSparseFormat;
 PETSC_INTERN const char *const HiSparseFormats[]; /* for PetscOptionsEnum(): names, type name, prefix, NULL */
 
-/* -mat_hisparse_values: what diagonals, those of blocks, and windows keep of a value. Entries outside of diagonals, vectors and sums are PetscScalar always. */
+/* -mat_hisparse_values: what the storage keeps of a value. Entries outside of diagonals, vectors and sums are PetscScalar always. */
 typedef enum {
   HISPARSE_VALUES_SCALAR, /* PetscScalar */
   HISPARSE_VALUES_SINGLE  /* single precision, real or complex as PetscScalar is; with PETSc in single precision the same as SCALAR */

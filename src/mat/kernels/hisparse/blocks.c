@@ -1,27 +1,7 @@
 /*
-  The format of dense blocks behind the table of formats (hisparseimpl.h). What does not depend on where an entry is goes through functions of entries.h.
+  The format of dense blocks behind the table of formats (hisparseimpl.h). What treats all values alike is that of masked diagonals.
 */
 #include "blocksimpl.h"
-#include <petscsparsecuda/entries.h>
-#include <petscsparsecuda/spadd.h>
-
-static PetscCount NumEntries(const Blocks *blocks)
-{
-  return blocks->num_blocks * blocks->size * blocks->size;
-}
-
-/* The values as a pool without structure: for what treats all entries alike. */
-static DCSRView ValuesView(const Blocks *blocks, const BlocksValues *v)
-{
-  DCSRView view = {0};
-
-  view.num_rows     = blocks->num_rows;
-  view.num_columns  = blocks->num_columns;
-  view.num_nonzeros = view.capacity = view.used = NumEntries(blocks);
-  view.row_offsets                              = blocks->list.offsets; // not read: says that the pool has no gaps
-  view.values                                   = v->values;
-  return view;
-}
 
 static PetscErrorCode StructureDestroy_Blocks(void **structure, cudaStream_t stream)
 {
@@ -35,62 +15,54 @@ static PetscErrorCode StructureDestroy_Blocks(void **structure, cudaStream_t str
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode ValuesDestroy_Blocks(void **values, cudaStream_t stream)
-{
-  BlocksValues *v = (BlocksValues *)*values;
-
-  PetscFunctionBegin;
-  if (v == NULL) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscSparseCUDAFree(&v->values, stream));
-  PetscCall(PetscFree(*values));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode ValuesCreate_Blocks(void *structure, cudaStream_t stream, void **values)
 {
-  BlocksValues  *v;
-  PetscErrorCode ierr;
-
   PetscFunctionBegin;
-  *values = NULL;
-  PetscCall(PetscNew(&v));
-  PetscCallGoto(ierr, failed, PetscSparseCUDAMalloc(NumEntries((const Blocks *)structure), "values of blocks", stream, &v->values));
-  *values = v;
+  PetscCall(HiSparseFormatDiagonals.valuescreate(&((Blocks *)structure)->all, stream, values));
   PetscFunctionReturn(PETSC_SUCCESS);
-failed:
-  PetscCall(PetscFree(v));
-  PetscFunctionReturn(ierr);
 }
 
 static PetscErrorCode ValuesCopy_Blocks(void *structure, const void *from, void *to, cudaStream_t stream)
 {
   PetscFunctionBegin;
-  PetscCallCUDA(cudaMemcpyAsync(((BlocksValues *)to)->values, ((const BlocksValues *)from)->values, (size_t)NumEntries((const Blocks *)structure) * sizeof(PetscScalar), cudaMemcpyDeviceToDevice, stream));
+  PetscCall(HiSparseFormatDiagonals.valuescopy(&((Blocks *)structure)->all, from, to, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode SetValues_Blocks(void *structure, void *values, DCSRView csr, cudaStream_t stream)
+static PetscErrorCode ValuesDestroy_Blocks(void **values, cudaStream_t stream)
 {
   PetscFunctionBegin;
-  PetscCall(BlocksSetValues((const Blocks *)structure, csr.values, ((BlocksValues *)values)->values, stream));
+  PetscCall(HiSparseFormatDiagonals.valuesdestroy(values, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The numbers of values. */
+static void SetNumbers(Blocks *blocks, HiSparsePrecision precision)
+{
+  HiSparseDiagonals *all = &blocks->all;
+
+  all->precision    = PetscDefined(USE_REAL_SINGLE) ? HISPARSE_VALUES_SCALAR : precision;
+  all->num_rows     = blocks->num_rows;
+  all->num_columns  = blocks->num_columns;
+  all->num_nonzeros = all->num_piece_values = all->used_values = all->values_capacity = blocks->num_blocks * blocks->size * blocks->size;
 }
 
 /* The structure, with blocks of this size. */
-static PetscErrorCode SetUp(Blocks *blocks, DCSRView csr, int size, cudaStream_t stream)
+static PetscErrorCode SetUp(Blocks *blocks, DCSRView csr, int size, HiSparsePrecision precision, cudaStream_t stream)
 {
   PetscFunctionBegin;
   blocks->num_rows    = csr.num_rows;
   blocks->num_columns = csr.num_columns;
   blocks->size        = size;
   blocks->num_blocks  = csr.num_nonzeros / (size * size);
+  SetNumbers(blocks, precision);
   PetscCall(BlocksRuleApply(size, blocks->num_blocks, csr.num_rows / size, blocks->config));
   PetscCall(BlocksRuleApply(size, blocks->num_blocks, csr.num_columns / size, blocks->config + 1));
   PetscCall(BlocksEncode(csr, stream, blocks));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Create_Blocks(DCSRView csr, PETSC_UNUSED HiSparsePrecision precision, cudaStream_t stream, void **structure, void **values)
+static PetscErrorCode Create_Blocks(DCSRView csr, HiSparsePrecision precision, cudaStream_t stream, void **structure, void **values)
 {
   Blocks        *blocks;
   int            size;
@@ -102,9 +74,9 @@ static PetscErrorCode Create_Blocks(DCSRView csr, PETSC_UNUSED HiSparsePrecision
   if (size == 0) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscNew(&blocks));
   *structure = blocks;
-  PetscCallGoto(ierr, failed, SetUp(blocks, csr, size, stream));
+  PetscCallGoto(ierr, failed, SetUp(blocks, csr, size, precision, stream));
   PetscCallGoto(ierr, failed, ValuesCreate_Blocks(blocks, stream, values));
-  PetscCallGoto(ierr, failed, SetValues_Blocks(blocks, *values, csr, stream));
+  PetscCallGoto(ierr, failed, BlocksSetValues(blocks, (HiSparseDiagonalsValues *)*values, csr.values, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 failed:
   PetscCall(ValuesDestroy_Blocks(values, stream));
@@ -119,13 +91,14 @@ static size_t ListBytes(const BlocksList *list, PetscCount num_blocks)
   return ((size_t)list->num_rows + 1 + (size_t)num_blocks * (list->places ? 2 : 1) + (size_t)list->num_long) * sizeof(int32_t);
 }
 
-static PetscErrorCode GetInfo_Blocks(void *structure, PETSC_UNUSED void *values, HiSparseInfo *info)
+static PetscErrorCode GetInfo_Blocks(void *structure, void *values, HiSparseInfo *info)
 {
   const Blocks *blocks = (const Blocks *)structure;
 
   PetscFunctionBegin;
+  info->precision       = ((const HiSparseDiagonalsValues *)values)->precision;
   info->transpose_bytes = ListBytes(&blocks->transpose, blocks->num_blocks);
-  info->bytes           = ListBytes(&blocks->list, blocks->num_blocks) + (size_t)NumEntries(blocks) * sizeof(PetscScalar) + info->transpose_bytes;
+  info->bytes           = ListBytes(&blocks->list, blocks->num_blocks) + (size_t)blocks->all.values_capacity * HiSparseDiagonalsValueBytes(&blocks->all) + info->transpose_bytes;
   info->num_pieces      = blocks->num_blocks;
   info->num_others      = 0;
   info->block_size      = blocks->size;
@@ -136,7 +109,7 @@ static PetscErrorCode GetCSR_Blocks(void *structure, void *values, PetscScalar a
 {
   PetscFunctionBegin;
   if (with_structure) PetscCall(BlocksGetStructure((const Blocks *)structure, csr, stream));
-  if (with_values) PetscCall(BlocksGetValues((const Blocks *)structure, alpha, ((const BlocksValues *)values)->values, csr.values, stream));
+  if (with_values) PetscCall(BlocksGetValues((const Blocks *)structure, (const HiSparseDiagonalsValues *)values, alpha, csr.values, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -152,7 +125,7 @@ static PetscErrorCode Mult_Blocks(void *structure, void *values, PetscScalar alp
   const BlocksFactor factor = {alpha, PETSC_FALSE};
 
   PetscFunctionBegin;
-  PetscCall(BlocksMult((const Blocks *)structure, ((const BlocksValues *)values)->values, &factor, x, z, y, stream));
+  PetscCall(BlocksMult((const Blocks *)structure, (const HiSparseDiagonalsValues *)values, &factor, x, z, y, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -162,45 +135,9 @@ static PetscErrorCode MultTranspose_Blocks(void *structure, void *values, PetscS
   const BlocksFactor factor = {alpha, conjugate};
 
   PetscFunctionBegin;
-  PetscCall(BlocksMultTranspose((const Blocks *)structure, ((const BlocksValues *)values)->values, &factor, x, z, y, stream));
+  PetscCall(BlocksMultTranspose((const Blocks *)structure, (const HiSparseDiagonalsValues *)values, &factor, x, z, y, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
-
-/* Functions of a pool of values, */
-#define DEFINE_ON_VALUES(Name, parameters, call) \
-  static PetscErrorCode Name##_Blocks parameters \
-  { \
-    const DCSRView view = ValuesView((const Blocks *)structure, (const BlocksValues *)values); \
-\
-    PetscFunctionBegin; \
-    PetscCall(call); \
-    PetscFunctionReturn(PETSC_SUCCESS); \
-  }
-DEFINE_ON_VALUES(Scale, (void *structure, void *values, PetscScalar alpha, cudaStream_t stream), DCSRScale(view, alpha, stream))
-DEFINE_ON_VALUES(Zero, (void *structure, void *values, cudaStream_t stream), DCSRZero(view, stream))
-DEFINE_ON_VALUES(Conjugate, (void *structure, void *values, cudaStream_t stream), DCSRConjugate(view, stream))
-DEFINE_ON_VALUES(RealPart, (void *structure, void *values, cudaStream_t stream), DCSRRealPart(view, stream))
-DEFINE_ON_VALUES(ImaginaryPart, (void *structure, void *values, cudaStream_t stream), DCSRImaginaryPart(view, stream))
-DEFINE_ON_VALUES(NormFrobeniusSquared, (void *structure, void *values, cudaStream_t stream, PetscReal *norm2), DCSRNormFrobeniusSquared(view, stream, norm2))
-
-/* and those that need to know where entries are. */
-#define DEFINE_ON_BLOCKS(Name, parameters, call) \
-  static PetscErrorCode Name##_Blocks parameters \
-  { \
-    PetscFunctionBegin; \
-    PetscCall(call); \
-    PetscFunctionReturn(PETSC_SUCCESS); \
-  }
-#define STRUCTURE ((Blocks *)structure)
-#define VALUES    (((BlocksValues *)values)->values)
-DEFINE_ON_BLOCKS(DiagonalScale, (void *structure, void *values, const PetscScalar left[], const PetscScalar right[], cudaStream_t stream), BlocksDiagonalScale(STRUCTURE, VALUES, left, right, stream))
-DEFINE_ON_BLOCKS(DiagonalAdd, (void *structure, void *values, const PetscScalar d[], PetscScalar scalar, PetscBool insert, cudaStream_t stream), BlocksDiagonalAdd(STRUCTURE, VALUES, d, scalar, insert, stream))
-DEFINE_ON_BLOCKS(GetDiagonal, (void *structure, void *values, PetscScalar alpha, PetscScalar diagonal[], cudaStream_t stream), BlocksGetDiagonal(STRUCTURE, VALUES, alpha, diagonal, stream))
-DEFINE_ON_BLOCKS(CountMissingDiagonal, (void *structure, PetscCount n, cudaStream_t stream, PetscCount *missing), BlocksCountMissingDiagonal(STRUCTURE, n, stream, missing))
-DEFINE_ON_BLOCKS(NormOne, (void *structure, void *values, cudaStream_t stream, PetscReal *norm), BlocksNormOne(STRUCTURE, VALUES, stream, norm))
-DEFINE_ON_BLOCKS(NormInfinity, (void *structure, void *values, cudaStream_t stream, PetscReal *norm), BlocksNormInfinity(STRUCTURE, VALUES, stream, norm))
-DEFINE_ON_BLOCKS(RowSumAbs, (void *structure, void *values, PetscReal alpha, PetscScalar sums[], cudaStream_t stream), BlocksSumAbs(STRUCTURE, PETSC_FALSE, VALUES, alpha, sums, stream))
-DEFINE_ON_BLOCKS(ColumnSumsAbs, (void *structure, void *values, PetscReal alpha, PetscReal sums[], cudaStream_t stream), BlocksColumnSumsAbs(STRUCTURE, VALUES, alpha, sums, stream))
 
 static PetscErrorCode IsValid_Blocks(void *structure, PETSC_UNUSED void *values, cudaStream_t stream, HiSparseViolation *violation)
 {
@@ -216,13 +153,6 @@ static PetscErrorCode Lookup_Blocks(void *structure, const DCSRBatch *batch, cud
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode SetFound_Blocks(PETSC_UNUSED void *structure, void *values, const DCSRBatch *batch, const DCSRLookup *lookup, InsertMode mode, cudaStream_t stream)
-{
-  PetscFunctionBegin;
-  PetscCall(BlocksSetFound(batch, lookup, mode, ((BlocksValues *)values)->values, stream));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode SameStructure_Blocks(const void *structure, const void *other, cudaStream_t stream, PetscBool *same)
 {
   const Blocks        *a = (const Blocks *)structure, *b = (const Blocks *)other;
@@ -232,7 +162,7 @@ static PetscErrorCode SameStructure_Blocks(const void *structure, const void *ot
   };
 
   PetscFunctionBegin;
-  *same = (PetscBool)(a->num_rows == b->num_rows && a->num_columns == b->num_columns && a->size == b->size && a->num_blocks == b->num_blocks);
+  *same = (PetscBool)(a->all.precision == b->all.precision && a->num_rows == b->num_rows && a->num_columns == b->num_columns && a->size == b->size && a->num_blocks == b->num_blocks);
   if (*same) PetscCall(HiSparseSameArrays((int)PETSC_STATIC_ARRAY_LENGTH(arrays), arrays, stream, same));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -240,9 +170,52 @@ static PetscErrorCode SameStructure_Blocks(const void *structure, const void *ot
 static PetscErrorCode AddValues_Blocks(const void *structure, PetscScalar alpha, const void *values, PetscScalar beta, const void *others, void *sum, cudaStream_t stream)
 {
   PetscFunctionBegin;
-  PetscCall(DCSRAddValues(NumEntries((const Blocks *)structure), alpha, ((const BlocksValues *)values)->values, beta, ((const BlocksValues *)others)->values, ((BlocksValues *)sum)->values, stream));
+  PetscCall(HiSparseDiagonalsAddValues(&((const Blocks *)structure)->all, alpha, values, beta, others, sum, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+/* A row has a diagonal entry when its row of blocks has a diagonal block; those behind the last column have none. */
+static PetscErrorCode CountMissingDiagonal_Blocks(void *structure, PetscCount n, cudaStream_t stream, PetscCount *missing)
+{
+  const Blocks    *blocks = (const Blocks *)structure;
+  const PetscCount inside = PetscMin(n, (PetscCount)blocks->num_columns);
+
+  PetscFunctionBegin;
+  PetscCall(BlocksCountWithoutDiagonal(blocks, inside, NULL, stream, missing));
+  *missing += n - inside;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The other functions are calls: those of blocks, and those of masked diagonals with all values. */
+#define DEFINE_CALL(Name, parameters, call) \
+  static PetscErrorCode Name##_Blocks parameters \
+  { \
+    PetscFunctionBegin; \
+    PetscCall(call); \
+    PetscFunctionReturn(PETSC_SUCCESS); \
+  }
+#define STRUCTURE ((Blocks *)structure)
+#define VALUES    ((HiSparseDiagonalsValues *)values)
+#define ALL       (&STRUCTURE->all)
+DEFINE_CALL(SetValues, (void *structure, void *values, DCSRView csr, cudaStream_t stream), BlocksSetValues(STRUCTURE, VALUES, csr.values, stream))
+DEFINE_CALL(SetFound, (void *structure, void *values, const DCSRBatch *batch, const DCSRLookup *lookup, InsertMode mode, cudaStream_t stream), HiSparseDiagonalsSetFound(ALL, values, batch, lookup, mode, stream))
+DEFINE_CALL(Scale, (void *structure, void *values, PetscScalar alpha, cudaStream_t stream), HiSparseDiagonalsScale(ALL, values, alpha, stream))
+DEFINE_CALL(Zero, (void *structure, void *values, cudaStream_t stream), HiSparseDiagonalsZero(ALL, values, stream))
+DEFINE_CALL(Conjugate, (void *structure, void *values, cudaStream_t stream), HiSparseDiagonalsConjugate(ALL, values, stream))
+DEFINE_CALL(RealPart, (void *structure, void *values, cudaStream_t stream), HiSparseDiagonalsRealPart(ALL, values, stream))
+DEFINE_CALL(ImaginaryPart, (void *structure, void *values, cudaStream_t stream), HiSparseDiagonalsImaginaryPart(ALL, values, stream))
+DEFINE_CALL(NormFrobeniusSquared, (void *structure, void *values, cudaStream_t stream, PetscReal *norm2), HiSparseDiagonalsNormFrobeniusSquared(ALL, values, stream, norm2))
+DEFINE_CALL(DiagonalScale, (void *structure, void *values, const PetscScalar left[], const PetscScalar right[], cudaStream_t stream), BlocksDiagonalScale(STRUCTURE, VALUES, left, right, stream))
+DEFINE_CALL(DiagonalAdd, (void *structure, void *values, const PetscScalar d[], PetscScalar scalar, PetscBool insert, cudaStream_t stream), BlocksDiagonalAdd(STRUCTURE, VALUES, d, scalar, insert, stream))
+DEFINE_CALL(GetDiagonal, (void *structure, void *values, PetscScalar alpha, PetscScalar diagonal[], cudaStream_t stream), BlocksGetDiagonal(STRUCTURE, VALUES, alpha, diagonal, stream))
+DEFINE_CALL(CountWithoutDiagonal, (void *structure, PetscInt n, const PetscInt rows[], cudaStream_t stream, PetscCount *count), BlocksCountWithoutDiagonal(STRUCTURE, n, rows, stream, count))
+DEFINE_CALL(ZeroRows, (void *structure, void *values, PetscInt n, const PetscInt rows[], PetscScalar diag, cudaStream_t stream), BlocksZeroRows(STRUCTURE, VALUES, n, rows, diag, stream))
+DEFINE_CALL(ZeroColumns, (void *structure, void *values, const unsigned char flags[], const PetscScalar x[], PetscScalar b[], cudaStream_t stream), BlocksZeroColumns(STRUCTURE, VALUES, flags, x, b, stream))
+DEFINE_CALL(NormOne, (void *structure, void *values, cudaStream_t stream, PetscReal *norm), BlocksNormOne(STRUCTURE, VALUES, stream, norm))
+DEFINE_CALL(NormInfinity, (void *structure, void *values, cudaStream_t stream, PetscReal *norm), BlocksNormInfinity(STRUCTURE, VALUES, stream, norm))
+DEFINE_CALL(RowSumAbs, (void *structure, void *values, PetscReal alpha, PetscScalar sums[], cudaStream_t stream), BlocksSumAbs(STRUCTURE, PETSC_FALSE, VALUES, alpha, sums, stream))
+DEFINE_CALL(ColumnSumsAbs, (void *structure, void *values, PetscReal alpha, PetscReal sums[], cudaStream_t stream), BlocksColumnSumsAbs(STRUCTURE, VALUES, alpha, sums, stream))
+DEFINE_CALL(RowMaxAbs, (void *structure, void *values, PetscReal alpha, PetscScalar largest[], PetscInt indices[], cudaStream_t stream), BlocksRowMaxAbs(STRUCTURE, VALUES, alpha, largest, indices, stream))
 
 const HiSparseFormatOps HiSparseFormatBlocks = {
   .create               = Create_Blocks,
@@ -260,6 +233,9 @@ const HiSparseFormatOps HiSparseFormatBlocks = {
   .multtranspose        = MultTranspose_Blocks,
   .lookup               = Lookup_Blocks,
   .setfound             = SetFound_Blocks,
+  .countwithoutdiagonal = CountWithoutDiagonal_Blocks,
+  .zerorows             = ZeroRows_Blocks,
+  .zerocolumns          = ZeroColumns_Blocks,
   .scale                = Scale_Blocks,
   .zero                 = Zero_Blocks,
   .conjugate            = Conjugate_Blocks,
@@ -274,6 +250,7 @@ const HiSparseFormatOps HiSparseFormatBlocks = {
   .norminfinity         = NormInfinity_Blocks,
   .rowsumabs            = RowSumAbs_Blocks,
   .columnsumsabs        = ColumnSumsAbs_Blocks,
+  .rowmaxabs            = RowMaxAbs_Blocks,
   .samestructure        = SameStructure_Blocks,
   .addvalues            = AddValues_Blocks,
 };

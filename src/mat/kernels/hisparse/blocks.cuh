@@ -2,6 +2,7 @@
 /* What the products with blocks are made of: loads, the lanes of a block, sums over lanes. */
 #include "../common/scalar.cuh"
 #include "blocksimpl.h"
+#include "storedvalues.cuh"
 #include <cstring>
 
 #define BLOCKS_WARP      32
@@ -94,10 +95,11 @@ struct BlocksLane {
   __device__ __forceinline__ int  Column() const { return place % Size; }
 };
 
-/* The value of the lane that is `delta` lanes behind; all lanes of the warp call this. */
-__device__ __forceinline__ PetscScalar BlocksShuffleDown(PetscScalar v, int delta)
+/* The value of the lane that is `delta` lanes behind; all lanes of the warp call this. Its size is a multiple of 4. */
+template <typename T>
+__device__ __forceinline__ T BlocksShuffleDown(T v, int delta)
 {
-  constexpr int words = (int)(sizeof(PetscScalar) / 4);
+  constexpr int words = (int)(sizeof(T) / 4);
   unsigned int  w[words];
 
   memcpy(w, &v, sizeof(v));
@@ -142,8 +144,8 @@ struct BlocksArgs {
   const int32_t     *offsets;
   const int32_t     *columns;
   const int32_t     *places;
-  const PetscScalar *values;
-  const PetscScalar *x; // NULL: 1 everywhere
+  const void        *values; // of the kernel's type
+  const PetscScalar *x;      // NULL: 1 everywhere
   const PetscScalar *z;
   PetscScalar       *y;
   PetscScalar        scale;
@@ -166,22 +168,24 @@ __device__ __forceinline__ void BlocksLoadList(const BlocksArgs &a, int32_t k, i
   Adds up what a lane has of blocks begin, begin + step and so on, before end. sums has one number for A x; for A^T x one for each of the lane's columns.
   The blocks of a batch are loaded together. Ahead: the list of the next batch is loaded with them, so that loads of x, and of values for A^T x, do not wait for it.
 */
-template <int Size, int Batch, bool Ahead, bool Transpose, bool Ones, typename Map>
+template <typename Stored, int Size, int Batch, bool Ahead, bool Transpose, bool Ones, typename Map>
 __device__ __forceinline__ void BlocksAddUp(const BlocksArgs &a, int32_t begin, int32_t end, int step, int place, Map map, PetscScalar *sums)
 {
   constexpr int values = BlocksShape<Size>::values, numbers = Transpose || Ones ? 1 : values; // of x for a block
   const int     first = Transpose ? place / Size : place % Size;                              // of them in the part of x
+  const Stored *all   = (const Stored *)a.values;
   int32_t       columns[Batch], blocks[Batch];
 
   if (Ahead) BlocksLoadList<Batch, Transpose, Ones>(a, begin, end, step, columns, blocks);
   for (int32_t k = begin; k < end; k += Batch * step) {
-    PetscScalar v[Batch][values], x[Batch][numbers];
+    Stored      v[Batch][values];
+    PetscScalar x[Batch][numbers];
 
     if (!Ahead) BlocksLoadList<Batch, Transpose, Ones>(a, k, end, step, columns, blocks);
 #pragma unroll
     for (int i = 0; i < Batch; i++)
 #pragma unroll
-      for (int w = 0; w < values; w++) v[i][w] = BlocksLoadIf<true>(i * step < end - k, a.values + (int64_t)blocks[i] * (Size * Size) + place + w);
+      for (int w = 0; w < values; w++) v[i][w] = BlocksLoadIf<true>(i * step < end - k, all + (int64_t)blocks[i] * (Size * Size) + place + w);
 #pragma unroll
     for (int i = 0; i < Batch; i++)
 #pragma unroll
@@ -190,7 +194,7 @@ __device__ __forceinline__ void BlocksAddUp(const BlocksArgs &a, int32_t begin, 
 #pragma unroll
     for (int i = 0; i < Batch; i++)
 #pragma unroll
-      for (int w = 0; w < values; w++) sums[Transpose ? w : 0] += map(v[i][w]) * x[i][numbers == 1 ? 0 : w];
+      for (int w = 0; w < values; w++) sums[Transpose ? w : 0] += map(FromStored(v[i][w])) * x[i][numbers == 1 ? 0 : w];
   }
 }
 

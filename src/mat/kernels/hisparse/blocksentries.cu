@@ -5,7 +5,8 @@
 #include "../common/foreach.cuh"
 #include "../common/reduce.cuh"
 #include "../common/scalar.cuh"
-#include "blocksimpl.h"
+#include "blocksfind.cuh"
+#include "storedvalues.cuh"
 #include <petscsparsecuda/common.h>
 
 namespace
@@ -15,8 +16,8 @@ namespace
 #define ENTRIES_WARPS   (ENTRIES_THREADS / 32)
 
 /* A warp takes a row of blocks. */
-template <int Size>
-__global__ void __launch_bounds__(ENTRIES_THREADS) DiagonalScaleKernel(PetscInt num_rows, const int32_t *offsets, const int32_t *columns, const PetscScalar *left, const PetscScalar *right, PetscScalar *values)
+template <int Size, typename Stored>
+__global__ void __launch_bounds__(ENTRIES_THREADS) DiagonalScaleKernel(PetscInt num_rows, const int32_t *offsets, const int32_t *columns, const PetscScalar *left, const PetscScalar *right, Stored *values)
 {
   const int lane = threadIdx.x % 32;
 
@@ -27,75 +28,44 @@ __global__ void __launch_bounds__(ENTRIES_THREADS) DiagonalScaleKernel(PetscInt 
     for (int64_t e = lane; e < n * (Size * Size); e += 32) {
       const int64_t block = e / (Size * Size);
       const int     place = (int)(e - block * (Size * Size));
-      PetscScalar   v     = values[begin * (Size * Size) + e];
+      PetscScalar   v     = FromStored(values[begin * (Size * Size) + e]);
 
       if (left) v *= left[row * Size + place / Size];
       if (right) v *= right[(int64_t)columns[begin + block] * Size + place % Size];
-      values[begin * (Size * Size) + e] = v;
+      values[begin * (Size * Size) + e] = ToStored<Stored>(v);
     }
   }
 }
 
-/* Where the entries of the diagonal are. */
-struct Diagonal {
-  int            size;
-  const int32_t *offsets;
-  const int32_t *columns;
-
-  /* Place of the entry of a row, -1 when it has none. */
-  __device__ int64_t operator()(PetscInt i) const
-  {
-    const int32_t row = (int32_t)(i / size), end = offsets[row + 1];
-    int32_t       low = offsets[row], high = end;
-
-    while (low < high) {
-      const int32_t middle = low + (high - low) / 2;
-
-      if (columns[middle] < row) low = middle + 1;
-      else high = middle;
-    }
-    return low < end && columns[low] == row ? (int64_t)low * size * size + (i - row * size) * (size + 1) : -1;
-  }
-};
-
+template <typename Stored>
 struct CopyEntry {
-  Diagonal           diagonal;
-  const PetscScalar *values;
-  PetscScalar        alpha;
-  PetscScalar       *to;
+  FindInBlocks  find;
+  const Stored *values;
+  PetscScalar   alpha;
+  PetscScalar  *to;
 
   __device__ void operator()(PetscInt i) const
   {
-    const int64_t place = diagonal(i);
+    const PetscCount place = find(i, (int32_t)i);
 
-    to[i] = place < 0 ? PetscScalar(0) : values[place] * alpha;
+    to[i] = place < 0 ? PetscScalar(0) : FromStored(values[place]) * alpha;
   }
 };
 
+template <typename Stored>
 struct AddToEntry {
-  Diagonal           diagonal;
-  PetscScalar       *values;
+  FindInBlocks       find;
+  Stored            *values;
   const PetscScalar *d;
   PetscScalar        scalar;
   bool               insert;
 
   __device__ void operator()(PetscInt i) const
   {
-    const int64_t     place = diagonal(i);
+    const PetscCount  place = find(i, (int32_t)i);
     const PetscScalar more  = d ? d[i] : scalar;
 
-    if (place >= 0) values[place] = insert ? more : values[place] + more;
-  }
-};
-
-/* Counts are below 2^53. */
-struct CountMissing {
-  Diagonal            diagonal;
-  unsigned long long *count;
-
-  __device__ void operator()(PetscInt i) const
-  {
-    if (diagonal(i) < 0) atomicAdd(count, 1ull);
+    if (place >= 0) values[place] = ToStored<Stored>(insert ? more : FromStored(values[place]) + more);
   }
 };
 
@@ -109,47 +79,11 @@ struct CopyRealPart {
   __device__ void    operator()(PetscInt i) const { to[i] = PetscRealPart(from[i]); }
 };
 
-Diagonal GetDiagonalOf(const Blocks *blocks)
+template <typename Stored>
+PetscErrorCode ScaleStored(const Blocks *blocks, const HiSparseDiagonalsValues *v, const PetscScalar left[], const PetscScalar right[], cudaStream_t stream)
 {
-  return {blocks->size, blocks->list.offsets, blocks->list.columns};
-}
-
-/* The largest of n sums of absolute values. */
-PetscErrorCode LargestSum(Blocks *blocks, PetscBool transpose, const PetscScalar values[], cudaStream_t stream, PetscReal *norm)
-{
-  const PetscInt n    = transpose ? blocks->num_columns : blocks->num_rows;
-  PetscErrorCode ierr = PETSC_SUCCESS;
-  PetscScalar   *sums = NULL;
-
-  PetscFunctionBegin;
-  *norm = 0;
-  if (transpose) PetscCall(BlocksTransposeCreate(blocks, stream));
-  PetscCall(PetscSparseCUDAMalloc(n, "sums of absolute values", stream, &sums));
-  PetscCallGoto(ierr, cleanup, BlocksSumAbs(blocks, transpose, values, 1.0, sums, stream));
-  PetscCallGoto(ierr, cleanup, ReduceToHost((PetscCount)n, sums, LargerReal(), RealPartOf(), stream, norm));
-cleanup:
-  PetscCall(PetscSparseCUDAFree(&sums, stream));
-  PetscCall(ierr);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-} // namespace
-
-/*
-  BlocksDiagonalScale - multiplies rows and columns by factors
-
-  Input Parameters:
-+ blocks - the structure
-. values - [b * b * blocks], they change
-. left   - [num_rows] device, or NULL
-. right  - [num_columns] device, or NULL
-- stream - asynchronous on it
-
-  Cost: one read and write of the values.
-*/
-PetscErrorCode BlocksDiagonalScale(const Blocks *blocks, PetscScalar values[], const PetscScalar left[], const PetscScalar right[], cudaStream_t stream)
-{
-  const BlocksList *list = &blocks->list;
+  const BlocksList *list   = &blocks->list;
+  Stored           *values = (Stored *)v->values;
   unsigned int      grid;
 
   PetscFunctionBegin;
@@ -172,58 +106,86 @@ PetscErrorCode BlocksDiagonalScale(const Blocks *blocks, PetscScalar values[], c
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+template <typename Stored>
+PetscErrorCode ChangeStoredDiagonal(const Blocks *blocks, const HiSparseDiagonalsValues *v, const PetscScalar d[], PetscScalar scalar, bool insert, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  PetscCallCUDA(DCSRForEach(PetscMin(blocks->num_rows, blocks->num_columns), AddToEntry<Stored>{FindInBlocks(blocks), (Stored *)v->values, d, scalar, insert}, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+template <typename Stored>
+PetscErrorCode GetStoredDiagonal(const Blocks *blocks, const HiSparseDiagonalsValues *v, PetscScalar alpha, PetscScalar diagonal[], cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  PetscCallCUDA(DCSRForEach(PetscMin(blocks->num_rows, blocks->num_columns), CopyEntry<Stored>{FindInBlocks(blocks), (const Stored *)v->values, alpha, diagonal}, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The largest of n sums of absolute values. */
+PetscErrorCode LargestSum(Blocks *blocks, PetscBool transpose, const HiSparseDiagonalsValues *v, cudaStream_t stream, PetscReal *norm)
+{
+  const PetscInt n    = transpose ? blocks->num_columns : blocks->num_rows;
+  PetscErrorCode ierr = PETSC_SUCCESS;
+  PetscScalar   *sums = NULL;
+
+  PetscFunctionBegin;
+  *norm = 0;
+  if (transpose) PetscCall(BlocksTransposeCreate(blocks, stream));
+  PetscCall(PetscSparseCUDAMalloc(n, "sums of absolute values", stream, &sums));
+  PetscCallGoto(ierr, cleanup, BlocksSumAbs(blocks, transpose, v, 1.0, sums, stream));
+  PetscCallGoto(ierr, cleanup, ReduceToHost((PetscCount)n, sums, LargerReal(), RealPartOf(), stream, norm));
+cleanup:
+  PetscCall(PetscSparseCUDAFree(&sums, stream));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+} // namespace
+
+/*
+  BlocksDiagonalScale - multiplies rows and columns by factors
+
+  Input Parameters:
++ blocks - the structure
+. v      - its values, which change
+. left   - [num_rows] device, or NULL
+. right  - [num_columns] device, or NULL
+- stream - asynchronous on it
+
+  Cost: one read and write of the values.
+*/
+PetscErrorCode BlocksDiagonalScale(const Blocks *blocks, HiSparseDiagonalsValues *v, const PetscScalar left[], const PetscScalar right[], cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  if (left == NULL && right == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(HISPARSE_WITH_STORED(v, ScaleStored, blocks, v, left, right, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
   BlocksDiagonalAdd - changes the diagonal entries that are there
 
   Input Parameters:
 + blocks - the structure
-. values - [b * b * blocks], they change
+. v      - its values, which change
 . d      - [min(num_rows, num_columns)] device, or NULL: scalar for all
 . scalar - used when d is NULL
 . insert - PETSC_TRUE: replaces the entries; otherwise adds
 - stream - asynchronous on it
 */
-PetscErrorCode BlocksDiagonalAdd(const Blocks *blocks, PetscScalar values[], const PetscScalar d[], PetscScalar scalar, PetscBool insert, cudaStream_t stream)
+PetscErrorCode BlocksDiagonalAdd(const Blocks *blocks, HiSparseDiagonalsValues *v, const PetscScalar d[], PetscScalar scalar, PetscBool insert, cudaStream_t stream)
 {
   PetscFunctionBegin;
-  PetscCallCUDA(DCSRForEach(PetscMin(blocks->num_rows, blocks->num_columns), AddToEntry{GetDiagonalOf(blocks), values, d, scalar, insert == PETSC_TRUE}, stream));
+  PetscCall(HISPARSE_WITH_STORED(v, ChangeStoredDiagonal, blocks, v, d, scalar, insert == PETSC_TRUE, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* BlocksGetDiagonal - alpha times the diagonal, [min(num_rows, num_columns)] on the device; 0 where a row has no such entry */
-PetscErrorCode BlocksGetDiagonal(const Blocks *blocks, const PetscScalar values[], PetscScalar alpha, PetscScalar diagonal[], cudaStream_t stream)
+PetscErrorCode BlocksGetDiagonal(const Blocks *blocks, const HiSparseDiagonalsValues *v, PetscScalar alpha, PetscScalar diagonal[], cudaStream_t stream)
 {
   PetscFunctionBegin;
-  PetscCallCUDA(DCSRForEach(PetscMin(blocks->num_rows, blocks->num_columns), CopyEntry{GetDiagonalOf(blocks), values, alpha, diagonal}, stream));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*
-  BlocksCountMissingDiagonal - how many of the first n rows have no diagonal entry
-
-  Input Parameters:
-+ blocks - the structure
-. n      - rows
-- stream - synchronizes it
-
-  Output Parameter:
-. missing - on the host
-*/
-PetscErrorCode BlocksCountMissingDiagonal(const Blocks *blocks, PetscCount n, cudaStream_t stream, PetscCount *missing)
-{
-  unsigned long long *device = NULL, host = 0;
-  PetscErrorCode      ierr = PETSC_SUCCESS;
-
-  PetscFunctionBegin;
-  PetscCall(PetscSparseCUDAMalloc(1, "number of rows without a diagonal entry", stream, &device));
-  PetscCallCUDAGoto(ierr, done, cudaMemsetAsync(device, 0, sizeof(*device), stream));
-  PetscCallCUDAGoto(ierr, done, DCSRForEach((PetscInt)n, CountMissing{GetDiagonalOf(blocks), device}, stream));
-  PetscCallCUDAGoto(ierr, done, cudaMemcpyAsync(&host, device, sizeof(host), cudaMemcpyDeviceToHost, stream));
-  PetscCallCUDAGoto(ierr, done, cudaStreamSynchronize(stream));
-  *missing = (PetscCount)host;
-done:
-  PetscCall(PetscSparseCUDAFree(&device, stream));
-  PetscCall(ierr);
+  PetscCall(HISPARSE_WITH_STORED(v, GetStoredDiagonal, blocks, v, alpha, diagonal, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -232,7 +194,7 @@ done:
 
   Input Parameters:
 + blocks - the structure, which gets the list of A^T x when it has none
-. values - [b * b * blocks]
+. v      - its values
 . alpha  - the factor
 - stream - asynchronous on it, but for the first time
 
@@ -241,7 +203,7 @@ done:
 
   Errors: PETSC_ERR_MEM. Workspace: a scalar for each column.
 */
-PetscErrorCode BlocksColumnSumsAbs(Blocks *blocks, const PetscScalar values[], PetscReal alpha, PetscReal sums[], cudaStream_t stream)
+PetscErrorCode BlocksColumnSumsAbs(Blocks *blocks, const HiSparseDiagonalsValues *v, PetscReal alpha, PetscReal sums[], cudaStream_t stream)
 {
   PetscErrorCode ierr    = PETSC_SUCCESS;
   PetscScalar   *scalars = NULL;
@@ -249,7 +211,7 @@ PetscErrorCode BlocksColumnSumsAbs(Blocks *blocks, const PetscScalar values[], P
   PetscFunctionBegin;
   PetscCall(BlocksTransposeCreate(blocks, stream));
   PetscCall(PetscSparseCUDAMalloc(blocks->num_columns, "column sums of absolute values", stream, &scalars));
-  PetscCallGoto(ierr, cleanup, BlocksSumAbs(blocks, PETSC_TRUE, values, alpha, scalars, stream));
+  PetscCallGoto(ierr, cleanup, BlocksSumAbs(blocks, PETSC_TRUE, v, alpha, scalars, stream));
   PetscCallCUDAGoto(ierr, cleanup, DCSRForEach(blocks->num_columns, CopyRealPart{scalars, sums}, stream));
 cleanup:
   PetscCall(PetscSparseCUDAFree(&scalars, stream));
@@ -262,7 +224,7 @@ cleanup:
 
   Input Parameters:
 + blocks - the structure
-. values - [b * b * blocks]
+. v      - its values
 - stream - synchronizes it
 
   Output Parameter:
@@ -270,17 +232,17 @@ cleanup:
 
   Errors: PETSC_ERR_MEM. Workspace: a scalar for each row.
 */
-PetscErrorCode BlocksNormInfinity(Blocks *blocks, const PetscScalar values[], cudaStream_t stream, PetscReal *norm)
+PetscErrorCode BlocksNormInfinity(Blocks *blocks, const HiSparseDiagonalsValues *v, cudaStream_t stream, PetscReal *norm)
 {
   PetscFunctionBegin;
-  PetscCall(LargestSum(blocks, PETSC_FALSE, values, stream, norm));
+  PetscCall(LargestSum(blocks, PETSC_FALSE, v, stream, norm));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* BlocksNormOne - the largest column sum of absolute values; as BlocksNormInfinity(), and blocks gets the list of A^T x when it has none */
-PetscErrorCode BlocksNormOne(Blocks *blocks, const PetscScalar values[], cudaStream_t stream, PetscReal *norm)
+PetscErrorCode BlocksNormOne(Blocks *blocks, const HiSparseDiagonalsValues *v, cudaStream_t stream, PetscReal *norm)
 {
   PetscFunctionBegin;
-  PetscCall(LargestSum(blocks, PETSC_TRUE, values, stream, norm));
+  PetscCall(LargestSum(blocks, PETSC_TRUE, v, stream, norm));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

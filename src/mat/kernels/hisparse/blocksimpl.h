@@ -3,6 +3,7 @@
   Dense blocks of b x b entries, for matrices of several unknowns a point: a list of blocks for each row of blocks, values of a block contiguous and by row.
 
   Only full blocks are stored. So the entries of block row I are b * b * (blocks before it) and on, here as in CSR, and the place of any entry follows from the number of its block: there is no map.
+  Values are PetscScalar or, on request, single precision; those of a block are neighbors in both.
   A^T x has a list of its own, by column of blocks, that names the same blocks; values are stored once.
 */
 #include "hisparseimpl.h"
@@ -31,20 +32,16 @@ typedef struct {
   int resident; /* threads that a multiprocessor holds at least, which limits the registers */
 } BlocksConfig;
 
-/* Structure. */
+/* Structure. Values are HiSparseDiagonalsValues without any outside of pieces: [b * b * blocks] blocks by row of blocks and column, entries of a block by row. */
 typedef struct {
-  PetscInt     num_rows, num_columns; /* of entries */
-  int          size;                  /* b */
-  PetscCount   num_blocks;            /* less than BLOCKS_MAX_NUMBER */
-  BlocksList   list;
-  BlocksList   transpose; /* by columns of blocks; all 0 before the first product with A^T */
-  BlocksConfig config[2]; /* of A x, of A^T x */
+  PetscInt          num_rows, num_columns; /* of entries */
+  int               size;                  /* b */
+  PetscCount        num_blocks;            /* less than BLOCKS_MAX_NUMBER */
+  HiSparseDiagonals all;                   /* the numbers of values, and no arrays: for what treats the values as an array */
+  BlocksList        list;
+  BlocksList        transpose; /* by columns of blocks; all 0 before the first product with A^T */
+  BlocksConfig      config[2]; /* of A x, of A^T x */
 } Blocks;
-
-/* Values. */
-typedef struct {
-  PetscScalar *values; /* [b * b * blocks] blocks by row of blocks and column, entries of a block by row; owned */
-} BlocksValues;
 
 /* What a product does beside y = A x + z. */
 typedef struct {
@@ -94,28 +91,34 @@ PETSC_INTERN PetscErrorCode BlocksTransposeCreate(Blocks *blocks, cudaStream_t s
 PETSC_INTERN PetscErrorCode BlocksListDestroy(BlocksList *list, cudaStream_t stream);
 
 /* blocksmult.cu */
-PETSC_INTERN PetscErrorCode BlocksMult(const Blocks *blocks, const PetscScalar values[], const BlocksFactor *factor, const PetscScalar x[], const PetscScalar z[], PetscScalar y[], cudaStream_t stream);
-PETSC_INTERN PetscErrorCode BlocksMultTranspose(const Blocks *blocks, const PetscScalar values[], const BlocksFactor *factor, const PetscScalar x[], const PetscScalar z[], PetscScalar y[], cudaStream_t stream);
+PETSC_INTERN PetscErrorCode BlocksMult(const Blocks *blocks, const HiSparseDiagonalsValues *v, const BlocksFactor *factor, const PetscScalar x[], const PetscScalar z[], PetscScalar y[], cudaStream_t stream);
+PETSC_INTERN PetscErrorCode BlocksMultTranspose(const Blocks *blocks, const HiSparseDiagonalsValues *v, const BlocksFactor *factor, const PetscScalar x[], const PetscScalar z[], PetscScalar y[], cudaStream_t stream);
 
-PETSC_INTERN PetscErrorCode BlocksSumAbs(const Blocks *blocks, PetscBool transpose, const PetscScalar values[], PetscReal alpha, PetscScalar sums[], cudaStream_t stream);
+PETSC_INTERN PetscErrorCode BlocksSumAbs(const Blocks *blocks, PetscBool transpose, const HiSparseDiagonalsValues *v, PetscReal alpha, PetscScalar sums[], cudaStream_t stream);
 
 /* blocksvalues.cu */
-PETSC_INTERN PetscErrorCode BlocksSetValues(const Blocks *blocks, const PetscScalar from[], PetscScalar to[], cudaStream_t stream);
-PETSC_INTERN PetscErrorCode BlocksGetValues(const Blocks *blocks, PetscScalar alpha, const PetscScalar from[], PetscScalar to[], cudaStream_t stream);
+PETSC_INTERN PetscErrorCode BlocksSetValues(const Blocks *blocks, HiSparseDiagonalsValues *v, const PetscScalar from[], cudaStream_t stream);
+PETSC_INTERN PetscErrorCode BlocksGetValues(const Blocks *blocks, const HiSparseDiagonalsValues *v, PetscScalar alpha, PetscScalar to[], cudaStream_t stream);
 PETSC_INTERN PetscErrorCode BlocksGetStructure(const Blocks *blocks, DCSRView csr, cudaStream_t stream);
 
 /* blocksentries.cu */
-PETSC_INTERN PetscErrorCode BlocksDiagonalScale(const Blocks *blocks, PetscScalar values[], const PetscScalar left[], const PetscScalar right[], cudaStream_t stream);
-PETSC_INTERN PetscErrorCode BlocksDiagonalAdd(const Blocks *blocks, PetscScalar values[], const PetscScalar d[], PetscScalar scalar, PetscBool insert, cudaStream_t stream);
-PETSC_INTERN PetscErrorCode BlocksGetDiagonal(const Blocks *blocks, const PetscScalar values[], PetscScalar alpha, PetscScalar diagonal[], cudaStream_t stream);
-PETSC_INTERN PetscErrorCode BlocksCountMissingDiagonal(const Blocks *blocks, PetscCount n, cudaStream_t stream, PetscCount *missing);
-PETSC_INTERN PetscErrorCode BlocksColumnSumsAbs(Blocks *blocks, const PetscScalar values[], PetscReal alpha, PetscReal sums[], cudaStream_t stream);
-PETSC_INTERN PetscErrorCode BlocksNormInfinity(Blocks *blocks, const PetscScalar values[], cudaStream_t stream, PetscReal *norm);
-PETSC_INTERN PetscErrorCode BlocksNormOne(Blocks *blocks, const PetscScalar values[], cudaStream_t stream, PetscReal *norm);
+PETSC_INTERN PetscErrorCode BlocksDiagonalScale(const Blocks *blocks, HiSparseDiagonalsValues *v, const PetscScalar left[], const PetscScalar right[], cudaStream_t stream);
+PETSC_INTERN PetscErrorCode BlocksDiagonalAdd(const Blocks *blocks, HiSparseDiagonalsValues *v, const PetscScalar d[], PetscScalar scalar, PetscBool insert, cudaStream_t stream);
+PETSC_INTERN PetscErrorCode BlocksGetDiagonal(const Blocks *blocks, const HiSparseDiagonalsValues *v, PetscScalar alpha, PetscScalar diagonal[], cudaStream_t stream);
+PETSC_INTERN PetscErrorCode BlocksColumnSumsAbs(Blocks *blocks, const HiSparseDiagonalsValues *v, PetscReal alpha, PetscReal sums[], cudaStream_t stream);
+PETSC_INTERN PetscErrorCode BlocksNormInfinity(Blocks *blocks, const HiSparseDiagonalsValues *v, cudaStream_t stream, PetscReal *norm);
+PETSC_INTERN PetscErrorCode BlocksNormOne(Blocks *blocks, const HiSparseDiagonalsValues *v, cudaStream_t stream, PetscReal *norm);
+
+/* blockslargest.cu */
+PETSC_INTERN PetscErrorCode BlocksRowMaxAbs(const Blocks *blocks, const HiSparseDiagonalsValues *v, PetscReal alpha, PetscScalar largest[], PetscInt indices[], cudaStream_t stream);
 
 /* blocksinsert.cu: lookup->where are places in the values */
 PETSC_INTERN PetscErrorCode BlocksLookup(const Blocks *blocks, const DCSRBatch *batch, cudaStream_t stream, DCSRLookup *lookup);
-PETSC_INTERN PetscErrorCode BlocksSetFound(const DCSRBatch *batch, const DCSRLookup *lookup, InsertMode mode, PetscScalar values[], cudaStream_t stream);
+
+/* blocksdelete.cu */
+PETSC_INTERN PetscErrorCode BlocksCountWithoutDiagonal(const Blocks *blocks, PetscCount n, const PetscInt rows[], cudaStream_t stream, PetscCount *count);
+PETSC_INTERN PetscErrorCode BlocksZeroRows(const Blocks *blocks, HiSparseDiagonalsValues *v, PetscInt n, const PetscInt rows[], PetscScalar diag, cudaStream_t stream);
+PETSC_INTERN PetscErrorCode BlocksZeroColumns(const Blocks *blocks, HiSparseDiagonalsValues *v, const unsigned char flags[], const PetscScalar x[], PetscScalar b[], cudaStream_t stream);
 
 /* blocksvalid.cu */
 PETSC_INTERN PetscErrorCode BlocksIsValid(const Blocks *blocks, cudaStream_t stream, HiSparseViolation *violation);

@@ -3,6 +3,8 @@
   row is done. For A^T x the list by columns of blocks names the blocks; only what is added up over the lanes differs. Sums have a fixed order, there are no atomics.
 
   A row of many blocks is a thread block's, in a launch of its own, so that the others do not wait for one group.
+
+  Values are PetscScalar or in single precision; sums and results are PetscScalar.
 */
 #include "../spmv/spmvrule.h"
 #include "blocks.cuh"
@@ -16,7 +18,7 @@ namespace
 /* Complex values in double precision take twice the registers. */
 constexpr int BLOCKS_RESIDENT_PART = sizeof(PetscScalar) > sizeof(double) ? 4 : 8; // of 8
 
-template <int Size, int Step, int Batch, bool Ahead, int Threads, int Resident, bool Transpose, bool Ones, typename Map>
+template <typename Stored, int Size, int Step, int Batch, bool Ahead, int Threads, int Resident, bool Transpose, bool Ones, typename Map>
 __global__ void __launch_bounds__(Threads, Resident *BLOCKS_RESIDENT_PART / 8 / Threads) MultKernel(const BlocksArgs a, const Map map)
 {
   using Lane            = BlocksLane<Size, Step>;
@@ -31,7 +33,7 @@ __global__ void __launch_bounds__(Threads, Resident *BLOCKS_RESIDENT_PART / 8 / 
 
 #pragma unroll
   for (int w = 0; w < numbers; w++) sums[w] = 0.0;
-  if (is_short) BlocksAddUp<Size, Batch, Ahead, Transpose, Ones>(a, begin + lane.block, end, Step, lane.place, map, sums);
+  if (is_short) BlocksAddUp<Stored, Size, Batch, Ahead, Transpose, Ones>(a, begin + lane.block, end, Step, lane.place, map, sums);
   __syncwarp();
   BlocksSumGroup<Size, Step, Transpose>(sums);
   if (has && is_short && BlocksOwns<Size, Step, Transpose>(lane, &entry)) {
@@ -41,7 +43,7 @@ __global__ void __launch_bounds__(Threads, Resident *BLOCKS_RESIDENT_PART / 8 / 
 }
 
 /* A thread block takes row rows[blockIdx.x]. */
-template <int Size, bool Transpose, bool Ones, typename Map>
+template <typename Stored, int Size, bool Transpose, bool Ones, typename Map>
 __global__ void __launch_bounds__(LONG_THREADS) LongKernel(const BlocksArgs a, const int32_t *rows, const Map map)
 {
   constexpr int step = BlocksShape<Size>::most, warps = LONG_THREADS / BLOCKS_WARP, numbers = Transpose ? BlocksShape<Size>::values : 1, warp_sums = warps * Size;
@@ -55,7 +57,7 @@ __global__ void __launch_bounds__(LONG_THREADS) LongKernel(const BlocksArgs a, c
 
 #pragma unroll
   for (int w = 0; w < numbers; w++) sums[w] = 0.0;
-  if (lane.HasGroup()) BlocksAddUp<Size, 4, false, Transpose, Ones>(a, begin + warp * step + lane.block, end, warps * step, lane.place, map, sums);
+  if (lane.HasGroup()) BlocksAddUp<Stored, Size, 4, false, Transpose, Ones>(a, begin + warp * step + lane.block, end, warps * step, lane.place, map, sums);
   __syncwarp();
   BlocksSumGroup<Size, step, Transpose>(sums);
   if (BlocksOwns<Size, step, Transpose>(lane, &entry)) {
@@ -71,16 +73,16 @@ __global__ void __launch_bounds__(LONG_THREADS) LongKernel(const BlocksArgs a, c
   }
 }
 
-template <int Size, int Step, int Batch, bool Ahead, int Threads, int Resident, bool Transpose, bool Ones, typename Map>
+template <typename Stored, int Size, int Step, int Batch, bool Ahead, int Threads, int Resident, bool Transpose, bool Ones, typename Map>
 PetscErrorCode Launch(const BlocksList *list, const BlocksArgs *a, Map map, cudaStream_t stream)
 {
   constexpr int rows = Threads / BLOCKS_WARP * BlocksLane<Size, Step>::groups; // of a thread block
 
   PetscFunctionBegin;
-  MultKernel<Size, Step, Batch, Ahead, Threads, Resident, Transpose, Ones><<<DCSRNumBlocks(a->num_rows, rows), Threads, 0, stream>>>(*a, map);
+  MultKernel<Stored, Size, Step, Batch, Ahead, Threads, Resident, Transpose, Ones><<<DCSRNumBlocks(a->num_rows, rows), Threads, 0, stream>>>(*a, map);
   PetscCallCUDA(cudaGetLastError());
   if (list->num_long == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  LongKernel<Size, Transpose, Ones><<<(unsigned int)list->num_long, LONG_THREADS, 0, stream>>>(*a, list->long_rows, map);
+  LongKernel<Stored, Size, Transpose, Ones><<<(unsigned int)list->num_long, LONG_THREADS, 0, stream>>>(*a, list->long_rows, map);
   PetscCallCUDA(cudaGetLastError());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -89,10 +91,14 @@ typedef PetscErrorCode LaunchFn(const BlocksList *, const BlocksArgs *, BlocksPl
 
 typedef struct {
   BlocksConfig config;
-  LaunchFn    *launch[2]; /* A x, A^T x */
+  LaunchFn    *launch[2][2]; /* A x, A^T x; with values that are PetscScalar, and in single precision */
 } Entry;
 
-#define BLOCKS_ENTRY(size, step, batch, ahead, t, r) {{size, step, batch, ahead, t, r}, {Launch<size, step, batch, ahead, t, r, false, false, BlocksPlain>, Launch<size, step, batch, ahead, t, r, true, false, BlocksPlain>}},
+#define BLOCKS_LAUNCHES(transpose, ...) \
+  { \
+    Launch<PetscScalar, __VA_ARGS__, transpose, false, BlocksPlain>, Launch<StoredSingle, __VA_ARGS__, transpose, false, BlocksPlain> \
+  }
+#define BLOCKS_ENTRY(size, step, batch, ahead, t, r) {{size, step, batch, ahead, t, r}, {BLOCKS_LAUNCHES(false, size, step, batch, ahead, t, r), BLOCKS_LAUNCHES(true, size, step, batch, ahead, t, r)}},
 
 const Entry Entries[] = {BLOCKS_CONFIGS(BLOCKS_ENTRY)
 #if defined(SPMV_SWEEP)
@@ -115,42 +121,51 @@ PetscErrorCode FindEntry(const BlocksConfig *config, const Entry **entry)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-BlocksArgs GetArgs(const BlocksList *list, const PetscScalar *values, PetscScalar scale, const PetscScalar *x, const PetscScalar *z, PetscScalar *y)
+BlocksArgs GetArgs(const BlocksList *list, const HiSparseDiagonalsValues *v, PetscScalar scale, const PetscScalar *x, const PetscScalar *z, PetscScalar *y)
 {
-  return {list->num_rows, list->offsets, list->columns, list->places, values, x, z, y, scale};
+  return {list->num_rows, list->offsets, list->columns, list->places, v->values, x, z, y, scale};
 }
 
-PetscErrorCode Mult(const Blocks *blocks, int transpose, const PetscScalar values[], const BlocksFactor *factor, const PetscScalar x[], const PetscScalar z[], PetscScalar y[], cudaStream_t stream)
+PetscErrorCode Mult(const Blocks *blocks, int transpose, const HiSparseDiagonalsValues *v, const BlocksFactor *factor, const PetscScalar x[], const PetscScalar z[], PetscScalar y[], cudaStream_t stream)
 {
   const BlocksList *list = transpose ? &blocks->transpose : &blocks->list;
-  const BlocksArgs  args = GetArgs(list, values, factor->scale, x, z, y);
+  const BlocksArgs  args = GetArgs(list, v, factor->scale, x, z, y);
   const Entry      *entry;
 
   PetscFunctionBegin;
   PetscCall(FindEntry(&blocks->config[transpose], &entry));
-  PetscCall((*entry->launch[transpose])(list, &args, BlocksPlain{factor->conjugate == PETSC_TRUE}, stream));
+  PetscCall((*entry->launch[transpose][v->precision == HISPARSE_VALUES_SINGLE])(list, &args, BlocksPlain{factor->conjugate == PETSC_TRUE}, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Sums of absolute values: one shape for each size. */
-template <bool Transpose>
+template <typename Stored, bool Transpose>
 PetscErrorCode Sums(const Blocks *blocks, const BlocksList *list, const BlocksArgs *args, cudaStream_t stream)
 {
   PetscFunctionBegin;
   switch (blocks->size) {
   case 2:
-    PetscCall((Launch<2, 1, 4, true, 128, 1024, Transpose, true, BlocksAbsolute>(list, args, BlocksAbsolute{}, stream)));
+    PetscCall((Launch<Stored, 2, 1, 4, true, 128, 1024, Transpose, true, BlocksAbsolute>(list, args, BlocksAbsolute{}, stream)));
     break;
   case 3:
-    PetscCall((Launch<3, 1, 4, true, 128, 1024, Transpose, true, BlocksAbsolute>(list, args, BlocksAbsolute{}, stream)));
+    PetscCall((Launch<Stored, 3, 1, 4, true, 128, 1024, Transpose, true, BlocksAbsolute>(list, args, BlocksAbsolute{}, stream)));
     break;
   case 4:
-    PetscCall((Launch<4, 1, 4, true, 128, 1024, Transpose, true, BlocksAbsolute>(list, args, BlocksAbsolute{}, stream)));
+    PetscCall((Launch<Stored, 4, 1, 4, true, 128, 1024, Transpose, true, BlocksAbsolute>(list, args, BlocksAbsolute{}, stream)));
     break;
   default:
-    PetscCall((Launch<6, 1, 2, true, 128, 1024, Transpose, true, BlocksAbsolute>(list, args, BlocksAbsolute{}, stream)));
+    PetscCall((Launch<Stored, 6, 1, 2, true, 128, 1024, Transpose, true, BlocksAbsolute>(list, args, BlocksAbsolute{}, stream)));
     break;
   }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+template <typename Stored>
+PetscErrorCode SumStored(const Blocks *blocks, PetscBool transpose, const BlocksList *list, const BlocksArgs *args, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  if (transpose) PetscCall((Sums<Stored, true>(blocks, list, args, stream)));
+  else PetscCall((Sums<Stored, false>(blocks, list, args, stream)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -161,7 +176,7 @@ PetscErrorCode Sums(const Blocks *blocks, const BlocksList *list, const BlocksAr
 
   Input Parameters:
 + blocks - the structure
-. values - [b * b * blocks]
+. v      - its values
 . factor - alpha, and whether values are conjugated
 . x      - [num_columns], device
 . z      - [num_rows], device; NULL for none, y itself is allowed
@@ -172,10 +187,10 @@ PetscErrorCode Sums(const Blocks *blocks, const BlocksList *list, const BlocksAr
 
   Cost: one launch, two when there are rows with more than BLOCKS_LONG blocks; reads each value once, and 4 bytes a block.
 */
-PetscErrorCode BlocksMult(const Blocks *blocks, const PetscScalar values[], const BlocksFactor *factor, const PetscScalar x[], const PetscScalar z[], PetscScalar y[], cudaStream_t stream)
+PetscErrorCode BlocksMult(const Blocks *blocks, const HiSparseDiagonalsValues *v, const BlocksFactor *factor, const PetscScalar x[], const PetscScalar z[], PetscScalar y[], cudaStream_t stream)
 {
   PetscFunctionBegin;
-  PetscCall(Mult(blocks, 0, values, factor, x, z, y, stream));
+  PetscCall(Mult(blocks, 0, v, factor, x, z, y, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -184,7 +199,7 @@ PetscErrorCode BlocksMult(const Blocks *blocks, const PetscScalar values[], cons
 
   Input Parameters:
 + blocks - the structure, with its transposed list
-. values - [b * b * blocks]
+. v      - its values
 . factor - alpha, and whether values are conjugated
 . x      - [num_rows], device
 . z      - [num_columns], device; NULL for none, y itself is allowed
@@ -195,10 +210,10 @@ PetscErrorCode BlocksMult(const Blocks *blocks, const PetscScalar values[], cons
 
   Cost: as BlocksMult(), with 8 bytes a block; blocks are read one by one.
 */
-PetscErrorCode BlocksMultTranspose(const Blocks *blocks, const PetscScalar values[], const BlocksFactor *factor, const PetscScalar x[], const PetscScalar z[], PetscScalar y[], cudaStream_t stream)
+PetscErrorCode BlocksMultTranspose(const Blocks *blocks, const HiSparseDiagonalsValues *v, const BlocksFactor *factor, const PetscScalar x[], const PetscScalar z[], PetscScalar y[], cudaStream_t stream)
 {
   PetscFunctionBegin;
-  PetscCall(Mult(blocks, 1, values, factor, x, z, y, stream));
+  PetscCall(Mult(blocks, 1, v, factor, x, z, y, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -208,21 +223,20 @@ PetscErrorCode BlocksMultTranspose(const Blocks *blocks, const PetscScalar value
   Input Parameters:
 + blocks    - the structure, with its transposed list for columns
 . transpose - PETSC_TRUE: of columns
-. values    - [b * b * blocks]
+. v         - its values
 . alpha     - the factor
 - stream    - asynchronous on it
 
   Output Parameter:
 . sums - [num_rows] or [num_columns], device
 */
-PetscErrorCode BlocksSumAbs(const Blocks *blocks, PetscBool transpose, const PetscScalar values[], PetscReal alpha, PetscScalar sums[], cudaStream_t stream)
+PetscErrorCode BlocksSumAbs(const Blocks *blocks, PetscBool transpose, const HiSparseDiagonalsValues *v, PetscReal alpha, PetscScalar sums[], cudaStream_t stream)
 {
   const BlocksList *list = transpose ? &blocks->transpose : &blocks->list;
-  const BlocksArgs  args = GetArgs(list, values, PetscScalar(alpha), NULL, NULL, sums);
+  const BlocksArgs  args = GetArgs(list, v, PetscScalar(alpha), NULL, NULL, sums);
 
   PetscFunctionBegin;
-  if (transpose) PetscCall(Sums<true>(blocks, list, &args, stream));
-  else PetscCall(Sums<false>(blocks, list, &args, stream));
+  PetscCall(HISPARSE_WITH_STORED(v, SumStored, blocks, transpose, list, &args, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -3,6 +3,7 @@
 */
 #include "../common/offsets.cuh"
 #include "blocksimpl.h"
+#include "storedvalues.cuh"
 #include <petscsparsecuda/common.h>
 
 namespace
@@ -31,20 +32,20 @@ __device__ __forceinline__ Index PlaceInBlocks(Index e, Index n)
 }
 
 /* A row of blocks of a warp; writes are contiguous. */
-template <int Size, bool ToCSR, typename Index>
-__device__ __forceinline__ void CopyRow(Index n, int lane, PetscScalar alpha, const PetscScalar *from, PetscScalar *to)
+template <int Size, bool ToCSR, typename From, typename To, typename Index>
+__device__ __forceinline__ void CopyRow(Index n, int lane, PetscScalar alpha, const From *from, To *to)
 {
 #pragma unroll 4
   for (Index e = lane; e < n * (Size * Size); e += 32) {
-    const PetscScalar v = from[ToCSR ? PlaceInBlocks<Size>(e, n) : PlaceInCSR<Size>(e, n)];
+    const PetscScalar v = FromStored(from[ToCSR ? PlaceInBlocks<Size>(e, n) : PlaceInCSR<Size>(e, n)]);
 
-    to[e] = ToCSR ? v * alpha : v;
+    to[e] = ToStored<To>(ToCSR ? v * alpha : v);
   }
 }
 
-/* ToCSR: to[] is CSR. Divisions of 64 bits take several times as long, and only a row of very many blocks needs them. */
-template <int Size, bool ToCSR>
-__global__ void __launch_bounds__(VALUES_THREADS) ValuesKernel(PetscInt num_rows, const int32_t *offsets, PetscScalar alpha, const PetscScalar *from, PetscScalar *to)
+/* ToCSR: to[] is CSR, whose values are PetscScalar. Divisions of 64 bits take several times as long, and only a row of very many blocks needs them. */
+template <int Size, bool ToCSR, typename From, typename To>
+__global__ void __launch_bounds__(VALUES_THREADS) ValuesKernel(PetscInt num_rows, const int32_t *offsets, PetscScalar alpha, const From *from, To *to)
 {
   const int lane = threadIdx.x % 32;
 
@@ -79,8 +80,8 @@ __global__ void __launch_bounds__(VALUES_THREADS) StructureKernel(PetscInt num_r
   }
 }
 
-template <bool ToCSR>
-PetscErrorCode Copy(const Blocks *blocks, PetscScalar alpha, const PetscScalar from[], PetscScalar to[], cudaStream_t stream)
+template <bool ToCSR, typename From, typename To>
+PetscErrorCode Copy(const Blocks *blocks, PetscScalar alpha, const From from[], To to[], cudaStream_t stream)
 {
   const PetscInt n       = blocks->list.num_rows;
   const int32_t *offsets = blocks->list.offsets;
@@ -106,6 +107,22 @@ PetscErrorCode Copy(const Blocks *blocks, PetscScalar alpha, const PetscScalar f
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+template <typename Stored>
+PetscErrorCode SetStored(const Blocks *blocks, const HiSparseDiagonalsValues *v, const PetscScalar from[], cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  PetscCall(Copy<false>(blocks, 1.0, from, (Stored *)v->values, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+template <typename Stored>
+PetscErrorCode GetStored(const Blocks *blocks, const HiSparseDiagonalsValues *v, PetscScalar alpha, PetscScalar to[], cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  PetscCall(Copy<true>(blocks, alpha, (const Stored *)v->values, to, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 } // namespace
 
 /*
@@ -113,18 +130,18 @@ PetscErrorCode Copy(const Blocks *blocks, PetscScalar alpha, const PetscScalar f
 
   Input Parameters:
 + blocks - the structure
+. v      - what is written
 . from   - [b * b * blocks] device, in the order of CSR
 - stream - asynchronous on it
 
-  Output Parameter:
-. to - [b * b * blocks] device
+  Note: values are rounded when they are stored in single precision.
 
   Cost: a read and a write of the values.
 */
-PetscErrorCode BlocksSetValues(const Blocks *blocks, const PetscScalar from[], PetscScalar to[], cudaStream_t stream)
+PetscErrorCode BlocksSetValues(const Blocks *blocks, HiSparseDiagonalsValues *v, const PetscScalar from[], cudaStream_t stream)
 {
   PetscFunctionBegin;
-  PetscCall(Copy<false>(blocks, 1.0, from, to, stream));
+  PetscCall(HISPARSE_WITH_STORED(v, SetStored, blocks, v, from, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -133,8 +150,8 @@ PetscErrorCode BlocksSetValues(const Blocks *blocks, const PetscScalar from[], P
 
   Input Parameters:
 + blocks - the structure
+. v      - its values
 . alpha  - the factor
-. from   - [b * b * blocks] device
 - stream - asynchronous on it
 
   Output Parameter:
@@ -142,10 +159,10 @@ PetscErrorCode BlocksSetValues(const Blocks *blocks, const PetscScalar from[], P
 
   Cost: a read and a write of the values.
 */
-PetscErrorCode BlocksGetValues(const Blocks *blocks, PetscScalar alpha, const PetscScalar from[], PetscScalar to[], cudaStream_t stream)
+PetscErrorCode BlocksGetValues(const Blocks *blocks, const HiSparseDiagonalsValues *v, PetscScalar alpha, PetscScalar to[], cudaStream_t stream)
 {
   PetscFunctionBegin;
-  PetscCall(Copy<true>(blocks, alpha, from, to, stream));
+  PetscCall(HISPARSE_WITH_STORED(v, GetStored, blocks, v, alpha, to, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -76,7 +76,7 @@ failed:
   Input Parameters:
 + csr       - compact, columns of a row sorted, with values; is not needed afterwards
 . format    - HISPARSE_AUTO: the rule chooses; HISPARSE_DIAGONALS, HISPARSE_WINDOWS, HISPARSE_BLOCKS, HISPARSE_BLOCK_DIAGONALS: this one, when it fits the matrix at all; HISPARSE_CSR: none
-. precision - HISPARSE_VALUES_SINGLE: values on diagonals and in windows are rounded to single precision; the other formats do not know it
+. precision - HISPARSE_VALUES_SINGLE: values are rounded to single precision, but for those outside of diagonals
 - stream    - synchronizes it
 
   Output Parameter:

@@ -71,7 +71,7 @@ static void GetCosts(DCSRView csr, HiSparsePrecision precision, const HiSparseSa
   const double scalar = sizeof(PetscScalar), rows = (double)csr.num_rows, entries = (double)csr.num_nonzeros, b = block_size;
   const double vectors = scalar * (rows + (double)csr.num_columns), offsets = rows * (csr.wide ? sizeof(int64_t) : sizeof(int32_t));
   const double part = (double)sample->entries > 0 ? entries / (double)sample->entries : 0, others = (double)(sample->entries - sample->in_pieces) * part;
-  const double value     = precision == HISPARSE_VALUES_SINGLE ? (double)(sizeof(PetscScalar) / sizeof(PetscReal) * sizeof(float)) : scalar; // of a piece, or of windows
+  const double value     = precision == HISPARSE_VALUES_SINGLE ? (double)(sizeof(PetscScalar) / sizeof(PetscReal) * sizeof(float)) : scalar; // of a piece, a block, or windows
   const double diagonals = precision == HISPARSE_VALUES_SINGLE && !PetscDefined(USE_REAL_SINGLE) ? rule->single : rule->diagonals;
   const double windows   = precision == HISPARSE_VALUES_SINGLE && !PetscDefined(USE_REAL_SINGLE) ? rule->windows_single : rule->windows;
   const double wide      = (double)sample->wide_blocks / (double)sample->blocks;
@@ -80,7 +80,7 @@ static void GetCosts(DCSRView csr, HiSparsePrecision precision, const HiSparseSa
   costs[HISPARSE_DIAGONALS] = waves * (vectors + part * ((double)sample->in_pieces * value + (double)sample->pieces * sizeof(HiSparsePiece)) + rows / HISPARSE_SLICE_ROWS * sizeof(HiSparseSlice)) / diagonals +
                               others * (scalar + sizeof(int32_t)) / rule->overflow;
   costs[HISPARSE_WINDOWS] = (vectors + offsets + entries * (value + (1 + wide) * sizeof(uint16_t) + (double)(WINDOWS_COUNT * sizeof(int32_t)) / WINDOWS_BLOCK)) / windows;
-  costs[HISPARSE_BLOCKS]  = block_size > 0 ? (vectors + entries * scalar + (entries / (b * b) + rows / b) * sizeof(int32_t)) / rule->blocks : RULE_NONE;
+  costs[HISPARSE_BLOCKS]  = block_size > 0 ? (vectors + entries * value + (entries / (b * b) + rows / b) * sizeof(int32_t)) / rule->blocks : RULE_NONE;
 }
 
 /* The same for masked diagonals of blocks; RULE_NONE without blocks. Blocks on thin diagonals count four times, since few lanes take part in what loads them. */
@@ -147,7 +147,7 @@ static HiSparseFormat GetCheapest(const double costs[HISPARSE_CSR + 1])
 
   Input Parameters:
 + csr       - compact, rows sorted by column, with at least one nonzero
-. precision - of the values that diagonals and windows would have
+. precision - of the values that would be stored
 - stream    - the stream; synchronizes
 
   Output Parameter:

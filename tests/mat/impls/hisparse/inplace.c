@@ -4,15 +4,18 @@ static char help[] = "hisparsecuda: values by COO, rows and columns that become 
 #include <petscsparsecuda/sys.h>
 
 static const char *type;                /* under test */
+static PetscInt    block = 1;           /* the matrix has full blocks of this size */
 static PetscBool   in_storage, deletes; /* a device and a format beside rows: values by COO and deletions that keep the pattern need no rows, */
                                         /* and other deletions do not either */
 
 #define M 600 /* rows and columns */
 
 /* The matrix: three diagonals, two that live for some rows, and single entries elsewhere. */
-static PetscBool HasEntry(PetscInt i, PetscInt j)
+static PetscBool HasEntry(PetscInt row, PetscInt column)
 {
-  return (PetscBool)(PetscAbsInt(i - j) < 2 || (j - i == 40 && i % 170 < 120) || (i - j == 130 && i % 5 != 2) || (i % 11 == 3 && j == (i * 29 + 7) % M));
+  const PetscInt i = row / block, j = column / block;
+
+  return (PetscBool)(PetscAbsInt(i - j) < 2 || (j - i == 40 && i % 170 < 120) || (i - j == 130 && i % 5 != 2) || (i % 11 == 3 && j == (i * 29 + 7) % (M / block)));
 }
 
 /* A list of coordinates with values: own entries, every fourth of them twice, and some of other processes. */
@@ -389,7 +392,7 @@ static PetscErrorCode TestTransposeAndReturn(void)
 int main(int argc, char **argv)
 {
   char        format[32] = "auto", *name;
-  PetscBool   device, is_diagonals, is_windows;
+  PetscBool   device, is_diagonals, is_windows, is_blocks, is_block_diagonals;
   PetscMPIInt size;
   size_t      before, now, peak;
 
@@ -399,9 +402,12 @@ int main(int argc, char **argv)
   type = MATHISPARSECUDA;
   PetscCall(PetscStrcmp(format, "diagonals", &is_diagonals));
   PetscCall(PetscStrcmp(format, "windows", &is_windows));
+  PetscCall(PetscStrcmp(format, "blocks", &is_blocks));
+  PetscCall(PetscStrcmp(format, "blockdiagonals", &is_block_diagonals));
+  if (is_blocks || is_block_diagonals) block = 2;
   PetscCall(PetscSparseCUDADeviceUsable(&device));
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
-  in_storage = (PetscBool)(device && (is_diagonals || is_windows) && (size == 1 || !PetscDefined(USE_COMPLEX))); // column sums of several processes are complex on the host
+  in_storage = (PetscBool)(device && (is_diagonals || is_windows || is_blocks || is_block_diagonals) && (size == 1 || !PetscDefined(USE_COMPLEX))); // column sums of several processes are complex on the host
   deletes    = (PetscBool)(in_storage && is_diagonals);
   PetscCall(PetscSparseCUDAGetMemoryInUse(&before, &peak));
   PetscCall(TestCOO());
@@ -425,20 +431,20 @@ int main(int argc, char **argv)
       test:
          suffix: 1
          nsize: {{1 2 3}}
-         args: -mat_hisparse_format {{auto diagonals windows}}
+         args: -mat_hisparse_format {{auto diagonals windows blocks blockdiagonals}}
       test:
          suffix: hidden
          nsize: {{1 2}}
-         args: -mat_dcsr_test_hide_mirror -mat_hisparse_format {{diagonals windows}}
+         args: -mat_dcsr_test_hide_mirror -mat_hisparse_format {{diagonals windows blocks blockdiagonals}}
       test:
          suffix: eager
          args: -mat_dcsr_host_structure eager -mat_hisparse_format diagonals
       test:
          suffix: wide
-         args: -mat_dcsr_test_wide_from 300 -mat_hisparse_format {{diagonals windows}}
+         args: -mat_dcsr_test_wide_from 300 -mat_hisparse_format {{diagonals windows blocks blockdiagonals}}
       test:
          suffix: device
          requires: cuda
-         args: -use_gpu_aware_mpi 0 -mat_hisparse_format {{diagonals windows}}
+         args: -use_gpu_aware_mpi 0 -mat_hisparse_format {{diagonals windows blocks blockdiagonals}}
 
 TEST*/

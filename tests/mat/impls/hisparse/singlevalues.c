@@ -1,5 +1,5 @@
 #define _POSIX_C_SOURCE 200809L /* open_memstream() */
-static char help[] = "hisparsecuda whose diagonals, or windows, have values in single precision, against MATAIJ: products, values, copies, conversions, a preconditioning matrix, and who reads the option. On the host all digits stay.\n\n";
+static char help[] = "hisparsecuda that stores values in single precision, against MATAIJ: products, values, copies, conversions, a preconditioning matrix, and who reads the option. On the host all digits stay.\n\n";
 
 #include "../dcsr/testmat.h"
 #include <petscsparsecuda/sys.h>
@@ -9,19 +9,20 @@ static char help[] = "hisparsecuda whose diagonals, or windows, have values in s
 #define OPTION   "mat_hisparse_values"
 #define SAYS     "values in single precision"
 #define WIDTH    20 /* of a grid */
-#define ROWS     (WIDTH * WIDTH)
 #define ROUNDING ((PetscReal)1e-6)
 #define DIGITS   (1000 * PETSC_MACHINE_EPSILON) /* of what is not rounded to less than PetscScalar */
 
-static PetscBool single; /* values on the device are in less than PetscScalar */
+static PetscBool single;       /* values on the device are in less than PetscScalar */
+static PetscInt  unknowns = 1; /* of a point: entries are in full blocks of this size */
+static PetscInt  num_rows = WIDTH * WIDTH;
 
 /* Five points, Hermitian and positive definite; values that single precision does not have. */
 static PetscScalar Value(PetscInt i, PetscInt j, PetscInt seed)
 {
-  const PetscReal re = -(1 + (PetscReal)((i + j + seed) % 7) / 20) / 3;
+  const PetscReal re = -(1 + (PetscReal)((i + j + seed) % 7) / 20) / (3 * (PetscReal)unknowns);
 
   if (i == j) return 2 + (PetscReal)(i % 5) / 30 + (PetscReal)(seed % 3) / 7;
-  return PetscCMPLX(re, (i < j ? 1 : -1) / (PetscReal)30);
+  return PetscCMPLX(re, (i < j ? 1 : -1) / (30 * (PetscReal)unknowns));
 }
 
 static PetscErrorCode Enter(Mat A, PetscInt seed)
@@ -32,10 +33,10 @@ static PetscErrorCode Enter(Mat A, PetscInt seed)
   PetscCall(MatGetOwnershipRange(A, &begin, &end));
   for (PetscInt i = begin; i < end; i++)
     for (PetscInt k = 0; k < 5; k++) {
-      const PetscInt j = i + (k == 0 ? -WIDTH : k == 4 ? WIDTH : k - 2);
+      const PetscInt p = i / unknowns, q = p + (k == 0 ? -WIDTH : k == 4 ? WIDTH : k - 2); // points
 
-      if (j < 0 || j >= ROWS || ((k == 1 || k == 3) && i / WIDTH != j / WIDTH)) continue;
-      PetscCall(MatSetValue(A, i, j, Value(i, j, seed), INSERT_VALUES));
+      if (q < 0 || q >= num_rows / unknowns || ((k == 1 || k == 3) && p / WIDTH != q / WIDTH)) continue;
+      for (PetscInt j = q * unknowns; j < (q + 1) * unknowns; j++) PetscCall(MatSetValue(A, i, j, Value(i, j, seed), INSERT_VALUES));
     }
   PetscCall(TestAssemble(A, MAT_FINAL_ASSEMBLY));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -45,7 +46,7 @@ static PetscErrorCode Create(MatType type, const char prefix[], PetscBool from_o
 {
   PetscFunctionBegin;
   PetscCall(MatCreate(PETSC_COMM_WORLD, A));
-  PetscCall(MatSetSizes(*A, PETSC_DECIDE, PETSC_DECIDE, ROWS, ROWS));
+  PetscCall(MatSetSizes(*A, PETSC_DECIDE, PETSC_DECIDE, num_rows, num_rows));
   PetscCall(MatSetOptionsPrefix(*A, prefix));
   PetscCall(MatSetType(*A, type));
   if (from_options) PetscCall(MatSetFromOptions(*A));
@@ -221,15 +222,17 @@ static PetscErrorCode DiagonalScale(Mat A)
 /* Rows, or rows and columns, of this process; the pattern stays. */
 static PetscErrorCode ZeroRows(Mat A, PetscBool columns, PetscScalar diag)
 {
-  PetscInt begin, end, n = 0, rows[ROWS];
+  PetscInt begin, end, n = 0, *rows;
 
   PetscFunctionBegin;
   PetscCall(MatGetOwnershipRange(A, &begin, &end));
+  PetscCall(PetscMalloc1(end - begin, &rows));
   for (PetscInt i = begin; i < end; i++)
     if (i % 11 == (columns ? 3 : 5)) rows[n++] = i;
   PetscCall(MatSetOption(A, MAT_KEEP_NONZERO_PATTERN, PETSC_TRUE));
   if (columns) PetscCall(MatZeroRowsColumns(A, n, rows, diag, NULL, NULL));
   else PetscCall(MatZeroRows(A, n, rows, diag, NULL, NULL));
+  PetscCall(PetscFree(rows));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -304,7 +307,8 @@ static PetscErrorCode TestCopies(void)
     PetscCall(MatSetOption(C, MAT_NEW_NONZERO_LOCATION_ERR, PETSC_FALSE));
     PetscCall(MatSetOption(C, MAT_NEW_NONZERO_ALLOCATION_ERR, PETSC_FALSE));
     PetscCall(MatGetOwnershipRange(C, &begin, &end));
-    PetscCall(MatSetValue(C, begin, PetscMin(begin + 7, end - 1), 1 / (PetscReal)3, INSERT_VALUES));
+    for (PetscInt r = 0; r < unknowns; r++)
+      for (PetscInt j = 0; j < unknowns; j++) PetscCall(MatSetValue(C, begin + r, PetscMin(begin + 7 * unknowns, end - unknowns) + j, 1 / (PetscReal)3, INSERT_VALUES));
     PetscCall(TestAssemble(C, MAT_FINAL_ASSEMBLY));
   }
   PetscCall(Compare(a, b, Tolerance(), "a copy with a new entry"));
@@ -430,6 +434,8 @@ int main(int argc, char **argv)
 
   PetscFunctionBeginUser;
   PetscCall(TestInitialize(&argc, &argv, help, &type));
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-unknowns", &unknowns, NULL));
+  if (unknowns > 1) num_rows = 6 * unknowns * 2 * WIDTH; // whole points on up to three ranks
   PetscCall(PetscSparseCUDADeviceUsable(&single));
   single = (PetscBool)(single && !PetscDefined(USE_REAL_SINGLE));
   PetscCall(TestOperations());
@@ -457,6 +463,9 @@ int main(int argc, char **argv)
       test:
          suffix: hidden
          args: -mat_dcsr_test_hide_mirror
+      test:
+         suffix: blocks
+         args: -p_mat_hisparse_format {{blocks blockdiagonals}} -unknowns {{2 3}}
       test:
          suffix: gpu_aware
          requires: cuda

@@ -155,6 +155,45 @@ static PetscErrorCode CompareReductions(Mat A, Mat B, const char what[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The largest entries of rows with their columns, and again with rows of zeros; values are multiples of 1/8, many of them equal or equal but for their sign. Those of complex numbers may be rounded in another way. */
+static PetscErrorCode CompareLargest(Mat A, Mat B, const char what[])
+{
+  PetscInt begin, end, *columns[2];
+  Mat      C[2];
+  Vec      x[2], left;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetOwnershipRange(A, &begin, &end));
+  PetscCall(PetscMalloc2(end - begin, &columns[0], end - begin, &columns[1]));
+  for (int k = 0; k < 2; k++) {
+    PetscCall(MatDuplicate(k ? B : A, MAT_COPY_VALUES, &C[k]));
+    PetscCall(MatCreateVecs(C[k], NULL, &x[k]));
+  }
+  for (int zeros = 0; zeros < 2; zeros++) {
+    for (int k = 0; k < 2; k++) {
+      if (zeros) {
+        PetscCall(VecDuplicate(x[k], &left));
+        for (PetscInt i = begin; i < end; i++) PetscCall(VecSetValue(left, i, i % 5 == 2 ? 0.0 : -2.0, INSERT_VALUES));
+        PetscCall(VecAssemblyBegin(left));
+        PetscCall(VecAssemblyEnd(left));
+        PetscCall(MatDiagonalScale(C[k], left, NULL));
+        PetscCall(VecDestroy(&left));
+      }
+      PetscCall(MatGetRowMaxAbs(C[k], x[k], columns[k]));
+    }
+    PetscCall(TestCompareVec(x[0], x[1], what));
+    for (PetscInt i = 0; i < end - begin; i++)
+      PetscCheck(PetscDefined(USE_COMPLEX) || columns[0][i] == columns[1][i], PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: the largest entry of row %" PetscInt_FMT " is in column %" PetscInt_FMT " and should be in %" PetscInt_FMT, what, begin + i,
+                 columns[1][i], columns[0][i]);
+  }
+  for (int k = 0; k < 2; k++) {
+    PetscCall(VecDestroy(&x[k]));
+    PetscCall(MatDestroy(&C[k]));
+  }
+  PetscCall(PetscFree2(columns[0], columns[1]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode DiagonalScale(Mat A, PetscBool left, PetscBool right)
 {
   Vec l, r;
@@ -215,6 +254,7 @@ static PetscErrorCode TestValues(Kind kind, PetscBool host)
   PetscCall(TestCompareProducts(A, B, Kinds[kind]));
   PetscCall(CompareAdds(A, B, Kinds[kind]));
   PetscCall(CompareReductions(A, B, Kinds[kind]));
+  PetscCall(CompareLargest(A, B, Kinds[kind]));
 #define APPLY(what, call) \
   C = A; \
   PetscCall(call); \

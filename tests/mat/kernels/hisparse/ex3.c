@@ -699,7 +699,7 @@ static PetscErrorCode TestFormat(const KernelTestMatrix *A, const char storage[]
   Case c = {.stream = stream, .format = format, .precision = precision, .transposed = transposed};
 
   PetscFunctionBegin;
-  c.single = (PetscBool)((format == HISPARSE_DIAGONALS || format == HISPARSE_WINDOWS || format == HISPARSE_BLOCK_DIAGONALS) && precision == HISPARSE_VALUES_SINGLE && !PetscDefined(USE_REAL_SINGLE));
+  c.single = (PetscBool)(precision == HISPARSE_VALUES_SINGLE && !PetscDefined(USE_REAL_SINGLE));
   PetscCall(PetscSNPrintf(c.what, sizeof(c.what), "%s, %s, %s, %s values%s", A->name, storage, HiSparseFormats[format], HiSparsePrecisions[precision], transposed ? ", transposed" : ""));
   PetscCall(CaseCreate(A, view, &c));
   PetscCall(Create(&c, &c.A));

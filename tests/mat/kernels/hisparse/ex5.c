@@ -1,4 +1,4 @@
-static char help[] = "Batches of entries that join diagonals and windows, and copies of values, against a matrix on the host.\n\n";
+static char help[] = "Batches of entries that join each format, and copies of values, against a matrix on the host.\n\n";
 
 #include "../entries/kerneltest.h"
 #include "../../../../src/mat/kernels/hisparse/hisparseimpl.h"
@@ -30,6 +30,7 @@ static const char *const Kinds[] = {"entries that are there", "new entries", "th
 typedef struct {
   const char    *name;
   PetscInt       m, n, diagonals[6], density, others; /* column - row of diagonals, the last one is repeated; entries of 100 that they have; rows of 100 that have entries elsewhere */
+  PetscInt       block;                               /* all of these are full blocks of so many rows and columns; 0: entries */
   cudaStream_t   stream;
   HiSparseFormat format;
   PetscBool      single; /* values in single precision */
@@ -41,15 +42,19 @@ static HiSparsePrecision Precision(const Case *c)
 }
 
 static const Case Cases[] = {
-  {"three diagonals", 1000, 1000, {-1, 0, 1, 1, 1, 1}, 100, 0},         {"one slice", 128, 128, {-3, 0, 5, 5, 5, 5}, 100, 0},        {"a row more", 129, 140, {-3, 0, 5, 11, 11, 11}, 90, 4},
-  {"grid with holes", 1500, 1500, {-300, -128, -1, 0, 1, 128}, 80, 20}, {"wide", 300, 2000, {0, 127, 128, 900, 1650, 1650}, 97, 10}, {"tall", 2000, 300, {-1650, -900, -129, -1, 0, 0}, 97, 10},
+  {"three diagonals", 1000, 1000, {-1, 0, 1, 1, 1, 1}, 100, 0},         {"one slice", 128, 128, {-3, 0, 5, 5, 5, 5}, 100, 0},         {"a row more", 129, 140, {-3, 0, 5, 11, 11, 11}, 90, 4},
+  {"grid with holes", 1500, 1500, {-300, -128, -1, 0, 1, 128}, 80, 20}, {"wide", 300, 2000, {0, 127, 128, 900, 1650, 1650}, 97, 10},  {"tall", 2000, 300, {-1650, -900, -129, -1, 0, 0}, 97, 10},
+  {"blocks of 2", 402, 600, {-3, 0, 1, 70, 70, 70}, 90, 2, 2},          {"blocks of 3", 399, 399, {-40, -1, 0, 1, 40, 40}, 80, 2, 3}, {"blocks of 4", 800, 240, {-140, -3, 0, 1, 1, 1}, 97, 0, 4},
+  {"blocks of 6", 300, 606, {-1, 0, 2, 55, 55, 55}, 85, 3, 6},
 };
 
-static PetscBool Has(const Case *c, PetscInt r, PetscInt j)
+static PetscBool Has(const Case *c, PetscInt row, PetscInt column)
 {
+  const PetscInt size = PetscMax(c->block, 1), r = row / size, j = column / size;
+
   for (PetscInt k = 0; k < 6; k++)
     if (j - r == c->diagonals[k]) return (PetscBool)(50 + 50 * PetscRealPart(KernelTestNumber((PetscCount)r * 8 + k, 11)) < c->density);
-  return (PetscBool)(r % 100 < c->others && j == (r * 37 + 5) % c->n);
+  return (PetscBool)(r % 100 < c->others && j == (r * 37 + 5) % (c->n / size));
 }
 
 static PetscErrorCode DenseCreate(const Case *c, Dense *A)
@@ -157,12 +162,25 @@ static PetscErrorCode CheckProducts(const Case *c, HiSparse A, const Dense *expe
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Whether a new entry is in a batch, where new blocks are chosen as a whole. */
+static PetscBool ChosenInBlock(const Case *c, Kind kind, PetscInt r, PetscInt j, PetscInt seed)
+{
+  const PetscInt  row = r / c->block, column = j / c->block;
+  const PetscReal number = PetscRealPart(KernelTestNumber((PetscCount)row * c->n + column, 100 + seed));
+
+  if (kind == OLD) return PETSC_FALSE;
+  if (kind == FRESH_FEW) return (PetscBool)(column - row == c->diagonals[0] + 2 * seed + 20 && row % 40 == 7);
+  return (PetscBool)((column - row == c->diagonals[1] && number > (PetscReal)0.3) || (column - row == c->diagonals[0] + 2 * seed + 20 && number > (PetscReal)0.4) || number < (PetscReal)-0.9998);
+}
+
+/* Whether an entry is in a batch. */
 static PetscBool Chosen(const Case *c, const Dense *A, Kind kind, PetscInt r, PetscInt j, PetscInt seed, PetscInt *num_fresh)
 {
   const PetscBool has    = (PetscBool)A->has[(size_t)r * (size_t)c->n + (size_t)j];
   const PetscReal number = PetscRealPart(KernelTestNumber((PetscCount)r * c->n + j, 100 + seed));
 
   if (has) return (PetscBool)((kind == OLD || kind == MIXED) && number > (PetscReal)0.8);
+  if (c->block > 0) return ChosenInBlock(c, kind, r, j, seed);
   if (kind == OLD || (kind == FRESH_FEW && (*num_fresh >= 3 || r < c->m / 3 * *num_fresh))) return PETSC_FALSE;
   // in holes of a diagonal, in a new one, and anywhere
   if ((j - r == c->diagonals[1] && number > (PetscReal)0.3) || (j - r == c->diagonals[0] + 2 * seed + 20 && number > (PetscReal)-0.5) || number < (PetscReal)-0.99998) {
@@ -467,8 +485,11 @@ int main(int argc, char **argv)
   PetscCall(PetscSparseCUDADeviceUsable(&usable));
   if (usable) {
     PetscCall(PetscSparseCUDAGetStream(&stream));
-    for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(Cases); k++)
-      for (int f = 0; f < 4; f++) PetscCall(Test(&Cases[k], f < 2 ? HISPARSE_DIAGONALS : HISPARSE_WINDOWS, (PetscBool)(f % 2), stream, &grown));
+    for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(Cases); k++) {
+      const HiSparseFormat formats[] = {Cases[k].block > 0 ? HISPARSE_BLOCKS : HISPARSE_DIAGONALS, Cases[k].block > 0 ? HISPARSE_BLOCK_DIAGONALS : HISPARSE_WINDOWS};
+
+      for (int f = 0; f < 4; f++) PetscCall(Test(&Cases[k], formats[f / 2], (PetscBool)(f % 2), stream, &grown));
+    }
   }
   PetscCheck(!usable || grown > 20, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Only %" PetscInt_FMT " batches with new entries were taken", grown);
   PetscCall(PetscFinalize());
