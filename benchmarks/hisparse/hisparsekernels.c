@@ -3,7 +3,7 @@ static char help[] = "Times HiSparse, its products and conversions, against our 
   -formats a,b     : only these: auto, diagonals, windows, blocks, blockdiagonals\n\
   -output file     : result records as JSON Lines, appended\n\
   -commit id       : for the records\n\
-  -single          : diagonals with values in single precision, too\n\
+  -single          : values in single precision, too\n\
   -sweep           : the time of every launch configuration instead of the records; make CFLAGS=-DSPMV_SWEEP CUDAFLAGS=-DSPMV_SWEEP compiles more\n\
   -samples n       : samples of one measurement at most\n\
   -repetitions n   : of what is timed as a program sees it\n";
@@ -675,17 +675,17 @@ static PetscErrorCode CaseFormats(HiSparseBench *b)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Products with diagonals, or those of blocks, whose values are in single precision, against our own CSR, and their bytes for A x. The vectors are as they were, and so are the sums. */
+/* Products with a format whose values are in single precision, against our own CSR, and their bytes for A x. The vectors are as they were, and so are the sums. */
 static PetscErrorCode SingleRecords(HiSparseBench *b, HiSparseFormat format)
 {
-  const char     *what = format == HISPARSE_DIAGONALS ? "single" : "single-blockdiagonals";
   const PetscReal nz   = (PetscReal)PetscMax(b->csr.num_nonzeros, 1);
   const char     *name = b->product[0].matrix.name;
   HiSparseInfo    info;
   HiSparse        hisparse;
-  char            metric[64];
+  char            what[32], metric[64];
 
   PetscFunctionBegin;
+  PetscCall(PetscSNPrintf(what, sizeof(what), format == HISPARSE_DIAGONALS ? "single" : "single-%s", HiSparseFormats[format]));
   PetscCall(HiSparseCreate(b->csr, format, HISPARSE_VALUES_SINGLE, b->bench.stream, &hisparse));
   if (hisparse == NULL) {
     PetscCall(PetscPrintf(PETSC_COMM_SELF, "  %s: stays CSR\n", what));
@@ -722,8 +722,7 @@ static PetscErrorCode Case(HiSparseBench *b, const char name[])
   }
   PetscCall(CaseFormats(b));
   if (b->single && !b->sweep) {
-    PetscCall(SingleRecords(b, HISPARSE_DIAGONALS));
-    PetscCall(SingleRecords(b, HISPARSE_BLOCK_DIAGONALS));
+    for (HiSparseFormat format = HISPARSE_DIAGONALS; format < HISPARSE_CSR; format++) PetscCall(SingleRecords(b, format));
   }
   PetscCall(BenchProductDestroy(b->product + 1));
   PetscCall(BenchProductDestroy(b->product));
@@ -762,7 +761,7 @@ int main(int argc, char **argv)
   PetscCall(BenchOptionsRepetitions(&b.bench, PetscOptionsObject));
   PetscCall(ReadFormats(&b, PetscOptionsObject));
   PetscCall(PetscOptionsBool("-sweep", "Time every launch configuration", NULL, b.sweep, &b.sweep, NULL));
-  PetscCall(PetscOptionsBool("-single", "Time diagonals with values in single precision, too", NULL, b.single, &b.single, NULL));
+  PetscCall(PetscOptionsBool("-single", "Time values in single precision, too", NULL, b.single, &b.single, NULL));
   PetscCall(PetscOptionsReal("-budget", "Microseconds of one measurement", NULL, b.bench.budget_us, &b.bench.budget_us, NULL));
   PetscOptionsEnd();
   PetscCall(BenchOpen(&b.bench, "hisparse"));

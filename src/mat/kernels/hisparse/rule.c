@@ -36,8 +36,8 @@ static const HiSparseRule HiSparseRuleH200 = {
   0.88, /* single: 3d27-200 265 us, 2d5-4096 168, elast3-80 166, 3d7-256 203; A^T x 276, 171, 181, 206 */
   0.30, /* overflow: band4 with a third of its entries in the overflow 146 us, CSR 97 us */
   0.83, /* windows: 0.85 on 3d27-200, 0.76 on perm27-128, 0.80 on mort27-128, 0.77 on rgg15-2M (633, 185, 176, 110 us; CSR's split kernel at its best 659, 188, 178, 108). 16 windows found by a shuffle: 708, 206, 199, 128 us */
-  0.75, /* windows_single: not measured; less than windows by what single precision takes from diagonals */
-  0.85, /* blocks: 0.92 on elast3-80, 0.83 on rgg15x3 (268, 178 us; CSR 378, 257) */
+  0.55, /* windows_single: 0.59 on mort27-128, 0.51 on perm27-128, 0.58 on rgg15-2M, 0.27 on powerlaw (152, 176, 94, 134 us; CSR 177, 193, 132, 139): gathers of x take as long as with doubles */
+  0.85, /* blocks: 0.92 on elast3-80, 0.83 on rgg15x3 (268, 178 us; CSR 378, 257); rgg15x3 in single precision 142 us */
   1.00  /* block diagonals: 1.04 on elast3-80 (225 us; A^T x 255 us) */
 };
 // clang-format on

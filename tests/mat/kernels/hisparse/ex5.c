@@ -1,4 +1,5 @@
-static char help[] = "Batches of entries that join each format, and copies of values, against a matrix on the host.\n\n";
+static char help[] = "Batches of entries that join each format, and copies of values, against a matrix on the host.\n\
+  -only k : the case of this number alone, for tools that take long\n\n";
 
 #include "../entries/kerneltest.h"
 #include "../../../../src/mat/kernels/hisparse/hisparseimpl.h"
@@ -477,21 +478,24 @@ static PetscErrorCode Test(const Case *shape, HiSparseFormat format, PetscBool s
 int main(int argc, char **argv)
 {
   PetscBool    usable;
+  PetscInt     only  = -1;
   PetscInt     grown = 0;
   cudaStream_t stream;
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-only", &only, NULL));
   PetscCall(PetscSparseCUDADeviceUsable(&usable));
   if (usable) {
     PetscCall(PetscSparseCUDAGetStream(&stream));
     for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(Cases); k++) {
+      if (only >= 0 && only != (PetscInt)k) continue;
       const HiSparseFormat formats[] = {Cases[k].block > 0 ? HISPARSE_BLOCKS : HISPARSE_DIAGONALS, Cases[k].block > 0 ? HISPARSE_BLOCK_DIAGONALS : HISPARSE_WINDOWS};
 
       for (int f = 0; f < 4; f++) PetscCall(Test(&Cases[k], formats[f / 2], (PetscBool)(f % 2), stream, &grown));
     }
   }
-  PetscCheck(!usable || grown > 20, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Only %" PetscInt_FMT " batches with new entries were taken", grown);
+  PetscCheck(!usable || only >= 0 || grown > 20, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Only %" PetscInt_FMT " batches with new entries were taken", grown);
   PetscCall(PetscFinalize());
   return 0;
 }

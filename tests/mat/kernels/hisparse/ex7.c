@@ -616,20 +616,23 @@ static PetscErrorCode TestRule(const RuleCase *rule, cudaStream_t stream)
 
 int main(int argc, char **argv)
 {
+  PetscInt     only = -1;
   PetscBool    usable;
   cudaStream_t stream;
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-only", &only, NULL));
+  PetscCheck(only < (PetscInt)PETSC_STATIC_ARRAY_LENGTH(shapes), PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "There is no shape %" PetscInt_FMT, only);
   PetscCall(PetscSparseCUDADeviceUsable(&usable));
   if (usable) {
     PetscCall(PetscSparseCUDAGetStream(&stream));
-    for (size_t s = 0; s < PETSC_STATIC_ARRAY_LENGTH(shapes); s++)
+    for (size_t s = only >= 0 ? (size_t)only : 0; s < (only >= 0 ? (size_t)only + 1 : PETSC_STATIC_ARRAY_LENGTH(shapes)); s++)
       for (size_t b = 0; b < PETSC_STATIC_ARRAY_LENGTH(sizes); b++)
         for (PetscInt k = 0; k < KernelTestNumStorages; k++)
           if (KernelTestStorages[k].max_segments == 0) PetscCall(TestStorage(&shapes[s], sizes[b], k, stream));
-    PetscCall(TestFlaws(stream));
-    for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(rule_cases); k++) PetscCall(TestRule(&rule_cases[k], stream));
+    if (only < 0) PetscCall(TestFlaws(stream));
+    for (size_t k = 0; only < 0 && k < PETSC_STATIC_ARRAY_LENGTH(rule_cases); k++) PetscCall(TestRule(&rule_cases[k], stream));
   }
   PetscCall(PetscFinalize());
   return 0;

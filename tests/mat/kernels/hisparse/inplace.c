@@ -1,4 +1,5 @@
-static char help[] = "Rows and columns that become zero, rows and zeros that leave the pattern, and values of lists, in the storage of each format, against a matrix on the host.\n\n";
+static char help[] = "Rows and columns that become zero, rows and zeros that leave the pattern, and values of lists, in the storage of each format, against a matrix on the host.\n\
+  -only k : the case of this number alone, those of blocks from 100 on, for tools that take long\n\n";
 
 #include "../entries/kerneltest.h"
 #include "../../../../src/mat/kernels/hisparse/hisparseimpl.h"
@@ -172,7 +173,7 @@ static PetscErrorCode CheckLargest(const Case *c, HiSparse A, PetscBool transpos
   PetscCall(KernelTestToHost(sizeof(*largest) * (size_t)m, device_largest, c->stream, largest));
   PetscCall(KernelTestToHost(sizeof(*indices) * (size_t)m, device_indices, c->stream, indices));
   for (PetscInt r = 0; r < m; r++) {
-    const PetscReal tolerance = (PetscReal)(c->single ? 1e-6 : 64 * PETSC_MACHINE_EPSILON);
+    const PetscReal tolerance = c->single ? (PetscReal)1e-5 : 64 * PETSC_MACHINE_EPSILON; // of numbers up to 4 that were added, and may cancel
     PetscReal       value     = 0;
 
     for (PetscInt j = 0; j < n; j++) {
@@ -180,7 +181,7 @@ static PetscErrorCode CheckLargest(const Case *c, HiSparse A, PetscBool transpos
 
       if (expected->has[k]) value = PetscMax(value, PetscAbsScalar(expected->a[k]));
     }
-    PetscCheck(PetscAbsScalar(largest[r] - value) <= tolerance * value, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, %s: the largest value of row %" PetscInt_FMT " is %g, not %g", c->name, what, r, (double)PetscRealPart(largest[r]), (double)value);
+    PetscCheck(PetscAbsScalar(largest[r] - value) <= tolerance, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, %s: the largest value of row %" PetscInt_FMT " is %g, not %g", c->name, what, r, (double)PetscRealPart(largest[r]), (double)value);
     PetscCheck(indices[r] >= 0 && indices[r] < n, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, %s: the largest value of row %" PetscInt_FMT " is in column %" PetscInt_FMT, c->name, what, r, indices[r]);
     for (PetscInt j = 0; j < indices[r]; j++) {
       const size_t k = transpose ? Place(c, j, r) : Place(c, r, j), last = transpose ? Place(c, indices[r], r) : Place(c, r, indices[r]);
@@ -189,9 +190,9 @@ static PetscErrorCode CheckLargest(const Case *c, HiSparse A, PetscBool transpos
                  "%s, %s: row %" PetscInt_FMT " has the same value in column %" PetscInt_FMT ", which is before %" PetscInt_FMT, c->name, what, r, j, indices[r]);
     }
     if (value > 0)
-      PetscCheck(PetscAbsReal(PetscAbsScalar(expected->a[transpose ? Place(c, indices[r], r) : Place(c, r, indices[r])]) - value) <= tolerance * value, PETSC_COMM_SELF, PETSC_ERR_PLIB,
+      PetscCheck(PetscAbsReal(PetscAbsScalar(expected->a[transpose ? Place(c, indices[r], r) : Place(c, r, indices[r])]) - value) <= tolerance, PETSC_COMM_SELF, PETSC_ERR_PLIB,
                  "%s, %s: column %" PetscInt_FMT " has not the largest value of row %" PetscInt_FMT, c->name, what, indices[r], r);
-    else PetscCheck(indices[r] == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, %s: row %" PetscInt_FMT " has no largest value, but column %" PetscInt_FMT, c->name, what, r, indices[r]);
+    else PetscCheck(indices[r] == 0 || largest[r] != (PetscScalar)0.0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, %s: row %" PetscInt_FMT " has no largest value, but column %" PetscInt_FMT, c->name, what, r, indices[r]);
   }
   PetscCall(PetscSparseCUDAFree(&device_largest, c->stream));
   PetscCall(PetscSparseCUDAFree(&device_indices, c->stream));
@@ -570,21 +571,23 @@ static PetscErrorCode Test(const Case *shape, HiSparseFormat format, PetscBool s
 
 int main(int argc, char **argv)
 {
+  PetscInt     only = -1;
   PetscBool    usable;
   Statistics   statistics = {{0}, 0};
   cudaStream_t stream;
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-only", &only, NULL));
   PetscCall(PetscSparseCUDADeviceUsable(&usable));
   if (usable) {
     PetscCall(PetscSparseCUDAGetStream(&stream));
     for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(Cases); k++)
-      for (int f = 0; f < 4; f++) PetscCall(Test(&Cases[k], f < 2 ? HISPARSE_DIAGONALS : HISPARSE_WINDOWS, (PetscBool)(f % 2), stream, &statistics));
+      for (int f = 0; (only < 0 || only == (PetscInt)k) && f < 4; f++) PetscCall(Test(&Cases[k], f < 2 ? HISPARSE_DIAGONALS : HISPARSE_WINDOWS, (PetscBool)(f % 2), stream, &statistics));
     for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(BlockCases); k++)
-      for (int f = 0; f < 4; f++) PetscCall(Test(&BlockCases[k], f < 2 ? HISPARSE_BLOCK_DIAGONALS : HISPARSE_BLOCKS, (PetscBool)(f % 2), stream, &statistics));
-    for (int change = 0; change < NUM_CHANGES; change++) PetscCheck(statistics.done[change] > 10, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s was done %" PetscInt_FMT " times", Changes[change], statistics.done[change]);
-    PetscCheck(statistics.shrunk > 20, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Only %" PetscInt_FMT " times entries left the storage", statistics.shrunk);
+      for (int f = 0; (only < 0 || only == 100 + (PetscInt)k) && f < 4; f++) PetscCall(Test(&BlockCases[k], f < 2 ? HISPARSE_BLOCK_DIAGONALS : HISPARSE_BLOCKS, (PetscBool)(f % 2), stream, &statistics));
+    for (int change = 0; only < 0 && change < NUM_CHANGES; change++) PetscCheck(statistics.done[change] > 10, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s was done %" PetscInt_FMT " times", Changes[change], statistics.done[change]);
+    PetscCheck(only >= 0 || statistics.shrunk > 20, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Only %" PetscInt_FMT " times entries left the storage", statistics.shrunk);
   }
   PetscCall(PetscFinalize());
   return 0;
