@@ -8,7 +8,7 @@
   Options Database Keys:
 + -mat_type hisparsecuda                                                  - sets this type in `MatSetFromOptions()`
 . -mat_hisparse_format (auto|diagonals|windows|blocks|blockdiagonals|csr) - how the matrix is stored
-- -mat_hisparse_values (scalar|single)                                    - precision of the values that diagonals and windows store
+- -mat_hisparse_values (scalar|single)                                    - precision of the values that the storage keeps
 
   Level: beginner
 
@@ -23,7 +23,7 @@
   on structured grids: a mask says which of 128 rows of such blocks have one. Windows (`windows`) are for other matrices with local columns: rows with column indices of 16 bits. A matrix for which none saves a tenth of the
   time of a product stays in rows, as with `csr`. A format that is asked for by name is made where it can be made.
 
-  With `-mat_hisparse_values single` the values of diagonals, of blocks too, and of windows are rounded to single precision, for preconditioning matrices. Vectors, sums and results stay `PetscScalar`. Rows that are made of such storage
+  With `-mat_hisparse_values single` the values of the storage are rounded to single precision, but for entries outside of diagonals, for preconditioning matrices. Vectors, sums and results stay `PetscScalar`. Rows that are made of such storage
   have the rounded values. Values on the host are not rounded.
 
   `MatMultTranspose()` is as fast as `MatMult()` with diagonals, and about as fast with blocks and diagonals of them. All products have the same bits every time.

@@ -36,7 +36,7 @@ static PetscErrorCode SetFromOptions_HiSparse(Mat A, PetscOptionItems PetscOptio
   PetscFunctionBegin;
   PetscOptionsHeadBegin(PetscOptionsObject, "HiSparse on the device (hisparsecuda) options");
   PetscCall(PetscOptionsEnum("-mat_hisparse_format", "How the matrix is stored", "MATHISPARSECUDA", HiSparseFormats, format, &format, NULL));
-  PetscCall(PetscOptionsEnum("-mat_hisparse_values", "Precision of the values that diagonals store", "MATHISPARSECUDA", HiSparsePrecisions, precision, &precision, NULL));
+  PetscCall(PetscOptionsEnum("-mat_hisparse_values", "Precision of the values that the storage keeps", "MATHISPARSECUDA", HiSparsePrecisions, precision, &precision, NULL));
   PetscOptionsHeadEnd();
   if ((PetscInt)format == d->options.storage_format && (PetscInt)precision == d->options.storage_precision) PetscFunctionReturn(PETSC_SUCCESS);
   if (d->device.structure && !d->device.lent) {

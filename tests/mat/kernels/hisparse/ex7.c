@@ -1,5 +1,6 @@
-static char help[] =
-  "HiSparse with dense blocks, and with diagonals of them: products in both directions with every launch configuration, values and structure to and from CSR, the largest entries of rows, what does not fit, the rule, and allocations that fail.\n\n";
+static char help
+  [] = "HiSparse with dense blocks, and with diagonals of them: products in both directions with every launch configuration, values and structure to and from CSR, the largest entries of rows, what does not fit, the rule, and allocations that fail.\n\
+  -only k : the shape of this number alone, for tools that take long\n\n";
 
 #include "../../../../src/mat/kernels/hisparse/blockdiagonalsimpl.h"
 #include "../../../../src/mat/kernels/hisparse/blocksimpl.h"
