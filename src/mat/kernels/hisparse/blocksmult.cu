@@ -19,7 +19,7 @@ namespace
 constexpr int BLOCKS_RESIDENT_PART = sizeof(PetscScalar) > sizeof(double) ? 4 : 8; // of 8
 
 template <typename Stored, int Size, int Step, int Batch, bool Ahead, int Threads, int Resident, bool Transpose, bool Ones, typename Map>
-__global__ void __launch_bounds__(Threads, Resident *BLOCKS_RESIDENT_PART / 8 / Threads) MultKernel(const BlocksArgs a, const Map map)
+__global__ void __launch_bounds__(Threads, Resident *BLOCKS_RESIDENT_PART / 8 / Threads) MultKernel(const BlocksArgs<Stored> a, const Map map)
 {
   using Lane            = BlocksLane<Size, Step>;
   constexpr int numbers = Transpose ? BlocksShape<Size>::values : 1;
@@ -44,7 +44,7 @@ __global__ void __launch_bounds__(Threads, Resident *BLOCKS_RESIDENT_PART / 8 / 
 
 /* A thread block takes row rows[blockIdx.x]. */
 template <typename Stored, int Size, bool Transpose, bool Ones, typename Map>
-__global__ void __launch_bounds__(LONG_THREADS) LongKernel(const BlocksArgs a, const int32_t *rows, const Map map)
+__global__ void __launch_bounds__(LONG_THREADS) LongKernel(const BlocksArgs<Stored> a, const int32_t *rows, const Map map)
 {
   constexpr int step = BlocksShape<Size>::most, warps = LONG_THREADS / BLOCKS_WARP, numbers = Transpose ? BlocksShape<Size>::values : 1, warp_sums = warps * Size;
   __shared__ __align__(16) unsigned char shared[warp_sums * sizeof(PetscScalar)];
@@ -74,20 +74,21 @@ __global__ void __launch_bounds__(LONG_THREADS) LongKernel(const BlocksArgs a, c
 }
 
 template <typename Stored, int Size, int Step, int Batch, bool Ahead, int Threads, int Resident, bool Transpose, bool Ones, typename Map>
-PetscErrorCode Launch(const BlocksList *list, const BlocksArgs *a, Map map, cudaStream_t stream)
+PetscErrorCode Launch(const BlocksList *list, const BlocksArgs<void> *any, Map map, cudaStream_t stream)
 {
-  constexpr int rows = Threads / BLOCKS_WARP * BlocksLane<Size, Step>::groups; // of a thread block
+  constexpr int            rows = Threads / BLOCKS_WARP * BlocksLane<Size, Step>::groups; // of a thread block
+  const BlocksArgs<Stored> a    = {any->num_rows, any->offsets, any->columns, any->places, (const Stored *)any->values, any->x, any->z, any->y, any->scale};
 
   PetscFunctionBegin;
-  MultKernel<Stored, Size, Step, Batch, Ahead, Threads, Resident, Transpose, Ones><<<DCSRNumBlocks(a->num_rows, rows), Threads, 0, stream>>>(*a, map);
+  MultKernel<Stored, Size, Step, Batch, Ahead, Threads, Resident, Transpose, Ones><<<DCSRNumBlocks(a.num_rows, rows), Threads, 0, stream>>>(a, map);
   PetscCallCUDA(cudaGetLastError());
   if (list->num_long == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  LongKernel<Stored, Size, Transpose, Ones><<<(unsigned int)list->num_long, LONG_THREADS, 0, stream>>>(*a, list->long_rows, map);
+  LongKernel<Stored, Size, Transpose, Ones><<<(unsigned int)list->num_long, LONG_THREADS, 0, stream>>>(a, list->long_rows, map);
   PetscCallCUDA(cudaGetLastError());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-typedef PetscErrorCode LaunchFn(const BlocksList *, const BlocksArgs *, BlocksPlain, cudaStream_t);
+typedef PetscErrorCode LaunchFn(const BlocksList *, const BlocksArgs<void> *, BlocksPlain, cudaStream_t);
 
 typedef struct {
   BlocksConfig config;
@@ -121,16 +122,16 @@ PetscErrorCode FindEntry(const BlocksConfig *config, const Entry **entry)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-BlocksArgs GetArgs(const BlocksList *list, const HiSparseDiagonalsValues *v, PetscScalar scale, const PetscScalar *x, const PetscScalar *z, PetscScalar *y)
+BlocksArgs<void> GetArgs(const BlocksList *list, const HiSparseDiagonalsValues *v, PetscScalar scale, const PetscScalar *x, const PetscScalar *z, PetscScalar *y)
 {
   return {list->num_rows, list->offsets, list->columns, list->places, v->values, x, z, y, scale};
 }
 
 PetscErrorCode Mult(const Blocks *blocks, int transpose, const HiSparseDiagonalsValues *v, const BlocksFactor *factor, const PetscScalar x[], const PetscScalar z[], PetscScalar y[], cudaStream_t stream)
 {
-  const BlocksList *list = transpose ? &blocks->transpose : &blocks->list;
-  const BlocksArgs  args = GetArgs(list, v, factor->scale, x, z, y);
-  const Entry      *entry;
+  const BlocksList      *list = transpose ? &blocks->transpose : &blocks->list;
+  const BlocksArgs<void> args = GetArgs(list, v, factor->scale, x, z, y);
+  const Entry           *entry;
 
   PetscFunctionBegin;
   PetscCall(FindEntry(&blocks->config[transpose], &entry));
@@ -140,7 +141,7 @@ PetscErrorCode Mult(const Blocks *blocks, int transpose, const HiSparseDiagonals
 
 /* Sums of absolute values: one shape for each size. */
 template <typename Stored, bool Transpose>
-PetscErrorCode Sums(const Blocks *blocks, const BlocksList *list, const BlocksArgs *args, cudaStream_t stream)
+PetscErrorCode Sums(const Blocks *blocks, const BlocksList *list, const BlocksArgs<void> *args, cudaStream_t stream)
 {
   PetscFunctionBegin;
   switch (blocks->size) {
@@ -161,7 +162,7 @@ PetscErrorCode Sums(const Blocks *blocks, const BlocksList *list, const BlocksAr
 }
 
 template <typename Stored>
-PetscErrorCode SumStored(const Blocks *blocks, PetscBool transpose, const BlocksList *list, const BlocksArgs *args, cudaStream_t stream)
+PetscErrorCode SumStored(const Blocks *blocks, PetscBool transpose, const BlocksList *list, const BlocksArgs<void> *args, cudaStream_t stream)
 {
   PetscFunctionBegin;
   if (transpose) PetscCall((Sums<Stored, true>(blocks, list, args, stream)));
@@ -232,8 +233,8 @@ PetscErrorCode BlocksMultTranspose(const Blocks *blocks, const HiSparseDiagonals
 */
 PetscErrorCode BlocksSumAbs(const Blocks *blocks, PetscBool transpose, const HiSparseDiagonalsValues *v, PetscReal alpha, PetscScalar sums[], cudaStream_t stream)
 {
-  const BlocksList *list = transpose ? &blocks->transpose : &blocks->list;
-  const BlocksArgs  args = GetArgs(list, v, PetscScalar(alpha), NULL, NULL, sums);
+  const BlocksList      *list = transpose ? &blocks->transpose : &blocks->list;
+  const BlocksArgs<void> args = GetArgs(list, v, PetscScalar(alpha), NULL, NULL, sums);
 
   PetscFunctionBegin;
   PetscCall(HISPARSE_WITH_STORED(v, SumStored, blocks, transpose, list, &args, stream));

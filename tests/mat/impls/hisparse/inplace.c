@@ -431,11 +431,15 @@ int main(int argc, char **argv)
       test:
          suffix: 1
          nsize: {{1 2 3}}
-         args: -mat_hisparse_format {{auto diagonals windows blocks blockdiagonals}}
+         args: -mat_hisparse_format {{diagonals blockdiagonals}}
+      test:
+         suffix: formats
+         nsize: {{1 2}}
+         args: -mat_hisparse_format {{auto windows blocks}}
       test:
          suffix: hidden
          nsize: {{1 2}}
-         args: -mat_dcsr_test_hide_mirror -mat_hisparse_format {{diagonals windows blocks blockdiagonals}}
+         args: -mat_dcsr_test_hide_mirror -mat_hisparse_format {{diagonals blockdiagonals}}
       test:
          suffix: eager
          args: -mat_dcsr_host_structure eager -mat_hisparse_format diagonals

@@ -366,7 +366,8 @@ static PetscErrorCode TestSums(const Case *c, HiSparse hisparse, const PetscScal
   const KernelTestMatrix *A = c->A;
   const PetscInt          n = PetscMax(A->m, A->n);
   PetscScalar            *rows, *columns, *got, *device_rows;
-  PetscReal              *scale, *sums, *device_columns, norm, frobenius = 0, one = 0, infinity = 0;
+  PetscReal              *scale, *sums, *device_columns, norm, one = 0, infinity = 0;
+  long double             frobenius = 0; // a million squares of numbers in single precision, added up one after the other, lose three digits
 
   PetscFunctionBeginUser;
   PetscCall(PetscMalloc5(n, &rows, n, &columns, n, &got, n, &scale, n, &sums));
@@ -375,12 +376,12 @@ static PetscErrorCode TestSums(const Case *c, HiSparse hisparse, const PetscScal
     for (PetscInt k = A->i[r]; k < A->i[r + 1]; k++) {
       rows[r] += PetscAbsScalar(a[k]);
       columns[A->j[k]] += PetscAbsScalar(a[k]);
-      frobenius += PetscRealPart(a[k] * PetscConj(a[k]));
+      frobenius += (long double)PetscRealPart(a[k]) * PetscRealPart(a[k]) + (long double)PetscImaginaryPart(a[k]) * PetscImaginaryPart(a[k]);
     }
   for (PetscInt r = 0; r < A->m; r++) infinity = PetscMax(infinity, PetscRealPart(rows[r]));
   for (PetscInt r = 0; r < A->n; r++) one = PetscMax(one, PetscRealPart(columns[r]));
   PetscCall(HiSparseNormFrobeniusSquared(hisparse, c->stream, &norm));
-  PetscCheck(PetscAbsReal(norm - frobenius) <= 1000 * PETSC_MACHINE_EPSILON * frobenius, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: Frobenius norm", A->name);
+  PetscCheck(PetscAbsReal(norm - (PetscReal)frobenius) <= 1000 * PETSC_MACHINE_EPSILON * (PetscReal)frobenius, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: Frobenius norm", A->name);
   PetscCall(HiSparseNormOne(hisparse, c->stream, &norm));
   PetscCheck(PetscAbsReal(norm - one) <= 1000 * PETSC_MACHINE_EPSILON * one, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: one-norm", A->name);
   PetscCall(HiSparseNormInfinity(hisparse, c->stream, &norm));
