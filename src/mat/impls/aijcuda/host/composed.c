@@ -72,20 +72,29 @@ DEFINE_COMPOSED_TWO(MatHost_SeqAIJCUDA_IsHermitianTranspose, MatAIJCUDAParentSeq
 DEFINE_COMPOSED_TWO(MatIsTranspose_MPIAIJCUDA, MatAIJCUDAParentMPI.istranspose, (Mat A, Mat B, PetscReal tol, PetscBool *f), (A, B, tol, f))
 DEFINE_COMPOSED(MatHost_MPIAIJCUDA_ResetPreallocation, MatAIJCUDAParentMPI.resetpreallocation, (Mat A), (A), HOST_BUILD)
 
-/* MatSeqAIJKron() */
+/* MatSeqAIJKron(). PETSc 3.26 takes MATSEQAIJ alone for B, no subclass (aij.c:4136): a matrix of ours is copied as one. */
 PetscErrorCode MatSeqAIJKron_SeqAIJCUDA(Mat A, Mat B, MatReuse reuse, Mat *C)
 {
+  Mat            right = B, copy = NULL;
+  PetscBool      ours;
   PetscErrorCode ierr = PETSC_SUCCESS;
 
   PetscFunctionBegin;
-  PetscCall(MatAIJCUDAHostBeginTwo(A, HOST_READ, B, HOST_READ));
+  PetscCheck(B->assembled && !B->factortype, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE, "MatSeqAIJKron() takes assembled matrices that are not factored");
+  PetscCall(MatIsSeqAIJCUDA(B, &ours));
+  if (ours) {
+    PetscCall(MatConvert(B, MATSEQAIJ, MAT_INITIAL_MATRIX, &copy));
+    right = copy;
+  }
+  PetscCall(MatAIJCUDAHostBeginTwo(A, HOST_READ, right, HOST_READ));
   if (reuse == MAT_REUSE_MATRIX) ierr = MatAIJCUDAHostBegin(*C, HOST_WRITE);
   if (ierr == PETSC_SUCCESS) {
-    ierr = (*MatAIJCUDAParentSeq.kron)(A, B, reuse, C);
+    ierr = (*MatAIJCUDAParentSeq.kron)(A, right, reuse, C);
     if (reuse == MAT_REUSE_MATRIX) ierr = MatAIJCUDAHostFinish(*C, HOST_WRITE, ierr);
   }
-  PetscCall(MatAIJCUDAHostFinishTwo(A, HOST_READ, B, HOST_READ, ierr));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  ierr = MatAIJCUDAHostFinishTwo(A, HOST_READ, right, HOST_READ, ierr);
+  PetscCall(MatDestroy(&copy));
+  PetscFunctionReturn(ierr);
 }
 
 /*
