@@ -80,7 +80,6 @@ PetscErrorCode MatSeqAIJKron_SeqAIJCUDA(Mat A, Mat B, MatReuse reuse, Mat *C)
   PetscErrorCode ierr = PETSC_SUCCESS;
 
   PetscFunctionBegin;
-  PetscCheck(B->assembled && !B->factortype, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE, "MatSeqAIJKron() takes assembled matrices that are not factored");
   PetscCall(MatIsSeqAIJCUDA(B, &ours));
   if (ours) {
     PetscCall(MatConvert(B, MATSEQAIJ, MAT_INITIAL_MATRIX, &copy));
