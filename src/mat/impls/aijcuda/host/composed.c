@@ -85,13 +85,14 @@ PetscErrorCode MatSeqAIJKron_SeqAIJCUDA(Mat A, Mat B, MatReuse reuse, Mat *C)
     PetscCall(MatConvert(B, MATSEQAIJ, MAT_INITIAL_MATRIX, &copy));
     right = copy;
   }
-  PetscCall(MatAIJCUDAHostBeginTwo(A, HOST_READ, right, HOST_READ));
+  PetscCallGoto(ierr, done, MatAIJCUDAHostBeginTwo(A, HOST_READ, right, HOST_READ));
   if (reuse == MAT_REUSE_MATRIX) ierr = MatAIJCUDAHostBegin(*C, HOST_WRITE);
   if (ierr == PETSC_SUCCESS) {
     ierr = (*MatAIJCUDAParentSeq.kron)(A, right, reuse, C);
     if (reuse == MAT_REUSE_MATRIX) ierr = MatAIJCUDAHostFinish(*C, HOST_WRITE, ierr);
   }
   ierr = MatAIJCUDAHostFinishTwo(A, HOST_READ, right, HOST_READ, ierr);
+done:
   PetscCall(MatDestroy(&copy));
   PetscFunctionReturn(ierr);
 }
