@@ -191,10 +191,12 @@ failed:
 
 static PetscErrorCode Grow_BlockDiagonals(void *structure, void *values, const DCSRBatch *batch, DCSRLookup *lookup, InsertMode mode, cudaStream_t stream, PetscBool *done)
 {
+  PetscErrorCode ierr;
+
   PetscFunctionBegin;
-  PetscCall(BlockDiagonalsGrow((BlockDiagonals *)structure, (HiSparseDiagonalsValues *)values, batch, lookup, mode, stream, done));
-  SetNumbers((BlockDiagonals *)structure);
-  PetscFunctionReturn(PETSC_SUCCESS);
+  ierr = BlockDiagonalsGrow((BlockDiagonals *)structure, (HiSparseDiagonalsValues *)values, batch, lookup, mode, stream, done);
+  SetNumbers((BlockDiagonals *)structure); // also after an error: blocks may be there already
+  PetscFunctionReturn(ierr);
 }
 
 static PetscErrorCode Lookup_BlockDiagonals(void *structure, const DCSRBatch *batch, cudaStream_t stream, DCSRLookup *lookup)

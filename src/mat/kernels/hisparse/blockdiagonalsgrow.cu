@@ -90,9 +90,10 @@ PetscErrorCode SetStored(const BlockDiagonals *d, HiSparseDiagonalsValues *v, co
 
 /* Arrays that exist while a batch joins. */
 struct Work {
-  PetscCount         *firsts, *list; // [new blocks] first entries of blocks in the batch; numbers
-  uint64_t           *keys;          // [new blocks]
-  unsigned long long *counts;        // [2] strays, first entries
+  PetscCount         *firsts; // [new entries] of the batch, those that are the first of their block in front
+  PetscCount         *list;   // [new blocks] their numbers
+  uint64_t           *keys;   // [new blocks]
+  unsigned long long *counts; // [2] strays, first entries
 };
 
 PetscErrorCode WorkDestroy(Work *work, cudaStream_t stream)

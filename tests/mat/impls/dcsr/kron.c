@@ -1,4 +1,4 @@
-static char help[] = "MatSeqAIJKron() with matrices of ours on either side, against MATAIJ.\n\n";
+static char help[] = "MatSeqAIJKron() of a matrix of ours with a MATAIJ and with another one of ours, against MATAIJ.\n\n";
 
 #include "testmat.h"
 

@@ -434,12 +434,16 @@ int main(int argc, char **argv)
          args: -mat_hisparse_format {{diagonals blockdiagonals}}
       test:
          suffix: formats
+         nsize: {{1 2 3}}
+         args: -mat_hisparse_format {{auto windows}}
+      test:
+         suffix: blocks
          nsize: {{1 2}}
-         args: -mat_hisparse_format {{auto windows blocks}}
+         args: -mat_hisparse_format blocks
       test:
          suffix: hidden
          nsize: {{1 2}}
-         args: -mat_dcsr_test_hide_mirror -mat_hisparse_format {{diagonals blockdiagonals}}
+         args: -mat_dcsr_test_hide_mirror -mat_hisparse_format {{diagonals windows blockdiagonals}}
       test:
          suffix: eager
          args: -mat_dcsr_host_structure eager -mat_hisparse_format diagonals
