@@ -53,6 +53,23 @@ __device__ __forceinline__ BlockPlace FindBlock(const HiSparseSlice *slices, con
   return BlockPlaceInPiece(slice, piece, bit, size);
 }
 
+/* Of the value of an entry, -1 when there is none. */
+struct FindInBlockDiagonals {
+  const HiSparseSlice *slices;
+  const HiSparsePiece *pieces;
+  int                  size;
+
+  FindInBlockDiagonals() = default;
+  __host__ explicit FindInBlockDiagonals(const BlockDiagonals *d) : slices(d->blocks->slices), pieces(d->blocks->pieces), size(d->size) {}
+
+  __device__ PetscCount operator()(PetscInt row, int32_t column) const
+  {
+    const BlockPlace place = FindBlock(slices, pieces, row / size, column / size, size);
+
+    return place.first < 0 ? -1 : place.first + (PetscCount)(row % size * size + column % size) * place.stride;
+  }
+};
+
 /* The two words of rows that 32 columns have rows in, columns 32 * w and on of the slice of a piece of the transpose. */
 struct BlockWords {
   uint32_t   mask[2];

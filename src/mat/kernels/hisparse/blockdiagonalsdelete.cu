@@ -1,32 +1,13 @@
 /*
   Values of listed rows and of flagged columns of masked diagonals of blocks become zero; the pattern stays.
 */
-#include "../common/foreach.cuh"
 #include "blockdiagonals.cuh"
-#include "diagonalsdelete.cuh"
+#include "delete.cuh"
 
 namespace
 {
 
 constexpr int THREADS = 128, WARPS = THREADS / HISPARSE_WARP;
-
-/* Rows from num_columns on are not counted: they can have no diagonal entry. */
-struct CountWithoutDiagonal {
-  const PetscInt      *list;
-  PetscInt             num_columns;
-  int                  size;
-  const HiSparseSlice *slices;
-  const HiSparsePiece *pieces;
-  unsigned long long  *count;
-
-  __device__ void operator()(PetscCount q) const
-  {
-    const PetscInt row = list[q];
-
-    if (row >= num_columns || FindBlock(slices, pieces, row / size, row / size, size).first >= 0) return;
-    atomicAdd(count, 1ull);
-  }
-};
 
 /* A warp a listed row, a lane a piece of its slice. */
 template <typename Stored>
@@ -115,21 +96,9 @@ PetscErrorCode ZeroColumns(const BlockDiagonals *d, const HiSparseDiagonalsValue
 */
 PetscErrorCode BlockDiagonalsCountWithoutDiagonal(const BlockDiagonals *d, PetscInt n, const PetscInt rows[], cudaStream_t stream, PetscCount *count)
 {
-  unsigned long long *device = NULL, result = 0;
-  PetscErrorCode      ierr = PETSC_SUCCESS;
-
   PetscFunctionBegin;
-  *count = 0;
-  if (n == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscSparseCUDAMalloc(1, "count of listed rows", stream, &device));
-  PetscCallCUDAGoto(ierr, cleanup, cudaMemsetAsync(device, 0, sizeof(*device), stream));
-  PetscCallCUDAGoto(ierr, cleanup, DCSRForEach((PetscCount)n, CountWithoutDiagonal{rows, d->all.num_columns, d->size, d->blocks->slices, d->blocks->pieces, device}, stream));
-  PetscCallCUDAGoto(ierr, cleanup, cudaMemcpyAsync(&result, device, sizeof(result), cudaMemcpyDeviceToHost, stream));
-  PetscCallCUDAGoto(ierr, cleanup, cudaStreamSynchronize(stream));
-  *count = (PetscCount)result;
-cleanup:
-  PetscCall(PetscSparseCUDAFree(&device, stream));
-  PetscFunctionReturn(ierr);
+  PetscCall(CountRowsWithoutDiagonal(n, rows, d->all.num_columns, FindInBlockDiagonals(d), stream, count));
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*

@@ -10,25 +10,6 @@
 namespace
 {
 
-/* Place of the value of an entry, -1 when there is none. */
-struct FindEntry {
-  const HiSparseSlice *slices;
-  const HiSparsePiece *pieces;
-  int                  size;
-
-  __device__ PetscCount operator()(PetscInt row, int32_t column) const
-  {
-    const BlockPlace place = FindBlock(slices, pieces, row / size, column / size, size);
-
-    return place.first < 0 ? -1 : place.first + (PetscCount)(row % size * size + column % size) * place.stride;
-  }
-};
-
-FindEntry GetFindEntry(const BlockDiagonals *d)
-{
-  return {d->blocks->slices, d->blocks->pieces, d->size};
-}
-
 template <typename Stored>
 struct ScaleBlocks {
   struct Result {};
@@ -55,10 +36,10 @@ struct ScaleBlocks {
 
 template <typename Stored>
 struct CopyDiagonal {
-  FindEntry     find;
-  const Stored *values;
-  PetscScalar   alpha;
-  PetscScalar  *diagonal;
+  FindInBlockDiagonals find;
+  const Stored        *values;
+  PetscScalar          alpha;
+  PetscScalar         *diagonal;
 
   __device__ void operator()(PetscInt i) const
   {
@@ -70,11 +51,11 @@ struct CopyDiagonal {
 
 template <typename Stored>
 struct ChangeDiagonal {
-  FindEntry          find;
-  Stored            *values;
-  const PetscScalar *d;
-  PetscScalar        scalar;
-  bool               insert;
+  FindInBlockDiagonals find;
+  Stored              *values;
+  const PetscScalar   *d;
+  PetscScalar          scalar;
+  bool                 insert;
 
   __device__ void operator()(PetscInt i) const
   {
@@ -128,7 +109,7 @@ template <typename Stored>
 PetscErrorCode GetStoredDiagonal(const BlockDiagonals *d, const HiSparseDiagonalsValues *v, PetscScalar alpha, PetscScalar diagonal[], cudaStream_t stream)
 {
   PetscFunctionBegin;
-  PetscCallCUDA(DCSRForEach(PetscMin(d->all.num_rows, d->all.num_columns), CopyDiagonal<Stored>{GetFindEntry(d), (const Stored *)v->values, alpha, diagonal}, stream));
+  PetscCallCUDA(DCSRForEach(PetscMin(d->all.num_rows, d->all.num_columns), CopyDiagonal<Stored>{FindInBlockDiagonals(d), (const Stored *)v->values, alpha, diagonal}, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -136,7 +117,7 @@ template <typename Stored>
 PetscErrorCode ChangeStoredDiagonal(const BlockDiagonals *d, HiSparseDiagonalsValues *v, const PetscScalar diagonal[], PetscScalar scalar, bool insert, cudaStream_t stream)
 {
   PetscFunctionBegin;
-  PetscCallCUDA(DCSRForEach(PetscMin(d->all.num_rows, d->all.num_columns), ChangeDiagonal<Stored>{GetFindEntry(d), (Stored *)v->values, diagonal, scalar, insert}, stream));
+  PetscCallCUDA(DCSRForEach(PetscMin(d->all.num_rows, d->all.num_columns), ChangeDiagonal<Stored>{FindInBlockDiagonals(d), (Stored *)v->values, diagonal, scalar, insert}, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -176,7 +157,7 @@ PetscErrorCode SumStoredColumns(const BlockDiagonals *d, const HiSparseDiagonals
 PetscErrorCode BlockDiagonalsLookup(const BlockDiagonals *d, const DCSRBatch *batch, cudaStream_t stream, DCSRLookup *lookup)
 {
   PetscFunctionBegin;
-  PetscCall(LookupCreate(GetFindEntry(d), batch, stream, lookup));
+  PetscCall(LookupCreate(FindInBlockDiagonals(d), batch, stream, lookup));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -15,7 +15,6 @@ namespace
 struct NewEntries {
   const PetscCount *where; // [num_entries] of the lookup: negative for new ones
   const uint64_t   *keys;  // [num_entries] ascending
-  PetscCount        num_entries;
   int               column_bits, size;
 
   __device__ __forceinline__ uint64_t Row(PetscCount t) const { return keys[t] >> column_bits; }
@@ -64,17 +63,14 @@ template <typename Stored>
 struct SetEntries {
   NewEntries           entries;
   const PetscScalar   *from;
-  const HiSparseSlice *slices;
-  const HiSparsePiece *pieces;
+  FindInBlockDiagonals find;
   Stored              *values;
   bool                 add;
 
   __device__ void operator()(PetscCount t) const
   {
     if (entries.where[t] == DCSR_NOWHERE) return;
-    const PetscCount row = (PetscCount)entries.Row(t), column = (PetscCount)entries.Column(t), size = entries.size;
-    const BlockPlace place = FindBlock(slices, pieces, row / size, column / size, (int)size);
-    Stored          *value = values + place.first + (row % size * size + column % size) * place.stride;
+    Stored *value = values + find((PetscInt)entries.Row(t), (int32_t)entries.Column(t));
 
     *value = ToStored<Stored>(add ? FromStored(*value) + from[t] : from[t]);
   }
@@ -84,7 +80,7 @@ template <typename Stored>
 PetscErrorCode SetStored(const BlockDiagonals *d, HiSparseDiagonalsValues *v, const DCSRBatch *batch, const NewEntries &entries, bool add, cudaStream_t stream)
 {
   PetscFunctionBegin;
-  PetscCallCUDA(DCSRForEach(batch->num_entries, SetEntries<Stored>{entries, batch->values, d->blocks->slices, d->blocks->pieces, (Stored *)v->values, add}, stream));
+  PetscCallCUDA(DCSRForEach(batch->num_entries, SetEntries<Stored>{entries, batch->values, FindInBlockDiagonals(d), (Stored *)v->values, add}, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -152,7 +148,7 @@ PetscErrorCode FindBlocks(const NewEntries &entries, const DCSRLookup *lookup, W
 */
 PetscErrorCode BlockDiagonalsGrow(BlockDiagonals *d, HiSparseDiagonalsValues *v, const DCSRBatch *batch, DCSRLookup *lookup, InsertMode mode, cudaStream_t stream, PetscBool *done)
 {
-  NewEntries         entries = {lookup->where, batch->keys, batch->num_entries, batch->column_bits, d->size};
+  NewEntries         entries = {lookup->where, batch->keys, batch->column_bits, d->size};
   HiSparseNewEntries fresh   = {d->size, 0, NULL, NULL, NULL, batch->column_bits};
   Work               work    = {};
   PetscErrorCode     ierr    = PETSC_SUCCESS;

@@ -1,30 +1,14 @@
 /*
   Values of listed rows and of flagged columns of dense blocks become zero; the pattern stays.
 */
-#include "../common/foreach.cuh"
 #include "blocksfind.cuh"
 #include "blocksloop.cuh"
-#include "diagonalsdelete.cuh"
+#include "delete.cuh"
 
 namespace
 {
 
 constexpr int DELETE_THREADS = 128, DELETE_WARPS = DELETE_THREADS / BLOCKS_WARP;
-
-/* Rows from num_columns on are not counted: they can have no diagonal entry. */
-struct CountWithoutDiagonal {
-  FindInBlocks        find;
-  const PetscInt     *list; // NULL: all rows
-  PetscInt            num_columns;
-  unsigned long long *count;
-
-  __device__ void operator()(PetscCount q) const
-  {
-    const PetscInt row = list ? list[q] : (PetscInt)q;
-
-    if (row < num_columns && find(row, (int32_t)row) < 0) atomicAdd(count, 1ull);
-  }
-};
 
 /* A warp a listed row, lanes its entries in turn. A row that is listed twice gets the same values twice. */
 template <typename Stored>
@@ -97,21 +81,9 @@ PetscErrorCode ZeroColumns(const Blocks *blocks, const HiSparseDiagonalsValues *
 */
 PetscErrorCode BlocksCountWithoutDiagonal(const Blocks *blocks, PetscCount n, const PetscInt rows[], cudaStream_t stream, PetscCount *count)
 {
-  unsigned long long *device = NULL, result = 0;
-  PetscErrorCode      ierr = PETSC_SUCCESS;
-
   PetscFunctionBegin;
-  *count = 0;
-  if (n == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscSparseCUDAMalloc(1, "number of rows without a diagonal entry", stream, &device));
-  PetscCallCUDAGoto(ierr, cleanup, cudaMemsetAsync(device, 0, sizeof(*device), stream));
-  PetscCallCUDAGoto(ierr, cleanup, DCSRForEach(n, CountWithoutDiagonal{FindInBlocks(blocks), rows, blocks->num_columns, device}, stream));
-  PetscCallCUDAGoto(ierr, cleanup, cudaMemcpyAsync(&result, device, sizeof(result), cudaMemcpyDeviceToHost, stream));
-  PetscCallCUDAGoto(ierr, cleanup, cudaStreamSynchronize(stream));
-  *count = (PetscCount)result;
-cleanup:
-  PetscCall(PetscSparseCUDAFree(&device, stream));
-  PetscFunctionReturn(ierr);
+  PetscCall(CountRowsWithoutDiagonal(n, rows, blocks->num_columns, FindInBlocks(blocks), stream, count));
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*

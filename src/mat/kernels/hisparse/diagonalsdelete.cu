@@ -3,8 +3,7 @@
 */
 #include "../common/rowloop.cuh"
 #include "diagonals.cuh"
-#include "../common/foreach.cuh"
-#include "diagonalsdelete.cuh"
+#include "delete.cuh"
 #include "diagonalsfind.cuh"
 #include <petscsparsecuda/common.h>
 
@@ -12,24 +11,6 @@ namespace
 {
 
 constexpr int THREADS = 128, WARPS = THREADS / HISPARSE_WARP;
-
-/* Rows from num_columns on are not counted: they can have no diagonal entry. */
-struct CountWithoutDiagonal {
-  const PetscInt      *list;
-  PetscInt             num_columns;
-  const HiSparseSlice *slices;
-  const HiSparsePiece *pieces;
-  OutsideEntries       outside;
-  unsigned long long  *count;
-
-  __device__ void operator()(PetscCount q) const
-  {
-    const PetscInt row = list[q];
-
-    if (row >= num_columns || FindInPieces(slices, pieces, row, (int32_t)row) >= 0 || outside.Find(row, (int32_t)row) >= 0) return;
-    atomicAdd(count, 1ull);
-  }
-};
 
 /* A warp a listed row, a lane a piece of its slice. */
 template <typename Stored>
@@ -114,22 +95,11 @@ PetscErrorCode ZeroColumns(const HiSparseDiagonals *d, const HiSparseDiagonalsVa
 */
 PetscErrorCode HiSparseDiagonalsCountWithoutDiagonal(void *structure, PetscInt n, const PetscInt rows[], cudaStream_t stream, PetscCount *count)
 {
-  const HiSparseDiagonals *d      = (const HiSparseDiagonals *)structure;
-  unsigned long long      *device = NULL, result = 0;
-  PetscErrorCode           ierr = PETSC_SUCCESS;
+  const HiSparseDiagonals *d = (const HiSparseDiagonals *)structure;
 
   PetscFunctionBegin;
-  *count = 0;
-  if (n == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscSparseCUDAMalloc(1, "count of listed rows", stream, &device));
-  PetscCallCUDAGoto(ierr, cleanup, cudaMemsetAsync(device, 0, sizeof(*device), stream));
-  PetscCallCUDAGoto(ierr, cleanup, DCSRForEach((PetscCount)n, CountWithoutDiagonal{rows, d->num_columns, d->slices, d->pieces, OutsideEntries(d->overflow), device}, stream));
-  PetscCallCUDAGoto(ierr, cleanup, cudaMemcpyAsync(&result, device, sizeof(result), cudaMemcpyDeviceToHost, stream));
-  PetscCallCUDAGoto(ierr, cleanup, cudaStreamSynchronize(stream));
-  *count = (PetscCount)result;
-cleanup:
-  PetscCall(PetscSparseCUDAFree(&device, stream));
-  PetscFunctionReturn(ierr);
+  PetscCall(CountRowsWithoutDiagonal(n, rows, d->num_columns, FindInDiagonals(d), stream, count));
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*

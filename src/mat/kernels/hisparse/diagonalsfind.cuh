@@ -43,4 +43,24 @@ struct OutsideEntries {
   }
 };
 
+/* What a lookup adds to the number of an entry outside of pieces; places in pieces are smaller. */
+constexpr PetscCount OUTSIDE = (PetscCount)1 << 62;
+
+struct FindInDiagonals {
+  const HiSparseSlice *slices;
+  const HiSparsePiece *pieces;
+  OutsideEntries       outside;
+
+  FindInDiagonals() = default;
+  __host__ explicit FindInDiagonals(const HiSparseDiagonals *d) : slices(d->slices), pieces(d->pieces), outside(d->overflow) {}
+
+  /* Place of the value of an entry, or OUTSIDE and its number outside of pieces, -1 when there is none. */
+  __device__ PetscCount operator()(PetscInt row, int32_t column) const
+  {
+    const PetscCount place = FindInPieces(slices, pieces, row, column), number = place < 0 ? outside.Find(row, column) : -1;
+
+    return number < 0 ? place : OUTSIDE + number;
+  }
+};
+
 } // namespace

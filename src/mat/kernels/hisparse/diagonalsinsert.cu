@@ -8,22 +8,6 @@
 namespace
 {
 
-/* What a lookup adds to the number of an entry outside of pieces; places in pieces are smaller. */
-constexpr PetscCount OUTSIDE = (PetscCount)1 << 62;
-
-struct FindEntry {
-  const HiSparseSlice *slices;
-  const HiSparsePiece *pieces;
-  OutsideEntries       outside;
-
-  __device__ PetscCount operator()(PetscInt row, int32_t column) const
-  {
-    const PetscCount place = FindInPieces(slices, pieces, row, column), number = place < 0 ? outside.Find(row, column) : -1;
-
-    return number < 0 ? place : OUTSIDE + number;
-  }
-};
-
 /* An entry that is there gets its value. */
 template <typename Stored, bool Add>
 struct SetFound {
@@ -74,7 +58,7 @@ PetscErrorCode HiSparseDiagonalsLookup(void *structure, const DCSRBatch *batch, 
   const HiSparseDiagonals *d = (const HiSparseDiagonals *)structure;
 
   PetscFunctionBegin;
-  PetscCall(LookupCreate(FindEntry{d->slices, d->pieces, OutsideEntries(d->overflow)}, batch, stream, lookup));
+  PetscCall(LookupCreate(FindInDiagonals(d), batch, stream, lookup));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

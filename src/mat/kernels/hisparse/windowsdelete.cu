@@ -1,30 +1,14 @@
 /*
   16-bit columns in windows: values of listed rows and of flagged columns become zero; the pattern stays. Columns are decoded where they are looked at, so that no 32-bit ones are made.
 */
-#include "../common/foreach.cuh"
 #include "../common/rowloop.cuh"
-#include "storedvalues.cuh"
+#include "delete.cuh"
 #include "windowsfind.cuh"
 
 namespace
 {
 
 constexpr int THREADS = 128, WARP = 32, WARPS = THREADS / WARP;
-
-/* Rows from num_columns on are not counted: they can have no diagonal entry. */
-struct CountWithoutDiagonal {
-  const PetscInt     *list;
-  PetscInt            num_columns;
-  FindInWindows       find;
-  unsigned long long *count;
-
-  __device__ void operator()(PetscCount q) const
-  {
-    const PetscInt row = list[q];
-
-    if (row < num_columns && find(row, (int32_t)row) < 0) atomicAdd(count, 1ull);
-  }
-};
 
 /* A warp a listed row, a lane an entry. */
 template <typename Stored>
@@ -43,45 +27,26 @@ __global__ void __launch_bounds__(THREADS) ZeroRowsKernel(PetscInt n, const Pets
 template <typename Stored>
 struct ZeroColumnEntry {
   using Result = void;
-  FindInWindows        find;
-  const unsigned char *flags;
-  Stored              *values;
+  FindInWindows find;
+  Columns       columns;
+  Stored       *values;
 
-  __device__ void Visit(RowEntry e) const
-  {
-    if (!flags[e.row] && flags[find.Column(e.position)]) values[e.position] = ToStored<Stored>(PetscScalar(0));
-  }
+  __device__ void Visit(RowEntry e) const { columns.Take((PetscInt)e.row, (PetscInt)find.Column(e.position), values + e.position); }
 };
 
 /* The same, and the sum of what each row loses goes to the right-hand side. */
 template <typename Stored>
 struct SubtractColumns {
   using Result = PetscScalar;
-  FindInWindows        find;
-  const unsigned char *flags;
-  Stored              *values;
-  const PetscScalar   *x;
-  PetscScalar         *b;
+  FindInWindows find;
+  Columns       columns;
+  Stored       *values;
 
   __device__ Result Identity() const { return Result(0); }
   // each entry is mapped once, so that it can be taken away here
-  __device__ Result Map(RowEntry e) const
-  {
-    int32_t     column;
-    PetscScalar value;
-
-    if (flags[e.row]) return Identity();
-    column = find.Column(e.position);
-    if (!flags[column]) return Identity();
-    value              = FromStored(values[e.position]);
-    values[e.position] = ToStored<Stored>(PetscScalar(0));
-    return value * x[column];
-  }
+  __device__ Result Map(RowEntry e) const { return columns.Take((PetscInt)e.row, (PetscInt)find.Column(e.position), values + e.position); }
   __device__ Result Combine(Result a, Result b) const { return a + b; }
-  __device__ void   Store(PetscInt row, Result sum) const
-  {
-    if (!flags[row]) b[row] -= sum;
-  }
+  __device__ void   Store(PetscInt row, Result sum) const { columns.Subtract(row, sum); }
 };
 
 template <typename Stored>
@@ -94,11 +59,11 @@ PetscErrorCode ZeroRows(Windows w, void *values, PetscInt n, const PetscInt rows
 }
 
 template <typename Stored>
-PetscErrorCode ZeroColumns(Windows w, void *values, const unsigned char flags[], const PetscScalar x[], PetscScalar b[], cudaStream_t stream)
+PetscErrorCode ZeroColumns(Windows w, void *values, const Columns &columns, cudaStream_t stream)
 {
   PetscFunctionBegin;
-  if (x != NULL && b != NULL) PetscCall(RowLoop(WindowsRows(w), NULL, SubtractColumns<Stored>{FindInWindows(w), flags, (Stored *)values, x, b}, stream));
-  else PetscCall(RowLoop(WindowsRows(w), NULL, ZeroColumnEntry<Stored>{FindInWindows(w), flags, (Stored *)values}, stream));
+  if (columns.b != NULL) PetscCall(RowLoop(WindowsRows(w), NULL, SubtractColumns<Stored>{FindInWindows(w), columns, (Stored *)values}, stream));
+  else PetscCall(RowLoop(WindowsRows(w), NULL, ZeroColumnEntry<Stored>{FindInWindows(w), columns, (Stored *)values}, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -122,22 +87,11 @@ PetscErrorCode ZeroColumns(Windows w, void *values, const unsigned char flags[],
 */
 PetscErrorCode WindowsCountWithoutDiagonal(void *structure, PetscInt n, const PetscInt rows[], cudaStream_t stream, PetscCount *count)
 {
-  const Windows       w      = ((const WindowsStructure *)structure)->windows;
-  unsigned long long *device = NULL, result = 0;
-  PetscErrorCode      ierr = PETSC_SUCCESS;
+  const Windows w = ((const WindowsStructure *)structure)->windows;
 
   PetscFunctionBegin;
-  *count = 0;
-  if (n == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscSparseCUDAMalloc(1, "count of listed rows", stream, &device));
-  PetscCallCUDAGoto(ierr, cleanup, cudaMemsetAsync(device, 0, sizeof(*device), stream));
-  PetscCallCUDAGoto(ierr, cleanup, DCSRForEach((PetscCount)n, CountWithoutDiagonal{rows, w->num_columns, FindInWindows(w), device}, stream));
-  PetscCallCUDAGoto(ierr, cleanup, cudaMemcpyAsync(&result, device, sizeof(result), cudaMemcpyDeviceToHost, stream));
-  PetscCallCUDAGoto(ierr, cleanup, cudaStreamSynchronize(stream));
-  *count = (PetscCount)result;
-cleanup:
-  PetscCall(PetscSparseCUDAFree(&device, stream));
-  PetscFunctionReturn(ierr);
+  PetscCall(CountRowsWithoutDiagonal(n, rows, w->num_columns, FindInWindows(w), stream, count));
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*
@@ -183,10 +137,11 @@ PetscErrorCode WindowsZeroRows(void *structure, void *values, PetscInt n, const 
 */
 PetscErrorCode WindowsZeroColumns(void *structure, void *values, const unsigned char flags[], const PetscScalar x[], PetscScalar b[], cudaStream_t stream)
 {
-  WindowsFormatValues *v = (WindowsFormatValues *)values;
+  WindowsFormatValues *v       = (WindowsFormatValues *)values;
+  const Columns        columns = {flags, b ? x : NULL, x ? b : NULL};
 
   PetscFunctionBegin;
   v->transposed_current = PETSC_FALSE;
-  PetscCall(HISPARSE_WITH_STORED(v, ZeroColumns, ((const WindowsStructure *)structure)->windows, v->values, flags, x, b, stream));
+  PetscCall(HISPARSE_WITH_STORED(v, ZeroColumns, ((const WindowsStructure *)structure)->windows, v->values, columns, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
