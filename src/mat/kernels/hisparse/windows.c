@@ -1,6 +1,6 @@
 /*
-  The format of 16-bit columns in windows, behind the table of formats (hisparseimpl.h). Values are those of CSR, in CSR's order, so that functions of entries.h work on them when they are PetscScalar. Values in single
-  precision have functions of their own for what is done often (windowsvalues.cu). For norms, sums of rows and columns, and scaling by diagonal matrices, they are copied as PetscScalar, which takes memory for a PetscScalar
+  The format of 16-bit columns in windows, behind the table of formats (hisparseimpl.h). Values are those of CSR, in CSR's order, so that functions of entries.h work on them when they are PetscScalar. What
+  treats all values alike is that of masked diagonals. Values in single precision have functions of their own for the diagonal and for the transpose (windowsvalues.cu). For the other norms, sums of rows and columns, and scaling by diagonal matrices, they are copied as PetscScalar, which takes memory for a PetscScalar
   a nonzero, a read and a write of the values before, and the same again after a function that changes them.
 
   A^T x reads a transposed structure in the same format with values of its own: 10.2 bytes a nonzero in order and the same bits every time, where gathering values by a permutation would read 6 bytes and a sector of 32.
@@ -320,37 +320,38 @@ static PetscErrorCode MultTranspose_Windows(void *structure, void *values, Petsc
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Zero_Windows(void *structure, void *values, cudaStream_t stream)
+/* The values as those of masked diagonals that have nothing outside of them, for what treats all values alike; both structures are 0 before. */
+static void GetAll(const WindowsStructure *s, const WindowsFormatValues *v, HiSparseDiagonals *all, HiSparseDiagonalsValues *values)
 {
-  WindowsFormatValues *v = (WindowsFormatValues *)values;
-
-  PetscFunctionBegin;
-  v->transposed_current = PETSC_FALSE;
-  PetscCallCUDA(cudaMemsetAsync(v->values, 0, (size_t)((const WindowsStructure *)structure)->windows->num_nonzeros * ValueBytes(v->precision), stream));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  all->precision    = v->precision;
+  all->num_rows     = s->windows->num_rows;
+  all->num_columns  = s->windows->num_columns;
+  all->num_nonzeros = all->num_piece_values = all->used_values = all->values_capacity = s->windows->num_nonzeros;
+  values->precision                                                                   = v->precision;
+  values->values                                                                      = v->values;
 }
 
-/* What changes each value by itself: for those in single precision, and for the others a function of entries.h that needs no columns */
-#define DEFINE_WRITES(Name, parameters, single, call) \
+/* Functions of masked diagonals on them, and whether they write values */
+#define DEFINE_ON_ALL(Name, parameters, writes, call) \
   static PetscErrorCode Name##_Windows parameters \
   { \
-    const WindowsStructure *s = (const WindowsStructure *)structure; \
-    WindowsFormatValues    *v = (WindowsFormatValues *)values; \
+    WindowsFormatValues    *v      = (WindowsFormatValues *)values; \
+    HiSparseDiagonals       all    = {0}; \
+    HiSparseDiagonalsValues stored = {0}; \
 \
     PetscFunctionBegin; \
-    v->transposed_current = PETSC_FALSE; \
-    if (IsSingle(v)) PetscCall(single); \
-    else PetscCall(call); \
+    GetAll((const WindowsStructure *)structure, v, &all, &stored); \
+    if (writes) v->transposed_current = PETSC_FALSE; \
+    PetscCall(call); \
     PetscFunctionReturn(PETSC_SUCCESS); \
   }
-#define NONZEROS s->windows->num_nonzeros
-#define VIEW     ViewWithoutColumns(s, v)
-DEFINE_WRITES(Scale, (void *structure, void *values, PetscScalar alpha, cudaStream_t stream), WindowsSingleScale(NONZEROS, v->values, alpha, stream), DCSRScale(VIEW, alpha, stream))
-DEFINE_WRITES(Conjugate, (void *structure, void *values, cudaStream_t stream), WindowsSingleConjugate(NONZEROS, v->values, stream), DCSRConjugate(VIEW, stream))
-DEFINE_WRITES(RealPart, (void *structure, void *values, cudaStream_t stream), WindowsSingleRealPart(NONZEROS, v->values, stream), DCSRRealPart(VIEW, stream))
-DEFINE_WRITES(ImaginaryPart, (void *structure, void *values, cudaStream_t stream), WindowsSingleImaginaryPart(NONZEROS, v->values, stream), DCSRImaginaryPart(VIEW, stream))
-DEFINE_WRITES(SetFound, (void *structure, void *values, const DCSRBatch *batch, const DCSRLookup *lookup, InsertMode mode, cudaStream_t stream), WindowsSingleSetFound(v->values, batch, lookup, mode, stream),
-              DCSRLookupWriteFound(VIEW, batch, lookup, mode, PETSC_FALSE, stream))
+DEFINE_ON_ALL(Scale, (void *structure, void *values, PetscScalar alpha, cudaStream_t stream), PETSC_TRUE, HiSparseDiagonalsScale(&all, &stored, alpha, stream))
+DEFINE_ON_ALL(Zero, (void *structure, void *values, cudaStream_t stream), PETSC_TRUE, HiSparseDiagonalsZero(&all, &stored, stream))
+DEFINE_ON_ALL(Conjugate, (void *structure, void *values, cudaStream_t stream), PETSC_TRUE, HiSparseDiagonalsConjugate(&all, &stored, stream))
+DEFINE_ON_ALL(RealPart, (void *structure, void *values, cudaStream_t stream), PETSC_TRUE, HiSparseDiagonalsRealPart(&all, &stored, stream))
+DEFINE_ON_ALL(ImaginaryPart, (void *structure, void *values, cudaStream_t stream), PETSC_TRUE, HiSparseDiagonalsImaginaryPart(&all, &stored, stream))
+DEFINE_ON_ALL(SetFound, (void *structure, void *values, const DCSRBatch *batch, const DCSRLookup *lookup, InsertMode mode, cudaStream_t stream), PETSC_TRUE, HiSparseDiagonalsSetFound(&all, &stored, batch, lookup, mode, stream))
+DEFINE_ON_ALL(NormFrobeniusSquared, (void *structure, void *values, cudaStream_t stream, PetscReal *norm2), PETSC_FALSE, HiSparseDiagonalsNormFrobeniusSquared(&all, &stored, stream, norm2))
 
 /* The other functions of entries.h, on a view that is made for the call: its columns or not, and whether it changes values. values may be NULL. */
 #define DEFINE_WITH_VIEW(Name, parameters, values, columns, changes, call) \
@@ -369,7 +370,6 @@ DEFINE_WRITES(SetFound, (void *structure, void *values, const DCSRBatch *batch, 
     PetscCall(ierr); \
     PetscFunctionReturn(PETSC_SUCCESS); \
   }
-DEFINE_WITH_VIEW(NormFrobeniusSquared, (void *structure, void *values, cudaStream_t stream, PetscReal *norm2), values, PETSC_FALSE, PETSC_FALSE, DCSRNormFrobeniusSquared(view, stream, norm2))
 DEFINE_WITH_VIEW(NormInfinity, (void *structure, void *values, cudaStream_t stream, PetscReal *norm), values, PETSC_FALSE, PETSC_FALSE, DCSRNormInfinity(view, stream, norm))
 DEFINE_WITH_VIEW(NormOne, (void *structure, void *values, cudaStream_t stream, PetscReal *norm), values, PETSC_TRUE, PETSC_FALSE, DCSRNormOne(view, stream, norm))
 DEFINE_WITH_VIEW(CountMissingDiagonal, (void *structure, PetscCount n, cudaStream_t stream, PetscCount *missing), NULL, PETSC_TRUE, PETSC_FALSE, DCSRCountMissingDiagonal(view, n, stream, missing))

@@ -108,11 +108,6 @@ PETSC_INTERN PetscErrorCode WindowsLookup(Windows windows, const DCSRBatch *batc
 /* windowsvalues.cu: arrays of values in single precision */
 PETSC_INTERN PetscErrorCode WindowsSingleRound(PetscCount n, const PetscScalar from[], void *to, cudaStream_t stream);
 PETSC_INTERN PetscErrorCode WindowsSingleGet(PetscCount n, const void *from, PetscScalar alpha, PetscScalar to[], cudaStream_t stream);
-PETSC_INTERN PetscErrorCode WindowsSingleScale(PetscCount n, void *values, PetscScalar alpha, cudaStream_t stream);
-PETSC_INTERN PetscErrorCode WindowsSingleConjugate(PetscCount n, void *values, cudaStream_t stream);
-PETSC_INTERN PetscErrorCode WindowsSingleRealPart(PetscCount n, void *values, cudaStream_t stream);
-PETSC_INTERN PetscErrorCode WindowsSingleImaginaryPart(PetscCount n, void *values, cudaStream_t stream);
-PETSC_INTERN PetscErrorCode WindowsSingleSetFound(void *values, const DCSRBatch *batch, const DCSRLookup *lookup, InsertMode mode, cudaStream_t stream);
 PETSC_INTERN PetscErrorCode WindowsSingleTranspose(const WindowsStructure *s, const void *values, void *transposed, cudaStream_t stream);
 PETSC_INTERN PetscErrorCode WindowsSingleGetDiagonal(Windows windows, const void *values, PetscScalar alpha, PetscScalar diagonal[], cudaStream_t stream);
 PETSC_INTERN PetscErrorCode WindowsSingleDiagonalAdd(Windows windows, void *values, const PetscScalar d[], PetscScalar scalar, PetscBool insert, cudaStream_t stream);

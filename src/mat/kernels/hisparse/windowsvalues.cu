@@ -1,5 +1,5 @@
 /*
-  16-bit columns in windows: values in single precision. Functions of entries.h work on those that are PetscScalar. What is done often is done here to those that are not; for the rest windows.c makes a copy as PetscScalar.
+  16-bit columns in windows: values in single precision, where functions of entries.h work on those that are PetscScalar. For the rest windows.c makes a copy as PetscScalar, or calls the functions of masked diagonals.
 */
 #include "../common/foreach.cuh"
 #include "storedvalues.cuh"
@@ -26,56 +26,6 @@ struct Get {
     const PetscScalar value = FromStored(from[k]);
 
     to[k] = multiply ? value * alpha : value;
-  }
-};
-
-struct Multiply {
-  PetscScalar             alpha;
-  __device__ StoredSingle operator()(StoredSingle value) const { return ToStored<StoredSingle>(FromStored(value) * alpha); }
-};
-
-#if PetscDefined(USE_COMPLEX)
-struct Conjugate {
-  __device__ StoredSingle operator()(StoredSingle value) const { return thrust::conj(value); }
-};
-
-struct RealPart {
-  __device__ StoredSingle operator()(StoredSingle value) const { return StoredSingle(value.real()); }
-};
-
-struct ImaginaryPart {
-  __device__ StoredSingle operator()(StoredSingle value) const { return StoredSingle(value.imag()); }
-};
-#endif
-
-/* op to each value. */
-template <typename Op>
-struct Change {
-  StoredSingle   *values;
-  Op              op;
-  __device__ void operator()(PetscCount k) const { values[k] = op(values[k]); }
-};
-
-template <typename Op>
-PetscErrorCode ChangeAll(PetscCount n, void *values, Op op, cudaStream_t stream)
-{
-  PetscFunctionBegin;
-  PetscCallCUDA(DCSRForEach(n, Change<Op>{(StoredSingle *)values, op}, stream));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* An entry that is there gets its value. */
-template <bool Add>
-struct SetFound {
-  const PetscCount  *where;
-  const PetscScalar *from;
-  StoredSingle      *values;
-
-  __device__ void operator()(PetscCount t) const
-  {
-    const PetscCount k = where[t];
-
-    if (k >= 0) values[k] = ToStored<StoredSingle>(Add ? FromStored(values[k]) + from[t] : from[t]);
   }
 };
 
@@ -132,73 +82,6 @@ PetscErrorCode WindowsSingleGet(PetscCount n, const void *from, PetscScalar alph
 {
   PetscFunctionBegin;
   PetscCallCUDA(DCSRForEach(n, Get{(const StoredSingle *)from, alpha, alpha != PetscScalar(1), to}, stream));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* WindowsSingleScale - multiplies n values by alpha, and rounds; asynchronous on stream */
-PetscErrorCode WindowsSingleScale(PetscCount n, void *values, PetscScalar alpha, cudaStream_t stream)
-{
-  PetscFunctionBegin;
-  PetscCall(ChangeAll(n, values, Multiply{alpha}, stream));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* WindowsSingleConjugate - replaces n values by their complex conjugates; nothing to do for real scalars; asynchronous on stream */
-PetscErrorCode WindowsSingleConjugate(PetscCount n, void *values, cudaStream_t stream)
-{
-  PetscFunctionBegin;
-#if PetscDefined(USE_COMPLEX)
-  PetscCall(ChangeAll(n, values, Conjugate(), stream));
-#else
-  (void)n;
-  (void)values;
-  (void)stream;
-#endif
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* WindowsSingleRealPart - replaces n values by their real parts; nothing to do for real scalars; asynchronous on stream */
-PetscErrorCode WindowsSingleRealPart(PetscCount n, void *values, cudaStream_t stream)
-{
-  PetscFunctionBegin;
-#if PetscDefined(USE_COMPLEX)
-  PetscCall(ChangeAll(n, values, RealPart(), stream));
-#else
-  (void)n;
-  (void)values;
-  (void)stream;
-#endif
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* WindowsSingleImaginaryPart - replaces n values by their imaginary parts, as real numbers; zero for real scalars; asynchronous on stream */
-PetscErrorCode WindowsSingleImaginaryPart(PetscCount n, void *values, cudaStream_t stream)
-{
-  PetscFunctionBegin;
-#if PetscDefined(USE_COMPLEX)
-  PetscCall(ChangeAll(n, values, ImaginaryPart(), stream));
-#else
-  if (n > 0) PetscCallCUDA(cudaMemsetAsync(values, 0, (size_t)n * sizeof(StoredSingle), stream));
-#endif
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*
-  WindowsSingleSetFound - the values of the entries that were there, as DCSRLookupWriteFound()
-
-  Input Parameters:
-+ values - in single precision, device
-. batch  - the batch
-. lookup - of WindowsLookup(), with its numbers on the host
-. mode   - ADD_VALUES: sums are rounded; otherwise the values replace
-- stream - asynchronous on it
-*/
-PetscErrorCode WindowsSingleSetFound(void *values, const DCSRBatch *batch, const DCSRLookup *lookup, InsertMode mode, cudaStream_t stream)
-{
-  PetscFunctionBegin;
-  if (batch->num_entries == (PetscCount)lookup->numbers.num_new) PetscFunctionReturn(PETSC_SUCCESS);
-  if (mode == ADD_VALUES) PetscCallCUDA(DCSRForEach(batch->num_entries, SetFound<true>{lookup->where, batch->values, (StoredSingle *)values}, stream));
-  else PetscCallCUDA(DCSRForEach(batch->num_entries, SetFound<false>{lookup->where, batch->values, (StoredSingle *)values}, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
