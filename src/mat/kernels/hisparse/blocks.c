@@ -36,28 +36,31 @@ static PetscErrorCode ValuesDestroy_Blocks(void **values, cudaStream_t stream)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The numbers of values. */
-static void SetNumbers(Blocks *blocks, HiSparsePrecision precision)
+/* What follows from the number of blocks: the numbers of values, and the configurations. */
+static PetscErrorCode SetNumbers(Blocks *blocks)
 {
-  HiSparseDiagonals *all = &blocks->all;
+  const int          size = blocks->size;
+  HiSparseDiagonals *all  = &blocks->all;
 
-  all->precision    = PetscDefined(USE_REAL_SINGLE) ? HISPARSE_VALUES_SCALAR : precision;
+  PetscFunctionBegin;
   all->num_rows     = blocks->num_rows;
   all->num_columns  = blocks->num_columns;
-  all->num_nonzeros = all->num_piece_values = all->used_values = all->values_capacity = blocks->num_blocks * blocks->size * blocks->size;
+  all->num_nonzeros = all->num_piece_values = all->used_values = all->values_capacity = blocks->num_blocks * size * size;
+  PetscCall(BlocksRuleApply(size, blocks->num_blocks, blocks->num_rows / size, blocks->config));
+  PetscCall(BlocksRuleApply(size, blocks->num_blocks, blocks->num_columns / size, blocks->config + 1));
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* The structure, with blocks of this size. */
 static PetscErrorCode SetUp(Blocks *blocks, DCSRView csr, int size, HiSparsePrecision precision, cudaStream_t stream)
 {
   PetscFunctionBegin;
-  blocks->num_rows    = csr.num_rows;
-  blocks->num_columns = csr.num_columns;
-  blocks->size        = size;
-  blocks->num_blocks  = csr.num_nonzeros / (size * size);
-  SetNumbers(blocks, precision);
-  PetscCall(BlocksRuleApply(size, blocks->num_blocks, csr.num_rows / size, blocks->config));
-  PetscCall(BlocksRuleApply(size, blocks->num_blocks, csr.num_columns / size, blocks->config + 1));
+  blocks->num_rows      = csr.num_rows;
+  blocks->num_columns   = csr.num_columns;
+  blocks->size          = size;
+  blocks->num_blocks    = csr.num_nonzeros / (size * size);
+  blocks->all.precision = PetscDefined(USE_REAL_SINGLE) ? HISPARSE_VALUES_SCALAR : precision;
+  PetscCall(SetNumbers(blocks));
   PetscCall(BlocksEncode(csr, stream, blocks));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -146,6 +149,41 @@ static PetscErrorCode IsValid_Blocks(void *structure, PETSC_UNUSED void *values,
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode StructureCopy_Blocks(void *structure, cudaStream_t stream, void **copy)
+{
+  const Blocks     *from = (const Blocks *)structure;
+  const BlocksList *list = &from->list;
+  Blocks           *to;
+  PetscErrorCode    ierr;
+
+  PetscFunctionBegin;
+  *copy = NULL;
+  PetscCall(PetscNew(&to));
+  *to = *from;
+  PetscCall(PetscArrayzero(&to->transpose, 1));
+  PetscCall(PetscArrayzero(&to->list, 1));
+  to->list.num_rows = list->num_rows;
+  to->list.num_long = list->num_long;
+  *copy             = to;
+  PetscCallGoto(ierr, failed, HiSparseCopyArray(list->offsets, ((size_t)list->num_rows + 1) * sizeof(*list->offsets), "offsets of rows of blocks", stream, &to->list.offsets));
+  PetscCallGoto(ierr, failed, HiSparseCopyArray(list->columns, (size_t)from->num_blocks * sizeof(*list->columns), "columns of blocks", stream, &to->list.columns));
+  PetscCallGoto(ierr, failed, HiSparseCopyArray(list->long_rows, (size_t)list->num_long * sizeof(*list->long_rows), "long rows of blocks", stream, &to->list.long_rows));
+  PetscFunctionReturn(PETSC_SUCCESS);
+failed:
+  PetscCall(StructureDestroy_Blocks(copy, stream));
+  PetscFunctionReturn(ierr);
+}
+
+static PetscErrorCode Grow_Blocks(void *structure, void *values, const DCSRBatch *batch, DCSRLookup *lookup, InsertMode mode, cudaStream_t stream, PetscBool *done)
+{
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  ierr = BlocksGrow((Blocks *)structure, (HiSparseDiagonalsValues *)values, batch, lookup, mode, stream, done);
+  PetscCall(SetNumbers((Blocks *)structure)); // also after an error: blocks may be there already
+  PetscFunctionReturn(ierr);
+}
+
 static PetscErrorCode Lookup_Blocks(void *structure, const DCSRBatch *batch, cudaStream_t stream, DCSRLookup *lookup)
 {
   PetscFunctionBegin;
@@ -232,6 +270,8 @@ const HiSparseFormatOps HiSparseFormatBlocks = {
   .mult                 = Mult_Blocks,
   .multtranspose        = MultTranspose_Blocks,
   .lookup               = Lookup_Blocks,
+  .structurecopy        = StructureCopy_Blocks,
+  .grow                 = Grow_Blocks,
   .setfound             = SetFound_Blocks,
   .countwithoutdiagonal = CountWithoutDiagonal_Blocks,
   .zerorows             = ZeroRows_Blocks,

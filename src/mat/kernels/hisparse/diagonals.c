@@ -167,8 +167,8 @@ static PetscErrorCode GetInfo(void *structure, void *values, HiSparseInfo *info)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* An array of the device again; *to stays NULL after an error. */
-static PetscErrorCode CopyArray(const void *from, size_t bytes, const char what[], cudaStream_t stream, void *to)
+/* HiSparseCopyArray - an array of the device again, NULL for NULL; *to, which points to a pointer, stays NULL after an error */
+PetscErrorCode HiSparseCopyArray(const void *from, size_t bytes, const char what[], cudaStream_t stream, void *to)
 {
   void          *copy = NULL;
   PetscErrorCode ierr;
@@ -192,12 +192,12 @@ static PetscErrorCode CopyArrays(const HiSparseDiagonals *from, cudaStream_t str
   const size_t    offset = view->wide ? sizeof(int64_t) : sizeof(int32_t);
 
   PetscFunctionBegin;
-  PetscCall(CopyArray(from->slices, (size_t)from->num_slices * sizeof(*from->slices), "slices of diagonals", stream, &to->slices));
-  PetscCall(CopyArray(from->pieces, (size_t)from->pieces_capacity * sizeof(*from->pieces), "pieces of diagonals", stream, &to->pieces));
-  PetscCall(CopyArray(from->overflow_slices, ((size_t)from->num_slices + 1) * sizeof(*from->overflow_slices), "rows of slices outside of diagonals", stream, &to->overflow_slices));
-  PetscCall(CopyArray(from->overflow.rows, (size_t)view->num_rows * sizeof(*from->overflow.rows), "rows outside of diagonals", stream, &to->overflow.rows));
-  PetscCall(CopyArray(view->columns, (size_t)view->num_nonzeros * sizeof(*view->columns), "columns outside of diagonals", stream, &to->overflow.view.columns));
-  PetscCall(CopyArray(view->row_offsets, ((size_t)view->num_rows + 1) * offset, "row offsets outside of diagonals", stream, &to->overflow.view.row_offsets));
+  PetscCall(HiSparseCopyArray(from->slices, (size_t)from->num_slices * sizeof(*from->slices), "slices of diagonals", stream, &to->slices));
+  PetscCall(HiSparseCopyArray(from->pieces, (size_t)from->pieces_capacity * sizeof(*from->pieces), "pieces of diagonals", stream, &to->pieces));
+  PetscCall(HiSparseCopyArray(from->overflow_slices, ((size_t)from->num_slices + 1) * sizeof(*from->overflow_slices), "rows of slices outside of diagonals", stream, &to->overflow_slices));
+  PetscCall(HiSparseCopyArray(from->overflow.rows, (size_t)view->num_rows * sizeof(*from->overflow.rows), "rows outside of diagonals", stream, &to->overflow.rows));
+  PetscCall(HiSparseCopyArray(view->columns, (size_t)view->num_nonzeros * sizeof(*view->columns), "columns outside of diagonals", stream, &to->overflow.view.columns));
+  PetscCall(HiSparseCopyArray(view->row_offsets, ((size_t)view->num_rows + 1) * offset, "row offsets outside of diagonals", stream, &to->overflow.view.row_offsets));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -25,8 +25,6 @@ static_assert(THREADS == HISPARSE_SLICE_ROWS, "A thread block takes a slice, a t
 
 /* Pieces of a slice, which one warp takes in products; with more, the structure is made again. */
 constexpr unsigned int MAX_SLICE_PIECES = 1024;
-/* New entries, as a part of all: with more, the structure is made again, since its rule may choose otherwise. */
-constexpr PetscCount MAX_NEW_PART = 4;
 
 /* What the slices with new entries take and give up together. */
 struct Totals {
@@ -60,7 +58,7 @@ struct GrowArguments {
 
 /* Key of a new entry: its slice and the number of its diagonal there, which is -127 at least. */
 struct MakeKey {
-  const PetscCount *list; // [num_new] new entries of the batch
+  const PetscCount *list; // [num_new] new entries of the batch; NULL: all
   const uint64_t   *batch_keys;
   int               column_bits, c0_bits;
   uint64_t         *keys;
@@ -68,7 +66,7 @@ struct MakeKey {
 
   __device__ void operator()(PetscCount q) const
   {
-    const PetscCount t   = list[q];
+    const PetscCount t   = list ? list[q] : q;
     const uint64_t   row = batch_keys[t] >> column_bits, column = batch_keys[t] & ((1ull << column_bits) - 1);
 
     keys[q]    = (row / HISPARSE_SLICE_ROWS) << c0_bits | (column + (HISPARSE_SLICE_ROWS - 1) - row % HISPARSE_SLICE_ROWS);
@@ -452,7 +450,7 @@ PetscErrorCode HiSparseDiagonalsGrowSlices(HiSparseDiagonals *d, HiSparseDiagona
 
   PetscFunctionBegin;
   *done = PETSC_FALSE;
-  if (fresh->n > d->num_nonzeros / MAX_NEW_PART) PetscFunctionReturn(PETSC_SUCCESS);
+  if (fresh->n > d->num_nonzeros / HISPARSE_MAX_NEW_PART) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCallGoto(ierr, cleanup, Grow(d, v, fresh, found, &work, &room, stream, done));
 cleanup:
   PetscCall(WorkDestroy(&work, stream));
