@@ -332,49 +332,59 @@ static PetscErrorCode MeasureMaking(HiSparseBench *b, PetscReal bytes)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-#define NUM_INSERTED 1000 /* entries of a batch */
+#define NUM_INSERTED 1000 /* entries of a batch, at most */
 
-/* A batch with an entry in each of NUM_INSERTED rows, or in all: the first one of the row, or one anywhere. */
-static PetscErrorCode CreateInsertion(HiSparseBench *b, PetscBool fresh, PetscInt seed, DCSRBatch *batch)
+/* Column of the first entry of a row. */
+static PetscErrorCode FirstColumn(DCSRView csr, PetscInt row, cudaStream_t stream, int32_t *column)
 {
-  const DCSRView csr = b->csr;
-  const PetscInt n = PetscMin(NUM_INSERTED, csr.num_rows), step = csr.num_rows / n;
-  cudaStream_t   stream = b->bench.stream;
-  uint64_t       keys[NUM_INSERTED];
-  int64_t        begin;
-  int32_t        narrow, column;
+  int64_t begin;
+  int32_t narrow;
 
   PetscFunctionBegin;
-  PetscCall(PetscArrayzero(batch, 1));
-  batch->num_entries = n;
-  batch->column_bits = DCSRKeyBits(csr.num_columns);
-  for (PetscInt k = 0; k < n; k++) {
-    const PetscInt row = k * step + seed % step;
-
-    column = (int32_t)(((uint64_t)row * 2654435761u + (uint64_t)seed * 40503u) % (uint64_t)csr.num_columns);
-    if (!fresh) {
-      if (csr.wide) PetscCall(PetscSparseCUDACopyToHost(&begin, (const int64_t *)csr.row_offsets + row, sizeof(begin), stream));
-      else PetscCall(PetscSparseCUDACopyToHost(&narrow, (const int32_t *)csr.row_offsets + row, sizeof(narrow), stream));
-      PetscCall(PetscSparseCUDACopyToHost(&column, csr.columns + (csr.wide ? begin : narrow), sizeof(column), stream));
-    }
-    keys[k] = (uint64_t)row << batch->column_bits | (uint64_t)column;
-  }
-  PetscCall(PetscSparseCUDAMalloc(n, "keys of a batch", stream, &batch->keys));
-  PetscCall(PetscSparseCUDACopyToDevice(batch->keys, keys, (size_t)n * sizeof(*keys), stream));
-  PetscCall(BenchVectorCreate(n, seed, stream, &batch->values));
+  if (csr.wide) PetscCall(PetscSparseCUDACopyToHost(&begin, (const int64_t *)csr.row_offsets + row, sizeof(begin), stream));
+  else PetscCall(PetscSparseCUDACopyToHost(&narrow, (const int32_t *)csr.row_offsets + row, sizeof(narrow), stream));
+  PetscCall(PetscSparseCUDACopyToHost(column, csr.columns + (csr.wide ? begin : narrow), sizeof(*column), stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Batches into a matrix of its own. The first with new entries makes room, and is a record by itself; some later ones do so again, and are among the samples. */
+/* A batch of NUM_INSERTED entries, or nearly, as full blocks of this size, each in another row of blocks: the first block of the row, or one anywhere. A size of 1 is entries. */
+static PetscErrorCode CreateInsertion(HiSparseBench *b, PetscInt size, PetscBool fresh, PetscInt seed, DCSRBatch *batch)
+{
+  const PetscInt num_rows = b->csr.num_rows / size, num_columns = b->csr.num_columns / size, n = PetscMin(NUM_INSERTED / (size * size), num_rows), step = num_rows / n;
+  cudaStream_t   stream = b->bench.stream;
+  uint64_t       keys[NUM_INSERTED];
+  PetscCount     num = 0;
+
+  PetscFunctionBegin;
+  PetscCall(PetscArrayzero(batch, 1));
+  batch->column_bits = DCSRKeyBits(b->csr.num_columns);
+  for (PetscInt k = 0; k < n; k++) {
+    const PetscInt row    = k * step + seed % step;
+    int32_t        column = (int32_t)(((uint64_t)row * 2654435761u + (uint64_t)seed * 40503u) % (uint64_t)num_columns * (uint64_t)size);
+
+    if (!fresh) PetscCall(FirstColumn(b->csr, row * size, stream, &column));
+    for (PetscInt r = 0; r < size; r++)
+      for (PetscInt c = 0; c < size; c++) keys[num++] = (uint64_t)(row * size + r) << batch->column_bits | (uint64_t)(column + c);
+  }
+  batch->num_entries = num;
+  PetscCall(PetscSparseCUDAMalloc(num, "keys of a batch", stream, &batch->keys));
+  PetscCall(PetscSparseCUDACopyToDevice(batch->keys, keys, (size_t)num * sizeof(*keys), stream));
+  PetscCall(BenchVectorCreate(num, seed, stream, &batch->values));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Batches into a matrix of its own, of whole blocks where it has these. The first with new entries makes room, and is a record by itself; some later ones do so again, and are among the samples. */
 static PetscErrorCode MeasureInsertion(HiSparseBench *b)
 {
   cudaStream_t stream = b->bench.stream;
   HiSparse     made;
+  HiSparseInfo facts;
   PetscReal    samples[2][BENCH_MAX_REPETITIONS], us;
   PetscInt     num[2] = {0, 0};
 
   PetscFunctionBegin;
   PetscCall(HiSparseCreate(b->csr, b->format, HISPARSE_VALUES_SCALAR, stream, &made));
+  PetscCall(HiSparseGetInfo(made, &facts));
   for (PetscInt i = 0; i < 2 * b->bench.repetitions; i++) {
     const PetscInt fresh = i % 2;
     DCSRBatch      batch;
@@ -382,7 +392,7 @@ static PetscErrorCode MeasureInsertion(HiSparseBench *b)
     PetscBool      done;
     PetscLogDouble t[2];
 
-    PetscCall(CreateInsertion(b, (PetscBool)fresh, i, &batch));
+    PetscCall(CreateInsertion(b, PetscMax(facts.block_size, 1), (PetscBool)fresh, i, &batch));
     PetscCall(BenchNow(t));
     PetscCall(HiSparseInsertBatch(made, &batch, ADD_VALUES, DCSR_NEW_ALLOW, PETSC_TRUE, stream, &info, &done));
     PetscCall(BenchNow(t + 1));
