@@ -1,10 +1,13 @@
 #define _POSIX_C_SOURCE 200809L /* open_memstream() */
-static char help[] = "hisparsecuda with matrices that have diagonals, against MATAIJ: products, values, copies that share, new entries, and what storage there is.\n\n";
+static char help[] = "hisparsecuda with matrices that have diagonals, against MATAIJ: products, values, copies that share, new entries, and what storage there is.\n\
+  -small : few matrices, for tools that take long\n\n";
 
+#include "../../small.h"
 #include "../dcsr/testmat.h"
 #include <petscsparsecuda/sys.h>
 
 static const char *type, *format; /* under test; -mat_hisparse_format, "auto" */
+static PetscBool   small;         /* few kinds of matrices, one of which has its entries on the host after each operation */
 static PetscBool   device;        /* the storage is in use */
 
 /* What the matrices look like. */
@@ -533,8 +536,9 @@ static PetscErrorCode Run(void)
 {
   PetscFunctionBegin;
   for (Kind kind = STENCIL; kind < NUM_KINDS; kind++) {
-    PetscCall(TestValues(kind, PETSC_FALSE));
-    PetscCall(TestValues(kind, PETSC_TRUE));
+    if (small && kind != WIDE && kind != SCATTERED && kind != BLOCKS) continue;
+    if (!small || kind != SCATTERED) PetscCall(TestValues(kind, PETSC_FALSE));
+    if (!small || kind == SCATTERED) PetscCall(TestValues(kind, PETSC_TRUE));
     PetscCall(TestCopies(kind));
     if (kind != WIDE && kind != TALL) PetscCall(TestStructure(kind));
     PetscCall(TestCOO(kind));
@@ -552,6 +556,7 @@ int main(int argc, char **argv)
 
   PetscFunctionBeginUser;
   PetscCall(TestInitialize(&argc, &argv, help, &name));
+  PetscCall(TestIsSmall(&small));
   PetscCall(PetscOptionsGetString(NULL, NULL, "-mat_hisparse_format", kept, sizeof(kept), NULL));
   type   = MATHISPARSECUDA;
   format = kept;

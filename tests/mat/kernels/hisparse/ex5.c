@@ -1,8 +1,12 @@
 static char help[] = "Batches of entries that join each format, and copies of values, against a matrix on the host.\n\
-  -only k : the case of this number alone, for tools that take long\n\n";
+  -only k : the case of this number alone\n\
+  -small : few cases and batches, for tools that take long\n\n";
 
 #include "../entries/kerneltest.h"
 #include "../../../../src/mat/kernels/hisparse/hisparseimpl.h"
+#include "../../small.h"
+
+static PetscBool small; /* few cases, each format in one precision; every kind of batch once, beside a copy; and no allocation fails */
 
 /* A matrix on the host, dense. */
 typedef struct {
@@ -32,6 +36,7 @@ typedef struct {
   const char    *name;
   PetscInt       m, n, diagonals[6], density, others; /* column - row of diagonals, the last one is repeated; entries of 100 that they have; rows of 100 that have entries elsewhere */
   PetscInt       block;                               /* all of these are full blocks of so many rows and columns; 0: entries */
+  PetscBool      small;                               /* is in the small test */
   cudaStream_t   stream;
   HiSparseFormat format;
   PetscBool      single; /* values in single precision */
@@ -44,16 +49,16 @@ static HiSparsePrecision Precision(const Case *c)
 
 static const Case Cases[] = {
   {"three diagonals", 1000, 1000, {-1, 0, 1, 1, 1, 1}, 100, 0},
-  {"one slice", 128, 128, {-3, 0, 5, 5, 5, 5}, 100, 0},
-  {"a row more", 129, 140, {-3, 0, 5, 11, 11, 11}, 90, 4},
+  {"one slice", 128, 128, {-3, 0, 5, 5, 5, 5}, 100, 0, 0, PETSC_TRUE},
+  {"a row more", 129, 140, {-3, 0, 5, 11, 11, 11}, 90, 4, 0, PETSC_TRUE},
   {"grid with holes", 1500, 1500, {-300, -128, -1, 0, 1, 128}, 80, 20},
   {"wide", 300, 2000, {0, 127, 128, 900, 1650, 1650}, 97, 10},
   {"tall", 2000, 300, {-1650, -900, -129, -1, 0, 0}, 97, 10},
-  {"blocks of 2", 402, 600, {-3, 0, 1, 70, 70, 70}, 90, 2, 2},
-  {"blocks of 3", 399, 399, {-40, -1, 0, 1, 40, 40}, 80, 2, 3},
-  {"blocks of 4", 800, 240, {-140, -3, 0, 1, 1, 1}, 97, 0, 4},
-  {"blocks of 6", 300, 606, {-1, 0, 2, 55, 55, 55}, 85, 3, 6},
-  {"empty rows of blocks", 399, 402, {-40, -7, 0, 0, 0, 0}, 40, 0, 3},
+  {"blocks of 2", 402, 600, {-3, 0, 1, 70, 70, 70}, 90, 2, 2, PETSC_TRUE},
+  {"blocks of 3", 399, 399, {-40, -1, 0, 1, 40, 40}, 80, 2, 3, PETSC_TRUE},
+  {"blocks of 4", 800, 240, {-140, -3, 0, 1, 1, 1}, 97, 0, 4, PETSC_TRUE},
+  {"blocks of 6", 300, 606, {-1, 0, 2, 55, 55, 55}, 85, 3, 6, PETSC_TRUE},
+  {"empty rows of blocks", 399, 402, {-40, -7, 0, 0, 0, 0}, 40, 0, 3, PETSC_TRUE},
 };
 
 static PetscBool Has(const Case *c, PetscInt row, PetscInt column)
@@ -314,7 +319,7 @@ static PetscErrorCode TestBatches(const Case *c, HiSparse *A, Dense *host, Petsc
   char        what[128];
 
   PetscFunctionBeginUser;
-  for (PetscInt step = 0; step < 3 * NUM_KINDS; step++) {
+  for (PetscInt step = small ? 2 * NUM_KINDS : 0; step < 3 * NUM_KINDS; step++) {
     const Kind           kind       = (Kind)(step % NUM_KINDS);
     const InsertMode     mode       = step % 2 ? ADD_VALUES : INSERT_VALUES;
     const DCSRNewEntries policies[] = {DCSR_NEW_FORBID, DCSR_NEW_IGNORE, DCSR_NEW_ALLOW};
@@ -334,7 +339,7 @@ static PetscErrorCode TestBatches(const Case *c, HiSparse *A, Dense *host, Petsc
       PetscCall(HiSparseScale(*A, 0.5, c->stream));
       for (size_t k = 0; k < size; k++) host->a[k] *= 0.5;
     }
-    for (size_t p = 0; p < PETSC_STATIC_ARRAY_LENGTH(policies); p++) {
+    for (size_t p = small ? 2 : 0; p < PETSC_STATIC_ARRAY_LENGTH(policies); p++) {
       Entries e;
 
       PetscCall(EntriesCreate(c, host, kind, ++seed % 7, &e));
@@ -614,8 +619,7 @@ static PetscErrorCode Test(const Case *shape, HiSparseFormat format, PetscBool s
   PetscCall(TestOtherStructure(&c, A, &host));
   PetscCall(TestNewBlocks(&c, A, &host, grown));
   PetscCall(TestBatches(&c, &A, &host, grown));
-  PetscCall(TestFailures(&c, A, &host, PETSC_FALSE, 8));
-  PetscCall(TestFailures(&c, A, &host, PETSC_TRUE, 9));
+  for (int shared = 0; shared < 2 && !small; shared++) PetscCall(TestFailures(&c, A, &host, (PetscBool)shared, 8 + shared));
   PetscCall(HiSparseDestroy(&A, stream));
   PetscCall(KernelTestViewDestroy(&view, stream));
   PetscCall(KernelTestMatrixDestroy(&csr));
@@ -635,17 +639,19 @@ int main(int argc, char **argv)
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-only", &only, NULL));
+  PetscCall(TestIsSmall(&small));
   PetscCall(PetscSparseCUDADeviceUsable(&usable));
   if (usable) {
     PetscCall(PetscSparseCUDAGetStream(&stream));
     for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(Cases); k++) {
-      if (only >= 0 && only != (PetscInt)k) continue;
+      if ((only >= 0 && only != (PetscInt)k) || (small && !Cases[k].small)) continue;
       const HiSparseFormat formats[] = {Cases[k].block > 0 ? HISPARSE_BLOCKS : HISPARSE_DIAGONALS, Cases[k].block > 0 ? HISPARSE_BLOCK_DIAGONALS : HISPARSE_WINDOWS};
 
-      for (int f = 0; f < 4; f++) PetscCall(Test(&Cases[k], formats[f / 2], (PetscBool)(f % 2), stream, &grown));
+      for (int f = 0; f < 4; f++)
+        if (!small || f % 2 == (f / 2 + (int)k) % 2) PetscCall(Test(&Cases[k], formats[f / 2], (PetscBool)(f % 2), stream, &grown));
     }
   }
-  PetscCheck(!usable || only >= 0 || grown > 20, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Only %" PetscInt_FMT " batches with new entries were taken", grown);
+  PetscCheck(!usable || only >= 0 || small || grown > 20, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Only %" PetscInt_FMT " batches with new entries were taken", grown);
   PetscCall(PetscFinalize());
   return 0;
 }
