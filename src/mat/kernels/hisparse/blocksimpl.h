@@ -34,10 +34,10 @@ typedef struct {
 
 /* Structure. Values are HiSparseDiagonalsValues without any outside of pieces: [b * b * blocks] blocks by row of blocks and column, entries of a block by row. */
 typedef struct {
+  HiSparseDiagonals all;                   /* the numbers of values, and no arrays. First, so that what treats the values of diagonals as an array takes this structure */
   PetscInt          num_rows, num_columns; /* of entries */
   int               size;                  /* b */
   PetscCount        num_blocks;            /* less than BLOCKS_MAX_NUMBER */
-  HiSparseDiagonals all;                   /* the numbers of values, and no arrays: for what treats the values as an array */
   BlocksList        list;
   BlocksList        transpose; /* by columns of blocks; all 0 before the first product with A^T */
   BlocksConfig      config[2]; /* of A x, of A^T x */

@@ -32,7 +32,8 @@ static PetscErrorCode StructureDestroy(void **structure, cudaStream_t stream)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode ValuesDestroy(void **values, cudaStream_t stream)
+/* HiSparseDiagonalsValuesDestroy - frees values; NULL is fine, and *values is NULL afterwards */
+PetscErrorCode HiSparseDiagonalsValuesDestroy(void **values, cudaStream_t stream)
 {
   HiSparseDiagonalsValues *v = (HiSparseDiagonalsValues *)*values;
 
@@ -51,7 +52,8 @@ size_t HiSparseDiagonalsValueBytes(const HiSparseDiagonals *d)
   return d->precision == HISPARSE_VALUES_SINGLE ? sizeof(PetscScalar) / sizeof(PetscReal) * sizeof(float) : sizeof(PetscScalar);
 }
 
-static PetscErrorCode ValuesCreate(void *structure, cudaStream_t stream, void **values)
+/* HiSparseDiagonalsValuesCreate - values for a structure, not initialized but for those that belong to nothing; *values is NULL after an error */
+PetscErrorCode HiSparseDiagonalsValuesCreate(void *structure, cudaStream_t stream, void **values)
 {
   const HiSparseDiagonals *d     = (const HiSparseDiagonals *)structure;
   const PetscCount         begin = d->used_values == d->num_piece_values ? d->num_piece_values : 0; // what belongs to nothing is behind it
@@ -68,12 +70,12 @@ static PetscErrorCode ValuesCreate(void *structure, cudaStream_t stream, void **
   PetscCallGoto(ierr, failed, PetscSparseCUDAMalloc(d->num_nonzeros - d->num_piece_values, "values outside of diagonals", stream, &v->overflow_values));
   PetscFunctionReturn(PETSC_SUCCESS);
 failed:
-  PetscCall(ValuesDestroy(values, stream));
+  PetscCall(HiSparseDiagonalsValuesDestroy(values, stream));
   PetscFunctionReturn(ierr);
 }
 
-/* The transposed overflow is made again when it is needed. */
-static PetscErrorCode ValuesCopy(void *structure, const void *from, void *to, cudaStream_t stream)
+/* HiSparseDiagonalsValuesCopy - copies all values; the transposed overflow is made again when it is needed */
+PetscErrorCode HiSparseDiagonalsValuesCopy(void *structure, const void *from, void *to, cudaStream_t stream)
 {
   const HiSparseDiagonals       *d      = (const HiSparseDiagonals *)structure;
   const HiSparseDiagonalsValues *source = (const HiSparseDiagonalsValues *)from;
@@ -118,11 +120,11 @@ PetscErrorCode HiSparseDiagonalsCreate(DCSRView csr, HiSparsePrecision precision
     PetscCall(StructureDestroy(structure, stream));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCallGoto(ierr, failed, ValuesCreate(d, stream, values));
+  PetscCallGoto(ierr, failed, HiSparseDiagonalsValuesCreate(d, stream, values));
   PetscCallGoto(ierr, failed, HiSparseDiagonalsSetValues(d, *values, csr, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 failed:
-  PetscCall(ValuesDestroy(values, stream));
+  PetscCall(HiSparseDiagonalsValuesDestroy(values, stream));
   PetscCall(StructureDestroy(structure, stream));
   PetscFunctionReturn(ierr);
 }
@@ -260,9 +262,9 @@ static PetscErrorCode SameStructure(const void *structure, const void *other, cu
 const HiSparseFormatOps HiSparseFormatDiagonals = {
   .create               = HiSparseDiagonalsCreate,
   .structuredestroy     = StructureDestroy,
-  .valuescreate         = ValuesCreate,
-  .valuescopy           = ValuesCopy,
-  .valuesdestroy        = ValuesDestroy,
+  .valuescreate         = HiSparseDiagonalsValuesCreate,
+  .valuescopy           = HiSparseDiagonalsValuesCopy,
+  .valuesdestroy        = HiSparseDiagonalsValuesDestroy,
   .getinfo              = GetInfo,
   .setvalues            = HiSparseDiagonalsSetValues,
   .getcsr               = HiSparseDiagonalsGetCSR,

@@ -313,6 +313,10 @@ PETSC_INTERN PetscErrorCode HiSparseDiagonalsShrink(void *structure, void *value
 PETSC_INTERN size_t HiSparseDiagonalsValueBytes(const HiSparseDiagonals *diagonals);
 /* diagonals.c: an array of the device again; *to stays NULL after an error. */
 PETSC_INTERN PetscErrorCode HiSparseCopyArray(const void *from, size_t bytes, const char what[], cudaStream_t stream, void *to);
+/* diagonals.c: the values, which those of blocks and of diagonals of blocks are, too */
+PETSC_INTERN PetscErrorCode HiSparseDiagonalsValuesCreate(void *structure, cudaStream_t stream, void **values);
+PETSC_INTERN PetscErrorCode HiSparseDiagonalsValuesCopy(void *structure, const void *from, void *to, cudaStream_t stream);
+PETSC_INTERN PetscErrorCode HiSparseDiagonalsValuesDestroy(void **values, cudaStream_t stream);
 /* diagonals.c: forgets what products with the transpose read. */
 PETSC_INTERN PetscErrorCode HiSparseDiagonalsTransposeDestroy(HiSparseDiagonals *diagonals, cudaStream_t stream);
 /* diagonalstranspose.cu: the lists of A^T x, when they are not there. */
