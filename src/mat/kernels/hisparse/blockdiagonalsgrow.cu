@@ -5,8 +5,7 @@
 #include "blockdiagonals.cuh"
 #include "../common/foreach.cuh"
 #include "../common/search.cuh"
-#include "../common/temporary.cuh"
-#include <cub/device/device_select.cuh>
+#include "../common/select.h"
 
 namespace
 {
@@ -21,17 +20,11 @@ struct NewEntries {
   __device__ __forceinline__ uint64_t Column(PetscCount t) const { return keys[t] & ((1ull << column_bits) - 1); }
 };
 
-/* Whether a new entry is the first of its block. */
-struct IsFirst {
-  NewEntries entries;
-
-  __device__ bool operator()(PetscCount t) const { return entries.Row(t) % entries.size == 0 && entries.Column(t) % entries.size == 0; }
-};
-
-/* Counts new entries whose block has no first entry that is new, too. With none, there are as many blocks as first entries. */
-struct CountStrays {
+/* Flags new entries that are the first of their block, and counts those whose block has no first entry that is new, too. With none, there are as many blocks as first entries. */
+struct FlagFirst {
   NewEntries          entries;
   const PetscCount   *list;
+  unsigned char      *flags;
   unsigned long long *count;
 
   __device__ void operator()(PetscCount q) const
@@ -40,6 +33,7 @@ struct CountStrays {
     const uint64_t   row = entries.Row(t), column = entries.Column(t), first = (row - row % entries.size) << entries.column_bits | (column - column % entries.size);
     const PetscCount place = LowerBound(entries.keys, (PetscCount)0, t + 1, first);
 
+    flags[q] = entries.keys[t] == first;
     if (entries.keys[place] != first || entries.where[place] >= 0) atomicAdd(count, 1ull);
   }
 };
@@ -88,7 +82,7 @@ PetscErrorCode SetStored(const BlockDiagonals *d, HiSparseDiagonalsValues *v, co
 struct Work {
   PetscCount         *firsts; // [new entries] of the batch, those that are the first of their block in front
   PetscCount         *list;   // [new blocks] their numbers
-  uint64_t           *keys;   // [new blocks]
+  uint64_t           *keys;   // [new blocks]; before, a flag for each new entry
   unsigned long long *counts; // [2] strays, first entries
 };
 
@@ -107,17 +101,19 @@ PetscErrorCode FindBlocks(const NewEntries &entries, const DCSRLookup *lookup, W
 {
   const PetscCount   num_new = (PetscCount)lookup->numbers.num_new, square = (PetscCount)entries.size * entries.size, most = num_new / square;
   unsigned long long counts[2];
+  unsigned char     *flags;
 
   PetscFunctionBegin;
   *num = -1;
   if (num_new % square) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscSparseCUDAMalloc(num_new, "first entries of new blocks", stream, &work->firsts));
   PetscCall(PetscSparseCUDAMalloc(most, "numbers of new blocks", stream, &work->list));
-  PetscCall(PetscSparseCUDAMalloc(most, "keys of new blocks", stream, &work->keys));
+  PetscCall(PetscSparseCUDAMalloc(PetscMax(most, num_new / (PetscCount)sizeof(*work->keys) + 1), "keys of new blocks", stream, &work->keys));
   PetscCall(PetscSparseCUDAMalloc(2, "numbers of new entries", stream, &work->counts));
   PetscCallCUDA(cudaMemsetAsync(work->counts, 0, 2 * sizeof(*work->counts), stream));
-  PetscCallCUDA(DCSRForEach(num_new, CountStrays{entries, lookup->entries, work->counts}, stream));
-  PetscCall(DCSRWithTemporary("first entries of new blocks", stream, [&](void *storage, size_t &bytes) { return cub::DeviceSelect::If(storage, bytes, lookup->entries, work->firsts, work->counts + 1, (int64_t)num_new, IsFirst{entries}, stream); }));
+  flags = (unsigned char *)work->keys; // until there are keys
+  PetscCallCUDA(DCSRForEach(num_new, FlagFirst{entries, lookup->entries, flags, work->counts}, stream));
+  PetscCall(DCSRSelectFlagged64("first entries of new blocks", num_new, lookup->entries, flags, work->firsts, (PetscCount *)(work->counts + 1), stream));
   PetscCallCUDA(cudaMemcpyAsync(counts, work->counts, sizeof(counts), cudaMemcpyDeviceToHost, stream));
   PetscCallCUDA(cudaStreamSynchronize(stream));
   if (counts[0] > 0 || (PetscCount)counts[1] != most) PetscFunctionReturn(PETSC_SUCCESS);
