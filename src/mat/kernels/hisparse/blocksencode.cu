@@ -3,12 +3,10 @@
 */
 #include "../common/foreach.cuh"
 #include "../common/offsets.cuh"
-#include "../common/temporary.cuh"
+#include "../common/select.h"
 #include "blocksimpl.h"
 #include <petscsparsecuda/common.h>
 #include <petscsparsecuda/transpose.h>
-#include <cub/device/device_select.cuh>
-#include <thrust/iterator/counting_iterator.h>
 
 namespace
 {
@@ -69,11 +67,6 @@ __global__ void __launch_bounds__(ENCODE_THREADS) ColumnsKernel(Offsets offsets,
     for (PetscCount k = lane; k < n; k += 32) blocks[first + k] = columns[begin + k * size] / size;
   }
 }
-
-struct IsLong {
-  const int32_t  *offsets;
-  __device__ bool operator()(int32_t I) const { return offsets[I + 1] - offsets[I] > BLOCKS_LONG; }
-};
 
 } // namespace
 
@@ -203,9 +196,7 @@ PetscErrorCode BlocksListFindLong(BlocksList *list, PetscCount num_blocks, cudaS
   if (most == 0) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscSparseCUDAMalloc(1, "number of long rows of blocks", stream, &count));
   PetscCallGoto(ierr, done, PetscSparseCUDAMalloc(most, "long rows of blocks", stream, &list->long_rows));
-  PetscCallGoto(ierr, done, DCSRWithTemporary("workspace to find long rows of blocks", stream, [&](void *storage, size_t &bytes) {
-                  return cub::DeviceSelect::If(storage, bytes, thrust::counting_iterator<int32_t>(0), list->long_rows, count, list->num_rows, IsLong{list->offsets}, stream);
-                }));
+  PetscCallGoto(ierr, done, DCSRSelectLongRows("workspace to find long rows of blocks", list->num_rows, list->offsets, NULL, BLOCKS_LONG, list->long_rows, count, stream));
   PetscCallCUDAGoto(ierr, done, cudaMemcpyAsync(&num_long, count, sizeof(num_long), cudaMemcpyDeviceToHost, stream));
   PetscCallCUDAGoto(ierr, done, cudaStreamSynchronize(stream));
   list->num_long = num_long;

@@ -4,8 +4,7 @@
 #include "hisparseimpl.h"
 #include "../common/foreach.cuh"
 #include "../common/search.cuh"
-#include "../common/temporary.cuh"
-#include <cub/device/device_select.cuh>
+#include "../common/select.h"
 
 namespace
 {
@@ -21,17 +20,11 @@ struct NewEntries {
   __device__ __forceinline__ bool     IsNew(PetscCount t) const { return where[t] < 0 && where[t] != DCSR_NOWHERE; }
 };
 
-/* Whether a new entry is the first of its block. */
-struct IsFirst {
-  NewEntries entries;
-
-  __device__ bool operator()(PetscCount t) const { return entries.Row(t) % entries.size == 0 && entries.Column(t) % entries.size == 0; }
-};
-
-/* Counts new entries whose block has no first entry that is new, too. With none, there are as many blocks as first entries. */
-struct CountStrays {
+/* Flags new entries that are the first of their block, and counts those whose block has no first entry that is new, too. With none, there are as many blocks as first entries. */
+struct FlagFirst {
   NewEntries          entries;
   const PetscCount   *list;
+  unsigned char      *flags;
   unsigned long long *count;
 
   __device__ void operator()(PetscCount q) const
@@ -40,6 +33,7 @@ struct CountStrays {
     const uint64_t   row = entries.Row(t), column = entries.Column(t), first = (row - row % entries.size) << entries.column_bits | (column - column % entries.size);
     const PetscCount place = LowerBound(entries.keys, (PetscCount)0, t + 1, first);
 
+    flags[q] = entries.keys[t] == first;
     if (entries.keys[place] != first || !entries.IsNew(place)) atomicAdd(count, 1ull);
   }
 };
@@ -64,14 +58,16 @@ PetscErrorCode FindBlocks(const NewEntries &entries, const DCSRLookup *lookup, P
 {
   const PetscCount   num_new = (PetscCount)lookup->numbers.num_new;
   unsigned long long counts[2];
+  unsigned char     *flags;
 
   PetscFunctionBegin;
   PetscCall(PetscSparseCUDAMalloc(num_new, "first entries of new blocks", stream, &work->firsts));
   PetscCall(PetscSparseCUDAMalloc(2, "numbers of new entries", stream, &work->counts));
-  PetscCall(PetscSparseCUDAMalloc(num, "keys of new blocks", stream, &blocks->keys));
+  PetscCall(PetscSparseCUDAMalloc(PetscMax(num, num_new / (PetscCount)sizeof(*blocks->keys) + 1), "keys of new blocks", stream, &blocks->keys));
   PetscCallCUDA(cudaMemsetAsync(work->counts, 0, 2 * sizeof(*work->counts), stream));
-  PetscCallCUDA(DCSRForEach(num_new, CountStrays{entries, lookup->entries, work->counts}, stream));
-  PetscCall(DCSRWithTemporary("first entries of new blocks", stream, [&](void *storage, size_t &bytes) { return cub::DeviceSelect::If(storage, bytes, lookup->entries, work->firsts, work->counts + 1, (int64_t)num_new, IsFirst{entries}, stream); }));
+  flags = (unsigned char *)blocks->keys; // until there are keys
+  PetscCallCUDA(DCSRForEach(num_new, FlagFirst{entries, lookup->entries, flags, work->counts}, stream));
+  PetscCall(DCSRSelectFlagged64("first entries of new blocks", num_new, lookup->entries, flags, work->firsts, (PetscCount *)(work->counts + 1), stream));
   PetscCallCUDA(cudaMemcpyAsync(counts, work->counts, sizeof(counts), cudaMemcpyDeviceToHost, stream));
   PetscCallCUDA(cudaStreamSynchronize(stream));
   if (counts[0] > 0 || (PetscCount)counts[1] != num) PetscFunctionReturn(PETSC_SUCCESS);
