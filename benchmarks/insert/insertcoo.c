@@ -1,10 +1,12 @@
 /*
-  Lists of coordinates: MatSetPreallocationCOO() and MatSetValuesCOO() of ours and of aijcusparse.
+  Lists of coordinates: MatSetPreallocationCOO() and MatSetValuesCOO() of ours, of aijcusparse, and what CUB's sort and reduction do with the list on the device. The fastest one is the competitor.
 */
 #include "insertbench.h"
 
 #define REPETITIONS 5
 #define COMPETITOR  "aijcusparse"
+
+static const InsertMode refill_modes[2] = {INSERT_VALUES, ADD_VALUES};
 
 /* A list wherever it is. */
 typedef struct {
@@ -76,12 +78,96 @@ static PetscErrorCode AssembleFirst(Bench *b, const COOList *list, PetscReal *pe
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The competitor's matrix and time, one repetition. */
+/* The list on the device for the rebuild: where it is, or room for a copy of what is on the host. */
+static PetscErrorCode CreateDeviceList(Bench *b, const COOList *list, InsertList *device)
+{
+  PetscFunctionBegin;
+  device->num_rows = device->num_columns = list->num_rows;
+  device->n                              = list->n;
+  device->i                              = (PetscInt *)list->i;
+  device->j                              = (PetscInt *)list->j;
+  device->v                              = (PetscScalar *)list->v;
+  if (!list->on_host) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscSparseCUDAMalloc(list->n, "rows of a list", b->stream, &device->i));
+  PetscCall(PetscSparseCUDAMalloc(list->n, "columns of a list", b->stream, &device->j));
+  PetscCall(PetscSparseCUDAMalloc(list->n, "values of a list", b->stream, &device->v));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Median milliseconds of the rebuild of a list, with the copies of one on the host, behind one that warms up. */
+static PetscErrorCode MeasureRebuild(Bench *b, const COOList *list, const InsertList *device, InsertRebuild *rebuild, PetscReal *ms)
+{
+  const size_t   bytes = (size_t)list->n * sizeof(PetscInt);
+  PetscReal      samples[REPETITIONS + 1];
+  PetscLogDouble begin, end;
+
+  PetscFunctionBegin;
+  for (PetscInt k = 0; k <= REPETITIONS; k++) {
+    PetscCall(InsertRebuildClear(rebuild));
+    PetscCall(BenchNow(&begin));
+    if (list->on_host) {
+      PetscCallCUDA(cudaMemcpyAsync(device->i, list->i, bytes, cudaMemcpyHostToDevice, b->stream));
+      PetscCallCUDA(cudaMemcpyAsync(device->j, list->j, bytes, cudaMemcpyHostToDevice, b->stream));
+      PetscCallCUDA(cudaMemcpyAsync(device->v, list->v, (size_t)list->n * sizeof(PetscScalar), cudaMemcpyHostToDevice, b->stream));
+    }
+    PetscCall(InsertRebuildAppend(rebuild, list->n, device->i, device->j, device->v, b->stream));
+    PetscCall(BenchNow(&end));
+    samples[k] = (PetscReal)(1e3 * (end - begin));
+  }
+  PetscCall(BenchMedian(REPETITIONS, samples + 1, ms));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Median milliseconds of new values by the kept permutation, in one mode, as often as Refill() sets ours. */
+static PetscErrorCode MeasureRefill(Bench *b, const InsertRefill *refill, const PetscScalar v[], InsertMode mode, InsertRebuild *rebuild, PetscReal *ms)
+{
+  PetscReal      samples[REPETITIONS + 1];
+  PetscLogDouble begin, end;
+
+  PetscFunctionBegin;
+  for (PetscInt k = 0; k <= REPETITIONS; k++) {
+    PetscCall(BenchNow(&begin));
+    PetscCall(InsertRefillValues(refill, v, (PetscBool)(mode == ADD_VALUES), rebuild->values, b->stream));
+    PetscCall(BenchNow(&end));
+    samples[k] = (PetscReal)(1e3 * (end - begin));
+  }
+  PetscCall(BenchMedian(REPETITIONS, samples + 1, ms));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  The competitor on the device: milliseconds of the assembly and, unless refill_ms is NULL, of new values in both modes. A is ours, compared when it is there: assembled and not refilled yet, or with refill_ms refilled in both modes, one after the
+  other.
+*/
+static PetscErrorCode RunRebuild(Bench *b, const char name[], const COOList *list, Mat A, PetscReal *ms, PetscReal refill_ms[2])
+{
+  InsertRebuild rebuild;
+  InsertRefill  refill;
+  InsertList    device;
+
+  PetscFunctionBegin;
+  PetscCall(CreateDeviceList(b, list, &device));
+  PetscCall(InsertRebuildCreate(list->num_rows, list->num_rows, list->n, list->n, b->stream, &rebuild));
+  PetscCall(MeasureRebuild(b, list, &device, &rebuild, ms));
+  PetscCall(InsertRebuildFinish(&rebuild));
+  if (refill_ms) {
+    PetscCall(InsertRefillCreate(&rebuild, list->n, device.i, device.j, b->stream, &refill));
+    for (PetscInt k = 0; k < 2; k++) PetscCall(MeasureRefill(b, &refill, device.v, refill_modes[k], &rebuild, refill_ms + k));
+    PetscCall(InsertRefillDestroy(&refill, b->stream));
+  }
+  if (A != NULL) PetscCall(InsertBenchCompareRebuild(b, name, A, &rebuild));
+  PetscCall(InsertRebuildDestroy(&rebuild, b->stream));
+  if (list->on_host) PetscCall(InsertListDestroy(&device, b->stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The matrix and time of aijcusparse, one repetition. */
 static PetscErrorCode AssembleCompetitor(const COOList *list, InsertCompetitor *competitor)
 {
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
+  competitor->name = COMPETITOR;
   PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
   ierr = Assemble(list, MATAIJCUSPARSE, &competitor->ms, &competitor->B);
   PetscCall(PetscPopErrorHandler());
@@ -111,24 +197,42 @@ static PetscErrorCode Refill(Mat A, const PetscScalar v[], InsertMode mode, Pets
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Refills both matrices in both modes and compares them afterwards. Floor: every value of the list read, every one of the matrix written and, to be added to, read. */
-static PetscErrorCode RefillCase(Bench *b, const char name[], const COOList *list, Mat A, Mat B)
+/* The faster one of what was measured so far and another time; -1 is none. */
+static PetscErrorCode TakeBest(PetscReal ms, const char name[], PetscReal *best, const char **best_name)
 {
-  static const InsertMode  modes[2]   = {INSERT_VALUES, ADD_VALUES};
+  PetscFunctionBegin;
+  if (ms < 0 || (*best >= 0 && *best <= ms)) PetscFunctionReturn(PETSC_SUCCESS);
+  *best      = ms;
+  *best_name = name;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  Refills all matrices in both modes and compares them afterwards; the rebuild's time of the assembly comes with it. Floor: every value of the list read, every one of the matrix written and, to be added to, read.
+*/
+static PetscErrorCode RefillCase(Bench *b, const char name[], const COOList *list, Mat A, Mat B, PetscReal *rebuild_ms)
+{
   static const char *const metrics[2] = {"refill-insert", "refill-add"};
+  InsertResult             r[2];
   MatInfo                  info;
+  PetscReal                rebuild[2];
 
   PetscFunctionBegin;
   PetscCall(MatGetInfo(A, MAT_LOCAL, &info));
   for (PetscInt k = 0; k < 2; k++) {
-    const PetscReal values = (PetscReal)list->n + (PetscReal)(k + 1) * (PetscReal)info.nz_used;
-    InsertResult    r      = {name, metrics[k], "ms", -1, -1, COMPETITOR, (PetscReal)1e-3 * values * (PetscReal)sizeof(PetscScalar) / b->bandwidth};
+    const PetscReal    listed = (PetscReal)list->n * (PetscReal)sizeof(PetscScalar), stored = (PetscReal)info.nz_used * (PetscReal)sizeof(PetscScalar);
+    const InsertResult result = {name, metrics[k], "ms", -1, -1, COMPETITOR, (PetscReal)1e-3 * BenchFloor(b, listed + (PetscReal)k * stored, stored)};
 
-    PetscCall(Refill(A, list->v, modes[k], &r.ours));
-    if (B != NULL) PetscCall(Refill(B, list->v, modes[k], &r.best));
-    PetscCall(InsertBenchRecord(b, &r));
+    r[k] = result;
+    PetscCall(Refill(A, list->v, refill_modes[k], &r[k].ours));
+    if (B != NULL) PetscCall(Refill(B, list->v, refill_modes[k], &r[k].best));
   }
   if (B != NULL) PetscCall(InsertBenchCompare(b, name, A, B));
+  PetscCall(RunRebuild(b, name, list, A, rebuild_ms, rebuild));
+  for (PetscInt k = 0; k < 2; k++) {
+    PetscCall(TakeBest(rebuild[k], INSERT_REFILL, &r[k].best, &r[k].competitor));
+    PetscCall(InsertBenchRecord(b, &r[k]));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -139,30 +243,32 @@ static PetscErrorCode AssemblyFloor(Bench *b, const COOList *list, Mat A, PetscR
 
   PetscFunctionBegin;
   PetscCall(InsertBenchMatrixBytes(A, &bytes));
-  bytes += (PetscReal)list->n * (PetscReal)(2 * sizeof(PetscInt) + sizeof(PetscScalar));
-  *ms = (PetscReal)1e-3 * bytes / b->bandwidth;
+  *ms = (PetscReal)1e-3 * BenchFloor(b, (PetscReal)list->n * (PetscReal)(2 * sizeof(PetscInt) + sizeof(PetscScalar)), bytes);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Cases of one list: its assembly, and new values with the same structure; when neither is wanted, the competitor's assembly alone. */
+/* Cases of one list: its assembly, and new values with the same structure; when neither is wanted, the competitors' assembly alone. */
 static PetscErrorCode RunList(Bench *b, const char name[], PetscBool assembly, const char refill_name[], PetscBool refill, const COOList *list, InsertCompetitor *competitor)
 {
   InsertResult time = {name, "assembly-time", "ms", -1, -1, COMPETITOR, -1};
   Mat          A    = NULL;
-  PetscReal    peak = -1;
+  PetscReal    peak = -1, rebuild_ms;
 
   PetscFunctionBegin;
   if (assembly || refill) PetscCall(AssembleFirst(b, list, &peak, &A));
   if (assembly) PetscCall(AssembleRepeatedly(list, MATDCSRCUDA, &time.ours, &A));
   PetscCall(AssembleCompetitor(list, competitor));
   if (A != NULL && competitor->B != NULL) PetscCall(InsertBenchCompare(b, name, A, competitor->B));
+  if (assembly || !refill) PetscCall(RunRebuild(b, name, list, A, &rebuild_ms, NULL));
+  if (refill) PetscCall(RefillCase(b, refill_name, list, A, competitor->B, &rebuild_ms));
+  PetscCall(TakeBest(rebuild_ms, INSERT_REBUILD_LIST, &competitor->ms, &competitor->name));
   if (assembly) {
     if (!list->on_host) PetscCall(AssemblyFloor(b, list, A, &time.floor));
-    time.best = competitor->ms;
+    time.best       = competitor->ms;
+    time.competitor = competitor->name;
     PetscCall(InsertBenchRecord(b, &time));
     PetscCall(InsertMemoryRecord(b, name, peak));
   }
-  if (refill) PetscCall(RefillCase(b, refill_name, list, A, competitor->B));
   PetscCall(MatDestroy(&A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
