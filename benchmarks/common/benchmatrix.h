@@ -8,7 +8,7 @@
 typedef struct {
   const char *name;      /* the `case` of the result records */
   const char *what;      /* one line for people */
-  PetscBool   irregular; /* bound by the gathers of x: its floor is measured, not the copy bandwidth */
+  PetscBool   irregular; /* bound by gathers of x or additions to y: its floor is measured, too */
   DCSRView    view;      /* compact; the arrays belong to this object */
 } BenchMatrix;
 
