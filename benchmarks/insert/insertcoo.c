@@ -2,23 +2,12 @@
   Lists of coordinates: MatSetPreallocationCOO() and MatSetValuesCOO() of ours, of aijcusparse, and what CUB's sort and reduction do with the list on the device. The fastest one is the competitor.
 */
 #include "insertbench.h"
+#include "insertcoo.h"
 
-#define REPETITIONS 5
+#define REPETITIONS INSERT_COO_REPETITIONS
 #define COMPETITOR  "aijcusparse"
 
-static const InsertMode refill_modes[2] = {INSERT_VALUES, ADD_VALUES};
-
-/* A list wherever it is. */
-typedef struct {
-  PetscInt           num_rows;
-  PetscCount         n;
-  PetscBool          on_host;
-  const PetscInt    *i, *j;
-  PetscInt          *i_copy, *j_copy; /* [n] what MatSetPreallocationCOO() gets, since it may change it */
-  const PetscScalar *v;
-} COOList;
-
-static PetscErrorCode CopyIndices(const COOList *list)
+static PetscErrorCode CopyIndices(const InsertCOOList *list)
 {
   const size_t bytes = (size_t)list->n * sizeof(PetscInt);
 
@@ -34,7 +23,7 @@ static PetscErrorCode CopyIndices(const COOList *list)
 }
 
 /* A new matrix of a list and the milliseconds that it took. */
-static PetscErrorCode Assemble(const COOList *list, MatType type, PetscReal *ms, Mat *A)
+static PetscErrorCode Assemble(const InsertCOOList *list, MatType type, PetscReal *ms, Mat *A)
 {
   PetscLogDouble begin, end;
 
@@ -52,7 +41,7 @@ static PetscErrorCode Assemble(const COOList *list, MatType type, PetscReal *ms,
 }
 
 /* Median milliseconds of several assemblies; the matrix of the last one. */
-static PetscErrorCode AssembleRepeatedly(const COOList *list, MatType type, PetscReal *ms, Mat *A)
+static PetscErrorCode AssembleRepeatedly(const InsertCOOList *list, MatType type, PetscReal *ms, Mat *A)
 {
   PetscReal samples[REPETITIONS];
 
@@ -66,7 +55,7 @@ static PetscErrorCode AssembleRepeatedly(const COOList *list, MatType type, Pets
 }
 
 /* The first assembly, which warms up, and the most device memory in use during it. */
-static PetscErrorCode AssembleFirst(Bench *b, const COOList *list, PetscReal *peak_memory, Mat *A)
+static PetscErrorCode AssembleFirst(Bench *b, const InsertCOOList *list, PetscReal *peak_memory, Mat *A)
 {
   InsertMemory memory;
   PetscReal    ms;
@@ -78,91 +67,8 @@ static PetscErrorCode AssembleFirst(Bench *b, const COOList *list, PetscReal *pe
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The list on the device for the rebuild: where it is, or room for a copy of what is on the host. */
-static PetscErrorCode CreateDeviceList(Bench *b, const COOList *list, InsertList *device)
-{
-  PetscFunctionBegin;
-  device->num_rows = device->num_columns = list->num_rows;
-  device->n                              = list->n;
-  device->i                              = (PetscInt *)list->i;
-  device->j                              = (PetscInt *)list->j;
-  device->v                              = (PetscScalar *)list->v;
-  if (!list->on_host) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscSparseCUDAMalloc(list->n, "rows of a list", b->stream, &device->i));
-  PetscCall(PetscSparseCUDAMalloc(list->n, "columns of a list", b->stream, &device->j));
-  PetscCall(PetscSparseCUDAMalloc(list->n, "values of a list", b->stream, &device->v));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Median milliseconds of the rebuild of a list, with the copies of one on the host, behind one that warms up. */
-static PetscErrorCode MeasureRebuild(Bench *b, const COOList *list, const InsertList *device, InsertRebuild *rebuild, PetscReal *ms)
-{
-  const size_t   bytes = (size_t)list->n * sizeof(PetscInt);
-  PetscReal      samples[REPETITIONS + 1];
-  PetscLogDouble begin, end;
-
-  PetscFunctionBegin;
-  for (PetscInt k = 0; k <= REPETITIONS; k++) {
-    PetscCall(InsertRebuildClear(rebuild));
-    PetscCall(BenchNow(&begin));
-    if (list->on_host) {
-      PetscCallCUDA(cudaMemcpyAsync(device->i, list->i, bytes, cudaMemcpyHostToDevice, b->stream));
-      PetscCallCUDA(cudaMemcpyAsync(device->j, list->j, bytes, cudaMemcpyHostToDevice, b->stream));
-      PetscCallCUDA(cudaMemcpyAsync(device->v, list->v, (size_t)list->n * sizeof(PetscScalar), cudaMemcpyHostToDevice, b->stream));
-    }
-    PetscCall(InsertRebuildAppend(rebuild, list->n, device->i, device->j, device->v, b->stream));
-    PetscCall(BenchNow(&end));
-    samples[k] = (PetscReal)(1e3 * (end - begin));
-  }
-  PetscCall(BenchMedian(REPETITIONS, samples + 1, ms));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Median milliseconds of new values by the kept permutation, in one mode, as often as Refill() sets ours. */
-static PetscErrorCode MeasureRefill(Bench *b, const InsertRefill *refill, const PetscScalar v[], InsertMode mode, InsertRebuild *rebuild, PetscReal *ms)
-{
-  PetscReal      samples[REPETITIONS + 1];
-  PetscLogDouble begin, end;
-
-  PetscFunctionBegin;
-  for (PetscInt k = 0; k <= REPETITIONS; k++) {
-    PetscCall(BenchNow(&begin));
-    PetscCall(InsertRefillValues(refill, v, (PetscBool)(mode == ADD_VALUES), rebuild->values, b->stream));
-    PetscCall(BenchNow(&end));
-    samples[k] = (PetscReal)(1e3 * (end - begin));
-  }
-  PetscCall(BenchMedian(REPETITIONS, samples + 1, ms));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*
-  The competitor on the device: milliseconds of the assembly and, unless refill_ms is NULL, of new values in both modes. A is ours, compared when it is there: assembled and not refilled yet, or with refill_ms refilled in both modes, one after the
-  other.
-*/
-static PetscErrorCode RunRebuild(Bench *b, const char name[], const COOList *list, Mat A, PetscReal *ms, PetscReal refill_ms[2])
-{
-  InsertRebuild rebuild;
-  InsertRefill  refill;
-  InsertList    device;
-
-  PetscFunctionBegin;
-  PetscCall(CreateDeviceList(b, list, &device));
-  PetscCall(InsertRebuildCreate(list->num_rows, list->num_rows, list->n, list->n, b->stream, &rebuild));
-  PetscCall(MeasureRebuild(b, list, &device, &rebuild, ms));
-  PetscCall(InsertRebuildFinish(&rebuild));
-  if (refill_ms) {
-    PetscCall(InsertRefillCreate(&rebuild, list->n, device.i, device.j, b->stream, &refill));
-    for (PetscInt k = 0; k < 2; k++) PetscCall(MeasureRefill(b, &refill, device.v, refill_modes[k], &rebuild, refill_ms + k));
-    PetscCall(InsertRefillDestroy(&refill, b->stream));
-  }
-  if (A != NULL) PetscCall(InsertBenchCompareRebuild(b, name, A, &rebuild));
-  PetscCall(InsertRebuildDestroy(&rebuild, b->stream));
-  if (list->on_host) PetscCall(InsertListDestroy(&device, b->stream));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* The matrix and time of aijcusparse, one repetition. */
-static PetscErrorCode AssembleCompetitor(const COOList *list, InsertCompetitor *competitor)
+static PetscErrorCode AssembleCompetitor(const InsertCOOList *list, InsertCompetitor *competitor)
 {
   PetscErrorCode ierr;
 
@@ -210,7 +116,7 @@ static PetscErrorCode TakeBest(PetscReal ms, const char name[], PetscReal *best,
 /*
   Refills all matrices in both modes and compares them afterwards; the rebuild's time of the assembly comes with it. Floor: every value of the list read, every one of the matrix written and, to be added to, read.
 */
-static PetscErrorCode RefillCase(Bench *b, const char name[], const COOList *list, Mat A, Mat B, PetscReal *rebuild_ms)
+static PetscErrorCode RefillCase(Bench *b, const char name[], const InsertCOOList *list, Mat A, Mat B, PetscReal *rebuild_ms)
 {
   static const char *const metrics[2] = {"refill-insert", "refill-add"};
   InsertResult             r[2];
@@ -224,11 +130,11 @@ static PetscErrorCode RefillCase(Bench *b, const char name[], const COOList *lis
     const InsertResult result = {name, metrics[k], "ms", -1, -1, COMPETITOR, (PetscReal)1e-3 * BenchFloor(b, listed + (PetscReal)k * stored, stored)};
 
     r[k] = result;
-    PetscCall(Refill(A, list->v, refill_modes[k], &r[k].ours));
-    if (B != NULL) PetscCall(Refill(B, list->v, refill_modes[k], &r[k].best));
+    PetscCall(Refill(A, list->v, InsertRefillModes[k], &r[k].ours));
+    if (B != NULL) PetscCall(Refill(B, list->v, InsertRefillModes[k], &r[k].best));
   }
   if (B != NULL) PetscCall(InsertBenchCompare(b, name, A, B));
-  PetscCall(RunRebuild(b, name, list, A, rebuild_ms, rebuild));
+  PetscCall(InsertListMeasureRebuild(b, name, list, A, rebuild_ms, rebuild));
   for (PetscInt k = 0; k < 2; k++) {
     PetscCall(TakeBest(rebuild[k], INSERT_REFILL, &r[k].best, &r[k].competitor));
     PetscCall(InsertBenchRecord(b, &r[k]));
@@ -237,7 +143,7 @@ static PetscErrorCode RefillCase(Bench *b, const char name[], const COOList *lis
 }
 
 /* Floor: the list read once and the matrix written once. */
-static PetscErrorCode AssemblyFloor(Bench *b, const COOList *list, Mat A, PetscReal *ms)
+static PetscErrorCode AssemblyFloor(Bench *b, const InsertCOOList *list, Mat A, PetscReal *ms)
 {
   PetscReal bytes;
 
@@ -248,7 +154,7 @@ static PetscErrorCode AssemblyFloor(Bench *b, const COOList *list, Mat A, PetscR
 }
 
 /* Cases of one list: its assembly, and new values with the same structure; when neither is wanted, the competitors' assembly alone. */
-static PetscErrorCode RunList(Bench *b, const char name[], PetscBool assembly, const char refill_name[], PetscBool refill, const COOList *list, InsertCompetitor *competitor)
+static PetscErrorCode RunList(Bench *b, const char name[], PetscBool assembly, const char refill_name[], PetscBool refill, const InsertCOOList *list, InsertCompetitor *competitor)
 {
   InsertResult time = {name, "assembly-time", "ms", -1, -1, COMPETITOR, -1};
   Mat          A    = NULL;
@@ -259,7 +165,7 @@ static PetscErrorCode RunList(Bench *b, const char name[], PetscBool assembly, c
   if (assembly) PetscCall(AssembleRepeatedly(list, MATDCSRCUDA, &time.ours, &A));
   PetscCall(AssembleCompetitor(list, competitor));
   if (A != NULL && competitor->B != NULL) PetscCall(InsertBenchCompare(b, name, A, competitor->B));
-  if (assembly || !refill) PetscCall(RunRebuild(b, name, list, A, &rebuild_ms, NULL));
+  if (assembly || !refill) PetscCall(InsertListMeasureRebuild(b, name, list, A, &rebuild_ms, NULL));
   if (refill) PetscCall(RefillCase(b, refill_name, list, A, competitor->B, &rebuild_ms));
   PetscCall(TakeBest(rebuild_ms, INSERT_REBUILD_LIST, &competitor->ms, &competitor->name));
   if (assembly) {
@@ -276,7 +182,7 @@ static PetscErrorCode RunList(Bench *b, const char name[], PetscBool assembly, c
 /* The competitor's matrix is left for others, with other values after a refill. */
 static PetscErrorCode RunDeviceList(Bench *b, const char name[], PetscBool assembly, const char refill_name[], PetscBool refill, const InsertList *from, InsertCompetitor *competitor)
 {
-  COOList list = {from->num_rows, from->n, PETSC_FALSE, from->i, from->j, NULL, NULL, from->v};
+  InsertCOOList list = {from->num_rows, from->n, PETSC_FALSE, from->i, from->j, NULL, NULL, from->v};
 
   PetscFunctionBegin;
   PetscCall(PetscSparseCUDAMalloc(list.n, "rows for the matrix", b->stream, &list.i_copy));
@@ -291,7 +197,7 @@ static PetscErrorCode RunDeviceList(Bench *b, const char name[], PetscBool assem
 static PetscErrorCode RunHostList(Bench *b, const char name[], InsertList *from)
 {
   const size_t     bytes = (size_t)from->n * sizeof(PetscInt);
-  COOList          list  = {from->num_rows, from->n, PETSC_TRUE, NULL, NULL, NULL, NULL, NULL};
+  InsertCOOList    list  = {from->num_rows, from->n, PETSC_TRUE, NULL, NULL, NULL, NULL, NULL};
   PetscInt        *i, *j;
   PetscScalar     *v;
   InsertCompetitor competitor;
@@ -314,11 +220,11 @@ static PetscErrorCode RunHostList(Bench *b, const char name[], InsertList *from)
 /* Two points: what the first use of either type starts, such as handles, is not part of anything measured later. */
 static PetscErrorCode WarmUp(void)
 {
-  PetscInt          i[2] = {0, 1}, j[2] = {0, 1}, i_copy[2], j_copy[2];
-  const PetscScalar v[2]     = {1.0, 1.0};
-  const COOList     list     = {2, 2, PETSC_TRUE, i, j, i_copy, j_copy, v};
-  const MatType     types[2] = {MATDCSRCUDA, MATAIJCUSPARSE};
-  PetscReal         ms;
+  PetscInt            i[2] = {0, 1}, j[2] = {0, 1}, i_copy[2], j_copy[2];
+  const PetscScalar   v[2]     = {1.0, 1.0};
+  const InsertCOOList list     = {2, 2, PETSC_TRUE, i, j, i_copy, j_copy, v};
+  const MatType       types[2] = {MATDCSRCUDA, MATAIJCUSPARSE};
+  PetscReal           ms;
 
   PetscFunctionBegin;
   for (PetscInt k = 0; k < 2; k++) {
