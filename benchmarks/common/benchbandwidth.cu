@@ -6,7 +6,7 @@
 #define MAX_BYTES     ((size_t)2 << 30) /* of an array: what of the last one stays in the L2 cache hardly counts */
 #define MIN_BYTES     ((size_t)64 << 20)
 #define NEVER         1.2345678901234567e300
-#define NUM_SHAPES    5
+#define NUM_SHAPES    8
 #define LARGEST_BLOCK (1024 * 16 * sizeof(double2)) /* bytes of an array that a thread block covers at most: divides the size of arrays */
 
 /* What one measurement moves; nothing is owned. */
@@ -18,7 +18,18 @@ typedef struct {
   void (*kernel)(const double2 *, const double2 *, double2 *);
 } Move;
 
-template <int Reads, bool Writes, int Items>
+/* Evicted first; or without a line in L1, and with the whole of 256 bytes brought into L2. */
+template <bool Ahead>
+__device__ __forceinline__ double2 MoveLoad(const double2 *p)
+{
+  double2 v;
+
+  if (!Ahead) return __ldcs(p);
+  asm volatile("ld.global.nc.L1::no_allocate.L2::256B.v2.f64 {%0, %1}, [%2];" : "=d"(v.x), "=d"(v.y) : "l"(p));
+  return v;
+}
+
+template <int Reads, bool Writes, int Items, bool Ahead>
 __global__ void MoveKernel(const double2 *a, const double2 *b, double2 *c)
 {
   const PetscCount first = (PetscCount)blockIdx.x * blockDim.x * Items + threadIdx.x;
@@ -26,8 +37,8 @@ __global__ void MoveKernel(const double2 *a, const double2 *b, double2 *c)
 
 #pragma unroll
   for (int i = 0; i < Items; i++) {
-    v[i] = Reads > 0 ? __ldcs(a + first + (PetscCount)i * blockDim.x) : make_double2(1.0, 2.0);
-    w[i] = Reads > 1 ? __ldcs(b + first + (PetscCount)i * blockDim.x) : make_double2(0.0, 0.0);
+    v[i] = Reads > 0 ? MoveLoad<Ahead>(a + first + (PetscCount)i * blockDim.x) : make_double2(1.0, 2.0);
+    w[i] = Reads > 1 ? MoveLoad<Ahead>(b + first + (PetscCount)i * blockDim.x) : make_double2(0.0, 0.0);
   }
   if (Writes) {
 #pragma unroll
@@ -74,14 +85,15 @@ static PetscErrorCode SetRun(void *ctx, cudaStream_t stream)
 template <int Reads, bool Writes>
 static PetscErrorCode MeasureMove(BenchTimer *timer, Move *m, BenchFn *other, PetscReal *bytes_us)
 {
-  static const int threads[NUM_SHAPES] = {256, 256, 256, 512, 1024}, items[NUM_SHAPES] = {2, 4, 8, 4, 2};
-  PetscReal        us, best                                                            = PETSC_MAX_REAL;
+  static const int threads[NUM_SHAPES] = {128, 256, 256, 256, 512, 512, 1024, 1024}, items[NUM_SHAPES] = {8, 2, 4, 8, 2, 4, 2, 4};
+  PetscReal        us, best                                                                            = PETSC_MAX_REAL;
 
   PetscFunctionBegin;
-  for (int k = 0; k < NUM_SHAPES; k++) {
-    m->threads = threads[k];
-    m->items   = items[k];
-    m->kernel  = items[k] == 2 ? MoveKernel<Reads, Writes, 2> : items[k] == 4 ? MoveKernel<Reads, Writes, 4> : MoveKernel<Reads, Writes, 8>;
+  for (int k = 0; k < (Reads > 0 ? 2 : 1) * NUM_SHAPES; k++) {
+    m->threads = threads[k % NUM_SHAPES];
+    m->items   = items[k % NUM_SHAPES];
+    if (k < NUM_SHAPES) m->kernel = m->items == 2 ? MoveKernel<Reads, Writes, 2, false> : m->items == 4 ? MoveKernel<Reads, Writes, 4, false> : MoveKernel<Reads, Writes, 8, false>;
+    else m->kernel = m->items == 2 ? MoveKernel<Reads, Writes, 2, true> : m->items == 4 ? MoveKernel<Reads, Writes, 4, true> : MoveKernel<Reads, Writes, 8, true>;
     PetscCall(BenchTimerMeasure(timer, PETSC_TRUE, MoveRun, m, &us));
     best = PetscMin(best, us);
   }
@@ -100,7 +112,7 @@ static PetscErrorCode MeasureMove(BenchTimer *timer, Move *m, BenchFn *other, Pe
 */
 PetscErrorCode BenchBandwidthMeasure(BenchTimer *timer, BenchBandwidth *bandwidth)
 {
-  Move   m = {NULL, NULL, NULL, MAX_BYTES, 0, 0, NULL};
+  Move   m = {NULL, NULL, NULL, MAX_BYTES, 0, 0, NULL}, all;
   size_t available, total;
 
   PetscFunctionBegin;
@@ -111,7 +123,9 @@ PetscErrorCode BenchBandwidthMeasure(BenchTimer *timer, BenchBandwidth *bandwidt
   m.b = m.a + m.bytes;
   m.c = m.b + m.bytes;
   PetscCallCUDA(cudaMemsetAsync(m.a, 0, 3 * m.bytes, timer->stream));
-  PetscCall(MeasureMove<1, false>(timer, &m, NULL, &bandwidth->read));
+  all       = m; // one array for the sum
+  all.bytes = 3 * m.bytes;
+  PetscCall(MeasureMove<1, false>(timer, &all, NULL, &bandwidth->read));
   PetscCall(MeasureMove<2, true>(timer, &m, NULL, &bandwidth->triad));
   PetscCall(MeasureMove<1, true>(timer, &m, CopyRun, &bandwidth->copy));
   PetscCall(MeasureMove<0, true>(timer, &m, SetRun, &bandwidth->write));
