@@ -26,10 +26,12 @@ static int NumBits(PetscInt n)
   return bits;
 }
 
+/* Numbers of entries are int, with which CUB is fastest: InsertRebuildCreate() has checked the capacity. */
+
 /* The batch by itself, from the user's values. */
 static cudaError_t RebuildSort(const InsertRebuild *r, void *work, size_t *bytes, PetscCount n, const PetscScalar v[], cudaStream_t stream)
 {
-  return cub::DeviceRadixSort::SortPairs(work, *bytes, r->batch_keys[0], r->batch_keys[1], v, r->batch_values, (int64_t)n, 0, r->column_bits + r->row_bits, stream);
+  return cub::DeviceRadixSort::SortPairs(work, *bytes, r->batch_keys[0], r->batch_keys[1], v, r->batch_values, (int)n, 0, r->column_bits + r->row_bits, stream);
 }
 
 static cudaError_t RebuildMerge(const InsertRebuild *r, void *work, size_t *bytes, PetscCount num_entries, PetscCount n, cudaStream_t stream)
@@ -39,7 +41,7 @@ static cudaError_t RebuildMerge(const InsertRebuild *r, void *work, size_t *byte
 
 static cudaError_t RebuildReduce(const InsertRebuild *r, void *work, size_t *bytes, const uint64_t keys[], const PetscScalar values[], PetscCount n, cudaStream_t stream)
 {
-  return cub::DeviceReduce::ReduceByKey(work, *bytes, keys, r->keys, values, r->values, r->count, AddValues{}, (int64_t)n, stream);
+  return cub::DeviceReduce::ReduceByKey(work, *bytes, keys, r->keys, values, r->values, r->count, AddValues{}, (int)n, stream);
 }
 
 static PetscErrorCode AllocateWork(InsertRebuild *r, cudaStream_t stream)
