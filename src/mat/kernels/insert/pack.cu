@@ -2,14 +2,12 @@
   Rows and columns of a list become keys, piece by piece, so that a list in host memory is never in device memory as a whole. The same pass learns whether the
   keys come sorted and whether there are repeats, across the borders of pieces too.
 */
-#include <petscsparsecuda/insert.h>
+#include "pack.cuh"
 
 namespace
 {
 
 constexpr int                THREADS  = 256;
-constexpr uint64_t           NO_KEY   = ~(uint64_t)0;      // of an entry that does not count
-constexpr uint64_t           BAD_ROW  = (uint64_t)1 << 63; // in place of the key of an entry whose row is too large, with the row; without this bit: the column
 constexpr unsigned long long NO_ENTRY = ~(unsigned long long)0;
 
 /* Thread blocks of a loop over n keys. */
@@ -19,27 +17,6 @@ PetscErrorCode GetGrid(PetscCount n, unsigned int *grid)
   PetscCall(DCSRGetGrid((n + THREADS - 1) / THREADS, DCSR_LOOP_BLOCKS, grid));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
-
-/* The key of given entry k, NO_KEY when it does not count; the index itself, and *bad, when that is too large. */
-struct PackEntry {
-  DCSRWindow      window;
-  const PetscInt *rows, *columns;
-  int             column_bits;
-
-  __device__ uint64_t operator()(PetscCount k, bool *bad) const
-  {
-    const PetscInt row = rows[k], column = columns[k];
-    bool           inside;
-
-    if (row < 0 || column < 0) return NO_KEY;
-    *bad = row >= window.num_global_rows || column >= window.num_global_columns;
-    if (*bad) return row >= window.num_global_rows ? BAD_ROW | (uint64_t)row : (uint64_t)column;
-    if (row < window.row_begin || row >= window.row_end) return NO_KEY;
-    inside = column >= window.column_begin && column < window.column_end;
-    if (inside == (bool)window.outside) return NO_KEY;
-    return (uint64_t)(row - window.row_begin) << column_bits | (uint64_t)(inside ? column - window.column_begin : column);
-  }
-};
 
 /* Notes what a warp saw about its keys, NO_KEY where a lane has none; one atomic a warp and only when there is something to say. */
 __device__ void NoteFacts(bool has_key, uint64_t key, uint64_t before, DCSRListFacts *facts)

@@ -22,7 +22,51 @@ struct WriteFirstSegments {
   }
 };
 
+size_t SegmentBytes(const DCSRView *view, PetscCount pitch, PetscInt max_segments)
+{
+  return 2 * (size_t)pitch * (size_t)max_segments * (view->wide ? sizeof(int64_t) : sizeof(int32_t));
+}
+
 } // namespace
+
+/*
+  DCSRViewTrySegments - arrays for the segments of compact storage, if the device has memory for them
+
+  Input Parameters:
++ view         - compact storage, whose arrays the caller owns
+. max_segments - segments that a row may have, 1 to DCSR_MAX_SEGMENTS
+- stream       - the arrays may be used in work queued on this stream
+
+  Output Parameters:
++ view - has segments and row_sizes beside its row offsets, and nothing is initialized; as it was without memory
+- done - whether there was memory
+
+  Note:
+  Fragmented storage has no row offsets: either these are freed when the segments are made, or the segments are.
+*/
+PetscErrorCode DCSRViewTrySegments(DCSRView *view, PetscInt max_segments, cudaStream_t stream, PetscBool *done)
+{
+  const PetscCount pitch     = PetscMax((PetscCount)view->num_rows, 1);
+  void            *segments  = NULL;
+  int32_t         *row_sizes = NULL;
+
+  PetscFunctionBegin;
+  *done = PETSC_FALSE;
+  PetscCheck(view->row_offsets != NULL, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE, "The storage is fragmented already");
+  PetscCheck(max_segments >= 1 && max_segments <= DCSR_MAX_SEGMENTS, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "A row has 1 to %d segments, not %" PetscInt_FMT, DCSR_MAX_SEGMENTS, max_segments);
+  PetscCall(PetscSparseCUDATryMalloc_Private(SegmentBytes(view, pitch, max_segments), stream, &segments));
+  if (segments != NULL) PetscCall(PetscSparseCUDATryMalloc(pitch, stream, &row_sizes));
+  if (row_sizes == NULL) {
+    PetscCall(PetscSparseCUDAFree(&segments, stream));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  view->segments     = segments;
+  view->row_sizes    = row_sizes;
+  view->pitch        = pitch;
+  view->max_segments = max_segments;
+  *done              = PETSC_TRUE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
 /*
   DCSRViewSetSegments - makes each row of compact storage the first segment of a fragmented row
@@ -42,7 +86,7 @@ struct WriteFirstSegments {
 PetscErrorCode DCSRViewSetSegments(DCSRView *view, PetscInt max_segments, cudaStream_t stream)
 {
   const PetscCount pitch     = PetscMax((PetscCount)view->num_rows, 1);
-  const size_t     bytes     = 2 * (size_t)pitch * (size_t)max_segments * (view->wide ? sizeof(int64_t) : sizeof(int32_t));
+  const size_t     bytes     = SegmentBytes(view, pitch, max_segments);
   void            *segments  = NULL;
   int32_t         *row_sizes = NULL;
   PetscErrorCode   ierr      = PETSC_SUCCESS;

@@ -18,6 +18,7 @@ PETSC_INTERN PetscErrorCode MatSeqAIJCUDAInsertsOnDevice(Mat, PetscBool *);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDAInsertBatch(Mat, const DCSRBatch *, InsertMode);
 PETSC_INTERN DCSRNewEntries MatSeqAIJCUDANewEntries(Mat);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDAInsertList(Mat, DCSRList *, const PetscScalar[], InsertMode);
+PETSC_INTERN PetscErrorCode MatSeqAIJCUDAInsertSmall(Mat, DCSRSmallList *, InsertMode, PetscBool *);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDAFinishInsertion(Mat);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDACheckRowLimits(Mat);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDACheckUnused(Mat);
