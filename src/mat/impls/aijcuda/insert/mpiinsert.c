@@ -530,6 +530,7 @@ PetscErrorCode MatMPIAIJCUDASetInsertOps(Mat A, struct _MatOps *ops)
   ops->setvalueslocal = MatSetValuesLocal_MPIAIJCUDA;
   ops->assemblybegin  = MatAssemblyBegin_MPIAIJCUDA;
   ops->setup          = MatSetUp_MPIAIJCUDA;
+  ops->setrandom      = MatSetRandom_MPIAIJCUDA;
   ops->zeroentries    = MatZeroEntries_MPIAIJCUDA;
   ops->setoption      = MatSetOption_MPIAIJCUDA;
   ops->getinfo        = MatGetInfo_MPIAIJCUDA;
