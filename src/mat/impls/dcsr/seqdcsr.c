@@ -66,6 +66,7 @@ static PetscErrorCode MatAssemblyEnd_SeqAIJCUDA(Mat A, MatAssemblyType mode)
   Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
 
   PetscFunctionBegin;
+  PetscCall(MatAIJCUDATakeColoringValues(A));
   if (mode == MAT_FINAL_ASSEMBLY) {
     PetscCall(MatSeqAIJCUDAFinishInsertion(A));
     PetscCall(MatSeqAIJCUDACheckUnused(A));
@@ -249,6 +250,7 @@ static PetscErrorCode ConvertInPlaceToSeqAIJ(Mat B)
     PetscCall(DCSRStageDestroy(&d->staging.stage, stream));
   }
   PetscCall(MatSeqAIJCUDAShowMirror(B));
+  PetscCall(MatAIJCUDAReturnColorings(B));
   *b->ops       = d->parent_arrays;
   *B->ops       = d->parent;
   B->boundtocpu = PETSC_TRUE; // what MatCreate() gives every matrix

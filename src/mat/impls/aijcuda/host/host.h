@@ -28,6 +28,10 @@ PETSC_INTERN PetscErrorCode MatAIJCUDARestoreSaved(Mat, MatType);
 /* copyhash.c */
 PETSC_INTERN PetscErrorCode MatCopyHashToXAIJ_AIJCUDA(Mat, Mat);
 
+/* fdcoloring.c */
+PETSC_INTERN PetscErrorCode MatAIJCUDATakeColoringValues(Mat);
+PETSC_INTERN PetscErrorCode MatAIJCUDAReturnColorings(Mat);
+
 /* rowaccess.c */
 PETSC_INTERN PetscErrorCode MatAIJCUDASetRowAccessOps(struct _MatOps *, PetscBool);
 
