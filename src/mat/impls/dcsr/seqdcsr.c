@@ -258,6 +258,7 @@ static PetscErrorCode ConvertInPlaceToSeqAIJ(Mat B)
   PetscCall(PetscFree(B->spptr));
   PetscCall(MatSetVecType(B, VECSTANDARD));
   PetscCall(PetscObjectChangeTypeName((PetscObject)B, MATSEQAIJ));
+  PetscCall(MatSeqAIJKeepDuplicates_AIJCUDA(B));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
