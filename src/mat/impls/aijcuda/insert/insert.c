@@ -436,6 +436,7 @@ PetscErrorCode MatSeqAIJCUDASetInsertOps(struct _MatOps *ops)
   ops->setvalues      = MatSetValues_SeqAIJCUDA;
   ops->setvalueslocal = MatSetValuesLocal_SeqAIJCUDA;
   ops->setup          = MatSetUp_SeqAIJCUDA;
+  ops->setrandom      = MatSetRandom_SeqAIJCUDA;
   ops->getinfo        = MatGetInfo_SeqAIJCUDA;
   ops->copyhashtoxaij = MatCopyHashToXAIJ_AIJCUDA;
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -42,6 +42,10 @@ PETSC_INTERN PetscErrorCode MatMPIAIJCUDAInsertEntries(Mat, PetscCount, const Pe
 PETSC_INTERN PetscErrorCode MatAssemblyEndDevice_MPIAIJCUDA(Mat, MatAssemblyType, PetscBool *);
 PETSC_INTERN PetscErrorCode MatMPIAIJCUDASetInsertOps(Mat, struct _MatOps *);
 
+/* setrandom.c */
+PETSC_INTERN PetscErrorCode MatSetRandom_SeqAIJCUDA(Mat, PetscRandom);
+PETSC_INTERN PetscErrorCode MatSetRandom_MPIAIJCUDA(Mat, PetscRandom);
+
 /* coo.c */
 PETSC_INTERN PetscErrorCode MatSetPreallocationCOO_SeqAIJCUDA_Device(Mat, PetscCount, PetscInt[], PetscInt[]);
 PETSC_INTERN PetscErrorCode MatSetValuesCOO_SeqAIJCUDA_Device(Mat, const PetscScalar[], InsertMode);
