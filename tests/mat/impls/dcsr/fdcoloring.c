@@ -57,8 +57,9 @@ static PetscErrorCode CreateColoring(Mat A, const char type[], PetscInt bcols, M
 /* Values by seed in compressed form, one column for each color. */
 static PetscErrorCode SetValues(Mat A, MatFDColoring c, PetscInt seed)
 {
-  PetscInt     n, m, begin;
-  PetscScalar *y;
+  PetscInt       n, m, begin;
+  PetscScalar   *y;
+  PetscErrorCode ierr;
 
   PetscFunctionBegin;
   PetscCall(MatGetSize(A, &n, NULL));
@@ -70,8 +71,9 @@ static PetscErrorCode SetValues(Mat A, MatFDColoring c, PetscInt seed)
 
     for (PetscInt column = PetscMax(row - 1, 0); column <= PetscMin(row + 1, n - 1); column++) y[i + m * (column % NUM_COLORS)] = Entry(row, column, seed);
   }
-  PetscCall(MatFDColoringSetValues(A, c, y));
+  ierr = MatFDColoringSetValues(A, c, y);
   PetscCall(PetscFree(y));
+  PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
