@@ -1,6 +1,7 @@
 /*
   Looks up the entries of a batch: a binary search each in compact storage, one a segment in fragmented storage, whose segments are sorted. Rows of any length.
 */
+#include "../common/message.h"
 #include "batch.cuh"
 #include "find.cuh"
 #include "lookup.cuh"
@@ -72,8 +73,7 @@ PetscErrorCode DCSRLookupListNew(DCSRLookup *lookup, cudaStream_t stream)
 PetscErrorCode DCSRLookupFinish(DCSRLookup *lookup, cudaStream_t stream)
 {
   PetscFunctionBegin;
-  PetscCallCUDA(cudaMemcpyAsync(&lookup->numbers, lookup->device, sizeof(lookup->numbers), cudaMemcpyDeviceToHost, stream));
-  PetscCallCUDA(cudaStreamSynchronize(stream));
+  PetscCall(DCSRReadNumbers(&lookup->numbers, lookup->device, sizeof(lookup->numbers), stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
