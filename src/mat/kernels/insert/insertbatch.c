@@ -68,7 +68,7 @@ PetscErrorCode DCSRLookupApplyPolicy(const DCSRBatch *batch, const DCSRLookup *l
 static PetscErrorCode WriteValues(DCSRView *view, const DCSRBatch *batch, const DCSRLookup *lookup, InsertMode mode, DCSRNewEntries policy, cudaStream_t stream)
 {
   PetscFunctionBegin;
-  if (policy != DCSR_NEW_FORBID || lookup->numbers.num_new == 0) PetscCall(DCSRLookupWriteFound(*view, batch, lookup, mode, PETSC_FALSE, stream));
+  if (policy != DCSR_NEW_FORBID || lookup->numbers.num_new == 0) PetscCall(DCSRLookupWriteFound(*view, batch, lookup, mode, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

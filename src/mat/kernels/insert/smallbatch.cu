@@ -275,7 +275,7 @@ __global__ void __launch_bounds__(THREADS) SmallBatchKernel(SmallBatch b)
   Join<THREADS, Offset, Add>(b, s);
 }
 
-/* Thread blocks: one, and those that make segments, as many as the device holds at a time. */
+/* Thread blocks: one, and those that make segments. The device holds all of them at a time, so that none waits until another one has ended. */
 PetscErrorCode NumBlocks(const SmallBatch &b, int threads, unsigned int *blocks)
 {
   DCSRDeviceFacts facts;
@@ -285,8 +285,8 @@ PetscErrorCode NumBlocks(const SmallBatch &b, int threads, unsigned int *blocks)
   *blocks = 1;
   if (b.view.row_offsets == NULL || !b.append) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(DCSRGetDeviceFacts(&facts));
-  wanted  = DCSRNumBlocks((PetscCount)b.view.num_rows, threads);
-  *blocks = 1 + PetscMin(wanted, (unsigned int)(facts.num_multiprocessors * (DCSR_SMALL_LIST / threads)));
+  wanted  = 1 + DCSRNumBlocks((PetscCount)b.view.num_rows, threads);
+  *blocks = PetscMax(2, PetscMin(wanted, (unsigned int)(facts.num_multiprocessors * (DCSR_SMALL_LIST / threads))));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
