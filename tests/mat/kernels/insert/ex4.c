@@ -575,7 +575,7 @@ int main(int argc, char **argv)
       PetscCall(SmallBatches((PetscBool)wide, stream));
       PetscCall(Zeros((PetscBool)wide, stream));
       PetscCall(ShortLists(50, (PetscBool)wide, stream));
-      PetscCall(ShortLists(300000, (PetscBool)wide, stream));
+      if (append) PetscCall(ShortLists(300000, (PetscBool)wide, stream));
       PetscCall(ManyRepeats((PetscBool)wide, stream));
       if (!one_launch) PetscCall(OneRow((PetscBool)wide, stream));
       if (k == 0) PetscCall(LongLists((PetscBool)wide, stream));
@@ -589,6 +589,7 @@ int main(int argc, char **argv)
 
    test:
       requires: cuda
+      timeoutfactor: 3
       output_file: output/empty.out
       args: -mat_dcsr_test_wide_from {{2147483647 0 1500}}
 
