@@ -16,7 +16,7 @@ typedef struct {
 /* What one pass over the keys of a list learns. */
 typedef struct {
   unsigned long long num_ignored; /* entries that do not count */
-  unsigned long long first_bad;   /* position of the first index that is too large; all bits set: there is none */
+  unsigned long long bad_end;     /* num_given - k of the first entry k with an index that is too large; 0 when there is none */
   unsigned int       unsorted;    /* some key is smaller than the one before it */
   unsigned int       repeated;    /* some key equals the one before it */
 } DCSRListFacts;

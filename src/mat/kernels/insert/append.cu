@@ -113,7 +113,7 @@ PetscErrorCode DCSRAppendBatch(DCSRView *view, const DCSRBatch *batch, const DCS
 {
   PetscFunctionBegin;
   PetscCheck(lookup->numbers.pool <= view->capacity - view->used, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Appending takes %" PetscCount_FMT " pool entries, %" PetscCount_FMT " are left", lookup->numbers.pool, view->capacity - view->used);
-  PetscCall(DCSRLookupWriteFound(*view, batch, lookup, mode, PETSC_FALSE, stream)); // positions are those from before
+  PetscCall(DCSRLookupWriteFound(*view, batch, lookup, mode, stream)); // positions are those from before
   if (view->wide) PetscCall(Append<int64_t>(*view, batch, lookup, plan, stream));
   else PetscCall(Append<int32_t>(*view, batch, lookup, plan, stream));
   view->num_nonzeros += (PetscCount)lookup->numbers.num_new;

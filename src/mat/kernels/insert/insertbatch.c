@@ -68,7 +68,7 @@ PetscErrorCode DCSRLookupApplyPolicy(const DCSRBatch *batch, const DCSRLookup *l
 static PetscErrorCode WriteValues(DCSRView *view, const DCSRBatch *batch, const DCSRLookup *lookup, InsertMode mode, DCSRNewEntries policy, cudaStream_t stream)
 {
   PetscFunctionBegin;
-  if (policy != DCSR_NEW_FORBID || lookup->numbers.num_new == 0) PetscCall(DCSRLookupWriteFound(*view, batch, lookup, mode, PETSC_FALSE, stream));
+  if (policy != DCSR_NEW_FORBID || lookup->numbers.num_new == 0) PetscCall(DCSRLookupWriteFound(*view, batch, lookup, mode, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -102,20 +102,39 @@ cleanup:
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Into compact storage; *append when new entries should be appended instead: nothing has changed then. */
-static PetscErrorCode InsertCompact(DCSRView *view, const DCSRBatch *batch, InsertMode mode, DCSRNewEntries policy, const DCSRAppendRule *rule, cudaStream_t stream, DCSRInsertInfo *info, PetscBool *append)
+/* New entries are appended to compact storage with room for them, which becomes fragmented; what was looked up stays where it is. */
+static PetscErrorCode AppendToCompact(DCSRView *view, const DCSRBatch *batch, DCSRLookup *lookup, InsertMode mode, const DCSRAppendRule *rule, cudaStream_t stream, DCSRInsertInfo *info)
+{
+  DCSRAppendPlan plan = {NULL, 0};
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(DCSRLookupListNew(lookup, stream));
+  PetscCall(DCSRViewSetSegments(view, rule->max_segments, stream));
+  info->storage_changed = PETSC_TRUE; // also when something fails from here on
+  PetscCallGoto(ierr, cleanup, DCSRAppendPlanCreate(*view, batch, lookup, rule->slack, stream, &plan));
+  PetscCallGoto(ierr, cleanup, DCSRLookupFinish(lookup, stream));
+  PetscCallGoto(ierr, cleanup, DCSRAppendBatch(view, batch, lookup, &plan, mode, stream));
+  info->structure_grown = PETSC_TRUE;
+cleanup:
+  PetscCall(DCSRAppendPlanDestroy(&plan, stream));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Into compact storage. */
+static PetscErrorCode InsertCompact(DCSRView *view, const DCSRBatch *batch, InsertMode mode, DCSRNewEntries policy, const DCSRAppendRule *rule, cudaStream_t stream, DCSRInsertInfo *info)
 {
   DCSRLookup     lookup;
   PetscBool      grow;
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
-  *append = PETSC_FALSE;
   PetscCall(DCSRLookupCreate(*view, batch, stream, &lookup));
   PetscCallGoto(ierr, cleanup, DCSRLookupFinish(&lookup, stream));
   PetscCallGoto(ierr, cleanup, DCSRLookupApplyPolicy(batch, &lookup, policy, stream, info, &grow));
   if (!grow) PetscCallGoto(ierr, cleanup, WriteValues(view, batch, &lookup, mode, policy, stream));
-  else if (WantsAppend(view, batch->num_entries, rule) && AppendBound(view, info->num_new, rule) <= view->capacity - view->used) *append = PETSC_TRUE;
+  else if (WantsAppend(view, batch->num_entries, rule) && AppendBound(view, info->num_new, rule) <= view->capacity - view->used) PetscCallGoto(ierr, cleanup, AppendToCompact(view, batch, &lookup, mode, rule, stream, info));
   else {
     PetscCallGoto(ierr, cleanup, DCSRLookupListNew(&lookup, stream));
     PetscCallGoto(ierr, cleanup, DCSRMergeBatch(view, batch, &lookup, mode, SpareOf(view, batch, rule), stream));
@@ -152,7 +171,7 @@ cleanup:
 */
 PetscErrorCode DCSRInsertBatch(DCSRView *view, const DCSRBatch *batch, InsertMode mode, DCSRNewEntries policy, const DCSRAppendRule *rule, cudaStream_t stream, DCSRInsertInfo *info)
 {
-  PetscBool full, append;
+  PetscBool full;
 
   PetscFunctionBegin;
   PetscCall(PetscArrayzero(info, 1));
@@ -163,13 +182,7 @@ PetscErrorCode DCSRInsertBatch(DCSRView *view, const DCSRBatch *batch, InsertMod
     PetscCall(MakeCompact(view, SpareOf(view, batch, rule), stream));
     info->storage_changed = PETSC_TRUE;
   }
-  PetscCall(InsertCompact(view, batch, mode, policy, rule, stream, info, &append));
-  if (append) {
-    PetscCall(DCSRViewSetSegments(view, rule->max_segments, stream));
-    info->storage_changed = PETSC_TRUE;
-    PetscCall(InsertFragmented(view, batch, mode, policy, rule, stream, info, &full));
-    PetscCheck(!full, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%" PetscCount_FMT " new entries found no room in a pool with %" PetscCount_FMT " unused ones", info->num_new, view->capacity - view->used);
-  }
+  PetscCall(InsertCompact(view, batch, mode, policy, rule, stream, info));
   info->storage_changed = (PetscBool)(info->storage_changed || info->structure_grown);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -1,6 +1,7 @@
 /*
   Looks up the entries of a batch: a binary search each in compact storage, one a segment in fragmented storage, whose segments are sorted. Rows of any length.
 */
+#include "../common/message.h"
 #include "batch.cuh"
 #include "find.cuh"
 #include "lookup.cuh"
@@ -15,22 +16,18 @@ struct IsNew {
   __device__ bool   operator()(PetscCount t) const { return where[t] < 0 && where[t] != DCSR_NOWHERE; }
 };
 
-/* An entry that was there gets its value; in merged storage it has moved up by the new ones before it. */
+/* An entry that was there gets its value. */
 template <bool Add>
 struct WriteFound {
   const PetscCount  *where;
-  const PetscCount  *entries; // [num_new] or NULL: nothing has moved
-  PetscCount         num_new;
   const PetscScalar *from;
   PetscScalar       *to;
 
   __device__ void operator()(PetscCount t) const
   {
-    PetscCount k = where[t];
+    const PetscCount k = where[t];
 
-    if (k < 0) return;
-    if (entries) k += CountBelow(entries, 0, num_new, t);
-    to[k] = Add ? to[k] + from[t] : from[t];
+    if (k >= 0) to[k] = Add ? to[k] + from[t] : from[t];
   }
 };
 
@@ -72,8 +69,7 @@ PetscErrorCode DCSRLookupListNew(DCSRLookup *lookup, cudaStream_t stream)
 PetscErrorCode DCSRLookupFinish(DCSRLookup *lookup, cudaStream_t stream)
 {
   PetscFunctionBegin;
-  PetscCallCUDA(cudaMemcpyAsync(&lookup->numbers, lookup->device, sizeof(lookup->numbers), cudaMemcpyDeviceToHost, stream));
-  PetscCallCUDA(cudaStreamSynchronize(stream));
+  PetscCall(DCSRReadNumbers(&lookup->numbers, lookup->device, sizeof(lookup->numbers), stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -92,20 +88,17 @@ PetscErrorCode DCSRLookupDestroy(DCSRLookup *lookup, cudaStream_t stream)
   DCSRLookupWriteFound - the values of the entries that were there
 
   Input Parameters:
-+ view   - where they go
++ view   - the storage that was looked up
 . batch  - the batch
-. lookup - with its numbers on the host, and its list when merged
+. lookup - with its numbers on the host
 . mode   - ADD_VALUES, otherwise the values replace
-. merged - new entries have come between the old ones
 - stream - asynchronous on it
 */
-PetscErrorCode DCSRLookupWriteFound(DCSRView view, const DCSRBatch *batch, const DCSRLookup *lookup, InsertMode mode, PetscBool merged, cudaStream_t stream)
+PetscErrorCode DCSRLookupWriteFound(DCSRView view, const DCSRBatch *batch, const DCSRLookup *lookup, InsertMode mode, cudaStream_t stream)
 {
-  const PetscCount num_new = (PetscCount)lookup->numbers.num_new, *entries = merged ? lookup->entries : NULL;
-
   PetscFunctionBegin;
-  if (view.values == NULL || batch->num_entries == num_new) PetscFunctionReturn(PETSC_SUCCESS);
-  if (mode == ADD_VALUES) PetscCallCUDA(DCSRForEach(batch->num_entries, WriteFound<true>{lookup->where, entries, num_new, batch->values, view.values}, stream));
-  else PetscCallCUDA(DCSRForEach(batch->num_entries, WriteFound<false>{lookup->where, entries, num_new, batch->values, view.values}, stream));
+  if (view.values == NULL || batch->num_entries == (PetscCount)lookup->numbers.num_new) PetscFunctionReturn(PETSC_SUCCESS);
+  if (mode == ADD_VALUES) PetscCallCUDA(DCSRForEach(batch->num_entries, WriteFound<true>{lookup->where, batch->values, view.values}, stream));
+  else PetscCallCUDA(DCSRForEach(batch->num_entries, WriteFound<false>{lookup->where, batch->values, view.values}, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

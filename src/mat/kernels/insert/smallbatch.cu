@@ -6,6 +6,8 @@
   Appending needs fragmented storage, and the batch before may have left a compact one with room behind its entries. All other thread blocks make the segments of its rows
   then, while the first steps are under way. The thread block that starts last takes the list: those that it waits for have started, so that the wait ends on any device.
 */
+#include "../common/message.h"
+#include "../storage/segments.cuh"
 #include "append.cuh"
 #include "find.cuh"
 #include "pack.cuh"
@@ -18,11 +20,10 @@ namespace
 constexpr PetscCount MAX_MOVED = 1 << 15; // old entries that one thread block moves: 32 for each thread
 constexpr int        LONG_RUN  = 512;     // repeats that are added up in order, as in reduce.cu: more of them have another order there
 
-/* What the host learns; the device writes it where the host reads it. */
+/* What the host learns, a message. */
 struct SmallResult {
-  int          done, grown; // done: the list has joined, or is about to; 0: nothing has changed
-  PetscCount   num_new, pool;
-  unsigned int number; // of the launch, written last
+  PetscCount num_new, pool;
+  int        done, grown; // done: the list has joined, or is about to; 0: nothing has changed
 };
 
 struct SmallBatch {
@@ -33,7 +34,8 @@ struct SmallBatch {
   DCSRNewEntries policy;
   bool           append;
   double         slack;
-  unsigned int   number; // for the result
+  DCSRMessage   *message; // for the result
+  uint32_t       number;  // of it
 };
 
 /* Thread blocks of a launch that have begun, and that have made their segments; zero between launches, which are in one order. */
@@ -60,25 +62,11 @@ struct SmallShared {
   int                             begins[THREADS + 1];
 };
 
-template <typename Offset>
-struct alignas(2 * sizeof(Offset)) Segment {
-  Offset begin, end;
-};
-
 /* Share k of num of the rows get their segments. */
 template <int THREADS, typename Offset>
-__device__ void MakeSegments(const DCSRView &view, unsigned int k, unsigned int num)
+__device__ void MakeShare(const DCSRView &view, unsigned int k, unsigned int num)
 {
-  const Offset *row_offsets = (const Offset *)view.row_offsets;
-
-  for (PetscCount row = (PetscCount)k * THREADS + threadIdx.x; row < view.num_rows; row += (PetscCount)num * THREADS) {
-    Segment<Offset> *segments = (Segment<Offset> *)view.segments + row;
-    const Offset     begin = row_offsets[row], end = row_offsets[row + 1];
-
-    segments[0] = begin < end ? Segment<Offset>{begin, end} : Segment<Offset>{0, 0};
-    for (PetscInt s = 1; s < view.max_segments; s++) segments[s * view.pitch] = Segment<Offset>{0, 0};
-    view.row_sizes[row] = (int32_t)(end - begin);
-  }
+  for (PetscCount row = (PetscCount)k * THREADS + threadIdx.x; row < view.num_rows; row += (PetscCount)num * THREADS) MakeSegments<Offset>(view, row);
   __threadfence();
   __syncthreads();
   if (threadIdx.x == 0) atomicAdd(&num_made, 1u);
@@ -98,17 +86,17 @@ __device__ void WaitForSegments()
   __syncthreads();
 }
 
-/* Thread 0 tells the host. */
-__device__ void Tell(SmallResult *result, unsigned int number, bool done, bool grown, PetscCount num_new, PetscCount pool)
+/* One thread tells the host. */
+__device__ void Tell(const SmallBatch &b, const SmallResult &result)
 {
-  volatile SmallResult *to = result;
+  volatile SmallResult *to = (volatile SmallResult *)b.message->words;
 
-  to->done    = done;
-  to->grown   = grown;
-  to->num_new = num_new;
-  to->pool    = pool;
+  to->num_new = result.num_new;
+  to->pool    = result.pool;
+  to->done    = result.done;
+  to->grown   = result.grown;
   __threadfence_system();
-  to->number = number;
+  *(volatile uint32_t *)&b.message->number = b.number;
 }
 
 /* Sorted keys and their values; returns how many count. */
@@ -245,7 +233,7 @@ __device__ void Append(const Appending<Offset> &a, PetscCount moved)
 
 /* All threads of one thread block. */
 template <int THREADS, typename Offset, bool Add>
-__device__ void Join(const SmallBatch &b, SmallShared<THREADS> &s, SmallResult *result)
+__device__ void Join(const SmallBatch &b, SmallShared<THREADS> &s)
 {
   const int t   = (int)threadIdx.x;
   bool      bad = false;
@@ -264,14 +252,14 @@ __device__ void Join(const SmallBatch &b, SmallShared<THREADS> &s, SmallResult *
   if (grow && b.append) needs = SumNeeds<THREADS, Offset>(b, a.rows, s);
   const bool possible = !refuse && (!grow || (b.append && needs.pool <= b.view.capacity - b.view.used && needs.moved <= MAX_MOVED));
 
-  if (t == 0) Tell(result, b.number, possible, possible && grow, num_new, needs.pool);
+  if (t == 0) Tell(b, SmallResult{num_new, needs.pool, possible, possible && grow});
   if (!possible) return;
   if (found.where >= 0) b.view.values[found.where] = Add ? b.view.values[found.where] + found.value : found.value;
   if (grow) Append<THREADS, Offset>(a, needs.moved);
 }
 
 template <int THREADS, typename Offset, bool Add>
-__global__ void __launch_bounds__(THREADS) SmallBatchKernel(SmallBatch b, SmallResult *result)
+__global__ void __launch_bounds__(THREADS) SmallBatchKernel(SmallBatch b)
 {
   __shared__ SmallShared<THREADS> s;
   __shared__ unsigned int         ticket;
@@ -280,14 +268,14 @@ __global__ void __launch_bounds__(THREADS) SmallBatchKernel(SmallBatch b, SmallR
     if (threadIdx.x == 0) ticket = atomicAdd(&num_begun, 1u);
     __syncthreads();
     if (ticket + 1 < gridDim.x) {
-      MakeSegments<THREADS, Offset>(b.view, ticket, gridDim.x - 1);
+      MakeShare<THREADS, Offset>(b.view, ticket, gridDim.x - 1);
       return;
     }
   }
-  Join<THREADS, Offset, Add>(b, s, result);
+  Join<THREADS, Offset, Add>(b, s);
 }
 
-/* Thread blocks: one, and those that make segments, as many as the device holds at a time. */
+/* Thread blocks: one, and those that make segments. The device holds all of them at a time, so that none waits until another one has ended. */
 PetscErrorCode NumBlocks(const SmallBatch &b, int threads, unsigned int *blocks)
 {
   DCSRDeviceFacts facts;
@@ -297,68 +285,23 @@ PetscErrorCode NumBlocks(const SmallBatch &b, int threads, unsigned int *blocks)
   *blocks = 1;
   if (b.view.row_offsets == NULL || !b.append) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(DCSRGetDeviceFacts(&facts));
-  wanted  = DCSRNumBlocks((PetscCount)b.view.num_rows, threads);
-  *blocks = 1 + PetscMin(wanted, (unsigned int)(facts.num_multiprocessors * (DCSR_SMALL_LIST / threads)));
+  wanted  = 1 + DCSRNumBlocks((PetscCount)b.view.num_rows, threads);
+  *blocks = PetscMax(2, PetscMin(wanted, (unsigned int)(facts.num_multiprocessors * (DCSR_SMALL_LIST / threads))));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 template <int THREADS>
-PetscErrorCode Launch(const SmallBatch &b, bool add, SmallResult *result, cudaStream_t stream)
+PetscErrorCode Launch(const SmallBatch &b, bool add, cudaStream_t stream)
 {
   unsigned int blocks;
 
   PetscFunctionBegin;
   PetscCall(NumBlocks(b, THREADS, &blocks));
-  if (b.view.wide && add) SmallBatchKernel<THREADS, int64_t, true><<<blocks, THREADS, 0, stream>>>(b, result);
-  else if (b.view.wide) SmallBatchKernel<THREADS, int64_t, false><<<blocks, THREADS, 0, stream>>>(b, result);
-  else if (add) SmallBatchKernel<THREADS, int32_t, true><<<blocks, THREADS, 0, stream>>>(b, result);
-  else SmallBatchKernel<THREADS, int32_t, false><<<blocks, THREADS, 0, stream>>>(b, result);
+  if (b.view.wide && add) SmallBatchKernel<THREADS, int64_t, true><<<blocks, THREADS, 0, stream>>>(b);
+  else if (b.view.wide) SmallBatchKernel<THREADS, int64_t, false><<<blocks, THREADS, 0, stream>>>(b);
+  else if (add) SmallBatchKernel<THREADS, int32_t, true><<<blocks, THREADS, 0, stream>>>(b);
+  else SmallBatchKernel<THREADS, int32_t, false><<<blocks, THREADS, 0, stream>>>(b);
   PetscCallCUDA(cudaGetLastError());
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-SmallResult *result_memory = NULL; // pinned
-
-PetscErrorCode FreeResult(void)
-{
-  PetscFunctionBegin;
-  PetscCallCUDA(cudaFreeHost(result_memory));
-  result_memory = NULL;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* NULL when there is no pinned memory. */
-PetscErrorCode GetResult(SmallResult **result)
-{
-  PetscFunctionBegin;
-  if (result_memory == NULL) {
-    if (cudaHostAlloc((void **)&result_memory, sizeof(*result_memory), cudaHostAllocPortable) == cudaSuccess) {
-      PetscCall(PetscArrayzero(result_memory, 1));
-      PetscCall(PetscRegisterFinalize(FreeResult));
-    } else {
-      (void)cudaGetLastError();
-      result_memory = NULL;
-    }
-  }
-  *result = result_memory;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Until the result is there. The host looks at it all the time: to be woken takes longer than the kernel. The stream says so when the kernel has failed. */
-PetscErrorCode WaitForResult(const SmallResult *result, unsigned int number, cudaStream_t stream)
-{
-  const int   looks = 10000; // between two questions to the stream
-  cudaError_t error = cudaErrorNotReady;
-
-  PetscFunctionBegin;
-  while (error == cudaErrorNotReady) {
-    for (int k = 0; k < looks; k++)
-      if (__atomic_load_n(&result->number, __ATOMIC_ACQUIRE) == number) PetscFunctionReturn(PETSC_SUCCESS);
-    error = cudaStreamQuery(stream);
-    if (error == cudaErrorNotReady) (void)cudaGetLastError(); // a later check must not find this one
-  }
-  PetscCallCUDA(error);
-  PetscCheck(__atomic_load_n(&result->number, __ATOMIC_ACQUIRE) == number, PETSC_COMM_SELF, PETSC_ERR_PLIB, "A kernel ended without a result");
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -388,23 +331,22 @@ PetscErrorCode WaitForResult(const SmallResult *result, unsigned int number, cud
 */
 PetscErrorCode DCSRSmallBatch(DCSRView view, const DCSRSmallList *list, InsertMode mode, DCSRNewEntries policy, PetscBool append, PetscReal slack, cudaStream_t stream, PetscCount *num_new, PetscCount *pool, PetscBool *grown, PetscBool *done)
 {
-  static unsigned int number = 0;
-  SmallBatch          b      = {*list, {list->window, list->rows, list->columns, list->column_bits}, (uint64_t)1 << list->key_bits, view, policy, append == PETSC_TRUE, (double)slack, 0};
-  SmallResult        *result;
+  SmallBatch  b = {*list, {list->window, list->rows, list->columns, list->column_bits}, (uint64_t)1 << list->key_bits, view, policy, append == PETSC_TRUE, (double)slack, NULL, 0};
+  SmallResult result;
 
+  static_assert(sizeof(SmallResult) <= sizeof(DCSRMessage::words), "a message");
   PetscFunctionBegin;
   *done  = PETSC_FALSE;
   *grown = PETSC_FALSE;
-  PetscCall(GetResult(&result));
-  if (result == NULL) PetscFunctionReturn(PETSC_SUCCESS);
-  number   = number + 1 == 0 ? 1 : number + 1; // memory is zero at first
-  b.number = number;
-  if (list->n <= DCSR_SMALL_LIST / 8) PetscCall(Launch<DCSR_SMALL_LIST / 8>(b, mode == ADD_VALUES, result, stream)); // fewer rounds of sorting
-  else PetscCall(Launch<DCSR_SMALL_LIST>(b, mode == ADD_VALUES, result, stream));
-  PetscCall(WaitForResult(result, number, stream));
-  *done    = (PetscBool)(result->done != 0);
-  *grown   = (PetscBool)(result->grown != 0);
-  *num_new = result->num_new;
-  *pool    = result->pool;
+  PetscCall(DCSRMessageExpect(&b.message, &b.number));
+  if (b.message == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  if (list->n <= DCSR_SMALL_LIST / 8) PetscCall(Launch<DCSR_SMALL_LIST / 8>(b, mode == ADD_VALUES, stream)); // fewer rounds of sorting
+  else PetscCall(Launch<DCSR_SMALL_LIST>(b, mode == ADD_VALUES, stream));
+  PetscCall(DCSRMessageWait(b.message, b.number, stream));
+  PetscCall(PetscMemcpy(&result, b.message->words, sizeof(result)));
+  *done    = (PetscBool)(result.done != 0);
+  *grown   = (PetscBool)(result.grown != 0);
+  *num_new = result.num_new;
+  *pool    = result.pool;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -531,6 +531,26 @@ static PetscErrorCode ManyRepeats(PetscBool wide, cudaStream_t stream)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Lists on both sides of the length from which on the runs of equal entries are copied to where they fit; with a run that is long, and then without one. */
+static PetscErrorCode LongLists(PetscBool wide, cudaStream_t stream)
+{
+  Test    test;
+  Triples t;
+
+  PetscFunctionBegin;
+  PetscCall(TestBegin("long lists", 2000, 3000, wide, stream, &test));
+  for (int r = 0; r < 4; r++) {
+    PetscCall(TriplesCreate(((PetscCount)1 << 20) + r / 2, &t));
+    for (PetscCount k = 0; k < t.num; k++) {
+      t.i[k] = r % 2 == 0 && k % 1000 == 0 ? 1234 : Random(2000);
+      t.j[k] = r % 2 == 0 && k % 1000 == 0 ? 567 : Random(3000);
+    }
+    PetscCall(Insert(&test, &t, ADD_VALUES, DCSR_NEW_ALLOW, PETSC_FALSE));
+  }
+  PetscCall(TestEnd(&test));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   PetscBool    usable;
@@ -555,9 +575,10 @@ int main(int argc, char **argv)
       PetscCall(SmallBatches((PetscBool)wide, stream));
       PetscCall(Zeros((PetscBool)wide, stream));
       PetscCall(ShortLists(50, (PetscBool)wide, stream));
-      PetscCall(ShortLists(300000, (PetscBool)wide, stream));
+      if (append) PetscCall(ShortLists(300000, (PetscBool)wide, stream));
       PetscCall(ManyRepeats((PetscBool)wide, stream));
       if (!one_launch) PetscCall(OneRow((PetscBool)wide, stream));
+      if (k == 0) PetscCall(LongLists((PetscBool)wide, stream));
     }
   }
   PetscCall(PetscFinalize());
@@ -568,6 +589,7 @@ int main(int argc, char **argv)
 
    test:
       requires: cuda
+      timeoutfactor: 3
       output_file: output/empty.out
       args: -mat_dcsr_test_wide_from {{2147483647 0 1500}}
 
