@@ -270,6 +270,7 @@ const HiSparseFormatOps HiSparseFormatDiagonals = {
   .prepare              = HiSparseDiagonalsPrepare,
   .mult                 = HiSparseDiagonalsMult,
   .multtranspose        = HiSparseDiagonalsMultTranspose,
+  .multepilogue         = HiSparseDiagonalsMultEpilogue,
   .lookup               = HiSparseDiagonalsLookup,
   .setfound             = HiSparseDiagonalsSetFound,
   .structurecopy        = StructureCopy,
