@@ -121,7 +121,7 @@ static PetscErrorCode WhyNotObjects(KSP ksp, KSPFusedIteration *iteration, const
 */
 PetscErrorCode KSPFusedBegin(KSP ksp, KSPFusedIteration *iteration, PetscBool *plain)
 {
-  static const char yes[] = "one kernel a step";
+  static const char yes[] = KSP_FUSED;
   const char       *why   = NULL;
   Context          *context;
 
@@ -139,6 +139,17 @@ PetscErrorCode KSPFusedBegin(KSP ksp, KSPFusedIteration *iteration, PetscBool *p
   iteration->x   = ksp->guess_zero ? NULL : ksp->vec_sol;
   iteration->q   = NULL;
   if (*plain) ksp->its = 0;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* KSPFusedGetReason - What became of the last solve, for tests: KSP_FUSED, or why it was PETSc's, in words; NULL: there was none, or the KSP is of another type */
+PetscErrorCode KSPFusedGetReason(KSP ksp, const char **reason)
+{
+  Context *context;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectContainerQuery((PetscObject)ksp, context_key, &context));
+  *reason = context != NULL ? context->said : NULL;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -6,6 +6,9 @@
 */
 #include <petsc/private/kspimpl.h>
 
+/* What KSPFusedGetReason() says of a solve that was ours. */
+#define KSP_FUSED "one kernel a step"
+
 /* The iterates of a solve. The last one is written where the solution belongs, the others in turn into two work vectors. */
 typedef struct {
   KSP ksp;
@@ -21,6 +24,7 @@ PETSC_INTERN PetscErrorCode KSPFusedSetFromOptions(KSP, PetscOptionItems);
 PETSC_INTERN PetscErrorCode KSPFusedBegin(KSP, KSPFusedIteration *, PetscBool *);
 PETSC_INTERN PetscErrorCode KSPFusedStep(KSPFusedIteration *, PetscScalar, PetscScalar, PetscScalar);
 PETSC_INTERN PetscErrorCode KSPFusedEnd(KSPFusedIteration *);
+PETSC_INTERN PetscErrorCode KSPFusedGetReason(KSP, const char **);
 PETSC_INTERN PetscErrorCode KSPFusedRegister_AIJCUDA(void);
 
 /* chebyshev.c */
