@@ -9,6 +9,7 @@
 #include <petscsparsecuda/dcsr.h>
 #include <petscsparsecuda/delete.h>
 #include <petscsparsecuda/insert.h>
+#include <petscsparsecuda/spmv.h>
 
 /* -mat_hisparse_format; HISPARSE_AUTO lets the rule choose (rule.c). */
 typedef enum {
@@ -76,6 +77,7 @@ PETSC_INTERN PetscErrorCode HiSparseAXPY(HiSparse Y, PetscScalar a, HiSparse X, 
 /* Products with vectors. HiSparsePrepare() makes what the first product of a direction needs. z == NULL means none; z == y is allowed. The same bits every time. */
 PETSC_INTERN PetscErrorCode HiSparsePrepare(HiSparse hisparse, PetscBool transpose, cudaStream_t stream);
 PETSC_INTERN PetscErrorCode HiSparseMult(HiSparse hisparse, const PetscScalar x[], const PetscScalar z[], PetscScalar y[], cudaStream_t stream);
+PETSC_INTERN PetscErrorCode HiSparseMultEpilogue(HiSparse hisparse, const PetscScalar x[], const DCSRSpMVEpilogue *epilogue, PetscScalar y[], cudaStream_t stream, PetscBool *done);
 PETSC_INTERN PetscErrorCode HiSparseMultTranspose(HiSparse hisparse, PetscBool conjugate, const PetscScalar x[], const PetscScalar z[], PetscScalar y[], cudaStream_t stream);
 
 /* Entry by entry, as the functions of entries.h. */

@@ -11,6 +11,22 @@ typedef enum {
 } DCSRSpMVKind;
 PETSC_INTERN const char *const DCSRSpMVKinds[]; /* for PetscOptionsEnum(): names, type name, prefix, NULL */
 
+/*
+  What becomes of the sum of a row before it is written:
+
+    y_i = alpha d_i (b_i - (A x)_i) + beta x_i + gamma q_i    or, without b,    y_i = y_i - alpha d_i (A x)_i
+
+  The first is a residual or a step of a smoother, the second adds what an off-diagonal block has to it. y may be q or b, which a thread reads before it writes y; it is not x, and not d.
+*/
+typedef struct {
+  PetscScalar        alpha; /* step size */
+  const PetscScalar *d;     /* [num_rows] diagonal preconditioner, device; NULL: ones */
+  const PetscScalar *b;     /* [num_rows] right-hand side, device; NULL: the second form, which has neither beta nor gamma */
+  PetscScalar        beta;  /* factor of x, whose entries have the numbers of rows then; 0: none is read */
+  PetscScalar        gamma; /* factor of q */
+  const PetscScalar *q;     /* [num_rows] earlier iterate, device; not read where gamma is 0 */
+} DCSRSpMVEpilogue;
+
 typedef struct _n_DCSRSpMVPlan *DCSRSpMVPlan; /* everything cached from structure: facts, block-to-row table, long rows, launch configuration */
 
 PETSC_INTERN PetscErrorCode DCSRSpMVPlanCreate(DCSRView view, DCSRSpMVKind kind, cudaStream_t stream, DCSRSpMVPlan *plan);
@@ -18,3 +34,6 @@ PETSC_INTERN PetscErrorCode DCSRSpMVPlanDestroy(DCSRSpMVPlan *plan, cudaStream_t
 PETSC_INTERN PetscErrorCode DCSRSpMVPlanGetInfo(DCSRSpMVPlan plan, DCSRSpMVKind *kind, DCSRFacts *facts, size_t *bytes, const char **info);
 /* y = A x + z; z == NULL means y = A x; z == y is allowed. x [num_columns], y and z [num_rows], device. Bitwise reproducible. */
 PETSC_INTERN PetscErrorCode DCSRSpMVApply(DCSRSpMVPlan plan, DCSRView view, const PetscScalar x[], const PetscScalar z[], PetscScalar y[], cudaStream_t stream);
+PETSC_INTERN PetscErrorCode DCSRSpMVApplyEpilogue(DCSRSpMVPlan plan, DCSRView view, const PetscScalar x[], const DCSRSpMVEpilogue *epilogue, PetscScalar y[], cudaStream_t stream, PetscBool *done);
+/* The epilogue of a product that is there already, or is zero (spmvepilogue.cu) */
+PETSC_INTERN PetscErrorCode DCSRSpMVEpilogueApply(PetscInt num_rows, const PetscScalar product[], const PetscScalar x[], const DCSRSpMVEpilogue *epilogue, PetscScalar y[], cudaStream_t stream);

@@ -28,6 +28,7 @@
 #include <petscsparsecuda/dcsr.h>
 #include <petscsparsecuda/delete.h>
 #include <petscsparsecuda/insert.h>
+#include <petscsparsecuda/spmv.h>
 
 /* Products with vectors. */
 typedef enum {
@@ -86,6 +87,7 @@ typedef struct {
   PetscErrorCode (*preparemult)(Mat, MultKind, cudaStream_t);
   PetscErrorCode (*mult)(Mat, const PetscScalar[], const PetscScalar[], PetscScalar[], cudaStream_t);
   PetscErrorCode (*multtranspose)(Mat, PetscBool, const PetscScalar[], const PetscScalar[], PetscScalar[], cudaStream_t);
+  PetscErrorCode (*multepilogue)(Mat, const PetscScalar[], const DCSRSpMVEpilogue *, PetscScalar[], cudaStream_t, PetscBool *); /* x, epilogue, y: what it makes of A x; *done as below. NULL, or not done: mult, and a kernel over the vectors */
 
   /* Single entries, and values of another matrix with the same storage; *done PETSC_FALSE: CSR has to do it, nothing has changed */
   PetscErrorCode (*insert)(Mat, const DCSRBatch *, InsertMode, DCSRNewEntries, PetscBool, cudaStream_t, DCSRInsertInfo *, PetscBool *); /* policy and facts as in DCSRInsertBatch(); whether new entries that it allows may join the storage */

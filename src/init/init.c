@@ -12,6 +12,7 @@
 
 #include "../dm/impls/da/da.h"
 #include "../dm/impls/plex/plex.h"
+#include "../ksp/ksp/impls/fused/fused.h"
 #include "../ksp/pc/impls/gamg/gamg.h"
 #include "../ksp/pc/impls/jacobi/jacobi.h"
 #include "../mat/impls/aijcuda/core/parents.h"
@@ -179,6 +180,7 @@ PetscErrorCode PetscSparseCUDAInitialize(void)
   PetscCall(RegisterPCEvents());
   PetscCall(PCJacobiRegister_AIJCUDA());
   PetscCall(PCGAMGRegister_AIJCUDA());
+  PetscCall(KSPFusedRegister_AIJCUDA());
   PetscCall(PetscSparseCUDACountCores(&cores));
   PetscCall(PetscSparseCUDATransferInitialize(cores));
   PetscCall(PetscSparseCUDAPreloadInitialize(cores));

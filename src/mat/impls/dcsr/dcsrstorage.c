@@ -93,6 +93,15 @@ static PetscErrorCode Mult_DCSR(Mat A, const PetscScalar x[], const PetscScalar 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode MultEpilogue_DCSR(Mat A, const PetscScalar x[], const DCSRSpMVEpilogue *epilogue, PetscScalar y[], cudaStream_t stream, PetscBool *done)
+{
+  Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
+
+  PetscFunctionBegin;
+  PetscCall(DCSRSpMVApplyEpilogue(d->plans.spmv, d->device.view, x, epilogue, y, stream, done));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode MultTranspose_DCSR(Mat A, PetscBool conjugate, const PetscScalar x[], const PetscScalar z[], PetscScalar y[], cudaStream_t stream)
 {
   Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
@@ -218,6 +227,7 @@ const MatDeviceStorageOps MatDeviceStorageDCSR = {
   .preparemult     = PrepareMult_DCSR,
   .mult            = Mult_DCSR,
   .multtranspose   = MultTranspose_DCSR,
+  .multepilogue    = MultEpilogue_DCSR,
   .scale           = Scale_DCSR,
   .zero            = Zero_DCSR,
   .conjugate       = Conjugate_DCSR,

@@ -198,6 +198,13 @@ static PetscErrorCode MultTranspose_HiSparse(Mat A, PetscBool conjugate, const P
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode MultEpilogue_HiSparse(Mat A, const PetscScalar x[], const DCSRSpMVEpilogue *epilogue, PetscScalar y[], cudaStream_t stream, PetscBool *done)
+{
+  PetscFunctionBegin;
+  PetscCall(HiSparseMultEpilogue(GetHiSparse(A), x, epilogue, y, stream, done));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* The functions of hisparse.h that go entry by entry, and those for single entries. */
 #define DEFINE_ON_HISPARSE(Name, parameters, call) \
   static PetscErrorCode Name##_HiSparse parameters \
@@ -294,6 +301,7 @@ const MatDeviceStorageOps MatDeviceStorageHiSparse = {
   .preparemult     = PrepareMult_HiSparse,
   .mult            = Mult_HiSparse,
   .multtranspose   = MultTranspose_HiSparse,
+  .multepilogue    = MultEpilogue_HiSparse,
   .insert          = Insert_HiSparse,
   .copyvalues      = CopyValues_HiSparse,
   .setlist         = SetList_HiSparse,

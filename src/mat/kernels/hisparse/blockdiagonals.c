@@ -227,6 +227,8 @@ DEFINE_CALL(RowOffsets, (void *structure, DCSRView csr, cudaStream_t stream), Bl
 DEFINE_CALL(SetList, (void *structure, void *values, DCSRView csr, const DCSRList *list, const PetscScalar v[], const PetscScalar more[], PetscCount split, PetscBool add, cudaStream_t stream),
             BlockDiagonalsSetList(STRUCTURE, VALUES, csr, list, v, more, split, add, stream))
 DEFINE_CALL(Mult, (void *structure, void *values, PetscScalar alpha, const PetscScalar x[], const PetscScalar z[], PetscScalar y[], cudaStream_t stream), BlockDiagonalsMult(STRUCTURE, VALUES, alpha, x, z, y, stream))
+DEFINE_CALL(MultEpilogue, (void *structure, void *values, PetscScalar alpha, const PetscScalar x[], const DCSRSpMVEpilogue *epilogue, PetscScalar y[], cudaStream_t stream, PetscBool *done),
+            BlockDiagonalsMultEpilogue(STRUCTURE, VALUES, alpha, x, epilogue, y, stream, done))
 DEFINE_CALL(MultTranspose, (void *structure, void *values, PetscScalar alpha, PetscBool conjugate, const PetscScalar x[], const PetscScalar z[], PetscScalar y[], cudaStream_t stream),
             BlockDiagonalsMultTranspose(STRUCTURE, VALUES, alpha, conjugate, x, z, y, stream))
 DEFINE_CALL(CountWithoutDiagonal, (void *structure, PetscInt n, const PetscInt rows[], cudaStream_t stream, PetscCount *count), BlockDiagonalsCountWithoutDiagonal(STRUCTURE, n, rows, stream, count))
@@ -256,6 +258,7 @@ const HiSparseFormatOps HiSparseFormatBlockDiagonals = {
   .prepare              = Prepare_BlockDiagonals,
   .mult                 = Mult_BlockDiagonals,
   .multtranspose        = MultTranspose_BlockDiagonals,
+  .multepilogue         = MultEpilogue_BlockDiagonals,
   .lookup               = Lookup_BlockDiagonals,
   .structurecopy        = StructureCopy_BlockDiagonals,
   .grow                 = Grow_BlockDiagonals,

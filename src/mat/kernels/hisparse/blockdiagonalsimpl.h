@@ -52,6 +52,7 @@ PETSC_INTERN PetscErrorCode BlockDiagonalsTransposeDestroy(BlockDiagonals *d, cu
 
 /* blockdiagonalsmult.cu */
 PETSC_INTERN PetscErrorCode BlockDiagonalsMult(const BlockDiagonals *d, const HiSparseDiagonalsValues *v, PetscScalar alpha, const PetscScalar x[], const PetscScalar z[], PetscScalar y[], cudaStream_t stream);
+PETSC_INTERN PetscErrorCode BlockDiagonalsMultEpilogue(const BlockDiagonals *d, const HiSparseDiagonalsValues *v, PetscScalar alpha, const PetscScalar x[], const DCSRSpMVEpilogue *epilogue, PetscScalar y[], cudaStream_t stream, PetscBool *done);
 PETSC_INTERN PetscErrorCode BlockDiagonalsMultTranspose(const BlockDiagonals *d, const HiSparseDiagonalsValues *v, PetscScalar alpha, PetscBool conjugate, const PetscScalar x[], const PetscScalar z[], PetscScalar y[], cudaStream_t stream);
 /* Every configuration there is, of all sizes, for sweeps and tests; the first of a size is the one that products use. */
 PETSC_INTERN PetscErrorCode BlockDiagonalsConfigGetCount(PetscInt *n);

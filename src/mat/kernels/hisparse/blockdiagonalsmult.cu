@@ -7,21 +7,23 @@
 
   There are no column indices and no atomics. Sums are in the order of pieces, and in a block in that of its columns, for A^T x of its rows.
 */
+#include "../spmv/spmvoutput.cuh"
 #include "blockdiagonals.cuh"
 
 /*
-  The kernels that exist: size, batch, rows, threads, resident. The first of a size is the one that products use; the others are for sweeps. NVIDIA H200, elast3-80: two pieces at
+  The kernels that exist: size, batch, rows, threads, resident. The first of a size is the one that products use; those of the SWEEP group are for sweeps. NVIDIA H200, elast3-80: two pieces at
   a time 225 us and 255 of A^T x, one at a time 230 and 266; the other sizes were not measured. A double takes two registers: 24 for a block of 3 x 3 and its part of x. Complex numbers take twice as many, and half the threads stay.
 */
 #define BLOCK_DIAGONALS_CONFIGS(X) \
   X(2, 3, 2, 128, 896) \
-  X(2, 2, 2, 128, 1024) \
   X(3, 2, 3, 128, 640) \
+  X(4, 1, 4, 128, 768) \
+  X(6, 1, 3, 128, 640)
+#define BLOCK_DIAGONALS_SWEEP_CONFIGS(X) \
+  X(2, 2, 2, 128, 1024) \
   X(3, 1, 3, 128, 1024) \
   X(3, 1, 3, 128, 1152) \
-  X(4, 1, 4, 128, 768) \
   X(4, 1, 2, 128, 1024) \
-  X(6, 1, 3, 128, 640) \
   X(6, 1, 2, 128, 768)
 
 namespace
@@ -30,13 +32,14 @@ namespace
 constexpr int PIECES = HISPARSE_WARP; // that a warp fetches at a time
 
 /* What a kernel reads and writes. */
+template <typename Output>
 struct MultArguments {
   const HiSparseSlice *slices;            // forward
   const uint32_t      *transposed_slices; // transpose: first pieces
   const void          *pieces;
   const void          *values; // of the kernel's type
-  const PetscScalar   *x, *z;
-  PetscScalar         *y;
+  const PetscScalar   *x;
+  Output               output;
   PetscScalar          alpha;
   PetscInt             num_rows; // of blocks, or columns of blocks for the transpose
 };
@@ -171,8 +174,8 @@ __device__ __forceinline__ void AddBatch(const Staged<Transpose> *stage, int lan
 }
 
 /* Pieces k, k + 1 and so on, at most 32, of which n are left, into shared memory: those that the 32 rows have blocks of, in their order, and some without blocks behind them. How many there are. */
-template <bool Transpose, int Batch>
-__device__ __forceinline__ int FetchPieces(const MultArguments &a, const HiSparseSlice &slice, uint32_t k, uint32_t n, int w, int lane, Staged<Transpose> *stage)
+template <bool Transpose, int Batch, typename Output>
+__device__ __forceinline__ int FetchPieces(const MultArguments<Output> &a, const HiSparseSlice &slice, uint32_t k, uint32_t n, int w, int lane, Staged<Transpose> *stage)
 {
   const bool   has = (uint32_t)lane < n;
   unsigned int used;
@@ -189,24 +192,25 @@ __device__ __forceinline__ int FetchPieces(const MultArguments &a, const HiSpars
   return count;
 }
 
-/* alpha times the sums, and z, to y. */
-template <int Size>
-__device__ __forceinline__ void WriteSums(const MultArguments &a, PetscCount row, const PetscScalar (&sums)[Size])
+/* alpha times the sums to the output. */
+template <int Size, typename Output>
+__device__ __forceinline__ void WriteSums(const MultArguments<Output> &a, PetscCount row, const PetscScalar (&sums)[Size])
 {
-  PetscScalar add[Size];
+  using Index = std::conditional_t<std::is_same_v<Output, SpMVAdd>, PetscCount, PetscInt>; // 64-bit numbers of rows would cost an epilogue registers that it does not have
+  typename Output::Row read[Size];
 
   if (row >= a.num_rows) return;
 #pragma unroll
-  for (int k = 0; k < Size; k++) add[k] = a.z != NULL ? a.z[row * Size + k] : PetscScalar(0);
+  for (int k = 0; k < Size; k++) read[k] = a.output.Load((Index)(row * Size + k));
 #pragma unroll
-  for (int k = 0; k < Size; k++) a.y[row * Size + k] = a.alpha * sums[k] + add[k];
+  for (int k = 0; k < Size; k++) a.output.Store((Index)(row * Size + k), a.alpha * sums[k], read[k]);
 }
 
 /* Complex values in double precision take twice the registers. */
 constexpr int RESIDENT_PART = sizeof(PetscScalar) > sizeof(double) ? 2 : 1;
 
-template <typename Stored, int Size, int Batch, int Rows, int Threads, int Resident, bool Transpose, bool Conjugate>
-__global__ void __launch_bounds__(Threads, Resident / RESIDENT_PART / Threads) MultKernel(const MultArguments a)
+template <typename Output, typename Stored, int Size, int Batch, int Rows, int Threads, int Resident, bool Transpose, bool Conjugate>
+__global__ void __launch_bounds__(Threads, Resident / RESIDENT_PART / Threads) MultKernel(const MultArguments<Output> a)
 {
   __shared__ Stage<Transpose, Batch> stages[Threads / HISPARSE_WARP];
   const int                          lane = (int)threadIdx.x % HISPARSE_WARP, warp = (int)threadIdx.x / HISPARSE_WARP;
@@ -218,6 +222,7 @@ __global__ void __launch_bounds__(Threads, Resident / RESIDENT_PART / Threads) M
   PetscScalar                        sums[Size] = {};
 
   if (row - lane >= a.num_rows) return; // whole warps
+  a.output.Prefetch((row - lane) * Size, (int)PetscMin(HISPARSE_WARP, a.num_rows - (row - lane)) * Size, lane, HISPARSE_WARP);
   if constexpr (Transpose) {
     slice.first_piece = __ldg(a.transposed_slices + number);
     slice.num_pieces  = __ldg(a.transposed_slices + number + 1) - slice.first_piece;
@@ -232,32 +237,36 @@ __global__ void __launch_bounds__(Threads, Resident / RESIDENT_PART / Threads) M
   WriteSums<Size>(a, row, sums);
 }
 
-template <typename Stored, int Size, int Batch, int Rows, int Threads, int Resident, bool Transpose, bool Conjugate>
-PetscErrorCode Launch(const MultArguments &a, cudaStream_t stream)
+template <typename Output, typename Stored, int Size, int Batch, int Rows, int Threads, int Resident, bool Transpose, bool Conjugate>
+PetscErrorCode Launch(const MultArguments<Output> &a, cudaStream_t stream)
 {
   PetscFunctionBegin;
   if (a.num_rows == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  MultKernel<Stored, Size, Batch, Rows, Threads, Resident, Transpose, Conjugate><<<DCSRNumBlocks((PetscCount)a.num_rows, Threads), Threads, 0, stream>>>(a);
+  MultKernel<Output, Stored, Size, Batch, Rows, Threads, Resident, Transpose, Conjugate><<<DCSRNumBlocks((PetscCount)a.num_rows, Threads), Threads, 0, stream>>>(a);
   PetscCallCUDA(cudaGetLastError());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-typedef PetscErrorCode LaunchFn(const MultArguments &, cudaStream_t);
+typedef PetscErrorCode LaunchFn(const MultArguments<SpMVAdd> &, cudaStream_t);
+typedef PetscErrorCode LaunchEpilogueFn(const MultArguments<SpMVEpilogue> &, cudaStream_t);
 
-/* The launchers of a configuration: A x, A^T x, A^H x. */
+/* The launchers of a configuration: A x, A^T x, A^H x, and A x with an epilogue, which is NULL for sweeps. */
 struct Entry {
   BlockDiagonalsConfig config;
   struct {
-    LaunchFn *mult, *transpose, *hermitian;
+    LaunchFn         *mult, *transpose, *hermitian;
+    LaunchEpilogueFn *epilogue;
   } launch[2]; // by HiSparsePrecision
 };
 
-#define LAUNCHERS(Stored, b, batch, rows, t, r) \
+#define LAUNCHERS(Stored, epilogue, ...) \
   { \
-    Launch<Stored, b, batch, rows, t, r, false, false>, Launch<Stored, b, batch, rows, t, r, true, false>, Launch<Stored, b, batch, rows, t, r, true, PetscDefined(USE_COMPLEX)> \
+    Launch<SpMVAdd, Stored, __VA_ARGS__, false, false>, Launch<SpMVAdd, Stored, __VA_ARGS__, true, false>, Launch<SpMVAdd, Stored, __VA_ARGS__, true, PetscDefined(USE_COMPLEX)>, epilogue \
   }
-#define ENTRY(b, batch, rows, t, r) {{b, batch, rows, t, r}, {LAUNCHERS(PetscScalar, b, batch, rows, t, r), LAUNCHERS(StoredSingle, b, batch, rows, t, r)}},
-const Entry entries[] = {BLOCK_DIAGONALS_CONFIGS(ENTRY)};
+#define EPILOGUE(Stored, ...) LAUNCHERS(Stored, (Launch<SpMVEpilogue, Stored, __VA_ARGS__, false, false>), __VA_ARGS__)
+#define ENTRY(...)            {{__VA_ARGS__}, {EPILOGUE(PetscScalar, __VA_ARGS__), EPILOGUE(StoredSingle, __VA_ARGS__)}},
+#define SWEEP_ENTRY(...)      {{__VA_ARGS__}, {LAUNCHERS(PetscScalar, NULL, __VA_ARGS__), LAUNCHERS(StoredSingle, NULL, __VA_ARGS__)}},
+const Entry entries[] = {BLOCK_DIAGONALS_CONFIGS(ENTRY) BLOCK_DIAGONALS_SWEEP_CONFIGS(SWEEP_ENTRY)};
 static_assert(HISPARSE_VALUES_SCALAR == 0 && HISPARSE_VALUES_SINGLE == 1, "Launchers are in this order");
 
 PetscErrorCode FindEntry(const BlockDiagonalsConfig *config, const Entry **entry)
@@ -293,12 +302,45 @@ PetscErrorCode FindEntry(const BlockDiagonalsConfig *config, const Entry **entry
 */
 PetscErrorCode BlockDiagonalsMult(const BlockDiagonals *d, const HiSparseDiagonalsValues *v, PetscScalar alpha, const PetscScalar x[], const PetscScalar z[], PetscScalar y[], cudaStream_t stream)
 {
-  const MultArguments a = {d->blocks->slices, NULL, d->blocks->pieces, v->values, x, z, y, alpha, d->blocks->num_rows};
-  const Entry        *entry;
+  const MultArguments<SpMVAdd> a = {d->blocks->slices, NULL, d->blocks->pieces, v->values, x, {z, y}, alpha, d->blocks->num_rows};
+  const Entry                 *entry;
 
   PetscFunctionBegin;
   PetscCall(FindEntry(&d->config, &entry));
   PetscCall(entry->launch[v->precision].mult(a, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  BlockDiagonalsMultEpilogue - what an epilogue makes of alpha A x
+
+  Input Parameters:
++ d        - the structure
+. v        - its values
+. alpha    - factor of the product
+. x        - [columns] device
+. epilogue - see DCSRSpMVEpilogue
+- stream   - asynchronous on it
+
+  Input/Output Parameter:
+. y - [rows] device, may be b or q
+
+  Output Parameter:
+. done - PETSC_FALSE: there is no such kernel for a configuration of sweeps, nothing was done
+
+  Note: bitwise reproducible.
+
+  Cost: as BlockDiagonalsMult(), and d, b and q.
+*/
+PetscErrorCode BlockDiagonalsMultEpilogue(const BlockDiagonals *d, const HiSparseDiagonalsValues *v, PetscScalar alpha, const PetscScalar x[], const DCSRSpMVEpilogue *epilogue, PetscScalar y[], cudaStream_t stream, PetscBool *done)
+{
+  const MultArguments<SpMVEpilogue> a = {d->blocks->slices, NULL, d->blocks->pieces, v->values, x, {*epilogue, x, y}, alpha, d->blocks->num_rows};
+  const Entry                      *entry;
+
+  PetscFunctionBegin;
+  PetscCall(FindEntry(&d->config, &entry));
+  *done = (PetscBool)(entry->launch[v->precision].epilogue != NULL);
+  if (*done) PetscCall(entry->launch[v->precision].epilogue(a, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -323,8 +365,8 @@ PetscErrorCode BlockDiagonalsMult(const BlockDiagonals *d, const HiSparseDiagona
 */
 PetscErrorCode BlockDiagonalsMultTranspose(const BlockDiagonals *d, const HiSparseDiagonalsValues *v, PetscScalar alpha, PetscBool conjugate, const PetscScalar x[], const PetscScalar z[], PetscScalar y[], cudaStream_t stream)
 {
-  const MultArguments a = {NULL, d->transposed_slices, d->transposed_pieces, v->values, x, z, y, alpha, d->blocks->num_columns};
-  const Entry        *entry;
+  const MultArguments<SpMVAdd> a = {NULL, d->transposed_slices, d->transposed_pieces, v->values, x, {z, y}, alpha, d->blocks->num_columns};
+  const Entry                 *entry;
 
   PetscFunctionBegin;
   PetscCall(FindEntry(&d->config, &entry));

@@ -111,6 +111,15 @@ static PetscErrorCode Mult_Blocks(void *structure, void *values, PetscScalar alp
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode MultEpilogue_Blocks(void *structure, void *values, PetscScalar alpha, const PetscScalar x[], const DCSRSpMVEpilogue *epilogue, PetscScalar y[], cudaStream_t stream, PetscBool *done)
+{
+  const BlocksFactor factor = {alpha, PETSC_FALSE};
+
+  PetscFunctionBegin;
+  PetscCall(BlocksMultEpilogue((const Blocks *)structure, (const HiSparseDiagonalsValues *)values, &factor, x, epilogue, y, stream, done));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* alpha is that of op(A). */
 static PetscErrorCode MultTranspose_Blocks(void *structure, void *values, PetscScalar alpha, PetscBool conjugate, const PetscScalar x[], const PetscScalar z[], PetscScalar y[], cudaStream_t stream)
 {
@@ -233,6 +242,7 @@ const HiSparseFormatOps HiSparseFormatBlocks = {
   .prepare              = Prepare_Blocks,
   .mult                 = Mult_Blocks,
   .multtranspose        = MultTranspose_Blocks,
+  .multepilogue         = MultEpilogue_Blocks,
   .lookup               = Lookup_Blocks,
   .structurecopy        = StructureCopy_Blocks,
   .grow                 = Grow_Blocks,

@@ -1,6 +1,7 @@
 #pragma once
 /* What the products with blocks are made of: loads, the lanes of a block, sums over lanes. */
 #include "../common/scalar.cuh"
+#include "../spmv/spmvoutput.cuh"
 #include "blocksimpl.h"
 #include "storedvalues.cuh"
 #include <cstring>
@@ -141,7 +142,7 @@ struct BlocksAbsolute {
 /*
   A product, or sums of absolute values, with a list. In a kernel the values have their type: as a void pointer, converted where it is read, it costs A x with b = 3 six registers and 4 % of its time. On the host Stored is void.
 */
-template <typename Stored>
+template <typename Stored, typename Output>
 struct BlocksArgs {
   PetscInt           num_rows; // of blocks
   const int32_t     *offsets;
@@ -149,14 +150,13 @@ struct BlocksArgs {
   const int32_t     *places;
   const Stored      *values;
   const PetscScalar *x; // NULL: 1 everywhere
-  const PetscScalar *z;
-  PetscScalar       *y;
+  Output             output;
   PetscScalar        scale;
 };
 
 /* Columns and numbers of the blocks k, k + step and so on of a batch that are before end. */
-template <int Batch, bool Transpose, bool Ones, typename Stored>
-__device__ __forceinline__ void BlocksLoadList(const BlocksArgs<Stored> &a, int32_t k, int32_t end, int step, int32_t columns[Batch], int32_t blocks[Batch])
+template <int Batch, bool Transpose, bool Ones, typename Args>
+__device__ __forceinline__ void BlocksLoadList(const Args &a, int32_t k, int32_t end, int step, int32_t columns[Batch], int32_t blocks[Batch])
 {
 #pragma unroll
   for (int i = 0; i < Batch; i++) {
@@ -171,8 +171,8 @@ __device__ __forceinline__ void BlocksLoadList(const BlocksArgs<Stored> &a, int3
   Adds up what a lane has of blocks begin, begin + step and so on, before end. sums has one number for A x; for A^T x one for each of the lane's columns.
   The blocks of a batch are loaded together. Ahead: the list of the next batch is loaded with them, so that loads of x, and of values for A^T x, do not wait for it.
 */
-template <typename Stored, int Size, int Batch, bool Ahead, bool Transpose, bool Ones, typename Map>
-__device__ __forceinline__ void BlocksAddUp(const BlocksArgs<Stored> &a, int32_t begin, int32_t end, int step, int place, Map map, PetscScalar *sums)
+template <typename Stored, int Size, int Batch, bool Ahead, bool Transpose, bool Ones, typename Output, typename Map>
+__device__ __forceinline__ void BlocksAddUp(const BlocksArgs<Stored, Output> &a, int32_t begin, int32_t end, int step, int place, Map map, PetscScalar *sums)
 {
   constexpr int values = BlocksShape<Size>::values, numbers = Transpose || Ones ? 1 : values; // of x for a block
   const int     first = Transpose ? place / Size : place % Size;                              // of them in the part of x
@@ -219,15 +219,6 @@ __device__ __forceinline__ bool BlocksOwns(const BlocksLane<Size, Step> &lane, i
 {
   *entry = Transpose ? lane.Column() : lane.Row();
   return lane.HasGroup() && lane.block == 0 && (Transpose ? lane.Row() : lane.Column()) == 0;
-}
-
-/* y of one entry. */
-template <typename Stored>
-__device__ __forceinline__ void BlocksStore(const BlocksArgs<Stored> &a, int64_t i, PetscScalar sum)
-{
-  sum *= a.scale;
-  if (a.z != NULL) sum += a.z[i];
-  a.y[i] = sum;
 }
 
 } // namespace

@@ -93,6 +93,7 @@ PETSC_INTERN PetscErrorCode BlocksListDestroy(BlocksList *list, cudaStream_t str
 
 /* blocksmult.cu */
 PETSC_INTERN PetscErrorCode BlocksMult(const Blocks *blocks, const HiSparseDiagonalsValues *v, const BlocksFactor *factor, const PetscScalar x[], const PetscScalar z[], PetscScalar y[], cudaStream_t stream);
+PETSC_INTERN PetscErrorCode BlocksMultEpilogue(const Blocks *blocks, const HiSparseDiagonalsValues *v, const BlocksFactor *factor, const PetscScalar x[], const DCSRSpMVEpilogue *epilogue, PetscScalar y[], cudaStream_t stream, PetscBool *done);
 PETSC_INTERN PetscErrorCode BlocksMultTranspose(const Blocks *blocks, const HiSparseDiagonalsValues *v, const BlocksFactor *factor, const PetscScalar x[], const PetscScalar z[], PetscScalar y[], cudaStream_t stream);
 
 PETSC_INTERN PetscErrorCode BlocksSumAbs(const Blocks *blocks, PetscBool transpose, const HiSparseDiagonalsValues *v, PetscReal alpha, PetscScalar sums[], cudaStream_t stream);

@@ -18,8 +18,8 @@ namespace
 /* Complex values in double precision take twice the registers. */
 constexpr int BLOCKS_RESIDENT_PART = sizeof(PetscScalar) > sizeof(double) ? 4 : 8; // of 8
 
-template <typename Stored, int Size, int Step, int Batch, bool Ahead, int Threads, int Resident, bool Transpose, bool Ones, typename Map>
-__global__ void __launch_bounds__(Threads, Resident *BLOCKS_RESIDENT_PART / 8 / Threads) MultKernel(const BlocksArgs<Stored> a, const Map map)
+template <typename Output, typename Stored, int Size, int Step, int Batch, bool Ahead, int Threads, int Resident, bool Transpose, bool Ones, typename Map>
+__global__ void __launch_bounds__(Threads, Resident *BLOCKS_RESIDENT_PART / 8 / Threads) MultKernel(const BlocksArgs<Stored, Output> a, const Map map)
 {
   using Lane            = BlocksLane<Size, Step>;
   constexpr int numbers = Transpose ? BlocksShape<Size>::values : 1;
@@ -33,18 +33,19 @@ __global__ void __launch_bounds__(Threads, Resident *BLOCKS_RESIDENT_PART / 8 / 
 
 #pragma unroll
   for (int w = 0; w < numbers; w++) sums[w] = 0.0;
+  if (has && is_short && BlocksOwns<Size, Step, Transpose>(lane, &entry)) a.output.Prefetch(row * Size + entry, 1, 0, 1);
   if (is_short) BlocksAddUp<Stored, Size, Batch, Ahead, Transpose, Ones>(a, begin + lane.block, end, Step, lane.place, map, sums);
   __syncwarp();
   BlocksSumGroup<Size, Step, Transpose>(sums);
   if (has && is_short && BlocksOwns<Size, Step, Transpose>(lane, &entry)) {
 #pragma unroll
-    for (int w = 0; w < numbers; w++) BlocksStore(a, row * Size + entry + w, sums[w]);
+    for (int w = 0; w < numbers; w++) a.output.Write(row * Size + entry + w, sums[w] * a.scale);
   }
 }
 
 /* A thread block takes row rows[blockIdx.x]. */
-template <typename Stored, int Size, bool Transpose, bool Ones, typename Map>
-__global__ void __launch_bounds__(LONG_THREADS) LongKernel(const BlocksArgs<Stored> a, const int32_t *rows, const Map map)
+template <typename Output, typename Stored, int Size, bool Transpose, bool Ones, typename Map>
+__global__ void __launch_bounds__(LONG_THREADS) LongKernel(const BlocksArgs<Stored, Output> a, const int32_t *rows, const Map map)
 {
   constexpr int step = BlocksShape<Size>::most, warps = LONG_THREADS / BLOCKS_WARP, numbers = Transpose ? BlocksShape<Size>::values : 1, warp_sums = warps * Size;
   __shared__ __align__(16) unsigned char shared[warp_sums * sizeof(PetscScalar)];
@@ -69,41 +70,44 @@ __global__ void __launch_bounds__(LONG_THREADS) LongKernel(const BlocksArgs<Stor
     PetscScalar sum = of_warps[threadIdx.x];
 
     for (int k = 1; k < warps; k++) sum += of_warps[k * Size + threadIdx.x];
-    BlocksStore(a, (int64_t)row * Size + threadIdx.x, sum);
+    a.output.Write((int64_t)row * Size + threadIdx.x, sum * a.scale);
   }
 }
 
-template <typename Stored, int Size, int Step, int Batch, bool Ahead, int Threads, int Resident, bool Transpose, bool Ones, typename Map>
-PetscErrorCode Launch(const BlocksList *list, const BlocksArgs<void> *any, Map map, cudaStream_t stream)
+template <typename Output, typename Stored, int Size, int Step, int Batch, bool Ahead, int Threads, int Resident, bool Transpose, bool Ones, typename Map>
+PetscErrorCode Launch(const BlocksList *list, const BlocksArgs<void, Output> *any, Map map, cudaStream_t stream)
 {
-  constexpr int            rows = Threads / BLOCKS_WARP * BlocksLane<Size, Step>::groups; // of a thread block
-  const BlocksArgs<Stored> a    = {any->num_rows, any->offsets, any->columns, any->places, (const Stored *)any->values, any->x, any->z, any->y, any->scale};
+  constexpr int                    rows = Threads / BLOCKS_WARP * BlocksLane<Size, Step>::groups; // of a thread block
+  const BlocksArgs<Stored, Output> a    = {any->num_rows, any->offsets, any->columns, any->places, (const Stored *)any->values, any->x, any->output, any->scale};
 
   PetscFunctionBegin;
-  MultKernel<Stored, Size, Step, Batch, Ahead, Threads, Resident, Transpose, Ones><<<DCSRNumBlocks(a.num_rows, rows), Threads, 0, stream>>>(a, map);
+  MultKernel<Output, Stored, Size, Step, Batch, Ahead, Threads, Resident, Transpose, Ones><<<DCSRNumBlocks(a.num_rows, rows), Threads, 0, stream>>>(a, map);
   PetscCallCUDA(cudaGetLastError());
   if (list->num_long == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  LongKernel<Stored, Size, Transpose, Ones><<<(unsigned int)list->num_long, LONG_THREADS, 0, stream>>>(a, list->long_rows, map);
+  LongKernel<Output, Stored, Size, Transpose, Ones><<<(unsigned int)list->num_long, LONG_THREADS, 0, stream>>>(a, list->long_rows, map);
   PetscCallCUDA(cudaGetLastError());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-typedef PetscErrorCode LaunchFn(const BlocksList *, const BlocksArgs<void> *, BlocksPlain, cudaStream_t);
+typedef PetscErrorCode LaunchFn(const BlocksList *, const BlocksArgs<void, SpMVAdd> *, BlocksPlain, cudaStream_t);
+typedef PetscErrorCode LaunchEpilogueFn(const BlocksList *, const BlocksArgs<void, SpMVEpilogue> *, BlocksPlain, cudaStream_t);
 
 typedef struct {
-  BlocksConfig config;
-  LaunchFn    *launch[2][2]; /* A x, A^T x; with values that are PetscScalar, and in single precision */
+  BlocksConfig      config;
+  LaunchFn         *launch[2][2];       /* A x, A^T x; with values that are PetscScalar, and in single precision */
+  LaunchEpilogueFn *launch_epilogue[2]; /* A x with an epilogue; NULL for sweeps */
 } Entry;
 
-#define BLOCKS_LAUNCHES(transpose, ...) \
+#define BLOCKS_LAUNCHES(output, transpose, ...) \
   { \
-    Launch<PetscScalar, __VA_ARGS__, transpose, false, BlocksPlain>, Launch<StoredSingle, __VA_ARGS__, transpose, false, BlocksPlain> \
+    Launch<output, PetscScalar, __VA_ARGS__, transpose, false, BlocksPlain>, Launch<output, StoredSingle, __VA_ARGS__, transpose, false, BlocksPlain> \
   }
-#define BLOCKS_ENTRY(size, step, batch, ahead, t, r) {{size, step, batch, ahead, t, r}, {BLOCKS_LAUNCHES(false, size, step, batch, ahead, t, r), BLOCKS_LAUNCHES(true, size, step, batch, ahead, t, r)}},
+#define BLOCKS_ENTRY(...)       {{__VA_ARGS__}, {BLOCKS_LAUNCHES(SpMVAdd, false, __VA_ARGS__), BLOCKS_LAUNCHES(SpMVAdd, true, __VA_ARGS__)}, BLOCKS_LAUNCHES(SpMVEpilogue, false, __VA_ARGS__)},
+#define BLOCKS_SWEEP_ENTRY(...) {{__VA_ARGS__}, {BLOCKS_LAUNCHES(SpMVAdd, false, __VA_ARGS__), BLOCKS_LAUNCHES(SpMVAdd, true, __VA_ARGS__)}, {NULL, NULL}},
 
 const Entry Entries[] = {BLOCKS_CONFIGS(BLOCKS_ENTRY)
 #if defined(SPMV_SWEEP)
-                           BLOCKS_SWEEP_CONFIGS(BLOCKS_ENTRY)
+                           BLOCKS_SWEEP_CONFIGS(BLOCKS_SWEEP_ENTRY)
 #endif
 };
 
@@ -122,16 +126,17 @@ PetscErrorCode FindEntry(const BlocksConfig *config, const Entry **entry)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-BlocksArgs<void> GetArgs(const BlocksList *list, const HiSparseDiagonalsValues *v, PetscScalar scale, const PetscScalar *x, const PetscScalar *z, PetscScalar *y)
+template <typename Output>
+BlocksArgs<void, Output> GetArgs(const BlocksList *list, const HiSparseDiagonalsValues *v, PetscScalar scale, const PetscScalar *x, const Output &output)
 {
-  return {list->num_rows, list->offsets, list->columns, list->places, v->values, x, z, y, scale};
+  return {list->num_rows, list->offsets, list->columns, list->places, v->values, x, output, scale};
 }
 
 PetscErrorCode Mult(const Blocks *blocks, int transpose, const HiSparseDiagonalsValues *v, const BlocksFactor *factor, const PetscScalar x[], const PetscScalar z[], PetscScalar y[], cudaStream_t stream)
 {
-  const BlocksList      *list = transpose ? &blocks->transpose : &blocks->list;
-  const BlocksArgs<void> args = GetArgs(list, v, factor->scale, x, z, y);
-  const Entry           *entry;
+  const BlocksList               *list = transpose ? &blocks->transpose : &blocks->list;
+  const BlocksArgs<void, SpMVAdd> args = GetArgs(list, v, factor->scale, x, SpMVAdd{z, y});
+  const Entry                    *entry;
 
   PetscFunctionBegin;
   PetscCall(FindEntry(&blocks->config[transpose], &entry));
@@ -141,28 +146,28 @@ PetscErrorCode Mult(const Blocks *blocks, int transpose, const HiSparseDiagonals
 
 /* Sums of absolute values: one shape for each size. */
 template <typename Stored, bool Transpose>
-PetscErrorCode Sums(const Blocks *blocks, const BlocksList *list, const BlocksArgs<void> *args, cudaStream_t stream)
+PetscErrorCode Sums(const Blocks *blocks, const BlocksList *list, const BlocksArgs<void, SpMVAdd> *args, cudaStream_t stream)
 {
   PetscFunctionBegin;
   switch (blocks->size) {
   case 2:
-    PetscCall((Launch<Stored, 2, 1, 4, true, 128, 1024, Transpose, true, BlocksAbsolute>(list, args, BlocksAbsolute{}, stream)));
+    PetscCall((Launch<SpMVAdd, Stored, 2, 1, 4, true, 128, 1024, Transpose, true, BlocksAbsolute>(list, args, BlocksAbsolute{}, stream)));
     break;
   case 3:
-    PetscCall((Launch<Stored, 3, 1, 4, true, 128, 1024, Transpose, true, BlocksAbsolute>(list, args, BlocksAbsolute{}, stream)));
+    PetscCall((Launch<SpMVAdd, Stored, 3, 1, 4, true, 128, 1024, Transpose, true, BlocksAbsolute>(list, args, BlocksAbsolute{}, stream)));
     break;
   case 4:
-    PetscCall((Launch<Stored, 4, 1, 4, true, 128, 1024, Transpose, true, BlocksAbsolute>(list, args, BlocksAbsolute{}, stream)));
+    PetscCall((Launch<SpMVAdd, Stored, 4, 1, 4, true, 128, 1024, Transpose, true, BlocksAbsolute>(list, args, BlocksAbsolute{}, stream)));
     break;
   default:
-    PetscCall((Launch<Stored, 6, 1, 2, true, 128, 1024, Transpose, true, BlocksAbsolute>(list, args, BlocksAbsolute{}, stream)));
+    PetscCall((Launch<SpMVAdd, Stored, 6, 1, 2, true, 128, 1024, Transpose, true, BlocksAbsolute>(list, args, BlocksAbsolute{}, stream)));
     break;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 template <typename Stored>
-PetscErrorCode SumStored(const Blocks *blocks, PetscBool transpose, const BlocksList *list, const BlocksArgs<void> *args, cudaStream_t stream)
+PetscErrorCode SumStored(const Blocks *blocks, PetscBool transpose, const BlocksList *list, const BlocksArgs<void, SpMVAdd> *args, cudaStream_t stream)
 {
   PetscFunctionBegin;
   if (transpose) PetscCall((Sums<Stored, true>(blocks, list, args, stream)));
@@ -192,6 +197,38 @@ PetscErrorCode BlocksMult(const Blocks *blocks, const HiSparseDiagonalsValues *v
 {
   PetscFunctionBegin;
   PetscCall(Mult(blocks, 0, v, factor, x, z, y, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  BlocksMultEpilogue - what an epilogue makes of alpha A x
+
+  Input Parameters:
++ blocks   - the structure
+. v        - its values
+. factor   - alpha, and whether values are conjugated
+. x        - [num_columns], device
+. epilogue - see DCSRSpMVEpilogue
+- stream   - asynchronous on it
+
+  Input/Output Parameter:
+. y - [num_rows], device; may be b or q
+
+  Output Parameter:
+. done - PETSC_FALSE: there is no such kernel for a configuration of sweeps, nothing was done
+
+  Cost: as BlocksMult(), and d, b and q.
+*/
+PetscErrorCode BlocksMultEpilogue(const Blocks *blocks, const HiSparseDiagonalsValues *v, const BlocksFactor *factor, const PetscScalar x[], const DCSRSpMVEpilogue *epilogue, PetscScalar y[], cudaStream_t stream, PetscBool *done)
+{
+  const BlocksArgs<void, SpMVEpilogue> args      = GetArgs(&blocks->list, v, factor->scale, x, SpMVEpilogue{*epilogue, x, y});
+  const int                            precision = v->precision == HISPARSE_VALUES_SINGLE;
+  const Entry                         *entry;
+
+  PetscFunctionBegin;
+  PetscCall(FindEntry(&blocks->config[0], &entry));
+  *done = (PetscBool)(entry->launch_epilogue[precision] != NULL);
+  if (*done) PetscCall((*entry->launch_epilogue[precision])(&blocks->list, &args, BlocksPlain{factor->conjugate == PETSC_TRUE}, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -233,8 +270,8 @@ PetscErrorCode BlocksMultTranspose(const Blocks *blocks, const HiSparseDiagonals
 */
 PetscErrorCode BlocksSumAbs(const Blocks *blocks, PetscBool transpose, const HiSparseDiagonalsValues *v, PetscReal alpha, PetscScalar sums[], cudaStream_t stream)
 {
-  const BlocksList      *list = transpose ? &blocks->transpose : &blocks->list;
-  const BlocksArgs<void> args = GetArgs(list, v, PetscScalar(alpha), NULL, NULL, sums);
+  const BlocksList               *list = transpose ? &blocks->transpose : &blocks->list;
+  const BlocksArgs<void, SpMVAdd> args = GetArgs(list, v, PetscScalar(alpha), NULL, SpMVAdd{NULL, sums});
 
   PetscFunctionBegin;
   PetscCall(HISPARSE_WITH_STORED(v, SumStored, blocks, transpose, list, &args, stream));

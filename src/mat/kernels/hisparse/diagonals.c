@@ -272,6 +272,7 @@ const HiSparseFormatOps HiSparseFormatDiagonals = {
   .prepare              = HiSparseDiagonalsPrepare,
   .mult                 = HiSparseDiagonalsMult,
   .multtranspose        = HiSparseDiagonalsMultTranspose,
+  .multepilogue         = HiSparseDiagonalsMultEpilogue,
   .lookup               = HiSparseDiagonalsLookup,
   .setfound             = HiSparseDiagonalsSetFound,
   .structurecopy        = StructureCopy,

@@ -15,25 +15,25 @@
 */
 #include "diagonals.cuh"
 #include "../common/foreach.cuh"
+#include "../spmv/spmvoutput.cuh"
 #include <petscsparsecuda/transpose.h>
 
 /*
-  The kernels that exist: threads, batch, resident. The first is the one that products use; the others are for sweeps. A batch of 2 pieces of doubles takes 32 registers of 64, as one of complex numbers
+  The kernels that exist: threads, batch, resident. HISPARSE_CONFIG is the one that products use; the others are for sweeps. A batch of 2 pieces of doubles takes 32 registers of 64, as one of complex numbers
   does, which spills then.
 */
 #if PetscDefined(USE_COMPLEX)
-  #define HISPARSE_CONFIGS(X) \
-    X(128, 1, 768) \
-    X(256, 1, 768)
+  #define HISPARSE_CONFIG(X)        X(128, 1, 768)
+  #define HISPARSE_SWEEP_CONFIGS(X) X(256, 1, 768)
 #elif PetscDefined(USE_REAL_SINGLE)
-  #define HISPARSE_CONFIGS(X) \
-    X(128, 2, 1024) \
+  #define HISPARSE_CONFIG(X) X(128, 2, 1024)
+  #define HISPARSE_SWEEP_CONFIGS(X) \
     X(256, 2, 1024) \
     X(128, 3, 1024) \
     X(128, 4, 1024)
 #else
-  #define HISPARSE_CONFIGS(X) \
-    X(128, 2, 896) \
+  #define HISPARSE_CONFIG(X) X(128, 2, 896)
+  #define HISPARSE_SWEEP_CONFIGS(X) \
     X(128, 2, 1024) \
     X(64, 2, 768) \
     X(256, 2, 768) \
@@ -48,16 +48,17 @@ constexpr int ROWS   = HISPARSE_SLICE_ROWS / HISPARSE_WARP; // of a lane
 static_assert(ROWS == HISPARSE_SLICE_WORDS, "A lane has one row in each word of a mask");
 
 /* What a kernel reads and writes. */
+template <typename Output>
 struct MultArguments {
   const HiSparseSlice *slices;            // [num_slices] forward
   const uint32_t      *transposed_slices; // [num_slices + 1] transpose: first pieces
   const void          *pieces;
   const void          *values; // of the kernel's type
-  const PetscScalar   *x, *z;
-  PetscScalar         *y;
+  const PetscScalar   *x;
+  Output               output;
   PetscScalar          alpha;
   PetscInt             num_slices; // of rows, or of columns for the transpose
-  PetscInt             num_rows;   // length of y
+  PetscInt             num_rows;   // length of the output
 };
 
 /*
@@ -159,27 +160,28 @@ __device__ __forceinline__ void AddBatch(const uint2 *stage, int first, int lane
     for (int w = 0; w < ROWS; w++) sums[w] += Taken<Conjugate>(FromStored(v[b][w])) * u[b][w];
 }
 
-/* alpha times the sums, and z, to y. */
-__device__ __forceinline__ void WriteSums(const MultArguments &a, PetscInt slice, int lane, const PetscScalar (&sums)[ROWS])
+/* alpha times the sums to the output. */
+template <typename Output>
+__device__ __forceinline__ void WriteSums(const MultArguments<Output> &a, PetscInt slice, int lane, const PetscScalar (&sums)[ROWS])
 {
-  PetscScalar add[ROWS];
+  typename Output::Row read[ROWS] = {};
 
 #pragma unroll
   for (int w = 0; w < ROWS; w++) {
     const PetscInt row = slice * HISPARSE_SLICE_ROWS + w * HISPARSE_WARP + lane;
 
-    add[w] = a.z != NULL && row < a.num_rows ? a.z[row] : PetscScalar(0);
+    if (row < a.num_rows) read[w] = a.output.Load(row);
   }
 #pragma unroll
   for (int w = 0; w < ROWS; w++) {
     const PetscInt row = slice * HISPARSE_SLICE_ROWS + w * HISPARSE_WARP + lane;
 
-    if (row < a.num_rows) a.y[row] = a.alpha * sums[w] + add[w];
+    if (row < a.num_rows) a.output.Store(row, a.alpha * sums[w], read[w]);
   }
 }
 
-template <typename Stored, int Threads, int Batch, int Resident, bool Transpose, bool Conjugate>
-__global__ void __launch_bounds__(Threads, Resident / Threads) MultKernel(const MultArguments a)
+template <typename Output, typename Stored, int Threads, int Batch, int Resident, bool Transpose, bool Conjugate>
+__global__ void __launch_bounds__(Threads, Resident / Threads) MultKernel(const MultArguments<Output> a)
 {
   constexpr int    words  = PieceView<Stored, Transpose>::words;
   constexpr int    staged = (PIECES + Batch - 1) / Batch * Batch; // pieces behind the last have no bits
@@ -193,6 +195,7 @@ __global__ void __launch_bounds__(Threads, Resident / Threads) MultKernel(const 
   PetscScalar      sums[ROWS] = {};
 
   if (slice >= a.num_slices) return; // whole warps
+  a.output.Prefetch((PetscCount)slice * HISPARSE_SLICE_ROWS, (int)PetscMin(HISPARSE_SLICE_ROWS, a.num_rows - slice * HISPARSE_SLICE_ROWS), lane, HISPARSE_WARP);
   if constexpr (Transpose) {
     const unsigned int begin = __ldg(a.transposed_slices + slice);
 
@@ -224,13 +227,21 @@ __global__ void __launch_bounds__(Threads, Resident / Threads) MultKernel(const 
   WriteSums(a, slice, lane, sums);
 }
 
-/* The products of the rows of the overflow, which lie in sums, are added to y. */
+/* y += the sum, unconditionally. */
+struct AddToY {
+  PetscScalar *y;
+
+  __device__ __forceinline__ void Write(int32_t i, PetscScalar sum) const { y[i] += sum; }
+};
+
+/* alpha times the products of the rows of the overflow, which lie in sums, go to an output that adds them to y. */
+template <typename Output>
 struct AddOverflow {
   const int32_t     *rows; // [of the overflow]
   const PetscScalar *sums;
-  PetscScalar       *y;
+  Output             output;
   PetscScalar        alpha;
-  __device__ void    operator()(PetscCount k) const { y[rows[k]] += alpha * sums[k]; }
+  __device__ void    operator()(PetscCount k) const { output.Write(rows[k], alpha * sums[k]); }
 };
 
 /* The sums of the parts of a slice of columns are added in their order. */
@@ -268,35 +279,39 @@ PetscErrorCode PreferL1(const void *kernel, int threads, bool *asked)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-template <typename Stored, int Threads, int Batch, int Resident, bool Transpose, bool Conjugate>
-PetscErrorCode Launch(const MultArguments &a, cudaStream_t stream)
+template <typename Output, typename Stored, int Threads, int Batch, int Resident, bool Transpose, bool Conjugate>
+PetscErrorCode Launch(const MultArguments<Output> &a, cudaStream_t stream)
 {
   static bool asked = false;
 
   PetscFunctionBegin;
   if (a.num_slices == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PreferL1((const void *)MultKernel<Stored, Threads, Batch, Resident, Transpose, Conjugate>, Threads, &asked));
-  MultKernel<Stored, Threads, Batch, Resident, Transpose, Conjugate><<<DCSRNumBlocks((PetscCount)a.num_slices, Threads / HISPARSE_WARP), Threads, 0, stream>>>(a);
+  PetscCall(PreferL1((const void *)MultKernel<Output, Stored, Threads, Batch, Resident, Transpose, Conjugate>, Threads, &asked));
+  MultKernel<Output, Stored, Threads, Batch, Resident, Transpose, Conjugate><<<DCSRNumBlocks((PetscCount)a.num_slices, Threads / HISPARSE_WARP), Threads, 0, stream>>>(a);
   PetscCallCUDA(cudaGetLastError());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-typedef PetscErrorCode LaunchFn(const MultArguments &, cudaStream_t);
+typedef PetscErrorCode LaunchFn(const MultArguments<SpMVAdd> &, cudaStream_t);
+typedef PetscErrorCode LaunchEpilogueFn(const MultArguments<SpMVEpilogue> &, cudaStream_t);
 
-/* The launchers of a configuration: A x, A^T x, A^H x. */
+/* The launchers of a configuration: A x, A^T x, A^H x, and A x with an epilogue, which is NULL for sweeps. */
 struct Entry {
   HiSparseConfig config;
   struct {
-    LaunchFn *mult, *transpose, *hermitian;
+    LaunchFn         *mult, *transpose, *hermitian;
+    LaunchEpilogueFn *epilogue;
   } launch[2]; // by HiSparsePrecision
 };
 
-#define LAUNCHERS(Stored, threads, batch, resident) \
+#define LAUNCHERS(Stored, epilogue, ...) \
   { \
-    Launch<Stored, threads, batch, resident, false, false>, Launch<Stored, threads, batch, resident, true, false>, Launch<Stored, threads, batch, resident, true, PetscDefined(USE_COMPLEX)> \
+    Launch<SpMVAdd, Stored, __VA_ARGS__, false, false>, Launch<SpMVAdd, Stored, __VA_ARGS__, true, false>, Launch<SpMVAdd, Stored, __VA_ARGS__, true, PetscDefined(USE_COMPLEX)>, epilogue \
   }
-#define ENTRY(threads, batch, resident) {{threads, batch, resident}, {LAUNCHERS(PetscScalar, threads, batch, resident), LAUNCHERS(StoredSingle, threads, batch, resident)}},
-const Entry entries[] = {HISPARSE_CONFIGS(ENTRY)};
+#define EPILOGUE(Stored, ...) LAUNCHERS(Stored, (Launch<SpMVEpilogue, Stored, __VA_ARGS__, false, false>), __VA_ARGS__)
+#define ENTRY(...)            {{__VA_ARGS__}, {EPILOGUE(PetscScalar, __VA_ARGS__), EPILOGUE(StoredSingle, __VA_ARGS__)}},
+#define SWEEP_ENTRY(...)      {{__VA_ARGS__}, {LAUNCHERS(PetscScalar, NULL, __VA_ARGS__), LAUNCHERS(StoredSingle, NULL, __VA_ARGS__)}},
+const Entry entries[] = {HISPARSE_CONFIG(ENTRY) HISPARSE_SWEEP_CONFIGS(SWEEP_ENTRY)};
 static_assert(HISPARSE_VALUES_SCALAR == 0 && HISPARSE_VALUES_SINGLE == 1, "Launchers are in this order");
 
 PetscErrorCode FindEntry(const HiSparseConfig *config, const Entry **entry)
@@ -309,8 +324,9 @@ PetscErrorCode FindEntry(const HiSparseConfig *config, const Entry **entry)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* y += alpha times the product of the overflow, or its transpose, with x. */
-PetscErrorCode AddOverflowProduct(const HiSparseOverflow *overflow, const PetscScalar *values, PetscScalar alpha, const PetscScalar *x, PetscScalar *y, cudaStream_t stream)
+/* alpha times the product of the overflow, or its transpose, with x, to an output that adds it to y. */
+template <typename Output>
+PetscErrorCode AddOverflowProduct(const HiSparseOverflow *overflow, const PetscScalar *values, PetscScalar alpha, const PetscScalar *x, const Output &output, cudaStream_t stream)
 {
   DCSRView view = overflow->view;
 
@@ -318,7 +334,7 @@ PetscErrorCode AddOverflowProduct(const HiSparseOverflow *overflow, const PetscS
   if (view.num_nonzeros == 0) PetscFunctionReturn(PETSC_SUCCESS);
   view.values = (PetscScalar *)values;
   PetscCall(DCSRSpMVApply(overflow->plan, view, x, NULL, overflow->sums, stream));
-  PetscCallCUDA(DCSRForEach((PetscCount)view.num_rows, AddOverflow{overflow->rows, overflow->sums, y, alpha}, stream));
+  PetscCallCUDA(DCSRForEach((PetscCount)view.num_rows, AddOverflow<Output>{overflow->rows, overflow->sums, output, alpha}, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -406,13 +422,52 @@ PetscErrorCode HiSparseDiagonalsMult(void *structure, void *values, PetscScalar 
 {
   const HiSparseDiagonals       *d = (const HiSparseDiagonals *)structure;
   const HiSparseDiagonalsValues *v = (const HiSparseDiagonalsValues *)values;
-  const MultArguments            a = {d->slices, NULL, d->pieces, v->values, x, z, y, alpha, d->num_slices, d->num_rows};
+  const MultArguments<SpMVAdd>   a = {d->slices, NULL, d->pieces, v->values, x, {z, y}, alpha, d->num_slices, d->num_rows};
   const Entry                   *entry;
 
   PetscFunctionBegin;
   PetscCall(FindEntry(&d->config, &entry));
   PetscCall(entry->launch[v->precision].mult(a, stream));
-  PetscCall(AddOverflowProduct(&d->overflow, v->overflow_values, alpha, x, y, stream));
+  PetscCall(AddOverflowProduct(&d->overflow, v->overflow_values, alpha, x, AddToY{y}, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  HiSparseDiagonalsMultEpilogue - what an epilogue makes of alpha A x
+
+  Input Parameters:
++ structure - the diagonals
+. values    - their values
+. alpha     - factor of the product
+. x         - [columns] device
+. epilogue  - see DCSRSpMVEpilogue
+- stream    - asynchronous on it
+
+  Input/Output Parameter:
+. y - [rows] device, may be b or q
+
+  Output Parameter:
+. done - PETSC_FALSE: there is no such kernel for a configuration of sweeps, nothing was done
+
+  Note: bitwise reproducible.
+
+  Cost: as HiSparseDiagonalsMult(), and d, b and q.
+*/
+PetscErrorCode HiSparseDiagonalsMultEpilogue(void *structure, void *values, PetscScalar alpha, const PetscScalar x[], const DCSRSpMVEpilogue *epilogue, PetscScalar y[], cudaStream_t stream, PetscBool *done)
+{
+  const HiSparseDiagonals          *d      = (const HiSparseDiagonals *)structure;
+  const HiSparseDiagonalsValues    *v      = (const HiSparseDiagonalsValues *)values;
+  const MultArguments<SpMVEpilogue> a      = {d->slices, NULL, d->pieces, v->values, x, {*epilogue, x, y}, alpha, d->num_slices, d->num_rows};
+  SpMVEpilogue                      update = a.output;
+  const Entry                      *entry;
+
+  PetscFunctionBegin;
+  PetscCall(FindEntry(&d->config, &entry));
+  *done = (PetscBool)(entry->launch[v->precision].epilogue != NULL);
+  if (!*done) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(entry->launch[v->precision].epilogue(a, stream));
+  update.e.b = NULL;
+  PetscCall(AddOverflowProduct(&d->overflow, v->overflow_values, alpha, x, update, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -437,11 +492,11 @@ PetscErrorCode HiSparseDiagonalsMult(void *structure, void *values, PetscScalar 
 */
 PetscErrorCode HiSparseDiagonalsMultTranspose(void *structure, void *values, PetscScalar alpha, PetscBool conjugate, const PetscScalar x[], const PetscScalar z[], PetscScalar y[], cudaStream_t stream)
 {
-  const HiSparseDiagonals *d      = (const HiSparseDiagonals *)structure;
-  HiSparseDiagonalsValues *v      = (HiSparseDiagonalsValues *)values;
-  const MultArguments      slices = {NULL, d->transposed_slices, d->transposed_pieces, v->values, x, z, y, alpha, d->num_column_slices, d->num_columns};
-  const MultArguments      parts  = {NULL, d->transposed_parts, d->transposed_pieces, v->values, x, NULL, d->part_sums, 1.0, d->num_transposed_parts, d->num_transposed_parts * HISPARSE_SLICE_ROWS};
-  const Entry             *entry;
+  const HiSparseDiagonals     *d      = (const HiSparseDiagonals *)structure;
+  HiSparseDiagonalsValues     *v      = (HiSparseDiagonalsValues *)values;
+  const MultArguments<SpMVAdd> slices = {NULL, d->transposed_slices, d->transposed_pieces, v->values, x, {z, y}, alpha, d->num_column_slices, d->num_columns};
+  const MultArguments<SpMVAdd> parts  = {NULL, d->transposed_parts, d->transposed_pieces, v->values, x, {NULL, d->part_sums}, 1.0, d->num_transposed_parts, d->num_transposed_parts * HISPARSE_SLICE_ROWS};
+  const Entry                 *entry;
 
   PetscFunctionBegin;
   if (!PetscDefined(USE_COMPLEX)) conjugate = PETSC_FALSE;
@@ -449,7 +504,7 @@ PetscErrorCode HiSparseDiagonalsMultTranspose(void *structure, void *values, Pet
   PetscCall((conjugate ? entry->launch[v->precision].hermitian : entry->launch[v->precision].transpose)(d->num_transposed_parts > 0 ? parts : slices, stream));
   if (d->num_transposed_parts > 0) PetscCallCUDA(DCSRForEach(d->num_columns, AddParts{d->transposed_slice_parts, d->part_sums, z, y, alpha}, stream));
   PetscCall(RefreshTransposedOverflow(d, v, conjugate, stream));
-  PetscCall(AddOverflowProduct(&d->transposed_overflow, v->transposed_values, alpha, x, y, stream));
+  PetscCall(AddOverflowProduct(&d->transposed_overflow, v->transposed_values, alpha, x, AddToY{y}, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -379,6 +379,33 @@ PetscErrorCode HiSparseMult(HiSparse hisparse, const PetscScalar x[], const Pets
 }
 
 /*
+  HiSparseMultEpilogue - y = alpha d (b - A x) + beta x + gamma q or y = y - alpha d A x, entry by entry
+
+  Input Parameters:
++ hisparse - the matrix
+. x        - [columns] device
+. epilogue - what y becomes
+- stream   - asynchronous on it, but for the first product
+
+  Input/Output Parameter:
+. y - [rows] device, may be b or q, not x
+
+  Output Parameter:
+. done - PETSC_FALSE: no kernel does it, as for a transposed matrix, and nothing was done; HiSparseMult() and DCSRSpMVEpilogueApply() do it
+
+  Note: bitwise reproducible.
+*/
+PetscErrorCode HiSparseMultEpilogue(HiSparse hisparse, const PetscScalar x[], const DCSRSpMVEpilogue *epilogue, PetscScalar y[], cudaStream_t stream, PetscBool *done)
+{
+  PetscFunctionBegin;
+  *done = PETSC_FALSE;
+  if (hisparse->transposed || hisparse->ops->multepilogue == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(HiSparsePrepare(hisparse, PETSC_FALSE, stream));
+  PetscCall(hisparse->ops->multepilogue(hisparse->structure->data, hisparse->values->data, hisparse->scale, x, epilogue, y, stream, done));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
   HiSparseMultTranspose - y = A^T x + z or y = A^H x + z
 
   Input Parameters:

@@ -309,6 +309,16 @@ static PetscErrorCode Mult_Windows(void *structure, void *values, PetscScalar al
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode MultEpilogue_Windows(void *structure, void *values, PetscScalar alpha, const PetscScalar x[], const DCSRSpMVEpilogue *epilogue, PetscScalar y[], cudaStream_t stream, PetscBool *done)
+{
+  const WindowsFormatValues *stored = (const WindowsFormatValues *)values;
+  const WindowsValues        v      = {stored->values, alpha, PETSC_FALSE, stored->precision};
+
+  PetscFunctionBegin;
+  PetscCall(WindowsMultEpilogue(((const WindowsStructure *)structure)->windows, &v, x, epilogue, y, stream, done));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* alpha is that of op(A). */
 static PetscErrorCode MultTranspose_Windows(void *structure, void *values, PetscScalar alpha, PetscBool conjugate, const PetscScalar x[], const PetscScalar z[], PetscScalar y[], cudaStream_t stream)
 {
@@ -459,6 +469,7 @@ const HiSparseFormatOps HiSparseFormatWindows = {
   .prepare              = Prepare_Windows,
   .mult                 = Mult_Windows,
   .multtranspose        = MultTranspose_Windows,
+  .multepilogue         = MultEpilogue_Windows,
   .lookup               = Lookup_Windows,
   .setfound             = SetFound_Windows,
   .countwithoutdiagonal = WindowsCountWithoutDiagonal,

@@ -21,7 +21,16 @@ typedef struct {
   HiSparsePrecision precision; /* of values: PetscScalar, or single precision (storedvalues.cuh) */
 } WindowsValues;
 
+/* x; z, or the epilogue; y */
 typedef PetscErrorCode WindowsLaunchFn(Windows, const WindowsValues *, const PetscScalar[], const PetscScalar[], PetscScalar[], cudaStream_t);
+typedef PetscErrorCode WindowsLaunchEpilogueFn(Windows, const WindowsValues *, const PetscScalar[], const DCSRSpMVEpilogue *, PetscScalar[], cudaStream_t);
+
+/* The launchers of a configuration. */
+typedef struct {
+  SpMVConfig               config;
+  WindowsLaunchFn         *launch;
+  WindowsLaunchEpilogueFn *launch_epilogue; /* NULL for sweeps and for 64-bit offsets */
+} WindowsEntry;
 
 /*
   Structure of a matrix, without values; it owns its arrays. Columns are not in the order of the nonzeros: a warp loads vec columns a lane by one load, and the values that belong to them by loads of two values a lane.
@@ -39,7 +48,9 @@ struct _n_Windows {
   int32_t         *windows;     /* [num_blocks * WINDOWS_COUNT] first columns, less window * WINDOWS_WIDTH so that the code is added as it is; or the first of a block is -1 - (number of the block among those with 32-bit columns) */
   uint16_t        *upper;       /* [num_wide * WINDOWS_BLOCK] upper halves of 32-bit columns, in the order of columns[]; NULL when there are none */
   DCSRSpMVPlan     plan;        /* block-to-row table and long rows; NULL without nonzeros */
-  WindowsLaunchFn *launch;      /* NULL without nonzeros */
+
+  const WindowsEntry *entry; /* its launchers; NULL without nonzeros */
+
   size_t           bytes;       /* device memory held */
 };
 
@@ -91,6 +102,7 @@ typedef struct {
 PETSC_INTERN PetscErrorCode WindowsCreate(DCSRView csr, const SpMVConfig *config, cudaStream_t stream, Windows *windows);
 PETSC_INTERN PetscErrorCode WindowsDestroy(Windows *windows, cudaStream_t stream);
 PETSC_INTERN PetscErrorCode WindowsMult(Windows windows, const WindowsValues *values, const PetscScalar x[], const PetscScalar z[], PetscScalar y[], cudaStream_t stream);
+PETSC_INTERN PetscErrorCode WindowsMultEpilogue(Windows windows, const WindowsValues *values, const PetscScalar x[], const DCSRSpMVEpilogue *epilogue, PetscScalar y[], cudaStream_t stream, PetscBool *done);
 
 /* windowsencode.cu */
 PETSC_INTERN PetscErrorCode WindowsEncode(Windows windows, const int32_t columns[], cudaStream_t stream);
@@ -119,7 +131,7 @@ PETSC_INTERN PetscErrorCode WindowsZeroColumns(void *structure, void *values, co
 PETSC_INTERN PetscErrorCode WindowsRowMaxAbs(void *structure, void *values, PetscReal alpha, PetscScalar largest[], PetscInt indices[], cudaStream_t stream);
 
 /* windowsmult.cu */
-PETSC_INTERN WindowsLaunchFn *WindowsGetLaunch(const SpMVConfig *config, PetscBool wide);
+PETSC_INTERN const WindowsEntry *WindowsGetEntry(const SpMVConfig *config, PetscBool wide);
 
 /* windowsrule.c */
 PETSC_INTERN PetscErrorCode WindowsRuleApply(PetscCount num_nonzeros, const DCSRFacts *facts, SpMVConfig *config);

@@ -7,15 +7,15 @@
 #include "storedvalues.cuh"
 #include "windows.cuh"
 
-template <typename Offset, typename Stored>
+template <typename Offset, typename Stored, typename Output>
 struct WindowsArgs {
-  SpMVSplitArgs<Offset> split; /* without 32-bit columns, and without values */
-  const Stored         *values;
-  const uint16_t       *columns;
-  const int32_t        *windows;
-  const uint16_t       *upper;
-  PetscScalar           scale;
-  bool                  conjugate;
+  SpMVSplitArgs<Offset, Output> split; /* without 32-bit columns, and without values */
+  const Stored                 *values;
+  const uint16_t               *columns;
+  const int32_t                *windows;
+  const uint16_t               *upper;
+  PetscScalar                   scale;
+  bool                          conjugate;
 };
 
 /* Position in the thread block of the thread's first value of pair p; the second one is behind it. */
@@ -145,8 +145,8 @@ __device__ __forceinline__ int WindowsPlaceInBlock(PetscCount k)
 }
 
 /* Loads entry k, for the threads that take part, of which there is one in the warp. All lanes call this, for entries of one block. */
-template <int VEC, typename Offset, typename Stored>
-__device__ __forceinline__ void WindowsLoadOver(const WindowsArgs<Offset, Stored> &a, PetscCount k, bool takes_part, WindowsOver<Stored> *over)
+template <int VEC, typename Offset, typename Stored, typename Output>
+__device__ __forceinline__ void WindowsLoadOver(const WindowsArgs<Offset, Stored, Output> &a, PetscCount k, bool takes_part, WindowsOver<Stored> *over)
 {
   const PetscCount b = k / WINDOWS_BLOCK;
 
@@ -157,8 +157,8 @@ __device__ __forceinline__ void WindowsLoadOver(const WindowsArgs<Offset, Stored
 }
 
 /* Its column. The windows are found by shuffles here, because four registers for a second set of them would keep gathers from being under way together. */
-template <int VEC, typename Offset, typename Stored>
-__device__ __forceinline__ int32_t WindowsGetOverColumn(const WindowsArgs<Offset, Stored> &a, PetscCount k, bool takes_part, const WindowsOver<Stored> &over)
+template <int VEC, typename Offset, typename Stored, typename Output>
+__device__ __forceinline__ int32_t WindowsGetOverColumn(const WindowsArgs<Offset, Stored, Output> &a, PetscCount k, bool takes_part, const WindowsOver<Stored> &over)
 {
   const int32_t first = __shfl_sync(SPMV_FULL_MASK, over.window, 0), mine = __shfl_sync(SPMV_FULL_MASK, over.window, over.code >> WINDOWS_BITS);
 
@@ -181,8 +181,8 @@ __device__ __forceinline__ unsigned int WindowsZero()
 #endif
 }
 
-template <typename Offset, typename Stored>
-__device__ __forceinline__ PetscScalar WindowsValue(const WindowsArgs<Offset, Stored> &a, Stored stored)
+template <typename Offset, typename Stored, typename Output>
+__device__ __forceinline__ PetscScalar WindowsValue(const WindowsArgs<Offset, Stored, Output> &a, Stored stored)
 {
   PetscScalar value = FromStored(stored);
 
@@ -202,8 +202,8 @@ struct WindowsFinish {
 /* Complex values in double precision take twice the registers; with as many threads on a multiprocessor they would be spilled. */
 constexpr int WINDOWS_RESIDENT_PART = sizeof(PetscScalar) > sizeof(double) ? 5 : 8; // of 8
 
-template <typename Stored, typename Offset, int THREADS, int ITEMS, int VEC, int RESIDENT, int LANES>
-__global__ void __launch_bounds__(THREADS, RESIDENT *WINDOWS_RESIDENT_PART / 8 / THREADS) WindowsMultKernel(const WindowsArgs<Offset, Stored> a)
+template <typename Output, typename Stored, typename Offset, int THREADS, int ITEMS, int VEC, int RESIDENT, int LANES>
+__global__ void __launch_bounds__(THREADS, RESIDENT *WINDOWS_RESIDENT_PART / 8 / THREADS) WindowsMultKernel(const WindowsArgs<Offset, Stored, Output> a)
 {
   constexpr int tile = THREADS * ITEMS;
   __shared__ __align__(16) unsigned char shared[(tile + THREADS) * sizeof(PetscScalar)];
@@ -229,6 +229,7 @@ __global__ void __launch_bounds__(THREADS, RESIDENT *WINDOWS_RESIDENT_PART / 8 /
   WindowsLoadValues<THREADS, ITEMS, VEC>(a.values + base, a.split.num_nonzeros - base, v);
   if (warp_takes_part) WindowsLoadOver<VEC>(a, base + tile + (takes_part ? threadIdx.x : 0), takes_part, &over);
   WindowsGetColumns<ITEMS, VEC>(words, windows, a.upper, (int)(base % WINDOWS_BLOCK), c);
+  if (a.split.rows.row_index == NULL) a.split.rows.output.Prefetch(block.row, block.rows, (int)threadIdx.x, THREADS);
   if (i < block.rows) { // behind the columns, so that gathers do not wait for the chain of these two loads
     begin = a.split.row_offsets[block.row + i];
     end   = a.split.row_offsets[block.row + i + 1];
@@ -247,57 +248,65 @@ __global__ void __launch_bounds__(THREADS, RESIDENT *WINDOWS_RESIDENT_PART / 8 /
   if (block.part & (SPMV_PART_LEADING | SPMV_PART_TRAILING)) SpMVSplitLongRows<THREADS, tile>(a.split, block, base, terms, (PetscScalar *)scratch, WindowsFinish{a.scale});
 }
 
-template <typename Stored, typename Offset, int THREADS, int ITEMS, int VEC, int RESIDENT, int LANES>
-static PetscErrorCode WindowsLaunchStored(Windows w, const WindowsValues *values, const PetscScalar x[], const PetscScalar z[], PetscScalar y[], cudaStream_t stream)
+template <typename Output, typename Stored, typename Offset, int THREADS, int ITEMS, int VEC, int RESIDENT, int LANES>
+static PetscErrorCode WindowsLaunchStored(Windows w, const WindowsValues *values, const PetscScalar x[], const Output &output, cudaStream_t stream)
 {
-  static bool                 asked = false;
-  DCSRView                    view;
-  WindowsArgs<Offset, Stored> args;
+  static bool                         asked = false;
+  DCSRView                            view;
+  WindowsArgs<Offset, Stored, Output> args;
 
   PetscFunctionBegin;
   PetscCall(PetscMemzero(&view, sizeof(view)));
   view.row_offsets  = w->row_offsets;
   view.num_nonzeros = w->num_nonzeros;
-  args              = {SpMVSplitGetArgs<Offset>(w->plan, &view, x, z, y), (const Stored *)values->values, w->columns, w->windows, w->upper, values->scale, values->conjugate == PETSC_TRUE};
-  PetscCall(SpMVPreferL1((const void *)WindowsMultKernel<Stored, Offset, THREADS, ITEMS, VEC, RESIDENT, LANES>, THREADS, &asked));
-  WindowsMultKernel<Stored, Offset, THREADS, ITEMS, VEC, RESIDENT, LANES><<<w->plan->num_blocks, THREADS, 0, stream>>>(args);
+  args              = {SpMVSplitGetArgs<Offset>(w->plan, &view, x, output), (const Stored *)values->values, w->columns, w->windows, w->upper, values->scale, values->conjugate == PETSC_TRUE};
+  PetscCall(SpMVPreferL1((const void *)WindowsMultKernel<Output, Stored, Offset, THREADS, ITEMS, VEC, RESIDENT, LANES>, THREADS, &asked));
+  WindowsMultKernel<Output, Stored, Offset, THREADS, ITEMS, VEC, RESIDENT, LANES><<<w->plan->num_blocks, THREADS, 0, stream>>>(args);
   PetscCallCUDA(cudaGetLastError());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+template <typename Output, typename Offset, int THREADS, int ITEMS, int VEC, int RESIDENT, int LANES>
+static PetscErrorCode WindowsRun(Windows w, const WindowsValues *values, const PetscScalar x[], const Output &output, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  if (values->precision == HISPARSE_VALUES_SINGLE) PetscCall(WindowsLaunchStored<Output, StoredSingle, Offset, THREADS, ITEMS, VEC, RESIDENT, LANES>(w, values, x, output, stream));
+  else PetscCall(WindowsLaunchStored<Output, PetscScalar, Offset, THREADS, ITEMS, VEC, RESIDENT, LANES>(w, values, x, output, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 template <typename Offset, int THREADS, int ITEMS, int VEC, int RESIDENT, int LANES>
 static PetscErrorCode WindowsLaunch(Windows w, const WindowsValues *values, const PetscScalar x[], const PetscScalar z[], PetscScalar y[], cudaStream_t stream)
 {
-  PetscFunctionBegin;
-  if (values->precision == HISPARSE_VALUES_SINGLE) PetscCall(WindowsLaunchStored<StoredSingle, Offset, THREADS, ITEMS, VEC, RESIDENT, LANES>(w, values, x, z, y, stream));
-  else PetscCall(WindowsLaunchStored<PetscScalar, Offset, THREADS, ITEMS, VEC, RESIDENT, LANES>(w, values, x, z, y, stream));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  return WindowsRun<SpMVAdd, Offset, THREADS, ITEMS, VEC, RESIDENT, LANES>(w, values, x, SpMVAdd{z, y}, stream);
 }
 
-typedef struct {
-  SpMVConfig       config;
-  WindowsLaunchFn *launch;
-} WindowsEntry;
+template <int THREADS, int ITEMS, int VEC, int RESIDENT, int LANES>
+static PetscErrorCode WindowsLaunchEpilogue(Windows w, const WindowsValues *values, const PetscScalar x[], const DCSRSpMVEpilogue *epilogue, PetscScalar y[], cudaStream_t stream)
+{
+  return WindowsRun<SpMVEpilogue, int32_t, THREADS, ITEMS, VEC, RESIDENT, LANES>(w, values, x, SpMVEpilogue{*epilogue, x, y}, stream);
+}
 
-#define WINDOWS_ENTRY(lanes, t, i, v, r) {{DCSR_SPMV_SPLIT, lanes, t, i, v, SPMV_LOAD_ONCE, r}, WindowsLaunch<Offset, t, i, v, r, lanes>},
+#define WINDOWS_ENTRY(lanes, t, i, v, r)       {{DCSR_SPMV_SPLIT, lanes, t, i, v, SPMV_LOAD_ONCE, r}, WindowsLaunch<Offset, t, i, v, r, lanes>, sizeof(Offset) == 4 ? WindowsLaunchEpilogue<t, i, v, r, lanes> : NULL},
+#define WINDOWS_SWEEP_ENTRY(lanes, t, i, v, r) {{DCSR_SPMV_SPLIT, lanes, t, i, v, SPMV_LOAD_ONCE, r}, WindowsLaunch<Offset, t, i, v, r, lanes>, NULL},
 
 template <typename Offset>
-static WindowsLaunchFn *WindowsGet(const SpMVConfig *config)
+static const WindowsEntry *WindowsGet(const SpMVConfig *config)
 {
   static const WindowsEntry entries[] = {
     WINDOWS_CONFIGS(WINDOWS_ENTRY)
 #if defined(SPMV_SWEEP)
-      WINDOWS_SWEEP_CONFIGS(WINDOWS_ENTRY)
+      WINDOWS_SWEEP_CONFIGS(WINDOWS_SWEEP_ENTRY)
 #endif
   };
 
   for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(entries); i++)
-    if (SpMVConfigSame(&entries[i].config, config)) return entries[i].launch;
+    if (SpMVConfigSame(&entries[i].config, config)) return entries + i;
   return NULL;
 }
 
-/* WindowsGetLaunch - the launcher of a configuration for 32- or 64-bit offsets, NULL when it does not exist */
-WindowsLaunchFn *WindowsGetLaunch(const SpMVConfig *config, PetscBool wide)
+/* WindowsGetEntry - the launchers of a configuration for 32- or 64-bit offsets, NULL when it does not exist */
+const WindowsEntry *WindowsGetEntry(const SpMVConfig *config, PetscBool wide)
 {
   return wide ? WindowsGet<int64_t>(config) : WindowsGet<int32_t>(config);
 }

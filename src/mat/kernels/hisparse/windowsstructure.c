@@ -11,8 +11,8 @@ static PetscErrorCode WindowsSetUp(Windows w, DCSRView csr, const SpMVConfig *co
   PetscCall(SpMVFactsGet(csr, stream, &facts));
   if (config) w->config = *config;
   else PetscCall(WindowsRuleApply(csr.num_nonzeros, &facts, &w->config));
-  w->launch = WindowsGetLaunch(&w->config, csr.wide);
-  PetscCheck(w->launch, PETSC_COMM_SELF, PETSC_ERR_SUP, "No kernel for 16-bit columns with %d lanes, %d threads, %d items, vector length %d", w->config.lanes, w->config.threads, w->config.items, w->config.vec);
+  w->entry = WindowsGetEntry(&w->config, csr.wide);
+  PetscCheck(w->entry, PETSC_COMM_SELF, PETSC_ERR_SUP, "No kernel for 16-bit columns with %d lanes, %d threads, %d items, vector length %d", w->config.lanes, w->config.threads, w->config.items, w->config.vec);
   PetscCall(PetscSparseCUDAMalloc_Private(offset_bytes, "row offsets of a matrix with 16-bit columns", stream, &w->row_offsets));
   PetscCallCUDA(cudaMemcpyAsync(w->row_offsets, csr.row_offsets, offset_bytes, cudaMemcpyDeviceToDevice, stream));
   PetscCall(WindowsEncode(w, csr.columns, stream));
@@ -88,6 +88,36 @@ PetscErrorCode WindowsMult(Windows w, const WindowsValues *values, const PetscSc
 {
   PetscFunctionBegin;
   if (w->plan->compressed) PetscCall(SpMVSetEmptyRows(w->num_rows, z, y, stream));
-  PetscCall((*w->launch)(w, values, x, z, y, stream));
+  PetscCall((*w->entry->launch)(w, values, x, z, y, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  WindowsMultEpilogue - what an epilogue makes of alpha A x, bitwise the same every time
+
+  Input Parameters:
++ w        - the structure
+. values   - the values, and what happens to them on the way; aligned to 16 bytes
+. x        - [num_columns], device
+. epilogue - see DCSRSpMVEpilogue
+- stream   - asynchronous on it
+
+  Input/Output Parameter:
+. y - [num_rows], device; may be b or q
+
+  Output Parameter:
+. done - PETSC_FALSE: there is no such kernel for 64-bit offsets and for configurations of sweeps, nothing was done
+
+  Cost: as WindowsMult(), and d, b and q; two launches when empty rows are skipped.
+*/
+PetscErrorCode WindowsMultEpilogue(Windows w, const WindowsValues *values, const PetscScalar x[], const DCSRSpMVEpilogue *epilogue, PetscScalar y[], cudaStream_t stream, PetscBool *done)
+{
+  DCSRSpMVEpilogue left = *epilogue;
+
+  PetscFunctionBegin;
+  *done = (PetscBool)(w->entry->launch_epilogue != NULL);
+  if (!*done) PetscFunctionReturn(PETSC_SUCCESS);
+  if (w->plan->compressed) PetscCall(SpMVEpilogueOfZero(w->num_rows, x, &left, y, stream));
+  PetscCall((*w->entry->launch_epilogue)(w, values, x, &left, y, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

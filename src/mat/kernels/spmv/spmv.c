@@ -18,15 +18,17 @@ static PetscErrorCode SpMVPlanDescribe(DCSRSpMVPlan plan)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The kernel of the plan's configuration. */
+/* The kernels of the plan's configuration. */
 static PetscErrorCode SpMVPlanGetLaunch(DCSRSpMVPlan plan, PetscBool wide)
 {
-  const DCSRSpMVKind kind = plan->config.kind;
+  const DCSRSpMVKind kind  = plan->config.kind;
+  const SpMVEntry   *entry = kind == DCSR_SPMV_SCAN ? SpMVScanGetEntry(&plan->config, wide) : kind == DCSR_SPMV_SPLIT ? SpMVSplitGetEntry(&plan->config, wide) : SpMVRowsGetEntry(&plan->config, wide);
 
   PetscFunctionBegin;
-  plan->launch = kind == DCSR_SPMV_SCAN ? SpMVScanGetLaunch(&plan->config, wide) : kind == DCSR_SPMV_SPLIT ? SpMVSplitGetLaunch(&plan->config, wide) : SpMVRowsGetLaunch(&plan->config, wide);
-  PetscCheck(plan->launch, PETSC_COMM_SELF, PETSC_ERR_SUP, "No %s kernel with %d lanes, %d threads, %d items, vector length %d, load %d", DCSRSpMVKinds[plan->config.kind], plan->config.lanes, plan->config.threads, plan->config.items,
+  PetscCheck(entry, PETSC_COMM_SELF, PETSC_ERR_SUP, "No %s kernel with %d lanes, %d threads, %d items, vector length %d, load %d", DCSRSpMVKinds[plan->config.kind], plan->config.lanes, plan->config.threads, plan->config.items,
              plan->config.vec, plan->config.load);
+  plan->launch          = entry->launch;
+  plan->launch_epilogue = entry->launch_epilogue;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -207,5 +209,58 @@ PetscErrorCode DCSRSpMVApply(DCSRSpMVPlan plan, DCSRView view, const PetscScalar
   PetscFunctionBegin;
   if (plan->compressed || plan->launch == NULL) PetscCall(SpMVSetEmptyRows(view.num_rows, z, y, stream));
   if (plan->launch) PetscCall((*plan->launch)(plan, &view, x, z, y, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  SpMVEpilogueOfZero - y as if A were zero, before a kernel that skips empty rows or when there is none, and what is left to do then; nothing where y is only updated
+
+  Input Parameters:
++ num_rows - length of y
+. x        - [num_rows], device; read where beta is not 0
+- stream   - asynchronous on it
+
+  Input/Output Parameters:
++ epilogue - what y becomes; afterwards that without b, for the product
+- y        - [num_rows], device; may be q or b
+
+  Cost: one launch.
+*/
+PetscErrorCode SpMVEpilogueOfZero(PetscInt num_rows, const PetscScalar x[], DCSRSpMVEpilogue *epilogue, PetscScalar y[], cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  PetscCall(DCSRSpMVEpilogueApply(num_rows, NULL, x, epilogue, y, stream));
+  epilogue->b = NULL;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  DCSRSpMVApplyEpilogue - y = alpha d (b - A x) + beta x + gamma q or y = y - alpha d A x on the device, entry by entry, asynchronous, bitwise the same every time
+
+  Input Parameters:
++ plan     - made from the same structure
+. view     - the matrix
+. x        - [num_columns], device
+. epilogue - what y becomes
+- stream   - the stream
+
+  Input/Output Parameter:
+. y - [num_rows], device; may be q or b
+
+  Output Parameter:
+. done - PETSC_FALSE: this plan has no kernel for it, and nothing was done; DCSRSpMVApply() and DCSRSpMVEpilogueApply() do it
+
+  Note:
+  One launch, no synchronization, no allocation; two when empty rows are skipped and b is given, since y of these depends on b: all rows as if A were 0, then what A has.
+*/
+PetscErrorCode DCSRSpMVApplyEpilogue(DCSRSpMVPlan plan, DCSRView view, const PetscScalar x[], const DCSRSpMVEpilogue *epilogue, PetscScalar y[], cudaStream_t stream, PetscBool *done)
+{
+  DCSRSpMVEpilogue left = *epilogue;
+
+  PetscFunctionBegin;
+  *done = (PetscBool)(plan->launch == NULL || plan->launch_epilogue != NULL);
+  if (!*done) PetscFunctionReturn(PETSC_SUCCESS);
+  if (plan->compressed || plan->launch == NULL) PetscCall(SpMVEpilogueOfZero(view.num_rows, x, &left, y, stream));
+  if (plan->launch) PetscCall((*plan->launch_epilogue)(plan, &view, x, &left, y, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -3,6 +3,7 @@
   Device functions that the kernels of Mult share: streaming loads, sums over lanes and thread blocks, and the rows that several thread blocks sum.
 */
 #include "spmvimpl.h"
+#include "spmvoutput.cuh"
 #include <type_traits>
 
 #define SPMV_WARP      32
@@ -110,20 +111,21 @@ __device__ __forceinline__ PetscScalar SpMVSumBlock(PetscScalar sum, PetscScalar
 }
 
 /* What a thread block needs to add its part to a long row. */
+template <typename Output>
 struct SpMVLongRows {
   const SpMVLongRow *rows;
   PetscScalar       *parts;
   unsigned int      *arrived;
   const int32_t     *row_index;
-  const PetscScalar *z;
-  PetscScalar       *y;
+  Output             output;
 };
 
 /*
   Leaves sum as a part of a long row and counts it. Returns whether all parts are there now. The atomic releases the part. Whoever finds all of them reads them past L1 (SpMVReadPart()), behind a branch on the
   count. __threadfence() is not used: it empties the L1 of the whole multiprocessor, which holds x for the gathers of all other thread blocks.
 */
-__device__ __forceinline__ bool SpMVLeavePart(const SpMVLongRows &lr, const SpMVLongRow &row, int k, int block, PetscScalar sum)
+template <typename Output>
+__device__ __forceinline__ bool SpMVLeavePart(const SpMVLongRows<Output> &lr, const SpMVLongRow &row, int k, int block, PetscScalar sum)
 {
   unsigned int before;
 
@@ -144,11 +146,12 @@ __device__ __forceinline__ PetscScalar SpMVReadPart(const PetscScalar *part)
 }
 
 /* A long row's sum to y, and its counter back. */
-__device__ __forceinline__ void SpMVWriteLongRow(const SpMVLongRows &lr, const SpMVLongRow &row, int k, PetscScalar sum)
+template <typename Output>
+__device__ __forceinline__ void SpMVWriteLongRow(const SpMVLongRows<Output> &lr, const SpMVLongRow &row, int k, PetscScalar sum)
 {
   const int32_t i = lr.row_index ? lr.row_index[row.row] : row.row;
 
-  lr.y[i]       = lr.z ? lr.z[i] + sum : sum;
+  lr.output.Write(i, sum);
   lr.arrived[k] = 0;
 }
 
@@ -156,8 +159,8 @@ __device__ __forceinline__ void SpMVWriteLongRow(const SpMVLongRows &lr, const S
   The thread block leaves sum (of thread 0) as its part of long row k. The last thread block to come adds all parts, writes y and puts the counter back. Parts are added in their order, so that
   the result does not depend on who came last. All threads of the thread block call this.
 */
-template <int THREADS>
-__device__ void SpMVFinishLongRow(const SpMVLongRows &lr, int k, int block, PetscScalar sum, PetscScalar *scratch)
+template <int THREADS, typename Output>
+__device__ void SpMVFinishLongRow(const SpMVLongRows<Output> &lr, int k, int block, PetscScalar sum, PetscScalar *scratch)
 {
   const SpMVLongRow row = lr.rows[k];
   __shared__ bool   last;
@@ -174,7 +177,8 @@ __device__ void SpMVFinishLongRow(const SpMVLongRows &lr, int k, int block, Pets
 }
 
 /* The same by one warp: sum is that of lane 0. */
-__device__ __forceinline__ void SpMVFinishLongRowByWarp(const SpMVLongRows &lr, int k, int block, PetscScalar sum)
+template <typename Output>
+__device__ __forceinline__ void SpMVFinishLongRowByWarp(const SpMVLongRows<Output> &lr, int k, int block, PetscScalar sum)
 {
   const SpMVLongRow row  = lr.rows[k];
   const int         lane = threadIdx.x % SPMV_WARP;
@@ -190,22 +194,22 @@ __device__ __forceinline__ void SpMVFinishLongRowByWarp(const SpMVLongRows &lr, 
 }
 
 /* What the kernels with thread blocks of consecutive nonzeros read. */
-template <typename Offset>
+template <typename Offset, typename Output>
 struct SpMVSplitArgs {
-  const PetscScalar  *values;
-  const int32_t      *columns;
-  const Offset       *row_offsets;
-  const PetscScalar  *x;
-  const SpMVBlock    *blocks;
-  const unsigned int *heads;
-  PetscCount          num_nonzeros;
-  SpMVLongRows        rows; /* with the row map, z and y of all rows */
+  const PetscScalar   *values;
+  const int32_t       *columns;
+  const Offset        *row_offsets;
+  const PetscScalar   *x;
+  const SpMVBlock     *blocks;
+  const unsigned int  *heads;
+  PetscCount           num_nonzeros;
+  SpMVLongRows<Output> rows; /* with the row map and the output of all rows */
 };
 
-template <typename Offset>
-static inline SpMVSplitArgs<Offset> SpMVSplitGetArgs(DCSRSpMVPlan plan, const DCSRView *view, const PetscScalar x[], const PetscScalar z[], PetscScalar y[])
+template <typename Offset, typename Output>
+static inline SpMVSplitArgs<Offset, Output> SpMVSplitGetArgs(DCSRSpMVPlan plan, const DCSRView *view, const PetscScalar x[], const Output &output)
 {
-  return {view->values, view->columns, (const Offset *)(plan->compressed ? plan->row_offsets : view->row_offsets), x, plan->blocks, plan->heads, view->num_nonzeros, {plan->long_rows, plan->parts, plan->arrived, plan->row_index, z, y}};
+  return {view->values, view->columns, (const Offset *)(plan->compressed ? plan->row_offsets : view->row_offsets), x, plan->blocks, plan->heads, view->num_nonzeros, {plan->long_rows, plan->parts, plan->arrived, plan->row_index, output}};
 }
 
 /* Asks for no more shared memory than the resident thread blocks need, so that the rest is L1. A hint: asked for once a kernel. */

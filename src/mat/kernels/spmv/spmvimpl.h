@@ -22,18 +22,21 @@ typedef struct {
   int32_t num_parts;
 } SpMVLongRow;
 
+/* x; z, or the epilogue; y */
 typedef PetscErrorCode SpMVLaunchFn(DCSRSpMVPlan, const DCSRView *, const PetscScalar[], const PetscScalar[], PetscScalar[], cudaStream_t);
+typedef PetscErrorCode SpMVLaunchEpilogueFn(DCSRSpMVPlan, const DCSRView *, const PetscScalar[], const DCSRSpMVEpilogue *, PetscScalar[], cudaStream_t);
 
-/* The launcher of a configuration. */
+/* The launchers of a configuration. */
 typedef struct {
-  SpMVConfig    config;
-  SpMVLaunchFn *launch;
+  SpMVConfig            config;
+  SpMVLaunchFn         *launch;
+  SpMVLaunchEpilogueFn *launch_epilogue; /* NULL for sweeps and for 64-bit offsets, to which a kernel more would add little */
 } SpMVEntry;
 
-static inline SpMVLaunchFn *SpMVEntryFind(const SpMVEntry *entries, size_t n, const SpMVConfig *config)
+static inline const SpMVEntry *SpMVEntryFind(const SpMVEntry *entries, size_t n, const SpMVConfig *config)
 {
   for (size_t i = 0; i < n; i++)
-    if (SpMVConfigSame(&entries[i].config, config)) return entries[i].launch;
+    if (SpMVConfigSame(&entries[i].config, config)) return entries + i;
   return NULL;
 }
 
@@ -44,6 +47,9 @@ struct _n_DCSRSpMVPlan {
   char          info[128]; /* for people */
   size_t        bytes;     /* device memory held */
   int32_t       num_rows;  /* rows that the kernel sees: nonempty ones when compressed */
+
+  SpMVLaunchEpilogueFn *launch_epilogue; /* NULL: not in one kernel */
+
   int32_t       num_blocks;
   int32_t       num_long;
   int32_t       num_parts;
@@ -59,9 +65,9 @@ struct _n_DCSRSpMVPlan {
   unsigned int *arrived;     /* [num_long] parts that are there; 0 between two calls */
 };
 
-PETSC_INTERN SpMVLaunchFn  *SpMVSplitGetLaunch(const SpMVConfig *config, PetscBool wide);
-PETSC_INTERN SpMVLaunchFn  *SpMVScanGetLaunch(const SpMVConfig *config, PetscBool wide);
-PETSC_INTERN SpMVLaunchFn  *SpMVRowsGetLaunch(const SpMVConfig *config, PetscBool wide);
+PETSC_INTERN const SpMVEntry *SpMVSplitGetEntry(const SpMVConfig *config, PetscBool wide);
+PETSC_INTERN const SpMVEntry *SpMVScanGetEntry(const SpMVConfig *config, PetscBool wide);
+PETSC_INTERN const SpMVEntry *SpMVRowsGetEntry(const SpMVConfig *config, PetscBool wide);
 PETSC_INTERN PetscErrorCode SpMVFactsGet(DCSRView view, cudaStream_t stream, DCSRFacts *facts);
 PETSC_INTERN PetscErrorCode SpMVPlanCompressRows(DCSRSpMVPlan plan, DCSRView view, cudaStream_t stream);
 PETSC_INTERN PetscErrorCode SpMVPlanSetUpSplit(DCSRSpMVPlan plan, DCSRView view, cudaStream_t stream);
@@ -69,3 +75,4 @@ PETSC_INTERN PetscErrorCode SpMVPlanSetUpRows(DCSRSpMVPlan plan, DCSRView view, 
 /* For kernels of other folders that split as spmvsplit.cu does. */
 PETSC_INTERN PetscErrorCode SpMVPlanCreateTables(DCSRView view, const DCSRFacts *facts, const SpMVConfig *config, cudaStream_t stream, DCSRSpMVPlan *plan);
 PETSC_INTERN PetscErrorCode SpMVSetEmptyRows(PetscInt num_rows, const PetscScalar z[], PetscScalar y[], cudaStream_t stream);
+PETSC_INTERN PetscErrorCode SpMVEpilogueOfZero(PetscInt num_rows, const PetscScalar x[], DCSRSpMVEpilogue *epilogue, PetscScalar y[], cudaStream_t stream);

@@ -72,22 +72,22 @@ struct SpMVFragmentedRows {
   }
 };
 
-template <typename Rows>
+template <typename Rows, typename Output>
 struct SpMVRowsArgs {
-  Rows               rows;
-  const PetscScalar *values;
-  const int32_t     *columns;
-  const PetscScalar *x;
-  const int32_t     *chunk_rows;
-  int32_t            num_rows;
-  int32_t            num_chunks;
-  int32_t            long_limit;
-  SpMVLongRows       long_rows; /* with the row map, z and y of all rows */
+  Rows                 rows;
+  const PetscScalar   *values;
+  const int32_t       *columns;
+  const PetscScalar   *x;
+  const int32_t       *chunk_rows;
+  int32_t              num_rows;
+  int32_t              num_chunks;
+  int32_t              long_limit;
+  SpMVLongRows<Output> long_rows; /* with the row map and the output of all rows */
 };
 
 /* Sum of the entries at positions p, p + STRIDE, ... before end of a row; UNROLL of a lane are loaded before the first is used. */
-template <int STRIDE, int LOAD, int UNROLL, typename Rows>
-__device__ __forceinline__ PetscScalar SpMVRowsSum(const SpMVRowsArgs<Rows> &a, const typename Rows::Row &row, int32_t p, int32_t end)
+template <int STRIDE, int LOAD, int UNROLL, typename Rows, typename Output>
+__device__ __forceinline__ PetscScalar SpMVRowsSum(const SpMVRowsArgs<Rows, Output> &a, const typename Rows::Row &row, int32_t p, int32_t end)
 {
   PetscScalar sum(0.0);
 
@@ -115,8 +115,8 @@ __device__ __forceinline__ PetscScalar SpMVRowsSum(const SpMVRowsArgs<Rows> &a, 
 }
 
 /* One chunk of a long row by a thread block. */
-template <typename Rows, int THREADS, int LOAD, int UNROLL>
-__device__ void SpMVRowsChunk(const SpMVRowsArgs<Rows> &a, PetscScalar *scratch)
+template <typename Rows, typename Output, int THREADS, int LOAD, int UNROLL>
+__device__ void SpMVRowsChunk(const SpMVRowsArgs<Rows, Output> &a, PetscScalar *scratch)
 {
   const int                k        = a.chunk_rows[blockIdx.x];
   const SpMVLongRow        long_row = a.long_rows.rows[k];
@@ -129,12 +129,12 @@ __device__ void SpMVRowsChunk(const SpMVRowsArgs<Rows> &a, PetscScalar *scratch)
   SpMVFinishLongRow<THREADS>(a.long_rows, k, blockIdx.x, sum, scratch);
 }
 
-template <typename Rows, int THREADS, int LOAD, int UNROLL, int RESIDENT, int LANES>
-__global__ void __launch_bounds__(THREADS, RESIDENT ? RESIDENT / THREADS : 1) SpMVRowsKernel(const SpMVRowsArgs<Rows> a)
+template <typename Rows, typename Output, int THREADS, int LOAD, int UNROLL, int RESIDENT, int LANES>
+__global__ void __launch_bounds__(THREADS, RESIDENT ? RESIDENT / THREADS : 1) SpMVRowsKernel(const SpMVRowsArgs<Rows, Output> a)
 {
   __shared__ __align__(16) unsigned char scratch[THREADS / SPMV_WARP * sizeof(PetscScalar)];
 
-  if ((int32_t)blockIdx.x < a.num_chunks) SpMVRowsChunk<Rows, THREADS, LOAD, UNROLL>(a, (PetscScalar *)scratch);
+  if ((int32_t)blockIdx.x < a.num_chunks) SpMVRowsChunk<Rows, Output, THREADS, LOAD, UNROLL>(a, (PetscScalar *)scratch);
   else {
     const PetscCount   r    = (PetscCount)(blockIdx.x - a.num_chunks) * (THREADS / LANES) + threadIdx.x / LANES;
     const int          sub  = threadIdx.x % LANES;
@@ -142,65 +142,93 @@ __global__ void __launch_bounds__(THREADS, RESIDENT ? RESIDENT / THREADS : 1) Sp
     typename Rows::Row row  = a.rows.Get(mine ? (int32_t)r : a.num_rows - 1);
     const bool         full = mine && row.size <= a.long_limit;
     int32_t            i    = (int32_t)r;
-    PetscScalar        z(0.0), sum;
+    PetscScalar        sum;
+
+    typename Output::Row read{};
 
     if (full && sub == 0) {
       if (a.long_rows.row_index) i = a.long_rows.row_index[i];
-      if (a.long_rows.z) z = a.long_rows.z[i];
+      read = a.long_rows.output.Load(i);
     }
     sum = SpMVSumLanes<LANES>(SpMVRowsSum<LANES, LOAD, UNROLL>(a, row, sub, full ? row.size : 0));
-    if (full && sub == 0) a.long_rows.y[i] = sum + z;
+    if (full && sub == 0) a.long_rows.output.Store(i, sum, read);
   }
 }
 
-template <typename Rows, int THREADS, int LOAD, int UNROLL, int RESIDENT, int LANES>
-static PetscErrorCode SpMVRowsRun(const Rows &rows, DCSRSpMVPlan plan, const DCSRView *view, const PetscScalar x[], const PetscScalar z[], PetscScalar y[], cudaStream_t stream)
+template <typename Rows, typename Output, int THREADS, int LOAD, int UNROLL, int RESIDENT, int LANES>
+static PetscErrorCode SpMVRowsRun(const Rows &rows, DCSRSpMVPlan plan, const DCSRView *view, const PetscScalar x[], const Output &output, cudaStream_t stream)
 {
-  const SpMVRowsArgs<Rows> args = {rows, view->values, view->columns, x, plan->chunk_rows, plan->num_rows, plan->num_parts, plan->long_limit, {plan->long_rows, plan->parts, plan->arrived, plan->row_index, z, y}};
+  const SpMVRowsArgs<Rows, Output> args = {rows, view->values, view->columns, x, plan->chunk_rows, plan->num_rows, plan->num_parts, plan->long_limit, {plan->long_rows, plan->parts, plan->arrived, plan->row_index, output}};
 
   PetscFunctionBegin;
-  SpMVRowsKernel<Rows, THREADS, LOAD, UNROLL, RESIDENT, LANES><<<plan->num_blocks, THREADS, 0, stream>>>(args);
+  SpMVRowsKernel<Rows, Output, THREADS, LOAD, UNROLL, RESIDENT, LANES><<<plan->num_blocks, THREADS, 0, stream>>>(args);
   PetscCallCUDA(cudaGetLastError());
   PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+template <typename Offset, typename Output, int THREADS, int LOAD, int UNROLL, int RESIDENT, int LANES>
+static PetscErrorCode SpMVVectorRun(DCSRSpMVPlan plan, const DCSRView *view, const PetscScalar x[], const Output &output, cudaStream_t stream)
+{
+  const SpMVCompactRows<Offset> rows = {(const Offset *)(plan->compressed ? plan->row_offsets : view->row_offsets)};
+
+  return SpMVRowsRun<SpMVCompactRows<Offset>, Output, THREADS, LOAD, UNROLL, RESIDENT, LANES>(rows, plan, view, x, output, stream);
 }
 
 template <typename Offset, int THREADS, int LOAD, int UNROLL, int RESIDENT, int LANES>
 static PetscErrorCode SpMVVectorLaunch(DCSRSpMVPlan plan, const DCSRView *view, const PetscScalar x[], const PetscScalar z[], PetscScalar y[], cudaStream_t stream)
 {
-  const SpMVCompactRows<Offset> rows = {(const Offset *)(plan->compressed ? plan->row_offsets : view->row_offsets)};
+  return SpMVVectorRun<Offset, SpMVAdd, THREADS, LOAD, UNROLL, RESIDENT, LANES>(plan, view, x, SpMVAdd{z, y}, stream);
+}
 
-  return SpMVRowsRun<SpMVCompactRows<Offset>, THREADS, LOAD, UNROLL, RESIDENT, LANES>(rows, plan, view, x, z, y, stream);
+template <int THREADS, int LOAD, int UNROLL, int RESIDENT, int LANES>
+static PetscErrorCode SpMVVectorLaunchEpilogue(DCSRSpMVPlan plan, const DCSRView *view, const PetscScalar x[], const DCSRSpMVEpilogue *epilogue, PetscScalar y[], cudaStream_t stream)
+{
+  return SpMVVectorRun<int32_t, SpMVEpilogue, THREADS, LOAD, UNROLL, RESIDENT, LANES>(plan, view, x, SpMVEpilogue{*epilogue, x, y}, stream);
+}
+
+template <typename Offset, typename Output, bool EAGER, int THREADS, int LOAD, int UNROLL, int RESIDENT, int LANES>
+static PetscErrorCode SpMVFragmentedRun(DCSRSpMVPlan plan, const DCSRView *view, const PetscScalar x[], const Output &output, cudaStream_t stream)
+{
+  const SpMVFragmentedRows<Offset, EAGER> rows = {(const Offset *)view->segments, view->row_sizes, view->pitch, (int32_t)view->max_segments};
+
+  return SpMVRowsRun<SpMVFragmentedRows<Offset, EAGER>, Output, THREADS, LOAD, UNROLL, RESIDENT, LANES>(rows, plan, view, x, output, stream);
 }
 
 template <typename Offset, bool EAGER, int THREADS, int LOAD, int UNROLL, int RESIDENT, int LANES>
 static PetscErrorCode SpMVFragmentedLaunch(DCSRSpMVPlan plan, const DCSRView *view, const PetscScalar x[], const PetscScalar z[], PetscScalar y[], cudaStream_t stream)
 {
-  const SpMVFragmentedRows<Offset, EAGER> rows = {(const Offset *)view->segments, view->row_sizes, view->pitch, (int32_t)view->max_segments};
-
-  return SpMVRowsRun<SpMVFragmentedRows<Offset, EAGER>, THREADS, LOAD, UNROLL, RESIDENT, LANES>(rows, plan, view, x, z, y, stream);
+  return SpMVFragmentedRun<Offset, SpMVAdd, EAGER, THREADS, LOAD, UNROLL, RESIDENT, LANES>(plan, view, x, SpMVAdd{z, y}, stream);
 }
 
-#define SPMV_VECTOR_ENTRY(lanes, t, i, v, l, r)     {{DCSR_SPMV_VECTOR, lanes, t, i, v, l, r}, SpMVVectorLaunch<Offset, t, l, i, r, lanes>},
-#define SPMV_FRAGMENTED_ENTRY(lanes, t, i, v, l, r) {{DCSR_SPMV_FRAGMENTED, lanes, t, i, v, l, r}, SpMVFragmentedLaunch<Offset, v != 0, t, l, i, r, lanes>},
+template <bool EAGER, int THREADS, int LOAD, int UNROLL, int RESIDENT, int LANES>
+static PetscErrorCode SpMVFragmentedLaunchEpilogue(DCSRSpMVPlan plan, const DCSRView *view, const PetscScalar x[], const DCSRSpMVEpilogue *epilogue, PetscScalar y[], cudaStream_t stream)
+{
+  return SpMVFragmentedRun<int32_t, SpMVEpilogue, EAGER, THREADS, LOAD, UNROLL, RESIDENT, LANES>(plan, view, x, SpMVEpilogue{*epilogue, x, y}, stream);
+}
+
+#define SPMV_VECTOR_ENTRY(lanes, t, i, v, l, r)           {{DCSR_SPMV_VECTOR, lanes, t, i, v, l, r}, SpMVVectorLaunch<Offset, t, l, i, r, lanes>, sizeof(Offset) == 4 ? SpMVVectorLaunchEpilogue<t, l, i, r, lanes> : NULL},
+#define SPMV_FRAGMENTED_ENTRY(lanes, t, i, v, l, r)       {{DCSR_SPMV_FRAGMENTED, lanes, t, i, v, l, r}, SpMVFragmentedLaunch<Offset, v != 0, t, l, i, r, lanes>, sizeof(Offset) == 4 ? SpMVFragmentedLaunchEpilogue<v != 0, t, l, i, r, lanes> : NULL},
+#define SPMV_VECTOR_SWEEP_ENTRY(lanes, t, i, v, l, r)     {{DCSR_SPMV_VECTOR, lanes, t, i, v, l, r}, SpMVVectorLaunch<Offset, t, l, i, r, lanes>, NULL},
+#define SPMV_FRAGMENTED_SWEEP_ENTRY(lanes, t, i, v, l, r) {{DCSR_SPMV_FRAGMENTED, lanes, t, i, v, l, r}, SpMVFragmentedLaunch<Offset, v != 0, t, l, i, r, lanes>, NULL},
 
 template <typename Offset>
-static SpMVLaunchFn *SpMVRowsGet(const SpMVConfig *config)
+static const SpMVEntry *SpMVRowsGet(const SpMVConfig *config)
 {
   static const SpMVEntry entries[] = {SPMV_VECTOR_CONFIGS(SPMV_VECTOR_ENTRY) SPMV_FRAGMENTED_CONFIGS(SPMV_FRAGMENTED_ENTRY)};
-  SpMVLaunchFn          *launch    = SpMVEntryFind(entries, PETSC_STATIC_ARRAY_LENGTH(entries), config);
+  const SpMVEntry       *entry     = SpMVEntryFind(entries, PETSC_STATIC_ARRAY_LENGTH(entries), config);
 
 #if defined(SPMV_SWEEP)
   if constexpr (sizeof(Offset) == 4) {
-    static const SpMVEntry sweep[] = {SPMV_VECTOR_SWEEP_CONFIGS(SPMV_VECTOR_ENTRY) SPMV_FRAGMENTED_SWEEP_CONFIGS(SPMV_FRAGMENTED_ENTRY)};
+    static const SpMVEntry sweep[] = {SPMV_VECTOR_SWEEP_CONFIGS(SPMV_VECTOR_SWEEP_ENTRY) SPMV_FRAGMENTED_SWEEP_CONFIGS(SPMV_FRAGMENTED_SWEEP_ENTRY)};
 
-    if (launch == NULL) launch = SpMVEntryFind(sweep, PETSC_STATIC_ARRAY_LENGTH(sweep), config);
+    if (entry == NULL) entry = SpMVEntryFind(sweep, PETSC_STATIC_ARRAY_LENGTH(sweep), config);
   }
 #endif
-  return launch;
+  return entry;
 }
 
-/* SpMVRowsGetLaunch - the launcher of a vector or fragmented configuration for 32- or 64-bit offsets, NULL when it does not exist */
-SpMVLaunchFn *SpMVRowsGetLaunch(const SpMVConfig *config, PetscBool wide)
+/* SpMVRowsGetEntry - the launchers of a vector or fragmented configuration for 32- or 64-bit offsets, NULL when it does not exist */
+const SpMVEntry *SpMVRowsGetEntry(const SpMVConfig *config, PetscBool wide)
 {
   return wide ? SpMVRowsGet<int64_t>(config) : SpMVRowsGet<int32_t>(config);
 }

@@ -89,8 +89,8 @@ __device__ __forceinline__ PetscScalar SpMVScanRowSum(int begin, int end, const 
 }
 
 /* The rows that the thread block finishes alone; begin and end are those of this thread's first row. */
-template <int THREADS, int ITEMS, typename Offset>
-__device__ __forceinline__ void SpMVScanWriteRows(const SpMVSplitArgs<Offset> &a, const SpMVBlock &block, PetscCount base, int begin, int end, const PetscScalar *terms, const PetscScalar *open, const PetscScalar *over)
+template <int THREADS, int ITEMS, typename Offset, typename Output>
+__device__ __forceinline__ void SpMVScanWriteRows(const SpMVSplitArgs<Offset, Output> &a, const SpMVBlock &block, PetscCount base, int begin, int end, const PetscScalar *terms, const PetscScalar *open, const PetscScalar *over)
 {
   constexpr int tile = THREADS * ITEMS;
 
@@ -105,14 +105,13 @@ __device__ __forceinline__ void SpMVScanWriteRows(const SpMVSplitArgs<Offset> &a
     if (begin < end) sum = SpMVScanRowSum<ITEMS>(begin, end < tile ? end : tile, terms, open);
     for (int k = 0; k * SPMV_WARP < end - tile; k++) sum += over[k];
     if (a.rows.row_index) row = a.rows.row_index[row];
-    if (a.rows.z) sum += a.rows.z[row];
-    a.rows.y[row] = sum;
+    a.rows.output.Write(row, sum);
   }
 }
 
 /* The thread block's parts of the long row it begins in and of the one that starts in it. A warp takes each: the last warps, which have the fewest rows to write. */
-template <int THREADS, int ITEMS, typename Offset>
-__device__ __forceinline__ void SpMVScanLongRows(const SpMVSplitArgs<Offset> &a, const SpMVBlock &block, PetscCount base, const PetscScalar *terms, const PetscScalar *open)
+template <int THREADS, int ITEMS, typename Offset, typename Output>
+__device__ __forceinline__ void SpMVScanLongRows(const SpMVSplitArgs<Offset, Output> &a, const SpMVBlock &block, PetscCount base, const PetscScalar *terms, const PetscScalar *open)
 {
   constexpr int tile = THREADS * ITEMS;
   const int     warp = THREADS / SPMV_WARP - 1 - (int)threadIdx.x / SPMV_WARP, k = block.part >> 2;
@@ -129,8 +128,8 @@ __device__ __forceinline__ void SpMVScanLongRows(const SpMVSplitArgs<Offset> &a,
   }
 }
 
-template <typename Offset, int THREADS, int ITEMS, int VEC, int LOAD, int RESIDENT>
-__global__ void __launch_bounds__(THREADS, RESIDENT / THREADS) SpMVScanKernel(const SpMVSplitArgs<Offset> a)
+template <typename Offset, typename Output, int THREADS, int ITEMS, int VEC, int LOAD, int RESIDENT>
+__global__ void __launch_bounds__(THREADS, RESIDENT / THREADS) SpMVScanKernel(const SpMVSplitArgs<Offset, Output> a)
 {
   constexpr int tile = THREADS * ITEMS, warps = THREADS / SPMV_WARP;
   __shared__ __align__(16) unsigned char shared[(tile + THREADS + 2 * warps) * sizeof(PetscScalar)];
@@ -168,39 +167,52 @@ __global__ void __launch_bounds__(THREADS, RESIDENT / THREADS) SpMVScanKernel(co
   SpMVScanWriteRows<THREADS, ITEMS>(a, block, base, begin, end, terms, open, over);
 }
 
-template <typename Offset, int THREADS, int ITEMS, int VEC, int LOAD, int RESIDENT>
-static PetscErrorCode SpMVScanLaunch(DCSRSpMVPlan plan, const DCSRView *view, const PetscScalar x[], const PetscScalar z[], PetscScalar y[], cudaStream_t stream)
+template <typename Offset, typename Output, int THREADS, int ITEMS, int VEC, int LOAD, int RESIDENT>
+static PetscErrorCode SpMVScanRun(DCSRSpMVPlan plan, const DCSRView *view, const PetscScalar x[], const Output &output, cudaStream_t stream)
 {
   static bool asked = false;
 
   PetscFunctionBegin;
   PetscCheck((((size_t)view->values | (size_t)view->columns) & 15) == 0, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG, "Values and columns must be aligned to 16 bytes for the scan kernel; choose the vector kernel for this storage");
-  PetscCall(SpMVPreferL1((const void *)SpMVScanKernel<Offset, THREADS, ITEMS, VEC, LOAD, RESIDENT>, THREADS, &asked));
-  SpMVScanKernel<Offset, THREADS, ITEMS, VEC, LOAD, RESIDENT><<<plan->num_blocks, THREADS, 0, stream>>>(SpMVSplitGetArgs<Offset>(plan, view, x, z, y));
+  PetscCall(SpMVPreferL1((const void *)SpMVScanKernel<Offset, Output, THREADS, ITEMS, VEC, LOAD, RESIDENT>, THREADS, &asked));
+  SpMVScanKernel<Offset, Output, THREADS, ITEMS, VEC, LOAD, RESIDENT><<<plan->num_blocks, THREADS, 0, stream>>>(SpMVSplitGetArgs<Offset>(plan, view, x, output));
   PetscCallCUDA(cudaGetLastError());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-#define SPMV_SCAN_ENTRY(lanes, t, i, v, l, r) {{DCSR_SPMV_SCAN, lanes, t, i, v, l, r}, SpMVScanLaunch<Offset, t, i, v, l, r>},
+template <typename Offset, int THREADS, int ITEMS, int VEC, int LOAD, int RESIDENT>
+static PetscErrorCode SpMVScanLaunch(DCSRSpMVPlan plan, const DCSRView *view, const PetscScalar x[], const PetscScalar z[], PetscScalar y[], cudaStream_t stream)
+{
+  return SpMVScanRun<Offset, SpMVAdd, THREADS, ITEMS, VEC, LOAD, RESIDENT>(plan, view, x, SpMVAdd{z, y}, stream);
+}
+
+template <int THREADS, int ITEMS, int VEC, int LOAD, int RESIDENT>
+static PetscErrorCode SpMVScanLaunchEpilogue(DCSRSpMVPlan plan, const DCSRView *view, const PetscScalar x[], const DCSRSpMVEpilogue *epilogue, PetscScalar y[], cudaStream_t stream)
+{
+  return SpMVScanRun<int32_t, SpMVEpilogue, THREADS, ITEMS, VEC, LOAD, RESIDENT>(plan, view, x, SpMVEpilogue{*epilogue, x, y}, stream);
+}
+
+#define SPMV_SCAN_ENTRY(lanes, t, i, v, l, r)       {{DCSR_SPMV_SCAN, lanes, t, i, v, l, r}, SpMVScanLaunch<Offset, t, i, v, l, r>, sizeof(Offset) == 4 ? SpMVScanLaunchEpilogue<t, i, v, l, r> : NULL},
+#define SPMV_SCAN_SWEEP_ENTRY(lanes, t, i, v, l, r) {{DCSR_SPMV_SCAN, lanes, t, i, v, l, r}, SpMVScanLaunch<Offset, t, i, v, l, r>, NULL},
 
 template <typename Offset>
-static SpMVLaunchFn *SpMVScanGet(const SpMVConfig *config)
+static const SpMVEntry *SpMVScanGet(const SpMVConfig *config)
 {
   static const SpMVEntry entries[] = {SPMV_SCAN_CONFIGS(SPMV_SCAN_ENTRY)};
-  SpMVLaunchFn          *launch    = SpMVEntryFind(entries, PETSC_STATIC_ARRAY_LENGTH(entries), config);
+  const SpMVEntry       *entry     = SpMVEntryFind(entries, PETSC_STATIC_ARRAY_LENGTH(entries), config);
 
 #if defined(SPMV_SWEEP)
   if constexpr (sizeof(Offset) == 4) {
-    static const SpMVEntry sweep[] = {SPMV_SCAN_SWEEP_CONFIGS(SPMV_SCAN_ENTRY)};
+    static const SpMVEntry sweep[] = {SPMV_SCAN_SWEEP_CONFIGS(SPMV_SCAN_SWEEP_ENTRY)};
 
-    if (launch == NULL) launch = SpMVEntryFind(sweep, PETSC_STATIC_ARRAY_LENGTH(sweep), config);
+    if (entry == NULL) entry = SpMVEntryFind(sweep, PETSC_STATIC_ARRAY_LENGTH(sweep), config);
   }
 #endif
-  return launch;
+  return entry;
 }
 
-/* SpMVScanGetLaunch - the launcher of a scan configuration for 32- or 64-bit offsets, NULL when it does not exist */
-SpMVLaunchFn *SpMVScanGetLaunch(const SpMVConfig *config, PetscBool wide)
+/* SpMVScanGetEntry - the launchers of a scan configuration for 32- or 64-bit offsets, NULL when it does not exist */
+const SpMVEntry *SpMVScanGetEntry(const SpMVConfig *config, PetscBool wide)
 {
   return wide ? SpMVScanGet<int64_t>(config) : SpMVScanGet<int32_t>(config);
 }

@@ -25,8 +25,8 @@ __device__ __forceinline__ void SpMVSplitLoad(const PetscScalar *values, const i
   }
 }
 
-template <typename Offset, int THREADS, int ITEMS, int VEC, int LOAD, int RESIDENT, int LANES>
-__global__ void __launch_bounds__(THREADS, RESIDENT / THREADS) SpMVSplitKernel(const SpMVSplitArgs<Offset> a)
+template <typename Offset, typename Output, int THREADS, int ITEMS, int VEC, int LOAD, int RESIDENT, int LANES>
+__global__ void __launch_bounds__(THREADS, RESIDENT / THREADS) SpMVSplitKernel(const SpMVSplitArgs<Offset, Output> a)
 {
   constexpr int tile = THREADS * ITEMS;
   __shared__ __align__(16) unsigned char shared[(tile + THREADS) * sizeof(PetscScalar)];
@@ -45,6 +45,7 @@ __global__ void __launch_bounds__(THREADS, RESIDENT / THREADS) SpMVSplitKernel(c
     begin = (int)(a.row_offsets[block.row + i] - base);
     end   = (int)(a.row_offsets[block.row + i + 1] - base);
   }
+  if (a.rows.row_index == NULL) a.rows.output.Prefetch(block.row, block.rows, (int)threadIdx.x, THREADS);
   if ((int)threadIdx.x < block.over) {
     over_c = a.columns[base + tile + threadIdx.x];
     over_v = a.values[base + tile + threadIdx.x];
@@ -59,39 +60,52 @@ __global__ void __launch_bounds__(THREADS, RESIDENT / THREADS) SpMVSplitKernel(c
   if (block.part & (SPMV_PART_LEADING | SPMV_PART_TRAILING)) SpMVSplitLongRows<THREADS, tile>(a, block, base, terms, (PetscScalar *)scratch);
 }
 
-template <typename Offset, int THREADS, int ITEMS, int VEC, int LOAD, int RESIDENT, int LANES>
-static PetscErrorCode SpMVSplitLaunch(DCSRSpMVPlan plan, const DCSRView *view, const PetscScalar x[], const PetscScalar z[], PetscScalar y[], cudaStream_t stream)
+template <typename Offset, typename Output, int THREADS, int ITEMS, int VEC, int LOAD, int RESIDENT, int LANES>
+static PetscErrorCode SpMVSplitRun(DCSRSpMVPlan plan, const DCSRView *view, const PetscScalar x[], const Output &output, cudaStream_t stream)
 {
   static bool asked = false;
 
   PetscFunctionBegin;
   PetscCheck((((size_t)view->values | (size_t)view->columns) & 15) == 0, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG, "Values and columns must be aligned to 16 bytes for the split kernel; choose the vector kernel for this storage");
-  PetscCall(SpMVPreferL1((const void *)SpMVSplitKernel<Offset, THREADS, ITEMS, VEC, LOAD, RESIDENT, LANES>, THREADS, &asked));
-  SpMVSplitKernel<Offset, THREADS, ITEMS, VEC, LOAD, RESIDENT, LANES><<<plan->num_blocks, THREADS, 0, stream>>>(SpMVSplitGetArgs<Offset>(plan, view, x, z, y));
+  PetscCall(SpMVPreferL1((const void *)SpMVSplitKernel<Offset, Output, THREADS, ITEMS, VEC, LOAD, RESIDENT, LANES>, THREADS, &asked));
+  SpMVSplitKernel<Offset, Output, THREADS, ITEMS, VEC, LOAD, RESIDENT, LANES><<<plan->num_blocks, THREADS, 0, stream>>>(SpMVSplitGetArgs<Offset>(plan, view, x, output));
   PetscCallCUDA(cudaGetLastError());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-#define SPMV_SPLIT_ENTRY(lanes, t, i, v, l, r) {{DCSR_SPMV_SPLIT, lanes, t, i, v, l, r}, SpMVSplitLaunch<Offset, t, i, v, l, r, lanes>},
+template <typename Offset, int THREADS, int ITEMS, int VEC, int LOAD, int RESIDENT, int LANES>
+static PetscErrorCode SpMVSplitLaunch(DCSRSpMVPlan plan, const DCSRView *view, const PetscScalar x[], const PetscScalar z[], PetscScalar y[], cudaStream_t stream)
+{
+  return SpMVSplitRun<Offset, SpMVAdd, THREADS, ITEMS, VEC, LOAD, RESIDENT, LANES>(plan, view, x, SpMVAdd{z, y}, stream);
+}
+
+template <int THREADS, int ITEMS, int VEC, int LOAD, int RESIDENT, int LANES>
+static PetscErrorCode SpMVSplitLaunchEpilogue(DCSRSpMVPlan plan, const DCSRView *view, const PetscScalar x[], const DCSRSpMVEpilogue *epilogue, PetscScalar y[], cudaStream_t stream)
+{
+  return SpMVSplitRun<int32_t, SpMVEpilogue, THREADS, ITEMS, VEC, LOAD, RESIDENT, LANES>(plan, view, x, SpMVEpilogue{*epilogue, x, y}, stream);
+}
+
+#define SPMV_SPLIT_ENTRY(lanes, t, i, v, l, r)       {{DCSR_SPMV_SPLIT, lanes, t, i, v, l, r}, SpMVSplitLaunch<Offset, t, i, v, l, r, lanes>, sizeof(Offset) == 4 ? SpMVSplitLaunchEpilogue<t, i, v, l, r, lanes> : NULL},
+#define SPMV_SPLIT_SWEEP_ENTRY(lanes, t, i, v, l, r) {{DCSR_SPMV_SPLIT, lanes, t, i, v, l, r}, SpMVSplitLaunch<Offset, t, i, v, l, r, lanes>, NULL},
 
 template <typename Offset>
-static SpMVLaunchFn *SpMVSplitGet(const SpMVConfig *config)
+static const SpMVEntry *SpMVSplitGet(const SpMVConfig *config)
 {
   static const SpMVEntry entries[] = {SPMV_SPLIT_CONFIGS(SPMV_SPLIT_ENTRY)};
-  SpMVLaunchFn          *launch    = SpMVEntryFind(entries, PETSC_STATIC_ARRAY_LENGTH(entries), config);
+  const SpMVEntry       *entry     = SpMVEntryFind(entries, PETSC_STATIC_ARRAY_LENGTH(entries), config);
 
 #if defined(SPMV_SWEEP)
   if constexpr (sizeof(Offset) == 4) {
-    static const SpMVEntry sweep[] = {SPMV_SPLIT_SWEEP_CONFIGS(SPMV_SPLIT_ENTRY)};
+    static const SpMVEntry sweep[] = {SPMV_SPLIT_SWEEP_CONFIGS(SPMV_SPLIT_SWEEP_ENTRY)};
 
-    if (launch == NULL) launch = SpMVEntryFind(sweep, PETSC_STATIC_ARRAY_LENGTH(sweep), config);
+    if (entry == NULL) entry = SpMVEntryFind(sweep, PETSC_STATIC_ARRAY_LENGTH(sweep), config);
   }
 #endif
-  return launch;
+  return entry;
 }
 
-/* SpMVSplitGetLaunch - the launcher of a split configuration for 32- or 64-bit offsets, NULL when it does not exist */
-SpMVLaunchFn *SpMVSplitGetLaunch(const SpMVConfig *config, PetscBool wide)
+/* SpMVSplitGetEntry - the launchers of a split configuration for 32- or 64-bit offsets, NULL when it does not exist */
+const SpMVEntry *SpMVSplitGetEntry(const SpMVConfig *config, PetscBool wide)
 {
   return wide ? SpMVSplitGet<int64_t>(config) : SpMVSplitGet<int32_t>(config);
 }

@@ -15,14 +15,14 @@ __device__ __forceinline__ PetscScalar SpMVSplitSum(const PetscScalar *terms, in
   return sum;
 }
 
-/* What happens to the sum of a row, or to a part of it, before z is added: nothing here. */
+/* What happens to the sum of a row, or to a part of it, before it goes to the output: nothing here. */
 struct SpMVSplitFinish {
   __device__ __forceinline__ PetscScalar operator()(PetscScalar sum) const { return sum; }
 };
 
 /* Sums rows [block.row, block.row + block.rows) by LANES lanes each. The whole warp takes rows much longer than that, one after the other. begin and end are those of this lane's first row. */
-template <int THREADS, int LANES, typename Offset, typename Finish = SpMVSplitFinish>
-__device__ __forceinline__ void SpMVSplitSumRows(const SpMVSplitArgs<Offset> &a, const SpMVBlock &block, PetscCount base, int begin, int end, const PetscScalar *terms, Finish finish = Finish())
+template <int THREADS, int LANES, typename Offset, typename Output, typename Finish = SpMVSplitFinish>
+__device__ __forceinline__ void SpMVSplitSumRows(const SpMVSplitArgs<Offset, Output> &a, const SpMVBlock &block, PetscCount base, int begin, int end, const PetscScalar *terms, Finish finish = Finish())
 {
   constexpr int groups = THREADS / LANES, limit = LANES == SPMV_WARP ? INT_MAX : 32 + 8 * LANES;
   const int     lane = threadIdx.x % SPMV_WARP, sub = threadIdx.x % LANES;
@@ -33,8 +33,10 @@ __device__ __forceinline__ void SpMVSplitSumRows(const SpMVSplitArgs<Offset> &a,
     const bool   more = i + groups < block.rows;
     int32_t      row  = block.row + i;
     Offset       next_begin(0), next_end(0);
-    PetscScalar  sum(0.0), z(0.0);
+    PetscScalar  sum(0.0);
     unsigned int todo = 0;
+
+    typename Output::Row read{};
 
     if (more) {
       next_begin = a.row_offsets[row + groups];
@@ -42,7 +44,7 @@ __device__ __forceinline__ void SpMVSplitSumRows(const SpMVSplitArgs<Offset> &a,
     }
     if (write) {
       if (a.rows.row_index) row = a.rows.row_index[row];
-      if (a.rows.z) z = a.rows.z[row];
+      read = a.rows.output.Load(row);
     }
     if (end - begin <= limit) sum = SpMVSplitSum<LANES>(terms, begin + sub, end);
     if (LANES < SPMV_WARP) todo = __ballot_sync(SPMV_FULL_MASK, sub == 0 && end - begin > limit);
@@ -55,15 +57,15 @@ __device__ __forceinline__ void SpMVSplitSumRows(const SpMVSplitArgs<Offset> &a,
       todo &= todo - 1;
     }
     sum = SpMVSumLanes<LANES>(sum);
-    if (write) a.rows.y[row] = finish(sum) + z;
+    if (write) a.rows.output.Store(row, finish(sum), read);
     begin = more ? (int)(next_begin - base) : 0;
     end   = more ? (int)(next_end - base) : 0;
   }
 }
 
 /* The thread block's parts of the long row it begins in and of the one that starts in it. */
-template <int THREADS, int TILE, typename Offset, typename Finish = SpMVSplitFinish>
-__device__ void SpMVSplitLongRows(const SpMVSplitArgs<Offset> &a, const SpMVBlock &block, PetscCount base, const PetscScalar *terms, PetscScalar *scratch, Finish finish = Finish())
+template <int THREADS, int TILE, typename Offset, typename Output, typename Finish = SpMVSplitFinish>
+__device__ void SpMVSplitLongRows(const SpMVSplitArgs<Offset, Output> &a, const SpMVBlock &block, PetscCount base, const PetscScalar *terms, PetscScalar *scratch, Finish finish = Finish())
 {
   int         k = block.part >> 2;
   PetscScalar sum;

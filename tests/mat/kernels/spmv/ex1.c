@@ -1,4 +1,4 @@
-static char help[] = "Forward product kernels: every configuration, 32- and 64-bit offsets, compact and fragmented storage, on shapes that have corners, against a loop on the host.\n\n";
+static char help[] = "Forward product kernels: every configuration, 32- and 64-bit offsets, compact and fragmented storage, on shapes that have corners, against a loop on the host; the same with every epilogue.\n\n";
 
 #include "../../../../src/mat/kernels/spmv/spmvrule.h"
 
@@ -252,6 +252,8 @@ typedef struct {
   const Host  *host;
   cudaStream_t stream;
   PetscScalar *nans, *z, *y, *again; /* host */
+  PetscScalar *x, *d, *b, *q;        /* host: of epilogues, d, b and q [m] */
+  PetscScalar *device_d, *device_b, *device_q, *device_nans;
   PetscScalar *product;              /* A x on the host */
   PetscReal   *tolerance;            /* of product + z */
   PetscScalar *device_x, *device_y, *device_z;
@@ -266,7 +268,8 @@ static PetscErrorCode VectorsCreate(const Host *h, cudaStream_t stream, Vectors 
   v->host   = h;
   v->stream = stream;
   PetscCall(PetscMalloc6(h->m, &v->nans, h->m, &v->z, h->m, &v->y, h->m, &v->again, h->m, &v->product, h->m, &v->tolerance));
-  PetscCall(PetscMalloc1(h->n, &x));
+  PetscCall(PetscMalloc4(h->n, &v->x, h->m, &v->d, h->m, &v->b, h->m, &v->q));
+  x = v->x;
   for (PetscInt c = 0; c < h->n; c++) x[c] = Value(3 * (PetscCount)c + 1);
   for (PetscInt r = 0; r < h->m; r++) {
     PetscScalar sum   = 0.0;
@@ -278,6 +281,9 @@ static PetscErrorCode VectorsCreate(const Host *h, cudaStream_t stream, Vectors 
     }
     v->nans[r]      = (PetscScalar)NAN;
     v->z[r]         = Value(5 * (PetscCount)r + 2);
+    v->d[r]         = Value(11 * (PetscCount)r + 3);
+    v->b[r]         = Value(13 * (PetscCount)r + 5);
+    v->q[r]         = Value(17 * (PetscCount)r + 7);
     v->product[r]   = sum;
     v->tolerance[r] = PETSC_MACHINE_EPSILON * (bound + 1) * (PetscReal)(32 + (h->i[r + 1] - h->i[r]) / 16);
   }
@@ -287,7 +293,14 @@ static PetscErrorCode VectorsCreate(const Host *h, cudaStream_t stream, Vectors 
   v->device_z = (PetscScalar *)p;
   PetscCall(ToDevice(sizeof(*x) * (size_t)h->m, v->nans, stream, &p));
   v->device_y = (PetscScalar *)p;
-  PetscCall(PetscFree(x));
+  PetscCall(ToDevice(sizeof(*x) * (size_t)h->m, v->d, stream, &p));
+  v->device_d = (PetscScalar *)p;
+  PetscCall(ToDevice(sizeof(*x) * (size_t)h->m, v->b, stream, &p));
+  v->device_b = (PetscScalar *)p;
+  PetscCall(ToDevice(sizeof(*x) * (size_t)h->m, v->q, stream, &p));
+  v->device_q = (PetscScalar *)p;
+  PetscCall(ToDevice(sizeof(*x) * (size_t)h->m, v->nans, stream, &p));
+  v->device_nans = (PetscScalar *)p;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -295,6 +308,11 @@ static PetscErrorCode VectorsDestroy(Vectors *v)
 {
   PetscFunctionBeginUser;
   PetscCall(PetscFree6(v->nans, v->z, v->y, v->again, v->product, v->tolerance));
+  PetscCall(PetscFree4(v->x, v->d, v->b, v->q));
+  PetscCall(PetscSparseCUDAFree(&v->device_d, v->stream));
+  PetscCall(PetscSparseCUDAFree(&v->device_b, v->stream));
+  PetscCall(PetscSparseCUDAFree(&v->device_q, v->stream));
+  PetscCall(PetscSparseCUDAFree(&v->device_nans, v->stream));
   PetscCall(PetscSparseCUDAFree(&v->device_x, v->stream));
   PetscCall(PetscSparseCUDAFree(&v->device_y, v->stream));
   PetscCall(PetscSparseCUDAFree(&v->device_z, v->stream));
@@ -353,6 +371,122 @@ static PetscErrorCode CheckPlan(DCSRSpMVPlan plan, DCSRView view, Vectors *v)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Where a vector of an epilogue comes from. What is not to be read is not a number. */
+typedef enum {
+  FROM_NOWHERE,
+  FROM_VECTOR,
+  FROM_Y,
+  NUM_FROM
+} From;
+
+typedef struct {
+  PetscBool d, beta;
+  From      b, gamma;
+} Form;
+
+/* Of the product alone: which is A x for the first of the two ways to have it. */
+static PetscErrorCode ApplyForm(DCSRSpMVPlan plan, DCSRView view, Vectors *v, const Form *f, const PetscScalar product[], PetscScalar y[], PetscBool *done)
+{
+  const size_t     bytes = sizeof(*y) * (size_t)v->host->m;
+  DCSRSpMVEpilogue e;
+
+  PetscFunctionBeginUser;
+  e.alpha = 0.75;
+  e.d     = f->d ? v->device_d : NULL;
+  e.b     = f->b == FROM_NOWHERE ? NULL : f->b == FROM_Y ? v->device_y : v->device_b;
+  e.beta  = f->beta ? (PetscReal)-0.5 : (PetscReal)0.0;
+  e.gamma = f->gamma == FROM_NOWHERE ? (PetscReal)0.0 : (PetscReal)1.25;
+  e.q     = f->gamma == FROM_NOWHERE ? v->device_nans : f->gamma == FROM_Y ? v->device_y : v->device_q;
+  if (bytes) PetscCallCUDA(cudaMemcpyAsync(v->device_y, f->b == FROM_VECTOR && f->gamma != FROM_Y ? v->nans : v->z, bytes, cudaMemcpyHostToDevice, v->stream));
+  *done = PETSC_TRUE;
+  if (plan != NULL) PetscCall(DCSRSpMVApplyEpilogue(plan, view, v->device_x, &e, v->device_y, v->stream, done));
+  else PetscCall(DCSRSpMVEpilogueApply(v->host->m, product, v->device_x, &e, v->device_y, v->stream));
+  if (bytes) PetscCallCUDA(cudaMemcpyAsync(y, v->device_y, bytes, cudaMemcpyDeviceToHost, v->stream));
+  PetscCallCUDA(cudaStreamSynchronize(v->stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscScalar ExpectForm(const Vectors *v, const Form *f, PetscScalar product, PetscInt r)
+{
+  const PetscScalar d = f->d ? v->d[r] : (PetscScalar)1.0, b = f->b == FROM_VECTOR ? v->b[r] : v->z[r];
+
+  if (f->b == FROM_NOWHERE) return v->z[r] - (PetscReal)0.75 * d * product;
+  return (PetscReal)0.75 * d * (b - product) + (f->beta ? (PetscReal)-0.5 * v->x[r] : (PetscScalar)0.0) + (f->gamma == FROM_NOWHERE ? (PetscScalar)0.0 : (PetscReal)1.25 * (f->gamma == FROM_Y ? v->z[r] : v->q[r]));
+}
+
+static PetscErrorCode CheckForm(DCSRSpMVPlan plan, DCSRView view, Vectors *v, const Form *f, const PetscScalar device_product[], PetscBool product, const char info[])
+{
+  PetscBool done, same;
+  PetscInt  wrong = 0, first = 0;
+
+  PetscFunctionBeginUser;
+  PetscCall(ApplyForm(plan, view, v, f, device_product, v->y, &done));
+  if (!done) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(ApplyForm(plan, view, v, f, device_product, v->again, &done));
+  PetscCall(PetscMemcmp(v->y, v->again, sizeof(*v->y) * (size_t)v->host->m, &same));
+  for (PetscInt r = v->host->m - 1; r >= 0; r--) {
+    if (!(PetscAbsScalar(v->y[r] - ExpectForm(v, f, product ? v->product[r] : (PetscScalar)0.0, r)) <= 2 * v->tolerance[r])) {
+      wrong++;
+      first = r;
+    }
+  }
+  if (wrong || !same) Failures++;
+  if (wrong)
+    PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s, %s, %d-bit offsets, epilogue with d %d, b %d, beta %d, gamma %d: %" PetscInt_FMT " wrong rows, the first is %" PetscInt_FMT ": %g instead of %g\n", v->host->name, info, view.wide ? 64 : 32, f->d, f->b,
+                          f->beta, f->gamma, wrong, first, (double)PetscRealPart(v->y[first]), (double)PetscRealPart(ExpectForm(v, f, product ? v->product[first] : (PetscScalar)0.0, first))));
+  if (!same) PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s, %s, epilogue with d %d, b %d, beta %d, gamma %d: not the same again\n", v->host->name, info, f->d, f->b, f->beta, f->gamma));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* All forms, or a few; with a plan, or of a product that is zero, or an array, which may be y. */
+static PetscErrorCode CheckForms(DCSRSpMVPlan plan, DCSRView view, Vectors *v, PetscBool all, const PetscScalar device_product[], const char info[])
+{
+  const PetscBool square = (PetscBool)(v->host->m <= v->host->n);
+
+  PetscFunctionBeginUser;
+  for (int k = 0; k < 4 * NUM_FROM * NUM_FROM; k++) {
+    const Form f = {(PetscBool)(k % 2), (PetscBool)(k / 2 % 2), (From)(k / 4 % NUM_FROM), (From)(k / 4 / NUM_FROM)};
+
+    if ((f.b == FROM_NOWHERE && (f.beta || f.gamma != FROM_NOWHERE)) || (f.beta && !square) || (!all && k % 5 != 2 && k != 1)) continue;
+    PetscCall(CheckForm(plan, view, v, &f, device_product, (PetscBool)(plan != NULL || device_product != NULL), info));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Which plans have a kernel with an epilogue: those of 32-bit offsets that the rule chooses, and those without nonzeros. */
+static PetscErrorCode CheckEpilogues(DCSRSpMVPlan plan, DCSRView view, Vectors *v, PetscBool chosen)
+{
+  const Form  plain = {PETSC_TRUE, PETSC_FALSE, FROM_VECTOR, FROM_NOWHERE};
+  const char *info;
+  PetscBool   done;
+
+  PetscFunctionBeginUser;
+  PetscCall(DCSRSpMVPlanGetInfo(plan, NULL, NULL, NULL, &info));
+  PetscCall(ApplyForm(plan, view, v, &plain, NULL, v->y, &done));
+  if (chosen && done != (!view.wide || view.num_nonzeros == 0 || v->host->m == 0)) {
+    Failures++;
+    PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s, %s, %d-bit offsets: %s kernel with an epilogue\n", v->host->name, info, view.wide ? 64 : 32, done ? "a" : "no"));
+  }
+  PetscCall(CheckForms(plan, view, v, chosen, NULL, info));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Epilogues of products that are there, or zero. */
+static PetscErrorCode CheckEpiloguesAlone(Vectors *v)
+{
+  PetscScalar *product;
+  DCSRView     none = {0};
+  void        *p;
+
+  PetscFunctionBeginUser;
+  PetscCall(ToDevice(sizeof(*product) * (size_t)v->host->m, v->product, v->stream, &p));
+  product = (PetscScalar *)p;
+  PetscCall(CheckForms(NULL, none, v, PETSC_TRUE, product, "alone"));
+  PetscCall(CheckForms(NULL, none, v, PETSC_TRUE, NULL, "of zero"));
+  PetscCall(PetscSparseCUDAFree(&product, v->stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* The rule's choice of every kind, then every configuration there is. */
 static PetscErrorCode CheckView(DCSRView view, Vectors *v)
 {
@@ -363,6 +497,7 @@ static PetscErrorCode CheckView(DCSRView view, Vectors *v)
   for (DCSRSpMVKind kind = DCSR_SPMV_AUTO; kind <= DCSR_SPMV_FRAGMENTED; kind = (DCSRSpMVKind)(kind + 1)) {
     PetscCall(DCSRSpMVPlanCreate(view, kind, v->stream, &plan));
     PetscCall(CheckPlan(plan, view, v));
+    PetscCall(CheckEpilogues(plan, view, v, PETSC_TRUE));
     PetscCall(DCSRSpMVPlanDestroy(&plan, v->stream));
   }
   PetscCall(SpMVConfigGetCount(view.row_offsets ? PETSC_TRUE : PETSC_FALSE, &n));
@@ -372,6 +507,7 @@ static PetscErrorCode CheckView(DCSRView view, Vectors *v)
     PetscCall(SpMVConfigGet(view.row_offsets ? PETSC_TRUE : PETSC_FALSE, i, &config));
     PetscCall(DCSRSpMVPlanCreateWithConfig(view, &config, v->stream, &plan));
     PetscCall(CheckPlan(plan, view, v));
+    PetscCall(CheckEpilogues(plan, view, v, PETSC_FALSE));
     PetscCall(DCSRSpMVPlanDestroy(&plan, v->stream));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -385,6 +521,7 @@ static PetscErrorCode CheckShape(Shape shape, cudaStream_t stream)
   PetscFunctionBeginUser;
   PetscCall(HostCreate(shape, &host));
   PetscCall(VectorsCreate(&host, stream, &vectors));
+  PetscCall(CheckEpiloguesAlone(&vectors));
   for (PetscInt wide = 0; wide < 2; wide++) {
     DCSRView view;
 

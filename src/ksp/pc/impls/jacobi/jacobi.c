@@ -136,6 +136,28 @@ static PetscErrorCode PCCreate_Jacobi_AIJCUDA(PC pc)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/*
+  PCJacobiGetReciprocals_AIJCUDA - What an application of PCJACOBI multiplies with, made as the application would
+
+  Collective
+
+  Input Parameter:
+. pc - any preconditioner
+
+  Output Parameter:
+. d - borrowed, locked for reading; NULL: not a PCJACOBI with our code, or its applications are checked for infinities
+*/
+PetscErrorCode PCJacobiGetReciprocals_AIJCUDA(PC pc, Vec *d)
+{
+  PetscFunctionBegin;
+  *d = NULL;
+  if (pc->ops->apply != PCApply_Jacobi_AIJCUDA || pc->erroriffailure) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PCSetUp(pc));
+  PetscCall(CreateReciprocals(pc));
+  *d = ((Jacobi *)pc->data)->diag;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Whether PETSc's private struct is the one that we know: what its public functions set has to be found in our fields. */
 static PetscErrorCode StructFits(PetscBool *fits)
 {

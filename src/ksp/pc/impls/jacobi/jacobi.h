@@ -4,3 +4,4 @@
 
 /* jacobi.c */
 PETSC_INTERN PetscErrorCode PCJacobiRegister_AIJCUDA(void);
+PETSC_INTERN PetscErrorCode PCJacobiGetReciprocals_AIJCUDA(PC, Vec *);

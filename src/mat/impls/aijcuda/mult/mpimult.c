@@ -115,6 +115,7 @@ PetscErrorCode MatMPIAIJCUDASetMultOps(Mat A, struct _MatOps *ops)
 #define INSTALL(operation, parameters, arguments, kind) INSTALL_THUNK(ops, parent, installed, MatPrepared_MPIAIJCUDA_, operation);
   PREPARED_OPERATIONS(INSTALL)
 #undef INSTALL
+  ops->residual = MatResidual_AIJCUDA;
 #if PetscDefined(USE_COMPLEX)
   ops->multhermitiantranspose    = MatMultHermitianTranspose_MPIAIJCUDA;
   ops->multhermitiantransposeadd = MatMultHermitianTransposeAdd_MPIAIJCUDA;

@@ -38,6 +38,25 @@ PetscErrorCode MatSeqAIJCUDAPrepareMult(Mat A, PetscBool transpose)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/*
+  MatSeqAIJCUDAPrepareTable - As MatSeqAIJCUDAPrepareMult(), for the product with the matrix that comes next.
+
+  Not Collective
+
+  Input Parameters:
++ A      - the matrix, one of ours that uses the device
+- stream - the stream of now
+
+  Output Parameter:
+. table - has the functions of that product
+*/
+PetscErrorCode MatSeqAIJCUDAPrepareTable(Mat A, cudaStream_t stream, const MatDeviceStorageOps **table)
+{
+  PetscFunctionBegin;
+  PetscCall(PrepareMult(A, MULT_FORWARD, stream, table));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* y = op(A) x + z on the device, with vectors of any memory type; z == NULL and z == y are allowed. */
 static PetscErrorCode Mult(Mat A, MultKind kind, Vec x, Vec z, Vec y)
 {
@@ -165,6 +184,7 @@ PetscErrorCode MatSeqAIJCUDASetMultOps(struct _MatOps *ops)
   PetscFunctionBegin;
   ops->mult                      = MatMult_SeqAIJCUDA;
   ops->multadd                   = MatMultAdd_SeqAIJCUDA;
+  ops->residual                  = MatResidual_AIJCUDA;
   ops->multtranspose             = MatMultTranspose_SeqAIJCUDA;
   ops->multtransposeadd          = MatMultTransposeAdd_SeqAIJCUDA;
   ops->multhermitiantranspose    = MatMultHermitianTranspose_SeqAIJCUDA;

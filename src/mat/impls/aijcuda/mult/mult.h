@@ -11,3 +11,9 @@ PETSC_INTERN PetscErrorCode MatAIJCUDAPrepareMult(Mat);
 /* mult.c */
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDASetMultOps(struct _MatOps *);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDAPrepareMult(Mat, PetscBool);
+PETSC_INTERN PetscErrorCode MatSeqAIJCUDAPrepareTable(Mat, cudaStream_t, const MatDeviceStorageOps **);
+
+/* epilogue.c */
+PETSC_INTERN PetscErrorCode MatAIJCUDACanSmooth(Mat, PetscBool *);
+PETSC_INTERN PetscErrorCode MatAIJCUDASmooth(Mat, PetscScalar, Vec, Vec, PetscScalar, Vec, PetscScalar, Vec, Vec);
+PETSC_INTERN PetscErrorCode MatResidual_AIJCUDA(Mat, Vec, Vec, Vec);

@@ -1,0 +1,161 @@
+/* KSPCHEBYSHEV of PETSc with our solve around it, of all its kinds. */
+#include "fused.h"
+#include "../../../../mat/impls/aijcuda/mult/mult.h"
+#include <../src/ksp/ksp/impls/cheby/chebyshevimpl.h>
+
+/* PETSc's operations, static functions that are the same for all. Its setup chooses between two of solve. */
+static PetscErrorCode (*parent_create)(KSP)                           = NULL;
+static PetscErrorCode (*parent_setup)(KSP)                            = NULL;
+static PetscErrorCode (*parent_setfromoptions)(KSP, PetscOptionItems) = NULL;
+static PetscErrorCode (*parent_solve_first)(KSP)                      = NULL;
+static PetscErrorCode (*parent_solve_fourth)(KSP)                     = NULL;
+
+/* The eigenvalues that PETSc's solve uses: those that were set, else those that were computed, else those that PCGAMG has provided. */
+static void GetEigenvalues(const KSP_Chebyshev *cheb, PetscReal *emax, PetscReal *emin)
+{
+  const PetscReal *t = cheb->tform;
+
+  *emax = cheb->emax != 0.0 ? cheb->emax : cheb->emax_computed != 0.0 ? t[2] * cheb->emin_computed + t[3] * cheb->emax_computed : cheb->emax_provided != 0.0 ? t[2] * cheb->emin_provided + t[3] * cheb->emax_provided : 0.0;
+  *emin = cheb->emin != 0.0 ? cheb->emin : cheb->emin_computed != 0.0 ? t[0] * cheb->emin_computed + t[1] * cheb->emax_computed : cheb->emin_provided != 0.0 ? t[0] * cheb->emin_provided + t[1] * cheb->emax_provided : 0.0;
+}
+
+/* The three-term recurrence of the polynomials of first kind: c_k = T_k(mu) / T_k's scaling; y_k+1 = omega (y_k - y_k-1 + scale D r_k) + y_k-1. */
+static PetscErrorCode KSPSolve_Chebyshev_First_AIJCUDA(KSP ksp)
+{
+  KSPFusedIteration iteration;
+  PetscBool         plain;
+  PetscReal         emax, emin;
+  PetscScalar       scale, mu, c_before = 1.0, c, c_next, omega;
+
+  PetscFunctionBegin;
+  PetscCall(KSPFusedBegin(ksp, &iteration, &plain));
+  if (!plain) {
+    PetscCall((*parent_solve_first)(ksp));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  GetEigenvalues((const KSP_Chebyshev *)ksp->data, &emax, &emin);
+  scale = 2.0 / (emax + emin);
+  mu    = 1.0 / (1.0 - scale * emin);
+  c     = mu;
+  PetscCall(KSPFusedStep(&iteration, scale, 1.0, 0.0));
+  while (ksp->its < ksp->max_it) {
+    c_next = 2.0 * mu * c - c_before;
+    omega  = 2.0 * mu * c / c_next;
+    PetscCall(KSPFusedStep(&iteration, omega * scale, omega, 1.0 - omega));
+    c_before = c;
+    c        = c_next;
+  }
+  PetscCall(KSPFusedEnd(&iteration));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  The polynomials of fourth kind: x goes by multiples of d, and d_k+1 = (2k - 1) / (2k + 3) d_k + (8k + 4) / (2k + 3) scale D r_k. PETSc updates the residual by A d; here the kernel makes it of x, so that d is all that it writes.
+*/
+static PetscErrorCode FourthKind(const KSPFusedIteration *iteration)
+{
+  KSP              ksp   = iteration->ksp;
+  const PetscReal *betas = ((const KSP_Chebyshev *)ksp->data)->betas;
+  Vec              x = ksp->vec_sol, d = ksp->work[0];
+  PetscReal        emax, emin, scale;
+
+  PetscFunctionBegin;
+  GetEigenvalues((const KSP_Chebyshev *)ksp->data, &emax, &emin);
+  scale = 1.0 / emax;
+  PetscCall(MatAIJCUDASmooth(iteration->A, 4.0 / 3.0 * scale, iteration->d, ksp->vec_rhs, 0.0, iteration->x, 0.0, NULL, d));
+  PetscCall(VecAXPBY(x, betas[0], 1.0, d));
+  for (PetscInt i = 1; i < ksp->max_it; i++) {
+    PetscCall(MatAIJCUDASmooth(iteration->A, scale * (8.0 * i + 4.0) / (2.0 * i + 3.0), iteration->d, ksp->vec_rhs, 0.0, x, (2.0 * i - 1.0) / (2.0 * i + 3.0), d, d));
+    PetscCall(VecAXPBY(x, betas[i], 1.0, d));
+  }
+  ksp->its    = ksp->max_it;
+  ksp->reason = KSP_CONVERGED_ITS;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode KSPSolve_Chebyshev_Fourth_AIJCUDA(KSP ksp)
+{
+  KSPFusedIteration iteration;
+  PetscBool         plain;
+
+  PetscFunctionBegin;
+  PetscCall(KSPFusedBegin(ksp, &iteration, &plain));
+  if (plain && ((const KSP_Chebyshev *)ksp->data)->num_betas_alloc >= ksp->max_it) PetscCall(FourthKind(&iteration));
+  else PetscCall((*parent_solve_fourth)(ksp));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* PETSc's setup has put one of its two solves into the table: ours goes around it. */
+static PetscErrorCode KSPSetUp_Chebyshev_AIJCUDA(KSP ksp)
+{
+  const PetscBool first = (PetscBool)(((const KSP_Chebyshev *)ksp->data)->chebykind == KSP_CHEBYSHEV_FIRST);
+
+  PetscFunctionBegin;
+  PetscCall((*parent_setup)(ksp));
+  if (first) {
+    parent_solve_first = ksp->ops->solve;
+    ksp->ops->solve    = KSPSolve_Chebyshev_First_AIJCUDA;
+  } else {
+    parent_solve_fourth = ksp->ops->solve;
+    ksp->ops->solve     = KSPSolve_Chebyshev_Fourth_AIJCUDA;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode KSPSetFromOptions_Chebyshev_AIJCUDA(KSP ksp, PetscOptionItems PetscOptionsObject)
+{
+  PetscFunctionBegin;
+  PetscCall((*parent_setfromoptions)(ksp, PetscOptionsObject));
+  PetscCall(KSPFusedSetFromOptions(ksp, PetscOptionsObject));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode KSPCreate_Chebyshev_AIJCUDA(KSP ksp)
+{
+  PetscFunctionBegin;
+  PetscCall((*parent_create)(ksp));
+  PetscCall(KSPFusedCreate(ksp));
+  parent_setup             = ksp->ops->setup;
+  parent_setfromoptions    = ksp->ops->setfromoptions;
+  ksp->ops->setup          = KSPSetUp_Chebyshev_AIJCUDA;
+  ksp->ops->setfromoptions = KSPSetFromOptions_Chebyshev_AIJCUDA;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether PETSc's private struct is the one that we were compiled with: what its public functions set has to be found in our fields. */
+static PetscErrorCode StructFits(PetscBool *fits)
+{
+  const KSP_Chebyshev *cheb;
+  KSP                  ksp, estimator;
+
+  PetscFunctionBegin;
+  PetscCall(KSPCreate(PETSC_COMM_SELF, &ksp));
+  PetscCall(KSPSetType(ksp, KSPCHEBYSHEV));
+  PetscCall(KSPChebyshevSetEigenvalues(ksp, 3.25, 0.375)); // ends the estimation, so it comes first
+  PetscCall(KSPChebyshevEstEigSet(ksp, 0.5, 0.25, 0.125, 1.75));
+  PetscCall(KSPChebyshevEstEigSetUseNoisy(ksp, PETSC_FALSE));
+  PetscCall(KSPChebyshevSetKind(ksp, KSP_CHEBYSHEV_OPT_FOURTH));
+  PetscCall(KSPChebyshevEstEigGetKSP(ksp, &estimator));
+  cheb  = (const KSP_Chebyshev *)ksp->data;
+  *fits = (PetscBool)(cheb->emax == (PetscReal)3.25 && cheb->emin == (PetscReal)0.375 && cheb->emax_computed == 0.0 && cheb->emin_computed == 0.0 && cheb->emax_provided == 0.0 && cheb->emin_provided == 0.0 && cheb->betas == NULL && cheb->num_betas_alloc == 0 &&
+                      cheb->kspest == estimator && estimator != NULL && cheb->tform[0] == (PetscReal)0.5 && cheb->tform[1] == (PetscReal)0.25 && cheb->tform[2] == (PetscReal)0.125 && cheb->tform[3] == (PetscReal)1.75 && !cheb->usenoisy && cheb->chebykind == KSP_CHEBYSHEV_OPT_FOURTH);
+  PetscCall(KSPDestroy(&ksp));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* KSPChebyshevRegister_AIJCUDA - Registers KSPCHEBYSHEV again, with our solve around PETSc's; not when PETSc's struct is another one than ours */
+PetscErrorCode KSPChebyshevRegister_AIJCUDA(void)
+{
+  PetscErrorCode (*create)(KSP);
+  PetscBool fits = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  PetscCall(PetscFunctionListFind(KSPList, KSPCHEBYSHEV, &create));
+  if (create == NULL || create == KSPCreate_Chebyshev_AIJCUDA) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(StructFits(&fits));
+  if (fits) {
+    parent_create = create;
+    PetscCall(KSPRegister(KSPCHEBYSHEV, KSPCreate_Chebyshev_AIJCUDA));
+  } else PetscCall(PetscInfo(NULL, "The struct of KSPCHEBYSHEV is not the one of PETSc 3.26: its steps are PETSc's, several kernels each\n"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

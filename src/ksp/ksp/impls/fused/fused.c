@@ -1,0 +1,210 @@
+/* What fused KSPCHEBYSHEV and KSPRICHARDSON have in common: the option, the plain case, and a step. */
+#include "fused.h"
+#include "../../../pc/impls/jacobi/jacobi.h"
+#include "../../../../mat/impls/aijcuda/mult/mult.h"
+#include <petsc/private/pcimpl.h>
+#include <petsc/private/vecimpl.h>
+
+static const char context_key[] = "KSPFused_AIJCUDA";
+
+/* What is kept with a KSP: a container composed with it. */
+typedef struct {
+  PetscBool   fused; /* -ksp_fused */
+  const char *said;  /* static: what PetscInfo() was told last; NULL: nothing yet */
+} Context;
+
+static PetscErrorCode DestroyContext(PetscCtxRt context)
+{
+  Context **c = (Context **)context;
+
+  PetscFunctionBegin;
+  PetscCall(PetscFree(*c));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  KSPFusedCreate - What a constructor of a fused type does beside PETSc's; nothing when the KSP had one of these types before
+
+  Not Collective
+
+  Input Parameter:
+. ksp - being given its type
+
+  Note:
+  -ksp_fused without a prefix is for all of them, also for the smoothers inside a preconditioner; with the prefix of a KSP it is for that one.
+*/
+PetscErrorCode KSPFusedCreate(KSP ksp)
+{
+  Context *context;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectContainerQuery((PetscObject)ksp, context_key, &context));
+  if (context != NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscNew(&context));
+  context->fused = PETSC_TRUE;
+  PetscCall(PetscObjectContainerCompose((PetscObject)ksp, context_key, context, DestroyContext));
+  PetscCall(PetscOptionsGetBool(((PetscObject)ksp)->options, NULL, "-ksp_fused", &context->fused, NULL));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* KSPFusedSetFromOptions - The option of a fused type, part of KSPSetFromOptions() */
+PetscErrorCode KSPFusedSetFromOptions(KSP ksp, PetscOptionItems PetscOptionsObject)
+{
+  Context *context;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectContainerQuery((PetscObject)ksp, context_key, &context));
+  if (context == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscOptionsHeadBegin(PetscOptionsObject, "KSP options of petscsparsecuda");
+  PetscCall(PetscOptionsBool("-ksp_fused", "One kernel a step where that is possible", "KSPCHEBYSHEV", context->fused, &context->fused, NULL));
+  PetscOptionsHeadEnd();
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode IsOnDevice(Vec v, PetscBool *is)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscObjectTypeCompareAny((PetscObject)v, is, VECSEQCUDA, VECMPICUDA, ""));
+  *is = (PetscBool)(*is && !v->boundtocpu);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Why the settings of a KSP are not those of the plain case, in words; NULL: they are. */
+static const char *WhyNotSettings(KSP ksp)
+{
+  if (ksp->transpose_solve) return "the system is transposed";
+  if (ksp->normtype != KSP_NORM_NONE) return "norms are computed";
+  if (ksp->numbermonitors > 0) return "there are monitors";
+  if (ksp->res_hist != NULL || ksp->err_hist != NULL) return "a history of the residual or the error is kept";
+  if (ksp->converged != KSPConvergedSkip && ksp->converged != KSPConvergedDefault) return "there is a convergence test";
+  if (ksp->max_it < 1) return "there is no step";
+  if (ksp->reason != KSP_CONVERGED_ITERATING) return "the preconditioner has failed";
+  return NULL;
+}
+
+/* The same of matrices and vectors; if there is none, the matrix and the reciprocals are set. */
+static PetscErrorCode WhyNotObjects(KSP ksp, KSPFusedIteration *iteration, const char **why)
+{
+  MatNullSpace space;
+  PetscBool    can, b, x, d;
+
+  PetscFunctionBegin;
+  PetscCall(PCGetOperators(ksp->pc, &iteration->A, NULL));
+  PetscCall(MatGetNullSpace(iteration->A, &space));
+  PetscCall(MatAIJCUDACanSmooth(iteration->A, &can));
+  if (space != NULL) *why = "the matrix has a null space";
+  else if (!can) *why = "the matrix is none of ours, or not on the device";
+  else {
+    PetscCall(PCJacobiGetReciprocals_AIJCUDA(ksp->pc, &iteration->d));
+    if (iteration->d == NULL) *why = "the preconditioner is not PCJACOBI";
+    else {
+      PetscCall(IsOnDevice(ksp->vec_rhs, &b));
+      PetscCall(IsOnDevice(ksp->vec_sol, &x));
+      PetscCall(IsOnDevice(iteration->d, &d));
+      if (!b || !x || !d) *why = "vectors are not on the device";
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  KSPFusedBegin - Whether a solve is the plain case, which PetscInfo() says when the answer changes, and its first iterate
+
+  Neighbor-wise Collective; processes may have different answers, since PETSc's code communicates as ours does
+
+  Input Parameter:
+. ksp - set up, in its solve
+
+  Output Parameters:
++ iteration - what KSPFusedStep() goes on with
+- plain     - PETSC_FALSE: PETSc's code has to solve
+*/
+PetscErrorCode KSPFusedBegin(KSP ksp, KSPFusedIteration *iteration, PetscBool *plain)
+{
+  static const char yes[] = KSP_FUSED;
+  const char       *why   = NULL;
+  Context          *context;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectContainerQuery((PetscObject)ksp, context_key, &context));
+  if (context == NULL || !context->fused) why = "-ksp_fused is false";
+  else why = WhyNotSettings(ksp);
+  if (why == NULL) PetscCall(WhyNotObjects(ksp, iteration, &why));
+  *plain = (PetscBool)(why == NULL);
+  if (context != NULL && context->said != (*plain ? yes : why)) {
+    context->said = *plain ? yes : why;
+    PetscCall(PetscInfo(ksp, "%s%s\n", *plain ? "Fused: " : "PETSc's code solves, because ", context->said));
+  }
+  iteration->ksp = ksp;
+  iteration->x   = ksp->guess_zero ? NULL : ksp->vec_sol;
+  iteration->q   = NULL;
+  if (*plain) ksp->its = 0;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* KSPFusedGetReason - What became of the last solve, for tests: KSP_FUSED, or why it was PETSc's, in words; NULL: there was none, or the KSP is of another type */
+PetscErrorCode KSPFusedGetReason(KSP ksp, const char **reason)
+{
+  Context *context;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectContainerQuery((PetscObject)ksp, context_key, &context));
+  *reason = context != NULL ? context->said : NULL;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  KSPFusedStep - The next iterate: alpha D (b - A x) + beta x + gamma q, where x is the iterate of now and q the one before
+
+  Neighbor-wise Collective
+
+  Input Parameters:
++ iteration - the iterates
+. alpha     - step size
+. beta      - factor of x
+- gamma     - factor of q
+
+  Cost: one kernel, on several processes one a block, and without the matrix while the iterate is zero.
+*/
+PetscErrorCode KSPFusedStep(KSPFusedIteration *iteration, PetscScalar alpha, PetscScalar beta, PetscScalar gamma)
+{
+  KSP ksp = iteration->ksp;
+  Vec y;
+
+  PetscFunctionBegin;
+  if (ksp->its + 1 == ksp->max_it && iteration->x != ksp->vec_sol) y = ksp->vec_sol;
+  else y = iteration->x == ksp->work[0] ? ksp->work[1] : ksp->work[0];
+  PetscCall(MatAIJCUDASmooth(iteration->A, alpha, iteration->d, ksp->vec_rhs, iteration->x != NULL ? beta : 0.0, iteration->x, iteration->q != NULL ? gamma : 0.0, iteration->q, y));
+  iteration->q = iteration->x;
+  iteration->x = y;
+  ksp->its++;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* KSPFusedEnd - After the last step: a solution that is not in its place, of a single step from a guess that is not zero, is copied there; the reason */
+PetscErrorCode KSPFusedEnd(KSPFusedIteration *iteration)
+{
+  KSP ksp = iteration->ksp;
+
+  PetscFunctionBegin;
+  if (iteration->x != ksp->vec_sol) PetscCall(VecCopy(iteration->x, ksp->vec_sol));
+  ksp->reason = KSP_CONVERGED_ITS;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  KSPFusedRegister_AIJCUDA - Registers KSPCHEBYSHEV and KSPRICHARDSON again, with our solve around PETSc's.
+
+  Not Collective; part of PetscSparseCUDAInitialize(), and does nothing when called once more
+
+  Note:
+  Where PETSc's struct is another one, PETSc's code stays alone, and PetscInfo() says so.
+*/
+PetscErrorCode KSPFusedRegister_AIJCUDA(void)
+{
+  PetscFunctionBegin;
+  PetscCall(KSPInitializePackage());
+  PetscCall(KSPChebyshevRegister_AIJCUDA());
+  PetscCall(KSPRichardsonRegister_AIJCUDA());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,262 @@
+static char help[] = "Products with an epilogue, of every format, against the product and a loop on the host.\n\n";
+
+#include "../entries/kerneltest.h"
+#include "../../../../src/mat/kernels/hisparse/hisparseimpl.h"
+#include "../../../../src/mat/kernels/hisparse/windowsimpl.h"
+
+#define GUARD 64
+
+/* A grid of so many points a line with full blocks of unknowns. Some rows of blocks are empty, some have a block far away, one is long; sparse: few rows have any. */
+typedef struct {
+  const char *name;
+  PetscInt    num_rows; /* of blocks */
+  PetscInt    line;
+  int         size;
+  PetscBool   sparse, longer, far;
+} Shape;
+
+static const Shape shapes[] = {
+  {"one entry",              1,      1,  1, PETSC_FALSE, PETSC_FALSE, PETSC_FALSE},
+  {"grid",                   3001,   53, 1, PETSC_FALSE, PETSC_FALSE, PETSC_FALSE},
+  {"grid and others",        3001,   53, 1, PETSC_FALSE, PETSC_FALSE, PETSC_TRUE },
+  {"grid and a long row",    5003,   53, 1, PETSC_FALSE, PETSC_TRUE,  PETSC_FALSE},
+  {"few rows",               200000, 53, 1, PETSC_TRUE,  PETSC_FALSE, PETSC_FALSE},
+  {"one block",              1,      1,  3, PETSC_FALSE, PETSC_FALSE, PETSC_FALSE},
+  {"grid, blocks of 2",      1033,   31, 2, PETSC_FALSE, PETSC_TRUE,  PETSC_FALSE},
+  {"grid, blocks of 3",      1033,   31, 3, PETSC_FALSE, PETSC_TRUE,  PETSC_FALSE},
+  {"grid, blocks of 4",      1033,   31, 4, PETSC_FALSE, PETSC_FALSE, PETSC_FALSE},
+  {"grid, blocks of 6",      517,    31, 6, PETSC_FALSE, PETSC_TRUE,  PETSC_FALSE},
+  {"small grid, blocks of 6", 40,     7, 6, PETSC_FALSE, PETSC_FALSE, PETSC_FALSE},
+};
+
+/* Columns of the blocks of a row of blocks, ascending; how many. */
+static PetscInt GetBlocks(const Shape *s, PetscInt i, PetscInt columns[])
+{
+  const PetscInt offsets[] = {-s->line, -1, 0, 1, s->line}, other = (7 * i + 3) % s->num_rows;
+  PetscInt       n = 0;
+
+  if (s->num_rows == 1) {
+    columns[0] = 0;
+    return 1;
+  }
+  if (i % 37 == 5 || (s->sparse && i % 1000 != 17)) return 0;
+  if (s->longer && i == s->num_rows / 2) {
+    for (PetscInt j = 0; j < s->num_rows; j++) columns[n++] = j;
+    return n;
+  }
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(offsets); k++) {
+    const PetscInt j = i + offsets[k];
+
+    if (j >= 0 && j < s->num_rows) columns[n++] = j;
+  }
+  if (s->far && i % 11 == 0) {
+    PetscBool has = PETSC_FALSE;
+
+    for (PetscInt k = 0; k < n; k++) has = (PetscBool)(has || columns[k] == other);
+    if (!has) {
+      PetscInt k = n++;
+
+      for (; k > 0 && columns[k - 1] > other; k--) columns[k] = columns[k - 1];
+      columns[k] = other;
+    }
+  }
+  return n;
+}
+
+static PetscErrorCode ShapeCreate(const Shape *s, KernelTestMatrix *A)
+{
+  PetscInt *columns, k = 0;
+
+  PetscFunctionBegin;
+  A->name = s->name;
+  A->m = A->n = s->num_rows * s->size;
+  A->nz       = 0;
+  PetscCall(PetscMalloc1(s->num_rows, &columns));
+  for (PetscInt i = 0; i < s->num_rows; i++) A->nz += (PetscCount)GetBlocks(s, i, columns) * s->size * s->size;
+  PetscCall(PetscMalloc1(A->m + 1, &A->i));
+  PetscCall(PetscMalloc2(A->nz, &A->j, A->nz, &A->a));
+  A->i[0] = 0;
+  for (PetscInt i = 0; i < s->num_rows; i++) {
+    const PetscInt n = GetBlocks(s, i, columns);
+
+    for (int r = 0; r < s->size; r++) {
+      for (PetscInt t = 0; t < n; t++)
+        for (int c = 0; c < s->size; c++) A->j[k++] = columns[t] * s->size + c;
+      A->i[i * s->size + r + 1] = k;
+    }
+  }
+  for (PetscCount e = 0; e < A->nz; e++) A->a[e] = KernelTestNumber(e, 1);
+  PetscCall(PetscFree(columns));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Vectors, five of n: x, d, b, q, and what y is before; the product. */
+enum {
+  X,
+  D,
+  B,
+  Q,
+  Y,
+  NUM_VECTORS
+};
+
+typedef struct {
+  HiSparse     hisparse;
+  PetscInt     n;
+  cudaStream_t stream;
+  const char  *what, *storage;
+  PetscScalar *host[NUM_VECTORS], *product, *expected, *got;
+  PetscReal   *scale;
+  PetscScalar *device[NUM_VECTORS], *y; /* y has GUARD entries behind it */
+} Case;
+
+static PetscErrorCode VectorsCreate(Case *c)
+{
+  PetscFunctionBegin;
+  for (int k = 0; k < NUM_VECTORS; k++) {
+    PetscCall(PetscMalloc1(c->n, &c->host[k]));
+    for (PetscInt i = 0; i < c->n; i++) c->host[k][i] = KernelTestNumber(i, 3 + k);
+    PetscCall(KernelTestToDevice((size_t)c->n * sizeof(PetscScalar), c->host[k], c->stream, (void **)&c->device[k]));
+  }
+  PetscCall(PetscMalloc4(c->n, &c->product, c->n, &c->expected, 2 * (c->n + GUARD), &c->got, c->n, &c->scale));
+  PetscCall(KernelTestToDevice((size_t)(c->n + GUARD) * sizeof(*c->y), NULL, c->stream, (void **)&c->y));
+  PetscCall(HiSparseMult(c->hisparse, c->device[X], NULL, c->y, c->stream));
+  PetscCall(KernelTestToHost((size_t)c->n * sizeof(*c->product), c->y, c->stream, c->product));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode VectorsDestroy(Case *c)
+{
+  PetscFunctionBegin;
+  for (int k = 0; k < NUM_VECTORS; k++) {
+    PetscCall(PetscFree(c->host[k]));
+    PetscCall(PetscSparseCUDAFree(&c->device[k], c->stream));
+  }
+  PetscCall(PetscFree4(c->product, c->expected, c->got, c->scale));
+  PetscCall(PetscSparseCUDAFree(&c->y, c->stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* One form, twice: the result, what lies behind it, and the same bits again. b and q: 0 not there, 1 vectors of their own, 2 y. */
+static PetscErrorCode CheckForm(Case *c, PetscBool d, int b, PetscBool beta, int q)
+{
+  const size_t     bytes = (size_t)(c->n + GUARD) * sizeof(*c->y);
+  DCSRSpMVEpilogue e     = {0};
+  PetscBool        done;
+  char             what[64];
+
+  PetscFunctionBegin;
+  e.alpha = 0.75;
+  e.d     = d ? c->device[D] : NULL;
+  e.b     = b == 0 ? NULL : b == 1 ? c->device[B] : c->y;
+  e.beta  = beta ? (PetscReal)-0.5 : (PetscReal)0.0;
+  e.gamma = q ? (PetscReal)1.25 : (PetscReal)0.0;
+  e.q     = q == 2 ? c->y : q == 1 ? c->device[Q] : NULL;
+  for (PetscInt i = 0; i < c->n; i++) {
+    const PetscScalar factor = (PetscReal)0.75 * (d ? c->host[D][i] : (PetscScalar)1.0), right = b == 1 ? c->host[B][i] : c->host[Y][i], before = q == 2 ? c->host[Y][i] : c->host[Q][i];
+
+    if (b == 0) c->expected[i] = c->host[Y][i] - factor * c->product[i];
+    else c->expected[i] = factor * (right - c->product[i]) + e.beta * c->host[X][i] + e.gamma * before;
+    c->scale[i] = 20 * (4 + PetscAbsScalar(c->product[i]));
+  }
+  PetscCall(PetscSNPrintf(what, sizeof(what), "epilogue with d %d, b %d, beta %d, q %d", d, b, beta, q));
+  for (int again = 0; again < 2; again++) {
+    PetscCallCUDA(cudaMemsetAsync(c->y, 0xff, bytes, c->stream)); // NaN
+    if (b != 1 || q == 2) PetscCallCUDA(cudaMemcpyAsync(c->y, c->device[Y], (size_t)c->n * sizeof(*c->y), cudaMemcpyDeviceToDevice, c->stream));
+    PetscCall(HiSparseMultEpilogue(c->hisparse, c->device[X], &e, c->y, c->stream, &done));
+    PetscCheck(done, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, %s, %s: no kernel", what, c->what, c->storage);
+    PetscCall(KernelTestToHost(bytes, c->y, c->stream, c->got + again * (c->n + GUARD)));
+  }
+  PetscCall(KernelTestCompareScalars(c->n, c->got, c->expected, c->scale, what, c->what, c->storage));
+  PetscCheck(!memcmp(c->got, c->got + c->n + GUARD, (size_t)c->n * sizeof(*c->got)), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, %s, %s: not the same bits again", what, c->what, c->storage);
+  for (size_t i = 0; i < GUARD * sizeof(*c->got); i++) PetscCheck(((unsigned char *)(c->got + c->n))[i] == 0xff, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, %s, %s: writes behind the result", what, c->what, c->storage);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CheckForms(Case *c)
+{
+  PetscFunctionBegin;
+  PetscCall(VectorsCreate(c));
+  for (int d = 0; d < 2; d++) {
+    PetscCall(CheckForm(c, (PetscBool)d, 0, PETSC_FALSE, 0));
+    for (int b = 1; b < 3; b++)
+      for (int beta = 0; beta < 2; beta++)
+        for (int q = 0; q < 3; q++) PetscCall(CheckForm(c, (PetscBool)d, b, (PetscBool)beta, q));
+  }
+  PetscCall(VectorsDestroy(c));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Transposed matrices are left to the product. */
+static PetscErrorCode CheckTransposed(HiSparse hisparse, cudaStream_t stream)
+{
+  DCSRSpMVEpilogue e = {0};
+  HiSparse         transposed;
+  PetscBool        done;
+
+  PetscFunctionBegin;
+  PetscCall(HiSparseTranspose(hisparse, stream, &transposed));
+  PetscCall(HiSparseMultEpilogue(transposed, NULL, &e, NULL, stream, &done));
+  PetscCheck(!done, PETSC_COMM_SELF, PETSC_ERR_PLIB, "A transposed matrix has a kernel with an epilogue");
+  PetscCall(HiSparseDestroy(&transposed, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode TestShape(const Shape *s, int num[], cudaStream_t stream)
+{
+  KernelTestMatrix A;
+  DCSRView         view;
+
+  PetscFunctionBegin;
+  PetscCall(ShapeCreate(s, &A));
+  PetscCall(KernelTestViewCreate(&A, &KernelTestStorages[0], stream, &view));
+  for (int format = HISPARSE_DIAGONALS; format <= HISPARSE_BLOCK_DIAGONALS; format++) {
+    for (int precision = HISPARSE_VALUES_SCALAR; precision <= HISPARSE_VALUES_SINGLE; precision++) {
+      Case         c = {.n = A.m, .stream = stream, .what = s->name, .storage = HiSparseFormats[format]};
+      HiSparseInfo info;
+
+      PetscCall(HiSparseCreate(view, (HiSparseFormat)format, (HiSparsePrecision)precision, stream, &c.hisparse));
+      if (c.hisparse == NULL) continue;
+      PetscCall(HiSparseGetInfo(c.hisparse, &info));
+      num[info.format]++;
+      PetscCall(CheckForms(&c));
+      PetscCall(HiSparseScale(c.hisparse, -1.5, stream));
+      PetscCall(CheckForms(&c));
+      PetscCall(CheckTransposed(c.hisparse, stream));
+      PetscCall(HiSparseDestroy(&c.hisparse, stream));
+    }
+  }
+  PetscCall(KernelTestViewDestroy(&view, stream));
+  PetscCall(KernelTestMatrixDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  int          num[HISPARSE_CSR + 1] = {0};
+  PetscBool    usable;
+  cudaStream_t stream;
+  size_t       left;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  PetscCall(PetscSparseCUDADeviceUsable(&usable));
+  if (usable) {
+    PetscCheck(KernelTestStorages[0].max_segments == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "The first storage is not compact");
+    PetscCall(PetscSparseCUDAGetStream(&stream));
+    for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(shapes); k++) PetscCall(TestShape(&shapes[k], num, stream));
+    for (int format = HISPARSE_DIAGONALS; format <= HISPARSE_BLOCK_DIAGONALS; format++) PetscCheck(num[format] > 3, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Only %d matrices had %s", num[format], HiSparseFormats[format]);
+    PetscCall(KernelTestMemoryInUse(stream, &left));
+    PetscCheck(left == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%zu bytes of device memory are left", left);
+  }
+  PetscCall(PetscFinalize());
+  return 0;
+}
+
+/*TEST
+
+  test:
+    requires: cuda
+    output_file: output/empty.out
+
+TEST*/
