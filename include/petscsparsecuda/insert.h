@@ -145,7 +145,7 @@ PETSC_INTERN PetscErrorCode DCSRListBuild(const DCSRList *list, DCSRView to, cud
 PETSC_INTERN PetscErrorCode DCSRBatchCreate(DCSRList *list, const PetscScalar v[], PetscBool last, PetscBool ignore_zeros, PetscInt diagonal, cudaStream_t stream, DCSRBatch *batch);
 PETSC_INTERN PetscErrorCode DCSRBatchDestroy(DCSRBatch *batch, cudaStream_t stream);
 PETSC_INTERN PetscErrorCode DCSRInsertBatch(DCSRView *view, const DCSRBatch *batch, InsertMode mode, DCSRNewEntries policy, const DCSRAppendRule *rule, cudaStream_t stream, DCSRInsertInfo *info);
-PETSC_INTERN PetscErrorCode DCSRInsertSmall(DCSRView *view, const DCSRSmallList *list, InsertMode mode, DCSRNewEntries policy, const DCSRAppendRule *rule, cudaStream_t stream, DCSRInsertInfo *info, PetscBool *done);
+PETSC_INTERN PetscErrorCode DCSRInsertSmall(DCSRView *view, const DCSRSmallList *list, InsertMode mode, DCSRNewEntries policy, const DCSRAppendRule *rule, cudaStream_t stream, DCSRInsertInfo *info, DCSRBatch *batch, PetscBool *done);
 
 /* Columns of off-diagonal blocks (columns.cu), entries for other processes (select.cu, owner.cu). */
 PETSC_INTERN PetscErrorCode DCSRBatchGetColumns(const DCSRBatch *batch, cudaStream_t stream, PetscInt *num, int32_t **columns);

@@ -198,6 +198,18 @@ static PetscErrorCode PrepareAppending(const DCSRView *view, PetscCount n, DCSRN
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Room for the batch that a short list becomes when it finds none in the storage; no keys when the device has no memory for it. */
+static PetscErrorCode PrepareBatch(const DCSRSmallList *list, cudaStream_t stream, DCSRBatch *batch)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscSparseCUDATryMalloc(list->n, stream, &batch->values));
+  if (batch->values != NULL && list->ignore_zeros) PetscCall(PetscSparseCUDATryMalloc(list->n, stream, &batch->counts));
+  if (batch->values != NULL && (batch->counts != NULL || !list->ignore_zeros)) PetscCall(PetscSparseCUDATryMalloc(list->n, stream, &batch->keys));
+  if (batch->keys == NULL) PetscCall(DCSRBatchDestroy(batch, stream));
+  batch->column_bits = list->column_bits;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
   DCSRInsertSmall - a short list joins a matrix by one launch, when its storage has room for it
 
@@ -210,16 +222,17 @@ static PetscErrorCode PrepareAppending(const DCSRView *view, PetscCount n, DCSRN
 - stream - waits until it is known what happens, not for the end of the work
 
   Output Parameters:
-+ view - the same arrays; segments in place of row offsets when entries were appended to compact storage
-. info - what happened, when done
-- done - PETSC_FALSE: nothing has changed, and DCSRInsertBatch() has to do it. An index is too large, or new entries are forbidden, find no room or move many old ones, or an entry is repeated more than 512 times
++ view  - the same arrays; segments in place of row offsets when entries were appended to compact storage
+. info  - what happened, when done
+. batch - when the storage has no room: what the list has become, for DCSRInsertBatch(); otherwise zero
+- done  - PETSC_FALSE: nothing has changed, and DCSRInsertBatch() has to do it. An index is too large, or new entries are forbidden, find no room or move many old ones, or an entry is repeated more than 512 times
 
   Errors: PETSC_ERR_GPU.
 
   Note:
   What joins has the same bits, in the same places, as with DCSRInsertBatch().
 */
-PetscErrorCode DCSRInsertSmall(DCSRView *view, const DCSRSmallList *list, InsertMode mode, DCSRNewEntries policy, const DCSRAppendRule *rule, cudaStream_t stream, DCSRInsertInfo *info, PetscBool *done)
+PetscErrorCode DCSRInsertSmall(DCSRView *view, const DCSRSmallList *list, InsertMode mode, DCSRNewEntries policy, const DCSRAppendRule *rule, cudaStream_t stream, DCSRInsertInfo *info, DCSRBatch *batch, PetscBool *done)
 {
   DCSRView       to    = *view;
   PetscCount     pool  = 0;
@@ -229,8 +242,11 @@ PetscErrorCode DCSRInsertSmall(DCSRView *view, const DCSRSmallList *list, Insert
   PetscFunctionBegin;
   *done = PETSC_FALSE;
   PetscCall(PetscArrayzero(info, 1));
+  PetscCall(PetscArrayzero(batch, 1));
   PetscCall(PrepareAppending(view, list->n, policy, rule, stream, &to, &append));
-  ierr = DCSRSmallBatch(to, list, mode, policy, append, append ? rule->slack : 0, stream, &info->num_new, &pool, &grown, done);
+  if (policy == DCSR_NEW_ALLOW && !append) PetscCall(PrepareBatch(list, stream, batch));
+  ierr = DCSRSmallBatch(to, list, mode, policy, append, append ? rule->slack : 0, batch, stream, &info->num_new, &pool, &grown, done);
+  if (ierr != PETSC_SUCCESS || batch->num_entries == 0) PetscCall(DCSRBatchDestroy(batch, stream));
   // rows have offsets or segments, not both
   if (grown) PetscCall(PetscSparseCUDAFree(&to.row_offsets, stream));
   else if (view->segments == NULL) {

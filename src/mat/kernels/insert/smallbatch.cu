@@ -23,7 +23,8 @@ constexpr int        LONG_RUN  = 512;     // repeats that are added up in order,
 /* What the host learns, a message. */
 struct SmallResult {
   PetscCount num_new, pool;
-  int        done, grown; // done: the list has joined, or is about to; 0: nothing has changed
+  int        done, grown;  // done: the list has joined, or is about to; 0: nothing has changed
+  int        num_distinct; // entries of the batch, when the list has become one
 };
 
 struct SmallBatch {
@@ -31,6 +32,7 @@ struct SmallBatch {
   PackEntry      pack;    // when the list has no keys
   uint64_t       ignored; // sorts behind all keys
   DCSRView       view;    // with segments and with row offsets: segments are to be made
+  DCSRBatch      batch;   // what the list becomes when there is no room for new entries; without keys: nothing
   DCSRNewEntries policy;
   bool           append;
   double         slack;
@@ -95,6 +97,8 @@ __device__ void Tell(const SmallBatch &b, const SmallResult &result)
   to->pool    = result.pool;
   to->done    = result.done;
   to->grown   = result.grown;
+
+  to->num_distinct = result.num_distinct;
   __threadfence_system();
   *(volatile uint32_t *)&b.message->number = b.number;
 }
@@ -218,6 +222,14 @@ __device__ int ListNew(const Found &found, SmallShared<THREADS> &s)
   return num_new;
 }
 
+/* Distinct entry t becomes an entry of the batch. */
+__device__ void MakeEntry(const DCSRBatch &batch, int t, const Found &found)
+{
+  batch.keys[t]   = found.key;
+  batch.values[t] = found.value;
+  if (batch.counts) batch.counts[t] = found.where != DCSR_NOWHERE;
+}
+
 /* The new entries join the rows. */
 template <int THREADS, typename Offset>
 __device__ void Append(const Appending<Offset> &a, PetscCount moved)
@@ -252,7 +264,10 @@ __device__ void Join(const SmallBatch &b, SmallShared<THREADS> &s)
   if (grow && b.append) needs = SumNeeds<THREADS, Offset>(b, a.rows, s);
   const bool possible = !refuse && (!grow || (b.append && needs.pool <= b.view.capacity - b.view.used && needs.moved <= MAX_MOVED));
 
-  if (t == 0) Tell(b, SmallResult{num_new, needs.pool, possible, possible && grow});
+  const bool make_batch = !possible && !bad && b.batch.keys != NULL;
+
+  if (t == 0) Tell(b, SmallResult{num_new, needs.pool, possible, possible && grow, make_batch ? num_distinct : 0});
+  if (make_batch && t < num_distinct) MakeEntry(b.batch, t, found);
   if (!possible) return;
   if (found.where >= 0) b.view.values[found.where] = Add ? b.view.values[found.where] + found.value : found.value;
   if (grow) Append<THREADS, Offset>(a, needs.moved);
@@ -317,10 +332,12 @@ PetscErrorCode Launch(const SmallBatch &b, bool add, cudaStream_t stream)
 . policy - what happens to entries that are not there
 . append - whether new ones may be appended: there are arrays of segments
 . slack  - unused entries behind a new segment, as a part of the row's entries
+. batch  - with room for n entries: what the list becomes when it does not join for want of room; without keys it becomes nothing
 - stream - waits until the result is known; the work goes on then
 
   Output Parameters:
-+ num_new - entries that were not there, when done
++ batch   - num_entries: 0 unless the list has become a batch
+. num_new - entries that were not there, when done
 . pool    - what those that have joined took from the pool
 . grown   - whether new entries have joined
 - done    - PETSC_FALSE: entries, row offsets and, in fragmented storage, segments are as they were
@@ -329,9 +346,10 @@ PetscErrorCode Launch(const SmallBatch &b, bool add, cudaStream_t stream)
 
   Errors: PETSC_ERR_GPU; without pinned memory nothing is done.
 */
-PetscErrorCode DCSRSmallBatch(DCSRView view, const DCSRSmallList *list, InsertMode mode, DCSRNewEntries policy, PetscBool append, PetscReal slack, cudaStream_t stream, PetscCount *num_new, PetscCount *pool, PetscBool *grown, PetscBool *done)
+PetscErrorCode DCSRSmallBatch(DCSRView view, const DCSRSmallList *list, InsertMode mode, DCSRNewEntries policy, PetscBool append, PetscReal slack, DCSRBatch *batch, cudaStream_t stream, PetscCount *num_new, PetscCount *pool, PetscBool *grown,
+                              PetscBool *done)
 {
-  SmallBatch  b = {*list, {list->window, list->rows, list->columns, list->column_bits}, (uint64_t)1 << list->key_bits, view, policy, append == PETSC_TRUE, (double)slack, NULL, 0};
+  SmallBatch  b = {*list, {list->window, list->rows, list->columns, list->column_bits}, (uint64_t)1 << list->key_bits, view, *batch, policy, append == PETSC_TRUE, (double)slack, NULL, 0};
   SmallResult result;
 
   static_assert(sizeof(SmallResult) <= sizeof(DCSRMessage::words), "a message");
@@ -348,5 +366,7 @@ PetscErrorCode DCSRSmallBatch(DCSRView view, const DCSRSmallList *list, InsertMo
   *grown   = (PetscBool)(result.grown != 0);
   *num_new = result.num_new;
   *pool    = result.pool;
+
+  batch->num_entries = result.num_distinct;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

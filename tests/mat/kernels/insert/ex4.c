@@ -155,19 +155,24 @@ static PetscErrorCode InsertSorted(Test *test, PetscCount n, const PetscInt i[],
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A list on the device in one launch; *done when it has joined. */
+/* A list on the device in one launch, or as the batch that it becomes; *done when it has joined. */
 static PetscErrorCode InsertShort(Test *test, PetscCount n, const PetscInt i[], const PetscInt j[], const PetscScalar v[], InsertMode mode, DCSRNewEntries policy, PetscBool ignore_zeros, const DCSRAppendRule *rule, DCSRInsertInfo *info,
                                   PetscBool *done)
 {
   const DCSRWindow    window      = {test->expected.m, test->expected.n, 0, test->expected.m, 0, test->expected.n, PETSC_FALSE};
   const int           column_bits = DCSRKeyBits(test->expected.n);
   const DCSRSmallList list        = {n, NULL, window, i, j, v, column_bits, column_bits + DCSRKeyBits(test->expected.m), ignore_zeros, 0};
+  DCSRBatch           batch;
 
   PetscFunctionBegin;
   *done = PETSC_FALSE;
   if (!one_launch || n > DCSR_SMALL_LIST || test->view.values == NULL || test->view.num_nonzeros == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(DCSRInsertSmall(&test->view, &list, mode, policy, rule, test->stream, info, done));
+  PetscCall(DCSRInsertSmall(&test->view, &list, mode, policy, rule, test->stream, info, &batch, done));
   test->num_short += *done;
+  if (*done || batch.num_entries == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(DCSRInsertBatch(&test->view, &batch, mode, policy, rule, test->stream, info));
+  PetscCall(DCSRBatchDestroy(&batch, test->stream));
+  *done = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

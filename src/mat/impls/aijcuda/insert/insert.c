@@ -239,7 +239,7 @@ PetscErrorCode MatSeqAIJCUDAInsertList(Mat A, DCSRList *list, const PetscScalar 
 }
 
 /*
-  MatSeqAIJCUDAInsertSmall - The entries of a short list join the rows by one launch, where these can take them as they are.
+  MatSeqAIJCUDAInsertSmall - The entries of a short list join the rows: by one launch where these can take them as they are, otherwise as the batch that it made of them.
 
   Not Collective
 
@@ -258,7 +258,9 @@ PetscErrorCode MatSeqAIJCUDAInsertSmall(Mat A, DCSRSmallList *list, InsertMode m
   Mat_SeqAIJCUDA      *d    = MatSeqAIJCUDAGet(A);
   const DCSRAppendRule rule = {d->options.slack, d->options.max_segments};
   DCSRInsertInfo       info;
+  DCSRBatch            batch;
   cudaStream_t         stream;
+  PetscErrorCode       ierr;
 
   PetscFunctionBegin;
   *done              = PETSC_FALSE;
@@ -271,8 +273,14 @@ PetscErrorCode MatSeqAIJCUDAInsertSmall(Mat A, DCSRSmallList *list, InsertMode m
   PetscCall(MatSeqAIJCUDACopyToDevice(A));
   if (d->device.view.values == NULL || d->device.view.num_nonzeros == 0) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscSparseCUDAGetStream(&stream));
-  PetscCall(DCSRInsertSmall(&d->device.view, list, mode, MatSeqAIJCUDANewEntries(A), MayAppend(A) ? &rule : NULL, stream, &info, done));
+  PetscCall(DCSRInsertSmall(&d->device.view, list, mode, MatSeqAIJCUDANewEntries(A), MayAppend(A) ? &rule : NULL, stream, &info, &batch, done));
   if (*done) PetscCall(HasJoined(A, &info, PETSC_FALSE));
+  else if (batch.num_entries > 0) {
+    ierr = MatSeqAIJCUDAInsertBatch(A, &batch, mode);
+    PetscCall(DCSRBatchDestroy(&batch, stream));
+    PetscCall(ierr);
+    *done = PETSC_TRUE;
+  }
   if (*done) PetscCall(MatSeqAIJCUDACheckRowLimits(A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
