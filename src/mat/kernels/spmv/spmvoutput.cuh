@@ -18,7 +18,7 @@ struct SpMVAdd {
 
   using Row = PetscScalar;
 
-  __device__ __forceinline__ void Prefetch(PetscCount, int, int, int) const { }
+  __device__ __forceinline__ void Prefetch(PetscCount, int, int, int) const {}
 
   template <typename Index>
   __device__ __forceinline__ Row Load(Index i) const
