@@ -65,6 +65,7 @@ struct SpMVEpilogue {
   {
     constexpr int sector = 32 / (int)sizeof(PetscScalar);
 
+    if (rows <= 0) return; // a thread block in the middle of a long row
     for (int k = thread * sector; k < rows + sector - 1; k += threads * sector) {
       const PetscCount i = first + (k < rows ? k : rows - 1);
 
