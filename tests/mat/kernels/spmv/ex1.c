@@ -564,6 +564,7 @@ int main(int argc, char **argv)
 
   test:
     requires: cuda
+    timeoutfactor: 2
     output_file: output/empty.out
 
 TEST*/
