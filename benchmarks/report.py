@@ -26,6 +26,7 @@ from pathlib import Path
 BENCHMARKS = {
     "spmv": "Sparse matrix-vector product (kernels)",
     "spmvt": "Transpose product (kernels)",
+    "spmv-shapes": "Launch rules of both products on matrices that they were not made from (kernels)",
     "hisparse": "Products with HiSparse, and its conversions (kernels)",
     "hisparse-shapes": "HiSparse on 200 matrices in the shapes of real ones (kernels)",
     "spmm": "Product with a dense matrix (kernels)",
@@ -41,6 +42,8 @@ BENCHMARKS = {
 }
 
 KEYS = ("benchmark", "case", "metric", "unit", "ours", "best", "competitor", "floor", "gpu", "driver", "cuda", "petsc", "commit", "date")
+# Keys that a record may have: best_measured is "earlier" when the competitor's figure is not of the same run but was measured earlier on the same GPU model; floor_version says how the floor was made.
+OPTIONAL_KEYS = ("best_measured", "floor_version")
 TEXT_KEYS = ("benchmark", "case", "metric", "unit", "gpu", "driver", "cuda", "petsc", "commit", "date")
 
 # Units in which more is better; in all others less is.
@@ -52,11 +55,20 @@ OURSELVES = ("compact", "forward", "same matrix, compact", "without slices")
 # A ratio below this is a loss and is named as one.
 LOSS = 0.97
 
+# Floors of version 1, which records without the key have, were bytes over the bandwidth of a copy and could be beaten. From version 2 on a floor is one: nothing may be below it by more than rounding shows.
+FLOOR_VERSION = 2
+FLOOR_TOLERANCE = 0.005
+
+# Benchmarks of products whose plan has a metric, and the metrics of one product beside which tables show the plan as so many products.
+PLAN_METRIC = "plan"
+PLANNED = {"spmv": ("time-cold",), "spmvt": ("time-cold",)}
+
 # The benchmarks of whole solves; their metrics, in the order of the columns, and those whose sum is the time to solution.
 SOLVES = ("solve", "hisparse-solve")
 SOLVE_METRICS = ("iterations", "assembly", "setup", "solve", "peak_memory")
 SOLVE_TIMES = ("assembly", "setup", "solve")
 
+EARLIER = "(earlier): measured earlier on the same GPU model, not in this run."
 README_BLOCKS = ("picture", "summary")
 BLOCKS = ("all",) + README_BLOCKS  # beside the benchmarks
 
@@ -132,6 +144,11 @@ def check_record(record, where):
     check_number(record, "floor", where, optional=True)
     if record["best"] is not None and record["competitor"] is None:
         raise ReportError(f"{where}: 'best' without a 'competitor'; name it, or make both null when nobody else was measured")
+    if record.get("best_measured", "earlier") != "earlier":
+        raise ReportError(f"{where}: 'best_measured' is {record['best_measured']!r}; it is 'earlier', or not there for the same run")
+    version = record.get("floor_version", 1)
+    if isinstance(version, bool) or not isinstance(version, int) or not 1 <= version <= FLOOR_VERSION:
+        raise ReportError(f"{where}: 'floor_version' is {version!r}, not 1 to {FLOOR_VERSION}")
     if record["competitor"] is not None and (not isinstance(record["competitor"], str) or not record["competitor"].strip()):
         raise ReportError(f"{where}: 'competitor' is {record['competitor']!r}, not a name")
     try:
@@ -226,6 +243,16 @@ def of_floor(record, key):
     return floor / value if floor is not None and value else None
 
 
+def beats_floor(record):
+    """Whether ours, or the best competitor of the same run, is below the floor by more than rounding shows."""
+    fractions = [of_floor(record, "ours"), None if "best_measured" in record else of_floor(record, "best")]
+    return any(fraction is not None and fraction > 1 + FLOOR_TOLERANCE for fraction in fractions)
+
+
+def floor_version(record):
+    return record.get("floor_version", 1)
+
+
 def geometric_mean(values):
     return math.exp(sum(math.log(value) for value in values) / len(values))
 
@@ -280,6 +307,10 @@ def table(header, rows):
     return lines + ["| " + " | ".join(row) + " |" for row in rows]
 
 
+def in_products(value):
+    return "-" if value is None else f"{value:.1f}"
+
+
 def listed(values):
     return ", ".join(dict.fromkeys(values))
 
@@ -303,19 +334,45 @@ def losses_line(records, with_metric):
     return f"Where we lose (ratio below {LOSS}): {', '.join(items)}."
 
 
-def metric_table(records):
-    """The table of one metric, its geometric mean and its losses."""
+def competitor_name(record):
+    """As tables show it."""
+    return "-" if record["competitor"] is None else record["competitor"] + (" (earlier)" if "best_measured" in record else "")
+
+
+def plans_of(benchmark, records):
+    """{case: time of its plan in products} for the metric that such a benchmark's table shows; empty for others."""
+    metrics = PLANNED.get(benchmark, ())
+    plans = {record["case"]: record["ours"] for record in records if record["metric"] == PLAN_METRIC}
+    return {record["case"]: plans[record["case"]] / record["ours"] for record in records if record["metric"] in metrics and record["case"] in plans and record["ours"]}
+
+
+def remarks(records):
+    """Lines under a table about what is not of this run, and about floors that are none."""
+    lines = []
+    if any("best_measured" in record for record in records):
+        lines += ["", EARLIER]
+    beaten = [f"`{record['case']}`" for record in records if floor_version(record) < FLOOR_VERSION and beats_floor(record)]
+    if beaten:
+        lines += ["", f"An older kind of floor, which is no bound ([Floors](measuring.md#floors)): {', '.join(beaten)}."]
+    return lines
+
+
+def metric_table(records, plans=None):
+    """The table of one metric, its geometric mean and its losses; plans: {case: time of the plan in products}, for a column of its own."""
     floors = any(record["floor"] is not None for record in records)
     unit = listed(record["unit"] for record in records)
     header = ["case", f"ours ({unit})", f"best other ({unit})", "its name", "ratio"]
     header += [f"floor ({unit})", "ours of floor", "best other of floor"] if floors else []
+    header += ["plan, in products"] if plans else []
     rows = []
     for record in records:
-        row = [f"`{record['case']}`", number(record["ours"]), number(record["best"]), record["competitor"] or "-", times(ratio(record))]
+        row = [f"`{record['case']}`", number(record["ours"]), number(record["best"]), competitor_name(record), times(ratio(record))]
         if floors:
             row += [number(record["floor"]), percent(of_floor(record, "ours")), percent(of_floor(record, "best"))]
+        if plans:
+            row.append(in_products(plans.get(record["case"])))
         rows.append(row)
-    lines = table(header, rows)
+    lines = table(header, rows) + remarks(records)
     ratios = [ratio(record) for record in records if ratio(record)]
     if ratios:
         against_others = any(record["competitor"] not in OURSELVES for record in records)
@@ -361,7 +418,7 @@ def benchmark_lines(gpu, benchmark, records, to_root):
             for curve in CURVES:
                 if has_curve(chosen, curve):
                     lines += [f"![{benchmark} {metric} on {gpu} against {curve.against}]({to_root}{curve_path(gpu, benchmark, metric, curve).as_posix()})", ""]
-            lines += metric_table(chosen)
+            lines += metric_table(chosen, plans_of(benchmark, records) if metric in PLANNED.get(benchmark, ()) else None)
     return lines + ["", provenance(records)]
 
 
@@ -380,7 +437,16 @@ def summary_ratios(records, metric):
     if metric is None:
         return [(case, best / ours) for case, (ours, best) in times_to_solution(records).items()], listed(record["competitor"] for record in records if record["competitor"])
     chosen = [record for record in records if record["metric"] == metric and ratio(record) and record["competitor"] not in OURSELVES]
-    return [(record["case"], ratio(record)) for record in chosen], listed(record["competitor"].split(" ALG")[0].split(" DEFAULT")[0] for record in chosen)
+    return [(record["case"], ratio(record)) for record in chosen], listed(competitor_name(record).split(" ALG")[0].split(" DEFAULT")[0] for record in chosen)
+
+
+def summary_plans(benchmark, records, metric):
+    """The plans of one line of the summary: their geometric mean and the longest, in products."""
+    plans = plans_of(benchmark, records) if metric in PLANNED.get(benchmark, ()) else {}
+    if not plans:
+        return "-"
+    case, worst = max(plans.items(), key=lambda pair: pair[1])
+    return f"{in_products(geometric_mean(list(plans.values())))}, longest {in_products(worst)} `{case}`"
 
 
 def anchor(title):
@@ -392,17 +458,24 @@ def summary(results, to_root):
     """One line an operation: geometric mean, the worst case, and where all are."""
     parts = []
     for files in results.values():
-        rows = []
+        rows, losses = [], []
         for name, benchmark, metric in SUMMARY:
             ratios, others = summary_ratios(files.get(benchmark, []), metric)
             if ratios:
                 case, worst = min(ratios, key=lambda pair: pair[1])
-                rows.append([name, others, str(len(ratios)), times(geometric_mean([value for _, value in ratios])), f"{times(worst)} `{case}`", f"[all]({to_root}docs/results.md#{anchor(BENCHMARKS[benchmark])})"])
+                lost = [f"`{case_}` {times(value)}" for case_, value in ratios if value < LOSS]
+                losses += [f"{name}: {', '.join(lost)}"] if lost else []
+                plans = summary_plans(benchmark, files[benchmark], metric)
+                rows.append([name, others, str(len(ratios)), times(geometric_mean([value for _, value in ratios])), f"{times(worst)} `{case}`", plans, f"[all]({to_root}docs/results.md#{anchor(BENCHMARKS[benchmark])})"])
         if rows:
             used = [record for _, benchmark, _ in SUMMARY for record in files.get(benchmark, [])]
             title = [f"### {used[0]['gpu']}", ""] if len(results) > 1 else []
             dates = sorted(record["date"] for record in used)
-            parts += [""] + title + table(["operation", "compared with", "cases", "mean ratio", "worst", ""], rows)
+            parts += [""] + title + table(["operation", "compared with", "cases", "mean ratio", "worst", "plan, in products", ""], rows)
+            if losses:
+                parts += ["", f"Where we lose (ratio below {LOSS}): {'; '.join(losses)}."]
+            if any("best_measured" in record for record in used):
+                parts += ["", EARLIER]
             parts += ["", f"{listed(record['gpu'] for record in used)}, {dates[0]} to {dates[-1]}; driver, commit and versions stand beside each table."]
     return "\n".join(parts).strip("\n") or NO_RESULTS
 
@@ -683,11 +756,24 @@ def stale_pictures(root, texts):
     return [path for path in sorted((root / PICTURES).glob("*-*-*.svg")) if path not in texts]
 
 
+def beaten_floors(root):
+    """[(result file, what is wrong), ...] of records that are below a floor which is one."""
+    found = []
+    for gpu, files in read_results(root).items():
+        for benchmark, records in files.items():
+            for record in records:
+                if floor_version(record) >= FLOOR_VERSION and beats_floor(record):
+                    who = "ours" if (of_floor(record, "ours") or 0) > 1 + FLOOR_TOLERANCE else record["competitor"]
+                    found.append((root / RESULTS / gpu / (benchmark + ".jsonl"), f"case '{record['case']}', metric '{record['metric']}': {who} beats the floor, which is none then"))
+    return found
+
+
 def check(root):
     """Prints what does not agree; True when all does."""
     texts = generated(root)
     wrong = [(path, difference(path, text)) for path, text in texts.items()]
     wrong += [(path, "belongs to no result file") for path in stale_pictures(root, texts)]
+    wrong += beaten_floors(root)
     for path, what in wrong:
         if what is not None:
             print(f"{path.relative_to(root).as_posix()}: {what}", file=sys.stderr)

@@ -2,6 +2,7 @@
   What all benchmarks do; see bench.h.
 */
 #include "bench.h"
+#include <petscsparsecuda/common.h>
 #include <petsctime.h>
 #include <stdarg.h>
 
@@ -60,7 +61,8 @@ PetscErrorCode BenchOptionsRepetitions(Bench *b, PetscOptionItems PetscOptionsOb
 /* BenchOpen - see bench.h */
 PetscErrorCode BenchOpen(Bench *b, const char name[])
 {
-  PetscBool usable;
+  DCSRDeviceFacts facts;
+  PetscBool       usable;
 
   PetscFunctionBegin;
   PetscCall(PetscSparseCUDADeviceUsable(&usable));
@@ -69,9 +71,14 @@ PetscErrorCode BenchOpen(Bench *b, const char name[])
   PetscCall(BenchTimerCreate(b->stream, &b->timer));
   b->timer.samples   = b->samples;
   b->timer.budget_us = b->budget_us;
-  PetscCall(BenchTimerCopyBandwidth(&b->timer, &b->bandwidth));
+  PetscCall(DCSRGetDeviceFacts(&facts));
+  b->l2_bytes = (PetscReal)facts.l2_bytes;
+  PetscCall(BenchBandwidthMeasure(&b->timer, &b->bandwidth));
   PetscCall(BenchRecorderCreate(name, b->output, b->commit, &b->recorder));
-  if (!b->quiet) PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s, driver %s, CUDA %s, copy bandwidth %.3f TB/s\n", b->recorder.gpu, b->recorder.driver, b->recorder.cuda, (double)b->bandwidth * 1e-6));
+  if (!b->quiet) {
+    PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s, driver %s, CUDA %s, bandwidth in TB/s: read %.3f, triad %.3f, copy %.3f, write %.3f\n", b->recorder.gpu, b->recorder.driver, b->recorder.cuda, (double)b->bandwidth.read * 1e-6,
+                          (double)b->bandwidth.triad * 1e-6, (double)b->bandwidth.copy * 1e-6, (double)b->bandwidth.write * 1e-6));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -152,19 +159,40 @@ PetscErrorCode BenchWrong(Bench *b, const char format[], ...)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* BenchFloor - see bench.h */
+PetscReal BenchFloor(const Bench *b, PetscReal read, PetscReal written)
+{
+  written = PetscMax(written - b->l2_bytes, 0);
+  return (read + written) / BenchBandwidthOf(&b->bandwidth, read, written);
+}
+
+/* BenchFloorWarm - see bench.h */
+PetscReal BenchFloorWarm(const Bench *b, PetscReal read, PetscReal written)
+{
+  return read + written <= 2 * b->l2_bytes ? -1 : BenchFloor(b, read, written);
+}
+
 /* BenchRecord - see bench.h */
 PetscErrorCode BenchRecord(Bench *b, const char name[], const char metric[], const char unit[], PetscReal ours, PetscReal best, const char competitor[], PetscReal bound)
+{
+  PetscFunctionBegin;
+  PetscCall(BenchRecordBest(b, name, metric, unit, ours, best, competitor, PETSC_FALSE, bound));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* BenchRecordBest - see bench.h */
+PetscErrorCode BenchRecordBest(Bench *b, const char name[], const char metric[], const char unit[], PetscReal ours, PetscReal best, const char competitor[], PetscBool earlier, PetscReal bound)
 {
   PetscBool rate;
 
   PetscFunctionBegin;
   PetscCall(PetscStrcmp(unit, "entries/s", &rate));
   PetscCall(PetscPrintf(PETSC_COMM_SELF, "%-26s %-22s ours %10.6g %s", name, metric, (double)ours, unit));
-  if (best >= 0) PetscCall(PetscPrintf(PETSC_COMM_SELF, "  best %10.6g %s (%s)  ratio %6.2f", (double)best, unit, competitor, (double)(rate ? ours / best : best / ours)));
+  if (best >= 0) PetscCall(PetscPrintf(PETSC_COMM_SELF, "  best %10.6g %s (%s%s)  ratio %6.2f", (double)best, unit, competitor, earlier ? ", measured earlier" : "", (double)(rate ? ours / best : best / ours)));
   else if (competitor) PetscCall(PetscPrintf(PETSC_COMM_SELF, "  %s failed", competitor));
   if (bound >= 0) PetscCall(PetscPrintf(PETSC_COMM_SELF, "  floor %10.6g %s  of floor %5.3f", (double)bound, unit, (double)(bound / ours)));
   PetscCall(PetscPrintf(PETSC_COMM_SELF, "\n"));
-  PetscCall(BenchRecorderAdd(&b->recorder, name, metric, unit, ours, best, competitor, bound));
+  PetscCall(BenchRecorderAdd(&b->recorder, name, metric, unit, ours, best, competitor, earlier, bound));
   if (b->recorder.file) PetscCheck(fflush(b->recorder.file) == 0, PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "Cannot write the results"); // whatever happens to a later case
   PetscFunctionReturn(PETSC_SUCCESS);
 }

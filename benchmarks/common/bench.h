@@ -2,18 +2,20 @@
 /*
   What all benchmarks do: beginning and end, options, which cases run, times as a program sees them, wrong results and records.
 */
+#include "benchbandwidth.h"
 #include "benchrecord.h"
 #include "benchtime.h"
 
 #define BENCH_MAX_REPETITIONS 101
 
 typedef struct {
-  BenchTimer    timer;
-  BenchRecorder recorder;
-  cudaStream_t  stream;
-  PetscReal     bandwidth; /* bytes a microsecond of a large copy, read and written bytes both counted */
-  PetscInt      num_cases; /* that run */
-  PetscInt      failures;  /* wrong results */
+  BenchTimer     timer;
+  BenchRecorder  recorder;
+  cudaStream_t   stream;
+  BenchBandwidth bandwidth; /* of device memory */
+  PetscReal      l2_bytes;  /* of the L2 cache */
+  PetscInt       num_cases; /* that run */
+  PetscInt       failures;  /* wrong results */
 
   /* Options: what is here before they are read are their defaults. */
   char      output[PETSC_MAX_PATH_LEN], commit[64];
@@ -44,5 +46,12 @@ PETSC_INTERN PetscErrorCode BenchMeasure(Bench *, BenchFn *, void *, PetscReal[2
 PETSC_INTERN PetscErrorCode BenchNow(PetscLogDouble *);                                          /* the time, after the device has done all of its work */
 PETSC_INTERN PetscErrorCode BenchMedian(PetscInt, PetscReal[], PetscReal *);                     /* the samples are sorted */
 PETSC_INTERN PetscErrorCode BenchWrong(Bench *, const char[], ...) PETSC_ATTRIBUTE_FORMAT(2, 3); /* one more wrong result: says which */
-/* A record, with the arguments of BenchRecorderAdd(), and a line for people. */
+/*
+  Microseconds below which so many bytes of device memory cannot be read and written. What of the written ones the L2 cache can hold is not counted: it may be there still when the time ends.
+  BenchFloorWarm() is for calls back to back: -1 when the bytes fit into the L2 cache, or hardly exceed it.
+*/
+PETSC_INTERN PetscReal BenchFloor(const Bench *, PetscReal, PetscReal);
+PETSC_INTERN PetscReal BenchFloorWarm(const Bench *, PetscReal, PetscReal);
+/* A record, with the arguments of BenchRecorderAdd(), and a line for people. BenchRecord(): the competitor's figure is of this run. */
 PETSC_INTERN PetscErrorCode BenchRecord(Bench *, const char[], const char[], const char[], PetscReal, PetscReal, const char[], PetscReal);
+PETSC_INTERN PetscErrorCode BenchRecordBest(Bench *, const char[], const char[], const char[], PetscReal, PetscReal, const char[], PetscBool, PetscReal);

@@ -8,7 +8,7 @@
 typedef struct {
   const char *name;      /* the `case` of the result records */
   const char *what;      /* one line for people */
-  PetscBool   irregular; /* bound by the gathers of x: its floor is measured, not the copy bandwidth */
+  PetscBool   irregular; /* bound by gathers of x or additions to y: its floor is measured, too */
   DCSRView    view;      /* compact; the arrays belong to this object */
 } BenchMatrix;
 
@@ -16,7 +16,8 @@ PETSC_INTERN PetscErrorCode BenchMatrixCreate(const char[], cudaStream_t, BenchM
 PETSC_INTERN PetscErrorCode BenchMatrixDestroy(BenchMatrix *, cudaStream_t);
 PETSC_INTERN PetscErrorCode BenchMatrixGetNames(PetscInt *, const char *const **); /* cases of the products with vectors, in the order of the tables */
 
-PETSC_INTERN PetscErrorCode BenchMatrixPrint(const BenchMatrix *); /* a line for people */
+PETSC_INTERN PetscErrorCode BenchMatrixPrint(const BenchMatrix *);                                  /* a line for people */
+PETSC_INTERN PetscErrorCode BenchCountNonempty(DCSRView, cudaStream_t, PetscCount *, PetscCount *); /* rows and columns of a compact matrix that have entries; synchronizes */
 
 /* Other forms of a compact matrix, to be freed with DCSRViewFree(): in 4 segments a row; transposed. */
 PETSC_INTERN PetscErrorCode BenchCreateFragmented(DCSRView, cudaStream_t, DCSRView *);

@@ -30,6 +30,7 @@ PetscErrorCode BenchProductCreate(Bench *b, const char name[], PetscBool transpo
   p->borrowed  = PETSC_FALSE;
   PetscCall(BenchMatrixCreate(name, b->stream, &p->matrix));
   PetscCall(BenchMatrixPrint(&p->matrix));
+  PetscCall(BenchCountNonempty(p->matrix.view, b->stream, &p->num_rows, &p->num_columns));
   PetscCall(CreateOperands(p));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -38,10 +39,27 @@ PetscErrorCode BenchProductCreate(Bench *b, const char name[], PetscBool transpo
 PetscErrorCode BenchProductCreateOther(const BenchProduct *of, BenchProduct *p)
 {
   PetscFunctionBegin;
-  p->bench     = of->bench;
-  p->matrix    = of->matrix;
-  p->transpose = (PetscBool)!of->transpose;
-  p->borrowed  = PETSC_TRUE;
+  p->bench       = of->bench;
+  p->matrix      = of->matrix;
+  p->transpose   = (PetscBool)!of->transpose;
+  p->borrowed    = PETSC_TRUE;
+  p->num_rows    = of->num_rows;
+  p->num_columns = of->num_columns;
+  PetscCall(CreateOperands(p));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* BenchProductCreateView - see benchproduct.h */
+PetscErrorCode BenchProductCreateView(Bench *b, const char name[], DCSRView view, PetscBool transpose, BenchProduct *p)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscMemzero(&p->matrix, sizeof(p->matrix)));
+  p->bench       = b;
+  p->matrix.name = name;
+  p->matrix.view = view;
+  p->transpose   = transpose;
+  p->borrowed    = PETSC_TRUE;
+  PetscCall(BenchCountNonempty(view, b->stream, &p->num_rows, &p->num_columns));
   PetscCall(CreateOperands(p));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -57,6 +75,18 @@ PetscErrorCode BenchProductDestroy(BenchProduct *p)
   PetscCall(PetscSparseCUDAFree(&p->reference, stream));
   PetscCall(PetscSparseCUDAFree(&p->bound, stream));
   if (!p->borrowed) PetscCall(BenchMatrixDestroy(&p->matrix, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* BenchProductBytes - see benchproduct.h */
+PetscErrorCode BenchProductBytes(const BenchProduct *p, PetscReal *read, PetscReal *written)
+{
+  const DCSRView view    = p->matrix.view;
+  const size_t   nonzero = sizeof(PetscScalar) + sizeof(int32_t), offset = view.wide ? sizeof(int64_t) : sizeof(int32_t);
+
+  PetscFunctionBegin;
+  *read    = (PetscReal)nonzero * (PetscReal)view.num_nonzeros + (PetscReal)offset * (PetscReal)p->num_rows + (PetscReal)sizeof(PetscScalar) * (PetscReal)(p->transpose ? p->num_rows : p->num_columns);
+  *written = (PetscReal)sizeof(PetscScalar) * (PetscReal)p->n;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -82,7 +82,7 @@ static void BenchString(FILE *file, const char key[], const char value[])
 }
 
 /* BenchRecorderAdd - one record */
-PetscErrorCode BenchRecorderAdd(BenchRecorder *recorder, const char name[], const char metric[], const char unit[], PetscReal ours, PetscReal best, const char competitor[], PetscReal bound)
+PetscErrorCode BenchRecorderAdd(BenchRecorder *recorder, const char name[], const char metric[], const char unit[], PetscReal ours, PetscReal best, const char competitor[], PetscBool earlier, PetscReal bound)
 {
   FILE *file = recorder->file;
 
@@ -95,7 +95,9 @@ PetscErrorCode BenchRecorderAdd(BenchRecorder *recorder, const char name[], cons
   BenchNumber(file, "ours", ours);
   BenchNumber(file, "best", best);
   BenchString(file, "competitor", competitor);
+  if (earlier) fprintf(file, ", \"best_measured\": \"earlier\"");
   BenchNumber(file, "floor", bound);
+  if (bound >= 0) fprintf(file, ", \"floor_version\": %d", BENCH_FLOOR_VERSION);
   BenchString(file, "gpu", recorder->gpu);
   BenchString(file, "driver", recorder->driver);
   BenchString(file, "cuda", recorder->cuda);

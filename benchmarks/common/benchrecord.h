@@ -5,6 +5,9 @@
 #include <petscsys.h>
 #include <stdio.h>
 
+/* How floors are made (docs/measuring.md); records with a floor name it. 1, which records without the key have, was the bandwidth of a copy for everything. */
+#define BENCH_FLOOR_VERSION 2
+
 typedef struct {
   FILE       *file; /* NULL: nothing is written */
   const char *benchmark;
@@ -13,5 +16,5 @@ typedef struct {
 
 PETSC_INTERN PetscErrorCode BenchRecorderCreate(const char[], const char[], const char[], BenchRecorder *); /* benchmark, output file or NULL, commit or NULL */
 PETSC_INTERN PetscErrorCode BenchRecorderDestroy(BenchRecorder *);
-/* case, metric, unit, ours, best, competitor or NULL, floor */
-PETSC_INTERN PetscErrorCode BenchRecorderAdd(BenchRecorder *, const char[], const char[], const char[], PetscReal, PetscReal, const char[], PetscReal);
+/* case, metric, unit, ours, best, competitor or NULL, whether its figure was measured earlier on the same GPU model, floor */
+PETSC_INTERN PetscErrorCode BenchRecorderAdd(BenchRecorder *, const char[], const char[], const char[], PetscReal, PetscReal, const char[], PetscBool, PetscReal);

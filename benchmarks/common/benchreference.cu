@@ -110,3 +110,49 @@ PetscErrorCode BenchCompare(PetscCount n, const PetscScalar y[], const PetscScal
   *error = (PetscReal)host;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+/* Marks columns that have entries. */
+__global__ void BenchMarkColumns(PetscCount num_nonzeros, const int32_t *columns, unsigned char *marks)
+{
+  const PetscCount k = (PetscCount)blockIdx.x * BENCH_THREADS + threadIdx.x;
+
+  if (k < num_nonzeros) marks[columns[k]] = 1;
+}
+
+/* Adds up marks, or without them rows that have entries. */
+__global__ void BenchCountKernel(PetscCount n, DCSRView a, const unsigned char *marks, unsigned long long *count)
+{
+  const PetscCount i   = (PetscCount)blockIdx.x * BENCH_THREADS + threadIdx.x;
+  const int        one = i < n && (marks ? marks[i] > 0 : BenchRowSize(a, (PetscInt)i) > 0);
+  const int        sum = __syncthreads_count(one);
+
+  if (threadIdx.x == 0 && sum > 0) atomicAdd(count, (unsigned long long)sum);
+}
+
+/* BenchCountNonempty - see benchmatrix.h */
+PetscErrorCode BenchCountNonempty(DCSRView view, cudaStream_t stream, PetscCount *num_rows, PetscCount *num_columns)
+{
+  unsigned char      *marks;
+  unsigned long long *counts, host[2];
+
+  PetscFunctionBegin;
+  PetscCall(PetscSparseCUDAMalloc(view.num_columns, "marks of columns", stream, &marks));
+  PetscCall(PetscSparseCUDAMalloc(2, "numbers of rows and columns", stream, &counts));
+  PetscCallCUDA(cudaMemsetAsync(marks, 0, (size_t)view.num_columns, stream));
+  PetscCallCUDA(cudaMemsetAsync(counts, 0, 2 * sizeof(*counts), stream));
+  if (view.num_nonzeros > 0) {
+    BenchMarkColumns<<<BenchGrid(view.num_nonzeros), BENCH_THREADS, 0, stream>>>(view.num_nonzeros, view.columns, marks);
+    PetscCallCUDA(cudaGetLastError());
+    BenchCountKernel<<<BenchGrid(view.num_rows), BENCH_THREADS, 0, stream>>>(view.num_rows, view, NULL, counts);
+    PetscCallCUDA(cudaGetLastError());
+    BenchCountKernel<<<BenchGrid(view.num_columns), BENCH_THREADS, 0, stream>>>(view.num_columns, view, marks, counts + 1);
+    PetscCallCUDA(cudaGetLastError());
+  }
+  PetscCallCUDA(cudaMemcpyAsync(host, counts, sizeof(host), cudaMemcpyDeviceToHost, stream));
+  PetscCallCUDA(cudaStreamSynchronize(stream));
+  PetscCall(PetscSparseCUDAFree(&marks, stream));
+  PetscCall(PetscSparseCUDAFree(&counts, stream));
+  *num_rows    = (PetscCount)host[0];
+  *num_columns = (PetscCount)host[1];
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -4,7 +4,6 @@
 #include "benchtime.h"
 
 #define BENCH_FLUSH_BYTES (256 << 20)
-#define BENCH_COPY_BYTES  ((size_t)1 << 30)
 #define BENCH_SPIN_NS     30000
 #define BENCH_WARM_CALLS  10
 #define BENCH_MAX_SAMPLES 1001
@@ -85,29 +84,5 @@ PetscErrorCode BenchTimerMeasure(BenchTimer *timer, PetscBool cold, BenchFn *fn,
   for (PetscInt i = 0; i < n; i++) PetscCall(BenchTimerSample(timer, cold, calls, fn, ctx, samples + i));
   PetscCall(PetscSortReal(n, samples));
   *us = samples[n / 2];
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode BenchCopy(void *ctx, cudaStream_t stream)
-{
-  char *buffer = (char *)ctx;
-
-  PetscFunctionBegin;
-  PetscCallCUDA(cudaMemcpyAsync(buffer, buffer + BENCH_COPY_BYTES, BENCH_COPY_BYTES, cudaMemcpyDeviceToDevice, stream));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* BenchTimerCopyBandwidth - see benchtime.h; needs 2 GiB for a moment */
-PetscErrorCode BenchTimerCopyBandwidth(BenchTimer *timer, PetscReal *bytes_us)
-{
-  char     *buffer;
-  PetscReal us;
-
-  PetscFunctionBegin;
-  PetscCall(PetscSparseCUDAMalloc(2 * BENCH_COPY_BYTES, "copy bandwidth", timer->stream, &buffer));
-  PetscCallCUDA(cudaMemsetAsync(buffer, 0, 2 * BENCH_COPY_BYTES, timer->stream));
-  PetscCall(BenchTimerMeasure(timer, PETSC_FALSE, BenchCopy, buffer, &us));
-  PetscCall(PetscSparseCUDAFree(&buffer, timer->stream));
-  *bytes_us = 2.0 * (PetscReal)BENCH_COPY_BYTES / us;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

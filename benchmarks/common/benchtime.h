@@ -23,5 +23,3 @@ PETSC_INTERN PetscErrorCode BenchTimerCreate(cudaStream_t, BenchTimer *);
 PETSC_INTERN PetscErrorCode BenchTimerDestroy(BenchTimer *);
 /* Median microseconds of one call fn(ctx, stream). cold: the L2 cache holds nothing of the operands; warm: calls back to back. */
 PETSC_INTERN PetscErrorCode BenchTimerMeasure(BenchTimer *, PetscBool, BenchFn *, void *, PetscReal *);
-/* Bytes a microsecond of a large copy on the device, read and written bytes both counted. */
-PETSC_INTERN PetscErrorCode BenchTimerCopyBandwidth(BenchTimer *, PetscReal *);

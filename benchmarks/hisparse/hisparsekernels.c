@@ -1,4 +1,4 @@
-static char help[] = "Times HiSparse, its products and conversions, against our own CSR, cuSPARSE and the floors of CSR, on matrices generated on the device.\n\
+static char help[] = "Times HiSparse, its products and conversions, against our own CSR, cuSPARSE and the floors, on matrices generated on the device.\n\
   -cases a,b,c     : only these\n\
   -formats a,b     : only these: auto, diagonals, windows, blocks, blockdiagonals\n\
   -output file     : result records as JSON Lines, appended\n\
@@ -31,7 +31,7 @@ typedef struct {
   BenchProduct   product[2];
   DCSRView       csr;
   PetscReal      csr_bytes;     /* of the matrix in memory */
-  PetscReal      floor;         /* of a product with CSR, microseconds */
+  PetscReal      value_bytes;   /* of the values alone */
   PetscReal      dcsr[2];       /* our own products with CSR, cold */
   PetscReal      dcsr_bytes[2]; /* of the matrix and what that product keeps for it */
   PetscReal      best[2];       /* of cuSPARSE, cold */
@@ -167,19 +167,41 @@ static PetscErrorCode Report(HiSparseBench *b, const char metric[], const char u
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The times of both directions, against cuSPARSE where the rule chose, and against our own CSR. */
-static PetscErrorCode ReportProducts(HiSparseBench *b, const PetscReal us[2])
+/*
+  Of a product with a format, or with CSR without info, microseconds: what lies in memory for A x, and the vectors. A^T x has lists of its own, or none, and what of the rest it reads differs from format to format:
+  its values alone are counted.
+*/
+static PetscErrorCode ProductFloor(HiSparseBench *b, PetscInt k, const HiSparseInfo *info, PetscReal *us)
 {
-  char metric[64];
+  const BenchProduct *p    = &b->product[k];
+  const size_t        size = info && info->precision == HISPARSE_VALUES_SINGLE ? sizeof(PetscScalar) / 2 : sizeof(PetscScalar);
+  PetscReal           read, written;
+
+  PetscFunctionBegin;
+  PetscCall(BenchProductBytes(p, &read, &written));
+  if (info) {
+    read = (PetscReal)sizeof(PetscScalar) * (PetscReal)(k ? p->num_rows : p->num_columns);
+    read += k ? (PetscReal)size * (PetscReal)info->num_nonzeros : (PetscReal)(info->bytes - info->transpose_bytes);
+  }
+  *us = BenchFloor(&b->bench, read, written);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The times of both directions, against cuSPARSE where the rule chose, and against our own CSR. */
+static PetscErrorCode ReportProducts(HiSparseBench *b, const HiSparseInfo *info, const PetscReal us[2])
+{
+  char      metric[64];
+  PetscReal bound;
 
   PetscFunctionBegin;
   for (PetscInt k = 0; k < 2; k++) {
+    PetscCall(ProductFloor(b, k, info, &bound));
     if (b->format == HISPARSE_AUTO) {
       PetscCall(PetscSNPrintf(metric, sizeof(metric), "time-%s-cold", directions[k]));
-      PetscCall(Report(b, metric, "us", us[k], b->best[k], b->best_names[k], b->floor));
+      PetscCall(Report(b, metric, "us", us[k], b->best[k], b->best_names[k], bound));
     }
     PetscCall(PetscSNPrintf(metric, sizeof(metric), "time-%s-cold-%s", directions[k], b->format == HISPARSE_AUTO ? dcsr_competitor : HiSparseFormats[b->format]));
-    PetscCall(BenchRecord(&b->bench, b->product[0].matrix.name, metric, "us", us[k], b->dcsr[k], dcsr_competitor, b->floor));
+    PetscCall(BenchRecord(&b->bench, b->product[0].matrix.name, metric, "us", us[k], b->dcsr[k], dcsr_competitor, bound));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -221,10 +243,10 @@ static PetscErrorCode MeasureTransfers(HiSparseBench *b, PetscReal bytes)
   PetscFunctionBegin;
   PetscCall(CheckTransfers(b));
   PetscCall(BenchTimerMeasure(&b->bench.timer, PETSC_TRUE, SetValuesRun, &t, &us));
-  PetscCall(Report(b, "update", "us", us, -1, NULL, 2 * (PetscReal)(b->csr.num_nonzeros * (PetscCount)sizeof(PetscScalar)) / b->bench.bandwidth));
+  PetscCall(Report(b, "update", "us", us, -1, NULL, BenchFloor(&b->bench, b->value_bytes, b->value_bytes)));
   PetscCall(DCSRViewAllocateCompact(b->csr.num_rows, b->csr.num_columns, b->csr.num_nonzeros, b->csr.wide, b->bench.stream, &t.csr));
   PetscCall(BenchTimerMeasure(&b->bench.timer, PETSC_TRUE, GetCSRRun, &t, &us));
-  PetscCall(Report(b, "tocsr", "us", us, -1, NULL, (bytes + b->csr_bytes) / b->bench.bandwidth));
+  PetscCall(Report(b, "tocsr", "us", us, -1, NULL, BenchFloor(&b->bench, bytes, b->csr_bytes)));
   PetscCall(DCSRViewFree(&t.csr, b->bench.stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -271,7 +293,7 @@ static PetscErrorCode CheckSum(HiSparseBench *b, Sum *s, const PetscScalar other
 static PetscErrorCode MeasureSums(HiSparseBench *b)
 {
   static const char *const metrics[2] = {"axpy", "axpy-compared"};
-  const PetscReal          bound      = 3 * (PetscReal)(b->csr.num_nonzeros * (PetscCount)sizeof(PetscScalar)) / b->bench.bandwidth;
+  const PetscReal          bound      = BenchFloor(&b->bench, 2 * b->value_bytes, b->value_bytes);
   cudaStream_t             stream     = b->bench.stream;
   DCSRView                 other      = b->csr;
   PetscReal                us;
@@ -302,7 +324,7 @@ static PetscErrorCode MeasureSums(HiSparseBench *b)
 static PetscErrorCode MeasureMaking(HiSparseBench *b, PetscReal bytes)
 {
   static const char *const metrics[4] = {"convert", "transpose-list", "duplicate", "transpose"};
-  const PetscReal          bound[4]   = {(bytes + b->csr_bytes) / b->bench.bandwidth, -1, -1, -1};
+  const PetscReal          bound[4]   = {BenchFloor(&b->bench, b->csr_bytes, bytes), -1, -1, -1};
   cudaStream_t             stream     = b->bench.stream;
   PetscReal                samples[4][BENCH_MAX_REPETITIONS], us;
 
@@ -332,49 +354,59 @@ static PetscErrorCode MeasureMaking(HiSparseBench *b, PetscReal bytes)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-#define NUM_INSERTED 1000 /* entries of a batch */
+#define NUM_INSERTED 1000 /* entries of a batch, at most */
 
-/* A batch with an entry in each of NUM_INSERTED rows, or in all: the first one of the row, or one anywhere. */
-static PetscErrorCode CreateInsertion(HiSparseBench *b, PetscBool fresh, PetscInt seed, DCSRBatch *batch)
+/* Column of the first entry of a row. */
+static PetscErrorCode FirstColumn(DCSRView csr, PetscInt row, cudaStream_t stream, int32_t *column)
 {
-  const DCSRView csr = b->csr;
-  const PetscInt n = PetscMin(NUM_INSERTED, csr.num_rows), step = csr.num_rows / n;
-  cudaStream_t   stream = b->bench.stream;
-  uint64_t       keys[NUM_INSERTED];
-  int64_t        begin;
-  int32_t        narrow, column;
+  int64_t begin;
+  int32_t narrow;
 
   PetscFunctionBegin;
-  PetscCall(PetscArrayzero(batch, 1));
-  batch->num_entries = n;
-  batch->column_bits = DCSRKeyBits(csr.num_columns);
-  for (PetscInt k = 0; k < n; k++) {
-    const PetscInt row = k * step + seed % step;
-
-    column = (int32_t)(((uint64_t)row * 2654435761u + (uint64_t)seed * 40503u) % (uint64_t)csr.num_columns);
-    if (!fresh) {
-      if (csr.wide) PetscCall(PetscSparseCUDACopyToHost(&begin, (const int64_t *)csr.row_offsets + row, sizeof(begin), stream));
-      else PetscCall(PetscSparseCUDACopyToHost(&narrow, (const int32_t *)csr.row_offsets + row, sizeof(narrow), stream));
-      PetscCall(PetscSparseCUDACopyToHost(&column, csr.columns + (csr.wide ? begin : narrow), sizeof(column), stream));
-    }
-    keys[k] = (uint64_t)row << batch->column_bits | (uint64_t)column;
-  }
-  PetscCall(PetscSparseCUDAMalloc(n, "keys of a batch", stream, &batch->keys));
-  PetscCall(PetscSparseCUDACopyToDevice(batch->keys, keys, (size_t)n * sizeof(*keys), stream));
-  PetscCall(BenchVectorCreate(n, seed, stream, &batch->values));
+  if (csr.wide) PetscCall(PetscSparseCUDACopyToHost(&begin, (const int64_t *)csr.row_offsets + row, sizeof(begin), stream));
+  else PetscCall(PetscSparseCUDACopyToHost(&narrow, (const int32_t *)csr.row_offsets + row, sizeof(narrow), stream));
+  PetscCall(PetscSparseCUDACopyToHost(column, csr.columns + (csr.wide ? begin : narrow), sizeof(*column), stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Batches into a matrix of its own. The first with new entries makes room, and is a record by itself; some later ones do so again, and are among the samples. */
+/* A batch of NUM_INSERTED entries, or nearly, as full blocks of this size, each in another row of blocks: the first block of the row, or one anywhere. A size of 1 is entries. */
+static PetscErrorCode CreateInsertion(HiSparseBench *b, PetscInt size, PetscBool fresh, PetscInt seed, DCSRBatch *batch)
+{
+  const PetscInt num_rows = b->csr.num_rows / size, num_columns = b->csr.num_columns / size, n = PetscMin(NUM_INSERTED / (size * size), num_rows), step = num_rows / n;
+  cudaStream_t   stream = b->bench.stream;
+  uint64_t       keys[NUM_INSERTED];
+  PetscCount     num = 0;
+
+  PetscFunctionBegin;
+  PetscCall(PetscArrayzero(batch, 1));
+  batch->column_bits = DCSRKeyBits(b->csr.num_columns);
+  for (PetscInt k = 0; k < n; k++) {
+    const PetscInt row    = k * step + seed % step;
+    int32_t        column = (int32_t)(((uint64_t)row * 2654435761u + (uint64_t)seed * 40503u) % (uint64_t)num_columns * (uint64_t)size);
+
+    if (!fresh) PetscCall(FirstColumn(b->csr, row * size, stream, &column));
+    for (PetscInt r = 0; r < size; r++)
+      for (PetscInt c = 0; c < size; c++) keys[num++] = (uint64_t)(row * size + r) << batch->column_bits | (uint64_t)(column + c);
+  }
+  batch->num_entries = num;
+  PetscCall(PetscSparseCUDAMalloc(num, "keys of a batch", stream, &batch->keys));
+  PetscCall(PetscSparseCUDACopyToDevice(batch->keys, keys, (size_t)num * sizeof(*keys), stream));
+  PetscCall(BenchVectorCreate(num, seed, stream, &batch->values));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Batches into a matrix of its own, of whole blocks where it has these. The first with new entries makes room, and is a record by itself; some later ones do so again, and are among the samples. */
 static PetscErrorCode MeasureInsertion(HiSparseBench *b)
 {
   cudaStream_t stream = b->bench.stream;
   HiSparse     made;
+  HiSparseInfo facts;
   PetscReal    samples[2][BENCH_MAX_REPETITIONS], us;
   PetscInt     num[2] = {0, 0};
 
   PetscFunctionBegin;
   PetscCall(HiSparseCreate(b->csr, b->format, HISPARSE_VALUES_SCALAR, stream, &made));
+  PetscCall(HiSparseGetInfo(made, &facts));
   for (PetscInt i = 0; i < 2 * b->bench.repetitions; i++) {
     const PetscInt fresh = i % 2;
     DCSRBatch      batch;
@@ -382,7 +414,7 @@ static PetscErrorCode MeasureInsertion(HiSparseBench *b)
     PetscBool      done;
     PetscLogDouble t[2];
 
-    PetscCall(CreateInsertion(b, (PetscBool)fresh, i, &batch));
+    PetscCall(CreateInsertion(b, PetscMax(facts.block_size, 1), (PetscBool)fresh, i, &batch));
     PetscCall(BenchNow(t));
     PetscCall(HiSparseInsertBatch(made, &batch, ADD_VALUES, DCSR_NEW_ALLOW, PETSC_TRUE, stream, &info, &done));
     PetscCall(BenchNow(t + 1));
@@ -423,7 +455,6 @@ static PetscErrorCode SetListRun(void *ctx, cudaStream_t stream)
 static PetscErrorCode MeasureLists(HiSparseBench *b)
 {
   static const char *const metrics[2] = {"list", "list-add"};
-  const PetscReal          once       = (PetscReal)(b->csr.num_nonzeros * (PetscCount)sizeof(PetscScalar)) / b->bench.bandwidth;
   ListedValues             l          = {b->hisparse, {.num_given = b->csr.num_nonzeros, .num_entries = b->csr.num_nonzeros, .num_distinct = b->csr.num_nonzeros}, b->csr.values, INSERT_VALUES};
   PetscReal                us;
 
@@ -432,7 +463,7 @@ static PetscErrorCode MeasureLists(HiSparseBench *b)
   for (PetscInt k = 0; k < 2; k++) {
     l.mode = k ? ADD_VALUES : INSERT_VALUES;
     PetscCall(BenchTimerMeasure(&b->bench.timer, PETSC_TRUE, SetListRun, &l, &us));
-    PetscCall(Report(b, metrics[k], "us", us, -1, NULL, (PetscReal)(2 + k) * once));
+    PetscCall(Report(b, metrics[k], "us", us, -1, NULL, BenchFloor(&b->bench, (PetscReal)(1 + k) * b->value_bytes, b->value_bytes)));
   }
   PetscCall(HiSparseSetValues(b->hisparse, b->csr, b->bench.stream));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -491,7 +522,7 @@ static PetscErrorCode FormatIsCSR(HiSparseBench *b)
 {
   PetscFunctionBegin;
   PetscCall(PetscPrintf(PETSC_COMM_SELF, "  %s: stays CSR\n", HiSparseFormats[b->format]));
-  if (b->format == HISPARSE_AUTO) PetscCall(ReportProducts(b, b->dcsr));
+  if (b->format == HISPARSE_AUTO) PetscCall(ReportProducts(b, NULL, b->dcsr));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -510,7 +541,7 @@ static PetscErrorCode FormatRecords(HiSparseBench *b)
     PetscCall(BenchProductCheck(&b->product[k], HiSparseFormats[info.format], HiSparseProductRun, &h));
     PetscCall(BenchTimerMeasure(&b->bench.timer, PETSC_TRUE, HiSparseProductRun, &h, us + k));
   }
-  PetscCall(ReportProducts(b, us));
+  PetscCall(ReportProducts(b, &info, us));
   PetscCall(ReportBytes(b, &info));
   PetscCall(MeasureTransfers(b, (PetscReal)(info.bytes - info.transpose_bytes)));
   PetscCall(MeasureSums(b));
@@ -524,12 +555,15 @@ static PetscErrorCode FormatRecords(HiSparseBench *b)
 /* A line for the sweep's reader. */
 static PetscErrorCode SweepProduct(HiSparseBench *b, PetscInt k, const char config[], BenchFn *fn, void *ctx)
 {
-  PetscReal us;
+  HiSparseInfo info;
+  PetscReal    us, bound;
 
   PetscFunctionBegin;
+  PetscCall(HiSparseGetInfo(b->hisparse, &info));
+  PetscCall(ProductFloor(b, k, &info, &bound));
   PetscCall(BenchProductCheck(&b->product[k], config, fn, ctx));
   PetscCall(BenchTimerMeasure(&b->bench.timer, PETSC_TRUE, fn, ctx, &us));
-  PetscCall(PetscPrintf(PETSC_COMM_SELF, "sweep %-12s %-10s %s %-48s cold %9.2f us  of floor %5.3f\n", b->product[k].matrix.name, HiSparseFormats[b->format], directions[k], config, (double)us, (double)(b->floor / us)));
+  PetscCall(PetscPrintf(PETSC_COMM_SELF, "sweep %-12s %-10s %s %-48s cold %9.2f us  of floor %5.3f\n", b->product[k].matrix.name, HiSparseFormats[b->format], directions[k], config, (double)us, (double)(bound / us)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -693,15 +727,16 @@ static PetscErrorCode SingleRecords(HiSparseBench *b, HiSparseFormat format)
   }
   for (PetscInt k = 0; k < 2; k++) {
     HiSparseProduct h = {hisparse, &b->product[k]};
-    PetscReal       us;
+    PetscReal       us, bound;
 
     PetscCall(HiSparsePrepare(hisparse, transposes[k], b->bench.stream));
+    PetscCall(HiSparseGetInfo(hisparse, &info));
+    PetscCall(ProductFloor(b, k, &info, &bound));
     PetscCall(BenchProductCheckTo(&b->product[k], what, SINGLE_TOLERANCE, HiSparseProductRun, &h));
     PetscCall(BenchTimerMeasure(&b->bench.timer, PETSC_TRUE, HiSparseProductRun, &h, &us));
     PetscCall(PetscSNPrintf(metric, sizeof(metric), "time-%s-cold-%s", directions[k], what));
-    PetscCall(BenchRecord(&b->bench, name, metric, "us", us, b->dcsr[k], dcsr_competitor, b->floor));
+    PetscCall(BenchRecord(&b->bench, name, metric, "us", us, b->dcsr[k], dcsr_competitor, bound));
   }
-  PetscCall(HiSparseGetInfo(hisparse, &info));
   PetscCall(PetscSNPrintf(metric, sizeof(metric), "bytes-%s", what));
   PetscCall(BenchRecord(&b->bench, name, metric, "bytes a nonzero", (PetscReal)(info.bytes - info.transpose_bytes) / nz, b->dcsr_bytes[0] / nz, dcsr_competitor, -1));
   PetscCall(HiSparseDestroy(&hisparse, b->bench.stream));
@@ -713,9 +748,9 @@ static PetscErrorCode Case(HiSparseBench *b, const char name[])
   PetscFunctionBegin;
   PetscCall(BenchProductCreate(&b->bench, name, PETSC_FALSE, b->product));
   PetscCall(BenchProductCreateOther(b->product, b->product + 1));
-  b->csr       = b->product[0].matrix.view;
-  b->csr_bytes = (PetscReal)(b->csr.num_nonzeros * (PetscCount)(sizeof(PetscScalar) + sizeof(int32_t)) + ((PetscCount)b->csr.num_rows + 1) * (b->csr.wide ? 8 : 4));
-  b->floor     = (b->csr_bytes + (PetscReal)sizeof(PetscScalar) * ((PetscReal)b->csr.num_rows + (PetscReal)b->csr.num_columns)) / b->bench.bandwidth;
+  b->csr         = b->product[0].matrix.view;
+  b->csr_bytes   = (PetscReal)(b->csr.num_nonzeros * (PetscCount)(sizeof(PetscScalar) + sizeof(int32_t)) + ((PetscCount)b->csr.num_rows + 1) * (b->csr.wide ? 8 : 4));
+  b->value_bytes = (PetscReal)(b->csr.num_nonzeros * (PetscCount)sizeof(PetscScalar));
   if (!b->sweep) {
     PetscCall(MeasureCSR(b));
     PetscCall(MeasureCusparse(b));

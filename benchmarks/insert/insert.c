@@ -76,7 +76,7 @@ PetscErrorCode InsertBenchCompare(Bench *b, const char name[], Mat A, Mat B)
 }
 
 /* InsertBenchCompareRebuild - see insertbench.h */
-PetscErrorCode InsertBenchCompareRebuild(Bench *b, const char name[], Mat A, const InsertRebuild *rebuild)
+PetscErrorCode InsertBenchCompareRebuild(Bench *b, const char name[], Mat A, InsertRebuild *rebuild)
 {
   const PetscScalar *x_array, *y_array;
   Vec                x, y;
@@ -86,6 +86,7 @@ PetscErrorCode InsertBenchCompareRebuild(Bench *b, const char name[], Mat A, con
   PetscMemType       x_memory, y_memory;
 
   PetscFunctionBegin;
+  PetscCall(InsertRebuildFinish(rebuild));
   PetscCall(CompareCounts(b, name, A, (PetscReal)rebuild->num_entries));
   PetscCall(MatCreateVecs(A, &x, &y));
   PetscCall(VecSetRandom(x, NULL));

@@ -9,7 +9,7 @@ PetscErrorCode InsertBaseCreate(Bench *b, InsertList *list, PetscCount max_batch
   cudaStream_t stream = b->stream;
 
   PetscFunctionBegin;
-  PetscCall(InsertRebuildCreate(list->num_rows, list->num_columns, list->n + max_batches, stream, &base->rebuild));
+  PetscCall(InsertRebuildCreate(list->num_rows, list->num_columns, list->n + max_batches, PetscMax(list->n, max_batches), stream, &base->rebuild));
   PetscCall(InsertRebuildAppend(&base->rebuild, list->n, list->i, list->j, list->v, stream));
   PetscCall(InsertRebuildSave(&base->rebuild, stream));
   base->num_entries = base->rebuild.num_entries;

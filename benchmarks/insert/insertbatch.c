@@ -1,11 +1,11 @@
 /*
-  One batch of entries in device memory that joins a matrix, against the matrix made anew by sorting. Each is measured twice: as the first one after the matrix was
+  One batch of entries in device memory that joins a matrix, against the matrix made anew by a sort of the batch and a merge. Each is measured twice: as the first one after the matrix was
   made compact, and behind another, smaller one, as a matrix gets it that is in use already.
 */
 #include "insertbench.h"
 
 #define REPETITIONS 5
-#define COMPETITOR  "CUB sort and reduce"
+#define COMPETITOR  INSERT_REBUILD
 
 /* The batch before that of a matrix in use: as large, but at most 1 % of the matrix, so that it hardly grows. */
 static PetscCount OpeningSize(const InsertBase *base, PetscCount n)

@@ -23,10 +23,11 @@ typedef struct {
   PetscReal   floor;
 } InsertResult;
 
-/* The first assembly of a list by the competitor. */
+/* The first assembly of a list by the competitors. */
 typedef struct {
-  Mat       B;  /* NULL when it failed, for lack of memory for instance */
-  PetscReal ms; /* one repetition, -1 when it failed */
+  Mat         B;    /* of aijcusparse; NULL when it failed, for lack of memory for instance */
+  PetscReal   ms;   /* of the fastest one, -1 when all failed */
+  const char *name; /* its name */
 } InsertCompetitor;
 
 /* Between InsertMemoryBegin() and InsertMemoryEnd(). */
@@ -34,6 +35,10 @@ typedef struct {
   cudaMemPool_t pool;   /* where the library's memory comes from, NULL when that cannot be had */
   size_t        before; /* bytes that were in use at the beginning */
 } InsertMemory;
+
+#define INSERT_REBUILD      "CUB sort, merge, reduce" /* names of competitors by CUB: of a batch, of a list, of new values for that */
+#define INSERT_REBUILD_LIST "CUB sort, reduce"
+#define INSERT_REFILL       "kept permutation"
 
 /* The matrix that batches go into, once as ours and once as the rebuild's. */
 typedef struct {
@@ -46,7 +51,7 @@ typedef struct {
 PETSC_INTERN PetscErrorCode InsertBenchRecord(Bench *, const InsertResult *); /* BenchRecord() */
 /* Compares two matrices by their number of nonzeros and a product with a random vector, and says WRONG when they differ. */
 PETSC_INTERN PetscErrorCode InsertBenchCompare(Bench *, const char[], Mat, Mat);
-PETSC_INTERN PetscErrorCode InsertBenchCompareRebuild(Bench *, const char[], Mat, const InsertRebuild *);
+PETSC_INTERN PetscErrorCode InsertBenchCompareRebuild(Bench *, const char[], Mat, InsertRebuild *);
 
 PETSC_INTERN PetscErrorCode InsertBenchMatrixBytes(Mat, PetscReal *); /* bytes of the matrix as CSR with 32-bit offsets */
 
@@ -60,7 +65,7 @@ PETSC_INTERN PetscErrorCode InsertBaseCreate(Bench *, InsertList *, PetscCount, 
 PETSC_INTERN PetscErrorCode InsertBaseCreateRMAT(Bench *, PetscCount, InsertBase *);
 PETSC_INTERN PetscErrorCode InsertBaseDestroy(Bench *, InsertBase *);
 PETSC_INTERN PetscErrorCode InsertBaseCopy(const InsertBase *, Mat *); /* a copy that takes new entries and was multiplied with */
-/* n entries of a list from one on into our matrix, with the assembly, or into the rebuild's; the device may be busy with it afterwards */
+/* n entries of a list from one on into our matrix, with the assembly, or into the rebuild's; the device may be busy with it afterwards, and the rebuild not finished */
 PETSC_INTERN PetscErrorCode InsertBatch(Mat, const InsertList *, PetscCount, PetscCount);
 PETSC_INTERN PetscErrorCode InsertBatchRebuild(Bench *, InsertRebuild *, const InsertList *, PetscCount, PetscCount);
 

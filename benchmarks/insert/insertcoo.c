@@ -1,22 +1,13 @@
 /*
-  Lists of coordinates: MatSetPreallocationCOO() and MatSetValuesCOO() of ours and of aijcusparse.
+  Lists of coordinates: MatSetPreallocationCOO() and MatSetValuesCOO() of ours, of aijcusparse, and what CUB's sort and reduction do with the list on the device. The fastest one is the competitor.
 */
 #include "insertbench.h"
+#include "insertcoo.h"
 
-#define REPETITIONS 5
+#define REPETITIONS INSERT_COO_REPETITIONS
 #define COMPETITOR  "aijcusparse"
 
-/* A list wherever it is. */
-typedef struct {
-  PetscInt           num_rows;
-  PetscCount         n;
-  PetscBool          on_host;
-  const PetscInt    *i, *j;
-  PetscInt          *i_copy, *j_copy; /* [n] what MatSetPreallocationCOO() gets, since it may change it */
-  const PetscScalar *v;
-} COOList;
-
-static PetscErrorCode CopyIndices(const COOList *list)
+static PetscErrorCode CopyIndices(const InsertCOOList *list)
 {
   const size_t bytes = (size_t)list->n * sizeof(PetscInt);
 
@@ -32,7 +23,7 @@ static PetscErrorCode CopyIndices(const COOList *list)
 }
 
 /* A new matrix of a list and the milliseconds that it took. */
-static PetscErrorCode Assemble(const COOList *list, MatType type, PetscReal *ms, Mat *A)
+static PetscErrorCode Assemble(const InsertCOOList *list, MatType type, PetscReal *ms, Mat *A)
 {
   PetscLogDouble begin, end;
 
@@ -50,7 +41,7 @@ static PetscErrorCode Assemble(const COOList *list, MatType type, PetscReal *ms,
 }
 
 /* Median milliseconds of several assemblies; the matrix of the last one. */
-static PetscErrorCode AssembleRepeatedly(const COOList *list, MatType type, PetscReal *ms, Mat *A)
+static PetscErrorCode AssembleRepeatedly(const InsertCOOList *list, MatType type, PetscReal *ms, Mat *A)
 {
   PetscReal samples[REPETITIONS];
 
@@ -64,7 +55,7 @@ static PetscErrorCode AssembleRepeatedly(const COOList *list, MatType type, Pets
 }
 
 /* The first assembly, which warms up, and the most device memory in use during it. */
-static PetscErrorCode AssembleFirst(Bench *b, const COOList *list, PetscReal *peak_memory, Mat *A)
+static PetscErrorCode AssembleFirst(Bench *b, const InsertCOOList *list, PetscReal *peak_memory, Mat *A)
 {
   InsertMemory memory;
   PetscReal    ms;
@@ -76,12 +67,13 @@ static PetscErrorCode AssembleFirst(Bench *b, const COOList *list, PetscReal *pe
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The competitor's matrix and time, one repetition. */
-static PetscErrorCode AssembleCompetitor(const COOList *list, InsertCompetitor *competitor)
+/* The matrix and time of aijcusparse, one repetition. */
+static PetscErrorCode AssembleCompetitor(const InsertCOOList *list, InsertCompetitor *competitor)
 {
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
+  competitor->name = COMPETITOR;
   PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
   ierr = Assemble(list, MATAIJCUSPARSE, &competitor->ms, &competitor->B);
   PetscCall(PetscPopErrorHandler());
@@ -111,58 +103,78 @@ static PetscErrorCode Refill(Mat A, const PetscScalar v[], InsertMode mode, Pets
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Refills both matrices in both modes and compares them afterwards. Floor: every value of the list read, every one of the matrix written and, to be added to, read. */
-static PetscErrorCode RefillCase(Bench *b, const char name[], const COOList *list, Mat A, Mat B)
+/* The faster one of what was measured so far and another time; -1 is none. */
+static PetscErrorCode TakeBest(PetscReal ms, const char name[], PetscReal *best, const char **best_name)
 {
-  static const InsertMode  modes[2]   = {INSERT_VALUES, ADD_VALUES};
+  PetscFunctionBegin;
+  if (ms < 0 || (*best >= 0 && *best <= ms)) PetscFunctionReturn(PETSC_SUCCESS);
+  *best      = ms;
+  *best_name = name;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  Refills all matrices in both modes and compares them afterwards; the rebuild's time of the assembly comes with it. Floor: every value of the list read, every one of the matrix written and, to be added to, read.
+*/
+static PetscErrorCode RefillCase(Bench *b, const char name[], const InsertCOOList *list, Mat A, Mat B, PetscReal *rebuild_ms)
+{
   static const char *const metrics[2] = {"refill-insert", "refill-add"};
+  InsertResult             r[2];
   MatInfo                  info;
+  PetscReal                rebuild[2];
 
   PetscFunctionBegin;
   PetscCall(MatGetInfo(A, MAT_LOCAL, &info));
   for (PetscInt k = 0; k < 2; k++) {
-    const PetscReal values = (PetscReal)list->n + (PetscReal)(k + 1) * (PetscReal)info.nz_used;
-    InsertResult    r      = {name, metrics[k], "ms", -1, -1, COMPETITOR, (PetscReal)1e-3 * values * (PetscReal)sizeof(PetscScalar) / b->bandwidth};
+    const PetscReal    listed = (PetscReal)list->n * (PetscReal)sizeof(PetscScalar), stored = (PetscReal)info.nz_used * (PetscReal)sizeof(PetscScalar);
+    const InsertResult result = {name, metrics[k], "ms", -1, -1, COMPETITOR, (PetscReal)1e-3 * BenchFloor(b, listed + (PetscReal)k * stored, stored)};
 
-    PetscCall(Refill(A, list->v, modes[k], &r.ours));
-    if (B != NULL) PetscCall(Refill(B, list->v, modes[k], &r.best));
-    PetscCall(InsertBenchRecord(b, &r));
+    r[k] = result;
+    PetscCall(Refill(A, list->v, InsertRefillModes[k], &r[k].ours));
+    if (B != NULL) PetscCall(Refill(B, list->v, InsertRefillModes[k], &r[k].best));
   }
   if (B != NULL) PetscCall(InsertBenchCompare(b, name, A, B));
+  PetscCall(InsertListMeasureRebuild(b, name, list, A, rebuild_ms, rebuild));
+  for (PetscInt k = 0; k < 2; k++) {
+    PetscCall(TakeBest(rebuild[k], INSERT_REFILL, &r[k].best, &r[k].competitor));
+    PetscCall(InsertBenchRecord(b, &r[k]));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Floor: the list read once and the matrix written once. */
-static PetscErrorCode AssemblyFloor(Bench *b, const COOList *list, Mat A, PetscReal *ms)
+static PetscErrorCode AssemblyFloor(Bench *b, const InsertCOOList *list, Mat A, PetscReal *ms)
 {
   PetscReal bytes;
 
   PetscFunctionBegin;
   PetscCall(InsertBenchMatrixBytes(A, &bytes));
-  bytes += (PetscReal)list->n * (PetscReal)(2 * sizeof(PetscInt) + sizeof(PetscScalar));
-  *ms = (PetscReal)1e-3 * bytes / b->bandwidth;
+  *ms = (PetscReal)1e-3 * BenchFloor(b, (PetscReal)list->n * (PetscReal)(2 * sizeof(PetscInt) + sizeof(PetscScalar)), bytes);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Cases of one list: its assembly, and new values with the same structure; when neither is wanted, the competitor's assembly alone. */
-static PetscErrorCode RunList(Bench *b, const char name[], PetscBool assembly, const char refill_name[], PetscBool refill, const COOList *list, InsertCompetitor *competitor)
+/* Cases of one list: its assembly, and new values with the same structure; when neither is wanted, the competitors' assembly alone. */
+static PetscErrorCode RunList(Bench *b, const char name[], PetscBool assembly, const char refill_name[], PetscBool refill, const InsertCOOList *list, InsertCompetitor *competitor)
 {
   InsertResult time = {name, "assembly-time", "ms", -1, -1, COMPETITOR, -1};
   Mat          A    = NULL;
-  PetscReal    peak = -1;
+  PetscReal    peak = -1, rebuild_ms;
 
   PetscFunctionBegin;
   if (assembly || refill) PetscCall(AssembleFirst(b, list, &peak, &A));
   if (assembly) PetscCall(AssembleRepeatedly(list, MATDCSRCUDA, &time.ours, &A));
   PetscCall(AssembleCompetitor(list, competitor));
   if (A != NULL && competitor->B != NULL) PetscCall(InsertBenchCompare(b, name, A, competitor->B));
+  if (assembly || !refill) PetscCall(InsertListMeasureRebuild(b, name, list, A, &rebuild_ms, NULL));
+  if (refill) PetscCall(RefillCase(b, refill_name, list, A, competitor->B, &rebuild_ms));
+  PetscCall(TakeBest(rebuild_ms, INSERT_REBUILD_LIST, &competitor->ms, &competitor->name));
   if (assembly) {
     if (!list->on_host) PetscCall(AssemblyFloor(b, list, A, &time.floor));
-    time.best = competitor->ms;
+    time.best       = competitor->ms;
+    time.competitor = competitor->name;
     PetscCall(InsertBenchRecord(b, &time));
     PetscCall(InsertMemoryRecord(b, name, peak));
   }
-  if (refill) PetscCall(RefillCase(b, refill_name, list, A, competitor->B));
   PetscCall(MatDestroy(&A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -170,7 +182,7 @@ static PetscErrorCode RunList(Bench *b, const char name[], PetscBool assembly, c
 /* The competitor's matrix is left for others, with other values after a refill. */
 static PetscErrorCode RunDeviceList(Bench *b, const char name[], PetscBool assembly, const char refill_name[], PetscBool refill, const InsertList *from, InsertCompetitor *competitor)
 {
-  COOList list = {from->num_rows, from->n, PETSC_FALSE, from->i, from->j, NULL, NULL, from->v};
+  InsertCOOList list = {from->num_rows, from->n, PETSC_FALSE, from->i, from->j, NULL, NULL, from->v};
 
   PetscFunctionBegin;
   PetscCall(PetscSparseCUDAMalloc(list.n, "rows for the matrix", b->stream, &list.i_copy));
@@ -185,7 +197,7 @@ static PetscErrorCode RunDeviceList(Bench *b, const char name[], PetscBool assem
 static PetscErrorCode RunHostList(Bench *b, const char name[], InsertList *from)
 {
   const size_t     bytes = (size_t)from->n * sizeof(PetscInt);
-  COOList          list  = {from->num_rows, from->n, PETSC_TRUE, NULL, NULL, NULL, NULL, NULL};
+  InsertCOOList    list  = {from->num_rows, from->n, PETSC_TRUE, NULL, NULL, NULL, NULL, NULL};
   PetscInt        *i, *j;
   PetscScalar     *v;
   InsertCompetitor competitor;
@@ -208,11 +220,11 @@ static PetscErrorCode RunHostList(Bench *b, const char name[], InsertList *from)
 /* Two points: what the first use of either type starts, such as handles, is not part of anything measured later. */
 static PetscErrorCode WarmUp(void)
 {
-  PetscInt          i[2] = {0, 1}, j[2] = {0, 1}, i_copy[2], j_copy[2];
-  const PetscScalar v[2]     = {1.0, 1.0};
-  const COOList     list     = {2, 2, PETSC_TRUE, i, j, i_copy, j_copy, v};
-  const MatType     types[2] = {MATDCSRCUDA, MATAIJCUSPARSE};
-  PetscReal         ms;
+  PetscInt            i[2] = {0, 1}, j[2] = {0, 1}, i_copy[2], j_copy[2];
+  const PetscScalar   v[2]     = {1.0, 1.0};
+  const InsertCOOList list     = {2, 2, PETSC_TRUE, i, j, i_copy, j_copy, v};
+  const MatType       types[2] = {MATDCSRCUDA, MATAIJCUSPARSE};
+  PetscReal           ms;
 
   PetscFunctionBegin;
   for (PetscInt k = 0; k < 2; k++) {

@@ -1,7 +1,8 @@
 /*
-  The matrix made anew by sorting; see insertrebuild.h.
+  Matrices by CUB; see insertrebuild.h.
 */
 #include "insertrebuild.h"
+#include <cub/device/device_merge.cuh>
 #include <cub/device/device_radix_sort.cuh>
 #include <cub/device/device_reduce.cuh>
 
@@ -25,42 +26,63 @@ static int NumBits(PetscInt n)
   return bits;
 }
 
-static cudaError_t RebuildSort(const InsertRebuild *r, void *work, size_t *bytes, PetscCount n, cudaStream_t stream)
+/* Numbers of entries are int, with which CUB is fastest: InsertRebuildCreate() has checked the capacity. */
+
+/* The batch by itself, from the user's values. */
+static cudaError_t RebuildSort(const InsertRebuild *r, void *work, size_t *bytes, PetscCount n, const PetscScalar v[], cudaStream_t stream)
 {
-  return cub::DeviceRadixSort::SortPairs(work, *bytes, r->keys, r->keys_scratch, r->values, r->values_scratch, (int64_t)n, 0, r->column_bits + r->row_bits, stream);
+  return cub::DeviceRadixSort::SortPairs(work, *bytes, r->batch_keys[0], r->batch_keys[1], v, r->batch_values, (int)n, 0, r->column_bits + r->row_bits, stream);
 }
 
-static cudaError_t RebuildReduce(const InsertRebuild *r, void *work, size_t *bytes, PetscCount n, cudaStream_t stream)
+static cudaError_t RebuildMerge(const InsertRebuild *r, void *work, size_t *bytes, PetscCount num_entries, PetscCount n, cudaStream_t stream)
 {
-  return cub::DeviceReduce::ReduceByKey(work, *bytes, r->keys_scratch, r->keys, r->values_scratch, r->values, r->count, AddValues{}, (int64_t)n, stream);
+  return cub::DeviceMerge::MergePairs(work, *bytes, r->keys, r->values, (int64_t)num_entries, r->batch_keys[1], r->batch_values, (int64_t)n, r->merged_keys, r->merged_values, ::cuda::std::less<uint64_t>{}, stream);
 }
 
-/* InsertRebuildCreate - an empty matrix; free it with InsertRebuildDestroy(). A failure ends the benchmark: nothing is freed. */
-PetscErrorCode InsertRebuildCreate(PetscInt num_rows, PetscInt num_columns, PetscCount capacity, cudaStream_t stream, InsertRebuild *r)
+static cudaError_t RebuildReduce(const InsertRebuild *r, void *work, size_t *bytes, const uint64_t keys[], const PetscScalar values[], PetscCount n, cudaStream_t stream)
+{
+  return cub::DeviceReduce::ReduceByKey(work, *bytes, keys, r->keys, values, r->values, r->count, AddValues{}, (int)n, stream);
+}
+
+static PetscErrorCode AllocateWork(InsertRebuild *r, cudaStream_t stream)
 {
   size_t bytes = 0;
 
   PetscFunctionBegin;
+  PetscCallCUDA(RebuildSort(r, NULL, &r->work_bytes, r->batch_capacity, NULL, stream));
+  PetscCallCUDA(RebuildMerge(r, NULL, &bytes, r->capacity - r->batch_capacity, r->batch_capacity, stream));
+  r->work_bytes = PetscMax(r->work_bytes, bytes);
+  bytes         = 0;
+  PetscCallCUDA(RebuildReduce(r, NULL, &bytes, r->merged_keys, r->merged_values, r->capacity, stream));
+  r->work_bytes = PetscMax(r->work_bytes, bytes);
+  PetscCall(PetscSparseCUDAMalloc(r->work_bytes, "workspace of the rebuild", stream, &r->work));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* InsertRebuildCreate - an empty matrix; free it with InsertRebuildDestroy(). A failure ends the benchmark: nothing is freed. */
+PetscErrorCode InsertRebuildCreate(PetscInt num_rows, PetscInt num_columns, PetscCount capacity, PetscCount batch_capacity, cudaStream_t stream, InsertRebuild *r)
+{
+  PetscFunctionBegin;
   PetscCall(PetscMemzero(r, sizeof(*r)));
-  r->num_rows    = num_rows;
-  r->num_columns = num_columns;
-  r->row_bits    = NumBits(num_rows);
-  r->column_bits = NumBits(num_columns);
-  r->capacity    = capacity;
-  PetscCheck(r->row_bits + r->column_bits <= 64 && capacity <= PETSC_INT32_MAX, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "Matrix too large for the rebuild");
+  r->num_rows       = num_rows;
+  r->num_columns    = num_columns;
+  r->row_bits       = NumBits(num_rows);
+  r->column_bits    = NumBits(num_columns);
+  r->capacity       = capacity;
+  r->batch_capacity = batch_capacity;
+  PetscCheck(r->row_bits + r->column_bits <= 64 && capacity <= PETSC_INT32_MAX && batch_capacity <= capacity, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "Matrix too large for the rebuild");
   PetscCall(PetscSparseCUDAMalloc(capacity, "keys of the rebuild", stream, &r->keys));
-  PetscCall(PetscSparseCUDAMalloc(capacity, "sorted keys of the rebuild", stream, &r->keys_scratch));
+  PetscCall(PetscSparseCUDAMalloc(capacity, "merged keys of the rebuild", stream, &r->merged_keys));
   PetscCall(PetscSparseCUDAMalloc(capacity, "values of the rebuild", stream, &r->values));
-  PetscCall(PetscSparseCUDAMalloc(capacity, "sorted values of the rebuild", stream, &r->values_scratch));
+  PetscCall(PetscSparseCUDAMalloc(capacity, "merged values of the rebuild", stream, &r->merged_values));
+  for (int k = 0; k < 2; k++) PetscCall(PetscSparseCUDAMalloc(batch_capacity, "keys of a batch of the rebuild", stream, &r->batch_keys[k]));
+  PetscCall(PetscSparseCUDAMalloc(batch_capacity, "values of a batch of the rebuild", stream, &r->batch_values));
   PetscCall(PetscSparseCUDAMalloc(capacity, "columns of the rebuild", stream, &r->columns));
   PetscCall(PetscSparseCUDAMalloc((PetscCount)num_rows + 1, "row offsets of the rebuild", stream, &r->row_offsets));
   PetscCall(PetscSparseCUDAMalloc(1, "number of entries of the rebuild", stream, &r->count));
-  PetscCallCUDA(RebuildSort(r, NULL, &bytes, capacity, stream));
-  r->work_bytes = bytes;
-  bytes         = 0;
-  PetscCallCUDA(RebuildReduce(r, NULL, &bytes, capacity, stream));
-  r->work_bytes = PetscMax(r->work_bytes, bytes);
-  PetscCall(PetscSparseCUDAMalloc(r->work_bytes, "workspace of the rebuild", stream, &r->work));
+  PetscCallCUDA(cudaMallocHost((void **)&r->host_count, sizeof(*r->host_count)));
+  PetscCallCUDA(cudaEventCreateWithFlags(&r->counted, cudaEventDisableTiming));
+  PetscCall(AllocateWork(r, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -68,16 +90,32 @@ PetscErrorCode InsertRebuildCreate(PetscInt num_rows, PetscInt num_columns, Pets
 PetscErrorCode InsertRebuildDestroy(InsertRebuild *r, cudaStream_t stream)
 {
   PetscFunctionBegin;
+  PetscCall(InsertRebuildFinish(r));
   PetscCall(PetscSparseCUDAFree(&r->keys, stream));
-  PetscCall(PetscSparseCUDAFree(&r->keys_scratch, stream));
+  PetscCall(PetscSparseCUDAFree(&r->merged_keys, stream));
   PetscCall(PetscSparseCUDAFree(&r->values, stream));
-  PetscCall(PetscSparseCUDAFree(&r->values_scratch, stream));
+  PetscCall(PetscSparseCUDAFree(&r->merged_values, stream));
+  for (int k = 0; k < 2; k++) PetscCall(PetscSparseCUDAFree(&r->batch_keys[k], stream));
+  PetscCall(PetscSparseCUDAFree(&r->batch_values, stream));
   PetscCall(PetscSparseCUDAFree(&r->columns, stream));
   PetscCall(PetscSparseCUDAFree(&r->row_offsets, stream));
   PetscCall(PetscSparseCUDAFree(&r->saved_keys, stream));
   PetscCall(PetscSparseCUDAFree(&r->saved_values, stream));
   PetscCall(PetscSparseCUDAFree(&r->count, stream));
   PetscCall(PetscSparseCUDAFree(&r->work, stream));
+  PetscCallCUDA(cudaFreeHost(r->host_count));
+  PetscCallCUDA(cudaEventDestroy(r->counted));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* InsertRebuildFinish - see insertrebuild.h */
+PetscErrorCode InsertRebuildFinish(InsertRebuild *r)
+{
+  PetscFunctionBegin;
+  if (!r->counting) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCallCUDA(cudaEventSynchronize(r->counted));
+  r->num_entries = *r->host_count;
+  r->counting    = PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -85,6 +123,7 @@ PetscErrorCode InsertRebuildDestroy(InsertRebuild *r, cudaStream_t stream)
 PetscErrorCode InsertRebuildClear(InsertRebuild *r)
 {
   PetscFunctionBegin;
+  PetscCall(InsertRebuildFinish(r));
   r->num_entries = 0;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -93,6 +132,7 @@ PetscErrorCode InsertRebuildClear(InsertRebuild *r)
 PetscErrorCode InsertRebuildSave(InsertRebuild *r, cudaStream_t stream)
 {
   PetscFunctionBegin;
+  PetscCall(InsertRebuildFinish(r));
   PetscCall(PetscSparseCUDAFree(&r->saved_keys, stream));
   PetscCall(PetscSparseCUDAFree(&r->saved_values, stream));
   r->num_saved = r->num_entries;
@@ -107,6 +147,7 @@ PetscErrorCode InsertRebuildSave(InsertRebuild *r, cudaStream_t stream)
 PetscErrorCode InsertRebuildRestore(InsertRebuild *r, cudaStream_t stream)
 {
   PetscFunctionBegin;
+  PetscCall(InsertRebuildFinish(r));
   r->num_entries = r->num_saved;
   PetscCallCUDA(cudaMemcpyAsync(r->keys, r->saved_keys, (size_t)r->num_saved * sizeof(*r->keys), cudaMemcpyDeviceToDevice, stream));
   PetscCallCUDA(cudaMemcpyAsync(r->values, r->saved_values, (size_t)r->num_saved * sizeof(*r->values), cudaMemcpyDeviceToDevice, stream));
@@ -136,21 +177,25 @@ __global__ void RebuildRows(const int64_t *count, int column_bits, PetscInt num_
 /* InsertRebuildAppend - see insertrebuild.h */
 PetscErrorCode InsertRebuildAppend(InsertRebuild *r, PetscCount n, const PetscInt i[], const PetscInt j[], const PetscScalar v[], cudaStream_t stream)
 {
-  const PetscCount total = r->num_entries + n;
-  int64_t          count;
+  PetscCount total;
 
   PetscFunctionBegin;
-  PetscCheck(n > 0 && total <= r->capacity, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "Rebuild for %" PetscCount_FMT " entries, not %" PetscCount_FMT, r->capacity, total);
-  RebuildKeys<<<InsertGrid(n), INSERT_THREADS, 0, stream>>>(n, r->column_bits, i, j, r->keys + r->num_entries);
+  PetscCheck(n > 0 && n <= r->batch_capacity, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "Rebuild for batches of %" PetscCount_FMT " entries, not %" PetscCount_FMT, r->batch_capacity, n);
+  RebuildKeys<<<InsertGrid(n), INSERT_THREADS, 0, stream>>>(n, r->column_bits, i, j, r->batch_keys[0]);
   PetscCallCUDA(cudaGetLastError());
-  PetscCallCUDA(cudaMemcpyAsync(r->values + r->num_entries, v, (size_t)n * sizeof(*v), cudaMemcpyDeviceToDevice, stream));
-  PetscCallCUDA(RebuildSort(r, r->work, &r->work_bytes, total, stream));
-  PetscCallCUDA(RebuildReduce(r, r->work, &r->work_bytes, total, stream));
+  PetscCallCUDA(RebuildSort(r, r->work, &r->work_bytes, n, v, stream));
+  PetscCall(InsertRebuildFinish(r)); // the device has the sort to do meanwhile
+  total = r->num_entries + n;
+  PetscCheck(total <= r->capacity, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "Rebuild for %" PetscCount_FMT " entries, not %" PetscCount_FMT, r->capacity, total);
+  if (r->num_entries > 0) {
+    PetscCallCUDA(RebuildMerge(r, r->work, &r->work_bytes, r->num_entries, n, stream));
+    PetscCallCUDA(RebuildReduce(r, r->work, &r->work_bytes, r->merged_keys, r->merged_values, total, stream));
+  } else PetscCallCUDA(RebuildReduce(r, r->work, &r->work_bytes, r->batch_keys[1], r->batch_values, n, stream));
+  PetscCallCUDA(cudaMemcpyAsync(r->host_count, r->count, sizeof(*r->count), cudaMemcpyDeviceToHost, stream));
+  PetscCallCUDA(cudaEventRecord(r->counted, stream));
+  r->counting = PETSC_TRUE;
   RebuildRows<<<InsertGrid(total + 1), INSERT_THREADS, 0, stream>>>(r->count, r->column_bits, r->num_rows, r->keys, r->row_offsets, r->columns);
   PetscCallCUDA(cudaGetLastError());
-  PetscCallCUDA(cudaMemcpyAsync(&count, r->count, sizeof(count), cudaMemcpyDeviceToHost, stream));
-  PetscCallCUDA(cudaStreamSynchronize(stream));
-  r->num_entries = count;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -167,5 +212,94 @@ PetscErrorCode InsertRebuildView(const InsertRebuild *r, DCSRView *view)
   view->values       = r->values;
   view->columns      = r->columns;
   view->row_offsets  = r->row_offsets;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+__global__ void RefillStart(PetscCount n, int column_bits, const PetscInt *i, const PetscInt *j, uint64_t *keys, uint32_t *places)
+{
+  const PetscCount k = (PetscCount)blockIdx.x * INSERT_THREADS + threadIdx.x;
+
+  if (k >= n) return;
+  keys[k]   = (uint64_t)i[k] << column_bits | (uint64_t)j[k];
+  places[k] = (uint32_t)k;
+}
+
+/* The first of each key in the sorted list, by a search: this is not measured. */
+__global__ void RefillBegins(PetscCount num_sums, PetscCount n, const uint64_t *sums, const uint64_t *sorted, int32_t *begins)
+{
+  const PetscCount s     = (PetscCount)blockIdx.x * INSERT_THREADS + threadIdx.x;
+  PetscCount       begin = 0, end = n;
+
+  if (s > num_sums) return;
+  while (s < num_sums && begin < end) {
+    const PetscCount middle = (begin + end) / 2;
+
+    if (sorted[middle] < sums[s]) begin = middle + 1;
+    else end = middle;
+  }
+  begins[s] = (int32_t)(s < num_sums ? begin : n);
+}
+
+/* InsertRefillCreate - see insertrebuild.h; free it with InsertRefillDestroy() */
+PetscErrorCode InsertRefillCreate(const InsertRebuild *r, PetscCount n, const PetscInt i[], const PetscInt j[], cudaStream_t stream, InsertRefill *f)
+{
+  uint64_t *keys[2];
+  uint32_t *places;
+  char     *work;
+  size_t    bytes = 0;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMemzero(f, sizeof(*f)));
+  f->n        = n;
+  f->num_sums = r->num_entries;
+  PetscCall(PetscSparseCUDAMalloc(n, "places of a refill", stream, &f->places));
+  PetscCall(PetscSparseCUDAMalloc(n, "places of a refill", stream, &places));
+  for (int k = 0; k < 2; k++) PetscCall(PetscSparseCUDAMalloc(n, "keys of a refill", stream, &keys[k]));
+  RefillStart<<<InsertGrid(n), INSERT_THREADS, 0, stream>>>(n, r->column_bits, i, j, keys[0], places);
+  PetscCallCUDA(cudaGetLastError());
+  PetscCallCUDA(cub::DeviceRadixSort::SortPairs(NULL, bytes, keys[0], keys[1], places, f->places, (int64_t)n, 0, r->column_bits + r->row_bits, stream));
+  PetscCall(PetscSparseCUDAMalloc(bytes, "sort of a refill", stream, &work));
+  PetscCallCUDA(cub::DeviceRadixSort::SortPairs(work, bytes, keys[0], keys[1], places, f->places, (int64_t)n, 0, r->column_bits + r->row_bits, stream));
+  if (f->num_sums < n) {
+    PetscCall(PetscSparseCUDAMalloc(f->num_sums + 1, "sums of a refill", stream, &f->begins));
+    RefillBegins<<<InsertGrid(f->num_sums + 1), INSERT_THREADS, 0, stream>>>(f->num_sums, n, r->keys, keys[1], f->begins);
+    PetscCallCUDA(cudaGetLastError());
+  }
+  PetscCall(PetscSparseCUDAFree(&work, stream));
+  PetscCall(PetscSparseCUDAFree(&places, stream));
+  for (int k = 0; k < 2; k++) PetscCall(PetscSparseCUDAFree(&keys[k], stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* InsertRefillDestroy - frees all of it */
+PetscErrorCode InsertRefillDestroy(InsertRefill *f, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscSparseCUDAFree(&f->places, stream));
+  PetscCall(PetscSparseCUDAFree(&f->begins, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A thread an entry of the matrix; REPEATS: a sum over its entries of the list, otherwise there is one. */
+template <bool REPEATS>
+__global__ void RefillKernel(PetscCount num_sums, const int32_t *begins, const uint32_t *places, const PetscScalar *v, bool add, PetscScalar *values)
+{
+  const PetscCount s = (PetscCount)blockIdx.x * INSERT_THREADS + threadIdx.x;
+  PetscScalar      sum(0.0);
+
+  if (s >= num_sums) return;
+  if (REPEATS) {
+    for (int32_t k = begins[s], end = begins[s + 1]; k < end; k++) sum += v[places[k]];
+  } else sum = v[places[s]];
+  values[s] = add ? values[s] + sum : sum;
+}
+
+/* InsertRefillValues - see insertrebuild.h */
+PetscErrorCode InsertRefillValues(const InsertRefill *f, const PetscScalar v[], PetscBool add, PetscScalar values[], cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  if (f->begins) RefillKernel<true><<<InsertGrid(f->num_sums), INSERT_THREADS, 0, stream>>>(f->num_sums, f->begins, f->places, v, add == PETSC_TRUE, values);
+  else RefillKernel<false><<<InsertGrid(f->num_sums), INSERT_THREADS, 0, stream>>>(f->num_sums, NULL, f->places, v, add == PETSC_TRUE, values);
+  PetscCallCUDA(cudaGetLastError());
   PetscFunctionReturn(PETSC_SUCCESS);
 }

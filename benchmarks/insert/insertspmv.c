@@ -82,8 +82,7 @@ static PetscErrorCode RecordDefragment(Bench *b, const char name[], Mat A, Petsc
   PetscFunctionBegin;
   PetscCall(MatGetInfo(A, MAT_LOCAL, &info));
   PetscCall(InsertBenchMatrixBytes(A, &bytes));
-  bytes += (PetscReal)info.nz_used * (PetscReal)(sizeof(int32_t) + sizeof(PetscScalar));
-  defragment.floor = bytes / b->bandwidth;
+  defragment.floor = BenchFloor(b, (PetscReal)info.nz_used * (PetscReal)(sizeof(int32_t) + sizeof(PetscScalar)), bytes);
   if (us < defragment.floor) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(InsertBenchRecord(b, &defragment));
   if (loss_us > 0) PetscCall(InsertBenchRecord(b, &products));

@@ -1,9 +1,9 @@
 /*
-  Batch after batch into a matrix that begins empty, against the matrix made anew by sorting for each.
+  Batch after batch into a matrix that begins empty, against the matrix made anew for each, by a sort of the batch and a merge.
 */
 #include "insertbench.h"
 
-#define COMPETITOR  "CUB sort and reduce"
+#define COMPETITOR  INSERT_REBUILD
 #define BATCH_SIZE  1000000
 #define BATCHES     50
 #define PART        10 /* batches at the beginning and at the end whose rate tells how the matrix's size matters */
@@ -89,7 +89,7 @@ static PetscErrorCode SteadyCase(Bench *b, const char name[], InsertList *list)
   Mat                      A = NULL;
 
   PetscFunctionBegin;
-  PetscCall(InsertRebuildCreate(list->num_rows, list->num_columns, list->n, b->stream, &rebuild));
+  PetscCall(InsertRebuildCreate(list->num_rows, list->num_columns, list->n, BATCH_SIZE, b->stream, &rebuild));
   for (PetscInt k = 0; k <= REPETITIONS; k++) {
     PetscCall(MatDestroy(&A));
     PetscCall(SteadyOurs(list, ours[k], &A));

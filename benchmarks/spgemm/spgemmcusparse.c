@@ -9,6 +9,7 @@ typedef struct {
   cusparseSpGEMMDescr_t product;
   char                 *buffers[3];
   size_t                bytes[3];
+  float                 chunk; /* fraction, of ALG3 */
 } Cusparse;
 
 #define CheckCusparse(...) \
@@ -24,14 +25,34 @@ static PetscErrorCode CreateMatrix(DCSRView A, cusparseSpMatDescr_t *matrix)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode AllocateBuffer(Cusparse *c, int k, cudaStream_t stream)
+static PetscErrorCode AllocateBuffer(char **buffer, size_t bytes, cudaStream_t stream)
 {
   PetscFunctionBegin;
-  if (cudaMallocAsync((void **)&c->buffers[k], c->bytes[k] ? c->bytes[k] : 1, stream) != cudaSuccess) {
+  if (cudaMallocAsync((void **)buffer, bytes ? bytes : 1, stream) != cudaSuccess) {
     (void)cudaGetLastError();
-    c->buffers[k] = NULL;
+    *buffer = NULL;
     PetscFunctionReturn(PETSC_ERR_GPU);
   }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode FreeBuffer(char **buffer, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  if (*buffer != NULL) PetscCallCUDA(cudaFreeAsync(*buffer, stream));
+  *buffer = NULL;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* One handle for all products, with its stream set. */
+static PetscErrorCode GetHandle(cudaStream_t stream, cusparseHandle_t *handle)
+{
+  static cusparseHandle_t only = NULL;
+
+  PetscFunctionBegin;
+  if (only == NULL) CheckCusparse(cusparseCreate(&only));
+  CheckCusparse(cusparseSetStream(only, stream));
+  *handle = only;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -44,18 +65,17 @@ static PetscErrorCode Compute(Cusparse *c, cusparseSpGEMMAlg_t algorithm, cudaSt
 
   PetscFunctionBegin;
   CheckCusparse(cusparseSpGEMM_workEstimation(c->handle, op, op, &one, c->a, c->b, &zero, c->c, CUDA_R_64F, algorithm, c->product, &c->bytes[0], NULL));
-  ierr = AllocateBuffer(c, 0, stream);
+  ierr = AllocateBuffer(&c->buffers[0], c->bytes[0], stream);
   if (ierr) PetscFunctionReturn(ierr);
   CheckCusparse(cusparseSpGEMM_workEstimation(c->handle, op, op, &one, c->a, c->b, &zero, c->c, CUDA_R_64F, algorithm, c->product, &c->bytes[0], c->buffers[0]));
   if (algorithm == CUSPARSE_SPGEMM_ALG2 || algorithm == CUSPARSE_SPGEMM_ALG3) {
-    CheckCusparse(cusparseSpGEMM_estimateMemory(c->handle, op, op, &one, c->a, c->b, &zero, c->c, CUDA_R_64F, algorithm, c->product, 0.2f, &c->bytes[2], NULL, NULL));
-    ierr = AllocateBuffer(c, 2, stream);
+    CheckCusparse(cusparseSpGEMM_estimateMemory(c->handle, op, op, &one, c->a, c->b, &zero, c->c, CUDA_R_64F, algorithm, c->product, c->chunk, &c->bytes[2], NULL, NULL));
+    ierr = AllocateBuffer(&c->buffers[2], c->bytes[2], stream);
     if (ierr) PetscFunctionReturn(ierr);
-    CheckCusparse(cusparseSpGEMM_estimateMemory(c->handle, op, op, &one, c->a, c->b, &zero, c->c, CUDA_R_64F, algorithm, c->product, 0.2f, &c->bytes[2], c->buffers[2], &c->bytes[1]));
-    PetscCallCUDA(cudaFreeAsync(c->buffers[2], stream));
-    c->buffers[2] = NULL;
+    CheckCusparse(cusparseSpGEMM_estimateMemory(c->handle, op, op, &one, c->a, c->b, &zero, c->c, CUDA_R_64F, algorithm, c->product, c->chunk, &c->bytes[2], c->buffers[2], &c->bytes[1]));
+    PetscCall(FreeBuffer(&c->buffers[2], stream));
   } else CheckCusparse(cusparseSpGEMM_compute(c->handle, op, op, &one, c->a, c->b, &zero, c->c, CUDA_R_64F, algorithm, c->product, &c->bytes[1], NULL));
-  ierr = AllocateBuffer(c, 1, stream);
+  ierr = AllocateBuffer(&c->buffers[1], c->bytes[1], stream);
   if (ierr) PetscFunctionReturn(ierr);
   CheckCusparse(cusparseSpGEMM_compute(c->handle, op, op, &one, c->a, c->b, &zero, c->c, CUDA_R_64F, algorithm, c->product, &c->bytes[1], c->buffers[1]));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -90,26 +110,105 @@ static PetscErrorCode Multiply(Cusparse *c, DCSRView A, DCSRView B, cusparseSpGE
 }
 
 /* SpGEMMBenchCusparse - see spgemmbench.h */
-PetscErrorCode SpGEMMBenchCusparse(DCSRView A, DCSRView B, PetscInt algorithm, cudaStream_t stream, DCSRView *C, size_t *workspace)
+PetscErrorCode SpGEMMBenchCusparse(DCSRView A, DCSRView B, PetscInt algorithm, float chunk, cudaStream_t stream, DCSRView *C, size_t *workspace)
 {
   const cusparseSpGEMMAlg_t algorithms[] = {CUSPARSE_SPGEMM_ALG1, CUSPARSE_SPGEMM_ALG2, CUSPARSE_SPGEMM_ALG3};
-  static cusparseHandle_t   handle       = NULL;
   Cusparse                  c;
   PetscErrorCode            ierr;
 
   PetscFunctionBegin;
   PetscCall(PetscMemzero(&c, sizeof(c)));
   PetscCall(PetscMemzero(C, sizeof(*C)));
-  if (handle == NULL) CheckCusparse(cusparseCreate(&handle));
-  CheckCusparse(cusparseSetStream(handle, stream));
-  c.handle = handle;
-  ierr     = Multiply(&c, A, B, algorithms[algorithm - 1], stream, C);
-  for (int k = 0; k < 3; k++)
-    if (c.buffers[k] != NULL) PetscCallCUDA(cudaFreeAsync(c.buffers[k], stream));
+  PetscCall(GetHandle(stream, &c.handle));
+  c.chunk = chunk;
+  ierr    = Multiply(&c, A, B, algorithms[algorithm - 1], stream, C);
+  for (int k = 0; k < 3; k++) PetscCall(FreeBuffer(&c.buffers[k], stream));
   if (c.product != NULL) (void)cusparseSpGEMM_destroyDescr(c.product);
   if (c.a != NULL) (void)cusparseDestroySpMat(c.a);
   if (c.b != NULL) (void)cusparseDestroySpMat(c.b);
   if (c.c != NULL) (void)cusparseDestroySpMat(c.c);
   *workspace = c.bytes[0] + c.bytes[1];
   PetscFunctionReturn(ierr);
+}
+
+const char *const SpGEMMReuseNames[SPGEMM_REUSE_ALGORITHMS] = {"cuSPARSE SpGEMMreuse", "cuSPARSE SpGEMMreuse, nondeterministic"};
+
+/* Structure of C, with the buffers that it takes. */
+static PetscErrorCode ReuseStructure(SpGEMMReuse *r, cusparseHandle_t handle)
+{
+  const cusparseOperation_t op = CUSPARSE_OPERATION_NON_TRANSPOSE;
+  size_t                    bytes[4];
+  PetscErrorCode            ierr;
+
+  PetscFunctionBegin;
+  CheckCusparse(cusparseSpGEMMreuse_workEstimation(handle, op, op, r->a, r->b, r->c, r->algorithm, r->product, &bytes[0], NULL));
+  ierr = AllocateBuffer(&r->buffers[0], bytes[0], r->stream);
+  if (ierr) PetscFunctionReturn(ierr);
+  CheckCusparse(cusparseSpGEMMreuse_workEstimation(handle, op, op, r->a, r->b, r->c, r->algorithm, r->product, &bytes[0], r->buffers[0]));
+  CheckCusparse(cusparseSpGEMMreuse_nnz(handle, op, op, r->a, r->b, r->c, r->algorithm, r->product, &bytes[1], NULL, &bytes[2], NULL, &bytes[3], NULL));
+  for (int k = 1; k < 4; k++) {
+    ierr = AllocateBuffer(&r->buffers[k], bytes[k], r->stream);
+    if (ierr) PetscFunctionReturn(ierr);
+  }
+  CheckCusparse(cusparseSpGEMMreuse_nnz(handle, op, op, r->a, r->b, r->c, r->algorithm, r->product, &bytes[1], r->buffers[1], &bytes[2], r->buffers[2], &bytes[3], r->buffers[3]));
+  for (int k = 0; k < 2; k++) PetscCall(FreeBuffer(&r->buffers[k], r->stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* SpGEMMReuseCreate - see spgemmbench.h */
+PetscErrorCode SpGEMMReuseCreate(DCSRView A, DCSRView B, PetscInt i, cudaStream_t stream, SpGEMMReuse *r)
+{
+  const cusparseSpGEMMAlg_t algorithms[SPGEMM_REUSE_ALGORITHMS] = {CUSPARSE_SPGEMM_DEFAULT, CUSPARSE_SPGEMM_CSR_ALG_NONDETERMINITIC};
+  const cusparseOperation_t op                                  = CUSPARSE_OPERATION_NON_TRANSPOSE;
+  cusparseHandle_t          handle;
+  int64_t                   rows, columns, nonzeros;
+  size_t                    bytes;
+  PetscErrorCode            ierr;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMemzero(r, sizeof(*r)));
+  r->stream    = stream;
+  r->algorithm = algorithms[i];
+  PetscCall(GetHandle(stream, &handle));
+  PetscCall(CreateMatrix(A, &r->a));
+  PetscCall(CreateMatrix(B, &r->b));
+  CheckCusparse(cusparseCreateCsr(&r->c, A.num_rows, B.num_columns, 0, NULL, NULL, NULL, CUSPARSE_INDEX_32I, CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO, CUDA_R_64F));
+  CheckCusparse(cusparseSpGEMM_createDescr(&r->product));
+  ierr = ReuseStructure(r, handle);
+  if (ierr) PetscFunctionReturn(ierr);
+  CheckCusparse(cusparseSpMatGetSize(r->c, &rows, &columns, &nonzeros));
+  PetscCall(DCSRViewAllocateCompact(A.num_rows, B.num_columns, (PetscCount)nonzeros, PETSC_FALSE, stream, &r->c_view));
+  CheckCusparse(cusparseCsrSetPointers(r->c, r->c_view.row_offsets, r->c_view.columns, r->c_view.values));
+  CheckCusparse(cusparseSpGEMMreuse_copy(handle, op, op, r->a, r->b, r->c, r->algorithm, r->product, &bytes, NULL));
+  ierr = AllocateBuffer(&r->buffers[4], bytes, stream);
+  if (ierr) PetscFunctionReturn(ierr);
+  CheckCusparse(cusparseSpGEMMreuse_copy(handle, op, op, r->a, r->b, r->c, r->algorithm, r->product, &bytes, r->buffers[4]));
+  PetscCall(FreeBuffer(&r->buffers[2], stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* SpGEMMReuseRun - see spgemmbench.h */
+PetscErrorCode SpGEMMReuseRun(SpGEMMReuse *r)
+{
+  const cusparseOperation_t op  = CUSPARSE_OPERATION_NON_TRANSPOSE;
+  const double              one = 1.0, zero = 0.0;
+  cusparseHandle_t          handle;
+
+  PetscFunctionBegin;
+  PetscCall(GetHandle(r->stream, &handle));
+  CheckCusparse(cusparseSpGEMMreuse_compute(handle, op, op, &one, r->a, r->b, &zero, r->c, CUDA_R_64F, r->algorithm, r->product));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* SpGEMMReuseDestroy - frees all of it */
+PetscErrorCode SpGEMMReuseDestroy(SpGEMMReuse *r)
+{
+  PetscFunctionBegin;
+  for (int k = 0; k < 5; k++) PetscCall(FreeBuffer(&r->buffers[k], r->stream));
+  if (r->product != NULL) (void)cusparseSpGEMM_destroyDescr(r->product);
+  if (r->a != NULL) (void)cusparseDestroySpMat(r->a);
+  if (r->b != NULL) (void)cusparseDestroySpMat(r->b);
+  if (r->c != NULL) (void)cusparseDestroySpMat(r->c);
+  PetscCall(DCSRViewFree(&r->c_view, r->stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -24,6 +24,7 @@ typedef struct {
   const char  *name;
   DCSRView     view;
   PetscInt     columns;
+  PetscCount   num_columns; /* of the matrix that have entries */
   DCSRSpMMPlan plan;
   PetscScalar *x, *y;
 } Product;
@@ -114,12 +115,13 @@ static PetscErrorCode Sweep(Bench *b, Product *p)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Bytes of A, X and Y, each once. */
+/* A and X read, Y written. */
 static PetscReal Floor(const Bench *b, const Product *p)
 {
   const PetscReal matrix = (PetscReal)p->view.num_nonzeros * (PetscReal)(sizeof(PetscScalar) + sizeof(int32_t)) + (PetscReal)p->view.num_rows * sizeof(int32_t);
+  const PetscReal row    = (PetscReal)p->columns * (PetscReal)sizeof(PetscScalar); // of X and Y
 
-  return (matrix + ((PetscReal)p->view.num_rows + (PetscReal)p->view.num_columns) * (PetscReal)p->columns * sizeof(PetscScalar)) / b->bandwidth;
+  return BenchFloor(b, matrix + row * (PetscReal)p->num_columns, row * (PetscReal)p->view.num_rows);
 }
 
 static PetscErrorCode RunColumns(Bench *b, Product *p, PetscBool sweep)
@@ -146,10 +148,12 @@ static PetscErrorCode RunCase(Bench *b, const char name[], const Columns *column
 {
   BenchMatrix matrix;
   Product     p = {.name = name};
+  PetscCount  num_rows;
 
   PetscFunctionBegin;
   PetscCall(BenchMatrixCreate(name, b->stream, &matrix));
   p.view = matrix.view;
+  PetscCall(BenchCountNonempty(p.view, b->stream, &num_rows, &p.num_columns));
   PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s: %s, %" PetscCount_FMT " nonzeros\n", name, matrix.what, p.view.num_nonzeros));
   for (PetscInt k = 0; k < columns->n; k++) {
     p.columns = columns->columns[k];

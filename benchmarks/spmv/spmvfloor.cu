@@ -100,12 +100,3 @@ PetscErrorCode SpMVFloorGather(BenchTimer *timer, PetscBool cold, DCSRView view,
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
-
-/* SpMVFloorBytes - see spmvfloor.h */
-PetscErrorCode SpMVFloorBytes(DCSRView view, PetscCount *matrix, PetscCount *rest)
-{
-  PetscFunctionBegin;
-  *matrix = view.num_nonzeros * (PetscCount)(sizeof(PetscScalar) + sizeof(int32_t));
-  *rest   = ((PetscCount)view.num_rows + 1) * (view.wide ? 8 : 4) + (PetscCount)sizeof(PetscScalar) * ((PetscCount)view.num_rows + view.num_columns);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}

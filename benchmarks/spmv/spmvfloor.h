@@ -6,4 +6,3 @@
 #include "../common/benchtime.h"
 
 PETSC_INTERN PetscErrorCode SpMVFloorGather(BenchTimer *, PetscBool, DCSRView, const PetscScalar[], PetscReal *); /* timer, cold, matrix, x, microseconds */
-PETSC_INTERN PetscErrorCode SpMVFloorBytes(DCSRView, PetscCount *, PetscCount *);                                 /* bytes of the matrix without row offsets; of row offsets and vectors, each counted once */

@@ -5,6 +5,8 @@
 #include "../common/benchmatrix.h"
 #include "../common/benchtime.h"
 
-PETSC_INTERN PetscErrorCode SpMVTFloorBytes(DCSRView, PetscCount *); /* bytes of the matrix in CSR and of the vectors, each counted once */
-/* Values and columns streamed with one atomic a nonzero, rows ignored; the best of several launch shapes: timer, cold, matrix, y [num_columns], microseconds */
-PETSC_INTERN PetscErrorCode SpMVTAtomicBound(BenchTimer *, PetscBool, DCSRView, PetscScalar[], PetscReal *);
+/*
+  The scatter bound of irregular matrices: values and columns streamed with the additions to y that they imply, rows and x ignored: timer, cold, matrix, y [num_columns].
+  us[0]: one atomic a nonzero. us[1]: the better one of this and of one atomic for each distinct column of a tile of nonzeros, known beforehand, as if a thread block had summed the others for nothing. Both are the best of several launch shapes.
+*/
+PETSC_INTERN PetscErrorCode SpMVTScatterBound(BenchTimer *, PetscBool, DCSRView, PetscScalar[], PetscReal[2]);

@@ -16,7 +16,7 @@ typedef struct {
 /* What one pass over the keys of a list learns. */
 typedef struct {
   unsigned long long num_ignored; /* entries that do not count */
-  unsigned long long first_bad;   /* position of the first index that is too large; all bits set: there is none */
+  unsigned long long bad_end;     /* num_given - k of the first entry k with an index that is too large; 0 when there is none */
   unsigned int       unsorted;    /* some key is smaller than the one before it */
   unsigned int       repeated;    /* some key equals the one before it */
 } DCSRListFacts;
@@ -81,6 +81,21 @@ typedef struct {
   PetscBool  storage_changed; /* entries lie elsewhere, or storage is of the other kind: what was made of the old one is of no use */
 } DCSRInsertInfo;
 
+#define DCSR_SMALL_LIST 1024 /* entries of a list that one thread block handles */
+
+/* A list in any order, with its values, that is short. Device arrays are the caller's. */
+typedef struct {
+  PetscCount         n;              /* entries */
+  const uint64_t    *keys;           /* [n] row << column_bits | column, all bits set: ignored; NULL: rows and columns are given instead */
+  DCSRWindow         window;         /* which rows and columns count; not read when there are keys */
+  const PetscInt    *rows, *columns; /* [n] global indices, negative: ignored; NULL when there are keys */
+  const PetscScalar *values;         /* [n] */
+  int                column_bits;    /* of a key */
+  int                key_bits;       /* of a key in all, less than 64 */
+  PetscBool          ignore_zeros;   /* zeros make no entries but on the diagonal */
+  PetscInt           diagonal;       /* column of the diagonal entry of row 0, DCSR_NO_DIAGONAL when there is no diagonal */
+} DCSRSmallList;
+
 /* Values of MatSetValues() on their way to the device, in program order. */
 typedef struct _n_DCSRStage *DCSRStage;
 
@@ -130,6 +145,7 @@ PETSC_INTERN PetscErrorCode DCSRListBuild(const DCSRList *list, DCSRView to, cud
 PETSC_INTERN PetscErrorCode DCSRBatchCreate(DCSRList *list, const PetscScalar v[], PetscBool last, PetscBool ignore_zeros, PetscInt diagonal, cudaStream_t stream, DCSRBatch *batch);
 PETSC_INTERN PetscErrorCode DCSRBatchDestroy(DCSRBatch *batch, cudaStream_t stream);
 PETSC_INTERN PetscErrorCode DCSRInsertBatch(DCSRView *view, const DCSRBatch *batch, InsertMode mode, DCSRNewEntries policy, const DCSRAppendRule *rule, cudaStream_t stream, DCSRInsertInfo *info);
+PETSC_INTERN PetscErrorCode DCSRInsertSmall(DCSRView *view, const DCSRSmallList *list, InsertMode mode, DCSRNewEntries policy, const DCSRAppendRule *rule, cudaStream_t stream, DCSRInsertInfo *info, PetscBool *done);
 
 /* Columns of off-diagonal blocks (columns.cu), entries for other processes (select.cu, owner.cu). */
 PETSC_INTERN PetscErrorCode DCSRBatchGetColumns(const DCSRBatch *batch, cudaStream_t stream, PetscInt *num, int32_t **columns);

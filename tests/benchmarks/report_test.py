@@ -130,9 +130,43 @@ class ReportTest(unittest.TestCase):
         self.put([record(metric="time-cold", case="2d5-64", ours=10.0, best=5.0, competitor="cuSPARSE ALG1"), record(metric="time-cold", case="x", ours=10.0, best=20.0, competitor="cuSPARSE DEFAULT"),
                   record(metric="time-cold", case="y", ours=10.0, best=1.0, competitor="compact")])
         self.assertEqual(self.run_report(), (0, ""))
-        self.assertIn("| whole solves with PCGAMG: assembly, setup, solve | aijcusparse | 2 | 4.00x | 2.00x `a` | [all](docs/results.md#whole-solves-petscs-own-programs-with-pcgamg) |", self.page())
-        self.assertIn("| y = A x, kernel | cuSPARSE | 2 | 1.00x | 0.50x `2d5-64` | [all](docs/results.md#sparse-matrix-vector-product-kernels) |", self.page())
+        self.assertIn("| whole solves with PCGAMG: assembly, setup, solve | aijcusparse | 2 | 4.00x | 2.00x `a` | - | [all](docs/results.md#whole-solves-petscs-own-programs-with-pcgamg) |", self.page())
+        self.assertIn("| y = A x, kernel | cuSPARSE | 2 | 1.00x | 0.50x `2d5-64` | - | [all](docs/results.md#sparse-matrix-vector-product-kernels) |", self.page())
         self.assertNotIn("C = A B", self.page())
+        self.assertIn("Where we lose (ratio below 0.97): y = A x, kernel: `2d5-64` 0.50x.", self.page())
+
+    def test_plans_in_products(self):
+        common = {"benchmark": "spmvt", "floor": None}
+        plan = {**common, "metric": "plan", "best": None, "competitor": None}
+        self.put([record(**common, metric="time-cold", case=case, ours=10.0, best=20.0) for case in "abc"] + [record(**plan, case="a", ours=20.0), record(**plan, case="b", ours=80.0)], "h200/spmvt.jsonl")
+        self.assertEqual(self.run_report(), (0, ""))
+        self.assertIn("| ratio | plan, in products |", self.page())
+        for case, products in (("a", "2.0"), ("b", "8.0"), ("c", "-")):
+            self.assertIn(f"| `{case}` | 10 | 20 | cusparse | 2.00x | {products} |", self.page())
+        self.assertIn("| 2.00x `a` | 4.0, longest 8.0 `b` | [all]", self.page())
+
+    def test_measured_earlier(self):
+        self.put([record(benchmark="spgemm", case="aa-x", competitor="OpSparse", best=5.0, best_measured="earlier")], "h200/spgemm.jsonl")
+        self.assertEqual(self.run_report(), (0, ""))
+        self.assertIn("| `aa-x` | 10 | 5 | OpSparse (earlier) | 0.50x |", self.page())
+        self.assertEqual(self.page().count("\n\n" + report.EARLIER + "\n\n"), 2)  # beside the table and in the summary
+        self.assertIn("`aa-x` 0.50x.", self.page())
+
+    def test_floors(self):
+        """What is below a floor is said of old ones, and is an error of those that are bounds; of the competitor, too, if it was measured in the same run."""
+        self.put([record(case="a", ours=8.0), record(case="b"), record(case="c", best=8.0)])
+        self.assertEqual(self.run_report(), (0, ""))
+        self.assertIn("An older kind of floor, which is no bound ([Floors](measuring.md#floors)): `a`, `c`.", self.page())
+        self.assertEqual(self.run_report("--check"), (0, ""))
+        for changes, who in (({"ours": 8.9}, "ours"), ({"best": 8.9}, "cusparse"), ({"best": 8.9, "best_measured": "earlier"}, None), ({"ours": 8.97}, None), ({"unit": "GB/s", "ours": 8.0, "best": 9.1}, "cusparse")):
+            with self.subTest(changes=changes):
+                self.put([record(**changes, floor_version=2)])
+                self.assertEqual(self.run_report(), (0, ""))
+                self.assertNotIn("An older kind", self.page())
+                status, errors = self.run_report("--check")
+                self.assertEqual(status, 0 if who is None else 1)
+                if who is not None:
+                    self.assertIn(f"benchmarks/results/h200/spmv.jsonl: case '2d5-64', metric 'time': {who} beats the floor", errors)
 
     def test_solves_picture(self):
         solve = {"benchmark": "solve", "competitor": "<other>", "floor": None}
@@ -231,6 +265,8 @@ class ReportTest(unittest.TestCase):
             (record(ours=None), "'ours' is None, not a number"),
             (record(floor=-1), "'floor' is -1, a negative number"),
             (record(competitor=None), "'best' without a 'competitor'"),
+            (record(best_measured="later"), "'best_measured' is 'later'"),
+            (record(floor_version=3), "'floor_version' is 3, not 1 to 2"),
             (record(date="yesterday"), "'date' is 'yesterday', not YYYY-MM-DD"),
             (record(commit=""), "'commit' is '', not a text"),
             (record(case="first"), "case 'first', metric 'time' is already in line 1"),

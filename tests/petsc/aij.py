@@ -17,7 +17,10 @@ TYPE_ASKED = re.compile(r'\bPetscObjectTypeCompare(\([^,;]+, MAT(?:SEQ|MPI)AIJ,)
 TYPE_IN_ARGUMENTS = re.compile(r'(-\w*mat_type )((?:seq|mpi|)aij)\b(?!\w)')
 
 # Code that names other types: -mat_type would change matrices that it means to be of those.
-OTHER_IN_CODE = re.compile(r'\bMAT(SEQ|MPI|)(S?BAIJ|DENSE|SELL|IS|SHELL|NEST|MAIJ|KAIJ|LMVM\w*|CONSTANTDIAGONAL|DIAGONAL|SCALAPACK|ELEMENTAL|PREALLOCATOR|TRANSPOSEVIRTUAL|NORMAL\w*|PRODUCT|COMPOSITE|MFFD|BLOCKMAT|HTOOL|H2OPUS)(CUDA)?\b|\bMatCreate(Seq|MPI|)(S?BAIJ|Dense|IS|Shell|Nest|MAIJ|KAIJ|SELL|Scalapack|Preallocator)')
+OTHER_IN_CODE = re.compile(r'\bMAT(SEQ|MPI|)(S?BAIJ|DENSE|SELL|IS|SHELL|NEST|MAIJ|KAIJ|LMVM\w*|CONSTANTDIAGONAL|DIAGONAL|SCALAPACK|ELEMENTAL|PREALLOCATOR|TRANSPOSEVIRTUAL|NORMAL\w*|PRODUCT|COMPOSITE|MFFD|BLOCKMAT|HTOOL|H2OPUS)(CUDA)?\b|\bMatCreate(Seq|MPI|)(S?BAIJ|Dense|IS|Shell|Nest|MAIJ|KAIJ|SELL|Scalapack|Preallocator|LMVM\w*)')
+
+# Arguments with which a program makes a matrix without entries, which is of another type, too.
+OTHER_IN_ARGUMENTS = re.compile(r'_mf_hessian\b')
 
 # MatCreateAIJ() with our type. Sequential matrices need none: -mat_seqaij_type is obeyed whenever a MATSEQAIJ is created.
 HELPER = '''
@@ -39,8 +42,8 @@ def creates_aij(text):
   return '/*TEST' in text and CREATES.search(text) is not None
 
 
-def names_other_types(code):
-  return OTHER_IN_CODE.search(code) is not None
+def makes_other_types(code, arguments):
+  return OTHER_IN_CODE.search(code) is not None or OTHER_IN_ARGUMENTS.search(arguments) is not None
 
 
 def after_includes(code):

@@ -160,6 +160,7 @@ static PetscErrorCode ConvertInPlaceToMPIAIJ(Mat B)
   PetscCall(MatMPIAIJCUDADestroyInsertion(B));
   PetscCall(ConvertBlockInPlaceToSeqAIJ(b->A));
   PetscCall(ConvertBlockInPlaceToSeqAIJ(b->B));
+  PetscCall(MatAIJCUDAReturnColorings(B));
   *B->ops       = MatMPIAIJCUDAGet(B)->parent;
   B->boundtocpu = PETSC_TRUE; // what MatCreate() gives every matrix
   PetscCall(MatMPIAIJCUDARestoreComposed(B, MatMPIAIJCUDAGet(B)->types));

@@ -66,6 +66,7 @@ static PetscErrorCode MatAssemblyEnd_SeqAIJCUDA(Mat A, MatAssemblyType mode)
   Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
 
   PetscFunctionBegin;
+  PetscCall(MatAIJCUDATakeColoringValues(A));
   if (mode == MAT_FINAL_ASSEMBLY) {
     PetscCall(MatSeqAIJCUDAFinishInsertion(A));
     PetscCall(MatSeqAIJCUDACheckUnused(A));
@@ -169,6 +170,22 @@ static PetscErrorCode MatBindToCPU_SeqAIJCUDA(Mat A, PetscBool flag)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Frees what waits to be inserted, and the scratch for vectors of the host. */
+static PetscErrorCode DestroyBuffers(Mat A)
+{
+  Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
+  cudaStream_t    stream;
+
+  PetscFunctionBegin;
+  if (d->staging.stage == NULL && d->x.array == NULL && d->y.array == NULL && d->z.array == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscSparseCUDAGetStream(&stream));
+  if (d->staging.stage != NULL) PetscCall(DCSRStageDestroy(&d->staging.stage, stream));
+  PetscCall(PetscSparseCUDAFree(&d->x.array, stream));
+  PetscCall(PetscSparseCUDAFree(&d->y.array, stream));
+  PetscCall(PetscSparseCUDAFree(&d->z.array, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode ConvertInPlaceToSeqAIJ(Mat);
 
 /* What MatSetType() destroys when it makes another type of A, which keeps the entries when that is AIJ. */
@@ -187,7 +204,6 @@ static PetscErrorCode MatDestroy_SeqAIJCUDA(Mat A)
 {
   Mat_SeqAIJCUDA *d             = MatSeqAIJCUDAGet(A);                                         // NULL: a header merged into another matrix
   PetscErrorCode (*parent)(Mat) = d != NULL ? d->parent.destroy : MatAIJCUDAParentSeq.destroy; // submatrices have one of their own
-  cudaStream_t stream;
 
   PetscFunctionBegin;
   if (d != NULL && MatAIJCUDAChangesType(A)) {
@@ -195,18 +211,9 @@ static PetscErrorCode MatDestroy_SeqAIJCUDA(Mat A)
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   if (d != NULL) {
-    if (d->staging.stage != NULL) {
-      PetscCall(PetscSparseCUDAGetStream(&stream));
-      PetscCall(DCSRStageDestroy(&d->staging.stage, stream));
-    }
+    PetscCall(DestroyBuffers(A));
     PetscCall(MatSeqAIJCUDAShowMirror(A));
     PetscCall(MatSeqAIJCUDADropDevice(A));
-    if (d->x.array != NULL || d->y.array != NULL || d->z.array != NULL) {
-      PetscCall(PetscSparseCUDAGetStream(&stream));
-      PetscCall(PetscSparseCUDAFree(&d->x.array, stream));
-      PetscCall(PetscSparseCUDAFree(&d->y.array, stream));
-      PetscCall(PetscSparseCUDAFree(&d->z.array, stream));
-    }
     PetscCall(MatSeqAIJCUDARemoveComposed(A, d->type));
   }
   PetscCall(PetscFree(A->spptr));
@@ -240,15 +247,12 @@ static PetscErrorCode ConvertInPlaceToSeqAIJ(Mat B)
 {
   Mat_SeqAIJ     *b = (Mat_SeqAIJ *)B->data;
   Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(B);
-  cudaStream_t    stream;
 
   PetscFunctionBegin;
   PetscCall(ReleaseDevice(B));
-  if (d->staging.stage != NULL) {
-    PetscCall(PetscSparseCUDAGetStream(&stream));
-    PetscCall(DCSRStageDestroy(&d->staging.stage, stream));
-  }
+  PetscCall(DestroyBuffers(B));
   PetscCall(MatSeqAIJCUDAShowMirror(B));
+  PetscCall(MatAIJCUDAReturnColorings(B));
   *b->ops       = d->parent_arrays;
   *B->ops       = d->parent;
   B->boundtocpu = PETSC_TRUE; // what MatCreate() gives every matrix
@@ -256,6 +260,7 @@ static PetscErrorCode ConvertInPlaceToSeqAIJ(Mat B)
   PetscCall(PetscFree(B->spptr));
   PetscCall(MatSetVecType(B, VECSTANDARD));
   PetscCall(PetscObjectChangeTypeName((PetscObject)B, MATSEQAIJ));
+  PetscCall(MatSeqAIJKeepDuplicates_AIJCUDA(B));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

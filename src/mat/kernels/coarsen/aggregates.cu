@@ -3,8 +3,8 @@
   that PETSc's lists have, because vertices come to it in the order of their numbers.
 */
 #include "../common/foreach.cuh"
+#include "../common/sort.h"
 #include "../common/temporary.cuh"
-#include <cub/device/device_radix_sort.cuh>
 #include <cub/device/device_reduce.cuh>
 #include <cub/device/device_scan.cuh>
 #include <petscsparsecuda/common.h>
@@ -132,28 +132,24 @@ struct SizeOfAggregate {
 template <typename Key>
 PetscErrorCode Sort(DCSRAggregation a, const int32_t numbers[], DCSRForeignMembers foreign, cudaStream_t stream, DCSRMembers *m)
 {
-  const PetscCount            n       = a.num_vertices + (PetscCount)foreign.num;
-  const int                   bits    = DCSRKeyBits(a.num_roots + 1) + GROUP_BITS;
-  Key                        *keys[2] = {NULL, NULL};
-  uint32_t                   *spare   = NULL;
-  cub::DoubleBuffer<Key>      key_buffers;
-  cub::DoubleBuffer<uint32_t> buffers;
-  PetscErrorCode              ierr = PETSC_SUCCESS;
+  const PetscCount n          = a.num_vertices + (PetscCount)foreign.num;
+  const int        bits       = DCSRKeyBits(a.num_roots + 1) + GROUP_BITS;
+  Key             *keys[2]    = {NULL, NULL};
+  uint32_t        *members[2] = {NULL, NULL};
+  PetscErrorCode   ierr       = PETSC_SUCCESS;
 
   PetscFunctionBegin;
-  PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(n, "members of aggregates", stream, &m->members));
-  PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(n, "members of aggregates", stream, &spare));
+  for (int k = 0; k < 2; k++) PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(n, "members of aggregates", stream, &members[k]));
   for (int k = 0; k < 2; k++) PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(n, "keys of members", stream, &keys[k]));
-  PetscCallCUDAGoto(ierr, cleanup, DCSRForEach(n, MakeKey<Key>{a, numbers, foreign, keys[0], m->members}, stream));
-  key_buffers = cub::DoubleBuffer<Key>(keys[0], keys[1]);
-  buffers     = cub::DoubleBuffer<uint32_t>(m->members, spare);
-  PetscCallGoto(ierr, cleanup, DCSRWithTemporary("workspace to sort members", stream, [&](void *storage, size_t &bytes) { return cub::DeviceRadixSort::SortPairs(storage, bytes, key_buffers, buffers, n, 0, bits, stream); }));
-  m->members = buffers.Current();
-  spare      = buffers.Alternate();
-  PetscCallCUDAGoto(ierr, cleanup, DCSRForEach(n + 1, FindAggregate<Key>{key_buffers.Current(), n, a.num_roots, m->offsets}, stream));
+  PetscCallCUDAGoto(ierr, cleanup, DCSRForEach(n, MakeKey<Key>{a, numbers, foreign, keys[0], members[0]}, stream));
+  if constexpr (sizeof(Key) == sizeof(uint32_t)) PetscCallGoto(ierr, cleanup, DCSRSortBuffers32With32("workspace to sort members", n, bits, keys, members, stream));
+  else PetscCallGoto(ierr, cleanup, DCSRSortBuffers64With32("workspace to sort members", n, bits, keys, members, stream));
+  PetscCallCUDAGoto(ierr, cleanup, DCSRForEach(n + 1, FindAggregate<Key>{keys[0], n, a.num_roots, m->offsets}, stream));
+  m->members = members[0];
+  members[0] = NULL;
 cleanup:
   for (int k = 0; k < 2; k++) PetscCall(PetscSparseCUDAFree(&keys[k], stream));
-  PetscCall(PetscSparseCUDAFree(&spare, stream));
+  for (int k = 0; k < 2; k++) PetscCall(PetscSparseCUDAFree(&members[k], stream));
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -10,9 +10,7 @@
 */
 #include "passes.cuh"
 #include "../common/search.cuh"
-#include "../common/temporary.cuh"
-#include <cub/device/device_select.cuh>
-#include <thrust/iterator/counting_iterator.h>
+#include "../common/select.h"
 
 namespace
 {
@@ -37,11 +35,6 @@ inline Numbers GetNumbers(const DCSRIndependentSet *set)
 {
   return Numbers{set->num_vertices, set->boundary.begin, set->boundary.ghosts};
 }
-
-struct HasGhosts {
-  PassGraph       graph;
-  __device__ bool operator()(int32_t row) const { return graph.GhostSize(row) > 0; }
-};
 
 /* The row of each entry in ghost columns. */
 struct EntryRows {
@@ -245,8 +238,8 @@ PetscErrorCode CreateRows(DCSRIndependentSet *set, cudaStream_t stream)
   PetscCall(PetscSparseCUDAMalloc(most, "rows with ghost columns", stream, &b->rows));
   PetscCall(PetscSparseCUDAMalloc(set->ghost.num_nonzeros, "rows of entries in ghost columns", stream, &b->entry_rows));
   PetscCallCUDA(DCSRForEach(set->ghost.num_nonzeros, EntryRows{graph, b->entry_rows}, stream));
-  PetscCall(DCSRWithTemporary("workspace to find rows with ghost columns", stream,
-                              [&](void *storage, size_t &bytes) { return cub::DeviceSelect::If(storage, bytes, thrust::counting_iterator<int32_t>(0), b->rows, count, (int32_t)set->num_vertices, HasGhosts{graph}, stream); }));
+  if (set->ghost.wide) PetscCall(DCSRSelectLongRows("workspace to find rows with ghost columns", (int32_t)set->num_vertices, (const int64_t *)set->ghost.row_offsets, NULL, 0, b->rows, count, stream));
+  else PetscCall(DCSRSelectLongRows("workspace to find rows with ghost columns", (int32_t)set->num_vertices, (const int32_t *)set->ghost.row_offsets, NULL, 0, b->rows, count, stream));
   PetscCall(PetscSparseCUDACopyToHost(&host, count, sizeof(host), stream));
   b->num_rows = host;
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -17,4 +17,13 @@ __device__ inline PetscReal AbsoluteValue(PetscScalar value)
 #endif
 }
 
+__device__ inline PetscReal SquaredValue(PetscScalar value)
+{
+#if PetscDefined(USE_COMPLEX)
+  return value.real() * value.real() + value.imag() * value.imag();
+#else
+  return value * value;
+#endif
+}
+
 } // namespace

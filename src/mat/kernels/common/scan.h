@@ -1,6 +1,6 @@
 #pragma once
 /*
-  Scans of device arrays in place, by CUB, which is compiled for them once.
+  Scans of device arrays, by CUB, which is compiled for them once: its headers take longer than most of our files.
 */
 #include <petscsparsecuda/sys.h>
 
@@ -23,6 +23,26 @@ PETSC_INTERN PetscErrorCode DCSRExclusiveSum64(const char[], int64_t[], PetscCou
 PETSC_INTERN PetscErrorCode DCSRInclusiveMax32(const char[], int32_t[], PetscCount, cudaStream_t);
 PETSC_INTERN PetscErrorCode DCSRInclusiveMax64(const char[], int64_t[], PetscCount, cudaStream_t);
 
+/*
+  DCSRExclusiveSumTo    - sums[i] = counts[0] + ... + counts[i - 1] for i < n
+  DCSROffsetsFromSizes  - offsets[i] = sizes[0] + ... + sizes[i - 1] for i <= n
+
+  Input Parameters:
++ what   - what the workspace is for, for the out-of-memory message
+. counts - [n] device; sizes: the same
+. n      - how many
+- stream - asynchronous on it
+
+  Output Parameter:
+. sums - [n] device; offsets: [n + 1], the last is the sum of all
+
+  Errors: PETSC_ERR_MEM when the workspace cannot be had; nothing stays allocated.
+*/
+PETSC_INTERN PetscErrorCode DCSRExclusiveSumTo32(const char[], const int32_t[], PetscCount, int32_t[], cudaStream_t);
+PETSC_INTERN PetscErrorCode DCSRExclusiveSumTo64(const char[], const int32_t[], PetscCount, int64_t[], cudaStream_t);
+PETSC_INTERN PetscErrorCode DCSROffsetsFromSizes32(const char[], const int32_t[], PetscCount, int32_t[], cudaStream_t);
+PETSC_INTERN PetscErrorCode DCSROffsetsFromSizes64(const char[], const int32_t[], PetscCount, int64_t[], cudaStream_t);
+
 #if defined(__cplusplus)
 /* By the width of the numbers. */
 template <typename T>
@@ -42,6 +62,26 @@ inline PetscErrorCode DCSRInclusiveMax(const char what[], T values[], PetscCount
   PetscFunctionBegin;
   if constexpr (sizeof(T) == sizeof(int32_t)) PetscCall(DCSRInclusiveMax32(what, (int32_t *)values, n, stream));
   else PetscCall(DCSRInclusiveMax64(what, (int64_t *)values, n, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+template <typename T>
+inline PetscErrorCode DCSRExclusiveSumTo(const char what[], const int32_t counts[], PetscCount n, T sums[], cudaStream_t stream)
+{
+  static_assert(sizeof(T) == sizeof(int32_t) || sizeof(T) == sizeof(int64_t), "32 or 64 bits");
+  PetscFunctionBegin;
+  if constexpr (sizeof(T) == sizeof(int32_t)) PetscCall(DCSRExclusiveSumTo32(what, counts, n, (int32_t *)sums, stream));
+  else PetscCall(DCSRExclusiveSumTo64(what, counts, n, (int64_t *)sums, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+template <typename T>
+inline PetscErrorCode DCSROffsetsFromSizes(const char what[], const int32_t sizes[], PetscCount n, T offsets[], cudaStream_t stream)
+{
+  static_assert(sizeof(T) == sizeof(int32_t) || sizeof(T) == sizeof(int64_t), "32 or 64 bits");
+  PetscFunctionBegin;
+  if constexpr (sizeof(T) == sizeof(int32_t)) PetscCall(DCSROffsetsFromSizes32(what, sizes, n, (int32_t *)offsets, stream));
+  else PetscCall(DCSROffsetsFromSizes64(what, sizes, n, (int64_t *)offsets, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 #endif

@@ -3,23 +3,12 @@
   its segment and, for each other segment, the number of smaller columns there: a binary search, and none in rows of one segment.
 */
 #include "../common/rowloop.cuh"
+#include "../common/scan.h"
 #include "../common/search.cuh"
-#include "../common/temporary.cuh"
 #include <petscsparsecuda/convert.h>
-#include <cub/device/device_scan.cuh>
-#include <thrust/iterator/counting_iterator.h>
-#include <thrust/iterator/transform_iterator.h>
 
 namespace
 {
-
-/* Row sizes as a sequence of num_rows + 1 offsets wants them: nothing after the last. */
-template <typename Offset>
-struct SizeOfRow {
-  const int32_t    *row_sizes;
-  PetscInt          num_rows;
-  __device__ Offset operator()(PetscCount row) const { return row < num_rows ? (Offset)row_sizes[row] : 0; }
-};
 
 /* Moves an entry of fragmented storage to its place in the sorted row. */
 template <typename From, typename To>
@@ -67,10 +56,8 @@ PetscErrorCode CopyCompact(DCSRView from, DCSRView to, cudaStream_t stream)
 template <typename From, typename To>
 PetscErrorCode Defragment(DCSRView from, DCSRView to, cudaStream_t stream)
 {
-  const auto sizes = thrust::make_transform_iterator(thrust::counting_iterator<PetscCount>(0), SizeOfRow<To>{from.row_sizes, from.num_rows});
-
   PetscFunctionBegin;
-  PetscCall(DCSRWithTemporary("workspace to sum row sizes", stream, [&](void *storage, size_t &bytes) { return cub::DeviceScan::ExclusiveSum(storage, bytes, sizes, (To *)to.row_offsets, (PetscCount)from.num_rows + 1, stream); }));
+  PetscCall(DCSROffsetsFromSizes("workspace to sum row sizes", from.row_sizes, (PetscCount)from.num_rows, (To *)to.row_offsets, stream));
   if (from.num_nonzeros) PetscCall(RowLoop(from, NULL, MoveEntry<From, To>{from, to}, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -3,11 +3,8 @@
 */
 #include "../common/foreach.cuh"
 #include "../common/rowloop.cuh"
-#include "../common/temporary.cuh"
+#include "../common/scan.h"
 #include <petscsparsecuda/convert.h>
-#include <cub/device/device_scan.cuh>
-#include <thrust/iterator/counting_iterator.h>
-#include <thrust/iterator/transform_iterator.h>
 
 namespace
 {
@@ -39,6 +36,13 @@ struct SegmentLength {
 
     return (Offset)PieceSize(n, pieces, s) + (s == pieces - 1 ? slack : 0);
   }
+};
+
+template <typename Offset>
+struct WriteLength {
+  SegmentLength<Offset> length;
+  Offset               *lengths;
+  __device__ void       operator()(PetscCount index) const { lengths[index] = length(index); }
 };
 
 /* Writes the pairs of a row; begins is the running sum of SegmentLength. */
@@ -88,9 +92,8 @@ PetscErrorCode Fragment(DCSRView from, int32_t slack, DCSRView to, cudaStream_t 
 
   PetscFunctionBegin;
   PetscCall(PetscSparseCUDAMalloc(n, "begins of segments", stream, &begins));
-  PetscCallGoto(ierr, cleanup, DCSRWithTemporary("workspace to place segments", stream, [&](void *storage, size_t &bytes) {
-                  return cub::DeviceScan::ExclusiveSum(storage, bytes, thrust::make_transform_iterator(thrust::counting_iterator<PetscCount>(0), length), begins, n, stream);
-                }));
+  PetscCallCUDAGoto(ierr, cleanup, DCSRForEach(n, WriteLength<Offset>{length, begins}, stream));
+  PetscCallGoto(ierr, cleanup, DCSRExclusiveSum("workspace to place segments", begins, n, stream));
   PetscCallCUDAGoto(ierr, cleanup, DCSRForEach((PetscCount)from.num_rows, WriteSegments<Offset>{length, begins, (Offset *)to.segments, to.row_sizes, to.pitch}, stream));
   PetscCallGoto(ierr, cleanup, RowLoop(from, NULL, ScatterEntry<Offset>{from, to}, stream));
 cleanup:

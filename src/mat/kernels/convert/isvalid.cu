@@ -2,14 +2,11 @@
   The invariants of DCSR storage, for debug builds and tests. Checks go from what can be read safely to what needs it: a later one runs only when the earlier ones passed.
 */
 #include "../common/foreach.cuh"
+#include "../common/reduce.h"
 #include "../common/rowloop.cuh"
 #include "../common/search.cuh"
-#include "../common/temporary.cuh"
+#include "../common/sort.h"
 #include <petscsparsecuda/convert.h>
-#include <cub/device/device_radix_sort.cuh>
-#include <cub/device/device_reduce.cuh>
-#include <thrust/iterator/counting_iterator.h>
-#include <thrust/iterator/transform_iterator.h>
 
 namespace
 {
@@ -81,40 +78,35 @@ struct CheckSegments {
   }
 };
 
-struct SizeOfRow {
-  const int32_t        *row_sizes;
-  __device__ PetscCount operator()(PetscCount row) const { return (PetscCount)row_sizes[row]; }
-};
-
 /* Segment index = row + s * num_rows; empty segments sort to the end. */
 template <typename Offset>
 struct WriteSegmentKeys {
-  DCSRView view;
-  int64_t *keys;
-  int64_t *indices;
+  DCSRView    view;
+  uint64_t   *keys;
+  PetscCount *indices;
 
   __device__ void operator()(PetscCount index) const
   {
     const Offset *pair = (const Offset *)view.segments + 2 * (index % view.num_rows + index / view.num_rows * view.pitch);
 
-    keys[index]    = pair[0] < pair[1] ? (int64_t)pair[0] : INT64_MAX;
+    keys[index]    = pair[0] < pair[1] ? (uint64_t)pair[0] : UINT64_MAX;
     indices[index] = index;
   }
 };
 
 template <typename Offset>
 struct CheckNeighbors {
-  DCSRView       view;
-  const int64_t *keys;
-  const int64_t *indices;
-  FirstViolation found;
+  DCSRView          view;
+  const uint64_t   *keys;
+  const PetscCount *indices;
+  FirstViolation    found;
 
   __device__ void operator()(PetscCount k) const
   {
     const PetscCount index = indices[k], row = index % view.num_rows;
     const Offset    *pair = (const Offset *)view.segments + 2 * (row + index / view.num_rows * view.pitch);
 
-    if (keys[k + 1] != INT64_MAX && (int64_t)pair[1] > keys[k + 1]) found.Set(row, BAD_OVERLAP);
+    if (keys[k + 1] != UINT64_MAX && (uint64_t)pair[1] > keys[k + 1]) found.Set(row, BAD_OVERLAP);
   }
 };
 
@@ -176,9 +168,10 @@ struct CheckSegmentColumns {
 template <typename Offset>
 PetscErrorCode CheckOverlap(DCSRView view, FirstViolation found, cudaStream_t stream)
 {
-  const PetscCount n       = (PetscCount)view.num_rows * view.max_segments;
-  PetscErrorCode   ierr    = PETSC_SUCCESS;
-  int64_t         *keys[2] = {NULL, NULL}, *indices[2] = {NULL, NULL};
+  const PetscCount n          = (PetscCount)view.num_rows * view.max_segments;
+  PetscErrorCode   ierr       = PETSC_SUCCESS;
+  uint64_t        *keys[2]    = {NULL, NULL};
+  PetscCount      *indices[2] = {NULL, NULL};
 
   PetscFunctionBegin;
   for (int i = 0; i < 2; i++) {
@@ -186,8 +179,8 @@ PetscErrorCode CheckOverlap(DCSRView view, FirstViolation found, cudaStream_t st
     PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(n, "indices of segments", stream, &indices[i]));
   }
   PetscCallCUDAGoto(ierr, cleanup, DCSRForEach(n, WriteSegmentKeys<Offset>{view, keys[0], indices[0]}, stream));
-  PetscCallGoto(ierr, cleanup, DCSRWithTemporary("workspace to sort segments", stream, [&](void *storage, size_t &bytes) { return cub::DeviceRadixSort::SortPairs(storage, bytes, keys[0], keys[1], indices[0], indices[1], n, 0, 64, stream); }));
-  PetscCallCUDAGoto(ierr, cleanup, DCSRForEach(n - 1, CheckNeighbors<Offset>{view, keys[1], indices[1], found}, stream));
+  PetscCallGoto(ierr, cleanup, DCSRSortBuffers64With64("workspace to sort segments", n, 64, keys, indices, stream));
+  PetscCallCUDAGoto(ierr, cleanup, DCSRForEach(n - 1, CheckNeighbors<Offset>{view, keys[0], indices[0], found}, stream));
 cleanup:
   for (int i = 0; i < 2; i++) {
     PetscCall(PetscSparseCUDAFree(&keys[i], stream));
@@ -204,26 +197,6 @@ PetscErrorCode CheckRows(DCSRView view, FirstViolation found, cudaStream_t strea
   PetscFunctionBegin;
   if (view.row_offsets) PetscCallCUDA(DCSRForEach((PetscCount)view.num_rows + 1, CheckOffsets<Offset>{view, found}, stream));
   else if (view.num_rows) PetscCallCUDA(DCSRForEach((PetscCount)view.num_rows, CheckSegments<Offset>{view, found}, stream));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode SumRowSizes(DCSRView view, cudaStream_t stream, PetscCount *sum)
-{
-  PetscErrorCode ierr       = PETSC_SUCCESS;
-  PetscCount    *device_sum = NULL;
-
-  PetscFunctionBegin;
-  *sum = 0;
-  if (!view.num_rows) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscSparseCUDAMalloc(1, "sum of row sizes", stream, &device_sum));
-  PetscCallGoto(ierr, cleanup, DCSRWithTemporary("workspace to sum row sizes", stream, [&](void *storage, size_t &bytes) {
-                  return cub::DeviceReduce::Sum(storage, bytes, thrust::make_transform_iterator(thrust::counting_iterator<PetscCount>(0), SizeOfRow{view.row_sizes}), device_sum, (PetscCount)view.num_rows, stream);
-                }));
-  PetscCallCUDAGoto(ierr, cleanup, cudaMemcpyAsync(sum, device_sum, sizeof(*sum), cudaMemcpyDeviceToHost, stream));
-  PetscCallCUDAGoto(ierr, cleanup, cudaStreamSynchronize(stream));
-cleanup:
-  PetscCall(PetscSparseCUDAFree(&device_sum, stream));
-  PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -284,7 +257,7 @@ PetscErrorCode DCSRIsValid(DCSRView view, cudaStream_t stream, PetscBool *ok, Pe
   PetscErrorCode ierr    = PETSC_SUCCESS;
   const char    *numbers = CheckNumbers(view);
   FirstViolation found   = {NULL};
-  PetscCount     sum;
+  DCSRSizeFacts  facts;
 
   PetscFunctionBegin;
   *ok = numbers ? PETSC_FALSE : PETSC_TRUE;
@@ -298,8 +271,8 @@ PetscErrorCode DCSRIsValid(DCSRView view, cudaStream_t stream, PetscBool *ok, Pe
   PetscCallGoto(ierr, cleanup, GetViolation(found, stream, ok, row, what));
   if (!*ok) goto cleanup;
   if (view.row_offsets == NULL && view.num_rows) {
-    PetscCallGoto(ierr, cleanup, SumRowSizes(view, stream, &sum));
-    if (sum != view.num_nonzeros) {
+    PetscCallGoto(ierr, cleanup, DCSRReduceSizes((PetscCount)view.num_rows, view.row_sizes, stream, &facts));
+    if ((PetscCount)facts.num_nonzeros != view.num_nonzeros) {
       *ok = PETSC_FALSE;
       if (what) *what = VIOLATIONS[BAD_TOTAL];
       goto cleanup;

@@ -2,60 +2,15 @@
 /*
   New compact storage with some entries of the old one: row sizes are reduced and scanned, and what stays moves. The old storage is only read.
 */
+#include "../common/reduce.h"
 #include "../common/rowloop.cuh"
-#include "../common/temporary.cuh"
+#include "../common/scan.h"
+#include "../common/select.h"
 #include <petscsparsecuda/convert.h>
 #include <petscsparsecuda/delete.h>
-#include <cub/device/device_reduce.cuh>
-#include <cub/device/device_scan.cuh>
-#include <cub/device/device_select.cuh>
-#include <thrust/iterator/counting_iterator.h>
-#include <thrust/iterator/transform_iterator.h>
 
 namespace
 {
-
-/* What one reduction of the new row sizes tells. */
-struct SizeFacts {
-  long long num_nonzeros, num_nonempty_rows, max_row_size;
-};
-
-struct FactsOfSize {
-  __device__ SizeFacts operator()(int32_t size) const { return {size, size > 0, size}; }
-};
-
-struct CombineSizeFacts {
-  __device__ SizeFacts operator()(SizeFacts a, SizeFacts b) const { return {a.num_nonzeros + b.num_nonzeros, a.num_nonempty_rows + b.num_nonempty_rows, a.max_row_size < b.max_row_size ? b.max_row_size : a.max_row_size}; }
-};
-
-/* Row sizes as a sequence of num_rows + 1 offsets wants them: nothing after the last. */
-template <typename Offset>
-struct NewSizeOfRow {
-  const int32_t    *sizes;
-  PetscInt          num_rows;
-  __device__ Offset operator()(PetscCount row) const { return row < num_rows ? (Offset)sizes[row] : 0; }
-};
-
-/* Synchronizes. */
-inline PetscErrorCode ReduceSizes(PetscInt num_rows, const int32_t sizes[], cudaStream_t stream, SizeFacts *facts)
-{
-  PetscErrorCode ierr   = PETSC_SUCCESS;
-  SizeFacts     *device = NULL;
-
-  PetscFunctionBegin;
-  *facts = {0, 0, 0};
-  if (!num_rows) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscSparseCUDAMalloc(1, "facts about new row sizes", stream, &device));
-  PetscCallGoto(ierr, cleanup, DCSRWithTemporary("workspace to sum new row sizes", stream, [&](void *storage, size_t &bytes) {
-                  return cub::DeviceReduce::TransformReduce(storage, bytes, sizes, device, (int64_t)num_rows, CombineSizeFacts(), FactsOfSize(), SizeFacts{0, 0, 0}, stream);
-                }));
-  PetscCallCUDAGoto(ierr, cleanup, cudaMemcpyAsync(facts, device, sizeof(*facts), cudaMemcpyDeviceToHost, stream));
-  PetscCallCUDAGoto(ierr, cleanup, cudaStreamSynchronize(stream));
-cleanup:
-  PetscCall(PetscSparseCUDAFree(&device, stream));
-  PetscCall(ierr);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
 
 inline PetscErrorCode FreeView(DCSRView *view, cudaStream_t stream)
 {
@@ -89,16 +44,6 @@ failed:
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-template <typename Offset>
-PetscErrorCode ScanSizes(PetscInt num_rows, const int32_t sizes[], Offset row_offsets[], cudaStream_t stream)
-{
-  auto in = thrust::make_transform_iterator(thrust::counting_iterator<PetscCount>(0), NewSizeOfRow<Offset>{sizes, num_rows});
-
-  PetscFunctionBegin;
-  PetscCall(DCSRWithTemporary("workspace to scan new row sizes", stream, [&](void *storage, size_t &bytes) { return cub::DeviceScan::ExclusiveSum(storage, bytes, in, row_offsets, (int64_t)num_rows + 1, stream); }));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* AllocateCompact() with the row offsets that belong to row sizes [num_rows], which add up to num_nonzeros. */
 inline PetscErrorCode AllocateFromSizes(const DCSRView &from, const int32_t sizes[], PetscCount num_nonzeros, cudaStream_t stream, DCSRView *to)
 {
@@ -106,8 +51,8 @@ inline PetscErrorCode AllocateFromSizes(const DCSRView &from, const int32_t size
 
   PetscFunctionBegin;
   PetscCall(AllocateCompact(from, num_nonzeros, stream, to));
-  if (to->wide) ierr = ScanSizes(to->num_rows, sizes, (int64_t *)to->row_offsets, stream);
-  else ierr = ScanSizes(to->num_rows, sizes, (int32_t *)to->row_offsets, stream);
+  if (to->wide) ierr = DCSROffsetsFromSizes("workspace to scan new row sizes", sizes, to->num_rows, (int64_t *)to->row_offsets, stream);
+  else ierr = DCSROffsetsFromSizes("workspace to scan new row sizes", sizes, to->num_rows, (int32_t *)to->row_offsets, stream);
   if (ierr != PETSC_SUCCESS) PetscCall(FreeView(to, stream));
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -153,15 +98,16 @@ struct FlagKept {
   __device__ void Visit(RowEntry e) const { flags[e.position] = keep(view, e) ? 1 : 0; }
 };
 
-template <typename T>
-PetscErrorCode SelectFlagged(PetscCount n, const T from[], const unsigned char flags[], T to[], cudaStream_t stream)
+/* Columns, and values where there are any, of the entries with a flag. */
+inline PetscErrorCode SelectFlagged(const DCSRView &from, const unsigned char flags[], const DCSRView &to, cudaStream_t stream)
 {
   PetscErrorCode ierr         = PETSC_SUCCESS;
-  int64_t       *num_selected = NULL;
+  PetscCount    *num_selected = NULL;
 
   PetscFunctionBegin;
   PetscCall(PetscSparseCUDAMalloc(1, "count of kept entries", stream, &num_selected));
-  PetscCallGoto(ierr, cleanup, DCSRWithTemporary("workspace to select entries", stream, [&](void *storage, size_t &bytes) { return cub::DeviceSelect::Flagged(storage, bytes, from, flags, to, num_selected, (int64_t)n, stream); }));
+  PetscCallGoto(ierr, cleanup, DCSRSelectFlagged32("workspace to select entries", from.num_nonzeros, from.columns, flags, to.columns, num_selected, stream));
+  if (to.values) PetscCallGoto(ierr, cleanup, DCSRSelectFlaggedScalars("workspace to select entries", from.num_nonzeros, from.values, flags, to.values, num_selected, stream));
 cleanup:
   PetscCall(PetscSparseCUDAFree(&num_selected, stream));
   PetscCall(ierr);
@@ -179,8 +125,7 @@ PetscErrorCode MoveKept(const DCSRView &compact, Keep keep, const DCSRView &to, 
   if (!to.num_nonzeros) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscSparseCUDAMalloc(compact.num_nonzeros, "flags of kept entries", stream, &flags));
   PetscCallGoto(ierr, cleanup, RowLoop(compact, NULL, FlagKept<Keep>{compact, keep, flags}, stream));
-  PetscCallGoto(ierr, cleanup, SelectFlagged(compact.num_nonzeros, compact.columns, flags, to.columns, stream));
-  if (to.values) PetscCallGoto(ierr, cleanup, SelectFlagged(compact.num_nonzeros, compact.values, flags, to.values, stream));
+  PetscCallGoto(ierr, cleanup, SelectFlagged(compact, flags, to, stream));
 cleanup:
   PetscCall(PetscSparseCUDAFree(&flags, stream));
   PetscCall(ierr);
@@ -227,7 +172,7 @@ PetscErrorCode DCSRCompactIf(DCSRView view, Keep keep, cudaStream_t stream, DCSR
 {
   PetscErrorCode ierr  = PETSC_SUCCESS;
   int32_t       *sizes = NULL;
-  SizeFacts      facts;
+  DCSRSizeFacts  facts;
 
   PetscFunctionBegin;
   PetscCall(PetscArrayzero(to, 1));
@@ -235,7 +180,7 @@ PetscErrorCode DCSRCompactIf(DCSRView view, Keep keep, cudaStream_t stream, DCSR
   if (!view.num_nonzeros) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(view.num_rows, "row sizes after a deletion", stream, &sizes));
   PetscCallGoto(ierr, cleanup, RowLoop(view, NULL, CountKept<Keep>{view, keep, sizes}, stream));
-  PetscCallGoto(ierr, cleanup, ReduceSizes(view.num_rows, sizes, stream, &facts));
+  PetscCallGoto(ierr, cleanup, DCSRReduceSizes(view.num_rows, sizes, stream, &facts));
   if (facts.num_nonzeros < view.num_nonzeros) {
     PetscCallGoto(ierr, cleanup, CompactKept(view, keep, sizes, (PetscCount)facts.num_nonzeros, stream, to));
     *deletion = {PETSC_TRUE, (PetscCount)facts.num_nonzeros, (PetscCount)facts.num_nonempty_rows, (PetscCount)facts.max_row_size};

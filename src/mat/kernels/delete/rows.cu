@@ -209,7 +209,7 @@ cleanup:
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode FindNewSizes(const DCSRView &view, const Removal &r, cudaStream_t stream, SizeFacts *facts)
+PetscErrorCode FindNewSizes(const DCSRView &view, const Removal &r, cudaStream_t stream, DCSRSizeFacts *facts)
 {
   PetscFunctionBegin;
   PetscCall(DCSRFlagIndices(r.n, r.rows, view.num_rows, r.flags, stream));
@@ -218,7 +218,7 @@ PetscErrorCode FindNewSizes(const DCSRView &view, const Removal &r, cudaStream_t
     PetscCallCUDA(DCSRForEach((PetscCount)view.num_rows, NewSize<decltype(rows)>{rows, r.flags, r.num_diagonal, r.sizes}, stream));
     PetscFunctionReturn(PETSC_SUCCESS);
   }));
-  PetscCall(ReduceSizes(view.num_rows, r.sizes, stream, facts));
+  PetscCall(DCSRReduceSizes(view.num_rows, r.sizes, stream, facts));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -346,7 +346,7 @@ PetscErrorCode DCSRRemoveRows(DCSRView view, PetscInt n, const PetscInt rows[], 
 {
   PetscErrorCode ierr = PETSC_SUCCESS;
   Removal        r    = {n, rows, diagonal, diagonal == PetscScalar(0) ? 0 : view.num_columns, NULL, NULL};
-  SizeFacts      facts;
+  DCSRSizeFacts  facts;
 
   PetscFunctionBegin;
   PetscCall(PetscArrayzero(to, 1));

@@ -3,7 +3,7 @@
   except where column sums are added up by atomics.
 */
 #include "../common/largest.cuh"
-#include "../common/reduce.cuh"
+#include "../common/reduce.h"
 #include "../common/rowloop.cuh"
 #include "../common/scalar.cuh"
 #include <petscsparsecuda/entries.h>
@@ -30,7 +30,7 @@ struct RowSumSquares {
   PetscReal         *sums;
 
   __device__ Result Identity() const { return 0; }
-  __device__ Result Map(RowEntry e) const { return SquaredValue()(values[e.position]); }
+  __device__ Result Map(RowEntry e) const { return SquaredValue(values[e.position]); }
   __device__ Result Combine(Result a, Result b) const { return a + b; }
   __device__ void   Store(PetscInt row, Result sum) const { sums[row] = sum; }
 };
@@ -88,12 +88,12 @@ PetscErrorCode DCSRNormFrobeniusSquared(DCSRView view, cudaStream_t stream, Pets
   PetscCall(CheckValues(view));
   if (!view.num_nonzeros) PetscFunctionReturn(PETSC_SUCCESS);
   if (view.row_offsets) {
-    PetscCall(ReduceToHost(view.num_nonzeros, view.values, AddReals(), SquaredValue(), stream, norm2));
+    PetscCall(DCSRReduceSumSquares(view.num_nonzeros, view.values, stream, norm2));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(PetscSparseCUDAMalloc(view.num_rows, "row sums of squares", stream, &sums));
   PetscCallGoto(ierr, cleanup, RowLoop(view, NULL, RowSumSquares{view.values, sums}, stream));
-  PetscCallGoto(ierr, cleanup, ReduceToHost((PetscCount)view.num_rows, sums, AddReals(), SameReal(), stream, norm2));
+  PetscCallGoto(ierr, cleanup, DCSRReduceSum((PetscCount)view.num_rows, sums, stream, norm2));
 cleanup:
   PetscCall(PetscSparseCUDAFree(&sums, stream));
   PetscCall(ierr);
@@ -145,7 +145,7 @@ PetscErrorCode DCSRNormOne(DCSRView view, cudaStream_t stream, PetscReal *norm)
   if (!view.num_nonzeros) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscSparseCUDAMalloc(view.num_columns, "column sums of absolute values", stream, &sums));
   PetscCallGoto(ierr, cleanup, DCSRColumnSumsAbs(view, sums, stream));
-  PetscCallGoto(ierr, cleanup, ReduceToHost((PetscCount)view.num_columns, sums, LargerReal(), SameReal(), stream, norm));
+  PetscCallGoto(ierr, cleanup, DCSRReduceMax((PetscCount)view.num_columns, sums, stream, norm));
 cleanup:
   PetscCall(PetscSparseCUDAFree(&sums, stream));
   PetscCall(ierr);
@@ -175,7 +175,7 @@ PetscErrorCode DCSRNormInfinity(DCSRView view, cudaStream_t stream, PetscReal *n
   if (!view.num_nonzeros) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscSparseCUDAMalloc(view.num_rows, "row sums of absolute values", stream, &sums));
   PetscCallGoto(ierr, cleanup, RowLoop(view, NULL, RowSumAbsolute<PetscReal>{view.values, sums}, stream));
-  PetscCallGoto(ierr, cleanup, ReduceToHost((PetscCount)view.num_rows, sums, LargerReal(), SameReal(), stream, norm));
+  PetscCallGoto(ierr, cleanup, DCSRReduceMax((PetscCount)view.num_rows, sums, stream, norm));
 cleanup:
   PetscCall(PetscSparseCUDAFree(&sums, stream));
   PetscCall(ierr);

@@ -18,27 +18,6 @@ static PetscErrorCode StructureDestroy_BlockDiagonals(void **structure, cudaStre
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode ValuesCreate_BlockDiagonals(void *structure, cudaStream_t stream, void **values)
-{
-  PetscFunctionBegin;
-  PetscCall(HiSparseFormatDiagonals.valuescreate(&((BlockDiagonals *)structure)->all, stream, values));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode ValuesCopy_BlockDiagonals(void *structure, const void *from, void *to, cudaStream_t stream)
-{
-  PetscFunctionBegin;
-  PetscCall(HiSparseFormatDiagonals.valuescopy(&((BlockDiagonals *)structure)->all, from, to, stream));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode ValuesDestroy_BlockDiagonals(void **values, cudaStream_t stream)
-{
-  PetscFunctionBegin;
-  PetscCall(HiSparseFormatDiagonals.valuesdestroy(values, stream));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* BlockDiagonalsConfigFind - the first launch configuration for a size of blocks that exists */
 PetscErrorCode BlockDiagonalsConfigFind(int size, BlockDiagonalsConfig *config)
 {
@@ -132,11 +111,11 @@ static PetscErrorCode Create_BlockDiagonals(DCSRView csr, HiSparsePrecision prec
   for (size_t i = 0; d == NULL && i < PETSC_STATIC_ARRAY_LENGTH(sizes); i++) PetscCall(StructureCreate(csr, sizes[i], precision, stream, &d));
   if (d == NULL) PetscFunctionReturn(PETSC_SUCCESS);
   *structure = d;
-  PetscCallGoto(ierr, failed, ValuesCreate_BlockDiagonals(d, stream, values));
+  PetscCallGoto(ierr, failed, HiSparseDiagonalsValuesCreate(d, stream, values));
   PetscCallGoto(ierr, failed, BlockDiagonalsSetValues(d, (HiSparseDiagonalsValues *)*values, csr, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 failed:
-  PetscCall(ValuesDestroy_BlockDiagonals(values, stream));
+  PetscCall(HiSparseDiagonalsValuesDestroy(values, stream));
   PetscCall(StructureDestroy_BlockDiagonals(structure, stream));
   PetscFunctionReturn(ierr);
 }
@@ -216,13 +195,6 @@ static PetscErrorCode SameStructure_BlockDiagonals(const void *structure, const 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode AddValues_BlockDiagonals(const void *structure, PetscScalar alpha, const void *values, PetscScalar beta, const void *others, void *sum, cudaStream_t stream)
-{
-  PetscFunctionBegin;
-  PetscCall(HiSparseDiagonalsAddValues(&((const BlockDiagonals *)structure)->all, alpha, values, beta, others, sum, stream));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* A row has a diagonal entry when its row of blocks has a diagonal block. */
 static PetscErrorCode CountMissingDiagonal_BlockDiagonals(void *structure, PetscCount n, cudaStream_t stream, PetscCount *missing)
 {
@@ -239,7 +211,7 @@ static PetscErrorCode CountMissingDiagonal_BlockDiagonals(void *structure, Petsc
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The other functions are calls: those of blocks, and those of masked diagonals with all values. */
+/* The other functions are calls. */
 #define DEFINE_CALL(Name, parameters, call) \
   static PetscErrorCode Name##_BlockDiagonals parameters \
   { \
@@ -249,7 +221,6 @@ static PetscErrorCode CountMissingDiagonal_BlockDiagonals(void *structure, Petsc
   }
 #define STRUCTURE ((BlockDiagonals *)structure)
 #define VALUES    ((HiSparseDiagonalsValues *)values)
-#define ALL       (&STRUCTURE->all)
 DEFINE_CALL(SetValues, (void *structure, void *values, DCSRView csr, cudaStream_t stream), BlockDiagonalsSetValues(STRUCTURE, VALUES, csr, stream))
 DEFINE_CALL(GetCSR, (void *structure, void *values, PetscScalar alpha, PetscBool with_structure, PetscBool with_values, DCSRView csr, cudaStream_t stream), BlockDiagonalsGetCSR(STRUCTURE, VALUES, alpha, with_structure, with_values, csr, stream))
 DEFINE_CALL(RowOffsets, (void *structure, DCSRView csr, cudaStream_t stream), BlockDiagonalsRowOffsets(STRUCTURE, csr, stream))
@@ -260,16 +231,9 @@ DEFINE_CALL(MultEpilogue, (void *structure, void *values, PetscScalar alpha, con
             BlockDiagonalsMultEpilogue(STRUCTURE, VALUES, alpha, x, epilogue, y, stream, done))
 DEFINE_CALL(MultTranspose, (void *structure, void *values, PetscScalar alpha, PetscBool conjugate, const PetscScalar x[], const PetscScalar z[], PetscScalar y[], cudaStream_t stream),
             BlockDiagonalsMultTranspose(STRUCTURE, VALUES, alpha, conjugate, x, z, y, stream))
-DEFINE_CALL(SetFound, (void *structure, void *values, const DCSRBatch *batch, const DCSRLookup *lookup, InsertMode mode, cudaStream_t stream), HiSparseDiagonalsSetFound(ALL, values, batch, lookup, mode, stream))
 DEFINE_CALL(CountWithoutDiagonal, (void *structure, PetscInt n, const PetscInt rows[], cudaStream_t stream, PetscCount *count), BlockDiagonalsCountWithoutDiagonal(STRUCTURE, n, rows, stream, count))
 DEFINE_CALL(ZeroRows, (void *structure, void *values, PetscInt n, const PetscInt rows[], PetscScalar diag, cudaStream_t stream), BlockDiagonalsZeroRows(STRUCTURE, VALUES, n, rows, diag, stream))
 DEFINE_CALL(ZeroColumns, (void *structure, void *values, const unsigned char flags[], const PetscScalar x[], PetscScalar b[], cudaStream_t stream), BlockDiagonalsZeroColumns(STRUCTURE, VALUES, flags, x, b, stream))
-DEFINE_CALL(Scale, (void *structure, void *values, PetscScalar alpha, cudaStream_t stream), HiSparseDiagonalsScale(ALL, values, alpha, stream))
-DEFINE_CALL(Zero, (void *structure, void *values, cudaStream_t stream), HiSparseDiagonalsZero(ALL, values, stream))
-DEFINE_CALL(Conjugate, (void *structure, void *values, cudaStream_t stream), HiSparseDiagonalsConjugate(ALL, values, stream))
-DEFINE_CALL(RealPart, (void *structure, void *values, cudaStream_t stream), HiSparseDiagonalsRealPart(ALL, values, stream))
-DEFINE_CALL(ImaginaryPart, (void *structure, void *values, cudaStream_t stream), HiSparseDiagonalsImaginaryPart(ALL, values, stream))
-DEFINE_CALL(NormFrobeniusSquared, (void *structure, void *values, cudaStream_t stream, PetscReal *norm2), HiSparseDiagonalsNormFrobeniusSquared(ALL, values, stream, norm2))
 DEFINE_CALL(DiagonalScale, (void *structure, void *values, const PetscScalar left[], const PetscScalar right[], cudaStream_t stream), BlockDiagonalsDiagonalScale(STRUCTURE, VALUES, left, right, stream))
 DEFINE_CALL(DiagonalAdd, (void *structure, void *values, const PetscScalar d[], PetscScalar scalar, PetscBool insert, cudaStream_t stream), BlockDiagonalsDiagonalAdd(STRUCTURE, VALUES, d, scalar, insert, stream))
 DEFINE_CALL(GetDiagonal, (void *structure, void *values, PetscScalar alpha, PetscScalar diagonal[], cudaStream_t stream), BlockDiagonalsGetDiagonal(STRUCTURE, VALUES, alpha, diagonal, stream))
@@ -282,9 +246,9 @@ DEFINE_CALL(RowMaxAbs, (void *structure, void *values, PetscReal alpha, PetscSca
 const HiSparseFormatOps HiSparseFormatBlockDiagonals = {
   .create               = Create_BlockDiagonals,
   .structuredestroy     = StructureDestroy_BlockDiagonals,
-  .valuescreate         = ValuesCreate_BlockDiagonals,
-  .valuescopy           = ValuesCopy_BlockDiagonals,
-  .valuesdestroy        = ValuesDestroy_BlockDiagonals,
+  .valuescreate         = HiSparseDiagonalsValuesCreate,
+  .valuescopy           = HiSparseDiagonalsValuesCopy,
+  .valuesdestroy        = HiSparseDiagonalsValuesDestroy,
   .getinfo              = GetInfo_BlockDiagonals,
   .setvalues            = SetValues_BlockDiagonals,
   .getcsr               = GetCSR_BlockDiagonals,
@@ -298,25 +262,25 @@ const HiSparseFormatOps HiSparseFormatBlockDiagonals = {
   .lookup               = Lookup_BlockDiagonals,
   .structurecopy        = StructureCopy_BlockDiagonals,
   .grow                 = Grow_BlockDiagonals,
-  .setfound             = SetFound_BlockDiagonals,
+  .setfound             = HiSparseDiagonalsSetFound,
   .countwithoutdiagonal = CountWithoutDiagonal_BlockDiagonals,
   .zerorows             = ZeroRows_BlockDiagonals,
   .zerocolumns          = ZeroColumns_BlockDiagonals,
-  .scale                = Scale_BlockDiagonals,
-  .zero                 = Zero_BlockDiagonals,
-  .conjugate            = Conjugate_BlockDiagonals,
-  .realpart             = RealPart_BlockDiagonals,
-  .imaginarypart        = ImaginaryPart_BlockDiagonals,
+  .scale                = HiSparseDiagonalsScale,
+  .zero                 = HiSparseDiagonalsZero,
+  .conjugate            = HiSparseDiagonalsConjugate,
+  .realpart             = HiSparseDiagonalsRealPart,
+  .imaginarypart        = HiSparseDiagonalsImaginaryPart,
   .diagonalscale        = DiagonalScale_BlockDiagonals,
   .diagonaladd          = DiagonalAdd_BlockDiagonals,
   .getdiagonal          = GetDiagonal_BlockDiagonals,
   .countmissingdiagonal = CountMissingDiagonal_BlockDiagonals,
-  .normfrobeniussquared = NormFrobeniusSquared_BlockDiagonals,
+  .normfrobeniussquared = HiSparseDiagonalsNormFrobeniusSquared,
   .normone              = NormOne_BlockDiagonals,
   .norminfinity         = NormInfinity_BlockDiagonals,
   .rowsumabs            = RowSumAbs_BlockDiagonals,
   .columnsumsabs        = ColumnSumsAbs_BlockDiagonals,
   .rowmaxabs            = RowMaxAbs_BlockDiagonals,
   .samestructure        = SameStructure_BlockDiagonals,
-  .addvalues            = AddValues_BlockDiagonals,
+  .addvalues            = HiSparseDiagonalsAddValues,
 };

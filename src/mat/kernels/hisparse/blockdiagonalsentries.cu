@@ -3,7 +3,7 @@
 */
 #include "blockdiagonals.cuh"
 #include "../common/foreach.cuh"
-#include "../common/reduce.cuh"
+#include "../common/reduce.h"
 #include "../common/scalar.cuh"
 #include "../insert/lookup.cuh"
 
@@ -91,10 +91,6 @@ struct SumBlocks {
     for (int i = 0; i < BLOCK_DIAGONALS_MAX_SIZE; i++)
       if (i < size) sums[row * size + i] = Out(alpha * result.sums[i]);
   }
-};
-
-struct RealPart {
-  __device__ PetscReal operator()(PetscScalar value) const { return PetscRealPart(value); }
 };
 
 template <typename Stored>
@@ -225,7 +221,7 @@ PetscErrorCode BlockDiagonalsNormInfinity(const BlockDiagonals *d, const HiSpars
   *norm = 0;
   PetscCall(PetscSparseCUDAMalloc(d->all.num_rows, "row sums of absolute values", stream, &sums));
   PetscCallGoto(ierr, cleanup, BlockDiagonalsRowSumAbs(d, v, 1.0, sums, stream));
-  PetscCallGoto(ierr, cleanup, ReduceToHost((PetscCount)d->all.num_rows, sums, LargerReal(), RealPart(), stream, norm));
+  PetscCallGoto(ierr, cleanup, DCSRReduceMaxRealPart((PetscCount)d->all.num_rows, sums, stream, norm));
 cleanup:
   PetscCall(PetscSparseCUDAFree(&sums, stream));
   PetscCall(ierr);
@@ -242,7 +238,7 @@ PetscErrorCode BlockDiagonalsNormOne(BlockDiagonals *d, const HiSparseDiagonalsV
   *norm = 0;
   PetscCall(PetscSparseCUDAMalloc(d->all.num_columns, "column sums of absolute values", stream, &sums));
   PetscCallGoto(ierr, cleanup, BlockDiagonalsColumnSumsAbs(d, v, 1.0, sums, stream));
-  PetscCallGoto(ierr, cleanup, ReduceToHost((PetscCount)d->all.num_columns, sums, LargerReal(), SameReal(), stream, norm));
+  PetscCallGoto(ierr, cleanup, DCSRReduceMax((PetscCount)d->all.num_columns, sums, stream, norm));
 cleanup:
   PetscCall(PetscSparseCUDAFree(&sums, stream));
   PetscCall(ierr);

@@ -35,9 +35,9 @@ typedef struct {
 
 /* Structure. Values are HiSparseDiagonalsValues without any outside of pieces. */
 typedef struct {
+  HiSparseDiagonals    all;    /* the numbers of values of blocks times b * b, and no arrays. First, so that what treats the values of diagonals as an array takes this structure */
   int                  size;   /* b */
   HiSparseDiagonals   *blocks; /* of the collapsed matrix; owned */
-  HiSparseDiagonals    all;    /* its numbers of values times b * b, and no arrays: for what treats the values as an array */
   BlockDiagonalsConfig config;
 
   /* For A^T x; NULL and 0 before the first such product */

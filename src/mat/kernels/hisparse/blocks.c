@@ -15,49 +15,31 @@ static PetscErrorCode StructureDestroy_Blocks(void **structure, cudaStream_t str
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode ValuesCreate_Blocks(void *structure, cudaStream_t stream, void **values)
+/* What follows from the number of blocks: the numbers of values, and the configurations. */
+static PetscErrorCode SetNumbers(Blocks *blocks)
 {
+  const int          size = blocks->size;
+  HiSparseDiagonals *all  = &blocks->all;
+
   PetscFunctionBegin;
-  PetscCall(HiSparseFormatDiagonals.valuescreate(&((Blocks *)structure)->all, stream, values));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode ValuesCopy_Blocks(void *structure, const void *from, void *to, cudaStream_t stream)
-{
-  PetscFunctionBegin;
-  PetscCall(HiSparseFormatDiagonals.valuescopy(&((Blocks *)structure)->all, from, to, stream));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode ValuesDestroy_Blocks(void **values, cudaStream_t stream)
-{
-  PetscFunctionBegin;
-  PetscCall(HiSparseFormatDiagonals.valuesdestroy(values, stream));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* The numbers of values. */
-static void SetNumbers(Blocks *blocks, HiSparsePrecision precision)
-{
-  HiSparseDiagonals *all = &blocks->all;
-
-  all->precision    = PetscDefined(USE_REAL_SINGLE) ? HISPARSE_VALUES_SCALAR : precision;
   all->num_rows     = blocks->num_rows;
   all->num_columns  = blocks->num_columns;
-  all->num_nonzeros = all->num_piece_values = all->used_values = all->values_capacity = blocks->num_blocks * blocks->size * blocks->size;
+  all->num_nonzeros = all->num_piece_values = all->used_values = all->values_capacity = blocks->num_blocks * size * size;
+  PetscCall(BlocksRuleApply(size, blocks->num_blocks, blocks->num_rows / size, blocks->config));
+  PetscCall(BlocksRuleApply(size, blocks->num_blocks, blocks->num_columns / size, blocks->config + 1));
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* The structure, with blocks of this size. */
 static PetscErrorCode SetUp(Blocks *blocks, DCSRView csr, int size, HiSparsePrecision precision, cudaStream_t stream)
 {
   PetscFunctionBegin;
-  blocks->num_rows    = csr.num_rows;
-  blocks->num_columns = csr.num_columns;
-  blocks->size        = size;
-  blocks->num_blocks  = csr.num_nonzeros / (size * size);
-  SetNumbers(blocks, precision);
-  PetscCall(BlocksRuleApply(size, blocks->num_blocks, csr.num_rows / size, blocks->config));
-  PetscCall(BlocksRuleApply(size, blocks->num_blocks, csr.num_columns / size, blocks->config + 1));
+  blocks->num_rows      = csr.num_rows;
+  blocks->num_columns   = csr.num_columns;
+  blocks->size          = size;
+  blocks->num_blocks    = csr.num_nonzeros / (size * size);
+  blocks->all.precision = PetscDefined(USE_REAL_SINGLE) ? HISPARSE_VALUES_SCALAR : precision;
+  PetscCall(SetNumbers(blocks));
   PetscCall(BlocksEncode(csr, stream, blocks));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -75,11 +57,11 @@ static PetscErrorCode Create_Blocks(DCSRView csr, HiSparsePrecision precision, c
   PetscCall(PetscNew(&blocks));
   *structure = blocks;
   PetscCallGoto(ierr, failed, SetUp(blocks, csr, size, precision, stream));
-  PetscCallGoto(ierr, failed, ValuesCreate_Blocks(blocks, stream, values));
+  PetscCallGoto(ierr, failed, HiSparseDiagonalsValuesCreate(blocks, stream, values));
   PetscCallGoto(ierr, failed, BlocksSetValues(blocks, (HiSparseDiagonalsValues *)*values, csr.values, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 failed:
-  PetscCall(ValuesDestroy_Blocks(values, stream));
+  PetscCall(HiSparseDiagonalsValuesDestroy(values, stream));
   PetscCall(StructureDestroy_Blocks(structure, stream));
   PetscFunctionReturn(ierr);
 }
@@ -155,6 +137,41 @@ static PetscErrorCode IsValid_Blocks(void *structure, PETSC_UNUSED void *values,
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode StructureCopy_Blocks(void *structure, cudaStream_t stream, void **copy)
+{
+  const Blocks     *from = (const Blocks *)structure;
+  const BlocksList *list = &from->list;
+  Blocks           *to;
+  PetscErrorCode    ierr;
+
+  PetscFunctionBegin;
+  *copy = NULL;
+  PetscCall(PetscNew(&to));
+  *to = *from;
+  PetscCall(PetscArrayzero(&to->transpose, 1));
+  PetscCall(PetscArrayzero(&to->list, 1));
+  to->list.num_rows = list->num_rows;
+  to->list.num_long = list->num_long;
+  *copy             = to;
+  PetscCallGoto(ierr, failed, HiSparseCopyArray(list->offsets, ((size_t)list->num_rows + 1) * sizeof(*list->offsets), "offsets of rows of blocks", stream, &to->list.offsets));
+  PetscCallGoto(ierr, failed, HiSparseCopyArray(list->columns, (size_t)from->num_blocks * sizeof(*list->columns), "columns of blocks", stream, &to->list.columns));
+  PetscCallGoto(ierr, failed, HiSparseCopyArray(list->long_rows, (size_t)list->num_long * sizeof(*list->long_rows), "long rows of blocks", stream, &to->list.long_rows));
+  PetscFunctionReturn(PETSC_SUCCESS);
+failed:
+  PetscCall(StructureDestroy_Blocks(copy, stream));
+  PetscFunctionReturn(ierr);
+}
+
+static PetscErrorCode Grow_Blocks(void *structure, void *values, const DCSRBatch *batch, DCSRLookup *lookup, InsertMode mode, cudaStream_t stream, PetscBool *done)
+{
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  ierr = BlocksGrow((Blocks *)structure, (HiSparseDiagonalsValues *)values, batch, lookup, mode, stream, done);
+  PetscCall(SetNumbers((Blocks *)structure)); // also after an error: blocks may be there already
+  PetscFunctionReturn(ierr);
+}
+
 static PetscErrorCode Lookup_Blocks(void *structure, const DCSRBatch *batch, cudaStream_t stream, DCSRLookup *lookup)
 {
   PetscFunctionBegin;
@@ -176,13 +193,6 @@ static PetscErrorCode SameStructure_Blocks(const void *structure, const void *ot
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode AddValues_Blocks(const void *structure, PetscScalar alpha, const void *values, PetscScalar beta, const void *others, void *sum, cudaStream_t stream)
-{
-  PetscFunctionBegin;
-  PetscCall(HiSparseDiagonalsAddValues(&((const Blocks *)structure)->all, alpha, values, beta, others, sum, stream));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* A row has a diagonal entry when its row of blocks has a diagonal block; those behind the last column have none. */
 static PetscErrorCode CountMissingDiagonal_Blocks(void *structure, PetscCount n, cudaStream_t stream, PetscCount *missing)
 {
@@ -195,7 +205,7 @@ static PetscErrorCode CountMissingDiagonal_Blocks(void *structure, PetscCount n,
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The other functions are calls: those of blocks, and those of masked diagonals with all values. */
+/* The other functions are calls. */
 #define DEFINE_CALL(Name, parameters, call) \
   static PetscErrorCode Name##_Blocks parameters \
   { \
@@ -205,15 +215,7 @@ static PetscErrorCode CountMissingDiagonal_Blocks(void *structure, PetscCount n,
   }
 #define STRUCTURE ((Blocks *)structure)
 #define VALUES    ((HiSparseDiagonalsValues *)values)
-#define ALL       (&STRUCTURE->all)
 DEFINE_CALL(SetValues, (void *structure, void *values, DCSRView csr, cudaStream_t stream), BlocksSetValues(STRUCTURE, VALUES, csr.values, stream))
-DEFINE_CALL(SetFound, (void *structure, void *values, const DCSRBatch *batch, const DCSRLookup *lookup, InsertMode mode, cudaStream_t stream), HiSparseDiagonalsSetFound(ALL, values, batch, lookup, mode, stream))
-DEFINE_CALL(Scale, (void *structure, void *values, PetscScalar alpha, cudaStream_t stream), HiSparseDiagonalsScale(ALL, values, alpha, stream))
-DEFINE_CALL(Zero, (void *structure, void *values, cudaStream_t stream), HiSparseDiagonalsZero(ALL, values, stream))
-DEFINE_CALL(Conjugate, (void *structure, void *values, cudaStream_t stream), HiSparseDiagonalsConjugate(ALL, values, stream))
-DEFINE_CALL(RealPart, (void *structure, void *values, cudaStream_t stream), HiSparseDiagonalsRealPart(ALL, values, stream))
-DEFINE_CALL(ImaginaryPart, (void *structure, void *values, cudaStream_t stream), HiSparseDiagonalsImaginaryPart(ALL, values, stream))
-DEFINE_CALL(NormFrobeniusSquared, (void *structure, void *values, cudaStream_t stream, PetscReal *norm2), HiSparseDiagonalsNormFrobeniusSquared(ALL, values, stream, norm2))
 DEFINE_CALL(DiagonalScale, (void *structure, void *values, const PetscScalar left[], const PetscScalar right[], cudaStream_t stream), BlocksDiagonalScale(STRUCTURE, VALUES, left, right, stream))
 DEFINE_CALL(DiagonalAdd, (void *structure, void *values, const PetscScalar d[], PetscScalar scalar, PetscBool insert, cudaStream_t stream), BlocksDiagonalAdd(STRUCTURE, VALUES, d, scalar, insert, stream))
 DEFINE_CALL(GetDiagonal, (void *structure, void *values, PetscScalar alpha, PetscScalar diagonal[], cudaStream_t stream), BlocksGetDiagonal(STRUCTURE, VALUES, alpha, diagonal, stream))
@@ -229,9 +231,9 @@ DEFINE_CALL(RowMaxAbs, (void *structure, void *values, PetscReal alpha, PetscSca
 const HiSparseFormatOps HiSparseFormatBlocks = {
   .create               = Create_Blocks,
   .structuredestroy     = StructureDestroy_Blocks,
-  .valuescreate         = ValuesCreate_Blocks,
-  .valuescopy           = ValuesCopy_Blocks,
-  .valuesdestroy        = ValuesDestroy_Blocks,
+  .valuescreate         = HiSparseDiagonalsValuesCreate,
+  .valuescopy           = HiSparseDiagonalsValuesCopy,
+  .valuesdestroy        = HiSparseDiagonalsValuesDestroy,
   .getinfo              = GetInfo_Blocks,
   .values_alone         = PETSC_TRUE,
   .setvalues            = SetValues_Blocks,
@@ -242,25 +244,27 @@ const HiSparseFormatOps HiSparseFormatBlocks = {
   .multtranspose        = MultTranspose_Blocks,
   .multepilogue         = MultEpilogue_Blocks,
   .lookup               = Lookup_Blocks,
-  .setfound             = SetFound_Blocks,
+  .structurecopy        = StructureCopy_Blocks,
+  .grow                 = Grow_Blocks,
+  .setfound             = HiSparseDiagonalsSetFound,
   .countwithoutdiagonal = CountWithoutDiagonal_Blocks,
   .zerorows             = ZeroRows_Blocks,
   .zerocolumns          = ZeroColumns_Blocks,
-  .scale                = Scale_Blocks,
-  .zero                 = Zero_Blocks,
-  .conjugate            = Conjugate_Blocks,
-  .realpart             = RealPart_Blocks,
-  .imaginarypart        = ImaginaryPart_Blocks,
+  .scale                = HiSparseDiagonalsScale,
+  .zero                 = HiSparseDiagonalsZero,
+  .conjugate            = HiSparseDiagonalsConjugate,
+  .realpart             = HiSparseDiagonalsRealPart,
+  .imaginarypart        = HiSparseDiagonalsImaginaryPart,
   .diagonalscale        = DiagonalScale_Blocks,
   .diagonaladd          = DiagonalAdd_Blocks,
   .getdiagonal          = GetDiagonal_Blocks,
   .countmissingdiagonal = CountMissingDiagonal_Blocks,
-  .normfrobeniussquared = NormFrobeniusSquared_Blocks,
+  .normfrobeniussquared = HiSparseDiagonalsNormFrobeniusSquared,
   .normone              = NormOne_Blocks,
   .norminfinity         = NormInfinity_Blocks,
   .rowsumabs            = RowSumAbs_Blocks,
   .columnsumsabs        = ColumnSumsAbs_Blocks,
   .rowmaxabs            = RowMaxAbs_Blocks,
   .samestructure        = SameStructure_Blocks,
-  .addvalues            = AddValues_Blocks,
+  .addvalues            = HiSparseDiagonalsAddValues,
 };

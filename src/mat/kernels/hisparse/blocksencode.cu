@@ -3,12 +3,10 @@
 */
 #include "../common/foreach.cuh"
 #include "../common/offsets.cuh"
-#include "../common/temporary.cuh"
+#include "../common/select.h"
 #include "blocksimpl.h"
 #include <petscsparsecuda/common.h>
 #include <petscsparsecuda/transpose.h>
-#include <cub/device/device_select.cuh>
-#include <thrust/iterator/counting_iterator.h>
 
 namespace
 {
@@ -68,35 +66,6 @@ __global__ void __launch_bounds__(ENCODE_THREADS) ColumnsKernel(Offsets offsets,
 
     for (PetscCount k = lane; k < n; k += 32) blocks[first + k] = columns[begin + k * size] / size;
   }
-}
-
-struct IsLong {
-  const int32_t  *offsets;
-  __device__ bool operator()(int32_t I) const { return offsets[I + 1] - offsets[I] > BLOCKS_LONG; }
-};
-
-/* The rows that are a thread block's; there are at most as many as fit into the blocks. */
-PetscErrorCode FindLongRows(BlocksList *list, PetscCount num_blocks, cudaStream_t stream)
-{
-  const PetscCount most     = PetscMin(num_blocks / (BLOCKS_LONG + 1), (PetscCount)list->num_rows);
-  int32_t          num_long = 0, *count = NULL;
-  PetscErrorCode   ierr = PETSC_SUCCESS;
-
-  PetscFunctionBegin;
-  if (most == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscSparseCUDAMalloc(1, "number of long rows of blocks", stream, &count));
-  PetscCallGoto(ierr, done, PetscSparseCUDAMalloc(most, "long rows of blocks", stream, &list->long_rows));
-  PetscCallGoto(ierr, done, DCSRWithTemporary("workspace to find long rows of blocks", stream, [&](void *storage, size_t &bytes) {
-                  return cub::DeviceSelect::If(storage, bytes, thrust::counting_iterator<int32_t>(0), list->long_rows, count, list->num_rows, IsLong{list->offsets}, stream);
-                }));
-  PetscCallCUDAGoto(ierr, done, cudaMemcpyAsync(&num_long, count, sizeof(num_long), cudaMemcpyDeviceToHost, stream));
-  PetscCallCUDAGoto(ierr, done, cudaStreamSynchronize(stream));
-  list->num_long = num_long;
-  if (num_long == 0) PetscCallGoto(ierr, done, PetscSparseCUDAFree(&list->long_rows, stream));
-done:
-  PetscCall(PetscSparseCUDAFree(&count, stream));
-  PetscCall(ierr);
-  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 } // namespace
@@ -165,7 +134,7 @@ PetscErrorCode BlocksEncode(DCSRView csr, cudaStream_t stream, Blocks *blocks)
   PetscCallCUDA(DCSRForEach((PetscCount)list->num_rows + 1, WriteOffset{Offsets(csr), blocks->size, list->offsets}, stream));
   ColumnsKernel<<<grid, ENCODE_THREADS, 0, stream>>>(Offsets(csr), csr.columns, list->num_rows, blocks->size, list->columns);
   PetscCallCUDA(cudaGetLastError());
-  PetscCall(FindLongRows(list, blocks->num_blocks, stream));
+  PetscCall(BlocksListFindLong(list, blocks->num_blocks, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -199,12 +168,43 @@ PetscErrorCode BlocksTransposeCreate(Blocks *blocks, cudaStream_t stream)
   list.columns  = T.columns;
   PetscCallGoto(ierr, failed, PetscSparseCUDAMalloc(blocks->num_blocks, "places of blocks of a transpose", stream, &list.places));
   PetscCallGoto(ierr, failed, DCSRTransposeSymbolic(A, T, list.places, stream));
-  PetscCallGoto(ierr, failed, FindLongRows(&list, blocks->num_blocks, stream));
+  PetscCallGoto(ierr, failed, BlocksListFindLong(&list, blocks->num_blocks, stream));
   blocks->transpose = list;
   PetscFunctionReturn(PETSC_SUCCESS);
 failed:
   PetscCall(BlocksListDestroy(&list, stream));
   PetscFunctionReturn(ierr);
+}
+
+/*
+  BlocksListFindLong - the rows of a list that are a thread block's
+
+  Input Parameters:
++ list       - its offsets are there, its long rows are not
+. num_blocks - of all rows; at most as many rows are long as fit into them
+- stream     - synchronizes it when rows may be long
+
+  Errors: PETSC_ERR_MEM; what was allocated stays with the list.
+*/
+PetscErrorCode BlocksListFindLong(BlocksList *list, PetscCount num_blocks, cudaStream_t stream)
+{
+  const PetscCount most     = PetscMin(num_blocks / (BLOCKS_LONG + 1), (PetscCount)list->num_rows);
+  int32_t          num_long = 0, *count = NULL;
+  PetscErrorCode   ierr = PETSC_SUCCESS;
+
+  PetscFunctionBegin;
+  if (most == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscSparseCUDAMalloc(1, "number of long rows of blocks", stream, &count));
+  PetscCallGoto(ierr, done, PetscSparseCUDAMalloc(most, "long rows of blocks", stream, &list->long_rows));
+  PetscCallGoto(ierr, done, DCSRSelectLongRows("workspace to find long rows of blocks", list->num_rows, list->offsets, NULL, BLOCKS_LONG, list->long_rows, count, stream));
+  PetscCallCUDAGoto(ierr, done, cudaMemcpyAsync(&num_long, count, sizeof(num_long), cudaMemcpyDeviceToHost, stream));
+  PetscCallCUDAGoto(ierr, done, cudaStreamSynchronize(stream));
+  list->num_long = num_long;
+  if (num_long == 0) PetscCallGoto(ierr, done, PetscSparseCUDAFree(&list->long_rows, stream));
+done:
+  PetscCall(PetscSparseCUDAFree(&count, stream));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* BlocksListDestroy - frees the arrays of a list; all 0 is fine, and *list is so afterwards */

@@ -3,7 +3,7 @@
   products with ones.
 */
 #include "../common/foreach.cuh"
-#include "../common/reduce.cuh"
+#include "../common/reduce.h"
 #include "../common/scalar.cuh"
 #include "blocksfind.cuh"
 #include "storedvalues.cuh"
@@ -69,10 +69,6 @@ struct AddToEntry {
   }
 };
 
-struct RealPartOf {
-  __device__ PetscReal operator()(PetscScalar value) const { return PetscRealPart(value); }
-};
-
 struct CopyRealPart {
   const PetscScalar *from;
   PetscReal         *to;
@@ -134,7 +130,7 @@ PetscErrorCode LargestSum(Blocks *blocks, PetscBool transpose, const HiSparseDia
   if (transpose) PetscCall(BlocksTransposeCreate(blocks, stream));
   PetscCall(PetscSparseCUDAMalloc(n, "sums of absolute values", stream, &sums));
   PetscCallGoto(ierr, cleanup, BlocksSumAbs(blocks, transpose, v, 1.0, sums, stream));
-  PetscCallGoto(ierr, cleanup, ReduceToHost((PetscCount)n, sums, LargerReal(), RealPartOf(), stream, norm));
+  PetscCallGoto(ierr, cleanup, DCSRReduceMaxRealPart((PetscCount)n, sums, stream, norm));
 cleanup:
   PetscCall(PetscSparseCUDAFree(&sums, stream));
   PetscCall(ierr);

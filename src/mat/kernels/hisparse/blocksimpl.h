@@ -34,10 +34,10 @@ typedef struct {
 
 /* Structure. Values are HiSparseDiagonalsValues without any outside of pieces: [b * b * blocks] blocks by row of blocks and column, entries of a block by row. */
 typedef struct {
+  HiSparseDiagonals all;                   /* the numbers of values, and no arrays. First, so that what treats the values of diagonals as an array takes this structure */
   PetscInt          num_rows, num_columns; /* of entries */
   int               size;                  /* b */
   PetscCount        num_blocks;            /* less than BLOCKS_MAX_NUMBER */
-  HiSparseDiagonals all;                   /* the numbers of values, and no arrays: for what treats the values as an array */
   BlocksList        list;
   BlocksList        transpose; /* by columns of blocks; all 0 before the first product with A^T */
   BlocksConfig      config[2]; /* of A x, of A^T x */
@@ -88,6 +88,7 @@ typedef struct {
 PETSC_INTERN PetscErrorCode BlocksAreFull(DCSRView csr, int size, PetscInt num_samples, cudaStream_t stream, PetscBool *full);
 PETSC_INTERN PetscErrorCode BlocksEncode(DCSRView csr, cudaStream_t stream, Blocks *blocks);
 PETSC_INTERN PetscErrorCode BlocksTransposeCreate(Blocks *blocks, cudaStream_t stream);
+PETSC_INTERN PetscErrorCode BlocksListFindLong(BlocksList *list, PetscCount num_blocks, cudaStream_t stream);
 PETSC_INTERN PetscErrorCode BlocksListDestroy(BlocksList *list, cudaStream_t stream);
 
 /* blocksmult.cu */
@@ -115,6 +116,9 @@ PETSC_INTERN PetscErrorCode BlocksRowMaxAbs(const Blocks *blocks, const HiSparse
 
 /* blocksinsert.cu: lookup->where are places in the values */
 PETSC_INTERN PetscErrorCode BlocksLookup(const Blocks *blocks, const DCSRBatch *batch, cudaStream_t stream, DCSRLookup *lookup);
+
+/* blocksgrow.cu */
+PETSC_INTERN PetscErrorCode BlocksGrow(Blocks *blocks, HiSparseDiagonalsValues *v, const DCSRBatch *batch, DCSRLookup *lookup, InsertMode mode, cudaStream_t stream, PetscBool *done);
 
 /* blocksdelete.cu */
 PETSC_INTERN PetscErrorCode BlocksCountWithoutDiagonal(const Blocks *blocks, PetscCount n, const PetscInt rows[], cudaStream_t stream, PetscCount *count);

@@ -1,31 +1,17 @@
 /*
   Dense blocks: the largest absolute value of each row.
 */
-#include "../common/largest.cuh"
 #include "blocksloop.cuh"
+#include "storedlargest.cuh"
 
 namespace
 {
 
 template <typename Stored>
-struct LargestInBlocks {
-  using Result = LargestEntry;
-  const Stored *values;
-  PetscReal     alpha;
-  PetscScalar  *largest;
-  PetscInt     *indices;
-
-  __device__ Result Begin() const { return LargestEntry::None(); }
-  __device__ void   Visit(PetscInt, PetscInt column, PetscCount place, Result &r) const { r = LargestEntry::Larger(r, LargestEntry::Of(FromStored(values[place]), (int32_t)column)); }
-  __device__ Result Combine(Result a, Result b) const { return LargestEntry::Larger(a, b); }
-  __device__ void   Store(PetscInt row, const Result &r) const { r.Store(row, alpha, largest, indices); }
-};
-
-template <typename Stored>
 PetscErrorCode FindLargest(const Blocks *blocks, const HiSparseDiagonalsValues *v, PetscReal alpha, PetscScalar largest[], PetscInt indices[], cudaStream_t stream)
 {
   PetscFunctionBegin;
-  PetscCall(BlocksVisitRows(blocks, LargestInBlocks<Stored>{(const Stored *)v->values, alpha, largest, indices}, stream));
+  PetscCall(BlocksVisitRows(blocks, LargestStored<Stored>{(const Stored *)v->values, alpha, largest, indices}, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

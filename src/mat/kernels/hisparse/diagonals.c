@@ -32,7 +32,8 @@ static PetscErrorCode StructureDestroy(void **structure, cudaStream_t stream)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode ValuesDestroy(void **values, cudaStream_t stream)
+/* HiSparseDiagonalsValuesDestroy - frees values; NULL is fine, and *values is NULL afterwards */
+PetscErrorCode HiSparseDiagonalsValuesDestroy(void **values, cudaStream_t stream)
 {
   HiSparseDiagonalsValues *v = (HiSparseDiagonalsValues *)*values;
 
@@ -51,7 +52,8 @@ size_t HiSparseDiagonalsValueBytes(const HiSparseDiagonals *d)
   return d->precision == HISPARSE_VALUES_SINGLE ? sizeof(PetscScalar) / sizeof(PetscReal) * sizeof(float) : sizeof(PetscScalar);
 }
 
-static PetscErrorCode ValuesCreate(void *structure, cudaStream_t stream, void **values)
+/* HiSparseDiagonalsValuesCreate - values for a structure, not initialized but for those that belong to nothing; *values is NULL after an error */
+PetscErrorCode HiSparseDiagonalsValuesCreate(void *structure, cudaStream_t stream, void **values)
 {
   const HiSparseDiagonals *d     = (const HiSparseDiagonals *)structure;
   const PetscCount         begin = d->used_values == d->num_piece_values ? d->num_piece_values : 0; // what belongs to nothing is behind it
@@ -68,12 +70,12 @@ static PetscErrorCode ValuesCreate(void *structure, cudaStream_t stream, void **
   PetscCallGoto(ierr, failed, PetscSparseCUDAMalloc(d->num_nonzeros - d->num_piece_values, "values outside of diagonals", stream, &v->overflow_values));
   PetscFunctionReturn(PETSC_SUCCESS);
 failed:
-  PetscCall(ValuesDestroy(values, stream));
+  PetscCall(HiSparseDiagonalsValuesDestroy(values, stream));
   PetscFunctionReturn(ierr);
 }
 
-/* The transposed overflow is made again when it is needed. */
-static PetscErrorCode ValuesCopy(void *structure, const void *from, void *to, cudaStream_t stream)
+/* HiSparseDiagonalsValuesCopy - copies all values; the transposed overflow is made again when it is needed */
+PetscErrorCode HiSparseDiagonalsValuesCopy(void *structure, const void *from, void *to, cudaStream_t stream)
 {
   const HiSparseDiagonals       *d      = (const HiSparseDiagonals *)structure;
   const HiSparseDiagonalsValues *source = (const HiSparseDiagonalsValues *)from;
@@ -118,11 +120,11 @@ PetscErrorCode HiSparseDiagonalsCreate(DCSRView csr, HiSparsePrecision precision
     PetscCall(StructureDestroy(structure, stream));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCallGoto(ierr, failed, ValuesCreate(d, stream, values));
+  PetscCallGoto(ierr, failed, HiSparseDiagonalsValuesCreate(d, stream, values));
   PetscCallGoto(ierr, failed, HiSparseDiagonalsSetValues(d, *values, csr, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 failed:
-  PetscCall(ValuesDestroy(values, stream));
+  PetscCall(HiSparseDiagonalsValuesDestroy(values, stream));
   PetscCall(StructureDestroy(structure, stream));
   PetscFunctionReturn(ierr);
 }
@@ -167,8 +169,8 @@ static PetscErrorCode GetInfo(void *structure, void *values, HiSparseInfo *info)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* An array of the device again; *to stays NULL after an error. */
-static PetscErrorCode CopyArray(const void *from, size_t bytes, const char what[], cudaStream_t stream, void *to)
+/* HiSparseCopyArray - an array of the device again, NULL for NULL; *to, which points to a pointer, stays NULL after an error */
+PetscErrorCode HiSparseCopyArray(const void *from, size_t bytes, const char what[], cudaStream_t stream, void *to)
 {
   void          *copy = NULL;
   PetscErrorCode ierr;
@@ -192,12 +194,12 @@ static PetscErrorCode CopyArrays(const HiSparseDiagonals *from, cudaStream_t str
   const size_t    offset = view->wide ? sizeof(int64_t) : sizeof(int32_t);
 
   PetscFunctionBegin;
-  PetscCall(CopyArray(from->slices, (size_t)from->num_slices * sizeof(*from->slices), "slices of diagonals", stream, &to->slices));
-  PetscCall(CopyArray(from->pieces, (size_t)from->pieces_capacity * sizeof(*from->pieces), "pieces of diagonals", stream, &to->pieces));
-  PetscCall(CopyArray(from->overflow_slices, ((size_t)from->num_slices + 1) * sizeof(*from->overflow_slices), "rows of slices outside of diagonals", stream, &to->overflow_slices));
-  PetscCall(CopyArray(from->overflow.rows, (size_t)view->num_rows * sizeof(*from->overflow.rows), "rows outside of diagonals", stream, &to->overflow.rows));
-  PetscCall(CopyArray(view->columns, (size_t)view->num_nonzeros * sizeof(*view->columns), "columns outside of diagonals", stream, &to->overflow.view.columns));
-  PetscCall(CopyArray(view->row_offsets, ((size_t)view->num_rows + 1) * offset, "row offsets outside of diagonals", stream, &to->overflow.view.row_offsets));
+  PetscCall(HiSparseCopyArray(from->slices, (size_t)from->num_slices * sizeof(*from->slices), "slices of diagonals", stream, &to->slices));
+  PetscCall(HiSparseCopyArray(from->pieces, (size_t)from->pieces_capacity * sizeof(*from->pieces), "pieces of diagonals", stream, &to->pieces));
+  PetscCall(HiSparseCopyArray(from->overflow_slices, ((size_t)from->num_slices + 1) * sizeof(*from->overflow_slices), "rows of slices outside of diagonals", stream, &to->overflow_slices));
+  PetscCall(HiSparseCopyArray(from->overflow.rows, (size_t)view->num_rows * sizeof(*from->overflow.rows), "rows outside of diagonals", stream, &to->overflow.rows));
+  PetscCall(HiSparseCopyArray(view->columns, (size_t)view->num_nonzeros * sizeof(*view->columns), "columns outside of diagonals", stream, &to->overflow.view.columns));
+  PetscCall(HiSparseCopyArray(view->row_offsets, ((size_t)view->num_rows + 1) * offset, "row offsets outside of diagonals", stream, &to->overflow.view.row_offsets));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -260,9 +262,9 @@ static PetscErrorCode SameStructure(const void *structure, const void *other, cu
 const HiSparseFormatOps HiSparseFormatDiagonals = {
   .create               = HiSparseDiagonalsCreate,
   .structuredestroy     = StructureDestroy,
-  .valuescreate         = ValuesCreate,
-  .valuescopy           = ValuesCopy,
-  .valuesdestroy        = ValuesDestroy,
+  .valuescreate         = HiSparseDiagonalsValuesCreate,
+  .valuescopy           = HiSparseDiagonalsValuesCopy,
+  .valuesdestroy        = HiSparseDiagonalsValuesDestroy,
   .getinfo              = GetInfo,
   .setvalues            = HiSparseDiagonalsSetValues,
   .getcsr               = HiSparseDiagonalsGetCSR,

@@ -9,9 +9,7 @@
 */
 #include "diagonals.cuh"
 #include "../common/scan.h"
-#include "../common/temporary.cuh"
 #include "../common/search.cuh"
-#include <cub/device/device_scan.cuh>
 
 namespace
 {
@@ -279,12 +277,10 @@ template <typename Offset, typename OverflowOffset>
 PetscErrorCode FillOverflow(DCSRView csr, EncodeArguments *a, DCSRView view, cudaStream_t stream)
 {
   OverflowOffset *offsets = (OverflowOffset *)view.row_offsets;
-  const int32_t  *sizes   = a->overflow_sizes;
   size_t          bytes;
 
   PetscFunctionBegin;
-  PetscCall(DCSRWithTemporary("row offsets outside of diagonals", stream,
-                              [&](void *storage, size_t &size) { return cub::DeviceScan::ExclusiveScan(storage, size, sizes, offsets, cuda::std::plus<>{}, (OverflowOffset)0, (PetscCount)a->num_rows + 1, stream); }));
+  PetscCall(DCSROffsetsFromSizes("row offsets outside of diagonals", a->overflow_sizes, (PetscCount)a->num_rows, offsets, stream));
   PetscCall(SetStaged((FillOverflowKernel<Offset, OverflowOffset>), csr, a, &bytes));
   FillOverflowKernel<Offset, OverflowOffset><<<DCSRNumBlocks((PetscCount)a->num_slices, WARPS), THREADS, bytes, stream>>>(*a, offsets, view.columns);
   PetscCallCUDA(cudaGetLastError());

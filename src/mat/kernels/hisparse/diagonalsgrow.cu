@@ -12,10 +12,8 @@
 #include "diagonalsfind.cuh"
 #include "diagonalsslices.cuh"
 #include "../common/scan.h"
-#include "../common/temporary.cuh"
-#include <cub/device/device_radix_sort.cuh>
-#include <cub/device/device_select.cuh>
-#include <thrust/iterator/counting_iterator.h>
+#include "../common/select.h"
+#include "../common/sort.h"
 
 namespace
 {
@@ -25,8 +23,6 @@ static_assert(THREADS == HISPARSE_SLICE_ROWS, "A thread block takes a slice, a t
 
 /* Pieces of a slice, which one warp takes in products; with more, the structure is made again. */
 constexpr unsigned int MAX_SLICE_PIECES = 1024;
-/* New entries, as a part of all: with more, the structure is made again, since its rule may choose otherwise. */
-constexpr PetscCount MAX_NEW_PART = 4;
 
 /* What the slices with new entries take and give up together. */
 struct Totals {
@@ -60,7 +56,7 @@ struct GrowArguments {
 
 /* Key of a new entry: its slice and the number of its diagonal there, which is -127 at least. */
 struct MakeKey {
-  const PetscCount *list; // [num_new] new entries of the batch
+  const PetscCount *list; // [num_new] new entries of the batch; NULL: all
   const uint64_t   *batch_keys;
   int               column_bits, c0_bits;
   uint64_t         *keys;
@@ -68,19 +64,12 @@ struct MakeKey {
 
   __device__ void operator()(PetscCount q) const
   {
-    const PetscCount t   = list[q];
+    const PetscCount t   = list ? list[q] : q;
     const uint64_t   row = batch_keys[t] >> column_bits, column = batch_keys[t] & ((1ull << column_bits) - 1);
 
     keys[q]    = (row / HISPARSE_SLICE_ROWS) << c0_bits | (column + (HISPARSE_SLICE_ROWS - 1) - row % HISPARSE_SLICE_ROWS);
     entries[q] = t;
   }
-};
-
-/* Whether a key is the first of its slice. */
-struct IsHead {
-  const uint64_t *keys;
-  int             c0_bits;
-  __device__ bool operator()(PetscCount k) const { return k == 0 || keys[k - 1] >> c0_bits != keys[k] >> c0_bits; }
 };
 
 /* A warp a touched slice: how many pieces and values it will have. */
@@ -322,9 +311,7 @@ int BitsOf(PetscCount n)
 /* The new entries by slice and diagonal. */
 PetscErrorCode SortEntries(const HiSparseDiagonals *d, const PetscCount *list, Work *work, GrowArguments *a, cudaStream_t stream)
 {
-  const PetscCount              n = a->num_new;
-  cub::DoubleBuffer<uint64_t>   keys;
-  cub::DoubleBuffer<PetscCount> entries;
+  const PetscCount n = a->num_new;
 
   PetscFunctionBegin;
   for (int i = 0; i < 2; i++) {
@@ -332,11 +319,9 @@ PetscErrorCode SortEntries(const HiSparseDiagonals *d, const PetscCount *list, W
     PetscCall(PetscSparseCUDAMalloc(n, "numbers of new entries", stream, &work->entries[i]));
   }
   PetscCallCUDA(DCSRForEach(n, MakeKey{list, a->batch_keys, a->column_bits, a->c0_bits, work->keys[0], work->entries[0]}, stream));
-  keys    = cub::DoubleBuffer<uint64_t>(work->keys[0], work->keys[1]);
-  entries = cub::DoubleBuffer<PetscCount>(work->entries[0], work->entries[1]);
-  PetscCall(DCSRWithTemporary("sort of new entries", stream, [&](void *storage, size_t &bytes) { return cub::DeviceRadixSort::SortPairs(storage, bytes, keys, entries, n, 0, a->c0_bits + BitsOf(d->num_slices), stream); }));
-  a->keys    = keys.Current();
-  a->entries = entries.Current();
+  PetscCall(DCSRSortBuffers64With64("sort of new entries", n, a->c0_bits + BitsOf(d->num_slices), work->keys, work->entries, stream));
+  a->keys    = work->keys[0];
+  a->entries = work->entries[0];
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -344,7 +329,6 @@ PetscErrorCode SortEntries(const HiSparseDiagonals *d, const PetscCount *list, W
 PetscErrorCode CountTouched(const HiSparseDiagonals *d, Work *work, GrowArguments *a, cudaStream_t stream, Totals *totals)
 {
   const PetscCount most = PetscMin(a->num_new, (PetscCount)d->num_slices), bytes = (most + 1) * (PetscCount)sizeof(PetscCount);
-  const IsHead     head = {a->keys, a->c0_bits};
 
   PetscFunctionBegin;
   PetscCall(PetscSparseCUDAMalloc(most, "slices with new entries", stream, &work->heads));
@@ -355,8 +339,7 @@ PetscErrorCode CountTouched(const HiSparseDiagonals *d, Work *work, GrowArgument
   PetscCallCUDA(cudaMemsetAsync(work->piece_places, 0, (size_t)bytes, stream));
   PetscCallCUDA(cudaMemsetAsync(work->value_places, 0, (size_t)bytes, stream));
   PetscCallCUDA(cudaMemsetAsync(work->totals, 0, sizeof(*work->totals), stream));
-  PetscCall(DCSRWithTemporary("list of slices with new entries", stream,
-                              [&](void *storage, size_t &size) { return cub::DeviceSelect::If(storage, size, thrust::counting_iterator<PetscCount>(0), work->heads, work->num_touched, (int64_t)a->num_new, head, stream); }));
+  PetscCall(DCSRSelectStarts64("list of slices with new entries", a->num_new, a->keys, a->c0_bits, work->heads, work->num_touched, stream));
   a->heads        = work->heads;
   a->num_touched  = work->num_touched;
   a->piece_places = work->piece_places;
@@ -452,7 +435,7 @@ PetscErrorCode HiSparseDiagonalsGrowSlices(HiSparseDiagonals *d, HiSparseDiagona
 
   PetscFunctionBegin;
   *done = PETSC_FALSE;
-  if (fresh->n > d->num_nonzeros / MAX_NEW_PART) PetscFunctionReturn(PETSC_SUCCESS);
+  if (fresh->n > d->num_nonzeros / HISPARSE_MAX_NEW_PART) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCallGoto(ierr, cleanup, Grow(d, v, fresh, found, &work, &room, stream, done));
 cleanup:
   PetscCall(WorkDestroy(&work, stream));

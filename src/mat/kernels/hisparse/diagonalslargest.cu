@@ -1,26 +1,12 @@
 /*
   Masked diagonals: the largest absolute value of each row.
 */
-#include "../common/largest.cuh"
 #include "../common/rowloop.cuh"
 #include "diagonalsloop.cuh"
+#include "storedlargest.cuh"
 
 namespace
 {
-
-/* Of the pieces; columns ascend. */
-template <typename Stored>
-struct LargestInPieces {
-  using Result = LargestEntry;
-  const Stored *values;
-  PetscReal     alpha;
-  PetscScalar  *largest;
-  PetscInt     *indices;
-
-  __device__ Result Begin() const { return LargestEntry::None(); }
-  __device__ void   Visit(PetscInt, PetscInt column, PetscCount place, Result &r) const { r = LargestEntry::Larger(r, LargestEntry::Of(FromStored(values[place]), (int32_t)column)); }
-  __device__ void   Store(PetscInt row, const Result &r) const { r.Store(row, alpha, largest, indices); }
-};
 
 /* Of the overflow: rows have what was found in pieces, times alpha. Both products are rounded in the same way, so that equal entries stay equal. */
 struct LargestOutside {
@@ -49,7 +35,7 @@ template <typename Stored>
 PetscErrorCode FindInPieces(const HiSparseDiagonals *d, const HiSparseDiagonalsValues *v, PetscReal alpha, PetscScalar largest[], PetscInt indices[], cudaStream_t stream)
 {
   PetscFunctionBegin;
-  PetscCall(VisitRows(d, LargestInPieces<Stored>{(const Stored *)v->values, alpha, largest, indices}, stream));
+  PetscCall(VisitRows(d, LargestStored<Stored>{(const Stored *)v->values, alpha, largest, indices}, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -1,7 +1,7 @@
 /*
   Masked diagonals: norms, and sums of absolute values of rows and columns. Sums have a fixed order, those of columns by the lists of A^T x: the same bits every time.
 */
-#include "../common/reduce.cuh"
+#include "../common/reduce.h"
 #include "../common/scalar.cuh"
 #include "diagonalsloop.cuh"
 #include <petscsparsecuda/entries.h>
@@ -25,17 +25,13 @@ struct SumAbsolute {
   __device__ void   Store(PetscInt k, Result sum) const { sums[k] = Out(alpha * sum); }
 };
 
-struct RealPart {
-  __device__ PetscReal operator()(PetscScalar value) const { return PetscRealPart(value); }
-};
-
 /* Adds what the overflow's rows have: sums[rows[k]] += alpha * more[k]. Rows are distinct. */
 template <typename Out>
 __global__ static void __launch_bounds__(NORMS_THREADS) AddSumsKernel(PetscCount n, const int32_t *rows, PetscReal alpha, const PetscScalar *more, Out *sums)
 {
   const PetscCount k = (PetscCount)blockIdx.x * NORMS_THREADS + threadIdx.x;
 
-  if (k < n) sums[rows[k]] += Out(alpha * RealPart()(more[k]));
+  if (k < n) sums[rows[k]] += Out(alpha * PetscRealPart(more[k]));
 }
 
 /* Adds the row sums of the overflow or of its transpose. */
@@ -89,22 +85,6 @@ PetscErrorCode SumColumns(const HiSparseDiagonals *A, const HiSparseDiagonalsVal
 {
   PetscFunctionBegin;
   PetscCall(VisitColumns(A, SumAbsolute<Stored, PetscReal>{(const Stored *)v->values, alpha, sums}, stream));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-struct SquaredStored {
-  template <typename Stored>
-  __device__ PetscReal operator()(Stored value) const
-  {
-    return SquaredValue()(FromStored(value));
-  }
-};
-
-template <typename Stored>
-PetscErrorCode SumSquares(const HiSparseDiagonals *A, const HiSparseDiagonalsValues *v, PetscReal *sum, cudaStream_t stream)
-{
-  PetscFunctionBegin;
-  PetscCall(ReduceToHost(A->used_values, (const Stored *)v->values, AddReals(), SquaredStored(), stream, sum));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -183,7 +163,8 @@ PetscErrorCode HiSparseDiagonalsNormFrobeniusSquared(void *structure, void *valu
   PetscReal                      more = 0;
 
   PetscFunctionBegin;
-  PetscCall(HISPARSE_WITH_STORED(v, SumSquares, A, v, norm2, stream));
+  if (v->precision == HISPARSE_VALUES_SINGLE) PetscCall(DCSRReduceSumSquaresSingle(A->used_values, (const float *)v->values, stream, norm2));
+  else PetscCall(DCSRReduceSumSquares(A->used_values, (const PetscScalar *)v->values, stream, norm2));
   if (A->overflow.view.num_rows > 0) PetscCall(DCSRNormFrobeniusSquared(OverflowView(A, v), stream, &more));
   *norm2 += more;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -212,7 +193,7 @@ PetscErrorCode HiSparseDiagonalsNormInfinity(void *structure, void *values, cuda
   *norm = 0;
   PetscCall(PetscSparseCUDAMalloc(num_rows, "row sums of absolute values", stream, &sums));
   PetscCallGoto(ierr, cleanup, HiSparseDiagonalsRowSumAbs(structure, values, 1.0, sums, stream));
-  PetscCallGoto(ierr, cleanup, ReduceToHost((PetscCount)num_rows, sums, LargerReal(), RealPart(), stream, norm));
+  PetscCallGoto(ierr, cleanup, DCSRReduceMaxRealPart((PetscCount)num_rows, sums, stream, norm));
 cleanup:
   PetscCall(PetscSparseCUDAFree(&sums, stream));
   PetscCall(ierr);
@@ -242,7 +223,7 @@ PetscErrorCode HiSparseDiagonalsNormOne(void *structure, void *values, cudaStrea
   *norm = 0;
   PetscCall(PetscSparseCUDAMalloc(num_columns, "column sums of absolute values", stream, &sums));
   PetscCallGoto(ierr, cleanup, HiSparseDiagonalsColumnSumsAbs(structure, values, 1.0, sums, stream));
-  PetscCallGoto(ierr, cleanup, ReduceToHost((PetscCount)num_columns, sums, LargerReal(), SameReal(), stream, norm));
+  PetscCallGoto(ierr, cleanup, DCSRReduceMax((PetscCount)num_columns, sums, stream, norm));
 cleanup:
   PetscCall(PetscSparseCUDAFree(&sums, stream));
   PetscCall(ierr);

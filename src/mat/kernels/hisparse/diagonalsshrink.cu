@@ -275,7 +275,7 @@ void SwapOutside(HiSparseDiagonals *d, HiSparseDiagonalsValues *v, Work *work)
 PetscErrorCode PrefixSum(PetscCount *sums, PetscCount n, cudaStream_t stream)
 {
   PetscFunctionBegin;
-  PetscCall(DCSRWithTemporary("prefix sums of slices", stream, [&](void *storage, size_t &bytes) { return cub::DeviceScan::ExclusiveSum(storage, bytes, sums, sums, n, stream); }));
+  PetscCall(DCSRExclusiveSum("prefix sums of slices", sums, n, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -342,13 +342,13 @@ PetscErrorCode CountPieces(const HiSparseDiagonals *d, const HiSparseDiagonalsVa
 template <typename Keep>
 PetscErrorCode Count(const HiSparseDiagonals *d, const HiSparseDiagonalsValues *v, const ShrinkArguments &a, Keep keep, Work *work, cudaStream_t stream, PetscBool *outside_changed, Totals *totals, DCSRDeletion *deletion)
 {
-  SizeFacts facts;
+  DCSRSizeFacts facts;
 
   PetscFunctionBegin;
   PetscCall(HISPARSE_WITH_STORED(v, CountPieces, d, v, a, keep, stream));
   PetscCall(FilterOutside(d, v, keep, work, stream, outside_changed));
   PetscCallCUDA(cudaMemcpyAsync(totals, work->totals, sizeof(*totals), cudaMemcpyDeviceToHost, stream));
-  PetscCall(ReduceSizes(d->num_rows, work->sizes, stream, &facts)); // synchronizes
+  PetscCall(DCSRReduceSizes(d->num_rows, work->sizes, stream, &facts)); // synchronizes
   *deletion = {(PetscBool)((PetscCount)facts.num_nonzeros < d->num_nonzeros), (PetscCount)facts.num_nonzeros, (PetscCount)facts.num_nonempty_rows, (PetscCount)facts.max_row_size};
   PetscFunctionReturn(PETSC_SUCCESS);
 }

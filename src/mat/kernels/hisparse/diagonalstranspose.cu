@@ -8,9 +8,8 @@
 #include "../common/foreach.cuh"
 #include "../common/scan.h"
 #include "../common/search.cuh"
-#include "../common/temporary.cuh"
+#include "../common/sort.h"
 #include <petscsparsecuda/transpose.h>
-#include <cub/device/device_radix_sort.cuh>
 
 namespace
 {
@@ -175,10 +174,8 @@ struct CountParts {
 
 PetscErrorCode SortParts(const HiSparseDiagonals *d, Keys keys, Work *work, cudaStream_t stream)
 {
-  const PetscCount            n = 2 * d->used_pieces;
-  cub::DoubleBuffer<uint64_t> key_buffer;
-  cub::DoubleBuffer<uint32_t> number_buffer;
-  PetscCount                 *parts;
+  const PetscCount n = 2 * d->used_pieces;
+  PetscCount      *parts;
 
   PetscFunctionBegin;
   for (int i = 0; i < 2; i++) {
@@ -188,18 +185,8 @@ PetscErrorCode SortParts(const HiSparseDiagonals *d, Keys keys, Work *work, cuda
   if (d->used_pieces > d->num_pieces) PetscCallCUDA(cudaMemsetAsync(work->keys[0], 0xff, (size_t)n * sizeof(*work->keys[0]), stream)); // places that belong to no slice have no parts
   MakeKeysKernel<<<DCSRNumBlocks((PetscCount)d->num_slices, WARPS), THREADS, 0, stream>>>(d->num_slices, d->slices, d->pieces, keys, work->keys[0], work->numbers[0]);
   PetscCallCUDA(cudaGetLastError());
-  key_buffer    = cub::DoubleBuffer<uint64_t>(work->keys[0], work->keys[1]);
-  number_buffer = cub::DoubleBuffer<uint32_t>(work->numbers[0], work->numbers[1]);
   // the largest key has a bit above all others, so that it comes last
-  PetscCall(DCSRWithTemporary("sort of transposed pieces", stream, [&](void *storage, size_t &bytes) { return cub::DeviceRadixSort::SortPairs(storage, bytes, key_buffer, number_buffer, n, 0, keys.r0_bits + keys.slice_bits + 2, stream); }));
-  if (key_buffer.Current() != work->keys[0]) {
-    work->keys[1] = work->keys[0];
-    work->keys[0] = key_buffer.Current();
-  }
-  if (number_buffer.Current() != work->numbers[0]) {
-    work->numbers[1] = work->numbers[0];
-    work->numbers[0] = number_buffer.Current();
-  }
+  PetscCall(DCSRSortBuffers64With32("sort of transposed pieces", n, keys.r0_bits + keys.slice_bits + 2, work->keys, work->numbers, stream));
   parts = (PetscCount *)work->keys[1];
   PetscCallCUDA(DCSRForEach(1, CountParts{work->keys[0], n, parts}, stream));
   PetscCallCUDA(cudaMemcpyAsync(&work->parts, parts, sizeof(work->parts), cudaMemcpyDeviceToHost, stream));

@@ -4,9 +4,8 @@
 #include "diagonals.cuh"
 #include "diagonalsfind.cuh"
 #include "valid.cuh"
-#include "../common/temporary.cuh"
+#include "../common/sort.h"
 #include <petscsparsecuda/convert.h>
-#include <cub/device/device_radix_sort.cuh>
 
 namespace
 {
@@ -117,25 +116,26 @@ struct CheckSlice {
 
 /* Where the pieces, or values, of slices begin; slices without any come last. */
 struct WriteBegins {
-  Check    a;
-  bool     values;
-  int64_t *begins;
-  int64_t *numbers;
+  Check       a;
+  bool        values;
+  uint64_t   *begins;
+  PetscCount *numbers;
 
   __device__ void operator()(PetscInt slice) const
   {
     const HiSparseSlice s = a.slices[slice];
 
-    begins[slice]  = s.num_pieces == 0 ? INT64_MAX : values ? s.values : (int64_t)s.first_piece;
+    begins[slice]  = s.num_pieces == 0 ? UINT64_MAX : values ? (uint64_t)s.values : (uint64_t)s.first_piece;
     numbers[slice] = slice;
   }
 };
 
 /* Slices in the order of their begins: each ends before the next one begins. */
 struct CheckOverlap {
-  Check          a;
-  bool           values;
-  const int64_t *begins, *numbers;
+  Check             a;
+  bool              values;
+  const uint64_t   *begins;
+  const PetscCount *numbers;
 
   __device__ void operator()(PetscInt k) const
   {
@@ -143,7 +143,7 @@ struct CheckOverlap {
     const HiSparseSlice s     = a.slices[slice];
     const int64_t       end   = values ? a.ends[slice] : (int64_t)s.first_piece + (int64_t)s.num_pieces;
 
-    if (s.num_pieces > 0 && end > begins[k + 1]) a.found.Set(slice, values ? BAD_VALUES_OVERLAP : BAD_PIECES_OVERLAP);
+    if (s.num_pieces > 0 && (uint64_t)end > begins[k + 1]) a.found.Set(slice, values ? BAD_VALUES_OVERLAP : BAD_PIECES_OVERLAP);
   }
 };
 
@@ -277,8 +277,9 @@ PetscErrorCode CheckView(DCSRView view, const char what[], cudaStream_t stream, 
 /* That no piece, or value, belongs to two slices. */
 PetscErrorCode CheckSlicesApart(const Check &a, PetscInt n, bool values, cudaStream_t stream)
 {
-  int64_t       *begins[2] = {NULL, NULL}, *numbers[2] = {NULL, NULL};
-  PetscErrorCode ierr = PETSC_SUCCESS;
+  uint64_t      *begins[2]  = {NULL, NULL};
+  PetscCount    *numbers[2] = {NULL, NULL};
+  PetscErrorCode ierr       = PETSC_SUCCESS;
 
   PetscFunctionBegin;
   for (int i = 0; i < 2; i++) {
@@ -286,9 +287,8 @@ PetscErrorCode CheckSlicesApart(const Check &a, PetscInt n, bool values, cudaStr
     PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(n, "numbers of slices", stream, &numbers[i]));
   }
   PetscCallCUDAGoto(ierr, cleanup, DCSRForEach(n, WriteBegins{a, values, begins[0], numbers[0]}, stream));
-  PetscCallGoto(ierr, cleanup,
-                DCSRWithTemporary("workspace to sort slices", stream, [&](void *storage, size_t &bytes) { return cub::DeviceRadixSort::SortPairs(storage, bytes, begins[0], begins[1], numbers[0], numbers[1], (int64_t)n, 0, 64, stream); }));
-  if (n > 1) PetscCallCUDAGoto(ierr, cleanup, DCSRForEach((PetscInt)(n - 1), CheckOverlap{a, values, begins[1], numbers[1]}, stream));
+  PetscCallGoto(ierr, cleanup, DCSRSortBuffers64With64("workspace to sort slices", n, 64, begins, numbers, stream));
+  if (n > 1) PetscCallCUDAGoto(ierr, cleanup, DCSRForEach((PetscInt)(n - 1), CheckOverlap{a, values, begins[0], numbers[0]}, stream));
 cleanup:
   for (int i = 0; i < 2; i++) {
     PetscCall(PetscSparseCUDAFree(&begins[i], stream));

@@ -280,11 +280,20 @@ PETSC_INTERN PetscErrorCode HiSparseDiagonalsIsValid(void *structure, void *valu
 /* diagonalsinsert.cu */
 PETSC_INTERN PetscErrorCode HiSparseDiagonalsLookup(void *structure, const DCSRBatch *batch, cudaStream_t stream, DCSRLookup *lookup);
 PETSC_INTERN PetscErrorCode HiSparseDiagonalsSetFound(void *structure, void *values, const DCSRBatch *batch, const DCSRLookup *lookup, InsertMode mode, cudaStream_t stream);
+/* New entries, as a part of all: with more, the structure is made again, since the rule may choose otherwise. */
+#define HISPARSE_MAX_NEW_PART 4
+/* newblocks.cu: the new entries of a batch as whole blocks */
+typedef struct {
+  PetscCount n;    /* how many; 0: some new entries are of no whole block */
+  uint64_t  *keys; /* [n] device: row << column_bits | column, of blocks, ascending; column_bits are those of the batch; owned */
+} HiSparseNewBlocks;
+PETSC_INTERN PetscErrorCode HiSparseNewBlocksCreate(int size, const DCSRBatch *batch, DCSRLookup *lookup, cudaStream_t stream, HiSparseNewBlocks *blocks);
+PETSC_INTERN PetscErrorCode HiSparseNewBlocksDestroy(HiSparseNewBlocks *blocks, cudaStream_t stream);
 /* diagonalsgrow.cu: entries, or blocks, that are not there yet, and entries that are */
 typedef struct {
   int                size;   /* of blocks; 1 for entries */
   PetscCount         n;      /* how many */
-  const PetscCount  *list;   /* [n] device: which of the keys, ascending */
+  const PetscCount  *list;   /* [n] device: which of the keys, ascending; NULL: all */
   const uint64_t    *keys;   /* device: row << column_bits | column, ascending */
   const PetscScalar *values; /* device: by the numbers of the list; NULL for blocks */
   int                column_bits;
@@ -304,6 +313,12 @@ PETSC_INTERN PetscErrorCode HiSparseDiagonalsZeroColumns(void *structure, void *
 PETSC_INTERN PetscErrorCode HiSparseDiagonalsShrink(void *structure, void *values, const HiSparseRemoval *removal, cudaStream_t stream, DCSRDeletion *deletion, PetscBool *done);
 /* diagonals.c: bytes of the value of an entry in a piece */
 PETSC_INTERN size_t HiSparseDiagonalsValueBytes(const HiSparseDiagonals *diagonals);
+/* diagonals.c: an array of the device again; *to stays NULL after an error. */
+PETSC_INTERN PetscErrorCode HiSparseCopyArray(const void *from, size_t bytes, const char what[], cudaStream_t stream, void *to);
+/* diagonals.c: the values, which those of blocks and of diagonals of blocks are, too */
+PETSC_INTERN PetscErrorCode HiSparseDiagonalsValuesCreate(void *structure, cudaStream_t stream, void **values);
+PETSC_INTERN PetscErrorCode HiSparseDiagonalsValuesCopy(void *structure, const void *from, void *to, cudaStream_t stream);
+PETSC_INTERN PetscErrorCode HiSparseDiagonalsValuesDestroy(void **values, cudaStream_t stream);
 /* diagonals.c: forgets what products with the transpose read. */
 PETSC_INTERN PetscErrorCode HiSparseDiagonalsTransposeDestroy(HiSparseDiagonals *diagonals, cudaStream_t stream);
 /* diagonalstranspose.cu: the lists of A^T x, when they are not there. */

@@ -3,10 +3,9 @@
 */
 #include "../common/foreach.cuh"
 #include "../common/search.cuh"
-#include "../common/temporary.cuh"
+#include "../common/select.h"
+#include "../common/sort.h"
 #include <petscsparsecuda/insert.h>
-#include <cub/device/device_radix_sort.cuh>
-#include <cub/device/device_select.cuh>
 
 namespace
 {
@@ -62,10 +61,8 @@ PetscErrorCode Distinct(int32_t *columns, PetscCount n, int bits, cudaStream_t s
   *distinct = NULL;
   PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(n, "sorted columns", stream, &sorted));
   PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(1, "count of columns", stream, &count));
-  PetscCallGoto(ierr, cleanup, DCSRWithTemporary("workspace to sort columns", stream, [&](void *storage, size_t &bytes) {
-                  return cub::DeviceRadixSort::SortKeys(storage, bytes, (const uint32_t *)columns, (uint32_t *)sorted, (int64_t)n, 0, PetscMax(bits, 1), stream);
-                }));
-  PetscCallGoto(ierr, cleanup, DCSRWithTemporary("workspace to find distinct columns", stream, [&](void *storage, size_t &bytes) { return cub::DeviceSelect::Unique(storage, bytes, sorted, columns, count, (int64_t)n, stream); }));
+  PetscCallGoto(ierr, cleanup, DCSRSortKeys32("workspace to sort columns", n, PetscMax(bits, 1), (const uint32_t *)columns, (uint32_t *)sorted, stream));
+  PetscCallGoto(ierr, cleanup, DCSRSelectDistinct32("workspace to find distinct columns", n, sorted, columns, count, stream));
   PetscCallCUDAGoto(ierr, cleanup, cudaMemcpyAsync(&num_distinct, count, sizeof(num_distinct), cudaMemcpyDeviceToHost, stream));
   PetscCallCUDAGoto(ierr, cleanup, cudaStreamSynchronize(stream));
   PetscCallGoto(ierr, cleanup, PetscMalloc1(num_distinct, distinct));

@@ -10,9 +10,9 @@
 */
 #define APPEND_PART 64
 
-static PetscBool WantsAppend(const DCSRView *view, const DCSRBatch *batch, const DCSRAppendRule *rule)
+static PetscBool WantsAppend(const DCSRView *view, PetscCount num_entries, const DCSRAppendRule *rule)
 {
-  return (PetscBool)(rule != NULL && rule->max_segments > 1 && view->num_rows > 0 && view->num_nonzeros > 0 && batch->num_entries <= view->num_nonzeros / APPEND_PART);
+  return (PetscBool)(rule != NULL && rule->max_segments > 1 && view->num_rows > 0 && view->num_nonzeros > 0 && num_entries <= view->num_nonzeros / APPEND_PART);
 }
 
 /* Pool entries that appending may take at most when every row has one segment: the entries, and slack for as many rows or for all of them. */
@@ -26,7 +26,7 @@ static PetscCount AppendBound(const DCSRView *view, PetscCount num_new, const DC
 /* What a pool gets beyond its entries when it is made anew for appending: room for a batch such as this one, and for the slack of all rows twice. */
 static PetscCount SpareOf(const DCSRView *view, const DCSRBatch *batch, const DCSRAppendRule *rule)
 {
-  return WantsAppend(view, batch, rule) ? AppendBound(view, batch->num_entries, rule) + (PetscCount)(2 * rule->slack * (PetscReal)view->num_nonzeros) : 0;
+  return WantsAppend(view, batch->num_entries, rule) ? AppendBound(view, batch->num_entries, rule) + (PetscCount)(2 * rule->slack * (PetscReal)view->num_nonzeros) : 0;
 }
 
 /* Defragments into a pool with room for more. */
@@ -68,14 +68,14 @@ PetscErrorCode DCSRLookupApplyPolicy(const DCSRBatch *batch, const DCSRLookup *l
 static PetscErrorCode WriteValues(DCSRView *view, const DCSRBatch *batch, const DCSRLookup *lookup, InsertMode mode, DCSRNewEntries policy, cudaStream_t stream)
 {
   PetscFunctionBegin;
-  if (policy != DCSR_NEW_FORBID || lookup->numbers.num_new == 0) PetscCall(DCSRLookupWriteFound(*view, batch, lookup, mode, PETSC_FALSE, stream));
+  if (policy != DCSR_NEW_FORBID || lookup->numbers.num_new == 0) PetscCall(DCSRLookupWriteFound(*view, batch, lookup, mode, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Into fragmented storage; *full when new entries find no room in the pool: nothing has changed then. */
 static PetscErrorCode InsertFragmented(DCSRView *view, const DCSRBatch *batch, InsertMode mode, DCSRNewEntries policy, const DCSRAppendRule *rule, cudaStream_t stream, DCSRInsertInfo *info, PetscBool *full)
 {
-  const PetscBool append = (PetscBool)(policy == DCSR_NEW_ALLOW && WantsAppend(view, batch, rule));
+  const PetscBool append = (PetscBool)(policy == DCSR_NEW_ALLOW && WantsAppend(view, batch->num_entries, rule));
   DCSRAppendPlan  plan   = {NULL, 0};
   DCSRLookup      lookup;
   PetscBool       grow;
@@ -102,20 +102,39 @@ cleanup:
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Into compact storage; *append when new entries should be appended instead: nothing has changed then. */
-static PetscErrorCode InsertCompact(DCSRView *view, const DCSRBatch *batch, InsertMode mode, DCSRNewEntries policy, const DCSRAppendRule *rule, cudaStream_t stream, DCSRInsertInfo *info, PetscBool *append)
+/* New entries are appended to compact storage with room for them, which becomes fragmented; what was looked up stays where it is. */
+static PetscErrorCode AppendToCompact(DCSRView *view, const DCSRBatch *batch, DCSRLookup *lookup, InsertMode mode, const DCSRAppendRule *rule, cudaStream_t stream, DCSRInsertInfo *info)
+{
+  DCSRAppendPlan plan = {NULL, 0};
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(DCSRLookupListNew(lookup, stream));
+  PetscCall(DCSRViewSetSegments(view, rule->max_segments, stream));
+  info->storage_changed = PETSC_TRUE; // also when something fails from here on
+  PetscCallGoto(ierr, cleanup, DCSRAppendPlanCreate(*view, batch, lookup, rule->slack, stream, &plan));
+  PetscCallGoto(ierr, cleanup, DCSRLookupFinish(lookup, stream));
+  PetscCallGoto(ierr, cleanup, DCSRAppendBatch(view, batch, lookup, &plan, mode, stream));
+  info->structure_grown = PETSC_TRUE;
+cleanup:
+  PetscCall(DCSRAppendPlanDestroy(&plan, stream));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Into compact storage. */
+static PetscErrorCode InsertCompact(DCSRView *view, const DCSRBatch *batch, InsertMode mode, DCSRNewEntries policy, const DCSRAppendRule *rule, cudaStream_t stream, DCSRInsertInfo *info)
 {
   DCSRLookup     lookup;
   PetscBool      grow;
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
-  *append = PETSC_FALSE;
   PetscCall(DCSRLookupCreate(*view, batch, stream, &lookup));
   PetscCallGoto(ierr, cleanup, DCSRLookupFinish(&lookup, stream));
   PetscCallGoto(ierr, cleanup, DCSRLookupApplyPolicy(batch, &lookup, policy, stream, info, &grow));
   if (!grow) PetscCallGoto(ierr, cleanup, WriteValues(view, batch, &lookup, mode, policy, stream));
-  else if (WantsAppend(view, batch, rule) && AppendBound(view, info->num_new, rule) <= view->capacity - view->used) *append = PETSC_TRUE;
+  else if (WantsAppend(view, batch->num_entries, rule) && AppendBound(view, info->num_new, rule) <= view->capacity - view->used) PetscCallGoto(ierr, cleanup, AppendToCompact(view, batch, &lookup, mode, rule, stream, info));
   else {
     PetscCallGoto(ierr, cleanup, DCSRLookupListNew(&lookup, stream));
     PetscCallGoto(ierr, cleanup, DCSRMergeBatch(view, batch, &lookup, mode, SpareOf(view, batch, rule), stream));
@@ -152,7 +171,7 @@ cleanup:
 */
 PetscErrorCode DCSRInsertBatch(DCSRView *view, const DCSRBatch *batch, InsertMode mode, DCSRNewEntries policy, const DCSRAppendRule *rule, cudaStream_t stream, DCSRInsertInfo *info)
 {
-  PetscBool full, append;
+  PetscBool full;
 
   PetscFunctionBegin;
   PetscCall(PetscArrayzero(info, 1));
@@ -163,13 +182,67 @@ PetscErrorCode DCSRInsertBatch(DCSRView *view, const DCSRBatch *batch, InsertMod
     PetscCall(MakeCompact(view, SpareOf(view, batch, rule), stream));
     info->storage_changed = PETSC_TRUE;
   }
-  PetscCall(InsertCompact(view, batch, mode, policy, rule, stream, info, &append));
-  if (append) {
-    PetscCall(DCSRViewSetSegments(view, rule->max_segments, stream));
-    info->storage_changed = PETSC_TRUE;
-    PetscCall(InsertFragmented(view, batch, mode, policy, rule, stream, info, &full));
-    PetscCheck(!full, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%" PetscCount_FMT " new entries found no room in a pool with %" PetscCount_FMT " unused ones", info->num_new, view->capacity - view->used);
-  }
+  PetscCall(InsertCompact(view, batch, mode, policy, rule, stream, info));
   info->storage_changed = (PetscBool)(info->storage_changed || info->structure_grown);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether entries of a short list may be appended; to gets arrays for segments where the storage is compact and has room for all of them. */
+static PetscErrorCode PrepareAppending(const DCSRView *view, PetscCount n, DCSRNewEntries policy, const DCSRAppendRule *rule, cudaStream_t stream, DCSRView *to, PetscBool *append)
+{
+  PetscFunctionBegin;
+  *append = (PetscBool)(policy == DCSR_NEW_ALLOW && WantsAppend(view, n, rule));
+  if (!*append || view->row_offsets == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  *append = (PetscBool)(AppendBound(view, n, rule) <= view->capacity - view->used);
+  if (*append) PetscCall(DCSRViewTrySegments(to, rule->max_segments, stream, append));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  DCSRInsertSmall - a short list joins a matrix by one launch, when its storage has room for it
+
+  Input Parameters:
++ view   - compact or fragmented storage with values and at least one entry
+. list   - at most DCSR_SMALL_LIST entries
+. mode   - ADD_VALUES, otherwise the values replace
+. policy - what happens to entries that are not there
+. rule   - how new entries may be appended; NULL: they may not
+- stream - waits until it is known what happens, not for the end of the work
+
+  Output Parameters:
++ view - the same arrays; segments in place of row offsets when entries were appended to compact storage
+. info - what happened, when done
+- done - PETSC_FALSE: nothing has changed, and DCSRInsertBatch() has to do it. An index is too large, or new entries are forbidden, find no room or move many old ones, or an entry is repeated more than 512 times
+
+  Errors: PETSC_ERR_GPU.
+
+  Note:
+  What joins has the same bits, in the same places, as with DCSRInsertBatch().
+*/
+PetscErrorCode DCSRInsertSmall(DCSRView *view, const DCSRSmallList *list, InsertMode mode, DCSRNewEntries policy, const DCSRAppendRule *rule, cudaStream_t stream, DCSRInsertInfo *info, PetscBool *done)
+{
+  DCSRView       to    = *view;
+  PetscCount     pool  = 0;
+  PetscBool      grown = PETSC_FALSE, append;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  *done = PETSC_FALSE;
+  PetscCall(PetscArrayzero(info, 1));
+  PetscCall(PrepareAppending(view, list->n, policy, rule, stream, &to, &append));
+  ierr = DCSRSmallBatch(to, list, mode, policy, append, append ? rule->slack : 0, stream, &info->num_new, &pool, &grown, done);
+  // rows have offsets or segments, not both
+  if (grown) PetscCall(PetscSparseCUDAFree(&to.row_offsets, stream));
+  else if (view->segments == NULL) {
+    PetscCall(PetscSparseCUDAFree(&to.segments, stream));
+    PetscCall(PetscSparseCUDAFree(&to.row_sizes, stream));
+  }
+  PetscCall(ierr);
+  if (!grown) PetscFunctionReturn(PETSC_SUCCESS);
+  *view = to;
+  view->num_nonzeros += info->num_new;
+  view->used += pool;
+  info->structure_grown = PETSC_TRUE;
+  info->storage_changed = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

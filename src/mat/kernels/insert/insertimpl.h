@@ -30,8 +30,7 @@ PETSC_INTERN PetscErrorCode DCSRLookupListNew(DCSRLookup *lookup, cudaStream_t s
 PETSC_INTERN PetscErrorCode DCSRLookupFinish(DCSRLookup *lookup, cudaStream_t stream);
 PETSC_INTERN PetscErrorCode DCSRLookupApplyPolicy(const DCSRBatch *batch, const DCSRLookup *lookup, DCSRNewEntries policy, cudaStream_t stream, DCSRInsertInfo *info, PetscBool *grow); /* insertbatch.c */
 PETSC_INTERN PetscErrorCode DCSRLookupDestroy(DCSRLookup *lookup, cudaStream_t stream);
-/* view, batch, lookup, mode, the merged view: entries have moved up by the new ones before them, stream */
-PETSC_INTERN PetscErrorCode DCSRLookupWriteFound(DCSRView view, const DCSRBatch *batch, const DCSRLookup *lookup, InsertMode mode, PetscBool merged, cudaStream_t stream);
+PETSC_INTERN PetscErrorCode DCSRLookupWriteFound(DCSRView view, const DCSRBatch *batch, const DCSRLookup *lookup, InsertMode mode, cudaStream_t stream);
 
 /* view, batch, lookup with its list, mode, spare entries that the new pool should have, stream */
 PETSC_INTERN PetscErrorCode DCSRMergeBatch(DCSRView *view, const DCSRBatch *batch, const DCSRLookup *lookup, InsertMode mode, PetscCount spare, cudaStream_t stream);
@@ -47,3 +46,7 @@ typedef struct {
 PETSC_INTERN PetscErrorCode DCSRAppendPlanCreate(DCSRView view, const DCSRBatch *batch, const DCSRLookup *lookup, PetscReal slack, cudaStream_t stream, DCSRAppendPlan *plan);
 PETSC_INTERN PetscErrorCode DCSRAppendPlanDestroy(DCSRAppendPlan *plan, cudaStream_t stream);
 PETSC_INTERN PetscErrorCode DCSRAppendBatch(DCSRView *view, const DCSRBatch *batch, const DCSRLookup *lookup, const DCSRAppendPlan *plan, InsertMode mode, cudaStream_t stream);
+
+/* view, list, mode, policy, whether new entries may be appended, slack, stream; entries that were not there, what those that joined took from the pool, whether any did, whether all is done (smallbatch.cu) */
+PETSC_INTERN PetscErrorCode DCSRSmallBatch(DCSRView view, const DCSRSmallList *list, InsertMode mode, DCSRNewEntries policy, PetscBool append, PetscReal slack, cudaStream_t stream, PetscCount *num_new, PetscCount *pool, PetscBool *grown,
+                                           PetscBool *done);

@@ -3,6 +3,7 @@
   Lists that come sorted were noticed when they were packed (pack.cu), and stay as they are.
 */
 #include "../common/foreach.cuh"
+#include "../common/message.h"
 #include "../common/temporary.cuh"
 #include <petscsparsecuda/insert.h>
 #include <cub/device/device_radix_sort.cuh>
@@ -12,8 +13,9 @@
 namespace
 {
 
-constexpr int      LONG_RUN = 512;          // equal entries that one thread adds up
-constexpr uint64_t NO_KEY   = ~(uint64_t)0; // of an entry that does not count
+constexpr int        LONG_RUN = 512;                 // equal entries that one thread adds up
+constexpr PetscCount FEW      = (PetscCount)1 << 20; // entries of a list whose runs are not copied to where they fit: that would save 4 MiB at most
+constexpr uint64_t   NO_KEY   = ~(uint64_t)0;        // of an entry that does not count
 
 struct KeyCounts {
   const uint64_t *keys;
@@ -102,9 +104,23 @@ cleanup:
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* What the search for runs counts. */
+struct RunNumbers {
+  PetscCount         num_starts; // of runs, and the end of the last one
+  unsigned long long has_long;   // whether one is long
+};
+
+/* Whether a run starts at entry k, or the last one ends there. */
 struct StartsRun {
   const uint64_t *keys;
-  __device__ bool operator()(PetscCount k) const { return k == 0 || keys[k - 1] != keys[k]; }
+  PetscCount      n;
+  RunNumbers     *numbers;
+
+  __device__ bool operator()(PetscCount k) const
+  {
+    if (k + LONG_RUN < n && keys[k] == keys[k + LONG_RUN]) numbers->has_long = 1;
+    return k == 0 || k == n || keys[k - 1] != keys[k];
+  }
 };
 
 template <typename Index>
@@ -113,46 +129,70 @@ struct RunIsLong {
   __device__ bool operator()(Index t) const { return runs[t + 1] - runs[t] > LONG_RUN; }
 };
 
+/* Which runs are long, of which there is one at least. */
+template <typename Index>
+PetscErrorCode FindLongRuns(DCSRList *list, RunNumbers *device, cudaStream_t stream)
+{
+  const Index   *runs  = (const Index *)list->runs;
+  PetscErrorCode ierr  = PETSC_SUCCESS;
+  Index         *lists = NULL;
+
+  PetscFunctionBegin;
+  PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(list->num_entries / LONG_RUN, "long runs of equal entries", stream, &lists)); // more there cannot be
+  PetscCallGoto(ierr, cleanup, DCSRWithTemporary("workspace to find long runs", stream, [&](void *storage, size_t &bytes) {
+                  return cub::DeviceSelect::If(storage, bytes, thrust::counting_iterator<Index>(0), lists, &device->num_starts, (int64_t)list->num_distinct, RunIsLong<Index>{runs}, stream);
+                }));
+  PetscCallGoto(ierr, cleanup, DCSRReadNumbers(&list->num_long_runs, &device->num_starts, sizeof(list->num_long_runs), stream));
+  list->long_runs = lists;
+  lists           = NULL;
+cleanup:
+  PetscCall(PetscSparseCUDAFree(&lists, stream));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The list gets the first entries of its runs, and their end, out of an array that may have more room. */
+template <typename Index>
+PetscErrorCode TakeRuns(DCSRList *list, Index **all, cudaStream_t stream)
+{
+  Index *runs;
+
+  PetscFunctionBegin;
+  if (list->num_entries <= FEW) {
+    list->runs = *all;
+    *all       = NULL;
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(PetscSparseCUDAMalloc(list->num_distinct + 1, "runs of equal entries", stream, &runs));
+  list->runs = runs;
+  PetscCallCUDA(cudaMemcpyAsync(runs, *all, (size_t)(list->num_distinct + 1) * sizeof(*runs), cudaMemcpyDeviceToDevice, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* First entry of every run, and which runs are long. */
 template <typename Index>
 PetscErrorCode FindRuns(DCSRList *list, cudaStream_t stream)
 {
-  const PetscCount n    = list->num_entries;
-  const Index      end  = (Index)n;
-  PetscErrorCode   ierr = PETSC_SUCCESS;
-  Index           *runs = NULL, *all = NULL, *lists = NULL;
-  PetscCount      *count = NULL, num_long = 0;
+  const PetscCount n      = list->num_entries;
+  PetscErrorCode   ierr   = PETSC_SUCCESS;
+  Index           *all    = NULL;
+  RunNumbers      *device = NULL, numbers;
 
   PetscFunctionBegin;
-  PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(1, "count of runs", stream, &count));
-  PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(n, "runs of equal entries", stream, &all));
-  PetscCallGoto(ierr, cleanup,
-                DCSRWithTemporary("workspace to find runs", stream, [&](void *storage, size_t &bytes) { return cub::DeviceSelect::If(storage, bytes, thrust::counting_iterator<Index>(0), all, count, (int64_t)n, StartsRun{list->keys}, stream); }));
-  PetscCallCUDAGoto(ierr, cleanup, cudaMemcpyAsync(&list->num_distinct, count, sizeof(PetscCount), cudaMemcpyDeviceToHost, stream));
-  PetscCallCUDAGoto(ierr, cleanup, cudaStreamSynchronize(stream));
+  PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(1, "count of runs", stream, &device));
+  PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(n + 1, "runs of equal entries", stream, &all));
+  PetscCallCUDAGoto(ierr, cleanup, cudaMemsetAsync(device, 0, sizeof(*device), stream));
+  PetscCallGoto(ierr, cleanup, DCSRWithTemporary("workspace to find runs", stream, [&](void *storage, size_t &bytes) {
+                  return cub::DeviceSelect::If(storage, bytes, thrust::counting_iterator<Index>(0), all, &device->num_starts, (int64_t)n + 1, StartsRun{list->keys, n, device}, stream);
+                }));
+  PetscCallGoto(ierr, cleanup, DCSRReadNumbers(&numbers, device, sizeof(numbers), stream));
+  list->num_distinct = numbers.num_starts - 1;
   if (list->num_distinct == n) goto cleanup; // the repeats were not neighbors of each other after all
-  PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(list->num_distinct + 1, "runs of equal entries", stream, &runs));
-  PetscCallCUDAGoto(ierr, cleanup, cudaMemcpyAsync(runs, all, (size_t)list->num_distinct * sizeof(*runs), cudaMemcpyDeviceToDevice, stream));
-  PetscCallGoto(ierr, cleanup, PetscSparseCUDACopyToDevice(runs + list->num_distinct, &end, sizeof(end), stream));
-  if (n - list->num_distinct >= LONG_RUN) { // only then can there be a long run, and at most n / LONG_RUN of them
-    PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(n / LONG_RUN, "long runs of equal entries", stream, &lists));
-    PetscCallGoto(ierr, cleanup, DCSRWithTemporary("workspace to find long runs", stream, [&](void *storage, size_t &bytes) {
-                    return cub::DeviceSelect::If(storage, bytes, thrust::counting_iterator<Index>(0), lists, count, (int64_t)list->num_distinct, RunIsLong<Index>{runs}, stream);
-                  }));
-    PetscCallCUDAGoto(ierr, cleanup, cudaMemcpyAsync(&num_long, count, sizeof(num_long), cudaMemcpyDeviceToHost, stream));
-    PetscCallCUDAGoto(ierr, cleanup, cudaStreamSynchronize(stream));
-    if (num_long == 0) PetscCall(PetscSparseCUDAFree(&lists, stream));
-  }
-  list->runs          = runs;
-  list->long_runs     = lists;
-  list->num_long_runs = num_long;
-  runs                = NULL;
-  lists               = NULL;
+  PetscCallGoto(ierr, cleanup, TakeRuns(list, &all, stream));
+  if (numbers.has_long) PetscCallGoto(ierr, cleanup, FindLongRuns<Index>(list, device, stream));
 cleanup:
-  PetscCall(PetscSparseCUDAFree(&count, stream));
+  PetscCall(PetscSparseCUDAFree(&device, stream));
   PetscCall(PetscSparseCUDAFree(&all, stream));
-  PetscCall(PetscSparseCUDAFree(&runs, stream));
-  PetscCall(PetscSparseCUDAFree(&lists, stream));
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

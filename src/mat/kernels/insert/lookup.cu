@@ -1,7 +1,9 @@
 /*
   Looks up the entries of a batch: a binary search each in compact storage, one a segment in fragmented storage, whose segments are sorted. Rows of any length.
 */
+#include "../common/message.h"
 #include "batch.cuh"
+#include "find.cuh"
 #include "lookup.cuh"
 #include <cub/device/device_select.cuh>
 #include <thrust/iterator/counting_iterator.h>
@@ -9,62 +11,23 @@
 namespace
 {
 
-/* Position of a column in compact storage, or ~position before which it belongs. */
-template <typename Offset>
-struct FindCompact {
-  DCSRView view;
-
-  __device__ PetscCount operator()(PetscInt row, int32_t column) const
-  {
-    const Offset *row_offsets = (const Offset *)view.row_offsets;
-    const Offset  end = row_offsets[row + 1], k = LowerBound(view.columns, row_offsets[row], end, column);
-
-    return k < end && view.columns[k] == column ? (PetscCount)k : ~(PetscCount)k;
-  }
-};
-
-/* The same in the segments of a row, -1 when it is in none. */
-template <typename Offset>
-struct FindInSegments {
-  DCSRView view;
-
-  __device__ PetscCount operator()(PetscInt row, int32_t column) const
-  {
-    PetscCount left = view.row_sizes[row];
-
-    for (PetscInt s = 0; s < view.max_segments && left > 0; s++) {
-      const Offset    *pair  = (const Offset *)view.segments + 2 * (row + s * view.pitch);
-      const PetscCount begin = pair[0], length = pair[1] - begin, used = length < left ? length : left;
-      const PetscCount k = LowerBound(view.columns, begin, begin + used, column);
-
-      if (k < begin + used && view.columns[k] == column) return k;
-      left -= used;
-    }
-    return -1;
-  }
-};
-
 struct IsNew {
   const PetscCount *where;
   __device__ bool   operator()(PetscCount t) const { return where[t] < 0 && where[t] != DCSR_NOWHERE; }
 };
 
-/* An entry that was there gets its value; in merged storage it has moved up by the new ones before it. */
+/* An entry that was there gets its value. */
 template <bool Add>
 struct WriteFound {
   const PetscCount  *where;
-  const PetscCount  *entries; // [num_new] or NULL: nothing has moved
-  PetscCount         num_new;
   const PetscScalar *from;
   PetscScalar       *to;
 
   __device__ void operator()(PetscCount t) const
   {
-    PetscCount k = where[t];
+    const PetscCount k = where[t];
 
-    if (k < 0) return;
-    if (entries) k += CountBelow(entries, 0, num_new, t);
-    to[k] = Add ? to[k] + from[t] : from[t];
+    if (k >= 0) to[k] = Add ? to[k] + from[t] : from[t];
   }
 };
 
@@ -106,8 +69,7 @@ PetscErrorCode DCSRLookupListNew(DCSRLookup *lookup, cudaStream_t stream)
 PetscErrorCode DCSRLookupFinish(DCSRLookup *lookup, cudaStream_t stream)
 {
   PetscFunctionBegin;
-  PetscCallCUDA(cudaMemcpyAsync(&lookup->numbers, lookup->device, sizeof(lookup->numbers), cudaMemcpyDeviceToHost, stream));
-  PetscCallCUDA(cudaStreamSynchronize(stream));
+  PetscCall(DCSRReadNumbers(&lookup->numbers, lookup->device, sizeof(lookup->numbers), stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -126,20 +88,17 @@ PetscErrorCode DCSRLookupDestroy(DCSRLookup *lookup, cudaStream_t stream)
   DCSRLookupWriteFound - the values of the entries that were there
 
   Input Parameters:
-+ view   - where they go
++ view   - the storage that was looked up
 . batch  - the batch
-. lookup - with its numbers on the host, and its list when merged
+. lookup - with its numbers on the host
 . mode   - ADD_VALUES, otherwise the values replace
-. merged - new entries have come between the old ones
 - stream - asynchronous on it
 */
-PetscErrorCode DCSRLookupWriteFound(DCSRView view, const DCSRBatch *batch, const DCSRLookup *lookup, InsertMode mode, PetscBool merged, cudaStream_t stream)
+PetscErrorCode DCSRLookupWriteFound(DCSRView view, const DCSRBatch *batch, const DCSRLookup *lookup, InsertMode mode, cudaStream_t stream)
 {
-  const PetscCount num_new = (PetscCount)lookup->numbers.num_new, *entries = merged ? lookup->entries : NULL;
-
   PetscFunctionBegin;
-  if (view.values == NULL || batch->num_entries == num_new) PetscFunctionReturn(PETSC_SUCCESS);
-  if (mode == ADD_VALUES) PetscCallCUDA(DCSRForEach(batch->num_entries, WriteFound<true>{lookup->where, entries, num_new, batch->values, view.values}, stream));
-  else PetscCallCUDA(DCSRForEach(batch->num_entries, WriteFound<false>{lookup->where, entries, num_new, batch->values, view.values}, stream));
+  if (view.values == NULL || batch->num_entries == (PetscCount)lookup->numbers.num_new) PetscFunctionReturn(PETSC_SUCCESS);
+  if (mode == ADD_VALUES) PetscCallCUDA(DCSRForEach(batch->num_entries, WriteFound<true>{lookup->where, batch->values, view.values}, stream));
+  else PetscCallCUDA(DCSRForEach(batch->num_entries, WriteFound<false>{lookup->where, batch->values, view.values}, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

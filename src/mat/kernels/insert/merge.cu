@@ -109,7 +109,7 @@ PetscErrorCode CountAdded(PetscInt num_rows, NewKeys keys, PetscCount num, New *
 
 /* Old and new entries into the arrays of to. */
 template <typename Old>
-PetscErrorCode MergeEntries(DCSRView from, DCSRView to, const DCSRBatch *batch, const DCSRLookup *lookup, NewKeys keys, cudaStream_t stream)
+PetscErrorCode MergeEntries(DCSRView from, DCSRView to, const DCSRBatch *batch, const DCSRLookup *lookup, InsertMode mode, NewKeys keys, cudaStream_t stream)
 {
   const PetscCount num = (PetscCount)lookup->numbers.num_new, tiles = (from.num_nonzeros + MERGE_TILE - 1) / MERGE_TILE;
   PetscErrorCode   ierr   = PETSC_SUCCESS;
@@ -118,6 +118,7 @@ PetscErrorCode MergeEntries(DCSRView from, DCSRView to, const DCSRBatch *batch, 
 
   PetscFunctionBegin;
   PetscCall(PetscSparseCUDAMalloc(num, "places of new entries", stream, &before));
+  PetscCallGoto(ierr, cleanup, DCSRLookupWriteFound(from, batch, lookup, mode, stream)); // before they move, and when no allocation can fail any more
   PetscCallCUDAGoto(ierr, cleanup, DCSRForEach(num, GatherBefore<Old>{lookup->where, lookup->entries, before}, stream));
   // many new entries between few old ones would all be work of one thread block
   arrays = MergeArrays<Old>{from, to, before, num, keys, batch->values, num <= 2 * from.num_nonzeros};
@@ -134,24 +135,24 @@ cleanup:
 
 /* to has arrays for old and new entries; its row offsets are how many new ones there are in the rows before, and then where the rows begin. */
 template <typename Old, typename New>
-PetscErrorCode Merge(DCSRView from, DCSRView to, const DCSRBatch *batch, const DCSRLookup *lookup, cudaStream_t stream)
+PetscErrorCode Merge(DCSRView from, DCSRView to, const DCSRBatch *batch, const DCSRLookup *lookup, InsertMode mode, cudaStream_t stream)
 {
   const NewKeys keys{batch->keys, lookup->entries, batch->column_bits};
   New *const    offsets = (New *)to.row_offsets;
 
   PetscFunctionBegin;
   PetscCall(CountAdded(to.num_rows, keys, (PetscCount)lookup->numbers.num_new, offsets, stream));
-  PetscCall(MergeEntries<Old>(from, to, batch, lookup, keys, stream));
+  PetscCall(MergeEntries<Old>(from, to, batch, lookup, mode, keys, stream));
   PetscCallCUDA(DCSRForEach((PetscCount)to.num_rows + 1, AddOffsets<Old, New>{(const Old *)from.row_offsets, offsets}, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MergeDispatch(DCSRView from, DCSRView to, const DCSRBatch *batch, const DCSRLookup *lookup, cudaStream_t stream)
+PetscErrorCode MergeDispatch(DCSRView from, DCSRView to, const DCSRBatch *batch, const DCSRLookup *lookup, InsertMode mode, cudaStream_t stream)
 {
   PetscFunctionBegin;
-  if (from.wide) PetscCall((Merge<int64_t, int64_t>(from, to, batch, lookup, stream)));
-  else if (to.wide) PetscCall((Merge<int32_t, int64_t>(from, to, batch, lookup, stream)));
-  else PetscCall((Merge<int32_t, int32_t>(from, to, batch, lookup, stream)));
+  if (from.wide) PetscCall((Merge<int64_t, int64_t>(from, to, batch, lookup, mode, stream)));
+  else if (to.wide) PetscCall((Merge<int32_t, int64_t>(from, to, batch, lookup, mode, stream)));
+  else PetscCall((Merge<int32_t, int32_t>(from, to, batch, lookup, mode, stream)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -181,8 +182,7 @@ PetscErrorCode DCSRMergeBatch(DCSRView *view, const DCSRBatch *batch, const DCSR
 
   PetscFunctionBegin;
   PetscCall(DCSRViewAllocateSpare(view, view->num_nonzeros + (PetscCount)lookup->numbers.num_new, values, spare, stream, &to));
-  PetscCallGoto(ierr, failed, MergeDispatch(*view, to, batch, lookup, stream));
-  PetscCallGoto(ierr, failed, DCSRLookupWriteFound(to, batch, lookup, mode, PETSC_TRUE, stream));
+  PetscCallGoto(ierr, failed, MergeDispatch(*view, to, batch, lookup, mode, stream));
   PetscCall(DCSRViewFree(view, stream));
   *view = to;
   PetscFunctionReturn(PETSC_SUCCESS);

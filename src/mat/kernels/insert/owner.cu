@@ -3,9 +3,8 @@
 */
 #include "../common/foreach.cuh"
 #include "../common/search.cuh"
-#include "../common/temporary.cuh"
+#include "../common/sort.h"
 #include <petscsparsecuda/insert.h>
-#include <cub/device/device_radix_sort.cuh>
 
 namespace
 {
@@ -89,9 +88,7 @@ PetscErrorCode DCSRSortByOwner(PetscInt num_owners, const PetscInt ranges[], Pet
   PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(n, "order of entries for other processes", stream, order));
   PetscCallGoto(ierr, cleanup, PetscSparseCUDACopyToDevice(ranges_device, ranges, ((size_t)num_owners + 1) * sizeof(*ranges), stream));
   PetscCallCUDAGoto(ierr, cleanup, DCSRForEach(n, FindOwner{num_owners, ranges_device, where, rows, owners, places}, stream));
-  PetscCallGoto(ierr, cleanup, DCSRWithTemporary("workspace to sort entries by owner", stream, [&](void *storage, size_t &bytes) {
-                  return cub::DeviceRadixSort::SortPairs(storage, bytes, owners, sorted, places, *order, (int64_t)n, 0, PetscMax(DCSRKeyBits(num_owners + 1), 1), stream);
-                }));
+  PetscCallGoto(ierr, cleanup, DCSRSortPairs32With64("workspace to sort entries by owner", n, PetscMax(DCSRKeyBits(num_owners + 1), 1), owners, sorted, places, *order, stream));
   PetscCallCUDAGoto(ierr, cleanup, DCSRForEach(num_owners, FindEnds{sorted, n, ends}, stream));
   PetscCallGoto(ierr, cleanup, PetscSparseCUDACopyToHost(starts + 1, ends, (size_t)num_owners * sizeof(*ends), stream));
   if (starts[num_owners] < n) PetscCallGoto(ierr, cleanup, ReportBadRow(ranges[num_owners], rows, *order + starts[num_owners], stream));

@@ -2,15 +2,13 @@
   Rows and columns of a list become keys, piece by piece, so that a list in host memory is never in device memory as a whole. The same pass learns whether the
   keys come sorted and whether there are repeats, across the borders of pieces too.
 */
-#include <petscsparsecuda/insert.h>
+#include "../common/message.h"
+#include "pack.cuh"
 
 namespace
 {
 
-constexpr int                THREADS  = 256;
-constexpr uint64_t           NO_KEY   = ~(uint64_t)0;      // of an entry that does not count
-constexpr uint64_t           BAD_ROW  = (uint64_t)1 << 63; // in place of the key of an entry whose row is too large, with the row; without this bit: the column
-constexpr unsigned long long NO_ENTRY = ~(unsigned long long)0;
+constexpr int THREADS = 256;
 
 /* Thread blocks of a loop over n keys. */
 PetscErrorCode GetGrid(PetscCount n, unsigned int *grid)
@@ -19,27 +17,6 @@ PetscErrorCode GetGrid(PetscCount n, unsigned int *grid)
   PetscCall(DCSRGetGrid((n + THREADS - 1) / THREADS, DCSR_LOOP_BLOCKS, grid));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
-
-/* The key of given entry k, NO_KEY when it does not count; the index itself, and *bad, when that is too large. */
-struct PackEntry {
-  DCSRWindow      window;
-  const PetscInt *rows, *columns;
-  int             column_bits;
-
-  __device__ uint64_t operator()(PetscCount k, bool *bad) const
-  {
-    const PetscInt row = rows[k], column = columns[k];
-    bool           inside;
-
-    if (row < 0 || column < 0) return NO_KEY;
-    *bad = row >= window.num_global_rows || column >= window.num_global_columns;
-    if (*bad) return row >= window.num_global_rows ? BAD_ROW | (uint64_t)row : (uint64_t)column;
-    if (row < window.row_begin || row >= window.row_end) return NO_KEY;
-    inside = column >= window.column_begin && column < window.column_end;
-    if (inside == (bool)window.outside) return NO_KEY;
-    return (uint64_t)(row - window.row_begin) << column_bits | (uint64_t)(inside ? column - window.column_begin : column);
-  }
-};
 
 /* Notes what a warp saw about its keys, NO_KEY where a lane has none; one atomic a warp and only when there is something to say. */
 __device__ void NoteFacts(bool has_key, uint64_t key, uint64_t before, DCSRListFacts *facts)
@@ -54,8 +31,8 @@ __device__ void NoteFacts(bool has_key, uint64_t key, uint64_t before, DCSRListF
   if (repeated && !*(volatile unsigned int *)&facts->repeated) atomicOr(&facts->repeated, 1u);
 }
 
-/* n keys from [first] on, out of a piece of the list that begins there; the keys before are there. */
-__global__ void __launch_bounds__(THREADS) PackKernel(PackEntry pack, PetscCount first, PetscCount n, uint64_t *keys, DCSRListFacts *facts)
+/* n keys from [first] on of num_given, out of a piece of the list that begins there; the keys before are there. */
+__global__ void __launch_bounds__(THREADS) PackKernel(PackEntry pack, PetscCount first, PetscCount n, PetscCount num_given, uint64_t *keys, DCSRListFacts *facts)
 {
   const PetscCount rounds = (n + (PetscCount)gridDim.x * THREADS - 1) / ((PetscCount)gridDim.x * THREADS);
 
@@ -71,7 +48,7 @@ __global__ void __launch_bounds__(THREADS) PackKernel(PackEntry pack, PetscCount
       else before = first > 0 ? keys[first - 1] : NO_KEY;
     }
     if (k < n) keys[first + k] = key;
-    if (bad) atomicMin(&facts->first_bad, (unsigned long long)(first + k));
+    if (bad) atomicMax(&facts->bad_end, (unsigned long long)(num_given - (first + k)));
     NoteFacts(k < n, key, before, facts);
   }
 }
@@ -91,12 +68,11 @@ __global__ void __launch_bounds__(THREADS) InspectKernel(PetscCount n, const uin
 /* Facts about no keys yet, on the device. */
 PetscErrorCode CreateFacts(cudaStream_t stream, DCSRListFacts **facts)
 {
-  const DCSRListFacts initial = {0, NO_ENTRY, 0, 0};
-  PetscErrorCode      ierr    = PETSC_SUCCESS;
+  PetscErrorCode ierr = PETSC_SUCCESS;
 
   PetscFunctionBegin;
   PetscCall(PetscSparseCUDAMalloc(1, "facts about a list of entries", stream, facts));
-  PetscCallGoto(ierr, failed, PetscSparseCUDACopyToDevice(*facts, &initial, sizeof(initial), stream));
+  PetscCallCUDAGoto(ierr, failed, cudaMemsetAsync(*facts, 0, sizeof(**facts), stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 failed:
   PetscCall(PetscSparseCUDAFree(facts, stream));
@@ -108,8 +84,7 @@ failed:
 PetscErrorCode GetFacts(const DCSRListFacts *device, cudaStream_t stream, DCSRListFacts *facts)
 {
   PetscFunctionBegin;
-  PetscCallCUDA(cudaMemcpyAsync(facts, device, sizeof(*facts), cudaMemcpyDeviceToHost, stream));
-  PetscCallCUDA(cudaStreamSynchronize(stream));
+  PetscCall(DCSRReadNumbers(facts, device, sizeof(*facts), stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -179,7 +154,7 @@ PetscErrorCode DCSRListPackerAppend(DCSRListPacker *packer, PetscCount n, const 
   if (n == 0) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCheck(packer->num_packed + n <= packer->num_given, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%" PetscCount_FMT " entries of a list of %" PetscCount_FMT, packer->num_packed + n, packer->num_given);
   PetscCall(GetGrid(n, &grid));
-  PackKernel<<<grid, THREADS, 0, stream>>>(PackEntry{packer->window, rows, columns, packer->column_bits}, packer->num_packed, n, packer->keys, packer->facts);
+  PackKernel<<<grid, THREADS, 0, stream>>>(PackEntry{packer->window, rows, columns, packer->column_bits}, packer->num_packed, n, packer->num_given, packer->keys, packer->facts);
   PetscCallCUDA(cudaGetLastError());
   packer->num_packed += n;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -250,7 +225,7 @@ PetscErrorCode DCSRListPackerFinish(DCSRListPacker *packer, cudaStream_t stream,
   PetscCheck(packer->num_packed == packer->num_given, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%" PetscCount_FMT " entries of a list of %" PetscCount_FMT, packer->num_packed, packer->num_given);
   if (packer->num_given > 0) {
     PetscCall(GetFacts(packer->facts, stream, &facts));
-    if (facts.first_bad != NO_ENTRY) PetscCall(ReportBadIndex(packer, (PetscCount)facts.first_bad, stream));
+    if (facts.bad_end > 0) PetscCall(ReportBadIndex(packer, packer->num_given - (PetscCount)facts.bad_end, stream));
   }
   list->column_bits = packer->column_bits;
   list->num_given   = packer->num_given;

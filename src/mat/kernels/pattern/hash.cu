@@ -27,6 +27,14 @@ struct HashWord {
   __device__ Hash operator()(PetscCount k) const { return HashNumber((uint64_t)k, k < num_offsets ? (uint64_t)row_offsets[k] : (uint64_t)columns[k - num_offsets]); }
 };
 
+template <typename Hashes>
+PetscErrorCode Sum(const char what[], PetscCount n, Hashes hashes, cudaStream_t stream, Hash *sum)
+{
+  PetscFunctionBegin;
+  PetscCall(DCSRWithTemporary(what, stream, [&](void *storage, size_t &bytes) { return cub::DeviceReduce::Reduce(storage, bytes, hashes, sum, n, AddHash(), Hash{{0, 0}}, stream); }));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 template <typename Offset>
 PetscErrorCode Reduce(DCSRView A, cudaStream_t stream, uint64_t hash[])
 {
@@ -34,11 +42,32 @@ PetscErrorCode Reduce(DCSRView A, cudaStream_t stream, uint64_t hash[])
   const auto       words       = thrust::make_transform_iterator(thrust::counting_iterator<PetscCount>(0), HashWord<Offset>{(const Offset *)A.row_offsets, A.columns, num_offsets});
 
   PetscFunctionBegin;
-  PetscCall(DCSRWithTemporary("workspace to hash a pattern", stream, [&](void *storage, size_t &bytes) { return cub::DeviceReduce::Reduce(storage, bytes, words, (Hash *)hash, num_offsets + A.num_nonzeros, AddHash(), Hash{{0, 0}}, stream); }));
+  PetscCall(Sum("workspace to hash a pattern", num_offsets + A.num_nonzeros, words, stream, (Hash *)hash));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 } // namespace
+
+/*
+  PatternSumHashes - The sum of hashes
+
+  Input Parameters:
++ what   - what the workspace is for, for the out-of-memory message
+. n      - how many
+. hashes - [n * DCSR_PATTERN_WORDS] device
+- stream - asynchronous on it
+
+  Output Parameter:
+. sum - [DCSR_PATTERN_WORDS] device
+
+  Errors: PETSC_ERR_MEM.
+*/
+PetscErrorCode PatternSumHashes(const char what[], PetscCount n, const uint64_t hashes[], cudaStream_t stream, uint64_t sum[])
+{
+  PetscFunctionBegin;
+  PetscCall(Sum(what, n, (const Hash *)hashes, stream, (Hash *)sum));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
 /*
   DCSRPatternHash - 128 bits that tell the structures of matrices apart, together with their numbers of rows, columns and nonzeros

@@ -6,9 +6,7 @@
   Searching for every partner takes more than twice the time, and cannot be done for entries whose partners are on other processes.
 */
 #include "../common/rowloop.cuh"
-#include "../common/temporary.cuh"
 #include "mix.cuh"
-#include <cub/device/device_reduce.cuh>
 
 namespace
 {
@@ -71,9 +69,7 @@ PetscErrorCode DCSRPatternSkewness(DCSRView A, PetscInt row_begin, PetscInt colu
   PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(A.num_rows, "skewness of rows", stream, &rows));
   PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(1, "skewness of a pattern", stream, &sum));
   PetscCallGoto(ierr, cleanup, RowLoop(A, NULL, RowSkewness{A.columns, ghosts, (uint64_t)row_begin, (uint64_t)column_begin, rows}, stream));
-  PetscCallGoto(ierr, cleanup, DCSRWithTemporary("workspace to sum the skewness of rows", stream, [&](void *storage, size_t &bytes) {
-                  return cub::DeviceReduce::Reduce(storage, bytes, rows, sum, (PetscCount)A.num_rows, AddHash(), Hash{{0, 0}}, stream);
-                }));
+  PetscCallGoto(ierr, cleanup, PatternSumHashes("workspace to sum the skewness of rows", (PetscCount)A.num_rows, (const uint64_t *)rows, stream, (uint64_t *)sum));
   PetscCallGoto(ierr, cleanup, PetscSparseCUDACopyToHost(skewness, sum, sizeof(*sum), stream));
 cleanup:
   PetscCall(PetscSparseCUDAFree(&rows, stream));

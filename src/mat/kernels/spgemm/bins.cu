@@ -1,9 +1,7 @@
 /* Between counting and filling: the row offsets of C, the rows of each bin, and the chunks of long rows. */
 #include "table.cuh"
 #include "../common/preload.cuh"
-#include "../common/temporary.cuh"
-#include <cub/device/device_scan.cuh>
-#include <thrust/iterator/transform_iterator.h>
+#include "../common/scan.h"
 
 namespace
 {
@@ -153,13 +151,8 @@ PetscErrorCode SpGEMMScan(PetscInt num_rows, const int32_t counts[], DCSRView C,
   const PetscCount n = (PetscCount)num_rows + 1;
 
   PetscFunctionBegin;
-  if (C.wide) {
-    const auto wide = thrust::make_transform_iterator(counts, WidenCount());
-
-    PetscCall(DCSRWithTemporary("workspace to sum rows of a product", stream, [&](void *storage, size_t &bytes) { return cub::DeviceScan::ExclusiveSum(storage, bytes, wide, (int64_t *)C.row_offsets, n, stream); }));
-  } else {
-    PetscCall(DCSRWithTemporary("workspace to sum rows of a product", stream, [&](void *storage, size_t &bytes) { return cub::DeviceScan::ExclusiveSum(storage, bytes, counts, (int32_t *)C.row_offsets, n, stream); }));
-  }
+  if (C.wide) PetscCall(DCSRExclusiveSumTo("workspace to sum rows of a product", counts, n, (int64_t *)C.row_offsets, stream));
+  else PetscCall(DCSRExclusiveSumTo("workspace to sum rows of a product", counts, n, (int32_t *)C.row_offsets, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

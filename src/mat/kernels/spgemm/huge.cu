@@ -5,9 +5,8 @@
 #include "table.cuh"
 #include "../common/scan.h"
 #include "../common/search.cuh"
-#include "../common/temporary.cuh"
+#include "../common/sort.h"
 #include <petscsparsecuda/insert.h>
-#include <cub/device/device_radix_sort.cuh>
 
 namespace
 {
@@ -165,7 +164,7 @@ PetscErrorCode AddBatch(DCSRView A, DCSRView B, DCSRView C, const Batch &batch, 
     PetscCall(GetGrid(num, &grid));
     ExpandKernel<<<grid, SPGEMM_THREADS, 0, stream>>>(f, batch, s->firsts, first, num, s->columns[0], s->values[0]);
     PetscCallCUDA(cudaGetLastError());
-    PetscCall(DCSRWithTemporary("workspace to sort products", stream, [&](void *storage, size_t &bytes) { return cub::DeviceRadixSort::SortPairs(storage, bytes, s->columns[0], s->columns[1], s->values[0], s->values[1], num, 0, bits, stream); }));
+    PetscCall(DCSRSortPairs32WithScalars("workspace to sort products", num, bits, s->columns[0], s->columns[1], s->values[0], s->values[1], stream));
     AddSortedKernel<<<grid, SPGEMM_THREADS, 0, stream>>>(batch, num, s->columns[1], s->values[1], C.columns, C.values);
     PetscCallCUDA(cudaGetLastError());
   }

@@ -4,12 +4,10 @@
 */
 #include "table.cuh"
 #include "../common/search.cuh"
-#include "../common/temporary.cuh"
+#include "../common/scan.h"
 #include <petscsparsecuda/insert.h>
 #include <cub/block/block_radix_sort.cuh>
 #include <cub/block/block_scan.cuh>
-#include <cub/device/device_scan.cuh>
-#include <thrust/iterator/transform_iterator.h>
 
 namespace
 {
@@ -731,9 +729,7 @@ PetscErrorCode SpGEMMFillSlices(DCSRView A, DCSRView B, DCSRView C, PetscCount n
   PetscCallGoto(ierr, cleanup, PetscSparseCUDACopyToDevice(device_n, &num, sizeof(num), stream));
   if (B.wide) PetscCallGoto(ierr, cleanup, CountSlices<int64_t>(A, B, num_items, device_n, list, NULL, NULL, counts, stream));
   else PetscCallGoto(ierr, cleanup, CountSlices<int32_t>(A, B, num_items, device_n, list, NULL, NULL, counts, stream));
-  PetscCallGoto(ierr, cleanup, DCSRWithTemporary("workspace to sum slices of long rows", stream, [&](void *storage, size_t &bytes) {
-                  return cub::DeviceScan::ExclusiveSum(storage, bytes, thrust::make_transform_iterator(counts, WidenCount()), places, num_items, stream);
-                }));
+  PetscCallGoto(ierr, cleanup, DCSRExclusiveSumTo("workspace to sum slices of long rows", counts, num_items, places, stream));
   if (B.wide) PetscCallGoto(ierr, cleanup, FillSlices<int64_t>(A, B, C, num_items, list, places, stream));
   else PetscCallGoto(ierr, cleanup, FillSlices<int32_t>(A, B, C, num_items, list, places, stream));
 cleanup:

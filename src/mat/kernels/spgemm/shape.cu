@@ -4,9 +4,7 @@
 */
 #include "table.cuh"
 #include "../common/preload.cuh"
-#include "../common/temporary.cuh"
-#include <cub/device/device_select.cuh>
-#include <thrust/iterator/counting_iterator.h>
+#include "../common/select.h"
 
 namespace
 {
@@ -45,8 +43,8 @@ __global__ void __launch_bounds__(SPGEMM_THREADS) ShapeKernel(PetscCount num_row
   }
 }
 
-/* Whether each row has the columns of the row before. */
-__global__ void __launch_bounds__(SPGEMM_THREADS) RepeatsKernel(PetscCount num_rows, Offsets offsets, const int32_t *columns, unsigned char *repeats)
+/* Whether each row has the columns of the row before; or whether it is a leader, which answers for itself and the equal rows behind it. */
+__global__ void __launch_bounds__(SPGEMM_THREADS) RepeatsKernel(PetscCount num_rows, Offsets offsets, const int32_t *columns, bool leaders, unsigned char *flags)
 {
   const PetscCount row  = ((PetscCount)blockIdx.x * SPGEMM_THREADS + threadIdx.x) / ROW_LANES;
   const int        lane = threadIdx.x % ROW_LANES, shift = threadIdx.x % 32 / ROW_LANES * ROW_LANES;
@@ -55,23 +53,18 @@ __global__ void __launch_bounds__(SPGEMM_THREADS) RepeatsKernel(PetscCount num_r
   bool             same = !first && length == begin - offsets(row - 1);
 
   for (PetscCount e = lane; same && e < length; e += ROW_LANES) same = columns[begin + e] == columns[begin - length + e];
-  const unsigned ballot = __ballot_sync(FULL_WARP, same) >> shift & ((1u << ROW_LANES) - 1);
+  const bool repeats = (__ballot_sync(FULL_WARP, same) >> shift & ((1u << ROW_LANES) - 1)) == (1u << ROW_LANES) - 1;
 
-  if (lane == 0 && row < num_rows) repeats[row] = ballot == (1u << ROW_LANES) - 1;
+  if (lane == 0 && row < num_rows) flags[row] = leaders ? row % MAX_ALIKE == 0 || !repeats : repeats;
 }
 
-struct IsLeader {
-  const unsigned char *repeats;
-  __device__ bool      operator()(int32_t row) const { return row % MAX_ALIKE == 0 || !repeats[row]; }
-};
-
-PetscErrorCode MarkRepeats(DCSRView view, cudaStream_t stream, unsigned char **repeats)
+PetscErrorCode MarkRepeats(DCSRView view, bool leaders, cudaStream_t stream, unsigned char **flags)
 {
   const unsigned int blocks = DCSRNumBlocks((PetscCount)view.num_rows * ROW_LANES, SPGEMM_THREADS);
 
   PetscFunctionBegin;
-  PetscCall(PetscSparseCUDAMalloc(view.num_rows, "repeated rows of a factor", stream, repeats));
-  RepeatsKernel<<<blocks, SPGEMM_THREADS, 0, stream>>>((PetscCount)view.num_rows, Offsets(view), view.columns, *repeats);
+  PetscCall(PetscSparseCUDAMalloc(view.num_rows, "repeated rows of a factor", stream, flags));
+  RepeatsKernel<<<blocks, SPGEMM_THREADS, 0, stream>>>((PetscCount)view.num_rows, Offsets(view), view.columns, leaders, *flags);
   PetscCallCUDA(cudaGetLastError());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -120,13 +113,11 @@ PetscErrorCode SpGEMMFindRepeats(DCSRView A, DCSRView B, cudaStream_t stream, Sp
 
   PetscFunctionBegin;
   PetscCall(PetscArrayzero(repeats, 1));
-  PetscCallGoto(ierr, cleanup, MarkRepeats(A, stream, &a));
+  PetscCallGoto(ierr, cleanup, MarkRepeats(A, true, stream, &a));
   PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(A.num_rows, "first rows of equal rows of a factor", stream, &repeats->leaders));
   PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(1, "number of first rows of equal rows", stream, &repeats->num_leaders));
-  PetscCallGoto(ierr, cleanup, DCSRWithTemporary("workspace to list equal rows", stream, [&](void *storage, size_t &bytes) {
-                  return cub::DeviceSelect::If(storage, bytes, thrust::make_counting_iterator((int32_t)0), repeats->leaders, repeats->num_leaders, A.num_rows, IsLeader{a}, stream);
-                }));
-  PetscCallGoto(ierr, cleanup, MarkRepeats(B, stream, &repeats->b));
+  PetscCallGoto(ierr, cleanup, DCSRSelectFlaggedPlaces32("workspace to list equal rows", (int32_t)A.num_rows, a, repeats->leaders, repeats->num_leaders, stream));
+  PetscCallGoto(ierr, cleanup, MarkRepeats(B, false, stream, &repeats->b));
 cleanup:
   PetscCall(PetscSparseCUDAFree(&a, stream));
   PetscCall(ierr);

@@ -175,11 +175,6 @@ struct PoolCursor {
   }
 };
 
-/* Counts as a scan into 64-bit numbers wants them. */
-struct WidenCount {
-  __device__ int64_t operator()(int32_t count) const { return (int64_t)count; }
-};
-
 /* The class of a row of a sample. Tables of threads take up to 14, 28 and 56 windows, those of groups 12, 24, 48 and 96. */
 __device__ inline int SizeOf(int num_windows)
 {

@@ -1,9 +1,7 @@
 /* The rows of B as windows of neighboring columns, {window, mask of its columns}. They are made once, and read for every entry of A that meets the row. */
 #include "table.cuh"
 #include "../common/preload.cuh"
-#include "../common/temporary.cuh"
-#include <cub/device/device_scan.cuh>
-#include <thrust/iterator/transform_iterator.h>
+#include "../common/scan.h"
 
 namespace
 {
@@ -73,9 +71,7 @@ PetscErrorCode MakeWindows(DCSRView B, cudaStream_t stream, SpGEMMWindows *windo
   PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc_Private((size_t)n * sizeof(Offset), "row offsets of the windows of a factor", stream, &windows->offsets));
   PetscCallCUDAGoto(ierr, cleanup, cudaMemsetAsync(counts + n - 1, 0, sizeof(*counts), stream));
   PetscCallGoto(ierr, cleanup, LaunchLanes<Offset>(B, windows, counts, stream));
-  PetscCallGoto(ierr, cleanup, DCSRWithTemporary("workspace to sum windows of a factor", stream, [&](void *storage, size_t &bytes) {
-                  return cub::DeviceScan::ExclusiveSum(storage, bytes, thrust::make_transform_iterator(counts, WidenCount()), (Offset *)windows->offsets, n, stream);
-                }));
+  PetscCallGoto(ierr, cleanup, DCSRExclusiveSumTo("workspace to sum windows of a factor", counts, n, (Offset *)windows->offsets, stream));
   PetscCallCUDAGoto(ierr, cleanup, cudaMemcpyAsync(&total, (Offset *)windows->offsets + n - 1, sizeof(total), cudaMemcpyDeviceToHost, stream));
   PetscCallCUDAGoto(ierr, cleanup, cudaStreamSynchronize(stream));
   windows->num_words = (PetscCount)total;

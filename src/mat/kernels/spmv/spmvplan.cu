@@ -2,11 +2,10 @@
   What the plans of Mult cache from structure: facts for the launch rule, the block-to-row table, long rows, the list of nonempty rows. All of it is made on the device.
 */
 #include "../common/preload.cuh"
+#include "../common/scan.h"
 #include "../common/search.cuh"
+#include "../common/select.h"
 #include "spmvdevice.cuh"
-#include <cub/device/device_scan.cuh>
-#include <cub/device/device_select.cuh>
-#include <thrust/iterator/counting_iterator.h>
 
 #define SPMV_PLAN_THREADS 256
 
@@ -120,52 +119,13 @@ done:
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Is a row larger than a limit? */
-template <typename Offset>
-struct SpMVRowLarger {
-  const Offset  *row_offsets;
-  const int32_t *row_sizes;
-  int32_t        limit;
-
-  __host__ __device__ bool operator()(int32_t r) const { return row_sizes ? row_sizes[r] > limit : (PetscCount)(row_offsets[r + 1] - row_offsets[r]) > limit; }
-};
-
-/* Rows larger than limit into rows[], their number into num; ascending. */
-template <typename Offset>
-static PetscErrorCode SpMVSelectRows(const Offset *row_offsets, const int32_t *row_sizes, int32_t num_rows, int32_t limit, int32_t rows[], int32_t *num, cudaStream_t stream)
-{
-  const thrust::counting_iterator<int32_t> all(0);
-  const SpMVRowLarger<Offset>              larger = {row_offsets, row_sizes, limit};
-  PetscErrorCode                           ierr   = PETSC_SUCCESS;
-  char                                    *work   = NULL;
-  size_t                                   bytes  = 0;
-
-  PetscFunctionBegin;
-  PetscCallCUDAGoto(ierr, done, cub::DeviceSelect::If(NULL, bytes, all, rows, num, num_rows, larger, stream));
-  PetscCallGoto(ierr, done, PetscSparseCUDAMalloc(bytes, "selection of rows", stream, &work));
-  PetscCallCUDAGoto(ierr, done, cub::DeviceSelect::If(work, bytes, all, rows, num, num_rows, larger, stream));
-done:
-  PetscCall(PetscSparseCUDAFree(&work, stream));
-  PetscCall(ierr);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* sums[i] = counts[0] + ... + counts[i - 1], in place, for i < n; *total = sums[n - 1] on the host. Synchronizes. */
 static PetscErrorCode SpMVScan(int32_t counts[], int32_t n, int32_t *total, cudaStream_t stream)
 {
-  PetscErrorCode ierr  = PETSC_SUCCESS;
-  char          *work  = NULL;
-  size_t         bytes = 0;
-
   PetscFunctionBegin;
-  PetscCallCUDAGoto(ierr, done, cub::DeviceScan::ExclusiveSum(NULL, bytes, counts, counts, n, stream));
-  PetscCallGoto(ierr, done, PetscSparseCUDAMalloc(bytes, "scan of counts", stream, &work));
-  PetscCallCUDAGoto(ierr, done, cub::DeviceScan::ExclusiveSum(work, bytes, counts, counts, n, stream));
-  PetscCallCUDAGoto(ierr, done, cudaMemcpyAsync(total, counts + n - 1, sizeof(*total), cudaMemcpyDeviceToHost, stream));
-  PetscCallCUDAGoto(ierr, done, cudaStreamSynchronize(stream));
-done:
-  PetscCall(PetscSparseCUDAFree(&work, stream));
-  PetscCall(ierr);
+  PetscCall(DCSRExclusiveSum("scan of counts", counts, n, stream));
+  PetscCallCUDA(cudaMemcpyAsync(total, counts + n - 1, sizeof(*total), cudaMemcpyDeviceToHost, stream));
+  PetscCallCUDA(cudaStreamSynchronize(stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -191,7 +151,7 @@ static PetscErrorCode SpMVPlanCompressRows_Offset(DCSRSpMVPlan plan, DCSRView vi
   PetscCallGoto(ierr, done, SpMVPlanMalloc(plan, (PetscCount)num_rows + 1, "offsets of nonempty rows", stream, &compressed));
   plan->row_offsets = compressed;
   PetscCallGoto(ierr, done, PetscSparseCUDAMalloc(1, "number of nonempty rows", stream, &num));
-  PetscCallGoto(ierr, done, SpMVSelectRows((const Offset *)view.row_offsets, NULL, (int32_t)view.num_rows, 0, plan->row_index, num, stream));
+  PetscCallGoto(ierr, done, DCSRSelectLongRows("selection of rows", (int32_t)view.num_rows, (const Offset *)view.row_offsets, NULL, 0, plan->row_index, num, stream));
   SpMVCompressKernel<<<SpMVPlanGrid((PetscCount)num_rows + 1), SPMV_PLAN_THREADS, 0, stream>>>((const Offset *)view.row_offsets, plan->row_index, num_rows, view.num_nonzeros, compressed);
   PetscCallCUDAGoto(ierr, done, cudaGetLastError());
   plan->compressed = PETSC_TRUE;
@@ -366,7 +326,7 @@ static PetscErrorCode SpMVPlanSetUpChunks(DCSRSpMVPlan plan, DCSRView view, Pets
   PetscFunctionBegin;
   PetscCallGoto(ierr, done, PetscSparseCUDAMalloc(max_long, "list of long rows", stream, &rows));
   PetscCallGoto(ierr, done, PetscSparseCUDAMalloc(1, "number of long rows", stream, &num));
-  PetscCallGoto(ierr, done, SpMVSelectRows(row_offsets, view.row_sizes, plan->num_rows, plan->long_limit, rows, num, stream));
+  PetscCallGoto(ierr, done, DCSRSelectLongRows("selection of rows", plan->num_rows, row_offsets, view.row_sizes, plan->long_limit, rows, num, stream));
   PetscCallCUDAGoto(ierr, done, cudaMemcpyAsync(&plan->num_long, num, sizeof(plan->num_long), cudaMemcpyDeviceToHost, stream));
   PetscCallCUDAGoto(ierr, done, cudaStreamSynchronize(stream));
   if (plan->num_long == 0) goto done;

@@ -3,11 +3,7 @@
   Row marks: built once a structure from the row offsets.
 */
 #include "../common/foreach.cuh"
-#include "../common/temporary.cuh"
 #include "spmvtransposeimpl.h"
-#include <cub/device/device_scan.cuh>
-#include <thrust/iterator/counting_iterator.h>
-#include <thrust/iterator/transform_iterator.h>
 
 namespace
 {
@@ -23,13 +19,6 @@ struct MarkRow {
 
     if (begin < row_offsets[row + 1]) atomicOr(&marks[begin >> 5].bits, 1u << (begin & 31));
   }
-};
-
-/* One more than there are marks, so that the scan ends with the number of rows that are not empty. */
-struct CountStarts {
-  const SpMVTransposeMark *marks;
-  PetscCount               num_marks;
-  __device__ uint32_t      operator()(PetscCount w) const { return w < num_marks ? (uint32_t)__popc(marks[w].bits) : 0u; }
 };
 
 struct WriteNumStarts {
@@ -70,9 +59,7 @@ PetscErrorCode MarkRows(DCSRView view, SpMVTransposeMark *marks, uint32_t *num_s
   PetscFunctionBegin;
   PetscCallCUDA(cudaMemsetAsync(marks, 0, (size_t)num_marks * sizeof(*marks), stream));
   PetscCallCUDA(DCSRForEach((PetscCount)view.num_rows, MarkRow<Offset>{(const Offset *)view.row_offsets, marks}, stream));
-  PetscCall(DCSRWithTemporary("workspace of row marks", stream, [&](void *storage, size_t &bytes) {
-    return cub::DeviceScan::ExclusiveSum(storage, bytes, thrust::make_transform_iterator(thrust::counting_iterator<PetscCount>(0), CountStarts{marks, num_marks}), num_starts, num_marks + 1, stream);
-  }));
+  PetscCall(SpMVTransposeCountStarts(num_marks, marks, num_starts, stream));
   PetscCallCUDA(DCSRForEach(num_marks, WriteNumStarts{num_starts, marks}, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

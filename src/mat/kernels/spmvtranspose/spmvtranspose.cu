@@ -2,8 +2,12 @@
   MultTranspose, y = A^T x + z, without a stored transpose: plans and their application. The launch rule in spmvtransposeimpl.h says which kernel runs.
 */
 #include "../common/rowloop.cuh"
+#include "../common/temporary.cuh"
 #include "marks.cuh"
 #include "tile.cuh"
+#include <cub/device/device_scan.cuh>
+#include <thrust/iterator/counting_iterator.h>
+#include <thrust/iterator/transform_iterator.h>
 
 const char *const DCSRSpMVTransposeKinds[] = {"auto", "atomic", "tile", "DCSRSpMVTransposeKind", "DCSR_SPMVT_", NULL};
 
@@ -226,6 +230,13 @@ PetscErrorCode ChooseTile(PetscCount num_nonzeros, bool any_size, int *choice, d
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+/* One more than there are marks, so that the scan ends with the number of rows that are not empty. */
+struct StartsOfMark {
+  const SpMVTransposeMark *marks;
+  PetscCount               num_marks;
+  __device__ uint32_t      operator()(PetscCount w) const { return w < num_marks ? (uint32_t)__popc(marks[w].bits) : 0u; }
+};
 
 struct ListSizeOfTile {
   const SpMVTransposeTile *tiles;
@@ -450,6 +461,28 @@ PetscErrorCode ApplyCompact(DCSRSpMVTransposePlan plan, DCSRView view, PetscBool
 }
 
 } // namespace
+
+/*
+  SpMVTransposeCountStarts - Counts the first nonzeros before each mark
+
+  Input Parameters:
++ num_marks - marks
+. marks     - [num_marks] device: their bits are there
+- stream    - asynchronous on it
+
+  Output Parameter:
+. num_starts - [num_marks + 1] device, whose last entry is the number of rows that are not empty
+
+  Errors: PETSC_ERR_MEM.
+*/
+PetscErrorCode SpMVTransposeCountStarts(PetscCount num_marks, const SpMVTransposeMark marks[], uint32_t num_starts[], cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  PetscCall(DCSRWithTemporary("workspace of row marks", stream, [&](void *storage, size_t &bytes) {
+    return cub::DeviceScan::ExclusiveSum(storage, bytes, thrust::make_transform_iterator(thrust::counting_iterator<PetscCount>(0), StartsOfMark{marks, num_marks}), num_starts, num_marks + 1, stream);
+  }));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
 /*
   DCSRSpMVTransposePlanCreate - analyzes the structure for MultTranspose

@@ -3,12 +3,10 @@
   reaches are visited in the order of their numbers, and in a box its points.
 */
 #include "stencilimpl.h"
+#include "../common/foreach.cuh"
 #include "../common/offsets.cuh"
-#include "../common/temporary.cuh"
+#include "../common/scan.h"
 #include <petscsparsecuda/common.h>
-#include <cub/device/device_scan.cuh>
-#include <thrust/iterator/counting_iterator.h>
-#include <thrust/iterator/transform_iterator.h>
 
 namespace
 {
@@ -45,6 +43,13 @@ struct RowSize {
     StencilRowSizes(&tables, c.reach[0], c.reach[1], c.reach[2], (int32_t)row % tables.dof, PETSC_FALSE, &own, &others);
     return outside ? others : own;
   }
+};
+
+template <typename Offset>
+struct WriteRowSize {
+  RowSize         size;
+  Offset         *sizes;
+  __device__ void operator()(PetscCount row) const { sizes[row] = (Offset)size((PetscInt)row); }
 };
 
 /* Writes the columns of a row one after the other. */
@@ -154,10 +159,11 @@ __global__ void __launch_bounds__(THREADS) FillKernel(StencilTables tables, Pets
 template <typename Offset>
 PetscErrorCode ScanSizes(const RowSize &size, cudaStream_t stream, Offset *row_offsets)
 {
-  const auto sizes = thrust::make_transform_iterator(thrust::counting_iterator<PetscInt>(0), size);
+  const PetscCount n = (PetscCount)size.num_rows + 1;
 
   PetscFunctionBegin;
-  PetscCall(DCSRWithTemporary("workspace of row offsets", stream, [&](void *storage, size_t &bytes) { return cub::DeviceScan::ExclusiveSum(storage, bytes, sizes, row_offsets, (PetscCount)size.num_rows + 1, stream); }));
+  PetscCallCUDA(DCSRForEach(n, WriteRowSize<Offset>{size, row_offsets}, stream));
+  PetscCall(DCSRExclusiveSum("workspace of row offsets", row_offsets, n, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

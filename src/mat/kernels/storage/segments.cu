@@ -1,28 +1,63 @@
 /*
   Compact storage becomes fragmented storage without moving an entry, so that insertion can give rows further segments.
 */
-#include <petscsparsecuda/dcsr.h>
 #include "../common/foreach.cuh"
+#include "segments.cuh"
 
 namespace
 {
 
 template <typename Offset>
-struct WriteFirstSegments {
-  const Offset   *row_offsets;
-  Offset         *segments;
-  int32_t        *row_sizes;
-  __device__ void operator()(PetscCount row) const
-  {
-    const Offset begin = row_offsets[row], end = row_offsets[row + 1];
-
-    segments[2 * row]     = begin < end ? begin : 0;
-    segments[2 * row + 1] = begin < end ? end : 0;
-    row_sizes[row]        = (int32_t)(end - begin);
-  }
+struct MakeSegmentsOfRow {
+  DCSRView        view;
+  __device__ void operator()(PetscCount row) const { MakeSegments<Offset>(view, row); }
 };
 
+size_t SegmentBytes(const DCSRView *view, PetscCount pitch, PetscInt max_segments)
+{
+  return 2 * (size_t)pitch * (size_t)max_segments * (view->wide ? sizeof(int64_t) : sizeof(int32_t));
+}
+
 } // namespace
+
+/*
+  DCSRViewTrySegments - arrays for the segments of compact storage, if the device has memory for them
+
+  Input Parameters:
++ view         - compact storage, whose arrays the caller owns
+. max_segments - segments that a row may have, 1 to DCSR_MAX_SEGMENTS
+- stream       - the arrays may be used in work queued on this stream
+
+  Output Parameters:
++ view - has segments and row_sizes beside its row offsets, and nothing is initialized; as it was without memory
+- done - whether there was memory
+
+  Note:
+  Fragmented storage has no row offsets: either these are freed when the segments are made, or the segments are.
+*/
+PetscErrorCode DCSRViewTrySegments(DCSRView *view, PetscInt max_segments, cudaStream_t stream, PetscBool *done)
+{
+  const PetscCount pitch     = PetscMax((PetscCount)view->num_rows, 1);
+  void            *segments  = NULL;
+  int32_t         *row_sizes = NULL;
+
+  PetscFunctionBegin;
+  *done = PETSC_FALSE;
+  PetscCheck(view->row_offsets != NULL, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE, "The storage is fragmented already");
+  PetscCheck(max_segments >= 1 && max_segments <= DCSR_MAX_SEGMENTS, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "A row has 1 to %d segments, not %" PetscInt_FMT, DCSR_MAX_SEGMENTS, max_segments);
+  PetscCall(PetscSparseCUDATryMalloc_Private(SegmentBytes(view, pitch, max_segments), stream, &segments));
+  if (segments != NULL) PetscCall(PetscSparseCUDATryMalloc(pitch, stream, &row_sizes));
+  if (row_sizes == NULL) {
+    PetscCall(PetscSparseCUDAFree(&segments, stream));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  view->segments     = segments;
+  view->row_sizes    = row_sizes;
+  view->pitch        = pitch;
+  view->max_segments = max_segments;
+  *done              = PETSC_TRUE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
 /*
   DCSRViewSetSegments - makes each row of compact storage the first segment of a fragmented row
@@ -41,29 +76,26 @@ struct WriteFirstSegments {
 */
 PetscErrorCode DCSRViewSetSegments(DCSRView *view, PetscInt max_segments, cudaStream_t stream)
 {
-  const PetscCount pitch     = PetscMax((PetscCount)view->num_rows, 1);
-  const size_t     bytes     = 2 * (size_t)pitch * (size_t)max_segments * (view->wide ? sizeof(int64_t) : sizeof(int32_t));
-  void            *segments  = NULL;
-  int32_t         *row_sizes = NULL;
-  PetscErrorCode   ierr      = PETSC_SUCCESS;
+  DCSRView       to   = *view;
+  PetscErrorCode ierr = PETSC_SUCCESS;
 
   PetscFunctionBegin;
   PetscCheck(view->row_offsets != NULL, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE, "The storage is fragmented already");
   PetscCheck(max_segments >= 1 && max_segments <= DCSR_MAX_SEGMENTS, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "A row has 1 to %d segments, not %" PetscInt_FMT, DCSR_MAX_SEGMENTS, max_segments);
-  PetscCallGoto(ierr, failed, PetscSparseCUDAMalloc_Private(bytes, "segments of a matrix", stream, &segments));
-  PetscCallGoto(ierr, failed, PetscSparseCUDAMalloc(pitch, "row sizes of a matrix", stream, &row_sizes));
-  PetscCallCUDAGoto(ierr, failed, cudaMemsetAsync(segments, 0, bytes, stream));
-  if (view->num_rows && view->wide) PetscCallCUDAGoto(ierr, failed, DCSRForEach((PetscCount)view->num_rows, WriteFirstSegments<int64_t>{(const int64_t *)view->row_offsets, (int64_t *)segments, row_sizes}, stream));
-  else if (view->num_rows) PetscCallCUDAGoto(ierr, failed, DCSRForEach((PetscCount)view->num_rows, WriteFirstSegments<int32_t>{(const int32_t *)view->row_offsets, (int32_t *)segments, row_sizes}, stream));
-  PetscCall(PetscSparseCUDAFree(&view->row_offsets, stream));
-  view->segments     = segments;
-  view->row_sizes    = row_sizes;
-  view->pitch        = pitch;
-  view->max_segments = max_segments;
+  to.pitch        = PetscMax((PetscCount)view->num_rows, 1);
+  to.max_segments = max_segments;
+  to.segments     = NULL;
+  to.row_sizes    = NULL;
+  PetscCallGoto(ierr, failed, PetscSparseCUDAMalloc_Private(SegmentBytes(&to, to.pitch, max_segments), "segments of a matrix", stream, &to.segments));
+  PetscCallGoto(ierr, failed, PetscSparseCUDAMalloc(to.pitch, "row sizes of a matrix", stream, &to.row_sizes));
+  if (view->wide) PetscCallCUDAGoto(ierr, failed, DCSRForEach((PetscCount)view->num_rows, MakeSegmentsOfRow<int64_t>{to}, stream));
+  else PetscCallCUDAGoto(ierr, failed, DCSRForEach((PetscCount)view->num_rows, MakeSegmentsOfRow<int32_t>{to}, stream));
+  PetscCall(PetscSparseCUDAFree(&to.row_offsets, stream));
+  *view = to;
   PetscFunctionReturn(PETSC_SUCCESS);
 failed:
-  PetscCall(PetscSparseCUDAFree(&segments, stream));
-  PetscCall(PetscSparseCUDAFree(&row_sizes, stream));
+  PetscCall(PetscSparseCUDAFree(&to.segments, stream));
+  PetscCall(PetscSparseCUDAFree(&to.row_sizes, stream));
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

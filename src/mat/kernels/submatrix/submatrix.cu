@@ -1,15 +1,12 @@
 /*
   Submatrices. The columns get their new numbers from a map. The entries that stay are counted row by row, and written behind each other.
 */
+#include "../common/blockreduce.cuh"
 #include "../common/foreach.cuh"
-#include "../common/temporary.cuh"
-#include <cub/block/block_scan.cuh>
-#include <cub/device/device_reduce.cuh>
-#include <cub/device/device_scan.cuh>
+#include "../common/reduce.h"
+#include "../common/scan.h"
 #include <petscsparsecuda/submatrix.h>
 #include <petscsparsecuda/transpose.h>
-#include <thrust/iterator/counting_iterator.h>
-#include <thrust/iterator/transform_iterator.h>
 
 namespace
 {
@@ -86,34 +83,46 @@ __device__ inline unsigned int GroupMask(void)
   return Lanes == 32 ? 0xffffffffu : ((1u << (Lanes % 32)) - 1u) << (threadIdx.x % 32 / Lanes * Lanes);
 }
 
+/* How many threads before this one in the thread block have a flag; *total: how many of all. __syncthreads() must stand between two calls. */
+__device__ inline int FlagsBefore(bool flag, int *total)
+{
+  __shared__ int     counts[THREADS / 32];
+  const unsigned int flags = __ballot_sync(0xffffffffu, flag);
+  const int          warp = (int)threadIdx.x / 32, lane = (int)threadIdx.x % 32;
+  int                before = __popc(flags & ((1u << lane) - 1u)), sum = 0;
+
+  if (lane == 0) counts[warp] = __popc(flags);
+  __syncthreads();
+#pragma unroll
+  for (int w = 0; w < THREADS / 32; w++) {
+    if (w < warp) before += counts[w];
+    sum += counts[w];
+  }
+  *total = sum;
+  return before;
+}
+
 template <int Lanes, typename Offset>
 __global__ void __launch_bounds__(THREADS) CountKernel(Source<Offset> from, int32_t *sizes)
 {
-  using Scan = cub::BlockScan<int, THREADS>;
-  __shared__ typename Scan::TempStorage storage;
-
   ForEachRow<Lanes>(from, [&](PetscInt row, Offset begin, Offset end, bool whole) {
     const int lane = whole ? (int)threadIdx.x : (int)threadIdx.x % Lanes, width = whole ? THREADS : Lanes;
-    int       count = 0, before, total;
+    int       count = 0;
 
     for (Offset k = begin + lane; k < end; k += width) count += from.new_column(from.columns[k]) >= 0;
     if (whole) {
-      Scan(storage).ExclusiveSum(count, before, total);
+      count = ReduceBlock<THREADS>(count, [](int a, int b) { return a + b; });
       __syncthreads();
     } else {
       for (int d = Lanes / 2; d > 0; d /= 2) count += __shfl_xor_sync(GroupMask<Lanes>(), count, d);
-      total = count;
     }
-    if (lane == 0) sizes[row] = total;
+    if (lane == 0) sizes[row] = count;
   });
 }
 
 template <int Lanes, typename Offset, typename NewOffset>
 __global__ void __launch_bounds__(THREADS) FillKernel(Source<Offset> from, const NewOffset *row_offsets, int32_t *columns, PetscScalar *values)
 {
-  using Scan = cub::BlockScan<int, THREADS>;
-  __shared__ typename Scan::TempStorage storage;
-
   ForEachRow<Lanes>(from, [&](PetscInt row, Offset begin, Offset end, bool whole) {
     const int lane = whole ? (int)threadIdx.x : (int)threadIdx.x % Lanes, width = whole ? THREADS : Lanes;
     NewOffset to = row_offsets[row];
@@ -124,7 +133,7 @@ __global__ void __launch_bounds__(THREADS) FillKernel(Source<Offset> from, const
       int           before, total;
 
       if (whole) {
-        Scan(storage).ExclusiveSum((int)(column >= 0), before, total);
+        before = FlagsBefore(column >= 0, &total);
         __syncthreads();
       } else {
         const unsigned int kept = __ballot_sync(GroupMask<Lanes>(), column >= 0) & GroupMask<Lanes>();
@@ -141,13 +150,6 @@ __global__ void __launch_bounds__(THREADS) FillKernel(Source<Offset> from, const
   });
 }
 
-/* One size a row, and none behind the last. */
-struct SizeOf {
-  const int32_t     *sizes;
-  PetscInt           num_rows;
-  __device__ int64_t operator()(PetscInt row) const { return row < num_rows ? sizes[row] : 0; }
-};
-
 template <typename Offset>
 struct Selection {
   Source<Offset> from;
@@ -156,27 +158,19 @@ struct Selection {
   cudaStream_t   stream;
 
   unsigned int grid(void) const { return (unsigned int)((from.num_rows + THREADS / lanes - 1) / (THREADS / lanes)); }
-  auto         all_sizes(void) const { return thrust::make_transform_iterator(thrust::counting_iterator<PetscInt>(0), SizeOf{sizes, from.num_rows}); }
 };
 
 template <typename Offset>
 PetscErrorCode Count(const Selection<Offset> &s, PetscCount *num_nonzeros)
 {
-  int64_t       *device = NULL, host = 0;
-  PetscErrorCode ierr = PETSC_SUCCESS;
+  DCSRSizeFacts facts;
 
   PetscFunctionBegin;
-  PetscCall(PetscSparseCUDAMalloc(1, "number of nonzeros of a submatrix", s.stream, &device));
   if (s.lanes == 8) CountKernel<8, Offset><<<s.grid(), THREADS, 0, s.stream>>>(s.from, s.sizes);
   else CountKernel<32, Offset><<<s.grid(), THREADS, 0, s.stream>>>(s.from, s.sizes);
-  PetscCallCUDAGoto(ierr, cleanup, cudaGetLastError());
-  PetscCallGoto(ierr, cleanup, DCSRWithTemporary("workspace to count entries", s.stream, [&](void *storage, size_t &bytes) { return cub::DeviceReduce::Sum(storage, bytes, s.all_sizes(), device, s.from.num_rows, s.stream); }));
-  PetscCallCUDAGoto(ierr, cleanup, cudaMemcpyAsync(&host, device, sizeof(host), cudaMemcpyDeviceToHost, s.stream));
-  PetscCallCUDAGoto(ierr, cleanup, cudaStreamSynchronize(s.stream));
-  *num_nonzeros = (PetscCount)host;
-cleanup:
-  PetscCall(PetscSparseCUDAFree(&device, s.stream));
-  PetscCall(ierr);
+  PetscCallCUDA(cudaGetLastError());
+  PetscCall(DCSRReduceSizes((PetscCount)s.from.num_rows, s.sizes, s.stream, &facts));
+  *num_nonzeros = (PetscCount)facts.num_nonzeros;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -186,7 +180,7 @@ PetscErrorCode Fill(const Selection<Offset> &s, DCSRView to)
   NewOffset *row_offsets = (NewOffset *)to.row_offsets;
 
   PetscFunctionBegin;
-  PetscCall(DCSRWithTemporary("workspace of row offsets", s.stream, [&](void *storage, size_t &bytes) { return cub::DeviceScan::ExclusiveSum(storage, bytes, s.all_sizes(), row_offsets, (PetscCount)s.from.num_rows + 1, s.stream); }));
+  PetscCall(DCSROffsetsFromSizes("workspace of row offsets", s.sizes, (PetscCount)s.from.num_rows, row_offsets, s.stream));
   if (to.num_nonzeros == 0) PetscFunctionReturn(PETSC_SUCCESS);
   if (s.lanes == 8) FillKernel<8, Offset, NewOffset><<<s.grid(), THREADS, 0, s.stream>>>(s.from, row_offsets, to.columns, to.values);
   else FillKernel<32, Offset, NewOffset><<<s.grid(), THREADS, 0, s.stream>>>(s.from, row_offsets, to.columns, to.values);
@@ -229,23 +223,27 @@ PetscErrorCode SelectAny(DCSRView A, const DCSRIndices *rows, NewColumn new_colu
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-struct CountDifferences {
-  const char    *a, *b; // of int32_t
-  __device__ int operator()(PetscCount k) const { return ((const int32_t *)a)[k] != ((const int32_t *)b)[k]; }
+struct FindDifference {
+  const int32_t  *a, *b;
+  int            *found;
+  __device__ void operator()(PetscCount k) const
+  {
+    if (a[k] != b[k]) *found = 1; // all threads write the same
+  }
 };
 
 /* Whether n 32-bit words are the same. */
 PetscErrorCode SameWords(const void *a, const void *b, PetscCount n, cudaStream_t stream, PetscBool *same)
 {
   int           *device = NULL, host = 0;
-  const auto     differences = thrust::make_transform_iterator(thrust::counting_iterator<PetscCount>(0), CountDifferences{(const char *)a, (const char *)b});
-  PetscErrorCode ierr        = PETSC_SUCCESS;
+  PetscErrorCode ierr = PETSC_SUCCESS;
 
   PetscFunctionBegin;
   *same = PETSC_TRUE;
   if (n == 0) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscSparseCUDAMalloc(1, "comparison", stream, &device));
-  PetscCallGoto(ierr, cleanup, DCSRWithTemporary("workspace to compare", stream, [&](void *storage, size_t &bytes) { return cub::DeviceReduce::Max(storage, bytes, differences, device, n, stream); }));
+  PetscCallCUDAGoto(ierr, cleanup, cudaMemsetAsync(device, 0, sizeof(*device), stream));
+  PetscCallCUDAGoto(ierr, cleanup, DCSRForEach(n, FindDifference{(const int32_t *)a, (const int32_t *)b, device}, stream));
   PetscCallCUDAGoto(ierr, cleanup, cudaMemcpyAsync(&host, device, sizeof(host), cudaMemcpyDeviceToHost, stream));
   PetscCallCUDAGoto(ierr, cleanup, cudaStreamSynchronize(stream));
   *same = (PetscBool)(host == 0);

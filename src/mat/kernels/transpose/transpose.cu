@@ -5,12 +5,11 @@
 #include "../common/foreach.cuh"
 #include "../common/preload.cuh"
 #include "../common/search.cuh"
-#include "../common/temporary.cuh"
+#include "../common/sort.h"
 #include "../spmvtranspose/device.cuh"
 #include "../spmvtranspose/marks.cuh"
 #include "symmetric.cuh"
 #include <petscsparsecuda/insert.h>
-#include <cub/device/device_radix_sort.cuh>
 
 namespace
 {
@@ -115,9 +114,9 @@ PetscErrorCode SortColumns(DCSRView A, DCSRView T, Offset *permutation, cudaStre
   PetscFunctionBegin;
   PetscCall(PetscSparseCUDAMalloc(n, "entry indices to sort", stream, &indices));
   PetscCallCUDAGoto(ierr, cleanup, DCSRForEach(n, WriteIndex<Offset>{indices}, stream));
-  PetscCallGoto(ierr, cleanup, DCSRWithTemporary("workspace to sort columns", stream, [&](void *storage, size_t &bytes) {
-                  return cub::DeviceRadixSort::SortPairs(storage, bytes, (const uint32_t *)A.columns, (uint32_t *)T.columns, (const Offset *)indices, permutation, n, 0, bits, stream);
-                }));
+  if constexpr (sizeof(Offset) == sizeof(uint32_t))
+    PetscCallGoto(ierr, cleanup, DCSRSortPairs32With32("workspace to sort columns", n, bits, (const uint32_t *)A.columns, (uint32_t *)T.columns, (const uint32_t *)indices, (uint32_t *)permutation, stream));
+  else PetscCallGoto(ierr, cleanup, DCSRSortPairs32With64("workspace to sort columns", n, bits, (const uint32_t *)A.columns, (uint32_t *)T.columns, (const PetscCount *)indices, (PetscCount *)permutation, stream));
   PetscCallCUDAGoto(ierr, cleanup, DCSRForEach((PetscCount)T.num_rows + 1, FindRowOffset<Offset>{(const uint32_t *)T.columns, n, (Offset *)T.row_offsets}, stream));
 cleanup:
   PetscCall(PetscSparseCUDAFree(&indices, stream));

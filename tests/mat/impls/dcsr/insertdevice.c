@@ -305,6 +305,77 @@ static PetscErrorCode TestSequence(const char type[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* n entries at places of this rank or, in every fourth list, in one row; some of them with the places of others. */
+static PetscErrorCode ShortCreate(PetscInt begin, PetscInt end, PetscInt n, PetscInt round, Triples *t)
+{
+  PetscFunctionBegin;
+  t->n = end > begin ? n : 0;
+  PetscCall(PetscMalloc3(t->n, &t->i, t->n, &t->j, t->n, &t->v));
+  for (PetscInt k = 0; k < t->n; k++) {
+    t->i[k] = k % 5 == 4 ? t->i[k / 2] : round % 4 == 3 ? begin + (end - begin) / 2 : begin + Random(end - begin);
+    t->j[k] = k % 5 == 4 ? t->j[k / 2] : Random(N);
+    t->v[k] = (PetscScalar)(1 + Random(16)) / 4;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Lists that one launch may take on one process, as long as there is room, from the device and from the host in turn. */
+static PetscErrorCode TestShortLists(const char type[])
+{
+  const PetscInt sizes[] = {1024, 0, 1, 2, 1023, 1024, 1025, 127, 128, 129, 1024, 1024};
+  PetscInt       begin, end;
+  PetscErrorCode error = PETSC_SUCCESS;
+  Mat            X[2];
+  Triples        t;
+
+  PetscFunctionBegin;
+  PetscCall(Create(type, X));
+  PetscCall(MatGetOwnershipRange(X[0], &begin, &end));
+  for (PetscInt round = 0; round < 60; round++) {
+    const InsertMode mode = round % 7 == 6 ? INSERT_VALUES : ADD_VALUES;
+
+    PetscCall(ShortCreate(begin, end, round == 0 ? 90000 : sizes[round % (PetscInt)PETSC_STATIC_ARRAY_LENGTH(sizes)], round, &t));
+    if (round % 3 == 2)
+      for (int x = 0; x < 2; x++)
+        for (PetscInt k = 0; k < t.n; k++) PetscCall(MatSetValues(X[x], 1, &t.i[k], 1, &t.j[k], &t.v[k], mode));
+    else PetscCall(Insert(X, &t, mode, &error));
+    PetscCheck(error == PETSC_SUCCESS, PETSC_COMM_SELF, PETSC_ERR_PLIB, "short list %" PetscInt_FMT ": error %d", round, (int)error);
+    PetscCall(TriplesDestroy(&t));
+    PetscCall(Assemble(X));
+    PetscCall(TestIsValid(X[1], "short lists"));
+    if (round % 4 == 1) PetscCall(TestCompareProducts(X[0], X[1], "short lists"));
+  }
+  PetscCall(TestCompare(X[0], X[1], "short lists"));
+  PetscCall(Destroy(X));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* An index that is too large is an error that changes nothing, wherever the list goes. */
+static PetscErrorCode TestBadIndex(const char type[])
+{
+  PetscInt       begin, end;
+  PetscErrorCode error = PETSC_SUCCESS;
+  Mat            X[2], ours[2] = {NULL, NULL};
+  Triples        t;
+
+  PetscFunctionBegin;
+  PetscCall(Create(type, X));
+  PetscCall(MatGetOwnershipRange(X[0], &begin, &end));
+  for (PetscInt round = 0; round < 3; round++) PetscCall(InsertAndAssemble(X, EVERY_ROW, round, INSERT_VALUES, "before a bad index"));
+  ours[1] = X[1];
+  for (PetscInt round = 0; round < 2; round++) {
+    PetscCall(ShortCreate(begin, end, 3, round, &t));
+    if (t.n > 0) *(round ? &t.i[1] : &t.j[2]) = round ? M : N;
+    PetscCall(Insert(ours, &t, ADD_VALUES, &error));
+    PetscCheck(error == PETSC_ERR_ARG_OUTOFRANGE || t.n == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "an index is too large: error %d", (int)error);
+    PetscCall(TriplesDestroy(&t));
+  }
+  PetscCall(Assemble(X));
+  PetscCall(TestCompare(X[0], X[1], "after a bad index"));
+  PetscCall(Destroy(X));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Whether matrices of this type have a device. */
 static PetscErrorCode HasDevice(const char type[], PetscBool *has)
 {
@@ -335,6 +406,8 @@ int main(int argc, char **argv)
     PetscCall(TestIgnored(type, MAT_NEW_NONZERO_LOCATIONS, PETSC_FALSE));
     PetscCall(TestIgnored(type, MAT_IGNORE_ZERO_ENTRIES, PETSC_TRUE));
     PetscCall(TestSequence(type));
+    PetscCall(TestShortLists(type));
+    PetscCall(TestBadIndex(type));
   }
   PetscCall(PetscFinalize());
   return 0;

@@ -1,5 +1,7 @@
-static char help[] = "Two families of types, dcsrcuda and hisparsecuda: names, blocks, conversions between them, and the types of results.\n\n";
+static char help[] = "Two families of types, dcsrcuda and hisparsecuda: names, blocks, conversions between them, and the types of results.\n\
+  -small : fewer conversions, for tools that take long\n\n";
 
+#include "../../small.h"
 #include "../dcsr/testmat.h"
 
 /* All names of a family; what a matrix is on one process and on several. */
@@ -245,16 +247,18 @@ static PetscErrorCode TestResults(const Family *f)
 
 int main(int argc, char **argv)
 {
-  char *type;
+  char     *type;
+  PetscBool small;
 
   PetscFunctionBeginUser;
   PetscCall(TestInitialize(&argc, &argv, help, &type));
+  PetscCall(TestIsSmall(&small));
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
   for (size_t i = 0; i < NUM_FAMILIES; i++) {
     PetscCall(TestNames(&families[i]));
     PetscCall(TestResults(&families[i]));
     for (size_t j = 0; j < NUM_FAMILIES; j++) {
-      for (int k = 0; k < 3; k++) PetscCall(TestConversions(&families[i], &families[j], Name(&families[j], k), k ? 45 : 33));
+      for (int k = small ? (int)(i + j) : 0; k < (small ? (int)(i + j) + 1 : 3); k++) PetscCall(TestConversions(&families[i], &families[j], Name(&families[j], k), k ? 45 : 33));
       PetscCall(TestMixed(&families[i], &families[j]));
       if (i != j) PetscCall(TestSetType(&families[i], &families[j]));
     }

@@ -1,6 +1,8 @@
-static char help[] = "Masked diagonals, with values in both precisions: products in both directions with every launch configuration, values and structure to and from CSR, copies that share, and what happens without memory.\n";
+static char help[] = "Masked diagonals, with values in both precisions: products in both directions with every launch configuration, values and structure to and from CSR, copies that share, and what happens without memory.\n\
+  -small : few matrices, for tools that take long\n\n";
 
 #include "../../../../src/mat/kernels/hisparse/hisparseimpl.h"
+#include "../../small.h"
 
 typedef enum {
   STENCIL,      /* nx x ny x nz grid, points in a 3 x 3 x 3 box when box, otherwise on the axes; unknowns each */
@@ -27,22 +29,25 @@ typedef struct {
   PetscInt    nx, ny, nz, unknowns, percent;
   PetscBool   box;
   Outcome     outcome;
+  PetscBool   small; /* is in the small test */
 } Shape;
+
+static PetscBool small; /* few matrices, and none of them without memory */
 
 static const Shape Shapes[] = {
   {"1 x 1", 1, 1, FULL, 0, 0, 0, 0, 0, PETSC_FALSE, FITS},
   {"1 x 300", 1, 300, FULL, 0, 0, 0, 0, 0, PETSC_FALSE, FITS},
   {"300 x 1", 300, 1, FULL, 0, 0, 0, 0, 0, PETSC_FALSE, DOES_NOT_FIT}, // one entry of each diagonal
-  {"3 x 5", 3, 5, FULL, 0, 0, 0, 0, 0, PETSC_FALSE, FITS},
+  {"3 x 5", 3, 5, FULL, 0, 0, 0, 0, 0, PETSC_FALSE, FITS, PETSC_TRUE},
   {"127 x 127", 127, 127, STENCIL, 127, 1, 1, 1, 0, PETSC_FALSE, FITS},
   {"128 x 128", 128, 128, STENCIL, 128, 1, 1, 1, 0, PETSC_FALSE, FITS},
-  {"129 x 129", 129, 129, STENCIL, 129, 1, 1, 1, 0, PETSC_FALSE, FITS},
+  {"129 x 129", 129, 129, STENCIL, 129, 1, 1, 1, 0, PETSC_FALSE, FITS, PETSC_TRUE},
   {"3-point stencil", 1000, 1000, STENCIL, 1000, 1, 1, 1, 0, PETSC_FALSE, FITS},
   {"5-point stencil", 1739, 1739, STENCIL, 37, 47, 1, 1, 0, PETSC_FALSE, FITS},
   {"9-point stencil", 1517, 1517, STENCIL, 41, 37, 1, 1, 0, PETSC_TRUE, FITS},
   {"7-point stencil", 1716, 1716, STENCIL, 11, 12, 13, 1, 0, PETSC_FALSE, FITS},
   {"27-point stencil", 990, 990, STENCIL, 9, 10, 11, 1, 0, PETSC_TRUE, FITS},
-  {"elasticity", 756, 756, STENCIL, 6, 7, 6, 3, 0, PETSC_TRUE, FITS},
+  {"elasticity", 756, 756, STENCIL, 6, 7, 6, 3, 0, PETSC_TRUE, FITS, PETSC_TRUE},
   {"two unknowns", 1170, 1170, STENCIL, 45, 13, 1, 2, 0, PETSC_FALSE, FITS},
   {"band, nine of ten", 700, 700, BAND, 7, 0, 0, 0, 90, PETSC_FALSE, FITS},
   {"band, a third", 900, 900, BAND, 40, 0, 0, 0, 34, PETSC_FALSE, FITS}, // about the limit of a piece
@@ -51,21 +56,21 @@ static const Shape Shapes[] = {
   {"blocks of 40", 800, 800, BLOCKS, 40, 0, 0, 0, 0, PETSC_FALSE, FITS},
   {"blocks of 5", 640, 640, BLOCKS, 5, 0, 0, 0, 0, PETSC_FALSE, FITS},
   {"empty rows", 900, 900, EMPTY_ROWS, 0, 0, 0, 0, 0, PETSC_FALSE, FITS},
-  {"empty slices", 1400, 1400, EMPTY_SLICES, 0, 0, 0, 0, 0, PETSC_FALSE, FITS},
-  {"some entries anywhere", 1300, 1300, SCATTERED, 10, 0, 0, 0, 0, PETSC_FALSE, FITS},
+  {"empty slices", 1400, 1400, EMPTY_SLICES, 0, 0, 0, 0, 0, PETSC_FALSE, FITS, PETSC_TRUE},
+  {"some entries anywhere", 1300, 1300, SCATTERED, 10, 0, 0, 0, 0, PETSC_FALSE, FITS, PETSC_TRUE},
   {"many entries anywhere", 1300, 1300, SCATTERED, 2, 0, 0, 0, 0, PETSC_FALSE, FITS},
   {"few entries anywhere", 1300, 1300, SCATTERED, 500, 0, 0, 0, 0, PETSC_FALSE, FITS},
-  {"a full row", 700, 2000, LONG_ROW, 300, 0, 0, 0, 0, PETSC_FALSE, FITS},
+  {"a full row", 700, 2000, LONG_ROW, 300, 0, 0, 0, 0, PETSC_FALSE, FITS, PETSC_TRUE},
   {"a full row of some", 3000, 3000, LONG_ROW, 300, 0, 0, 0, 0, PETSC_FALSE, FITS},
   {"full pieces", 640, 3200, SHIFTED, 128, 0, 0, 0, 0, PETSC_FALSE, FITS},
   {"full pieces over borders", 640, 3200, SHIFTED, 77, 0, 0, 0, 0, PETSC_FALSE, FITS},
   {"full", 300, 300, FULL, 0, 0, 0, 0, 0, PETSC_FALSE, FITS},
   {"full and wide", 150, 900, FULL, 0, 0, 0, 0, 0, PETSC_FALSE, FITS}, // more pieces than a slice may have
-  {"full and tall", 900, 150, FULL, 0, 0, 0, 0, 0, PETSC_FALSE, FITS},
-  {"no rows", 0, 50, FULL, 0, 0, 0, 0, 0, PETSC_FALSE, DOES_NOT_FIT},
+  {"full and tall", 900, 150, FULL, 0, 0, 0, 0, 0, PETSC_FALSE, FITS, PETSC_TRUE},
+  {"no rows", 0, 50, FULL, 0, 0, 0, 0, 0, PETSC_FALSE, DOES_NOT_FIT, PETSC_TRUE},
   {"no columns", 50, 0, FULL, 0, 0, 0, 0, 0, PETSC_FALSE, DOES_NOT_FIT},
   {"no entries", 500, 400, BAND, 3, 0, 0, 0, 0, PETSC_FALSE, DOES_NOT_FIT},
-  {"random", 600, 800, RANDOM, 9, 0, 0, 0, 0, PETSC_FALSE, DOES_NOT_FIT},
+  {"random", 600, 800, RANDOM, 9, 0, 0, 0, 0, PETSC_FALSE, DOES_NOT_FIT, PETSC_TRUE},
 };
 
 static PetscInt Failures = 0;
@@ -659,6 +664,7 @@ static PetscErrorCode CheckShape(const Shape *shape, HiSparsePrecision precision
     DCSRView view;
     HiSparse A;
 
+    if (small && wide == (PetscInt)(precision == HISPARSE_VALUES_SINGLE)) continue; // products and conversions are alike with the other width
     PetscCall(ViewCreate(&host, (PetscBool)wide, PETSC_TRUE, host.a, &view));
     if (precision == HISPARSE_VALUES_SINGLE) PetscCall(CheckBytes(view, &host));
     PetscCall(HiSparseCreate(view, HISPARSE_DIAGONALS, precision, stream, &A));
@@ -666,10 +672,10 @@ static PetscErrorCode CheckShape(const Shape *shape, HiSparsePrecision precision
     if (A != NULL) {
       PetscCall(CheckValid(A, &host, "creation:"));
       PetscCall(CheckInfo(A, &host));
-      if (!wide) PetscCall(CheckConfigs(A, &host));
+      if (!wide || small) PetscCall(CheckConfigs(A, &host));
       PetscCall(CheckCSR(A, &host, (PetscBool)wide, host.a, 1.0, "back to CSR:"));
       PetscCall(CheckCopies(&A, &host, (PetscBool)wide));
-      if (!wide) PetscCall(CheckAllocations(view, &host));
+      if (!wide && !small) PetscCall(CheckAllocations(view, &host));
     }
     PetscCall(DCSRViewFree(&view, stream));
   }
@@ -685,11 +691,13 @@ int main(int argc, char **argv)
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  PetscCall(TestIsSmall(&small));
   PetscCall(PetscSparseCUDADeviceUsable(&usable));
   if (usable) {
     PetscCall(PetscSparseCUDAGetStream(&stream));
     for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(Shapes); i++)
-      for (HiSparsePrecision precision = HISPARSE_VALUES_SCALAR; precision <= HISPARSE_VALUES_SINGLE; precision++) PetscCall(CheckShape(&Shapes[i], precision, stream));
+      for (HiSparsePrecision precision = HISPARSE_VALUES_SCALAR; precision <= HISPARSE_VALUES_SINGLE; precision++)
+        if (!small || Shapes[i].small) PetscCall(CheckShape(&Shapes[i], precision, stream));
     PetscCallCUDA(cudaStreamSynchronize(stream));
     PetscCall(PetscSparseCUDAGetMemoryInUse(&now, &peak));
     if (now != 0) {

@@ -1,8 +1,12 @@
-static char help[] = "16-bit columns in windows, every configuration, and the choice of a format, on shapes that have corners, against loops on the host.\n\n";
+static char help[] = "16-bit columns in windows, every configuration, and the choice of a format, on shapes that have corners, against loops on the host.\n\
+  -small : few matrices, for tools that take long\n\n";
 
 #include "../entries/kerneltest.h"
 #include "../../../../src/mat/kernels/hisparse/hisparseimpl.h"
 #include "../../../../src/mat/kernels/hisparse/windowsimpl.h"
+#include "../../small.h"
+
+static PetscBool small; /* few matrices, each in one precision and most with offsets of one width, and none of them without memory */
 
 typedef struct {
   const KernelTestMatrix *A;
@@ -38,9 +42,9 @@ typedef enum {
 
 static const struct {
   const char *name;
-  PetscInt    m, n;
-} Shapes[NUM_SHAPES] = {{"band", 4000, 4000},    {"spread", 1000, 2000000}, {"mixed", 3000, 1500000},     {"4 and 5 windows", 4000, 100000},
-                        {"borders", 150, 90000}, {"long rows", 60, 300000}, {"few rows", 200000, 100000}, {"last columns", 700, PETSC_INT32_MAX}};
+  PetscInt    m, n, small_m, small_n; /* small: of the small test */
+} Shapes[NUM_SHAPES] = {{"band", 4000, 4000, 400, 400},     {"spread", 1000, 2000000, 100, 200000}, {"mixed", 3000, 1500000, 600, 150000},     {"4 and 5 windows", 4000, 100000, 1600, 100000},
+                        {"borders", 150, 90000, 46, 90000}, {"long rows", 60, 300000, 8, 60000},    {"few rows", 200000, 100000, 4600, 10000}, {"last columns", 700, PETSC_INT32_MAX, 100, PETSC_INT32_MAX}};
 
 static PetscInt RowSize(Shape shape, PetscInt r)
 {
@@ -85,8 +89,8 @@ static PetscErrorCode ShapeCreate(Shape shape, KernelTestMatrix *A)
 {
   PetscFunctionBeginUser;
   A->name = Shapes[shape].name;
-  A->m    = Shapes[shape].m;
-  A->n    = Shapes[shape].n;
+  A->m    = small ? Shapes[shape].small_m : Shapes[shape].m;
+  A->n    = small ? Shapes[shape].small_n : Shapes[shape].n;
   PetscCall(PetscMalloc1(A->m + 1, &A->i));
   A->i[0] = 0;
   for (PetscInt r = 0; r < A->m; r++) A->i[r + 1] = A->i[r] + RowSize(shape, r);
@@ -743,21 +747,25 @@ static PetscErrorCode TestPrecision(const Case *c, size_t *bytes)
   if (c->A->nz) PetscCall(TestConfigs(c, (PetscBool)(c->A->n < 10000000)));
   if (c->A->n >= 10000000) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(TestHiSparse(c, bytes));
-  if (c->A->nz && c->A->nz < 100000 && !c->view.wide) PetscCall(TestOutOfMemory(c));
+  if (c->A->nz && c->A->nz < 100000 && !c->view.wide && !small) PetscCall(TestOutOfMemory(c));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Values as they are, and in single precision: half of the bytes in both directions, and products as exact as those of the rounded matrix are. */
 static PetscErrorCode Test(const KernelTestMatrix *A, const KernelTestStorage *storage, DCSRView view, cudaStream_t stream)
 {
+  static PetscInt  turn    = 0;
   KernelTestMatrix rounded = *A;
   Case             c       = {A, storage->name, view, stream, HISPARSE_VALUES_SCALAR};
-  size_t           bytes, single;
+  const PetscBool  other   = (PetscBool)(storage != &KernelTestStorages[0]);
+  size_t           bytes   = 0, single;
 
   PetscFunctionBegin;
   if (view.row_offsets == NULL) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(TestPrecision(&c, &bytes));
-  if (PetscDefined(USE_REAL_SINGLE) || storage != &KernelTestStorages[0]) PetscFunctionReturn(PETSC_SUCCESS); // the storage of CSR makes no difference to it
+  if (!other) turn++; // the other storage of a matrix comes after it
+  if (small && other && turn % 4 != 1) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!small || other || turn % 2 == 0 || PetscDefined(USE_REAL_SINGLE)) PetscCall(TestPrecision(&c, &bytes));
+  if (PetscDefined(USE_REAL_SINGLE) || other || (small && turn % 2 == 0)) PetscFunctionReturn(PETSC_SUCCESS); // the storage of CSR makes no difference to single precision
   PetscCall(PetscMalloc1(A->nz, &rounded.a));
   for (PetscCount k = 0; k < A->nz; k++) rounded.a[k] = Stored(HISPARSE_VALUES_SINGLE, A->a[k]);
   c.A         = &rounded;
@@ -886,13 +894,15 @@ int main(int argc, char **argv)
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  PetscCall(TestIsSmall(&small));
   PetscCall(TestWaves());
   PetscCall(PetscSparseCUDADeviceUsable(&usable));
   if (usable) {
     PetscCall(PetscSparseCUDAGetStream(&stream));
-    for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(RuleCases); k++) PetscCall(TestRule(&RuleCases[k], stream));
+    for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(RuleCases); k++)
+      if (!small || RuleCases[k].edge < 30) PetscCall(TestRule(&RuleCases[k], stream));
     PetscCall(TestShapes(stream));
-    PetscCall(KernelTestRun(Test));
+    PetscCall(KernelTestRunUpTo(small ? 1000 : PETSC_COUNT_MAX, Test));
   }
   PetscCall(PetscFinalize());
   return 0;

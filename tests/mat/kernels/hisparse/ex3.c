@@ -1,6 +1,8 @@
-static char help[] = "HiSparse: operations entry by entry, norms and copies against the host, in every format and precision, also transposed, and allocations that fail.\n\n";
+static char help[] = "HiSparse: operations entry by entry, norms and copies against the host, in every format and precision, also transposed, and allocations that fail.\n\
+  -small : few matrices and changes, for tools that take long\n\n";
 
 #include "../entries/kerneltest.h"
+#include "../../small.h"
 #include <petscsparsecuda/hisparse.h>
 #include <petscsparsecuda/transpose.h>
 
@@ -44,6 +46,8 @@ typedef enum {
   MISSING_DIAGONAL,
   NUM_MEASURES
 } Measure;
+
+static PetscBool small; /* few matrices, those that are transposed in single precision and the others not, every change once, and no allocation fails */
 
 typedef struct {
   char              what[128]; /* matrix, storage, format, precision */
@@ -436,6 +440,7 @@ static PetscErrorCode TestChanges(Case *c)
     PetscCall(CheckProduct(c, PETSC_TRUE));
   }
   for (Change change = SCALE; change < NUM_CHANGES; change++) {
+    if (small && change != SCALE_BOTH) continue;
     PetscCall(Restore(c));
     PetscCall(ChangeDevice(c, SCALE, c->A));
     PetscCall(ChangeHost(c, SCALE, &c->host));
@@ -458,6 +463,7 @@ static PetscErrorCode TestCopies(Case *c)
   for (Change change = SCALE; change < NUM_CHANGES; change++) {
     HiSparse copy;
 
+    if (small && change != SCALE_LEFT) continue;
     PetscCall(PetscArraycpy(changed.a, c->host.a, changed.nz));
     PetscCall(ChangeHost(c, change, &changed));
     PetscCall(HiSparseDuplicate(c->A, c->stream, &copy));
@@ -715,24 +721,25 @@ static PetscErrorCode TestFormat(const KernelTestMatrix *A, const char storage[]
       PetscCall(TestCopies(&c));
       PetscCall(TestTransposes(&c));
     }
-    if (precision == HISPARSE_VALUES_SCALAR || (format == HISPARSE_WINDOWS && c.single)) PetscCall(TestFailures(&c)); // windows copy values in single precision for some calls
+    if (!small && (precision == HISPARSE_VALUES_SCALAR || (format == HISPARSE_WINDOWS && c.single))) PetscCall(TestFailures(&c)); // windows copy values in single precision for some calls
   }
   PetscCall(CaseDestroy(&c));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* *made counts the formats that the matrix has; the same ones in both precisions. */
-static PetscErrorCode TestView(const KernelTestMatrix *A, const char storage[], DCSRView view, cudaStream_t stream, PetscBool made[])
+/* made: which of the formats from first to last the matrix has; the same ones in both precisions. */
+static PetscErrorCode TestView(const KernelTestMatrix *A, const char storage[], DCSRView view, HiSparseFormat first, HiSparseFormat last, cudaStream_t stream, PetscBool made[])
 {
   PetscBool single;
 
   PetscFunctionBegin;
-  for (HiSparseFormat format = HISPARSE_DIAGONALS; format < HISPARSE_CSR; format++) {
+  for (HiSparseFormat format = first; format <= last; format++) {
     PetscCall(TestFormat(A, storage, view, format, HISPARSE_VALUES_SCALAR, PETSC_FALSE, stream, &made[format]));
+    PetscCall(TestFormat(A, storage, view, format, HISPARSE_VALUES_SINGLE, PETSC_TRUE, stream, &single));
+    if (small) continue;
     PetscCall(TestFormat(A, storage, view, format, HISPARSE_VALUES_SINGLE, PETSC_FALSE, stream, &single));
     PetscCheck(made[format] == single, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, %s: the precision of values decides whether there is a matrix", A->name, HiSparseFormats[format]);
     PetscCall(TestFormat(A, storage, view, format, HISPARSE_VALUES_SCALAR, PETSC_TRUE, stream, &single));
-    PetscCall(TestFormat(A, storage, view, format, HISPARSE_VALUES_SINGLE, PETSC_TRUE, stream, &single));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -742,7 +749,7 @@ static PetscErrorCode Test(const KernelTestMatrix *A, const KernelTestStorage *s
   PetscBool made[HISPARSE_CSR + 1];
 
   PetscFunctionBegin;
-  if (view.row_offsets != NULL) PetscCall(TestView(A, storage->name, view, stream, made));
+  if (view.row_offsets != NULL) PetscCall(TestView(A, storage->name, view, HISPARSE_DIAGONALS, HISPARSE_BLOCK_DIAGONALS, stream, made));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -753,6 +760,7 @@ typedef struct {
   const char *name;
   PetscInt    m, n, num_diagonals, diagonals[MAX_DIAGONALS], density, others;
   PetscBool   long_row;
+  PetscBool   small; /* is in the small test */
 } Band;
 
 static const Band bands[] = {{"one slice", 128, 128, 3, {-1, 0, 1}, 100, 0, PETSC_FALSE},
@@ -762,8 +770,8 @@ static const Band bands[] = {{"one slice", 128, 128, 3, {-1, 0, 1}, 100, 0, PETS
                              {"no diagonal", 1000, 1000, 4, {-200, -7, 3, 500}, 95, 0, PETSC_FALSE},
                              {"half of the diagonal", 2000, 2000, 4, {-130, 0, 1, 129}, 50, 0, PETSC_FALSE},
                              {"diagonal outside of pieces", 3000, 3000, 4, {-3, -2, 2, 3}, 100, 2, PETSC_FALSE},
-                             {"others", 1500, 1500, 6, {-300, -128, -1, 0, 1, 128}, 80, 3, PETSC_FALSE},
-                             {"long row", 2100, 2100, 5, {-40, -1, 0, 1, 40}, 100, 1, PETSC_TRUE},
+                             {"others", 1500, 1500, 6, {-300, -128, -1, 0, 1, 128}, 80, 3, PETSC_FALSE, PETSC_TRUE},
+                             {"long row", 2100, 2100, 5, {-40, -1, 0, 1, 40}, 100, 1, PETSC_TRUE, PETSC_TRUE},
                              {"wide", 700, 5000, 4, {0, 127, 128, 4300}, 97, 1, PETSC_FALSE},
                              {"tall", 5000, 700, 4, {-4300, -129, -1, 0}, 97, 1, PETSC_FALSE}};
 
@@ -814,15 +822,16 @@ static PetscErrorCode TestBands(void)
     KernelTestMatrix A;
     size_t           before, after;
 
+    if (small && !bands[k].small) continue;
     PetscCall(BandCreate(&bands[k], &A));
     for (PetscInt s = 0; s < KernelTestNumStorages; s++) {
       PetscBool made[HISPARSE_CSR + 1];
       DCSRView  view;
 
-      if (KernelTestStorages[s].max_segments > 0) continue;
+      if (KernelTestStorages[s].max_segments > 0 || (small && KernelTestStorages[s].wide != bands[k].long_row)) continue;
       PetscCall(KernelTestMemoryInUse(stream, &before));
       PetscCall(KernelTestViewCreate(&A, &KernelTestStorages[s], stream, &view));
-      PetscCall(TestView(&A, KernelTestStorages[s].name, view, stream, made));
+      PetscCall(TestView(&A, KernelTestStorages[s].name, view, HISPARSE_DIAGONALS, small ? HISPARSE_WINDOWS : HISPARSE_BLOCK_DIAGONALS, stream, made));
       PetscCall(KernelTestViewDestroy(&view, stream));
       PetscCall(KernelTestMemoryInUse(stream, &after));
       PetscCheck(before == after, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, %s: %zu bytes of device memory leaked", A.name, KernelTestStorages[s].name, after - before);
@@ -879,6 +888,7 @@ static PetscErrorCode TestBlocks(void)
   if (!usable) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscSparseCUDAGetStream(&stream));
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(block_shapes); k++) {
+    const PetscBool  diagonals = (PetscBool)!block_shapes[k].crossed; /* diagonals of blocks fit; the small test has one format of a matrix */
     KernelTestMatrix A;
 
     PetscCall(BlocksCreate(&block_shapes[k], &A));
@@ -886,12 +896,12 @@ static PetscErrorCode TestBlocks(void)
       PetscBool made[HISPARSE_CSR + 1];
       DCSRView  view;
 
-      if (KernelTestStorages[s].max_segments > 0) continue;
+      if (KernelTestStorages[s].max_segments > 0 || (small && KernelTestStorages[s].wide != (block_shapes[k].size % 2 == 1))) continue;
       PetscCall(KernelTestViewCreate(&A, &KernelTestStorages[s], stream, &view));
-      PetscCall(TestView(&A, KernelTestStorages[s].name, view, stream, made));
+      PetscCall(TestView(&A, KernelTestStorages[s].name, view, !small ? HISPARSE_DIAGONALS : diagonals ? HISPARSE_BLOCK_DIAGONALS : HISPARSE_BLOCKS, small && !diagonals ? HISPARSE_BLOCKS : HISPARSE_BLOCK_DIAGONALS, stream, made));
       PetscCall(KernelTestViewDestroy(&view, stream));
-      PetscCheck(made[HISPARSE_BLOCKS], PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, %s: has no blocks", A.name, KernelTestStorages[s].name);
-      PetscCheck(made[HISPARSE_BLOCK_DIAGONALS] == !block_shapes[k].crossed, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, %s: diagonals of blocks are %smade", A.name, KernelTestStorages[s].name, made[HISPARSE_BLOCK_DIAGONALS] ? "" : "not ");
+      PetscCheck((small && diagonals) || made[HISPARSE_BLOCKS], PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, %s: has no blocks", A.name, KernelTestStorages[s].name);
+      PetscCheck((small && !diagonals) || made[HISPARSE_BLOCK_DIAGONALS] == diagonals, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, %s: diagonals of blocks are %smade", A.name, KernelTestStorages[s].name, made[HISPARSE_BLOCK_DIAGONALS] ? "" : "not ");
     }
     PetscCall(KernelTestMatrixDestroy(&A));
   }
@@ -902,9 +912,10 @@ int main(int argc, char **argv)
 {
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  PetscCall(TestIsSmall(&small));
   PetscCall(TestBands());
   PetscCall(TestBlocks());
-  PetscCall(KernelTestRun(Test));
+  if (!small) PetscCall(KernelTestRun(Test));
   PetscCall(PetscFinalize());
   return 0;
 }

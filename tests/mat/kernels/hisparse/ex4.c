@@ -1,6 +1,8 @@
-static char help[] = "HiSparseAXPY(): sums of matrices with diagonals against the host, of all patterns, scaled, shared and transposed, and allocations that fail.\n\n";
+static char help[] = "HiSparseAXPY(): sums of matrices with diagonals against the host, of all patterns, scaled, shared and transposed, and allocations that fail.\n\
+  -small : few matrices, for tools that take long\n\n";
 
 #include "../entries/kerneltest.h"
+#include "../../small.h"
 #include "../../../../src/mat/kernels/hisparse/hisparseimpl.h"
 #include <petscsparsecuda/transpose.h>
 
@@ -20,30 +22,31 @@ typedef struct {
   PetscInt    m, n;
   Pattern     y, x;
   HiSparseSum sum;
+  PetscBool   small; /* is in the small test */
 } Pair;
 
 static const Pair pairs[] = {
   {"one row", 1, 300, {2, {0, 5}, 100}, {2, {0, 7}, 100}, HISPARSE_SUM_GROWN},
-  {"one slice", 128, 128, {3, {-1, 0, 1}, 100}, {3, {-1, 0, 1}, 100}, HISPARSE_SUM_SAME},
+  {"one slice", 128, 128, {3, {-1, 0, 1}, 100}, {3, {-1, 0, 1}, 100}, HISPARSE_SUM_SAME, PETSC_TRUE},
   {"a row less", 127, 140, {3, {-1, 0, 1}, 100}, {2, {-20, 0}, 100}, HISPARSE_SUM_GROWN},
-  {"a row more", 129, 129, {3, {-1, 0, 1}, 100}, {1, {0}, 100}, HISPARSE_SUM_SUBSET},
+  {"a row more", 129, 129, {3, {-1, 0, 1}, 100}, {1, {0}, 100}, HISPARSE_SUM_SUBSET, PETSC_TRUE},
   {"the same", 1000, 1000, {5, {-30, -1, 0, 1, 30}, 80, 3}, {5, {-30, -1, 0, 1, 30}, 80, 3}, HISPARSE_SUM_SAME},
   {"other diagonals", 1000, 1000, {3, {-30, 0, 30}, 90, 3}, {4, {-31, -7, 7, 31}, 90, 4}, HISPARSE_SUM_GROWN},
   {"fewer diagonals", 1000, 1000, {5, {-30, -1, 0, 1, 30}, 100}, {3, {-1, 0, 30}, 70, 5}, HISPARSE_SUM_SUBSET},
   {"more diagonals", 1000, 1000, {3, {-1, 0, 30}, 70, 5}, {5, {-30, -1, 0, 1, 30}, 100}, HISPARSE_SUM_GROWN},
-  {"other entries", 1100, 1100, {4, {-130, -1, 0, 129}, 60, 6}, {4, {-130, -1, 0, 129}, 60, 7}, HISPARSE_SUM_GROWN},
+  {"other entries", 1100, 1100, {4, {-130, -1, 0, 129}, 60, 6}, {4, {-130, -1, 0, 129}, 60, 7}, HISPARSE_SUM_GROWN, PETSC_TRUE},
   {"fewer entries", 1100, 1100, {4, {-130, -1, 0, 129}, 80, 6}, {4, {-130, -1, 0, 129}, 50, 6}, HISPARSE_SUM_SUBSET},
   {"empty slices of the first", 1500, 1500, {3, {-2, 0, 2}, 100, 0, 0, 0, 2}, {3, {-2, 0, 2}, 100}, HISPARSE_SUM_GROWN},
   {"empty slices of the second", 1500, 1500, {3, {-2, 0, 2}, 100}, {3, {-2, 0, 2}, 100, 0, 0, 0, 3}, HISPARSE_SUM_SUBSET},
-  {"empty slices of both", 1500, 1500, {3, {-2, 0, 2}, 90, 2, 0, 0, 2}, {3, {-3, 0, 2}, 90, 3, 0, 0, 3}, HISPARSE_SUM_GROWN},
+  {"empty slices of both", 1500, 1500, {3, {-2, 0, 2}, 90, 2, 0, 0, 2}, {3, {-3, 0, 2}, 90, 3, 0, 0, 3}, HISPARSE_SUM_GROWN, PETSC_TRUE},
   {"wide", 700, 5000, {4, {0, 127, 128, 4300}, 97, 8}, {4, {-1, 127, 2000, 4900}, 97, 9}, HISPARSE_SUM_GROWN},
   {"tall", 5000, 700, {4, {-4300, -129, -1, 0}, 97, 8}, {4, {-4299, -129, 1, 3}, 97, 9}, HISPARSE_SUM_GROWN},
-  {"the same entries anywhere", 1300, 1300, {4, {-40, -1, 0, 1}, 100, 0, 0, 2}, {4, {-40, -1, 0, 1}, 100, 0, 0, 2}, HISPARSE_SUM_SAME},
+  {"the same entries anywhere", 1300, 1300, {4, {-40, -1, 0, 1}, 100, 0, 0, 2}, {4, {-40, -1, 0, 1}, 100, 0, 0, 2}, HISPARSE_SUM_SAME, PETSC_TRUE},
   {"other entries anywhere", 1300, 1300, {4, {-40, -1, 0, 1}, 100, 0, 0, 2}, {3, {-1, 0, 1}, 100}, HISPARSE_SUM_NONE},
   {"entries anywhere of the second", 1300, 1300, {3, {-1, 0, 1}, 100}, {4, {-40, -1, 0, 1}, 100, 0, 0, 2}, HISPARSE_SUM_NONE},
   {"full pieces of many diagonals", 256, 2000, {2, {0, 2}, 100, 0, 200}, {2, {1, 2}, 100, 0, 200}, HISPARSE_SUM_GROWN},
-  {"as many as a slice may have", 128, 2000, {2, {0, 2}, 100, 0, 256}, {2, {1, 2}, 100, 0, 256}, HISPARSE_SUM_GROWN},
-  {"more than a slice may have", 128, 2000, {2, {0, 2}, 100, 0, 257}, {2, {1, 2}, 100, 0, 256}, HISPARSE_SUM_NONE},
+  {"as many as a slice may have", 128, 2000, {2, {0, 2}, 100, 0, 256}, {2, {1, 2}, 100, 0, 256}, HISPARSE_SUM_GROWN, PETSC_TRUE},
+  {"more than a slice may have", 128, 2000, {2, {0, 2}, 100, 0, 257}, {2, {1, 2}, 100, 0, 256}, HISPARSE_SUM_NONE, PETSC_TRUE},
 };
 
 static PetscBool Chosen(const Pattern *p, PetscInt r, PetscInt diagonal)
@@ -350,12 +353,13 @@ static PetscErrorCode TestFailures(const Case *c, PetscBool shared)
 
 int main(int argc, char **argv)
 {
-  PetscBool    usable;
+  PetscBool    usable, small;
   cudaStream_t stream;
   size_t       before, after;
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  PetscCall(TestIsSmall(&small));
   PetscCall(PetscSparseCUDADeviceUsable(&usable));
   if (usable) {
     PetscCall(PetscSparseCUDAGetStream(&stream));
@@ -363,12 +367,13 @@ int main(int argc, char **argv)
       const Pair *pair = &pairs[k / 2];
       Case        c    = {.precision = k % 2 ? HISPARSE_VALUES_SINGLE : HISPARSE_VALUES_SCALAR};
 
+      if (small && (!pair->small || (k % 2 && pair->sum != HISPARSE_SUM_SAME))) continue;
       error = k % 2 && !PetscDefined(USE_REAL_SINGLE) ? (PetscReal)1e-6 : 0;
       PetscCall(KernelTestMemoryInUse(stream, &before));
       PetscCall(CaseCreate(pair, (PetscBool)(k / 2 % 2), stream, &c));
-      for (int i = 0; i < 4; i++) PetscCall(TestSum(&c, (PetscBool)(i / 2), (PetscBool)(i % 2)));
+      for (int i = 0; i < 4; i += small ? 3 : 1) PetscCall(TestSum(&c, (PetscBool)(i / 2), (PetscBool)(i % 2)));
       PetscCall(TestOthers(&c));
-      for (int i = 0; i < 2; i++) PetscCall(TestFailures(&c, (PetscBool)i));
+      for (int i = 0; i < 2 && !small; i++) PetscCall(TestFailures(&c, (PetscBool)i));
       PetscCall(CaseDestroy(&c));
       PetscCall(KernelTestMemoryInUse(stream, &after));
       PetscCheck(before == after, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %zu bytes of device memory leaked", pair->name, after - before);

@@ -1,8 +1,12 @@
 static char help[] = "Batches of entries that join each format, and copies of values, against a matrix on the host.\n\
-  -only k : the case of this number alone, for tools that take long\n\n";
+  -only k : the case of this number alone\n\
+  -small : few cases and batches, for tools that take long\n\n";
 
 #include "../entries/kerneltest.h"
 #include "../../../../src/mat/kernels/hisparse/hisparseimpl.h"
+#include "../../small.h"
+
+static PetscBool small; /* few cases, each format in one precision; every kind of batch once, beside a copy; and no allocation fails */
 
 /* A matrix on the host, dense. */
 typedef struct {
@@ -32,6 +36,7 @@ typedef struct {
   const char    *name;
   PetscInt       m, n, diagonals[6], density, others; /* column - row of diagonals, the last one is repeated; entries of 100 that they have; rows of 100 that have entries elsewhere */
   PetscInt       block;                               /* all of these are full blocks of so many rows and columns; 0: entries */
+  PetscBool      small;                               /* is in the small test */
   cudaStream_t   stream;
   HiSparseFormat format;
   PetscBool      single; /* values in single precision */
@@ -43,10 +48,17 @@ static HiSparsePrecision Precision(const Case *c)
 }
 
 static const Case Cases[] = {
-  {"three diagonals", 1000, 1000, {-1, 0, 1, 1, 1, 1}, 100, 0},         {"one slice", 128, 128, {-3, 0, 5, 5, 5, 5}, 100, 0},         {"a row more", 129, 140, {-3, 0, 5, 11, 11, 11}, 90, 4},
-  {"grid with holes", 1500, 1500, {-300, -128, -1, 0, 1, 128}, 80, 20}, {"wide", 300, 2000, {0, 127, 128, 900, 1650, 1650}, 97, 10},  {"tall", 2000, 300, {-1650, -900, -129, -1, 0, 0}, 97, 10},
-  {"blocks of 2", 402, 600, {-3, 0, 1, 70, 70, 70}, 90, 2, 2},          {"blocks of 3", 399, 399, {-40, -1, 0, 1, 40, 40}, 80, 2, 3}, {"blocks of 4", 800, 240, {-140, -3, 0, 1, 1, 1}, 97, 0, 4},
-  {"blocks of 6", 300, 606, {-1, 0, 2, 55, 55, 55}, 85, 3, 6},
+  {"three diagonals", 1000, 1000, {-1, 0, 1, 1, 1, 1}, 100, 0},
+  {"one slice", 128, 128, {-3, 0, 5, 5, 5, 5}, 100, 0, 0, PETSC_TRUE},
+  {"a row more", 129, 140, {-3, 0, 5, 11, 11, 11}, 90, 4, 0, PETSC_TRUE},
+  {"grid with holes", 1500, 1500, {-300, -128, -1, 0, 1, 128}, 80, 20},
+  {"wide", 300, 2000, {0, 127, 128, 900, 1650, 1650}, 97, 10},
+  {"tall", 2000, 300, {-1650, -900, -129, -1, 0, 0}, 97, 10},
+  {"blocks of 2", 402, 600, {-3, 0, 1, 70, 70, 70}, 90, 2, 2, PETSC_TRUE},
+  {"blocks of 3", 399, 399, {-40, -1, 0, 1, 40, 40}, 80, 2, 3, PETSC_TRUE},
+  {"blocks of 4", 800, 240, {-140, -3, 0, 1, 1, 1}, 97, 0, 4, PETSC_TRUE},
+  {"blocks of 6", 300, 606, {-1, 0, 2, 55, 55, 55}, 85, 3, 6, PETSC_TRUE},
+  {"empty rows of blocks", 399, 402, {-40, -7, 0, 0, 0, 0}, 40, 0, 3, PETSC_TRUE},
 };
 
 static PetscBool Has(const Case *c, PetscInt row, PetscInt column)
@@ -307,7 +319,7 @@ static PetscErrorCode TestBatches(const Case *c, HiSparse *A, Dense *host, Petsc
   char        what[128];
 
   PetscFunctionBeginUser;
-  for (PetscInt step = 0; step < 3 * NUM_KINDS; step++) {
+  for (PetscInt step = small ? 2 * NUM_KINDS : 0; step < 3 * NUM_KINDS; step++) {
     const Kind           kind       = (Kind)(step % NUM_KINDS);
     const InsertMode     mode       = step % 2 ? ADD_VALUES : INSERT_VALUES;
     const DCSRNewEntries policies[] = {DCSR_NEW_FORBID, DCSR_NEW_IGNORE, DCSR_NEW_ALLOW};
@@ -327,7 +339,7 @@ static PetscErrorCode TestBatches(const Case *c, HiSparse *A, Dense *host, Petsc
       PetscCall(HiSparseScale(*A, 0.5, c->stream));
       for (size_t k = 0; k < size; k++) host->a[k] *= 0.5;
     }
-    for (size_t p = 0; p < PETSC_STATIC_ARRAY_LENGTH(policies); p++) {
+    for (size_t p = small ? 2 : 0; p < PETSC_STATIC_ARRAY_LENGTH(policies); p++) {
       Entries e;
 
       PetscCall(EntriesCreate(c, host, kind, ++seed % 7, &e));
@@ -341,6 +353,148 @@ static PetscErrorCode TestBatches(const Case *c, HiSparse *A, Dense *host, Petsc
     PetscCall(CheckProducts(c, copy, &before, alpha, "a copy that was left alone"));
     PetscCall(HiSparseDestroy(&copy, c->stream));
     PetscCall(PetscFree2(before.a, before.has));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Where whole new blocks are. */
+typedef enum {
+  FIRST_ROW,   /* some of the first row of blocks */
+  LAST_ROW,    /* of the last one */
+  EMPTY_ROW,   /* all of the first row of blocks that has none, or of the second one */
+  LAST_COLUMN, /* in every fourth row of blocks */
+  BESIDE_OLD,  /* in every third row of blocks, and with them those that are there */
+  NUM_PLACES
+} BlockPlace;
+static const char *const BlockPlaces[] = {"first row", "last row", "empty row", "last column", "beside old ones"};
+
+static PetscBool BlockIsThere(const Case *c, const Dense *A, PetscInt row, PetscInt column)
+{
+  return (PetscBool)A->has[(size_t)row * (size_t)c->block * (size_t)c->n + (size_t)column * (size_t)c->block];
+}
+
+/* The first row of blocks without any, otherwise the second one. */
+static PetscInt FindEmptyRow(const Case *c, const Dense *A)
+{
+  for (PetscInt row = 0; row < c->m / c->block; row++) {
+    PetscInt column = 0;
+
+    while (column < c->n / c->block && !BlockIsThere(c, A, row, column)) column++;
+    if (column == c->n / c->block) return row;
+  }
+  return 1;
+}
+
+static PetscBool IsInPlace(const Case *c, const Dense *A, BlockPlace place, PetscInt empty_row, PetscInt row, PetscInt column)
+{
+  switch (place) {
+  case FIRST_ROW:
+    return (PetscBool)(row == 0 && column % 5 == 0);
+  case LAST_ROW:
+    return (PetscBool)(row == c->m / c->block - 1 && column % 5 == 1);
+  case EMPTY_ROW:
+    return (PetscBool)(row == empty_row && column < 40);
+  case LAST_COLUMN:
+    return (PetscBool)(column == c->n / c->block - 1 && row % 4 == 1);
+  default:
+    return (PetscBool)(row % 3 == 0 && (BlockIsThere(c, A, row, column) || column == (row * 7 + 3) % (c->n / c->block)));
+  }
+}
+
+/* All entries of the blocks of a place. */
+static PetscErrorCode BlocksCreate(const Case *c, const Dense *A, BlockPlace place, Entries *e)
+{
+  const PetscInt empty_row = FindEmptyRow(c, A);
+
+  PetscFunctionBeginUser;
+  e->n = 0;
+  PetscCall(PetscMalloc3((size_t)c->m * (size_t)c->n, &e->rows, (size_t)c->m * (size_t)c->n, &e->columns, (size_t)c->m * (size_t)c->n, &e->values));
+  for (PetscInt r = 0; r < c->m; r++)
+    for (PetscInt j = 0; j < c->n; j++) {
+      if (!IsInPlace(c, A, place, empty_row, r / c->block, j / c->block)) continue;
+      e->rows[e->n]     = r;
+      e->columns[e->n]  = j;
+      e->values[e->n++] = KernelTestNumber((PetscCount)r * c->n + j, 300 + (PetscInt)place);
+    }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A batch that is refused, and changes nothing. */
+static PetscErrorCode Refused(const Case *c, HiSparse A, const Dense *host, DCSRBatch *batch, const char what[])
+{
+  DCSRInsertInfo info;
+  PetscBool      done;
+
+  PetscFunctionBeginUser;
+  PetscCall(HiSparseInsertBatch(A, batch, INSERT_VALUES, DCSR_NEW_ALLOW, PETSC_TRUE, c->stream, &info, &done));
+  PetscCheck(!done, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %s was taken", c->name, what);
+  PetscCall(Check(c, A, host, 1.0, what));
+  PetscCall(DCSRBatchDestroy(batch, c->stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* One new block lacks its last entry. */
+static PetscErrorCode TestMissingEntry(const Case *c, HiSparse A, const Dense *host)
+{
+  Entries   e;
+  DCSRBatch batch;
+
+  PetscFunctionBeginUser;
+  PetscCall(BlocksCreate(c, host, LAST_COLUMN, &e));
+  e.n--;
+  PetscCall(BatchCreate(c, &e, PETSC_FALSE, &batch));
+  PetscCall(Refused(c, A, host, &batch, "a block without its last entry"));
+  PetscCall(EntriesDestroy(&e));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* As many new entries as a block has, of which one is the first of its block: all of one block but the first, which does not count, and the first one of another block. */
+static PetscErrorCode TestOtherFirstEntry(const Case *c, HiSparse A, const Dense *host)
+{
+  const PetscInt column = c->n / c->block - 1;
+  unsigned char *flags;
+  Entries        e;
+  PetscCount     n = 0;
+  DCSRBatch      batch;
+
+  PetscFunctionBeginUser;
+  if (c->m / c->block <= 5 || BlockIsThere(c, host, 1, column) || BlockIsThere(c, host, 5, column)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(BlocksCreate(c, host, LAST_COLUMN, &e));
+  for (PetscCount k = 0; k < e.n; k++) {
+    if (e.rows[k] / c->block != 1 && (e.rows[k] != 5 * c->block || e.columns[k] != column * c->block)) continue;
+    e.rows[n]    = e.rows[k];
+    e.columns[n] = e.columns[k];
+    n++;
+  }
+  e.n = n;
+  PetscCall(PetscMalloc1(n, &flags));
+  for (PetscCount k = 0; k < n; k++) flags[k] = k > 0;
+  PetscCall(BatchCreate(c, &e, PETSC_FALSE, &batch));
+  PetscCall(KernelTestToDevice((size_t)n, flags, c->stream, (void **)&batch.counts));
+  PetscCall(Refused(c, A, host, &batch, "a block without its first entry, and the first entry of another one"));
+  PetscCall(PetscFree(flags));
+  PetscCall(EntriesDestroy(&e));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whole new blocks, at the ends of the matrix and of rows, in empty rows, and beside such as are there. Dense blocks take them all. */
+static PetscErrorCode TestNewBlocks(const Case *c, HiSparse A, Dense *host, PetscInt *grown)
+{
+  PetscFunctionBeginUser;
+  if (c->block == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(TestMissingEntry(c, A, host));
+  PetscCall(TestOtherFirstEntry(c, A, host));
+  for (BlockPlace place = FIRST_ROW; place < NUM_PLACES; place++) {
+    const PetscInt before = *grown;
+    PetscCount     num_new, first;
+    Entries        e;
+
+    PetscCall(BlocksCreate(c, host, place, &e));
+    num_new = CountNew(host, &e, PETSC_FALSE, &first);
+    PetscCall(Insert(c, A, host, &e, place % 2 ? ADD_VALUES : INSERT_VALUES, DCSR_NEW_ALLOW, PETSC_FALSE, grown));
+    PetscCheck(num_new > 0 && (c->format != HISPARSE_BLOCKS || *grown > before), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %" PetscCount_FMT " new entries, %s, were refused", c->name, num_new, BlockPlaces[place]);
+    PetscCall(CheckProducts(c, A, host, 1.0, BlockPlaces[place]));
+    PetscCall(EntriesDestroy(&e));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -463,9 +617,9 @@ static PetscErrorCode Test(const Case *shape, HiSparseFormat format, PetscBool s
   PetscCall(Check(&c, A, &host, 1.0, "new"));
   PetscCall(TestCopies(&c, view, A, &host));
   PetscCall(TestOtherStructure(&c, A, &host));
+  PetscCall(TestNewBlocks(&c, A, &host, grown));
   PetscCall(TestBatches(&c, &A, &host, grown));
-  PetscCall(TestFailures(&c, A, &host, PETSC_FALSE, 8));
-  PetscCall(TestFailures(&c, A, &host, PETSC_TRUE, 9));
+  for (int shared = 0; shared < 2 && !small; shared++) PetscCall(TestFailures(&c, A, &host, (PetscBool)shared, 8 + shared));
   PetscCall(HiSparseDestroy(&A, stream));
   PetscCall(KernelTestViewDestroy(&view, stream));
   PetscCall(KernelTestMatrixDestroy(&csr));
@@ -485,17 +639,19 @@ int main(int argc, char **argv)
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-only", &only, NULL));
+  PetscCall(TestIsSmall(&small));
   PetscCall(PetscSparseCUDADeviceUsable(&usable));
   if (usable) {
     PetscCall(PetscSparseCUDAGetStream(&stream));
     for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(Cases); k++) {
-      if (only >= 0 && only != (PetscInt)k) continue;
+      if ((only >= 0 && only != (PetscInt)k) || (small && !Cases[k].small)) continue;
       const HiSparseFormat formats[] = {Cases[k].block > 0 ? HISPARSE_BLOCKS : HISPARSE_DIAGONALS, Cases[k].block > 0 ? HISPARSE_BLOCK_DIAGONALS : HISPARSE_WINDOWS};
 
-      for (int f = 0; f < 4; f++) PetscCall(Test(&Cases[k], formats[f / 2], (PetscBool)(f % 2), stream, &grown));
+      for (int f = 0; f < 4; f++)
+        if (!small || f % 2 == (f / 2 + (int)k) % 2) PetscCall(Test(&Cases[k], formats[f / 2], (PetscBool)(f % 2), stream, &grown));
     }
   }
-  PetscCheck(!usable || only >= 0 || grown > 20, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Only %" PetscInt_FMT " batches with new entries were taken", grown);
+  PetscCheck(!usable || only >= 0 || small || grown > 20, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Only %" PetscInt_FMT " batches with new entries were taken", grown);
   PetscCall(PetscFinalize());
   return 0;
 }

@@ -1,8 +1,12 @@
 static char help[] = "Rows and columns that become zero, rows and zeros that leave the pattern, and values of lists, in the storage of each format, against a matrix on the host.\n\
-  -only k : the case of this number alone, those of blocks from 100 on, for tools that take long\n\n";
+  -only k : the case of this number alone, those of blocks from 100 on\n\
+  -small : few cases and changes, for tools that take long\n\n";
 
 #include "../entries/kerneltest.h"
 #include "../../../../src/mat/kernels/hisparse/hisparseimpl.h"
+#include "../../small.h"
+
+static PetscBool small; /* few cases, each format in one precision; every change once, and no allocation fails */
 
 /* A matrix on the host, dense. */
 typedef struct {
@@ -14,23 +18,29 @@ typedef struct {
   const char    *name;
   PetscInt       m, n, diagonals[6], density, others; /* column - row of diagonals, the last one is repeated; entries of 100 that they have; rows of 100 that have entries elsewhere */
   PetscInt       block;                               /* size of full blocks, which m, n and what follows count; 1 for none */
+  PetscBool      small;                               /* is in the small test */
   cudaStream_t   stream;
   HiSparseFormat format;
   PetscBool      single; /* values in single precision */
 } Case;
 
 static const Case Cases[] = {
-  {"one row", 1, 1, {0, 0, 0, 0, 0, 0}, 100, 0, 1},           {"three diagonals", 1000, 1000, {-1, 0, 1, 1, 1, 1}, 100, 0, 1},         {"one slice", 128, 128, {-3, 0, 5, 5, 5, 5}, 100, 0, 1},
-  {"a row more", 129, 140, {-3, 0, 5, 11, 11, 11}, 90, 4, 1}, {"grid with holes", 1500, 1500, {-300, -128, -1, 0, 1, 128}, 80, 20, 1}, {"wide", 300, 2000, {0, 127, 128, 900, 1650, 1650}, 97, 10, 1},
-  {"a long row", 800, 4000, {-1, 0, 1, 2, 3, 3}, 100, 0, 1},  {"tall", 2000, 300, {-1650, -900, -129, -1, 0, 0}, 97, 10, 1},
+  {"one row", 1, 1, {0, 0, 0, 0, 0, 0}, 100, 0, 1},
+  {"three diagonals", 1000, 1000, {-1, 0, 1, 1, 1, 1}, 100, 0, 1},
+  {"one slice", 128, 128, {-3, 0, 5, 5, 5, 5}, 100, 0, 1},
+  {"a row more", 129, 140, {-3, 0, 5, 11, 11, 11}, 90, 4, 1, PETSC_TRUE},
+  {"grid with holes", 1500, 1500, {-300, -128, -1, 0, 1, 128}, 80, 20, 1},
+  {"wide", 300, 2000, {0, 127, 128, 900, 1650, 1650}, 97, 10, 1},
+  {"a long row", 800, 4000, {-1, 0, 1, 2, 3, 3}, 100, 0, 1, PETSC_TRUE},
+  {"tall", 2000, 300, {-1650, -900, -129, -1, 0, 0}, 97, 10, 1},
 };
 
 static const Case BlockCases[] = {
   {"one block", 1, 1, {0, 0, 0, 0, 0, 0}, 100, 0, 4},
-  {"three diagonals of 6 x 6 blocks", 130, 140, {-1, 0, 1, 1, 1, 1}, 100, 0, 6},
-  {"diagonals of 2 x 2 blocks with holes", 300, 310, {-130, -1, 0, 5, 33, 64}, 60, 0, 2},
-  {"tall with 3 x 3 blocks", 400, 70, {-300, -129, -1, 0, 31, 31}, 80, 0, 3},
-  {"wide with 4 x 4 blocks", 65, 300, {-2, 0, 127, 128, 200, 200}, 90, 0, 4},
+  {"three diagonals of 6 x 6 blocks", 130, 140, {-1, 0, 1, 1, 1, 1}, 100, 0, 6, PETSC_TRUE},
+  {"diagonals of 2 x 2 blocks with holes", 300, 310, {-130, -1, 0, 5, 33, 64}, 60, 0, 2, PETSC_TRUE},
+  {"tall with 3 x 3 blocks", 400, 70, {-300, -129, -1, 0, 31, 31}, 80, 0, 3, PETSC_TRUE},
+  {"wide with 4 x 4 blocks", 65, 300, {-2, 0, 127, 128, 200, 200}, 90, 0, 4, PETSC_TRUE},
 };
 
 /* What is done to a matrix. */
@@ -459,10 +469,11 @@ static PetscErrorCode Apply(const Case *c, HiSparse A, Dense *host, Change chang
 /* Changes one after the other, beside a copy and a transpose that must not see them. */
 static PetscErrorCode TestChanges(const Case *c, HiSparse A, Dense *host, Statistics *statistics)
 {
+  // each change once, then again
   static const Change order[] = {SET_LIST, REMOVE_ZEROS_KEEP, ZERO_ROWS, ADD_LIST, REMOVE_ZEROS, REMOVE_ROWS, ZERO_ROWS_COLUMNS, REMOVE_ZEROS_KEEP, ADD_LIST, REMOVE_ROWS, REMOVE_ROWS, SET_LIST, REMOVE_ROWS, ZERO_ROWS_COLUMNS, REMOVE_ZEROS};
 
   PetscFunctionBeginUser;
-  for (PetscInt step = 0; step < (PetscInt)PETSC_STATIC_ARRAY_LENGTH(order); step++) {
+  for (PetscInt step = 0; step < (small ? NUM_CHANGES : (PetscInt)PETSC_STATIC_ARRAY_LENGTH(order)); step++) {
     HiSparse       copy = NULL, transpose = NULL;
     Dense          before;
     PetscErrorCode ierr;
@@ -556,7 +567,7 @@ static PetscErrorCode Test(const Case *shape, HiSparseFormat format, PetscBool s
   PetscCall(TestChanges(&c, A, &host, statistics));
   PetscCall(HiSparseDestroy(&A, stream));
   PetscCall(DenseDestroy(&host));
-  for (Change change = ZERO_ROWS; change < NUM_CHANGES; change++) {
+  for (Change change = ZERO_ROWS; change < NUM_CHANGES && !small; change++) {
     for (int shared = 0; shared < 2; shared++) {
       PetscCall(Create(&c, &host, &A));
       PetscCall(TestFailures(&c, A, &host, change, (PetscBool)shared, statistics));
@@ -569,6 +580,13 @@ static PetscErrorCode Test(const Case *shape, HiSparseFormat format, PetscBool s
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Whether a case runs in a format and precision, which are f / 2 and f % 2: in the small test the two formats have one precision each, in turn. */
+static PetscBool IsTested(const Case *c, PetscInt number, int f, PetscInt only)
+{
+  if (only >= 0 && only != number) return PETSC_FALSE;
+  return (PetscBool)(!small || (c->small && f % 2 == (f / 2 + (int)number) % 2));
+}
+
 int main(int argc, char **argv)
 {
   PetscInt     only = -1;
@@ -579,15 +597,18 @@ int main(int argc, char **argv)
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-only", &only, NULL));
+  PetscCall(TestIsSmall(&small));
   PetscCall(PetscSparseCUDADeviceUsable(&usable));
   if (usable) {
     PetscCall(PetscSparseCUDAGetStream(&stream));
     for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(Cases); k++)
-      for (int f = 0; (only < 0 || only == (PetscInt)k) && f < 4; f++) PetscCall(Test(&Cases[k], f < 2 ? HISPARSE_DIAGONALS : HISPARSE_WINDOWS, (PetscBool)(f % 2), stream, &statistics));
+      for (int f = 0; f < 4; f++)
+        if (IsTested(&Cases[k], (PetscInt)k, f, only)) PetscCall(Test(&Cases[k], f < 2 ? HISPARSE_DIAGONALS : HISPARSE_WINDOWS, (PetscBool)(f % 2), stream, &statistics));
     for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(BlockCases); k++)
-      for (int f = 0; (only < 0 || only == 100 + (PetscInt)k) && f < 4; f++) PetscCall(Test(&BlockCases[k], f < 2 ? HISPARSE_BLOCK_DIAGONALS : HISPARSE_BLOCKS, (PetscBool)(f % 2), stream, &statistics));
-    for (int change = 0; only < 0 && change < NUM_CHANGES; change++) PetscCheck(statistics.done[change] > 10, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s was done %" PetscInt_FMT " times", Changes[change], statistics.done[change]);
-    PetscCheck(only >= 0 || statistics.shrunk > 20, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Only %" PetscInt_FMT " times entries left the storage", statistics.shrunk);
+      for (int f = 0; f < 4; f++)
+        if (IsTested(&BlockCases[k], 100 + (PetscInt)k, f, only)) PetscCall(Test(&BlockCases[k], f < 2 ? HISPARSE_BLOCK_DIAGONALS : HISPARSE_BLOCKS, (PetscBool)(f % 2), stream, &statistics));
+    for (int change = 0; only < 0 && !small && change < NUM_CHANGES; change++) PetscCheck(statistics.done[change] > 10, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s was done %" PetscInt_FMT " times", Changes[change], statistics.done[change]);
+    PetscCheck(only >= 0 || small || statistics.shrunk > 20, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Only %" PetscInt_FMT " times entries left the storage", statistics.shrunk);
   }
   PetscCall(PetscFinalize());
   return 0;

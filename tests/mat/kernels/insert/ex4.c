@@ -31,11 +31,13 @@ typedef struct {
   DCSRView     view;
   Reference    expected;
   cudaStream_t stream;
-  PetscInt     round; /* batches so far */
+  PetscInt     round;     /* batches so far */
+  PetscInt     num_short; /* those that joined in one launch */
 } Test;
 
 static uint64_t  random_state = 1;
 static PetscBool append       = PETSC_FALSE; /* small batches are appended */
+static PetscBool one_launch   = PETSC_FALSE; /* short lists join in one launch, where they can */
 
 static PetscInt Random(PetscInt end)
 {
@@ -137,23 +139,50 @@ static PetscErrorCode Apply(Reference *r, const Triples *t, InsertMode mode, DCS
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A list on the device by the general way. */
+static PetscErrorCode InsertSorted(Test *test, PetscCount n, const PetscInt i[], const PetscInt j[], const PetscScalar v[], InsertMode mode, DCSRNewEntries policy, PetscBool ignore_zeros, const DCSRAppendRule *rule, DCSRInsertInfo *info)
+{
+  const DCSRWindow window = {test->expected.m, test->expected.n, 0, test->expected.m, 0, test->expected.n, PETSC_FALSE};
+  DCSRList         list;
+  DCSRBatch        batch;
+
+  PetscFunctionBegin;
+  PetscCall(DCSRListCreate(&window, n, i, j, test->stream, &list));
+  PetscCall(DCSRBatchCreate(&list, v, (PetscBool)(mode == INSERT_VALUES), ignore_zeros, 0, test->stream, &batch));
+  PetscCall(DCSRInsertBatch(&test->view, &batch, mode, policy, rule, test->stream, info));
+  PetscCall(DCSRBatchDestroy(&batch, test->stream));
+  PetscCall(DCSRListDestroy(&list, test->stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A list on the device in one launch; *done when it has joined. */
+static PetscErrorCode InsertShort(Test *test, PetscCount n, const PetscInt i[], const PetscInt j[], const PetscScalar v[], InsertMode mode, DCSRNewEntries policy, PetscBool ignore_zeros, const DCSRAppendRule *rule, DCSRInsertInfo *info,
+                                  PetscBool *done)
+{
+  const DCSRWindow    window      = {test->expected.m, test->expected.n, 0, test->expected.m, 0, test->expected.n, PETSC_FALSE};
+  const int           column_bits = DCSRKeyBits(test->expected.n);
+  const DCSRSmallList list        = {n, NULL, window, i, j, v, column_bits, column_bits + DCSRKeyBits(test->expected.m), ignore_zeros, 0};
+
+  PetscFunctionBegin;
+  *done = PETSC_FALSE;
+  if (!one_launch || n > DCSR_SMALL_LIST || test->view.values == NULL || test->view.num_nonzeros == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(DCSRInsertSmall(&test->view, &list, mode, policy, rule, test->stream, info, done));
+  test->num_short += *done;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode InsertOnDevice(Test *test, const Triples *t, InsertMode mode, DCSRNewEntries policy, PetscBool ignore_zeros, DCSRInsertInfo *info)
 {
-  const DCSRWindow     window = {test->expected.m, test->expected.n, 0, test->expected.m, 0, test->expected.n, PETSC_FALSE};
-  const DCSRAppendRule rule   = {0.25, DCSR_MAX_SEGMENTS};
+  const DCSRAppendRule rule = {0.25, DCSR_MAX_SEGMENTS}, *may_append = append ? &rule : NULL;
   void                *i, *j, *v;
-  DCSRList             list;
-  DCSRBatch            batch;
+  PetscBool            done;
 
   PetscFunctionBegin;
   PetscCall(KernelTestToDevice((size_t)t->num * sizeof(*t->i), t->i, test->stream, &i));
   PetscCall(KernelTestToDevice((size_t)t->num * sizeof(*t->j), t->j, test->stream, &j));
   PetscCall(KernelTestToDevice((size_t)t->num * sizeof(*t->v), t->v, test->stream, &v));
-  PetscCall(DCSRListCreate(&window, t->num, (const PetscInt *)i, (const PetscInt *)j, test->stream, &list));
-  PetscCall(DCSRBatchCreate(&list, (const PetscScalar *)v, (PetscBool)(mode == INSERT_VALUES), ignore_zeros, 0, test->stream, &batch));
-  PetscCall(DCSRInsertBatch(&test->view, &batch, mode, policy, append ? &rule : NULL, test->stream, info));
-  PetscCall(DCSRBatchDestroy(&batch, test->stream));
-  PetscCall(DCSRListDestroy(&list, test->stream));
+  PetscCall(InsertShort(test, t->num, (const PetscInt *)i, (const PetscInt *)j, (const PetscScalar *)v, mode, policy, ignore_zeros, may_append, info, &done));
+  if (!done) PetscCall(InsertSorted(test, t->num, (const PetscInt *)i, (const PetscInt *)j, (const PetscScalar *)v, mode, policy, ignore_zeros, may_append, info));
   PetscCall(PetscSparseCUDAFree(&i, test->stream));
   PetscCall(PetscSparseCUDAFree(&j, test->stream));
   PetscCall(PetscSparseCUDAFree(&v, test->stream));
@@ -430,6 +459,98 @@ static PetscErrorCode Zeros(PetscBool wide, cudaStream_t stream)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A list of 0 to 1,025 entries: in one row, in three, or anywhere; some exist, some are repeated; sums have roundoff. */
+static PetscErrorCode ShortListCreate(const Test *test, PetscInt round, Triples *t)
+{
+  const PetscCount sizes[] = {1024, 1024, 1, 2, 0, 127, 128, 129, 1023, 1025, 1024, 300};
+
+  PetscFunctionBegin;
+  PetscCall(TriplesCreate(sizes[round % (PetscInt)PETSC_STATIC_ARRAY_LENGTH(sizes)], t));
+  for (PetscCount k = 0; k < t->num; k++) {
+    const uint64_t place = test->expected.places[Random((PetscInt)test->expected.num)];
+    const PetscInt m = test->expected.m, n = test->expected.n;
+
+    t->i[k] = round % 5 == 0 ? m / 3 : round % 5 == 1 ? (m / 3 * Random(3) + round) % m : Random(m);
+    t->j[k] = Random(n);
+    t->v[k] = (PetscScalar)1 / (PetscScalar)(1 + Random(1000));
+    if (k % 7 == 3) {
+      t->i[k] = (PetscInt)(place / (uint64_t)n);
+      t->j[k] = (PetscInt)(place % (uint64_t)n);
+    }
+    if (k % 5 == 4) {
+      t->i[k] = t->i[k / 2];
+      t->j[k] = t->j[k / 2];
+    }
+    if (round % 6 == 5 && k % 3) t->v[k] = 0;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Lists that a thread block may take, into rows that run out of segments and a pool that runs full. */
+static PetscErrorCode ShortLists(PetscInt m, PetscBool wide, cudaStream_t stream)
+{
+  const PetscInt rounds = 48;
+  Test           test;
+  Triples        t;
+
+  PetscFunctionBegin;
+  PetscCall(TestBegin("short lists", m, 3000, wide, stream, &test));
+  PetscCall(InsertRandom(&test, 100000, ADD_VALUES)); // 64 times as many as a list has
+  for (PetscInt r = 0; r < rounds; r++) {
+    PetscCall(ShortListCreate(&test, r, &t));
+    PetscCall(Insert(&test, &t, r % 3 ? ADD_VALUES : INSERT_VALUES, r % 11 == 10 ? DCSR_NEW_FORBID : r % 11 == 9 ? DCSR_NEW_IGNORE : DCSR_NEW_ALLOW, (PetscBool)(r % 6 == 5)));
+  }
+  PetscCheck(test.num_short >= (one_launch && append ? rounds / 2 : 0), PETSC_COMM_SELF, PETSC_ERR_PLIB, "only %" PetscInt_FMT " of %" PetscInt_FMT " short lists joined in one launch", test.num_short, rounds);
+  PetscCall(TestEnd(&test));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Values of entries that exist, in compact storage without room: 512 repeats are added up in one launch, one more are not. */
+static PetscErrorCode ManyRepeats(PetscBool wide, cudaStream_t stream)
+{
+  Test    test;
+  Triples t;
+
+  PetscFunctionBegin;
+  PetscCall(TestBegin("many repeats", 60, 70, wide, stream, &test));
+  PetscCall(InsertRandom(&test, 900, ADD_VALUES));
+  for (PetscCount num = 511; num <= 514; num++) {
+    const PetscInt before = test.num_short;
+    PetscBool      joined;
+
+    PetscCall(TriplesCreate(num, &t));
+    for (PetscCount k = 0; k < num; k++) {
+      t.i[k] = (PetscInt)(test.expected.places[17] / 70);
+      t.j[k] = (PetscInt)(test.expected.places[17] % 70);
+    }
+    PetscCall(Insert(&test, &t, num == 514 ? INSERT_VALUES : ADD_VALUES, DCSR_NEW_FORBID, PETSC_FALSE));
+    joined = (PetscBool)(test.num_short > before);
+    PetscCheck(joined == (PetscBool)(one_launch && num != 513), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%" PetscCount_FMT " repeats: %s in one launch", num, joined ? "joined" : "did not join");
+  }
+  PetscCall(TestEnd(&test));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Lists on both sides of the length from which on the runs of equal entries are copied to where they fit; with a run that is long, and then without one. */
+static PetscErrorCode LongLists(PetscBool wide, cudaStream_t stream)
+{
+  Test    test;
+  Triples t;
+
+  PetscFunctionBegin;
+  PetscCall(TestBegin("long lists", 2000, 3000, wide, stream, &test));
+  for (int r = 0; r < 4; r++) {
+    PetscCall(TriplesCreate(((PetscCount)1 << 20) + r / 2, &t));
+    for (PetscCount k = 0; k < t.num; k++) {
+      t.i[k] = r % 2 == 0 && k % 1000 == 0 ? 1234 : Random(2000);
+      t.j[k] = r % 2 == 0 && k % 1000 == 0 ? 567 : Random(3000);
+    }
+    PetscCall(Insert(&test, &t, ADD_VALUES, DCSR_NEW_ALLOW, PETSC_FALSE));
+  }
+  PetscCall(TestEnd(&test));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   PetscBool    usable;
@@ -440,10 +561,11 @@ int main(int argc, char **argv)
   PetscCall(PetscSparseCUDADeviceUsable(&usable));
   if (usable) {
     PetscCall(PetscSparseCUDAGetStream(&stream));
-    for (int k = 0; k < 4; k++) {
+    for (int k = 0; k < 8; k++) {
       const int wide = k % 2;
 
-      append = (PetscBool)(k / 2);
+      append     = (PetscBool)(k / 2 % 2);
+      one_launch = (PetscBool)(k / 4);
       PetscCall(OneEntry((PetscBool)wide, stream));
       PetscCall(Descending((PetscBool)wide, stream));
       PetscCall(EveryRow((PetscBool)wide, stream));
@@ -452,7 +574,11 @@ int main(int argc, char **argv)
       PetscCall(Corners(2000, 1, (PetscBool)wide, stream));
       PetscCall(SmallBatches((PetscBool)wide, stream));
       PetscCall(Zeros((PetscBool)wide, stream));
-      PetscCall(OneRow((PetscBool)wide, stream));
+      PetscCall(ShortLists(50, (PetscBool)wide, stream));
+      if (append) PetscCall(ShortLists(300000, (PetscBool)wide, stream));
+      PetscCall(ManyRepeats((PetscBool)wide, stream));
+      if (!one_launch) PetscCall(OneRow((PetscBool)wide, stream));
+      if (k == 0) PetscCall(LongLists((PetscBool)wide, stream));
     }
   }
   PetscCall(PetscFinalize());
@@ -463,6 +589,7 @@ int main(int argc, char **argv)
 
    test:
       requires: cuda
+      timeoutfactor: 3
       output_file: output/empty.out
       args: -mat_dcsr_test_wide_from {{2147483647 0 1500}}
 

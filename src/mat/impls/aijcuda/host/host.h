@@ -19,6 +19,7 @@ PETSC_INTERN PetscErrorCode MatConvertFrom_AIJCUDA(Mat, MatType, MatReuse, Mat *
 /* subclasses.c */
 PETSC_INTERN PetscErrorCode MatSeqAIJSetType_AIJCUDA(Mat, MatType, MatReuse, Mat *);
 PETSC_INTERN PetscErrorCode MatCreate_MPIAIJ_AIJCUDA(Mat);
+PETSC_INTERN PetscErrorCode MatSeqAIJKeepDuplicates_AIJCUDA(Mat);
 PETSC_INTERN PetscBool      MatAIJCUDAChangesType(Mat);
 PETSC_INTERN PetscErrorCode MatAIJCUDASave(Mat, PetscBool);
 PETSC_INTERN PetscErrorCode MatAIJCUDAForgetSaved(void);
@@ -27,6 +28,10 @@ PETSC_INTERN PetscErrorCode MatAIJCUDARestoreSaved(Mat, MatType);
 
 /* copyhash.c */
 PETSC_INTERN PetscErrorCode MatCopyHashToXAIJ_AIJCUDA(Mat, Mat);
+
+/* fdcoloring.c */
+PETSC_INTERN PetscErrorCode MatAIJCUDATakeColoringValues(Mat);
+PETSC_INTERN PetscErrorCode MatAIJCUDAReturnColorings(Mat);
 
 /* rowaccess.c */
 PETSC_INTERN PetscErrorCode MatAIJCUDASetRowAccessOps(struct _MatOps *, PetscBool);

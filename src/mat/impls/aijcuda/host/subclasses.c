@@ -152,11 +152,49 @@ failed:
   PetscFunctionReturn(ierr);
 }
 
+static PetscErrorCode (*parent_duplicate)(Mat, MatDuplicateOption, Mat *) = NULL;
+
+/*
+  A MATSEQAIJ that is none of ours in spite of the option, since host code made it, has duplicates of its own type. The option would make them ours before PETSc gives them the inodes and the
+  composed functions of the original, and they would lose the inodes at the next assembly.
+*/
+static PetscErrorCode MatDuplicate_SeqAIJ_AIJCUDA(Mat A, MatDuplicateOption option, Mat *B)
+{
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(MatAIJCUDAHostBegin(NULL, HOST_READ));
+  ierr = (*parent_duplicate)(A, option, B);
+  PetscCall(MatAIJCUDAHostFinish(NULL, HOST_READ, ierr));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  MatSeqAIJKeepDuplicates_AIJCUDA - Makes duplicates of a MATSEQAIJ, now and later, matrices of that type, whatever -mat_seqaij_type says.
+
+  Not Collective
+
+  Input Parameter:
+. A - any sequential matrix of type AIJ; others than MATSEQAIJ itself are left alone
+*/
+PetscErrorCode MatSeqAIJKeepDuplicates_AIJCUDA(Mat A)
+{
+  PetscBool plain;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectTypeCompare((PetscObject)A, MATSEQAIJ, &plain));
+  if (!plain || A->ops->duplicate == MatDuplicate_SeqAIJ_AIJCUDA) PetscFunctionReturn(PETSC_SUCCESS);
+  parent_duplicate  = A->ops->duplicate; // the same for all of them
+  A->ops->duplicate = MatDuplicate_SeqAIJ_AIJCUDA;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* PETSc's constructor of MATSEQAIJ, for matrices that the option made ours on the way to another type. */
 static PetscErrorCode MatCreate_SeqAIJ_AIJCUDA(Mat A)
 {
   PetscFunctionBegin;
   PetscCall(MatCreate_SeqAIJ(A));
+  PetscCall(MatSeqAIJKeepDuplicates_AIJCUDA(A));
   if (saved.matrix != NULL && !saved.created) PetscCall(MatAIJCUDARestoreSaved(A, MATSEQAIJ));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -179,6 +179,18 @@ static PetscErrorCode InsertIntoRows(Mat A, const DCSRBatch *batch, InsertMode m
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* What a matrix notes when entries have joined it, or an error when they were not to. */
+static PetscErrorCode HasJoined(Mat A, const DCSRInsertInfo *info, PetscBool in_storage)
+{
+  PetscFunctionBegin;
+  PetscCheck(MatSeqAIJCUDANewEntries(A) != DCSR_NEW_FORBID || info->num_new == 0, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
+             "Inserting a new nonzero at (%" PetscInt_FMT ",%" PetscInt_FMT ") in the matrix (one of %" PetscCount_FMT "), which MatSetOption(A, %s, PETSC_TRUE) forbids", info->row, info->column, info->num_new,
+             ((Mat_SeqAIJ *)A->data)->nonew == -1 ? "MAT_NEW_NONZERO_LOCATION_ERR" : "MAT_NEW_NONZERO_ALLOCATION_ERR");
+  if (info->structure_grown && !in_storage) PetscCall(MatSeqAIJCUDAStructureChanged(A));
+  PetscCall(MatSeqAIJCUDAValuesChanged(A, in_storage ? DEVICE_VALUES_STORAGE : DEVICE_VALUES_CSR));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
   MatSeqAIJCUDAInsertBatch - A sorted batch joins the matrix.
 
@@ -196,18 +208,13 @@ static PetscErrorCode InsertIntoRows(Mat A, const DCSRBatch *batch, InsertMode m
 */
 PetscErrorCode MatSeqAIJCUDAInsertBatch(Mat A, const DCSRBatch *batch, InsertMode mode)
 {
-  Mat_SeqAIJ    *a = (Mat_SeqAIJ *)A->data;
   DCSRInsertInfo info;
   PetscBool      in_storage;
 
   PetscFunctionBegin;
   PetscCall(MatSeqAIJCUDAInsertIntoStorage(A, batch, mode, MatSeqAIJCUDANewEntries(A), PETSC_TRUE, &info, &in_storage));
   if (!in_storage) PetscCall(InsertIntoRows(A, batch, mode, &info));
-  PetscCheck(MatSeqAIJCUDANewEntries(A) != DCSR_NEW_FORBID || info.num_new == 0, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
-             "Inserting a new nonzero at (%" PetscInt_FMT ",%" PetscInt_FMT ") in the matrix (one of %" PetscCount_FMT "), which MatSetOption(A, %s, PETSC_TRUE) forbids", info.row, info.column, info.num_new,
-             a->nonew == -1 ? "MAT_NEW_NONZERO_LOCATION_ERR" : "MAT_NEW_NONZERO_ALLOCATION_ERR");
-  if (info.structure_grown && !in_storage) PetscCall(MatSeqAIJCUDAStructureChanged(A));
-  PetscCall(MatSeqAIJCUDAValuesChanged(A, in_storage ? DEVICE_VALUES_STORAGE : DEVICE_VALUES_CSR));
+  PetscCall(HasJoined(A, &info, in_storage));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -231,6 +238,45 @@ PetscErrorCode MatSeqAIJCUDAInsertList(Mat A, DCSRList *list, const PetscScalar 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/*
+  MatSeqAIJCUDAInsertSmall - The entries of a short list join the rows by one launch, where these can take them as they are.
+
+  Not Collective
+
+  Input Parameters:
++ A    - a sequential matrix of ours with a device
+. list - n, and keys or rows and columns, and values are set; in local numbering
+- mode - ADD_VALUES or INSERT_VALUES
+
+  Output Parameter:
+. done - PETSC_FALSE: the list is too long, or the rows cannot take it; the matrix is as it was, and the list has to be sorted
+
+  Errors: PETSC_ERR_ARG_OUTOFRANGE as MatSeqAIJCUDACheckRowLimits(). Forbidden entries are refused, and are errors on the general way.
+*/
+PetscErrorCode MatSeqAIJCUDAInsertSmall(Mat A, DCSRSmallList *list, InsertMode mode, PetscBool *done)
+{
+  Mat_SeqAIJCUDA      *d    = MatSeqAIJCUDAGet(A);
+  const DCSRAppendRule rule = {d->options.slack, d->options.max_segments};
+  DCSRInsertInfo       info;
+  cudaStream_t         stream;
+
+  PetscFunctionBegin;
+  *done              = PETSC_FALSE;
+  list->window       = (DCSRWindow){A->rmap->n, A->cmap->n, 0, A->rmap->n, 0, A->cmap->n, PETSC_FALSE};
+  list->column_bits  = DCSRKeyBits(A->cmap->n);
+  list->key_bits     = list->column_bits + DCSRKeyBits(A->rmap->n);
+  list->ignore_zeros = ((Mat_SeqAIJ *)A->data)->ignorezeroentries;
+  list->diagonal     = d->staging.diagonal;
+  if (list->n > DCSR_SMALL_LIST || list->key_bits > 63 || d->device.view.num_nonzeros == 0 || (MatSeqAIJCUDAStorageIsCurrent(A) && MatSeqAIJCUDACSRReleased(A))) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatSeqAIJCUDACopyToDevice(A));
+  if (d->device.view.values == NULL || d->device.view.num_nonzeros == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscSparseCUDAGetStream(&stream));
+  PetscCall(DCSRInsertSmall(&d->device.view, list, mode, MatSeqAIJCUDANewEntries(A), MayAppend(A) ? &rule : NULL, stream, &info, done));
+  if (*done) PetscCall(HasJoined(A, &info, PETSC_FALSE));
+  if (*done) PetscCall(MatSeqAIJCUDACheckRowLimits(A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Takes what is staged and inserts it. */
 static PetscErrorCode InsertStage(Mat A)
 {
@@ -238,6 +284,8 @@ static PetscErrorCode InsertStage(Mat A)
   uint64_t       *keys   = NULL;
   PetscScalar    *values = NULL;
   PetscCount      n      = 0;
+  DCSRSmallList   small  = {0};
+  PetscBool       done   = PETSC_FALSE;
   DCSRList        list;
   cudaStream_t    stream;
   PetscErrorCode  ierr;
@@ -245,6 +293,11 @@ static PetscErrorCode InsertStage(Mat A)
   PetscFunctionBegin;
   PetscCall(PetscSparseCUDAGetStream(&stream));
   PetscCallGoto(ierr, cleanup, DCSRStageTake(d->staging.stage, stream, &n, &keys, &values));
+  small.n      = n;
+  small.keys   = keys;
+  small.values = values;
+  PetscCallGoto(ierr, cleanup, MatSeqAIJCUDAInsertSmall(A, &small, d->staging.mode, &done));
+  if (done) goto cleanup;
   PetscCallGoto(ierr, cleanup, DCSRListCreateFromKeys(A->rmap->n, DCSRKeyBits(A->cmap->n), n, &keys, stream, &list));
   PetscCallGoto(ierr, cleanup, MatSeqAIJCUDAInsertList(A, &list, values, d->staging.mode));
 cleanup:
@@ -383,6 +436,7 @@ PetscErrorCode MatSeqAIJCUDASetInsertOps(struct _MatOps *ops)
   ops->setvalues      = MatSetValues_SeqAIJCUDA;
   ops->setvalueslocal = MatSetValuesLocal_SeqAIJCUDA;
   ops->setup          = MatSetUp_SeqAIJCUDA;
+  ops->setrandom      = MatSetRandom_SeqAIJCUDA;
   ops->getinfo        = MatGetInfo_SeqAIJCUDA;
   ops->copyhashtoxaij = MatCopyHashToXAIJ_AIJCUDA;
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -18,6 +18,7 @@ PETSC_INTERN PetscErrorCode MatSeqAIJCUDAInsertsOnDevice(Mat, PetscBool *);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDAInsertBatch(Mat, const DCSRBatch *, InsertMode);
 PETSC_INTERN DCSRNewEntries MatSeqAIJCUDANewEntries(Mat);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDAInsertList(Mat, DCSRList *, const PetscScalar[], InsertMode);
+PETSC_INTERN PetscErrorCode MatSeqAIJCUDAInsertSmall(Mat, DCSRSmallList *, InsertMode, PetscBool *);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDAFinishInsertion(Mat);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDACheckRowLimits(Mat);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDACheckUnused(Mat);
@@ -40,6 +41,10 @@ PETSC_INTERN PetscErrorCode MatMPIAIJCUDAFinishInsertion(Mat);
 PETSC_INTERN PetscErrorCode MatMPIAIJCUDAInsertEntries(Mat, PetscCount, const PetscInt[], const PetscInt[], const PetscScalar[], InsertMode);
 PETSC_INTERN PetscErrorCode MatAssemblyEndDevice_MPIAIJCUDA(Mat, MatAssemblyType, PetscBool *);
 PETSC_INTERN PetscErrorCode MatMPIAIJCUDASetInsertOps(Mat, struct _MatOps *);
+
+/* setrandom.c */
+PETSC_INTERN PetscErrorCode MatSetRandom_SeqAIJCUDA(Mat, PetscRandom);
+PETSC_INTERN PetscErrorCode MatSetRandom_MPIAIJCUDA(Mat, PetscRandom);
 
 /* coo.c */
 PETSC_INTERN PetscErrorCode MatSetPreallocationCOO_SeqAIJCUDA_Device(Mat, PetscCount, PetscInt[], PetscInt[]);

@@ -6,12 +6,19 @@
 static PetscErrorCode Insert_Seq(Mat A, PetscCount n, const PetscInt i[], const PetscInt j[], const PetscScalar v[], InsertMode mode)
 {
   const DCSRWindow window = {A->rmap->N, A->cmap->N, 0, A->rmap->N, 0, A->cmap->N, PETSC_FALSE};
+  DCSRSmallList    small  = {n};
   DCSRList         list;
   cudaStream_t     stream;
+  PetscBool        done;
 
   PetscFunctionBegin;
   PetscCall(PetscSparseCUDAGetStream(&stream));
   PetscCall(MatSeqAIJCUDAFinishInsertion(A)); // what came before
+  small.rows    = i;
+  small.columns = j;
+  small.values  = v;
+  PetscCall(MatSeqAIJCUDAInsertSmall(A, &small, mode, &done));
+  if (done) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(DCSRListCreate(&window, n, i, j, stream, &list));
   PetscCall(MatSeqAIJCUDAInsertList(A, &list, v, mode));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -108,7 +115,7 @@ static PetscErrorCode BeginInsertion(Mat A, InsertMode mode)
   The arrays are read by work that is queued on the stream of the current `PetscDeviceContext`: what fills them must be done or queued there before, and they may be
   changed or freed by work queued there, or when it is done.
 
-  Cost: a radix sort of the list unless it is sorted already, and binary searches for each entry. New entries of a small batch, at most 1/64 of the entries of a matrix that was
+  Cost: a radix sort of the list unless it is sorted already, and binary searches for each entry; for at most 1,024 entries on one process one launch, where the storage has room. New entries of a small batch, at most 1/64 of the entries of a matrix that was
   assembled before, are appended to their rows in place on one process, as long as there is room in the storage; others cost one pass over the local matrix, or two when it
   has to be defragmented first. docs/insertion.md has the rules and `-mat_dcsr_defragment`, `-mat_dcsr_slack` and `-mat_dcsr_max_segments` change them. The device needs
   room for 24 bytes an entry while the list is sorted, for up to 48 a distinct entry afterwards, and for a second copy of the matrix while new entries are not appended.

@@ -372,6 +372,7 @@ static PetscErrorCode GetFacts(Mat A, int facts[])
 
   PetscFunctionBegin;
   PetscCall(PetscArrayzero(facts, NUM_ASSEMBLY_FACTS));
+  PetscCall(MatAIJCUDATakeColoringValues(A));
   facts[FACT_HOST]   = d->host_inserted || HasForeignColumns(A);
   facts[FACT_INSERT] = A->insertmode == INSERT_VALUES;
   facts[FACT_ADD]    = A->insertmode == ADD_VALUES;
@@ -399,7 +400,10 @@ static PetscErrorCode MatAssemblyBegin_MPIAIJCUDA(Mat A, MatAssemblyType mode)
     PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, d->facts, NUM_ASSEMBLY_FACTS, MPI_INT, MPI_MAX, PetscObjectComm((PetscObject)A)));
     PetscCall(PetscSparseCUDAErrorOfAll(d->facts[FACT_ERROR], ierr));
     PetscCheck(!d->facts[FACT_OFF_PROCESS] || !d->facts[FACT_INSERT] || !d->facts[FACT_ADD], PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_WRONGSTATE, "Some processors inserted others added");
-  } else d->facts[FACT_HOST] = 1;
+  } else {
+    PetscCall(MatAIJCUDATakeColoringValues(A));
+    d->facts[FACT_HOST] = 1;
+  }
   if (d->facts[FACT_HOST] && d->parent.assemblybegin != NULL) PetscCall((*d->parent.assemblybegin)(A, mode));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -530,6 +534,7 @@ PetscErrorCode MatMPIAIJCUDASetInsertOps(Mat A, struct _MatOps *ops)
   ops->setvalueslocal = MatSetValuesLocal_MPIAIJCUDA;
   ops->assemblybegin  = MatAssemblyBegin_MPIAIJCUDA;
   ops->setup          = MatSetUp_MPIAIJCUDA;
+  ops->setrandom      = MatSetRandom_MPIAIJCUDA;
   ops->zeroentries    = MatZeroEntries_MPIAIJCUDA;
   ops->setoption      = MatSetOption_MPIAIJCUDA;
   ops->getinfo        = MatGetInfo_MPIAIJCUDA;

@@ -2,12 +2,15 @@
   Matrices in the shapes of real ones; see shapematrix.h.
 */
 #include "shapematrix.h"
+#include "benchmatrix.h"
 #include "shapetable.h"
 
 #define SEED         UINT64_C(17)
 #define SHORT_ROW    24 /* entries up to which insertion sorts a row */
 #define NUM_NEAREST  4  /* points of a grid to each side that a stencil may reach */
 #define MAX_DIAGONAL 27
+#define MIN_NONZEROS 300000 /* of a matrix; one with diagonals loses some at the ends */
+#define MAX_NONZEROS 8000000
 #define FAR_EVERY    8 /* SHAPE_MIXED: one in so many entries lies anywhere */
 
 const char *const ShapeKinds[] = {"diagonals", "blocks", "local", "mixed", "power", "uniform"};
@@ -232,6 +235,7 @@ PetscErrorCode ShapeMatrixCheck(const ShapeMatrix *m)
   const Shape *s = m->shape;
 
   PetscFunctionBegin;
+  PetscCheck(m->offsets[s->rows] >= MIN_NONZEROS && m->offsets[s->rows] <= MAX_NONZEROS, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s has %d nonzeros", s->name, m->offsets[s->rows]);
   PetscCheck(m->offsets[0] == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: row 0 does not begin at 0", s->name);
   for (int32_t r = 0; r < s->rows; r++) {
     PetscCheck(m->offsets[r] <= m->offsets[r + 1], PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: row %d has a negative size", s->name, r);
@@ -241,5 +245,30 @@ PetscErrorCode ShapeMatrixCheck(const ShapeMatrix *m)
       PetscCheck(m->columns[k] >= least && m->columns[k] < s->columns, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: entry %d of row %d has column %d", s->name, k - m->offsets[r], r, m->columns[k]);
     }
   }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ShapeMatrixPrint - see shapematrix.h */
+PetscErrorCode ShapeMatrixPrint(const ShapeMatrix *m)
+{
+  const Shape *s = m->shape;
+
+  PetscFunctionBegin;
+  PetscCall(PetscPrintf(PETSC_COMM_SELF, "%-28s %8d x %8d %8d nonzeros, rows %5d to %7d, %-9s", s->name, s->rows, s->columns, m->offsets[s->rows], s->sizes[0], s->sizes[4], ShapeKinds[s->kind]));
+  if (s->block > 0) PetscCall(PetscPrintf(PETSC_COMM_SELF, " of %d", s->block));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ShapeMatrixCreateView - see shapematrix.h */
+PetscErrorCode ShapeMatrixCreateView(const ShapeMatrix *m, cudaStream_t stream, DCSRView *view)
+{
+  const Shape     *s  = m->shape;
+  const PetscCount nz = m->offsets[s->rows];
+
+  PetscFunctionBegin;
+  PetscCall(DCSRViewAllocateStructure(s->rows, s->columns, nz, PETSC_FALSE, stream, view));
+  PetscCall(PetscSparseCUDACopyToDevice(view->row_offsets, m->offsets, ((size_t)s->rows + 1) * sizeof(int32_t), stream));
+  PetscCall(PetscSparseCUDACopyToDevice(view->columns, m->columns, (size_t)nz * sizeof(int32_t), stream));
+  PetscCall(BenchVectorCreate(nz, 1, stream, &view->values));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -1,0 +1,334 @@
+/*
+  Jacobians by finite differences and from automatic differentiation, with a coloring of the columns (MatFDColoring).
+
+  MatFDColoringSetUp() notes the addresses of the entries in the host arrays. MatFDColoringApply() and MatFDColoringSetValues() write there, the latter without a word to the matrix, whose
+  newest values may be on the device. So the addresses become those of an array beside the matrix, which is filled with a number that no computation has for its result. Both functions end
+  with an assembly. When the first entry that the coloring writes is another number by then, the matrix takes all of them for its values.
+*/
+#include "host.h"
+#include "thunks.h"
+#include "../core/core.h"
+#include "../parallel/parallel.h"
+
+/* Composed with a matrix, and with a coloring. */
+static const char LIST_KEY[] = "MatAIJCUDA_Colorings", VALUES_KEY[] = "MatAIJCUDA_ColoringValues";
+
+/* Where a coloring writes the entries of a matrix. */
+typedef struct {
+  MatFDColoring    coloring;        /* not to be used when only the matrix holds the container of this struct */
+  PetscScalar     *values;          /* [num[0] + num[1]] entries in the order of the host arrays, owned */
+  PetscInt         num[2];          /* entries of the matrix, or of its diagonal and its off-diagonal block */
+  PetscObjectState nonzerostate[2]; /* of the same */
+  PetscCount       first;           /* place of the entry that is written first; -1: there is none */
+  PetscBool        complete;        /* the coloring writes all entries */
+} ColoringValues;
+
+/* What the colorings of a matrix write. */
+typedef struct {
+  PetscInt        n;
+  PetscContainer *values; /* [n] of a ColoringValues each, owned together with the coloring */
+} ColoringList;
+
+static PetscErrorCode DestroyValues(PetscCtxRt ctx)
+{
+  ColoringValues *v = *(ColoringValues **)ctx;
+
+  PetscFunctionBegin;
+  PetscCall(PetscFree(v->values));
+  PetscCall(PetscFree(v));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode DestroyList(PetscCtxRt ctx)
+{
+  ColoringList *list = *(ColoringList **)ctx;
+
+  PetscFunctionBegin;
+  for (PetscInt k = 0; k < list->n; k++) PetscCall(PetscContainerDestroy(&list->values[k]));
+  PetscCall(PetscFree(list->values));
+  PetscCall(PetscFree(list));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The sequential matrices whose entries a coloring writes; NULL: there is no second one. */
+static PetscErrorCode GetBlocks(Mat A, Mat blocks[2])
+{
+  PetscBool parallel;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, MATMPIAIJ, &parallel));
+  blocks[0] = parallel ? ((Mat_MPIAIJ *)A->data)->A : A;
+  blocks[1] = parallel ? ((Mat_MPIAIJ *)A->data)->B : NULL;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscCount NumPlaces(const ColoringValues *v)
+{
+  return (PetscCount)v->num[0] + (PetscCount)v->num[1];
+}
+
+/* Gives every entry the bits of a number that is none and that arithmetic does not give. */
+static void ClearValues(ColoringValues *v)
+{
+  memset(v->values, 0xFF, (size_t)NumPlaces(v) * sizeof(*v->values));
+}
+
+static PetscBool IsWritten(const PetscScalar *value)
+{
+  PetscScalar cleared;
+
+  memset(&cleared, 0xFF, sizeof(cleared));
+  return (PetscBool)(memcmp(value, &cleared, sizeof(cleared)) != 0);
+}
+
+/* How many entries a coloring writes here. */
+static PetscCount NumEntries(MatFDColoring c)
+{
+  PetscCount n = 0;
+
+  for (PetscInt k = 0; k < c->ncolors; k++) n += c->nrows[k]; // with blocks of colors those of a block, and then zeros
+  return n;
+}
+
+static PetscScalar **AddressOf(MatFDColoring c, PetscCount entry)
+{
+  return c->matentry != NULL ? &c->matentry[entry].valaddr : &c->matentry2[entry].valaddr;
+}
+
+/* The place of an address in an array of n numbers, -1 when it is in none of them. */
+static PetscCount PlaceOf(const PetscScalar *address, const PetscScalar *array, PetscCount n)
+{
+  const uintptr_t begin = (uintptr_t)array, at = (uintptr_t)address;
+
+  return array != NULL && at >= begin && at < begin + (size_t)n * sizeof(*array) ? (PetscCount)((at - begin) / sizeof(*array)) : -1;
+}
+
+/* A coloring that was set up writes into the array beside the matrix. */
+static void Redirect(ColoringValues *v, const Mat blocks[2])
+{
+  const PetscCount n = NumEntries(v->coloring);
+
+  v->first    = -1;
+  v->complete = (PetscBool)(n == NumPlaces(v));
+  for (PetscCount entry = 0; entry < n; entry++) {
+    PetscScalar **address = AddressOf(v->coloring, entry);
+
+    for (int k = 0; k < 2; k++) {
+      const PetscCount place = blocks[k] != NULL ? PlaceOf(*address, ((Mat_SeqAIJ *)blocks[k]->data)->a, v->num[k]) : -1;
+
+      if (place < 0) continue;
+      *address = v->values + (k ? v->num[0] : 0) + place;
+      if (entry == 0) v->first = (k ? v->num[0] : 0) + place;
+      break;
+    }
+  }
+}
+
+/* The opposite, for a matrix that becomes one of another type. */
+static void RedirectBack(ColoringValues *v, const Mat blocks[2])
+{
+  const PetscCount n = NumEntries(v->coloring);
+
+  for (PetscCount entry = 0; entry < n; entry++) {
+    PetscScalar    **address = AddressOf(v->coloring, entry);
+    const PetscCount place   = PlaceOf(*address, v->values, NumPlaces(v));
+
+    if (place < 0) continue;
+    if (place < v->num[0]) *address = ((Mat_SeqAIJ *)blocks[0]->data)->a + place;
+    else *address = ((Mat_SeqAIJ *)blocks[1]->data)->a + (place - v->num[0]);
+  }
+}
+
+/* Whether the matrix has the nonzero pattern that it had when the coloring was set up. */
+static PetscBool HasPattern(const ColoringValues *v, const Mat blocks[2])
+{
+  for (int k = 0; k < 2; k++)
+    if (blocks[k] != NULL && (((Mat_SeqAIJ *)blocks[k]->data)->nz != v->num[k] || blocks[k]->nonzerostate != v->nonzerostate[k])) return PETSC_FALSE;
+  return PETSC_TRUE;
+}
+
+/* The arrays of colorings that are gone leave the list of a matrix; *list is NULL when it has none. */
+static PetscErrorCode GetList(Mat A, ColoringList **list)
+{
+  PetscInt n = 0;
+
+  PetscFunctionBegin;
+  *list = NULL;
+  PetscCall(PetscObjectContainerQuery((PetscObject)A, LIST_KEY, list));
+  if (*list == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  for (PetscInt k = 0; k < (*list)->n; k++) {
+    if (((PetscObject)(*list)->values[k])->refct > 1) (*list)->values[n++] = (*list)->values[k];
+    else PetscCall(PetscContainerDestroy(&(*list)->values[k]));
+  }
+  (*list)->n = n;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The matrix holds the array of a coloring, too. */
+static PetscErrorCode AddToList(Mat A, PetscContainer values)
+{
+  PetscContainer *longer;
+  ColoringList   *list;
+
+  PetscFunctionBegin;
+  PetscCall(GetList(A, &list));
+  if (list == NULL) {
+    PetscCall(PetscNew(&list));
+    PetscCall(PetscObjectContainerCompose((PetscObject)A, LIST_KEY, list, DestroyList));
+  }
+  PetscCall(PetscMalloc1(list->n + 1, &longer));
+  PetscCall(PetscArraycpy(longer, list->values, list->n));
+  PetscCall(PetscFree(list->values));
+  list->values            = longer;
+  list->values[list->n++] = values;
+  PetscCall(PetscObjectReference((PetscObject)values));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Makes a coloring that was set up write beside the matrix, whose host arrays are shown. */
+static PetscErrorCode AddColoring(Mat A, MatFDColoring c)
+{
+  ColoringValues *v;
+  PetscContainer  container;
+  Mat             blocks[2];
+  PetscErrorCode  ierr;
+
+  PetscFunctionBegin;
+  PetscCall(GetBlocks(A, blocks));
+  PetscCall(PetscNew(&v));
+  PetscCall(PetscObjectContainerCompose((PetscObject)c, VALUES_KEY, v, DestroyValues));
+  PetscCall(PetscObjectQuery((PetscObject)c, VALUES_KEY, (PetscObject *)&container));
+  v->coloring = c;
+  for (int k = 0; k < 2 && blocks[k] != NULL; k++) {
+    v->num[k]          = ((Mat_SeqAIJ *)blocks[k]->data)->nz;
+    v->nonzerostate[k] = blocks[k]->nonzerostate;
+  }
+  PetscCallGoto(ierr, failed, PetscMalloc1(NumPlaces(v), &v->values));
+  PetscCallGoto(ierr, failed, AddToList(A, container));
+  ClearValues(v);
+  Redirect(v, blocks);
+  PetscFunctionReturn(PETSC_SUCCESS);
+failed:
+  PetscCall(PetscObjectCompose((PetscObject)c, VALUES_KEY, NULL));
+  PetscFunctionReturn(ierr);
+}
+
+static PetscErrorCode SetUp(Mat A, ISColoring coloring, MatFDColoring c)
+{
+  PetscBool parallel, no_device;
+
+  PetscFunctionBegin;
+  PetscCall(MatIsMPIAIJCUDA(A, &parallel));
+  if (parallel) PetscCall((*MatMPIAIJCUDAGet(A)->parent.fdcoloringsetup)(A, coloring, c));
+  else PetscCall((*MatSeqAIJCUDAGet(A)->parent.fdcoloringsetup)(A, coloring, c));
+  no_device = parallel ? MatMPIAIJCUDAGet(A)->no_device : MatSeqAIJCUDAGet(A)->no_device;
+  if (!no_device) PetscCall(AddColoring(A, c));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* MatHost_AIJCUDA_fdcoloringsetup - MatFDColoringSetUp() */
+PetscErrorCode MatHost_AIJCUDA_fdcoloringsetup(Mat A, ISColoring coloring, MatFDColoring c)
+{
+  PetscBool      parallel;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(MatIsMPIAIJCUDA(A, &parallel));
+  if (parallel) PetscCall(MatMPIAIJCUDAUseCurrentStream(A));
+  PetscCall(MatAIJCUDAHostBegin(A, HOST_READ));
+  ierr = SetUp(A, coloring, c);
+  PetscCall(MatAIJCUDAHostFinish(A, HOST_READ, ierr));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What a coloring has written for one block; the others of its entries stay what they are. */
+static PetscErrorCode TakeBlock(Mat block, const ColoringValues *v, const PetscScalar values[], PetscInt n)
+{
+  PetscScalar *a;
+
+  PetscFunctionBegin;
+  if (n == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  if (v->complete) {
+    PetscCall(MatSeqAIJGetArrayWrite(block, &a));
+    PetscCall(PetscArraycpy(a, values, n));
+    PetscCall(MatSeqAIJRestoreArrayWrite(block, &a));
+  } else {
+    PetscCall(MatSeqAIJGetArray(block, &a));
+    for (PetscInt k = 0; k < n; k++)
+      if (IsWritten(&values[k])) a[k] = values[k];
+    PetscCall(MatSeqAIJRestoreArray(block, &a));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode TakeValues(Mat A, ColoringValues *v)
+{
+  Mat            blocks[2];
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(GetBlocks(A, blocks));
+  if (!HasPattern(v, blocks)) {
+    ClearValues(v);
+    SETERRQ(PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE, "The nonzero pattern of the matrix has changed since MatFDColoringSetUp(): make a new MatFDColoring");
+  }
+  ierr = TakeBlock(blocks[0], v, v->values, v->num[0]);
+  if (ierr == PETSC_SUCCESS && blocks[1] != NULL) ierr = TakeBlock(blocks[1], v, v->values + v->num[0], v->num[1]);
+  ClearValues(v);
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  MatAIJCUDATakeColoringValues - At an assembly: what a coloring has written becomes the values of the matrix.
+
+  Not Collective
+
+  Input Parameter:
+. A - a matrix of ours
+
+  Errors: PETSC_ERR_ARG_WRONGSTATE when the nonzero pattern is another one than that of the coloring; the matrix is as it was.
+
+  Cost: a search among the composed objects; the values are copied on the host when there are some.
+*/
+PetscErrorCode MatAIJCUDATakeColoringValues(Mat A)
+{
+  ColoringList *list;
+
+  PetscFunctionBegin;
+  PetscCall(GetList(A, &list));
+  for (PetscInt k = 0; list != NULL && k < list->n; k++) {
+    ColoringValues *v;
+
+    PetscCall(PetscContainerGetPointer(list->values[k], &v));
+    if (v->first >= 0 && IsWritten(&v->values[v->first])) PetscCall(TakeValues(A, v));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  MatAIJCUDAReturnColorings - Colorings of a matrix that becomes MATAIJ write into its host arrays again.
+
+  Not Collective
+
+  Input Parameter:
+. A - a matrix of ours, whose host arrays are shown and current, or what has just been made of it
+*/
+PetscErrorCode MatAIJCUDAReturnColorings(Mat A)
+{
+  ColoringList *list;
+  Mat           blocks[2];
+
+  PetscFunctionBegin;
+  PetscCall(GetList(A, &list));
+  if (list == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(GetBlocks(A, blocks));
+  for (PetscInt k = 0; k < list->n; k++) {
+    ColoringValues *v;
+
+    PetscCall(PetscContainerGetPointer(list->values[k], &v));
+    if (HasPattern(v, blocks)) RedirectBack(v, blocks);
+  }
+  PetscCall(PetscObjectCompose((PetscObject)A, LIST_KEY, NULL));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,37 @@
+#pragma once
+/*
+  Reductions of device arrays to numbers on the host, by CUB, which is compiled for them once, in a fixed order: the same bits every time.
+*/
+#include <petscsparsecuda/sys.h>
+
+/* What row sizes tell. */
+typedef struct {
+  int64_t num_nonzeros;      /* their sum */
+  int64_t num_nonempty_rows; /* those that are not 0 */
+  int64_t max_row_size;      /* the largest one, or 0 */
+} DCSRSizeFacts;
+
+/*
+  DCSRReduceSizes           - facts about row sizes
+  DCSRReduceSum             - sum
+  DCSRReduceSumSquares      - sum of the squared absolute values
+  DCSRReduceSumSquaresSingle - the same in single precision: values of two floats each with complex scalars, otherwise of one; squares and sums are in the precision of PETSc
+  DCSRReduceMax             - the largest one, or 0 when all are negative
+  DCSRReduceMaxRealPart     - the largest real part, or 0 when all are negative
+
+  Input Parameters:
++ n      - how many
+. sizes  - [n] device; values: the same
+- stream - synchronizes with it
+
+  Output Parameter:
+. facts - host; sum, largest: the same; 0 when n is 0
+
+  Errors: PETSC_ERR_MEM; nothing stays allocated.
+*/
+PETSC_INTERN PetscErrorCode DCSRReduceSizes(PetscCount, const int32_t[], cudaStream_t, DCSRSizeFacts *);
+PETSC_INTERN PetscErrorCode DCSRReduceSum(PetscCount, const PetscReal[], cudaStream_t, PetscReal *);
+PETSC_INTERN PetscErrorCode DCSRReduceSumSquares(PetscCount, const PetscScalar[], cudaStream_t, PetscReal *);
+PETSC_INTERN PetscErrorCode DCSRReduceSumSquaresSingle(PetscCount, const float[], cudaStream_t, PetscReal *);
+PETSC_INTERN PetscErrorCode DCSRReduceMax(PetscCount, const PetscReal[], cudaStream_t, PetscReal *);
+PETSC_INTERN PetscErrorCode DCSRReduceMaxRealPart(PetscCount, const PetscScalar[], cudaStream_t, PetscReal *);

@@ -1,0 +1,99 @@
+/*
+  Selections from device arrays: see select.h.
+*/
+#include "select.h"
+#include "temporary.cuh"
+#include <cub/device/device_select.cuh>
+#include <thrust/iterator/counting_iterator.h>
+
+namespace
+{
+
+/* Whether a key differs from the one before in what is above its lowest bits. */
+struct Starts {
+  const uint64_t *keys;
+  int             shift;
+  __device__ bool operator()(PetscCount k) const { return k == 0 || keys[k - 1] >> shift != keys[k] >> shift; }
+};
+
+template <typename Offset>
+struct IsLong {
+  const Offset   *offsets;
+  const int32_t  *sizes;
+  int32_t         limit;
+  __device__ bool operator()(int32_t row) const { return sizes ? sizes[row] > limit : (PetscCount)(offsets[row + 1] - offsets[row]) > limit; }
+};
+
+template <typename T>
+PetscErrorCode Flagged(const char what[], PetscCount n, const T from[], const unsigned char flags[], T to[], PetscCount *num, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  PetscCall(DCSRWithTemporary(what, stream, [&](void *storage, size_t &bytes) { return cub::DeviceSelect::Flagged(storage, bytes, from, flags, to, num, (int64_t)n, stream); }));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+template <typename Place, typename Predicate>
+PetscErrorCode Places(const char what[], Place n, Predicate predicate, Place places[], Place *num, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  PetscCall(DCSRWithTemporary(what, stream, [&](void *storage, size_t &bytes) { return cub::DeviceSelect::If(storage, bytes, thrust::counting_iterator<Place>(0), places, num, n, predicate, stream); }));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+} // namespace
+
+PetscErrorCode DCSRSelectFlagged32(const char what[], PetscCount n, const int32_t from[], const unsigned char flags[], int32_t to[], PetscCount *num, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  PetscCall(Flagged(what, n, from, flags, to, num, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode DCSRSelectFlagged64(const char what[], PetscCount n, const int64_t from[], const unsigned char flags[], int64_t to[], PetscCount *num, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  PetscCall(Flagged(what, n, from, flags, to, num, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode DCSRSelectFlaggedScalars(const char what[], PetscCount n, const PetscScalar from[], const unsigned char flags[], PetscScalar to[], PetscCount *num, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  PetscCall(Flagged(what, n, from, flags, to, num, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode DCSRSelectFlaggedPlaces32(const char what[], int32_t n, const unsigned char flags[], int32_t places[], int32_t *num, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  PetscCall(DCSRWithTemporary(what, stream, [&](void *storage, size_t &bytes) { return cub::DeviceSelect::Flagged(storage, bytes, thrust::counting_iterator<int32_t>(0), flags, places, num, n, stream); }));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode DCSRSelectDistinct32(const char what[], PetscCount n, const int32_t sorted[], int32_t distinct[], PetscCount *num, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  PetscCall(DCSRWithTemporary(what, stream, [&](void *storage, size_t &bytes) { return cub::DeviceSelect::Unique(storage, bytes, sorted, distinct, num, (int64_t)n, stream); }));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode DCSRSelectStarts64(const char what[], PetscCount n, const uint64_t keys[], int shift, PetscCount places[], PetscCount *num, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  PetscCall(Places(what, n, Starts{keys, shift}, places, num, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode DCSRSelectLongRows32(const char what[], int32_t num_rows, const int32_t offsets[], const int32_t sizes[], int32_t limit, int32_t rows[], int32_t *num, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  PetscCall(Places(what, num_rows, IsLong<int32_t>{offsets, sizes, limit}, rows, num, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode DCSRSelectLongRows64(const char what[], int32_t num_rows, const int64_t offsets[], const int32_t sizes[], int32_t limit, int32_t rows[], int32_t *num, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  PetscCall(Places(what, num_rows, IsLong<int64_t>{offsets, sizes, limit}, rows, num, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,83 @@
+#pragma once
+/*
+  Selections from device arrays, by CUB, which is compiled for them once. All keep the order of what they select.
+*/
+#include <petscsparsecuda/sys.h>
+
+/*
+  DCSRSelectFlagged - the entries with a flag
+
+  Input Parameters:
++ what   - what the workspace is for, for the out-of-memory message
+. n      - how many
+. from   - [n] device
+. flags  - [n] device; not 0: the entry is selected
+- stream - asynchronous on it
+
+  Output Parameters:
++ to  - device, room for what is selected
+- num - device, how many that is
+
+  Errors: PETSC_ERR_MEM when the workspace cannot be had; nothing stays allocated.
+*/
+PETSC_INTERN PetscErrorCode DCSRSelectFlagged32(const char[], PetscCount, const int32_t[], const unsigned char[], int32_t[], PetscCount *, cudaStream_t);
+PETSC_INTERN PetscErrorCode DCSRSelectFlagged64(const char[], PetscCount, const int64_t[], const unsigned char[], int64_t[], PetscCount *, cudaStream_t);
+PETSC_INTERN PetscErrorCode DCSRSelectFlaggedScalars(const char[], PetscCount, const PetscScalar[], const unsigned char[], PetscScalar[], PetscCount *, cudaStream_t);
+
+/*
+  DCSRSelectFlaggedPlaces - the places with a flag, ascending
+  DCSRSelectDistinct      - the distinct numbers of a sorted list
+  DCSRSelectStarts        - the places where keys begin that differ from the one before in what is above their lowest bits, ascending
+
+  Input Parameters:
++ what   - what the workspace is for, for the out-of-memory message
+. n      - how many
+. flags  - [n] device; not 0: the place is selected
+. sorted - [n] device; equal numbers are neighbors
+. keys   - [n] device
+. shift  - how many of the lowest bits of a key do not count
+- stream - asynchronous on it
+
+  Output Parameters:
++ places   - device, room for what is selected
+. distinct - the same, another array than sorted
+- num      - device, how many that is
+
+  Errors: PETSC_ERR_MEM when the workspace cannot be had; nothing stays allocated.
+*/
+PETSC_INTERN PetscErrorCode DCSRSelectFlaggedPlaces32(const char[], int32_t, const unsigned char[], int32_t[], int32_t *, cudaStream_t);
+PETSC_INTERN PetscErrorCode DCSRSelectDistinct32(const char[], PetscCount, const int32_t[], int32_t[], PetscCount *, cudaStream_t);
+PETSC_INTERN PetscErrorCode DCSRSelectStarts64(const char[], PetscCount, const uint64_t[], int, PetscCount[], PetscCount *, cudaStream_t);
+
+/*
+  DCSRSelectLongRows - the rows with more entries than a limit, ascending
+
+  Input Parameters:
++ what     - what the workspace is for, for the out-of-memory message
+. num_rows - how many rows there are
+. offsets  - [num_rows + 1] device
+. sizes    - [num_rows] device: entries of each row; NULL: the offsets tell them, otherwise these are not read
+. limit    - rows with as many entries are not selected
+- stream   - asynchronous on it
+
+  Output Parameters:
++ rows - device, room for what is selected
+- num  - device, how many that is
+
+  Errors: PETSC_ERR_MEM when the workspace cannot be had; nothing stays allocated.
+*/
+PETSC_INTERN PetscErrorCode DCSRSelectLongRows32(const char[], int32_t, const int32_t[], const int32_t[], int32_t, int32_t[], int32_t *, cudaStream_t);
+PETSC_INTERN PetscErrorCode DCSRSelectLongRows64(const char[], int32_t, const int64_t[], const int32_t[], int32_t, int32_t[], int32_t *, cudaStream_t);
+
+#if defined(__cplusplus)
+/* By the width of the offsets. */
+template <typename Offset>
+inline PetscErrorCode DCSRSelectLongRows(const char what[], int32_t num_rows, const Offset offsets[], const int32_t sizes[], int32_t limit, int32_t rows[], int32_t *num, cudaStream_t stream)
+{
+  static_assert(sizeof(Offset) == sizeof(int32_t) || sizeof(Offset) == sizeof(int64_t), "32 or 64 bits");
+  PetscFunctionBegin;
+  if constexpr (sizeof(Offset) == sizeof(int32_t)) PetscCall(DCSRSelectLongRows32(what, num_rows, (const int32_t *)offsets, sizes, limit, rows, num, stream));
+  else PetscCall(DCSRSelectLongRows64(what, num_rows, (const int64_t *)offsets, sizes, limit, rows, num, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+#endif
