@@ -45,7 +45,8 @@ typedef struct {
   PetscErrorCode (*prepare)(void *structure, void *values, PetscBool transpose, cudaStream_t stream);
   PetscErrorCode (*mult)(void *structure, void *values, PetscScalar alpha, const PetscScalar x[], const PetscScalar z[], PetscScalar y[], cudaStream_t stream);
   PetscErrorCode (*multtranspose)(void *structure, void *values, PetscScalar alpha, PetscBool conjugate, const PetscScalar x[], const PetscScalar z[], PetscScalar y[], cudaStream_t stream);
-  PetscErrorCode (*multepilogue)(void *structure, void *values, PetscScalar alpha, const PetscScalar x[], const DCSRSpMVEpilogue *epilogue, PetscScalar y[], cudaStream_t stream, PetscBool *done); /* of alpha A x; *done PETSC_FALSE: no kernel does that, nothing was done */
+  PetscErrorCode (*multepilogue)(void *structure, void *values, PetscScalar alpha, const PetscScalar x[], const DCSRSpMVEpilogue *epilogue, PetscScalar y[], cudaStream_t stream,
+                                 PetscBool *done); /* of alpha A x; *done PETSC_FALSE: no kernel does that, nothing was done */
 
   /* Single entries: where those of a batch are, in positions that setfound() understands; their values; and whether another structure of the same sizes is the same in every array, which synchronizes */
   PetscErrorCode (*lookup)(void *structure, const DCSRBatch *batch, cudaStream_t stream, DCSRLookup *lookup);

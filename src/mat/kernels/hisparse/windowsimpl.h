@@ -37,21 +37,21 @@ typedef struct {
   So, in a group of 32 * vec nonzeros, the pair of columns that lane l needs for the j-th load of values is pair j of the vec / 2 pairs behind lane l (WindowsPlace() in windows.cuh).
 */
 struct _n_Windows {
-  PetscInt         num_rows, num_columns;
-  PetscCount       num_nonzeros;
-  PetscBool        wide;        /* row offsets are int64_t */
-  SpMVConfig       config;      /* of the product; its vec is the order of columns[]: 2, 4 or 8 */
-  PetscCount       num_blocks;  /* of WINDOWS_BLOCK nonzeros, the last one padded */
-  PetscCount       num_wide;    /* blocks with 32-bit columns */
-  void            *row_offsets; /* [num_rows + 1] of int32_t or int64_t */
-  uint16_t        *columns;     /* [num_blocks * WINDOWS_BLOCK]; NULL without nonzeros */
-  int32_t         *windows;     /* [num_blocks * WINDOWS_COUNT] first columns, less window * WINDOWS_WIDTH so that the code is added as it is; or the first of a block is -1 - (number of the block among those with 32-bit columns) */
-  uint16_t        *upper;       /* [num_wide * WINDOWS_BLOCK] upper halves of 32-bit columns, in the order of columns[]; NULL when there are none */
-  DCSRSpMVPlan     plan;        /* block-to-row table and long rows; NULL without nonzeros */
+  PetscInt     num_rows, num_columns;
+  PetscCount   num_nonzeros;
+  PetscBool    wide;        /* row offsets are int64_t */
+  SpMVConfig   config;      /* of the product; its vec is the order of columns[]: 2, 4 or 8 */
+  PetscCount   num_blocks;  /* of WINDOWS_BLOCK nonzeros, the last one padded */
+  PetscCount   num_wide;    /* blocks with 32-bit columns */
+  void        *row_offsets; /* [num_rows + 1] of int32_t or int64_t */
+  uint16_t    *columns;     /* [num_blocks * WINDOWS_BLOCK]; NULL without nonzeros */
+  int32_t     *windows;     /* [num_blocks * WINDOWS_COUNT] first columns, less window * WINDOWS_WIDTH so that the code is added as it is; or the first of a block is -1 - (number of the block among those with 32-bit columns) */
+  uint16_t    *upper;       /* [num_wide * WINDOWS_BLOCK] upper halves of 32-bit columns, in the order of columns[]; NULL when there are none */
+  DCSRSpMVPlan plan;        /* block-to-row table and long rows; NULL without nonzeros */
 
   const WindowsEntry *entry; /* its launchers; NULL without nonzeros */
 
-  size_t           bytes;       /* device memory held */
+  size_t bytes; /* device memory held */
 };
 
 /* Compact CSR without columns and values: what a loop over rows needs whose operation finds them itself. */

@@ -25,8 +25,8 @@ static PetscErrorCode SpMVPlanGetLaunch(DCSRSpMVPlan plan, PetscBool wide)
   const SpMVEntry   *entry = kind == DCSR_SPMV_SCAN ? SpMVScanGetEntry(&plan->config, wide) : kind == DCSR_SPMV_SPLIT ? SpMVSplitGetEntry(&plan->config, wide) : SpMVRowsGetEntry(&plan->config, wide);
 
   PetscFunctionBegin;
-  PetscCheck(entry, PETSC_COMM_SELF, PETSC_ERR_SUP, "No %s kernel with %d lanes, %d threads, %d items, vector length %d, load %d", DCSRSpMVKinds[plan->config.kind], plan->config.lanes, plan->config.threads, plan->config.items,
-             plan->config.vec, plan->config.load);
+  PetscCheck(entry, PETSC_COMM_SELF, PETSC_ERR_SUP, "No %s kernel with %d lanes, %d threads, %d items, vector length %d, load %d", DCSRSpMVKinds[plan->config.kind], plan->config.lanes, plan->config.threads, plan->config.items, plan->config.vec,
+             plan->config.load);
   plan->launch          = entry->launch;
   plan->launch_epilogue = entry->launch_epilogue;
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -68,10 +68,10 @@ struct _n_DCSRSpMVPlan {
 PETSC_INTERN const SpMVEntry *SpMVSplitGetEntry(const SpMVConfig *config, PetscBool wide);
 PETSC_INTERN const SpMVEntry *SpMVScanGetEntry(const SpMVConfig *config, PetscBool wide);
 PETSC_INTERN const SpMVEntry *SpMVRowsGetEntry(const SpMVConfig *config, PetscBool wide);
-PETSC_INTERN PetscErrorCode SpMVFactsGet(DCSRView view, cudaStream_t stream, DCSRFacts *facts);
-PETSC_INTERN PetscErrorCode SpMVPlanCompressRows(DCSRSpMVPlan plan, DCSRView view, cudaStream_t stream);
-PETSC_INTERN PetscErrorCode SpMVPlanSetUpSplit(DCSRSpMVPlan plan, DCSRView view, cudaStream_t stream);
-PETSC_INTERN PetscErrorCode SpMVPlanSetUpRows(DCSRSpMVPlan plan, DCSRView view, cudaStream_t stream);
+PETSC_INTERN PetscErrorCode   SpMVFactsGet(DCSRView view, cudaStream_t stream, DCSRFacts *facts);
+PETSC_INTERN PetscErrorCode   SpMVPlanCompressRows(DCSRSpMVPlan plan, DCSRView view, cudaStream_t stream);
+PETSC_INTERN PetscErrorCode   SpMVPlanSetUpSplit(DCSRSpMVPlan plan, DCSRView view, cudaStream_t stream);
+PETSC_INTERN PetscErrorCode   SpMVPlanSetUpRows(DCSRSpMVPlan plan, DCSRView view, cudaStream_t stream);
 /* For kernels of other folders that split as spmvsplit.cu does. */
 PETSC_INTERN PetscErrorCode SpMVPlanCreateTables(DCSRView view, const DCSRFacts *facts, const SpMVConfig *config, cudaStream_t stream, DCSRSpMVPlan *plan);
 PETSC_INTERN PetscErrorCode SpMVSetEmptyRows(PetscInt num_rows, const PetscScalar z[], PetscScalar y[], cudaStream_t stream);

@@ -18,7 +18,7 @@ struct SpMVAdd {
 
   using Row = PetscScalar;
 
-  __device__ __forceinline__ void Prefetch(PetscCount, int, int, int) const { }
+  __device__ __forceinline__ void Prefetch(PetscCount, int, int, int) const {}
 
   template <typename Index>
   __device__ __forceinline__ Row Load(Index i) const
@@ -65,6 +65,7 @@ struct SpMVEpilogue {
   {
     constexpr int sector = 32 / (int)sizeof(PetscScalar);
 
+    if (rows <= 0) return; // a thread block in the middle of a long row
     for (int k = thread * sector; k < rows + sector - 1; k += threads * sector) {
       const PetscCount i = first + (k < rows ? k : rows - 1);
 

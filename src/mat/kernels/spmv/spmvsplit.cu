@@ -25,8 +25,15 @@ __device__ __forceinline__ void SpMVSplitLoad(const PetscScalar *values, const i
   }
 }
 
+/* Complex values in double precision take twice the registers, and an epilogue has three of them at a time: with as many threads on a multiprocessor they would be spilled. */
+template <typename Output>
+constexpr int SpMVSplitResident(int resident)
+{
+  return std::is_same_v<Output, SpMVEpilogue> && sizeof(PetscScalar) > sizeof(double) ? resident * 5 / 8 : resident;
+}
+
 template <typename Offset, typename Output, int THREADS, int ITEMS, int VEC, int LOAD, int RESIDENT, int LANES>
-__global__ void __launch_bounds__(THREADS, RESIDENT / THREADS) SpMVSplitKernel(const SpMVSplitArgs<Offset, Output> a)
+__global__ void __launch_bounds__(THREADS, SpMVSplitResident<Output>(RESIDENT) / THREADS) SpMVSplitKernel(const SpMVSplitArgs<Offset, Output> a)
 {
   constexpr int tile = THREADS * ITEMS;
   __shared__ __align__(16) unsigned char shared[(tile + THREADS) * sizeof(PetscScalar)];

@@ -41,6 +41,9 @@ static PetscErrorCode CompareAdds(Mat A, Mat B)
     PetscCall(MatMultTransposeAdd(mats[k], left[k][0], right[k][1], right[k][1]));
     PetscCall(MatMultHermitianTransposeAdd(mats[k], left[k][0], right[k][1], right[k][1]));
     PetscCall(MatMultHermitianTranspose(mats[k], left[k][2], right[k][0]));
+    PetscCall(MatResidual(mats[k], left[k][1], right[k][1], left[k][0]));
+    if (k == 1 && device) PetscCall(MatResidual(B, left[k][1], right[k][1], left[k][1])); // into its right-hand side, which MATAIJ would lose
+    else PetscCall(VecCopy(left[k][0], left[k][1]));
   }
   for (int i = 0; i < 3; i++) {
     PetscCall(TestCompareVec(right[0][i], right[1][i], "products that add, columns"));

@@ -16,17 +16,17 @@ typedef struct {
 } Shape;
 
 static const Shape shapes[] = {
-  {"one entry",              1,      1,  1, PETSC_FALSE, PETSC_FALSE, PETSC_FALSE},
-  {"grid",                   3001,   53, 1, PETSC_FALSE, PETSC_FALSE, PETSC_FALSE},
-  {"grid and others",        3001,   53, 1, PETSC_FALSE, PETSC_FALSE, PETSC_TRUE },
-  {"grid and a long row",    5003,   53, 1, PETSC_FALSE, PETSC_TRUE,  PETSC_FALSE},
-  {"few rows",               200000, 53, 1, PETSC_TRUE,  PETSC_FALSE, PETSC_FALSE},
-  {"one block",              1,      1,  3, PETSC_FALSE, PETSC_FALSE, PETSC_FALSE},
-  {"grid, blocks of 2",      1033,   31, 2, PETSC_FALSE, PETSC_TRUE,  PETSC_FALSE},
-  {"grid, blocks of 3",      1033,   31, 3, PETSC_FALSE, PETSC_TRUE,  PETSC_FALSE},
-  {"grid, blocks of 4",      1033,   31, 4, PETSC_FALSE, PETSC_FALSE, PETSC_FALSE},
-  {"grid, blocks of 6",      517,    31, 6, PETSC_FALSE, PETSC_TRUE,  PETSC_FALSE},
-  {"small grid, blocks of 6", 40,     7, 6, PETSC_FALSE, PETSC_FALSE, PETSC_FALSE},
+  {"one entry", 1, 1, 1, PETSC_FALSE, PETSC_FALSE, PETSC_FALSE},
+  {"grid", 3001, 53, 1, PETSC_FALSE, PETSC_FALSE, PETSC_FALSE},
+  {"grid and others", 3001, 53, 1, PETSC_FALSE, PETSC_FALSE, PETSC_TRUE},
+  {"grid and a long row", 5003, 53, 1, PETSC_FALSE, PETSC_TRUE, PETSC_FALSE},
+  {"few rows", 200000, 53, 1, PETSC_TRUE, PETSC_FALSE, PETSC_FALSE},
+  {"one block", 1, 1, 3, PETSC_FALSE, PETSC_FALSE, PETSC_FALSE},
+  {"grid, blocks of 2", 1033, 31, 2, PETSC_FALSE, PETSC_TRUE, PETSC_FALSE},
+  {"grid, blocks of 3", 1033, 31, 3, PETSC_FALSE, PETSC_TRUE, PETSC_FALSE},
+  {"grid, blocks of 4", 1033, 31, 4, PETSC_FALSE, PETSC_FALSE, PETSC_FALSE},
+  {"grid, blocks of 6", 517, 31, 6, PETSC_FALSE, PETSC_TRUE, PETSC_FALSE},
+  {"small grid, blocks of 6", 40, 7, 6, PETSC_FALSE, PETSC_FALSE, PETSC_FALSE},
 };
 
 /* Columns of the blocks of a row of blocks, ascending; how many. */

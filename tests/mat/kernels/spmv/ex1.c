@@ -254,8 +254,8 @@ typedef struct {
   PetscScalar *nans, *z, *y, *again; /* host */
   PetscScalar *x, *d, *b, *q;        /* host: of epilogues, d, b and q [m] */
   PetscScalar *device_d, *device_b, *device_q, *device_nans;
-  PetscScalar *product;              /* A x on the host */
-  PetscReal   *tolerance;            /* of product + z */
+  PetscScalar *product;   /* A x on the host */
+  PetscReal   *tolerance; /* of product + z */
   PetscScalar *device_x, *device_y, *device_z;
 } Vectors;
 
@@ -564,6 +564,7 @@ int main(int argc, char **argv)
 
   test:
     requires: cuda
+    timeoutfactor: 2
     output_file: output/empty.out
 
 TEST*/

@@ -137,8 +137,9 @@ static PetscErrorCode StructFits(PetscBool *fits)
   PetscCall(KSPChebyshevSetKind(ksp, KSP_CHEBYSHEV_OPT_FOURTH));
   PetscCall(KSPChebyshevEstEigGetKSP(ksp, &estimator));
   cheb  = (const KSP_Chebyshev *)ksp->data;
-  *fits = (PetscBool)(cheb->emax == (PetscReal)3.25 && cheb->emin == (PetscReal)0.375 && cheb->emax_computed == 0.0 && cheb->emin_computed == 0.0 && cheb->emax_provided == 0.0 && cheb->emin_provided == 0.0 && cheb->betas == NULL && cheb->num_betas_alloc == 0 &&
-                      cheb->kspest == estimator && estimator != NULL && cheb->tform[0] == (PetscReal)0.5 && cheb->tform[1] == (PetscReal)0.25 && cheb->tform[2] == (PetscReal)0.125 && cheb->tform[3] == (PetscReal)1.75 && !cheb->usenoisy && cheb->chebykind == KSP_CHEBYSHEV_OPT_FOURTH);
+  *fits = (PetscBool)(cheb->emax == (PetscReal)3.25 && cheb->emin == (PetscReal)0.375 && cheb->emax_computed == 0.0 && cheb->emin_computed == 0.0 && cheb->emax_provided == 0.0 && cheb->emin_provided == 0.0 && cheb->betas == NULL &&
+                      cheb->num_betas_alloc == 0 && cheb->kspest == estimator && estimator != NULL && cheb->tform[0] == (PetscReal)0.5 && cheb->tform[1] == (PetscReal)0.25 && cheb->tform[2] == (PetscReal)0.125 && cheb->tform[3] == (PetscReal)1.75 &&
+                      !cheb->usenoisy && cheb->chebykind == KSP_CHEBYSHEV_OPT_FOURTH);
   PetscCall(KSPDestroy(&ksp));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

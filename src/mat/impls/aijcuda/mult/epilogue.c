@@ -198,7 +198,7 @@ PetscErrorCode MatAIJCUDASmooth(Mat A, PetscScalar alpha, Vec d, Vec b, PetscSca
   PetscBool      mpi;
 
   PetscFunctionBegin;
-  PetscCheck(x != y && d != y, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_IDN, "The result is the vector that the matrix is multiplied with, or the diagonal: use another vector for it");
+  PetscCheck(x != y && d != y, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_IDN, "The residual goes into the vector that the matrix is multiplied with, or into the diagonal: use another vector for it");
   PetscCall(MatIsMPIAIJCUDA(A, &mpi));
   if (x == NULL) {
     PetscCall(ApplyToBlock(mpi ? MatMPIAIJCUDAGetBlock(A, 0) : A, &epilogue, NULL, y));
