@@ -14,7 +14,7 @@ for wanted in ('MatSetType(A[0], "mpiaijours")', 'DMSetMatType(da, "aijours")', 
 assert made.index('CreateAIJOfType(MPI_Comm') < made.index('#if X')
 tests = '   test:\n     suffix: aij\n     args: -mat_type aij -sub_mat_type seqaij -pc_type x -mat_type baij -dm_mat_type aijsell\n'
 assert aij.arguments_with_type(tests, 'aijours') == tests.replace('-mat_type aij ', '-mat_type aijours ').replace('seqaij', 'seqaijours')
-assert aij.creates_aij(code + '/*TEST*/') and not aij.creates_aij(code) and not aij.creates_aij('VecCreate(comm, &v);/*TEST*/') and aij.names_other_types(code)
+assert aij.creates_aij(code + '/*TEST*/') and not aij.creates_aij(code) and not aij.creates_aij('VecCreate(comm, &v);/*TEST*/') and aij.makes_other_types(code, '') and aij.makes_other_types('', '-tao_mf_hessian')
 END
 
 printf '# name script kind\n' >"$work/list"
