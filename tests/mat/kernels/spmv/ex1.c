@@ -537,6 +537,48 @@ static PetscErrorCode CheckShape(Shape shape, cudaStream_t stream)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* What the rule chooses for facts on both sides of its borders. Every choice must be a kernel that exists; a matrix of each would take too long. */
+static PetscErrorCode CheckRule(void)
+{
+  static const PetscCount nonzeros[]  = {1, 199999, 200000, 200001, 999999, 1000000, 1000001, 1999999, 2000000, 2000001, 5999999, 6000000, 6000001, 500000000};
+  static const PetscCount means[]     = {1, 8, 9, 12, 13, 20, 21, 28, 29, 40, 41, 64, 65, 96, 97, 200, 201, 5000};
+  static const PetscCount largest[]   = {48, 49, 128, 129, 384, 385, 1024, 1025};
+  static const PetscReal  skews[]     = {1.0, 1.25, 1.3, 1.5, 1.6, 2.0, 8.0, 9.0, 16.0, 64.0, 65.0, 1000.0};
+  const PetscInt          num_largest = (PetscInt)PETSC_STATIC_ARRAY_LENGTH(largest), num_skews = (PetscInt)PETSC_STATIC_ARRAY_LENGTH(skews);
+  int32_t                 offsets = 0, size = 0; // only looked at for NULL
+
+  PetscFunctionBeginUser;
+  for (size_t n = 0; n < PETSC_STATIC_ARRAY_LENGTH(nonzeros); n++) {
+    for (size_t m = 0; m < PETSC_STATIC_ARRAY_LENGTH(means); m++) {
+      for (PetscInt k = 0; k < num_largest + num_skews; k++) {
+        for (DCSRSpMVKind kind = DCSR_SPMV_AUTO; kind <= DCSR_SPMV_FRAGMENTED; kind = (DCSRSpMVKind)(kind + 1)) {
+          const PetscCount max   = PetscMax(means[m], k < num_largest ? largest[k] : (PetscCount)(skews[k - num_largest] * (PetscReal)means[m]));
+          const DCSRFacts  facts = {.num_nonempty_rows = PetscMax(nonzeros[n] / means[m], 1), .max_row_size = PetscMin(max, nonzeros[n])};
+
+          for (int compact = 0; compact < 2; compact++) {
+            const DCSRView view  = {.num_nonzeros = nonzeros[n], .row_offsets = compact ? &offsets : NULL, .row_sizes = &size};
+            PetscBool      found = PETSC_FALSE;
+            PetscInt       num;
+            SpMVConfig     chosen = {0}, c;
+
+            PetscCall(SpMVRuleApply(view, &facts, kind, &chosen));
+            PetscCall(SpMVConfigGetCount((PetscBool)compact, &num));
+            for (PetscInt i = 0; i < num && !found; i++) {
+              PetscCall(SpMVConfigGet((PetscBool)compact, i, &c));
+              found = SpMVConfigSame(&c, &chosen);
+            }
+            if (found && (!compact || kind == DCSR_SPMV_AUTO || kind == DCSR_SPMV_FRAGMENTED || kind == chosen.kind)) continue;
+            Failures++;
+            PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s asked for, %s storage, %" PetscCount_FMT " nonzeros, %" PetscCount_FMT " a row, largest %" PetscCount_FMT ": the rule names a %s kernel that %s\n", DCSRSpMVKinds[kind],
+                                  compact ? "compact" : "fragmented", nonzeros[n], means[m], facts.max_row_size, DCSRSpMVKinds[chosen.kind], found ? "was not asked for" : "does not exist"));
+          }
+        }
+      }
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   PetscBool    usable;
@@ -548,6 +590,7 @@ int main(int argc, char **argv)
   PetscCall(PetscSparseCUDADeviceUsable(&usable));
   if (usable) {
     PetscCall(PetscSparseCUDAGetStream(&stream));
+    PetscCall(CheckRule());
     for (Shape shape = SHAPE_ONE; shape < NUM_SHAPES; shape = (Shape)(shape + 1)) PetscCall(CheckShape(shape, stream));
     PetscCallCUDA(cudaStreamSynchronize(stream));
     PetscCall(PetscSparseCUDAGetMemoryInUse(&now, &peak));
