@@ -268,28 +268,51 @@ PetscErrorCode ScanLists(PetscCount num_tiles, const SpMVTransposeTile *tiles, i
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Estimates distinct columns / nonzeros from full tiles evenly spread over the matrix. */
-PetscErrorCode SampleRatio(const TileInstance &instance, DCSRView view, cudaStream_t stream, double *ratio)
+/* What a sample of tiles tells. */
+struct TileSample {
+  double ratio; // distinct columns of tiles / nonzeros
+  double heavy; // share of the tiles that have a column with more than SPMVT_MAX_RUN nonzeros
+};
+
+/* Of tiles [num], device. Synchronizes. */
+PetscErrorCode SummarizeTiles(PetscCount num, PetscCount tile_nonzeros, const SpMVTransposeTile *tiles, cudaStream_t stream, TileSample *sample)
+{
+  PetscErrorCode     ierr = PETSC_SUCCESS;
+  PetscCount         size = 0, heavy = 0;
+  SpMVTransposeTile *host;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1(num, &host));
+  PetscCallCUDAGoto(ierr, cleanup, cudaMemcpyAsync(host, tiles, (size_t)num * sizeof(*host), cudaMemcpyDeviceToHost, stream));
+  PetscCallCUDAGoto(ierr, cleanup, cudaStreamSynchronize(stream));
+  for (PetscCount t = 0; t < num; t++) {
+    size += host[t].list_size;
+    heavy += host[t].has_heavy != 0;
+  }
+  *sample = {(double)size / (double)(num * tile_nonzeros), (double)heavy / (double)num};
+cleanup:
+  PetscCall(PetscFree(host));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Looks at full tiles evenly spread over the matrix. Synchronizes. */
+PetscErrorCode SampleTiles(const TileInstance &instance, DCSRView view, cudaStream_t stream, TileSample *sample)
 {
   const PetscCount   num_full = view.num_nonzeros / instance.nonzeros;
   const PetscCount   stride   = PetscMax(num_full / SPMVT_SAMPLE_TILES, (PetscCount)1);
   const PetscCount   num      = num_full / stride;
   PetscErrorCode     ierr     = PETSC_SUCCESS;
-  PetscCount         total    = 0;
   SpMVTransposeTile *tiles    = NULL;
-  int64_t           *begins   = NULL;
 
   PetscFunctionBegin;
-  *ratio = 1.0;
+  *sample = {1.0, 0.0};
   if (!num) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(num, "sample of tiles", stream, &tiles));
-  PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(num + 1, "sample of lists", stream, &begins));
   PetscCallGoto(ierr, cleanup, SortTiles(instance, view, num, stride, tiles, NULL, stream));
-  PetscCallGoto(ierr, cleanup, ScanLists(num, tiles, begins, stream, &total));
-  *ratio = (double)total / (double)(num * instance.nonzeros);
+  PetscCallGoto(ierr, cleanup, SummarizeTiles(num, instance.nonzeros, tiles, stream, sample));
 cleanup:
   PetscCall(PetscSparseCUDAFree(&tiles, stream));
-  PetscCall(PetscSparseCUDAFree(&begins, stream));
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -353,7 +376,8 @@ PetscErrorCode Describe(DCSRSpMVTransposePlan plan)
 PetscErrorCode FillPlan(DCSRSpMVTransposePlan plan, DCSRView view, DCSRSpMVTransposeKind kind, int kernel, cudaStream_t stream)
 {
   const SpMVTransposeRules *rules = NULL;
-  double                    max_ratio, ratio;
+  TileSample                sample;
+  double                    max_ratio;
   int                       choice = kernel;
 
   PetscFunctionBegin;
@@ -374,8 +398,8 @@ PetscErrorCode FillPlan(DCSRSpMVTransposePlan plan, DCSRView view, DCSRSpMVTrans
   if (choice < 0) PetscCall(ChooseTile(view.num_nonzeros, kind == DCSR_SPMVT_TILE, &choice, &max_ratio));
   if (choice < 0) PetscFunctionReturn(PETSC_SUCCESS);
   if (kind == DCSR_SPMVT_AUTO) {
-    PetscCall(SampleRatio(TILE_INSTANCES[choice], view, stream, &ratio));
-    if (ratio > max_ratio) PetscFunctionReturn(PETSC_SUCCESS);
+    PetscCall(SampleTiles(TILE_INSTANCES[choice], view, stream, &sample));
+    if (sample.ratio > max_ratio && sample.heavy <= SPMVT_MAX_HEAVY) PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(BuildTiles(plan, view, choice, stream));
   PetscFunctionReturn(PETSC_SUCCESS);

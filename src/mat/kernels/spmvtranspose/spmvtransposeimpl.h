@@ -36,8 +36,8 @@ typedef struct {
 #define SPMVT_ATOMIC_SWEEP_KERNELS(f) f(256, 1) f(256, 4)
 
 /*
-  Launch rule of DCSR_SPMVT_AUTO: the first line whose min_nonzeros the matrix has. TILE is chosen when distinct columns of tiles / nonzeros <= max_ratio, otherwise ATOMIC,
-  which reads fewer bytes when there is nothing to combine. Small matrices do not have the tiles to fill the device.
+  Launch rule of DCSR_SPMVT_AUTO: the first line whose min_nonzeros the matrix has. TILE is chosen when distinct columns of tiles / nonzeros <= max_ratio, or when columns are heavy, otherwise ATOMIC,
+  which reads fewer bytes when there is nothing to combine. Small matrices do not have the tiles to fill the device. The second line is for devices and scalars for which the tile of the first is too large.
 
   Measured on an NVIDIA H200 (compute capability 9.0), 2026-11-21, cold L2, two nonzeros a load, in microseconds: one atomic a nonzero; 8192 nonzeros a tile, 1024 threads, with lists ahead and without;
   4096, 512, ahead; 2048, 256, ahead and without:
@@ -62,7 +62,17 @@ typedef struct {
   double     max_ratio;
 } SpMVTransposeRule;
 
-#define SPMVT_RULES_H200 {1500000, 8192, 1024, 2, true, 0.90}, {500000, 2048, 256, 2, true, 0.85},
+#define SPMVT_RULES_H200 {500000, 8192, 1024, 2, true, 0.90}, {500000, 2048, 256, 2, true, 0.85}, {300000, 2048, 256, 2, true, 0.45},
+
+/*
+  TILE is also chosen when more than this share of the tiles looked at has a column with more than SPMVT_MAX_RUN nonzeros, whatever the ratio. Atomics on one entry of y wait for each other, about 2.7 ns each, and such
+  a column has many. Of the matrices of benchmarks/spmv/shapes with an even number whose ratio is too large, 22 have 0.00 to 0.05, and 3 have 0.30 to 1.00. With one atomic a nonzero these take 1.3 to 3.3 times as long as
+  with tiles, the others 0.65 to 1.11 times.
+
+  The same matrices, offline: geometric mean of cuSPARSE's best over the rule's choice 1.615, with 1.5 million as the smallest matrix for 8192 nonzeros, 0.5 million for tiles and without this 1.493, with the best kernel each
+  1.653; on those with an odd number 1.679, 1.534 and 1.735.
+*/
+#define SPMVT_MAX_HEAVY 0.125
 
 /* The line of SPMVT_ATOMIC_KERNELS for at least so many nonzeros, first match; measured as above, they differ by a few percent. */
 typedef struct {

@@ -1,0 +1,79 @@
+static char help[] = "The launch rule of the transpose product: which kind is chosen on both sides of its borders.\n\n";
+
+#include "../../../../src/mat/kernels/spmvtranspose/spmvtransposeimpl.h"
+
+/* Rows of ROW_SIZE nonzeros. */
+#define ROW_SIZE 10
+
+/* Where the columns of a row lie. */
+typedef enum {
+  APART,  /* no column is in two rows */
+  SHARED, /* the rows of 64 that follow each other have the same columns */
+  POPULAR /* as APART, but all rows have column 0 */
+} Columns;
+
+static PetscErrorCode CreateView(PetscInt num_rows, Columns columns, cudaStream_t stream, DCSRView *view)
+{
+  const PetscInt num_nonzeros = num_rows * ROW_SIZE;
+  int32_t       *offsets, *cols;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscMalloc2(num_rows + 1, &offsets, num_nonzeros, &cols));
+  for (PetscInt r = 0; r <= num_rows; r++) offsets[r] = (int32_t)(r * ROW_SIZE);
+  for (PetscInt r = 0; r < num_rows; r++)
+    for (PetscInt k = 0; k < ROW_SIZE; k++) cols[r * ROW_SIZE + k] = (int32_t)(columns == POPULAR && k == 0 ? 0 : (columns == SHARED ? r / 64 : r) * ROW_SIZE + k);
+  PetscCall(DCSRViewAllocateStructure(num_rows, num_nonzeros, num_nonzeros, PETSC_FALSE, stream, view));
+  PetscCall(PetscSparseCUDACopyToDevice(view->row_offsets, offsets, sizeof(*offsets) * (size_t)(num_rows + 1), stream));
+  PetscCall(PetscSparseCUDACopyToDevice(view->columns, cols, sizeof(*cols) * (size_t)num_nonzeros, stream));
+  PetscCallCUDA(cudaStreamSynchronize(stream));
+  PetscCall(PetscFree2(offsets, cols));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Check(PetscInt num_rows, Columns columns, DCSRSpMVTransposeKind expected, cudaStream_t stream)
+{
+  DCSRSpMVTransposePlan plan;
+  DCSRSpMVTransposeKind kind;
+  DCSRView              view;
+  const char           *description;
+
+  PetscFunctionBeginUser;
+  PetscCall(CreateView(num_rows, columns, stream, &view));
+  PetscCall(DCSRSpMVTransposePlanCreate(view, DCSR_SPMVT_AUTO, stream, &plan));
+  PetscCall(DCSRSpMVTransposePlanGetInfo(plan, &kind, NULL, &description));
+  if (kind != expected) PetscCall(PetscPrintf(PETSC_COMM_SELF, "%" PetscInt_FMT " rows of %d, columns %d: %s\n", num_rows, ROW_SIZE, (int)columns, description));
+  PetscCall(DCSRSpMVTransposePlanDestroy(&plan, stream));
+  PetscCall(DCSRViewFree(&view, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  PetscBool    usable;
+  cudaStream_t stream;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  PetscCall(PetscSparseCUDADeviceUsable(&usable));
+  if (usable) {
+    PetscCall(PetscSparseCUDAGetStream(&stream));
+    for (Columns columns = APART; columns <= POPULAR; columns = (Columns)(columns + 1)) {
+      const DCSRSpMVTransposeKind kind = columns == APART ? DCSR_SPMVT_ATOMIC : DCSR_SPMVT_TILE;
+
+      PetscCall(Check(29999, columns, DCSR_SPMVT_ATOMIC, stream));
+      PetscCall(Check(30000, columns, kind, stream));
+      PetscCall(Check(49999, columns, kind, stream));
+      PetscCall(Check(50000, columns, kind, stream));
+    }
+  }
+  PetscCall(PetscFinalize());
+  return 0;
+}
+
+/*TEST
+
+  test:
+    requires: cuda
+    output_file: output/empty.out
+
+TEST*/
