@@ -30,6 +30,7 @@ typedef enum {
   TRANSPOSED,
   BOUND,
   NO_STEP,
+  ERRORS, /* none: KSPSetErrorIfNotConverged() */
   NUM_OBSTACLES
 } Obstacle;
 static const char *const reasons[NUM_OBSTACLES] = {KSP_FUSED,
@@ -43,7 +44,8 @@ static const char *const reasons[NUM_OBSTACLES] = {KSP_FUSED,
                                                    "the preconditioner is not PCJACOBI",
                                                    "the system is transposed",
                                                    "the matrix is none of ours, or not on the device",
-                                                   "there is no step"};
+                                                   "there is no step",
+                                                   KSP_FUSED};
 
 static PetscBool device; /* the type is on the device */
 
@@ -104,6 +106,7 @@ static PetscErrorCode CreateSmoother(Mat A, Method method, PetscInt max_it, Pets
   if (obstacle == RESIDUAL_HISTORY) PetscCall(KSPSetNormType(*ksp, KSP_NORM_NONE));
   PetscCall(KSPSetConvergenceTest(*ksp, obstacle == CONVERGENCE_TEST ? NeverConverged : KSPConvergedSkip, NULL, NULL));
   PetscCall(KSPSetInitialGuessNonzero(*ksp, nonzero));
+  if (obstacle == ERRORS) PetscCall(KSPSetErrorIfNotConverged(*ksp, PETSC_TRUE));
   if (obstacle == MONITOR) PetscCall(KSPMonitorSet(*ksp, NoMonitor, NULL, NULL));
   if (obstacle == RESIDUAL_HISTORY) PetscCall(KSPSetResidualHistory(*ksp, NULL, 10, PETSC_TRUE));
   if (obstacle == ERROR_HISTORY) PetscCall(KSPSetErrorHistory(*ksp, NULL, 10, PETSC_TRUE));
@@ -176,7 +179,7 @@ static PetscErrorCode TestSmoother(Mat A, Method method, PetscInt max_it, PetscB
     PetscCheck(its[0] == its[1] && converged[0] == converged[1], PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: %" PetscInt_FMT " iterations, %s, and should be %" PetscInt_FMT ", %s", what, its[0], KSPConvergedReasons[converged[0]], its[1],
                KSPConvergedReasons[converged[1]]);
     PetscCall(CompareSolutions(x[0], x[1], tolerance, what));
-    PetscCall(CheckReason(ksps[0], device || (obstacle != PLAIN && obstacle != OTHER_PC) ? reasons[obstacle] : reasons[BOUND], what));
+    PetscCall(CheckReason(ksps[0], device || (obstacle != PLAIN && obstacle != OTHER_PC && obstacle != ERRORS) ? reasons[obstacle] : reasons[BOUND], what));
     PetscCall(CheckReason(ksps[1], reasons[OPTION], what));
   }
   for (int k = 0; k < 2; k++) {
@@ -217,6 +220,7 @@ static PetscErrorCode TestObstacles(Mat A)
     }
     if (obstacle == NULL_SPACE) PetscCall(MatSetNullSpace(A, NULL));
     if (obstacle == BOUND) PetscCall(MatBindToCPU(A, PETSC_FALSE));
+    if (obstacle == ERRORS) PetscCall(MatSetErrorIfFailure(A, PETSC_FALSE));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -145,13 +145,16 @@ static PetscErrorCode PCCreate_Jacobi_AIJCUDA(PC pc)
 . pc - any preconditioner
 
   Output Parameter:
-. d - borrowed, locked for reading; NULL: not a PCJACOBI with our code, or its applications are checked for infinities
+. d - borrowed, locked for reading; NULL: not a PCJACOBI with our code
+
+  Note:
+  With KSPSetErrorIfNotConverged() PETSc looks for infinities in vectors whose values are on the host, not in those on the device.
 */
 PetscErrorCode PCJacobiGetReciprocals_AIJCUDA(PC pc, Vec *d)
 {
   PetscFunctionBegin;
   *d = NULL;
-  if (pc->ops->apply != PCApply_Jacobi_AIJCUDA || pc->erroriffailure) PetscFunctionReturn(PETSC_SUCCESS);
+  if (pc->ops->apply != PCApply_Jacobi_AIJCUDA) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PCSetUp(pc));
   PetscCall(CreateReciprocals(pc));
   *d = ((Jacobi *)pc->data)->diag;

@@ -158,7 +158,7 @@ PetscErrorCode MatAIJCUDACanSmooth(Mat A, PetscBool *can)
   *can = PETSC_FALSE;
   PetscCall(MatIsSeqAIJCUDA(A, &seq));
   PetscCall(MatIsMPIAIJCUDA(A, &mpi));
-  if ((!seq && !mpi) || A->erroriffailure || !A->assembled || A->boundtocpu) PetscFunctionReturn(PETSC_SUCCESS);
+  if ((!seq && !mpi) || !A->assembled || A->boundtocpu) PetscFunctionReturn(PETSC_SUCCESS);
   if (seq) {
     if (A->ops->mult == MatSeqAIJCUDAGet(A)->installed.mult) PetscCall(MatSeqAIJCUDAUseDevice(A, can));
     PetscFunctionReturn(PETSC_SUCCESS);
