@@ -18,6 +18,19 @@ __device__ __forceinline__ Position PartitionPoint(Position begin, Position end,
   return begin;
 }
 
+/* PartitionPoint() of PetscCounts by all lanes of a warp together: 32 probes at a time wait for memory 4 times where a million positions take 20 halvings. */
+template <typename Before>
+__device__ __forceinline__ PetscCount PartitionPointByWarp(PetscCount begin, PetscCount end, Before before)
+{
+  while (begin < end) {
+    const PetscCount step = (end - begin + 31) / 32, k = begin + (threadIdx.x % 32 + 1) * step - 1;
+
+    begin += step * __popc(__ballot_sync(0xffffffffu, k < end && before(k)));
+    if (begin + step - 1 < end) end = begin + step - 1;
+  }
+  return begin;
+}
+
 /* Last position in [begin, end) where holds() does, which it does at begin; positions where it holds come first. */
 template <typename Position, typename Holds>
 __device__ __forceinline__ Position LastWhere(Position begin, Position end, Holds holds)

@@ -26,7 +26,11 @@ struct NewKeys {
   __device__ PetscCount Entry(PetscCount q) const { return entries ? entries[q] : q; }
   __device__ uint64_t   Key(PetscCount q) const { return keys[Entry(q)]; }
   __device__ PetscInt   Row(PetscCount q) const { return (PetscInt)(Key(q) >> column_bits); }
-  __device__ int32_t    Column(PetscCount q) const { return (int32_t)(Key(q) & (((uint64_t)1 << column_bits) - 1)); }
+  __device__ int32_t    Column(PetscCount q) const { return (int32_t)Key(q) & LowMask(); }
+
+  /* A column has at most 31 bits: it is in the half of a key that comes first in memory, which kernels load like a column. */
+  __device__ const int32_t *LowHalf(PetscCount entry) const { return (const int32_t *)(keys + entry); }
+  __device__ int32_t        LowMask() const { return (int32_t)(((uint32_t)1 << column_bits) - 1); }
 };
 
 } // namespace

@@ -11,8 +11,10 @@
 namespace
 {
 
-constexpr int THREADS    = 256;
-constexpr int MERGE_TILE = 2048; // old entries that a thread block moves
+constexpr int THREADS     = 256;
+constexpr int MERGE_ITEMS = sizeof(PetscScalar) > 8 ? 4 : 8; // entries of a thread: their loads are under way together, and its registers hold them
+constexpr int MERGE_TILE  = THREADS * MERGE_ITEMS;           // entries of the new storage that a thread block writes
+constexpr int MERGE_WORDS = MERGE_TILE / 32;
 
 /* What is merged: the old entries, and for each new one the old entry before which it belongs, ascending. */
 template <typename Offset>
@@ -22,50 +24,117 @@ struct MergeArrays {
   PetscCount         num;
   NewKeys            keys;
   const PetscScalar *values; // of the batch
-  bool               place;  // put the new entries, too
 
-  __device__ void Place(PetscCount q) const
+  /* How many new entries are among the first entries of the new storage, counted by all lanes of a warp. */
+  __device__ PetscCount CountNew(PetscCount first) const
   {
-    const PetscCount k = (PetscCount)before[q] + q;
-
-    to.columns[k] = keys.Column(q);
-    if (to.values) to.values[k] = values[keys.entries[q]];
+    return PartitionPointByWarp(first > from.num_nonzeros ? first - from.num_nonzeros : 0, first < num ? first : num, [=, this](PetscCount q) { return (PetscCount)before[q] + q < first; });
   }
 };
 
-/*
-  A thread block moves a tile of old entries, whatever their rows. Old entry p moves up by the number of new ones that belong at or before it. All threads look that up
-  among the few new ones of their tile. Writes are as consecutive as reads.
-*/
-template <typename Offset>
-__global__ void __launch_bounds__(THREADS) MergeKernel(MergeArrays<Offset> m)
+/* Which entries of a tile are new. */
+struct MergeTile {
+  PetscCount num_new[2];              // new entries before the tile, and before its end
+  unsigned   is_new[MERGE_WORDS];     // a bit for each entry
+  int        new_before[MERGE_WORDS]; // new ones before the entries of a word
+};
+
+/* Counts the new entries before each word of a tile; for the first warp. */
+__device__ __forceinline__ void CountInWords(MergeTile &tile)
 {
-  __shared__ PetscCount range[2];
-  __shared__ Offset     inside[MERGE_TILE];
-  const PetscCount      n = m.from.num_nonzeros, begin = (PetscCount)blockIdx.x * MERGE_TILE, end = begin + MERGE_TILE < n ? begin + MERGE_TILE : n;
+  constexpr int PER_LANE = MERGE_WORDS / 32;
+  const int     word     = threadIdx.x * PER_LANE;
+  int           counts[PER_LANE], sum = 0;
 
-  if (threadIdx.x < 2) range[threadIdx.x] = threadIdx.x == 1 && end == n ? m.num : CountBelow(m.before, 0, m.num, threadIdx.x ? end : begin);
-  __syncthreads();
-  const PetscCount first = range[0], num = range[1] - first;
-  const bool       fits = num <= MERGE_TILE;
-
-  for (int q = threadIdx.x; fits && q < num; q += THREADS) inside[q] = m.before[first + q];
-  __syncthreads();
-  for (PetscCount p = begin + threadIdx.x; p < end; p += THREADS) {
-    const PetscCount k = p + (fits ? first + CountBelow(inside, 0, num, p + 1) : CountBelow(m.before, first, first + num, p + 1));
-
-    m.to.columns[k] = m.from.columns[p];
-    if (m.to.values) m.to.values[k] = m.from.values[p];
+#pragma unroll
+  for (int k = 0; k < PER_LANE; k++) {
+    counts[k] = sum;
+    sum += __popc(tile.is_new[word + k]);
   }
-  if (m.place)
-    for (PetscCount q = threadIdx.x; q < num; q += THREADS) m.Place(first + q);
+  int up_to = sum;
+  for (int distance = 1; distance < 32; distance *= 2) {
+    const int other = __shfl_up_sync(0xffffffffu, up_to, distance);
+
+    if ((int)threadIdx.x >= distance) up_to += other;
+  }
+#pragma unroll
+  for (int k = 0; k < PER_LANE; k++) tile.new_before[word + k] = up_to - sum + counts[k];
 }
 
+/* Finds out which entries of the tile that begins at entry begin are new; all threads of the block. */
 template <typename Offset>
-struct PlaceNew {
-  MergeArrays<Offset> arrays;
-  __device__ void     operator()(PetscCount q) const { arrays.Place(q); }
-};
+__device__ __forceinline__ void FindNew(const MergeArrays<Offset> &m, PetscCount begin, PetscCount end, MergeTile &tile)
+{
+  for (int w = threadIdx.x; w < MERGE_WORDS; w += THREADS) {
+    tile.is_new[w]     = 0;
+    tile.new_before[w] = 0;
+  }
+  if (threadIdx.x < 64) {
+    const PetscCount count = m.CountNew(threadIdx.x < 32 ? begin : end);
+
+    if (threadIdx.x % 32 == 0) tile.num_new[threadIdx.x / 32] = count;
+  }
+  __syncthreads();
+  if (tile.num_new[0] == tile.num_new[1]) return; // old entries move together
+  for (PetscCount q = tile.num_new[0] + threadIdx.x; q < tile.num_new[1]; q += THREADS) {
+    const int k = (int)((PetscCount)m.before[q] + q - begin);
+
+    atomicOr(&tile.is_new[k / 32], 1u << k % 32);
+  }
+  __syncthreads();
+  if (threadIdx.x < 32) CountInWords(tile);
+  __syncthreads();
+}
+
+/*
+  A thread block writes a tile of the new storage, whatever the rows: equal work for each, however old and new entries are mixed. Where an entry comes from is a count of bits.
+  The kernel lives from loads in flight: a thread loads all of its entries before it stores the first, without branches, which the compiler would put between loads.
+*/
+template <typename Offset, bool VALUES>
+__global__ void __launch_bounds__(THREADS, 4) MergeKernel(MergeArrays<Offset> m)
+{
+  __shared__ MergeTile tile;
+  const PetscCount     n = m.from.num_nonzeros + m.num, begin = (PetscCount)blockIdx.x * MERGE_TILE;
+  const int            size = n - begin < MERGE_TILE ? (int)(n - begin) : MERGE_TILE;
+  PetscCount           source[MERGE_ITEMS]; // among the old entries, or of the batch
+  int32_t              columns[MERGE_ITEMS];
+  PetscScalar          values[MERGE_ITEMS];
+  unsigned             is_new = 0;
+
+  FindNew(m, begin, begin + size, tile);
+  if (tile.num_new[0] == tile.num_new[1]) {
+#pragma unroll
+    for (int j = 0; j < MERGE_ITEMS; j++) source[j] = begin - tile.num_new[0] + min(j * THREADS + (int)threadIdx.x, size - 1); // past the end the last entry is loaded again
+  } else {
+#pragma unroll
+    for (int j = 0; j < MERGE_ITEMS; j++) {
+      const int        i = min(j * THREADS + (int)threadIdx.x, size - 1), bit = i % 32;
+      const unsigned   word  = tile.is_new[i / 32];
+      const int        rank  = tile.new_before[i / 32] + __popc(word & ((1u << bit) - 1));
+      const bool       fresh = word >> bit & 1;
+      const PetscCount entry = m.keys.entries[fresh ? tile.num_new[0] + rank : 0];
+
+      is_new |= (unsigned)fresh << j;
+      source[j] = fresh ? entry : begin - tile.num_new[0] + (i - rank);
+    }
+  }
+#pragma unroll
+  for (int j = 0; j < MERGE_ITEMS; j++) {
+    const int32_t *from = is_new >> j & 1 ? m.keys.LowHalf(source[j]) : m.from.columns + source[j];
+
+    columns[j] = *from;
+    if (VALUES) values[j] = (is_new >> j & 1 ? m.values : m.from.values)[source[j]];
+  }
+#pragma unroll
+  for (int j = 0; j < MERGE_ITEMS; j++) {
+    const int i = j * THREADS + threadIdx.x;
+
+    if (i < size) {
+      m.to.columns[begin + i] = is_new >> j & 1 ? columns[j] & m.keys.LowMask() : columns[j];
+      if (VALUES) m.to.values[begin + i] = values[j];
+    }
+  }
+}
 
 /* Where the new entries belong, without those that are there. */
 template <typename Offset>
@@ -111,22 +180,17 @@ PetscErrorCode CountAdded(PetscInt num_rows, NewKeys keys, PetscCount num, New *
 template <typename Old>
 PetscErrorCode MergeEntries(DCSRView from, DCSRView to, const DCSRBatch *batch, const DCSRLookup *lookup, InsertMode mode, NewKeys keys, cudaStream_t stream)
 {
-  const PetscCount num = (PetscCount)lookup->numbers.num_new, tiles = (from.num_nonzeros + MERGE_TILE - 1) / MERGE_TILE;
+  const PetscCount num = (PetscCount)lookup->numbers.num_new, tiles = (from.num_nonzeros + num + MERGE_TILE - 1) / MERGE_TILE;
   PetscErrorCode   ierr   = PETSC_SUCCESS;
   Old             *before = NULL;
-  MergeArrays<Old> arrays;
 
   PetscFunctionBegin;
   PetscCall(PetscSparseCUDAMalloc(num, "places of new entries", stream, &before));
   PetscCallGoto(ierr, cleanup, DCSRLookupWriteFound(from, batch, lookup, mode, stream)); // before they move, and when no allocation can fail any more
   PetscCallCUDAGoto(ierr, cleanup, DCSRForEach(num, GatherBefore<Old>{lookup->where, lookup->entries, before}, stream));
-  // many new entries between few old ones would all be work of one thread block
-  arrays = MergeArrays<Old>{from, to, before, num, keys, batch->values, num <= 2 * from.num_nonzeros};
-  if (tiles > 0) {
-    MergeKernel<<<(unsigned int)tiles, THREADS, 0, stream>>>(arrays);
-    PetscCallCUDAGoto(ierr, cleanup, cudaGetLastError());
-  }
-  if (!arrays.place) PetscCallCUDAGoto(ierr, cleanup, DCSRForEach(num, PlaceNew<Old>{arrays}, stream));
+  if (to.values) MergeKernel<Old, true><<<(unsigned int)tiles, THREADS, 0, stream>>>(MergeArrays<Old>{from, to, before, num, keys, batch->values});
+  else MergeKernel<Old, false><<<(unsigned int)tiles, THREADS, 0, stream>>>(MergeArrays<Old>{from, to, before, num, keys, NULL});
+  PetscCallCUDAGoto(ierr, cleanup, cudaGetLastError());
 cleanup:
   PetscCall(PetscSparseCUDAFree(&before, stream));
   PetscCall(ierr);

@@ -556,6 +556,40 @@ static PetscErrorCode LongLists(PetscBool wide, cudaStream_t stream)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Entries at every second place from begin on, in rows of 1,000. */
+static PetscErrorCode InsertEverySecond(Test *test, PetscInt begin, PetscCount num)
+{
+  Triples t;
+
+  PetscFunctionBegin;
+  PetscCall(TriplesCreate(num, &t));
+  for (PetscCount k = 0; k < num; k++) {
+    t.i[k] = (begin + 2 * (PetscInt)k) / 1000;
+    t.j[k] = (begin + 2 * (PetscInt)k) % 1000;
+  }
+  PetscCall(Insert(test, &t, ADD_VALUES, DCSR_NEW_ALLOW, PETSC_FALSE));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* As many old and new entries as tiles of kernels have, one more or less: new ones before all old ones, among the first, among the last, behind all, and again what is there. */
+static PetscErrorCode Tiles(PetscBool wide, cudaStream_t stream)
+{
+  const PetscCount sizes[] = {0, 1, 255, 256, 257, 1023, 1024, 1025, 2047, 2048, 2049, 6145};
+  const PetscInt   old = 20000, starts[] = {1, old + 1, old - 5001, 2 * old, old};
+  Test             test;
+
+  PetscFunctionBegin;
+  for (size_t a = 0; a < PETSC_STATIC_ARRAY_LENGTH(sizes); a++) {
+    for (size_t b = 1; b < PETSC_STATIC_ARRAY_LENGTH(sizes); b++) {
+      PetscCall(TestBegin("tiles", 60, 1000, wide, stream, &test));
+      PetscCall(InsertEverySecond(&test, old, sizes[a]));
+      PetscCall(InsertEverySecond(&test, starts[(a + b) % PETSC_STATIC_ARRAY_LENGTH(starts)], sizes[b]));
+      PetscCall(TestEnd(&test));
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   PetscBool    usable;
@@ -584,6 +618,7 @@ int main(int argc, char **argv)
       PetscCall(ManyRepeats((PetscBool)wide, stream));
       if (!one_launch) PetscCall(OneRow((PetscBool)wide, stream));
       if (k == 0) PetscCall(LongLists((PetscBool)wide, stream));
+      if (k < 2) PetscCall(Tiles((PetscBool)wide, stream));
     }
   }
   PetscCall(PetscFinalize());
