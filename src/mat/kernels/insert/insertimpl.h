@@ -26,6 +26,7 @@ typedef struct {
 #define DCSR_NOWHERE PETSC_INT64_MIN
 
 PETSC_INTERN PetscErrorCode DCSRLookupCreate(DCSRView view, const DCSRBatch *batch, cudaStream_t stream, DCSRLookup *lookup);
+PETSC_INTERN PetscErrorCode DCSRLookupTiles(DCSRView view, const DCSRBatch *batch, DCSRLookup *lookup, cudaStream_t stream, PetscBool *done); /* lookuptiles.cu */
 PETSC_INTERN PetscErrorCode DCSRLookupListNew(DCSRLookup *lookup, cudaStream_t stream);
 PETSC_INTERN PetscErrorCode DCSRLookupFinish(DCSRLookup *lookup, cudaStream_t stream);
 PETSC_INTERN PetscErrorCode DCSRLookupApplyPolicy(const DCSRBatch *batch, const DCSRLookup *lookup, DCSRNewEntries policy, cudaStream_t stream, DCSRInsertInfo *info, PetscBool *grow); /* insertbatch.c */

@@ -1,5 +1,6 @@
 /*
-  Looks up the entries of a batch: a binary search each in compact storage, one a segment in fragmented storage, whose segments are sorted. Rows of any length.
+  Looks up the entries of a batch: a binary search each in compact storage, unless the batch is large (lookuptiles.cu), one a segment in fragmented storage, whose
+  segments are sorted. Rows of any length.
 */
 #include "../common/message.h"
 #include "batch.cuh"
@@ -31,6 +32,23 @@ struct WriteFound {
   }
 };
 
+template <typename Offset>
+PetscErrorCode LookupCompact(DCSRView view, const DCSRBatch *batch, cudaStream_t stream, DCSRLookup *lookup)
+{
+  PetscErrorCode ierr = PETSC_SUCCESS;
+  PetscBool      done;
+
+  PetscFunctionBegin;
+  PetscCall(LookupAllocate(batch, stream, lookup));
+  PetscCallGoto(ierr, failed, DCSRLookupTiles(view, batch, lookup, stream, &done));
+  if (!done) PetscCallGoto(ierr, failed, Lookup(FindCompact<Offset>{view}, batch, lookup, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+failed:
+  PetscCall(DCSRLookupDestroy(lookup, stream));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 } // namespace
 
 /*
@@ -47,8 +65,8 @@ struct WriteFound {
 PetscErrorCode DCSRLookupCreate(DCSRView view, const DCSRBatch *batch, cudaStream_t stream, DCSRLookup *lookup)
 {
   PetscFunctionBegin;
-  if (view.row_offsets && view.wide) PetscCall(LookupCreate(FindCompact<int64_t>{view}, batch, stream, lookup));
-  else if (view.row_offsets) PetscCall(LookupCreate(FindCompact<int32_t>{view}, batch, stream, lookup));
+  if (view.row_offsets && view.wide) PetscCall(LookupCompact<int64_t>(view, batch, stream, lookup));
+  else if (view.row_offsets) PetscCall(LookupCompact<int32_t>(view, batch, stream, lookup));
   else if (view.wide) PetscCall(LookupCreate(FindInSegments<int64_t>{view}, batch, stream, lookup));
   else PetscCall(LookupCreate(FindInSegments<int32_t>{view}, batch, stream, lookup));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -9,11 +9,20 @@ namespace
 
 constexpr int LOOKUP_THREADS = 256;
 
+/* Notes new entries of a batch, the first of which has before_end entries from it to the end. Atomics wait for each other: a thread block says it once, and what is known already it does not say. */
+__device__ __forceinline__ void NoteNew(DCSRLookupNumbers *numbers, unsigned long long num_new, unsigned long long before_end)
+{
+  atomicAdd(&numbers->num_new, num_new);
+  if (*(volatile unsigned long long *)&numbers->before_end < before_end) atomicMax(&numbers->before_end, before_end);
+}
+
 template <typename Find>
 __global__ void __launch_bounds__(LOOKUP_THREADS) LookupKernel(Find find, const uint64_t *keys, const unsigned char *counts, int column_bits, PetscCount n, PetscCount *where, DCSRLookupNumbers *numbers)
 {
-  const PetscCount rounds = (n + (PetscCount)gridDim.x * LOOKUP_THREADS - 1) / ((PetscCount)gridDim.x * LOOKUP_THREADS);
+  __shared__ unsigned first_new;
+  const PetscCount    rounds = (n + (PetscCount)gridDim.x * LOOKUP_THREADS - 1) / ((PetscCount)gridDim.x * LOOKUP_THREADS);
 
+  if (threadIdx.x == 0) first_new = LOOKUP_THREADS;
   for (PetscCount r = 0; r < rounds; r++) {
     const PetscCount t      = (r * gridDim.x + blockIdx.x) * LOOKUP_THREADS + threadIdx.x;
     bool             is_new = false;
@@ -27,12 +36,16 @@ __global__ void __launch_bounds__(LOOKUP_THREADS) LookupKernel(Find find, const 
       is_new   = k < 0 && (!counts || counts[t]);
       where[t] = k < 0 && !is_new ? DCSR_NOWHERE : k;
     }
-    const unsigned ballot = __ballot_sync(0xffffffffu, is_new);
+    const int num_new = __syncthreads_count(is_new);
 
-    if (ballot && threadIdx.x % 32 == 0) {
-      atomicAdd(&numbers->num_new, (unsigned long long)__popc(ballot));
-      atomicMax(&numbers->before_end, (unsigned long long)(n - (t + __ffs(ballot) - 1)));
+    if (num_new == 0) continue;
+    if (is_new) atomicMin(&first_new, (unsigned)threadIdx.x);
+    __syncthreads();
+    if (threadIdx.x == 0) {
+      NoteNew(numbers, num_new, n - (t + first_new));
+      first_new = LOOKUP_THREADS;
     }
+    __syncthreads();
   }
 }
 
@@ -48,9 +61,8 @@ PetscErrorCode Lookup(Find find, const DCSRBatch *batch, DCSRLookup *lookup, cud
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* DCSRLookupCreate() with a functor. */
-template <typename Find>
-PetscErrorCode LookupCreate(Find find, const DCSRBatch *batch, cudaStream_t stream, DCSRLookup *lookup)
+/* The arrays of a lookup, and numbers that are zero. */
+PetscErrorCode LookupAllocate(const DCSRBatch *batch, cudaStream_t stream, DCSRLookup *lookup)
 {
   PetscErrorCode ierr = PETSC_SUCCESS;
 
@@ -60,6 +72,21 @@ PetscErrorCode LookupCreate(Find find, const DCSRBatch *batch, cudaStream_t stre
   PetscCallGoto(ierr, failed, PetscSparseCUDAMalloc(batch->num_entries, "positions of a batch", stream, &lookup->where));
   PetscCallGoto(ierr, failed, PetscSparseCUDAMalloc(1, "numbers of a batch", stream, &lookup->device));
   PetscCallCUDAGoto(ierr, failed, cudaMemsetAsync(lookup->device, 0, sizeof(*lookup->device), stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+failed:
+  PetscCall(DCSRLookupDestroy(lookup, stream));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* DCSRLookupCreate() with a functor. */
+template <typename Find>
+PetscErrorCode LookupCreate(Find find, const DCSRBatch *batch, cudaStream_t stream, DCSRLookup *lookup)
+{
+  PetscErrorCode ierr = PETSC_SUCCESS;
+
+  PetscFunctionBegin;
+  PetscCall(LookupAllocate(batch, stream, lookup));
   PetscCallGoto(ierr, failed, Lookup(find, batch, lookup, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 failed:

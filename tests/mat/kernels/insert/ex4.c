@@ -590,6 +590,32 @@ static PetscErrorCode Tiles(PetscBool wide, cudaStream_t stream)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A batch whose first entry comes before all old ones and whose others are behind them, or are the old ones, about as many as a thread block that looks up a tile has room for. */
+static PetscErrorCode UnevenTiles(PetscBool wide, cudaStream_t stream)
+{
+  const PetscInt sizes[] = {6142, 6143, 6144, 6145, 9000}, num = 1000;
+  Test           test;
+  Triples        t;
+
+  PetscFunctionBegin;
+  for (size_t a = 0; a < PETSC_STATIC_ARRAY_LENGTH(sizes); a++) {
+    PetscCall(TestBegin("uneven tiles", 60, 1000, wide, stream, &test));
+    PetscCall(InsertEverySecond(&test, 2, sizes[a]));
+    for (int r = 0; r < 3; r++) {
+      PetscCall(TriplesCreate(num, &t));
+      for (PetscInt k = 0; k < num; k++) {
+        const PetscInt place = k == 0 ? r % 2 : r == 0 ? 59999 - k : 2 * sizes[a] - r * k;
+
+        t.i[k] = place / 1000;
+        t.j[k] = place % 1000;
+      }
+      PetscCall(Insert(&test, &t, ADD_VALUES, DCSR_NEW_ALLOW, PETSC_FALSE));
+    }
+    PetscCall(TestEnd(&test));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   PetscBool    usable;
@@ -619,6 +645,7 @@ int main(int argc, char **argv)
       if (!one_launch) PetscCall(OneRow((PetscBool)wide, stream));
       if (k == 0) PetscCall(LongLists((PetscBool)wide, stream));
       if (k < 2) PetscCall(Tiles((PetscBool)wide, stream));
+      if (k < 2) PetscCall(UnevenTiles((PetscBool)wide, stream));
     }
   }
   PetscCall(PetscFinalize());
