@@ -30,6 +30,7 @@ PETSC_INTERN PetscErrorCode PetscSparseCUDACopyToHost(void *, const void *, size
 /* device or host, pitch, host or device, pitch, width in bytes, height, stream */
 PETSC_INTERN PetscErrorCode PetscSparseCUDACopyToDevice2D(void *, size_t, const void *, size_t, size_t, size_t, cudaStream_t);
 PETSC_INTERN PetscErrorCode PetscSparseCUDACopyToHost2D(void *, size_t, const void *, size_t, size_t, size_t, cudaStream_t);
+PETSC_INTERN PetscErrorCode PetscSparseCUDAAdviseHost(void *, size_t); /* host, bytes */
 PETSC_INTERN PetscErrorCode PetscSparseCUDATestTransferThreads(PetscInt, PetscInt *);
 
 /*

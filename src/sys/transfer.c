@@ -15,6 +15,7 @@
 #include <sched.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #define MAX_THREADS       64                  /* that the option accepts */
 #define DEFAULT_THREADS   8                   /* enough to fill the bus */
@@ -23,6 +24,7 @@
 #define CHUNK_ALIGNMENT   ((size_t)4096)
 #define CHUNKS_PER_THREAD 4                  /* so that both buffers have work, and a slow thread does not keep the others waiting */
 #define MIN_BYTES         ((size_t)1 << 20)  /* of an array that is worth starting threads */
+#define HUGE_PAGE         ((size_t)2 << 20)  /* of x86-64, and of Arm with pages of 4 KiB */
 #define WORKER_BYTES      ((size_t)32 << 20) /* pinning a worker's buffers, 3 ms, takes as long as a plain copy of so much */
 
 /* One array on its way. */
@@ -397,6 +399,31 @@ PetscErrorCode PetscSparseCUDACopyToDevice2D(void *device, size_t device_pitch, 
   PetscCallCUDA(cudaMemcpy2DAsync(device, device_pitch, host, host_pitch, width, height, cudaMemcpyHostToDevice, stream));
   if (!staged) PetscCallCUDA(cudaStreamSynchronize(stream));
   ReportEnd(PETSC_FALSE, width * height, begin);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  PetscSparseCUDAAdviseHost - Asks for huge pages behind an array of the host that was allocated and not written yet.
+
+  Not Collective
+
+  Input Parameters:
++ host  - the array
+- bytes - its size
+
+  Note:
+  The first write to each page of a new array costs more than copying what comes from the device: 5 MB came with 1.3 GB/s. Advice that a system does not take is no error.
+*/
+PetscErrorCode PetscSparseCUDAAdviseHost(void *host, size_t bytes)
+{
+  PetscFunctionBegin;
+#if defined(MADV_HUGEPAGE)
+  {
+    const uintptr_t begin = ((uintptr_t)host + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE, end = ((uintptr_t)host + bytes) / HUGE_PAGE * HUGE_PAGE;
+
+    if (begin < end) (void)madvise((void *)begin, end - begin, MADV_HUGEPAGE);
+  }
+#endif
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

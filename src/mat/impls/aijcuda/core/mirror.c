@@ -293,6 +293,8 @@ static PetscErrorCode AllocateHostArrays(PetscInt m, PetscCount nnz, HostArrays 
   PetscCall(PetscShmgetAllocateArray(m + 1, sizeof(PetscInt), (void **)&h->i));
   PetscCall(PetscShmgetAllocateArray(nnz, sizeof(PetscInt), (void **)&h->j));
   PetscCall(PetscShmgetAllocateArray(nnz, sizeof(PetscScalar), (void **)&h->a));
+  PetscCall(PetscSparseCUDAAdviseHost(h->j, (size_t)nnz * sizeof(PetscInt)));
+  PetscCall(PetscSparseCUDAAdviseHost(h->a, (size_t)nnz * sizeof(PetscScalar)));
   PetscCall(PetscMalloc1(m, &h->imax));
   PetscCall(PetscMalloc1(m, &h->ilen));
   PetscFunctionReturn(PETSC_SUCCESS);

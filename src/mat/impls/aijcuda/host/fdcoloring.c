@@ -2,13 +2,15 @@
   Jacobians by finite differences and from automatic differentiation, with a coloring of the columns (MatFDColoring).
 
   MatFDColoringSetUp() notes the addresses of the entries in the host arrays. MatFDColoringApply() and MatFDColoringSetValues() write there, the latter without a word to the matrix, whose
-  newest values may be on the device. So the addresses become those of an array beside the matrix, which is filled with a number that no computation has for its result. Both functions end
-  with an assembly. When the first entry that the coloring writes is another number by then, the matrix takes all of them for its values.
+  newest values may be on the device. So an array beside the matrix stands in the place of its values meanwhile: its addresses are noted. What tells whether an entry is written is a number
+  that no computation has for its result. Both functions end with an assembly. When the first entry that the coloring writes is another number by then, the matrix takes all of them for its
+  values, on the device where that has the pattern: the host array of the matrix is not touched.
 */
 #include "host.h"
 #include "thunks.h"
 #include "../core/core.h"
 #include "../parallel/parallel.h"
+#include <petscsparsecuda/report.h>
 
 /* Composed with a matrix, and with a coloring. */
 static const char LIST_KEY[] = "MatAIJCUDA_Colorings", VALUES_KEY[] = "MatAIJCUDA_ColoringValues";
@@ -67,10 +69,11 @@ static PetscCount NumPlaces(const ColoringValues *v)
   return (PetscCount)v->num[0] + (PetscCount)v->num[1];
 }
 
-/* Gives every entry the bits of a number that is none and that arithmetic does not give. */
+/* Gives entries the bits of a number that is none and that arithmetic does not give: the first one that is written, and where a coloring writes not all, every one. */
 static void ClearValues(ColoringValues *v)
 {
-  memset(v->values, 0xFF, (size_t)NumPlaces(v) * sizeof(*v->values));
+  if (!v->complete) memset(v->values, 0xFF, (size_t)NumPlaces(v) * sizeof(*v->values));
+  else if (v->first >= 0) memset(&v->values[v->first], 0xFF, sizeof(*v->values));
 }
 
 static PetscBool IsWritten(const PetscScalar *value)
@@ -103,28 +106,28 @@ static PetscCount PlaceOf(const PetscScalar *address, const PetscScalar *array, 
   return array != NULL && at >= begin && at < begin + (size_t)n * sizeof(*array) ? (PetscCount)((at - begin) / sizeof(*array)) : -1;
 }
 
-/* A coloring that was set up writes into the array beside the matrix. */
-static void Redirect(ColoringValues *v, const Mat blocks[2])
+/* Exchanges the values of the host arrays, of which nothing is read, for the array beside the matrix, and back. */
+static void ExchangeValues(ColoringValues *v, const Mat blocks[2], PetscScalar *values[2])
 {
-  const PetscCount n = NumEntries(v->coloring);
+  for (int k = 0; k < 2 && blocks[k] != NULL; k++) {
+    Mat_SeqAIJ  *a    = (Mat_SeqAIJ *)blocks[k]->data;
+    PetscScalar *mine = a->a;
 
-  v->first    = -1;
-  v->complete = (PetscBool)(n == NumPlaces(v));
-  for (PetscCount entry = 0; entry < n; entry++) {
-    PetscScalar **address = AddressOf(v->coloring, entry);
-
-    for (int k = 0; k < 2; k++) {
-      const PetscCount place = blocks[k] != NULL ? PlaceOf(*address, ((Mat_SeqAIJ *)blocks[k]->data)->a, v->num[k]) : -1;
-
-      if (place < 0) continue;
-      *address = v->values + (k ? v->num[0] : 0) + place;
-      if (entry == 0) v->first = (k ? v->num[0] : 0) + place;
-      break;
-    }
+    a->a      = values[k];
+    values[k] = mine;
   }
 }
 
-/* The opposite, for a matrix that becomes one of another type. */
+/* Notes what a coloring that was set up writes. */
+static void NoteEntries(ColoringValues *v)
+{
+  const PetscCount n = NumEntries(v->coloring);
+
+  v->first    = n > 0 ? PlaceOf(*AddressOf(v->coloring, 0), v->values, NumPlaces(v)) : -1;
+  v->complete = (PetscBool)(n == NumPlaces(v));
+}
+
+/* A coloring writes into the host arrays again, for a matrix that becomes one of another type. */
 static void RedirectBack(ColoringValues *v, const Mat blocks[2])
 {
   const PetscCount n = NumEntries(v->coloring);
@@ -185,28 +188,59 @@ static PetscErrorCode AddToList(Mat A, PetscContainer values)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Makes a coloring that was set up write beside the matrix, whose host arrays are shown. */
-static PetscErrorCode AddColoring(Mat A, MatFDColoring c)
+/* The array beside the matrix, whose host structure is current, for a coloring that is about to be set up; the coloring owns it. */
+static PetscErrorCode CreateValues(MatFDColoring c, const Mat blocks[2], ColoringValues **values)
 {
   ColoringValues *v;
-  PetscContainer  container;
-  Mat             blocks[2];
-  PetscErrorCode  ierr;
 
   PetscFunctionBegin;
-  PetscCall(GetBlocks(A, blocks));
   PetscCall(PetscNew(&v));
   PetscCall(PetscObjectContainerCompose((PetscObject)c, VALUES_KEY, v, DestroyValues));
-  PetscCall(PetscObjectQuery((PetscObject)c, VALUES_KEY, (PetscObject *)&container));
   v->coloring = c;
+  v->first    = -1;
   for (int k = 0; k < 2 && blocks[k] != NULL; k++) {
     v->num[k]          = ((Mat_SeqAIJ *)blocks[k]->data)->nz;
     v->nonzerostate[k] = blocks[k]->nonzerostate;
   }
-  PetscCallGoto(ierr, failed, PetscMalloc1(NumPlaces(v), &v->values));
+  PetscCall(PetscMalloc1(NumPlaces(v), &v->values));
+  PetscCall(PetscSparseCUDAAdviseHost(v->values, (size_t)NumPlaces(v) * sizeof(*v->values)));
+  *values = v;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode ParentSetUp(Mat A, ISColoring coloring, MatFDColoring c)
+{
+  PetscBool parallel;
+
+  PetscFunctionBegin;
+  PetscCall(MatIsMPIAIJCUDA(A, &parallel));
+  if (parallel) PetscCall((*MatMPIAIJCUDAGet(A)->parent.fdcoloringsetup)(A, coloring, c));
+  else PetscCall((*MatSeqAIJCUDAGet(A)->parent.fdcoloringsetup)(A, coloring, c));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Makes a coloring write beside the matrix, whose host arrays are shown. */
+static PetscErrorCode SetUpBeside(Mat A, ISColoring coloring, MatFDColoring c)
+{
+  ColoringValues *v = NULL;
+  PetscContainer  container;
+  Mat             blocks[2];
+  PetscScalar    *values[2];
+  PetscErrorCode  ierr;
+
+  PetscFunctionBegin;
+  PetscCall(GetBlocks(A, blocks));
+  PetscCallGoto(ierr, failed, CreateValues(c, blocks, &v));
+  values[0] = v->values;
+  values[1] = v->values + v->num[0];
+  ExchangeValues(v, blocks, values);
+  ierr = ParentSetUp(A, coloring, c);
+  ExchangeValues(v, blocks, values);
+  PetscCallGoto(ierr, failed, ierr);
+  PetscCall(PetscObjectQuery((PetscObject)c, VALUES_KEY, (PetscObject *)&container));
   PetscCallGoto(ierr, failed, AddToList(A, container));
+  NoteEntries(v);
   ClearValues(v);
-  Redirect(v, blocks);
   PetscFunctionReturn(PETSC_SUCCESS);
 failed:
   PetscCall(PetscObjectCompose((PetscObject)c, VALUES_KEY, NULL));
@@ -219,14 +253,13 @@ static PetscErrorCode SetUp(Mat A, ISColoring coloring, MatFDColoring c)
 
   PetscFunctionBegin;
   PetscCall(MatIsMPIAIJCUDA(A, &parallel));
-  if (parallel) PetscCall((*MatMPIAIJCUDAGet(A)->parent.fdcoloringsetup)(A, coloring, c));
-  else PetscCall((*MatSeqAIJCUDAGet(A)->parent.fdcoloringsetup)(A, coloring, c));
   no_device = parallel ? MatMPIAIJCUDAGet(A)->no_device : MatSeqAIJCUDAGet(A)->no_device;
-  if (!no_device) PetscCall(AddColoring(A, c));
+  if (no_device) PetscCall(ParentSetUp(A, coloring, c));
+  else PetscCall(SetUpBeside(A, coloring, c));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* MatHost_AIJCUDA_fdcoloringsetup - MatFDColoringSetUp() */
+/* MatHost_AIJCUDA_fdcoloringsetup - MatFDColoringSetUp(), which reads the pattern and no values */
 PetscErrorCode MatHost_AIJCUDA_fdcoloringsetup(Mat A, ISColoring coloring, MatFDColoring c)
 {
   PetscBool      parallel;
@@ -235,9 +268,33 @@ PetscErrorCode MatHost_AIJCUDA_fdcoloringsetup(Mat A, ISColoring coloring, MatFD
   PetscFunctionBegin;
   PetscCall(MatIsMPIAIJCUDA(A, &parallel));
   if (parallel) PetscCall(MatMPIAIJCUDAUseCurrentStream(A));
-  PetscCall(MatAIJCUDAHostBegin(A, HOST_READ));
+  PetscCall(MatAIJCUDAHostBegin(A, HOST_READ_STRUCTURE));
   ierr = SetUp(A, coloring, c);
-  PetscCall(MatAIJCUDAHostFinish(A, HOST_READ, ierr));
+  PetscCall(MatAIJCUDAHostFinish(A, HOST_READ_STRUCTURE, ierr));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether the values of a block, of which all are new, can go to its device copy at once. */
+static PetscBool TakesOnDevice(Mat block, PetscInt n)
+{
+  const Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(block);
+
+  if (d->no_device || block->boundtocpu || block->structure_only || block->hash_active || d->mirror.active > 0) return PETSC_FALSE;
+  return (PetscBool)(d->device.structure && d->device.nonzerostate == block->nonzerostate && !MatSeqAIJCUDACSRReleased(block) && d->device.view.row_offsets != NULL && d->device.view.num_nonzeros == n);
+}
+
+static PetscErrorCode TakeOnDevice(Mat block, const PetscScalar values[], PetscInt n)
+{
+  Mat_SeqAIJCUDA *d     = MatSeqAIJCUDAGet(block);
+  const size_t    bytes = (size_t)n * sizeof(*values);
+  cudaStream_t    stream;
+
+  PetscFunctionBegin;
+  PetscCall(PetscSparseCUDAGetStream(&stream));
+  PetscCallReported(REPORT_VALUES, NULL, PetscSparseCUDACopyToDevice(d->device.view.values, values, bytes, stream));
+  PetscCall(PetscLogCpuToGpu((PetscLogDouble)bytes));
+  d->device.has_values = PETSC_TRUE;
+  PetscCall(MatSeqAIJCUDADeviceChanged(block));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -248,7 +305,9 @@ static PetscErrorCode TakeBlock(Mat block, const ColoringValues *v, const PetscS
 
   PetscFunctionBegin;
   if (n == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  if (v->complete) {
+  if (v->complete && TakesOnDevice(block, n)) {
+    PetscCallLogged(PETSCSPARSECUDA_CopyToDevice, block, TakeOnDevice(block, values, n));
+  } else if (v->complete) {
     PetscCall(MatSeqAIJGetArrayWrite(block, &a));
     PetscCall(PetscArraycpy(a, values, n));
     PetscCall(MatSeqAIJRestoreArrayWrite(block, &a));
@@ -289,7 +348,7 @@ static PetscErrorCode TakeValues(Mat A, ColoringValues *v)
 
   Errors: PETSC_ERR_ARG_WRONGSTATE when the nonzero pattern is another one than that of the coloring; the matrix is as it was.
 
-  Cost: a search among the composed objects; the values are copied on the host when there are some.
+  Cost: a search among the composed objects; values that a coloring has written are copied to the device, or on the host where the device has no current pattern or not all are new.
 */
 PetscErrorCode MatAIJCUDATakeColoringValues(Mat A)
 {
