@@ -313,14 +313,14 @@ static PetscErrorCode Look(Mat A, AutoChoice *c, cudaStream_t stream)
 /* Whether the storage pays: so many products follow, as the program or an earlier matrix tells, or it would have paid for itself by now. */
 static PetscBool Pays(Mat A, const AutoChoice *c)
 {
-  const double       price = Price(c) * (double)(1 << c->unpaid), gain = Gain(c), n = (double)NumProducts(c);
+  const double       price = Price(c) * (double)(1 << c->unpaid), n = (double)NumProducts(c), gain = Gain(c), net = gain - (double)c->value_changes * c->prediction.update;
   const AutoPattern *p    = c->known ? MatAutoCUDAFindPattern(&c->pattern) : NULL;
   const PetscInt     told = MatSeqAIJCUDAGet(A)->options.storage_products;
 
-  if (gain <= 0) return PETSC_FALSE;
-  if (told > 0) return (PetscBool)(gain / n * (double)told >= Price(c));
-  if (p != NULL && gain / n * (double)p->products >= price) return PETSC_TRUE;
-  return (PetscBool)(gain - (double)c->value_changes * c->prediction.update >= price && gain / n * (double)c->stable >= c->prediction.update);
+  if (net <= 0) return PETSC_FALSE;
+  if (told > 0) return (PetscBool)(net / n * (double)told >= Price(c));
+  if (p != NULL && net / n * (double)p->products >= price) return PETSC_TRUE;
+  return (PetscBool)(net >= price && gain / n * (double)c->stable >= c->prediction.update);
 }
 
 /* After a product with rows. */
@@ -489,6 +489,7 @@ static PetscErrorCode SetFromOptions_Auto(Mat A, PetscOptionItems PetscOptionsOb
 {
   Mat_SeqAIJCUDA *d      = MatSeqAIJCUDAGet(A);
   PetscEnum       choose = (PetscEnum)d->options.storage_choice;
+  const PetscInt  format = d->options.storage_format, precision = d->options.storage_precision;
 
   PetscFunctionBegin;
   PetscCall((*MatDeviceStorageHiSparse.setfromoptions)(A, PetscOptionsObject));
@@ -497,7 +498,7 @@ static PetscErrorCode SetFromOptions_Auto(Mat A, PetscOptionItems PetscOptionsOb
   PetscCall(PetscOptionsBoundedInt("-mat_auto_products", "Products with vectors that follow each change of the structure; 0: not known", "MATAUTOCUDA", d->options.storage_products, &d->options.storage_products, NULL, 0));
   PetscOptionsHeadEnd();
   PetscCall(PetscOptionsGetInt(((PetscObject)A)->options, NULL, "-mat_auto_test_switch", &test_switch, NULL));
-  if ((PetscInt)choose == d->options.storage_choice) PetscFunctionReturn(PETSC_SUCCESS);
+  if ((PetscInt)choose == d->options.storage_choice && format == d->options.storage_format && precision == d->options.storage_precision) PetscFunctionReturn(PETSC_SUCCESS);
   if (d->device.structure && !d->device.lent) {
     PetscCall(MatSeqAIJCUDAGetCSR(A));
     PetscCall(MatSeqAIJCUDADropStorage(A));
