@@ -25,6 +25,11 @@ PETSC_EXTERN PetscErrorCode PetscSparseCUDAInitialize(void);
 #define MATSEQAIJHISPARSECUDA "seqaijhisparsecuda" /* What a matrix of type `MATHISPARSECUDA` is on one process. */
 #define MATMPIAIJHISPARSECUDA "mpiaijhisparsecuda" /* What a matrix of type `MATHISPARSECUDA` is on several processes. */
 
+#define MATAUTOCUDA       "autocuda"
+#define MATAIJAUTOCUDA    "aijautocuda"    /* Another name of `MATAUTOCUDA`. */
+#define MATSEQAIJAUTOCUDA "seqaijautocuda" /* What a matrix of type `MATAUTOCUDA` is on one process. */
+#define MATMPIAIJAUTOCUDA "mpiaijautocuda" /* What a matrix of type `MATAUTOCUDA` is on several processes. */
+
 /* TOPIC = Storage of a matrix */
 
 PETSC_EXTERN PetscErrorCode MatDCSRCUDADefragment(Mat);

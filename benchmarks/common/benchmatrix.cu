@@ -260,19 +260,24 @@ static PetscErrorCode BenchStencilCreate(BenchStencil s, cudaStream_t stream, DC
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The matrix of the entries that a list of keys names, duplicates once; the list is freed. */
-static PetscErrorCode BenchKeysCreate(int32_t m, int32_t n, PetscCount num_keys, unsigned long long *keys, cudaStream_t stream, DCSRView *view)
+/* BenchMatrixFromKeys - the matrix of the entries that a list of keys names (benchkeys.h), duplicates once, with random values; keys of all bits name none. The list is freed. */
+PetscErrorCode BenchMatrixFromKeys(PetscInt m, PetscInt n, PetscCount num_keys, unsigned long long *keys, cudaStream_t stream, DCSRView *view)
 {
-  int32_t *row_offsets;
+  int32_t           *row_offsets;
+  unsigned long long last = 0;
 
   PetscFunctionBegin;
+  PetscCall(PetscArrayzero(view, 1));
   view->num_rows    = m;
   view->num_columns = n;
   PetscCall(BenchKeysSort(&keys, &num_keys, stream));
+  if (num_keys > 0) PetscCallCUDA(cudaMemcpyAsync(&last, keys + num_keys - 1, sizeof(last), cudaMemcpyDeviceToHost, stream));
+  PetscCallCUDA(cudaStreamSynchronize(stream));
+  if (last == ~0ull) num_keys--;
   view->num_nonzeros = num_keys;
   PetscCall(PetscSparseCUDAMalloc((PetscCount)m + 1, "benchmark row offsets", stream, &row_offsets));
   view->row_offsets = row_offsets;
-  BenchKeyRows<<<BenchGrid((PetscCount)m + 1), BENCH_THREADS, 0, stream>>>(keys, num_keys, m, row_offsets);
+  BenchKeyRows<<<BenchGrid((PetscCount)m + 1), BENCH_THREADS, 0, stream>>>(keys, num_keys, (int32_t)m, row_offsets);
   PetscCallCUDA(cudaGetLastError());
   PetscCall(BenchMatrixAllocate(view, stream));
   BenchKeyColumns<<<BenchGrid(num_keys), BENCH_THREADS, 0, stream>>>(keys, num_keys, view->columns);
@@ -289,7 +294,7 @@ static PetscErrorCode BenchPatternCreate(BenchPattern pattern, int32_t m, int32_
   PetscCall(PetscSparseCUDAMalloc(num_keys, "benchmark keys", stream, &keys));
   BenchKeys<<<BenchGrid(num_keys), BENCH_THREADS, 0, stream>>>(pattern, m, n, num_keys, keys);
   PetscCallCUDA(cudaGetLastError());
-  PetscCall(BenchKeysCreate(m, n, num_keys, keys, stream, view));
+  PetscCall(BenchMatrixFromKeys(m, n, num_keys, keys, stream, view));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -301,7 +306,7 @@ static PetscErrorCode BenchMeshCreate(BenchMesh mesh, cudaStream_t stream, DCSRV
 
   PetscFunctionBegin;
   PetscCall(BenchMeshKeys(mesh, stream, &keys, &num_keys));
-  PetscCall(BenchKeysCreate(m, m, num_keys, keys, stream, view));
+  PetscCall(BenchMatrixFromKeys(m, m, num_keys, keys, stream, view));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -37,6 +37,14 @@ typedef enum {
   MULT_HERMITIAN
 } MultKind;
 
+/* What is counted by types that choose their storage. */
+typedef enum {
+  DEVICE_WORK_FORWARD,   /* y = A x + z */
+  DEVICE_WORK_TRANSPOSE, /* the same with the transpose, Hermitian or not */
+  DEVICE_WORK_EPILOGUE,  /* a product with an epilogue, such as a step of a smoother */
+  DEVICE_NUM_WORKS
+} MatDeviceWork;
+
 /* Who of CSR and storage has the newest values of the device. Without storage beside it CSR has them, whatever this says. */
 typedef enum {
   DEVICE_VALUES_CSR,
@@ -118,6 +126,13 @@ typedef struct {
 
   /* Y += a X with the storage of two matrices of this type and of one size, where the sum has at most so many entries; how many it has, where it has grown. May synchronize; NULL: CSR does it */
   PetscErrorCode (*axpy)(Mat, PetscScalar, Mat, PetscCount, cudaStream_t, PetscCount *, MatDeviceSum *);
+
+  /* For types that choose, while the program runs, between CSR and the storage; all NULL: the storage is made by the first product, and what it declines stays in CSR */
+  PetscErrorCode (*wants)(Mat, PetscBool *);                     /* whether the product that comes next goes by the storage, which is made if it is not there */
+  PetscErrorCode (*multbegin)(Mat, MatDeviceWork, cudaStream_t); /* around every product that is queued, with what it works on current: */
+  PetscErrorCode (*multend)(Mat, MatDeviceWork, cudaStream_t);   /* may drop the storage */
+  PetscErrorCode (*viewchoice)(Mat, PetscViewer);                /* a line about the choice for ::ascii_info */
+  PetscErrorCode (*forget)(Mat);                                 /* frees device.choice, part of MatDestroy() and of a change of the type */
 } MatDeviceStorageOps;
 
 /* Types that belong together: one storage, on one process and on several. */
@@ -150,6 +165,9 @@ PETSC_INTERN PetscErrorCode MatSeqAIJCUDARestoreStructure(Mat, DCSRView *);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDAUseStorageOrCSR(Mat);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDALendCSR(Mat);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDADropStorage(Mat);
+PETSC_INTERN PetscErrorCode MatSeqAIJCUDAMultBegin(Mat, MatDeviceWork, cudaStream_t);
+PETSC_INTERN PetscErrorCode MatSeqAIJCUDAMultEnd(Mat, MatDeviceWork, cudaStream_t);
+PETSC_INTERN PetscErrorCode MatSeqAIJCUDAForgetChoice(Mat);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDADuplicateStorage(Mat, PetscBool, Mat, PetscBool *);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDAInsertIntoStorage(Mat, const DCSRBatch *, InsertMode, DCSRNewEntries, PetscBool, DCSRInsertInfo *, PetscBool *);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDASetListInStorage(Mat, const DCSRList *, const PetscScalar[], const PetscScalar[], PetscCount, InsertMode, PetscBool *);

@@ -27,6 +27,10 @@ HISPARSE = 'hisparsecuda'
 AIJHISPARSE = 'aijhisparsecuda'
 SEQAIJHISPARSE = 'seqaijhisparsecuda'
 MPIAIJHISPARSE = 'mpiaijhisparsecuda'
+AUTO = 'autocuda'
+AIJAUTO = 'aijautocuda'
+SEQAIJAUTO = 'seqaijautocuda'
+MPIAIJAUTO = 'mpiaijautocuda'
 
 _loaded = None
 

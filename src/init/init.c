@@ -17,6 +17,7 @@
 #include "../ksp/pc/impls/jacobi/jacobi.h"
 #include "../mat/impls/aijcuda/core/parents.h"
 #include "../mat/impls/aijcuda/host/host.h"
+#include "../mat/impls/auto/auto.h"
 #include "../mat/impls/dcsr/dcsr.h"
 #include "../mat/impls/hisparse/hisparse.h"
 #include <petscsparsecuda/preload.h>
@@ -31,6 +32,7 @@ static PetscErrorCode Finalize(void)
 {
   PetscFunctionBegin;
   PetscCall(MatAIJCUDAForgetSaved());
+  MatAutoCUDAForgetPatterns();
   initialized = PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -118,11 +120,13 @@ static const struct {
 } families[] = {
   {{MATDCSRCUDA, MATAIJDCSRCUDA, MATSEQAIJDCSRCUDA, MATMPIAIJDCSRCUDA, MATSEQAIJDCSRCUDA}, &MatDeviceStorageDCSR, MatCreate_SeqAIJDCSRCUDA, MatCreate_MPIAIJDCSRCUDA},
   {{MATHISPARSECUDA, MATAIJHISPARSECUDA, MATSEQAIJHISPARSECUDA, MATMPIAIJHISPARSECUDA, MATSEQAIJDCSRCUDA}, &MatDeviceStorageHiSparse, MatCreate_SeqAIJHiSparseCUDA, MatCreate_MPIAIJHiSparseCUDA},
+  {{MATAUTOCUDA, MATAIJAUTOCUDA, MATSEQAIJAUTOCUDA, MATMPIAIJAUTOCUDA, MATSEQAIJDCSRCUDA}, &MatDeviceStorageAuto, MatCreate_SeqAIJAutoCUDA, MatCreate_MPIAIJAutoCUDA},
 };
 
 static PetscErrorCode RegisterTypes(void)
 {
   PetscFunctionBegin;
+  MatDeviceStorageAutoInitialize();
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(families); k++) {
     const MatAIJCUDATypes *types = &families[k].types;
 

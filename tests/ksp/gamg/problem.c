@@ -413,8 +413,8 @@ PetscErrorCode ProblemSolve(Mat A, KSP ksp, Solution *s)
 /* What may differ between two types: their names, what they say of preallocation and of equal rows, and what ours says besides. */
 static PetscErrorCode NormalizeLine(char line[], PetscBool *skip)
 {
-  static const char *const lines[] = {"I-node", "scalable MatPtAP", "dcsrcuda: ", "hisparsecuda: ", "mallocs used", NULL};
-  static const char *const words[] = {"dcsrcuda", "hisparsecuda", NULL};
+  static const char *const lines[] = {"I-node", "scalable MatPtAP", "dcsrcuda: ", "hisparsecuda: ", "autocuda: ", "mallocs used", NULL};
+  static const char *const words[] = {"dcsrcuda", "hisparsecuda", "autocuda", NULL};
   char                    *found;
 
   PetscFunctionBegin;

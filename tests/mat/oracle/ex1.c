@@ -177,6 +177,14 @@ int main(int argc, char **argv)
          nsize: {{1 3}}
          args: -steps 600 -seed 101 -mat_type hisparsecuda -mat_hisparse_format {{diagonals windows}} -other_type dcsrcuda
       test:
+         suffix: auto
+         nsize: {{1 3}}
+         args: -steps 600 -seed 121 -mat_type autocuda -mat_hisparse_format {{diagonals windows}} -mat_auto_test_switch {{1 3}}
+      test:
+         suffix: auto_mixed
+         nsize: {{1 3}}
+         args: -steps 600 -seed 131 -mat_type autocuda -mat_hisparse_format diagonals -mat_auto_test_switch 2 -other_type {{dcsrcuda hisparsecuda}}
+      test:
          suffix: insertion
          nsize: {{1 3 8}}
          args: -steps 400 -seed 41 -prefer insertion

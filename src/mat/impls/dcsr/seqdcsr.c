@@ -114,8 +114,9 @@ static PetscErrorCode ViewStorage(Mat A, PetscViewer viewer)
     PetscCall(PetscViewerASCIIPrintf(viewer, "%s: no device copy%s\n", d->device.storage->name, d->no_device ? " (no usable device)" : A->boundtocpu ? " (bound to the CPU)" : ""));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
+  if (d->device.storage->viewchoice != NULL) PetscCall((*d->device.storage->viewchoice)(A, viewer));
   if (d->device.data != NULL) PetscCall((*d->device.storage->view)(A, viewer));
-  else if (d->device.storage != d->device.csr) PetscCall(PetscViewerASCIIPrintf(viewer, "%s: %s\n", d->device.storage->name, d->device.declined ? "does not pay for this matrix" : "not made yet"));
+  else if (d->device.storage != d->device.csr && d->device.storage->viewchoice == NULL) PetscCall(PetscViewerASCIIPrintf(viewer, "%s: %s\n", d->device.storage->name, d->device.declined ? "does not pay for this matrix" : "not made yet"));
   if (MatSeqAIJCUDACSRReleased(A)) PetscCall(PetscViewerASCIIPrintf(viewer, "%s: released\n", d->device.csr->name));
   else PetscCall((*d->device.csr->view)(A, viewer));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -214,6 +215,7 @@ static PetscErrorCode MatDestroy_SeqAIJCUDA(Mat A)
     PetscCall(DestroyBuffers(A));
     PetscCall(MatSeqAIJCUDAShowMirror(A));
     PetscCall(MatSeqAIJCUDADropDevice(A));
+    PetscCall(MatSeqAIJCUDAForgetChoice(A));
     PetscCall(MatSeqAIJCUDARemoveComposed(A, d->type));
   }
   PetscCall(PetscFree(A->spptr));
@@ -251,6 +253,7 @@ static PetscErrorCode ConvertInPlaceToSeqAIJ(Mat B)
   PetscFunctionBegin;
   PetscCall(ReleaseDevice(B));
   PetscCall(DestroyBuffers(B));
+  PetscCall(MatSeqAIJCUDAForgetChoice(B));
   PetscCall(MatSeqAIJCUDAShowMirror(B));
   PetscCall(MatAIJCUDAReturnColorings(B));
   *b->ops       = d->parent_arrays;
@@ -377,11 +380,14 @@ static PetscErrorCode ChangeType(Mat A, MatType type)
   if (registered == d->type) PetscFunctionReturn(PETSC_SUCCESS);
   if (d->device.structure) PetscCall(MatSeqAIJCUDAGetCSR(A));
   PetscCall(MatSeqAIJCUDADropStorage(A));
+  PetscCall(MatSeqAIJCUDAForgetChoice(A));
   PetscCall(MatSeqAIJCUDARemoveComposed(A, d->type));
   d->type                      = registered;
   d->device.storage            = storage;
   d->options.storage_format    = 0;
   d->options.storage_precision = 0;
+  d->options.storage_choice    = 0;
+  d->options.storage_products  = 0;
   PetscCall(PetscObjectChangeTypeName((PetscObject)A, registered));
   PetscCall(MatSeqAIJCUDACompose(A, registered));
   PetscCall(ReadOptions(A));

@@ -66,7 +66,7 @@ static PetscErrorCode IsValid_Seq(Mat A, PetscBool *valid)
 }
 
 /*@C
-  MatHiSparseCUDAIsValid - Checks the invariants of the storage of a `MATHISPARSECUDA` matrix.
+  MatHiSparseCUDAIsValid - Checks the invariants of the storage of a `MATHISPARSECUDA` or `MATAUTOCUDA` matrix.
 
   Collective
 
@@ -103,7 +103,7 @@ PetscErrorCode MatHiSparseCUDAIsValid(Mat A, PetscBool *valid)
   PetscCall(MatIsMPIAIJCUDA(A, &is_mpi));
   PetscCheck(A->assembled, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_WRONGSTATE, "Call MatAssemblyBegin() and MatAssemblyEnd() first");
   block = is_seq ? A : is_mpi ? MatMPIAIJCUDAGetBlock(A, 0) : NULL; // off-diagonal blocks are MATSEQAIJDCSRCUDA
-  PetscCheck(block != NULL && MatSeqAIJCUDAGet(block)->device.storage == &MatDeviceStorageHiSparse, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_WRONG, "Matrix is of type %s, this function is for %s", ((PetscObject)A)->type_name, MATHISPARSECUDA);
+  PetscCheck(block != NULL && MatDeviceStorageIsHiSparse(MatSeqAIJCUDAGet(block)->device.storage), PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_WRONG, "Matrix is of type %s, this function is for %s", ((PetscObject)A)->type_name, MATHISPARSECUDA);
   PetscCall(IsValid_Seq(block, valid));
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, valid, 1, MPI_C_BOOL, MPI_LAND, PetscObjectComm((PetscObject)A)));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -7,6 +7,7 @@
 
 /* hisparsestorage.c */
 PETSC_INTERN const MatDeviceStorageOps MatDeviceStorageHiSparse;
+PETSC_INTERN PetscBool                 MatDeviceStorageIsHiSparse(const MatDeviceStorageOps *);
 PETSC_INTERN PetscErrorCode            MatSeqAIJHiSparseCUDAGetStorage(Mat, HiSparse *);
 
 /* hisparse.c */

@@ -17,13 +17,21 @@ static HiSparse GetHiSparse(Mat A)
   return GetStorage(A)->hisparse;
 }
 
+static PetscErrorCode Destroy_HiSparse(Mat, void **);
+
+/* MatDeviceStorageIsHiSparse - Whether a table is that of HiSparse, or made of it. */
+PetscBool MatDeviceStorageIsHiSparse(const MatDeviceStorageOps *storage)
+{
+  return (PetscBool)(storage->destroy == Destroy_HiSparse);
+}
+
 /* MatSeqAIJHiSparseCUDAGetStorage - The storage of a sequential matrix of ours; NULL when it has none now, as one of another type, or one that stays in rows. */
 PetscErrorCode MatSeqAIJHiSparseCUDAGetStorage(Mat A, HiSparse *hisparse)
 {
   const MatDeviceCopy *device = &MatSeqAIJCUDAGet(A)->device;
 
   PetscFunctionBegin;
-  *hisparse = device->storage == &MatDeviceStorageHiSparse && device->data != NULL && device->structure && device->nonzerostate == A->nonzerostate ? GetHiSparse(A) : NULL;
+  *hisparse = MatDeviceStorageIsHiSparse(device->storage) && device->data != NULL && device->structure && device->nonzerostate == A->nonzerostate ? GetHiSparse(A) : NULL;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -143,47 +143,89 @@ static HiSparseFormat GetCheapest(const double costs[HISPARSE_CSR + 1])
 }
 
 /*
-  HiSparseRuleApply - the format whose products are foretold to be the fastest
+  HiSparseMayPay - Whether products with some format may be faster than those with CSR: smaller matrices stay CSR
+
+  Input Parameters:
++ num_rows     - of the matrix
+- num_nonzeros - of the matrix
+*/
+PetscBool HiSparseMayPay(PetscInt num_rows, PetscCount num_nonzeros)
+{
+  return (PetscBool)(num_nonzeros >= RULE_MIN_NONZEROS && (PetscCount)num_rows >= (PetscCount)RULE_MIN_SLICES * HISPARSE_SLICE_ROWS);
+}
+
+/* The costs of all formats. *block_size is that of the sample, 0 for none. */
+static PetscErrorCode GetAllCosts(DCSRView csr, HiSparsePrecision precision, cudaStream_t stream, double costs[HISPARSE_CSR + 1], int *block_size)
+{
+  const HiSparseRule *rule = NULL;
+  HiSparseSample      sample;
+  HiSparseConfig      config;
+  DCSRDeviceFacts     facts;
+  double              waves;
+
+  PetscFunctionBegin;
+  PetscCall(DCSRGetRules(PETSC_STATIC_ARRAY_LENGTH(RuleTables), RuleTables, (const void **)&rule));
+  PetscCall(HiSparseSampleTake(csr, 1, stream, &sample));
+  PetscCall(BlocksFindSize(csr, RULE_BLOCK_ROWS, stream, block_size));
+  PetscCall(HiSparseConfigGet(0, &config));
+  PetscCall(DCSRGetDeviceFacts(&facts));
+  waves = HiSparseRuleWaves(((PetscCount)csr.num_rows + HISPARSE_SLICE_ROWS - 1) / HISPARSE_SLICE_ROWS, facts.num_multiprocessors, config.resident);
+  GetCosts(csr, precision, &sample, *block_size, waves, rule, costs);
+  PetscCall(GetBlockDiagonalsCost(csr, precision, *block_size, facts.num_multiprocessors, rule, stream, &costs[HISPARSE_BLOCK_DIAGONALS]));
+  PetscCall(PetscInfo(NULL, "Bytes of a product by their bandwidth, over those of CSR: diagonals %.2f, 16-bit columns %.2f, blocks of %d %.2f, diagonals of blocks %.2f\n", costs[HISPARSE_DIAGONALS] / costs[HISPARSE_CSR],
+                      costs[HISPARSE_WINDOWS] / costs[HISPARSE_CSR], *block_size, *block_size > 0 ? costs[HISPARSE_BLOCKS] / costs[HISPARSE_CSR] : 0.0, *block_size > 0 ? costs[HISPARSE_BLOCK_DIAGONALS] / costs[HISPARSE_CSR] : 0.0));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  HiSparsePredict - the time of a product with a format, as the bytes foretell it
 
   Input Parameters:
 + csr       - compact, rows sorted by column, with at least one nonzero
 . precision - of the values that would be stored
 - stream    - the stream; synchronizes
 
+  Input/Output Parameter:
+. format - HISPARSE_AUTO becomes the format whose products are foretold to be the fastest: HISPARSE_CSR when none saves a tenth, as for small matrices
+
   Output Parameter:
-. format - HISPARSE_DIAGONALS, HISPARSE_WINDOWS, HISPARSE_BLOCKS, HISPARSE_BLOCK_DIAGONALS, or HISPARSE_CSR when none saves a tenth of the time of CSR
+. ratio - time of y = A x over that of CSR; 1 for HISPARSE_CSR, and very large for what the matrix cannot have
 
   Cost: a sample of 1024 slices, twice when there are dense blocks, 1024 blocks of nonzeros and 4096 rows of dense blocks; a pass over the row offsets when windows or dense blocks are in question, and one over the columns for dense blocks. Errors: PETSC_ERR_MEM.
 */
-PetscErrorCode HiSparseRuleApply(DCSRView csr, HiSparsePrecision precision, cudaStream_t stream, HiSparseFormat *format)
+PetscErrorCode HiSparsePredict(DCSRView csr, HiSparsePrecision precision, cudaStream_t stream, HiSparseFormat *format, double *ratio)
 {
-  const HiSparseRule *rule = NULL;
-  HiSparseSample      sample;
-  HiSparseConfig      config;
-  DCSRDeviceFacts     facts;
-  double              costs[HISPARSE_CSR + 1], waves;
-  int                 block_size;
-  PetscBool           fits = PETSC_FALSE;
+  double    costs[HISPARSE_CSR + 1];
+  int       block_size;
+  PetscBool fits = PETSC_FALSE;
 
   PetscFunctionBegin;
-  *format = HISPARSE_CSR;
-  if (csr.num_nonzeros < RULE_MIN_NONZEROS || (PetscCount)csr.num_rows < (PetscCount)RULE_MIN_SLICES * HISPARSE_SLICE_ROWS) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(DCSRGetRules(PETSC_STATIC_ARRAY_LENGTH(RuleTables), RuleTables, (const void **)&rule));
-  PetscCall(HiSparseSampleTake(csr, 1, stream, &sample));
-  PetscCall(BlocksFindSize(csr, RULE_BLOCK_ROWS, stream, &block_size));
-  PetscCall(HiSparseConfigGet(0, &config));
-  PetscCall(DCSRGetDeviceFacts(&facts));
-  waves = HiSparseRuleWaves(((PetscCount)csr.num_rows + HISPARSE_SLICE_ROWS - 1) / HISPARSE_SLICE_ROWS, facts.num_multiprocessors, config.resident);
-  GetCosts(csr, precision, &sample, block_size, waves, rule, costs);
-  PetscCall(GetBlockDiagonalsCost(csr, precision, block_size, facts.num_multiprocessors, rule, stream, &costs[HISPARSE_BLOCK_DIAGONALS]));
-  PetscCall(PetscInfo(NULL, "Bytes of a product by their bandwidth, over those of CSR: diagonals %.2f, 16-bit columns %.2f, blocks of %d %.2f, diagonals of blocks %.2f\n", costs[HISPARSE_DIAGONALS] / costs[HISPARSE_CSR],
-                      costs[HISPARSE_WINDOWS] / costs[HISPARSE_CSR], block_size, block_size > 0 ? costs[HISPARSE_BLOCKS] / costs[HISPARSE_CSR] : 0.0, block_size > 0 ? costs[HISPARSE_BLOCK_DIAGONALS] / costs[HISPARSE_CSR] : 0.0));
+  *ratio = 1;
+  if (*format == HISPARSE_AUTO && !HiSparseMayPay(csr.num_rows, csr.num_nonzeros)) *format = HISPARSE_CSR;
+  if (*format == HISPARSE_CSR) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(GetAllCosts(csr, precision, stream, costs, &block_size));
+  if (*format != HISPARSE_AUTO) {
+    *ratio = costs[*format] / costs[HISPARSE_CSR];
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   while (!fits) {
     *format = GetCheapest(costs);
+    *ratio  = *format == HISPARSE_CSR ? 1 : costs[*format] / costs[HISPARSE_CSR];
     fits    = PETSC_TRUE;
     if (*format == HISPARSE_WINDOWS) PetscCall(IsSplit(csr, stream, &fits));
     if (*format == HISPARSE_BLOCKS || *format == HISPARSE_BLOCK_DIAGONALS) PetscCall(HasBlocks(csr, block_size, stream, &fits));
-    costs[*format] = RULE_NONE;
+    if (!fits) costs[*format] = RULE_NONE;
   }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* HiSparseRuleApply - the format whose products are foretold to be the fastest; see HiSparsePredict() */
+PetscErrorCode HiSparseRuleApply(DCSRView csr, HiSparsePrecision precision, cudaStream_t stream, HiSparseFormat *format)
+{
+  double ratio;
+
+  PetscFunctionBegin;
+  *format = HISPARSE_AUTO;
+  PetscCall(HiSparsePredict(csr, precision, stream, format, &ratio));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

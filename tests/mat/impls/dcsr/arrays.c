@@ -130,5 +130,8 @@ int main(int argc, char **argv)
       test:
          suffix: hisparse
          args: -mat_type hisparsecuda
+      test:
+         suffix: auto
+         args: -mat_type autocuda -mat_hisparse_format diagonals -mat_auto_test_switch 1
 
 TEST*/

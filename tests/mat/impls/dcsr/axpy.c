@@ -361,6 +361,10 @@ int main(int argc, char **argv)
          timeoutfactor: 5
          args: -mat_type hisparsecuda -mat_hisparse_format diagonals
       test:
+         suffix: auto
+         timeoutfactor: 5
+         args: -mat_type autocuda -mat_hisparse_format diagonals -mat_auto_test_switch 1
+      test:
          suffix: eager
          args: -mat_dcsr_host_structure eager
       test:

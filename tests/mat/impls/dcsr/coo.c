@@ -223,6 +223,11 @@ int main(int argc, char **argv)
          timeoutfactor: 5
          args: -mat_type hisparsecuda -mat_hisparse_format diagonals
       test:
+         suffix: auto
+         nsize: {{1 3}}
+         timeoutfactor: 5
+         args: -mat_type autocuda -mat_hisparse_format diagonals -mat_auto_test_switch 1
+      test:
          suffix: nonblocking
          requires: cuda
          args: -root_device_context_stream_type nonblocking

@@ -383,6 +383,11 @@ int main(int argc, char **argv)
          timeoutfactor: 5
          args: -mat_type hisparsecuda -mat_hisparse_format diagonals
       test:
+         suffix: auto
+         nsize: {{1 3}}
+         timeoutfactor: 5
+         args: -mat_type autocuda -mat_hisparse_format diagonals -mat_auto_test_switch 1
+      test:
          suffix: eager
          nsize: {{1 2 3}}
          args: -mat_dcsr_host_structure eager

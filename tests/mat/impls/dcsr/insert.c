@@ -186,6 +186,10 @@ int main(int argc, char **argv)
          nsize: {{1 3}}
          args: -mat_type hisparsecuda -mat_hisparse_format {{diagonals windows}}
       test:
+         suffix: auto
+         nsize: {{1 3}}
+         args: -mat_type autocuda -mat_hisparse_format diagonals -mat_auto_test_switch 1
+      test:
          suffix: small_stage
          nsize: {{1 3}}
          args: -mat_dcsr_stage_entries 7

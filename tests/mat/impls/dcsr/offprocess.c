@@ -280,6 +280,10 @@ int main(int argc, char **argv)
          nsize: 3
          args: -mat_type hisparsecuda
       test:
+         suffix: auto
+         nsize: 3
+         args: -mat_type autocuda -mat_hisparse_format diagonals -mat_auto_test_switch 1
+      test:
          suffix: small_stage
          nsize: {{2 3}}
          args: -mat_dcsr_stage_size 262144 -mat_dcsr_stage_entries 50

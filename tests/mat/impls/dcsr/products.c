@@ -597,6 +597,10 @@ int main(int argc, char **argv)
          nsize: {{1 3}}
          args: -mat_type hisparsecuda
       test:
+         suffix: auto
+         nsize: {{1 3}}
+         args: -mat_type autocuda -mat_hisparse_format diagonals -mat_auto_test_switch 1
+      test:
          suffix: mpi1
          args: -mat_type mpiaijdcsrcuda
       test:

@@ -189,6 +189,9 @@ int main(int argc, char **argv)
          suffix: hisparse
          args: -mat_type hisparsecuda -mat_hisparse_format {{diagonals windows}}
       test:
+         suffix: auto
+         args: -mat_type autocuda -mat_hisparse_format diagonals -mat_auto_test_switch 1
+      test:
          suffix: eager
          args: -mat_dcsr_host_structure eager
       test:

@@ -213,11 +213,11 @@ MatType TestRootName(MatType type)
 
 PetscErrorCode TestBlockHasType(Mat block, PetscInt k, MatType type, const char what[])
 {
-  PetscBool hisparse;
+  PetscBool beside;
 
   PetscFunctionBegin;
-  PetscCall(PetscStrcmp(TestRootName(type), MATHISPARSECUDA, &hisparse));
-  PetscCall(TestHasType(block, k && hisparse ? MATDCSRCUDA : TestRootName(type), what));
+  PetscCall(PetscStrcmpAny(TestRootName(type), &beside, MATHISPARSECUDA, MATAUTOCUDA, ""));
+  PetscCall(TestHasType(block, k && beside ? MATDCSRCUDA : TestRootName(type), what));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -271,7 +271,7 @@ PetscErrorCode TestIsValid(Mat A, const char what[])
 
   PetscFunctionBegin;
   PetscCall(MatDCSRCUDAIsValid(A, &valid));
-  PetscCall(PetscObjectTypeCompareAny((PetscObject)A, &hisparse, MATSEQAIJHISPARSECUDA, MATMPIAIJHISPARSECUDA, ""));
+  PetscCall(PetscObjectTypeCompareAny((PetscObject)A, &hisparse, MATSEQAIJHISPARSECUDA, MATMPIAIJHISPARSECUDA, MATSEQAIJAUTOCUDA, MATMPIAIJAUTOCUDA, ""));
   if (valid && hisparse) PetscCall(MatHiSparseCUDAIsValid(A, &valid));
   PetscCheck(valid, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: the storage is not valid", what);
   PetscFunctionReturn(PETSC_SUCCESS);

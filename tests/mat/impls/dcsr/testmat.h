@@ -29,7 +29,7 @@ PetscErrorCode TestCompareMult(Mat, Mat, const char[]);                         
 PetscErrorCode TestCompareRows(Mat, Mat, const char[]);
 PetscErrorCode TestCompareVec(Vec, Vec, const char[]);
 PetscErrorCode TestHasType(Mat, const char[], const char[]);           /* the type name contains this */
-PetscErrorCode TestBlockHasType(Mat, PetscInt, MatType, const char[]); /* of a block of a matrix of this type: off-diagonal blocks (1) of hisparsecuda are dcsrcuda */
+PetscErrorCode TestBlockHasType(Mat, PetscInt, MatType, const char[]); /* of a block of a matrix of this type: off-diagonal blocks (1) of hisparsecuda and autocuda are dcsrcuda */
 MatType        TestRootName(MatType);                                  /* of one of ours, "dcsrcuda" for "mpiaijdcsrcuda"; a part of the name itself */
 PetscErrorCode TestBlocks(Mat, PetscInt *, Mat[2]);                    /* the sequential matrices of this rank */
 PetscErrorCode TestAssemble(Mat, MatAssemblyType);                     /* begin and end */

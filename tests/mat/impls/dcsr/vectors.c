@@ -138,5 +138,8 @@ int main(int argc, char **argv)
       test:
          suffix: hisparse
          args: -mat_type hisparsecuda -mat_hisparse_format {{diagonals windows}}
+      test:
+         suffix: auto
+         args: -mat_type autocuda -mat_hisparse_format diagonals -mat_auto_test_switch 1
 
 TEST*/

@@ -235,6 +235,10 @@ int main(int argc, char **argv)
          nsize: {{1 3}}
          args: -mat_type hisparsecuda -mat_hisparse_format {{diagonals windows}}
       test:
+         suffix: auto
+         nsize: {{1 3}}
+         args: -mat_type autocuda -mat_hisparse_format diagonals -mat_auto_test_switch 1
+      test:
          suffix: hidden
          nsize: {{1 3}}
          args: -mat_dcsr_test_hide_mirror

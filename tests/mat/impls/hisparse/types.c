@@ -1,4 +1,4 @@
-static char help[] = "Two families of types, dcsrcuda and hisparsecuda: names, blocks, conversions between them, and the types of results.\n\
+static char help[] = "Families of types, dcsrcuda, hisparsecuda and autocuda: names, blocks, conversions between them, and the types of results.\n\
   -small : fewer conversions, for tools that take long\n\n";
 
 #include "../../small.h"
@@ -12,6 +12,7 @@ typedef struct {
 static const Family families[] = {
   {{MATDCSRCUDA, MATAIJDCSRCUDA, NULL}, MATSEQAIJDCSRCUDA, MATMPIAIJDCSRCUDA},
   {{MATHISPARSECUDA, MATAIJHISPARSECUDA, NULL}, MATSEQAIJHISPARSECUDA, MATMPIAIJHISPARSECUDA},
+  {{MATAUTOCUDA, MATAIJAUTOCUDA, NULL}, MATSEQAIJAUTOCUDA, MATMPIAIJAUTOCUDA},
 };
 #define NUM_FAMILIES PETSC_STATIC_ARRAY_LENGTH(families)
 
@@ -278,6 +279,9 @@ int main(int argc, char **argv)
       test:
          suffix: 1
          args: -mat_hisparse_format {{auto diagonals windows blocks blockdiagonals}}
+      test:
+         suffix: auto
+         args: -mat_hisparse_format diagonals -mat_auto_test_switch 1
       test:
          suffix: hidden
          args: -mat_dcsr_test_hide_mirror -mat_hisparse_format diagonals

@@ -61,6 +61,7 @@ typedef struct {
   MatDeviceValues            newest;        /* who of view and storage has the newest values of the device */
   PetscBool                  declined;      /* the storage does not pay for this structure */
   PetscBool                  keeps_csr;     /* somebody asked for CSR after the storage had replaced it: it stays */
+  void                      *choice;        /* what a storage that chooses (wants() in storage.h) keeps for that; owned, NULL until it needs something */
   PetscBool                  lent;          /* somebody holds the values of the CSR and may read and write them at any time: it is used alone until the structure changes */
 } MatDeviceCopy;
 
@@ -116,6 +117,8 @@ typedef struct {
   PetscInt              product_slices;    /* -mat_dcsr_product_slices: of products of three matrices whose first one this is; 0 is automatic */
   PetscInt              storage_format;    /* of the storage beside CSR, which reads the option (setfromoptions()) and says what it means; 0 is the default */
   PetscInt              storage_precision; /* of its values; the same */
+  PetscInt              storage_choice;    /* for a storage that chooses: what the option fixes; the same */
+  PetscInt              storage_products;  /* for it as well: so many products follow each change of the structure; 0: not known */
 } MatAIJCUDAOptions;
 
 /* The spptr of a sequential matrix of ours. */

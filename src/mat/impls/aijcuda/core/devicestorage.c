@@ -258,7 +258,8 @@ PetscErrorCode MatSeqAIJCUDAUseCSR(Mat A, const MatDeviceStorageOps **table)
 */
 PetscErrorCode MatSeqAIJCUDAUseStorage(Mat A, const MatDeviceStorageOps **table)
 {
-  Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
+  Mat_SeqAIJCUDA *d      = MatSeqAIJCUDAGet(A);
+  PetscBool       wanted = PETSC_TRUE;
 
   PetscFunctionBegin;
   if (d->device.storage == d->device.csr || d->device.lent) {
@@ -268,6 +269,11 @@ PetscErrorCode MatSeqAIJCUDAUseStorage(Mat A, const MatDeviceStorageOps **table)
   PetscCall((*MatAIJCUDAHook.finish_insertion_seq)(A));
   if (!MatSeqAIJCUDAStorageIsCurrent(A)) {
     if (num_deferrals > 0) {
+      PetscCall(MatSeqAIJCUDAUseCSR(A, table));
+      PetscFunctionReturn(PETSC_SUCCESS);
+    }
+    if (d->device.storage->wants != NULL) PetscCall((*d->device.storage->wants)(A, &wanted));
+    if (!wanted) {
       PetscCall(MatSeqAIJCUDAUseCSR(A, table));
       PetscFunctionReturn(PETSC_SUCCESS);
     }
@@ -351,6 +357,36 @@ PetscErrorCode MatSeqAIJCUDALendCSR(Mat A)
   if (d->device.storage == d->device.csr) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatSeqAIJCUDADropStorage(A));
   d->device.lent = PETSC_TRUE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* MatSeqAIJCUDAMultBegin - Notes, for a storage that chooses, that a product is about to be queued on the stream. */
+PetscErrorCode MatSeqAIJCUDAMultBegin(Mat A, MatDeviceWork work, cudaStream_t stream)
+{
+  const MatDeviceStorageOps *storage = MatSeqAIJCUDAGet(A)->device.storage;
+
+  PetscFunctionBegin;
+  if (storage->multbegin != NULL) PetscCall((*storage->multbegin)(A, work, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* MatSeqAIJCUDAMultEnd - Notes that it was; the storage may be another one afterwards. */
+PetscErrorCode MatSeqAIJCUDAMultEnd(Mat A, MatDeviceWork work, cudaStream_t stream)
+{
+  const MatDeviceStorageOps *storage = MatSeqAIJCUDAGet(A)->device.storage;
+
+  PetscFunctionBegin;
+  if (storage->multend != NULL) PetscCall((*storage->multend)(A, work, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* MatSeqAIJCUDAForgetChoice - Frees what a storage that chooses keeps for that; the matrix goes, or becomes one of another type. */
+PetscErrorCode MatSeqAIJCUDAForgetChoice(Mat A)
+{
+  const MatDeviceStorageOps *storage = MatSeqAIJCUDAGet(A)->device.storage;
+
+  PetscFunctionBegin;
+  if (storage->forget != NULL) PetscCall((*storage->forget)(A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -110,7 +110,10 @@ static PetscErrorCode ApplyToBlock(Mat A, const Epilogue *e, Vec x, Vec y)
   epilogue.beta  = e->beta;
   epilogue.gamma = e->gamma;
   epilogue.q     = e->q == y ? arrays.y.device : arrays.q.device;
-  if (A->rmap->n > 0) PetscCallGpuTimeGoto(ierr, restore, Launch(A, table, x == NULL ? NULL : arrays.x.device, &epilogue, arrays.y.device, stream));
+  if (A->rmap->n == 0) goto restore;
+  if (x != NULL) PetscCallGoto(ierr, restore, MatSeqAIJCUDAMultBegin(A, DEVICE_WORK_EPILOGUE, stream));
+  PetscCallGpuTimeGoto(ierr, restore, Launch(A, table, x == NULL ? NULL : arrays.x.device, &epilogue, arrays.y.device, stream));
+  if (x != NULL) PetscCallGoto(ierr, restore, MatSeqAIJCUDAMultEnd(A, DEVICE_WORK_EPILOGUE, stream));
 restore:
   ierr = RestoreArrays(&arrays, stream, ierr);
   PetscCall(PetscSparseCUDAFree(&arrays.d_buffer.array, stream));

@@ -75,8 +75,10 @@ static PetscErrorCode Mult(Mat A, MultKind kind, Vec x, Vec z, Vec y)
   PetscCallGoto(ierr, restore, GetDeviceArray(A, x, nx, ARRAY_READ, &d->x, stream, &xa));
   if (z != NULL && !accumulate) PetscCallGoto(ierr, restore, GetDeviceArray(A, z, ny, ARRAY_READ, &d->z, stream, &za));
   PetscCallGoto(ierr, restore, GetDeviceArray(A, y, ny, accumulate ? ARRAY_READ_WRITE : ARRAY_WRITE, &d->y, stream, &ya));
+  PetscCallGoto(ierr, restore, MatSeqAIJCUDAMultBegin(A, kind == MULT_FORWARD ? DEVICE_WORK_FORWARD : DEVICE_WORK_TRANSPOSE, stream));
   if (kind == MULT_FORWARD) PetscCallGpuTimeGoto(ierr, restore, (*table->mult)(A, xa.device, accumulate ? ya.device : za.device, ya.device, stream));
   else PetscCallGpuTimeGoto(ierr, restore, (*table->multtranspose)(A, (PetscBool)(kind == MULT_HERMITIAN), xa.device, accumulate ? ya.device : za.device, ya.device, stream));
+  PetscCallGoto(ierr, restore, MatSeqAIJCUDAMultEnd(A, kind == MULT_FORWARD ? DEVICE_WORK_FORWARD : DEVICE_WORK_TRANSPOSE, stream));
 restore:
   ierr = RestoreDeviceArray(&xa, stream, ierr);
   ierr = RestoreDeviceArray(&za, stream, ierr);

@@ -1,0 +1,246 @@
+static char help[] = "MATAUTOCUDA: when the storage changes, that products do not notice, what is remembered of patterns, and that nothing is left behind.\n\n";
+
+#include "../dcsr/testmat.h"
+#include <petscsparsecuda/sys.h>
+
+#define POINTS 400 /* of an edge of the grid: enough rows and entries for other storage than rows to be in question */
+
+static PetscBool device;
+
+/* What -mat_view ::ascii_info says contains a text. */
+static PetscErrorCode Says(Mat B, const char what[], PetscBool *says)
+{
+  char       *text = NULL, *found;
+  size_t      length;
+  FILE       *file = open_memstream(&text, &length);
+  PetscViewer viewer;
+
+  PetscFunctionBegin;
+  PetscCheck(file != NULL, PETSC_COMM_SELF, PETSC_ERR_SYS, "open_memstream() failed");
+  PetscCall(PetscViewerASCIIOpenWithFILE(PETSC_COMM_SELF, file, &viewer));
+  PetscCall(PetscViewerPushFormat(viewer, PETSC_VIEWER_ASCII_INFO));
+  PetscCall(MatView(B, viewer));
+  PetscCall(PetscViewerPopFormat(viewer));
+  PetscCall(PetscViewerDestroy(&viewer));
+  fclose(file);
+  PetscCall(PetscStrstr(text, what, &found));
+  *says = (PetscBool)(found != NULL);
+  free(text);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Expect(Mat B, const char what[], PetscBool expected, const char when[])
+{
+  PetscBool says;
+
+  PetscFunctionBegin;
+  PetscCall(Says(B, what, &says));
+  PetscCheck(!device || says == expected, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: \"%s\" is %s the view", when, what, says ? "in" : "not in");
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The 5-point Laplacian on n^2 points. */
+static PetscErrorCode Laplacian(MatType type, PetscInt n, const char prefix[], Mat *A)
+{
+  PetscFunctionBegin;
+  PetscCall(MatCreate(PETSC_COMM_SELF, A));
+  PetscCall(MatSetOptionsPrefix(*A, prefix));
+  PetscCall(MatSetSizes(*A, n * n, n * n, n * n, n * n));
+  PetscCall(MatSetType(*A, type));
+  PetscCall(MatSetFromOptions(*A));
+  PetscCall(MatSeqAIJSetPreallocation(*A, 5, NULL));
+  for (PetscInt row = 0; row < n * n; row++) {
+    if (row >= n) PetscCall(MatSetValue(*A, row, row - n, (PetscScalar)(-1 - row % 3), ADD_VALUES));
+    if (row % n > 0) PetscCall(MatSetValue(*A, row, row - 1, -1, ADD_VALUES));
+    PetscCall(MatSetValue(*A, row, row, 4, ADD_VALUES));
+    if (row % n < n - 1) PetscCall(MatSetValue(*A, row, row + 1, (PetscScalar)(-1 - row % 2), ADD_VALUES));
+    if (row < n * (n - 1)) PetscCall(MatSetValue(*A, row, row + n, -1, ADD_VALUES));
+  }
+  PetscCall(TestAssemble(*A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatSetOption(*A, MAT_NEW_NONZERO_ALLOCATION_ERR, PETSC_FALSE));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* So many products, each of which the host waits for: both directions in turn, or A x alone. */
+static PetscErrorCode Multiply(Mat A, int n, PetscBool transpose)
+{
+  Vec       x, y;
+  PetscReal norm;
+
+  PetscFunctionBegin;
+  PetscCall(MatCreateVecs(A, &x, &y));
+  PetscCall(TestFill(x, 1));
+  for (int k = 0; k < n; k++) {
+    if (transpose && k % 2) PetscCall(MatMultTranspose(A, x, y));
+    else PetscCall(MatMult(A, x, y));
+    PetscCall(VecNorm(y, NORM_2, &norm));
+  }
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A program that says that many products follow; then a new entry, then the same pattern again, and another matrix that has it. */
+static PetscErrorCode TestTold(Mat A)
+{
+  Mat B, C;
+
+  PetscFunctionBegin;
+  PetscCall(Laplacian(MATAUTOCUDA, POINTS, "told_", &B));
+  PetscCall(Expect(B, "autocuda: rows", PETSC_TRUE, "new"));
+  PetscCall(Multiply(B, 3, PETSC_FALSE));
+  PetscCall(Expect(B, "since product", PETSC_TRUE, "many products were announced"));
+  PetscCall(TestCompareProducts(A, B, "after the conversion"));
+  PetscCall(Multiply(B, 20, PETSC_TRUE));
+  PetscCall(TestCompareProducts(A, B, "measured"));
+  PetscCall(MatScale(A, 2));
+  PetscCall(MatScale(B, 2));
+  PetscCall(TestCompareProducts(A, B, "scaled"));
+  PetscCall(MatDuplicate(B, MAT_COPY_VALUES, &C));
+  PetscCall(TestCompareProducts(A, C, "a copy"));
+  PetscCall(MatDestroy(&C));
+  PetscCall(MatTranspose(B, MAT_INITIAL_MATRIX, &C));
+  PetscCall(Multiply(C, 3, PETSC_TRUE));
+  PetscCall(MatDestroy(&C));
+  PetscCall(MatScale(A, 0.5));
+  PetscCall(Laplacian(MATAUTOCUDA, POINTS, "told_", &C));
+  PetscCall(Multiply(C, 2, PETSC_FALSE));
+  PetscCall(Expect(C, "the pattern was known", PETSC_TRUE, "a second matrix"));
+  PetscCall(TestCompareProducts(A, C, "a second matrix"));
+  PetscCall(MatDestroy(&C));
+  PetscCall(MatDestroy(&B));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Nothing is said: with many products the storage may be bought, with values that change it is not. */
+static PetscErrorCode TestRented(Mat A)
+{
+  Mat B;
+
+  PetscFunctionBegin;
+  PetscCall(Laplacian(MATAUTOCUDA, POINTS, "rented_", &B));
+  PetscCall(Multiply(B, 7, PETSC_FALSE));
+  PetscCall(Expect(B, "since product", PETSC_FALSE, "few products"));
+  for (int k = 0; k < 60; k++) {
+    PetscCall(MatScale(B, k % 2 ? 2 : 0.5));
+    PetscCall(Multiply(B, 1, PETSC_FALSE));
+  }
+  PetscCall(Expect(B, "since product", PETSC_FALSE, "values change with each product"));
+  PetscCall(TestCompareProducts(A, B, "values that changed"));
+  PetscCall(Multiply(B, 1500, PETSC_TRUE));
+  PetscCall(TestCompareProducts(A, B, "many products"));
+  PetscCall(MatDestroy(&B));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What -mat_auto_choose fixes. */
+static PetscErrorCode TestFixed(Mat A)
+{
+  const char *const prefixes[] = {"rows_", "hisparse_"};
+  Mat               B;
+
+  PetscFunctionBegin;
+  for (int k = 0; k < 2; k++) {
+    PetscCall(Laplacian(MATAUTOCUDA, POINTS, prefixes[k], &B));
+    PetscCall(Multiply(B, 12, PETSC_FALSE));
+    PetscCall(Expect(B, "as -mat_auto_choose", PETSC_TRUE, prefixes[k]));
+    PetscCall(Expect(B, "hisparsecuda: ", (PetscBool)(k == 1), prefixes[k]));
+    PetscCall(TestCompareProducts(A, B, prefixes[k]));
+    PetscCall(PetscOptionsSetValue(NULL, k ? "-hisparse_mat_auto_choose" : "-rows_mat_auto_choose", k ? "dcsr" : "hisparse"));
+    PetscCall(MatSetFromOptions(B));
+    PetscCall(Multiply(B, 2, PETSC_FALSE));
+    PetscCall(Expect(B, "hisparsecuda: ", (PetscBool)(k == 0), "another choice"));
+    PetscCall(TestCompareProducts(A, B, "another choice"));
+    PetscCall(MatDestroy(&B));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A structure that changes after every few products: rows each time, and the next conversion later. */
+static PetscErrorCode TestPatterns(Mat A)
+{
+  Mat B, C;
+
+  PetscFunctionBegin;
+  PetscCall(MatDuplicate(A, MAT_COPY_VALUES, &C));
+  PetscCall(MatSetOption(C, MAT_NEW_NONZERO_ALLOCATION_ERR, PETSC_FALSE));
+  PetscCall(Laplacian(MATAUTOCUDA, POINTS, "told_", &B));
+  for (PetscInt k = 0; k < 4; k++) {
+    PetscCall(Multiply(B, 4, PETSC_FALSE));
+    for (int m = 0; m < 2; m++) {
+      PetscCall(MatSetValue(m ? B : C, 7 * k, POINTS * POINTS - 1 - k, 1, ADD_VALUES));
+      PetscCall(TestAssemble(m ? B : C, MAT_FINAL_ASSEMBLY));
+    }
+    PetscCall(TestCompareProducts(C, B, "new entries"));
+  }
+  PetscCall(MatDestroy(&B));
+  PetscCall(MatDestroy(&C));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Very many matrices, in all states: no memory of the device is left, and no events pile up. */
+static PetscErrorCode TestMany(void)
+{
+  size_t before, now, peak;
+  Mat    B;
+
+  PetscFunctionBegin;
+  PetscCall(PetscSparseCUDAGetMemoryInUse(&before, &peak));
+  for (int k = 0; k < 2000; k++) {
+    PetscCall(Laplacian(MATAUTOCUDA, 4, "many_", &B));
+    PetscCall(Multiply(B, k % 7, (PetscBool)(k % 2)));
+    if (k % 3 == 0) PetscCall(MatConvert(B, MATAIJ, MAT_INPLACE_MATRIX, &B));
+    if (k % 3 == 1) PetscCall(MatConvert(B, MATDCSRCUDA, MAT_INPLACE_MATRIX, &B));
+    PetscCall(MatDestroy(&B));
+  }
+  PetscCall(PetscSparseCUDAGetMemoryInUse(&now, &peak));
+  PetscCheck(now == before, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%zu bytes of device memory in use, and %zu before", now, before);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  char  *type;
+  size_t before, now, peak;
+  Mat    A, B;
+
+  PetscFunctionBeginUser;
+  PetscCall(TestInitialize(&argc, &argv, help, &type));
+  PetscCall(TestCreatePair(MATAUTOCUDA, 3, 3, TEST_EVEN, 1, 1, &A, &B));
+  PetscCall(TestUsesDevice(B, &device));
+  PetscCall(MatDestroy(&A));
+  PetscCall(MatDestroy(&B));
+  PetscCall(PetscSparseCUDAGetMemoryInUse(&before, &peak));
+  PetscCall(Laplacian(MATAIJ, POINTS, NULL, &A));
+  PetscCall(TestTold(A));
+  PetscCall(TestRented(A));
+  PetscCall(TestFixed(A));
+  PetscCall(TestPatterns(A));
+  PetscCall(MatDestroy(&A));
+  PetscCall(TestMany());
+  PetscCall(PetscSparseCUDAGetMemoryInUse(&now, &peak));
+  PetscCheck(now == before, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%zu bytes of device memory in use at the end, and %zu before", now, before);
+  PetscCall(PetscFinalize());
+  return 0;
+}
+
+/*TEST
+
+   build:
+      depends: ../dcsr/testmat.c
+
+   testset:
+      output_file: output/empty.out
+      timeoutfactor: 5
+      args: -told_mat_auto_products 1000000 -rows_mat_auto_choose dcsr -hisparse_mat_auto_choose hisparse -many_mat_hisparse_format diagonals -many_mat_auto_products 100
+      test:
+         suffix: 1
+      test:
+         suffix: device
+         requires: cuda
+         args: -use_gpu_aware_mpi 0 -mat_dcsr_require_device
+      test:
+         suffix: host
+         args: -device_enable none
+
+TEST*/
