@@ -22,3 +22,6 @@ PETSC_INTERN PetscErrorCode DCSRNormInfinity(DCSRView view, cudaStream_t stream,
 PETSC_INTERN PetscErrorCode DCSRColumnSumsAbs(DCSRView view, PetscReal sums[], cudaStream_t stream);                      /* sums [num_columns] on the device, for the parallel one-norm */
 PETSC_INTERN PetscErrorCode DCSRRowMaxAbs(DCSRView view, PetscScalar largest[], PetscInt indices[], cudaStream_t stream); /* arrays [num_rows] on the device; indices may be NULL; an empty row gives 0 and index 0, as in MatGetRowMaxAbs_SeqAIJ() */
 PETSC_INTERN PetscErrorCode DCSRRowSumAbs(DCSRView view, PetscScalar sums[], cudaStream_t stream);
+/* Single precision (round.cu): bytes of a value, real or complex as PetscScalar is, and to [n] = from [n], rounded */
+#define DCSR_SINGLE_BYTES (sizeof(PetscScalar) / sizeof(PetscReal) * sizeof(float))
+PETSC_INTERN PetscErrorCode DCSRRoundValues(PetscCount n, const PetscScalar from[], void *to, cudaStream_t stream);

@@ -37,6 +37,7 @@ typedef struct {
   PetscCount        num_nonzeros;
   HiSparsePrecision precision;       /* of the stored values; HISPARSE_VALUES_SINGLE only where it differs from PetscScalar */
   size_t            bytes;           /* device memory, everything that exists now; what is shared counts in each matrix */
+  size_t            values_bytes;    /* the part of it that are values, of both directions */
   size_t            transpose_bytes; /* the part of it that only the transpose product reads */
   PetscCount        num_pieces;      /* diagonals and block diagonals: masked pieces of diagonals; windows: thread blocks with 16-bit columns; blocks: blocks */
   PetscCount        num_others;      /* diagonals: entries outside of pieces, which lie in CSR; windows: thread blocks with 32-bit columns; others: 0 */
@@ -60,6 +61,7 @@ PETSC_INTERN PetscErrorCode HiSparsePredict(DCSRView csr, HiSparsePrecision prec
 PETSC_INTERN PetscErrorCode HiSparseCreate(DCSRView csr, HiSparseFormat format, HiSparsePrecision precision, cudaStream_t stream, HiSparse *hisparse); /* *hisparse NULL: CSR is as good. csr is compact with sorted columns; synchronizes */
 PETSC_INTERN PetscErrorCode HiSparseDestroy(HiSparse *hisparse, cudaStream_t stream);
 PETSC_INTERN PetscErrorCode HiSparseDuplicate(HiSparse hisparse, cudaStream_t stream, HiSparse *copy);                            /* shares structure and, until one of the two changes them, values */
+PETSC_INTERN PetscErrorCode HiSparseRound(HiSparse hisparse, cudaStream_t stream, HiSparse *single);                              /* values in single precision beside those that are there */
 PETSC_INTERN PetscErrorCode HiSparseTranspose(HiSparse hisparse, cudaStream_t stream, HiSparse *transpose);                       /* the same for a copy that is the transpose: a flag in the header */
 PETSC_INTERN PetscErrorCode HiSparseTransposeValues(HiSparse hisparse, HiSparse transpose, cudaStream_t stream, PetscBool *done); /* again, into the transpose of a matrix with the same structure */
 PETSC_INTERN PetscErrorCode HiSparseGetInfo(HiSparse hisparse, HiSparseInfo *info);

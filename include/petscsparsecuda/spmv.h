@@ -35,5 +35,9 @@ PETSC_INTERN PetscErrorCode DCSRSpMVPlanGetInfo(DCSRSpMVPlan plan, DCSRSpMVKind 
 /* y = A x + z; z == NULL means y = A x; z == y is allowed. x [num_columns], y and z [num_rows], device. Bitwise reproducible. */
 PETSC_INTERN PetscErrorCode DCSRSpMVApply(DCSRSpMVPlan plan, DCSRView view, const PetscScalar x[], const PetscScalar z[], PetscScalar y[], cudaStream_t stream);
 PETSC_INTERN PetscErrorCode DCSRSpMVApplyEpilogue(DCSRSpMVPlan plan, DCSRView view, const PetscScalar x[], const DCSRSpMVEpilogue *epilogue, PetscScalar y[], cudaStream_t stream, PetscBool *done);
+/* The same with values in single precision, rounded by DCSRRoundValues(), in place of those of the view */
+PETSC_INTERN PetscBool      DCSRSpMVPlanHasSingle(DCSRSpMVPlan plan);
+PETSC_INTERN PetscErrorCode DCSRSpMVApplySingle(DCSRSpMVPlan plan, DCSRView view, const void *values, const PetscScalar x[], const PetscScalar z[], PetscScalar y[], cudaStream_t stream);
+PETSC_INTERN PetscErrorCode DCSRSpMVApplyEpilogueSingle(DCSRSpMVPlan plan, DCSRView view, const void *values, const PetscScalar x[], const DCSRSpMVEpilogue *epilogue, PetscScalar y[], cudaStream_t stream, PetscBool *done);
 /* The epilogue of a product that is there already, or is zero (spmvepilogue.cu) */
 PETSC_INTERN PetscErrorCode DCSRSpMVEpilogueApply(PetscInt num_rows, const PetscScalar product[], const PetscScalar x[], const DCSRSpMVEpilogue *epilogue, PetscScalar y[], cudaStream_t stream);

@@ -19,6 +19,9 @@
   Operations entry by entry do not make it: they use it where it is current, and CSR otherwise. What a storage leaves NULL, CSR does: the values then come from the storage and go back to it as
   above. So a new storage begins with create, getcsr, setvalues, mult, bytes, view and destroy.
 
+  While MatDeviceStorageUseSingle() says so, products may read values in single precision instead, which a storage keeps beside those that it has: made by preparemult(), and again when the object state of the
+  matrix has changed. All else goes on with PetscScalar. A storage that cannot multiplies as ever.
+
   CSR whose values somebody holds (MatSeqAIJGetCSRAndMemType()) is used alone until the structure changes.
 
   A family of types (MatAIJCUDATypes) is what a user sees of a storage: names for one process and for several, and the types of the blocks of the parallel matrix. The code of all families is the same.
@@ -97,6 +100,8 @@ typedef struct {
   PetscErrorCode (*multtranspose)(Mat, PetscBool, const PetscScalar[], const PetscScalar[], PetscScalar[], cudaStream_t);
   PetscErrorCode (*multepilogue)(Mat, const PetscScalar[], const DCSRSpMVEpilogue *, PetscScalar[], cudaStream_t, PetscBool *); /* x, epilogue, y: what it makes of A x; *done as below. NULL, or not done: mult, and a kernel over the vectors */
 
+  PetscErrorCode (*releasesingle)(Mat); /* frees what preparemult() makes for products with values in single precision, MatDeviceStorageUsesSingle(); NULL: it makes nothing */
+
   /* Single entries, and values of another matrix with the same storage; *done PETSC_FALSE: CSR has to do it, nothing has changed */
   PetscErrorCode (*insert)(Mat, const DCSRBatch *, InsertMode, DCSRNewEntries, PetscBool, cudaStream_t, DCSRInsertInfo *, PetscBool *); /* policy and facts as in DCSRInsertBatch(); whether new entries that it allows may join the storage */
   PetscErrorCode (*copyvalues)(Mat, Mat, cudaStream_t, PetscBool *);                                                                    /* from the first, which is current, to the second, when they have the same structure */
@@ -151,9 +156,12 @@ PETSC_INTERN PetscErrorCode MatAIJCUDATypesFindParallel(MatType, const MatAIJCUD
 PETSC_INTERN PetscErrorCode MatDeviceStorageRegister(MatType, const MatDeviceStorageOps *);
 PETSC_INTERN PetscErrorCode MatDeviceStorageFind(MatType, MatType *, const MatDeviceStorageOps **);
 
-/* Setups of preconditioners (devicestorage.c) */
+/* Setups of preconditioners, and their cycles (devicestorage.c) */
 PETSC_INTERN void           MatDeviceStorageDefer(PetscBool);
 PETSC_INTERN PetscErrorCode MatDeviceStorageMake(Mat);
+PETSC_INTERN void           MatDeviceStorageUseSingle(PetscBool);
+PETSC_INTERN PetscBool      MatDeviceStorageUsesSingle(void);
+PETSC_INTERN PetscErrorCode MatDeviceStorageReleaseSingle(Mat);
 
 /* The storage of one matrix, sequential matrices of ours only (devicestorage.c). */
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDAUseStorage(Mat, const MatDeviceStorageOps **);

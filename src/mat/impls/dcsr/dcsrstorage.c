@@ -65,6 +65,27 @@ static PetscErrorCode DefragmentWhenItPays(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Whether the next product with this plan reads values in single precision. */
+static PetscBool ReadsSingle(DCSRSpMVPlan plan)
+{
+  return (PetscBool)(MatDeviceStorageUsesSingle() && DCSRSpMVPlanHasSingle(plan));
+}
+
+/* Rounds the values of a view of A, that of the matrix or of its explicit transpose, where the next product reads them and they are not of now. */
+static PetscErrorCode RoundValues(Mat A, DCSRSpMVPlan plan, DCSRView view, cudaStream_t stream, MatSingleValues *single)
+{
+  PetscObjectState state;
+
+  PetscFunctionBegin;
+  if (!ReadsSingle(plan)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscObjectStateGet((PetscObject)A, &state));
+  if (single->values != NULL && single->state == state) PetscFunctionReturn(PETSC_SUCCESS);
+  if (single->values == NULL) PetscCall(PetscSparseCUDAMalloc_Private((size_t)view.num_nonzeros * DCSR_SINGLE_BYTES, "values in single precision", stream, &single->values));
+  PetscCall(DCSRRoundValues(view.num_nonzeros, view.values, single->values, stream));
+  single->state = state;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* What the next product needs, at the first one after a change; does nothing else. */
 static PetscErrorCode PrepareMult_DCSR(Mat A, MultKind kind, cudaStream_t stream)
 {
@@ -75,9 +96,11 @@ static PetscErrorCode PrepareMult_DCSR(Mat A, MultKind kind, cudaStream_t stream
   PetscCall(DefragmentWhenItPays(A));
   if (kind == MULT_FORWARD) {
     if (d->plans.spmv == NULL) PetscCallLogged(PETSCSPARSECUDA_SpMVAnalysis, A, DCSRSpMVPlanCreate(d->device.view, d->device.view.row_offsets != NULL ? d->options.spmv_kind : DCSR_SPMV_FRAGMENTED, stream, &d->plans.spmv));
+    PetscCall(RoundValues(A, d->plans.spmv, d->device.view, stream, &d->plans.single));
   } else if (UsesExplicitTranspose(A, kind)) {
     PetscCall(PetscObjectStateGet((PetscObject)A, &state));
     if (d->plans.spmv_transpose == NULL || d->plans.transpose_state != state) PetscCallLogged(PETSCSPARSECUDA_TransposeAnalysis, A, RefreshExplicitTranspose(A, stream));
+    PetscCall(RoundValues(A, d->plans.spmv_transpose, d->plans.transpose, stream, &d->plans.transpose_single));
   } else {
     if (d->plans.spmvt == NULL) PetscCallLogged(PETSCSPARSECUDA_TransposeAnalysis, A, DCSRSpMVTransposePlanCreate(d->device.view, d->options.spmvt_kind, stream, &d->plans.spmvt));
   }
@@ -89,7 +112,8 @@ static PetscErrorCode Mult_DCSR(Mat A, const PetscScalar x[], const PetscScalar 
   Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
 
   PetscFunctionBegin;
-  PetscCall(DCSRSpMVApply(d->plans.spmv, d->device.view, x, z, y, stream));
+  if (ReadsSingle(d->plans.spmv)) PetscCall(DCSRSpMVApplySingle(d->plans.spmv, d->device.view, d->plans.single.values, x, z, y, stream));
+  else PetscCall(DCSRSpMVApply(d->plans.spmv, d->device.view, x, z, y, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -98,7 +122,8 @@ static PetscErrorCode MultEpilogue_DCSR(Mat A, const PetscScalar x[], const DCSR
   Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
 
   PetscFunctionBegin;
-  PetscCall(DCSRSpMVApplyEpilogue(d->plans.spmv, d->device.view, x, epilogue, y, stream, done));
+  if (ReadsSingle(d->plans.spmv)) PetscCall(DCSRSpMVApplyEpilogueSingle(d->plans.spmv, d->device.view, d->plans.single.values, x, epilogue, y, stream, done));
+  else PetscCall(DCSRSpMVApplyEpilogue(d->plans.spmv, d->device.view, x, epilogue, y, stream, done));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -107,8 +132,22 @@ static PetscErrorCode MultTranspose_DCSR(Mat A, PetscBool conjugate, const Petsc
   Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
 
   PetscFunctionBegin;
-  if (UsesExplicitTranspose(A, conjugate ? MULT_HERMITIAN : MULT_TRANSPOSE)) PetscCall(DCSRSpMVApply(d->plans.spmv_transpose, d->plans.transpose, x, z, y, stream));
-  else PetscCall(DCSRSpMVTransposeApply(d->plans.spmvt, d->device.view, conjugate, x, z, y, stream));
+  if (!UsesExplicitTranspose(A, conjugate ? MULT_HERMITIAN : MULT_TRANSPOSE)) PetscCall(DCSRSpMVTransposeApply(d->plans.spmvt, d->device.view, conjugate, x, z, y, stream));
+  else if (ReadsSingle(d->plans.spmv_transpose)) PetscCall(DCSRSpMVApplySingle(d->plans.spmv_transpose, d->plans.transpose, d->plans.transpose_single.values, x, z, y, stream));
+  else PetscCall(DCSRSpMVApply(d->plans.spmv_transpose, d->plans.transpose, x, z, y, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode ReleaseSingle_DCSR(Mat A)
+{
+  Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
+  cudaStream_t    stream;
+
+  PetscFunctionBegin;
+  if (d->plans.single.values == NULL && d->plans.transpose_single.values == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscSparseCUDAGetStream(&stream));
+  PetscCall(PetscSparseCUDAFree(&d->plans.single.values, stream));
+  PetscCall(PetscSparseCUDAFree(&d->plans.transpose_single.values, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -127,6 +166,7 @@ static PetscErrorCode Destroy_DCSR(Mat A, PETSC_UNUSED void **data)
   PetscCall(DCSRSpMMPlanDestroy(&d->plans.spmm, stream));
   PetscCall(DCSRViewFree(&d->plans.transpose, stream));
   PetscCall(PetscSparseCUDAFree(&d->plans.permutation, stream));
+  PetscCall(ReleaseSingle_DCSR(A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -150,6 +190,8 @@ static PetscErrorCode Bytes_DCSR(Mat A, PetscCount *bytes)
     PetscCall(DCSRSpMVTransposePlanGetInfo(d->plans.spmvt, NULL, &plan, NULL));
     *bytes += (PetscCount)plan;
   }
+  if (d->plans.single.values != NULL) *bytes += (PetscCount)((size_t)d->device.view.num_nonzeros * DCSR_SINGLE_BYTES);
+  if (d->plans.transpose_single.values != NULL) *bytes += (PetscCount)((size_t)d->device.view.num_nonzeros * DCSR_SINGLE_BYTES);
   if (d->plans.spmv_transpose != NULL) *bytes += (PetscCount)((d->plans.transpose.num_rows + 1) * offset_size + (size_t)d->plans.transpose.num_nonzeros * (sizeof(PetscScalar) + sizeof(int32_t) + offset_size));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -163,9 +205,9 @@ static PetscErrorCode View_DCSR(Mat A, PetscViewer viewer)
   PetscFunctionBegin;
   PetscCall(Bytes_DCSR(A, &bytes));
   if (d->plans.spmv != NULL) PetscCall(DCSRSpMVPlanGetInfo(d->plans.spmv, NULL, NULL, NULL, &kernel));
-  PetscCall(PetscViewerASCIIPrintf(viewer, "dcsrcuda: %s, %" PetscInt_FMT " segments a row, %" PetscCount_FMT " of %" PetscCount_FMT " pool entries used, %.2f bytes a nonzero, SpMV kernel %s, host mirror %s\n",
+  PetscCall(PetscViewerASCIIPrintf(viewer, "dcsrcuda: %s, %" PetscInt_FMT " segments a row, %" PetscCount_FMT " of %" PetscCount_FMT " pool entries used, %.2f bytes a nonzero%s, SpMV kernel %s, host mirror %s\n",
                                    d->device.view.row_offsets != NULL ? "compact" : "fragmented", d->device.view.row_offsets != NULL ? 1 : d->device.view.max_segments, d->device.view.used, d->device.view.capacity,
-                                   (double)bytes / (double)PetscMax(d->device.view.num_nonzeros, 1), kernel,
+                                   (double)bytes / (double)PetscMax(d->device.view.num_nonzeros, 1), d->plans.single.values != NULL || d->plans.transpose_single.values != NULL ? ", values also in single precision" : "", kernel,
                                    !d->mirror.structure                  ? "absent"
                                    : A->offloadmask == PETSC_OFFLOAD_GPU ? "without values"
                                                                          : "present"));
@@ -228,6 +270,7 @@ const MatDeviceStorageOps MatDeviceStorageDCSR = {
   .mult            = Mult_DCSR,
   .multtranspose   = MultTranspose_DCSR,
   .multepilogue    = MultEpilogue_DCSR,
+  .releasesingle   = ReleaseSingle_DCSR,
   .scale           = Scale_DCSR,
   .zero            = Zero_DCSR,
   .conjugate       = Conjugate_DCSR,

@@ -3,8 +3,10 @@
 
 /* The storage of one matrix. */
 typedef struct {
-  HiSparse  hisparse;    /* owned, never NULL */
-  PetscBool prepared[2]; /* once, for products with the matrix, with its transpose */
+  HiSparse         hisparse;     /* owned, never NULL */
+  PetscBool        prepared[2];  /* once, for products with the matrix, with its transpose */
+  HiSparse         single;       /* the same with values in single precision, for products of preconditioners; owned, NULL until the first of these, and where hisparse has such values itself */
+  PetscObjectState single_state; /* object state of the matrix when single was made or got its values; -1: there is none */
 } Storage;
 
 static Storage *GetStorage(Mat A)
@@ -23,6 +25,14 @@ static PetscErrorCode Destroy_HiSparse(Mat, void **);
 PetscBool MatDeviceStorageIsHiSparse(const MatDeviceStorageOps *storage)
 {
   return (PetscBool)(storage->destroy == Destroy_HiSparse);
+}
+
+/* What the next product reads. */
+static HiSparse GetFactor(Mat A)
+{
+  const Storage *storage = GetStorage(A);
+
+  return MatDeviceStorageUsesSingle() && storage->single != NULL ? storage->single : storage->hisparse;
 }
 
 /* MatSeqAIJHiSparseCUDAGetStorage - The storage of a sequential matrix of ours; NULL when it has none now, as one of another type, or one that stays in rows. */
@@ -66,9 +76,10 @@ static PetscErrorCode Wrap(HiSparse *hisparse, cudaStream_t stream, void **data)
   *data = NULL;
   if (*hisparse == NULL) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCallGoto(ierr, failed, PetscNew(&storage));
-  storage->hisparse = *hisparse;
-  *hisparse         = NULL;
-  *data             = storage;
+  storage->hisparse     = *hisparse;
+  storage->single_state = -1;
+  *hisparse             = NULL;
+  *data                 = storage;
   PetscFunctionReturn(PETSC_SUCCESS);
 failed:
   PetscCall(HiSparseDestroy(hisparse, stream));
@@ -138,19 +149,47 @@ static PetscErrorCode Destroy_HiSparse(PETSC_UNUSED Mat A, void **data)
   PetscFunctionBegin;
   if (storage == NULL) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscSparseCUDAGetStream(&stream));
+  PetscCall(HiSparseDestroy(&storage->single, stream));
   PetscCall(HiSparseDestroy(&storage->hisparse, stream));
   PetscCall(PetscFree(storage));
   *data = NULL;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Of the second copy the values alone: the structure is shared. */
+static PetscErrorCode SingleBytes(Mat A, size_t *bytes)
+{
+  const HiSparse single = GetStorage(A)->single;
+  HiSparseInfo   info   = {0};
+
+  PetscFunctionBegin;
+  if (single != NULL) PetscCall(HiSparseGetInfo(single, &info));
+  *bytes = info.values_bytes;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode Bytes_HiSparse(Mat A, PetscCount *bytes)
 {
   HiSparseInfo info;
+  size_t       single;
 
   PetscFunctionBegin;
   PetscCall(HiSparseGetInfo(GetHiSparse(A), &info));
-  *bytes += (PetscCount)info.bytes;
+  PetscCall(SingleBytes(A, &single));
+  *bytes += (PetscCount)(info.bytes + single);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode ReleaseSingle_HiSparse(Mat A)
+{
+  Storage     *storage = GetStorage(A);
+  cudaStream_t stream;
+
+  PetscFunctionBegin;
+  storage->single_state = -1;
+  if (storage->single == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscSparseCUDAGetStream(&stream));
+  PetscCall(HiSparseDestroy(&storage->single, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -158,7 +197,8 @@ static PetscErrorCode View_HiSparse(Mat A, PetscViewer viewer)
 {
   const double nonzeros = (double)PetscMax(MatSeqAIJCUDAGet(A)->device.view.num_nonzeros, 1);
   HiSparseInfo info;
-  char         blocks[64];
+  size_t       single;
+  char         blocks[64], also[96] = "";
   const char  *pieces = "pieces of diagonals", *others = "entries outside of them";
 
   PetscFunctionBegin;
@@ -173,9 +213,27 @@ static PetscErrorCode View_HiSparse(Mat A, PetscViewer viewer)
     PetscCall(PetscSNPrintf(blocks, sizeof(blocks), "pieces of diagonals of %" PetscInt_FMT " x %" PetscInt_FMT " blocks", info.block_size, info.block_size));
     pieces = blocks;
   }
+  PetscCall(SingleBytes(A, &single));
+  if (single > 0) PetscCall(PetscSNPrintf(also, sizeof(also), ", values also in single precision, %.2f bytes a nonzero", (double)single / nonzeros));
   PetscCall(PetscViewerASCIIPrintf(viewer, "%s: %s%s, %.2f bytes a nonzero and %.2f for transpose products, %" PetscCount_FMT " %s, %" PetscCount_FMT " %s%s\n", MATHISPARSECUDA, HiSparseFormats[info.format], info.transposed ? ", transposed" : "",
                                    (double)(info.bytes - info.transpose_bytes) / nonzeros, (double)info.transpose_bytes / nonzeros, info.num_pieces, pieces, info.num_others, others,
-                                   info.precision == HISPARSE_VALUES_SINGLE ? ", values in single precision" : ""));
+                                   info.precision == HISPARSE_VALUES_SINGLE ? ", values in single precision" : also));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Values in single precision, where the next product reads them and they are not of now. */
+static PetscErrorCode RoundValues(Mat A, cudaStream_t stream)
+{
+  Storage         *storage = GetStorage(A);
+  PetscObjectState state;
+
+  PetscFunctionBegin;
+  if (!MatDeviceStorageUsesSingle()) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscObjectStateGet((PetscObject)A, &state));
+  if (storage->single_state == state) PetscFunctionReturn(PETSC_SUCCESS);
+  storage->single_state = -1;
+  PetscCall(HiSparseRound(storage->hisparse, stream, &storage->single));
+  storage->single_state = state;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -186,8 +244,9 @@ static PetscErrorCode PrepareMult_HiSparse(Mat A, MultKind kind, cudaStream_t st
   PetscBool      *prepared  = &GetStorage(A)->prepared[transpose ? 1 : 0];
 
   PetscFunctionBegin;
-  if (*prepared) PetscCall(HiSparsePrepare(GetHiSparse(A), transpose, stream));
-  else PetscCallLogged(transpose ? PETSCSPARSECUDA_TransposeAnalysis : PETSCSPARSECUDA_SpMVAnalysis, A, HiSparsePrepare(GetHiSparse(A), transpose, stream));
+  PetscCall(RoundValues(A, stream));
+  if (*prepared) PetscCall(HiSparsePrepare(GetFactor(A), transpose, stream));
+  else PetscCallLogged(transpose ? PETSCSPARSECUDA_TransposeAnalysis : PETSCSPARSECUDA_SpMVAnalysis, A, HiSparsePrepare(GetFactor(A), transpose, stream));
   *prepared = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -195,21 +254,21 @@ static PetscErrorCode PrepareMult_HiSparse(Mat A, MultKind kind, cudaStream_t st
 static PetscErrorCode Mult_HiSparse(Mat A, const PetscScalar x[], const PetscScalar z[], PetscScalar y[], cudaStream_t stream)
 {
   PetscFunctionBegin;
-  PetscCall(HiSparseMult(GetHiSparse(A), x, z, y, stream));
+  PetscCall(HiSparseMult(GetFactor(A), x, z, y, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode MultTranspose_HiSparse(Mat A, PetscBool conjugate, const PetscScalar x[], const PetscScalar z[], PetscScalar y[], cudaStream_t stream)
 {
   PetscFunctionBegin;
-  PetscCall(HiSparseMultTranspose(GetHiSparse(A), conjugate, x, z, y, stream));
+  PetscCall(HiSparseMultTranspose(GetFactor(A), conjugate, x, z, y, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode MultEpilogue_HiSparse(Mat A, const PetscScalar x[], const DCSRSpMVEpilogue *epilogue, PetscScalar y[], cudaStream_t stream, PetscBool *done)
 {
   PetscFunctionBegin;
-  PetscCall(HiSparseMultEpilogue(GetHiSparse(A), x, epilogue, y, stream, done));
+  PetscCall(HiSparseMultEpilogue(GetFactor(A), x, epilogue, y, stream, done));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -310,6 +369,7 @@ const MatDeviceStorageOps MatDeviceStorageHiSparse = {
   .mult            = Mult_HiSparse,
   .multtranspose   = MultTranspose_HiSparse,
   .multepilogue    = MultEpilogue_HiSparse,
+  .releasesingle   = ReleaseSingle_HiSparse,
   .insert          = Insert_HiSparse,
   .copyvalues      = CopyValues_HiSparse,
   .setlist         = SetList_HiSparse,

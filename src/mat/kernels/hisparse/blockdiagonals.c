@@ -127,8 +127,9 @@ static PetscErrorCode GetInfo_BlockDiagonals(void *structure, void *values, HiSp
   PetscFunctionBegin;
   PetscCall(HiSparseFormatDiagonals.getinfo(d->blocks, values, info));
   info->transpose_bytes = d->transposed_slices == NULL ? 0 : (size_t)d->num_transposed_pieces * sizeof(*d->transposed_pieces) + ((size_t)d->blocks->num_column_slices + 1) * sizeof(*d->transposed_slices);
-  info->bytes += (size_t)(d->all.values_capacity - d->blocks->values_capacity) * HiSparseDiagonalsValueBytes(d->blocks) + info->transpose_bytes;
-  info->block_size = d->size;
+  info->bytes += HiSparseDiagonalsPieceBytes(values, d->all.values_capacity) - info->values_bytes + info->transpose_bytes;
+  info->values_bytes = HiSparseDiagonalsPieceBytes(values, d->all.values_capacity);
+  info->block_size   = d->size;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -248,6 +249,7 @@ const HiSparseFormatOps HiSparseFormatBlockDiagonals = {
   .structuredestroy     = StructureDestroy_BlockDiagonals,
   .valuescreate         = HiSparseDiagonalsValuesCreate,
   .valuescopy           = HiSparseDiagonalsValuesCopy,
+  .round                = HiSparseDiagonalsRound,
   .valuesdestroy        = HiSparseDiagonalsValuesDestroy,
   .getinfo              = GetInfo_BlockDiagonals,
   .setvalues            = SetValues_BlockDiagonals,

@@ -80,7 +80,8 @@ static PetscErrorCode GetInfo_Blocks(void *structure, void *values, HiSparseInfo
   PetscFunctionBegin;
   info->precision       = ((const HiSparseDiagonalsValues *)values)->precision;
   info->transpose_bytes = ListBytes(&blocks->transpose, blocks->num_blocks);
-  info->bytes           = ListBytes(&blocks->list, blocks->num_blocks) + (size_t)blocks->all.values_capacity * HiSparseDiagonalsValueBytes(&blocks->all) + info->transpose_bytes;
+  info->values_bytes    = HiSparseDiagonalsPieceBytes(values, blocks->all.values_capacity);
+  info->bytes           = ListBytes(&blocks->list, blocks->num_blocks) + info->values_bytes + info->transpose_bytes;
   info->num_pieces      = blocks->num_blocks;
   info->num_others      = 0;
   info->block_size      = blocks->size;
@@ -233,6 +234,7 @@ const HiSparseFormatOps HiSparseFormatBlocks = {
   .structuredestroy     = StructureDestroy_Blocks,
   .valuescreate         = HiSparseDiagonalsValuesCreate,
   .valuescopy           = HiSparseDiagonalsValuesCopy,
+  .round                = HiSparseDiagonalsRound,
   .valuesdestroy        = HiSparseDiagonalsValuesDestroy,
   .getinfo              = GetInfo_Blocks,
   .values_alone         = PETSC_TRUE,

@@ -1,5 +1,6 @@
 /* Masked diagonals as a format of HiSparse: creation and destruction of structure and values, and the table of functions. */
 #include "hisparseimpl.h"
+#include <petscsparsecuda/entries.h>
 
 /* HiSparseDiagonalsTransposeDestroy - frees what products with the transpose read; the next one makes it again */
 PetscErrorCode HiSparseDiagonalsTransposeDestroy(HiSparseDiagonals *d, cudaStream_t stream)
@@ -46,25 +47,36 @@ PetscErrorCode HiSparseDiagonalsValuesDestroy(void **values, cudaStream_t stream
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* HiSparseDiagonalsValueBytes - bytes of the value of an entry in a piece */
-size_t HiSparseDiagonalsValueBytes(const HiSparseDiagonals *d)
+/* Bytes of the value of an entry in a piece. */
+static size_t ValueBytes(HiSparsePrecision precision)
 {
-  return d->precision == HISPARSE_VALUES_SINGLE ? sizeof(PetscScalar) / sizeof(PetscReal) * sizeof(float) : sizeof(PetscScalar);
+  return precision == HISPARSE_VALUES_SINGLE ? DCSR_SINGLE_BYTES : sizeof(PetscScalar);
 }
 
-/* HiSparseDiagonalsValuesCreate - values for a structure, not initialized but for those that belong to nothing; *values is NULL after an error */
-PetscErrorCode HiSparseDiagonalsValuesCreate(void *structure, cudaStream_t stream, void **values)
+/* HiSparseDiagonalsValueBytes - bytes of the value of an entry in a piece, of values that are made for a structure */
+size_t HiSparseDiagonalsValueBytes(const HiSparseDiagonals *d)
 {
-  const HiSparseDiagonals *d     = (const HiSparseDiagonals *)structure;
+  return ValueBytes(d->precision);
+}
+
+/* HiSparseDiagonalsPieceBytes - bytes of some values of pieces, in the precision that they have */
+size_t HiSparseDiagonalsPieceBytes(const void *values, PetscCount n)
+{
+  return (size_t)n * ValueBytes(((const HiSparseDiagonalsValues *)values)->precision);
+}
+
+/* Values for a structure in one of the precisions. */
+static PetscErrorCode ValuesCreate(const HiSparseDiagonals *d, HiSparsePrecision precision, cudaStream_t stream, void **values)
+{
   const PetscCount         begin = d->used_values == d->num_piece_values ? d->num_piece_values : 0; // what belongs to nothing is behind it
-  const size_t             size  = HiSparseDiagonalsValueBytes(d);
+  const size_t             size  = ValueBytes(precision);
   HiSparseDiagonalsValues *v;
   PetscErrorCode           ierr;
 
   PetscFunctionBegin;
   PetscCall(PetscNew(&v));
   *values      = v;
-  v->precision = d->precision;
+  v->precision = precision;
   PetscCallGoto(ierr, failed, PetscSparseCUDAMalloc_Private((size_t)d->values_capacity * size, "values of diagonals", stream, &v->values));
   if (begin < d->values_capacity) PetscCallCUDAGoto(ierr, failed, cudaMemsetAsync((char *)v->values + (size_t)begin * size, 0, (size_t)(d->values_capacity - begin) * size, stream));
   PetscCallGoto(ierr, failed, PetscSparseCUDAMalloc(d->num_nonzeros - d->num_piece_values, "values outside of diagonals", stream, &v->overflow_values));
@@ -72,6 +84,31 @@ PetscErrorCode HiSparseDiagonalsValuesCreate(void *structure, cudaStream_t strea
 failed:
   PetscCall(HiSparseDiagonalsValuesDestroy(values, stream));
   PetscFunctionReturn(ierr);
+}
+
+/* HiSparseDiagonalsValuesCreate - values for a structure, not initialized but for those that belong to nothing; *values is NULL after an error */
+PetscErrorCode HiSparseDiagonalsValuesCreate(void *structure, cudaStream_t stream, void **values)
+{
+  PetscFunctionBegin;
+  PetscCall(ValuesCreate((const HiSparseDiagonals *)structure, ((const HiSparseDiagonals *)structure)->precision, stream, values));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* HiSparseDiagonalsRound - values that are PetscScalar, in single precision; those of the overflow stay what they are. *to NULL: made, and NULL after an error */
+PetscErrorCode HiSparseDiagonalsRound(void *structure, const void *from, cudaStream_t stream, void **to)
+{
+  const HiSparseDiagonals       *d      = (const HiSparseDiagonals *)structure;
+  const HiSparseDiagonalsValues *source = (const HiSparseDiagonalsValues *)from;
+  const size_t                   others = (size_t)(d->num_nonzeros - d->num_piece_values);
+  HiSparseDiagonalsValues       *target;
+
+  PetscFunctionBegin;
+  if (*to == NULL) PetscCall(ValuesCreate(d, HISPARSE_VALUES_SINGLE, stream, to));
+  target                   = (HiSparseDiagonalsValues *)*to;
+  target->transposed_state = HISPARSE_TRANSPOSED_STALE;
+  PetscCall(DCSRRoundValues(d->values_capacity, (const PetscScalar *)source->values, target->values, stream));
+  if (others > 0) PetscCallCUDA(cudaMemcpyAsync(target->overflow_values, source->overflow_values, others * sizeof(*target->overflow_values), cudaMemcpyDeviceToDevice, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* HiSparseDiagonalsValuesCopy - copies all values; the transposed overflow is made again when it is needed */
@@ -152,17 +189,21 @@ static PetscErrorCode GetInfo(void *structure, void *values, HiSparseInfo *info)
   size_t                         transposed = 0;
 
   PetscFunctionBegin;
-  info->precision  = v->precision;
-  info->num_pieces = d->num_pieces;
-  info->num_others = (PetscCount)overflow;
-  info->bytes      = (size_t)d->num_slices * sizeof(*d->slices) + (size_t)d->pieces_capacity * sizeof(*d->pieces) + (size_t)d->values_capacity * HiSparseDiagonalsValueBytes(d) + overflow * sizeof(*v->overflow_values);
+  info->precision    = v->precision;
+  info->num_pieces   = d->num_pieces;
+  info->num_others   = (PetscCount)overflow;
+  info->values_bytes = HiSparseDiagonalsPieceBytes(v, d->values_capacity) + overflow * sizeof(*v->overflow_values);
+  info->bytes        = (size_t)d->num_slices * sizeof(*d->slices) + (size_t)d->pieces_capacity * sizeof(*d->pieces) + info->values_bytes;
   if (d->overflow_slices != NULL) info->bytes += ((size_t)d->num_slices + 1) * sizeof(*d->overflow_slices);
   PetscCall(OverflowBytes(&d->overflow, &info->bytes));
   if (d->transposed_slices != NULL) transposed = (size_t)d->num_transposed_pieces * sizeof(*d->transposed_pieces) + ((size_t)d->num_column_slices + 1) * sizeof(*d->transposed_slices);
   if (d->num_transposed_parts > 0)
     transposed += ((size_t)d->num_transposed_parts + 1) * sizeof(*d->transposed_parts) + ((size_t)d->num_column_slices + 1) * sizeof(*d->transposed_slice_parts) + (size_t)d->num_transposed_parts * HISPARSE_SLICE_ROWS * sizeof(*d->part_sums);
   if (d->permutation != NULL) transposed += overflow * (d->overflow.view.wide ? sizeof(int64_t) : sizeof(int32_t));
-  if (v->transposed_values != NULL) transposed += overflow * sizeof(*v->transposed_values);
+  if (v->transposed_values != NULL) {
+    transposed += overflow * sizeof(*v->transposed_values);
+    info->values_bytes += overflow * sizeof(*v->transposed_values);
+  }
   PetscCall(OverflowBytes(&d->transposed_overflow, &transposed));
   info->transpose_bytes = transposed;
   info->bytes += transposed;
@@ -264,6 +305,7 @@ const HiSparseFormatOps HiSparseFormatDiagonals = {
   .structuredestroy     = StructureDestroy,
   .valuescreate         = HiSparseDiagonalsValuesCreate,
   .valuescopy           = HiSparseDiagonalsValuesCopy,
+  .round                = HiSparseDiagonalsRound,
   .valuesdestroy        = HiSparseDiagonalsValuesDestroy,
   .getinfo              = GetInfo,
   .setvalues            = HiSparseDiagonalsSetValues,

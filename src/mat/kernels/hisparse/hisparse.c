@@ -146,6 +146,51 @@ PetscErrorCode HiSparseDuplicate(HiSparse hisparse, PETSC_UNUSED cudaStream_t st
 }
 
 /*
+  HiSparseRound - a matrix with the same structure, and with its values in single precision, for products that read less
+
+  Input Parameters:
++ hisparse - the matrix
+- stream   - asynchronous on it
+
+  Input/Output Parameter:
+. single - what the last call gave, or NULL; it gets the values of now, and shares the structure. NULL afterwards when the values of the matrix are in single precision already. Free it with HiSparseDestroy()
+
+  Errors: PETSC_ERR_MEM; *single is as it was, or NULL.
+
+  Cost: a read of the values and a write of half as many bytes. A later change of the structure of the matrix copies that first, as long as both exist.
+*/
+PetscErrorCode HiSparseRound(HiSparse hisparse, cudaStream_t stream, HiSparse *single)
+{
+  HiSparse       h      = *single;
+  void          *values = NULL;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  if (h != NULL && (h->structure != hisparse->structure || h->transposed != hisparse->transposed || hisparse->precision == HISPARSE_VALUES_SINGLE)) {
+    PetscCall(HiSparseDestroy(single, stream));
+    h = NULL;
+  }
+  if (hisparse->precision == HISPARSE_VALUES_SINGLE) PetscFunctionReturn(PETSC_SUCCESS);
+  if (h != NULL) {
+    PetscCall(h->ops->round(h->structure->data, hisparse->values->data, stream, &h->values->data));
+    h->scale = hisparse->scale;
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCallGoto(ierr, failed, hisparse->ops->round(hisparse->structure->data, hisparse->values->data, stream, &values));
+  PetscCallGoto(ierr, failed, PetscNew(&h));
+  *h = *hisparse;
+  PetscCallGoto(ierr, failed, SharedCreate(values, &h->values));
+  h->structure->references++;
+  h->precision = HISPARSE_VALUES_SINGLE;
+  *single      = h;
+  PetscFunctionReturn(PETSC_SUCCESS);
+failed:
+  PetscCall(PetscFree(h));
+  PetscCall(hisparse->ops->valuesdestroy(&values, stream));
+  PetscFunctionReturn(ierr);
+}
+
+/*
   HiSparseGetInfo - what a matrix became
 
   Input Parameter:

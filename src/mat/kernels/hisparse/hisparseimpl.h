@@ -34,8 +34,9 @@ typedef struct {
   PetscErrorCode (*structuredestroy)(void **structure, cudaStream_t stream);                      /* *structure is NULL afterwards, and may be before */
   PetscErrorCode (*valuescreate)(void *structure, cudaStream_t stream, void **values);            /* not initialized; *values NULL after an error */
   PetscErrorCode (*valuescopy)(void *structure, const void *from, void *to, cudaStream_t stream); /* all values; both are values of this structure */
+  PetscErrorCode (*round)(void *structure, const void *from, cudaStream_t stream, void **to);     /* all values, which are PetscScalar, in single precision, of pieces at least; *to NULL: made, and NULL after an error */
   PetscErrorCode (*valuesdestroy)(void **values, cudaStream_t stream);                            /* *values is NULL afterwards, and may be before */
-  PetscErrorCode (*getinfo)(void *structure, void *values, HiSparseInfo *info);                   /* bytes and numbers of pieces and others; precision is HISPARSE_VALUES_SCALAR, block_size 0 before */
+  PetscErrorCode (*getinfo)(void *structure, void *values, HiSparseInfo *info);                   /* bytes, values_bytes and numbers of pieces and others; precision is HISPARSE_VALUES_SCALAR, block_size 0 before */
   PetscErrorCode (*setvalues)(void *structure, void *values, DCSRView csr, cudaStream_t stream);  /* all values, from compact CSR of the same structure */
   PetscErrorCode (*getcsr)(void *structure, void *values, PetscScalar alpha, PetscBool with_structure, PetscBool with_values, DCSRView csr, cudaStream_t stream);
 
@@ -313,12 +314,14 @@ PETSC_INTERN PetscErrorCode HiSparseDiagonalsZeroColumns(void *structure, void *
 PETSC_INTERN PetscErrorCode HiSparseDiagonalsShrink(void *structure, void *values, const HiSparseRemoval *removal, cudaStream_t stream, DCSRDeletion *deletion, PetscBool *done);
 /* diagonals.c: bytes of the value of an entry in a piece */
 PETSC_INTERN size_t HiSparseDiagonalsValueBytes(const HiSparseDiagonals *diagonals);
+PETSC_INTERN size_t HiSparseDiagonalsPieceBytes(const void *values, PetscCount n);
 /* diagonals.c: an array of the device again; *to stays NULL after an error. */
 PETSC_INTERN PetscErrorCode HiSparseCopyArray(const void *from, size_t bytes, const char what[], cudaStream_t stream, void *to);
 /* diagonals.c: the values, which those of blocks and of diagonals of blocks are, too */
 PETSC_INTERN PetscErrorCode HiSparseDiagonalsValuesCreate(void *structure, cudaStream_t stream, void **values);
 PETSC_INTERN PetscErrorCode HiSparseDiagonalsValuesCopy(void *structure, const void *from, void *to, cudaStream_t stream);
 PETSC_INTERN PetscErrorCode HiSparseDiagonalsValuesDestroy(void **values, cudaStream_t stream);
+PETSC_INTERN PetscErrorCode HiSparseDiagonalsRound(void *structure, const void *from, cudaStream_t stream, void **to);
 /* diagonals.c: forgets what products with the transpose read. */
 PETSC_INTERN PetscErrorCode HiSparseDiagonalsTransposeDestroy(HiSparseDiagonals *diagonals, cudaStream_t stream);
 /* diagonalstranspose.cu: the lists of A^T x, when they are not there. */

@@ -5,10 +5,8 @@
 
   Functions that touch values are templates over the type; HISPARSE_WITH_STORED() calls the right one.
 */
+#include "../common/single.cuh"
 #include "hisparseimpl.h"
-#if PetscDefined(USE_COMPLEX)
-  #include <thrust/complex.h>
-#endif
 
 namespace
 {
@@ -20,15 +18,10 @@ struct StoredValue {
 
 template <>
 struct StoredValue<HISPARSE_VALUES_SINGLE> {
-#if PetscDefined(USE_COMPLEX)
-  using Type = thrust::complex<float>;
-#else
-  using Type = float;
-#endif
+  using Type = DCSRSingle;
 };
 
 using StoredSingle = StoredValue<HISPARSE_VALUES_SINGLE>::Type;
-static_assert(sizeof(StoredSingle) == sizeof(PetscScalar) / sizeof(PetscReal) * sizeof(float), "The host counts the bytes of values so");
 
 template <typename Stored>
 __device__ __forceinline__ PetscScalar FromStored(Stored value)

@@ -20,7 +20,7 @@ static PetscBool IsSingle(const WindowsFormatValues *v)
 /* Bytes of a value. */
 static size_t ValueBytes(HiSparsePrecision precision)
 {
-  return precision == HISPARSE_VALUES_SINGLE ? sizeof(PetscScalar) / sizeof(PetscReal) * sizeof(float) : sizeof(PetscScalar);
+  return precision == HISPARSE_VALUES_SINGLE ? DCSR_SINGLE_BYTES : sizeof(PetscScalar);
 }
 
 /* Compact CSR without columns; for values that are PetscScalar. */
@@ -61,7 +61,7 @@ static PetscErrorCode TakeValues(WindowsFormatValues *v, const DCSRView *view, c
 {
   PetscFunctionBegin;
   v->transposed_current = PETSC_FALSE;
-  if (IsSingle(v)) PetscCall(WindowsSingleRound(view->num_nonzeros, view->values, v->values, stream));
+  if (IsSingle(v)) PetscCall(DCSRRoundValues(view->num_nonzeros, view->values, v->values, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -112,9 +112,9 @@ static PetscErrorCode ValuesDestroy_Windows(void **values, cudaStream_t stream)
 }
 
 /* Values of a structure, with room for an even number of them: products load two at a time. The one too many is 0. */
-static PetscErrorCode MallocEven(const WindowsStructure *s, const char what[], cudaStream_t stream, void **values)
+static PetscErrorCode MallocEven(const WindowsStructure *s, HiSparsePrecision precision, const char what[], cudaStream_t stream, void **values)
 {
-  const size_t n = (size_t)s->windows->num_nonzeros, bytes = ValueBytes(s->precision);
+  const size_t n = (size_t)s->windows->num_nonzeros, bytes = ValueBytes(precision);
 
   PetscFunctionBegin;
   PetscCall(PetscSparseCUDAMalloc_Private((n + n % 2) * bytes, what, stream, values));
@@ -122,22 +122,41 @@ static PetscErrorCode MallocEven(const WindowsStructure *s, const char what[], c
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode ValuesCreate_Windows(void *structure, cudaStream_t stream, void **values)
+static PetscErrorCode CreateValues(const WindowsStructure *s, HiSparsePrecision precision, cudaStream_t stream, void **values)
 {
-  const WindowsStructure *s = (const WindowsStructure *)structure;
-  WindowsFormatValues    *v;
-  PetscErrorCode          ierr;
+  WindowsFormatValues *v;
+  PetscErrorCode       ierr;
 
   PetscFunctionBegin;
   *values = NULL;
   PetscCall(PetscNew(&v));
-  v->precision = s->precision;
-  PetscCallGoto(ierr, failed, MallocEven(s, "values of a matrix with 16-bit columns", stream, &v->values));
+  v->precision = precision;
+  PetscCallGoto(ierr, failed, MallocEven(s, precision, "values of a matrix with 16-bit columns", stream, &v->values));
   *values = v;
   PetscFunctionReturn(PETSC_SUCCESS);
 failed:
   PetscCall(PetscFree(v));
   PetscFunctionReturn(ierr);
+}
+
+static PetscErrorCode ValuesCreate_Windows(void *structure, cudaStream_t stream, void **values)
+{
+  PetscFunctionBegin;
+  PetscCall(CreateValues((const WindowsStructure *)structure, ((const WindowsStructure *)structure)->precision, stream, values));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Round_Windows(void *structure, const void *from, cudaStream_t stream, void **to)
+{
+  const WindowsStructure *s = (const WindowsStructure *)structure;
+  WindowsFormatValues    *v;
+
+  PetscFunctionBegin;
+  if (*to == NULL) PetscCall(CreateValues(s, HISPARSE_VALUES_SINGLE, stream, to));
+  v                     = (WindowsFormatValues *)*to;
+  v->transposed_current = PETSC_FALSE;
+  PetscCall(DCSRRoundValues(s->windows->num_nonzeros, (const PetscScalar *)((const WindowsFormatValues *)from)->values, v->values, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* All values from an array of as many that are stored alike. */
@@ -194,6 +213,7 @@ static PetscErrorCode GetInfo_Windows(void *structure, void *values, HiSparseInf
 
   PetscFunctionBegin;
   info->precision       = v->precision;
+  info->values_bytes    = n * ValueBytes(v->precision) * (v->transposed ? 2 : 1);
   info->transpose_bytes = v->transposed ? n * ValueBytes(v->precision) : 0;
   if (s->transpose) info->transpose_bytes += s->transpose->bytes + n * (s->windows->wide ? sizeof(int64_t) : sizeof(int32_t));
   info->bytes      = s->windows->bytes + n * ValueBytes(v->precision) + info->transpose_bytes;
@@ -291,7 +311,7 @@ static PetscErrorCode Prepare_Windows(void *structure, void *values, PetscBool t
   PetscFunctionBegin;
   if (!transpose) PetscFunctionReturn(PETSC_SUCCESS);
   if (s->transpose == NULL) PetscCall(CreateTranspose(s, stream));
-  if (v->transposed == NULL) PetscCall(MallocEven(s, "values of a transpose with 16-bit columns", stream, &v->transposed));
+  if (v->transposed == NULL) PetscCall(MallocEven(s, v->precision, "values of a transpose with 16-bit columns", stream, &v->transposed));
   if (v->transposed_current) PetscFunctionReturn(PETSC_SUCCESS);
   if (IsSingle(v)) PetscCall(WindowsSingleTranspose(s, v->values, v->transposed, stream));
   else PetscCall(DCSRTransposeNumeric(ViewWithoutColumns(s, v), s->permutation, PETSC_FALSE, (PetscScalar *)v->transposed, stream));
@@ -460,6 +480,7 @@ const HiSparseFormatOps HiSparseFormatWindows = {
   .structuredestroy     = StructureDestroy_Windows,
   .valuescreate         = ValuesCreate_Windows,
   .valuescopy           = ValuesCopy_Windows,
+  .round                = Round_Windows,
   .valuesdestroy        = ValuesDestroy_Windows,
   .getinfo              = GetInfo_Windows,
   .values_alone         = PETSC_TRUE,

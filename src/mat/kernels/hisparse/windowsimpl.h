@@ -118,7 +118,6 @@ PETSC_INTERN PetscErrorCode WindowsPermutationIsValid(DCSRView A, DCSRView T, vo
 PETSC_INTERN PetscErrorCode WindowsLookup(Windows windows, const DCSRBatch *batch, cudaStream_t stream, DCSRLookup *lookup);
 
 /* windowsvalues.cu: arrays of values in single precision */
-PETSC_INTERN PetscErrorCode WindowsSingleRound(PetscCount n, const PetscScalar from[], void *to, cudaStream_t stream);
 PETSC_INTERN PetscErrorCode WindowsSingleGet(PetscCount n, const void *from, PetscScalar alpha, PetscScalar to[], cudaStream_t stream);
 PETSC_INTERN PetscErrorCode WindowsSingleTranspose(const WindowsStructure *s, const void *values, void *transposed, cudaStream_t stream);
 PETSC_INTERN PetscErrorCode WindowsSingleGetDiagonal(Windows windows, const void *values, PetscScalar alpha, PetscScalar diagonal[], cudaStream_t stream);

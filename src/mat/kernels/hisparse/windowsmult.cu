@@ -259,7 +259,7 @@ static PetscErrorCode WindowsLaunchStored(Windows w, const WindowsValues *values
   PetscCall(PetscMemzero(&view, sizeof(view)));
   view.row_offsets  = w->row_offsets;
   view.num_nonzeros = w->num_nonzeros;
-  args              = {SpMVSplitGetArgs<Offset>(w->plan, &view, x, output), (const Stored *)values->values, w->columns, w->windows, w->upper, values->scale, values->conjugate == PETSC_TRUE};
+  args              = {SpMVSplitGetArgs<Offset>(w->plan, &view, view.values, x, output), (const Stored *)values->values, w->columns, w->windows, w->upper, values->scale, values->conjugate == PETSC_TRUE};
   PetscCall(SpMVPreferL1((const void *)WindowsMultKernel<Output, Stored, Offset, THREADS, ITEMS, VEC, RESIDENT, LANES>, THREADS, &asked));
   WindowsMultKernel<Output, Stored, Offset, THREADS, ITEMS, VEC, RESIDENT, LANES><<<w->plan->num_blocks, THREADS, 0, stream>>>(args);
   PetscCallCUDA(cudaGetLastError());

@@ -8,12 +8,6 @@
 namespace
 {
 
-struct Round {
-  const PetscScalar *from;
-  StoredSingle      *to;
-  __device__ void    operator()(PetscCount k) const { to[k] = ToStored<StoredSingle>(from[k]); }
-};
-
 /* A factor of 1 does not multiply: it would make infinite complex numbers NaN. */
 struct Get {
   const StoredSingle *from;
@@ -68,14 +62,6 @@ struct AddDiagonal {
 };
 
 } // namespace
-
-/* WindowsSingleRound - to [n] = from [n], rounded to single precision; both on the device, asynchronous on stream */
-PetscErrorCode WindowsSingleRound(PetscCount n, const PetscScalar from[], void *to, cudaStream_t stream)
-{
-  PetscFunctionBegin;
-  PetscCallCUDA(DCSRForEach(n, Round{from, (StoredSingle *)to}, stream));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
 
 /* WindowsSingleGet - to [n] = alpha times from [n], which are in single precision; both on the device, asynchronous on stream */
 PetscErrorCode WindowsSingleGet(PetscCount n, const void *from, PetscScalar alpha, PetscScalar to[], cudaStream_t stream)

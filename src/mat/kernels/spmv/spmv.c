@@ -11,7 +11,7 @@ static PetscErrorCode SpMVPlanDescribe(DCSRSpMVPlan plan)
   const char       *skipped = plan->compressed ? ", empty rows skipped" : "";
 
   PetscFunctionBegin;
-  if (plan->launch == NULL) PetscCall(PetscSNPrintf(plan->info, sizeof(plan->info), "none: no nonzeros"));
+  if (plan->entry == NULL) PetscCall(PetscSNPrintf(plan->info, sizeof(plan->info), "none: no nonzeros"));
   else if (c->kind == DCSR_SPMV_SPLIT) PetscCall(PetscSNPrintf(plan->info, sizeof(plan->info), "split, %d x %d nonzeros a block, %d lanes a row%s, %d long rows", c->threads, c->items, c->lanes, skipped, (int)plan->num_long));
   else if (c->kind == DCSR_SPMV_SCAN) PetscCall(PetscSNPrintf(plan->info, sizeof(plan->info), "scan, %d x %d nonzeros a block%s, %d long rows", c->threads, c->items, skipped, (int)plan->num_long));
   else PetscCall(PetscSNPrintf(plan->info, sizeof(plan->info), "%s, %d threads a block, %d lanes a row%s, %d long rows", DCSRSpMVKinds[c->kind], c->threads, c->lanes, skipped, (int)plan->num_long));
@@ -19,7 +19,7 @@ static PetscErrorCode SpMVPlanDescribe(DCSRSpMVPlan plan)
 }
 
 /* The kernels of the plan's configuration. */
-static PetscErrorCode SpMVPlanGetLaunch(DCSRSpMVPlan plan, PetscBool wide)
+static PetscErrorCode SpMVPlanGetEntry(DCSRSpMVPlan plan, PetscBool wide)
 {
   const DCSRSpMVKind kind  = plan->config.kind;
   const SpMVEntry   *entry = kind == DCSR_SPMV_SCAN ? SpMVScanGetEntry(&plan->config, wide) : kind == DCSR_SPMV_SPLIT ? SpMVSplitGetEntry(&plan->config, wide) : SpMVRowsGetEntry(&plan->config, wide);
@@ -27,8 +27,7 @@ static PetscErrorCode SpMVPlanGetLaunch(DCSRSpMVPlan plan, PetscBool wide)
   PetscFunctionBegin;
   PetscCheck(entry, PETSC_COMM_SELF, PETSC_ERR_SUP, "No %s kernel with %d lanes, %d threads, %d items, vector length %d, load %d", DCSRSpMVKinds[plan->config.kind], plan->config.lanes, plan->config.threads, plan->config.items, plan->config.vec,
              plan->config.load);
-  plan->launch          = entry->launch;
-  plan->launch_epilogue = entry->launch_epilogue;
+  plan->entry = entry;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -59,7 +58,7 @@ static PetscErrorCode SpMVPlanFill(DCSRSpMVPlan plan, DCSRView view, DCSRSpMVKin
     PetscCall(SpMVFactsGet(view, stream, &plan->facts));
     if (config) plan->config = *config;
     else PetscCall(SpMVRuleApply(view, &plan->facts, kind, &plan->config));
-    PetscCall(SpMVPlanGetLaunch(plan, view.wide));
+    PetscCall(SpMVPlanGetEntry(plan, view.wide));
     PetscCall(SpMVPlanSetUp(plan, view, stream));
   } else plan->config.kind = view.row_offsets || view.segments == NULL ? DCSR_SPMV_VECTOR : DCSR_SPMV_FRAGMENTED;
   PetscCall(SpMVPlanDescribe(plan));
@@ -188,6 +187,15 @@ PetscErrorCode SpMVSetEmptyRows(PetscInt num_rows, const PetscScalar z[], PetscS
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* y = A x + z with values of one of the precisions of spmvimpl.h. */
+static PetscErrorCode SpMVApply(DCSRSpMVPlan plan, const DCSRView *view, int precision, const void *values, const PetscScalar x[], const PetscScalar z[], PetscScalar y[], cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  if (plan->compressed || plan->entry == NULL) PetscCall(SpMVSetEmptyRows(view->num_rows, z, y, stream));
+  if (plan->entry) PetscCall((*plan->entry->launch[precision])(plan, view, values, x, z, y, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
   DCSRSpMVApply - y = A x + z on the device, asynchronous, bitwise the same every time
 
@@ -207,8 +215,37 @@ PetscErrorCode SpMVSetEmptyRows(PetscInt num_rows, const PetscScalar z[], PetscS
 PetscErrorCode DCSRSpMVApply(DCSRSpMVPlan plan, DCSRView view, const PetscScalar x[], const PetscScalar z[], PetscScalar y[], cudaStream_t stream)
 {
   PetscFunctionBegin;
-  if (plan->compressed || plan->launch == NULL) PetscCall(SpMVSetEmptyRows(view.num_rows, z, y, stream));
-  if (plan->launch) PetscCall((*plan->launch)(plan, &view, x, z, y, stream));
+  PetscCall(SpMVApply(plan, &view, SPMV_VALUES_SCALAR, view.values, x, z, y, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* DCSRSpMVPlanHasSingle - Whether products can have values in single precision: not with 64-bit offsets, fragmented storage, and PETSc in single precision */
+PetscBool DCSRSpMVPlanHasSingle(DCSRSpMVPlan plan)
+{
+  return (PetscBool)(plan->entry != NULL && plan->entry->launch[SPMV_VALUES_SINGLE] != NULL);
+}
+
+/*
+  DCSRSpMVApplySingle - DCSRSpMVApply() with values in single precision, which are converted when they have been loaded; sums are PetscScalar
+
+  Input Parameters:
++ plan   - made from the same structure, DCSRSpMVPlanHasSingle()
+. view   - the matrix, whose values are not read
+. values - [num_nonzeros] in single precision, as DCSRRoundValues() makes them, device, aligned to 16 bytes
+. x      - [num_columns], device
+. z      - [num_rows], device, or NULL, or y
+- stream - the stream
+
+  Output Parameter:
+. y - [num_rows], device
+
+  Note:
+  The bits are those of DCSRSpMVApply() with the rounded values.
+*/
+PetscErrorCode DCSRSpMVApplySingle(DCSRSpMVPlan plan, DCSRView view, const void *values, const PetscScalar x[], const PetscScalar z[], PetscScalar y[], cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  PetscCall(SpMVApply(plan, &view, SPMV_VALUES_SINGLE, values, x, z, y, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -234,6 +271,19 @@ PetscErrorCode SpMVEpilogueOfZero(PetscInt num_rows, const PetscScalar x[], DCSR
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The same with an epilogue. */
+static PetscErrorCode SpMVApplyEpilogue(DCSRSpMVPlan plan, const DCSRView *view, int precision, const void *values, const PetscScalar x[], const DCSRSpMVEpilogue *epilogue, PetscScalar y[], cudaStream_t stream, PetscBool *done)
+{
+  DCSRSpMVEpilogue left = *epilogue;
+
+  PetscFunctionBegin;
+  *done = (PetscBool)(plan->entry == NULL || plan->entry->launch_epilogue[precision] != NULL);
+  if (!*done) PetscFunctionReturn(PETSC_SUCCESS);
+  if (plan->compressed || plan->entry == NULL) PetscCall(SpMVEpilogueOfZero(view->num_rows, x, &left, y, stream));
+  if (plan->entry) PetscCall((*plan->entry->launch_epilogue[precision])(plan, view, values, x, &left, y, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
   DCSRSpMVApplyEpilogue - y = alpha d (b - A x) + beta x + gamma q or y = y - alpha d A x on the device, entry by entry, asynchronous, bitwise the same every time
 
@@ -255,12 +305,15 @@ PetscErrorCode SpMVEpilogueOfZero(PetscInt num_rows, const PetscScalar x[], DCSR
 */
 PetscErrorCode DCSRSpMVApplyEpilogue(DCSRSpMVPlan plan, DCSRView view, const PetscScalar x[], const DCSRSpMVEpilogue *epilogue, PetscScalar y[], cudaStream_t stream, PetscBool *done)
 {
-  DCSRSpMVEpilogue left = *epilogue;
-
   PetscFunctionBegin;
-  *done = (PetscBool)(plan->launch == NULL || plan->launch_epilogue != NULL);
-  if (!*done) PetscFunctionReturn(PETSC_SUCCESS);
-  if (plan->compressed || plan->launch == NULL) PetscCall(SpMVEpilogueOfZero(view.num_rows, x, &left, y, stream));
-  if (plan->launch) PetscCall((*plan->launch_epilogue)(plan, &view, x, &left, y, stream));
+  PetscCall(SpMVApplyEpilogue(plan, &view, SPMV_VALUES_SCALAR, view.values, x, epilogue, y, stream, done));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* DCSRSpMVApplyEpilogueSingle - DCSRSpMVApplyEpilogue() with values as in DCSRSpMVApplySingle() */
+PetscErrorCode DCSRSpMVApplyEpilogueSingle(DCSRSpMVPlan plan, DCSRView view, const void *values, const PetscScalar x[], const DCSRSpMVEpilogue *epilogue, PetscScalar y[], cudaStream_t stream, PetscBool *done)
+{
+  PetscFunctionBegin;
+  PetscCall(SpMVApplyEpilogue(plan, &view, SPMV_VALUES_SINGLE, values, x, epilogue, y, stream, done));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -4,6 +4,7 @@
 */
 #include "spmvimpl.h"
 #include "spmvoutput.cuh"
+#include "../common/single.cuh"
 #include <type_traits>
 
 #define SPMV_WARP      32
@@ -71,6 +72,19 @@ __device__ __forceinline__ PetscScalar SpMVGather(const PetscScalar *x, int32_t 
   SpMVLoad<SPMV_LOAD_CACHED, 1>(x + column, &v);
   return v;
 }
+
+/* Where products of values go: to the place of the values themselves, or to another one when these are in single precision. */
+__device__ __forceinline__ PetscScalar *SpMVProducts(PetscScalar *values, PetscScalar *)
+{
+  return values;
+}
+
+#if !PetscDefined(USE_REAL_SINGLE)
+__device__ __forceinline__ PetscScalar *SpMVProducts(DCSRSingle *, PetscScalar *products)
+{
+  return products;
+}
+#endif
 
 /* Lane shuffles for every scalar. */
 template <typename F>
@@ -194,9 +208,9 @@ __device__ __forceinline__ void SpMVFinishLongRowByWarp(const SpMVLongRows<Outpu
 }
 
 /* What the kernels with thread blocks of consecutive nonzeros read. */
-template <typename Offset, typename Output>
+template <typename Offset, typename Output, typename Value = PetscScalar>
 struct SpMVSplitArgs {
-  const PetscScalar   *values;
+  const Value         *values;
   const int32_t       *columns;
   const Offset        *row_offsets;
   const PetscScalar   *x;
@@ -206,10 +220,10 @@ struct SpMVSplitArgs {
   SpMVLongRows<Output> rows; /* with the row map and the output of all rows */
 };
 
-template <typename Offset, typename Output>
-static inline SpMVSplitArgs<Offset, Output> SpMVSplitGetArgs(DCSRSpMVPlan plan, const DCSRView *view, const PetscScalar x[], const Output &output)
+template <typename Offset, typename Output, typename Value>
+static inline SpMVSplitArgs<Offset, Output, Value> SpMVSplitGetArgs(DCSRSpMVPlan plan, const DCSRView *view, const Value values[], const PetscScalar x[], const Output &output)
 {
-  return {view->values, view->columns, (const Offset *)(plan->compressed ? plan->row_offsets : view->row_offsets), x, plan->blocks, plan->heads, view->num_nonzeros, {plan->long_rows, plan->parts, plan->arrived, plan->row_index, output}};
+  return {values, view->columns, (const Offset *)(plan->compressed ? plan->row_offsets : view->row_offsets), x, plan->blocks, plan->heads, view->num_nonzeros, {plan->long_rows, plan->parts, plan->arrived, plan->row_index, output}};
 }
 
 /* Asks for no more shared memory than the resident thread blocks need, so that the rest is L1. A hint: asked for once a kernel. */

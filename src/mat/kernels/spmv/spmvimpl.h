@@ -22,16 +22,24 @@ typedef struct {
   int32_t num_parts;
 } SpMVLongRow;
 
-/* x; z, or the epilogue; y */
-typedef PetscErrorCode SpMVLaunchFn(DCSRSpMVPlan, const DCSRView *, const PetscScalar[], const PetscScalar[], PetscScalar[], cudaStream_t);
-typedef PetscErrorCode SpMVLaunchEpilogueFn(DCSRSpMVPlan, const DCSRView *, const PetscScalar[], const DCSRSpMVEpilogue *, PetscScalar[], cudaStream_t);
+/* values, in the precision of the launcher; x; z, or the epilogue; y */
+typedef PetscErrorCode SpMVLaunchFn(DCSRSpMVPlan, const DCSRView *, const void *, const PetscScalar[], const PetscScalar[], PetscScalar[], cudaStream_t);
+typedef PetscErrorCode SpMVLaunchEpilogueFn(DCSRSpMVPlan, const DCSRView *, const void *, const PetscScalar[], const DCSRSpMVEpilogue *, PetscScalar[], cudaStream_t);
 
-/* The launchers of a configuration. */
+/* Precisions of values that kernels are compiled for. */
+#define SPMV_VALUES_SCALAR 0 /* PetscScalar */
+#define SPMV_VALUES_SINGLE 1 /* single precision (common/single.cuh) */
+#define SPMV_NUM_VALUES    2
+
+/* The launchers of a configuration, by the precision of the values. What is not there is NULL: a kernel more for sweeps, for 64-bit offsets and for fragmented storage with single precision would add little. */
 typedef struct {
   SpMVConfig            config;
-  SpMVLaunchFn         *launch;
-  SpMVLaunchEpilogueFn *launch_epilogue; /* NULL for sweeps and for 64-bit offsets, to which a kernel more would add little */
+  SpMVLaunchFn         *launch[SPMV_NUM_VALUES];
+  SpMVLaunchEpilogueFn *launch_epilogue[SPMV_NUM_VALUES];
 } SpMVEntry;
+
+/* One for values in single precision, where that differs from PetscScalar. */
+#define SPMV_SINGLE(launcher) (PetscDefined(USE_REAL_SINGLE) ? NULL : (launcher))
 
 static inline const SpMVEntry *SpMVEntryFind(const SpMVEntry *entries, size_t n, const SpMVConfig *config)
 {
@@ -41,14 +49,12 @@ static inline const SpMVEntry *SpMVEntryFind(const SpMVEntry *entries, size_t n,
 }
 
 struct _n_DCSRSpMVPlan {
-  SpMVConfig    config;
-  DCSRFacts     facts;
-  SpMVLaunchFn *launch;    /* NULL when there is nothing to multiply */
-  char          info[128]; /* for people */
-  size_t        bytes;     /* device memory held */
-  int32_t       num_rows;  /* rows that the kernel sees: nonempty ones when compressed */
-
-  SpMVLaunchEpilogueFn *launch_epilogue; /* NULL: not in one kernel */
+  SpMVConfig       config;
+  DCSRFacts        facts;
+  const SpMVEntry *entry;     /* the kernels of config; NULL when there is nothing to multiply */
+  char             info[128]; /* for people */
+  size_t           bytes;     /* device memory held */
+  int32_t          num_rows;  /* rows that the kernel sees: nonempty ones when compressed */
 
   int32_t       num_blocks;
   int32_t       num_long;

@@ -72,10 +72,10 @@ struct SpMVFragmentedRows {
   }
 };
 
-template <typename Rows, typename Output>
+template <typename Rows, typename Output, typename Value>
 struct SpMVRowsArgs {
   Rows                 rows;
-  const PetscScalar   *values;
+  const Value         *values;
   const int32_t       *columns;
   const PetscScalar   *x;
   const int32_t       *chunk_rows;
@@ -86,14 +86,15 @@ struct SpMVRowsArgs {
 };
 
 /* Sum of the entries at positions p, p + STRIDE, ... before end of a row; UNROLL of a lane are loaded before the first is used. */
-template <int STRIDE, int LOAD, int UNROLL, typename Rows, typename Output>
-__device__ __forceinline__ PetscScalar SpMVRowsSum(const SpMVRowsArgs<Rows, Output> &a, const typename Rows::Row &row, int32_t p, int32_t end)
+template <int STRIDE, int LOAD, int UNROLL, typename Rows, typename Output, typename Value>
+__device__ __forceinline__ PetscScalar SpMVRowsSum(const SpMVRowsArgs<Rows, Output, Value> &a, const typename Rows::Row &row, int32_t p, int32_t end)
 {
   PetscScalar sum(0.0);
 
   for (; p < end; p += UNROLL * STRIDE) {
     int32_t     c[UNROLL];
-    PetscScalar v[UNROLL];
+    Value       v[UNROLL];
+    PetscScalar converted[UNROLL], *products = SpMVProducts(v, converted);
 
 #pragma unroll
     for (int u = 0; u < UNROLL; u++) {
@@ -106,17 +107,17 @@ __device__ __forceinline__ PetscScalar SpMVRowsSum(const SpMVRowsArgs<Rows, Outp
     }
 #pragma unroll
     for (int u = 0; u < UNROLL; u++)
-      if (p + u * STRIDE < end) v[u] *= SpMVGather(a.x, c[u]);
+      if (p + u * STRIDE < end) products[u] = PetscScalar(v[u]) * SpMVGather(a.x, c[u]);
 #pragma unroll
     for (int u = 0; u < UNROLL; u++)
-      if (p + u * STRIDE < end) sum += v[u];
+      if (p + u * STRIDE < end) sum += products[u];
   }
   return sum;
 }
 
 /* One chunk of a long row by a thread block. */
-template <typename Rows, typename Output, int THREADS, int LOAD, int UNROLL>
-__device__ void SpMVRowsChunk(const SpMVRowsArgs<Rows, Output> &a, PetscScalar *scratch)
+template <typename Rows, typename Output, typename Value, int THREADS, int LOAD, int UNROLL>
+__device__ void SpMVRowsChunk(const SpMVRowsArgs<Rows, Output, Value> &a, PetscScalar *scratch)
 {
   const int                k        = a.chunk_rows[blockIdx.x];
   const SpMVLongRow        long_row = a.long_rows.rows[k];
@@ -129,12 +130,12 @@ __device__ void SpMVRowsChunk(const SpMVRowsArgs<Rows, Output> &a, PetscScalar *
   SpMVFinishLongRow<THREADS>(a.long_rows, k, blockIdx.x, sum, scratch);
 }
 
-template <typename Rows, typename Output, int THREADS, int LOAD, int UNROLL, int RESIDENT, int LANES>
-__global__ void __launch_bounds__(THREADS, RESIDENT ? RESIDENT / THREADS : 1) SpMVRowsKernel(const SpMVRowsArgs<Rows, Output> a)
+template <typename Rows, typename Output, typename Value, int THREADS, int LOAD, int UNROLL, int RESIDENT, int LANES>
+__global__ void __launch_bounds__(THREADS, RESIDENT ? RESIDENT / THREADS : 1) SpMVRowsKernel(const SpMVRowsArgs<Rows, Output, Value> a)
 {
   __shared__ __align__(16) unsigned char scratch[THREADS / SPMV_WARP * sizeof(PetscScalar)];
 
-  if ((int32_t)blockIdx.x < a.num_chunks) SpMVRowsChunk<Rows, Output, THREADS, LOAD, UNROLL>(a, (PetscScalar *)scratch);
+  if ((int32_t)blockIdx.x < a.num_chunks) SpMVRowsChunk<Rows, Output, Value, THREADS, LOAD, UNROLL>(a, (PetscScalar *)scratch);
   else {
     const PetscCount   r    = (PetscCount)(blockIdx.x - a.num_chunks) * (THREADS / LANES) + threadIdx.x / LANES;
     const int          sub  = threadIdx.x % LANES;
@@ -155,80 +156,78 @@ __global__ void __launch_bounds__(THREADS, RESIDENT ? RESIDENT / THREADS : 1) Sp
   }
 }
 
-template <typename Rows, typename Output, int THREADS, int LOAD, int UNROLL, int RESIDENT, int LANES>
-static PetscErrorCode SpMVRowsRun(const Rows &rows, DCSRSpMVPlan plan, const DCSRView *view, const PetscScalar x[], const Output &output, cudaStream_t stream)
+template <typename Rows, typename Output, typename Value, int THREADS, int LOAD, int UNROLL, int RESIDENT, int LANES>
+static PetscErrorCode SpMVRowsRun(const Rows &rows, DCSRSpMVPlan plan, const DCSRView *view, const Value values[], const PetscScalar x[], const Output &output, cudaStream_t stream)
 {
-  const SpMVRowsArgs<Rows, Output> args = {rows, view->values, view->columns, x, plan->chunk_rows, plan->num_rows, plan->num_parts, plan->long_limit, {plan->long_rows, plan->parts, plan->arrived, plan->row_index, output}};
+  const SpMVRowsArgs<Rows, Output, Value> args = {rows, values, view->columns, x, plan->chunk_rows, plan->num_rows, plan->num_parts, plan->long_limit, {plan->long_rows, plan->parts, plan->arrived, plan->row_index, output}};
 
   PetscFunctionBegin;
-  SpMVRowsKernel<Rows, Output, THREADS, LOAD, UNROLL, RESIDENT, LANES><<<plan->num_blocks, THREADS, 0, stream>>>(args);
+  SpMVRowsKernel<Rows, Output, Value, THREADS, LOAD, UNROLL, RESIDENT, LANES><<<plan->num_blocks, THREADS, 0, stream>>>(args);
   PetscCallCUDA(cudaGetLastError());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-template <typename Offset, typename Output, int THREADS, int LOAD, int UNROLL, int RESIDENT, int LANES>
-static PetscErrorCode SpMVVectorRun(DCSRSpMVPlan plan, const DCSRView *view, const PetscScalar x[], const Output &output, cudaStream_t stream)
+template <typename Value, typename Offset, typename Output, int THREADS, int LOAD, int UNROLL, int RESIDENT, int LANES>
+static PetscErrorCode SpMVVectorRun(DCSRSpMVPlan plan, const DCSRView *view, const void *values, const PetscScalar x[], const Output &output, cudaStream_t stream)
 {
   const SpMVCompactRows<Offset> rows = {(const Offset *)(plan->compressed ? plan->row_offsets : view->row_offsets)};
 
-  return SpMVRowsRun<SpMVCompactRows<Offset>, Output, THREADS, LOAD, UNROLL, RESIDENT, LANES>(rows, plan, view, x, output, stream);
+  return SpMVRowsRun<SpMVCompactRows<Offset>, Output, Value, THREADS, LOAD, UNROLL, RESIDENT, LANES>(rows, plan, view, (const Value *)values, x, output, stream);
 }
 
-template <typename Offset, int THREADS, int LOAD, int UNROLL, int RESIDENT, int LANES>
-static PetscErrorCode SpMVVectorLaunch(DCSRSpMVPlan plan, const DCSRView *view, const PetscScalar x[], const PetscScalar z[], PetscScalar y[], cudaStream_t stream)
+template <typename Value, typename Offset, int THREADS, int LOAD, int UNROLL, int RESIDENT, int LANES>
+static PetscErrorCode SpMVVectorLaunch(DCSRSpMVPlan plan, const DCSRView *view, const void *values, const PetscScalar x[], const PetscScalar z[], PetscScalar y[], cudaStream_t stream)
 {
-  return SpMVVectorRun<Offset, SpMVAdd, THREADS, LOAD, UNROLL, RESIDENT, LANES>(plan, view, x, SpMVAdd{z, y}, stream);
+  return SpMVVectorRun<Value, Offset, SpMVAdd, THREADS, LOAD, UNROLL, RESIDENT, LANES>(plan, view, values, x, SpMVAdd{z, y}, stream);
 }
 
-template <int THREADS, int LOAD, int UNROLL, int RESIDENT, int LANES>
-static PetscErrorCode SpMVVectorLaunchEpilogue(DCSRSpMVPlan plan, const DCSRView *view, const PetscScalar x[], const DCSRSpMVEpilogue *epilogue, PetscScalar y[], cudaStream_t stream)
+template <typename Value, int THREADS, int LOAD, int UNROLL, int RESIDENT, int LANES>
+static PetscErrorCode SpMVVectorLaunchEpilogue(DCSRSpMVPlan plan, const DCSRView *view, const void *values, const PetscScalar x[], const DCSRSpMVEpilogue *epilogue, PetscScalar y[], cudaStream_t stream)
 {
-  return SpMVVectorRun<int32_t, SpMVEpilogue, THREADS, LOAD, UNROLL, RESIDENT, LANES>(plan, view, x, SpMVEpilogue{*epilogue, x, y}, stream);
+  return SpMVVectorRun<Value, int32_t, SpMVEpilogue, THREADS, LOAD, UNROLL, RESIDENT, LANES>(plan, view, values, x, SpMVEpilogue{*epilogue, x, y}, stream);
 }
 
 template <typename Offset, typename Output, bool EAGER, int THREADS, int LOAD, int UNROLL, int RESIDENT, int LANES>
-static PetscErrorCode SpMVFragmentedRun(DCSRSpMVPlan plan, const DCSRView *view, const PetscScalar x[], const Output &output, cudaStream_t stream)
+static PetscErrorCode SpMVFragmentedRun(DCSRSpMVPlan plan, const DCSRView *view, const void *values, const PetscScalar x[], const Output &output, cudaStream_t stream)
 {
   const SpMVFragmentedRows<Offset, EAGER> rows = {(const Offset *)view->segments, view->row_sizes, view->pitch, (int32_t)view->max_segments};
 
-  return SpMVRowsRun<SpMVFragmentedRows<Offset, EAGER>, Output, THREADS, LOAD, UNROLL, RESIDENT, LANES>(rows, plan, view, x, output, stream);
+  return SpMVRowsRun<SpMVFragmentedRows<Offset, EAGER>, Output, PetscScalar, THREADS, LOAD, UNROLL, RESIDENT, LANES>(rows, plan, view, (const PetscScalar *)values, x, output, stream);
 }
 
 template <typename Offset, bool EAGER, int THREADS, int LOAD, int UNROLL, int RESIDENT, int LANES>
-static PetscErrorCode SpMVFragmentedLaunch(DCSRSpMVPlan plan, const DCSRView *view, const PetscScalar x[], const PetscScalar z[], PetscScalar y[], cudaStream_t stream)
+static PetscErrorCode SpMVFragmentedLaunch(DCSRSpMVPlan plan, const DCSRView *view, const void *values, const PetscScalar x[], const PetscScalar z[], PetscScalar y[], cudaStream_t stream)
 {
-  return SpMVFragmentedRun<Offset, SpMVAdd, EAGER, THREADS, LOAD, UNROLL, RESIDENT, LANES>(plan, view, x, SpMVAdd{z, y}, stream);
+  return SpMVFragmentedRun<Offset, SpMVAdd, EAGER, THREADS, LOAD, UNROLL, RESIDENT, LANES>(plan, view, values, x, SpMVAdd{z, y}, stream);
 }
 
 template <bool EAGER, int THREADS, int LOAD, int UNROLL, int RESIDENT, int LANES>
-static PetscErrorCode SpMVFragmentedLaunchEpilogue(DCSRSpMVPlan plan, const DCSRView *view, const PetscScalar x[], const DCSRSpMVEpilogue *epilogue, PetscScalar y[], cudaStream_t stream)
+static PetscErrorCode SpMVFragmentedLaunchEpilogue(DCSRSpMVPlan plan, const DCSRView *view, const void *values, const PetscScalar x[], const DCSRSpMVEpilogue *epilogue, PetscScalar y[], cudaStream_t stream)
 {
-  return SpMVFragmentedRun<int32_t, SpMVEpilogue, EAGER, THREADS, LOAD, UNROLL, RESIDENT, LANES>(plan, view, x, SpMVEpilogue{*epilogue, x, y}, stream);
+  return SpMVFragmentedRun<int32_t, SpMVEpilogue, EAGER, THREADS, LOAD, UNROLL, RESIDENT, LANES>(plan, view, values, x, SpMVEpilogue{*epilogue, x, y}, stream);
 }
 
-#define SPMV_VECTOR_ENTRY(lanes, t, i, v, l, r)           {{DCSR_SPMV_VECTOR, lanes, t, i, v, l, r}, SpMVVectorLaunch<Offset, t, l, i, r, lanes>, sizeof(Offset) == 4 ? SpMVVectorLaunchEpilogue<t, l, i, r, lanes> : NULL},
-#define SPMV_FRAGMENTED_ENTRY(lanes, t, i, v, l, r)       {{DCSR_SPMV_FRAGMENTED, lanes, t, i, v, l, r}, SpMVFragmentedLaunch<Offset, v != 0, t, l, i, r, lanes>, sizeof(Offset) == 4 ? SpMVFragmentedLaunchEpilogue<v != 0, t, l, i, r, lanes> : NULL},
-#define SPMV_VECTOR_SWEEP_ENTRY(lanes, t, i, v, l, r)     {{DCSR_SPMV_VECTOR, lanes, t, i, v, l, r}, SpMVVectorLaunch<Offset, t, l, i, r, lanes>, NULL},
-#define SPMV_FRAGMENTED_SWEEP_ENTRY(lanes, t, i, v, l, r) {{DCSR_SPMV_FRAGMENTED, lanes, t, i, v, l, r}, SpMVFragmentedLaunch<Offset, v != 0, t, l, i, r, lanes>, NULL},
-
-template <typename Offset>
-static const SpMVEntry *SpMVRowsGet(const SpMVConfig *config)
-{
-  static const SpMVEntry entries[] = {SPMV_VECTOR_CONFIGS(SPMV_VECTOR_ENTRY) SPMV_FRAGMENTED_CONFIGS(SPMV_FRAGMENTED_ENTRY)};
-  const SpMVEntry       *entry     = SpMVEntryFind(entries, PETSC_STATIC_ARRAY_LENGTH(entries), config);
-
-#if defined(SPMV_SWEEP)
-  if constexpr (sizeof(Offset) == 4) {
-    static const SpMVEntry sweep[] = {SPMV_VECTOR_SWEEP_CONFIGS(SPMV_VECTOR_SWEEP_ENTRY) SPMV_FRAGMENTED_SWEEP_CONFIGS(SPMV_FRAGMENTED_SWEEP_ENTRY)};
-
-    if (entry == NULL) entry = SpMVEntryFind(sweep, PETSC_STATIC_ARRAY_LENGTH(sweep), config);
-  }
-#endif
-  return entry;
-}
+#define SPMV_VECTOR_ENTRY(lanes, t, i, v, l, r) \
+  {{DCSR_SPMV_VECTOR, lanes, t, i, v, l, r}, \
+   {SpMVVectorLaunch<PetscScalar, int32_t, t, l, i, r, lanes>, SPMV_SINGLE((SpMVVectorLaunch<DCSRSingle, int32_t, t, l, i, r, lanes>))}, \
+   {SpMVVectorLaunchEpilogue<PetscScalar, t, l, i, r, lanes>, SPMV_SINGLE((SpMVVectorLaunchEpilogue<DCSRSingle, t, l, i, r, lanes>))}},
+#define SPMV_FRAGMENTED_ENTRY(lanes, t, i, v, l, r)       {{DCSR_SPMV_FRAGMENTED, lanes, t, i, v, l, r}, {SpMVFragmentedLaunch<int32_t, v != 0, t, l, i, r, lanes>, NULL}, {SpMVFragmentedLaunchEpilogue<v != 0, t, l, i, r, lanes>, NULL}},
+#define SPMV_VECTOR_WIDE_ENTRY(lanes, t, i, v, l, r)      {{DCSR_SPMV_VECTOR, lanes, t, i, v, l, r}, {SpMVVectorLaunch<PetscScalar, int64_t, t, l, i, r, lanes>, NULL}, {NULL, NULL}},
+#define SPMV_FRAGMENTED_WIDE_ENTRY(lanes, t, i, v, l, r)  {{DCSR_SPMV_FRAGMENTED, lanes, t, i, v, l, r}, {SpMVFragmentedLaunch<int64_t, v != 0, t, l, i, r, lanes>, NULL}, {NULL, NULL}},
+#define SPMV_VECTOR_SWEEP_ENTRY(lanes, t, i, v, l, r)     {{DCSR_SPMV_VECTOR, lanes, t, i, v, l, r}, {SpMVVectorLaunch<PetscScalar, int32_t, t, l, i, r, lanes>, NULL}, {NULL, NULL}},
+#define SPMV_FRAGMENTED_SWEEP_ENTRY(lanes, t, i, v, l, r) {{DCSR_SPMV_FRAGMENTED, lanes, t, i, v, l, r}, {SpMVFragmentedLaunch<int32_t, v != 0, t, l, i, r, lanes>, NULL}, {NULL, NULL}},
 
 /* SpMVRowsGetEntry - the launchers of a vector or fragmented configuration for 32- or 64-bit offsets, NULL when it does not exist */
 const SpMVEntry *SpMVRowsGetEntry(const SpMVConfig *config, PetscBool wide)
 {
-  return wide ? SpMVRowsGet<int64_t>(config) : SpMVRowsGet<int32_t>(config);
+  static const SpMVEntry entries[]      = {SPMV_VECTOR_CONFIGS(SPMV_VECTOR_ENTRY) SPMV_FRAGMENTED_CONFIGS(SPMV_FRAGMENTED_ENTRY)};
+  static const SpMVEntry wide_entries[] = {SPMV_VECTOR_CONFIGS(SPMV_VECTOR_WIDE_ENTRY) SPMV_FRAGMENTED_CONFIGS(SPMV_FRAGMENTED_WIDE_ENTRY)};
+  const SpMVEntry       *entry          = wide ? SpMVEntryFind(wide_entries, PETSC_STATIC_ARRAY_LENGTH(wide_entries), config) : SpMVEntryFind(entries, PETSC_STATIC_ARRAY_LENGTH(entries), config);
+
+#if defined(SPMV_SWEEP)
+  static const SpMVEntry sweep[] = {SPMV_VECTOR_SWEEP_CONFIGS(SPMV_VECTOR_SWEEP_ENTRY) SPMV_FRAGMENTED_SWEEP_CONFIGS(SPMV_FRAGMENTED_SWEEP_ENTRY)};
+
+  if (entry == NULL && !wide) entry = SpMVEntryFind(sweep, PETSC_STATIC_ARRAY_LENGTH(sweep), config);
+#endif
+  return entry;
 }

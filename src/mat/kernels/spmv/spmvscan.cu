@@ -21,8 +21,8 @@ __device__ __forceinline__ int SpMVScanIndex(int j)
   return ((int)threadIdx.x - lane) * ITEMS + (j / VEC * SPMV_WARP + lane) * VEC + j % VEC;
 }
 
-template <int THREADS, int ITEMS, int VEC, int LOAD>
-__device__ __forceinline__ void SpMVScanLoad(const PetscScalar *values, const int32_t *columns, PetscCount count, int32_t *c, PetscScalar *v)
+template <int THREADS, int ITEMS, int VEC, int LOAD, typename Value>
+__device__ __forceinline__ void SpMVScanLoad(const Value *values, const int32_t *columns, PetscCount count, int32_t *c, Value *v)
 {
   if (count >= THREADS * ITEMS) {
 #pragma unroll
@@ -35,7 +35,7 @@ __device__ __forceinline__ void SpMVScanLoad(const PetscScalar *values, const in
       const int k = SpMVScanIndex<ITEMS, VEC>(j);
 
       c[j] = k < count ? columns[k] : 0;
-      v[j] = k < count ? values[k] : PetscScalar(0.0);
+      v[j] = k < count ? values[k] : Value(0.0);
     }
   }
 }
@@ -89,8 +89,8 @@ __device__ __forceinline__ PetscScalar SpMVScanRowSum(int begin, int end, const 
 }
 
 /* The rows that the thread block finishes alone; begin and end are those of this thread's first row. */
-template <int THREADS, int ITEMS, typename Offset, typename Output>
-__device__ __forceinline__ void SpMVScanWriteRows(const SpMVSplitArgs<Offset, Output> &a, const SpMVBlock &block, PetscCount base, int begin, int end, const PetscScalar *terms, const PetscScalar *open, const PetscScalar *over)
+template <int THREADS, int ITEMS, typename Offset, typename Output, typename Value>
+__device__ __forceinline__ void SpMVScanWriteRows(const SpMVSplitArgs<Offset, Output, Value> &a, const SpMVBlock &block, PetscCount base, int begin, int end, const PetscScalar *terms, const PetscScalar *open, const PetscScalar *over)
 {
   constexpr int tile = THREADS * ITEMS;
 
@@ -110,8 +110,8 @@ __device__ __forceinline__ void SpMVScanWriteRows(const SpMVSplitArgs<Offset, Ou
 }
 
 /* The thread block's parts of the long row it begins in and of the one that starts in it. A warp takes each: the last warps, which have the fewest rows to write. */
-template <int THREADS, int ITEMS, typename Offset, typename Output>
-__device__ __forceinline__ void SpMVScanLongRows(const SpMVSplitArgs<Offset, Output> &a, const SpMVBlock &block, PetscCount base, const PetscScalar *terms, const PetscScalar *open)
+template <int THREADS, int ITEMS, typename Offset, typename Output, typename Value>
+__device__ __forceinline__ void SpMVScanLongRows(const SpMVSplitArgs<Offset, Output, Value> &a, const SpMVBlock &block, PetscCount base, const PetscScalar *terms, const PetscScalar *open)
 {
   constexpr int tile = THREADS * ITEMS;
   const int     warp = THREADS / SPMV_WARP - 1 - (int)threadIdx.x / SPMV_WARP, k = block.part >> 2;
@@ -128,8 +128,8 @@ __device__ __forceinline__ void SpMVScanLongRows(const SpMVSplitArgs<Offset, Out
   }
 }
 
-template <typename Offset, typename Output, int THREADS, int ITEMS, int VEC, int LOAD, int RESIDENT>
-__global__ void __launch_bounds__(THREADS, RESIDENT / THREADS) SpMVScanKernel(const SpMVSplitArgs<Offset, Output> a)
+template <typename Value, typename Offset, typename Output, int THREADS, int ITEMS, int VEC, int LOAD, int RESIDENT>
+__global__ void __launch_bounds__(THREADS, RESIDENT / THREADS) SpMVScanKernel(const SpMVSplitArgs<Offset, Output, Value> a)
 {
   constexpr int tile = THREADS * ITEMS, warps = THREADS / SPMV_WARP;
   __shared__ __align__(16) unsigned char shared[(tile + THREADS + 2 * warps) * sizeof(PetscScalar)];
@@ -141,7 +141,8 @@ __global__ void __launch_bounds__(THREADS, RESIDENT / THREADS) SpMVScanKernel(co
   const unsigned int                     heads = __ldg(a.heads + (base + t * ITEMS) / 32) >> (t * ITEMS % 32) & ((1u << ITEMS) - 1u);
   int                                    begin = 0, end   = 0;
   int32_t                                c[ITEMS], over_c = 0;
-  PetscScalar                            v[ITEMS], over_v(0.0), last;
+  Value                                  v[ITEMS], over_value(0.0);
+  PetscScalar                            over_v, last;
 
   static_assert(ITEMS < 32 && 32 % ITEMS == 0 && warps > 1, "Bits of a thread lie in one word, and long rows take two warps");
   SpMVScanLoad<THREADS, ITEMS, VEC, LOAD>(a.values + base, a.columns + base, a.num_nonzeros - base, c, v);
@@ -150,13 +151,13 @@ __global__ void __launch_bounds__(THREADS, RESIDENT / THREADS) SpMVScanKernel(co
     end   = (int)(a.row_offsets[block.row + t + 1] - base);
   }
   if (t < block.over) {
-    over_c = a.columns[base + tile + t];
-    over_v = a.values[base + tile + t];
+    over_c     = a.columns[base + tile + t];
+    over_value = a.values[base + tile + t];
   }
 #pragma unroll
-  for (int j = 0; j < ITEMS; j++) terms[SpMVScanPlace<ITEMS>(SpMVScanIndex<ITEMS, VEC>(j))] = v[j] * SpMVGather(a.x, c[j]);
+  for (int j = 0; j < ITEMS; j++) terms[SpMVScanPlace<ITEMS>(SpMVScanIndex<ITEMS, VEC>(j))] = PetscScalar(v[j]) * SpMVGather(a.x, c[j]);
   if (t - t % SPMV_WARP < block.over) {
-    over_v = SpMVSumLanes<SPMV_WARP>(t < block.over ? over_v * SpMVGather(a.x, over_c) : PetscScalar(0.0));
+    over_v = SpMVSumLanes<SPMV_WARP>(t < block.over ? PetscScalar(over_value) * SpMVGather(a.x, over_c) : PetscScalar(0.0));
     if (t % SPMV_WARP == 0) over[t / SPMV_WARP] = over_v;
   }
   __syncwarp();
@@ -167,52 +168,49 @@ __global__ void __launch_bounds__(THREADS, RESIDENT / THREADS) SpMVScanKernel(co
   SpMVScanWriteRows<THREADS, ITEMS>(a, block, base, begin, end, terms, open, over);
 }
 
-template <typename Offset, typename Output, int THREADS, int ITEMS, int VEC, int LOAD, int RESIDENT>
-static PetscErrorCode SpMVScanRun(DCSRSpMVPlan plan, const DCSRView *view, const PetscScalar x[], const Output &output, cudaStream_t stream)
+template <typename Value, typename Offset, typename Output, int THREADS, int ITEMS, int VEC, int LOAD, int RESIDENT>
+static PetscErrorCode SpMVScanRun(DCSRSpMVPlan plan, const DCSRView *view, const void *values, const PetscScalar x[], const Output &output, cudaStream_t stream)
 {
   static bool asked = false;
 
   PetscFunctionBegin;
-  PetscCheck((((size_t)view->values | (size_t)view->columns) & 15) == 0, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG, "Values and columns must be aligned to 16 bytes for the scan kernel; choose the vector kernel for this storage");
-  PetscCall(SpMVPreferL1((const void *)SpMVScanKernel<Offset, Output, THREADS, ITEMS, VEC, LOAD, RESIDENT>, THREADS, &asked));
-  SpMVScanKernel<Offset, Output, THREADS, ITEMS, VEC, LOAD, RESIDENT><<<plan->num_blocks, THREADS, 0, stream>>>(SpMVSplitGetArgs<Offset>(plan, view, x, output));
+  PetscCheck((((size_t)values | (size_t)view->columns) & 15) == 0, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG, "Values and columns must be aligned to 16 bytes for the scan kernel; choose the vector kernel for this storage");
+  PetscCall(SpMVPreferL1((const void *)SpMVScanKernel<Value, Offset, Output, THREADS, ITEMS, VEC, LOAD, RESIDENT>, THREADS, &asked));
+  SpMVScanKernel<Value, Offset, Output, THREADS, ITEMS, VEC, LOAD, RESIDENT><<<plan->num_blocks, THREADS, 0, stream>>>(SpMVSplitGetArgs<Offset>(plan, view, (const Value *)values, x, output));
   PetscCallCUDA(cudaGetLastError());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-template <typename Offset, int THREADS, int ITEMS, int VEC, int LOAD, int RESIDENT>
-static PetscErrorCode SpMVScanLaunch(DCSRSpMVPlan plan, const DCSRView *view, const PetscScalar x[], const PetscScalar z[], PetscScalar y[], cudaStream_t stream)
+template <typename Value, typename Offset, int THREADS, int ITEMS, int VEC, int LOAD, int RESIDENT>
+static PetscErrorCode SpMVScanLaunch(DCSRSpMVPlan plan, const DCSRView *view, const void *values, const PetscScalar x[], const PetscScalar z[], PetscScalar y[], cudaStream_t stream)
 {
-  return SpMVScanRun<Offset, SpMVAdd, THREADS, ITEMS, VEC, LOAD, RESIDENT>(plan, view, x, SpMVAdd{z, y}, stream);
+  return SpMVScanRun<Value, Offset, SpMVAdd, THREADS, ITEMS, VEC, LOAD, RESIDENT>(plan, view, values, x, SpMVAdd{z, y}, stream);
 }
 
-template <int THREADS, int ITEMS, int VEC, int LOAD, int RESIDENT>
-static PetscErrorCode SpMVScanLaunchEpilogue(DCSRSpMVPlan plan, const DCSRView *view, const PetscScalar x[], const DCSRSpMVEpilogue *epilogue, PetscScalar y[], cudaStream_t stream)
+template <typename Value, int THREADS, int ITEMS, int VEC, int LOAD, int RESIDENT>
+static PetscErrorCode SpMVScanLaunchEpilogue(DCSRSpMVPlan plan, const DCSRView *view, const void *values, const PetscScalar x[], const DCSRSpMVEpilogue *epilogue, PetscScalar y[], cudaStream_t stream)
 {
-  return SpMVScanRun<int32_t, SpMVEpilogue, THREADS, ITEMS, VEC, LOAD, RESIDENT>(plan, view, x, SpMVEpilogue{*epilogue, x, y}, stream);
+  return SpMVScanRun<Value, int32_t, SpMVEpilogue, THREADS, ITEMS, VEC, LOAD, RESIDENT>(plan, view, values, x, SpMVEpilogue{*epilogue, x, y}, stream);
 }
 
-#define SPMV_SCAN_ENTRY(lanes, t, i, v, l, r)       {{DCSR_SPMV_SCAN, lanes, t, i, v, l, r}, SpMVScanLaunch<Offset, t, i, v, l, r>, sizeof(Offset) == 4 ? SpMVScanLaunchEpilogue<t, i, v, l, r> : NULL},
-#define SPMV_SCAN_SWEEP_ENTRY(lanes, t, i, v, l, r) {{DCSR_SPMV_SCAN, lanes, t, i, v, l, r}, SpMVScanLaunch<Offset, t, i, v, l, r>, NULL},
-
-template <typename Offset>
-static const SpMVEntry *SpMVScanGet(const SpMVConfig *config)
-{
-  static const SpMVEntry entries[] = {SPMV_SCAN_CONFIGS(SPMV_SCAN_ENTRY)};
-  const SpMVEntry       *entry     = SpMVEntryFind(entries, PETSC_STATIC_ARRAY_LENGTH(entries), config);
-
-#if defined(SPMV_SWEEP)
-  if constexpr (sizeof(Offset) == 4) {
-    static const SpMVEntry sweep[] = {SPMV_SCAN_SWEEP_CONFIGS(SPMV_SCAN_SWEEP_ENTRY)};
-
-    if (entry == NULL) entry = SpMVEntryFind(sweep, PETSC_STATIC_ARRAY_LENGTH(sweep), config);
-  }
-#endif
-  return entry;
-}
+#define SPMV_SCAN_ENTRY(lanes, t, i, v, l, r) \
+  {{DCSR_SPMV_SCAN, lanes, t, i, v, l, r}, \
+   {SpMVScanLaunch<PetscScalar, int32_t, t, i, v, l, r>, SPMV_SINGLE((SpMVScanLaunch<DCSRSingle, int32_t, t, i, v, l, r>))}, \
+   {SpMVScanLaunchEpilogue<PetscScalar, t, i, v, l, r>, SPMV_SINGLE((SpMVScanLaunchEpilogue<DCSRSingle, t, i, v, l, r>))}},
+#define SPMV_SCAN_WIDE_ENTRY(lanes, t, i, v, l, r)  {{DCSR_SPMV_SCAN, lanes, t, i, v, l, r}, {SpMVScanLaunch<PetscScalar, int64_t, t, i, v, l, r>, NULL}, {NULL, NULL}},
+#define SPMV_SCAN_SWEEP_ENTRY(lanes, t, i, v, l, r) {{DCSR_SPMV_SCAN, lanes, t, i, v, l, r}, {SpMVScanLaunch<PetscScalar, int32_t, t, i, v, l, r>, NULL}, {NULL, NULL}},
 
 /* SpMVScanGetEntry - the launchers of a scan configuration for 32- or 64-bit offsets, NULL when it does not exist */
 const SpMVEntry *SpMVScanGetEntry(const SpMVConfig *config, PetscBool wide)
 {
-  return wide ? SpMVScanGet<int64_t>(config) : SpMVScanGet<int32_t>(config);
+  static const SpMVEntry entries[]      = {SPMV_SCAN_CONFIGS(SPMV_SCAN_ENTRY)};
+  static const SpMVEntry wide_entries[] = {SPMV_SCAN_CONFIGS(SPMV_SCAN_WIDE_ENTRY)};
+  const SpMVEntry       *entry          = wide ? SpMVEntryFind(wide_entries, PETSC_STATIC_ARRAY_LENGTH(wide_entries), config) : SpMVEntryFind(entries, PETSC_STATIC_ARRAY_LENGTH(entries), config);
+
+#if defined(SPMV_SWEEP)
+  static const SpMVEntry sweep[] = {SPMV_SCAN_SWEEP_CONFIGS(SPMV_SCAN_SWEEP_ENTRY)};
+
+  if (entry == NULL && !wide) entry = SpMVEntryFind(sweep, PETSC_STATIC_ARRAY_LENGTH(sweep), config);
+#endif
+  return entry;
 }

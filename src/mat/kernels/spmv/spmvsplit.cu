@@ -6,8 +6,8 @@
 #include "spmvsplit.cuh"
 
 /* Loads the thread block's own nonzeros into registers, VEC consecutive ones a load. Behind the end of the matrix they are column 0 and value 0, which no row reads. */
-template <int THREADS, int ITEMS, int VEC, int LOAD>
-__device__ __forceinline__ void SpMVSplitLoad(const PetscScalar *values, const int32_t *columns, PetscCount count, int32_t *c, PetscScalar *v)
+template <int THREADS, int ITEMS, int VEC, int LOAD, typename Value>
+__device__ __forceinline__ void SpMVSplitLoad(const Value *values, const int32_t *columns, PetscCount count, int32_t *c, Value *v)
 {
   if (count >= THREADS * ITEMS) {
 #pragma unroll
@@ -20,7 +20,7 @@ __device__ __forceinline__ void SpMVSplitLoad(const PetscScalar *values, const i
       const int k = (j / VEC * THREADS + (int)threadIdx.x) * VEC + j % VEC;
 
       c[j] = k < count ? columns[k] : 0;
-      v[j] = k < count ? values[k] : PetscScalar(0.0);
+      v[j] = k < count ? values[k] : Value(0.0);
     }
   }
 }
@@ -32,8 +32,8 @@ constexpr int SpMVSplitResident(int resident)
   return std::is_same_v<Output, SpMVEpilogue> && sizeof(PetscScalar) > sizeof(double) ? resident * 5 / 8 : resident;
 }
 
-template <typename Offset, typename Output, int THREADS, int ITEMS, int VEC, int LOAD, int RESIDENT, int LANES>
-__global__ void __launch_bounds__(THREADS, SpMVSplitResident<Output>(RESIDENT) / THREADS) SpMVSplitKernel(const SpMVSplitArgs<Offset, Output> a)
+template <typename Value, typename Offset, typename Output, int THREADS, int ITEMS, int VEC, int LOAD, int RESIDENT, int LANES>
+__global__ void __launch_bounds__(THREADS, SpMVSplitResident<Output>(RESIDENT) / THREADS) SpMVSplitKernel(const SpMVSplitArgs<Offset, Output, Value> a)
 {
   constexpr int tile = THREADS * ITEMS;
   __shared__ __align__(16) unsigned char shared[(tile + THREADS) * sizeof(PetscScalar)];
@@ -45,7 +45,8 @@ __global__ void __launch_bounds__(THREADS, SpMVSplitResident<Output>(RESIDENT) /
   const SpMVBlock                        block = {word.x, word.y, word.z, word.w};
   int                                    begin = 0, end   = 0;
   int32_t                                c[ITEMS], over_c = 0;
-  PetscScalar                            v[ITEMS], over_v(0.0);
+  Value                                  v[ITEMS], over_v(0.0);
+  PetscScalar                            converted[ITEMS], *products = SpMVProducts(v, converted);
 
   SpMVSplitLoad<THREADS, ITEMS, VEC, LOAD>(a.values + base, a.columns + base, a.num_nonzeros - base, c, v);
   if (i < block.rows) {
@@ -58,61 +59,58 @@ __global__ void __launch_bounds__(THREADS, SpMVSplitResident<Output>(RESIDENT) /
     over_v = a.values[base + tile + threadIdx.x];
   }
 #pragma unroll
-  for (int j = 0; j < ITEMS; j++) v[j] *= SpMVGather(a.x, c[j]);
+  for (int j = 0; j < ITEMS; j++) products[j] = PetscScalar(v[j]) * SpMVGather(a.x, c[j]);
 #pragma unroll
-  for (int j = 0; j < ITEMS / VEC; j++) SpMVStoreShared<VEC>(terms + (j * THREADS + (int)threadIdx.x) * VEC, v + j * VEC);
-  if ((int)threadIdx.x < block.over) terms[tile + threadIdx.x] = over_v * SpMVGather(a.x, over_c);
+  for (int j = 0; j < ITEMS / VEC; j++) SpMVStoreShared<VEC>(terms + (j * THREADS + (int)threadIdx.x) * VEC, products + j * VEC);
+  if ((int)threadIdx.x < block.over) terms[tile + threadIdx.x] = PetscScalar(over_v) * SpMVGather(a.x, over_c);
   __syncthreads();
   SpMVSplitSumRows<THREADS, LANES>(a, block, base, begin, end, terms);
   if (block.part & (SPMV_PART_LEADING | SPMV_PART_TRAILING)) SpMVSplitLongRows<THREADS, tile>(a, block, base, terms, (PetscScalar *)scratch);
 }
 
-template <typename Offset, typename Output, int THREADS, int ITEMS, int VEC, int LOAD, int RESIDENT, int LANES>
-static PetscErrorCode SpMVSplitRun(DCSRSpMVPlan plan, const DCSRView *view, const PetscScalar x[], const Output &output, cudaStream_t stream)
+template <typename Value, typename Offset, typename Output, int THREADS, int ITEMS, int VEC, int LOAD, int RESIDENT, int LANES>
+static PetscErrorCode SpMVSplitRun(DCSRSpMVPlan plan, const DCSRView *view, const void *values, const PetscScalar x[], const Output &output, cudaStream_t stream)
 {
   static bool asked = false;
 
   PetscFunctionBegin;
-  PetscCheck((((size_t)view->values | (size_t)view->columns) & 15) == 0, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG, "Values and columns must be aligned to 16 bytes for the split kernel; choose the vector kernel for this storage");
-  PetscCall(SpMVPreferL1((const void *)SpMVSplitKernel<Offset, Output, THREADS, ITEMS, VEC, LOAD, RESIDENT, LANES>, THREADS, &asked));
-  SpMVSplitKernel<Offset, Output, THREADS, ITEMS, VEC, LOAD, RESIDENT, LANES><<<plan->num_blocks, THREADS, 0, stream>>>(SpMVSplitGetArgs<Offset>(plan, view, x, output));
+  PetscCheck((((size_t)values | (size_t)view->columns) & 15) == 0, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG, "Values and columns must be aligned to 16 bytes for the split kernel; choose the vector kernel for this storage");
+  PetscCall(SpMVPreferL1((const void *)SpMVSplitKernel<Value, Offset, Output, THREADS, ITEMS, VEC, LOAD, RESIDENT, LANES>, THREADS, &asked));
+  SpMVSplitKernel<Value, Offset, Output, THREADS, ITEMS, VEC, LOAD, RESIDENT, LANES><<<plan->num_blocks, THREADS, 0, stream>>>(SpMVSplitGetArgs<Offset>(plan, view, (const Value *)values, x, output));
   PetscCallCUDA(cudaGetLastError());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-template <typename Offset, int THREADS, int ITEMS, int VEC, int LOAD, int RESIDENT, int LANES>
-static PetscErrorCode SpMVSplitLaunch(DCSRSpMVPlan plan, const DCSRView *view, const PetscScalar x[], const PetscScalar z[], PetscScalar y[], cudaStream_t stream)
+template <typename Value, typename Offset, int THREADS, int ITEMS, int VEC, int LOAD, int RESIDENT, int LANES>
+static PetscErrorCode SpMVSplitLaunch(DCSRSpMVPlan plan, const DCSRView *view, const void *values, const PetscScalar x[], const PetscScalar z[], PetscScalar y[], cudaStream_t stream)
 {
-  return SpMVSplitRun<Offset, SpMVAdd, THREADS, ITEMS, VEC, LOAD, RESIDENT, LANES>(plan, view, x, SpMVAdd{z, y}, stream);
+  return SpMVSplitRun<Value, Offset, SpMVAdd, THREADS, ITEMS, VEC, LOAD, RESIDENT, LANES>(plan, view, values, x, SpMVAdd{z, y}, stream);
 }
 
-template <int THREADS, int ITEMS, int VEC, int LOAD, int RESIDENT, int LANES>
-static PetscErrorCode SpMVSplitLaunchEpilogue(DCSRSpMVPlan plan, const DCSRView *view, const PetscScalar x[], const DCSRSpMVEpilogue *epilogue, PetscScalar y[], cudaStream_t stream)
+template <typename Value, int THREADS, int ITEMS, int VEC, int LOAD, int RESIDENT, int LANES>
+static PetscErrorCode SpMVSplitLaunchEpilogue(DCSRSpMVPlan plan, const DCSRView *view, const void *values, const PetscScalar x[], const DCSRSpMVEpilogue *epilogue, PetscScalar y[], cudaStream_t stream)
 {
-  return SpMVSplitRun<int32_t, SpMVEpilogue, THREADS, ITEMS, VEC, LOAD, RESIDENT, LANES>(plan, view, x, SpMVEpilogue{*epilogue, x, y}, stream);
+  return SpMVSplitRun<Value, int32_t, SpMVEpilogue, THREADS, ITEMS, VEC, LOAD, RESIDENT, LANES>(plan, view, values, x, SpMVEpilogue{*epilogue, x, y}, stream);
 }
 
-#define SPMV_SPLIT_ENTRY(lanes, t, i, v, l, r)       {{DCSR_SPMV_SPLIT, lanes, t, i, v, l, r}, SpMVSplitLaunch<Offset, t, i, v, l, r, lanes>, sizeof(Offset) == 4 ? SpMVSplitLaunchEpilogue<t, i, v, l, r, lanes> : NULL},
-#define SPMV_SPLIT_SWEEP_ENTRY(lanes, t, i, v, l, r) {{DCSR_SPMV_SPLIT, lanes, t, i, v, l, r}, SpMVSplitLaunch<Offset, t, i, v, l, r, lanes>, NULL},
-
-template <typename Offset>
-static const SpMVEntry *SpMVSplitGet(const SpMVConfig *config)
-{
-  static const SpMVEntry entries[] = {SPMV_SPLIT_CONFIGS(SPMV_SPLIT_ENTRY)};
-  const SpMVEntry       *entry     = SpMVEntryFind(entries, PETSC_STATIC_ARRAY_LENGTH(entries), config);
-
-#if defined(SPMV_SWEEP)
-  if constexpr (sizeof(Offset) == 4) {
-    static const SpMVEntry sweep[] = {SPMV_SPLIT_SWEEP_CONFIGS(SPMV_SPLIT_SWEEP_ENTRY)};
-
-    if (entry == NULL) entry = SpMVEntryFind(sweep, PETSC_STATIC_ARRAY_LENGTH(sweep), config);
-  }
-#endif
-  return entry;
-}
+#define SPMV_SPLIT_ENTRY(lanes, t, i, v, l, r) \
+  {{DCSR_SPMV_SPLIT, lanes, t, i, v, l, r}, \
+   {SpMVSplitLaunch<PetscScalar, int32_t, t, i, v, l, r, lanes>, SPMV_SINGLE((SpMVSplitLaunch<DCSRSingle, int32_t, t, i, v, l, r, lanes>))}, \
+   {SpMVSplitLaunchEpilogue<PetscScalar, t, i, v, l, r, lanes>, SPMV_SINGLE((SpMVSplitLaunchEpilogue<DCSRSingle, t, i, v, l, r, lanes>))}},
+#define SPMV_SPLIT_WIDE_ENTRY(lanes, t, i, v, l, r)  {{DCSR_SPMV_SPLIT, lanes, t, i, v, l, r}, {SpMVSplitLaunch<PetscScalar, int64_t, t, i, v, l, r, lanes>, NULL}, {NULL, NULL}},
+#define SPMV_SPLIT_SWEEP_ENTRY(lanes, t, i, v, l, r) {{DCSR_SPMV_SPLIT, lanes, t, i, v, l, r}, {SpMVSplitLaunch<PetscScalar, int32_t, t, i, v, l, r, lanes>, NULL}, {NULL, NULL}},
 
 /* SpMVSplitGetEntry - the launchers of a split configuration for 32- or 64-bit offsets, NULL when it does not exist */
 const SpMVEntry *SpMVSplitGetEntry(const SpMVConfig *config, PetscBool wide)
 {
-  return wide ? SpMVSplitGet<int64_t>(config) : SpMVSplitGet<int32_t>(config);
+  static const SpMVEntry entries[]      = {SPMV_SPLIT_CONFIGS(SPMV_SPLIT_ENTRY)};
+  static const SpMVEntry wide_entries[] = {SPMV_SPLIT_CONFIGS(SPMV_SPLIT_WIDE_ENTRY)};
+  const SpMVEntry       *entry          = wide ? SpMVEntryFind(wide_entries, PETSC_STATIC_ARRAY_LENGTH(wide_entries), config) : SpMVEntryFind(entries, PETSC_STATIC_ARRAY_LENGTH(entries), config);
+
+#if defined(SPMV_SWEEP)
+  static const SpMVEntry sweep[] = {SPMV_SPLIT_SWEEP_CONFIGS(SPMV_SPLIT_SWEEP_ENTRY)};
+
+  if (entry == NULL && !wide) entry = SpMVEntryFind(sweep, PETSC_STATIC_ARRAY_LENGTH(sweep), config);
+#endif
+  return entry;
 }

@@ -21,8 +21,8 @@ struct SpMVSplitFinish {
 };
 
 /* Sums rows [block.row, block.row + block.rows) by LANES lanes each. The whole warp takes rows much longer than that, one after the other. begin and end are those of this lane's first row. */
-template <int THREADS, int LANES, typename Offset, typename Output, typename Finish = SpMVSplitFinish>
-__device__ __forceinline__ void SpMVSplitSumRows(const SpMVSplitArgs<Offset, Output> &a, const SpMVBlock &block, PetscCount base, int begin, int end, const PetscScalar *terms, Finish finish = Finish())
+template <int THREADS, int LANES, typename Offset, typename Output, typename Value, typename Finish = SpMVSplitFinish>
+__device__ __forceinline__ void SpMVSplitSumRows(const SpMVSplitArgs<Offset, Output, Value> &a, const SpMVBlock &block, PetscCount base, int begin, int end, const PetscScalar *terms, Finish finish = Finish())
 {
   constexpr int groups = THREADS / LANES, limit = LANES == SPMV_WARP ? INT_MAX : 32 + 8 * LANES;
   const int     lane = threadIdx.x % SPMV_WARP, sub = threadIdx.x % LANES;
@@ -64,8 +64,8 @@ __device__ __forceinline__ void SpMVSplitSumRows(const SpMVSplitArgs<Offset, Out
 }
 
 /* The thread block's parts of the long row it begins in and of the one that starts in it. */
-template <int THREADS, int TILE, typename Offset, typename Output, typename Finish = SpMVSplitFinish>
-__device__ void SpMVSplitLongRows(const SpMVSplitArgs<Offset, Output> &a, const SpMVBlock &block, PetscCount base, const PetscScalar *terms, PetscScalar *scratch, Finish finish = Finish())
+template <int THREADS, int TILE, typename Offset, typename Output, typename Value, typename Finish = SpMVSplitFinish>
+__device__ void SpMVSplitLongRows(const SpMVSplitArgs<Offset, Output, Value> &a, const SpMVBlock &block, PetscCount base, const PetscScalar *terms, PetscScalar *scratch, Finish finish = Finish())
 {
   int         k = block.part >> 2;
   PetscScalar sum;

@@ -1,4 +1,4 @@
-static char help[] = "Products with an epilogue, of every format, against the product and a loop on the host.\n\n";
+static char help[] = "Products with an epilogue, of every format, against the product and a loop on the host; values in single precision beside the matrix.\n\n";
 
 #include "../entries/kerneltest.h"
 #include "../../../../src/mat/kernels/hisparse/hisparseimpl.h"
@@ -202,6 +202,80 @@ static PetscErrorCode CheckTransposed(HiSparse hisparse, cudaStream_t stream)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* One product in some direction, to the host. */
+static PetscErrorCode Product(HiSparse hisparse, PetscBool transpose, const PetscScalar x[], PetscScalar y[], PetscInt n, cudaStream_t stream, PetscScalar host[])
+{
+  PetscFunctionBegin;
+  PetscCall(HiSparsePrepare(hisparse, transpose, stream));
+  if (transpose) PetscCall(HiSparseMultTranspose(hisparse, PETSC_FALSE, x, NULL, y, stream));
+  else PetscCall(HiSparseMult(hisparse, x, NULL, y, stream));
+  PetscCall(KernelTestToHost((size_t)n * sizeof(*host), y, stream, host));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The matrix with its values rounded beside it gives the bits of one that was made in single precision. */
+static PetscErrorCode CheckSameBits(HiSparse single, HiSparse made, PetscInt n, const char what[], cudaStream_t stream)
+{
+  PetscScalar *x, *y, *host[2];
+  void        *p;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc2(n, &host[0], n, &host[1]));
+  for (PetscInt i = 0; i < n; i++) host[0][i] = KernelTestNumber(i, 3);
+  PetscCall(KernelTestToDevice((size_t)n * sizeof(*x), host[0], stream, &p));
+  x = (PetscScalar *)p;
+  PetscCall(KernelTestToDevice((size_t)n * sizeof(*y), host[0], stream, &p));
+  y = (PetscScalar *)p;
+  for (int transpose = 0; transpose < 2; transpose++) {
+    PetscCall(Product(single, (PetscBool)transpose, x, y, n, stream, host[0]));
+    PetscCall(Product(made, (PetscBool)transpose, x, y, n, stream, host[1]));
+    PetscCheck(!memcmp(host[0], host[1], (size_t)n * sizeof(*host[0])), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, %s: rounded values beside the matrix do not give the bits of values in single precision", what, transpose ? "transpose" : "forward");
+  }
+  PetscCall(PetscSparseCUDAFree(&x, stream));
+  PetscCall(PetscSparseCUDAFree(&y, stream));
+  PetscCall(PetscFree2(host[0], host[1]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Values in single precision beside the matrix: made, made again of scaled values, of a structure that somebody has copied, and none where the matrix has them itself. */
+static PetscErrorCode CheckRound(DCSRView view, HiSparseFormat format, const char what[], cudaStream_t stream)
+{
+  HiSparse     hisparse, made, single = NULL, copy, none = NULL;
+  HiSparseInfo info, info_single;
+
+  PetscFunctionBegin;
+  PetscCall(HiSparseCreate(view, format, HISPARSE_VALUES_SCALAR, stream, &hisparse));
+  if (hisparse == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(HiSparseCreate(view, format, HISPARSE_VALUES_SINGLE, stream, &made));
+  PetscCall(HiSparseRound(hisparse, stream, &single));
+  PetscCall(HiSparseGetInfo(hisparse, &info));
+  PetscCall(HiSparseGetInfo(single, &info_single));
+  PetscCheck(info_single.precision == HISPARSE_VALUES_SINGLE && info_single.values_bytes <= info.values_bytes && info_single.values_bytes > 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %zu bytes of values, rounded %zu", what, info.values_bytes,
+             info_single.values_bytes);
+  PetscCall(CheckSameBits(single, made, view.num_rows, what, stream));
+  PetscCall(HiSparseScale(hisparse, 2.5, stream));
+  PetscCall(HiSparseScale(made, 2.5, stream));
+  PetscCall(HiSparseRound(hisparse, stream, &single));
+  PetscCall(CheckSameBits(single, made, view.num_rows, what, stream));
+  PetscCall(HiSparseSetValues(hisparse, view, stream));
+  PetscCall(HiSparseSetValues(made, view, stream));
+  PetscCall(HiSparseRound(hisparse, stream, &single));
+  PetscCall(CheckSameBits(single, made, view.num_rows, what, stream));
+  PetscCall(HiSparseTranspose(hisparse, stream, &copy));
+  PetscCall(HiSparseRound(copy, stream, &single));
+  PetscCall(HiSparseDestroy(&copy, stream));
+  PetscCall(HiSparseTranspose(made, stream, &copy));
+  PetscCall(CheckSameBits(single, copy, view.num_rows, what, stream));
+  PetscCall(HiSparseDestroy(&copy, stream));
+  PetscCall(HiSparseRound(made, stream, &none));
+  PetscCheck(none == NULL, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: values in single precision were rounded", what);
+  PetscCall(HiSparseDestroy(&hisparse, stream)); // before what shares its structure
+  PetscCall(HiSparseSetValues(made, view, stream));
+  PetscCall(HiSparseDestroy(&single, stream));
+  PetscCall(HiSparseDestroy(&made, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode TestShape(const Shape *s, int num[], cudaStream_t stream)
 {
   KernelTestMatrix A;
@@ -225,6 +299,7 @@ static PetscErrorCode TestShape(const Shape *s, int num[], cudaStream_t stream)
       PetscCall(CheckTransposed(c.hisparse, stream));
       PetscCall(HiSparseDestroy(&c.hisparse, stream));
     }
+    if (!PetscDefined(USE_REAL_SINGLE)) PetscCall(CheckRound(view, (HiSparseFormat)format, s->name, stream));
   }
   PetscCall(KernelTestViewDestroy(&view, stream));
   PetscCall(KernelTestMatrixDestroy(&A));

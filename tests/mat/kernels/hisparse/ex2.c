@@ -5,6 +5,7 @@ static char help[] = "16-bit columns in windows, every configuration, and the ch
 #include "../../../../src/mat/kernels/hisparse/hisparseimpl.h"
 #include "../../../../src/mat/kernels/hisparse/windowsimpl.h"
 #include "../../small.h"
+#include <petscsparsecuda/entries.h>
 
 static PetscBool small; /* few matrices, each in one precision and most with offsets of one width, and none of them without memory */
 
@@ -288,7 +289,7 @@ static PetscErrorCode TestConfigs(const Case *c, PetscBool product)
   PetscFunctionBeginUser;
   PetscCall(KernelTestToDevice(bytes + value, NULL, c->stream, (void **)&values));
   PetscCallCUDA(cudaMemsetAsync(values, 0xff, bytes + value, c->stream));
-  if (c->precision == HISPARSE_VALUES_SINGLE) PetscCall(WindowsSingleRound(c->A->nz, c->view.values, values, c->stream));
+  if (c->precision == HISPARSE_VALUES_SINGLE) PetscCall(DCSRRoundValues(c->A->nz, c->view.values, values, c->stream));
   else PetscCallCUDA(cudaMemcpyAsync(values, c->view.values, bytes, cudaMemcpyDeviceToDevice, c->stream));
   PetscCall(WindowsConfigGetCount(&n));
   for (PetscInt i = 0; i < n; i++) {

@@ -1,6 +1,8 @@
-static char help[] = "Forward product kernels: every configuration, 32- and 64-bit offsets, compact and fragmented storage, on shapes that have corners, against a loop on the host; the same with every epilogue.\n\n";
+static char help[] =
+  "Forward product kernels: every configuration, 32- and 64-bit offsets, compact and fragmented storage, on shapes that have corners, against a loop on the host; the same with every epilogue. Values in single precision give the bits of rounded ones.\n\n";
 
 #include "../../../../src/mat/kernels/spmv/spmvrule.h"
+#include <petscsparsecuda/entries.h>
 
 static PetscInt Failures = 0;
 
@@ -257,6 +259,7 @@ typedef struct {
   PetscScalar *product;   /* A x on the host */
   PetscReal   *tolerance; /* of product + z */
   PetscScalar *device_x, *device_y, *device_z;
+  const void  *single; /* values in single precision, which products read then; NULL: those of the view */
 } Vectors;
 
 static PetscErrorCode VectorsCreate(const Host *h, cudaStream_t stream, Vectors *v)
@@ -267,6 +270,7 @@ static PetscErrorCode VectorsCreate(const Host *h, cudaStream_t stream, Vectors 
   PetscFunctionBeginUser;
   v->host   = h;
   v->stream = stream;
+  v->single = NULL;
   PetscCall(PetscMalloc6(h->m, &v->nans, h->m, &v->z, h->m, &v->y, h->m, &v->again, h->m, &v->product, h->m, &v->tolerance));
   PetscCall(PetscMalloc4(h->n, &v->x, h->m, &v->d, h->m, &v->b, h->m, &v->q));
   x = v->x;
@@ -335,7 +339,8 @@ static PetscErrorCode Apply(DCSRSpMVPlan plan, DCSRView view, Vectors *v, WhichZ
 
   PetscFunctionBeginUser;
   if (bytes) PetscCallCUDA(cudaMemcpyAsync(v->device_y, which == Z_SAME ? v->z : v->nans, bytes, cudaMemcpyHostToDevice, v->stream));
-  PetscCall(DCSRSpMVApply(plan, view, v->device_x, z, v->device_y, v->stream));
+  if (v->single) PetscCall(DCSRSpMVApplySingle(plan, view, v->single, v->device_x, z, v->device_y, v->stream));
+  else PetscCall(DCSRSpMVApply(plan, view, v->device_x, z, v->device_y, v->stream));
   if (bytes) PetscCallCUDA(cudaMemcpyAsync(y, v->device_y, bytes, cudaMemcpyDeviceToHost, v->stream));
   PetscCallCUDA(cudaStreamSynchronize(v->stream));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -399,7 +404,8 @@ static PetscErrorCode ApplyForm(DCSRSpMVPlan plan, DCSRView view, Vectors *v, co
   e.q     = f->gamma == FROM_NOWHERE ? v->device_nans : f->gamma == FROM_Y ? v->device_y : v->device_q;
   if (bytes) PetscCallCUDA(cudaMemcpyAsync(v->device_y, f->b == FROM_VECTOR && f->gamma != FROM_Y ? v->nans : v->z, bytes, cudaMemcpyHostToDevice, v->stream));
   *done = PETSC_TRUE;
-  if (plan != NULL) PetscCall(DCSRSpMVApplyEpilogue(plan, view, v->device_x, &e, v->device_y, v->stream, done));
+  if (plan != NULL && v->single) PetscCall(DCSRSpMVApplyEpilogueSingle(plan, view, v->single, v->device_x, &e, v->device_y, v->stream, done));
+  else if (plan != NULL) PetscCall(DCSRSpMVApplyEpilogue(plan, view, v->device_x, &e, v->device_y, v->stream, done));
   else PetscCall(DCSRSpMVEpilogueApply(v->host->m, product, v->device_x, &e, v->device_y, v->stream));
   if (bytes) PetscCallCUDA(cudaMemcpyAsync(y, v->device_y, bytes, cudaMemcpyDeviceToHost, v->stream));
   PetscCallCUDA(cudaStreamSynchronize(v->stream));
@@ -487,17 +493,101 @@ static PetscErrorCode CheckEpiloguesAlone(Vectors *v)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A matrix with its values in single precision, and rounded by the host. */
+typedef struct {
+  DCSRView rounded; /* only the values are its own */
+  DCSRView without; /* the same, but the values are not there */
+  void    *values;
+} Single;
+
+static PetscErrorCode SingleCreate(DCSRView view, const Vectors *v, Single *single)
+{
+  const PetscCount n = view.num_nonzeros;
+  PetscScalar     *rounded;
+  void            *p;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscMalloc1(n, &rounded));
+  for (PetscCount k = 0; k < n; k++) rounded[k] = (PetscReal)(float)PetscRealPart(v->host->a[k]);
+  PetscCall(ToDevice((size_t)n * sizeof(*rounded), rounded, v->stream, &p));
+  PetscCall(PetscFree(rounded));
+  single->rounded        = view;
+  single->rounded.values = (PetscScalar *)p;
+  single->without        = view;
+  single->without.values = NULL;
+  PetscCall(PetscSparseCUDAMalloc_Private((size_t)n * DCSR_SINGLE_BYTES, "values in single precision", v->stream, &single->values));
+  PetscCall(DCSRRoundValues(n, view.values, single->values, v->stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SingleDestroy(Single *single, cudaStream_t stream)
+{
+  PetscFunctionBeginUser;
+  PetscCall(PetscSparseCUDAFree(&single->rounded.values, stream));
+  PetscCall(PetscSparseCUDAFree(&single->values, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CheckBits(const Vectors *v, const char what[], const char info[])
+{
+  PetscBool same;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscMemcmp(v->y, v->again, sizeof(*v->y) * (size_t)v->host->m, &same));
+  if (same) PetscFunctionReturn(PETSC_SUCCESS);
+  Failures++;
+  PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s, %s, %s: values in single precision do not give the bits of rounded ones\n", v->host->name, info, what));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Values in single precision against the rounded ones, with every z and with a few epilogues. Which plans have kernels for them: as with epilogues, and not those of fragmented storage. */
+static PetscErrorCode CheckSingle(DCSRSpMVPlan plan, const Single *single, Vectors *v, PetscBool chosen)
+{
+  static const Form forms[] = {{PETSC_TRUE, PETSC_FALSE, FROM_VECTOR, FROM_NOWHERE}, {PETSC_FALSE, PETSC_FALSE, FROM_NOWHERE, FROM_NOWHERE}, {PETSC_TRUE, PETSC_FALSE, FROM_Y, FROM_VECTOR}, {PETSC_FALSE, PETSC_FALSE, FROM_VECTOR, FROM_Y}};
+  const DCSRView    view    = single->rounded;
+  const PetscBool   has     = DCSRSpMVPlanHasSingle(plan);
+  const char       *info;
+  PetscBool         done;
+
+  PetscFunctionBeginUser;
+  PetscCall(DCSRSpMVPlanGetInfo(plan, NULL, NULL, NULL, &info));
+  if (chosen && has != (!PetscDefined(USE_REAL_SINGLE) && !view.wide && view.row_offsets != NULL && view.num_nonzeros > 0 && v->host->m > 0)) {
+    Failures++;
+    PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s, %s, %d-bit offsets: %s kernel for values in single precision\n", v->host->name, info, view.wide ? 64 : 32, has ? "a" : "no"));
+  }
+  if (!has) PetscFunctionReturn(PETSC_SUCCESS);
+  for (WhichZ which = Z_NONE; which < NUM_Z; which = (WhichZ)(which + 1)) {
+    PetscCall(Apply(plan, view, v, which, v->y));
+    v->single = single->values;
+    PetscCall(Apply(plan, single->without, v, which, v->again));
+    v->single = NULL;
+    PetscCall(CheckBits(v, ZNames[which], info));
+  }
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(forms); k++) {
+    PetscCall(ApplyForm(plan, view, v, &forms[k], NULL, v->y, &done));
+    v->single = single->values;
+    if (done) PetscCall(ApplyForm(plan, single->without, v, &forms[k], NULL, v->again, &done));
+    v->single = NULL;
+    if (done) PetscCall(CheckBits(v, "epilogue", info));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* The rule's choice of every kind, then every configuration there is. */
 static PetscErrorCode CheckView(DCSRView view, Vectors *v)
 {
   DCSRSpMVPlan plan;
+  Single       single = {0};
   PetscInt     n;
 
   PetscFunctionBeginUser;
+  if (view.row_offsets) PetscCall(SingleCreate(view, v, &single));
+  single.rounded.wide = view.wide;
   for (DCSRSpMVKind kind = DCSR_SPMV_AUTO; kind <= DCSR_SPMV_FRAGMENTED; kind = (DCSRSpMVKind)(kind + 1)) {
     PetscCall(DCSRSpMVPlanCreate(view, kind, v->stream, &plan));
     PetscCall(CheckPlan(plan, view, v));
     PetscCall(CheckEpilogues(plan, view, v, PETSC_TRUE));
+    PetscCall(CheckSingle(plan, &single, v, PETSC_TRUE));
     PetscCall(DCSRSpMVPlanDestroy(&plan, v->stream));
   }
   PetscCall(SpMVConfigGetCount(view.row_offsets ? PETSC_TRUE : PETSC_FALSE, &n));
@@ -508,8 +598,10 @@ static PetscErrorCode CheckView(DCSRView view, Vectors *v)
     PetscCall(DCSRSpMVPlanCreateWithConfig(view, &config, v->stream, &plan));
     PetscCall(CheckPlan(plan, view, v));
     PetscCall(CheckEpilogues(plan, view, v, PETSC_FALSE));
+    PetscCall(CheckSingle(plan, &single, v, PETSC_FALSE));
     PetscCall(DCSRSpMVPlanDestroy(&plan, v->stream));
   }
+  PetscCall(SingleDestroy(&single, v->stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

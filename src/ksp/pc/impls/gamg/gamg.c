@@ -158,14 +158,18 @@ static PetscErrorCode SmoothProlongator(PC pc, Mat A, Mat *P)
 static PetscErrorCode SetFromOptions(PC pc, PetscOptionItems PetscOptionsObject)
 {
   GAMGContext *context;
+  PetscEnum    values;
 
   PetscFunctionBegin;
   PetscCall(GAMGGetContext(pc, &context));
+  values = (PetscEnum)context->level_values;
   PetscCall((*context->parent.setfromoptions)(pc, PetscOptionsObject));
   PetscCall(PetscOptionsGetBool(((PetscObject)pc)->options, ((PetscObject)pc)->prefix, "-pc_gamg_device_check", &context->device_check, NULL));
   PetscOptionsHeadBegin(PetscOptionsObject, "GAMG-AGG options of petscsparsecuda");
   PetscCall(PetscOptionsBool("-pc_gamg_device_setup", "Set up levels on the device where that gives what PETSc gives", "PCGAMG", context->device_setup, &context->device_setup, NULL));
+  PetscCall(PetscOptionsEnum("-pc_gamg_level_values", "Precision of the values of level operators and prolongators that cycles read on the device", "PCGAMG", GAMGLevelValuesNames, values, &values, NULL));
   PetscOptionsHeadEnd();
+  context->level_values = (GAMGLevelValues)values;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -260,6 +264,7 @@ static PetscErrorCode PCSetUp_GAMG_AIJCUDA(PC pc)
   PetscCall(ResetContext(context));
   PetscCall(ierr);
   PetscCall(MakeStorageOfLevels(pc));
+  PetscCall(GAMGSetUpCycle(pc, context));
   PetscCall(PetscSparseCUDATrimMemory((PetscBool)!context->trimmed));
   context->trimmed = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -273,6 +278,7 @@ static PetscErrorCode PCCreate_GAMG_AIJCUDA(PC pc)
   PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCGAMGSetType_C", PCGAMGSetType_AIJCUDA));
   parent_setup   = pc->ops->setup;
   pc->ops->setup = PCSetUp_GAMG_AIJCUDA;
+  PetscCall(GAMGPatchCycle(pc));
   PetscCall(Patch(pc));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

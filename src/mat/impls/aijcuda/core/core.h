@@ -79,6 +79,12 @@ typedef struct {
   PetscScalar *hidden_a;            /* the same for a */
 } MatHostMirror;
 
+/* Values in single precision beside those of a CSR view, for products of preconditioners. */
+typedef struct {
+  void            *values; /* [nnz] owned; NULL until the first such product */
+  PetscObjectState state;  /* object state of the matrix when they were rounded */
+} MatSingleValues;
+
 /* What is made of the structure on the device and goes with it. */
 typedef struct {
   DCSRSpMVPlan          spmv;             /* NULL until the first product */
@@ -88,6 +94,8 @@ typedef struct {
   void                 *permutation;      /* [nnz] entry of A behind each entry of the transpose; offsets' width; NULL without explicit transpose */
   DCSRSpMVPlan          spmv_transpose;   /* plan of the explicit transpose; NULL without one */
   PetscObjectState      transpose_state;  /* object state of A when the values of the transpose were gathered */
+  MatSingleValues       single;           /* of the matrix */
+  MatSingleValues       transpose_single; /* of the explicit transpose */
   PetscInt             *wide_i, *wide_j;  /* [m + 1], [nnz] PetscInt copies for foreign device code, where the device's arrays have another width; NULL until asked for */
   PetscInt              fragmented_mults; /* products with vectors with fragmented storage since its structure changed */
 } MatPlans;

@@ -12,6 +12,9 @@ static size_t num_types = 0;
 /* How many setups are under way that MatDeviceStorageDefer() was told of. */
 static int num_deferrals = 0;
 
+/* How many cycles of preconditioners are under way that MatDeviceStorageUseSingle() was told of. */
+static int num_single = 0;
+
 /*
   MatDeviceStorageRegister - Names the storage of a sequential type, whose constructor calls MatCreate_SeqAIJCUDA().
 
@@ -337,6 +340,50 @@ PetscErrorCode MatDeviceStorageMake(Mat A)
   if (!ours || !A->assembled || MatSeqAIJCUDAGet(A)->device.storage == MatSeqAIJCUDAGet(A)->device.csr) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatSeqAIJCUDAUseDevice(A, &device));
   if (device) PetscCall(MatSeqAIJCUDAUseForMult(A, mult, &table));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  MatDeviceStorageUseSingle - Says that products with vectors may read values in single precision, where a storage has them, or makes them
+
+  Not Collective
+
+  Input Parameter:
+. begin - PETSC_TRUE: until the call with PETSC_FALSE. Pairs of calls may be nested
+
+  Note:
+  For the cycles of a preconditioner. The same matrices are used with full precision outside of the pairs, so that a Krylov method around the cycle has its operator.
+*/
+void MatDeviceStorageUseSingle(PetscBool begin)
+{
+  num_single += begin ? 1 : -1;
+}
+
+/* MatDeviceStorageUsesSingle - Whether products may read values in single precision now; never with PETSc in single precision */
+PetscBool MatDeviceStorageUsesSingle(void)
+{
+  return (PetscBool)(num_single > 0 && !PetscDefined(USE_REAL_SINGLE));
+}
+
+/*
+  MatDeviceStorageReleaseSingle - Frees the values in single precision that a matrix keeps for products
+
+  Not Collective
+
+  Input Parameter:
+. A - a matrix of any type; sequential ones of ours have such values
+*/
+PetscErrorCode MatDeviceStorageReleaseSingle(Mat A)
+{
+  const MatDeviceCopy *device;
+  PetscBool            ours;
+
+  PetscFunctionBegin;
+  PetscCall(MatIsSeqAIJCUDA(A, &ours));
+  if (!ours) PetscFunctionReturn(PETSC_SUCCESS);
+  device = &MatSeqAIJCUDAGet(A)->device;
+  if (device->csr->releasesingle != NULL) PetscCall((*device->csr->releasesingle)(A));
+  if (device->data != NULL && device->storage->releasesingle != NULL) PetscCall((*device->storage->releasesingle)(A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -1,0 +1,190 @@
+/*
+  The cycle of PCGAMG with values in single precision (-pc_gamg_level_values single): while it is under way, products of our matrices with vectors read values that are rounded. The same finest matrix multiplies with its own
+  values outside of it, for the Krylov method.
+*/
+#include "gamg.h"
+#include "../../../../mat/impls/aijcuda/mult/mult.h"
+#include "../../../../mat/impls/aijcuda/parallel/parallel.h"
+
+const char *const GAMGLevelValuesNames[] = {"double", "single", "GAMGLevelValues", "GAMG_VALUES_", NULL};
+
+/* PETSc's, the same for all PC. */
+static struct _PCOps parent_ops;
+static PetscErrorCode (*parent_view)(PC, PetscViewer) = NULL;
+
+/* A call of PETSc's operation, in the precision of the PC. */
+#define PetscCallInPrecision(pc, ...) \
+  do { \
+    GAMGContext   *context_; \
+    PetscErrorCode ierr_; \
+\
+    PetscCall(GAMGGetContext(pc, &context_)); \
+    if (context_->single) MatDeviceStorageUseSingle(PETSC_TRUE); \
+    ierr_ = __VA_ARGS__; \
+    if (context_->single) MatDeviceStorageUseSingle(PETSC_FALSE); \
+    PetscCall(ierr_); \
+  } while (0)
+
+static PetscErrorCode Apply(PC pc, Vec x, Vec y)
+{
+  PetscFunctionBegin;
+  PetscCallInPrecision(pc, (*parent_ops.apply)(pc, x, y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode ApplyTranspose(PC pc, Vec x, Vec y)
+{
+  PetscFunctionBegin;
+  PetscCallInPrecision(pc, (*parent_ops.applytranspose)(pc, x, y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatApply(PC pc, Mat X, Mat Y)
+{
+  PetscFunctionBegin;
+  PetscCallInPrecision(pc, (*parent_ops.matapply)(pc, X, Y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatApplyTranspose(PC pc, Mat X, Mat Y)
+{
+  PetscFunctionBegin;
+  PetscCallInPrecision(pc, (*parent_ops.matapplytranspose)(pc, X, Y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode View(PC pc, PetscViewer viewer)
+{
+  GAMGContext *context;
+
+  PetscFunctionBegin;
+  PetscCall((*parent_view)(pc, viewer));
+  PetscCall(GAMGGetContext(pc, &context));
+  if (context->single) PetscCall(PetscViewerASCIIPrintf(viewer, "      Values of level operators and prolongators on the device: single precision\n"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Frees what the cycles read of a matrix of the program, or of its blocks. */
+static PetscErrorCode ReleaseSingle(Mat A)
+{
+  PetscBool mpi;
+
+  PetscFunctionBegin;
+  if (A == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatIsMPIAIJCUDA(A, &mpi));
+  PetscCall(MatDeviceStorageReleaseSingle(mpi ? MatMPIAIJCUDAGetBlock(A, 0) : A));
+  if (mpi) PetscCall(MatDeviceStorageReleaseSingle(MatMPIAIJCUDAGetBlock(A, 1)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The finest matrix is the program's, and may live on. The others go. */
+static PetscErrorCode Reset(PC pc)
+{
+  GAMGContext *context;
+
+  PetscFunctionBegin;
+  PetscCall(GAMGGetContext(pc, &context));
+  if (context->single) {
+    PetscCall(ReleaseSingle(pc->mat));
+    if (pc->pmat != pc->mat) PetscCall(ReleaseSingle(pc->pmat));
+  }
+  context->single = PETSC_FALSE;
+  PetscCall((*parent_ops.reset)(pc));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether the cycles of this PC are to read single precision; -info says why not when it was asked for. */
+static PetscErrorCode ChoosePrecision(PC pc, GAMGContext *context)
+{
+  PetscBool seq, mpi;
+
+  PetscFunctionBegin;
+  context->single = PETSC_FALSE;
+  if (context->level_values == GAMG_VALUES_DOUBLE) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatIsSeqAIJCUDA(pc->pmat, &seq));
+  PetscCall(MatIsMPIAIJCUDA(pc->pmat, &mpi));
+  if (PetscDefined(USE_REAL_SINGLE)) PetscCall(PetscInfo(pc, "-pc_gamg_level_values single: no effect, PETSc is in single precision\n"));
+  else if (!seq && !mpi) PetscCall(PetscInfo(pc, "-pc_gamg_level_values single: no effect, matrices of type %s are none of ours\n", ((PetscObject)pc->pmat)->type_name));
+  else context->single = PETSC_TRUE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Makes what the products of a cycle read, so that the first cycle is like the others and a lack of memory is an error of the setup. The transposes of prolongators come with the first cycle. */
+static PetscErrorCode PrepareLevels(PC pc)
+{
+  PetscInt num_levels;
+  KSP      smoother;
+  Mat      A, P, interpolation;
+
+  PetscFunctionBegin;
+  PetscCall(PCMGGetLevels(pc, &num_levels));
+  for (PetscInt level = 1; level < num_levels; level++) {
+    PetscCall(PCMGGetSmoother(pc, level, &smoother));
+    PetscCall(KSPGetOperators(smoother, &A, &P));
+    PetscCall(PCMGGetInterpolation(pc, level, &interpolation));
+    PetscCall(MatAIJCUDAPrepareMult(A));
+    PetscCall(MatAIJCUDAPrepareMult(interpolation));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  KSPRICHARDSON may leave its iterations to a PC, which would compute residuals inside of the cycle: those of rounded matrices. Without this operation it calls PCApply(). PCMGSetType() may have put it back since the last
+  setup.
+*/
+static void KeepResidualsOutside(PC pc, GAMGContext *context)
+{
+  if (context->single && pc->ops->applyrichardson != NULL) {
+    context->applyrichardson = pc->ops->applyrichardson;
+    pc->ops->applyrichardson = NULL;
+  } else if (!context->single && context->applyrichardson != NULL) {
+    if (((PC_MG *)pc->data)->am == PC_MG_MULTIPLICATIVE) pc->ops->applyrichardson = context->applyrichardson;
+    context->applyrichardson = NULL;
+  }
+}
+
+/*
+  GAMGSetUpCycle - Decides in which precision the cycles read values, and prepares their products; after each setup
+
+  Collective
+
+  Input Parameters:
++ pc      - of type PCGAMG, set up
+- context - what is kept with the PC
+
+  Errors: PETSC_ERR_MEM.
+*/
+PetscErrorCode GAMGSetUpCycle(PC pc, GAMGContext *context)
+{
+  PetscFunctionBegin;
+  PetscCall(ChoosePrecision(pc, context));
+  KeepResidualsOutside(pc, context);
+  if (!context->single) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCallInPrecision(pc, PrepareLevels(pc));
+  PetscCall(PetscInfo(pc, "Cycles read values of level operators and prolongators in single precision where these are on the device\n"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  GAMGPatchCycle - Puts our operations of the cycle around PETSc's
+
+  Not Collective
+
+  Input Parameter:
+. pc - just created by PETSc's constructor of PCGAMG
+*/
+PetscErrorCode GAMGPatchCycle(PC pc)
+{
+  PC_MG *mg = (PC_MG *)pc->data;
+
+  PetscFunctionBegin;
+  parent_ops                 = *pc->ops;
+  parent_view                = mg->view;
+  pc->ops->apply             = Apply;
+  pc->ops->applytranspose    = ApplyTranspose;
+  pc->ops->matapply          = MatApply;
+  pc->ops->matapplytranspose = MatApplyTranspose;
+  pc->ops->reset             = Reset;
+  mg->view                   = View;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
