@@ -15,7 +15,7 @@ static char help[] = "Applies a long random sequence of Mat operations to one ma
 
 #define LOG_LENGTH 20
 
-static const OracleOperation *const tables[] = {OracleValueOperations, OracleStructureOperations, OracleProductOperations, OracleAccessOperations, OracleInsertionOperations, OracleBlockOperations};
+static const OracleOperation *const tables[] = {OracleValueOperations, OracleStructureOperations, OracleProductOperations, OracleAccessOperations, OracleInsertionOperations, OracleBlockOperations, OracleDenseOperations, OracleSolveOperations};
 
 static PetscBool OracleIsNamed(const OracleOperation *op, const char part[])
 {
@@ -173,7 +173,7 @@ int main(int argc, char **argv)
 /*TEST
 
    build:
-      depends: matrices.c compare.c values.c structure.c products.c access.c insertion.c blocks.c
+      depends: matrices.c compare.c values.c structure.c products.c access.c insertion.c blocks.c dense.c solves.c
 
    testset:
       output_file: output/empty.out

@@ -35,7 +35,7 @@ typedef struct {
   PetscMPIInt max_size; /* most ranks it is for; 0: any number */
 } OracleOperation;
 
-extern const OracleOperation OracleValueOperations[], OracleStructureOperations[], OracleProductOperations[], OracleAccessOperations[], OracleInsertionOperations[], OracleBlockOperations[];
+extern const OracleOperation OracleValueOperations[], OracleStructureOperations[], OracleProductOperations[], OracleAccessOperations[], OracleInsertionOperations[], OracleBlockOperations[], OracleDenseOperations[], OracleSolveOperations[];
 
 /* Random numbers; Shared: alike on all ranks. */
 uint64_t  OracleHash(uint64_t, uint64_t, uint64_t);
@@ -58,6 +58,11 @@ PetscErrorCode OracleSetOption(Oracle, MatOption, PetscBool);
 PetscErrorCode OracleCheckValid(Oracle);            /* the storage of the matrix under test, when it is one of ours */
 PetscErrorCode OracleIsOurs(Oracle, PetscBool *);   /* and not another type that the oracle is tried on */
 PetscErrorCode OracleOnDevice(Oracle, PetscBool *); /* whether the matrix under test is one of ours and computes on a device */
+
+/* Dense matrices */
+PetscErrorCode OracleCreateDense(Oracle, PetscInt, PetscInt, PetscInt, PetscBool, Mat *, Mat *); /* local and global rows, columns, whether the type under test may get MATDENSECUDA; MATDENSE otherwise, filled alike */
+PetscErrorCode OracleFillDense(Oracle, Mat);
+PetscErrorCode OracleCompareDense(Oracle, Mat, Mat, PetscReal);
 
 /* Comparisons */
 PetscErrorCode OracleCompareVec(Oracle, Vec, Vec, PetscReal);
