@@ -114,6 +114,7 @@ static PetscErrorCode ViewAndLoad(Oracle o)
   PetscCall(MatGetLocalSize(o->A, &m, &n));
   PetscCall(MatCreate(o->comm, &X));
   PetscCall(MatSetSizes(X, m, n, M, N));
+  PetscCall(MatSetBlockSizesFromMats(X, o->A, o->A));
   PetscCall(MatSetType(X, o->type));
   PetscCall(PetscViewerBinaryOpen(o->comm, name, FILE_MODE_READ, &viewer));
   PetscCall(PetscViewerBinarySetSkipInfo(viewer, PETSC_TRUE));

@@ -62,6 +62,7 @@ PetscErrorCode OracleCompareMat(Oracle o, Mat A, Mat B, PetscBool exact, PetscRe
   PetscCall(MatGetLocalSize(B, &m[1], &n[1]));
   PetscCheck(M[0] == M[1] && N[0] == N[1] && m[0] == m[1] && n[0] == n[1], PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: sizes differ: %" PetscInt_FMT " x %" PetscInt_FMT " with MATAIJ, %" PetscInt_FMT " x %" PetscInt_FMT " with %s", o->operation, M[0],
              N[0], M[1], N[1], o->type);
+  if (exact) PetscCall(OracleComparePattern(o, A, B));
   PetscCall(MatGetOwnershipRange(A, &begin, &end));
   for (PetscInt i = begin; i < end; i++) {
     PetscCall(MatGetRow(A, i, &na, &ca, &va));
@@ -70,6 +71,21 @@ PetscErrorCode OracleCompareMat(Oracle o, Mat A, Mat B, PetscBool exact, PetscRe
     PetscCall(MatRestoreRow(A, i, &na, &ca, &va));
     PetscCall(MatRestoreRow(B, i, &nb, &cb, &vb));
   }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What can be known of patterns without the host's copy of the matrix: numbers of entries and block sizes. */
+PetscErrorCode OracleComparePattern(Oracle o, Mat A, Mat B)
+{
+  PetscInt bs[4];
+  MatInfo  a, b;
+
+  PetscFunctionBegin;
+  OracleBoth(MatGetInfo(A, MAT_LOCAL, &a), MatGetInfo(B, MAT_LOCAL, &b));
+  PetscCheck(a.nz_used == b.nz_used, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %g local entries with MATAIJ, %g with %s", o->operation, (double)a.nz_used, (double)b.nz_used, o->type);
+  OracleBoth(MatGetBlockSizes(A, &bs[0], &bs[1]), MatGetBlockSizes(B, &bs[2], &bs[3]));
+  PetscCheck(bs[0] == bs[2] && bs[1] == bs[3], PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: block sizes are %" PetscInt_FMT " and %" PetscInt_FMT " with MATAIJ, %" PetscInt_FMT " and %" PetscInt_FMT " with %s", o->operation, bs[0], bs[1], bs[2], bs[3],
+             o->type);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

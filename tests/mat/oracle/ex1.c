@@ -1,7 +1,7 @@
 static char help[] = "Applies a long random sequence of Mat operations to one matrix kept in MATAIJ and in -mat_type, and compares after each.\n\
   -mat_type (dcsrcuda)  type under test\n\
   -other_type type      the matrix changes between the two, and some operands have it\n\
-  -seed n               of the sequence; printed when something is wrong\n\
+  -seed n               of the sequence; another one each time without this; printed when something is wrong\n\
   -steps n              operations\n\
   -life n               operations until the next new matrix\n\
   -only name            operations whose name contains this\n\
@@ -10,11 +10,12 @@ static char help[] = "Applies a long random sequence of Mat operations to one ma
   -trace                prints each operation before it is done, for crashes\n\n";
 
 #include <petscsparsecuda.h>
+#include <petsctime.h>
 #include "oracle.h"
 
 #define LOG_LENGTH 20
 
-static const OracleOperation *const tables[] = {OracleValueOperations, OracleStructureOperations, OracleProductOperations, OracleAccessOperations, OracleInsertionOperations};
+static const OracleOperation *const tables[] = {OracleValueOperations, OracleStructureOperations, OracleProductOperations, OracleAccessOperations, OracleInsertionOperations, OracleBlockOperations, OracleDenseOperations, OracleSolveOperations};
 
 static PetscBool OracleIsNamed(const OracleOperation *op, const char part[])
 {
@@ -73,29 +74,53 @@ static PetscErrorCode OracleStep(Oracle o, const OracleOperation *op)
   }
   PetscCall(op->function(o));
   PetscCall(OracleUpdateNorm(o));
+  PetscCall(OracleComparePattern(o, o->A, o->B));
   PetscCall(OracleCompareMult(o, o->A, o->B, o->norm));
   if (OracleFlip(o, 4) || o->every) PetscCall(OracleCompareMat(o, o->A, o->B, PETSC_TRUE, o->norm));
   if (o->norm > 1e4) OracleBoth(MatScale(o->A, 1 / o->norm), MatScale(o->B, 1 / o->norm));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode OracleReport(Oracle o, PetscInt seed, PetscInt step, const char *const log[])
+static const char *log_of_operations[LOG_LENGTH];
+
+/* What repeats the sequence, and what was done last. */
+static void OracleReport(Oracle o)
 {
-  PetscInt M, N;
+  PetscInt M = 0, N = 0;
+
+  if (o->A != NULL) (void)MatGetSize(o->A, &M, &N);
+  fprintf(stderr, "[%d] failed at step %d with -mat_type %s -seed %d, in %s, on a %d x %d matrix; the last operations, newest first:\n", o->rank, (int)o->step, o->type, (int)o->seed, o->operation, (int)M, (int)N);
+  for (PetscInt k = o->step; k >= 0 && k > o->step - LOG_LENGTH; k--) fprintf(stderr, "[%d]   %s\n", o->rank, log_of_operations[k % LOG_LENGTH]);
+}
+
+/* A crash, or the end of the time: the seed is not lost. */
+static PetscErrorCode OracleSignal(int signal, void *ctx)
+{
+  OracleReport((Oracle)ctx);
+  return PetscSignalHandlerDefault(signal, NULL);
+}
+
+/* What -seed says, or another one each time. */
+static PetscErrorCode OracleGetSeed(Oracle o)
+{
+  PetscLogDouble now;
+  PetscBool      set;
 
   PetscFunctionBegin;
-  PetscCall(MatGetSize(o->A, &M, &N));
-  fprintf(stderr, "[%d] failed at step %d with -mat_type %s -seed %d, in %s, on a %d x %d matrix; the last operations, newest first:\n", o->rank, (int)step, o->type, (int)seed, o->operation, (int)M, (int)N);
-  for (PetscInt k = step; k >= 0 && k > step - LOG_LENGTH; k--) fprintf(stderr, "[%d]   %s\n", o->rank, log[k % LOG_LENGTH]);
+  PetscCall(PetscTime(&now));
+  o->seed = (PetscInt)((uint64_t)(now * 1e6) % 1000000007);
+  PetscCallMPI(MPI_Bcast(&o->seed, 1, MPIU_INT, 0, o->comm));
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-seed", &o->seed, &set));
+  o->state = (uint64_t)o->seed << 32;
+  o->fill  = (uint64_t)o->seed << 32;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 int main(int argc, char **argv)
 {
-  PetscInt               steps = 200, life = 40, seed = 1;
+  PetscInt               steps = 200, life = 40;
   char                   type[128] = "dcsrcuda", other[128] = "", only[128] = "", prefer[128] = "";
   PetscBool              trace = PETSC_FALSE;
-  const char            *log[LOG_LENGTH];
   const OracleOperation *op;
   PetscErrorCode         ierr;
   struct _n_Oracle       oracle;
@@ -110,37 +135,37 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsGetString(NULL, NULL, "-prefer", prefer, sizeof(prefer), NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-steps", &steps, NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-life", &life, NULL));
-  PetscCall(PetscOptionsGetInt(NULL, NULL, "-seed", &seed, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-trace", &trace, NULL));
   PetscCall(PetscMemzero(o, sizeof(*o)));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-every", &o->every, NULL));
   o->comm  = PETSC_COMM_WORLD;
   o->type  = type;
   o->other = other[0] ? other : NULL;
-  o->state = (uint64_t)seed << 32;
-  o->fill  = (uint64_t)seed << 32;
   PetscCallMPI(MPI_Comm_size(o->comm, &o->size));
   PetscCallMPI(MPI_Comm_rank(o->comm, &o->rank));
-  for (PetscInt step = 0; step < steps; step++) {
-    log[step % LOG_LENGTH] = o->operation = "a new matrix";
-    ierr                                  = PETSC_SUCCESS;
-    if (step % life == 0) ierr = OracleCreateMatrices(o);
+  PetscCall(OracleGetSeed(o));
+  PetscCall(PetscPushSignalHandler(OracleSignal, o));
+  for (o->step = 0; o->step < steps; o->step++) {
+    log_of_operations[o->step % LOG_LENGTH] = o->operation = "a new matrix";
+    ierr                                                   = PETSC_SUCCESS;
+    if (o->step % life == 0) ierr = OracleCreateMatrices(o);
     op = ierr ? NULL : OracleDraw(o, only, prefer);
     if (op) {
       if (trace) {
         PetscBool bound;
 
         PetscCall(MatBoundToCPU(o->B, &bound));
-        fprintf(stderr, "[%d] %d %s%s\n", o->rank, (int)step, op->name, bound ? " (bound to the CPU)" : "");
+        fprintf(stderr, "[%d] %d %s%s\n", o->rank, (int)o->step, op->name, bound ? " (bound to the CPU)" : "");
       }
-      log[step % LOG_LENGTH] = op->name;
-      ierr                   = OracleStep(o, op);
+      log_of_operations[o->step % LOG_LENGTH] = op->name;
+      ierr                                    = OracleStep(o, op);
     }
-    if (ierr) PetscCall(OracleReport(o, seed, step, log));
+    if (ierr) OracleReport(o);
     PetscCall(ierr);
   }
   PetscCall(MatDestroy(&o->A));
   PetscCall(MatDestroy(&o->B));
+  PetscCall(PetscPopSignalHandler());
   PetscCall(PetscFinalize());
   return 0;
 }
@@ -148,7 +173,7 @@ int main(int argc, char **argv)
 /*TEST
 
    build:
-      depends: matrices.c compare.c values.c structure.c products.c access.c insertion.c
+      depends: matrices.c compare.c values.c structure.c products.c access.c insertion.c blocks.c dense.c solves.c
 
    testset:
       output_file: output/empty.out
@@ -168,6 +193,10 @@ int main(int argc, char **argv)
          suffix: 8
          nsize: 8
          args: -steps 500 -seed {{31 32}}
+      test:
+         suffix: new_seed
+         nsize: {{1 2 3}}
+         args: -steps 600 -mat_type {{dcsrcuda hisparsecuda}}
       test:
          suffix: hisparse
          nsize: {{1 3}}

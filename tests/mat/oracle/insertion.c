@@ -22,43 +22,6 @@ typedef struct {
   InsertMode   mode;
 } Batch;
 
-static PetscErrorCode Assemble(Oracle o, MatAssemblyType type)
-{
-  PetscFunctionBegin;
-  OracleBoth(MatAssemblyBegin(o->A, type), MatAssemblyBegin(o->B, type));
-  OracleBoth(MatAssemblyEnd(o->A, type), MatAssemblyEnd(o->B, type));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode SetOption(Oracle o, MatOption option, PetscBool flag)
-{
-  PetscFunctionBegin;
-  OracleBoth(MatSetOption(o->A, option, flag), MatSetOption(o->B, option, flag));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Whether the matrix under test is one of ours, and not another type that the oracle is tried on. */
-static PetscErrorCode IsOurs(Oracle o, PetscBool *ours)
-{
-  PetscErrorCode (*fragment)(Mat, PetscInt, PetscInt);
-
-  PetscFunctionBegin;
-  PetscCall(PetscObjectQueryFunction((PetscObject)o->B, "MatDCSRCUDAFragment_C", &fragment));
-  *ours = (PetscBool)(fragment != NULL);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode CheckValid(Oracle o)
-{
-  PetscBool ours = PETSC_FALSE, valid = PETSC_TRUE;
-
-  PetscFunctionBegin;
-  PetscCall(IsOurs(o, &ours));
-  if (ours) PetscCall(MatDCSRCUDAIsValid(o->B, &valid));
-  PetscCheck(valid, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: the storage is not valid", o->operation);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Sums travel between ranks, insertions stay at home: two ranks might insert different values. */
 static PetscErrorCode BatchCreate(Oracle o, PetscInt n, Order order, InsertMode mode, Batch *batch)
 {
@@ -117,7 +80,7 @@ static PetscErrorCode TakesDeviceLists(Oracle o, InsertMode mode, PetscBool *tak
 
   PetscFunctionBegin;
   *takes = PETSC_FALSE;
-  PetscCall(IsOurs(o, &ours));
+  PetscCall(OracleIsOurs(o, &ours));
   if (!ours) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
   ierr = MatDCSRCUDASetValuesDevice(o->B, 0, NULL, NULL, NULL, mode);
@@ -190,10 +153,10 @@ static PetscErrorCode SmallBatches(Oracle o)
     const PetscInt   n      = OracleShared(o, most + 1);
 
     PetscCall(Insert(o, n, same ? order : (Order)OracleShared(o, EVERY_ROW), mode, device));
-    PetscCall(Assemble(o, MAT_FINAL_ASSEMBLY));
-    if (check) PetscCall(CheckValid(o));
+    PetscCall(OracleAssemble(o, MAT_FINAL_ASSEMBLY));
+    if (check) PetscCall(OracleCheckValid(o));
   }
-  PetscCall(CheckValid(o));
+  PetscCall(OracleCheckValid(o));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -237,7 +200,7 @@ static PetscErrorCode Between(Oracle o, PetscInt which)
   if (which < 4) PetscCall(CompareProduct(o, which));
   else if (which == 4) OracleBoth(MatScale(o->A, -1), MatScale(o->B, -1));
   else if (which == 5) {
-    PetscCall(SetOption(o, MAT_KEEP_NONZERO_PATTERN, PETSC_FALSE)); /* which MATMPIAIJ forgets for the off-diagonal block when that gets new columns */
+    PetscCall(OracleSetOption(o, MAT_KEEP_NONZERO_PATTERN, PETSC_FALSE)); /* which MATMPIAIJ forgets for the off-diagonal block when that gets new columns */
     OracleBoth(MatZeroRows(o->A, n, rows, 0, NULL, NULL), MatZeroRows(o->B, n, rows, 0, NULL, NULL));
   } else if (which == 6) OracleBoth(MatEliminateZeros(o->A, PETSC_TRUE), MatEliminateZeros(o->B, PETSC_TRUE));
   else if (which == 7) OracleBoth(MatFilter(o->A, 0.0123456789, PETSC_TRUE, PETSC_FALSE), MatFilter(o->B, 0.0123456789, PETSC_TRUE, PETSC_FALSE));
@@ -263,12 +226,12 @@ static PetscErrorCode Interleaved(Oracle o)
     const InsertMode mode   = OracleFlip(o, 3) ? INSERT_VALUES : ADD_VALUES;
     const PetscBool  device = OracleFlip(o, 2);
 
-    PetscCall(SetOption(o, MAT_NEW_NONZERO_ALLOCATION_ERR, PETSC_FALSE)); /* a duplicate forgets */
+    PetscCall(OracleSetOption(o, MAT_NEW_NONZERO_ALLOCATION_ERR, PETSC_FALSE)); /* a duplicate forgets */
     PetscCall(Insert(o, OracleShared(o, 9), (Order)OracleShared(o, EVERY_ROW), mode, device));
-    PetscCall(Assemble(o, MAT_FINAL_ASSEMBLY));
-    PetscCall(CheckValid(o));
+    PetscCall(OracleAssemble(o, MAT_FINAL_ASSEMBLY));
+    PetscCall(OracleCheckValid(o));
     PetscCall(Between(o, OracleShared(o, 16)));
-    PetscCall(CheckValid(o));
+    PetscCall(OracleCheckValid(o));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -283,8 +246,8 @@ static PetscErrorCode LargeBatch(Oracle o)
   PetscFunctionBegin;
   PetscCall(Insert(o, n, (Order)OracleShared(o, NUM_ORDERS), mode, device));
   if (OracleFlip(o, 3)) PetscCall(Insert(o, n, (Order)OracleShared(o, NUM_ORDERS), mode, (PetscBool)!device)); /* the two kinds in one assembly */
-  PetscCall(Assemble(o, MAT_FINAL_ASSEMBLY));
-  PetscCall(CheckValid(o));
+  PetscCall(OracleAssemble(o, MAT_FINAL_ASSEMBLY));
+  PetscCall(OracleCheckValid(o));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -299,9 +262,9 @@ static PetscErrorCode Flush(Oracle o)
     const PetscInt  n      = OracleShared(o, 40);
 
     PetscCall(Insert(o, n, (Order)OracleShared(o, NUM_ORDERS), OracleFlip(o, 2) ? INSERT_VALUES : ADD_VALUES, device));
-    PetscCall(Assemble(o, r == rounds - 1 ? MAT_FINAL_ASSEMBLY : MAT_FLUSH_ASSEMBLY));
+    PetscCall(OracleAssemble(o, r == rounds - 1 ? MAT_FINAL_ASSEMBLY : MAT_FLUSH_ASSEMBLY));
   }
-  PetscCall(CheckValid(o));
+  PetscCall(OracleCheckValid(o));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -319,14 +282,14 @@ static PetscErrorCode Options(Oracle o)
     const PetscBool flag  = OracleFlip(o, 2);
 
     if (which == 2 && o->size > 1) continue; /* entries of other ranks obey the options of the assembly */
-    PetscCall(SetOption(o, options[which], flag));
+    PetscCall(OracleSetOption(o, options[which], flag));
     PetscCall(Insert(o, OracleShared(o, 20), (Order)OracleShared(o, NUM_ORDERS), ADD_VALUES, device));
   }
-  for (int k = 0; k < 4; k++) PetscCall(SetOption(o, options[k], usual[k]));
-  PetscCall(SetOption(o, MAT_NEW_NONZERO_ALLOCATION_ERR, PETSC_FALSE));
+  for (int k = 0; k < 4; k++) PetscCall(OracleSetOption(o, options[k], usual[k]));
+  PetscCall(OracleSetOption(o, MAT_NEW_NONZERO_ALLOCATION_ERR, PETSC_FALSE));
   PetscCall(Insert(o, OracleShared(o, 5), ANYWHERE, ADD_VALUES, device));
-  PetscCall(Assemble(o, MAT_FINAL_ASSEMBLY));
-  PetscCall(CheckValid(o));
+  PetscCall(OracleAssemble(o, MAT_FINAL_ASSEMBLY));
+  PetscCall(OracleCheckValid(o));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -362,9 +325,9 @@ static PetscErrorCode Forbidden(Oracle o)
   PetscErrorCode  ierr;
 
   PetscFunctionBegin;
-  PetscCall(Assemble(o, MAT_FINAL_ASSEMBLY));
+  PetscCall(OracleAssemble(o, MAT_FINAL_ASSEMBLY));
   PetscCall(FindPlaces(o, &row, &missing, &present));
-  PetscCall(SetOption(o, option, PETSC_TRUE));
+  PetscCall(OracleSetOption(o, option, PETSC_TRUE));
   if (missing >= 0 && option == MAT_NEW_NONZERO_LOCATION_ERR) { /* MATAIJ may have room left, which the other option does not forbid */
     for (int k = 0; k < 2; k++) {
       const Mat X = k ? o->B : o->A;
@@ -377,9 +340,9 @@ static PetscErrorCode Forbidden(Oracle o)
     }
   }
   if (present >= 0) OracleBoth(MatSetValue(o->A, row, present, 0.5, ADD_VALUES), MatSetValue(o->B, row, present, 0.5, ADD_VALUES));
-  PetscCall(Assemble(o, MAT_FINAL_ASSEMBLY));
-  PetscCall(SetOption(o, option, PETSC_FALSE));
-  PetscCall(CheckValid(o));
+  PetscCall(OracleAssemble(o, MAT_FINAL_ASSEMBLY));
+  PetscCall(OracleSetOption(o, option, PETSC_FALSE));
+  PetscCall(OracleCheckValid(o));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -407,7 +370,7 @@ static PetscErrorCode Refill(Oracle o)
     if (OracleFlip(o, 2)) PetscCall(CompareProduct(o, OracleShared(o, 4)));
   }
   PetscCall(BatchDestroy(&batch));
-  PetscCall(CheckValid(o));
+  PetscCall(OracleCheckValid(o));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -415,11 +378,11 @@ static PetscErrorCode Refill(Oracle o)
 static PetscErrorCode Reset(Oracle o)
 {
   PetscFunctionBegin;
-  PetscCall(Assemble(o, MAT_FINAL_ASSEMBLY)); /* a matrix that was never assembled is left alone */
+  PetscCall(OracleAssemble(o, MAT_FINAL_ASSEMBLY)); /* a matrix that was never assembled is left alone */
   OracleBoth(MatResetHash(o->A), MatResetHash(o->B));
   PetscCall(Insert(o, 1 + OracleShared(o, 200), (Order)OracleShared(o, NUM_ORDERS), ADD_VALUES, PETSC_FALSE));
-  PetscCall(Assemble(o, MAT_FINAL_ASSEMBLY));
-  PetscCall(CheckValid(o));
+  PetscCall(OracleAssemble(o, MAT_FINAL_ASSEMBLY));
+  PetscCall(OracleCheckValid(o));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -434,9 +397,9 @@ static PetscErrorCode Defragment(Oracle o)
   PetscCall(PetscObjectQueryFunction((PetscObject)o->B, "MatDCSRCUDAFragment_C", &fragment));
   if (fragment == NULL) PetscFunctionReturn(PETSC_SUCCESS);
   if (both) PetscCall((*fragment)(o->B, segments, slack));
-  PetscCall(CheckValid(o));
+  PetscCall(OracleCheckValid(o));
   PetscCall(MatDCSRCUDADefragment(o->B));
-  PetscCall(CheckValid(o));
+  PetscCall(OracleCheckValid(o));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -1,4 +1,6 @@
 #include "oracle.h"
+#include <petscsparsecuda.h>
+#include <petscdevice_cuda.h>
 
 uint64_t OracleHash(uint64_t a, uint64_t b, uint64_t c)
 {
@@ -55,6 +57,7 @@ typedef enum {
 typedef struct {
   Kind      kind;
   PetscInt  M, N, n, per_row; /* n: grid width */
+  PetscInt  rbs, cbs;         /* block sizes of rows and columns, which M and N are multiples of */
   PetscBool diagonal;
 } Shape;
 
@@ -102,6 +105,18 @@ static void OracleShape(Oracle o, Shape *s)
   default:
     break;
   }
+}
+
+/* Block sizes of rows and columns, different ones now and then. Sizes are rounded up; a square matrix stays square. */
+static void OracleBlockSizes(Oracle o, Shape *s)
+{
+  const PetscBool square = (PetscBool)(s->M == s->N), blocks = OracleFlip(o, 3);
+  const PetscInt  rbs = 2 + OracleShared(o, 3), cbs = 1 + OracleShared(o, 4);
+
+  s->rbs = blocks ? rbs : 1;
+  s->cbs = blocks && !square ? cbs : s->rbs;
+  s->M   = (s->M + s->rbs - 1) / s->rbs * s->rbs;
+  s->N   = (s->N + s->cbs - 1) / s->cbs * s->cbs;
 }
 
 /* Columns of row i, sorted and distinct; returns how many. marked: work space of N entries, all false. */
@@ -166,8 +181,8 @@ static PetscInt OracleRow(Oracle o, const Shape *s, PetscInt i, PetscInt cols[],
   return count;
 }
 
-/* A layout of N: PETSc's, or random with empty ranks. */
-static PetscErrorCode OracleLayout(Oracle o, PetscInt N, PetscLayout *map)
+/* A layout of N in blocks of bs: PETSc's, or random with empty ranks. */
+static PetscErrorCode OracleLayout(Oracle o, PetscInt N, PetscInt bs, PetscLayout *map)
 {
   const PetscBool even = (PetscBool)!OracleFlip(o, 3);
   PetscInt        n    = PETSC_DECIDE;
@@ -175,12 +190,12 @@ static PetscErrorCode OracleLayout(Oracle o, PetscInt N, PetscLayout *map)
   PetscFunctionBegin;
   if (!even) {
     /* the last rank has most; with the divisor N, all others have nothing */
-    const uint64_t divisor = OracleHash(o->state, 29, 0) % 4 ? 2 : (uint64_t)N + 1;
-    const PetscInt begin = (PetscInt)((uint64_t)N * (uint64_t)o->rank / (uint64_t)o->size / divisor), end = (PetscInt)((uint64_t)N * (uint64_t)(o->rank + 1) / (uint64_t)o->size / divisor);
+    const uint64_t blocks = (uint64_t)(N / bs), divisor = OracleHash(o->state, 29, 0) % 4 ? 2 : blocks + 1;
+    const PetscInt begin = (PetscInt)(blocks * (uint64_t)o->rank / (uint64_t)o->size / divisor), end = (PetscInt)(blocks * (uint64_t)(o->rank + 1) / (uint64_t)o->size / divisor);
 
-    n = (o->rank == o->size - 1 ? N : end) - begin;
+    n = ((o->rank == o->size - 1 ? (PetscInt)blocks : end) - begin) * bs;
   }
-  PetscCall(PetscLayoutCreateFromSizes(o->comm, n, N, 1, map));
+  PetscCall(PetscLayoutCreateFromSizes(o->comm, n, N, bs, map));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -224,6 +239,7 @@ static PetscErrorCode OracleCreate(Oracle o, const Shape *s, PetscLayout rmap, P
   PetscCall(PetscLayoutGetLocalSize(cmap, &n));
   PetscCall(MatCreate(o->comm, M));
   PetscCall(MatSetSizes(*M, m, n, s->M, s->N));
+  PetscCall(MatSetBlockSizes(*M, s->rbs, s->cbs));
   PetscCall(MatSetType(*M, type));
   if (how % 2) { /* preallocated; the others go through the hash table */
     PetscCall(PetscCalloc4(m, &diagonal, m, &rest, s->N, &cols, s->N, &marked));
@@ -235,10 +251,60 @@ static PetscErrorCode OracleCreate(Oracle o, const Shape *s, PetscLayout rmap, P
         else rest[i]++;
       }
     }
-    PetscCall(MatXAIJSetPreallocation(*M, 1, diagonal, rest, NULL, NULL));
+    PetscCall(MatSeqAIJSetPreallocation(*M, 0, diagonal));
+    PetscCall(MatMPIAIJSetPreallocation(*M, 0, diagonal, 0, rest));
     PetscCall(PetscFree4(diagonal, rest, cols, marked));
   }
   PetscCall(OracleEnter(o, s, *M, (how / 2) % 2 ? 1 : 0, (PetscBool)((how / 4) % 2)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode OracleAssemble(Oracle o, MatAssemblyType type)
+{
+  PetscFunctionBegin;
+  OracleBoth(MatAssemblyBegin(o->A, type), MatAssemblyBegin(o->B, type));
+  OracleBoth(MatAssemblyEnd(o->A, type), MatAssemblyEnd(o->B, type));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode OracleSetOption(Oracle o, MatOption option, PetscBool flag)
+{
+  PetscFunctionBegin;
+  OracleBoth(MatSetOption(o->A, option, flag), MatSetOption(o->B, option, flag));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode OracleIsOurs(Oracle o, PetscBool *ours)
+{
+  PetscErrorCode (*fragment)(Mat, PetscInt, PetscInt);
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectQueryFunction((PetscObject)o->B, "MatDCSRCUDAFragment_C", &fragment));
+  *ours = (PetscBool)(fragment != NULL);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode OracleOnDevice(Oracle o, PetscBool *device)
+{
+  PetscBool bound, ours = PETSC_FALSE;
+  int       num_devices = 0;
+
+  PetscFunctionBegin;
+  if (cudaGetDeviceCount(&num_devices) != cudaSuccess) num_devices = 0; /* a matrix may be free to go to a device that is not there */
+  PetscCall(MatBoundToCPU(o->B, &bound));
+  PetscCall(OracleIsOurs(o, &ours));
+  *device = (PetscBool)(num_devices > 0 && !bound && ours);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode OracleCheckValid(Oracle o)
+{
+  PetscBool ours = PETSC_FALSE, valid = PETSC_TRUE;
+
+  PetscFunctionBegin;
+  PetscCall(OracleIsOurs(o, &ours));
+  if (ours) PetscCall(MatDCSRCUDAIsValid(o->B, &valid));
+  PetscCheck(valid, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: the storage is not valid", o->operation);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -292,9 +358,10 @@ PetscErrorCode OracleCreateMatrices(Oracle o)
   PetscFunctionBegin;
   o->fill++;
   OracleShape(o, &s);
-  PetscCall(OracleLayout(o, s.M, &rmap));
-  if (s.M == s.N && !OracleFlip(o, 6)) PetscCall(PetscLayoutReference(rmap, &cmap));
-  else PetscCall(OracleLayout(o, s.N, &cmap));
+  OracleBlockSizes(o, &s);
+  PetscCall(OracleLayout(o, s.M, s.rbs, &rmap));
+  if (s.M == s.N && s.rbs == s.cbs && !OracleFlip(o, 6)) PetscCall(PetscLayoutReference(rmap, &cmap));
+  else PetscCall(OracleLayout(o, s.N, s.cbs, &cmap));
   PetscCall(OracleCreate(o, &s, rmap, cmap, MATAIJ, how, &A));
   if (way == 0) PetscCall(MatConvert(A, o->type, MAT_INITIAL_MATRIX, &B));
   else if (way == 1) {
@@ -323,6 +390,8 @@ PetscErrorCode OracleCreatePair(Oracle o, PetscLayout rmap, PetscLayout cmap, Pe
   s.diagonal = OracleFlip(o, 2);
   PetscCall(PetscLayoutGetSize(rmap, &s.M));
   PetscCall(PetscLayoutGetSize(cmap, &s.N));
+  PetscCall(PetscLayoutGetBlockSize(rmap, &s.rbs));
+  PetscCall(PetscLayoutGetBlockSize(cmap, &s.cbs));
   PetscCall(OracleCreate(o, &s, rmap, cmap, MATAIJ, how, X));
   PetscCall(OracleCreate(o, &s, rmap, cmap, o->other && OracleFlip(o, 2) ? o->other : o->type, how, Y));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -344,6 +413,7 @@ PetscErrorCode OracleCreateSubset(Oracle o, Mat *X, Mat *Y)
 
     PetscCall(MatCreate(o->comm, &Z));
     PetscCall(MatSetSizes(Z, m, n, M, N));
+    PetscCall(MatSetBlockSizesFromMats(Z, o->A, o->A));
     PetscCall(MatSetType(Z, k ? o->type : MATAIJ));
     for (PetscInt i = rstart; i < rend; i++) {
       PetscCall(MatGetRow(o->A, i, &count, &cols, &vals));

@@ -19,9 +19,11 @@ struct _n_Oracle {
   PetscBool   large;     /* too many entries for products */
   PetscBool   every;     /* compare entry by entry after every operation */
   PetscReal   norm;      /* scale of the entries: max of the one- and infinity-norm of A */
+  PetscInt    seed;      /* of the sequence */
   uint64_t    state;     /* of the generator shared by all ranks */
   uint64_t    fill;      /* counts fillings, so that each has other entries */
   const char *operation; /* name of the one that runs */
+  PetscInt    step;      /* the operation that runs, from 0 on */
 };
 
 typedef PetscErrorCode (*OracleFn)(Oracle);
@@ -33,7 +35,7 @@ typedef struct {
   PetscMPIInt max_size; /* most ranks it is for; 0: any number */
 } OracleOperation;
 
-extern const OracleOperation OracleValueOperations[], OracleStructureOperations[], OracleProductOperations[], OracleAccessOperations[], OracleInsertionOperations[];
+extern const OracleOperation OracleValueOperations[], OracleStructureOperations[], OracleProductOperations[], OracleAccessOperations[], OracleInsertionOperations[], OracleBlockOperations[], OracleDenseOperations[], OracleSolveOperations[];
 
 /* Random numbers; Shared: alike on all ranks. */
 uint64_t  OracleHash(uint64_t, uint64_t, uint64_t);
@@ -50,9 +52,22 @@ PetscErrorCode OracleCreateVec(Oracle, Mat, PetscBool, Vec *, Vec *); /* left (e
 PetscErrorCode OracleReplace(Oracle, Mat, Mat);                       /* takes both in place of A and B */
 PetscErrorCode OracleFragment(Oracle, Mat);                           /* spreads rows over several segments, where the matrix is on a device */
 
+/* What both matrices get */
+PetscErrorCode OracleAssemble(Oracle, MatAssemblyType);
+PetscErrorCode OracleSetOption(Oracle, MatOption, PetscBool);
+PetscErrorCode OracleCheckValid(Oracle);            /* the storage of the matrix under test, when it is one of ours */
+PetscErrorCode OracleIsOurs(Oracle, PetscBool *);   /* and not another type that the oracle is tried on */
+PetscErrorCode OracleOnDevice(Oracle, PetscBool *); /* whether the matrix under test is one of ours and computes on a device */
+
+/* Dense matrices */
+PetscErrorCode OracleCreateDense(Oracle, PetscInt, PetscInt, PetscInt, PetscBool, Mat *, Mat *); /* local and global rows, columns, whether the type under test may get MATDENSECUDA; MATDENSE otherwise, filled alike */
+PetscErrorCode OracleFillDense(Oracle, Mat);
+PetscErrorCode OracleCompareDense(Oracle, Mat, Mat, PetscReal);
+
 /* Comparisons */
 PetscErrorCode OracleCompareVec(Oracle, Vec, Vec, PetscReal);
 PetscErrorCode OracleCompareMat(Oracle, Mat, Mat, PetscBool, PetscReal); /* exact structure or up to zeros, scale */
+PetscErrorCode OracleComparePattern(Oracle, Mat, Mat);
 PetscErrorCode OracleCompareReal(Oracle, PetscReal, PetscReal, PetscReal);
 PetscErrorCode OracleCompareMult(Oracle, Mat, Mat, PetscReal);
 PetscErrorCode OracleCompareAndDestroy(Oracle, Mat *, Mat *, PetscBool, PetscReal);

@@ -2,14 +2,6 @@
 
 /* Operations on the pattern: insertion, deletion, transposition, submatrices. */
 
-static PetscErrorCode Assemble(Oracle o)
-{
-  PetscFunctionBegin;
-  OracleBoth(MatAssemblyBegin(o->A, MAT_FINAL_ASSEMBLY), MatAssemblyBegin(o->B, MAT_FINAL_ASSEMBLY));
-  OracleBoth(MatAssemblyEnd(o->A, MAT_FINAL_ASSEMBLY), MatAssemblyEnd(o->B, MAT_FINAL_ASSEMBLY));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* A few values at places that exist, inserted or added. */
 static PetscErrorCode SetExisting(Oracle o)
 {
@@ -29,7 +21,7 @@ static PetscErrorCode SetExisting(Oracle o)
     PetscCall(MatRestoreRow(pattern, i, &count, &cols, NULL));
     OracleBoth(MatSetValue(o->A, i, col, OracleReal(o->fill, (uint64_t)i, 3), mode), MatSetValue(o->B, i, col, OracleReal(o->fill, (uint64_t)i, 3), mode));
   }
-  PetscCall(Assemble(o));
+  PetscCall(OracleAssemble(o, MAT_FINAL_ASSEMBLY));
   PetscCall(MatDestroy(&pattern));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -55,7 +47,7 @@ static PetscErrorCode SetAnywhere(Oracle o)
       PetscCall(MatSetValue(X, (PetscInt)(h % (uint64_t)M), (PetscInt)((h >> 24) % (uint64_t)N), OracleReal(h, 1, 1), ADD_VALUES));
     }
   }
-  PetscCall(Assemble(o));
+  PetscCall(OracleAssemble(o, MAT_FINAL_ASSEMBLY));
   for (int k = 0; k < 2; k++) PetscCall(MatSetOption(k ? o->B : o->A, MAT_NEW_NONZERO_LOCATIONS, PETSC_TRUE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -77,6 +69,7 @@ static PetscErrorCode Coordinates(Oracle o)
   for (int k = 0; k < 2; k++) {
     PetscCall(MatCreate(o->comm, &X[k]));
     PetscCall(MatSetSizes(X[k], m, n, M, N));
+    PetscCall(MatSetBlockSizesFromMats(X[k], o->A, o->A));
     PetscCall(MatSetType(X[k], k ? o->type : MATAIJ));
     for (PetscInt c = 0; c < count; c++) {
       const uint64_t h = OracleHash(o->fill, (uint64_t)o->rank, (uint64_t)(c / 2)); /* each twice */

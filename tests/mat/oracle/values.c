@@ -270,13 +270,15 @@ static PetscErrorCode CreateAddend(Oracle o, Addend addend, Mat *X, Mat *Y)
 static PetscErrorCode Axpy(Oracle o)
 {
   const PetscInt     which = OracleShared(o, (PetscInt)PETSC_STATIC_ARRAY_LENGTH(sums)), mixed = OracleFlip(o, 8), y_plus = OracleFlip(o, 3);
+  PetscInt           rbs, cbs;
   const MatStructure structure = sums[which].structure;
   const PetscScalar  factor    = OracleReal(o->state, 3, 1);
   Mat                X, Y;
 
   PetscFunctionBegin;
   PetscCall(CreateAddend(o, sums[which].addend, &X, &Y));
-  if (mixed) PetscCall(MatConvert(Y, MATAIJ, MAT_INPLACE_MATRIX, &Y));
+  PetscCall(MatGetBlockSizes(o->A, &rbs, &cbs));
+  if (mixed && rbs == cbs) PetscCall(MatConvert(Y, MATAIJ, MAT_INPLACE_MATRIX, &Y)); /* PETSc 3.26 gives the columns of sums of two types the block size of the rows, or fails */
   if (OracleFlip(o, 4)) PetscCall(OracleFragment(o, Y));
   if (OracleFlip(o, 4)) PetscCall(OracleFragment(o, o->B));
   if (OracleFlip(o, 8)) PetscCall(MatBindToCPU(Y, PETSC_TRUE));

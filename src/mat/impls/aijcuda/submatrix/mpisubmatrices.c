@@ -171,14 +171,21 @@ static PetscErrorCode Reuse(Mat A, PetscInt n, const IS rows[], const IS columns
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Such submatrices by the parent's code, which has nothing to use again; they keep what they were made of. Collective. */
+/*
+  Such submatrices by the parent's code, which has nothing to use again; they keep what they were made of. Collective.
+
+  One that was a factor in place has the name of the package still. MatCopy() may put another header over it, and MatHeaderMerge() of PETSc 3.26 frees no such name.
+*/
 static PetscErrorCode ReuseOnHost(Mat A, PetscInt n, const IS rows[], const IS columns[], Mat B[])
 {
   Mat *T;
 
   PetscFunctionBegin;
   PetscCall(MatHost_AIJCUDA_createsubmatrices(A, n, rows, columns, MAT_INITIAL_MATRIX, &T));
-  for (PetscInt k = 0; k < n; k++) PetscCall(MatCopy(T[k], B[k], DIFFERENT_NONZERO_PATTERN));
+  for (PetscInt k = 0; k < n; k++) {
+    PetscCall(PetscFree(B[k]->solvertype));
+    PetscCall(MatCopy(T[k], B[k], DIFFERENT_NONZERO_PATTERN));
+  }
   PetscCall(MatDestroySubMatrices(n, &T));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
