@@ -44,6 +44,7 @@ typedef struct {
   PetscCount num_distinct; /* different ones among them */
   int        column_bits;  /* keys are row << column_bits | column */
   PetscBool  wide;         /* order and runs are int64_t; PETSC_FALSE: int32_t */
+  PetscBool  may_repeat;   /* nobody has looked for runs yet: num_distinct is num_entries and runs is NULL, whatever the entries */
   uint64_t  *keys;         /* [num_entries] ascending; NULL after DCSRListForgetKeys() and when num_entries is 0 */
   void      *order;        /* [num_entries] position in the unsorted list, ascending among equal keys; NULL: the list was sorted and all of it counts */
   void      *runs;         /* [num_distinct + 1] first entry with each key; NULL: no repeats */
@@ -134,6 +135,7 @@ PETSC_INTERN PetscErrorCode DCSRListPackerDestroy(DCSRListPacker *packer, cudaSt
 PETSC_INTERN PetscErrorCode DCSRListCreate(const DCSRWindow *window, PetscCount n, const PetscInt rows[], const PetscInt columns[], cudaStream_t stream, DCSRList *list);
 PETSC_INTERN PetscErrorCode DCSRListCreateFromKeys(PetscInt num_rows, int column_bits, PetscCount n, uint64_t **keys, cudaStream_t stream, DCSRList *list);
 PETSC_INTERN PetscErrorCode DCSRListSort(DCSRList *list, int bits, const DCSRListFacts *facts, cudaStream_t stream);
+PETSC_INTERN PetscErrorCode DCSRListFindRuns(DCSRList *list, cudaStream_t stream);
 PETSC_INTERN PetscErrorCode DCSRListForgetKeys(DCSRList *list, cudaStream_t stream);
 PETSC_INTERN PetscErrorCode DCSRListDestroy(DCSRList *list, cudaStream_t stream);
 /* v [split] are values of the unsorted list and more [num_given - split] its further ones, or NULL. last: the last of equal entries counts, not their sum. add: result [num_distinct] is added to. */

@@ -77,23 +77,41 @@ PetscErrorCode DCSRMessageWait(const DCSRMessage *message, uint32_t number, cuda
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* DCSRSendNumbers - see message.h */
+PetscErrorCode DCSRSendNumbers(const void *device, size_t bytes, cudaStream_t stream, DCSRNumbersSent *sent)
+{
+  PetscFunctionBegin;
+  PetscCheck(bytes <= sizeof(sent->message->words) && bytes % sizeof(sent->message->words[0]) == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%zu bytes are no message", bytes);
+  sent->device = device;
+  sent->bytes  = bytes;
+  PetscCall(DCSRMessageExpect(&sent->message, &sent->number));
+  if (sent->message == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  SendKernel<<<1, 32, 0, stream>>>((const uint32_t *)device, (int)(bytes / sizeof(sent->message->words[0])), sent->message, sent->number);
+  PetscCallCUDA(cudaGetLastError());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* DCSRAwaitNumbers - see message.h */
+PetscErrorCode DCSRAwaitNumbers(const DCSRNumbersSent *sent, cudaStream_t stream, void *host)
+{
+  PetscFunctionBegin;
+  if (sent->message == NULL) {
+    PetscCallCUDA(cudaMemcpyAsync(host, sent->device, sent->bytes, cudaMemcpyDeviceToHost, stream));
+    PetscCallCUDA(cudaStreamSynchronize(stream));
+  } else {
+    PetscCall(DCSRMessageWait(sent->message, sent->number, stream));
+    PetscCall(PetscMemcpy(host, sent->message->words, sent->bytes));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* DCSRReadNumbers - see message.h */
 PetscErrorCode DCSRReadNumbers(void *host, const void *device, size_t bytes, cudaStream_t stream)
 {
-  DCSRMessage *message;
-  uint32_t     number;
+  DCSRNumbersSent sent;
 
   PetscFunctionBegin;
-  PetscCheck(bytes <= sizeof(message->words) && bytes % sizeof(message->words[0]) == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%zu bytes are no message", bytes);
-  PetscCall(DCSRMessageExpect(&message, &number));
-  if (message == NULL) {
-    PetscCallCUDA(cudaMemcpyAsync(host, device, bytes, cudaMemcpyDeviceToHost, stream));
-    PetscCallCUDA(cudaStreamSynchronize(stream));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  SendKernel<<<1, 32, 0, stream>>>((const uint32_t *)device, (int)(bytes / sizeof(message->words[0])), message, number);
-  PetscCallCUDA(cudaGetLastError());
-  PetscCall(DCSRMessageWait(message, number, stream));
-  PetscCall(PetscMemcpy(host, message->words, bytes));
+  PetscCall(DCSRSendNumbers(device, bytes, stream, &sent));
+  PetscCall(DCSRAwaitNumbers(&sent, stream, host));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -18,8 +18,36 @@ PETSC_INTERN PetscErrorCode DCSRMessageExpect(DCSRMessage **message, uint32_t *n
 /* Until the message of this number is there, whose writing is queued on the stream. */
 PETSC_INTERN PetscErrorCode DCSRMessageWait(const DCSRMessage *message, uint32_t number, cudaStream_t stream);
 
+/* Numbers that are on their way to the host. */
+typedef struct {
+  const void  *device;
+  size_t       bytes;
+  DCSRMessage *message; /* NULL: nothing is on its way, they are copied when they are awaited */
+  uint32_t     number;
+} DCSRNumbersSent;
+
 /*
-  DCSRReadNumbers - copies a few numbers to the host, when the work queued on the stream so far is done
+  DCSRSendNumbers  - sends a few numbers to the host, when the work queued on the stream so far is done
+  DCSRAwaitNumbers - waits for them, not for work that was queued after them
+
+  Input Parameters:
++ device - in device memory, unchanged until they have been awaited
+. bytes  - a multiple of 4, at most 4 DCSR_MESSAGE_WORDS
+- stream - the same one for both
+
+  Input/Output Parameter:
+. sent - between the two. Nothing else is sent meanwhile
+
+  Output Parameter:
+. host - the numbers
+
+  Errors: PETSC_ERR_GPU.
+*/
+PETSC_INTERN PetscErrorCode DCSRSendNumbers(const void *device, size_t bytes, cudaStream_t stream, DCSRNumbersSent *sent);
+PETSC_INTERN PetscErrorCode DCSRAwaitNumbers(const DCSRNumbersSent *sent, cudaStream_t stream, void *host);
+
+/*
+  DCSRReadNumbers - both in one call
 
   Input Parameters:
 + device - in device memory

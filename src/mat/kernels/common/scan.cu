@@ -49,6 +49,16 @@ PetscErrorCode SumSizes(const char what[], const int32_t sizes[], PetscCount n, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Without work: how many bytes it takes. */
+template <typename T>
+PetscErrorCode MaxIn(void *work, size_t *bytes, T values[], PetscCount n, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  PetscCallCUDA(cub::DeviceScan::InclusiveScan(work, *bytes, values, values, LargerOf(), (int64_t)n, stream));
+  if (*bytes == 0) *bytes = 1; // a NULL pointer would mean the question again
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 template <typename T>
 PetscErrorCode Max(const char what[], T values[], PetscCount n, cudaStream_t stream)
 {
@@ -84,6 +94,34 @@ PetscErrorCode DCSRInclusiveMax64(const char what[], int64_t values[], PetscCoun
 {
   PetscFunctionBegin;
   PetscCall(Max(what, values, n, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode DCSRInclusiveMaxBytes32(PetscCount n, size_t *bytes)
+{
+  PetscFunctionBegin;
+  PetscCall(MaxIn(NULL, bytes, (int32_t *)NULL, n, NULL));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode DCSRInclusiveMaxBytes64(PetscCount n, size_t *bytes)
+{
+  PetscFunctionBegin;
+  PetscCall(MaxIn(NULL, bytes, (int64_t *)NULL, n, NULL));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode DCSRInclusiveMaxIn32(void *work, size_t bytes, int32_t values[], PetscCount n, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  PetscCall(MaxIn(work, &bytes, values, n, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode DCSRInclusiveMaxIn64(void *work, size_t bytes, int64_t values[], PetscCount n, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  PetscCall(MaxIn(work, &bytes, values, n, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -24,6 +24,26 @@ PETSC_INTERN PetscErrorCode DCSRInclusiveMax32(const char[], int32_t[], PetscCou
 PETSC_INTERN PetscErrorCode DCSRInclusiveMax64(const char[], int64_t[], PetscCount, cudaStream_t);
 
 /*
+  DCSRInclusiveMaxBytes - bytes of workspace for DCSRInclusiveMaxIn()
+  DCSRInclusiveMaxIn    - DCSRInclusiveMax() that allocates nothing
+
+  Input Parameters:
++ n      - how many
+. work   - [bytes] device, as many as DCSRInclusiveMaxBytes() says
+- stream - asynchronous on it
+
+  Output Parameter:
+. bytes - at least 1
+
+  Input/Output Parameter:
+. values - [n] device
+*/
+PETSC_INTERN PetscErrorCode DCSRInclusiveMaxBytes32(PetscCount, size_t *);
+PETSC_INTERN PetscErrorCode DCSRInclusiveMaxBytes64(PetscCount, size_t *);
+PETSC_INTERN PetscErrorCode DCSRInclusiveMaxIn32(void *, size_t, int32_t[], PetscCount, cudaStream_t);
+PETSC_INTERN PetscErrorCode DCSRInclusiveMaxIn64(void *, size_t, int64_t[], PetscCount, cudaStream_t);
+
+/*
   DCSRExclusiveSumTo    - sums[i] = counts[0] + ... + counts[i - 1] for i < n
   DCSROffsetsFromSizes  - offsets[i] = sizes[0] + ... + sizes[i - 1] for i <= n
 
@@ -62,6 +82,26 @@ inline PetscErrorCode DCSRInclusiveMax(const char what[], T values[], PetscCount
   PetscFunctionBegin;
   if constexpr (sizeof(T) == sizeof(int32_t)) PetscCall(DCSRInclusiveMax32(what, (int32_t *)values, n, stream));
   else PetscCall(DCSRInclusiveMax64(what, (int64_t *)values, n, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+template <typename T>
+inline PetscErrorCode DCSRInclusiveMaxBytes(PetscCount n, size_t *bytes)
+{
+  static_assert((T)-1 < (T)0 && (sizeof(T) == sizeof(int32_t) || sizeof(T) == sizeof(int64_t)), "32 or 64 bits with sign");
+  PetscFunctionBegin;
+  if constexpr (sizeof(T) == sizeof(int32_t)) PetscCall(DCSRInclusiveMaxBytes32(n, bytes));
+  else PetscCall(DCSRInclusiveMaxBytes64(n, bytes));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+template <typename T>
+inline PetscErrorCode DCSRInclusiveMaxIn(void *work, size_t bytes, T values[], PetscCount n, cudaStream_t stream)
+{
+  static_assert((T)-1 < (T)0 && (sizeof(T) == sizeof(int32_t) || sizeof(T) == sizeof(int64_t)), "32 or 64 bits with sign");
+  PetscFunctionBegin;
+  if constexpr (sizeof(T) == sizeof(int32_t)) PetscCall(DCSRInclusiveMaxIn32(work, bytes, (int32_t *)values, n, stream));
+  else PetscCall(DCSRInclusiveMaxIn64(work, bytes, (int64_t *)values, n, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -1,6 +1,7 @@
 /*
   Sorted lists become structure, and batches: the structure together with its values.
 */
+#include "listimpl.h"
 #include "rows.cuh"
 
 namespace
@@ -57,6 +58,23 @@ PetscErrorCode DCSRListBuild(const DCSRList *list, DCSRView to, cudaStream_t str
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The entries of a batch from a list whose runs are known, and which of them are to be made. */
+static PetscErrorCode ReduceRuns(DCSRList *list, const PetscScalar v[], PetscBool last, PetscBool ignore_zeros, PetscInt diagonal, cudaStream_t stream, DCSRBatch *batch)
+{
+  PetscFunctionBegin;
+  batch->num_entries = list->num_distinct;
+  if (list->wide) PetscCall(TakeKeys<int64_t>(list, stream, &batch->keys));
+  else PetscCall(TakeKeys<int32_t>(list, stream, &batch->keys));
+  PetscCall(DCSRListForgetKeys(list, stream)); // not later: no more memory than the sort took
+  PetscCall(PetscSparseCUDAMalloc(batch->num_entries, "values of a batch", stream, &batch->values));
+  PetscCall(DCSRListReduce(list, v, NULL, list->num_given, last, PETSC_FALSE, batch->values, stream));
+  if (ignore_zeros) {
+    PetscCall(PetscSparseCUDAMalloc(batch->num_entries, "flags of a batch", stream, &batch->counts));
+    PetscCall(DCSRListFlagNonzeros(list, v, batch->keys, diagonal, batch->counts, stream));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
   DCSRBatchCreate - the distinct entries of a list with their values
 
@@ -66,29 +84,28 @@ PetscErrorCode DCSRListBuild(const DCSRList *list, DCSRView to, cudaStream_t str
 . last   - take the last of repeated entries, otherwise their sum
 . ignore_zeros - entries that were given zeros alone do not count, unless they are on the diagonal
 . diagonal - column of the diagonal entry of row 0, DCSR_NO_DIAGONAL when there is no diagonal
-- stream - asynchronous on it
+- stream - waits for the number of distinct entries when it is not known
 
   Output Parameter:
 . batch - zero after an error; free it with DCSRBatchDestroy()
 */
 PetscErrorCode DCSRBatchCreate(DCSRList *list, const PetscScalar v[], PetscBool last, PetscBool ignore_zeros, PetscInt diagonal, cudaStream_t stream, DCSRBatch *batch)
 {
+  PetscBool      done = PETSC_FALSE;
   PetscErrorCode ierr = PETSC_SUCCESS;
 
   PetscFunctionBegin;
   PetscCall(PetscArrayzero(batch, 1));
-  batch->num_entries = list->num_distinct;
   batch->column_bits = list->column_bits;
-  if (batch->num_entries == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  if (list->wide) PetscCallGoto(ierr, failed, TakeKeys<int64_t>(list, stream, &batch->keys));
-  else PetscCallGoto(ierr, failed, TakeKeys<int32_t>(list, stream, &batch->keys));
-  PetscCallGoto(ierr, failed, DCSRListForgetKeys(list, stream)); // not later: no more memory than the sort took
-  PetscCallGoto(ierr, failed, PetscSparseCUDAMalloc(batch->num_entries, "values of a batch", stream, &batch->values));
-  PetscCallGoto(ierr, failed, DCSRListReduce(list, v, NULL, list->num_given, last, PETSC_FALSE, batch->values, stream));
-  if (ignore_zeros) {
-    PetscCallGoto(ierr, failed, PetscSparseCUDAMalloc(batch->num_entries, "flags of a batch", stream, &batch->counts));
-    PetscCallGoto(ierr, failed, DCSRListFlagNonzeros(list, v, batch->keys, diagonal, batch->counts, stream));
+  if (list->num_distinct == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  if (list->may_repeat && !ignore_zeros) {
+    PetscCallGoto(ierr, failed, DCSRListTakeDistinct(list, v, last, stream, batch, &done));
+    PetscCallGoto(ierr, failed, done ? DCSRListForgetKeys(list, stream) : DCSRBatchDestroy(batch, stream));
+    if (done) PetscFunctionReturn(PETSC_SUCCESS);
+    batch->column_bits = list->column_bits;
   }
+  PetscCallGoto(ierr, failed, DCSRListFindRuns(list, stream));
+  PetscCallGoto(ierr, failed, ReduceRuns(list, v, last, ignore_zeros, diagonal, stream, batch));
   PetscFunctionReturn(PETSC_SUCCESS);
 failed:
   PetscCall(DCSRBatchDestroy(batch, stream));

@@ -11,29 +11,37 @@ typedef struct {
   unsigned long long before_end;  /* num_entries - t of the first batch entry t that is new; 0 when there is none */
   PetscCount         num_listed;  /* length of the list of new ones */
   PetscCount         pool, moved; /* what appending takes from the pool, and how many old entries it moves */
+  PetscCount         num_ranked;  /* new entries, as DCSRLookupRankNew() counts them */
+  unsigned int       num_done;    /* thread blocks that have counted them */
+  unsigned int       unused;
 } DCSRLookupNumbers;
 
 /* Where the entries of a batch are in a matrix, and which are new. Device arrays are owned. */
 typedef struct {
   PetscCount         num_entries; /* of the batch */
   PetscCount        *where;       /* [num_entries] device: position; ~position before which it belongs (any negative number on fragmented storage) when it is new; DCSR_NOWHERE */
+  uint32_t          *is_new;      /* [(num_entries + 31) / 32] device: a bit for each entry, whether it is new */
+  PetscCount        *ranks;       /* device, after DCSRLookupRankNew(): new entries in the pieces of DCSR_RANK_PIECE entries before each; else NULL */
   PetscCount        *entries;     /* [num_entries] device: the new entries of the batch, ascending, after DCSRLookupListNew(); else NULL */
   DCSRLookupNumbers *device;      /* [1] device */
   DCSRLookupNumbers  numbers;     /* on the host, after DCSRLookupFinish() */
 } DCSRLookup;
+
+#define DCSR_RANK_PIECE 2048 /* entries of a batch whose new ones are counted together */
 
 /* where of an entry that is not there and is not to be. */
 #define DCSR_NOWHERE PETSC_INT64_MIN
 
 PETSC_INTERN PetscErrorCode DCSRLookupCreate(DCSRView view, const DCSRBatch *batch, cudaStream_t stream, DCSRLookup *lookup);
 PETSC_INTERN PetscErrorCode DCSRLookupTiles(DCSRView view, const DCSRBatch *batch, DCSRLookup *lookup, cudaStream_t stream, PetscBool *done); /* lookuptiles.cu */
+PETSC_INTERN PetscErrorCode DCSRLookupRankNew(DCSRLookup *lookup, cudaStream_t stream);                                                       /* merge.cu */
 PETSC_INTERN PetscErrorCode DCSRLookupListNew(DCSRLookup *lookup, cudaStream_t stream);
 PETSC_INTERN PetscErrorCode DCSRLookupFinish(DCSRLookup *lookup, cudaStream_t stream);
 PETSC_INTERN PetscErrorCode DCSRLookupApplyPolicy(const DCSRBatch *batch, const DCSRLookup *lookup, DCSRNewEntries policy, cudaStream_t stream, DCSRInsertInfo *info, PetscBool *grow); /* insertbatch.c */
 PETSC_INTERN PetscErrorCode DCSRLookupDestroy(DCSRLookup *lookup, cudaStream_t stream);
 PETSC_INTERN PetscErrorCode DCSRLookupWriteFound(DCSRView view, const DCSRBatch *batch, const DCSRLookup *lookup, InsertMode mode, cudaStream_t stream);
 
-/* view, batch, lookup with its list, mode, spare entries that the new pool should have, stream */
+/* view, batch, lookup with its ranks, mode, spare entries that the new pool should have, stream */
 PETSC_INTERN PetscErrorCode DCSRMergeBatch(DCSRView *view, const DCSRBatch *batch, const DCSRLookup *lookup, InsertMode mode, PetscCount spare, cudaStream_t stream);
 
 #define DCSR_MAX_SLACK 32 /* unused entries behind a segment at most: more could not be used in place */

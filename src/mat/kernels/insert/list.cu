@@ -5,7 +5,7 @@
 #include "../common/foreach.cuh"
 #include "../common/message.h"
 #include "../common/temporary.cuh"
-#include <petscsparsecuda/insert.h>
+#include "listimpl.h"
 #include <cub/device/device_radix_sort.cuh>
 #include <cub/device/device_select.cuh>
 #include <thrust/iterator/counting_iterator.h>
@@ -13,9 +13,8 @@
 namespace
 {
 
-constexpr int        LONG_RUN = 512;                 // equal entries that one thread adds up
-constexpr PetscCount FEW      = (PetscCount)1 << 20; // entries of a list whose runs are not copied to where they fit: that would save 4 MiB at most
-constexpr uint64_t   NO_KEY   = ~(uint64_t)0;        // of an entry that does not count
+constexpr PetscCount FEW    = (PetscCount)1 << 20; // entries of a list whose runs are not copied to where they fit: that would save 4 MiB at most
+constexpr uint64_t   NO_KEY = ~(uint64_t)0;        // of an entry that does not count
 
 struct KeyCounts {
   const uint64_t *keys;
@@ -197,7 +196,7 @@ cleanup:
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Sorts and finds runs, knowing the facts about the keys. */
+/* Sorts, knowing the facts about the keys. */
 template <typename Index>
 PetscErrorCode Finish(DCSRList *list, int bits, const DCSRListFacts *facts, cudaStream_t stream)
 {
@@ -207,14 +206,14 @@ PetscErrorCode Finish(DCSRList *list, int bits, const DCSRListFacts *facts, cuda
   if (list->num_entries == 0) PetscFunctionReturn(PETSC_SUCCESS);
   // an ignored entry hides how its neighbors compare
   if (facts->unsorted || facts->num_ignored) PetscCall(SortKeys<Index>(list, bits, stream));
-  if (facts->unsorted || facts->num_ignored || facts->repeated) PetscCall(FindRuns<Index>(list, stream));
+  list->may_repeat = (PetscBool)(facts->unsorted || facts->num_ignored || facts->repeated);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 } // namespace
 
 /*
-  DCSRListSort - sorts the keys of a list and finds its runs
+  DCSRListSort - sorts the keys of a list
 
   Input Parameters:
 + list   - num_given keys of them, in the order of the list; the rest of it is zero but for column_bits
@@ -226,6 +225,9 @@ PetscErrorCode Finish(DCSRList *list, int bits, const DCSRListFacts *facts, cuda
   it sorts, keys included.
 
   Errors: PETSC_ERR_MEM; the list may be half done and can only be destroyed.
+
+  Note:
+  Entries may repeat afterwards: DCSRListFindRuns() finds out, for reducing values as often as one likes, and DCSRBatchCreate() does once, with the values at hand.
 */
 PetscErrorCode DCSRListSort(DCSRList *list, int bits, const DCSRListFacts *facts, cudaStream_t stream)
 {
@@ -234,6 +236,25 @@ PetscErrorCode DCSRListSort(DCSRList *list, int bits, const DCSRListFacts *facts
   PetscCall(DCSRNeedsWide(list->num_given + 1, &list->wide));
   if (list->wide) PetscCall(Finish<int64_t>(list, bits, facts, stream));
   else PetscCall(Finish<int32_t>(list, bits, facts, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  DCSRListFindRuns - finds the repeats of a sorted list; does nothing when there are none, or when that was done
+
+  Input Parameters:
++ list   - the sorted list with its keys
+- stream - synchronizes with it when entries may repeat
+
+  Errors: PETSC_ERR_MEM; the list may be half done and can only be destroyed.
+*/
+PetscErrorCode DCSRListFindRuns(DCSRList *list, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  if (!list->may_repeat) PetscFunctionReturn(PETSC_SUCCESS);
+  list->may_repeat = PETSC_FALSE;
+  if (list->wide) PetscCall(FindRuns<int64_t>(list, stream));
+  else PetscCall(FindRuns<int32_t>(list, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -96,6 +96,8 @@ PetscErrorCode DCSRLookupDestroy(DCSRLookup *lookup, cudaStream_t stream)
 {
   PetscFunctionBegin;
   PetscCall(PetscSparseCUDAFree(&lookup->where, stream));
+  PetscCall(PetscSparseCUDAFree(&lookup->is_new, stream));
+  PetscCall(PetscSparseCUDAFree(&lookup->ranks, stream));
   PetscCall(PetscSparseCUDAFree(&lookup->entries, stream));
   PetscCall(PetscSparseCUDAFree(&lookup->device, stream));
   PetscCall(PetscArrayzero(lookup, 1));

@@ -17,7 +17,7 @@ __device__ __forceinline__ void NoteNew(DCSRLookupNumbers *numbers, unsigned lon
 }
 
 template <typename Find>
-__global__ void __launch_bounds__(LOOKUP_THREADS) LookupKernel(Find find, const uint64_t *keys, const unsigned char *counts, int column_bits, PetscCount n, PetscCount *where, DCSRLookupNumbers *numbers)
+__global__ void __launch_bounds__(LOOKUP_THREADS) LookupKernel(Find find, const uint64_t *keys, const unsigned char *counts, int column_bits, PetscCount n, PetscCount *where, uint32_t *bits, DCSRLookupNumbers *numbers)
 {
   __shared__ unsigned first_new;
   const PetscCount    rounds = (n + (PetscCount)gridDim.x * LOOKUP_THREADS - 1) / ((PetscCount)gridDim.x * LOOKUP_THREADS);
@@ -36,8 +36,10 @@ __global__ void __launch_bounds__(LOOKUP_THREADS) LookupKernel(Find find, const 
       is_new   = k < 0 && (!counts || counts[t]);
       where[t] = k < 0 && !is_new ? DCSR_NOWHERE : k;
     }
-    const int num_new = __syncthreads_count(is_new);
+    const int      num_new = __syncthreads_count(is_new);
+    const unsigned ballot  = __ballot_sync(0xffffffffu, is_new);
 
+    if (threadIdx.x % 32 == 0 && t < n) bits[t / 32] = ballot;
     if (num_new == 0) continue;
     if (is_new) atomicMin(&first_new, (unsigned)threadIdx.x);
     __syncthreads();
@@ -56,7 +58,7 @@ PetscErrorCode Lookup(Find find, const DCSRBatch *batch, DCSRLookup *lookup, cud
 
   PetscFunctionBegin;
   PetscCall(DCSRGetGrid((batch->num_entries + LOOKUP_THREADS - 1) / LOOKUP_THREADS, DCSR_LOOP_BLOCKS, &blocks));
-  LookupKernel<<<blocks, LOOKUP_THREADS, 0, stream>>>(find, batch->keys, batch->counts, batch->column_bits, batch->num_entries, lookup->where, lookup->device);
+  LookupKernel<<<blocks, LOOKUP_THREADS, 0, stream>>>(find, batch->keys, batch->counts, batch->column_bits, batch->num_entries, lookup->where, lookup->is_new, lookup->device);
   PetscCallCUDA(cudaGetLastError());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -70,6 +72,7 @@ PetscErrorCode LookupAllocate(const DCSRBatch *batch, cudaStream_t stream, DCSRL
   PetscCall(PetscArrayzero(lookup, 1));
   lookup->num_entries = batch->num_entries;
   PetscCallGoto(ierr, failed, PetscSparseCUDAMalloc(batch->num_entries, "positions of a batch", stream, &lookup->where));
+  PetscCallGoto(ierr, failed, PetscSparseCUDAMalloc((batch->num_entries + 31) / 32, "new entries of a batch", stream, &lookup->is_new));
   PetscCallGoto(ierr, failed, PetscSparseCUDAMalloc(1, "numbers of a batch", stream, &lookup->device));
   PetscCallCUDAGoto(ierr, failed, cudaMemsetAsync(lookup->device, 0, sizeof(*lookup->device), stream));
   PetscFunctionReturn(PETSC_SUCCESS);

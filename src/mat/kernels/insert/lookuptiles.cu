@@ -23,6 +23,7 @@ struct TileLookup {
   PetscCount           n;
   int                  tile; // entries of the batch that a thread block takes
   PetscCount          *where;
+  uint32_t            *is_new;
   DCSRLookupNumbers   *numbers;
 
   __device__ int32_t  Column(uint64_t key) const { return (int32_t)(key & (((uint64_t)1 << column_bits) - 1)); }
@@ -105,6 +106,7 @@ __global__ void __launch_bounds__(THREADS) LookupTilesKernel(TileLookup<Offset> 
     }
     const unsigned ballot = __ballot_sync(0xffffffffu, is_new);
 
+    if (threadIdx.x % 32 == 0 && i < size) l.is_new[t / 32] = ballot;
     if (ballot && threadIdx.x % 32 == 0) {
       atomicAdd(&tile.num_new, (unsigned)__popc(ballot));
       atomicMin(&tile.first_new, (unsigned)(i + __ffs(ballot) - 1));
@@ -120,7 +122,7 @@ PetscErrorCode LookupTiles(DCSRView view, const DCSRBatch *batch, int items, DCS
   const PetscCount n = batch->num_entries, tile = items * THREADS;
 
   PetscFunctionBegin;
-  LookupTilesKernel<<<(unsigned int)((n + tile - 1) / tile), THREADS, 0, stream>>>(TileLookup<Offset>{view, batch->keys, batch->counts, batch->column_bits, n, (int)tile, lookup->where, lookup->device});
+  LookupTilesKernel<<<(unsigned int)((n + tile - 1) / tile), THREADS, 0, stream>>>(TileLookup<Offset>{view, batch->keys, batch->counts, batch->column_bits, n, (int)tile, lookup->where, lookup->is_new, lookup->device});
   PetscCallCUDA(cudaGetLastError());
   PetscFunctionReturn(PETSC_SUCCESS);
 }

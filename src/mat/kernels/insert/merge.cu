@@ -1,35 +1,116 @@
 /*
-  New entries of a sorted batch are merged into compact storage. One pass moves the old entries to their new places and puts the new ones between them. Both are sorted by
-  row and column: the places of the new entries among the old ones ascend, and positions come from counting. Rows play no part, however long, and nothing is sorted again.
+  New entries of a sorted batch are merged into compact storage. One pass over the batch lists the new entries with their places among the old ones, another one moves the old entries to their
+  new places and puts the new ones between them. Both are sorted by row and column: the places of the new entries among the old ones ascend, and positions come from counting. Rows play no part,
+  however long, and nothing is sorted again.
 
   Storage may grow beyond 2^31 entries: the new one has its own offset width.
 */
+#include "../common/foreach.cuh"
 #include "../common/scan.h"
-#include "batch.cuh"
-#include "rows.cuh"
+#include "../common/search.cuh"
+#include "insertimpl.h"
+#include "tiles.cuh"
 
 namespace
 {
 
 constexpr int THREADS     = 256;
+constexpr int PIECE_ITEMS = DCSR_RANK_PIECE / THREADS; // entries of the batch that a thread places
+constexpr int PIECE_WORDS = DCSR_RANK_PIECE / 32;
 constexpr int MERGE_ITEMS = sizeof(PetscScalar) > 8 ? 4 : 8; // entries of a thread: their loads are under way together, and its registers hold them
 constexpr int MERGE_TILE  = THREADS * MERGE_ITEMS;           // entries of the new storage that a thread block writes
 constexpr int MERGE_WORDS = MERGE_TILE / 32;
 
+/* Counts the new entries of the pieces of a batch, a warp each; then they are those of the pieces before. */
+__global__ void __launch_bounds__(THREADS) RankKernel(const uint32_t *is_new, PetscCount num_words, PetscCount num_pieces, PetscCount *ranks, DCSRLookupNumbers *numbers)
+{
+  const PetscCount piece = (PetscCount)blockIdx.x * (THREADS / 32) + threadIdx.x / 32;
+  int              num   = 0;
+
+#pragma unroll
+  for (int k = 0; k < PIECE_WORDS; k += 32) {
+    const PetscCount word = piece * PIECE_WORDS + k + threadIdx.x % 32;
+
+    if (word < num_words) num += __popc(is_new[word]);
+  }
+  for (int distance = 16; distance > 0; distance /= 2) num += __shfl_down_sync(0xffffffffu, num, distance);
+  if (threadIdx.x % 32 == 0 && piece < num_pieces) ranks[piece] = num;
+  SumCountsOfTiles<THREADS>(ranks, num_pieces, &numbers->num_ranked, &numbers->num_done);
+}
+
+/* A batch that was looked up, and what becomes of its new entries. */
+template <typename Index>
+struct Placing {
+  const PetscCount  *where, *ranks;
+  const uint32_t    *is_new;
+  const uint64_t    *keys;
+  const PetscScalar *values;
+  int                column_bits;
+  PetscCount         n;
+  PetscScalar       *old_values; // NULL: structure alone
+  Index             *entries;    // by their rank among the new ones: which entry of the batch
+  Index             *before;     // the old entry before which it belongs
+};
+
+/*
+  Lists the new entries, and gives those that were there their values. The last entry of a row in the batch notes how many are new up to it: row_ends [number of rows + 1] is zero before.
+*/
+template <typename Index, typename Offset, bool ADD>
+__global__ void __launch_bounds__(THREADS) PlaceKernel(Placing<Index> p, Offset *row_ends)
+{
+  __shared__ unsigned int bits[PIECE_WORDS];
+  __shared__ int          new_before[PIECE_WORDS];
+  const PetscCount        begin = (PetscCount)blockIdx.x * DCSR_RANK_PIECE, rank_of_piece = p.ranks[blockIdx.x];
+  const unsigned int      lane = threadIdx.x % 32;
+  PetscCount              where[PIECE_ITEMS];
+  uint64_t                row[PIECE_ITEMS], next_row[PIECE_ITEMS];
+
+#pragma unroll
+  for (int j = 0; j < PIECE_ITEMS; j++) {
+    const PetscCount i = begin + j * THREADS + threadIdx.x, k = i < p.n ? i : p.n - 1;
+
+    where[j]    = p.where[k];
+    row[j]      = p.keys[k] >> p.column_bits;
+    next_row[j] = p.keys[k + 1 < p.n ? k + 1 : k] >> p.column_bits;
+  }
+  if (threadIdx.x < PIECE_WORDS) bits[threadIdx.x] = begin + 32 * (PetscCount)threadIdx.x < p.n ? p.is_new[begin / 32 + threadIdx.x] : 0;
+  __syncthreads();
+  if (threadIdx.x < 32) CountBeforeWords<PIECE_WORDS>(bits, new_before);
+  __syncthreads();
+#pragma unroll
+  for (int j = 0; j < PIECE_ITEMS; j++) {
+    const int          i     = j * THREADS + (int)threadIdx.x;
+    const PetscCount   k     = begin + i;
+    const unsigned int word  = bits[i / 32];
+    const bool         fresh = word >> lane & 1;
+    const PetscCount   rank  = rank_of_piece + new_before[i / 32] + __popc(word & ((1u << lane) - 1));
+
+    if (k >= p.n) continue;
+    if (fresh) {
+      p.entries[rank] = (Index)k;
+      p.before[rank]  = (Index)~where[j];
+    } else if (where[j] >= 0 && p.old_values) p.old_values[where[j]] = ADD ? p.old_values[where[j]] + p.values[k] : p.values[k];
+    if (k + 1 == p.n || row[j] != next_row[j]) row_ends[row[j] + 1] = (Offset)(rank + fresh);
+  }
+}
+
 /* What is merged: the old entries, and for each new one the old entry before which it belongs, ascending. */
-template <typename Offset>
+template <typename Index>
 struct MergeArrays {
   DCSRView           from, to;
-  const Offset      *before; // [num]
+  const Index       *before, *entries; // [num]
   PetscCount         num;
-  NewKeys            keys;
-  const PetscScalar *values; // of the batch
+  const uint64_t    *keys; // of the batch
+  const PetscScalar *values;
+  int32_t            column_mask;
 
   /* How many new entries are among the first entries of the new storage, counted by all lanes of a warp. */
   __device__ PetscCount CountNew(PetscCount first) const
   {
     return PartitionPointByWarp(first > from.num_nonzeros ? first - from.num_nonzeros : 0, first < num ? first : num, [=, this](PetscCount q) { return (PetscCount)before[q] + q < first; });
   }
+  /* A column has at most 31 bits: it is in the half of a key that comes first in memory, which is loaded like a column. */
+  __device__ const int32_t *LowHalf(Index entry) const { return (const int32_t *)(keys + entry); }
 };
 
 /* Which entries of a tile are new. */
@@ -39,31 +120,9 @@ struct MergeTile {
   int        new_before[MERGE_WORDS]; // new ones before the entries of a word
 };
 
-/* Counts the new entries before each word of a tile; for the first warp. */
-__device__ __forceinline__ void CountInWords(MergeTile &tile)
-{
-  constexpr int PER_LANE = MERGE_WORDS / 32;
-  const int     word     = threadIdx.x * PER_LANE;
-  int           counts[PER_LANE], sum = 0;
-
-#pragma unroll
-  for (int k = 0; k < PER_LANE; k++) {
-    counts[k] = sum;
-    sum += __popc(tile.is_new[word + k]);
-  }
-  int up_to = sum;
-  for (int distance = 1; distance < 32; distance *= 2) {
-    const int other = __shfl_up_sync(0xffffffffu, up_to, distance);
-
-    if ((int)threadIdx.x >= distance) up_to += other;
-  }
-#pragma unroll
-  for (int k = 0; k < PER_LANE; k++) tile.new_before[word + k] = up_to - sum + counts[k];
-}
-
 /* Finds out which entries of the tile that begins at entry begin are new; all threads of the block. */
-template <typename Offset>
-__device__ __forceinline__ void FindNew(const MergeArrays<Offset> &m, PetscCount begin, PetscCount end, MergeTile &tile)
+template <typename Index>
+__device__ __forceinline__ void FindNew(const MergeArrays<Index> &m, PetscCount begin, PetscCount end, MergeTile &tile)
 {
   for (int w = threadIdx.x; w < MERGE_WORDS; w += THREADS) {
     tile.is_new[w]     = 0;
@@ -82,7 +141,7 @@ __device__ __forceinline__ void FindNew(const MergeArrays<Offset> &m, PetscCount
     atomicOr(&tile.is_new[k / 32], 1u << k % 32);
   }
   __syncthreads();
-  if (threadIdx.x < 32) CountInWords(tile);
+  if (threadIdx.x < 32) CountBeforeWords<MERGE_WORDS>(tile.is_new, tile.new_before);
   __syncthreads();
 }
 
@@ -90,13 +149,13 @@ __device__ __forceinline__ void FindNew(const MergeArrays<Offset> &m, PetscCount
   A thread block writes a tile of the new storage, whatever the rows: equal work for each, however old and new entries are mixed. Where an entry comes from is a count of bits.
   The kernel lives from loads in flight: a thread loads all of its entries before it stores the first, without branches, which the compiler would put between loads.
 */
-template <typename Offset, bool VALUES>
-__global__ void __launch_bounds__(THREADS, 4) MergeKernel(MergeArrays<Offset> m)
+template <typename Index, bool VALUES>
+__global__ void __launch_bounds__(THREADS, 4) MergeKernel(MergeArrays<Index> m)
 {
   __shared__ MergeTile tile;
   const PetscCount     n = m.from.num_nonzeros + m.num, begin = (PetscCount)blockIdx.x * MERGE_TILE;
   const int            size = n - begin < MERGE_TILE ? (int)(n - begin) : MERGE_TILE;
-  PetscCount           source[MERGE_ITEMS]; // among the old entries, or of the batch
+  Index                source[MERGE_ITEMS]; // among the old entries, or of the batch
   int32_t              columns[MERGE_ITEMS];
   PetscScalar          values[MERGE_ITEMS];
   unsigned             is_new = 0;
@@ -104,23 +163,23 @@ __global__ void __launch_bounds__(THREADS, 4) MergeKernel(MergeArrays<Offset> m)
   FindNew(m, begin, begin + size, tile);
   if (tile.num_new[0] == tile.num_new[1]) {
 #pragma unroll
-    for (int j = 0; j < MERGE_ITEMS; j++) source[j] = begin - tile.num_new[0] + min(j * THREADS + (int)threadIdx.x, size - 1); // past the end the last entry is loaded again
+    for (int j = 0; j < MERGE_ITEMS; j++) source[j] = (Index)(begin - tile.num_new[0] + min(j * THREADS + (int)threadIdx.x, size - 1)); // past the end the last entry is loaded again
   } else {
 #pragma unroll
     for (int j = 0; j < MERGE_ITEMS; j++) {
-      const int        i = min(j * THREADS + (int)threadIdx.x, size - 1), bit = i % 32;
-      const unsigned   word  = tile.is_new[i / 32];
-      const int        rank  = tile.new_before[i / 32] + __popc(word & ((1u << bit) - 1));
-      const bool       fresh = word >> bit & 1;
-      const PetscCount entry = m.keys.entries[fresh ? tile.num_new[0] + rank : 0];
+      const int      i = min(j * THREADS + (int)threadIdx.x, size - 1), bit = i % 32;
+      const unsigned word  = tile.is_new[i / 32];
+      const int      rank  = tile.new_before[i / 32] + __popc(word & ((1u << bit) - 1));
+      const bool     fresh = word >> bit & 1;
+      const Index    entry = m.entries[fresh ? tile.num_new[0] + rank : 0];
 
       is_new |= (unsigned)fresh << j;
-      source[j] = fresh ? entry : begin - tile.num_new[0] + (i - rank);
+      source[j] = fresh ? entry : (Index)(begin - tile.num_new[0] + (i - rank));
     }
   }
 #pragma unroll
   for (int j = 0; j < MERGE_ITEMS; j++) {
-    const int32_t *from = is_new >> j & 1 ? m.keys.LowHalf(source[j]) : m.from.columns + source[j];
+    const int32_t *from = is_new >> j & 1 ? m.LowHalf(source[j]) : m.from.columns + source[j];
 
     columns[j] = *from;
     if (VALUES) values[j] = (is_new >> j & 1 ? m.values : m.from.values)[source[j]];
@@ -130,19 +189,11 @@ __global__ void __launch_bounds__(THREADS, 4) MergeKernel(MergeArrays<Offset> m)
     const int i = j * THREADS + threadIdx.x;
 
     if (i < size) {
-      m.to.columns[begin + i] = is_new >> j & 1 ? columns[j] & m.keys.LowMask() : columns[j];
+      m.to.columns[begin + i] = is_new >> j & 1 ? columns[j] & m.column_mask : columns[j];
       if (VALUES) m.to.values[begin + i] = values[j];
     }
   }
 }
-
-/* Where the new entries belong, without those that are there. */
-template <typename Offset>
-struct GatherBefore {
-  const PetscCount *where, *entries;
-  Offset           *before;
-  __device__ void   operator()(PetscCount q) const { before[q] = (Offset)~where[entries[q]]; }
-};
 
 template <typename Old, typename New>
 struct AddOffsets {
@@ -151,76 +202,131 @@ struct AddOffsets {
   __device__ void operator()(PetscCount r) const { offsets[r] += (New)old[r]; }
 };
 
-/* The row of a new key ends where its last key says. */
-template <typename New>
-struct WriteNewRowEnds {
-  NewKeys    keys;
-  PetscCount num;
-  New       *added;
-
-  __device__ void operator()(PetscCount q) const
-  {
-    const PetscInt row = keys.Row(q);
-
-    if (q + 1 == num || keys.Row(q + 1) != row) added[(PetscCount)row + 1] = (New)(q + 1);
-  }
+/* What a merge needs besides the new storage. */
+template <typename Index>
+struct MergeWork {
+  Index *entries, *before; // of the new entries
+  char  *scan;
+  size_t scan_bytes;
 };
 
-template <typename New>
-PetscErrorCode CountAdded(PetscInt num_rows, NewKeys keys, PetscCount num, New *added, cudaStream_t stream)
+template <typename Index>
+PetscErrorCode FreeWork(MergeWork<Index> *work, cudaStream_t stream)
 {
   PetscFunctionBegin;
-  PetscCallCUDA(cudaMemsetAsync(added, 0, ((size_t)num_rows + 1) * sizeof(*added), stream));
-  PetscCallCUDA(DCSRForEach(num, WriteNewRowEnds<New>{keys, num, added}, stream));
-  PetscCall(DCSRInclusiveMax("workspace to count new entries", added, (int64_t)num_rows + 1, stream));
+  PetscCall(PetscSparseCUDAFree(&work->entries, stream));
+  PetscCall(PetscSparseCUDAFree(&work->before, stream));
+  PetscCall(PetscSparseCUDAFree(&work->scan, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Old and new entries into the arrays of to. */
-template <typename Old>
-PetscErrorCode MergeEntries(DCSRView from, DCSRView to, const DCSRBatch *batch, const DCSRLookup *lookup, InsertMode mode, NewKeys keys, cudaStream_t stream)
+template <typename Index, typename New>
+PetscErrorCode AllocateWork(PetscCount num, PetscInt num_rows, cudaStream_t stream, MergeWork<Index> *work)
 {
-  const PetscCount num = (PetscCount)lookup->numbers.num_new, tiles = (from.num_nonzeros + num + MERGE_TILE - 1) / MERGE_TILE;
-  PetscErrorCode   ierr   = PETSC_SUCCESS;
-  Old             *before = NULL;
+  PetscErrorCode ierr;
 
   PetscFunctionBegin;
-  PetscCall(PetscSparseCUDAMalloc(num, "places of new entries", stream, &before));
-  PetscCallGoto(ierr, cleanup, DCSRLookupWriteFound(from, batch, lookup, mode, stream)); // before they move, and when no allocation can fail any more
-  PetscCallCUDAGoto(ierr, cleanup, DCSRForEach(num, GatherBefore<Old>{lookup->where, lookup->entries, before}, stream));
-  if (to.values) MergeKernel<Old, true><<<(unsigned int)tiles, THREADS, 0, stream>>>(MergeArrays<Old>{from, to, before, num, keys, batch->values});
-  else MergeKernel<Old, false><<<(unsigned int)tiles, THREADS, 0, stream>>>(MergeArrays<Old>{from, to, before, num, keys, NULL});
-  PetscCallCUDAGoto(ierr, cleanup, cudaGetLastError());
-cleanup:
-  PetscCall(PetscSparseCUDAFree(&before, stream));
+  *work = {NULL, NULL, NULL, 0};
+  PetscCall(DCSRInclusiveMaxBytes<New>((PetscCount)num_rows + 1, &work->scan_bytes));
+  PetscCallGoto(ierr, failed, PetscSparseCUDAMalloc(num, "new entries of a batch", stream, &work->entries));
+  PetscCallGoto(ierr, failed, PetscSparseCUDAMalloc(num, "places of new entries", stream, &work->before));
+  PetscCallGoto(ierr, failed, PetscSparseCUDAMalloc(work->scan_bytes, "workspace to count new entries", stream, &work->scan));
+  PetscFunctionReturn(PETSC_SUCCESS);
+failed:
+  PetscCall(FreeWork(work, stream));
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* to has arrays for old and new entries; its row offsets are how many new ones there are in the rows before, and then where the rows begin. */
-template <typename Old, typename New>
-PetscErrorCode Merge(DCSRView from, DCSRView to, const DCSRBatch *batch, const DCSRLookup *lookup, InsertMode mode, cudaStream_t stream)
+/* New entries are listed, old ones get their values, and the row offsets of to are how many new entries there are in the rows before. */
+template <typename Index, typename New>
+PetscErrorCode Place(DCSRView from, DCSRView to, const DCSRBatch *batch, const DCSRLookup *lookup, InsertMode mode, const MergeWork<Index> *work, cudaStream_t stream)
 {
-  const NewKeys keys{batch->keys, lookup->entries, batch->column_bits};
-  New *const    offsets = (New *)to.row_offsets;
+  const PetscCount     n       = batch->num_entries;
+  New *const           offsets = (New *)to.row_offsets;
+  const Placing<Index> p       = {lookup->where, lookup->ranks, lookup->is_new, batch->keys, batch->values, batch->column_bits, n, from.values, work->entries, work->before};
+  const unsigned int   blocks  = (unsigned int)((n + DCSR_RANK_PIECE - 1) / DCSR_RANK_PIECE);
 
   PetscFunctionBegin;
-  PetscCall(CountAdded(to.num_rows, keys, (PetscCount)lookup->numbers.num_new, offsets, stream));
-  PetscCall(MergeEntries<Old>(from, to, batch, lookup, mode, keys, stream));
-  PetscCallCUDA(DCSRForEach((PetscCount)to.num_rows + 1, AddOffsets<Old, New>{(const Old *)from.row_offsets, offsets}, stream));
+  PetscCallCUDA(cudaMemsetAsync(offsets, 0, ((size_t)to.num_rows + 1) * sizeof(*offsets), stream));
+  if (mode == ADD_VALUES) PlaceKernel<Index, New, true><<<blocks, THREADS, 0, stream>>>(p, offsets);
+  else PlaceKernel<Index, New, false><<<blocks, THREADS, 0, stream>>>(p, offsets);
+  PetscCallCUDA(cudaGetLastError());
+  PetscCall(DCSRInclusiveMaxIn(work->scan, work->scan_bytes, offsets, (PetscCount)to.num_rows + 1, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Old and new entries into the arrays of to. */
+template <typename Index>
+PetscErrorCode MergeEntries(DCSRView from, DCSRView to, const DCSRBatch *batch, PetscCount num, const MergeWork<Index> *work, cudaStream_t stream)
+{
+  const MergeArrays<Index> arrays = {from, to, work->before, work->entries, num, batch->keys, batch->values, (int32_t)(((uint32_t)1 << batch->column_bits) - 1)};
+  const unsigned int       blocks = (unsigned int)((from.num_nonzeros + num + MERGE_TILE - 1) / MERGE_TILE);
+
+  PetscFunctionBegin;
+  if (to.values) MergeKernel<Index, true><<<blocks, THREADS, 0, stream>>>(arrays);
+  else MergeKernel<Index, false><<<blocks, THREADS, 0, stream>>>(arrays);
+  PetscCallCUDA(cudaGetLastError());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Where the rows begin: with the old entries before them, and the new ones. */
+template <typename Old, typename New>
+PetscErrorCode AddOldOffsets(DCSRView from, DCSRView to, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  PetscCallCUDA(DCSRForEach((PetscCount)to.num_rows + 1, AddOffsets<Old, New>{(const Old *)from.row_offsets, (New *)to.row_offsets}, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* to has arrays for old and new entries. Index: of entries of the old storage and of the batch; New: of to's row offsets. */
+template <typename Index, typename New>
+PetscErrorCode Merge(DCSRView from, DCSRView to, const DCSRBatch *batch, const DCSRLookup *lookup, InsertMode mode, cudaStream_t stream)
+{
+  const PetscCount num  = (PetscCount)lookup->numbers.num_new;
+  PetscErrorCode   ierr = PETSC_SUCCESS;
+  MergeWork<Index> work;
+
+  PetscFunctionBegin;
+  PetscCall((AllocateWork<Index, New>(num, to.num_rows, stream, &work)));
+  PetscCallGoto(ierr, cleanup, (Place<Index, New>(from, to, batch, lookup, mode, &work, stream))); // no allocation can fail any more
+  if (from.wide) PetscCallGoto(ierr, cleanup, (AddOldOffsets<int64_t, New>(from, to, stream)));
+  else PetscCallGoto(ierr, cleanup, (AddOldOffsets<int32_t, New>(from, to, stream)));
+  PetscCallGoto(ierr, cleanup, MergeEntries(from, to, batch, num, &work, stream));
+cleanup:
+  PetscCall(FreeWork(&work, stream));
+  PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode MergeDispatch(DCSRView from, DCSRView to, const DCSRBatch *batch, const DCSRLookup *lookup, InsertMode mode, cudaStream_t stream)
 {
+  PetscBool wide;
+
   PetscFunctionBegin;
-  if (from.wide) PetscCall((Merge<int64_t, int64_t>(from, to, batch, lookup, mode, stream)));
+  PetscCall(DCSRNeedsWide(PetscMax(from.num_nonzeros, batch->num_entries), &wide));
+  if (to.wide && wide) PetscCall((Merge<int64_t, int64_t>(from, to, batch, lookup, mode, stream)));
   else if (to.wide) PetscCall((Merge<int32_t, int64_t>(from, to, batch, lookup, mode, stream)));
+  else if (wide) PetscCall((Merge<int64_t, int32_t>(from, to, batch, lookup, mode, stream)));
   else PetscCall((Merge<int32_t, int32_t>(from, to, batch, lookup, mode, stream)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 } // namespace
+
+/* DCSRLookupRankNew - counts the new entries in pieces of the batch; does nothing when that was done; asynchronous */
+PetscErrorCode DCSRLookupRankNew(DCSRLookup *lookup, cudaStream_t stream)
+{
+  constexpr int    WARPS      = THREADS / 32;
+  const PetscCount num_pieces = (lookup->num_entries + DCSR_RANK_PIECE - 1) / DCSR_RANK_PIECE, num_words = (lookup->num_entries + 31) / 32;
+
+  PetscFunctionBegin;
+  if (lookup->ranks) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscSparseCUDAMalloc(num_pieces, "new entries in pieces of a batch", stream, &lookup->ranks));
+  RankKernel<<<(unsigned int)((num_pieces + WARPS - 1) / WARPS), THREADS, 0, stream>>>(lookup->is_new, num_words, num_pieces, lookup->ranks, lookup->device);
+  PetscCallCUDA(cudaGetLastError());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
 /*
   DCSRMergeBatch - new compact storage with the new entries of a batch between the old ones
@@ -228,7 +334,7 @@ PetscErrorCode MergeDispatch(DCSRView from, DCSRView to, const DCSRBatch *batch,
   Input Parameters:
 + view   - compact storage, whose arrays the caller owns; may be empty with NULL columns and values
 . batch  - the batch
-. lookup - of the batch in the view, with its list and its numbers on the host
+. lookup - of the batch in the view, with its ranks, and its numbers on the host
 . mode   - ADD_VALUES, otherwise values of entries that were there are replaced
 . spare  - entries that the pool should have beyond those in use; none when the device is short of memory
 - stream - asynchronous on it

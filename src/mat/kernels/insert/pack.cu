@@ -9,24 +9,45 @@ namespace
 {
 
 constexpr int THREADS = 256;
+constexpr int ITEMS   = 4; // entries of a thread: their loads are under way together
+constexpr int TILE    = THREADS * ITEMS;
 
 /* Thread blocks of a loop over n keys. */
 PetscErrorCode GetGrid(PetscCount n, unsigned int *grid)
 {
   PetscFunctionBegin;
-  PetscCall(DCSRGetGrid((n + THREADS - 1) / THREADS, DCSR_LOOP_BLOCKS, grid));
+  PetscCall(DCSRGetGrid((n + TILE - 1) / TILE, DCSR_LOOP_BLOCKS, grid));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Notes what a warp saw about its keys, NO_KEY where a lane has none; one atomic a warp and only when there is something to say. */
-__device__ void NoteFacts(bool has_key, uint64_t key, uint64_t before, DCSRListFacts *facts)
-{
-  const bool     compare = key != NO_KEY && before != NO_KEY;
-  const unsigned ignored = __ballot_sync(0xffffffffu, has_key && key == NO_KEY), unsorted = __ballot_sync(0xffffffffu, compare && key < before);
-  const unsigned repeated = __ballot_sync(0xffffffffu, compare && key == before);
+/* What a thread saw of its keys. */
+struct Seen {
+  unsigned int num_ignored, unsorted, repeated;
 
-  if (threadIdx.x % 32 != 0) return;
-  if (ignored) atomicAdd(&facts->num_ignored, (unsigned long long)__popc(ignored));
+  __device__ __forceinline__ void Add(uint64_t key, uint64_t before)
+  {
+    const bool compare = key != NO_KEY && before != NO_KEY;
+
+    num_ignored += key == NO_KEY;
+    unsorted |= compare && key < before;
+    repeated |= compare && key == before;
+  }
+};
+
+/* Notes what the threads of a block saw. Accesses to one place wait for each other, also those that read: a thread block makes one of each kind at most. */
+__device__ void NoteFacts(const Seen &seen, DCSRListFacts *facts)
+{
+  __shared__ unsigned long long num_ignored;
+  const int                     unsorted = __syncthreads_or((int)seen.unsorted), repeated = __syncthreads_or((int)seen.repeated), ignored = __syncthreads_or(seen.num_ignored > 0);
+
+  if (ignored) {
+    if (threadIdx.x == 0) num_ignored = 0;
+    __syncthreads();
+    if (seen.num_ignored) atomicAdd(&num_ignored, (unsigned long long)seen.num_ignored);
+    __syncthreads();
+  }
+  if (threadIdx.x > 0) return;
+  if (ignored) atomicAdd(&facts->num_ignored, num_ignored);
   if (unsorted && !*(volatile unsigned int *)&facts->unsorted) atomicOr(&facts->unsorted, 1u);
   if (repeated && !*(volatile unsigned int *)&facts->repeated) atomicOr(&facts->repeated, 1u);
 }
@@ -34,35 +55,53 @@ __device__ void NoteFacts(bool has_key, uint64_t key, uint64_t before, DCSRListF
 /* n keys from [first] on of num_given, out of a piece of the list that begins there; the keys before are there. */
 __global__ void __launch_bounds__(THREADS) PackKernel(PackEntry pack, PetscCount first, PetscCount n, PetscCount num_given, uint64_t *keys, DCSRListFacts *facts)
 {
-  const PetscCount rounds = (n + (PetscCount)gridDim.x * THREADS - 1) / ((PetscCount)gridDim.x * THREADS);
+  Seen seen = {0, 0, 0};
 
-  for (PetscCount r = 0; r < rounds; r++) {
-    const PetscCount k   = (r * gridDim.x + blockIdx.x) * THREADS + threadIdx.x;
-    bool             bad = false, unused = false;
-    const uint64_t   key = k < n ? pack(k, &bad) : NO_KEY;
-    // the neighbor's key comes from its lane, only the first lane packs twice, or looks at the piece before
-    uint64_t before = __shfl_up_sync(0xffffffffu, key, 1);
+  for (PetscCount begin = (PetscCount)blockIdx.x * TILE; begin < n; begin += (PetscCount)gridDim.x * TILE) { // all threads of a block go round as often
+    uint64_t key[ITEMS];
+    bool     bad[ITEMS];
 
-    if (threadIdx.x % 32 == 0) {
-      if (k > 0) before = k < n ? pack(k - 1, &unused) : NO_KEY;
-      else before = first > 0 ? keys[first - 1] : NO_KEY;
+#pragma unroll
+    for (int j = 0; j < ITEMS; j++) {
+      const PetscCount k = begin + j * THREADS + threadIdx.x;
+
+      bad[j] = false;
+      key[j] = pack(k < n ? k : n - 1, &bad[j]);
     }
-    if (k < n) keys[first + k] = key;
-    if (bad) atomicMax(&facts->bad_end, (unsigned long long)(num_given - (first + k)));
-    NoteFacts(k < n, key, before, facts);
+#pragma unroll
+    for (int j = 0; j < ITEMS; j++) {
+      const PetscCount k      = begin + j * THREADS + threadIdx.x;
+      bool             unused = false;
+      // the neighbor's key comes from its lane, only the first lane packs twice, or looks at the piece before
+      uint64_t before = __shfl_up_sync(0xffffffffu, key[j], 1);
+
+      if (k >= n) continue; // not before the shuffle
+      if (threadIdx.x % 32 == 0) {
+        if (k > 0) before = pack(k - 1, &unused);
+        else before = first > 0 ? keys[first - 1] : NO_KEY;
+      }
+      keys[first + k] = key[j];
+      if (bad[j]) atomicMax(&facts->bad_end, (unsigned long long)(num_given - (first + k)));
+      seen.Add(key[j], before);
+    }
   }
+  NoteFacts(seen, facts);
 }
 
 /* The same facts about keys that exist already. */
 __global__ void __launch_bounds__(THREADS) InspectKernel(PetscCount n, const uint64_t *keys, DCSRListFacts *facts)
 {
-  const PetscCount rounds = (n + (PetscCount)gridDim.x * THREADS - 1) / ((PetscCount)gridDim.x * THREADS);
+  Seen seen = {0, 0, 0};
 
-  for (PetscCount r = 0; r < rounds; r++) {
-    const PetscCount k = (r * gridDim.x + blockIdx.x) * THREADS + threadIdx.x;
+  for (PetscCount begin = (PetscCount)blockIdx.x * TILE; begin < n; begin += (PetscCount)gridDim.x * TILE) {
+#pragma unroll
+    for (int j = 0; j < ITEMS; j++) {
+      const PetscCount k = begin + j * THREADS + threadIdx.x;
 
-    NoteFacts(k < n, k < n ? keys[k] : NO_KEY, k > 0 && k < n ? keys[k - 1] : NO_KEY, facts);
+      if (k < n) seen.Add(keys[k], k > 0 ? keys[k - 1] : NO_KEY);
+    }
   }
+  NoteFacts(seen, facts);
 }
 
 /* Facts about no keys yet, on the device. */
@@ -200,21 +239,8 @@ cleanup:
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  DCSRListPackerFinish - sorts the entries that were appended
-
-  Input Parameters:
-+ packer - all entries are there; loses its keys to the list
-- stream - synchronizes with it two or three times
-
-  Output Parameter:
-. list - the sorted list, zero after an error; free it with DCSRListDestroy()
-
-  Cost: what DCSRListSort() says. What was given to DCSRListPackerAppend() is not needed, and should be freed before for the sake of memory.
-
-  Errors: PETSC_ERR_ARG_OUTOFRANGE with the first index that is too large, PETSC_ERR_MEM.
-*/
-PetscErrorCode DCSRListPackerFinish(DCSRListPacker *packer, cudaStream_t stream, DCSRList *list)
+/* Sorts the entries that were appended. */
+static PetscErrorCode SortPacked(DCSRListPacker *packer, cudaStream_t stream, DCSRList *list)
 {
   const int      row_bits = DCSRKeyBits(packer->window.row_end - packer->window.row_begin);
   DCSRListFacts  facts;
@@ -232,6 +258,34 @@ PetscErrorCode DCSRListPackerFinish(DCSRListPacker *packer, cudaStream_t stream,
   list->keys        = packer->keys;
   packer->keys      = NULL;
   if (list->num_given > 0) PetscCallGoto(ierr, failed, DCSRListSort(list, row_bits + list->column_bits, &facts, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+failed:
+  PetscCall(DCSRListDestroy(list, stream));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  DCSRListPackerFinish - sorts the entries that were appended, and finds their repeats
+
+  Input Parameters:
++ packer - all entries are there; loses its keys to the list
+- stream - synchronizes with it two or three times
+
+  Output Parameter:
+. list - the sorted list, zero after an error; free it with DCSRListDestroy()
+
+  Cost: what DCSRListSort() says. What was given to DCSRListPackerAppend() is not needed, and should be freed before for the sake of memory.
+
+  Errors: PETSC_ERR_ARG_OUTOFRANGE with the first index that is too large, PETSC_ERR_MEM.
+*/
+PetscErrorCode DCSRListPackerFinish(DCSRListPacker *packer, cudaStream_t stream, DCSRList *list)
+{
+  PetscErrorCode ierr = PETSC_SUCCESS;
+
+  PetscFunctionBegin;
+  PetscCall(SortPacked(packer, stream, list));
+  PetscCallGoto(ierr, failed, DCSRListFindRuns(list, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 failed:
   PetscCall(DCSRListDestroy(list, stream));
@@ -257,10 +311,10 @@ PetscErrorCode DCSRListPackerDestroy(DCSRListPacker *packer, cudaStream_t stream
 . n       - entries
 . rows    - [n] global row indices, device; negative: ignored
 . columns - [n] global column indices, device; negative: ignored
-- stream  - synchronizes with it two or three times
+- stream  - synchronizes with it
 
   Output Parameter:
-. list - the sorted list, zero after an error; free it with DCSRListDestroy()
+. list - the sorted list, zero after an error; free it with DCSRListDestroy(). DCSRBatchCreate() or DCSRListFindRuns() find its repeats
 
   Cost: one pass when the list is sorted; otherwise what DCSRListSort() says on top.
 
@@ -275,7 +329,7 @@ PetscErrorCode DCSRListCreate(const DCSRWindow *window, PetscCount n, const Pets
   PetscCall(PetscArrayzero(list, 1));
   PetscCall(DCSRListPackerCreate(window, n, stream, &packer));
   PetscCallGoto(ierr, cleanup, DCSRListPackerAppend(&packer, n, rows, columns, stream));
-  PetscCallGoto(ierr, cleanup, DCSRListPackerFinish(&packer, stream, list));
+  PetscCallGoto(ierr, cleanup, SortPacked(&packer, stream, list));
 cleanup:
   PetscCall(DCSRListPackerDestroy(&packer, stream));
   PetscCall(ierr);

@@ -5,14 +5,12 @@
 #include "listvalues.cuh"
 #include "../common/blockreduce.cuh"
 #include "../common/foreach.cuh"
+#include "listimpl.h"
 
 namespace
 {
 
 constexpr int THREADS = 256;
-
-/* The number of repeats up to which a thread works alone; as in list.cu, where the longer ones are listed. */
-constexpr PetscCount LONG_RUN = 512;
 
 template <typename Index, bool Last, bool Add>
 __global__ void __launch_bounds__(THREADS) ReduceKernel(Runs<Index> runs, ListValues v, PetscCount n, bool has_long, PetscScalar *result)

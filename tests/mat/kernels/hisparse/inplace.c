@@ -332,6 +332,7 @@ static PetscErrorCode ListCreate(const Case *c, const Dense *A, PetscInt seed, D
   PetscCall(KernelTestToDevice(sizeof(*columns) * (size_t)n, columns, c->stream, (void **)&device_columns));
   PetscCall(KernelTestToDevice(sizeof(*values) * (size_t)n, values, c->stream, (void **)device_values));
   PetscCall(DCSRListCreate(&window, n, device_rows, device_columns, c->stream, list));
+  PetscCall(DCSRListFindRuns(list, c->stream));
   PetscCall(DCSRListForgetKeys(list, c->stream));
   PetscCall(PetscSparseCUDAFree(&device_rows, c->stream));
   PetscCall(PetscSparseCUDAFree(&device_columns, c->stream));

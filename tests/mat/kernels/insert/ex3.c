@@ -112,6 +112,7 @@ static PetscErrorCode CreateWhole(const DCSRWindow *window, const Coordinates *c
   PetscCall(PetscSparseCUDACopyToDevice(i, c->i, (size_t)c->num * sizeof(*i), stream));
   PetscCall(PetscSparseCUDACopyToDevice(j, c->j, (size_t)c->num * sizeof(*j), stream));
   ierr = DCSRListCreate(window, c->num, i, j, stream, list);
+  if (ierr == PETSC_SUCCESS) ierr = DCSRListFindRuns(list, stream);
   PetscCall(PetscSparseCUDAFree(&i, stream));
   PetscCall(PetscSparseCUDAFree(&j, stream));
   PetscFunctionReturn(ierr);

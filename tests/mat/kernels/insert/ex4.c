@@ -536,7 +536,37 @@ static PetscErrorCode ManyRepeats(PetscBool wide, cudaStream_t stream)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Lists on both sides of the length from which on the runs of equal entries are copied to where they fit; with a run that is long, and then without one. */
+/* Every entry as often as any other, in turns, and a few single ones that come first when the list is sorted; on both sides of the repeats that one thread adds up, and of a tile. */
+static PetscErrorCode Repeats(PetscBool wide, cudaStream_t stream)
+{
+  const PetscCount repeats[] = {2, 3, 257, 511, 512, 513, 514, 2047, 2048, 2049};
+  const PetscInt   entries   = 8;
+  Test             test;
+  Triples          t;
+
+  PetscFunctionBegin;
+  PetscCall(TestBegin("repeats", 60, 70, wide, stream, &test));
+  for (size_t r = 0; r < 2 * PETSC_STATIC_ARRAY_LENGTH(repeats); r++) {
+    const PetscCount times = repeats[r / 2], singles = 1020 + 7 * (PetscCount)r;
+
+    PetscCall(TriplesCreate(singles + entries * times, &t));
+    for (PetscCount k = 0; k < t.num; k++) {
+      const PetscInt place = k < singles ? Random(30 * 70) : 70 * (59 - (PetscInt)(k % entries)) + (PetscInt)r;
+
+      t.i[k] = place / 70;
+      t.j[k] = place % 70;
+      if (times <= 512) t.v[k] = (PetscScalar)1 / (PetscScalar)(1 + Random(1000)); // their order shows in the last bits
+    }
+    PetscCall(Insert(&test, &t, r % 2 ? INSERT_VALUES : ADD_VALUES, DCSR_NEW_ALLOW, PETSC_FALSE));
+  }
+  PetscCall(TestEnd(&test));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  Lists on both sides of the length up to which distinct entries have room before they are counted, and from which on the runs of equal entries, which lists without new zeros need, are copied to
+  where they fit; with a run that is long, and then without one.
+*/
 static PetscErrorCode LongLists(PetscBool wide, cudaStream_t stream)
 {
   Test    test;
@@ -544,13 +574,13 @@ static PetscErrorCode LongLists(PetscBool wide, cudaStream_t stream)
 
   PetscFunctionBegin;
   PetscCall(TestBegin("long lists", 2000, 3000, wide, stream, &test));
-  for (int r = 0; r < 4; r++) {
-    PetscCall(TriplesCreate(((PetscCount)1 << 20) + r / 2, &t));
+  for (int r = 0; r < 8; r++) {
+    PetscCall(TriplesCreate(((PetscCount)1 << 20) + r / 2 % 2, &t));
     for (PetscCount k = 0; k < t.num; k++) {
       t.i[k] = r % 2 == 0 && k % 1000 == 0 ? 1234 : Random(2000);
       t.j[k] = r % 2 == 0 && k % 1000 == 0 ? 567 : Random(3000);
     }
-    PetscCall(Insert(&test, &t, ADD_VALUES, DCSR_NEW_ALLOW, PETSC_FALSE));
+    PetscCall(Insert(&test, &t, r % 4 == 1 ? INSERT_VALUES : ADD_VALUES, DCSR_NEW_ALLOW, (PetscBool)(r / 4)));
   }
   PetscCall(TestEnd(&test));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -643,6 +673,7 @@ int main(int argc, char **argv)
       if (append) PetscCall(ShortLists(300000, (PetscBool)wide, stream));
       PetscCall(ManyRepeats((PetscBool)wide, stream));
       if (!one_launch) PetscCall(OneRow((PetscBool)wide, stream));
+      if (k < 4) PetscCall(Repeats((PetscBool)wide, stream));
       if (k == 0) PetscCall(LongLists((PetscBool)wide, stream));
       if (k < 2) PetscCall(Tiles((PetscBool)wide, stream));
       if (k < 2) PetscCall(UnevenTiles((PetscBool)wide, stream));
