@@ -57,9 +57,9 @@ struct _n_DCSRSpMVPlan {
   SpMVLaunchEpilogueFn *launch_epilogue; /* NULL: not in one kernel */
 
   int32_t       num_blocks;
-  PetscCount    tile;      /* split, scan, warp: nonzeros of a thread block or a warp */
-  int32_t       num_long;  /* vector, fragmented: long rows; split, scan, warp: numbers of these, 0 or num_blocks */
-  int32_t       num_parts; /* places of partial sums */
+  PetscCount    tile;       /* split, scan, warp: nonzeros of a thread block or a warp */
+  int32_t       num_long;   /* vector, fragmented: long rows; split, scan, warp: numbers of these, 0 or num_blocks */
+  int32_t       num_parts;  /* places of partial sums */
   int32_t       long_limit; /* vector, fragmented: larger rows are long */
   PetscBool     compressed;
   int32_t      *row_index;   /* compressed: [num_rows] positions in y */

@@ -262,7 +262,7 @@ static PetscErrorCode SpMVPlanGetTile(DCSRSpMVPlan plan, PetscCount num_nonzeros
 template <typename Offset>
 static PetscErrorCode SpMVPlanSetUpSplit_Offset(DCSRSpMVPlan plan, DCSRView view, cudaStream_t stream)
 {
-  const Offset    *row_offsets = (const Offset *)(plan->compressed ? plan->row_offsets : view.row_offsets);
+  const Offset *row_offsets = (const Offset *)(plan->compressed ? plan->row_offsets : view.row_offsets);
   PetscCount    tile, over;
 
   PetscFunctionBegin;

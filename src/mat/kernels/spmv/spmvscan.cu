@@ -113,7 +113,7 @@ __device__ __forceinline__ void SpMVScanWriteRows(const SpMVSplitArgs<Offset, Ou
 template <int THREADS, int ITEMS, typename Offset, typename Output>
 __device__ __forceinline__ void SpMVScanLongRows(const SpMVSplitArgs<Offset, Output> &a, const SpMVBlock &block, PetscCount base, const PetscScalar *terms, const PetscScalar *open)
 {
-  constexpr int tile = THREADS * ITEMS;
+  constexpr int tile  = THREADS * ITEMS;
   const int     warp  = THREADS / SPMV_WARP - 1 - (int)threadIdx.x / SPMV_WARP;
   int           begin = 0;
 

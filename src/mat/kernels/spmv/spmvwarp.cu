@@ -64,7 +64,7 @@ template <typename Offset, typename Output, int THREADS, int ITEMS, int LOAD, in
 __global__ void __launch_bounds__(THREADS, SPMV_WARP_RESIDENT(RESIDENT) / THREADS) SpMVWarpKernel(const SpMVSplitArgs<Offset, Output> a, int32_t num_shares, int32_t share_size)
 {
   const int        lane = threadIdx.x % SPMV_WARP;
-  const PetscCount at   = (PetscCount)blockIdx.x * (THREADS / SPMV_WARP) + threadIdx.x / SPMV_WARP, base = at * share_size;
+  const PetscCount at = (PetscCount)blockIdx.x * (THREADS / SPMV_WARP) + threadIdx.x / SPMV_WARP, base = at * share_size;
   SpMVBlock        block;
   int4             word;
   const Offset    *ends;
