@@ -90,11 +90,11 @@ struct TileBuild {
       if (left >> i & 1u && c < 32u * words) atomicOr(&storage.bits[At(c / 32)], 1u << c % 32);
     }
     __syncthreads();
-#pragma unroll
+#pragma unroll 4
     for (int i = 0; i < TILE_BUILD_ITEMS; i++) sum += __popc(storage.bits[At(first + i)]);
     Scan(storage.scan).ExclusiveSum(sum, before, total);
     before += distinct;
-#pragma unroll
+#pragma unroll 4
     for (int i = 0; i < TILE_BUILD_ITEMS; i++) {
       storage.bases[At(first + i)] = (uint16_t)before;
       before += __popc(storage.bits[At(first + i)]);
@@ -137,7 +137,7 @@ struct TileBuild {
     uint32_t  sum   = 0, before, total;
 
     heavy = false;
-#pragma unroll
+#pragma unroll 4
     for (int i = 0; i < TILE_BUILD_ITEMS; i++) {
       const uint32_t count = storage.counts[At(first + i)];
 
@@ -145,7 +145,7 @@ struct TileBuild {
       heavy = heavy || count > SPMVT_MAX_RUN;
     }
     Scan(storage.scan).ExclusiveSum(sum, before, total);
-#pragma unroll
+#pragma unroll 4
     for (int i = 0; i < TILE_BUILD_ITEMS; i++) {
       const uint32_t count = storage.counts[At(first + i)];
 
