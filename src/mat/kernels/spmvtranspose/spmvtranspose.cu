@@ -22,13 +22,16 @@ struct _n_DCSRSpMVTransposePlan {
   PetscInt              num_rows, num_columns;
   PetscCount            num_nonzeros, nonempty_size, num_tiles, list_size, list_capacity;
   PetscBool             compact;
-  SpMVTransposeMark    *marks;         // [NumMarks(num_nonzeros)]
-  int32_t              *nonempty_rows; // [nonempty_size], see planmarks.cuh; NULL when no row is empty
-  SpMVTransposeTile    *tiles;         // [num_tiles]
-  uint16_t             *positions;     // [num_nonzeros]
-  int32_t              *list_columns;  // [list_capacity], list_size of them are used
-  uint16_t             *list_begins;   // [list_capacity], in the memory of list_columns
-  RowLoopWork           work;          // fragmented storage
+  double                max_ratio;      // of the rule
+  int                   later;          // tile instance that will pay when there are more products, -1 for none
+  PetscCount            later_capacity; // room for its lists
+  SpMVTransposeMark    *marks;          // [NumMarks(num_nonzeros)]
+  int32_t              *nonempty_rows;  // [nonempty_size], see planmarks.cuh; NULL when no row is empty
+  SpMVTransposeTile    *tiles;          // [num_tiles]
+  uint16_t             *positions;      // [num_nonzeros]
+  int32_t              *list_columns;   // [list_capacity], list_size of them are used
+  uint16_t             *list_begins;    // [list_capacity], in the memory of list_columns
+  RowLoopWork           work;           // fragmented storage
 };
 
 namespace
@@ -284,19 +287,13 @@ bool TilesPay(const SpMVTransposeFound *found, PetscCount num_tiles, PetscCount 
   return (double)found->list_size <= max_ratio * (double)num_nonzeros || (double)found->heavy_tiles > SPMVT_MAX_HEAVY * (double)num_tiles;
 }
 
-/* Looks at full tiles evenly spread over the matrix: whether tiles pay, and room for the lists of all of them, more than they will take. Leaves found 0. Synchronizes. */
-PetscErrorCode SampleTiles(const TileInstance &instance, DCSRView view, double max_ratio, SpMVTransposeFound *found, cudaStream_t stream, bool *pay, PetscCount *capacity)
+/* Tiles that a sample looks at: full ones, each stride-th. */
+PetscCount SampleSize(const TileInstance &instance, PetscCount num_nonzeros, PetscCount *stride)
 {
-  const PetscCount   num_full = view.num_nonzeros / instance.nonzeros, stride = PetscMax(num_full / SPMVT_SAMPLE_TILES, (PetscCount)1), num = num_full / stride;
-  SpMVTransposeFound host;
+  const PetscCount num_full = num_nonzeros / instance.nonzeros;
 
-  PetscFunctionBegin;
-  PetscCall(LaunchBuild(instance, view, num, stride, NULL, NULL, {NULL, NULL, 0}, found, stream));
-  PetscCall(GetFound(found, stream, &host));
-  *pay      = TilesPay(&host, num, num * instance.nonzeros, max_ratio);
-  *capacity = PetscMin(view.num_nonzeros, (PetscCount)(((double)host.list_size / (double)(num * instance.nonzeros) + 0.1) * (double)view.num_nonzeros));
-  PetscCallCUDA(cudaMemsetAsync(found, 0, sizeof(*found), stream));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  *stride = PetscMax(num_full / SPMVT_SAMPLE_TILES, (PetscCount)1);
+  return num_full / *stride;
 }
 
 /* One allocation for both lists. */
@@ -403,38 +400,64 @@ PetscErrorCode ListRows(DCSRSpMVTransposePlan plan, DCSRView view, SpMVTranspose
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Marks, and tiles when choice >= 0, which stay when they pay or nothing is to be decided; found is 0. */
-PetscErrorCode FillCompact(DCSRSpMVTransposePlan plan, DCSRView view, int choice, bool decide, double max_ratio, SpMVTransposeFound *found, cudaStream_t stream)
+/* Tiles, with room for so many entries of lists at first. With decide they stay when they pay. On an error there are none, and the plan is as it was. */
+PetscErrorCode AddTiles(DCSRSpMVTransposePlan plan, DCSRView view, int choice, PetscCount capacity, bool decide, SpMVTransposeFound *found, cudaStream_t stream, SpMVTransposeFound *host)
 {
-  SpMVTransposeFound host;
-  PetscCount         capacity = view.num_nonzeros;
-  bool               pay      = choice >= 0;
+  const TileInstance &instance = TILE_INSTANCES[choice];
+  PetscErrorCode      ierr     = PETSC_SUCCESS;
+  bool                stay     = false;
 
   PetscFunctionBegin;
-  if (pay && decide && view.num_nonzeros >= SPMVT_SAMPLE_NONZEROS) PetscCall(SampleTiles(TILE_INSTANCES[choice], view, max_ratio, found, stream, &pay, &capacity));
-  PetscCall(LaunchMarks(plan, view, found, stream));
-  if (pay) PetscCall(BuildTiles(plan, view, TILE_INSTANCES[choice], capacity, found, stream, &host));
-  else PetscCall(GetFound(found, stream, &host));
-  if (host.empty_rows) PetscCall(ListRows(plan, view, found, stream));
-  if (pay && decide) pay = TilesPay(&host, plan->num_tiles, view.num_nonzeros, max_ratio);
-  if (!pay) PetscCall(FreeTiles(plan, stream));
-  else {
-    plan->kind   = DCSR_SPMVT_TILE;
-    plan->kernel = choice;
-    PetscCall(ShrinkLists(plan, stream));
-    for (int c = 0; c < 2; c++) PetscCall(ConfigureTile(TILE_INSTANCES[choice], TILE_INSTANCES[choice].apply[c]));
-  }
+  PetscCallGoto(ierr, done, BuildTiles(plan, view, instance, capacity, found, stream, host));
+  if (decide && !TilesPay(host, plan->num_tiles, view.num_nonzeros, plan->max_ratio)) goto done;
+  PetscCallGoto(ierr, done, ShrinkLists(plan, stream));
+  for (int c = 0; c < 2; c++) PetscCallGoto(ierr, done, ConfigureTile(instance, instance.apply[c]));
+  plan->kind   = DCSR_SPMVT_TILE;
+  plan->kernel = choice;
+  stay         = true;
+done:
+  if (!stay) PetscCall(FreeTiles(plan, stream));
+  PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* kernel >= 0 forces an instantiation of the kind. */
-PetscErrorCode FillPlan(DCSRSpMVTransposePlan plan, DCSRView view, DCSRSpMVTransposeKind kind, int kernel, cudaStream_t stream)
+/*
+  Marks, and tiles when choice >= 0; found is 0. With decide they are made when they pay, and left for later when one more product alone would not pay for them: unless columns are heavy, for which atomics may wait very
+  long. A sample tells, when there is to be more than one product of large matrices.
+*/
+PetscErrorCode FillCompact(DCSRSpMVTransposePlan plan, DCSRView view, int choice, bool decide, bool one, SpMVTransposeFound *found, cudaStream_t stream)
 {
-  const SpMVTransposeRules *rules     = NULL;
-  SpMVTransposeFound       *found     = NULL;
-  PetscErrorCode            ierr      = PETSC_SUCCESS;
-  double                    max_ratio = 0.0;
-  int                       choice    = kind == DCSR_SPMVT_ATOMIC ? -1 : kernel;
+  SpMVTransposeFound host     = {0, 0, 0};
+  PetscCount         capacity = view.num_nonzeros, stride = 1, sampled = 0;
+
+  PetscFunctionBegin;
+  if (choice >= 0 && decide && (one || view.num_nonzeros >= SPMVT_SAMPLE_NONZEROS)) sampled = SampleSize(TILE_INSTANCES[choice], view.num_nonzeros, &stride);
+  if (sampled) PetscCall(LaunchBuild(TILE_INSTANCES[choice], view, sampled, stride, NULL, NULL, {NULL, NULL, 0}, found, stream));
+  PetscCall(LaunchMarks(plan, view, found, stream));
+  if (sampled || choice < 0) PetscCall(GetFound(found, stream, &host));
+  if (sampled) {
+    const PetscCount nonzeros = sampled * TILE_INSTANCES[choice].nonzeros;
+
+    capacity = PetscMin(capacity, (PetscCount)(((double)host.list_size / (double)nonzeros + 0.1) * (double)view.num_nonzeros));
+    if (!TilesPay(&host, sampled, nonzeros, plan->max_ratio)) choice = -1;
+    else if (one && (double)host.heavy_tiles <= SPMVT_MAX_HEAVY * (double)sampled) {
+      plan->later          = choice;
+      plan->later_capacity = capacity;
+      choice               = -1;
+    }
+  }
+  if (choice >= 0) PetscCall(AddTiles(plan, view, choice, capacity, decide, found, stream, &host));
+  if (host.empty_rows) PetscCall(ListRows(plan, view, found, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* kernel >= 0 forces an instantiation of the kind; one: perhaps there is but one product. */
+PetscErrorCode FillPlan(DCSRSpMVTransposePlan plan, DCSRView view, DCSRSpMVTransposeKind kind, int kernel, bool one, cudaStream_t stream)
+{
+  const SpMVTransposeRules *rules  = NULL;
+  SpMVTransposeFound       *found  = NULL;
+  PetscErrorCode            ierr   = PETSC_SUCCESS;
+  int                       choice = kind == DCSR_SPMVT_ATOMIC ? -1 : kernel;
 
   PetscFunctionBegin;
   if (!view.num_nonzeros) PetscFunctionReturn(PETSC_SUCCESS);
@@ -447,18 +470,18 @@ PetscErrorCode FillPlan(DCSRSpMVTransposePlan plan, DCSRView view, DCSRSpMVTrans
   for (size_t r = rules->num_atomic; r-- > 0;)
     if (view.num_nonzeros >= rules->atomic[r].min_nonzeros) plan->kernel = rules->atomic[r].kernel;
   if (kind == DCSR_SPMVT_ATOMIC && kernel >= 0) plan->kernel = kernel;
-  if (kind != DCSR_SPMVT_ATOMIC && choice < 0) PetscCall(ChooseTile(view.num_nonzeros, kind == DCSR_SPMVT_TILE, &choice, &max_ratio));
+  if (kind != DCSR_SPMVT_ATOMIC && choice < 0) PetscCall(ChooseTile(view.num_nonzeros, kind == DCSR_SPMVT_TILE, &choice, &plan->max_ratio));
   PetscCall(PetscSparseCUDAMalloc(NumMarks(view.num_nonzeros), "row marks of the transpose product", stream, &plan->marks));
   PetscCall(PetscSparseCUDAMalloc(1, "facts of a matrix", stream, &found));
   PetscCallCUDAGoto(ierr, done, cudaMemsetAsync(found, 0, sizeof(*found), stream));
-  PetscCallGoto(ierr, done, FillCompact(plan, view, choice, kind == DCSR_SPMVT_AUTO, max_ratio, found, stream));
+  PetscCallGoto(ierr, done, FillCompact(plan, view, choice, kind == DCSR_SPMVT_AUTO, one, found, stream));
 done:
   PetscCall(PetscSparseCUDAFree(&found, stream));
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode CreatePlan(DCSRView view, DCSRSpMVTransposeKind kind, int kernel, cudaStream_t stream, DCSRSpMVTransposePlan *plan)
+PetscErrorCode CreatePlan(DCSRView view, DCSRSpMVTransposeKind kind, int kernel, bool one, cudaStream_t stream, DCSRSpMVTransposePlan *plan)
 {
   PetscErrorCode ierr = PETSC_SUCCESS;
 
@@ -467,11 +490,12 @@ PetscErrorCode CreatePlan(DCSRView view, DCSRSpMVTransposeKind kind, int kernel,
   PetscCheck((PetscCount)view.num_rows <= (PetscCount)INT32_MAX, PETSC_COMM_SELF, PETSC_ERR_SUP, "The transpose product takes at most 2^31 - 1 local rows, not %" PetscInt_FMT ". Use more ranks", view.num_rows);
   PetscCall(PetscNew(plan));
   (*plan)->kind         = DCSR_SPMVT_ATOMIC;
+  (*plan)->later        = -1;
   (*plan)->num_rows     = view.num_rows;
   (*plan)->num_columns  = view.num_columns;
   (*plan)->num_nonzeros = view.num_nonzeros;
   (*plan)->compact      = view.row_offsets ? PETSC_TRUE : PETSC_FALSE;
-  PetscCallGoto(ierr, failed, FillPlan(*plan, view, kind, kernel, stream));
+  PetscCallGoto(ierr, failed, FillPlan(*plan, view, kind, kernel, one, stream));
   PetscCallGoto(ierr, failed, Describe(*plan));
   PetscFunctionReturn(PETSC_SUCCESS);
 failed:
@@ -579,7 +603,53 @@ PetscErrorCode SpMVTransposeCountStarts(PetscCount num_marks, const SpMVTranspos
 PetscErrorCode DCSRSpMVTransposePlanCreate(DCSRView view, DCSRSpMVTransposeKind kind, cudaStream_t stream, DCSRSpMVTransposePlan *plan)
 {
   PetscFunctionBegin;
-  PetscCall(CreatePlan(view, kind, -1, stream, plan));
+  PetscCall(CreatePlan(view, kind, -1, false, stream, plan));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  DCSRSpMVTransposePlanCreateForOne - DCSRSpMVTransposePlanCreate() when more than one product is not certain
+
+  What one product alone would not pay for is left to DCSRSpMVTransposePlanComplete(), which is called before the second one. Parameters and errors are the same; it synchronizes once, or twice where columns have very many
+  nonzeros, so that all is made at once.
+*/
+PetscErrorCode DCSRSpMVTransposePlanCreateForOne(DCSRView view, DCSRSpMVTransposeKind kind, cudaStream_t stream, DCSRSpMVTransposePlan *plan)
+{
+  PetscFunctionBegin;
+  PetscCall(CreatePlan(view, kind, -1, true, stream, plan));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* DCSRSpMVTransposePlanIsComplete - whether DCSRSpMVTransposePlanComplete() has nothing to do */
+PetscBool DCSRSpMVTransposePlanIsComplete(DCSRSpMVTransposePlan plan)
+{
+  return plan->later < 0 ? PETSC_TRUE : PETSC_FALSE;
+}
+
+/*
+  DCSRSpMVTransposePlanComplete - makes what pays when there are more products than one
+
+  Input Parameters:
++ plan   - the plan
+. view   - the structure that it was made for
+- stream - synchronizes with it once, rarely twice, when there is something to do
+
+  Cost: one pass over the columns, or nothing. Errors: PETSC_ERR_MEM; the plan is as it was then.
+*/
+PetscErrorCode DCSRSpMVTransposePlanComplete(DCSRSpMVTransposePlan plan, DCSRView view, cudaStream_t stream)
+{
+  PetscErrorCode      ierr  = PETSC_SUCCESS;
+  SpMVTransposeFound *found = NULL, host;
+
+  PetscFunctionBegin;
+  if (plan->later < 0) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscSparseCUDAMalloc(1, "facts of a matrix", stream, &found));
+  PetscCallGoto(ierr, done, AddTiles(plan, view, plan->later, plan->later_capacity, true, found, stream, &host));
+  plan->later = -1;
+  PetscCallGoto(ierr, done, Describe(plan));
+done:
+  PetscCall(PetscSparseCUDAFree(&found, stream));
+  PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -692,7 +762,7 @@ PetscErrorCode DCSRSpMVTransposePlanCreateKernel_Private(DCSRView view, int kern
   PetscCheck(kernel >= 0 && kernel < NUM_TILE_INSTANCES + NUM_ATOMIC_INSTANCES, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "There are %d instantiations, not %d", NUM_TILE_INSTANCES + NUM_ATOMIC_INSTANCES, kernel);
   PetscCall(DCSRSpMVTransposeKernelFits_Private(kernel, &fits));
   PetscCheck(fits, PETSC_COMM_SELF, PETSC_ERR_SUP, "The device has too little shared memory for %s", TILE_INSTANCES[kernel].name);
-  if (kernel < NUM_TILE_INSTANCES) PetscCall(CreatePlan(view, DCSR_SPMVT_TILE, kernel, stream, plan));
-  else PetscCall(CreatePlan(view, DCSR_SPMVT_ATOMIC, kernel - NUM_TILE_INSTANCES, stream, plan));
+  if (kernel < NUM_TILE_INSTANCES) PetscCall(CreatePlan(view, DCSR_SPMVT_TILE, kernel, false, stream, plan));
+  else PetscCall(CreatePlan(view, DCSR_SPMVT_ATOMIC, kernel - NUM_TILE_INSTANCES, false, stream, plan));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -43,7 +43,7 @@ static PetscInt Begin(Shape shape, PetscInt r)
   return (PetscInt)((PetscInt64)r * nz / m);
 }
 
-static PetscErrorCode Check(Shape shape, DCSRSpMVTransposeKind kind, cudaStream_t stream)
+static PetscErrorCode Check(Shape shape, DCSRSpMVTransposeKind kind, PetscBool one, cudaStream_t stream)
 {
   const PetscInt        m = shapes[shape].num_rows, n = shapes[shape].num_columns, nz = shapes[shape].num_nonzeros;
   DCSRSpMVTransposePlan plan;
@@ -51,7 +51,7 @@ static PetscErrorCode Check(Shape shape, DCSRSpMVTransposeKind kind, cudaStream_
   const char           *description;
   int32_t              *offsets, *columns;
   PetscScalar          *values, *x, *y, *got, *device_x, *device_y;
-  PetscInt              wrong = 0;
+  PetscInt              wrong;
 
   PetscFunctionBeginUser;
   PetscCall(PetscMalloc3(m + 1, &offsets, nz, &columns, nz, &values));
@@ -74,13 +74,19 @@ static PetscErrorCode Check(Shape shape, DCSRSpMVTransposeKind kind, cudaStream_
   PetscCall(PetscSparseCUDACopyToDevice(view.columns, columns, sizeof(*columns) * (size_t)nz, stream));
   PetscCall(PetscSparseCUDACopyToDevice(view.values, values, sizeof(*values) * (size_t)nz, stream));
   PetscCall(PetscSparseCUDACopyToDevice(device_x, x, sizeof(*x) * (size_t)m, stream));
-  PetscCall(DCSRSpMVTransposePlanCreate(view, kind, stream, &plan));
-  PetscCall(DCSRSpMVTransposePlanGetInfo(plan, NULL, NULL, &description));
-  PetscCall(DCSRSpMVTransposeApply(plan, view, PETSC_FALSE, device_x, NULL, device_y, stream));
-  PetscCallCUDA(cudaMemcpyAsync(got, device_y, sizeof(*got) * (size_t)n, cudaMemcpyDeviceToHost, stream));
-  PetscCallCUDA(cudaStreamSynchronize(stream));
-  for (PetscInt c = 0; c < n; c++) wrong += got[c] != y[c];
-  if (wrong) PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s, %s: %" PetscInt_FMT " columns are wrong\n", shapes[shape].name, description, wrong));
+  if (one) PetscCall(DCSRSpMVTransposePlanCreateForOne(view, kind, stream, &plan));
+  else PetscCall(DCSRSpMVTransposePlanCreate(view, kind, stream, &plan));
+  PetscCheck(one || DCSRSpMVTransposePlanIsComplete(plan), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: the plan is not complete", shapes[shape].name);
+  for (int product = 0; product < 3; product++) { // the last plan has nothing left to do
+    PetscCall(DCSRSpMVTransposePlanGetInfo(plan, NULL, NULL, &description));
+    PetscCall(DCSRSpMVTransposeApply(plan, view, PETSC_FALSE, device_x, NULL, device_y, stream));
+    PetscCallCUDA(cudaMemcpyAsync(got, device_y, sizeof(*got) * (size_t)n, cudaMemcpyDeviceToHost, stream));
+    PetscCallCUDA(cudaStreamSynchronize(stream));
+    wrong = 0;
+    for (PetscInt c = 0; c < n; c++) wrong += got[c] != y[c];
+    if (wrong) PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s, %s: %" PetscInt_FMT " columns are wrong in product %d\n", shapes[shape].name, description, wrong, product));
+    PetscCall(DCSRSpMVTransposePlanComplete(plan, view, stream));
+  }
   PetscCall(DCSRSpMVTransposePlanDestroy(&plan, stream));
   PetscCall(PetscSparseCUDAFree(&device_x, stream));
   PetscCall(PetscSparseCUDAFree(&device_y, stream));
@@ -102,7 +108,7 @@ int main(int argc, char **argv)
   if (usable) {
     PetscCall(PetscSparseCUDAGetStream(&stream));
     for (Shape shape = ONE_WINDOW; shape <= MISSED_BY_SAMPLE; shape = (Shape)(shape + 1))
-      for (int kind = DCSR_SPMVT_AUTO; kind <= DCSR_SPMVT_TILE; kind++) PetscCall(Check(shape, (DCSRSpMVTransposeKind)kind, stream));
+      for (int k = 0; k < 2 * (DCSR_SPMVT_TILE + 1); k++) PetscCall(Check(shape, (DCSRSpMVTransposeKind)(k / 2), (PetscBool)(k % 2), stream));
     PetscCallCUDA(cudaStreamSynchronize(stream));
     PetscCall(PetscSparseCUDAGetMemoryInUse(&now, &peak));
     if (now != 0) PetscCall(PetscPrintf(PETSC_COMM_SELF, "%zu bytes of device memory are left\n", now));
