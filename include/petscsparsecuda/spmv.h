@@ -6,6 +6,7 @@ typedef enum {
   DCSR_SPMV_AUTO,
   DCSR_SPMV_SPLIT,     /* strict nonzero splitting (Hola), a group of lanes sums a row, compact storage */
   DCSR_SPMV_SCAN,      /* strict nonzero splitting, rows summed by a segmented scan, compact storage */
+  DCSR_SPMV_WARP,      /* strict nonzero splitting, a warp sums its share in registers, compact storage */
   DCSR_SPMV_VECTOR,    /* a group of lanes a row, compact storage */
   DCSR_SPMV_FRAGMENTED /* a group of lanes a row over its segments */
 } DCSRSpMVKind;

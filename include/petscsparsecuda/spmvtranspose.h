@@ -12,6 +12,10 @@ PETSC_INTERN const char *const DCSRSpMVTransposeKinds[];
 typedef struct _n_DCSRSpMVTransposePlan *DCSRSpMVTransposePlan;
 
 PETSC_INTERN PetscErrorCode DCSRSpMVTransposePlanCreate(DCSRView view, DCSRSpMVTransposeKind kind, cudaStream_t stream, DCSRSpMVTransposePlan *plan);
+/* A plan that leaves to the second product what one alone would not pay for: then it is completed. */
+PETSC_INTERN PetscErrorCode DCSRSpMVTransposePlanCreateForOne(DCSRView view, DCSRSpMVTransposeKind kind, cudaStream_t stream, DCSRSpMVTransposePlan *plan);
+PETSC_INTERN PetscBool      DCSRSpMVTransposePlanIsComplete(DCSRSpMVTransposePlan plan);
+PETSC_INTERN PetscErrorCode DCSRSpMVTransposePlanComplete(DCSRSpMVTransposePlan plan, DCSRView view, cudaStream_t stream);
 PETSC_INTERN PetscErrorCode DCSRSpMVTransposePlanDestroy(DCSRSpMVTransposePlan *plan, cudaStream_t stream);
 PETSC_INTERN PetscErrorCode DCSRSpMVTransposePlanGetInfo(DCSRSpMVTransposePlan plan, DCSRSpMVTransposeKind *kind, size_t *bytes, const char **description);
 /* y = op(A) x + z with op the transpose or, with conjugate, the Hermitian transpose; z == NULL means y = op(A) x; z == y is allowed. x [num_rows], y and z [num_columns], device. */

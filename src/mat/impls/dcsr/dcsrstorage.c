@@ -102,7 +102,8 @@ static PetscErrorCode PrepareMult_DCSR(Mat A, MultKind kind, cudaStream_t stream
     if (d->plans.spmv_transpose == NULL || d->plans.transpose_state != state) PetscCallLogged(PETSCSPARSECUDA_TransposeAnalysis, A, RefreshExplicitTranspose(A, stream));
     PetscCall(RoundValues(A, d->plans.spmv_transpose, d->plans.transpose, stream, &d->plans.transpose_single));
   } else {
-    if (d->plans.spmvt == NULL) PetscCallLogged(PETSCSPARSECUDA_TransposeAnalysis, A, DCSRSpMVTransposePlanCreate(d->device.view, d->options.spmvt_kind, stream, &d->plans.spmvt));
+    if (d->plans.spmvt == NULL) PetscCallLogged(PETSCSPARSECUDA_TransposeAnalysis, A, DCSRSpMVTransposePlanCreateForOne(d->device.view, d->options.spmvt_kind, stream, &d->plans.spmvt));
+    else if (!DCSRSpMVTransposePlanIsComplete(d->plans.spmvt)) PetscCallLogged(PETSCSPARSECUDA_TransposeAnalysis, A, DCSRSpMVTransposePlanComplete(d->plans.spmvt, d->device.view, stream));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -468,18 +468,18 @@ PetscErrorCode MatConvert_SeqAIJ_SeqAIJCUDA(Mat A, MatType type, MatReuse reuse,
   MATDCSRCUDA - MATDCSRCUDA = "dcsrcuda" - Sparse matrices in dynamic compressed row storage on NVIDIA GPUs.
 
   Options Database Keys:
-+ -mat_type dcsrcuda                          - sets this type in `MatSetFromOptions()`
-. -mat_dcsr_spmv (auto|split|scan|vector)     - kernel of `MatMult()`
-. -mat_dcsr_spmv_transpose (auto|atomic|tile) - kernel of `MatMultTranspose()`
-. -mat_dcsr_deterministic                     - bitwise reproducible `MatMultTranspose()`, with a stored transpose
-. -mat_dcsr_host_structure (lazy|eager)       - when the host copy of the structure is made
-. -mat_dcsr_stage_size <33554432>             - bytes of each of the two pinned buffers that `MatSetValues()` fills
-. -mat_dcsr_stage_entries <33554432>          - inserted entries that wait on the device at most, unless the matrix has more
-. -mat_dcsr_defragment (auto|never|always)    - when storage that insertion left fragmented becomes compact
-. -mat_dcsr_slack <0.25>                      - unused entries behind a segment that insertion makes, as a part of the row's entries
-. -mat_dcsr_max_segments <4>                  - segments that insertion may give a row; 1: new entries are always merged
-. -mat_dcsr_product_slices <0>                - slices in which products of three matrices are computed; 0: as many as memory asks for, 1: never
-- -mat_dcsr_require_device                    - raise an error when there is no usable device
++ -mat_type dcsrcuda                           - sets this type in `MatSetFromOptions()`
+. -mat_dcsr_spmv (auto|split|scan|warp|vector) - kernel of `MatMult()`
+. -mat_dcsr_spmv_transpose (auto|atomic|tile)  - kernel of `MatMultTranspose()`
+. -mat_dcsr_deterministic                      - bitwise reproducible `MatMultTranspose()`, with a stored transpose
+. -mat_dcsr_host_structure (lazy|eager)        - when the host copy of the structure is made
+. -mat_dcsr_stage_size <33554432>              - bytes of each of the two pinned buffers that `MatSetValues()` fills
+. -mat_dcsr_stage_entries <33554432>           - inserted entries that wait on the device at most, unless the matrix has more
+. -mat_dcsr_defragment (auto|never|always)     - when storage that insertion left fragmented becomes compact
+. -mat_dcsr_slack <0.25>                       - unused entries behind a segment that insertion makes, as a part of the row's entries
+. -mat_dcsr_max_segments <4>                   - segments that insertion may give a row; 1: new entries are always merged
+. -mat_dcsr_product_slices <0>                 - slices in which products of three matrices are computed; 0: as many as memory asks for, 1: never
+- -mat_dcsr_require_device                     - raise an error when there is no usable device
 
   Level: beginner
 

@@ -1,9 +1,9 @@
 /*
-  Mult, y = A x + z: plans and their application. The kernels are in spmvsplit.cu, spmvscan.cu and spmvrows.cu. spmvplan.cu makes what is cached from structure. spmvrule.c chooses.
+  Mult, y = A x + z: plans and their application. The kernels are in spmvsplit.cu, spmvscan.cu, spmvwarp.cu and spmvrows.cu. spmvplan.cu makes what is cached from structure. spmvrule.c chooses.
 */
 #include "spmvimpl.h"
 
-const char *const DCSRSpMVKinds[] = {"auto", "split", "scan", "vector", "fragmented", "DCSRSpMVKind", "DCSR_SPMV_", NULL};
+const char *const DCSRSpMVKinds[] = {"auto", "split", "scan", "warp", "vector", "fragmented", "DCSRSpMVKind", "DCSR_SPMV_", NULL};
 
 static PetscErrorCode SpMVPlanDescribe(DCSRSpMVPlan plan)
 {
@@ -12,8 +12,9 @@ static PetscErrorCode SpMVPlanDescribe(DCSRSpMVPlan plan)
 
   PetscFunctionBegin;
   if (plan->entry == NULL) PetscCall(PetscSNPrintf(plan->info, sizeof(plan->info), "none: no nonzeros"));
-  else if (c->kind == DCSR_SPMV_SPLIT) PetscCall(PetscSNPrintf(plan->info, sizeof(plan->info), "split, %d x %d nonzeros a block, %d lanes a row%s, %d long rows", c->threads, c->items, c->lanes, skipped, (int)plan->num_long));
-  else if (c->kind == DCSR_SPMV_SCAN) PetscCall(PetscSNPrintf(plan->info, sizeof(plan->info), "scan, %d x %d nonzeros a block%s, %d long rows", c->threads, c->items, skipped, (int)plan->num_long));
+  else if (c->kind == DCSR_SPMV_SPLIT) PetscCall(PetscSNPrintf(plan->info, sizeof(plan->info), "split, %d x %d nonzeros a block, %d lanes a row%s", c->threads, c->items, c->lanes, skipped));
+  else if (c->kind == DCSR_SPMV_SCAN) PetscCall(PetscSNPrintf(plan->info, sizeof(plan->info), "scan, %d x %d nonzeros a block%s", c->threads, c->items, skipped));
+  else if (c->kind == DCSR_SPMV_WARP) PetscCall(PetscSNPrintf(plan->info, sizeof(plan->info), "warp, %d warps of %" PetscCount_FMT " nonzeros%s", (int)plan->num_blocks, plan->tile, skipped));
   else PetscCall(PetscSNPrintf(plan->info, sizeof(plan->info), "%s, %d threads a block, %d lanes a row%s, %d long rows", DCSRSpMVKinds[c->kind], c->threads, c->lanes, skipped, (int)plan->num_long));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -21,10 +22,22 @@ static PetscErrorCode SpMVPlanDescribe(DCSRSpMVPlan plan)
 /* The kernels of the plan's configuration. */
 static PetscErrorCode SpMVPlanGetEntry(DCSRSpMVPlan plan, PetscBool wide)
 {
-  const DCSRSpMVKind kind  = plan->config.kind;
-  const SpMVEntry   *entry = kind == DCSR_SPMV_SCAN ? SpMVScanGetEntry(&plan->config, wide) : kind == DCSR_SPMV_SPLIT ? SpMVSplitGetEntry(&plan->config, wide) : SpMVRowsGetEntry(&plan->config, wide);
+  const SpMVEntry *entry = NULL;
 
   PetscFunctionBegin;
+  switch (plan->config.kind) {
+  case DCSR_SPMV_SPLIT:
+    entry = SpMVSplitGetEntry(&plan->config, wide);
+    break;
+  case DCSR_SPMV_SCAN:
+    entry = SpMVScanGetEntry(&plan->config, wide);
+    break;
+  case DCSR_SPMV_WARP:
+    entry = SpMVWarpGetEntry(&plan->config, wide);
+    break;
+  default:
+    entry = SpMVRowsGetEntry(&plan->config, wide);
+  }
   PetscCheck(entry, PETSC_COMM_SELF, PETSC_ERR_SUP, "No %s kernel with %d lanes, %d threads, %d items, vector length %d, load %d", DCSRSpMVKinds[plan->config.kind], plan->config.lanes, plan->config.threads, plan->config.items, plan->config.vec,
              plan->config.load);
   plan->entry = entry;
@@ -37,7 +50,7 @@ static PetscErrorCode SpMVPlanSetUp(DCSRSpMVPlan plan, DCSRView view, cudaStream
   PetscFunctionBegin;
   plan->num_rows = (int32_t)view.num_rows;
   if (SpMVRuleCompressRows(view, &plan->facts)) PetscCall(SpMVPlanCompressRows(plan, view, stream));
-  if (plan->config.kind == DCSR_SPMV_SCAN || plan->config.kind == DCSR_SPMV_SPLIT) PetscCall(SpMVPlanSetUpSplit(plan, view, stream));
+  if (plan->config.kind == DCSR_SPMV_SCAN || plan->config.kind == DCSR_SPMV_SPLIT || plan->config.kind == DCSR_SPMV_WARP) PetscCall(SpMVPlanSetUpSplit(plan, view, stream));
   else PetscCall(SpMVPlanSetUpRows(plan, view, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -94,7 +107,7 @@ fail:
 . plan - the plan, NULL on an error; free it with DCSRSpMVPlanDestroy()
 
   Notes:
-  Costs one pass over the row offsets, one synchronization, and another pass or two when there are long or many empty rows. Values and columns must be aligned to 16 bytes.
+  Costs one pass over the row offsets, one synchronization, and another pass or two, with another synchronization for the vector and the fragmented kernel, when there are long or many empty rows. Values and columns must be aligned to 16 bytes.
 
   A plan has partial sums of its own for rows that several thread blocks sum: it must not be used at the same time on different streams.
 */

@@ -135,17 +135,17 @@ struct SpMVLongRows {
 };
 
 /*
-  Leaves sum as a part of a long row and counts it. Returns whether all parts are there now. The atomic releases the part. Whoever finds all of them reads them past L1 (SpMVReadPart()), behind a branch on the
+  Leaves sum as a part of long row k, in its place among all parts, and counts it. Returns whether all parts are there now. The atomic releases the part. Whoever finds all of them reads them past L1 (SpMVReadPart()), behind a branch on the
   count. __threadfence() is not used: it empties the L1 of the whole multiprocessor, which holds x for the gathers of all other thread blocks.
 */
 template <typename Output>
-__device__ __forceinline__ bool SpMVLeavePart(const SpMVLongRows<Output> &lr, const SpMVLongRow &row, int k, int block, PetscScalar sum)
+__device__ __forceinline__ bool SpMVLeavePart(const SpMVLongRows<Output> &lr, int place, int num_parts, int k, PetscScalar sum)
 {
   unsigned int before;
 
-  lr.parts[row.first_part + block - row.first_block] = sum;
+  lr.parts[place] = sum;
   asm volatile("atom.add.release.gpu.global.u32 %0, [%1], 1;" : "=r"(before) : "l"(lr.arrived + k) : "memory");
-  return before == (unsigned int)row.num_parts - 1;
+  return before == (unsigned int)num_parts - 1;
 }
 
 __device__ __forceinline__ PetscScalar SpMVReadPart(const PetscScalar *part)
@@ -180,7 +180,7 @@ __device__ void SpMVFinishLongRow(const SpMVLongRows<Output> &lr, int k, int blo
   __shared__ bool   last;
 
   __syncthreads();
-  if (threadIdx.x == 0) last = SpMVLeavePart(lr, row, k, block, sum);
+  if (threadIdx.x == 0) last = SpMVLeavePart(lr, row.first_part + block - row.first_block, row.num_parts, k, sum);
   __syncthreads();
   if (!last) return;
   sum = PetscScalar(0.0);
@@ -190,21 +190,28 @@ __device__ void SpMVFinishLongRow(const SpMVLongRows<Output> &lr, int k, int blo
   if (threadIdx.x == 0) SpMVWriteLongRow(lr, row, k, sum);
 }
 
-/* The same by one warp: sum is that of lane 0. */
+/* All parts of long row k are there: one warp adds them and writes y. */
+template <int UNROLL, typename Output>
+__device__ __forceinline__ void SpMVAddPartsByWarp(const SpMVLongRows<Output> &lr, const SpMVLongRow &row, int k)
+{
+  const int   lane = threadIdx.x % SPMV_WARP;
+  PetscScalar sum(0.0);
+
+#pragma unroll UNROLL
+  for (int i = lane; i < row.num_parts; i += SPMV_WARP) sum += SpMVReadPart(lr.parts + row.first_part + i);
+  sum = SpMVSumLanes<SPMV_WARP>(sum);
+  if (lane == 0) SpMVWriteLongRow(lr, row, k, sum);
+}
+
+/* SpMVFinishLongRow() by one warp: sum is that of lane 0. */
 template <typename Output>
 __device__ __forceinline__ void SpMVFinishLongRowByWarp(const SpMVLongRows<Output> &lr, int k, int block, PetscScalar sum)
 {
   const SpMVLongRow row  = lr.rows[k];
-  const int         lane = threadIdx.x % SPMV_WARP;
   bool              last = false;
 
-  if (lane == 0) last = SpMVLeavePart(lr, row, k, block, sum);
-  if (!__shfl_sync(SPMV_FULL_MASK, (int)last, 0)) return;
-  sum = PetscScalar(0.0);
-#pragma unroll 4
-  for (int i = lane; i < row.num_parts; i += SPMV_WARP) sum += SpMVReadPart(lr.parts + row.first_part + i);
-  sum = SpMVSumLanes<SPMV_WARP>(sum);
-  if (lane == 0) SpMVWriteLongRow(lr, row, k, sum);
+  if (threadIdx.x % SPMV_WARP == 0) last = SpMVLeavePart(lr, row.first_part + block - row.first_block, row.num_parts, k, sum);
+  if (__shfl_sync(SPMV_FULL_MASK, (int)last, 0)) SpMVAddPartsByWarp<4>(lr, row, k);
 }
 
 /* What the kernels with thread blocks of consecutive nonzeros read. */

@@ -4,23 +4,29 @@
 */
 #include "spmvrule.h"
 
-/* What a thread block of the split and the scan kernel must know before it can start, in one 16-byte load. */
+/* What a thread block of the split and the scan kernel, or a warp of the warp kernel, must know before it can start, in one 16-byte load. */
 typedef struct {
   int32_t row;  /* first row that starts in the thread block */
   int32_t rows; /* rows from there that the thread block finishes alone */
   int32_t over; /* entries behind the thread block's end that belong to them */
-  int32_t part; /* 4 * (number of its first long row) + SPMV_PART_*; the trailing long row comes after the leading one */
+  int32_t part; /* 4 * (number of the leading long row) + SPMV_PART_* */
 } SpMVBlock;
 #define SPMV_PART_LEADING  1 /* the thread block begins inside a long row */
 #define SPMV_PART_TRAILING 2 /* a long row starts in the thread block */
 
-/* A row that several thread blocks sum. Each leaves a partial sum, and the last one to come adds these in order. */
+/*
+  A row that several thread blocks sum. Each leaves a partial sum, and the last one to come adds these in order. For the kernels that split, its number is that of the thread block in which it starts, first_block, and
+  first_part is twice that: no two rows share a place, since two long rows have but one thread block in common, and nothing has to be counted. So some numbers have no row.
+*/
 typedef struct {
   int32_t row;         /* position in y (through the row map, if there is one) */
   int32_t first_block; /* thread block (split) or chunk (vector, fragmented) of its first part */
   int32_t first_part;  /* place of its first partial sum */
   int32_t num_parts;
 } SpMVLongRow;
+
+/* Threads that a multiprocessor holds of the warp kernel. Complex values in double precision take twice the registers. */
+#define SPMV_WARP_RESIDENT(resident) (sizeof(PetscScalar) > sizeof(double) ? (resident) / 2 : (resident))
 
 /* values, in the precision of the launcher; x; z, or the epilogue; y */
 typedef PetscErrorCode SpMVLaunchFn(DCSRSpMVPlan, const DCSRView *, const void *, const PetscScalar[], const PetscScalar[], PetscScalar[], cudaStream_t);
@@ -57,13 +63,14 @@ struct _n_DCSRSpMVPlan {
   int32_t          num_rows;  /* rows that the kernel sees: nonempty ones when compressed */
 
   int32_t       num_blocks;
-  int32_t       num_long;
-  int32_t       num_parts;
+  PetscCount    tile;       /* split, scan, warp: nonzeros of a thread block or a warp */
+  int32_t       num_long;   /* vector, fragmented: long rows; split, scan, warp: numbers of these, 0 or num_blocks */
+  int32_t       num_parts;  /* places of partial sums */
   int32_t       long_limit; /* vector, fragmented: larger rows are long */
   PetscBool     compressed;
   int32_t      *row_index;   /* compressed: [num_rows] positions in y */
   void         *row_offsets; /* compressed: [num_rows + 1], as wide as the view's */
-  SpMVBlock    *blocks;      /* split, scan: [num_blocks] */
+  SpMVBlock    *blocks;      /* split, scan, warp: [num_blocks], of the last the warps */
   unsigned int *heads;       /* scan: bit k % 32 of word k / 32 is set where a row starts or ends at nonzero k */
   SpMVLongRow  *long_rows;   /* [num_long] */
   int32_t      *chunk_rows;  /* vector, fragmented: [num_parts] long row of each chunk */
@@ -73,6 +80,7 @@ struct _n_DCSRSpMVPlan {
 
 PETSC_INTERN const SpMVEntry *SpMVSplitGetEntry(const SpMVConfig *config, PetscBool wide);
 PETSC_INTERN const SpMVEntry *SpMVScanGetEntry(const SpMVConfig *config, PetscBool wide);
+PETSC_INTERN const SpMVEntry *SpMVWarpGetEntry(const SpMVConfig *config, PetscBool wide);
 PETSC_INTERN const SpMVEntry *SpMVRowsGetEntry(const SpMVConfig *config, PetscBool wide);
 PETSC_INTERN PetscErrorCode   SpMVFactsGet(DCSRView view, cudaStream_t stream, DCSRFacts *facts);
 PETSC_INTERN PetscErrorCode   SpMVPlanCompressRows(DCSRSpMVPlan plan, DCSRView view, cudaStream_t stream);

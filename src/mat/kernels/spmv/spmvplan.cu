@@ -179,54 +179,42 @@ __device__ __forceinline__ int32_t SpMVLongRowBlock(PetscCount begin, PetscCount
   return end > (b + 1) * tile + over ? (int32_t)b : -1;
 }
 
-/* Table entries of all thread blocks, with their flags and without the number of the long row. starts[b] is 1 when a long row starts in thread block b, and starts[num_blocks] is 0. starts may be NULL. */
+/* Table entries of all thread blocks, and the long rows that start in them, whose counters are set to 0; long_rows and arrived may be NULL when there are none. */
 template <typename Offset>
-__global__ void SpMVSplitBlocksKernel(const Offset *row_offsets, int32_t num_rows, int32_t num_blocks, PetscCount tile, PetscCount over, SpMVBlock *blocks, int32_t *starts)
+__global__ void SpMVSplitBlocksKernel(const Offset *row_offsets, int32_t num_rows, int32_t num_blocks, PetscCount tile, PetscCount over, SpMVBlock *blocks, SpMVLongRow *long_rows, unsigned int *arrived)
 {
   const PetscCount b     = (PetscCount)blockIdx.x * SPMV_PLAN_THREADS + threadIdx.x;
   SpMVBlock        block = {0, 0, 0, 0};
   int32_t          end;
 
-  if (starts && b == num_blocks) starts[b] = 0;
   if (b >= num_blocks) return;
   SpMVBlockRows(row_offsets, num_rows, num_blocks, tile, (int32_t)b, &block.row, &end);
   block.rows = end - block.row;
-  if (block.row > 0 && (PetscCount)row_offsets[block.row] > b * tile && SpMVLongRowBlock(row_offsets[block.row - 1], row_offsets[block.row], tile, over) >= 0) block.part |= SPMV_PART_LEADING;
+  if (block.row > 0 && (PetscCount)row_offsets[block.row] > b * tile) {
+    const int32_t first = SpMVLongRowBlock(row_offsets[block.row - 1], row_offsets[block.row], tile, over);
+
+    if (first >= 0) block.part = 4 * first + SPMV_PART_LEADING;
+  }
   if (block.rows > 0) {
     const PetscCount behind = (PetscCount)row_offsets[end] - (b + 1) * tile;
 
     if (behind > over) {
       block.part |= SPMV_PART_TRAILING;
       block.rows--;
+      long_rows[b] = {end - 1, (int32_t)b, 2 * (int32_t)b, (int32_t)(((PetscCount)row_offsets[end] - 1) / tile - b + 1)};
+      arrived[b]   = 0;
     } else if (behind > 0) block.over = (int32_t)behind;
   }
   blocks[b] = block;
-  if (starts) starts[b] = (block.part & SPMV_PART_TRAILING) != 0;
 }
 
-/* Numbers the long rows: starts[] is the exclusive sum of the above. Partial sums of row k lie behind those of row k - 1. Both have at most one thread block in common, so that no second scan is needed. */
-template <typename Offset>
-__global__ void SpMVSplitLongRowsKernel(const Offset *row_offsets, int32_t num_blocks, PetscCount tile, const int32_t *starts, SpMVBlock *blocks, SpMVLongRow *long_rows)
-{
-  const PetscCount b = (PetscCount)blockIdx.x * SPMV_PLAN_THREADS + threadIdx.x;
-
-  if (b >= num_blocks) return;
-  if (blocks[b].part & SPMV_PART_TRAILING) {
-    const int32_t row = blocks[b].row + blocks[b].rows;
-
-    long_rows[starts[b]] = {row, (int32_t)b, (int32_t)b + starts[b], (int32_t)(((PetscCount)row_offsets[row + 1] - 1) / tile - b + 1)};
-  }
-  blocks[b].part |= 4 * (starts[b] - (blocks[b].part & SPMV_PART_LEADING ? 1 : 0));
-}
-
+/* Counters are left to those who fill the rest. */
 static PetscErrorCode SpMVPlanAllocateLongRows(DCSRSpMVPlan plan, cudaStream_t stream)
 {
   PetscFunctionBegin;
   PetscCall(SpMVPlanMalloc(plan, plan->num_long, "long rows", stream, &plan->long_rows));
   PetscCall(SpMVPlanMalloc(plan, plan->num_parts, "partial sums of long rows", stream, &plan->parts));
   PetscCall(SpMVPlanMalloc(plan, plan->num_long, "counters of long rows", stream, &plan->arrived));
-  PetscCallCUDA(cudaMemsetAsync(plan->arrived, 0, sizeof(*plan->arrived) * (size_t)plan->num_long, stream));
-  plan->facts.num_long_rows = plan->num_long;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -253,37 +241,48 @@ static PetscErrorCode SpMVPlanSetUpHeads(DCSRSpMVPlan plan, const Offset *row_of
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-template <typename Offset>
-static PetscErrorCode SpMVPlanSetUpSplit_Offset(DCSRSpMVPlan plan, DCSRView view, cudaStream_t stream)
+/* Nonzeros of a thread block, or of a warp of the warp kernel, and how many behind its end it takes to finish its last row. */
+static PetscErrorCode SpMVPlanGetTile(DCSRSpMVPlan plan, PetscCount num_nonzeros, PetscCount *tile, PetscCount *over)
 {
-  const Offset    *row_offsets = (const Offset *)(plan->compressed ? plan->row_offsets : view.row_offsets);
-  const PetscCount tile = (PetscCount)plan->config.threads * plan->config.items, over = plan->config.threads;
-  const PetscBool  maybe  = plan->facts.max_row_size > over ? PETSC_TRUE : PETSC_FALSE;
-  PetscErrorCode   ierr   = PETSC_SUCCESS;
-  int32_t         *starts = NULL;
+  const SpMVConfig *c = &plan->config;
+  DCSRDeviceFacts   facts;
+  PetscCount        warps;
 
   PetscFunctionBegin;
-  PetscCheck((view.num_nonzeros - 1) / tile < PETSC_INT32_MAX - 1, PETSC_COMM_SELF, PETSC_ERR_SUP, "%" PetscCount_FMT " nonzeros are more than the blocks of one launch can cover", view.num_nonzeros);
-  plan->num_blocks = (int32_t)((view.num_nonzeros + tile - 1) / tile);
-  PetscCallGoto(ierr, done, SpMVPlanMalloc(plan, plan->num_blocks, "block-to-row table", stream, &plan->blocks));
-  if (plan->config.kind == DCSR_SPMV_SCAN) PetscCallGoto(ierr, done, SpMVPlanSetUpHeads(plan, row_offsets, tile, stream));
-  if (maybe) PetscCallGoto(ierr, done, PetscSparseCUDAMalloc((PetscCount)plan->num_blocks + 1, "starts of long rows", stream, &starts));
-  SpMVSplitBlocksKernel<<<SpMVPlanGrid((PetscCount)plan->num_blocks + 1), SPMV_PLAN_THREADS, 0, stream>>>(row_offsets, plan->num_rows, plan->num_blocks, tile, over, plan->blocks, starts);
-  PetscCallCUDAGoto(ierr, done, cudaGetLastError());
-  if (maybe) PetscCallGoto(ierr, done, SpMVScan(starts, plan->num_blocks + 1, &plan->num_long, stream));
-  if (plan->num_long > 0) {
-    plan->num_parts = plan->num_blocks + plan->num_long;
-    PetscCallGoto(ierr, done, SpMVPlanAllocateLongRows(plan, stream));
-    SpMVSplitLongRowsKernel<<<SpMVPlanGrid(plan->num_blocks), SPMV_PLAN_THREADS, 0, stream>>>(row_offsets, plan->num_blocks, tile, starts, plan->blocks, plan->long_rows);
-    PetscCallCUDAGoto(ierr, done, cudaGetLastError());
-  }
-done:
-  PetscCall(PetscSparseCUDAFree(&starts, stream));
-  PetscCall(ierr);
+  *tile = (PetscCount)c->threads * c->items;
+  *over = c->threads;
+  if (c->kind != DCSR_SPMV_WARP) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(DCSRGetDeviceFacts(&facts));
+  warps = (PetscCount)facts.num_multiprocessors * (SPMV_WARP_RESIDENT(c->resident) / SPMV_WARP) * c->vec;
+  *tile = PetscMax((PetscCount)c->items, (num_nonzeros + warps * SPMV_WARP - 1) / (warps * SPMV_WARP)) * SPMV_WARP;
+  *over = 0;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* SpMVPlanSetUpSplit - the block-to-row table and the long rows of the split and the scan kernel, and the latter's bits; needs plan->config, facts and, when compressed, the compressed offsets. Synchronizes when there may be long rows. */
+template <typename Offset>
+static PetscErrorCode SpMVPlanSetUpSplit_Offset(DCSRSpMVPlan plan, DCSRView view, cudaStream_t stream)
+{
+  const Offset *row_offsets = (const Offset *)(plan->compressed ? plan->row_offsets : view.row_offsets);
+  PetscCount    tile, over;
+
+  PetscFunctionBegin;
+  PetscCall(SpMVPlanGetTile(plan, view.num_nonzeros, &tile, &over));
+  PetscCheck((view.num_nonzeros - 1) / tile < PETSC_INT32_MAX / 4 && tile < PETSC_INT32_MAX / 2, PETSC_COMM_SELF, PETSC_ERR_SUP, "%" PetscCount_FMT " nonzeros are more than the blocks of one launch can cover", view.num_nonzeros);
+  plan->tile       = tile;
+  plan->num_blocks = (int32_t)((view.num_nonzeros + tile - 1) / tile);
+  PetscCall(SpMVPlanMalloc(plan, plan->num_blocks, "block-to-row table", stream, &plan->blocks));
+  if (plan->config.kind == DCSR_SPMV_SCAN) PetscCall(SpMVPlanSetUpHeads(plan, row_offsets, tile, stream));
+  if (plan->facts.max_row_size > over) {
+    plan->num_long  = plan->num_blocks;
+    plan->num_parts = 2 * plan->num_blocks;
+    PetscCall(SpMVPlanAllocateLongRows(plan, stream));
+  }
+  SpMVSplitBlocksKernel<<<SpMVPlanGrid(plan->num_blocks), SPMV_PLAN_THREADS, 0, stream>>>(row_offsets, plan->num_rows, plan->num_blocks, tile, over, plan->blocks, plan->long_rows, plan->arrived);
+  PetscCallCUDA(cudaGetLastError());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* SpMVPlanSetUpSplit - the block-to-row table and the long rows of the split, the scan and the warp kernel, and the bits of the second; needs plan->config, facts and, when compressed, the compressed offsets. One launch, two for the scan kernel; asynchronous. */
 PetscErrorCode SpMVPlanSetUpSplit(DCSRSpMVPlan plan, DCSRView view, cudaStream_t stream)
 {
   PetscFunctionBegin;
@@ -307,11 +306,14 @@ __global__ void SpMVChunkCountsKernel(const Offset *row_offsets, const int32_t *
 }
 
 /* A thread block takes a long row. */
-__global__ void SpMVChunksKernel(const int32_t *rows, const int32_t *first, SpMVLongRow *long_rows, int32_t *chunk_rows)
+__global__ void SpMVChunksKernel(const int32_t *rows, const int32_t *first, SpMVLongRow *long_rows, unsigned int *arrived, int32_t *chunk_rows)
 {
   const int32_t k = blockIdx.x, begin = first[k], end = first[k + 1];
 
-  if (threadIdx.x == 0) long_rows[k] = {rows[k], begin, begin, end - begin};
+  if (threadIdx.x == 0) {
+    long_rows[k] = {rows[k], begin, begin, end - begin};
+    arrived[k]   = 0;
+  }
   for (int32_t i = begin + (int32_t)threadIdx.x; i < end; i += SPMV_WARP) chunk_rows[i] = k;
 }
 
@@ -335,8 +337,9 @@ static PetscErrorCode SpMVPlanSetUpChunks(DCSRSpMVPlan plan, DCSRView view, Pets
   PetscCallCUDAGoto(ierr, done, cudaGetLastError());
   PetscCallGoto(ierr, done, SpMVScan(counts, plan->num_long + 1, &plan->num_parts, stream));
   PetscCallGoto(ierr, done, SpMVPlanAllocateLongRows(plan, stream));
+  plan->facts.num_long_rows = plan->num_long;
   PetscCallGoto(ierr, done, SpMVPlanMalloc(plan, plan->num_parts, "long row of each chunk", stream, &plan->chunk_rows));
-  SpMVChunksKernel<<<plan->num_long, SPMV_WARP, 0, stream>>>(rows, counts, plan->long_rows, plan->chunk_rows);
+  SpMVChunksKernel<<<plan->num_long, SPMV_WARP, 0, stream>>>(rows, counts, plan->long_rows, plan->arrived, plan->chunk_rows);
   PetscCallCUDAGoto(ierr, done, cudaGetLastError());
 done:
   PetscCall(PetscSparseCUDAFree(&rows, stream));

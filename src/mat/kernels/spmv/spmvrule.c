@@ -8,6 +8,7 @@
 #define SPMV_INF                                    PETSC_MAX_REAL
 #define SPLIT(lanes, threads, items, vec, resident) {DCSR_SPMV_SPLIT, lanes, threads, items, vec, SPMV_LOAD_ONCE, resident}
 #define SCAN(threads, items, vec, resident)         {DCSR_SPMV_SCAN, 1, threads, items, vec, SPMV_LOAD_ONCE, resident}
+#define WARP(items, waves, resident)                {DCSR_SPMV_WARP, 32, 128, items, waves, SPMV_LOAD_ONCE, resident}
 #define VECTOR(lanes)                               {DCSR_SPMV_VECTOR, lanes, 256, 4, 0, SPMV_LOAD_CACHED, 0}
 #define FRAGMENTED(lanes, threads, eager)           {DCSR_SPMV_FRAGMENTED, lanes, threads, 4, eager, SPMV_LOAD_CACHED, 0}
 // clang-format on
@@ -52,10 +53,11 @@ static const SpMVRule SpMVRulesH200[] = {
   {6000000,  40,       SPMV_INF, SPMV_ANY, SPLIT(8, 128, 4, 2, 1536)}, /* 5 matrices: 1.01; split 2 lanes 128 x 4 1.03, split 8 lanes 256 x 8 1.04, vector 4 1.36 */
   {2000000,  200,      1.25,     SPMV_ANY, VECTOR(8)}, /* 3 matrices: 1.00; split 8 lanes 256 x 8 1.05, vector 16 1.11 */
   {2000000,  96,       SPMV_INF, SPMV_ANY, SPLIT(8, 256, 8, 1, 1024)}, /* 8 matrices: 1.02; split 8 lanes 128 x 4 1.08, scan 1.11, vector 16 1.45 */
-  {1000000,  SPMV_ANY, SPMV_INF, SPMV_ANY, SCAN(512, 4, 1, 1536)}, /* 4 matrices: 1.01; split 8 lanes 256 x 8 1.07, split 8 lanes 128 x 4 1.11, vector 32 1.14 */
+  {1000000,  200,      SPMV_INF, SPMV_ANY, SCAN(512, 4, 1, 1536)}, /* 4 matrices: 1.01; split 8 lanes 256 x 8 1.07, split 8 lanes 128 x 4 1.11, vector 32 1.14 */
   {6000000,  96,       SPMV_INF, 384,      SPLIT(8, 128, 4, 2, 1536)}, /* 10 matrices: 1.01; split 8 lanes 256 x 8 1.04, split 2 lanes 128 x 4 1.14, vector 8 1.18 */
   {6000000,  200,      SPMV_INF, SPMV_ANY, SPLIT(8, 256, 8, 1, 1024)}, /* 6 matrices: 1.03; split 8 lanes 128 x 4 1.05, scan 1.05, vector 16 1.37 */
   {6000000,  SPMV_ANY, 1.5,      SPMV_ANY, VECTOR(32)}, /* 2 matrices: 1.01; vector 16 1.09, vector 8 1.14 */
+  {6000000,  SPMV_ANY, SPMV_INF, SPMV_ANY, WARP(8, 1, 1024)}, /* by a model, not measured: thread blocks of split wait about 1.5 us for each row that several of them sum, and there are 10 to 15 such blocks one after the other */
   {6000000,  SPMV_ANY, SPMV_INF, SPMV_ANY, SPLIT(8, 256, 8, 1, 1024)}, /* 4 matrices: 1.01; scan 1.08, split 2 lanes 128 x 8 1.08, vector 32 1.17 */
   /* Many waves. Rows alike: small thread blocks, and lanes so that a warp's rows are summed in few steps. */
   {SPMV_ANY, 12,       64,       SPMV_ANY, SPLIT(1, 128, 4, 2, 1536)}, /* 2d5-4096: 313 / 314 us, 128 x 8: 335, cuSPARSE 504; 3d7-256: 413 / 414, 128 x 8: 432, cuSPARSE 635; tall: 99 / 101, 1 lane without shared memory 112, cuSPARSE 166 */
@@ -73,7 +75,9 @@ static const SpMVRule SpMVRulesH200[] = {
   {SPMV_ANY, SPMV_ANY, SPMV_INF, SPMV_ANY, SCAN(512, 4, 1, 1536)}, /* rmat20: 127 / 119 us, 256 x 8: 142 / 131, products in registers only 147 / 140, cuSPARSE 137 / 125; powerlaw: 139 / 134, cuSPARSE 141 / 136 */
   /* Where split was asked for. */
   {SPMV_ANY, 64,       SPMV_INF, SPMV_ANY, SPLIT(1, 512, 4, 2, 1536)},
-  {SPMV_ANY, SPMV_ANY, SPMV_INF, SPMV_ANY, SPLIT(8, 256, 8, 1, 1024)}
+  {SPMV_ANY, SPMV_ANY, SPMV_INF, SPMV_ANY, SPLIT(8, 256, 8, 1, 1024)},
+  /* Where warp was asked for. */
+  {SPMV_ANY, SPMV_ANY, SPMV_INF, SPMV_ANY, WARP(8, 1, 1024)}
 };
 
 /*
@@ -155,14 +159,15 @@ PetscBool SpMVRuleCompressRows(DCSRView view, const DCSRFacts *facts)
 
 #define SPMV_SPLIT_CONFIG(lanes, t, i, v, l, r)      {DCSR_SPMV_SPLIT, lanes, t, i, v, l, r},
 #define SPMV_SCAN_CONFIG(lanes, t, i, v, l, r)       {DCSR_SPMV_SCAN, lanes, t, i, v, l, r},
+#define SPMV_WARP_CONFIG(lanes, t, i, v, l, r)       {DCSR_SPMV_WARP, lanes, t, i, v, l, r},
 #define SPMV_VECTOR_CONFIG(lanes, t, i, v, l, r)     {DCSR_SPMV_VECTOR, lanes, t, i, v, l, r},
 #define SPMV_FRAGMENTED_CONFIG(lanes, t, i, v, l, r) {DCSR_SPMV_FRAGMENTED, lanes, t, i, v, l, r},
 
 // clang-format off
 static const SpMVConfig SpMVCompactConfigs[] = {
-  SPMV_SPLIT_CONFIGS(SPMV_SPLIT_CONFIG) SPMV_SCAN_CONFIGS(SPMV_SCAN_CONFIG) SPMV_VECTOR_CONFIGS(SPMV_VECTOR_CONFIG)
+  SPMV_SPLIT_CONFIGS(SPMV_SPLIT_CONFIG) SPMV_SCAN_CONFIGS(SPMV_SCAN_CONFIG) SPMV_WARP_CONFIGS(SPMV_WARP_CONFIG) SPMV_VECTOR_CONFIGS(SPMV_VECTOR_CONFIG)
 #if defined(SPMV_SWEEP)
-  SPMV_SPLIT_SWEEP_CONFIGS(SPMV_SPLIT_CONFIG) SPMV_SCAN_SWEEP_CONFIGS(SPMV_SCAN_CONFIG) SPMV_VECTOR_SWEEP_CONFIGS(SPMV_VECTOR_CONFIG)
+  SPMV_SPLIT_SWEEP_CONFIGS(SPMV_SPLIT_CONFIG) SPMV_SCAN_SWEEP_CONFIGS(SPMV_SCAN_CONFIG) SPMV_WARP_SWEEP_CONFIGS(SPMV_WARP_CONFIG) SPMV_VECTOR_SWEEP_CONFIGS(SPMV_VECTOR_CONFIG)
 #endif
 };
 static const SpMVConfig SpMVFragmentedConfigs[] = {

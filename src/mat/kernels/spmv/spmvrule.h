@@ -8,10 +8,10 @@
 /* One launch shape. The fields that a kernel does not have are 0. */
 typedef struct {
   DCSRSpMVKind kind;
-  int          lanes;    /* lanes that sum one row: 1, 2, 4, 8, 16, 32; scan: 1 */
+  int          lanes;    /* lanes that sum one row: 1, 2, 4, 8, 16, 32; scan: 1; warp: 32 */
   int          threads;  /* of a thread block */
-  int          items;    /* split, scan: nonzeros of a thread; vector, fragmented: nonzeros that a lane loads before it uses the first */
-  int          vec;      /* split, scan: consecutive nonzeros of one load; fragmented: 1 when the pairs of all segments are loaded at once */
+  int          items;    /* split, scan: nonzeros of a thread; vector, fragmented, warp: nonzeros that a lane loads before it uses the first */
+  int          vec;      /* split, scan: consecutive nonzeros of one load; fragmented: 1 when the pairs of all segments are loaded at once; warp: waves of the device */
   int          load;     /* how values and columns are loaded: SPMV_LOAD_* */
   int          resident; /* threads that a multiprocessor holds at least, which limits the registers; 0 for no limit */
 } SpMVConfig;
@@ -60,6 +60,15 @@ typedef struct {
   X(1, 512, 4, 1, SPMV_LOAD_ONCE, 2048) \
   X(1, 512, 8, 1, SPMV_LOAD_ONCE, 1024) \
   X(1, 1024, 4, 1, SPMV_LOAD_ONCE, 1024)
+#define SPMV_WARP_CONFIGS(X) \
+  X(32, 128, 8, 1, SPMV_LOAD_ONCE, 1024) \
+  X(32, 128, 8, 2, SPMV_LOAD_ONCE, 1024) \
+  X(32, 128, 4, 1, SPMV_LOAD_ONCE, 1280) \
+  X(32, 128, 4, 2, SPMV_LOAD_ONCE, 1280)
+#define SPMV_WARP_SWEEP_CONFIGS(X) \
+  X(32, 128, 8, 4, SPMV_LOAD_ONCE, 1024) \
+  X(32, 128, 4, 4, SPMV_LOAD_ONCE, 1280) \
+  X(32, 256, 4, 1, SPMV_LOAD_ONCE, 1280)
 #define SPMV_VECTOR_CONFIGS(X) \
   X(1, 256, 4, 0, SPMV_LOAD_CACHED, 0) \
   X(2, 256, 4, 0, SPMV_LOAD_CACHED, 0) \

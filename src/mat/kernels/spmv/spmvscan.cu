@@ -113,18 +113,18 @@ __device__ __forceinline__ void SpMVScanWriteRows(const SpMVSplitArgs<Offset, Ou
 template <int THREADS, int ITEMS, typename Offset, typename Output, typename Value>
 __device__ __forceinline__ void SpMVScanLongRows(const SpMVSplitArgs<Offset, Output, Value> &a, const SpMVBlock &block, PetscCount base, const PetscScalar *terms, const PetscScalar *open)
 {
-  constexpr int tile = THREADS * ITEMS;
-  const int     warp = THREADS / SPMV_WARP - 1 - (int)threadIdx.x / SPMV_WARP, k = block.part >> 2;
+  constexpr int tile  = THREADS * ITEMS;
+  const int     warp  = THREADS / SPMV_WARP - 1 - (int)threadIdx.x / SPMV_WARP;
   int           begin = 0;
 
   if (warp == 0 && (block.part & SPMV_PART_LEADING)) {
     const PetscCount end = (PetscCount)a.row_offsets[block.row] - base;
 
-    SpMVFinishLongRowByWarp(a.rows, k, blockIdx.x, SpMVScanRowSum<ITEMS>(0, end < tile ? (int)end : tile, terms, open));
+    SpMVFinishLongRowByWarp(a.rows, block.part >> 2, blockIdx.x, SpMVScanRowSum<ITEMS>(0, end < tile ? (int)end : tile, terms, open));
   }
   if (warp == 1 && (block.part & SPMV_PART_TRAILING)) {
     begin = (int)((PetscCount)a.row_offsets[block.row + block.rows] - base);
-    SpMVFinishLongRowByWarp(a.rows, k + (block.part & SPMV_PART_LEADING ? 1 : 0), blockIdx.x, SpMVScanRowSum<ITEMS>(begin, tile, terms, open));
+    SpMVFinishLongRowByWarp(a.rows, blockIdx.x, blockIdx.x, SpMVScanRowSum<ITEMS>(begin, tile, terms, open));
   }
 }
 

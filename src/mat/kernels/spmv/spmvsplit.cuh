@@ -67,19 +67,18 @@ __device__ __forceinline__ void SpMVSplitSumRows(const SpMVSplitArgs<Offset, Out
 template <int THREADS, int TILE, typename Offset, typename Output, typename Value, typename Finish = SpMVSplitFinish>
 __device__ void SpMVSplitLongRows(const SpMVSplitArgs<Offset, Output, Value> &a, const SpMVBlock &block, PetscCount base, const PetscScalar *terms, PetscScalar *scratch, Finish finish = Finish())
 {
-  int         k = block.part >> 2;
   PetscScalar sum;
 
   if (block.part & SPMV_PART_LEADING) {
     const PetscCount end = (PetscCount)a.row_offsets[block.row] - base;
 
     sum = SpMVSumBlock<THREADS>(SpMVSplitSum<THREADS>(terms, threadIdx.x, end < TILE ? (int)end : TILE), scratch);
-    SpMVFinishLongRow<THREADS>(a.rows, k++, blockIdx.x, finish(sum), scratch);
+    SpMVFinishLongRow<THREADS>(a.rows, block.part >> 2, blockIdx.x, finish(sum), scratch);
   }
   if (block.part & SPMV_PART_TRAILING) {
     const int begin = (int)((PetscCount)a.row_offsets[block.row + block.rows] - base);
 
     sum = SpMVSumBlock<THREADS>(SpMVSplitSum<THREADS>(terms, begin + (int)threadIdx.x, TILE), scratch);
-    SpMVFinishLongRow<THREADS>(a.rows, k, blockIdx.x, finish(sum), scratch);
+    SpMVFinishLongRow<THREADS>(a.rows, blockIdx.x, blockIdx.x, finish(sum), scratch);
   }
 }

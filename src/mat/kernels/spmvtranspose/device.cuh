@@ -89,10 +89,10 @@ __device__ inline PetscScalar ShuffleDown(PetscScalar value, int delta)
 template <bool EmptyRows>
 __device__ inline int32_t RowOfNonzero(SpMVTransposeMark mark, PetscCount k, const int32_t *__restrict__ nonempty_rows)
 {
-  const int32_t rank = (int32_t)(mark.num_starts + __popc(mark.bits & ((2u << (k & 31)) - 1u))) - 1;
+  const uint32_t rank = mark.num_starts + __popc(mark.bits & ((2u << (k & 31)) - 1u)) - 1u;
 
   if constexpr (EmptyRows) return nonempty_rows[rank];
-  return rank;
+  return (int32_t)rank;
 }
 
 /* The same where the choice is not worth two copies of the code; nonempty_rows is NULL when no row is empty. */

@@ -1,6 +1,6 @@
 #pragma once
 /*
-  Row marks: built once a structure from the row offsets.
+  Row marks from the row offsets, counting rows that are not empty without gaps: by a scan (planmarks.cuh has none).
 */
 #include "../common/foreach.cuh"
 #include "spmvtransposeimpl.h"
@@ -61,30 +61,6 @@ PetscErrorCode MarkRows(DCSRView view, SpMVTransposeMark *marks, uint32_t *num_s
   PetscCallCUDA(DCSRForEach((PetscCount)view.num_rows, MarkRow<Offset>{(const Offset *)view.row_offsets, marks}, stream));
   PetscCall(SpMVTransposeCountStarts(num_marks, marks, num_starts, stream));
   PetscCallCUDA(DCSRForEach(num_marks, WriteNumStarts{num_starts, marks}, stream));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Fills marks [NumMarks()] and, when rows are empty, *nonempty_rows, which it allocates. Synchronizes once. */
-template <typename Offset>
-PetscErrorCode BuildMarks(DCSRView view, cudaStream_t stream, SpMVTransposeMark *marks, int32_t **nonempty_rows, PetscCount *num_nonempty)
-{
-  const PetscCount num_marks  = NumMarks(view.num_nonzeros);
-  PetscErrorCode   ierr       = PETSC_SUCCESS;
-  uint32_t        *num_starts = NULL, total = 0;
-
-  PetscFunctionBegin;
-  PetscCall(PetscSparseCUDAMalloc(num_marks + 1, "scan of row marks", stream, &num_starts));
-  PetscCallGoto(ierr, cleanup, MarkRows<Offset>(view, marks, num_starts, stream));
-  PetscCallCUDAGoto(ierr, cleanup, cudaMemcpyAsync(&total, num_starts + num_marks, sizeof(total), cudaMemcpyDeviceToHost, stream));
-  PetscCallCUDAGoto(ierr, cleanup, cudaStreamSynchronize(stream));
-  *num_nonempty = total;
-  if (*num_nonempty < (PetscCount)view.num_rows) {
-    PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(*num_nonempty, "list of rows that are not empty", stream, nonempty_rows));
-    PetscCallCUDAGoto(ierr, cleanup, DCSRForEach((PetscCount)view.num_rows, WriteNonemptyRow<Offset>{(const Offset *)view.row_offsets, marks, *nonempty_rows}, stream));
-  }
-cleanup:
-  PetscCall(PetscSparseCUDAFree(&num_starts, stream));
-  PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

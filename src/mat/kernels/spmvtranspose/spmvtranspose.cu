@@ -4,7 +4,9 @@
 #include "../common/rowloop.cuh"
 #include "../common/temporary.cuh"
 #include "marks.cuh"
+#include "planmarks.cuh"
 #include "tile.cuh"
+#include "tilebuild.cuh"
 #include <cub/device/device_scan.cuh>
 #include <thrust/iterator/counting_iterator.h>
 #include <thrust/iterator/transform_iterator.h>
@@ -18,23 +20,25 @@ struct _n_DCSRSpMVTransposePlan {
   size_t                bytes;        // device memory
   char                  description[128];
   PetscInt              num_rows, num_columns;
-  PetscCount            num_nonzeros, num_nonempty, num_tiles, list_size;
+  PetscCount            num_nonzeros, nonempty_size, num_tiles, list_size, list_capacity;
   PetscBool             compact;
-  SpMVTransposeMark    *marks;         // [NumMarks(num_nonzeros)]
-  int32_t              *nonempty_rows; // [num_nonempty], NULL when no row is empty
-  SpMVTransposeTile    *tiles;         // [num_tiles]
-  uint16_t             *positions;     // [num_nonzeros]
-  int32_t              *list_columns;  // [list_size]
-  uint16_t             *list_begins;   // [list_size]
-  RowLoopWork           work;          // fragmented storage
+  double                max_ratio;      // of the rule
+  int                   later;          // tile instance that will pay when there are more products, -1 for none
+  PetscCount            later_capacity; // room for its lists
+  SpMVTransposeMark    *marks;          // [NumMarks(num_nonzeros)]
+  int32_t              *nonempty_rows;  // [nonempty_size], see planmarks.cuh; NULL when no row is empty
+  SpMVTransposeTile    *tiles;          // [num_tiles]
+  uint16_t             *positions;      // [num_nonzeros]
+  int32_t              *list_columns;   // [list_capacity], list_size of them are used
+  uint16_t             *list_begins;    // [list_capacity], in the memory of list_columns
+  RowLoopWork           work;           // fragmented storage
 };
 
 namespace
 {
 
 typedef void (*TileFn)(PetscCount, const PetscScalar *, const SpMVTransposeMark *, const int32_t *, TileLists, const PetscScalar *, PetscScalar *);
-typedef void (*TileSortFn)(PetscCount, const int32_t *, int, PetscCount, SpMVTransposeTile *, uint16_t *);
-typedef void (*TileListFn)(PetscCount, const int32_t *, const uint16_t *, SpMVTransposeTile *, const int64_t *, int32_t *, uint16_t *);
+typedef void (*TileBuildFn)(PetscCount, const int32_t *, PetscCount, SpMVTransposeTile *, uint16_t *, TileListOutput, SpMVTransposeFound *);
 typedef void (*AtomicFn)(PetscCount, const PetscScalar *, const int32_t *, const SpMVTransposeMark *, const int32_t *, const PetscScalar *, PetscScalar *);
 
 struct TileInstance {
@@ -43,8 +47,7 @@ struct TileInstance {
   bool        ahead;
   size_t      build_bytes;
   TileFn      apply[2]; // transpose, Hermitian transpose
-  TileSortFn  sort;
-  TileListFn  list;
+  TileBuildFn build;
 };
 
 #define SPMVT_TILE_INSTANCE(T, THREADS, BLOCKS, WIDTH, AHEAD) \
@@ -57,8 +60,7 @@ struct TileInstance {
    AHEAD, \
    sizeof(TileBuild<T>::Storage), \
    {TileKernel<T, THREADS, BLOCKS, WIDTH, AHEAD, false>, TileKernel<T, THREADS, BLOCKS, WIDTH, AHEAD, bool(PetscDefined(USE_COMPLEX))>}, \
-   TileSortKernel<T>, \
-   TileListKernel<T>},
+   TileBuildKernel<T>},
 // clang-format off
 const TileInstance TILE_INSTANCES[] = {
   SPMVT_TILE_KERNELS(SPMVT_TILE_INSTANCE)
@@ -238,109 +240,125 @@ struct StartsOfMark {
   __device__ uint32_t      operator()(PetscCount w) const { return w < num_marks ? (uint32_t)__popc(marks[w].bits) : 0u; }
 };
 
-struct ListSizeOfTile {
-  const SpMVTransposeTile *tiles;
-  PetscCount               num_tiles;
-  __device__ int64_t       operator()(PetscCount t) const { return t < num_tiles ? tiles[t].list_size : 0; }
-};
-
-PetscErrorCode SortTiles(const TileInstance &instance, DCSRView view, PetscCount num_tiles, PetscCount stride, SpMVTransposeTile *tiles, uint16_t *positions, cudaStream_t stream)
+/* Builds num_tiles tiles, each stride-th of the matrix; asynchronous. found is 0 before. */
+PetscErrorCode LaunchBuild(const TileInstance &instance, DCSRView view, PetscCount num_tiles, PetscCount stride, SpMVTransposeTile *tiles, uint16_t *positions, TileListOutput list, SpMVTransposeFound *found, cudaStream_t stream)
 {
   PetscFunctionBegin;
-  PetscCall(AllowShared(instance.sort, instance.build_bytes));
-  instance.sort<<<(unsigned int)num_tiles, instance.build_threads, instance.build_bytes, stream>>>(view.num_nonzeros, view.columns, PetscMax(1, DCSRKeyBits(view.num_columns)), stride, tiles, positions);
+  PetscCall(AllowShared(instance.build, instance.build_bytes));
+  instance.build<<<(unsigned int)num_tiles, instance.build_threads, instance.build_bytes, stream>>>(view.num_nonzeros, view.columns, stride, tiles, positions, list, found);
   PetscCallCUDA(cudaGetLastError());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Sums the sizes of the lists: list_begins [num_tiles + 1] device; the total on the host. Synchronizes. */
-PetscErrorCode ScanLists(PetscCount num_tiles, const SpMVTransposeTile *tiles, int64_t *list_begins, cudaStream_t stream, PetscCount *total)
+template <typename Offset>
+PetscErrorCode LaunchMarks_Offset(DCSRSpMVTransposePlan plan, DCSRView view, SpMVTransposeFound *found, cudaStream_t stream)
 {
-  int64_t result = 0;
+  const unsigned int blocks      = (unsigned int)NumMarkBlocks(view.num_nonzeros);
+  const Offset      *row_offsets = (const Offset *)view.row_offsets;
 
   PetscFunctionBegin;
-  PetscCall(DCSRWithTemporary("workspace to place lists", stream, [&](void *storage, size_t &bytes) {
-    return cub::DeviceScan::ExclusiveSum(storage, bytes, thrust::make_transform_iterator(thrust::counting_iterator<PetscCount>(0), ListSizeOfTile{tiles, num_tiles}), list_begins, num_tiles + 1, stream);
-  }));
-  PetscCallCUDA(cudaMemcpyAsync(&result, list_begins + num_tiles, sizeof(result), cudaMemcpyDeviceToHost, stream));
+  if (plan->nonempty_rows != NULL) MarkKernel<Offset, true><<<blocks, MARK_THREADS, 0, stream>>>(row_offsets, (PetscCount)view.num_rows, view.num_nonzeros, plan->marks, plan->nonempty_rows, found);
+  else MarkKernel<Offset, false><<<blocks, MARK_THREADS, 0, stream>>>(row_offsets, (PetscCount)view.num_rows, view.num_nonzeros, plan->marks, NULL, found);
+  PetscCallCUDA(cudaGetLastError());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Marks, and whether there are empty rows; with plan->nonempty_rows, for matrices that have some. Asynchronous. */
+PetscErrorCode LaunchMarks(DCSRSpMVTransposePlan plan, DCSRView view, SpMVTransposeFound *found, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  if (view.wide) PetscCall(LaunchMarks_Offset<int64_t>(plan, view, found, stream));
+  else PetscCall(LaunchMarks_Offset<int32_t>(plan, view, found, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* found to the host. Synchronizes. */
+PetscErrorCode GetFound(const SpMVTransposeFound *found, cudaStream_t stream, SpMVTransposeFound *host)
+{
+  PetscFunctionBegin;
+  PetscCallCUDA(cudaMemcpyAsync(host, found, sizeof(*host), cudaMemcpyDeviceToHost, stream));
   PetscCallCUDA(cudaStreamSynchronize(stream));
-  *total = (PetscCount)result;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What a sample of tiles tells. */
-struct TileSample {
-  double ratio; // distinct columns of tiles / nonzeros
-  double heavy; // share of the tiles that have a column with more than SPMVT_MAX_RUN nonzeros
-};
-
-/* Of tiles [num], device. Synchronizes. */
-PetscErrorCode SummarizeTiles(PetscCount num, PetscCount tile_nonzeros, const SpMVTransposeTile *tiles, cudaStream_t stream, TileSample *sample)
+/* Whether tiles pay, as the rule says, from what was found in so many tiles with so many nonzeros. */
+bool TilesPay(const SpMVTransposeFound *found, PetscCount num_tiles, PetscCount num_nonzeros, double max_ratio)
 {
-  PetscErrorCode     ierr = PETSC_SUCCESS;
-  PetscCount         size = 0, heavy = 0;
-  SpMVTransposeTile *host;
+  return (double)found->list_size <= max_ratio * (double)num_nonzeros || (double)found->heavy_tiles > SPMVT_MAX_HEAVY * (double)num_tiles;
+}
+
+/* Tiles that a sample looks at: full ones, each stride-th. */
+PetscCount SampleSize(const TileInstance &instance, PetscCount num_nonzeros, PetscCount *stride)
+{
+  const PetscCount num_full = num_nonzeros / instance.nonzeros;
+
+  *stride = PetscMax(num_full / SPMVT_SAMPLE_TILES, (PetscCount)1);
+  return num_full / *stride;
+}
+
+/* One allocation for both lists. */
+PetscErrorCode AllocateLists(PetscCount capacity, cudaStream_t stream, TileListOutput *list)
+{
+  char *memory = NULL;
 
   PetscFunctionBegin;
-  PetscCall(PetscMalloc1(num, &host));
-  PetscCallCUDAGoto(ierr, cleanup, cudaMemcpyAsync(host, tiles, (size_t)num * sizeof(*host), cudaMemcpyDeviceToHost, stream));
-  PetscCallCUDAGoto(ierr, cleanup, cudaStreamSynchronize(stream));
-  for (PetscCount t = 0; t < num; t++) {
-    size += host[t].list_size;
-    heavy += host[t].has_heavy != 0;
-  }
-  *sample = {(double)size / (double)(num * tile_nonzeros), (double)heavy / (double)num};
-cleanup:
-  PetscCall(PetscFree(host));
-  PetscCall(ierr);
+  PetscCall(PetscSparseCUDAMalloc((size_t)capacity * (sizeof(*list->columns) + sizeof(*list->begins)), "distinct columns of tiles", stream, &memory));
+  *list = {(int32_t *)memory, (uint16_t *)(memory + (size_t)capacity * sizeof(*list->columns)), capacity};
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Looks at full tiles evenly spread over the matrix. Synchronizes. */
-PetscErrorCode SampleTiles(const TileInstance &instance, DCSRView view, cudaStream_t stream, TileSample *sample)
+void KeepLists(DCSRSpMVTransposePlan plan, const TileListOutput *list)
 {
-  const PetscCount   num_full = view.num_nonzeros / instance.nonzeros;
-  const PetscCount   stride   = PetscMax(num_full / SPMVT_SAMPLE_TILES, (PetscCount)1);
-  const PetscCount   num      = num_full / stride;
-  PetscErrorCode     ierr     = PETSC_SUCCESS;
-  SpMVTransposeTile *tiles    = NULL;
+  plan->list_columns  = list->columns;
+  plan->list_begins   = list->begins;
+  plan->list_capacity = list->capacity;
+}
+
+/* Lists that were given much more room than they took move to as much as they need. */
+PetscErrorCode ShrinkLists(DCSRSpMVTransposePlan plan, cudaStream_t stream)
+{
+  const size_t   size = (size_t)plan->list_size;
+  TileListOutput list;
 
   PetscFunctionBegin;
-  *sample = {1.0, 0.0};
-  if (!num) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(num, "sample of tiles", stream, &tiles));
-  PetscCallGoto(ierr, cleanup, SortTiles(instance, view, num, stride, tiles, NULL, stream));
-  PetscCallGoto(ierr, cleanup, SummarizeTiles(num, instance.nonzeros, tiles, stream, sample));
-cleanup:
-  PetscCall(PetscSparseCUDAFree(&tiles, stream));
-  PetscCall(ierr);
+  if (8 * (plan->list_capacity - plan->list_size) <= plan->list_capacity) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(AllocateLists(plan->list_size, stream, &list));
+  PetscCallCUDA(cudaMemcpyAsync(list.columns, plan->list_columns, size * sizeof(*list.columns), cudaMemcpyDeviceToDevice, stream));
+  PetscCallCUDA(cudaMemcpyAsync(list.begins, plan->list_begins, size * sizeof(*list.begins), cudaMemcpyDeviceToDevice, stream));
+  PetscCall(PetscSparseCUDAFree(&plan->list_columns, stream));
+  KeepLists(plan, &list);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode BuildTiles(DCSRSpMVTransposePlan plan, DCSRView view, int choice, cudaStream_t stream)
+PetscErrorCode FreeTiles(DCSRSpMVTransposePlan plan, cudaStream_t stream)
 {
-  const TileInstance &instance = TILE_INSTANCES[choice];
-  PetscErrorCode      ierr     = PETSC_SUCCESS;
-  int64_t            *begins   = NULL;
+  PetscFunctionBegin;
+  PetscCall(PetscSparseCUDAFree(&plan->tiles, stream));
+  PetscCall(PetscSparseCUDAFree(&plan->positions, stream));
+  PetscCall(PetscSparseCUDAFree(&plan->list_columns, stream));
+  plan->list_begins = NULL;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Tiles and lists, with room for so many entries of these at first; host: what was found, of rows too. Synchronizes, once more when there was too little room. */
+PetscErrorCode BuildTiles(DCSRSpMVTransposePlan plan, DCSRView view, const TileInstance &instance, PetscCount capacity, SpMVTransposeFound *found, cudaStream_t stream, SpMVTransposeFound *host)
+{
+  TileListOutput list;
 
   PetscFunctionBegin;
-  plan->kind      = DCSR_SPMVT_TILE;
-  plan->kernel    = choice;
   plan->num_tiles = (view.num_nonzeros + instance.nonzeros - 1) / instance.nonzeros;
   PetscCall(PetscSparseCUDAMalloc(plan->num_tiles, "tiles of the transpose product", stream, &plan->tiles));
   PetscCall(PetscSparseCUDAMalloc(view.num_nonzeros, "positions of the transpose product", stream, &plan->positions));
-  PetscCall(PetscSparseCUDAMalloc(plan->num_tiles + 1, "begins of lists", stream, &begins));
-  PetscCallGoto(ierr, cleanup, SortTiles(instance, view, plan->num_tiles, 1, plan->tiles, plan->positions, stream));
-  PetscCallGoto(ierr, cleanup, ScanLists(plan->num_tiles, plan->tiles, begins, stream, &plan->list_size));
-  PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(plan->list_size, "distinct columns of tiles", stream, &plan->list_columns));
-  PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(plan->list_size, "begins of distinct columns", stream, &plan->list_begins));
-  PetscCallGoto(ierr, cleanup, AllowShared(instance.list, instance.build_bytes));
-  instance.list<<<(unsigned int)plan->num_tiles, instance.build_threads, instance.build_bytes, stream>>>(view.num_nonzeros, view.columns, plan->positions, plan->tiles, begins, plan->list_columns, plan->list_begins);
-  PetscCallCUDAGoto(ierr, cleanup, cudaGetLastError());
-  for (int c = 0; c < 2; c++) PetscCallGoto(ierr, cleanup, ConfigureTile(instance, instance.apply[c]));
-cleanup:
-  PetscCall(PetscSparseCUDAFree(&begins, stream));
-  PetscCall(ierr);
+  do {
+    PetscCall(PetscSparseCUDAFree(&plan->list_columns, stream));
+    PetscCall(AllocateLists(capacity, stream, &list));
+    KeepLists(plan, &list);
+    PetscCallCUDA(cudaMemsetAsync(&found->list_size, 0, sizeof(found->list_size) + sizeof(found->heavy_tiles), stream));
+    PetscCall(LaunchBuild(instance, view, plan->num_tiles, 1, plan->tiles, plan->positions, list, found, stream));
+    PetscCall(GetFound(found, stream, host));
+    plan->list_size = (PetscCount)host->list_size;
+    capacity        = plan->list_size;
+  } while (capacity > list.capacity);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -362,23 +380,84 @@ PetscErrorCode Describe(DCSRSpMVTransposePlan plan)
   const size_t marks = (size_t)NumMarks(plan->num_nonzeros) * sizeof(*plan->marks);
 
   PetscFunctionBegin;
-  if (plan->compact) plan->bytes = marks + (plan->nonempty_rows ? (size_t)plan->num_nonempty * sizeof(*plan->nonempty_rows) : 0);
+  if (plan->compact) plan->bytes = marks + (size_t)plan->nonempty_size * sizeof(*plan->nonempty_rows);
   else plan->bytes = plan->work.max_long ? 2 * sizeof(*plan->work.counts) + (size_t)plan->work.max_long * (sizeof(*plan->work.long_rows) + sizeof(*plan->work.first_chunk)) + (size_t)plan->work.max_chunks * sizeof(*plan->work.chunk_long) : 0;
   if (plan->kind == DCSR_SPMVT_TILE) {
-    plan->bytes += (size_t)plan->num_tiles * sizeof(*plan->tiles) + (size_t)plan->num_nonzeros * sizeof(*plan->positions) + (size_t)plan->list_size * (sizeof(*plan->list_columns) + sizeof(*plan->list_begins));
+    plan->bytes += (size_t)plan->num_tiles * sizeof(*plan->tiles) + (size_t)plan->num_nonzeros * sizeof(*plan->positions) + (size_t)plan->list_capacity * (sizeof(*plan->list_columns) + sizeof(*plan->list_begins));
     PetscCall(PetscSNPrintf(plan->description, sizeof(plan->description), "%s, %.2f atomics a nonzero", TILE_INSTANCES[plan->kernel].name, (double)plan->list_size / (double)plan->num_nonzeros));
   } else if (plan->compact) PetscCall(PetscSNPrintf(plan->description, sizeof(plan->description), "%s", ATOMIC_INSTANCES[plan->kernel].name));
   else PetscCall(PetscSNPrintf(plan->description, sizeof(plan->description), "one atomic a nonzero, %d lanes a row over its segments", plan->work.lanes));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* kernel >= 0 forces an instantiation of the kind. */
-PetscErrorCode FillPlan(DCSRSpMVTransposePlan plan, DCSRView view, DCSRSpMVTransposeKind kind, int kernel, cudaStream_t stream)
+/* The list of rows that are not empty, and the marks that go with it. */
+PetscErrorCode ListRows(DCSRSpMVTransposePlan plan, DCSRView view, SpMVTransposeFound *found, cudaStream_t stream)
 {
-  const SpMVTransposeRules *rules = NULL;
-  TileSample                sample;
-  double                    max_ratio;
-  int                       choice = kernel;
+  PetscFunctionBegin;
+  plan->nonempty_size = (PetscCount)view.num_rows + NumMarkBlocks(view.num_nonzeros);
+  PetscCall(PetscSparseCUDAMalloc(plan->nonempty_size, "list of rows that are not empty", stream, &plan->nonempty_rows));
+  PetscCall(LaunchMarks(plan, view, found, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Tiles, with room for so many entries of lists at first. With decide they stay when they pay. On an error there are none, and the plan is as it was. */
+PetscErrorCode AddTiles(DCSRSpMVTransposePlan plan, DCSRView view, int choice, PetscCount capacity, bool decide, SpMVTransposeFound *found, cudaStream_t stream, SpMVTransposeFound *host)
+{
+  const TileInstance &instance = TILE_INSTANCES[choice];
+  PetscErrorCode      ierr     = PETSC_SUCCESS;
+  bool                stay     = false;
+
+  PetscFunctionBegin;
+  PetscCallGoto(ierr, done, BuildTiles(plan, view, instance, capacity, found, stream, host));
+  if (decide && !TilesPay(host, plan->num_tiles, view.num_nonzeros, plan->max_ratio)) goto done;
+  PetscCallGoto(ierr, done, ShrinkLists(plan, stream));
+  for (int c = 0; c < 2; c++) PetscCallGoto(ierr, done, ConfigureTile(instance, instance.apply[c]));
+  plan->kind   = DCSR_SPMVT_TILE;
+  plan->kernel = choice;
+  stay         = true;
+done:
+  if (!stay) PetscCall(FreeTiles(plan, stream));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  Marks, and tiles when choice >= 0; found is 0. With decide they are made when they pay, and left for later when one more product alone would not pay for them: unless columns are heavy, for which atomics may wait very
+  long. A sample tells, when there is to be more than one product of large matrices.
+*/
+PetscErrorCode FillCompact(DCSRSpMVTransposePlan plan, DCSRView view, int choice, bool decide, bool one, SpMVTransposeFound *found, cudaStream_t stream)
+{
+  SpMVTransposeFound host     = {0, 0, 0};
+  PetscCount         capacity = view.num_nonzeros, stride = 1, sampled = 0;
+
+  PetscFunctionBegin;
+  if (choice >= 0 && decide && (one || view.num_nonzeros >= SPMVT_SAMPLE_NONZEROS)) sampled = SampleSize(TILE_INSTANCES[choice], view.num_nonzeros, &stride);
+  if (sampled) PetscCall(LaunchBuild(TILE_INSTANCES[choice], view, sampled, stride, NULL, NULL, {NULL, NULL, 0}, found, stream));
+  PetscCall(LaunchMarks(plan, view, found, stream));
+  if (sampled || choice < 0) PetscCall(GetFound(found, stream, &host));
+  if (sampled) {
+    const PetscCount nonzeros = sampled * TILE_INSTANCES[choice].nonzeros;
+
+    capacity = PetscMin(capacity, (PetscCount)(((double)host.list_size / (double)nonzeros + 0.1) * (double)view.num_nonzeros));
+    if (!TilesPay(&host, sampled, nonzeros, plan->max_ratio)) choice = -1;
+    else if (one && (double)host.heavy_tiles <= SPMVT_MAX_HEAVY * (double)sampled) {
+      plan->later          = choice;
+      plan->later_capacity = capacity;
+      choice               = -1;
+    }
+  }
+  if (choice >= 0) PetscCall(AddTiles(plan, view, choice, capacity, decide, found, stream, &host));
+  if (host.empty_rows) PetscCall(ListRows(plan, view, found, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* kernel >= 0 forces an instantiation of the kind; one: perhaps there is but one product. */
+PetscErrorCode FillPlan(DCSRSpMVTransposePlan plan, DCSRView view, DCSRSpMVTransposeKind kind, int kernel, bool one, cudaStream_t stream)
+{
+  const SpMVTransposeRules *rules  = NULL;
+  SpMVTransposeFound       *found  = NULL;
+  PetscErrorCode            ierr   = PETSC_SUCCESS;
+  int                       choice = kind == DCSR_SPMVT_ATOMIC ? -1 : kernel;
 
   PetscFunctionBegin;
   if (!view.num_nonzeros) PetscFunctionReturn(PETSC_SUCCESS);
@@ -391,21 +470,18 @@ PetscErrorCode FillPlan(DCSRSpMVTransposePlan plan, DCSRView view, DCSRSpMVTrans
   for (size_t r = rules->num_atomic; r-- > 0;)
     if (view.num_nonzeros >= rules->atomic[r].min_nonzeros) plan->kernel = rules->atomic[r].kernel;
   if (kind == DCSR_SPMVT_ATOMIC && kernel >= 0) plan->kernel = kernel;
+  if (kind != DCSR_SPMVT_ATOMIC && choice < 0) PetscCall(ChooseTile(view.num_nonzeros, kind == DCSR_SPMVT_TILE, &choice, &plan->max_ratio));
   PetscCall(PetscSparseCUDAMalloc(NumMarks(view.num_nonzeros), "row marks of the transpose product", stream, &plan->marks));
-  if (view.wide) PetscCall(BuildMarks<int64_t>(view, stream, plan->marks, &plan->nonempty_rows, &plan->num_nonempty));
-  else PetscCall(BuildMarks<int32_t>(view, stream, plan->marks, &plan->nonempty_rows, &plan->num_nonempty));
-  if (kind == DCSR_SPMVT_ATOMIC) PetscFunctionReturn(PETSC_SUCCESS);
-  if (choice < 0) PetscCall(ChooseTile(view.num_nonzeros, kind == DCSR_SPMVT_TILE, &choice, &max_ratio));
-  if (choice < 0) PetscFunctionReturn(PETSC_SUCCESS);
-  if (kind == DCSR_SPMVT_AUTO) {
-    PetscCall(SampleTiles(TILE_INSTANCES[choice], view, stream, &sample));
-    if (sample.ratio > max_ratio && sample.heavy <= SPMVT_MAX_HEAVY) PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  PetscCall(BuildTiles(plan, view, choice, stream));
+  PetscCall(PetscSparseCUDAMalloc(1, "facts of a matrix", stream, &found));
+  PetscCallCUDAGoto(ierr, done, cudaMemsetAsync(found, 0, sizeof(*found), stream));
+  PetscCallGoto(ierr, done, FillCompact(plan, view, choice, kind == DCSR_SPMVT_AUTO, one, found, stream));
+done:
+  PetscCall(PetscSparseCUDAFree(&found, stream));
+  PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode CreatePlan(DCSRView view, DCSRSpMVTransposeKind kind, int kernel, cudaStream_t stream, DCSRSpMVTransposePlan *plan)
+PetscErrorCode CreatePlan(DCSRView view, DCSRSpMVTransposeKind kind, int kernel, bool one, cudaStream_t stream, DCSRSpMVTransposePlan *plan)
 {
   PetscErrorCode ierr = PETSC_SUCCESS;
 
@@ -414,11 +490,12 @@ PetscErrorCode CreatePlan(DCSRView view, DCSRSpMVTransposeKind kind, int kernel,
   PetscCheck((PetscCount)view.num_rows <= (PetscCount)INT32_MAX, PETSC_COMM_SELF, PETSC_ERR_SUP, "The transpose product takes at most 2^31 - 1 local rows, not %" PetscInt_FMT ". Use more ranks", view.num_rows);
   PetscCall(PetscNew(plan));
   (*plan)->kind         = DCSR_SPMVT_ATOMIC;
+  (*plan)->later        = -1;
   (*plan)->num_rows     = view.num_rows;
   (*plan)->num_columns  = view.num_columns;
   (*plan)->num_nonzeros = view.num_nonzeros;
   (*plan)->compact      = view.row_offsets ? PETSC_TRUE : PETSC_FALSE;
-  PetscCallGoto(ierr, failed, FillPlan(*plan, view, kind, kernel, stream));
+  PetscCallGoto(ierr, failed, FillPlan(*plan, view, kind, kernel, one, stream));
   PetscCallGoto(ierr, failed, Describe(*plan));
   PetscFunctionReturn(PETSC_SUCCESS);
 failed:
@@ -514,19 +591,65 @@ PetscErrorCode SpMVTransposeCountStarts(PetscCount num_marks, const SpMVTranspos
   Input Parameters:
 + view   - compact or fragmented storage with at most 2^31 - 1 rows; values are not read
 . kind   - DCSR_SPMVT_AUTO lets the rule choose; DCSR_SPMVT_TILE is taken as DCSR_SPMVT_ATOMIC for fragmented storage
-- stream - synchronizes with it up to three times
+- stream - synchronizes with it once, for large matrices twice
 
   Output Parameter:
 . plan - valid while the structure stays; DCSRSpMVTransposePlanDestroy() releases it
 
-  Cost: one read of the row offsets, and for tiles an on-chip sort of the columns. Memory: a quarter byte a nonzero (and 4 bytes a nonempty row when there are empty ones); with tiles 2 bytes a nonzero and 6 a distinct column of a tile more.
+  Cost: one pass over the row offsets, two when there are empty rows, and for tiles one over the columns. Memory: a quarter byte a nonzero (and 4 bytes a row when there are empty ones); with tiles 2 bytes a nonzero and 6 a distinct column of a tile more, and up to 6 a nonzero while it is made.
 
   Errors: PETSC_ERR_MEM; *plan is NULL then and nothing stays allocated.
 */
 PetscErrorCode DCSRSpMVTransposePlanCreate(DCSRView view, DCSRSpMVTransposeKind kind, cudaStream_t stream, DCSRSpMVTransposePlan *plan)
 {
   PetscFunctionBegin;
-  PetscCall(CreatePlan(view, kind, -1, stream, plan));
+  PetscCall(CreatePlan(view, kind, -1, false, stream, plan));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  DCSRSpMVTransposePlanCreateForOne - DCSRSpMVTransposePlanCreate() when more than one product is not certain
+
+  What one product alone would not pay for is left to DCSRSpMVTransposePlanComplete(), which is called before the second one. Parameters and errors are the same; it synchronizes once, or twice where columns have very many
+  nonzeros, so that all is made at once.
+*/
+PetscErrorCode DCSRSpMVTransposePlanCreateForOne(DCSRView view, DCSRSpMVTransposeKind kind, cudaStream_t stream, DCSRSpMVTransposePlan *plan)
+{
+  PetscFunctionBegin;
+  PetscCall(CreatePlan(view, kind, -1, true, stream, plan));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* DCSRSpMVTransposePlanIsComplete - whether DCSRSpMVTransposePlanComplete() has nothing to do */
+PetscBool DCSRSpMVTransposePlanIsComplete(DCSRSpMVTransposePlan plan)
+{
+  return plan->later < 0 ? PETSC_TRUE : PETSC_FALSE;
+}
+
+/*
+  DCSRSpMVTransposePlanComplete - makes what pays when there are more products than one
+
+  Input Parameters:
++ plan   - the plan
+. view   - the structure that it was made for
+- stream - synchronizes with it once, rarely twice, when there is something to do
+
+  Cost: one pass over the columns, or nothing. Errors: PETSC_ERR_MEM; the plan is as it was then.
+*/
+PetscErrorCode DCSRSpMVTransposePlanComplete(DCSRSpMVTransposePlan plan, DCSRView view, cudaStream_t stream)
+{
+  PetscErrorCode      ierr  = PETSC_SUCCESS;
+  SpMVTransposeFound *found = NULL, host;
+
+  PetscFunctionBegin;
+  if (plan->later < 0) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscSparseCUDAMalloc(1, "facts of a matrix", stream, &found));
+  PetscCallGoto(ierr, done, AddTiles(plan, view, plan->later, plan->later_capacity, true, found, stream, &host));
+  plan->later = -1;
+  PetscCallGoto(ierr, done, Describe(plan));
+done:
+  PetscCall(PetscSparseCUDAFree(&found, stream));
+  PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -545,10 +668,7 @@ PetscErrorCode DCSRSpMVTransposePlanDestroy(DCSRSpMVTransposePlan *plan, cudaStr
   if (p == NULL) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscSparseCUDAFree(&p->marks, stream));
   PetscCall(PetscSparseCUDAFree(&p->nonempty_rows, stream));
-  PetscCall(PetscSparseCUDAFree(&p->tiles, stream));
-  PetscCall(PetscSparseCUDAFree(&p->positions, stream));
-  PetscCall(PetscSparseCUDAFree(&p->list_columns, stream));
-  PetscCall(PetscSparseCUDAFree(&p->list_begins, stream));
+  PetscCall(FreeTiles(p, stream));
   PetscCall(RowLoopWorkDestroy(&p->work, stream));
   PetscCall(PetscFree(*plan));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -642,7 +762,7 @@ PetscErrorCode DCSRSpMVTransposePlanCreateKernel_Private(DCSRView view, int kern
   PetscCheck(kernel >= 0 && kernel < NUM_TILE_INSTANCES + NUM_ATOMIC_INSTANCES, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "There are %d instantiations, not %d", NUM_TILE_INSTANCES + NUM_ATOMIC_INSTANCES, kernel);
   PetscCall(DCSRSpMVTransposeKernelFits_Private(kernel, &fits));
   PetscCheck(fits, PETSC_COMM_SELF, PETSC_ERR_SUP, "The device has too little shared memory for %s", TILE_INSTANCES[kernel].name);
-  if (kernel < NUM_TILE_INSTANCES) PetscCall(CreatePlan(view, DCSR_SPMVT_TILE, kernel, stream, plan));
-  else PetscCall(CreatePlan(view, DCSR_SPMVT_ATOMIC, kernel - NUM_TILE_INSTANCES, stream, plan));
+  if (kernel < NUM_TILE_INSTANCES) PetscCall(CreatePlan(view, DCSR_SPMVT_TILE, kernel, false, stream, plan));
+  else PetscCall(CreatePlan(view, DCSR_SPMVT_ATOMIC, kernel - NUM_TILE_INSTANCES, false, stream, plan));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

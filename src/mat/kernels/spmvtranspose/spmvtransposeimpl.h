@@ -90,8 +90,9 @@ typedef struct {
   size_t                         num_atomic;
 } SpMVTransposeRules;
 
-/* Tiles that are looked at to estimate the ratio before all are built. */
-#define SPMVT_SAMPLE_TILES 256
+/* From so many nonzeros on, so many tiles are looked at before all are built: they tell how much memory the lists take, and whether to build at all. Fewer tiles take no longer to build than to look at. */
+#define SPMVT_SAMPLE_NONZEROS 8000000
+#define SPMVT_SAMPLE_TILES    256
 
 PETSC_INTERN PetscErrorCode SpMVTransposeCountStarts(PetscCount num_marks, const SpMVTransposeMark marks[], uint32_t num_starts[], cudaStream_t stream);
 

@@ -1,15 +1,13 @@
 #pragma once
 /*
-  The tile form of y += A^T x. A tile is a fixed number of consecutive nonzeros. When the plan is made, the nonzeros of a tile are sorted by column on chip. The plan keeps where each nonzero goes
+  The tile form of y += A^T x. A tile is a fixed number of consecutive nonzeros. When the plan is made, the nonzeros of a tile are brought into the order of columns on chip (tilebuild.cuh). The plan keeps where each nonzero goes
   (2 bytes that replace its column index) and the tile's distinct columns with their first position (6 bytes each). MultTranspose then reads values and positions in order, puts the terms in column
   order into shared memory, sums each run, and adds it to y with one atomic per distinct column of the tile. Neighboring lanes have neighboring columns.
 
   The idea that equal columns of a thread block must be combined before they meet in memory is of Steinberger, Zayer, Seidel: Globally homogeneous, locally adaptive sparse matrix-vector
-  multiplication on the GPU (ICS 2017), section 3.4. They sort at each call. Sorting when the plan is made, and keeping the order instead of the column indices, is ours.
+  multiplication on the GPU (ICS 2017), section 3.4. They sort at each call. Finding the order when the plan is made, and keeping the order instead of the column indices, is ours.
 */
 #include "device.cuh"
-#include <cub/block/block_radix_sort.cuh>
-#include <cub/block/block_scan.cuh>
 
 namespace
 {
@@ -17,7 +15,7 @@ namespace
 struct TileLists {
   const SpMVTransposeTile *tiles;     // [num_tiles]
   const uint16_t          *positions; // [num_nonzeros] place in the tile's column order
-  const int32_t           *columns;   // [list size] distinct columns, ascending in a tile
+  const int32_t           *columns;   // [list size] distinct columns, ascending in a tile but for those that building has left by themselves
   const uint16_t          *begins;    // [list size] first position of the column; it ends where the next begins
 };
 
@@ -136,130 +134,6 @@ __global__ static void __launch_bounds__(Threads, MinBlocks)
     if (tile.has_heavy) CombineHeavy(current.column, sum);
     if (current.column >= 0) AddAtomically(y + current.column, sum);
   }
-}
-
-/*
-  Building. The sorted columns of a tile lie in shared memory; each thread has a consecutive piece of them. A list entry starts where the column changes and at every
-  SPMVT_MAX_RUN-th nonzero of a long run.
-*/
-constexpr int TILE_BUILD_ITEMS = 16;
-
-template <int Nonzeros>
-struct TileBuild {
-  static constexpr int threads = Nonzeros / TILE_BUILD_ITEMS;
-
-  using Sort = cub::BlockRadixSort<uint32_t, threads, TILE_BUILD_ITEMS, uint16_t>;
-  using Scan = cub::BlockScan<int, threads>;
-
-  struct Storage {
-    union {
-      typename Sort::TempStorage sort;
-      typename Scan::TempStorage scan;
-      uint16_t                   positions[Nonzeros];
-    };
-    uint32_t columns[Nonzeros];
-  };
-
-  struct Larger {
-    __device__ int operator()(int a, int b) const { return a < b ? b : a; }
-  };
-
-  /* Which of the thread's sorted nonzeros start a list entry, as bits; index is the number of list entries before them. */
-  static __device__ uint32_t FindStarts(Storage &storage, int count, int &index, int &total, bool &heavy)
-  {
-    const int base    = threadIdx.x * TILE_BUILD_ITEMS;
-    uint32_t  changes = 0, starts = 0;
-    int       last = -1, run;
-
-    for (int i = 0; i < TILE_BUILD_ITEMS; i++) {
-      const int r = base + i;
-
-      if (r < count && (r == 0 || storage.columns[r] != storage.columns[r - 1])) {
-        changes |= 1u << i;
-        last = r;
-      }
-    }
-    __syncthreads();
-    Scan(storage.scan).ExclusiveScan(last, run, -1, Larger());
-    heavy = false;
-    for (int i = 0; i < TILE_BUILD_ITEMS; i++) {
-      const int r = base + i;
-
-      if (changes >> i & 1) run = r;
-      if (r < count && (r - run) % SPMVT_MAX_RUN == 0) starts |= 1u << i;
-      if (r < count && r - run >= SPMVT_MAX_RUN) heavy = true;
-    }
-    __syncthreads();
-    Scan(storage.scan).ExclusiveSum(__popc(starts), index, total);
-    return starts;
-  }
-};
-
-/* Sorts tile blockIdx.x * stride, and writes its size of list; positions are written when not NULL. */
-template <int Nonzeros>
-__global__ static void __launch_bounds__(TileBuild<Nonzeros>::threads) TileSortKernel(PetscCount num_nonzeros, const int32_t *columns, int num_bits, PetscCount stride, SpMVTransposeTile *tiles, uint16_t *positions)
-{
-  using Build = TileBuild<Nonzeros>;
-  extern __shared__ __align__(16) char shared[];
-  typename Build::Storage             &storage = *(typename Build::Storage *)shared;
-  const PetscCount                     first   = (PetscCount)blockIdx.x * stride * Nonzeros;
-  const int                            count   = (int)(num_nonzeros - first < Nonzeros ? num_nonzeros - first : Nonzeros);
-  const int                            base    = threadIdx.x * TILE_BUILD_ITEMS;
-  uint32_t                             keys[TILE_BUILD_ITEMS];
-  uint16_t                             indices[TILE_BUILD_ITEMS];
-  int                                  index, total;
-  bool                                 heavy;
-
-#pragma unroll
-  for (int i = 0; i < TILE_BUILD_ITEMS; i++) {
-    // the sort is stable: padding stays behind, even when the last column has all bits set
-    keys[i]    = base + i < count ? (uint32_t)columns[first + base + i] : 0xffffffffu;
-    indices[i] = (uint16_t)(base + i);
-  }
-  typename Build::Sort(storage.sort).Sort(keys, indices, 0, num_bits);
-#pragma unroll
-  for (int i = 0; i < TILE_BUILD_ITEMS; i++) storage.columns[base + i] = keys[i];
-  __syncthreads();
-  if (positions) {
-#pragma unroll
-    for (int i = 0; i < TILE_BUILD_ITEMS; i++) storage.positions[indices[i]] = (uint16_t)(base + i);
-    __syncthreads();
-    for (int i = threadIdx.x; i < count; i += Build::threads) positions[first + i] = storage.positions[i];
-    __syncthreads();
-  }
-  (void)Build::FindStarts(storage, count, index, total, heavy);
-  heavy = __syncthreads_or(heavy);
-  if (threadIdx.x == 0) tiles[blockIdx.x] = {0, total, heavy};
-}
-
-/* Writes the list of tile blockIdx.x from the positions of its nonzeros: no second sort. */
-template <int Nonzeros>
-__global__ static void __launch_bounds__(TileBuild<Nonzeros>::threads)
-  TileListKernel(PetscCount num_nonzeros, const int32_t *columns, const uint16_t *positions, SpMVTransposeTile *tiles, const int64_t *list_begins, int32_t *list_columns, uint16_t *list_starts)
-{
-  using Build = TileBuild<Nonzeros>;
-  extern __shared__ __align__(16) char shared[];
-  typename Build::Storage             &storage = *(typename Build::Storage *)shared;
-  const PetscCount                     first   = (PetscCount)blockIdx.x * Nonzeros;
-  const int                            count   = (int)(num_nonzeros - first < Nonzeros ? num_nonzeros - first : Nonzeros);
-  const int64_t                        begin   = list_begins[blockIdx.x];
-  int                                  index, total;
-  bool                                 heavy;
-  uint32_t                             starts;
-
-  for (int i = threadIdx.x; i < count; i += Build::threads) storage.columns[positions[first + i]] = (uint32_t)columns[first + i];
-  __syncthreads();
-  starts = Build::FindStarts(storage, count, index, total, heavy);
-  for (int i = 0; i < TILE_BUILD_ITEMS; i++) {
-    if (starts >> i & 1) {
-      const int r = threadIdx.x * TILE_BUILD_ITEMS + i;
-
-      list_columns[begin + index] = (int32_t)storage.columns[r];
-      list_starts[begin + index]  = (uint16_t)r;
-      index++;
-    }
-  }
-  if (threadIdx.x == 0) tiles[blockIdx.x].list_begin = begin;
 }
 
 } // namespace
