@@ -58,31 +58,34 @@ __global__ void __launch_bounds__(THREADS) PackKernel(PackEntry pack, PetscCount
   Seen seen = {0, 0, 0};
 
   for (PetscCount begin = (PetscCount)blockIdx.x * TILE; begin < n; begin += (PetscCount)gridDim.x * TILE) { // all threads of a block go round as often
-    uint64_t key[ITEMS];
-    bool     bad[ITEMS];
+    const bool is_lane_0 = threadIdx.x % 32 == 0;
+    PetscInt   row[ITEMS], column[ITEMS], row_before[ITEMS], column_before[ITEMS];
 
+    // the neighbor's key comes from its lane, only the first lane packs twice, or looks at the piece before
 #pragma unroll
     for (int j = 0; j < ITEMS; j++) {
-      const PetscCount k = begin + j * THREADS + threadIdx.x;
+      const PetscCount i = begin + j * THREADS + threadIdx.x, k = i < n ? i : n - 1, before = is_lane_0 && k > 0 ? k - 1 : k;
 
-      bad[j] = false;
-      key[j] = pack(k < n ? k : n - 1, &bad[j]);
+      row[j]           = pack.rows[k];
+      column[j]        = pack.columns[k];
+      row_before[j]    = pack.rows[before];
+      column_before[j] = pack.columns[before];
     }
 #pragma unroll
     for (int j = 0; j < ITEMS; j++) {
-      const PetscCount k      = begin + j * THREADS + threadIdx.x;
-      bool             unused = false;
-      // the neighbor's key comes from its lane, only the first lane packs twice, or looks at the piece before
-      uint64_t before = __shfl_up_sync(0xffffffffu, key[j], 1);
+      const PetscCount k   = begin + j * THREADS + threadIdx.x;
+      bool             bad = false, unused = false;
+      const uint64_t   key    = pack.Key(row[j], column[j], &bad);
+      uint64_t         before = __shfl_up_sync(0xffffffffu, key, 1);
 
       if (k >= n) continue; // not before the shuffle
-      if (threadIdx.x % 32 == 0) {
-        if (k > 0) before = pack(k - 1, &unused);
+      if (is_lane_0) {
+        if (k > 0) before = pack.Key(row_before[j], column_before[j], &unused);
         else before = first > 0 ? keys[first - 1] : NO_KEY;
       }
-      keys[first + k] = key[j];
-      if (bad[j]) atomicMax(&facts->bad_end, (unsigned long long)(num_given - (first + k)));
-      seen.Add(key[j], before);
+      keys[first + k] = key;
+      if (bad) atomicMax(&facts->bad_end, (unsigned long long)(num_given - (first + k)));
+      seen.Add(key, before);
     }
   }
   NoteFacts(seen, facts);

@@ -10,16 +10,18 @@ namespace
 constexpr uint64_t NO_KEY  = ~(uint64_t)0;      // of an entry that does not count
 constexpr uint64_t BAD_ROW = (uint64_t)1 << 63; // in place of the key of an entry whose row is too large, with the row; without this bit: the column
 
-/* The key of given entry k, NO_KEY when it does not count; the index itself, and *bad, when that is too large. */
+/* The key of an entry, NO_KEY when it does not count; the index itself, and *bad, when that is too large. */
 struct PackEntry {
   DCSRWindow      window;
   const PetscInt *rows, *columns;
   int             column_bits;
 
-  __device__ uint64_t operator()(PetscCount k, bool *bad) const
+  /* Of given entry k. */
+  __device__ uint64_t operator()(PetscCount k, bool *bad) const { return Key(rows[k], columns[k], bad); }
+
+  __device__ uint64_t Key(PetscInt row, PetscInt column, bool *bad) const
   {
-    const PetscInt row = rows[k], column = columns[k];
-    bool           inside;
+    bool inside;
 
     if (row < 0 || column < 0) return NO_KEY;
     *bad = row >= window.num_global_rows || column >= window.num_global_columns;
