@@ -35,7 +35,8 @@ typedef struct {
   PetscMPIInt max_size; /* most ranks it is for; 0: any number */
 } OracleOperation;
 
-extern const OracleOperation OracleValueOperations[], OracleStructureOperations[], OracleProductOperations[], OracleAccessOperations[], OracleInsertionOperations[], OracleBlockOperations[], OracleDenseOperations[], OracleSolveOperations[];
+extern const OracleOperation OracleValueOperations[], OracleStructureOperations[], OracleProductOperations[], OracleAccessOperations[], OracleInsertionOperations[], OracleBlockOperations[], OracleDenseOperations[], OracleSolveOperations[],
+  OracleReaderOperations[];
 
 /* Random numbers; Shared: alike on all ranks. */
 uint64_t  OracleHash(uint64_t, uint64_t, uint64_t);
