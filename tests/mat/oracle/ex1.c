@@ -16,7 +16,7 @@ static char help[] = "Applies a long random sequence of Mat operations to one ma
 #define LOG_LENGTH 20
 
 static const OracleOperation *const tables[] = {OracleValueOperations, OracleStructureOperations, OracleProductOperations, OracleAccessOperations, OracleInsertionOperations,
-                                                OracleBlockOperations, OracleDenseOperations,     OracleSolveOperations,   OracleReaderOperations};
+                                                OracleBlockOperations, OracleDenseOperations,     OracleSolveOperations,   OracleReaderOperations, OracleLargeOperations};
 
 static PetscBool OracleIsNamed(const OracleOperation *op, const char part[])
 {
@@ -174,7 +174,7 @@ int main(int argc, char **argv)
 /*TEST
 
    build:
-      depends: matrices.c compare.c values.c structure.c products.c access.c insertion.c blocks.c dense.c solves.c readers.c
+      depends: matrices.c compare.c values.c structure.c products.c access.c insertion.c blocks.c dense.c solves.c readers.c large.c
 
    testset:
       output_file: output/empty.out

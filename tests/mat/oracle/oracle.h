@@ -36,7 +36,7 @@ typedef struct {
 } OracleOperation;
 
 extern const OracleOperation OracleValueOperations[], OracleStructureOperations[], OracleProductOperations[], OracleAccessOperations[], OracleInsertionOperations[], OracleBlockOperations[], OracleDenseOperations[], OracleSolveOperations[],
-  OracleReaderOperations[];
+  OracleReaderOperations[], OracleLargeOperations[];
 
 /* Random numbers; Shared: alike on all ranks. */
 uint64_t  OracleHash(uint64_t, uint64_t, uint64_t);
