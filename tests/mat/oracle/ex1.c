@@ -15,7 +15,8 @@ static char help[] = "Applies a long random sequence of Mat operations to one ma
 
 #define LOG_LENGTH 20
 
-static const OracleOperation *const tables[] = {OracleValueOperations, OracleStructureOperations, OracleProductOperations, OracleAccessOperations, OracleInsertionOperations, OracleBlockOperations, OracleDenseOperations, OracleSolveOperations};
+static const OracleOperation *const tables[] = {OracleValueOperations, OracleStructureOperations, OracleProductOperations, OracleAccessOperations, OracleInsertionOperations, OracleBlockOperations,
+                                                OracleDenseOperations, OracleSolveOperations,     OracleReaderOperations,  OracleLargeOperations,  OracleDeviceOperations};
 
 static PetscBool OracleIsNamed(const OracleOperation *op, const char part[])
 {
@@ -67,6 +68,7 @@ static PetscErrorCode OracleStep(Oracle o, const OracleOperation *op)
 {
   PetscFunctionBegin;
   if (o->other && OracleFlip(o, 4)) PetscCall(OracleChangeType(o));
+  if (OracleFlip(o, 8)) PetscCall(OracleChangeContext(o));
   o->operation = op->name;
   for (int k = 0; k < 2; k++) { /* whatever the last one left behind, new entries are welcome */
     PetscCall(MatSetOption(k ? o->B : o->A, MAT_NEW_NONZERO_LOCATION_ERR, PETSC_FALSE));
@@ -165,6 +167,7 @@ int main(int argc, char **argv)
   }
   PetscCall(MatDestroy(&o->A));
   PetscCall(MatDestroy(&o->B));
+  PetscCall(OracleDestroyContexts());
   PetscCall(PetscPopSignalHandler());
   PetscCall(PetscFinalize());
   return 0;
@@ -173,7 +176,7 @@ int main(int argc, char **argv)
 /*TEST
 
    build:
-      depends: matrices.c compare.c values.c structure.c products.c access.c insertion.c blocks.c dense.c solves.c
+      depends: matrices.c compare.c values.c structure.c products.c access.c insertion.c blocks.c dense.c solves.c readers.c large.c device.c devicekernels.cu
 
    testset:
       output_file: output/empty.out

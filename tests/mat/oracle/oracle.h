@@ -35,7 +35,8 @@ typedef struct {
   PetscMPIInt max_size; /* most ranks it is for; 0: any number */
 } OracleOperation;
 
-extern const OracleOperation OracleValueOperations[], OracleStructureOperations[], OracleProductOperations[], OracleAccessOperations[], OracleInsertionOperations[], OracleBlockOperations[], OracleDenseOperations[], OracleSolveOperations[];
+extern const OracleOperation OracleValueOperations[], OracleStructureOperations[], OracleProductOperations[], OracleAccessOperations[], OracleInsertionOperations[], OracleBlockOperations[], OracleDenseOperations[], OracleSolveOperations[],
+  OracleReaderOperations[], OracleLargeOperations[], OracleDeviceOperations[];
 
 /* Random numbers; Shared: alike on all ranks. */
 uint64_t  OracleHash(uint64_t, uint64_t, uint64_t);
@@ -63,6 +64,10 @@ PetscErrorCode OracleOnDevice(Oracle, PetscBool *); /* whether the matrix under 
 PetscErrorCode OracleCreateDense(Oracle, PetscInt, PetscInt, PetscInt, PetscBool, Mat *, Mat *); /* local and global rows, columns, whether the type under test may get MATDENSECUDA; MATDENSE otherwise, filled alike */
 PetscErrorCode OracleFillDense(Oracle, Mat);
 PetscErrorCode OracleCompareDense(Oracle, Mat, Mat, PetscReal);
+
+/* Device contexts */
+PetscErrorCode OracleChangeContext(Oracle);
+PetscErrorCode OracleDestroyContexts(void);
 
 /* Comparisons */
 PetscErrorCode OracleCompareVec(Oracle, Vec, Vec, PetscReal);
