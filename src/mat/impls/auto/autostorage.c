@@ -259,7 +259,7 @@ static PetscErrorCode HashPattern(Mat A, AutoChoice *c, DCSRView csr, cudaStream
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What an earlier matrix with this pattern left, at the first product. */
+/* What an earlier matrix with this pattern left, at the first product with compact rows. */
 static PetscErrorCode Recall(Mat A, AutoChoice *c, cudaStream_t stream)
 {
   const DCSRView     view = MatSeqAIJCUDAGet(A)->device.view;
@@ -332,7 +332,7 @@ static PetscErrorCode Consider(Mat A, AutoChoice *c, cudaStream_t stream)
 
   PetscFunctionBegin;
   if (c->refused || c->convert || d->device.view.row_offsets == NULL) PetscFunctionReturn(PETSC_SUCCESS); // fragmented rows become compact first
-  if (!c->looked && n == 1) PetscCall(Recall(A, c, stream));
+  if (!c->looked) PetscCall(Recall(A, c, stream)); // once: it hashes the pattern
   if (!c->looked && RowsTime(c, DEVICE_WORK_FORWARD) > 0 && (n >= FIRST_LOOK || d->options.storage_products > 0)) PetscCall(Look(A, c, stream));
   if (!c->looked || c->refused || !Pays(A, c)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(HasMemory(2 * RowsBytes(A), &memory));

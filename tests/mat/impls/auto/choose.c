@@ -7,8 +7,8 @@ static char help[] = "MATAUTOCUDA: when the storage changes, that products do no
 
 static PetscBool device;
 
-/* What -mat_view ::ascii_info says contains a text. */
-static PetscErrorCode Says(Mat B, const char what[], PetscBool *says)
+/* Whether what -mat_view ::ascii_info says contains a text; the view is to be freed by free(). */
+static PetscErrorCode Says(Mat B, const char what[], PetscBool *says, char **view)
 {
   char       *text = NULL, *found;
   size_t      length;
@@ -25,16 +25,19 @@ static PetscErrorCode Says(Mat B, const char what[], PetscBool *says)
   fclose(file);
   PetscCall(PetscStrstr(text, what, &found));
   *says = (PetscBool)(found != NULL);
-  free(text);
+  *view = text;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode Expect(Mat B, const char what[], PetscBool expected, const char when[])
 {
   PetscBool says;
+  char     *view;
 
   PetscFunctionBegin;
-  PetscCall(Says(B, what, &says));
+  PetscCall(Says(B, what, &says, &view));
+  if (device && says != expected) PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s", view));
+  free(view);
   PetscCheck(!device || says == expected, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: \"%s\" is %s the view", when, what, says ? "in" : "not in");
   PetscFunctionReturn(PETSC_SUCCESS);
 }

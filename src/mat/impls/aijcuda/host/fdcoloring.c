@@ -23,6 +23,7 @@ typedef struct {
   PetscObjectState nonzerostate[2]; /* of the same */
   PetscCount       first;           /* place of the entry that is written first; -1: there is none */
   PetscBool        complete;        /* the coloring writes all entries */
+  PetscBool        applying;        /* in MatFDColoringApply(), which counts as an access to the host arrays */
 } ColoringValues;
 
 /* What the colorings of a matrix write. */
@@ -275,11 +276,11 @@ PetscErrorCode MatHost_AIJCUDA_fdcoloringsetup(Mat A, ISColoring coloring, MatFD
 }
 
 /* Whether the values of a block, of which all are new, can go to its device copy at once. */
-static PetscBool TakesOnDevice(Mat block, PetscInt n)
+static PetscBool TakesOnDevice(Mat block, const ColoringValues *v, PetscInt n)
 {
   const Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(block);
 
-  if (d->no_device || block->boundtocpu || block->structure_only || block->hash_active || d->mirror.active > 0) return PETSC_FALSE;
+  if (d->no_device || block->boundtocpu || block->structure_only || block->hash_active || d->mirror.active > (v->applying ? 1 : 0)) return PETSC_FALSE;
   return (PetscBool)(d->device.structure && d->device.nonzerostate == block->nonzerostate && !MatSeqAIJCUDACSRReleased(block) && d->device.view.row_offsets != NULL && d->device.view.num_nonzeros == n);
 }
 
@@ -305,7 +306,7 @@ static PetscErrorCode TakeBlock(Mat block, const ColoringValues *v, const PetscS
 
   PetscFunctionBegin;
   if (n == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  if (v->complete && TakesOnDevice(block, n)) {
+  if (v->complete && TakesOnDevice(block, v, n)) {
     PetscCallLogged(PETSCSPARSECUDA_CopyToDevice, block, TakeOnDevice(block, values, n));
   } else if (v->complete) {
     PetscCall(MatSeqAIJGetArrayWrite(block, &a));
@@ -362,6 +363,57 @@ PetscErrorCode MatAIJCUDATakeColoringValues(Mat A)
     PetscCall(PetscContainerGetPointer(list->values[k], &v));
     if (v->first >= 0 && IsWritten(&v->values[v->first])) PetscCall(TakeValues(A, v));
   }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Apply(Mat A, MatFDColoring c, Vec x, void *ctx)
+{
+  PetscBool parallel;
+
+  PetscFunctionBegin;
+  PetscCall(MatIsMPIAIJCUDA(A, &parallel));
+  if (parallel) PetscCall((*MatMPIAIJCUDAGet(A)->parent.fdcoloringapply)(A, c, x, ctx));
+  else PetscCall((*MatSeqAIJCUDAGet(A)->parent.fdcoloringapply)(A, c, x, ctx));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* All entries are written beside the matrix, whose values are not brought to the host. PETSc marks them as written there before it begins; after an error they are where they were. */
+static PetscErrorCode ApplyBeside(Mat A, MatFDColoring c, ColoringValues *v, Vec x, void *ctx)
+{
+  Mat              blocks[2];
+  PetscOffloadMask masks[2] = {PETSC_OFFLOAD_UNALLOCATED, PETSC_OFFLOAD_UNALLOCATED};
+  PetscErrorCode   ierr;
+
+  PetscFunctionBegin;
+  PetscCall(MatAIJCUDAHostBegin(A, HOST_READ_STRUCTURE));
+  PetscCall(GetBlocks(A, blocks));
+  for (int k = 0; k < 2 && blocks[k] != NULL; k++) masks[k] = blocks[k]->offloadmask;
+  v->applying = PETSC_TRUE;
+  ierr        = Apply(A, c, x, ctx);
+  v->applying = PETSC_FALSE;
+  for (int k = 0; k < 2 && blocks[k] != NULL && ierr != PETSC_SUCCESS; k++) blocks[k]->offloadmask = masks[k];
+  PetscCall(MatAIJCUDAHostFinish(A, HOST_READ_STRUCTURE, ierr));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* MatHost_AIJCUDA_fdcoloringapply - MatFDColoringApply() */
+PetscErrorCode MatHost_AIJCUDA_fdcoloringapply(Mat A, MatFDColoring c, Vec x, void *ctx)
+{
+  ColoringValues *v = NULL;
+  PetscBool       parallel;
+  PetscErrorCode  ierr;
+
+  PetscFunctionBegin;
+  PetscCall(MatIsMPIAIJCUDA(A, &parallel));
+  if (parallel) PetscCall(MatMPIAIJCUDAUseCurrentStream(A));
+  PetscCall(PetscObjectContainerQuery((PetscObject)c, VALUES_KEY, &v));
+  if (v != NULL && v->complete) {
+    PetscCall(ApplyBeside(A, c, v, x, ctx));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(MatAIJCUDAHostBegin(A, HOST_WRITE));
+  ierr = Apply(A, c, x, ctx);
+  PetscCall(MatAIJCUDAHostFinish(A, HOST_WRITE, ierr));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -27,7 +27,6 @@
   X(setrandom, (Mat A, PetscRandom r), (A, r), HOST_BUILD) \
   X(getrowij, ROWIJ_PARAMETERS, ROWIJ_ARGUMENTS, HOST_READ_STRUCTURE) \
   X(fdcoloringcreate, (Mat A, ISColoring coloring, MatFDColoring c), (A, coloring, c), HOST_READ_STRUCTURE) \
-  X(fdcoloringapply, (Mat A, MatFDColoring c, Vec x, void *ctx), (A, c, x, ctx), HOST_WRITE) \
   X(permute, (Mat A, IS rows, IS columns, Mat * B), (A, rows, columns, B), HOST_READ) \
   X(findzerodiagonals, (Mat A, IS * is), (A, is), HOST_READ) \
   X(findoffblockdiagonalentries, (Mat A, IS * is), (A, is), HOST_READ) \
@@ -88,6 +87,7 @@ PETSC_INTERN PetscErrorCode MatAIJCUDACreateSubMatricesOnHost(CreateSubMatricesF
 PETSC_INTERN PetscErrorCode MatHost_AIJCUDA_creatempimatconcatenateseqmat(MPI_Comm, Mat, PetscInt, MatReuse, Mat *);
 
 PETSC_INTERN PetscErrorCode MatHost_AIJCUDA_fdcoloringsetup(Mat, ISColoring, MatFDColoring); /* fdcoloring.c */
+PETSC_INTERN PetscErrorCode MatHost_AIJCUDA_fdcoloringapply(Mat, MatFDColoring, Vec, void *);
 
 PETSC_INTERN PetscErrorCode MatHost_MPIAIJCUDA_createsubmatrix(Mat, IS, IS, MatReuse, Mat *); /* mpithunks.c */
 
@@ -104,4 +104,5 @@ PETSC_INTERN PetscErrorCode MatHost_MPIAIJCUDA_createsubmatrix(Mat, IS, IS, MatR
     INSTALL_THUNK(ops, parent, installed, MatHost_AIJCUDA_, createsubmatrices); \
     INSTALL_THUNK(ops, parent, installed, MatHost_AIJCUDA_, creatempimatconcatenateseqmat); \
     INSTALL_THUNK(ops, parent, installed, MatHost_AIJCUDA_, fdcoloringsetup); \
+    INSTALL_THUNK(ops, parent, installed, MatHost_AIJCUDA_, fdcoloringapply); \
   } while (0)
