@@ -328,7 +328,7 @@ static PetscErrorCode Consider(Mat A, AutoChoice *c, cudaStream_t stream)
 {
   const Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
   const PetscCount      n = NumProducts(c);
-  PetscBool             memory;
+  PetscBool             memory = PETSC_FALSE;
 
   PetscFunctionBegin;
   if (c->refused || c->convert || d->device.view.row_offsets == NULL) PetscFunctionReturn(PETSC_SUCCESS); // fragmented rows become compact first
