@@ -1,10 +1,12 @@
-static char help[] = "CG with PCGAMG: iterations with our type and with MATAIJ agree within one, for scalar and three-dof problems, and again after the values changed.\n\
+static char help[] = "CG with PCGAMG: solutions with our type and with MATAIJ are the same, and iterations agree within one, for scalar and three-dof problems, and again after the values changed.\n\
   -problem (poisson2d|poisson3d|elasticity), default all of them\n\
   -n points in a direction, four times as many in two dimensions\n\n";
 
 #include <petscsparsecuda.h>
 #include <petscksp.h>
 #include <petscdmda.h>
+
+#define SOLUTION_TOLERANCE (1e4 * PETSC_SMALL) /* of the norm; that of the solver, PETSC_SMALL, is for the preconditioned residual */
 
 typedef enum {
   POISSON2D,
@@ -117,8 +119,36 @@ static PetscErrorCode Create(Problem problem, PetscInt n, MatType type, Mat *A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Two solves; in between the values change, so that the second sets up again. */
-static PetscErrorCode Solve(Mat A, PetscInt its[2])
+/* A vector of the host with the values of x. */
+static PetscErrorCode CopyToHost(Vec x, Vec *copy)
+{
+  PetscInt n, N;
+
+  PetscFunctionBegin;
+  PetscCall(VecGetLocalSize(x, &n));
+  PetscCall(VecGetSize(x, &N));
+  PetscCall(VecCreate(PetscObjectComm((PetscObject)x), copy));
+  PetscCall(VecSetSizes(*copy, n, N));
+  PetscCall(VecSetType(*copy, VECSTANDARD));
+  PetscCall(VecCopy(x, *copy));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The solution has the error that the tolerance of the solver leaves open. */
+static PetscErrorCode CompareSolutions(Problem problem, const char type[], Vec expected, Vec x)
+{
+  PetscReal norm, difference;
+
+  PetscFunctionBegin;
+  PetscCall(VecNorm(expected, NORM_2, &norm));
+  PetscCall(VecAXPY(x, -1, expected));
+  PetscCall(VecNorm(x, NORM_2, &difference));
+  PetscCheck(difference <= SOLUTION_TOLERANCE * norm, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: the solution with %s differs from that with MATAIJ by %g of its norm", Problems[problem], type, (double)(difference / norm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Two solves; in between the values change, so that the second sets up again. solutions: [2] on the host */
+static PetscErrorCode Solve(Mat A, PetscInt its[2], Vec solutions[2])
 {
   KSP ksp;
   PC  pc;
@@ -138,6 +168,7 @@ static PetscErrorCode Solve(Mat A, PetscInt its[2])
   for (int k = 0; k < 2; k++) {
     PetscCall(KSPSolve(ksp, b, x));
     PetscCall(KSPGetIterationNumber(ksp, &its[k]));
+    PetscCall(CopyToHost(x, &solutions[k]));
     PetscCall(MatShift(A, 0.05));
   }
   PetscCall(KSPDestroy(&ksp));
@@ -150,17 +181,22 @@ static PetscErrorCode Solve(Mat A, PetscInt its[2])
 static PetscErrorCode Compare(Problem problem, PetscInt n, const char type[], PetscBool verbose)
 {
   PetscInt its[2][2];
+  Vec      x[2][2];
   Mat      A;
 
   PetscFunctionBegin;
   for (int k = 0; k < 2; k++) {
     PetscCall(Create(problem, n, k ? type : MATAIJ, &A));
-    PetscCall(Solve(A, its[k]));
+    PetscCall(Solve(A, its[k], x[k]));
     PetscCall(MatDestroy(&A));
     if (verbose) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s, %s: %" PetscInt_FMT " and %" PetscInt_FMT " iterations\n", Problems[problem], k ? type : MATAIJ, its[k][0], its[k][1]));
   }
-  for (int k = 0; k < 2; k++)
+  for (int k = 0; k < 2; k++) {
     PetscCheck(PetscAbsInt(its[0][k] - its[1][k]) <= 1, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, solve %d: %" PetscInt_FMT " iterations with MATAIJ, %" PetscInt_FMT " with %s", Problems[problem], k + 1, its[0][k], its[1][k], type);
+    PetscCall(CompareSolutions(problem, type, x[0][k], x[1][k]));
+    PetscCall(VecDestroy(&x[0][k]));
+    PetscCall(VecDestroy(&x[1][k]));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

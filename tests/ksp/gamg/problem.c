@@ -5,6 +5,7 @@ const char *const NearNulls[] = {"none", "host", "device", "coordinates", "NearN
 
 /* Numbers in a view are printed with six digits; estimates of eigenvalues depend on the rounding errors of aggregates whose near null space is degenerate. */
 #define VIEW_TOLERANCE       1e-4 /* of numbers in a view, relative */
+#define SOLUTION_TOLERANCE   100  /* times that of the solver, which is for the preconditioned residual */
 #define EIGENVALUE_TOLERANCE 0.2  /* of estimates where the tentative prolongator has columns whose sign rounding decides: ten iterations from another noise; 0.10 was seen */
 
 /* The list of -problem; n of problems[NUM_PROBLEMS]. */
@@ -376,6 +377,21 @@ PetscErrorCode ProblemCountServed(PetscInt *count)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A vector of the host with the values of x. */
+static PetscErrorCode CopyToHost(Vec x, Vec *copy)
+{
+  PetscInt n, N;
+
+  PetscFunctionBegin;
+  PetscCall(VecGetLocalSize(x, &n));
+  PetscCall(VecGetSize(x, &N));
+  PetscCall(VecCreate(PetscObjectComm((PetscObject)x), copy));
+  PetscCall(VecSetSizes(*copy, n, N));
+  PetscCall(VecSetType(*copy, VECSTANDARD));
+  PetscCall(VecCopy(x, *copy));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* ProblemSolve - Solves with a right-hand side that is not smooth, and keeps what KSPView() prints. */
 PetscErrorCode ProblemSolve(Mat A, KSP ksp, Solution *s)
 {
@@ -397,6 +413,7 @@ PetscErrorCode ProblemSolve(Mat A, KSP ksp, Solution *s)
   PetscCall(KSPGetIterationNumber(ksp, &s->its));
   PetscCall(KSPGetResidualNorm(ksp, &s->rnorm));
   PetscCall(KSPGetTolerances(ksp, &rtol, NULL, NULL, NULL));
+  s->rtol      = rtol;
   s->rtol_norm = rtol * history[0];
   PetscCall(KSPSetResidualHistory(ksp, NULL, 0, PETSC_FALSE));
   PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
@@ -405,6 +422,7 @@ PetscErrorCode ProblemSolve(Mat A, KSP ksp, Solution *s)
   PetscCall(PetscViewerASCIIOpenWithFILE(PETSC_COMM_WORLD, s->view, &viewer));
   PetscCall(KSPView(ksp, viewer));
   PetscCall(PetscViewerDestroy(&viewer));
+  PetscCall(CopyToHost(x, &s->x));
   PetscCall(VecDestroy(&x));
   PetscCall(VecDestroy(&b));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -475,7 +493,24 @@ static PetscErrorCode CompareViews(double eigenvalue_tolerance, FILE *a, FILE *b
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* SolutionCompare - Iterations are equal, or differ by one where the norm was within 1 %% of the tolerance; so are the views. */
+/* Both have the error that the tolerance allows. */
+static PetscErrorCode CompareValues(const Solution *a, const Solution *b, const char what[])
+{
+  PetscReal norm, difference;
+  Vec       d;
+
+  PetscFunctionBegin;
+  PetscCall(VecDuplicate(a->x, &d));
+  PetscCall(VecWAXPY(d, -1, a->x, b->x));
+  PetscCall(VecNorm(d, NORM_2, &difference));
+  PetscCall(VecNorm(a->x, NORM_2, &norm));
+  PetscCall(VecDestroy(&d));
+  PetscCheck(difference <= SOLUTION_TOLERANCE * PetscMax(a->rtol, PETSC_SQRT_MACHINE_EPSILON) * norm, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: the solutions differ by %g of their norm, and the tolerance is %g", what, (double)(difference / norm),
+             (double)a->rtol);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* SolutionCompare - Iterations are equal, or differ by one where the norm was within 1 %% of the tolerance; so are the views, and solutions up to what the tolerance leaves open. */
 PetscErrorCode SolutionCompare(const ProblemOptions *o, const Solution *a, const Solution *b, const char what[])
 {
   const Solution *shorter = a->its < b->its ? a : b;
@@ -483,14 +518,16 @@ PetscErrorCode SolutionCompare(const ProblemOptions *o, const Solution *a, const
 
   PetscFunctionBegin;
   PetscCheck(a->its == b->its || near, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %" PetscInt_FMT " iterations with MATAIJ, %" PetscInt_FMT " with ours", what, a->its, b->its);
+  PetscCall(CompareValues(a, b, what));
   PetscCall(CompareViews(o->near_null == NEAR_NULL_NONE ? VIEW_TOLERANCE : EIGENVALUE_TOLERANCE, a->view, b->view, what));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* SolutionDestroy - Closes the view. */
+/* SolutionDestroy - Closes the view, and frees the vector. */
 PetscErrorCode SolutionDestroy(Solution *s)
 {
   PetscFunctionBegin;
+  PetscCall(VecDestroy(&s->x));
   if (s->view != NULL) fclose(s->view);
   s->view = NULL;
   PetscFunctionReturn(PETSC_SUCCESS);

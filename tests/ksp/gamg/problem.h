@@ -40,7 +40,9 @@ typedef struct {
 typedef struct {
   PetscInt  its;
   PetscReal rnorm, rtol_norm; /* at the end, and the norm that it had to reach */
-  FILE     *view;             /* of the KSP, on the first process; else NULL */
+  PetscReal rtol;
+  Vec       x;    /* on the host */
+  FILE     *view; /* of the KSP, on the first process; else NULL */
 } Solution;
 
 PetscErrorCode ProblemFromOptions(ProblemOptions *);
