@@ -18,7 +18,7 @@ typedef struct {
 typedef struct {
   int64_t list_begin;
   int32_t list_size;
-  int32_t has_heavy; /* a column has more nonzeros than one thread sums: it is in the list several times */
+  int32_t has_heavy; /* a column has more nonzeros than one thread sums: it is in the list several times, one after the other */
 } SpMVTransposeTile;
 
 /* One thread sums so many nonzeros of a column in a tile at most. Longer runs are cut, and a warp puts them together again. */

@@ -39,19 +39,22 @@ __device__ inline TileColumn LoadTileColumn(const int32_t *columns, const uint16
   return {__ldcs(columns + j), __ldcs(begins + j), j + 1 < list_size ? __ldcs(begins + j + 1) : count};
 }
 
-/* Equal columns are neighbors: sums each group to its first lane, where column stays. */
+/*
+  Sums each group of neighbors with equal columns to its first lane, where column stays. A column that building has left by itself may come again after others in the same warp: that is another group, and the atomics of both add up.
+*/
 __device__ inline void CombineHeavy(int &column, PetscScalar &sum)
 {
-  const int lane = threadIdx.x & 31, before = __shfl_up_sync(0xffffffffu, column, 1);
+  const int      lane = threadIdx.x & 31, before = __shfl_up_sync(0xffffffffu, column, 1);
+  const uint32_t firsts = __ballot_sync(0xffffffffu, lane == 0 || before != column); // lanes that begin a group
+  const int      next = __ffs((int)(firsts & 0xfffffffeu << lane)), end = next ? next - 1 : 32;
 
 #pragma unroll
   for (int delta = 1; delta < 32; delta *= 2) {
-    const PetscScalar other        = ShuffleDown(sum, delta);
-    const int         other_column = __shfl_down_sync(0xffffffffu, column, delta);
+    const PetscScalar other = ShuffleDown(sum, delta);
 
-    if (lane + delta < 32 && other_column == column) sum += other;
+    if (lane + delta < end) sum += other;
   }
-  if (lane > 0 && before == column) column = -1;
+  if (!(firsts >> lane & 1u)) column = -1;
 }
 
 /* Puts the terms of a full tile into column order; meanwhile() runs while the first values are on their way. */

@@ -13,7 +13,7 @@ namespace
 {
 
 constexpr int TILE_BUILD_ITEMS   = 16; // nonzeros of a thread
-constexpr int TILE_BUILD_WINDOWS = 8;  // then each nonzero that is left is in the list by itself: atomics combine equal columns
+constexpr int TILE_BUILD_WINDOWS = 8;  // then each nonzero that is left is in the list by itself, in no order: atomics combine equal columns
 
 /* What building finds out, in device memory that is 0 before. */
 struct SpMVTransposeFound {
