@@ -134,6 +134,8 @@ PETSC_INTERN PetscErrorCode DCSRListPackerFinish(DCSRListPacker *packer, cudaStr
 PETSC_INTERN PetscErrorCode DCSRListPackerDestroy(DCSRListPacker *packer, cudaStream_t stream);
 PETSC_INTERN PetscErrorCode DCSRListCreate(const DCSRWindow *window, PetscCount n, const PetscInt rows[], const PetscInt columns[], cudaStream_t stream, DCSRList *list);
 PETSC_INTERN PetscErrorCode DCSRListCreateFromKeys(PetscInt num_rows, int column_bits, PetscCount n, uint64_t **keys, cudaStream_t stream, DCSRList *list);
+PETSC_INTERN PetscErrorCode DCSRListAllocateOrder(DCSRList *list, cudaStream_t stream);
+PETSC_INTERN PetscErrorCode DCSRListFillOrder(DCSRList *list, cudaStream_t stream);
 PETSC_INTERN PetscErrorCode DCSRListSort(DCSRList *list, int bits, const DCSRListFacts *facts, cudaStream_t stream);
 PETSC_INTERN PetscErrorCode DCSRListFindRuns(DCSRList *list, cudaStream_t stream);
 PETSC_INTERN PetscErrorCode DCSRListForgetKeys(DCSRList *list, cudaStream_t stream);

@@ -77,14 +77,22 @@ PetscErrorCode DCSRMessageWait(const DCSRMessage *message, uint32_t number, cuda
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* DCSRSendNumbers - see message.h */
-PetscErrorCode DCSRSendNumbers(const void *device, size_t bytes, cudaStream_t stream, DCSRNumbersSent *sent)
+/* DCSRExpectNumbers - see message.h */
+PetscErrorCode DCSRExpectNumbers(const void *device, size_t bytes, DCSRNumbersSent *sent)
 {
   PetscFunctionBegin;
   PetscCheck(bytes <= sizeof(sent->message->words) && bytes % sizeof(sent->message->words[0]) == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%zu bytes are no message", bytes);
   sent->device = device;
   sent->bytes  = bytes;
   PetscCall(DCSRMessageExpect(&sent->message, &sent->number));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* DCSRSendNumbers - see message.h */
+PetscErrorCode DCSRSendNumbers(const void *device, size_t bytes, cudaStream_t stream, DCSRNumbersSent *sent)
+{
+  PetscFunctionBegin;
+  PetscCall(DCSRExpectNumbers(device, bytes, sent));
   if (sent->message == NULL) PetscFunctionReturn(PETSC_SUCCESS);
   SendKernel<<<1, 32, 0, stream>>>((const uint32_t *)device, (int)(bytes / sizeof(sent->message->words[0])), sent->message, sent->number);
   PetscCallCUDA(cudaGetLastError());

@@ -27,8 +27,9 @@ typedef struct {
 } DCSRNumbersSent;
 
 /*
-  DCSRSendNumbers  - sends a few numbers to the host, when the work queued on the stream so far is done
-  DCSRAwaitNumbers - waits for them, not for work that was queued after them
+  DCSRSendNumbers   - sends a few numbers to the host, when the work queued on the stream so far is done
+  DCSRExpectNumbers - the same for numbers that a kernel sends that is queued next, which saves a launch: it writes words and then number of the message, unless that is NULL
+  DCSRAwaitNumbers  - waits for them, not for work that was queued after them
 
   Input Parameters:
 + device - in device memory, unchanged until they have been awaited
@@ -44,6 +45,7 @@ typedef struct {
   Errors: PETSC_ERR_GPU.
 */
 PETSC_INTERN PetscErrorCode DCSRSendNumbers(const void *device, size_t bytes, cudaStream_t stream, DCSRNumbersSent *sent);
+PETSC_INTERN PetscErrorCode DCSRExpectNumbers(const void *device, size_t bytes, DCSRNumbersSent *sent);
 PETSC_INTERN PetscErrorCode DCSRAwaitNumbers(const DCSRNumbersSent *sent, cudaStream_t stream, void *host);
 
 /*

@@ -22,8 +22,19 @@ struct DistinctNumbers {
   unsigned int num_done; // thread blocks
 };
 
-/* Entries that differ from the one before, in each tile; then in the tiles before. */
-__global__ void __launch_bounds__(THREADS) CountFirstsKernel(const uint64_t *keys, PetscCount n, PetscCount num_tiles, PetscCount *counts, DistinctNumbers *numbers)
+/* One thread tells the host, when the numbers are there. */
+__device__ void TellNumbers(const DistinctNumbers *numbers, DCSRMessage *message, uint32_t number)
+{
+  volatile DistinctNumbers *to = (volatile DistinctNumbers *)message->words;
+
+  to->num_distinct = *(const volatile PetscCount *)&numbers->num_distinct;
+  to->has_long     = *(const volatile unsigned int *)&numbers->has_long; // other multiprocessors have written it
+  __threadfence_system();
+  *(volatile uint32_t *)&message->number = number;
+}
+
+/* Entries that differ from the one before, in each tile; then in the tiles before. message: for the host, or NULL. */
+__global__ void __launch_bounds__(THREADS) CountFirstsKernel(const uint64_t *keys, PetscCount n, PetscCount num_tiles, PetscCount *counts, DistinctNumbers *numbers, DCSRMessage *message, uint32_t number)
 {
   __shared__ int   num_firsts;
   const PetscCount begin = (PetscCount)blockIdx.x * TILE + threadIdx.x;
@@ -51,7 +62,7 @@ __global__ void __launch_bounds__(THREADS) CountFirstsKernel(const uint64_t *key
   if (threadIdx.x % 32 == 0) atomicAdd(&num_firsts, num);
   __syncthreads();
   if (threadIdx.x == 0) counts[blockIdx.x] = num_firsts;
-  SumCountsOfTiles<THREADS>(counts, num_tiles, &numbers->num_distinct, &numbers->num_done);
+  if (SumCountsOfTiles<THREADS>(counts, num_tiles, &numbers->num_distinct, &numbers->num_done) && message) TellNumbers(numbers, message, number);
 }
 
 /* A sorted list with its values. */
@@ -144,20 +155,21 @@ template <typename Index>
 PetscErrorCode TakeDistinct(const DCSRList *list, const PetscScalar v[], PetscBool last, cudaStream_t stream, DCSRBatch *batch, PetscBool *done)
 {
   const PetscCount n = list->num_entries, num_tiles = (n + TILE - 1) / TILE;
-  const PetscBool  few    = (PetscBool)(n <= FEW);
-  PetscErrorCode   ierr   = PETSC_SUCCESS;
-  PetscCount      *counts = NULL;
+  constexpr int    PER_NUMBERS = sizeof(DistinctNumbers) / sizeof(PetscCount);
+  const PetscBool  few         = (PetscBool)(n <= FEW);
+  PetscErrorCode   ierr        = PETSC_SUCCESS;
+  PetscCount      *counts; // behind the numbers
   DistinctNumbers *device = NULL, numbers;
   DCSRNumbersSent  sent;
 
   PetscFunctionBegin;
-  PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(1, "number of distinct entries", stream, &device));
-  PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(num_tiles, "distinct entries of tiles", stream, &counts));
+  PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(1 + (num_tiles + PER_NUMBERS - 1) / PER_NUMBERS, "distinct entries of tiles", stream, &device));
+  counts = (PetscCount *)(device + 1);
   if (few) PetscCallGoto(ierr, cleanup, AllocateEntries(batch, n, stream));
   PetscCallCUDAGoto(ierr, cleanup, cudaMemsetAsync(device, 0, sizeof(*device), stream));
-  CountFirstsKernel<<<(unsigned int)num_tiles, THREADS, 0, stream>>>(list->keys, n, num_tiles, counts, device);
+  PetscCallGoto(ierr, cleanup, DCSRExpectNumbers(device, sizeof(numbers), &sent));
+  CountFirstsKernel<<<(unsigned int)num_tiles, THREADS, 0, stream>>>(list->keys, n, num_tiles, counts, device, sent.message, sent.number);
   PetscCallCUDAGoto(ierr, cleanup, cudaGetLastError());
-  PetscCallGoto(ierr, cleanup, DCSRSendNumbers(device, sizeof(numbers), stream, &sent));
   if (few) PetscCallGoto(ierr, cleanup, WriteDistinct<Index>(list, v, last, num_tiles, counts, batch, stream));
   PetscCallGoto(ierr, cleanup, DCSRAwaitNumbers(&sent, stream, &numbers));
   batch->num_entries = numbers.num_distinct;
@@ -168,7 +180,6 @@ PetscErrorCode TakeDistinct(const DCSRList *list, const PetscScalar v[], PetscBo
   }
 cleanup:
   PetscCall(PetscSparseCUDAFree(&device, stream));
-  PetscCall(PetscSparseCUDAFree(&counts, stream));
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

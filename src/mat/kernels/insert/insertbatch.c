@@ -125,19 +125,21 @@ cleanup:
 /* Into compact storage. */
 static PetscErrorCode InsertCompact(DCSRView *view, const DCSRBatch *batch, InsertMode mode, DCSRNewEntries policy, const DCSRAppendRule *rule, cudaStream_t stream, DCSRInsertInfo *info)
 {
-  const PetscBool append = WantsAppend(view, batch->num_entries, rule);
-  DCSRLookup      lookup;
-  PetscBool       grow;
-  PetscErrorCode  ierr;
+  const PetscCount room   = view->capacity - view->used;
+  const PetscBool  append = WantsAppend(view, batch->num_entries, rule);
+  DCSRLookup       lookup;
+  PetscBool        grow;
+  PetscErrorCode   ierr;
 
   PetscFunctionBegin;
   PetscCall(DCSRLookupCreate(*view, batch, stream, &lookup));
-  // known before the wait, during which the device would have nothing to do
-  if (policy == DCSR_NEW_ALLOW && !append) PetscCallGoto(ierr, cleanup, DCSRLookupRankNew(&lookup, stream));
+  PetscCallGoto(ierr, cleanup, DCSRLookupSend(&lookup, stream));
+  // before the wait, during which the device would have nothing to do: what appending or merging needs, whichever it will be if all entries are new
+  if (policy == DCSR_NEW_ALLOW) PetscCallGoto(ierr, cleanup, append && AppendBound(view, batch->num_entries, rule) <= room ? DCSRLookupListNew(&lookup, stream) : DCSRLookupRankNew(&lookup, stream));
   PetscCallGoto(ierr, cleanup, DCSRLookupFinish(&lookup, stream));
   PetscCallGoto(ierr, cleanup, DCSRLookupApplyPolicy(batch, &lookup, policy, stream, info, &grow));
   if (!grow) PetscCallGoto(ierr, cleanup, WriteValues(view, batch, &lookup, mode, policy, stream));
-  else if (append && AppendBound(view, info->num_new, rule) <= view->capacity - view->used) PetscCallGoto(ierr, cleanup, AppendToCompact(view, batch, &lookup, mode, rule, stream, info));
+  else if (append && AppendBound(view, info->num_new, rule) <= room) PetscCallGoto(ierr, cleanup, AppendToCompact(view, batch, &lookup, mode, rule, stream, info));
   else {
     PetscCallGoto(ierr, cleanup, DCSRLookupRankNew(&lookup, stream));
     PetscCallGoto(ierr, cleanup, DCSRMergeBatch(view, batch, &lookup, mode, SpareOf(view, batch, rule), stream));

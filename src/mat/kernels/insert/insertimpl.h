@@ -3,6 +3,7 @@
   What the pieces of batch insertion hand to each other: where the entries of a batch are (lookup.cu), and the two ways in which new ones join the matrix,
   a merge of everything into compact storage (merge.cu) and appending to the rows they belong to (append.cu). insertbatch.c chooses.
 */
+#include "../common/message.h"
 #include <petscsparsecuda/insert.h>
 
 /* Numbers that the device counts, one copy for the host. */
@@ -16,7 +17,7 @@ typedef struct {
   unsigned int       unused;
 } DCSRLookupNumbers;
 
-/* Where the entries of a batch are in a matrix, and which are new. Device arrays are owned. */
+/* Where the entries of a batch are in a matrix, and which are new. Device arrays are owned; is_new and device lie behind where, in the same piece of memory. */
 typedef struct {
   PetscCount         num_entries; /* of the batch */
   PetscCount        *where;       /* [num_entries] device: position; ~position before which it belongs (any negative number on fragmented storage) when it is new; DCSR_NOWHERE */
@@ -25,6 +26,8 @@ typedef struct {
   PetscCount        *entries;     /* [num_entries] device: the new entries of the batch, ascending, after DCSRLookupListNew(); else NULL */
   DCSRLookupNumbers *device;      /* [1] device */
   DCSRLookupNumbers  numbers;     /* on the host, after DCSRLookupFinish() */
+  DCSRNumbersSent    sent;        /* between DCSRLookupSend() and DCSRLookupFinish() */
+  PetscBool          is_sent;
 } DCSRLookup;
 
 #define DCSR_RANK_PIECE 2048 /* entries of a batch whose new ones are counted together */
@@ -36,6 +39,7 @@ PETSC_INTERN PetscErrorCode DCSRLookupCreate(DCSRView view, const DCSRBatch *bat
 PETSC_INTERN PetscErrorCode DCSRLookupTiles(DCSRView view, const DCSRBatch *batch, DCSRLookup *lookup, cudaStream_t stream, PetscBool *done); /* lookuptiles.cu */
 PETSC_INTERN PetscErrorCode DCSRLookupRankNew(DCSRLookup *lookup, cudaStream_t stream);                                                       /* merge.cu */
 PETSC_INTERN PetscErrorCode DCSRLookupListNew(DCSRLookup *lookup, cudaStream_t stream);
+PETSC_INTERN PetscErrorCode DCSRLookupSend(DCSRLookup *lookup, cudaStream_t stream);
 PETSC_INTERN PetscErrorCode DCSRLookupFinish(DCSRLookup *lookup, cudaStream_t stream);
 PETSC_INTERN PetscErrorCode DCSRLookupApplyPolicy(const DCSRBatch *batch, const DCSRLookup *lookup, DCSRNewEntries policy, cudaStream_t stream, DCSRInsertInfo *info, PetscBool *grow); /* insertbatch.c */
 PETSC_INTERN PetscErrorCode DCSRLookupDestroy(DCSRLookup *lookup, cudaStream_t stream);

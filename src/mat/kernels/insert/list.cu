@@ -14,6 +14,7 @@ namespace
 {
 
 constexpr PetscCount FEW    = (PetscCount)1 << 20; // entries of a list whose runs are not copied to where they fit: that would save 4 MiB at most
+constexpr PetscCount EARLY  = (PetscCount)1 << 24; // entries of a list whose order is begun before it is known whether it needs one: 64 MiB at most
 constexpr uint64_t   NO_KEY = ~(uint64_t)0;        // of an entry that does not count
 
 struct KeyCounts {
@@ -196,11 +197,24 @@ cleanup:
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+template <typename Index>
+PetscErrorCode AllocateOrder(DCSRList *list, cudaStream_t stream)
+{
+  Index *order;
+
+  PetscFunctionBegin;
+  PetscCall(PetscSparseCUDAMalloc(list->num_given, "order of a list of entries", stream, &order));
+  list->order = order;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Sorts, knowing the facts about the keys. */
 template <typename Index>
 PetscErrorCode Finish(DCSRList *list, int bits, const DCSRListFacts *facts, cudaStream_t stream)
 {
   PetscFunctionBegin;
+  // begun for nothing: all entries stay where they are, or those that stay have an order of their own
+  if (facts->num_ignored || !facts->unsorted) PetscCall(PetscSparseCUDAFree(&list->order, stream));
   if (facts->num_ignored) PetscCall(DropIgnored<Index>(list, stream));
   list->num_distinct = list->num_entries;
   if (list->num_entries == 0) PetscFunctionReturn(PETSC_SUCCESS);
@@ -213,10 +227,42 @@ PetscErrorCode Finish(DCSRList *list, int bits, const DCSRListFacts *facts, cuda
 } // namespace
 
 /*
+  DCSRListAllocateOrder - room for the order of a list that is not sorted yet, unless it is a large one
+  DCSRListFillOrder     - the order in which entries were given, when there is room
+
+  Input Parameters:
++ list   - zero but for num_given
+- stream - asynchronous on it
+
+  Errors: PETSC_ERR_MEM, of the first one.
+
+  Note:
+  A sort begins with it. Most lists are to be sorted, and while the host waits for the facts about the keys the device would have nothing to do.
+*/
+PetscErrorCode DCSRListAllocateOrder(DCSRList *list, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  if (list->num_given > EARLY) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(DCSRNeedsWide(list->num_given + 1, &list->wide));
+  if (list->wide) PetscCall(AllocateOrder<int64_t>(list, stream));
+  else PetscCall(AllocateOrder<int32_t>(list, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode DCSRListFillOrder(DCSRList *list, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  if (list->order == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  if (list->wide) PetscCallCUDA(DCSRForEach(list->num_given, FillOrder<int64_t>{(int64_t *)list->order}, stream));
+  else PetscCallCUDA(DCSRForEach(list->num_given, FillOrder<int32_t>{(int32_t *)list->order}, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
   DCSRListSort - sorts the keys of a list
 
   Input Parameters:
-+ list   - num_given keys of them, in the order of the list; the rest of it is zero but for column_bits
++ list   - num_given keys of them, in the order of the list; the rest of it is zero but for column_bits, and the order by DCSRListFillOrder()
 . bits   - that a key has
 . facts  - about the keys, on the host
 - stream - synchronizes with it when the facts say that there is something to do

@@ -72,10 +72,11 @@ PetscErrorCode DCSRLookupCreate(DCSRView view, const DCSRBatch *batch, cudaStrea
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* DCSRLookupListNew - makes the list of new entries; asynchronous */
+/* DCSRLookupListNew - makes the list of new entries; does nothing when that was done; asynchronous */
 PetscErrorCode DCSRLookupListNew(DCSRLookup *lookup, cudaStream_t stream)
 {
   PetscFunctionBegin;
+  if (lookup->entries) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscSparseCUDAMalloc(lookup->num_entries, "list of new entries", stream, &lookup->entries));
   PetscCall(DCSRWithTemporary("workspace to list new entries", stream, [&](void *storage, size_t &bytes) {
     return cub::DeviceSelect::If(storage, bytes, thrust::counting_iterator<PetscCount>(0), lookup->entries, &lookup->device->num_listed, (int64_t)lookup->num_entries, IsNew{lookup->where}, stream);
@@ -83,11 +84,22 @@ PetscErrorCode DCSRLookupListNew(DCSRLookup *lookup, cudaStream_t stream)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* DCSRLookupSend - sends the numbers to the host, for DCSRLookupFinish(), which does not wait for work that is queued in between; asynchronous. Nothing else is sent until then */
+PetscErrorCode DCSRLookupSend(DCSRLookup *lookup, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  PetscCall(DCSRSendNumbers(lookup->device, sizeof(lookup->numbers), stream, &lookup->sent));
+  lookup->is_sent = PETSC_TRUE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* DCSRLookupFinish - brings the numbers to the host; synchronizes */
 PetscErrorCode DCSRLookupFinish(DCSRLookup *lookup, cudaStream_t stream)
 {
   PetscFunctionBegin;
-  PetscCall(DCSRReadNumbers(&lookup->numbers, lookup->device, sizeof(lookup->numbers), stream));
+  if (!lookup->is_sent) PetscCall(DCSRLookupSend(lookup, stream));
+  lookup->is_sent = PETSC_FALSE;
+  PetscCall(DCSRAwaitNumbers(&lookup->sent, stream, &lookup->numbers));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -95,11 +107,10 @@ PetscErrorCode DCSRLookupFinish(DCSRLookup *lookup, cudaStream_t stream)
 PetscErrorCode DCSRLookupDestroy(DCSRLookup *lookup, cudaStream_t stream)
 {
   PetscFunctionBegin;
+  if (lookup->is_sent) PetscCall(DCSRLookupFinish(lookup, stream)); // after an error: what is under way must not meet the next one
   PetscCall(PetscSparseCUDAFree(&lookup->where, stream));
-  PetscCall(PetscSparseCUDAFree(&lookup->is_new, stream));
   PetscCall(PetscSparseCUDAFree(&lookup->ranks, stream));
   PetscCall(PetscSparseCUDAFree(&lookup->entries, stream));
-  PetscCall(PetscSparseCUDAFree(&lookup->device, stream));
   PetscCall(PetscArrayzero(lookup, 1));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -122,11 +122,16 @@ failed:
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Waits for them. */
-PetscErrorCode GetFacts(const DCSRListFacts *device, cudaStream_t stream, DCSRListFacts *facts)
+/* Waits for those about a list that has nothing but entries yet; meanwhile the device begins its order. */
+PetscErrorCode GetFacts(DCSRList *list, const DCSRListFacts *device, cudaStream_t stream, DCSRListFacts *facts)
 {
+  DCSRNumbersSent sent;
+
   PetscFunctionBegin;
-  PetscCall(DCSRReadNumbers(facts, device, sizeof(*facts), stream));
+  PetscCall(DCSRListAllocateOrder(list, stream)); // before: once they are on their way, nothing should fail
+  PetscCall(DCSRSendNumbers(device, sizeof(*facts), stream, &sent));
+  PetscCall(DCSRListFillOrder(list, stream));
+  PetscCall(DCSRAwaitNumbers(&sent, stream, facts));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -252,15 +257,14 @@ static PetscErrorCode SortPacked(DCSRListPacker *packer, cudaStream_t stream, DC
   PetscFunctionBegin;
   PetscCall(PetscArrayzero(list, 1));
   PetscCheck(packer->num_packed == packer->num_given, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%" PetscCount_FMT " entries of a list of %" PetscCount_FMT, packer->num_packed, packer->num_given);
-  if (packer->num_given > 0) {
-    PetscCall(GetFacts(packer->facts, stream, &facts));
-    if (facts.bad_end > 0) PetscCall(ReportBadIndex(packer, packer->num_given - (PetscCount)facts.bad_end, stream));
-  }
   list->column_bits = packer->column_bits;
   list->num_given   = packer->num_given;
-  list->keys        = packer->keys;
-  packer->keys      = NULL;
-  if (list->num_given > 0) PetscCallGoto(ierr, failed, DCSRListSort(list, row_bits + list->column_bits, &facts, stream));
+  if (list->num_given == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCallGoto(ierr, failed, GetFacts(list, packer->facts, stream, &facts));
+  if (facts.bad_end > 0) PetscCallGoto(ierr, failed, ReportBadIndex(packer, packer->num_given - (PetscCount)facts.bad_end, stream));
+  list->keys   = packer->keys;
+  packer->keys = NULL;
+  PetscCallGoto(ierr, failed, DCSRListSort(list, row_bits + list->column_bits, &facts, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 failed:
   PetscCall(DCSRListDestroy(list, stream));
@@ -369,7 +373,7 @@ PetscErrorCode DCSRListCreateFromKeys(PetscInt num_rows, int column_bits, PetscC
   PetscCallGoto(ierr, cleanup, GetGrid(n, &grid));
   InspectKernel<<<grid, THREADS, 0, stream>>>(n, list->keys, device);
   PetscCallCUDAGoto(ierr, cleanup, cudaGetLastError());
-  PetscCallGoto(ierr, cleanup, GetFacts(device, stream, &facts));
+  PetscCallGoto(ierr, cleanup, GetFacts(list, device, stream, &facts));
   PetscCallGoto(ierr, cleanup, DCSRListSort(list, DCSRKeyBits(num_rows) + column_bits, &facts, stream));
 cleanup:
   PetscCall(PetscSparseCUDAFree(&device, stream));

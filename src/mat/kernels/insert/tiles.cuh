@@ -54,11 +54,12 @@ __device__ __forceinline__ PetscCount SumOfThreadsBefore(PetscCount value)
 
 /*
   The counts of all tiles become what the tiles before have, and *total what all have. All threads of every thread block call it once, when their counts are written. *num_done is zero before
-  the launch.
+  the launch. True in one thread, which has written *total.
 */
 template <int THREADS>
-__device__ __forceinline__ void SumCountsOfTiles(PetscCount counts[], PetscCount num_tiles, PetscCount *total, unsigned int *num_done)
+__device__ __forceinline__ bool SumCountsOfTiles(PetscCount counts[], PetscCount num_tiles, PetscCount *total, unsigned int *num_done)
 {
+  constexpr int    LOADS = 8;
   __shared__ bool  is_last;
   const PetscCount share = (num_tiles + THREADS - 1) / THREADS, first = threadIdx.x * share, begin = first < num_tiles ? first : num_tiles, end = num_tiles - begin < share ? num_tiles : begin + share;
   PetscCount       sum = 0;
@@ -67,18 +68,25 @@ __device__ __forceinline__ void SumCountsOfTiles(PetscCount counts[], PetscCount
   __syncthreads();
   if (threadIdx.x == 0) is_last = atomicAdd(num_done, 1u) == gridDim.x - 1;
   __syncthreads();
-  if (!is_last) return;
+  if (!is_last) return false;
   __threadfence();
   // other multiprocessors have written them: past the first cache
   for (PetscCount k = begin; k < end; k++) sum += (PetscCount)__ldcg((const long long *)counts + k);
   sum = SumOfThreadsBefore<THREADS>(sum);
-  for (PetscCount k = begin; k < end; k++) {
-    const PetscCount count = (PetscCount)__ldcg((const long long *)counts + k);
+  for (PetscCount first_of_loads = begin; first_of_loads < end; first_of_loads += LOADS) { // loads do not overtake stores: several before each
+    PetscCount count[LOADS];
 
-    counts[k] = sum;
-    sum += count;
+#pragma unroll
+    for (int j = 0; j < LOADS; j++) count[j] = (PetscCount)__ldcg((const long long *)counts + (first_of_loads + j < end ? first_of_loads + j : end - 1));
+#pragma unroll
+    for (int j = 0; j < LOADS; j++) {
+      if (first_of_loads + j >= end) break;
+      counts[first_of_loads + j] = sum;
+      sum += count[j];
+    }
   }
   if (threadIdx.x == THREADS - 1) *total = sum;
+  return threadIdx.x == THREADS - 1;
 }
 
 } // namespace

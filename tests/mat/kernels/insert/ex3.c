@@ -152,8 +152,26 @@ static PetscErrorCode CompareLists(const DCSRList *a, const DCSRList *b, cudaStr
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Entry k of a descending list becomes the k-th from the end. */
+static PetscErrorCode CheckDescending(const DCSRList *list, cudaStream_t stream, const char what[])
+{
+  const size_t index = list->wide ? sizeof(int64_t) : sizeof(int32_t);
+  char        *order;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1((size_t)list->num_entries * index, &order));
+  PetscCall(PetscSparseCUDACopyToHost(order, list->order, (size_t)list->num_entries * index, stream));
+  for (PetscCount k = 0; k < list->num_entries; k++) {
+    const PetscCount position = list->wide ? (PetscCount)((int64_t *)order)[k] : (PetscCount)((int32_t *)order)[k];
+
+    PetscCheck(position == list->num_given - 1 - k, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: entry %" PetscCount_FMT " comes from position %" PetscCount_FMT, what, k, position);
+  }
+  PetscCall(PetscFree(order));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* What must have been noticed: lists are long enough to have the border. */
-static PetscErrorCode CheckFacts(Kind kind, const Coordinates *c, const DCSRList *list, const char what[])
+static PetscErrorCode CheckFacts(Kind kind, const Coordinates *c, const DCSRList *list, cudaStream_t stream, const char what[])
 {
   const PetscBool sorted   = (PetscBool)(kind == SORTED || kind == REPEATED_BORDER || kind == ONE_ENTRY);
   const PetscBool repeated = (PetscBool)(kind == REPEATED_BORDER || kind == ONE_ENTRY);
@@ -162,6 +180,7 @@ static PetscErrorCode CheckFacts(Kind kind, const Coordinates *c, const DCSRList
   if (c->num <= PIECE || kind == RANDOM || kind == IGNORED_ALL) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCheck((list->order == NULL) == sorted, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: the list was %s", what, sorted ? "sorted again" : "taken for sorted");
   PetscCheck((list->runs != NULL) == repeated, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: the list has %s", what, repeated ? "no repeats" : "repeats");
+  if (kind == DESCENDING) PetscCall(CheckDescending(list, stream, what));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -179,7 +198,7 @@ static PetscErrorCode TestList(Kind kind, PetscInt m, PetscInt n, PetscCount num
     PetscCall(CreateInPieces(&windows[w], &c, split, piece, stream, &a));
     PetscCall(CreateWhole(&windows[w], &c, stream, &b));
     PetscCall(CompareLists(&a, &b, stream, what));
-    if (w == 0) PetscCall(CheckFacts(kind, &c, &a, what));
+    if (w == 0) PetscCall(CheckFacts(kind, &c, &a, stream, what));
     PetscCall(DCSRListDestroy(&a, stream));
     PetscCall(DCSRListDestroy(&b, stream));
   }
@@ -247,6 +266,8 @@ int main(int argc, char **argv)
     // the transfer engine's threads, and pieces that a grid passes twice
     PetscCall(TestList(RANDOM, 3000, 3000, 9000001, 0, 4400000, stream));
     PetscCall(TestList(UNSORTED_BORDER, 5000, 5000, 9000001, 0, 4400000, stream));
+    // on both sides of the length up to which the order of a list is begun before it is known whether it needs one
+    for (int k = 0; k < 2; k++) PetscCall(TestList(DESCENDING, 5000, 5000, ((PetscCount)1 << 24) + k, 0, (PetscCount)1 << 24, stream));
     for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(bad); k++)
       for (int row = 0; row < 2; row++) {
         PetscCall(TestBadIndex((PetscBool)row, bad[k], 0, PETSC_TRUE, stream));

@@ -37,6 +37,7 @@ typedef struct {
 
 static uint64_t  random_state = 1;
 static PetscBool append       = PETSC_FALSE; /* small batches are appended */
+static PetscReal slack        = 0.25;        /* behind a new segment, as a part of its row */
 static PetscBool one_launch   = PETSC_FALSE; /* short lists join in one launch, where they can */
 
 static PetscInt Random(PetscInt end)
@@ -178,7 +179,7 @@ static PetscErrorCode InsertShort(Test *test, PetscCount n, const PetscInt i[], 
 
 static PetscErrorCode InsertOnDevice(Test *test, const Triples *t, InsertMode mode, DCSRNewEntries policy, PetscBool ignore_zeros, DCSRInsertInfo *info)
 {
-  const DCSRAppendRule rule = {0.25, DCSR_MAX_SEGMENTS}, *may_append = append ? &rule : NULL;
+  const DCSRAppendRule rule = {slack, DCSR_MAX_SEGMENTS}, *may_append = append ? &rule : NULL;
   void                *i, *j, *v;
   PetscBool            done;
 
@@ -440,6 +441,44 @@ static PetscErrorCode SmallBatches(PetscBool wide, cudaStream_t stream)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A batch of so many entries that exist, and a few anywhere. */
+static PetscErrorCode InsertMixed(Test *test, PetscCount num_old, PetscCount num_random)
+{
+  const uint64_t n = (uint64_t)test->expected.n;
+  Triples        t;
+
+  PetscFunctionBegin;
+  PetscCall(TriplesCreate(num_old + num_random, &t));
+  for (PetscCount k = 0; k < t.num; k++) {
+    const uint64_t place = k < num_old ? test->expected.places[Random((PetscInt)test->expected.num)] : (uint64_t)Random(test->expected.m) * n + (uint64_t)Random(test->expected.n);
+
+    t.i[k] = (PetscInt)(place / n);
+    t.j[k] = (PetscInt)(place % n);
+  }
+  PetscCall(Insert(test, &t, ADD_VALUES, DCSR_NEW_ALLOW, PETSC_FALSE));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Into compact storage that has room for few entries: batches with room for all of theirs, none of which is new; with room for the few that are new, not for all; then with too many new ones. */
+static PetscErrorCode LittleRoom(PetscBool wide, cudaStream_t stream)
+{
+  Test test;
+
+  PetscFunctionBegin;
+  slack = 0; // of which there would be much
+  PetscCall(TestBegin("little room", 200, 3000, wide, stream, &test));
+  PetscCall(InsertRandom(&test, 20000, ADD_VALUES));
+  PetscCall(InsertMixed(&test, 0, 10)); // where they may be appended, storage gets room for twice as many
+  PetscCall(InsertMixed(&test, 5, 0));
+  PetscCheck(test.view.row_offsets != NULL, PETSC_COMM_SELF, PETSC_ERR_PLIB, "values alone have fragmented the storage");
+  PetscCall(InsertMixed(&test, 200, 5));
+  PetscCheck((test.view.row_offsets == NULL) == append, PETSC_COMM_SELF, PETSC_ERR_PLIB, "a few new entries were %s", append ? "merged" : "appended");
+  PetscCall(InsertMixed(&test, 200, 100));
+  PetscCall(TestEnd(&test));
+  slack = 0.25;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Zeros that count and zeros that do not: new ones on and off the diagonal, existing ones. */
 static PetscErrorCode Zeros(PetscBool wide, cudaStream_t stream)
 {
@@ -668,6 +707,7 @@ int main(int argc, char **argv)
       PetscCall(Corners(1, 2000, (PetscBool)wide, stream));
       PetscCall(Corners(2000, 1, (PetscBool)wide, stream));
       PetscCall(SmallBatches((PetscBool)wide, stream));
+      if (!one_launch) PetscCall(LittleRoom((PetscBool)wide, stream));
       PetscCall(Zeros((PetscBool)wide, stream));
       PetscCall(ShortLists(50, (PetscBool)wide, stream));
       if (append) PetscCall(ShortLists(300000, (PetscBool)wide, stream));
