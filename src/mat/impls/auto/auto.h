@@ -36,6 +36,7 @@ typedef struct {
   DCSRPattern    pattern;
   PetscInt       format, precision; /* what the options of the matrix said */
   PetscBool      refused;           /* rows are faster */
+  PetscBool      judged;            /* both sides were measured */
   AutoPrediction prediction;
   AutoTimes      times;
   PetscCount     products; /* that the last matrix with it had */

@@ -275,7 +275,7 @@ static PetscErrorCode Recall(Mat A, AutoChoice *c, cudaStream_t stream)
   c->refused    = p->refused;
   c->prediction = p->prediction;
   c->times      = p->times;
-  c->judged     = PETSC_TRUE;
+  c->judged     = p->judged;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -287,6 +287,7 @@ static PetscErrorCode Remember(AutoChoice *c)
   PetscFunctionBegin;
   if (!c->hashed) PetscFunctionReturn(PETSC_SUCCESS);
   p.refused    = c->refused;
+  p.judged     = c->judged;
   p.prediction = c->prediction;
   p.times      = c->times;
   p.products   = NumProducts(c);
@@ -473,6 +474,7 @@ static PetscErrorCode Create_Auto(Mat A, DCSRView csr, cudaStream_t stream, void
     c->refused = PETSC_TRUE;
     c->convert = PETSC_FALSE;
   }
+  if (c != NULL && c->looked) PetscCall(Remember(c)); // the next matrix with this pattern may come before both sides were measured
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
