@@ -327,13 +327,13 @@ static PetscBool Pays(Mat A, const AutoChoice *c)
 /* After a product with rows. */
 static PetscErrorCode Consider(Mat A, AutoChoice *c, cudaStream_t stream)
 {
-  const Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
-  const PetscCount      n = NumProducts(c);
+  const Mat_SeqAIJCUDA *d      = MatSeqAIJCUDAGet(A);
+  const PetscCount      n      = NumProducts(c);
   PetscBool             memory = PETSC_FALSE;
 
   PetscFunctionBegin;
   if (c->refused || c->convert || d->device.view.row_offsets == NULL) PetscFunctionReturn(PETSC_SUCCESS); // fragmented rows become compact first
-  if (!c->looked) PetscCall(Recall(A, c, stream)); // once: it hashes the pattern
+  if (!c->looked) PetscCall(Recall(A, c, stream));                                                        // once: it hashes the pattern
   if (!c->looked && RowsTime(c, DEVICE_WORK_FORWARD) > 0 && (n >= FIRST_LOOK || d->options.storage_products > 0)) PetscCall(Look(A, c, stream));
   if (!c->looked || c->refused || !Pays(A, c)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(HasMemory(2 * RowsBytes(A), &memory));
