@@ -2,6 +2,7 @@ static char help[] = "CG with PCGAMG: solutions with our type and with MATAIJ ar
   -problem (poisson2d|poisson3d|elasticity), default all of them\n\
   -n points in a direction, four times as many in two dimensions\n\n";
 
+#include "hostcopy.h"
 #include <petscsparsecuda.h>
 #include <petscksp.h>
 #include <petscdmda.h>
@@ -119,21 +120,6 @@ static PetscErrorCode Create(Problem problem, PetscInt n, MatType type, Mat *A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A vector of the host with the values of x. */
-static PetscErrorCode CopyToHost(Vec x, Vec *copy)
-{
-  PetscInt n, N;
-
-  PetscFunctionBegin;
-  PetscCall(VecGetLocalSize(x, &n));
-  PetscCall(VecGetSize(x, &N));
-  PetscCall(VecCreate(PetscObjectComm((PetscObject)x), copy));
-  PetscCall(VecSetSizes(*copy, n, N));
-  PetscCall(VecSetType(*copy, VECSTANDARD));
-  PetscCall(VecCopy(x, *copy));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* The solution has the error that the tolerance of the solver leaves open. */
 static PetscErrorCode CompareSolutions(Problem problem, const char type[], Vec expected, Vec x)
 {
@@ -168,7 +154,7 @@ static PetscErrorCode Solve(Mat A, PetscInt its[2], Vec solutions[2])
   for (int k = 0; k < 2; k++) {
     PetscCall(KSPSolve(ksp, b, x));
     PetscCall(KSPGetIterationNumber(ksp, &its[k]));
-    PetscCall(CopyToHost(x, &solutions[k]));
+    PetscCall(TestCopyToHost(x, &solutions[k]));
     PetscCall(MatShift(A, 0.05));
   }
   PetscCall(KSPDestroy(&ksp));

@@ -1,3 +1,4 @@
+#include "hostcopy.h"
 #include "problem.h"
 
 const char *const Problems[]  = {"5point", "7point", "27point", "anisotropic", "elasticity", "unsymmetric", "random", "Problem", "", NULL};
@@ -377,21 +378,6 @@ PetscErrorCode ProblemCountServed(PetscInt *count)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A vector of the host with the values of x. */
-static PetscErrorCode CopyToHost(Vec x, Vec *copy)
-{
-  PetscInt n, N;
-
-  PetscFunctionBegin;
-  PetscCall(VecGetLocalSize(x, &n));
-  PetscCall(VecGetSize(x, &N));
-  PetscCall(VecCreate(PetscObjectComm((PetscObject)x), copy));
-  PetscCall(VecSetSizes(*copy, n, N));
-  PetscCall(VecSetType(*copy, VECSTANDARD));
-  PetscCall(VecCopy(x, *copy));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* ProblemSolve - Solves with a right-hand side that is not smooth, and keeps what KSPView() prints. */
 PetscErrorCode ProblemSolve(Mat A, KSP ksp, Solution *s)
 {
@@ -422,7 +408,7 @@ PetscErrorCode ProblemSolve(Mat A, KSP ksp, Solution *s)
   PetscCall(PetscViewerASCIIOpenWithFILE(PETSC_COMM_WORLD, s->view, &viewer));
   PetscCall(KSPView(ksp, viewer));
   PetscCall(PetscViewerDestroy(&viewer));
-  PetscCall(CopyToHost(x, &s->x));
+  PetscCall(TestCopyToHost(x, &s->x));
   PetscCall(VecDestroy(&x));
   PetscCall(VecDestroy(&b));
   PetscFunctionReturn(PETSC_SUCCESS);

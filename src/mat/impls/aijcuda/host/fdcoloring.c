@@ -232,14 +232,14 @@ static PetscErrorCode SetUpBeside(Mat A, ISColoring coloring, MatFDColoring c)
   PetscFunctionBegin;
   PetscCall(GetBlocks(A, blocks));
   PetscCallGoto(ierr, failed, CreateValues(c, blocks, &v));
+  PetscCallGoto(ierr, failed, PetscObjectQuery((PetscObject)c, VALUES_KEY, (PetscObject *)&container));
+  PetscCallGoto(ierr, failed, AddToList(A, container)); // nothing can fail once the coloring has addresses in the array
   values[0] = v->values;
   values[1] = v->values + v->num[0];
   ExchangeValues(v, blocks, values);
   ierr = ParentSetUp(A, coloring, c);
   ExchangeValues(v, blocks, values);
   PetscCallGoto(ierr, failed, ierr);
-  PetscCall(PetscObjectQuery((PetscObject)c, VALUES_KEY, (PetscObject *)&container));
-  PetscCallGoto(ierr, failed, AddToList(A, container));
   NoteEntries(v);
   ClearValues(v);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -391,7 +391,10 @@ static PetscErrorCode ApplyBeside(Mat A, MatFDColoring c, ColoringValues *v, Vec
   v->applying = PETSC_TRUE;
   ierr        = Apply(A, c, x, ctx);
   v->applying = PETSC_FALSE;
-  for (int k = 0; k < 2 && blocks[k] != NULL && ierr != PETSC_SUCCESS; k++) blocks[k]->offloadmask = masks[k];
+  if (ierr != PETSC_SUCCESS) {
+    for (int k = 0; k < 2 && blocks[k] != NULL; k++) blocks[k]->offloadmask = masks[k];
+    ClearValues(v); // the next assembly must not take a part of them
+  }
   PetscCall(MatAIJCUDAHostFinish(A, HOST_READ_STRUCTURE, ierr));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
