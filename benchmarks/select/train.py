@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Usage: train.py RECORDS... [--table FILE] [--report FILE]
+"""Usage: train.py RECORDS... [--table FILE] [--report FILE] [--pictures FOLDER]
 
 Learns from the records of benchmarks/select (JSON Lines, also compressed by gzip) what products, conversions and new values take with the formats of HiSparse, as a ratio to y = A x with rows, and writes the table that
-autocuda reads (src/mat/impls/auto/autotable.c). Needs scikit-learn (pip install scikit-learn), which the library itself does not.
+autocuda reads (src/mat/impls/auto/autotable.c). Needs scikit-learn, and for pictures matplotlib (pip install scikit-learn matplotlib), which the library itself does not.
 
 The report: how much time is lost against the best choice (regret), of matrices of families that were not trained with, in five-fold cross validation; the same for rows alone, for the hand-written rule, which counts bytes,
 and without the features that cost most; and the importance of features."""
@@ -10,6 +10,7 @@ import argparse
 import gzip
 import json
 import math
+import os
 import sys
 
 FORMATS = ('diagonals', 'windows', 'blocks', 'blockdiagonals')  # HiSparseFormat from 1 on
@@ -112,15 +113,18 @@ def cross_validate(matrices, names, folds=5):
 
 
 def report(matrices, names, out):
+  """Says what the choices are worth; returns them: a list in the order of the matrices, by number of products and by who chooses."""
   out('%d matrices of %d families for which there is a choice' % (len(matrices), len({m['family'] for m in matrices})))
   cheap = [n for n in names if not n.startswith(RUNS)]
   models, fewer = cross_validate(matrices, names), cross_validate(matrices, cheap)
   learnt = {'learnt': models, 'learnt, cheap features': fewer}
+  made = {}
   for products in (None, PRODUCTS):
     out('Regret, %s:' % ('products alone' if products is None else '%d products with conversion' % products))
     choices = {'rows': [None] * len(matrices), 'hand-written rule': [choose(m, by_bytes, price_by_hand, products) for m in matrices]}
     for key, which in learnt.items():
       choices[key] = [choose(m, lambda m, f, model=model: model.predict(m, f, 'forward'), lambda m, f, model=model: model.predict(m, f, 'convert'), products) for m, model in zip(matrices, which)]
+    made[products] = choices
     for key, chosen in choices.items():
       gain = sum(math.log(spent(m, None, products) / spent(m, c, products)) for m, c in zip(matrices, chosen)) / len(matrices)
       out('  %-24s %s; %.3f times as fast as rows' % (key, summary(regrets(matrices, chosen, products)), math.exp(gain)))
@@ -128,6 +132,56 @@ def report(matrices, names, out):
     errors = [abs(math.log(model.predict(m, name, target) * m[rows] / m['formats'][name][ours])) for m, model in zip(matrices, models) for name in candidates(m)]
     if errors:
       out('Error of the foretold %s: mean %.1f %%' % (target, 100 * (math.exp(sum(errors) / len(errors)) - 1)))
+  return made
+
+
+def save(figure, path):
+  """The same bytes each time."""
+  import matplotlib.pyplot as plt
+  figure.tight_layout()
+  figure.savefig(path, metadata={'Date': None})
+  plt.close(figure)
+
+
+def picture_regrets(matrices, choices, products, title, path):
+  """Which share of the matrices loses no more than so much."""
+  import matplotlib.pyplot as plt
+  figure, axes = plt.subplots(figsize=(7, 4))
+  for key, style in (('rows', ':'), ('hand-written rule', '-'), ('learnt', '--')):
+    values = sorted(100 * r for r in regrets(matrices, choices[key], products))
+    axes.step(values, [100 * (k + 1) / len(values) for k in range(len(values))], style, where='post', label=key)
+  axes.axhline(95, color='grey', linewidth=0.5)
+  axes.set(xlabel='time lost against the best choice in hindsight, %', ylabel='share of the matrices, %', xlim=(0, 60), ylim=(40, 100.5), title=title)
+  axes.legend(loc='lower right')
+  save(figure, path)
+
+
+def picture_families(matrices, choices, products, title, path):
+  """How much faster than rows each family is."""
+  import matplotlib.pyplot as plt
+
+  def gain(of, family):
+    logs = [math.log(spent(m, None, products) / spent(m, c, products)) for m, c in zip(matrices, of) if m['family'] == family]
+    return math.exp(sum(logs) / len(logs))
+  best = [min([None] + list(m['formats']), key=lambda name, m=m: spent(m, name, products)) for m in matrices]
+  families = sorted({m['family'] for m in matrices}, key=lambda family: gain(best, family))
+  figure, axes = plt.subplots(figsize=(7, 0.28 * len(families) + 1.2))
+  for place, (key, of, marker) in enumerate((('best in hindsight', best, '|'), ('hand-written rule', choices['hand-written rule'], 'o'), ('learnt', choices['learnt'], 'x'))):
+    axes.plot([gain(of, family) for family in families], range(len(families)), marker, label=key, zorder=3 - place, markersize=9 - 2 * place)
+  axes.axvline(1, color='grey', linewidth=0.5)
+  axes.set(xlabel='times as fast as rows, geometric mean of the family', title=title, yticks=range(len(families)), yticklabels=['%s (%d)' % (family, sum(m['family'] == family for m in matrices)) for family in families])
+  axes.legend(loc='lower right')
+  save(figure, path)
+
+
+def pictures(matrices, made, gpu, folder):
+  import matplotlib
+  matplotlib.use('svg')
+  matplotlib.rcParams.update({'svg.hashsalt': 'petscsparsecuda', 'svg.fonttype': 'none'})
+  title = '%d products with conversion, %s' % (PRODUCTS, gpu)
+  where = os.path.join(folder, 'selection_%s_' % gpu.split()[-1].lower())
+  picture_regrets(matrices, made[PRODUCTS], PRODUCTS, title, where + 'regret.svg')
+  picture_families(matrices, made[PRODUCTS], PRODUCTS, title, where + 'families.svg')
 
 
 def importance(model, out):
@@ -177,6 +231,7 @@ def main():
   parser.add_argument('records', nargs='+')
   parser.add_argument('--table', help='the C file that is written')
   parser.add_argument('--report', help='a file for the report, beside standard output')
+  parser.add_argument('--pictures', help='a folder for pictures of the regret and of the gain by family')
   a = parser.parse_args()
   matrices = read(a.records)
   gpus = {m['gpu'] for m in matrices}
@@ -188,7 +243,9 @@ def main():
     print(line)
     said.append(line)
   names = list(matrices[0]['features'])
-  report(matrices, names, out)
+  made = report(matrices, names, out)
+  if a.pictures:
+    pictures(matrices, made, max(gpus), a.pictures)
   model = Model(names).fit(matrices)
   importance(model, out)
   if a.table:
