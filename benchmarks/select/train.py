@@ -5,7 +5,7 @@ Learns from the records of benchmarks/select (JSON Lines, also compressed by gzi
 autocuda reads (src/mat/impls/auto/autotable.c). Needs scikit-learn, and for pictures matplotlib (pip install scikit-learn matplotlib), which the library itself does not.
 
 The report: how much time is lost against the best choice (regret), of matrices of families that were not trained with, in five-fold cross validation; the same for rows alone, for the hand-written rule, which counts bytes,
-and without the features that cost most; and the importance of features."""
+for the best of rows and the rule's format in hindsight, and without the features that cost most; and the importance of features."""
 import argparse
 import gzip
 import json
@@ -82,8 +82,13 @@ def spent(m, name, products):
   return f['n'] / m['rows_n'] if products is None else (f['n'] * products + f['convert']) / m['rows_n']
 
 
+def fastest(m, names, products):
+  """The best in hindsight of rows and some formats."""
+  return min([None] + list(names), key=lambda name: spent(m, name, products))
+
+
 def regrets(matrices, chosen, products):
-  return [spent(m, c, products) / min(spent(m, name, products) for name in [None] + list(m['formats'])) - 1 for m, c in zip(matrices, chosen)]
+  return [spent(m, c, products) / spent(m, fastest(m, m['formats'], products), products) - 1 for m, c in zip(matrices, chosen)]
 
 
 def summary(values):
@@ -124,6 +129,7 @@ def report(matrices, names, out):
     choices = {'rows': [None] * len(matrices), 'hand-written rule': [choose(m, by_bytes, price_by_hand, products) for m in matrices]}
     for key, which in learnt.items():
       choices[key] = [choose(m, lambda m, f, model=model: model.predict(m, f, 'forward'), lambda m, f, model=model: model.predict(m, f, 'convert'), products) for m, model in zip(matrices, which)]
+    choices["rule's, in hindsight"] = [fastest(m, candidates(m), products) for m in matrices]
     made[products] = choices
     for key, chosen in choices.items():
       gain = sum(math.log(spent(m, None, products) / spent(m, c, products)) for m, c in zip(matrices, chosen)) / len(matrices)
@@ -163,7 +169,7 @@ def picture_families(matrices, choices, products, title, path):
   def gain(of, family):
     logs = [math.log(spent(m, None, products) / spent(m, c, products)) for m, c in zip(matrices, of) if m['family'] == family]
     return math.exp(sum(logs) / len(logs))
-  best = [min([None] + list(m['formats']), key=lambda name, m=m: spent(m, name, products)) for m in matrices]
+  best = [fastest(m, m['formats'], products) for m in matrices]
   families = sorted({m['family'] for m in matrices}, key=lambda family: gain(best, family))
   figure, axes = plt.subplots(figsize=(7, 0.28 * len(families) + 1.2))
   for place, (key, of, marker) in enumerate((('best in hindsight', best, '|'), ('hand-written rule', choices['hand-written rule'], 'o'), ('learnt', choices['learnt'], 'x'))):
