@@ -170,7 +170,7 @@ def picture_families(matrices, choices, products, title, path):
     logs = [math.log(spent(m, None, products) / spent(m, c, products)) for m, c in zip(matrices, of) if m['family'] == family]
     return math.exp(sum(logs) / len(logs))
   best = [fastest(m, m['formats'], products) for m in matrices]
-  families = sorted({m['family'] for m in matrices}, key=lambda family: gain(best, family))
+  families = sorted({m['family'] for m in matrices}, key=lambda family: (gain(best, family), family))
   figure, axes = plt.subplots(figsize=(7, 0.28 * len(families) + 1.2))
   for place, (key, of, marker) in enumerate((('best in hindsight', best, '|'), ('hand-written rule', choices['hand-written rule'], 'o'), ('learnt', choices['learnt'], 'x'))):
     axes.plot([gain(of, family) for family in families], range(len(families)), marker, label=key, zorder=3 - place, markersize=9 - 2 * place)
