@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What the scripts ask about the machine they run on. `machine.py env` prints the environment for MPI programs as shell text, `machine.py gpu` the GPU's name."""
+"""What the scripts ask about the machine they run on. `machine.py env` prints the environment for MPI programs as shell text, `machine.py gpu` the GPU's name, `machine.py gpus` how many there are."""
 import ctypes
 import os
 import re
@@ -78,5 +78,7 @@ if __name__ == '__main__':
       print("export %s='%s'" % (key, value))
   elif what == 'gpu':
     print(gpu_slug())
+  elif what == 'gpus':
+    print(gpu_count())
   else:
-    sys.exit('usage: machine.py (env|gpu)')
+    sys.exit('usage: machine.py (env|gpu|gpus)')
