@@ -154,24 +154,28 @@ static PetscErrorCode MeasureTransposeKernels(SelectBench *b)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Features and hash as a program sees them: medians, microseconds. */
-static PetscErrorCode MeasureFeatures(SelectBench *b, double features[], PetscReal us[2])
+/* Features, hash and the prediction by bytes as a program sees them: medians, microseconds. */
+static PetscErrorCode MeasureFeatures(SelectBench *b, double features[], PetscReal us[3])
 {
-  PetscReal samples[2][REPETITIONS];
+  PetscReal samples[3][REPETITIONS];
 
   PetscFunctionBegin;
   for (int i = 0; i < REPETITIONS; i++) {
-    PetscLogDouble t[3];
+    HiSparseFormat format = HISPARSE_AUTO;
+    PetscLogDouble t[4];
     DCSRPattern    pattern;
+    double         ratio;
 
     PetscCall(BenchNow(&t[0]));
     PetscCall(DCSRFeaturesGet(b->csr, b->bench.stream, features));
     PetscCall(BenchNow(&t[1]));
     PetscCall(DCSRPatternGet(b->csr, b->bench.stream, &pattern));
     PetscCall(BenchNow(&t[2]));
-    for (int k = 0; k < 2; k++) samples[k][i] = (PetscReal)((t[k + 1] - t[k]) * 1e6);
+    PetscCall(HiSparsePredict(b->csr, HISPARSE_VALUES_SCALAR, b->bench.stream, &format, &ratio));
+    PetscCall(BenchNow(&t[3]));
+    for (int k = 0; k < 3; k++) samples[k][i] = (PetscReal)((t[k + 1] - t[k]) * 1e6);
   }
-  for (int k = 0; k < 2; k++) PetscCall(BenchMedian(REPETITIONS, samples[k], &us[k]));
+  for (int k = 0; k < 3; k++) PetscCall(BenchMedian(REPETITIONS, samples[k], &us[k]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -233,7 +237,7 @@ static PetscErrorCode Measure(SelectBench *b)
   const BenchRecorder *r    = &b->bench.recorder;
   FILE                *file = r->file;
   HiSparseFormat       rule = HISPARSE_AUTO;
-  PetscReal            rows[2], us[2];
+  PetscReal            rows[2], us[3];
   PetscBool            first = PETSC_TRUE;
   double               features[DCSR_NUM_FEATURES], ratio;
 
@@ -247,6 +251,7 @@ static PetscErrorCode Measure(SelectBench *b)
   Number(b, "rows_t", (double)rows[1]);
   Number(b, "features_us", (double)us[0]);
   Number(b, "hash_us", (double)us[1]);
+  Number(b, "predict_us", (double)us[2]);
   if (b->kernels && rows[0] < FASTEST) {
     PetscCall(MeasureKernels(b));
     PetscCall(MeasureTransposeKernels(b));

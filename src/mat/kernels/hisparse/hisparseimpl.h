@@ -162,7 +162,7 @@ PETSC_INTERN PetscErrorCode HiSparseRealsFromScalars(PetscCount n, const PetscSc
   A slice is 128 rows, a piece is the part of a diagonal that lies in a slice: a bit for each of the 128 rows says which of its entries exist. The entry of row i of the slice is in column c0 + i. The values of
   a piece are packed, by ascending row: that of row i is the popcount(bits below i)-th. The pieces of a slice ascend by c0, and so do the columns of a row from piece to piece.
 
-  A diagonal with fewer entries in a slice than an eighth of its rows is no piece: its entries lie in the overflow, a CSR matrix of the rows that have such entries.
+  A diagonal with fewer entries in a slice than an eighth of its rows is no piece: its entries lie in the overflow, a CSR matrix of the rows that have such entries. When the whole matrix has very few of them, they are pieces.
 
   Values of pieces are PetscScalar or, on request, single precision. Those of the overflow are always PetscScalar, since DCSR's kernels work on them.
 */
@@ -222,7 +222,7 @@ typedef struct {
   PetscCount        num_pieces;
   PetscCount        used_pieces;     /* places of pieces that slices got: num_pieces, and those that insertion gave up */
   PetscCount        pieces_capacity; /* used_pieces, and room for insertion */
-  PetscCount        num_thin_pieces; /* pieces with few entries that insertion has made */
+  PetscCount        num_thin_pieces; /* pieces with few entries: of a matrix that has very few such, and those that insertion has made */
   PetscCount        max_quarter;     /* most entries in a quarter of a slice, 32 rows, overflow included, when the structure was made */
   HiSparseSlice    *slices;          /* [num_slices]; owned */
   HiSparsePiece    *pieces;          /* [pieces_capacity] those of a slice behind each other, by c0; owned */

@@ -10,6 +10,7 @@
 #define RULE_MIN_NONZEROS 200000 /* smaller matrices stay CSR: their products cost a launch and a chain of loads, whatever the bytes, */
 #define RULE_MIN_SLICES   1024   /* and so do those with fewer slices, of which a warp each does not fill the device: 3d27-32, 256 slices, 12.7 us, CSR 7.5; 3d7-64, 2048 slices, 9.3 us, CSR 11.8 */
 #define RULE_GAIN         0.90   /* time over that of CSR from which on CSR stays */
+#define RULE_WAVES        0.125  /* what a second wave that is nearly empty adds */
 #define RULE_NONE         1e300  /* cost of what the matrix cannot have */
 #define RULE_BLOCK_ROWS   4096   /* rows of blocks of the sample */
 #define RULE_MAX_BLOCKS   8192   /* of a row: a longer one is not the work of one thread block */
@@ -26,6 +27,7 @@ typedef struct {
   double windows;
   double windows_single; /* windows with values in single precision */
   double blocks;
+  double block_vectors; /* vectors with blocks count so many times: few lanes take part in a row of few blocks */
   double block_diagonals;
 } HiSparseRule;
 
@@ -37,7 +39,8 @@ static const HiSparseRule HiSparseRuleH200 = {
   0.30, /* overflow: band4 with a third of its entries in the overflow 146 us, CSR 97 us */
   0.83, /* windows: 0.85 on 3d27-200, 0.76 on perm27-128, 0.80 on mort27-128, 0.77 on rgg15-2M (633, 185, 176, 110 us; CSR's split kernel at its best 659, 188, 178, 108). 16 windows found by a shuffle: 708, 206, 199, 128 us */
   0.55, /* windows_single: 0.59 on mort27-128, 0.51 on perm27-128, 0.58 on rgg15-2M, 0.27 on powerlaw (152, 176, 94, 134 us; CSR 177, 193, 132, 139): gathers of x take as long as with doubles */
-  0.85, /* blocks: 0.92 on elast3-80, 0.83 on rgg15x3 (268, 178 us; CSR 378, 257); rgg15x3 in single precision 142 us */
+  0.98, /* blocks, and the next: fitted to the matrices of benchmarks/select that have blocks. With 2 x 2 blocks, 3 a row, 1.08 of the time of CSR, with 26 0.80; 3 x 3, 2 a row: 1.5, 15: 0.71; elast3-80, 27 a row, 268 us, CSR 378 */
+  3.00,
   1.00  /* block diagonals: 1.04 on elast3-80 (225 us; A^T x 255 us) */
 };
 // clang-format on
@@ -55,14 +58,14 @@ static const DCSRRuleTable RuleTables[] = {{90, &HiSparseRuleH200}};
 - resident            - threads that a multiprocessor holds
 
   Note:
-  With a little more than one wave of slices the second one runs nearly alone, and takes as long as the first: 4,504 slices on an H200, which holds 3,696, gave 0.84 of the speed of CSR where bytes promised 1.4.
-  From two waves on slices end at different times, and others take their places: 8,192 slices of 2d5-1024 gave 1.25.
+  With a little more than one wave of slices the second one runs nearly alone. Of the matrices of benchmarks/select on an H200, which holds 3,696 slices, those with 1.0 to 1.9 waves took 0.9 to 1.2 times what the
+  others take of the time of their bytes; from two waves on slices end at different times, and others take their places.
 */
 double HiSparseRuleWaves(PetscCount num_slices, int num_multiprocessors, int resident)
 {
   const double waves = (double)num_slices / ((double)num_multiprocessors * resident / 32);
 
-  return waves > 1 && waves < 2 ? 2 / waves : 1;
+  return waves > 1 && waves < 2 ? 1 + RULE_WAVES * (2 / waves - 1) : 1;
 }
 
 /* Bytes that each format moves, over its efficiency; by format. waves: of HiSparseRuleWaves(). */
@@ -80,7 +83,7 @@ static void GetCosts(DCSRView csr, HiSparsePrecision precision, const HiSparseSa
   costs[HISPARSE_DIAGONALS] = waves * (vectors + part * ((double)sample->in_pieces * value + (double)sample->pieces * sizeof(HiSparsePiece)) + rows / HISPARSE_SLICE_ROWS * sizeof(HiSparseSlice)) / diagonals +
                               others * (scalar + sizeof(int32_t)) / rule->overflow;
   costs[HISPARSE_WINDOWS] = (vectors + offsets + entries * (value + (1 + wide) * sizeof(uint16_t) + (double)(WINDOWS_COUNT * sizeof(int32_t)) / WINDOWS_BLOCK)) / windows;
-  costs[HISPARSE_BLOCKS]  = block_size > 0 ? (vectors + entries * value + (entries / (b * b) + rows / b) * sizeof(int32_t)) / rule->blocks : RULE_NONE;
+  costs[HISPARSE_BLOCKS]  = block_size > 0 ? (rule->block_vectors * vectors + entries * value + (entries / (b * b) + rows / b) * sizeof(int32_t)) / rule->blocks : RULE_NONE;
 }
 
 /* The same for masked diagonals of blocks; RULE_NONE without blocks. Blocks on thin diagonals count four times, since few lanes take part in what loads them. */

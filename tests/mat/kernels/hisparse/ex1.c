@@ -60,6 +60,8 @@ static const Shape Shapes[] = {
   {"some entries anywhere", 1300, 1300, SCATTERED, 10, 0, 0, 0, 0, PETSC_FALSE, FITS, PETSC_TRUE},
   {"many entries anywhere", 1300, 1300, SCATTERED, 2, 0, 0, 0, 0, PETSC_FALSE, FITS},
   {"few entries anywhere", 1300, 1300, SCATTERED, 500, 0, 0, 0, 0, PETSC_FALSE, FITS},
+  {"three entries anywhere", 5000, 5000, SCATTERED, 5000, 0, 0, 0, 0, PETSC_FALSE, FITS, PETSC_TRUE}, // so few become pieces,
+  {"twelve entries anywhere", 5000, 5000, SCATTERED, 1250, 0, 0, 0, 0, PETSC_FALSE, FITS},            // and so many do not
   {"a full row", 700, 2000, LONG_ROW, 300, 0, 0, 0, 0, PETSC_FALSE, FITS, PETSC_TRUE},
   {"a full row of some", 3000, 3000, LONG_ROW, 300, 0, 0, 0, 0, PETSC_FALSE, FITS},
   {"full pieces", 640, 3200, SHIFTED, 128, 0, 0, 0, 0, PETSC_FALSE, FITS},
@@ -618,6 +620,50 @@ static PetscErrorCode CheckAllocations(DCSRView view, Host *h)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Entries on diagonals that a slice has too few of, and pieces; -1 when a slice may have more diagonals than pieces. */
+static PetscErrorCode CountOthers(const Host *h, PetscCount *others, PetscCount *pieces)
+{
+  PetscInt *count;
+
+  PetscFunctionBeginUser;
+  *others = 0;
+  *pieces = 0;
+  PetscCall(PetscCalloc1((size_t)h->m + (size_t)h->n, &count)); // by column - row + number of rows
+  for (PetscInt first = 0; first < h->m; first += HISPARSE_SLICE_ROWS) {
+    const PetscInt last = PetscMin(first + HISPARSE_SLICE_ROWS, h->m), least = (last - first + HISPARSE_MIN_PART - 1) / HISPARSE_MIN_PART;
+    PetscInt       diagonals = 0;
+
+    for (PetscInt r = first; r < last; r++)
+      for (PetscCount k = h->i[r]; k < h->i[r + 1]; k++) diagonals += count[h->j[k] - r + h->m]++ == 0;
+    for (PetscInt r = first; r < last; r++)
+      for (PetscCount k = h->i[r]; k < h->i[r + 1]; k++) {
+        const PetscInt n = count[h->j[k] - r + h->m];
+
+        count[h->j[k] - r + h->m] = 0;
+        if (n >= least) ++*pieces;
+        else *others += n;
+      }
+    if (diagonals > 512) *others = -1;
+    if (*others < 0) break;
+  }
+  PetscCall(PetscFree(count));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Few entries outside of diagonals are pieces, and many are not. */
+static PetscErrorCode CheckOthers(const HiSparseInfo *info, const Host *h)
+{
+  PetscCount others, pieces;
+
+  PetscFunctionBeginUser;
+  PetscCall(CountOthers(h, &others, &pieces));
+  if (others < 0) PetscFunctionReturn(PETSC_SUCCESS);
+  if (others <= pieces / 16) {
+    if (info->num_others != 0 || info->num_pieces < pieces || info->num_pieces > pieces + others) PetscCall(Failed(h, "few entries outside of diagonals", "are no pieces"));
+  } else if (info->num_others != others || info->num_pieces != pieces) PetscCall(Failed(h, "entries outside of diagonals", "are others than expected"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode CheckInfo(HiSparse A, const Host *h)
 {
   const PetscBool single = (PetscBool)(StoredError(h) > 0);
@@ -628,6 +674,7 @@ static PetscErrorCode CheckInfo(HiSparse A, const Host *h)
   PetscCall(HiSparseGetInfo(A, &info));
   if (info.precision != (single ? HISPARSE_VALUES_SINGLE : HISPARSE_VALUES_SCALAR)) PetscCall(Failed(h, "precision", "after creation"));
   if (info.format != HISPARSE_DIAGONALS || info.num_pieces <= 0 || info.num_others < 0 || info.num_others > h->nz / 2 || info.transpose_bytes != 0) PetscCall(Failed(h, "facts", "after creation"));
+  PetscCall(CheckOthers(&info, h));
   if (info.bytes < (size_t)h->nz * value + (size_t)info.num_others * (sizeof(PetscScalar) - value)) PetscCall(Failed(h, "bytes", "after creation"));
   PetscCall(HiSparsePrepare(A, PETSC_TRUE, h->stream));
   PetscCall(HiSparseGetInfo(A, &after));
