@@ -255,7 +255,9 @@ static PetscErrorCode PCSetUp_GAMG_AIJCUDA(PC pc)
   makes = MakesInterpolations(pc);
   if (gamg->ops->creategraph == CreateGraph && gamg->Nlevels > 1 && makes) PetscCall(GAMGServeData(pc, pc->pmat, &context->data_on_device));
   if (makes) MatDeviceStorageDefer(PETSC_TRUE);
+  MatMPIAIJCUDAStructureOnDemand(PETSC_TRUE);
   ierr = (*parent_setup)(pc);
+  MatMPIAIJCUDAStructureOnDemand(PETSC_FALSE);
   if (makes) MatDeviceStorageDefer(PETSC_FALSE);
   if (ierr != PETSC_SUCCESS && context->data_is_coarse) { // PETSc would take it for that of the finest level in the next setup
     PetscCall(PetscFree(gamg->data));
