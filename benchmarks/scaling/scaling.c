@@ -23,13 +23,13 @@ typedef struct {
 } Column;
 
 static const Column columns[SCALING_NUM_METRICS] = {
-  {"assembly", "s", 1},    {"mult", "us", 1e6},  {"multtranspose", "us", 1e6}, {"setup-first", "s", 1}, {"setup", "s", 1}, {"solve", "s", 1}, {"iterations", "1", 1}, {"ptap", "ms", 1e3}, {"ptap-numeric", "ms", 1e3}, {"peak_memory", "GB", 1e-9},
+  {"assembly", "s", 1}, {"mult", "us", 1e6}, {"multtranspose", "us", 1e6}, {"setup-first", "s", 1}, {"setup", "s", 1}, {"solve", "s", 1}, {"iterations", "1", 1}, {"ptap", "ms", 1e3}, {"ptap-numeric", "ms", 1e3}, {"peak_memory", "GB", 1e-9},
 };
 
 /* What programs with PCGAMG on GPUs say, unless the options do. */
 static const char *const defaults[][2] = {
   {"-mg_levels_ksp_type", "chebyshev"},
-  {"-mg_levels_pc_type",  "jacobi"   },
+  {"-mg_levels_pc_type", "jacobi"},
 };
 
 static const char *default_cases[] = {"n200", "n200-per-gpu", "n320"};
@@ -68,7 +68,7 @@ static PetscErrorCode Competes(const char name[], PetscBool *competes)
 {
   PetscFunctionBegin;
   PetscCall(PetscStrcmp(competitor, "none", competes));
-  *competes = (PetscBool)!*competes;
+  *competes = (PetscBool) !*competes;
   if (!*competes) PetscFunctionReturn(PETSC_SUCCESS);
   *competes = PETSC_FALSE;
   for (PetscInt k = 0; k < num_competitor_cases && !*competes; k++) PetscCall(PetscStrcmp(competitor_cases[k], name, competes));

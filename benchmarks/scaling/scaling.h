@@ -48,9 +48,9 @@ typedef enum {
 typedef PetscErrorCode ScalingFn(void *);
 
 /* scalingtime.c: times until the slowest process is done, the same answer on all */
-PETSC_INTERN PetscErrorCode ScalingNow(Scaling *, PetscLogDouble *);                          /* after all processes have done all of their work */
-PETSC_INTERN PetscErrorCode ScalingSince(Scaling *, PetscLogDouble, PetscReal *);             /* seconds since then */
-PETSC_INTERN PetscErrorCode ScalingMeasure(Scaling *, ScalingFn *, void *, PetscReal *);      /* median seconds of a call, of many in a row */
+PETSC_INTERN PetscErrorCode ScalingNow(Scaling *, PetscLogDouble *);                           /* after all processes have done all of their work */
+PETSC_INTERN PetscErrorCode ScalingSince(Scaling *, PetscLogDouble, PetscReal *);              /* seconds since then */
+PETSC_INTERN PetscErrorCode ScalingMeasure(Scaling *, ScalingFn *, void *, PetscReal *);       /* median seconds of a call, of many in a row */
 PETSC_INTERN PetscErrorCode ScalingMeasureKernel(Scaling *, ScalingFn *, void *, PetscReal *); /* the same of what each process does alone; on a device its time, without the host's for launches */
 
 /* scalingentries.cu */
