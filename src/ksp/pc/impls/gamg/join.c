@@ -124,6 +124,59 @@ static PetscErrorCode GatherData(PC pc)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* What renews the values of a coarse matrix on the first process: the product where it is split. */
+typedef struct {
+  Mat              P;            /* owned: the prolongator as it was, with its columns on all processes */
+  Mat              split;        /* owned: the coarse matrix on all processes */
+  PetscObjectState nonzerostate; /* of split, when its structure went to the first process */
+} SplitProduct;
+
+static PetscErrorCode SplitProductDestroy(PetscCtxRt data)
+{
+  SplitProduct **d = (SplitProduct **)data;
+
+  PetscFunctionBegin;
+  PetscCall(MatDestroy(&(*d)->P));
+  PetscCall(MatDestroy(&(*d)->split));
+  PetscCall(PetscFree(*d));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* New values, and where that has changed a new structure. Collective. */
+static PetscErrorCode SplitProductNumeric(Mat C)
+{
+  SplitProduct *d = (SplitProduct *)C->product->data;
+  Mat           joined;
+
+  PetscFunctionBegin;
+  PetscCall(MatPtAP(C->product->A, d->P, MAT_REUSE_MATRIX, PETSC_DETERMINE, &d->split));
+  PetscCall(MatMPIAIJCUDAJoinRows(d->split, &joined));
+  PetscCheck(joined != NULL, PetscObjectComm((PetscObject)C), PETSC_ERR_PLIB, "A coarse matrix has become too large for one process");
+  PetscCall(MatCopy(joined, C, d->split->nonzerostate == d->nonzerostate ? SAME_NONZERO_PATTERN : DIFFERENT_NONZERO_PATTERN));
+  PetscCall(MatDestroy(&joined));
+  d->nonzerostate = d->split->nonzerostate;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* C is the product of A and P, as for PETSc's setup, which asks for new values of it; split is what it was made of with split_P. Takes both of these, also after an error. */
+static PetscErrorCode SplitProductCreate(Mat A, Mat P, Mat split_P, Mat split, Mat C)
+{
+  SplitProduct *d;
+
+  PetscFunctionBegin;
+  PetscCall(PetscNew(&d));
+  d->P            = split_P;
+  d->split        = split;
+  d->nonzerostate = split->nonzerostate;
+  PetscCall(MatProductCreateWithMat(A, P, NULL, C));
+  PetscCall(MatProductSetType(C, MATPRODUCT_PtAP)); // forgets what follows
+  C->product->data       = d;
+  C->product->destroy    = SplitProductDestroy;
+  C->product->api_user   = PETSC_TRUE;
+  C->ops->productnumeric = SplitProductNumeric;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* The coarse matrix on the first process, and the prolongator with all of its columns there; *C NULL: it is too large. Collective. */
 static PetscErrorCode CreateOnFirst(PC pc, Mat A, Mat *P, Mat *C)
 {
@@ -146,14 +199,14 @@ static PetscErrorCode CreateOnFirst(PC pc, Mat A, Mat *P, Mat *C)
   PetscCallGoto(ierr, done, GatherData(pc));
 done:
   PetscCall(PetscLogEventEnd(petsc_gamg_setup_events[GAMG_REDUCE], 0, 0, 0, 0));
-  PetscCall(MatDestroy(&split));
+  if (ierr != PETSC_SUCCESS || *C == NULL) PetscCall(MatDestroy(&split));
   if (ierr != PETSC_SUCCESS) {
     PetscCall(MatDestroy(C));
     PetscCall(MatDestroy(&moved));
     PetscFunctionReturn(ierr);
   }
   if (*C == NULL) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MatDestroy(P));
+  PetscCall(SplitProductCreate(A, moved, *P, split, *C));
   *P = moved;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

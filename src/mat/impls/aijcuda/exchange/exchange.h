@@ -61,6 +61,7 @@ PETSC_INTERN PetscErrorCode MatExchangeDestroy(MatExchange *);
 
 /* The stream of a PetscSF (sfstream.c) */
 PETSC_INTERN PetscErrorCode PetscSparseCUDASetSFStream(PetscSF, cudaStream_t);
+PETSC_INTERN PetscErrorCode PetscSparseCUDASFIsIdle(PetscSF, PetscBool *);
 
 /* Stash (offprocess.c) */
 PETSC_INTERN PetscErrorCode OffProcessPieceDestroy(OffProcessPiece *, cudaStream_t);
