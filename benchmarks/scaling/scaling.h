@@ -24,7 +24,7 @@ typedef struct {
   PetscBool    device;     /* where the arrays are */
   PetscInt     num_rows;   /* of this process */
   PetscInt     total_rows; /* of all */
-  PetscCount   n;          /* entries, 27 a row: those outside of the box have row and column -1 */
+  PetscCount   n;          /* entries */
   PetscInt    *i, *j;      /* [n] */
   PetscScalar *v;          /* [n] */
 } ScalingEntries;
