@@ -24,7 +24,7 @@ typedef struct {
   PetscBool    device;     /* where the arrays are */
   PetscInt     num_rows;   /* of this process */
   PetscInt     total_rows; /* of all */
-  PetscCount   n;          /* entries, 27 a row: those outside of the box have row and column -1 */
+  PetscCount   n;          /* entries */
   PetscInt    *i, *j;      /* [n] */
   PetscScalar *v;          /* [n] */
 } ScalingEntries;
@@ -48,9 +48,9 @@ typedef enum {
 typedef PetscErrorCode ScalingFn(void *);
 
 /* scalingtime.c: times until the slowest process is done, the same answer on all */
-PETSC_INTERN PetscErrorCode ScalingNow(Scaling *, PetscLogDouble *);                          /* after all processes have done all of their work */
-PETSC_INTERN PetscErrorCode ScalingSince(Scaling *, PetscLogDouble, PetscReal *);             /* seconds since then */
-PETSC_INTERN PetscErrorCode ScalingMeasure(Scaling *, ScalingFn *, void *, PetscReal *);      /* median seconds of a call, of many in a row */
+PETSC_INTERN PetscErrorCode ScalingNow(Scaling *, PetscLogDouble *);                           /* after all processes have done all of their work */
+PETSC_INTERN PetscErrorCode ScalingSince(Scaling *, PetscLogDouble, PetscReal *);              /* seconds since then */
+PETSC_INTERN PetscErrorCode ScalingMeasure(Scaling *, ScalingFn *, void *, PetscReal *);       /* median seconds of a call, of many in a row */
 PETSC_INTERN PetscErrorCode ScalingMeasureKernel(Scaling *, ScalingFn *, void *, PetscReal *); /* the same of what each process does alone; on a device its time, without the host's for launches */
 
 /* scalingentries.cu */

@@ -3,8 +3,8 @@
 */
 #include "scaling.h"
 
-#define NUM_ENTRIES 27 // of a row, those outside of the box included
-#define NUM_THREADS 256
+#define NUM_NEIGHBORS 27 // of a point, itself included
+#define NUM_THREADS   256
 
 /* Offset of a neighbor by its number, 0 to 26: -1, 0 or 1 in each direction. */
 __host__ __device__ static inline int Offset(int number, int direction)
@@ -12,6 +12,27 @@ __host__ __device__ static inline int Offset(int number, int direction)
   const int digits = direction == 0 ? number : direction == 1 ? number / 3 : number / 9;
 
   return digits % 3 - 1;
+}
+
+/* Neighbors of x on a line of n points, itself included, and those of all points before x. */
+__host__ __device__ static inline PetscCount LineCount(PetscInt n, PetscInt x)
+{
+  return 3 - (x == 0) - (x == n - 1);
+}
+
+__host__ __device__ static inline PetscCount LineBefore(PetscInt n, PetscInt x)
+{
+  return x == n ? 3 * (PetscCount)n - 2 : 3 * (PetscCount)x - (x > 0);
+}
+
+/* Entries of all rows before a row of the whole matrix; the number of rows is fine, too. */
+__host__ __device__ static inline PetscCount EntriesBefore(ScalingGrid g, PetscInt row)
+{
+  const PetscInt   x = row % g.nx, y = row / g.nx % g.ny, z = row / g.nx / g.ny;
+  const PetscCount line = LineBefore(g.nx, g.nx), plane = line * LineBefore(g.ny, g.ny);
+
+  if (z == g.nz) return plane * LineBefore(g.nz, z);
+  return plane * LineBefore(g.nz, z) + LineCount(g.nz, z) * (line * LineBefore(g.ny, y) + LineCount(g.ny, y) * LineBefore(g.nx, x));
 }
 
 /* The values of bench_kspsolve, without the factor h: corner, edge, face, center. */
@@ -27,24 +48,31 @@ __host__ __device__ static inline void WriteRow(ScalingGrid g, PetscInt row, dou
   int            k = 0;
 
   for (int away = 3; away >= 0; away--) {
-    for (int number = 0; number < NUM_ENTRIES; number++) {
-      const int  dx = Offset(number, 0), dy = Offset(number, 1), dz = Offset(number, 2);
-      const bool inside = x + dx >= 0 && x + dx < g.nx && y + dy >= 0 && y + dy < g.ny && z + dz >= 0 && z + dz < g.nz;
+    for (int number = 0; number < NUM_NEIGHBORS; number++) {
+      const int dx = Offset(number, 0), dy = Offset(number, 1), dz = Offset(number, 2);
 
       if ((dx != 0) + (dy != 0) + (dz != 0) != away) continue;
-      i[k] = inside ? row : -1;
-      j[k] = inside ? row + dx + g.nx * (dy + g.ny * dz) : -1;
-      v[k] = h * StencilValue(away);
-      k++;
+      if (x + dx < 0 || x + dx >= g.nx || y + dy < 0 || y + dy >= g.ny || z + dz < 0 || z + dz >= g.nz) continue;
+      i[k]   = row;
+      j[k]   = row + dx + g.nx * (dy + g.ny * dz);
+      v[k++] = h * StencilValue(away);
     }
   }
+}
+
+/* Rows of this process, from begin on. */
+__host__ __device__ static inline void WriteOwnRow(ScalingGrid g, PetscInt begin, PetscInt r, double h, PetscInt *i, PetscInt *j, PetscScalar *v)
+{
+  const PetscCount k = EntriesBefore(g, begin + r) - EntriesBefore(g, begin);
+
+  WriteRow(g, begin + r, h, i + k, j + k, v + k);
 }
 
 __global__ void WriteRowsKernel(ScalingGrid g, PetscInt begin, PetscInt num_rows, double h, PetscInt *i, PetscInt *j, PetscScalar *v)
 {
   const PetscCount r = (PetscCount)blockIdx.x * NUM_THREADS + threadIdx.x;
 
-  if (r < num_rows) WriteRow(g, begin + (PetscInt)r, h, i + NUM_ENTRIES * r, j + NUM_ENTRIES * r, v + NUM_ENTRIES * r);
+  if (r < num_rows) WriteOwnRow(g, begin, (PetscInt)r, h, i, j, v);
 }
 
 static PetscErrorCode Allocate(ScalingEntries *e)
@@ -79,10 +107,10 @@ PetscErrorCode ScalingEntriesCreate(Scaling *s, const ScalingGrid *grid, Scaling
   PetscCall(PetscSplitOwnership(s->comm, &e->num_rows, &e->total_rows));
   PetscCallMPI(MPI_Scan(&e->num_rows, &begin, 1, MPIU_INT, MPI_SUM, s->comm));
   begin -= e->num_rows;
-  e->n = (PetscCount)e->num_rows * NUM_ENTRIES;
+  e->n = EntriesBefore(*grid, begin + e->num_rows) - EntriesBefore(*grid, begin);
   PetscCall(Allocate(e));
   if (!e->device) {
-    for (PetscInt r = 0; r < e->num_rows; r++) WriteRow(*grid, begin + r, h, e->i + NUM_ENTRIES * (PetscCount)r, e->j + NUM_ENTRIES * (PetscCount)r, e->v + NUM_ENTRIES * (PetscCount)r);
+    for (PetscInt r = 0; r < e->num_rows; r++) WriteOwnRow(*grid, begin, r, h, e->i, e->j, e->v);
   } else if (e->n > 0) {
     WriteRowsKernel<<<(unsigned int)((e->num_rows + NUM_THREADS - 1) / NUM_THREADS), NUM_THREADS>>>(*grid, begin, e->num_rows, h, e->i, e->j, e->v);
     PetscCallCUDA(cudaGetLastError());

@@ -52,25 +52,28 @@ PETSC_INTERN const char *const GAMGLevelValuesNames[]; /* for PetscOptionsEnum()
 
 /* What is kept with a PC: a container composed with it. */
 typedef struct {
-  struct _PCGAMGOps    parent;          /* PETSc's operations */
-  PetscBool            device_setup;    /* -pc_gamg_device_setup */
-  PetscBool            device_check;    /* -pc_gamg_device_check, of the tests */
-  GAMGLevelValues      level_values;    /* -pc_gamg_level_values */
-  PetscBool            single;          /* the cycles of the last setup read values in single precision */
-  PCApplyRichardsonFn *applyrichardson; /* PETSc's, while single has put it away; otherwise NULL */
-  PetscBool            random_fits;     /* PetscRandom draws the numbers that the permutation is made of */
-  PetscBool            served;          /* whether the level under way is; the same on all processes, decided with its graph */
-  PetscBool            data_on_device;  /* whether GAMGCreateDefaultData() makes the near null space of the finest level, not PETSc */
-  PetscInt             hops;            /* of the level under way: 2, aggressive, or 1 */
-  PetscBool            by_number;       /* order of the members of its aggregates */
-  GAMGCheck            check;           /* with device_check */
-  GAMGAggregates       aggregates;      /* of the level under way, from its coarsening to its prolongator */
-  PetscBool            data_is_coarse;  /* PC_GAMG has the near null space of a coarser level, which this setup has made */
-  PetscBool            trimmed;         /* memory was given back after the first setup */
-  PetscErrorCode       data_error;      /* what making the near null space on this process ended with; raised where all processes meet */
-  PetscBool            constant;        /* the near null space of the finest level is the vector of ones of single unknowns, which nobody stores */
-  PetscReal           *data;            /* device, owned: near null space of the finest level, column-major as in PC_GAMG, [data_cell_cols][num_data_rows]; NULL: it is constant, or in PC_GAMG, on the host */
-  PetscInt             num_data_rows;   /* rows of the matrix that data is for */
+  struct _PCGAMGOps    parent;              /* PETSc's operations */
+  PetscBool            device_setup;        /* -pc_gamg_device_setup */
+  PetscBool            device_check;        /* -pc_gamg_device_check, of the tests */
+  GAMGLevelValues      level_values;        /* -pc_gamg_level_values */
+  PetscBool            join_levels;         /* -pc_gamg_join_levels */
+  PetscReal            join_latency;        /* -pc_gamg_join_latency, in microseconds; negative: the rule has its own */
+  PetscBool            process_limit_given; /* -pc_gamg_process_eq_limit or PCGAMGSetProcEqLim() */
+  PetscBool            single;              /* the cycles of the last setup read values in single precision */
+  PCApplyRichardsonFn *applyrichardson;     /* PETSc's, while single has put it away; otherwise NULL */
+  PetscBool            random_fits;         /* PetscRandom draws the numbers that the permutation is made of */
+  PetscBool            served;              /* whether the level under way is; the same on all processes, decided with its graph */
+  PetscBool            data_on_device;      /* whether GAMGCreateDefaultData() makes the near null space of the finest level, not PETSc */
+  PetscInt             hops;                /* of the level under way: 2, aggressive, or 1 */
+  PetscBool            by_number;           /* order of the members of its aggregates */
+  GAMGCheck            check;               /* with device_check */
+  GAMGAggregates       aggregates;          /* of the level under way, from its coarsening to its prolongator */
+  PetscBool            data_is_coarse;      /* PC_GAMG has the near null space of a coarser level, which this setup has made */
+  PetscBool            trimmed;             /* memory was given back after the first setup */
+  PetscErrorCode       data_error;          /* what making the near null space on this process ended with; raised where all processes meet */
+  PetscBool            constant;            /* the near null space of the finest level is the vector of ones of single unknowns, which nobody stores */
+  PetscReal           *data;                /* device, owned: near null space of the finest level, column-major as in PC_GAMG, [data_cell_cols][num_data_rows]; NULL: it is constant, or in PC_GAMG, on the host */
+  PetscInt             num_data_rows;       /* rows of the matrix that data is for */
 } GAMGContext;
 
 /* Log events of the stages, registered in src/init/init.c. gamg.c logs GAMGCoarsen() as the second and GAMGCreateProlongator() as the fourth; the others are parts of these. */
@@ -127,6 +130,9 @@ PETSC_INTERN PetscErrorCode GAMGAggregatesDestroy(GAMGAggregates *);
 
 /* prolongator.c */
 PETSC_INTERN PetscErrorCode GAMGCreateProlongator(PC, Mat, GAMGAggregates *, Mat *); /* matrix of the level, aggregates; NULL: the level cannot be coarsened */
+
+/* join.c */
+PETSC_INTERN PetscErrorCode GAMGCreateLevel(PC, Mat, PetscInt, Mat *, Mat *, PetscMPIInt *, IS *, PetscBool);
 
 /* smooth.c */
 PETSC_INTERN PetscErrorCode GAMGSmoothProlongator(PC, Mat, Mat *);
