@@ -34,6 +34,7 @@ static PetscErrorCode DestroyContext(PetscCtxRt context)
 
   PetscFunctionBegin;
   PetscCall(ResetContext(*c));
+  PetscCall(GAMGCoarseDestroy(&(*c)->coarse));
   PetscCall(PetscFree(*c));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -56,6 +57,7 @@ PetscErrorCode GAMGGetContext(PC pc, GAMGContext **context)
   if (*context != NULL) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscNew(context));
   (*context)->device_setup = PETSC_TRUE;
+  (*context)->coarse_cycle = GAMG_COARSE_GRAPH;
   PetscCall(GAMGRandomFits(&(*context)->random_fits));
   PetscCall(PetscObjectContainerCompose((PetscObject)pc, context_key, *context, DestroyContext));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -158,18 +160,21 @@ static PetscErrorCode SmoothProlongator(PC pc, Mat A, Mat *P)
 static PetscErrorCode SetFromOptions(PC pc, PetscOptionItems PetscOptionsObject)
 {
   GAMGContext *context;
-  PetscEnum    values;
+  PetscEnum    values, cycle;
 
   PetscFunctionBegin;
   PetscCall(GAMGGetContext(pc, &context));
   values = (PetscEnum)context->level_values;
+  cycle  = (PetscEnum)context->coarse_cycle;
   PetscCall((*context->parent.setfromoptions)(pc, PetscOptionsObject));
   PetscCall(PetscOptionsGetBool(((PetscObject)pc)->options, ((PetscObject)pc)->prefix, "-pc_gamg_device_check", &context->device_check, NULL));
   PetscOptionsHeadBegin(PetscOptionsObject, "GAMG-AGG options of petscsparsecuda");
   PetscCall(PetscOptionsBool("-pc_gamg_device_setup", "Set up levels on the device where that gives what PETSc gives", "PCGAMG", context->device_setup, &context->device_setup, NULL));
   PetscCall(PetscOptionsEnum("-pc_gamg_level_values", "Precision of the values of level operators and prolongators that cycles read on the device", "PCGAMG", GAMGLevelValuesNames, values, &values, NULL));
+  PetscCall(PetscOptionsEnum("-pc_gamg_coarse_cycle", "What does the part of a cycle below the finest level", "PCGAMG", GAMGCoarseCycles, cycle, &cycle, NULL));
   PetscOptionsHeadEnd();
   context->level_values = (GAMGLevelValues)values;
+  context->coarse_cycle = (GAMGCoarseCycle)cycle;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -252,6 +257,7 @@ static PetscErrorCode PCSetUp_GAMG_AIJCUDA(PC pc)
   PetscFunctionBegin;
   PetscCall(GAMGGetContext(pc, &context));
   PetscCall(ResetContext(context));
+  PetscCall(GAMGCoarseDestroy(&context->coarse));
   makes = MakesInterpolations(pc);
   if (gamg->ops->creategraph == CreateGraph && gamg->Nlevels > 1 && makes) PetscCall(GAMGServeData(pc, pc->pmat, &context->data_on_device));
   if (makes) MatDeviceStorageDefer(PETSC_TRUE);
