@@ -448,6 +448,31 @@ PetscErrorCode GAMGCoarseApply(PC pc, GAMGContext *context, Vec b, Vec x, PetscB
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/*
+  GAMGCoarseGetInfo - What became of cycles since the last setup, for tests
+
+  Not Collective
+
+  Input Parameter:
+. pc - of type PCGAMG with our code
+
+  Output Parameters:
++ why        - why the last one was PETSc's, in words, static; NULL: it was ours, or there are none of ours
+. recordings - of graphs
+- launches   - of graphs; -1 when all cycles are PETSc's
+*/
+PetscErrorCode GAMGCoarseGetInfo(PC pc, const char **why, PetscInt64 *recordings, PetscInt64 *launches)
+{
+  GAMGContext *context;
+
+  PetscFunctionBegin;
+  PetscCall(GAMGGetContext(pc, &context));
+  *why        = context->coarse != NULL && context->coarse->state == STATE_PETSC ? context->coarse->said : NULL;
+  *recordings = context->coarse != NULL ? context->coarse->recordings : 0;
+  *launches   = context->coarse != NULL ? context->coarse->launches : -1;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode Create(PC_MG_Levels **levels, GAMGCoarse *coarse)
 {
   const PetscInt num_levels = levels[0]->levels - 1, length = num_levels * LEVEL_KEY + COARSE_KEY;
