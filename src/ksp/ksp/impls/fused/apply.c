@@ -8,7 +8,8 @@
 /* KSPIsSilent - Whether KSPSolve() of a KSP tells nobody of a solve, computes nothing beside, and changes neither guess nor right-hand side. Not collective. */
 PetscBool KSPIsSilent(KSP ksp)
 {
-  const PetscBool views = (PetscBool)(ksp->view || ksp->viewPre || ksp->viewRate || ksp->viewMat || ksp->viewPMat || ksp->viewRhs || ksp->viewSol || ksp->viewMatExp || ksp->viewEV || ksp->viewSV || ksp->viewEVExp || ksp->viewFinalRes || ksp->viewPOpExp);
+  const PetscBool views = (PetscBool)(ksp->view || ksp->viewPre || ksp->viewRate || ksp->viewMat || ksp->viewPMat || ksp->viewRhs || ksp->viewSol || ksp->viewMatExp || ksp->viewEV || ksp->viewSV || ksp->viewEVExp || ksp->viewFinalRes ||
+                                      ksp->viewPOpExp);
   const PetscBool calls = (PetscBool)(ksp->numbermonitors > 0 || ksp->numberreasonviews > 0 || ksp->convergedreasonviewer != NULL || ksp->presolve != NULL || ksp->postsolve != NULL || ksp->presolve_ew != NULL || ksp->postsolve_ew != NULL);
 
   return (PetscBool)(!views && !calls && ksp->guess == NULL && !ksp->guess_knoll && !ksp->dmActive && ksp->pc != NULL && ksp->pc->ops->presolve == NULL && ksp->pc->ops->postsolve == NULL && ksp->pc->failedreason == PC_NOERROR);
@@ -122,17 +123,19 @@ static PetscInt64 Bits(PetscReal value)
   Input Parameter:
 . ksp - of any type
 
-  Output Parameter:
-. key - the numbers
+  Output Parameters:
++ key   - the numbers
+- known - whether the KSP has one of our solves
 
   Cost: comparisons of fields, no calls of PETSc.
 */
-void KSPFusedGetKey(KSP ksp, PetscInt64 key[KSP_FUSED_KEY])
+void KSPFusedGetKey(KSP ksp, PetscInt64 key[KSP_FUSED_KEY], PetscBool *known)
 {
-  PetscReal       factors[2] = {0.0, 0.0};
-  const PetscBool known      = GetFactors(ksp, factors);
+  PetscReal factors[2] = {0.0, 0.0};
 
-  key[0]  = (PetscInt64)((known ? 1 : 0) | (KSPIsSilent(ksp) ? 2 : 0) | (ksp->guess_zero ? 4 : 0) | (ksp->setupstage == KSP_SETUP_NEWRHS ? 8 : 0) | (ksp->res_hist != NULL ? 16 : 0) | (ksp->err_hist != NULL ? 32 : 0) | (ksp->errorifnotconverged ? 64 : 0));
+  *known  = GetFactors(ksp, factors);
+  key[0]  = (PetscInt64)((*known ? 1 : 0) | (KSPIsSilent(ksp) ? 2 : 0) | (ksp->guess_zero ? 4 : 0) | (ksp->setupstage == KSP_SETUP_NEWRHS ? 8 : 0) | (ksp->res_hist != NULL ? 16 : 0) | (ksp->err_hist != NULL ? 32 : 0) |
+                        (ksp->errorifnotconverged ? 64 : 0));
   key[1]  = Bits(factors[0]);
   key[2]  = Bits(factors[1]);
   key[3]  = (PetscInt64)ksp->max_it;

@@ -43,4 +43,4 @@ PETSC_INTERN PetscBool      KSPRichardsonGetFactors_AIJCUDA(KSP, PetscReal[2]);
 PETSC_INTERN PetscBool      KSPIsSilent(KSP);
 PETSC_INTERN PetscErrorCode KSPFusedApplyWhyNot(KSP, Vec, Vec, PetscBool, const char **);
 PETSC_INTERN PetscErrorCode KSPFusedApply(KSP, Vec, Vec, PetscBool);
-PETSC_INTERN void           KSPFusedGetKey(KSP, PetscInt64[KSP_FUSED_KEY]);
+PETSC_INTERN void           KSPFusedGetKey(KSP, PetscInt64[KSP_FUSED_KEY], PetscBool *);

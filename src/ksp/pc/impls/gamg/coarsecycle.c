@@ -29,7 +29,7 @@ const char *const GAMGCoarseCycles[] = {"petsc", "launches", "graph", "GAMGCoars
 /* How the next cycle is done. */
 typedef enum {
   STATE_UNKNOWN,  /* the key has changed */
-  STATE_PETSC,    /* by PETSc's code */
+  STATE_PETSC,    /* by PETSc's code, until the next setup */
   STATE_LAUNCHES, /* one by one */
   STATE_STEADY,   /* the same, and the last time they took no memory: they can be recorded */
   STATE_GRAPH     /* there is a graph */
@@ -37,19 +37,19 @@ typedef enum {
 
 struct _n_GAMGCoarse {
   State           state;
-  PetscInt        num_levels; /* below the finest */
-  PetscInt64     *key;        /* [num_levels * LEVEL_KEY + COARSE_KEY] what state is for */
-  PetscInt64     *now;        /* as long: scratch */
-  PetscInt        n;          /* rows of the coarsest level */
-  PetscScalar    *inverse;    /* [n][n] device */
+  PetscInt        num_levels;           /* below the finest */
+  PetscInt64     *key;                  /* [num_levels * LEVEL_KEY + COARSE_KEY] what state is for */
+  PetscInt64     *now;                  /* as long: scratch */
+  PetscInt        n;                    /* rows of the coarsest level */
+  PetscScalar    *inverse;              /* [n][n] device */
   PetscInt64      inverted[MATRIX_KEY]; /* the matrix that it is of, as in a key */
-  const char     *why;        /* why there is no inverse; NULL: there is one, or n is 0 */
-  const char     *said;       /* what PetscInfo() was told last */
-  cudaGraphExec_t graph;      /* NULL: none */
-  size_t          nodes;      /* its launches */
-  PetscLogDouble  flops;      /* of a cycle below the finest level, as the launches log them */
-  PetscInt64      recordings; /* since the setup */
-  PetscInt64      launches;   /* of graphs since the setup */
+  const char     *why;                  /* why there is no inverse; NULL: there is one, or n is 0 */
+  const char     *said;                 /* what PetscInfo() was told last */
+  cudaGraphExec_t graph;                /* NULL: none */
+  size_t          nodes;                /* its launches */
+  PetscLogDouble  flops;                /* of a cycle below the finest level, as the launches log them */
+  PetscInt64      recordings;           /* since the setup */
+  PetscInt64      launches;             /* of graphs since the setup */
 };
 
 /* GAMGCoarseDestroy - Frees what is kept for cycles below the finest level; NULL is fine. Not collective. */
@@ -110,16 +110,18 @@ static PetscErrorCode AddVector(Vec v, PetscBool written, PetscInt64 key[], Pets
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Work vectors of other smoothers are left alone: they may keep something between two solves. */
 static PetscErrorCode AddSmoother(KSP ksp, PetscInt64 key[], PetscInt *n)
 {
-  Vec d;
+  PetscBool known;
+  Vec       d = NULL;
 
   PetscFunctionBegin;
-  KSPFusedGetKey(ksp, key + *n);
+  KSPFusedGetKey(ksp, key + *n, &known);
   *n += KSP_FUSED_KEY;
-  PetscCall(PCJacobiGetReciprocals_AIJCUDA(ksp->pc, &d));
+  if (known) PetscCall(PCJacobiGetReciprocals_AIJCUDA(ksp->pc, &d));
   PetscCall(AddVector(d, PETSC_FALSE, key, n));
-  for (PetscInt k = 0; k < 2; k++) PetscCall(AddVector(k < ksp->nwork ? ksp->work[k] : NULL, PETSC_TRUE, key, n));
+  for (PetscInt k = 0; k < 2; k++) PetscCall(AddVector(known && k < ksp->nwork ? ksp->work[k] : NULL, PETSC_TRUE, key, n));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -435,7 +437,7 @@ PetscErrorCode GAMGCoarseApply(PC pc, GAMGContext *context, Vec b, Vec x, PetscB
 
   PetscFunctionBegin;
   *done = PETSC_FALSE;
-  if (coarse == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  if (coarse == NULL || coarse->state == STATE_PETSC) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(IsPlainCycle(pc, &plain));
   if (!plain || levels[0]->levels != coarse->num_levels + 1) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(ChangesRHS(levels[coarse->num_levels]->smoothd, &down));
@@ -489,11 +491,10 @@ static PetscErrorCode Prepare(PC pc, PC_MG_Levels **levels, GAMGContext *context
 {
   GAMGCoarse coarse = context->coarse;
 
-  PetscInt   n      = 0;
+  PetscInt n = 0;
 
   PetscFunctionBegin;
   PetscCall(PetscSparseCUDAWatchMemory()); // temporaries of the first launches change nothing
-  PetscCall(KSPSetUpOnBlocks(levels[0]->smoothd)); // the factorization, which would come with the first cycle
   PetscCall(GAMGCoarseInvert(levels[0]->smoothd, &coarse->inverse, &coarse->n, &coarse->why));
   PetscCall(AddCoarsest(levels, coarse->inverted, &n));
   PetscCall(UpdateState(pc, levels, coarse));

@@ -136,7 +136,7 @@ PetscErrorCode GAMGCoarseInvert(KSP ksp, PetscScalar **inverse, PetscInt *n, con
 {
   Mat            A, F, X = NULL;
   PC             pc;
-  PetscBool      petsc = PETSC_FALSE, well = PETSC_FALSE;
+  PetscBool      petsc, well = PETSC_FALSE;
   MatSolverType  package;
   PetscErrorCode ierr;
 
@@ -149,13 +149,17 @@ PetscErrorCode GAMGCoarseInvert(KSP ksp, PetscScalar **inverse, PetscInt *n, con
   if (pc == NULL) PetscFunctionReturn(PETSC_SUCCESS);
   *why = "the coarsest level has too many rows";
   if (*n > MAX_ROWS) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PCFactorGetMatSolverType(pc, &package));
-  if (package != NULL) PetscCall(PetscStrcmp(package, MATSOLVERPETSC, &petsc));
-  *why = "the coarsest level is factored by another package";
+  *why = "the factorization of the coarsest level has failed";
+  PetscCall(KSPSetUpOnBlocks(ksp)); // it would come with the first cycle
+  if (pc->failedreason != PC_NOERROR) PetscFunctionReturn(PETSC_SUCCESS);
+  *why = "the coarsest level is factored by another package, or in place";
+  PetscCall(PCFactorGetMatrix(pc, &F));
+  if (F == NULL || F == A) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatFactorGetSolverType(F, &package));
+  PetscCall(PetscStrcmp(package, MATSOLVERPETSC, &petsc));
   if (!petsc) PetscFunctionReturn(PETSC_SUCCESS);
   *why = NULL;
   if (*n == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PCFactorGetMatrix(pc, &F));
   PetscCall(SolveForIdentity(F, *n, &X));
   PetscCallGoto(ierr, done, IsWellConditioned(A, X, &well));
   if (well) PetscCallGoto(ierr, done, Upload(X, *n, inverse));
