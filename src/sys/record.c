@@ -108,11 +108,25 @@ PetscErrorCode PetscSparseCUDAGraphLaunch(cudaGraphExec_t graph)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* PetscSparseCUDAGraphDestroy - Frees a graph, NULL is fine; *graph is NULL afterwards. Launches that are queued are done. Not collective. */
+/*
+  PetscSparseCUDAGraphDestroy - Frees a graph, NULL is fine; *graph is NULL afterwards
+
+  Not Collective
+
+  Input Parameter:
+. graph - of PetscSparseCUDARecordEnd(), or NULL
+
+  Cost: waits for its launches.
+*/
 PetscErrorCode PetscSparseCUDAGraphDestroy(cudaGraphExec_t *graph)
 {
+  cudaStream_t stream;
+
   PetscFunctionBegin;
-  if (*graph != NULL) PetscCallCUDA(cudaGraphExecDestroy(*graph));
+  if (*graph == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscSparseCUDAGetStream(&stream));
+  PetscCallCUDA(cudaStreamSynchronize(stream));
+  PetscCallCUDA(cudaGraphExecDestroy(*graph));
   *graph = NULL;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

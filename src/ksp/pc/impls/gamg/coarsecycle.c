@@ -48,6 +48,7 @@ struct _n_GAMGCoarse {
   cudaGraphExec_t graph;                /* NULL: none */
   size_t          nodes;                /* its launches */
   PetscLogDouble  flops;                /* of a cycle below the finest level, as the launches log them */
+  PetscBool       refused;              /* a recording has failed: there are no more */
   PetscInt64      recordings;           /* since the setup */
   PetscInt64      launches;             /* of graphs since the setup */
 };
@@ -315,8 +316,8 @@ static PetscErrorCode Record(PC pc, PC_MG_Levels **levels, GAMGCoarse coarse)
     PetscCall(PetscSparseCUDAGraphUpload(coarse->graph));
     PetscCall(PetscInfo(pc, "Levels below the finest: a CUDA graph of %zu launches, recording %" PetscInt64_FMT " of this setup\n", coarse->nodes, coarse->recordings));
   } else {
-    coarse->state      = STATE_LAUNCHES;
-    coarse->recordings = PETSC_INT64_MAX / 2; // not again
+    coarse->state   = STATE_LAUNCHES;
+    coarse->refused = PETSC_TRUE;
     PetscCall(PetscInfo(pc, "Levels below the finest: their launches cannot be recorded as a CUDA graph\n"));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -327,7 +328,7 @@ static PetscBool WorthRecording(const GAMGContext *context)
 {
   const struct _n_GAMGCoarse *c = context->coarse;
 
-  return (PetscBool)(context->coarse_cycle == GAMG_COARSE_GRAPH && c->num_levels > 1 && (c->recordings < FREE_RECORDINGS || c->launches >= LAUNCHES_RECORDING * c->recordings));
+  return (PetscBool)(context->coarse_cycle == GAMG_COARSE_GRAPH && !c->refused && c->num_levels > 1 && (c->recordings < FREE_RECORDINGS || c->launches >= LAUNCHES_RECORDING * c->recordings));
 }
 
 /* Compares the key, and decides anew when it has changed. */
@@ -397,21 +398,35 @@ static PetscErrorCode BelowFinest(PC pc, PC_MG_Levels **levels, GAMGContext *con
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A smoother of the finest level: its steps alone in the plain case, without the zeros that nobody reads. */
+static PetscErrorCode SmoothFinest(PC pc, KSP ksp, Vec b, Vec x, PetscBool zero)
+{
+  const char *why;
+
+  PetscFunctionBegin;
+  PetscCall(KSPFusedApplyWhyNot(ksp, b, x, zero, &why));
+  if (why == NULL) {
+    PetscCall(KSPFusedApply(ksp, b, x, zero));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  if (zero) PetscCall(VecZeroEntries(x)); // by whose norm KSPSolve() knows that the guess is zero
+  PetscCall(KSPSolve(ksp, b, x));
+  PetscCall(KSPCheckSolve(ksp, pc, x));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* The finest level of PCMG's cycle. */
 static PetscErrorCode Cycle(PC pc, PC_MG_Levels **levels, GAMGContext *context, Vec b, Vec x)
 {
   const PC_MG_Levels *finest = levels[context->coarse->num_levels], *next = levels[context->coarse->num_levels - 1];
 
   PetscFunctionBegin;
-  PetscCall(VecZeroEntries(x)); // by whose norm KSPSolve() knows that the guess is zero
-  PetscCall(KSPSolve(finest->smoothd, b, x));
-  PetscCall(KSPCheckSolve(finest->smoothd, pc, x));
+  PetscCall(SmoothFinest(pc, finest->smoothd, b, x, PETSC_TRUE));
   PetscCall((*finest->residual)(finest->A, b, x, finest->r));
   PetscCall(MatRestrict(Restriction(finest), finest->r, next->b));
   PetscCallLogged(PETSCSPARSECUDA_GAMGCoarseCycle, pc, BelowFinest(pc, levels, context));
   PetscCall(MatInterpolateAdd(finest->interpolate, next->x, x, x));
-  PetscCall(KSPSolve(finest->smoothu, b, x));
-  PetscCall(KSPCheckSolve(finest->smoothu, pc, x));
+  PetscCall(SmoothFinest(pc, finest->smoothu, b, x, PETSC_FALSE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
