@@ -36,6 +36,7 @@ static PetscErrorCode DestroyContext(PetscCtxRt context)
 
   PetscFunctionBegin;
   PetscCall(ResetContext(*c));
+  PetscCall(GAMGCoarseDestroy(&(*c)->coarse));
   PetscCall(PetscFree(*c));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -60,6 +61,7 @@ PetscErrorCode GAMGGetContext(PC pc, GAMGContext **context)
   (*context)->device_setup = PETSC_TRUE;
   (*context)->join_levels  = PETSC_TRUE;
   (*context)->join_latency = -1;
+  (*context)->coarse_cycle = GAMG_COARSE_GRAPH;
   PetscCall(GAMGRandomFits(&(*context)->random_fits));
   PetscCall(PetscObjectContainerCompose((PetscObject)pc, context_key, *context, DestroyContext));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -177,11 +179,12 @@ static PetscErrorCode SetJoinFromOptions(PC pc, GAMGContext *context)
 static PetscErrorCode SetFromOptions(PC pc, PetscOptionItems PetscOptionsObject)
 {
   GAMGContext *context;
-  PetscEnum    values;
+  PetscEnum    values, cycle;
 
   PetscFunctionBegin;
   PetscCall(GAMGGetContext(pc, &context));
   values = (PetscEnum)context->level_values;
+  cycle  = (PetscEnum)context->coarse_cycle;
   PetscCall((*context->parent.setfromoptions)(pc, PetscOptionsObject));
   PetscCall(PetscOptionsGetBool(((PetscObject)pc)->options, ((PetscObject)pc)->prefix, "-pc_gamg_device_check", &context->device_check, NULL));
   PetscCall(SetJoinFromOptions(pc, context));
@@ -190,8 +193,10 @@ static PetscErrorCode SetFromOptions(PC pc, PetscOptionItems PetscOptionsObject)
   PetscCall(PetscOptionsEnum("-pc_gamg_level_values", "Precision of the values of level operators and prolongators that cycles read on the device", "PCGAMG", GAMGLevelValuesNames, values, &values, NULL));
   PetscCall(PetscOptionsBool("-pc_gamg_join_levels", "Levels that are too small to be split go to one process", "PCGAMG", context->join_levels, &context->join_levels, NULL));
   PetscCall(PetscOptionsReal("-pc_gamg_join_latency", "Microseconds of an exchange of ghost values, by which this is decided for any type and size", "PCGAMG", context->join_latency, &context->join_latency, NULL));
+  PetscCall(PetscOptionsEnum("-pc_gamg_coarse_cycle", "What does the part of a cycle below the finest level", "PCGAMG", GAMGCoarseCycles, cycle, &cycle, NULL));
   PetscOptionsHeadEnd();
   context->level_values = (GAMGLevelValues)values;
+  context->coarse_cycle = (GAMGCoarseCycle)cycle;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -286,6 +291,7 @@ static PetscErrorCode PCSetUp_GAMG_AIJCUDA(PC pc)
   PetscFunctionBegin;
   PetscCall(GAMGGetContext(pc, &context));
   PetscCall(ResetContext(context));
+  PetscCall(GAMGCoarseDestroy(&context->coarse));
   makes = MakesInterpolations(pc);
   if (gamg->ops->creategraph == CreateGraph && gamg->Nlevels > 1 && makes) PetscCall(GAMGServeData(pc, pc->pmat, &context->data_on_device));
   if (makes) MatDeviceStorageDefer(PETSC_TRUE);

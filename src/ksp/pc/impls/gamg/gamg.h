@@ -50,6 +50,15 @@ typedef enum {
 } GAMGLevelValues;
 PETSC_INTERN const char *const GAMGLevelValuesNames[]; /* for PetscOptionsEnum() */
 
+/* -pc_gamg_coarse_cycle: what does the part of a cycle below the finest level. */
+typedef enum {
+  GAMG_COARSE_PETSC,    /* PETSc's code */
+  GAMG_COARSE_LAUNCHES, /* the same launches without PETSc's code between them */
+  GAMG_COARSE_GRAPH     /* these as one CUDA graph */
+} GAMGCoarseCycle;
+PETSC_INTERN const char *const GAMGCoarseCycles[]; /* for PetscOptionsEnum() */
+typedef struct _n_GAMGCoarse  *GAMGCoarse;         /* what coarsecycle.c keeps with a PC */
+
 /* What is kept with a PC: a container composed with it. */
 typedef struct {
   struct _PCGAMGOps    parent;              /* PETSc's operations */
@@ -59,6 +68,8 @@ typedef struct {
   PetscBool            join_levels;         /* -pc_gamg_join_levels */
   PetscReal            join_latency;        /* -pc_gamg_join_latency, in microseconds; negative: the rule has its own */
   PetscBool            process_limit_given; /* -pc_gamg_process_eq_limit or PCGAMGSetProcEqLim() */
+  GAMGCoarseCycle      coarse_cycle;        /* -pc_gamg_coarse_cycle */
+  GAMGCoarse           coarse;              /* of the last setup; NULL: cycles are PETSc's */
   PetscBool            single;              /* the cycles of the last setup read values in single precision */
   PCApplyRichardsonFn *applyrichardson;     /* PETSc's, while single has put it away; otherwise NULL */
   PetscBool            random_fits;         /* PetscRandom draws the numbers that the permutation is made of */
@@ -77,7 +88,7 @@ typedef struct {
 } GAMGContext;
 
 /* Log events of the stages, registered in src/init/init.c. gamg.c logs GAMGCoarsen() as the second and GAMGCreateProlongator() as the fourth; the others are parts of these. */
-PETSC_INTERN PetscLogEvent PETSCSPARSECUDA_GAMGPermutation, PETSCSPARSECUDA_GAMGIndependentSet, PETSCSPARSECUDA_GAMGAggregates, PETSCSPARSECUDA_GAMGTentative;
+PETSC_INTERN PetscLogEvent PETSCSPARSECUDA_GAMGPermutation, PETSCSPARSECUDA_GAMGIndependentSet, PETSCSPARSECUDA_GAMGAggregates, PETSCSPARSECUDA_GAMGTentative, PETSCSPARSECUDA_GAMGCoarseCycle;
 
 /* gamg.c */
 PETSC_INTERN PetscErrorCode PCGAMGRegister_AIJCUDA(void);
@@ -86,6 +97,12 @@ PETSC_INTERN PetscErrorCode GAMGGetContext(PC, GAMGContext **);
 /* cycle.c */
 PETSC_INTERN PetscErrorCode GAMGPatchCycle(PC);
 PETSC_INTERN PetscErrorCode GAMGSetUpCycle(PC, GAMGContext *);
+
+/* coarsecycle.c */
+PETSC_INTERN PetscErrorCode GAMGCoarseSetUp(PC, GAMGContext *);
+PETSC_INTERN PetscErrorCode GAMGCoarseApply(PC, GAMGContext *, Vec, Vec, PetscBool *);
+PETSC_INTERN PetscErrorCode GAMGCoarseDestroy(GAMGCoarse *);
+PETSC_INTERN PetscErrorCode GAMGCoarseGetInfo(PC, const char **, PetscInt64 *, PetscInt64 *);
 
 /* probe.c */
 PETSC_INTERN PetscErrorCode GAMGStructFits(PetscBool *);
