@@ -488,15 +488,13 @@ def scaling_lines(records):
     return lines + ["", provenance(records)]
 
 
-def scaling_block(found):
+def scaling_block(found, to_root):
     """The lines of all GPU models; found: {folder: records}."""
-    models = {}
-    for records in found.values():
-        for record in records:
-            models.setdefault(record["gpu"], []).append(record)
     parts = []
+    models = scaling_models(found)
     for gpu, records in models.items():
-        parts += ([""] if parts else []) + ([f"### {gpu}", ""] if len(models) > 1 else []) + scaling_lines(sorted(records, key=lambda record: record["gpus"]))
+        links = [f"![{SCALING} {metric} on {gpu} against {GPUS.against}]({to_root}{curve_path(gpu_folder(gpu), SCALING, metric, GPUS).as_posix()})" for metric in GPUS_METRICS if has_curve(speed_records(records, metric), GPUS)]
+        parts += ([""] if parts else []) + ([f"### {gpu}", ""] if len(models) > 1 else []) + [line for link in links for line in (link, "")] + scaling_lines(records)
     return parts
 
 
@@ -597,7 +595,7 @@ def block(results, name, to_root):
         if everything and found:
             parts += ["", f"## {BENCHMARKS[benchmark]}", ""]
         if benchmark == SCALING:
-            parts += scaling_block(found)
+            parts += scaling_block(found, to_root)
             continue
         for gpu, records in found.items():
             lines = benchmark_lines(gpu, benchmark, records, to_root)
@@ -705,10 +703,13 @@ def solves_picture(records, title):
 # many times faster than the competitor, on linear axes; otherwise both have a line, on logarithmic axes.
 Curve = collections.namedtuple("Curve", "name case against label relative")
 CURVES = (
-    Curve("batch", re.compile(r"rate-batch-(?P<x>[1-9]\d*)"), "the size of a batch", "entries of a batch", False),
-    Curve("rowlength", re.compile(r"rate-rowlength-(?P<x>[1-9]\d*)"), "the length of the rows", "entries in a row of the matrix", False),
-    Curve("inserted", re.compile(r"spmv-inserted-(?P<line>.+)-(?P<x>\d+)"), "what was inserted since the matrix was compact", "percent inserted since the matrix was compact", True),
+    Curve("batch", re.compile(r"rate-batch-(?P<x>[1-9]\d*)"), "the size of a batch", "entries of a batch", ""),
+    Curve("rowlength", re.compile(r"rate-rowlength-(?P<x>[1-9]\d*)"), "the length of the rows", "entries in a row of the matrix", ""),
+    Curve("inserted", re.compile(r"spmv-inserted-(?P<line>.+)-(?P<x>\d+)"), "what was inserted since the matrix was compact", "percent inserted since the matrix was compact", "speed of the compact matrix = 1"),
 )
+# The pictures of several GPUs, whose records are made cases of such a curve.
+GPUS = Curve("gpus", re.compile(r"(?P<line>.+)@(?P<x>\d+)"), "the number of GPUs", "GPUs", "speed of one GPU = 1")
+GPUS_METRICS = ("setup", "solve", "mult")
 OURS, BEST, OTHERS = "#76b900", "#b8bcc2", ("#3465a4", "#d97706", "#8a4fa3")
 
 
@@ -765,7 +766,7 @@ def curve_picture(records, curve, title):
     y_ticks, y_place = axis([y for _, _, line in lines for _, y in line] + ([1.0] if curve.relative else []))
     escape = html.escape
     bottom = top + scale_height
-    what = "speed of the compact matrix = 1, higher is better" if curve.relative else f"{unit}, {'higher' if unit in RATE_UNITS else 'lower'} is better"
+    what = f"{curve.relative}, higher is better" if curve.relative else f"{unit}, {'higher' if unit in RATE_UNITS else 'lower'} is better"
     out = [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {width} {height}" font-family="Helvetica, Arial, sans-serif" font-size="13" fill="#222">',
         f'<rect width="{width}" height="{height}" fill="#fff"/>',
@@ -793,13 +794,41 @@ def curve_picture(records, curve, title):
     return "\n".join(out + ["</svg>"]) + "\n"
 
 
+def speed_records(records, metric):
+    """Records of one GPU model whose ratio is the speed against one GPU, as cases of the curve GPUS; those with as many unknowns on each GPU are left out."""
+    chosen = [record for record in records if record["metric"] == metric and LEVEL not in record["case"] and WEAK not in record["case"]]
+    one = {record["case"]: record["ours"] for record in chosen if record["gpus"] == 1}
+    return [dict(record, case=f"{record['case']}@{record['gpus']}", best=one[record["case"]], competitor="one GPU") for record in chosen if record["case"] in one]
+
+
+def scaling_models(found):
+    """{GPU model: records by the number of GPUs} of {folder: records}."""
+    models = {}
+    for records in found.values():
+        for record in records:
+            models.setdefault(record["gpu"], []).append(record)
+    return {gpu: sorted(records, key=lambda record: record["gpus"]) for gpu, records in models.items()}
+
+
+def scaling_pictures(found):
+    texts = {}
+    for gpu, records in scaling_models(found).items():
+        for metric in GPUS_METRICS:
+            chosen = speed_records(records, metric)
+            if has_curve(chosen, GPUS):
+                texts[curve_path(gpu_folder(gpu), SCALING, metric, GPUS)] = curve_picture(chosen, GPUS, f"{SCALING} {metric}, {gpu}")
+    return texts
+
+
 def pictures(results):
     """{path below the root: text} of every picture."""
-    texts = {}
+    texts = scaling_pictures({gpu: files[SCALING] for gpu, files in results.items() if SCALING in files})
     for gpu, files in results.items():
         if any(record["ours"] and record["best"] for record in files.get("solve", [])):
             texts[solves_path(gpu)] = solves_picture(files["solve"], f"Whole solves with PCGAMG, {files['solve'][0]['gpu']}")
         for benchmark, records in files.items():
+            if benchmark == SCALING:
+                continue
             for metric in metrics_of(records):
                 chosen = [record for record in records if record["metric"] == metric]
                 if benchmark not in SOLVES and has_picture(chosen):

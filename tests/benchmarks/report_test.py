@@ -335,6 +335,9 @@ class ReportTest(unittest.TestCase):
         self.assertIn("| `n200` | `solve` | 0.04 s | 0.025 s | 1.60x | - | - |".replace("0.04 s", "0.0400 s").replace("0.025 s", "0.0250 s"), page)
         self.assertIn("Levels of `n200` on 2 GPUs, microseconds of one call:", page)
         self.assertIn("| 1 | 169,000 | 36.5 |", page)
+        self.assertIn("(../docs/pictures/h200-scaling-solve-gpus.svg)", page)
+        xml.dom.minidom.parseString((self.root / "docs/pictures/h200-scaling-solve-gpus.svg").read_text(encoding="utf-8"))
+        self.assertEqual(self.run_report("--check"), (0, ""))
         self.assertNotIn("### NVIDIA H200", self.page())
 
     def test_scaling_refuses(self):

@@ -265,6 +265,36 @@ static PetscErrorCode TestStack(PetscInt begin, PetscInt num_own, PetscInt num_o
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A's rows and B's, which have the same columns, become one matrix part by part. */
+static PetscErrorCode TestPlace(PetscBool wide, cudaStream_t stream)
+{
+  DCSRView upper, lower, whole;
+  PetscInt num = 0;
+
+  PetscFunctionBegin;
+  stacked.m    = A.m + B.m;
+  stacked.n    = A.n;
+  stacked.i[0] = 0;
+  for (PetscInt r = 0; r < stacked.m; r++) {
+    const Matrix  *M  = r < A.m ? &A : &B;
+    const PetscInt of = r < A.m ? r : r - A.m;
+
+    for (PetscInt k = M->i[of]; k < M->i[of + 1]; k++) Append(&stacked, &num, M->j[k], M->a[k]);
+    stacked.i[r + 1] = num;
+  }
+  PetscCall(Upload(&A, PETSC_FALSE, stream, &upper));
+  PetscCall(Upload(&B, wide, stream, &lower));
+  PetscCall(Allocate(&stacked, wide, stream, &whole));
+  PetscCallCUDA(cudaMemsetAsync(whole.row_offsets, 0xff, (size_t)(whole.num_rows + 1) * (whole.wide ? sizeof(int64_t) : sizeof(int32_t)), stream));
+  PetscCall(DCSRPlaceRows(lower, A.m, upper.num_nonzeros, stream, whole));
+  PetscCall(DCSRPlaceRows(upper, 0, 0, stream, whole));
+  PetscCall(Compare(&stacked, whole, PETSC_TRUE, "rows at their place", stream));
+  PetscCall(DCSRViewFree(&upper, stream));
+  PetscCall(DCSRViewFree(&lower, stream));
+  PetscCall(DCSRViewFree(&whole, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode TestCase(PetscInt m, PetscInt below, PetscInt n, PetscInt mean, PetscInt begin, PetscInt num_own, PetscBool wide, cudaStream_t stream)
 {
   PetscInt num_ghosts = 0, ghosts[MAX_SIDE];
@@ -278,6 +308,7 @@ static PetscErrorCode TestCase(PetscInt m, PetscInt below, PetscInt n, PetscInt 
   Join(&A, begin, num_own, num_ghosts, ghosts, &joined);
   PetscCall(TestJoin(num_own, wide, stream));
   PetscCall(TestStack(begin, num_own, num_ghosts, ghosts, wide, stream));
+  PetscCall(TestPlace(wide, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -296,7 +296,7 @@ PetscErrorCode MatExchangeValues(const MatExchange *x, PetscMemType send_mtype, 
 PetscErrorCode MatExchangeColumns(const MatExchange *x, PetscMemType send_mtype, const int32_t send[], PetscMemType received_mtype, int32_t received[])
 {
   PetscFunctionBegin;
-  PetscCall(Exchange(x, MPI_INT32_T, send_mtype, send, received_mtype, received));
+  PetscCall(Exchange(x, MPI_INT, send_mtype, send, received_mtype, received));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

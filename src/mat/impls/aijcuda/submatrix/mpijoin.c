@@ -55,7 +55,7 @@ static PetscErrorCode CreateFromBlocks(Mat A, PetscInt m, PetscInt n, DCSRView v
   PetscFunctionBegin;
   PetscCallGoto(ierr, failed, MatCreate(PetscObjectComm((PetscObject)A), C));
   PetscCallGoto(ierr, failed, MatSetSizes(*C, m, n, A->rmap->N, A->cmap->N));
-  PetscCallGoto(ierr, failed, MatSetBlockSizes(*C, A->rmap->bs, A->cmap->bs));
+  PetscCallGoto(ierr, failed, MatSetBlockSizes(*C, PetscAbs(A->rmap->bs), PetscAbs(A->cmap->bs)));
   PetscCallGoto(ierr, failed, MatSetType(*C, ((PetscObject)A)->type_name));
   PetscCallGoto(ierr, failed, MatMPIAIJCUDAInstallBlocks(*C, views, num_ghosts, ghosts));
   PetscFunctionReturn(PETSC_SUCCESS);
