@@ -273,6 +273,12 @@ int main(int argc, char **argv)
       test:
          suffix: device_nonblocking
          args: -graph -problem 27point -root_device_context_stream_type nonblocking
+      test:
+         suffix: device_steps
+         args: -graph -problem 27point -mg_levels_ksp_max_it {{1 3}}
+      test:
+         suffix: device_richardson_step
+         args: -graph -problem 27point -mg_levels_ksp_type richardson -mg_levels_ksp_richardson_scale 0.5 -mg_levels_ksp_max_it 1
       # Left to PETSc
       test:
          suffix: device_not

@@ -1,6 +1,7 @@
 /* DCSR as the storage of a matrix: it is the CSR view itself, compact or fragmented, and what products with vectors keep beside it. */
 #include "dcsr.h"
 #include "../aijcuda/core/core.h"
+#include <petscsparsecuda/spmvsingle.h>
 
 static DCSRView GetView(Mat A)
 {
@@ -71,6 +72,35 @@ static PetscBool ReadsSingle(DCSRSpMVPlan plan)
   return (PetscBool)(MatDeviceStorageUsesSingle() && DCSRSpMVPlanHasSingle(plan));
 }
 
+/* The plan of products with values in single precision. */
+static DCSRSpMVPlan PlanOfSingle(const MatSingleValues *single, DCSRSpMVPlan plan)
+{
+  return single->plan != NULL ? single->plan : plan;
+}
+
+static PetscErrorCode DestroySingle(MatSingleValues *single, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscSparseCUDAFree(&single->values, stream));
+  PetscCall(DCSRSpMVPlanDestroy(&single->plan, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Room for values of a view of A, and a plan when the rule has another kernel for them and nobody has chosen one. */
+static PetscErrorCode CreateSingle(Mat A, DCSRSpMVPlan plan, DCSRView view, cudaStream_t stream, MatSingleValues *single)
+{
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(PetscSparseCUDAMalloc_Private((size_t)view.num_nonzeros * DCSR_SINGLE_BYTES, "values in single precision", stream, &single->values));
+  if (MatSeqAIJCUDAGet(A)->options.spmv_kind != DCSR_SPMV_AUTO) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCallGoto(ierr, failed, DCSRSpMVPlanCreateSingle(plan, view, stream, &single->plan));
+  PetscFunctionReturn(PETSC_SUCCESS);
+failed:
+  PetscCall(DestroySingle(single, stream));
+  PetscFunctionReturn(ierr);
+}
+
 /* Rounds the values of a view of A, that of the matrix or of its explicit transpose, where the next product reads them and they are not of now. */
 static PetscErrorCode RoundValues(Mat A, DCSRSpMVPlan plan, DCSRView view, cudaStream_t stream, MatSingleValues *single)
 {
@@ -80,7 +110,7 @@ static PetscErrorCode RoundValues(Mat A, DCSRSpMVPlan plan, DCSRView view, cudaS
   if (!ReadsSingle(plan)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscObjectStateGet((PetscObject)A, &state));
   if (single->values != NULL && single->state == state) PetscFunctionReturn(PETSC_SUCCESS);
-  if (single->values == NULL) PetscCall(PetscSparseCUDAMalloc_Private((size_t)view.num_nonzeros * DCSR_SINGLE_BYTES, "values in single precision", stream, &single->values));
+  if (single->values == NULL) PetscCall(CreateSingle(A, plan, view, stream, single));
   PetscCall(DCSRRoundValues(view.num_nonzeros, view.values, single->values, stream));
   single->state = state;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -113,7 +143,7 @@ static PetscErrorCode Mult_DCSR(Mat A, const PetscScalar x[], const PetscScalar 
   Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
 
   PetscFunctionBegin;
-  if (ReadsSingle(d->plans.spmv)) PetscCall(DCSRSpMVApplySingle(d->plans.spmv, d->device.view, d->plans.single.values, x, z, y, stream));
+  if (ReadsSingle(d->plans.spmv)) PetscCall(DCSRSpMVApplySingle(PlanOfSingle(&d->plans.single, d->plans.spmv), d->device.view, d->plans.single.values, x, z, y, stream));
   else PetscCall(DCSRSpMVApply(d->plans.spmv, d->device.view, x, z, y, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -123,7 +153,7 @@ static PetscErrorCode MultEpilogue_DCSR(Mat A, const PetscScalar x[], const DCSR
   Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
 
   PetscFunctionBegin;
-  if (ReadsSingle(d->plans.spmv)) PetscCall(DCSRSpMVApplyEpilogueSingle(d->plans.spmv, d->device.view, d->plans.single.values, x, epilogue, y, stream, done));
+  if (ReadsSingle(d->plans.spmv)) PetscCall(DCSRSpMVApplyEpilogueSingle(PlanOfSingle(&d->plans.single, d->plans.spmv), d->device.view, d->plans.single.values, x, epilogue, y, stream, done));
   else PetscCall(DCSRSpMVApplyEpilogue(d->plans.spmv, d->device.view, x, epilogue, y, stream, done));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -134,7 +164,7 @@ static PetscErrorCode MultTranspose_DCSR(Mat A, PetscBool conjugate, const Petsc
 
   PetscFunctionBegin;
   if (!UsesExplicitTranspose(A, conjugate ? MULT_HERMITIAN : MULT_TRANSPOSE)) PetscCall(DCSRSpMVTransposeApply(d->plans.spmvt, d->device.view, conjugate, x, z, y, stream));
-  else if (ReadsSingle(d->plans.spmv_transpose)) PetscCall(DCSRSpMVApplySingle(d->plans.spmv_transpose, d->plans.transpose, d->plans.transpose_single.values, x, z, y, stream));
+  else if (ReadsSingle(d->plans.spmv_transpose)) PetscCall(DCSRSpMVApplySingle(PlanOfSingle(&d->plans.transpose_single, d->plans.spmv_transpose), d->plans.transpose, d->plans.transpose_single.values, x, z, y, stream));
   else PetscCall(DCSRSpMVApply(d->plans.spmv_transpose, d->plans.transpose, x, z, y, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -147,8 +177,8 @@ static PetscErrorCode ReleaseSingle_DCSR(Mat A)
   PetscFunctionBegin;
   if (d->plans.single.values == NULL && d->plans.transpose_single.values == NULL) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscSparseCUDAGetStream(&stream));
-  PetscCall(PetscSparseCUDAFree(&d->plans.single.values, stream));
-  PetscCall(PetscSparseCUDAFree(&d->plans.transpose_single.values, stream));
+  PetscCall(DestroySingle(&d->plans.single, stream));
+  PetscCall(DestroySingle(&d->plans.transpose_single, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -168,6 +198,17 @@ static PetscErrorCode Destroy_DCSR(Mat A, PETSC_UNUSED void **data)
   PetscCall(DCSRViewFree(&d->plans.transpose, stream));
   PetscCall(PetscSparseCUDAFree(&d->plans.permutation, stream));
   PetscCall(ReleaseSingle_DCSR(A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode BytesOfSingle(const MatSingleValues *single, PetscCount num_nonzeros, PetscCount *bytes)
+{
+  size_t plan = 0;
+
+  PetscFunctionBegin;
+  if (single->values == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  if (single->plan != NULL) PetscCall(DCSRSpMVPlanGetInfo(single->plan, NULL, NULL, &plan, NULL));
+  *bytes += (PetscCount)((size_t)num_nonzeros * DCSR_SINGLE_BYTES + plan);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -191,8 +232,8 @@ static PetscErrorCode Bytes_DCSR(Mat A, PetscCount *bytes)
     PetscCall(DCSRSpMVTransposePlanGetInfo(d->plans.spmvt, NULL, &plan, NULL));
     *bytes += (PetscCount)plan;
   }
-  if (d->plans.single.values != NULL) *bytes += (PetscCount)((size_t)d->device.view.num_nonzeros * DCSR_SINGLE_BYTES);
-  if (d->plans.transpose_single.values != NULL) *bytes += (PetscCount)((size_t)d->device.view.num_nonzeros * DCSR_SINGLE_BYTES);
+  PetscCall(BytesOfSingle(&d->plans.single, d->device.view.num_nonzeros, bytes));
+  PetscCall(BytesOfSingle(&d->plans.transpose_single, d->device.view.num_nonzeros, bytes));
   if (d->plans.spmv_transpose != NULL) *bytes += (PetscCount)((d->plans.transpose.num_rows + 1) * offset_size + (size_t)d->plans.transpose.num_nonzeros * (sizeof(PetscScalar) + sizeof(int32_t) + offset_size));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -2,6 +2,8 @@
   Mult, y = A x + z: plans and their application. The kernels are in spmvsplit.cu, spmvscan.cu, spmvwarp.cu and spmvrows.cu. spmvplan.cu makes what is cached from structure. spmvrule.c chooses.
 */
 #include "spmvimpl.h"
+#include "spmvsingle.h"
+#include <petscsparsecuda/spmvsingle.h>
 
 const char *const DCSRSpMVKinds[] = {"auto", "split", "scan", "warp", "vector", "fragmented", "DCSRSpMVKind", "DCSR_SPMV_", NULL};
 
@@ -123,6 +125,50 @@ PetscErrorCode DCSRSpMVPlanCreateWithConfig(DCSRView view, const SpMVConfig *con
 {
   PetscFunctionBegin;
   PetscCall(SpMVPlanCreate_Private(view, DCSR_SPMV_AUTO, config, stream, plan));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The plan's facts are there. */
+static PetscErrorCode SpMVPlanFillSingle(DCSRSpMVPlan plan, DCSRView view, const SpMVConfig *config, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  plan->config = *config;
+  PetscCall(SpMVPlanGetEntry(plan, view.wide));
+  PetscCall(SpMVPlanSetUp(plan, view, stream));
+  PetscCall(SpMVPlanDescribe(plan));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  DCSRSpMVPlanCreateSingle - a plan for values in single precision, where the launch rule has another configuration for them
+
+  Input Parameters:
++ plan   - of DCSRSpMVPlanCreate() for the same structure, with the rule's choice
+. view   - the matrix
+- stream - the stream of the passes over the structure
+
+  Output Parameter:
+. single - the plan, for products with values in single precision alone; NULL on an error, and when plan serves them; free it with DCSRSpMVPlanDestroy()
+
+  Cost: as DCSRSpMVPlanCreate(), without the pass for the facts.
+*/
+PetscErrorCode DCSRSpMVPlanCreateSingle(DCSRSpMVPlan plan, DCSRView view, cudaStream_t stream, DCSRSpMVPlan *single)
+{
+  PetscErrorCode ierr = PETSC_SUCCESS;
+  SpMVConfig     config;
+  DCSRSpMVPlan   p;
+
+  PetscFunctionBegin;
+  *single = NULL;
+  if (!DCSRSpMVPlanHasSingle(plan) || !SpMVRuleSingle(view, &plan->facts, &config) || SpMVConfigSame(&config, &plan->config)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscNew(&p));
+  p->facts = plan->facts;
+  PetscCallGoto(ierr, fail, SpMVPlanFillSingle(p, view, &config, stream));
+  *single = p;
+  PetscFunctionReturn(PETSC_SUCCESS);
+fail:
+  PetscCall(DCSRSpMVPlanDestroy(&p, stream));
+  PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -110,15 +110,17 @@ const SpMVEntry *SpMVSplitGetEntry(const SpMVConfig *config, PetscBool wide)
   static const SpMVEntry wide_entries[] = {SPMV_SPLIT_CONFIGS(SPMV_SPLIT_WIDE_ENTRY)};
   const SpMVEntry       *entry          = wide ? SpMVEntryFind(wide_entries, PETSC_STATIC_ARRAY_LENGTH(wide_entries), config) : SpMVEntryFind(entries, PETSC_STATIC_ARRAY_LENGTH(entries), config);
 
+#if defined(SPMV_SINGLE_SWEEP)
+  static const SpMVEntry single[] = {SPMV_SPLIT_SINGLE_CONFIGS(SPMV_SPLIT_SINGLE_ENTRY) SPMV_SPLIT_SINGLE_SWEEP_CONFIGS(SPMV_SPLIT_SINGLE_ENTRY) SPMV_SINGLE_END};
+#else
+  static const SpMVEntry single[] = {SPMV_SPLIT_SINGLE_CONFIGS(SPMV_SPLIT_SINGLE_ENTRY) SPMV_SINGLE_END};
+#endif
+
+  if (entry == NULL && !wide) entry = SpMVEntryFind(single, PETSC_STATIC_ARRAY_LENGTH(single), config);
 #if defined(SPMV_SWEEP)
   static const SpMVEntry sweep[] = {SPMV_SPLIT_SWEEP_CONFIGS(SPMV_SPLIT_SWEEP_ENTRY)};
 
   if (entry == NULL && !wide) entry = SpMVEntryFind(sweep, PETSC_STATIC_ARRAY_LENGTH(sweep), config);
-#endif
-#if defined(SPMV_SINGLE_SWEEP)
-  static const SpMVEntry single[] = {SPMV_SPLIT_SINGLE_SWEEP_CONFIGS(SPMV_SPLIT_SINGLE_ENTRY)};
-
-  if (entry == NULL && !wide) entry = SpMVEntryFind(single, PETSC_STATIC_ARRAY_LENGTH(single), config);
 #endif
   return entry;
 }

@@ -123,12 +123,13 @@ static PetscErrorCode ChoosePrecision(PC pc, GAMGContext *context)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Makes what the products of a cycle read, so that the first cycle is like the others and a lack of memory is an error of the setup. The transposes of prolongators come with the first cycle. */
+/* Makes what the products of a cycle read, so that the first cycle is like the others and a lack of memory is an error of the setup. Restrictions are transposes of prolongators, which not every cycle has. */
 static PetscErrorCode PrepareLevels(PC pc)
 {
-  PetscInt num_levels;
-  KSP      smoother;
-  Mat      A, P, interpolation;
+  const PetscBool restricts = (PetscBool)(((PC_MG *)pc->data)->am != PC_MG_KASKADE);
+  PetscInt        num_levels;
+  KSP             smoother;
+  Mat             A, P, interpolation, restriction;
 
   PetscFunctionBegin;
   PetscCall(PCMGGetLevels(pc, &num_levels));
@@ -136,8 +137,10 @@ static PetscErrorCode PrepareLevels(PC pc)
     PetscCall(PCMGGetSmoother(pc, level, &smoother));
     PetscCall(KSPGetOperators(smoother, &A, &P));
     PetscCall(PCMGGetInterpolation(pc, level, &interpolation));
-    PetscCall(MatAIJCUDAPrepareMult(A));
-    PetscCall(MatAIJCUDAPrepareMult(interpolation));
+    PetscCall(PCMGGetRestriction(pc, level, &restriction));
+    PetscCall(MatAIJCUDAPrepareMult(A, PETSC_FALSE));
+    PetscCall(MatAIJCUDAPrepareMult(interpolation, PETSC_FALSE));
+    if (restricts && restriction == interpolation) PetscCall(MatAIJCUDAPrepareMult(interpolation, PETSC_TRUE));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -158,7 +161,7 @@ static void KeepResidualsOutside(PC pc, GAMGContext *context)
 }
 
 /*
-  GAMGSetUpCycle - Decides in which precision the cycles read values, and prepares their products; after each setup
+  GAMGSetUpCycle - Decides in which precision the cycles read values, and prepares their products and what they do below the finest level; after each setup
 
   Collective
 
@@ -173,10 +176,8 @@ PetscErrorCode GAMGSetUpCycle(PC pc, GAMGContext *context)
   PetscFunctionBegin;
   PetscCall(ChoosePrecision(pc, context));
   KeepResidualsOutside(pc, context);
-  if (context->single) {
-    PetscCallInPrecision(pc, PrepareLevels(pc));
-    PetscCall(PetscInfo(pc, "Cycles read values of level operators and prolongators in single precision where these are on the device\n"));
-  }
+  PetscCallInPrecision(pc, PrepareLevels(pc));
+  if (context->single) PetscCall(PetscInfo(pc, "Cycles read values of level operators and prolongators in single precision where these are on the device\n"));
   PetscCallInPrecision(pc, GAMGCoarseSetUp(pc, context));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

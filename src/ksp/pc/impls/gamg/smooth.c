@@ -70,7 +70,7 @@ static PetscErrorCode EstimateEigenvalues(PC pc, Mat A, PetscReal *emax, PetscRe
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
-  PetscCallGoto(ierr, cleanup, MatAIJCUDAPrepareMult(A));
+  PetscCallGoto(ierr, cleanup, MatAIJCUDAPrepareMult(A, PETSC_FALSE));
   PetscCallGoto(ierr, cleanup, MatCreateVecs(A, &b, NULL));
   PetscCallGoto(ierr, cleanup, MatCreateVecs(A, &x, NULL));
   PetscCallGoto(ierr, cleanup, SetNoise(A, b));

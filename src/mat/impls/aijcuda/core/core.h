@@ -84,6 +84,7 @@ typedef struct {
 typedef struct {
   void            *values; /* [nnz] owned; NULL until the first such product */
   PetscObjectState state;  /* object state of the matrix when they were rounded */
+  DCSRSpMVPlan     plan;   /* by the launch rule of single precision, owned; NULL: the plan of full precision serves */
 } MatSingleValues;
 
 /* What is made of the structure on the device and goes with it. */

@@ -38,23 +38,25 @@ static PetscErrorCode PrepareBlock(Mat A, PrepareKind kind)
 
   Collective
 
-  Input Parameter:
-. A - one of ours, sequential or parallel
+  Input Parameters:
++ A         - of any type; parallel and sequential ones of ours are prepared
+- transpose - for products with its transpose
 
   Errors: PETSC_ERR_MEM, on all processes.
 
   Cost: that of the first product after a change, and a reduction.
 */
-PetscErrorCode MatAIJCUDAPrepareMult(Mat A)
+PetscErrorCode MatAIJCUDAPrepareMult(Mat A, PetscBool transpose)
 {
-  PetscBool      is_mpi;
-  PetscErrorCode ierr = PETSC_SUCCESS;
+  const PrepareKind kind = transpose ? PREPARE_MULT_TRANSPOSE : PREPARE_MULT;
+  PetscBool         is_mpi;
+  PetscErrorCode    ierr = PETSC_SUCCESS;
 
   PetscFunctionBegin;
   PetscCall(MatIsMPIAIJCUDA(A, &is_mpi));
-  if (!is_mpi) PetscCall(PrepareBlock(A, PREPARE_MULT));
+  if (!is_mpi) PetscCall(PrepareBlock(A, kind));
   else {
-    for (int k = 0; k < 2 && ierr == PETSC_SUCCESS; k++) ierr = PrepareBlock(MatMPIAIJCUDAGetBlock(A, k), PREPARE_MULT);
+    for (int k = 0; k < 2 && ierr == PETSC_SUCCESS; k++) ierr = PrepareBlock(MatMPIAIJCUDAGetBlock(A, k), kind);
     PetscCall(PetscSparseCUDAAgree(PetscObjectComm((PetscObject)A), ierr, &ierr));
     PetscCall(ierr);
   }

@@ -6,7 +6,7 @@
 
 /* mpimult.c */
 PETSC_INTERN PetscErrorCode MatMPIAIJCUDASetMultOps(Mat, struct _MatOps *);
-PETSC_INTERN PetscErrorCode MatAIJCUDAPrepareMult(Mat);
+PETSC_INTERN PetscErrorCode MatAIJCUDAPrepareMult(Mat, PetscBool);
 
 /* mult.c */
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDASetMultOps(struct _MatOps *);
