@@ -18,6 +18,12 @@ typedef struct {
   const char    *by;        /* "bytes", or the GPU of the table; stays */
 } AutoPrediction;
 
+/* What a prediction is made for. Times are microseconds of a product with rows; numbers are of products that are expected. */
+typedef struct {
+  double forward, transpose;
+  double num_forward, num_transpose;
+} AutoTimesOfRows;
+
 /* Times of products as they were measured, microseconds. */
 typedef enum {
   AUTO_ROWS,
@@ -45,9 +51,10 @@ typedef struct {
 /* autostorage.c */
 PETSC_INTERN MatDeviceStorageOps MatDeviceStorageAuto;
 PETSC_INTERN void                MatDeviceStorageAutoInitialize(void);
+PETSC_INTERN void                MatSeqAIJAutoCUDAExpect(Mat, PetscCount, PetscCount);
 
 /* autopredict.c */
-PETSC_INTERN PetscErrorCode MatAutoCUDAPredict(DCSRView, HiSparseFormat, HiSparsePrecision, double, cudaStream_t, AutoPrediction *);
+PETSC_INTERN PetscErrorCode MatAutoCUDAPredict(DCSRView, HiSparseFormat, HiSparsePrecision, const AutoTimesOfRows *, cudaStream_t, AutoPrediction *);
 
 /* autopatterns.c */
 PETSC_INTERN PetscBool    MatAutoCUDAMayKnow(PetscInt, PetscInt, PetscCount);

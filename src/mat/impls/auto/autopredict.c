@@ -23,6 +23,10 @@ static const AutoRule rules[] = {
 #define RULE_LIST_FIXED 150 /* the list of transpose products: 2d5-4096 313 us, 3d7-64 165 */
 #define RULE_LIST       0.6
 
+/* Masked diagonals, as their bytes are counted: of a piece, and rows of a slice. */
+#define PIECE_BYTES 24
+#define SLICE_ROWS  128
+
 /* The table of the current device, NULL when there is none. */
 static PetscErrorCode GetTable(const AutoTable **table)
 {
@@ -54,44 +58,91 @@ static PetscErrorCode GetTable(const AutoTable **table)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The sum of what the leaves say that the inputs lead to. */
-static double Evaluate(const AutoTrees *trees, const double inputs[])
+/* A time, by the terms of a matrix. */
+static double Evaluate(const double factors[AUTO_NUM_TERMS], const double terms[AUTO_NUM_TERMS])
 {
-  double sum = trees->base;
+  double sum = 0;
 
-  for (int t = 0; t < trees->num_trees; t++) {
-    const AutoNode *node = trees->nodes + trees->roots[t];
-
-    while (node->input >= 0) node += inputs[node->input] > (double)node->value ? node->right : 1;
-    sum += (double)node->value;
-  }
-  return exp(sum);
+  for (int k = 0; k < AUTO_NUM_TERMS; k++) sum += factors[k] * terms[k];
+  return PetscMax(sum, 1e-3);
 }
 
-/* By bytes. */
-static void PredictByBytes(const AutoRule *rule, double ratio, double us, AutoPrediction *prediction)
+/* The terms of a matrix whose features are known; us: of y = A x with rows. As in benchmarks/select/train.py. */
+static void GetTerms(const double f[DCSR_NUM_FEATURES], double us, double terms[AUTO_NUM_TERMS])
 {
-  prediction->forward   = ratio;
-  prediction->transpose = ratio;
-  prediction->convert   = rule->fixed + rule->convert * us;
-  prediction->update    = rule->update * us;
-  prediction->by        = "bytes";
+  const double rows = f[DCSR_FEATURE_N_ROWS], entries = f[DCSR_FEATURE_NNZ_TOT], size = PetscMax(f[DCSR_FEATURE_BLOCK_SIZE], 1.0), scalar = sizeof(PetscScalar), million = 1e6;
+
+  terms[AUTO_TERM_ONE]        = 1;
+  terms[AUTO_TERM_VECTORS]    = scalar * (rows + f[DCSR_FEATURE_N_COLS]) / million;
+  terms[AUTO_TERM_VALUES]     = scalar * entries / million;
+  terms[AUTO_TERM_PIECES]     = PIECE_BYTES * f[DCSR_FEATURE_PIECES] * rows / SLICE_ROWS / million;
+  terms[AUTO_TERM_BLOCKS]     = entries / (size * size) / million;
+  terms[AUTO_TERM_BLOCK_ROWS] = rows / size / million;
+  terms[AUTO_TERM_OUTSIDE]    = (scalar + (double)sizeof(int32_t)) * (1 - f[DCSR_FEATURE_DIAGONALS]) * entries / million;
+  terms[AUTO_TERM_ROWS]       = us;
 }
 
-/* By what was learnt. */
-static PetscErrorCode PredictByTable(const AutoTable *table, DCSRView csr, double ratio, double us, cudaStream_t stream, AutoPrediction *prediction)
+/* By bytes: the rule of HiSparse has its format, and the ratio of bytes is that of times. */
+static PetscErrorCode PredictByBytes(DCSRView csr, HiSparsePrecision precision, const AutoTimesOfRows *rows, cudaStream_t stream, AutoPrediction *prediction)
 {
-  double inputs[AUTO_NUM_INPUTS];
+  const AutoRule *rule;
+  double          ratio;
 
   PetscFunctionBegin;
-  PetscCall(DCSRFeaturesGet(csr, stream, inputs));
-  inputs[AUTO_INPUT_FORMAT] = (double)prediction->format;
-  inputs[AUTO_INPUT_BYTES]  = ratio;
-  prediction->forward       = Evaluate(&table->trees[AUTO_TARGET_FORWARD], inputs);
-  prediction->transpose     = Evaluate(&table->trees[AUTO_TARGET_TRANSPOSE], inputs);
-  prediction->convert       = us * Evaluate(&table->trees[AUTO_TARGET_CONVERT], inputs);
-  prediction->update        = us * Evaluate(&table->trees[AUTO_TARGET_UPDATE], inputs);
-  prediction->by            = table->gpu;
+  PetscCall(HiSparsePredict(csr, precision, stream, &prediction->format, &ratio));
+  if (prediction->format == HISPARSE_CSR) PetscFunctionReturn(PETSC_SUCCESS);
+  rule                  = &rules[prediction->format];
+  prediction->forward   = ratio;
+  prediction->transpose = ratio;
+  prediction->convert   = rule->fixed + rule->convert * rows->forward;
+  prediction->list      = RULE_LIST_FIXED + RULE_LIST * rows->forward;
+  prediction->update    = rule->update * rows->forward;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether a matrix may have a format, as far as its features tell. */
+static PetscBool MayHave(HiSparseFormat format, const double f[DCSR_NUM_FEATURES])
+{
+  if (format == HISPARSE_DIAGONALS) return (PetscBool)(f[DCSR_FEATURE_DIAGONALS] >= 0.5);
+  if (format == HISPARSE_BLOCKS || format == HISPARSE_BLOCK_DIAGONALS) return (PetscBool)(f[DCSR_FEATURE_BLOCK_SIZE] > 1);
+  return PETSC_TRUE;
+}
+
+/* What was learnt of one format. */
+static void Foretell(const AutoTable *table, HiSparseFormat format, const double terms[AUTO_NUM_TERMS], const AutoTimesOfRows *rows, AutoPrediction *prediction)
+{
+  const double(*factors)[AUTO_NUM_TERMS] = table->factors[format];
+
+  prediction->format    = format;
+  prediction->forward   = Evaluate(factors[AUTO_TARGET_FORWARD], terms) / rows->forward + table->margin;
+  prediction->transpose = Evaluate(factors[AUTO_TARGET_TRANSPOSE], terms) / rows->transpose + table->margin;
+  prediction->convert   = Evaluate(factors[AUTO_TARGET_CONVERT], terms);
+  prediction->list      = Evaluate(factors[AUTO_TARGET_LIST], terms);
+  prediction->update    = Evaluate(factors[AUTO_TARGET_UPDATE], terms);
+  prediction->by        = table->gpu;
+}
+
+/* By what was learnt: the format whose products, so many of either direction, take least time with the conversion; not more than rows. */
+static PetscErrorCode PredictByTable(const AutoTable *table, DCSRView csr, const AutoTimesOfRows *rows, cudaStream_t stream, AutoPrediction *prediction)
+{
+  const HiSparseFormat asked = prediction->format;
+  double               features[DCSR_NUM_FEATURES], terms[AUTO_NUM_TERMS], least = PETSC_MAX_REAL;
+  AutoPrediction       one;
+
+  PetscFunctionBegin;
+  PetscCall(DCSRFeaturesGetFormats(csr, stream, features));
+  GetTerms(features, rows->forward, terms);
+  prediction->format = HISPARSE_CSR;
+  for (HiSparseFormat format = HISPARSE_DIAGONALS; format < HISPARSE_CSR; format++) {
+    double us;
+
+    if ((asked != HISPARSE_AUTO && format != asked) || !MayHave(format, features)) continue;
+    Foretell(table, format, terms, rows, &one);
+    us = one.convert + (rows->num_transpose > 0 ? one.list : 0) + rows->num_forward * one.forward * rows->forward + rows->num_transpose * one.transpose * rows->transpose;
+    if (us >= least) continue;
+    least       = us;
+    *prediction = one;
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -104,29 +155,28 @@ static PetscErrorCode PredictByTable(const AutoTable *table, DCSRView csr, doubl
 + csr       - compact, columns of a row sorted, with at least one entry
 . format    - HISPARSE_AUTO, or the only one that is in question
 . precision - of the values that would be stored
-. us        - microseconds of y = A x with rows
+. rows      - what products with rows take, and how many are expected
 - stream    - synchronizes it
 
   Output Parameter:
 . prediction - its format is HISPARSE_CSR when rows are expected to be as good
 
-  Cost: that of HiSparsePredict(), and with a table that of DCSRFeaturesGet(). Errors: PETSC_ERR_MEM.
+  Cost: that of HiSparsePredict(), or with a table that of DCSRFeaturesGetFormats(). Errors: PETSC_ERR_MEM.
+
+  Note:
+  A table is of values that are PetscScalar. Those in single precision are judged by bytes.
 */
-PetscErrorCode MatAutoCUDAPredict(DCSRView csr, HiSparseFormat format, HiSparsePrecision precision, double us, cudaStream_t stream, AutoPrediction *prediction)
+PetscErrorCode MatAutoCUDAPredict(DCSRView csr, HiSparseFormat format, HiSparsePrecision precision, const AutoTimesOfRows *rows, cudaStream_t stream, AutoPrediction *prediction)
 {
-  const AutoTable *table;
-  double           ratio;
+  const AutoTable *table = NULL;
 
   PetscFunctionBegin;
   PetscCall(PetscArrayzero(prediction, 1));
   prediction->format = format;
   prediction->by     = "bytes";
-  PetscCall(HiSparsePredict(csr, precision, stream, &prediction->format, &ratio));
-  if (prediction->format == HISPARSE_CSR) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(GetTable(&table));
-  if (table == NULL) PredictByBytes(&rules[prediction->format], ratio, us, prediction);
-  else PetscCall(PredictByTable(table, csr, ratio, us, stream, prediction));
-  prediction->list = RULE_LIST_FIXED + RULE_LIST * us;
+  if (precision == HISPARSE_VALUES_SCALAR) PetscCall(GetTable(&table));
+  if (table == NULL) PetscCall(PredictByBytes(csr, precision, rows, stream, prediction));
+  else PetscCall(PredictByTable(table, csr, rows, stream, prediction));
   if (prediction->forward >= 1 && prediction->transpose >= 1) prediction->format = HISPARSE_CSR;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

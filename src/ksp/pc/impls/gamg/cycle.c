@@ -25,9 +25,20 @@ static PetscErrorCode (*parent_view)(PC, PetscViewer) = NULL;
     PetscCall(ierr_); \
   } while (0)
 
+static PetscErrorCode CountCycle(PC pc)
+{
+  GAMGContext *context;
+
+  PetscFunctionBegin;
+  PetscCall(GAMGGetContext(pc, &context));
+  context->cycles++;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode Apply(PC pc, Vec x, Vec y)
 {
   PetscFunctionBegin;
+  PetscCall(CountCycle(pc));
   PetscCallInPrecision(pc, (*parent_ops.apply)(pc, x, y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -35,6 +46,7 @@ static PetscErrorCode Apply(PC pc, Vec x, Vec y)
 static PetscErrorCode ApplyTranspose(PC pc, Vec x, Vec y)
 {
   PetscFunctionBegin;
+  PetscCall(CountCycle(pc));
   PetscCallInPrecision(pc, (*parent_ops.applytranspose)(pc, x, y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -70,6 +70,8 @@ typedef struct {
   PetscErrorCode       data_error;      /* what making the near null space on this process ended with; raised where all processes meet */
   PetscBool            constant;        /* the near null space of the finest level is the vector of ones of single unknowns, which nobody stores */
   PetscReal           *data;            /* device, owned: near null space of the finest level, column-major as in PC_GAMG, [data_cell_cols][num_data_rows]; NULL: it is constant, or in PC_GAMG, on the host */
+  PetscCount           cycles;          /* since the last setup */
+  PetscCount           expected_cycles; /* after this one: those of the last setup that had any; 0: not known */
   PetscInt             num_data_rows;   /* rows of the matrix that data is for */
 } GAMGContext;
 
@@ -83,6 +85,9 @@ PETSC_INTERN PetscErrorCode GAMGGetContext(PC, GAMGContext **);
 /* cycle.c */
 PETSC_INTERN PetscErrorCode GAMGPatchCycle(PC);
 PETSC_INTERN PetscErrorCode GAMGSetUpCycle(PC, GAMGContext *);
+
+/* products.c */
+PETSC_INTERN PetscErrorCode GAMGTellProducts(PC, GAMGContext *);
 
 /* probe.c */
 PETSC_INTERN PetscErrorCode GAMGStructFits(PetscBool *);
