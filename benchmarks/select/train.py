@@ -27,7 +27,7 @@ USED = {  # by the times of a format: those of its structure
 ROBUST = 0.03  # relative errors above this one count less and less: a time that is far off is noise, or what the terms do not know
 MARGINS = (0, 0.02, 0.04, 0.06, 0.08, 0.1)  # parts of the time of rows that have to be gained beyond the conversion
 AIMS = (0.03, 0.12)  # regret: mean, 95th percentile
-PRODUCTS = 50  # for the regret with conversion
+PRODUCTS, MANY = 50, 200  # for the regret with conversion
 FIXED = {'diagonals': (200, 3.5), 'windows': (200, 5.5), 'blocks': (200, 5.5), 'blockdiagonals': (200, 5.5)}  # the hand-written price, as in src/mat/impls/auto/autopredict.c
 
 
@@ -189,20 +189,27 @@ def train_with_margin(matrices):
   return Model(best[1]).fit(matrices)
 
 
-FIRST_TOLD, FIRST_LOOK, MEASURED = 3, 8, 5  # products of autostorage.c: with rows before it can know, when it is told and when it counts; with the storage until both sides are measured
+FIRST_TOLD, MEASURED = 3, 5  # products of autostorage.c: with rows before a time is known; with the storage until both sides are measured
+LOOK_FROM = 1000  # SKI_STORAGE_LOOK: microseconds of products from which on autocuda looks at a matrix
 
 
 def run(m, formats, forward, price, products, told):
   """Time of what autocuda does in so many products, in products with rows: rows at first, a look, the conversion when it pays, and back when rows were faster. Going back costs as much as the conversion did."""
-  name = choose(m, formats, forward, price, products if told else None)
+  first = FIRST_TOLD if told else max(FIRST_TOLD, math.ceil(LOOK_FROM / m['rows_n']))
+  if first >= products or (told and (products - first) * m['rows_n'] <= LOOK_FROM):
+    return products
   look = m.get('predict_us', 0) / m['rows_n']
+  if told:
+    name = choose(m, formats, forward, price, products - first)
+  else:
+    name = min((n for n in formats(m) if forward(m, n) < 1), key=lambda n: forward(m, n) * 2 * first + price(m, n), default=None)
   if name is None:
     return products + look
-  ratio, convert = m['formats'][name]['n'] / m['rows_n'], m['formats'][name]['convert'] / m['rows_n']
-  first = FIRST_TOLD if told else max(FIRST_LOOK, math.ceil(price(m, name) / (1 - forward(m, name))))
+  if not told:
+    first = max(first, math.ceil(price(m, name) / (1 - forward(m, name))))
   if first >= products:
-    return products + (look if products > FIRST_LOOK else 0)
-  left = products - first
+    return products + look
+  ratio, convert, left = m['formats'][name]['n'] / m['rows_n'], m['formats'][name]['convert'] / m['rows_n'], products - first
   if ratio <= 1 or left <= MEASURED:
     return first + look + convert + left * ratio
   return first + look + convert + MEASURED * ratio + convert + (left - MEASURED)
@@ -227,16 +234,17 @@ def report_choices(matrices, models, products, out):
   return choices
 
 
-def report_runs(matrices, models, told, out):
+def report_runs(matrices, models, products, told, out):
   """The same for what autocuda does in the end."""
-  out('Regret of what autocuda does, %d products, %s:' % (PRODUCTS, 'told how many' if told else 'not told how many'))
+  out('Regret of what autocuda does, %d products, %s:' % (products, 'told how many' if told else 'not told how many'))
   runs = {
-    'hand-written rule': [run(m, candidates, by_bytes, price_by_hand, PRODUCTS, told) for m in matrices],
-    'learnt': [run(m, all_formats, model.forward, model.price, PRODUCTS, told) for m, model in zip(matrices, models)],
+    'hand-written rule': [run(m, candidates, by_bytes, price_by_hand, products, told) for m in matrices],
+    'learnt': [run(m, all_formats, model.forward, model.price, products, told) for m, model in zip(matrices, models)],
   }
   for key, times in runs.items():
-    gain = sum(math.log(PRODUCTS / t) for t in times) / len(times)
-    out('  %-24s %s; %.3f times as fast as rows, at worst %.2f times as long' % (key, summary(regrets_of_runs(matrices, times, PRODUCTS)), math.exp(gain), max(times) / PRODUCTS))
+    gain = sum(math.log(products / t) for t in times) / len(times)
+    out('  %-24s %s; %.3f times as fast as rows; slower by more than 2 %%: %d matrices, at worst by %.1f %%'
+        % (key, summary(regrets_of_runs(matrices, times, products)), math.exp(gain), sum(t > 1.02 * products for t in times), 100 * (max(times) / products - 1)))
 
 
 def report_errors(matrices, models, out):
@@ -265,8 +273,9 @@ def report(matrices, out):
   models = held_out(matrices, 5, train_with_margin)
   out('Margins of the five folds: ' + ', '.join('%g' % x for x in sorted(model.margin for model in {id(model): model for model in models}.values())))
   made = {products: report_choices(matrices, models, products, out) for products in (None, PRODUCTS)}
-  for told in (True, False):
-    report_runs(matrices, models, told, out)
+  for products in (PRODUCTS, MANY):
+    for told in (True, False):
+      report_runs(matrices, models, products, told, out)
   report_errors(matrices, models, out)
   report_families(matrices, made[PRODUCTS], out)
   report_overhead(matrices, out)

@@ -349,7 +349,7 @@ static PetscErrorCode Consider(Mat A, AutoChoice *c, cudaStream_t stream)
   PetscFunctionBegin;
   if (c->refused || c->convert || d->device.view.row_offsets == NULL) PetscFunctionReturn(PETSC_SUCCESS); // fragmented rows become compact first
   if (!c->looked) PetscCall(Recall(A, c, stream));                                                        // once: it hashes the pattern
-  if (!c->looked && RowsTime(c, DEVICE_WORK_FORWARD) > 0 && SkiRentalBuysAfter(SKI_STORAGE_LOOK, n, Told(A))) PetscCall(Look(A, c, stream));
+  if (!c->looked && SkiRentalBuysFor(SKI_STORAGE_LOOK, n, Told(A), RowsTime(c, DEVICE_WORK_FORWARD))) PetscCall(Look(A, c, stream));
   if (!c->looked || c->refused || !Pays(A, c)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(HasMemory(2 * RowsBytes(A), &memory));
   c->refused = (PetscBool)!memory;

@@ -64,15 +64,16 @@ static PetscErrorCode TestTable(void)
   static const struct {
     SkiPurchase what;
     PetscCount  seen, expected;
+    double      gain;
     PetscBool   buys;
-  } cases[] = {{SKI_COMPACT_ROWS, 7, 0, PETSC_FALSE},    {SKI_COMPACT_ROWS, 8, 0, PETSC_TRUE},    {SKI_COMPACT_ROWS, 0, 8, PETSC_FALSE},    {SKI_COMPACT_ROWS, 0, 9, PETSC_TRUE},
-               {SKI_TRANSPOSE_LISTS, 0, 0, PETSC_FALSE}, {SKI_TRANSPOSE_LISTS, 1, 0, PETSC_TRUE}, {SKI_TRANSPOSE_LISTS, 0, 1, PETSC_FALSE}, {SKI_TRANSPOSE_LISTS, 0, 2, PETSC_TRUE},
-               {SKI_STORAGE_LOOK, 7, 0, PETSC_FALSE},    {SKI_STORAGE_LOOK, 8, 0, PETSC_TRUE},    {SKI_STORAGE_LOOK, 3, 50, PETSC_TRUE},    {SKI_STORAGE_LOOK, 3, 8, PETSC_FALSE}};
+  } cases[] = {{SKI_COMPACT_ROWS, 7, 0, 1, PETSC_FALSE},    {SKI_COMPACT_ROWS, 8, 0, 1, PETSC_TRUE},     {SKI_COMPACT_ROWS, 0, 8, 1, PETSC_FALSE},   {SKI_COMPACT_ROWS, 0, 9, 1, PETSC_TRUE},    {SKI_TRANSPOSE_LISTS, 0, 0, 1, PETSC_FALSE},
+               {SKI_TRANSPOSE_LISTS, 1, 0, 1, PETSC_TRUE},  {SKI_TRANSPOSE_LISTS, 0, 1, 1, PETSC_FALSE}, {SKI_TRANSPOSE_LISTS, 0, 2, 1, PETSC_TRUE}, {SKI_STORAGE_LOOK, 99, 0, 10, PETSC_FALSE}, {SKI_STORAGE_LOOK, 100, 0, 10, PETSC_TRUE},
+               {SKI_STORAGE_LOOK, 3, 103, 10, PETSC_FALSE}, {SKI_STORAGE_LOOK, 3, 104, 10, PETSC_TRUE},  {SKI_STORAGE_LOOK, 8, 0, 0, PETSC_FALSE}};
 
   PetscFunctionBegin;
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(cases); k++)
-    PetscCheck(SkiRentalBuysAfter(cases[k].what, cases[k].seen, cases[k].expected) == cases[k].buys, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Purchase %d, %" PetscCount_FMT " products of %" PetscCount_FMT ": not as the table says", (int)cases[k].what,
-               cases[k].seen, cases[k].expected);
+    PetscCheck(SkiRentalBuysFor(cases[k].what, cases[k].seen, cases[k].expected, cases[k].gain) == cases[k].buys, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Purchase %d, %" PetscCount_FMT " products of %" PetscCount_FMT ", gain %g: not as the table says",
+               (int)cases[k].what, cases[k].seen, cases[k].expected, cases[k].gain);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -58,7 +58,7 @@ PetscErrorCode GAMGTellProducts(PC pc, GAMGContext *context)
 {
   const PC_MG         *mg     = (const PC_MG *)pc->data;
   PC_MG_Levels *const *levels = mg->levels;
-  PetscCount           visits, with_zero, n;
+  PetscCount           visits, with_zero, n = 0;
   Mat                  A;
 
   PetscFunctionBegin;

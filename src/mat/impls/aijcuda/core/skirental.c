@@ -1,12 +1,12 @@
-/* The rule of renting and buying, and the prices that do not depend on the matrix. */
+/* The rule of renting and buying, and prices that do not depend on the matrix. */
 #include "skirental.h"
 
-/* Prices in gains: that of so many products. NVIDIA H200. */
+/* NVIDIA H200. */
 // clang-format off
 static const double prices[SKI_NUM_PURCHASES] = {
-  [SKI_COMPACT_ROWS]    = 8, /* 4 to 5 for stencils, 8 to 13 for R-MAT (spmv-inserted-* of benchmarks/insert) */
-  [SKI_TRANSPOSE_LISTS] = 1, /* one product alone would not pay for them */
-  [SKI_STORAGE_LOOK]    = 8, /* no conversion pays for itself earlier (benchmarks/select) */
+  [SKI_COMPACT_ROWS]    = 8,    /* products: 4 to 5 for stencils, 8 to 13 for R-MAT (spmv-inserted-* of benchmarks/insert) */
+  [SKI_TRANSPOSE_LISTS] = 1,    /* products: one alone would not pay for them */
+  [SKI_STORAGE_LOOK]    = 1000, /* microseconds of products: with less a look costs more of them than it gains in the mean (benchmarks/select) */
 };
 // clang-format on
 
@@ -29,18 +29,19 @@ PetscBool SkiRentalBuys(const SkiRental *rental)
 }
 
 /*
-  SkiRentalBuysAfter - The same for what is bought after so many products
+  SkiRentalBuysFor - The same for what has its price in the table
 
   Not Collective
 
   Input Parameters:
-+ what     - has its price in the table
++ what     - which price
 . seen     - products without it so far
-- expected - products in all; 0: not known
+. expected - products in all; 0: not known
+- gain     - of one product, in the unit of the price: 1 where that is products
 */
-PetscBool SkiRentalBuysAfter(SkiPurchase what, PetscCount seen, PetscCount expected)
+PetscBool SkiRentalBuysFor(SkiPurchase what, PetscCount seen, PetscCount expected, double gain)
 {
-  const SkiRental rental = {.seen = seen, .expected = expected, .gain = 1, .price = prices[what]};
+  const SkiRental rental = {.seen = seen, .expected = expected, .gain = gain, .price = prices[what]};
 
   return SkiRentalBuys(&rental);
 }

@@ -5,7 +5,7 @@
 */
 #include <petscsys.h>
 
-/* What is bought for a price in gains, that is, after so many products (skirental.c has the numbers). What autocuda makes has a price and a gain in microseconds. */
+/* What has a price that does not depend on the matrix (skirental.c has the numbers). What autocuda makes has a price that is foretold. */
 typedef enum {
   SKI_COMPACT_ROWS,    /* fragmented rows are made compact */
   SKI_TRANSPOSE_LISTS, /* transpose products get lists of the columns of tiles */
@@ -22,4 +22,4 @@ typedef struct {
 } SkiRental;
 
 PETSC_INTERN PetscBool SkiRentalBuys(const SkiRental *);
-PETSC_INTERN PetscBool SkiRentalBuysAfter(SkiPurchase, PetscCount, PetscCount);
+PETSC_INTERN PetscBool SkiRentalBuysFor(SkiPurchase, PetscCount, PetscCount, double);
