@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """Usage: train.py RECORDS... [--table FILE] [--report FILE] [--pictures FOLDER]
 
-Learns from the records of benchmarks/select (JSON Lines, also compressed by gzip) what products, conversions and new values take with the formats of HiSparse, in microseconds, and writes the table that autocuda reads
+Learns from the records of benchmarks/select (JSON Lines, also compressed by gzip) what conversions to the formats of HiSparse and new values take, in microseconds, and writes the table that autocuda reads
 (src/mat/impls/auto/autotable.c). Needs scikit-learn with its SciPy, and for pictures matplotlib (pip install scikit-learn matplotlib), which the library itself does not.
 
-A time is a sum of what the format reads, writes and launches, each with a factor that is not negative; one of the terms is the time of the product with rows, which autocuda has measured by then.
+A time is a sum of a constant, the bytes of vectors and the bytes of values, each with a factor that is not negative. The format is that of the rule of hisparsecuda, and what products gain is what its bytes say.
 
 The report: how much time is lost against the best choice (regret), of matrices of families that were not trained with, in five-fold cross validation, once for the choice at the beginning and once for what autocuda does, which
-begins with rows, converts, measures and may go back; the same for rows alone, for the hand-written rule, which counts bytes, and for the best of rows and the rule's format in hindsight; and how well times are foretold."""
+begins with rows, converts, measures and may go back; the same for rows alone, for prices that are written by hand, and for the best of rows and the rule's format in hindsight. What learning of the times of products as well is
+worth, of all formats, by a boosted ensemble of trees and all features, stands beside it."""
 import argparse
 import gzip
 import json
@@ -16,17 +17,9 @@ import os
 import sys
 
 FORMATS = ('diagonals', 'windows', 'blocks', 'blockdiagonals')  # HiSparseFormat from 1 on
-TARGETS = ('n', 't', 'convert', 'list', 'update')  # AutoTarget
-TERMS = ('one', 'vectors', 'values', 'pieces', 'blocks', 'block_rows', 'outside', 'rows')  # AutoTerm
-USED = {  # by the times of a format: those of its structure
-  'diagonals': ('one', 'vectors', 'values', 'pieces', 'outside', 'rows'),
-  'windows': ('one', 'vectors', 'values', 'rows'),
-  'blocks': ('one', 'vectors', 'values', 'blocks', 'block_rows', 'rows'),
-  'blockdiagonals': ('one', 'values', 'block_rows', 'outside'),
-}
+TARGETS = ('convert', 'list', 'update')  # AutoTarget
+TERMS = ('one', 'vectors', 'values')  # AutoTerm
 ROBUST = 0.03  # relative errors above this one count less and less: a time that is far off is noise, or what the terms do not know
-MARGINS = (0, 0.02, 0.04, 0.06, 0.08, 0.1)  # parts of the time of rows that have to be gained beyond the conversion
-AIMS = (0.03, 0.12)  # regret: mean, 95th percentile
 PRODUCTS, MANY = 50, 200  # for the regret with conversion
 FIXED = {'diagonals': (200, 3.5), 'windows': (200, 5.5), 'blocks': (200, 5.5), 'blockdiagonals': (200, 5.5)}  # the hand-written price, as in src/mat/impls/auto/autopredict.c
 
@@ -47,19 +40,9 @@ def read(paths):
 
 
 def terms(m):
-  """What the times of a matrix are sums of: millions of bytes, or of blocks and their rows; rows is the time of y = A x with rows. As in autotable.h."""
+  """What the times of a matrix are sums of; millions of bytes. As in autopredict.c."""
   f = m['features']
-  rows, entries, size = f['n_rows'], f['nnz_tot'], f['block_size']
-  return {
-    'one': 1.0,
-    'vectors': 8e-6 * (rows + f['n_cols']),
-    'values': 8e-6 * entries,
-    'pieces': 24e-6 * f['pieces'] * rows / 128,
-    'blocks': 1e-6 * entries / size**2,
-    'block_rows': 1e-6 * rows / size,
-    'outside': 12e-6 * (1 - f['diagonals']) * entries,
-    'rows': m['rows_n'],
-  }
+  return [1.0, 8e-6 * (f['n_rows'] + f['n_cols']), 8e-6 * f['nnz_tot']]
 
 
 def fit(matrices, name, target):
@@ -67,24 +50,19 @@ def fit(matrices, name, target):
   import numpy
   from scipy.optimize import nnls
   known = [m for m in matrices if name in m['formats']]
-  factors = dict.fromkeys(TERMS, 0.0)
   if not known:
-    return factors
-  x = numpy.array([[terms(m)[term] for term in USED[name]] for m in known])
+    return [0.0] * len(TERMS)
+  x = numpy.array([terms(m) for m in known])
   y = numpy.array([max(m['formats'][name][target], 1e-3) for m in known])
   weights = 1 / y
   for _ in range(20):
     found = nnls(x * weights[:, None], y * weights)[0]
     weights = 1 / y / numpy.sqrt(numpy.maximum(abs(x @ found / y - 1), ROBUST))
-  factors.update(zip(USED[name], map(float, found)))
-  return factors
+  return [float(factor) for factor in found]
 
 
 class Model:
-  """The factors for each time of each format, and the margin."""
-
-  def __init__(self, margin=0.0):
-    self.factors, self.margin = {}, margin
+  """The factors for each time of each format."""
 
   def fit(self, matrices):
     self.factors = {(name, target): fit(matrices, name, target) for name in FORMATS for target in TARGETS}
@@ -92,15 +70,34 @@ class Model:
 
   def predict(self, m, name, target):
     """Microseconds."""
-    have = terms(m)
-    return max(sum(self.factors[name, target][term] * have[term] for term in TERMS), 1e-3)
-
-  def forward(self, m, name):
-    """Of a product, in products with rows, with the margin."""
-    return self.predict(m, name, 'n') / m['rows_n'] + self.margin
+    return max(sum(factor * term for factor, term in zip(self.factors[name, target], terms(m))), 1e-3)
 
   def price(self, m, name):
+    """In products with rows."""
     return self.predict(m, name, 'convert') / m['rows_n']
+
+
+class Trees:
+  """To compare with: the times of products and conversions of all formats over that of a product with rows, by all features."""
+
+  def inputs(self, m, name):
+    return list(m['features'].values()) + [float(m['formats'][name]['number']), min(m['formats'][name]['bytes'], 1e6)]
+
+  def fit(self, matrices):
+    from sklearn.ensemble import GradientBoostingRegressor
+    samples = [(m, name) for m in matrices for name in m['formats']]
+    x = [self.inputs(m, name) for m, name in samples]
+    self.trees = {}
+    for target in ('n', 'convert'):
+      y = [math.log(m['formats'][name][target] / m['rows_n']) for m, name in samples]
+      self.trees[target] = GradientBoostingRegressor(n_estimators=80, max_depth=3, min_samples_leaf=4, learning_rate=0.1, subsample=0.8, random_state=1).fit(x, y)
+    return self
+
+  def forward(self, m, name):
+    return math.exp(self.trees['n'].predict([self.inputs(m, name)])[0])
+
+  def price(self, m, name):
+    return math.exp(self.trees['convert'].predict([self.inputs(m, name)])[0])
 
 
 def candidates(m):
@@ -171,24 +168,6 @@ def held_out(matrices, folds, train):
   return models
 
 
-def badness(values):
-  """Mean and 95th percentile over the aims."""
-  values = sorted(values)
-  return sum(values) / len(values) / AIMS[0] + values[min(len(values) - 1, math.ceil(0.95 * len(values)) - 1)] / AIMS[1]
-
-
-def train_with_margin(matrices):
-  """A model whose margin is the best for families held out of these matrices."""
-  models, best = held_out(matrices, 4, lambda some: Model().fit(some)), None
-  for margin in MARGINS:
-    for model in models:
-      model.margin = margin
-    bad = badness(regrets(matrices, [choose(m, all_formats, model.forward, model.price, PRODUCTS) for m, model in zip(matrices, models)], PRODUCTS))
-    if best is None or bad < best[0]:
-      best = (bad, margin)
-  return Model(best[1]).fit(matrices)
-
-
 FIRST_TOLD, MEASURED = 3, 5  # products of autostorage.c: with rows before a time is known; with the storage until both sides are measured
 LOOK_FROM = 1000  # SKI_STORAGE_LOOK: microseconds of products from which on autocuda looks at a matrix
 
@@ -219,13 +198,14 @@ def regrets_of_runs(matrices, spent_by, products):
   return [t / spent(m, fastest(m, m['formats'], products), products) - 1 for m, t in zip(matrices, spent_by)]
 
 
-def report_choices(matrices, models, products, out):
+def report_choices(matrices, models, trees, products, out):
   """Says what choices at the beginning are worth; returns them by who chooses."""
   out('Regret of the choice, %s:' % ('products alone' if products is None else '%d products with conversion' % products))
   choices = {
     'rows': [None] * len(matrices),
     'hand-written rule': [choose(m, candidates, by_bytes, price_by_hand, products) for m in matrices],
-    'learnt': [choose(m, all_formats, model.forward, model.price, products) for m, model in zip(matrices, models)],
+    'learnt': [choose(m, candidates, by_bytes, model.price, products) for m, model in zip(matrices, models)],
+    'trees, all formats': [choose(m, all_formats, model.forward, model.price, products) for m, model in zip(matrices, trees)],
     "rule's, in hindsight": [fastest(m, candidates(m), products) for m in matrices],
   }
   for key, chosen in choices.items():
@@ -239,7 +219,7 @@ def report_runs(matrices, models, products, told, out):
   out('Regret of what autocuda does, %d products, %s:' % (products, 'told how many' if told else 'not told how many'))
   runs = {
     'hand-written rule': [run(m, candidates, by_bytes, price_by_hand, products, told) for m in matrices],
-    'learnt': [run(m, all_formats, model.forward, model.price, products, told) for m, model in zip(matrices, models)],
+    'learnt': [run(m, candidates, by_bytes, model.price, products, told) for m, model in zip(matrices, models)],
   }
   for key, times in runs.items():
     gain = sum(math.log(products / t) for t in times) / len(times)
@@ -248,9 +228,13 @@ def report_runs(matrices, models, products, told, out):
 
 
 def report_errors(matrices, models, out):
-  for target in TARGETS:
-    errors = {name: [abs(math.log(model.predict(m, name, target) / max(m['formats'][name][target], 1e-3))) for m, model in zip(matrices, models) if name in m['formats']] for name in FORMATS}
-    out('Mean error of the foretold %s: %s' % (target, ', '.join('%s %.1f %%' % (name, 100 * (math.exp(sum(e) / len(e)) - 1)) for name, e in errors.items() if e)))
+  def error(pairs):
+    logs = [abs(math.log(foretold / measured)) for foretold, measured in pairs]
+    return 100 * (math.exp(sum(logs) / len(logs)) - 1)
+  chosen = [(m, model, m['rule']) for m, model in zip(matrices, models) if candidates(m)]
+  if chosen:
+    out("Mean errors for the rule's format: y = A x by bytes %.1f %%; %s" % (error((by_bytes(m, name) * m['rows_n'], m['formats'][name]['n']) for m, _, name in chosen),
+        ', '.join('%s %.1f %%' % (target, error((model.predict(m, name, target), max(m['formats'][name][target], 1e-3)) for m, model, name in chosen)) for target in TARGETS)))
 
 
 def report_families(matrices, choices, out):
@@ -270,9 +254,9 @@ def report_overhead(matrices, out):
 def report(matrices, out):
   """Says what the choices are worth; returns them: a list in the order of the matrices, by number of products and by who chooses."""
   out('%d matrices of %d families for which there is a choice' % (len(matrices), len({m['family'] for m in matrices})))
-  models = held_out(matrices, 5, train_with_margin)
-  out('Margins of the five folds: ' + ', '.join('%g' % x for x in sorted(model.margin for model in {id(model): model for model in models}.values())))
-  made = {products: report_choices(matrices, models, products, out) for products in (None, PRODUCTS)}
+  models = held_out(matrices, 5, lambda some: Model().fit(some))
+  trees = held_out(matrices, 5, lambda some: Trees().fit(some))
+  made = {products: report_choices(matrices, models, trees, products, out) for products in (None, PRODUCTS, MANY)}
   for products in (PRODUCTS, MANY):
     for told in (True, False):
       report_runs(matrices, models, products, told, out)
@@ -332,12 +316,9 @@ def pictures(matrices, made, gpu, folder):
 
 
 def write_table(model, gpu, date, path):
-  lines = ['/* Written by benchmarks/select/train.py. */', '#include "autotable.h"', '', '// clang-format off', '/* %s, %s. */' % (gpu, date)]
-  lines += ['static const AutoTable table = {"%s", "%s", %g, {' % (gpu, date, model.margin)]
+  lines = ['/* Written by benchmarks/select/train.py. */', '#include "autotable.h"', '', '// clang-format off', '/* %s, %s. */' % (gpu, date), 'static const AutoTable table = {"%s", "%s", {' % (gpu, date)]
   for number, name in enumerate(FORMATS, 1):
-    lines.append('  [%d] = { /* %s */' % (number, name))
-    lines += ['    {%s}, /* %s */' % (', '.join('%.6g' % model.factors[name, target][term] for term in TERMS), target) for target in TARGETS]
-    lines.append('  },')
+    lines.append('  [%d] = {%s}, /* %s */' % (number, ', '.join('{%s}' % ', '.join('%.6g' % factor for factor in model.factors[name, target]) for target in TARGETS), name))
   lines += ['}};', '// clang-format on', '', 'const AutoTable *const AutoTables[] = {&table, NULL};', '']
   with open(path, 'w') as f:
     f.write('\n'.join(lines))
@@ -363,7 +344,7 @@ def main():
   if a.pictures:
     pictures(matrices, made, max(gpus), a.pictures)
   if a.table:
-    write_table(train_with_margin(matrices), gpus.pop(), max(m['date'] for m in matrices), a.table)
+    write_table(Model().fit(matrices), gpus.pop(), max(m['date'] for m in matrices), a.table)
   if a.report:
     with open(a.report, 'w') as f:
       f.write('\n'.join(said) + '\n')

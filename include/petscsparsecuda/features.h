@@ -41,5 +41,4 @@ typedef enum {
 
 PETSC_INTERN const char *const DCSRFeatureNames[DCSR_NUM_FEATURES];
 
-PETSC_INTERN PetscErrorCode DCSRFeaturesGet(DCSRView csr, cudaStream_t stream, double features[DCSR_NUM_FEATURES]);        /* compact, columns of a row sorted; on the host; synchronizes */
-PETSC_INTERN PetscErrorCode DCSRFeaturesGetFormats(DCSRView csr, cudaStream_t stream, double features[DCSR_NUM_FEATURES]); /* of them those that the times of HiSparse depend on, at least one entry; the others are 0 */
+PETSC_INTERN PetscErrorCode DCSRFeaturesGet(DCSRView csr, cudaStream_t stream, double features[DCSR_NUM_FEATURES]); /* compact, columns of a row sorted; on the host; synchronizes */

@@ -3,7 +3,6 @@
   MATAUTOCUDA: rows, or HiSparse where and when that pays, chosen while the program runs.
 */
 #include "../aijcuda/core/core.h"
-#include <petscsparsecuda/features.h>
 #include <petscsparsecuda/hisparse.h>
 #include <petscsparsecuda/pattern.h>
 
@@ -15,14 +14,8 @@ typedef struct {
   double         convert;   /* making the storage */
   double         list;      /* making what the first transpose product needs, more */
   double         update;    /* new values for all of it */
-  const char    *by;        /* "bytes", or the GPU of the table; stays */
+  const char    *by;        /* what the price is by: "products", or the GPU of the table; "bytes": there is none, rows stay. Stays */
 } AutoPrediction;
-
-/* What a prediction is made for. Times are microseconds of a product with rows; numbers are of products that are expected. */
-typedef struct {
-  double forward, transpose;
-  double num_forward, num_transpose;
-} AutoTimesOfRows;
 
 /* Times of products as they were measured, microseconds. */
 typedef enum {
@@ -54,7 +47,7 @@ PETSC_INTERN void                MatDeviceStorageAutoInitialize(void);
 PETSC_INTERN void                MatSeqAIJAutoCUDAExpect(Mat, PetscCount, PetscCount);
 
 /* autopredict.c */
-PETSC_INTERN PetscErrorCode MatAutoCUDAPredict(DCSRView, HiSparseFormat, HiSparsePrecision, const AutoTimesOfRows *, cudaStream_t, AutoPrediction *);
+PETSC_INTERN PetscErrorCode MatAutoCUDAPredict(DCSRView, HiSparseFormat, HiSparsePrecision, double, cudaStream_t, AutoPrediction *);
 
 /* autopatterns.c */
 PETSC_INTERN PetscBool    MatAutoCUDAMayKnow(PetscInt, PetscInt, PetscCount);

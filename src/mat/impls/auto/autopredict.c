@@ -1,4 +1,4 @@
-/* What products with another storage would take: by the table of this GPU, or by bytes where there is none. */
+/* What products with another storage would take, by bytes, and what making it costs: by the table of this GPU, or in products where there is none. */
 #include "auto.h"
 #include "autotable.h"
 
@@ -23,10 +23,6 @@ static const AutoRule rules[] = {
 #define RULE_LIST_FIXED 150 /* the list of transpose products: 2d5-4096 313 us, 3d7-64 165 */
 #define RULE_LIST       0.6
 
-/* Masked diagonals, as their bytes are counted: of a piece, and rows of a slice. */
-#define PIECE_BYTES 24
-#define SLICE_ROWS  128
-
 /* The table of the current device, NULL when there is none. */
 static PetscErrorCode GetTable(const AutoTable **table)
 {
@@ -39,7 +35,7 @@ static PetscErrorCode GetTable(const AutoTable **table)
   PetscFunctionBegin;
   *table = NULL;
   if (AutoTables[0] == NULL) {
-    if (asked < 0) PetscCall(PetscInfo(NULL, "No GPU has a table of what storages gain: autocuda chooses by bytes; \"make bench BENCHMARKS=select\" and benchmarks/select/train.py make one\n"));
+    if (asked < 0) PetscCall(PetscInfo(NULL, "No GPU has a table of what conversions cost: autocuda counts them in products; \"make bench BENCHMARKS=select\" and benchmarks/select/train.py make one\n"));
     asked = 0;
     PetscFunctionReturn(PETSC_SUCCESS);
   }
@@ -51,99 +47,38 @@ static PetscErrorCode GetTable(const AutoTable **table)
       PetscCall(PetscStrcmp(AutoTables[k]->gpu, properties.name, &same));
       if (same) known = AutoTables[k];
     }
-    if (known == NULL) PetscCall(PetscInfo(NULL, "There is no table of what storages gain on %s: autocuda chooses by bytes; \"make bench BENCHMARKS=select\" and benchmarks/select/train.py make one\n", properties.name));
+    if (known == NULL) PetscCall(PetscInfo(NULL, "There is no table of what conversions cost on %s: autocuda counts them in products; \"make bench BENCHMARKS=select\" and benchmarks/select/train.py make one\n", properties.name));
     asked = device;
   }
   *table = known;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A time, by the terms of a matrix. */
-static double Evaluate(const double factors[AUTO_NUM_TERMS], const double terms[AUTO_NUM_TERMS])
+/* What a conversion costs, in products with rows that take so many microseconds. */
+static void PriceByProducts(HiSparseFormat format, double us, AutoPrediction *prediction)
 {
-  double sum = 0;
+  const AutoRule *rule = &rules[format];
 
-  for (int k = 0; k < AUTO_NUM_TERMS; k++) sum += factors[k] * terms[k];
-  return PetscMax(sum, 1e-3);
+  prediction->convert = rule->fixed + rule->convert * us;
+  prediction->list    = RULE_LIST_FIXED + RULE_LIST * us;
+  prediction->update  = rule->update * us;
+  prediction->by      = "products";
 }
 
-/* The terms of a matrix whose features are known; us: of y = A x with rows. As in benchmarks/select/train.py. */
-static void GetTerms(const double f[DCSR_NUM_FEATURES], double us, double terms[AUTO_NUM_TERMS])
+/* The same by what was learnt. */
+static void PriceByTable(const AutoTable *table, DCSRView csr, HiSparseFormat format, AutoPrediction *prediction)
 {
-  const double rows = f[DCSR_FEATURE_N_ROWS], entries = f[DCSR_FEATURE_NNZ_TOT], size = PetscMax(f[DCSR_FEATURE_BLOCK_SIZE], 1.0), scalar = sizeof(PetscScalar), million = 1e6;
+  const double terms[AUTO_NUM_TERMS] = {[AUTO_TERM_ONE] = 1, [AUTO_TERM_VECTORS] = 1e-6 * sizeof(PetscScalar) * ((double)csr.num_rows + (double)csr.num_columns), [AUTO_TERM_VALUES] = 1e-6 * sizeof(PetscScalar) * (double)csr.num_nonzeros};
+  double       us[AUTO_NUM_TARGETS];
 
-  terms[AUTO_TERM_ONE]        = 1;
-  terms[AUTO_TERM_VECTORS]    = scalar * (rows + f[DCSR_FEATURE_N_COLS]) / million;
-  terms[AUTO_TERM_VALUES]     = scalar * entries / million;
-  terms[AUTO_TERM_PIECES]     = PIECE_BYTES * f[DCSR_FEATURE_PIECES] * rows / SLICE_ROWS / million;
-  terms[AUTO_TERM_BLOCKS]     = entries / (size * size) / million;
-  terms[AUTO_TERM_BLOCK_ROWS] = rows / size / million;
-  terms[AUTO_TERM_OUTSIDE]    = (scalar + (double)sizeof(int32_t)) * (1 - f[DCSR_FEATURE_DIAGONALS]) * entries / million;
-  terms[AUTO_TERM_ROWS]       = us;
-}
-
-/* By bytes: the rule of HiSparse has its format, and the ratio of bytes is that of times. */
-static PetscErrorCode PredictByBytes(DCSRView csr, HiSparsePrecision precision, const AutoTimesOfRows *rows, cudaStream_t stream, AutoPrediction *prediction)
-{
-  const AutoRule *rule;
-  double          ratio;
-
-  PetscFunctionBegin;
-  PetscCall(HiSparsePredict(csr, precision, stream, &prediction->format, &ratio));
-  if (prediction->format == HISPARSE_CSR) PetscFunctionReturn(PETSC_SUCCESS);
-  rule                  = &rules[prediction->format];
-  prediction->forward   = ratio;
-  prediction->transpose = ratio;
-  prediction->convert   = rule->fixed + rule->convert * rows->forward;
-  prediction->list      = RULE_LIST_FIXED + RULE_LIST * rows->forward;
-  prediction->update    = rule->update * rows->forward;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Whether a matrix may have a format, as far as its features tell. */
-static PetscBool MayHave(HiSparseFormat format, const double f[DCSR_NUM_FEATURES])
-{
-  if (format == HISPARSE_DIAGONALS) return (PetscBool)(f[DCSR_FEATURE_DIAGONALS] >= 0.5);
-  if (format == HISPARSE_BLOCKS || format == HISPARSE_BLOCK_DIAGONALS) return (PetscBool)(f[DCSR_FEATURE_BLOCK_SIZE] > 1);
-  return PETSC_TRUE;
-}
-
-/* What was learnt of one format. */
-static void Foretell(const AutoTable *table, HiSparseFormat format, const double terms[AUTO_NUM_TERMS], const AutoTimesOfRows *rows, AutoPrediction *prediction)
-{
-  const double(*factors)[AUTO_NUM_TERMS] = table->factors[format];
-
-  prediction->format    = format;
-  prediction->forward   = Evaluate(factors[AUTO_TARGET_FORWARD], terms) / rows->forward + table->margin;
-  prediction->transpose = Evaluate(factors[AUTO_TARGET_TRANSPOSE], terms) / rows->transpose + table->margin;
-  prediction->convert   = Evaluate(factors[AUTO_TARGET_CONVERT], terms);
-  prediction->list      = Evaluate(factors[AUTO_TARGET_LIST], terms);
-  prediction->update    = Evaluate(factors[AUTO_TARGET_UPDATE], terms);
-  prediction->by        = table->gpu;
-}
-
-/* By what was learnt: the format whose products, so many of either direction, take least time with the conversion; not more than rows. */
-static PetscErrorCode PredictByTable(const AutoTable *table, DCSRView csr, const AutoTimesOfRows *rows, cudaStream_t stream, AutoPrediction *prediction)
-{
-  const HiSparseFormat asked = prediction->format;
-  double               features[DCSR_NUM_FEATURES], terms[AUTO_NUM_TERMS], least = PETSC_MAX_REAL;
-  AutoPrediction       one;
-
-  PetscFunctionBegin;
-  PetscCall(DCSRFeaturesGetFormats(csr, stream, features));
-  GetTerms(features, rows->forward, terms);
-  prediction->format = HISPARSE_CSR;
-  for (HiSparseFormat format = HISPARSE_DIAGONALS; format < HISPARSE_CSR; format++) {
-    double us;
-
-    if ((asked != HISPARSE_AUTO && format != asked) || !MayHave(format, features)) continue;
-    Foretell(table, format, terms, rows, &one);
-    us = one.convert + (rows->num_transpose > 0 ? one.list : 0) + rows->num_forward * one.forward * rows->forward + rows->num_transpose * one.transpose * rows->transpose;
-    if (us >= least) continue;
-    least       = us;
-    *prediction = one;
+  for (int t = 0; t < AUTO_NUM_TARGETS; t++) {
+    us[t] = 0;
+    for (int k = 0; k < AUTO_NUM_TERMS; k++) us[t] += table->factors[format][t][k] * terms[k];
   }
-  PetscFunctionReturn(PETSC_SUCCESS);
+  prediction->convert = us[AUTO_TARGET_CONVERT];
+  prediction->list    = us[AUTO_TARGET_LIST];
+  prediction->update  = us[AUTO_TARGET_UPDATE];
+  prediction->by      = table->gpu;
 }
 
 /*
@@ -155,28 +90,28 @@ static PetscErrorCode PredictByTable(const AutoTable *table, DCSRView csr, const
 + csr       - compact, columns of a row sorted, with at least one entry
 . format    - HISPARSE_AUTO, or the only one that is in question
 . precision - of the values that would be stored
-. rows      - what products with rows take, and how many are expected
+. us        - microseconds of y = A x with rows
 - stream    - synchronizes it
 
   Output Parameter:
 . prediction - its format is HISPARSE_CSR when rows are expected to be as good
 
-  Cost: that of HiSparsePredict(), or with a table that of DCSRFeaturesGetFormats(). Errors: PETSC_ERR_MEM.
-
-  Note:
-  A table is of values that are PetscScalar. Those in single precision are judged by bytes.
+  Cost: that of HiSparsePredict(). Errors: PETSC_ERR_MEM.
 */
-PetscErrorCode MatAutoCUDAPredict(DCSRView csr, HiSparseFormat format, HiSparsePrecision precision, const AutoTimesOfRows *rows, cudaStream_t stream, AutoPrediction *prediction)
+PetscErrorCode MatAutoCUDAPredict(DCSRView csr, HiSparseFormat format, HiSparsePrecision precision, double us, cudaStream_t stream, AutoPrediction *prediction)
 {
-  const AutoTable *table = NULL;
+  const AutoTable *table;
 
   PetscFunctionBegin;
   PetscCall(PetscArrayzero(prediction, 1));
   prediction->format = format;
   prediction->by     = "bytes";
-  if (precision == HISPARSE_VALUES_SCALAR) PetscCall(GetTable(&table));
-  if (table == NULL) PetscCall(PredictByBytes(csr, precision, rows, stream, prediction));
-  else PetscCall(PredictByTable(table, csr, rows, stream, prediction));
-  if (prediction->forward >= 1 && prediction->transpose >= 1) prediction->format = HISPARSE_CSR;
+  PetscCall(HiSparsePredict(csr, precision, stream, &prediction->format, &prediction->forward));
+  prediction->transpose = prediction->forward;
+  if (prediction->format == HISPARSE_CSR) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(GetTable(&table));
+  if (table == NULL) PriceByProducts(prediction->format, us, prediction);
+  else PriceByTable(table, csr, prediction->format, prediction);
+  if (prediction->forward >= 1) prediction->format = HISPARSE_CSR;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -305,19 +305,15 @@ static PetscErrorCode Remember(AutoChoice *c)
 /* The prediction, once the time of a product with rows is known. */
 static PetscErrorCode Look(Mat A, AutoChoice *c, cudaStream_t stream)
 {
-  const Mat_SeqAIJCUDA *d        = MatSeqAIJCUDAGet(A);
-  const PetscCount      n        = NumProducts(c);
-  const double          expected = (double)(Told(A) > n ? Told(A) : 2 * n), share = expected / (double)n; // as many again as there were, when nobody tells
-  const double          transpose = (double)c->products[DEVICE_WORK_TRANSPOSE];
-  const AutoTimesOfRows rows      = {.forward = RowsTime(c, DEVICE_WORK_FORWARD), .transpose = RowsTime(c, DEVICE_WORK_TRANSPOSE), .num_forward = share * ((double)n - transpose), .num_transpose = share * transpose};
+  const Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
 
   PetscFunctionBegin;
-  PetscCall(MatAutoCUDAPredict(d->device.view, (HiSparseFormat)d->options.storage_format, (HiSparsePrecision)d->options.storage_precision, &rows, stream, &c->prediction));
+  PetscCall(MatAutoCUDAPredict(d->device.view, (HiSparseFormat)d->options.storage_format, (HiSparsePrecision)d->options.storage_precision, RowsTime(c, DEVICE_WORK_FORWARD), stream, &c->prediction));
   c->looked  = PETSC_TRUE;
   c->refused = (PetscBool)(c->prediction.format == HISPARSE_CSR);
   if (c->refused) PetscCall(PetscInfo(A, "Rows stay: no other storage is expected to be faster, by %s\n", c->prediction.by));
   else
-    PetscCall(PetscInfo(A, "Products with %s are expected to take %.2f of the time of rows, %.4g us, and transpose products %.2f; making it %.4g us, new values %.4g us; by %s\n", HiSparseFormats[c->prediction.format], c->prediction.forward,
+    PetscCall(PetscInfo(A, "Products with %s are expected to take %.2f of the time of rows, %.4g us, and transpose products %.2f, by bytes; making it %.4g us, new values %.4g us, by %s\n", HiSparseFormats[c->prediction.format], c->prediction.forward,
                         RowsTime(c, DEVICE_WORK_FORWARD), c->prediction.transpose, c->prediction.convert, c->prediction.update, c->prediction.by));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -68,32 +68,6 @@ static PetscErrorCode SetFormats(DCSRView csr, cudaStream_t stream, double f[])
 }
 
 /*
-  DCSRFeaturesGetFormats - Of the features of a matrix those that the times of HiSparse depend on: sizes, diagonals, pieces, wide blocks of nonzeros and the size of dense blocks
-
-  Input Parameters:
-+ csr    - compact, columns of a row sorted, with at least one entry; values are not read
-- stream - synchronizes it
-
-  Output Parameter:
-. features - [DCSR_NUM_FEATURES] host; zeros in the places of the others
-
-  Errors: PETSC_ERR_MEM; PETSC_ERR_ARG_WRONGSTATE for storage that is not compact.
-
-  Cost: that of HiSparseSampleTake().
-*/
-PetscErrorCode DCSRFeaturesGetFormats(DCSRView csr, cudaStream_t stream, double features[DCSR_NUM_FEATURES])
-{
-  PetscFunctionBegin;
-  PetscCheck(csr.row_offsets != NULL || csr.segments == NULL, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE, "Features are those of compact storage, call DCSRDefragment() first");
-  PetscCall(PetscArrayzero(features, DCSR_NUM_FEATURES));
-  features[DCSR_FEATURE_N_ROWS]  = csr.num_rows;
-  features[DCSR_FEATURE_N_COLS]  = csr.num_columns;
-  features[DCSR_FEATURE_NNZ_TOT] = (double)csr.num_nonzeros;
-  PetscCall(SetFormats(csr, stream, features));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*
   DCSRFeaturesGet - The features of a matrix
 
   Input Parameters:
