@@ -1,14 +1,14 @@
 # Thin: what can be asked for. conf/variables.mk finds PETSc and CUDA, conf/rules.mk and conf/tests.mk know how things are made.
 .DEFAULT_GOAL := all
 BUILD_ROOT    ?= build
-without_petsc := help clean distclean lint format variants
+without_petsc := help clean distclean lint format variants mpi
 
 # As many compilers as there are cores and 2 GB of memory for each, unless -j says something else; one goal after the other when there are several.
 ifeq ($(MAKELEVEL)$(filter -j% --jobserver%,$(MAKEFLAGS))$(word 2,$(MAKECMDGOALS)),0)
 MAKEFLAGS += -j$(shell awk -v cores="$$(nproc)" '/^MemAvailable/ { n = int($$2 / 2097152) } END { print n < 1 ? 1 : n < cores ? n : cores }' /proc/meminfo 2>/dev/null || echo 1)
 endif
 
-.PHONY: all help clean distclean lint format variants test
+.PHONY: all help clean distclean lint format variants mpi test
 help:
 	@sed -n 's/^##//p' makefile
 ## make                        the library: build/<PETSC_ARCH>/lib/libpetscsparsecuda.so
@@ -21,6 +21,7 @@ help:
 ## make bench                  benchmarks into benchmarks/results/<gpu>/  (needs a GPU; BENCHMARKS="part of a name")
 ## make install prefix=DIR     library, headers, pkg-config file
 ## make bundle                 one archive to take to a machine with a GPU
+## make mpi                    an Open MPI that takes device memory, into the cache: bundles take it along, and demos, tests and benchmarks use it with several GPUs
 ## make lint, make format      check the sources, or give them PETSc's look
 ## make variants               compile against single, complex and 64-bit PETSc
 ## make clean                  removes build/; make distclean also PETSc from the cache
@@ -32,6 +33,7 @@ help:
 ## CUDA_ARCHS="80 90"          compute capabilities; unset: those PETSc was configured with, which for our own PETSc is that of the GPU here, or PTX of 8.0 alone
 ## -j N                        compilers at once; unset: as many as there are cores, and 2 GB of memory for each
 ## BUILD_ROOT=build            where everything is built
+## PETSCSPARSECUDA_MPI=own     run with the Open MPI of make mpi, also on one GPU; system: never; auto, the default: when there are several GPUs
 ## V=1                         shows the commands
 
 clean:
@@ -48,6 +50,9 @@ format:
 
 variants:
 	@MAKE='$(MAKE)' conf/build-variants
+
+mpi:
+	@conf/get-mpi
 
 ifneq ($(filter-out $(without_petsc),$(or $(MAKECMDGOALS),all)),)
 include conf/variables.mk

@@ -34,6 +34,7 @@ BENCHMARKS = {
     "solve": "Whole solves: PETSc's own programs with PCGAMG",
     "hisparse-solve": "Whole solves with hisparsecuda, against dcsrcuda",
     "setup": "Parts of PCSetUp with PCGAMG",
+    "scaling": "Solves on several GPUs",
     "insert": "Insertion and assembly",
     "spgemm": "Sparse matrix-matrix product",
     "ptap": "MatPtAP in slices, without a stored intermediate product",
@@ -42,8 +43,9 @@ BENCHMARKS = {
 }
 
 KEYS = ("benchmark", "case", "metric", "unit", "ours", "best", "competitor", "floor", "gpu", "driver", "cuda", "petsc", "commit", "date")
-# Keys that a record may have: best_measured is "earlier" when the competitor's figure is not of the same run but was measured earlier on the same GPU model; floor_version says how the floor was made.
-OPTIONAL_KEYS = ("best_measured", "floor_version")
+# Keys that a record may have: best_measured is "earlier" when the competitor's figure is not of the same run but was measured earlier on the same GPU model; floor_version says how the floor was made;
+# gpus is how many GPUs were used together, in records of SCALING and in no others.
+OPTIONAL_KEYS = ("best_measured", "floor_version", "gpus")
 TEXT_KEYS = ("benchmark", "case", "metric", "unit", "gpu", "driver", "cuda", "petsc", "commit", "date")
 
 # Units in which more is better; in all others less is.
@@ -67,6 +69,29 @@ PLANNED = {"spmv": ("time-cold",), "spmvt": ("time-cold",)}
 SOLVES = ("solve", "hisparse-solve")
 SOLVE_METRICS = ("iterations", "assembly", "setup", "solve", "peak_memory")
 SOLVE_TIMES = ("assembly", "setup", "solve")
+
+# The benchmark of several GPUs. Cases with this ending grow with the number of GPUs, and those with LEVEL in their names are levels of the case before it.
+SCALING = "scaling"
+WEAK = "-per-gpu"
+LEVEL = "-level"
+# Metrics of whole cases, in the order of the rows.
+SCALING_METRICS = ("assembly", "setup-first", "setup", "solve", "iterations", "cycle", "mult", "multtranspose", "ptap", "ptap-numeric", "peak_memory")
+# Metrics of the table of levels, with the titles of their columns.
+LEVEL_METRICS = (
+    ("rows", "rows"),
+    ("nonzeros", "nonzeros"),
+    ("gpus-with-rows", "GPUs"),
+    ("mult", "A x"),
+    ("diagonal-block", "its own block"),
+    ("off-diagonal-block", "its other block"),
+    ("exchange", "exchange"),
+    ("residual", "residual"),
+    ("restriction", "restriction"),
+    ("prolongation", "prolongation"),
+    ("smoother", "smoother"),
+    ("coarse-solve", "coarse solve"),
+    ("in-cycle", "in a cycle"),
+)
 
 EARLIER = "(earlier): measured earlier on the same GPU model, not in this run."
 README_BLOCKS = ("picture", "summary")
@@ -109,6 +134,12 @@ def gpu_folder(gpu):
     return re.split(r"_(?:sxm|pcie|hbm|\d+gb)", "_".join(words))[0] or "unknown"
 
 
+def result_folder(record):
+    """The folder of a record: that of its GPU, with the number of GPUs where it has one: h200x2."""
+    folder = gpu_folder(record["gpu"])
+    return f"{folder}x{record['gpus']}" if "gpus" in record else folder
+
+
 def record_key(record):
     return record["benchmark"], record["case"], record["metric"]
 
@@ -149,6 +180,13 @@ def check_record(record, where):
     version = record.get("floor_version", 1)
     if isinstance(version, bool) or not isinstance(version, int) or not 1 <= version <= FLOOR_VERSION:
         raise ReportError(f"{where}: 'floor_version' is {version!r}, not 1 to {FLOOR_VERSION}")
+    gpus = record.get("gpus")
+    if (record["benchmark"] == SCALING) != ("gpus" in record):
+        raise ReportError(f"{where}: 'gpus' belongs to records of {SCALING}, each of them, and to no others")
+    if gpus is not None and (isinstance(gpus, bool) or not isinstance(gpus, int) or gpus < 1):
+        raise ReportError(f"{where}: 'gpus' is {gpus!r}, not a number of GPUs")
+    if record["benchmark"] == SCALING and record["metric"] not in SCALING_METRICS + tuple(metric for metric, _ in LEVEL_METRICS):
+        raise ReportError(f"{where}: unknown metric '{record['metric']}' of {SCALING}")
     if record["competitor"] is not None and (not isinstance(record["competitor"], str) or not record["competitor"].strip()):
         raise ReportError(f"{where}: 'competitor' is {record['competitor']!r}, not a name")
     try:
@@ -175,8 +213,8 @@ def read_file(path, name):
         check_record(record, where)
         if record["benchmark"] != path.stem:
             raise ReportError(f"{where}: benchmark '{record['benchmark']}' belongs into {record['benchmark']}.jsonl")
-        if gpu_folder(record["gpu"]) != path.parent.name:
-            raise ReportError(f"{where}: results of '{record['gpu']}' belong into the folder {gpu_folder(record['gpu'])}")
+        if result_folder(record) != path.parent.name:
+            raise ReportError(f"{where}: results of '{record['gpu']}' belong into the folder {result_folder(record)}")
         key = record_key(record)
         if key in seen:
             raise ReportError(f"{where}: case '{key[1]}', metric '{key[2]}' is already in line {seen[key]}")
@@ -213,7 +251,7 @@ def add_records(root, lines, source, settings):
             if not record.get(key) or record[key] == "unknown":
                 record[key] = value
         check_record(record, where)
-        path = root / RESULTS / gpu_folder(record["gpu"]) / (record["benchmark"] + ".jsonl")
+        path = root / RESULTS / result_folder(record) / (record["benchmark"] + ".jsonl")
         new.setdefault(path, {})[record_key(record)] = record
         count += 1
     for path, records in new.items():
@@ -403,6 +441,65 @@ def solve_table(records):
     return lines
 
 
+def scaling_table(records):
+    """One row a case and metric, with the times on each number of GPUs, how many times faster that is than on one GPU, and the best other."""
+    counts = sorted({record["gpus"] for record in records})
+    found = {(record["case"], record["metric"], record["gpus"]): record for record in records}
+    header = ["case", "metric"] + [f"{n} GPU{'s' if n > 1 else ''}" for n in counts] + [f"speed on {n}" for n in counts if n > 1] + [f"best other on {n}" for n in counts]
+    rows = []
+    for case, metric in ((case, metric) for case in dict.fromkeys(record["case"] for record in records) for metric in SCALING_METRICS):
+        if not any((case, metric, n) in found for n in counts):
+            continue
+        here = [found.get((case, metric, n)) for n in counts]
+        one = found.get((case, metric, 1))
+        row = [f"`{case}`", f"`{metric}`"] + [scaling_value(record, "ours") for record in here]
+        row += ["-" if record is None or one is None or one["unit"] in ("1", "GB") or not record["ours"] else times(one["ours"] / record["ours"]) for record, n in zip(here, counts) if n > 1]
+        rows.append(row + [scaling_value(record, "best") for record in here])
+    return table(header, rows)
+
+
+def scaling_value(record, key):
+    if record is None or record[key] is None:
+        return "-"
+    return number(record[key]) if record["unit"] == "1" else size(record[key], record["unit"])
+
+
+def level_table(records):
+    """One row a level: microseconds of an operation of it."""
+    found = {(record["case"], record["metric"]): record["ours"] for record in records}
+    cases = list(dict.fromkeys(record["case"] for record in records))
+    columns = [(metric, title) for metric, title in LEVEL_METRICS if any((case, metric) in found for case in cases)]
+    return table(["level"] + [title for _, title in columns], [[case.rsplit(LEVEL, 1)[1]] + [number(found.get((case, metric))) for metric, _ in columns] for case in cases])
+
+
+def scaling_lines(records):
+    """Everything about several GPUs of one model."""
+    whole = [record for record in records if LEVEL not in record["case"]]
+    lines = scaling_table(whole)
+    lines += ["", f"Speed is the time on one GPU over this one; cases with `{WEAK}` have as many unknowns on each GPU, so that 1.00x is the best there.", losses_line(whole, True)]
+    parts = {}
+    for record in records:
+        if LEVEL in record["case"]:
+            parts.setdefault((record["case"].rsplit(LEVEL, 1)[0], record["gpus"]), []).append(record)
+    for (case, gpus), levels in parts.items():
+        cycle = [record["ours"] for record in whole if (record["case"], record["metric"], record["gpus"]) == (case, "cycle", gpus)]
+        lines += ["", f"Levels of `{case}` on {gpus} GPU{'s' if gpus > 1 else ''}, microseconds of one call" + (f"; a cycle takes {number(cycle[0])}" if cycle else "") + ":", ""]
+        lines += level_table(levels)
+    return lines + ["", provenance(records)]
+
+
+def scaling_block(found):
+    """The lines of all GPU models; found: {folder: records}."""
+    models = {}
+    for records in found.values():
+        for record in records:
+            models.setdefault(record["gpu"], []).append(record)
+    parts = []
+    for gpu, records in models.items():
+        parts += ([""] if parts else []) + ([f"### {gpu}", ""] if len(models) > 1 else []) + scaling_lines(sorted(records, key=lambda record: record["gpus"]))
+    return parts
+
+
 def benchmark_lines(gpu, benchmark, records, to_root):
     """Everything about one benchmark on one GPU; to_root leads from the page's folder to the root, for the links to the pictures."""
     lines = []
@@ -457,7 +554,8 @@ def anchor(title):
 def summary(results, to_root):
     """One line an operation: geometric mean, the worst case, and where all are."""
     parts = []
-    for files in results.values():
+    summed = [files for files in results.values() if any(benchmark in files for _, benchmark, _ in SUMMARY)]
+    for files in summed:
         rows, losses = [], []
         for name, benchmark, metric in SUMMARY:
             ratios, others = summary_ratios(files.get(benchmark, []), metric)
@@ -469,7 +567,7 @@ def summary(results, to_root):
                 rows.append([name, others, str(len(ratios)), times(geometric_mean([value for _, value in ratios])), f"{times(worst)} `{case}`", plans, f"[all]({to_root}docs/results.md#{anchor(BENCHMARKS[benchmark])})"])
         if rows:
             used = [record for _, benchmark, _ in SUMMARY for record in files.get(benchmark, [])]
-            title = [f"### {used[0]['gpu']}", ""] if len(results) > 1 else []
+            title = [f"### {used[0]['gpu']}", ""] if len(summed) > 1 else []
             dates = sorted(record["date"] for record in used)
             parts += [""] + title + table(["operation", "compared with", "cases", "mean ratio", "worst", "plan, in products", ""], rows)
             if losses:
@@ -498,6 +596,9 @@ def block(results, name, to_root):
         found = {gpu: files[benchmark] for gpu, files in results.items() if benchmark in files}
         if everything and found:
             parts += ["", f"## {BENCHMARKS[benchmark]}", ""]
+        if benchmark == SCALING:
+            parts += scaling_block(found)
+            continue
         for gpu, records in found.items():
             lines = benchmark_lines(gpu, benchmark, records, to_root)
             parts += ([""] if parts and parts[-1] else []) + ([f"### {records[0]['gpu']}", ""] if len(found) > 1 else []) + lines

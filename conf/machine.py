@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""What the scripts ask about the machine they run on. `machine.py env` prints the environment for MPI programs as shell text, `machine.py gpu` the GPU's name."""
+"""What the scripts ask about the machine they run on. `machine.py env` prints the environment for MPI programs as shell text, `machine.py gpu` the GPU's name, `machine.py gpus` how many there are.
+`machine.py env FOLDER` prints the environment for the Open MPI that is in FOLDER, whatever the machine is."""
 import ctypes
 import os
 import re
@@ -22,12 +23,62 @@ MPI_ENVIRONMENT = {
 }
 
 
-def environment():
-  """The variables to add to the environment of a test, demo or benchmark; what the user has set stays."""
+def find_own_mpi():
+  """The folder of the Open MPI of `make mpi`: that of this bundle, else the one in the cache that PETSC_DIR's PETSc can run with; '' when there is none."""
+  conf = os.path.dirname(os.path.abspath(__file__))
+  bundled = os.path.join(os.path.dirname(conf), 'mpi')
+  if os.path.exists(os.path.join(bundled, 'bin', 'mpiexec')):
+    return bundled
+  get_mpi = os.path.join(conf, 'get-mpi')
+  if not os.path.exists(get_mpi):
+    return ''
+  return subprocess.run([get_mpi, '--find'], stdout=subprocess.PIPE, text=True).stdout.strip()
+
+
+def choose_mpi():
+  """The folder of the Open MPI to run programs with, '' for the one that is in PATH: ours where it is and programs can use several GPUs, unless PETSCSPARSECUDA_MPI says something else."""
+  wanted = os.environ.get('PETSCSPARSECUDA_MPI', '') or 'auto'
+  if wanted not in ('auto', 'own', 'system'):
+    sys.exit("petscsparsecuda: PETSCSPARSECUDA_MPI is '%s'\n  cure: say auto, own or system" % wanted)
+  if wanted == 'system':
+    return ''
+  # A starter or an installation that the user names is the user's choice.
+  active = os.environ.get('OPAL_PREFIX', '')
+  if wanted == 'auto' and not active and os.environ.get('PETSCMPIEXEC'):
+    return ''
+  folder = find_own_mpi()
+  if wanted == 'own':
+    if not folder:
+      sys.exit('petscsparsecuda: PETSCSPARSECUDA_MPI is own, and there is no Open MPI of our own for this PETSc\n  cure: make mpi (and make bundle again, for a bundle)')
+    return folder
+  if not folder or (active and active != folder):
+    return ''
+  return folder if active or gpu_count() > 1 else ''
+
+
+def own_mpi_environment(folder):
+  """The variables that make programs run with the Open MPI in a folder: they go together, another Open MPI's starter cannot use this library."""
+  env = {'OPAL_PREFIX': folder}
+  for name, part in (('PATH', 'bin'), ('LD_LIBRARY_PATH', 'lib')):
+    first, old = os.path.join(folder, part), os.environ.get(name, '')
+    if old.split(':')[0] != first:
+      env[name] = first + (':' + old if old else '')
+  if not os.environ.get('PETSCMPIEXEC'):  # PETSc's scripts have the path of the starter that PETSc was configured with
+    env['PETSCMPIEXEC'] = os.path.join(folder, 'bin', 'mpiexec')
+  if gpu_count() == 0 and 'OMPI_MCA_opal_warn_on_missing_libcuda' not in os.environ:
+    env['OMPI_MCA_opal_warn_on_missing_libcuda'] = '0'
+  return env
+
+
+def environment(mpi=None):
+  """The variables to add to the environment of a test, demo or benchmark; what the user has set stays. mpi is the folder of an Open MPI to use in any case."""
   env = {k: v for k, v in MPI_ENVIRONMENT.items() if k not in os.environ}
+  mpi = mpi or choose_mpi()
+  if mpi:
+    env.update(own_mpi_environment(mpi))
   options = os.environ.get('PETSC_OPTIONS', '')
   if '-use_gpu_aware_mpi' not in options:
-    env['PETSC_OPTIONS'] = (options + ' -use_gpu_aware_mpi 0').strip()
+    env['PETSC_OPTIONS'] = (options + ' -use_gpu_aware_mpi %d' % (1 if mpi else 0)).strip()
   return env
 
 
@@ -74,9 +125,11 @@ def mpiexec():
 if __name__ == '__main__':
   what = sys.argv[1] if len(sys.argv) > 1 else ''
   if what == 'env':
-    for key, value in environment().items():
+    for key, value in environment(sys.argv[2] if len(sys.argv) > 2 else None).items():
       print("export %s='%s'" % (key, value))
   elif what == 'gpu':
     print(gpu_slug())
+  elif what == 'gpus':
+    print(gpu_count())
   else:
-    sys.exit('usage: machine.py (env|gpu)')
+    sys.exit('usage: machine.py (env [FOLDER]|gpu|gpus)')

@@ -6,6 +6,16 @@
 #include <petsctime.h>
 #include <stdarg.h>
 
+/* BenchInitializeParallel - see bench.h */
+PetscErrorCode BenchInitializeParallel(int *argc, char ***argv, const char help[], Bench *b)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscInitialize(argc, argv, NULL, help));
+  b->samples   = BENCH_SAMPLES;
+  b->budget_us = BENCH_BUDGET_US;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* BenchInitialize - see bench.h */
 PetscErrorCode BenchInitialize(int *argc, char ***argv, const char help[], Bench *b)
 {
@@ -14,11 +24,9 @@ PetscErrorCode BenchInitialize(int *argc, char ***argv, const char help[], Bench
   PetscFunctionBegin;
   // One process sends nothing, and many MPI libraries are not GPU-aware.
   PetscCall(PetscOptionsSetValue(NULL, "-use_gpu_aware_mpi", "0"));
-  PetscCall(PetscInitialize(argc, argv, NULL, help));
+  PetscCall(BenchInitializeParallel(argc, argv, help, b));
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
   PetscCheck(size == 1, PETSC_COMM_WORLD, PETSC_ERR_WRONG_MPI_SIZE, "One process only: the benchmark measures one GPU");
-  b->samples   = BENCH_SAMPLES;
-  b->budget_us = BENCH_BUDGET_US;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

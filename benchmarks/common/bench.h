@@ -29,9 +29,10 @@ typedef struct {
   PetscBool quiet;       /* no line for people about the device: the records go to standard output */
 } Bench;
 
-PETSC_INTERN PetscErrorCode BenchInitialize(int *, char ***, const char[], Bench *); /* PetscInitialize() of one process; the bench is zero, but for defaults of its options */
-PETSC_INTERN PetscErrorCode BenchOpen(Bench *, const char[]);                        /* after the options: timer, bandwidth and records of the benchmark of that name; needs a device */
-PETSC_INTERN PetscErrorCode BenchClose(Bench *);                                     /* frees all; an error when results were wrong */
+PETSC_INTERN PetscErrorCode BenchInitialize(int *, char ***, const char[], Bench *);         /* PetscInitialize() of one process; the bench is zero, but for defaults of its options */
+PETSC_INTERN PetscErrorCode BenchInitializeParallel(int *, char ***, const char[], Bench *); /* the same of any number of processes */
+PETSC_INTERN PetscErrorCode BenchOpen(Bench *, const char[]);                                /* after the options: timer, bandwidth and records of the benchmark of that name; needs a device */
+PETSC_INTERN PetscErrorCode BenchClose(Bench *);                                             /* frees all; an error when results were wrong */
 
 /* Options, between PetscOptionsBegin() and PetscOptionsEnd(): -output and -commit; -cases and -samples; -only; -repetitions. */
 PETSC_INTERN PetscErrorCode BenchOptions(Bench *, PetscOptionItems);

@@ -44,6 +44,7 @@ PetscErrorCode BenchRecorderCreate(const char benchmark[], const char output[], 
   PetscFunctionBegin;
   recorder->benchmark = benchmark;
   recorder->file      = NULL;
+  recorder->gpus      = 0;
   PetscCallCUDA(cudaGetDevice(&device));
   PetscCallCUDA(cudaGetDeviceProperties(&properties, device));
   PetscCall(BenchDriverVersion(sizeof(recorder->driver), recorder->driver));
@@ -99,6 +100,7 @@ PetscErrorCode BenchRecorderAdd(BenchRecorder *recorder, const char name[], cons
   BenchNumber(file, "floor", bound);
   if (bound >= 0) fprintf(file, ", \"floor_version\": %d", BENCH_FLOOR_VERSION);
   BenchString(file, "gpu", recorder->gpu);
+  if (recorder->gpus > 0) fprintf(file, ", \"gpus\": %d", recorder->gpus);
   BenchString(file, "driver", recorder->driver);
   BenchString(file, "cuda", recorder->cuda);
   BenchString(file, "petsc", recorder->petsc);

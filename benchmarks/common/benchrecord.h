@@ -11,6 +11,7 @@
 typedef struct {
   FILE       *file; /* NULL: nothing is written */
   const char *benchmark;
+  int         gpus; /* that were used together; 0: the benchmark is of one, and records do not say */
   char        gpu[256], driver[32], cuda[32], petsc[32], commit[64], date[32];
 } BenchRecorder;
 

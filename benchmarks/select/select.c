@@ -4,11 +4,14 @@ static char help[] = "Measures what a choice of storage is learnt from: products
   -only text    : matrices whose name contains it\n\
   -seconds n    : begins no matrix later than that\n\
   -samples n    : samples of one measurement at most\n\
+  -kernels      : every kernel of products with rows, too, as it was compiled (a build for sweeps has more)\n\
   -dry          : prints the names and parameters of the matrices; needs no GPU\n";
 
 #include "../common/bench.h"
 #include "../common/benchmatrix.h"
 #include "../common/shapematrix.h"
+#include "../../src/mat/kernels/spmv/spmvrule.h"
+#include "../../src/mat/kernels/spmvtranspose/spmvtransposeimpl.h"
 #include "selectmatrices.h"
 #include <petscsparsecuda/features.h>
 #include <petscsparsecuda/hisparse.h>
@@ -35,7 +38,7 @@ typedef struct {
   PetscReal             seconds;
   PetscLogDouble        begin;
   PetscInt              measured;
-  PetscBool             dry;
+  PetscBool             dry, kernels;
 } SelectBench;
 
 static PetscErrorCode RowsMult(void *ctx, cudaStream_t stream)
@@ -101,6 +104,53 @@ static PetscErrorCode MeasureRows(SelectBench *b, PetscReal us[2])
   PetscCall(BenchTimerMeasure(&b->bench.timer, PETSC_TRUE, RowsMultTranspose, b, &us[1]));
   PetscCall(DCSRSpMVPlanDestroy(&b->plan, stream));
   PetscCall(DCSRSpMVTransposePlanDestroy(&b->transpose, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A x with rows by every kernel: an object of names and microseconds, cold. */
+static PetscErrorCode MeasureKernels(SelectBench *b)
+{
+  FILE      *file = b->bench.recorder.file;
+  SpMVConfig c;
+  PetscReal  us;
+  PetscInt   n;
+
+  PetscFunctionBegin;
+  fprintf(file, ", \"kernels_n\": {");
+  PetscCall(SpMVConfigGetCount(PETSC_TRUE, &n));
+  for (PetscInt i = 0; i < n; i++) {
+    PetscCall(SpMVConfigGet(PETSC_TRUE, i, &c));
+    PetscCall(DCSRSpMVPlanCreateWithConfig(b->csr, &c, b->bench.stream, &b->plan));
+    PetscCall(BenchTimerMeasure(&b->bench.timer, PETSC_TRUE, RowsMult, b, &us));
+    PetscCall(DCSRSpMVPlanDestroy(&b->plan, b->bench.stream));
+    fprintf(file, "%s\"%s lanes %d threads %d items %d vec %d load %d resident %d\": %.6g", i ? ", " : "", DCSRSpMVKinds[c.kind], c.lanes, c.threads, c.items, c.vec, (int)c.load, c.resident, (double)us);
+  }
+  fprintf(file, "}");
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The same of A^T x. */
+static PetscErrorCode MeasureTransposeKernels(SelectBench *b)
+{
+  FILE       *file  = b->bench.recorder.file;
+  PetscBool   first = PETSC_TRUE, fits;
+  const char *name;
+  PetscReal   us;
+
+  PetscFunctionBegin;
+  fprintf(file, ", \"kernels_t\": {");
+  for (int kernel = 0;; kernel++) {
+    PetscCall(DCSRSpMVTransposeGetKernel_Private(kernel, &name));
+    if (name == NULL) break;
+    PetscCall(DCSRSpMVTransposeKernelFits_Private(kernel, &fits));
+    if (!fits) continue;
+    PetscCall(DCSRSpMVTransposePlanCreateKernel_Private(b->csr, kernel, b->bench.stream, &b->transpose));
+    PetscCall(BenchTimerMeasure(&b->bench.timer, PETSC_TRUE, RowsMultTranspose, b, &us));
+    PetscCall(DCSRSpMVTransposePlanDestroy(&b->transpose, b->bench.stream));
+    fprintf(file, "%s\"%s\": %.6g", first ? "" : ", ", name, (double)us);
+    first = PETSC_FALSE;
+  }
+  fprintf(file, "}");
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -202,6 +252,10 @@ static PetscErrorCode Measure(SelectBench *b)
   Number(b, "features_us", (double)us[0]);
   Number(b, "hash_us", (double)us[1]);
   Number(b, "predict_us", (double)us[2]);
+  if (b->kernels && rows[0] < FASTEST) {
+    PetscCall(MeasureKernels(b));
+    PetscCall(MeasureTransposeKernels(b));
+  }
   fprintf(file, ", \"features\": {");
   for (int k = 0; k < DCSR_NUM_FEATURES; k++) fprintf(file, "%s\"%s\": %.7g", k ? ", " : "", DCSRFeatureNames[k], features[k]);
   fprintf(file, "}, \"formats\": {");
@@ -341,6 +395,7 @@ int main(int argc, char **argv)
   PetscCall(BenchOptionsCases(&b.bench, PetscOptionsObject));
   PetscCall(BenchOptionsOnly(&b.bench, PetscOptionsObject));
   PetscCall(PetscOptionsReal("-seconds", "Begins no matrix later than that; 0: measures all", NULL, b.seconds, &b.seconds, NULL));
+  PetscCall(PetscOptionsBool("-kernels", "Times every kernel of products with rows", NULL, b.kernels, &b.kernels, NULL));
   PetscCall(PetscOptionsBool("-dry", "Only says which matrices there are", NULL, b.dry, &b.dry, NULL));
   PetscOptionsEnd();
   if (!b.dry) {

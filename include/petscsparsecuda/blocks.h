@@ -33,6 +33,8 @@ PETSC_INTERN PetscErrorCode DCSRPackRows(DCSRView view, DCSRColumns columns, con
 PETSC_INTERN PetscErrorCode DCSRStackRows(DCSRView view, const int32_t map[], DCSRView packed, DCSRColumns columns, cudaStream_t stream, DCSRView stacked);
 /* The values of packed go to the rows of stacked from first on, whose values are allocated. */
 PETSC_INTERN PetscErrorCode DCSRUnpackValues(DCSRView packed, DCSRColumns columns, PetscInt first, cudaStream_t stream, DCSRView stacked);
+/* The rows of part, a compact matrix with the columns of whole, go to whole from its row and its entry on; the caller allocates the arrays of whole. */
+PETSC_INTERN PetscErrorCode DCSRPlaceRows(DCSRView part, PetscCount first_row, PetscCount first_entry, cudaStream_t stream, DCSRView whole);
 /* own and ghost are the structures of the own and of the ghost columns, the latter with global numbers. They are allocated here. It synchronizes. */
 PETSC_INTERN PetscErrorCode DCSRSplitColumns(DCSRView view, DCSRColumns columns, cudaStream_t stream, DCSRView *own, DCSRView *ghost);
 PETSC_INTERN PetscErrorCode DCSRSplitValues(DCSRView view, DCSRView own, DCSRView ghost, cudaStream_t stream);

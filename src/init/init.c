@@ -24,7 +24,7 @@
 #include <petscsparsecuda/report.h>
 
 PetscLogEvent PETSCSPARSECUDA_CopyToDevice, PETSCSPARSECUDA_CopyToHost, PETSCSPARSECUDA_SpMVAnalysis, PETSCSPARSECUDA_TransposeAnalysis, PETSCSPARSECUDA_Defragment, PETSCSPARSECUDA_Insert;
-PetscLogEvent PETSCSPARSECUDA_GAMGPermutation, PETSCSPARSECUDA_GAMGIndependentSet, PETSCSPARSECUDA_GAMGAggregates, PETSCSPARSECUDA_GAMGTentative;
+PetscLogEvent PETSCSPARSECUDA_GAMGPermutation, PETSCSPARSECUDA_GAMGIndependentSet, PETSCSPARSECUDA_GAMGAggregates, PETSCSPARSECUDA_GAMGTentative, PETSCSPARSECUDA_GAMGCoarseCycle;
 
 static PetscBool initialized = PETSC_FALSE;
 
@@ -108,6 +108,7 @@ static PetscErrorCode RegisterPCEvents(void)
   PetscCall(PetscLogEventRegister("GAMGDevIndSet", PC_CLASSID, &PETSCSPARSECUDA_GAMGIndependentSet));
   PetscCall(PetscLogEventRegister("GAMGDevAggs", PC_CLASSID, &PETSCSPARSECUDA_GAMGAggregates));
   PetscCall(PetscLogEventRegister("GAMGDevTentative", PC_CLASSID, &PETSCSPARSECUDA_GAMGTentative));
+  PetscCall(PetscLogEventRegister("GAMGCoarseCycle", PC_CLASSID, &PETSCSPARSECUDA_GAMGCoarseCycle));
   PetscCall(PetscLogEventSetCollective(PETSCSPARSECUDA_GAMGPermutation, PETSC_FALSE)); // local work, before which a process may have failed: -log_sync must not wait for it
   PetscFunctionReturn(PETSC_SUCCESS);
 }

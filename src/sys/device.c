@@ -1,4 +1,4 @@
-#include <petscsparsecuda/sys.h>
+#include <petscsparsecuda/record.h>
 
 /*
   PetscSparseCUDADeviceUsable - Says whether CUDA kernels can run in this process, without raising an error when they cannot.
@@ -84,6 +84,8 @@ static PetscErrorCode SwitchContext(PetscDeviceContext current)
 
   Errors: PETSC_ERR_ARG_WRONG when the current context is not one of CUDA, PETSC_ERR_GPU when it is on another device than the last one.
 
+  Between PetscSparseCUDARecordBegin() and PetscSparseCUDARecordEnd() it is the stream that records.
+
   Cost: as PetscGetCurrentCUDAStream(); an event when the context was switched.
 */
 PetscErrorCode PetscSparseCUDAGetStream(cudaStream_t *stream)
@@ -92,6 +94,8 @@ PetscErrorCode PetscSparseCUDAGetStream(cudaStream_t *stream)
   cudaStream_t      *handle;
 
   PetscFunctionBegin;
+  *stream = PetscSparseCUDARecorder();
+  if (PetscUnlikely(*stream != NULL)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscDeviceContextGetCurrentContext(&current));
   if (PetscUnlikely(current != last_context)) PetscCall(SwitchContext(current));
   PetscCall(PetscDeviceContextGetStreamHandle(current, (void **)&handle));

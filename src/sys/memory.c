@@ -1,5 +1,8 @@
 #include <petscsparsecuda/preload.h>
-#include <petscsparsecuda/sys.h>
+#include <petscsparsecuda/record.h>
+#include <petsc/private/hashset.h>
+
+PETSC_HASH_SET(Addresses, khint64_t, kh_int64_hash_func, kh_int64_hash_equal)
 
 /*
   While the pool has up to this part of the device's memory, it keeps what is free in it, because at each synchronization it gives back the rest, and mapping that
@@ -17,9 +20,34 @@ static PetscInt      fail_at        = -1;   /* test hook -petscsparsecuda_test_f
 static PetscInt      allocations    = 0;    /* made so far */
 static PetscInt      test_available = 0;    /* test hook -petscsparsecuda_test_available_memory: bytes that seem to be available; 0: those that are */
 
+/* What recorded work has to know: whether memory that it may use is still there. */
+static PetscAddresses young    = NULL; /* what was handed out since PetscSparseCUDAWatchMemory() and is not freed; NULL before the first call */
+static PetscInt64     changes  = 0;    /* allocations and releases so far */
+static PetscInt64     old_lost = 0;    /* releases of what was there before that call; before the first one, all */
+
+static PetscErrorCode NoteAllocation(const void *ptr)
+{
+  PetscFunctionBegin;
+  changes++;
+  if (young != NULL) PetscCall(PetscAddressesAdd(young, (khint64_t)(uintptr_t)ptr));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode NoteRelease(const void *ptr)
+{
+  PetscBool is_young = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  changes++;
+  if (young != NULL) PetscCall(PetscAddressesQueryDel(young, (khint64_t)(uintptr_t)ptr, &is_young));
+  if (!is_young) old_lost++;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode DestroyPool(void)
 {
   PetscFunctionBegin;
+  PetscCall(PetscAddressesDestroy(&young));
   if (pool != NULL) PetscCallCUDA(cudaMemPoolDestroy(pool));
   pool           = NULL;
   fail_at        = -1;
@@ -75,6 +103,7 @@ PetscErrorCode PetscSparseCUDATryMalloc_Private(size_t bytes, cudaStream_t strea
   PetscFunctionBegin;
   *ptr = NULL;
   if (bytes == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCheck(PetscSparseCUDARecorder() == NULL, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Memory is asked for while work is recorded");
   if (pool == NULL) PetscCall(CreatePool());
   allocations++;
   error = allocations == fail_at ? cudaErrorMemoryAllocation : cudaMallocFromPoolAsync(ptr, bytes, pool, stream);
@@ -87,7 +116,10 @@ PetscErrorCode PetscSparseCUDATryMalloc_Private(size_t bytes, cudaStream_t strea
   if (error == cudaErrorMemoryAllocation) {
     (void)cudaGetLastError();
     *ptr = NULL;
-  } else PetscCallCUDA(error);
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCallCUDA(error);
+  PetscCall(NoteAllocation(*ptr));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -129,7 +161,10 @@ PetscErrorCode PetscSparseCUDAMalloc_Private(size_t bytes, const char what[], cu
 PetscErrorCode PetscSparseCUDAFree_Private(void **ptr, cudaStream_t stream)
 {
   PetscFunctionBegin;
-  if (*ptr != NULL) PetscCallCUDA(cudaFreeAsync(*ptr, stream));
+  if (*ptr == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCheck(PetscSparseCUDARecorder() == NULL, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Memory is freed while work is recorded");
+  PetscCall(NoteRelease(*ptr));
+  PetscCallCUDA(cudaFreeAsync(*ptr, stream));
   *ptr = NULL;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -213,6 +248,40 @@ PetscErrorCode PetscSparseCUDATrimMemory(PetscBool always)
   PetscCallCUDA(cudaMemPoolGetAttribute(pool, cudaMemPoolAttrReservedMemCurrent, &reserved));
   PetscCallCUDA(cudaMemPoolGetAttribute(pool, cudaMemPoolAttrUsedMemCurrent, &used));
   if (reserved > used + used / TRIM_PART) PetscCallCUDA(cudaMemPoolTrimTo(pool, (size_t)used));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  PetscSparseCUDAWatchMemory - What the library has handed out by now counts as old from now on: PetscSparseCUDAGetMemoryChanges() says when some of it is freed
+
+  Not Collective
+
+  Note:
+  For work that is recorded now, with the addresses that it uses. When there was an earlier call, memory that came since then becomes old for its caller too, who may learn of more than he has to.
+*/
+PetscErrorCode PetscSparseCUDAWatchMemory(void)
+{
+  PetscFunctionBegin;
+  if (pool == NULL) PetscCall(CreatePool()); // so that the set goes with it
+  if (young == NULL) PetscCall(PetscAddressesCreate(&young));
+  else PetscCall(PetscAddressesClear(young));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  PetscSparseCUDAGetMemoryChanges - How often the library's device memory has changed
+
+  Not Collective
+
+  Output Parameters:
++ all  - allocations and releases so far
+- lost - releases of what was there at the last PetscSparseCUDAWatchMemory(); all before the first. Temporaries that came later do not count
+*/
+PetscErrorCode PetscSparseCUDAGetMemoryChanges(PetscInt64 *all, PetscInt64 *lost)
+{
+  PetscFunctionBegin;
+  *all  = changes;
+  *lost = old_lost;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

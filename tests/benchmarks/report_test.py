@@ -324,6 +324,26 @@ class ReportTest(unittest.TestCase):
         for value, text in ((0, "0"), (12, "12"), (1234, "1,230"), (0.5, "0.500"), (0.012345, "0.0123"), (56.78, "56.8"), (999.5, "1,000"), (None, "-")):
             self.assertEqual(report.number(value), text)
 
+    def test_scaling(self):
+        whole = [record(benchmark="scaling", case="n200", metric="solve", unit="s", ours=time, best=None, competitor=None, floor=None, gpus=n) for n, time in ((1, 0.04), (2, 0.025))]
+        level = [record(benchmark="scaling", case="n200-level1", metric=metric, unit=unit, ours=value, best=None, competitor=None, floor=None, gpus=2) for metric, unit, value in (("rows", "1", 169000), ("mult", "us", 36.5))]
+        self.put([record()])
+        self.put(whole[:1], "h200x1/scaling.jsonl")
+        self.put(whole[1:] + level, "h200x2/scaling.jsonl")
+        self.assertEqual(self.run_report(), (0, ""))
+        page = self.page("docs/results.md")
+        self.assertIn("| `n200` | `solve` | 0.04 s | 0.025 s | 1.60x | - | - |".replace("0.04 s", "0.0400 s").replace("0.025 s", "0.0250 s"), page)
+        self.assertIn("Levels of `n200` on 2 GPUs, microseconds of one call:", page)
+        self.assertIn("| 1 | 169,000 | 36.5 |", page)
+        self.assertNotIn("### NVIDIA H200", self.page())
+
+    def test_scaling_refuses(self):
+        good = record(benchmark="scaling", case="n200", metric="solve", unit="s", gpus=2)
+        self.refuses([{key: value for key, value in good.items() if key != "gpus"}], "'gpus' belongs to records of scaling", "h200x2/scaling.jsonl")
+        self.refuses([dict(good, gpus=True)], "not a number of GPUs", "h200x2/scaling.jsonl")
+        self.refuses([dict(good, metric="speed")], "unknown metric 'speed' of scaling", "h200x2/scaling.jsonl")
+        self.refuses([good], "belong into the folder h200x2", "h200x1/scaling.jsonl")
+
     def test_gpu_folder(self):
         for gpu, folder in (("NVIDIA H200", "h200"), ("NVIDIA A100-SXM4-80GB", "a100"), ("Tesla V100", "v100"), ("NVIDIA H100 80GB HBM3", "h100"), ("NVIDIA GeForce RTX 4090", "rtx_4090")):
             self.assertEqual(report.gpu_folder(gpu), folder)

@@ -151,6 +151,10 @@ int main(int argc, char **argv)
          nsize: 2
          args: -solves 4 -pc_gamg_reuse_interpolation {{0 1}} -pc_gamg_recompute_esteig {{0 1}}
       test:
+         suffix: join
+         nsize: {{2 3 4}}
+         args: -pc_gamg_join_latency 1e9 -problem 27point,elasticity,unsymmetric -solves 4 -pc_gamg_reuse_interpolation {{0 1}}
+      test:
          suffix: fallback
          nsize: 2
          args: -pc_gamg_mat_coarsen_type {{mis misk hem}} -pc_gamg_aggressive_square_graph {{0 1}}
@@ -175,6 +179,10 @@ int main(int argc, char **argv)
          suffix: device_hisparse
          nsize: {{1 3}}
          args: -type aijhisparsecuda -mat_hisparse_format {{diagonals windows}} -problem 5point,27point,elasticity
+      test:
+         suffix: device_join
+         nsize: {{2 3 4}}
+         args: -pc_gamg_join_latency 1e9 -problem 7point,27point,elasticity,unsymmetric,random -solves 4 -pc_gamg_reuse_interpolation {{0 1}}
       test:
          suffix: device_many
          nsize: 8

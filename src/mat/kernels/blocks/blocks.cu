@@ -42,6 +42,13 @@ struct JoinEntry {
   }
 };
 
+/* Row offsets of a part of a matrix, at their place in those of the whole. */
+struct PlaceOffsets {
+  Offsets         part, whole;
+  PetscCount      first_row, first_entry;
+  __device__ void operator()(PetscCount row) const { whole.Set(first_row + row, first_entry + part(row)); }
+};
+
 struct RowSize {
   Offsets         offsets;
   const int32_t  *rows;
@@ -246,6 +253,30 @@ PetscErrorCode DCSRStackRows(DCSRView view, const int32_t map[], DCSRView packed
   PetscCallCUDA(DCSRForEach((PetscCount)stacked.num_rows + 1, StackOffsets{Offsets(view), Offsets(packed), Offsets(stacked), (PetscCount)view.num_rows, view.num_nonzeros}, stream));
   if (view.num_nonzeros > 0) PetscCall(RowLoop(view, NULL, StackUpper{view, stacked, map, (int32_t)columns.num_own}, stream));
   if (packed.num_nonzeros > 0) PetscCall(RowLoop(packed, NULL, StackLower{packed, stacked, Offsets(packed), Offsets(stacked), columns, (PetscCount)view.num_rows}, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  DCSRPlaceRows - The rows of a part of a matrix go to their place in the whole.
+
+  Input Parameters:
++ part        - compact, with values; its columns are those of the whole
+. first_row   - where its rows begin in the whole
+. first_entry - where its entries do
+- stream      - asynchronous on it
+
+  Output Parameter:
+. whole - arrays allocated by the caller
+
+  Cost: one read and write of the part.
+*/
+PetscErrorCode DCSRPlaceRows(DCSRView part, PetscCount first_row, PetscCount first_entry, cudaStream_t stream, DCSRView whole)
+{
+  PetscFunctionBegin;
+  PetscCallCUDA(DCSRForEach((PetscCount)part.num_rows + 1, PlaceOffsets{Offsets(part), Offsets(whole), first_row, first_entry}, stream));
+  if (part.num_nonzeros == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCallCUDA(cudaMemcpyAsync(whole.columns + first_entry, part.columns, (size_t)part.num_nonzeros * sizeof(*part.columns), cudaMemcpyDeviceToDevice, stream));
+  PetscCallCUDA(cudaMemcpyAsync(whole.values + first_entry, part.values, (size_t)part.num_nonzeros * sizeof(*part.values), cudaMemcpyDeviceToDevice, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

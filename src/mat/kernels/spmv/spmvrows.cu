@@ -3,6 +3,7 @@
   Rows much longer than their group are cut into chunks. The first thread blocks of the same launch take a chunk each.
 */
 #include "spmvdevice.cuh"
+#include "spmvsingle.h"
 
 template <typename Offset>
 struct SpMVCompactRows {
@@ -216,6 +217,8 @@ static PetscErrorCode SpMVFragmentedLaunchEpilogue(DCSRSpMVPlan plan, const DCSR
 #define SPMV_FRAGMENTED_WIDE_ENTRY(lanes, t, i, v, l, r)  {{DCSR_SPMV_FRAGMENTED, lanes, t, i, v, l, r}, {SpMVFragmentedLaunch<int64_t, v != 0, t, l, i, r, lanes>, NULL}, {NULL, NULL}},
 #define SPMV_VECTOR_SWEEP_ENTRY(lanes, t, i, v, l, r)     {{DCSR_SPMV_VECTOR, lanes, t, i, v, l, r}, {SpMVVectorLaunch<PetscScalar, int32_t, t, l, i, r, lanes>, NULL}, {NULL, NULL}},
 #define SPMV_FRAGMENTED_SWEEP_ENTRY(lanes, t, i, v, l, r) {{DCSR_SPMV_FRAGMENTED, lanes, t, i, v, l, r}, {SpMVFragmentedLaunch<int32_t, v != 0, t, l, i, r, lanes>, NULL}, {NULL, NULL}},
+#define SPMV_VECTOR_SINGLE_ENTRY(lanes, t, i, v, l, r) \
+  {{DCSR_SPMV_VECTOR, lanes, t, i, v, l, r}, {NULL, SPMV_SINGLE((SpMVVectorLaunch<DCSRSingle, int32_t, t, l, i, r, lanes>))}, {NULL, SPMV_SINGLE((SpMVVectorLaunchEpilogue<DCSRSingle, t, l, i, r, lanes>))}},
 
 /* SpMVRowsGetEntry - the launchers of a vector or fragmented configuration for 32- or 64-bit offsets, NULL when it does not exist */
 const SpMVEntry *SpMVRowsGetEntry(const SpMVConfig *config, PetscBool wide)
@@ -228,6 +231,11 @@ const SpMVEntry *SpMVRowsGetEntry(const SpMVConfig *config, PetscBool wide)
   static const SpMVEntry sweep[] = {SPMV_VECTOR_SWEEP_CONFIGS(SPMV_VECTOR_SWEEP_ENTRY) SPMV_FRAGMENTED_SWEEP_CONFIGS(SPMV_FRAGMENTED_SWEEP_ENTRY)};
 
   if (entry == NULL && !wide) entry = SpMVEntryFind(sweep, PETSC_STATIC_ARRAY_LENGTH(sweep), config);
+#endif
+#if defined(SPMV_SINGLE_SWEEP)
+  static const SpMVEntry single[] = {SPMV_VECTOR_SINGLE_SWEEP_CONFIGS(SPMV_VECTOR_SINGLE_ENTRY)};
+
+  if (entry == NULL && !wide) entry = SpMVEntryFind(single, PETSC_STATIC_ARRAY_LENGTH(single), config);
 #endif
   return entry;
 }

@@ -1,7 +1,7 @@
 /*
   The launch rule of Mult, y = A x + z. A table is read from the top, and the first row that fits is taken. Each compute capability that was measured has a table for compact storage and one for fragmented storage.
 */
-#include "spmvrule.h"
+#include "spmvsingle.h"
 
 // clang-format off
 #define SPMV_ANY                                    PETSC_COUNT_MAX
@@ -26,7 +26,7 @@ typedef struct {
 // clang-format off
 /*
   Compact storage. Figures with "us" are microseconds, cold / warm, on an NVIDIA H200 (compute capability 9.0), 2026-11-21; names are cases of benchmarks/spmv. Other figures are times, cold, over that of the fastest
-  kernel, the geometric mean of the matrices of benchmarks/spmv/shapes with an even number, 0.3 to 4 M nonzeros, for which the row is, 2026-11-24. Rows without a figure fill the gaps between measured ones.
+  kernel, the geometric mean of the matrices of benchmarks/spmv/shapes with an even number, 0.3 to 4 M nonzeros, for which the row is, 2026-11-24; those with "in select" are of matrices of benchmarks/select. Rows without a figure fill the gaps between measured ones.
 
   What decides:
   - Without shared memory, a warp takes as long as its largest row. That is fast where rows are alike and one wave of threads holds all of them.
@@ -47,10 +47,14 @@ static const SpMVRule SpMVRulesH200[] = {
   {6000000,  20,       SPMV_INF, 128,      SPLIT(1, 512, 4, 2, 1536)}, /* 9 matrices: 1.00; split 2 lanes 128 x 4 1.01, split 1 lane 128 x 4 1.02, vector 2 1.18 */
   {6000000,  28,       SPMV_INF, 128,      SPLIT(2, 128, 4, 2, 1536)}, /* 4 matrices: 1.01; split 2 lanes 128 x 8 1.06, split 8 lanes 128 x 4 1.09, vector 4 1.25 */
   {6000000,  28,       SPMV_INF, 1024,     SPLIT(1, 512, 4, 2, 1536)}, /* 9 matrices: 1.01; scan 1.07, split 2 lanes 128 x 4 1.15, vector 8 2.13 */
-  {6000000,  28,       SPMV_INF, SPMV_ANY, SPLIT(1, 128, 4, 2, 1536)}, /* 12 matrices: 1.01; split 2 lanes 128 x 4 1.03, split 1 lane 512 x 4 1.04, vector 1 1.21 */
+  {6000000,  12,       SPMV_INF, SPMV_ANY, SPLIT(1, 128, 4, 2, 1536)}, /* 22 shapes in select: 1.02; split 1 lane 512 x 4 1.04, split 2 lanes 128 x 4 1.06, scan 1.10 */
+  {6000000,  28,       SPMV_INF, 20000,    SPLIT(1, 512, 4, 2, 1536)}, /* R-MAT in select, 10 even: 1.03; scan 1.03, split 1 lane 128 x 4 1.13; 4 odd: 1.01, 1.02, 1.15; 4 shapes: 1.00, 1.08, 1.03 */
+  {6000000,  28,       SPMV_INF, SPMV_ANY, SPLIT(1, 128, 4, 2, 1536)}, /* power laws in select, 10 even: 1.00; split 2 lanes 128 x 4 1.01, scan 1.06, split 1 lane 512 x 4 1.13; 10 odd: 1.00, 1.01, 1.08, 1.16 */
   /* Larger rows. */
   {6000000,  40,       SPMV_INF, 48,       SPLIT(2, 128, 4, 2, 1536)}, /* 3 matrices: 1.00; split 2 lanes 128 x 8 1.03, split 8 lanes 128 x 4 1.04, vector 4 1.15 */
-  {6000000,  40,       SPMV_INF, SPMV_ANY, SPLIT(8, 128, 4, 2, 1536)}, /* 5 matrices: 1.01; split 2 lanes 128 x 4 1.03, split 8 lanes 256 x 8 1.04, vector 4 1.36 */
+  {6000000,  40,       300,      SPMV_ANY, SPLIT(8, 128, 4, 2, 1536)}, /* 5 matrices: 1.01; split 2 lanes 128 x 4 1.03, split 8 lanes 256 x 8 1.04, vector 4 1.36 */
+  {6000000,  40,       SPMV_INF, 24000,    SCAN(512, 4, 1, 1536)}, /* R-MAT in select, 4 even: 1.00; split 1 lane 512 x 4 1.08, 128 x 4 1.15, 8 lanes 128 x 4 2.38; 4 odd: 1.00, 1.05, 1.09, 2.49 */
+  {6000000,  40,       SPMV_INF, SPMV_ANY, SPLIT(8, 128, 4, 2, 1536)},
   {2000000,  200,      1.25,     SPMV_ANY, VECTOR(8)}, /* 3 matrices: 1.00; split 8 lanes 256 x 8 1.05, vector 16 1.11 */
   {2000000,  96,       SPMV_INF, SPMV_ANY, SPLIT(8, 256, 8, 1, 1024)}, /* 8 matrices: 1.02; split 8 lanes 128 x 4 1.08, scan 1.11, vector 16 1.45 */
   {1000000,  200,      SPMV_INF, SPMV_ANY, SCAN(512, 4, 1, 1536)}, /* 4 matrices: 1.01; split 8 lanes 256 x 8 1.07, split 8 lanes 128 x 4 1.11, vector 32 1.14 */
@@ -168,6 +172,9 @@ static const SpMVConfig SpMVCompactConfigs[] = {
   SPMV_SPLIT_CONFIGS(SPMV_SPLIT_CONFIG) SPMV_SCAN_CONFIGS(SPMV_SCAN_CONFIG) SPMV_WARP_CONFIGS(SPMV_WARP_CONFIG) SPMV_VECTOR_CONFIGS(SPMV_VECTOR_CONFIG)
 #if defined(SPMV_SWEEP)
   SPMV_SPLIT_SWEEP_CONFIGS(SPMV_SPLIT_CONFIG) SPMV_SCAN_SWEEP_CONFIGS(SPMV_SCAN_CONFIG) SPMV_WARP_SWEEP_CONFIGS(SPMV_WARP_CONFIG) SPMV_VECTOR_SWEEP_CONFIGS(SPMV_VECTOR_CONFIG)
+#endif
+#if defined(SPMV_SINGLE_SWEEP)
+  SPMV_SPLIT_SINGLE_SWEEP_CONFIGS(SPMV_SPLIT_CONFIG) SPMV_VECTOR_SINGLE_SWEEP_CONFIGS(SPMV_VECTOR_CONFIG)
 #endif
 };
 static const SpMVConfig SpMVFragmentedConfigs[] = {

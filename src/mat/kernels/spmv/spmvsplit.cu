@@ -3,6 +3,7 @@
   A thread block multiplies a fixed number of consecutive nonzeros, whatever the rows are. The paper adds rows that cross the border of a thread block to a zeroed y by atomics. Here each row has an owner: the thread block
   in which the row starts finishes it with a few entries of the next thread block. Longer rows are added up in a fixed order by the last thread block that works on them. So y is written once, and always bitwise the same.
 */
+#include "spmvsingle.h"
 #include "spmvsplit.cuh"
 
 /* Loads the thread block's own nonzeros into registers, VEC consecutive ones a load. Behind the end of the matrix they are column 0 and value 0, which no row reads. */
@@ -99,6 +100,8 @@ static PetscErrorCode SpMVSplitLaunchEpilogue(DCSRSpMVPlan plan, const DCSRView 
    {SpMVSplitLaunchEpilogue<PetscScalar, t, i, v, l, r, lanes>, SPMV_SINGLE((SpMVSplitLaunchEpilogue<DCSRSingle, t, i, v, l, r, lanes>))}},
 #define SPMV_SPLIT_WIDE_ENTRY(lanes, t, i, v, l, r)  {{DCSR_SPMV_SPLIT, lanes, t, i, v, l, r}, {SpMVSplitLaunch<PetscScalar, int64_t, t, i, v, l, r, lanes>, NULL}, {NULL, NULL}},
 #define SPMV_SPLIT_SWEEP_ENTRY(lanes, t, i, v, l, r) {{DCSR_SPMV_SPLIT, lanes, t, i, v, l, r}, {SpMVSplitLaunch<PetscScalar, int32_t, t, i, v, l, r, lanes>, NULL}, {NULL, NULL}},
+#define SPMV_SPLIT_SINGLE_ENTRY(lanes, t, i, v, l, r) \
+  {{DCSR_SPMV_SPLIT, lanes, t, i, v, l, r}, {NULL, SPMV_SINGLE((SpMVSplitLaunch<DCSRSingle, int32_t, t, i, v, l, r, lanes>))}, {NULL, SPMV_SINGLE((SpMVSplitLaunchEpilogue<DCSRSingle, t, i, v, l, r, lanes>))}},
 
 /* SpMVSplitGetEntry - the launchers of a split configuration for 32- or 64-bit offsets, NULL when it does not exist */
 const SpMVEntry *SpMVSplitGetEntry(const SpMVConfig *config, PetscBool wide)
@@ -111,6 +114,11 @@ const SpMVEntry *SpMVSplitGetEntry(const SpMVConfig *config, PetscBool wide)
   static const SpMVEntry sweep[] = {SPMV_SPLIT_SWEEP_CONFIGS(SPMV_SPLIT_SWEEP_ENTRY)};
 
   if (entry == NULL && !wide) entry = SpMVEntryFind(sweep, PETSC_STATIC_ARRAY_LENGTH(sweep), config);
+#endif
+#if defined(SPMV_SINGLE_SWEEP)
+  static const SpMVEntry single[] = {SPMV_SPLIT_SINGLE_SWEEP_CONFIGS(SPMV_SPLIT_SINGLE_ENTRY)};
+
+  if (entry == NULL && !wide) entry = SpMVEntryFind(single, PETSC_STATIC_ARRAY_LENGTH(single), config);
 #endif
   return entry;
 }

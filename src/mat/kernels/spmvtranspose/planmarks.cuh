@@ -4,6 +4,8 @@
 
   Rows without nonzeros are not counted by marks. When there are some, nonempty_rows says which row a count stands for. Each thread block has a piece of that array, at its first row plus its own number, as many entries as
   rows start in it and one: the first one is for the row that is open where it begins.
+
+  A thread block that would walk over more than MARK_ROWS rows makes no marks. It says so, and marks.cuh makes them: 25 thread blocks that walk over 16 million rows with 200,000 nonzeros take milliseconds.
 */
 #include "../common/search.cuh"
 #include "device.cuh"
@@ -14,6 +16,7 @@ namespace
 
 constexpr int        MARK_THREADS  = 256; // and marks of a thread block
 constexpr PetscCount MARK_NONZEROS = 32 * MARK_THREADS;
+constexpr PetscCount MARK_ROWS     = 64 * MARK_THREADS; // steps of a thread block, each about a microsecond
 
 inline PetscCount NumMarkBlocks(PetscCount num_nonzeros)
 {
@@ -46,7 +49,7 @@ __device__ __forceinline__ bool VisitRows(const Offset *__restrict__ row_offsets
   return empty;
 }
 
-/* Marks for matrices without empty rows, and whether there are some; or with nonempty_rows, for those that have. */
+/* Marks for matrices without empty rows, and what was found of rows; or with nonempty_rows, for those that have empty ones and no far walks. */
 template <typename Offset, bool EmptyRows>
 __global__ static void __launch_bounds__(MARK_THREADS)
   MarkKernel(const Offset *__restrict__ row_offsets, PetscCount num_rows, PetscCount num_nonzeros, SpMVTransposeMark *__restrict__ marks, int32_t *__restrict__ nonempty_rows, SpMVTransposeFound *found)
@@ -71,6 +74,10 @@ __global__ static void __launch_bounds__(MARK_THREADS)
   __syncthreads();
   begin = borders[0];
   end   = borders[1];
+  if (!EmptyRows && end - begin > MARK_ROWS) {
+    if (threadIdx.x == 0) atomicMax(&found->rows, (unsigned int)SPMVT_ROWS_FAR);
+    return;
+  }
   empty = VisitRows(row_offsets, begin, end, [=](PetscCount, PetscCount k) { atomicOr(&bits[(k - first) / 32], 1u << (k - first) % 32); });
   __syncthreads();
   Scan(scan).ExclusiveSum((uint32_t)__popc(bits[threadIdx.x]), before);
@@ -85,7 +92,7 @@ __global__ static void __launch_bounds__(MARK_THREADS)
 
       nonempty_rows[counts[in / 32] + __popc(bits[in / 32] & ((1u << in % 32) - 1u))] = (int32_t)row;
     });
-  } else if (empty) found->empty_rows = 1;
+  } else if (empty) atomicMax(&found->rows, (unsigned int)SPMVT_ROWS_EMPTY);
 }
 
 } // namespace

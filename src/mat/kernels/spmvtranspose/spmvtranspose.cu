@@ -26,7 +26,7 @@ struct _n_DCSRSpMVTransposePlan {
   int                   later;          // tile instance that will pay when there are more products, -1 for none
   PetscCount            later_capacity; // room for its lists
   SpMVTransposeMark    *marks;          // [NumMarks(num_nonzeros)]
-  int32_t              *nonempty_rows;  // [nonempty_size], see planmarks.cuh; NULL when no row is empty
+  int32_t              *nonempty_rows;  // [nonempty_size], see planmarks.cuh and marks.cuh; NULL when no row is empty
   SpMVTransposeTile    *tiles;          // [num_tiles]
   uint16_t             *positions;      // [num_nonzeros]
   int32_t              *list_columns;   // [list_capacity], list_size of them are used
@@ -263,7 +263,7 @@ PetscErrorCode LaunchMarks_Offset(DCSRSpMVTransposePlan plan, DCSRView view, SpM
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Marks, and whether there are empty rows; with plan->nonempty_rows, for matrices that have some. Asynchronous. */
+/* Marks, and what was found of rows; with plan->nonempty_rows, for matrices that have empty ones. Asynchronous. */
 PetscErrorCode LaunchMarks(DCSRSpMVTransposePlan plan, DCSRView view, SpMVTransposeFound *found, cudaStream_t stream)
 {
   PetscFunctionBegin;
@@ -390,13 +390,32 @@ PetscErrorCode Describe(DCSRSpMVTransposePlan plan)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Marks and the list of rows, where a thread block would walk far (planmarks.cuh). */
+template <typename Offset>
+PetscErrorCode ListRowsOfAll(DCSRSpMVTransposePlan plan, DCSRView view, cudaStream_t stream)
+{
+  uint32_t      *num_starts = NULL;
+  PetscErrorCode ierr       = PETSC_SUCCESS;
+
+  PetscFunctionBegin;
+  PetscCall(PetscSparseCUDAMalloc(NumMarks(view.num_nonzeros) + 1, "rows before each mark", stream, &num_starts));
+  PetscCallGoto(ierr, done, MarkRows<Offset>(view, plan->marks, num_starts, stream));
+  PetscCallCUDAGoto(ierr, done, DCSRForEach((PetscCount)view.num_rows, WriteNonemptyRow<Offset>{(const Offset *)view.row_offsets, plan->marks, plan->nonempty_rows}, stream));
+done:
+  PetscCall(PetscSparseCUDAFree(&num_starts, stream));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* The list of rows that are not empty, and the marks that go with it. */
-PetscErrorCode ListRows(DCSRSpMVTransposePlan plan, DCSRView view, SpMVTransposeFound *found, cudaStream_t stream)
+PetscErrorCode ListRows(DCSRSpMVTransposePlan plan, DCSRView view, bool far, SpMVTransposeFound *found, cudaStream_t stream)
 {
   PetscFunctionBegin;
-  plan->nonempty_size = (PetscCount)view.num_rows + NumMarkBlocks(view.num_nonzeros);
+  plan->nonempty_size = far ? PetscMin((PetscCount)view.num_rows, view.num_nonzeros) : (PetscCount)view.num_rows + NumMarkBlocks(view.num_nonzeros);
   PetscCall(PetscSparseCUDAMalloc(plan->nonempty_size, "list of rows that are not empty", stream, &plan->nonempty_rows));
-  PetscCall(LaunchMarks(plan, view, found, stream));
+  if (!far) PetscCall(LaunchMarks(plan, view, found, stream));
+  else if (view.wide) PetscCall(ListRowsOfAll<int64_t>(plan, view, stream));
+  else PetscCall(ListRowsOfAll<int32_t>(plan, view, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -447,7 +466,7 @@ PetscErrorCode FillCompact(DCSRSpMVTransposePlan plan, DCSRView view, int choice
     }
   }
   if (choice >= 0) PetscCall(AddTiles(plan, view, choice, capacity, decide, found, stream, &host));
-  if (host.empty_rows) PetscCall(ListRows(plan, view, found, stream));
+  if (host.rows != SPMVT_ROWS_FULL) PetscCall(ListRows(plan, view, host.rows == SPMVT_ROWS_FAR, found, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -2,7 +2,8 @@
 /*
   How the order of a tile is made, once a structure: where each nonzero goes in the order of columns, and the list of distinct columns. Nothing is sorted. A window of columns is a field of bits in shared memory. Each
   nonzero sets that of its column. A prefix sum over the words numbers the distinct columns, an atomic counts the nonzeros of each of them and gives every one its place among these, and a second prefix sum over the
-  counts is where columns begin. A tile of neighboring rows has one window in nearly all matrices; the next one starts with the smallest column that is left.
+  counts is where columns begin. A tile of neighboring rows has one window in nearly all matrices. Windows start with the smallest column that is left, but the second one is about the median of these, so that a band among
+  scattered nonzeros is in it: without that, the band of band4 was left over in a third of the tiles, and its product took 158 instead of 137 us.
 
   All is one pass over the columns: a tile takes its place in the lists from a counter.
 */
@@ -15,11 +16,18 @@ namespace
 constexpr int TILE_BUILD_ITEMS   = 16; // nonzeros of a thread
 constexpr int TILE_BUILD_WINDOWS = 8;  // then each nonzero that is left is in the list by itself, in no order: atomics combine equal columns
 
+/* What is known of rows; the larger one holds. */
+enum SpMVTransposeRows {
+  SPMVT_ROWS_FULL  = 0, // none is empty
+  SPMVT_ROWS_EMPTY = 1, // some are
+  SPMVT_ROWS_FAR   = 2  // so many are that marks are made another way (planmarks.cuh)
+};
+
 /* What building finds out, in device memory that is 0 before. */
 struct SpMVTransposeFound {
   unsigned long long list_size;   // of all tiles
   unsigned int       heavy_tiles; // with a column of more than SPMVT_MAX_RUN nonzeros
-  unsigned int       empty_rows;  // not 0: there are some
+  unsigned int       rows;        // SpMVTransposeRows
 };
 
 /* Where the lists go. */
@@ -40,6 +48,7 @@ struct TileBuild {
   struct Storage {
     typename Scan::TempStorage scan;
     uint32_t                   smallest;   // column that is left
+    uint32_t                   median;     // about the median of the columns that are left, or 0 when one window has nearly all
     uint32_t                   num_single; // nonzeros in the list by themselves
     unsigned long long         list_begin;
     uint32_t                   bits[words + words / 32];
@@ -75,6 +84,37 @@ struct TileBuild {
     if (threadIdx.x % 32 == 0 && smallest != none) atomicMin(&storage.smallest, smallest);
     __syncthreads();
     return storage.smallest;
+  }
+
+  /*
+    Where the second window starts: smallest is that of the columns that are left. When one window from there on does not have nearly all of them, it is put about their median. The first warp looks at two nonzeros of each
+    sixteenth of the tile. All threads meet.
+  */
+  static __device__ uint32_t SecondWindow(Storage &storage, const uint32_t *columns, uint32_t left, uint32_t smallest)
+  {
+    const int      lane = threadIdx.x % 32;
+    const uint32_t half = 16u * words;
+
+    if (threadIdx.x < 32) {
+      uint32_t mine = none, most = 0;
+      int      rank = 0, valid;
+
+#pragma unroll
+      for (int i = 0; i < TILE_BUILD_ITEMS; i++)
+        if (lane % TILE_BUILD_ITEMS == i && left >> i & 1u) mine = columns[i];
+      valid = __popc(__ballot_sync(0xffffffffu, mine != none));
+      for (int l = 0; l < 32; l++) {
+        const uint32_t other = __shfl_sync(0xffffffffu, mine, l);
+
+        rank += other < mine || (other == mine && l < lane);
+        if (other > most && other != none) most = other;
+      }
+      if (valid == 0 || most - smallest < 2 * half) {
+        if (lane == 0) storage.median = 0;
+      } else if (rank == valid / 2) storage.median = mine;
+    }
+    __syncthreads();
+    return storage.median > half && storage.median - half > smallest ? storage.median - half : smallest;
   }
 
   /* Numbers the columns of the window that starts at base, from distinct on, which grows. Nonzeros in it leave left and get number and rank: rank * 65536 + number. */
@@ -189,6 +229,7 @@ __global__ static void __launch_bounds__(TileBuild<Nonzeros>::threads, 16384 / N
   for (int window = 0; window < TILE_BUILD_WINDOWS && base != Build::none; window++) {
     Build::NumberWindow(storage, columns, base, left, ranks, distinct);
     base = Build::StartWindow(storage, columns, left);
+    if (window == 0 && base != Build::none) base = Build::SecondWindow(storage, columns, left, base);
   }
   if (base != Build::none) Build::NumberSingles(storage, left, ranks, distinct);
   size  = Build::PlaceColumns(storage, heavy);

@@ -1,6 +1,7 @@
 static char help[] = "Functions of PETSc that read the host arrays of a MATAIJ without asking, with matrices whose newest structure and values are on the device.\n\n";
 
 #include "testmat.h"
+#include <petscksp.h>
 #include <petsc/private/matimpl.h>
 
 /* The same columns in every row; for matrices without values. */
@@ -412,6 +413,79 @@ static PetscErrorCode TestEager(MatType type)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The blocks of a parallel matrix, gathered by rows, and what a MATAIJ with the same entries gives; a block of ours without structure on the host is what they are read from. */
+static PetscErrorCode CompareLocalMat(Mat B, const char what[])
+{
+  Mat A, a, b;
+  IS  ga, gb;
+
+  PetscFunctionBegin;
+  PetscCall(MatMPIAIJGetLocalMat(B, MAT_INITIAL_MATRIX, &b));
+  PetscCall(MatConvert(B, MATAIJ, MAT_INITIAL_MATRIX, &A));
+  PetscCall(MatMPIAIJGetLocalMat(A, MAT_INITIAL_MATRIX, &a));
+  PetscCall(TestCompare(a, b, what));
+  PetscCall(MatDestroy(&a));
+  PetscCall(MatDestroy(&b));
+  PetscCall(MatMPIAIJGetLocalMatMerge(A, MAT_INITIAL_MATRIX, &ga, &a));
+  PetscCall(MatMPIAIJGetLocalMatMerge(B, MAT_INITIAL_MATRIX, &gb, &b));
+  PetscCall(TestCompare(a, b, what));
+  PetscCall(ISDestroy(&ga));
+  PetscCall(ISDestroy(&gb));
+  PetscCall(MatDestroy(&a));
+  PetscCall(MatDestroy(&b));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Operators and interpolations of PCGAMG, which have the structure of large blocks on the host only once somebody asks for it; of all blocks with the hidden mirror. */
+static PetscErrorCode TestLevels(MatType type)
+{
+  const PetscInt n = 40;
+  PetscMPIInt    size;
+  PetscInt       levels, begin, end;
+  KSP            ksp, smoother;
+  PC             pc;
+  Mat            A, P;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  if (size == 1) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatCreate(PETSC_COMM_WORLD, &A));
+  PetscCall(MatSetSizes(A, PETSC_DECIDE, PETSC_DECIDE, n * n, n * n));
+  PetscCall(MatSetType(A, type));
+  PetscCall(MatSetUp(A));
+  PetscCall(MatGetOwnershipRange(A, &begin, &end));
+  for (PetscInt i = begin; i < end; i++) {
+    PetscCall(MatSetValue(A, i, i, 4.0, INSERT_VALUES));
+    if (i % n > 0) PetscCall(MatSetValue(A, i, i - 1, -1.0, INSERT_VALUES));
+    if (i % n < n - 1) PetscCall(MatSetValue(A, i, i + 1, -1.0, INSERT_VALUES));
+    if (i >= n) PetscCall(MatSetValue(A, i, i - n, -1.0, INSERT_VALUES));
+    if (i < n * n - n) PetscCall(MatSetValue(A, i, i + n, -1.0, INSERT_VALUES));
+  }
+  PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
+  PetscCall(KSPSetOperators(ksp, A, A));
+  PetscCall(KSPGetPC(ksp, &pc));
+  PetscCall(PCSetType(pc, PCGAMG));
+  PetscCall(PCGAMGSetRepartition(pc, PETSC_FALSE));
+  PetscCall(PCGAMGSetProcEqLim(pc, 1)); // all processes stay
+  PetscCall(KSPSetUp(ksp));
+  PetscCall(PCMGGetLevels(pc, &levels));
+  PetscCheck(levels > 1, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "One level only");
+  for (PetscInt level = 1; level < levels; level++) {
+    PetscCall(PCMGGetInterpolation(pc, level, &P));
+    PetscCall(CompareLocalMat(P, "interpolation of a level"));
+    if (level == levels - 1) continue;
+    PetscCall(PCMGGetSmoother(pc, level, &smoother));
+    PetscCall(KSPGetOperators(smoother, NULL, &P));
+    PetscCall(CompareLocalMat(P, "operator of a level"));
+  }
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   char     *type, structure[16] = "";
@@ -426,6 +500,7 @@ int main(int argc, char **argv)
   PetscCall(TestMAIJ(type, 12));
   PetscCall(TestStructureOnlyProducts(type));
   PetscCall(TestPackage(type));
+  PetscCall(TestLevels(type));
   PetscCall(TestTransposeColoring(type));
   PetscCall(TestLongestRow(type, eager));
   if (eager) PetscCall(TestEager(type));

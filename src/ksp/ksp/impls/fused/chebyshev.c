@@ -49,6 +49,14 @@ static PetscErrorCode KSPSolve_Chebyshev_First_AIJCUDA(KSP ksp)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* KSPChebyshevGetFactors_AIJCUDA - The eigenvalues that our solve with polynomials of first kind is made of; PETSC_FALSE: the KSP has another solve, or none are known. Not collective. */
+PetscBool KSPChebyshevGetFactors_AIJCUDA(KSP ksp, PetscReal factors[2])
+{
+  if (ksp->ops->solve != KSPSolve_Chebyshev_First_AIJCUDA) return PETSC_FALSE;
+  GetEigenvalues((const KSP_Chebyshev *)ksp->data, &factors[0], &factors[1]);
+  return (PetscBool)(factors[0] > 0.0);
+}
+
 /*
   The polynomials of fourth kind: x goes by multiples of d, and d_k+1 = (2k - 1) / (2k + 3) d_k + (8k + 4) / (2k + 3) scale D r_k. PETSc updates the residual by A d; here the kernel makes it of x, so that d is all that it writes.
 */

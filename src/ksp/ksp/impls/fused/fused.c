@@ -83,7 +83,7 @@ static const char *WhyNotSettings(KSP ksp)
 }
 
 /* The same of matrices and vectors; if there is none, the matrix and the reciprocals are set. */
-static PetscErrorCode WhyNotObjects(KSP ksp, KSPFusedIteration *iteration, const char **why)
+static PetscErrorCode WhyNotObjects(KSP ksp, Vec rhs, Vec sol, KSPFusedIteration *iteration, const char **why)
 {
   MatNullSpace space;
   PetscBool    can, b, x, d;
@@ -98,12 +98,38 @@ static PetscErrorCode WhyNotObjects(KSP ksp, KSPFusedIteration *iteration, const
     PetscCall(PCJacobiGetReciprocals_AIJCUDA(ksp->pc, &iteration->d));
     if (iteration->d == NULL) *why = "the preconditioner is not PCJACOBI";
     else {
-      PetscCall(IsOnDevice(ksp->vec_rhs, &b));
-      PetscCall(IsOnDevice(ksp->vec_sol, &x));
+      PetscCall(IsOnDevice(rhs, &b));
+      PetscCall(IsOnDevice(sol, &x));
       PetscCall(IsOnDevice(iteration->d, &d));
       if (!b || !x || !d) *why = "vectors are not on the device";
     }
   }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  KSPFusedWhyNot - Why a solve is not the plain case
+
+  Not Collective
+
+  Input Parameters:
++ ksp - set up, of one of the fused types
+. rhs - right-hand side
+- sol - solution
+
+  Output Parameters:
++ iteration - the matrix and the reciprocals are set when there is no reason
+- why       - in words, static; NULL: it is the plain case
+*/
+PetscErrorCode KSPFusedWhyNot(KSP ksp, Vec rhs, Vec sol, KSPFusedIteration *iteration, const char **why)
+{
+  Context *context;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectContainerQuery((PetscObject)ksp, context_key, &context));
+  if (context == NULL || !context->fused) *why = "-ksp_fused is false";
+  else *why = WhyNotSettings(ksp);
+  if (*why == NULL) PetscCall(WhyNotObjects(ksp, rhs, sol, iteration, why));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -122,14 +148,12 @@ static PetscErrorCode WhyNotObjects(KSP ksp, KSPFusedIteration *iteration, const
 PetscErrorCode KSPFusedBegin(KSP ksp, KSPFusedIteration *iteration, PetscBool *plain)
 {
   static const char yes[] = KSP_FUSED;
-  const char       *why   = NULL;
+  const char       *why;
   Context          *context;
 
   PetscFunctionBegin;
   PetscCall(PetscObjectContainerQuery((PetscObject)ksp, context_key, &context));
-  if (context == NULL || !context->fused) why = "-ksp_fused is false";
-  else why = WhyNotSettings(ksp);
-  if (why == NULL) PetscCall(WhyNotObjects(ksp, iteration, &why));
+  PetscCall(KSPFusedWhyNot(ksp, ksp->vec_rhs, ksp->vec_sol, iteration, &why));
   *plain = (PetscBool)(why == NULL);
   if (context != NULL && context->said != (*plain ? yes : why)) {
     context->said = *plain ? yes : why;

@@ -18,7 +18,11 @@ typedef struct {
   Vec q; /* the one before; NULL: zero, or there is none */
 } KSPFusedIteration;
 
+/* Numbers that the steps of a solve follow from, beside matrices and vectors: KSPFusedGetKey(). */
+#define KSP_FUSED_KEY 12
+
 /* fused.c */
+PETSC_INTERN PetscErrorCode KSPFusedWhyNot(KSP, Vec, Vec, KSPFusedIteration *, const char **);
 PETSC_INTERN PetscErrorCode KSPFusedCreate(KSP);
 PETSC_INTERN PetscErrorCode KSPFusedSetFromOptions(KSP, PetscOptionItems);
 PETSC_INTERN PetscErrorCode KSPFusedBegin(KSP, KSPFusedIteration *, PetscBool *);
@@ -29,6 +33,14 @@ PETSC_INTERN PetscErrorCode KSPFusedRegister_AIJCUDA(void);
 
 /* chebyshev.c */
 PETSC_INTERN PetscErrorCode KSPChebyshevRegister_AIJCUDA(void);
+PETSC_INTERN PetscBool      KSPChebyshevGetFactors_AIJCUDA(KSP, PetscReal[2]);
 
 /* richardson.c */
 PETSC_INTERN PetscErrorCode KSPRichardsonRegister_AIJCUDA(void);
+PETSC_INTERN PetscBool      KSPRichardsonGetFactors_AIJCUDA(KSP, PetscReal[2]);
+
+/* apply.c: solves without KSPSolve() around them */
+PETSC_INTERN PetscBool      KSPIsSilent(KSP);
+PETSC_INTERN PetscErrorCode KSPFusedApplyWhyNot(KSP, Vec, Vec, PetscBool, const char **);
+PETSC_INTERN PetscErrorCode KSPFusedApply(KSP, Vec, Vec, PetscBool);
+PETSC_INTERN void           KSPFusedGetKey(KSP, PetscInt64[KSP_FUSED_KEY], PetscBool *);

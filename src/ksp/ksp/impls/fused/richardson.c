@@ -25,6 +25,17 @@ static PetscErrorCode KSPSolve_Richardson_AIJCUDA(KSP ksp)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* KSPRichardsonGetFactors_AIJCUDA - The scale factor of our solve, and 0; PETSC_FALSE: the KSP has another solve, or chooses the factor itself. Not collective. */
+PetscBool KSPRichardsonGetFactors_AIJCUDA(KSP ksp, PetscReal factors[2])
+{
+  const KSP_Richardson *richardson = (const KSP_Richardson *)ksp->data;
+
+  if (ksp->ops->solve != KSPSolve_Richardson_AIJCUDA || richardson->selfscale) return PETSC_FALSE;
+  factors[0] = richardson->scale;
+  factors[1] = 0.0;
+  return PETSC_TRUE;
+}
+
 static PetscErrorCode KSPSetFromOptions_Richardson_AIJCUDA(KSP ksp, PetscOptionItems PetscOptionsObject)
 {
   PetscFunctionBegin;

@@ -35,11 +35,24 @@ static PetscErrorCode CountCycle(PC pc)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A cycle, PETSc's where ours does not serve. */
+static PetscErrorCode ApplyCycle(PC pc, Vec x, Vec y)
+{
+  GAMGContext *context;
+  PetscBool    done;
+
+  PetscFunctionBegin;
+  PetscCall(GAMGGetContext(pc, &context));
+  PetscCall(GAMGCoarseApply(pc, context, x, y, &done));
+  if (!done) PetscCall((*parent_ops.apply)(pc, x, y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode Apply(PC pc, Vec x, Vec y)
 {
   PetscFunctionBegin;
   PetscCall(CountCycle(pc));
-  PetscCallInPrecision(pc, (*parent_ops.apply)(pc, x, y));
+  PetscCallInPrecision(pc, ApplyCycle(pc, x, y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -96,6 +109,7 @@ static PetscErrorCode Reset(PC pc)
 
   PetscFunctionBegin;
   PetscCall(GAMGGetContext(pc, &context));
+  PetscCall(GAMGCoarseDestroy(&context->coarse));
   if (context->single) {
     PetscCall(ReleaseSingle(pc->mat));
     if (pc->pmat != pc->mat) PetscCall(ReleaseSingle(pc->pmat));
@@ -171,9 +185,11 @@ PetscErrorCode GAMGSetUpCycle(PC pc, GAMGContext *context)
   PetscFunctionBegin;
   PetscCall(ChoosePrecision(pc, context));
   KeepResidualsOutside(pc, context);
-  if (!context->single) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCallInPrecision(pc, PrepareLevels(pc));
-  PetscCall(PetscInfo(pc, "Cycles read values of level operators and prolongators in single precision where these are on the device\n"));
+  if (context->single) {
+    PetscCallInPrecision(pc, PrepareLevels(pc));
+    PetscCall(PetscInfo(pc, "Cycles read values of level operators and prolongators in single precision where these are on the device\n"));
+  }
+  PetscCallInPrecision(pc, GAMGCoarseSetUp(pc, context));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -9,10 +9,12 @@
 static const char context_key[] = "PCGAMG_AIJCUDA";
 
 typedef PetscErrorCode (*SetTypeFn)(PC, PCGAMGType);
+typedef PetscErrorCode (*SetProcessLimitFn)(PC, PetscInt);
 
 /* PETSc's, the same for all PC. */
 static PetscErrorCode (*parent_create)(PC) = NULL, (*parent_setup)(PC) = NULL;
-static SetTypeFn parent_settype = NULL;
+static SetTypeFn         parent_settype         = NULL;
+static SetProcessLimitFn parent_setprocesslimit = NULL;
 
 /* What belongs to a level, or to a setup that has ended or failed, goes. */
 static PetscErrorCode ResetContext(GAMGContext *context)
@@ -34,6 +36,7 @@ static PetscErrorCode DestroyContext(PetscCtxRt context)
 
   PetscFunctionBegin;
   PetscCall(ResetContext(*c));
+  PetscCall(GAMGCoarseDestroy(&(*c)->coarse));
   PetscCall(PetscFree(*c));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -56,6 +59,9 @@ PetscErrorCode GAMGGetContext(PC pc, GAMGContext **context)
   if (*context != NULL) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscNew(context));
   (*context)->device_setup = PETSC_TRUE;
+  (*context)->join_levels  = PETSC_TRUE;
+  (*context)->join_latency = -1;
+  (*context)->coarse_cycle = GAMG_COARSE_GRAPH;
   PetscCall(GAMGRandomFits(&(*context)->random_fits));
   PetscCall(PetscObjectContainerCompose((PetscObject)pc, context_key, *context, DestroyContext));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -155,21 +161,42 @@ static PetscErrorCode SmoothProlongator(PC pc, Mat A, Mat *P)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Whether and how levels go to one process; without a prefix for all PC, with one for that one. */
+static PetscErrorCode SetJoinFromOptions(PC pc, GAMGContext *context)
+{
+  PetscOptions options = ((PetscObject)pc)->options;
+  const char  *prefix  = ((PetscObject)pc)->prefix;
+  PetscBool    given;
+
+  PetscFunctionBegin;
+  PetscCall(PetscOptionsGetBool(options, NULL, "-pc_gamg_join_levels", &context->join_levels, NULL));
+  PetscCall(PetscOptionsGetReal(options, NULL, "-pc_gamg_join_latency", &context->join_latency, NULL));
+  PetscCall(PetscOptionsHasName(options, prefix, "-pc_gamg_process_eq_limit", &given));
+  if (given) context->process_limit_given = PETSC_TRUE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode SetFromOptions(PC pc, PetscOptionItems PetscOptionsObject)
 {
   GAMGContext *context;
-  PetscEnum    values;
+  PetscEnum    values, cycle;
 
   PetscFunctionBegin;
   PetscCall(GAMGGetContext(pc, &context));
   values = (PetscEnum)context->level_values;
+  cycle  = (PetscEnum)context->coarse_cycle;
   PetscCall((*context->parent.setfromoptions)(pc, PetscOptionsObject));
   PetscCall(PetscOptionsGetBool(((PetscObject)pc)->options, ((PetscObject)pc)->prefix, "-pc_gamg_device_check", &context->device_check, NULL));
+  PetscCall(SetJoinFromOptions(pc, context));
   PetscOptionsHeadBegin(PetscOptionsObject, "GAMG-AGG options of petscsparsecuda");
   PetscCall(PetscOptionsBool("-pc_gamg_device_setup", "Set up levels on the device where that gives what PETSc gives", "PCGAMG", context->device_setup, &context->device_setup, NULL));
   PetscCall(PetscOptionsEnum("-pc_gamg_level_values", "Precision of the values of level operators and prolongators that cycles read on the device", "PCGAMG", GAMGLevelValuesNames, values, &values, NULL));
+  PetscCall(PetscOptionsBool("-pc_gamg_join_levels", "Levels that are too small to be split go to one process", "PCGAMG", context->join_levels, &context->join_levels, NULL));
+  PetscCall(PetscOptionsReal("-pc_gamg_join_latency", "Microseconds of an exchange of ghost values, by which this is decided for any type and size", "PCGAMG", context->join_latency, &context->join_latency, NULL));
+  PetscCall(PetscOptionsEnum("-pc_gamg_coarse_cycle", "What does the part of a cycle below the finest level", "PCGAMG", GAMGCoarseCycles, cycle, &cycle, NULL));
   PetscOptionsHeadEnd();
   context->level_values = (GAMGLevelValues)values;
+  context->coarse_cycle = (GAMGCoarseCycle)cycle;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -191,6 +218,7 @@ static PetscErrorCode Patch(PC pc)
   ops->coarsen           = Coarsen;
   ops->prolongator       = CreateProlongator;
   ops->optprolongator    = SmoothProlongator;
+  ops->createlevel       = GAMGCreateLevel;
   ops->setfromoptions    = SetFromOptions;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -200,6 +228,17 @@ static PetscErrorCode PCGAMGSetType_AIJCUDA(PC pc, PCGAMGType type)
   PetscFunctionBegin;
   PetscCall((*parent_settype)(pc, type));
   PetscCall(Patch(pc));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PCGAMGSetProcEqLim_AIJCUDA(PC pc, PetscInt n)
+{
+  GAMGContext *context;
+
+  PetscFunctionBegin;
+  PetscCall(GAMGGetContext(pc, &context));
+  context->process_limit_given = PETSC_TRUE;
+  PetscCall((*parent_setprocesslimit)(pc, n));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -252,10 +291,13 @@ static PetscErrorCode PCSetUp_GAMG_AIJCUDA(PC pc)
   PetscFunctionBegin;
   PetscCall(GAMGGetContext(pc, &context));
   PetscCall(ResetContext(context));
+  PetscCall(GAMGCoarseDestroy(&context->coarse));
   makes = MakesInterpolations(pc);
   if (gamg->ops->creategraph == CreateGraph && gamg->Nlevels > 1 && makes) PetscCall(GAMGServeData(pc, pc->pmat, &context->data_on_device));
   if (makes) MatDeviceStorageDefer(PETSC_TRUE);
+  MatMPIAIJCUDAStructureOnDemand(PETSC_TRUE);
   ierr = (*parent_setup)(pc);
+  MatMPIAIJCUDAStructureOnDemand(PETSC_FALSE);
   if (makes) MatDeviceStorageDefer(PETSC_FALSE);
   if (ierr != PETSC_SUCCESS && context->data_is_coarse) { // PETSc would take it for that of the finest level in the next setup
     PetscCall(PetscFree(gamg->data));
@@ -277,6 +319,8 @@ static PetscErrorCode PCCreate_GAMG_AIJCUDA(PC pc)
   PetscCall((*parent_create)(pc));
   PetscCall(PetscObjectQueryFunction((PetscObject)pc, "PCGAMGSetType_C", &parent_settype));
   PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCGAMGSetType_C", PCGAMGSetType_AIJCUDA));
+  PetscCall(PetscObjectQueryFunction((PetscObject)pc, "PCGAMGSetProcEqLim_C", &parent_setprocesslimit));
+  PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCGAMGSetProcEqLim_C", PCGAMGSetProcEqLim_AIJCUDA));
   parent_setup   = pc->ops->setup;
   pc->ops->setup = PCSetUp_GAMG_AIJCUDA;
   PetscCall(GAMGPatchCycle(pc));

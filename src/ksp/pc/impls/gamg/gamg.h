@@ -50,33 +50,47 @@ typedef enum {
 } GAMGLevelValues;
 PETSC_INTERN const char *const GAMGLevelValuesNames[]; /* for PetscOptionsEnum() */
 
+/* -pc_gamg_coarse_cycle: what does the part of a cycle below the finest level. */
+typedef enum {
+  GAMG_COARSE_PETSC,    /* PETSc's code */
+  GAMG_COARSE_LAUNCHES, /* the same launches without PETSc's code between them */
+  GAMG_COARSE_GRAPH     /* these as one CUDA graph */
+} GAMGCoarseCycle;
+PETSC_INTERN const char *const GAMGCoarseCycles[]; /* for PetscOptionsEnum() */
+typedef struct _n_GAMGCoarse  *GAMGCoarse;         /* what coarsecycle.c keeps with a PC */
+
 /* What is kept with a PC: a container composed with it. */
 typedef struct {
-  struct _PCGAMGOps    parent;          /* PETSc's operations */
-  PetscBool            device_setup;    /* -pc_gamg_device_setup */
-  PetscBool            device_check;    /* -pc_gamg_device_check, of the tests */
-  GAMGLevelValues      level_values;    /* -pc_gamg_level_values */
-  PetscBool            single;          /* the cycles of the last setup read values in single precision */
-  PCApplyRichardsonFn *applyrichardson; /* PETSc's, while single has put it away; otherwise NULL */
-  PetscBool            random_fits;     /* PetscRandom draws the numbers that the permutation is made of */
-  PetscBool            served;          /* whether the level under way is; the same on all processes, decided with its graph */
-  PetscBool            data_on_device;  /* whether GAMGCreateDefaultData() makes the near null space of the finest level, not PETSc */
-  PetscInt             hops;            /* of the level under way: 2, aggressive, or 1 */
-  PetscBool            by_number;       /* order of the members of its aggregates */
-  GAMGCheck            check;           /* with device_check */
-  GAMGAggregates       aggregates;      /* of the level under way, from its coarsening to its prolongator */
-  PetscBool            data_is_coarse;  /* PC_GAMG has the near null space of a coarser level, which this setup has made */
-  PetscBool            trimmed;         /* memory was given back after the first setup */
-  PetscErrorCode       data_error;      /* what making the near null space on this process ended with; raised where all processes meet */
-  PetscBool            constant;        /* the near null space of the finest level is the vector of ones of single unknowns, which nobody stores */
-  PetscReal           *data;            /* device, owned: near null space of the finest level, column-major as in PC_GAMG, [data_cell_cols][num_data_rows]; NULL: it is constant, or in PC_GAMG, on the host */
-  PetscCount           cycles;          /* since the last setup */
-  PetscCount           expected_cycles; /* after this one: those of the last setup that had any; 0: not known */
-  PetscInt             num_data_rows;   /* rows of the matrix that data is for */
+  struct _PCGAMGOps    parent;              /* PETSc's operations */
+  PetscBool            device_setup;        /* -pc_gamg_device_setup */
+  PetscBool            device_check;        /* -pc_gamg_device_check, of the tests */
+  GAMGLevelValues      level_values;        /* -pc_gamg_level_values */
+  PetscBool            join_levels;         /* -pc_gamg_join_levels */
+  PetscReal            join_latency;        /* -pc_gamg_join_latency, in microseconds; negative: the rule has its own */
+  PetscBool            process_limit_given; /* -pc_gamg_process_eq_limit or PCGAMGSetProcEqLim() */
+  GAMGCoarseCycle      coarse_cycle;        /* -pc_gamg_coarse_cycle */
+  GAMGCoarse           coarse;              /* of the last setup; NULL: cycles are PETSc's */
+  PetscBool            single;              /* the cycles of the last setup read values in single precision */
+  PCApplyRichardsonFn *applyrichardson;     /* PETSc's, while single has put it away; otherwise NULL */
+  PetscBool            random_fits;         /* PetscRandom draws the numbers that the permutation is made of */
+  PetscBool            served;              /* whether the level under way is; the same on all processes, decided with its graph */
+  PetscBool            data_on_device;      /* whether GAMGCreateDefaultData() makes the near null space of the finest level, not PETSc */
+  PetscInt             hops;                /* of the level under way: 2, aggressive, or 1 */
+  PetscBool            by_number;           /* order of the members of its aggregates */
+  GAMGCheck            check;               /* with device_check */
+  GAMGAggregates       aggregates;          /* of the level under way, from its coarsening to its prolongator */
+  PetscBool            data_is_coarse;      /* PC_GAMG has the near null space of a coarser level, which this setup has made */
+  PetscBool            trimmed;             /* memory was given back after the first setup */
+  PetscErrorCode       data_error;          /* what making the near null space on this process ended with; raised where all processes meet */
+  PetscBool            constant;            /* the near null space of the finest level is the vector of ones of single unknowns, which nobody stores */
+  PetscReal           *data;                /* device, owned: near null space of the finest level, column-major as in PC_GAMG, [data_cell_cols][num_data_rows]; NULL: it is constant, or in PC_GAMG, on the host */
+  PetscInt             num_data_rows;       /* rows of the matrix that data is for */
+  PetscCount           cycles;              /* since the last setup */
+  PetscCount           expected_cycles;     /* after this one: those of the last setup that had any; 0: not known */
 } GAMGContext;
 
 /* Log events of the stages, registered in src/init/init.c. gamg.c logs GAMGCoarsen() as the second and GAMGCreateProlongator() as the fourth; the others are parts of these. */
-PETSC_INTERN PetscLogEvent PETSCSPARSECUDA_GAMGPermutation, PETSCSPARSECUDA_GAMGIndependentSet, PETSCSPARSECUDA_GAMGAggregates, PETSCSPARSECUDA_GAMGTentative;
+PETSC_INTERN PetscLogEvent PETSCSPARSECUDA_GAMGPermutation, PETSCSPARSECUDA_GAMGIndependentSet, PETSCSPARSECUDA_GAMGAggregates, PETSCSPARSECUDA_GAMGTentative, PETSCSPARSECUDA_GAMGCoarseCycle;
 
 /* gamg.c */
 PETSC_INTERN PetscErrorCode PCGAMGRegister_AIJCUDA(void);
@@ -88,6 +102,12 @@ PETSC_INTERN PetscErrorCode GAMGSetUpCycle(PC, GAMGContext *);
 
 /* products.c */
 PETSC_INTERN PetscErrorCode GAMGTellProducts(PC, GAMGContext *);
+
+/* coarsecycle.c */
+PETSC_INTERN PetscErrorCode GAMGCoarseSetUp(PC, GAMGContext *);
+PETSC_INTERN PetscErrorCode GAMGCoarseApply(PC, GAMGContext *, Vec, Vec, PetscBool *);
+PETSC_INTERN PetscErrorCode GAMGCoarseDestroy(GAMGCoarse *);
+PETSC_INTERN PetscErrorCode GAMGCoarseGetInfo(PC, const char **, PetscInt64 *, PetscInt64 *);
 
 /* probe.c */
 PETSC_INTERN PetscErrorCode GAMGStructFits(PetscBool *);
@@ -132,6 +152,9 @@ PETSC_INTERN PetscErrorCode GAMGAggregatesDestroy(GAMGAggregates *);
 
 /* prolongator.c */
 PETSC_INTERN PetscErrorCode GAMGCreateProlongator(PC, Mat, GAMGAggregates *, Mat *); /* matrix of the level, aggregates; NULL: the level cannot be coarsened */
+
+/* join.c */
+PETSC_INTERN PetscErrorCode GAMGCreateLevel(PC, Mat, PetscInt, Mat *, Mat *, PetscMPIInt *, IS *, PetscBool);
 
 /* smooth.c */
 PETSC_INTERN PetscErrorCode GAMGSmoothProlongator(PC, Mat, Mat *);

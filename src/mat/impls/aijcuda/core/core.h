@@ -70,7 +70,8 @@ typedef struct {
 /* The host arrays of the Mat_SeqAIJ, as a mirror of the device. */
 typedef struct {
   PetscBool    structure;           /* i, j, ilen, imax are current; PETSC_FALSE: absent, made on demand */
-  PetscBool    is_block;            /* block of a parallel matrix: keeps the host structure, which public functions (MatMPIAIJGetLocalMat(), ...) read directly */
+  PetscBool    is_block;            /* block of a parallel matrix: keeps the host structure, which public functions (MatMPIAIJGetLocalMat(), ...) read directly, */
+  PetscBool    on_demand;           /* but not when a setup made it that hands its matrices to nobody (MatMPIAIJCUDAStructureOnDemand()), and it is large */
   PetscBool    keeps_structure;     /* host code that reads the structure directly was met, or MATMPIAIJ may have this as a block: the structure is made at once after every change */
   PetscInt     active;              /* depth of host accesses under way (thunks, array getters) */
   PetscInt     row_access;          /* depth of MatGetRowUpperTriangular(); meanwhile the matrix counts as bound to the CPU */
@@ -219,6 +220,17 @@ static inline void MatAIJCUDAForgetSymmetry(Mat A)
 static inline PetscBool MatSeqAIJCUDAKeepsStructure(Mat A)
 {
   return (PetscBool)(MatSeqAIJCUDAGet(A)->options.eager || MatSeqAIJCUDAGet(A)->mirror.keeps_structure);
+}
+
+/* Blocks with fewer rows and nonzeros together get their structure on the host at once in any case: factorizations of coarse levels read it, and it costs little. */
+#define MAT_AIJCUDA_SMALL_BLOCK 1000000
+
+/* Whether the structure on the host is made at once after every change of a block of a parallel matrix. */
+static inline PetscBool MatSeqAIJCUDABlockKeepsStructure(Mat A)
+{
+  const Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
+
+  return (PetscBool)(d->mirror.is_block && (!d->mirror.on_demand || d->options.eager || (!d->mirror.hide && A->rmap->n + ((Mat_SeqAIJ *)A->data)->nz < MAT_AIJCUDA_SMALL_BLOCK)));
 }
 
 /* Calls that go up the house: what a room needs of one above it. The table is filled where all rooms are known (src/init/hooks.c). */

@@ -548,7 +548,7 @@ static PetscErrorCode StorageStructureChanged(Mat A, PetscCount num_nonzeros)
 static PetscErrorCode UpdateBlockStructure(Mat A)
 {
   PetscFunctionBegin;
-  if (!MatSeqAIJCUDAGet(A)->mirror.is_block) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!MatSeqAIJCUDABlockKeepsStructure(A)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatAIJCUDAHostBegin(A, HOST_READ_STRUCTURE));
   PetscCall(MatAIJCUDAHostEnd(A, HOST_READ_STRUCTURE));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -64,7 +64,7 @@ static PetscErrorCode MatSeqAIJCUDAHideMirror(Mat A)
   if (!d->mirror.hide || !d->mirror.computed || !A->assembled || A->structure_only) PetscFunctionReturn(PETSC_SUCCESS);
   d->mirror.hidden_a = a->a;
   a->a               = NULL;
-  if (!d->mirror.is_block && !MatSeqAIJCUDAKeepsStructure(A)) {
+  if (!MatSeqAIJCUDABlockKeepsStructure(A) && !MatSeqAIJCUDAKeepsStructure(A)) {
     d->mirror.hidden_i = a->i;
     d->mirror.hidden_j = a->j;
     a->i               = NULL;

@@ -88,7 +88,7 @@ static PetscErrorCode TakeView(Mat A, const DCSRView *view, const DCSRDeletion *
   a->rmax          = (PetscInt)deletion->max_row_size;
   a->nonzerorowcnt = (PetscInt)deletion->num_nonempty_rows;
   PetscCall(MatSeqAIJCUDADeviceChanged(A));
-  if (d->mirror.is_block) {
+  if (MatSeqAIJCUDABlockKeepsStructure(A)) {
     PetscCall(MatAIJCUDAHostBegin(A, HOST_READ_STRUCTURE));
     PetscCall(MatAIJCUDAHostEnd(A, HOST_READ_STRUCTURE));
   }

@@ -363,7 +363,7 @@ static PetscErrorCode DuplicateDevice(Mat A, MatDuplicateOption option, Mat B)
   b->device.nonzerostate = B->nonzerostate;
   b->mirror.structure    = PETSC_FALSE;
   B->offloadmask         = PETSC_OFFLOAD_GPU;
-  if (MatSeqAIJCUDAGet(A)->mirror.is_block || MatSeqAIJCUDAKeepsStructure(A)) PetscCall(MatSeqAIJCUDADuplicateHostStructure(A, B));
+  if (MatSeqAIJCUDABlockKeepsStructure(A) || MatSeqAIJCUDAKeepsStructure(A)) PetscCall(MatSeqAIJCUDADuplicateHostStructure(A, B));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

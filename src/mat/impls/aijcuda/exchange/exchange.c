@@ -292,6 +292,14 @@ PetscErrorCode MatExchangeValues(const MatExchange *x, PetscMemType send_mtype, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* MatExchangeColumns - The same for one 32-bit column, or row offset, an entry. */
+PetscErrorCode MatExchangeColumns(const MatExchange *x, PetscMemType send_mtype, const int32_t send[], PetscMemType received_mtype, int32_t received[])
+{
+  PetscFunctionBegin;
+  PetscCall(Exchange(x, MPI_INT32_T, send_mtype, send, received_mtype, received));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* MatExchangeDestroy - Frees it; a zero one is fine, and it is zero afterwards. */
 PetscErrorCode MatExchangeDestroy(MatExchange *x)
 {

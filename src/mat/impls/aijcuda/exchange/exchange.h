@@ -56,10 +56,12 @@ PETSC_INTERN PetscBool      MatExchangeFits(const MatExchange *, PetscMPIInt, co
 PETSC_INTERN PetscErrorCode MatExchangeGetSendOrder(const MatExchange *, const PetscInt[], PetscMemType, const PetscCount[], cudaStream_t, PetscCount **);
 PETSC_INTERN PetscErrorCode MatExchangeIndices(const MatExchange *, PetscMemType, const PetscInt[], PetscMemType, PetscInt[]);
 PETSC_INTERN PetscErrorCode MatExchangeValues(const MatExchange *, PetscMemType, const PetscScalar[], PetscMemType, PetscScalar[]);
+PETSC_INTERN PetscErrorCode MatExchangeColumns(const MatExchange *, PetscMemType, const int32_t[], PetscMemType, int32_t[]);
 PETSC_INTERN PetscErrorCode MatExchangeDestroy(MatExchange *);
 
 /* The stream of a PetscSF (sfstream.c) */
 PETSC_INTERN PetscErrorCode PetscSparseCUDASetSFStream(PetscSF, cudaStream_t);
+PETSC_INTERN PetscErrorCode PetscSparseCUDASFIsIdle(PetscSF, PetscBool *);
 
 /* Stash (offprocess.c) */
 PETSC_INTERN PetscErrorCode OffProcessPieceDestroy(OffProcessPiece *, cudaStream_t);

@@ -4,6 +4,7 @@
 
   - MatCreateMPIAIJSumSeqAIJ() sends i and j of the sequential matrices. They keep their structure on the host from then on.
   - Products with MAT_STRUCTURE_ONLY are done by MATSEQAIJ's own code, whatever the type of the operands is.
+  - MatMPIAIJGetLocalMat(), MatMPIAIJGetLocalMatMerge() and what products and PCBDDC gather by rows read the blocks of a parallel matrix. Those of levels of PCGAMG have no structure on the host before.
   - MATMAIJ multiplies with, and is converted from, the arrays of the matrix that it was made of. MatCreateMAIJ() sets its operations after its constructor.
 
   Only an event that is active is announced: -log_exclude mat, and a PETSc configured with --with-log=0, leave these readers with -mat_dcsr_host_structure eager, which does for all but MATMAIJ.
@@ -21,6 +22,7 @@ typedef enum {
   EVENT_SUM,       /* the structure of a sequential matrix */
   EVENT_SUM_PHASE, /* the same, which it got hold of before the event */
   EVENT_PRODUCT,   /* operands of the product that the object is the result of */
+  EVENT_BLOCKS,    /* the blocks of parallel matrices, which are the first two objects */
   EVENT_MULTIPLY,  /* the matrix below a MATMAIJ; the second object is a vector */
   EVENT_CONVERT    /* the matrix below a MATMAIJ */
 } EventKind;
@@ -138,11 +140,24 @@ static PetscErrorCode BeginSum(Mat A, PetscBool phase)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Values are asked for. */
+static PetscErrorCode BeginBlocks(PetscObject object)
+{
+  PetscBool parallel = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  if (object != NULL && object->classid == MAT_CLASSID) PetscCall(MatIsMPIAIJCUDA((Mat)object, &parallel));
+  if (parallel) PetscCall(MatAIJCUDAShowToReader((Mat)object, HOST_READ_STRUCTURE));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* The events that matter to us, X(event, kind). */
   #define EVENTS(X) \
     X(MAT_Seqstompi, EVENT_SUM) \
     X(MAT_Seqstompisym, EVENT_SUM_PHASE) \
     X(MAT_Seqstompinum, EVENT_SUM_PHASE) \
+    X(MAT_Getlocalmat, EVENT_BLOCKS) \
+    X(MAT_GetBrowsOfAocols, EVENT_BLOCKS) \
     X(MAT_MatMultSymbolic, EVENT_PRODUCT) \
     X(MAT_TransposeMatMultSymbolic, EVENT_PRODUCT) \
     X(MAT_PtAPSymbolic, EVENT_PRODUCT) \
@@ -179,7 +194,10 @@ static PetscErrorCode EventBegin(PETSC_UNUSED PetscLogHandler handler, PetscLogE
   if (PetscLikely(kind == EVENT_OTHER || first == NULL)) return PETSC_SUCCESS;
   PetscFunctionBegin;
   if (kind == EVENT_SUM || kind == EVENT_SUM_PHASE) PetscCall(BeginSum((Mat)first, (PetscBool)(kind == EVENT_SUM_PHASE)));
-  else if (kind == EVENT_PRODUCT) PetscCall(BeginProduct((Mat)first));
+  else if (kind == EVENT_BLOCKS) {
+    PetscCall(BeginBlocks(first));
+    PetscCall(BeginBlocks(second));
+  } else if (kind == EVENT_PRODUCT) PetscCall(BeginProduct((Mat)first));
   else if (kind == EVENT_MULTIPLY) PetscCall(BeginMultiply((Mat)first, (Vec)second));
   else PetscCall(BeginConvert((Mat)first));
   PetscFunctionReturn(PETSC_SUCCESS);

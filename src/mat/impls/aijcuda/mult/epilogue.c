@@ -123,22 +123,22 @@ restore:
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* An error does not leave the scatter under way. */
+/* An error does not leave others waiting for messages. */
 static PetscErrorCode ApplyToBlocks(Mat A, const Epilogue *e, Vec x, Vec y)
 {
   const Mat_MPIAIJ *a    = (const Mat_MPIAIJ *)A->data;
   const Epilogue    rest = {e->alpha, e->d, NULL, 0.0, 0.0, NULL};
+  ProductMessages   messages;
   PetscErrorCode    ierr;
 
   PetscFunctionBegin;
   PetscCall(MatSeqAIJCUDAPrepareMult(a->A, PETSC_FALSE));
   PetscCall(MatSeqAIJCUDAPrepareMult(a->B, PETSC_FALSE));
-  PetscCall(MatMPIAIJCUDAUseCurrentStream(A));
-  PetscCall(VecScatterBegin(a->Mvctx, x, a->lvec, INSERT_VALUES, SCATTER_FORWARD));
+  PetscCall(ProductMessagesBegin(A, x, &messages));
   ierr = ApplyToBlock(a->A, e, x, y);
-  PetscCall(VecScatterEnd(a->Mvctx, x, a->lvec, INSERT_VALUES, SCATTER_FORWARD));
+  PetscCall(ProductMessagesEnd(A, &messages, x, a->lvec, PETSC_FALSE));
   PetscCall(ierr);
-  PetscCall(ApplyToBlock(a->B, &rest, a->lvec, y));
+  if (a->B->cmap->n > 0) PetscCall(ApplyToBlock(a->B, &rest, a->lvec, y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -63,10 +63,6 @@ PetscErrorCode MatAIJCUDAPrepareMult(Mat A)
 
 /* X(operation, parameters, arguments, what it needs of both blocks) */
 #define PREPARED_OPERATIONS(X) \
-  X(mult, (Mat A, Vec x, Vec y), (A, x, y), PREPARE_MULT) \
-  X(multadd, (Mat A, Vec x, Vec z, Vec y), (A, x, z, y), PREPARE_MULT) \
-  X(multtranspose, (Mat A, Vec x, Vec y), (A, x, y), PREPARE_MULT_TRANSPOSE) \
-  X(multtransposeadd, (Mat A, Vec x, Vec z, Vec y), (A, x, z, y), PREPARE_MULT_TRANSPOSE) \
   X(scale, (Mat A, PetscScalar s), (A, s), PREPARE_SCALE) \
   X(diagonalscale, (Mat A, Vec l, Vec r), (A, l, r), PREPARE_DIAGONAL_SCALE)
 
@@ -82,6 +78,90 @@ PetscErrorCode MatAIJCUDAPrepareMult(Mat A)
   }
 PREPARED_OPERATIONS(DEFINE_PREPARED_OPERATION)
 #undef DEFINE_PREPARED_OPERATION
+
+/* Whether both blocks are ours and on the device, and the vectors fit: otherwise the parent's product says what is wrong, or works on the host. */
+static PetscErrorCode IsOnDevice(Mat A, Vec x, PetscInt n, Vec y, PetscBool *device)
+{
+  PetscInt local;
+
+  PetscFunctionBegin;
+  PetscCall(VecGetLocalSize(x, &local));
+  *device = (PetscBool)(local == n && x != y);
+  for (int k = 0; k < 2 && *device; k++) {
+    PetscCall(MatIsSeqAIJCUDA(MatMPIAIJCUDAGetBlock(A, k), device));
+    if (*device) PetscCall(MatSeqAIJCUDAUseDevice(MatMPIAIJCUDAGetBlock(A, k), device));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* y = A x + z; z NULL: zero. An error does not leave others waiting for messages. */
+static PetscErrorCode MultOnDevice(Mat A, Vec x, Vec z, Vec y)
+{
+  const Mat_MPIAIJ *a = (const Mat_MPIAIJ *)A->data;
+  ProductMessages   messages;
+  PetscErrorCode    ierr;
+
+  PetscFunctionBegin;
+  PetscCall(ProductMessagesBegin(A, x, &messages));
+  if (z == NULL) ierr = (*a->A->ops->mult)(a->A, x, y);
+  else ierr = (*a->A->ops->multadd)(a->A, x, z, y);
+  PetscCall(ProductMessagesEnd(A, &messages, x, a->lvec, PETSC_FALSE));
+  PetscCall(ierr);
+  if (a->B->cmap->n > 0) PetscUseTypeMethod(a->B, multadd, a->lvec, y, y);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* y = A^T x + z, likewise. */
+static PetscErrorCode MultTransposeOnDevice(Mat A, Vec x, Vec z, Vec y)
+{
+  const Mat_MPIAIJ *a = (const Mat_MPIAIJ *)A->data;
+  ProductMessages   messages;
+  PetscErrorCode    ierr = PETSC_SUCCESS;
+
+  PetscFunctionBegin;
+  if (a->B->cmap->n > 0) ierr = (*a->B->ops->multtranspose)(a->B, x, a->lvec);
+  PetscCall(ProductMessagesBegin(A, a->lvec, &messages));
+  if (ierr == PETSC_SUCCESS && z == NULL) ierr = (*a->A->ops->multtranspose)(a->A, x, y);
+  else if (ierr == PETSC_SUCCESS) ierr = (*a->A->ops->multtransposeadd)(a->A, x, z, y);
+  PetscCall(ProductMessagesEnd(A, &messages, a->lvec, y, PETSC_TRUE));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A product; where it cannot be ours, all processes see that at the messages, which are the same. */
+static PetscErrorCode Mult(Mat A, PetscBool transpose, Vec x, Vec z, Vec y, PetscBool *done)
+{
+  const PrepareKind kind = transpose ? PREPARE_MULT_TRANSPOSE : PREPARE_MULT;
+
+  PetscFunctionBegin;
+  PetscCall(PrepareBlock(((Mat_MPIAIJ *)A->data)->A, kind));
+  PetscCall(PrepareBlock(((Mat_MPIAIJ *)A->data)->B, kind));
+  PetscCall(IsOnDevice(A, x, transpose ? A->rmap->n : A->cmap->n, y, done));
+  if (!*done) PetscCall(MatMPIAIJCUDAUseCurrentStream(A));
+  else if (transpose) PetscCall(MultTransposeOnDevice(A, x, z, y));
+  else PetscCall(MultOnDevice(A, x, z, y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* X(operation, parameters, arguments, whether it is transposed, the vector that is added) */
+#define PRODUCTS(X) \
+  X(mult, (Mat A, Vec x, Vec y), (A, x, y), PETSC_FALSE, NULL) \
+  X(multadd, (Mat A, Vec x, Vec z, Vec y), (A, x, z, y), PETSC_FALSE, z) \
+  X(multtranspose, (Mat A, Vec x, Vec y), (A, x, y), PETSC_TRUE, NULL) \
+  X(multtransposeadd, (Mat A, Vec x, Vec z, Vec y), (A, x, z, y), PETSC_TRUE, z)
+
+#define DEFINE_PRODUCT(operation, parameters, arguments, transpose, added) \
+  static PetscErrorCode MatPrepared_MPIAIJCUDA_##operation parameters \
+  { \
+    PetscBool done; \
+\
+    PetscFunctionBegin; \
+    PetscCall(Mult(A, transpose, x, added, y, &done)); \
+    if (!done) PetscCall((*MatMPIAIJCUDAGet(A)->parent.operation)arguments); \
+    PetscFunctionReturn(PETSC_SUCCESS); \
+  }
+PRODUCTS(DEFINE_PRODUCT)
+#undef DEFINE_PRODUCT
 
 #if PetscDefined(USE_COMPLEX)
 static PetscErrorCode MatMultHermitianTransposeAdd_MPIAIJCUDA(Mat A, Vec x, Vec z, Vec y)
@@ -114,6 +194,9 @@ PetscErrorCode MatMPIAIJCUDASetMultOps(Mat A, struct _MatOps *ops)
   PetscFunctionBegin;
 #define INSTALL(operation, parameters, arguments, kind) INSTALL_THUNK(ops, parent, installed, MatPrepared_MPIAIJCUDA_, operation);
   PREPARED_OPERATIONS(INSTALL)
+#undef INSTALL
+#define INSTALL(operation, parameters, arguments, transpose, added) INSTALL_THUNK(ops, parent, installed, MatPrepared_MPIAIJCUDA_, operation);
+  PRODUCTS(INSTALL)
 #undef INSTALL
   ops->residual = MatResidual_AIJCUDA;
 #if PetscDefined(USE_COMPLEX)

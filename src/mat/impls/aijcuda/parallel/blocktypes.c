@@ -74,6 +74,37 @@ static PetscErrorCode MakeOurs(Mat A, MatType type, Mat *block, PetscBool *ours,
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscInt on_demand_depth = 0;
+
+/*
+  MatMPIAIJCUDAStructureOnDemand - Parallel matrices that are made from now on have the structure of large blocks on the host only once host code asks for it
+
+  Not Collective
+
+  Input Parameter:
+. begin - PETSC_TRUE begins, PETSC_FALSE ends this; pairs nest
+
+  Note:
+  For a setup that keeps its matrices for itself. Whoever gets hold of one can do with it what is done through operations and composed functions of the matrix, or announced to log handlers (host/events.c).
+*/
+void MatMPIAIJCUDAStructureOnDemand(PetscBool begin)
+{
+  on_demand_depth += begin ? 1 : -1;
+}
+
+/* Notes that a matrix of ours is a block. */
+static void MakeBlock(Mat block, PetscInt diagonal)
+{
+  Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(block);
+
+  if (!d->mirror.is_block && on_demand_depth > 0) {
+    d->mirror.on_demand       = PETSC_TRUE;
+    d->mirror.keeps_structure = PETSC_FALSE;
+  }
+  d->mirror.is_block  = PETSC_TRUE;
+  d->staging.diagonal = diagonal;
+}
+
 /*
   MatMPIAIJCUDASetBlockTypes - Gives the blocks of a parallel matrix of ours the types that its family says, and it a ghost vector of their type.
 
@@ -83,7 +114,7 @@ static PetscErrorCode MakeOurs(Mat A, MatType type, Mat *block, PetscBool *ours,
 . A - any matrix; others than ours are left alone
 
   Note:
-  The blocks get their host structure, if they do not have it: PETSc's public functions on parallel matrices read it directly.
+  The blocks get their host structure, if they do not have it and keep it: PETSc's public functions on parallel matrices read it directly.
 
   Several parent operations (the hash of MatSetValues(), MatCreateSubMatrix(), MatCreateMPIAIJWithSeqAIJ()) leave MATSEQAIJ blocks behind. A block that is
   still in its hash phase is left for the next call.
@@ -104,9 +135,8 @@ PetscErrorCode MatMPIAIJCUDASetBlockTypes(Mat A)
     if (*blocks[k] == NULL) continue;
     PetscCall(MakeOurs(A, k ? MatMPIAIJCUDAGet(A)->types->off_diagonal : MatMPIAIJCUDAGet(A)->types->seq, blocks[k], &ours, &changed));
     if (!ours) continue;
-    MatSeqAIJCUDAGet(*blocks[k])->mirror.is_block  = PETSC_TRUE;
-    MatSeqAIJCUDAGet(*blocks[k])->staging.diagonal = k ? DCSR_NO_DIAGONAL : A->rmap->rstart - A->cmap->rstart;
-    if (!(*blocks[k])->assembled) continue;
+    MakeBlock(*blocks[k], k ? DCSR_NO_DIAGONAL : A->rmap->rstart - A->cmap->rstart);
+    if (!(*blocks[k])->assembled || !MatSeqAIJCUDABlockKeepsStructure(*blocks[k])) continue;
     PetscCall(MatAIJCUDAHostBegin(*blocks[k], HOST_READ_STRUCTURE));
     PetscCall(MatAIJCUDAHostEnd(*blocks[k], HOST_READ_STRUCTURE));
   }

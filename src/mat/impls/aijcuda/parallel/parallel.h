@@ -28,6 +28,12 @@ typedef struct {
   DCSRView      view;      /* structure; values NULL between phases */
 } RowStack;
 
+/* The exchange of a product with a parallel matrix (scatter.c). */
+typedef struct {
+  PetscBool    idle;   /* this process sends and receives nothing */
+  cudaStream_t stream; /* of the current context */
+} ProductMessages;
+
 /* mpireplace.c */
 PETSC_INTERN PetscErrorCode MatMPIAIJCUDAStructureOnDevice(Mat, PetscBool *);
 PETSC_INTERN PetscErrorCode MatMPIAIJCUDADestroyInsertion(Mat);
@@ -37,11 +43,14 @@ PETSC_INTERN PetscErrorCode MatMPIAIJCUDASetBlock(Mat, PetscBool, DCSRView *);
 
 /* blocktypes.c */
 PETSC_INTERN PetscErrorCode MatMPIAIJCUDASetBlockTypes(Mat);
+PETSC_INTERN void           MatMPIAIJCUDAStructureOnDemand(PetscBool);
 PETSC_INTERN PetscErrorCode MatMPIAIJCUDAUpdateGhostVector(Mat);
 PETSC_INTERN PetscErrorCode MatMPIAIJCUDAParentSetPreallocation(Mat, PetscInt, const PetscInt[], PetscInt, const PetscInt[]);
 
 /* scatter.c */
 PETSC_INTERN PetscErrorCode MatMPIAIJCUDAUseCurrentStream(Mat);
+PETSC_INTERN PetscErrorCode ProductMessagesBegin(Mat, Vec, ProductMessages *);
+PETSC_INTERN PetscErrorCode ProductMessagesEnd(Mat, const ProductMessages *, Vec, Vec, PetscBool);
 
 /* joined.c */
 PETSC_INTERN PetscErrorCode JoinBlocks(DCSRView, DCSRView, PetscBool, cudaStream_t, DCSRView *);

@@ -1,0 +1,87 @@
+/*
+  Memory in use on the device of a process, as NVIDIA's management library sees it, which every driver brings: it counts what any library holds.
+*/
+#include "scaling.h"
+#include <dlfcn.h>
+#include <pthread.h>
+#include <time.h>
+
+#define NANOSECONDS 5000000 // from look to look
+
+/* nvmlMemory_t */
+typedef struct {
+  unsigned long long total, free, used;
+} Memory;
+
+static struct {
+  int (*get)(void *, Memory *); /* NULL: there is no library */
+  void              *device;
+  unsigned long long first, peak; /* bytes */
+  volatile PetscBool stop;
+  PetscBool          running;
+  pthread_t          thread;
+} look;
+
+static void *Look(void *unused)
+{
+  const struct timespec pause = {0, NANOSECONDS};
+  Memory                memory;
+
+  while (!look.stop) {
+    if ((*look.get)(look.device, &memory) == 0) look.peak = PetscMax(look.peak, memory.used);
+    (void)nanosleep(&pause, NULL);
+  }
+  return unused;
+}
+
+/* The library, and the device that this process uses; get stays NULL when one of them is not found. */
+static PetscErrorCode Open(void)
+{
+  void *library = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
+  int (*init)(void), (*find)(const char *, void **);
+  char   bus[64];
+  int    device;
+  Memory memory;
+
+  PetscFunctionBegin;
+  if (library == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  *(void **)&init     = dlsym(library, "nvmlInit_v2");
+  *(void **)&find     = dlsym(library, "nvmlDeviceGetHandleByPciBusId_v2");
+  *(void **)&look.get = dlsym(library, "nvmlDeviceGetMemoryInfo");
+  PetscCallCUDA(cudaGetDevice(&device));
+  PetscCallCUDA(cudaDeviceGetPCIBusId(bus, sizeof(bus), device));
+  if (init == NULL || find == NULL || look.get == NULL || (*init)() != 0 || (*find)(bus, &look.device) != 0 || (*look.get)(look.device, &memory) != 0) look.get = NULL;
+  else look.first = memory.used;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ScalingMemoryBegin - see scaling.h */
+PetscErrorCode ScalingMemoryBegin(Scaling *s)
+{
+  static PetscBool opened = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  if (!s->device) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!opened) PetscCall(Open());
+  opened = PETSC_TRUE;
+  if (look.get == NULL || look.running) PetscFunctionReturn(PETSC_SUCCESS);
+  look.peak    = 0;
+  look.stop    = PETSC_FALSE;
+  look.running = (PetscBool)(pthread_create(&look.thread, NULL, Look, NULL) == 0);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ScalingMemoryEnd - see scaling.h */
+PetscErrorCode ScalingMemoryEnd(Scaling *s, PetscReal *bytes)
+{
+  PetscFunctionBegin;
+  *bytes = -1;
+  if (look.running) {
+    look.stop = PETSC_TRUE;
+    (void)pthread_join(look.thread, NULL);
+    look.running = PETSC_FALSE;
+    *bytes       = (PetscReal)(look.peak > look.first ? look.peak - look.first : 0);
+  }
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, bytes, 1, MPIU_REAL, MPIU_MAX, s->comm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,556 @@
+/*
+  The part of a V-cycle below the finest level, on one process. There the device is faster than the host that asks it: so all launches are recorded once as a CUDA graph, which is launched in their place.
+
+  In the graph are smoothers, residuals, restrictions, prolongations and the coarsest level as they would be launched one by one, with the addresses of matrices and vectors and the numbers that smoothers are made of. A key has
+  all that they follow from. While it stays the same the graph is launched; otherwise the launches are done one by one, and recorded again the next time when they took no memory. PETSc's cycle does what is not the plain case.
+*/
+#include "coarse.h"
+#include "../../../ksp/impls/fused/fused.h"
+#include "../../../../mat/impls/aijcuda/mult/mult.h"
+#include <petscsparsecuda/densemult.h>
+#include <petscsparsecuda/record.h>
+#include "../jacobi/jacobi.h"
+#include <petsc/private/kspimpl.h>
+#include <petsc/private/logimpl.h>
+#include <petsc/private/vecimpl.h>
+
+const char *const GAMGCoarseCycles[] = {"petsc", "launches", "graph", "GAMGCoarseCycle", "GAMG_COARSE_", NULL};
+
+/* Numbers of a level in a key: two smoothers, three matrices, seven vectors and the reciprocals of two smoothers. */
+#define MATRIX_KEY 4
+#define LEVEL_KEY  (2 * KSP_FUSED_KEY + 3 * MATRIX_KEY + 9)
+/* Beside the levels: the memory, the solver of the coarsest level. */
+#define COARSE_KEY (5 + MATRIX_KEY)
+
+/* After so many recordings since the setup, a recording has to serve this many launches of graphs. */
+#define FREE_RECORDINGS    3
+#define LAUNCHES_RECORDING 8
+
+/* How the next cycle is done. */
+typedef enum {
+  STATE_UNKNOWN,  /* the key has changed */
+  STATE_PETSC,    /* by PETSc's code, until the next setup */
+  STATE_LAUNCHES, /* one by one */
+  STATE_STEADY,   /* the same, and the last time they took no memory: they can be recorded */
+  STATE_GRAPH     /* there is a graph */
+} State;
+
+struct _n_GAMGCoarse {
+  State           state;
+  PetscInt        num_levels;           /* below the finest */
+  PetscInt64     *key;                  /* [num_levels * LEVEL_KEY + COARSE_KEY] what state is for */
+  PetscInt64     *now;                  /* as long: scratch */
+  PetscInt        n;                    /* rows of the coarsest level */
+  PetscScalar    *inverse;              /* [n][n] device */
+  PetscInt64      inverted[MATRIX_KEY]; /* the matrix that it is of, as in a key */
+  const char     *why;                  /* why there is no inverse; NULL: there is one, or n is 0 */
+  const char     *said;                 /* what PetscInfo() was told last */
+  cudaGraphExec_t graph;                /* NULL: none */
+  size_t          nodes;                /* its launches */
+  PetscLogDouble  flops;                /* of a cycle below the finest level, as the launches log them */
+  PetscBool       refused;              /* a recording has failed: there are no more */
+  PetscInt64      recordings;           /* since the setup */
+  PetscInt64      launches;             /* of graphs since the setup */
+};
+
+/* GAMGCoarseDestroy - Frees what is kept for cycles below the finest level; NULL is fine. Not collective. */
+PetscErrorCode GAMGCoarseDestroy(GAMGCoarse *coarse)
+{
+  cudaStream_t stream;
+
+  PetscFunctionBegin;
+  if (*coarse == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscSparseCUDAGraphDestroy(&(*coarse)->graph));
+  if ((*coarse)->inverse != NULL) {
+    PetscCall(PetscSparseCUDAGetStream(&stream));
+    PetscCall(PetscSparseCUDAFree(&(*coarse)->inverse, stream));
+  }
+  PetscCall(PetscFree2((*coarse)->key, (*coarse)->now));
+  PetscCall(PetscFree(*coarse));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A restriction, which PCMG leaves out when it is the transpose of the prolongation. */
+static Mat Restriction(const PC_MG_Levels *level)
+{
+  return level->restrct != NULL ? level->restrct : level->interpolate;
+}
+
+static PetscErrorCode AddMatrix(Mat A, PetscInt64 key[], PetscInt *n)
+{
+  PetscObjectState state = 0, nonzero_state = 0;
+
+  PetscFunctionBegin;
+  if (A != NULL) {
+    PetscCall(PetscObjectStateGet((PetscObject)A, &state));
+    PetscCall(MatGetNonzeroState(A, &nonzero_state));
+  }
+  key[(*n)++] = A != NULL ? ((PetscObject)A)->id : 0;
+  key[(*n)++] = state;
+  key[(*n)++] = nonzero_state;
+  key[(*n)++] = A != NULL && A->boundtocpu;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The address on the device, 0 for a vector on the host. One that the cycle writes is noted as written, since a graph does not. */
+static PetscErrorCode AddVector(Vec v, PetscBool written, PetscInt64 key[], PetscInt *n)
+{
+  PetscScalar *array = NULL;
+  PetscMemType type  = PETSC_MEMTYPE_HOST;
+
+  PetscFunctionBegin;
+  if (v != NULL && written) {
+    PetscCall(VecGetArrayWriteAndMemType(v, &array, &type));
+    key[(*n)++] = PetscMemTypeDevice(type) ? (PetscInt64)(uintptr_t)array : 0;
+    PetscCall(VecRestoreArrayWriteAndMemType(v, &array));
+  } else if (v != NULL) {
+    PetscCall(VecGetArrayReadAndMemType(v, (const PetscScalar **)&array, &type));
+    key[(*n)++] = PetscMemTypeDevice(type) ? (PetscInt64)(uintptr_t)array : 0;
+    PetscCall(VecRestoreArrayReadAndMemType(v, (const PetscScalar **)&array));
+  } else key[(*n)++] = 0;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Work vectors of other smoothers are left alone: they may keep something between two solves. */
+static PetscErrorCode AddSmoother(KSP ksp, PetscInt64 key[], PetscInt *n)
+{
+  PetscBool known;
+  Vec       d = NULL;
+
+  PetscFunctionBegin;
+  KSPFusedGetKey(ksp, key + *n, &known);
+  *n += KSP_FUSED_KEY;
+  if (known) PetscCall(PCJacobiGetReciprocals_AIJCUDA(ksp->pc, &d));
+  PetscCall(AddVector(d, PETSC_FALSE, key, n));
+  for (PetscInt k = 0; k < 2; k++) PetscCall(AddVector(known && k < ksp->nwork ? ksp->work[k] : NULL, PETSC_TRUE, key, n));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* PCMG knows the matrix of the coarsest level from its solver alone, before the first cycle. */
+static PetscErrorCode AddCoarsest(PC_MG_Levels **levels, PetscInt64 key[], PetscInt *n)
+{
+  Mat A;
+
+  PetscFunctionBegin;
+  PetscCall(KSPGetOperators(levels[0]->smoothd, &A, NULL));
+  PetscCall(AddMatrix(A, key, n));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode AddLevel(const PC_MG_Levels *level, PetscBool finest, PetscInt64 key[], PetscInt *n)
+{
+  PetscFunctionBegin;
+  PetscCall(AddVector(level->b, (PetscBool)!finest, key, n)); // the finest of these is written before, by a restriction
+  PetscCall(AddVector(level->x, PETSC_TRUE, key, n));
+  if (level->level == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(AddMatrix(level->A, key, n));
+  PetscCall(AddVector(level->r, PETSC_TRUE, key, n));
+  PetscCall(AddMatrix(level->interpolate, key, n));
+  PetscCall(AddMatrix(Restriction(level), key, n));
+  PetscCall(AddSmoother(level->smoothd, key, n));
+  PetscCall(AddSmoother(level->smoothu, key, n));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Writes the key of now to coarse->now. */
+static PetscErrorCode GetKey(PC_MG_Levels **levels, GAMGCoarse coarse)
+{
+  const KSP   solver = levels[0]->smoothd;
+  PetscInt64 *key    = coarse->now, all;
+  PetscInt    n      = 0;
+  PC          factor;
+
+  PetscFunctionBegin;
+  PetscCall(PetscArrayzero(key, coarse->num_levels * LEVEL_KEY + COARSE_KEY));
+  PetscCall(PetscSparseCUDAGetMemoryChanges(&all, &key[n++]));
+  PetscCall(GAMGCoarseGetFactorPC(solver, &factor));
+  key[n++] = ((PetscObject)solver)->id;
+  key[n++] = factor != NULL ? ((PetscObject)factor)->id : 0;
+  key[n++] = factor != NULL ? (PetscInt64)(uintptr_t)factor->ops->apply : 0;
+  key[n++] = (PetscInt64)PetscLogGpuTimeFlag;
+  PetscCall(AddCoarsest(levels, key, &n));
+  for (PetscInt k = 0; k < coarse->num_levels; k++) PetscCall(AddLevel(levels[k], (PetscBool)(k == coarse->num_levels - 1), key, &n));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Why a matrix is not among those that work on the device with what is there. */
+static PetscErrorCode WhyNotMatrix(Mat A, const char **why)
+{
+  const Mat_SeqAIJCUDA *d;
+  PetscBool             seq, can;
+
+  PetscFunctionBegin;
+  if (*why != NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatIsSeqAIJCUDA(A, &seq));
+  PetscCall(MatAIJCUDACanSmooth(A, &can));
+  if (!seq || !can) *why = "a matrix is none of ours, not sequential, or not on the device";
+  else {
+    d = MatSeqAIJCUDAGet(A);
+    if (d->device.storage->multbegin != NULL) *why = "the storage of a matrix is still to be chosen";
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode WhyNotVector(Vec v, const char **why)
+{
+  PetscBool is;
+
+  PetscFunctionBegin;
+  if (*why != NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscObjectTypeCompare((PetscObject)v, VECSEQCUDA, &is));
+  if (!is || v->boundtocpu) *why = "a vector is not on the device";
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode WhyNotLevel(const PC_MG_Levels *level, const char **why)
+{
+  PetscFunctionBegin;
+  if (*why == NULL && (level->b == NULL || level->x == NULL || (level->level > 0 && (level->A == NULL || level->r == NULL || level->interpolate == NULL)))) *why = "a level is not complete";
+  if (*why != NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(WhyNotVector(level->b, why));
+  PetscCall(WhyNotVector(level->x, why));
+  if (level->level == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(WhyNotVector(level->r, why));
+  PetscCall(WhyNotMatrix(level->A, why));
+  PetscCall(WhyNotMatrix(level->interpolate, why));
+  PetscCall(WhyNotMatrix(Restriction(level), why));
+  if (*why == NULL && level->residual != PCMGResidualDefault) *why = "residuals are computed by the program";
+  if (*why == NULL) PetscCall(KSPFusedApplyWhyNot(level->smoothd, level->b, level->x, PETSC_TRUE, why));
+  if (*why == NULL) PetscCall(KSPFusedApplyWhyNot(level->smoothu, level->b, level->x, PETSC_FALSE, why));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Why the part of a cycle below the finest level is not the plain case. */
+static PetscErrorCode WhyNot(PC_MG_Levels **levels, GAMGCoarse coarse, const char **why)
+{
+  PetscInt64 coarsest[MATRIX_KEY];
+  PetscInt   n = 0;
+  PetscBool  same;
+  PC         factor;
+
+  PetscFunctionBegin;
+  *why = coarse->why;
+  PetscCall(AddCoarsest(levels, coarsest, &n));
+  PetscCall(PetscArraycmp(coarsest, coarse->inverted, MATRIX_KEY, &same));
+  if (*why == NULL && !same) *why = "the matrix of the coarsest level has changed since the setup";
+  if (*why == NULL && PetscLogGpuTimeFlag) *why = "the time of each launch is asked for";
+  PetscCall(GAMGCoarseGetFactorPC(levels[0]->smoothd, &factor));
+  if (*why == NULL && factor == NULL) *why = "the coarsest level is not solved by a factorization";
+  for (PetscInt k = 0; k < coarse->num_levels && *why == NULL; k++) PetscCall(WhyNotLevel(levels[k], why));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* x = B b, where B is the inverse of the coarsest matrix. */
+static PetscErrorCode SolveCoarsest(GAMGCoarse coarse, Vec b, Vec x)
+{
+  const PetscScalar *from;
+  PetscScalar       *to;
+  cudaStream_t       stream;
+  PetscErrorCode     ierr;
+
+  PetscFunctionBegin;
+  PetscCall(PetscSparseCUDAGetStream(&stream));
+  PetscCall(VecGetArrayReadAndMemType(b, &from, NULL));
+  PetscCall(VecGetArrayWriteAndMemType(x, &to, NULL));
+  ierr = DCSRDenseMult(coarse->n, coarse->n, coarse->inverse, from, to, stream);
+  PetscCall(VecRestoreArrayWriteAndMemType(x, &to));
+  PetscCall(VecRestoreArrayReadAndMemType(b, &from));
+  PetscCall(ierr);
+  PetscCall(PetscLogGpuFlops(2.0 * (PetscLogDouble)coarse->n * (PetscLogDouble)coarse->n));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* PCMG's cycle of levels 0 to k, its launches one by one. */
+static PetscErrorCode Launches(PC_MG_Levels **levels, GAMGCoarse coarse, PetscInt k)
+{
+  const PC_MG_Levels *level = levels[k];
+
+  PetscFunctionBegin;
+  if (k == 0) {
+    PetscCall(SolveCoarsest(coarse, level->b, level->x));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(KSPFusedApply(level->smoothd, level->b, level->x, PETSC_TRUE));
+  PetscCall((*level->residual)(level->A, level->b, level->x, level->r));
+  PetscCall(MatRestrict(Restriction(level), level->r, levels[k - 1]->b));
+  PetscCall(Launches(levels, coarse, k - 1));
+  PetscCall(MatInterpolateAdd(level->interpolate, levels[k - 1]->x, level->x, level->x));
+  PetscCall(KSPFusedApply(level->smoothu, level->b, level->x, PETSC_FALSE));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The same, done; whether it took memory says whether it can be recorded. */
+static PetscErrorCode DoLaunches(PC_MG_Levels **levels, GAMGCoarse coarse)
+{
+  PetscInt64     before, after, lost;
+  PetscLogDouble flops;
+
+  PetscFunctionBegin;
+  PetscCall(PetscSparseCUDAGetMemoryChanges(&before, &lost));
+  PetscCall(PetscGetFlops(&flops));
+  PetscCall(Launches(levels, coarse, coarse->num_levels - 1));
+  PetscCall(PetscGetFlops(&coarse->flops));
+  coarse->flops -= flops;
+  PetscCall(PetscSparseCUDAGetMemoryChanges(&after, &lost));
+  coarse->state = after == before ? STATE_STEADY : STATE_LAUNCHES;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The same, recorded. What cannot be recorded is no error: there is no graph then. */
+static PetscErrorCode Record(PC pc, PC_MG_Levels **levels, GAMGCoarse coarse)
+{
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(PetscSparseCUDAGraphDestroy(&coarse->graph));
+  PetscCall(PetscSparseCUDAWatchMemory());
+  PetscCall(PetscSparseCUDARecordBegin());
+  PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
+  ierr = Launches(levels, coarse, coarse->num_levels - 1);
+  PetscCall(PetscPopErrorHandler());
+  PetscCall(PetscSparseCUDARecordEnd(&coarse->graph, &coarse->nodes));
+  if (ierr != PETSC_SUCCESS) PetscCall(PetscSparseCUDAGraphDestroy(&coarse->graph));
+  coarse->recordings++;
+  if (coarse->graph != NULL) {
+    coarse->state = STATE_GRAPH;
+    PetscCall(PetscSparseCUDAGraphUpload(coarse->graph));
+    PetscCall(PetscInfo(pc, "Levels below the finest: a CUDA graph of %zu launches, recording %" PetscInt64_FMT " of this setup\n", coarse->nodes, coarse->recordings));
+  } else {
+    coarse->state   = STATE_LAUNCHES;
+    coarse->refused = PETSC_TRUE;
+    PetscCall(PetscInfo(pc, "Levels below the finest: their launches cannot be recorded as a CUDA graph\n"));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether recording may pay. A single launch needs no graph; and where keys change all the time, recordings serve too few cycles. */
+static PetscBool WorthRecording(const GAMGContext *context)
+{
+  const struct _n_GAMGCoarse *c = context->coarse;
+
+  return (PetscBool)(context->coarse_cycle == GAMG_COARSE_GRAPH && !c->refused && c->num_levels > 1 && (c->recordings < FREE_RECORDINGS || c->launches >= LAUNCHES_RECORDING * c->recordings));
+}
+
+/* Compares the key, and decides anew when it has changed. */
+static PetscErrorCode UpdateState(PC pc, PC_MG_Levels **levels, GAMGCoarse coarse)
+{
+  const PetscInt length = coarse->num_levels * LEVEL_KEY + COARSE_KEY;
+  const char    *why;
+  PetscBool      same;
+
+  PetscFunctionBegin;
+  PetscCall(GetKey(levels, coarse));
+  PetscCall(PetscArraycmp(coarse->key, coarse->now, length, &same));
+  if (same && coarse->state != STATE_UNKNOWN) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscSparseCUDAGraphDestroy(&coarse->graph));
+  PetscCall(WhyNot(levels, coarse, &why));
+  coarse->state = why != NULL ? STATE_PETSC : STATE_LAUNCHES;
+  if (why != coarse->said && why != NULL) PetscCall(PetscInfo(pc, "Levels below the finest: PETSc's cycle, because %s\n", why));
+  coarse->said = why;
+  PetscCall(GetKey(levels, coarse)); // what was asked for may have been made
+  PetscCall(PetscArraycpy(coarse->key, coarse->now, length));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* PCMG's V-cycle and nothing else, on one process. */
+static PetscErrorCode IsPlainCycle(PC pc, PetscBool *plain)
+{
+  const PC_MG *mg     = (const PC_MG *)pc->data;
+  PetscInt     levels = mg->levels != NULL ? mg->levels[0]->levels : 0;
+  PetscMPIInt  size;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)pc), &size));
+  *plain = (PetscBool)(size == 1 && levels > 1 && mg->am == PC_MG_MULTIPLICATIVE && mg->cyclesperpcapply == 1 && mg->stageApply == 0);
+  for (PetscInt k = 0; k < levels && *plain; k++) {
+    const PC_MG_Levels *l = mg->levels[k];
+
+    *plain = (PetscBool)(l->cycles == 1 && l->cr == NULL && l->eventsmoothsolve == 0 && l->eventresidual == 0 && l->eventinterprestrict == 0);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The right-hand side of the finest level may not be that of the cycle: PCEISENSTAT. */
+static PetscErrorCode ChangesRHS(KSP ksp, PetscBool *changes)
+{
+  PetscErrorCode (*change)(PC, PetscBool *);
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectQueryFunction((PetscObject)ksp->pc, "PCPreSolveChangeRHS_C", &change));
+  *changes = (PetscBool)(change != NULL);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The cycle below the finest level, whose right-hand side is there; state says how. */
+static PetscErrorCode BelowFinest(PC pc, PC_MG_Levels **levels, GAMGContext *context)
+{
+  GAMGCoarse coarse = context->coarse;
+
+  PetscFunctionBegin;
+  if (coarse->state == STATE_STEADY && WorthRecording(context)) PetscCall(Record(pc, levels, coarse));
+  if (coarse->state != STATE_GRAPH) {
+    PetscCall(DoLaunches(levels, coarse));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(PetscSparseCUDAGraphLaunch(coarse->graph));
+  coarse->launches++;
+  PetscCall(PetscLogGpuFlops(coarse->flops));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A smoother of the finest level: its steps alone in the plain case, without the zeros that nobody reads. */
+static PetscErrorCode SmoothFinest(PC pc, KSP ksp, Vec b, Vec x, PetscBool zero)
+{
+  const char *why;
+
+  PetscFunctionBegin;
+  PetscCall(KSPFusedApplyWhyNot(ksp, b, x, zero, &why));
+  if (why == NULL) {
+    PetscCall(KSPFusedApply(ksp, b, x, zero));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  if (zero) PetscCall(VecZeroEntries(x)); // by whose norm KSPSolve() knows that the guess is zero
+  PetscCall(KSPSolve(ksp, b, x));
+  PetscCall(KSPCheckSolve(ksp, pc, x));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The finest level of PCMG's cycle. */
+static PetscErrorCode Cycle(PC pc, PC_MG_Levels **levels, GAMGContext *context, Vec b, Vec x)
+{
+  const PC_MG_Levels *finest = levels[context->coarse->num_levels], *next = levels[context->coarse->num_levels - 1];
+
+  PetscFunctionBegin;
+  PetscCall(SmoothFinest(pc, finest->smoothd, b, x, PETSC_TRUE));
+  PetscCall((*finest->residual)(finest->A, b, x, finest->r));
+  PetscCall(MatRestrict(Restriction(finest), finest->r, next->b));
+  PetscCallLogged(PETSCSPARSECUDA_GAMGCoarseCycle, pc, BelowFinest(pc, levels, context));
+  PetscCall(MatInterpolateAdd(finest->interpolate, next->x, x, x));
+  PetscCall(SmoothFinest(pc, finest->smoothu, b, x, PETSC_FALSE));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  GAMGCoarseApply - A cycle whose part below the finest level is a graph, or launches of ours
+
+  Collective
+
+  Input Parameters:
++ pc      - of type PCGAMG, set up
+. context - what is kept with the PC
+- b       - right-hand side
+
+  Output Parameters:
++ x    - the correction
+- done - PETSC_FALSE: nothing was done, PETSc's cycle has to
+*/
+PetscErrorCode GAMGCoarseApply(PC pc, GAMGContext *context, Vec b, Vec x, PetscBool *done)
+{
+  PC_MG_Levels **levels = ((PC_MG *)pc->data)->levels;
+  GAMGCoarse     coarse = context->coarse;
+  PetscBool      plain, down, up;
+
+  PetscFunctionBegin;
+  *done = PETSC_FALSE;
+  if (coarse == NULL || coarse->state == STATE_PETSC) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(IsPlainCycle(pc, &plain));
+  if (!plain || levels[0]->levels != coarse->num_levels + 1) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(ChangesRHS(levels[coarse->num_levels]->smoothd, &down));
+  PetscCall(ChangesRHS(levels[coarse->num_levels]->smoothu, &up));
+  if (down || up || levels[coarse->num_levels]->A == NULL || levels[coarse->num_levels]->r == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(UpdateState(pc, levels, coarse));
+  if (coarse->state == STATE_PETSC) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(Cycle(pc, levels, context, b, x));
+  *done = PETSC_TRUE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  GAMGCoarseGetInfo - What became of cycles since the last setup, for tests
+
+  Not Collective
+
+  Input Parameter:
+. pc - of type PCGAMG with our code
+
+  Output Parameters:
++ why        - why the last one was PETSc's, in words, static; NULL: it was ours, or there are none of ours
+. recordings - of graphs
+- launches   - of graphs; -1 when all cycles are PETSc's
+*/
+PetscErrorCode GAMGCoarseGetInfo(PC pc, const char **why, PetscInt64 *recordings, PetscInt64 *launches)
+{
+  GAMGContext *context;
+
+  PetscFunctionBegin;
+  PetscCall(GAMGGetContext(pc, &context));
+  *why        = context->coarse != NULL && context->coarse->state == STATE_PETSC ? context->coarse->said : NULL;
+  *recordings = context->coarse != NULL ? context->coarse->recordings : 0;
+  *launches   = context->coarse != NULL ? context->coarse->launches : -1;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Create(PC_MG_Levels **levels, GAMGCoarse *coarse)
+{
+  const PetscInt num_levels = levels[0]->levels - 1, length = num_levels * LEVEL_KEY + COARSE_KEY;
+
+  PetscFunctionBegin;
+  PetscCall(PetscNew(coarse));
+  (*coarse)->num_levels = num_levels;
+  PetscCall(PetscCalloc2(length, &(*coarse)->key, length, &(*coarse)->now));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The first launches make what products keep. The next ones take no memory, and are recorded before there is a right-hand side: in the setup, not in the first solve. */
+static PetscErrorCode Prepare(PC pc, PC_MG_Levels **levels, GAMGContext *context)
+{
+  GAMGCoarse coarse = context->coarse;
+
+  PetscInt n = 0;
+
+  PetscFunctionBegin;
+  PetscCall(PetscSparseCUDAWatchMemory()); // temporaries of the first launches change nothing
+  PetscCall(GAMGCoarseInvert(levels[0]->smoothd, &coarse->inverse, &coarse->n, &coarse->why));
+  PetscCall(AddCoarsest(levels, coarse->inverted, &n));
+  PetscCall(UpdateState(pc, levels, coarse));
+  if (coarse->state == STATE_PETSC || !WorthRecording(context)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(VecZeroEntries(levels[coarse->num_levels - 1]->b));
+  for (PetscInt k = 0; k < 2; k++) PetscCall(DoLaunches(levels, coarse));
+  PetscCall(UpdateState(pc, levels, coarse));
+  if (coarse->state == STATE_LAUNCHES) PetscCall(DoLaunches(levels, coarse)); // memory has gone, as that of values in single precision before they are made anew
+  if (coarse->state == STATE_STEADY) PetscCall(Record(pc, levels, coarse));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  GAMGCoarseSetUp - Prepares cycles whose part below the finest level is a graph; after each setup
+
+  Collective
+
+  Input Parameters:
++ pc      - of type PCGAMG, set up
+- context - what is kept with the PC
+
+  Errors: PETSC_ERR_MEM.
+
+  Cost: three cycles below the finest level, the inverse of the coarsest matrix, and a recording.
+*/
+PetscErrorCode GAMGCoarseSetUp(PC pc, GAMGContext *context)
+{
+  PC_MG_Levels **levels = ((PC_MG *)pc->data)->levels;
+  PetscBool      plain, usable, ours;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(GAMGCoarseDestroy(&context->coarse));
+  if (context->coarse_cycle == GAMG_COARSE_PETSC) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(IsPlainCycle(pc, &plain));
+  PetscCall(PetscSparseCUDADeviceUsable(&usable));
+  PetscCall(MatIsSeqAIJCUDA(pc->pmat, &ours));
+  if (!plain || !usable || !ours || pc->failedreason != PC_NOERROR) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(Create(levels, &context->coarse));
+  ierr = Prepare(pc, levels, context);
+  if (ierr != PETSC_SUCCESS) PetscCall(GAMGCoarseDestroy(&context->coarse));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

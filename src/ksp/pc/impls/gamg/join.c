@@ -1,0 +1,269 @@
+/*
+  Levels on fewer processes. A level that is too small to gain from being split belongs on one GPU: each product of a split level waits for ghost values, however little there is to multiply. PETSc moves levels of some dozens of rows a process,
+  a limit for processors; ours decides for GPUs by what the work and the exchange take, and moves matrices as they lie on the devices.
+*/
+#include "gamg.h"
+#include "../../../../mat/impls/aijcuda/parallel/parallel.h"
+#include "../../../../mat/impls/aijcuda/submatrix/join.h"
+
+/*
+  What a product of a split level takes beside its work, by the way of the messages: microseconds of an exchange, with packing, unpacking, and the kernel of the off-diagonal block; and bytes a microsecond that a process receives.
+  Through the host: benchmark scaling on two H100, products of levels with few rows, and the exchange of 320 kB. Between devices: twice what such a message takes by an MPI with CUDA.
+*/
+static const struct {
+  PetscReal latency, bandwidth;
+} exchanges[2] = {
+  {28, 2.2e3}, // through the host
+  {20, 2e5}    // from device to device
+};
+
+#define PRODUCTS_IN_CYCLE 5      /* of a level with its matrix: two steps of a smoother before and after, and a residual */
+#define BYTES_PER_US      2.6e6  /* that a product with a coarse matrix reads */
+#define GROWTH            2.0    /* nonzeros a row of a coarse matrix over those of the next finer one, about */
+#define SMALLEST_SYSTEM   100000 /* rows a process of the finest level: smaller ones keep PETSc's hierarchy, all of their levels are latency */
+
+typedef struct {
+  PetscBool one;  /* the next coarser level goes to one process */
+  PetscBool rule; /* by our rule: PETSc would leave it split */
+} Choice;
+
+/* Whether our rule decides: nothing explicit was said, and the matrix is large and of ours; a latency from the options holds for all. */
+static PetscErrorCode RuleApplies(PC pc, const GAMGContext *context, PetscBool *applies)
+{
+  const PC_GAMG *gamg = GAMGGet(pc);
+  PetscMPIInt    size;
+
+  PetscFunctionBegin;
+  *applies = PETSC_FALSE;
+  if (!context->join_levels || context->process_limit_given || gamg->repart || gamg->level_reduction_factors[gamg->current_level] >= 0 || gamg->use_aggs_in_asm || gamg->asm_hem_aggs > 0) PetscFunctionReturn(PETSC_SUCCESS);
+  if (context->join_latency >= 0) {
+    *applies = PETSC_TRUE;
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)pc), &size));
+  if (pc->pmat->rmap->N / size >= SMALLEST_SYSTEM) *applies = context->served;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether N rows with so many nonzeros are better off on one of n processes: what splitting saves in the products of a cycle is less than what exchanges take, with the vectors that move to the level and back. */
+static PetscBool IsTooSmall(PetscReal N, PetscReal nonzeros, PetscInt n, PetscReal latency)
+{
+  const int       way    = use_gpu_aware_mpi ? 1 : 0;
+  const PetscReal others = 1 - (PetscReal)1 / (PetscReal)n; // the part of other processes
+  const PetscReal work = nonzeros * (PetscReal)(sizeof(PetscScalar) + sizeof(int32_t)) / (PetscReal)BYTES_PER_US, moved = 2 * N * (PetscReal)sizeof(PetscScalar) / exchanges[way].bandwidth;
+
+  if (latency < 0) latency = exchanges[way].latency;
+  return (PetscBool)(others * (PRODUCTS_IN_CYCLE * work + moved) < PRODUCTS_IN_CYCLE * latency);
+}
+
+/* What becomes of the level below A, P leads to it. PETSc's own choice is that of PCGAMGCreateLevel_GAMG(). Collective. */
+static PetscErrorCode Choose(PC pc, const GAMGContext *context, Mat A, Mat P, PetscMPIInt num_active, PetscBool last, Choice *choice)
+{
+  const PC_GAMG *gamg = GAMGGet(pc);
+  PetscBool      applies;
+  PetscReal      nonzeros;
+  MatInfo        info;
+
+  PetscFunctionBegin;
+  choice->one = choice->rule = PETSC_FALSE;
+  if (num_active == 1 || gamg->level_reduction_factors[gamg->current_level] >= 0) PetscFunctionReturn(PETSC_SUCCESS);
+  if (last && !gamg->use_parallel_coarse_grid_solver) choice->one = PETSC_TRUE;
+  else choice->one = (PetscBool)((float)P->cmap->N / (float)gamg->min_eq_proc + 0.5 < 2);
+  if (choice->one) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(RuleApplies(pc, context, &applies));
+  if (!applies) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatGetInfo(A, MAT_GLOBAL_SUM, &info));
+  nonzeros    = (PetscReal)(GROWTH * info.nz_used) * (PetscReal)P->cmap->N / (PetscReal)PetscMax(A->rmap->N, 1);
+  choice->one = choice->rule = IsTooSmall((PetscReal)P->cmap->N, nonzeros, num_active, context->join_latency);
+  if (choice->rule) PetscCall(PetscInfo(pc, "Level %" PetscInt_FMT ", %" PetscInt_FMT " rows, about %g nonzeros: too small to be split, on one of %d processes\n", gamg->current_level + 1, P->cmap->N, (double)nonzeros, num_active));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether matrices can be moved as they lie on the devices. Collective. */
+static PetscErrorCode CanMove(PC pc, Mat A, Mat P, const IS *permutation, PetscBool *can)
+{
+  const PC_GAMG *gamg = GAMGGet(pc);
+  PetscBool      mpi[2];
+
+  PetscFunctionBegin;
+  PetscCall(MatIsMPIAIJCUDA(A, &mpi[0]));
+  PetscCall(MatIsMPIAIJCUDA(P, &mpi[1]));
+  *can = (PetscBool)(mpi[0] && mpi[1] && permutation == NULL && !gamg->repart && !gamg->cpu_pin_coarse_grids);
+  if (*can) PetscCall(MatMPIAIJCUDAStructureOnDevice(A, can));
+  if (*can) PetscCall(MatMPIAIJCUDAStructureOnDevice(P, can));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The near null space of all processes goes to the first one; it is on the host, column-major, with data_cell_cols columns. Collective. */
+static PetscErrorCode GatherData(PC pc)
+{
+  PC_GAMG       *gamg = GAMGGet(pc);
+  const PetscInt num  = gamg->data_cell_cols;
+  const MPI_Comm comm = PetscObjectComm((PetscObject)pc);
+  PetscReal     *all  = NULL;
+  PetscCount     sum  = 0;
+  PetscMPIInt    n, rank, size, total, *counts, *begins;
+
+  PetscFunctionBegin;
+  if (num == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCallMPI(MPI_Comm_rank(comm, &rank));
+  PetscCallMPI(MPI_Comm_size(comm, &size));
+  PetscCall(PetscMPIIntCast(gamg->data_sz / num, &n));
+  PetscCall(PetscMalloc2(size, &counts, size, &begins));
+  PetscCallMPI(MPI_Allgather(&n, 1, MPI_INT, counts, 1, MPI_INT, comm));
+  for (PetscMPIInt r = 0; r < size; r++) {
+    PetscCall(PetscMPIIntCast(sum, &begins[r]));
+    sum += counts[r];
+  }
+  PetscCall(PetscMPIIntCast(sum, &total));
+  PetscCall(PetscMalloc1(rank == 0 ? (size_t)total * (size_t)num : 0, &all));
+  for (PetscInt k = 0; k < num; k++) PetscCallMPI(MPI_Gatherv(gamg->data + (size_t)k * (size_t)n, n, MPIU_REAL, rank == 0 ? all + (size_t)k * (size_t)total : NULL, counts, begins, MPIU_REAL, 0, comm));
+  PetscCall(PetscFree2(counts, begins));
+  PetscCall(PetscFree(gamg->data));
+  gamg->data    = all;
+  gamg->data_sz = rank == 0 ? total * num : 0;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What renews the values of a coarse matrix on the first process: the product where it is split. */
+typedef struct {
+  Mat              P;            /* owned: the prolongator as it was, with its columns on all processes */
+  Mat              split;        /* owned: the coarse matrix on all processes */
+  PetscObjectState nonzerostate; /* of split, when its structure went to the first process */
+} SplitProduct;
+
+static PetscErrorCode SplitProductDestroy(PetscCtxRt data)
+{
+  SplitProduct **d = (SplitProduct **)data;
+
+  PetscFunctionBegin;
+  PetscCall(MatDestroy(&(*d)->P));
+  PetscCall(MatDestroy(&(*d)->split));
+  PetscCall(PetscFree(*d));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* New values, and where that has changed a new structure. Collective. */
+static PetscErrorCode SplitProductNumeric(Mat C)
+{
+  SplitProduct *d = (SplitProduct *)C->product->data;
+  Mat           joined;
+
+  PetscFunctionBegin;
+  PetscCall(MatPtAP(C->product->A, d->P, MAT_REUSE_MATRIX, PETSC_DETERMINE, &d->split));
+  PetscCall(MatMPIAIJCUDAJoinRows(d->split, &joined));
+  PetscCheck(joined != NULL, PetscObjectComm((PetscObject)C), PETSC_ERR_PLIB, "A coarse matrix has become too large for one process");
+  PetscCall(MatCopy(joined, C, d->split->nonzerostate == d->nonzerostate ? SAME_NONZERO_PATTERN : DIFFERENT_NONZERO_PATTERN));
+  PetscCall(MatDestroy(&joined));
+  d->nonzerostate = d->split->nonzerostate;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* C is the product of A and P, as for PETSc's setup, which asks for new values of it; split is what it was made of with split_P. Takes both of these, also after an error. */
+static PetscErrorCode SplitProductCreate(Mat A, Mat P, Mat split_P, Mat split, Mat C)
+{
+  SplitProduct *d;
+
+  PetscFunctionBegin;
+  PetscCall(PetscNew(&d));
+  d->P            = split_P;
+  d->split        = split;
+  d->nonzerostate = split->nonzerostate;
+  PetscCall(MatProductCreateWithMat(A, P, NULL, C));
+  PetscCall(MatProductSetType(C, MATPRODUCT_PtAP)); // forgets what follows
+  C->product->data       = d;
+  C->product->destroy    = SplitProductDestroy;
+  C->product->api_user   = PETSC_TRUE;
+  C->ops->productnumeric = SplitProductNumeric;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The coarse matrix on the first process, and the prolongator with all of its columns there; *C NULL: it is too large. Collective. */
+static PetscErrorCode CreateOnFirst(PC pc, Mat A, Mat *P, Mat *C)
+{
+  const PetscInt level = GAMGGet(pc)->current_level;
+  Mat            split = NULL, moved = NULL;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(PetscLogEventBegin(petsc_gamg_setup_events[GAMG_PTAP], 0, 0, 0, 0));
+  PetscCall(PetscLogEventBegin(petsc_gamg_setup_matmat_events[level][1], 0, 0, 0, 0));
+  ierr = MatPtAP(A, *P, MAT_INITIAL_MATRIX, PETSC_DETERMINE, &split);
+  PetscCall(PetscLogEventEnd(petsc_gamg_setup_matmat_events[level][1], 0, 0, 0, 0));
+  PetscCall(PetscLogEventEnd(petsc_gamg_setup_events[GAMG_PTAP], 0, 0, 0, 0));
+  PetscCall(ierr);
+  PetscCall(PetscLogEventBegin(petsc_gamg_setup_events[GAMG_REDUCE], 0, 0, 0, 0));
+  PetscCallGoto(ierr, done, MatMPIAIJCUDAJoinRows(split, C));
+  if (*C == NULL) goto done;
+  PetscCallGoto(ierr, done, MatMPIAIJCUDAJoinColumns(*P, &moved));
+  PetscCallGoto(ierr, done, MatSetOption(moved, MAT_FORM_EXPLICIT_TRANSPOSE, PETSC_TRUE));
+  PetscCallGoto(ierr, done, GatherData(pc));
+done:
+  PetscCall(PetscLogEventEnd(petsc_gamg_setup_events[GAMG_REDUCE], 0, 0, 0, 0));
+  if (ierr != PETSC_SUCCESS || *C == NULL) PetscCall(MatDestroy(&split));
+  if (ierr != PETSC_SUCCESS) {
+    PetscCall(MatDestroy(C));
+    PetscCall(MatDestroy(&moved));
+    PetscFunctionReturn(ierr);
+  }
+  if (*C == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(SplitProductCreate(A, moved, *P, split, *C));
+  *P = moved;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  GAMGCreateLevel - The Galerkin product, and on which processes it is: PETSc's operation createlevel, with our rule and our way to one process
+
+  Collective
+
+  Input Parameters:
++ pc   - of type PCGAMG
+. A    - matrix of the level under way
+. bs   - block size of the next coarser one
+- last - whether that is the coarsest
+
+  Input/Output Parameters:
++ P          - the prolongator
+. num_active - processes that have rows
+- permutation - NULL, or PETSc's: where columns of P went
+
+  Output Parameter:
+. C - matrix of the next coarser level
+
+  Options Database Keys:
++ -pc_gamg_join_levels (true|false) - whether levels that are too small to be split go to one process
+- -pc_gamg_join_latency us          - microseconds of an exchange, with which the rule decides for any type and size
+
+  Notes:
+  Where PETSc leaves a level on one process, as it does with the coarsest one, matrices of ours go there device by device, without structure on the host. Any other number of processes and any other type is PETSc's.
+
+  Cost: the Galerkin product; a message with the coarse rows of each process, and two passes over the prolongator.
+*/
+PetscErrorCode GAMGCreateLevel(PC pc, Mat A, PetscInt bs, Mat *P, Mat *C, PetscMPIInt *num_active, IS *permutation, PetscBool last)
+{
+  PC_GAMG       *gamg  = GAMGGet(pc);
+  const PetscInt limit = gamg->min_eq_proc;
+  PetscBool      can   = PETSC_FALSE;
+  GAMGContext   *context;
+  Choice         choice;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(GAMGGetContext(pc, &context));
+  PetscCall(Choose(pc, context, A, *P, *num_active, last, &choice));
+  if (choice.one && context->device_setup) PetscCall(CanMove(pc, A, *P, permutation, &can));
+  if (can) {
+    *C = NULL;
+    PetscCall(CreateOnFirst(pc, A, P, C));
+    if (*C != NULL) {
+      *num_active = 1;
+      PetscFunctionReturn(PETSC_SUCCESS);
+    }
+  }
+  if (choice.rule) gamg->min_eq_proc = PetscMax((*P)->cmap->N, limit); // one process
+  ierr              = (*context->parent.createlevel)(pc, A, bs, P, C, num_active, permutation, last);
+  gamg->min_eq_proc = limit;
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
