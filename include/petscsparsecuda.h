@@ -36,6 +36,8 @@ PETSC_EXTERN PetscErrorCode MatDCSRCUDADefragment(Mat);
 PETSC_EXTERN PetscErrorCode MatDCSRCUDAGetMemoryUsed(Mat, PetscCount *);
 PETSC_EXTERN PetscErrorCode MatDCSRCUDAIsValid(Mat, PetscBool *);
 PETSC_EXTERN PetscErrorCode MatHiSparseCUDAIsValid(Mat, PetscBool *);
+PETSC_EXTERN PetscErrorCode MatAutoCUDASetProducts(Mat, PetscInt, PetscInt);
+PETSC_EXTERN PetscErrorCode MatAutoCUDAGetProducts(Mat, PetscCount *, PetscCount *);
 
 /* TOPIC = Insertion of entries in device memory */
 

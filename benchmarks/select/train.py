@@ -1,11 +1,14 @@
 #!/usr/bin/env python3
 """Usage: train.py RECORDS... [--table FILE] [--report FILE] [--pictures FOLDER]
 
-Learns from the records of benchmarks/select (JSON Lines, also compressed by gzip) what products, conversions and new values take with the formats of HiSparse, as a ratio to y = A x with rows, and writes the table that
-autocuda reads (src/mat/impls/auto/autotable.c). Needs scikit-learn, and for pictures matplotlib (pip install scikit-learn matplotlib), which the library itself does not.
+Learns from the records of benchmarks/select (JSON Lines, also compressed by gzip) what conversions to the formats of HiSparse and new values take, in microseconds, and writes the table that autocuda reads
+(src/mat/impls/auto/autotable.c). Needs scikit-learn with its SciPy, and for pictures matplotlib (pip install scikit-learn matplotlib), which the library itself does not.
 
-The report: how much time is lost against the best choice (regret), of matrices of families that were not trained with, in five-fold cross validation; the same for rows alone, for the hand-written rule, which counts bytes,
-for the best of rows and the rule's format in hindsight, and without the features that cost most; and the importance of features."""
+A time is a sum of a constant, the bytes of vectors and the bytes of values, each with a factor that is not negative. The format is that of the rule of hisparsecuda, and what products gain is what its bytes say.
+
+The report: how much time is lost against the best choice (regret), of matrices of families that were not trained with, in five-fold cross validation, once for the choice at the beginning and once for what autocuda does, which
+begins with rows, converts, measures and may go back; the same for rows alone, for prices that are written by hand, and for the best of rows and the rule's format in hindsight. What learning of the times of products as well is
+worth, of all formats, by a boosted ensemble of trees and all features, stands beside it."""
 import argparse
 import gzip
 import json
@@ -14,9 +17,10 @@ import os
 import sys
 
 FORMATS = ('diagonals', 'windows', 'blocks', 'blockdiagonals')  # HiSparseFormat from 1 on
-RUNS = ('nnzb_', 'snzb_', 'similarity', 'distance', 'spread')  # what begins so takes a pass over the entries of a sample
-TARGETS = (('forward', 'n', 'rows_n'), ('transpose', 't', 'rows_t'), ('convert', 'convert', 'rows_n'), ('update', 'update', 'rows_n'))
-PRODUCTS = 50  # for the regret with conversion
+TARGETS = ('convert', 'list', 'update')  # AutoTarget
+TERMS = ('one', 'vectors', 'values')  # AutoTerm
+ROBUST = 0.03  # relative errors above this one count less and less: a time that is far off is noise, or what the terms do not know
+PRODUCTS, MANY = 50, 200  # for the regret with conversion
 FIXED = {'diagonals': (200, 3.5), 'windows': (200, 5.5), 'blocks': (200, 5.5), 'blockdiagonals': (200, 5.5)}  # the hand-written price, as in src/mat/impls/auto/autopredict.c
 
 
@@ -35,27 +39,65 @@ def read(paths):
   return list(matrices.values())
 
 
+def terms(m):
+  """What the times of a matrix are sums of; millions of bytes. As in autopredict.c."""
+  f = m['features']
+  return [1.0, 8e-6 * (f['n_rows'] + f['n_cols']), 8e-6 * f['nnz_tot']]
+
+
+def fit(matrices, name, target):
+  """Factors of the terms for a time of a format: the least sum of relative errors, nearly, by least squares with weights."""
+  import numpy
+  from scipy.optimize import nnls
+  known = [m for m in matrices if name in m['formats']]
+  if not known:
+    return [0.0] * len(TERMS)
+  x = numpy.array([terms(m) for m in known])
+  y = numpy.array([max(m['formats'][name][target], 1e-3) for m in known])
+  weights = 1 / y
+  for _ in range(20):
+    found = nnls(x * weights[:, None], y * weights)[0]
+    weights = 1 / y / numpy.sqrt(numpy.maximum(abs(x @ found / y - 1), ROBUST))
+  return [float(factor) for factor in found]
+
+
 class Model:
-  """A boosted ensemble for each target. An input is a feature, the number of the format, or the ratio by bytes."""
-
-  def __init__(self, names):
-    self.names, self.trees = names, {}
-
-  def inputs(self, m, name):
-    f = m['formats'][name]
-    return [m['features'][n] for n in self.names] + [float(f['number']), min(f['bytes'], 1e6)]
+  """The factors for each time of each format."""
 
   def fit(self, matrices):
-    from sklearn.ensemble import GradientBoostingRegressor
-    samples = [(m, name) for m in matrices for name in FORMATS if name in m['formats']]
-    x = [self.inputs(m, name) for m, name in samples]
-    for target, ours, rows in TARGETS:
-      y = [math.log(m['formats'][name][ours] / m[rows]) for m, name in samples]
-      self.trees[target] = GradientBoostingRegressor(n_estimators=80, max_depth=3, min_samples_leaf=4, learning_rate=0.1, subsample=0.8, random_state=1).fit(x, y)
+    self.factors = {(name, target): fit(matrices, name, target) for name in FORMATS for target in TARGETS}
     return self
 
   def predict(self, m, name, target):
-    return math.exp(self.trees[target].predict([self.inputs(m, name)])[0])
+    """Microseconds."""
+    return max(sum(factor * term for factor, term in zip(self.factors[name, target], terms(m))), 1e-3)
+
+  def price(self, m, name):
+    """In products with rows."""
+    return self.predict(m, name, 'convert') / m['rows_n']
+
+
+class Trees:
+  """To compare with: the times of products and conversions of all formats over that of a product with rows, by all features."""
+
+  def inputs(self, m, name):
+    return list(m['features'].values()) + [float(m['formats'][name]['number']), min(m['formats'][name]['bytes'], 1e6)]
+
+  def fit(self, matrices):
+    from sklearn.ensemble import GradientBoostingRegressor
+    samples = [(m, name) for m in matrices for name in m['formats']]
+    x = [self.inputs(m, name) for m, name in samples]
+    self.trees = {}
+    for target in ('n', 'convert'):
+      y = [math.log(m['formats'][name][target] / m['rows_n']) for m, name in samples]
+      self.trees[target] = GradientBoostingRegressor(n_estimators=80, max_depth=3, min_samples_leaf=4, learning_rate=0.1, subsample=0.8, random_state=1).fit(x, y)
+    return self
+
+  def forward(self, m, name):
+    return math.exp(self.trees['n'].predict([self.inputs(m, name)])[0])
+
+  def price(self, m, name):
+    return math.exp(self.trees['convert'].predict([self.inputs(m, name)])[0])
 
 
 def candidates(m):
@@ -63,10 +105,14 @@ def candidates(m):
   return [m['rule']] if m['rule'] in m['formats'] else []
 
 
-def choose(m, forward, price, products):
+def all_formats(m):
+  return list(m['formats'])
+
+
+def choose(m, formats, forward, price, products):
   """The choice by what is foretold: None is rows. products None: very many, whatever the conversion costs."""
   best, cost = None, 1.0 if products is None else float(products)
-  for name in candidates(m):
+  for name in formats(m):
     ratio = forward(m, name)
     foretold = ratio if products is None else ratio * products + price(m, name)
     if foretold < cost:
@@ -105,39 +151,118 @@ def price_by_hand(m, name):
   return fixed / m['rows_n'] + convert
 
 
-def cross_validate(matrices, names, folds=5):
-  """The model that judges each matrix: of a fold whose families it was not trained with."""
+def folds_of(matrices, folds):
+  """Numbers of the matrices to train with and to judge, no family in both."""
   from sklearn.model_selection import GroupKFold
-  models = [None] * len(matrices)
   families = [m['family'] for m in matrices]
-  for train, judge in GroupKFold(min(folds, len(set(families)))).split(matrices, groups=families):
-    model = Model(names).fit([matrices[i] for i in train])
-    for i in judge:
+  return GroupKFold(min(folds, len(set(families)))).split(matrices, groups=families)
+
+
+def held_out(matrices, folds, train):
+  """What judges each matrix: train() of the matrices of other families."""
+  models = [None] * len(matrices)
+  for others, judged in folds_of(matrices, folds):
+    model = train([matrices[i] for i in others])
+    for i in judged:
       models[i] = model
   return models
 
 
-def report(matrices, names, out):
+FIRST_TOLD, MEASURED = 3, 5  # products of autostorage.c: with rows before a time is known; with the storage until both sides are measured
+LOOK_FROM = 1000  # SKI_STORAGE_LOOK: microseconds of products from which on autocuda looks at a matrix
+
+
+def run(m, formats, forward, price, products, told):
+  """Time of what autocuda does in so many products, in products with rows: rows at first, a look, the conversion when it pays, and back when rows were faster. Going back costs as much as the conversion did."""
+  first = FIRST_TOLD if told else max(FIRST_TOLD, math.ceil(LOOK_FROM / m['rows_n']))
+  if first >= products or (told and (products - first) * m['rows_n'] <= LOOK_FROM):
+    return products
+  look = m.get('predict_us', 0) / m['rows_n']
+  if told:
+    name = choose(m, formats, forward, price, products - first)
+  else:
+    name = min((n for n in formats(m) if forward(m, n) < 1), key=lambda n: forward(m, n) * 2 * first + price(m, n), default=None)
+  if name is None:
+    return products + look
+  if not told:
+    first = max(first, math.ceil(price(m, name) / (1 - forward(m, name))))
+  if first >= products:
+    return products + look
+  ratio, convert, left = m['formats'][name]['n'] / m['rows_n'], m['formats'][name]['convert'] / m['rows_n'], products - first
+  if ratio <= 1 or left <= MEASURED:
+    return first + look + convert + left * ratio
+  return first + look + convert + MEASURED * ratio + convert + (left - MEASURED)
+
+
+def regrets_of_runs(matrices, spent_by, products):
+  return [t / spent(m, fastest(m, m['formats'], products), products) - 1 for m, t in zip(matrices, spent_by)]
+
+
+def report_choices(matrices, models, trees, products, out):
+  """Says what choices at the beginning are worth; returns them by who chooses."""
+  out('Regret of the choice, %s:' % ('products alone' if products is None else '%d products with conversion' % products))
+  choices = {
+    'rows': [None] * len(matrices),
+    'hand-written rule': [choose(m, candidates, by_bytes, price_by_hand, products) for m in matrices],
+    'learnt': [choose(m, candidates, by_bytes, model.price, products) for m, model in zip(matrices, models)],
+    'trees, all formats': [choose(m, all_formats, model.forward, model.price, products) for m, model in zip(matrices, trees)],
+    "rule's, in hindsight": [fastest(m, candidates(m), products) for m in matrices],
+  }
+  for key, chosen in choices.items():
+    gain = sum(math.log(spent(m, None, products) / spent(m, c, products)) for m, c in zip(matrices, chosen)) / len(matrices)
+    out('  %-24s %s; %.3f times as fast as rows' % (key, summary(regrets(matrices, chosen, products)), math.exp(gain)))
+  return choices
+
+
+def report_runs(matrices, models, products, told, out):
+  """The same for what autocuda does in the end."""
+  out('Regret of what autocuda does, %d products, %s:' % (products, 'told how many' if told else 'not told how many'))
+  runs = {
+    'hand-written rule': [run(m, candidates, by_bytes, price_by_hand, products, told) for m in matrices],
+    'learnt': [run(m, candidates, by_bytes, model.price, products, told) for m, model in zip(matrices, models)],
+  }
+  for key, times in runs.items():
+    gain = sum(math.log(products / t) for t in times) / len(times)
+    out('  %-24s %s; %.3f times as fast as rows; slower by more than 2 %%: %d matrices, at worst by %.1f %%'
+        % (key, summary(regrets_of_runs(matrices, times, products)), math.exp(gain), sum(t > 1.02 * products for t in times), 100 * (max(times) / products - 1)))
+
+
+def report_errors(matrices, models, out):
+  def error(pairs):
+    logs = [abs(math.log(foretold / measured)) for foretold, measured in pairs]
+    return 100 * (math.exp(sum(logs) / len(logs)) - 1)
+  chosen = [(m, model, m['rule']) for m, model in zip(matrices, models) if candidates(m)]
+  if chosen:
+    out("Mean errors for the rule's format: y = A x by bytes %.1f %%; %s" % (error((by_bytes(m, name) * m['rows_n'], m['formats'][name]['n']) for m, _, name in chosen),
+        ', '.join('%s %.1f %%' % (target, error((model.predict(m, name, target), max(m['formats'][name][target], 1e-3)) for m, model, name in chosen)) for target in TARGETS)))
+
+
+def report_families(matrices, choices, out):
+  """Where time is still lost."""
+  lost = regrets(matrices, choices['learnt'], PRODUCTS)
+  families = {m['family'] for m in matrices}
+  ranked = sorted(((sum(x for m, x in zip(matrices, lost) if m['family'] == f) / len(matrices), f) for f in families), reverse=True)
+  out('Families that lose most by the learnt choice, parts of its mean with %d products: %s' % (PRODUCTS, ', '.join('%s %.2f %%' % (f, 100 * x) for x, f in ranked[:6])))
+
+
+def report_overhead(matrices, out):
+  known = sorted(m['predict_us'] / m['rows_n'] / PRODUCTS for m in matrices if 'predict_us' in m)
+  if known:
+    out('A look at the matrix, of the time of %d products with rows: median %.1f %%, 95th percentile %.1f %%' % (PRODUCTS, 100 * known[len(known) // 2], 100 * known[math.ceil(0.95 * len(known)) - 1]))
+
+
+def report(matrices, out):
   """Says what the choices are worth; returns them: a list in the order of the matrices, by number of products and by who chooses."""
   out('%d matrices of %d families for which there is a choice' % (len(matrices), len({m['family'] for m in matrices})))
-  cheap = [n for n in names if not n.startswith(RUNS)]
-  models, fewer = cross_validate(matrices, names), cross_validate(matrices, cheap)
-  learnt = {'learnt': models, 'learnt, cheap features': fewer}
-  made = {}
-  for products in (None, PRODUCTS):
-    out('Regret, %s:' % ('products alone' if products is None else '%d products with conversion' % products))
-    choices = {'rows': [None] * len(matrices), 'hand-written rule': [choose(m, by_bytes, price_by_hand, products) for m in matrices]}
-    for key, which in learnt.items():
-      choices[key] = [choose(m, lambda m, f, model=model: model.predict(m, f, 'forward'), lambda m, f, model=model: model.predict(m, f, 'convert'), products) for m, model in zip(matrices, which)]
-    choices["rule's, in hindsight"] = [fastest(m, candidates(m), products) for m in matrices]
-    made[products] = choices
-    for key, chosen in choices.items():
-      gain = sum(math.log(spent(m, None, products) / spent(m, c, products)) for m, c in zip(matrices, chosen)) / len(matrices)
-      out('  %-24s %s; %.3f times as fast as rows' % (key, summary(regrets(matrices, chosen, products)), math.exp(gain)))
-  for target, ours, rows in TARGETS:
-    errors = [abs(math.log(model.predict(m, name, target) * m[rows] / m['formats'][name][ours])) for m, model in zip(matrices, models) for name in candidates(m)]
-    if errors:
-      out('Error of the foretold %s: mean %.1f %%' % (target, 100 * (math.exp(sum(errors) / len(errors)) - 1)))
+  models = held_out(matrices, 5, lambda some: Model().fit(some))
+  trees = held_out(matrices, 5, lambda some: Trees().fit(some))
+  made = {products: report_choices(matrices, models, trees, products, out) for products in (None, PRODUCTS, MANY)}
+  for products in (PRODUCTS, MANY):
+    for told in (True, False):
+      report_runs(matrices, models, products, told, out)
+  report_errors(matrices, models, out)
+  report_families(matrices, made[PRODUCTS], out)
+  report_overhead(matrices, out)
   return made
 
 
@@ -190,44 +315,11 @@ def pictures(matrices, made, gpu, folder):
   picture_families(matrices, made[PRODUCTS], PRODUCTS, title, where + 'families.svg')
 
 
-def importance(model, out):
-  trees = model.trees['forward']
-  ranked = sorted(zip(trees.feature_importances_, model.names + ['format', 'bytes']), reverse=True)
-  out('Importance for y = A x: ' + ', '.join('%s %.2f' % (name, weight) for weight, name in ranked[:10]))
-
-
-def nodes_of(tree, rate, first):
-  """The nodes of a tree in the order in which they are visited, the left child behind its parent."""
-  t, nodes = tree.tree_, []
-
-  def visit(node):
-    place = len(nodes)
-    nodes.append(None)
-    if t.children_left[node] < 0:
-      nodes[place] = (-1, 0, rate * t.value[node][0][0])
-      return
-    visit(t.children_left[node])
-    right = len(nodes)
-    visit(t.children_right[node])
-    nodes[place] = (int(t.feature[node]), right - place, float(t.threshold[node]))
-  visit(0)
-  return first + len(nodes), nodes
-
-
 def write_table(model, gpu, date, path):
-  lines = ['/* Written by benchmarks/select/train.py. */', '#include "autotable.h"', '', '// clang-format off']
-  tables = []
-  for target, _, _ in TARGETS:
-    trees, roots, nodes = model.trees[target], [], []
-    for stage in trees.estimators_:
-      roots.append(len(nodes))
-      nodes += nodes_of(stage[0], trees.learning_rate, 0)[1]
-    lines.append('static const int roots_%s[] = {%s};' % (target, ', '.join(map(str, roots))))
-    lines.append('static const AutoNode nodes_%s[] = {' % target)
-    lines += ['  ' + ' '.join('{%d, %d, %.6gf},' % (i, r, v) if '.' in '%.6g' % v or 'e' in '%.6g' % v else '{%d, %d, %.1ff},' % (i, r, v) for i, r, v in nodes[k:k + 8]) for k in range(0, len(nodes), 8)]
-    lines.append('};')
-    tables.append('  {%.6ff, %d, roots_%s, nodes_%s}' % (float(trees.init_.constant_.ravel()[0]), len(roots), target, target))
-  lines += ['', '/* %s, %s. */' % (gpu, date), 'static const AutoTable table = {"%s", "%s", {' % (gpu, date), ',\n'.join(tables), '}};', '// clang-format on', '', 'const AutoTable *const AutoTables[] = {&table, NULL};', '']
+  lines = ['/* Written by benchmarks/select/train.py. */', '#include "autotable.h"', '', '// clang-format off', '/* %s, %s. */' % (gpu, date), 'static const AutoTable table = {"%s", "%s", {' % (gpu, date)]
+  for number, name in enumerate(FORMATS, 1):
+    lines.append('  [%d] = {%s}, /* %s */' % (number, ', '.join('{%s}' % ', '.join('%.6g' % factor for factor in model.factors[name, target]) for target in TARGETS), name))
+  lines += ['}};', '// clang-format on', '', 'const AutoTable *const AutoTables[] = {&table, NULL};', '']
   with open(path, 'w') as f:
     f.write('\n'.join(lines))
 
@@ -248,14 +340,11 @@ def main():
   def out(line):
     print(line)
     said.append(line)
-  names = list(matrices[0]['features'])
-  made = report(matrices, names, out)
+  made = report(matrices, out)
   if a.pictures:
     pictures(matrices, made, max(gpus), a.pictures)
-  model = Model(names).fit(matrices)
-  importance(model, out)
   if a.table:
-    write_table(model, gpus.pop(), max(m['date'] for m in matrices), a.table)
+    write_table(Model().fit(matrices), gpus.pop(), max(m['date'] for m in matrices), a.table)
   if a.report:
     with open(a.report, 'w') as f:
       f.write('\n'.join(said) + '\n')

@@ -1,5 +1,6 @@
-"""Tests of benchmarks/select/train.py: what it writes in C foretells what the trees foretell."""
+"""Tests of benchmarks/select/train.py: what it writes in C foretells what it foretells, and what autocuda is said to spend."""
 import json
+import operator
 import os
 import random
 import re
@@ -11,36 +12,62 @@ top = os.path.abspath(os.path.join(os.path.dirname(os.path.abspath(__file__)), '
 sys.path.insert(0, os.path.join(top, 'benchmarks', 'select'))
 import train  # noqa: E402
 
+FACTORS = (90.0, 4.0, 1.5)
+
 HARNESS = r'''
 int main(void)
 {
-  double in[64];
+  int    format;
+  double in[AUTO_NUM_TERMS];
 
-  for (;;) {
-    for (int k = 0; k < N; k++)
-      if (scanf("%lf", in + k) != 1) return 0;
-    for (int t = 0; t < 4; t++) {
-      const AutoTrees *trees = &table.trees[t];
-      double           sum   = trees->base;
+  while (scanf("%d", &format) == 1) {
+    for (int k = 0; k < AUTO_NUM_TERMS; k++)
+      if (scanf("%lf", in + k) != 1) return 1;
+    for (int t = 0; t < AUTO_NUM_TARGETS; t++) {
+      double sum = 0;
 
-      for (int i = 0; i < trees->num_trees; i++) {
-        const AutoNode *node = trees->nodes + trees->roots[i];
-
-        while (node->input >= 0) node += in[node->input] > (double)node->value ? node->right : 1;
-        sum += (double)node->value;
-      }
-      printf("%.9g\n", exp(sum));
+      for (int k = 0; k < AUTO_NUM_TERMS; k++) sum += AutoTables[0]->factors[format][t][k] * in[k];
+      printf("%.9g\n", sum);
     }
   }
+  return AutoTables[1] != 0;
 }
 '''
 
 
 def matrix(i):
-  rows, ratio = 10 + 200 * random.random(), 0.5 + 0.7 * random.random()
-  features = {name: round(100 * random.random(), 3) for name in ('n_rows', 'nnz_tot', 'nnz_mu', 'similarity', 'diagonals')}
-  times = {'number': 1, 'n': ratio * rows, 't': 0.9 * ratio * rows, 'update': 1.4 * rows, 'convert': 200 + 4 * rows, 'list': 200, 'bytes': ratio * (0.9 + 0.2 * random.random())}
-  return {'name': 'm%d' % i, 'family': 'f%d' % (i % 7), 'gpu': 'a GPU', 'date': '2026-01-01', 'may_pay': True, 'rule': 'diagonals', 'rows_n': rows, 'rows_t': 1.2 * rows, 'features': features, 'formats': {'diagonals': times} if i % 4 else {}}
+  """Times are sums of terms, with noise; a few matrices are far off."""
+  size = random.choice((1, 2, 3))
+  n, mean = random.randrange(200, 2000) * 1000, random.uniform(4, 30)
+  features = {'n_rows': n, 'n_cols': n, 'nnz_tot': round(n * mean), 'nnz_mu': mean, 'diagonals': random.uniform(0.5, 1), 'pieces': mean * random.uniform(1, 1.3), 'block_size': size}
+  m = {'name': 'm%d' % i, 'family': 'f%d' % (i % 9), 'gpu': 'a GPU', 'date': '2026-01-01', 'may_pay': True, 'rule': 'diagonals', 'features': features, 'formats': {}, 'predict_us': 40}
+  m['rows_n'] = 5 + 3.6e-6 * features['nnz_tot']
+  m['rows_t'] = 1.2 * m['rows_n']
+  for number, name in enumerate(train.FORMATS, 1):
+    if i % 4 == 0 or (size == 1 and name in ('blocks', 'blockdiagonals')):
+      continue
+    us, ratio = sum(map(operator.mul, FACTORS, train.terms(m))) * random.uniform(0.97, 1.03) * (1.8 if i % 19 == 1 else 1), random.uniform(0.6, 1.4)
+    m['formats'][name] = {'number': number, 'n': ratio * m['rows_n'], 't': 1.1 * ratio * m['rows_n'], 'update': 0.2 * us, 'convert': us, 'list': 150 + us, 'bytes': ratio * random.uniform(0.7, 1.4)}
+  return m
+
+
+def check_errors(matrices, model):
+  """Those far off do not spoil the others."""
+  errors = sorted(abs(model.predict(m, name, 'convert') / m['formats'][name]['convert'] - 1) for m in matrices for name in m['formats'])
+  assert errors[len(errors) * 3 // 4] < 0.05, errors[len(errors) * 3 // 4]
+
+
+def check_runs():
+  """What autocuda spends in 50 products: the conversion after some with rows, and the way back."""
+  m = {'rows_n': 100.0, 'rule': 'diagonals', 'predict_us': 50, 'formats': {'diagonals': {'n': 50.0, 'convert': 500.0, 'bytes': 0.5}}}
+  formats, half, price = train.all_formats, lambda m, f: 0.5, lambda m, f: 5.0
+  assert train.run(m, formats, half, price, 50, True) == 3 + 0.5 + 5 + 47 * 0.5
+  assert train.run(m, formats, half, price, 50, False) == 10 + 0.5 + 5 + 40 * 0.5
+  assert train.run(m, formats, half, price, 13, True) == 13 and train.run(m, formats, half, price, 10, False) == 10
+  assert train.run(m, formats, lambda m, f: 1.1, price, 50, True) == 50.5
+  m['formats']['diagonals']['n'] = 200.0
+  assert train.run(m, formats, half, price, 50, True) == 3 + 0.5 + 5 + 5 * 2 + 5 + 42
+  assert train.choose(m, formats, half, price, 9) is None and train.choose(m, formats, half, price, 11) == 'diagonals'
 
 
 def main():
@@ -48,22 +75,29 @@ def main():
   with tempfile.TemporaryDirectory() as folder:
     records, table, program = (os.path.join(folder, name) for name in ('records.jsonl', 'table.c', 'program'))
     with open(records, 'w') as f:
-      f.write(''.join(json.dumps(matrix(i)) + '\n' for i in range(80)) + '{"cut')
+      f.write(''.join(json.dumps(matrix(i)) + '\n' for i in range(240)) + '{"cut')
     subprocess.run([sys.executable, train.__file__, records, '--table', table], check=True, stdout=subprocess.DEVNULL)
     matrices = train.read([records])
-    assert len(matrices) == 80, len(matrices)
-    model = train.Model(list(matrices[0]['features'])).fit(matrices)
-    types = re.sub(r'#include <petsc.*|#pragma once|PETSC_INTERN', '', open(os.path.join(top, 'src', 'mat', 'impls', 'auto', 'autotable.h')).read()).replace('DCSR_NUM_FEATURES', '5')
-    source = '#include <stdio.h>\n#include <math.h>\n#define N 7\n' + open(table).read().replace('#include "autotable.h"', types) + HARNESS
+    assert len(matrices) == 240, len(matrices)
+    model = train.Model().fit(matrices)
+    header = open(os.path.join(top, 'src', 'mat', 'impls', 'auto', 'autotable.h')).read()
+    enum = re.search(r'typedef enum \{([^}]*)\} HiSparseFormat', open(os.path.join(top, 'include', 'petscsparsecuda', 'hisparse.h')).read())
+    types = 'enum {' + enum.group(1) + '};' + re.sub(r'#include <petsc.*|#pragma once|PETSC_INTERN', '', header)
+    order = [name.lower() for name in re.findall(r'AUTO_TERM_(\w+),', header)]
+    assert order == list(train.TERMS), order
+    source = '#include <stdio.h>\n' + open(table).read().replace('#include "autotable.h"', types) + HARNESS
     with open(table, 'w') as f:
       f.write(source)
-    subprocess.run([os.environ.get('CC', 'cc'), '-Wall', table, '-o', program, '-lm'], check=True)
-    asked = [m for m in matrices if m['formats']]
-    said = subprocess.run([program], input='\n'.join(' '.join('%.17g' % v for v in model.inputs(m, 'diagonals')) for m in asked), check=True, stdout=subprocess.PIPE, text=True).stdout.split()
-    for i, m in enumerate(asked):
-      for k, (target, _, _) in enumerate(train.TARGETS):
-        expected = model.predict(m, 'diagonals', target)
-        assert abs(float(said[4 * i + k]) / expected - 1) < 1e-4, (m['name'], target, said[4 * i + k], expected)
+    subprocess.run([os.environ.get('CC', 'cc'), '-Wall', '-Werror', table, '-o', program], check=True)
+    asked = [(m, name) for m in matrices for name in m['formats']]
+    lines = '\n'.join('%d %s' % (m['formats'][name]['number'], ' '.join('%.17g' % term for term in train.terms(m))) for m, name in asked)
+    said = subprocess.run([program], input=lines, check=True, stdout=subprocess.PIPE, text=True).stdout.split()
+    for i, (m, name) in enumerate(asked):
+      for k, target in enumerate(train.TARGETS):
+        expected = model.predict(m, name, target)
+        assert abs(float(said[len(train.TARGETS) * i + k]) / expected - 1) < 1e-3, (m['name'], name, target, expected)
+    check_errors(matrices, model)
+    check_runs()
 
 
 main()

@@ -8,7 +8,7 @@
   Options Database Keys:
 + -mat_type autocuda                     - sets this type in `MatSetFromOptions()`
 . -mat_auto_choose (auto|dcsr|hisparse)  - the storage: what pays, rows, or that of `MATHISPARSECUDA`
-- -mat_auto_products n                   - so many products with vectors follow each change of the structure; 0: not known
+- -mat_auto_products n                   - so many products with vectors follow each change of the structure; 0: not known, or told by `MatAutoCUDASetProducts()`
 
   Level: intermediate
 
@@ -25,7 +25,7 @@
 
   The choice among formats by features of the matrix follows N. Sedaghati, T. Mu, L.-N. Pouchet, S. Parthasarathy, P. Sadayappan, Automatic Selection of Sparse Matrix Representation on GPUs, ICS 2015.
 
-.seealso: `MATDCSRCUDA`, `MATHISPARSECUDA`, `PetscSparseCUDAInitialize()`, `MatHiSparseCUDAIsValid()`
+.seealso: `MATDCSRCUDA`, `MATHISPARSECUDA`, `PetscSparseCUDAInitialize()`, `MatHiSparseCUDAIsValid()`, `MatAutoCUDASetProducts()`
 M*/
 PetscErrorCode MatCreate_SeqAIJAutoCUDA(Mat B)
 {
@@ -38,5 +38,90 @@ PetscErrorCode MatCreate_MPIAIJAutoCUDA(Mat B)
 {
   PetscFunctionBegin;
   PetscCall(MatCreate_MPIAIJCUDA(B, MATMPIAIJAUTOCUDA));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Of the matrix, or of the blocks of a parallel one, where these are matrices of ours. */
+static PetscErrorCode ExpectOfBlocks(Mat A, PetscInt n, PetscInt n_transpose)
+{
+  PetscBool seq, mpi;
+
+  PetscFunctionBegin;
+  PetscCall(MatIsSeqAIJCUDA(A, &seq));
+  PetscCall(MatIsMPIAIJCUDA(A, &mpi));
+  if (seq) MatSeqAIJAutoCUDAExpect(A, n, n_transpose);
+  for (int k = 0; mpi && k < 2; k++) {
+    Mat block = MatMPIAIJCUDAGetBlock(A, k);
+
+    seq = PETSC_FALSE;
+    if (block != NULL) PetscCall(MatIsSeqAIJCUDA(block, &seq));
+    if (seq) MatSeqAIJAutoCUDAExpect(block, n, n_transpose);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@C
+  MatAutoCUDASetProducts - Tells a matrix how many products with vectors will follow while it has the structure of now, so that what products gain by is made before them, or not at all
+
+  Not Collective
+
+  Input Parameters:
++ A           - the matrix; of another type than ours: nothing happens
+. n           - products with the matrix, 0 or more, steps of smoothers among them
+- n_transpose - products with its transpose, 0 or more
+
+  Level: advanced
+
+  Notes:
+  With 0 for both nobody tells, as before the first call, and products are counted. When more products come than were told, they are counted, too.
+
+  `MATAUTOCUDA` chooses its storage by it. All types of this library make fragmented rows compact by it, and what transpose products need.
+
+  `PCGAMG` calls this for the matrices of its levels: each setup expects as many cycles as followed the last one. -mat_auto_products n, which tells the same of each structure of a matrix, counts first.
+
+.seealso: `MATAUTOCUDA`, `MATDCSRCUDA`, `MatAutoCUDAGetProducts()`
+@*/
+PetscErrorCode MatAutoCUDASetProducts(Mat A, PetscInt n, PetscInt n_transpose)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(A, MAT_CLASSID, 1);
+  PetscCheck(n >= 0 && n_transpose >= 0, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_OUTOFRANGE, "Numbers of products are %" PetscInt_FMT " and %" PetscInt_FMT ": both must be 0 or more, 0 when they are not known", n, n_transpose);
+  PetscCall(ExpectOfBlocks(A, n, n_transpose));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@C
+  MatAutoCUDAGetProducts - How many products with vectors a matrix expects in all with one structure, those among them that there were before it was told
+
+  Not Collective
+
+  Input Parameter:
+. A - the matrix; of another type than ours: nothing is expected
+
+  Output Parameters:
++ n           - products with the matrix; 0: not known
+- n_transpose - products with its transpose
+
+  Level: advanced
+
+.seealso: `MATAUTOCUDA`, `MatAutoCUDASetProducts()`
+@*/
+PetscErrorCode MatAutoCUDAGetProducts(Mat A, PetscCount *n, PetscCount *n_transpose)
+{
+  PetscBool seq, mpi;
+
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(A, MAT_CLASSID, 1);
+  PetscAssertPointer(n, 2);
+  PetscAssertPointer(n_transpose, 3);
+  *n           = 0;
+  *n_transpose = 0;
+  PetscCall(MatIsMPIAIJCUDA(A, &mpi));
+  if (mpi) A = MatMPIAIJCUDAGetBlock(A, 0);
+  seq = PETSC_FALSE;
+  if (A != NULL) PetscCall(MatIsSeqAIJCUDA(A, &seq));
+  if (!seq) PetscFunctionReturn(PETSC_SUCCESS);
+  *n           = MatSeqAIJCUDAGet(A)->device.expected[0];
+  *n_transpose = MatSeqAIJCUDAGet(A)->device.expected[1];
   PetscFunctionReturn(PETSC_SUCCESS);
 }

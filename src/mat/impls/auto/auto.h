@@ -3,7 +3,6 @@
   MATAUTOCUDA: rows, or HiSparse where and when that pays, chosen while the program runs.
 */
 #include "../aijcuda/core/core.h"
-#include <petscsparsecuda/features.h>
 #include <petscsparsecuda/hisparse.h>
 #include <petscsparsecuda/pattern.h>
 
@@ -15,7 +14,7 @@ typedef struct {
   double         convert;   /* making the storage */
   double         list;      /* making what the first transpose product needs, more */
   double         update;    /* new values for all of it */
-  const char    *by;        /* "bytes", or the GPU of the table; stays */
+  const char    *by;        /* what the price is by: "products", or the GPU of the table; "bytes": there is none, rows stay. Stays */
 } AutoPrediction;
 
 /* Times of products as they were measured, microseconds. */
@@ -45,6 +44,7 @@ typedef struct {
 /* autostorage.c */
 PETSC_INTERN MatDeviceStorageOps MatDeviceStorageAuto;
 PETSC_INTERN void                MatDeviceStorageAutoInitialize(void);
+PETSC_INTERN void                MatSeqAIJAutoCUDAExpect(Mat, PetscCount, PetscCount);
 
 /* autopredict.c */
 PETSC_INTERN PetscErrorCode MatAutoCUDAPredict(DCSRView, HiSparseFormat, HiSparsePrecision, double, cudaStream_t, AutoPrediction *);

@@ -1,4 +1,4 @@
-/* What products with another storage would take: by the table of this GPU, or by bytes where there is none. */
+/* What products with another storage would take, by bytes, and what making it costs: by the table of this GPU, or in products where there is none. */
 #include "auto.h"
 #include "autotable.h"
 
@@ -35,7 +35,7 @@ static PetscErrorCode GetTable(const AutoTable **table)
   PetscFunctionBegin;
   *table = NULL;
   if (AutoTables[0] == NULL) {
-    if (asked < 0) PetscCall(PetscInfo(NULL, "No GPU has a table of what storages gain: autocuda chooses by bytes; \"make bench BENCHMARKS=select\" and benchmarks/select/train.py make one\n"));
+    if (asked < 0) PetscCall(PetscInfo(NULL, "No GPU has a table of what conversions cost: autocuda counts them in products; \"make bench BENCHMARKS=select\" and benchmarks/select/train.py make one\n"));
     asked = 0;
     PetscFunctionReturn(PETSC_SUCCESS);
   }
@@ -47,52 +47,38 @@ static PetscErrorCode GetTable(const AutoTable **table)
       PetscCall(PetscStrcmp(AutoTables[k]->gpu, properties.name, &same));
       if (same) known = AutoTables[k];
     }
-    if (known == NULL) PetscCall(PetscInfo(NULL, "There is no table of what storages gain on %s: autocuda chooses by bytes; \"make bench BENCHMARKS=select\" and benchmarks/select/train.py make one\n", properties.name));
+    if (known == NULL) PetscCall(PetscInfo(NULL, "There is no table of what conversions cost on %s: autocuda counts them in products; \"make bench BENCHMARKS=select\" and benchmarks/select/train.py make one\n", properties.name));
     asked = device;
   }
   *table = known;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The sum of what the leaves say that the inputs lead to. */
-static double Evaluate(const AutoTrees *trees, const double inputs[])
+/* What a conversion costs, in products with rows that take so many microseconds. */
+static void PriceByProducts(HiSparseFormat format, double us, AutoPrediction *prediction)
 {
-  double sum = trees->base;
+  const AutoRule *rule = &rules[format];
 
-  for (int t = 0; t < trees->num_trees; t++) {
-    const AutoNode *node = trees->nodes + trees->roots[t];
+  prediction->convert = rule->fixed + rule->convert * us;
+  prediction->list    = RULE_LIST_FIXED + RULE_LIST * us;
+  prediction->update  = rule->update * us;
+  prediction->by      = "products";
+}
 
-    while (node->input >= 0) node += inputs[node->input] > (double)node->value ? node->right : 1;
-    sum += (double)node->value;
+/* The same by what was learnt. */
+static void PriceByTable(const AutoTable *table, DCSRView csr, HiSparseFormat format, AutoPrediction *prediction)
+{
+  const double terms[AUTO_NUM_TERMS] = {[AUTO_TERM_ONE] = 1, [AUTO_TERM_VECTORS] = 1e-6 * sizeof(PetscScalar) * ((double)csr.num_rows + (double)csr.num_columns), [AUTO_TERM_VALUES] = 1e-6 * sizeof(PetscScalar) * (double)csr.num_nonzeros};
+  double       us[AUTO_NUM_TARGETS];
+
+  for (int t = 0; t < AUTO_NUM_TARGETS; t++) {
+    us[t] = 0;
+    for (int k = 0; k < AUTO_NUM_TERMS; k++) us[t] += table->factors[format][t][k] * terms[k];
   }
-  return exp(sum);
-}
-
-/* By bytes. */
-static void PredictByBytes(const AutoRule *rule, double ratio, double us, AutoPrediction *prediction)
-{
-  prediction->forward   = ratio;
-  prediction->transpose = ratio;
-  prediction->convert   = rule->fixed + rule->convert * us;
-  prediction->update    = rule->update * us;
-  prediction->by        = "bytes";
-}
-
-/* By what was learnt. */
-static PetscErrorCode PredictByTable(const AutoTable *table, DCSRView csr, double ratio, double us, cudaStream_t stream, AutoPrediction *prediction)
-{
-  double inputs[AUTO_NUM_INPUTS];
-
-  PetscFunctionBegin;
-  PetscCall(DCSRFeaturesGet(csr, stream, inputs));
-  inputs[AUTO_INPUT_FORMAT] = (double)prediction->format;
-  inputs[AUTO_INPUT_BYTES]  = ratio;
-  prediction->forward       = Evaluate(&table->trees[AUTO_TARGET_FORWARD], inputs);
-  prediction->transpose     = Evaluate(&table->trees[AUTO_TARGET_TRANSPOSE], inputs);
-  prediction->convert       = us * Evaluate(&table->trees[AUTO_TARGET_CONVERT], inputs);
-  prediction->update        = us * Evaluate(&table->trees[AUTO_TARGET_UPDATE], inputs);
-  prediction->by            = table->gpu;
-  PetscFunctionReturn(PETSC_SUCCESS);
+  prediction->convert = us[AUTO_TARGET_CONVERT];
+  prediction->list    = us[AUTO_TARGET_LIST];
+  prediction->update  = us[AUTO_TARGET_UPDATE];
+  prediction->by      = table->gpu;
 }
 
 /*
@@ -110,23 +96,22 @@ static PetscErrorCode PredictByTable(const AutoTable *table, DCSRView csr, doubl
   Output Parameter:
 . prediction - its format is HISPARSE_CSR when rows are expected to be as good
 
-  Cost: that of HiSparsePredict(), and with a table that of DCSRFeaturesGet(). Errors: PETSC_ERR_MEM.
+  Cost: that of HiSparsePredict(). Errors: PETSC_ERR_MEM.
 */
 PetscErrorCode MatAutoCUDAPredict(DCSRView csr, HiSparseFormat format, HiSparsePrecision precision, double us, cudaStream_t stream, AutoPrediction *prediction)
 {
   const AutoTable *table;
-  double           ratio;
 
   PetscFunctionBegin;
   PetscCall(PetscArrayzero(prediction, 1));
   prediction->format = format;
   prediction->by     = "bytes";
-  PetscCall(HiSparsePredict(csr, precision, stream, &prediction->format, &ratio));
+  PetscCall(HiSparsePredict(csr, precision, stream, &prediction->format, &prediction->forward));
+  prediction->transpose = prediction->forward;
   if (prediction->format == HISPARSE_CSR) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(GetTable(&table));
-  if (table == NULL) PredictByBytes(&rules[prediction->format], ratio, us, prediction);
-  else PetscCall(PredictByTable(table, csr, ratio, us, stream, prediction));
-  prediction->list = RULE_LIST_FIXED + RULE_LIST * us;
-  if (prediction->forward >= 1 && prediction->transpose >= 1) prediction->format = HISPARSE_CSR;
+  if (table == NULL) PriceByProducts(prediction->format, us, prediction);
+  else PriceByTable(table, csr, prediction->format, prediction);
+  if (prediction->forward >= 1) prediction->format = HISPARSE_CSR;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

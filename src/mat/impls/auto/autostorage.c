@@ -7,7 +7,6 @@
 #include "auto.h"
 #include "../hisparse/hisparse.h"
 
-#define FIRST_LOOK   8   /* products with one structure before a sample is looked at: no conversion pays for itself earlier */
 #define NUM_SAMPLES  3   /* products of a kind that are measured, on either side */
 #define MAX_UNPAID   6   /* doublings of the price */
 #define TRANSPOSE_US 1.2 /* y = A^T x with rows, over y = A x, until it was measured: 0.95 to 1.56 on an NVIDIA H200 */
@@ -137,6 +136,14 @@ static double Gain(const AutoChoice *c)
 static double Price(const AutoChoice *c)
 {
   return c->prediction.convert + (c->products[DEVICE_WORK_TRANSPOSE] > 0 ? c->prediction.list : 0);
+}
+
+/* Products that somebody expects in all with this structure; 0: not known. What the option says counts first. */
+static PetscCount Told(Mat A)
+{
+  const Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
+
+  return d->options.storage_products > 0 ? d->options.storage_products : d->device.expected[0] + d->device.expected[1];
 }
 
 /* What is known at the end of a pattern's time, for the next matrix that has it. */
@@ -306,22 +313,26 @@ static PetscErrorCode Look(Mat A, AutoChoice *c, cudaStream_t stream)
   c->refused = (PetscBool)(c->prediction.format == HISPARSE_CSR);
   if (c->refused) PetscCall(PetscInfo(A, "Rows stay: no other storage is expected to be faster, by %s\n", c->prediction.by));
   else
-    PetscCall(PetscInfo(A, "Products with %s are expected to take %.2f of the time of rows, %.4g us, and transpose products %.2f; making it %.4g us, new values %.4g us; by %s\n", HiSparseFormats[c->prediction.format], c->prediction.forward,
+    PetscCall(PetscInfo(A, "Products with %s are expected to take %.2f of the time of rows, %.4g us, and transpose products %.2f, by bytes; making it %.4g us, new values %.4g us, by %s\n", HiSparseFormats[c->prediction.format], c->prediction.forward,
                         RowsTime(c, DEVICE_WORK_FORWARD), c->prediction.transpose, c->prediction.convert, c->prediction.update, c->prediction.by));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether the storage pays: so many products follow, as the program or an earlier matrix tells, or it would have paid for itself by now. */
+/* Whether the storage pays: so many products follow, as somebody tells or an earlier matrix had, or it would have paid for itself by now. */
 static PetscBool Pays(Mat A, const AutoChoice *c)
 {
-  const double       price = Price(c) * (double)(1 << c->unpaid), n = (double)NumProducts(c), gain = Gain(c), net = gain - (double)c->value_changes * c->prediction.update;
-  const AutoPattern *p    = c->known ? MatAutoCUDAFindPattern(&c->pattern) : NULL;
-  const PetscInt     told = MatSeqAIJCUDAGet(A)->options.storage_products;
+  const double       n = (double)NumProducts(c), gain = Gain(c) / n, net = gain - (double)c->value_changes / n * c->prediction.update;
+  const AutoPattern *p      = c->known ? MatAutoCUDAFindPattern(&c->pattern) : NULL;
+  SkiRental          rental = {.seen = NumProducts(c), .expected = Told(A), .gain = net, .price = Price(c)};
 
-  if (net <= 0) return PETSC_FALSE;
-  if (told > 0) return (PetscBool)(net / n * (double)told >= Price(c));
-  if (p != NULL && net / n * (double)p->products >= price) return PETSC_TRUE;
-  return (PetscBool)(net >= price && gain / n * (double)c->stable >= c->prediction.update);
+  if (rental.expected > rental.seen) return SkiRentalBuys(&rental);
+  rental.price *= (double)(1 << c->unpaid);
+  if (p != NULL && p->products > rental.seen) {
+    rental.expected = p->products;
+    if (SkiRentalBuys(&rental)) return PETSC_TRUE;
+  }
+  rental.expected = 0;
+  return (PetscBool)(SkiRentalBuys(&rental) && gain * (double)c->stable >= c->prediction.update);
 }
 
 /* After a product with rows. */
@@ -334,7 +345,7 @@ static PetscErrorCode Consider(Mat A, AutoChoice *c, cudaStream_t stream)
   PetscFunctionBegin;
   if (c->refused || c->convert || d->device.view.row_offsets == NULL) PetscFunctionReturn(PETSC_SUCCESS); // fragmented rows become compact first
   if (!c->looked) PetscCall(Recall(A, c, stream));                                                        // once: it hashes the pattern
-  if (!c->looked && RowsTime(c, DEVICE_WORK_FORWARD) > 0 && (n >= FIRST_LOOK || d->options.storage_products > 0)) PetscCall(Look(A, c, stream));
+  if (!c->looked && SkiRentalBuysFor(SKI_STORAGE_LOOK, n, Told(A), RowsTime(c, DEVICE_WORK_FORWARD))) PetscCall(Look(A, c, stream));
   if (!c->looked || c->refused || !Pays(A, c)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(HasMemory(2 * RowsBytes(A), &memory));
   c->refused = (PetscBool)!memory;
@@ -559,6 +570,30 @@ static PetscErrorCode Forget_Auto(Mat A)
   PetscCall(DestroyEvents(c));
   PetscCall(PetscFree(d->device.choice));
   PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  MatSeqAIJAutoCUDAExpect - Notes that products follow, beside those that there were with this structure
+
+  Not Collective
+
+  Input Parameters:
++ A           - a sequential matrix of ours, of any type
+. n           - products with it
+- n_transpose - products with its transpose
+*/
+void MatSeqAIJAutoCUDAExpect(Mat A, PetscCount n, PetscCount n_transpose)
+{
+  MatDeviceCopy    *device = &MatSeqAIJCUDAGet(A)->device;
+  const AutoChoice *c      = device->storage == &MatDeviceStorageAuto ? GetChoice(A) : NULL;
+  PetscCount        seen = 0, seen_transpose = 0;
+
+  if (c != NULL && c->nonzerostate == A->nonzerostate && (n > 0 || n_transpose > 0)) {
+    seen_transpose = c->products[DEVICE_WORK_TRANSPOSE];
+    seen           = NumProducts(c) - seen_transpose;
+  }
+  device->expected[0] = seen + n;
+  device->expected[1] = seen_transpose + n_transpose;
 }
 
 /* MatDeviceStorageAutoInitialize - Fills the table: that of HiSparse, with the decision in front. Part of the registration of the types. */

@@ -50,20 +50,43 @@ static PetscBool UsesExplicitTranspose(Mat A, MultKind kind)
   return (PetscBool)(kind == MULT_TRANSPOSE && (A->form_explicit_transpose || MatSeqAIJCUDAGet(A)->options.deterministic));
 }
 
-/*
-  Products with fragmented storage after which it is made compact: by then they have lost as much time as that takes, so that whatever comes, no more than twice
-  the time of the better choice is spent.
-*/
-#define MULTS_BEFORE_DEFRAGMENT 8 // measured on an H200: 4 to 5 for stencils, 8 to 13 for R-MAT (spmv-inserted-* of benchmarks/insert)
+/* Whether the CSR view is fragmented. */
+static PetscBool IsFragmented(Mat A)
+{
+  const DCSRView *view = &MatSeqAIJCUDAGet(A)->device.view;
+
+  return (PetscBool)(view->row_offsets == NULL && view->segments != NULL);
+}
 
 static PetscErrorCode DefragmentWhenItPays(Mat A)
 {
-  Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
+  const Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
 
   PetscFunctionBegin;
-  if (d->device.view.row_offsets != NULL || d->device.view.segments == NULL) PetscFunctionReturn(PETSC_SUCCESS);
-  if (d->plans.fragmented_mults++ >= MULTS_BEFORE_DEFRAGMENT && d->options.defragment == DCSR_DEFRAGMENT_AUTO) PetscCall(MatSeqAIJCUDACompact(A));
+  if (!IsFragmented(A) || d->options.defragment != DCSR_DEFRAGMENT_AUTO) PetscFunctionReturn(PETSC_SUCCESS);
+  if (SkiRentalBuysFor(SKI_COMPACT_ROWS, d->plans.fragmented_mults, d->device.expected[0] + d->device.expected[1], 1)) PetscCall(MatSeqAIJCUDACompact(A));
   PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The plan of transpose products, and what it was left without at first. */
+static PetscErrorCode PrepareTransposePlan(Mat A, cudaStream_t stream)
+{
+  Mat_SeqAIJCUDA *d    = MatSeqAIJCUDAGet(A);
+  const PetscBool buys = SkiRentalBuysFor(SKI_TRANSPOSE_LISTS, d->plans.transpose_mults, d->device.expected[1], 1);
+
+  PetscFunctionBegin;
+  if (d->plans.spmvt == NULL && buys) PetscCall(DCSRSpMVTransposePlanCreate(d->device.view, d->options.spmvt_kind, stream, &d->plans.spmvt));
+  else if (d->plans.spmvt == NULL) PetscCall(DCSRSpMVTransposePlanCreateForOne(d->device.view, d->options.spmvt_kind, stream, &d->plans.spmvt));
+  else PetscCall(DCSRSpMVTransposePlanComplete(d->plans.spmvt, d->device.view, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether the plan of transpose products lacks something that it is to have now. */
+static PetscBool WantsTransposePlan(Mat A)
+{
+  const Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
+
+  return (PetscBool)(d->plans.spmvt == NULL || (!DCSRSpMVTransposePlanIsComplete(d->plans.spmvt) && SkiRentalBuysFor(SKI_TRANSPOSE_LISTS, d->plans.transpose_mults, d->device.expected[1], 1)));
 }
 
 /* Whether the next product with this plan reads values in single precision. */
@@ -131,11 +154,17 @@ static PetscErrorCode PrepareMult_DCSR(Mat A, MultKind kind, cudaStream_t stream
     PetscCall(PetscObjectStateGet((PetscObject)A, &state));
     if (d->plans.spmv_transpose == NULL || d->plans.transpose_state != state) PetscCallLogged(PETSCSPARSECUDA_TransposeAnalysis, A, RefreshExplicitTranspose(A, stream));
     PetscCall(RoundValues(A, d->plans.spmv_transpose, d->plans.transpose, stream, &d->plans.transpose_single));
-  } else {
-    if (d->plans.spmvt == NULL) PetscCallLogged(PETSCSPARSECUDA_TransposeAnalysis, A, DCSRSpMVTransposePlanCreateForOne(d->device.view, d->options.spmvt_kind, stream, &d->plans.spmvt));
-    else if (!DCSRSpMVTransposePlanIsComplete(d->plans.spmvt)) PetscCallLogged(PETSCSPARSECUDA_TransposeAnalysis, A, DCSRSpMVTransposePlanComplete(d->plans.spmvt, d->device.view, stream));
-  }
+  } else if (WantsTransposePlan(A)) PetscCallLogged(PETSCSPARSECUDA_TransposeAnalysis, A, PrepareTransposePlan(A, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What is rented was used once more. Not counted when products are prepared, which several processes do twice. */
+static void CountMult(Mat A, PetscBool transpose)
+{
+  Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
+
+  if (IsFragmented(A)) d->plans.fragmented_mults++;
+  if (transpose) d->plans.transpose_mults++;
 }
 
 static PetscErrorCode Mult_DCSR(Mat A, const PetscScalar x[], const PetscScalar z[], PetscScalar y[], cudaStream_t stream)
@@ -145,6 +174,7 @@ static PetscErrorCode Mult_DCSR(Mat A, const PetscScalar x[], const PetscScalar 
   PetscFunctionBegin;
   if (ReadsSingle(d->plans.spmv)) PetscCall(DCSRSpMVApplySingle(PlanOfSingle(&d->plans.single, d->plans.spmv), d->device.view, d->plans.single.values, x, z, y, stream));
   else PetscCall(DCSRSpMVApply(d->plans.spmv, d->device.view, x, z, y, stream));
+  CountMult(A, PETSC_FALSE);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -155,6 +185,7 @@ static PetscErrorCode MultEpilogue_DCSR(Mat A, const PetscScalar x[], const DCSR
   PetscFunctionBegin;
   if (ReadsSingle(d->plans.spmv)) PetscCall(DCSRSpMVApplyEpilogueSingle(PlanOfSingle(&d->plans.single, d->plans.spmv), d->device.view, d->plans.single.values, x, epilogue, y, stream, done));
   else PetscCall(DCSRSpMVApplyEpilogue(d->plans.spmv, d->device.view, x, epilogue, y, stream, done));
+  if (*done) CountMult(A, PETSC_FALSE);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -166,6 +197,7 @@ static PetscErrorCode MultTranspose_DCSR(Mat A, PetscBool conjugate, const Petsc
   if (!UsesExplicitTranspose(A, conjugate ? MULT_HERMITIAN : MULT_TRANSPOSE)) PetscCall(DCSRSpMVTransposeApply(d->plans.spmvt, d->device.view, conjugate, x, z, y, stream));
   else if (ReadsSingle(d->plans.spmv_transpose)) PetscCall(DCSRSpMVApplySingle(PlanOfSingle(&d->plans.transpose_single, d->plans.spmv_transpose), d->plans.transpose, d->plans.transpose_single.values, x, z, y, stream));
   else PetscCall(DCSRSpMVApply(d->plans.spmv_transpose, d->plans.transpose, x, z, y, stream));
+  CountMult(A, PETSC_TRUE);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -194,6 +226,7 @@ static PetscErrorCode Destroy_DCSR(Mat A, PETSC_UNUSED void **data)
   PetscCall(DCSRSpMVPlanDestroy(&d->plans.spmv, stream));
   PetscCall(DCSRSpMVPlanDestroy(&d->plans.spmv_transpose, stream));
   PetscCall(DCSRSpMVTransposePlanDestroy(&d->plans.spmvt, stream));
+  d->plans.transpose_mults = 0;
   PetscCall(DCSRSpMMPlanDestroy(&d->plans.spmm, stream));
   PetscCall(DCSRViewFree(&d->plans.transpose, stream));
   PetscCall(PetscSparseCUDAFree(&d->plans.permutation, stream));

@@ -1,9 +1,6 @@
 /* Features of a matrix, made of counts. */
 #include "featuresimpl.h"
-#include "../hisparse/blocksimpl.h"
 #include "../hisparse/hisparseimpl.h"
-
-#define FEATURES_BLOCK_ROWS 1024 /* rows of blocks of the sample that looks for dense blocks */
 
 #define DCSR_FEATURE_NAME(name, text) text,
 const char *const DCSRFeatureNames[DCSR_NUM_FEATURES] = {DCSR_FEATURES(DCSR_FEATURE_NAME)};
@@ -60,15 +57,13 @@ static void SetEntries(DCSRView csr, const FeatureCounts *c, double f[])
 static PetscErrorCode SetFormats(DCSRView csr, cudaStream_t stream, double f[])
 {
   HiSparseSample sample;
-  int            block_size;
 
   PetscFunctionBegin;
   PetscCall(HiSparseSampleTake(csr, 1, stream, &sample));
-  PetscCall(BlocksFindSize(csr, FEATURES_BLOCK_ROWS, stream, &block_size));
   f[DCSR_FEATURE_DIAGONALS]  = Share(sample.in_pieces, sample.entries);
   f[DCSR_FEATURE_PIECES]     = Share(sample.pieces, sample.rows) * HISPARSE_SLICE_ROWS;
   f[DCSR_FEATURE_WIDE]       = Share(sample.wide_blocks, sample.blocks);
-  f[DCSR_FEATURE_BLOCK_SIZE] = PetscMax(block_size, 1);
+  f[DCSR_FEATURE_BLOCK_SIZE] = PetscMax(sample.block_size, 1);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -84,7 +79,7 @@ static PetscErrorCode SetFormats(DCSRView csr, cudaStream_t stream, double f[])
 
   Errors: PETSC_ERR_MEM; PETSC_ERR_ARG_WRONGSTATE for storage that is not compact.
 
-  Cost: that of FeaturesCount(), of HiSparseSampleTake() and of BlocksFindSize() for 1024 rows of blocks.
+  Cost: that of FeaturesCount() and of HiSparseSampleTake().
 */
 PetscErrorCode DCSRFeaturesGet(DCSRView csr, cudaStream_t stream, double features[DCSR_NUM_FEATURES])
 {

@@ -70,6 +70,37 @@ __global__ void __launch_bounds__(ENCODE_THREADS) ColumnsKernel(Offsets offsets,
 
 } // namespace
 
+/* BlocksMayBe - whether the sizes of a matrix allow blocks of this size alone */
+PetscBool BlocksMayBe(DCSRView csr, int size)
+{
+  return (PetscBool)(csr.num_rows % size == 0 && csr.num_columns % size == 0 && csr.num_nonzeros % (size * size) == 0 && csr.num_nonzeros / (size * size) < BLOCKS_MAX_NUMBER);
+}
+
+/*
+  BlocksLookQueue - notes whether some block rows have a block that is not full, without waiting
+
+  Input Parameters:
++ csr         - compact, columns of a row sorted, at least one entry
+. size        - b, for which BlocksMayBe()
+. num_samples - block rows that are looked at; 0 for all of them
+- stream      - asynchronous on it
+
+  Input/Output Parameter:
+. not_full - device: 0 becomes 1 when there is one
+*/
+PetscErrorCode BlocksLookQueue(DCSRView csr, int size, PetscInt num_samples, int *not_full, cudaStream_t stream)
+{
+  const PetscInt num_rows = csr.num_rows / size;
+  unsigned int   grid;
+
+  PetscFunctionBegin;
+  if (num_samples == 0 || num_samples > num_rows) num_samples = num_rows;
+  PetscCall(DCSRGetGrid(((PetscCount)num_samples + ENCODE_WARPS - 1) / ENCODE_WARPS, DCSR_LOOP_BLOCKS, &grid));
+  AreFullKernel<<<grid, ENCODE_THREADS, 0, stream>>>(Offsets(csr), csr.columns, num_rows, num_samples, size, not_full);
+  PetscCallCUDA(cudaGetLastError());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
   BlocksAreFull - whether a matrix has full blocks of a size alone
 
@@ -86,20 +117,15 @@ __global__ void __launch_bounds__(ENCODE_THREADS) ColumnsKernel(Offsets offsets,
 */
 PetscErrorCode BlocksAreFull(DCSRView csr, int size, PetscInt num_samples, cudaStream_t stream, PetscBool *full)
 {
-  const PetscInt num_rows = csr.num_rows / size;
-  PetscErrorCode ierr     = PETSC_SUCCESS;
+  PetscErrorCode ierr   = PETSC_SUCCESS;
   int           *device = NULL, not_full = 1;
-  unsigned int   grid;
 
   PetscFunctionBegin;
   *full = PETSC_FALSE;
-  if (csr.num_rows % size != 0 || csr.num_columns % size != 0 || csr.num_nonzeros % (size * size) != 0 || csr.num_nonzeros / (size * size) >= BLOCKS_MAX_NUMBER) PetscFunctionReturn(PETSC_SUCCESS);
-  if (num_samples == 0 || num_samples > num_rows) num_samples = num_rows;
-  PetscCall(DCSRGetGrid(((PetscCount)num_samples + ENCODE_WARPS - 1) / ENCODE_WARPS, DCSR_LOOP_BLOCKS, &grid));
+  if (!BlocksMayBe(csr, size)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscSparseCUDAMalloc(1, "whether blocks are full", stream, &device));
   PetscCallCUDAGoto(ierr, done, cudaMemsetAsync(device, 0, sizeof(*device), stream));
-  AreFullKernel<<<grid, ENCODE_THREADS, 0, stream>>>(Offsets(csr), csr.columns, num_rows, num_samples, size, device);
-  PetscCallCUDAGoto(ierr, done, cudaGetLastError());
+  PetscCallGoto(ierr, done, BlocksLookQueue(csr, size, num_samples, device, stream));
   PetscCallCUDAGoto(ierr, done, cudaMemcpyAsync(&not_full, device, sizeof(not_full), cudaMemcpyDeviceToHost, stream));
   PetscCallCUDAGoto(ierr, done, cudaStreamSynchronize(stream));
   *full = (PetscBool)(not_full == 0);

@@ -85,6 +85,8 @@ typedef struct {
   X(6, 2, 4, 0, 128, 768)
 
 /* blocksencode.cu */
+PETSC_INTERN PetscBool      BlocksMayBe(DCSRView csr, int size);
+PETSC_INTERN PetscErrorCode BlocksLookQueue(DCSRView csr, int size, PetscInt num_samples, int *not_full, cudaStream_t stream);
 PETSC_INTERN PetscErrorCode BlocksAreFull(DCSRView csr, int size, PetscInt num_samples, cudaStream_t stream, PetscBool *full);
 PETSC_INTERN PetscErrorCode BlocksEncode(DCSRView csr, cudaStream_t stream, Blocks *blocks);
 PETSC_INTERN PetscErrorCode BlocksTransposeCreate(Blocks *blocks, cudaStream_t stream);
@@ -129,6 +131,8 @@ PETSC_INTERN PetscErrorCode BlocksZeroColumns(const Blocks *blocks, HiSparseDiag
 PETSC_INTERN PetscErrorCode BlocksIsValid(const Blocks *blocks, cudaStream_t stream, HiSparseViolation *violation);
 
 /* blocksrule.c */
+#define BLOCKS_NUM_SIZES 4
+PETSC_INTERN const int      BlocksSizes[BLOCKS_NUM_SIZES]; /* those that exist, the largest first */
 PETSC_INTERN PetscErrorCode BlocksFindSize(DCSRView csr, PetscInt num_samples, cudaStream_t stream, int *size);
 PETSC_INTERN PetscErrorCode BlocksRuleApply(int size, PetscCount num_blocks, PetscInt num_rows, BlocksConfig *config);
 PETSC_INTERN PetscErrorCode BlocksConfigGetCount(PetscInt *n);

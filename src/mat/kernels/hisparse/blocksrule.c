@@ -32,6 +32,8 @@ static const BlocksRule BlocksRulesH200[] = {
 static const BlocksRules   BlocksH200     = {BlocksRulesH200, PETSC_STATIC_ARRAY_LENGTH(BlocksRulesH200)};
 static const DCSRRuleTable BlocksTables[] = {{90, &BlocksH200}};
 
+const int BlocksSizes[BLOCKS_NUM_SIZES] = {6, 4, 3, 2};
+
 /*
   BlocksFindSize - the largest size of blocks that a matrix has, with all blocks full
 
@@ -47,15 +49,13 @@ static const DCSRRuleTable BlocksTables[] = {{90, &BlocksH200}};
 */
 PetscErrorCode BlocksFindSize(DCSRView csr, PetscInt num_samples, cudaStream_t stream, int *size)
 {
-  static const int sizes[] = {6, 4, 3, 2};
-
   PetscFunctionBegin;
   *size = 0;
-  for (size_t i = 0; *size == 0 && i < PETSC_STATIC_ARRAY_LENGTH(sizes); i++) {
+  for (int i = 0; *size == 0 && i < BLOCKS_NUM_SIZES; i++) {
     PetscBool full;
 
-    PetscCall(BlocksAreFull(csr, sizes[i], num_samples, stream, &full));
-    if (full) *size = sizes[i];
+    PetscCall(BlocksAreFull(csr, BlocksSizes[i], num_samples, stream, &full));
+    if (full) *size = BlocksSizes[i];
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -110,6 +110,8 @@ typedef struct {
   unsigned long long pieces;      /* such diagonals */
   unsigned long long blocks;      /* of WINDOWS_BLOCK nonzeros */
   unsigned long long wide_blocks; /* of these, those that need 32-bit columns */
+  int                not_full[4]; /* whether a row of dense blocks of each size that the format knows has one that is not full; of sizes that do not divide the matrix 0 */
+  int                block_size;  /* the largest size without; 0: none */
 } HiSparseSample;
 PETSC_INTERN PetscErrorCode HiSparseSampleTake(DCSRView csr, int size, cudaStream_t stream, HiSparseSample *sample);
 

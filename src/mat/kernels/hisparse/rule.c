@@ -12,7 +12,6 @@
 #define RULE_GAIN         0.90   /* time over that of CSR from which on CSR stays */
 #define RULE_WAVES        0.125  /* what a second wave that is nearly empty adds */
 #define RULE_NONE         1e300  /* cost of what the matrix cannot have */
-#define RULE_BLOCK_ROWS   4096   /* rows of blocks of the sample */
 #define RULE_MAX_BLOCKS   8192   /* of a row: a longer one is not the work of one thread block */
 
 /*
@@ -169,7 +168,7 @@ static PetscErrorCode GetAllCosts(DCSRView csr, HiSparsePrecision precision, cud
   PetscFunctionBegin;
   PetscCall(DCSRGetRules(PETSC_STATIC_ARRAY_LENGTH(RuleTables), RuleTables, (const void **)&rule));
   PetscCall(HiSparseSampleTake(csr, 1, stream, &sample));
-  PetscCall(BlocksFindSize(csr, RULE_BLOCK_ROWS, stream, block_size));
+  *block_size = sample.block_size;
   PetscCall(HiSparseConfigGet(0, &config));
   PetscCall(DCSRGetDeviceFacts(&facts));
   waves = HiSparseRuleWaves(((PetscCount)csr.num_rows + HISPARSE_SLICE_ROWS - 1) / HISPARSE_SLICE_ROWS, facts.num_multiprocessors, config.resident);
@@ -194,13 +193,13 @@ static PetscErrorCode GetAllCosts(DCSRView csr, HiSparsePrecision precision, cud
   Output Parameter:
 . ratio - time of y = A x over that of CSR; 1 for HISPARSE_CSR, and very large for what the matrix cannot have
 
-  Cost: a sample of 1024 slices, twice when there are dense blocks, 1024 blocks of nonzeros and 4096 rows of dense blocks; a pass over the row offsets when windows or dense blocks are in question, and one over the columns for dense blocks. Errors: PETSC_ERR_MEM.
+  Cost: that of HiSparseSampleTake(), twice when there are dense blocks; a pass over the row offsets when windows or dense blocks are in question, and one over the columns for dense blocks. Errors: PETSC_ERR_MEM.
 */
 PetscErrorCode HiSparsePredict(DCSRView csr, HiSparsePrecision precision, cudaStream_t stream, HiSparseFormat *format, double *ratio)
 {
   double    costs[HISPARSE_CSR + 1];
-  int       block_size;
-  PetscBool fits = PETSC_FALSE;
+  int       block_size = 0;
+  PetscBool fits       = PETSC_FALSE;
 
   PetscFunctionBegin;
   *ratio = 1;

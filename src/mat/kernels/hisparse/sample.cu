@@ -1,9 +1,11 @@
 /* What the choice of a format counts, on a sample of the matrix. Counts are the same every time. */
+#include "blocksimpl.h"
 #include "hisparseimpl.h"
 #include "windows.cuh"
 
 #define SAMPLE_SLICES  1024
 #define SAMPLE_BLOCKS  1024
+#define SAMPLE_ROWS    4096 /* rows of dense blocks */
 #define SAMPLE_THREADS 256
 #define SAMPLE_BUCKETS 4096
 #define SAMPLE_LONG    512 /* entries of a row that is too long to be counted on diagonals */
@@ -80,7 +82,7 @@ __global__ void __launch_bounds__(SAMPLE_THREADS) SampleBlocksKernel(const int32
   }
 }
 
-/* Slices of rows of blocks of so many rows, and blocks of nonzeros when the size is 1. */
+/* Slices of rows of blocks of so many rows, and when the size is 1 blocks of nonzeros and dense blocks. */
 static PetscErrorCode SampleLaunch(DCSRView csr, int size, HiSparseSample *sample, cudaStream_t stream)
 {
   const PetscInt     num_rows   = csr.num_rows / size;
@@ -94,21 +96,31 @@ static PetscErrorCode SampleLaunch(DCSRView csr, int size, HiSparseSample *sampl
   if (size > 1) PetscFunctionReturn(PETSC_SUCCESS);
   SampleBlocksKernel<<<blocks, SAMPLE_THREADS, 0, stream>>>(csr.columns, csr.num_nonzeros, num_blocks, sample);
   PetscCallCUDA(cudaGetLastError());
+  for (int k = 0; k < BLOCKS_NUM_SIZES; k++)
+    if (BlocksMayBe(csr, BlocksSizes[k])) PetscCall(BlocksLookQueue(csr, BlocksSizes[k], SAMPLE_ROWS, &sample->not_full[k], stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The largest blocks that the sample has; 0: none. */
+static int FindBlockSize(DCSRView csr, const HiSparseSample *sample)
+{
+  for (int k = 0; k < BLOCKS_NUM_SIZES; k++)
+    if (BlocksMayBe(csr, BlocksSizes[k]) && !sample->not_full[k]) return BlocksSizes[k];
+  return 0;
+}
+
 /*
-  HiSparseSampleTake - counts diagonals and windows on a sample of a matrix
+  HiSparseSampleTake - counts diagonals and windows on a sample of a matrix, and looks for dense blocks
 
   Input Parameters:
 + csr    - compact, with at least one nonzero
-. size   - 1; or that of blocks, all of which are full: rows, entries and diagonals are those of blocks then, and windows are not counted
+. size   - 1; or that of blocks, all of which are full: rows, entries and diagonals are those of blocks then, and nothing else is counted
 - stream - the stream; synchronizes
 
   Output Parameter:
 . sample - on the host
 
-  Cost: two small launches, at most 2 M nonzeros of blocks, and of 131072 rows those that are not long, twice. Errors: PETSC_ERR_MEM.
+  Cost: two small launches, at most 2 M nonzeros of blocks, and of 131072 rows those that are not long, twice; one more launch, and at most 4096 rows of blocks, for each size of dense blocks that the sizes of the matrix allow. One wait. Errors: PETSC_ERR_MEM.
 */
 PetscErrorCode HiSparseSampleTake(DCSRView csr, int size, cudaStream_t stream, HiSparseSample *sample)
 {
@@ -121,6 +133,7 @@ PetscErrorCode HiSparseSampleTake(DCSRView csr, int size, cudaStream_t stream, H
   PetscCallGoto(ierr, done, SampleLaunch(csr, size, device, stream));
   PetscCallCUDAGoto(ierr, done, cudaMemcpyAsync(sample, device, sizeof(*sample), cudaMemcpyDeviceToHost, stream));
   PetscCallCUDAGoto(ierr, done, cudaStreamSynchronize(stream));
+  sample->block_size = size == 1 ? FindBlockSize(csr, sample) : 0;
 done:
   PetscCall(PetscSparseCUDAFree(&device, stream));
   PetscCall(ierr);

@@ -115,13 +115,43 @@ static PetscErrorCode TestTold(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Nothing is said: with many products the storage may be bought, with values that change it is not. */
-static PetscErrorCode TestRented(Mat A)
+/* The same told by a call: very many products, and so few that nothing pays, though the pattern is known; those beside them are counted. */
+static PetscErrorCode TestHint(void)
 {
-  Mat B;
+  const PetscInt numbers[] = {1000000, 4};
+  PetscCount     n, t;
+  Mat            A, B;
 
   PetscFunctionBegin;
-  PetscCall(Laplacian(MATAUTOCUDA, POINTS, "rented_", &B));
+  PetscCall(Laplacian(MATAIJ, POINTS + 1, NULL, &A)); // no pattern that was measured before
+  for (int k = 0; k < 2; k++) {
+    PetscCall(Laplacian(MATAUTOCUDA, POINTS + 1, "hint_", &B));
+    PetscCall(MatAutoCUDASetProducts(B, numbers[k], 0));
+    PetscCall(Multiply(B, 3, PETSC_FALSE));
+    PetscCall(Expect(B, "since product", (PetscBool)(k == 0), k == 0 ? "very many products were told" : "few products were told"));
+    PetscCall(TestCompareProducts(A, B, "told by a call"));
+    PetscCall(MatAutoCUDASetProducts(B, 10, 2));
+    PetscCall(MatAutoCUDAGetProducts(B, &n, &t));
+    PetscCheck(n >= 10 && t >= 2 && (device ? n >= 13 : n == 10), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%" PetscCount_FMT " and %" PetscCount_FMT " products are expected, after 10 and 2 were told", n, t);
+    PetscCall(Multiply(B, 20, PETSC_TRUE));
+    PetscCall(TestCompareProducts(A, B, "more products than were told"));
+    PetscCall(MatAutoCUDASetProducts(B, 0, 0));
+    PetscCall(MatAutoCUDAGetProducts(B, &n, &t));
+    PetscCheck(n == 0 && t == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%" PetscCount_FMT " and %" PetscCount_FMT " products are expected, and none were told", n, t);
+    PetscCall(MatDestroy(&B));
+  }
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Nothing is said: with many products the storage may be bought, with values that change it is not. */
+static PetscErrorCode TestRented(void)
+{
+  Mat A, B;
+
+  PetscFunctionBegin;
+  PetscCall(Laplacian(MATAIJ, POINTS + 2, NULL, &A)); // no pattern that was measured before
+  PetscCall(Laplacian(MATAUTOCUDA, POINTS + 2, "rented_", &B));
   PetscCall(Multiply(B, 7, PETSC_FALSE));
   PetscCall(Expect(B, "since product", PETSC_FALSE, "few products"));
   for (int k = 0; k < 60; k++) {
@@ -132,6 +162,7 @@ static PetscErrorCode TestRented(Mat A)
   PetscCall(TestCompareProducts(A, B, "values that changed"));
   PetscCall(Multiply(B, 1500, PETSC_TRUE));
   PetscCall(TestCompareProducts(A, B, "many products"));
+  PetscCall(MatDestroy(&A));
   PetscCall(MatDestroy(&B));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -181,16 +212,21 @@ static PetscErrorCode TestPatterns(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Very many matrices, in all states: no memory of the device is left, and no events pile up. */
+/* Very many matrices, in all states: no memory of the device and of the host is left, and no events pile up. The first ones leave what is made once. */
 static PetscErrorCode TestMany(void)
 {
-  size_t before, now, peak;
-  Mat    B;
+  PetscLogDouble host   = 0, host_now;
+  size_t         before = 0, now, peak;
+  Mat            B;
 
   PetscFunctionBegin;
-  PetscCall(PetscSparseCUDAGetMemoryInUse(&before, &peak));
-  for (int k = 0; k < 2000; k++) {
+  for (int k = 0; k < 4000; k++) {
+    if (k == 42) {
+      PetscCall(PetscSparseCUDAGetMemoryInUse(&before, &peak));
+      PetscCall(PetscMallocGetCurrentUsage(&host));
+    }
     PetscCall(Laplacian(MATAUTOCUDA, 4, "many_", &B));
+    if (k % 2) PetscCall(MatAutoCUDASetProducts(B, k % 5, k % 2));
     PetscCall(Multiply(B, k % 7, (PetscBool)(k % 2)));
     if (k % 3 == 0) PetscCall(MatConvert(B, MATAIJ, MAT_INPLACE_MATRIX, &B));
     if (k % 3 == 1) PetscCall(MatConvert(B, MATDCSRCUDA, MAT_INPLACE_MATRIX, &B));
@@ -198,6 +234,8 @@ static PetscErrorCode TestMany(void)
   }
   PetscCall(PetscSparseCUDAGetMemoryInUse(&now, &peak));
   PetscCheck(now == before, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%zu bytes of device memory in use, and %zu before", now, before);
+  PetscCall(PetscMallocGetCurrentUsage(&host_now));
+  PetscCheck(host_now == host, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%g bytes of memory in use, and %g before", host_now, host);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -216,7 +254,8 @@ int main(int argc, char **argv)
   PetscCall(PetscSparseCUDAGetMemoryInUse(&before, &peak));
   PetscCall(Laplacian(MATAIJ, POINTS, NULL, &A));
   PetscCall(TestTold(A));
-  PetscCall(TestRented(A));
+  PetscCall(TestHint());
+  PetscCall(TestRented());
   PetscCall(TestFixed(A));
   PetscCall(TestPatterns(A));
   PetscCall(MatDestroy(&A));
@@ -241,9 +280,9 @@ int main(int argc, char **argv)
       test:
          suffix: device
          requires: cuda
-         args: -use_gpu_aware_mpi 0 -mat_dcsr_require_device
+         args: -use_gpu_aware_mpi 0 -mat_dcsr_require_device -malloc_debug
       test:
          suffix: host
-         args: -device_enable none
+         args: -device_enable none -malloc_debug
 
 TEST*/

@@ -25,6 +25,16 @@ static PetscErrorCode (*parent_view)(PC, PetscViewer) = NULL;
     PetscCall(ierr_); \
   } while (0)
 
+static PetscErrorCode CountCycle(PC pc)
+{
+  GAMGContext *context;
+
+  PetscFunctionBegin;
+  PetscCall(GAMGGetContext(pc, &context));
+  context->cycles++;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* A cycle, PETSc's where ours does not serve. */
 static PetscErrorCode ApplyCycle(PC pc, Vec x, Vec y)
 {
@@ -41,6 +51,7 @@ static PetscErrorCode ApplyCycle(PC pc, Vec x, Vec y)
 static PetscErrorCode Apply(PC pc, Vec x, Vec y)
 {
   PetscFunctionBegin;
+  PetscCall(CountCycle(pc));
   PetscCallInPrecision(pc, ApplyCycle(pc, x, y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -48,6 +59,7 @@ static PetscErrorCode Apply(PC pc, Vec x, Vec y)
 static PetscErrorCode ApplyTranspose(PC pc, Vec x, Vec y)
 {
   PetscFunctionBegin;
+  PetscCall(CountCycle(pc));
   PetscCallInPrecision(pc, (*parent_ops.applytranspose)(pc, x, y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -305,6 +305,7 @@ static PetscErrorCode PCSetUp_GAMG_AIJCUDA(PC pc)
   }
   PetscCall(ResetContext(context));
   PetscCall(ierr);
+  PetscCall(GAMGTellProducts(pc, context));
   PetscCall(MakeStorageOfLevels(pc));
   PetscCall(GAMGSetUpCycle(pc, context));
   PetscCall(PetscSparseCUDATrimMemory((PetscBool)!context->trimmed));

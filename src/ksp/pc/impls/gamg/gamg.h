@@ -85,6 +85,8 @@ typedef struct {
   PetscBool            constant;            /* the near null space of the finest level is the vector of ones of single unknowns, which nobody stores */
   PetscReal           *data;                /* device, owned: near null space of the finest level, column-major as in PC_GAMG, [data_cell_cols][num_data_rows]; NULL: it is constant, or in PC_GAMG, on the host */
   PetscInt             num_data_rows;       /* rows of the matrix that data is for */
+  PetscCount           cycles;              /* since the last setup */
+  PetscCount           expected_cycles;     /* after this one: those of the last setup that had any; 0: not known */
 } GAMGContext;
 
 /* Log events of the stages, registered in src/init/init.c. gamg.c logs GAMGCoarsen() as the second and GAMGCreateProlongator() as the fourth; the others are parts of these. */
@@ -97,6 +99,9 @@ PETSC_INTERN PetscErrorCode GAMGGetContext(PC, GAMGContext **);
 /* cycle.c */
 PETSC_INTERN PetscErrorCode GAMGPatchCycle(PC);
 PETSC_INTERN PetscErrorCode GAMGSetUpCycle(PC, GAMGContext *);
+
+/* products.c */
+PETSC_INTERN PetscErrorCode GAMGTellProducts(PC, GAMGContext *);
 
 /* coarsecycle.c */
 PETSC_INTERN PetscErrorCode GAMGCoarseSetUp(PC, GAMGContext *);

@@ -18,6 +18,7 @@
 #include <petscsparsecuda/submatrix.h>
 #include <petscsparsecuda/storage.h>
 #include "../exchange/exchange.h"
+#include "skirental.h"
 
 /* What a host operation needs of the mirror and leaves behind. */
 typedef enum {
@@ -62,6 +63,7 @@ typedef struct {
   PetscBool                  declined;      /* the storage does not pay for this structure */
   PetscBool                  keeps_csr;     /* somebody asked for CSR after the storage had replaced it: it stays */
   void                      *choice;        /* what a storage that chooses (wants() in storage.h) keeps for that; owned, NULL until it needs something */
+  PetscCount                 expected[2];   /* products with the matrix and with its transpose that somebody expects in all with one structure (MatAutoCUDASetProducts()); 0: not known */
   PetscBool                  lent;          /* somebody holds the values of the CSR and may read and write them at any time: it is used alone until the structure changes */
 } MatDeviceCopy;
 
@@ -99,7 +101,8 @@ typedef struct {
   MatSingleValues       single;           /* of the matrix */
   MatSingleValues       transpose_single; /* of the explicit transpose */
   PetscInt             *wide_i, *wide_j;  /* [m + 1], [nnz] PetscInt copies for foreign device code, where the device's arrays have another width; NULL until asked for */
-  PetscInt              fragmented_mults; /* products with vectors with fragmented storage since its structure changed */
+  PetscCount            fragmented_mults; /* products with vectors with fragmented storage since its structure changed */
+  PetscCount            transpose_mults;  /* transpose products with spmvt */
 } MatPlans;
 
 /* Values on their way to the device, and what decides that they go there. */

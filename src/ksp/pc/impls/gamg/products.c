@@ -1,0 +1,78 @@
+/*
+  What matrices of levels are told about the products that follow a setup (MatAutoCUDASetProducts()): as many cycles as the last setup had, times what a cycle multiplies by the settings of the smoothers.
+
+  Nothing is told before a setup has had cycles: a maximum of iterations is no forecast. Nor of smoothers that have a tolerance, nor of cycles other than V and W; those that KSPRICHARDSON leaves to the PC, and products with
+  dense matrices, are not counted.
+*/
+#include "gamg.h"
+#include <petsc/private/pcmgimpl.h>
+
+/* Products with its operator of one application of a smoother; -1: not known. A zero guess saves the first. */
+static PetscErrorCode GetSmootherProducts(KSP smoother, PetscBool zero_guess, PetscInt *n)
+{
+  PetscBool   preonly;
+  KSPNormType norm;
+  PetscInt    iterations;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectTypeCompare((PetscObject)smoother, KSPPREONLY, &preonly));
+  PetscCall(KSPGetNormType(smoother, &norm));
+  PetscCall(KSPGetTolerances(smoother, NULL, NULL, NULL, &iterations));
+  if (preonly) *n = 0;
+  else if (norm != KSP_NORM_NONE) *n = -1;
+  else *n = zero_guess ? PetscMax(iterations - 1, 0) : iterations;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Products with the operator of a level: smoothing, the residual, smoothing. Of the visits of a cycle some begin with zero, others, in W cycles, with what the visit before has left. n -1: not known. */
+static PetscErrorCode GetLevelProducts(const PC_MG_Levels *level, PetscCount visits, PetscCount with_zero, PetscCount *n)
+{
+  PetscInt first, again, up;
+
+  PetscFunctionBegin;
+  PetscCall(GetSmootherProducts(level->smoothd, PETSC_TRUE, &first));
+  PetscCall(GetSmootherProducts(level->smoothd, PETSC_FALSE, &again));
+  PetscCall(GetSmootherProducts(level->smoothu, PETSC_FALSE, &up));
+  *n = first < 0 || up < 0 ? -1 : with_zero * first + (visits - with_zero) * again + (level->level > 0 ? visits * (1 + up) : 0);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* So many products, or the largest number there is. */
+static PetscErrorCode Tell(Mat A, PetscCount n, PetscCount n_transpose)
+{
+  PetscFunctionBegin;
+  PetscCall(MatAutoCUDASetProducts(A, (PetscInt)PetscMin(n, (PetscCount)PETSC_INT_MAX), (PetscInt)PetscMin(n_transpose, (PetscCount)PETSC_INT_MAX)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  GAMGTellProducts - Tells the matrices of all levels how many products follow; after each setup
+
+  Not Collective
+
+  Input Parameters:
++ pc      - of type PCGAMG, set up
+- context - what is kept with the PC: its cycles are counted anew
+*/
+PetscErrorCode GAMGTellProducts(PC pc, GAMGContext *context)
+{
+  const PC_MG         *mg     = (const PC_MG *)pc->data;
+  PC_MG_Levels *const *levels = mg->levels;
+  PetscCount           visits, with_zero, n = 0;
+  Mat                  A;
+
+  PetscFunctionBegin;
+  if (context->cycles > 0) context->expected_cycles = context->cycles;
+  context->cycles = 0;
+  visits = with_zero = context->expected_cycles;
+  if (visits == 0 || levels == NULL || mg->am != PC_MG_MULTIPLICATIVE) PetscFunctionReturn(PETSC_SUCCESS);
+  for (PetscInt k = mg->nlevels - 1; k >= 0; k--) {
+    PetscCall(GetLevelProducts(levels[k], visits, with_zero, &n));
+    PetscCall(KSPGetOperators(levels[k]->smoothd, &A, NULL));
+    if (A != NULL && n >= 0) PetscCall(Tell(A, n + (A == pc->mat ? context->expected_cycles : 0), 0)); // and one of the Krylov method for each cycle
+    if (k > 0 && levels[k]->interpolate != NULL) PetscCall(Tell(levels[k]->interpolate, visits, visits));
+    with_zero = visits;
+    if (k > 1) visits *= levels[k]->cycles;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

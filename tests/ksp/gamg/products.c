@@ -1,0 +1,184 @@
+static char help[] = "What PCGAMG tells the matrices of its levels about the products that follow a setup: as many as followed the last one.\n\n";
+
+#include "../../mat/impls/dcsr/testmat.h"
+#include <petscksp.h>
+
+#define CYCLES 5
+
+/* The 5-point Laplacian. */
+static PetscErrorCode CreateMatrix(MatType type, PetscInt n, Mat *A)
+{
+  PetscInt begin, end;
+
+  PetscFunctionBegin;
+  PetscCall(MatCreate(PETSC_COMM_WORLD, A));
+  PetscCall(MatSetSizes(*A, PETSC_DECIDE, PETSC_DECIDE, n * n, n * n));
+  PetscCall(MatSetType(*A, type));
+  PetscCall(MatSetUp(*A));
+  PetscCall(MatGetOwnershipRange(*A, &begin, &end));
+  for (PetscInt row = begin; row < end; row++) {
+    PetscCall(MatSetValue(*A, row, row, 4, INSERT_VALUES));
+    if (row >= n) PetscCall(MatSetValue(*A, row, row - n, -1, INSERT_VALUES));
+    if (row % n > 0) PetscCall(MatSetValue(*A, row, row - 1, -1, INSERT_VALUES));
+    if (row % n < n - 1) PetscCall(MatSetValue(*A, row, row + 1, -1, INSERT_VALUES));
+    if (row < n * (n - 1)) PetscCall(MatSetValue(*A, row, row + n, -1, INSERT_VALUES));
+  }
+  PetscCall(MatAssemblyBegin(*A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(*A, MAT_FINAL_ASSEMBLY));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What the operators and the interpolations of all levels expect. */
+static PetscErrorCode GetTold(PC pc, PetscCount *operators, PetscCount *interpolations, PetscCount *restrictions)
+{
+  PetscInt   num_levels;
+  PetscCount n, t;
+  KSP        smoother;
+  Mat        A;
+
+  PetscFunctionBegin;
+  *operators = *interpolations = *restrictions = 0;
+  PetscCall(PCMGGetLevels(pc, &num_levels));
+  PetscCheck(num_levels > 2, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%" PetscInt_FMT " levels are too few", num_levels);
+  for (PetscInt level = 0; level < num_levels; level++) {
+    PetscCall(PCMGGetSmoother(pc, level, &smoother));
+    PetscCall(KSPGetOperators(smoother, &A, NULL));
+    PetscCall(MatAutoCUDAGetProducts(A, &n, &t));
+    PetscCheck(t == 0, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "The operator of level %" PetscInt_FMT " expects %" PetscCount_FMT " transpose products", level, t);
+    *operators += n;
+    if (level == 0) continue;
+    PetscCall(PCMGGetInterpolation(pc, level, &A));
+    PetscCall(MatAutoCUDAGetProducts(A, &n, &t));
+    *interpolations += n;
+    *restrictions += t;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* How often an operation was called since the program began. */
+static PetscErrorCode GetCount(const char event[], PetscCount *count)
+{
+  PetscLogEvent      number;
+  PetscEventPerfInfo info;
+
+  PetscFunctionBegin;
+  PetscCall(PetscLogEventGetId(event, &number));
+  PetscCall(PetscLogEventGetPerfInfo(PETSC_DETERMINE, number, &info));
+  *count = info.count;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode GetCounts(PetscCount counts[3])
+{
+  static const char *const events[3] = {"MatMult", "MatMultAdd", "MatMultTranspose"};
+
+  PetscFunctionBegin;
+  for (int k = 0; k < 3; k++) PetscCall(GetCount(events[k], &counts[k]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The first cycle estimates eigenvalues. What the others multiplied is what is told for all of them. */
+static PetscErrorCode TestCycles(Mat A, const char prefix[], PetscBool known)
+{
+  PetscCount operators, interpolations, restrictions, before[3], after[3];
+  PC         pc;
+  Vec        x, y;
+
+  PetscFunctionBegin;
+  PetscCall(MatCreateVecs(A, &x, &y));
+  PetscCall(VecSet(x, 1));
+  PetscCall(PCCreate(PETSC_COMM_WORLD, &pc));
+  PetscCall(PCSetOptionsPrefix(pc, prefix));
+  PetscCall(PCSetType(pc, PCGAMG));
+  PetscCall(PCSetOperators(pc, A, A));
+  PetscCall(PCSetFromOptions(pc));
+  PetscCall(MatAutoCUDASetProducts(A, 0, 0));
+  PetscCall(PCSetUp(pc));
+  PetscCall(GetTold(pc, &operators, &interpolations, &restrictions));
+  PetscCheck(operators == 0 && interpolations == 0 && restrictions == 0, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: products are foretold before there was a cycle", prefix);
+  PetscCall(PCApply(pc, x, y));
+  PetscCall(GetCounts(before));
+  for (int k = 1; k < CYCLES; k++) PetscCall(PCApply(pc, x, y));
+  PetscCall(GetCounts(after));
+  for (int k = 0; k < 3; k++) after[k] = (after[k] - before[k]) / (CYCLES - 1) * CYCLES;
+  PetscCall(MatScale(A, 2));
+  PetscCall(PCSetOperators(pc, A, A));
+  PetscCall(PCSetUp(pc));
+  PetscCall(GetTold(pc, &operators, &interpolations, &restrictions));
+  if (known) {
+    PetscCheck(interpolations == after[1] && restrictions == after[2], PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: %" PetscCount_FMT " interpolations and %" PetscCount_FMT " restrictions are foretold, there were %" PetscCount_FMT " and %" PetscCount_FMT,
+               prefix, interpolations, restrictions, after[1], after[2]);
+    PetscCheck(operators == after[0] + CYCLES, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: %" PetscCount_FMT " products with operators are foretold, there were %" PetscCount_FMT " and one a cycle of a Krylov method", prefix, operators, after[0]);
+  } else PetscCheck(operators == 0, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: %" PetscCount_FMT " products with operators are foretold", prefix, operators);
+  PetscCall(PCDestroy(&pc));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A matrix that somebody tells, one of another type, and numbers that are none. */
+static PetscErrorCode TestFunctions(Mat A)
+{
+  PetscErrorCode ierr;
+  PetscCount     n, t;
+  Mat            B;
+
+  PetscFunctionBegin;
+  PetscCall(MatAutoCUDASetProducts(A, 7, 3));
+  PetscCall(MatAutoCUDAGetProducts(A, &n, &t));
+  PetscCheck(n == 7 && t == 3, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%" PetscCount_FMT " and %" PetscCount_FMT " products in place of 7 and 3", n, t);
+  PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
+  ierr = MatAutoCUDASetProducts(A, -1, 0);
+  PetscCall(PetscPopErrorHandler());
+  PetscCheck(ierr == PETSC_ERR_ARG_OUTOFRANGE, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "A number below 0 gives error %d", (int)ierr);
+  PetscCall(MatAutoCUDAGetProducts(A, &n, &t));
+  PetscCheck(n == 7 && t == 3, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "A number below 0 changed what was told");
+  PetscCall(CreateMatrix(MATAIJ, 3, &B));
+  PetscCall(MatAutoCUDASetProducts(B, 5, 5));
+  PetscCall(MatAutoCUDAGetProducts(B, &n, &t));
+  PetscCheck(n == 0 && t == 0, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "A MATAIJ expects products");
+  PetscCall(MatDestroy(&B));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  char *type;
+  Mat   A;
+
+  PetscFunctionBeginUser;
+  PetscCall(TestInitialize(&argc, &argv, help, &type));
+  PetscCall(PetscLogDefaultBegin());
+  PetscCall(CreateMatrix(type, 40, &A));
+  PetscCall(TestFunctions(A));
+  PetscCall(TestCycles(A, "v_", PETSC_TRUE));
+  PetscCall(TestCycles(A, "w_", PETSC_TRUE));
+  PetscCall(TestCycles(A, "new_", PETSC_TRUE));
+  PetscCall(TestCycles(A, "tolerance_", PETSC_FALSE));
+  PetscCall(MatDestroy(&A));
+  PetscCall(PetscFinalize());
+  return 0;
+}
+
+/*TEST
+
+   build:
+      depends: ../../mat/impls/dcsr/testmat.c
+
+   testset:
+      output_file: output/empty.out
+      args: -ksp_fused 0 -v_pc_gamg_coarse_eq_limit 10 -w_pc_gamg_coarse_eq_limit 10 -new_pc_gamg_coarse_eq_limit 10 -tolerance_pc_gamg_coarse_eq_limit 10
+      args: -v_pc_gamg_reuse_interpolation 1 -w_pc_mg_cycle_type w -w_mg_levels_ksp_max_it 3 -new_pc_gamg_reuse_interpolation 0 -tolerance_mg_levels_ksp_norm_type preconditioned -tolerance_mg_levels_ksp_type cg
+      test:
+         suffix: host
+         args: -device_enable none -mat_type {{aijautocuda aijdcsrcuda}}
+      test:
+         suffix: device
+         requires: cuda
+         args: -use_gpu_aware_mpi 0 -mat_dcsr_require_device -mat_type {{aijautocuda aijdcsrcuda}}
+      test:
+         suffix: several
+         nsize: 2
+         args: -device_enable none -mat_type aijautocuda
+
+TEST*/

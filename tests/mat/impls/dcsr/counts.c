@@ -1,0 +1,139 @@
+static char help[] = "Products are counted once, also on several processes, and what they pay for is made when it is due: compact rows, and lists for transpose products.\n\n";
+
+#include "testmat.h"
+#include "../../../../src/mat/impls/aijcuda/core/core.h"
+
+#define DUE 8 /* products with fragments after which rows become compact */
+
+/* The block of a parallel matrix, or the matrix itself, as number 0; *found PETSC_FALSE: no such block, or it is not on the device, or has no entries. */
+static PetscErrorCode GetBlock(Mat A, int k, Mat *block, PetscBool *found)
+{
+  PetscBool mpi;
+
+  PetscFunctionBegin;
+  PetscCall(MatIsMPIAIJCUDA(A, &mpi));
+  *found = (PetscBool)(mpi || k == 0);
+  if (!*found) PetscFunctionReturn(PETSC_SUCCESS);
+  *block = mpi ? MatMPIAIJCUDAGetBlock(A, k) : A;
+  PetscCall(MatIsSeqAIJCUDA(*block, found));
+  *found = (PetscBool)(*found && MatSeqAIJCUDAGet(*block)->device.structure && MatSeqAIJCUDAGet(*block)->device.view.num_nonzeros > 0);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Multiply(Mat A, int n, PetscBool transpose)
+{
+  Vec x, y;
+
+  PetscFunctionBegin;
+  PetscCall(MatCreateVecs(A, &x, &y));
+  PetscCall(TestFill(x, 1));
+  PetscCall(TestFill(y, 2));
+  for (int k = 0; k < n; k++) {
+    if (transpose) PetscCall(MatMultTranspose(A, y, x));
+    else PetscCall(MatMult(A, x, y));
+  }
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Of every block: whether it is fragmented, and how many products it has had since it was. */
+static PetscErrorCode CheckFragments(Mat A, PetscBool fragmented, PetscCount n, const char when[])
+{
+  PetscBool found;
+  Mat       block;
+
+  PetscFunctionBegin;
+  for (int k = 0; k < 2; k++) {
+    PetscCall(GetBlock(A, k, &block, &found));
+    if (!found) continue;
+    PetscCheck((PetscBool)(MatSeqAIJCUDAGet(block)->device.view.row_offsets == NULL) == fragmented, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: block %d is %s", when, k, fragmented ? "compact" : "fragmented");
+    if (fragmented)
+      PetscCheck(MatSeqAIJCUDAGet(block)->plans.fragmented_mults == n, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: block %d has counted %" PetscCount_FMT " products in place of %" PetscCount_FMT, when, k, MatSeqAIJCUDAGet(block)->plans.fragmented_mults,
+                 n);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode TestFragments(MatType type)
+{
+  Mat A, B;
+
+  PetscFunctionBegin;
+  for (int told = 0; told < 3; told++) { // nothing, too few, enough
+    PetscCall(TestCreatePair(type, 60, 60, TEST_EVEN, 5, 1, &A, &B));
+    PetscCall(Multiply(B, 1, PETSC_FALSE)); // to the device
+    PetscCall(TestFragment(B, 2));
+    if (told > 0) PetscCall(MatAutoCUDASetProducts(B, told == 1 ? DUE : DUE + 1, 0));
+    PetscCall(CheckFragments(B, PETSC_TRUE, 0, "no products yet"));
+    PetscCall(Multiply(B, 5, PETSC_FALSE));
+    PetscCall(CheckFragments(B, (PetscBool)(told < 2), 5, "five products"));
+    PetscCall(Multiply(B, DUE - 5, PETSC_FALSE));
+    PetscCall(CheckFragments(B, (PetscBool)(told < 2), DUE, "as many as compact rows cost"));
+    PetscCall(TestCompareProducts(A, B, "fragmented, then compact"));
+    PetscCall(CheckFragments(B, PETSC_FALSE, 0, "one more"));
+    PetscCall(MatDestroy(&A));
+    PetscCall(MatDestroy(&B));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The first transpose product leaves the plan as it was made, the second one completes it; at once when more than one is told. */
+static PetscErrorCode TestTransposes(MatType type)
+{
+  PetscBool found;
+  Mat       A, B, block;
+
+  PetscFunctionBegin;
+  for (int told = 0; told < 2; told++) {
+    PetscCall(TestCreatePair(type, 60, 60, TEST_EVEN, 5, 1, &A, &B));
+    if (told) PetscCall(MatAutoCUDASetProducts(B, 0, 2));
+    for (PetscCount n = 1; n < 4; n++) {
+      PetscCall(Multiply(B, 1, PETSC_TRUE));
+      for (int k = 0; k < 2; k++) {
+        PetscCall(GetBlock(B, k, &block, &found));
+        if (!found) continue;
+        PetscCheck(MatSeqAIJCUDAGet(block)->plans.transpose_mults == n, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Block %d has counted %" PetscCount_FMT " transpose products in place of %" PetscCount_FMT, k, MatSeqAIJCUDAGet(block)->plans.transpose_mults,
+                   n);
+        PetscCheck((n < 2 && !told) || DCSRSpMVTransposePlanIsComplete(MatSeqAIJCUDAGet(block)->plans.spmvt), PETSC_COMM_SELF, PETSC_ERR_PLIB, "Block %d: the plan of %" PetscCount_FMT " transpose products is not complete", k, n);
+      }
+    }
+    PetscCall(TestCompareProducts(A, B, "transposes"));
+    PetscCall(MatDestroy(&A));
+    PetscCall(MatDestroy(&B));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  char     *type;
+  PetscBool device;
+  Mat       A, B;
+
+  PetscFunctionBeginUser;
+  PetscCall(TestInitialize(&argc, &argv, help, &type));
+  PetscCall(TestCreatePair(type, 3, 3, TEST_EVEN, 1, 1, &A, &B));
+  PetscCall(TestUsesDevice(B, &device));
+  PetscCall(MatDestroy(&A));
+  PetscCall(MatDestroy(&B));
+  if (device) {
+    PetscCall(TestFragments(type));
+    PetscCall(TestTransposes(type));
+  }
+  PetscCall(PetscFinalize());
+  return 0;
+}
+
+/*TEST
+
+   build:
+      depends: testmat.c
+
+   test:
+      requires: cuda
+      nsize: {{1 3}}
+      output_file: output/empty.out
+      args: -use_gpu_aware_mpi 0 -mat_type {{dcsrcuda autocuda}}
+
+TEST*/
