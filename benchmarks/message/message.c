@@ -25,11 +25,7 @@ static const char *const KINDS[] = {"pinned host memory", "cudaMalloc()", "expor
 static const struct {
   size_t bytes;
   int    n;
-} SIZES[] = {
-  {8,                 200},
-  {256 << 10,         100},
-  {(size_t)64 << 20, 10 }
-};
+} SIZES[] = {{8, 200}, {256 << 10, 100}, {(size_t)64 << 20, 10}};
 
 typedef struct {
   char        *buffer;

@@ -24,7 +24,7 @@ static PetscErrorCode CheckPlace(const char what[], const void *ptr, int device)
 static PetscErrorCode CheckDevices(int device)
 {
   char       *all, name[NAME_LENGTH] = "";
-  PetscMPIInt size, num_distinct = 0;
+  PetscMPIInt size, num_distinct     = 0;
   int         count;
 
   PetscFunctionBegin;

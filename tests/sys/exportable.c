@@ -21,25 +21,25 @@ static void Watch(const void *buffer, int n)
 }
 
 /* MPI allows a program to have its own; calls of PETSc come here, too. The parentheses keep macros of PETSc away that count messages. */
-int (MPI_Isend)(const void *buffer, int n, MPI_Datatype type, int rank, int tag, MPI_Comm comm, MPI_Request *request)
+int(MPI_Isend)(const void *buffer, int n, MPI_Datatype type, int rank, int tag, MPI_Comm comm, MPI_Request *request)
 {
   Watch(buffer, n);
   return PMPI_Isend(buffer, n, type, rank, tag, comm, request);
 }
 
-int (MPI_Irecv)(void *buffer, int n, MPI_Datatype type, int rank, int tag, MPI_Comm comm, MPI_Request *request)
+int(MPI_Irecv)(void *buffer, int n, MPI_Datatype type, int rank, int tag, MPI_Comm comm, MPI_Request *request)
 {
   Watch(buffer, n);
   return PMPI_Irecv(buffer, n, type, rank, tag, comm, request);
 }
 
-int (MPI_Send_init)(const void *buffer, int n, MPI_Datatype type, int rank, int tag, MPI_Comm comm, MPI_Request *request)
+int(MPI_Send_init)(const void *buffer, int n, MPI_Datatype type, int rank, int tag, MPI_Comm comm, MPI_Request *request)
 {
   Watch(buffer, n);
   return PMPI_Send_init(buffer, n, type, rank, tag, comm, request);
 }
 
-int (MPI_Recv_init)(void *buffer, int n, MPI_Datatype type, int rank, int tag, MPI_Comm comm, MPI_Request *request)
+int(MPI_Recv_init)(void *buffer, int n, MPI_Datatype type, int rank, int tag, MPI_Comm comm, MPI_Request *request)
 {
   Watch(buffer, n);
   return PMPI_Recv_init(buffer, n, type, rank, tag, comm, request);
@@ -153,10 +153,10 @@ static PetscErrorCode TestTravel(PetscBool contiguous, cudaStream_t stream)
   leaves = memory + NUM_SENT * NUM_SENT; // anywhere in a block
   for (PetscInt k = 0; k < NUM_SENT * NUM_SENT; k++) host[k] = 1000 * rank + k;
   PetscCall(Copy(roots, host, sizeof(host), stream));
-  num_own  = num_others = 0;
-  begin    = (const char *)memory;
-  end      = (const char *)(memory + NUM_SENT * (NUM_SENT + 1));
-  watching = PETSC_TRUE;
+  num_own = num_others = 0;
+  begin                = (const char *)memory;
+  end                  = (const char *)(memory + NUM_SENT * (NUM_SENT + 1));
+  watching             = PETSC_TRUE;
   PetscCall(PetscSparseCUDASFBcast(sf, MPIU_INT, roots, leaves, stream));
   PetscCall(Copy(got, leaves, NUM_SENT * sizeof(*got), stream));
   for (PetscInt k = 0; k < NUM_SENT; k++) {
@@ -212,9 +212,9 @@ static PetscErrorCode TestRefusal(PetscInt *other, cudaStream_t stream)
 /* What CUDA says about it: the attribute CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE. */
 static PetscErrorCode IsExportable(const void *ptr, PetscBool *is)
 {
-  void *const driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
-  CUresult (*const get)(void *, CUpointer_attribute, CUdeviceptr) = (CUresult (*)(void *, CUpointer_attribute, CUdeviceptr))dlsym(driver, "cuPointerGetAttribute");
-  int value = 0;
+  void *const driver                                              = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+  CUresult (*const get)(void *, CUpointer_attribute, CUdeviceptr) = (CUresult(*)(void *, CUpointer_attribute, CUdeviceptr))dlsym(driver, "cuPointerGetAttribute");
+  int value                                                       = 0;
 
   PetscFunctionBegin;
   PetscCheck(get != NULL && get(&value, CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE, (CUdeviceptr)ptr) == CUDA_SUCCESS, PETSC_COMM_SELF, PETSC_ERR_GPU, "The driver does not say whether memory can be exported");

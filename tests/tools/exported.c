@@ -28,7 +28,7 @@ __attribute__((constructor)) static void Initialize(void)
 {
   void *const driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
 
-  if (driver != NULL) get_attribute = (CUresult (*)(void *, CUpointer_attribute, CUdeviceptr))dlsym(driver, "cuPointerGetAttribute");
+  if (driver != NULL) get_attribute = (CUresult(*)(void *, CUpointer_attribute, CUdeviceptr))dlsym(driver, "cuPointerGetAttribute");
 }
 
 static void Check(const char function[], const void *buffer, long n)
