@@ -65,8 +65,9 @@ def own_mpi_environment(folder):
       env[name] = first + (':' + old if old else '')
   if not os.environ.get('PETSCMPIEXEC'):  # PETSc's scripts have the path of the starter that PETSc was configured with
     env['PETSCMPIEXEC'] = os.path.join(folder, 'bin', 'mpiexec')
-  if gpu_count() == 0 and 'OMPI_MCA_opal_warn_on_missing_libcuda' not in os.environ:
-    env['OMPI_MCA_opal_warn_on_missing_libcuda'] = '0'
+  # No words about a driver that is not there, nor about host memory that cannot be registered, which costs next to nothing.
+  quiet = ['OMPI_MCA_mpi_common_cuda_warning'] + (['OMPI_MCA_opal_warn_on_missing_libcuda'] if gpu_count() == 0 else [])
+  env.update({name: '0' for name in quiet if name not in os.environ})
   return env
 
 

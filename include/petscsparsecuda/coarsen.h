@@ -39,7 +39,7 @@ typedef struct {
   int32_t       *rows;         /* [num_rows] device, owned: them, ascending */
   int32_t       *entry_rows;   /* [nonzeros of the ghost columns] device, owned: row of each entry */
   const int32_t *ghosts;       /* [num_ghosts] device, borrowed: global numbers, ascending */
-  uint32_t      *reach;        /* [num_vertices + num_ghosts][2] device, owned: what is next to a vertex, see sweeps.cu; with two hops, else NULL */
+  uint32_t      *reach;        /* [num_vertices + num_ghosts][2] device, exportable, owned: what is next to a vertex, see sweeps.cu; with two hops, else NULL */
   uint32_t      *nearest;      /* [num_vertices + num_ghosts] device, owned: smallest position of a root next to a vertex; with two hops, else NULL */
   int32_t       *saved[2];     /* [num_vertices] device, owned: the lists with which the sweep began; NULL in the first one, */
   PetscInt       num_saved[2]; /* which begins with all vertices; their lengths */
@@ -56,7 +56,7 @@ typedef struct {
   int          lanes;        /* threads that share a row */
   int32_t     *permutation;  /* [num_vertices] device, owned: vertices in the random order */
   int32_t     *position;     /* [num_vertices] device, owned: its inverse */
-  uint32_t    *state;        /* [num_vertices + num_ghosts] device, owned; that of ghosts as of the last exchange */
+  uint32_t    *state;        /* [num_vertices + num_ghosts] device, owned; that of ghosts as of the last exchange; exportable with a ghost part */
   uint32_t    *minima;       /* [num_vertices + num_ghosts] device, owned: smallest state in a row, for ghosts that in the rows of this process; with one hop a copy of the states */
   int32_t     *counts;       /* [DCSR_SET_COUNTS] device, owned */
   DCSRWorkList undone;       /* vertices without decision */

@@ -1,3 +1,5 @@
+#include "exportable.h"
+#include <petsc/private/petscimpl.h> // use_gpu_aware_mpi
 #include <petscsparsecuda/preload.h>
 #include <petscsparsecuda/record.h>
 #include <petsc/private/hashset.h>
@@ -81,6 +83,44 @@ static PetscErrorCode CreatePool(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* One more allocation; whether a test wants it to fail. */
+static PetscErrorCode CountAllocation(PetscBool *fails)
+{
+  PetscFunctionBegin;
+  if (pool == NULL && PetscMemTypeDevice(PetscSparseCUDAExportableMemType())) PetscCall(CreatePool());
+  allocations++;
+  *fails = allocations == fail_at ? PETSC_TRUE : PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The device is full: all that is kept and not in use goes back to it. */
+static PetscErrorCode GiveBack(cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  PetscCallCUDA(cudaStreamSynchronize(stream));
+  PetscCallCUDA(cudaMemPoolTrimTo(pool, 0));
+  PetscCall(ExportableGiveBack(0));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode TryPool(size_t bytes, cudaStream_t stream, void **ptr)
+{
+  cudaError_t error;
+
+  PetscFunctionBegin;
+  error = cudaMallocFromPoolAsync(ptr, bytes, pool, stream);
+  if (error == cudaErrorMemoryAllocation) {
+    (void)cudaGetLastError();
+    PetscCall(GiveBack(stream));
+    error = cudaMallocFromPoolAsync(ptr, bytes, pool, stream);
+  }
+  if (error == cudaErrorMemoryAllocation) {
+    (void)cudaGetLastError();
+    *ptr = NULL;
+  } else PetscCallCUDA(error);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
   PetscSparseCUDATryMalloc_Private - Stream-ordered device allocation; use the macro PetscSparseCUDATryMalloc().
 
@@ -94,33 +134,31 @@ static PetscErrorCode CreatePool(void)
 . ptr - device memory, aligned for any type; NULL when there is none
 
   Note:
-  When the device is full, memory kept by the pool is given back and the allocation is tried once more.
+  When the device is full, memory that is kept and not in use is given back and the allocation is tried once more.
 */
 PetscErrorCode PetscSparseCUDATryMalloc_Private(size_t bytes, cudaStream_t stream, void **ptr)
 {
-  cudaError_t error;
+  PetscBool fails = PETSC_FALSE;
 
   PetscFunctionBegin;
   *ptr = NULL;
   if (bytes == 0) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCheck(PetscSparseCUDARecorder() == NULL, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Memory is asked for while work is recorded");
-  if (pool == NULL) PetscCall(CreatePool());
-  allocations++;
-  error = allocations == fail_at ? cudaErrorMemoryAllocation : cudaMallocFromPoolAsync(ptr, bytes, pool, stream);
-  if (error == cudaErrorMemoryAllocation && allocations != fail_at) {
-    (void)cudaGetLastError();
-    PetscCallCUDA(cudaStreamSynchronize(stream));
-    PetscCallCUDA(cudaMemPoolTrimTo(pool, 0));
-    error = cudaMallocFromPoolAsync(ptr, bytes, pool, stream);
-  }
-  if (error == cudaErrorMemoryAllocation) {
-    (void)cudaGetLastError();
-    *ptr = NULL;
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  PetscCallCUDA(error);
-  PetscCall(NoteAllocation(*ptr));
+  PetscCall(CountAllocation(&fails));
+  if (!fails) PetscCall(TryPool(bytes, stream, ptr));
+  if (*ptr != NULL) PetscCall(NoteAllocation(*ptr));
   PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The error of an allocation that has got nothing. */
+static PetscErrorCode CheckAllocated(const void *ptr, size_t bytes, const char what[])
+{
+  size_t available = 0, total = 0;
+
+  PetscFunctionBegin;
+  if (ptr != NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  (void)cudaMemGetInfo(&available, &total);
+  SETERRQ(PETSC_COMM_SELF, PETSC_ERR_MEM, "Out of device memory for %s: asked for %zu bytes, %zu of %zu are free. Use more GPUs, or keep this matrix on the host with -mat_bind_below or MatBindToCPU()", what, bytes, available, total);
 }
 
 /*
@@ -140,13 +178,53 @@ PetscErrorCode PetscSparseCUDATryMalloc_Private(size_t bytes, cudaStream_t strea
 */
 PetscErrorCode PetscSparseCUDAMalloc_Private(size_t bytes, const char what[], cudaStream_t stream, void **ptr)
 {
-  size_t available = 0, total = 0;
-
   PetscFunctionBegin;
   PetscCall(PetscSparseCUDATryMalloc_Private(bytes, stream, ptr));
-  if (bytes == 0 || *ptr != NULL) PetscFunctionReturn(PETSC_SUCCESS);
-  (void)cudaMemGetInfo(&available, &total);
-  SETERRQ(PETSC_COMM_SELF, PETSC_ERR_MEM, "Out of device memory for %s: asked for %zu bytes, %zu of %zu are free. Use more GPUs, or keep this matrix on the host with -mat_bind_below or MatBindToCPU()", what, bytes, available, total);
+  if (bytes > 0) PetscCall(CheckAllocated(*ptr, bytes, what));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  PetscSparseCUDAMallocExportable_Private - The same for buffers that PetscSF or MPI reads or writes (exportable.c); use the macro PetscSparseCUDAMallocExportable().
+
+  Not Collective
+
+  Input Parameters:
++ bytes  - how many; 0 gives NULL
+. what   - what it is for, in the words of the error message
+- stream - the memory may be used in work queued on this stream from now on
+
+  Output Parameter:
+. ptr - device memory, aligned for any type; NULL after an error
+
+  Errors: PETSC_ERR_MEM.
+
+  Note:
+  An MPI that is not GPU-aware gets no device memory, and the pool's will do.
+*/
+PetscErrorCode PetscSparseCUDAMallocExportable_Private(size_t bytes, const char what[], cudaStream_t stream, void **ptr)
+{
+  PetscBool fails = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  *ptr = NULL;
+  if (bytes == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCheck(PetscSparseCUDARecorder() == NULL, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Memory is asked for while work is recorded");
+  PetscCall(CountAllocation(&fails));
+  if (!fails && (use_gpu_aware_mpi || PetscMemTypeHost(PetscSparseCUDAExportableMemType()))) {
+    PetscCall(ExportableGet(bytes, ptr));
+    if (*ptr == NULL) {
+      PetscCall(GiveBack(stream));
+      PetscCall(ExportableGet(bytes, ptr));
+    }
+  } else if (!fails) {
+    PetscCall(ExportableReserve());
+    PetscCall(TryPool(bytes, stream, ptr));
+    if (*ptr != NULL) ExportableAdd(*ptr, bytes);
+  }
+  if (*ptr != NULL) PetscCall(NoteAllocation(*ptr));
+  PetscCall(CheckAllocated(*ptr, bytes, what));
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*
@@ -155,16 +233,19 @@ PetscErrorCode PetscSparseCUDAMalloc_Private(size_t bytes, const char what[], cu
   Not Collective
 
   Input Parameters:
-+ ptr    - points to memory of PetscSparseCUDAMalloc() or to NULL; *ptr is NULL afterwards
++ ptr    - points to memory of PetscSparseCUDAMalloc() or PetscSparseCUDAMallocExportable(), or to NULL; *ptr is NULL afterwards
 - stream - the memory is released after the work queued on it so far
 */
 PetscErrorCode PetscSparseCUDAFree_Private(void **ptr, cudaStream_t stream)
 {
+  PetscBool exportable, pooled;
+
   PetscFunctionBegin;
   if (*ptr == NULL) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCheck(PetscSparseCUDARecorder() == NULL, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Memory is freed while work is recorded");
   PetscCall(NoteRelease(*ptr));
-  PetscCallCUDA(cudaFreeAsync(*ptr, stream));
+  PetscCall(ExportableReturn(*ptr, &exportable, &pooled));
+  if (!exportable || pooled) PetscCallCUDA(cudaFreeAsync(*ptr, stream));
   *ptr = NULL;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -176,23 +257,25 @@ PetscErrorCode PetscSparseCUDAFree_Private(void **ptr, cudaStream_t stream)
 
   Output Parameters:
 + now  - bytes handed out and not freed
-- peak - the most there were
+- peak - the most there were; with exportable memory at most so many, since it has a peak of its own
 */
 PetscErrorCode PetscSparseCUDAGetMemoryInUse(size_t *now, size_t *peak)
 {
   uint64_t value = 0;
+  size_t   in_use, kept, most;
 
   PetscFunctionBegin;
   if (pool != NULL) PetscCallCUDA(cudaMemPoolGetAttribute(pool, cudaMemPoolAttrUsedMemCurrent, &value));
-  *now  = (size_t)value;
+  ExportableGetBytes(&in_use, &kept, &most);
+  *now  = (size_t)value + in_use;
   value = 0;
   if (pool != NULL) PetscCallCUDA(cudaMemPoolGetAttribute(pool, cudaMemPoolAttrUsedMemHigh, &value));
-  *peak = (size_t)value;
+  *peak = (size_t)value + most;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*
-  PetscSparseCUDAGetMemoryAvailable - Device memory that allocations can count on: what is free, and what our pool holds and has not handed out.
+  PetscSparseCUDAGetMemoryAvailable - Device memory that allocations can count on: what is free, and what our pool and exportable memory hold and have not handed out.
 
   Not Collective
 
@@ -205,7 +288,7 @@ PetscErrorCode PetscSparseCUDAGetMemoryInUse(size_t *now, size_t *peak)
 PetscErrorCode PetscSparseCUDAGetMemoryAvailable(size_t *available)
 {
   uint64_t reserved = 0, used = 0;
-  size_t   total;
+  size_t   total, in_use, kept, most;
 
   PetscFunctionBegin;
   if (pool == NULL) PetscCall(CreatePool());
@@ -217,11 +300,13 @@ PetscErrorCode PetscSparseCUDAGetMemoryAvailable(size_t *available)
   PetscCallCUDA(cudaMemPoolGetAttribute(pool, cudaMemPoolAttrReservedMemCurrent, &reserved));
   PetscCallCUDA(cudaMemPoolGetAttribute(pool, cudaMemPoolAttrUsedMemCurrent, &used));
   if (reserved > used) *available += (size_t)(reserved - used);
+  ExportableGetBytes(&in_use, &kept, &most);
+  *available += kept;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*
-  PetscSparseCUDATrimMemory - Gives back what our pool holds and has not handed out, when that is much.
+  PetscSparseCUDATrimMemory - Gives back what our pool holds and has not handed out, when that is much, and exportable memory that is kept, when the device is short of memory.
 
   Not Collective
 
@@ -248,6 +333,7 @@ PetscErrorCode PetscSparseCUDATrimMemory(PetscBool always)
   PetscCallCUDA(cudaMemPoolGetAttribute(pool, cudaMemPoolAttrReservedMemCurrent, &reserved));
   PetscCallCUDA(cudaMemPoolGetAttribute(pool, cudaMemPoolAttrUsedMemCurrent, &used));
   if (reserved > used + used / TRIM_PART) PetscCallCUDA(cudaMemPoolTrimTo(pool, (size_t)used));
+  if (free_bytes < total_bytes / SHORT_PART) PetscCall(ExportableGiveBack(0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -303,6 +389,7 @@ PetscErrorCode PetscSparseCUDATestResetPeak(void)
 
   PetscFunctionBegin;
   if (pool != NULL) PetscCallCUDA(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrUsedMemHigh, &zero));
+  ExportableResetPeak();
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -10,6 +10,7 @@
 #include "passes.cuh"
 #include "../common/preload.cuh"
 #include "../common/rowloop.cuh"
+#include <petscsparsecuda/exportable.h>
 
 namespace
 {
@@ -217,7 +218,8 @@ PetscErrorCode SetUp(DCSRIndependentSet *set, cudaStream_t stream)
   int32_t        counts[DCSR_SET_COUNTS];
 
   PetscFunctionBegin;
-  PetscCall(PetscSparseCUDAMalloc(all, "states of vertices", stream, &set->state));
+  if (set->ghost.row_offsets != NULL) PetscCall(PetscSparseCUDAMallocExportable(all, "states of vertices", stream, &set->state));
+  else PetscCall(PetscSparseCUDAMalloc(all, "states of vertices", stream, &set->state));
   PetscCall(PetscSparseCUDAMalloc(all, "smallest states in rows", stream, &set->minima));
   PetscCall(PetscSparseCUDAMalloc(DCSR_SET_COUNTS, "counts of vertices", stream, &set->counts));
   PetscCallCUDA(cudaMemsetAsync(set->counts, 0, DCSR_SET_COUNTS * sizeof(*set->counts), stream));

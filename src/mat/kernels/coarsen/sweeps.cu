@@ -11,6 +11,7 @@
 #include "passes.cuh"
 #include "../common/search.cuh"
 #include "../common/select.h"
+#include <petscsparsecuda/exportable.h>
 
 namespace
 {
@@ -253,7 +254,7 @@ PetscErrorCode CreateReach(DCSRIndependentSet *set, cudaStream_t stream)
 
   PetscFunctionBegin;
   if (all == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscSparseCUDAMalloc(2 * all, "what is next to vertices", stream, &b->reach));
+  PetscCall(PetscSparseCUDAMallocExportable(2 * all, "what is next to vertices", stream, &b->reach));
   PetscCall(PetscSparseCUDAMalloc(all, "roots next to vertices", stream, &b->nearest));
   PetscCallCUDA(cudaMemsetAsync(b->reach, 0xff, (size_t)(2 * all) * sizeof(*b->reach), stream)); // PASS_NONE
   PetscCallCUDA(cudaMemsetAsync(b->nearest, 0xff, (size_t)all * sizeof(*b->nearest), stream));

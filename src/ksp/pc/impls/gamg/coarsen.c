@@ -81,14 +81,13 @@ static PetscErrorCode PrepareSweeps(Mat G, PetscInt hops, PetscBool by_number, c
 }
 
 /* Numbers of the vertices of this process, so many for each, travel to their ghosts, which follow them in the array. Collective. */
-static PetscErrorCode UpdateGhosts(PetscSF sf, PetscInt num_vertices, int size, uint32_t array[])
+static PetscErrorCode UpdateGhosts(PetscSF sf, PetscInt num_vertices, int size, uint32_t array[], cudaStream_t stream)
 {
   const MPI_Datatype type   = size == 2 ? MPI_2INT : MPI_INT;
   uint32_t *const    ghosts = array != NULL ? array + (size_t)size * (size_t)num_vertices : NULL;
 
   PetscFunctionBegin;
-  PetscCall(PetscSFBcastWithMemTypeBegin(sf, type, PETSC_MEMTYPE_CUDA, array, PETSC_MEMTYPE_CUDA, ghosts, MPI_REPLACE));
-  PetscCall(PetscSFBcastEnd(sf, type, array, ghosts, MPI_REPLACE));
+  PetscCall(PetscSparseCUDASFBcast(sf, type, array, ghosts, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -110,16 +109,16 @@ static PetscErrorCode Sweep(MPI_Comm comm, PetscSF sf, DCSRIndependentSet *set, 
   int            facts[2]; // error code; whether a vertex is left
 
   PetscFunctionBegin;
-  if (set->hops == 2) PetscCall(UpdateGhosts(sf, n, 2, set->boundary.reach));
+  if (set->hops == 2) PetscCall(UpdateGhosts(sf, n, 2, set->boundary.reach, stream));
   do {
     PetscInt       left = 0;
     PetscErrorCode ierr;
 
     ierr = BeginSweep(set, stream);
-    PetscCall(UpdateGhosts(sf, n, 1, set->state));
+    PetscCall(UpdateGhosts(sf, n, 1, set->state, stream));
     if (set->hops == 2) {
       if (ierr == PETSC_SUCCESS) ierr = DCSRSweepReach(set, stream);
-      PetscCall(UpdateGhosts(sf, n, 2, set->boundary.reach));
+      PetscCall(UpdateGhosts(sf, n, 2, set->boundary.reach, stream));
     }
     if (ierr == PETSC_SUCCESS) ierr = DCSRSweepEnd(set, stream, &left);
     facts[0] = (int)ierr;

@@ -16,7 +16,7 @@ static PetscErrorCode LocateRoots(Mat A, PetscInt row_block, DCSRAggregation a, 
   PetscCall(PetscSparseCUDAMalloc(f->num, "vertices with roots on other processes", stream, &f->vertices));
   PetscCall(PetscSparseCUDAMalloc(f->num, "vertices with roots on other processes", stream, &f->parents));
   PetscCall(PetscSparseCUDAMalloc(f->num, "vertices with roots on other processes", stream, &f->groups));
-  PetscCall(PetscSparseCUDAMalloc(f->num, "vertices with roots on other processes", stream, &f->numbers));
+  PetscCall(PetscSparseCUDAMallocExportable(f->num, "vertices with roots on other processes", stream, &f->numbers));
   PetscCall(DCSRAggregatesPlace(a, DCSR_ROOT_FOREIGN, f->places, stream));
   PetscCall(DCSRAggregatesListForeign(a, f->places, f->vertices, f->parents, f->groups, stream));
   PetscCall(PetscMalloc1(2 * f->num, &f->sent));
@@ -51,15 +51,6 @@ static PetscErrorCode CreateSF(MPI_Comm comm, PetscInt num_roots, PetscInt num_l
   *nodes = NULL;
   PetscCall(PetscSFSetGraph(*sf, num_roots, num_leaves, NULL, PETSC_OWN_POINTER, remote, PETSC_OWN_POINTER));
   PetscCall(PetscSFSetUp(*sf));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode Bcast(PetscSF sf, MPI_Datatype unit, const void *from, void *to, cudaStream_t stream)
-{
-  PetscFunctionBegin;
-  PetscCall(PetscSparseCUDASetSFStream(sf, stream));
-  PetscCall(PetscSFBcastWithMemTypeBegin(sf, unit, PETSC_MEMTYPE_CUDA, from, PETSC_MEMTYPE_CUDA, to, MPI_REPLACE));
-  PetscCall(PetscSFBcastEnd(sf, unit, from, to, MPI_REPLACE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -150,7 +141,7 @@ cleanup:
 . row_block   - rows of a vertex
 . a           - the aggregates
 . num_foreign - vertices of this process whose roots are on others
-. numbers     - [num_vertices] device: of DCSRAggregatesNumber()
+. numbers     - [num_vertices] device, exportable: of DCSRAggregatesNumber()
 . coarse      - layout of the prolongator's columns
 . num_columns - of them for an aggregate
 . members     - whether the members are wanted, and not only how many each aggregate has
@@ -176,7 +167,7 @@ PetscErrorCode ForeignMembersCreate(Mat A, PetscInt row_block, DCSRAggregation a
   PetscCall(PetscSparseCUDAAgree(comm, ierr, &ierr));
   if (ierr != PETSC_SUCCESS) goto cleanup;
   PetscCallGoto(ierr, cleanup, CreateSF(comm, a.num_vertices, f->num, &nodes, &f->roots));
-  PetscCallGoto(ierr, cleanup, Bcast(f->roots, MPI_INT, numbers, f->numbers, stream));
+  PetscCallGoto(ierr, cleanup, PetscSparseCUDASFBcast(f->roots, MPI_INT, numbers, f->numbers, stream));
   ierr = LocateAggregates(coarse, num_columns, stream, f, &nodes);
   PetscCall(PetscSparseCUDAAgree(comm, ierr, &ierr));
   if (ierr != PETSC_SUCCESS) goto cleanup;
@@ -234,11 +225,11 @@ static PetscErrorCode CreateUnit(PetscInt n, MPI_Datatype of, MPI_Datatype *unit
   Input Parameters:
 + f      - made with members
 . n      - numbers for a vertex
-. packed - [num][n] device: of the vertices of this process with roots elsewhere
+. packed - [num][n] device, exportable: of the vertices of this process with roots elsewhere
 - stream - for the work
 
   Output Parameter:
-. received - [members.num][n] device: of the foreign members, by slot
+. received - [members.num][n] device, exportable: of the foreign members, by slot
 */
 PetscErrorCode ForeignMembersGatherData(ForeignMembers *f, PetscInt n, PetscReal packed[], PetscReal received[], cudaStream_t stream)
 {
@@ -247,9 +238,7 @@ PetscErrorCode ForeignMembersGatherData(ForeignMembers *f, PetscInt n, PetscReal
 
   PetscFunctionBegin;
   PetscCall(CreateUnit(n, MPIU_REAL, &unit));
-  PetscCallGoto(ierr, cleanup, PetscSparseCUDASetSFStream(f->multi, stream));
-  PetscCallGoto(ierr, cleanup, PetscSFReduceWithMemTypeBegin(f->multi, unit, PETSC_MEMTYPE_CUDA, packed, PETSC_MEMTYPE_CUDA, received, MPI_REPLACE));
-  PetscCallGoto(ierr, cleanup, PetscSFReduceEnd(f->multi, unit, packed, received, MPI_REPLACE));
+  PetscCallGoto(ierr, cleanup, PetscSparseCUDASFReduce(f->multi, unit, PETSC_MEMTYPE_CUDA, packed, PETSC_MEMTYPE_CUDA, received, stream));
 cleanup:
   PetscCallMPI(MPI_Type_free(&unit));
   PetscCall(ierr);
@@ -264,11 +253,11 @@ cleanup:
   Input Parameters:
 + f      - made with members
 . n      - values of a vertex
-. values - [members.num][n] device: of the foreign members, by slot
+. values - [members.num][n] device, exportable: of the foreign members, by slot
 - stream - for the work
 
   Output Parameter:
-. received - [num][n] device: of the vertices of this process with roots elsewhere
+. received - [num][n] device, exportable: of the vertices of this process with roots elsewhere
 */
 PetscErrorCode ForeignMembersScatterValues(ForeignMembers *f, PetscInt n, PetscScalar values[], PetscScalar received[], cudaStream_t stream)
 {
@@ -277,17 +266,17 @@ PetscErrorCode ForeignMembersScatterValues(ForeignMembers *f, PetscInt n, PetscS
 
   PetscFunctionBegin;
   PetscCall(CreateUnit(n, MPIU_SCALAR, &unit));
-  PetscCallGoto(ierr, cleanup, Bcast(f->multi, unit, values, received, stream));
+  PetscCallGoto(ierr, cleanup, PetscSparseCUDASFBcast(f->multi, unit, values, received, stream));
 cleanup:
   PetscCallMPI(MPI_Type_free(&unit));
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ForeignMembersBcastCounts - Sizes of aggregates, counts [num_roots] device, travel to the vertices with roots elsewhere, received [num] device. Collective. */
+/* ForeignMembersBcastCounts - Sizes of aggregates, counts [num_roots] device, travel to the vertices with roots elsewhere, received [num] device, both exportable. Collective. */
 PetscErrorCode ForeignMembersBcastCounts(ForeignMembers *f, int32_t counts[], int32_t received[], cudaStream_t stream)
 {
   PetscFunctionBegin;
-  PetscCall(Bcast(f->aggregates, MPI_INT, counts, received, stream));
+  PetscCall(PetscSparseCUDASFBcast(f->aggregates, MPI_INT, counts, received, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -248,17 +248,13 @@ failed:
 static PetscErrorCode Exchange(const MatExchange *x, MPI_Datatype type, PetscMemType send_mtype, const void *send, PetscMemType received_mtype, void *received)
 {
   MPI_Datatype block;
-  cudaStream_t stream;
+  cudaStream_t stream = NULL;
 
   PetscFunctionBegin;
-  if (PetscMemTypeDevice(send_mtype) || PetscMemTypeDevice(received_mtype)) {
-    PetscCall(PetscSparseCUDAGetStream(&stream));
-    PetscCall(PetscSparseCUDASetSFStream(x->sf, stream));
-  }
+  if (PetscMemTypeDevice(send_mtype) || PetscMemTypeDevice(received_mtype)) PetscCall(PetscSparseCUDAGetStream(&stream));
   PetscCallMPI(MPI_Type_contiguous(MAT_EXCHANGE_BLOCK, type, &block));
   PetscCallMPI(MPI_Type_commit(&block));
-  PetscCall(PetscSFReduceWithMemTypeBegin(x->sf, block, send_mtype, send, received_mtype, received, MPI_REPLACE));
-  PetscCall(PetscSFReduceEnd(x->sf, block, send, received, MPI_REPLACE));
+  PetscCall(PetscSparseCUDASFReduce(x->sf, block, send_mtype, send, received_mtype, received, stream));
   PetscCallMPI(MPI_Type_free(&block));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

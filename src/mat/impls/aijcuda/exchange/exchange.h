@@ -7,7 +7,7 @@
 */
 #include <petscmat.h>
 #include <petscsf.h>
-#include <petscsparsecuda/sys.h>
+#include <petscsparsecuda/exportable.h>
 
 #define MAT_EXCHANGE_BLOCK 64 /* entries */
 
@@ -59,9 +59,11 @@ PETSC_INTERN PetscErrorCode MatExchangeValues(const MatExchange *, PetscMemType,
 PETSC_INTERN PetscErrorCode MatExchangeColumns(const MatExchange *, PetscMemType, const int32_t[], PetscMemType, int32_t[]);
 PETSC_INTERN PetscErrorCode MatExchangeDestroy(MatExchange *);
 
-/* The stream of a PetscSF (sfstream.c) */
+/* PetscSF and device memory (sfdevice.c) */
 PETSC_INTERN PetscErrorCode PetscSparseCUDASetSFStream(PetscSF, cudaStream_t);
 PETSC_INTERN PetscErrorCode PetscSparseCUDASFIsIdle(PetscSF, PetscBool *);
+PETSC_INTERN PetscErrorCode PetscSparseCUDASFBcast(PetscSF, MPI_Datatype, const void *, void *, cudaStream_t);                              /* roots, leaves */
+PETSC_INTERN PetscErrorCode PetscSparseCUDASFReduce(PetscSF, MPI_Datatype, PetscMemType, const void *, PetscMemType, void *, cudaStream_t); /* leaves, roots */
 
 /* Stash (offprocess.c) */
 PETSC_INTERN PetscErrorCode OffProcessPieceDestroy(OffProcessPiece *, cudaStream_t);

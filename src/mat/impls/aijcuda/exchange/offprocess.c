@@ -16,6 +16,15 @@ PetscErrorCode OffProcessMalloc_Private(PetscMemType mtype, PetscCount n, size_t
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The same for a buffer that goes to PetscSF. */
+static PetscErrorCode OffProcessMallocExportable(PetscMemType mtype, PetscCount n, size_t size, const char what[], cudaStream_t stream, void **ptr)
+{
+  PetscFunctionBegin;
+  if (PetscMemTypeHost(mtype)) PetscCall(PetscMalloc((size_t)n * size, ptr));
+  else PetscCall(PetscSparseCUDAMallocExportable_Private((size_t)n * size, what, stream, ptr));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* OffProcessFree_Private - Frees host or device memory, NULL is fine, and *ptr is NULL afterwards; use the macro OffProcessFree(). */
 PetscErrorCode OffProcessFree_Private(PetscMemType mtype, cudaStream_t stream, void **ptr)
 {
@@ -36,17 +45,19 @@ PetscErrorCode OffProcessPieceDestroy(OffProcessPiece *piece, cudaStream_t strea
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode PieceCreate(PetscMemType mtype, PetscCount capacity, cudaStream_t stream, OffProcessPiece *piece)
+/* A piece in which entries wait, or one that goes to PetscSF. */
+static PetscErrorCode PieceCreate(PetscMemType mtype, PetscCount capacity, PetscBool travels, cudaStream_t stream, OffProcessPiece *piece)
 {
+  PetscErrorCode (*const allocate)(PetscMemType, PetscCount, size_t, const char[], cudaStream_t, void **) = travels ? OffProcessMallocExportable : OffProcessMalloc_Private;
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
   PetscCall(PetscArrayzero(piece, 1));
   piece->mtype    = mtype;
   piece->capacity = capacity;
-  PetscCallGoto(ierr, failed, OffProcessMalloc(mtype, capacity, "rows of entries of other processes", stream, &piece->rows));
-  PetscCallGoto(ierr, failed, OffProcessMalloc(mtype, capacity, "columns of entries of other processes", stream, &piece->columns));
-  PetscCallGoto(ierr, failed, OffProcessMalloc(mtype, capacity, "values of entries of other processes", stream, &piece->values));
+  PetscCallGoto(ierr, failed, allocate(mtype, capacity, sizeof(*piece->rows), "rows of entries of other processes", stream, (void **)&piece->rows));
+  PetscCallGoto(ierr, failed, allocate(mtype, capacity, sizeof(*piece->columns), "columns of entries of other processes", stream, (void **)&piece->columns));
+  PetscCallGoto(ierr, failed, allocate(mtype, capacity, sizeof(*piece->values), "values of entries of other processes", stream, (void **)&piece->values));
   PetscFunctionReturn(PETSC_SUCCESS);
 failed:
   PetscCall(OffProcessPieceDestroy(piece, stream));
@@ -77,7 +88,7 @@ static PetscErrorCode Grow(OffProcessPiece *piece)
   OffProcessPiece larger;
 
   PetscFunctionBegin;
-  PetscCall(PieceCreate(PETSC_MEMTYPE_HOST, PetscMax(2 * piece->capacity, FIRST_CAPACITY), NULL, &larger));
+  PetscCall(PieceCreate(PETSC_MEMTYPE_HOST, PetscMax(2 * piece->capacity, FIRST_CAPACITY), PETSC_FALSE, NULL, &larger));
   PetscCall(PetscArraycpy(larger.rows, piece->rows, piece->n));
   PetscCall(PetscArraycpy(larger.columns, piece->columns, piece->n));
   PetscCall(PetscArraycpy(larger.values, piece->values, piece->n));
@@ -176,7 +187,7 @@ static PetscErrorCode Join(OffProcessStash *s, cudaStream_t stream)
 
   PetscFunctionBegin;
   if (s->num_pieces < 2) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PieceCreate(PETSC_MEMTYPE_CUDA, OffProcessStashCount(s), stream, &all));
+  PetscCall(PieceCreate(PETSC_MEMTYPE_CUDA, OffProcessStashCount(s), PETSC_FALSE, stream, &all));
   for (PetscInt p = 0; p < s->num_pieces; p++) {
     const OffProcessPiece *piece = &s->pieces[p];
 
@@ -254,8 +265,8 @@ static PetscErrorCode Pack(const MatExchange *x, const PetscInt starts[], const 
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
-  PetscCall(PieceCreate(mtype, x->num_received, stream, received));
-  PetscCall(PieceCreate(list->mtype, x->num_sent, stream, sent));
+  PetscCall(PieceCreate(mtype, x->num_received, PETSC_TRUE, stream, received));
+  PetscCall(PieceCreate(list->mtype, x->num_sent, PETSC_TRUE, stream, sent));
   PetscCallGoto(ierr, cleanup, MatExchangeGetSendOrder(x, starts, list->mtype, order, stream, &send_order));
   PetscCallGoto(ierr, cleanup, GatherIndices(list->mtype, x->num_sent, send_order, list->rows, sent->rows, stream));
   PetscCallGoto(ierr, cleanup, GatherIndices(list->mtype, x->num_sent, send_order, list->columns, sent->columns, stream));

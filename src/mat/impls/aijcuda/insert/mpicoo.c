@@ -111,8 +111,8 @@ static PetscErrorCode PackIndices(COODevice *coo, cudaStream_t stream, COOTravel
   PetscCall(MatExchangeGetSendOrder(&coo->exchange, t->starts, PETSC_MEMTYPE_CUDA, t->order, stream, &coo->order));
   PetscCall(PetscSparseCUDAFree(&t->order, stream));
   for (int k = 0; k < 2; k++) {
-    PetscCall(PetscSparseCUDAMalloc(coo->exchange.num_sent, "sent COO indices", stream, &t->sent[k]));
-    PetscCall(PetscSparseCUDAMalloc(coo->exchange.num_received, "received COO indices", stream, &t->received[k]));
+    PetscCall(PetscSparseCUDAMallocExportable(coo->exchange.num_sent, "sent COO indices", stream, &t->sent[k]));
+    PetscCall(PetscSparseCUDAMallocExportable(coo->exchange.num_received, "received COO indices", stream, &t->received[k]));
     PetscCall(DCSRGatherIndices(coo->exchange.num_sent, coo->order, t->own[k], t->sent[k], stream));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -271,8 +271,8 @@ static PetscErrorCode PackValues(Mat A, const COODevice *coo, const PetscScalar 
   PetscFunctionBegin;
   PetscCall(MatCOODevice_Check(A));
   PetscCall(PetscSparseCUDAGetDeviceCopy(v, (size_t)coo->n * sizeof(*v), stream, (const void **)&values->own, &values->copy));
-  PetscCall(PetscSparseCUDAMalloc(coo->exchange.num_sent, "sent COO values", stream, &values->sent));
-  PetscCall(PetscSparseCUDAMalloc(coo->exchange.num_received, "received COO values", stream, &values->received));
+  PetscCall(PetscSparseCUDAMallocExportable(coo->exchange.num_sent, "sent COO values", stream, &values->sent));
+  PetscCall(PetscSparseCUDAMallocExportable(coo->exchange.num_received, "received COO values", stream, &values->received));
   PetscCall(DCSRGatherValues(coo->exchange.num_sent, coo->order, values->own, values->sent, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -308,8 +308,8 @@ cleanup:
 static PetscErrorCode PackColumns(RemoteRows *x, DCSRView source, DCSRColumns columns, cudaStream_t stream)
 {
   PetscFunctionBegin;
-  PetscCall(PetscSparseCUDAMalloc(x->sent.num_nonzeros, "columns of rows for other processes", stream, &x->sent.columns));
-  PetscCall(PetscSparseCUDAMalloc(x->received.num_nonzeros, "columns of rows of other processes", stream, &x->received.columns));
+  PetscCall(PetscSparseCUDAMallocExportable(x->sent.num_nonzeros, "columns of rows for other processes", stream, &x->sent.columns));
+  PetscCall(PetscSparseCUDAMallocExportable(x->received.num_nonzeros, "columns of rows of other processes", stream, &x->received.columns));
   PetscCall(DCSRPackRows(source, columns, x->rows, DCSR_WRITE_STRUCTURE, stream, x->sent));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -323,9 +323,7 @@ static PetscErrorCode ExchangeColumns(RemoteRows *x, DCSRView source, DCSRColumn
   ierr = PackColumns(x, source, columns, stream);
   PetscCall(PetscSparseCUDAAgree(PetscObjectComm((PetscObject)x->entries), ierr, &ierr));
   PetscCall(ierr);
-  PetscCall(PetscSparseCUDASetSFStream(x->entries, stream));
-  PetscCall(PetscSFBcastWithMemTypeBegin(x->entries, MPI_INT, PETSC_MEMTYPE_CUDA, x->sent.columns, PETSC_MEMTYPE_CUDA, x->received.columns, MPI_REPLACE));
-  PetscCall(PetscSFBcastEnd(x->entries, MPI_INT, x->sent.columns, x->received.columns, MPI_REPLACE));
+  PetscCall(PetscSparseCUDASFBcast(x->entries, MPI_INT, x->sent.columns, x->received.columns, stream));
   PetscCall(PetscSparseCUDAFree(&x->sent.columns, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -464,8 +462,8 @@ PetscErrorCode RowStackPackValues(RowStack *s, DCSRView source, const JoinedColu
   RemoteRows *x = &s->rows;
 
   PetscFunctionBegin;
-  PetscCall(PetscSparseCUDAMalloc(x->sent.num_nonzeros, "values of rows for other processes", stream, &x->sent.values));
-  PetscCall(PetscSparseCUDAMalloc(x->received.num_nonzeros, "values of rows of other processes", stream, &x->received.values));
+  PetscCall(PetscSparseCUDAMallocExportable(x->sent.num_nonzeros, "values of rows for other processes", stream, &x->sent.values));
+  PetscCall(PetscSparseCUDAMallocExportable(x->received.num_nonzeros, "values of rows of other processes", stream, &x->received.values));
   PetscCall(DCSRPackRows(source, columns->device, x->rows, DCSR_WRITE_VALUES, stream, x->sent));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -476,9 +474,7 @@ PetscErrorCode RowStackExchangeValues(RowStack *s, cudaStream_t stream)
   RemoteRows *x = &s->rows;
 
   PetscFunctionBegin;
-  PetscCall(PetscSparseCUDASetSFStream(x->entries, stream));
-  PetscCall(PetscSFBcastWithMemTypeBegin(x->entries, MPIU_SCALAR, PETSC_MEMTYPE_CUDA, x->sent.values, PETSC_MEMTYPE_CUDA, x->received.values, MPI_REPLACE));
-  PetscCall(PetscSFBcastEnd(x->entries, MPIU_SCALAR, x->sent.values, x->received.values, MPI_REPLACE));
+  PetscCall(PetscSparseCUDASFBcast(x->entries, MPIU_SCALAR, x->sent.values, x->received.values, stream));
   PetscCall(DCSRUnpackValues(x->received, s->columns.device, s->num_upper, stream, s->view));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

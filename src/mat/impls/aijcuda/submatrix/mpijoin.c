@@ -165,8 +165,8 @@ static PetscErrorCode FillBuffers(const Way *way, const void *array, PetscCount 
   const size_t bytes = (size_t)way->exchange.num_sent * size;
 
   PetscFunctionBegin;
-  PetscCall(PetscSparseCUDAMalloc(bytes, "rows for another process", stream, sent));
-  PetscCall(PetscSparseCUDAMalloc((size_t)way->exchange.num_received * size, "rows of other processes", stream, received));
+  PetscCall(PetscSparseCUDAMallocExportable(bytes, "rows for another process", stream, sent));
+  PetscCall(PetscSparseCUDAMallocExportable((size_t)way->exchange.num_received * size, "rows of other processes", stream, received));
   if (bytes == 0) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCallCUDA(cudaMemcpyAsync(*sent, array, (size_t)n * size, cudaMemcpyDeviceToDevice, stream));
   PetscCallCUDA(cudaMemsetAsync(*sent + (size_t)n * size, 0, bytes - (size_t)n * size, stream));

@@ -1,0 +1,13 @@
+#pragma once
+/*
+  Floor 1: device memory that other processes can be given (src/sys/exportable.c says why it is not the pool's). Buffers that PetscSF or MPI reads or writes are of this kind.
+*/
+#include <petscsparsecuda/sys.h>
+
+PETSC_INTERN PetscErrorCode PetscSparseCUDAMallocExportable_Private(size_t, const char[], cudaStream_t, void **);
+PETSC_INTERN PetscErrorCode PetscSparseCUDACheckExportable(const void *, const char[]);
+PETSC_INTERN PetscMemType   PetscSparseCUDAExportableMemType(void);
+PETSC_INTERN void           PetscSparseCUDATestHostMemory(void);
+
+/* PetscSparseCUDAMallocExportable - as PetscSparseCUDAMalloc(), and PetscSparseCUDAFree() frees it as well. */
+#define PetscSparseCUDAMallocExportable(n, what, stream, ptr) PetscSparseCUDAMallocExportable_Private((size_t)(n) * sizeof(**(ptr)), what, stream, (void **)(ptr))

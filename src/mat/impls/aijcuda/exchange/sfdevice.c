@@ -1,0 +1,140 @@
+/*
+  PetscSF and device memory. A PetscSF packs and unpacks device arrays on the stream of the context in which it did that first: it keeps the stream with its buffers. Before it is
+  used again it is told the stream of now.
+
+  What is contiguous PetscSF does not pack: MPI gets the array itself. So all device arrays of ours go to it through the functions of this file, which check that MPI can export them.
+*/
+#include "exchange.h"
+#include <../src/vec/is/sf/impls/basic/sfpack.h>
+
+/*
+  PetscSparseCUDASetSFStream - Tells a PetscSF that arrays in device memory are written and read on a stream
+
+  Not Collective
+
+  Input Parameters:
++ sf     - any, or NULL; no communication of it under way
+- stream - of the current PetscDeviceContext
+
+  Note:
+  Buffers that do not exist yet will get the stream of the context that is current then.
+
+  Cost: a few comparisons.
+*/
+PetscErrorCode PetscSparseCUDASetSFStream(PetscSF sf, cudaStream_t stream)
+{
+  PetscBool window;
+
+  PetscFunctionBegin;
+  if (sf == NULL || sf->data == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscObjectTypeCompare((PetscObject)sf, PETSCSFWINDOW, &window)); // the only type without such buffers
+  if (window) PetscFunctionReturn(PETSC_SUCCESS);
+  for (PetscSFLink link = ((PetscSF_Basic *)sf->data)->avail; link != NULL; link = link->next) {
+    if (link->deviceinited) link->stream = stream;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  PetscSparseCUDASFIsIdle - Whether a PetscSF sends and receives nothing on this process, so that it need not be called here: its communication is with neighbors alone
+
+  Not Collective
+
+  Input Parameter:
+. sf - any
+
+  Output Parameter:
+. idle - PETSC_FALSE also for types that are not PETSCSFBASIC
+
+  Cost: a few comparisons.
+*/
+PetscErrorCode PetscSparseCUDASFIsIdle(PetscSF sf, PetscBool *idle)
+{
+  const PetscSF_Basic *basic = (const PetscSF_Basic *)sf->data;
+  PetscBool            is;
+
+  PetscFunctionBegin;
+  *idle = PETSC_FALSE;
+  PetscCall(PetscObjectTypeCompare((PetscObject)sf, PETSCSFBASIC, &is));
+  if (!is || !sf->setupcalled) PetscFunctionReturn(PETSC_SUCCESS);
+  *idle = (PetscBool)(basic->rootbuflen[PETSCSF_LOCAL] == 0 && basic->rootbuflen[PETSCSF_REMOTE] == 0 && sf->leafbuflen[PETSCSF_LOCAL] == 0 && sf->leafbuflen[PETSCSF_REMOTE] == 0);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* That MPI can export what PetscSF may give it, when anything of it is for other processes. */
+static PetscErrorCode CheckArrays(PetscSF sf, PetscMemType root_mtype, const void *root, PetscMemType leaf_mtype, const void *leaf)
+{
+  PetscSF_Basic *basic;
+  PetscBool      window;
+
+  PetscFunctionBegin;
+  PetscCall(PetscSFSetUp(sf));
+  PetscCall(PetscObjectTypeCompare((PetscObject)sf, PETSCSFWINDOW, &window));
+  if (window) PetscFunctionReturn(PETSC_SUCCESS);
+  basic = (PetscSF_Basic *)sf->data;
+  if (PetscMemTypeDevice(root_mtype) && basic->rootbuflen[PETSCSF_REMOTE] > 0) PetscCall(PetscSparseCUDACheckExportable(root, "roots"));
+  if (PetscMemTypeDevice(leaf_mtype) && sf->leafbuflen[PETSCSF_REMOTE] > 0) PetscCall(PetscSparseCUDACheckExportable(leaf, "leaves"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* For tests without a GPU, exportable memory is the host's. */
+static PetscMemType Actual(PetscMemType mtype)
+{
+  return PetscMemTypeDevice(mtype) ? PetscSparseCUDAExportableMemType() : mtype;
+}
+
+/*
+  PetscSparseCUDASFBcast - Entries of device arrays travel from the roots of a PetscSF to its leaves
+
+  Collective
+
+  Input Parameters:
++ sf     - any; no communication of it under way
+. unit   - what an entry is
+. root   - device, of PetscSparseCUDAMallocExportable()
+- stream - of the current PetscDeviceContext
+
+  Output Parameter:
+. leaf - device, of PetscSparseCUDAMallocExportable(): set by the work queued on the stream so far
+
+  Errors: PETSC_ERR_PLIB when an array that MPI may get is other memory.
+*/
+PetscErrorCode PetscSparseCUDASFBcast(PetscSF sf, MPI_Datatype unit, const void *root, void *leaf, cudaStream_t stream)
+{
+  const PetscMemType mtype = Actual(PETSC_MEMTYPE_CUDA);
+
+  PetscFunctionBegin;
+  PetscCall(CheckArrays(sf, PETSC_MEMTYPE_CUDA, root, PETSC_MEMTYPE_CUDA, leaf));
+  PetscCall(PetscSparseCUDASetSFStream(sf, stream));
+  PetscCall(PetscSFBcastWithMemTypeBegin(sf, unit, mtype, root, mtype, leaf, MPI_REPLACE));
+  PetscCall(PetscSFBcastEnd(sf, unit, root, leaf, MPI_REPLACE));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  PetscSparseCUDASFReduce - Entries of arrays travel from the leaves of a PetscSF to its roots, which they replace
+
+  Collective
+
+  Input Parameters:
++ sf         - any; no communication of it under way
+. unit       - what an entry is
+. leaf_mtype - where the leaves of this process are
+. leaf       - of PetscSparseCUDAMallocExportable() when that is the device
+. root_mtype - where the roots of this process are
+- stream     - of the current PetscDeviceContext
+
+  Output Parameter:
+. root - of PetscSparseCUDAMallocExportable() in device memory: set by the work queued on the stream so far
+
+  Errors: PETSC_ERR_PLIB when a device array that MPI may get is other memory.
+*/
+PetscErrorCode PetscSparseCUDASFReduce(PetscSF sf, MPI_Datatype unit, PetscMemType leaf_mtype, const void *leaf, PetscMemType root_mtype, void *root, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  PetscCall(CheckArrays(sf, root_mtype, root, leaf_mtype, leaf));
+  PetscCall(PetscSparseCUDASetSFStream(sf, stream));
+  PetscCall(PetscSFReduceWithMemTypeBegin(sf, unit, Actual(leaf_mtype), leaf, Actual(root_mtype), root, MPI_REPLACE));
+  PetscCall(PetscSFReduceEnd(sf, unit, leaf, root, MPI_REPLACE));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,250 @@
+/*
+  Device memory that other processes can be given. Open MPI exports a buffer to a process on the same node and copies from there, 10 us for a message. Memory of a stream-ordered pool
+  cannot be exported (CUDA IPC has no handle for it), and a message from it takes a millisecond. So what PetscSF or MPI may read and write is cudaMalloc()'s.
+
+  Blocks that are not in use are kept, since cudaMalloc() and cudaFree() wait for the device, and MPI keeps what it has mapped of them. All work of the library is in one order
+  (device.c), and PetscSF waits for it before MPI touches a buffer, so that a block can be handed out again at once.
+*/
+#include "exportable.h"
+
+/* Blocks that are not in use are kept up to this part of the device's memory, */
+#define KEEP_PART 64
+/* and at most this many of them. */
+#define KEEP_BLOCKS 32
+/* Sizes are multiples of this part of the power of two below them, so that buffers of about the same size are the same blocks; */
+#define SIZE_PARTS 4
+/* the least is */
+#define LEAST_BYTES ((size_t)4096)
+/* A block serves what is at least this part of it. */
+#define FIT_PART 2
+
+typedef struct {
+  char      *ptr;
+  size_t     bytes; /* of the block, or what was asked for when it is the pool's */
+  PetscBool  in_use;
+  PetscBool  pooled; /* from the pool, since this MPI gets no device memory */
+  PetscInt64 time;   /* when it was returned */
+} Block;
+
+static Block     *blocks     = NULL; /* [max_blocks] */
+static PetscInt   num_blocks = 0, max_blocks = 0, num_in_use = 0;
+static size_t     bytes_in_use = 0, bytes_kept = 0, peak_bytes = 0; /* without the pool's */
+static size_t     keep_bytes = 0;                                   /* that may be kept; 0: the device was not asked yet */
+static PetscInt64 clock_now  = 0;
+static PetscBool  on_host    = PETSC_FALSE; /* test hook: memory is the host's */
+
+static PetscErrorCode DestroyBlocks(void)
+{
+  PetscFunctionBegin;
+  PetscCall(ExportableGiveBack(0));
+  PetscCall(PetscFree(blocks));
+  num_blocks   = 0;
+  max_blocks   = 0;
+  num_in_use   = 0;
+  bytes_in_use = 0;
+  peak_bytes   = 0;
+  keep_bytes   = 0;
+  clock_now    = 0;
+  on_host      = PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What is too large to be kept is as large as it was asked for. */
+static size_t RoundUp(size_t bytes)
+{
+  size_t unit = LEAST_BYTES;
+
+  if (bytes > keep_bytes) return bytes;
+  while (unit <= bytes / (2 * SIZE_PARTS)) unit *= 2;
+  return (bytes + unit - 1) / unit * unit;
+}
+
+static PetscErrorCode Initialize(void)
+{
+  size_t free_bytes, total_bytes = (size_t)1 << 30;
+
+  PetscFunctionBegin;
+  if (!on_host) PetscCallCUDA(cudaMemGetInfo(&free_bytes, &total_bytes));
+  keep_bytes = total_bytes / KEEP_PART;
+  PetscCall(PetscRegisterFinalize(DestroyBlocks));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ExportableReserve - Makes room for one more block on the host; comes before ExportableAdd(). Not collective. */
+PetscErrorCode ExportableReserve(void)
+{
+  PetscFunctionBegin;
+  if (keep_bytes == 0) PetscCall(Initialize());
+  if (num_blocks < max_blocks) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscRealloc((size_t)(2 * max_blocks + 16) * sizeof(*blocks), &blocks));
+  max_blocks = 2 * max_blocks + 16;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static void Use(Block *b)
+{
+  b->in_use = PETSC_TRUE;
+  num_in_use++;
+  bytes_in_use += b->bytes;
+  peak_bytes = PetscMax(peak_bytes, bytes_in_use);
+}
+
+/*
+  ExportableGet - A block that is kept, or a new one
+
+  Not Collective
+
+  Input Parameter:
+. bytes - at least so many, not 0
+
+  Output Parameter:
+. ptr - NULL when the device has no memory; for work queued from now on
+*/
+PetscErrorCode ExportableGet(size_t bytes, void **ptr)
+{
+  Block      *best = NULL;
+  size_t      size;
+  cudaError_t error;
+
+  PetscFunctionBegin;
+  *ptr = NULL;
+  PetscCall(ExportableReserve());
+  size = RoundUp(bytes);
+  for (Block *b = blocks; b < blocks + num_blocks; b++)
+    if (!b->in_use && b->bytes >= bytes && b->bytes / FIT_PART <= size && (best == NULL || b->bytes < best->bytes)) best = b;
+  if (best != NULL) bytes_kept -= best->bytes;
+  else {
+    error = on_host ? ((*ptr = malloc(size)) != NULL ? cudaSuccess : cudaErrorMemoryAllocation) : cudaMalloc(ptr, size);
+    if (error == cudaErrorMemoryAllocation) {
+      (void)cudaGetLastError();
+      *ptr = NULL;
+      PetscFunctionReturn(PETSC_SUCCESS);
+    }
+    PetscCallCUDA(error);
+    best  = &blocks[num_blocks++];
+    *best = (Block){(char *)*ptr, size, PETSC_FALSE, PETSC_FALSE, 0};
+  }
+  Use(best);
+  *ptr = best->ptr;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ExportableAdd - Notes memory of the pool that goes to PetscSF, which copies it to the host before MPI gets it. Not collective. */
+void ExportableAdd(void *ptr, size_t bytes)
+{
+  blocks[num_blocks++] = (Block){(char *)ptr, bytes, PETSC_TRUE, PETSC_TRUE, 0};
+  num_in_use++;
+}
+
+static void Remove(Block *b)
+{
+  *b = blocks[--num_blocks];
+}
+
+/*
+  ExportableReturn - The end of a block's use
+
+  Not Collective
+
+  Input Parameter:
+. ptr - any device memory of ours
+
+  Output Parameters:
++ found  - whether it is a block; when it is not, nothing was done
+- pooled - whether it is memory of the pool, which the caller frees
+*/
+PetscErrorCode ExportableReturn(void *ptr, PetscBool *found, PetscBool *pooled)
+{
+  PetscFunctionBegin;
+  *found = *pooled = PETSC_FALSE;
+  if (num_in_use == 0) PetscFunctionReturn(PETSC_SUCCESS); // always, on one process
+  for (Block *b = blocks; b < blocks + num_blocks; b++) {
+    if (b->ptr != ptr || !b->in_use) continue;
+    *found  = PETSC_TRUE;
+    *pooled = b->pooled;
+    num_in_use--;
+    if (b->pooled) Remove(b);
+    else {
+      b->in_use = PETSC_FALSE;
+      b->time   = clock_now++;
+      bytes_in_use -= b->bytes;
+      bytes_kept += b->bytes;
+      PetscCall(ExportableGiveBack(keep_bytes));
+    }
+    break;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  ExportableGiveBack - Gives blocks that are not in use back to the device, those first that were not for the longest time
+
+  Not Collective
+
+  Input Parameter:
+. keep - bytes that may stay; 0: none
+
+  Cost: cudaFree() waits for the work of the device, so that nobody uses a block any more.
+*/
+PetscErrorCode ExportableGiveBack(size_t keep)
+{
+  PetscFunctionBegin;
+  while (bytes_kept > keep || num_blocks - num_in_use > KEEP_BLOCKS) {
+    Block *oldest = NULL;
+
+    for (Block *b = blocks; b < blocks + num_blocks; b++)
+      if (!b->in_use && (oldest == NULL || b->time < oldest->time)) oldest = b;
+    if (on_host) free(oldest->ptr);
+    else PetscCallCUDA(cudaFree(oldest->ptr));
+    bytes_kept -= oldest->bytes;
+    Remove(oldest);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ExportableGetBytes - Bytes of blocks in use, of those that are kept, and the most that were in use. The pool's are not counted. Not collective. */
+void ExportableGetBytes(size_t *in_use, size_t *kept, size_t *peak)
+{
+  *in_use = bytes_in_use;
+  *kept   = bytes_kept;
+  *peak   = peak_bytes;
+}
+
+/* ExportableResetPeak - The peak starts again from what is in use. Not collective. */
+void ExportableResetPeak(void)
+{
+  peak_bytes = bytes_in_use;
+}
+
+/*
+  PetscSparseCUDACheckExportable - Raises an error when memory that is about to go to PetscSF or MPI is not what PetscSparseCUDAMallocExportable() gave
+
+  Not Collective
+
+  Input Parameters:
++ ptr  - device memory, where the message begins
+- what - it is, in the words of the error message
+
+  Errors: PETSC_ERR_PLIB.
+*/
+PetscErrorCode PetscSparseCUDACheckExportable(const void *ptr, const char what[])
+{
+  PetscFunctionBegin;
+  for (const Block *b = blocks; b < blocks + num_blocks; b++)
+    if (b->in_use && (const char *)ptr >= b->ptr && (const char *)ptr < b->ptr + b->bytes) PetscFunctionReturn(PETSC_SUCCESS);
+  SETERRQ(PETSC_COMM_SELF, PETSC_ERR_PLIB, "Device memory of %s goes to other processes and is not memory of PetscSparseCUDAMallocExportable(), which MPI can export: it would travel a hundred times slower", what);
+}
+
+/*
+  PetscSparseCUDATestHostMemory - For tests on machines without a GPU: exportable memory is the host's from now on, and so it is to PetscSF. Before anything is allocated. Not collective.
+*/
+void PetscSparseCUDATestHostMemory(void)
+{
+  on_host = PETSC_TRUE;
+}
+
+/* PetscSparseCUDAExportableMemType - What PetscSF is told about exportable memory: that of the device, but for tests. Not collective. */
+PetscMemType PetscSparseCUDAExportableMemType(void)
+{
+  return on_host ? PETSC_MEMTYPE_HOST : PETSC_MEMTYPE_CUDA;
+}
