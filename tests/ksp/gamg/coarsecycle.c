@@ -246,7 +246,7 @@ int main(int argc, char **argv)
       test:
          suffix: host
          nsize: {{1 2}}
-         args: -n 7 -problem 5point,27point,elasticity
+         args: -n 7 -problem 5point,27point,elasticity -device_enable none
 
    testset:
       requires: cuda
@@ -271,9 +271,6 @@ int main(int argc, char **argv)
          suffix: device_richardson
          args: -graph -problem 27point -mg_levels_ksp_type richardson -mg_levels_ksp_richardson_scale 0.5
       test:
-         suffix: device_nonblocking
-         args: -graph -problem 27point -root_device_context_stream_type nonblocking
-      test:
          suffix: device_steps
          args: -graph -problem 27point -mg_levels_ksp_max_it {{1 3}}
       test:
@@ -296,8 +293,5 @@ int main(int argc, char **argv)
          suffix: device_ranks
          nsize: {{2 3}}
          args: -problem 27point,elasticity
-      test:
-         suffix: device_two_levels
-         args: -problem 27point -pc_mg_levels 2 -pc_gamg_coarse_eq_limit 200
 
 TEST*/
