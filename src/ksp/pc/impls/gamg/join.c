@@ -155,6 +155,7 @@ static PetscErrorCode SplitProductNumeric(Mat C)
   PetscCheck(joined != NULL, PetscObjectComm((PetscObject)C), PETSC_ERR_PLIB, "A coarse matrix has become too large for one process");
   PetscCall(MatCopy(joined, C, d->split->nonzerostate == d->nonzerostate ? SAME_NONZERO_PATTERN : DIFFERENT_NONZERO_PATTERN));
   PetscCall(MatDestroy(&joined));
+  MatAIJCUDAForgetSymmetry(C); // MatPtAP() says afterwards what it knows
   d->nonzerostate = d->split->nonzerostate;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

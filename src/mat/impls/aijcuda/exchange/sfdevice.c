@@ -35,32 +35,6 @@ PetscErrorCode PetscSparseCUDASetSFStream(PetscSF sf, cudaStream_t stream)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  PetscSparseCUDASFIsIdle - Whether a PetscSF sends and receives nothing on this process, so that it need not be called here: its communication is with neighbors alone
-
-  Not Collective
-
-  Input Parameter:
-. sf - any
-
-  Output Parameter:
-. idle - PETSC_FALSE also for types that are not PETSCSFBASIC
-
-  Cost: a few comparisons.
-*/
-PetscErrorCode PetscSparseCUDASFIsIdle(PetscSF sf, PetscBool *idle)
-{
-  const PetscSF_Basic *basic = (const PetscSF_Basic *)sf->data;
-  PetscBool            is;
-
-  PetscFunctionBegin;
-  *idle = PETSC_FALSE;
-  PetscCall(PetscObjectTypeCompare((PetscObject)sf, PETSCSFBASIC, &is));
-  if (!is || !sf->setupcalled) PetscFunctionReturn(PETSC_SUCCESS);
-  *idle = (PetscBool)(basic->rootbuflen[PETSCSF_LOCAL] == 0 && basic->rootbuflen[PETSCSF_REMOTE] == 0 && sf->leafbuflen[PETSCSF_LOCAL] == 0 && sf->leafbuflen[PETSCSF_REMOTE] == 0);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* That MPI can export what PetscSF may give it, when anything of it is for other processes. */
 static PetscErrorCode CheckArrays(PetscSF sf, PetscMemType root_mtype, const void *root, PetscMemType leaf_mtype, const void *leaf)
 {

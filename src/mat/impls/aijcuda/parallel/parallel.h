@@ -30,7 +30,6 @@ typedef struct {
 
 /* The exchange of a product with a parallel matrix (scatter.c). */
 typedef struct {
-  PetscBool    idle;   /* this process sends and receives nothing */
   cudaStream_t stream; /* of the current context */
 } ProductMessages;
 

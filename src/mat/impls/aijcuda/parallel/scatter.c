@@ -90,8 +90,6 @@ PetscErrorCode ProductMessagesBegin(Mat A, Vec from, ProductMessages *m)
 
   PetscFunctionBegin;
   PetscCall(PetscSparseCUDAGetStream(&m->stream));
-  PetscCall(PetscSparseCUDASFIsIdle(((Mat_MPIAIJ *)A->data)->Mvctx, &m->idle));
-  if (m->idle) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(CreateMessageStream());
   PetscCall(VecGetArrayReadAndMemType(from, &array, &mtype)); // a copy to the device, if it takes one, is queued before the event
   PetscCall(VecRestoreArrayReadAndMemType(from, &array));
@@ -102,7 +100,7 @@ PetscErrorCode ProductMessagesBegin(Mat A, Vec from, ProductMessages *m)
 /*
   ProductMessagesEnd - The exchange of a product: ghost values, or with reverse sums for the owners of ghost columns
 
-  Neighbor-wise Collective
+  Collective
 
   Input Parameters:
 + A       - the matrix
@@ -114,7 +112,7 @@ PetscErrorCode ProductMessagesBegin(Mat A, Vec from, ProductMessages *m)
 . to - where the values go, for work on the stream of the current context
 
   Note:
-  The host waits as PetscSF does: for what is sent, and for the messages.
+  The host waits as PetscSF does: for what is sent, and for the messages. Processes that have neither come here, too: the log event of VecScatterEnd() may be a barrier.
 */
 PetscErrorCode ProductMessagesEnd(Mat A, const ProductMessages *m, Vec from, Vec to, PetscBool reverse)
 {
@@ -123,7 +121,6 @@ PetscErrorCode ProductMessagesEnd(Mat A, const ProductMessages *m, Vec from, Vec
   const InsertMode  insert  = reverse ? ADD_VALUES : INSERT_VALUES;
 
   PetscFunctionBegin;
-  if (m->idle) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscSparseCUDASetSFStream(scatter, message_stream));
   PetscCall(VecScatterBegin(scatter, from, to, insert, mode));
   if (reverse) PetscCall(Follow(message_stream, m->stream));
