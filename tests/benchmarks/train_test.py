@@ -95,7 +95,7 @@ def main():
     for i, (m, name) in enumerate(asked):
       for k, target in enumerate(train.TARGETS):
         expected = model.predict(m, name, target)
-        assert abs(float(said[len(train.TARGETS) * i + k]) / expected - 1) < 1e-3, (m['name'], name, target, expected)
+        assert abs(float(said[len(train.TARGETS) * i + k]) / expected - 1) < 1e-4, (m['name'], name, target, expected)
     check_errors(matrices, model)
     check_runs()
 

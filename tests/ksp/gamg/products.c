@@ -5,29 +5,6 @@ static char help[] = "What PCGAMG tells the matrices of its levels about the pro
 
 #define CYCLES 5
 
-/* The 5-point Laplacian. */
-static PetscErrorCode CreateMatrix(MatType type, PetscInt n, Mat *A)
-{
-  PetscInt begin, end;
-
-  PetscFunctionBegin;
-  PetscCall(MatCreate(PETSC_COMM_WORLD, A));
-  PetscCall(MatSetSizes(*A, PETSC_DECIDE, PETSC_DECIDE, n * n, n * n));
-  PetscCall(MatSetType(*A, type));
-  PetscCall(MatSetUp(*A));
-  PetscCall(MatGetOwnershipRange(*A, &begin, &end));
-  for (PetscInt row = begin; row < end; row++) {
-    PetscCall(MatSetValue(*A, row, row, 4, INSERT_VALUES));
-    if (row >= n) PetscCall(MatSetValue(*A, row, row - n, -1, INSERT_VALUES));
-    if (row % n > 0) PetscCall(MatSetValue(*A, row, row - 1, -1, INSERT_VALUES));
-    if (row % n < n - 1) PetscCall(MatSetValue(*A, row, row + 1, -1, INSERT_VALUES));
-    if (row < n * (n - 1)) PetscCall(MatSetValue(*A, row, row + n, -1, INSERT_VALUES));
-  }
-  PetscCall(MatAssemblyBegin(*A, MAT_FINAL_ASSEMBLY));
-  PetscCall(MatAssemblyEnd(*A, MAT_FINAL_ASSEMBLY));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* What the operators and the interpolations of all levels expect. */
 static PetscErrorCode GetTold(PC pc, PetscCount *operators, PetscCount *interpolations, PetscCount *restrictions)
 {
@@ -133,7 +110,7 @@ static PetscErrorCode TestFunctions(Mat A)
   PetscCheck(ierr == PETSC_ERR_ARG_OUTOFRANGE, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "A number below 0 gives error %d", (int)ierr);
   PetscCall(MatAutoCUDAGetProducts(A, &n, &t));
   PetscCheck(n == 7 && t == 3, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "A number below 0 changed what was told");
-  PetscCall(CreateMatrix(MATAIJ, 3, &B));
+  PetscCall(TestCreatePoisson(MATAIJ, 3, &B));
   PetscCall(MatAutoCUDASetProducts(B, 5, 5));
   PetscCall(MatAutoCUDAGetProducts(B, &n, &t));
   PetscCheck(n == 0 && t == 0, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "A MATAIJ expects products");
@@ -149,7 +126,7 @@ int main(int argc, char **argv)
   PetscFunctionBeginUser;
   PetscCall(TestInitialize(&argc, &argv, help, &type));
   PetscCall(PetscLogDefaultBegin());
-  PetscCall(CreateMatrix(type, 40, &A));
+  PetscCall(TestCreatePoisson(type, 40, &A));
   PetscCall(TestFunctions(A));
   PetscCall(TestCycles(A, "v_", PETSC_TRUE));
   PetscCall(TestCycles(A, "w_", PETSC_TRUE));

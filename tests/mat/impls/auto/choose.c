@@ -31,8 +31,8 @@ static PetscErrorCode Says(Mat B, const char what[], PetscBool *says, char **vie
 
 static PetscErrorCode Expect(Mat B, const char what[], PetscBool expected, const char when[])
 {
-  PetscBool says;
-  char     *view;
+  PetscBool says = PETSC_FALSE;
+  char     *view = NULL;
 
   PetscFunctionBegin;
   PetscCall(Says(B, what, &says, &view));

@@ -4,32 +4,6 @@ static char
 #include "testmat.h"
 #include <petscksp.h>
 
-/* 5-point Poisson on a square. */
-static PetscErrorCode Poisson(MatType type, PetscInt n, Mat *A)
-{
-  PetscInt begin, end;
-
-  PetscFunctionBegin;
-  PetscCall(MatCreate(PETSC_COMM_WORLD, A));
-  PetscCall(MatSetSizes(*A, PETSC_DECIDE, PETSC_DECIDE, n * n, n * n));
-  PetscCall(MatSetType(*A, type));
-  PetscCall(MatSetUp(*A));
-  PetscCall(MatGetOwnershipRange(*A, &begin, &end));
-  for (PetscInt row = begin; row < end; row++) {
-    const PetscInt i = row / n, j = row % n;
-
-    if (i > 0) PetscCall(MatSetValue(*A, row, row - n, -1, INSERT_VALUES));
-    if (i < n - 1) PetscCall(MatSetValue(*A, row, row + n, -1, INSERT_VALUES));
-    if (j > 0) PetscCall(MatSetValue(*A, row, row - 1, -1, INSERT_VALUES));
-    if (j < n - 1) PetscCall(MatSetValue(*A, row, row + 1, -1, INSERT_VALUES));
-    PetscCall(MatSetValue(*A, row, row, 4, INSERT_VALUES));
-  }
-  PetscCall(MatAssemblyBegin(*A, MAT_FINAL_ASSEMBLY));
-  PetscCall(MatAssemblyEnd(*A, MAT_FINAL_ASSEMBLY));
-  PetscCall(MatSetOption(*A, MAT_SPD, PETSC_TRUE));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode Solve(Mat A, PetscInt its[2])
 {
   KSP ksp;
@@ -67,7 +41,8 @@ int main(int argc, char **argv)
   PetscCall(TestInitialize(&argc, &argv, help, &type));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-n", &n, NULL));
   for (int k = 0; k < 2; k++) {
-    PetscCall(Poisson(k ? type : MATAIJ, n, &A));
+    PetscCall(TestCreatePoisson(k ? type : MATAIJ, n, &A));
+    PetscCall(MatSetOption(A, MAT_SPD, PETSC_TRUE));
     PetscCall(Solve(A, its[k]));
     PetscCall(MatDestroy(&A));
   }

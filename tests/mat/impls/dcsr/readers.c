@@ -440,30 +440,16 @@ static PetscErrorCode CompareLocalMat(Mat B, const char what[])
 /* Operators and interpolations of PCGAMG, which have the structure of large blocks on the host only once somebody asks for it; of all blocks with the hidden mirror. */
 static PetscErrorCode TestLevels(MatType type)
 {
-  const PetscInt n = 40;
-  PetscMPIInt    size;
-  PetscInt       levels, begin, end;
-  KSP            ksp, smoother;
-  PC             pc;
-  Mat            A, P;
+  PetscMPIInt size;
+  PetscInt    levels;
+  KSP         ksp, smoother;
+  PC          pc;
+  Mat         A, P;
 
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
   if (size == 1) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MatCreate(PETSC_COMM_WORLD, &A));
-  PetscCall(MatSetSizes(A, PETSC_DECIDE, PETSC_DECIDE, n * n, n * n));
-  PetscCall(MatSetType(A, type));
-  PetscCall(MatSetUp(A));
-  PetscCall(MatGetOwnershipRange(A, &begin, &end));
-  for (PetscInt i = begin; i < end; i++) {
-    PetscCall(MatSetValue(A, i, i, 4.0, INSERT_VALUES));
-    if (i % n > 0) PetscCall(MatSetValue(A, i, i - 1, -1.0, INSERT_VALUES));
-    if (i % n < n - 1) PetscCall(MatSetValue(A, i, i + 1, -1.0, INSERT_VALUES));
-    if (i >= n) PetscCall(MatSetValue(A, i, i - n, -1.0, INSERT_VALUES));
-    if (i < n * n - n) PetscCall(MatSetValue(A, i, i + n, -1.0, INSERT_VALUES));
-  }
-  PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
-  PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(TestCreatePoisson(type, 40, &A));
   PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
   PetscCall(KSPSetOperators(ksp, A, A));
   PetscCall(KSPGetPC(ksp, &pc));

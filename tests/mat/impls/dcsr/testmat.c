@@ -83,6 +83,30 @@ PetscErrorCode TestCreatePair(MatType type, PetscInt M, PetscInt N, TestLayout l
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode TestCreatePoisson(MatType type, PetscInt n, Mat *A)
+{
+  PetscInt begin, end;
+
+  PetscFunctionBegin;
+  PetscCall(MatCreate(PETSC_COMM_WORLD, A));
+  PetscCall(MatSetSizes(*A, PETSC_DECIDE, PETSC_DECIDE, n * n, n * n));
+  PetscCall(MatSetType(*A, type));
+  PetscCall(MatSetUp(*A));
+  PetscCall(MatGetOwnershipRange(*A, &begin, &end));
+  for (PetscInt row = begin; row < end; row++) {
+    const PetscInt i = row / n, j = row % n;
+
+    if (i > 0) PetscCall(MatSetValue(*A, row, row - n, -1, INSERT_VALUES));
+    if (i < n - 1) PetscCall(MatSetValue(*A, row, row + n, -1, INSERT_VALUES));
+    if (j > 0) PetscCall(MatSetValue(*A, row, row - 1, -1, INSERT_VALUES));
+    if (j < n - 1) PetscCall(MatSetValue(*A, row, row + 1, -1, INSERT_VALUES));
+    PetscCall(MatSetValue(*A, row, row, 4, INSERT_VALUES));
+  }
+  PetscCall(MatAssemblyBegin(*A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(*A, MAT_FINAL_ASSEMBLY));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode TestFill(Vec x, PetscInt seed)
 {
   PetscInt     begin, end;

@@ -22,6 +22,7 @@ PetscErrorCode TestInitialize(int *, char ***, const char[], char **);          
 PetscErrorCode TestEnter(Mat, PetscInt, PetscInt);                                                        /* enters values (per row, seed) and assembles */
 PetscErrorCode TestCreate(MatType, PetscInt, PetscInt, TestLayout, PetscInt, PetscInt, Mat *);            /* rows, columns, layout, entries a row, seed */
 PetscErrorCode TestCreatePair(MatType, PetscInt, PetscInt, TestLayout, PetscInt, PetscInt, Mat *, Mat *); /* MATAIJ's and the type's */
+PetscErrorCode TestCreatePoisson(MatType, PetscInt, Mat *);                                               /* 5 points on a square with so many points a side */
 PetscErrorCode TestFill(Vec, PetscInt);                                                                   /* values by global index and seed */
 PetscErrorCode TestCompare(Mat, Mat, const char[]);                                                       /* products first, then entry by entry; exact structure */
 PetscErrorCode TestCompareProducts(Mat, Mat, const char[]);                                               /* y = A x, y = A^T x with vectors of MatCreateVecs() */

@@ -505,8 +505,7 @@ static PetscErrorCode Create(PC_MG_Levels **levels, GAMGCoarse *coarse)
 static PetscErrorCode Prepare(PC pc, PC_MG_Levels **levels, GAMGContext *context)
 {
   GAMGCoarse coarse = context->coarse;
-
-  PetscInt n = 0;
+  PetscInt   n      = 0;
 
   PetscFunctionBegin;
   PetscCall(PetscSparseCUDAWatchMemory()); // temporaries of the first launches change nothing
