@@ -28,6 +28,7 @@ help:
 ##
 ## Nothing has to be set. What can be:
 ## PETSC_DIR, PETSC_ARCH       the PETSc to build against; unset: PETSc is fetched and built once, into a cache
+## VARIANT=complex             our own PETSc with other numbers, for any of these commands: single, complex, int64, complex-int64
 ## PETSC_SRC                   PETSc's source tree, when PETSC_DIR is an installation without it
 ## CUDA_DIR                    the CUDA toolkit for that PETSc, when it is not on PATH or in /usr/local/cuda
 ## CUDA_ARCHS="80 90"          compute capabilities; unset: those PETSc was configured with, which for our own PETSc is that of the GPU here, or PTX of 8.0 alone

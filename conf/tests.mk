@@ -64,8 +64,9 @@ $(BUILD)/tests/cases.json: $(test_mains) conf/generate-tests $(config) $(BUILD)/
 	@conf/generate-tests --petsc-dir='$(PETSC_DIR)' --petsc-arch='$(PETSC_ARCH)' --config='$(harness)' --folder=$(abspath tests) --folder=$(abspath tutorials) --out=$(abspath $(BUILD)) $(test_mains)
 
 # What the scripts and programs are told: where the library and PETSc are. Tests may say -dll_append $PETSCSPARSECUDA_LIBRARY.
-run_environment = PETSC_DIR='$(PETSC_DIR)' PETSC_ARCH='$(PETSC_ARCH)' PETSC_SRC='$(PETSC_SRC)' PETSCSPARSECUDA_BUILD='$(abspath $(BUILD))' PETSCSPARSECUDA_BUILD_ROOT='$(BUILD_ROOT)' PETSCSPARSECUDA_LIBRARY='$(abspath $(SHLIB))'
-test_scripts := $(sort $(shell find tests -path tests/petsc -prune -o -name '*.sh' -perm -u+x -print 2>/dev/null))
+run_environment = VARIANT= PETSC_DIR='$(PETSC_DIR)' PETSC_ARCH='$(PETSC_ARCH)' PETSC_SRC='$(PETSC_SRC)' PETSCSPARSECUDA_BUILD='$(abspath $(BUILD))' PETSCSPARSECUDA_BUILD_ROOT='$(BUILD_ROOT)' PETSCSPARSECUDA_LIBRARY='$(abspath $(SHLIB))'
+# Scripts that test the project's own scripts are the same in all variants.
+test_scripts := $(if $(VARIANT),,$(sort $(shell find tests -path tests/petsc -prune -o -name '*.sh' -perm -u+x -print 2>/dev/null)))
 
 .PHONY: test-programs test-petsc test-python test-clients demo bench demo-programs bench-programs
 test-programs: $(test_programs) $(preload_libraries) $(BUILD)/tests/cases.json
@@ -96,11 +97,11 @@ bench: build-info $(bench_programs) $(demo_programs)
 .PHONY: build-info install bundle
 commit = $(shell git describe --always --dirty --abbrev=10 --exclude='*' 2>/dev/null || echo unknown)
 build-info: library
-	@printf '{"version": "%s", "commit": "%s", "petsc": "%s", "cuda": "%s", "archs": "%s"}\n' '$(PETSCSPARSECUDA_VERSION)' '$(commit)' '$(PETSC_RELEASE)' \
-	  '$(lastword $(subst release,,$(filter-out V%,$(subst $(comma),,$(CUDA_VERSION)))))' '$(archs)' >$(BUILD)/build-info.json
+	@printf '{"version": "%s", "commit": "%s", "petsc": "%s", "cuda": "%s", "archs": "%s", "variant": "%s"}\n' '$(PETSCSPARSECUDA_VERSION)' '$(commit)' '$(PETSC_RELEASE)' \
+	  '$(lastword $(subst release,,$(filter-out V%,$(subst $(comma),,$(CUDA_VERSION)))))' '$(archs)' '$(or $(VARIANT),double)' >$(BUILD)/build-info.json
 
 install: library
 	@BUILD=$(BUILD) PETSC_DIR='$(PETSC_DIR)' PETSC_RELEASE=$(PETSC_RELEASE) PETSC_LIBDIR='$(petsc_libdir)' PREFIX='$(or $(prefix),$(PREFIX))' conf/install
 
 bundle: library test-programs $(bench_programs) $(demo_programs) build-info
-	@$(run_environment) BUILD=$(BUILD) BUILD_ROOT=$(BUILD_ROOT) PETSC_RELEASE=$(PETSC_RELEASE) PETSC_LIBDIR='$(petsc_libdir)' HARNESS='$(harness)' conf/make-bundle
+	@$(run_environment) VARIANT='$(VARIANT)' BUILD=$(BUILD) BUILD_ROOT=$(BUILD_ROOT) PETSC_RELEASE=$(PETSC_RELEASE) PETSC_LIBDIR='$(petsc_libdir)' HARNESS='$(harness)' conf/make-bundle

@@ -4,11 +4,12 @@ include conf/versions.sh
 # One settings file for each PETSc that was ever asked for, so that a second make need not look for it again.
 # A bundle goes to other machines: its PETSc is for all compute capabilities, our own of other commands for what is here (conf/get-petsc).
 all_archs    := $(if $(filter bundle,$(MAKECMDGOALS)),1)
-settings_key := $(subst /,_,$(if $(PETSC_DIR),$(PETSC_DIR)-$(PETSC_ARCH)-$(PETSC_SRC),own$(if $(all_archs),-all)$(CUDA_DIR)))
+# VARIANT=single, complex, int64 or complex-int64 is our own PETSc of that kind.
+settings_key := $(subst /,_,$(if $(PETSC_DIR),$(PETSC_DIR)-$(PETSC_ARCH)-$(PETSC_SRC),own$(if $(all_archs),-all)$(CUDA_DIR))$(addprefix -,$(VARIANT)))
 settings     := $(BUILD_ROOT)/settings/$(settings_key).mk
 
 $(settings): conf/find-petsc conf/get-petsc conf/common.sh conf/versions.sh
-	@PETSC_DIR='$(PETSC_DIR)' PETSC_ARCH='$(PETSC_ARCH)' PETSC_SRC='$(PETSC_SRC)' PETSC_ALL_ARCHS=$(all_archs) conf/find-petsc $@
+	@PETSC_DIR='$(PETSC_DIR)' PETSC_ARCH='$(PETSC_ARCH)' PETSC_SRC='$(PETSC_SRC)' PETSC_ALL_ARCHS=$(all_archs) VARIANT='$(VARIANT)' conf/find-petsc $@
 -include $(settings)
 
 ifneq ($(BUILD_ARCH),)
