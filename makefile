@@ -14,6 +14,7 @@ help:
 ## make                        the library: build/<PETSC_ARCH>/lib/libpetscsparsecuda.so
 ## make demo                   PETSc's own programs with our matrix type, in one table  (DEMO_OPTIONS="--help")
 ## make test                   our tests and tutorials  (TESTS=pattern, JOBS=n, TIMEOUT=seconds, EXTRA_OPTIONS="PETSc options", TOOL=memcheck or late)
+##                             (SHARE=3/20 is a twentieth of the programs)
 ## make test-petsc             PETSc's own tests with our type substituted  (TYPE=hisparsecuda for the other one; ALL=1 for every test of
 ##                             an AIJ matrix, which takes hours: JOURNAL=file goes on where it was cut off, SHARE=3/20 is a twentieth of it)
 ## make test-python             the Python package and its tutorial, with a petsc4py that is built once into the cache  (TESTS="part of a name")

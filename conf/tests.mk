@@ -12,6 +12,9 @@ mains          := $(call is_program,$(test_sources) $(bench_sources))
 test_mains     := $(filter tests/% tutorials/%,$(mains))
 bench_mains    := $(filter benchmarks/%,$(mains))
 test_programs  := $(addprefix $(BUILD)/,$(basename $(test_mains)))
+# SHARE=K/N: every Nth of these programs, beginning with the Kth; turn/N: another share with every commit.
+share := $(patsubst turn/%,$(if $(filter turn/%,$(SHARE)),$(shell git rev-list --count HEAD 2>/dev/null || date +%j))/%,$(SHARE))
+shared_mains := $(if $(share),$(shell printf '%s\n' $(test_mains) | awk -v share='$(share)' 'split(share, s, "/") == 2 && NR % s[2] == s[1] % s[2]'),$(test_mains))
 bench_programs := $(addprefix $(BUILD)/,$(basename $(bench_mains)))
 preloads       := $(filter tests/tools/%,$(test_sources))
 helpers        := $(filter-out $(mains) $(preloads),$(test_sources) $(bench_sources))
@@ -69,12 +72,12 @@ run_environment = VARIANT= PETSC_DIR='$(PETSC_DIR)' PETSC_ARCH='$(PETSC_ARCH)' P
 test_scripts := $(if $(VARIANT),,$(sort $(shell find tests -path tests/petsc -prune -o -name '*.sh' -perm -u+x -print 2>/dev/null)))
 
 .PHONY: test-programs test-petsc test-python test-clients demo bench demo-programs bench-programs
-test-programs: $(test_programs) $(preload_libraries) $(BUILD)/tests/cases.json
+test-programs: $(addprefix $(BUILD)/,$(basename $(shared_mains))) $(preload_libraries) $(BUILD)/tests/cases.json
 demo-programs: $(demo_programs)
 bench-programs: $(bench_programs)
 
 test: library test-programs
-	@$(run_environment) conf/run-tests $(if $(JOBS),-j $(JOBS)) $(if $(TESTS),-k '$(TESTS)') $(if $(TIMEOUT),-t $(TIMEOUT)) $(if $(EXTRA_OPTIONS),-E '$(EXTRA_OPTIONS)') $(if $(TOOL),-U $(TOOL)) $(BUILD)/tests $(test_scripts)
+	@$(run_environment) conf/run-tests $(if $(JOBS),-j $(JOBS)) $(if $(TESTS),-k '$(TESTS)') $(if $(TIMEOUT),-t $(TIMEOUT)) $(if $(EXTRA_OPTIONS),-E '$(EXTRA_OPTIONS)') $(if $(TOOL),-U $(TOOL)) $(if $(share),-p '$(basename $(shared_mains))') $(BUILD)/tests $(test_scripts)
 
 test-petsc: library
 	@$(run_environment) tests/petsc/run --library $(abspath $(SHLIB)) --build $(abspath $(BUILD))/petsc-tests $(if $(JOBS),--jobs $(JOBS)) $(if $(TIMEOUT),--timeout $(TIMEOUT)) $(if $(TESTS),--only '$(TESTS)') $(if $(TYPE),--type '$(TYPE)') $(if $(ALL),--all) $(if $(SHARE),--share $(SHARE)) $(if $(JOURNAL),--journal '$(JOURNAL)')
