@@ -12,15 +12,15 @@ CREATES = re.compile(r'\bMAT(SEQ|MPI|)AIJ\b|\bMatCreate(Seq|MPI|)AIJ\w*\(|\bMatC
 TYPE_IN_CODE = re.compile(r'\b((?:MatSetType|DMSetMatType)\([^,;]+, )MAT(SEQ|MPI|)AIJ\)')
 CREATE_AIJ = re.compile(r'\bMatCreateAIJ\(')
 # A program that asks for the type's own name gets ours, which is a subclass, for it.
-TYPE_ASKED = re.compile(r'\bPetscObjectTypeCompare(\([^,;]+, MAT(?:SEQ|MPI)AIJ,)')
+TYPE_ASKED = re.compile(r'\bPetscObjectTypeCompare(\([^,;]+, MAT(?:SEQ|MPI)AIJ,|Any\([^,;]+, [^,;]+, MAT(?:SEQ|MPI)AIJ,)')
 # ... and in the arguments of tests.
 TYPE_IN_ARGUMENTS = re.compile(r'(-\w*mat_type )((?:seq|mpi|)aij)\b(?!\w)')
 
 # Code that names other types: -mat_type would change matrices that it means to be of those.
-OTHER_IN_CODE = re.compile(r'\bMAT(SEQ|MPI|)(S?BAIJ|DENSE|SELL|IS|SHELL|NEST|MAIJ|KAIJ|LMVM\w*|CONSTANTDIAGONAL|DIAGONAL|SCALAPACK|ELEMENTAL|PREALLOCATOR|TRANSPOSEVIRTUAL|NORMAL\w*|PRODUCT|COMPOSITE|MFFD|BLOCKMAT|HTOOL|H2OPUS)(CUDA)?\b|\bMatCreate(Seq|MPI|)(S?BAIJ|Dense|IS|Shell|Nest|MAIJ|KAIJ|SELL|Scalapack|Preallocator|LMVM\w*)')
+OTHER_IN_CODE = re.compile(r'\bMAT(SEQ|MPI|)(S?BAIJ|DENSE|SELL|IS|SHELL|NEST|MAIJ|KAIJ|LMVM\w*|CONSTANTDIAGONAL|DIAGONAL|SCALAPACK|ELEMENTAL|PREALLOCATOR|TRANSPOSEVIRTUAL|NORMAL\w*|PRODUCT|COMPOSITE|MFFD|BLOCKMAT|HTOOL|H2OPUS)(CUDA)?\b|\bMatCreate(Seq|MPI|)(S?BAIJ|Dense|IS|Shell|Nest|MAIJ|KAIJ|SELL|Scalapack|Preallocator|LMVM\w*|MFFD|SNESMF)')
 
 # Arguments with which a program makes a matrix without entries, which is of another type, too.
-OTHER_IN_ARGUMENTS = re.compile(r'_mf_hessian\b')
+OTHER_IN_ARGUMENTS = re.compile(r'_mf_hessian\b|-\w*snes_mf(_operator)?\b|-\w*snes_npc_side left\b')
 
 # MatCreateAIJ() with our type. Sequential matrices need none: -mat_seqaij_type is obeyed whenever a MATSEQAIJ is created.
 HELPER = '''

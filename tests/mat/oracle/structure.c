@@ -355,7 +355,8 @@ static PetscErrorCode RemoveRows(Oracle o)
   PetscFunctionBegin;
   o->fill++;
   PetscCall(MatGetOwnershipRange(o->A, &begin, &end));
-  for (; begin < end && n < 4; n++) rows[n] = begin + (PetscInt)(OracleHash(o->fill, (uint64_t)o->rank, (uint64_t)n) % (uint64_t)(end - begin));
+  /* Rows may repeat, but no more of them than there are: MatZeroRows_MPIAIJ() of PETSc 3.26 has room for the local rows alone with MAT_NO_OFF_PROC_ZERO_ROWS. */
+  for (; n < PetscMin(4, end - begin); n++) rows[n] = begin + (PetscInt)(OracleHash(o->fill, (uint64_t)o->rank, (uint64_t)n) % (uint64_t)(end - begin));
   if (OracleFlip(o, 3)) PetscCall(OracleFragment(o, o->B));
   for (int k = 0; k < 2; k++) {
     const Mat X = k ? o->B : o->A;

@@ -1,8 +1,9 @@
 /*
-  Index arrays between host and device and between widths. Where PetscInt and the device's width agree they are plain copies; otherwise they go
-  through a device buffer of bounded size, so that no second copy of a large array exists.
+  Index arrays between host and device and between widths. Where PetscInt and the device's width agree they are plain copies. Narrow ones are widened on the host, in place: half of
+  the bytes travel, and no device memory is needed, which a matrix that is being replaced could not do without. Others go through a device buffer of bounded size.
 */
 #include <petscsparsecuda/convert.h>
+#include <cstring>
 #include <type_traits>
 #include "../common/foreach.cuh"
 
@@ -42,6 +43,23 @@ PetscErrorCode CopyToDevice(PetscCount n, const PetscInt host[], Device *device,
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Narrow indices arrive at the end of the array and are widened from its beginning: entry k is read before anything is written there. */
+template <typename Device>
+PetscErrorCode CopyNarrowToHost(PetscCount n, const Device *device, PetscInt host[], cudaStream_t stream)
+{
+  char *const narrow = (char *)host + (size_t)n * (sizeof(PetscInt) - sizeof(Device));
+
+  PetscFunctionBegin;
+  PetscCall(PetscSparseCUDACopyToHost(narrow, device, (size_t)n * sizeof(Device), stream));
+  for (PetscCount k = 0; k < n; k++) {
+    Device from;
+
+    std::memcpy(&from, narrow + (size_t)k * sizeof(from), sizeof(from));
+    host[k] = (PetscInt)from;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 template <typename Device>
 PetscErrorCode CopyToHost(PetscCount n, const Device *device, PetscInt host[], cudaStream_t stream)
 {
@@ -51,6 +69,7 @@ PetscErrorCode CopyToHost(PetscCount n, const Device *device, PetscInt host[], c
   PetscFunctionBegin;
   if (!n) PetscFunctionReturn(PETSC_SUCCESS);
   if constexpr (sizeof(Device) == sizeof(PetscInt)) PetscCall(PetscSparseCUDACopyToHost(host, device, (size_t)n * sizeof(*host), stream));
+  else if constexpr (sizeof(Device) < sizeof(PetscInt)) PetscCall(CopyNarrowToHost(n, device, host, stream));
   else {
     PetscCall(PetscSparseCUDAMalloc(PetscMin(n, STAGING_ENTRIES), "staging of indices", stream, &staging));
     for (PetscCount k = 0; k < n; k += STAGING_ENTRIES) {

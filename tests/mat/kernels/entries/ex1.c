@@ -102,25 +102,26 @@ static PetscErrorCode TestDiagonal(Case *c)
 static PetscErrorCode TestNorms(Case *c)
 {
   const KernelTestMatrix *h = &c->host;
-  PetscReal              *sums, *dsums, frobenius = 0, one = 0, infinity = 0, got, again;
+  PetscReal              *sums, *dsums, one = 0, infinity = 0, got, again;
+  double                  frobenius = 0; /* sums of a million numbers, one after the other, need more digits than single precision has */
   PetscScalar            *a, *b;
 
   PetscFunctionBegin;
   PetscCall(PetscMalloc3(h->n, &sums, h->n, &a, h->n, &b));
   PetscCall(PetscArrayzero(sums, h->n));
   for (PetscInt r = 0; r < h->m; r++) {
-    PetscReal row = 0;
+    double row = 0;
 
     for (PetscInt k = h->i[r]; k < h->i[r + 1]; k++) {
-      frobenius += PetscRealPart(PetscConj(h->a[k]) * h->a[k]);
+      frobenius += (double)PetscRealPart(PetscConj(h->a[k]) * h->a[k]);
       row += PetscAbsScalar(h->a[k]);
       sums[h->j[k]] += PetscAbsScalar(h->a[k]);
     }
-    infinity = PetscMax(infinity, row);
+    infinity = PetscMax(infinity, (PetscReal)row);
   }
   for (PetscInt r = 0; r < h->n; r++) one = PetscMax(one, sums[r]);
   PetscCall(DCSRNormFrobeniusSquared(c->view, c->stream, &got));
-  PetscCall(CheckReal(c, got, frobenius, "squared Frobenius norm"));
+  PetscCall(CheckReal(c, got, (PetscReal)frobenius, "squared Frobenius norm"));
   PetscCall(DCSRNormFrobeniusSquared(c->view, c->stream, &again));
   PetscCheck(got == again, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, %s: Frobenius norm is not reproducible", h->name, c->storage);
   PetscCall(DCSRNormInfinity(c->view, c->stream, &got));
