@@ -169,13 +169,20 @@ def held_out(matrices, folds, train):
 
 
 FIRST_TOLD, MEASURED = 3, 5  # products of autostorage.c: with rows before a time is known; with the storage until both sides are measured
-LOOK_FROM = 1000  # SKI_STORAGE_LOOK: microseconds of products from which on autocuda looks at a matrix
+LOOKS = 50  # SKI_STORAGE_LOOK: autocuda looks at a matrix once its products take so many times as long as a look
 
 
-def run(m, formats, forward, price, products, told):
-  """Time of what autocuda does in so many products, in products with rows: rows at first, a look, the conversion when it pays, and back when rows were faster. Going back costs as much as the conversion did."""
-  first = FIRST_TOLD if told else max(FIRST_TOLD, math.ceil(LOOK_FROM / m['rows_n']))
-  if first >= products or (told and (products - first) * m['rows_n'] <= LOOK_FROM):
+def typical_look(matrices):
+  """What a look takes, microseconds: the median."""
+  known = sorted(m['predict_us'] for m in matrices if 'predict_us' in m)
+  return known[len(known) // 2] if known else 0.0
+
+
+def run(m, formats, forward, price, products, told, typical):
+  """Time of what autocuda does in so many products, in products with rows: rows at first, a look, the conversion when it pays, and back when rows were faster. Going back costs as much as the conversion did. typical: what a look takes, as the table says."""
+  look_from = LOOKS * typical
+  first = FIRST_TOLD if told else max(FIRST_TOLD, math.ceil(look_from / m['rows_n']))
+  if first >= products or (told and (products - first) * m['rows_n'] <= look_from):
     return products
   look = m.get('predict_us', 0) / m['rows_n']
   if told:
@@ -217,9 +224,10 @@ def report_choices(matrices, models, trees, products, out):
 def report_runs(matrices, models, products, told, out):
   """The same for what autocuda does in the end."""
   out('Regret of what autocuda does, %d products, %s:' % (products, 'told how many' if told else 'not told how many'))
+  typical = typical_look(matrices)
   runs = {
-    'hand-written rule': [run(m, candidates, by_bytes, price_by_hand, products, told) for m in matrices],
-    'learnt': [run(m, candidates, by_bytes, model.price, products, told) for m, model in zip(matrices, models)],
+    'hand-written rule': [run(m, candidates, by_bytes, price_by_hand, products, told, typical) for m in matrices],
+    'learnt': [run(m, candidates, by_bytes, model.price, products, told, typical) for m, model in zip(matrices, models)],
   }
   for key, times in runs.items():
     gain = sum(math.log(products / t) for t in times) / len(times)
@@ -315,8 +323,8 @@ def pictures(matrices, made, gpu, folder):
   picture_families(matrices, made[PRODUCTS], PRODUCTS, title, where + 'families.svg')
 
 
-def write_table(model, gpu, date, path):
-  lines = ['/* Written by benchmarks/select/train.py. */', '#include "autotable.h"', '', '// clang-format off', '/* %s, %s. */' % (gpu, date), 'static const AutoTable table = {"%s", "%s", {' % (gpu, date)]
+def write_table(model, look, gpu, date, path):
+  lines = ['/* Written by benchmarks/select/train.py. */', '#include "autotable.h"', '', '// clang-format off', '/* %s, %s. */' % (gpu, date), 'static const AutoTable table = {"%s", "%s", %.6g, {' % (gpu, date, look)]
   for number, name in enumerate(FORMATS, 1):
     lines.append('  [%d] = {%s}, /* %s */' % (number, ', '.join('{%s}' % ', '.join('%.6g' % factor for factor in model.factors[name, target]) for target in TARGETS), name))
   lines += ['}};', '// clang-format on', '', 'const AutoTable *const AutoTables[] = {&table, NULL};', '']
@@ -344,7 +352,7 @@ def main():
   if a.pictures:
     pictures(matrices, made, max(gpus), a.pictures)
   if a.table:
-    write_table(Model().fit(matrices), gpus.pop(), max(m['date'] for m in matrices), a.table)
+    write_table(Model().fit(matrices), typical_look(matrices), gpus.pop(), max(m['date'] for m in matrices), a.table)
   if a.report:
     with open(a.report, 'w') as f:
       f.write('\n'.join(said) + '\n')

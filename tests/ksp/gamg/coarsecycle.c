@@ -25,7 +25,7 @@ typedef struct {
 static PetscErrorCode CaseCreate(const ProblemOptions *o, const Expected *e, Case *c)
 {
   PetscFunctionBegin;
-  c->name  = Problems[o->problem];
+  c->name = Problems[o->problem];
   /* In single precision the coarsest matrix of elasticity is too badly conditioned for a product with its inverse. */
   c->graph = (PetscBool)(e->graph && !(PetscDefined(USE_REAL_SINGLE) && o->problem == PROBLEM_ELASTICITY));
   PetscCall(ProblemCreate(o, e->type, &c->A));

@@ -6,9 +6,9 @@ const char *const NearNulls[] = {"none", "host", "device", "coordinates", "NearN
 
 /* Numbers in a view are printed with six digits; estimates of eigenvalues depend on the rounding errors of aggregates whose near null space is degenerate. */
 #define VIEW_TOLERANCE       (PetscDefined(USE_REAL_SINGLE) ? 1e-3 : 1e-4) /* of numbers in a view, relative */
-#define NEAR_TOLERANCE       (PetscDefined(USE_REAL_SINGLE) ? 0.9 : 0.99) /* of the norm that ends a solve: rounding decides about one more iteration */
-#define SOLUTION_TOLERANCE   100  /* times that of the solver, which is for the preconditioned residual */
-#define EIGENVALUE_TOLERANCE 0.2  /* of estimates where the tentative prolongator has columns whose sign rounding decides: ten iterations from another noise; 0.10 was seen */
+#define NEAR_TOLERANCE       (PetscDefined(USE_REAL_SINGLE) ? 0.9 : 0.99)  /* of the norm that ends a solve: rounding decides about one more iteration */
+#define SOLUTION_TOLERANCE   100                                           /* times that of the solver, which is for the preconditioned residual */
+#define EIGENVALUE_TOLERANCE 0.2                                           /* of estimates where the tentative prolongator has columns whose sign rounding decides: ten iterations from another noise; 0.10 was seen */
 
 /* The list of -problem; n of problems[NUM_PROBLEMS]. */
 static PetscErrorCode ProblemsFromOptions(PetscInt *n, Problem problems[])

@@ -47,7 +47,8 @@ PETSC_INTERN void                MatDeviceStorageAutoInitialize(void);
 PETSC_INTERN void                MatSeqAIJAutoCUDAExpect(Mat, PetscCount, PetscCount);
 
 /* autopredict.c */
-PETSC_INTERN PetscErrorCode MatAutoCUDAPredict(DCSRView, HiSparseFormat, HiSparsePrecision, double, cudaStream_t, AutoPrediction *);
+PETSC_INTERN PetscErrorCode MatAutoCUDALookTime(double *);
+PETSC_INTERN PetscErrorCode MatAutoCUDAPredict(DCSRView, const DCSRFacts *, HiSparseFormat, HiSparsePrecision, double, cudaStream_t, AutoPrediction *);
 
 /* autopatterns.c */
 PETSC_INTERN PetscBool    MatAutoCUDAMayKnow(PetscInt, PetscInt, PetscCount);

@@ -22,6 +22,7 @@ static const AutoRule rules[] = {
 // clang-format on
 #define RULE_LIST_FIXED 150 /* the list of transpose products: 2d5-4096 313 us, 3d7-64 165 */
 #define RULE_LIST       0.6
+#define RULE_LOOK       50 /* microseconds of a look */
 
 /* The table of the current device, NULL when there is none. */
 static PetscErrorCode GetTable(const AutoTable **table)
@@ -82,23 +83,42 @@ static void PriceByTable(const AutoTable *table, DCSRView csr, HiSparseFormat fo
 }
 
 /*
+  MatAutoCUDALookTime - What MatAutoCUDAPredict() takes
+
+  Not Collective
+
+  Output Parameter:
+. us - microseconds
+*/
+PetscErrorCode MatAutoCUDALookTime(double *us)
+{
+  const AutoTable *table;
+
+  PetscFunctionBegin;
+  PetscCall(GetTable(&table));
+  *us = table == NULL ? RULE_LOOK : table->look;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
   MatAutoCUDAPredict - What a matrix gains by HiSparse, and what that costs
 
   Not Collective
 
   Input Parameters:
 + csr       - compact, columns of a row sorted, with at least one entry
+. facts     - that the plan of a product knows, or NULL
 . format    - HISPARSE_AUTO, or the only one that is in question
 . precision - of the values that would be stored
 . us        - microseconds of y = A x with rows
-- stream    - synchronizes it
+- stream    - the host waits for what is counted
 
   Output Parameter:
 . prediction - its format is HISPARSE_CSR when rows are expected to be as good
 
   Cost: that of HiSparsePredict(). Errors: PETSC_ERR_MEM.
 */
-PetscErrorCode MatAutoCUDAPredict(DCSRView csr, HiSparseFormat format, HiSparsePrecision precision, double us, cudaStream_t stream, AutoPrediction *prediction)
+PetscErrorCode MatAutoCUDAPredict(DCSRView csr, const DCSRFacts *facts, HiSparseFormat format, HiSparsePrecision precision, double us, cudaStream_t stream, AutoPrediction *prediction)
 {
   const AutoTable *table;
 
@@ -106,7 +126,7 @@ PetscErrorCode MatAutoCUDAPredict(DCSRView csr, HiSparseFormat format, HiSparseP
   PetscCall(PetscArrayzero(prediction, 1));
   prediction->format = format;
   prediction->by     = "bytes";
-  PetscCall(HiSparsePredict(csr, precision, stream, &prediction->format, &prediction->forward));
+  PetscCall(HiSparsePredict(csr, facts, precision, stream, &prediction->format, &prediction->forward));
   prediction->transpose = prediction->forward;
   if (prediction->format == HISPARSE_CSR) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(GetTable(&table));

@@ -306,9 +306,11 @@ static PetscErrorCode Remember(AutoChoice *c)
 static PetscErrorCode Look(Mat A, AutoChoice *c, cudaStream_t stream)
 {
   const Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
+  DCSRFacts             facts;
 
   PetscFunctionBegin;
-  PetscCall(MatAutoCUDAPredict(d->device.view, (HiSparseFormat)d->options.storage_format, (HiSparsePrecision)d->options.storage_precision, RowsTime(c, DEVICE_WORK_FORWARD), stream, &c->prediction));
+  if (d->plans.spmv != NULL) PetscCall(DCSRSpMVPlanGetInfo(d->plans.spmv, NULL, &facts, NULL, NULL));
+  PetscCall(MatAutoCUDAPredict(d->device.view, d->plans.spmv != NULL ? &facts : NULL, (HiSparseFormat)d->options.storage_format, (HiSparsePrecision)d->options.storage_precision, RowsTime(c, DEVICE_WORK_FORWARD), stream, &c->prediction));
   c->looked  = PETSC_TRUE;
   c->refused = (PetscBool)(c->prediction.format == HISPARSE_CSR);
   if (c->refused) PetscCall(PetscInfo(A, "Rows stay: no other storage is expected to be faster, by %s\n", c->prediction.by));
@@ -341,11 +343,15 @@ static PetscErrorCode Consider(Mat A, AutoChoice *c, cudaStream_t stream)
   const Mat_SeqAIJCUDA *d      = MatSeqAIJCUDAGet(A);
   const PetscCount      n      = NumProducts(c);
   PetscBool             memory = PETSC_FALSE;
+  double                look;
 
   PetscFunctionBegin;
   if (c->refused || c->convert || d->device.view.row_offsets == NULL) PetscFunctionReturn(PETSC_SUCCESS); // fragmented rows become compact first
   if (!c->looked) PetscCall(Recall(A, c, stream));                                                        // once: it hashes the pattern
-  if (!c->looked && SkiRentalBuysFor(SKI_STORAGE_LOOK, n, Told(A), RowsTime(c, DEVICE_WORK_FORWARD))) PetscCall(Look(A, c, stream));
+  if (!c->looked) {
+    PetscCall(MatAutoCUDALookTime(&look));
+    if (SkiRentalBuysFor(SKI_STORAGE_LOOK, n, Told(A), RowsTime(c, DEVICE_WORK_FORWARD) / look)) PetscCall(Look(A, c, stream));
+  }
   if (!c->looked || c->refused || !Pays(A, c)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(HasMemory(2 * RowsBytes(A), &memory));
   c->refused = (PetscBool)!memory;

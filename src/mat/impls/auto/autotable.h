@@ -24,6 +24,7 @@ typedef enum {
 typedef struct {
   const char *gpu;                                                     /* as the device calls itself */
   const char *date;                                                    /* of the training */
+  double      look;                                                    /* microseconds of a look at a matrix */
   double      factors[HISPARSE_CSR][AUTO_NUM_TARGETS][AUTO_NUM_TERMS]; /* by HiSparseFormat, not negative */
 } AutoTable;
 

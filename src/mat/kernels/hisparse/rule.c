@@ -110,27 +110,37 @@ static PetscErrorCode GetBlockDiagonalsCost(DCSRView csr, HiSparsePrecision prec
 }
 
 /* Whether CSR would take the split kernel: 16-bit columns have no kernel for small matrices, nor for skewed ones. */
-static PetscErrorCode IsSplit(DCSRView csr, cudaStream_t stream, PetscBool *split)
+static PetscErrorCode IsSplit(DCSRView csr, const DCSRFacts *facts, PetscBool *split)
 {
   SpMVConfig config;
-  DCSRFacts  facts;
 
   PetscFunctionBegin;
-  PetscCall(SpMVFactsGet(csr, stream, &facts));
-  PetscCall(SpMVRuleApply(csr, &facts, DCSR_SPMV_AUTO, &config));
+  PetscCall(SpMVRuleApply(csr, facts, DCSR_SPMV_AUTO, &config));
   *split = (PetscBool)(config.kind == DCSR_SPMV_SPLIT);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Whether all blocks are full, and no row has very many. */
-static PetscErrorCode HasBlocks(DCSRView csr, int block_size, cudaStream_t stream, PetscBool *has)
+static PetscErrorCode HasBlocks(DCSRView csr, const DCSRFacts *facts, int block_size, cudaStream_t stream, PetscBool *has)
 {
-  DCSRFacts facts;
-
   PetscFunctionBegin;
-  PetscCall(SpMVFactsGet(csr, stream, &facts));
   *has = PETSC_FALSE;
-  if (facts.max_row_size <= (PetscCount)RULE_MAX_BLOCKS * block_size) PetscCall(BlocksAreFull(csr, block_size, 0, stream, has));
+  if (facts->max_row_size <= (PetscCount)RULE_MAX_BLOCKS * block_size) PetscCall(BlocksAreFull(csr, block_size, 0, stream, has));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether the matrix can have the format that is the cheapest. Facts that nobody has given are got, once. */
+static PetscErrorCode Fits(DCSRView csr, HiSparseFormat format, int block_size, const DCSRFacts **facts, DCSRFacts *counted, cudaStream_t stream, PetscBool *fits)
+{
+  PetscFunctionBegin;
+  *fits = PETSC_TRUE;
+  if (format != HISPARSE_WINDOWS && format != HISPARSE_BLOCKS && format != HISPARSE_BLOCK_DIAGONALS) PetscFunctionReturn(PETSC_SUCCESS);
+  if (*facts == NULL) {
+    PetscCall(SpMVFactsGet(csr, stream, counted));
+    *facts = counted;
+  }
+  if (format == HISPARSE_WINDOWS) PetscCall(IsSplit(csr, *facts, fits));
+  else PetscCall(HasBlocks(csr, *facts, block_size, stream, fits));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -184,8 +194,9 @@ static PetscErrorCode GetAllCosts(DCSRView csr, HiSparsePrecision precision, cud
 
   Input Parameters:
 + csr       - compact, rows sorted by column, with at least one nonzero
+. facts     - host, what the plan of a product with csr knows of its rows; NULL: they are counted when they are wanted
 . precision - of the values that would be stored
-- stream    - the stream; synchronizes
+- stream    - the stream; the host waits for what is counted
 
   Input/Output Parameter:
 . format - HISPARSE_AUTO becomes the format whose products are foretold to be the fastest: HISPARSE_CSR when none saves a tenth, as for small matrices
@@ -193,13 +204,14 @@ static PetscErrorCode GetAllCosts(DCSRView csr, HiSparsePrecision precision, cud
   Output Parameter:
 . ratio - time of y = A x over that of CSR; 1 for HISPARSE_CSR, and very large for what the matrix cannot have
 
-  Cost: that of HiSparseSampleTake(), twice when there are dense blocks; a pass over the row offsets when windows or dense blocks are in question, and one over the columns for dense blocks. Errors: PETSC_ERR_MEM.
+  Cost: that of HiSparseSampleTake(), twice when there are dense blocks; without facts a pass over the row offsets when windows or dense blocks are in question; one over the columns for dense blocks. Errors: PETSC_ERR_MEM.
 */
-PetscErrorCode HiSparsePredict(DCSRView csr, HiSparsePrecision precision, cudaStream_t stream, HiSparseFormat *format, double *ratio)
+PetscErrorCode HiSparsePredict(DCSRView csr, const DCSRFacts *facts, HiSparsePrecision precision, cudaStream_t stream, HiSparseFormat *format, double *ratio)
 {
   double    costs[HISPARSE_CSR + 1];
   int       block_size = 0;
   PetscBool fits       = PETSC_FALSE;
+  DCSRFacts counted;
 
   PetscFunctionBegin;
   *ratio = 1;
@@ -213,9 +225,7 @@ PetscErrorCode HiSparsePredict(DCSRView csr, HiSparsePrecision precision, cudaSt
   while (!fits) {
     *format = GetCheapest(costs);
     *ratio  = *format == HISPARSE_CSR ? 1 : costs[*format] / costs[HISPARSE_CSR];
-    fits    = PETSC_TRUE;
-    if (*format == HISPARSE_WINDOWS) PetscCall(IsSplit(csr, stream, &fits));
-    if (*format == HISPARSE_BLOCKS || *format == HISPARSE_BLOCK_DIAGONALS) PetscCall(HasBlocks(csr, block_size, stream, &fits));
+    PetscCall(Fits(csr, *format, block_size, &facts, &counted, stream, &fits));
     if (!fits) costs[*format] = RULE_NONE;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -228,6 +238,6 @@ PetscErrorCode HiSparseRuleApply(DCSRView csr, HiSparsePrecision precision, cuda
 
   PetscFunctionBegin;
   *format = HISPARSE_AUTO;
-  PetscCall(HiSparsePredict(csr, precision, stream, format, &ratio));
+  PetscCall(HiSparsePredict(csr, NULL, precision, stream, format, &ratio));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

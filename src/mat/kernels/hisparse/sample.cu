@@ -1,6 +1,8 @@
 /* What the choice of a format counts, on a sample of the matrix. Counts are the same every time. */
 #include "blocksimpl.h"
 #include "hisparseimpl.h"
+#include "../common/message.h"
+#include <cstddef>
 #include "windows.cuh"
 
 #define SAMPLE_SLICES  1024
@@ -10,6 +12,7 @@
 #define SAMPLE_BUCKETS 4096
 #define SAMPLE_LONG    512 /* entries of a row that is too long to be counted on diagonals */
 
+static_assert(offsetof(HiSparseSample, block_size) <= DCSR_MESSAGE_WORDS * sizeof(uint32_t), "What is counted goes to the host in one message");
 static_assert(SAMPLE_THREADS == WINDOWS_THREADS, "Blocks of nonzeros are looked at by as many threads as when they are encoded");
 
 /* Buckets of a diagonal in two tables. A diagonal counts as full when both say so, which other diagonals in the same bucket seldom bring about. */
@@ -131,8 +134,7 @@ PetscErrorCode HiSparseSampleTake(DCSRView csr, int size, cudaStream_t stream, H
   PetscCallGoto(ierr, done, PetscSparseCUDAMalloc(1, "counts of a sample", stream, &device));
   PetscCallCUDAGoto(ierr, done, cudaMemsetAsync(device, 0, sizeof(*device), stream));
   PetscCallGoto(ierr, done, SampleLaunch(csr, size, device, stream));
-  PetscCallCUDAGoto(ierr, done, cudaMemcpyAsync(sample, device, sizeof(*sample), cudaMemcpyDeviceToHost, stream));
-  PetscCallCUDAGoto(ierr, done, cudaStreamSynchronize(stream));
+  PetscCallGoto(ierr, done, DCSRReadNumbers(sample, device, offsetof(HiSparseSample, block_size), stream));
   sample->block_size = size == 1 ? FindBlockSize(csr, sample) : 0;
 done:
   PetscCall(PetscSparseCUDAFree(&device, stream));

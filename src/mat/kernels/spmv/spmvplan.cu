@@ -1,6 +1,7 @@
 /*
   What the plans of Mult cache from structure: facts for the launch rule, the block-to-row table, long rows, the list of nonempty rows. All of it is made on the device.
 */
+#include "../common/message.h"
 #include "../common/preload.cuh"
 #include "../common/scan.h"
 #include "../common/search.cuh"
@@ -107,8 +108,7 @@ PetscErrorCode SpMVFactsGet(DCSRView view, cudaStream_t stream, DCSRFacts *facts
   PetscCallGoto(ierr, done, PetscSparseCUDAMalloc(1, "facts of a matrix", stream, &device));
   PetscCallCUDAGoto(ierr, done, cudaMemsetAsync(device, 0, sizeof(*device), stream));
   PetscCallGoto(ierr, done, view.wide ? SpMVFactsLaunch<int64_t>(view, device, stream) : SpMVFactsLaunch<int32_t>(view, device, stream));
-  PetscCallCUDAGoto(ierr, done, cudaMemcpyAsync(&host, device, sizeof(host), cudaMemcpyDeviceToHost, stream));
-  PetscCallCUDAGoto(ierr, done, cudaStreamSynchronize(stream));
+  PetscCallGoto(ierr, done, DCSRReadNumbers(&host, device, sizeof(host), stream));
   facts->num_nonempty_rows = (PetscCount)host.num_nonempty_rows;
   facts->max_row_size      = (PetscCount)host.max_row_size;
   facts->max_block_rows    = (PetscCount)host.max_block_rows;
