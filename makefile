@@ -16,7 +16,7 @@ help:
 ## make test                   our tests and tutorials  (TESTS=pattern, JOBS=n, TIMEOUT=seconds, EXTRA_OPTIONS="PETSc options", TOOL=memcheck or late)
 ##                             (SHARE=3/20 is a twentieth of the programs)
 ## make test-petsc             PETSc's own tests with our type substituted  (TYPE=hisparsecuda for the other one; ALL=1 for every test of
-##                             an AIJ matrix, which takes hours: JOURNAL=file goes on where it was cut off, SHARE=3/20 is a twentieth of it)
+##                             an AIJ matrix, half an hour and more: JOURNAL=file goes on where it was cut off, SHARE=3/20 is a twentieth of it)
 ## make test-python             the Python package and its tutorial, with a petsc4py that is built once into the cache  (TESTS="part of a name")
 ## make test-clients           programs of SLEPc, which is built once into the cache, and of hypre, with our type  (TESTS="part of a name")
 ## make bench                  benchmarks into benchmarks/results/<gpu>/  (needs a GPU; BENCHMARKS="part of a name")
