@@ -215,6 +215,7 @@ static PetscErrorCode SetOps(Mat A, struct _MatOps *ops)
   ops->productsetfromoptions     = MatProductSetFromOptions_AIJCUDA;
   ops->duplicate                 = MatDuplicate_MPIAIJCUDA;
   ops->axpy                      = MatAXPY_MPIAIJCUDA;
+  ops->getvecs                   = MatCreateVecs_MPIAIJCUDA;
   MatMPIAIJCUDAGet(A)->installed = *ops;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -46,6 +46,9 @@ PETSC_INTERN void           MatMPIAIJCUDAStructureOnDemand(PetscBool);
 PETSC_INTERN PetscErrorCode MatMPIAIJCUDAUpdateGhostVector(Mat);
 PETSC_INTERN PetscErrorCode MatMPIAIJCUDAParentSetPreallocation(Mat, PetscInt, const PetscInt[], PetscInt, const PetscInt[]);
 
+/* createvecs.c */
+PETSC_INTERN PetscErrorCode MatCreateVecs_MPIAIJCUDA(Mat, Vec *, Vec *);
+
 /* scatter.c */
 PETSC_INTERN PetscErrorCode MatMPIAIJCUDAUseCurrentStream(Mat);
 PETSC_INTERN PetscErrorCode ProductMessagesBegin(Mat, Vec, ProductMessages *);

@@ -1,0 +1,75 @@
+/*
+  Vectors for parallel matrices. VecSetType() of PETSc 3.26 gives a VECMPICUDA a pinned array on the host and fills it with zeros, whether anybody wants it or not: pages that are found, pinned, written and freed
+  again for each vector that a solver or a smoother makes. VECSEQCUDA has none until it is asked for, and so have these.
+*/
+#include "parallel.h"
+#include "../core/core.h"
+
+/* Whether vectors are VECCUDA of several processes. The same on all of them. */
+static PetscErrorCode IsParallelCUDA(Mat A, PetscBool *is)
+{
+  PetscMPIInt size;
+
+  PetscFunctionBegin;
+  *is = PETSC_FALSE;
+  PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)A), &size));
+  if (size > 1 && !A->boundtocpu && !MatMPIAIJCUDAGet(A)->no_device) PetscCall(PetscStrcmpAny(A->defaultvectype, is, VECCUDA, VECMPICUDA, ""));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A vector of zeros that is on the device alone. */
+static PetscErrorCode CreateOnDevice(PetscLayout map, Vec *v)
+{
+  PetscInt       bs;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(PetscLayoutGetBlockSize(map, &bs));
+  PetscCall(VecCreateMPICUDAWithArrays(map->comm, bs, map->n, map->N, NULL, NULL, v));
+  PetscCallGoto(ierr, failed, VecSetLayout(*v, map));
+  PetscCallGoto(ierr, failed, VecSet(*v, 0.0));
+  PetscFunctionReturn(PETSC_SUCCESS);
+failed:
+  PetscCall(VecDestroy(v));
+  PetscFunctionReturn(ierr);
+}
+
+/* A vector as MatCreateVecs() makes it for other matrices. */
+static PetscErrorCode CreateOfType(Mat A, PetscLayout map, Vec *v)
+{
+  PetscFunctionBegin;
+  PetscCall(VecCreate(map->comm, v));
+  PetscCall(VecSetLayout(*v, map));
+  PetscCall(VecSetType(*v, A->defaultvectype));
+  if (A->boundtocpu && A->bindingpropagates) {
+    PetscCall(VecSetBindingPropagates(*v, PETSC_TRUE));
+    PetscCall(VecBindToCPU(*v, PETSC_TRUE));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  MatCreateVecs_MPIAIJCUDA - MatCreateVecs() for parallel matrices of ours
+
+  Collective
+
+  Note:
+  On several processes with devices the vectors have no array on the host until somebody asks for one.
+*/
+PetscErrorCode MatCreateVecs_MPIAIJCUDA(Mat A, Vec *right, Vec *left)
+{
+  PetscLayout const maps[2] = {A->cmap, A->rmap};
+  Vec *const        v[2]    = {right, left};
+  PetscBool         device;
+
+  PetscFunctionBegin;
+  PetscCall(IsParallelCUDA(A, &device));
+  for (int k = 0; k < 2; k++) {
+    if (v[k] == NULL) continue;
+    PetscCheck(maps[k]->n >= 0, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_WRONGSTATE, "PetscLayout for %s not yet setup: call MatSetSizes() and MatSetUp() before MatCreateVecs()", k ? "rows" : "columns");
+    PetscCall(PetscLayoutSetUp(maps[k]));
+    if (device) PetscCall(CreateOnDevice(maps[k], v[k]));
+    else PetscCall(CreateOfType(A, maps[k], v[k]));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
