@@ -22,9 +22,7 @@ config := $(BUILD)/flags $(petsc_libdir)/petsc/conf/petscvariables $(PETSC_DIR)/
 
 .PHONY: objects library
 all: library
-# SHARE=K/N: every Nth object of device code, beginning with the Kth, and all of C, which is quick; SHARE=none: C alone.
-device_share = $(shell printf '%s\n' $(filter %.cu.o,$(objects)) | awk -v share=$(SHARE) 'split(share, s, "/") == 2 && NR % s[2] == s[1]')
-objects: $(if $(SHARE),$(filter %.c.o,$(objects)) $(device_share),$(objects))
+objects: $(objects)
 library: $(SHLIB)
 
 $(BUILD)/obj/%.c.o: %.c $(config)

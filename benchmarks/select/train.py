@@ -338,8 +338,11 @@ def main():
   parser.add_argument('--table', help='the C file that is written')
   parser.add_argument('--report', help='a file for the report, beside standard output')
   parser.add_argument('--pictures', help='a folder for pictures of the regret and of the gain by family')
+  parser.add_argument('--look', type=float, help='microseconds of a look at a matrix, in place of what was measured: what a cheaper one would be worth')
   a = parser.parse_args()
   matrices = read(a.records)
+  for m in matrices if a.look else []:
+    m['predict_us'] = a.look
   gpus = {m['gpu'] for m in matrices}
   if len(gpus) != 1:
     sys.exit('Records of one GPU are wanted, these are of %s' % (', '.join(sorted(gpus)) or 'none'))

@@ -864,7 +864,7 @@ static PetscErrorCode TestRule(const RuleCase *rule, cudaStream_t stream)
   PetscCall(HiSparseRuleApply(view, HISPARSE_VALUES_SINGLE, stream, &single));
   PetscCheck(single == format || single == HISPARSE_DIAGONALS, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %s, and with values in single precision %s", rule->name, HiSparseFormats[format], HiSparseFormats[single]);
   PetscCheck(format == again, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %s, and then %s", rule->name, HiSparseFormats[format], HiSparseFormats[again]);
-  PetscCheck(sizeof(PetscScalar) != sizeof(double) || format == rule->format, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: the rule takes %s, not %s", rule->name, HiSparseFormats[format], HiSparseFormats[rule->format]);
+  PetscCheck(PetscDefined(USE_COMPLEX) || PetscDefined(USE_REAL_SINGLE) || format == rule->format, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: the rule takes %s, not %s", rule->name, HiSparseFormats[format], HiSparseFormats[rule->format]);
   PetscCall(KernelTestViewDestroy(&view, stream));
   PetscCall(PetscFree2(A.j, A.a));
   PetscCall(PetscFree2(A.i, inverse));

@@ -614,7 +614,7 @@ static PetscErrorCode TestRule(const RuleCase *rule, cudaStream_t stream)
   PetscCall(KernelTestViewCreate(&A, &KernelTestStorages[0], stream, &view));
   PetscCall(HiSparseRuleApply(view, HISPARSE_VALUES_SCALAR, stream, &format));
   if (rule->format == HISPARSE_AUTO) PetscCheck(format != HISPARSE_BLOCKS && format != HISPARSE_BLOCK_DIAGONALS, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: the rule takes blocks, and some are not full", rule->name);
-  else PetscCheck(sizeof(PetscScalar) != sizeof(double) || format == rule->format, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: the rule takes %s, not %s", rule->name, HiSparseFormats[format], HiSparseFormats[rule->format]);
+  else PetscCheck(PetscDefined(USE_COMPLEX) || PetscDefined(USE_REAL_SINGLE) || format == rule->format, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: the rule takes %s, not %s", rule->name, HiSparseFormats[format], HiSparseFormats[rule->format]);
   PetscCall(KernelTestViewDestroy(&view, stream));
   PetscCall(KernelTestMatrixDestroy(&A));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -6,7 +6,7 @@
 static const double prices[SKI_NUM_PURCHASES] = {
   [SKI_COMPACT_ROWS]    = 8,    /* products: 4 to 5 for stencils, 8 to 13 for R-MAT (spmv-inserted-* of benchmarks/insert) */
   [SKI_TRANSPOSE_LISTS] = 1,    /* products: one alone would not pay for them */
-  [SKI_STORAGE_LOOK]    = 50,   /* looks: one takes 2 % of the products then, which is what a matrix that stays in rows may lose */
+  [SKI_STORAGE_LOOK]    = 50,   /* looks: one takes about 2 % of the products then, which is what a matrix that stays in rows may lose */
 };
 // clang-format on
 

@@ -37,15 +37,20 @@ failed:
 /* A vector as MatCreateVecs() makes it for other matrices. */
 static PetscErrorCode CreateOfType(Mat A, PetscLayout map, Vec *v)
 {
+  PetscErrorCode ierr;
+
   PetscFunctionBegin;
   PetscCall(VecCreate(map->comm, v));
-  PetscCall(VecSetLayout(*v, map));
-  PetscCall(VecSetType(*v, A->defaultvectype));
+  PetscCallGoto(ierr, failed, VecSetLayout(*v, map));
+  PetscCallGoto(ierr, failed, VecSetType(*v, A->defaultvectype));
   if (A->boundtocpu && A->bindingpropagates) {
-    PetscCall(VecSetBindingPropagates(*v, PETSC_TRUE));
-    PetscCall(VecBindToCPU(*v, PETSC_TRUE));
+    PetscCallGoto(ierr, failed, VecSetBindingPropagates(*v, PETSC_TRUE));
+    PetscCallGoto(ierr, failed, VecBindToCPU(*v, PETSC_TRUE));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
+failed:
+  PetscCall(VecDestroy(v));
+  PetscFunctionReturn(ierr);
 }
 
 /*
@@ -61,6 +66,7 @@ PetscErrorCode MatCreateVecs_MPIAIJCUDA(Mat A, Vec *right, Vec *left)
   PetscLayout const maps[2] = {A->cmap, A->rmap};
   Vec *const        v[2]    = {right, left};
   PetscBool         device;
+  PetscErrorCode    ierr;
 
   PetscFunctionBegin;
   PetscCall(IsParallelCUDA(A, &device));
@@ -68,8 +74,12 @@ PetscErrorCode MatCreateVecs_MPIAIJCUDA(Mat A, Vec *right, Vec *left)
     if (v[k] == NULL) continue;
     PetscCheck(maps[k]->n >= 0, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_WRONGSTATE, "PetscLayout for %s not yet setup: call MatSetSizes() and MatSetUp() before MatCreateVecs()", k ? "rows" : "columns");
     PetscCall(PetscLayoutSetUp(maps[k]));
-    if (device) PetscCall(CreateOnDevice(maps[k], v[k]));
-    else PetscCall(CreateOfType(A, maps[k], v[k]));
+  }
+  for (int k = 0; k < 2; k++) {
+    if (v[k] == NULL) continue;
+    ierr = device ? CreateOnDevice(maps[k], v[k]) : CreateOfType(A, maps[k], v[k]);
+    if (ierr != PETSC_SUCCESS && k == 1 && right != NULL) PetscCall(VecDestroy(right));
+    PetscCall(ierr);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
