@@ -20,11 +20,11 @@ PETSC_INTERN const char *const DCSRSpMVKinds[]; /* for PetscOptionsEnum(): names
   The first is a residual or a step of a smoother, the second adds what an off-diagonal block has to it. y may be q or b, which a thread reads before it writes y; it is not x, and not d.
 */
 typedef struct {
-  PetscScalar        alpha; /* step size */
+  AlignedScalar      alpha; /* step size */
   const PetscScalar *d;     /* [num_rows] diagonal preconditioner, device; NULL: ones */
   const PetscScalar *b;     /* [num_rows] right-hand side, device; NULL: the second form, which has neither beta nor gamma */
-  PetscScalar        beta;  /* factor of x, whose entries have the numbers of rows then; 0: none is read */
-  PetscScalar        gamma; /* factor of q */
+  AlignedScalar      beta;  /* factor of x, whose entries have the numbers of rows then; 0: none is read */
+  AlignedScalar      gamma; /* factor of q */
   const PetscScalar *q;     /* [num_rows] earlier iterate, device; not read where gamma is 0 */
 } DCSRSpMVEpilogue;
 

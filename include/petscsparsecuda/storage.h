@@ -67,7 +67,7 @@ typedef enum {
 typedef struct {
   PetscInt             n;
   const PetscInt      *rows;  /* [n] may repeat */
-  PetscScalar          diag;  /* what their diagonal entries become */
+  AlignedScalar        diag;  /* what their diagonal entries become */
   const unsigned char *flags; /* [max(rows, columns)] not 0 for the same rows: columns of these numbers become zero, too; NULL: rows alone */
   const PetscScalar   *x;     /* [columns] and */
   PetscScalar         *b;     /* [rows]: with flags, b -= A_columns x in the other rows; NULL together */

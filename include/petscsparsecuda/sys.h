@@ -10,6 +10,16 @@
   #include <petscdevice_cuda.h>
 #endif
 
+/*
+  A PetscScalar as a member of a struct that C and device code share. Complex numbers of device code, thrust::complex, are aligned to their size, those of C to half of it: without this the two would look for the
+  member in different places.
+*/
+#if defined(__cplusplus)
+  #define AlignedScalar alignas(sizeof(PetscScalar)) PetscScalar
+#else
+  #define AlignedScalar _Alignas(sizeof(PetscScalar)) PetscScalar
+#endif
+
 PETSC_INTERN PetscErrorCode PetscSparseCUDADeviceUsable(PetscBool *);
 PETSC_INTERN PetscErrorCode PetscSparseCUDAGetStream(cudaStream_t *);
 PETSC_INTERN PetscErrorCode PetscSparseCUDAAgree(MPI_Comm, PetscErrorCode, PetscErrorCode *);

@@ -504,7 +504,8 @@ PetscErrorCode SolutionCompare(const ProblemOptions *o, const Solution *a, const
   const PetscBool near    = (PetscBool)(PetscAbsInt(a->its - b->its) == 1 && shorter->rnorm > NEAR_TOLERANCE * shorter->rtol_norm);
 
   PetscFunctionBegin;
-  PetscCheck(a->its == b->its || near, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %" PetscInt_FMT " iterations with MATAIJ, %" PetscInt_FMT " with ours", what, a->its, b->its);
+  PetscCheck(a->its == b->its || near, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %" PetscInt_FMT " iterations with MATAIJ, %" PetscInt_FMT " with ours, and the fewer end with %g of the norm that is asked for", what, a->its, b->its,
+             (double)(shorter->rnorm / shorter->rtol_norm));
   PetscCall(CompareValues(a, b, what));
   PetscCall(CompareViews(o->near_null == NEAR_NULL_NONE ? VIEW_TOLERANCE : EIGENVALUE_TOLERANCE, a->view, b->view, what));
   PetscFunctionReturn(PETSC_SUCCESS);

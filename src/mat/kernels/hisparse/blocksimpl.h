@@ -45,8 +45,8 @@ typedef struct {
 
 /* What a product does beside y = A x + z. */
 typedef struct {
-  PetscScalar scale;     /* of the matrix */
-  PetscBool   conjugate; /* the values */
+  AlignedScalar scale;     /* of the matrix */
+  PetscBool     conjugate; /* the values */
 } BlocksFactor;
 
 /*

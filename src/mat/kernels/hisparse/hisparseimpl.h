@@ -128,7 +128,7 @@ struct _n_HiSparse {
   PetscInt                 num_rows;  /* of the matrix, as num_columns: with transposed, those of the structure the other way round */
   PetscInt                 num_columns;
   PetscCount               num_nonzeros;
-  PetscScalar              scale;      /* the matrix is scale times the values */
+  AlignedScalar            scale;      /* the matrix is scale times the values */
   PetscBool                transposed; /* and the transpose of what structure and values say */
   HiSparseShared          *structure;
   HiSparseShared          *values;

@@ -16,7 +16,7 @@ typedef struct _n_Windows *Windows;
 /* What a product does beside y = A x + z. */
 typedef struct {
   const void       *values;    /* [num_nonzeros], with room for an even number of them */
-  PetscScalar       scale;     /* of the matrix */
+  AlignedScalar     scale;     /* of the matrix */
   PetscBool         conjugate; /* the values */
   HiSparsePrecision precision; /* of values: PetscScalar, or single precision (storedvalues.cuh) */
 } WindowsValues;

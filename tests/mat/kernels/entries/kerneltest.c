@@ -263,8 +263,8 @@ PetscErrorCode KernelTestMatrixCompare(const KernelTestMatrix *got, const Kernel
     PetscCheck(got->i[r] == expected->i[r], PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %s: row offset %" PetscInt_FMT " is %" PetscInt_FMT ", not %" PetscInt_FMT, what, expected->name, r, got->i[r], expected->i[r]);
   for (PetscCount k = 0; k < expected->nz; k++) {
     PetscCheck(got->j[k] == expected->j[k], PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %s: column of entry %" PetscCount_FMT " is %" PetscInt_FMT ", not %" PetscInt_FMT, what, expected->name, k, got->j[k], expected->j[k]);
-    PetscCheck(PetscAbsScalar(got->a[k] - expected->a[k]) <= tol * (1 + PetscAbsScalar(expected->a[k])), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %s: value of entry %" PetscCount_FMT " is %g, not %g", what, expected->name, k,
-               (double)PetscRealPart(got->a[k]), (double)PetscRealPart(expected->a[k]));
+    PetscCheck(PetscAbsScalar(got->a[k] - expected->a[k]) <= tol * (1 + PetscAbsScalar(expected->a[k])), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %s: value of entry %" PetscCount_FMT " is %g + %g i, not %g + %g i", what, expected->name, k,
+               (double)PetscRealPart(got->a[k]), (double)PetscImaginaryPart(got->a[k]), (double)PetscRealPart(expected->a[k]), (double)PetscImaginaryPart(expected->a[k]));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -924,6 +924,7 @@ int main(int argc, char **argv)
 
   testset:
     requires: cuda
+    timeoutfactor: 5
     output_file: output/empty.out
     test:
       suffix: 1
