@@ -136,6 +136,7 @@ typedef struct {
   PetscErrorCode (*wants)(Mat, PetscBool *);                     /* whether the product that comes next goes by the storage, which is made if it is not there */
   PetscErrorCode (*multbegin)(Mat, MatDeviceWork, cudaStream_t); /* around every product that is queued, with what it works on current: */
   PetscErrorCode (*multend)(Mat, MatDeviceWork, cudaStream_t);   /* may drop the storage */
+  PetscErrorCode (*decide)(Mat, PetscBool, cudaStream_t);        /* chooses now, by the products that are told; if true, it stays so until the structure changes, and products may be recorded */
   PetscErrorCode (*viewchoice)(Mat, PetscViewer);                /* a line about the choice for ::ascii_info */
   PetscErrorCode (*forget)(Mat);                                 /* frees device.choice, part of MatDestroy() and of a change of the type */
 } MatDeviceStorageOps;
@@ -159,6 +160,7 @@ PETSC_INTERN PetscErrorCode MatDeviceStorageFind(MatType, MatType *, const MatDe
 /* Setups of preconditioners, and their cycles (devicestorage.c) */
 PETSC_INTERN void           MatDeviceStorageDefer(PetscBool);
 PETSC_INTERN PetscErrorCode MatDeviceStorageMake(Mat);
+PETSC_INTERN PetscErrorCode MatDeviceStorageSettle(Mat);
 PETSC_INTERN void           MatDeviceStorageUseSingle(PetscBool);
 PETSC_INTERN PetscBool      MatDeviceStorageUsesSingle(void);
 PETSC_INTERN PetscErrorCode MatDeviceStorageReleaseSingle(Mat);

@@ -30,6 +30,7 @@ typedef struct {
   PetscBool        refused;                    /* rows, until the structure changes */
   PetscBool        convert;                    /* HiSparse from the next product on */
   PetscBool        judged;                     /* both sides were measured and compared */
+  PetscBool        settled;                    /* it stays as it is, whatever is counted */
   PetscBool        hashed;                     /* the pattern was looked for, or is kept */
   PetscCount       converted_after;            /* products with rows before the conversion */
   AutoPrediction   prediction;
@@ -218,9 +219,10 @@ static PetscErrorCode MultBegin_Auto(Mat A, MatDeviceWork work, cudaStream_t str
   PetscFunctionBegin;
   if (!MayChoose(A)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(UseChoice(A, &c));
-  PetscCall(CollectTime(c));
   c->measuring = PETSC_FALSE;
-  c->side      = c->pending ? c->side : HasStorage(A) ? AUTO_STORAGE : AUTO_ROWS;
+  if (c->settled) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(CollectTime(c));
+  c->side = c->pending ? c->side : HasStorage(A) ? AUTO_STORAGE : AUTO_ROWS;
   if (c->pending || c->judged || c->refused || c->products[work] == 0 || c->times.samples[c->side][work] >= NUM_SAMPLES) PetscFunctionReturn(PETSC_SUCCESS); // the first product of a kind finds cold caches
   if (c->begin == NULL) PetscCallCUDA(cudaEventCreate(&c->begin));
   if (c->end == NULL) PetscCallCUDA(cudaEventCreate(&c->end));
@@ -442,6 +444,7 @@ static PetscErrorCode MultEnd_Auto(Mat A, MatDeviceWork work, cudaStream_t strea
   PetscFunctionBegin;
   if (!MayChoose(A)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(UseChoice(A, &c));
+  if (c->settled) PetscFunctionReturn(PETSC_SUCCESS);
   if (c->measuring) {
     PetscCallCUDA(cudaEventRecord(c->end, stream));
     c->measuring = PETSC_FALSE;
@@ -458,6 +461,22 @@ static PetscErrorCode MultEnd_Auto(Mat A, MatDeviceWork work, cudaStream_t strea
   if (test_switch > 0) PetscCall(Switch(A, c));
   else if (HasStorage(A)) PetscCall(Judge(A, c));
   else PetscCall(Consider(A, c, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Decide_Auto(Mat A, PetscBool settle, cudaStream_t stream)
+{
+  AutoChoice *c;
+
+  PetscFunctionBegin;
+  if (!MayChoose(A)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(UseChoice(A, &c));
+  if (c->settled) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(CollectTime(c));
+  if (!HasStorage(A) && NumProducts(c) > 0 && Told(A) > NumProducts(c)) PetscCall(Consider(A, c, stream));
+  if (!settle) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(DestroyEvents(c));
+  c->settled = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -613,6 +632,7 @@ void MatDeviceStorageAutoInitialize(void)
   MatDeviceStorageAuto.wants          = Wants_Auto;
   MatDeviceStorageAuto.multbegin      = MultBegin_Auto;
   MatDeviceStorageAuto.multend        = MultEnd_Auto;
+  MatDeviceStorageAuto.decide         = Decide_Auto;
   MatDeviceStorageAuto.viewchoice     = ViewChoice_Auto;
   MatDeviceStorageAuto.forget         = Forget_Auto;
   test_switch                         = 0;

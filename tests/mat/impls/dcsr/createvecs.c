@@ -3,19 +3,22 @@ static char help[] = "MatCreateVecs(): vectors of parallel matrices are zero, ha
 #include <petscmat.h>
 #include <petscsparsecuda.h>
 
-/* Zeros everywhere, and nothing on the host when there is a device. */
+/* Zeros everywhere, and nothing on the host when there is a device. On one process PETSc makes the vectors; the host array that it gives a VECSEQCUDA which is bound to the CPU may have any values. */
 static PetscErrorCode CheckNew(Mat A, Vec v, PetscBool device, const char what[])
 {
   PetscOffloadMask mask;
   PetscReal        norm;
   PetscInt         n;
   PetscMPIInt      size;
+  PetscBool        bound;
 
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)A), &size));
   PetscCall(VecGetLocalSize(v, &n));
   PetscCall(VecGetOffloadMask(v, &mask));
   PetscCheck(!device || size == 1 || n == 0 || mask == PETSC_OFFLOAD_GPU, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: the new vector is not on the device alone, but %d", what, (int)mask);
+  PetscCall(VecBoundToCPU(v, &bound));
+  if (size == 1 && bound) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(VecNorm(v, NORM_INFINITY, &norm));
   PetscCheck(norm == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: the new vector has the norm %g", what, (double)norm);
   PetscFunctionReturn(PETSC_SUCCESS);

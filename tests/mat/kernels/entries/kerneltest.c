@@ -29,6 +29,20 @@ PetscScalar KernelTestNumber(PetscCount index, PetscInt seed)
 #endif
 }
 
+/* KernelTestRound - a number as it is stored in single precision. Without volatile GCC 12 leaves out the rounding of both parts of a complex number. */
+PetscScalar KernelTestRound(PetscScalar v)
+{
+  volatile const float re = (float)PetscRealPart(v);
+
+#if PetscDefined(USE_COMPLEX)
+  volatile const float im = (float)PetscImaginaryPart(v);
+
+  return PetscCMPLX(re, im);
+#else
+  return re;
+#endif
+}
+
 typedef enum {
   RANDOM,       /* row_size random columns, a third of the rows empty, diagonals missing */
   GRID,         /* five-point stencil, n = m */

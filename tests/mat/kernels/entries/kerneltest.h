@@ -35,6 +35,7 @@ PETSC_INTERN PetscErrorCode KernelTestMatrixFromView(DCSRView, cudaStream_t, Ker
 PETSC_INTERN PetscErrorCode KernelTestMatrixCompare(const KernelTestMatrix *, const KernelTestMatrix *, PetscReal, const char[]);
 
 PETSC_INTERN PetscScalar    KernelTestNumber(PetscCount, PetscInt); /* index, seed: in [-1, 1], with an imaginary part when complex */
+PetscScalar                 KernelTestRound(PetscScalar v);
 PETSC_INTERN PetscErrorCode KernelTestToDevice(size_t, const void *, cudaStream_t, void **);
 PETSC_INTERN PetscErrorCode KernelTestToHost(size_t, const void *, cudaStream_t, void *);
 PETSC_INTERN PetscErrorCode KernelTestCompareScalars(PetscCount, const PetscScalar[], const PetscScalar[], const PetscReal[], const char[], const char[],

@@ -20,12 +20,7 @@ typedef struct {
 /* A value as it is stored. */
 static PetscScalar Stored(HiSparsePrecision precision, PetscScalar value)
 {
-  if (precision == HISPARSE_VALUES_SCALAR) return value;
-#if PetscDefined(USE_COMPLEX)
-  return PetscCMPLX((float)PetscRealPart(value), (float)PetscImaginaryPart(value));
-#else
-  return (float)value;
-#endif
+  return precision == HISPARSE_VALUES_SCALAR ? value : KernelTestRound(value);
 }
 
 /* Shapes of blocks of nonzeros. Row r has its columns around a place that depends on it, or all over the matrix. */

@@ -70,13 +70,7 @@ static PetscInt Number(PetscInt n, PetscCount i, PetscInt seed)
 /* A value that single precision has. */
 static PetscScalar Value(PetscCount k, PetscInt seed)
 {
-  const PetscScalar v = KernelTestNumber(k, seed);
-
-#if PetscDefined(USE_COMPLEX)
-  return PetscCMPLX((float)PetscRealPart(v), (float)PetscImaginaryPart(v));
-#else
-  return (float)v;
-#endif
+  return KernelTestRound(KernelTestNumber(k, seed));
 }
 
 static PetscBool IsMasked(const Shape *s, PetscInt i, PetscInt j)

@@ -173,21 +173,17 @@ static PetscErrorCode GetKey(PC_MG_Levels **levels, GAMGCoarse coarse)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Why a matrix is not among those that work on the device with what is there. */
+/* Why a matrix is not among those that work on the device with what is there. The storage of the others stays until their structure changes. */
 static PetscErrorCode WhyNotMatrix(Mat A, const char **why)
 {
-  const Mat_SeqAIJCUDA *d;
-  PetscBool             seq, can;
+  PetscBool seq, can;
 
   PetscFunctionBegin;
   if (*why != NULL) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatIsSeqAIJCUDA(A, &seq));
   PetscCall(MatAIJCUDACanSmooth(A, &can));
   if (!seq || !can) *why = "a matrix is none of ours, not sequential, or not on the device";
-  else {
-    d = MatSeqAIJCUDAGet(A);
-    if (d->device.storage->multbegin != NULL) *why = "the storage of a matrix is still to be chosen";
-  }
+  else PetscCall(MatDeviceStorageSettle(A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

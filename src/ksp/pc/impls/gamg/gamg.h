@@ -86,7 +86,7 @@ typedef struct {
   PetscReal           *data;                /* device, owned: near null space of the finest level, column-major as in PC_GAMG, [data_cell_cols][num_data_rows]; NULL: it is constant, or in PC_GAMG, on the host */
   PetscInt             num_data_rows;       /* rows of the matrix that data is for */
   PetscCount           cycles;              /* since the last setup */
-  PetscCount           expected_cycles;     /* after this one: those of the last setup that had any; 0: not known */
+  PetscCount           expected_cycles;     /* after this one: those of the last setup that had any; 0: none had */
 } GAMGContext;
 
 /* Log events of the stages, registered in src/init/init.c. gamg.c logs GAMGCoarsen() as the second and GAMGCreateProlongator() as the fourth; the others are parts of these. */

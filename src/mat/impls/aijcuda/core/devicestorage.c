@@ -320,6 +320,19 @@ void MatDeviceStorageDefer(PetscBool begin)
   num_deferrals += begin ? 1 : -1;
 }
 
+/* A storage that chooses does it by what is told of products that follow. */
+static PetscErrorCode Decide(Mat A, PetscBool settle)
+{
+  const MatDeviceStorageOps *storage = MatSeqAIJCUDAGet(A)->device.storage;
+  cudaStream_t               stream;
+
+  PetscFunctionBegin;
+  if (storage->decide == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscSparseCUDAGetStream(&stream));
+  PetscCall((*storage->decide)(A, settle, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
   MatDeviceStorageMake - Makes the storage of a matrix now, if it has any beside CSR and is used on the device; otherwise its first product with a vector makes it
 
@@ -339,8 +352,25 @@ PetscErrorCode MatDeviceStorageMake(Mat A)
   PetscCall(MatIsSeqAIJCUDA(A, &ours));
   if (!ours || !A->assembled || MatSeqAIJCUDAGet(A)->device.storage == MatSeqAIJCUDAGet(A)->device.csr) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatSeqAIJCUDAUseDevice(A, &device));
-  if (device) PetscCall(MatSeqAIJCUDAUseForMult(A, mult, &table));
+  if (!device) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(Decide(A, PETSC_FALSE));
+  PetscCall(MatSeqAIJCUDAUseForMult(A, mult, &table));
   PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  MatDeviceStorageSettle - Chooses the storage of a matrix now, until its structure changes, so that launches of its products may be recorded
+
+  Not Collective
+
+  Input Parameter:
+. A - a sequential matrix of ours that is used on the device; types with one storage have nothing to choose
+
+  Errors: PETSC_ERR_MEM.
+*/
+PetscErrorCode MatDeviceStorageSettle(Mat A)
+{
+  return Decide(A, PETSC_TRUE);
 }
 
 /*

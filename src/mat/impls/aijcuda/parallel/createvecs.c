@@ -46,7 +46,6 @@ static PetscErrorCode CreateOfType(Mat A, PetscLayout map, Vec *v)
   if (A->boundtocpu && A->bindingpropagates) {
     PetscCallGoto(ierr, failed, VecSetBindingPropagates(*v, PETSC_TRUE));
     PetscCallGoto(ierr, failed, VecBindToCPU(*v, PETSC_TRUE));
-    PetscCallGoto(ierr, failed, VecSet(*v, 0.0)); // the array on the host that a VECSEQCUDA gets by being bound is not zeroed
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 failed:
