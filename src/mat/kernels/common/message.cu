@@ -188,7 +188,9 @@ PetscErrorCode DCSRPostCreate(DCSRPost *post)
   if (memory == NULL) PetscFunctionReturn(PETSC_SUCCESS);
   for (int k = 0; k < DCSR_NUM_POSTS && *post == NULL; k++)
     if (!posts[k].used && IsThere(posts[k].message, posts[k].number)) *post = &posts[k];
-  if (*post != NULL) (*post)->used = true;
+  if (*post == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  (*post)->used  = true;
+  (*post)->bytes = 0;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -5,8 +5,8 @@
 #include <cstddef>
 #include "windows.cuh"
 
-#define SAMPLE_SLICES  256  /* thread blocks, one wave: a look costs a launch and a chain of loads, */
-#define SAMPLE_BLOCKS  256  /* and so do these */
+#define SAMPLE_SLICES  256  /* thread blocks, one wave, */
+#define SAMPLE_BLOCKS  256  /* and of nonzeros the same */
 #define SAMPLE_ROWS    2048 /* rows of dense blocks */
 #define SAMPLE_THREADS 256
 #define SAMPLE_BUCKETS 4096
