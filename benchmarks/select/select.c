@@ -154,10 +154,62 @@ static PetscErrorCode MeasureTransposeKernels(SelectBench *b)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Features, hash and the prediction by bytes as a program sees them, which has multiplied with rows before: medians, microseconds. */
+static PetscErrorCode LookRun(void *ctx, cudaStream_t stream)
+{
+  const SelectBench *b = (const SelectBench *)ctx;
+  HiSparseLook       look;
+
+  PetscFunctionBegin;
+  PetscCall(HiSparseLookQueue(b->csr, stream, &look));
+  PetscCheck(look != NULL, PETSC_COMM_SELF, PETSC_ERR_MEM, "There is no pinned memory for a look");
+  HiSparseLookDestroy(&look);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Seconds of the host to queue a look, and to make the prediction when the counts are there. */
+static PetscErrorCode TimeLook(SelectBench *b, const DCSRFacts *facts, PetscLogDouble *seconds)
+{
+  HiSparseFormat format = HISPARSE_AUTO;
+  HiSparseLook   look;
+  HiSparseSample sample;
+  PetscLogDouble t[4];
+  double         ratio;
+
+  PetscFunctionBegin;
+  PetscCall(BenchNow(&t[0]));
+  PetscCall(HiSparseLookQueue(b->csr, b->bench.stream, &look));
+  PetscCall(PetscTime(&t[1]));
+  PetscCheck(look != NULL, PETSC_COMM_SELF, PETSC_ERR_MEM, "There is no pinned memory for a look");
+  PetscCall(BenchNow(&t[2]));
+  PetscCall(HiSparseLookTake(b->csr, &look, &sample));
+  PetscCall(HiSparsePredict(b->csr, facts, &sample, HISPARSE_VALUES_SCALAR, b->bench.stream, &format, &ratio));
+  PetscCall(PetscTime(&t[3]));
+  *seconds = t[1] - t[0] + t[3] - t[2];
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What a look costs a program, which has multiplied with rows before and does not wait: the time of its host or of its device, the longer one; medians, microseconds. */
+static PetscErrorCode MeasureLook(SelectBench *b, const DCSRFacts *facts, PetscReal *us)
+{
+  PetscReal samples[REPETITIONS], device;
+
+  PetscFunctionBegin;
+  for (int i = 0; i < REPETITIONS; i++) {
+    PetscLogDouble seconds = 0;
+
+    PetscCall(TimeLook(b, facts, &seconds));
+    samples[i] = (PetscReal)(seconds * 1e6);
+  }
+  PetscCall(BenchMedian(REPETITIONS, samples, us));
+  PetscCall(BenchTimerMeasure(&b->bench.timer, PETSC_TRUE, LookRun, b, &device));
+  *us = PetscMax(*us, device);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Features and hash as a program sees them, and a look: medians, microseconds. */
 static PetscErrorCode MeasureFeatures(SelectBench *b, double features[], PetscReal us[3])
 {
-  PetscReal samples[3][REPETITIONS];
+  PetscReal samples[2][REPETITIONS];
   DCSRFacts facts;
 
   PetscFunctionBegin;
@@ -165,21 +217,18 @@ static PetscErrorCode MeasureFeatures(SelectBench *b, double features[], PetscRe
   PetscCall(DCSRSpMVPlanGetInfo(b->plan, NULL, &facts, NULL, NULL));
   PetscCall(DCSRSpMVPlanDestroy(&b->plan, b->bench.stream));
   for (int i = 0; i < REPETITIONS; i++) {
-    HiSparseFormat format = HISPARSE_AUTO;
-    PetscLogDouble t[4];
+    PetscLogDouble t[3];
     DCSRPattern    pattern;
-    double         ratio;
 
     PetscCall(BenchNow(&t[0]));
     PetscCall(DCSRFeaturesGet(b->csr, b->bench.stream, features));
     PetscCall(BenchNow(&t[1]));
     PetscCall(DCSRPatternGet(b->csr, b->bench.stream, &pattern));
     PetscCall(BenchNow(&t[2]));
-    PetscCall(HiSparsePredict(b->csr, &facts, HISPARSE_VALUES_SCALAR, b->bench.stream, &format, &ratio));
-    PetscCall(BenchNow(&t[3]));
-    for (int k = 0; k < 3; k++) samples[k][i] = (PetscReal)((t[k + 1] - t[k]) * 1e6);
+    for (int k = 0; k < 2; k++) samples[k][i] = (PetscReal)((t[k + 1] - t[k]) * 1e6);
   }
-  for (int k = 0; k < 3; k++) PetscCall(BenchMedian(REPETITIONS, samples[k], &us[k]));
+  for (int k = 0; k < 2; k++) PetscCall(BenchMedian(REPETITIONS, samples[k], &us[k]));
+  PetscCall(MeasureLook(b, &facts, &us[2]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -218,7 +267,7 @@ static PetscErrorCode DoFormat(SelectBench *b, HiSparseFormat format, PetscBool 
   PetscFunctionBegin;
   PetscCall(MeasureMaking(b, format, making));
   if (b->hisparse == NULL) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(HiSparsePredict(b->csr, NULL, HISPARSE_VALUES_SCALAR, b->bench.stream, &asked, &ratio));
+  PetscCall(HiSparsePredict(b->csr, NULL, NULL, HISPARSE_VALUES_SCALAR, b->bench.stream, &asked, &ratio));
   PetscCall(BenchTimerMeasure(&b->bench.timer, PETSC_TRUE, HiSparseMultRun, b, &us[0]));
   PetscCall(BenchTimerMeasure(&b->bench.timer, PETSC_TRUE, HiSparseMultTransposeRun, b, &us[1]));
   PetscCall(BenchTimerMeasure(&b->bench.timer, PETSC_TRUE, HiSparseUpdateRun, b, &us[2]));
@@ -248,7 +297,7 @@ static PetscErrorCode Measure(SelectBench *b)
   PetscFunctionBegin;
   PetscCall(MeasureRows(b, rows));
   PetscCall(MeasureFeatures(b, features, us));
-  PetscCall(HiSparsePredict(b->csr, NULL, HISPARSE_VALUES_SCALAR, b->bench.stream, &rule, &ratio));
+  PetscCall(HiSparsePredict(b->csr, NULL, NULL, HISPARSE_VALUES_SCALAR, b->bench.stream, &rule, &ratio));
   fprintf(file, "{\"benchmark\": \"select\", \"name\": \"%s\", \"family\": \"%s\", \"gpu\": \"%s\", \"commit\": \"%s\", \"date\": \"%s\"", b->name, b->family, r->gpu, r->commit, r->date);
   fprintf(file, ", \"may_pay\": %s, \"rule\": \"%s\"", HiSparseMayPay(b->csr.num_rows, b->csr.num_nonzeros) ? "true" : "false", HiSparseFormats[rule]);
   Number(b, "rows_n", (double)rows[0]);

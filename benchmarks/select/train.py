@@ -168,7 +168,7 @@ def held_out(matrices, folds, train):
   return models
 
 
-FIRST_TOLD, MEASURED = 3, 5  # products of autostorage.c: with rows before a time is known; with the storage until both sides are measured
+FIRST_TOLD, ANSWERED, MEASURED = 3, 1, 5  # products of autostorage.c: with rows before a time is known; more of them before a look that was begun has ended; with the storage until both sides are measured
 LOOKS = 50  # SKI_STORAGE_LOOK: autocuda looks at a matrix once its products take so many times as long as a look
 
 
@@ -185,6 +185,7 @@ def run(m, formats, forward, price, products, told, typical):
   if first >= products or (told and (products - first) * m['rows_n'] <= look_from):
     return products
   look = m.get('predict_us', 0) / m['rows_n']
+  first += ANSWERED
   if told:
     name = choose(m, formats, forward, price, products - first)
   else:

@@ -53,9 +53,30 @@ typedef enum {
   HISPARSE_SUM_GROWN   /* it has got the other term's entries */
 } HiSparseSum;
 
+/* What the rule counts (sample.cu): in slices of 128 rows, and in blocks of consecutive nonzeros, that are spread evenly over the matrix; all of them when there are few. */
+typedef struct {
+  unsigned long long rows;        /* in the slices */
+  unsigned long long entries;     /* in these rows */
+  unsigned long long in_pieces;   /* of these, on diagonals that have enough entries in the slice to be a piece */
+  unsigned long long pieces;      /* such diagonals */
+  unsigned long long blocks;      /* of WINDOWS_BLOCK nonzeros */
+  unsigned long long wide_blocks; /* of these, those that need 32-bit columns */
+  int                not_full[4]; /* whether a row of dense blocks of each size that the format knows has one that is not full; of sizes that do not divide the matrix 0 */
+  int                block_size;  /* the largest size without; 0: none */
+} HiSparseSample;
+
+/* A sample that is being taken (sample.cu): the device counts, and nobody waits. */
+typedef struct _n_DCSRPost *HiSparseLook;
+
+PETSC_INTERN PetscErrorCode HiSparseLookQueue(DCSRView csr, cudaStream_t stream, HiSparseLook *look); /* *look NULL: too many are under way, or there is no pinned memory */
+PETSC_INTERN PetscBool      HiSparseLookIsThere(HiSparseLook look);
+PETSC_INTERN PetscErrorCode HiSparseLookTake(DCSRView csr, HiSparseLook *look, HiSparseSample *sample); /* when it is there */
+PETSC_INTERN void           HiSparseLookDestroy(HiSparseLook *look);                                    /* at any time */
+
 /* Before anything is made: which format, and what its products are foretold to take (rule.c) */
 PETSC_INTERN PetscBool      HiSparseMayPay(PetscInt num_rows, PetscCount num_nonzeros);
-PETSC_INTERN PetscErrorCode HiSparsePredict(DCSRView csr, const DCSRFacts *facts, HiSparsePrecision precision, cudaStream_t stream, HiSparseFormat *format, double *ratio); /* of time over that of CSR; waits */
+PETSC_INTERN PetscErrorCode HiSparsePredict(DCSRView csr, const DCSRFacts *facts, const HiSparseSample *sample, HiSparsePrecision precision, cudaStream_t stream, HiSparseFormat *format,
+                                            double *ratio); /* of time over that of CSR; waits when sample is NULL, or has blocks */
 
 /* All functions queue their work on stream; arrays are on the device unless they are said to be on the host. A function that fails leaves its HiSparse as it was. */
 PETSC_INTERN PetscErrorCode HiSparseCreate(DCSRView csr, HiSparseFormat format, HiSparsePrecision precision, cudaStream_t stream, HiSparse *hisparse); /* *hisparse NULL: CSR is as good. csr is compact with sorted columns; synchronizes */

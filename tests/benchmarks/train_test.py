@@ -61,12 +61,12 @@ def check_runs():
   """What autocuda spends in 50 products: the conversion after some with rows, and the way back."""
   m = {'rows_n': 100.0, 'rule': 'diagonals', 'predict_us': 50, 'formats': {'diagonals': {'n': 50.0, 'convert': 500.0, 'bytes': 0.5}}}
   formats, half, price = train.all_formats, lambda m, f: 0.5, lambda m, f: 5.0
-  assert train.run(m, formats, half, price, 50, True, 20) == 3 + 0.5 + 5 + 47 * 0.5
-  assert train.run(m, formats, half, price, 50, False, 20) == 10 + 0.5 + 5 + 40 * 0.5
+  assert train.run(m, formats, half, price, 50, True, 20) == 4 + 0.5 + 5 + 46 * 0.5
+  assert train.run(m, formats, half, price, 50, False, 20) == 11 + 0.5 + 5 + 39 * 0.5
   assert train.run(m, formats, half, price, 13, True, 20) == 13 and train.run(m, formats, half, price, 10, False, 20) == 10
   assert train.run(m, formats, lambda m, f: 1.1, price, 50, True, 20) == 50.5
   m['formats']['diagonals']['n'] = 200.0
-  assert train.run(m, formats, half, price, 50, True, 20) == 3 + 0.5 + 5 + 5 * 2 + 5 + 42
+  assert train.run(m, formats, half, price, 50, True, 20) == 4 + 0.5 + 5 + 5 * 2 + 5 + 41
   assert train.choose(m, formats, half, price, 9) is None and train.choose(m, formats, half, price, 11) == 'diagonals'
 
 

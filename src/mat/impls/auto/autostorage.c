@@ -36,6 +36,7 @@ typedef struct {
   AutoPrediction   prediction;
   AutoTimes        times;
   AutoPattern      pattern; /* its sizes and hash, when hashed */
+  HiSparseLook     look;    /* under way, or NULL. Products may go to another stream meanwhile: its counts come to pinned memory, which is asked without any */
 
   /* About values */
   PetscObjectState state;         /* of the matrix at the last product */
@@ -167,6 +168,7 @@ static PetscErrorCode BeginPattern(Mat A, AutoChoice *c)
   PetscFunctionBegin;
   PetscCall(Leave(c));
   PetscCall(DestroyEvents(c));
+  HiSparseLookDestroy(&c->look);
   unpaid = c->unpaid;
   PetscCall(PetscArrayzero(c, 1));
   c->unpaid       = unpaid;
@@ -304,21 +306,59 @@ static PetscErrorCode Remember(AutoChoice *c)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The prediction, once the time of a product with rows is known. */
-static PetscErrorCode Look(Mat A, AutoChoice *c, cudaStream_t stream)
+/* The prediction by a sample, which is taken when there is none. The time of a product with rows is known. */
+static PetscErrorCode Predict(Mat A, AutoChoice *c, const HiSparseSample *sample, cudaStream_t stream)
 {
   const Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
   DCSRFacts             facts;
 
   PetscFunctionBegin;
   if (d->plans.spmv != NULL) PetscCall(DCSRSpMVPlanGetInfo(d->plans.spmv, NULL, &facts, NULL, NULL));
-  PetscCall(MatAutoCUDAPredict(d->device.view, d->plans.spmv != NULL ? &facts : NULL, (HiSparseFormat)d->options.storage_format, (HiSparsePrecision)d->options.storage_precision, RowsTime(c, DEVICE_WORK_FORWARD), stream, &c->prediction));
+  PetscCall(MatAutoCUDAPredict(d->device.view, d->plans.spmv != NULL ? &facts : NULL, sample, (HiSparseFormat)d->options.storage_format, (HiSparsePrecision)d->options.storage_precision, RowsTime(c, DEVICE_WORK_FORWARD), stream, &c->prediction));
   c->looked  = PETSC_TRUE;
   c->refused = (PetscBool)(c->prediction.format == HISPARSE_CSR);
   if (c->refused) PetscCall(PetscInfo(A, "Rows stay: no other storage is expected to be faster, by %s\n", c->prediction.by));
   else
     PetscCall(PetscInfo(A, "Products with %s are expected to take %.2f of the time of rows, %.4g us, and transpose products %.2f, by bytes; making it %.4g us, new values %.4g us, by %s\n", HiSparseFormats[c->prediction.format], c->prediction.forward,
                         RowsTime(c, DEVICE_WORK_FORWARD), c->prediction.transpose, c->prediction.convert, c->prediction.update, c->prediction.by));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Begins to look at the matrix, without waiting; where nothing can be sent to the host, the look is over at once. */
+static PetscErrorCode BeginLook(Mat A, AutoChoice *c, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  PetscCall(HiSparseLookQueue(MatSeqAIJCUDAGet(A)->device.view, stream, &c->look));
+  if (c->look == NULL) PetscCall(Predict(A, c, NULL, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Ends a look, if the device has counted. */
+static PetscErrorCode EndLook(Mat A, AutoChoice *c, cudaStream_t stream)
+{
+  HiSparseSample sample;
+
+  PetscFunctionBegin;
+  if (!HiSparseLookIsThere(c->look)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(HiSparseLookTake(MatSeqAIJCUDAGet(A)->device.view, &c->look, &sample));
+  PetscCall(Predict(A, c, &sample, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What leads to a prediction, a step with each product: what is remembered, a look when products have paid for it, and its end. */
+static PetscErrorCode Look(Mat A, AutoChoice *c, cudaStream_t stream)
+{
+  double us;
+
+  PetscFunctionBegin;
+  if (c->look != NULL) {
+    PetscCall(EndLook(A, c, stream));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(Recall(A, c, stream)); // once: it hashes the pattern
+  if (c->looked) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatAutoCUDALookTime(&us));
+  if (SkiRentalBuysFor(SKI_STORAGE_LOOK, NumProducts(c), Told(A), RowsTime(c, DEVICE_WORK_FORWARD) / us)) PetscCall(BeginLook(A, c, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -345,15 +385,10 @@ static PetscErrorCode Consider(Mat A, AutoChoice *c, cudaStream_t stream)
   const Mat_SeqAIJCUDA *d      = MatSeqAIJCUDAGet(A);
   const PetscCount      n      = NumProducts(c);
   PetscBool             memory = PETSC_FALSE;
-  double                look;
 
   PetscFunctionBegin;
   if (c->refused || c->convert || d->device.view.row_offsets == NULL) PetscFunctionReturn(PETSC_SUCCESS); // fragmented rows become compact first
-  if (!c->looked) PetscCall(Recall(A, c, stream));                                                        // once: it hashes the pattern
-  if (!c->looked) {
-    PetscCall(MatAutoCUDALookTime(&look));
-    if (SkiRentalBuysFor(SKI_STORAGE_LOOK, n, Told(A), RowsTime(c, DEVICE_WORK_FORWARD) / look)) PetscCall(Look(A, c, stream));
-  }
+  if (!c->looked) PetscCall(Look(A, c, stream));
   if (!c->looked || c->refused || !Pays(A, c)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(HasMemory(2 * RowsBytes(A), &memory));
   c->refused = (PetscBool)!memory;
@@ -593,6 +628,7 @@ static PetscErrorCode Forget_Auto(Mat A)
   if (c == NULL) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(Leave(c));
   PetscCall(DestroyEvents(c));
+  HiSparseLookDestroy(&c->look);
   PetscCall(PetscFree(d->device.choice));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

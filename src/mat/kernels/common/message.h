@@ -1,13 +1,13 @@
 #pragma once
 /*
-  Numbers of the device that the host waits for. The device writes them into pinned memory, where the host looks for them: a copy and the end of a wait for the stream
+  Numbers of the device that the host waits for, or asks for later. The device writes them into pinned memory, where the host looks for them: a copy and the end of a wait for the stream
   take longer together than many a kernel.
 */
 #include <petscsparsecuda/sys.h>
 
 #define DCSR_MESSAGE_WORDS 16
 
-/* In pinned memory. There is one at a time: whoever asks for it waits before somebody else does. */
+/* In pinned memory. Of those that are awaited there is one at a time: whoever asks for it waits before somebody else does. */
 typedef struct {
   uint32_t words[DCSR_MESSAGE_WORDS]; /* aligned for any number */
   uint32_t number;                    /* of the message that is there, written last */
@@ -62,3 +62,37 @@ PETSC_INTERN PetscErrorCode DCSRAwaitNumbers(const DCSRNumbersSent *sent, cudaSt
   Errors: PETSC_ERR_GPU.
 */
 PETSC_INTERN PetscErrorCode DCSRReadNumbers(void *host, const void *device, size_t bytes, cudaStream_t stream);
+
+/* A slot in pinned memory for numbers that nobody waits for. There are DCSR_NUM_POSTS of them. */
+typedef struct _n_DCSRPost *DCSRPost;
+
+#define DCSR_NUM_POSTS 16
+
+/*
+  DCSRPostCreate  - gets a slot
+  DCSRPostSend    - sends a few numbers of the device into it, when the work queued on the stream so far is done; once
+  DCSRPostIsThere - whether they are there
+  DCSRPostTake    - takes them, which must be there, and gives the slot back
+  DCSRPostDestroy - gives the slot back, whether they are there or not; NULL is fine
+
+  Input Parameters:
++ device - in device memory, unchanged until the work on the stream that follows: it may be freed in stream order at once
+. bytes  - a multiple of 4, at most 4 DCSR_MESSAGE_WORDS
+- stream - asynchronous on it. Whoever asks needs none: the host reads pinned memory
+
+  Input/Output Parameter:
+. post - the slot; created NULL when none is free or there is no pinned memory, and NULL when it was given back
+
+  Output Parameter:
+. host - the numbers, as many bytes as were sent
+
+  Note:
+  A slot that was given back before its numbers came is free again when they have come, so that the device never writes into what is somebody else's.
+
+  Errors: PETSC_ERR_GPU.
+*/
+PETSC_INTERN PetscErrorCode DCSRPostCreate(DCSRPost *post);
+PETSC_INTERN PetscErrorCode DCSRPostSend(DCSRPost post, const void *device, size_t bytes, cudaStream_t stream);
+PETSC_INTERN PetscBool      DCSRPostIsThere(DCSRPost post);
+PETSC_INTERN PetscErrorCode DCSRPostTake(DCSRPost *post, void *host);
+PETSC_INTERN void           DCSRPostDestroy(DCSRPost *post);

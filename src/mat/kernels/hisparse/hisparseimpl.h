@@ -102,17 +102,7 @@ PETSC_INTERN const HiSparseFormatOps HiSparseFormatBlockDiagonals; /* blockdiago
 PETSC_INTERN PetscErrorCode HiSparseRuleApply(DCSRView csr, HiSparsePrecision precision, cudaStream_t stream, HiSparseFormat *format);
 PETSC_INTERN double         HiSparseRuleWaves(PetscCount num_slices, int num_multiprocessors, int resident);
 
-/* What the rule counts (sample.cu): in slices of 128 rows, and in blocks of consecutive nonzeros, that are spread evenly over the matrix; all of them when there are few. */
-typedef struct {
-  unsigned long long rows;        /* in the slices */
-  unsigned long long entries;     /* in these rows */
-  unsigned long long in_pieces;   /* of these, on diagonals that have enough entries in the slice to be a piece */
-  unsigned long long pieces;      /* such diagonals */
-  unsigned long long blocks;      /* of WINDOWS_BLOCK nonzeros */
-  unsigned long long wide_blocks; /* of these, those that need 32-bit columns */
-  int                not_full[4]; /* whether a row of dense blocks of each size that the format knows has one that is not full; of sizes that do not divide the matrix 0 */
-  int                block_size;  /* the largest size without; 0: none */
-} HiSparseSample;
+/* The sample that the rule counts (sample.cu). size: 1, or that of blocks; synchronizes. */
 PETSC_INTERN PetscErrorCode HiSparseSampleTake(DCSRView csr, int size, cudaStream_t stream, HiSparseSample *sample);
 
 /* Structure or values of a format with the number of HiSparse that have it; goes when that is 0. */

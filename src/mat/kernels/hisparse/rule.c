@@ -166,26 +166,24 @@ PetscBool HiSparseMayPay(PetscInt num_rows, PetscCount num_nonzeros)
   return (PetscBool)(num_nonzeros >= RULE_MIN_NONZEROS && (PetscCount)num_rows >= (PetscCount)RULE_MIN_SLICES * HISPARSE_SLICE_ROWS);
 }
 
-/* The costs of all formats. *block_size is that of the sample, 0 for none. */
-static PetscErrorCode GetAllCosts(DCSRView csr, HiSparsePrecision precision, cudaStream_t stream, double costs[HISPARSE_CSR + 1], int *block_size)
+/* The costs of all formats, by the sample. */
+static PetscErrorCode GetAllCosts(DCSRView csr, HiSparsePrecision precision, const HiSparseSample *sample, cudaStream_t stream, double costs[HISPARSE_CSR + 1])
 {
-  const HiSparseRule *rule = NULL;
-  HiSparseSample      sample;
+  const HiSparseRule *rule       = NULL;
+  const int           block_size = sample->block_size; // 0: none
   HiSparseConfig      config;
   DCSRDeviceFacts     facts;
   double              waves;
 
   PetscFunctionBegin;
   PetscCall(DCSRGetRules(PETSC_STATIC_ARRAY_LENGTH(RuleTables), RuleTables, (const void **)&rule));
-  PetscCall(HiSparseSampleTake(csr, 1, stream, &sample));
-  *block_size = sample.block_size;
   PetscCall(HiSparseConfigGet(0, &config));
   PetscCall(DCSRGetDeviceFacts(&facts));
   waves = HiSparseRuleWaves(((PetscCount)csr.num_rows + HISPARSE_SLICE_ROWS - 1) / HISPARSE_SLICE_ROWS, facts.num_multiprocessors, config.resident);
-  GetCosts(csr, precision, &sample, *block_size, waves, rule, costs);
-  PetscCall(GetBlockDiagonalsCost(csr, precision, *block_size, facts.num_multiprocessors, rule, stream, &costs[HISPARSE_BLOCK_DIAGONALS]));
+  GetCosts(csr, precision, sample, block_size, waves, rule, costs);
+  PetscCall(GetBlockDiagonalsCost(csr, precision, block_size, facts.num_multiprocessors, rule, stream, &costs[HISPARSE_BLOCK_DIAGONALS]));
   PetscCall(PetscInfo(NULL, "Bytes of a product by their bandwidth, over those of CSR: diagonals %.2f, 16-bit columns %.2f, blocks of %d %.2f, diagonals of blocks %.2f\n", costs[HISPARSE_DIAGONALS] / costs[HISPARSE_CSR],
-                      costs[HISPARSE_WINDOWS] / costs[HISPARSE_CSR], *block_size, *block_size > 0 ? costs[HISPARSE_BLOCKS] / costs[HISPARSE_CSR] : 0.0, *block_size > 0 ? costs[HISPARSE_BLOCK_DIAGONALS] / costs[HISPARSE_CSR] : 0.0));
+                      costs[HISPARSE_WINDOWS] / costs[HISPARSE_CSR], block_size, block_size > 0 ? costs[HISPARSE_BLOCKS] / costs[HISPARSE_CSR] : 0.0, block_size > 0 ? costs[HISPARSE_BLOCK_DIAGONALS] / costs[HISPARSE_CSR] : 0.0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -195,6 +193,7 @@ static PetscErrorCode GetAllCosts(DCSRView csr, HiSparsePrecision precision, cud
   Input Parameters:
 + csr       - compact, rows sorted by column, with at least one nonzero
 . facts     - host, what the plan of a product with csr knows of its rows; NULL: they are counted when they are wanted
+. sample    - host, of HiSparseLookTake() for csr; NULL: one is taken
 . precision - of the values that would be stored
 - stream    - the stream; the host waits for what is counted
 
@@ -204,20 +203,24 @@ static PetscErrorCode GetAllCosts(DCSRView csr, HiSparsePrecision precision, cud
   Output Parameter:
 . ratio - time of y = A x over that of CSR; 1 for HISPARSE_CSR, and very large for what the matrix cannot have
 
-  Cost: that of HiSparseSampleTake(), twice when there are dense blocks; without facts a pass over the row offsets when windows or dense blocks are in question; one over the columns for dense blocks. Errors: PETSC_ERR_MEM.
+  Cost: that of HiSparseSampleTake() without a sample, and once more when there are dense blocks; without facts a pass over the row offsets when windows or dense blocks are in question; one over the columns for dense blocks. Errors: PETSC_ERR_MEM.
 */
-PetscErrorCode HiSparsePredict(DCSRView csr, const DCSRFacts *facts, HiSparsePrecision precision, cudaStream_t stream, HiSparseFormat *format, double *ratio)
+PetscErrorCode HiSparsePredict(DCSRView csr, const DCSRFacts *facts, const HiSparseSample *sample, HiSparsePrecision precision, cudaStream_t stream, HiSparseFormat *format, double *ratio)
 {
-  double    costs[HISPARSE_CSR + 1];
-  int       block_size = 0;
-  PetscBool fits       = PETSC_FALSE;
-  DCSRFacts counted;
+  double         costs[HISPARSE_CSR + 1];
+  PetscBool      fits = PETSC_FALSE;
+  HiSparseSample taken;
+  DCSRFacts      counted;
 
   PetscFunctionBegin;
   *ratio = 1;
   if (*format == HISPARSE_AUTO && !HiSparseMayPay(csr.num_rows, csr.num_nonzeros)) *format = HISPARSE_CSR;
   if (*format == HISPARSE_CSR) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(GetAllCosts(csr, precision, stream, costs, &block_size));
+  if (sample == NULL) {
+    PetscCall(HiSparseSampleTake(csr, 1, stream, &taken));
+    sample = &taken;
+  }
+  PetscCall(GetAllCosts(csr, precision, sample, stream, costs));
   if (*format != HISPARSE_AUTO) {
     *ratio = costs[*format] / costs[HISPARSE_CSR];
     PetscFunctionReturn(PETSC_SUCCESS);
@@ -225,7 +228,7 @@ PetscErrorCode HiSparsePredict(DCSRView csr, const DCSRFacts *facts, HiSparsePre
   while (!fits) {
     *format = GetCheapest(costs);
     *ratio  = *format == HISPARSE_CSR ? 1 : costs[*format] / costs[HISPARSE_CSR];
-    PetscCall(Fits(csr, *format, block_size, &facts, &counted, stream, &fits));
+    PetscCall(Fits(csr, *format, sample->block_size, &facts, &counted, stream, &fits));
     if (!fits) costs[*format] = RULE_NONE;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -238,6 +241,6 @@ PetscErrorCode HiSparseRuleApply(DCSRView csr, HiSparsePrecision precision, cuda
 
   PetscFunctionBegin;
   *format = HISPARSE_AUTO;
-  PetscCall(HiSparsePredict(csr, NULL, precision, stream, format, &ratio));
+  PetscCall(HiSparsePredict(csr, NULL, NULL, precision, stream, format, &ratio));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

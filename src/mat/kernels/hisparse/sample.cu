@@ -5,14 +5,16 @@
 #include <cstddef>
 #include "windows.cuh"
 
-#define SAMPLE_SLICES  1024
-#define SAMPLE_BLOCKS  1024
-#define SAMPLE_ROWS    4096 /* rows of dense blocks */
+#define SAMPLE_SLICES  256  /* thread blocks, one wave, */
+#define SAMPLE_BLOCKS  256  /* and of nonzeros the same */
+#define SAMPLE_ROWS    2048 /* rows of dense blocks */
 #define SAMPLE_THREADS 256
 #define SAMPLE_BUCKETS 4096
 #define SAMPLE_LONG    512 /* entries of a row that is too long to be counted on diagonals */
 
-static_assert(offsetof(HiSparseSample, block_size) <= DCSR_MESSAGE_WORDS * sizeof(uint32_t), "What is counted goes to the host in one message");
+#define SAMPLE_BYTES offsetof(HiSparseSample, block_size) /* what is counted */
+
+static_assert(SAMPLE_BYTES <= DCSR_MESSAGE_WORDS * sizeof(uint32_t), "What is counted goes to the host in one message");
 static_assert(SAMPLE_THREADS == WINDOWS_THREADS, "Blocks of nonzeros are looked at by as many threads as when they are encoded");
 
 /* Buckets of a diagonal in two tables. A diagonal counts as full when both say so, which other diagonals in the same bucket seldom bring about. */
@@ -104,6 +106,16 @@ static PetscErrorCode SampleLaunch(DCSRView csr, int size, HiSparseSample *sampl
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The counts, which are zero before. The caller frees them, also after an error. */
+static PetscErrorCode SampleQueue(DCSRView csr, int size, cudaStream_t stream, HiSparseSample **sample)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscSparseCUDAMalloc(1, "counts of a sample", stream, sample));
+  PetscCallCUDA(cudaMemsetAsync(*sample, 0, sizeof(**sample), stream));
+  PetscCall(SampleLaunch(csr, size, *sample, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* The largest blocks that the sample has; 0: none. */
 static int FindBlockSize(DCSRView csr, const HiSparseSample *sample)
 {
@@ -123,7 +135,7 @@ static int FindBlockSize(DCSRView csr, const HiSparseSample *sample)
   Output Parameter:
 . sample - on the host
 
-  Cost: two small launches, at most 2 M nonzeros of blocks, and of 131072 rows those that are not long, twice; one more launch, and at most 4096 rows of blocks, for each size of dense blocks that the sizes of the matrix allow. One wait. Errors: PETSC_ERR_MEM.
+  Cost: two small launches, at most 0.5 M nonzeros of blocks, and of 32768 rows those that are not long, twice; one more launch, and at most 2048 rows of blocks, for each size of dense blocks that the sizes of the matrix allow. One wait. Errors: PETSC_ERR_MEM.
 */
 PetscErrorCode HiSparseSampleTake(DCSRView csr, int size, cudaStream_t stream, HiSparseSample *sample)
 {
@@ -131,13 +143,72 @@ PetscErrorCode HiSparseSampleTake(DCSRView csr, int size, cudaStream_t stream, H
   PetscErrorCode  ierr   = PETSC_SUCCESS;
 
   PetscFunctionBegin;
-  PetscCallGoto(ierr, done, PetscSparseCUDAMalloc(1, "counts of a sample", stream, &device));
-  PetscCallCUDAGoto(ierr, done, cudaMemsetAsync(device, 0, sizeof(*device), stream));
-  PetscCallGoto(ierr, done, SampleLaunch(csr, size, device, stream));
-  PetscCallGoto(ierr, done, DCSRReadNumbers(sample, device, offsetof(HiSparseSample, block_size), stream));
+  PetscCallGoto(ierr, done, SampleQueue(csr, size, stream, &device));
+  PetscCallGoto(ierr, done, DCSRReadNumbers(sample, device, SAMPLE_BYTES, stream));
   sample->block_size = size == 1 ? FindBlockSize(csr, sample) : 0;
 done:
   PetscCall(PetscSparseCUDAFree(&device, stream));
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  HiSparseLookQueue - HiSparseSampleTake() of size 1 that nobody waits for
+
+  Input Parameters:
++ csr    - compact, with at least one nonzero
+- stream - asynchronous on it
+
+  Output Parameter:
+. look - asks for the counts later, on whatever stream: they come to pinned memory. NULL when no slot of it is free; nothing was queued then
+
+  Cost: that of HiSparseSampleTake() on the device, and one launch for the message. Errors: PETSC_ERR_MEM.
+*/
+PetscErrorCode HiSparseLookQueue(DCSRView csr, cudaStream_t stream, HiSparseLook *look)
+{
+  HiSparseSample *device = NULL;
+  PetscErrorCode  ierr   = PETSC_SUCCESS;
+
+  PetscFunctionBegin;
+  PetscCall(DCSRPostCreate(look));
+  if (*look == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCallGoto(ierr, done, SampleQueue(csr, 1, stream, &device));
+  PetscCallGoto(ierr, done, DCSRPostSend(*look, device, SAMPLE_BYTES, stream));
+done:
+  if (ierr != PETSC_SUCCESS) DCSRPostDestroy(look);
+  PetscCall(PetscSparseCUDAFree(&device, stream)); // in stream order: after the message
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* HiSparseLookIsThere - whether the counts have come; never waits */
+PetscBool HiSparseLookIsThere(HiSparseLook look)
+{
+  return DCSRPostIsThere(look);
+}
+
+/*
+  HiSparseLookTake - the sample, when it is there; the look ends
+
+  Input Parameter:
+. csr - with the structure that was looked at
+
+  Input/Output Parameter:
+. look - for which HiSparseLookIsThere(); NULL afterwards
+
+  Output Parameter:
+. sample - on the host
+*/
+PetscErrorCode HiSparseLookTake(DCSRView csr, HiSparseLook *look, HiSparseSample *sample)
+{
+  PetscFunctionBegin;
+  PetscCall(DCSRPostTake(look, sample));
+  sample->block_size = FindBlockSize(csr, sample);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* HiSparseLookDestroy - gives a look up, whether the counts have come or not; NULL is fine */
+void HiSparseLookDestroy(HiSparseLook *look)
+{
+  DCSRPostDestroy(look);
 }

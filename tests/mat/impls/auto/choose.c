@@ -1,7 +1,7 @@
-static char help[] = "MATAUTOCUDA: when the storage changes, that products do not notice, what is remembered of patterns, and that nothing is left behind.\n\n";
+static char help[] = "MATAUTOCUDA: when the storage changes, that products do not notice, what is remembered of patterns, looks that are under way, and that nothing is left behind.\n\n";
 
 #include "../dcsr/testmat.h"
-#include <petscsparsecuda/sys.h>
+#include "../../../../src/mat/kernels/common/message.h"
 
 #define POINTS 400 /* of an edge of the grid: enough rows and entries for other storage than rows to be in question */
 
@@ -91,7 +91,7 @@ static PetscErrorCode TestTold(Mat A)
   PetscFunctionBegin;
   PetscCall(Laplacian(MATAUTOCUDA, POINTS, "told_", &B));
   PetscCall(Expect(B, "autocuda: rows", PETSC_TRUE, "new"));
-  PetscCall(Multiply(B, 3, PETSC_FALSE));
+  PetscCall(Multiply(B, 4, PETSC_FALSE)); // a cold one, one that is measured, one that begins a look, and one that ends it
   PetscCall(Expect(B, "since product", PETSC_TRUE, "many products were announced"));
   PetscCall(TestCompareProducts(A, B, "after the conversion"));
   PetscCall(Multiply(B, 20, PETSC_TRUE));
@@ -127,12 +127,12 @@ static PetscErrorCode TestHint(void)
   for (int k = 0; k < 2; k++) {
     PetscCall(Laplacian(MATAUTOCUDA, POINTS + 1, "hint_", &B));
     PetscCall(MatAutoCUDASetProducts(B, numbers[k], 0));
-    PetscCall(Multiply(B, 3, PETSC_FALSE));
+    PetscCall(Multiply(B, 4, PETSC_FALSE));
     PetscCall(Expect(B, "since product", (PetscBool)(k == 0), k == 0 ? "very many products were told" : "few products were told"));
     PetscCall(TestCompareProducts(A, B, "told by a call"));
     PetscCall(MatAutoCUDASetProducts(B, 10, 2));
     PetscCall(MatAutoCUDAGetProducts(B, &n, &t));
-    PetscCheck(n >= 10 && t >= 2 && (device ? n >= 13 : n == 10), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%" PetscCount_FMT " and %" PetscCount_FMT " products are expected, after 10 and 2 were told", n, t);
+    PetscCheck(n >= 10 && t >= 2 && (device ? n >= 14 : n == 10), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%" PetscCount_FMT " and %" PetscCount_FMT " products are expected, after 10 and 2 were told", n, t);
     PetscCall(Multiply(B, 20, PETSC_TRUE));
     PetscCall(TestCompareProducts(A, B, "more products than were told"));
     PetscCall(MatAutoCUDASetProducts(B, 0, 0));
@@ -200,7 +200,7 @@ static PetscErrorCode TestPatterns(Mat A)
   PetscCall(MatSetOption(C, MAT_NEW_NONZERO_ALLOCATION_ERR, PETSC_FALSE));
   PetscCall(Laplacian(MATAUTOCUDA, POINTS, "told_", &B));
   for (PetscInt k = 0; k < 4; k++) {
-    PetscCall(Multiply(B, 4, PETSC_FALSE));
+    PetscCall(Multiply(B, 5, PETSC_FALSE));
     for (int m = 0; m < 2; m++) {
       PetscCall(MatSetValue(m ? B : C, 7 * k, POINTS * POINTS - 1 - k, 1, ADD_VALUES));
       PetscCall(TestAssemble(m ? B : C, MAT_FINAL_ASSEMBLY));
@@ -209,6 +209,132 @@ static PetscErrorCode TestPatterns(Mat A)
   }
   PetscCall(MatDestroy(&B));
   PetscCall(MatDestroy(&C));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Takes all slots of looks that are free, or gives back those that were taken. */
+static PetscErrorCode TakeSlots(DCSRPost posts[DCSR_NUM_POSTS], int *n)
+{
+  PetscFunctionBegin;
+  *n = 0;
+  for (int k = 0; k < DCSR_NUM_POSTS; k++) {
+    PetscCall(DCSRPostCreate(&posts[k]));
+    *n += posts[k] != NULL;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static void GiveSlots(DCSRPost posts[DCSR_NUM_POSTS])
+{
+  for (int k = 0; k < DCSR_NUM_POSTS; k++) DCSRPostDestroy(&posts[k]);
+}
+
+static PetscErrorCode ExpectSlots(int expected, const char when[])
+{
+  DCSRPost posts[DCSR_NUM_POSTS];
+  int      n;
+
+  PetscFunctionBegin;
+  PetscCall(TakeSlots(posts, &n));
+  GiveSlots(posts);
+  PetscCheck(n == expected, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %d slots of looks are free, not %d", when, n, expected);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What the view says was foretold of products, between the number of products and the price. */
+static PetscErrorCode Foretold(Mat B, size_t size, char what[])
+{
+  PetscBool says;
+  char     *view = NULL, *begin, *end;
+
+  PetscFunctionBegin;
+  PetscCall(Says(B, "of the time of rows", &says, &view));
+  PetscCheck(says, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Nothing was foretold: %s", view);
+  PetscCall(PetscStrstr(view, " products, ", &begin));
+  PetscCall(PetscStrstr(view, ", making it", &end));
+  PetscCheck(begin != NULL && end != NULL && begin < end, PETSC_COMM_SELF, PETSC_ERR_PLIB, "The view has no prediction: %s", view);
+  *end = 0;
+  PetscCall(PetscStrncpy(what, begin, size));
+  free(view);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Without slots the host waits for a look, which ends with the product that began it; what is foretold is the same. */
+static PetscErrorCode TestWaiting(void)
+{
+  DCSRPost  posts[DCSR_NUM_POSTS];
+  char      waited[256], asked[256];
+  int       n;
+  PetscBool same;
+  Mat       B, C;
+
+  PetscFunctionBegin;
+  if (!device) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(Laplacian(MATAUTOCUDA, POINTS + 3, "told_", &B)); // no pattern that was kept: nothing is converted
+  PetscCall(Laplacian(MATAUTOCUDA, POINTS + 3, "told_", &C));
+  PetscCall(TakeSlots(posts, &n));
+  PetscCall(Multiply(B, 3, PETSC_FALSE));
+  GiveSlots(posts);
+  PetscCall(Expect(B, "since product", PETSC_TRUE, "no slots"));
+  PetscCall(Multiply(C, 3, PETSC_FALSE));
+  PetscCall(Expect(C, "since product", PETSC_FALSE, "a look has begun"));
+  PetscCallCUDA(cudaDeviceSynchronize());
+  PetscCall(Multiply(C, 1, PETSC_FALSE));
+  PetscCall(Expect(C, "since product", PETSC_TRUE, "a look has ended"));
+  PetscCall(Foretold(B, sizeof(waited), waited));
+  PetscCall(Foretold(C, sizeof(asked), asked));
+  PetscCall(PetscStrcmp(waited, asked, &same));
+  PetscCheck(same, PETSC_COMM_SELF, PETSC_ERR_PLIB, "A look that the host waited for: %s; that it asked for later: %s", waited, asked);
+  PetscCall(MatDestroy(&B));
+  PetscCall(MatDestroy(&C));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A matrix whose look is under way: the third product with it begins one, behind work that takes milliseconds. */
+static PetscErrorCode BeginLook(const TestBusy *busy, Mat *B)
+{
+  Vec x, y;
+
+  PetscFunctionBegin;
+  PetscCall(Laplacian(MATAUTOCUDA, POINTS + 4, "told_", B));
+  PetscCall(MatCreateVecs(*B, &x, &y));
+  PetscCall(TestFill(x, 1));
+  for (int k = 0; k < 2; k++) PetscCall(MatMult(*B, x, y)); // x and y come to the device, which would wait for other work later
+  PetscCallCUDA(cudaDeviceSynchronize());
+  PetscCall(ExpectSlots(DCSR_NUM_POSTS, "before a look"));
+  PetscCall(TestBusyRun(busy, 200));
+  PetscCall(MatMult(*B, x, y));
+  PetscCall(ExpectSlots(DCSR_NUM_POSTS - 1, "a look is under way"));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The matrix goes, gets another structure, or becomes one of another type while a look is under way: nothing is left, and the slot serves again. */
+static PetscErrorCode TestUnderWay(void)
+{
+  TestBusy busy;
+  Mat      A, B;
+
+  PetscFunctionBegin;
+  if (!device) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(TestBusyCreate(&busy));
+  PetscCall(Laplacian(MATAIJ, POINTS + 4, NULL, &A));
+  for (int k = 0; k < 3; k++) {
+    PetscCall(BeginLook(&busy, &B));
+    if (k == 1) {
+      for (int m = 0; m < 2; m++) {
+        PetscCall(MatSetValue(m ? B : A, 0, (POINTS + 4) * (POINTS + 4) - 1, 1, ADD_VALUES));
+        PetscCall(TestAssemble(m ? B : A, MAT_FINAL_ASSEMBLY));
+      }
+      PetscCall(TestCompareProducts(A, B, "another structure while a look is under way"));
+    } else if (k == 2) PetscCall(MatConvert(B, MATDCSRCUDA, MAT_INPLACE_MATRIX, &B));
+    PetscCall(MatDestroy(&B));
+    PetscCallCUDA(cudaDeviceSynchronize());
+    PetscCall(ExpectSlots(DCSR_NUM_POSTS, "the matrix is gone"));
+  }
+  PetscCall(MatDestroy(&A));
+  PetscCall(TestBusyDestroy(&busy));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -258,6 +384,8 @@ int main(int argc, char **argv)
   PetscCall(TestRented());
   PetscCall(TestFixed(A));
   PetscCall(TestPatterns(A));
+  PetscCall(TestWaiting());
+  PetscCall(TestUnderWay());
   PetscCall(MatDestroy(&A));
   PetscCall(TestMany());
   PetscCall(PetscSparseCUDAGetMemoryInUse(&now, &peak));
