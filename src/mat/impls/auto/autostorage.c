@@ -499,6 +499,7 @@ static PetscErrorCode MultEnd_Auto(Mat A, MatDeviceWork work, cudaStream_t strea
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* By what is told, before the products come: a look is waited for. */
 static PetscErrorCode Decide_Auto(Mat A, PetscBool settle, cudaStream_t stream)
 {
   AutoChoice *c;
@@ -508,9 +509,14 @@ static PetscErrorCode Decide_Auto(Mat A, PetscBool settle, cudaStream_t stream)
   PetscCall(UseChoice(A, &c));
   if (c->settled) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(CollectTime(c));
-  if (!HasStorage(A) && NumProducts(c) > 0 && Told(A) > NumProducts(c)) PetscCall(Consider(A, c, stream));
+  for (int k = 0; k < 2 && !HasStorage(A) && NumProducts(c) > 0 && Told(A) > NumProducts(c); k++) {
+    PetscCall(Consider(A, c, stream));
+    if (c->look == NULL) break;
+    PetscCallCUDA(cudaStreamSynchronize(stream));
+  }
   if (!settle) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(DestroyEvents(c));
+  HiSparseLookDestroy(&c->look);
   c->settled = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
