@@ -266,6 +266,12 @@ int main(int argc, char **argv)
          suffix: device_hisparse_single
          args: -graph -type aijhisparsecuda -problem 27point,elasticity -n 20 -pc_gamg_level_values single
       test:
+         suffix: device_auto
+         args: -graph -type aijautocuda -problem 7point,27point,elasticity
+      test:
+         suffix: device_auto_chooses
+         args: -graph -type aijautocuda -mat_hisparse_format diagonals -problem 7point,27point -n 20
+      test:
          suffix: device_kernels
          args: -graph -problem 27point,elasticity -mat_dcsr_spmv {{split scan warp vector}}
       test:
