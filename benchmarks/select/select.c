@@ -20,9 +20,12 @@ static char help[] = "Measures what a choice of storage is learnt from: products
 #include <petscsparsecuda/spmvtranspose.h>
 #include <petsctime.h>
 
-#define SHAPES_A_ROUND 5                  /* of the shapes of real matrices, to as many others as there are families */
-#define REPETITIONS    3                  /* of what is timed as a program sees it */
-#define FASTEST        ((PetscReal)50000) /* microseconds of a product; a format that takes longer is not measured further */
+#define SHAPES_A_ROUND   5 /* of the shapes of real matrices, to as many others as there are families */
+#define REPETITIONS      3 /* of what is timed as a program sees it */
+#define LOOK_REPETITIONS 5
+#define LOOK_PRODUCTS    12 /* with rows, with a look after so many: */
+#define LOOK_AFTER       4
+#define FASTEST          ((PetscReal)50000) /* microseconds of a product; a format that takes longer is not measured further */
 
 /* All that one matrix needs. */
 typedef struct {
@@ -154,55 +157,58 @@ static PetscErrorCode MeasureTransposeKernels(SelectBench *b)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode LookRun(void *ctx, cudaStream_t stream)
-{
-  const SelectBench *b = (const SelectBench *)ctx;
-  HiSparseLook       look;
-
-  PetscFunctionBegin;
-  PetscCall(HiSparseLookQueue(b->csr, stream, &look));
-  PetscCheck(look != NULL, PETSC_COMM_SELF, PETSC_ERR_MEM, "There is no pinned memory for a look");
-  HiSparseLookDestroy(&look);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Seconds of the host to queue a look, and to make the prediction when the counts are there. */
-static PetscErrorCode TimeLook(SelectBench *b, const DCSRFacts *facts, PetscLogDouble *seconds)
+/* What a program with a look under way does after a product: asks, and foretells when the counts are there. Blocks that were found are looked at, too. */
+static PetscErrorCode GoOn(const SelectBench *b, const DCSRFacts *facts, HiSparseSample samples[2], int *n, HiSparseLook *look)
 {
   HiSparseFormat format = HISPARSE_AUTO;
-  HiSparseLook   look;
-  HiSparseSample sample;
-  PetscLogDouble t[4];
+  const int      size   = *n == 0 ? 1 : samples[0].block_size;
   double         ratio;
 
   PetscFunctionBegin;
-  PetscCall(BenchNow(&t[0]));
-  PetscCall(HiSparseLookQueue(b->csr, b->bench.stream, &look));
-  PetscCall(PetscTime(&t[1]));
-  PetscCheck(look != NULL, PETSC_COMM_SELF, PETSC_ERR_MEM, "There is no pinned memory for a look");
-  PetscCall(BenchNow(&t[2]));
-  PetscCall(HiSparseLookTake(b->csr, &look, &sample));
-  PetscCall(HiSparsePredict(b->csr, facts, &sample, HISPARSE_VALUES_SCALAR, b->bench.stream, &format, &ratio));
-  PetscCall(PetscTime(&t[3]));
-  *seconds = t[1] - t[0] + t[3] - t[2];
+  if (*look == NULL || !HiSparseLookIsThere(*look)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(HiSparseLookTake(b->csr, size, look, &samples[*n]));
+  if (++*n == 1 && samples[0].block_size > 0) PetscCall(HiSparseLookQueue(b->csr, samples[0].block_size, b->bench.stream, look));
+  else PetscCall(HiSparsePredict(b->csr, facts, samples, HISPARSE_VALUES_SCALAR, b->bench.stream, &format, &ratio));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What a look costs a program, which has multiplied with rows before and does not wait: the time of its host or of its device, the longer one; medians, microseconds. */
-static PetscErrorCode MeasureLook(SelectBench *b, const DCSRFacts *facts, PetscReal *us)
+/* Seconds of products with rows, one after the other, with a look among them or without. */
+static PetscErrorCode TimeProducts(SelectBench *b, PetscBool looks, const DCSRFacts *facts, PetscLogDouble *seconds)
 {
-  PetscReal samples[REPETITIONS], device;
+  HiSparseSample samples[2];
+  HiSparseLook   look = NULL;
+  PetscLogDouble begin, end;
+  int            n = 0;
 
   PetscFunctionBegin;
-  for (int i = 0; i < REPETITIONS; i++) {
-    PetscLogDouble seconds = 0;
-
-    PetscCall(TimeLook(b, facts, &seconds));
-    samples[i] = (PetscReal)(seconds * 1e6);
+  PetscCall(BenchNow(&begin));
+  for (int k = 0; k < LOOK_PRODUCTS; k++) {
+    PetscCall(RowsMult(b, b->bench.stream));
+    if (looks && k == LOOK_AFTER) PetscCall(HiSparseLookQueue(b->csr, 1, b->bench.stream, &look));
+    else PetscCall(GoOn(b, facts, samples, &n, &look));
   }
-  PetscCall(BenchMedian(REPETITIONS, samples, us));
-  PetscCall(BenchTimerMeasure(&b->bench.timer, PETSC_TRUE, LookRun, b, &device));
-  *us = PetscMax(*us, device);
+  PetscCall(BenchNow(&end));                                          // waits for the stream
+  while (look != NULL) PetscCall(GoOn(b, facts, samples, &n, &look)); // long after: products were few
+  *seconds = end - begin;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What a look costs a program that multiplies and does not wait: by how much products take longer with one among them; medians, microseconds. */
+static PetscErrorCode MeasureLook(SelectBench *b, const DCSRFacts *facts, PetscReal *us)
+{
+  PetscReal samples[2][LOOK_REPETITIONS], medians[2];
+
+  PetscFunctionBegin;
+  for (int i = 0; i < LOOK_REPETITIONS; i++) {
+    for (int k = 0; k < 2; k++) {
+      PetscLogDouble seconds = 0;
+
+      PetscCall(TimeProducts(b, (PetscBool)k, facts, &seconds));
+      samples[k][i] = (PetscReal)(seconds * 1e6);
+    }
+  }
+  for (int k = 0; k < 2; k++) PetscCall(BenchMedian(LOOK_REPETITIONS, samples[k], &medians[k]));
+  *us = PetscMax(medians[1] - medians[0], 0);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -215,7 +221,6 @@ static PetscErrorCode MeasureFeatures(SelectBench *b, double features[], PetscRe
   PetscFunctionBegin;
   PetscCall(DCSRSpMVPlanCreate(b->csr, DCSR_SPMV_AUTO, b->bench.stream, &b->plan));
   PetscCall(DCSRSpMVPlanGetInfo(b->plan, NULL, &facts, NULL, NULL));
-  PetscCall(DCSRSpMVPlanDestroy(&b->plan, b->bench.stream));
   for (int i = 0; i < REPETITIONS; i++) {
     PetscLogDouble t[3];
     DCSRPattern    pattern;
@@ -229,6 +234,7 @@ static PetscErrorCode MeasureFeatures(SelectBench *b, double features[], PetscRe
   }
   for (int k = 0; k < 2; k++) PetscCall(BenchMedian(REPETITIONS, samples[k], &us[k]));
   PetscCall(MeasureLook(b, &facts, &us[2]));
+  PetscCall(DCSRSpMVPlanDestroy(&b->plan, b->bench.stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -68,14 +68,14 @@ typedef struct {
 /* A sample that is being taken (sample.cu): the device counts, and nobody waits. */
 typedef struct _n_DCSRPost *HiSparseLook;
 
-PETSC_INTERN PetscErrorCode HiSparseLookQueue(DCSRView csr, cudaStream_t stream, HiSparseLook *look); /* *look NULL: too many are under way, or there is no pinned memory */
+PETSC_INTERN PetscErrorCode HiSparseLookQueue(DCSRView csr, int size, cudaStream_t stream, HiSparseLook *look); /* *look NULL: too many are under way, or there is no pinned memory */
 PETSC_INTERN PetscBool      HiSparseLookIsThere(HiSparseLook look);
-PETSC_INTERN PetscErrorCode HiSparseLookTake(DCSRView csr, HiSparseLook *look, HiSparseSample *sample); /* when it is there */
-PETSC_INTERN void           HiSparseLookDestroy(HiSparseLook *look);                                    /* at any time */
+PETSC_INTERN PetscErrorCode HiSparseLookTake(DCSRView csr, int size, HiSparseLook *look, HiSparseSample *sample); /* when it is there */
+PETSC_INTERN void           HiSparseLookDestroy(HiSparseLook *look);                                              /* at any time */
 
 /* Before anything is made: which format, and what its products are foretold to take (rule.c) */
 PETSC_INTERN PetscBool      HiSparseMayPay(PetscInt num_rows, PetscCount num_nonzeros);
-PETSC_INTERN PetscErrorCode HiSparsePredict(DCSRView csr, const DCSRFacts *facts, const HiSparseSample *sample, HiSparsePrecision precision, cudaStream_t stream, HiSparseFormat *format,
+PETSC_INTERN PetscErrorCode HiSparsePredict(DCSRView csr, const DCSRFacts *facts, const HiSparseSample samples[], HiSparsePrecision precision, cudaStream_t stream, HiSparseFormat *format,
                                             double *ratio); /* of time over that of CSR; waits when sample is NULL, or has blocks */
 
 /* All functions queue their work on stream; arrays are on the device unless they are said to be on the host. A function that fails leaves its HiSparse as it was. */

@@ -48,7 +48,7 @@ PETSC_INTERN void                MatSeqAIJAutoCUDAExpect(Mat, PetscCount, PetscC
 
 /* autopredict.c */
 PETSC_INTERN PetscErrorCode MatAutoCUDALookTime(double *);
-PETSC_INTERN PetscErrorCode MatAutoCUDAPredict(DCSRView, const DCSRFacts *, const HiSparseSample *, HiSparseFormat, HiSparsePrecision, double, cudaStream_t, AutoPrediction *);
+PETSC_INTERN PetscErrorCode MatAutoCUDAPredict(DCSRView, const DCSRFacts *, const HiSparseSample[], HiSparseFormat, HiSparsePrecision, double, cudaStream_t, AutoPrediction *);
 
 /* autopatterns.c */
 PETSC_INTERN PetscBool    MatAutoCUDAMayKnow(PetscInt, PetscInt, PetscCount);

@@ -108,18 +108,18 @@ PetscErrorCode MatAutoCUDALookTime(double *us)
   Input Parameters:
 + csr       - compact, columns of a row sorted, with at least one entry
 . facts     - that the plan of a product knows, or NULL
-. sample    - of a look that was queued before, or NULL: one is taken, for which the host waits
+. samples   - [2] of looks that were queued before: of size 1, and of the blocks that this one has, if any; NULL: they are taken, and the host waits
 . format    - HISPARSE_AUTO, or the only one that is in question
 . precision - of the values that would be stored
 . us        - microseconds of y = A x with rows
-- stream    - the host waits for what is counted, of dense blocks even with a sample
+- stream    - with samples and facts nothing is queued
 
   Output Parameter:
 . prediction - its format is HISPARSE_CSR when rows are expected to be as good
 
   Cost: that of HiSparsePredict(). Errors: PETSC_ERR_MEM.
 */
-PetscErrorCode MatAutoCUDAPredict(DCSRView csr, const DCSRFacts *facts, const HiSparseSample *sample, HiSparseFormat format, HiSparsePrecision precision, double us, cudaStream_t stream, AutoPrediction *prediction)
+PetscErrorCode MatAutoCUDAPredict(DCSRView csr, const DCSRFacts *facts, const HiSparseSample samples[], HiSparseFormat format, HiSparsePrecision precision, double us, cudaStream_t stream, AutoPrediction *prediction)
 {
   const AutoTable *table;
 
@@ -127,7 +127,7 @@ PetscErrorCode MatAutoCUDAPredict(DCSRView csr, const DCSRFacts *facts, const Hi
   PetscCall(PetscArrayzero(prediction, 1));
   prediction->format = format;
   prediction->by     = "bytes";
-  PetscCall(HiSparsePredict(csr, facts, sample, precision, stream, &prediction->format, &prediction->forward));
+  PetscCall(HiSparsePredict(csr, facts, samples, precision, stream, &prediction->format, &prediction->forward));
   prediction->transpose = prediction->forward;
   if (prediction->format == HISPARSE_CSR) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(GetTable(&table));

@@ -6,6 +6,7 @@
 */
 #include "auto.h"
 #include "../hisparse/hisparse.h"
+#include <petscsparsecuda/record.h>
 
 #define NUM_SAMPLES  3   /* products of a kind that are measured, on either side */
 #define MAX_UNPAID   6   /* doublings of the price */
@@ -35,8 +36,10 @@ typedef struct {
   PetscCount       converted_after;            /* products with rows before the conversion */
   AutoPrediction   prediction;
   AutoTimes        times;
-  AutoPattern      pattern; /* its sizes and hash, when hashed */
-  HiSparseLook     look;    /* under way, or NULL. Products may go to another stream meanwhile: its counts come to pinned memory, which is asked without any */
+  AutoPattern      pattern;     /* its sizes and hash, when hashed */
+  HiSparseSample   samples[2];  /* of size 1, and of the blocks that it has */
+  int              num_samples; /* that are there */
+  HiSparseLook     look;        /* at the next one, under way, or NULL. Products may go to another stream meanwhile: its counts come to pinned memory, which is asked without any */
 
   /* About values */
   PetscObjectState state;         /* of the matrix at the last product */
@@ -306,15 +309,15 @@ static PetscErrorCode Remember(AutoChoice *c)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The prediction by a sample, which is taken when there is none. The time of a product with rows is known. */
-static PetscErrorCode Predict(Mat A, AutoChoice *c, const HiSparseSample *sample, cudaStream_t stream)
+/* The prediction by samples, which are taken when there are none. The time of a product with rows is known. */
+static PetscErrorCode Predict(Mat A, AutoChoice *c, const HiSparseSample samples[], cudaStream_t stream)
 {
   const Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
   DCSRFacts             facts;
 
   PetscFunctionBegin;
   if (d->plans.spmv != NULL) PetscCall(DCSRSpMVPlanGetInfo(d->plans.spmv, NULL, &facts, NULL, NULL));
-  PetscCall(MatAutoCUDAPredict(d->device.view, d->plans.spmv != NULL ? &facts : NULL, sample, (HiSparseFormat)d->options.storage_format, (HiSparsePrecision)d->options.storage_precision, RowsTime(c, DEVICE_WORK_FORWARD), stream, &c->prediction));
+  PetscCall(MatAutoCUDAPredict(d->device.view, d->plans.spmv != NULL ? &facts : NULL, samples, (HiSparseFormat)d->options.storage_format, (HiSparsePrecision)d->options.storage_precision, RowsTime(c, DEVICE_WORK_FORWARD), stream, &c->prediction));
   c->looked  = PETSC_TRUE;
   c->refused = (PetscBool)(c->prediction.format == HISPARSE_CSR);
   if (c->refused) PetscCall(PetscInfo(A, "Rows stay: no other storage is expected to be faster, by %s\n", c->prediction.by));
@@ -324,24 +327,30 @@ static PetscErrorCode Predict(Mat A, AutoChoice *c, const HiSparseSample *sample
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* That of the sample which comes next. */
+static int SampleSize(const AutoChoice *c)
+{
+  return c->num_samples == 0 ? 1 : c->samples[0].block_size;
+}
+
 /* Begins to look at the matrix, without waiting; where nothing can be sent to the host, the look is over at once. */
 static PetscErrorCode BeginLook(Mat A, AutoChoice *c, cudaStream_t stream)
 {
   PetscFunctionBegin;
-  PetscCall(HiSparseLookQueue(MatSeqAIJCUDAGet(A)->device.view, stream, &c->look));
+  PetscCall(HiSparseLookQueue(MatSeqAIJCUDAGet(A)->device.view, SampleSize(c), stream, &c->look));
   if (c->look == NULL) PetscCall(Predict(A, c, NULL, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Ends a look, if the device has counted. */
+/* Ends a look, if the device has counted. Dense blocks are worth another one. */
 static PetscErrorCode EndLook(Mat A, AutoChoice *c, cudaStream_t stream)
 {
-  HiSparseSample sample;
-
   PetscFunctionBegin;
   if (!HiSparseLookIsThere(c->look)) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(HiSparseLookTake(MatSeqAIJCUDAGet(A)->device.view, &c->look, &sample));
-  PetscCall(Predict(A, c, &sample, stream));
+  PetscCall(HiSparseLookTake(MatSeqAIJCUDAGet(A)->device.view, SampleSize(c), &c->look, &c->samples[c->num_samples]));
+  c->num_samples++;
+  if (c->num_samples == 1 && c->samples[0].block_size > 0) PetscCall(BeginLook(A, c, stream));
+  else PetscCall(Predict(A, c, c->samples, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -407,13 +416,17 @@ static PetscErrorCode Consider(Mat A, AutoChoice *c, cudaStream_t stream)
 /* From the storage to rows, if there is memory for them. */
 static PetscErrorCode GoBack(Mat A, AutoChoice *c, const char why[])
 {
-  PetscBool memory = PETSC_TRUE;
+  PetscBool      memory = PETSC_TRUE;
+  PetscErrorCode ierr;
 
   PetscFunctionBegin;
   if (MatSeqAIJCUDACSRReleased(A)) PetscCall(HasMemory(RowsBytes(A), &memory));
   if (!memory) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatSeqAIJCUDAGetCSR(A));
-  PetscCall(MatSeqAIJCUDADropStorage(A));
+  PetscSparseCUDAReleaseUnrecorded(PETSC_TRUE); // what is not settled is in no recorded work
+  ierr = MatSeqAIJCUDADropStorage(A);
+  PetscSparseCUDAReleaseUnrecorded(PETSC_FALSE);
+  PetscCall(ierr);
   c->convert = PETSC_FALSE;
   PetscCall(PetscInfo(A, "Back to rows: %s\n", why));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -505,11 +518,11 @@ static PetscErrorCode Decide_Auto(Mat A, PetscBool settle, cudaStream_t stream)
   AutoChoice *c;
 
   PetscFunctionBegin;
-  if (!MayChoose(A)) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!settle && !MayChoose(A)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(UseChoice(A, &c));
   if (c->settled) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(CollectTime(c));
-  for (int k = 0; k < 2 && !HasStorage(A) && NumProducts(c) > 0 && Told(A) > NumProducts(c); k++) {
+  for (int k = 0; k < 3 && MayChoose(A) && !HasStorage(A) && NumProducts(c) > 0 && Told(A) > NumProducts(c); k++) {
     PetscCall(Consider(A, c, stream));
     if (c->look == NULL) break;
     PetscCallCUDA(cudaStreamSynchronize(stream));
@@ -609,8 +622,9 @@ static PetscErrorCode ViewChoice_Auto(Mat A, PetscViewer viewer)
 
   PetscFunctionBegin;
   PetscCall(PetscViewerASCIIPrintf(viewer, "%s: %s", MATAUTOCUDA, what));
+  PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_FALSE)); // in the middle of a line
   if (choose != AUTO_CHOOSE_AUTO) PetscCall(PetscViewerASCIIPrintf(viewer, ", as -mat_auto_choose %s says\n", AutoChooses[choose]));
-  else if (!use) PetscCall(PetscViewerASCIIPrintf(viewer, "%s\n", MayChoose(A) ? ", no products yet" : ", which small matrices keep"));
+  else if (!use || !MayChoose(A)) PetscCall(PetscViewerASCIIPrintf(viewer, "%s\n", MayChoose(A) ? ", no products yet" : ", which small matrices keep"));
   else {
     PetscCall(PetscViewerASCIIPrintf(viewer, ", %" PetscCount_FMT " products", NumProducts(c)));
     if (c->looked && c->prediction.format == HISPARSE_CSR) PetscCall(PetscViewerASCIIPrintf(viewer, ", no other storage is expected to be faster"));
@@ -622,6 +636,7 @@ static PetscErrorCode ViewChoice_Auto(Mat A, PetscViewer viewer)
     PetscCall(ViewTimes(c, viewer));
     PetscCall(PetscViewerASCIIPrintf(viewer, "\n"));
   }
+  PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_TRUE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -86,7 +86,7 @@ static void GetCosts(DCSRView csr, HiSparsePrecision precision, const HiSparseSa
 }
 
 /* The same for masked diagonals of blocks; RULE_NONE without blocks. Blocks on thin diagonals count four times, since few lanes take part in what loads them. */
-static PetscErrorCode GetBlockDiagonalsCost(DCSRView csr, HiSparsePrecision precision, int block_size, int num_multiprocessors, const HiSparseRule *rule, cudaStream_t stream, double *cost)
+static PetscErrorCode GetBlockDiagonalsCost(DCSRView csr, HiSparsePrecision precision, const HiSparseSample *given, int block_size, int num_multiprocessors, const HiSparseRule *rule, cudaStream_t stream, double *cost)
 {
   const PetscBool      single  = (PetscBool)(precision == HISPARSE_VALUES_SINGLE && !PetscDefined(USE_REAL_SINGLE));
   const double         value   = precision == HISPARSE_VALUES_SINGLE ? (double)(sizeof(PetscScalar) / sizeof(PetscReal) * sizeof(float)) : (double)sizeof(PetscScalar);
@@ -99,7 +99,8 @@ static PetscErrorCode GetBlockDiagonalsCost(DCSRView csr, HiSparsePrecision prec
   PetscFunctionBegin;
   *cost = RULE_NONE;
   if (block_size == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(HiSparseSampleTake(csr, block_size, stream, &sample));
+  if (given != NULL) sample = *given;
+  else PetscCall(HiSparseSampleTake(csr, block_size, stream, &sample));
   PetscCall(BlockDiagonalsConfigFind(block_size, &config));
   num_blocks = (double)csr.num_nonzeros / square;
   part       = sample.entries > 0 ? num_blocks / (double)sample.entries : 0;
@@ -120,17 +121,17 @@ static PetscErrorCode IsSplit(DCSRView csr, const DCSRFacts *facts, PetscBool *s
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether all blocks are full, and no row has very many. */
-static PetscErrorCode HasBlocks(DCSRView csr, const DCSRFacts *facts, int block_size, cudaStream_t stream, PetscBool *has)
+/* Whether all blocks are full, or the sample is trusted, and no row has very many. */
+static PetscErrorCode HasBlocks(DCSRView csr, const DCSRFacts *facts, int block_size, PetscBool trusts, cudaStream_t stream, PetscBool *has)
 {
   PetscFunctionBegin;
-  *has = PETSC_FALSE;
-  if (facts->max_row_size <= (PetscCount)RULE_MAX_BLOCKS * block_size) PetscCall(BlocksAreFull(csr, block_size, 0, stream, has));
+  *has = (PetscBool)(facts->max_row_size <= (PetscCount)RULE_MAX_BLOCKS * block_size);
+  if (*has && !trusts) PetscCall(BlocksAreFull(csr, block_size, 0, stream, has));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Whether the matrix can have the format that is the cheapest. Facts that nobody has given are got, once. */
-static PetscErrorCode Fits(DCSRView csr, HiSparseFormat format, int block_size, const DCSRFacts **facts, DCSRFacts *counted, cudaStream_t stream, PetscBool *fits)
+static PetscErrorCode Fits(DCSRView csr, HiSparseFormat format, int block_size, PetscBool trusts, const DCSRFacts **facts, DCSRFacts *counted, cudaStream_t stream, PetscBool *fits)
 {
   PetscFunctionBegin;
   *fits = PETSC_TRUE;
@@ -140,7 +141,7 @@ static PetscErrorCode Fits(DCSRView csr, HiSparseFormat format, int block_size, 
     *facts = counted;
   }
   if (format == HISPARSE_WINDOWS) PetscCall(IsSplit(csr, *facts, fits));
-  else PetscCall(HasBlocks(csr, *facts, block_size, stream, fits));
+  else PetscCall(HasBlocks(csr, *facts, block_size, trusts, stream, fits));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -166,8 +167,8 @@ PetscBool HiSparseMayPay(PetscInt num_rows, PetscCount num_nonzeros)
   return (PetscBool)(num_nonzeros >= RULE_MIN_NONZEROS && (PetscCount)num_rows >= (PetscCount)RULE_MIN_SLICES * HISPARSE_SLICE_ROWS);
 }
 
-/* The costs of all formats, by the sample. */
-static PetscErrorCode GetAllCosts(DCSRView csr, HiSparsePrecision precision, const HiSparseSample *sample, cudaStream_t stream, double costs[HISPARSE_CSR + 1])
+/* The costs of all formats, by the sample, and by that of blocks if it is given. */
+static PetscErrorCode GetAllCosts(DCSRView csr, HiSparsePrecision precision, const HiSparseSample *sample, const HiSparseSample *of_blocks, cudaStream_t stream, double costs[HISPARSE_CSR + 1])
 {
   const HiSparseRule *rule       = NULL;
   const int           block_size = sample->block_size; // 0: none
@@ -181,7 +182,7 @@ static PetscErrorCode GetAllCosts(DCSRView csr, HiSparsePrecision precision, con
   PetscCall(DCSRGetDeviceFacts(&facts));
   waves = HiSparseRuleWaves(((PetscCount)csr.num_rows + HISPARSE_SLICE_ROWS - 1) / HISPARSE_SLICE_ROWS, facts.num_multiprocessors, config.resident);
   GetCosts(csr, precision, sample, block_size, waves, rule, costs);
-  PetscCall(GetBlockDiagonalsCost(csr, precision, block_size, facts.num_multiprocessors, rule, stream, &costs[HISPARSE_BLOCK_DIAGONALS]));
+  PetscCall(GetBlockDiagonalsCost(csr, precision, of_blocks, block_size, facts.num_multiprocessors, rule, stream, &costs[HISPARSE_BLOCK_DIAGONALS]));
   PetscCall(PetscInfo(NULL, "Bytes of a product by their bandwidth, over those of CSR: diagonals %.2f, 16-bit columns %.2f, blocks of %d %.2f, diagonals of blocks %.2f\n", costs[HISPARSE_DIAGONALS] / costs[HISPARSE_CSR],
                       costs[HISPARSE_WINDOWS] / costs[HISPARSE_CSR], block_size, block_size > 0 ? costs[HISPARSE_BLOCKS] / costs[HISPARSE_CSR] : 0.0, block_size > 0 ? costs[HISPARSE_BLOCK_DIAGONALS] / costs[HISPARSE_CSR] : 0.0));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -193,7 +194,7 @@ static PetscErrorCode GetAllCosts(DCSRView csr, HiSparsePrecision precision, con
   Input Parameters:
 + csr       - compact, rows sorted by column, with at least one nonzero
 . facts     - host, what the plan of a product with csr knows of its rows; NULL: they are counted when they are wanted
-. sample    - host, of HiSparseLookTake() for csr; NULL: one is taken
+. samples   - [2] host, of HiSparseLookTake() for csr: of size 1, and of the size of the blocks that this one has, if it has any; NULL: they are taken
 . precision - of the values that would be stored
 - stream    - the stream; the host waits for what is counted
 
@@ -203,24 +204,26 @@ static PetscErrorCode GetAllCosts(DCSRView csr, HiSparsePrecision precision, con
   Output Parameter:
 . ratio - time of y = A x over that of CSR; 1 for HISPARSE_CSR, and very large for what the matrix cannot have
 
-  Cost: that of HiSparseSampleTake() without a sample, and once more when there are dense blocks; without facts a pass over the row offsets when windows or dense blocks are in question; one over the columns for dense blocks. Errors: PETSC_ERR_MEM.
+  Note:
+  With samples that are given the host waits for nothing, if facts are, too: whether all blocks are full is found when the format is made.
+
+  Cost: that of HiSparseSampleTake() without samples, once more when there are dense blocks, and then one over the columns; without facts a pass over the row offsets when windows or dense blocks are in question. Errors: PETSC_ERR_MEM.
 */
-PetscErrorCode HiSparsePredict(DCSRView csr, const DCSRFacts *facts, const HiSparseSample *sample, HiSparsePrecision precision, cudaStream_t stream, HiSparseFormat *format, double *ratio)
+PetscErrorCode HiSparsePredict(DCSRView csr, const DCSRFacts *facts, const HiSparseSample samples[], HiSparsePrecision precision, cudaStream_t stream, HiSparseFormat *format, double *ratio)
 {
   double         costs[HISPARSE_CSR + 1];
   PetscBool      fits = PETSC_FALSE;
   HiSparseSample taken;
   DCSRFacts      counted;
 
+  const HiSparseSample *sample = samples != NULL ? samples : &taken;
+
   PetscFunctionBegin;
   *ratio = 1;
   if (*format == HISPARSE_AUTO && !HiSparseMayPay(csr.num_rows, csr.num_nonzeros)) *format = HISPARSE_CSR;
   if (*format == HISPARSE_CSR) PetscFunctionReturn(PETSC_SUCCESS);
-  if (sample == NULL) {
-    PetscCall(HiSparseSampleTake(csr, 1, stream, &taken));
-    sample = &taken;
-  }
-  PetscCall(GetAllCosts(csr, precision, sample, stream, costs));
+  if (samples == NULL) PetscCall(HiSparseSampleTake(csr, 1, stream, &taken));
+  PetscCall(GetAllCosts(csr, precision, sample, samples != NULL ? samples + 1 : NULL, stream, costs));
   if (*format != HISPARSE_AUTO) {
     *ratio = costs[*format] / costs[HISPARSE_CSR];
     PetscFunctionReturn(PETSC_SUCCESS);
@@ -228,7 +231,7 @@ PetscErrorCode HiSparsePredict(DCSRView csr, const DCSRFacts *facts, const HiSpa
   while (!fits) {
     *format = GetCheapest(costs);
     *ratio  = *format == HISPARSE_CSR ? 1 : costs[*format] / costs[HISPARSE_CSR];
-    PetscCall(Fits(csr, *format, sample->block_size, &facts, &counted, stream, &fits));
+    PetscCall(Fits(csr, *format, sample->block_size, samples != NULL, &facts, &counted, stream, &fits));
     if (!fits) costs[*format] = RULE_NONE;
   }
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -8,14 +8,13 @@
 #define SAMPLE_SLICES  256  /* thread blocks, one wave, */
 #define SAMPLE_BLOCKS  256  /* and of nonzeros the same */
 #define SAMPLE_ROWS    2048 /* rows of dense blocks */
-#define SAMPLE_THREADS 256
+#define SAMPLE_THREADS 1024 /* for a slice, whose rows a warp takes one after the other */
 #define SAMPLE_BUCKETS 4096
 #define SAMPLE_LONG    512 /* entries of a row that is too long to be counted on diagonals */
 
 #define SAMPLE_BYTES offsetof(HiSparseSample, block_size) /* what is counted */
 
 static_assert(SAMPLE_BYTES <= DCSR_MESSAGE_WORDS * sizeof(uint32_t), "What is counted goes to the host in one message");
-static_assert(SAMPLE_THREADS == WINDOWS_THREADS, "Blocks of nonzeros are looked at by as many threads as when they are encoded");
 
 /* Buckets of a diagonal in two tables. A diagonal counts as full when both say so, which other diagonals in the same bucket seldom bring about. */
 __device__ __forceinline__ unsigned int SampleBucket(int32_t diagonal, int table)
@@ -71,7 +70,7 @@ __global__ void __launch_bounds__(SAMPLE_THREADS) SampleSlicesKernel(const Offse
   }
 }
 
-__global__ void __launch_bounds__(SAMPLE_THREADS) SampleBlocksKernel(const int32_t *columns, PetscCount num_nonzeros, PetscCount num_blocks, HiSparseSample *sample)
+__global__ void __launch_bounds__(WINDOWS_THREADS) SampleBlocksKernel(const int32_t *columns, PetscCount num_nonzeros, PetscCount num_blocks, HiSparseSample *sample)
 {
   __shared__ unsigned int minima[2][WINDOWS_WARPS];
   const PetscCount        base = (PetscCount)blockIdx.x * num_blocks / gridDim.x * WINDOWS_BLOCK;
@@ -99,7 +98,7 @@ static PetscErrorCode SampleLaunch(DCSRView csr, int size, HiSparseSample *sampl
   else SampleSlicesKernel<<<slices, SAMPLE_THREADS, 0, stream>>>((const int32_t *)csr.row_offsets, csr.columns, num_rows, size, num_slices, sample);
   PetscCallCUDA(cudaGetLastError());
   if (size > 1) PetscFunctionReturn(PETSC_SUCCESS);
-  SampleBlocksKernel<<<blocks, SAMPLE_THREADS, 0, stream>>>(csr.columns, csr.num_nonzeros, num_blocks, sample);
+  SampleBlocksKernel<<<blocks, WINDOWS_THREADS, 0, stream>>>(csr.columns, csr.num_nonzeros, num_blocks, sample);
   PetscCallCUDA(cudaGetLastError());
   for (int k = 0; k < BLOCKS_NUM_SIZES; k++)
     if (BlocksMayBe(csr, BlocksSizes[k])) PetscCall(BlocksLookQueue(csr, BlocksSizes[k], SAMPLE_ROWS, &sample->not_full[k], stream));
@@ -153,10 +152,11 @@ done:
 }
 
 /*
-  HiSparseLookQueue - HiSparseSampleTake() of size 1 that nobody waits for
+  HiSparseLookQueue - HiSparseSampleTake() that nobody waits for
 
   Input Parameters:
 + csr    - compact, with at least one nonzero
+. size   - 1, or that of blocks
 - stream - asynchronous on it
 
   Output Parameter:
@@ -164,7 +164,7 @@ done:
 
   Cost: that of HiSparseSampleTake() on the device, and one launch for the message. Errors: PETSC_ERR_MEM.
 */
-PetscErrorCode HiSparseLookQueue(DCSRView csr, cudaStream_t stream, HiSparseLook *look)
+PetscErrorCode HiSparseLookQueue(DCSRView csr, int size, cudaStream_t stream, HiSparseLook *look)
 {
   HiSparseSample *device = NULL;
   PetscErrorCode  ierr   = PETSC_SUCCESS;
@@ -172,7 +172,7 @@ PetscErrorCode HiSparseLookQueue(DCSRView csr, cudaStream_t stream, HiSparseLook
   PetscFunctionBegin;
   PetscCall(DCSRPostCreate(look));
   if (*look == NULL) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCallGoto(ierr, done, SampleQueue(csr, 1, stream, &device));
+  PetscCallGoto(ierr, done, SampleQueue(csr, size, stream, &device));
   PetscCallGoto(ierr, done, DCSRPostSend(*look, device, SAMPLE_BYTES, stream));
 done:
   if (ierr != PETSC_SUCCESS) DCSRPostDestroy(look);
@@ -190,8 +190,9 @@ PetscBool HiSparseLookIsThere(HiSparseLook look)
 /*
   HiSparseLookTake - the sample, when it is there; the look ends
 
-  Input Parameter:
-. csr - with the structure that was looked at
+  Input Parameters:
++ csr  - with the structure that was looked at
+- size - as it was queued
 
   Input/Output Parameter:
 . look - for which HiSparseLookIsThere(); NULL afterwards
@@ -199,11 +200,11 @@ PetscBool HiSparseLookIsThere(HiSparseLook look)
   Output Parameter:
 . sample - on the host
 */
-PetscErrorCode HiSparseLookTake(DCSRView csr, HiSparseLook *look, HiSparseSample *sample)
+PetscErrorCode HiSparseLookTake(DCSRView csr, int size, HiSparseLook *look, HiSparseSample *sample)
 {
   PetscFunctionBegin;
   PetscCall(DCSRPostTake(look, sample));
-  sample->block_size = FindBlockSize(csr, sample);
+  sample->block_size = size == 1 ? FindBlockSize(csr, sample) : 0;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -48,6 +48,20 @@ static __device__ __forceinline__ void SpMVPrefetch(const PetscScalar *p)
 #endif
 }
 
+/* a b. Of a complex product the compiler may contract either sum with either of its terms, and in another way in each place that it is inlined to; long rows are finished in one of several. */
+__device__ __forceinline__ PetscScalar SpMVTimes(PetscScalar a, PetscScalar b)
+{
+#if PetscDefined(USE_COMPLEX) && defined(__CUDA_ARCH__)
+  #if PetscDefined(USE_REAL_SINGLE)
+  return PetscScalar(__fmaf_rn(-a.imag(), b.imag(), __fmul_rn(a.real(), b.real())), __fmaf_rn(a.imag(), b.real(), __fmul_rn(a.real(), b.imag())));
+  #else
+  return PetscScalar(__fma_rn(-a.imag(), b.imag(), __dmul_rn(a.real(), b.real())), __fma_rn(a.imag(), b.real(), __dmul_rn(a.real(), b.imag())));
+  #endif
+#else
+  return a * b;
+#endif
+}
+
 /* The epilogue of a product. x is that of the product, whose entries the gathers of the row bring to L1. */
 struct SpMVEpilogue {
   DCSRSpMVEpilogue   e;
@@ -80,18 +94,18 @@ struct SpMVEpilogue {
   {
     Row row = {e.alpha, PetscScalar(0.0), PetscScalar(0.0)};
 
-    if (e.d) row.factor *= e.d[i];
+    if (e.d) row.factor = SpMVTimes(row.factor, e.d[i]);
     if (e.b) {
       row.b = e.b[i];
-      if (e.beta != PetscScalar(0.0)) row.add = e.beta * x[i];
-      if (e.gamma != PetscScalar(0.0)) row.add += e.gamma * e.q[i];
+      if (e.beta != PetscScalar(0.0)) row.add = SpMVTimes(e.beta, x[i]);
+      if (e.gamma != PetscScalar(0.0)) row.add += SpMVTimes(e.gamma, e.q[i]);
     } else row.add = y[i];
     return row;
   }
   template <typename Index>
   __device__ __forceinline__ void Store(Index i, PetscScalar sum, const Row &row) const
   {
-    y[i] = row.factor * (row.b - sum) + row.add;
+    y[i] = SpMVTimes(row.factor, row.b - sum) + row.add;
   }
   template <typename Index>
   __device__ __forceinline__ void Write(Index i, PetscScalar sum) const

@@ -18,7 +18,10 @@ static PetscErrorCode CheckNew(Mat A, Vec v, PetscBool device, const char what[]
   PetscCall(VecGetOffloadMask(v, &mask));
   PetscCheck(!device || size == 1 || n == 0 || mask == PETSC_OFFLOAD_GPU, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: the new vector is not on the device alone, but %d", what, (int)mask);
   PetscCall(VecBoundToCPU(v, &bound));
-  if (size == 1 && bound) PetscFunctionReturn(PETSC_SUCCESS);
+  if (size == 1 && bound) {
+    PetscCall(VecSet(v, 0.0));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscCall(VecNorm(v, NORM_INFINITY, &norm));
   PetscCheck(norm == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: the new vector has the norm %g", what, (double)norm);
   PetscFunctionReturn(PETSC_SUCCESS);

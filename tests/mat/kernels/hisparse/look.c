@@ -59,7 +59,7 @@ static PetscErrorCode Compare(const char name[], const HiSparseSample *got, cons
 }
 
 /* Takes a look whose work is done, and compares it. */
-static PetscErrorCode TakeAndCompare(const char name[], DCSRView view, HiSparseLook *look, const HiSparseSample *expected)
+static PetscErrorCode TakeAndCompare(const char name[], DCSRView view, int size, HiSparseLook *look, const HiSparseSample *expected)
 {
   HiSparseSample sample;
 
@@ -67,7 +67,7 @@ static PetscErrorCode TakeAndCompare(const char name[], DCSRView view, HiSparseL
   PetscCheck(*look != NULL, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: no slot is free", name);
   PetscCheck(HiSparseLookIsThere(*look), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: the stream is done, and the counts have not come", name);
   PetscCall(PetscMemzero(&sample, sizeof(sample)));
-  PetscCall(HiSparseLookTake(view, look, &sample));
+  PetscCall(HiSparseLookTake(view, size, look, &sample));
   PetscCheck(*look == NULL, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: the look was taken and is there", name);
   PetscCall(Compare(name, &sample, expected));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -78,20 +78,26 @@ static PetscErrorCode Test(const KernelTestMatrix *A, const KernelTestStorage *s
 {
   HiSparseFormat formats[2] = {HISPARSE_AUTO, HISPARSE_AUTO};
   HiSparseLook   look;
-  HiSparseSample expected;
+  HiSparseSample expected[2];
   double         ratios[2];
   size_t         before, after;
 
   PetscFunctionBegin;
   if (storage->max_segments > 0 || A->nz == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(HiSparseSampleTake(view, 1, stream, &expected));
+  PetscCall(HiSparseSampleTake(view, 1, stream, &expected[0]));
+  if (expected[0].block_size > 0) PetscCall(HiSparseSampleTake(view, expected[0].block_size, stream, &expected[1]));
   PetscCall(KernelTestMemoryInUse(stream, &before));
-  PetscCall(HiSparseLookQueue(view, stream, &look));
+  PetscCall(HiSparseLookQueue(view, 1, stream, &look));
   PetscCall(KernelTestMemoryInUse(stream, &after)); // waits for the stream
   PetscCheck(before == after, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: a look keeps %zu bytes of device memory", A->name, after - before);
-  PetscCall(TakeAndCompare(A->name, view, &look, &expected));
+  PetscCall(TakeAndCompare(A->name, view, 1, &look, &expected[0]));
+  if (expected[0].block_size > 0) {
+    PetscCall(HiSparseLookQueue(view, expected[0].block_size, stream, &look));
+    PetscCallCUDA(cudaStreamSynchronize(stream));
+    PetscCall(TakeAndCompare(A->name, view, expected[0].block_size, &look, &expected[1]));
+  }
   PetscCall(HiSparsePredict(view, NULL, NULL, HISPARSE_VALUES_SCALAR, stream, &formats[0], &ratios[0]));
-  PetscCall(HiSparsePredict(view, NULL, &expected, HISPARSE_VALUES_SCALAR, stream, &formats[1], &ratios[1]));
+  PetscCall(HiSparsePredict(view, NULL, expected, HISPARSE_VALUES_SCALAR, stream, &formats[1], &ratios[1]));
   PetscCheck(formats[0] == formats[1] && ratios[0] == ratios[1], PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %s with %g by a sample that is given, %s with %g by one that is taken", A->name, HiSparseFormats[formats[1]], ratios[1],
              HiSparseFormats[formats[0]], ratios[0]);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -108,18 +114,18 @@ static PetscErrorCode TestSlots(const char name[], DCSRView view, cudaStream_t s
   PetscCall(HiSparseSampleTake(view, 1, stream, &expected));
   PetscCall(GateClose(&gate, stream));
   for (int k = 0; k < NUM_LOOKS; k++) {
-    PetscCall(HiSparseLookQueue(view, stream, &looks[k]));
+    PetscCall(HiSparseLookQueue(view, 1, stream, &looks[k]));
     PetscCheck((looks[k] != NULL) == (k < DCSR_NUM_POSTS), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: look %d of %d slots", name, k, DCSR_NUM_POSTS);
   }
   for (int k = 0; k < DCSR_NUM_POSTS; k++) {
     PetscCheck(!HiSparseLookIsThere(looks[k]) || !GateIsClosed(&gate), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: look %d is there before the device has counted", name, k);
     if (k % 2) HiSparseLookDestroy(&looks[k]);
   }
-  PetscCall(HiSparseLookQueue(view, stream, &one));
+  PetscCall(HiSparseLookQueue(view, 1, stream, &one));
   PetscCheck(one == NULL || !GateIsClosed(&gate), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: a slot is free that the device has still to write", name);
   HiSparseLookDestroy(&one);
   PetscCall(GateOpen(&gate, stream));
-  for (int k = 0; k < DCSR_NUM_POSTS; k += 2) PetscCall(TakeAndCompare(name, view, &looks[k], &expected));
+  for (int k = 0; k < DCSR_NUM_POSTS; k += 2) PetscCall(TakeAndCompare(name, view, 1, &looks[k], &expected));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -134,12 +140,12 @@ static PetscErrorCode TestReuse(DCSRView first, DCSRView second, cudaStream_t st
   PetscCall(HiSparseSampleTake(second, 1, stream, &expected[1]));
   for (int round = 0; round < 3; round++) {
     for (int k = 0; k < DCSR_NUM_POSTS; k++) {
-      PetscCall(HiSparseLookQueue((round + k) % 2 ? second : first, stream, &looks[k]));
+      PetscCall(HiSparseLookQueue((round + k) % 2 ? second : first, 1, stream, &looks[k]));
       if ((round + k) % 3 == 0) HiSparseLookDestroy(&looks[k]);
     }
     PetscCallCUDA(cudaStreamSynchronize(stream));
     for (int k = 0; k < DCSR_NUM_POSTS; k++)
-      if (looks[k] != NULL) PetscCall(TakeAndCompare("slots that serve again", (round + k) % 2 ? second : first, &looks[k], &expected[(round + k) % 2]));
+      if (looks[k] != NULL) PetscCall(TakeAndCompare("slots that serve again", (round + k) % 2 ? second : first, 1, &looks[k], &expected[(round + k) % 2]));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -184,7 +190,7 @@ static PetscErrorCode TestLarge(cudaStream_t stream)
     PetscCheck(sample.rows < (unsigned long long)A[k].m && sample.block_size == (k ? 3 : 0), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %llu rows in the sample, blocks of %d", A[k].name, sample.rows, sample.block_size);
   }
   PetscCall(TestReuse(views[0], views[1], stream));
-  PetscCall(HiSparseLookQueue(views[0], stream, &look)); // under way, and given up, when the program ends
+  PetscCall(HiSparseLookQueue(views[0], 1, stream, &look)); // under way, and given up, when the program ends
   HiSparseLookDestroy(&look);
   for (int k = 0; k < 2; k++) {
     PetscCall(KernelTestViewDestroy(&views[k], stream));
