@@ -298,6 +298,32 @@ static PetscErrorCode TestRectangular(const char type[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The same with new diagonal entries on several processes, on a device: MATAIJ gets them one by one. */
+static PetscErrorCode TestNewDiagonal(const char type[])
+{
+  PetscInt  n, rows[MAX_ROWS];
+  PetscBool wanted;
+  Mat       M[2];
+
+  PetscFunctionBegin;
+  PetscCall(PetscOptionsHasName(NULL, NULL, "-new_diagonal", &wanted));
+  if (!wanted) PetscFunctionReturn(PETSC_SUCCESS); // on the host PETSc 3.26's MATMPIAIJ writes beyond the end of an array
+  for (int wide = 0; wide < 2; wide++) {
+    PetscCall(TestCreatePair(type, wide ? 40 : SIZE, wide ? SIZE : 40, TEST_EVEN, 4, 1, &M[0], &M[1]));
+    PetscCall(GetRows(M[0], LIST_MIXED, &n, rows));
+    PetscCall(MatZeroRows(M[0], n, rows, 0, NULL, NULL));
+    PetscCall(MatSetOption(M[0], MAT_NEW_NONZERO_ALLOCATION_ERR, PETSC_FALSE));
+    for (PetscInt r = 0; r < n; r++)
+      if (rows[r] < (wide ? SIZE : 40)) PetscCall(MatSetValue(M[0], rows[r], rows[r], 3, INSERT_VALUES));
+    PetscCall(MatAssemblyBegin(M[0], MAT_FINAL_ASSEMBLY));
+    PetscCall(MatAssemblyEnd(M[0], MAT_FINAL_ASSEMBLY));
+    PetscCall(MatZeroRows(M[1], n, rows, 3, NULL, NULL));
+    PetscCall(Compare(M[0], M[1], "MatZeroRows with new diagonal entries"));
+    for (int k = 0; k < 2; k++) PetscCall(MatDestroy(&M[k]));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode TestZeros(const char type[])
 {
   Mat M[2];
@@ -361,6 +387,7 @@ int main(int argc, char **argv)
   PetscCall(TestMissing(type));
   PetscCall(TestErrors(type));
   PetscCall(TestRectangular(type));
+  PetscCall(TestNewDiagonal(type));
   PetscCall(TestZeros(type));
   PetscCall(TestSequence(type));
   PetscCall(PetscFinalize());
@@ -399,6 +426,11 @@ int main(int argc, char **argv)
          suffix: wide
          nsize: {{1 2 3}}
          args: -mat_dcsr_test_wide_from 300
+      test:
+         suffix: new_diagonal
+         requires: cuda
+         nsize: {{2 3}}
+         args: -new_diagonal -use_gpu_aware_mpi 0 -mat_dcsr_require_device
       test:
          suffix: nonblocking
          requires: cuda

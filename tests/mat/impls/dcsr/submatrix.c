@@ -53,6 +53,43 @@ static PetscErrorCode Sequential(Mat A, Mat B)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* All of a matrix with blocks on every process, as PCREDUNDANT wants it: the blocks of the matrix count, not those of the index set. */
+static PetscErrorCode Whole(const char type[])
+{
+  PetscInt N, begin, end, bs[2][2];
+  IS       all;
+  Mat      M[2], *C[2];
+
+  PetscFunctionBegin;
+  for (int k = 0; k < 2; k++) {
+    PetscCall(MatCreate(PETSC_COMM_WORLD, &M[k]));
+    PetscCall(MatSetSizes(M[k], 12, 12, PETSC_DETERMINE, PETSC_DETERMINE));
+    PetscCall(MatSetBlockSizes(M[k], 3, 2));
+    PetscCall(MatSetType(M[k], k ? type : MATAIJ));
+    PetscCall(MatSetUp(M[k]));
+    PetscCall(MatGetSize(M[k], &N, NULL));
+    PetscCall(MatGetOwnershipRange(M[k], &begin, &end));
+    for (PetscInt row = begin; row < end; row++) {
+      PetscCall(MatSetValue(M[k], row, row, 1 + row, INSERT_VALUES));
+      PetscCall(MatSetValue(M[k], row, (5 * row + 1) % N, 2, INSERT_VALUES));
+    }
+    PetscCall(MatAssemblyBegin(M[k], MAT_FINAL_ASSEMBLY));
+    PetscCall(MatAssemblyEnd(M[k], MAT_FINAL_ASSEMBLY));
+    PetscCall(ISCreateStride(PETSC_COMM_SELF, N, 0, 1, &all));
+    PetscCall(MatCreateSubMatrices(M[k], 1, &all, &all, MAT_INITIAL_MATRIX, &C[k]));
+    PetscCall(MatGetBlockSizes(C[k][0], &bs[k][0], &bs[k][1]));
+    PetscCall(ISDestroy(&all));
+  }
+  PetscCheck(bs[0][0] == bs[1][0] && bs[0][1] == bs[1][1], PETSC_COMM_SELF, PETSC_ERR_PLIB, "All of a matrix has blocks of %" PetscInt_FMT " x %" PetscInt_FMT " and should have %" PetscInt_FMT " x %" PetscInt_FMT, bs[1][0], bs[1][1], bs[0][0],
+             bs[0][1]);
+  PetscCall(TestCompare(C[0][0], C[1][0], "all of a matrix"));
+  for (int k = 0; k < 2; k++) {
+    PetscCall(MatDestroySubMatrices(1, &C[k]));
+    PetscCall(MatDestroy(&M[k]));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Index sets of all kinds: descending, mixed up, with rows more than once, empty. */
 static PetscErrorCode CreateIndices(PetscInt which, PetscBool rows, PetscInt n, IS *is)
 {
@@ -171,6 +208,7 @@ int main(int argc, char **argv)
   }
   PetscCall(General(type, 40, 25));
   PetscCall(General(type, 25, 40));
+  PetscCall(Whole(type));
   PetscCall(PetscFinalize());
   return 0;
 }

@@ -46,11 +46,16 @@ static PetscErrorCode CopyBlocksToDevice(Mat A)
   Note:
   The parent assembles at the end, although the blocks have done that. When no value can be under way to another process it is told so: then the assembly
   leaves the values on the device.
+
+  Where layouts are not congruent the parent inserts diagonal entries, and allows new ones in the blocks for as long as it calls MatSetValues(). Ours join the matrix in the assembly that follows.
 */
 static PetscErrorCode MatZeroRows_MPIAIJCUDA(Mat A, PetscInt n, const PetscInt rows[], PetscScalar diag, Vec x, Vec b)
 {
   const PetscBool no_off_process = A->nooffprocentries;
   const PetscInt  nonzeros       = LocalNonzeros(A);
+  Mat_MPIAIJ     *a              = (Mat_MPIAIJ *)A->data;
+  Mat_SeqAIJ     *blocks[2]      = {(Mat_SeqAIJ *)a->A->data, (Mat_SeqAIJ *)a->B->data};
+  PetscInt        nonew[2]       = {blocks[0]->nonew, blocks[1]->nonew};
   PetscBool       congruent;
   PetscErrorCode  ierr;
 
@@ -61,8 +66,13 @@ static PetscErrorCode MatZeroRows_MPIAIJCUDA(Mat A, PetscInt n, const PetscInt r
   PetscCall(ierr);
   if (diag == 0.0 || congruent) A->nooffprocentries = PETSC_TRUE;               // otherwise the parent inserts diagonal entries
   if (A->offloadmask == PETSC_OFFLOAD_CPU) A->offloadmask = PETSC_OFFLOAD_BOTH; // the blocks know better, and assembly would overrule them
+  for (int k = 0; k < 2; k++)
+    if (diag != 0.0 && !congruent && !blocks[k]->keepnonzeropattern) blocks[k]->nonew = 0;
   ierr                = (*MatMPIAIJCUDAGet(A)->parent.zerorows)(A, n, rows, diag, x, b);
   A->nooffprocentries = no_off_process;
+  blocks[0]           = (Mat_SeqAIJ *)a->A->data; // the off-diagonal block may be another matrix now
+  blocks[1]           = (Mat_SeqAIJ *)a->B->data;
+  for (int k = 0; k < 2; k++) blocks[k]->nonew = nonew[k];
   PetscCall(ierr);
   PetscCall(ForgetCoordinates(A, nonzeros));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -78,7 +78,26 @@ static PetscErrorCode Select(Mat A, const GatheredRows *x, IS rows, IS columns, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode CreateOne(Mat A, const GatheredRows *x, IS rows, IS columns, cudaStream_t stream, Mat *B)
+/* Whether every process wants one matrix, all of a square A as it is: MATMPIAIJ hands the block sizes of A on then. Collective. */
+static PetscErrorCode WantWhole(Mat A, PetscInt n, const IS rows[], const IS columns[], PetscBool *whole)
+{
+  PetscBool identity[2] = {PETSC_FALSE, PETSC_FALSE};
+  PetscInt  sizes[2];
+
+  PetscFunctionBegin;
+  *whole = PETSC_FALSE;
+  if (n == 1 && A->rmap->N == A->cmap->N) {
+    PetscCall(ISIdentity(rows[0], &identity[0]));
+    PetscCall(ISIdentity(columns[0], &identity[1]));
+    PetscCall(ISGetLocalSize(rows[0], &sizes[0]));
+    PetscCall(ISGetLocalSize(columns[0], &sizes[1]));
+    *whole = (PetscBool)(identity[0] && identity[1] && sizes[0] == A->rmap->N && sizes[1] == A->cmap->N);
+  }
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, whole, 1, MPI_C_BOOL, MPI_LAND, PetscObjectComm((PetscObject)A)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CreateOne(Mat A, const GatheredRows *x, PetscBool whole, IS rows, IS columns, cudaStream_t stream, Mat *B)
 {
   PetscInt rbs, cbs;
   DCSRView view;
@@ -86,16 +105,17 @@ static PetscErrorCode CreateOne(Mat A, const GatheredRows *x, IS rows, IS column
   PetscFunctionBegin;
   PetscCall(ISGetBlockSize(rows, &rbs));
   PetscCall(ISGetBlockSize(columns, &cbs));
+  if (whole) PetscCall(MatGetBlockSizes(A, &rbs, &cbs));
   PetscCall(Select(A, x, rows, columns, stream, &view));
   PetscCall(MatSeqAIJCUDACreateFromView(((Mat_MPIAIJ *)A->data)->A, rbs, cbs, &view, B));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* The submatrices of one process, and what they are made of with the first of them. */
-static PetscErrorCode CreateAll(Mat A, GatheredRows *x, PetscInt n, const IS rows[], const IS columns[], cudaStream_t stream, Mat B[])
+static PetscErrorCode CreateAll(Mat A, GatheredRows *x, PetscBool whole, PetscInt n, const IS rows[], const IS columns[], cudaStream_t stream, Mat B[])
 {
   PetscFunctionBegin;
-  for (PetscInt k = 0; k < n; k++) PetscCall(CreateOne(A, x, rows[k], columns[k], stream, &B[k]));
+  for (PetscInt k = 0; k < n; k++) PetscCall(CreateOne(A, x, whole, rows[k], columns[k], stream, &B[k]));
   PetscCall(GatheredRowsDropValues(x, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -105,10 +125,12 @@ static PetscErrorCode Create(Mat A, PetscInt n, const IS rows[], const IS column
 {
   GatheredRows   none, *x = NULL;
   DCSRView       blocks[2];
+  PetscBool      whole;
   cudaStream_t   stream;
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
+  PetscCall(WantWhole(A, n, rows, columns, &whole));
   PetscCall(PetscArrayzero(&none, 1));
   PetscCall(PetscSparseCUDAGetStream(&stream));
   PetscCall(GatheredRowsGetBlocks(A, &none, stream, blocks));
@@ -116,7 +138,7 @@ static PetscErrorCode Create(Mat A, PetscInt n, const IS rows[], const IS column
   PetscCallGoto(ierr, failed, Gather(A, blocks, n, rows, stream, &x));
   x->singleis = A->submat_singleis;
   ierr        = GatheredRowsFill(x, blocks, stream);
-  if (ierr == PETSC_SUCCESS) ierr = CreateAll(A, x, n, rows, columns, stream, *B);
+  if (ierr == PETSC_SUCCESS) ierr = CreateAll(A, x, whole, n, rows, columns, stream, *B);
   PetscCall(PetscSparseCUDAAgree(PetscObjectComm((PetscObject)A), ierr, &ierr));
   if (ierr != PETSC_SUCCESS) goto failed;
   PetscCallGoto(ierr, failed, PetscObjectContainerCompose((PetscObject)(*B)[0], ROWS_KEY, x, RowsDestroy));
