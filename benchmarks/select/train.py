@@ -178,9 +178,9 @@ def typical_look(matrices):
   return known[len(known) // 2] if known else 0.0
 
 
-def run(m, formats, forward, price, products, told, typical):
-  """Time of what autocuda does in so many products, in products with rows: rows at first, a look, the conversion when it pays, and back when rows were faster. Going back costs as much as the conversion did. typical: what a look takes, as the table says."""
-  look_from = LOOKS * typical
+def run(m, formats, forward, price, products, told, typical, looks=LOOKS):
+  """Time of what autocuda does in so many products, in products with rows: rows at first, a look, the conversion when it pays, and back when rows were faster. Going back costs as much as the conversion did. typical: what a look takes, as the table says; it comes when products took so many times as long."""
+  look_from = looks * typical
   first = FIRST_TOLD if told else max(FIRST_TOLD, math.ceil(look_from / m['rows_n']))
   if first >= products or (told and (products - first) * m['rows_n'] <= look_from):
     return products
@@ -222,13 +222,13 @@ def report_choices(matrices, models, trees, products, out):
   return choices
 
 
-def report_runs(matrices, models, products, told, out):
+def report_runs(matrices, models, products, told, looks, out):
   """The same for what autocuda does in the end."""
   out('Regret of what autocuda does, %d products, %s:' % (products, 'told how many' if told else 'not told how many'))
   typical = typical_look(matrices)
   runs = {
-    'hand-written rule': [run(m, candidates, by_bytes, price_by_hand, products, told, typical) for m in matrices],
-    'learnt': [run(m, candidates, by_bytes, model.price, products, told, typical) for m, model in zip(matrices, models)],
+    'hand-written rule': [run(m, candidates, by_bytes, price_by_hand, products, told, typical, looks) for m in matrices],
+    'learnt': [run(m, candidates, by_bytes, model.price, products, told, typical, looks) for m, model in zip(matrices, models)],
   }
   for key, times in runs.items():
     gain = sum(math.log(products / t) for t in times) / len(times)
@@ -260,7 +260,7 @@ def report_overhead(matrices, out):
     out('A look at the matrix, of the time of %d products with rows: median %.1f %%, 95th percentile %.1f %%' % (PRODUCTS, 100 * known[len(known) // 2], 100 * known[math.ceil(0.95 * len(known)) - 1]))
 
 
-def report(matrices, out):
+def report(matrices, looks, out):
   """Says what the choices are worth; returns them: a list in the order of the matrices, by number of products and by who chooses."""
   out('%d matrices of %d families for which there is a choice' % (len(matrices), len({m['family'] for m in matrices})))
   models = held_out(matrices, 5, lambda some: Model().fit(some))
@@ -268,7 +268,7 @@ def report(matrices, out):
   made = {products: report_choices(matrices, models, trees, products, out) for products in (None, PRODUCTS, MANY)}
   for products in (PRODUCTS, MANY):
     for told in (True, False):
-      report_runs(matrices, models, products, told, out)
+      report_runs(matrices, models, products, told, looks, out)
   report_errors(matrices, models, out)
   report_families(matrices, made[PRODUCTS], out)
   report_overhead(matrices, out)
@@ -339,11 +339,9 @@ def main():
   parser.add_argument('--table', help='the C file that is written')
   parser.add_argument('--report', help='a file for the report, beside standard output')
   parser.add_argument('--pictures', help='a folder for pictures of the regret and of the gain by family')
-  parser.add_argument('--look', type=float, help='microseconds of a look at a matrix, in place of what was measured: what a cheaper one would be worth')
+  parser.add_argument('--looks', type=int, default=LOOKS, help='autocuda looks at a matrix once its products take so many times as long as a look (%(default)s, as in the library)')
   a = parser.parse_args()
   matrices = read(a.records)
-  for m in matrices if a.look else []:
-    m['predict_us'] = a.look
   gpus = {m['gpu'] for m in matrices}
   if len(gpus) != 1:
     sys.exit('Records of one GPU are wanted, these are of %s' % (', '.join(sorted(gpus)) or 'none'))
@@ -352,7 +350,7 @@ def main():
   def out(line):
     print(line)
     said.append(line)
-  made = report(matrices, out)
+  made = report(matrices, a.looks, out)
   if a.pictures:
     pictures(matrices, made, max(gpus), a.pictures)
   if a.table:

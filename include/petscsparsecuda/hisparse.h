@@ -76,7 +76,7 @@ PETSC_INTERN void           HiSparseLookDestroy(HiSparseLook *look);            
 /* Before anything is made: which format, and what its products are foretold to take (rule.c) */
 PETSC_INTERN PetscBool      HiSparseMayPay(PetscInt num_rows, PetscCount num_nonzeros);
 PETSC_INTERN PetscErrorCode HiSparsePredict(DCSRView csr, const DCSRFacts *facts, const HiSparseSample samples[], HiSparsePrecision precision, cudaStream_t stream, HiSparseFormat *format,
-                                            double *ratio); /* of time over that of CSR; waits when sample is NULL, or has blocks */
+                                            double *ratio); /* of time over that of CSR; waits without samples or facts */
 
 /* All functions queue their work on stream; arrays are on the device unless they are said to be on the host. A function that fails leaves its HiSparse as it was. */
 PETSC_INTERN PetscErrorCode HiSparseCreate(DCSRView csr, HiSparseFormat format, HiSparsePrecision precision, cudaStream_t stream, HiSparse *hisparse); /* *hisparse NULL: CSR is as good. csr is compact with sorted columns; synchronizes */

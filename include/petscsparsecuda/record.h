@@ -12,5 +12,4 @@ PETSC_INTERN PetscErrorCode PetscSparseCUDAGraphDestroy(cudaGraphExec_t *);
 
 /* memory.c */
 PETSC_INTERN PetscErrorCode PetscSparseCUDAWatchMemory(void);
-PETSC_INTERN void           PetscSparseCUDAReleaseUnrecorded(PetscBool);
 PETSC_INTERN PetscErrorCode PetscSparseCUDAGetMemoryChanges(PetscInt64 *, PetscInt64 *);

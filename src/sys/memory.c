@@ -23,10 +23,9 @@ static PetscInt      allocations    = 0;    /* made so far */
 static PetscInt      test_available = 0;    /* test hook -petscsparsecuda_test_available_memory: bytes that seem to be available; 0: those that are */
 
 /* What recorded work has to know: whether memory that it may use is still there. */
-static PetscAddresses young      = NULL; /* what was handed out since PetscSparseCUDAWatchMemory() and is not freed; NULL before the first call */
-static PetscInt64     changes    = 0;    /* allocations and releases so far */
-static PetscInt64     old_lost   = 0;    /* releases of what was there before that call; before the first one, all */
-static PetscInt       unrecorded = 0;    /* calls of PetscSparseCUDAReleaseUnrecorded() that have begun and not ended */
+static PetscAddresses young    = NULL; /* what was handed out since PetscSparseCUDAWatchMemory() and is not freed; NULL before the first call */
+static PetscInt64     changes  = 0;    /* allocations and releases so far */
+static PetscInt64     old_lost = 0;    /* releases of what was there before that call; before the first one, all */
 
 static PetscErrorCode NoteAllocation(const void *ptr)
 {
@@ -43,7 +42,7 @@ static PetscErrorCode NoteRelease(const void *ptr)
   PetscFunctionBegin;
   changes++;
   if (young != NULL) PetscCall(PetscAddressesQueryDel(young, (khint64_t)(uintptr_t)ptr, &is_young));
-  if (!is_young && unrecorded == 0) old_lost++;
+  if (!is_young) old_lost++;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -370,19 +369,6 @@ PetscErrorCode PetscSparseCUDAGetMemoryChanges(PetscInt64 *all, PetscInt64 *lost
   *all  = changes;
   *lost = old_lost;
   PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*
-  PetscSparseCUDAReleaseUnrecorded - What is freed meanwhile is used by no recorded work, as somebody knows: it does not count as lost
-
-  Not Collective
-
-  Input Parameter:
-. begin - PETSC_TRUE begins, PETSC_FALSE ends this; pairs nest
-*/
-void PetscSparseCUDAReleaseUnrecorded(PetscBool begin)
-{
-  unrecorded += begin ? 1 : -1;
 }
 
 /* PetscSparseCUDATestGetMemoryHeld - For tests: bytes of the device that our pool has, handed out or not. Not collective. */

@@ -72,8 +72,7 @@ static PetscErrorCode TestCycles(Mat A, const char prefix[], PetscBool known)
   PetscCall(PCSetFromOptions(pc));
   PetscCall(MatAutoCUDASetProducts(A, 0, 0));
   PetscCall(PCSetUp(pc));
-  PetscCall(GetTold(pc, &operators, &interpolations, &restrictions));
-  for (int k = 0; k < 3; k++) first[k] = k == 0 ? operators : k == 1 ? interpolations : restrictions;
+  PetscCall(GetTold(pc, &first[0], &first[1], &first[2]));
   PetscCall(PCApply(pc, x, y));
   PetscCall(GetCounts(before));
   for (int k = 1; k < CYCLES; k++) PetscCall(PCApply(pc, x, y));

@@ -6,7 +6,6 @@
 */
 #include "auto.h"
 #include "../hisparse/hisparse.h"
-#include <petscsparsecuda/record.h>
 
 #define NUM_SAMPLES  3   /* products of a kind that are measured, on either side */
 #define MAX_UNPAID   6   /* doublings of the price */
@@ -416,17 +415,13 @@ static PetscErrorCode Consider(Mat A, AutoChoice *c, cudaStream_t stream)
 /* From the storage to rows, if there is memory for them. */
 static PetscErrorCode GoBack(Mat A, AutoChoice *c, const char why[])
 {
-  PetscBool      memory = PETSC_TRUE;
-  PetscErrorCode ierr;
+  PetscBool memory = PETSC_TRUE;
 
   PetscFunctionBegin;
   if (MatSeqAIJCUDACSRReleased(A)) PetscCall(HasMemory(RowsBytes(A), &memory));
   if (!memory) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatSeqAIJCUDAGetCSR(A));
-  PetscSparseCUDAReleaseUnrecorded(PETSC_TRUE); // what is not settled is in no recorded work
-  ierr = MatSeqAIJCUDADropStorage(A);
-  PetscSparseCUDAReleaseUnrecorded(PETSC_FALSE);
-  PetscCall(ierr);
+  PetscCall(MatSeqAIJCUDADropStorage(A));
   c->convert = PETSC_FALSE;
   PetscCall(PetscInfo(A, "Back to rows: %s\n", why));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -512,7 +507,7 @@ static PetscErrorCode MultEnd_Auto(Mat A, MatDeviceWork work, cudaStream_t strea
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* By what is told, before the products come: a look is waited for. */
+/* By what is told, before the products come: looks are waited for, one at the matrix and perhaps another one at its blocks. */
 static PetscErrorCode Decide_Auto(Mat A, PetscBool settle, cudaStream_t stream)
 {
   AutoChoice *c;

@@ -1,6 +1,5 @@
 /* The storage of a sequential matrix beside its CSR view, and who of the two has the newest values; storage.h says what for. */
 #include "core.h"
-#include <petscsparsecuda/record.h>
 
 /* Our sequential types. DCSR comes first, and most often. */
 #define MAX_TYPES 8
@@ -207,20 +206,6 @@ static PetscErrorCode ReleaseCSR(Mat A, cudaStream_t stream)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* CSR that the storage replaces. Where storage is chosen, launches are recorded once that is settled (MatDeviceStorageSettle()): what goes because of a choice is in no recorded work. */
-static PetscErrorCode ReleaseReplacedCSR(Mat A, cudaStream_t stream)
-{
-  const PetscBool chosen = (PetscBool)(MatSeqAIJCUDAGet(A)->device.storage->decide != NULL);
-  PetscErrorCode  ierr;
-
-  PetscFunctionBegin;
-  if (chosen) PetscSparseCUDAReleaseUnrecorded(PETSC_TRUE);
-  ierr = ReleaseCSR(A, stream);
-  if (chosen) PetscSparseCUDAReleaseUnrecorded(PETSC_FALSE);
-  PetscCall(ierr);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Makes the storage of current compact CSR, or gives it the values. */
 static PetscErrorCode UpdateStorage(Mat A)
 {
@@ -238,7 +223,7 @@ static PetscErrorCode UpdateStorage(Mat A)
   d->device.newest   = DEVICE_VALUES_BOTH;
   d->device.declined = (PetscBool)(d->device.data == NULL);
   if (d->device.declined) PetscCall(PetscInfo(A, "Storage %s does not pay for this matrix, which stays in CSR\n", d->device.storage->name));
-  else if (d->device.storage->replaces_csr && !d->device.keeps_csr) PetscCall(ReleaseReplacedCSR(A, stream));
+  else if (d->device.storage->replaces_csr && !d->device.keeps_csr) PetscCall(ReleaseCSR(A, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
