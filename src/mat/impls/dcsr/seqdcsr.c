@@ -64,15 +64,17 @@ static PetscErrorCode MatAssemblyEnd_SeqAIJCUDA(Mat A, MatAssemblyType mode)
 {
   Mat_SeqAIJ     *a = (Mat_SeqAIJ *)A->data;
   Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
+  PetscBool       mirror;
 
   PetscFunctionBegin;
   PetscCall(MatAIJCUDATakeColoringValues(A));
+  if (mode == MAT_FINAL_ASSEMBLY) PetscCall(MatSeqAIJCUDAFinishInsertion(A));
+  mirror = d->mirror.structure;
   if (mode == MAT_FINAL_ASSEMBLY) {
-    PetscCall(MatSeqAIJCUDAFinishInsertion(A));
     PetscCall(MatSeqAIJCUDACheckUnused(A));
     PetscCall(MatSeqAIJCUDAUpdateKept(A));
   }
-  if (!d->mirror.structure) PetscFunctionReturn(PETSC_SUCCESS); // nobody touched the mirror, so nothing was inserted
+  if (!mirror) PetscFunctionReturn(PETSC_SUCCESS); // nobody has written into it, so nothing was inserted there, and a new one is complete
   PetscCall(MatSeqAIJCUDAShowMirror(A));
   PetscCall((*d->parent.assemblyend)(A, mode));
   if (mode == MAT_FINAL_ASSEMBLY) {

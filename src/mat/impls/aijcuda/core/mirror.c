@@ -297,6 +297,9 @@ static PetscErrorCode AllocateHostArrays(PetscInt m, PetscCount nnz, HostArrays 
   PetscCall(PetscSparseCUDAAdviseHost(h->a, (size_t)nnz * sizeof(PetscScalar)));
   PetscCall(PetscMalloc1(m, &h->imax));
   PetscCall(PetscMalloc1(m, &h->ilen));
+  PetscCall(PetscSparseCUDAAdviseHost(h->i, (size_t)(m + 1) * sizeof(PetscInt)));
+  PetscCall(PetscSparseCUDAAdviseHost(h->imax, (size_t)m * sizeof(PetscInt)));
+  PetscCall(PetscSparseCUDAAdviseHost(h->ilen, (size_t)m * sizeof(PetscInt)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -47,7 +47,7 @@ static PetscErrorCode MakeEmptyBlocks(Mat A)
   Mat_MPIAIJ *a = (Mat_MPIAIJ *)A->data;
 
   PetscFunctionBegin;
-  PetscCall(MatMPIAIJCUDAParentSetPreallocation(A, 0, NULL, 0, NULL)); // makes the blocks
+  PetscCall(MatMPIAIJCUDAParentSetPreallocation(A, MAT_SKIP_ALLOCATION, NULL, MAT_SKIP_ALLOCATION, NULL)); // makes the blocks, without host arrays of the length of a column
   PetscCall(MatMPIAIJCUDASetBlockTypes(A));
   for (int k = 0; k < 2; k++) {
     const Mat block = k ? a->B : a->A;
@@ -107,7 +107,7 @@ PetscErrorCode MatMPIAIJCUDASetBlocks(Mat A, DCSRView blocks[], PetscInt n, cons
 
   PetscFunctionBegin;
   PetscCall(MatMPIAIJCUDADestroyInsertion(A));
-  PetscCall(MatMPIAIJCUDAParentSetPreallocation(A, MAT_SKIP_ALLOCATION, NULL, MAT_SKIP_ALLOCATION, NULL)); // makes the blocks, without ghost columns, and without host arrays of the length of a column
+  PetscCall(MatMPIAIJCUDAParentSetPreallocation(A, MAT_SKIP_ALLOCATION, NULL, MAT_SKIP_ALLOCATION, NULL)); // makes the blocks, without ghost columns
   PetscCall(MatMPIAIJCUDASetBlockTypes(A));
   for (int k = 0; k < 2; k++) {
     const Mat block = k ? a->B : a->A;

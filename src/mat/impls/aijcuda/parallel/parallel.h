@@ -4,6 +4,7 @@
 */
 #include <petscsparsecuda/blocks.h>
 #include "../core/core.h"
+#include "rowmessages.h"
 
 /* Columns of a joined matrix, on the host and on the device. */
 typedef struct {
@@ -14,10 +15,10 @@ typedef struct {
 
 /* Rows on their way between processes. */
 typedef struct {
-  PetscSF  entries;  /* roots: entries of sent; leaves: entries of received */
-  int32_t *rows;     /* [sent.num_rows] device, owned: rows of the matrix that others want; NULL: all */
-  DCSRView sent;     /* packed rows; only their offsets between phases */
-  DCSRView received; /* the same */
+  RowMessages messages; /* of entries */
+  int32_t    *rows;     /* [sent.num_rows] device, owned: rows of the matrix that others want; NULL: all */
+  DCSRView    sent;     /* packed rows; only their offsets between phases */
+  DCSRView    received; /* the same */
 } RemoteRows;
 
 /* A joined matrix with rows of other processes below it. */

@@ -6,7 +6,6 @@
 */
 #include "ghosts.h"
 #include "parallel.h"
-#include "../exchange/exchange.h"
 
 /* The columns of a layout and n ghost columns, garray [n] on the host, ascending; to be freed with JoinedColumnsDestroy(), zero after an error. */
 static PetscErrorCode CreateColumns(PetscLayout map, PetscInt n, const PetscInt garray[], cudaStream_t stream, JoinedColumns *columns)
@@ -67,7 +66,7 @@ failed:
 static PetscErrorCode RowsDestroy(RemoteRows *x, cudaStream_t stream)
 {
   PetscFunctionBegin;
-  PetscCall(PetscSFDestroy(&x->entries));
+  PetscCall(RowMessagesDestroy(&x->messages));
   PetscCall(PetscSparseCUDAFree(&x->rows, stream));
   PetscCall(DCSRViewFree(&x->sent, stream));
   PetscCall(DCSRViewFree(&x->received, stream));
@@ -87,55 +86,38 @@ static PetscErrorCode SetPackedOffsets(PetscInt n, const PetscInt offsets[], cud
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Prefix sums of sizes, which are stride apart. */
-static PetscErrorCode SumSizes(PetscInt n, const PetscInt sizes[], PetscInt stride, PetscInt offsets[])
+/* Prefix sums of sizes [n], in offsets [n + 1]. */
+static PetscErrorCode SumSizes(PetscInt n, const PetscInt sizes[], PetscInt offsets[])
 {
   PetscCount sum = 0;
 
   PetscFunctionBegin;
   for (PetscInt k = 0; k < n; k++) {
     offsets[k] = (PetscInt)sum;
-    sum += sizes[k * stride];
+    sum += sizes[k];
     PetscCheck(sum <= PETSC_INT_MAX, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "More than %" PetscInt_FMT " entries travel between processes: use more processes or configure PETSc with --with-64-bit-indices", PETSC_INT_MAX);
   }
   offsets[n] = (PetscInt)sum;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Where the received entries come from, [entries] to be freed: row k of them is size consecutive ones, from offset on, of what rank packs; places [n] are triples of these. */
-static PetscErrorCode LocateEntries(PetscInt n, const PetscInt places[], cudaStream_t stream, RemoteRows *x, PetscSFNode **remote)
+/* Offsets of the packed rows of both directions, from their sizes; from now on the messages are of entries. */
+static PetscErrorCode SetOffsets(const PetscInt sent_sizes[], const PetscInt received_sizes[], cudaStream_t stream, RemoteRows *x)
 {
-  PetscInt      *offsets;
-  PetscErrorCode ierr;
+  const PetscInt *num = x->messages.num_rows;
+  PetscInt       *sent, *received;
+  PetscErrorCode  ierr;
 
   PetscFunctionBegin;
-  *remote = NULL;
-  PetscCall(PetscMalloc1(n + 1, &offsets));
-  PetscCallGoto(ierr, cleanup, SumSizes(n, places + 2, 3, offsets));
-  PetscCallGoto(ierr, cleanup, SetPackedOffsets(n, offsets, stream, &x->received));
-  PetscCallGoto(ierr, cleanup, PetscMalloc1(offsets[n], remote));
-  for (PetscInt k = 0; k < n; k++) {
-    for (PetscInt e = offsets[k]; e < offsets[k + 1]; e++) {
-      (*remote)[e].rank  = (PetscMPIInt)places[3 * k];
-      (*remote)[e].index = places[3 * k + 1] + e - offsets[k];
-    }
-  }
+  PetscCall(PetscMalloc2(num[0] + 1, &sent, num[1] + 1, &received));
+  PetscCallGoto(ierr, cleanup, SumSizes(num[0], sent_sizes, sent));
+  PetscCallGoto(ierr, cleanup, SumSizes(num[1], received_sizes, received));
+  PetscCallGoto(ierr, cleanup, SetPackedOffsets(num[0], sent, stream, &x->sent));
+  PetscCallGoto(ierr, cleanup, SetPackedOffsets(num[1], received, stream, &x->received));
+  PetscCallGoto(ierr, cleanup, RowMessagesSetEntries(&x->messages, sent, received));
 cleanup:
-  PetscCall(PetscFree(offsets));
+  PetscCall(PetscFree2(sent, received));
   PetscCall(ierr);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* The star forest of entries, from what LocateEntries() found, which belongs to it, also after an error. Collective. */
-static PetscErrorCode CreateEntries(MPI_Comm comm, PetscSFNode **remote, RemoteRows *x)
-{
-  PetscSFNode *const nodes = *remote;
-
-  PetscFunctionBegin;
-  PetscCall(PetscSFCreate(comm, &x->entries));
-  *remote = NULL;
-  PetscCall(PetscSFSetGraph(x->entries, (PetscInt)x->sent.num_nonzeros, (PetscInt)x->received.num_nonzeros, NULL, PETSC_OWN_POINTER, nodes, PETSC_OWN_POINTER));
-  PetscCall(PetscSFSetUp(x->entries));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -155,71 +137,22 @@ cleanup:
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The rows that somebody wants, packed one after the other; offset and size of each of them in pairs [roots], zeros for the others. */
-static PetscErrorCode ChooseRows(PetscSF sf, DCSRView view, cudaStream_t stream, RemoteRows *x, PetscInt pairs[])
+/* The rows that other processes want, for one after the other: a row may be there several times. Their sizes on the host. */
+static PetscErrorCode ChooseRows(PetscSF sf, DCSRView view, cudaStream_t stream, RemoteRows *x, PetscInt sizes[])
 {
-  const PetscInt *degree;
-  PetscInt        num_roots, n = 0, *rows = NULL, *sizes = NULL, *offsets = NULL;
-  PetscErrorCode  ierr;
+  PetscInt        n;
+  const PetscInt *rows;
 
   PetscFunctionBegin;
-  PetscCall(PetscSFGetGraph(sf, &num_roots, NULL, NULL, NULL));
-  PetscCall(PetscSFComputeDegreeBegin(sf, &degree));
-  PetscCall(PetscSFComputeDegreeEnd(sf, &degree));
-  PetscCall(PetscMalloc3(num_roots, &rows, num_roots, &sizes, num_roots + 1, &offsets));
-  for (PetscInt row = 0; row < num_roots; row++)
-    if (degree[row] > 0) rows[n++] = row;
-  PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(n, "rows for other processes", stream, &x->rows));
-  PetscCallGoto(ierr, cleanup, DCSRCopyColumnsToDevice(n, rows, x->rows, stream));
-  PetscCallGoto(ierr, cleanup, GetRowSizes(view, n, x->rows, stream, sizes));
-  PetscCallGoto(ierr, cleanup, SumSizes(n, sizes, 1, offsets));
-  PetscCallGoto(ierr, cleanup, SetPackedOffsets(n, offsets, stream, &x->sent));
-  PetscCallGoto(ierr, cleanup, PetscArrayzero(pairs, 2 * num_roots));
-  for (PetscInt k = 0; k < n; k++) {
-    pairs[2 * rows[k]]     = offsets[k];
-    pairs[2 * rows[k] + 1] = sizes[k];
-  }
-cleanup:
-  PetscCall(PetscFree3(rows, sizes, offsets));
-  PetscCall(ierr);
+  PetscCall(RowMessagesGetRoots(sf, &n, &rows));
+  PetscCall(PetscSparseCUDAMalloc(n, "rows for other processes", stream, &x->rows));
+  PetscCall(DCSRCopyColumnsToDevice(n, rows, x->rows, stream));
+  PetscCall(GetRowSizes(view, n, x->rows, stream, sizes));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Rows of view, which are roots of the star forest, travel to its leaves. Collective. */
-static PetscErrorCode FetchRows(PetscSF sf, DCSRView view, cudaStream_t stream, RemoteRows *x)
-{
-  const MPI_Comm     comm = PetscObjectComm((PetscObject)sf);
-  PetscInt           num_roots, num_leaves, *pairs = NULL, *wanted = NULL, *places = NULL;
-  const PetscSFNode *owners;
-  PetscSFNode       *remote = NULL;
-  PetscErrorCode     ierr;
-
-  PetscFunctionBegin;
-  PetscCall(PetscSFGetGraph(sf, &num_roots, &num_leaves, NULL, &owners));
-  PetscCall(PetscMalloc3(2 * num_roots, &pairs, 2 * num_leaves, &wanted, 3 * num_leaves, &places));
-  ierr = ChooseRows(sf, view, stream, x, pairs);
-  PetscCall(PetscSparseCUDAAgree(comm, ierr, &ierr));
-  if (ierr != PETSC_SUCCESS) goto cleanup;
-  PetscCallGoto(ierr, cleanup, PetscSFBcastBegin(sf, MPIU_2INT, pairs, wanted, MPI_REPLACE));
-  PetscCallGoto(ierr, cleanup, PetscSFBcastEnd(sf, MPIU_2INT, pairs, wanted, MPI_REPLACE));
-  for (PetscInt k = 0; k < num_leaves; k++) {
-    places[3 * k]     = owners[k].rank;
-    places[3 * k + 1] = wanted[2 * k];
-    places[3 * k + 2] = wanted[2 * k + 1];
-  }
-  ierr = LocateEntries(num_leaves, places, stream, x, &remote);
-  PetscCall(PetscSparseCUDAAgree(comm, ierr, &ierr));
-  if (ierr != PETSC_SUCCESS) goto cleanup;
-  PetscCallGoto(ierr, cleanup, CreateEntries(comm, &remote, x));
-cleanup:
-  PetscCall(PetscFree(remote));
-  PetscCall(PetscFree3(pairs, wanted, places));
-  PetscCall(ierr);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Packs all rows of view; rank, offset and size of each in triples. */
-static PetscErrorCode ChooseAllRows(PetscMPIInt rank, DCSRView view, cudaStream_t stream, RemoteRows *x, PetscInt triples[])
+/* Sizes of all rows of view, on the host. */
+static PetscErrorCode GetAllRowSizes(DCSRView view, cudaStream_t stream, PetscInt sizes[])
 {
   PetscInt      *offsets;
   PetscErrorCode ierr;
@@ -227,34 +160,63 @@ static PetscErrorCode ChooseAllRows(PetscMPIInt rank, DCSRView view, cudaStream_
   PetscFunctionBegin;
   PetscCall(PetscMalloc1(view.num_rows + 1, &offsets));
   PetscCallGoto(ierr, cleanup, DCSRCopyOffsetsToHost(view.num_rows + 1, view.row_offsets, view.wide, offsets, stream));
-  PetscCallGoto(ierr, cleanup, SetPackedOffsets(view.num_rows, offsets, stream, &x->sent));
-  for (PetscInt k = 0; k < view.num_rows; k++) {
-    triples[3 * k]     = rank;
-    triples[3 * k + 1] = offsets[k];
-    triples[3 * k + 2] = offsets[k + 1] - offsets[k];
-  }
+  for (PetscInt k = 0; k < view.num_rows; k++) sizes[k] = offsets[k + 1] - offsets[k];
 cleanup:
   PetscCall(PetscFree(offsets));
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The matrix of ones that adds received rows to the rows that they belong to: row k has degree[k] of them, one after the other. */
-static PetscErrorCode CreateSelection(PetscInt n, const PetscInt degree[], PetscInt num_received, cudaStream_t stream, DCSRView *selection)
+/* Who sends which rows of view to whom: to the leaves of the star forest those of the roots, or to the roots all, which are the leaves. Collective. */
+static PetscErrorCode LocateRows(PetscSF sf, PetscBool to_leaves, DCSRView view, cudaStream_t stream, RemoteRows *x)
 {
-  PetscInt      *offsets, *columns;
-  PetscScalar   *ones;
+  const MPI_Comm comm       = PetscObjectComm((PetscObject)sf);
+  PetscInt      *sent_sizes = NULL, *received_sizes = NULL;
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
-  PetscCall(PetscArrayzero(selection, 1));
-  PetscCall(PetscMalloc3(n + 1, &offsets, num_received, &columns, num_received, &ones));
+  ierr = RowMessagesCreate(sf, to_leaves, &x->messages);
+  if (ierr == PETSC_SUCCESS) ierr = PetscMalloc2(x->messages.num_rows[0], &sent_sizes, x->messages.num_rows[1], &received_sizes);
+  if (ierr == PETSC_SUCCESS) ierr = to_leaves ? ChooseRows(sf, view, stream, x, sent_sizes) : GetAllRowSizes(view, stream, sent_sizes);
+  PetscCall(PetscSparseCUDAAgree(comm, ierr, &ierr));
+  if (ierr != PETSC_SUCCESS) goto cleanup;
+  PetscCallGoto(ierr, cleanup, RowMessagesExchangeHost(&x->messages, MPIU_INT, sent_sizes, received_sizes));
+  ierr = SetOffsets(sent_sizes, received_sizes, stream, x);
+  PetscCall(PetscSparseCUDAAgree(comm, ierr, &ierr));
+cleanup:
+  PetscCall(PetscFree2(sent_sizes, received_sizes));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The rows of the matrix of ones that adds received rows to the rows that they belong to: received row k belongs to row roots[k]. */
+static PetscErrorCode SortReceived(PetscInt num_rows, PetscInt num_received, const PetscInt roots[], PetscInt offsets[], PetscInt columns[])
+{
+  PetscFunctionBegin;
+  PetscCall(PetscArrayzero(offsets, num_rows + 1));
+  for (PetscInt k = 0; k < num_received; k++) offsets[roots[k] + 1]++;
+  for (PetscInt row = 0; row < num_rows; row++) offsets[row + 1] += offsets[row];
+  for (PetscInt k = 0; k < num_received; k++) columns[offsets[roots[k]]++] = k;
+  for (PetscInt row = num_rows; row > 0; row--) offsets[row] = offsets[row - 1]; // where rows end, and now where they begin
   offsets[0] = 0;
-  for (PetscInt k = 0; k < n; k++) offsets[k + 1] = offsets[k] + degree[k];
-  for (PetscInt k = 0; k < num_received; k++) {
-    columns[k] = k;
-    ones[k]    = 1.0;
-  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* That matrix; its columns are in the order of ranks, so that the same input gives the same bits. */
+static PetscErrorCode CreateSelection(PetscSF sf, cudaStream_t stream, DCSRView *selection)
+{
+  const PetscInt *roots;
+  PetscInt        n, num_received, *offsets, *columns;
+  PetscScalar    *ones;
+  PetscErrorCode  ierr;
+
+  PetscFunctionBegin;
+  PetscCall(PetscArrayzero(selection, 1));
+  PetscCall(PetscSFGetGraph(sf, &n, NULL, NULL, NULL));
+  PetscCall(RowMessagesGetRoots(sf, &num_received, &roots));
+  PetscCall(PetscMalloc3(n + 1, &offsets, num_received, &columns, num_received, &ones));
+  PetscCallGoto(ierr, cleanup, SortReceived(n, num_received, roots, offsets, columns));
+  for (PetscInt k = 0; k < num_received; k++) ones[k] = 1.0;
   PetscCallGoto(ierr, cleanup, DCSRViewAllocateCompact(n, num_received, num_received, PETSC_FALSE, stream, selection));
   PetscCallGoto(ierr, cleanup, DCSRCopyOffsetsToDevice(n + 1, offsets, PETSC_FALSE, selection->row_offsets, stream));
   PetscCallGoto(ierr, cleanup, DCSRCopyColumnsToDevice(num_received, columns, selection->columns, stream));
@@ -262,44 +224,6 @@ static PetscErrorCode CreateSelection(PetscInt n, const PetscInt degree[], Petsc
 cleanup:
   PetscCall(PetscFree3(offsets, columns, ones));
   if (ierr != PETSC_SUCCESS) PetscCall(DCSRViewFree(selection, stream));
-  PetscCall(ierr);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Rows of view, which are leaves of the star forest, travel to its roots, in the order of ranks for each root. Collective. */
-static PetscErrorCode ReturnRows(PetscSF sf, DCSRView view, cudaStream_t stream, RemoteRows *x, DCSRView *selection)
-{
-  const MPI_Comm  comm = PetscObjectComm((PetscObject)sf);
-  const PetscInt *degree;
-  PetscInt        num_roots, num_received = 0, *triples = NULL, *places = NULL;
-  PetscMPIInt     rank;
-  PetscSFNode    *remote = NULL;
-  MPI_Datatype    triple;
-  PetscErrorCode  ierr;
-
-  PetscFunctionBegin;
-  PetscCallMPI(MPI_Comm_rank(comm, &rank));
-  PetscCall(PetscSFGetGraph(sf, &num_roots, NULL, NULL, NULL));
-  PetscCall(PetscSFComputeDegreeBegin(sf, &degree));
-  PetscCall(PetscSFComputeDegreeEnd(sf, &degree));
-  for (PetscInt k = 0; k < num_roots; k++) num_received += degree[k];
-  PetscCallMPI(MPI_Type_contiguous(3, MPIU_INT, &triple));
-  PetscCallMPI(MPI_Type_commit(&triple));
-  PetscCallGoto(ierr, cleanup, PetscMalloc2(3 * view.num_rows, &triples, 3 * num_received, &places));
-  ierr = ChooseAllRows(rank, view, stream, x, triples);
-  PetscCall(PetscSparseCUDAAgree(comm, ierr, &ierr));
-  if (ierr != PETSC_SUCCESS) goto cleanup;
-  PetscCallGoto(ierr, cleanup, PetscSFGatherBegin(sf, triple, triples, places));
-  PetscCallGoto(ierr, cleanup, PetscSFGatherEnd(sf, triple, triples, places));
-  ierr = CreateSelection(num_roots, degree, num_received, stream, selection);
-  if (ierr == PETSC_SUCCESS) ierr = LocateEntries(num_received, places, stream, x, &remote);
-  PetscCall(PetscSparseCUDAAgree(comm, ierr, &ierr));
-  if (ierr != PETSC_SUCCESS) goto cleanup;
-  PetscCallGoto(ierr, cleanup, CreateEntries(comm, &remote, x));
-cleanup:
-  PetscCall(PetscFree(remote));
-  PetscCall(PetscFree2(triples, places));
-  PetscCallMPI(MPI_Type_free(&triple));
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -321,9 +245,9 @@ static PetscErrorCode ExchangeColumns(RemoteRows *x, DCSRView source, DCSRColumn
 
   PetscFunctionBegin;
   ierr = PackColumns(x, source, columns, stream);
-  PetscCall(PetscSparseCUDAAgree(PetscObjectComm((PetscObject)x->entries), ierr, &ierr));
+  PetscCall(PetscSparseCUDAAgree(x->messages.comm, ierr, &ierr));
   PetscCall(ierr);
-  PetscCall(PetscSparseCUDASFBcast(x->entries, MPI_INT, x->sent.columns, x->received.columns, stream));
+  PetscCall(RowMessagesExchange(&x->messages, MPI_INT, x->sent.columns, x->received.columns, stream));
   PetscCall(PetscSparseCUDAFree(&x->sent.columns, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -380,7 +304,7 @@ static PetscErrorCode FillStack(PetscLayout cmap, DCSRView source, DCSRView uppe
   PetscFunctionBegin;
   PetscCall(ExchangeColumns(&s->rows, source, columns->device, stream));
   ierr = StackRows(cmap, upper, columns, stream, s);
-  PetscCall(PetscSparseCUDAAgree(PetscObjectComm((PetscObject)s->rows.entries), ierr, &ierr));
+  PetscCall(PetscSparseCUDAAgree(s->rows.messages.comm, ierr, &ierr));
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -410,7 +334,7 @@ PetscErrorCode RowStackCreateFetched(Mat X, PetscSF sf, const DCSRView blocks[],
   ierr = JoinedColumnsCreateOf(X, stream, &columns);
   if (ierr == PETSC_SUCCESS) ierr = JoinBlocks(blocks[0], blocks[1], PETSC_FALSE, stream, &joined);
   PetscCall(PetscSparseCUDAAgree(PetscObjectComm((PetscObject)X), ierr, &ierr));
-  if (ierr == PETSC_SUCCESS) ierr = FetchRows(sf, joined, stream, &s->rows);
+  if (ierr == PETSC_SUCCESS) ierr = LocateRows(sf, PETSC_TRUE, joined, stream, &s->rows);
   if (ierr == PETSC_SUCCESS) ierr = FillStack(X->cmap, joined, joined, &columns, stream, s);
   if (joined.row_offsets != NULL) PetscCall(FreeJoinedBlocks(blocks[0], &joined, stream));
   PetscCall(JoinedColumnsDestroy(&columns, stream));
@@ -437,8 +361,13 @@ PetscErrorCode RowStackCreateFetched(Mat X, PetscSF sf, const DCSRView blocks[],
 */
 PetscErrorCode RowStackCreateReturned(PetscLayout cmap, PetscSF sf, DCSRView view, DCSRView upper, const JoinedColumns *columns, cudaStream_t stream, RowStack *s, DCSRView *selection)
 {
+  PetscErrorCode ierr;
+
   PetscFunctionBegin;
-  PetscCall(ReturnRows(sf, view, stream, &s->rows, selection));
+  PetscCall(LocateRows(sf, PETSC_FALSE, view, stream, &s->rows));
+  ierr = CreateSelection(sf, stream, selection);
+  PetscCall(PetscSparseCUDAAgree(PetscObjectComm((PetscObject)sf), ierr, &ierr));
+  PetscCall(ierr);
   PetscCall(FillStack(cmap, view, upper, columns, stream, s));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -474,7 +403,7 @@ PetscErrorCode RowStackExchangeValues(RowStack *s, cudaStream_t stream)
   RemoteRows *x = &s->rows;
 
   PetscFunctionBegin;
-  PetscCall(PetscSparseCUDASFBcast(x->entries, MPIU_SCALAR, x->sent.values, x->received.values, stream));
+  PetscCall(RowMessagesExchange(&x->messages, MPIU_SCALAR, x->sent.values, x->received.values, stream));
   PetscCall(DCSRUnpackValues(x->received, s->columns.device, s->num_upper, stream, s->view));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -505,7 +434,7 @@ PetscErrorCode RowStackFill(RowStack *s, const DCSRView blocks[], cudaStream_t s
 
   PetscFunctionBegin;
   ierr = PrepareFetchedValues(s, blocks, stream);
-  PetscCall(PetscSparseCUDAAgree(PetscObjectComm((PetscObject)s->rows.entries), ierr, &ierr));
+  PetscCall(PetscSparseCUDAAgree(s->rows.messages.comm, ierr, &ierr));
   if (ierr == PETSC_SUCCESS) ierr = RowStackExchangeValues(s, stream);
   PetscCall(RowStackFreeBuffers(s, stream));
   PetscCall(ierr);

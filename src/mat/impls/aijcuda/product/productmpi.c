@@ -226,7 +226,7 @@ static PetscErrorCode FetchRows(Mat C, SparseProduct *p, PetscBool values, cudaS
 
   PetscFunctionBegin;
   GetFactors(C, factors);
-  if (d->fetched.rows.entries == NULL) {
+  if (!d->fetched.rows.messages.created) {
     PetscCall(CreateGhostSF(factors[0], factors[1]->rmap, &sf));
     ierr = RowStackCreateFetched(factors[1], sf, &p->views[2], stream, &d->fetched);
     PetscCall(PetscSFDestroy(&sf));
@@ -440,7 +440,7 @@ static PetscErrorCode MultiplyTransposed(Mat C, SparseProduct *p, PetscBool valu
   if (Kind(C) == MATPRODUCT_PtAP) ierr = FetchRows(C, p, values, stream); // agrees itself
 
   if (ierr == PETSC_SUCCESS) ierr = GetSums(C, p, values, stream, &sums);
-  if (d->returned.rows.entries == NULL) {
+  if (!d->returned.rows.messages.created) {
     PetscCall(PetscSparseCUDAAgree(comm, ierr, &ierr));
     if (ierr == PETSC_SUCCESS) ierr = CreateReturned(C, p, &sums, stream);
     if (ierr != PETSC_SUCCESS) goto cleanup; // on all processes
