@@ -25,7 +25,7 @@ typedef enum {
 
 /* A row of joined is the row of left followed by that of right. Columns of right come behind all columns of left. The caller allocates the arrays of joined. */
 PETSC_INTERN PetscErrorCode DCSRJoinColumns(DCSRView left, DCSRView right, DCSRWrite write, cudaStream_t stream, DCSRView joined);
-/* rows [n] and sizes [n] are on the device. */
+/* rows [n] and sizes [n] are on the device; rows are NULL for the first n. */
 PETSC_INTERN PetscErrorCode DCSRGetRowSizes(DCSRView view, PetscInt n, const int32_t rows[], int32_t sizes[], cudaStream_t stream);
 /* packed has rows [packed.num_rows] of view, which are on the device, or all rows when these are NULL. Its columns are global and ascend. Its row offsets are set by the caller. */
 PETSC_INTERN PetscErrorCode DCSRPackRows(DCSRView view, DCSRColumns columns, const int32_t rows[], DCSRWrite write, cudaStream_t stream, DCSRView packed);

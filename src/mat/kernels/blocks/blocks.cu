@@ -53,7 +53,12 @@ struct RowSize {
   Offsets         offsets;
   const int32_t  *rows;
   int32_t        *sizes;
-  __device__ void operator()(PetscCount k) const { sizes[k] = (int32_t)(offsets(rows[k] + 1) - offsets(rows[k])); }
+  __device__ void operator()(PetscCount k) const
+  {
+    const PetscCount row = rows ? (PetscCount)rows[k] : k;
+
+    sizes[k] = (int32_t)(offsets(row + 1) - offsets(row));
+  }
 };
 
 /* Where an entry of a packed row is in the row of the joined matrix that begins at row. */
@@ -204,7 +209,7 @@ PetscErrorCode DCSRJoinColumns(DCSRView left, DCSRView right, DCSRWrite write, c
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* DCSRGetRowSizes - Entries of some rows: rows [n] and sizes [n] on the device. */
+/* DCSRGetRowSizes - Entries of some rows, which are compact: rows [n] and sizes [n] on the device; without rows, the first n. Asynchronous on the stream. */
 PetscErrorCode DCSRGetRowSizes(DCSRView view, PetscInt n, const int32_t rows[], int32_t sizes[], cudaStream_t stream)
 {
   PetscFunctionBegin;

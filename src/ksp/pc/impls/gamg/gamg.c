@@ -308,8 +308,7 @@ static PetscErrorCode PCSetUp_GAMG_AIJCUDA(PC pc)
   PetscCall(GAMGTellProducts(pc, context));
   PetscCall(MakeStorageOfLevels(pc));
   PetscCall(GAMGSetUpCycle(pc, context));
-  PetscCall(PetscSparseCUDATrimMemory((PetscBool)!context->trimmed));
-  context->trimmed = PETSC_TRUE;
+  PetscCall(PetscSparseCUDATrimMemory(PETSC_FALSE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

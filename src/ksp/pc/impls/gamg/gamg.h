@@ -80,7 +80,6 @@ typedef struct {
   GAMGCheck            check;               /* with device_check */
   GAMGAggregates       aggregates;          /* of the level under way, from its coarsening to its prolongator */
   PetscBool            data_is_coarse;      /* PC_GAMG has the near null space of a coarser level, which this setup has made */
-  PetscBool            trimmed;             /* memory was given back after the first setup */
   PetscErrorCode       data_error;          /* what making the near null space on this process ended with; raised where all processes meet */
   PetscBool            constant;            /* the near null space of the finest level is the vector of ones of single unknowns, which nobody stores */
   PetscReal           *data;                /* device, owned: near null space of the finest level, column-major as in PC_GAMG, [data_cell_cols][num_data_rows]; NULL: it is constant, or in PC_GAMG, on the host */

@@ -224,7 +224,7 @@ static inline PetscBool MatSeqAIJCUDAKeepsStructure(Mat A)
 }
 
 /* Blocks with fewer rows and nonzeros together get their structure on the host at once in any case: factorizations of coarse levels read it, and it costs little. */
-#define MAT_AIJCUDA_SMALL_BLOCK 1000000
+#define MAT_AIJCUDA_SMALL_BLOCK 100000
 
 /* Whether the structure on the host is made at once after every change of a block of a parallel matrix. */
 static inline PetscBool MatSeqAIJCUDABlockKeepsStructure(Mat A)

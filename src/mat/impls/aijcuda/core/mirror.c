@@ -5,6 +5,7 @@
   Structure: on the host current when mirror.structure; on the device when device.structure and device.nonzerostate == A->nonzerostate.
 */
 #include "core.h"
+#include <petscsparsecuda/blocks.h>
 #include <petscsparsecuda/report.h>
 
 /*
@@ -281,6 +282,8 @@ PetscErrorCode MatSeqAIJCUDADiscardMirror(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+#define MIN_ROWS_SIZED_ON_DEVICE 500000
+
 /* Arrays of a MATSEQAIJ on their way to it. */
 typedef struct {
   PetscInt    *i, *j, *imax, *ilen;
@@ -314,8 +317,36 @@ static PetscErrorCode FreeHostArrays(HostArrays *h)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Entries of each row, from the offsets on the host. */
+static void SizeRows(PetscInt m, HostArrays *h)
+{
+  for (PetscInt row = 0; row < m; row++) h->imax[row] = h->ilen[row] = h->i[row + 1] - h->i[row];
+}
+
+/* The same from the device, when there are so many rows that first writes to pages of the host, which the threads that copy share, take longer than the copies. */
+static PetscErrorCode SizeRowsOnDevice(DCSRView view, cudaStream_t stream, HostArrays *h, PetscBool *done)
+{
+  int32_t       *sizes;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  *done = PETSC_FALSE;
+  if (view.num_rows < MIN_ROWS_SIZED_ON_DEVICE) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscSparseCUDATryMalloc(view.num_rows, stream, &sizes));
+  if (sizes == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCallGoto(ierr, cleanup, DCSRGetRowSizes(view, view.num_rows, NULL, sizes, stream));
+  PetscCallGoto(ierr, cleanup, DCSRCopyColumnsToHost(view.num_rows, sizes, h->ilen, stream));
+  PetscCallGoto(ierr, cleanup, DCSRCopyColumnsToHost(view.num_rows, sizes, h->imax, stream));
+  *done = PETSC_TRUE;
+cleanup:
+  PetscCall(PetscSparseCUDAFree(&sizes, stream));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode FillHostStructure(DCSRView view, HostArrays *h)
 {
+  PetscBool    sized;
   cudaStream_t stream;
 
   PetscFunctionBegin;
@@ -323,15 +354,17 @@ static PetscErrorCode FillHostStructure(DCSRView view, HostArrays *h)
   PetscCallReported(REPORT_STRUCTURE, NULL, DCSRCopyOffsetsToHost(view.num_rows + 1, view.row_offsets, view.wide, h->i, stream));
   PetscCallReported(REPORT_STRUCTURE, NULL, DCSRCopyColumnsToHost(view.num_nonzeros, view.columns, h->j, stream));
   PetscCall(PetscLogGpuToCpu((PetscLogDouble)((view.num_rows + 1) * sizeof(PetscInt) + (size_t)view.num_nonzeros * sizeof(PetscInt))));
-  for (PetscInt row = 0; row < view.num_rows; row++) h->imax[row] = h->ilen[row] = h->i[row + 1] - h->i[row];
+  PetscCallReported(REPORT_STRUCTURE, NULL, SizeRowsOnDevice(view, stream, h, &sized));
+  if (!sized) SizeRows(view.num_rows, h);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Hands the arrays to the matrix in place of those it had. */
 static PetscErrorCode ReplaceHostArrays(Mat A, const HostArrays *h)
 {
-  Mat_SeqAIJ *a = (Mat_SeqAIJ *)A->data;
-  PetscInt    m = A->rmap->n;
+  Mat_SeqAIJ *a       = (Mat_SeqAIJ *)A->data;
+  PetscInt    m       = A->rmap->n;
+  PetscInt    nonzero = 0, largest = 0;
 
   PetscFunctionBegin;
   PetscCall(MatSeqXAIJFreeAIJ(A, &a->a, &a->j, &a->i));
@@ -347,12 +380,12 @@ static PetscErrorCode ReplaceHostArrays(Mat A, const HostArrays *h)
   a->free_imax_ilen = PETSC_TRUE;
   a->nz             = h->i[m];
   a->maxnz          = PetscMax(a->maxnz, a->nz); // MatGetInfo() reports what was preallocated
-  a->nonzerorowcnt  = 0;
-  a->rmax           = 0;
   for (PetscInt row = 0; row < m; row++) {
-    a->nonzerorowcnt += h->ilen[row] > 0;
-    a->rmax = PetscMax(a->rmax, h->ilen[row]);
+    nonzero += h->ilen[row] > 0;
+    largest = PetscMax(largest, h->ilen[row]);
   }
+  a->nonzerorowcnt = nonzero;
+  a->rmax          = largest;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -425,7 +458,7 @@ PetscErrorCode MatSeqAIJCUDADuplicateHostStructure(Mat A, Mat B)
   ierr = AllocateHostArrays(m, a->i[m], &h);
   if (ierr == PETSC_SUCCESS) ierr = PetscArraycpy(h.i, a->i, m + 1);
   if (ierr == PETSC_SUCCESS) ierr = PetscArraycpy(h.j, a->j, a->i[m]);
-  for (PetscInt row = 0; row < m && ierr == PETSC_SUCCESS; row++) h.imax[row] = h.ilen[row] = h.i[row + 1] - h.i[row];
+  if (ierr == PETSC_SUCCESS) SizeRows(m, &h);
   ierr = MatAIJCUDAHostFinish(A, HOST_READ_STRUCTURE, ierr);
   if (ierr == PETSC_SUCCESS) ierr = InstallHostStructure(B, &h);
   else PetscCall(FreeHostArrays(&h));
