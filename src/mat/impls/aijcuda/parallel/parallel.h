@@ -63,9 +63,9 @@ PETSC_INTERN PetscErrorCode FreeJoinedBlocks(DCSRView, DCSRView *, cudaStream_t)
 PETSC_INTERN PetscErrorCode JoinedColumnsCreateOf(Mat, cudaStream_t, JoinedColumns *);
 PETSC_INTERN PetscErrorCode JoinedColumnsDestroy(JoinedColumns *, cudaStream_t);
 PETSC_INTERN PetscErrorCode LayoutCreateSF(PetscLayout, PetscInt, const PetscInt[], PetscSF *);
-PETSC_INTERN PetscErrorCode RowStackCreateFetched(Mat, PetscSF, const DCSRView[], cudaStream_t, RowStack *);
+PETSC_INTERN PetscErrorCode RowStackCreateFetched(Mat, PetscInt, const PetscInt[], const DCSRView[], cudaStream_t, RowStack *);
 PETSC_INTERN PetscErrorCode RowStackFill(RowStack *, const DCSRView[], cudaStream_t);
-PETSC_INTERN PetscErrorCode RowStackCreateReturned(PetscLayout, PetscSF, DCSRView, DCSRView, const JoinedColumns *, cudaStream_t, RowStack *, DCSRView *);
+PETSC_INTERN PetscErrorCode RowStackCreateReturned(PetscLayout, PetscLayout, const PetscInt[], DCSRView, DCSRView, const JoinedColumns *, cudaStream_t, RowStack *, DCSRView *);
 PETSC_INTERN PetscErrorCode RowStackPackValues(RowStack *, DCSRView, const JoinedColumns *, cudaStream_t);
 PETSC_INTERN PetscErrorCode RowStackExchangeValues(RowStack *, cudaStream_t);
 PETSC_INTERN PetscErrorCode RowStackFreeBuffers(RowStack *, cudaStream_t);

@@ -1,6 +1,6 @@
 /*
   Packed rows on their way between processes. Those for one process lie together in the send buffer, and those of one process in the receive buffer, so that two processes have
-  one message and no entry has a place that somebody must be told. With a PetscSF of all entries its setup and lists of all rows took two thirds of a Galerkin product on two GPUs.
+  one message and no entry has a place that somebody must be told. With star forests of rows and of entries their setups and lists of all rows took two thirds of a Galerkin product on two GPUs.
 */
 #include "rowmessages.h"
 #include <petscsparsecuda/exportable.h>
@@ -11,98 +11,6 @@ enum {
   SENT,
   RECEIVED
 };
-
-/* Other processes and their rows, one side of a PetscSF. */
-typedef struct {
-  PetscMPIInt        num;
-  const PetscMPIInt *ranks;  /* [num] */
-  const PetscInt    *starts; /* [num + 1] */
-  const PetscInt    *rows;   /* [starts[num]] roots or leaves */
-} Neighbors;
-
-/* The leaves of each process are consecutive ones. */
-static PetscErrorCode CheckLeaves(const Neighbors *leaves)
-{
-  PetscFunctionBegin;
-  for (PetscMPIInt k = 0; k < leaves->num; k++)
-    for (PetscInt i = leaves->starts[k] + 1; i < leaves->starts[k + 1]; i++) PetscCheck(leaves->rows[i] == leaves->rows[i - 1] + 1, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Rows of process %d are not one after the other", leaves->ranks[k]);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* The messages of one direction, in rows: where packed rows are leaves in their order, or the rows of process after process. */
-static PetscErrorCode SetDirection(const Neighbors *neighbors, PetscBool leaves, int direction, RowMessages *m)
-{
-  PetscFunctionBegin;
-  PetscCall(PetscMalloc3(neighbors->num, &m->ranks[direction], neighbors->num, &m->begins[direction], neighbors->num, &m->counts[direction]));
-  m->num[direction] = neighbors->num;
-  for (PetscMPIInt k = 0; k < neighbors->num; k++) {
-    const PetscInt start = neighbors->starts[k];
-
-    m->ranks[direction][k]  = neighbors->ranks[k];
-    m->counts[direction][k] = neighbors->starts[k + 1] - start;
-    m->begins[direction][k] = leaves && m->counts[direction][k] > 0 ? neighbors->rows[start] : start;
-  }
-  m->num_rows[direction] = neighbors->num > 0 ? neighbors->starts[neighbors->num] : 0;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*
-  RowMessagesCreate - Messages of one unit a row between the roots and the leaves of a PetscSF
-
-  Collective
-
-  Input Parameters:
-+ sf        - roots: rows of their owners; leaves: rows of other processes, in the order of their owners' ranks. It may go afterwards
-- to_leaves - rows travel from roots to leaves: they are packed for process after process (RowMessagesGetRoots()), and received in the order of the leaves; otherwise the other way round
-
-  Output Parameter:
-. m - to be freed with RowMessagesDestroy(), also after an error
-*/
-PetscErrorCode RowMessagesCreate(PetscSF sf, PetscBool to_leaves, RowMessages *m)
-{
-  const int roots_direction = to_leaves ? SENT : RECEIVED;
-  Neighbors roots, leaves;
-
-  PetscFunctionBegin;
-  PetscCall(PetscCommDuplicate(PetscObjectComm((PetscObject)sf), &m->comm, &m->tag));
-  m->created = PETSC_TRUE;
-  PetscCall(PetscSFGetLeafRanks(sf, &roots.num, &roots.ranks, &roots.starts, &roots.rows));
-  PetscCall(PetscSFGetRootRanks(sf, &leaves.num, &leaves.ranks, &leaves.starts, &leaves.rows, NULL));
-  PetscCall(CheckLeaves(&leaves));
-  PetscCall(SetDirection(&roots, PETSC_FALSE, roots_direction, m));
-  PetscCall(SetDirection(&leaves, PETSC_TRUE, 1 - roots_direction, m));
-  PetscCall(PetscMalloc1(m->num[SENT] + m->num[RECEIVED], &m->requests));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* RowMessagesGetRoots - The roots of a PetscSF whose rows travel, for process after process: *rows [*n] are borrowed from it. Not collective. */
-PetscErrorCode RowMessagesGetRoots(PetscSF sf, PetscInt *n, const PetscInt **rows)
-{
-  PetscMPIInt     num;
-  const PetscInt *starts;
-
-  PetscFunctionBegin;
-  PetscCall(PetscSFGetLeafRanks(sf, &num, NULL, &starts, rows));
-  *n = num > 0 ? starts[num] : 0;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* RowMessagesSetEntries - From now on messages have one unit an entry; [rows + 1] offsets are those of the packed rows that are sent, and that are received. Not collective, once. */
-PetscErrorCode RowMessagesSetEntries(RowMessages *m, const PetscInt sent_offsets[], const PetscInt received_offsets[])
-{
-  PetscFunctionBegin;
-  for (int d = SENT; d <= RECEIVED; d++) {
-    const PetscInt *offsets = d == SENT ? sent_offsets : received_offsets;
-
-    for (PetscMPIInt k = 0; k < m->num[d]; k++) {
-      const PetscInt begin = m->begins[d][k];
-
-      m->begins[d][k] = offsets[begin];
-      m->counts[d][k] = offsets[begin + m->counts[d][k]] - offsets[begin];
-    }
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
 
 /*
   RowMessagesExchangeHost - The messages, between arrays that MPI can read and write
@@ -127,6 +35,145 @@ PetscErrorCode RowMessagesExchangeHost(const RowMessages *m, MPI_Datatype unit, 
   for (PetscMPIInt k = 0; k < m->num[RECEIVED]; k++) PetscCallMPI(MPIU_Irecv((char *)received + (size_t)m->begins[RECEIVED][k] * bytes, m->counts[RECEIVED][k], unit, m->ranks[RECEIVED][k], m->tag, m->comm, requests++));
   for (PetscMPIInt k = 0; k < m->num[SENT]; k++) PetscCallMPI(MPIU_Isend((const char *)sent + (size_t)m->begins[SENT][k] * bytes, m->counts[SENT][k], unit, m->ranks[SENT][k], m->tag, m->comm, requests++));
   PetscCallMPI(MPI_Waitall(m->num[SENT] + m->num[RECEIVED], m->requests, MPI_STATUSES_IGNORE));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The first place from begin on whose entry is not below a value. */
+static PetscInt FindFirst(PetscInt n, const PetscInt sorted[], PetscInt begin, PetscInt value)
+{
+  PetscInt end = n;
+
+  while (begin < end) {
+    const PetscInt middle = begin + (end - begin) / 2;
+
+    if (sorted[middle] < value) begin = middle + 1;
+    else end = middle;
+  }
+  return begin;
+}
+
+/* Room for the messages with num processes in one direction. */
+static PetscErrorCode AllocateDirection(RowMessages *m, int direction, PetscMPIInt num)
+{
+  PetscFunctionBegin;
+  m->num[direction] = num;
+  PetscCall(PetscMalloc3(num, &m->ranks[direction], num, &m->begins[direction], num, &m->counts[direction]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The owners of wanted rows, which are ascending. */
+static PetscErrorCode FindOwners(PetscLayout map, PetscInt n, const PetscInt wanted[], int direction, RowMessages *m)
+{
+  PetscMPIInt num;
+
+  PetscFunctionBegin;
+  for (int pass = 0; pass < 2; pass++) {
+    PetscInt    begin = 0;
+    PetscMPIInt rank  = 0;
+
+    for (num = 0; begin < n; num++) {
+      PetscInt end;
+
+      while (wanted[begin] >= map->range[rank + 1]) rank++;
+      end = FindFirst(n, wanted, begin, map->range[rank + 1]);
+      if (pass == 1) {
+        m->ranks[direction][num]  = rank;
+        m->begins[direction][num] = begin;
+        m->counts[direction][num] = end - begin;
+      }
+      begin = end;
+    }
+    if (pass == 0) PetscCall(AllocateDirection(m, direction, num));
+  }
+  m->num_rows[direction] = n;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The processes that want rows of this one, in the order of their ranks. Collective. */
+static PetscErrorCode FindWanters(int owners, RowMessages *m)
+{
+  const int   wanters = 1 - owners;
+  PetscMPIInt num, *ranks;
+  PetscInt   *counts;
+
+  PetscFunctionBegin;
+  PetscCall(PetscCommBuildTwoSided(m->comm, 1, MPIU_INT, m->num[owners], m->ranks[owners], m->counts[owners], &num, &ranks, &counts));
+  PetscCall(PetscSortMPIIntWithIntArray(num, ranks, counts));
+  PetscCall(AllocateDirection(m, wanters, num));
+  m->num_rows[wanters] = 0;
+  for (PetscMPIInt k = 0; k < num; k++) {
+    m->ranks[wanters][k]  = ranks[k];
+    m->begins[wanters][k] = m->num_rows[wanters];
+    m->counts[wanters][k] = counts[k];
+    m->num_rows[wanters] += counts[k];
+  }
+  PetscCall(PetscFree(ranks));
+  PetscCall(PetscFree(counts));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Messages against their direction: what is received says which rows of this process are wanted. Collective. */
+static PetscErrorCode ExchangeWanted(PetscLayout map, const PetscInt wanted[], int owners, RowMessages *m)
+{
+  RowMessages back = *m;
+
+  PetscFunctionBegin;
+  for (int d = 0; d < 2; d++) { // this process tells owners, and wanters tell it
+    const int from = d == SENT ? owners : 1 - owners;
+
+    back.num[d]    = m->num[from];
+    back.ranks[d]  = m->ranks[from];
+    back.begins[d] = m->begins[from];
+    back.counts[d] = m->counts[from];
+  }
+  PetscCall(RowMessagesExchangeHost(&back, MPIU_INT, wanted, m->roots));
+  for (PetscInt k = 0; k < m->num_rows[1 - owners]; k++) m->roots[k] -= map->rstart;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  RowMessagesCreate - Messages of one unit a row between owners of rows and those who want them
+
+  Collective
+
+  Input Parameters:
++ map        - layout of the rows
+. n          - wanted rows, of other processes
+. wanted     - [n] host: their global numbers, ascending
+- to_wanters - rows travel to those who want them: they are packed in the order of roots, for process after process, and received in the order of wanted; otherwise the other way round
+
+  Output Parameter:
+. m - to be freed with RowMessagesDestroy(), also after an error
+*/
+PetscErrorCode RowMessagesCreate(PetscLayout map, PetscInt n, const PetscInt wanted[], PetscBool to_wanters, RowMessages *m)
+{
+  const int owners = to_wanters ? RECEIVED : SENT;
+
+  PetscFunctionBegin;
+  PetscCall(PetscCommDuplicate(map->comm, &m->comm, &m->tag));
+  m->created = PETSC_TRUE;
+  PetscCall(FindOwners(map, n, wanted, owners, m));
+  PetscCall(FindWanters(owners, m));
+  PetscCall(PetscMalloc1(m->num_rows[1 - owners], &m->roots));
+  PetscCall(PetscMalloc1(m->num[SENT] + m->num[RECEIVED], &m->requests));
+  PetscCall(ExchangeWanted(map, wanted, owners, m));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* RowMessagesSetEntries - From now on messages have one unit an entry; [rows + 1] offsets are those of the packed rows that are sent, and that are received. Not collective, once. */
+PetscErrorCode RowMessagesSetEntries(RowMessages *m, const PetscInt sent_offsets[], const PetscInt received_offsets[])
+{
+  PetscFunctionBegin;
+  for (int d = SENT; d <= RECEIVED; d++) {
+    const PetscInt *offsets = d == SENT ? sent_offsets : received_offsets;
+
+    for (PetscMPIInt k = 0; k < m->num[d]; k++) {
+      const PetscInt begin = m->begins[d][k];
+
+      m->begins[d][k] = offsets[begin];
+      m->counts[d][k] = offsets[begin + m->counts[d][k]] - offsets[begin];
+    }
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -195,6 +242,7 @@ PetscErrorCode RowMessagesDestroy(RowMessages *m)
 {
   PetscFunctionBegin;
   for (int d = SENT; d <= RECEIVED; d++) PetscCall(PetscFree3(m->ranks[d], m->begins[d], m->counts[d]));
+  PetscCall(PetscFree(m->roots));
   PetscCall(PetscFree(m->requests));
   if (m->created) PetscCall(PetscCommDestroy(&m->comm));
   PetscCall(PetscArrayzero(m, 1));

@@ -1,6 +1,5 @@
 #pragma once
 #include "../core/core.h"
-#include <petscsf.h>
 
 /* Messages of packed rows, one unit a row at first and one an entry later; what travels to processes comes first in the pairs, and what comes from them second. */
 typedef struct {
@@ -12,11 +11,11 @@ typedef struct {
   PetscMPIInt *ranks[2];    /* [num] host, owned */
   PetscInt    *begins[2];   /* [num] host, owned: the first unit of each process */
   PetscInt    *counts[2];   /* [num] host, owned: units of each process */
+  PetscInt    *roots;       /* host, owned: the rows of this process that are wanted, as local numbers, for process after process */
   MPI_Request *requests;    /* [num[0] + num[1]] owned: of an exchange under way */
 } RowMessages;
 
-PETSC_INTERN PetscErrorCode RowMessagesCreate(PetscSF, PetscBool, RowMessages *);
-PETSC_INTERN PetscErrorCode RowMessagesGetRoots(PetscSF, PetscInt *, const PetscInt **);
+PETSC_INTERN PetscErrorCode RowMessagesCreate(PetscLayout, PetscInt, const PetscInt[], PetscBool, RowMessages *);
 PETSC_INTERN PetscErrorCode RowMessagesSetEntries(RowMessages *, const PetscInt[], const PetscInt[]);
 PETSC_INTERN PetscErrorCode RowMessagesExchangeHost(const RowMessages *, MPI_Datatype, const void *, void *);
 PETSC_INTERN PetscErrorCode RowMessagesExchange(const RowMessages *, MPI_Datatype, const void *, void *, cudaStream_t);

@@ -1,7 +1,7 @@
 /*
   Rows of other processes for products and submatrices on several: who needs which entries is found out once, with their columns; afterwards values alone travel.
 
-  Rows are packed for all that want them together, with global columns. Two kinds: fetched ones, which the ghost columns of the left factor ask for, and returned
+  Rows are packed for each process that wants them, with global columns. Two kinds: fetched ones, which the ghost columns of the left factor ask for, and returned
   ones, partial sums of a transposed factor's ghost rows that go to the owners of these.
 */
 #include "ghosts.h"
@@ -138,15 +138,13 @@ cleanup:
 }
 
 /* The rows that other processes want, for one after the other: a row may be there several times. Their sizes on the host. */
-static PetscErrorCode ChooseRows(PetscSF sf, DCSRView view, cudaStream_t stream, RemoteRows *x, PetscInt sizes[])
+static PetscErrorCode ChooseRows(DCSRView view, cudaStream_t stream, RemoteRows *x, PetscInt sizes[])
 {
-  PetscInt        n;
-  const PetscInt *rows;
+  const PetscInt n = x->messages.num_rows[0];
 
   PetscFunctionBegin;
-  PetscCall(RowMessagesGetRoots(sf, &n, &rows));
   PetscCall(PetscSparseCUDAMalloc(n, "rows for other processes", stream, &x->rows));
-  PetscCall(DCSRCopyColumnsToDevice(n, rows, x->rows, stream));
+  PetscCall(DCSRCopyColumnsToDevice(n, x->messages.roots, x->rows, stream));
   PetscCall(GetRowSizes(view, n, x->rows, stream, sizes));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -167,22 +165,21 @@ cleanup:
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Who sends which rows of view to whom: to the leaves of the star forest those of the roots, or to the roots all, which are the leaves. Collective. */
-static PetscErrorCode LocateRows(PetscSF sf, PetscBool to_leaves, DCSRView view, cudaStream_t stream, RemoteRows *x)
+/* Who sends which rows of view to whom: those that others want, or all to their owners. Collective. */
+static PetscErrorCode LocateRows(PetscLayout map, PetscInt n, const PetscInt wanted[], PetscBool to_wanters, DCSRView view, cudaStream_t stream, RemoteRows *x)
 {
-  const MPI_Comm comm       = PetscObjectComm((PetscObject)sf);
   PetscInt      *sent_sizes = NULL, *received_sizes = NULL;
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
-  ierr = RowMessagesCreate(sf, to_leaves, &x->messages);
+  ierr = RowMessagesCreate(map, n, wanted, to_wanters, &x->messages);
   if (ierr == PETSC_SUCCESS) ierr = PetscMalloc2(x->messages.num_rows[0], &sent_sizes, x->messages.num_rows[1], &received_sizes);
-  if (ierr == PETSC_SUCCESS) ierr = to_leaves ? ChooseRows(sf, view, stream, x, sent_sizes) : GetAllRowSizes(view, stream, sent_sizes);
-  PetscCall(PetscSparseCUDAAgree(comm, ierr, &ierr));
+  if (ierr == PETSC_SUCCESS) ierr = to_wanters ? ChooseRows(view, stream, x, sent_sizes) : GetAllRowSizes(view, stream, sent_sizes);
+  PetscCall(PetscSparseCUDAAgree(map->comm, ierr, &ierr));
   if (ierr != PETSC_SUCCESS) goto cleanup;
   PetscCallGoto(ierr, cleanup, RowMessagesExchangeHost(&x->messages, MPIU_INT, sent_sizes, received_sizes));
   ierr = SetOffsets(sent_sizes, received_sizes, stream, x);
-  PetscCall(PetscSparseCUDAAgree(comm, ierr, &ierr));
+  PetscCall(PetscSparseCUDAAgree(map->comm, ierr, &ierr));
 cleanup:
   PetscCall(PetscFree2(sent_sizes, received_sizes));
   PetscCall(ierr);
@@ -203,19 +200,17 @@ static PetscErrorCode SortReceived(PetscInt num_rows, PetscInt num_received, con
 }
 
 /* That matrix; its columns are in the order of ranks, so that the same input gives the same bits. */
-static PetscErrorCode CreateSelection(PetscSF sf, cudaStream_t stream, DCSRView *selection)
+static PetscErrorCode CreateSelection(PetscInt n, const RowMessages *m, cudaStream_t stream, DCSRView *selection)
 {
-  const PetscInt *roots;
-  PetscInt        n, num_received, *offsets, *columns;
-  PetscScalar    *ones;
-  PetscErrorCode  ierr;
+  const PetscInt num_received = m->num_rows[1];
+  PetscInt      *offsets, *columns;
+  PetscScalar   *ones;
+  PetscErrorCode ierr;
 
   PetscFunctionBegin;
   PetscCall(PetscArrayzero(selection, 1));
-  PetscCall(PetscSFGetGraph(sf, &n, NULL, NULL, NULL));
-  PetscCall(RowMessagesGetRoots(sf, &num_received, &roots));
   PetscCall(PetscMalloc3(n + 1, &offsets, num_received, &columns, num_received, &ones));
-  PetscCallGoto(ierr, cleanup, SortReceived(n, num_received, roots, offsets, columns));
+  PetscCallGoto(ierr, cleanup, SortReceived(n, num_received, m->roots, offsets, columns));
   for (PetscInt k = 0; k < num_received; k++) ones[k] = 1.0;
   PetscCallGoto(ierr, cleanup, DCSRViewAllocateCompact(n, num_received, num_received, PETSC_FALSE, stream, selection));
   PetscCallGoto(ierr, cleanup, DCSRCopyOffsetsToDevice(n + 1, offsets, PETSC_FALSE, selection->row_offsets, stream));
@@ -316,14 +311,15 @@ static PetscErrorCode FillStack(PetscLayout cmap, DCSRView source, DCSRView uppe
 
   Input Parameters:
 + X      - a parallel matrix
-. sf     - roots: rows of the matrix; leaves: the wanted ones, in the order in which they come below
+. n      - wanted rows
+. wanted - [n] host: their global numbers, ascending, in which order they come below
 . blocks - [2] its diagonal and its off-diagonal block
 - stream - for the work
 
   Output Parameter:
 . s - to be freed with RowStackDestroy(), also after an error
 */
-PetscErrorCode RowStackCreateFetched(Mat X, PetscSF sf, const DCSRView blocks[], cudaStream_t stream, RowStack *s)
+PetscErrorCode RowStackCreateFetched(Mat X, PetscInt n, const PetscInt wanted[], const DCSRView blocks[], cudaStream_t stream, RowStack *s)
 {
   DCSRView       joined;
   JoinedColumns  columns;
@@ -334,7 +330,7 @@ PetscErrorCode RowStackCreateFetched(Mat X, PetscSF sf, const DCSRView blocks[],
   ierr = JoinedColumnsCreateOf(X, stream, &columns);
   if (ierr == PETSC_SUCCESS) ierr = JoinBlocks(blocks[0], blocks[1], PETSC_FALSE, stream, &joined);
   PetscCall(PetscSparseCUDAAgree(PetscObjectComm((PetscObject)X), ierr, &ierr));
-  if (ierr == PETSC_SUCCESS) ierr = LocateRows(sf, PETSC_TRUE, joined, stream, &s->rows);
+  if (ierr == PETSC_SUCCESS) ierr = LocateRows(X->rmap, n, wanted, PETSC_TRUE, joined, stream, &s->rows);
   if (ierr == PETSC_SUCCESS) ierr = FillStack(X->cmap, joined, joined, &columns, stream, s);
   if (joined.row_offsets != NULL) PetscCall(FreeJoinedBlocks(blocks[0], &joined, stream));
   PetscCall(JoinedColumnsDestroy(&columns, stream));
@@ -349,8 +345,9 @@ PetscErrorCode RowStackCreateFetched(Mat X, PetscSF sf, const DCSRView blocks[],
 
   Input Parameters:
 + cmap    - layout of the columns
-. sf      - roots: those rows of something else; leaves: the rows that this process returns
-. view    - the returned rows, as many as there are leaves
+. rmap    - layout of those rows of something else
+. rows    - [rows of view] host: to which of them the returned rows belong, global numbers, ascending
+. view    - the returned rows
 . upper   - the matrix
 . columns - columns of both
 - stream  - for the work
@@ -359,14 +356,14 @@ PetscErrorCode RowStackCreateFetched(Mat X, PetscSF sf, const DCSRView blocks[],
 + s         - to be freed with RowStackDestroy(), also after an error
 - selection - roots x received rows, owned: ones where a received row belongs to a root
 */
-PetscErrorCode RowStackCreateReturned(PetscLayout cmap, PetscSF sf, DCSRView view, DCSRView upper, const JoinedColumns *columns, cudaStream_t stream, RowStack *s, DCSRView *selection)
+PetscErrorCode RowStackCreateReturned(PetscLayout cmap, PetscLayout rmap, const PetscInt rows[], DCSRView view, DCSRView upper, const JoinedColumns *columns, cudaStream_t stream, RowStack *s, DCSRView *selection)
 {
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
-  PetscCall(LocateRows(sf, PETSC_FALSE, view, stream, &s->rows));
-  ierr = CreateSelection(sf, stream, selection);
-  PetscCall(PetscSparseCUDAAgree(PetscObjectComm((PetscObject)sf), ierr, &ierr));
+  PetscCall(LocateRows(rmap, view.num_rows, rows, PETSC_FALSE, view, stream, &s->rows));
+  ierr = CreateSelection(rmap->n, &s->rows.messages, stream, selection);
+  PetscCall(PetscSparseCUDAAgree(rmap->comm, ierr, &ierr));
   PetscCall(ierr);
   PetscCall(FillStack(cmap, view, upper, columns, stream, s));
   PetscFunctionReturn(PETSC_SUCCESS);

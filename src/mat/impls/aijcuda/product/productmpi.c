@@ -175,14 +175,6 @@ static PetscErrorCode StartNumeric(Mat C, SparseProduct *p, PetscBool *current)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The star forest from the rows, or columns, of a layout to the ghost columns of X. Collective. */
-static PetscErrorCode CreateGhostSF(Mat X, PetscLayout map, PetscSF *sf)
-{
-  PetscFunctionBegin;
-  PetscCall(LayoutCreateSF(map, MatMPIAIJCUDANumGhosts(X), ((Mat_MPIAIJ *)X->data)->garray, sf));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* The ghost columns of both factors. */
 static PetscErrorCode NoteGhosts(Mat C, SparseProduct *p)
 {
@@ -219,19 +211,12 @@ static PetscErrorCode CompareGhosts(Mat C, const SparseProduct *p, PetscBool *sa
 /* Rows of the right factor for the ghost columns of the left one: what is not there yet of their structure, and with the flag their values. Collective. */
 static PetscErrorCode FetchRows(Mat C, SparseProduct *p, PetscBool values, cudaStream_t stream)
 {
-  MPIProduct    *d = (MPIProduct *)p->data;
-  Mat            factors[2];
-  PetscSF        sf;
-  PetscErrorCode ierr;
+  MPIProduct *d = (MPIProduct *)p->data;
+  Mat         factors[2];
 
   PetscFunctionBegin;
   GetFactors(C, factors);
-  if (!d->fetched.rows.messages.created) {
-    PetscCall(CreateGhostSF(factors[0], factors[1]->rmap, &sf));
-    ierr = RowStackCreateFetched(factors[1], sf, &p->views[2], stream, &d->fetched);
-    PetscCall(PetscSFDestroy(&sf));
-    PetscCall(ierr);
-  }
+  if (!d->fetched.rows.messages.created) PetscCall(RowStackCreateFetched(factors[1], MatMPIAIJCUDANumGhosts(factors[0]), ((Mat_MPIAIJ *)factors[0]->data)->garray, &p->views[2], stream, &d->fetched));
   if (values) PetscCall(RowStackFill(&d->fetched, &p->views[2], stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -367,18 +352,13 @@ static PetscErrorCode GetSumsOfThree(Mat C, SparseProduct *p, PetscBool values, 
 /* Who returns which partial sums to whom, and the structure of the stack of the right factor's rows and of these. Collective. */
 static PetscErrorCode CreateReturned(Mat C, SparseProduct *p, const Sums *sums, cudaStream_t stream)
 {
-  MPIProduct    *d = (MPIProduct *)p->data;
-  Mat            factors[2], X;
-  PetscSF        sf;
-  PetscErrorCode ierr;
+  MPIProduct *d = (MPIProduct *)p->data;
+  Mat         factors[2], X;
 
   PetscFunctionBegin;
   GetFactors(C, factors);
   X = factors[Transposed(C)];
-  PetscCall(CreateGhostSF(X, X->cmap, &sf));
-  ierr = RowStackCreateReturned(factors[1]->cmap, sf, d->sent, sums->right, sums->columns, stream, &d->returned, &d->selection);
-  PetscCall(PetscSFDestroy(&sf));
-  PetscCall(ierr);
+  PetscCall(RowStackCreateReturned(factors[1]->cmap, X->cmap, ((Mat_MPIAIJ *)X->data)->garray, d->sent, sums->right, sums->columns, stream, &d->returned, &d->selection));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -65,7 +65,6 @@ PetscErrorCode GatheredRowsGetBlocks(Mat A, GatheredRows *x, cudaStream_t stream
 */
 PetscErrorCode GatheredRowsCreate(Mat A, const DCSRView blocks[], PetscInt n, const IS rows[], cudaStream_t stream, GatheredRows *x)
 {
-  PetscSF        sf;
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
@@ -73,10 +72,7 @@ PetscErrorCode GatheredRowsCreate(Mat A, const DCSRView blocks[], PetscInt n, co
   ierr = GetWanted(A, n, rows, x);
   PetscCall(PetscSparseCUDAAgree(PetscObjectComm((PetscObject)A), ierr, &ierr));
   PetscCall(ierr);
-  PetscCall(LayoutCreateSF(A->rmap, x->num_wanted, x->wanted, &sf));
-  ierr = RowStackCreateFetched(A, sf, blocks, stream, &x->stack);
-  PetscCall(PetscSFDestroy(&sf));
-  PetscCall(ierr);
+  PetscCall(RowStackCreateFetched(A, x->num_wanted, x->wanted, blocks, stream, &x->stack));
   for (int k = 0; k < 2; k++) PetscCall(MatOperandNote(MatMPIAIJCUDAGetBlock(A, k), &x->operands[k], PETSC_FALSE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
