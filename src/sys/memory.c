@@ -313,12 +313,12 @@ PetscErrorCode PetscSparseCUDAGetMemoryAvailable(size_t *available)
   Not Collective
 
   Input Parameter:
-. always - in any case
+. always - in any case; for tests, whose pools are small
 
   Note:
   Vectors of PETSc and other libraries cannot use what our pool holds. To be called between phases of a program that need different temporaries, not inside of them.
 
-  Cost: one synchronization with the current stream, whose frees are waited for. Giving back and mapping again cost: of 33 million unknowns on two GPUs, 20 and 30 ms of a setup of 240.
+  Cost: one synchronization with the current stream, whose frees are waited for. What is given back has to be mapped again, which takes longer than giving it back.
 */
 PetscErrorCode PetscSparseCUDATrimMemory(PetscBool always)
 {

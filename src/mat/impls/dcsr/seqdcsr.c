@@ -73,6 +73,7 @@ static PetscErrorCode MatAssemblyEnd_SeqAIJCUDA(Mat A, MatAssemblyType mode)
   if (mode == MAT_FINAL_ASSEMBLY) {
     PetscCall(MatSeqAIJCUDACheckUnused(A));
     PetscCall(MatSeqAIJCUDAUpdateKept(A));
+    if (!mirror) a->inode.use = PETSC_FALSE; // as below: the parent, which would look for inodes, is not asked
   }
   if (!mirror) PetscFunctionReturn(PETSC_SUCCESS); // nobody has written into it, so nothing was inserted there, and a new one is complete
   PetscCall(MatSeqAIJCUDAShowMirror(A));

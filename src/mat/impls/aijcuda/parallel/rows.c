@@ -121,7 +121,7 @@ cleanup:
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Sizes of some rows of a matrix, to the host. */
+/* Sizes of some rows of a matrix, to the host; without rows, of the first n. */
 static PetscErrorCode GetRowSizes(DCSRView view, PetscInt n, const int32_t rows[], cudaStream_t stream, PetscInt sizes[])
 {
   int32_t       *device = NULL;
@@ -137,31 +137,12 @@ cleanup:
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The rows that other processes want, for one after the other: a row may be there several times. Their sizes on the host. */
-static PetscErrorCode ChooseRows(DCSRView view, cudaStream_t stream, RemoteRows *x, PetscInt sizes[])
+/* The rows that other processes want, for one after the other: a row may be there several times. */
+static PetscErrorCode ChooseRows(cudaStream_t stream, RemoteRows *x)
 {
-  const PetscInt n = x->messages.num_rows[0];
-
   PetscFunctionBegin;
-  PetscCall(PetscSparseCUDAMalloc(n, "rows for other processes", stream, &x->rows));
-  PetscCall(DCSRCopyColumnsToDevice(n, x->messages.roots, x->rows, stream));
-  PetscCall(GetRowSizes(view, n, x->rows, stream, sizes));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Sizes of all rows of view, on the host. */
-static PetscErrorCode GetAllRowSizes(DCSRView view, cudaStream_t stream, PetscInt sizes[])
-{
-  PetscInt      *offsets;
-  PetscErrorCode ierr;
-
-  PetscFunctionBegin;
-  PetscCall(PetscMalloc1(view.num_rows + 1, &offsets));
-  PetscCallGoto(ierr, cleanup, DCSRCopyOffsetsToHost(view.num_rows + 1, view.row_offsets, view.wide, offsets, stream));
-  for (PetscInt k = 0; k < view.num_rows; k++) sizes[k] = offsets[k + 1] - offsets[k];
-cleanup:
-  PetscCall(PetscFree(offsets));
-  PetscCall(ierr);
+  PetscCall(PetscSparseCUDAMalloc(x->messages.num_rows[0], "rows for other processes", stream, &x->rows));
+  PetscCall(DCSRCopyColumnsToDevice(x->messages.num_rows[0], x->messages.roots, x->rows, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -174,7 +155,8 @@ static PetscErrorCode LocateRows(PetscLayout map, PetscInt n, const PetscInt wan
   PetscFunctionBegin;
   ierr = RowMessagesCreate(map, n, wanted, to_wanters, &x->messages);
   if (ierr == PETSC_SUCCESS) ierr = PetscMalloc2(x->messages.num_rows[0], &sent_sizes, x->messages.num_rows[1], &received_sizes);
-  if (ierr == PETSC_SUCCESS) ierr = to_wanters ? ChooseRows(view, stream, x, sent_sizes) : GetAllRowSizes(view, stream, sent_sizes);
+  if (ierr == PETSC_SUCCESS && to_wanters) ierr = ChooseRows(stream, x);
+  if (ierr == PETSC_SUCCESS) ierr = GetRowSizes(view, x->messages.num_rows[0], x->rows, stream, sent_sizes);
   PetscCall(PetscSparseCUDAAgree(map->comm, ierr, &ierr));
   if (ierr != PETSC_SUCCESS) goto cleanup;
   PetscCallGoto(ierr, cleanup, RowMessagesExchangeHost(&x->messages, MPIU_INT, sent_sizes, received_sizes));
@@ -297,8 +279,8 @@ static PetscErrorCode FillStack(PetscLayout cmap, DCSRView source, DCSRView uppe
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
-  PetscCall(ExchangeColumns(&s->rows, source, columns->device, stream));
-  ierr = StackRows(cmap, upper, columns, stream, s);
+  ierr = ExchangeColumns(&s->rows, source, columns->device, stream);
+  if (ierr == PETSC_SUCCESS) ierr = StackRows(cmap, upper, columns, stream, s);
   PetscCall(PetscSparseCUDAAgree(s->rows.messages.comm, ierr, &ierr));
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
