@@ -257,9 +257,14 @@ def solve(case, kind, arguments, gpu, programs, library):
 
 
 def middle(results):
-  """The run with the median total of several; a failed one if any failed."""
+  """The medians of several runs, of each time by itself; what is no time is that of the run with the median solve. A failed one if any failed."""
   failed = [r for r in results if 'failed' in r]
-  return failed[0] if failed else sorted(results, key=lambda r: r['total'])[len(results) // 2]
+  if failed:
+    return failed[0]
+  run = sorted(results, key=lambda r: r['solve'])[len(results) // 2]
+  times = {key: sorted(r[key] for r in results)[len(results) // 2] for key in ('assembly', 'setup', 'solve', 'total')}
+  split = {part: sorted(r['split'][part] for r in results)[len(results) // 2] for part in run['split']}
+  return dict(run, split=split, **times)
 
 
 def seconds(t):
@@ -324,7 +329,7 @@ def main():
   parser.add_argument('--types', default='', help='comma-separated matrix types; default: aij, aijcusparse when there is a GPU, dcsrcuda')
   parser.add_argument('--cases', default='', help='comma-separated parts of case names; default: all')
   parser.add_argument('--timeout', type=int, default=600, help='seconds a run may take (%(default)s)')
-  parser.add_argument('--repeat', type=int, default=3, help='runs of each, types taking turns; the median counts, and what takes longer than 6 s runs once (%(default)s)')
+  parser.add_argument('--repeat', type=int, default=3, help='runs of each, types taking turns; medians count, and what takes longer than 6 s runs once (%(default)s)')
   parser.add_argument('--repeated', type=int, default=0, help='also measure setups that are done so many times more in one process (0: none)')
   parser.add_argument('--np', type=int, default=1, help='MPI ranks (%(default)s)')
   parser.add_argument('--options', default='', help='PETSc options added to every run')

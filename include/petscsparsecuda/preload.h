@@ -6,7 +6,14 @@
 */
 #include <petscsys.h>
 
-/* A kernel that is worth it, in a list of all. */
+/* Who wants a kernel: one thread loads those of a group. */
+typedef enum {
+  PETSCSPARSECUDA_PRELOAD_SETUP,    /* nearly every setup of PCGAMG, and cuBLAS; wanted by itself */
+  PETSCSPARSECUDA_PRELOAD_HISPARSE, /* what makes HiSparse, and multiplies with it; wanted when a matrix is of a type that has it */
+  PETSCSPARSECUDA_PRELOAD_NUM_GROUPS
+} PetscSparseCUDAPreloadGroup;
+
+/* A kernel that is worth it, in the list of its group. */
 typedef struct _n_PetscSparseCUDAKernel PetscSparseCUDAKernel;
 struct _n_PetscSparseCUDAKernel {
   const void            *function; /* the host's name of the kernel */
@@ -14,8 +21,9 @@ struct _n_PetscSparseCUDAKernel {
 };
 
 /* preload.c; called before main(), by the constructors of preload.cuh. */
-PETSC_INTERN void PetscSparseCUDAPreloadAdd(PetscSparseCUDAKernel *);
+PETSC_INTERN void PetscSparseCUDAPreloadAdd(PetscSparseCUDAPreloadGroup, PetscSparseCUDAKernel *);
 
 PETSC_INTERN PetscErrorCode PetscSparseCUDAPreloadInitialize(int cores);
 PETSC_INTERN PetscErrorCode PetscSparseCUDAPreloadBegin(void);
+PETSC_INTERN PetscErrorCode PetscSparseCUDAPreloadAsk(PetscSparseCUDAPreloadGroup);
 PETSC_INTERN PetscErrorCode PetscSparseCUDATestPreloadWait(PetscInt *, PetscInt *);

@@ -5,26 +5,37 @@
 
 #define TRY_SIZE 100000 /* entries of the vector that cuBLAS is tried with: what is launched depends on the size */
 
-static PetscSparseCUDAKernel *kernels = NULL;        /* all that are worth it, of the files that are linked */
-static PetscBool              wanted  = PETSC_FALSE; /* by the options, and there is a core for it */
-static PetscBool              running = PETSC_FALSE; /* the thread is to be joined */
-static volatile PetscBool     stop    = PETSC_FALSE; /* PetscFinalize() has begun */
-static pthread_t              thread;
-static int                    thread_device;  /* that is current in the process */
-static PetscInt               loaded, failed; /* kernels; written by the thread */
+#define NUM_GROUPS PETSCSPARSECUDA_PRELOAD_NUM_GROUPS
+
+/* A group of kernels, and the thread that loads them. */
+typedef struct {
+  PetscSparseCUDAKernel *kernels;        /* of the files that are linked */
+  PetscBool              asked;          /* somebody wants them */
+  PetscBool              started;        /* the thread was */
+  PetscBool              running;        /* it is to be joined */
+  PetscInt               loaded, failed; /* kernels; written by the thread */
+  pthread_t              thread;
+} Group;
+
+static Group              groups[NUM_GROUPS];
+static PetscBool          wanted = PETSC_FALSE; /* by the options, and there is a core for it */
+static PetscBool          begun  = PETSC_FALSE; /* the device is in use */
+static volatile PetscBool stop   = PETSC_FALSE; /* PetscFinalize() has begun */
+static int                thread_device;        /* that is current in the process */
 
 /*
   PetscSparseCUDAPreloadAdd - Names a kernel that is worth it
 
   Not Collective, no PETSc function is called
 
-  Input Parameter:
-. kernel - stays where it is until the process ends
+  Input Parameters:
++ group  - who wants it
+- kernel - stays where it is until the process ends
 */
-void PetscSparseCUDAPreloadAdd(PetscSparseCUDAKernel *kernel)
+void PetscSparseCUDAPreloadAdd(PetscSparseCUDAPreloadGroup group, PetscSparseCUDAKernel *kernel)
 {
-  kernel->next = kernels;
-  kernels      = kernel;
+  kernel->next          = groups[group].kernels;
+  groups[group].kernels = kernel;
 }
 
 /* What Krylov methods call, on a vector of zeros and a stream of its own. A function that fails here fails again where it is wanted, and is reported there. */
@@ -49,27 +60,43 @@ static void TryCUBLAS(void)
   if (stream != NULL) (void)cudaStreamDestroy(stream);
 }
 
-static void *PreloadInThread(void *unused)
+static void *PreloadInThread(void *data)
 {
+  Group                    *group = (Group *)data;
   struct cudaFuncAttributes attributes;
 
-  (void)unused;
   if (cudaSetDevice(thread_device) != cudaSuccess) return NULL; // a new thread begins with device 0
-  for (const PetscSparseCUDAKernel *kernel = kernels; kernel != NULL && !stop; kernel = kernel->next) {
-    if (cudaFuncGetAttributes(&attributes, kernel->function) == cudaSuccess) loaded++;
-    else failed++;
+  for (const PetscSparseCUDAKernel *kernel = group->kernels; kernel != NULL && !stop; kernel = kernel->next) {
+    if (cudaFuncGetAttributes(&attributes, kernel->function) == cudaSuccess) group->loaded++;
+    else group->failed++;
   }
-  if (!stop) TryCUBLAS();
+  if (!stop && group == groups + PETSCSPARSECUDA_PRELOAD_SETUP) TryCUBLAS();
   return NULL;
+}
+
+static void Join(Group *group)
+{
+  if (group->running) (void)pthread_join(group->thread, NULL);
+  group->running = PETSC_FALSE;
 }
 
 static PetscErrorCode PreloadEnd(void)
 {
   PetscFunctionBegin;
-  stop = PETSC_TRUE;
-  if (running) (void)pthread_join(thread, NULL);
-  running = PETSC_FALSE;
+  stop  = PETSC_TRUE;
+  begun = PETSC_FALSE;
+  for (int g = 0; g < NUM_GROUPS; g++) Join(groups + g);
   PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Once the device is in use, the threads of groups that are asked for. */
+static void Start(void)
+{
+  for (Group *group = groups; begun && group < groups + NUM_GROUPS; group++) {
+    if (!group->asked || group->started) continue;
+    group->started = PETSC_TRUE;
+    group->running = (PetscBool)(pthread_create(&group->thread, NULL, PreloadInThread, group) == 0);
+  }
 }
 
 /*
@@ -88,47 +115,70 @@ PetscErrorCode PetscSparseCUDAPreloadInitialize(int cores)
   PetscFunctionBegin;
   wanted = cores > 1 ? PETSC_TRUE : PETSC_FALSE;
   stop   = PETSC_FALSE;
+  for (int g = 0; g < NUM_GROUPS; g++) {
+    groups[g].asked   = (PetscBool)(g == PETSCSPARSECUDA_PRELOAD_SETUP);
+    groups[g].started = PETSC_FALSE;
+    groups[g].loaded = groups[g].failed = 0;
+  }
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-mat_dcsr_preload", &wanted, NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*
-  PetscSparseCUDAPreloadBegin - Loads kernels that a setup of PCGAMG will want, and makes cuBLAS load its own, in a thread
+  PetscSparseCUDAPreloadBegin - Loads kernels that a setup of PCGAMG will want, and those that were asked for, and makes cuBLAS load its own, in threads
 
   Not Collective
 
   Notes:
-  To be called when the device is used for the first time. PetscFinalize() waits for the thread. Without a thread, or after an error in it, kernels are loaded at their first launch.
+  To be called when the device is used for the first time. PetscFinalize() waits for the threads. Without one, or after an error in it, kernels are loaded at their first launch.
 
-  Cost: 10 to 20 ms of another core.
+  Cost: 10 to 20 ms of another core for each group.
 */
 PetscErrorCode PetscSparseCUDAPreloadBegin(void)
 {
   PetscFunctionBegin;
-  if (!wanted || running) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!wanted || begun) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCallCUDA(cudaGetDevice(&thread_device));
-  loaded = failed = 0;
-  if (pthread_create(&thread, NULL, PreloadInThread, NULL) != 0) PetscFunctionReturn(PETSC_SUCCESS);
-  running = PETSC_TRUE;
   PetscCall(PetscRegisterFinalize(PreloadEnd));
+  begun = PETSC_TRUE;
+  Start();
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*
-  PetscSparseCUDATestPreloadWait - For tests: waits for the thread
+  PetscSparseCUDAPreloadAsk - Says that kernels of a group will be wanted
+
+  Not Collective
+
+  Input Parameter:
+. group - is loaded when the device is used for the first time, or now
+*/
+PetscErrorCode PetscSparseCUDAPreloadAsk(PetscSparseCUDAPreloadGroup group)
+{
+  PetscFunctionBegin;
+  groups[group].asked = PETSC_TRUE;
+  Start();
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  PetscSparseCUDATestPreloadWait - For tests: waits for the threads
 
   Not Collective
 
   Output Parameters:
-+ num_loaded - kernels that it has loaded since it was started; 0 when there was none
++ num_loaded - kernels that they have loaded since they were started; 0 when there was none
 - num_failed - kernels that could not be loaded
 */
 PetscErrorCode PetscSparseCUDATestPreloadWait(PetscInt *num_loaded, PetscInt *num_failed)
 {
   PetscFunctionBegin;
-  if (running) (void)pthread_join(thread, NULL);
-  running     = PETSC_FALSE;
-  *num_loaded = loaded;
-  *num_failed = failed;
+  *num_loaded = 0;
+  *num_failed = 0;
+  for (int g = 0; g < NUM_GROUPS; g++) {
+    Join(groups + g);
+    *num_loaded += groups[g].loaded;
+    *num_failed += groups[g].failed;
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

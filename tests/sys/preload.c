@@ -8,7 +8,7 @@ static char help[] = "The thread that loads kernels beforehand: all of them can 
 static PetscErrorCode Use(PetscBool wait)
 {
   PetscBool    usable, wanted = PETSC_TRUE;
-  PetscInt     loaded, failed;
+  PetscInt     loaded, failed, more, failed_more;
   cudaStream_t stream;
   char        *memory;
 
@@ -22,6 +22,10 @@ static PetscErrorCode Use(PetscBool wait)
   if (!wait) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-mat_dcsr_preload", &wanted, NULL));
   PetscCall(PetscSparseCUDATestPreloadWait(&loaded, &failed));
+  PetscCall(PetscSparseCUDAPreloadAsk(PETSCSPARSECUDA_PRELOAD_HISPARSE)); // while the device is in use
+  PetscCall(PetscSparseCUDATestPreloadWait(&more, &failed_more));
+  PetscCheck(failed_more == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%" PetscInt_FMT " kernels cannot be loaded", failed_more);
+  PetscCheck(wanted ? more > loaded : more == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%" PetscInt_FMT " kernels were loaded, and %" PetscInt_FMT " after others were asked for", loaded, more);
   PetscCheck(failed == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%" PetscInt_FMT " kernels cannot be loaded", failed);
   PetscCheck(wanted ? loaded > 0 : loaded == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%" PetscInt_FMT " kernels were loaded", loaded);
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -1,6 +1,7 @@
 /* MATAUTOCUDA: the constructors of its types. */
 #include "auto.h"
 #include "../dcsr/dcsr.h"
+#include <petscsparsecuda/preload.h>
 
 /*MC
   MATAUTOCUDA - MATAUTOCUDA = "autocuda" - Sparse matrices on NVIDIA GPUs whose storage for products with vectors is chosen while the program runs. Experimental.
@@ -30,6 +31,7 @@ M*/
 PetscErrorCode MatCreate_SeqAIJAutoCUDA(Mat B)
 {
   PetscFunctionBegin;
+  PetscCall(PetscSparseCUDAPreloadAsk(PETSCSPARSECUDA_PRELOAD_HISPARSE));
   PetscCall(MatCreate_SeqAIJCUDA(B, MATSEQAIJAUTOCUDA));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

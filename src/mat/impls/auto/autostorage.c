@@ -24,15 +24,16 @@ static const char *const AutoChooses[] = {"auto", "dcsr", "hisparse", "AutoChoos
 typedef struct {
   /* About the pattern with this nonzerostate */
   PetscObjectState nonzerostate;
-  PetscCount       products[DEVICE_NUM_WORKS]; /* so far */
-  PetscBool        looked;                     /* there is a prediction */
-  PetscBool        known;                      /* it is what an earlier matrix left */
-  PetscBool        refused;                    /* rows, until the structure changes */
-  PetscBool        convert;                    /* HiSparse from the next product on */
-  PetscBool        judged;                     /* both sides were measured and compared */
-  PetscBool        settled;                    /* it stays as it is, whatever is counted */
-  PetscBool        hashed;                     /* the pattern was looked for, or is kept */
-  PetscCount       converted_after;            /* products with rows before the conversion */
+  PetscCount       products[DEVICE_NUM_WORKS];             /* so far */
+  PetscBool        warm[AUTO_NUM_SIDES][DEVICE_NUM_WORKS]; /* there was a product of this kind: kernels and caches are there */
+  PetscBool        looked;                                 /* there is a prediction */
+  PetscBool        known;                                  /* it is what an earlier matrix left */
+  PetscBool        refused;                                /* rows, until the structure changes */
+  PetscBool        convert;                                /* HiSparse from the next product on */
+  PetscBool        judged;                                 /* both sides were measured and compared */
+  PetscBool        settled;                                /* it stays as it is, whatever is counted */
+  PetscBool        hashed;                                 /* the pattern was looked for, or is kept */
+  PetscCount       converted_after;                        /* products with rows before the conversion */
   AutoPrediction   prediction;
   AutoTimes        times;
   AutoPattern      pattern;     /* its sizes and hash, when hashed */
@@ -45,6 +46,7 @@ typedef struct {
   PetscCount       value_changes; /* between products with this pattern, that the storage would have had to copy */
   PetscCount       stable;        /* products since the last one */
   PetscCount       updates;       /* values that the storage has got from rows since the conversion */
+  PetscBool        unstable;      /* rows came back because of these: who tells of products did not tell of values, and is not asked any more */
 
   /* About all patterns */
   int unpaid; /* conversions in turn that the next change of the structure made useless: the price doubles with each */
@@ -227,7 +229,8 @@ static PetscErrorCode MultBegin_Auto(Mat A, MatDeviceWork work, cudaStream_t str
   if (c->settled) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(CollectTime(c));
   c->side = c->pending ? c->side : HasStorage(A) ? AUTO_STORAGE : AUTO_ROWS;
-  if (c->pending || c->judged || c->refused || c->products[work] == 0 || c->times.samples[c->side][work] >= NUM_SAMPLES) PetscFunctionReturn(PETSC_SUCCESS); // the first product of a kind finds cold caches
+  if (c->pending || c->judged || c->refused || !c->warm[c->side][work] || c->times.samples[c->side][work] >= NUM_SAMPLES) PetscFunctionReturn(PETSC_SUCCESS); // the first product of a kind loads its kernel
+  if (c->side == AUTO_ROWS && c->convert) PetscFunctionReturn(PETSC_SUCCESS);                                                                                 // this one makes the storage
   if (c->begin == NULL) PetscCallCUDA(cudaEventCreate(&c->begin));
   if (c->end == NULL) PetscCallCUDA(cudaEventCreate(&c->end));
   c->work = work;
@@ -377,7 +380,7 @@ static PetscBool Pays(Mat A, const AutoChoice *c)
   const AutoPattern *p      = c->known ? MatAutoCUDAFindPattern(&c->pattern) : NULL;
   SkiRental          rental = {.seen = NumProducts(c), .expected = Told(A), .gain = net, .price = Price(c)};
 
-  if (rental.expected > rental.seen) return SkiRentalBuys(&rental);
+  if (rental.expected > rental.seen && !c->unstable) return SkiRentalBuys(&rental);
   rental.price *= (double)(1 << c->unpaid);
   if (p != NULL && p->products > rental.seen) {
     rental.expected = p->products;
@@ -459,11 +462,12 @@ static PetscErrorCode Judge(Mat A, AutoChoice *c)
       PetscFunctionReturn(PETSC_SUCCESS);
     }
   }
-  if (later * Gain(c) + Price(c) < (double)c->updates * c->prediction.update) {
+  if (later * PetscMax(Gain(c), 0) + Price(c) < (double)c->updates * c->prediction.update) { // a loss is for the comparison above, which has more than one time
     PetscCall(GoBack(A, c, "values change too often"));
     c->unpaid        = PetscMin(c->unpaid + 1, MAX_UNPAID);
     c->value_changes = 0;
     PetscCall(PetscArrayzero(c->products, DEVICE_NUM_WORKS));
+    c->unstable = PETSC_TRUE;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -501,6 +505,7 @@ static PetscErrorCode MultEnd_Auto(Mat A, MatDeviceWork work, cudaStream_t strea
   c->state = state;
   c->stable++;
   c->products[work]++;
+  c->warm[HasStorage(A) ? AUTO_STORAGE : AUTO_ROWS][work] = PETSC_TRUE;
   if (test_switch > 0) PetscCall(Switch(A, c));
   else if (HasStorage(A)) PetscCall(Judge(A, c));
   else PetscCall(Consider(A, c, stream));

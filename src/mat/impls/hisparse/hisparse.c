@@ -1,6 +1,7 @@
 /* MATHISPARSECUDA: the constructors of its types, and what users and tests may ask of its storage. */
 #include "hisparse.h"
 #include "../dcsr/dcsr.h"
+#include <petscsparsecuda/preload.h>
 
 /*MC
   MATHISPARSECUDA - MATHISPARSECUDA = "hisparsecuda" - Sparse matrices on NVIDIA GPUs in storage that is smaller than compressed rows, for products with vectors in both directions.
@@ -35,6 +36,7 @@ M*/
 PetscErrorCode MatCreate_SeqAIJHiSparseCUDA(Mat B)
 {
   PetscFunctionBegin;
+  PetscCall(PetscSparseCUDAPreloadAsk(PETSCSPARSECUDA_PRELOAD_HISPARSE));
   PetscCall(MatCreate_SeqAIJCUDA(B, MATSEQAIJHISPARSECUDA));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

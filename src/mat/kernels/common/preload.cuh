@@ -1,6 +1,6 @@
 #pragma once
 /*
-  Names the kernels of a file that petscsparsecuda/preload.h tells of: those of nearly every setup of PCGAMG. One of a file loads what all of its kernels share.
+  Names the kernels of a file that petscsparsecuda/preload.h tells of. One of a file loads what all of its kernels share.
 */
 #include <petscsparsecuda/preload.h>
 
@@ -10,11 +10,12 @@ namespace
 struct DCSRPreloadedKernel {
   PetscSparseCUDAKernel kernel;
 
-  explicit DCSRPreloadedKernel(const void *function)
+  DCSRPreloadedKernel(PetscSparseCUDAPreloadGroup group, const void *function)
   {
     kernel.function = function;
-    PetscSparseCUDAPreloadAdd(&kernel);
+    PetscSparseCUDAPreloadAdd(group, &kernel);
   }
+  DCSRPreloadedKernel(const DCSRPreloadedKernel &) = delete; // it stays in the list where it is
 };
 
 } // namespace
@@ -23,4 +24,10 @@ struct DCSRPreloadedKernel {
 #define DCSR_PRELOAD_NAME(line)  DCSR_PRELOAD_NAME_(line)
 
 /* DCSRPreload - the kernel with its template's arguments, at the end of a file, once a line */
-#define DCSRPreload(...) static DCSRPreloadedKernel DCSR_PRELOAD_NAME(__LINE__)((const void *)(__VA_ARGS__))
+#define DCSRPreload(...) static DCSRPreloadedKernel DCSR_PRELOAD_NAME(__LINE__)(PETSCSPARSECUDA_PRELOAD_SETUP, (const void *)(__VA_ARGS__))
+
+/* HiSparsePreload - the same for storage HiSparse */
+#define HiSparsePreload(...) static DCSRPreloadedKernel DCSR_PRELOAD_NAME(__LINE__)(PETSCSPARSECUDA_PRELOAD_HISPARSE, (const void *)(__VA_ARGS__))
+
+/* HiSparsePreloaded - an element of an array of DCSRPreloadedKernel, where a list has the arguments of templates */
+#define HiSparsePreloaded(...) DCSRPreloadedKernel(PETSCSPARSECUDA_PRELOAD_HISPARSE, (const void *)(__VA_ARGS__)),

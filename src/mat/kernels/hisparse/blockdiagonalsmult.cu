@@ -9,6 +9,7 @@
 */
 #include "../spmv/spmvoutput.cuh"
 #include "blockdiagonals.cuh"
+#include "../common/preload.cuh"
 
 /*
   The kernels that exist: size, batch, rows, threads, resident. The first of a size is the one that products use; those of the SWEEP group are for sweeps. NVIDIA H200, elast3-80: two pieces at
@@ -405,3 +406,6 @@ PetscErrorCode HiSparseSetBlockDiagonalsConfig(HiSparse hisparse, const BlockDia
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+#define PRELOADED(...) HiSparsePreloaded(MultKernel<SpMVAdd, PetscScalar, __VA_ARGS__, false, false>) HiSparsePreloaded(MultKernel<SpMVEpilogue, PetscScalar, __VA_ARGS__, false, false>)
+static DCSRPreloadedKernel preloaded[] = {BLOCK_DIAGONALS_CONFIGS(PRELOADED)};

@@ -4,6 +4,7 @@
 #include "blockdiagonalscopy.cuh"
 #include "../common/foreach.cuh"
 #include "blocksimpl.h"
+#include "../common/preload.cuh"
 
 namespace
 {
@@ -156,3 +157,6 @@ cleanup:
   PetscCall(PetscSparseCUDAFree(&collapsed.row_offsets, stream));
   PetscFunctionReturn(ierr);
 }
+
+HiSparsePreload(CopyBlocksKernel<2, PetscScalar, FromCSR>);
+HiSparsePreload(CopyBlocksKernel<3, PetscScalar, FromCSR>);

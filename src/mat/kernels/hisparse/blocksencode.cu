@@ -7,6 +7,7 @@
 #include "blocksimpl.h"
 #include <petscsparsecuda/common.h>
 #include <petscsparsecuda/transpose.h>
+#include "../common/preload.cuh"
 
 namespace
 {
@@ -244,3 +245,6 @@ PetscErrorCode BlocksListDestroy(BlocksList *list, cudaStream_t stream)
   PetscCall(PetscArrayzero(list, 1));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+HiSparsePreload(AreFullKernel);
+HiSparsePreload(ColumnsKernel);

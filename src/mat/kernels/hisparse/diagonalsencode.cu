@@ -10,6 +10,7 @@
 #include "diagonals.cuh"
 #include "../common/scan.h"
 #include "../common/search.cuh"
+#include "../common/preload.cuh"
 
 namespace
 {
@@ -399,3 +400,6 @@ cleanup:
   PetscCall(FreeFound(&a, stream));
   PetscFunctionReturn(ierr);
 }
+
+HiSparsePreload(FindPiecesKernel<int32_t>);
+HiSparsePreload(GatherPiecesKernel<int32_t>);

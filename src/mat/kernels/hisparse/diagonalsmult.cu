@@ -17,6 +17,7 @@
 #include "../common/foreach.cuh"
 #include "../spmv/spmvoutput.cuh"
 #include <petscsparsecuda/transpose.h>
+#include "../common/preload.cuh"
 
 /*
   The kernels that exist: threads, batch, resident. HISPARSE_CONFIG is the one that products use; the others are for sweeps. A batch of 2 pieces of doubles takes 32 registers of 64, as one of complex numbers
@@ -535,3 +536,6 @@ PetscErrorCode HiSparseSetConfig(HiSparse hisparse, const HiSparseConfig *config
   if (hisparse->format == HISPARSE_DIAGONALS) ((HiSparseDiagonals *)hisparse->structure->data)->config = *config;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+#define PRELOADED(...) HiSparsePreloaded(MultKernel<SpMVAdd, PetscScalar, __VA_ARGS__, false, false>) HiSparsePreloaded(MultKernel<SpMVEpilogue, PetscScalar, __VA_ARGS__, false, false>)
+static DCSRPreloadedKernel preloaded[] = {HISPARSE_CONFIG(PRELOADED)};

@@ -11,6 +11,7 @@
 #include "../common/offsets.cuh"
 #include "../common/scan.h"
 #include "../common/search.cuh"
+#include "../common/preload.cuh"
 
 namespace
 {
@@ -649,3 +650,5 @@ PetscErrorCode HiSparseDiagonalsGetCSR(void *structure, void *values, PetscScala
   PetscCall(HISPARSE_WITH_STORED(v, LaunchGetCSR, d, with_structure, with_values, a, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+HiSparsePreload(SetValuesKernel<PetscScalar, OUTSIDE_NONE>);

@@ -4,6 +4,7 @@
 #include "../common/message.h"
 #include <cstddef>
 #include "windows.cuh"
+#include "../common/preload.cuh"
 
 #define SAMPLE_SLICES  256  /* thread blocks, one wave, */
 #define SAMPLE_BLOCKS  256  /* and of nonzeros the same */
@@ -213,3 +214,6 @@ void HiSparseLookDestroy(HiSparseLook *look)
 {
   DCSRPostDestroy(look);
 }
+
+HiSparsePreload(SampleSlicesKernel<int32_t>);
+HiSparsePreload(SampleBlocksKernel);

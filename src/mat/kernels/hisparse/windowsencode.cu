@@ -5,6 +5,7 @@
 */
 #include "../common/scan.h"
 #include "windows.cuh"
+#include "../common/preload.cuh"
 
 static_assert(WINDOWS_BLOCK * sizeof(uint16_t) == WINDOWS_THREADS * sizeof(uint4), "A thread moves 16 bytes of a block");
 
@@ -179,3 +180,5 @@ PetscErrorCode WindowsScaleReals(PetscInt n, PetscReal alpha, PetscReal array[],
   PetscCallCUDA(cudaGetLastError());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+HiSparsePreload(WindowsEncodeKernel);
