@@ -247,4 +247,3 @@ PetscErrorCode BlocksListDestroy(BlocksList *list, cudaStream_t stream)
 }
 
 HiSparsePreload(AreFullKernel);
-HiSparsePreload(ColumnsKernel);
