@@ -14,7 +14,7 @@ struct Window {
   char *base;
 
   __host__ __device__ unsigned int *Flag(int side) const { return (unsigned int *)(base + side * LINE); }
-  __host__ __device__ PetscReal  *Ghosts(unsigned int step, int side, PetscInt n) const { return (PetscReal *)(base + DIRECT_NUM_SIDES * LINE) + ((size_t)(step % COPIES) * DIRECT_NUM_SIDES + (size_t)side) * (size_t)n; }
+  __host__ __device__ PetscReal    *Ghosts(unsigned int step, int side, PetscInt n) const { return (PetscReal *)(base + DIRECT_NUM_SIDES * LINE) + ((size_t)(step % COPIES) * DIRECT_NUM_SIDES + (size_t)side) * (size_t)n; }
 };
 
 size_t WindowBytes(PetscInt n)
@@ -25,11 +25,11 @@ size_t WindowBytes(PetscInt n)
 struct Sides {
   const PetscReal *from[DIRECT_NUM_SIDES];
   PetscReal       *to[DIRECT_NUM_SIDES];   // NULL: no neighbour
-  unsigned int      *flag[DIRECT_NUM_SIDES]; // to be raised, or to be waited for
-  unsigned int      *count;                  // [DIRECT_NUM_SIDES] blocks that have written
-  int               *late;
-  unsigned int       step;
-  PetscInt           n;
+  unsigned int    *flag[DIRECT_NUM_SIDES]; // to be raised, or to be waited for
+  unsigned int    *count;                  // [DIRECT_NUM_SIDES] blocks that have written
+  int             *late;
+  unsigned int     step;
+  PetscInt         n;
 };
 
 /* The last block of a side raises the flag. */
@@ -98,9 +98,9 @@ struct _n_Direct {
   PetscInt      n;                           // ghost values of a side
   Window        own;                         // cudaMalloc()
   Window        neighbour[DIRECT_NUM_SIDES]; // opened; base is NULL where there is none
-  unsigned int *count;                      // [DIRECT_NUM_SIDES], device
-  int          *late, *late_host;           // device's and host's address of pinned memory
-  unsigned int  step;                       // of the last DirectPut()
+  unsigned int *count;                       // [DIRECT_NUM_SIDES], device
+  int          *late, *late_host;            // device's and host's address of pinned memory
+  unsigned int  step;                        // of the last DirectPut()
 };
 
 /* Opens the windows of the neighbours. */

@@ -15,7 +15,7 @@ static char help[] = "The exchange of ghost values between GPUs that stand in a 
 #include <petsc/private/petscimpl.h> // use_gpu_aware_mpi
 
 #define SAMPLES 11
-#define STEPS   100                                             /* of a sample */
+#define STEPS   100                                                 /* of a sample */
 #define REALS   (PetscInt)(sizeof(PetscScalar) / sizeof(PetscReal)) /* of a value */
 
 /* The ways, VecScatter first. */
@@ -89,7 +89,7 @@ static PetscErrorCode ScatterStep(Exchange *e)
   PetscCall(VecCUDAGetArrayRead(e->ghosts, &ghosts));
   PetscCall(VecCUDAGetArray(e->x, &x));
   {
-    const PetscBool          before = (PetscBool)(e->rank > 0), after = (PetscBool)(e->rank < e->size - 1);
+    const PetscBool        before = (PetscBool)(e->rank > 0), after = (PetscBool)(e->rank < e->size - 1);
     const PetscReal *const from[] = {before ? (const PetscReal *)ghosts : NULL, after ? (const PetscReal *)(ghosts + (before ? e->n : 0)) : NULL};
     PetscReal *const       to[]   = {(PetscReal *)x, (PetscReal *)(x + e->n)};
 
