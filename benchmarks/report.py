@@ -35,6 +35,7 @@ BENCHMARKS = {
     "hisparse-solve": "Whole solves with hisparsecuda, against dcsrcuda",
     "setup": "Parts of PCSetUp with PCGAMG",
     "scaling": "Solves on several GPUs",
+    "exchange": "Exchange of ghost values between GPUs",
     "insert": "Insertion and assembly",
     "spgemm": "Sparse matrix-matrix product",
     "ptap": "MatPtAP in slices, without a stored intermediate product",
@@ -44,7 +45,7 @@ BENCHMARKS = {
 
 KEYS = ("benchmark", "case", "metric", "unit", "ours", "best", "competitor", "floor", "gpu", "driver", "cuda", "petsc", "commit", "date")
 # Keys that a record may have: best_measured is "earlier" when the competitor's figure is not of the same run but was measured earlier on the same GPU model; floor_version says how the floor was made;
-# gpus is how many GPUs were used together, in records of SCALING and in no others.
+# gpus is how many GPUs were used together, in records of PARALLEL and in no others.
 OPTIONAL_KEYS = ("best_measured", "floor_version", "gpus")
 TEXT_KEYS = ("benchmark", "case", "metric", "unit", "gpu", "driver", "cuda", "petsc", "commit", "date")
 
@@ -72,6 +73,8 @@ SOLVE_TIMES = ("assembly", "setup", "solve")
 
 # The benchmark of several GPUs. Cases with this ending grow with the number of GPUs, and those with LEVEL in their names are levels of the case before it.
 SCALING = "scaling"
+# The benchmarks whose records say how many GPUs there were.
+PARALLEL = (SCALING, "exchange")
 WEAK = "-per-gpu"
 LEVEL = "-level"
 # Metrics of whole cases, in the order of the rows.
@@ -140,6 +143,11 @@ def result_folder(record):
     return f"{folder}x{record['gpus']}" if "gpus" in record else folder
 
 
+def machine_title(record):
+    """The GPU of a record, and how many of them where it says so."""
+    return f"{record['gpus']} x {record['gpu']}" if record.get("gpus", 1) > 1 else record["gpu"]
+
+
 def record_key(record):
     return record["benchmark"], record["case"], record["metric"]
 
@@ -181,8 +189,8 @@ def check_record(record, where):
     if isinstance(version, bool) or not isinstance(version, int) or not 1 <= version <= FLOOR_VERSION:
         raise ReportError(f"{where}: 'floor_version' is {version!r}, not 1 to {FLOOR_VERSION}")
     gpus = record.get("gpus")
-    if (record["benchmark"] == SCALING) != ("gpus" in record):
-        raise ReportError(f"{where}: 'gpus' belongs to records of {SCALING}, each of them, and to no others")
+    if (record["benchmark"] in PARALLEL) != ("gpus" in record):
+        raise ReportError(f"{where}: 'gpus' belongs to records of {' and '.join(PARALLEL)}, each of them, and to no others")
     if gpus is not None and (isinstance(gpus, bool) or not isinstance(gpus, int) or gpus < 1):
         raise ReportError(f"{where}: 'gpus' is {gpus!r}, not a number of GPUs")
     if record["benchmark"] == SCALING and record["metric"] not in SCALING_METRICS + tuple(metric for metric, _ in LEVEL_METRICS):
@@ -599,7 +607,7 @@ def block(results, name, to_root):
             continue
         for gpu, records in found.items():
             lines = benchmark_lines(gpu, benchmark, records, to_root)
-            parts += ([""] if parts and parts[-1] else []) + ([f"### {records[0]['gpu']}", ""] if len(found) > 1 else []) + lines
+            parts += ([""] if parts and parts[-1] else []) + ([f"### {machine_title(records[0])}", ""] if len(found) > 1 else []) + lines
     text = "\n".join(parts).strip("\n")
     return re.sub(r"\n{3,}", "\n\n", text) if text else NO_RESULTS
 

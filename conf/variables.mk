@@ -8,8 +8,10 @@ all_archs    := $(if $(filter bundle,$(MAKECMDGOALS)),1)
 settings_key := $(subst /,_,$(if $(PETSC_DIR),$(PETSC_DIR)-$(PETSC_ARCH)-$(PETSC_SRC),own$(if $(all_archs),-all)$(CUDA_DIR))$(addprefix -,$(VARIANT)))
 settings     := $(BUILD_ROOT)/settings/$(settings_key).mk
 
+# As it is before an older settings file is read, which sets them, too, and is made anew here.
+petsc_asked_for := PETSC_DIR='$(PETSC_DIR)' PETSC_ARCH='$(PETSC_ARCH)' PETSC_SRC='$(PETSC_SRC)'
 $(settings): conf/find-petsc conf/get-petsc conf/common.sh conf/versions.sh
-	@PETSC_DIR='$(PETSC_DIR)' PETSC_ARCH='$(PETSC_ARCH)' PETSC_SRC='$(PETSC_SRC)' PETSC_ALL_ARCHS=$(all_archs) VARIANT='$(VARIANT)' conf/find-petsc $@
+	@$(petsc_asked_for) PETSC_ALL_ARCHS=$(all_archs) VARIANT='$(VARIANT)' conf/find-petsc $@
 -include $(settings)
 
 ifneq ($(BUILD_ARCH),)
