@@ -18,10 +18,10 @@ typedef struct {
 } Group;
 
 static Group              groups[NUM_GROUPS];
-static PetscBool          wanted = PETSC_FALSE; /* by the options, and there is a core for it */
-static PetscBool          begun  = PETSC_FALSE; /* the device is in use */
-static volatile PetscBool stop   = PETSC_FALSE; /* PetscFinalize() has begun */
-static int                thread_device;        /* that is current in the process */
+static PetscBool          wanted = PETSC_FALSE;             /* by the options, and there is a core for it */
+static PetscBool          begun  = PETSC_FALSE;             /* the device is in use */
+static volatile PetscBool stop   = PETSC_FALSE;             /* PetscFinalize() has begun */
+static int                thread_device;                    /* that is current in the process */
 static pthread_mutex_t    turn = PTHREAD_MUTEX_INITIALIZER; /* groups are loaded one after the other, so that what is wanted first comes first */
 
 /*

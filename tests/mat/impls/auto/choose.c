@@ -42,6 +42,22 @@ static PetscErrorCode Expect(Mat B, const char what[], PetscBool expected, const
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The storage is there, or rows were measured to be faster: the first product with it loads its kernel, which is not to be taken for values that change. */
+static PetscErrorCode ExpectStorage(Mat B)
+{
+  PetscBool since, measured;
+  char     *view[2] = {NULL, NULL};
+
+  PetscFunctionBegin;
+  PetscCall(Says(B, "since product", &since, &view[0]));
+  PetscCall(Says(B, "measured or found not to pay", &measured, &view[1]));
+  free(view[1]);
+  if (device && !since && !measured) PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s", view[0]));
+  free(view[0]);
+  PetscCheck(!device || since || measured, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Rows came back, though no values have changed");
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* The 5-point Laplacian on n^2 points. */
 static PetscErrorCode Laplacian(MatType type, PetscInt n, const char prefix[], Mat *A)
 {
@@ -96,7 +112,7 @@ static PetscErrorCode TestTold(Mat A)
   PetscCall(TestCompareProducts(A, B, "after the conversion"));
   PetscCall(Multiply(B, 20, PETSC_TRUE));
   PetscCall(TestCompareProducts(A, B, "measured"));
-  PetscCall(Expect(B, "since product 2,", PETSC_FALSE, "rows came back, though values did not change")); // the first product with the storage loads its kernel, and is not to be taken for slow
+  PetscCall(ExpectStorage(B));
   PetscCall(MatScale(A, 2));
   PetscCall(MatScale(B, 2));
   PetscCall(TestCompareProducts(A, B, "scaled"));
