@@ -1,3 +1,4 @@
+/* An exchange of ghost values without MPI, as a user of CUDA IPC would write it; see direct.h. Errors end the benchmark, which then frees nothing. */
 #include "direct.h"
 #include <cuda/atomic>
 
@@ -7,9 +8,9 @@ namespace
 constexpr int          THREADS = 256;
 constexpr int          LINE    = 128;        // bytes: flags do not share a line
 constexpr unsigned int COPIES  = 2;          // of ghost values
-constexpr long long    LATE    = 4000000000; // clocks, about two seconds: a neighbour is lost
+constexpr long long    LATE    = 4000000000; // clocks, about two seconds: a neighbor is lost
 
-/* Memory that neighbours write to, in this order: a flag for each side, then ghost values of each copy and side. */
+/* Memory that neighbors write to, in this order: a flag for each side, then ghost values of each copy and side. */
 struct Window {
   char *base;
 
@@ -24,7 +25,7 @@ size_t WindowBytes(PetscInt n)
 
 struct Sides {
   const PetscReal *from[DIRECT_NUM_SIDES];
-  PetscReal       *to[DIRECT_NUM_SIDES];   // NULL: no neighbour
+  PetscReal       *to[DIRECT_NUM_SIDES];   // NULL: no neighbor
   unsigned int    *flag[DIRECT_NUM_SIDES]; // to be raised, or to be waited for
   unsigned int    *count;                  // [DIRECT_NUM_SIDES] blocks that have written
   int             *late;
@@ -77,7 +78,7 @@ __global__ void __launch_bounds__(THREADS) ConsumeKernel(const Sides s)
     if (threadIdx.x == 0) Await(s, side);
     __syncthreads();
   }
-  if (i < s.n) s.to[side][i] = 0.5 * s.to[side][i] + 0.25 * __ldcg(s.from[side] + i); // a neighbour wrote them behind the L1 cache
+  if (i < s.n) s.to[side][i] = 0.5 * s.to[side][i] + 0.25 * __ldcg(s.from[side] + i); // a neighbor wrote them behind the L1 cache
 }
 
 PetscErrorCode Consume(const Sides &s, bool waits, cudaStream_t stream)
@@ -94,17 +95,17 @@ PetscErrorCode Consume(const Sides &s, bool waits, cudaStream_t stream)
 } // namespace
 
 struct _n_Direct {
-  MPI_Comm      comm;                        // not duplicated
-  PetscInt      n;                           // ghost values of a side
-  Window        own;                         // cudaMalloc()
-  Window        neighbour[DIRECT_NUM_SIDES]; // opened; base is NULL where there is none
-  unsigned int *count;                       // [DIRECT_NUM_SIDES], device
-  int          *late, *late_host;            // device's and host's address of pinned memory
-  unsigned int  step;                        // of the last DirectPut()
+  MPI_Comm      comm;                       // not duplicated
+  PetscInt      n;                          // ghost values of a side
+  Window        own;                        // cudaMalloc()
+  Window        neighbor[DIRECT_NUM_SIDES]; // opened; base is NULL where there is none
+  unsigned int *count;                      // [DIRECT_NUM_SIDES], device
+  int          *late, *late_host;           // device's and host's address of pinned memory
+  unsigned int  step;                       // of the last DirectPut()
 };
 
-/* Opens the windows of the neighbours. */
-static PetscErrorCode OpenNeighbours(Direct d)
+/* Opens the windows of the neighbors. */
+static PetscErrorCode OpenNeighbors(Direct d)
 {
   const MPI_Comm     comm = d->comm;
   cudaIpcMemHandle_t own, theirs;
@@ -118,7 +119,7 @@ static PetscErrorCode OpenNeighbours(Direct d)
     const PetscMPIInt from = side == DIRECT_BEFORE ? rank - 1 : rank + 1, to = side == DIRECT_BEFORE ? rank + 1 : rank - 1;
 
     PetscCallMPI(MPI_Sendrecv(&own, sizeof(own), MPI_BYTE, to >= 0 && to < size ? to : MPI_PROC_NULL, side, &theirs, sizeof(theirs), MPI_BYTE, from >= 0 && from < size ? from : MPI_PROC_NULL, side, comm, MPI_STATUS_IGNORE));
-    if (from >= 0 && from < size) PetscCallCUDA(cudaIpcOpenMemHandle((void **)&d->neighbour[side].base, theirs, cudaIpcMemLazyEnablePeerAccess));
+    if (from >= 0 && from < size) PetscCallCUDA(cudaIpcOpenMemHandle((void **)&d->neighbor[side].base, theirs, cudaIpcMemLazyEnablePeerAccess));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -127,8 +128,8 @@ static PetscErrorCode OpenNeighbours(Direct d)
   DirectCreate - Collective
 
   Input Parameters:
-+ comm - processes of one machine, whose neighbours are rank - 1 and rank + 1
-- n    - values that each gets from a neighbour
++ comm - processes of one machine, whose neighbors are rank - 1 and rank + 1
+- n    - values that each gets from a neighbor
 
   Output Parameter:
 . direct - to be destroyed on all processes
@@ -149,7 +150,7 @@ PetscErrorCode DirectCreate(MPI_Comm comm, PetscInt n, Direct *direct)
   *d->late_host = 0;
   PetscCallCUDA(cudaHostGetDevicePointer((void **)&d->late, d->late_host, 0));
   PetscCallCUDA(cudaDeviceSynchronize());
-  PetscCall(OpenNeighbours(d));
+  PetscCall(OpenNeighbors(d));
   PetscCallMPI(MPI_Barrier(comm));
   *direct = d;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -163,7 +164,7 @@ PetscErrorCode DirectDestroy(Direct *direct)
   PetscFunctionBegin;
   PetscCallCUDA(cudaDeviceSynchronize());
   for (int side = 0; side < DIRECT_NUM_SIDES; side++)
-    if (d->neighbour[side].base != NULL) PetscCallCUDA(cudaIpcCloseMemHandle(d->neighbour[side].base));
+    if (d->neighbor[side].base != NULL) PetscCallCUDA(cudaIpcCloseMemHandle(d->neighbor[side].base));
   PetscCallMPI(MPI_Barrier(d->comm)); // nobody frees what another one has open
   PetscCallCUDA(cudaFree(d->own.base));
   PetscCallCUDA(cudaFree(d->count));
@@ -172,13 +173,13 @@ PetscErrorCode DirectDestroy(Direct *direct)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The flags and ghost values that the neighbours write to. */
+/* The flags and ghost values that the neighbors write to. */
 static Sides OwnSides(Direct d)
 {
   Sides s = {};
 
   for (int side = 0; side < DIRECT_NUM_SIDES; side++) {
-    if (d->neighbour[side].base == NULL) continue;
+    if (d->neighbor[side].base == NULL) continue;
     s.flag[side] = d->own.Flag(side);
     s.from[side] = d->own.Ghosts(d->step, side, d->n);
   }
@@ -189,11 +190,11 @@ static Sides OwnSides(Direct d)
 }
 
 /*
-  DirectPut - Writes to the neighbours; begins a step
+  DirectPut - Writes to the neighbors; begins a step
 
   Input Parameters:
 + d      - the exchange
-. first  - [n] device, for the neighbour before
+. first  - [n] device, for the neighbor before
 . last   - [n] device, for the one after
 - stream - asynchronous on it
 */
@@ -205,7 +206,7 @@ PetscErrorCode DirectPut(Direct d, const PetscReal first[], const PetscReal last
   PetscFunctionBegin;
   d->step++;
   for (int side = 0; side < DIRECT_NUM_SIDES; side++) {
-    const Window w = d->neighbour[side];
+    const Window w = d->neighbor[side];
 
     if (w.base == NULL) continue;
     s.from[side] = side == DIRECT_BEFORE ? first : last;
@@ -241,11 +242,11 @@ PetscErrorCode DirectConsume(Direct d, PetscBool waits, PetscReal first[], Petsc
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* DirectCheck - an error if a neighbour was too late, after the stream was waited for */
+/* DirectCheck - an error if a neighbor was too late, after the stream was waited for */
 PetscErrorCode DirectCheck(Direct d)
 {
   PetscFunctionBegin;
-  PetscCheck(!*d->late_host, PETSC_COMM_SELF, PETSC_ERR_LIB, "A neighbour's flag did not come in time");
+  PetscCheck(!*d->late_host, PETSC_COMM_SELF, PETSC_ERR_LIB, "A neighbor's flag did not come in time");
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

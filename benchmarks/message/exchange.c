@@ -1,5 +1,5 @@
 static char help[] = "The exchange of ghost values between GPUs that stand in a row: PETSc's VecScatter, and a direct one by CUDA IPC; mpiexec -n 2 exchange. Writes records as JSON Lines (docs/measuring.md).\n\
-  -cases n200,... : nN: N^2 values for each neighbour\n\
+  -cases n200,... : nN: N^2 values for each neighbor\n\
   -output file    : result records, appended\n\
   -commit id      : for the records\n\n";
 
@@ -126,8 +126,7 @@ static PetscErrorCode Steps(Exchange *e, Way way, PetscReal *us, PetscReal *host
     else PetscCall(DirectStep(e, (PetscBool)(way == DIRECT_FUSED)));
   }
   PetscCall(PetscTime(&queued));
-  PetscCallCUDA(cudaDeviceSynchronize());
-  PetscCall(PetscTime(&end));
+  PetscCall(BenchNow(&end));
   if (way != SCATTER) PetscCall(VecCUDARestoreArray(e->x, &e->array));
   *us      = (PetscReal)((end - begin) * 1e6 / STEPS);
   *host_us = (PetscReal)((queued - begin) * 1e6 / STEPS);
