@@ -18,11 +18,10 @@ typedef struct {
 } Group;
 
 static Group              groups[NUM_GROUPS];
-static PetscBool          wanted = PETSC_FALSE;             /* by the options, and there is a core for it */
-static PetscBool          begun  = PETSC_FALSE;             /* the device is in use */
-static volatile PetscBool stop   = PETSC_FALSE;             /* PetscFinalize() has begun */
-static int                thread_device;                    /* that is current in the process */
-static pthread_mutex_t    turn = PTHREAD_MUTEX_INITIALIZER; /* groups are loaded one after the other, so that what is wanted first comes first */
+static PetscBool          wanted = PETSC_FALSE; /* by the options, and there is a core for it */
+static PetscBool          begun  = PETSC_FALSE; /* the device is in use */
+static volatile PetscBool stop   = PETSC_FALSE; /* PetscFinalize() has begun */
+static int                thread_device;        /* that is current in the process */
 
 /*
   PetscSparseCUDAPreloadAdd - Names a kernel that is worth it
@@ -67,13 +66,11 @@ static void *PreloadInThread(void *data)
   struct cudaFuncAttributes attributes;
 
   if (cudaSetDevice(thread_device) != cudaSuccess) return NULL; // a new thread begins with device 0
-  (void)pthread_mutex_lock(&turn);
   for (const PetscSparseCUDAKernel *kernel = group->kernels; kernel != NULL && !stop; kernel = kernel->next) {
     if (cudaFuncGetAttributes(&attributes, kernel->function) == cudaSuccess) group->loaded++;
     else group->failed++;
   }
   if (!stop && group == groups + PETSCSPARSECUDA_PRELOAD_SETUP) TryCUBLAS();
-  (void)pthread_mutex_unlock(&turn);
   return NULL;
 }
 

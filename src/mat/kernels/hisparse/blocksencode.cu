@@ -247,3 +247,4 @@ PetscErrorCode BlocksListDestroy(BlocksList *list, cudaStream_t stream)
 }
 
 HiSparsePreload(AreFullKernel);
+HiSparsePreload(ColumnsKernel);

@@ -9,6 +9,7 @@
 #include "../spmv/spmvrule.h"
 #include "blocks.cuh"
 #include <petscsparsecuda/common.h>
+#include "../common/preload.cuh"
 
 namespace
 {
@@ -292,3 +293,6 @@ PetscErrorCode HiSparseSetBlocksConfig(HiSparse hisparse, const BlocksConfig *co
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+#define PRELOADED(...) HiSparsePreloaded(MultKernel<SpMVAdd, PetscScalar, __VA_ARGS__, false, false, BlocksPlain>) HiSparsePreloaded(MultKernel<SpMVEpilogue, PetscScalar, __VA_ARGS__, false, false, BlocksPlain>)
+static DCSRPreloadedKernel preloaded[] = {BLOCKS_CONFIGS(PRELOADED)};

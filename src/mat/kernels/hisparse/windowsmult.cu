@@ -6,6 +6,7 @@
 #include "../spmv/spmvsplit.cuh"
 #include "storedvalues.cuh"
 #include "windows.cuh"
+#include "../common/preload.cuh"
 
 template <typename Offset, typename Stored, typename Output>
 struct WindowsArgs {
@@ -310,3 +311,6 @@ const WindowsEntry *WindowsGetEntry(const SpMVConfig *config, PetscBool wide)
 {
   return wide ? WindowsGet<int64_t>(config) : WindowsGet<int32_t>(config);
 }
+
+#define PRELOADED(lanes, ...) HiSparsePreloaded(WindowsMultKernel<SpMVAdd, PetscScalar, int32_t, __VA_ARGS__, lanes>) HiSparsePreloaded(WindowsMultKernel<SpMVEpilogue, PetscScalar, int32_t, __VA_ARGS__, lanes>)
+static DCSRPreloadedKernel preloaded[] = {WINDOWS_CONFIGS(PRELOADED)};

@@ -1,14 +1,13 @@
 /*
   What matrices of levels are told about the products that follow a setup (MatAutoCUDASetProducts()): as many cycles as the last setup had, times what a cycle multiplies by the settings of the smoothers.
 
-  Before a setup has had cycles it is the median of the solves of benchmarks/results/h200/solve.jsonl: who sets up multigrid solves with it, and a maximum of iterations is no forecast. What six cycles would not have paid for and twelve do costs them half of its price at most;
-  what more cycles would have paid for, and is made in the middle of a solve, costs a recording of the graph beside it. Nothing is told of smoothers that have a tolerance, nor of cycles other than V and W; those that KSPRICHARDSON leaves to the PC, and products with
+  Before a setup has had cycles it is as many as the fewest of the solves of benchmarks/results/h200/solve.jsonl: who sets up multigrid solves with it, and a maximum of iterations is no forecast. Nothing is told of smoothers that have a tolerance, nor of cycles other than V and W; those that KSPRICHARDSON leaves to the PC, and products with
   dense matrices, are not counted.
 */
 #include "gamg.h"
 #include <petsc/private/pcmgimpl.h>
 
-#define FIRST_CYCLES 12 /* that are expected to follow the first setup */
+#define FIRST_CYCLES 6 /* that are expected to follow the first setup */
 
 /* Products with its operator of one application of a smoother; -1: not known. A zero guess saves the first. */
 static PetscErrorCode GetSmootherProducts(KSP smoother, PetscBool zero_guess, PetscInt *n)
