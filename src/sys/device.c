@@ -1,4 +1,5 @@
 #include <petscsparsecuda/record.h>
+#include <petscsparsecuda/aside.h>
 
 /*
   PetscSparseCUDADeviceUsable - Says whether CUDA kernels can run in this process, without raising an error when they cannot.
@@ -84,7 +85,7 @@ static PetscErrorCode SwitchContext(PetscDeviceContext current)
 
   Errors: PETSC_ERR_ARG_WRONG when the current context is not one of CUDA, PETSC_ERR_GPU when it is on another device than the last one.
 
-  Between PetscSparseCUDARecordBegin() and PetscSparseCUDARecordEnd() it is the stream that records.
+  Between PetscSparseCUDARecordBegin() and PetscSparseCUDARecordEnd() it is the stream that records, and between PetscSparseCUDAAsideBegin() and PetscSparseCUDAAsideEnd() the one that was given there.
 
   Cost: as PetscGetCurrentCUDAStream(); an event when the context was switched.
 */
@@ -95,6 +96,7 @@ PetscErrorCode PetscSparseCUDAGetStream(cudaStream_t *stream)
 
   PetscFunctionBegin;
   *stream = PetscSparseCUDARecorder();
+  if (*stream == NULL) *stream = PetscSparseCUDAGetAside();
   if (PetscUnlikely(*stream != NULL)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscDeviceContextGetCurrentContext(&current));
   if (PetscUnlikely(current != last_context)) PetscCall(SwitchContext(current));

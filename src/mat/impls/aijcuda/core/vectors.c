@@ -1,6 +1,8 @@
 /* Vectors of any memory type as device arrays. */
 #include "core.h"
+#include <petscsparsecuda/aside.h>
 #include <petscsparsecuda/report.h>
+#include <petsc/private/vecimpl.h>
 
 static PetscErrorCode ReserveHostVecBuffer(HostVecBuffer *buffer, PetscInt n, cudaStream_t stream)
 {
@@ -45,7 +47,8 @@ static PetscErrorCode TellOfHostVectors(Mat A)
 /* Asks a vector, which must have n local entries, for its array on the device. After an error too, RestoreDeviceArray() gives back what was taken. */
 PetscErrorCode GetDeviceArray(Mat A, Vec v, PetscInt n, ArrayAccess access, HostVecBuffer *buffer, cudaStream_t stream, DeviceArray *array)
 {
-  PetscMemType mtype;
+  const PetscBool there = (PetscBool)(v->offloadmask == PETSC_OFFLOAD_GPU || v->offloadmask == PETSC_OFFLOAD_BOTH); // neither memory nor a copy is asked for
+  PetscMemType    mtype;
 
   PetscFunctionBegin;
   PetscCall(VecGetLocalSize(v, &array->n));
@@ -56,6 +59,7 @@ PetscErrorCode GetDeviceArray(Mat A, Vec v, PetscInt n, ArrayAccess access, Host
   else if (access == ARRAY_WRITE) PetscCall(VecGetArrayWriteAndMemType(v, &array->device, &mtype));
   else PetscCall(VecGetArrayAndMemType(v, &array->device, &mtype));
   array->v = v;
+  if (!there) PetscCall(PetscSparseCUDAAsideFollow());
   if (PetscMemTypeHost(mtype)) {
     PetscCall(StageHostArray(buffer, stream, array));
     PetscCall(TellOfHostVectors(A));

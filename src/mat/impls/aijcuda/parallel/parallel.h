@@ -31,7 +31,8 @@ typedef struct {
 
 /* The exchange of a product with a parallel matrix (scatter.c). */
 typedef struct {
-  cudaStream_t stream; /* of the current context */
+  cudaStream_t stream;    /* of the current context */
+  PetscBool    exchanges; /* this process sends or receives something */
 } ProductMessages;
 
 /* mpireplace.c */

@@ -3,10 +3,14 @@
 
   A product queues the kernel of the diagonal block first. What the messages need, packing, copies and unpacking, goes to a stream of its own with a higher priority, which waits for the vector and not for that kernel. So the
   host waits for what is sent alone, while the device multiplies, and the device has work while the host is in MPI.
+
+  That kernel, too, has a stream of its own: a CUDA-aware Open MPI copies on blocking streams, which wait for the legacy stream, and the stream of the context is that one.
 */
 #include "parallel.h"
 #include "../core/core.h"
 #include "../exchange/exchange.h"
+#include <petscsparsecuda/aside.h>
+#include <petsc/private/logimpl.h> // PetscLogGpuTimeFlag
 
 /*
   MatMPIAIJCUDAUseCurrentStream - What is done next with the ghost vector and the scatter of products comes after all that was queued with them, also in another PetscDeviceContext
@@ -31,41 +35,46 @@ PetscErrorCode MatMPIAIJCUDAUseCurrentStream(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The stream of messages, and an event that tells one stream what another one has queued; of the device that was current at first use. */
-static cudaStream_t message_stream = NULL;
-static cudaEvent_t  queued         = NULL;
+/* Streams of messages, and of what hides them; of the device that was current at first use. */
+static cudaStream_t message_stream = NULL, work_stream = NULL;
 
-static PetscErrorCode DestroyMessageStream(void)
+static PetscErrorCode DestroyStreams(void)
 {
   PetscFunctionBegin;
-  if (queued != NULL) PetscCallCUDA(cudaEventDestroy(queued));
   if (message_stream != NULL) PetscCallCUDA(cudaStreamDestroy(message_stream));
-  queued         = NULL;
-  message_stream = NULL;
+  if (work_stream != NULL) PetscCallCUDA(cudaStreamDestroy(work_stream));
+  message_stream = work_stream = NULL;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode CreateMessageStream(void)
+/* Neither waits for the legacy stream, which PETSc's default streams are. */
+static PetscErrorCode CreateStreams(void)
 {
   int least, greatest;
 
   PetscFunctionBegin;
-  if (queued != NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  if (work_stream != NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCallCUDA(cudaDeviceGetStreamPriorityRange(&least, &greatest));
   if (message_stream == NULL) {
-    PetscCall(PetscRegisterFinalize(DestroyMessageStream));
-    PetscCallCUDA(cudaDeviceGetStreamPriorityRange(&least, &greatest));
-    PetscCallCUDA(cudaStreamCreateWithPriority(&message_stream, cudaStreamNonBlocking, greatest)); // a blocking one would wait for the legacy stream, which PETSc's default streams are
+    PetscCall(PetscRegisterFinalize(DestroyStreams));
+    PetscCallCUDA(cudaStreamCreateWithPriority(&message_stream, cudaStreamNonBlocking, greatest));
   }
-  PetscCallCUDA(cudaEventCreateWithFlags(&queued, cudaEventDisableTiming));
+  PetscCallCUDA(cudaStreamCreateWithPriority(&work_stream, cudaStreamNonBlocking, least));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What is queued on one stream from now on comes after what is queued on the other one by now. */
-static PetscErrorCode Follow(cudaStream_t after, cudaStream_t before)
+/* Whether this process sends or receives something: none does on a level that one process has alone. */
+static PetscErrorCode Exchanges(VecScatter scatter, PetscBool *exchanges)
 {
+  PetscMPIInt owners, users = 1;
+  PetscBool   window;
+
   PetscFunctionBegin;
-  PetscCallCUDA(cudaEventRecord(queued, before));
-  PetscCallCUDA(cudaStreamWaitEvent(after, queued, 0));
+  PetscCall(PetscSFSetUp(scatter));
+  PetscCall(PetscSFGetRootRanks(scatter, &owners, NULL, NULL, NULL, NULL));
+  PetscCall(PetscObjectTypeCompare((PetscObject)scatter, PETSCSFWINDOW, &window)); // does not know who needs its values
+  if (!window) PetscCall(PetscSFGetLeafRanks(scatter, &users, NULL, NULL, NULL));
+  *exchanges = (PetscBool)(owners > 0 || users > 0);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -79,9 +88,12 @@ static PetscErrorCode Follow(cudaStream_t after, cudaStream_t before)
 - from - the vector that is sent
 
   Output Parameter:
-. m - for ProductMessagesEnd()
+. m - for ProductMessagesEnd(), which must be called, also after an error; the library's work goes aside until then
 
-  Cost: an event.
+  Note:
+  With -log_view_gpu_time it does not go aside, for PETSc measures the stream of the context.
+
+  Cost: two events, where something is exchanged.
 */
 PetscErrorCode ProductMessagesBegin(Mat A, Vec from, ProductMessages *m)
 {
@@ -90,10 +102,13 @@ PetscErrorCode ProductMessagesBegin(Mat A, Vec from, ProductMessages *m)
 
   PetscFunctionBegin;
   PetscCall(PetscSparseCUDAGetStream(&m->stream));
-  PetscCall(CreateMessageStream());
+  PetscCall(Exchanges(((Mat_MPIAIJ *)A->data)->Mvctx, &m->exchanges));
+  if (!m->exchanges) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(CreateStreams());
   PetscCall(VecGetArrayReadAndMemType(from, &array, &mtype)); // a copy to the device, if it takes one, is queued before the event
   PetscCall(VecRestoreArrayReadAndMemType(from, &array));
-  PetscCall(Follow(message_stream, m->stream));
+  PetscCall(PetscSparseCUDAFollow(message_stream, m->stream));
+  if (!PetscLogGpuTimeFlag) PetscCall(PetscSparseCUDAAsideBegin(work_stream, m->stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -116,16 +131,20 @@ PetscErrorCode ProductMessagesBegin(Mat A, Vec from, ProductMessages *m)
 */
 PetscErrorCode ProductMessagesEnd(Mat A, const ProductMessages *m, Vec from, Vec to, PetscBool reverse)
 {
-  const VecScatter  scatter = ((Mat_MPIAIJ *)A->data)->Mvctx;
-  const ScatterMode mode    = reverse ? SCATTER_REVERSE : SCATTER_FORWARD;
-  const InsertMode  insert  = reverse ? ADD_VALUES : INSERT_VALUES;
+  const VecScatter   scatter = ((Mat_MPIAIJ *)A->data)->Mvctx;
+  const ScatterMode  mode    = reverse ? SCATTER_REVERSE : SCATTER_FORWARD;
+  const InsertMode   insert  = reverse ? ADD_VALUES : INSERT_VALUES;
+  const cudaStream_t aside = PetscSparseCUDAGetAside(), work = aside != NULL ? aside : m->stream;
 
   PetscFunctionBegin;
-  PetscCall(PetscSparseCUDASetSFStream(scatter, message_stream));
+  PetscCall(PetscSparseCUDAAsideEnd());
+  if (m->exchanges) PetscCall(PetscSparseCUDASetSFStream(scatter, message_stream));
   PetscCall(VecScatterBegin(scatter, from, to, insert, mode));
-  if (reverse) PetscCall(Follow(message_stream, m->stream));
+  if (m->exchanges && reverse) PetscCall(PetscSparseCUDAFollow(message_stream, work));
   PetscCall(VecScatterEnd(scatter, from, to, insert, mode));
+  if (!m->exchanges) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscSparseCUDASetSFStream(scatter, m->stream));
-  PetscCall(Follow(m->stream, message_stream));
+  PetscCall(PetscSparseCUDAFollow(m->stream, message_stream));
+  if (aside != NULL) PetscCall(PetscSparseCUDAFollow(m->stream, aside)); // not before the messages: a CUDA-aware MPI may copy on streams that wait for this one
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -1,0 +1,165 @@
+static char help[] = "Products that hide an exchange work on a stream of their own: it is in order with what the program does with the vectors before and after, and what waits for the legacy stream does not wait for it.\n\n";
+
+#include "testmat.h"
+#include <petscsparsecuda/aside.h>
+
+#define BUSY_PRODUCTS 100                 /* queued before a product: milliseconds, in which it would be done if it did not wait */
+#define ATTEMPTS      10                  /* a host that others keep from its core may come too late */
+#define SIDE          (usable ? 600 : 20) /* points of a side: on a device a product takes longer than the host to queue what comes next */
+
+static PetscBool usable;
+static TestBusy  busy;
+
+typedef enum {
+  MULT,
+  MULT_ADD,
+  TRANSPOSE,
+  TRANSPOSE_ADD,
+  NUM_PRODUCTS
+} Product;
+
+static const char *const names[] = {"MatMult()", "MatMultAdd()", "MatMultTranspose()", "MatMultTransposeAdd()"};
+
+static PetscErrorCode Multiply(Product product, Mat A, Vec x, Vec z, Vec y)
+{
+  PetscFunctionBegin;
+  if (product == MULT) PetscCall(MatMult(A, x, y));
+  else if (product == MULT_ADD) PetscCall(MatMultAdd(A, x, z, y));
+  else if (product == TRANSPOSE) PetscCall(MatMultTranspose(A, x, y));
+  else PetscCall(MatMultTransposeAdd(A, x, z, y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* x is changed on the device and z on the host just before the product, y has no memory yet; all three are changed on the device just after it. */
+static PetscErrorCode Run(Product product, Mat A, const TestBusy *before, Vec *y)
+{
+  Vec x, z;
+
+  PetscFunctionBegin;
+  PetscCall(MatCreateVecs(A, &x, &z));
+  PetscCall(TestFill(x, 1));
+  PetscCall(VecScale(x, 1)); // now on the device
+  PetscCall(VecScale(z, 1));
+  PetscCall(VecDuplicate(z, y));
+  PetscCall(TestBusyRun(before, BUSY_PRODUCTS));
+  PetscCall(VecScale(x, 0.5));
+  PetscCall(TestFill(z, 2));
+  PetscCall(Multiply(product, A, x, z, *y));
+  PetscCall(VecSet(x, -1));
+  PetscCall(VecSet(z, -1));
+  PetscCall(VecShift(*y, 3));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&z));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* With all plans made, and without. */
+static PetscErrorCode TestOrder(MatType type)
+{
+  const TestBusy idle = {0};
+  Mat            A[2];
+  Vec            y[2];
+
+  PetscFunctionBegin;
+  for (int k = 0; k < 2; k++) PetscCall(TestCreatePoisson(k ? type : MATAIJ, SIDE, &A[k]));
+  for (int round = 0; round < 2; round++)
+    for (Product p = MULT; p < NUM_PRODUCTS; p++) {
+      for (int k = 0; k < 2; k++) PetscCall(Run(p, A[k], k ? &busy : &idle, &y[k]));
+      PetscCall(TestCompareVec(y[0], y[1], names[p]));
+      for (int k = 0; k < 2; k++) PetscCall(VecDestroy(&y[k]));
+    }
+  for (int k = 0; k < 2; k++) PetscCall(MatDestroy(&A[k]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Queues products aside, and then a copy on a blocking stream, as a CUDA-aware MPI makes it; first: it is done before them. */
+static PetscErrorCode TryCopy(cudaStream_t work, cudaStream_t copies, char memory[], PetscBool *first)
+{
+  cudaError_t state;
+
+  PetscFunctionBegin;
+  PetscCall(TestBusyRun(&busy, BUSY_PRODUCTS));
+  PetscCallCUDA(cudaMemsetAsync(memory, 0, 1, copies));
+  PetscCallCUDA(cudaStreamSynchronize(copies));
+  state  = cudaStreamQuery(work);
+  *first = (PetscBool)(state == cudaErrorNotReady);
+  if (!*first) PetscCallCUDA(state);
+  PetscCallCUDA(cudaStreamSynchronize(work));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode TestAside(void)
+{
+  cudaStream_t   work, copies, given, context;
+  PetscBool      first = PETSC_FALSE;
+  PetscErrorCode ierr;
+  char          *memory;
+
+  PetscFunctionBegin;
+  PetscCallCUDA(cudaStreamCreateWithFlags(&work, cudaStreamNonBlocking));
+  PetscCallCUDA(cudaStreamCreate(&copies));
+  PetscCallCUDA(cudaMalloc((void **)&memory, 1));
+  PetscCall(PetscSparseCUDAGetStream(&context));
+  PetscCallCUDA(cudaDeviceSynchronize());
+  PetscCall(PetscSparseCUDAAsideBegin(work, context));
+  PetscCall(PetscSparseCUDAGetStream(&given));
+  PetscCheck(given == work, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Work does not go aside");
+  PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
+  ierr = PetscSparseCUDAAsideBegin(work, context);
+  PetscCall(PetscPopErrorHandler());
+  PetscCheck(ierr == PETSC_ERR_PLIB, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Work that goes aside goes aside again: error %d is not PETSC_ERR_PLIB", (int)ierr);
+  for (int k = 0; k < ATTEMPTS && !first; k++) PetscCall(TryCopy(work, copies, memory, &first));
+  PetscCheck(first, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Copies wait for work that is aside");
+  PetscCall(PetscSparseCUDAAsideEnd());
+  PetscCall(PetscSparseCUDAFollow(context, work));
+  PetscCall(PetscSparseCUDAGetStream(&given));
+  PetscCheck(given == context, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Work goes aside for ever");
+  PetscCallCUDA(cudaDeviceSynchronize());
+  PetscCallCUDA(cudaFree(memory));
+  PetscCallCUDA(cudaStreamDestroy(copies));
+  PetscCallCUDA(cudaStreamDestroy(work));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  char     *type;
+  PetscBool waits;
+
+  PetscFunctionBeginUser;
+  PetscCall(TestInitialize(&argc, &argv, help, &type));
+  PetscCall(PetscSparseCUDADeviceUsable(&usable));
+  PetscCall(PetscArrayzero(&busy, 1));
+  if (usable) PetscCall(TestBusyCreate(&busy));
+  PetscCall(TestOrder(type));
+  PetscCall(PetscOptionsHasName(NULL, NULL, "-log_view_gpu_time", &waits)); // for each product
+  if (usable && !waits) PetscCall(TestAside());
+  PetscCall(TestBusyDestroy(&busy));
+  PetscCall(PetscFinalize());
+  return 0;
+}
+
+/*TEST
+
+   build:
+      depends: testmat.c
+
+   testset:
+      nsize: {{1 2 3}}
+      output_file: output/empty.out
+      timeoutfactor: 2
+      test:
+         suffix: 1
+      test:
+         suffix: types
+         args: -mat_type {{hisparsecuda autocuda}}
+      test:
+         suffix: nonblocking
+         requires: cuda
+         args: -root_device_context_stream_type nonblocking
+      test:
+         suffix: gpu_time
+         requires: cuda
+         args: -log_view :/dev/null -log_view_gpu_time
+
+TEST*/
