@@ -83,7 +83,8 @@ static PetscErrorCode TryCopy(cudaStream_t work, cudaStream_t copies, char memor
   PetscCallCUDA(cudaStreamSynchronize(copies));
   state  = cudaStreamQuery(work);
   *first = (PetscBool)(state == cudaErrorNotReady);
-  if (!*first) PetscCallCUDA(state);
+  if (*first) (void)cudaGetLastError(); // not for a later check to find
+  else PetscCallCUDA(state);
   PetscCallCUDA(cudaStreamSynchronize(work));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
