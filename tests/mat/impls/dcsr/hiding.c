@@ -3,6 +3,8 @@ static char help[] = "Products that hide an exchange work on a stream of their o
 
 #include "testmat.h"
 #include <petscsparsecuda/aside.h>
+#include <petsc/private/matimpl.h>
+#include <time.h>
 
 #define BUSY_PRODUCTS 100                 /* queued before a product: milliseconds, in which it would be done if it did not wait */
 #define ATTEMPTS      10                  /* a host that others keep from its core may come too late */
@@ -83,6 +85,75 @@ static PetscErrorCode TestOrder(MatType type)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static struct _MatOps own; /* of the diagonal block */
+
+static void CUDART_CB Sleep(void *unused)
+{
+  const struct timespec late = {.tv_nsec = 5000000};
+
+  (void)unused;
+  (void)nanosleep(&late, NULL);
+}
+
+/* The products of the diagonal block, when their stream has slept. */
+static PetscErrorCode BeLate(void)
+{
+  PetscFunctionBegin;
+  if (PetscSparseCUDAGetAside() != NULL) PetscCallCUDA(cudaLaunchHostFunc(PetscSparseCUDAGetAside(), Sleep, NULL));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+#define DEFINE_LATE(operation, parameters, arguments) \
+  static PetscErrorCode Late_##operation parameters \
+  { \
+    PetscFunctionBegin; \
+    PetscCall(BeLate()); \
+    PetscCall((*own.operation)arguments); \
+    PetscFunctionReturn(PETSC_SUCCESS); \
+  }
+DEFINE_LATE(mult, (Mat A, Vec x, Vec y), (A, x, y))
+DEFINE_LATE(multadd, (Mat A, Vec x, Vec z, Vec y), (A, x, z, y))
+DEFINE_LATE(multtranspose, (Mat A, Vec x, Vec y), (A, x, y))
+DEFINE_LATE(multtransposeadd, (Mat A, Vec x, Vec z, Vec y), (A, x, z, y))
+
+static PetscErrorCode MakeLate(Mat A)
+{
+  PetscInt num;
+  Mat      blocks[2];
+
+  PetscFunctionBegin;
+  PetscCall(TestBlocks(A, &num, blocks));
+  own                              = *blocks[0]->ops;
+  blocks[0]->ops->mult             = Late_mult;
+  blocks[0]->ops->multadd          = Late_multadd;
+  blocks[0]->ops->multtranspose    = Late_multtranspose;
+  blocks[0]->ops->multtransposeadd = Late_multtransposeadd;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What is aside is late: the first product of a matrix, for which PetscSF makes its buffers, and the second one. */
+static PetscErrorCode TestLate(MatType type)
+{
+  const TestBusy idle = {0};
+
+  PetscFunctionBegin;
+  for (Product p = MULT; p < NUM_PRODUCTS; p++) {
+    Mat A[2];
+
+    for (int k = 0; k < 2; k++) PetscCall(TestCreatePoisson(k ? type : MATAIJ, 20, &A[k]));
+    PetscCall(MakeLate(A[1]));
+    for (int round = 0; round < 2; round++) {
+      Vectors v[2];
+
+      for (int k = 0; k < 2; k++) PetscCall(Run(p, A[k], &idle, &v[k]));
+      PetscCall(TestCompareVec(v[0].y, v[1].y, names[p]));
+      for (int k = 0; k < 2; k++) PetscCall(VectorsDestroy(&v[k]));
+    }
+    for (int k = 0; k < 2; k++) PetscCall(MatDestroy(&A[k]));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Queues products aside, and then a copy on a blocking stream, as a CUDA-aware MPI makes it; first: it is done before them. */
 static PetscErrorCode TryCopy(cudaStream_t work, cudaStream_t copies, char memory[], PetscBool *first)
 {
@@ -144,6 +215,7 @@ int main(int argc, char **argv)
   PetscCall(PetscArrayzero(&busy, 1));
   if (usable) PetscCall(TestBusyCreate(&busy));
   PetscCall(TestOrder(type));
+  PetscCall(TestLate(type));
   PetscCall(PetscOptionsHasName(NULL, NULL, "-log_view_gpu_time", &waits)); // for each product
   if (usable && !waits) PetscCall(TestAside());
   PetscCall(TestBusyDestroy(&busy));

@@ -13,11 +13,11 @@
   Not Collective
 
   Input Parameters:
-+ sf     - any, or NULL; no communication of it under way
-- stream - of the current PetscDeviceContext
++ sf     - any, or NULL; of a communication under way, what comes is unpacked on the stream
+- stream - for packing and unpacking
 
   Note:
-  Buffers that do not exist yet will get the stream of the context that is current then.
+  Buffers that do not exist yet will get the stream of the context that is current then, and may be told of another one while the communication is under way that they were made for.
 
   Cost: a few comparisons.
 */
@@ -29,9 +29,10 @@ PetscErrorCode PetscSparseCUDASetSFStream(PetscSF sf, cudaStream_t stream)
   if (sf == NULL || sf->data == NULL) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscObjectTypeCompare((PetscObject)sf, PETSCSFWINDOW, &window)); // the only type without such buffers
   if (window) PetscFunctionReturn(PETSC_SUCCESS);
-  for (PetscSFLink link = ((PetscSF_Basic *)sf->data)->avail; link != NULL; link = link->next) {
-    if (link->deviceinited) link->stream = stream;
-  }
+  for (int k = 0; k < 2; k++)
+    for (PetscSFLink link = k ? ((PetscSF_Basic *)sf->data)->inuse : ((PetscSF_Basic *)sf->data)->avail; link != NULL; link = link->next) {
+      if (link->deviceinited) link->stream = stream;
+    }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

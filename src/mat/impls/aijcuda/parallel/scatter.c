@@ -140,6 +140,7 @@ PetscErrorCode ProductMessagesEnd(Mat A, const ProductMessages *m, Vec from, Vec
   PetscCall(PetscSparseCUDAAsideEnd());
   if (m->exchanges) PetscCall(PetscSparseCUDASetSFStream(scatter, message_stream));
   PetscCall(VecScatterBegin(scatter, from, to, insert, mode));
+  if (m->exchanges) PetscCall(PetscSparseCUDASetSFStream(scatter, message_stream)); // buffers that were made just now have the stream of the context, which does not wait for what is aside
   if (m->exchanges && reverse) PetscCall(PetscSparseCUDAFollow(message_stream, work));
   PetscCall(VecScatterEnd(scatter, from, to, insert, mode));
   if (!m->exchanges) PetscFunctionReturn(PETSC_SUCCESS);
