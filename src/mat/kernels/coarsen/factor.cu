@@ -31,7 +31,11 @@ struct WarpTeam {
   }
   __device__ PetscReal Max(PetscReal x) const
   {
-    for (int d = 16; d > 0; d /= 2) x = PetscMax(x, __shfl_xor_sync(0xffffffffu, x, d));
+    for (int d = 16; d > 0; d /= 2) {
+      const PetscReal other = __shfl_xor_sync(0xffffffffu, x, d); // PetscMax() evaluates one of its arguments twice, which not all threads would do
+
+      x = PetscMax(x, other);
+    }
     return x;
   }
 };

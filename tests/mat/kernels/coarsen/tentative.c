@@ -1,18 +1,21 @@
-static char help[] = "The tentative prolongator against LAPACK: structure, constants, factorizations in shared and in global memory, more columns than rows, zero columns, aggregates of 10^5 rows; the same bits twice.\n\n";
+static char
+  help[] = "The tentative prolongator against LAPACK: structure, constants, factorizations in shared and in global memory, more columns than rows, zero columns, squares that underflow or overflow, aggregates of 10^5 rows; the same bits twice.\n\n";
 
 #include "../entries/kerneltest.h"
 #include "aggregation.h"
 #include <petscblaslapack.h>
 
-#define TOLERANCE ((PetscReal)1e6 * PETSC_MACHINE_EPSILON) // of thousands of random matrices some have condition numbers of that order
+#define TOLERANCE    ((PetscReal)1e6 * PETSC_MACHINE_EPSILON)                                 // of thousands of random matrices some have condition numbers of that order
+#define FAR_FROM_ONE (PetscDefined(USE_REAL_SINGLE) ? (PetscReal)0x1p55 : (PetscReal)0x1p500) // sums of its squares, and of its inverse's, need scaling
 
 /* What one case works with; host arrays but for the last ones. */
 typedef struct {
   TestAggregation *t;
   PetscInt         row_block, num_columns, num_rows;
   PetscReal       *data, *foreign;          /* [num_columns][num_rows], [slots][row_block][num_columns] */
+  PetscReal        scale;                   /* that they are multiplied with once Q and R are known, a power of two */
   PetscScalar     *values, *foreign_values; /* expected Q, by place and by slot */
-  PetscReal       *coarse;                  /* expected R */
+  PetscReal       *coarse;                  /* expected R, over scale */
   PetscInt         num_places;
   int32_t         *host_places, *numbers, *places;
   cudaStream_t     stream;
@@ -152,6 +155,7 @@ static PetscErrorCode CheckFactors(const Case *c, DCSRMembers *m, DCSRView view,
   PetscCall(CompareScalars(num_foreign, foreign_values, c->foreign_values, c->stream, "Q of others"));
   PetscCall(PetscMalloc1(num_coarse, &got));
   PetscCall(KernelTestToHost((size_t)num_coarse * sizeof(*got), coarse, c->stream, got));
+  for (PetscCount k = 0; k < num_coarse; k++) got[k] /= c->scale;
   PetscCall(CompareReals(num_coarse, got, c->coarse, "R"));
   if (first[num_coarse] != 0) PetscCheck(memcmp(first, got, (size_t)num_coarse * sizeof(*got)) == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Other bits the second time");
   PetscCall(PetscArraycpy(first, got, num_coarse));
@@ -230,6 +234,7 @@ static PetscErrorCode CreateCase(TestAggregation *t, PetscInt row_block, PetscIn
   c->num_columns = num_columns;
   c->num_rows    = n * row_block;
   c->stream      = stream;
+  c->scale       = 1;
   PetscCall(PetscSparseCUDAMalloc(n, "numbers", stream, &c->numbers));
   PetscCall(PetscSparseCUDAMalloc((size_t)n + 1, "places", stream, &c->places));
   PetscCall(DCSRAggregatesNumber(t->a, c->numbers, stream));
@@ -251,7 +256,15 @@ static PetscErrorCode DestroyCase(Case *c)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Test(TestAggregation *t, PetscInt row_block, PetscInt num_columns, PetscBool constant, cudaStream_t stream)
+/* Q stays as it is, and R is multiplied with it, too. */
+static void Scale(Case *c, PetscReal scale)
+{
+  c->scale = scale;
+  for (PetscCount k = 0; k < (PetscCount)c->num_columns * c->num_rows; k++) c->data[k] *= scale;
+  for (PetscCount k = 0; k < (PetscCount)c->t->foreign.num * c->row_block * c->num_columns; k++) c->foreign[k] *= scale;
+}
+
+static PetscErrorCode Test(TestAggregation *t, PetscInt row_block, PetscInt num_columns, PetscBool constant, PetscReal scale, cudaStream_t stream)
 {
   Case        c;
   DCSRView    view;
@@ -263,6 +276,7 @@ static PetscErrorCode Test(TestAggregation *t, PetscInt row_block, PetscInt num_
   for (PetscCount k = 0; constant && k < c.num_rows; k++) c.data[k] = 1;
   for (PetscCount k = 0; constant && k < t->foreign.num; k++) c.foreign[k] = 1;
   PetscCall(FactorAll(&c));
+  Scale(&c, scale);
   PetscCall(DCSRAggregatesSort(t->a, c.numbers, t->foreign, stream, &m));
   PetscCall(DCSRViewAllocateCompact(c.num_rows, t->a.num_roots * num_columns, (PetscCount)c.num_places * row_block * num_columns, PETSC_FALSE, stream, &view));
   PetscCall(DCSRTentativeStructure(t->a, DCSR_ROOT_OWN, c.places, c.numbers, row_block, num_columns, stream, view));
@@ -290,9 +304,11 @@ int main(int argc, char **argv)
     TestAggregation t;
 
     PetscCall(TestAggregationCreate(&TestAggregationKinds[k], stream, &t));
-    PetscCall(Test(&t, 1, 1, PETSC_TRUE, stream));
+    PetscCall(Test(&t, 1, 1, PETSC_TRUE, 1, stream));
     for (size_t s = 0; s < PETSC_STATIC_ARRAY_LENGTH(shapes); s++)
-      if (shapes[s][1] < 10 || t.a.num_vertices <= 60) PetscCall(Test(&t, shapes[s][0], shapes[s][1], PETSC_FALSE, stream));
+      if (shapes[s][1] < 10 || t.a.num_vertices <= 60) PetscCall(Test(&t, shapes[s][0], shapes[s][1], PETSC_FALSE, 1, stream));
+    PetscCall(Test(&t, 3, 6, PETSC_FALSE, 1 / FAR_FROM_ONE, stream));
+    PetscCall(Test(&t, 3, 6, PETSC_FALSE, FAR_FROM_ONE, stream));
     PetscCall(TestAggregationDestroy(&t, stream));
   }
   PetscCall(PetscFinalize());
