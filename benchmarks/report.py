@@ -33,6 +33,7 @@ BENCHMARKS = {
     "matmult": "Matrix operations through the PETSc API",
     "solve": "Whole solves: PETSc's own programs with PCGAMG",
     "hisparse-solve": "Whole solves with hisparsecuda, against dcsrcuda",
+    "auto-solve": "Whole solves with autocuda, against the better of dcsrcuda and hisparsecuda",
     "setup": "Parts of PCSetUp with PCGAMG",
     "scaling": "Solves on several GPUs",
     "exchange": "Exchange of ghost values between GPUs",
@@ -67,7 +68,7 @@ PLAN_METRIC = "plan"
 PLANNED = {"spmv": ("time-cold",), "spmvt": ("time-cold",)}
 
 # The benchmarks of whole solves; their metrics, in the order of the columns, and those whose sum is the time to solution.
-SOLVES = ("solve", "hisparse-solve")
+SOLVES = ("solve", "hisparse-solve", "auto-solve")
 SOLVE_METRICS = ("iterations", "assembly", "setup", "solve", "peak_memory")
 SOLVE_TIMES = ("assembly", "setup", "solve")
 

@@ -308,6 +308,10 @@ def write_records(path, results, gpu):
       pairs = [('solve', ours, competitor, others.get(competitor))]
       if 'hisparsecuda' in others:
         pairs.append(('hisparse-solve', others['hisparsecuda'], 'dcsrcuda', ours))
+      # autocuda is to be as good as the better of the two.
+      if 'autocuda' in others:
+        better = min((k for k in ('dcsrcuda', 'hisparsecuda') if k in runs and 'failed' not in runs[k]), key=lambda k: runs[k]['solve'])
+        pairs.append(('auto-solve', others['autocuda'], better, runs[better]))
       for benchmark, run, name, other in pairs:
         for metric, unit in (('assembly', 's'), ('setup', 's'), ('solve', 's'), ('iterations', '1'), ('peak_memory', 'GB')):
           scale = 1e-9 if metric == 'peak_memory' else 1
@@ -378,6 +382,8 @@ def main():
       results.setdefault(case[0], {})[kind] = run
       outcome = 'failed: ' + run['failed'] if 'failed' in run else '%d iterations, assembly %s, setup %s, solve %s s' % (run['iterations'], *(seconds(run[k]) for k in ('assembly', 'setup', 'solve')))
       print('  %s %s: %s' % (case[0], kind, outcome), flush=True)
+    if arguments.output: # after each case: a run that is cut off has those before
+      write_records(arguments.output, results, gpu)
 
   bad = 0
   rows = [['program', 'size', 'options', 'type', 'its', 'assembly s', 'setup s', 'solve s', 'memory GB', 'solve ratio', 'total ratio', '']]
@@ -413,8 +419,6 @@ def main():
                      ['-' if results[name][kind].get('repeated') is None else seconds(results[name][kind]['repeated']), ''])
   print()
   table(split)
-  if arguments.output:
-    write_records(arguments.output, results, gpu)
   return 1 if bad else 0
 
 
