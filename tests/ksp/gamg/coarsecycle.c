@@ -24,7 +24,7 @@ typedef struct {
   KSP         ksp[NUM_WAYS];
   Vec         b, x[NUM_WAYS];
   PetscBool   graph;      /* expected now */
-  PetscBool   open;       /* rounding decides instead */
+  PetscBool   singular;   /* nearly: there is none when the setup says so, which rounding decides */
   int         num_cycles; /* at most, until one is a graph */
 } Case;
 
@@ -35,7 +35,7 @@ static PetscErrorCode CaseCreate(const ProblemOptions *o, const Expected *e, Cas
   c->num_cycles = strstr(e->type, MATAUTOCUDA) != NULL ? NUM_CYCLES_AUTO : NUM_CYCLES;
   c->graph      = e->graph;
   /* In single precision the coarsest matrix of elasticity is nearly too badly conditioned for a product with its inverse. */
-  c->open = (PetscBool)(e->graph && PetscDefined(USE_REAL_SINGLE) && o->problem == PROBLEM_ELASTICITY);
+  c->singular = (PetscBool)(e->graph && PetscDefined(USE_REAL_SINGLE) && o->problem == PROBLEM_ELASTICITY);
   PetscCall(ProblemCreate(o, e->type, &c->A));
   PetscCall(MatCreateVecs(c->A, NULL, &c->b));
   for (int k = 0; k < NUM_WAYS; k++) {
@@ -59,15 +59,14 @@ static PetscErrorCode CaseDestroy(Case *c)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode GetLaunches(Case *c, int k, PetscInt64 *launches)
+static PetscErrorCode GetLaunches(Case *c, int k, PetscInt64 *launches, const char **why)
 {
-  const char *why;
-  PetscInt64  recordings;
-  PC          pc;
+  PetscInt64 recordings;
+  PC         pc;
 
   PetscFunctionBegin;
   PetscCall(KSPGetPC(c->ksp[k], &pc));
-  PetscCall(GAMGCoarseGetInfo(pc, &why, &recordings, launches));
+  PetscCall(GAMGCoarseGetInfo(pc, why, &recordings, launches));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -76,7 +75,9 @@ static PetscErrorCode CheckCycles(Case *c, const char what[])
 {
   const PetscReal tolerance = 1e5 * PETSC_MACHINE_EPSILON; // the inverse of the coarsest matrix rounds otherwise than its factors
   PetscInt64      before = 0, after = 0;
+  const char     *why = NULL;
   PetscReal       norm, size;
+  PetscBool       graph;
   PetscRandom     random;
   PC              pc;
 
@@ -84,12 +85,12 @@ static PetscErrorCode CheckCycles(Case *c, const char what[])
   PetscCall(PetscRandomCreate(PETSC_COMM_WORLD, &random));
   for (int cycle = 0; cycle < NUM_CYCLES || (c->graph && after == before && cycle < c->num_cycles); cycle++) {
     PetscCall(VecSetRandom(c->b, random));
-    PetscCall(GetLaunches(c, GAMG_COARSE_GRAPH, &before));
+    PetscCall(GetLaunches(c, GAMG_COARSE_GRAPH, &before, &why));
     for (int k = 0; k < NUM_WAYS; k++) {
       PetscCall(KSPGetPC(c->ksp[k], &pc));
       PetscCall(PCApply(pc, c->b, c->x[k]));
     }
-    PetscCall(GetLaunches(c, GAMG_COARSE_GRAPH, &after));
+    PetscCall(GetLaunches(c, GAMG_COARSE_GRAPH, &after, &why));
     PetscCall(VecNorm(c->x[0], NORM_2, &size));
     for (int k = 1; k < NUM_WAYS; k++) {
       PetscCall(VecAXPY(c->x[k], -1.0, c->x[0]));
@@ -97,8 +98,9 @@ static PetscErrorCode CheckCycles(Case *c, const char what[])
       PetscCheck(norm <= tolerance * size, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s, %s, cycle %d: %s differs from PETSc's by %g of %g", c->name, what, cycle, GAMGCoarseCycles[k], (double)norm, (double)size);
     }
   }
-  PetscCheck(c->open || !c->graph || after > before, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s, %s: the last cycle was no graph", c->name, what);
-  PetscCheck(c->graph || after == before, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s, %s: the last cycle was a graph", c->name, what);
+  graph = (PetscBool)(c->graph && !(c->singular && why != NULL && strstr(why, "nearly singular") != NULL));
+  PetscCheck(!graph || after > before, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s, %s: the last cycle was no graph", c->name, what);
+  PetscCheck(graph || after == before, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s, %s: the last cycle was a graph", c->name, what);
   PetscCall(PetscRandomDestroy(&random));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
