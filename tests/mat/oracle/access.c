@@ -84,6 +84,7 @@ static PetscErrorCode Convert(Oracle o)
     PetscCall(MatDestroy(&X));
   } else {
     PetscCall(MatConvert(X, o->type, MAT_INPLACE_MATRIX, &X));
+    PetscCall(PetscObjectReference((PetscObject)o->A));
     PetscCall(OracleReplace(o, o->A, X));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -105,7 +106,7 @@ static PetscErrorCode ViewAndLoad(Oracle o)
   PetscInt    m, n, M, N;
 
   PetscFunctionBegin;
-  PetscCall(PetscSNPrintf(name, sizeof(name), "oracle-%d-%s.bin", o->size, o->type));
+  PetscCall(PetscSNPrintf(name, sizeof(name), "oracle-%d-%s-%" PetscInt_FMT ".bin", o->size, o->type, o->seed));
   PetscCall(PetscViewerBinaryOpen(o->comm, name, FILE_MODE_WRITE, &viewer));
   PetscCall(PetscViewerBinarySetSkipInfo(viewer, PETSC_TRUE));
   PetscCall(MatView(o->B, viewer));
@@ -124,6 +125,7 @@ static PetscErrorCode ViewAndLoad(Oracle o)
   if (o->rank == 0) (void)remove(name);
   PetscCall(OracleCompareMult(o, o->A, X, o->norm));
   PetscCall(OracleCompareMat(o, o->A, X, PETSC_TRUE, o->norm));
+  PetscCall(PetscObjectReference((PetscObject)o->A));
   PetscCall(OracleReplace(o, o->A, X));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -1,16 +1,17 @@
 static char help[] = "Applies a long random sequence of Mat operations to one matrix kept in MATAIJ and in -mat_type, and compares after each.\n\
   -mat_type (dcsrcuda)  type under test\n\
   -other_type type      the matrix changes between the two, and some operands have it\n\
-  -seed n               of the sequence; another one each time without this; printed when something is wrong\n\
-  -steps n              operations\n\
+  -seed n               of the sequence; another one each time without this, printed first; printed when something is wrong\n\
+  -steps n              operations of a sequence\n\
+  -sequences n          one after another, each with the next seed\n\
   -life n               operations until the next new matrix\n\
   -only name            operations whose name contains this\n\
   -prefer name          operations whose name contains this come eight times as often\n\
   -every                compares entry by entry after every operation, not after some\n\
   -trace                prints each operation before it is done, for crashes\n\n";
 
+#include <time.h>
 #include <petscsparsecuda.h>
-#include <petsctime.h>
 #include "oracle.h"
 
 #define LOG_LENGTH 20
@@ -102,65 +103,57 @@ static PetscErrorCode OracleSignal(int signal, void *ctx)
   return PetscSignalHandlerDefault(signal, NULL);
 }
 
-/* What -seed says, or another one each time. */
+/* What -seed says, or another one each time, printed: what PETSc reports at the end, as memory that was not freed, comes after all that could tell it. */
 static PetscErrorCode OracleGetSeed(Oracle o)
 {
-  PetscLogDouble now;
-  PetscBool      set;
+  struct timespec now; /* PetscTime() may begin with the program: seeds of a few thousand microseconds */
+  PetscBool       set;
 
   PetscFunctionBegin;
-  PetscCall(PetscTime(&now));
-  o->seed = (PetscInt)((uint64_t)(now * 1e6) % 1000000007);
+  PetscCheck(clock_gettime(CLOCK_REALTIME, &now) == 0, PETSC_COMM_SELF, PETSC_ERR_SYS, "No clock to draw a seed from: give -seed");
+  o->seed = (PetscInt)(((uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000) % 1000000007);
   PetscCallMPI(MPI_Bcast(&o->seed, 1, MPIU_INT, 0, o->comm));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-seed", &o->seed, &set));
-  o->state = (uint64_t)o->seed << 32;
-  o->fill  = (uint64_t)o->seed << 32;
+  if (!set) PetscCall(PetscPrintf(o->comm, "seed %" PetscInt_FMT "\n", o->seed));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-int main(int argc, char **argv)
+/* What the options say. */
+typedef struct {
+  char      type[128], other[128];  /* names of types; other: "" when there is none */
+  char      only[128], prefer[128]; /* parts of names of operations; "": all, none */
+  PetscInt  steps, life;            /* operations of a sequence, and of a matrix */
+  PetscBool trace;
+} Plan;
+
+static PetscErrorCode OracleTrace(Oracle o)
 {
-  PetscInt               steps = 200, life = 40;
-  char                   type[128] = "dcsrcuda", other[128] = "", only[128] = "", prefer[128] = "";
-  PetscBool              trace = PETSC_FALSE;
-  const OracleOperation *op;
-  PetscErrorCode         ierr;
-  struct _n_Oracle       oracle;
-  Oracle                 o = &oracle;
+  PetscBool bound;
 
-  PetscFunctionBeginUser;
-  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
-  PetscCall(PetscSparseCUDAInitialize());
-  PetscCall(PetscOptionsGetString(NULL, NULL, "-mat_type", type, sizeof(type), NULL));
-  PetscCall(PetscOptionsGetString(NULL, NULL, "-other_type", other, sizeof(other), NULL));
-  PetscCall(PetscOptionsGetString(NULL, NULL, "-only", only, sizeof(only), NULL));
-  PetscCall(PetscOptionsGetString(NULL, NULL, "-prefer", prefer, sizeof(prefer), NULL));
-  PetscCall(PetscOptionsGetInt(NULL, NULL, "-steps", &steps, NULL));
-  PetscCall(PetscOptionsGetInt(NULL, NULL, "-life", &life, NULL));
-  PetscCall(PetscOptionsGetBool(NULL, NULL, "-trace", &trace, NULL));
-  PetscCall(PetscMemzero(o, sizeof(*o)));
-  PetscCall(PetscOptionsGetBool(NULL, NULL, "-every", &o->every, NULL));
-  o->comm  = PETSC_COMM_WORLD;
-  o->type  = type;
-  o->other = other[0] ? other : NULL;
-  PetscCallMPI(MPI_Comm_size(o->comm, &o->size));
-  PetscCallMPI(MPI_Comm_rank(o->comm, &o->rank));
-  PetscCall(OracleGetSeed(o));
-  PetscCall(PetscPushSignalHandler(OracleSignal, o));
-  for (o->step = 0; o->step < steps; o->step++) {
+  PetscFunctionBegin;
+  PetscCall(MatBoundToCPU(o->B, &bound));
+  fprintf(stderr, "[%d] %d %s%s\n", o->rank, (int)o->step, o->operation, bound ? " (bound to the CPU)" : "");
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The operations that the seed of o says, from the first matrix to the last. */
+static PetscErrorCode OracleRun(Oracle o, const Plan *plan)
+{
+  PetscFunctionBegin;
+  o->type  = plan->type;
+  o->other = plan->other[0] ? plan->other : NULL;
+  o->state = o->fill = (uint64_t)o->seed << 32;
+  for (o->step = 0; o->step < plan->steps; o->step++) {
+    const OracleOperation *op   = NULL;
+    PetscErrorCode         ierr = PETSC_SUCCESS;
+
     log_of_operations[o->step % LOG_LENGTH] = o->operation = "a new matrix";
-    ierr                                                   = PETSC_SUCCESS;
-    if (o->step % life == 0) ierr = OracleCreateMatrices(o);
-    op = ierr ? NULL : OracleDraw(o, only, prefer);
-    if (op) {
-      if (trace) {
-        PetscBool bound;
-
-        PetscCall(MatBoundToCPU(o->B, &bound));
-        fprintf(stderr, "[%d] %d %s%s\n", o->rank, (int)o->step, op->name, bound ? " (bound to the CPU)" : "");
-      }
-      log_of_operations[o->step % LOG_LENGTH] = op->name;
-      ierr                                    = OracleStep(o, op);
+    if (o->step % plan->life == 0) ierr = OracleCreateMatrices(o);
+    if (ierr == PETSC_SUCCESS) op = OracleDraw(o, plan->only, plan->prefer);
+    if (op != NULL) {
+      log_of_operations[o->step % LOG_LENGTH] = o->operation = op->name;
+      if (plan->trace) PetscCall(OracleTrace(o));
+      ierr = OracleStep(o, op);
     }
     if (ierr) OracleReport(o);
     PetscCall(ierr);
@@ -168,6 +161,36 @@ int main(int argc, char **argv)
   PetscCall(MatDestroy(&o->A));
   PetscCall(MatDestroy(&o->B));
   PetscCall(OracleDestroyContexts());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  PetscInt         sequences = 1;
+  Plan             plan      = {"dcsrcuda", "", "", "", 200, 40, PETSC_FALSE};
+  struct _n_Oracle oracle;
+  Oracle           o = &oracle;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  PetscCall(PetscSparseCUDAInitialize());
+  PetscCall(PetscMemzero(o, sizeof(*o)));
+  PetscCall(PetscOptionsGetString(NULL, NULL, "-mat_type", plan.type, sizeof(plan.type), NULL));
+  PetscCall(PetscOptionsGetString(NULL, NULL, "-other_type", plan.other, sizeof(plan.other), NULL));
+  PetscCall(PetscOptionsGetString(NULL, NULL, "-only", plan.only, sizeof(plan.only), NULL));
+  PetscCall(PetscOptionsGetString(NULL, NULL, "-prefer", plan.prefer, sizeof(plan.prefer), NULL));
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-steps", &plan.steps, NULL));
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-sequences", &sequences, NULL));
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-life", &plan.life, NULL));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-trace", &plan.trace, NULL));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-every", &o->every, NULL));
+  o->comm = PETSC_COMM_WORLD;
+  o->type = plan.type;
+  PetscCallMPI(MPI_Comm_size(o->comm, &o->size));
+  PetscCallMPI(MPI_Comm_rank(o->comm, &o->rank));
+  PetscCall(OracleGetSeed(o));
+  PetscCall(PetscPushSignalHandler(OracleSignal, o));
+  for (PetscInt k = 0; k < sequences; k++, o->seed++) PetscCall(OracleRun(o, &plan));
   PetscCall(PetscPopSignalHandler());
   PetscCall(PetscFinalize());
   return 0;
@@ -200,6 +223,7 @@ int main(int argc, char **argv)
          suffix: new_seed
          nsize: {{1 2 3}}
          args: -steps 600 -mat_type {{dcsrcuda hisparsecuda}}
+         filter: awk "/^seed / {seed = \$0; next} {print; lines++} END {if (lines) print seed}"
       test:
          suffix: hisparse
          nsize: {{1 3}}

@@ -325,8 +325,8 @@ PetscErrorCode OracleReplace(Oracle o, Mat A, Mat B)
   PetscLayout rmap, cmap;
 
   PetscFunctionBegin;
-  if (o->A != A) PetscCall(MatDestroy(&o->A));
-  if (o->B != B) PetscCall(MatDestroy(&o->B));
+  PetscCall(MatDestroy(&o->A));
+  PetscCall(MatDestroy(&o->B));
   o->A = A;
   o->B = B;
   PetscCall(MatGetLayouts(A, &rmap, &cmap));

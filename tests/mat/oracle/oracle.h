@@ -50,7 +50,7 @@ PetscErrorCode OracleCreatePair(Oracle, PetscLayout, PetscLayout, PetscInt, Mat 
 PetscErrorCode OracleCreateSubset(Oracle, Mat *, Mat *);                                   /* pattern inside A's, other values */
 PetscErrorCode OracleUpdateNorm(Oracle);
 PetscErrorCode OracleCreateVec(Oracle, Mat, PetscBool, Vec *, Vec *); /* left (else right) vectors of A's kind for the reference and of any kind for the type under test, filled alike */
-PetscErrorCode OracleReplace(Oracle, Mat, Mat);                       /* takes both in place of A and B */
+PetscErrorCode OracleReplace(Oracle, Mat, Mat);                       /* takes both, and a reference to each, in place of A and B; they may be A and B, as the submatrix of everything is */
 PetscErrorCode OracleFragment(Oracle, Mat);                           /* spreads rows over several segments, where the matrix is on a device */
 
 /* What both matrices get */
