@@ -10,6 +10,7 @@ const char *const NearNulls[] = {"none", "host", "device", "coordinates", "NearN
 #define SOLUTION_TOLERANCE   100                                           /* times that of the solver, which is for the preconditioned residual */
 #define SINGLE_ESTIMATE      "4"                                           /* iterations of an estimate with a random graph in single precision: CG has converged to rounding errors after six, and ten make of these 2.7 or 3.5 for 1.17 */
 #define EIGENVALUE_TOLERANCE 0.2                                           /* of estimates where the tentative prolongator has columns whose sign rounding decides: ten iterations from another noise; 0.10 was seen */
+#define ESTIMATE_LENGTH      "-pc_gamg_esteig_ksp_max_it"
 
 /* The list of -problem; n of problems[NUM_PROBLEMS]. */
 static PetscErrorCode ProblemsFromOptions(PetscInt *n, Problem problems[])
@@ -24,12 +25,28 @@ static PetscErrorCode ProblemsFromOptions(PetscInt *n, Problem problems[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* -near_null, whose default depends on the problem, and the length of estimates. Four iterations are too few for elasticity: from another noise they differed by 0.21. */
+/* Estimates with a random graph end early in single precision, unless an option says how long they are. Four iterations are too few for elasticity: from another noise they differed by 0.21. */
+static PetscErrorCode ProblemLimitEstimates(const ProblemOptions *o)
+{
+  static PetscBool limited = PETSC_FALSE; /* by the problem before */
+  PetscBool        given;
+
+  PetscFunctionBegin;
+  if (!PetscDefined(USE_REAL_SINGLE)) PetscFunctionReturn(PETSC_SUCCESS);
+  if (limited) PetscCall(PetscOptionsClearValue(NULL, ESTIMATE_LENGTH));
+  PetscCall(PetscOptionsHasName(NULL, NULL, ESTIMATE_LENGTH, &given));
+  limited = (PetscBool)(o->problem == PROBLEM_RANDOM && !given);
+  if (!limited) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscOptionsSetValue(NULL, ESTIMATE_LENGTH, SINGLE_ESTIMATE));
+  PetscCall(PetscOptionsHasName(NULL, NULL, ESTIMATE_LENGTH, &given)); // where nothing is smoothed PCGAMG does not read it
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* -near_null, whose default depends on the problem, and the length of estimates. */
 static PetscErrorCode ProblemSetDefaults(ProblemOptions *o)
 {
   PetscFunctionBegin;
-  if (PetscDefined(USE_REAL_SINGLE) && o->problem == PROBLEM_RANDOM) PetscCall(PetscOptionsSetValue(NULL, "-pc_gamg_esteig_ksp_max_it", SINGLE_ESTIMATE));
-  else if (PetscDefined(USE_REAL_SINGLE)) PetscCall(PetscOptionsClearValue(NULL, "-pc_gamg_esteig_ksp_max_it"));
+  PetscCall(ProblemLimitEstimates(o));
   o->near_null = o->problem == PROBLEM_ELASTICITY ? NEAR_NULL_HOST : NEAR_NULL_NONE;
   PetscCall(PetscOptionsGetEnum(NULL, NULL, "-near_null", NearNulls, (PetscEnum *)&o->near_null, NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
