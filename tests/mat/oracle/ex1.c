@@ -185,7 +185,6 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-trace", &plan.trace, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-every", &o->every, NULL));
   o->comm = PETSC_COMM_WORLD;
-  o->type = plan.type;
   PetscCallMPI(MPI_Comm_size(o->comm, &o->size));
   PetscCallMPI(MPI_Comm_rank(o->comm, &o->rank));
   PetscCall(OracleGetSeed(o));
