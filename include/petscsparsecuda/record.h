@@ -12,4 +12,5 @@ PETSC_INTERN PetscErrorCode PetscSparseCUDAGraphDestroy(cudaGraphExec_t *);
 
 /* memory.c */
 PETSC_INTERN PetscErrorCode PetscSparseCUDAWatchMemory(void);
+PETSC_INTERN void           PetscSparseCUDAReleaseUnused(PetscBool);
 PETSC_INTERN PetscErrorCode PetscSparseCUDAGetMemoryChanges(PetscInt64 *, PetscInt64 *);

@@ -28,6 +28,7 @@ static PetscInt      test_available = 0;    /* test hook -petscsparsecuda_test_a
 static PetscAddresses young    = NULL; /* what was handed out since PetscSparseCUDAWatchMemory() and is not freed; NULL before the first call */
 static PetscInt64     changes  = 0;    /* allocations and releases so far */
 static PetscInt64     old_lost = 0;    /* releases of what was there before that call; before the first one, all */
+static int            unused   = 0;    /* calls of PetscSparseCUDAReleaseUnused() without an end */
 
 static PetscErrorCode NoteAllocation(const void *ptr)
 {
@@ -44,7 +45,7 @@ static PetscErrorCode NoteRelease(const void *ptr)
   PetscFunctionBegin;
   changes++;
   if (young != NULL) PetscCall(PetscAddressesQueryDel(young, (khint64_t)(uintptr_t)ptr, &is_young));
-  if (!is_young) old_lost++;
+  if (!is_young && unused == 0) old_lost++;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -361,13 +362,26 @@ PetscErrorCode PetscSparseCUDAWatchMemory(void)
 }
 
 /*
+  PetscSparseCUDAReleaseUnused - Says that no recorded work uses what is freed from now on: PetscSparseCUDAGetMemoryChanges() does not count it as lost
+
+  Not Collective
+
+  Input Parameter:
+. begin - PETSC_TRUE: until the call with PETSC_FALSE. Pairs of calls may be nested
+*/
+void PetscSparseCUDAReleaseUnused(PetscBool begin)
+{
+  unused += begin ? 1 : -1;
+}
+
+/*
   PetscSparseCUDAGetMemoryChanges - How often the library's device memory has changed
 
   Not Collective
 
   Output Parameters:
 + all  - allocations and releases so far
-- lost - releases of what was there at the last PetscSparseCUDAWatchMemory(); all before the first. Temporaries that came later do not count
+- lost - releases of what was there at the last PetscSparseCUDAWatchMemory(); all before the first. Temporaries that came later do not count, nor what PetscSparseCUDAReleaseUnused() was told of
 */
 PetscErrorCode PetscSparseCUDAGetMemoryChanges(PetscInt64 *all, PetscInt64 *lost)
 {

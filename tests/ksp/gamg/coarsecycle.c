@@ -1,6 +1,7 @@
 static char help[] = "-pc_gamg_coarse_cycle: cycles as a graph or as launches of ours are PETSc's, whatever changes between them; what is not plain is left to PETSc.\n\
   -problem, -near_null, -n: see problem.c; -type of the matrix\n\
-  -graph: on the device there are graphs, and they are launched\n\n";
+  -graph: on the device there are graphs, and they are launched\n\
+  -recordings: of the graph during the first cycles, at most\n\n";
 
 #include "problem.h"
 #include "../../../src/ksp/pc/impls/gamg/gamg.h"
@@ -8,13 +9,14 @@ static char help[] = "-pc_gamg_coarse_cycle: cycles as a graph or as launches of
 /* The ways that are compared; PETSc's is the reference. */
 #define NUM_WAYS 3
 
-/* Cycles, of which the last one is a graph. A finest matrix of MATAUTOCUDA that changes its storage meanwhile, by times that it measures, gives memory back, and a graph is recorded again: then more. */
+/* Cycles, of which the last one is a graph; more with MATAUTOCUDA, whose finest matrix may change its storage meanwhile, by times that it measures. */
 #define NUM_CYCLES      4
 #define NUM_CYCLES_AUTO 16
 
 typedef struct {
   char      type[64];
   PetscBool graph;
+  PetscInt  recordings;
 } Expected;
 
 /* One matrix, and a solver for each way. */
@@ -102,6 +104,20 @@ static PetscErrorCode CheckCycles(Case *c, const char what[])
   PetscCheck(!graph || after > before, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s, %s: the last cycle was no graph", c->name, what);
   PetscCheck(graph || after == before, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s, %s: the last cycle was a graph", c->name, what);
   PetscCall(PetscRandomDestroy(&random));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The graph of levels below the finest stays when the finest matrix changes its storage. */
+static PetscErrorCode CheckRecordings(Case *c, PetscInt most)
+{
+  const char *why;
+  PetscInt64  recordings, launches;
+  PC          pc;
+
+  PetscFunctionBegin;
+  PetscCall(KSPGetPC(c->ksp[GAMG_COARSE_GRAPH], &pc));
+  PetscCall(GAMGCoarseGetInfo(pc, &why, &recordings, &launches));
+  PetscCheck(recordings <= most, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: %" PetscInt64_FMT " recordings", c->name, recordings);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -223,6 +239,7 @@ static PetscErrorCode TestProblem(const ProblemOptions *o, const void *context)
   PetscFunctionBegin;
   PetscCall(CaseCreate(o, (const Expected *)context, &c));
   PetscCall(CheckCycles(&c, "first"));
+  PetscCall(CheckRecordings(&c, ((const Expected *)context)->recordings));
   PetscCall(CheckSolves(&c));
   PetscCall(CheckVectors(&c));
   PetscCall(CheckValues(&c));
@@ -233,13 +250,14 @@ static PetscErrorCode TestProblem(const ProblemOptions *o, const void *context)
 
 int main(int argc, char **argv)
 {
-  Expected expected = {MATAIJDCSRCUDA, PETSC_FALSE};
+  Expected expected = {MATAIJDCSRCUDA, PETSC_FALSE, PETSC_INT_MAX};
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
   PetscCall(PetscSparseCUDAInitialize());
   PetscCall(PetscOptionsGetString(NULL, NULL, "-type", expected.type, sizeof(expected.type), NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-graph", &expected.graph, NULL));
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-recordings", &expected.recordings, NULL));
   PetscCall(ProblemsTest(TestProblem, &expected));
   PetscCall(PetscFinalize());
   return 0;
@@ -281,6 +299,9 @@ int main(int argc, char **argv)
       test:
          suffix: device_auto_chooses
          args: -graph -type aijautocuda -mat_hisparse_format diagonals -problem 7point,27point -n 20
+      test:
+         suffix: device_auto_switch
+         args: -graph -recordings 1 -type aijautocuda -mat_hisparse_format {{diagonals windows}} -mat_auto_test_switch 7 -problem 7point,27point -n 20
       test:
          suffix: device_kernels
          args: -graph -problem 27point,elasticity -mat_dcsr_spmv {{split scan warp vector}}

@@ -198,6 +198,19 @@ static PetscErrorCode WhyNotVector(Vec v, const char **why)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The operator of a smoother may be another one than that of the residual. */
+static PetscErrorCode WhyNotSmoother(KSP ksp, Vec b, Vec x, PetscBool zero, const char **why)
+{
+  Mat A;
+
+  PetscFunctionBegin;
+  if (*why == NULL) PetscCall(KSPFusedApplyWhyNot(ksp, b, x, zero, why));
+  if (*why != NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(KSPGetOperators(ksp, &A, NULL));
+  PetscCall(WhyNotMatrix(A, why));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode WhyNotLevel(const PC_MG_Levels *level, const char **why)
 {
   PetscFunctionBegin;
@@ -211,8 +224,8 @@ static PetscErrorCode WhyNotLevel(const PC_MG_Levels *level, const char **why)
   PetscCall(WhyNotMatrix(level->interpolate, why));
   PetscCall(WhyNotMatrix(Restriction(level), why));
   if (*why == NULL && level->residual != PCMGResidualDefault) *why = "residuals are computed by the program";
-  if (*why == NULL) PetscCall(KSPFusedApplyWhyNot(level->smoothd, level->b, level->x, PETSC_TRUE, why));
-  if (*why == NULL) PetscCall(KSPFusedApplyWhyNot(level->smoothu, level->b, level->x, PETSC_FALSE, why));
+  PetscCall(WhyNotSmoother(level->smoothd, level->b, level->x, PETSC_TRUE, why));
+  PetscCall(WhyNotSmoother(level->smoothu, level->b, level->x, PETSC_FALSE, why));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -1,5 +1,6 @@
 /* The storage of a sequential matrix beside its CSR view, and who of the two has the newest values; storage.h says what for. */
 #include "core.h"
+#include <petscsparsecuda/record.h>
 
 /* Our sequential types. DCSR comes first, and most often. */
 #define MAX_TYPES 8
@@ -191,15 +192,39 @@ PetscErrorCode MatSeqAIJCUDARestoreStructure(Mat A, DCSRView *view)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Calls a function that frees a part of the device copy. Recorded work does not use it when the matrix was in none. */
+static PetscErrorCode ReleaseMemory(Mat A, PetscErrorCode (*release)(Mat, cudaStream_t), cudaStream_t stream)
+{
+  const PetscBool recorded = MatSeqAIJCUDAGet(A)->device.recorded;
+  PetscErrorCode  ierr;
+
+  PetscFunctionBegin;
+  if (!recorded) PetscSparseCUDAReleaseUnused(PETSC_TRUE);
+  ierr = (*release)(A, stream);
+  if (!recorded) PetscSparseCUDAReleaseUnused(PETSC_FALSE);
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* CSR and its plans. */
+static PetscErrorCode FreeCSR(Mat A, cudaStream_t stream)
+{
+  const Mat_SeqAIJCUDA *d    = MatSeqAIJCUDAGet(A);
+  DCSRView              view = d->device.view;
+
+  PetscFunctionBegin;
+  PetscCall((*d->device.csr->destroy)(A, NULL));
+  PetscCall(DCSRViewFree(&view, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Frees the arrays of the CSR view; its sizes stay. */
 static PetscErrorCode ReleaseCSR(Mat A, cudaStream_t stream)
 {
-  Mat_SeqAIJCUDA *d    = MatSeqAIJCUDAGet(A);
-  DCSRView        view = d->device.view;
+  Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
 
   PetscFunctionBegin;
-  PetscCall((*d->device.csr->destroy)(A, NULL)); // plans of CSR
-  PetscCall(DCSRViewFree(&view, stream));
+  PetscCall(ReleaseMemory(A, FreeCSR, stream));
   d->device.view.values      = NULL;
   d->device.view.columns     = NULL;
   d->device.view.row_offsets = NULL;
@@ -366,10 +391,14 @@ PetscErrorCode MatDeviceStorageMake(Mat A)
   Input Parameter:
 . A - a sequential matrix of ours that is used on the device; types with one storage have nothing to choose
 
+  Note:
+  From now on what it frees counts as lost for recorded work (PetscSparseCUDAGetMemoryChanges()); a change of the storage of any other matrix does not.
+
   Errors: PETSC_ERR_MEM.
 */
 PetscErrorCode MatDeviceStorageSettle(Mat A)
 {
+  MatSeqAIJCUDAGet(A)->device.recorded = PETSC_TRUE;
   return Decide(A, PETSC_TRUE);
 }
 
@@ -467,13 +496,22 @@ PetscErrorCode MatSeqAIJCUDAForgetChoice(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode FreeStorage(Mat A, PETSC_UNUSED cudaStream_t stream)
+{
+  Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
+
+  PetscFunctionBegin;
+  PetscCall((*d->device.storage->destroy)(A, &d->device.data));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* MatSeqAIJCUDADropStorage - Frees the storage beside CSR, which must be current, or not needed any more. */
 PetscErrorCode MatSeqAIJCUDADropStorage(Mat A)
 {
   Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
 
   PetscFunctionBegin;
-  if (d->device.data != NULL) PetscCall((*d->device.storage->destroy)(A, &d->device.data));
+  if (d->device.data != NULL) PetscCall(ReleaseMemory(A, FreeStorage, NULL));
   d->device.newest    = DEVICE_VALUES_CSR;
   d->device.declined  = PETSC_FALSE;
   d->device.keeps_csr = PETSC_FALSE;
