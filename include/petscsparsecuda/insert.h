@@ -46,7 +46,7 @@ typedef struct {
   PetscBool  wide;         /* order and runs are int64_t; PETSC_FALSE: int32_t */
   PetscBool  may_repeat;   /* nobody has looked for runs yet: num_distinct is num_entries and runs is NULL, whatever the entries */
   uint64_t  *keys;         /* [num_entries] ascending; NULL after DCSRListForgetKeys() and when num_entries is 0 */
-  void      *order;        /* [num_entries] position in the unsorted list, ascending among equal keys; NULL: the list was sorted and all of it counts */
+  void      *order;        /* [num_entries] position in the unsorted list, ascending among equal keys; NULL: the list was sorted and all of it counts, or none of it */
   void      *runs;         /* [num_distinct + 1] first entry with each key; NULL: no repeats */
   PetscCount num_long_runs;
   void      *long_runs; /* [num_long_runs] distinct entries with more repeats than a thread should add up; NULL when there are none */

@@ -10,10 +10,11 @@ typedef enum {
   REPEATED, /* the same, every entry twice */
   SHUFFLED, /* sorted rows with descending columns */
   REMOTE,   /* of the next process, too, and with ignored entries */
+  IGNORED,  /* all of them */
   NUM_ORDERS
 } Order;
 
-static const char *const order_names[] = {"sorted", "repeated", "shuffled", "remote"};
+static const char *const order_names[] = {"sorted", "repeated", "shuffled", "remote", "ignored"};
 
 /* Host arrays, or copies of them on the device. */
 typedef struct {
@@ -46,7 +47,7 @@ static PetscErrorCode ListCreate(PetscInt N, PetscInt begin, PetscInt end, Order
       const PetscInt j = order == SHUFFLED ? N - 1 - k : k;
 
       if ((2 * i + 3 * j) % 5) continue;
-      PetscCall(ListAppend(list, i, j));
+      PetscCall(ListAppend(list, order == IGNORED && j % 2 ? -1 : i, order == IGNORED && j % 2 == 0 ? -1 : j));
       if (order == REPEATED) PetscCall(ListAppend(list, i, j));
       if (order == REMOTE && j % 7 == 0) PetscCall(ListAppend(list, (i + end - begin) % N, j % 2 ? j : -1));
     }
