@@ -37,7 +37,8 @@ PETSC_EXTERN PetscErrorCode MatDCSRCUDAGetMemoryUsed(Mat, PetscCount *);
 PETSC_EXTERN PetscErrorCode MatDCSRCUDAIsValid(Mat, PetscBool *);
 PETSC_EXTERN PetscErrorCode MatHiSparseCUDAIsValid(Mat, PetscBool *);
 PETSC_EXTERN PetscErrorCode MatAutoCUDASetProducts(Mat, PetscInt, PetscInt);
-PETSC_EXTERN PetscErrorCode MatAutoCUDAGetProducts(Mat, PetscCount *, PetscCount *);
+PETSC_EXTERN PetscErrorCode MatAutoCUDASetMinimumProducts(Mat, PetscInt, PetscInt);
+PETSC_EXTERN PetscErrorCode MatAutoCUDAGetProducts(Mat, PetscCount *, PetscCount *, PetscBool *);
 
 /* TOPIC = Insertion of entries in device memory */
 

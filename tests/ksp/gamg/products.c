@@ -6,11 +6,12 @@ static char help[] = "What PCGAMG tells the matrices of its levels about the pro
 #define CYCLES       5
 #define FIRST_CYCLES 6 /* that are expected before there was one */
 
-/* What the operators and the interpolations of all levels expect. */
-static PetscErrorCode GetTold(PC pc, PetscCount *operators, PetscCount *interpolations, PetscCount *restrictions)
+/* What the operators and the interpolations of all levels expect: at least, after the first setup. */
+static PetscErrorCode GetTold(PC pc, PetscBool first, PetscCount *operators, PetscCount *interpolations, PetscCount *restrictions)
 {
   PetscInt   num_levels;
   PetscCount n, t;
+  PetscBool  minimum;
   KSP        smoother;
   Mat        A;
 
@@ -21,12 +22,14 @@ static PetscErrorCode GetTold(PC pc, PetscCount *operators, PetscCount *interpol
   for (PetscInt level = 0; level < num_levels; level++) {
     PetscCall(PCMGGetSmoother(pc, level, &smoother));
     PetscCall(KSPGetOperators(smoother, &A, NULL));
-    PetscCall(MatAutoCUDAGetProducts(A, &n, &t));
+    PetscCall(MatAutoCUDAGetProducts(A, &n, &t, &minimum));
     PetscCheck(t == 0, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "The operator of level %" PetscInt_FMT " expects %" PetscCount_FMT " transpose products", level, t);
+    PetscCheck(n == 0 || minimum == first, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "The operator of level %" PetscInt_FMT " %s", level, first ? "takes what the first setup tells for all that comes" : "takes the cycles of the last solve for a minimum");
     *operators += n;
     if (level == 0) continue;
     PetscCall(PCMGGetInterpolation(pc, level, &A));
-    PetscCall(MatAutoCUDAGetProducts(A, &n, &t));
+    PetscCall(MatAutoCUDAGetProducts(A, &n, &t, &minimum));
+    PetscCheck(n == 0 || minimum == first, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "The interpolation of level %" PetscInt_FMT ": what it is told is %sa minimum", level, minimum ? "" : "not ");
     *interpolations += n;
     *restrictions += t;
   }
@@ -72,7 +75,7 @@ static PetscErrorCode TestCycles(Mat A, const char prefix[], PetscBool known)
   PetscCall(PCSetFromOptions(pc));
   PetscCall(MatAutoCUDASetProducts(A, 0, 0));
   PetscCall(PCSetUp(pc));
-  PetscCall(GetTold(pc, &first[0], &first[1], &first[2]));
+  PetscCall(GetTold(pc, PETSC_TRUE, &first[0], &first[1], &first[2]));
   PetscCall(PCApply(pc, x, y));
   PetscCall(GetCounts(before));
   for (int k = 1; k < CYCLES; k++) PetscCall(PCApply(pc, x, y));
@@ -81,7 +84,7 @@ static PetscErrorCode TestCycles(Mat A, const char prefix[], PetscBool known)
   PetscCall(MatScale(A, 2));
   PetscCall(PCSetOperators(pc, A, A));
   PetscCall(PCSetUp(pc));
-  PetscCall(GetTold(pc, &operators, &interpolations, &restrictions));
+  PetscCall(GetTold(pc, PETSC_FALSE, &operators, &interpolations, &restrictions));
   if (known) {
     PetscCheck(interpolations == after[1] && restrictions == after[2], PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: %" PetscCount_FMT " interpolations and %" PetscCount_FMT " restrictions are foretold, there were %" PetscCount_FMT " and %" PetscCount_FMT,
                prefix, interpolations, restrictions, after[1], after[2]);
@@ -101,21 +104,29 @@ static PetscErrorCode TestFunctions(Mat A)
 {
   PetscErrorCode ierr;
   PetscCount     n, t;
+  PetscBool      minimum;
   Mat            B;
 
   PetscFunctionBegin;
   PetscCall(MatAutoCUDASetProducts(A, 7, 3));
-  PetscCall(MatAutoCUDAGetProducts(A, &n, &t));
-  PetscCheck(n == 7 && t == 3, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%" PetscCount_FMT " and %" PetscCount_FMT " products in place of 7 and 3", n, t);
+  PetscCall(MatAutoCUDAGetProducts(A, &n, &t, &minimum));
+  PetscCheck(n == 7 && t == 3 && !minimum, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%" PetscCount_FMT " and %" PetscCount_FMT " products%s in place of 7 and 3", n, t, minimum ? " at least" : "");
   PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
   ierr = MatAutoCUDASetProducts(A, -1, 0);
   PetscCall(PetscPopErrorHandler());
   PetscCheck(ierr == PETSC_ERR_ARG_OUTOFRANGE, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "A number below 0 gives error %d", (int)ierr);
-  PetscCall(MatAutoCUDAGetProducts(A, &n, &t));
-  PetscCheck(n == 7 && t == 3, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "A number below 0 changed what was told");
+  PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
+  ierr = MatAutoCUDASetMinimumProducts(A, 0, -1);
+  PetscCall(PetscPopErrorHandler());
+  PetscCheck(ierr == PETSC_ERR_ARG_OUTOFRANGE, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "A minimum below 0 gives error %d", (int)ierr);
+  PetscCall(MatAutoCUDAGetProducts(A, &n, &t, &minimum));
+  PetscCheck(n == 7 && t == 3 && !minimum, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "A number below 0 changed what was told");
+  PetscCall(MatAutoCUDASetMinimumProducts(A, 8, 2));
+  PetscCall(MatAutoCUDAGetProducts(A, &n, &t, &minimum));
+  PetscCheck(n == 8 && t == 2 && minimum, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%" PetscCount_FMT " and %" PetscCount_FMT " products%s in place of at least 8 and 2", n, t, minimum ? " at least" : "");
   PetscCall(TestCreatePoisson(MATAIJ, 3, &B));
   PetscCall(MatAutoCUDASetProducts(B, 5, 5));
-  PetscCall(MatAutoCUDAGetProducts(B, &n, &t));
+  PetscCall(MatAutoCUDAGetProducts(B, &n, &t, NULL));
   PetscCheck(n == 0 && t == 0, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "A MATAIJ expects products");
   PetscCall(MatDestroy(&B));
   PetscFunctionReturn(PETSC_SUCCESS);

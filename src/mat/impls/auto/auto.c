@@ -44,20 +44,21 @@ PetscErrorCode MatCreate_MPIAIJAutoCUDA(Mat B)
 }
 
 /* Of the matrix, or of the blocks of a parallel one, where these are matrices of ours. */
-static PetscErrorCode ExpectOfBlocks(Mat A, PetscInt n, PetscInt n_transpose)
+static PetscErrorCode ExpectOfBlocks(Mat A, PetscInt n, PetscInt n_transpose, PetscBool minimum)
 {
   PetscBool seq, mpi;
 
   PetscFunctionBegin;
+  PetscCheck(n >= 0 && n_transpose >= 0, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_OUTOFRANGE, "Numbers of products are %" PetscInt_FMT " and %" PetscInt_FMT ": both must be 0 or more, 0 when they are not known", n, n_transpose);
   PetscCall(MatIsSeqAIJCUDA(A, &seq));
   PetscCall(MatIsMPIAIJCUDA(A, &mpi));
-  if (seq) MatSeqAIJAutoCUDAExpect(A, n, n_transpose);
+  if (seq) MatSeqAIJAutoCUDAExpect(A, n, n_transpose, minimum);
   for (int k = 0; mpi && k < 2; k++) {
     Mat block = MatMPIAIJCUDAGetBlock(A, k);
 
     seq = PETSC_FALSE;
     if (block != NULL) PetscCall(MatIsSeqAIJCUDA(block, &seq));
-    if (seq) MatSeqAIJAutoCUDAExpect(block, n, n_transpose);
+    if (seq) MatSeqAIJAutoCUDAExpect(block, n, n_transpose, minimum);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -79,16 +80,43 @@ static PetscErrorCode ExpectOfBlocks(Mat A, PetscInt n, PetscInt n_transpose)
 
   `MATAUTOCUDA` chooses its storage by it. All types of this library make fragmented rows compact by it, and what transpose products need.
 
-  `PCGAMG` calls this for the matrices of its levels: each setup expects as many cycles as followed the last one. -mat_auto_products n, which tells the same of each structure of a matrix, counts first.
+  `PCGAMG` calls this for the matrices of its levels: a setup expects as many cycles as followed the last one. -mat_auto_products n, which tells the same of each structure of a matrix, counts first.
 
-.seealso: `MATAUTOCUDA`, `MATDCSRCUDA`, `MatAutoCUDAGetProducts()`
+.seealso: `MATAUTOCUDA`, `MATDCSRCUDA`, `MatAutoCUDASetMinimumProducts()`, `MatAutoCUDAGetProducts()`
 @*/
 PetscErrorCode MatAutoCUDASetProducts(Mat A, PetscInt n, PetscInt n_transpose)
 {
   PetscFunctionBegin;
   PetscValidHeaderSpecific(A, MAT_CLASSID, 1);
-  PetscCheck(n >= 0 && n_transpose >= 0, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_OUTOFRANGE, "Numbers of products are %" PetscInt_FMT " and %" PetscInt_FMT ": both must be 0 or more, 0 when they are not known", n, n_transpose);
-  PetscCall(ExpectOfBlocks(A, n, n_transpose));
+  PetscCall(ExpectOfBlocks(A, n, n_transpose, PETSC_FALSE));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@C
+  MatAutoCUDASetMinimumProducts - Tells a matrix how many products with vectors will follow at least while it has the structure of now
+
+  Not Collective
+
+  Input Parameters:
++ A           - the matrix; of another type than ours: nothing happens
+. n           - products with the matrix, 0 or more, steps of smoothers among them
+- n_transpose - products with its transpose, 0 or more
+
+  Level: advanced
+
+  Notes:
+  What products gain by is made before the next one if it gains its price in these and in those that there were with this structure. So no more than twice the time of the best choice in hindsight is spent, as when nobody
+  tells, but the right choice comes earlier. Take `MatAutoCUDASetProducts()` where the number is known.
+
+  It replaces what `MatAutoCUDASetProducts()` told, and the other way round. `PCGAMG` calls this for the matrices of its levels after a setup that no solve with its preconditioner preceded. -mat_auto_products n counts first.
+
+.seealso: `MATAUTOCUDA`, `MATDCSRCUDA`, `MatAutoCUDASetProducts()`, `MatAutoCUDAGetProducts()`
+@*/
+PetscErrorCode MatAutoCUDASetMinimumProducts(Mat A, PetscInt n, PetscInt n_transpose)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(A, MAT_CLASSID, 1);
+  PetscCall(ExpectOfBlocks(A, n, n_transpose, PETSC_TRUE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -102,13 +130,14 @@ PetscErrorCode MatAutoCUDASetProducts(Mat A, PetscInt n, PetscInt n_transpose)
 
   Output Parameters:
 + n           - products with the matrix; 0: not known
-- n_transpose - products with its transpose
+. n_transpose - products with its transpose
+- minimum     - more may come than these, as `MatAutoCUDASetMinimumProducts()` told; or `NULL`
 
   Level: advanced
 
-.seealso: `MATAUTOCUDA`, `MatAutoCUDASetProducts()`
+.seealso: `MATAUTOCUDA`, `MatAutoCUDASetProducts()`, `MatAutoCUDASetMinimumProducts()`
 @*/
-PetscErrorCode MatAutoCUDAGetProducts(Mat A, PetscCount *n, PetscCount *n_transpose)
+PetscErrorCode MatAutoCUDAGetProducts(Mat A, PetscCount *n, PetscCount *n_transpose, PetscBool *minimum)
 {
   PetscBool seq, mpi;
 
@@ -116,8 +145,10 @@ PetscErrorCode MatAutoCUDAGetProducts(Mat A, PetscCount *n, PetscCount *n_transp
   PetscValidHeaderSpecific(A, MAT_CLASSID, 1);
   PetscAssertPointer(n, 2);
   PetscAssertPointer(n_transpose, 3);
+  if (minimum != NULL) PetscAssertPointer(minimum, 4);
   *n           = 0;
   *n_transpose = 0;
+  if (minimum != NULL) *minimum = PETSC_FALSE;
   PetscCall(MatIsMPIAIJCUDA(A, &mpi));
   if (mpi) A = MatMPIAIJCUDAGetBlock(A, 0);
   seq = PETSC_FALSE;
@@ -125,5 +156,6 @@ PetscErrorCode MatAutoCUDAGetProducts(Mat A, PetscCount *n, PetscCount *n_transp
   if (!seq) PetscFunctionReturn(PETSC_SUCCESS);
   *n           = MatSeqAIJCUDAGet(A)->device.expected[0];
   *n_transpose = MatSeqAIJCUDAGet(A)->device.expected[1];
+  if (minimum != NULL) *minimum = MatSeqAIJCUDAGet(A)->device.minimum;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -44,7 +44,7 @@ typedef struct {
 /* autostorage.c */
 PETSC_INTERN MatDeviceStorageOps MatDeviceStorageAuto;
 PETSC_INTERN void                MatDeviceStorageAutoInitialize(void);
-PETSC_INTERN void                MatSeqAIJAutoCUDAExpect(Mat, PetscCount, PetscCount);
+PETSC_INTERN void                MatSeqAIJAutoCUDAExpect(Mat, PetscCount, PetscCount, PetscBool);
 
 /* autopredict.c */
 PETSC_INTERN PetscErrorCode MatAutoCUDALookTime(double *);

@@ -8,6 +8,7 @@
 #include "../hisparse/hisparse.h"
 
 #define NUM_SAMPLES  3   /* products of a kind that are measured, on either side */
+#define SHORT_US     20  /* of so short ones with rows one is enough until the matrix is looked at: that is after 70 of them or more, and events take the host as long as a launch */
 #define MAX_UNPAID   6   /* doublings of the price */
 #define TRANSPOSE_US 1.2 /* y = A^T x with rows, over y = A x, until it was measured: 0.95 to 1.56 on an NVIDIA H200 */
 #define EPILOGUE_US  1.2 /* the same of products with an epilogue, whose vectors are more */
@@ -152,6 +153,14 @@ static PetscCount Told(Mat A)
   return d->options.storage_products > 0 ? d->options.storage_products : d->device.expected[0] + d->device.expected[1];
 }
 
+/* Whether more may come than these. */
+static PetscBool ToldMinimum(Mat A)
+{
+  const Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
+
+  return (PetscBool)(d->options.storage_products == 0 && d->device.minimum);
+}
+
 /* What is known at the end of a pattern's time, for the next matrix that has it. */
 static PetscErrorCode Leave(AutoChoice *c)
 {
@@ -218,6 +227,14 @@ static PetscErrorCode CollectTime(AutoChoice *c)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Whether products of this kind need not be measured any more, for now. */
+static PetscBool Measured(const AutoChoice *c, MatDeviceWork work)
+{
+  const int samples = c->times.samples[c->side][work];
+
+  return (PetscBool)(samples >= NUM_SAMPLES || (samples > 0 && c->side == AUTO_ROWS && !c->looked && c->times.us[AUTO_ROWS][work] < SHORT_US));
+}
+
 static PetscErrorCode MultBegin_Auto(Mat A, MatDeviceWork work, cudaStream_t stream)
 {
   AutoChoice *c;
@@ -229,8 +246,8 @@ static PetscErrorCode MultBegin_Auto(Mat A, MatDeviceWork work, cudaStream_t str
   if (c->settled) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(CollectTime(c));
   c->side = c->pending ? c->side : HasStorage(A) ? AUTO_STORAGE : AUTO_ROWS;
-  if (c->pending || c->judged || c->refused || !c->warm[c->side][work] || c->times.samples[c->side][work] >= NUM_SAMPLES) PetscFunctionReturn(PETSC_SUCCESS); // the first product of a kind loads its kernel
-  if (c->side == AUTO_ROWS && c->convert) PetscFunctionReturn(PETSC_SUCCESS);                                                                                 // this one makes the storage
+  if (c->pending || c->judged || c->refused || !c->warm[c->side][work] || Measured(c, work)) PetscFunctionReturn(PETSC_SUCCESS); // the first product of a kind loads its kernel
+  if (c->side == AUTO_ROWS && c->convert) PetscFunctionReturn(PETSC_SUCCESS);                                                    // this one makes the storage
   if (c->begin == NULL) PetscCallCUDA(cudaEventCreate(&c->begin));
   if (c->end == NULL) PetscCallCUDA(cudaEventCreate(&c->end));
   c->work = work;
@@ -369,25 +386,24 @@ static PetscErrorCode Look(Mat A, AutoChoice *c, cudaStream_t stream)
   PetscCall(Recall(A, c, stream)); // once: it hashes the pattern
   if (c->looked) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatAutoCUDALookTime(&us));
-  if (SkiRentalBuysFor(SKI_STORAGE_LOOK, NumProducts(c), Told(A), RowsTime(c, DEVICE_WORK_FORWARD) / us)) PetscCall(BeginLook(A, c, stream));
+  if (SkiRentalBuysFor(ToldMinimum(A) ? SKI_MINIMUM_LOOK : SKI_STORAGE_LOOK, NumProducts(c), Told(A), ToldMinimum(A), RowsTime(c, DEVICE_WORK_FORWARD) / us)) PetscCall(BeginLook(A, c, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Whether the storage pays: so many products follow, as somebody tells or an earlier matrix had, or it would have paid for itself by now. */
 static PetscBool Pays(Mat A, const AutoChoice *c)
 {
-  const double       n = (double)NumProducts(c), gain = Gain(c) / n, net = gain - (double)c->value_changes / n * c->prediction.update;
-  const AutoPattern *p      = c->known ? MatAutoCUDAFindPattern(&c->pattern) : NULL;
-  SkiRental          rental = {.seen = NumProducts(c), .expected = Told(A), .gain = net, .price = Price(c)};
+  const double       n = (double)NumProducts(c), gain = Gain(c) / n, net = gain - (double)c->value_changes / n * c->prediction.update, doubled = Price(c) * (double)(1 << c->unpaid);
+  const PetscBool    minimum = ToldMinimum(A);
+  const AutoPattern *p       = c->known ? MatAutoCUDAFindPattern(&c->pattern) : NULL;
+  const SkiRental    told    = {.seen = NumProducts(c), .expected = Told(A), .minimum = minimum, .gain = net, .price = minimum ? doubled : Price(c)}; // a minimum is no forecast
+  SkiRental          rental  = {.seen = NumProducts(c), .gain = net, .price = doubled};
 
-  if (rental.expected > rental.seen && !c->unstable) return SkiRentalBuys(&rental);
-  rental.price *= (double)(1 << c->unpaid);
-  if (p != NULL && p->products > rental.seen) {
-    rental.expected = p->products;
-    if (SkiRentalBuys(&rental)) return PETSC_TRUE;
-  }
-  rental.expected = 0;
-  return (PetscBool)(SkiRentalBuys(&rental) && gain * (double)c->stable >= c->prediction.update);
+  if (told.expected > told.seen && !c->unstable) return SkiRentalBuys(&told);
+  if (SkiRentalBuys(&rental) && gain * (double)c->stable >= c->prediction.update) return PETSC_TRUE;
+  if (p == NULL || p->products <= rental.seen) return PETSC_FALSE;
+  rental.expected = p->products;
+  return SkiRentalBuys(&rental);
 }
 
 /* After a product with rows. */
@@ -662,9 +678,10 @@ static PetscErrorCode Forget_Auto(Mat A)
   Input Parameters:
 + A           - a sequential matrix of ours, of any type
 . n           - products with it
-- n_transpose - products with its transpose
+. n_transpose - products with its transpose
+- minimum     - more may follow
 */
-void MatSeqAIJAutoCUDAExpect(Mat A, PetscCount n, PetscCount n_transpose)
+void MatSeqAIJAutoCUDAExpect(Mat A, PetscCount n, PetscCount n_transpose, PetscBool minimum)
 {
   MatDeviceCopy    *device = &MatSeqAIJCUDAGet(A)->device;
   const AutoChoice *c      = device->storage == &MatDeviceStorageAuto ? GetChoice(A) : NULL;
@@ -676,6 +693,7 @@ void MatSeqAIJAutoCUDAExpect(Mat A, PetscCount n, PetscCount n_transpose)
   }
   device->expected[0] = seen + n;
   device->expected[1] = seen_transpose + n_transpose;
+  device->minimum     = minimum;
 }
 
 /* MatDeviceStorageAutoInitialize - Fills the table: that of HiSparse, with the decision in front. Part of the registration of the types. */

@@ -3,6 +3,7 @@
 */
 #include "blockdiagonals.cuh"
 #include "../common/foreach.cuh"
+#include "../common/preload.cuh"
 #include "../common/reduce.h"
 #include "../common/scalar.cuh"
 #include "../insert/lookup.cuh"
@@ -244,3 +245,5 @@ cleanup:
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+HiSparsePreload(DCSRForEachKernel<PetscInt, CopyDiagonal<PetscScalar>>);

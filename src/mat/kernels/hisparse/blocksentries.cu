@@ -3,6 +3,7 @@
   products with ones.
 */
 #include "../common/foreach.cuh"
+#include "../common/preload.cuh"
 #include "../common/reduce.h"
 #include "../common/scalar.cuh"
 #include "blocksfind.cuh"
@@ -242,3 +243,5 @@ PetscErrorCode BlocksNormOne(Blocks *blocks, const HiSparseDiagonalsValues *v, c
   PetscCall(LargestSum(blocks, PETSC_TRUE, v, stream, norm));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+HiSparsePreload(DCSRForEachKernel<PetscInt, CopyEntry<PetscScalar>>);

@@ -3,6 +3,7 @@
 */
 #include "diagonalsloop.cuh"
 #include "../common/foreach.cuh"
+#include "../common/preload.cuh"
 #include <petscsparsecuda/entries.h>
 
 namespace
@@ -384,3 +385,5 @@ PetscErrorCode HiSparseDiagonalsDiagonalAdd(void *structure, void *values, const
   PetscCall(HISPARSE_WITH_STORED(v, AddStoredDiagonal, A, v, d, scalar, (bool)insert, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+HiSparsePreload(PiecesDiagonalKernel<GetDiagonal<PetscScalar>>);

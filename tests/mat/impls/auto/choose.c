@@ -132,28 +132,29 @@ static PetscErrorCode TestTold(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The same told by a call: very many products, and so few that nothing pays, though the pattern is known; those beside them are counted. */
+/* The same told by a call: very many products, so few that nothing pays, though the pattern is known, and very many at least; those beside them are counted. */
 static PetscErrorCode TestHint(void)
 {
-  const PetscInt numbers[] = {1000000, 4};
+  const PetscInt numbers[] = {1000000, 4, 1000000};
   PetscCount     n, t;
   Mat            A, B;
 
   PetscFunctionBegin;
   PetscCall(Laplacian(MATAIJ, POINTS + 1, NULL, &A)); // no pattern that was measured before
-  for (int k = 0; k < 2; k++) {
+  for (int k = 0; k < 3; k++) {
     PetscCall(Laplacian(MATAUTOCUDA, POINTS + 1, "hint_", &B));
-    PetscCall(MatAutoCUDASetProducts(B, numbers[k], 0));
+    if (k == 2) PetscCall(MatAutoCUDASetMinimumProducts(B, numbers[k], 0));
+    else PetscCall(MatAutoCUDASetProducts(B, numbers[k], 0));
     PetscCall(Multiply(B, 4, PETSC_FALSE));
-    PetscCall(Expect(B, "since product", (PetscBool)(k == 0), k == 0 ? "very many products were told" : "few products were told"));
+    PetscCall(Expect(B, "since product", (PetscBool)(k != 1), k != 1 ? "very many products were told" : "few products were told"));
     PetscCall(TestCompareProducts(A, B, "told by a call"));
     PetscCall(MatAutoCUDASetProducts(B, 10, 2));
-    PetscCall(MatAutoCUDAGetProducts(B, &n, &t));
+    PetscCall(MatAutoCUDAGetProducts(B, &n, &t, NULL));
     PetscCheck(n >= 10 && t >= 2 && (device ? n >= 14 : n == 10), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%" PetscCount_FMT " and %" PetscCount_FMT " products are expected, after 10 and 2 were told", n, t);
     PetscCall(Multiply(B, 20, PETSC_TRUE));
     PetscCall(TestCompareProducts(A, B, "more products than were told"));
     PetscCall(MatAutoCUDASetProducts(B, 0, 0));
-    PetscCall(MatAutoCUDAGetProducts(B, &n, &t));
+    PetscCall(MatAutoCUDAGetProducts(B, &n, &t, NULL));
     PetscCheck(n == 0 && t == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%" PetscCount_FMT " and %" PetscCount_FMT " products are expected, and none were told", n, t);
     PetscCall(MatDestroy(&B));
   }

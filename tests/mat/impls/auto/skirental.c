@@ -1,16 +1,16 @@
-static char help[] = "Renting and buying: whatever comes, no more than twice the best in hindsight is spent; who tells how many products come gets the best.\n\n";
+static char help[] = "Renting and buying: whatever comes, no more than twice the best in hindsight is spent; who tells how many products come gets the best; who tells a minimum has a better bound.\n\n";
 
 #include "../dcsr/testmat.h"
 #include "../../../../src/mat/impls/aijcuda/core/skirental.h"
 
 /* Time of n products, 1 without and 1 - gain with what is bought. *bought: after so many products; n: never. */
-static double Spend(PetscCount n, PetscCount expected, double gain, double price, PetscCount *bought)
+static double Spend(PetscCount n, PetscCount expected, PetscBool minimum, double gain, double price, PetscCount *bought)
 {
   double spent = 0;
 
   *bought = n;
   for (PetscCount seen = 0; seen < n; seen++) {
-    const SkiRental rental = {.seen = seen, .expected = expected, .gain = gain, .price = price};
+    const SkiRental rental = {.seen = seen, .expected = expected, .minimum = minimum, .gain = gain, .price = price};
 
     if (*bought == n && SkiRentalBuys(&rental)) {
       *bought = seen;
@@ -33,7 +33,7 @@ static PetscErrorCode TestCounting(double gain, double price)
 
   PetscFunctionBegin;
   for (PetscCount n = 0; n < 200; n++) {
-    const double spent = Spend(n, 0, gain, price, &bought), best = Best(n, gain, price);
+    const double spent = Spend(n, 0, PETSC_FALSE, gain, price, &bought), best = Best(n, gain, price);
 
     PetscCheck(spent <= 2 * best + 1 + 1e-9, PETSC_COMM_SELF, PETSC_ERR_PLIB, "gain %g, price %g: %" PetscCount_FMT " products take %g, at best %g", gain, price, n, spent, best);
     PetscCheck(bought == n || gain > 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Bought without a gain");
@@ -48,12 +48,33 @@ static PetscErrorCode TestTold(double gain, double price)
 
   PetscFunctionBegin;
   for (PetscCount n = 1; n < 200; n++) {
-    const double spent = Spend(n, n, gain, price, &bought), best = Best(n, gain, price);
+    const double spent = Spend(n, n, PETSC_FALSE, gain, price, &bought), best = Best(n, gain, price);
 
     PetscCheck(PetscAbsReal((PetscReal)(spent - best)) < 1e-9, PETSC_COMM_SELF, PETSC_ERR_PLIB, "gain %g, price %g, %" PetscCount_FMT " products told: they take %g, at best %g", gain, price, n, spent, best);
-    (void)Spend(2 * n + 1000, n, gain, price, &bought);
+    (void)Spend(2 * n + 1000, n, PETSC_FALSE, gain, price, &bought);
     PetscCheck(gain <= 0 || (double)bought <= PetscMax((double)n, price / gain + 1), PETSC_COMM_SELF, PETSC_ERR_PLIB, "gain %g, price %g: bought after %" PetscCount_FMT " products, where %" PetscCount_FMT " were told and more came", gain, price,
                bought, n);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Who tells a minimum from the beginning, however many come. What is bought and the rent that it would have saved are no more than the least of these when the minimum gains the price, else than twice that and one product. */
+static PetscErrorCode TestMinimum(double gain, double price)
+{
+  PetscFunctionBegin;
+  for (PetscCount minimum = 0; minimum < 120; minimum += 7) {
+    const PetscBool pays = (PetscBool)((double)minimum * gain >= price);
+
+    for (PetscCount n = minimum; n < 200; n++) {
+      PetscCount   bought, counted;
+      const double spent = Spend(n, minimum, PETSC_TRUE, gain, price, &bought) - (double)n * (1 - PetscMax(gain, 0)), best = PetscMin(price, (double)n * PetscMax(gain, 0));
+
+      (void)Spend(n, 0, PETSC_FALSE, gain, price, &counted);
+      PetscCheck(spent <= (pays ? best : 2 * best + 1) + 1e-9, PETSC_COMM_SELF, PETSC_ERR_PLIB, "gain %g, price %g, %" PetscCount_FMT " of at least %" PetscCount_FMT " products: %g is spent, at best %g", gain, price, n, minimum, spent, best);
+      PetscCheck(bought <= counted, PETSC_COMM_SELF, PETSC_ERR_PLIB, "gain %g, price %g, at least %" PetscCount_FMT " products: bought after %" PetscCount_FMT ", after %" PetscCount_FMT " when nobody tells", gain, price, minimum, bought, counted);
+      PetscCheck(!pays || bought == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "gain %g, price %g, at least %" PetscCount_FMT " products: they pay, and it was bought after %" PetscCount_FMT, gain, price, minimum, bought);
+      PetscCheck(bought == n || gain > 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Bought without a gain");
+    }
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -64,16 +85,19 @@ static PetscErrorCode TestTable(void)
   static const struct {
     SkiPurchase what;
     PetscCount  seen, expected;
+    PetscBool   minimum;
     double      gain;
     PetscBool   buys;
-  } cases[] = {{SKI_COMPACT_ROWS, 7, 0, 1, PETSC_FALSE},     {SKI_COMPACT_ROWS, 8, 0, 1, PETSC_TRUE},     {SKI_COMPACT_ROWS, 0, 8, 1, PETSC_FALSE},   {SKI_COMPACT_ROWS, 0, 9, 1, PETSC_TRUE},     {SKI_TRANSPOSE_LISTS, 0, 0, 1, PETSC_FALSE},
-               {SKI_TRANSPOSE_LISTS, 1, 0, 1, PETSC_TRUE},   {SKI_TRANSPOSE_LISTS, 0, 1, 1, PETSC_FALSE}, {SKI_TRANSPOSE_LISTS, 0, 2, 1, PETSC_TRUE}, {SKI_STORAGE_LOOK, 99, 0, 0.5, PETSC_FALSE}, {SKI_STORAGE_LOOK, 100, 0, 0.5, PETSC_TRUE},
-               {SKI_STORAGE_LOOK, 3, 103, 0.5, PETSC_FALSE}, {SKI_STORAGE_LOOK, 3, 104, 0.5, PETSC_TRUE}, {SKI_STORAGE_LOOK, 8, 0, 0, PETSC_FALSE}};
+  } cases[] = {{SKI_COMPACT_ROWS, 7, 0, PETSC_FALSE, 1, PETSC_FALSE},    {SKI_COMPACT_ROWS, 8, 0, PETSC_FALSE, 1, PETSC_TRUE},     {SKI_COMPACT_ROWS, 0, 8, PETSC_FALSE, 1, PETSC_FALSE},     {SKI_COMPACT_ROWS, 0, 9, PETSC_FALSE, 1, PETSC_TRUE},
+               {SKI_TRANSPOSE_LISTS, 0, 0, PETSC_FALSE, 1, PETSC_FALSE}, {SKI_TRANSPOSE_LISTS, 1, 0, PETSC_FALSE, 1, PETSC_TRUE},  {SKI_TRANSPOSE_LISTS, 0, 1, PETSC_FALSE, 1, PETSC_FALSE},  {SKI_TRANSPOSE_LISTS, 0, 2, PETSC_FALSE, 1, PETSC_TRUE},
+               {SKI_STORAGE_LOOK, 99, 0, PETSC_FALSE, 0.5, PETSC_FALSE}, {SKI_STORAGE_LOOK, 100, 0, PETSC_FALSE, 0.5, PETSC_TRUE}, {SKI_STORAGE_LOOK, 3, 103, PETSC_FALSE, 0.5, PETSC_FALSE}, {SKI_STORAGE_LOOK, 3, 104, PETSC_FALSE, 0.5, PETSC_TRUE},
+               {SKI_STORAGE_LOOK, 8, 0, PETSC_FALSE, 0, PETSC_FALSE},    {SKI_COMPACT_ROWS, 3, 7, PETSC_TRUE, 1, PETSC_FALSE},     {SKI_COMPACT_ROWS, 3, 8, PETSC_TRUE, 1, PETSC_TRUE},       {SKI_STORAGE_LOOK, 30, 99, PETSC_TRUE, 0.5, PETSC_FALSE},
+               {SKI_STORAGE_LOOK, 30, 100, PETSC_TRUE, 0.5, PETSC_TRUE}, {SKI_STORAGE_LOOK, 100, 40, PETSC_TRUE, 0.5, PETSC_TRUE}, {SKI_MINIMUM_LOOK, 30, 49, PETSC_TRUE, 0.5, PETSC_FALSE},  {SKI_MINIMUM_LOOK, 30, 50, PETSC_TRUE, 0.5, PETSC_TRUE}};
 
   PetscFunctionBegin;
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(cases); k++)
-    PetscCheck(SkiRentalBuysFor(cases[k].what, cases[k].seen, cases[k].expected, cases[k].gain) == cases[k].buys, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Purchase %d, %" PetscCount_FMT " products of %" PetscCount_FMT ", gain %g: not as the table says",
-               (int)cases[k].what, cases[k].seen, cases[k].expected, cases[k].gain);
+    PetscCheck(SkiRentalBuysFor(cases[k].what, cases[k].seen, cases[k].expected, cases[k].minimum, cases[k].gain) == cases[k].buys, PETSC_COMM_SELF, PETSC_ERR_PLIB,
+               "Purchase %d, %" PetscCount_FMT " products of %" PetscCount_FMT ", gain %g: not as the table says", (int)cases[k].what, cases[k].seen, cases[k].expected, cases[k].gain);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -88,6 +112,7 @@ int main(int argc, char **argv)
     for (size_t p = 0; p < PETSC_STATIC_ARRAY_LENGTH(prices); p++) {
       PetscCall(TestCounting(gains[g], prices[p]));
       PetscCall(TestTold(gains[g], prices[p]));
+      PetscCall(TestMinimum(gains[g], prices[p]));
     }
   PetscCall(TestTable());
   PetscCall(PetscFinalize());

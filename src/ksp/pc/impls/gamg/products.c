@@ -1,13 +1,13 @@
 /*
   What matrices of levels are told about the products that follow a setup (MatAutoCUDASetProducts()): as many cycles as the last setup had, times what a cycle multiplies by the settings of the smoothers.
 
-  Before a setup has had cycles it is as many as the fewest of the solves of benchmarks/results/h200/solve.jsonl: who sets up multigrid solves with it, and a maximum of iterations is no forecast. Nothing is told of smoothers that have a tolerance, nor of cycles other than V and W; those that KSPRICHARDSON leaves to the PC, and products with
+  Before a setup has had cycles a minimum is told (MatAutoCUDASetMinimumProducts()): the fewest of the solves of benchmarks/results/h200/solve.jsonl. Who sets up multigrid solves with it, and a maximum of iterations is no forecast. Nothing is told of smoothers that have a tolerance, nor of cycles other than V and W; those that KSPRICHARDSON leaves to the PC, and products with
   dense matrices, are not counted.
 */
 #include "gamg.h"
 #include <petsc/private/pcmgimpl.h>
 
-#define FIRST_CYCLES 6 /* that are expected to follow the first setup */
+#define FIRST_CYCLES 6 /* that are expected at least to follow the first setup */
 
 /* Products with its operator of one application of a smoother; -1: not known. A zero guess saves the first. */
 static PetscErrorCode GetSmootherProducts(KSP smoother, PetscBool zero_guess, PetscInt *n)
@@ -40,10 +40,13 @@ static PetscErrorCode GetLevelProducts(const PC_MG_Levels *level, PetscCount vis
 }
 
 /* So many products, or the largest number there is. */
-static PetscErrorCode Tell(Mat A, PetscCount n, PetscCount n_transpose)
+static PetscErrorCode Tell(Mat A, PetscBool minimum, PetscCount n, PetscCount n_transpose)
 {
+  const PetscInt products = (PetscInt)PetscMin(n, (PetscCount)PETSC_INT_MAX), transpose = (PetscInt)PetscMin(n_transpose, (PetscCount)PETSC_INT_MAX);
+
   PetscFunctionBegin;
-  PetscCall(MatAutoCUDASetProducts(A, (PetscInt)PetscMin(n, (PetscCount)PETSC_INT_MAX), (PetscInt)PetscMin(n_transpose, (PetscCount)PETSC_INT_MAX)));
+  if (minimum) PetscCall(MatAutoCUDASetMinimumProducts(A, products, transpose));
+  else PetscCall(MatAutoCUDASetProducts(A, products, transpose));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -61,19 +64,21 @@ PetscErrorCode GAMGTellProducts(PC pc, GAMGContext *context)
   const PC_MG         *mg     = (const PC_MG *)pc->data;
   PC_MG_Levels *const *levels = mg->levels;
   PetscCount           cycles, visits, with_zero, n = 0;
+  PetscBool            minimum;
   Mat                  A;
 
   PetscFunctionBegin;
   if (context->cycles > 0) context->expected_cycles = context->cycles;
   context->cycles = 0;
-  cycles          = context->expected_cycles > 0 ? context->expected_cycles : FIRST_CYCLES;
+  minimum         = (PetscBool)(context->expected_cycles == 0);
+  cycles          = minimum ? FIRST_CYCLES : context->expected_cycles;
   visits = with_zero = cycles;
   if (levels == NULL || mg->am != PC_MG_MULTIPLICATIVE) PetscFunctionReturn(PETSC_SUCCESS);
   for (PetscInt k = mg->nlevels - 1; k >= 0; k--) {
     PetscCall(GetLevelProducts(levels[k], visits, with_zero, &n));
     PetscCall(KSPGetOperators(levels[k]->smoothd, &A, NULL));
-    if (A != NULL && n >= 0) PetscCall(Tell(A, n + (A == pc->mat ? cycles : 0), 0)); // and one of the Krylov method for each cycle
-    if (k > 0 && levels[k]->interpolate != NULL) PetscCall(Tell(levels[k]->interpolate, visits, visits));
+    if (A != NULL && n >= 0) PetscCall(Tell(A, minimum, n + (A == pc->mat ? cycles : 0), 0)); // and one of the Krylov method for each cycle
+    if (k > 0 && levels[k]->interpolate != NULL) PetscCall(Tell(levels[k]->interpolate, minimum, visits, visits));
     with_zero = visits;
     if (k > 1) visits *= levels[k]->cycles;
   }

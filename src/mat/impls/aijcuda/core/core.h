@@ -64,6 +64,7 @@ typedef struct {
   PetscBool                  keeps_csr;     /* somebody asked for CSR after the storage had replaced it: it stays */
   void                      *choice;        /* what a storage that chooses (wants() in storage.h) keeps for that; owned, NULL until it needs something */
   PetscCount                 expected[2];   /* products with the matrix and with its transpose that somebody expects in all with one structure (MatAutoCUDASetProducts()); 0: not known */
+  PetscBool                  minimum;       /* more may come than are expected (MatAutoCUDASetMinimumProducts()) */
   PetscBool                  lent;          /* somebody holds the values of the CSR and may read and write them at any time: it is used alone until the structure changes */
   PetscBool                  recorded;      /* launches that use it may have been recorded (MatDeviceStorageSettle()) */
 } MatDeviceCopy;

@@ -2,6 +2,7 @@
 /*
   Renting and buying: when something is made that products with vectors gain by. The ski rental problem, whose rule is of Karlin, Manasse, Rudolph and Sleator (Competitive Snoopy Caching, 1988): products without it are rent,
   and it is bought when those so far would have gained its price. So whatever comes, no more than twice the time of the best choice in hindsight is spent. Who knows how many products will come buys at once, or not yet.
+  Who knows how many will come at least buys as soon as those so far and these together gain the price: to have bought at the beginning would have been right then, whatever comes after.
 */
 #include <petscsys.h>
 
@@ -10,6 +11,7 @@ typedef enum {
   SKI_COMPACT_ROWS,    /* fragmented rows are made compact */
   SKI_TRANSPOSE_LISTS, /* transpose products get lists of the columns of tiles */
   SKI_STORAGE_LOOK,    /* autocuda looks at a matrix */
+  SKI_MINIMUM_LOOK,    /* the same where a minimum is told */
   SKI_NUM_PURCHASES
 } SkiPurchase;
 
@@ -17,9 +19,10 @@ typedef enum {
 typedef struct {
   PetscCount seen;     /* products without it so far */
   PetscCount expected; /* products in all, as somebody tells or an earlier matrix had; 0: not known */
+  PetscBool  minimum;  /* more may come than are expected */
   double     gain;     /* of one product, in the mean */
   double     price;
 } SkiRental;
 
 PETSC_INTERN PetscBool SkiRentalBuys(const SkiRental *);
-PETSC_INTERN PetscBool SkiRentalBuysFor(SkiPurchase, PetscCount, PetscCount, double);
+PETSC_INTERN PetscBool SkiRentalBuysFor(SkiPurchase, PetscCount, PetscCount, PetscBool, double);

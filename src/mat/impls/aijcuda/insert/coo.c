@@ -271,10 +271,10 @@ PetscErrorCode MatSeqAIJCUDASetListValues(Mat A, const DCSRList *list, const Pet
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether values in the order of rows can be copied into them as they are: no repeated and no ignored entries, and rows that are there. */
+/* Whether values in the order of rows can be copied into them as they are: no repeated and no ignored entries (each has a place of its own, so there are no runs), and rows that are there. */
 static PetscBool CopiesIntoRows(Mat A, const DCSRList *list, InsertMode mode)
 {
-  const PetscBool in_order = (PetscBool)(list->order == NULL && list->runs == NULL && list->num_distinct == list->num_given);
+  const PetscBool in_order = (PetscBool)(list->order == NULL && list->num_distinct == list->num_given);
 
   return (PetscBool)(mode == INSERT_VALUES && in_order && !A->boundtocpu && !MatSeqAIJCUDACSRReleased(A));
 }
