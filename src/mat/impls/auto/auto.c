@@ -105,8 +105,8 @@ PetscErrorCode MatAutoCUDASetProducts(Mat A, PetscInt n, PetscInt n_transpose)
   Level: advanced
 
   Notes:
-  What products gain by is made before the next one if it gains its price in these and in those that there were with this structure. So no more than twice the time of the best choice in hindsight is spent, as when nobody
-  tells, but the right choice comes earlier. Take `MatAutoCUDASetProducts()` where the number is known.
+  What products gain by is made before the next one if those that there were with this structure and twice these gain its price. So no more than twice the time of the best choice in hindsight is spent, as when nobody
+  tells, but what pays comes earlier. Take `MatAutoCUDASetProducts()` where the number is known.
 
   It replaces what `MatAutoCUDASetProducts()` told, and the other way round. `PCGAMG` calls this for the matrices of its levels after a setup that no solve with its preconditioner preceded. -mat_auto_products n counts first.
 

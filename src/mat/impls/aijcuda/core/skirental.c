@@ -7,7 +7,7 @@ static const double prices[SKI_NUM_PURCHASES] = {
   [SKI_COMPACT_ROWS]    = 8,    /* products: 4 to 5 for stencils, 8 to 13 for R-MAT (spmv-inserted-* of benchmarks/insert) */
   [SKI_TRANSPOSE_LISTS] = 1,    /* products: one alone would not pay for them */
   [SKI_STORAGE_LOOK]    = 50,   /* looks: one takes about 2 % of the products then, which is what a matrix that stays in rows may lose */
-  [SKI_MINIMUM_LOOK]    = 25,   /* twice as many products as the least come in the median of the solves with PCGAMG, whose least are told */
+  [SKI_MINIMUM_LOOK]    = 25,   /* so that it falls into the setup that tells the minimum, of which it is a thousandth: a conversion in the middle of a solve costs more than one before it */
 };
 // clang-format on
 
@@ -22,14 +22,15 @@ static const double prices[SKI_NUM_PURCHASES] = {
   Note:
   Who expects products gets what gains more than its price in those that are still to come. When all of them have come, and when nobody expects any, those that were seen count.
 
-  With a minimum those that were seen and those that are to come count together. When they gain the price, no more than the rent so far is spent beyond the best choice in hindsight.
+  With a minimum those that were seen and twice those that are to come count together. When s were seen, m are to come and (s + m) g <= price <= (s + 2 m) g, s g + price is spent, no more than 2 (s + m) g, twice the least that the best choice in hindsight can be; with a lower price, which is the best then, no more than twice the price.
 */
 PetscBool SkiRentalBuys(const SkiRental *rental)
 {
+  const double seen = (double)rental->seen, coming = (double)PetscMax(rental->expected - rental->seen, 0);
+
   if (rental->gain <= 0) return PETSC_FALSE;
-  if (rental->minimum) return (PetscBool)(rental->gain * (double)PetscMax(rental->expected, rental->seen) >= rental->price);
-  if (rental->expected > rental->seen) return (PetscBool)(rental->gain * (double)(rental->expected - rental->seen) > rental->price);
-  return (PetscBool)(rental->gain * (double)rental->seen >= rental->price);
+  if (coming > 0 && !rental->minimum) return (PetscBool)(rental->gain * coming > rental->price);
+  return (PetscBool)(rental->gain * (seen + 2 * coming) >= rental->price);
 }
 
 /*

@@ -2,7 +2,7 @@
 /*
   Renting and buying: when something is made that products with vectors gain by. The ski rental problem, whose rule is of Karlin, Manasse, Rudolph and Sleator (Competitive Snoopy Caching, 1988): products without it are rent,
   and it is bought when those so far would have gained its price. So whatever comes, no more than twice the time of the best choice in hindsight is spent. Who knows how many products will come buys at once, or not yet.
-  Who knows how many will come at least buys as soon as those so far and these together gain the price: to have bought at the beginning would have been right then, whatever comes after.
+  Who knows how many will come at least buys as soon as those so far and twice these gain the price: no more than twice the best is spent then, too, whatever comes after, for the best is no less than what all that are known gain.
 */
 #include <petscsys.h>
 
