@@ -8,7 +8,7 @@
 #include "../hisparse/hisparse.h"
 
 #define NUM_SAMPLES  3   /* products of a kind that are measured, on either side */
-#define SHORT_US     20  /* of so short ones with rows one is enough until the matrix is looked at: that is after 70 of them or more, and events take the host as long as a launch */
+#define SHORT_US     20  /* of so short ones with rows one is enough until the matrix is looked at, which takes many of them; and events take the host as long as a launch */
 #define MAX_UNPAID   6   /* doublings of the price */
 #define TRANSPOSE_US 1.2 /* y = A^T x with rows, over y = A x, until it was measured: 0.95 to 1.56 on an NVIDIA H200 */
 #define EPILOGUE_US  1.2 /* the same of products with an epilogue, whose vectors are more */
@@ -409,9 +409,10 @@ static PetscBool Pays(Mat A, const AutoChoice *c)
 /* After a product with rows. */
 static PetscErrorCode Consider(Mat A, AutoChoice *c, cudaStream_t stream)
 {
-  const Mat_SeqAIJCUDA *d      = MatSeqAIJCUDAGet(A);
-  const PetscCount      n      = NumProducts(c);
-  PetscBool             memory = PETSC_FALSE;
+  const Mat_SeqAIJCUDA *d        = MatSeqAIJCUDAGet(A);
+  const PetscCount      n        = NumProducts(c);
+  PetscBool             memory   = PETSC_FALSE;
+  char                  told[64] = "";
 
   PetscFunctionBegin;
   if (c->refused || c->convert || d->device.view.row_offsets == NULL) PetscFunctionReturn(PETSC_SUCCESS); // fragmented rows become compact first
@@ -426,8 +427,9 @@ static PetscErrorCode Consider(Mat A, AutoChoice *c, cudaStream_t stream)
   c->convert         = PETSC_TRUE;
   c->converted_after = n;
   c->updates         = 0;
-  PetscCall(
-    PetscInfo(A, "Storage %s from the next product on, after %" PetscCount_FMT " products: %.4g us gained by them would have paid %.4g us%s\n", HiSparseFormats[c->prediction.format], n, Gain(c), Price(c), c->known ? "; the pattern is known" : ""));
+  if (Told(A) > n) PetscCall(PetscSNPrintf(told, sizeof(told), " of %s%" PetscCount_FMT " that are told", ToldMinimum(A) ? "at least " : "", Told(A)));
+  PetscCall(PetscInfo(A, "Storage %s from the next product on, after %" PetscCount_FMT " products%s: these would have gained %.4g us, making it takes %.4g us%s\n", HiSparseFormats[c->prediction.format], n, told, Gain(c), Price(c),
+                      c->known ? "; the pattern is known" : ""));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
