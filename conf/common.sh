@@ -53,7 +53,7 @@ cuda_version() { "$1/bin/nvcc" --version | sed -n 's/.*release \([0-9]*\.[0-9]*\
 # Prints the compute capability of the first GPU as "90"; nothing when there is none.
 gpu_arch() {
   local have
-  have=$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null | head -1 | tr -d '. ' || true)
+  have=$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null | sed -n 1p | tr -d '. ' || true)
   case "$have" in '' | *[!0-9]*) ;; *) printf '%s\n' "$have" ;; esac
 }
 

@@ -65,7 +65,7 @@ if [ -n "${PETSC_DIR:-}" ] && command -v mpicc >/dev/null; then
   mkdir "$work/headers"
   sed 's/^\(#define PETSC_VERSION_MINOR *\).*/\127/' "$PETSC_DIR/include/petscversion.h" >"$work/headers/petscversion.h"
   text=$(mpicc -fsyntax-only -fmax-errors=1 -I"$work/headers" -Iinclude -I"$PETSC_DIR/include" ${PETSC_ARCH:+-I"$PETSC_DIR/$PETSC_ARCH/include"} src/init/init.c 2>&1) && text="(compiled) $text"
-  if ! grep -m1 'error:' <<<"$text" | grep -qF 'this version of petscsparsecuda is for PETSc 3.26: set PETSC_DIR to one'; then
+  if ! grep -qF 'this version of petscsparsecuda is for PETSc 3.26: set PETSC_DIR to one' <<<"$(grep -m1 'error:' <<<"$text")"; then
     printf 'compiling against PETSc 3.27 does not say what to do first:\n%s\n' "$text"
     failed=1
   fi

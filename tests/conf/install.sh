@@ -74,7 +74,9 @@ END
 # A block of commands of the page: that after the line with these words.
 commands() { awk -v words="$1" '/^```/ { if (inside) exit; if (seen) { inside = 1 } next } inside { print } index($0, words) { seen = 1 }' tutorials/README.md; }
 run() { # run PROGRAM OPTIONS...: on the host too, with the library of the prefix
-  ldd "./$1" | grep -q "libpetscsparsecuda.so => $prefix/lib/" || fail "$1 does not find the library in $prefix:" "$(ldd "./$1" | grep -E 'petsc|not found')"
+  local libraries
+  libraries=$(ldd "./$1")
+  grep -q "libpetscsparsecuda.so => $prefix/lib/" <<<"$libraries" || fail "$1 does not find the library in $prefix:" "$libraries"
   "$@" -use_gpu_aware_mpi 0 >"$work/log" 2>&1 || fail "$* failed:" "$(cat "$work/log")"
 }
 one=$(commands 'takes one command')

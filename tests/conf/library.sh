@@ -13,5 +13,5 @@ if [ -n "$exported" ]; then
   printf 'exported, though not public:\n%s\n' "$exported"
   failed=1
 fi
-nm -D --defined-only "$library" | grep -q ' T PetscDLLibraryRegister_petscsparsecuda$' || { echo 'PetscDLLibraryRegister_petscsparsecuda() is not exported'; failed=1; }
+grep -q ' T PetscDLLibraryRegister_petscsparsecuda$' <<<"$(nm -D --defined-only "$library")" || { echo 'PetscDLLibraryRegister_petscsparsecuda() is not exported'; failed=1; }
 exit $failed

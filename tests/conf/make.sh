@@ -6,7 +6,7 @@ build=${PETSCSPARSECUDA_BUILD:?}
 make="env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL make --no-print-directory BUILD_ROOT=${PETSCSPARSECUDA_BUILD_ROOT:?}"
 [ -d "$build/obj" ] || exit 77
 start=$(date +%s%N)
-$make -q all || { echo 'make would make something again:'; $make -n all | head -5; exit 1; }
+$make -q all || { echo 'make would make something again:'; $make -n all | sed -n 1,5p; exit 1; }
 ms=$((($(date +%s%N) - start) / 1000000))
 [ $ms -lt 2000 ] || { echo "make that has nothing to do takes $ms ms"; exit 1; }
 header=$(find include/petscsparsecuda -name 'spmv.h')

@@ -37,7 +37,7 @@ grep -qE '^#define PETSC_USE_REAL_DOUBLE' "${libdir%lib}include/petscconf.h" || 
 text=$(start 1 1) || { printf 'refused without a reason:\n%s\n' "$text"; failed=1; }
 for pair in '5 5 PetscReal of type DOUBLE and is loaded into a PETSc with FLOAT' '1 2 PetscScalar of type DOUBLE and is loaded into a PETSc with COMPLEX'; do
   read -r real scalar words <<<"$pair"
-  if text=$(start "$real" "$scalar") || ! tr -s '\n' ' ' <<<"$text" | grep -qF "$words"; then
+  if text=$(start "$real" "$scalar") || ! grep -qF "$words" <<<"$(tr -s '\n' ' ' <<<"$text")"; then
     printf 'expected a refusal with "%s", got:\n%s\n' "$words" "$text"
     failed=1
   fi
