@@ -124,6 +124,9 @@ static PetscErrorCode TestFunctions(Mat A)
   PetscCall(MatAutoCUDASetMinimumProducts(A, 8, 2));
   PetscCall(MatAutoCUDAGetProducts(A, &n, &t, &minimum));
   PetscCheck(n == 8 && t == 2 && minimum, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%" PetscCount_FMT " and %" PetscCount_FMT " products%s in place of at least 8 and 2", n, t, minimum ? " at least" : "");
+  PetscCall(MatAutoCUDASetMinimumProducts(A, 0, 0));
+  PetscCall(MatAutoCUDAGetProducts(A, &n, &t, &minimum));
+  PetscCheck(n == 0 && t == 0 && !minimum, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "A minimum of 0 tells something: %" PetscCount_FMT " and %" PetscCount_FMT " products%s", n, t, minimum ? " at least" : "");
   PetscCall(TestCreatePoisson(MATAIJ, 3, &B));
   PetscCall(MatAutoCUDASetProducts(B, 5, 5));
   PetscCall(MatAutoCUDAGetProducts(B, &n, &t, NULL));

@@ -108,7 +108,7 @@ PetscErrorCode MatAutoCUDASetProducts(Mat A, PetscInt n, PetscInt n_transpose)
   What products gain by is made before the next one if those that there were with this structure and twice these gain its price. So no more than twice the time of the best choice in hindsight is spent, as when nobody
   tells, but what pays comes earlier. Take `MatAutoCUDASetProducts()` where the number is known.
 
-  It replaces what `MatAutoCUDASetProducts()` told, and the other way round. `PCGAMG` calls this for the matrices of its levels after a setup that no solve with its preconditioner preceded. -mat_auto_products n counts first.
+  With 0 for both nobody tells. It replaces what `MatAutoCUDASetProducts()` told, and the other way round. `PCGAMG` calls this for the matrices of its levels after a setup that no solve with its preconditioner preceded. -mat_auto_products n counts first.
 
 .seealso: `MATAUTOCUDA`, `MATDCSRCUDA`, `MatAutoCUDASetProducts()`, `MatAutoCUDAGetProducts()`
 @*/

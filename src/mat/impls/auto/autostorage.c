@@ -695,7 +695,7 @@ void MatSeqAIJAutoCUDAExpect(Mat A, PetscCount n, PetscCount n_transpose, PetscB
   }
   device->expected[0] = seen + n;
   device->expected[1] = seen_transpose + n_transpose;
-  device->minimum     = minimum;
+  device->minimum     = (PetscBool)(minimum && (n > 0 || n_transpose > 0));
 }
 
 /* MatDeviceStorageAutoInitialize - Fills the table: that of HiSparse, with the decision in front. Part of the registration of the types. */
