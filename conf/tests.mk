@@ -101,10 +101,10 @@ bench: build-info $(bench_programs) $(demo_programs)
 commit = $(shell git describe --always --dirty --abbrev=10 --exclude='*' 2>/dev/null || echo unknown)
 build-info: library
 	@printf '{"version": "%s", "commit": "%s", "petsc": "%s", "cuda": "%s", "archs": "%s", "variant": "%s"}\n' '$(PETSCSPARSECUDA_VERSION)' '$(commit)' '$(PETSC_RELEASE)' \
-	  '$(lastword $(subst release,,$(filter-out V%,$(subst $(comma),,$(CUDA_VERSION)))))' '$(archs)' '$(or $(VARIANT),double)' >$(BUILD)/build-info.json
+	  '$(lastword $(subst release,,$(filter-out V%,$(subst $(comma),,$(CUDA_VERSION)))))' '$(archs)' '$(or $(variant),double)' >$(BUILD)/build-info.json
 
 install: library
 	@BUILD=$(BUILD) PETSC_DIR='$(PETSC_DIR)' PETSC_RELEASE=$(PETSC_RELEASE) PETSC_LIBDIR='$(petsc_libdir)' PREFIX='$(or $(prefix),$(PREFIX))' conf/install
 
 bundle: library test-programs $(bench_programs) $(demo_programs) build-info
-	@$(run_environment) VARIANT='$(VARIANT)' BUILD=$(BUILD) BUILD_ROOT=$(BUILD_ROOT) PETSC_RELEASE=$(PETSC_RELEASE) PETSC_LIBDIR='$(petsc_libdir)' HARNESS='$(harness)' conf/make-bundle
+	@$(run_environment) VARIANT='$(variant)' BUILD=$(BUILD) BUILD_ROOT=$(BUILD_ROOT) PETSC_RELEASE=$(PETSC_RELEASE) PETSC_LIBDIR='$(petsc_libdir)' HARNESS='$(harness)' conf/make-bundle

@@ -17,6 +17,13 @@ $(settings): conf/find-petsc conf/get-petsc conf/common.sh conf/versions.sh
 ifneq ($(BUILD_ARCH),)
 include $(PETSC_DIR)/lib/petsc/conf/variables
 
+# The numbers of this PETSc in the words of VARIANT, which is empty when the user's own PETSc is taken; empty for real scalars in double precision with 32-bit indices.
+empty   :=
+variant := $(subst $(empty) $(empty),-,$(strip $(filter complex,$(PETSC_SCALAR)) $(filter-out double,$(PETSC_PRECISION)) $(if $(filter 64,$(PETSC_INDEX_SIZE)),int64)))
+ifneq ($(or $(VARIANT),$(variant),double),$(or $(variant),double))
+$(error VARIANT=$(VARIANT), and the PETSc in $(PETSC_DIR) is $(or $(variant),double): remove that folder, and it is made anew)
+endif
+
 BUILD  := $(BUILD_ROOT)/$(BUILD_ARCH)
 LIBDIR := $(BUILD)/lib
 SHLIB  := $(LIBDIR)/libpetscsparsecuda.so
