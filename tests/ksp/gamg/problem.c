@@ -10,7 +10,9 @@ const char *const NearNulls[] = {"none", "host", "device", "coordinates", "NearN
 #define SOLUTION_TOLERANCE   100                                           /* times that of the solver, which is for the preconditioned residual */
 #define SINGLE_ESTIMATE      "4"                                           /* iterations of an estimate with a random graph in single precision: CG has converged to rounding errors after six, and ten make of these 2.7 or 3.5 for 1.17 */
 #define EIGENVALUE_TOLERANCE 0.2                                           /* of estimates where the tentative prolongator has columns whose sign rounding decides: ten iterations from another noise; 0.10 was seen */
-#define ESTIMATE_LENGTH      "-pc_gamg_esteig_ksp_max_it"
+
+/* Lengths of PCGAMG's estimates, and of those that KSPCHEBYSHEV makes itself where a prolongator is reused or nothing is smoothed. */
+static const char *const EstimateLengths[] = {"-pc_gamg_esteig_ksp_max_it", "-mg_levels_esteig_ksp_max_it"};
 
 /* The list of -problem; n of problems[NUM_PROBLEMS]. */
 static PetscErrorCode ProblemsFromOptions(PetscInt *n, Problem problems[])
@@ -28,17 +30,20 @@ static PetscErrorCode ProblemsFromOptions(PetscInt *n, Problem problems[])
 /* Estimates with a random graph end early in single precision, unless an option says how long they are. Four iterations are too few for elasticity: from another noise they differed by 0.21. */
 static PetscErrorCode ProblemLimitEstimates(const ProblemOptions *o)
 {
-  static PetscBool limited = PETSC_FALSE; /* by the problem before */
-  PetscBool        given;
+  static PetscBool limited[PETSC_STATIC_ARRAY_LENGTH(EstimateLengths)]; /* by the problem before */
 
   PetscFunctionBegin;
   if (!PetscDefined(USE_REAL_SINGLE)) PetscFunctionReturn(PETSC_SUCCESS);
-  if (limited) PetscCall(PetscOptionsClearValue(NULL, ESTIMATE_LENGTH));
-  PetscCall(PetscOptionsHasName(NULL, NULL, ESTIMATE_LENGTH, &given));
-  limited = (PetscBool)(o->problem == PROBLEM_RANDOM && !given);
-  if (!limited) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscOptionsSetValue(NULL, ESTIMATE_LENGTH, SINGLE_ESTIMATE));
-  PetscCall(PetscOptionsHasName(NULL, NULL, ESTIMATE_LENGTH, &given)); // where nothing is smoothed PCGAMG does not read it
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(EstimateLengths); k++) {
+    PetscBool given;
+
+    if (limited[k]) PetscCall(PetscOptionsClearValue(NULL, EstimateLengths[k]));
+    PetscCall(PetscOptionsHasName(NULL, NULL, EstimateLengths[k], &given));
+    limited[k] = (PetscBool)(o->problem == PROBLEM_RANDOM && !given);
+    if (!limited[k]) continue;
+    PetscCall(PetscOptionsSetValue(NULL, EstimateLengths[k], SINGLE_ESTIMATE));
+    PetscCall(PetscOptionsHasName(NULL, NULL, EstimateLengths[k], &given)); // not every solver reads it
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
