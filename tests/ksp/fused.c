@@ -5,6 +5,7 @@ static char help[] = "KSPCHEBYSHEV and KSPRICHARDSON with a kernel a step give w
 #endif
 #include "mat/impls/dcsr/testmat.h"
 #include "../../src/ksp/ksp/impls/fused/fused.h"
+#include <petsc/private/matimpl.h>
 
 /* What a smoother is; those of different kinds are compared with themselves, with and without fusion. */
 typedef enum {
@@ -26,6 +27,9 @@ typedef enum {
   ERROR_HISTORY,
   CONVERGENCE_TEST,
   NULL_SPACE,
+  TRANSPOSE_NULL_SPACE, /* none: KSPSolve() removes it from the right-hand side */
+  OPERATION,
+  BLOCK_OPERATION, /* of the diagonal block of a parallel matrix */
   OTHER_PC,
   TRANSPOSED,
   BOUND,
@@ -41,9 +45,12 @@ static const char *const reasons[NUM_OBSTACLES] = {KSP_FUSED,
                                                    "a history of the residual or the error is kept",
                                                    "there is a convergence test",
                                                    "the matrix has a null space",
+                                                   KSP_FUSED,
+                                                   "the matrix is none of ours, not on the device, or has products of the program",
+                                                   "the matrix is none of ours, not on the device, or has products of the program",
                                                    "the preconditioner is not PCJACOBI",
                                                    "the system is transposed",
-                                                   "the matrix is none of ours, or not on the device",
+                                                   "the matrix is none of ours, not on the device, or has products of the program",
                                                    "there is no step",
                                                    KSP_FUSED};
 
@@ -179,7 +186,7 @@ static PetscErrorCode TestSmoother(Mat A, Method method, PetscInt max_it, PetscB
     PetscCheck(its[0] == its[1] && converged[0] == converged[1], PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: %" PetscInt_FMT " iterations, %s, and should be %" PetscInt_FMT ", %s", what, its[0], KSPConvergedReasons[converged[0]], its[1],
                KSPConvergedReasons[converged[1]]);
     PetscCall(CompareSolutions(x[0], x[1], tolerance, what));
-    PetscCall(CheckReason(ksps[0], device || (obstacle != PLAIN && obstacle != OTHER_PC && obstacle != ERRORS) ? reasons[obstacle] : reasons[BOUND], what));
+    PetscCall(CheckReason(ksps[0], device || (obstacle != PLAIN && obstacle != OTHER_PC && obstacle != TRANSPOSE_NULL_SPACE && obstacle != ERRORS) ? reasons[obstacle] : reasons[BOUND], what));
     PetscCall(CheckReason(ksps[1], reasons[OPTION], what));
   }
   for (int k = 0; k < 2; k++) {
@@ -201,26 +208,56 @@ static PetscErrorCode TestSmoothers(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode (*own_mult)(Mat, Vec, Vec);
+
+static PetscErrorCode MultTwice(Mat A, Vec x, Vec y)
+{
+  PetscFunctionBegin;
+  PetscCall((*own_mult)(A, x, y));
+  PetscCall(VecScale(y, 2.0));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A product of the program, and the type's own again. */
+static PetscErrorCode SetMult(Mat A, Obstacle obstacle, PetscBool set)
+{
+  PetscBool parallel;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectHasFunction((PetscObject)A, "MatMPIAIJSetPreallocation_C", &parallel));
+  if (obstacle == BLOCK_OPERATION && parallel) PetscCall(MatMPIAIJGetSeqAIJ(A, &A, NULL, NULL));
+  if (set) own_mult = A->ops->mult;
+  PetscCall(MatSetOperation(A, MATOP_MULT, (PetscErrorCodeFn *)(set ? MultTwice : own_mult)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What is done to the matrix, and back. */
+static PetscErrorCode SetObstacle(Mat A, Obstacle obstacle, PetscBool set)
+{
+  MatNullSpace constants = NULL;
+
+  PetscFunctionBegin;
+  if (set) PetscCall(MatNullSpaceCreate(PETSC_COMM_WORLD, PETSC_TRUE, 0, NULL, &constants));
+  if (obstacle == NULL_SPACE) PetscCall(MatSetNullSpace(A, constants));
+  if (obstacle == TRANSPOSE_NULL_SPACE) PetscCall(MatSetTransposeNullSpace(A, constants));
+  if (obstacle == OPERATION || obstacle == BLOCK_OPERATION) PetscCall(SetMult(A, obstacle, set));
+  if (obstacle == BOUND) PetscCall(MatBindToCPU(A, set));
+  if (obstacle == ERRORS && !set) PetscCall(MatSetErrorIfFailure(A, PETSC_FALSE));
+  PetscCall(MatNullSpaceDestroy(&constants));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* What the option is for is not an obstacle of its own: PETSc's side of every comparison has it. */
 static PetscErrorCode TestObstacles(Mat A)
 {
-  MatNullSpace constants;
-
   PetscFunctionBegin;
   for (int obstacle = NORMS; obstacle < NUM_OBSTACLES; obstacle++) {
-    if (obstacle == NULL_SPACE) {
-      PetscCall(MatNullSpaceCreate(PETSC_COMM_WORLD, PETSC_TRUE, 0, NULL, &constants));
-      PetscCall(MatSetNullSpace(A, constants));
-      PetscCall(MatNullSpaceDestroy(&constants));
-    }
-    if (obstacle == BOUND) PetscCall(MatBindToCPU(A, PETSC_TRUE));
+    PetscCall(SetObstacle(A, (Obstacle)obstacle, PETSC_TRUE));
     for (int method = 0; method < NUM_METHODS; method++) {
       if (obstacle == NO_STEP && method == RICHARDSON) continue; // PETSc ends without a reason
       PetscCall(TestSmoother(A, (Method)method, 3, PETSC_FALSE, (Obstacle)obstacle));
     }
-    if (obstacle == NULL_SPACE) PetscCall(MatSetNullSpace(A, NULL));
-    if (obstacle == BOUND) PetscCall(MatBindToCPU(A, PETSC_FALSE));
-    if (obstacle == ERRORS) PetscCall(MatSetErrorIfFailure(A, PETSC_FALSE));
+    PetscCall(SetObstacle(A, (Obstacle)obstacle, PETSC_FALSE));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -1,18 +1,20 @@
 /*
   Plain solves without KSPSolve() around them, for those who do the same solves again and again, and may record them. What KSPSolve() does beside the steps must be nothing: nobody is told of the solve, and nothing is done
-  before or after it.
+  before or after it. That is decided by the key of a KSP, so that a decision holds as long as the key.
 */
 #include "fused.h"
+#include <petsc/private/matimpl.h>
 #include <petsc/private/pcimpl.h>
 
-/* KSPIsSilent - Whether KSPSolve() of a KSP tells nobody of a solve, computes nothing beside, and changes neither guess nor right-hand side. Not collective. */
+/* KSPIsSilent - Whether KSPSolve() of a KSP tells nobody of a solve, computes nothing beside, and changes neither guess nor right-hand side nor operators, as it does after KSPSetUseExplicitTranspose(). Not collective. */
 PetscBool KSPIsSilent(KSP ksp)
 {
   const PetscBool views = (PetscBool)(ksp->view || ksp->viewPre || ksp->viewRate || ksp->viewMat || ksp->viewPMat || ksp->viewRhs || ksp->viewSol || ksp->viewMatExp || ksp->viewEV || ksp->viewSV || ksp->viewEVExp || ksp->viewFinalRes ||
                                       ksp->viewPOpExp);
   const PetscBool calls = (PetscBool)(ksp->numbermonitors > 0 || ksp->numberreasonviews > 0 || ksp->convergedreasonviewer != NULL || ksp->presolve != NULL || ksp->postsolve != NULL || ksp->presolve_ew != NULL || ksp->postsolve_ew != NULL);
 
-  return (PetscBool)(!views && !calls && ksp->guess == NULL && !ksp->guess_knoll && !ksp->dmActive && ksp->pc != NULL && ksp->pc->ops->presolve == NULL && ksp->pc->ops->postsolve == NULL && ksp->pc->failedreason == PC_NOERROR);
+  return (PetscBool)(!views && !calls && ksp->guess == NULL && !ksp->guess_knoll && !ksp->dmActive && !ksp->transpose.reuse_transpose && ksp->pc != NULL && ksp->pc->ops->presolve == NULL && ksp->pc->ops->postsolve == NULL &&
+                     ksp->pc->failedreason == PC_NOERROR);
 }
 
 static PetscBool GetFactors(KSP ksp, PetscReal factors[2])
@@ -20,17 +22,122 @@ static PetscBool GetFactors(KSP ksp, PetscReal factors[2])
   return (PetscBool)(KSPChebyshevGetFactors_AIJCUDA(ksp, factors) || KSPRichardsonGetFactors_AIJCUDA(ksp, factors));
 }
 
-/* Of now, whatever the last solve ended with. */
+static PetscInt64 Bits(PetscReal value)
+{
+  const double d    = (double)value;
+  PetscInt64   bits = 0;
+
+  (void)memcpy(&bits, &d, sizeof(bits));
+  return bits;
+}
+
+/*
+  KSPFusedGetMatKey - What products with a matrix follow from, and the null spaces that a solve with it removes
+
+  Not Collective
+
+  Input Parameter:
+. A - of any type, or NULL
+
+  Output Parameter:
+. key - all of it is written
+
+  Cost: a dozen fields are read.
+*/
+PetscErrorCode KSPFusedGetMatKey(Mat A, KSPFusedMatKey *key)
+{
+  MatNullSpace space, transpose;
+
+  PetscFunctionBegin;
+  PetscCall(PetscArrayzero(key, 1));
+  if (A == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatGetNullSpace(A, &space));
+  PetscCall(MatGetTransposeNullSpace(A, &transpose));
+  key->id               = ((PetscObject)A)->id;
+  key->state            = ((PetscObject)A)->state;
+  key->nonzero_state    = A->nonzerostate;
+  key->flags            = (A->assembled ? KSP_FUSED_MAT_ASSEMBLED : 0) | (A->boundtocpu ? KSP_FUSED_MAT_BOUND : 0) | (space != NULL ? KSP_FUSED_MAT_NULL_SPACE : 0) | (transpose != NULL ? KSP_FUSED_MAT_TRANSPOSE_NULL_SPACE : 0);
+  key->mult             = (PetscInt64)(uintptr_t)A->ops->mult;
+  key->multadd          = (PetscInt64)(uintptr_t)A->ops->multadd;
+  key->multtranspose    = (PetscInt64)(uintptr_t)A->ops->multtranspose;
+  key->multtransposeadd = (PetscInt64)(uintptr_t)A->ops->multtransposeadd;
+  key->residual         = (PetscInt64)(uintptr_t)A->ops->residual;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether KSPSetUp() finds nothing to do. */
+static PetscErrorCode IsSetUp(KSP ksp, PetscBool *is)
+{
+  MatState state;
+
+  PetscFunctionBegin;
+  *is = (PetscBool)(ksp->setupstage == KSP_SETUP_NEWRHS && ksp->pc != NULL && ksp->pc->mat != NULL);
+  if (!*is) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatGetState(ksp->pc->mat, &state));
+  PetscCall(MatStateCompare(state, ksp->amatstate, is));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode GetFlags(KSP ksp, PetscBool ours, PetscInt64 *flags)
+{
+  const PetscBool no_norm = (PetscBool)(ksp->normtype == KSP_NORM_NONE && ksp->pc_side == PC_LEFT && ksp->normsupporttable[KSP_NORM_NONE][PC_LEFT] > 0);
+  PetscBool       asked, is_set_up;
+
+  PetscFunctionBegin;
+  PetscCall(KSPFusedIsAsked(ksp, &asked));
+  PetscCall(IsSetUp(ksp, &is_set_up));
+  *flags = (ours ? KSP_FUSED_OURS : 0) | (asked ? KSP_FUSED_ASKED : 0) | (KSPIsSilent(ksp) ? KSP_FUSED_SILENT : 0) | (is_set_up ? KSP_FUSED_SET_UP : 0) | (ksp->pc != NULL && ksp->pc->setupcalled ? KSP_FUSED_PC_SET_UP : 0) |
+           (no_norm ? KSP_FUSED_NO_NORM : 0) | (ksp->guess_zero ? KSP_FUSED_GUESS_ZERO : 0) | (ksp->res_hist != NULL || ksp->err_hist != NULL ? KSP_FUSED_HISTORY : 0) | (ksp->errorifnotconverged ? KSP_FUSED_ERRORS : 0);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  KSPFusedGetKey - What KSPFusedApply() follows from beside vectors, and whether it can serve the KSP: while the key is the same, nothing has changed
+
+  Not Collective
+
+  Input Parameter:
+. ksp - of any type
+
+  Output Parameter:
+. key - all of it is written
+
+  Cost: some dozen fields are read, and a composed object is looked for.
+*/
+PetscErrorCode KSPFusedGetKey(KSP ksp, KSPFusedKey *key)
+{
+  PetscReal       factors[2] = {0.0, 0.0};
+  const PetscBool ours       = GetFactors(ksp, factors);
+
+  PetscFunctionBegin;
+  PetscCall(KSPFusedGetMatKey(ksp->pc != NULL ? ksp->pc->mat : NULL, &key->A));
+  PetscCall(GetFlags(ksp, ours, &key->flags));
+  key->id         = ((PetscObject)ksp)->id;
+  key->pc         = ksp->pc != NULL ? ((PetscObject)ksp->pc)->id : 0;
+  key->factors[0] = Bits(factors[0]);
+  key->factors[1] = Bits(factors[1]);
+  key->max_it     = (PetscInt64)ksp->max_it;
+  key->nwork      = (PetscInt64)ksp->nwork;
+  key->solve      = (PetscInt64)(uintptr_t)ksp->ops->solve;
+  key->converged  = (PetscInt64)(uintptr_t)ksp->converged;
+  key->apply      = ksp->pc != NULL ? (PetscInt64)(uintptr_t)ksp->pc->ops->apply : 0;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Of now, whatever the last solve ended with, and in whichever direction it was. */
 static PetscErrorCode WhyNotPlain(KSP ksp, Vec b, Vec x, const char **why)
 {
-  const KSPConvergedReason reason = ksp->reason;
+  const KSPConvergedReason reason          = ksp->reason;
+  const PetscBool          transpose_solve = ksp->transpose_solve;
   KSPFusedIteration        iteration;
   PetscErrorCode           ierr;
 
   PetscFunctionBegin;
-  ksp->reason = KSP_CONVERGED_ITERATING;
-  ierr        = KSPFusedWhyNot(ksp, b, x, &iteration, why);
-  ksp->reason = reason;
+  ksp->reason          = KSP_CONVERGED_ITERATING;
+  ksp->transpose_solve = PETSC_FALSE;
+  ierr                 = KSPFusedWhyNot(ksp, b, x, &iteration, why);
+  ksp->reason          = reason;
+  ksp->transpose_solve = transpose_solve;
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -41,33 +148,27 @@ static PetscErrorCode WhyNotPlain(KSP ksp, Vec b, Vec x, const char **why)
   Not Collective
 
   Input Parameters:
-+ ksp  - set up, of any type
++ ksp  - of any type
 . b    - right-hand side
 . x    - solution
 - zero - whether the guess will be zero
 
   Output Parameter:
-. why - in words, static; NULL: it can
+. why - in words, static; NULL: it can, while KSPFusedGetKey() gives the same and the vectors are on the device
 */
 PetscErrorCode KSPFusedApplyWhyNot(KSP ksp, Vec b, Vec x, PetscBool zero, const char **why)
 {
-  MatNullSpace space;
-  MatState     state;
-  Mat          A;
-  PetscBool    same;
-  PetscReal    factors[2];
+  KSPFusedKey key;
 
   PetscFunctionBegin;
   *why = NULL;
-  PetscCall(PCGetOperators(ksp->pc, &A, NULL));
-  PetscCall(MatGetState(A, &state));
-  PetscCall(MatStateCompare(state, ksp->amatstate, &same));
-  PetscCall(MatGetTransposeNullSpace(A, &space));
-  if (!GetFactors(ksp, factors)) *why = "a smoother is neither KSPCHEBYSHEV of first kind nor KSPRICHARDSON";
-  else if (!KSPIsSilent(ksp)) *why = "somebody looks at a smoother, or changes its guess";
-  else if (ksp->setupstage != KSP_SETUP_NEWRHS || ksp->nwork < 2 || !same) *why = "a smoother is not set up";
-  else if (!zero && ksp->guess_zero) *why = "a smoother ignores its guess";
-  else if (space != NULL) *why = "the transpose of a matrix has a null space";
+  PetscCall(KSPFusedGetKey(ksp, &key));
+  if (!(key.flags & KSP_FUSED_OURS)) *why = "a smoother is neither KSPCHEBYSHEV of first kind nor KSPRICHARDSON";
+  else if (!(key.flags & KSP_FUSED_SILENT)) *why = "somebody looks at a smoother, or changes its guess";
+  else if (!(key.flags & KSP_FUSED_SET_UP) || key.nwork < 2) *why = "a smoother is not set up";
+  else if (!(key.flags & KSP_FUSED_NO_NORM)) *why = "a smoother computes norms, or has another side of its preconditioner";
+  else if (!zero && (key.flags & KSP_FUSED_GUESS_ZERO)) *why = "a smoother ignores its guess";
+  else if (key.A.flags & KSP_FUSED_MAT_TRANSPOSE_NULL_SPACE) *why = "the transpose of a matrix has a null space";
   else PetscCall(WhyNotPlain(ksp, b, x, why));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -104,47 +205,4 @@ PetscErrorCode KSPFusedApply(KSP ksp, Vec b, Vec x, PetscBool zero)
   PetscCall(ierr);
   ksp->totalits += ksp->its;
   PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscInt64 Bits(PetscReal value)
-{
-  const double d    = (double)value;
-  PetscInt64   bits = 0;
-
-  (void)memcpy(&bits, &d, sizeof(bits));
-  return bits;
-}
-
-/*
-  KSPFusedGetKey - What the steps of KSPFusedApply() follow from, beside matrices and vectors, and whether it can still serve the KSP: while these numbers are the same, nothing has changed
-
-  Not Collective
-
-  Input Parameter:
-. ksp - of any type
-
-  Output Parameters:
-+ key   - the numbers
-- known - whether the KSP has one of our solves
-
-  Cost: comparisons of fields, no calls of PETSc.
-*/
-void KSPFusedGetKey(KSP ksp, PetscInt64 key[KSP_FUSED_KEY], PetscBool *known)
-{
-  PetscReal factors[2] = {0.0, 0.0};
-
-  *known  = GetFactors(ksp, factors);
-  key[0]  = (PetscInt64)((*known ? 1 : 0) | (KSPIsSilent(ksp) ? 2 : 0) | (ksp->guess_zero ? 4 : 0) | (ksp->setupstage == KSP_SETUP_NEWRHS ? 8 : 0) | (ksp->res_hist != NULL ? 16 : 0) | (ksp->err_hist != NULL ? 32 : 0) |
-                        (ksp->errorifnotconverged ? 64 : 0));
-  key[1]  = Bits(factors[0]);
-  key[2]  = Bits(factors[1]);
-  key[3]  = (PetscInt64)ksp->max_it;
-  key[4]  = (PetscInt64)ksp->nwork;
-  key[5]  = (PetscInt64)ksp->normtype;
-  key[6]  = ((PetscObject)ksp)->id;
-  key[7]  = (PetscInt64)(uintptr_t)ksp->ops->solve;
-  key[8]  = (PetscInt64)(uintptr_t)ksp->converged;
-  key[9]  = ksp->pc != NULL ? ((PetscObject)ksp->pc)->id : 0;
-  key[10] = ksp->pc != NULL ? (PetscInt64)(uintptr_t)ksp->pc->ops->apply : 0;
-  key[11] = ksp->pc != NULL ? (PetscInt64)ksp->pc->setupcalled : 0;
 }

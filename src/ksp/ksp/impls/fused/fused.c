@@ -61,6 +61,17 @@ PetscErrorCode KSPFusedSetFromOptions(KSP ksp, PetscOptionItems PetscOptionsObje
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* KSPFusedIsAsked - What -ksp_fused says of a KSP; PETSC_FALSE for one that never had a fused type. Not collective. */
+PetscErrorCode KSPFusedIsAsked(KSP ksp, PetscBool *asked)
+{
+  Context *context;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectContainerQuery((PetscObject)ksp, context_key, &context));
+  *asked = (PetscBool)(context != NULL && context->fused);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode IsOnDevice(Vec v, PetscBool *is)
 {
   PetscFunctionBegin;
@@ -93,7 +104,7 @@ static PetscErrorCode WhyNotObjects(KSP ksp, Vec rhs, Vec sol, KSPFusedIteration
   PetscCall(MatGetNullSpace(iteration->A, &space));
   PetscCall(MatAIJCUDACanSmooth(iteration->A, &can));
   if (space != NULL) *why = "the matrix has a null space";
-  else if (!can) *why = "the matrix is none of ours, or not on the device";
+  else if (!can) *why = "the matrix is none of ours, not on the device, or has products of the program";
   else {
     PetscCall(PCJacobiGetReciprocals_AIJCUDA(ksp->pc, &iteration->d));
     if (iteration->d == NULL) *why = "the preconditioner is not PCJACOBI";
@@ -123,11 +134,11 @@ static PetscErrorCode WhyNotObjects(KSP ksp, Vec rhs, Vec sol, KSPFusedIteration
 */
 PetscErrorCode KSPFusedWhyNot(KSP ksp, Vec rhs, Vec sol, KSPFusedIteration *iteration, const char **why)
 {
-  Context *context;
+  PetscBool asked;
 
   PetscFunctionBegin;
-  PetscCall(PetscObjectContainerQuery((PetscObject)ksp, context_key, &context));
-  if (context == NULL || !context->fused) *why = "-ksp_fused is false";
+  PetscCall(KSPFusedIsAsked(ksp, &asked));
+  if (!asked) *why = "-ksp_fused is false";
   else *why = WhyNotSettings(ksp);
   if (*why == NULL) PetscCall(WhyNotObjects(ksp, rhs, sol, iteration, why));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -18,11 +18,50 @@ typedef struct {
   Vec q; /* the one before; NULL: zero, or there is none */
 } KSPFusedIteration;
 
-/* Numbers that the steps of a solve follow from, beside matrices and vectors: KSPFusedGetKey(). */
-#define KSP_FUSED_KEY 12
+/*
+  Numbers that tell whether something is as it was, for whoever does without KSPSolve() and PETSc's look at everything in each solve: KSPFusedGetKey(). All fields have one size, so that bytes between them need no care when
+  two keys are compared.
+
+  What a decision reads of a KSP or a matrix belongs here, or the decision will not be made anew when it changes.
+*/
+typedef struct {
+  PetscInt64 id, state, nonzero_state;                                 /* 0: there is no matrix */
+  PetscInt64 flags;                                                    /* KSPFusedMatFlag */
+  PetscInt64 mult, multadd, multtranspose, multtransposeadd, residual; /* its operations: MatSetOperation() raises no state */
+} KSPFusedMatKey;
+
+/* MatSetNullSpace() raises no state. */
+typedef enum {
+  KSP_FUSED_MAT_ASSEMBLED            = 1,
+  KSP_FUSED_MAT_BOUND                = 2,
+  KSP_FUSED_MAT_NULL_SPACE           = 4,
+  KSP_FUSED_MAT_TRANSPOSE_NULL_SPACE = 8
+} KSPFusedMatFlag;
+
+typedef struct {
+  PetscInt64     id, pc;     /* of the KSP and its PC */
+  PetscInt64     flags;      /* KSPFusedFlag */
+  PetscInt64     factors[2]; /* bits of the numbers that the steps are made of */
+  PetscInt64     max_it, nwork;
+  PetscInt64     solve, converged, apply; /* functions of the KSP, and of the PC */
+  KSPFusedMatKey A;                       /* the operator, which may be another one than that of the residual */
+} KSPFusedKey;
+
+typedef enum {
+  KSP_FUSED_OURS       = 1, /* the solve is one of ours, and its numbers are known */
+  KSP_FUSED_ASKED      = 2, /* -ksp_fused */
+  KSP_FUSED_SILENT     = 4, /* KSPIsSilent() */
+  KSP_FUSED_SET_UP     = 8, /* KSPSetUp() would do nothing */
+  KSP_FUSED_PC_SET_UP  = 16,
+  KSP_FUSED_NO_NORM    = 32, /* KSP_NORM_NONE and the side of the preconditioner, which the type supports */
+  KSP_FUSED_GUESS_ZERO = 64,
+  KSP_FUSED_HISTORY    = 128,
+  KSP_FUSED_ERRORS     = 256 /* KSPSetErrorIfNotConverged() */
+} KSPFusedFlag;
 
 /* fused.c */
 PETSC_INTERN PetscErrorCode KSPFusedWhyNot(KSP, Vec, Vec, KSPFusedIteration *, const char **);
+PETSC_INTERN PetscErrorCode KSPFusedIsAsked(KSP, PetscBool *);
 PETSC_INTERN PetscErrorCode KSPFusedCreate(KSP);
 PETSC_INTERN PetscErrorCode KSPFusedSetFromOptions(KSP, PetscOptionItems);
 PETSC_INTERN PetscErrorCode KSPFusedBegin(KSP, KSPFusedIteration *, PetscBool *);
@@ -43,4 +82,5 @@ PETSC_INTERN PetscBool      KSPRichardsonGetFactors_AIJCUDA(KSP, PetscReal[2]);
 PETSC_INTERN PetscBool      KSPIsSilent(KSP);
 PETSC_INTERN PetscErrorCode KSPFusedApplyWhyNot(KSP, Vec, Vec, PetscBool, const char **);
 PETSC_INTERN PetscErrorCode KSPFusedApply(KSP, Vec, Vec, PetscBool);
-PETSC_INTERN void           KSPFusedGetKey(KSP, PetscInt64[KSP_FUSED_KEY], PetscBool *);
+PETSC_INTERN PetscErrorCode KSPFusedGetMatKey(Mat, KSPFusedMatKey *);
+PETSC_INTERN PetscErrorCode KSPFusedGetKey(KSP, KSPFusedKey *);

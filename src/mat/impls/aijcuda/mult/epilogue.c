@@ -142,8 +142,23 @@ static PetscErrorCode ApplyToBlocks(Mat A, const Epilogue *e, Vec x, Vec y)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Whether no product with vectors was replaced, as MatSetOperation() does it. */
+static PetscBool AreOwnProducts(const struct _MatOps *ops, const struct _MatOps *installed)
+{
+  return (PetscBool)(ops->mult == installed->mult && ops->multadd == installed->multadd && ops->multtranspose == installed->multtranspose && ops->multtransposeadd == installed->multtransposeadd && ops->residual == installed->residual);
+}
+
+static PetscErrorCode CanSmoothBlock(Mat A, PetscBool *can)
+{
+  PetscFunctionBegin;
+  PetscCall(MatIsSeqAIJCUDA(A, can));
+  if (*can) *can = AreOwnProducts(A->ops, &MatSeqAIJCUDAGet(A)->installed);
+  if (*can) PetscCall(MatSeqAIJCUDAUseDevice(A, can));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
-  MatAIJCUDACanSmooth - Whether MatAIJCUDASmooth() serves a matrix now: it is one of ours, on the device, and its product is the type's own
+  MatAIJCUDACanSmooth - Whether MatAIJCUDASmooth() serves a matrix now: it is one of ours, on the device, and its products are the type's own
 
   Not Collective
 
@@ -155,23 +170,16 @@ static PetscErrorCode ApplyToBlocks(Mat A, const Epilogue *e, Vec x, Vec y)
 */
 PetscErrorCode MatAIJCUDACanSmooth(Mat A, PetscBool *can)
 {
-  PetscBool seq, mpi;
+  PetscBool mpi;
 
   PetscFunctionBegin;
-  *can = PETSC_FALSE;
-  PetscCall(MatIsSeqAIJCUDA(A, &seq));
   PetscCall(MatIsMPIAIJCUDA(A, &mpi));
-  if ((!seq && !mpi) || !A->assembled || A->boundtocpu) PetscFunctionReturn(PETSC_SUCCESS);
-  if (seq) {
-    if (A->ops->mult == MatSeqAIJCUDAGet(A)->installed.mult) PetscCall(MatSeqAIJCUDAUseDevice(A, can));
+  if (!mpi) {
+    PetscCall(CanSmoothBlock(A, can));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  if (A->ops->mult != MatMPIAIJCUDAGet(A)->installed.mult) PetscFunctionReturn(PETSC_SUCCESS);
-  *can = PETSC_TRUE;
-  for (int k = 0; k < 2 && *can; k++) {
-    PetscCall(MatIsSeqAIJCUDA(MatMPIAIJCUDAGetBlock(A, k), can));
-    if (*can) PetscCall(MatSeqAIJCUDAUseDevice(MatMPIAIJCUDAGetBlock(A, k), can));
-  }
+  *can = (PetscBool)(A->assembled && !A->boundtocpu && AreOwnProducts(A->ops, &MatMPIAIJCUDAGet(A)->installed));
+  for (int k = 0; k < 2 && *can; k++) PetscCall(CanSmoothBlock(MatMPIAIJCUDAGetBlock(A, k), can));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
