@@ -1,8 +1,10 @@
 static char help[] = "-pc_gamg_coarse_cycle: cycles as a graph or as launches of ours are PETSc's, whatever changes between them; what is not plain is left to PETSc.\n\
   -problem, -near_null, -n: see problem.c; -type of the matrix\n\
   -graph: on the device there are graphs, and they are launched\n\
+  -changes: those of changes.c, each after a setup\n\
   -recordings: of the graph during the first cycles, at most\n\n";
 
+#include "changes.h"
 #include "problem.h"
 #include "../../../src/ksp/pc/impls/gamg/gamg.h"
 
@@ -16,6 +18,7 @@ static char help[] = "-pc_gamg_coarse_cycle: cycles as a graph or as launches of
 typedef struct {
   char      type[64];
   PetscBool graph;
+  PetscBool changes;
   PetscInt  recordings;
 } Expected;
 
@@ -25,7 +28,8 @@ typedef struct {
   Mat         A;
   KSP         ksp[NUM_WAYS];
   Vec         b, x[NUM_WAYS];
-  PetscBool   graph;      /* expected now */
+  PetscBool   graph;      /* expected now, */
+  PetscBool   any;        /* or nothing */
   PetscBool   singular;   /* nearly: there is none when the setup says so, which rounding decides */
   int         num_cycles; /* at most, until one is a graph */
 } Case;
@@ -36,6 +40,7 @@ static PetscErrorCode CaseCreate(const ProblemOptions *o, const Expected *e, Cas
   c->name       = Problems[o->problem];
   c->num_cycles = strstr(e->type, MATAUTOCUDA) != NULL ? NUM_CYCLES_AUTO : NUM_CYCLES;
   c->graph      = e->graph;
+  c->any        = PETSC_FALSE;
   /* In single precision the coarsest matrix of elasticity is nearly too badly conditioned for a product with its inverse. */
   c->singular = (PetscBool)(e->graph && PetscDefined(USE_REAL_SINGLE) && o->problem == PROBLEM_ELASTICITY);
   PetscCall(ProblemCreate(o, e->type, &c->A));
@@ -101,8 +106,8 @@ static PetscErrorCode CheckCycles(Case *c, const char what[])
     }
   }
   graph = (PetscBool)(c->graph && !(c->singular && why != NULL && strstr(why, "nearly singular") != NULL));
-  PetscCheck(!graph || after > before, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s, %s: the last cycle was no graph", c->name, what);
-  PetscCheck(graph || after == before, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s, %s: the last cycle was a graph", c->name, what);
+  PetscCheck(c->any || !graph || after > before, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s, %s: the last cycle was no graph", c->name, what);
+  PetscCheck(c->any || graph || after == before, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s, %s: the last cycle was a graph", c->name, what);
   PetscCall(PetscRandomDestroy(&random));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -232,14 +237,59 @@ static PetscErrorCode CheckSolves(Case *c)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode TestProblem(const ProblemOptions *o, const void *context)
+/* Whether a change is for the smoothers that there are. */
+static PetscErrorCode Applies(Case *c, const Change *change, PetscBool *applies)
 {
-  Case c;
+  PetscInt    num_levels;
+  PetscMPIInt size;
+  KSP         ksp;
 
   PetscFunctionBegin;
-  PetscCall(CaseCreate(o, (const Expected *)context, &c));
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  PetscCall(GetLevel(c, 0, 1, &ksp, &num_levels));
+  PetscCheck(num_levels > 2, PETSC_COMM_WORLD, PETSC_ERR_USER, "%s: there is no level between the coarsest and the finest", c->name);
+  *applies = (PetscBool)(size == 1 || !change->sequential);
+  if (*applies && change->smoother != NULL) PetscCall(PetscObjectTypeCompare((PetscObject)ksp, change->smoother, applies));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The cycles after a change are PETSc's, too. */
+static PetscErrorCode TestChange(const ProblemOptions *o, const Expected *e, const Change *change)
+{
+  PetscBool applies;
+  Case      c;
+  PC        pc;
+
+  PetscFunctionBegin;
+  PetscCall(CaseCreate(o, e, &c));
+  PetscCall(Applies(&c, change, &applies));
+  if (applies) {
+    PetscCall(CheckCycles(&c, "before a change"));
+    for (int k = 0; k < NUM_WAYS; k++) {
+      PetscCall(KSPGetPC(c.ksp[k], &pc));
+      PetscCall((*change->change)(pc, 1));
+    }
+    c.graph = (PetscBool)(e->graph && change->after == CYCLES_GRAPH);
+    c.any   = (PetscBool)(change->after == CYCLES_ANY);
+    PetscCall(CheckCycles(&c, change->name));
+  }
+  PetscCall(CaseDestroy(&c));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode TestProblem(const ProblemOptions *o, const void *context)
+{
+  const Expected *e = (const Expected *)context;
+  Case            c;
+
+  PetscFunctionBegin;
+  if (e->changes) {
+    for (PetscInt k = 0; k < NumChanges; k++) PetscCall(TestChange(o, e, &Changes[k]));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(CaseCreate(o, e, &c));
   PetscCall(CheckCycles(&c, "first"));
-  PetscCall(CheckRecordings(&c, ((const Expected *)context)->recordings));
+  PetscCall(CheckRecordings(&c, e->recordings));
   PetscCall(CheckSolves(&c));
   PetscCall(CheckVectors(&c));
   PetscCall(CheckValues(&c));
@@ -250,13 +300,14 @@ static PetscErrorCode TestProblem(const ProblemOptions *o, const void *context)
 
 int main(int argc, char **argv)
 {
-  Expected expected = {MATAIJDCSRCUDA, PETSC_FALSE, PETSC_INT_MAX};
+  Expected expected = {MATAIJDCSRCUDA, PETSC_FALSE, PETSC_FALSE, PETSC_INT_MAX};
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
   PetscCall(PetscSparseCUDAInitialize());
   PetscCall(PetscOptionsGetString(NULL, NULL, "-type", expected.type, sizeof(expected.type), NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-graph", &expected.graph, NULL));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-changes", &expected.changes, NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-recordings", &expected.recordings, NULL));
   PetscCall(ProblemsTest(TestProblem, &expected));
   PetscCall(PetscFinalize());
@@ -266,7 +317,7 @@ int main(int argc, char **argv)
 /*TEST
 
    build:
-      depends: problem.c
+      depends: problem.c changes.c
 
    # On the host all ways are PETSc's.
    testset:
@@ -276,6 +327,10 @@ int main(int argc, char **argv)
          suffix: host
          nsize: {{1 2}}
          args: -n 7 -problem 5point,27point,elasticity -device_enable none
+      test:
+         suffix: host_changes
+         nsize: {{1 2}}
+         args: -changes -device_enable none
 
    testset:
       requires: cuda
@@ -314,6 +369,26 @@ int main(int argc, char **argv)
       test:
          suffix: device_richardson_step
          args: -graph -problem 27point -mg_levels_ksp_type richardson -mg_levels_ksp_richardson_scale 0.5 -mg_levels_ksp_max_it 1
+      test:
+         suffix: device_new_interpolations
+         args: -graph -problem 27point -pc_gamg_reuse_interpolation 0
+      # Changes between cycles
+      test:
+         suffix: device_changes
+         args: -graph -changes -type {{aijdcsrcuda aijhisparsecuda aijautocuda}}
+      test:
+         suffix: device_changes_formats
+         args: -graph -changes -problem 27point -type aijhisparsecuda -mat_hisparse_format {{diagonals windows}}
+      test:
+         suffix: device_changes_single
+         args: -graph -changes -pc_gamg_level_values single
+      test:
+         suffix: device_changes_richardson
+         args: -graph -changes -mg_levels_ksp_type richardson -mg_levels_ksp_richardson_scale 0.5
+      test:
+         suffix: device_changes_ranks
+         nsize: 2
+         args: -changes -type {{aijdcsrcuda aijhisparsecuda aijautocuda}}
       # Left to PETSc
       test:
          suffix: device_not

@@ -2,25 +2,17 @@
   The part of a V-cycle below the finest level, on one process. There the device is faster than the host that asks it: so all launches are recorded once as a CUDA graph, which is launched in their place.
 
   In the graph are smoothers, residuals, restrictions, prolongations and the coarsest level as they would be launched one by one, with the addresses of matrices and vectors and the numbers that smoothers are made of. A key has
-  all that they follow from. While it stays the same the graph is launched; otherwise the launches are done one by one, and recorded again the next time when they took no memory. PETSc's cycle does what is not the plain case.
+  all that they and the choice of them follow from (coarsekey.c). While it stays the same the graph is launched; otherwise the launches are done one by one, and recorded again the next time when they took no memory. PETSc's
+  cycle does what is not the plain case.
 */
 #include "coarse.h"
-#include "../../../ksp/impls/fused/fused.h"
 #include "../../../../mat/impls/aijcuda/mult/mult.h"
 #include <petscsparsecuda/densemult.h>
 #include <petscsparsecuda/record.h>
-#include "../jacobi/jacobi.h"
 #include <petsc/private/kspimpl.h>
-#include <petsc/private/logimpl.h>
 #include <petsc/private/vecimpl.h>
 
 const char *const GAMGCoarseCycles[] = {"petsc", "launches", "graph", "GAMGCoarseCycle", "GAMG_COARSE_", NULL};
-
-/* Numbers of a level in a key: two smoothers, three matrices, seven vectors and the reciprocals of two smoothers. */
-#define MATRIX_KEY 4
-#define LEVEL_KEY  (2 * KSP_FUSED_KEY + 3 * MATRIX_KEY + 9)
-/* Beside the levels: the memory, the solver of the coarsest level. */
-#define COARSE_KEY (5 + MATRIX_KEY)
 
 /* After so many recordings since the setup, a recording has to serve this many launches of graphs. */
 #define FREE_RECORDINGS    3
@@ -37,20 +29,20 @@ typedef enum {
 
 struct _n_GAMGCoarse {
   State           state;
-  PetscInt        num_levels;           /* below the finest */
-  PetscInt64     *key;                  /* [num_levels * LEVEL_KEY + COARSE_KEY] what state is for */
-  PetscInt64     *now;                  /* as long: scratch */
-  PetscInt        n;                    /* rows of the coarsest level */
-  PetscScalar    *inverse;              /* [n][n] device */
-  PetscInt64      inverted[MATRIX_KEY]; /* the matrix that it is of, as in a key */
-  const char     *why;                  /* why there is no inverse; NULL: there is one, or n is 0 */
-  const char     *said;                 /* what PetscInfo() was told last */
-  cudaGraphExec_t graph;                /* NULL: none */
-  size_t          nodes;                /* its launches */
-  PetscLogDouble  flops;                /* of a cycle below the finest level, as the launches log them */
-  PetscBool       refused;              /* a recording has failed: there are no more */
-  PetscInt64      recordings;           /* since the setup */
-  PetscInt64      launches;             /* of graphs since the setup */
+  PetscInt        num_levels; /* below the finest */
+  GAMGCoarseKey   key;        /* what state is for */
+  GAMGCoarseKey   now;        /* scratch */
+  PetscInt        n;          /* rows of the coarsest level */
+  PetscScalar    *inverse;    /* [n][n] device */
+  GAMGCoarsestKey inverted;   /* the solver that it is of */
+  const char     *why;        /* why there is no inverse; NULL: there is one, or n is 0 */
+  const char     *said;       /* what PetscInfo() was told last */
+  cudaGraphExec_t graph;      /* NULL: none */
+  size_t          nodes;      /* its launches */
+  PetscLogDouble  flops;      /* of a cycle below the finest level, as the launches log them */
+  PetscBool       refused;    /* a recording has failed: there are no more */
+  PetscInt64      recordings; /* since the setup */
+  PetscInt64      launches;   /* of graphs since the setup */
 };
 
 /* GAMGCoarseDestroy - Frees what is kept for cycles below the finest level; NULL is fine. Not collective. */
@@ -65,7 +57,8 @@ PetscErrorCode GAMGCoarseDestroy(GAMGCoarse *coarse)
     PetscCall(PetscSparseCUDAGetStream(&stream));
     PetscCall(PetscSparseCUDAFree(&(*coarse)->inverse, stream));
   }
-  PetscCall(PetscFree2((*coarse)->key, (*coarse)->now));
+  PetscCall(PetscFree((*coarse)->key));
+  PetscCall(PetscFree((*coarse)->now));
   PetscCall(PetscFree(*coarse));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -76,104 +69,7 @@ static Mat Restriction(const PC_MG_Levels *level)
   return level->restrct != NULL ? level->restrct : level->interpolate;
 }
 
-static PetscErrorCode AddMatrix(Mat A, PetscInt64 key[], PetscInt *n)
-{
-  PetscObjectState state = 0, nonzero_state = 0;
-
-  PetscFunctionBegin;
-  if (A != NULL) {
-    PetscCall(PetscObjectStateGet((PetscObject)A, &state));
-    PetscCall(MatGetNonzeroState(A, &nonzero_state));
-  }
-  key[(*n)++] = A != NULL ? ((PetscObject)A)->id : 0;
-  key[(*n)++] = state;
-  key[(*n)++] = nonzero_state;
-  key[(*n)++] = A != NULL && A->boundtocpu;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* The address on the device, 0 for a vector on the host. One that the cycle writes is noted as written, since a graph does not. */
-static PetscErrorCode AddVector(Vec v, PetscBool written, PetscInt64 key[], PetscInt *n)
-{
-  PetscScalar *array = NULL;
-  PetscMemType type  = PETSC_MEMTYPE_HOST;
-
-  PetscFunctionBegin;
-  if (v != NULL && written) {
-    PetscCall(VecGetArrayWriteAndMemType(v, &array, &type));
-    key[(*n)++] = PetscMemTypeDevice(type) ? (PetscInt64)(uintptr_t)array : 0;
-    PetscCall(VecRestoreArrayWriteAndMemType(v, &array));
-  } else if (v != NULL) {
-    PetscCall(VecGetArrayReadAndMemType(v, (const PetscScalar **)&array, &type));
-    key[(*n)++] = PetscMemTypeDevice(type) ? (PetscInt64)(uintptr_t)array : 0;
-    PetscCall(VecRestoreArrayReadAndMemType(v, (const PetscScalar **)&array));
-  } else key[(*n)++] = 0;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Work vectors of other smoothers are left alone: they may keep something between two solves. */
-static PetscErrorCode AddSmoother(KSP ksp, PetscInt64 key[], PetscInt *n)
-{
-  PetscBool known;
-  Vec       d = NULL;
-
-  PetscFunctionBegin;
-  KSPFusedGetKey(ksp, key + *n, &known);
-  *n += KSP_FUSED_KEY;
-  if (known) PetscCall(PCJacobiGetReciprocals_AIJCUDA(ksp->pc, &d));
-  PetscCall(AddVector(d, PETSC_FALSE, key, n));
-  for (PetscInt k = 0; k < 2; k++) PetscCall(AddVector(known && k < ksp->nwork ? ksp->work[k] : NULL, PETSC_TRUE, key, n));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* PCMG knows the matrix of the coarsest level from its solver alone, before the first cycle. */
-static PetscErrorCode AddCoarsest(PC_MG_Levels **levels, PetscInt64 key[], PetscInt *n)
-{
-  Mat A;
-
-  PetscFunctionBegin;
-  PetscCall(KSPGetOperators(levels[0]->smoothd, &A, NULL));
-  PetscCall(AddMatrix(A, key, n));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode AddLevel(const PC_MG_Levels *level, PetscBool finest, PetscInt64 key[], PetscInt *n)
-{
-  PetscFunctionBegin;
-  PetscCall(AddVector(level->b, (PetscBool)!finest, key, n)); // the finest of these is written before, by a restriction
-  PetscCall(AddVector(level->x, PETSC_TRUE, key, n));
-  if (level->level == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(AddMatrix(level->A, key, n));
-  PetscCall(AddVector(level->r, PETSC_TRUE, key, n));
-  PetscCall(AddMatrix(level->interpolate, key, n));
-  PetscCall(AddMatrix(Restriction(level), key, n));
-  PetscCall(AddSmoother(level->smoothd, key, n));
-  PetscCall(AddSmoother(level->smoothu, key, n));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Writes the key of now to coarse->now. */
-static PetscErrorCode GetKey(PC_MG_Levels **levels, GAMGCoarse coarse)
-{
-  const KSP   solver = levels[0]->smoothd;
-  PetscInt64 *key    = coarse->now, all;
-  PetscInt    n      = 0;
-  PC          factor;
-
-  PetscFunctionBegin;
-  PetscCall(PetscArrayzero(key, coarse->num_levels * LEVEL_KEY + COARSE_KEY));
-  PetscCall(PetscSparseCUDAGetMemoryChanges(&all, &key[n++]));
-  PetscCall(GAMGCoarseGetFactorPC(solver, &factor));
-  key[n++] = ((PetscObject)solver)->id;
-  key[n++] = factor != NULL ? ((PetscObject)factor)->id : 0;
-  key[n++] = factor != NULL ? (PetscInt64)(uintptr_t)factor->ops->apply : 0;
-  key[n++] = (PetscInt64)PetscLogGpuTimeFlag;
-  PetscCall(AddCoarsest(levels, key, &n));
-  for (PetscInt k = 0; k < coarse->num_levels; k++) PetscCall(AddLevel(levels[k], (PetscBool)(k == coarse->num_levels - 1), key, &n));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Why a matrix is not among those that work on the device with what is there. The storage of the others stays until their structure changes. */
+/* Why a matrix is not among those that work on the device with what is there, with products that can be recorded. The storage of the others stays until their structure changes. */
 static PetscErrorCode WhyNotMatrix(Mat A, const char **why)
 {
   PetscBool seq, can;
@@ -182,7 +78,7 @@ static PetscErrorCode WhyNotMatrix(Mat A, const char **why)
   if (*why != NULL) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatIsSeqAIJCUDA(A, &seq));
   PetscCall(MatAIJCUDACanSmooth(A, &can));
-  if (!seq || !can) *why = "a matrix is none of ours, not sequential, or not on the device";
+  if (!seq || !can) *why = "a matrix is none of ours, not sequential, not on the device, or has products of the program";
   else PetscCall(MatDeviceStorageSettle(A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -201,26 +97,22 @@ static PetscErrorCode WhyNotVector(Vec v, const char **why)
 /* The operator of a smoother may be another one than that of the residual. */
 static PetscErrorCode WhyNotSmoother(KSP ksp, Vec b, Vec x, PetscBool zero, const char **why)
 {
-  Mat A;
-
   PetscFunctionBegin;
   if (*why == NULL) PetscCall(KSPFusedApplyWhyNot(ksp, b, x, zero, why));
-  if (*why != NULL) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(KSPGetOperators(ksp, &A, NULL));
-  PetscCall(WhyNotMatrix(A, why));
+  if (*why == NULL) PetscCall(WhyNotMatrix(ksp->pc->mat, why));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode WhyNotLevel(const PC_MG_Levels *level, const char **why)
 {
   PetscFunctionBegin;
-  if (*why == NULL && (level->b == NULL || level->x == NULL || (level->level > 0 && (level->A == NULL || level->r == NULL || level->interpolate == NULL)))) *why = "a level is not complete";
+  if (*why == NULL && (level->b == NULL || level->x == NULL || (level->level > 0 && (level->r == NULL || level->interpolate == NULL)))) *why = "a level is not complete";
   if (*why != NULL) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(WhyNotVector(level->b, why));
   PetscCall(WhyNotVector(level->x, why));
   if (level->level == 0) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(WhyNotVector(level->r, why));
-  PetscCall(WhyNotMatrix(level->A, why));
+  PetscCall(WhyNotMatrix(GAMGLevelGetOperator(level), why));
   PetscCall(WhyNotMatrix(level->interpolate, why));
   PetscCall(WhyNotMatrix(Restriction(level), why));
   if (*why == NULL && level->residual != PCMGResidualDefault) *why = "residuals are computed by the program";
@@ -229,22 +121,28 @@ static PetscErrorCode WhyNotLevel(const PC_MG_Levels *level, const char **why)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Why the part of a cycle below the finest level is not the plain case. */
-static PetscErrorCode WhyNot(PC_MG_Levels **levels, GAMGCoarse coarse, const char **why)
+/* Why the coarsest level is not solved by the inverse. KSPSolve() removes null spaces from right-hand side and solution. */
+static PetscErrorCode WhyNotCoarsest(const GAMGCoarsestKey *key, GAMGCoarse coarse, const char **why)
 {
-  PetscInt64 coarsest[MATRIX_KEY];
-  PetscInt   n = 0;
-  PetscBool  same;
-  PC         factor;
+  const PetscInt64 spaces = KSP_FUSED_MAT_NULL_SPACE | KSP_FUSED_MAT_TRANSPOSE_NULL_SPACE;
+  PetscBool        same;
 
   PetscFunctionBegin;
-  *why = coarse->why;
-  PetscCall(AddCoarsest(levels, coarsest, &n));
-  PetscCall(PetscArraycmp(coarsest, coarse->inverted, MATRIX_KEY, &same));
-  if (*why == NULL && !same) *why = "the matrix of the coarsest level has changed since the setup";
-  if (*why == NULL && PetscLogGpuTimeFlag) *why = "the time of each launch is asked for";
-  PetscCall(GAMGCoarseGetFactorPC(levels[0]->smoothd, &factor));
-  if (*why == NULL && factor == NULL) *why = "the coarsest level is not solved by a factorization";
+  PetscCall(PetscArraycmp(key, &coarse->inverted, 1, &same));
+  if (coarse->why != NULL) *why = coarse->why;
+  else if (key->factor.id == 0) *why = "the coarsest level is not solved by a factorization";
+  else if (!same) *why = "the matrix of the coarsest level, or its solver, has changed since the setup";
+  else if ((key->pc.A.flags | key->factor.A.flags) & spaces) *why = "the matrix of the coarsest level has a null space";
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Why the part of a cycle below the finest level is not the plain case. All that this reads has to be in the key, coarse->now. */
+static PetscErrorCode WhyNot(PC_MG_Levels **levels, GAMGCoarse coarse, const char **why)
+{
+  PetscFunctionBegin;
+  *why = NULL;
+  PetscCall(WhyNotCoarsest(&coarse->now->coarsest, coarse, why));
+  if (*why == NULL && coarse->now->timed) *why = "the time of each launch is asked for";
   for (PetscInt k = 0; k < coarse->num_levels && *why == NULL; k++) PetscCall(WhyNotLevel(levels[k], why));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -280,7 +178,7 @@ static PetscErrorCode Launches(PC_MG_Levels **levels, GAMGCoarse coarse, PetscIn
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(KSPFusedApply(level->smoothd, level->b, level->x, PETSC_TRUE));
-  PetscCall((*level->residual)(level->A, level->b, level->x, level->r));
+  PetscCall((*level->residual)(GAMGLevelGetOperator(level), level->b, level->x, level->r));
   PetscCall(MatRestrict(Restriction(level), level->r, levels[k - 1]->b));
   PetscCall(Launches(levels, coarse, k - 1));
   PetscCall(MatInterpolateAdd(level->interpolate, levels[k - 1]->x, level->x, level->x));
@@ -343,21 +241,20 @@ static PetscBool WorthRecording(const GAMGContext *context)
 /* Compares the key, and decides anew when it has changed. */
 static PetscErrorCode UpdateState(PC pc, PC_MG_Levels **levels, GAMGCoarse coarse)
 {
-  const PetscInt length = coarse->num_levels * LEVEL_KEY + COARSE_KEY;
-  const char    *why;
-  PetscBool      same;
+  const char *why;
+  PetscBool   same;
 
   PetscFunctionBegin;
-  PetscCall(GetKey(levels, coarse));
-  PetscCall(PetscArraycmp(coarse->key, coarse->now, length, &same));
+  PetscCall(GAMGCoarseKeyGet(levels, coarse->num_levels, coarse->now));
+  PetscCall(GAMGCoarseKeyCompare(coarse->num_levels, coarse->key, coarse->now, &same));
   if (same && coarse->state != STATE_UNKNOWN) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscSparseCUDAGraphDestroy(&coarse->graph));
   PetscCall(WhyNot(levels, coarse, &why));
   coarse->state = why != NULL ? STATE_PETSC : STATE_LAUNCHES;
   if (why != coarse->said && why != NULL) PetscCall(PetscInfo(pc, "Levels below the finest: PETSc's cycle, because %s\n", why));
   coarse->said = why;
-  PetscCall(GetKey(levels, coarse)); // what was asked for may have been made
-  PetscCall(PetscArraycpy(coarse->key, coarse->now, length));
+  PetscCall(GAMGCoarseKeyGet(levels, coarse->num_levels, coarse->now)); // what was asked for may have been made
+  PetscCall(GAMGCoarseKeyCopy(coarse->num_levels, coarse->now, coarse->key));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -375,6 +272,18 @@ static PetscErrorCode IsPlainCycle(PC pc, PetscBool *plain)
     const PC_MG_Levels *l = mg->levels[k];
 
     *plain = (PetscBool)(l->cycles == 1 && l->cr == NULL && l->eventsmoothsolve == 0 && l->eventresidual == 0 && l->eventinterprestrict == 0);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* As PCMG begins a cycle. */
+static PetscErrorCode SetOperators(PC_MG_Levels **levels)
+{
+  PetscFunctionBegin;
+  for (PetscInt k = 0; k < levels[0]->levels; k++) {
+    if (levels[k]->A != NULL) continue;
+    levels[k]->A = GAMGLevelGetOperator(levels[k]);
+    PetscCall(PetscObjectReference((PetscObject)levels[k]->A));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -466,7 +375,8 @@ PetscErrorCode GAMGCoarseApply(PC pc, GAMGContext *context, Vec b, Vec x, PetscB
   if (!plain || levels[0]->levels != coarse->num_levels + 1) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(ChangesRHS(levels[coarse->num_levels]->smoothd, &down));
   PetscCall(ChangesRHS(levels[coarse->num_levels]->smoothu, &up));
-  if (down || up || levels[coarse->num_levels]->A == NULL || levels[coarse->num_levels]->r == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  if (down || up || levels[coarse->num_levels]->r == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(SetOperators(levels));
   PetscCall(UpdateState(pc, levels, coarse));
   if (coarse->state == STATE_PETSC) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(Cycle(pc, levels, context, b, x));
@@ -501,12 +411,11 @@ PetscErrorCode GAMGCoarseGetInfo(PC pc, const char **why, PetscInt64 *recordings
 
 static PetscErrorCode Create(PC_MG_Levels **levels, GAMGCoarse *coarse)
 {
-  const PetscInt num_levels = levels[0]->levels - 1, length = num_levels * LEVEL_KEY + COARSE_KEY;
-
   PetscFunctionBegin;
   PetscCall(PetscNew(coarse));
-  (*coarse)->num_levels = num_levels;
-  PetscCall(PetscCalloc2(length, &(*coarse)->key, length, &(*coarse)->now));
+  (*coarse)->num_levels = levels[0]->levels - 1;
+  PetscCall(GAMGCoarseKeyCreate((*coarse)->num_levels, &(*coarse)->key));
+  PetscCall(GAMGCoarseKeyCreate((*coarse)->num_levels, &(*coarse)->now));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -514,12 +423,12 @@ static PetscErrorCode Create(PC_MG_Levels **levels, GAMGCoarse *coarse)
 static PetscErrorCode Prepare(PC pc, PC_MG_Levels **levels, GAMGContext *context)
 {
   GAMGCoarse coarse = context->coarse;
-  PetscInt   n      = 0;
 
   PetscFunctionBegin;
   PetscCall(PetscSparseCUDAWatchMemory()); // temporaries of the first launches change nothing
   PetscCall(GAMGCoarseInvert(levels[0]->smoothd, &coarse->inverse, &coarse->n, &coarse->why));
-  PetscCall(AddCoarsest(levels, coarse->inverted, &n));
+  PetscCall(GAMGCoarseKeyGet(levels, coarse->num_levels, coarse->now));
+  coarse->inverted = coarse->now->coarsest;
   PetscCall(UpdateState(pc, levels, coarse));
   if (coarse->state == STATE_PETSC || !WorthRecording(context)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(VecZeroEntries(levels[coarse->num_levels - 1]->b));
