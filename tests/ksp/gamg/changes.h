@@ -12,6 +12,7 @@ typedef struct {
   const char *name;
   PetscErrorCode (*change)(PC, PetscInt); /* at a level that is neither the coarsest nor the finest */
   CyclesAfter after;
+  PetscBool   noticed;  /* the key of cycles below the finest level is another one afterwards, also on the host */
   const char *smoother; /* the type that the change is for; NULL: any */
   PetscBool   sequential;
 } Change;

@@ -190,12 +190,14 @@ PetscErrorCode MatConvert_MPIAIJCUDA_MPIAIJ(Mat A, PETSC_UNUSED MatType type, Ma
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The operations of a matrix of ours, all in one place: thunks wherever the parent's operation uses host arrays, over them what each room has, over them the type's own. Called again after assemblies of the parent. */
+/* The operations of a matrix of ours, all in one place: thunks wherever the parent's operation uses host arrays, over them what each room has, over them the type's own. Called again after assemblies of the parent. Products with vectors that the program has set stay. */
 static PetscErrorCode SetOps(Mat A, struct _MatOps *ops)
 {
   const struct _MatOps *parent = &MatMPIAIJCUDAGet(A)->parent;
+  struct _MatOps        program;
 
   PetscFunctionBegin;
+  MatAIJCUDATakeProducts(ops, &MatMPIAIJCUDAGet(A)->installed, &program);
   PetscCall(MatMPIAIJCUDASetThunks(A, ops));
   PetscCall(MatMPIAIJCUDASetMultOps(A, ops));
   PetscCall(MatMPIAIJCUDASetEntriesOps(ops));
@@ -217,6 +219,7 @@ static PetscErrorCode SetOps(Mat A, struct _MatOps *ops)
   ops->axpy                      = MatAXPY_MPIAIJCUDA;
   ops->getvecs                   = MatCreateVecs_MPIAIJCUDA;
   MatMPIAIJCUDAGet(A)->installed = *ops;
+  MatAIJCUDAPutProducts(ops, &program);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -294,11 +294,14 @@ PetscErrorCode MatConvert_SeqAIJCUDA_SeqAIJ(Mat A, PETSC_UNUSED MatType type, Ma
 /*
   The operations of a matrix of ours, all in one place: thunks wherever the parent has an operation, over them what each room has.
 
-  Called again after every parent operation that rewrites the table: assemblyend (inode code) and setoption (MAT_SORTED_FULL).
+  Called again after every parent operation that rewrites the table: assemblyend (inode code) and setoption (MAT_SORTED_FULL). Products with vectors that the program has set stay.
 */
 static PetscErrorCode SetOps(Mat A, struct _MatOps *ops)
 {
+  struct _MatOps program;
+
   PetscFunctionBegin;
+  MatAIJCUDATakeProducts(ops, &MatSeqAIJCUDAGet(A)->installed, &program);
   PetscCall(MatSeqAIJCUDASetThunks(A, ops));
   PetscCall(MatSeqAIJCUDASetMultOps(ops));
   PetscCall(MatSeqAIJCUDASetEntriesOps(ops));
@@ -309,6 +312,7 @@ static PetscErrorCode SetOps(Mat A, struct _MatOps *ops)
   PetscCall(MatAIJCUDASetRowAccessOps(ops, PETSC_FALSE));
   ops->axpy                      = MatAXPY_SeqAIJCUDA;
   MatSeqAIJCUDAGet(A)->installed = *ops;
+  MatAIJCUDAPutProducts(ops, &program);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -193,3 +193,38 @@ PetscErrorCode MatSeqAIJCUDASetMultOps(struct _MatOps *ops)
   ops->multhermitiantransposeadd = MatMultHermitianTransposeAdd_SeqAIJCUDA;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+/* X(operation): products with vectors, which MATSEQAIJ and MATMPIAIJ never set anew in a table. */
+#define PRODUCTS(X) X(mult) X(multadd) X(residual) X(multtranspose) X(multtransposeadd) X(multhermitiantranspose) X(multhermitiantransposeadd)
+
+/*
+  MatAIJCUDATakeProducts - Takes products with vectors that the program has set, as MatSetOperation() does it, out of a table that is filled anew; otherwise they would pass for the parent's, or be lost
+
+  Not Collective
+
+  Input Parameter:
+. installed - the table as it was filled the last time; empty: there are none of the program
+
+  Input/Output Parameter:
+. ops - the table, which has what was installed afterwards
+
+  Output Parameter:
+. program - the products of the program, for MatAIJCUDAPutProducts(); NULL where there is none
+*/
+void MatAIJCUDATakeProducts(struct _MatOps *ops, const struct _MatOps *installed, struct _MatOps *program)
+{
+#define TAKE(operation) \
+  program->operation = installed->operation != NULL && ops->operation != installed->operation ? ops->operation : NULL; \
+  if (program->operation != NULL) ops->operation = installed->operation;
+  PRODUCTS(TAKE)
+#undef TAKE
+}
+
+/* MatAIJCUDAPutProducts - Puts the products back that MatAIJCUDATakeProducts() took. Not collective. */
+void MatAIJCUDAPutProducts(struct _MatOps *ops, const struct _MatOps *program)
+{
+#define PUT(operation) \
+  if (program->operation != NULL) ops->operation = program->operation;
+  PRODUCTS(PUT)
+#undef PUT
+}

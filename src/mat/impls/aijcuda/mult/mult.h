@@ -11,6 +11,8 @@ PETSC_INTERN PetscErrorCode MatAIJCUDAPrepareMult(Mat, PetscBool);
 /* mult.c */
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDASetMultOps(struct _MatOps *);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDAPrepareMult(Mat, PetscBool);
+PETSC_INTERN void           MatAIJCUDATakeProducts(struct _MatOps *, const struct _MatOps *, struct _MatOps *);
+PETSC_INTERN void           MatAIJCUDAPutProducts(struct _MatOps *, const struct _MatOps *);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDAPrepareTable(Mat, cudaStream_t, const MatDeviceStorageOps **);
 
 /* epilogue.c */
