@@ -39,12 +39,20 @@ static PetscErrorCode MatAssemblyEnd_MPIAIJCUDA(Mat A, MatAssemblyType mode)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The copy of a matrix whose first assembly is under way on the device can be assembled there, too. */
 static PetscErrorCode MatDuplicate_MPIAIJCUDA(Mat A, MatDuplicateOption option, Mat *B)
 {
+  const Mat_MPIAIJCUDA *a      = MatMPIAIJCUDAGet(A);
+  const PetscBool       builds = (PetscBool)(a->device_assembly && a->first_assembly && !a->host_inserted);
+  Mat_MPIAIJCUDA       *b;
+
   PetscFunctionBegin;
-  PetscCall((*MatMPIAIJCUDAGet(A)->parent.duplicate)(A, option, B));
+  PetscCall((*a->parent.duplicate)(A, option, B));
   PetscCall(MatMPIAIJCUDASetBlockTypes(*B));
-  MatMPIAIJCUDAGet(*B)->device_assembly = (PetscBool)(A->assembled && !MatMPIAIJCUDAGet(*B)->no_device);
+  b                  = MatMPIAIJCUDAGet(*B);
+  b->device_assembly = (PetscBool)((A->assembled || builds) && !b->no_device);
+  b->first_assembly  = builds;
+  b->columns_changed = (PetscBool)(builds && a->columns_changed);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -60,6 +60,17 @@ static PetscErrorCode ReadOptions(Mat A)
 
 static PetscErrorCode SetOps(Mat, struct _MatOps *);
 
+/* Makes the mirror the matrix: it gets the newest values, and the device copy goes. */
+static PetscErrorCode ReleaseDevice(Mat A)
+{
+  PetscFunctionBegin;
+  PetscCall(MatAIJCUDAHostBegin(A, HOST_READ));
+  PetscCall(MatAIJCUDAHostEnd(A, HOST_READ));
+  if (A->offloadmask != PETSC_OFFLOAD_UNALLOCATED) A->offloadmask = PETSC_OFFLOAD_CPU;
+  PetscCall(MatSeqAIJCUDADropDevice(A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode MatAssemblyEnd_SeqAIJCUDA(Mat A, MatAssemblyType mode)
 {
   Mat_SeqAIJ     *a = (Mat_SeqAIJ *)A->data;
@@ -73,7 +84,8 @@ static PetscErrorCode MatAssemblyEnd_SeqAIJCUDA(Mat A, MatAssemblyType mode)
   if (mode == MAT_FINAL_ASSEMBLY) {
     PetscCall(MatSeqAIJCUDACheckUnused(A));
     PetscCall(MatSeqAIJCUDAUpdateKept(A));
-    if (!mirror) a->inode.use = PETSC_FALSE; // as below: the parent, which would look for inodes, is not asked
+    if (A->boundtocpu && MatSeqAIJCUDABuildsOnDevice(A)) PetscCall(ReleaseDevice(A)); // bound meanwhile
+    if (!mirror) a->inode.use = PETSC_FALSE;                                          // as below: the parent, which would look for inodes, is not asked
   }
   if (!mirror) PetscFunctionReturn(PETSC_SUCCESS); // nobody has written into it, so nothing was inserted there, and a new one is complete
   PetscCall(MatSeqAIJCUDAShowMirror(A));
@@ -153,24 +165,12 @@ static PetscErrorCode MatGetCurrentMemType_SeqAIJCUDA(PETSC_UNUSED Mat A, PetscM
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Makes the mirror the matrix: it gets the newest values, and the device copy goes. */
-static PetscErrorCode ReleaseDevice(Mat A)
-{
-  PetscFunctionBegin;
-  PetscCall(MatAIJCUDAHostBegin(A, HOST_READ));
-  PetscCall(MatAIJCUDAHostEnd(A, HOST_READ));
-  if (A->offloadmask != PETSC_OFFLOAD_UNALLOCATED) A->offloadmask = PETSC_OFFLOAD_CPU;
-  PetscCall(MatSeqAIJCUDADropDevice(A));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* MatBindToCPU() has set the flag already when it calls this. */
 static PetscErrorCode MatBindToCPU_SeqAIJCUDA(Mat A, PetscBool flag)
 {
   PetscFunctionBegin;
   A->boundtocpu = (PetscBool)(flag || MatSeqAIJCUDAGet(A)->no_device);
-  // DMCreateMatrix() binds for the time of an assembly: what is under way stays on the device
-  if (A->boundtocpu && (A->assembled || !MatSeqAIJCUDAGet(A)->staging.device_assembly)) PetscCall(ReleaseDevice(A));
+  if (A->boundtocpu && !MatSeqAIJCUDABuildsOnDevice(A)) PetscCall(ReleaseDevice(A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -301,6 +301,20 @@ static PetscErrorCode MatCopy_SeqAIJCUDA(Mat A, Mat B, MatStructure str)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A copy of a matrix whose first assembly is under way on the device can be assembled there, with the preallocation of that. */
+static PetscErrorCode CopyPreallocation(Mat A, Mat B)
+{
+  const PetscInt *limits;
+
+  PetscFunctionBegin;
+  if (!MatSeqAIJCUDABuildsOnDevice(A)) PetscFunctionReturn(PETSC_SUCCESS);
+  B->assembled                                 = PETSC_FALSE;
+  MatSeqAIJCUDAGet(B)->staging.device_assembly = PETSC_TRUE;
+  PetscCall(MatSeqAIJCUDAGetRowLimits(A, &limits));
+  if (limits != NULL) PetscCall(MatSeqAIJCUDASetRowLimits(B, 0, limits));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* What MATSEQAIJ keeps beside the arrays, copied to a matrix of the same structure. */
 static PetscErrorCode CopySettings(Mat A, Mat B)
 {
@@ -388,6 +402,7 @@ static PetscErrorCode MatDuplicate_SeqAIJCUDA(Mat A, MatDuplicateOption option, 
 
   PetscFunctionBegin;
   PetscCall(MatSeqAIJCUDAUseDevice(A, &device));
+  if (MatSeqAIJCUDABuildsOnDevice(A)) device = PETSC_TRUE;                            // the host knows nothing of the preallocation
   if (!device || !d->device.structure || d->device.nonzerostate != A->nonzerostate) { // the mirror is the matrix: duplicate that
     PetscCall(MatAIJCUDAHostBegin(A, HOST_READ));
     ierr = (*d->parent.duplicate)(A, option, B);
@@ -403,6 +418,7 @@ static PetscErrorCode MatDuplicate_SeqAIJCUDA(Mat A, MatDuplicateOption option, 
   PetscCallGoto(ierr, failed, CopySettings(A, *B));
   CopyStorageOptions(A, *B);
   PetscCallGoto(ierr, failed, DuplicateDevice(A, option, *B));
+  PetscCallGoto(ierr, failed, CopyPreallocation(A, *B));
   PetscCallGoto(ierr, failed, MatSeqAIJCUDAUpdateKept(*B));
   PetscFunctionReturn(PETSC_SUCCESS);
 failed:

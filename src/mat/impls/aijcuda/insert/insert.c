@@ -10,14 +10,26 @@
 #include "../host/host.h"
 #include "../host/thunks.h"
 
+/*
+  MatSeqAIJCUDABuildsOnDevice - Whether the first assembly since A was set up, preallocated or reset is under way on the device: no host array has been preallocated for it.
+
+  It goes on as it began when the matrix is bound to the CPU meanwhile, which DMCreateMatrix() does; A is brought to the host when it ends.
+*/
+PetscBool MatSeqAIJCUDABuildsOnDevice(Mat A)
+{
+  const Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
+
+  return (PetscBool)(d->staging.device_assembly && d->device.structure && !A->assembled && !A->was_assembled);
+}
+
 /* Whether values for A go to the device: it must be able to compute with the matrix, and no code of the parent may be busy with host arrays. */
 PetscErrorCode MatSeqAIJCUDAInsertsOnDevice(Mat A, PetscBool *inserts)
 {
   Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
 
   PetscFunctionBegin;
-  *inserts = (PetscBool)(!d->no_device && !A->boundtocpu && !A->structure_only && !A->hash_active && (d->staging.created || A->was_assembled) && !d->mirror.is_block && A->factortype == MAT_FACTOR_NONE && A->cmap->n <= PETSC_INT32_MAX &&
-                         A->rmap->n < PETSC_INT32_MAX && !MatAIJCUDAInHostCode());
+  *inserts = (PetscBool)(!d->no_device && (!A->boundtocpu || MatSeqAIJCUDABuildsOnDevice(A)) && !A->structure_only && !A->hash_active && (d->staging.created || A->was_assembled) && !d->mirror.is_block && A->factortype == MAT_FACTOR_NONE &&
+                         A->cmap->n <= PETSC_INT32_MAX && A->rmap->n < PETSC_INT32_MAX && !MatAIJCUDAInHostCode());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -14,6 +14,7 @@ PETSC_INTERN PetscErrorCode MatCOOPatternCheck(Mat, const char[], PetscBool *);
 PETSC_INTERN PetscErrorCode MatCOOPatternDestroy(MatCOOPattern *);
 
 /* insert.c */
+PETSC_INTERN PetscBool      MatSeqAIJCUDABuildsOnDevice(Mat);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDAInsertsOnDevice(Mat, PetscBool *);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDAInsertBatch(Mat, const DCSRBatch *, InsertMode);
 PETSC_INTERN DCSRNewEntries MatSeqAIJCUDANewEntries(Mat);
