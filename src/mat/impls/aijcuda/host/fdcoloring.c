@@ -248,27 +248,41 @@ failed:
   PetscFunctionReturn(ierr);
 }
 
+/* MatFDColoringUseDM() has put another function there. */
+static PetscErrorCode InstallApply(Mat A, PetscBool parallel)
+{
+  struct _MatOps *parent    = parallel ? &MatMPIAIJCUDAGet(A)->parent : &MatSeqAIJCUDAGet(A)->parent;
+  struct _MatOps *installed = parallel ? &MatMPIAIJCUDAGet(A)->installed : &MatSeqAIJCUDAGet(A)->installed;
+
+  PetscFunctionBegin;
+  INSTALL_THUNK(A->ops, parent, installed, MatHost_AIJCUDA_, fdcoloringapply);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode SetUp(Mat A, ISColoring coloring, MatFDColoring c)
 {
   PetscBool parallel, no_device;
 
   PetscFunctionBegin;
   PetscCall(MatIsMPIAIJCUDA(A, &parallel));
+  PetscCall(InstallApply(A, parallel));
   no_device = parallel ? MatMPIAIJCUDAGet(A)->no_device : MatSeqAIJCUDAGet(A)->no_device;
   if (no_device) PetscCall(ParentSetUp(A, coloring, c));
   else PetscCall(SetUpBeside(A, coloring, c));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* MatHost_AIJCUDA_fdcoloringsetup - MatFDColoringSetUp(), which reads the pattern and no values */
+/* MatHost_AIJCUDA_fdcoloringsetup - MatFDColoringSetUp(), which reads the pattern and no values. MatFDColoringSetF() copies function values into a vector that MatFDColoringCreate() has bound to the CPU. */
 PetscErrorCode MatHost_AIJCUDA_fdcoloringsetup(Mat A, ISColoring coloring, MatFDColoring c)
 {
-  PetscBool      parallel;
+  PetscBool      parallel, bound;
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
   PetscCall(MatIsMPIAIJCUDA(A, &parallel));
   if (parallel) PetscCall(MatMPIAIJCUDAUseCurrentStream(A));
+  PetscCall(VecBoundToCPU(c->w1, &bound));
+  if (bound) PetscCall(MatAIJCUDABindVec(c->w1));
   PetscCall(MatAIJCUDAHostBegin(A, HOST_READ_STRUCTURE));
   ierr = SetUp(A, coloring, c);
   PetscCall(MatAIJCUDAHostFinish(A, HOST_READ_STRUCTURE, ierr));

@@ -34,6 +34,29 @@ failed:
   PetscFunctionReturn(ierr);
 }
 
+/*
+  MatAIJCUDABindVec - Binds a vector to the CPU, with its entries on the host alone
+
+  Collective
+
+  Input Parameter:
+. v - any vector, bound already or not
+
+  Note:
+  VecBindToCPU() of PETSc 3.26.1 leaves a VECCUDA of several processes with entries that are the same on both sides. VecCopy() of a vector that is not bound then writes those of the device, which nobody reads.
+*/
+PetscErrorCode MatAIJCUDABindVec(Vec v)
+{
+  PetscScalar *array;
+
+  PetscFunctionBegin;
+  PetscCall(VecBindToCPU(v, PETSC_FALSE));
+  PetscCall(VecGetArray(v, &array));
+  PetscCall(VecRestoreArray(v, &array));
+  PetscCall(VecBindToCPU(v, PETSC_TRUE));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* A vector as MatCreateVecs() makes it for other matrices. */
 static PetscErrorCode CreateOfType(Mat A, PetscLayout map, Vec *v)
 {
@@ -45,7 +68,7 @@ static PetscErrorCode CreateOfType(Mat A, PetscLayout map, Vec *v)
   PetscCallGoto(ierr, failed, VecSetType(*v, A->defaultvectype));
   if (A->boundtocpu && A->bindingpropagates) {
     PetscCallGoto(ierr, failed, VecSetBindingPropagates(*v, PETSC_TRUE));
-    PetscCallGoto(ierr, failed, VecBindToCPU(*v, PETSC_TRUE));
+    PetscCallGoto(ierr, failed, MatAIJCUDABindVec(*v));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 failed:
