@@ -169,6 +169,10 @@ static PetscErrorCode MatDiagonalSet_SeqAIJCUDA(Mat A, Vec diagonal, InsertMode 
   const MatDeviceStorageOps *table = NULL;
 
   PetscFunctionBegin;
+  if (!A->assembled) { // the parent sets values, and touches no array
+    PetscCall((*d->parent.diagonalset)(A, diagonal, mode));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscCall(MatSeqAIJCUDAUseDevice(A, &device));
   if (!device || (mode != INSERT_VALUES && mode != ADD_VALUES)) {
     PetscCall(MatHost_SeqAIJCUDA_diagonalset(A, diagonal, mode));
