@@ -1,4 +1,4 @@
-static char help[] = "Assembly again and again: same entries, new entries of this rank and of others, flush assemblies, MatResetPreallocation(), MatSetPreallocationCOO().\n\n";
+static char help[] = "Assembly again and again: same entries, new entries of this rank and of others, flush assemblies, MatResetPreallocation(), MatSetPreallocationCOO(); values that are never assembled.\n\n";
 
 #include "testmat.h"
 
@@ -65,6 +65,89 @@ static PetscErrorCode COO(Mat M, PetscInt pass)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* What replaces a matrix while values of it wait to be assembled. */
+typedef enum {
+  BY_PREALLOCATION,
+  BY_CSR,
+  BY_COO,
+  BY_HASH, /* which wants a flush assembly before */
+  NUM_REPLACEMENTS
+} Replacement;
+
+static PetscErrorCode ReplaceByCSR(Mat M)
+{
+  PetscInt     m, begin, *i, *j;
+  PetscScalar *v;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetLocalSize(M, &m, NULL));
+  PetscCall(MatGetOwnershipRange(M, &begin, NULL));
+  PetscCall(PetscMalloc3(m + 1, &i, m, &j, m, &v));
+  i[0] = 0;
+  for (PetscInt k = 0; k < m; k++) {
+    i[k + 1] = k + 1;
+    j[k]     = begin + k;
+    v[k]     = (PetscReal)(begin + k + 1);
+  }
+  PetscCall(MatSeqAIJSetPreallocationCSR(M, i, j, v));
+  PetscCall(MatMPIAIJSetPreallocationCSR(M, i, j, v));
+  PetscCall(PetscFree3(i, j, v));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Values that are never assembled, on the first rows of this process, and what comes in their place. bind: while they wait, and until the new matrix is there. */
+static PetscErrorCode Abandon(Mat M, Replacement replacement, PetscBool bind)
+{
+  PetscInt begin, end, N;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetOwnershipRange(M, &begin, &end));
+  PetscCall(MatGetSize(M, &N, NULL));
+  for (PetscInt i = begin; i < end && i < begin + 3; i++) {
+    PetscCall(MatSetValue(M, i, (i + 1) % N, 7, INSERT_VALUES));
+    PetscCall(MatSetValue(M, i, (i + N / 2) % N, 8, INSERT_VALUES));
+  }
+  if (replacement == BY_HASH) PetscCall(TestAssemble(M, MAT_FLUSH_ASSEMBLY));
+  if (bind) PetscCall(MatBindToCPU(M, PETSC_TRUE));
+  if (replacement == BY_CSR) PetscCall(ReplaceByCSR(M));
+  if (replacement == BY_COO) PetscCall(COO(M, 1));
+  if (replacement == BY_PREALLOCATION) {
+    PetscCall(MatSeqAIJSetPreallocation(M, 6, NULL));
+    PetscCall(MatMPIAIJSetPreallocation(M, 6, NULL, 6, NULL));
+  }
+  if (replacement == BY_HASH) PetscCall(MatResetHash(M));
+  if (replacement != BY_COO && replacement != BY_CSR) PetscCall(TestEnter(M, 2, 3));
+  if (bind) PetscCall(MatBindToCPU(M, PETSC_FALSE));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode TestAbandon(MatType type)
+{
+  Mat M[2];
+
+  PetscFunctionBegin;
+  for (int test = 0; test < 4 * NUM_REPLACEMENTS; test++) {
+    const PetscBool assembled = (PetscBool)(test % 2), bind = (PetscBool)(test / 2 % 2);
+
+    for (int k = 0; k < 2; k++) {
+      PetscCall(TestCreate(k ? type : MATAIJ, 40, 40, TEST_EVEN, 0, 1, &M[k]));
+      PetscCall(MatSeqAIJSetPreallocation(M[k], 7, NULL));
+      PetscCall(MatMPIAIJSetPreallocation(M[k], 7, NULL, 7, NULL));
+      if (assembled) PetscCall(TestEnter(M[k], 2, 5));
+      if (assembled) PetscCall(MatSetOption(M[k], MAT_NEW_NONZERO_ALLOCATION_ERR, PETSC_FALSE));
+      PetscCall(Abandon(M[k], (Replacement)(test / 4), bind));
+    }
+    PetscCall(TestCompare(M[0], M[1], "values that were never assembled"));
+    for (int k = 0; k < 2; k++) {
+      PetscCall(MatZeroEntries(M[k])); // nothing of them comes later
+      PetscCall(TestAssemble(M[k], MAT_FINAL_ASSEMBLY));
+    }
+    PetscCall(TestCompare(M[0], M[1], "the assembly after values that were never assembled"));
+    for (int k = 0; k < 2; k++) PetscCall(MatDestroy(&M[k]));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   char *type;
@@ -101,6 +184,7 @@ int main(int argc, char **argv)
     PetscCall(MatDestroy(&A));
     PetscCall(MatDestroy(&B));
   }
+  PetscCall(TestAbandon(type));
   PetscCall(PetscFinalize());
   return 0;
 }

@@ -337,6 +337,7 @@ PETSC_INTERN PetscBool      MatSeqAIJCUDADeviceIsCurrent(Mat);
 
 /* replace.c */
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDAStructureOnDevice(Mat, PetscBool *);
+PETSC_INTERN PetscErrorCode MatSeqAIJCUDADiscardStaged(Mat);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDASetDeviceMatrix(Mat, DCSRView *);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDASetEmpty(Mat);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDAStructureChanged(Mat);

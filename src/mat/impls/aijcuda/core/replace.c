@@ -17,8 +17,21 @@ PetscErrorCode MatSeqAIJCUDAStructureOnDevice(Mat A, PetscBool *device)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* MatSeqAIJCUDADiscardStaged - Values of MatSetValues() that have not joined A, a sequential matrix of ours, are dropped: its entries are about to be replaced, and MATAIJ forgets what has not been assembled. */
+PetscErrorCode MatSeqAIJCUDADiscardStaged(Mat A)
+{
+  Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
+  cudaStream_t    stream;
+
+  PetscFunctionBegin;
+  if (d->staging.stage == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscSparseCUDAGetStream(&stream));
+  PetscCall(DCSRStageDestroy(&d->staging.stage, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
-  MatSeqAIJCUDASetDeviceMatrix - Makes compact device storage the matrix; what it was before is discarded.
+  MatSeqAIJCUDASetDeviceMatrix - Makes compact device storage the matrix; what it was before is discarded, with values that wait to be inserted.
 
   Not Collective
 
@@ -35,6 +48,7 @@ PetscErrorCode MatSeqAIJCUDASetDeviceMatrix(Mat A, DCSRView *view)
   Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
 
   PetscFunctionBegin;
+  PetscCall(MatSeqAIJCUDADiscardStaged(A));
   PetscCall(MatSeqAIJCUDADiscardMirror(A));
   PetscCall(MatSeqAIJCUDADropDevice(A));
   PetscCall(PetscObjectCompose((PetscObject)A, ROW_LIMITS_KEY, NULL));
@@ -63,7 +77,6 @@ PetscErrorCode MatSeqAIJCUDASetEmpty(Mat A)
   PetscCall(PetscLayoutSetUp(A->rmap));
   PetscCall(PetscLayoutSetUp(A->cmap));
   PetscCall(PetscSparseCUDAGetStream(&stream));
-  if (MatSeqAIJCUDAGet(A)->staging.stage != NULL) PetscCall(DCSRStageDestroy(&MatSeqAIJCUDAGet(A)->staging.stage, stream));
   PetscCall(DCSRViewAllocateCompact(A->rmap->n, A->cmap->n, 0, PETSC_FALSE, stream, &view));
   PetscCallCUDA(cudaMemsetAsync(view.row_offsets, 0, (size_t)(A->rmap->n + 1) * sizeof(int32_t), stream));
   PetscCall(MatSeqAIJCUDASetDeviceMatrix(A, &view));

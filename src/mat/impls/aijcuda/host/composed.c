@@ -27,6 +27,7 @@ PetscErrorCode MatAIJCUDAHostReplaced(Mat A)
   PetscErrorCode name parameters \
   { \
     PetscFunctionBegin; \
+    PetscCall(MatSeqAIJCUDADiscardStaged(A)); \
     PetscCall(MatSeqAIJCUDAShowMirror(A)); \
     PetscCall((*function)arguments); \
     PetscCall(MatAIJCUDAHostReplaced(A)); \

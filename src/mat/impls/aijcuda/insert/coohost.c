@@ -4,6 +4,7 @@
 #include "../core/core.h"
 #include "../core/parents.h"
 #include "../host/composed.h"
+#include "../parallel/parallel.h"
 #include <petscsparsecuda/report.h>
 
 /* Where the parent composes the list of MatSetPreallocationCOO(). */
@@ -124,6 +125,7 @@ PetscErrorCode MatSetPreallocationCOO_SeqAIJCUDA(Mat A, PetscCount n, PetscInt i
   PetscCall(MatSeqAIJCUDAInsertsOnDevice(A, &device));
   if (device) PetscCall(MatSetPreallocationCOO_SeqAIJCUDA_Device(A, n, i, j));
   else {
+    PetscCall(MatSeqAIJCUDADiscardStaged(A));
     PetscCall(MatCOODevice_Remove(A));
     PetscCall(SetPreallocationCOO(A, MatAIJCUDAParentSeq.setpreallocationcoo, n, i, j));
     MatSeqAIJCUDAGet(A)->staging.device_assembly = PETSC_FALSE;
@@ -140,6 +142,7 @@ PetscErrorCode MatSetPreallocationCOO_MPIAIJCUDA(Mat A, PetscCount n, PetscInt i
   PetscCall(MatMPIAIJCUDAInsertsOnDevice(A, &device));
   if (device) PetscCall(MatSetPreallocationCOO_MPIAIJCUDA_Device(A, n, i, j));
   else {
+    PetscCall(MatMPIAIJCUDADestroyInsertion(A));
     PetscCall(MatCOODevice_Remove(A));
     MatMPIAIJCUDAGet(A)->device_assembly = PETSC_FALSE;
     PetscCall(SetPreallocationCOO(A, MatAIJCUDAParentMPI.setpreallocationcoo, n, i, j));

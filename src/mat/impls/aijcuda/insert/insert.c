@@ -120,6 +120,7 @@ PetscErrorCode MatSeqAIJCUDAFillsPreallocation(Mat A, PetscBool *fills)
 
   PetscFunctionBegin;
   *fills = PETSC_TRUE;
+  PetscCall(MatSeqAIJCUDAFinishInsertion(A)); // of a flush assembly
   PetscCall(MatSeqAIJCUDAGetRowLimits(A, &limits));
   if (limits == NULL) PetscFunctionReturn(PETSC_SUCCESS);
   for (PetscInt i = 0; i < A->rmap->n; i++) sum += limits[i];

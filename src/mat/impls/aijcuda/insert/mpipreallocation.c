@@ -24,6 +24,7 @@ PetscErrorCode MatMPIAIJSetPreallocation_MPIAIJCUDA(Mat A, PetscInt d_nz, const 
     PetscCall(MatSeqAIJCUDASetRowLimits(((Mat_MPIAIJ *)A->data)->A, d_nz, d_nnz));
     PetscCall(MatSeqAIJCUDASetRowLimits(((Mat_MPIAIJ *)A->data)->B, o_nz, o_nnz));
   } else {
+    PetscCall(MatMPIAIJCUDADestroyInsertion(A));
     MatMPIAIJCUDAGet(A)->device_assembly = PETSC_FALSE;
     PetscCall((*MatAIJCUDAParentMPI.setpreallocation)(A, d_nz, d_nnz, o_nz, o_nnz));
     PetscCall(MatMPIAIJCUDASetBlockTypes(A));
@@ -37,6 +38,7 @@ PetscErrorCode MatMPIAIJSetPreallocationCSR_MPIAIJCUDA(Mat A, const PetscInt i[]
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
+  PetscCall(MatMPIAIJCUDADestroyInsertion(A));
   MatMPIAIJCUDAGet(A)->device_assembly = PETSC_FALSE;
   PetscCall(MatAIJCUDAHostBegin(A, HOST_BUILD));
   ierr = (*MatAIJCUDAParentMPI.setpreallocationcsr)(A, i, j, v);
