@@ -2,6 +2,63 @@ static char help[] = "MatBindToCPU(): on and off between operations, before the 
 
 #include "testmat.h"
 
+/* When the matrix is bound to the CPU while it is assembled */
+typedef enum {
+  NEVER,
+  BEFORE, /* while the first values are set */
+  BETWEEN,
+  AROUND_FLUSH /* and there is a flush assembly before the others come */
+} When;
+
+/* New entries in three portions: in the diagonal block, in both, and of other processes. MATSEQAIJ leaves room between its entries until the assembly. */
+static PetscErrorCode EnterPortions(Mat A, When when, PetscInt shift)
+{
+  PetscInt begin, end, N;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetOwnershipRange(A, &begin, &end));
+  PetscCall(MatGetSize(A, &N, NULL));
+  for (PetscInt portion = 0; portion < 3; portion++) {
+    if (when != NEVER) PetscCall(MatBindToCPU(A, (PetscBool)(portion == (when == BEFORE ? 0 : 1))));
+    for (PetscInt i = begin; i < end; i += 2) {
+      if (portion < 2) PetscCall(MatSetValue(A, i, begin + (i + shift + portion) % (end - begin), 3 + portion, ADD_VALUES));
+      if (portion > 0) PetscCall(MatSetValue(A, i, (end + i + shift) % N, 5 + portion, ADD_VALUES));
+      if (portion == 2) PetscCall(MatSetValue(A, (end + i) % N, (i + 3 * shift) % N, 7, ADD_VALUES));
+    }
+    if (portion == 1 && when == AROUND_FLUSH) PetscCall(TestAssemble(A, MAT_FLUSH_ASSEMBLY));
+  }
+  PetscCall(TestAssemble(A, MAT_FINAL_ASSEMBLY));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* MatBindToCPU() on and off within one assembly, the first one and another; all columns of the off-diagonal block are there before, as ghosts that come on both sides have to be. */
+static PetscErrorCode TestWithinAssembly(MatType type)
+{
+  Mat A[2];
+
+  PetscFunctionBegin;
+  for (int when = NEVER; when <= AROUND_FLUSH; when++) {
+    for (int assembled = 0; assembled < 2; assembled++) {
+      for (int k = 0; k < 2; k++) {
+        PetscCall(MatCreate(PETSC_COMM_WORLD, &A[k]));
+        PetscCall(MatSetSizes(A[k], PETSC_DECIDE, PETSC_DECIDE, 43, 43));
+        PetscCall(MatSetType(A[k], k ? type : MATAIJ));
+        PetscCall(MatSetUp(A[k]));
+        if (assembled) {
+          PetscCall(TestEnter(A[k], 9, 1));
+          PetscCall(MatSetOption(A[k], MAT_NEW_NONZERO_ALLOCATION_ERR, PETSC_FALSE));
+        }
+        PetscCall(EnterPortions(A[k], k ? (When)when : NEVER, 2));
+        PetscCall(EnterPortions(A[k], NEVER, 5));
+      }
+      PetscCall(TestCompare(A[0], A[1], "MatBindToCPU() within an assembly"));
+      PetscCall(TestIsValid(A[1], "MatBindToCPU() within an assembly"));
+      for (int k = 0; k < 2; k++) PetscCall(MatDestroy(&A[k]));
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   char     *type;
@@ -68,6 +125,7 @@ int main(int argc, char **argv)
   PetscCall(MatDestroy(&A));
   PetscCall(MatDestroy(&B));
   PetscCall(MatDestroy(&C));
+  PetscCall(TestWithinAssembly(type));
   PetscCall(PetscFinalize());
   return 0;
 }

@@ -225,6 +225,14 @@ static inline PetscBool MatSeqAIJCUDAKeepsStructure(Mat A)
   return (PetscBool)(MatSeqAIJCUDAGet(A)->options.eager || MatSeqAIJCUDAGet(A)->mirror.keeps_structure);
 }
 
+/* Whether the host arrays of a sequential matrix of ours have room between its entries, as MATSEQAIJ leaves them between the first MatSetValues() and the assembly: nothing but its code may use them then. */
+static inline PetscBool MatSeqAIJCUDAHostHasGaps(Mat A)
+{
+  const Mat_SeqAIJ *a = (const Mat_SeqAIJ *)A->data;
+
+  return (PetscBool)(MatSeqAIJCUDAGet(A)->mirror.structure && a->i != NULL && a->i[A->rmap->n] != a->nz);
+}
+
 /* Blocks with fewer rows and nonzeros together get their structure on the host at once in any case: factorizations of coarse levels read it, and it costs little. */
 #define MAT_AIJCUDA_SMALL_BLOCK 100000
 

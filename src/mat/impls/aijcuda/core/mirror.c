@@ -157,6 +157,7 @@ static PetscErrorCode CopyStructureToDevice(Mat A)
 
   PetscFunctionBegin;
   PetscCheck(d->mirror.structure, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Neither the host nor the device has the structure of this matrix");
+  PetscCheck(!MatSeqAIJCUDAHostHasGaps(A), PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE, "Values were set on the host, or preallocated there, and not assembled: call MatAssemblyBegin() and MatAssemblyEnd() before the matrix is used on the device");
   PetscCall(PetscSparseCUDAGetStream(&stream));
   PetscCall(MatSeqAIJCUDADropDevice(A));
   PetscCall(DCSRNeedsWide(nnz, &wide));

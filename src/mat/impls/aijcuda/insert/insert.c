@@ -400,8 +400,8 @@ static PetscErrorCode MatSetValues_SeqAIJCUDA(Mat A, PetscInt m, const PetscInt 
 
   PetscFunctionBegin;
   PetscCall(MatSeqAIJCUDAInsertsOnDevice(A, &device));
-  // a matrix that was preallocated on the host and never assembled has arrays that only the parent understands
-  if (!device || (!d->staging.device_assembly && !A->was_assembled)) {
+  // a matrix that was preallocated on the host and never assembled has arrays that only the parent understands, and so has one that has got new entries there in this assembly
+  if (!device || (!d->staging.device_assembly && !A->was_assembled) || MatSeqAIJCUDAHostHasGaps(A)) {
     PetscCall(MatHost_SeqAIJCUDA_setvalues(A, m, rows, n, columns, v, mode));
     PetscFunctionReturn(PETSC_SUCCESS);
   }

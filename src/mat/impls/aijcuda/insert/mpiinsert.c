@@ -113,7 +113,7 @@ static PetscErrorCode MatSetValues_MPIAIJCUDA(Mat A, PetscInt m, const PetscInt 
 
   PetscFunctionBegin;
   PetscCall(MatMPIAIJCUDAInsertsOnDevice(A, &device));
-  if (!device || !d->device_assembly) {
+  if (!device || !d->device_assembly || d->host_inserted) { // the host arrays may have gaps until the assembly, also when the matrix is not bound to the CPU any more
     d->host_inserted = PETSC_TRUE;
     PetscCall(MatHost_MPIAIJCUDA_setvalues(A, m, rows, n, columns, v, mode));
     PetscFunctionReturn(PETSC_SUCCESS);
@@ -469,8 +469,7 @@ PetscErrorCode MatAssemblyEndDevice_MPIAIJCUDA(Mat A, MatAssemblyType mode, Pets
     PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, all, 2, MPI_INT, MPI_MAX, PetscObjectComm((PetscObject)A)));
     PetscCall(PetscSparseCUDAErrorOfAll(all[0], ierr));
   }
-  d->host_inserted = PETSC_FALSE;
-  if (mode == MAT_FINAL_ASSEMBLY) d->first_assembly = PETSC_FALSE;
+  if (mode == MAT_FINAL_ASSEMBLY) d->host_inserted = d->first_assembly = PETSC_FALSE;
   if (*done && mode == MAT_FINAL_ASSEMBLY) PetscCall(FinishAssembly(A, (PetscBool)all[1]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
