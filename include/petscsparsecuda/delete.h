@@ -22,5 +22,6 @@ PETSC_INTERN PetscErrorCode DCSRSetRightHandSide(PetscInt n, const PetscInt rows
 
 /* Pattern changed: the view is new compact storage whose arrays the caller owns, zero when nothing changed or after an error. They synchronize. */
 PETSC_INTERN PetscErrorCode DCSRCountEmptyRows(DCSRView view, PetscInt n, const PetscInt rows[], cudaStream_t stream, PetscCount *count);
+PETSC_INTERN PetscErrorCode DCSRCountChangingRows(DCSRView view, PetscInt n, const PetscInt rows[], PetscScalar diagonal, cudaStream_t stream, PetscCount *count);
 PETSC_INTERN PetscErrorCode DCSRRemoveRows(DCSRView view, PetscInt n, const PetscInt rows[], PetscScalar diagonal, cudaStream_t stream, DCSRView *to, DCSRDeletion *deletion);
 PETSC_INTERN PetscErrorCode DCSREliminateZeros(DCSRView view, PetscBool keep_diagonal, PetscReal tolerance, cudaStream_t stream, DCSRView *to, DCSRDeletion *deletion);

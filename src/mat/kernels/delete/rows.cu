@@ -8,7 +8,7 @@ namespace
 {
 
 /*
-  Op: bool Visit(row, position) is called for each entry of a listed row; Finish(row, any) once, with whether one of these calls gave true.
+  Op: bool Visit(row, position) is called for each entry of a listed row; Finish(row, size, any) once, with how many there are and whether one of these calls gave true.
 */
 template <typename Offset, bool Compact, typename Op>
 __global__ static void __launch_bounds__(ROW_LOOP_THREADS) ListedRowsKernel(RowLoopRows<Offset, Compact> rows, PetscInt n, const PetscInt *list, Op op)
@@ -23,7 +23,7 @@ __global__ static void __launch_bounds__(ROW_LOOP_THREADS) ListedRowsKernel(RowL
 
     for (PetscCount k = lane; k < where.size; k += 32) any |= op.Visit(row, where.Position((int32_t)k));
     any = __any_sync(0xffffffffu, any);
-    if (lane == 0) op.Finish(row, any);
+    if (lane == 0) op.Finish(row, where.size, any);
   }
 }
 
@@ -51,7 +51,7 @@ struct ZeroListedRow {
     values[position] = columns[position] == row ? diagonal : PetscScalar(0);
     return false;
   }
-  __device__ void Finish(PetscInt, bool) const {}
+  __device__ void Finish(PetscInt, PetscCount, bool) const {}
 };
 
 /* Rows from num_columns on are not counted: they can have no diagonal entry. */
@@ -61,7 +61,7 @@ struct CountWithoutDiagonal {
   unsigned long long *count;
 
   __device__ bool Visit(PetscInt row, PetscCount position) const { return columns[position] == row; }
-  __device__ void Finish(PetscInt row, bool found) const
+  __device__ void Finish(PetscInt row, PetscCount, bool found) const
   {
     if (!found && row < num_columns) atomicAdd(count, 1ull);
   }
@@ -71,10 +71,23 @@ struct CountEmpty {
   PetscInt            num_columns;
   unsigned long long *count;
 
-  __device__ bool Visit(PetscInt, PetscCount) const { return true; }
-  __device__ void Finish(PetscInt row, bool found) const
+  __device__ bool Visit(PetscInt, PetscCount) const { return false; }
+  __device__ void Finish(PetscInt row, PetscCount size, bool) const
   {
-    if (!found && row < num_columns) atomicAdd(count, 1ull);
+    if (size == 0 && row < num_columns) atomicAdd(count, 1ull);
+  }
+};
+
+/* Rows that lose an entry, or are empty and get one: those below num_diagonal are to have a diagonal entry alone, others none. */
+struct CountChanging {
+  const int32_t      *columns;
+  PetscInt            num_diagonal;
+  unsigned long long *count;
+
+  __device__ bool Visit(PetscInt row, PetscCount position) const { return columns[position] != row || row >= num_diagonal; }
+  __device__ void Finish(PetscInt row, PetscCount size, bool loses) const
+  {
+    if (loses || (size == 0 && row < num_diagonal)) atomicAdd(count, 1ull);
   }
 };
 
@@ -281,6 +294,28 @@ PetscErrorCode DCSRCountEmptyRows(DCSRView view, PetscInt n, const PetscInt rows
 {
   PetscFunctionBegin;
   PetscCall(CountListedRows(view, n, rows, CountEmpty{view.num_columns, NULL}, stream, count));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  DCSRCountChangingRows - how many listed rows have another pattern after DCSRRemoveRows()
+
+  Input Parameters:
++ view     - compact or fragmented storage; values are not read
+. n        - length of the list
+. rows     - [n] device, may repeat
+. diagonal - as in DCSRRemoveRows()
+- stream   - synchronizes with it
+
+  Output Parameter:
+. count - the number, repeats included, on the host; when it is 0, DCSRZeroRows() has the same result
+
+  Cost: one read of the columns of these rows.
+*/
+PetscErrorCode DCSRCountChangingRows(DCSRView view, PetscInt n, const PetscInt rows[], PetscScalar diagonal, cudaStream_t stream, PetscCount *count)
+{
+  PetscFunctionBegin;
+  PetscCall(CountListedRows(view, n, rows, CountChanging{view.columns, diagonal == PetscScalar(0) ? 0 : view.num_columns, NULL}, stream, count));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

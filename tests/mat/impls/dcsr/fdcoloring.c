@@ -209,6 +209,86 @@ static PetscErrorCode TestPattern(MatType type)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* What may be done to a matrix whose row has a diagonal entry alone, so that its pattern is what it was. */
+typedef enum {
+  REMOVE_NO_ROW,
+  REMOVE_NOTHING,
+  ELIMINATE_NOTHING,
+  ZERO_ROWS_AND_COLUMNS,
+  FILTER_NOTHING,
+  PUT_BACK, /* what has gone; MATAIJ would write into arrays that are not there any more */
+  NUM_HARMLESS
+} Harmless;
+
+static PetscErrorCode DoHarmless(Mat A, Harmless what, PetscInt row)
+{
+  PetscInt begin, end, n;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetOwnershipRange(A, &begin, &end));
+  n = end > begin;
+  switch (what) {
+  case REMOVE_NO_ROW:
+    PetscCall(MatZeroRows(A, 0, NULL, 2.0, NULL, NULL));
+    break;
+  case REMOVE_NOTHING:
+    PetscCall(MatZeroRows(A, n, &row, 2.0, NULL, NULL));
+    break;
+  case ELIMINATE_NOTHING:
+    PetscCall(MatEliminateZeros(A, PETSC_FALSE));
+    break;
+  case ZERO_ROWS_AND_COLUMNS:
+    PetscCall(MatZeroRowsColumns(A, n, &row, 2.0, NULL, NULL));
+    break;
+  case FILTER_NOTHING:
+    PetscCall(MatFilter(A, 0.0, PETSC_FALSE, PETSC_FALSE)); // removing zeros it would make another object of the matrix
+    break;
+  default:
+    PetscCall(MatSetOption(A, MAT_NEW_NONZERO_LOCATION_ERR, PETSC_FALSE));
+    PetscCall(MatSetOption(A, MAT_NEW_NONZERO_ALLOCATION_ERR, PETSC_FALSE));
+    if (n > 0) PetscCall(MatSetValue(A, row, row, 0.0, INSERT_VALUES));
+    PetscCall(TestAssemble(A, MAT_FINAL_ASSEMBLY));
+    PetscCall(MatEliminateZeros(A, PETSC_FALSE));
+    if (n > 0) PetscCall(MatSetValue(A, row, row, 3.0, INSERT_VALUES));
+    PetscCall(TestAssemble(A, MAT_FINAL_ASSEMBLY));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A coloring goes on with a matrix whose pattern is what it was, and the nonzerostate says so, too, where nothing has been removed. */
+static PetscErrorCode TestSamePattern(MatType type, PetscInt n)
+{
+  Mat              A, reference;
+  MatFDColoring    c;
+  PetscInt         row, end;
+  PetscBool        device;
+  PetscObjectState states[2];
+
+  PetscFunctionBegin;
+  for (int what = 0; what < NUM_HARMLESS; what++) {
+    PetscCall(CreateTridiagonal(type, n, 1, &A));
+    PetscCall(TestUsesDevice(A, &device));
+    PetscCall(MatGetOwnershipRange(A, &row, &end));
+    PetscCall(MatZeroRows(A, end > row, &row, 1.0, NULL, NULL));
+    PetscCall(CreateColoring(A, MATMFFD_WP, 1, &c));
+    for (PetscInt seed = 2; seed < 5 && (what != PUT_BACK || device); seed++) {
+      PetscCall(MatGetNonzeroState(A, &states[0]));
+      PetscCall(DoHarmless(A, (Harmless)what, row));
+      PetscCall(MatGetNonzeroState(A, &states[1]));
+      PetscCheck(!device || (what == PUT_BACK ? states[1] > states[0] : states[1] == states[0]), PETSC_COMM_SELF, PETSC_ERR_PLIB, "change %d of nothing: the nonzerostate was %" PetscInt64_FMT " and is %" PetscInt64_FMT, what, (PetscInt64)states[0],
+                 (PetscInt64)states[1]);
+      PetscCall(SetValues(A, c, seed));
+      PetscCall(CreateTridiagonal(MATAIJ, n, seed, &reference));
+      PetscCall(MatZeroRows(reference, end > row, &row, Entry(row, row, seed), NULL, NULL));
+      PetscCall(TestCompare(reference, A, "MatFDColoringSetValues() after a change of nothing"));
+      PetscCall(MatDestroy(&reference));
+    }
+    PetscCall(MatFDColoringDestroy(&c));
+    PetscCall(MatDestroy(&A));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   const PetscInt sizes[] = {1, 2, 17, 40};
@@ -221,6 +301,7 @@ int main(int argc, char **argv)
     PetscCall(TestSetValues(type, sizes[k], NUM_COLORS));
     for (PetscInt bcols = 1; bcols <= NUM_COLORS; bcols++) PetscCall(TestApply(type, sizes[k], MATMFFD_WP, bcols));
     PetscCall(TestApply(type, sizes[k], MATMFFD_DS, 2));
+    PetscCall(TestSamePattern(type, sizes[k]));
   }
   PetscCall(TestPattern(type));
   PetscCall(PetscFinalize());

@@ -68,7 +68,7 @@ static PetscErrorCode CreateList(const KernelTestMatrix *A, cudaStream_t stream,
 static PetscErrorCode TestCounts(Case *c)
 {
   const KernelTestMatrix *h       = &c->host;
-  PetscCount              missing = 0, empty = 0, got_missing, got_empty;
+  PetscCount              missing = 0, empty = 0, removed = 0, changing = 0, got_missing, got_empty, got_removed, got_changing;
 
   PetscFunctionBegin;
   for (PetscInt q = 0; q < c->n; q++) {
@@ -78,11 +78,17 @@ static PetscErrorCode TestCounts(Case *c)
     for (PetscInt k = h->i[row]; k < h->i[row + 1]; k++) found = (PetscBool)(found || h->j[k] == row);
     if (row < h->n && !found) missing++;
     if (row < h->n && h->i[row + 1] == h->i[row]) empty++;
+    if (h->i[row + 1] > h->i[row]) removed++;
+    if (row < h->n ? !found || h->i[row + 1] - h->i[row] > 1 : h->i[row + 1] > h->i[row]) changing++;
   }
   PetscCall(DCSRCountRowsWithoutDiagonal(c->view, c->n, c->device_rows, c->stream, &got_missing));
   PetscCall(DCSRCountEmptyRows(c->view, c->n, c->device_rows, c->stream, &got_empty));
+  PetscCall(DCSRCountChangingRows(c->view, c->n, c->device_rows, 0.0, c->stream, &got_removed));
+  PetscCall(DCSRCountChangingRows(c->view, c->n, c->device_rows, 2.0, c->stream, &got_changing));
   PetscCheck(got_missing == missing, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, %s: %" PetscCount_FMT " listed rows without diagonal entry, not %" PetscCount_FMT, h->name, c->storage, got_missing, missing);
   PetscCheck(got_empty == empty, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, %s: %" PetscCount_FMT " listed rows are empty, not %" PetscCount_FMT, h->name, c->storage, got_empty, empty);
+  PetscCheck(got_removed == removed, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, %s: %" PetscCount_FMT " listed rows have entries, not %" PetscCount_FMT, h->name, c->storage, got_removed, removed);
+  PetscCheck(got_changing == changing, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, %s: %" PetscCount_FMT " listed rows have more or less than a diagonal entry, not %" PetscCount_FMT, h->name, c->storage, got_changing, changing);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -15,6 +15,7 @@
 #include <petscsparsecuda/convert.h>
 #include <petscsparsecuda/entries.h>
 #include <petscsparsecuda/insert.h>
+#include <petscsparsecuda/pattern.h>
 #include <petscsparsecuda/submatrix.h>
 #include <petscsparsecuda/storage.h>
 #include "../exchange/exchange.h"
@@ -312,6 +313,13 @@ typedef struct {
   PetscObjectState copy_nonzerostate;
 } MatOperand;
 
+/* The nonzero pattern of a matrix at some time. */
+typedef struct {
+  DCSRPattern blocks[2];  /* of the diagonal and of the off-diagonal block; of a sequential matrix the first one */
+  PetscInt    num_ghosts; /* ghost columns: the off-diagonal block counts its columns in them */
+  PetscInt   *ghosts;     /* [num_ghosts] their global numbers, owned */
+} * MatAIJCUDAPattern;
+
 /* mirror.c */
 PETSC_INTERN PetscErrorCode MatIsSeqAIJCUDA(Mat, PetscBool *);
 PETSC_INTERN PetscErrorCode MatIsMPIAIJCUDA(Mat, PetscBool *);
@@ -354,6 +362,12 @@ PETSC_INTERN PetscErrorCode MatSeqAIJCUDATakeValues(Mat, DCSRView *);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDAReuseView(Mat, PetscBool, DCSRView *);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDASetRowLimits(Mat, PetscInt, const PetscInt[]);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDAGetRowLimits(Mat, const PetscInt *[]);
+
+/* pattern.c */
+PETSC_INTERN PetscErrorCode MatAIJCUDAGetBlocks(Mat, Mat[2]);
+PETSC_INTERN PetscErrorCode MatAIJCUDAPatternCreate(Mat, const DCSRView *, MatAIJCUDAPattern *);
+PETSC_INTERN PetscErrorCode MatAIJCUDAPatternDestroy(MatAIJCUDAPattern *);
+PETSC_INTERN PetscErrorCode MatAIJCUDAHasPattern(Mat, int, MatAIJCUDAPattern, PetscBool *);
 
 /* vectors.c */
 PETSC_INTERN PetscErrorCode GetDeviceArray(Mat, Vec, PetscInt, ArrayAccess, HostVecBuffer *, cudaStream_t, DeviceArray *);

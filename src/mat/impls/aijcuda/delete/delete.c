@@ -96,17 +96,6 @@ static PetscErrorCode TakeView(Mat A, const DCSRView *view, const DCSRDeletion *
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* MATSEQAIJ counts a deletion that removed nothing as a new pattern; device copy and plans stay good. */
-static PetscErrorCode SamePattern(Mat A)
-{
-  Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
-
-  PetscFunctionBegin;
-  if (d->device.structure && d->device.nonzerostate == A->nonzerostate) d->device.nonzerostate++;
-  A->nonzerostate++;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Whether MATSEQAIJ would neither insert a diagonal entry, against its options, nor raise an error; rows are there. Synchronizes. */
 static PetscErrorCode CanZeroRows(Mat A, const ListedRows *list, PetscBool *can)
 {
@@ -121,16 +110,23 @@ static PetscErrorCode CanZeroRows(Mat A, const ListedRows *list, PetscBool *can)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The rows are removed from the pattern, but for their diagonal entries. */
+/* The rows are removed from the pattern, but for their diagonal entries; where they have no others the pattern stays what it is, which MATSEQAIJ counts as a new one. Synchronizes. */
 static PetscErrorCode RemoveRows(Mat A, const ListedRows *list)
 {
-  DCSRView     view;
-  DCSRDeletion deletion;
+  const DCSRView from = MatSeqAIJCUDAGet(A)->device.view;
+  PetscCount     changing;
+  DCSRView       view;
+  DCSRDeletion   deletion;
 
   PetscFunctionBegin;
-  PetscCall(DCSRRemoveRows(MatSeqAIJCUDAGet(A)->device.view, list->n, list->rows, list->diag, list->stream, &view, &deletion));
-  if (deletion.changed) PetscCall(TakeView(A, &view, &deletion, list->stream));
-  else PetscCall(SamePattern(A));
+  PetscCall(DCSRCountChangingRows(from, list->n, list->rows, list->diag, list->stream, &changing));
+  if (changing > 0) {
+    PetscCall(DCSRRemoveRows(from, list->n, list->rows, list->diag, list->stream, &view, &deletion));
+    PetscCall(TakeView(A, &view, &deletion, list->stream));
+  } else {
+    PetscCall(DCSRZeroRows(from, list->n, list->rows, list->diag, list->stream));
+    PetscCall(MatSeqAIJCUDADeviceChanged(A));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -146,7 +142,6 @@ static PetscErrorCode ZeroRowsInStorage(Mat A, const ListedRows *list, PetscBool
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(MatSeqAIJCUDARemoveRowsFromStorage(A, &rows, &deletion, done));
-  if (*done && !deletion.changed) PetscCall(SamePattern(A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -182,10 +177,7 @@ static PetscErrorCode MatZeroRows_SeqAIJCUDA(Mat A, PetscInt n, const PetscInt r
 
   PetscFunctionBegin;
   PetscCall(DeletesOnDevice(A, &device));
-  if (device && n == 0) {
-    if (!((Mat_SeqAIJ *)A->data)->keepnonzeropattern) PetscCall(SamePattern(A));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
+  if (device && n == 0) PetscFunctionReturn(PETSC_SUCCESS);
   if (device) {
     ierr = ListedRowsBegin(A, n, rows, diag, x, b, &list);
     if (ierr == PETSC_SUCCESS) ierr = ZeroRows(A, &list, &device);

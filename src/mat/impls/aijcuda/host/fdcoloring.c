@@ -17,13 +17,15 @@ static const char LIST_KEY[] = "MatAIJCUDA_Colorings", VALUES_KEY[] = "MatAIJCUD
 
 /* Where a coloring writes the entries of a matrix. */
 typedef struct {
-  MatFDColoring    coloring;        /* not to be used when only the matrix holds the container of this struct */
-  PetscScalar     *values;          /* [num[0] + num[1]] entries in the order of the host arrays, owned */
-  PetscInt         num[2];          /* entries of the matrix, or of its diagonal and its off-diagonal block */
-  PetscObjectState nonzerostate[2]; /* of the same */
-  PetscCount       first;           /* place of the entry that is written first; -1: there is none */
-  PetscBool        complete;        /* the coloring writes all entries */
-  PetscBool        applying;        /* in MatFDColoringApply(), which counts as an access to the host arrays */
+  MatFDColoring     coloring;        /* not to be used when only the matrix holds the container of this struct */
+  PetscScalar      *values;          /* [num[0] + num[1]] entries in the order of the host arrays, owned */
+  PetscInt          num[2];          /* entries of the matrix, or of its diagonal and its off-diagonal block */
+  MatAIJCUDAPattern pattern;         /* that the coloring was set up for, owned; the matrix, or a block of it, had it */
+  PetscObjectId     id[2];           /* when it was this one */
+  PetscObjectState  nonzerostate[2]; /* with this nonzerostate */
+  PetscCount        first;           /* place of the entry that is written first; -1: there is none */
+  PetscBool         complete;        /* the coloring writes all entries */
+  PetscBool         applying;        /* in MatFDColoringApply(), which counts as an access to the host arrays */
 } ColoringValues;
 
 /* What the colorings of a matrix write. */
@@ -37,6 +39,7 @@ static PetscErrorCode DestroyValues(PetscCtxRt ctx)
   ColoringValues *v = *(ColoringValues **)ctx;
 
   PetscFunctionBegin;
+  PetscCall(MatAIJCUDAPatternDestroy(&v->pattern));
   PetscCall(PetscFree(v->values));
   PetscCall(PetscFree(v));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -50,18 +53,6 @@ static PetscErrorCode DestroyList(PetscCtxRt ctx)
   for (PetscInt k = 0; k < list->n; k++) PetscCall(PetscContainerDestroy(&list->values[k]));
   PetscCall(PetscFree(list->values));
   PetscCall(PetscFree(list));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* The sequential matrices whose entries a coloring writes; NULL: there is no second one. */
-static PetscErrorCode GetBlocks(Mat A, Mat blocks[2])
-{
-  PetscBool parallel;
-
-  PetscFunctionBegin;
-  PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, MATMPIAIJ, &parallel));
-  blocks[0] = parallel ? ((Mat_MPIAIJ *)A->data)->A : A;
-  blocks[1] = parallel ? ((Mat_MPIAIJ *)A->data)->B : NULL;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -143,12 +134,31 @@ static void RedirectBack(ColoringValues *v, const Mat blocks[2])
   }
 }
 
-/* Whether the matrix has the nonzero pattern that it had when the coloring was set up. */
-static PetscBool HasPattern(const ColoringValues *v, const Mat blocks[2])
+/* Notes that a block of the matrix has the pattern of the coloring, as it is. */
+static PetscErrorCode NotePattern(ColoringValues *v, int k, Mat block)
 {
-  for (int k = 0; k < 2; k++)
-    if (blocks[k] != NULL && (((Mat_SeqAIJ *)blocks[k]->data)->nz != v->num[k] || blocks[k]->nonzerostate != v->nonzerostate[k])) return PETSC_FALSE;
-  return PETSC_TRUE;
+  PetscFunctionBegin;
+  PetscCall(PetscObjectGetId((PetscObject)block, &v->id[k]));
+  v->nonzerostate[k] = block->nonzerostate;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether the matrix has the nonzero pattern that it had when the coloring was set up. */
+static PetscErrorCode HasPattern(Mat A, ColoringValues *v, PetscBool *has)
+{
+  Mat           blocks[2];
+  PetscObjectId id;
+
+  PetscFunctionBegin;
+  *has = PETSC_TRUE;
+  PetscCall(MatAIJCUDAGetBlocks(A, blocks));
+  for (int k = 0; k < 2 && blocks[k] != NULL && *has; k++) {
+    PetscCall(PetscObjectGetId((PetscObject)blocks[k], &id));
+    if (id == v->id[k] && blocks[k]->nonzerostate == v->nonzerostate[k]) continue;
+    PetscCall(MatAIJCUDAHasPattern(A, k, v->pattern, has));
+    if (*has) PetscCall(NotePattern(v, k, blocks[k]));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* The arrays of colorings that are gone leave the list of a matrix; *list is NULL when it has none. */
@@ -190,7 +200,7 @@ static PetscErrorCode AddToList(Mat A, PetscContainer values)
 }
 
 /* The array beside the matrix, whose host structure is current, for a coloring that is about to be set up; the coloring owns it. */
-static PetscErrorCode CreateValues(MatFDColoring c, const Mat blocks[2], ColoringValues **values)
+static PetscErrorCode CreateValues(MatFDColoring c, Mat A, const Mat blocks[2], ColoringValues **values)
 {
   ColoringValues *v;
 
@@ -199,9 +209,10 @@ static PetscErrorCode CreateValues(MatFDColoring c, const Mat blocks[2], Colorin
   PetscCall(PetscObjectContainerCompose((PetscObject)c, VALUES_KEY, v, DestroyValues));
   v->coloring = c;
   v->first    = -1;
+  PetscCall(MatAIJCUDAPatternCreate(A, NULL, &v->pattern));
   for (int k = 0; k < 2 && blocks[k] != NULL; k++) {
-    v->num[k]          = ((Mat_SeqAIJ *)blocks[k]->data)->nz;
-    v->nonzerostate[k] = blocks[k]->nonzerostate;
+    v->num[k] = ((Mat_SeqAIJ *)blocks[k]->data)->nz;
+    PetscCall(NotePattern(v, k, blocks[k]));
   }
   PetscCall(PetscMalloc1(NumPlaces(v), &v->values));
   PetscCall(PetscSparseCUDAAdviseHost(v->values, (size_t)NumPlaces(v) * sizeof(*v->values)));
@@ -230,8 +241,8 @@ static PetscErrorCode SetUpBeside(Mat A, ISColoring coloring, MatFDColoring c)
   PetscErrorCode  ierr;
 
   PetscFunctionBegin;
-  PetscCall(GetBlocks(A, blocks));
-  PetscCallGoto(ierr, failed, CreateValues(c, blocks, &v));
+  PetscCall(MatAIJCUDAGetBlocks(A, blocks));
+  PetscCallGoto(ierr, failed, CreateValues(c, A, blocks, &v));
   PetscCallGoto(ierr, failed, PetscObjectQuery((PetscObject)c, VALUES_KEY, (PetscObject *)&container));
   PetscCallGoto(ierr, failed, AddToList(A, container)); // nothing can fail once the coloring has addresses in the array
   values[0] = v->values;
@@ -338,11 +349,13 @@ static PetscErrorCode TakeBlock(Mat block, const ColoringValues *v, const PetscS
 static PetscErrorCode TakeValues(Mat A, ColoringValues *v)
 {
   Mat            blocks[2];
+  PetscBool      has;
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
-  PetscCall(GetBlocks(A, blocks));
-  if (!HasPattern(v, blocks)) {
+  PetscCall(MatAIJCUDAGetBlocks(A, blocks));
+  PetscCall(HasPattern(A, v, &has));
+  if (!has) {
     ClearValues(v);
     SETERRQ(PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE, "The nonzero pattern of the matrix has changed since MatFDColoringSetUp(): make a new MatFDColoring");
   }
@@ -400,7 +413,7 @@ static PetscErrorCode ApplyBeside(Mat A, MatFDColoring c, ColoringValues *v, Vec
 
   PetscFunctionBegin;
   PetscCall(MatAIJCUDAHostBegin(A, HOST_READ_STRUCTURE));
-  PetscCall(GetBlocks(A, blocks));
+  PetscCall(MatAIJCUDAGetBlocks(A, blocks));
   for (int k = 0; k < 2 && blocks[k] != NULL; k++) masks[k] = blocks[k]->offloadmask;
   v->applying = PETSC_TRUE;
   ierr        = Apply(A, c, x, ctx);
@@ -446,16 +459,18 @@ PetscErrorCode MatAIJCUDAReturnColorings(Mat A)
 {
   ColoringList *list;
   Mat           blocks[2];
+  PetscBool     has;
 
   PetscFunctionBegin;
   PetscCall(GetList(A, &list));
   if (list == NULL) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(GetBlocks(A, blocks));
+  PetscCall(MatAIJCUDAGetBlocks(A, blocks));
   for (PetscInt k = 0; k < list->n; k++) {
     ColoringValues *v;
 
     PetscCall(PetscContainerGetPointer(list->values[k], &v));
-    if (HasPattern(v, blocks)) RedirectBack(v, blocks);
+    PetscCall(HasPattern(A, v, &has));
+    if (has) RedirectBack(v, blocks);
   }
   PetscCall(PetscObjectCompose((PetscObject)A, LIST_KEY, NULL));
   PetscFunctionReturn(PETSC_SUCCESS);

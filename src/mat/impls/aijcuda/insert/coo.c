@@ -180,11 +180,11 @@ failed:
 */
 PetscErrorCode MatSetPreallocationCOO_SeqAIJCUDA_Device(Mat A, PetscCount n, PetscInt i[], PetscInt j[])
 {
-  COODevice     *coo     = NULL;
-  MatCOOPattern  pattern = NULL;
-  DCSRView       view;
-  cudaStream_t   stream;
-  PetscErrorCode ierr;
+  COODevice        *coo     = NULL;
+  MatAIJCUDAPattern pattern = NULL;
+  DCSRView          view;
+  cudaStream_t      stream;
+  PetscErrorCode    ierr;
 
   PetscFunctionBegin;
   PetscCall(PetscSparseCUDAGetStream(&stream));
@@ -192,7 +192,7 @@ PetscErrorCode MatSetPreallocationCOO_SeqAIJCUDA_Device(Mat A, PetscCount n, Pet
   PetscCall(PetscNew(&coo));
   PetscCallGoto(ierr, failed, CreateList(A, n, i, j, stream, &coo->list));
   PetscCallGoto(ierr, failed, MatSeqAIJCUDABuildView(A, &coo->list, stream, &view));
-  ierr = MatCOOPatternCreate(A, &view, &pattern);
+  ierr = MatAIJCUDAPatternCreate(A, &view, &pattern);
   if (ierr == PETSC_SUCCESS) ierr = MatSeqAIJCUDASetDeviceMatrix(A, &view);
   if (ierr != PETSC_SUCCESS) {
     PetscCall(DCSRViewFree(&view, stream));
@@ -207,7 +207,7 @@ PetscErrorCode MatSetPreallocationCOO_SeqAIJCUDA_Device(Mat A, PetscCount n, Pet
   MatSeqAIJCUDAGet(A)->device.nonzerostate = A->nonzerostate + 1; // MatSetPreallocationCOO() adds one behind us
   PetscFunctionReturn(PETSC_SUCCESS);
 failed:
-  PetscCall(MatCOOPatternDestroy(&pattern));
+  PetscCall(MatAIJCUDAPatternDestroy(&pattern));
   PetscCall(DCSRListDestroy(&coo->list, stream));
   PetscCall(PetscFree(coo));
   PetscFunctionReturn(ierr);

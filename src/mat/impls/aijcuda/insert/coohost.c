@@ -42,10 +42,11 @@ failed:
 
 static PetscErrorCode SetPreallocationCOO(Mat A, SetPreallocationFn parent, PetscCount n, PetscInt i[], PetscInt j[])
 {
-  void          *i_host = NULL, *j_host = NULL;
-  MatCOOPattern  pattern = NULL;
-  PetscBool      is;
-  PetscErrorCode ierr;
+  const PetscObjectState nonzerostate = A->nonzerostate;
+  void                  *i_host = NULL, *j_host = NULL;
+  MatAIJCUDAPattern      pattern = NULL;
+  PetscBool              is;
+  PetscErrorCode         ierr;
 
   PetscFunctionBegin;
   PetscCallGoto(ierr, done, GetHostCopy(i, (size_t)n * sizeof(PetscInt), &i_host));
@@ -54,7 +55,7 @@ static PetscErrorCode SetPreallocationCOO(Mat A, SetPreallocationFn parent, Pets
   if (is) PetscCallGoto(ierr, done, MatSeqAIJCUDAShowMirror(A));
   PetscCallGoto(ierr, done, (*parent)(A, n, i_host != NULL ? (PetscInt *)i_host : i, j_host != NULL ? (PetscInt *)j_host : j));
   PetscCallGoto(ierr, done, MatAIJCUDAHostReplaced(A));
-  PetscCallGoto(ierr, done, MatCOOPatternCreate(A, NULL, &pattern));
+  PetscCallGoto(ierr, done, MatAIJCUDAPatternCreate(A, NULL, &pattern));
   PetscCallGoto(ierr, done, MatCOOPatternAttach(A, COO_KEY, &pattern));
 done:
   PetscCall(PetscFree(i_host));

@@ -4,14 +4,9 @@
 */
 #include "../core/core.h"
 
-/* Nonzero patterns of lists of coordinates (coopattern.c) */
-typedef struct _n_MatCOOPattern *MatCOOPattern;
-
 /* coopattern.c */
-PETSC_INTERN PetscErrorCode MatCOOPatternCreate(Mat, const DCSRView *, MatCOOPattern *);
-PETSC_INTERN PetscErrorCode MatCOOPatternAttach(Mat, const char[], MatCOOPattern *);
+PETSC_INTERN PetscErrorCode MatCOOPatternAttach(Mat, const char[], MatAIJCUDAPattern *);
 PETSC_INTERN PetscErrorCode MatCOOPatternCheck(Mat, const char[], PetscBool *);
-PETSC_INTERN PetscErrorCode MatCOOPatternDestroy(MatCOOPattern *);
 
 /* insert.c */
 PETSC_INTERN PetscBool      MatSeqAIJCUDABuildsOnDevice(Mat);

@@ -200,7 +200,7 @@ static PetscErrorCode SetBlock(Mat A, int which, DCSRList *list, cudaStream_t st
 }
 
 /* The pattern is to be destroyed, also after an error. All processes have an error when one does. Collective. */
-static PetscErrorCode Preallocate(Mat A, COODevice *coo, const PetscInt i[], const PetscInt j[], MatCOOPattern *pattern)
+static PetscErrorCode Preallocate(Mat A, COODevice *coo, const PetscInt i[], const PetscInt j[], MatAIJCUDAPattern *pattern)
 {
   cudaStream_t   stream;
   PetscErrorCode ierr;
@@ -210,7 +210,7 @@ static PetscErrorCode Preallocate(Mat A, COODevice *coo, const PetscInt i[], con
   ierr = CreateLists(A, coo, i, j, stream);
   if (ierr == PETSC_SUCCESS) ierr = MatMPIAIJCUDASetEmpty(A);
   for (int k = 0; k < 2 && ierr == PETSC_SUCCESS; k++) ierr = SetBlock(A, k, &coo->lists[k], stream);
-  if (ierr == PETSC_SUCCESS) ierr = MatCOOPatternCreate(A, NULL, pattern);
+  if (ierr == PETSC_SUCCESS) ierr = MatAIJCUDAPatternCreate(A, NULL, pattern);
   PetscCall(PetscSparseCUDAAgree(PetscObjectComm((PetscObject)A), ierr, &ierr));
   PetscCall(ierr);
   PetscCall(MatMPIAIJCUDASetUpMultiply(A));
@@ -231,10 +231,9 @@ static PetscErrorCode Preallocate(Mat A, COODevice *coo, const PetscInt i[], con
 */
 PetscErrorCode MatSetPreallocationCOO_MPIAIJCUDA_Device(Mat A, PetscCount n, PetscInt i[], PetscInt j[])
 {
-  Mat_MPIAIJ    *a = (Mat_MPIAIJ *)A->data;
-  COODevice     *coo;
-  MatCOOPattern  pattern = NULL;
-  PetscErrorCode ierr;
+  COODevice        *coo;
+  MatAIJCUDAPattern pattern = NULL;
+  PetscErrorCode    ierr;
 
   PetscFunctionBegin;
   PetscCall(MatCOODevice_Remove(A));
@@ -243,7 +242,7 @@ PetscErrorCode MatSetPreallocationCOO_MPIAIJCUDA_Device(Mat A, PetscCount n, Pet
   coo->n = n;
   ierr   = Preallocate(A, coo, i, j, &pattern);
   if (ierr != PETSC_SUCCESS) {
-    PetscCall(MatCOOPatternDestroy(&pattern));
+    PetscCall(MatAIJCUDAPatternDestroy(&pattern));
     PetscCall(Destroy(coo));
     PetscCall(ierr);
   }
