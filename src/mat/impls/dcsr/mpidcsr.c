@@ -53,6 +53,7 @@ static PetscErrorCode MatDuplicate_MPIAIJCUDA(Mat A, MatDuplicateOption option, 
   b->device_assembly = (PetscBool)((A->assembled || builds) && !b->no_device);
   b->first_assembly  = builds;
   b->columns_changed = (PetscBool)(builds && a->columns_changed);
+  (*B)->nonzerostate = A->nonzerostate; // as the blocks, whose sum it is after the next assembly
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -526,7 +526,7 @@ static PetscErrorCode SetList(Mat A, PetscInt shift)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* New blocks in the same operand, whose nonzerostate is the old one: a transpose that the product keeps must not be taken for its transpose. */
+/* New blocks in the same operand: a transpose that the product keeps must not be taken for its transpose. */
 static PetscErrorCode TestNewBlocks(MatType type, MatProductType product)
 {
   const PetscInt N = 60;
@@ -545,7 +545,7 @@ static PetscErrorCode TestNewBlocks(MatType type, MatProductType product)
   PetscCall(Multiply(product, mats, MAT_REUSE_MATRIX, PETSC_DETERMINE, &C));
   PetscCall(Multiply(product, mats, MAT_INITIAL_MATRIX, PETSC_DETERMINE, &D));
   PetscCall(MatMultEqual(C, D, 3, &equal));
-  PetscCheck(equal, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: an operand with new blocks and the old nonzerostate", MatProductTypes[product]);
+  PetscCheck(equal, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: an operand with new blocks", MatProductTypes[product]);
   PetscCall(MatDestroy(&C));
   PetscCall(MatDestroy(&D));
   for (int k = 0; k < 2; k++) PetscCall(MatDestroy(&mats[k]));

@@ -163,7 +163,7 @@ PetscBool MatOperandIsSame(Mat X, const MatOperand *o)
 }
 
 /*
-  MatOperandNoteBlocks - Notes in C the patterns of the blocks of X, a parallel matrix that C was made of: the nonzerostate of X repeats when its blocks are made anew. Not collective.
+  MatOperandNoteBlocks - Notes in C the patterns of the blocks of X, a parallel matrix that C was made of. Not collective.
 
   Input Parameters:
 + X   - the matrix

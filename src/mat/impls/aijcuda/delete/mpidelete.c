@@ -1,6 +1,7 @@
 /* Deletion from parallel matrices: MATMPIAIJ maps rows to their owners, the blocks delete. MatZeroRowsColumns(), which MATMPIAIJ does on host arrays of the off-diagonal block, is in zerorowscolumns.c. */
 #include "delete.h"
 #include "../core/core.h"
+#include "../parallel/parallel.h"
 
 static PetscInt LocalNonzeros(Mat A)
 {
@@ -94,6 +95,7 @@ static PetscErrorCode MatEliminateZeros_MPIAIJCUDA(Mat A, PetscBool keep)
   if (ierr == PETSC_SUCCESS) ierr = MatEliminateZeros(a->B, PETSC_FALSE);
   PetscCall(PetscSparseCUDAAgree(PetscObjectComm((PetscObject)A), ierr, &ierr));
   PetscCall(ierr);
+  PetscCall(MatMPIAIJCUDASumNonzeroState(A)); // MATMPIAIJ forgets it
   PetscCall(ForgetCoordinates(A, nonzeros));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -171,10 +171,7 @@ static PetscErrorCode ZeroBlocks(Mat A, Removal *r, PetscScalar diag, Vec x, Vec
   PetscCall(ierr);
   // the block may have got diagonal entries: buffers of MatGetRow() are as long as the longest row was
   if (((Mat_SeqAIJ *)a->A->data)->nz != nz) PetscCall(PetscFree2(a->rowvalues, a->rowindices));
-  if (!nonew) {
-    A->nonzerostate = a->A->nonzerostate + a->B->nonzerostate;
-    PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &A->nonzerostate, 1, MPIU_INT64, MPI_SUM, PetscObjectComm((PetscObject)A)));
-  }
+  if (!nonew) PetscCall(MatMPIAIJCUDASumNonzeroState(A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -2,6 +2,7 @@
 #include "host.h"
 #include "thunks.h"
 #include "../core/core.h"
+#include "../parallel/parallel.h"
 
 /* The operations of MATSEQAIJ or MATMPIAIJ behind a matrix of ours. */
 static PetscErrorCode GetParentOps(Mat A, struct _MatOps **parent)
@@ -14,25 +15,38 @@ static PetscErrorCode GetParentOps(Mat A, struct _MatOps **parent)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* After an operation that may have merged another matrix into A, whose data and nonzerostate were these. */
+static PetscErrorCode CountMerged(Mat A, const void *data, PetscObjectState nonzerostate)
+{
+  PetscFunctionBegin;
+  if (A->data != data) PetscCall(MatAIJCUDARaiseNonzeroState(A, nonzerostate));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode MatHost_AIJCUDA_axpy(Mat Y, PetscScalar a, Mat X, MatStructure str)
 {
-  struct _MatOps *parent;
-  PetscErrorCode  ierr;
+  const void            *data         = Y->data;
+  const PetscObjectState nonzerostate = Y->nonzerostate;
+  struct _MatOps        *parent;
+  PetscErrorCode         ierr;
 
   PetscFunctionBegin;
   PetscCall(GetParentOps(Y, &parent));
   PetscCall(MatAIJCUDAHostBeginTwo(Y, HOST_WRITE, X != Y ? X : NULL, HOST_READ));
   ierr = (*parent->axpy)(Y, a, X, str);
   PetscCall(MatAIJCUDAHostFinishTwo(Y, HOST_WRITE, X != Y ? X : NULL, HOST_READ, ierr));
+  PetscCall(CountMerged(Y, data, nonzerostate));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode MatHost_AIJCUDA_transpose(Mat A, MatReuse reuse, Mat *B)
 {
-  PetscBool       mpi;
-  struct _MatOps *parent;
-  PetscErrorCode  ierr;
-  int             access;
+  const void            *data         = A->data;
+  const PetscObjectState nonzerostate = A->nonzerostate;
+  PetscBool              mpi;
+  struct _MatOps        *parent;
+  PetscErrorCode         ierr;
+  int                    access;
 
   PetscFunctionBegin;
   PetscCall(MatIsMPIAIJCUDA(A, &mpi));
@@ -41,6 +55,7 @@ PetscErrorCode MatHost_AIJCUDA_transpose(Mat A, MatReuse reuse, Mat *B)
   PetscCall(MatAIJCUDAHostBeginTwo(A, access, reuse == MAT_REUSE_MATRIX ? *B : NULL, HOST_WRITE));
   ierr = (*parent->transpose)(A, reuse, B);
   PetscCall(MatAIJCUDAHostFinishTwo(A, access, reuse == MAT_REUSE_MATRIX ? *B : NULL, HOST_WRITE, ierr));
+  PetscCall(CountMerged(A, data, nonzerostate));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -8,6 +8,7 @@
 #include "host.h"
 #include "thunks.h"
 #include "../core/core.h"
+#include "../parallel/parallel.h"
 
 /* X(name, sequential type, parallel type) for each subclass that PETSc may have. */
 #define SUBCLASSES(X) \
@@ -145,6 +146,7 @@ PetscErrorCode MatAIJCUDARestoreSaved(Mat A, MatType type)
   PetscCallGoto(ierr, failed, ConvertAsHostCode(B, type));
   PetscCallGoto(ierr, failed, PetscObjectSetOptionsPrefix((PetscObject)B, ((PetscObject)A)->prefix));
   if (((PetscObject)A)->name != NULL) PetscCallGoto(ierr, failed, PetscObjectSetName((PetscObject)B, ((PetscObject)A)->name));
+  PetscCallGoto(ierr, failed, MatAIJCUDARaiseNonzeroState(B, A->nonzerostate));
   PetscCall(MatHeaderReplace(A, &B));
   PetscFunctionReturn(PETSC_SUCCESS);
 failed:

@@ -40,6 +40,15 @@ failed:
   PetscFunctionReturn(ierr);
 }
 
+/* The parent has made new blocks of a parallel matrix, whose nonzerostate was this one. Collective. */
+static PetscErrorCode CountBlocks(Mat A, PetscObjectState nonzerostate)
+{
+  PetscFunctionBegin;
+  PetscCall(MatMPIAIJCUDARaiseSum(A, nonzerostate));
+  A->nonzerostate += nonzerostate - 1; // MatSetPreallocationCOO() adds one behind us, and the next assembly takes the sum
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode SetPreallocationCOO(Mat A, SetPreallocationFn parent, PetscCount n, PetscInt i[], PetscInt j[])
 {
   const PetscObjectState nonzerostate = A->nonzerostate;
@@ -54,6 +63,7 @@ static PetscErrorCode SetPreallocationCOO(Mat A, SetPreallocationFn parent, Pets
   PetscCallGoto(ierr, done, MatIsSeqAIJCUDA(A, &is));
   if (is) PetscCallGoto(ierr, done, MatSeqAIJCUDAShowMirror(A));
   PetscCallGoto(ierr, done, (*parent)(A, n, i_host != NULL ? (PetscInt *)i_host : i, j_host != NULL ? (PetscInt *)j_host : j));
+  if (!is) PetscCallGoto(ierr, done, CountBlocks(A, nonzerostate));
   PetscCallGoto(ierr, done, MatAIJCUDAHostReplaced(A));
   PetscCallGoto(ierr, done, MatAIJCUDAPatternCreate(A, NULL, &pattern));
   PetscCallGoto(ierr, done, MatCOOPatternAttach(A, COO_KEY, &pattern));

@@ -251,8 +251,8 @@ PetscErrorCode MatSetPreallocationCOO_MPIAIJCUDA_Device(Mat A, PetscCount n, Pet
   MatMPIAIJCUDAGet(A)->first_assembly = PETSC_FALSE;
   A->was_assembled                    = PETSC_TRUE; // the scatter of products exists
   A->assembled                        = PETSC_FALSE;
-  A->nonzerostate                     = a->A->nonzerostate + a->B->nonzerostate;
-  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &A->nonzerostate, 1, MPIU_INT64, MPI_SUM, PetscObjectComm((PetscObject)A)));
+  PetscCall(MatMPIAIJCUDASumNonzeroState(A));
+  A->nonzerostate--; // MatSetPreallocationCOO() adds one behind us, and the next assembly takes the sum
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -493,7 +493,10 @@ static PetscErrorCode MatSetUp_MPIAIJCUDA(Mat A)
   PetscCall(PetscLayoutSetUp(A->cmap));
   PetscCall(MatMPIAIJCUDAInsertsOnDevice(A, &device));
   if (device) PetscCall(MatMPIAIJCUDASetEmpty(A));
-  else PetscCall((*MatMPIAIJCUDAGet(A)->parent.setup)(A));
+  else {
+    PetscCall((*MatMPIAIJCUDAGet(A)->parent.setup)(A));
+    PetscCall(MatMPIAIJCUDARaiseSum(A, A->nonzerostate));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -26,7 +26,7 @@ PetscErrorCode MatMPIAIJSetPreallocation_MPIAIJCUDA(Mat A, PetscInt d_nz, const 
   } else {
     PetscCall(MatMPIAIJCUDADestroyInsertion(A));
     MatMPIAIJCUDAGet(A)->device_assembly = PETSC_FALSE;
-    PetscCall((*MatAIJCUDAParentMPI.setpreallocation)(A, d_nz, d_nnz, o_nz, o_nnz));
+    PetscCall(MatMPIAIJCUDAParentSetPreallocation(A, d_nz, d_nnz, o_nz, o_nnz));
     PetscCall(MatMPIAIJCUDASetBlockTypes(A));
   }
   PetscFunctionReturn(PETSC_SUCCESS);

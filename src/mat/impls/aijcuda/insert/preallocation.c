@@ -49,7 +49,10 @@ PetscErrorCode MatSeqAIJSetColumnIndices_SeqAIJCUDA(Mat A, PetscInt *j)
   if (MatSeqAIJCUDAGet(A)->staging.device_assembly && limits != NULL && !A->assembled && !A->was_assembled) {
     PetscCall(MatHost_SeqAIJCUDA_SetPreallocation(A, 0, limits));
     MatSeqAIJCUDAGet(A)->staging.device_assembly = PETSC_FALSE;
-  } else if (A->assembled) ((Mat_SeqAIJ *)A->data)->maxnz = ((Mat_SeqAIJ *)A->data)->nz; // arrays that came from the device have no more room
+  } else if (A->assembled) {
+    ((Mat_SeqAIJ *)A->data)->maxnz = ((Mat_SeqAIJ *)A->data)->nz; // arrays that came from the device have no more room
+    A->nonzerostate++;
+  }
   PetscCall(MatHost_SeqAIJCUDA_SetColumnIndices(A, j));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -144,7 +144,7 @@ PetscErrorCode MatMPIAIJCUDASetBlockTypes(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* MatMPIAIJCUDAParentSetPreallocation - MATMPIAIJ's MatMPIAIJSetPreallocation() */
+/* MatMPIAIJCUDAParentSetPreallocation - MATMPIAIJ's MatMPIAIJSetPreallocation(): new blocks, which go on with the nonzerostate of A */
 PetscErrorCode MatMPIAIJCUDAParentSetPreallocation(Mat A, PetscInt d_nz, const PetscInt d_nnz[], PetscInt o_nz, const PetscInt o_nnz[])
 {
   PetscErrorCode ierr;
@@ -154,5 +154,6 @@ PetscErrorCode MatMPIAIJCUDAParentSetPreallocation(Mat A, PetscInt d_nz, const P
   PetscCall(MatAIJCUDAHostBegin(NULL, HOST_READ)); // -mat_seqaij_type is not for the blocks
   ierr = (*MatAIJCUDAParentMPI.setpreallocation)(A, d_nz, d_nnz, o_nz, o_nnz);
   PetscCall(MatAIJCUDAHostFinish(NULL, HOST_READ, ierr));
+  PetscCall(MatMPIAIJCUDARaiseSum(A, A->nonzerostate));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

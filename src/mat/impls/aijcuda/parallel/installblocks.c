@@ -57,19 +57,3 @@ PetscErrorCode MatMPIAIJCUDAInstallBlocks(Mat C, DCSRView blocks[], PetscInt n, 
   PetscCall(MatAssemblyEnd(C, MAT_FINAL_ASSEMBLY));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
-
-/* MatMPIAIJCUDARaiseNonzeroState - The sum of the blocks' states must not be one that the result had with another pattern: its blocks may be new ones. Not collective. */
-PetscErrorCode MatMPIAIJCUDARaiseNonzeroState(Mat C, PetscObjectState old)
-{
-  const PetscObjectState missing = old + 1 - C->nonzerostate;
-  Mat                    block   = MatMPIAIJCUDAGetBlock(C, 0);
-  PetscMPIInt            size;
-
-  PetscFunctionBegin;
-  if (missing <= 0) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)C), &size));
-  block->nonzerostate += missing;
-  MatSeqAIJCUDAGet(block)->device.nonzerostate += missing;
-  C->nonzerostate += missing * size;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}

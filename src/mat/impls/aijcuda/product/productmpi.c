@@ -471,10 +471,9 @@ static PetscErrorCode GetResult(Mat C, SparseProduct *p, PetscBool values, cudaS
 /* Makes views the blocks of the result, which becomes a matrix of ours if it is not yet. Collective. */
 static PetscErrorCode Install(Mat C, SparseProduct *p)
 {
-  const PetscObjectState old = C->nonzerostate;
-  MPIProduct            *d   = (MPIProduct *)p->data;
-  Mat                    factors[2];
-  PetscLayout            rows;
+  MPIProduct *d = (MPIProduct *)p->data;
+  Mat         factors[2];
+  PetscLayout rows;
 
   PetscFunctionBegin;
   GetFactors(C, factors);
@@ -482,7 +481,6 @@ static PetscErrorCode Install(Mat C, SparseProduct *p)
   PetscCall(MatSetSizes(C, rows->n, factors[1]->cmap->n, rows->N, factors[1]->cmap->N));
   PetscCall(MatSetType(C, ((PetscObject)factors[0])->type_name));
   PetscCall(MatMPIAIJCUDAInstallBlocks(C, p->blocks, d->num_result_ghosts, d->result_ghosts));
-  PetscCall(MatMPIAIJCUDARaiseNonzeroState(C, old));
   PetscCall(PetscFree(d->result_ghosts));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

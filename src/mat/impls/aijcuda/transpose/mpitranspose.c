@@ -189,6 +189,7 @@ static PetscErrorCode MatTranspose_MPIAIJCUDA(Mat A, MatReuse reuse, Mat *B)
   else if (reuse == MAT_INITIAL_MATRIX) PetscCall(CreateTranspose(A, B));
   else {
     PetscCall(CreateTranspose(A, &T));
+    PetscCall(MatAIJCUDARaiseNonzeroState(T, A->nonzerostate));
     PetscCall(MatHeaderMerge(A, &T));
   }
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -4,6 +4,7 @@
 */
 #include "transpose.h"
 #include "../core/core.h"
+#include "../parallel/parallel.h"
 #include "../host/thunks.h"
 
 /* The transpose of A as CSR, with zero values when there are to be none of A's. */
@@ -172,6 +173,7 @@ static PetscErrorCode MatTranspose_SeqAIJCUDA(Mat A, MatReuse reuse, Mat *B)
   else if (reuse == MAT_INITIAL_MATRIX) PetscCall(CreateTranspose(A, PETSC_TRUE, B));
   else {
     PetscCall(CreateTranspose(A, PETSC_TRUE, &T));
+    PetscCall(MatAIJCUDARaiseNonzeroState(T, A->nonzerostate));
     PetscCall(MatHeaderMerge(A, &T));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
