@@ -49,11 +49,9 @@ PetscErrorCode MatSeqAIJSetColumnIndices_SeqAIJCUDA(Mat A, PetscInt *j)
   if (MatSeqAIJCUDAGet(A)->staging.device_assembly && limits != NULL && !A->assembled && !A->was_assembled) {
     PetscCall(MatHost_SeqAIJCUDA_SetPreallocation(A, 0, limits));
     MatSeqAIJCUDAGet(A)->staging.device_assembly = PETSC_FALSE;
-  } else if (A->assembled) {
-    ((Mat_SeqAIJ *)A->data)->maxnz = ((Mat_SeqAIJ *)A->data)->nz; // arrays that came from the device have no more room
-    A->nonzerostate++;
-  }
+  } else if (A->assembled) ((Mat_SeqAIJ *)A->data)->maxnz = ((Mat_SeqAIJ *)A->data)->nz; // arrays that came from the device have no more room
   PetscCall(MatHost_SeqAIJCUDA_SetColumnIndices(A, j));
+  A->nonzerostate++;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
