@@ -108,7 +108,7 @@ PETSC_INTERN PetscErrorCode HiSparseMultEpilogue(HiSparse hisparse, const PetscS
 PETSC_INTERN PetscErrorCode HiSparseMultTranspose(HiSparse hisparse, PetscBool conjugate, const PetscScalar x[], const PetscScalar z[], PetscScalar y[], cudaStream_t stream);
 
 /* Entry by entry, as the functions of entries.h. */
-PETSC_INTERN PetscErrorCode HiSparseScale(HiSparse hisparse, PetscScalar alpha, cudaStream_t stream); /* a factor in the header; no entry is touched */
+PETSC_INTERN PetscErrorCode HiSparseScale(HiSparse hisparse, PetscScalar alpha, cudaStream_t stream); /* a factor in the header, and no entry is touched, unless it would be extreme */
 PETSC_INTERN PetscErrorCode HiSparseZero(HiSparse hisparse, cudaStream_t stream);
 PETSC_INTERN PetscErrorCode HiSparseConjugate(HiSparse hisparse, cudaStream_t stream);
 PETSC_INTERN PetscErrorCode HiSparseRealPart(HiSparse hisparse, cudaStream_t stream);

@@ -115,7 +115,7 @@ typedef struct {
   PetscErrorCode (*removezeros)(Mat, PetscBool, cudaStream_t, DCSRDeletion *, PetscBool *);            /* whether zeros on the diagonal stay */
 
   /* Entry by entry */
-  PetscErrorCode (*scale)(Mat, PetscScalar, cudaStream_t);
+  PetscErrorCode (*scale)(Mat, PetscScalar, cudaStream_t); /* by 0 is zero() */
   PetscErrorCode (*zero)(Mat, cudaStream_t);
   PetscErrorCode (*conjugate)(Mat, cudaStream_t);
   PetscErrorCode (*realpart)(Mat, cudaStream_t);

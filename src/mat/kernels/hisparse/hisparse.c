@@ -7,6 +7,9 @@
 const char *const HiSparseFormats[]    = {"auto", "diagonals", "windows", "blocks", "blockdiagonals", "csr", "HiSparseFormat", "HISPARSE_", NULL};
 const char *const HiSparsePrecisions[] = {"scalar", "single", "HiSparsePrecision", "HISPARSE_VALUES_", NULL};
 
+/* Largest absolute value of a scale factor that stands beside the values, and inverse of the smallest one. */
+#define MAX_FACTOR (PetscDefined(USE_REAL_SINGLE) ? (PetscReal)1e12 : (PetscReal)1e100)
+
 static const HiSparseFormatOps *FormatOps(HiSparseFormat format)
 {
   switch (format) {
@@ -475,11 +478,23 @@ PetscErrorCode HiSparseMultTranspose(HiSparse hisparse, PetscBool conjugate, con
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* HiSparseScale - multiplies the matrix by alpha: a factor beside the values, which stay as they are and shared */
-PetscErrorCode HiSparseScale(HiSparse hisparse, PetscScalar alpha, PETSC_UNUSED cudaStream_t stream)
+/* Whether a factor may stand beside the values. One that is zero or not finite would make NaN of sums without terms; far from 1, sums of the values would over- or underflow where those of the matrix do not. */
+static PetscBool IsFactor(PetscScalar scale)
+{
+  const PetscReal size = PetscAbsScalar(scale);
+
+  return (PetscBool)(size >= 1 / MAX_FACTOR && size <= MAX_FACTOR);
+}
+
+/* HiSparseScale - multiplies the matrix by alpha: a factor beside the values, which stay as they are and shared; where that would be extreme, all values */
+PetscErrorCode HiSparseScale(HiSparse hisparse, PetscScalar alpha, cudaStream_t stream)
 {
   PetscFunctionBegin;
-  hisparse->scale *= alpha;
+  if (IsFactor(hisparse->scale * alpha)) hisparse->scale *= alpha;
+  else {
+    PetscCall(HiSparseChangeScaledValues(hisparse, stream));
+    PetscCall(hisparse->ops->scale(hisparse->structure->data, hisparse->values->data, alpha, stream));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -654,10 +669,7 @@ PetscErrorCode HiSparseRowMaxAbs(HiSparse hisparse, PetscScalar largest[], Petsc
   const PetscReal alpha = PetscAbsScalar(hisparse->scale);
 
   PetscFunctionBegin;
-  if (alpha == 0) {
-    PetscCallCUDA(cudaMemsetAsync(largest, 0, (size_t)hisparse->num_rows * sizeof(*largest), stream));
-    if (indices != NULL) PetscCallCUDA(cudaMemsetAsync(indices, 0, (size_t)hisparse->num_rows * sizeof(*indices), stream));
-  } else if (hisparse->transposed) PetscCall(HiSparseTransposedRowMaxAbs(hisparse, largest, indices, stream));
+  if (hisparse->transposed) PetscCall(HiSparseTransposedRowMaxAbs(hisparse, largest, indices, stream));
   else PetscCall(hisparse->ops->rowmaxabs(hisparse->structure->data, hisparse->values->data, alpha, largest, indices, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -41,7 +41,7 @@ static PetscErrorCode GetDiagonal(Mat A, const MatDeviceStorageOps *table, Devic
     } else PetscCall(MatHost_SeqAIJCUDA_##operation arguments); \
     PetscFunctionReturn(PETSC_SUCCESS); \
   }
-DEFINE_ENTRYWISE(scale, Scale, (Mat A, PetscScalar s), (A, s), (A, s, stream), 1.0)
+DEFINE_ENTRYWISE(scale, ScaleValues, (Mat A, PetscScalar s), (A, s), (A, s, stream), 1.0)
 DEFINE_ENTRYWISE(conjugate, Conjugate, (Mat A), (A), (A, stream), 0.0)
 DEFINE_ENTRYWISE(realpart, RealPart, (Mat A), (A), (A, stream), 0.0)
 DEFINE_ENTRYWISE(imaginarypart, ImaginaryPart, (Mat A), (A), (A, stream), 0.0)
@@ -73,6 +73,18 @@ static PetscErrorCode MatZeroEntries_SeqAIJCUDA(Mat A)
     A->offloadmask = PETSC_OFFLOAD_BOTH;
     PetscCall(MatAIJCUDAHostEnd(A, HOST_READ_STRUCTURE));
   }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* By zero, all entries become zeros, also those that are not finite, as the BLAS of MATSEQAIJ makes them. */
+static PetscErrorCode MatScale_SeqAIJCUDA(Mat A, PetscScalar s)
+{
+  PetscBool device;
+
+  PetscFunctionBegin;
+  PetscCall(MatSeqAIJCUDAUseDevice(A, &device));
+  if (device && s == (PetscScalar)0.0) PetscCall(MatZeroEntries_SeqAIJCUDA(A));
+  else PetscCall(MatScaleValues_SeqAIJCUDA(A, s));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
