@@ -103,10 +103,28 @@ static PetscErrorCode ComparePatterns(Mat ours, Mat theirs, const char what[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Whether the pattern of a MATAIJ is symmetric is what ours was found to be. */
+static PetscErrorCode CheckSymmetry(Mat G, PetscBool found, const char what[])
+{
+  PetscBool symmetric;
+  Mat       T;
+  MatInfo   info[2];
+
+  PetscFunctionBegin;
+  PetscCall(MatTranspose(G, MAT_INITIAL_MATRIX, &T));
+  PetscCall(MatAXPY(T, 1, G, DIFFERENT_NONZERO_PATTERN));
+  PetscCall(MatGetInfo(G, MAT_GLOBAL_SUM, &info[0]));
+  PetscCall(MatGetInfo(T, MAT_GLOBAL_SUM, &info[1]));
+  symmetric = (PetscBool)(info[0].nz_used == info[1].nz_used);
+  PetscCheck(symmetric == found, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: the graph is %ssymmetric, and was taken for one that is %s", what, symmetric ? "" : "not ", found ? "so" : "not");
+  PetscCall(MatDestroy(&T));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode TestThreshold(PC pc, Mat A[2], Kind kind, PetscInt bs, PetscReal threshold)
 {
   char      what[256];
-  PetscBool known, symmetric;
+  PetscBool known, symmetric, pattern;
   Mat       G[2];
 
   PetscFunctionBegin;
@@ -114,7 +132,8 @@ static PetscErrorCode TestThreshold(PC pc, Mat A[2], Kind kind, PetscInt bs, Pet
   GAMGGet(pc)->current_level = 0;
   GAMGGet(pc)->threshold[0]  = threshold;
   PetscCall((*GAMGGet(pc)->ops->creategraph)(pc, A[0], &G[0])); // a MATAIJ is PETSc's in any case
-  PetscCall(GAMGCreateGraph(pc, A[1], &G[1]));
+  PetscCall(GAMGCreateGraph(pc, A[1], &G[1], &pattern));
+  PetscCall(CheckSymmetry(G[0], pattern, what));
   PetscCall(ComparePatterns(G[1], G[0], what));
   PetscCall(TestIsValid(G[1], what));
   PetscCall(MatIsSymmetricKnown(A[1], &known, &symmetric));

@@ -92,13 +92,12 @@ static PetscErrorCode CreateGraph(PC pc, Mat A, Mat *G)
   }
   PetscCall(GAMGAggregatesDestroy(&context->aggregates));
   PetscCall(GAMGCheckReset(&context->check));
-  PetscCall(GAMGServe(pc, A, context));
+  PetscCall(GAMGServe(pc, A, context, G));
   if (!context->served) {
     PetscCall(GAMGDataToHost(pc, A));
     PetscCall((*context->parent.creategraph)(pc, A, G));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCallLogged(petsc_gamg_setup_events[GAMG_GRAPH], 0, GAMGCreateGraph(pc, A, G));
   if (context->device_check) PetscCall(GAMGCheckGraph(pc, A, *G));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -114,7 +114,7 @@ PETSC_INTERN PetscErrorCode GAMGRandomFits(PetscBool *);
 
 /* serve.c */
 PETSC_INTERN PetscErrorCode GAMGServeData(PC, Mat, PetscBool *);
-PETSC_INTERN PetscErrorCode GAMGServe(PC, Mat, GAMGContext *);
+PETSC_INTERN PetscErrorCode GAMGServe(PC, Mat, GAMGContext *, Mat *);
 PETSC_INTERN PetscErrorCode GAMGSwitchCoarsening(PC);
 
 /* memory.c */
@@ -143,7 +143,7 @@ PETSC_INTERN PetscErrorCode GAMGFreeData(GAMGContext *);
 PETSC_INTERN PetscErrorCode GAMGDataToHost(PC, Mat); /* before a level goes to PETSc's code */
 
 /* graph.c */
-PETSC_INTERN PetscErrorCode GAMGCreateGraph(PC, Mat, Mat *);
+PETSC_INTERN PetscErrorCode GAMGCreateGraph(PC, Mat, Mat *, PetscBool *);
 
 /* coarsen.c */
 PETSC_INTERN PetscErrorCode GAMGCoarsen(Mat, PetscInt, PetscBool, GAMGAggregates *); /* graph; hops, 1 or 2; by_number; collective */

@@ -16,8 +16,8 @@ static PetscErrorCode AddsTranspose(PC pc, Mat A, PetscBool *adds)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* All edges. */
-static PetscErrorCode CreateUnfiltered(Mat A, PetscBool transpose, Mat *G)
+/* All edges; *symmetric: they were made symmetric. Like PETSc's code, it believes what was said of the pattern. */
+static PetscErrorCode CreateUnfiltered(Mat A, PetscBool transpose, Mat *G, PetscBool *symmetric)
 {
   Mat            nodes = A;
   PetscErrorCode ierr;
@@ -25,7 +25,8 @@ static PetscErrorCode CreateUnfiltered(Mat A, PetscBool transpose, Mat *G)
   PetscFunctionBegin;
   if (A->rmap->bs > 1) PetscCall(MatAIJCUDACollapse(A, PETSC_FALSE, 0, NULL, &nodes));
   else PetscCall(PetscObjectReference((PetscObject)A));
-  if (!transpose) {
+  *symmetric = (PetscBool)(transpose && nodes->structurally_symmetric != PETSC_BOOL3_TRUE);
+  if (!*symmetric) {
     *G = nodes;
     PetscFunctionReturn(PETSC_SUCCESS);
   }
@@ -74,28 +75,35 @@ static PetscErrorCode TellEdges(PC pc, Mat A, Mat G, PetscReal threshold)
 + pc - the PCGAMG, whose current level A is, and whose MatCoarsen says which rows and columns of a block count for a threshold
 - A  - matrix of the level: ours, square, rows and columns with the same layout and block size, its structure on the device on all processes
 
-  Output Parameter:
-. G - a matrix of ours with one row for each block, its pattern on the device; it may be A itself, with one more reference. Its values have no meaning. NULL after an error
+  Output Parameters:
++ G         - a matrix of ours with one row for each block, its pattern on the device; it may be A itself, with one more reference. Its values have no meaning. NULL after an error
+- symmetric - whether its pattern is symmetric, as coarsening on the device has to have it
 
   Errors: PETSC_ERR_MEM; of a process alone it is one on all.
 
   Notes:
-  Edges are those of PETSc's graph, which is symmetrized unless A is known to be symmetric or -pc_gamg_graph_symmetrize is false.
+  Edges are those of PETSc's graph, which is symmetrized unless A is known to be symmetric or -pc_gamg_graph_symmetrize is false. What is said of A need not be so: rows that
+  MatZeroRows() has emptied leave a pattern that is not symmetric.
 
   Filters by MatFilter(), with -pc_gamg_low_memory_threshold_filter, are not made here.
 
-  Cost: nothing when A is known to be symmetric and has no blocks; one read of the pattern when it is not known, and a transpose and a sum when it is not so; blocks and thresholds, a few reads.
+  Cost: one read of the pattern when A has no blocks, and a transpose and a sum when it has to be symmetrized; blocks and thresholds, a few reads.
 */
-PetscErrorCode GAMGCreateGraph(PC pc, Mat A, Mat *G)
+PetscErrorCode GAMGCreateGraph(PC pc, Mat A, Mat *G, PetscBool *symmetric)
 {
   const PetscReal threshold = GAMGGet(pc)->threshold[GAMGGet(pc)->current_level];
   PetscBool       transpose = PETSC_FALSE;
+  PetscErrorCode  ierr      = PETSC_SUCCESS;
 
   PetscFunctionBegin;
-  *G = NULL;
+  *G         = NULL;
+  *symmetric = PETSC_FALSE;
   PetscCall(AddsTranspose(pc, A, &transpose));
-  if (threshold < 0) PetscCall(CreateUnfiltered(A, transpose, G));
+  if (threshold < 0) PetscCall(CreateUnfiltered(A, transpose, G, symmetric));
   else PetscCall(CreateFiltered(pc, A, transpose, threshold, G));
-  PetscCall(TellEdges(pc, A, *G, threshold));
+  if (!*symmetric) ierr = MatAIJCUDAHasSymmetricPattern(*G, symmetric);
+  if (ierr != PETSC_SUCCESS) PetscCall(MatDestroy(G));
+  PetscCall(ierr);
+  if (*symmetric) PetscCall(TellEdges(pc, A, *G, threshold));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -3,6 +3,7 @@
 */
 #include "gamg.h"
 #include <petscsparsecuda/report.h>
+#include "../../../../mat/impls/aijcuda/graph/graph.h"
 #include "../../../../mat/impls/aijcuda/parallel/parallel.h"
 
 /* Why a level is PETSc's; the later ones are found out when the earlier ones do not hold. */
@@ -24,6 +25,7 @@ typedef enum {
   REFUSED_COARSENING,
   REFUSED_DISTANCE,
   REFUSED_INDEX,
+  REFUSED_PATTERN,
   NUM_REFUSALS
 } Refusal;
 
@@ -45,6 +47,7 @@ static const char *const reasons[NUM_REFUSALS] = {
   "the coarsening is neither MIS nor MIS-k",
   "the distance of MIS-k is not 1",
   "an index of the strength of connection is out of range",
+  "the graph is not symmetric, although the matrix is said to be",
 };
 
 /* Local vertices have numbers below this, the global ones fit into int32_t. */
@@ -232,6 +235,31 @@ static PetscBool IndexOutOfRange(PC pc, Mat A)
   return PETSC_FALSE;
 }
 
+/* The graph; or a refusal: PETSc's coarsenings take one that is not symmetric, too, on one process. On several ones those of PETSc 3.26 do not end then, and it is made symmetric, as if nothing had been said of A. */
+static PetscErrorCode CreateGraph(PC pc, Mat A, Refusal *refusal, Mat *G)
+{
+  Mat            graph;
+  PetscMPIInt    size;
+  PetscBool      symmetric;
+  PetscErrorCode ierr = PETSC_SUCCESS;
+
+  PetscFunctionBegin;
+  PetscCall(GAMGCreateGraph(pc, A, &graph, &symmetric));
+  PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)A), &size));
+  if (symmetric) {
+    *G = graph;
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  if (size == 1) *refusal = REFUSED_PATTERN;
+  else {
+    PetscCall(PetscInfo(pc, "The graph is not symmetric, although the matrix is said to be: it is made so\n"));
+    ierr = MatAIJCUDACreateSymmetricPattern(graph, G);
+  }
+  PetscCall(MatDestroy(&graph));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* What PETSc's code does besides on a level that is served: it remembers that MATCOARSENMIS squares, and asks for options of the square, which are used then. */
 static PetscErrorCode NoteSquare(PC pc, const GAMGContext *context)
 {
@@ -286,7 +314,7 @@ PetscErrorCode GAMGServeData(PC pc, Mat A, PetscBool *device)
 }
 
 /*
-  GAMGServe - Decides whether the level under way is set up on the device; -info says what was decided, and why not
+  GAMGServe - Decides whether the level under way is set up on the device, and makes its graph then; -info says what was decided, and why not
 
   Collective
 
@@ -295,19 +323,23 @@ PetscErrorCode GAMGServeData(PC pc, Mat A, PetscBool *device)
 . A       - matrix of the level
 - context - what is kept with the PC
 
+  Output Parameter:
+. G - the graph (GAMGCreateGraph()); NULL: the level is PETSc's
+
   Notes:
   context has the answer, the number of hops and the order of the members afterwards. When the level is served the coarsening of PETSc's options is there, with its type
   as it is for the graph; GAMGSwitchCoarsening() gives it the type that PETSc coarsens with.
 
-  Cost: two reductions of an integer, and the options of a MatCoarsen.
+  Cost: two reductions of an integer, the options of a MatCoarsen, and the graph.
 */
-PetscErrorCode GAMGServe(PC pc, Mat A, GAMGContext *context)
+PetscErrorCode GAMGServe(PC pc, Mat A, GAMGContext *context, Mat *G)
 {
   const PetscInt level = GAMGGet(pc)->current_level;
   Refusal        refusal;
   const char    *prefix, *how;
 
   PetscFunctionBegin;
+  *G              = NULL;
   context->served = PETSC_FALSE;
   PetscCall(PetscObjectGetOptionsPrefix((PetscObject)pc, &prefix));
   PetscCall(Refuse(pc, A, level, context, &refusal));
@@ -315,6 +347,7 @@ PetscErrorCode GAMGServe(PC pc, Mat A, GAMGContext *context)
     PetscCallLogged(petsc_gamg_setup_events[GAMG_COARSEN], 0, CreateCoarsening(pc));
     PetscCall(ChooseHops(pc, context, &refusal));
     if (refusal == SERVED && IndexOutOfRange(pc, A)) refusal = REFUSED_INDEX;
+    if (refusal == SERVED) PetscCallLogged(petsc_gamg_setup_events[GAMG_GRAPH], 0, CreateGraph(pc, A, &refusal, G));
   }
   if (refusal != SERVED) {
     PetscCall(PetscInfo(pc, "Level %" PetscInt_FMT ": set up by PETSc, %s\n", level, reasons[refusal]));

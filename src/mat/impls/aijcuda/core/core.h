@@ -210,9 +210,10 @@ static inline PetscInt MatMPIAIJCUDANumGhosts(Mat A)
   return a->garray != NULL ? a->B->cmap->n : 0;
 }
 
-/* What MatAssemblyEnd() forgets of symmetry, where MATAIJ assembles and ours need not: what solvers and PCGAMG ask of a matrix must not depend on its type. */
+/* What MatAssemblyEnd() forgets of symmetry, but for the first time, where MATAIJ assembles and ours need not: what solvers and PCGAMG ask of a matrix must not depend on its type. */
 static inline void MatAIJCUDAForgetSymmetry(Mat A)
 {
+  if (A->num_ass++ == 0) return;
   if (!A->symmetry_eternal) {
     A->symmetric = PETSC_BOOL3_UNKNOWN;
     A->hermitian = PETSC_BOOL3_UNKNOWN;

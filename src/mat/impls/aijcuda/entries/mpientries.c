@@ -174,6 +174,23 @@ static PetscErrorCode MatShift_MPIAIJCUDA(Mat A, PetscScalar s)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The assembly that new entries of a block need, which MATMPIAIJ does without: it forgets nothing of symmetry. */
+static PetscErrorCode AssembleAndRemember(Mat A)
+{
+  const PetscBool3 symmetric = A->symmetric, hermitian = A->hermitian, spd = A->spd, structurally_symmetric = A->structurally_symmetric;
+  const PetscInt   num_ass = A->num_ass;
+
+  PetscFunctionBegin;
+  PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+  A->symmetric              = symmetric;
+  A->hermitian              = hermitian;
+  A->spd                    = spd;
+  A->structurally_symmetric = structurally_symmetric;
+  A->num_ass                = num_ass;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* The parent leaves it to the diagonal block, which may get new entries; the buffers of MatGetRow(), as long as the longest row was, go. */
 static PetscErrorCode MatDiagonalSet_MPIAIJCUDA(Mat A, Vec diagonal, InsertMode mode)
 {
@@ -184,10 +201,7 @@ static PetscErrorCode MatDiagonalSet_MPIAIJCUDA(Mat A, Vec diagonal, InsertMode 
   PetscCall(DiagonalOnDevice(A, &device, &grows));
   PetscCall((*MatMPIAIJCUDAGet(A)->parent.diagonalset)(A, diagonal, mode));
   PetscCall(PetscFree2(a->rowvalues, a->rowindices));
-  if (device && grows) {
-    PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
-    PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
-  }
+  if (device && grows) PetscCall(AssembleAndRemember(A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

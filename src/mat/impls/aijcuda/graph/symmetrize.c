@@ -39,7 +39,7 @@ static PetscErrorCode GetSkewness(Mat A, PetscBool is_mpi, uint64_t skewness[])
 }
 
 /*
-  MatAIJCUDAHasSymmetricPattern - Whether every entry of A has a partner across the diagonal
+  MatAIJCUDAHasSymmetricPattern - Whether every entry of A has a partner across the diagonal, whatever was said of A
 
   Collective
 
@@ -51,7 +51,7 @@ static PetscErrorCode GetSkewness(Mat A, PetscBool is_mpi, uint64_t skewness[])
 
   Errors: PETSC_ERR_MEM, on all processes.
 
-  Cost: nothing when it is known of A; otherwise one read of the structure, and a reduction of 16 bytes.
+  Cost: one read of the structure, and a reduction of 16 bytes.
 */
 PetscErrorCode MatAIJCUDAHasSymmetricPattern(Mat A, PetscBool *symmetric)
 {
@@ -60,9 +60,6 @@ PetscErrorCode MatAIJCUDAHasSymmetricPattern(Mat A, PetscBool *symmetric)
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
-  PetscCall(MatAIJCUDAIsSymmetricKnown(A, symmetric));
-  if (A->structurally_symmetric == PETSC_BOOL3_TRUE) *symmetric = PETSC_TRUE;
-  if (*symmetric) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatIsMPIAIJCUDA(A, &is_mpi));
   ierr = GetSkewness(A, is_mpi, skewness);
   PetscCall(PetscSparseCUDAAgree(PetscObjectComm((PetscObject)A), ierr, &ierr));

@@ -215,7 +215,23 @@ cleanup:
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Ends with an assembly, which forgets what was known of symmetry, where MATSEQAIJ does. */
+/*
+  Ends a sum whose pattern may be another one by an assembly, which forgets what was known of symmetry as with MATAIJ. That makes a new matrix, of which nothing is known, unless the caller says that X is
+  a subset; what was said to be eternal stays so here.
+*/
+static PetscErrorCode AssembleSum(Mat Y, MatStructure str)
+{
+  PetscFunctionBegin;
+  if (str != SUBSET_NONZERO_PATTERN) {
+    if (!Y->symmetry_eternal) Y->symmetric = Y->hermitian = PETSC_BOOL3_UNKNOWN;
+    if (!Y->structural_symmetry_eternal) Y->structurally_symmetric = PETSC_BOOL3_UNKNOWN;
+    if (!Y->spd_eternal) Y->spd = PETSC_BOOL3_UNKNOWN;
+  }
+  PetscCall(MatAssemblyBegin(Y, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(Y, MAT_FINAL_ASSEMBLY));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode AddAnyPattern(Mat Y, PetscScalar a, Mat X, MatStructure str)
 {
   const DCSRView *y    = &MatSeqAIJCUDAGet(Y)->device.view;
@@ -228,8 +244,7 @@ static PetscErrorCode AddAnyPattern(Mat Y, PetscScalar a, Mat X, MatStructure st
   if (y->row_offsets == NULL && x.num_nonzeros <= y->num_nonzeros / FRAGMENTED_PART) PetscCall(AddToFragmented(Y, a, x, str));
   else PetscCall(AddToCompact(Y, a, x, str, &same));
   if (same && str == UNKNOWN_NONZERO_PATTERN) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MatAssemblyBegin(Y, MAT_FINAL_ASSEMBLY));
-  PetscCall(MatAssemblyEnd(Y, MAT_FINAL_ASSEMBLY));
+  PetscCall(AssembleSum(Y, str));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -267,8 +282,7 @@ static PetscErrorCode AddStorage(Mat Y, PetscScalar a, Mat X, MatStructure str, 
   PetscCall(PetscLogGpuFlops(2.0 * (PetscLogDouble)x->num_nonzeros));
   PetscCall(PetscInfo(Y, "%" PetscCount_FMT " entries added by storage: %s\n", x->num_nonzeros, sum == DEVICE_SUM_GROWN ? "merged" : "in place"));
   if (str == SAME_NONZERO_PATTERN || (sum == DEVICE_SUM_SAME && str == UNKNOWN_NONZERO_PATTERN)) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MatAssemblyBegin(Y, MAT_FINAL_ASSEMBLY));
-  PetscCall(MatAssemblyEnd(Y, MAT_FINAL_ASSEMBLY));
+  PetscCall(AssembleSum(Y, str));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -364,8 +378,7 @@ PetscErrorCode MatAXPY_MPIAIJCUDA(Mat Y, PetscScalar a, Mat X, MatStructure str)
     PetscCall(PetscObjectStateIncrease((PetscObject)Y));
   } else {
     PetscCall(AddBlocks(Y, a, X, str));
-    PetscCall(MatAssemblyBegin(Y, MAT_FINAL_ASSEMBLY));
-    PetscCall(MatAssemblyEnd(Y, MAT_FINAL_ASSEMBLY));
+    PetscCall(AssembleSum(Y, str));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
