@@ -213,12 +213,12 @@ static inline PetscInt MatMPIAIJCUDANumGhosts(Mat A)
 /* What MatAssemblyEnd() forgets of symmetry, but for the first time, where MATAIJ assembles and ours need not: what solvers and PCGAMG ask of a matrix must not depend on its type. */
 static inline void MatAIJCUDAForgetSymmetry(Mat A)
 {
-  if (A->num_ass++ == 0) return;
-  if (!A->symmetry_eternal) {
-    A->symmetric = PETSC_BOOL3_UNKNOWN;
-    A->hermitian = PETSC_BOOL3_UNKNOWN;
+  if (A->num_ass++ > 0) {
+    if (!A->symmetry_eternal) A->symmetric = A->hermitian = PETSC_BOOL3_UNKNOWN;
+    if (!A->structural_symmetry_eternal && A->ass_nonzerostate != A->nonzerostate) A->structurally_symmetric = PETSC_BOOL3_UNKNOWN;
+    if (!A->spd_eternal) A->spd = PETSC_BOOL3_UNKNOWN;
   }
-  if (!A->spd_eternal) A->spd = PETSC_BOOL3_UNKNOWN;
+  A->ass_nonzerostate = A->nonzerostate;
 }
 
 /* Whether the structure on the host is made at once after every change of a sequential matrix of ours that is no block of a parallel one. */

@@ -180,6 +180,8 @@ static PetscErrorCode AssembleAndRemember(Mat A)
   const PetscBool3 symmetric = A->symmetric, hermitian = A->hermitian, spd = A->spd, structurally_symmetric = A->structurally_symmetric;
   const PetscInt   num_ass = A->num_ass;
 
+  const PetscObjectState ass_nonzerostate = A->ass_nonzerostate;
+
   PetscFunctionBegin;
   PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
   PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
@@ -188,6 +190,7 @@ static PetscErrorCode AssembleAndRemember(Mat A)
   A->spd                    = spd;
   A->structurally_symmetric = structurally_symmetric;
   A->num_ass                = num_ass;
+  A->ass_nonzerostate       = ass_nonzerostate;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
