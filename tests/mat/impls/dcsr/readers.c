@@ -472,21 +472,151 @@ static PetscErrorCode TestLevels(MatType type)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-int main(int argc, char **argv)
+static PetscErrorCode TestAnnounced(MatType type)
 {
-  char     *type, structure[16] = "";
-  PetscBool eager;
-
-  PetscFunctionBeginUser;
-  PetscCall(TestInitialize(&argc, &argv, help, &type));
-  PetscCall(PetscOptionsGetString(NULL, NULL, "-mat_dcsr_host_structure", structure, sizeof(structure), NULL));
-  PetscCall(PetscStrcmp(structure, "eager", &eager));
+  PetscFunctionBegin;
   PetscCall(TestSum(type));
   PetscCall(TestMAIJ(type, 3));
   PetscCall(TestMAIJ(type, 12));
   PetscCall(TestStructureOnlyProducts(type));
-  PetscCall(TestPackage(type));
   PetscCall(TestLevels(type));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Log handlers of the program: as many as PETSc has places for. */
+static PetscLogHandler handlers[PETSC_LOG_HANDLER_MAX];
+static PetscInt        num_begun = 0, num_ended = 0; /* events that they were told of */
+static PetscLogEvent   test_event;
+
+static PetscErrorCode CountBegin(PETSC_UNUSED PetscLogEvent event, PETSC_UNUSED int unused, PETSC_UNUSED PetscObject o1, PETSC_UNUSED PetscObject o2, PETSC_UNUSED PetscObject o3, PETSC_UNUSED PetscObject o4)
+{
+  num_begun++;
+  return PETSC_SUCCESS;
+}
+
+static PetscErrorCode CountEnd(PETSC_UNUSED PetscLogEvent event, PETSC_UNUSED int unused, PETSC_UNUSED PetscObject o1, PETSC_UNUSED PetscObject o2, PETSC_UNUSED PetscObject o3, PETSC_UNUSED PetscObject o4)
+{
+  num_ended++;
+  return PETSC_SUCCESS;
+}
+
+static PetscErrorCode CreateHandlers(void)
+{
+  PetscLogHandler others;
+
+  PetscFunctionBegin;
+  PetscCall(PetscLogGetDefaultHandler(&others)); /* -petsc_ci starts it */
+  if (others != NULL) PetscCall(PetscLogHandlerStop(others));
+  PetscCall(PetscLogEventRegister("TestHandlers", PETSC_OBJECT_CLASSID, &test_event));
+  for (int k = 0; k < PETSC_LOG_HANDLER_MAX; k++) PetscCall(PetscLogHandlerCreateLegacy(PETSC_COMM_WORLD, CountBegin, CountEnd, NULL, NULL, &handlers[k]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode StartHandlers(void)
+{
+  PetscFunctionBegin;
+  for (int k = 0; k < PETSC_LOG_HANDLER_MAX; k++) PetscCall(PetscLogHandlerStart(handlers[k]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Each has been told of an event once. The one that was started first is stopped first, or last. */
+static PetscErrorCode StopHandlers(PetscBool forward)
+{
+  PetscFunctionBegin;
+  num_begun = num_ended = 0;
+  PetscCall(PetscLogEventBegin(test_event, NULL, NULL, NULL, NULL));
+  PetscCall(PetscLogEventEnd(test_event, NULL, NULL, NULL, NULL));
+  PetscCheck(num_begun == PETSC_LOG_HANDLER_MAX && num_ended == PETSC_LOG_HANDLER_MAX, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%d log handlers were told %" PetscInt_FMT " times that an event begins, and %" PetscInt_FMT " times that it ends",
+             PETSC_LOG_HANDLER_MAX, num_begun, num_ended);
+  for (int k = 0; k < PETSC_LOG_HANDLER_MAX; k++) PetscCall(PetscLogHandlerStop(handlers[forward ? k : PETSC_LOG_HANDLER_MAX - 1 - k]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode DestroyHandlers(void)
+{
+  PetscFunctionBegin;
+  for (int k = 0; k < PETSC_LOG_HANDLER_MAX; k++) PetscCall(PetscLogHandlerDestroy(&handlers[k]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Handlers are started or stopped, all at once, between the last change of a matrix on the device and its reader. */
+static PetscErrorCode TestHandlersAtOnce(MatType type, PetscBool forward)
+{
+  Mat A, B[2], a, b;
+
+  PetscFunctionBegin;
+  PetscCall(CreateLocal(MATAIJ, 23, 23, &A));
+  PetscCall(MatScale(A, 3.0));
+  PetscCall(MatCreateMPIAIJSumSeqAIJ(PETSC_COMM_WORLD, A, PETSC_DECIDE, PETSC_DECIDE, MAT_INITIAL_MATRIX, &a));
+  for (int k = 0; k < 2; k++) {
+    PetscCall(CreateLocal(type, 23, 23, &B[k]));
+    PetscCall(MatScale(B[k], 3.0));
+  }
+  for (int k = 0; k < 2; k++) {
+    if (k == 0) PetscCall(StartHandlers());
+    else PetscCall(StopHandlers(forward));
+    PetscCall(MatCreateMPIAIJSumSeqAIJ(PETSC_COMM_WORLD, B[k], PETSC_DECIDE, PETSC_DECIDE, MAT_INITIAL_MATRIX, &b));
+    PetscCall(TestCompare(a, b, k == 0 ? "MatCreateMPIAIJSumSeqAIJ() when all log handlers have been started" : "MatCreateMPIAIJSumSeqAIJ() when all log handlers have been stopped"));
+    PetscCall(MatDestroy(&b));
+    PetscCall(MatDestroy(&B[k]));
+  }
+  PetscCall(MatDestroy(&A));
+  PetscCall(MatDestroy(&a));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Handlers that are started one by one, all at once, and those of PETSc, with stages. */
+static PetscErrorCode TestHandlers(MatType type)
+{
+  PetscLogStage stage;
+
+  PetscFunctionBegin;
+  PetscCall(CreateHandlers());
+  for (int k = 0; k < PETSC_LOG_HANDLER_MAX; k++) {
+    PetscCall(PetscLogHandlerStart(handlers[k]));
+    PetscCall(TestSum(type));
+  }
+  PetscCall(TestAnnounced(type));
+  for (int k = 0; k < PETSC_LOG_HANDLER_MAX; k++) {
+    PetscCall(PetscLogHandlerStop(handlers[k]));
+    PetscCall(TestSum(type));
+  }
+  PetscCall(TestHandlersAtOnce(type, PETSC_TRUE));
+  PetscCall(TestHandlersAtOnce(type, PETSC_FALSE));
+  PetscCall(DestroyHandlers());
+  PetscCall(PetscLogDefaultBegin());
+  PetscCall(PetscLogNestedBegin());
+  PetscCall(PetscLogStageRegister("Readers", &stage));
+  PetscCall(PetscLogStagePush(stage));
+  PetscCall(TestAnnounced(type));
+  PetscCall(PetscLogStagePop());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  char     *type, structure[16] = "";
+  PetscBool eager, handlers_first = PETSC_FALSE, handlers_later = PETSC_FALSE;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-handlers_first", &handlers_first, NULL));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-handlers_later", &handlers_later, NULL));
+  if (handlers_first) {
+    PetscCall(CreateHandlers());
+    PetscCall(StartHandlers());
+  }
+  PetscCall(TestInitialize(&argc, &argv, help, &type));
+  PetscCall(PetscOptionsGetString(NULL, NULL, "-mat_dcsr_host_structure", structure, sizeof(structure), NULL));
+  PetscCall(PetscStrcmp(structure, "eager", &eager));
+  PetscCall(TestAnnounced(type));
+  if (handlers_first) {
+    PetscCall(StopHandlers(PETSC_TRUE));
+    PetscCall(TestAnnounced(type));
+    PetscCall(DestroyHandlers());
+  }
+  if (handlers_later) PetscCall(TestHandlers(type));
+  PetscCall(TestPackage(type));
   PetscCall(TestTransposeColoring(type));
   PetscCall(TestLongestRow(type, eager));
   if (eager) PetscCall(TestEager(type));
@@ -513,5 +643,13 @@ int main(int argc, char **argv)
       test:
          suffix: eager
          args: -mat_dcsr_host_structure eager
+      test:
+         suffix: handlers
+         requires: defined(PETSC_USE_LOG)
+         args: -handlers_later -mat_type {{dcsrcuda hisparsecuda autocuda}}
+      test:
+         suffix: handlers_first
+         requires: defined(PETSC_USE_LOG)
+         args: -handlers_first -mat_dcsr_test_hide_mirror {{0 1}}
 
 TEST*/

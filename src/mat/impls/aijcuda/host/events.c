@@ -1,6 +1,7 @@
 /*
   Host code of PETSc that reads the arrays of a MATAIJ without asking, and in front of which nothing of ours can be put: no operation of the matrix, no composed function,
-  no registered constructor. PETSc announces it to log handlers, with the objects, so a log handler of ours brings the mirrors up to date.
+  no registered constructor. PETSc announces it to log handlers, with the objects, so we listen in their places and bring the mirrors up to date. We are no log handler:
+  PETSc has four places, and a program may need them all.
 
   - MatCreateMPIAIJSumSeqAIJ() sends i and j of the sequential matrices. They keep their structure on the host from then on.
   - Products with MAT_STRUCTURE_ONLY are done by MATSEQAIJ's own code, whatever the type of the operands is.
@@ -168,10 +169,8 @@ static PetscErrorCode BeginBlocks(PetscObject object)
     X(MAT_MultTransposeAdd, EVENT_MULTIPLY) \
     X(MAT_Convert, EVENT_CONVERT)
 
-static EventKind      *kinds           = NULL; /* [num_kinds] by event */
-static PetscLogEvent   num_kinds       = 0;
-static PetscLogHandler listener        = NULL;
-static const char      listener_type[] = "petscsparsecuda";
+static EventKind    *kinds     = NULL; /* [num_kinds] by event */
+static PetscLogEvent num_kinds = 0;
 
 static PetscErrorCode CreateKinds(void)
 {
@@ -186,12 +185,8 @@ static PetscErrorCode CreateKinds(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Every event that begins in the program comes here: those that are not ours cost a look into the table. */
-static PetscErrorCode EventBegin(PETSC_UNUSED PetscLogHandler handler, PetscLogEvent event, PetscObject first, PetscObject second, PETSC_UNUSED PetscObject third, PETSC_UNUSED PetscObject fourth)
+static PetscErrorCode Serve(EventKind kind, PetscObject first, PetscObject second)
 {
-  const EventKind kind = event < num_kinds ? kinds[event] : EVENT_OTHER;
-
-  if (PetscLikely(kind == EVENT_OTHER || first == NULL)) return PETSC_SUCCESS;
   PetscFunctionBegin;
   if (kind == EVENT_SUM || kind == EVENT_SUM_PHASE) PetscCall(BeginSum((Mat)first, (PetscBool)(kind == EVENT_SUM_PHASE)));
   else if (kind == EVENT_BLOCKS) {
@@ -203,37 +198,188 @@ static PetscErrorCode EventBegin(PETSC_UNUSED PetscLogHandler handler, PetscLogE
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode ListenerCreate(PetscLogHandler handler)
+typedef PetscErrorCode (*EventFn)(PetscLogHandler, PetscLogEvent, PetscObject, PetscObject, PetscObject, PetscObject);
+typedef PetscErrorCode (*StageFn)(PetscLogHandler, PetscLogStage);
+typedef PetscErrorCode (*HandlerFn)(PetscLogHandler);
+
+/*
+  Where PETSc's places for log handlers are ours: each calls EventBegin(), which calls the function that was there, if any. A place without a handler stays free for PetscLogHandlerStart(), which
+  overwrites what is ours; PetscLogHandlerStop() clears it. So places are taken again by every event that begins, and by handlers that are started and stopped, which are told of stages then.
+*/
+static EventFn handler_begin[PETSC_LOG_HANDLER_MAX];
+
+static PetscErrorCode EventBegin(PetscLogHandler, PetscLogEvent, PetscObject, PetscObject, PetscObject, PetscObject);
+static PetscErrorCode StagePush(PetscLogHandler, PetscLogStage);
+static PetscErrorCode StagePop(PetscLogHandler, PetscLogStage);
+
+static PetscErrorCode DestroyHandler(PetscLogHandler);
+
+static const char parent_push[] = "MatAIJCUDAStagePush_C", parent_pop[] = "MatAIJCUDAStagePop_C", parent_destroy[] = "MatAIJCUDADestroy_C";
+
+/* A handler tells us of stages from now on. */
+static PetscErrorCode Follow(PetscLogHandler handler)
 {
   PetscFunctionBegin;
-  handler->ops->eventbegin = EventBegin;
+  if (handler->ops->stagepush == StagePush) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscObjectComposeFunction((PetscObject)handler, parent_push, handler->ops->stagepush));
+  PetscCall(PetscObjectComposeFunction((PetscObject)handler, parent_pop, handler->ops->stagepop));
+  PetscCall(PetscObjectComposeFunction((PetscObject)handler, parent_destroy, handler->ops->destroy));
+  handler->ops->stagepush = StagePush;
+  handler->ops->stagepop  = StagePop;
+  handler->ops->destroy   = DestroyHandler;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Unfollow(PetscLogHandler handler)
+{
+  const char *const parents[] = {parent_push, parent_pop, parent_destroy};
+
+  PetscFunctionBegin;
+  if (handler->ops->stagepush != StagePush) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscObjectQueryFunction((PetscObject)handler, parent_push, &handler->ops->stagepush));
+  PetscCall(PetscObjectQueryFunction((PetscObject)handler, parent_pop, &handler->ops->stagepop));
+  PetscCall(PetscObjectQueryFunction((PetscObject)handler, parent_destroy, &handler->ops->destroy));
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(parents); k++) PetscCall(PetscObjectComposeFunction((PetscObject)handler, parents[k], NULL));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode DestroyHandler(PetscLogHandler handler)
+{
+  PetscFunctionBegin;
+  PetscCall(Unfollow(handler));
+  PetscTryTypeMethod(handler, destroy);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Takes the places that are not ours; after StopListening() nothing. */
+static PetscErrorCode Attach(void)
+{
+  PetscFunctionBegin;
+  if (kinds == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  for (int k = 0; k < PETSC_LOG_HANDLER_MAX; k++) {
+    PetscLogHandlerHot *place = &PetscLogHandlers[k];
+
+    if (place->eventBegin == EventBegin) continue;
+    handler_begin[k]  = place->eventBegin;
+    place->eventBegin = EventBegin;
+    if (place->handler != NULL) PetscCall(Follow(place->handler));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Every event that begins in the program comes here, once for each place: those that are not ours cost a look into the table and at the places. */
+static PetscErrorCode EventBegin(PetscLogHandler handler, PetscLogEvent event, PetscObject first, PetscObject second, PetscObject third, PetscObject fourth)
+{
+  const EventKind kind = event < num_kinds ? kinds[event] : EVENT_OTHER;
+
+  PetscFunctionBegin;
+  if (handler != NULL) {
+    for (int k = 0; k < PETSC_LOG_HANDLER_MAX; k++)
+      if (PetscLogHandlers[k].handler == handler && handler_begin[k] != NULL) PetscCall((*handler_begin[k])(handler, event, first, second, third, fourth));
+  }
+  if (PetscUnlikely(kind != EVENT_OTHER && first != NULL)) PetscCall(Serve(kind, first, second));
+  PetscCall(Attach());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A stage begins or ends, or the handler is started or stopped. */
+static PetscErrorCode CallParentStage(PetscLogHandler handler, const char name[], PetscLogStage stage)
+{
+  StageFn parent;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectQueryFunction((PetscObject)handler, name, &parent));
+  if (parent != NULL) PetscCall((*parent)(handler, stage));
+  PetscCall(Attach());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode StagePush(PetscLogHandler handler, PetscLogStage stage)
+{
+  PetscFunctionBegin;
+  PetscCall(CallParentStage(handler, parent_push, stage));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode StagePop(PetscLogHandler handler, PetscLogStage stage)
+{
+  PetscFunctionBegin;
+  PetscCall(CallParentStage(handler, parent_pop, stage));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* PETSc's types of log handlers. They are registered again, so that handlers which are started one after another, with no event between them, tell us of it. */
+  #define HANDLER_TYPES(X) X(DEFAULT) X(NESTED) X(TRACE) X(LEGACY) X(MPE) X(PERFSTUBS) X(NVTX) X(ROCTX)
+  #define NUMBER(name) HANDLER_##name,
+typedef enum {
+  HANDLER_TYPES(NUMBER) NUM_HANDLER_TYPES
+} HandlerType;
+  #undef NUMBER
+
+static HandlerFn parent_create_handler[NUM_HANDLER_TYPES];
+
+static PetscErrorCode CreateHandler(PetscLogHandler handler, HandlerType type)
+{
+  PetscFunctionBegin;
+  PetscCall((*parent_create_handler[type])(handler));
+  PetscCall(Follow(handler));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+  #define CREATE(name) \
+    static PetscErrorCode Create_##name(PetscLogHandler handler) \
+    { \
+      return CreateHandler(handler, HANDLER_##name); \
+    }
+HANDLER_TYPES(CREATE)
+  #undef CREATE
+
+static PetscErrorCode RegisterHandlers(void)
+{
+  #define TYPE(name)   PETSCLOGHANDLER##name,
+  #define CREATE(name) Create_##name,
+  const PetscLogHandlerType types[]  = {HANDLER_TYPES(TYPE)};
+  const HandlerFn            create[] = {HANDLER_TYPES(CREATE)};
+  PetscLogHandler           handler;
+  #undef TYPE
+  #undef CREATE
+
+  PetscFunctionBegin;
+  PetscCall(PetscLogHandlerCreate(PETSC_COMM_SELF, &handler)); // PETSc registers its types now, and not after us
+  PetscCall(PetscLogHandlerDestroy(&handler));
+  for (int k = 0; k < NUM_HANDLER_TYPES; k++) {
+    HandlerFn parent;
+
+    PetscCall(PetscFunctionListFind(PetscLogHandlerList, types[k], &parent));
+    if (parent == NULL || parent == create[k]) continue;
+    parent_create_handler[k] = parent;
+    PetscCall(PetscLogHandlerRegister(types[k], create[k]));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode StopListening(void)
 {
   PetscFunctionBegin;
-  PetscCall(PetscLogHandlerStop(listener));
-  PetscCall(PetscLogHandlerDestroy(&listener));
   PetscCall(PetscFree(kinds));
   num_kinds = 0;
   num_maij  = 0;
+  for (int k = 0; k < PETSC_LOG_HANDLER_MAX; k++) {
+    PetscLogHandlerHot *place = &PetscLogHandlers[k];
+
+    if (place->eventBegin == EventBegin) place->eventBegin = handler_begin[k];
+    if (place->handler != NULL) PetscCall(Unfollow(place->handler));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode StartListening(void)
 {
-  PetscBool room = PETSC_FALSE;
-
   PetscFunctionBegin;
-  for (int k = 0; k < PETSC_LOG_HANDLER_MAX; k++) room = (PetscBool)(room || PetscLogHandlers[k].handler == NULL);
-  if (!room) PetscCall(PetscInfo(NULL, "All log handlers of PETSc are in use: MatCreateMPIAIJSumSeqAIJ() and MATMAIJ will not find the host arrays of device matrices\n"));
-  if (!room || listener != NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  if (kinds != NULL) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(CreateKinds());
-  PetscCall(PetscLogHandlerCreate(PETSC_COMM_WORLD, &listener));
-  PetscCall(PetscLogHandlerRegister(listener_type, ListenerCreate));
-  PetscCall(PetscLogHandlerSetType(listener, listener_type));
-  PetscCall(PetscLogHandlerStart(listener));
+  PetscCall(RegisterHandlers());
+  PetscCall(Attach());
   PetscCall(PetscRegisterFinalize(StopListening));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -267,14 +413,15 @@ static PetscErrorCode RegisterMAIJ(void)
 #endif
 
 /*
-  MatAIJCUDAListen - Starts the log handler that prepares matrices of ours for readers that PETSc announces; part of PetscSparseCUDAInitialize().
+  MatAIJCUDAListen - Prepares matrices of ours, from now on, for readers that PETSc announces to log handlers; part of PetscSparseCUDAInitialize().
 
   Collective on PETSC_COMM_WORLD
 
-  Note:
-  It is stopped by PetscFinalize(). PETSc has room for PETSC_LOG_HANDLER_MAX log handlers; without room nothing is started, which -info tells.
+  Notes:
+  It ends with PetscFinalize(). The program can start PETSC_LOG_HANDLER_MAX log handlers, before it and after it. But four that were created before, or have a type of the program's own,
+  and are started with no event between them take all places unseen; the next one that is stopped, or a stage, shows it.
 
-  Cost: a look into a table for every event that begins.
+  Cost: a look into a table, and at the places for log handlers, for every event that begins and each of these places.
 */
 PetscErrorCode MatAIJCUDAListen(void)
 {
