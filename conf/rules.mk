@@ -16,7 +16,7 @@ MAKEFLAGS += --no-builtin-rules
 
 # Everything compiled again when the PETSc, a flag or the list of sources changes, and only then.
 flags_now := $(PETSC_DIR) $(PETSC_ARCH) $(PETSC_SRC) $(PETSC_RELEASE) | $(PCC) $(PCC_FLAGS) $(CFLAGS) | $(CUDAC) $(cudac_flags) $(skip_complex) $(CUDAFLAGS)
-$(shell mkdir -p $(BUILD); printf '%s\n' '$(subst ','\'',$(flags_now))' | cmp -s - $(BUILD)/flags || printf '%s\n' '$(subst ','\'',$(flags_now))' >$(BUILD)/flags)
+$(shell mkdir -p $(BUILD)/obj/src; printf '%s\n' '$(subst ','\'',$(flags_now))' | cmp -s - $(BUILD)/flags || printf '%s\n' '$(subst ','\'',$(flags_now))' >$(BUILD)/flags)
 $(shell printf '%s\n' $(sources) | cmp -s - $(BUILD)/sources || printf '%s\n' $(sources) >$(BUILD)/sources)
 config := $(BUILD)/flags $(petsc_libdir)/petsc/conf/petscvariables $(PETSC_DIR)/$(if $(PETSC_ARCH),$(PETSC_ARCH)/)include/petscconf.h
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# A second make does nothing, and does it fast; a changed header makes what includes it again and nothing else, also when a source that included it has moved.
+# A second make does nothing, and does it fast; the first one complains about nothing that is not there yet; a changed header makes what includes it again and nothing else, also when a source that included it has moved.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 build=${PETSCSPARSECUDA_BUILD:?}
@@ -15,8 +15,12 @@ header=$(find include/petscsparsecuda -name 'spmv.h')
 [ -n "$header" ] || exit 77
 left=$build/obj/src/mat/kernels/moved/moved.c
 mkdir -p "${left%/*}"
-trap 'rm -rf "${left%/*}"' EXIT
+new=$(mktemp -d)
+trap 'rm -rf "${left%/*}" "$new"' EXIT
 echo "$left.o: $header" >"$left.d"
 again=$($make -n -W "$header" all V=1 | grep -cE ' -c .*\.(c|cu) ')
 users=$(find "$build/obj/src" -name '*.d' -exec grep -l "$header" {} + | wc -l)
 [ "$again" -eq "$users" ] || { echo "a changed $header compiles $again sources again, $users include it"; exit 1; }
+cp -r "$PETSCSPARSECUDA_BUILD_ROOT/settings" "$new"
+text=$($make BUILD_ROOT="$new" "$new/$(basename "$build")/obj/src/sys/agree.c.o" 2>&1 >/dev/null)
+[ -z "$text" ] || { echo 'make in an empty folder says:' "$text"; exit 1; }
