@@ -20,6 +20,7 @@
   #define AlignedScalar _Alignas(sizeof(PetscScalar)) PetscScalar
 #endif
 
+PETSC_INTERN void           PetscSparseCUDADeviceInitialize(void);
 PETSC_INTERN PetscErrorCode PetscSparseCUDADeviceUsable(PetscBool *);
 PETSC_INTERN PetscErrorCode PetscSparseCUDAGetStream(cudaStream_t *);
 PETSC_INTERN PetscErrorCode PetscSparseCUDAAgree(MPI_Comm, PetscErrorCode, PetscErrorCode *);

@@ -22,6 +22,7 @@
 #include "../mat/impls/hisparse/hisparse.h"
 #include <petscsparsecuda/preload.h>
 #include <petscsparsecuda/report.h>
+#include <petscsparsecuda/sys.h>
 
 PetscLogEvent PETSCSPARSECUDA_CopyToDevice, PETSCSPARSECUDA_CopyToHost, PETSCSPARSECUDA_SpMVAnalysis, PETSCSPARSECUDA_TransposeAnalysis, PETSCSPARSECUDA_Defragment, PETSCSPARSECUDA_Insert;
 PetscLogEvent PETSCSPARSECUDA_GAMGPermutation, PETSCSPARSECUDA_GAMGIndependentSet, PETSCSPARSECUDA_GAMGAggregates, PETSCSPARSECUDA_GAMGTentative, PETSCSPARSECUDA_GAMGCoarseCycle;
@@ -175,6 +176,7 @@ PetscErrorCode PetscSparseCUDAInitialize(void)
   PetscFunctionBegin;
   if (initialized) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(CheckPETSc());
+  PetscSparseCUDADeviceInitialize();
   PetscCall(MatInitializePackage());
   PetscCall(MatAIJCUDACaptureParents());
   PetscCall(RegisterEvents());

@@ -1,6 +1,14 @@
 #include <petscsparsecuda/record.h>
 #include <petscsparsecuda/aside.h>
 
+static int usable_device = -1; /* -1: not asked since PetscSparseCUDAInitialize() */
+
+/* PetscSparseCUDADeviceInitialize - The options of this PetscInitialize() say whether there is a device, whatever those of an earlier one said. Not collective. */
+void PetscSparseCUDADeviceInitialize(void)
+{
+  usable_device = -1;
+}
+
 /*
   PetscSparseCUDADeviceUsable - Says whether CUDA kernels can run in this process, without raising an error when they cannot.
 
@@ -10,33 +18,31 @@
 . usable - PETSC_FALSE without a driver, without a device, or when the options forbid one (-device_enable none, -device_enable_cuda none)
 
   Note:
-  Asked once; PETSc has no public query, and raises an error on first use of a missing device.
+  Asked once between PetscInitialize() and PetscFinalize(); PETSc has no public query, and raises an error on first use of a missing device.
 */
 PetscErrorCode PetscSparseCUDADeviceUsable(PetscBool *usable)
 {
-  static int answer = -1;
-
   PetscFunctionBegin;
-  if (answer < 0) {
+  if (usable_device < 0) {
     const char *const names[] = {"-device_enable", "-device_enable_cuda"};
     int               count   = 0;
 
-    answer = 1;
+    usable_device = 1;
     for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(names); k++) {
       char      value[32] = "";
       PetscBool set, none;
 
       PetscCall(PetscOptionsGetString(NULL, NULL, names[k], value, sizeof(value), &set));
       PetscCall(PetscStrcasecmp(value, "none", &none));
-      if (set && none) answer = 0;
+      if (set && none) usable_device = 0;
     }
-    if (answer && (cudaGetDeviceCount(&count) != cudaSuccess || count == 0)) {
+    if (usable_device && (cudaGetDeviceCount(&count) != cudaSuccess || count == 0)) {
       (void)cudaGetLastError(); // a later check must not find this one
-      answer = 0;
+      usable_device = 0;
     }
-    if (answer) PetscCall(PetscDeviceInitialize(PETSC_DEVICE_CUDA));
+    if (usable_device) PetscCall(PetscDeviceInitialize(PETSC_DEVICE_CUDA));
   }
-  *usable = answer ? PETSC_TRUE : PETSC_FALSE;
+  *usable = usable_device ? PETSC_TRUE : PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
