@@ -16,7 +16,7 @@ typedef struct {
   PetscCount   num_nonzeros; /* entries in use */
   PetscCount   capacity;     /* entries the pool holds */
   PetscCount   used;         /* allocation pointer: pool entries handed out to segments, num_nonzeros <= used <= capacity; compact: == num_nonzeros */
-  PetscBool    wide;         /* offsets are int64_t; PETSC_FALSE: int32_t, possible while capacity < 2^31 */
+  PetscBool    wide;         /* offsets are int64_t; PETSC_FALSE: int32_t, possible while capacity <= DCSR_MAX_NARROW */
   PetscScalar *values;       /* [capacity] pool of values; NULL for a matrix with structure only */
   int32_t     *columns;      /* [capacity] pool of column indices, parallel to values */
   void        *row_offsets;  /* compact: [num_rows + 1] of int32_t or int64_t; NULL when fragmented */
@@ -26,8 +26,13 @@ typedef struct {
   PetscInt     max_segments; /* fragmented: segments a row may have, 1 to DCSR_MAX_SEGMENTS; unused ones are {0, 0} */
 } DCSRView;
 
-/* Whether so many entries need 64-bit offsets; the one place that decides (width.c). */
+/* Entries that 32-bit offsets reach at most: a loop may step over the last one, by as many as all threads of a device. */
+#define DCSR_MAX_NARROW (PETSC_INT32_MAX - (1 << 20))
+
+/* Whether so many entries need 64-bit offsets, and whether PetscInt counts them; the one place that decides (width.c). */
 PETSC_INTERN PetscErrorCode DCSRNeedsWide(PetscCount n, PetscBool *wide);
+PETSC_INTERN PetscErrorCode DCSRGetMaxNonzeros(PetscCount *max_nonzeros);
+PETSC_INTERN PetscErrorCode DCSRCheckNonzeros(PetscCount num_nonzeros);
 PETSC_INTERN PetscErrorCode DCSRWidthInitialize(void);
 
 /* What one pass over the structure tells the launch rules; on the host. */

@@ -149,7 +149,7 @@ PetscErrorCode DCSRFragment(DCSRView from, PetscInt slack, DCSRView *to, cudaStr
   PetscCall(DCSRFragmentCapacity(from, to->max_segments, slack, stream, &needed));
   PetscCheck(to->num_rows == from.num_rows && to->pitch >= from.num_rows && to->wide == from.wide, PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP, "The target has other rows, a short pitch or another offset width");
   PetscCheck(to->capacity >= needed, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ, "The target's pool holds %" PetscCount_FMT " entries and needs %" PetscCount_FMT, to->capacity, needed);
-  PetscCheck(to->wide || needed <= INT32_MAX, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "%" PetscCount_FMT " pool entries need wide offsets", needed);
+  PetscCheck(to->wide || needed <= DCSR_MAX_NARROW, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "%" PetscCount_FMT " pool entries need wide offsets", needed);
   PetscCheck(to->values == NULL || from.values != NULL || !from.num_nonzeros, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE, "The target wants values, the matrix has structure only");
   to->num_nonzeros = from.num_nonzeros;
   to->used         = needed;

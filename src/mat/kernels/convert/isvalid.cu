@@ -222,7 +222,7 @@ const char *CheckNumbers(const DCSRView &view)
   if (view.num_rows < 0 || view.num_columns < 0 || view.num_nonzeros < 0) return "a size is negative";
   if ((PetscCount)view.num_columns > (PetscCount)INT32_MAX) return "there are more columns than 32-bit indices reach";
   if (view.num_nonzeros > view.used || view.used > view.capacity) return "num_nonzeros <= used <= capacity does not hold";
-  if (!view.wide && view.capacity > (PetscCount)INT32_MAX) return "the capacity needs wide offsets";
+  if (!view.wide && view.capacity > (PetscCount)DCSR_MAX_NARROW) return "the capacity needs wide offsets";
   if (view.num_nonzeros && view.columns == NULL) return "there are nonzeros but no columns";
   if (compact && view.used != view.num_nonzeros) return "compact storage has unused entries";
   if (compact && (view.segments || view.row_sizes)) return "compact storage has segments";

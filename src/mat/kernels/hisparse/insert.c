@@ -41,7 +41,7 @@ static PetscErrorCode Grow(HiSparse h, const DCSRBatch *batch, DCSRLookup *looku
 + info - what happened, set also when there is an error
 - done - PETSC_FALSE: new entries are to join, which this storage cannot or may not take, or the matrix is transposed by its flag; nothing has changed
 
-  Errors: PETSC_ERR_MEM; the matrix is as it was.
+  Errors: PETSC_ERR_MEM, PETSC_ERR_ARG_OUTOFRANGE for more nonzeros than a matrix may have; the matrix is as it was.
 
   Cost: a few searches an entry of the batch; all values once when they were shared or had a scale factor. New entries: see HiSparseDiagonalsGrow(), and the structure once when it was shared.
 */
@@ -61,7 +61,7 @@ PetscErrorCode HiSparseInsertBatch(HiSparse hisparse, const DCSRBatch *batch, In
   }
   PetscCall(hisparse->ops->lookup(hisparse->structure->data, batch, stream, &lookup));
   PetscCallGoto(ierr, cleanup, DCSRLookupFinish(&lookup, stream));
-  PetscCallGoto(ierr, cleanup, DCSRLookupApplyPolicy(batch, &lookup, policy, stream, info, &grow));
+  PetscCallGoto(ierr, cleanup, DCSRLookupApplyPolicy(hisparse->num_nonzeros, batch, &lookup, policy, stream, info, &grow));
   if (grow && !may_grow) *done = PETSC_FALSE;
   else if (grow) PetscCallGoto(ierr, cleanup, Grow(hisparse, batch, &lookup, mode, stream, info, done));
   else if (policy != DCSR_NEW_FORBID || info->num_new == 0) PetscCallGoto(ierr, cleanup, SetFound(hisparse, batch, &lookup, mode, stream));

@@ -47,14 +47,15 @@ failed:
   PetscFunctionReturn(ierr);
 }
 
-/* DCSRLookupApplyPolicy - What the policy says about new entries, once their number is known; *grow when they are to join. */
-PetscErrorCode DCSRLookupApplyPolicy(const DCSRBatch *batch, const DCSRLookup *lookup, DCSRNewEntries policy, cudaStream_t stream, DCSRInsertInfo *info, PetscBool *grow)
+/* DCSRLookupApplyPolicy - What the policy says about new entries of a matrix with so many nonzeros, once their number is known; *grow when they are to join, an error when there would be too many. */
+PetscErrorCode DCSRLookupApplyPolicy(PetscCount num_nonzeros, const DCSRBatch *batch, const DCSRLookup *lookup, DCSRNewEntries policy, cudaStream_t stream, DCSRInsertInfo *info, PetscBool *grow)
 {
   uint64_t key;
 
   PetscFunctionBegin;
   info->num_new = (PetscCount)lookup->numbers.num_new;
   *grow         = (PetscBool)(info->num_new > 0 && policy == DCSR_NEW_ALLOW);
+  if (*grow) PetscCall(DCSRCheckNonzeros(num_nonzeros + info->num_new));
   if (info->num_new > 0 && policy == DCSR_NEW_FORBID) {
     PetscCallCUDA(cudaMemcpyAsync(&key, batch->keys + (batch->num_entries - (PetscCount)lookup->numbers.before_end), sizeof(key), cudaMemcpyDeviceToHost, stream));
     PetscCallCUDA(cudaStreamSynchronize(stream));
@@ -89,7 +90,7 @@ static PetscErrorCode InsertFragmented(DCSRView *view, const DCSRBatch *batch, I
     PetscCallGoto(ierr, cleanup, DCSRAppendPlanCreate(*view, batch, &lookup, rule->slack, stream, &plan));
   }
   PetscCallGoto(ierr, cleanup, DCSRLookupFinish(&lookup, stream));
-  PetscCallGoto(ierr, cleanup, DCSRLookupApplyPolicy(batch, &lookup, policy, stream, info, &grow));
+  PetscCallGoto(ierr, cleanup, DCSRLookupApplyPolicy(view->num_nonzeros, batch, &lookup, policy, stream, info, &grow));
   if (!grow) PetscCallGoto(ierr, cleanup, WriteValues(view, batch, &lookup, mode, policy, stream));
   else if (append && lookup.numbers.pool <= view->capacity - view->used) {
     PetscCallGoto(ierr, cleanup, DCSRAppendBatch(view, batch, &lookup, &plan, mode, stream));
@@ -137,7 +138,7 @@ static PetscErrorCode InsertCompact(DCSRView *view, const DCSRBatch *batch, Inse
   // before the wait, during which the device would have nothing to do: what appending or merging needs, whichever it will be if all entries are new
   if (policy == DCSR_NEW_ALLOW) PetscCallGoto(ierr, cleanup, append && AppendBound(view, batch->num_entries, rule) <= room ? DCSRLookupListNew(&lookup, stream) : DCSRLookupRankNew(&lookup, stream));
   PetscCallGoto(ierr, cleanup, DCSRLookupFinish(&lookup, stream));
-  PetscCallGoto(ierr, cleanup, DCSRLookupApplyPolicy(batch, &lookup, policy, stream, info, &grow));
+  PetscCallGoto(ierr, cleanup, DCSRLookupApplyPolicy(view->num_nonzeros, batch, &lookup, policy, stream, info, &grow));
   if (!grow) PetscCallGoto(ierr, cleanup, WriteValues(view, batch, &lookup, mode, policy, stream));
   else if (append && AppendBound(view, info->num_new, rule) <= room) PetscCallGoto(ierr, cleanup, AppendToCompact(view, batch, &lookup, mode, rule, stream, info));
   else {
@@ -168,7 +169,7 @@ cleanup:
 
   Cost: a few binary searches an entry of the batch; for new entries the work of the rows they belong to, or one read and write of the matrix.
 
-  Errors: PETSC_ERR_MEM; the matrix is as it was then, in compact or fragmented storage.
+  Errors: PETSC_ERR_MEM, PETSC_ERR_ARG_OUTOFRANGE for more nonzeros than a matrix may have; the matrix is as it was then, in compact or fragmented storage.
 
   Note:
   A batch is appended when it has at most a 64th of the matrix's entries and the pool has room, and merged otherwise. Fragmented storage is defragmented when its
@@ -192,11 +193,14 @@ PetscErrorCode DCSRInsertBatch(DCSRView *view, const DCSRBatch *batch, InsertMod
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether entries of a short list may be appended; to gets arrays for segments where the storage is compact and has room for all of them. */
+/* Whether entries of a short list may be appended, whichever of them are new; to gets arrays for segments where the storage is compact and has room for all of them. */
 static PetscErrorCode PrepareAppending(const DCSRView *view, PetscCount n, DCSRNewEntries policy, const DCSRAppendRule *rule, cudaStream_t stream, DCSRView *to, PetscBool *append)
 {
+  PetscCount most;
+
   PetscFunctionBegin;
-  *append = (PetscBool)(policy == DCSR_NEW_ALLOW && WantsAppend(view, n, rule));
+  PetscCall(DCSRGetMaxNonzeros(&most));
+  *append = (PetscBool)(policy == DCSR_NEW_ALLOW && WantsAppend(view, n, rule) && view->num_nonzeros + n <= most);
   if (!*append || view->row_offsets == NULL) PetscFunctionReturn(PETSC_SUCCESS);
   *append = (PetscBool)(AppendBound(view, n, rule) <= view->capacity - view->used);
   if (*append) PetscCall(DCSRViewTrySegments(to, rule->max_segments, stream, append));

@@ -83,7 +83,7 @@ failed:
 . view - owns its arrays; all NULL after an error
 
   Note:
-  The room never makes offsets wide: without it a matrix below 2^31 entries has 32-bit ones.
+  The room never makes offsets wide: without it a matrix of at most DCSR_MAX_NARROW entries has 32-bit ones.
 */
 PetscErrorCode DCSRViewAllocateSpare(const DCSRView *like, PetscCount num_nonzeros, PetscBool values, PetscCount spare, cudaStream_t stream, DCSRView *view)
 {
@@ -99,7 +99,7 @@ PetscErrorCode DCSRViewAllocateSpare(const DCSRView *like, PetscCount num_nonzer
   view->num_nonzeros = num_nonzeros;
   view->used         = num_nonzeros;
   view->wide         = wide;
-  view->capacity     = wide ? num_nonzeros + spare : PetscMin(num_nonzeros + spare, (PetscCount)PETSC_INT32_MAX);
+  view->capacity     = wide ? num_nonzeros + spare : PetscMin(num_nonzeros + spare, (PetscCount)DCSR_MAX_NARROW);
   PetscCallGoto(ierr, failed, PetscSparseCUDAMalloc_Private((size_t)(view->num_rows + 1) * (wide ? sizeof(int64_t) : sizeof(int32_t)), "row offsets of a matrix", stream, &view->row_offsets));
   if (view->capacity > num_nonzeros) {
     if (values) PetscCallGoto(ierr, failed, PetscSparseCUDATryMalloc(view->capacity, stream, &view->values));

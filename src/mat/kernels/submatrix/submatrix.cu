@@ -56,24 +56,24 @@ struct Source {
 template <int Lanes, typename Offset, typename Visit>
 __device__ inline void ForEachRow(const Source<Offset> &from, Visit visit)
 {
-  constexpr int  groups = THREADS / Lanes;
-  const PetscInt first = (PetscInt)blockIdx.x * groups, row = first + (PetscInt)threadIdx.x / Lanes;
-  Offset         begin = 0, end = 0;
+  constexpr int    groups = THREADS / Lanes;
+  const PetscCount first = (PetscCount)blockIdx.x * groups, row = first + threadIdx.x / Lanes, last = min(first + groups, (PetscCount)from.num_rows);
+  Offset           begin = 0, end = 0;
 
-  if (row < from.num_rows) {
-    const PetscInt old = from.rows(row);
+  if (row < last) {
+    const PetscInt old = from.rows((PetscInt)row);
 
     begin = from.row_offsets[old];
     end   = from.row_offsets[old + 1];
-    if (end - begin <= LONGEST_GROUP_ROW) visit(row, begin, end, false);
+    if (end - begin <= LONGEST_GROUP_ROW) visit((PetscInt)row, begin, end, false);
   }
   if (!__syncthreads_or(end - begin > LONGEST_GROUP_ROW)) return;
-  for (PetscInt r = first; r < min(first + groups, from.num_rows); r++) {
-    const PetscInt old = from.rows(r);
+  for (PetscCount r = first; r < last; r++) {
+    const PetscInt old = from.rows((PetscInt)r);
 
     begin = from.row_offsets[old];
     end   = from.row_offsets[old + 1];
-    if (end - begin > LONGEST_GROUP_ROW) visit(r, begin, end, true);
+    if (end - begin > LONGEST_GROUP_ROW) visit((PetscInt)r, begin, end, true);
   }
 }
 
@@ -157,7 +157,7 @@ struct Selection {
   int32_t       *sizes; // [num_rows] device
   cudaStream_t   stream;
 
-  unsigned int grid(void) const { return (unsigned int)((from.num_rows + THREADS / lanes - 1) / (THREADS / lanes)); }
+  unsigned int grid(void) const { return (unsigned int)(((PetscCount)from.num_rows + THREADS / lanes - 1) / (THREADS / lanes)); }
 };
 
 template <typename Offset>
@@ -200,6 +200,7 @@ PetscErrorCode Select(DCSRView A, const DCSRIndices *rows, NewColumn new_column,
   PetscFunctionBegin;
   PetscCall(PetscSparseCUDAMalloc(rows->n, "row sizes of a submatrix", stream, &s.sizes));
   if (rows->n > 0) PetscCallGoto(ierr, failed, Count(s, &num));
+  PetscCallGoto(ierr, failed, DCSRCheckNonzeros(num)); // rows may be there more than once
   PetscCallGoto(ierr, failed, DCSRNeedsWide(num, &wide));
   PetscCallGoto(ierr, failed, DCSRViewAllocateStructure(rows->n, num_columns, num, wide, stream, B));
   if (A.values) PetscCallGoto(ierr, failed, DCSRViewAllocateValues(B, stream));
@@ -281,7 +282,7 @@ PetscErrorCode SortColumns(DCSRView *B, cudaStream_t stream)
   Output Parameter:
 . B - its arrays belong to the caller; sorted columns; zero after an error
 
-  Errors: PETSC_ERR_MEM.
+  Errors: PETSC_ERR_MEM, PETSC_ERR_ARG_OUTOFRANGE for more nonzeros than a matrix may have.
 
   Cost: two reads of the columns of the listed rows, one read and write of what stays, and when columns are not in ascending order two transposes of the result. Workspace: 4 bytes a row and, unless
   the columns are a stride, 4 bytes a column of A.

@@ -595,7 +595,7 @@ static PetscErrorCode TestHandlers(MatType type)
 
 int main(int argc, char **argv)
 {
-  char     *type, structure[16] = "";
+  char     *type, structure[16]   = "";
   PetscBool eager, handlers_first = PETSC_FALSE, handlers_later = PETSC_FALSE;
 
   PetscFunctionBeginUser;

@@ -133,6 +133,7 @@ static PetscErrorCode CreateBlock(Tentative *t, int k, PetscInt num_columns, Pet
   PetscBool        wide;
 
   PetscFunctionBegin;
+  PetscCall(DCSRCheckNonzeros(n));
   PetscCall(DCSRNeedsWide(n, &wide));
   PetscCall(DCSRViewAllocateCompact(t->A->rmap->n, num_columns, n, wide, t->stream, &t->blocks[k]));
   if (k == 0) PetscCall(DCSRTentativeStructure(t->a, DCSR_ROOT_OWN, t->places, t->numbers, t->row_block, t->num_columns, t->stream, t->blocks[0]));

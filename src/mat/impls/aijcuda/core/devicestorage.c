@@ -806,8 +806,8 @@ static PetscErrorCode StorageShrunk(Mat A, const DCSRDeletion *deletion)
   PetscFunctionBegin;
   if (!deletion->changed) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(StorageStructureChanged(A, deletion->num_nonzeros));
-  a->rmax          = (PetscInt)deletion->max_row_size;
-  a->nonzerorowcnt = (PetscInt)deletion->num_nonempty_rows;
+  PetscCall(PetscIntCast(deletion->max_row_size, &a->rmax));
+  PetscCall(PetscIntCast(deletion->num_nonempty_rows, &a->nonzerorowcnt));
   PetscCall(MatSeqAIJCUDAValuesChanged(A, DEVICE_VALUES_STORAGE));
   PetscCall(UpdateBlockStructure(A));
   PetscCall(PetscInfo(A, "%" PetscCount_FMT " entries removed from the storage, %" PetscInt_FMT " left\n", num - deletion->num_nonzeros, a->nz));

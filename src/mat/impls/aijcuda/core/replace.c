@@ -39,6 +39,8 @@ PetscErrorCode MatSeqAIJCUDADiscardStaged(Mat A)
 + A    - a sequential matrix of ours
 - view - its arrays now belong to A; zero afterwards
 
+  Errors: PETSC_ERR_ARG_OUTOFRANGE for more nonzeros than a matrix may have; A and view are as they were.
+
   Note:
   The matrix is preallocated and not assembled then. A block of a parallel matrix gets its host structure at once.
 */
@@ -48,6 +50,7 @@ PetscErrorCode MatSeqAIJCUDASetDeviceMatrix(Mat A, DCSRView *view)
   Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
 
   PetscFunctionBegin;
+  PetscCall(DCSRCheckNonzeros(view->num_nonzeros));
   PetscCall(MatSeqAIJCUDADiscardStaged(A));
   PetscCall(MatSeqAIJCUDADiscardMirror(A));
   PetscCall(MatSeqAIJCUDADropDevice(A));
@@ -60,9 +63,9 @@ PetscErrorCode MatSeqAIJCUDASetDeviceMatrix(Mat A, DCSRView *view)
   d->device.nonzerostate     = A->nonzerostate;
   d->staging.device_assembly = PETSC_TRUE;
   A->offloadmask             = PETSC_OFFLOAD_GPU;
-  a->nz                      = (PetscInt)view->num_nonzeros;
-  a->maxnz                   = a->nz;
-  A->info.nz_unneeded        = 0;
+  PetscCall(PetscIntCast(view->num_nonzeros, &a->nz));
+  a->maxnz            = a->nz;
+  A->info.nz_unneeded = 0;
   PetscCall(PetscArrayzero(view, 1));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -96,7 +99,7 @@ PetscErrorCode MatSeqAIJCUDAStructureChanged(Mat A)
   d->plans.fragmented_mults = 0;
   A->offloadmask            = PETSC_OFFLOAD_GPU;
   if (d->mirror.structure) PetscCall(MatSeqAIJCUDADiscardMirror(A));
-  a->nz    = (PetscInt)d->device.view.num_nonzeros;
+  PetscCall(PetscIntCast(d->device.view.num_nonzeros, &a->nz));
   a->maxnz = PetscMax(a->maxnz, a->nz); // what was preallocated counts as allocated, as in MATSEQAIJ
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -84,9 +84,9 @@ static PetscErrorCode TakeView(Mat A, const DCSRView *view, const DCSRDeletion *
   A->nonzerostate++;
   d->device.nonzerostate = A->nonzerostate;
   if (d->mirror.structure) PetscCall(MatSeqAIJCUDADiscardMirror(A));
-  a->nz            = (PetscInt)view->num_nonzeros;
-  a->rmax          = (PetscInt)deletion->max_row_size;
-  a->nonzerorowcnt = (PetscInt)deletion->num_nonempty_rows;
+  PetscCall(PetscIntCast(view->num_nonzeros, &a->nz));
+  PetscCall(PetscIntCast(deletion->max_row_size, &a->rmax));
+  PetscCall(PetscIntCast(deletion->num_nonempty_rows, &a->nonzerorowcnt));
   PetscCall(MatSeqAIJCUDADeviceChanged(A));
   if (MatSeqAIJCUDABlockKeepsStructure(A)) {
     PetscCall(MatAIJCUDAHostBegin(A, HOST_READ_STRUCTURE));

@@ -310,7 +310,7 @@ static PetscErrorCode StagePop(PetscLogHandler handler, PetscLogStage stage)
 
 /* PETSc's types of log handlers. They are registered again, so that handlers which are started one after another, with no event between them, tell us of it. */
   #define HANDLER_TYPES(X) X(DEFAULT) X(NESTED) X(TRACE) X(LEGACY) X(MPE) X(PERFSTUBS) X(NVTX) X(ROCTX)
-  #define NUMBER(name) HANDLER_##name,
+  #define NUMBER(name)     HANDLER_##name,
 typedef enum {
   HANDLER_TYPES(NUMBER) NUM_HANDLER_TYPES
 } HandlerType;
@@ -339,7 +339,7 @@ static PetscErrorCode RegisterHandlers(void)
   #define TYPE(name)   PETSCLOGHANDLER##name,
   #define CREATE(name) Create_##name,
   const PetscLogHandlerType types[]  = {HANDLER_TYPES(TYPE)};
-  const HandlerFn            create[] = {HANDLER_TYPES(CREATE)};
+  const HandlerFn           create[] = {HANDLER_TYPES(CREATE)};
   PetscLogHandler           handler;
   #undef TYPE
   #undef CREATE

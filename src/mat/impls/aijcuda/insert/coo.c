@@ -154,7 +154,7 @@ PetscErrorCode MatSeqAIJCUDABuildView(Mat A, DCSRList *list, cudaStream_t stream
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
-  PetscCheck(list->num_distinct <= PETSC_INT_MAX, PETSC_COMM_SELF, PETSC_ERR_SUP, "%" PetscCount_FMT " nonzeros on one process do not fit into PetscInt: use more processes or --with-64-bit-indices", list->num_distinct);
+  PetscCall(DCSRCheckNonzeros(list->num_distinct));
   PetscCall(DCSRNeedsWide(list->num_distinct, &wide));
   PetscCall(DCSRViewAllocateStructure(A->rmap->n, A->cmap->n, list->num_distinct, wide, stream, view));
   PetscCallGoto(ierr, failed, DCSRListBuild(list, *view, stream));

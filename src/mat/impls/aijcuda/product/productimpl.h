@@ -77,7 +77,6 @@ PETSC_INTERN PetscErrorCode ProductTransposeDestroy(ProductTranspose *, cudaStre
 
 /* productlocal.c */
 PETSC_INTERN PetscErrorCode ProductSymbolic(Mat, const char[], DCSRView, DCSRView, PetscBool, cudaStream_t, DCSRView *, DCSRSpGEMM *);
-PETSC_INTERN PetscErrorCode ProductCheckNumNonzeros(PetscCount);
 PETSC_INTERN PetscErrorCode ProductNumeric(DCSRSpGEMM, DCSRView, DCSRView, DCSRView, cudaStream_t);
 PETSC_INTERN PetscErrorCode ProductViewPlan(PetscViewer, const char[], DCSRSpGEMM);
 

@@ -47,17 +47,6 @@ static PetscErrorCode InfoPlan(Mat C, const char what[], DCSRView A, DCSRView B,
 }
 
 /*
-  ProductCheckNumNonzeros - The host's structure, made when somebody asks, has PetscInt offsets: raises PETSC_ERR_ARG_OUTOFRANGE when they are too small for so many nonzeros.
-*/
-PetscErrorCode ProductCheckNumNonzeros(PetscCount num_nonzeros)
-{
-  PetscFunctionBegin;
-  PetscCheck(num_nonzeros <= PETSC_INT_MAX, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "The product has %" PetscCount_FMT " nonzeros on one process, which do not fit into PetscInt: use more processes or configure PETSc with --with-64-bit-indices",
-             num_nonzeros);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*
   ProductSymbolic - DCSRSpGEMMSymbolic() with log and -info.
 
   Not Collective
@@ -84,7 +73,7 @@ PetscErrorCode ProductSymbolic(Mat C, const char what[], DCSRView A, DCSRView B,
   PetscCall(PetscArrayzero(result, 1));
   *plan = NULL;
   PetscCallGpuTimeGoto(ierr, failed, DCSRSpGEMMSymbolic(A, B, values, stream, result, plan));
-  PetscCallGoto(ierr, failed, ProductCheckNumNonzeros(result->num_nonzeros));
+  PetscCallGoto(ierr, failed, DCSRCheckNonzeros(result->num_nonzeros));
   PetscCallGoto(ierr, failed, InfoPlan(C, what, A, B, *result, *plan));
   if (values) PetscCallGoto(ierr, failed, LogFlops(*plan));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -199,7 +199,7 @@ static PetscErrorCode Concatenate(const Slicing *g, DCSRView pieces[], PetscInt 
 
   PetscFunctionBegin;
   for (PetscInt k = 0; k < g->n; k++) num += pieces[k].num_nonzeros;
-  PetscCall(ProductCheckNumNonzeros(num));
+  PetscCall(DCSRCheckNonzeros(num));
   PetscCall(DCSRNeedsWide(num, &wide));
   PetscCall(DCSRViewAllocateStructure(g->rows[g->n], num_columns, num, wide, stream, result));
   if (g->rows[g->n] == 0) PetscCallCUDAGoto(ierr, failed, cudaMemsetAsync(result->row_offsets, 0, wide ? sizeof(int64_t) : sizeof(int32_t), stream));

@@ -46,7 +46,7 @@ static PetscErrorCode ApplyOptions(BlockSum *s, MatStructure str)
   s->grows = (PetscBool)(num > 0 && policy == DCSR_NEW_ALLOW);
   PetscCheck(num == 0 || policy != DCSR_NEW_FORBID, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
              "The pattern of X is no subset of that of Y, which lacks %" PetscCount_FMT " of its entries, and options of Y forbid new ones: use DIFFERENT_NONZERO_PATTERN", num);
-  PetscCheck(!s->grows || s->plan.num_nonzeros <= PETSC_INT_MAX, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "The sum has %" PetscCount_FMT " nonzeros, too many for PetscInt: configure PETSc with --with-64-bit-indices", s->plan.num_nonzeros);
+  if (s->grows) PetscCall(DCSRCheckNonzeros(s->plan.num_nonzeros));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -267,6 +267,7 @@ static PetscErrorCode AddsOnDevice(Mat Y, Mat X, PetscBool *device)
 static PetscErrorCode AddStorage(Mat Y, PetscScalar a, Mat X, MatStructure str, PetscBool *done)
 {
   const DCSRView *y = &MatSeqAIJCUDAGet(Y)->device.view, *x = &MatSeqAIJCUDAGet(X)->device.view;
+  PetscCount      most;
   PetscBool       grows;
   MatDeviceSum    sum;
 
@@ -276,7 +277,9 @@ static PetscErrorCode AddStorage(Mat Y, PetscScalar a, Mat X, MatStructure str, 
   PetscCall((*MatAIJCUDAHook.finish_insertion_seq)(X));
   grows = (PetscBool)(str != SAME_NONZERO_PATTERN && (str != SUBSET_NONZERO_PATTERN || MatSeqAIJCUDANewEntries(Y) == DCSR_NEW_ALLOW));
   if (str == SAME_NONZERO_PATTERN && x->num_nonzeros != y->num_nonzeros) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MatSeqAIJCUDAStorageAXPY(Y, a, X, grows ? (PetscCount)PETSC_INT_MAX : y->num_nonzeros, &sum));
+  if (grows) PetscCall(DCSRGetMaxNonzeros(&most));
+  else most = y->num_nonzeros;
+  PetscCall(MatSeqAIJCUDAStorageAXPY(Y, a, X, most, &sum));
   *done = (PetscBool)(sum != DEVICE_SUM_NONE);
   if (!*done) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscLogGpuFlops(2.0 * (PetscLogDouble)x->num_nonzeros));
