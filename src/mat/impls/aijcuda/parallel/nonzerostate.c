@@ -61,6 +61,7 @@ PetscErrorCode MatAIJCUDARaiseNonzeroState(Mat A, PetscObjectState above)
 
   PetscFunctionBegin;
   if (missing <= 0) PetscFunctionReturn(PETSC_SUCCESS);
+  if (A->ass_nonzerostate == A->nonzerostate) A->ass_nonzerostate += missing; // the pattern is that of the last assembly, and what was said of it still holds
   PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, MATMPIAIJ, &is_mpi));
   if (is_mpi) {
     PetscCall(MatMPIAIJCUDARaiseSum(A, missing));
