@@ -8,6 +8,7 @@
 #include "../aijcuda/host/host.h"
 #include "../aijcuda/insert/insert.h"
 #include "../aijcuda/mult/mult.h"
+#include "../aijcuda/parallel/ghosts.h"
 #include "../aijcuda/parallel/parallel.h"
 #include "../aijcuda/product/product.h"
 #include "../aijcuda/submatrix/submatrix.h"
@@ -34,7 +35,7 @@ static PetscErrorCode MatAssemblyEnd_MPIAIJCUDA(Mat A, MatAssemblyType mode)
   if (mode == MAT_FINAL_ASSEMBLY) {
     PetscCall(MatMPIAIJCUDASetBlockTypes(A));
     PetscCall(SetOps(A, A->ops));
-    MatMPIAIJCUDAGet(A)->device_assembly = (PetscBool)!MatMPIAIJCUDAGet(A)->no_device; // from now on
+    PetscCall(MatMPIAIJCUDASetDeviceAssembly(A, PETSC_TRUE)); // from now on
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -50,7 +51,7 @@ static PetscErrorCode MatDuplicate_MPIAIJCUDA(Mat A, MatDuplicateOption option, 
   PetscCall((*a->parent.duplicate)(A, option, B));
   PetscCall(MatMPIAIJCUDASetBlockTypes(*B));
   b                  = MatMPIAIJCUDAGet(*B);
-  b->device_assembly = (PetscBool)((A->assembled || builds) && !b->no_device);
+  b->device_assembly = (PetscBool)(a->device_assembly && (A->assembled || builds) && !b->no_device);
   b->first_assembly  = builds;
   b->columns_changed = (PetscBool)(builds && a->columns_changed);
   (*B)->nonzerostate = A->nonzerostate; // as the blocks, whose sum it is after the next assembly
@@ -259,11 +260,11 @@ static PetscErrorCode ConvertInPlaceFromMPIAIJ(Mat B, const MatAIJCUDATypes *typ
   PetscCall(PetscSparseCUDADeviceUsable(&usable));
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &usable, 1, MPI_C_BOOL, MPI_LAND, PetscObjectComm((PetscObject)B)));
   PetscCall(PetscNew(&d));
-  d->types           = types;
-  d->parent          = *ops;
-  d->no_device       = (PetscBool)!usable;
-  b->spptr           = d;
-  d->device_assembly = (PetscBool)(B->assembled && usable);
+  d->types     = types;
+  d->parent    = *ops;
+  d->no_device = (PetscBool)!usable;
+  b->spptr     = d;
+  PetscCall(MatMPIAIJCUDASetDeviceAssembly(B, B->assembled));
   PetscCall(PetscObjectChangeTypeName((PetscObject)B, types->mpi));
   PetscCall(SetOps(B, ops));
   PetscCall(MatMPIAIJCUDACompose(B, types));

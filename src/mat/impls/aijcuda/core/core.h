@@ -176,7 +176,7 @@ typedef struct {
   OffProcessStash off_process;               /* what the next assembly sends */
   PetscInt       *indices;                   /* [num_indices] scratch for the indices of a block, owned */
   PetscInt        num_indices;               /* its length */
-  PetscBool       device_assembly;           /* values go to the device; the same on all processes */
+  PetscBool       device_assembly;           /* values go to the device, and the ghost columns ascend (parallel/ghosts.h); the same on all processes */
   PetscBool       first_assembly;            /* from MatMPIAIJCUDASetEmpty() to the end of the assembly, which goes on as it began when the matrix is bound to the CPU meanwhile; not A->assembled,
                                                 which MATMPIAIJ changes on single processes when it disassembles */
   PetscBool       host_inserted;             /* values of this assembly were given to the parent */

@@ -6,7 +6,7 @@
 #include "parallel.h"
 #include "../core/core.h"
 
-/* MatMPIAIJCUDAGhostsAscend - Whether the ghost columns of X, a parallel matrix, ascend, as all code for the device expects; MATMPIAIJ's submatrices of permuted own columns have others. Not collective. */
+/* MatMPIAIJCUDAGhostsAscend - Whether the ghost columns of X, any MATMPIAIJ, ascend on this process. Not collective. */
 PetscBool MatMPIAIJCUDAGhostsAscend(Mat X)
 {
   const Mat_MPIAIJ *x = (const Mat_MPIAIJ *)X->data;
@@ -14,6 +14,27 @@ PetscBool MatMPIAIJCUDAGhostsAscend(Mat X)
   for (PetscInt k = 1; x->garray != NULL && k < x->B->cmap->n; k++)
     if (x->garray[k - 1] >= x->garray[k]) return PETSC_FALSE;
   return PETSC_TRUE;
+}
+
+/*
+  MatMPIAIJCUDASetDeviceAssembly - Whether values go to the device from now on, and all code for the device may read the ghost columns: where they ascend on all processes
+
+  Collective
+
+  Input Parameters:
++ A      - a parallel matrix of ours, whose ghost columns the host has made
+- wanted - whether this process wants it
+*/
+PetscErrorCode MatMPIAIJCUDASetDeviceAssembly(Mat A, PetscBool wanted)
+{
+  Mat_MPIAIJCUDA *d = MatMPIAIJCUDAGet(A);
+
+  PetscFunctionBegin;
+  d->device_assembly = PETSC_FALSE;
+  if (d->no_device) PetscFunctionReturn(PETSC_SUCCESS);
+  d->device_assembly = (PetscBool)(wanted && MatMPIAIJCUDAGhostsAscend(A));
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &d->device_assembly, 1, MPI_C_BOOL, MPI_LAND, PetscObjectComm((PetscObject)A)));
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* MatMPIAIJCUDAHasGlobalColumns - Whether the off-diagonal block of A, a parallel matrix, still has global columns; PETSc has no array for no ghost columns. Not collective. */
@@ -61,6 +82,7 @@ PetscErrorCode MatMPIAIJCUDASetGhosts(Mat A, PetscInt n, PetscInt **garray)
   a->garray                            = *garray;
   *garray                              = NULL;
   MatMPIAIJCUDAGet(A)->columns_changed = PETSC_TRUE;
+  PetscAssert(MatMPIAIJCUDAGhostsAscend(A), PETSC_COMM_SELF, PETSC_ERR_PLIB, "Ghost columns have to ascend");
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -169,26 +191,38 @@ cleanup:
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  MatMPIAIJCUDASetUpMultiply - Makes the ghost vector and the scatter of products again. Collective.
-*/
-PetscErrorCode MatMPIAIJCUDASetUpMultiply(Mat A)
+/* The ghost vector of products again. */
+static PetscErrorCode MakeGhostVector(Mat A)
 {
   Mat_MPIAIJ *a = (Mat_MPIAIJ *)A->data;
-  IS          from, to;
-  Vec         x;
 
   PetscFunctionBegin;
   PetscCall(MatMPIAIJCUDAUseCurrentStream(A));
   if (MatMPIAIJCUDAHasGlobalColumns(A)) PetscCall(MatMPIAIJCUDAExtendGhosts(A, 0, NULL));
   PetscCall(VecDestroy(&a->lvec));
-  PetscCall(VecScatterDestroy(&a->Mvctx));
 #if PetscDefined(USE_CTABLE)
   PetscCall(PetscHMapIDestroy(&a->colmap));
 #else
   PetscCall(PetscFree(a->colmap));
 #endif
   PetscCall(MatCreateVecs(a->B, &a->lvec, NULL));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  MatMPIAIJCUDASetUpMultiply - Makes the ghost vector and the scatter of products again. All processes have an error when one does. Collective.
+*/
+PetscErrorCode MatMPIAIJCUDASetUpMultiply(Mat A)
+{
+  Mat_MPIAIJ    *a = (Mat_MPIAIJ *)A->data;
+  IS             from, to;
+  Vec            x;
+  PetscErrorCode ierr = MakeGhostVector(A);
+
+  PetscFunctionBegin;
+  PetscCall(PetscSparseCUDAAgree(PetscObjectComm((PetscObject)A), ierr, &ierr));
+  PetscCall(ierr);
+  PetscCall(VecScatterDestroy(&a->Mvctx));
   PetscCall(ISCreateGeneral(PETSC_COMM_SELF, a->B->cmap->n, a->garray, PETSC_COPY_VALUES, &from));
   PetscCall(ISCreateStride(PETSC_COMM_SELF, a->B->cmap->n, 0, 1, &to));
   PetscCall(VecCreateMPIWithArray(PetscObjectComm((PetscObject)A), 1, A->cmap->n, A->cmap->N, NULL, &x));

@@ -14,7 +14,7 @@ PetscErrorCode MatMPIAIJCUDAStructureOnDevice(Mat A, PetscBool *device)
   PetscBool   use;
 
   PetscFunctionBegin;
-  *device = (PetscBool)(A->assembled && a->Mvctx != NULL && MatMPIAIJCUDAGhostsAscend(A) && !A->boundtocpu && !MatMPIAIJCUDAGet(A)->no_device && MatMPIAIJCUDAGet(A)->device_assembly && A->rmap->N <= PETSC_INT32_MAX && A->cmap->N <= PETSC_INT32_MAX);
+  *device = (PetscBool)(A->assembled && a->Mvctx != NULL && !A->boundtocpu && !MatMPIAIJCUDAGet(A)->no_device && MatMPIAIJCUDAGet(A)->device_assembly && A->rmap->N <= PETSC_INT32_MAX && A->cmap->N <= PETSC_INT32_MAX);
   for (int k = 0; k < 2; k++) {
     PetscCall(MatIsSeqAIJCUDA(blocks[k], &use));
     if (use) PetscCall(MatSeqAIJCUDAStructureOnDevice(blocks[k], &use));
@@ -64,7 +64,7 @@ static PetscErrorCode MakeEmptyBlocks(Mat A)
   Collective
 
   Input Parameter:
-. A - a parallel matrix of ours that inserts on the device; after an error it is one that was not set up
+. A - a parallel matrix of ours that inserts on the device; after an error, which all processes have when one does, it is one that was not set up
 */
 PetscErrorCode MatMPIAIJCUDASetEmpty(Mat A)
 {
@@ -72,8 +72,10 @@ PetscErrorCode MatMPIAIJCUDASetEmpty(Mat A)
   PetscErrorCode  ierr;
 
   PetscFunctionBegin;
-  PetscCall(MatMPIAIJCUDADestroyInsertion(A));
-  PetscCallGoto(ierr, failed, MakeEmptyBlocks(A));
+  ierr = MatMPIAIJCUDADestroyInsertion(A);
+  if (ierr == PETSC_SUCCESS) ierr = MakeEmptyBlocks(A);
+  PetscCall(PetscSparseCUDAAgree(PetscObjectComm((PetscObject)A), ierr, &ierr));
+  if (ierr != PETSC_SUCCESS) goto failed;
   d->device_assembly = PETSC_TRUE;
   d->first_assembly  = PETSC_TRUE;
   d->host_inserted   = PETSC_FALSE;
