@@ -154,6 +154,7 @@ PETSC_INTERN PetscErrorCode DCSRInsertSmall(DCSRView *view, const DCSRSmallList 
 /* Columns of off-diagonal blocks (columns.cu), entries for other processes (select.cu, owner.cu). */
 PETSC_INTERN PetscErrorCode DCSRBatchGetColumns(const DCSRBatch *batch, cudaStream_t stream, PetscInt *num, int32_t **columns);
 PETSC_INTERN PetscErrorCode DCSRViewGetColumns(DCSRView view, int bits, cudaStream_t stream, PetscInt *num, int32_t **columns);
+PETSC_INTERN PetscErrorCode DCSRBatchKeepColumns(DCSRBatch *batch, PetscInt n, const int32_t sorted[], cudaStream_t stream);
 PETSC_INTERN PetscErrorCode DCSRBatchRenumber(DCSRBatch *batch, PetscInt n, const int32_t sorted[], cudaStream_t stream);
 PETSC_INTERN PetscErrorCode DCSRViewRenumber(DCSRView view, PetscInt n, const int32_t sorted[], cudaStream_t stream);
 PETSC_INTERN PetscErrorCode DCSRViewMapColumns(DCSRView view, const int32_t map[], cudaStream_t stream);

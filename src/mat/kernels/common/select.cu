@@ -42,6 +42,13 @@ PetscErrorCode Places(const char what[], Place n, Predicate predicate, Place pla
 
 } // namespace
 
+PetscErrorCode DCSRSelectFlagged8(const char what[], PetscCount n, const unsigned char from[], const unsigned char flags[], unsigned char to[], PetscCount *num, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  PetscCall(Flagged(what, n, from, flags, to, num, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode DCSRSelectFlagged32(const char what[], PetscCount n, const int32_t from[], const unsigned char flags[], int32_t to[], PetscCount *num, cudaStream_t stream)
 {
   PetscFunctionBegin;

@@ -20,6 +20,7 @@
 
   Errors: PETSC_ERR_MEM when the workspace cannot be had; nothing stays allocated.
 */
+PETSC_INTERN PetscErrorCode DCSRSelectFlagged8(const char[], PetscCount, const unsigned char[], const unsigned char[], unsigned char[], PetscCount *, cudaStream_t);
 PETSC_INTERN PetscErrorCode DCSRSelectFlagged32(const char[], PetscCount, const int32_t[], const unsigned char[], int32_t[], PetscCount *, cudaStream_t);
 PETSC_INTERN PetscErrorCode DCSRSelectFlagged64(const char[], PetscCount, const int64_t[], const unsigned char[], int64_t[], PetscCount *, cudaStream_t);
 PETSC_INTERN PetscErrorCode DCSRSelectFlaggedScalars(const char[], PetscCount, const PetscScalar[], const unsigned char[], PetscScalar[], PetscCount *, cudaStream_t);

@@ -23,6 +23,21 @@ __device__ int32_t Place(const int32_t *sorted, int32_t n, int32_t column)
   return LowerBound(sorted, (int32_t)0, n, column);
 }
 
+/* Whether the column of a key is among sorted ones. */
+struct FlagAmong {
+  const uint64_t *keys;
+  uint64_t        mask;
+  const int32_t  *sorted;
+  int32_t         n;
+  unsigned char  *flags;
+  __device__ void operator()(PetscCount t) const
+  {
+    const int32_t column = (int32_t)(keys[t] & mask), place = Place(sorted, n, column);
+
+    flags[t] = place < n && sorted[place] == column;
+  }
+};
+
 struct RenumberKey {
   uint64_t       *keys;
   const int32_t  *sorted;
@@ -76,10 +91,60 @@ cleanup:
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* How many entries a selection has. */
+PetscErrorCode GetCount(const PetscCount *device, cudaStream_t stream, PetscCount *count)
+{
+  PetscFunctionBegin;
+  PetscCallCUDA(cudaMemcpyAsync(count, device, sizeof(*count), cudaMemcpyDeviceToHost, stream));
+  PetscCallCUDA(cudaStreamSynchronize(stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Drops the columns [*n] of entries that are not to be made. */
+PetscErrorCode SelectCounting(const unsigned char counts[], cudaStream_t stream, PetscCount *n, int32_t **columns)
+{
+  PetscErrorCode ierr     = PETSC_SUCCESS;
+  int32_t       *selected = NULL;
+  PetscCount    *count    = NULL;
+
+  PetscFunctionBegin;
+  PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(*n, "columns of entries that count", stream, &selected));
+  PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(1, "count of entries that count", stream, &count));
+  PetscCallGoto(ierr, cleanup, DCSRSelectFlagged32("workspace to find entries that count", *n, *columns, counts, selected, count, stream));
+  PetscCallGoto(ierr, cleanup, GetCount(count, stream, n));
+  PetscCallGoto(ierr, cleanup, PetscSparseCUDAFree(columns, stream));
+  *columns = selected;
+  selected = NULL;
+cleanup:
+  PetscCall(PetscSparseCUDAFree(&selected, stream));
+  PetscCall(PetscSparseCUDAFree(&count, stream));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The entries of a batch with a flag; kept is to be freed, also after an error. */
+PetscErrorCode SelectEntries(const DCSRBatch *batch, const unsigned char flags[], PetscCount *count, cudaStream_t stream, DCSRBatch *kept)
+{
+  const char *const what = "workspace to select entries of a batch";
+  const PetscCount  n    = batch->num_entries;
+
+  PetscFunctionBegin;
+  PetscCall(PetscSparseCUDAMalloc(n, "keys of selected entries", stream, &kept->keys));
+  PetscCall(PetscSparseCUDAMalloc(n, "values of selected entries", stream, &kept->values));
+  PetscCall(DCSRSelectFlagged64(what, n, (const int64_t *)batch->keys, flags, (int64_t *)kept->keys, count, stream));
+  PetscCall(DCSRSelectFlaggedScalars(what, n, batch->values, flags, kept->values, count, stream));
+  if (batch->counts) {
+    PetscCall(PetscSparseCUDAMalloc(n, "flags of selected entries", stream, &kept->counts));
+    PetscCall(DCSRSelectFlagged8(what, n, batch->counts, flags, kept->counts, count, stream));
+  }
+  PetscCall(GetCount(count, stream, &kept->num_entries));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 } // namespace
 
 /*
-  DCSRBatchGetColumns - the distinct columns of a batch, ascending
+  DCSRBatchGetColumns - the distinct columns of the entries of a batch that are to be made, ascending
 
   Output Parameters:
 + num     - how many
@@ -88,15 +153,17 @@ cleanup:
 PetscErrorCode DCSRBatchGetColumns(const DCSRBatch *batch, cudaStream_t stream, PetscInt *num, int32_t **columns)
 {
   PetscErrorCode ierr   = PETSC_SUCCESS;
+  PetscCount     n      = batch->num_entries;
   int32_t       *device = NULL;
 
   PetscFunctionBegin;
   *num     = 0;
   *columns = NULL;
-  if (batch->num_entries == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscSparseCUDAMalloc(batch->num_entries, "columns of a batch", stream, &device));
-  PetscCallCUDAGoto(ierr, cleanup, DCSRForEach(batch->num_entries, ColumnOfKey{batch->keys, ((uint64_t)1 << batch->column_bits) - 1, device}, stream));
-  PetscCallGoto(ierr, cleanup, Distinct(device, batch->num_entries, batch->column_bits, stream, num, columns));
+  if (n == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscSparseCUDAMalloc(n, "columns of a batch", stream, &device));
+  PetscCallCUDAGoto(ierr, cleanup, DCSRForEach(n, ColumnOfKey{batch->keys, ((uint64_t)1 << batch->column_bits) - 1, device}, stream));
+  if (batch->counts) PetscCallGoto(ierr, cleanup, SelectCounting(batch->counts, stream, &n, &device));
+  if (n > 0) PetscCallGoto(ierr, cleanup, Distinct(device, n, batch->column_bits, stream, num, columns));
 cleanup:
   PetscCall(PetscSparseCUDAFree(&device, stream));
   PetscCall(ierr);
@@ -118,6 +185,41 @@ PetscErrorCode DCSRViewGetColumns(DCSRView view, int bits, cudaStream_t stream, 
   PetscCallGoto(ierr, cleanup, Distinct(device, view.num_nonzeros, bits, stream, num, columns));
 cleanup:
   PetscCall(PetscSparseCUDAFree(&device, stream));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  DCSRBatchKeepColumns - drops the entries of a batch whose columns are not among some
+
+  Input Parameters:
++ n      - columns
+. sorted - [n] device, ascending
+- stream - synchronizes with it
+
+  Input/Output Parameter:
+. batch - as it was after an error
+*/
+PetscErrorCode DCSRBatchKeepColumns(DCSRBatch *batch, PetscInt n, const int32_t sorted[], cudaStream_t stream)
+{
+  DCSRBatch      kept  = {0, batch->column_bits, NULL, NULL, NULL};
+  unsigned char *flags = NULL;
+  PetscCount    *count = NULL;
+  PetscErrorCode ierr  = PETSC_SUCCESS;
+
+  PetscFunctionBegin;
+  if (batch->num_entries == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(batch->num_entries, "flags of columns", stream, &flags));
+  PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(1, "count of entries", stream, &count));
+  PetscCallCUDAGoto(ierr, cleanup, DCSRForEach(batch->num_entries, FlagAmong{batch->keys, ((uint64_t)1 << batch->column_bits) - 1, sorted, (int32_t)n, flags}, stream));
+  PetscCallGoto(ierr, cleanup, SelectEntries(batch, flags, count, stream, &kept));
+  PetscCallGoto(ierr, cleanup, DCSRBatchDestroy(batch, stream));
+  *batch = kept;
+  PetscCallGoto(ierr, cleanup, PetscArrayzero(&kept, 1));
+cleanup:
+  PetscCall(DCSRBatchDestroy(&kept, stream));
+  PetscCall(PetscSparseCUDAFree(&flags, stream));
+  PetscCall(PetscSparseCUDAFree(&count, stream));
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
