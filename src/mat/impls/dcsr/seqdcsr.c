@@ -104,7 +104,7 @@ static PetscErrorCode MatSetOption_SeqAIJCUDA(Mat A, MatOption option, PetscBool
   PetscErrorCode  ierr;
 
   PetscFunctionBegin;
-  PetscCall(MatSeqAIJCUDAFinishInsertion(A)); // what came before the option does not obey it
+  if (MatSeqAIJCUDAOptionChangesInsertion(A, option, flag)) PetscCall(MatSeqAIJCUDAFinishInsertion(A)); // what came before the option does not obey it
   if (option == MAT_USE_INODES) flag = PETSC_FALSE;
   if (structure_only) PetscCall(MatAIJCUDAHostBegin(A, HOST_READ_STRUCTURE));
   ierr = (*d->parent.setoption)(A, option, flag);

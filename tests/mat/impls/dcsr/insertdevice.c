@@ -376,6 +376,42 @@ static PetscErrorCode TestBadIndex(const char type[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Arrays that were preallocated on the host, while the matrix was bound to the CPU, take no lists before the first assembly: an error on all processes. MatSetValues() goes on, and lists after it. */
+static PetscErrorCode TestPreallocatedOnHost(const char type[])
+{
+  PetscInt       begin, end;
+  PetscErrorCode error = PETSC_SUCCESS;
+  Mat            X[2], ours[2] = {NULL, NULL};
+  Triples        t;
+
+  PetscFunctionBegin;
+  for (int k = 0; k < 2; k++) {
+    PetscCall(MatCreate(PETSC_COMM_WORLD, &X[k]));
+    PetscCall(MatSetSizes(X[k], PETSC_DECIDE, PETSC_DECIDE, M, N));
+    PetscCall(MatSetType(X[k], k ? type : MATAIJ));
+    if (k) PetscCall(MatBindToCPU(X[k], PETSC_TRUE));
+    PetscCall(MatSeqAIJSetPreallocation(X[k], 40, NULL));
+    PetscCall(MatMPIAIJSetPreallocation(X[k], 40, NULL, 40, NULL));
+    PetscCall(MatSetOption(X[k], MAT_NEW_NONZERO_ALLOCATION_ERR, PETSC_FALSE));
+    if (k) PetscCall(MatBindToCPU(X[k], PETSC_FALSE));
+  }
+  ours[1] = X[1];
+  PetscCall(MatGetOwnershipRange(X[0], &begin, &end));
+  PetscCall(TriplesCreate(FEW, begin, end, 0, &t));
+  PetscCall(Insert(ours, &t, ADD_VALUES, &error));
+  PetscCheck(error == PETSC_ERR_ARG_WRONGSTATE, PETSC_COMM_SELF, PETSC_ERR_PLIB, "a list into what was preallocated on the host: error %d", (int)error);
+  for (int k = 0; k < 2; k++)
+    for (PetscInt e = 0; e < t.n; e++) PetscCall(MatSetValues(X[k], 1, &t.i[e], 1, &t.j[e], &t.v[e], ADD_VALUES));
+  PetscCall(TriplesDestroy(&t));
+  PetscCall(Assemble(X));
+  PetscCall(TestIsValid(X[1], "preallocated on the host"));
+  PetscCall(TestCompare(X[0], X[1], "preallocated on the host"));
+  PetscCall(InsertAndAssemble(X, ANYWHERE, 1, ADD_VALUES, "after the first assembly on the host"));
+  PetscCall(TestCompare(X[0], X[1], "after the first assembly on the host"));
+  PetscCall(Destroy(X));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Whether matrices of this type have a device. */
 static PetscErrorCode HasDevice(const char type[], PetscBool *has)
 {
@@ -408,6 +444,7 @@ int main(int argc, char **argv)
     PetscCall(TestSequence(type));
     PetscCall(TestShortLists(type));
     PetscCall(TestBadIndex(type));
+    PetscCall(TestPreallocatedOnHost(type));
   }
   PetscCall(PetscFinalize());
   return 0;

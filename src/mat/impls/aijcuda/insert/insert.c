@@ -33,6 +33,51 @@ PetscErrorCode MatSeqAIJCUDAInsertsOnDevice(Mat A, PetscBool *inserts)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/*
+  MatSeqAIJCUDATakesValuesOnDevice - Whether values that come now for A, with its structure of now, go to the device: one that was preallocated on the host and never assembled has arrays that only the parent understands, and so has
+  one that has got new entries there in this assembly.
+*/
+PetscErrorCode MatSeqAIJCUDATakesValuesOnDevice(Mat A, PetscBool *takes)
+{
+  PetscFunctionBegin;
+  PetscCall(MatSeqAIJCUDAInsertsOnDevice(A, takes));
+  *takes = (PetscBool)(*takes && (MatSeqAIJCUDAGet(A)->staging.device_assembly || A->was_assembled) && !MatSeqAIJCUDAHostHasGaps(A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  MatSeqAIJCUDAOptionChangesInsertion - Whether an option has another value now than MatSetOption() is about to give it, and values that wait join the matrix by what it says
+
+  Not Collective
+
+  Input Parameters:
++ A      - a sequential matrix of ours or a block
+. option - the option
+- flag   - its new value
+
+  Note:
+  MAT_ROW_ORIENTED and MAT_IGNORE_OFF_PROC_ENTRIES are obeyed when values come.
+*/
+PetscBool MatSeqAIJCUDAOptionChangesInsertion(Mat A, MatOption option, PetscBool flag)
+{
+  const Mat_SeqAIJ *a = (const Mat_SeqAIJ *)A->data;
+
+  switch (option) {
+  case MAT_IGNORE_ZERO_ENTRIES:
+    return (PetscBool)(a->ignorezeroentries != flag);
+  case MAT_NEW_NONZERO_LOCATIONS:
+    return (PetscBool)(a->nonew != (flag ? 0 : 1));
+  case MAT_NEW_NONZERO_LOCATION_ERR:
+    return (PetscBool)(a->nonew != (flag ? -1 : 0));
+  case MAT_NEW_NONZERO_ALLOCATION_ERR:
+    return (PetscBool)(a->nonew != (flag ? -2 : 0));
+  case MAT_STRUCTURE_ONLY:
+    return flag;
+  default:
+    return PETSC_FALSE;
+  }
+}
+
 /* Whether no assembly has ended since A was set up, preallocated or reset. */
 static PetscBool InFirstAssembly(Mat A)
 {
@@ -399,9 +444,8 @@ static PetscErrorCode MatSetValues_SeqAIJCUDA(Mat A, PetscInt m, const PetscInt 
   PetscBool       device;
 
   PetscFunctionBegin;
-  PetscCall(MatSeqAIJCUDAInsertsOnDevice(A, &device));
-  // a matrix that was preallocated on the host and never assembled has arrays that only the parent understands, and so has one that has got new entries there in this assembly
-  if (!device || (!d->staging.device_assembly && !A->was_assembled) || MatSeqAIJCUDAHostHasGaps(A)) {
+  PetscCall(MatSeqAIJCUDATakesValuesOnDevice(A, &device));
+  if (!device) {
     PetscCall(MatHost_SeqAIJCUDA_setvalues(A, m, rows, n, columns, v, mode));
     PetscFunctionReturn(PETSC_SUCCESS);
   }

@@ -141,10 +141,10 @@ PetscErrorCode MatDCSRCUDASetValuesDevice(Mat A, PetscCount n, const PetscInt i[
   PetscCall(MatIsMPIAIJCUDA(A, &is_mpi));
   PetscCheck(is_seq || is_mpi, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_WRONG, "The matrix is of type %s and must be of type " MATDCSRCUDA, ((PetscObject)A)->type_name);
   PetscCall(BeginInsertion(A, mode));
-  if (is_seq) PetscCall(MatSeqAIJCUDAInsertsOnDevice(A, &device));
-  else PetscCall(MatMPIAIJCUDAInsertsOnDevice(A, &device));
-  if (is_mpi) device = (PetscBool)(device && MatMPIAIJCUDAGet(A)->device_assembly);
-  PetscCheck(device, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE, "The matrix does not insert on the device: it is bound to the CPU, has structure only, or was preallocated before it became a " MATDCSRCUDA);
+  if (is_seq) PetscCall(MatSeqAIJCUDATakesValuesOnDevice(A, &device));
+  else PetscCall(MatMPIAIJCUDATakesValuesOnDevice(A, &device));
+  PetscCheck(device, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE,
+             "The matrix does not insert on the device: it is bound to the CPU, has structure only, was preallocated on the host and not assembled since, or has ghost columns that do not ascend: use MatSetValues()");
   if (n == 0) PetscFunctionReturn(PETSC_SUCCESS);
   if (is_seq) PetscCallLogged(PETSCSPARSECUDA_Insert, A, Insert_Seq(A, n, i, j, v, mode));
   else PetscCallLogged(PETSCSPARSECUDA_Insert, A, Insert_MPI(A, n, i, j, v, mode));

@@ -21,6 +21,15 @@ PetscErrorCode MatMPIAIJCUDAInsertsOnDevice(Mat A, PetscBool *inserts)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* MatMPIAIJCUDATakesValuesOnDevice - Whether values that come now for A, with its structure of now, go to the device: host arrays that have got values in this assembly may have gaps until it ends, also when A is not bound to the CPU any more. */
+PetscErrorCode MatMPIAIJCUDATakesValuesOnDevice(Mat A, PetscBool *takes)
+{
+  PetscFunctionBegin;
+  PetscCall(MatMPIAIJCUDAInsertsOnDevice(A, takes));
+  *takes = (PetscBool)(*takes && MatMPIAIJCUDAGet(A)->device_assembly && !MatMPIAIJCUDAGet(A)->host_inserted);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode CreateStages(Mat A)
 {
   Mat_MPIAIJCUDA *d = MatMPIAIJCUDAGet(A);
@@ -112,8 +121,8 @@ static PetscErrorCode MatSetValues_MPIAIJCUDA(Mat A, PetscInt m, const PetscInt 
   PetscBool       device;
 
   PetscFunctionBegin;
-  PetscCall(MatMPIAIJCUDAInsertsOnDevice(A, &device));
-  if (!device || !d->device_assembly || d->host_inserted) { // the host arrays may have gaps until the assembly, also when the matrix is not bound to the CPU any more
+  PetscCall(MatMPIAIJCUDATakesValuesOnDevice(A, &device));
+  if (!device) {
     d->host_inserted = PETSC_TRUE;
     PetscCall(MatHost_MPIAIJCUDA_setvalues(A, m, rows, n, columns, v, mode));
     PetscFunctionReturn(PETSC_SUCCESS);
@@ -157,7 +166,7 @@ static PetscErrorCode CheckNewColumns(Mat A, PetscInt n, const int32_t columns[]
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Local numbers in place of global columns. */
+/* Local numbers in place of global columns; entries that are not to be made go where there is no ghost column for them. */
 static PetscErrorCode RenumberBatch(Mat A, DCSRBatch *batch, cudaStream_t stream)
 {
   Mat_MPIAIJ    *a      = (Mat_MPIAIJ *)A->data;
@@ -170,6 +179,7 @@ static PetscErrorCode RenumberBatch(Mat A, DCSRBatch *batch, cudaStream_t stream
   for (PetscInt k = 0; k < n; k++) sorted[k] = (int32_t)a->garray[k];
   PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(n, "ghost columns", stream, &device));
   PetscCallGoto(ierr, cleanup, PetscSparseCUDACopyToDevice(device, sorted, (size_t)n * sizeof(*sorted), stream));
+  if (batch->counts != NULL || MatSeqAIJCUDANewEntries(a->B) == DCSR_NEW_IGNORE) PetscCallGoto(ierr, cleanup, DCSRBatchKeepColumns(batch, n, device, stream));
   PetscCallGoto(ierr, cleanup, DCSRBatchRenumber(batch, n, device, stream));
 cleanup:
   PetscCall(PetscFree(sorted));
@@ -183,7 +193,7 @@ static PetscErrorCode InsertOffDiagonal(Mat A, DCSRList *list, const PetscScalar
 {
   Mat            B = ((Mat_MPIAIJ *)A->data)->B;
   DCSRBatch      batch;
-  PetscInt       n;
+  PetscInt       n       = 0;
   int32_t       *columns = NULL;
   cudaStream_t   stream;
   PetscErrorCode ierr;
@@ -195,7 +205,7 @@ static PetscErrorCode InsertOffDiagonal(Mat A, DCSRList *list, const PetscScalar
   PetscCall(ierr);
   PetscCallGoto(ierr, cleanup, MatSeqAIJCUDACopyToDevice(B));
   PetscCallGoto(ierr, cleanup, MatSeqAIJCUDACompact(B));
-  PetscCallGoto(ierr, cleanup, DCSRBatchGetColumns(&batch, stream, &n, &columns));
+  if (MatSeqAIJCUDANewEntries(B) != DCSR_NEW_IGNORE) PetscCallGoto(ierr, cleanup, DCSRBatchGetColumns(&batch, stream, &n, &columns)); // what is not made needs no ghost columns
   PetscCallGoto(ierr, cleanup, CheckNewColumns(A, n, columns));
   PetscCallGoto(ierr, cleanup, MatMPIAIJCUDAExtendGhosts(A, n, columns));
   PetscCallGoto(ierr, cleanup, RenumberBatch(A, &batch, stream));
@@ -474,11 +484,14 @@ PetscErrorCode MatAssemblyEndDevice_MPIAIJCUDA(Mat A, MatAssemblyType mode, Pets
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Counts what waits for rows of this process. */
+/* Counts what waits for rows of this process. All processes have an error when one does and they are all asked. */
 static PetscErrorCode MatGetInfo_MPIAIJCUDA(Mat A, MatInfoType type, MatInfo *info)
 {
+  PetscErrorCode ierr = MatMPIAIJCUDAFinishInsertion(A);
+
   PetscFunctionBegin;
-  PetscCall(MatMPIAIJCUDAFinishInsertion(A));
+  if (type != MAT_LOCAL) PetscCall(PetscSparseCUDAAgree(PetscObjectComm((PetscObject)A), ierr, &ierr));
+  PetscCall(ierr);
   PetscCall((*MatMPIAIJCUDAGet(A)->parent.getinfo)(A, type, info));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -516,8 +529,17 @@ static PetscErrorCode MatZeroEntries_MPIAIJCUDA(Mat A)
 
 static PetscErrorCode MatSetOption_MPIAIJCUDA(Mat A, MatOption option, PetscBool flag)
 {
+  PetscBool changes = PETSC_FALSE;
+
   PetscFunctionBegin;
-  PetscCall(MatMPIAIJCUDAFinishInsertion(A)); // what came before the option does not obey it
+  for (int k = 0; k < 2; k++) {
+    const Mat block = MatMPIAIJCUDAGetBlock(A, k);
+    PetscBool ours;
+
+    PetscCall(MatIsSeqAIJCUDA(block, &ours));
+    if (ours && MatSeqAIJCUDAOptionChangesInsertion(block, option, flag)) changes = PETSC_TRUE;
+  }
+  if (changes) PetscCall(MatMPIAIJCUDAFinishInsertion(A)); // what came before the option does not obey it
   PetscCall((*MatMPIAIJCUDAGet(A)->parent.setoption)(A, option, flag));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
