@@ -102,8 +102,9 @@ PetscErrorCode MatCopyHashToXAIJ_AIJCUDA(Mat A, Mat B)
     PetscCall(MatAIJCUDAArrayBegin(A, HOST_READ)); // and not as host code, in which B would be filled on the host
     ierr  = CopyEntries(A, B);
     ended = MatAIJCUDAArrayEnd(A, HOST_READ);
+    if (ierr == PETSC_SUCCESS) ierr = ended;
+    PetscCall(PetscSparseCUDAAgree(PetscObjectComm((PetscObject)A), ierr, &ierr));
     PetscCall(ierr);
-    PetscCall(ended);
   }
   PetscCall(MatAssemblyBegin(B, MAT_FINAL_ASSEMBLY));
   PetscCall(MatAssemblyEnd(B, MAT_FINAL_ASSEMBLY));

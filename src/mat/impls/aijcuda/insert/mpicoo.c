@@ -208,7 +208,9 @@ static PetscErrorCode Preallocate(Mat A, COODevice *coo, const PetscInt i[], con
   PetscFunctionBegin;
   PetscCall(PetscSparseCUDAGetStream(&stream));
   ierr = CreateLists(A, coo, i, j, stream);
-  if (ierr == PETSC_SUCCESS) ierr = MatMPIAIJCUDASetEmpty(A);
+  PetscCall(PetscSparseCUDAAgree(PetscObjectComm((PetscObject)A), ierr, &ierr));
+  PetscCall(ierr);
+  PetscCall(MatMPIAIJCUDASetEmpty(A));
   for (int k = 0; k < 2 && ierr == PETSC_SUCCESS; k++) ierr = SetBlock(A, k, &coo->lists[k], stream);
   if (ierr == PETSC_SUCCESS) ierr = MatAIJCUDAPatternCreate(A, NULL, pattern);
   PetscCall(PetscSparseCUDAAgree(PetscObjectComm((PetscObject)A), ierr, &ierr));

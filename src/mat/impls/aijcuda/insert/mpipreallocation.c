@@ -10,7 +10,8 @@
 */
 PetscErrorCode MatMPIAIJSetPreallocation_MPIAIJCUDA(Mat A, PetscInt d_nz, const PetscInt d_nnz[], PetscInt o_nz, const PetscInt o_nnz[])
 {
-  PetscBool device;
+  PetscBool      device;
+  PetscErrorCode ierr;
 
   PetscFunctionBegin;
   PetscCall(PetscLayoutSetUp(A->rmap));
@@ -18,8 +19,10 @@ PetscErrorCode MatMPIAIJSetPreallocation_MPIAIJCUDA(Mat A, PetscInt d_nz, const 
   if (A->hash_active) device = PETSC_FALSE;
   else PetscCall(MatMPIAIJCUDAInsertsOnDevice(A, &device));
   if (device && d_nz != MAT_SKIP_ALLOCATION && o_nz != MAT_SKIP_ALLOCATION) {
-    PetscCall(MatAIJCUDACheckPreallocation(A->rmap->n, A->cmap->n, d_nz, d_nnz));
-    PetscCall(MatAIJCUDACheckPreallocation(A->rmap->n, A->cmap->N, o_nz, o_nnz));
+    ierr = MatAIJCUDACheckPreallocation(A->rmap->n, A->cmap->n, d_nz, d_nnz);
+    if (ierr == PETSC_SUCCESS) ierr = MatAIJCUDACheckPreallocation(A->rmap->n, A->cmap->N, o_nz, o_nnz);
+    PetscCall(PetscSparseCUDAAgree(PetscObjectComm((PetscObject)A), ierr, &ierr));
+    PetscCall(ierr);
     PetscCall(MatMPIAIJCUDASetEmpty(A));
     PetscCall(MatSeqAIJCUDASetRowLimits(((Mat_MPIAIJ *)A->data)->A, d_nz, d_nnz));
     PetscCall(MatSeqAIJCUDASetRowLimits(((Mat_MPIAIJ *)A->data)->B, o_nz, o_nnz));

@@ -47,15 +47,17 @@ PetscErrorCode JoinedColumnsDestroy(JoinedColumns *columns, cudaStream_t stream)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* LayoutCreateSF - The star forest from the indices of a layout, the roots, to n of them, global numbers on the host. Collective. */
+/* LayoutCreateSF - The star forest from the indices of a layout, the roots, to n of them, global numbers on the host; all processes have an error when one has an index that is too large. Collective. */
 PetscErrorCode LayoutCreateSF(PetscLayout map, PetscInt n, const PetscInt indices[], PetscSF *sf)
 {
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
   PetscCall(PetscSFCreate(map->comm, sf));
-  PetscCallGoto(ierr, failed, PetscSFSetType(*sf, PETSCSFBASIC));
-  PetscCallGoto(ierr, failed, PetscSFSetGraphLayout(*sf, map, n, NULL, PETSC_OWN_POINTER, indices));
+  ierr = PetscSFSetType(*sf, PETSCSFBASIC);
+  if (ierr == PETSC_SUCCESS) ierr = PetscSFSetGraphLayout(*sf, map, n, NULL, PETSC_OWN_POINTER, indices);
+  PetscCall(PetscSparseCUDAAgree(map->comm, ierr, &ierr)); // the messages begin here
+  PetscCallGoto(ierr, failed, ierr);
   PetscCallGoto(ierr, failed, PetscSFSetUp(*sf));
   PetscFunctionReturn(PETSC_SUCCESS);
 failed:

@@ -348,7 +348,8 @@ static PetscErrorCode NumberOwnColumns(Mat A, IS columns, PetscInt numbers[])
   PetscInt        n, end, *places;
   PetscInt64      all;
   const PetscInt *indices;
-  PetscSF         sf;
+  PetscSF         sf = NULL;
+  PetscErrorCode  ierr;
 
   PetscFunctionBegin;
   PetscCall(ISGetLocalSize(columns, &n));
@@ -360,12 +361,14 @@ static PetscErrorCode NumberOwnColumns(Mat A, IS columns, PetscInt numbers[])
   for (PetscInt k = 0; k < n; k++) places[k] = end - n + k;
   for (PetscInt k = 0; k < A->cmap->n; k++) numbers[k] = -1;
   PetscCall(ISGetIndices(columns, &indices));
-  PetscCall(LayoutCreateSF(A->cmap, n, indices, &sf));
-  PetscCall(ISRestoreIndices(columns, &indices));
-  PetscCall(PetscSFReduceBegin(sf, MPIU_INT, places, numbers, MPI_MAX));
-  PetscCall(PetscSFReduceEnd(sf, MPIU_INT, places, numbers, MPI_MAX));
+  PetscCallGoto(ierr, cleanup, LayoutCreateSF(A->cmap, n, indices, &sf));
+  PetscCallGoto(ierr, cleanup, PetscSFReduceBegin(sf, MPIU_INT, places, numbers, MPI_MAX));
+  PetscCallGoto(ierr, cleanup, PetscSFReduceEnd(sf, MPIU_INT, places, numbers, MPI_MAX));
+cleanup:
   PetscCall(PetscSFDestroy(&sf));
+  PetscCall(ISRestoreIndices(columns, &indices));
   PetscCall(PetscFree(places));
+  PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -374,18 +377,21 @@ static PetscErrorCode NumberColumns(Mat A, IS columns, Gathered *g)
 {
   const PetscInt n = A->cmap->n, num_ghosts = g->rows.stack.columns.device.num_ghosts;
   PetscInt      *numbers;
-  PetscSF        sf;
+  PetscSF        sf = NULL;
+  PetscErrorCode ierr;
 
   PetscFunctionBegin;
   PetscCall(PetscMalloc1(n + num_ghosts, &numbers));
-  PetscCall(NumberOwnColumns(A, columns, numbers));
-  PetscCall(LayoutCreateSF(A->cmap, num_ghosts, g->rows.stack.columns.ghosts, &sf));
-  PetscCall(PetscSFBcastBegin(sf, MPIU_INT, numbers, numbers + n, MPI_REPLACE));
-  PetscCall(PetscSFBcastEnd(sf, MPIU_INT, numbers, numbers + n, MPI_REPLACE));
-  PetscCall(PetscSFDestroy(&sf));
-  PetscCall(PetscMalloc1(n + num_ghosts, &g->numbers));
+  PetscCallGoto(ierr, cleanup, NumberOwnColumns(A, columns, numbers));
+  PetscCallGoto(ierr, cleanup, LayoutCreateSF(A->cmap, num_ghosts, g->rows.stack.columns.ghosts, &sf));
+  PetscCallGoto(ierr, cleanup, PetscSFBcastBegin(sf, MPIU_INT, numbers, numbers + n, MPI_REPLACE));
+  PetscCallGoto(ierr, cleanup, PetscSFBcastEnd(sf, MPIU_INT, numbers, numbers + n, MPI_REPLACE));
+  PetscCallGoto(ierr, cleanup, PetscMalloc1(n + num_ghosts, &g->numbers));
   for (PetscInt k = 0; k < n + num_ghosts; k++) g->numbers[k] = (int32_t)numbers[k];
+cleanup:
+  PetscCall(PetscSFDestroy(&sf));
   PetscCall(PetscFree(numbers));
+  PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
