@@ -68,8 +68,11 @@ PetscErrorCode MatSetRandom_MPIAIJCUDA(Mat A, PetscRandom r)
 
   PetscFunctionBegin;
   if (device) {
-    PetscCall(FillRows(A, a->A, &inside, r));
-    PetscCall(FillRows(A, a->B, &outside, r));
+    PetscErrorCode ierr = FillRows(A, a->A, &inside, r);
+
+    if (ierr == PETSC_SUCCESS) ierr = FillRows(A, a->B, &outside, r);
+    PetscCall(PetscSparseCUDAAgree(PetscObjectComm((PetscObject)A), ierr, &ierr)); // the assembly follows
+    PetscCall(ierr);
   } else PetscCall(MatHost_MPIAIJCUDA_setrandom(A, r));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
