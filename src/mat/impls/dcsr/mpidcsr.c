@@ -189,8 +189,15 @@ static PetscErrorCode ConvertInPlaceToMPIAIJ(Mat B)
 */
 PetscErrorCode MatConvert_MPIAIJCUDA_MPIAIJ(Mat A, PETSC_UNUSED MatType type, MatReuse reuse, Mat *B)
 {
+  PetscBool alike;
+
   PetscFunctionBegin;
   if (reuse == MAT_REUSE_MATRIX) {
+    PetscCall(MatOperandsAlike(A, *B, &alike));
+    if (!alike) {
+      PetscCall(MatCopy(A, *B, SAME_NONZERO_PATTERN));
+      PetscFunctionReturn(PETSC_SUCCESS);
+    }
     PetscCall(MatConvert_SeqAIJCUDA_SeqAIJ(((Mat_MPIAIJ *)A->data)->A, MATSEQAIJ, MAT_REUSE_MATRIX, &((Mat_MPIAIJ *)(*B)->data)->A));
     PetscCall(MatConvert_SeqAIJCUDA_SeqAIJ(((Mat_MPIAIJ *)A->data)->B, MATSEQAIJ, MAT_REUSE_MATRIX, &((Mat_MPIAIJ *)(*B)->data)->B));
     PetscFunctionReturn(PETSC_SUCCESS);
@@ -283,20 +290,21 @@ static PetscErrorCode ConvertInPlaceFromMPIAIJ(Mat B, const MatAIJCUDATypes *typ
 PetscErrorCode MatConvert_MPIAIJ_MPIAIJCUDA(Mat A, MatType type, MatReuse reuse, Mat *B)
 {
   const MatAIJCUDATypes *types;
-  PetscBool              ours;
+  PetscBool              ours, alike;
 
   PetscFunctionBegin;
   PetscCall(MatAIJCUDATypesFind(type, &types));
   PetscCheck(types != NULL, PetscObjectComm((PetscObject)A), PETSC_ERR_PLIB, "Type %s belongs to no family with a parallel type: call MatAIJCUDATypesRegister() before MatRegister()", type);
   PetscCall(MatIsMPIAIJCUDA(A, &ours));
   if (reuse == MAT_INITIAL_MATRIX) PetscCall(MatDuplicate(A, MAT_COPY_VALUES, B));
-  else if (reuse == MAT_REUSE_MATRIX && ours) PetscCall(MatCopy(A, *B, SAME_NONZERO_PATTERN));
+  PetscCall(MatOperandsAlike(A, *B, &alike));
+  if (reuse == MAT_REUSE_MATRIX && (ours || !alike)) PetscCall(MatCopy(A, *B, SAME_NONZERO_PATTERN));
   else if (reuse == MAT_REUSE_MATRIX) {
     PetscCall(MatConvert_SeqAIJ_SeqAIJCUDA(((Mat_MPIAIJ *)A->data)->A, types->seq, MAT_REUSE_MATRIX, &((Mat_MPIAIJ *)(*B)->data)->A));
     PetscCall(MatConvert_SeqAIJ_SeqAIJCUDA(((Mat_MPIAIJ *)A->data)->B, types->off_diagonal, MAT_REUSE_MATRIX, &((Mat_MPIAIJ *)(*B)->data)->B));
   }
   PetscCall(MatIsMPIAIJCUDA(*B, &ours));
-  if (!ours) PetscCall(ConvertInPlaceFromMPIAIJ(*B, types));
+  if (alike && !ours) PetscCall(ConvertInPlaceFromMPIAIJ(*B, types));
   else if (reuse != MAT_REUSE_MATRIX) PetscCall(ChangeTypes(*B, types));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -231,10 +231,18 @@ static PetscErrorCode CopyValues(Mat A, Mat B)
 {
   const PetscScalar *from;
   PetscScalar       *to;
-  const PetscInt     na = ((Mat_SeqAIJ *)A->data)->nz, nb = ((Mat_SeqAIJ *)B->data)->nz;
+  PetscInt           na, nb;
+  PetscBool          alike;
   PetscErrorCode     ierr;
 
   PetscFunctionBegin;
+  PetscCall(MatOperandsAlike(A, B, &alike));
+  if (!alike) { // as PETSc does it for a superclass
+    PetscCall(MatCopy(A, B, SAME_NONZERO_PATTERN));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  na = ((Mat_SeqAIJ *)A->data)->nz;
+  nb = ((Mat_SeqAIJ *)B->data)->nz;
   PetscCheck(na == nb, PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP, "MAT_REUSE_MATRIX needs the same nonzero pattern; the matrices have %" PetscInt_FMT " and %" PetscInt_FMT " nonzeros", na, nb);
   PetscCall(MatSeqAIJGetArrayRead(A, &from));
   ierr = MatSeqAIJGetArrayWrite(B, &to);
@@ -458,15 +466,16 @@ static PetscErrorCode ConvertInPlaceFromSeqAIJ(Mat B, MatType type)
 */
 PetscErrorCode MatConvert_SeqAIJ_SeqAIJCUDA(Mat A, MatType type, MatReuse reuse, Mat *B)
 {
-  PetscBool ours;
+  PetscBool ours, alike;
 
   PetscFunctionBegin;
   PetscCall(MatIsSeqAIJCUDA(A, &ours));
   if (reuse == MAT_INITIAL_MATRIX) PetscCall(MatDuplicate(A, MAT_COPY_VALUES, B));
   else if (reuse == MAT_REUSE_MATRIX && ours) PetscCall(MatCopy(A, *B, SAME_NONZERO_PATTERN));
   else if (reuse == MAT_REUSE_MATRIX) PetscCall(CopyValues(A, *B));
+  PetscCall(MatOperandsAlike(A, *B, &alike));
   PetscCall(MatIsSeqAIJCUDA(*B, &ours));
-  if (!ours) PetscCall(ConvertInPlaceFromSeqAIJ(*B, type));
+  if (alike && !ours) PetscCall(ConvertInPlaceFromSeqAIJ(*B, type));
   else if (reuse != MAT_REUSE_MATRIX) PetscCall(ChangeType(*B, type));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -382,6 +382,8 @@ PETSC_INTERN PetscErrorCode MatAIJCUDABoundEnd(Mat, const PetscBool[3]);
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDASetArrayHooks(Mat);
 
 /* operands.c */
+PETSC_INTERN PetscErrorCode MatOperandsAlike(Mat, Mat, PetscBool *);
+PETSC_INTERN PetscErrorCode MatOperandHasType(Mat, PetscBool, PetscBool *);
 PETSC_INTERN PetscErrorCode MatOperandUsable(Mat, PetscBool, PetscBool *);
 PETSC_INTERN PetscErrorCode MatOperandGet(Mat, MatOperand *, PetscBool, cudaStream_t, DCSRView *);
 PETSC_INTERN PetscErrorCode MatOperandNote(Mat, MatOperand *, PetscBool);

@@ -1,12 +1,41 @@
 /*
-  Operands on the device: what an operation keeps of matrices whose structure it used, to know them again, and copies of those that are not ours.
+  Operands: whether one operation can take several matrices; on the device, what an operation keeps of matrices whose structure it used, to know them again, and copies of those that are not ours.
 */
 #include "core.h"
 #include <petscsparsecuda/report.h>
 #include <petscsparsecuda/pattern.h>
 
 /*
-  MatOperandUsable - Whether a sequential matrix can take part in a product on the device.
+  MatOperandsAlike - Whether two matrices have data of the same kind, so that code for one may look into the other: both MATSEQAIJ, or both MATMPIAIJ, or subclasses of it.
+
+  Not Collective
+
+  Input Parameters:
++ X - any matrix
+- Y - another one
+
+  Output Parameter:
+. alike - the answer
+
+  Note:
+  On one process a MATMPIAIJ and a MATSEQAIJ have the same communicator, layouts and root name, and are not alike. Operations with several matrices ask here, unless PETSc has compared the two
+  matrices' operations, of which ours are others for sequential and for parallel ones.
+*/
+PetscErrorCode MatOperandsAlike(Mat X, Mat Y, PetscBool *alike)
+{
+  const MatType kinds[] = {MATSEQAIJ, MATMPIAIJ};
+
+  PetscFunctionBegin;
+  *alike = PETSC_FALSE;
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(kinds) && !*alike; k++) {
+    PetscCall(PetscObjectBaseTypeCompare((PetscObject)X, kinds[k], alike));
+    if (*alike) PetscCall(PetscObjectBaseTypeCompare((PetscObject)Y, kinds[k], alike));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  MatOperandHasType - Whether a sequential matrix is of a type that a product on the device can take.
 
   Not Collective
 
@@ -15,24 +44,31 @@
 - foreign - whether it may also be MATSEQAIJ or MATSEQAIJCUSPARSE, of which the product makes a copy
 
   Output Parameter:
-. usable - the answer
+. has - the answer
+*/
+PetscErrorCode MatOperandHasType(Mat X, PetscBool foreign, PetscBool *has)
+{
+  PetscFunctionBegin;
+  PetscCall(MatIsSeqAIJCUDA(X, has));
+  if (!*has && foreign) PetscCall(PetscObjectTypeCompareAny((PetscObject)X, has, MATSEQAIJ, MATSEQAIJCUSPARSE, ""));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  MatOperandUsable - Whether a sequential matrix can take part in a product on the device now; MatOperandHasType() says more about the parameters.
 */
 PetscErrorCode MatOperandUsable(Mat X, PetscBool foreign, PetscBool *usable)
 {
-  PetscBool ours, host, cusparse;
+  PetscBool ours, cusparse;
 
   PetscFunctionBegin;
-  *usable = PETSC_FALSE;
-  if (!X->assembled || X->structure_only || X->cmap->n > PETSC_INT32_MAX || X->rmap->n >= PETSC_INT32_MAX) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatOperandHasType(X, foreign, usable));
+  if (!X->assembled || X->structure_only || X->cmap->n > PETSC_INT32_MAX || X->rmap->n >= PETSC_INT32_MAX) *usable = PETSC_FALSE;
+  if (!*usable) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatIsSeqAIJCUDA(X, &ours));
-  if (ours) {
-    PetscCall(MatSeqAIJCUDAUseDevice(X, usable));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  if (!foreign) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscObjectTypeCompare((PetscObject)X, MATSEQAIJ, &host));
   PetscCall(PetscObjectTypeCompare((PetscObject)X, MATSEQAIJCUSPARSE, &cusparse));
-  *usable = (PetscBool)(host || (cusparse && !X->boundtocpu));
+  if (ours) PetscCall(MatSeqAIJCUDAUseDevice(X, usable));
+  else if (cusparse) *usable = (PetscBool)!X->boundtocpu;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

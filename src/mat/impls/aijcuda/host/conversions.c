@@ -168,7 +168,7 @@ static PetscErrorCode GetBaseType(MatType type, MatType *base)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The values of a MATAIJ into a matrix of ours, which is MATAIJ meanwhile. */
+/* The values of a MATAIJ into another matrix; one of ours is MATAIJ meanwhile. */
 static PetscErrorCode CopyFromAIJ(Mat A, Mat B)
 {
   char           type[256];
@@ -181,7 +181,7 @@ static PetscErrorCode CopyFromAIJ(Mat A, Mat B)
   PetscCall(MatIsMPIAIJCUDA(B, &ours[1]));
   if (ours[0] || ours[1]) PetscCall(MatAIJCUDAConvertToAIJ(B, MAT_INPLACE_MATRIX, &B));
   ierr = MatCopy(A, B, DIFFERENT_NONZERO_PATTERN); // zeros may have come or gone
-  ierr = ConvertBack(B, type, ierr);
+  if (ours[0] || ours[1]) ierr = ConvertBack(B, type, ierr);
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

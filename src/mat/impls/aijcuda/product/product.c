@@ -230,8 +230,18 @@ static PetscErrorCode SymbolicOnHost(Mat C, PetscErrorCode (*symbolic)(Mat))
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The parent's code gives some results the type of another operand than the first one. That matters where both are ours and of different types. */
-static PetscErrorCode SetTypeOfFirst(Mat C)
+/*
+  ProductSetTypeOfFirst - Gives the result of a product the type of the first factor, if both are ours.
+
+  Logically Collective
+
+  Input Parameter:
+. C - the result, after its symbolic phase, which leaves it with the type of another factor or with an older one
+
+  Note:
+  C is converted in place: MatSetType() would take the product's functions, null spaces and more from it.
+*/
+PetscErrorCode ProductSetTypeOfFirst(Mat C)
 {
   const Mat A = C->product != NULL ? C->product->A : NULL;
   PetscBool same, seq[2], mpi[2];
@@ -261,7 +271,7 @@ static PetscErrorCode MatProductSymbolic_AIJCUDA(Mat C)
     PetscCall(MatMPIAIJCUDAFinishInsertion(C->product->A));
     PetscCall((*parent->symbolic)(C));
   } else PetscCall(SymbolicOnHost(C, parent->symbolic));
-  PetscCall(SetTypeOfFirst(C));
+  PetscCall(ProductSetTypeOfFirst(C));
   PetscCall(GetParentProduct(C, &parent)); // asked for again: the symbolic phase may have replaced C's inside
   PetscCall(WrapNumericOfTwo(C, parent));
   if (C->ops->productnumeric != MatProductNumeric_AIJCUDA) {
@@ -320,7 +330,6 @@ static PetscErrorCode SetFromOptionsOnHost(Mat C)
 
   PetscFunctionBegin;
   PetscCall(PetscObjectBaseTypeCompare((PetscObject)C->product->A, MATMPIAIJ, &is_mpi));
-  if (!is_mpi) PetscCall(PetscObjectBaseTypeCompare((PetscObject)C->product->B, MATMPIAIJ, &is_mpi));
   PetscCall(GetParentSetFromOptions(is_mpi, &f));
   PetscCall((*f)(C));
   PetscCall(MatProductWrapSymbolic_AIJCUDA(C));
@@ -415,13 +424,23 @@ static PetscErrorCode SetFromOptionsOnDevice(Mat C, PetscBool *done)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode AreOperandsAlike(Mat C, PetscBool *alike)
+{
+  const Mat_Product *product = C->product;
+
+  PetscFunctionBegin;
+  PetscCall(MatOperandsAlike(product->A, product->B, alike));
+  if (*alike && product->type == MATPRODUCT_ABC) PetscCall(MatOperandsAlike(product->A, product->C, alike));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
   MatProductSetFromOptions_AIJCUDA - Chooses the code of a product with sparse matrices of ours.
 
   Collective
 
   Input Parameter:
-. C - the result, with its product set
+. C - the result, with its product set; without a symbolic phase afterwards when sequential and parallel matrices are mixed, which PETSc refuses then
 
   Note:
   The device's algorithm is called "default" or "dcsr"; a request for one of MATAIJ's other algorithms goes to the host.
@@ -429,9 +448,11 @@ static PetscErrorCode SetFromOptionsOnDevice(Mat C, PetscBool *done)
 PetscErrorCode MatProductSetFromOptions_AIJCUDA(Mat C)
 {
   char      option[64] = "";
-  PetscBool ours, done = PETSC_FALSE, renamed;
+  PetscBool alike, ours, done = PETSC_FALSE, renamed;
 
   PetscFunctionBegin;
+  PetscCall(AreOperandsAlike(C, &alike));
+  if (!alike) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(GetAlgorithm(C, &ours, sizeof(option), option));
   if (ours) PetscCall(SetFromOptionsOnDevice(C, &done));
   if (done) PetscFunctionReturn(PETSC_SUCCESS);

@@ -56,6 +56,7 @@ struct _ProductOps {
   void (*gettransposed)(Mat, int[]);
   void (*getblocks)(Mat, Mat[]);
 
+  PetscErrorCode (*fits)(Mat, PetscBool *);                                              /* whether all operands are of types that it takes, the same on all processes */
   PetscErrorCode (*usable)(Mat, PetscBool *);                                            /* collective: whether the device serves the product now, the same on all processes */
   PetscErrorCode (*startsymbolic)(Mat);                                                  /* collective or NULL: before the operands are looked at */
   PetscErrorCode (*startnumeric)(Mat, SparseProduct *, PetscBool *);                     /* collective: the same; entries staged for the result join it; whether the result is known to be current */
@@ -105,4 +106,5 @@ PETSC_INTERN PetscErrorCode MatProductSetFromOptions_SeqAIJCUDA_SeqDense(Mat, Pe
 PETSC_INTERN PetscErrorCode MatProductSetFromOptions_MPIAIJCUDA(Mat, PetscBool *);
 
 /* product.c */
+PETSC_INTERN PetscErrorCode ProductSetTypeOfFirst(Mat);
 PETSC_INTERN PetscErrorCode MatProductSymbolicOnHost_AIJCUDA(Mat);

@@ -568,14 +568,15 @@ static PetscErrorCode GetComposed(Mat C, IS *rows, IS *columns, IS *ghosts, Pets
 static PetscErrorCode ReuseAny(Mat A, PetscBool device, IS rows, IS columns, Mat *C)
 {
   IS        local_rows = NULL, local_columns = NULL, ghosts = NULL;
-  PetscBool current;
+  PetscBool ours, current;
   Gathered *g;
 
   PetscFunctionBegin;
   PetscCall(GetGathered(*C, &g));
   if (g != NULL) {
-    if (device) PetscCall(MatMPIAIJCUDAStructureOnDevice(*C, &device));
-    if (device) PetscCall(ReuseGathered(A, rows, columns, g, *C));
+    PetscCall(MatIsMPIAIJCUDA(*C, &ours));
+    if (device && ours) PetscCall(MatMPIAIJCUDAStructureOnDevice(*C, &device));
+    if (device && ours) PetscCall(ReuseGathered(A, rows, columns, g, *C));
     else PetscCall(ReuseGatheredOnHost(A, rows, columns, *C));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
