@@ -171,6 +171,7 @@ static PetscErrorCode ConvertInPlaceToMPIAIJ(Mat B)
   PetscCall(ConvertBlockInPlaceToSeqAIJ(b->A));
   PetscCall(ConvertBlockInPlaceToSeqAIJ(b->B));
   PetscCall(MatAIJCUDAReturnColorings(B));
+  MatProductKeepOps_AIJCUDA(B, &MatMPIAIJCUDAGet(B)->parent);
   *B->ops       = MatMPIAIJCUDAGet(B)->parent;
   B->boundtocpu = PETSC_TRUE; // what MatCreate() gives every matrix
   PetscCall(MatMPIAIJCUDARestoreComposed(B, MatMPIAIJCUDAGet(B)->types));
@@ -278,6 +279,7 @@ static PetscErrorCode ConvertInPlaceFromMPIAIJ(Mat B, const MatAIJCUDATypes *typ
   B->boundtocpu = d->no_device;
   if (usable) PetscCall(MatSetVecType(B, VECCUDA));
   PetscCall(MatMPIAIJCUDASetBlockTypes(B));
+  PetscCall(MatProductWrapNumeric_AIJCUDA(B));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

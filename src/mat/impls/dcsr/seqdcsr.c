@@ -267,6 +267,7 @@ static PetscErrorCode ConvertInPlaceToSeqAIJ(Mat B)
   PetscCall(MatSeqAIJCUDAForgetChoice(B));
   PetscCall(MatSeqAIJCUDAShowMirror(B));
   PetscCall(MatAIJCUDAReturnColorings(B));
+  MatProductKeepOps_AIJCUDA(B, &d->parent);
   *b->ops       = d->parent_arrays;
   *B->ops       = d->parent;
   B->boundtocpu = PETSC_TRUE; // what MatCreate() gives every matrix
@@ -455,6 +456,7 @@ static PetscErrorCode ConvertInPlaceFromSeqAIJ(Mat B, MatType type)
   if (usable) PetscCall(MatSetVecType(B, VECCUDA));
   else PetscCall(PetscInfo(B, "No usable CUDA device: this matrix computes on the host\n"));
   PetscCall(ReadOptions(B));
+  PetscCall(MatProductWrapNumeric_AIJCUDA(B));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -4,7 +4,7 @@
   PETSc has four places, and a program may need them all.
 
   - MatCreateMPIAIJSumSeqAIJ() sends i and j of the sequential matrices. They keep their structure on the host from then on.
-  - Products with MAT_STRUCTURE_ONLY are done by MATSEQAIJ's own code, whatever the type of the operands is.
+  - Products with MAT_STRUCTURE_ONLY are done by MATSEQAIJ's own code, whatever the type of the operands is. So are the values of products of MATAIJ, also when an operand has become ours since.
   - MatMPIAIJGetLocalMat(), MatMPIAIJGetLocalMatMerge() and what products and PCBDDC gather by rows read the blocks of a parallel matrix. Those of levels of PCGAMG have no structure on the host before.
   - MATMAIJ multiplies with, and is converted from, the arrays of the matrix that it was made of. MatCreateMAIJ() sets its operations after its constructor.
 
@@ -106,24 +106,42 @@ static PetscErrorCode BeginConvert(Mat M)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* An operand of a product of matrices; products of ours need no help with matrices of ours. */
-static PetscErrorCode BeginOperand(Mat operand, PetscBool structure_only)
+/* Whether C is a MATAIJ, no matrix of ours, and X has data of that kind. */
+static PetscErrorCode IsForeignAndAlike(Mat C, Mat X, PetscBool *is)
 {
-  Mat A;
+  PetscBool seq, mpi;
 
   PetscFunctionBegin;
+  PetscCall(MatIsSeqAIJCUDA(C, &seq));
+  PetscCall(MatIsMPIAIJCUDA(C, &mpi));
+  *is = PETSC_FALSE;
+  if (!seq && !mpi) PetscCall(MatOperandsAlike(C, X, is));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* An operand of a product of matrices. Products of ours need no help with matrices of ours; those of a MATAIJ that PETSc computes may have operands that have become ours since. */
+static PetscErrorCode BeginOperand(Mat C, Mat operand)
+{
+  Mat       A;
+  PetscBool reads;
+
+  PetscFunctionBegin;
+  if (operand == NULL) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(GetMatrixBelow(operand, &A));
+  PetscCall(IsForeignAndAlike(C, operand, &reads));
   if (A != NULL) PetscCall(ShowMatrixBelow(A));
-  else if (structure_only) PetscCall(MatAIJCUDAShowToReader(operand, HOST_READ_STRUCTURE));
+  else if (C->structure_only) PetscCall(MatAIJCUDAShowToReader(operand, HOST_READ_STRUCTURE));
+  else if (reads) PetscCall(MatAIJCUDAShowToReader(operand, HOST_READ));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode BeginProduct(Mat C)
 {
   PetscFunctionBegin;
-  if (C->product == NULL || (num_maij == 0 && !C->structure_only)) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(BeginOperand(C->product->A, C->structure_only));
-  PetscCall(BeginOperand(C->product->B, C->structure_only));
+  if (C->product == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(BeginOperand(C, C->product->A));
+  PetscCall(BeginOperand(C, C->product->B));
+  PetscCall(BeginOperand(C, C->product->C));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -162,7 +180,12 @@ static PetscErrorCode BeginBlocks(PetscObject object)
     X(MAT_MatMultSymbolic, EVENT_PRODUCT) \
     X(MAT_TransposeMatMultSymbolic, EVENT_PRODUCT) \
     X(MAT_PtAPSymbolic, EVENT_PRODUCT) \
+    X(MAT_MatMultNumeric, EVENT_PRODUCT) \
+    X(MAT_TransposeMatMultNumeric, EVENT_PRODUCT) \
+    X(MAT_MatTransposeMultNumeric, EVENT_PRODUCT) \
     X(MAT_PtAPNumeric, EVENT_PRODUCT) \
+    X(MAT_RARtNumeric, EVENT_PRODUCT) \
+    X(MAT_MatMatMultNumeric, EVENT_PRODUCT) \
     X(MAT_Mult, EVENT_MULTIPLY) \
     X(MAT_MultAdd, EVENT_MULTIPLY) \
     X(MAT_MultTranspose, EVENT_MULTIPLY) \

@@ -70,13 +70,17 @@ static PetscErrorCode ConvertToCUSPARSE(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A was ours when the factor was made, and may have become MATSEQAIJ. */
 static PetscErrorCode CreateCopy(Mat A, Mat *copy)
 {
+  PetscBool      ours;
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
   PetscCall(MatDestroy(copy));
-  PetscCall(MatAIJCUDAConvertToAIJ(A, MAT_INITIAL_MATRIX, copy));
+  PetscCall(MatIsSeqAIJCUDA(A, &ours));
+  if (ours) PetscCall(MatAIJCUDAConvertToAIJ(A, MAT_INITIAL_MATRIX, copy));
+  else PetscCall(MatDuplicate(A, MAT_COPY_VALUES, copy));
   PetscCallGoto(ierr, failed, MatSetOptionsPrefix(*copy, ((PetscObject)A)->prefix));
   PetscCallGoto(ierr, failed, MatPropagateSymmetryOptions(A, *copy));
   PetscCallGoto(ierr, failed, ConvertToCUSPARSE(*copy));
@@ -127,7 +131,8 @@ static PetscErrorCode UpdateCopy(Mat A, Mat copy)
   PetscCheck(copy != NULL, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE, "Call the symbolic factorization before the numeric one");
   PetscCheck(((Mat_SeqAIJ *)A->data)->nz == ((Mat_SeqAIJ *)copy->data)->nz, PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP, "The matrix has %" PetscInt_FMT " nonzeros and had %" PetscInt_FMT " in the symbolic factorization: call that again",
              ((Mat_SeqAIJ *)A->data)->nz, ((Mat_SeqAIJ *)copy->data)->nz);
-  PetscCall(MatSeqAIJCUDAUseDevice(A, &device));
+  PetscCall(MatIsSeqAIJCUDA(A, &device));
+  if (device) PetscCall(MatSeqAIJCUDAUseDevice(A, &device));
   PetscCall(MatSeqAIJCUSPARSEGetArrayWrite(copy, &to));
   ierr = device ? CopyValuesOnDevice(A, to) : CopyValuesFromHost(A, to);
   PetscCall(MatSeqAIJCUSPARSERestoreArrayWrite(copy, &to));
@@ -315,10 +320,10 @@ typedef struct {
   FactoryFn seq[NUM_FACTOR_TYPES], mpi[NUM_FACTOR_TYPES];
 } Factories;
 
-/* A package's factory, whose factors of matrices of ours get our phases in front of its own; factors of other matrices are left alone. */
+/* A package's factory, whose factors get our phases in front of its own, also those of a MATAIJ: it may have become ours when its values are factored again. */
 static PetscErrorCode GetFactorOnHost(const Factories *factories, Mat A, MatFactorType type, Mat *F)
 {
-  PetscBool      is_mpi, ours[2];
+  PetscBool      is_mpi;
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
@@ -326,9 +331,7 @@ static PetscErrorCode GetFactorOnHost(const Factories *factories, Mat A, MatFact
   PetscCall(MatAIJCUDAHostBegin(NULL, HOST_READ)); // a factor that is MATSEQAIJ does not obey -mat_seqaij_type
   ierr = CallFactory(is_mpi ? factories->mpi : factories->seq, A, type, F);
   PetscCall(MatAIJCUDAHostFinish(NULL, HOST_READ, ierr));
-  PetscCall(MatIsSeqAIJCUDA(A, &ours[0]));
-  PetscCall(MatIsMPIAIJCUDA(A, &ours[1]));
-  if (*F != NULL && (ours[0] || ours[1])) PetscCall(WrapFactor(*F, PETSC_FALSE));
+  if (*F != NULL) PetscCall(WrapFactor(*F, PETSC_FALSE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

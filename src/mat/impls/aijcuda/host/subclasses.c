@@ -104,10 +104,9 @@ PetscErrorCode MatAIJCUDASave(Mat A, PetscBool created)
   B->structure_only = A->structure_only;
   B->nonzerostate   = A->nonzerostate;
   B->num_ass        = A->num_ass;
-  PetscCall(MatPropagateSymmetryOptions(A, B));
-  saved.matrix  = B;
-  saved.num_ass = A->num_ass;
-  saved.created = created;
+  saved.matrix      = B;
+  saved.num_ass     = A->num_ass;
+  saved.created     = created;
   PetscCall(PetscObjectGetId((PetscObject)A, &saved.of));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -121,6 +120,31 @@ static PetscErrorCode ConvertAsHostCode(Mat A, MatType type)
   ierr = MatConvert(A, type, MAT_INPLACE_MATRIX, &A);
   PetscCall(MatAIJCUDAHostFinish(NULL, HOST_READ, ierr));
   PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+#define EXCHANGE(type, field) \
+  do { \
+    type of_a = A->field; \
+\
+    A->field = B->field; \
+    B->field = of_a; \
+  } while (0)
+
+/* Two matrices of the same layouts exchange types and data. The headers stay, with what others have noted there: composed objects, products, flags, and whatever else MatSetType() leaves. */
+static void ExchangeData(Mat A, Mat B)
+{
+  EXCHANGE(char *, hdr.type_name);
+  EXCHANGE(PetscFunctionList, hdr.qlist);
+  EXCHANGE(char *, defaultvectype);
+  EXCHANGE(PetscBool, boundtocpu);
+  EXCHANGE(void *, data);
+  EXCHANGE(void *, spptr);
+  EXCHANGE(struct _MatOps, ops[0]);
+  EXCHANGE(PetscOffloadMask, offloadmask);
+  EXCHANGE(PetscBool, assembled);
+  EXCHANGE(PetscBool, was_assembled);
+  EXCHANGE(PetscBool, preallocated);
+  EXCHANGE(PetscObjectState, nonzerostate);
 }
 
 /*
@@ -143,15 +167,12 @@ PetscErrorCode MatAIJCUDARestoreSaved(Mat A, MatType type)
   PetscCall(PetscObjectGetId((PetscObject)A, &id));
   if (id != saved.of || A->num_ass != saved.num_ass) PetscFunctionReturn(PETSC_SUCCESS);
   saved.matrix = NULL;
-  PetscCallGoto(ierr, failed, ConvertAsHostCode(B, type));
-  PetscCallGoto(ierr, failed, PetscObjectSetOptionsPrefix((PetscObject)B, ((PetscObject)A)->prefix));
-  if (((PetscObject)A)->name != NULL) PetscCallGoto(ierr, failed, PetscObjectSetName((PetscObject)B, ((PetscObject)A)->name));
-  PetscCallGoto(ierr, failed, MatAIJCUDARaiseNonzeroState(B, A->nonzerostate));
-  PetscCall(MatHeaderReplace(A, &B));
-  PetscFunctionReturn(PETSC_SUCCESS);
-failed:
+  ierr         = ConvertAsHostCode(B, type);
+  if (ierr == PETSC_SUCCESS) ierr = MatAIJCUDARaiseNonzeroState(B, A->nonzerostate);
+  if (ierr == PETSC_SUCCESS) ExchangeData(A, B);
   PetscCall(MatDestroy(&B));
-  PetscFunctionReturn(ierr);
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode (*parent_duplicate)(Mat, MatDuplicateOption, Mat *) = NULL;

@@ -259,6 +259,47 @@ PetscErrorCode ProductSetTypeOfFirst(Mat C)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/*
+  MatProductWrapNumeric_AIJCUDA - Puts ours in front of the numeric phase that is set on the result of a product, so that host code finds current mirrors.
+
+  Logically Collective
+
+  Input Parameter:
+. C - any matrix; without a numeric phase of the parent's code it is left alone
+*/
+PetscErrorCode MatProductWrapNumeric_AIJCUDA(Mat C)
+{
+  ParentProduct *parent;
+
+  PetscFunctionBegin;
+  if (C->product == NULL || C->ops->productnumeric == NULL || ProductCycleServes(C)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(GetParentProduct(C, &parent));
+  PetscCall(WrapNumericOfTwo(C, parent));
+  if (C->ops->productnumeric != MatProductNumeric_AIJCUDA) parent->numeric = C->ops->productnumeric;
+  C->ops->productnumeric = MatProductNumeric_AIJCUDA;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  MatProductKeepOps_AIJCUDA - The functions of the product that a matrix is the result of, for the table of operations that it is about to get.
+
+  Not Collective
+
+  Input Parameter:
+. C - the matrix
+
+  Output Parameter:
+. ops - the table
+*/
+void MatProductKeepOps_AIJCUDA(Mat C, struct _MatOps *ops)
+{
+  ops->productsymbolic         = C->ops->productsymbolic;
+  ops->productnumeric          = C->ops->productnumeric;
+  ops->matmultnumeric          = C->ops->matmultnumeric;
+  ops->transposematmultnumeric = C->ops->transposematmultnumeric;
+  ops->mattransposemultnumeric = C->ops->mattransposemultnumeric;
+}
+
 static PetscErrorCode MatProductSymbolic_AIJCUDA(Mat C)
 {
   ParentProduct *parent;
@@ -272,12 +313,7 @@ static PetscErrorCode MatProductSymbolic_AIJCUDA(Mat C)
     PetscCall((*parent->symbolic)(C));
   } else PetscCall(SymbolicOnHost(C, parent->symbolic));
   PetscCall(ProductSetTypeOfFirst(C));
-  PetscCall(GetParentProduct(C, &parent)); // asked for again: the symbolic phase may have replaced C's inside
-  PetscCall(WrapNumericOfTwo(C, parent));
-  if (C->ops->productnumeric != MatProductNumeric_AIJCUDA) {
-    parent->numeric        = C->ops->productnumeric;
-    C->ops->productnumeric = parent->numeric != NULL ? MatProductNumeric_AIJCUDA : NULL;
-  }
+  PetscCall(MatProductWrapNumeric_AIJCUDA(C));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

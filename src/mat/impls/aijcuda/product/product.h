@@ -8,3 +8,5 @@
 PETSC_INTERN PetscErrorCode MatProductSetFromOptions_AIJCUDA(Mat);
 PETSC_INTERN PetscErrorCode MatProductSetFromOptions_AIJCUDA_Mixed(Mat);
 PETSC_INTERN PetscErrorCode MatProductWrapSymbolic_AIJCUDA(Mat);
+PETSC_INTERN PetscErrorCode MatProductWrapNumeric_AIJCUDA(Mat);
+PETSC_INTERN void           MatProductKeepOps_AIJCUDA(Mat, struct _MatOps *);

@@ -272,17 +272,52 @@ static PetscErrorCode UniteChanges(Mat C, Changes *changes)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Whether the operands are still of types that the device takes, and the result is ours; the same on all processes. */
+static PetscErrorCode TypesFit(Mat C, const SparseProduct *p, PetscBool *fit)
+{
+  PetscBool seq, mpi;
+
+  PetscFunctionBegin;
+  PetscCall((*p->ops->fits)(C, fit));
+  PetscCall(MatIsSeqAIJCUDA(C, &seq));
+  PetscCall(MatIsMPIAIJCUDA(C, &mpi));
+  *fit = (PetscBool)(*fit && (seq || mpi));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* An operand or the result has become a matrix of a type that the device does not take: the product is set up again, as MatProductReplaceMats() does it for other types, and computed. Collective. */
+static PetscErrorCode SetUpAgain(Mat C)
+{
+  Mat_Product *product = C->product;
+
+  PetscFunctionBegin;
+  PetscCall(PetscInfo(C, "An operand or the result has another type since the symbolic phase: the product is set up again\n"));
+  PetscCall((*product->destroy)(&product->data));
+  product->destroy = NULL;
+  product->view    = NULL;
+  product->data    = NULL;
+  PetscCall(MatProductSetFromOptions(C));
+  PetscCall(MatProductSymbolic(C));
+  PetscUseTypeMethod(C, productnumeric);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Numeric phase of a product on the device, or both phases again when a pattern has changed; see MatProductNumeric(). Collective. */
 static PetscErrorCode Numeric(Mat C)
 {
   SparseProduct *p       = (SparseProduct *)C->product->data;
   Changes        changes = {PETSC_FALSE, PETSC_FALSE, PETSC_FALSE};
-  PetscBool      computed, current = PETSC_FALSE;
+  PetscBool      fits, computed, current = PETSC_FALSE;
   cudaStream_t   stream;
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
   PetscCheck(p != NULL, PetscObjectComm((PetscObject)C), PETSC_ERR_ORDER, "Call MatProductSymbolic() first");
+  PetscCall(TypesFit(C, p, &fits));
+  if (!fits) {
+    PetscCall(SetUpAgain(C));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscCall(PetscSparseCUDAGetStream(&stream));
   ierr = (*p->ops->startnumeric)(C, p, &current);
   if (ierr == PETSC_SUCCESS && !current) ierr = GetOwnChanges(C, p, stream, &changes);
@@ -300,26 +335,34 @@ static PetscErrorCode Numeric(Mat C)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The same with the operands as arguments: PETSc's basic code calls it for a product that is a step of one of three matrices. */
+/* ProductCycleServes - Whether the device computes the values of the product that C is the result of. Not collective. */
+PetscBool ProductCycleServes(Mat C)
+{
+  return (PetscBool)(C->ops->productnumeric == Numeric);
+}
+
+/* The same with the operands as arguments: PETSc's basic code calls it for a product that is a step of one of three matrices, whose numeric phase is C's. */
 static PetscErrorCode NumericOfTwo(Mat A, Mat B, Mat C)
 {
-  Mat_Product   *product     = C->product;
-  const Mat      operands[2] = {product->A, product->B};
+  Mat_Product *product          = C->product;
+  const Mat    operands[2]      = {product->A, product->B};
+  PetscErrorCode (*of_all)(Mat) = C->ops->productnumeric;
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
-  product->A = A;
-  product->B = B;
-  ierr       = Numeric(C);
-  product->A = operands[0];
-  product->B = operands[1];
+  product->A             = A;
+  product->B             = B;
+  ierr                   = Numeric(C);
+  product->A             = operands[0];
+  product->B             = operands[1];
+  C->ops->productnumeric = of_all;
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode View(Mat C, PetscViewer viewer)
 {
-  const SparseProduct *p = (const SparseProduct *)C->product->data;
+  const SparseProduct *p = C->product->destroy == Destroy ? (const SparseProduct *)C->product->data : NULL; // MatProductReplaceMats() leaves this function to other code's products
 
   PetscFunctionBegin;
   if (p != NULL) PetscCall((*p->ops->view)(p, viewer));
@@ -379,6 +422,7 @@ PetscErrorCode ProductCycleSymbolic(Mat C, const ProductOps *ops)
   }
   p->computed = C->product->api_user;
   PetscCall(SetProduct(C, p));
+  PetscCall(ProductSetTypeOfFirst(C));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

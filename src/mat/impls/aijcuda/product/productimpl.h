@@ -94,6 +94,7 @@ PETSC_INTERN PetscErrorCode ProductRightRefresh(Mat);
 /* productcycle.c */
 PETSC_INTERN PetscErrorCode ProductCycleSetFromOptions(Mat, const ProductOps *, PetscErrorCode (*)(Mat), PetscBool *);
 PETSC_INTERN PetscErrorCode ProductCycleSymbolic(Mat, const ProductOps *);
+PETSC_INTERN PetscBool      ProductCycleServes(Mat);
 PETSC_INTERN PetscErrorCode ProductCycleHasValues(Mat, const SparseProduct *, PetscBool *);
 
 /* productseq.c */

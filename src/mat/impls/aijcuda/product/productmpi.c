@@ -125,26 +125,43 @@ static PetscErrorCode OperandUsable(Mat X, PetscBool *usable)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static int GetOperands(Mat C, Mat operands[3])
+{
+  operands[0] = C->product->A;
+  operands[1] = C->product->B;
+  operands[2] = C->product->C;
+  return C->product->type == MATPRODUCT_ABC ? 3 : 2;
+}
+
+/* Whether the operands are of types that the device takes: they are ours. */
+static PetscErrorCode Fits(Mat C, PetscBool *fits)
+{
+  Mat       operands[3];
+  const int n = GetOperands(C, operands);
+
+  PetscFunctionBegin;
+  *fits = PETSC_TRUE;
+  for (int k = 0; k < n && *fits; k++) PetscCall(MatIsMPIAIJCUDA(operands[k], fits));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Whether the device serves the product now. Collective. */
 static PetscErrorCode Usable(Mat C, PetscBool *usable)
 {
-  const Mat mats[3] = {C->product->A, C->product->B, C->product->C};
-  const int n       = C->product->type == MATPRODUCT_ABC ? 3 : 2;
-  PetscBool fit, is, all = PETSC_TRUE;
+  Mat       operands[3];
+  const int n = GetOperands(C, operands);
+  PetscBool fit, all = PETSC_TRUE;
 
   PetscFunctionBegin;
   *usable = PETSC_FALSE;
   if (C->structure_only || C->force_diagonals || C->product->type < MATPRODUCT_AB || C->product->type > MATPRODUCT_ABC || (MakesRight(C) && RightIsOperand(C))) PetscFunctionReturn(PETSC_SUCCESS);
-  for (int k = 0; k < n; k++) {
-    PetscCall(MatIsMPIAIJCUDA(mats[k], &is));
-    if (!is) PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  PetscCall(LayoutsFit(C, &fit));
+  PetscCall(Fits(C, &fit));
+  if (fit) PetscCall(LayoutsFit(C, &fit));
   if (!fit) PetscFunctionReturn(PETSC_SUCCESS);
   for (int k = 0; k < n; k++) {
     PetscBool one;
 
-    PetscCall(OperandUsable(mats[k], &one));
+    PetscCall(OperandUsable(operands[k], &one));
     all = (PetscBool)(all && one);
   }
   PetscCallMPI(MPIU_Allreduce(&all, usable, 1, MPI_C_BOOL, MPI_LAND, PetscObjectComm((PetscObject)C)));
@@ -474,12 +491,14 @@ static PetscErrorCode Install(Mat C, SparseProduct *p)
   MPIProduct *d = (MPIProduct *)p->data;
   Mat         factors[2];
   PetscLayout rows;
+  PetscBool   ours;
 
   PetscFunctionBegin;
   GetFactors(C, factors);
   rows = Kind(C) == MATPRODUCT_AB ? factors[0]->rmap : factors[Transposed(C)]->cmap;
   PetscCall(MatSetSizes(C, rows->n, factors[1]->cmap->n, rows->N, factors[1]->cmap->N));
-  PetscCall(MatSetType(C, ((PetscObject)factors[0])->type_name));
+  PetscCall(MatIsMPIAIJCUDA(C, &ours));
+  if (!ours) PetscCall(MatSetType(C, ((PetscObject)C->product->A)->type_name));
   PetscCall(MatMPIAIJCUDAInstallBlocks(C, p->blocks, d->num_result_ghosts, d->result_ghosts));
   PetscCall(PetscFree(d->result_ghosts));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -550,6 +569,7 @@ static const ProductOps mpi_ops = {
   .getmats       = GetMats,
   .gettransposed = GetTransposed,
   .getblocks     = GetBlocks,
+  .fits          = Fits,
   .usable        = Usable,
   .startsymbolic = StartSymbolic,
   .startnumeric  = StartNumeric,

@@ -58,6 +58,19 @@ static void GetBlocks(Mat C, Mat blocks[])
   blocks[1] = NULL;
 }
 
+/* Whether the operands are of types that the device takes. The result has the type of A, which must be ours. */
+static PetscErrorCode Fits(Mat C, PetscBool *fits)
+{
+  Mat mats[PRODUCT_MAX_MATS];
+
+  PetscFunctionBegin;
+  GetMats(C, mats);
+  *fits = PETSC_TRUE;
+  for (int k = 0; k < PRODUCT_MAX_MATS && *fits; k++)
+    if (mats[k] != NULL) PetscCall(MatOperandHasType(mats[k], (PetscBool)(k > 0), fits));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Whether the device serves the product now. */
 static PetscErrorCode Usable(Mat C, PetscBool *usable)
 {
@@ -66,7 +79,7 @@ static PetscErrorCode Usable(Mat C, PetscBool *usable)
   PetscFunctionBegin;
   GetMats(C, mats);
   *usable = (PetscBool)(!C->structure_only && !C->force_diagonals && C->product->type > MATPRODUCT_UNSPECIFIED && C->product->type <= MATPRODUCT_ABC);
-  for (int k = 0; k < PRODUCT_MAX_MATS && *usable; k++) // the result has the type of A, which must be ours
+  for (int k = 0; k < PRODUCT_MAX_MATS && *usable; k++)
     if (mats[k] != NULL) PetscCall(MatOperandUsable(mats[k], (PetscBool)(k > 0), usable));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -198,10 +211,12 @@ static PetscErrorCode KeepStructureAsOperands(Mat C)
 static PetscErrorCode Install(Mat C, SparseProduct *p)
 {
   const PetscInt m = p->blocks[0].num_rows, n = p->blocks[0].num_columns;
+  PetscBool      ours;
 
   PetscFunctionBegin;
   PetscCall(MatSetSizes(C, m, n, m, n));
-  PetscCall(MatSetType(C, ((PetscObject)C->product->A)->type_name));
+  PetscCall(MatIsSeqAIJCUDA(C, &ours));
+  if (!ours) PetscCall(MatSetType(C, ((PetscObject)C->product->A)->type_name));
   PetscCall(PetscLayoutSetUp(C->rmap));
   PetscCall(PetscLayoutSetUp(C->cmap));
   PetscCall(MatSeqAIJCUDASetDeviceMatrix(C, &p->blocks[0]));
@@ -246,6 +261,7 @@ static const ProductOps seq_ops = {
   .getmats       = GetMats,
   .gettransposed = GetTransposed,
   .getblocks     = GetBlocks,
+  .fits          = Fits,
   .usable        = Usable,
   .startnumeric  = StartNumeric,
   .multiply      = Multiply,
