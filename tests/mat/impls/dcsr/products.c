@@ -378,6 +378,33 @@ static PetscErrorCode TestRefused(MatType type)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* An operand of other sizes is refused, and the product goes on with the old one. */
+static PetscErrorCode TestOtherSizes(MatType type, MatProductType product, TestLayout layout)
+{
+  PetscErrorCode ierr;
+  Operands       o;
+  Mat            C, other;
+
+  PetscFunctionBegin;
+  PetscCall(Create(type, product, 30, 12, layout, &o));
+  PetscCall(Multiply(product, o.mats, MAT_INITIAL_MATRIX, PETSC_DETERMINE, &C));
+  for (PetscInt k = 0; k < 2; k++) {
+    PetscCall(TestCreate(type, o.sizes[1][0] + (k ? 3 : 0), o.sizes[1][1] + (k ? 0 : 3), layout, 4, 1, &other));
+    PetscCall(MatProductReplaceMats(NULL, other, NULL, C));
+    PetscCall(MatDestroy(&other));
+    PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
+    ierr = MatProductNumeric(C);
+    PetscCall(PetscPopErrorHandler());
+    PetscCheck(ierr == PETSC_ERR_ARG_SIZ, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: error %d with an operand of other sizes", o.what, (int)ierr);
+    PetscCall(MatProductReplaceMats(NULL, o.mats[1], NULL, C));
+    PetscCall(MatProductNumeric(C));
+    PetscCall(Compare(&o, C, "after an operand of other sizes"));
+  }
+  PetscCall(MatDestroy(&C));
+  PetscCall(Destroy(&o));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Bytes in use when all work queued so far is done. */
 static PetscErrorCode MemoryInUse(size_t *now)
 {
@@ -578,6 +605,7 @@ int main(int argc, char **argv)
       if (only < 0 || (PetscInt)product == only) PetscCall(TestProduct(type, product, layout, (PetscBool)(n == 1)));
   if (!out_of_memory) PetscCall(TestAlgorithms(type));
   for (MatProductType product = MATPRODUCT_AB; !out_of_memory && device && product <= MATPRODUCT_RARt; product++) PetscCall(TestNewBlocks(type, product));
+  for (MatProductType product = MATPRODUCT_AB; !out_of_memory && device && product <= MATPRODUCT_ABC; product++) PetscCall(TestOtherSizes(type, product, TEST_EVEN));
   if (!out_of_memory && size > 1) PetscCall(TestRefused(type));
   PetscCall(PetscFinalize());
   return 0;

@@ -487,6 +487,7 @@ PetscErrorCode MatProductSetFromOptions_AIJCUDA(Mat C)
   PetscBool alike, ours, done = PETSC_FALSE, renamed;
 
   PetscFunctionBegin;
+  PetscCall(ProductRightDrop(C));
   PetscCall(AreOperandsAlike(C, &alike));
   if (!alike) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(GetAlgorithm(C, &ours, sizeof(option), option));

@@ -233,6 +233,57 @@ PetscErrorCode ProductCycleHasValues(Mat C, const SparseProduct *p, PetscBool *h
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/*
+  ProductLayoutsFit - Whether the layouts of the operands of a product fit together.
+
+  Not Collective
+
+  Input Parameter:
+. C - the result
+
+  Output Parameter:
+. fit - the answer, the same on all processes
+*/
+PetscErrorCode ProductLayoutsFit(Mat C, PetscBool *fit)
+{
+  const Mat_Product   *product = C->product;
+  const MatProductType type    = product->type;
+
+  PetscFunctionBegin;
+  if (type == MATPRODUCT_ABt || type == MATPRODUCT_RARt) PetscCall(PetscLayoutCompare(product->A->cmap, product->B->cmap, fit));
+  else if (type == MATPRODUCT_AtB) PetscCall(PetscLayoutCompare(product->A->rmap, product->B->rmap, fit));
+  else PetscCall(PetscLayoutCompare(product->A->cmap, product->B->rmap, fit));
+  if (*fit && type == MATPRODUCT_PtAP) PetscCall(PetscLayoutCompare(product->A->rmap, product->B->rmap, fit));
+  if (*fit && type == MATPRODUCT_RARt) PetscCall(PetscLayoutCompare(product->A->rmap, product->B->cmap, fit));
+  if (*fit && type == MATPRODUCT_ABC) PetscCall(PetscLayoutCompare(product->B->cmap, product->C->rmap, fit));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The layouts that the result of the product has. */
+static void GetResultLayouts(Mat C, PetscLayout *rows, PetscLayout *columns)
+{
+  const Mat_Product   *product = C->product;
+  const MatProductType type    = product->type;
+
+  *rows    = type == MATPRODUCT_AB || type == MATPRODUCT_ABt || type == MATPRODUCT_ABC ? product->A->rmap : type == MATPRODUCT_AtB ? product->A->cmap : type == MATPRODUCT_PtAP ? product->B->cmap : product->B->rmap;
+  *columns = type == MATPRODUCT_ABC ? product->C->cmap : type == MATPRODUCT_ABt || type == MATPRODUCT_RARt ? product->B->rmap : product->B->cmap;
+}
+
+/* MatProductReplaceMats() takes operands of any sizes. The same on all processes. */
+static PetscErrorCode CheckLayouts(Mat C)
+{
+  PetscLayout rows, columns;
+  PetscBool   fit;
+
+  PetscFunctionBegin;
+  GetResultLayouts(C, &rows, &columns);
+  PetscCall(ProductLayoutsFit(C, &fit));
+  if (fit) PetscCall(PetscLayoutCompare(rows, C->rmap, &fit));
+  if (fit) PetscCall(PetscLayoutCompare(columns, C->cmap, &fit));
+  PetscCheck(fit, PetscObjectComm((PetscObject)C), PETSC_ERR_ARG_SIZ, "An operand was replaced by a matrix whose sizes, on some process, do not fit those of the other operands or of the result: make a new product");
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* What may have changed since the symbolic phase. */
 typedef struct {
   PetscBool patterns, values; /* of operands or result */
@@ -329,6 +380,7 @@ static PetscErrorCode Numeric(Mat C)
   p->computed = PETSC_FALSE;
   if (changes.patterns) {
     PetscCall(PetscInfo(C, "A pattern has changed since the symbolic phase, whose work is done again\n"));
+    PetscCall(CheckLayouts(C));
     PetscCall(BuildAndInstall(C, p, PETSC_TRUE, stream));
   } else if (!computed || changes.values) PetscCall(Refresh(C, p, stream));
   MatAIJCUDAForgetSymmetry(C); // MatPtAP() and its like say afterwards what they know

@@ -88,12 +88,15 @@ PETSC_INTERN PetscErrorCode ProductSlicesNumeric(Mat, const DCSRView[], cudaStre
 PETSC_INTERN PetscErrorCode ProductSlicesView(PetscViewer, const ProductSlices *);
 
 /* productright.c */
+PETSC_INTERN PetscBool      ProductRightIsOperand(Mat);
+PETSC_INTERN PetscErrorCode ProductRightDrop(Mat);
 PETSC_INTERN PetscErrorCode ProductRightCreate(Mat);
 PETSC_INTERN PetscErrorCode ProductRightRefresh(Mat);
 
 /* productcycle.c */
 PETSC_INTERN PetscErrorCode ProductCycleSetFromOptions(Mat, const ProductOps *, PetscErrorCode (*)(Mat), PetscBool *);
 PETSC_INTERN PetscErrorCode ProductCycleSymbolic(Mat, const ProductOps *);
+PETSC_INTERN PetscErrorCode ProductLayoutsFit(Mat, PetscBool *);
 PETSC_INTERN PetscBool      ProductCycleServes(Mat);
 PETSC_INTERN PetscErrorCode ProductCycleHasValues(Mat, const SparseProduct *, PetscBool *);
 

@@ -81,38 +81,6 @@ static void GetBlocks(Mat C, Mat blocks[])
   for (int k = 0; k < 2; k++) blocks[k] = MatMPIAIJCUDAGetBlock(C, k);
 }
 
-/* Whether the place of the right factor holds an operand: PETSc's basic products of three matrices keep what their first step makes there. */
-static PetscBool RightIsOperand(Mat C)
-{
-  const Mat_Product *product = C->product;
-
-  return (PetscBool)(product->Dwork != NULL && (product->Dwork == product->A || product->Dwork == product->B));
-}
-
-/* The right factor of operands that were replaced by others. */
-static PetscErrorCode DropRight(Mat C)
-{
-  PetscFunctionBegin;
-  if (!RightIsOperand(C)) PetscCall(MatDestroy(&C->product->Dwork));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Whether the layouts fit; the parent says in words what does not. */
-static PetscErrorCode LayoutsFit(Mat C, PetscBool *fit)
-{
-  const Mat_Product   *product = C->product;
-  const MatProductType type    = product->type;
-
-  PetscFunctionBegin;
-  *fit = PETSC_TRUE;
-  if (type == MATPRODUCT_ABt || type == MATPRODUCT_RARt) PetscCall(PetscLayoutCompare(product->A->cmap, product->B->cmap, fit));
-  else if (type != MATPRODUCT_AtB) PetscCall(PetscLayoutCompare(product->A->cmap, product->B->rmap, fit));
-  if (*fit && (type == MATPRODUCT_AtB || type == MATPRODUCT_PtAP)) PetscCall(PetscLayoutCompare(product->A->rmap, product->B->rmap, fit));
-  if (*fit && type == MATPRODUCT_RARt) PetscCall(PetscLayoutCompare(product->A->rmap, product->B->cmap, fit));
-  if (*fit && type == MATPRODUCT_ABC) PetscCall(PetscLayoutCompare(product->B->cmap, product->C->rmap, fit));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Whether a parallel matrix can take part; its answer on this process. */
 static PetscErrorCode OperandUsable(Mat X, PetscBool *usable)
 {
@@ -154,9 +122,9 @@ static PetscErrorCode Usable(Mat C, PetscBool *usable)
 
   PetscFunctionBegin;
   *usable = PETSC_FALSE;
-  if (C->structure_only || C->force_diagonals || C->product->type < MATPRODUCT_AB || C->product->type > MATPRODUCT_ABC || (MakesRight(C) && RightIsOperand(C))) PetscFunctionReturn(PETSC_SUCCESS);
+  if (C->structure_only || C->force_diagonals || C->product->type < MATPRODUCT_AB || C->product->type > MATPRODUCT_ABC || (MakesRight(C) && ProductRightIsOperand(C))) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(Fits(C, &fit));
-  if (fit) PetscCall(LayoutsFit(C, &fit));
+  if (fit) PetscCall(ProductLayoutsFit(C, &fit));
   if (!fit) PetscFunctionReturn(PETSC_SUCCESS);
   for (int k = 0; k < n; k++) {
     PetscBool one;
@@ -172,7 +140,7 @@ static PetscErrorCode Usable(Mat C, PetscBool *usable)
 static PetscErrorCode StartSymbolic(Mat C)
 {
   PetscFunctionBegin;
-  PetscCall(DropRight(C));
+  PetscCall(ProductRightDrop(C));
   if (MakesRight(C)) PetscCall(ProductRightCreate(C));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -605,7 +573,6 @@ static PetscErrorCode MatProductSymbolic_MPIAIJCUDA(Mat C)
 PetscErrorCode MatProductSetFromOptions_MPIAIJCUDA(Mat C, PetscBool *done)
 {
   PetscFunctionBegin;
-  PetscCall(DropRight(C));
   PetscCall(ProductCycleSetFromOptions(C, &mpi_ops, MatProductSymbolic_MPIAIJCUDA, done));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -13,6 +13,22 @@ static const char PARENT_KEY[] = "MatTransposeParent";
 /* What we note beside it: the blocks. */
 static const char BLOCKS_KEY[] = "petscsparsecuda_transposed_blocks";
 
+/* ProductRightIsOperand - Whether the place of the right factor holds an operand: PETSc's basic products of three matrices keep what their first step makes there. Not collective. */
+PetscBool ProductRightIsOperand(Mat C)
+{
+  const Mat_Product *product = C->product;
+
+  return (PetscBool)(product->Dwork != NULL && (product->Dwork == product->A || product->Dwork == product->B));
+}
+
+/* ProductRightDrop - The right factor of a product that is set up again, perhaps with other operands, and by other code. Collective. */
+PetscErrorCode ProductRightDrop(Mat C)
+{
+  PetscFunctionBegin;
+  if (!ProductRightIsOperand(C)) PetscCall(MatDestroy(&C->product->Dwork));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Whether T is the transpose of X as X's pattern is now, on all processes. Collective. */
 static PetscErrorCode IsTransposeOf(Mat T, Mat X, PetscBool *is)
 {
