@@ -29,14 +29,17 @@ static PetscErrorCode MatHost_SeqAIJCUDA_equal(Mat A, Mat B, PetscBool *flag)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A matrix of another kind gets its entries by MatSetValues(). */
 PetscErrorCode MatHost_SeqAIJCUDA_copy(Mat A, Mat B, MatStructure str)
 {
+  PetscBool      alike;
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
-  PetscCall(MatAIJCUDAHostBeginTwo(A, HOST_READ, B, HOST_WRITE));
+  PetscCall(MatOperandsAlike(A, B, &alike));
+  PetscCall(MatAIJCUDAHostBeginTwo(A, HOST_READ, alike ? B : NULL, HOST_WRITE));
   ierr = (*MatSeqAIJCUDAGet(A)->parent.copy)(A, B, str);
-  PetscCall(MatAIJCUDAHostFinishTwo(A, HOST_READ, B, HOST_WRITE, ierr));
+  PetscCall(MatAIJCUDAHostFinishTwo(A, HOST_READ, alike ? B : NULL, HOST_WRITE, ierr));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
