@@ -1,5 +1,6 @@
 static char help[] = "A KSP with PCGAMG that is kept while its matrix changes: with another pattern it is what a new one would be, with other values alone what MATAIJ's is, which keeps its prolongators.\n\n";
 
+#include <petsc/private/petscimpl.h>
 #include "samelevels.h"
 #include "mat/impls/dcsr/testmat.h"
 
@@ -124,7 +125,7 @@ static PetscErrorCode ConvertThere(Mat *A)
 CHANGE(AddOther, PetscCall(MatAXPY(m->A, 0.5, m->X, DIFFERENT_NONZERO_PATTERN)))
 CHANGE(AddUnknown, PetscCall(MatAXPY(m->A, 0.5, m->X, UNKNOWN_NONZERO_PATTERN)))
 CHANGE(AddSubset, PetscCall(MatAXPY(m->A, 0.5, m->C, SUBSET_NONZERO_PATTERN)))
-CHANGE(AddSame, PetscCall(MatAXPY(m->A, 0.5, m->C, SAME_NONZERO_PATTERN)))
+CHANGE(AddSame, PetscCall(MatAXPY(m->A, 0.5, m->C, SAME_NONZERO_PATTERN)); PetscCall(PetscObjectStateIncrease((PetscObject)m->A))) // MATMPIAIJ does not
 CHANGE(ScaleAndAdd, PetscCall(MatAYPX(m->A, 0.5, m->X, DIFFERENT_NONZERO_PATTERN)))
 CHANGE(NewEntries, PetscCall(SetEntries(m->A, 3, -0.25)))
 CHANGE(OldEntries, PetscCall(SetEntries(m->A, 1, -0.25)))

@@ -40,8 +40,8 @@ static PetscErrorCode NewEntries(const char type[])
     col = begin == 0 ? 1 : 0;
     PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
     ierr = MatSetValue(B, begin, col, 1, INSERT_VALUES);
-    if (ierr == PETSC_SUCCESS) { /* on the device new entries are found when values join the matrix, which any option makes them do */
-      ierr = MatSetOption(B, MAT_ROW_ORIENTED, PETSC_TRUE);
+    if (ierr == PETSC_SUCCESS) { /* on the device new entries are found when values join the matrix, which an option that they obey makes them do */
+      ierr = MatSetOption(B, MAT_NEW_NONZERO_LOCATION_ERR, PETSC_FALSE);
     }
     PetscCall(PetscPopErrorHandler());
     PetscCheck(ierr != PETSC_SUCCESS, PETSC_COMM_SELF, PETSC_ERR_PLIB, "MAT_NEW_NONZERO_LOCATION_ERR: no error");

@@ -168,7 +168,7 @@ PetscErrorCode MatAIJCUDARestoreSaved(Mat A, MatType type)
   if (id != saved.of || A->num_ass != saved.num_ass) PetscFunctionReturn(PETSC_SUCCESS);
   saved.matrix = NULL;
   ierr         = ConvertAsHostCode(B, type);
-  if (ierr == PETSC_SUCCESS) ierr = MatAIJCUDARaiseNonzeroState(B, A->nonzerostate);
+  if (ierr == PETSC_SUCCESS) ierr = MatAIJCUDARaiseNonzeroState(B, A->nonzerostate - 2); // what it was before MatSetType(), since the pattern is the same
   if (ierr == PETSC_SUCCESS) ExchangeData(A, B);
   PetscCall(MatDestroy(&B));
   PetscCall(ierr);

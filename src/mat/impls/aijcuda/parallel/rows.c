@@ -47,6 +47,14 @@ PetscErrorCode JoinedColumnsDestroy(JoinedColumns *columns, cudaStream_t stream)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* PetscSFSetGraphLayout() looks at indices in a PETSc with debugging alone. */
+static PetscErrorCode CheckLayoutIndices(PetscLayout map, PetscInt n, const PetscInt indices[])
+{
+  PetscFunctionBegin;
+  for (PetscInt k = 0; k < n; k++) PetscCheck(indices[k] < map->N, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "Index %" PetscInt_FMT " is too large: there are %" PetscInt_FMT, indices[k], map->N);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* LayoutCreateSF - The star forest from the indices of a layout, the roots, to n of them, global numbers on the host; all processes have an error when one has an index that is too large. Collective. */
 PetscErrorCode LayoutCreateSF(PetscLayout map, PetscInt n, const PetscInt indices[], PetscSF *sf)
 {
@@ -54,7 +62,8 @@ PetscErrorCode LayoutCreateSF(PetscLayout map, PetscInt n, const PetscInt indice
 
   PetscFunctionBegin;
   PetscCall(PetscSFCreate(map->comm, sf));
-  ierr = PetscSFSetType(*sf, PETSCSFBASIC);
+  ierr = CheckLayoutIndices(map, n, indices);
+  if (ierr == PETSC_SUCCESS) ierr = PetscSFSetType(*sf, PETSCSFBASIC);
   if (ierr == PETSC_SUCCESS) ierr = PetscSFSetGraphLayout(*sf, map, n, NULL, PETSC_OWN_POINTER, indices);
   PetscCall(PetscSparseCUDAAgree(map->comm, ierr, &ierr)); // the messages begin here
   PetscCallGoto(ierr, failed, ierr);
