@@ -334,7 +334,7 @@ static PetscErrorCode Forbidden(Oracle o)
 
       PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
       ierr = MatSetValue(X, row, missing, 1, ADD_VALUES);
-      if (ierr == PETSC_SUCCESS) ierr = MatSetOption(X, MAT_ROW_ORIENTED, PETSC_TRUE); /* what waits joins the matrix */
+      if (ierr == PETSC_SUCCESS) ierr = MatSetOption(X, MAT_IGNORE_ZERO_ENTRIES, PETSC_TRUE); /* what waits joins the matrix first */
       PetscCall(PetscPopErrorHandler());
       PetscCheck(ierr == PETSC_ERR_ARG_OUTOFRANGE, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: error %d of %s", o->operation, (int)ierr, k ? o->type : MATAIJ);
     }

@@ -731,6 +731,6 @@ int main(int argc, char **argv)
       requires: cuda
       timeoutfactor: 3
       output_file: output/empty.out
-      args: -mat_dcsr_test_wide_from {{2147483647 0 1500}}
+      args: -mat_dcsr_test_wide_from {{2146435071 0 1500}}
 
 TEST*/

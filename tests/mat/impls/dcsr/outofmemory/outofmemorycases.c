@@ -397,7 +397,8 @@ static PetscErrorCode InsertLocal(Mat A, Way way)
   list.n = 0;
   for (PetscInt k = 0; k < 60 && k < end - begin; k++) Append(begin + k, (begin + k * k + 3) % N, 0);
   PetscCall(Insert(A, way, ADD_VALUES));
-  PetscCall(MatSetOption(A, MAT_ROW_ORIENTED, PETSC_TRUE));
+  PetscCall(MatSetOption(A, MAT_IGNORE_ZERO_ENTRIES, PETSC_TRUE)); // what waits joins the matrix first
+  PetscCall(MatSetOption(A, MAT_IGNORE_ZERO_ENTRIES, PETSC_FALSE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
