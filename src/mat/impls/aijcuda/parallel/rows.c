@@ -51,7 +51,7 @@ PetscErrorCode JoinedColumnsDestroy(JoinedColumns *columns, cudaStream_t stream)
 static PetscErrorCode CheckLayoutIndices(PetscLayout map, PetscInt n, const PetscInt indices[])
 {
   PetscFunctionBegin;
-  for (PetscInt k = 0; k < n; k++) PetscCheck(indices[k] < map->N, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "Index %" PetscInt_FMT " is too large: there are %" PetscInt_FMT, indices[k], map->N);
+  for (PetscInt k = 0; k < n; k++) PetscCheck(indices[k] < map->N, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "Index too large: %" PetscInt_FMT ", maximum is %" PetscInt_FMT, indices[k], map->N - 1);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
