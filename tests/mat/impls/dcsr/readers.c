@@ -153,17 +153,19 @@ static PetscErrorCode CompareConverted(Mat M, Mat N)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* C = M^T A M with a MATAIJ, and with one of the type. */
-static PetscErrorCode ComparePtAP(MatType type, PetscInt n, Mat M, Mat N)
+/* C = M^T A M with one of the type and, where PETSc announces it, with a MATAIJ. */
+static PetscErrorCode ComparePtAP(MatType type, PetscInt n, Mat M, Mat N, PetscBool announced)
 {
   Mat A, B, C, D;
 
   PetscFunctionBegin;
   PetscCall(TestCreatePair(type, n, n, TEST_EVEN, 4, 9, &A, &B));
   PetscCall(MatPtAP(A, M, MAT_INITIAL_MATRIX, PETSC_DETERMINE, &C));
-  PetscCall(MatPtAP(A, N, MAT_INITIAL_MATRIX, PETSC_DETERMINE, &D));
-  PetscCall(TestCompareProducts(C, D, "MatPtAP() of a MATAIJ with MATMAIJ"));
-  PetscCall(MatDestroy(&D));
+  if (announced) {
+    PetscCall(MatPtAP(A, N, MAT_INITIAL_MATRIX, PETSC_DETERMINE, &D));
+    PetscCall(TestCompareProducts(C, D, "MatPtAP() of a MATAIJ with MATMAIJ"));
+    PetscCall(MatDestroy(&D));
+  }
   PetscCall(MatPtAP(B, N, MAT_INITIAL_MATRIX, PETSC_DETERMINE, &D));
   PetscCall(TestCompareProducts(C, D, "MatPtAP() with MATMAIJ"));
   PetscCall(MatDestroy(&A));
@@ -174,7 +176,7 @@ static PetscErrorCode ComparePtAP(MatType type, PetscInt n, Mat M, Mat N)
 }
 
 /* MATMAIJ of a matrix of the type, which changes while it is below. */
-static PetscErrorCode TestMAIJ(MatType type, PetscInt unknowns)
+static PetscErrorCode TestMAIJ(MatType type, PetscInt unknowns, PetscBool announced)
 {
   const PetscInt m = 24, n = 12;
   PetscMPIInt    size;
@@ -203,7 +205,7 @@ static PetscErrorCode TestMAIJ(MatType type, PetscInt unknowns)
     PetscCall(TestCompareProducts(M, N, "MATMAIJ after an insertion below it"));
   }
   PetscCall(Scale(A, B, 3.0));
-  PetscCall(ComparePtAP(type, m * unknowns, M, N));
+  PetscCall(ComparePtAP(type, m * unknowns, M, N, announced));
   PetscCall(MatDestroy(&M));
   PetscCall(MatDestroy(&N));
   PetscCall(MatDestroy(&A));
@@ -476,10 +478,29 @@ static PetscErrorCode TestAnnounced(MatType type)
 {
   PetscFunctionBegin;
   PetscCall(TestSum(type));
-  PetscCall(TestMAIJ(type, 3));
-  PetscCall(TestMAIJ(type, 12));
+  PetscCall(TestMAIJ(type, 3, PETSC_TRUE));
+  PetscCall(TestMAIJ(type, 12, PETSC_TRUE));
   PetscCall(TestStructureOnlyProducts(type));
   PetscCall(TestLevels(type));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* MATMAIJ where PETSc announces nothing: in a stage, and of a class, that are not active. */
+static PetscErrorCode TestNotAnnounced(MatType type)
+{
+  PetscLogStage stage;
+
+  PetscFunctionBegin;
+  PetscCall(PetscLogStageRegister("Not active", &stage));
+  PetscCall(PetscLogStageSetActive(stage, PETSC_FALSE));
+  PetscCall(PetscLogStagePush(stage));
+  PetscCall(TestMAIJ(type, 3, PETSC_FALSE));
+  PetscCall(TestMAIJ(type, 12, PETSC_FALSE));
+  PetscCall(PetscLogStagePop());
+  PetscCall(PetscLogEventDeactivateClass(MAT_CLASSID));
+  PetscCall(TestMAIJ(type, 3, PETSC_FALSE));
+  PetscCall(TestMAIJ(type, 12, PETSC_FALSE));
+  PetscCall(PetscLogEventActivateClass(MAT_CLASSID));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -596,12 +617,13 @@ static PetscErrorCode TestHandlers(MatType type)
 int main(int argc, char **argv)
 {
   char     *type, structure[16]   = "";
-  PetscBool eager, handlers_first = PETSC_FALSE, handlers_later = PETSC_FALSE;
+  PetscBool eager, handlers_first = PETSC_FALSE, handlers_later = PETSC_FALSE, not_active = PETSC_FALSE;
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-handlers_first", &handlers_first, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-handlers_later", &handlers_later, NULL));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-not_active", &not_active, NULL));
   if (handlers_first) {
     PetscCall(CreateHandlers());
     PetscCall(StartHandlers());
@@ -616,6 +638,7 @@ int main(int argc, char **argv)
     PetscCall(DestroyHandlers());
   }
   if (handlers_later) PetscCall(TestHandlers(type));
+  if (not_active) PetscCall(TestNotAnnounced(type));
   PetscCall(TestPackage(type));
   PetscCall(TestTransposeColoring(type));
   PetscCall(TestLongestRow(type, eager));
@@ -651,5 +674,9 @@ int main(int argc, char **argv)
          suffix: handlers_first
          requires: defined(PETSC_USE_LOG)
          args: -handlers_first -mat_dcsr_test_hide_mirror {{0 1}}
+      test:
+         suffix: not_active
+         requires: defined(PETSC_USE_LOG)
+         args: -not_active -mat_dcsr_test_hide_mirror {{0 1}} -mat_type {{dcsrcuda hisparsecuda autocuda}}
 
 TEST*/

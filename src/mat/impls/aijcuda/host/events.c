@@ -6,7 +6,7 @@
   - MatCreateMPIAIJSumSeqAIJ() sends i and j of the sequential matrices. They keep their structure on the host from then on.
   - Products with MAT_STRUCTURE_ONLY are done by MATSEQAIJ's own code, whatever the type of the operands is. So are the values of products of MATAIJ, also when an operand has become ours since.
   - MatMPIAIJGetLocalMat(), MatMPIAIJGetLocalMatMerge() and what products and PCBDDC gather by rows read the blocks of a parallel matrix. Those of levels of PCGAMG have no structure on the host before.
-  - MATMAIJ multiplies with, and is converted from, the arrays of the matrix that it was made of. MatCreateMAIJ() sets its operations after its constructor.
+  - MATMAIJ multiplies with, and is converted from, the arrays of the matrix that it was made of: once one is met, it asks for them (maij.c).
 
   Only an event that is active is announced: -log_exclude mat, and a PETSc configured with --with-log=0, leave these readers with -mat_dcsr_host_structure eager, which does for all but MATMAIJ.
 */
@@ -15,7 +15,6 @@
 
 #if PetscDefined(USE_LOG)
   #include <petsc/private/loghandlerimpl.h>
-  #include <../src/mat/impls/maij/maij.h>
 
 /* What the code behind an event reads, by way of its first object. */
 typedef enum {
@@ -24,85 +23,18 @@ typedef enum {
   EVENT_SUM_PHASE, /* the same, which it got hold of before the event */
   EVENT_PRODUCT,   /* operands of the product that the object is the result of */
   EVENT_BLOCKS,    /* the blocks of parallel matrices, which are the first two objects */
-  EVENT_MULTIPLY,  /* the matrix below a MATMAIJ; the second object is a vector */
-  EVENT_CONVERT    /* the matrix below a MATMAIJ */
+  EVENT_MULTIPLY,  /* the matrix below a MATMAIJ, */
+  EVENT_CONVERT    /* the same */
 } EventKind;
 
-static PetscInt num_maij = 0; /* MATMAIJ matrices ever created */
-
-/* The matrix below a MATMAIJ, or NULL. */
-static PetscErrorCode GetMatrixBelow(Mat M, Mat *A)
-{
-  PetscFunctionBegin;
-  *A = NULL;
-  if (num_maij == 0 || M == NULL) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MatMAIJGetAIJ(M, A));
-  if (*A == M) *A = NULL;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode IsOnDevice(Vec x, PetscBool *is)
-{
-  PetscFunctionBegin;
-  PetscCall(PetscObjectTypeCompareAny((PetscObject)x, is, VECSEQCUDA, VECMPICUDA, VECCUDA, ""));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Gives a parallel MATMAIJ a ghost vector that lives where x does: PETSc 3.26 does not scatter between host and device when MPI is not GPU-aware. */
-static PetscErrorCode MatchGhostVector(Mat M, Vec x)
-{
-  Mat_MPIMAIJ *maij = (Mat_MPIMAIJ *)M->data;
-  PetscBool    parallel, device[2];
-  PetscInt     n;
-
-  PetscFunctionBegin;
-  PetscCall(PetscObjectTypeCompare((PetscObject)M, MATMPIMAIJ, &parallel));
-  if (!parallel) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(IsOnDevice(x, &device[0]));
-  PetscCall(IsOnDevice(maij->w, &device[1]));
-  if (device[0] == device[1]) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(VecGetLocalSize(maij->w, &n));
-  PetscCall(VecDestroy(&maij->w));
-  PetscCall(VecCreate(PETSC_COMM_SELF, &maij->w));
-  PetscCall(VecSetSizes(maij->w, n, n));
-  PetscCall(VecSetBlockSize(maij->w, maij->dof));
-  PetscCall(VecSetType(maij->w, device[0] ? VECSEQCUDA : VECSEQ));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Structure and values of the matrix below a MATMAIJ. */
-static PetscErrorCode ShowMatrixBelow(Mat A)
-{
-  PetscBool sequential;
-
-  PetscFunctionBegin;
-  PetscCall(MatIsSeqAIJCUDA(A, &sequential));
-  if (sequential) PetscCall(MatSeqAIJCUDAKeepStructure(A));
-  PetscCall(MatAIJCUDAShowToReader(A, HOST_READ));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode BeginMultiply(Mat M, Vec x)
-{
-  Mat       A;
-  PetscBool parallel;
-
-  PetscFunctionBegin;
-  PetscCall(GetMatrixBelow(M, &A));
-  if (A == NULL) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MatIsMPIAIJCUDA(A, &parallel));
-  if (parallel) PetscCall(MatchGhostVector(M, x));
-  PetscCall(ShowMatrixBelow(A));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
+/* What converts it was chosen before the event. */
 static PetscErrorCode BeginConvert(Mat M)
 {
-  Mat A;
+  PetscBool maij;
 
   PetscFunctionBegin;
-  PetscCall(GetMatrixBelow(M, &A));
-  if (A != NULL) PetscCall(ShowMatrixBelow(A));
+  PetscCall(MatMAIJPrepare_AIJCUDA(M));
+  PetscCall(MatMAIJShowMatrixBelow_AIJCUDA(M, &maij));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -122,15 +54,15 @@ static PetscErrorCode IsForeignAndAlike(Mat C, Mat X, PetscBool *is)
 /* An operand of a product of matrices. Products of ours need no help with matrices of ours; those of a MATAIJ that PETSc computes may have operands that have become ours since. */
 static PetscErrorCode BeginOperand(Mat C, Mat operand)
 {
-  Mat       A;
-  PetscBool reads;
+  PetscBool maij, reads;
 
   PetscFunctionBegin;
   if (operand == NULL) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(GetMatrixBelow(operand, &A));
+  PetscCall(MatMAIJPrepare_AIJCUDA(operand));
+  PetscCall(MatMAIJShowMatrixBelow_AIJCUDA(operand, &maij));
+  if (maij) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(IsForeignAndAlike(C, operand, &reads));
-  if (A != NULL) PetscCall(ShowMatrixBelow(A));
-  else if (C->structure_only) PetscCall(MatAIJCUDAShowToReader(operand, HOST_READ_STRUCTURE));
+  if (C->structure_only) PetscCall(MatAIJCUDAShowToReader(operand, HOST_READ_STRUCTURE));
   else if (reads) PetscCall(MatAIJCUDAShowToReader(operand, HOST_READ));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -216,7 +148,7 @@ static PetscErrorCode Serve(EventKind kind, PetscObject first, PetscObject secon
     PetscCall(BeginBlocks(first));
     PetscCall(BeginBlocks(second));
   } else if (kind == EVENT_PRODUCT) PetscCall(BeginProduct((Mat)first));
-  else if (kind == EVENT_MULTIPLY) PetscCall(BeginMultiply((Mat)first, (Vec)second));
+  else if (kind == EVENT_MULTIPLY) PetscCall(MatMAIJPrepare_AIJCUDA((Mat)first));
   else PetscCall(BeginConvert((Mat)first));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -386,7 +318,6 @@ static PetscErrorCode StopListening(void)
   PetscFunctionBegin;
   PetscCall(PetscFree(kinds));
   num_kinds = 0;
-  num_maij  = 0;
   for (int k = 0; k < PETSC_LOG_HANDLER_MAX; k++) {
     PetscLogHandlerHot *place = &PetscLogHandlers[k];
 
@@ -404,33 +335,6 @@ static PetscErrorCode StartListening(void)
   PetscCall(RegisterHandlers());
   PetscCall(Attach());
   PetscCall(PetscRegisterFinalize(StopListening));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode (*parent_create_maij)(Mat) = NULL;
-
-/* Counts, so that a program without MATMAIJ is not asked for it in every product. */
-static PetscErrorCode MatCreate_MAIJ_AIJCUDA(Mat M)
-{
-  PetscFunctionBegin;
-  num_maij++;
-  PetscCall((*parent_create_maij)(M));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode RegisterMAIJ(void)
-{
-  const MatType types[] = {MATSEQMAIJ, MATMPIMAIJ, MATMAIJ};
-
-  PetscFunctionBegin;
-  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(types); k++) {
-    PetscErrorCode (*create)(Mat);
-
-    PetscCall(PetscFunctionListFind(MatList, types[k], &create));
-    if (create == NULL || create == MatCreate_MAIJ_AIJCUDA) continue;
-    parent_create_maij = create;
-    PetscCall(MatRegister(types[k], MatCreate_MAIJ_AIJCUDA));
-  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 #endif
@@ -451,7 +355,6 @@ PetscErrorCode MatAIJCUDAListen(void)
   PetscFunctionBegin;
 #if PetscDefined(USE_LOG)
   PetscCall(StartListening());
-  PetscCall(RegisterMAIJ());
 #endif
   PetscFunctionReturn(PETSC_SUCCESS);
 }

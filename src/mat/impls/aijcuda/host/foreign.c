@@ -147,6 +147,7 @@ PetscErrorCode MatAIJCUDARegisterForeign(void)
   PetscFunctionBegin;
   PetscCall(RegisterCoarsenings());
   PetscCall(RegisterColorings());
+  PetscCall(MatAIJCUDARegisterMAIJ());
   PetscCall(MatAIJCUDAListen());
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -48,3 +48,8 @@ PETSC_INTERN PetscErrorCode MatAIJCUDARegisterForeign(void);
 
 /* events.c */
 PETSC_INTERN PetscErrorCode MatAIJCUDAListen(void);
+
+/* maij.c */
+PETSC_INTERN PetscErrorCode MatMAIJPrepare_AIJCUDA(Mat);
+PETSC_INTERN PetscErrorCode MatMAIJShowMatrixBelow_AIJCUDA(Mat, PetscBool *);
+PETSC_INTERN PetscErrorCode MatAIJCUDARegisterMAIJ(void);

@@ -7,6 +7,7 @@
 #include "product.h"
 #include "productimpl.h"
 #include "../core/core.h"
+#include "../host/host.h"
 #include "../insert/insert.h"
 
 static const char PRODUCT_KEY[] = "petscsparsecuda_product";
@@ -39,7 +40,10 @@ static PetscErrorCode GetUnderlying(Mat *A)
   PetscFunctionBegin;
   if (*A == NULL) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscObjectTypeCompareAny((PetscObject)*A, &is_maij, MATSEQMAIJ, MATMPIMAIJ, ""));
-  if (is_maij) PetscCall(MatMAIJGetAIJ(*A, A));
+  if (is_maij) {
+    PetscCall(MatMAIJPrepare_AIJCUDA(*A));
+    PetscCall(MatMAIJGetAIJ(*A, A));
+  }
   PetscCall(PetscObjectTypeCompare((PetscObject)*A, MATTRANSPOSEVIRTUAL, &is_transpose));
   if (is_transpose) PetscCall(MatTransposeGetMat(*A, A));
   PetscFunctionReturn(PETSC_SUCCESS);
