@@ -132,6 +132,25 @@ static PetscErrorCode TestTold(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A matrix that is told of so many products, at least or in all, and has done four. Few do not pay; where others use the GPU, too, they may be measured to take that long that they do: then it is tried again. */
+static PetscErrorCode CreateTold(PetscInt points, PetscInt number, PetscBool minimum, PetscBool few, Mat *B)
+{
+  PetscBool since = few;
+  char     *view;
+
+  PetscFunctionBegin;
+  for (int k = 0; k == 0 || (since && few && k < 5); k++) {
+    if (k > 0) PetscCall(MatDestroy(B));
+    PetscCall(Laplacian(MATAUTOCUDA, points, "hint_", B));
+    if (minimum) PetscCall(MatAutoCUDASetMinimumProducts(*B, number, 0));
+    else PetscCall(MatAutoCUDASetProducts(*B, number, 0));
+    PetscCall(Multiply(*B, 4, PETSC_FALSE));
+    PetscCall(Says(*B, "since product", &since, &view));
+    free(view);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* The same told by a call: very many products, then so few that nothing pays, though the pattern is known, and very many at least; those beside them are counted. */
 static PetscErrorCode TestHint(void)
 {
@@ -142,10 +161,7 @@ static PetscErrorCode TestHint(void)
   PetscFunctionBegin;
   for (int k = 0; k < 3; k++) {
     PetscCall(Laplacian(MATAIJ, points[k], NULL, &A));
-    PetscCall(Laplacian(MATAUTOCUDA, points[k], "hint_", &B));
-    if (k == 2) PetscCall(MatAutoCUDASetMinimumProducts(B, numbers[k], 0));
-    else PetscCall(MatAutoCUDASetProducts(B, numbers[k], 0));
-    PetscCall(Multiply(B, 4, PETSC_FALSE));
+    PetscCall(CreateTold(points[k], numbers[k], (PetscBool)(k == 2), (PetscBool)(k == 1), &B));
     PetscCall(Expect(B, "since product", (PetscBool)(k != 1), k != 1 ? "very many products were told" : "few products were told"));
     PetscCall(TestCompareProducts(A, B, "told by a call"));
     PetscCall(MatAutoCUDASetProducts(B, 10, 2));

@@ -148,7 +148,8 @@ static PetscBool AreOwnProducts(const struct _MatOps *ops, const struct _MatOps 
   return (PetscBool)(ops->mult == installed->mult && ops->multadd == installed->multadd && ops->multtranspose == installed->multtranspose && ops->multtransposeadd == installed->multtransposeadd && ops->residual == installed->residual);
 }
 
-static PetscErrorCode CanSmoothBlock(Mat A, PetscBool *can)
+/* MatSeqAIJCUDAMultiplies - Whether A, any sequential matrix, is one of ours that multiplies on the device with the type's own products: what a program has set instead may use other streams than ours. Not collective. */
+PetscErrorCode MatSeqAIJCUDAMultiplies(Mat A, PetscBool *can)
 {
   PetscFunctionBegin;
   PetscCall(MatIsSeqAIJCUDA(A, can));
@@ -175,11 +176,11 @@ PetscErrorCode MatAIJCUDACanSmooth(Mat A, PetscBool *can)
   PetscFunctionBegin;
   PetscCall(MatIsMPIAIJCUDA(A, &mpi));
   if (!mpi) {
-    PetscCall(CanSmoothBlock(A, can));
+    PetscCall(MatSeqAIJCUDAMultiplies(A, can));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   *can = (PetscBool)(A->assembled && !A->boundtocpu && AreOwnProducts(A->ops, &MatMPIAIJCUDAGet(A)->installed));
-  for (int k = 0; k < 2 && *can; k++) PetscCall(CanSmoothBlock(MatMPIAIJCUDAGetBlock(A, k), can));
+  for (int k = 0; k < 2 && *can; k++) PetscCall(MatSeqAIJCUDAMultiplies(MatMPIAIJCUDAGetBlock(A, k), can));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -81,7 +81,7 @@ PetscErrorCode MatAIJCUDAPrepareMult(Mat A, PetscBool transpose)
 PREPARED_OPERATIONS(DEFINE_PREPARED_OPERATION)
 #undef DEFINE_PREPARED_OPERATION
 
-/* Whether both blocks are ours and on the device, and the vectors fit: otherwise the parent's product says what is wrong, or works on the host. */
+/* Whether both blocks multiply on the device by themselves, and the vectors fit: otherwise the parent's product says what is wrong, or calls what there is, in the order of the context's stream. */
 static PetscErrorCode IsOnDevice(Mat A, Vec x, PetscInt n, Vec y, PetscBool *device)
 {
   PetscInt local;
@@ -89,10 +89,7 @@ static PetscErrorCode IsOnDevice(Mat A, Vec x, PetscInt n, Vec y, PetscBool *dev
   PetscFunctionBegin;
   PetscCall(VecGetLocalSize(x, &local));
   *device = (PetscBool)(local == n && x != y);
-  for (int k = 0; k < 2 && *device; k++) {
-    PetscCall(MatIsSeqAIJCUDA(MatMPIAIJCUDAGetBlock(A, k), device));
-    if (*device) PetscCall(MatSeqAIJCUDAUseDevice(MatMPIAIJCUDAGetBlock(A, k), device));
-  }
+  for (int k = 0; k < 2 && *device; k++) PetscCall(MatSeqAIJCUDAMultiplies(MatMPIAIJCUDAGetBlock(A, k), device));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

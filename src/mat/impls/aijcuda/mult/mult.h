@@ -16,6 +16,7 @@ PETSC_INTERN void           MatAIJCUDAPutProducts(struct _MatOps *, const struct
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDAPrepareTable(Mat, cudaStream_t, const MatDeviceStorageOps **);
 
 /* epilogue.c */
+PETSC_INTERN PetscErrorCode MatSeqAIJCUDAMultiplies(Mat, PetscBool *);
 PETSC_INTERN PetscErrorCode MatAIJCUDACanSmooth(Mat, PetscBool *);
 PETSC_INTERN PetscErrorCode MatAIJCUDASmooth(Mat, PetscScalar, Vec, Vec, PetscScalar, Vec, PetscScalar, Vec, Vec);
 PETSC_INTERN PetscErrorCode MatResidual_AIJCUDA(Mat, Vec, Vec, Vec);
