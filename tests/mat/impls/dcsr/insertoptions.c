@@ -126,7 +126,6 @@ static PetscErrorCode TestErrorsOfOne(MatType type)
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
-  if (size == 1) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(Create(type, &A));
   PetscCall(TestEnter(A, 3, 1));
   PetscCall(MatGetOwnershipRange(A, &begin, &end));
@@ -157,18 +156,17 @@ static PetscErrorCode TestErrorsOfOne(MatType type)
 int main(int argc, char **argv)
 {
   char     *type;
-  PetscBool device;
-  Mat       A;
+  PetscBool errors = PETSC_FALSE;
 
   PetscFunctionBeginUser;
   PetscCall(TestInitialize(&argc, &argv, help, &type));
   PetscCall(PetscLogDefaultBegin());
-  PetscCall(Create(type, &A));
-  PetscCall(TestUsesDevice(A, &device));
-  PetscCall(MatDestroy(&A));
-  PetscCall(TestOthers(type));
-  PetscCall(TestChanges(type));
-  if (device) PetscCall(TestErrorsOfOne(type)); /* MATAIJ has these errors on one process alone */
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-errors", &errors, NULL));
+  if (errors) PetscCall(TestErrorsOfOne(type)); /* MATAIJ has these errors on one process alone */
+  else {
+    PetscCall(TestOthers(type));
+    PetscCall(TestChanges(type));
+  }
   PetscCall(PetscFinalize());
   return 0;
 }
@@ -189,5 +187,12 @@ int main(int argc, char **argv)
       test:
          suffix: auto
          args: -mat_type autocuda
+
+   test:
+      suffix: errors
+      nsize: {{2 3}}
+      requires: cuda
+      args: -errors -mat_type {{dcsrcuda hisparsecuda autocuda}}
+      output_file: output/empty.out
 
 TEST*/
