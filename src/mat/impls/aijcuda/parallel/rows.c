@@ -58,15 +58,15 @@ static PetscErrorCode CheckLayoutIndices(PetscLayout map, PetscInt n, const Pets
 /* LayoutCreateSF - The star forest from the indices of a layout, the roots, to n of them, global numbers on the host; all processes have an error when one has an index that is too large. Collective. */
 PetscErrorCode LayoutCreateSF(PetscLayout map, PetscInt n, const PetscInt indices[], PetscSF *sf)
 {
-  PetscErrorCode ierr;
+  PetscErrorCode ierr = CheckLayoutIndices(map, n, indices);
 
   PetscFunctionBegin;
+  *sf = NULL;
+  PetscCall(PetscSparseCUDAAgree(map->comm, ierr, &ierr)); // before the graph, whose log event waits for all with -log_sync
+  PetscCall(ierr);
   PetscCall(PetscSFCreate(map->comm, sf));
-  ierr = CheckLayoutIndices(map, n, indices);
-  if (ierr == PETSC_SUCCESS) ierr = PetscSFSetType(*sf, PETSCSFBASIC);
-  if (ierr == PETSC_SUCCESS) ierr = PetscSFSetGraphLayout(*sf, map, n, NULL, PETSC_OWN_POINTER, indices);
-  PetscCall(PetscSparseCUDAAgree(map->comm, ierr, &ierr)); // the messages begin here
-  PetscCallGoto(ierr, failed, ierr);
+  PetscCallGoto(ierr, failed, PetscSFSetType(*sf, PETSCSFBASIC));
+  PetscCallGoto(ierr, failed, PetscSFSetGraphLayout(*sf, map, n, NULL, PETSC_OWN_POINTER, indices));
   PetscCallGoto(ierr, failed, PetscSFSetUp(*sf));
   PetscFunctionReturn(PETSC_SUCCESS);
 failed:
