@@ -341,7 +341,7 @@ static PetscErrorCode Test(const WholeGraph *g, const char name[])
     for (int k = 0; k < 2; k++) { // the same again
       GAMGAggregates aggregates;
 
-      PetscCall(GAMGCoarsen(A, hops, PETSC_FALSE, &aggregates));
+      PetscCall(GAMGCoarsen(A, (GAMGCoarsening){hops, PETSC_FALSE, PETSC_FALSE}, &aggregates));
       PetscCall(CompareAggregates(g, &e, &aggregates, name, hops));
       PetscCall(GAMGAggregatesDestroy(&aggregates));
     }

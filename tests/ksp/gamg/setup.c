@@ -162,6 +162,10 @@ int main(int argc, char **argv)
          suffix: off
          args: -pc_gamg_device_setup 0 -refused
       test:
+         suffix: options
+         nsize: {{1 2}}
+         args: -pc_gamg_prolongator_filter 0.1 -pc_gamg_mis_k_minimum_degree_ordering -pc_gamg_low_memory_threshold_filter -pc_gamg_threshold 0.02 -n 6 -problem 27point,elasticity
+      test:
          suffix: none
          nsize: {{1 2}}
          args: -device_enable none -refused
@@ -240,7 +244,36 @@ int main(int argc, char **argv)
          args: -pc_gamg_agg_nsmooths 0
       test:
          suffix: device_filter
-         args: -pc_gamg_prolongator_filter 0.05
+         nsize: {{1 3}}
+         args: -pc_gamg_prolongator_filter {{0.05 0.2}} -pc_gamg_prolongator_filter_scale {{1 0.5}} -problem 7point,27point,anisotropic,elasticity,unsymmetric,random
+      test:
+         suffix: device_filter_near_null
+         nsize: {{1 3}}
+         args: -pc_gamg_prolongator_filter 0.1 -near_null {{host device coordinates}} -problem 7point,elasticity
+      test:
+         suffix: device_filter_smooths
+         nsize: {{1 2}}
+         args: -pc_gamg_prolongator_filter 0.1 -pc_gamg_agg_nsmooths {{0 2}} -problem 27point,elasticity
+      test:
+         suffix: device_filter_threshold
+         nsize: {{1 3}}
+         args: -pc_gamg_prolongator_filter 0.1 -pc_gamg_threshold 0.05 -problem 7point,anisotropic,elasticity -solves 4 -pc_gamg_reuse_interpolation {{0 1}}
+      test:
+         suffix: device_filter_join
+         nsize: 3
+         args: -pc_gamg_prolongator_filter 0.1 -pc_gamg_join_latency 1e9 -problem 27point,elasticity
+      test:
+         suffix: device_filter_hisparse
+         nsize: {{1 3}}
+         args: -pc_gamg_prolongator_filter 0.1 -type aijhisparsecuda -problem 27point,elasticity
+      test:
+         suffix: device_ordering
+         nsize: {{1 3}}
+         args: -pc_gamg_mis_k_minimum_degree_ordering -pc_gamg_aggressive_coarsening {{0 2}} -problem 5point,27point,elasticity,random
+      test:
+         suffix: device_low_memory
+         nsize: {{1 3}}
+         args: -pc_gamg_low_memory_threshold_filter -pc_gamg_threshold {{-1 0.02}} -problem 27point,anisotropic,elasticity,unsymmetric
       test:
          suffix: device_repartition
          nsize: 4
@@ -280,17 +313,11 @@ int main(int argc, char **argv)
          suffix: refused_aggressive_misk
          args: -pc_gamg_aggressive_square_graph 0 -pc_gamg_aggressive_coarsening 10
       test:
-         suffix: refused_ordering
-         args: -pc_gamg_mis_k_minimum_degree_ordering
-      test:
          suffix: refused_asm
          args: -pc_gamg_asm_use_agg
       test:
          suffix: refused_asm_hem
          args: -pc_gamg_asm_hem_aggs 2
-      test:
-         suffix: refused_filter
-         args: -pc_gamg_low_memory_threshold_filter -pc_gamg_threshold 0.01
       test:
          suffix: refused_classical
          args: -pc_gamg_type classical -options_left 0

@@ -28,6 +28,25 @@ __device__ inline T ReduceLanes(T value, int lanes, Combine combine)
   return value;
 }
 
+/* All lanes of each group get what the group reduces to, where combine(a, b) is combine(b, a); all lanes of the warp take part. */
+template <typename T, typename Combine>
+__device__ inline T AllReduceLanes(T value, int lanes, Combine combine)
+{
+  constexpr int num_words = (int)((sizeof(T) + sizeof(int) - 1) / sizeof(int));
+
+  for (int mask = lanes / 2; mask > 0; mask /= 2) {
+    int words[num_words];
+    T   other;
+
+    memcpy(words, &value, sizeof(T));
+#pragma unroll
+    for (int w = 0; w < num_words; w++) words[w] = __shfl_xor_sync(0xffffffffu, words[w], mask);
+    memcpy(&other, words, sizeof(T));
+    value = combine(value, other);
+  }
+  return value;
+}
+
 /* The first thread of a thread block of so many threads gets what they reduce to. __syncthreads() must stand between two calls. */
 template <int Threads, typename T, typename Combine>
 __device__ inline T ReduceBlock(T value, Combine combine)

@@ -342,7 +342,7 @@ PetscErrorCode GAMGCheckAggregates(PC pc, const GAMGAggregates *aggregates)
   PetscCall(GAMGGetContext(pc, &context));
   PetscCall(GetPlace(pc, &place));
   G = context->check.graph;
-  PetscCheck(n == G->rmap->n && aggregates->begin == G->rmap->rstart && aggregates->by_number == context->by_number, PETSC_COMM_SELF, PETSC_ERR_PLIB,
+  PetscCheck(n == G->rmap->n && aggregates->begin == G->rmap->rstart && aggregates->by_number == context->coarsening.by_number, PETSC_COMM_SELF, PETSC_ERR_PLIB,
              PLACE_FORMAT "aggregates of vertices %" PetscInt_FMT " to %" PetscInt_FMT ", the graph has %" PetscInt_FMT " to %" PetscInt_FMT, PLACE(place), aggregates->begin, aggregates->begin + n, G->rmap->rstart, G->rmap->rend);
   PetscCall(PetscMalloc1(2 * n, &info));
   PetscCall(GetGroups(aggregates, info));
@@ -553,5 +553,113 @@ PetscErrorCode GAMGCheckProlongator(PC pc, Mat A, Mat P)
     PetscCall(PetscFree(data));
   } else PetscCall(PetscFree(data));
   PetscCall(GAMGCheckReset(&context->check));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* GAMGCheckKeepProlongator - A MATAIJ copy of a prolongator, to be given to GAMGCheckFilter(). Collective. */
+PetscErrorCode GAMGCheckKeepProlongator(Mat P, Mat *copy)
+{
+  PetscFunctionBegin;
+  PetscCall(CreatePlain(P, copy));
+  PetscCall(MatSetBlockSizesFromMats(*copy, P, P));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Arrays of num_vectors products with the near null space of the coarse level, [num_vectors] with [local rows] each, to be freed with PetscFree(). Collective. */
+static PetscErrorCode MultiplyData(PC pc, Mat P, PetscInt num_vectors, PetscScalar **products)
+{
+  const PetscReal   *data = GAMGGet(pc)->data;
+  const PetscScalar *y;
+  PetscScalar       *x;
+  Vec                right, left;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1(num_vectors * P->rmap->n, products));
+  PetscCall(MatCreateVecs(P, &right, &left));
+  for (PetscInt k = 0; k < num_vectors; k++) {
+    PetscCall(VecGetArrayWrite(right, &x));
+    for (PetscInt c = 0; c < P->cmap->n; c++) x[c] = data[k * P->cmap->n + c];
+    PetscCall(VecRestoreArrayWrite(right, &x));
+    PetscCall(MatMult(P, right, left));
+    PetscCall(VecGetArrayRead(left, &y));
+    PetscCall(PetscArraycpy(&(*products)[k * P->rmap->n], y, P->rmap->n));
+    PetscCall(VecRestoreArrayRead(left, &y));
+  }
+  PetscCall(VecDestroy(&right));
+  PetscCall(VecDestroy(&left));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A row of which the correction is badly conditioned has other values, and gives the near null space as well. */
+static PetscErrorCode CompareReproduction(Place place, PetscInt row, PetscInt k, PetscScalar before, PetscScalar after, PetscReal size)
+{
+  PetscFunctionBegin;
+  PetscCheck(PetscAbsScalar(after - before) <= 1e3 * TOLERANCE * size, PETSC_COMM_SELF, PETSC_ERR_PLIB,
+             PLACE_FORMAT "row %" PetscInt_FMT " of the filtered prolongator differs from PETSc's, and gives %.16g for vector %" PetscInt_FMT ", before the filter %.16g", PLACE(place), row, (double)PetscRealPart(after), k,
+             (double)PetscRealPart(before));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Local rows; before and after [num_vectors][local rows] are products with the near null space. Not collective. */
+static PetscErrorCode CompareFiltered(Place place, Mat ours, Mat theirs, PetscInt num_vectors, const PetscScalar before[], const PetscScalar after[])
+{
+  const PetscInt num_rows = ours->rmap->n, begin = ours->rmap->rstart;
+
+  PetscFunctionBegin;
+  for (PetscInt r = 0; r < num_rows; r++) {
+    const PetscInt    *columns, *their_columns;
+    const PetscScalar *values, *their_values;
+    PetscReal          size = 0, difference = 0, product = 0;
+    PetscInt           n, m;
+
+    PetscCall(MatGetRow(ours, begin + r, &n, &columns, &values));
+    PetscCall(MatGetRow(theirs, begin + r, &m, &their_columns, &their_values));
+    PetscCall(CompareRow(place, begin + r, n, columns, NULL, m, their_columns, NULL, "filtered prolongator"));
+    for (PetscInt k = 0; k < n; k++) {
+      size       = PetscMax(size, PetscAbsScalar(their_values[k]));
+      difference = PetscMax(difference, PetscAbsScalar(values[k] - their_values[k]));
+    }
+    PetscCall(MatRestoreRow(theirs, begin + r, &m, &their_columns, &their_values));
+    PetscCall(MatRestoreRow(ours, begin + r, &n, &columns, &values));
+    if (difference <= TOLERANCE * size) continue;
+    for (PetscInt k = 0; k < num_vectors; k++) product = PetscMax(product, PetscAbsScalar(before[k * num_rows + r]));
+    for (PetscInt k = 0; k < num_vectors; k++) PetscCall(CompareReproduction(place, begin + r, k, before[k * num_rows + r], after[k * num_rows + r], product));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  GAMGCheckFilter - Compares a filtered prolongator with what PETSc's filter makes of the same one: pattern, and values, or where these are badly conditioned what they have to give
+
+  Collective
+
+  Input Parameters:
++ pc - of type PCGAMG, with the near null space of the coarse level
+- P  - our prolongator, filtered
+
+  Input/Output Parameter:
+. copy - of GAMGCheckKeepProlongator(), before the filter; destroyed
+*/
+PetscErrorCode GAMGCheckFilter(PC pc, Mat P, Mat *copy)
+{
+  const PetscInt num_vectors = GAMGGet(pc)->data_cell_rows;
+  PetscScalar   *before, *after;
+  Mat            ours;
+  Place          place;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(GetPlace(pc, &place));
+  PetscCall(CreatePlain(P, &ours));
+  PetscCall(MultiplyData(pc, *copy, num_vectors, &before));
+  PetscCall(MultiplyData(pc, ours, num_vectors, &after));
+  PetscCall(GAMGFilterByPETSc(pc, copy));
+  ierr = CompareFiltered(place, ours, *copy, num_vectors, before, after);
+  PetscCall(PetscFree(before));
+  PetscCall(PetscFree(after));
+  PetscCall(MatDestroy(&ours));
+  PetscCall(MatDestroy(copy));
+  PetscCall(PetscSparseCUDAAgree(PetscObjectComm((PetscObject)pc), ierr, &ierr));
+  PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

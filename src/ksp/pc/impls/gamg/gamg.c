@@ -117,7 +117,7 @@ static PetscErrorCode Coarsen(PC pc, Mat *G, PetscCoarsenData **lists)
   PetscCall(PetscLogEventBegin(petsc_gamg_setup_events[GAMG_COARSEN], 0, 0, 0, 0));
   PetscCall(PetscLogEventBegin(petsc_gamg_setup_events[GAMG_MIS], 0, 0, 0, 0));
   ierr = GAMGSwitchCoarsening(pc);
-  if (ierr == PETSC_SUCCESS) ierr = GAMGCoarsen(*G, context->hops, context->by_number, &context->aggregates);
+  if (ierr == PETSC_SUCCESS) ierr = GAMGCoarsen(*G, context->coarsening, &context->aggregates);
   PetscCall(PetscLogEventEnd(petsc_gamg_setup_events[GAMG_MIS], 0, 0, 0, 0));
   PetscCall(PetscLogEventEnd(petsc_gamg_setup_events[GAMG_COARSEN], 0, 0, 0, 0));
   PetscCall(MatDestroy(G)); // PETSc keeps it to the end of the level, and loses it, which may be the matrix itself, in an error
@@ -147,15 +147,13 @@ static PetscErrorCode CreateProlongator(PC pc, Mat A, PetscCoarsenData *lists, M
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* PETSc filters prolongators on the host. */
 static PetscErrorCode SmoothProlongator(PC pc, Mat A, Mat *P)
 {
   GAMGContext *context;
-  PC_GAMG     *gamg = GAMGGet(pc);
 
   PetscFunctionBegin;
   PetscCall(GAMGGetContext(pc, &context));
-  if (context->served && !(gamg->prolongator_filter * PetscPowRealInt(gamg->prolongator_filter_scale, gamg->current_level) > 0)) PetscCall(GAMGSmoothProlongator(pc, A, P));
+  if (context->served) PetscCall(GAMGSmoothProlongator(pc, A, P));
   else PetscCall((*context->parent.optprolongator)(pc, A, P));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

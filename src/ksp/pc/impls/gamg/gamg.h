@@ -31,6 +31,13 @@ typedef struct {
   PetscBool by_number;    /* members in the order of their numbers (MATCOARSENMISK); otherwise root, own, others', stolen (MATCOARSENMIS, squared graph) */
 } GAMGAggregates;
 
+/* How PETSc coarsens a level. */
+typedef struct {
+  PetscInt  hops;      /* 2: MATCOARSENMIS on the squared graph, with what PCGAMGAGG does to its aggregates afterwards; 1: MATCOARSENMIS or MATCOARSENMISK on the graph */
+  PetscBool by_number; /* members are in the order of their numbers: MATCOARSENMISK */
+  PetscBool by_degree; /* vertices with few neighbors come first; otherwise the order is random */
+} GAMGCoarsening;
+
 /* What PETSc's own code makes of the level under way, to compare with (check.c). */
 typedef struct {
   Mat               graph;     /* MATAIJ, owned; NULL outside of a level that is checked */
@@ -75,8 +82,7 @@ typedef struct {
   PetscBool            random_fits;         /* PetscRandom draws the numbers that the permutation is made of */
   PetscBool            served;              /* whether the level under way is; the same on all processes, decided with its graph */
   PetscBool            data_on_device;      /* whether GAMGCreateDefaultData() makes the near null space of the finest level, not PETSc */
-  PetscInt             hops;                /* of the level under way: 2, aggressive, or 1 */
-  PetscBool            by_number;           /* order of the members of its aggregates */
+  GAMGCoarsening       coarsening;          /* of the level under way */
   GAMGCheck            check;               /* with device_check */
   GAMGAggregates       aggregates;          /* of the level under way, from its coarsening to its prolongator */
   PetscBool            data_is_coarse;      /* PC_GAMG has the near null space of a coarser level, which this setup has made */
@@ -125,6 +131,8 @@ PETSC_INTERN PetscErrorCode GAMGCheckGraph(PC, Mat, Mat);
 PETSC_INTERN PetscErrorCode GAMGCheckAggregates(PC, const GAMGAggregates *);
 PETSC_INTERN PetscErrorCode GAMGCheckKeepData(PC, Mat);
 PETSC_INTERN PetscErrorCode GAMGCheckProlongator(PC, Mat, Mat);
+PETSC_INTERN PetscErrorCode GAMGCheckKeepProlongator(Mat, Mat *);
+PETSC_INTERN PetscErrorCode GAMGCheckFilter(PC, Mat, Mat *);
 PETSC_INTERN PetscErrorCode GAMGCheckReset(GAMGCheck *);
 
 static inline PC_GAMG *GAMGGet(PC pc)
@@ -146,7 +154,7 @@ PETSC_INTERN PetscErrorCode GAMGDataToHost(PC, Mat); /* before a level goes to P
 PETSC_INTERN PetscErrorCode GAMGCreateGraph(PC, Mat, Mat *, PetscBool *);
 
 /* coarsen.c */
-PETSC_INTERN PetscErrorCode GAMGCoarsen(Mat, PetscInt, PetscBool, GAMGAggregates *); /* graph; hops, 1 or 2; by_number; collective */
+PETSC_INTERN PetscErrorCode GAMGCoarsen(Mat, GAMGCoarsening, GAMGAggregates *); /* of a graph; collective */
 PETSC_INTERN PetscErrorCode GAMGAggregatesDestroy(GAMGAggregates *);
 
 /* prolongator.c */
@@ -157,3 +165,7 @@ PETSC_INTERN PetscErrorCode GAMGCreateLevel(PC, Mat, PetscInt, Mat *, Mat *, Pet
 
 /* smooth.c */
 PETSC_INTERN PetscErrorCode GAMGSmoothProlongator(PC, Mat, Mat *);
+
+/* filter.c */
+PETSC_INTERN PetscErrorCode GAMGFilterProlongator(PC, PetscReal, Mat *);
+PETSC_INTERN PetscErrorCode GAMGFilterByPETSc(PC, Mat *);

@@ -85,7 +85,7 @@ static PetscErrorCode TellEdges(PC pc, Mat A, Mat G, PetscReal threshold)
   Edges are those of PETSc's graph, which is symmetrized unless A is known to be symmetric or -pc_gamg_graph_symmetrize is false. What is said of A need not be so: rows that
   MatZeroRows() has emptied leave a pattern that is not symmetric.
 
-  Filters by MatFilter(), with -pc_gamg_low_memory_threshold_filter, are not made here.
+  With -pc_gamg_low_memory_threshold_filter PETSc filters by MatFilter(), which leaves the same edges.
 
   Cost: one read of the pattern when A has no blocks, and a transpose and a sum when it has to be symmetrized; blocks and thresholds, a few reads.
 */

@@ -12,9 +12,7 @@ typedef enum {
   REFUSED_OPTION,
   REFUSED_RANDOM,
   REFUSED_TYPE,
-  REFUSED_ORDERING,
   REFUSED_ASM,
-  REFUSED_FILTER,
   REFUSED_SYMMETRY,
   REFUSED_VIEW,
   REFUSED_BLOCKS,
@@ -34,9 +32,7 @@ static const char *const reasons[NUM_REFUSALS] = {
   "-pc_gamg_device_setup is false",
   "PetscRandom is not the one of PETSc 3.26.1",
   "the matrix has another type",
-  "minimum degree ordering",
   "aggregates for PCASM",
-  "the low memory filter with a threshold",
   "the graph is not symmetrized and not known to be symmetric",
   "the graph is to be viewed",
   "rows and columns have different blocks",
@@ -90,11 +86,10 @@ static PetscErrorCode IsViewed(PetscBool *viewed)
 /* What all processes know alike of options and sizes. */
 static PetscErrorCode RefusedByAll(PC pc, Mat A, PetscInt level, const GAMGContext *context, Refusal *refusal)
 {
-  const PC_GAMG        *gamg      = GAMGGet(pc);
-  const GAMGAggOptions *options   = GAMGGetAggOptions(pc);
-  const PetscReal       threshold = gamg->threshold[level];
-  PetscBool             seq, mpi, symmetry, viewed;
-  PetscInt              bs[2];
+  const PC_GAMG  *gamg      = GAMGGet(pc);
+  const PetscReal threshold = gamg->threshold[level];
+  PetscBool       seq, mpi, symmetry, viewed;
+  PetscInt        bs[2];
 
   PetscFunctionBegin;
   *refusal = SERVED;
@@ -105,9 +100,7 @@ static PetscErrorCode RefusedByAll(PC pc, Mat A, PetscInt level, const GAMGConte
   if (!context->device_setup) *refusal = REFUSED_OPTION;
   else if (!context->random_fits) *refusal = REFUSED_RANDOM;
   else if (!seq && !mpi) *refusal = REFUSED_TYPE;
-  else if (options->use_minimum_degree_ordering) *refusal = REFUSED_ORDERING;
   else if (gamg->use_aggs_in_asm || gamg->asm_hem_aggs) *refusal = REFUSED_ASM;
-  else if (options->use_low_mem_filter && threshold >= 0) *refusal = REFUSED_FILTER;
   else if (!symmetry) *refusal = REFUSED_SYMMETRY;
   else if (viewed) *refusal = REFUSED_VIEW;
   else if (bs[0] != bs[1] || A->rmap->N != A->cmap->N) *refusal = REFUSED_BLOCKS;
@@ -209,11 +202,10 @@ static PetscErrorCode ChooseHops(PC pc, GAMGContext *context, Refusal *refusal)
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   IsAggressive(pc, is_mis, &aggressive, &on_square);
-  context->hops      = 2;
-  context->by_number = PETSC_FALSE;
+  context->coarsening = (GAMGCoarsening){2, PETSC_FALSE, options->use_minimum_degree_ordering};
   if (aggressive && on_square) PetscFunctionReturn(PETSC_SUCCESS);
-  context->hops = 1;
-  distance      = 1;
+  context->coarsening.hops = 1;
+  distance                 = 1;
   if (is_misk) PetscCall(MatCoarsenMISKGetDistance(options->crs, &distance));
   if (aggressive) distance = options->aggressive_mis_k;
   else if (on_square && options->aggressive_coarsening_levels > 0) PetscCall(AskOptionsAgain(pc, sizeof(type), type, &distance));
@@ -221,7 +213,7 @@ static PetscErrorCode ChooseHops(PC pc, GAMGContext *context, Refusal *refusal)
   PetscCall(PetscStrcmp(type, MATCOARSENMISK, &is_misk));
   if (!is_mis && !is_misk) *refusal = REFUSED_COARSENING;
   else if (is_misk && distance != 1) *refusal = REFUSED_DISTANCE;
-  context->by_number = is_misk;
+  context->coarsening.by_number = is_misk;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -274,7 +266,7 @@ static PetscErrorCode NoteSquare(PC pc, const GAMGContext *context)
     PetscCall(PetscInfo(pc, "MIS and aggressive coarsening and no square graph: force square graph\n"));
     options->use_aggressive_square_graph = PETSC_TRUE;
   }
-  if (context->hops == 1) PetscFunctionReturn(PETSC_SUCCESS);
+  if (context->coarsening.hops == 1) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscSNPrintf(prefix, sizeof(prefix), "%spc_gamg_square_%" PetscInt_FMT "_", ((PetscObject)pc)->prefix ? ((PetscObject)pc)->prefix : "", gamg->current_level));
   PetscCall(PetscOptionsHasName(NULL, prefix, "-mat_product_algorithm", &set));
   if (set) PetscCall(PetscInfo(pc, "Level %" PetscInt_FMT ": no square of the graph is formed, -%smat_product_algorithm has no effect\n", gamg->current_level, prefix));
@@ -356,7 +348,7 @@ PetscErrorCode GAMGServe(PC pc, Mat A, GAMGContext *context, Mat *G)
   }
   context->served = PETSC_TRUE;
   PetscCall(NoteSquare(pc, context));
-  how = context->hops == 2 ? "independent set of two hops" : context->by_number ? "independent set of one hop, members by number" : "independent set of one hop";
+  how = context->coarsening.hops == 2 ? "independent set of two hops" : context->coarsening.by_number ? "independent set of one hop, members by number" : "independent set of one hop";
   PetscCall(PetscInfo(pc, "Level %" PetscInt_FMT ": set up on the device, %s\n", level, how));
   PetscCall(PetscSparseCUDAReportLine("PCGAMG %s%slevel %" PetscInt_FMT ", %" PetscInt_FMT " rows: set up on the device, %s", prefix != NULL ? prefix : "", prefix != NULL ? ": " : "", level, A->rmap->N, how));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -162,18 +162,19 @@ cleanup:
 . P - prolongator; another matrix afterwards
 
   Notes:
-  The numbers are PETSc's: the same solver with the same options and the same right-hand side estimates the largest eigenvalue, and the prolongator is computed by the same steps.
+  The numbers are PETSc's: the same solver with the same options and the same right-hand side estimates the largest eigenvalue, and the prolongator is computed by the same steps. It is filtered
+  then, when -pc_gamg_prolongator_filter says so.
 
-  -pc_gamg_prolongator_filter is not obeyed: on a level that has it the caller leaves all to PETSc's operation.
-
-  Cost: the iterations of the estimate, a product A P, and two passes over the result. Nothing of the size of a vector goes to the host.
+  Cost: the iterations of the estimate, a product A P, and two passes over the result; the filter (GAMGFilterProlongator()). Nothing of the size of a vector goes to the host.
 */
 PetscErrorCode GAMGSmoothProlongator(PC pc, Mat A, Mat *P)
 {
-  PC_MG         *mg          = (PC_MG *)pc->data;
-  const PetscInt num_smooths = GAMGGetAggOptions(pc)->nsmooths, level = GAMGGet(pc)->current_level;
-  PetscReal      emax = 0;
-  PetscErrorCode ierr = PETSC_SUCCESS;
+  PC_MG          *mg          = (PC_MG *)pc->data;
+  const PC_GAMG  *gamg        = GAMGGet(pc);
+  const PetscInt  num_smooths = GAMGGetAggOptions(pc)->nsmooths, level = gamg->current_level;
+  const PetscReal filter = gamg->prolongator_filter * PetscPowRealInt(gamg->prolongator_filter_scale, level);
+  PetscReal       emax   = 0;
+  PetscErrorCode  ierr   = PETSC_SUCCESS;
 
   PetscFunctionBegin;
   PetscCall(PetscLogEventBegin(petsc_gamg_setup_events[GAMG_OPT], 0, 0, 0, 0));
@@ -184,6 +185,7 @@ PetscErrorCode GAMGSmoothProlongator(PC pc, Mat A, Mat *P)
     mg->min_eigen_DinvA[level] = 0;
     mg->max_eigen_DinvA[level] = 0;
   }
+  if (ierr == PETSC_SUCCESS && filter > 0) ierr = GAMGFilterProlongator(pc, filter, P);
   PetscCall(PetscLogEventEnd(petsc_gamg_setup_events[GAMG_OPT], 0, 0, 0, 0));
   PetscCall(ierr);
   PetscCall(MatViewFromOptions(*P, NULL, "-pc_gamg_agg_view_prolongation"));

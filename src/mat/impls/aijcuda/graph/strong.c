@@ -27,24 +27,7 @@ cleanup:
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A copy of compact storage, owned by the caller. */
-static PetscErrorCode CopyView(DCSRView from, cudaStream_t stream, DCSRView *to)
-{
-  const size_t   offset = from.wide ? sizeof(int64_t) : sizeof(int32_t), nz = (size_t)from.num_nonzeros;
-  PetscErrorCode ierr;
-
-  PetscFunctionBegin;
-  PetscCall(DCSRViewAllocateCompact(from.num_rows, from.num_columns, from.num_nonzeros, from.wide, stream, to));
-  PetscCallCUDAGoto(ierr, failed, cudaMemcpyAsync(to->row_offsets, from.row_offsets, ((size_t)from.num_rows + 1) * offset, cudaMemcpyDeviceToDevice, stream));
-  if (nz > 0) PetscCallCUDAGoto(ierr, failed, cudaMemcpyAsync(to->columns, from.columns, nz * sizeof(*to->columns), cudaMemcpyDeviceToDevice, stream));
-  if (nz > 0) PetscCallCUDAGoto(ierr, failed, cudaMemcpyAsync(to->values, from.values, nz * sizeof(*to->values), cudaMemcpyDeviceToDevice, stream));
-  PetscFunctionReturn(PETSC_SUCCESS);
-failed:
-  PetscCall(DCSRViewFree(to, stream));
-  PetscFunctionReturn(ierr);
-}
-
-/* The strong entries of a block, owned by the caller; rows are scaled by left, columns by right. */
+/* The strong entries of a block, owned by the caller, zero when all are; rows are scaled by left, columns by right. Not collective. */
 static PetscErrorCode GetStrongBlock(Mat G, Mat block, Vec left, Vec right, PetscReal threshold, cudaStream_t stream, DCSRView *view)
 {
   HostVecBuffer  buffers[2] = {{NULL, 0}, {NULL, 0}};
@@ -59,7 +42,6 @@ static PetscErrorCode GetStrongBlock(Mat G, Mat block, Vec left, Vec right, Pets
   PetscCallGoto(ierr, cleanup, GetDeviceArray(G, left, block->rmap->n, ARRAY_READ, &buffers[0], stream, &arrays[0]));
   PetscCallGoto(ierr, cleanup, GetDeviceArray(G, right, block->cmap->n, ARRAY_READ, &buffers[1], stream, &arrays[1]));
   PetscCallGoto(ierr, cleanup, DCSRGetStrong(all, arrays[0].device, arrays[1].device, threshold, stream, view, &deletion));
-  if (!deletion.changed) PetscCallGoto(ierr, cleanup, CopyView(all, stream, view));
 cleanup:
   for (int k = 0; k < 2; k++) {
     ierr = RestoreDeviceArray(&arrays[k], stream, ierr);
@@ -69,55 +51,23 @@ cleanup:
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Both blocks of a parallel matrix, and the ghost columns [*n] that are left, on the host. Not collective. */
-static PetscErrorCode GetStrongBlocks(Mat G, Vec scaling, PetscReal threshold, cudaStream_t stream, DCSRView views[], PetscInt *n, int32_t **ghosts)
+/* All blocks. Collective. */
+static PetscErrorCode CreateStrong(Mat G, PetscBool mpi, Vec scaling, PetscReal threshold, cudaStream_t stream, Mat *S)
 {
   const Mat_MPIAIJ *g = (const Mat_MPIAIJ *)G->data;
-
-  PetscFunctionBegin;
-  PetscCall(GetStrongBlock(G, g->A, scaling, scaling, threshold, stream, &views[0]));
-  PetscCall(GetStrongBlock(G, g->B, scaling, g->lvec, threshold, stream, &views[1]));
-  PetscCall(GhostColumnsRenumber(g->B->cmap->n, &views[1], stream, n, ghosts));
-  for (PetscInt k = 0; k < *n; k++) (*ghosts)[k] = (int32_t)g->garray[(*ghosts)[k]];
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode CreateStrongMPI(Mat G, Vec scaling, PetscReal threshold, cudaStream_t stream, Mat *S)
-{
-  const Mat_MPIAIJ *g      = (const Mat_MPIAIJ *)G->data;
-  MPI_Comm          comm   = PetscObjectComm((PetscObject)G);
-  PetscInt          n      = 0;
-  int32_t          *ghosts = NULL;
   DCSRView          views[2];
   PetscErrorCode    ierr;
 
   PetscFunctionBegin;
   PetscCall(PetscArrayzero(views, 2));
-  PetscCall(MatMPIAIJCUDAUseCurrentStream(G));
-  PetscCall(VecScatterBegin(g->Mvctx, scaling, g->lvec, INSERT_VALUES, SCATTER_FORWARD));
-  PetscCall(VecScatterEnd(g->Mvctx, scaling, g->lvec, INSERT_VALUES, SCATTER_FORWARD));
-  ierr = GetStrongBlocks(G, scaling, threshold, stream, views, &n, &ghosts);
-  PetscCall(PetscSparseCUDAAgree(comm, ierr, &ierr));
-  if (ierr != PETSC_SUCCESS) goto cleanup;
-  PetscCallGoto(ierr, cleanup, MatCreate(comm, S));
-  PetscCallGoto(ierr, cleanup, MatSetSizes(*S, G->rmap->n, G->cmap->n, G->rmap->N, G->cmap->N));
-  PetscCallGoto(ierr, cleanup, MatSetType(*S, ((PetscObject)G)->type_name));
-  PetscCallGoto(ierr, cleanup, MatMPIAIJCUDAInstallBlocks(*S, views, n, ghosts));
-cleanup:
-  for (int k = 0; k < 2; k++) PetscCall(DCSRViewFree(&views[k], stream));
-  PetscCall(PetscFree(ghosts));
-  if (ierr != PETSC_SUCCESS) (void)MatDestroy(S);
-  PetscCall(ierr);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode CreateStrongSeq(Mat G, Vec scaling, PetscReal threshold, cudaStream_t stream, Mat *S)
-{
-  DCSRView view;
-
-  PetscFunctionBegin;
-  PetscCall(GetStrongBlock(G, G, scaling, scaling, threshold, stream, &view));
-  PetscCall(MatSeqAIJCUDACreateFromView(G, 1, 1, &view, S));
+  if (mpi) {
+    PetscCall(MatMPIAIJCUDAUseCurrentStream(G));
+    PetscCall(VecScatterBegin(g->Mvctx, scaling, g->lvec, INSERT_VALUES, SCATTER_FORWARD));
+    PetscCall(VecScatterEnd(g->Mvctx, scaling, g->lvec, INSERT_VALUES, SCATTER_FORWARD));
+  }
+  ierr = GetStrongBlock(G, mpi ? g->A : G, scaling, scaling, threshold, stream, &views[0]);
+  if (ierr == PETSC_SUCCESS && mpi) ierr = GetStrongBlock(G, g->B, scaling, g->lvec, threshold, stream, &views[1]);
+  PetscCall(MatAIJCUDACreateReduced(G, views, ierr, S));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -151,8 +101,7 @@ PetscErrorCode MatAIJCUDACreateStrong(Mat G, PetscReal threshold, Mat *S)
   ierr = CreateScaling(G, &scaling);
   PetscCall(PetscSparseCUDAAgree(PetscObjectComm((PetscObject)G), ierr, &ierr));
   if (ierr != PETSC_SUCCESS) goto cleanup;
-  if (is_mpi) PetscCallGoto(ierr, cleanup, CreateStrongMPI(G, scaling, threshold, stream, S));
-  else PetscCallGoto(ierr, cleanup, CreateStrongSeq(G, scaling, threshold, stream, S));
+  PetscCallGoto(ierr, cleanup, CreateStrong(G, is_mpi, scaling, threshold, stream, S));
 cleanup:
   PetscCall(VecDestroy(&scaling));
   PetscCall(ierr);

@@ -1,4 +1,4 @@
-/* Device storage becomes the blocks of a parallel matrix. */
+/* Device storage becomes the blocks of a parallel matrix, or a new matrix. */
 #include "parallel.h"
 #include "../core/core.h"
 
@@ -55,5 +55,90 @@ PetscErrorCode MatMPIAIJCUDAInstallBlocks(Mat C, DCSRView blocks[], PetscInt n, 
   PetscCall(MatMPIAIJCUDASetBlocks(C, blocks, n, columns));
   PetscCall(MatAssemblyBegin(C, MAT_FINAL_ASSEMBLY));
   PetscCall(MatAssemblyEnd(C, MAT_FINAL_ASSEMBLY));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A copy of compact storage, owned by the caller; not collective. */
+static PetscErrorCode CopyView(DCSRView from, cudaStream_t stream, DCSRView *to)
+{
+  const size_t   offset = from.wide ? sizeof(int64_t) : sizeof(int32_t), nz = (size_t)from.num_nonzeros;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(DCSRViewAllocateCompact(from.num_rows, from.num_columns, from.num_nonzeros, from.wide, stream, to));
+  PetscCallCUDAGoto(ierr, failed, cudaMemcpyAsync(to->row_offsets, from.row_offsets, ((size_t)from.num_rows + 1) * offset, cudaMemcpyDeviceToDevice, stream));
+  if (nz > 0) PetscCallCUDAGoto(ierr, failed, cudaMemcpyAsync(to->columns, from.columns, nz * sizeof(*to->columns), cudaMemcpyDeviceToDevice, stream));
+  if (nz > 0) PetscCallCUDAGoto(ierr, failed, cudaMemcpyAsync(to->values, from.values, nz * sizeof(*to->values), cudaMemcpyDeviceToDevice, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+failed:
+  PetscCall(DCSRViewFree(to, stream));
+  PetscFunctionReturn(ierr);
+}
+
+/* Copies of the blocks from which nothing was removed; the ghost columns [*n] that are left, on the host. Not collective. */
+static PetscErrorCode CompleteBlocks(Mat A, PetscBool mpi, DCSRView blocks[], cudaStream_t stream, PetscInt *n, int32_t **ghosts)
+{
+  DCSRView view;
+
+  PetscFunctionBegin;
+  for (int k = 0; k < (mpi ? 2 : 1); k++) {
+    if (blocks[k].row_offsets != NULL) continue;
+    PetscCall(MatSeqAIJCUDAGetCompact(mpi ? MatMPIAIJCUDAGetBlock(A, k) : A, &view));
+    PetscCall(CopyView(view, stream, &blocks[k]));
+  }
+  if (!mpi) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(GhostColumnsRenumber(MatMPIAIJCUDANumGhosts(A), &blocks[1], stream, n, ghosts));
+  for (PetscInt k = 0; k < *n; k++) (*ghosts)[k] = (int32_t)((Mat_MPIAIJ *)A->data)->garray[(*ghosts)[k]];
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CreateParallel(Mat A, DCSRView blocks[], PetscInt n, const int32_t ghosts[], Mat *C)
+{
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCallGoto(ierr, failed, MatCreate(PetscObjectComm((PetscObject)A), C));
+  PetscCallGoto(ierr, failed, MatSetSizes(*C, A->rmap->n, A->cmap->n, A->rmap->N, A->cmap->N));
+  PetscCallGoto(ierr, failed, MatSetBlockSizesFromMats(*C, A, A));
+  PetscCallGoto(ierr, failed, MatSetType(*C, ((PetscObject)A)->type_name));
+  PetscCallGoto(ierr, failed, MatMPIAIJCUDAInstallBlocks(*C, blocks, n, ghosts));
+  PetscFunctionReturn(PETSC_SUCCESS);
+failed:
+  (void)MatDestroy(C);
+  PetscFunctionReturn(ierr);
+}
+
+/*
+  MatAIJCUDACreateReduced - A matrix with some of the entries of another one, in the columns of the blocks of that
+
+  Collective
+
+  Input Parameters:
++ A      - a matrix of ours with its structure on the device
+. blocks - what is left of A, or [2] of its diagonal and off-diagonal block, as DCSRCompactIf() makes it: zero where nothing was removed; zero afterwards, also after an error
+- ierr   - what making them ended with on this process
+
+  Output Parameter:
+. C - of A's type, sizes and block sizes, with the ghost columns that are left; NULL after an error
+
+  Errors: PETSC_ERR_MEM, or ierr, on all processes when on one.
+*/
+PetscErrorCode MatAIJCUDACreateReduced(Mat A, DCSRView blocks[], PetscErrorCode ierr, Mat *C)
+{
+  PetscInt     n      = 0;
+  int32_t     *ghosts = NULL;
+  PetscBool    mpi;
+  cudaStream_t stream;
+
+  PetscFunctionBegin;
+  *C = NULL;
+  PetscCall(PetscSparseCUDAGetStream(&stream));
+  PetscCall(MatIsMPIAIJCUDA(A, &mpi));
+  if (ierr == PETSC_SUCCESS) ierr = CompleteBlocks(A, mpi, blocks, stream, &n, &ghosts);
+  PetscCall(PetscSparseCUDAAgree(PetscObjectComm((PetscObject)A), ierr, &ierr));
+  if (ierr == PETSC_SUCCESS) ierr = mpi ? CreateParallel(A, blocks, n, ghosts, C) : MatSeqAIJCUDACreateFromView(A, A->rmap->bs, A->cmap->bs, &blocks[0], C);
+  for (int k = 0; k < (mpi ? 2 : 1); k++) PetscCall(DCSRViewFree(&blocks[k], stream));
+  PetscCall(PetscFree(ghosts));
+  PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -1,0 +1,444 @@
+/*
+  The filter of smoothed prolongators. The numbers are those of PETSc's filter but for rounding (PCGAMGSetProlongatorFilter() of PETSc 3.26.1).
+
+  Two kernels: a group of lanes takes a node and flags the entries of its weak blocks; then a group takes a row. What a row lacks after that is the sum of what left, so that its product
+  with the near null space before the filter is not needed. The second kernel writes values and zeros; zeros leave the pattern elsewhere (DCSREliminateZeros()).
+
+  Reference: the minimum-norm correction that keeps a near null space is that of energy minimization: L. Olson, J. Schroder, R. Tuminaro, A General Interpolation Strategy for Algebraic
+  Multigrid Using Energy Minimization, SIAM J. Sci. Comput. 2011.
+*/
+#include "../common/blockreduce.cuh"
+#include "../common/foreach.cuh"
+#include "../common/offsets.cuh"
+#include "../common/rowloop.cuh"
+#include "../common/scalar.cuh"
+#include "../common/search.cuh"
+#include <petscsparsecuda/filter.h>
+
+namespace
+{
+
+constexpr int       FILTER_THREADS = 256;
+constexpr PetscReal LARGEST_SCALE  = 1e4; // PETSc's: a row that would have to grow more stays as it is
+
+/* A block of the prolongator. */
+struct FilterBlock {
+  Offsets          offsets;
+  const int32_t   *columns, *numbers; // numbers: NULL for own columns
+  const PetscReal *coarse;
+  PetscScalar     *values;
+  unsigned char   *weak; // [nonzeros] written by the first kernel
+
+  __device__ int32_t Node(PetscCount e, PetscInt num_vectors) const
+  {
+    const int32_t column = columns[e];
+
+    return (numbers ? numbers[column] : column) / num_vectors;
+  }
+};
+
+struct Filter {
+  PetscInt    num_rows, row_block, num_vectors;
+  PetscReal   threshold2; // squared
+  int         lanes, num_blocks;
+  FilterBlock blocks[2];
+};
+
+/* The first entry of a row whose coarse node is not before this one. */
+__device__ inline PetscCount FindNode(const Filter &f, const FilterBlock &b, PetscInt row, int32_t node)
+{
+  return PartitionPoint(b.offsets(row), b.offsets(row + 1), [&](PetscCount e) { return b.Node(e, f.num_vectors) < node; });
+}
+
+/* Whether a row has entries of a coarse node. */
+__device__ inline bool HasNode(const Filter &f, const FilterBlock &b, PetscInt row, int32_t node)
+{
+  const PetscCount e = FindNode(f, b, row, node);
+
+  return e < b.offsets(row + 1) && b.Node(e, f.num_vectors) == node;
+}
+
+/* The coupling of a node with a coarse node; it begins with entry e of its first row that has it. */
+struct Coupling {
+  const FilterBlock &b;
+  PetscInt           row, end_row;
+  PetscCount         e;
+  int32_t            node;
+
+  template <typename Visit>
+  __device__ void ForEachEntry(const Filter &f, Visit visit) const
+  {
+    for (PetscInt r = row; r < end_row; r++) {
+      const PetscCount end = b.offsets(r + 1);
+
+      for (PetscCount k = r == row ? e : FindNode(f, b, r, node); k < end && b.Node(k, f.num_vectors) == node; k++) visit(k);
+    }
+  }
+
+  __device__ PetscReal SquaredNorm(const Filter &f) const
+  {
+    PetscReal sum = 0;
+
+    ForEachEntry(f, [&](PetscCount k) { sum += SquaredValue(b.values[k]); });
+    return sum;
+  }
+};
+
+/* The couplings of a node that this lane finds. Each is found by one lane, as the rows above its first one do not have it. */
+template <typename Visit>
+__device__ inline void ForEachCoupling(const Filter &f, PetscInt first_row, int lane, Visit visit)
+{
+  for (int k = 0; k < f.num_blocks; k++) {
+    const FilterBlock &b = f.blocks[k];
+
+    for (PetscInt row = first_row; row < first_row + f.row_block; row++) {
+      const PetscCount begin = b.offsets(row), end = b.offsets(row + 1);
+
+      for (PetscCount e = begin + lane; e < end; e += f.lanes) {
+        const int32_t node  = b.Node(e, f.num_vectors);
+        bool          first = e == begin || b.Node(e - 1, f.num_vectors) != node;
+
+        for (PetscInt above = first_row; above < row && first; above++) first = !HasNode(f, b, above, node);
+        if (first) visit(Coupling{b, row, first_row + f.row_block, e, node});
+      }
+    }
+  }
+}
+
+/* All lanes of a warp go round together because they shuffle: calls f(item, mine, lane) for all items below n. */
+template <typename F>
+__device__ inline void ForEachByLanes(PetscInt n, int lanes, F f)
+{
+  const int        lane = (threadIdx.x % 32) % lanes, group = (threadIdx.x % 32) / lanes, groups = 32 / lanes;
+  const PetscCount warp = (PetscCount)blockIdx.x * (FILTER_THREADS / 32) + threadIdx.x / 32, stride = (PetscCount)gridDim.x * (FILTER_THREADS / 32) * groups;
+
+  for (PetscCount first = warp * groups; first < n; first += stride) f((PetscInt)(first + group), first + group < n, lane);
+}
+
+__global__ static void __launch_bounds__(FILTER_THREADS) MarkKernel(Filter f)
+{
+  ForEachByLanes(f.num_rows / f.row_block, f.lanes, [&](PetscInt node, bool mine, int lane) {
+    const PetscInt row     = node * f.row_block;
+    PetscReal      largest = 0;
+
+    if (mine)
+      ForEachCoupling(f, row, lane, [&](const Coupling &c) {
+        const PetscReal norm2 = c.SquaredNorm(f);
+
+        if (norm2 > largest) largest = norm2; // NaN is not larger
+      });
+    largest = AllReduceLanes(largest, f.lanes, [](PetscReal a, PetscReal b) { return a > b ? a : b; });
+    if (mine)
+      ForEachCoupling(f, row, lane, [&](const Coupling &c) {
+        const unsigned char weak = c.SquaredNorm(f) < f.threshold2 * largest; // NaN stays
+
+        c.ForEachEntry(f, [&](PetscCount k) { c.b.weak[k] = weak; });
+      });
+  });
+}
+
+/* One vector: rows are scaled. */
+struct ScaleRow {
+  struct Sum {
+    PetscScalar kept = 0, lost = 0; // what the row gives
+  };
+  using Change = PetscScalar;
+
+  __device__ static void Add(const Filter &, const FilterBlock &b, PetscCount e, Sum &s)
+  {
+    const PetscScalar product = b.values[e] * b.coarse[b.columns[e]];
+
+    if (b.weak[e]) s.lost += product;
+    else s.kept += product;
+  }
+  __device__ static Sum Combine(const Sum &a, const Sum &b)
+  {
+    Sum s;
+
+    s.kept = a.kept + b.kept;
+    s.lost = a.lost + b.lost;
+    return s;
+  }
+  __device__ static bool Solve(const Filter &, const Sum &s, Change &scale)
+  {
+    const PetscScalar before = s.kept + s.lost;
+
+    if (!(AbsoluteValue(before) > 0 && LARGEST_SCALE * AbsoluteValue(s.kept) > AbsoluteValue(before))) return false;
+    scale = before / s.kept;
+    return true;
+  }
+  __device__ static PetscScalar Apply(const Filter &, const FilterBlock &b, PetscCount e, const Change &scale) { return b.values[e] * scale; }
+};
+
+/* Up to N vectors: the smallest change, in the 2-norm, of the entries that are not zero, by the Gram matrix of the near null space in their columns. It is scaled to a unit diagonal, and
+   solved by Gaussian elimination with the pivots of LAPACK's gesv. Small systems are in registers. */
+template <int N>
+struct CorrectRow {
+  static constexpr int UNROLL = N <= 6 ? N : 1;
+  struct Sum {
+    PetscReal   gram[N * (N + 1) / 2]; // by rows, the upper triangle
+    PetscScalar lost[N];
+    int         active; // entries that are not zero
+
+    __device__ Sum()
+    {
+#pragma unroll UNROLL
+      for (int i = 0; i < N * (N + 1) / 2; i++) gram[i] = 0;
+#pragma unroll UNROLL
+      for (int i = 0; i < N; i++) lost[i] = 0;
+      active = 0;
+    }
+  };
+  struct Change {
+    PetscScalar x[N];
+  };
+
+  /* The near null space in the column of an entry. */
+  struct Coarse {
+    PetscReal v[N];
+
+    __device__ Coarse(const Filter &f, const FilterBlock &b, PetscCount e)
+    {
+      const PetscReal *p = b.coarse + (PetscCount)b.columns[e] * f.num_vectors;
+
+#pragma unroll UNROLL
+      for (int i = 0; i < N; i++) v[i] = i < f.num_vectors ? p[i] : PetscReal(0);
+    }
+  };
+
+  __device__ static void Add(const Filter &f, const FilterBlock &b, PetscCount e, Sum &s)
+  {
+    const PetscScalar value = b.values[e];
+
+    if (value == PetscScalar(0)) return;
+    const Coarse c(f, b, e);
+
+    if (b.weak[e]) {
+#pragma unroll UNROLL
+      for (int i = 0; i < N; i++) s.lost[i] += value * c.v[i];
+      return;
+    }
+    s.active++;
+#pragma unroll UNROLL
+    for (int i = 0, at = 0; i < N; i++)
+#pragma unroll UNROLL
+      for (int j = i; j < N; j++) s.gram[at++] += c.v[i] * c.v[j];
+  }
+
+  __device__ static Sum Combine(const Sum &a, const Sum &b)
+  {
+    Sum s;
+
+#pragma unroll UNROLL
+    for (int i = 0; i < N * (N + 1) / 2; i++) s.gram[i] = a.gram[i] + b.gram[i];
+#pragma unroll UNROLL
+    for (int i = 0; i < N; i++) s.lost[i] = a.lost[i] + b.lost[i];
+    s.active = a.active + b.active;
+    return s;
+  }
+
+  __device__ static bool Eliminate(PetscReal a[N][N], PetscScalar x[N])
+  {
+#pragma unroll UNROLL
+    for (int j = 0; j < N; j++) {
+      PetscReal largest = fabs(a[j][j]);
+      int       pivot   = j;
+
+#pragma unroll UNROLL
+      for (int i = j + 1; i < N; i++) {
+        if (fabs(a[i][j]) <= largest) continue;
+        largest = fabs(a[i][j]);
+        pivot   = i;
+      }
+      if (largest == 0) return false;
+#pragma unroll UNROLL
+      for (int i = j + 1; i < N; i++) {
+        if (i == pivot) { // with indices known when this is compiled, so that rows stay in registers
+#pragma unroll UNROLL
+          for (int k = j; k < N; k++) {
+            const PetscReal t = a[i][k];
+
+            a[i][k] = a[j][k];
+            a[j][k] = t;
+          }
+          const PetscScalar t = x[i];
+
+          x[i] = x[j];
+          x[j] = t;
+        }
+      }
+#pragma unroll UNROLL
+      for (int i = j + 1; i < N; i++) {
+        const PetscReal factor = a[i][j] / a[j][j];
+
+#pragma unroll UNROLL
+        for (int k = j + 1; k < N; k++) a[i][k] -= factor * a[j][k];
+        x[i] -= factor * x[j];
+      }
+    }
+#pragma unroll UNROLL
+    for (int j = N - 1; j >= 0; j--) {
+#pragma unroll UNROLL
+      for (int k = j + 1; k < N; k++) x[j] -= a[j][k] * x[k];
+      x[j] /= a[j][j];
+    }
+    return true;
+  }
+
+  __device__ static bool Solve(const Filter &f, const Sum &s, Change &change)
+  {
+    PetscReal a[N][N], scale[N];
+    bool      lost = false;
+
+    if (s.active < f.num_vectors) return false; // PETSc leaves what is not determined
+#pragma unroll UNROLL
+    for (int i = 0, at = 0; i < N; at += N - i, i++) {
+      scale[i] = s.gram[at] > 0 ? 1 / PetscSqrtReal(s.gram[at]) : PetscReal(1);
+      lost     = lost || s.lost[i] != PetscScalar(0);
+    }
+    if (!lost) return false;
+#pragma unroll UNROLL
+    for (int i = 0, at = 0; i < N; i++) {
+#pragma unroll UNROLL
+      for (int j = i; j < N; j++) a[i][j] = a[j][i] = s.gram[at++] * (scale[i] * scale[j]);
+      if (i >= f.num_vectors) a[i][i] = 1;
+      change.x[i] = scale[i] * s.lost[i];
+    }
+    if (!Eliminate(a, change.x)) return false;
+#pragma unroll UNROLL
+    for (int i = 0; i < N; i++) change.x[i] *= scale[i];
+    return true;
+  }
+
+  __device__ static PetscScalar Apply(const Filter &f, const FilterBlock &b, PetscCount e, const Change &change)
+  {
+    const Coarse c(f, b, e);
+    PetscScalar  value = b.values[e];
+
+    if (value == PetscScalar(0)) return value;
+#pragma unroll UNROLL
+    for (int i = 0; i < N; i++) value += c.v[i] * change.x[i];
+    return value;
+  }
+};
+
+template <typename Row>
+__global__ static void __launch_bounds__(FILTER_THREADS) CorrectKernel(Filter f)
+{
+  ForEachByLanes(f.num_rows, f.lanes, [&](PetscInt row, bool mine, int lane) {
+    typename Row::Sum    sum;
+    typename Row::Change change;
+
+    for (int k = 0; k < f.num_blocks && mine; k++)
+      for (PetscCount e = f.blocks[k].offsets(row) + lane; e < f.blocks[k].offsets(row + 1); e += f.lanes) Row::Add(f, f.blocks[k], e, sum);
+    sum = AllReduceLanes(sum, f.lanes, [](const typename Row::Sum &a, const typename Row::Sum &b) { return Row::Combine(a, b); });
+
+    const bool changes = mine && Row::Solve(f, sum, change);
+
+    for (int k = 0; k < f.num_blocks && mine; k++)
+      for (PetscCount e = f.blocks[k].offsets(row) + lane; e < f.blocks[k].offsets(row + 1); e += f.lanes) {
+        if (f.blocks[k].weak[e]) f.blocks[k].values[e] = 0;
+        else if (changes) f.blocks[k].values[e] = Row::Apply(f, f.blocks[k], e, change);
+      }
+  });
+}
+
+/* What corrects rows with up to so many vectors. */
+struct FilterRule {
+  PetscInt num_vectors;
+  void (*kernel)(Filter);
+};
+constexpr FilterRule FILTER_RULES[] = {{1, CorrectKernel<ScaleRow>},
+                                       {2, CorrectKernel<CorrectRow<2>>},
+                                       {3, CorrectKernel<CorrectRow<3>>},
+                                       {4, CorrectKernel<CorrectRow<4>>},
+                                       {6, CorrectKernel<CorrectRow<6>>},
+                                       {16, CorrectKernel<CorrectRow<16>>},
+                                       {DCSR_FILTER_MAX_VECTORS, CorrectKernel<CorrectRow<DCSR_FILTER_MAX_VECTORS>>}};
+
+struct PackCoarse {
+  PetscInt         n, num_vectors;
+  const PetscReal *data;
+  PetscReal       *coarse;
+
+  __device__ void operator()(PetscCount k) const { coarse[k] = data[(k % num_vectors) * n + k / num_vectors]; }
+};
+
+/* Both kernels, when there is memory for the flags. */
+inline PetscErrorCode RunFilter(const Filter &f, cudaStream_t stream)
+{
+  const unsigned int grid = RowLoopGrid((PetscCount)f.num_rows * f.lanes);
+  const FilterRule  *rule = FILTER_RULES;
+
+  PetscFunctionBegin;
+  while (f.num_vectors > rule->num_vectors) rule++;
+  MarkKernel<<<grid, FILTER_THREADS, 0, stream>>>(f);
+  PetscCallCUDA(cudaGetLastError());
+  rule->kernel<<<grid, FILTER_THREADS, 0, stream>>>(f);
+  PetscCallCUDA(cudaGetLastError());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+} // namespace
+
+/* DCSRFilterPackCoarse - From data [num_vectors][n] to coarse [n][num_vectors], both on the device. Not collective, asynchronous on the stream. */
+PetscErrorCode DCSRFilterPackCoarse(PetscInt n, PetscInt num_vectors, const PetscReal data[], PetscReal coarse[], cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  PetscCallCUDA(DCSRForEach((PetscCount)n * num_vectors, PackCoarse{n, num_vectors, data, coarse}, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  DCSRFilterProlongator - Zeros in place of the weak couplings of a prolongator, and corrected values in place of the others
+
+  Not Collective
+
+  Input Parameters:
++ row_block   - rows of a node
+. num_vectors - vectors of the near null space, and columns of a coarse node; at most DCSR_FILTER_MAX_VECTORS
+. threshold   - couplings whose Frobenius norm is below threshold times the largest one of their node are weak
+. num_blocks  - 1, or 2 with ghost columns
+. blocks      - [num_blocks] the prolongator; its values are changed
+- stream      - asynchronous on it
+
+  Errors: PETSC_ERR_MEM; values are as they were then.
+
+  Notes:
+  With one vector a row is scaled, unless by more than 1e4. With several ones the entries of a row that are not zero get the smallest change with which it gives the near null space as before. A row
+  with fewer of them than vectors, or whose Gram matrix is singular, stays what is left of it.
+
+  Cost: two reads of the columns, three of the values, one write. A byte of workspace an entry.
+*/
+PetscErrorCode DCSRFilterProlongator(PetscInt row_block, PetscInt num_vectors, PetscReal threshold, int num_blocks, const DCSRFilterBlock blocks[], cudaStream_t stream)
+{
+  const RowLoopRule *rule     = ROW_LOOP_RULES; // its lanes
+  double             nonzeros = 0;
+  Filter             f;
+  PetscErrorCode     ierr = PETSC_SUCCESS;
+
+  PetscFunctionBegin;
+  PetscCheck(num_vectors >= 1 && num_vectors <= DCSR_FILTER_MAX_VECTORS, PETSC_COMM_SELF, PETSC_ERR_PLIB, "The filter on the device takes 1 to %d vectors, not %" PetscInt_FMT, DCSR_FILTER_MAX_VECTORS, num_vectors);
+  PetscCheck(blocks[0].view.num_rows % row_block == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%" PetscInt_FMT " rows are no nodes of %" PetscInt_FMT, blocks[0].view.num_rows, row_block);
+  if (blocks[0].view.num_rows == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  memset(&f, 0, sizeof(f));
+  f.num_rows    = blocks[0].view.num_rows;
+  f.row_block   = row_block;
+  f.num_vectors = num_vectors;
+  f.threshold2  = threshold * threshold;
+  f.num_blocks  = num_blocks;
+  for (int k = 0; k < num_blocks; k++) {
+    const DCSRView &view = blocks[k].view;
+
+    f.blocks[k] = {Offsets(view), view.columns, blocks[k].numbers, blocks[k].coarse, view.values, NULL};
+    nonzeros += (double)view.num_nonzeros;
+    PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(view.num_nonzeros, "flags of weak entries", stream, &f.blocks[k].weak));
+  }
+  while (nonzeros / (double)f.num_rows > rule->mean) rule++;
+  f.lanes = rule->lanes;
+  PetscCallGoto(ierr, cleanup, RunFilter(f, stream));
+cleanup:
+  for (int k = 0; k < num_blocks; k++) PetscCall(PetscSparseCUDAFree(&f.blocks[k].weak, stream));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
