@@ -2,6 +2,9 @@
 #include "fused.h"
 #include "../../../../mat/impls/aijcuda/mult/mult.h"
 #include <../src/ksp/ksp/impls/cheby/chebyshevimpl.h>
+#include <petsc/private/vecimpl.h>
+
+#define NUM_WORK 3 /* work vectors of PETSc's KSPCHEBYSHEV */
 
 /* PETSc's operations, static functions that are the same for all. Its setup chooses between two of solve. */
 static PetscErrorCode (*parent_create)(KSP)                           = NULL;
@@ -93,13 +96,139 @@ static PetscErrorCode KSPSolve_Chebyshev_Fourth_AIJCUDA(KSP ksp)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/*
+  Vectors that a KSP keeps through a setup of PETSc, which makes its work vectors anew each time: device memory, and with several processes pinned memory of the host, given back and asked for on every level in every step.
+
+  VecDuplicateVecs() of the vector that KSPSetWorkVecs() takes for a model, that of the solution, hands them out once. That is the first thing which PETSc's setup does, so that there is one of these at a time.
+*/
+static struct {
+  KSP ksp;                                                /* NULL: nothing is kept, or it has been handed out */
+  Vec work[NUM_WORK];                                     /* with a reference each; the first one is the model */
+  PetscErrorCode (*duplicatevecs)(Vec, PetscInt, Vec **); /* of the model */
+} kept;
+
+static void KeepEnd(void)
+{
+  kept.work[0]->ops->duplicatevecs = kept.duplicatevecs;
+  kept.ksp                         = NULL;
+}
+
+static PetscErrorCode HandOut(PETSC_UNUSED Vec model, PetscInt n, Vec **work)
+{
+  PetscFunctionBegin;
+  KeepEnd();
+  PetscCheck(n == NUM_WORK, PETSC_COMM_SELF, PETSC_ERR_PLIB, "PETSc's setup of KSPCHEBYSHEV wants %" PetscInt_FMT " work vectors, not %d", n, NUM_WORK);
+  PetscCall(PetscMalloc1(n, work));
+  PetscCall(PetscArraycpy(*work, kept.work, n));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode KeepBegin(KSP ksp)
+{
+  PetscFunctionBegin;
+  kept.ksp = ksp;
+  for (int k = 0; k < NUM_WORK; k++) {
+    kept.work[k] = ksp->work[k];
+    PetscCall(PetscObjectReference((PetscObject)kept.work[k]));
+  }
+  ksp->vec_sol                     = kept.work[0];
+  kept.duplicatevecs               = kept.work[0]->ops->duplicatevecs;
+  kept.work[0]->ops->duplicatevecs = HandOut;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* After a setup that has failed before it came to its work vectors. */
+static PetscErrorCode KeepCancel(KSP ksp)
+{
+  PetscFunctionBegin;
+  if (kept.ksp != ksp) PetscFunctionReturn(PETSC_SUCCESS);
+  KeepEnd();
+  for (int k = 0; k < NUM_WORK; k++) PetscCall(VecDestroy(&kept.work[k]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether the work vectors of the KSP are what MatCreateVecs() of its matrix would make. The same on all processes. */
+static PetscErrorCode CanKeep(KSP ksp, Mat A, PetscBool *can)
+{
+  PetscBool device, wanted;
+
+  PetscFunctionBegin;
+  *can = (PetscBool)(ksp->nwork == NUM_WORK && ksp->work != NULL);
+  PetscCall(PetscStrcmpAny(A->defaultvectype, &wanted, VECCUDA, VECSEQCUDA, VECMPICUDA, ""));
+  if (A->boundtocpu) wanted = PETSC_FALSE;
+  for (int k = 0; k < NUM_WORK && *can; k++) {
+    PetscCall(PetscLayoutCompare(ksp->work[k]->map, A->rmap, can));
+    PetscCall(KSPFusedIsOnDevice(ksp->work[k], &device));
+    if (device != wanted) *can = PETSC_FALSE;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether PETSc's setup is going to estimate eigenvalues: they are neither set nor, with PCJACOBI, provided, and they are not those of the matrices as they are now. */
+static PetscErrorCode IsEstimateDue(KSP ksp, Mat A, Mat P, PetscBool *due)
+{
+  const KSP_Chebyshev *cheb = (const KSP_Chebyshev *)ksp->data;
+  MatState             amatstate, pmatstate;
+  PetscBool            jacobi, amatsame, pmatsame;
+
+  PetscFunctionBegin;
+  if (cheb->kspest == NULL) {
+    PetscCall(PetscObjectTypeCompare((PetscObject)ksp->pc, PCJACOBI, &jacobi));
+    *due = (PetscBool)((cheb->emin == 0.0 || cheb->emax == 0.0) && !(jacobi && cheb->emin_provided != 0.0 && cheb->emax_provided != 0.0));
+  } else {
+    PetscCall(MatGetState(A, &amatstate));
+    PetscCall(MatGetState(P, &pmatstate));
+    PetscCall(MatStateCompare(amatstate, cheb->amatstate, &amatsame));
+    PetscCall(MatStateCompare(pmatstate, cheb->pmatstate, &pmatsame));
+    *due = (PetscBool)(!amatsame || !pmatsame);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  PETSc's setup with a matrix of ours. It keeps the work vectors that there are. The noise that an estimate starts from, which PETSc makes on the host, is made where it is used, and given to PETSc's code as a right-hand side to
+  estimate with.
+*/
+static PetscErrorCode SetUpWithNoise(KSP ksp, Mat A, Mat P)
+{
+  KSP_Chebyshev  *cheb     = (KSP_Chebyshev *)ksp->data;
+  const PetscBool usenoisy = cheb->usenoisy;
+  const Vec       rhs = ksp->vec_rhs, sol = ksp->vec_sol;
+  PetscBool       due = PETSC_FALSE, keep = PETSC_FALSE;
+  PetscErrorCode  ierr;
+
+  PetscFunctionBegin;
+  PetscCall(IsEstimateDue(ksp, A, P, &due));
+  if (due && usenoisy && ksp->nwork == 0) PetscCall(KSPSetWorkVecs(ksp, NUM_WORK));
+  PetscCall(CanKeep(ksp, A, &keep));
+  if (keep && due && usenoisy) PetscCall(KSPSetNoise_AIJCUDA(A, ksp->work[1]));
+  if (keep) PetscCall(KeepBegin(ksp));
+  if (keep && due && usenoisy) {
+    cheb->usenoisy = PETSC_FALSE;
+    ksp->vec_rhs   = ksp->work[1];
+  }
+  ierr           = (*parent_setup)(ksp);
+  cheb->usenoisy = usenoisy; // as views and the user see it
+  ksp->vec_rhs   = rhs;
+  ksp->vec_sol   = sol;
+  PetscCall(KeepCancel(ksp));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* PETSc's setup has put one of its two solves into the table: ours goes around it. */
 static PetscErrorCode KSPSetUp_Chebyshev_AIJCUDA(KSP ksp)
 {
   const PetscBool first = (PetscBool)(((const KSP_Chebyshev *)ksp->data)->chebykind == KSP_CHEBYSHEV_FIRST);
+  Mat             A, P;
+  PetscBool       seq, mpi;
 
   PetscFunctionBegin;
-  PetscCall((*parent_setup)(ksp));
+  PetscCall(KSPGetOperators(ksp, &A, &P));
+  PetscCall(MatIsSeqAIJCUDA(A, &seq));
+  PetscCall(MatIsMPIAIJCUDA(A, &mpi));
+  if (seq || mpi) PetscCall(SetUpWithNoise(ksp, A, P));
+  else PetscCall((*parent_setup)(ksp));
   if (first) {
     parent_solve_first = ksp->ops->solve;
     ksp->ops->solve    = KSPSolve_Chebyshev_First_AIJCUDA;

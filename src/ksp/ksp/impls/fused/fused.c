@@ -72,7 +72,8 @@ PetscErrorCode KSPFusedIsAsked(KSP ksp, PetscBool *asked)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode IsOnDevice(Vec v, PetscBool *is)
+/* KSPFusedIsOnDevice - Whether a vector is a VECCUDA that is not bound to the CPU. Not collective. */
+PetscErrorCode KSPFusedIsOnDevice(Vec v, PetscBool *is)
 {
   PetscFunctionBegin;
   PetscCall(PetscObjectTypeCompareAny((PetscObject)v, is, VECSEQCUDA, VECMPICUDA, ""));
@@ -109,9 +110,9 @@ static PetscErrorCode WhyNotObjects(KSP ksp, Vec rhs, Vec sol, KSPFusedIteration
     PetscCall(PCJacobiGetReciprocals_AIJCUDA(ksp->pc, &iteration->d));
     if (iteration->d == NULL) *why = "the preconditioner is not PCJACOBI";
     else {
-      PetscCall(IsOnDevice(rhs, &b));
-      PetscCall(IsOnDevice(sol, &x));
-      PetscCall(IsOnDevice(iteration->d, &d));
+      PetscCall(KSPFusedIsOnDevice(rhs, &b));
+      PetscCall(KSPFusedIsOnDevice(sol, &x));
+      PetscCall(KSPFusedIsOnDevice(iteration->d, &d));
       if (!b || !x || !d) *why = "vectors are not on the device";
     }
   }

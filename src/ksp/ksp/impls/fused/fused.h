@@ -62,6 +62,7 @@ typedef enum {
 /* fused.c */
 PETSC_INTERN PetscErrorCode KSPFusedWhyNot(KSP, Vec, Vec, KSPFusedIteration *, const char **);
 PETSC_INTERN PetscErrorCode KSPFusedIsAsked(KSP, PetscBool *);
+PETSC_INTERN PetscErrorCode KSPFusedIsOnDevice(Vec, PetscBool *);
 PETSC_INTERN PetscErrorCode KSPFusedCreate(KSP);
 PETSC_INTERN PetscErrorCode KSPFusedSetFromOptions(KSP, PetscOptionItems);
 PETSC_INTERN PetscErrorCode KSPFusedBegin(KSP, KSPFusedIteration *, PetscBool *);
@@ -73,6 +74,9 @@ PETSC_INTERN PetscErrorCode KSPFusedRegister_AIJCUDA(void);
 /* chebyshev.c */
 PETSC_INTERN PetscErrorCode KSPChebyshevRegister_AIJCUDA(void);
 PETSC_INTERN PetscBool      KSPChebyshevGetFactors_AIJCUDA(KSP, PetscReal[2]);
+
+/* estimate.c */
+PETSC_INTERN PetscErrorCode KSPSetNoise_AIJCUDA(Mat, Vec);
 
 /* richardson.c */
 PETSC_INTERN PetscErrorCode KSPRichardsonRegister_AIJCUDA(void);

@@ -2,40 +2,11 @@
   Smoothing of the tentative prolongator, P = (I - 1.4 / emax D^-1 A) P0: what PCGAMGAGG of PETSc does, with the same estimate of emax, and the vector that it starts from made on the device.
 */
 #include "gamg.h"
+#include "../../../ksp/impls/fused/fused.h"
 #include "../../../../mat/impls/aijcuda/mult/mult.h"
-#include <petscsparsecuda/smooth.h>
-#include <petsc/private/kspimpl.h>
 
 #define DAMPING        1.4 /* PETSc's, times the inverse of the largest eigenvalue */
 #define NUM_ITERATIONS 10  /* of the estimate, unless the options say otherwise */
-
-/* The entries that KSPSetNoisy_Private() gives, with A's null space removed. */
-static PetscErrorCode SetNoise(Mat A, Vec v)
-{
-  PetscInt       n, begin;
-  PetscScalar   *x;
-  PetscMemType   memory;
-  MatNullSpace   null_space;
-  cudaStream_t   stream;
-  PetscErrorCode ierr = PETSC_SUCCESS;
-
-  PetscFunctionBegin;
-  PetscCall(VecGetOwnershipRange(v, &begin, NULL));
-  PetscCall(VecGetLocalSize(v, &n));
-  PetscCall(VecGetArrayWriteAndMemType(v, &x, &memory));
-  if (PetscMemTypeDevice(memory)) {
-    PetscCallGoto(ierr, restore, PetscSparseCUDAGetStream(&stream));
-    PetscCallGoto(ierr, restore, DCSRSetNoise(n, begin, x, stream));
-  } else {
-    for (PetscInt i = 0; i < n; i++) x[i] = KSPNoisyHash_Private(i + begin);
-  }
-restore:
-  PetscCall(VecRestoreArrayWriteAndMemType(v, &x));
-  PetscCall(ierr);
-  PetscCall(MatGetNullSpace(A, &null_space));
-  if (null_space != NULL) PetscCall(MatNullSpaceRemove(null_space, v));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
 
 /* The solver whose iterations estimate the eigenvalues of D^-1 A; prefix of the PC, then pc_gamg_esteig_. */
 static PetscErrorCode SetUpEstimator(PC pc, Mat A, KSP ksp)
@@ -73,7 +44,7 @@ static PetscErrorCode EstimateEigenvalues(PC pc, Mat A, PetscReal *emax, PetscRe
   PetscCallGoto(ierr, cleanup, MatAIJCUDAPrepareMult(A, PETSC_FALSE));
   PetscCallGoto(ierr, cleanup, MatCreateVecs(A, &b, NULL));
   PetscCallGoto(ierr, cleanup, MatCreateVecs(A, &x, NULL));
-  PetscCallGoto(ierr, cleanup, SetNoise(A, b));
+  PetscCallGoto(ierr, cleanup, KSPSetNoise_AIJCUDA(A, b));
   PetscCallGoto(ierr, cleanup, KSPCreate(PetscObjectComm((PetscObject)A), &ksp));
   PetscCallGoto(ierr, cleanup, SetUpEstimator(pc, A, ksp));
   PetscCallGoto(ierr, cleanup, KSPSolve(ksp, b, x));
