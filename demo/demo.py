@@ -202,16 +202,16 @@ def command_of(case, kind, arguments, gpu, programs, library):
 
 
 def repeated_setup(case, kind, arguments, gpu, programs, library):
-  """Seconds of a setup that is done again in the same process (tests/tools/repeat.c), the median of several; None when the run fails."""
+  """Seconds of a setup that is done again in the same process, and of one for new values (tests/tools/repeat.c), the medians of several; None when the run fails."""
   command, _ = command_of(case, kind, arguments, gpu, programs, library)
-  environment = dict(os.environ, LD_PRELOAD=arguments.repeat_library, REPEAT_SETUP=str(arguments.repeated))
+  environment = dict(os.environ, LD_PRELOAD=arguments.repeat_library, REPEAT_SETUP=str(arguments.repeated), REPEAT_REFRESH=str(arguments.repeated))
   try:
     process = subprocess.run(command + arguments.options.split(), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors='replace', env=environment,
                              timeout=arguments.timeout)
   except subprocess.TimeoutExpired:
-    return None
-  found = re.search(r'repeat: first \S+ repeated (\S+)', process.stdout)
-  return float(found.group(1)) if process.returncode == 0 and found else None
+    return None, None
+  found = re.search(r'repeat: first \S+ repeated (\S+) of \d+ refresh (\S+)', process.stdout)
+  return (float(found.group(1)), float(found.group(2))) if process.returncode == 0 and found else (None, None)
 
 
 def solve(case, kind, arguments, gpu, programs, library):
@@ -322,9 +322,11 @@ def write_records(path, results, gpu):
       for part, value in ours['split'].items():
         best = others[competitor]['split'][part] if competitor else None
         f.write(json.dumps(dict(head, benchmark='setup', case=case, metric=re.sub(r'\W+', '-', part), unit='s', ours=value, best=best, competitor=competitor)) + '\n')
-      if ours.get('repeated') is not None:
-        best = others[competitor].get('repeated') if competitor else None
-        f.write(json.dumps(dict(head, benchmark='setup', case=case, metric='setup-repeated', unit='s', ours=ours['repeated'], best=best, competitor=competitor if best is not None else None)) + '\n')
+      for key in ('repeated', 'refresh'):
+        if ours.get(key) is None:
+          continue
+        best = others[competitor].get(key) if competitor else None
+        f.write(json.dumps(dict(head, benchmark='setup', case=case, metric='setup-' + key, unit='s', ours=ours[key], best=best, competitor=competitor if best is not None else None)) + '\n')
 
 
 def main():
@@ -334,7 +336,7 @@ def main():
   parser.add_argument('--cases', default='', help='comma-separated parts of case names; default: all')
   parser.add_argument('--timeout', type=int, default=600, help='seconds a run may take (%(default)s)')
   parser.add_argument('--repeat', type=int, default=3, help='runs of each, types taking turns; medians count, and what takes longer than 6 s runs once (%(default)s)')
-  parser.add_argument('--repeated', type=int, default=0, help='also measure setups that are done so many times more in one process (0: none)')
+  parser.add_argument('--repeated', type=int, default=0, help='also measure setups that are done so many times more in one process, and as many for new values (0: none)')
   parser.add_argument('--np', type=int, default=1, help='MPI ranks (%(default)s)')
   parser.add_argument('--options', default='', help='PETSc options added to every run')
   parser.add_argument('--programs', default='', help='folder of the compiled tutorials')
@@ -378,7 +380,7 @@ def main():
     for kind in types:
       run = middle(runs[kind])
       if arguments.repeated and 'failed' not in run and run['setup'] < LONGEST_REPEATED:
-        run['repeated'] = repeated_setup(case, kind, arguments, gpu, programs, library)
+        run['repeated'], run['refresh'] = repeated_setup(case, kind, arguments, gpu, programs, library)
       results.setdefault(case[0], {})[kind] = run
       outcome = 'failed: ' + run['failed'] if 'failed' in run else '%d iterations, assembly %s, setup %s, solve %s s' % (run['iterations'], *(seconds(run[k]) for k in ('assembly', 'setup', 'solve')))
       print('  %s %s: %s' % (case[0], kind, outcome), flush=True)
@@ -411,12 +413,12 @@ def main():
   table(rows)
   print('\nratio: the time of %s over that of the row, above 1 is faster; total = assembly + setup + solve; memory: peak %s.' %
         ('aijcusparse' if gpu else 'aij', 'on the device' if gpu else 'of the process'))
-  split = [['PCSetUp, seconds', 'size', 'options', 'type'] + [part for part, _ in SPLIT] + ['other', 'repeated', '']]
+  split = [['PCSetUp, seconds', 'size', 'options', 'type'] + [part for part, _ in SPLIT] + ['other', 'repeated', 'refresh', '']]
   for name, program, words, _, further in cases:
     for kind in types:
       if 'split' in results[name][kind]:
         split.append([program, words, 'no aggressive coarsening' if further else 'default', kind] + [seconds(s) for s in results[name][kind]['split'].values()] +
-                     ['-' if results[name][kind].get('repeated') is None else seconds(results[name][kind]['repeated']), ''])
+                     ['-' if results[name][kind].get(key) is None else seconds(results[name][kind][key]) for key in ('repeated', 'refresh')] + [''])
   print()
   table(split)
   return 1 if bad else 0

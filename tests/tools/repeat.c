@@ -2,18 +2,22 @@
   Sets up a multigrid preconditioner several times, in programs that do it once: LD_PRELOAD=repeat.so PROGRAM. The first setup of a process pays for handles and for
   loading kernels; the later ones are what a program pays that solves again and again.
 
-  Each outermost PCSetUp() of a preconditioner of type gamg or hypre is done, undone by PCReset(), and done again. At the end a line on stderr says what the first one took
-  and what the median of the others was, in seconds.
+  Each outermost PCSetUp() of a preconditioner of type gamg or hypre is done, undone by PCReset(), and done again. Then it is refreshed: set up again for a matrix that has
+  new values and the same pattern. At the end a line on stderr says what the first one took and what the medians of the others were, in seconds.
 
   Variables of the environment
-+ REPEAT_SETUP - how many times more each is set up; default 5
-- REPEAT_TYPES - types of preconditioners, separated by commas; default gamg,hypre
++ REPEAT_SETUP   - how many times more each is set up; default 5
+. REPEAT_REFRESH - how many times it is refreshed then; default 5
+- REPEAT_TYPES   - types of preconditioners, separated by commas; default gamg,hypre
 
   Notes:
   The library needs no other one: PETSc's functions are looked up in the program. What PCSetCoordinates() said is lost at PCReset().
+
+  For a refresh the state of the matrix is raised, which tells everybody that its values are others; they stay what they are.
 */
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,11 +35,20 @@ static struct {
   int (*get_type)(void *, const char **);
   int (*get_operators)(void *, void **, void **);
   int (*set_operators)(void *, void *, void *);
+  int (*get_state)(void *, int64_t *);
+  int (*set_state)(void *, int64_t);
   int (*destroy)(void **);
 } petsc;
 
-static int    inside = 0, num_repeated = 0;
-static double first = -1, repeated[MAX_REPEATED];
+/* The seconds of setups of one kind. */
+typedef struct {
+  int    n;
+  double seconds[MAX_REPEATED];
+} Times;
+
+static int    inside = 0;
+static double first  = -1;
+static Times  repeated, refreshed;
 
 /* The program ends when it has no PETSc: there is nothing to repeat. */
 static void *Find(void *where, const char name[])
@@ -58,6 +71,8 @@ static void FindFunctions(void)
   *(void **)&petsc.get_type      = Find(RTLD_DEFAULT, "PCGetType");
   *(void **)&petsc.get_operators = Find(RTLD_DEFAULT, "PCGetOperators");
   *(void **)&petsc.set_operators = Find(RTLD_DEFAULT, "PCSetOperators");
+  *(void **)&petsc.get_state     = Find(RTLD_DEFAULT, "PetscObjectStateGet");
+  *(void **)&petsc.set_state     = Find(RTLD_DEFAULT, "PetscObjectStateSet");
   *(void **)&petsc.destroy       = Find(RTLD_DEFAULT, "MatDestroy");
   *(void **)&petsc.synchronize   = dlsym(RTLD_DEFAULT, "cudaDeviceSynchronize");
 }
@@ -105,11 +120,38 @@ static int Undo(void *pc)
   return petsc.destroy(&P);
 }
 
+/* The values of the matrices are others. */
+static int Change(void *pc)
+{
+  void   *A[2];
+  int64_t state;
+  int     error = petsc.get_operators(pc, &A[0], &A[1]);
+
+  for (int k = 0; !error && k < (A[0] == A[1] ? 1 : 2); k++) {
+    error = petsc.get_state(A[k], &state);
+    if (!error) error = petsc.set_state(A[k], state + 1);
+  }
+  return error;
+}
+
+/* So many setups as the variable says, each after something that makes it necessary. */
+static int Repeat(void *pc, const char variable[], int (*before)(void *), Times *times)
+{
+  const char *number = getenv(variable);
+  int         error  = 0;
+
+  for (int k = 0, n = number != NULL ? atoi(number) : 5; !error && k < n && k < MAX_REPEATED; k++) {
+    if ((error = before(pc))) break;
+    error = Timed(pc, &times->seconds[times->n]);
+    if (!error) times->n++;
+  }
+  return error;
+}
+
 EXPORTED int PCSetUp(void *pc)
 {
-  const char *times = getenv("REPEAT_SETUP");
-  double      seconds;
-  int         error;
+  double seconds;
+  int    error;
 
   FindFunctions();
   if (inside || !IsWanted(pc)) return petsc.set_up(pc);
@@ -118,11 +160,8 @@ EXPORTED int PCSetUp(void *pc)
   /* A preconditioner that was up to date is asked many times, and does nothing. */
   if (!error && first < 0) {
     first = seconds;
-    for (int k = 0, n = times != NULL ? atoi(times) : 5; !error && k < n && k < MAX_REPEATED; k++) {
-      if ((error = Undo(pc))) break;
-      error = Timed(pc, &repeated[num_repeated]);
-      if (!error) num_repeated++;
-    }
+    error = Repeat(pc, "REPEAT_SETUP", Undo, &repeated);
+    if (!error) error = Repeat(pc, "REPEAT_REFRESH", Change, &refreshed);
   }
   inside = 0;
   return error;
@@ -135,9 +174,14 @@ static int Compare(const void *a, const void *b)
   return (x > y) - (x < y);
 }
 
+static double Median(Times *times)
+{
+  qsort(times->seconds, (size_t)times->n, sizeof(*times->seconds), Compare);
+  return times->n ? times->seconds[times->n / 2] : 0.0;
+}
+
 __attribute__((destructor)) static void Report(void)
 {
   if (first < 0) return;
-  qsort(repeated, (size_t)num_repeated, sizeof(*repeated), Compare);
-  fprintf(stderr, "repeat: first %.6f repeated %.6f of %d\n", first, num_repeated ? repeated[num_repeated / 2] : 0.0, num_repeated);
+  fprintf(stderr, "repeat: first %.6f repeated %.6f of %d refresh %.6f of %d\n", first, Median(&repeated), repeated.n, Median(&refreshed), refreshed.n);
 }
