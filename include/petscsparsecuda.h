@@ -30,6 +30,10 @@ PETSC_EXTERN PetscErrorCode PetscSparseCUDAInitialize(void);
 #define MATSEQAIJAUTOCUDA "seqaijautocuda" /* What a matrix of type `MATAUTOCUDA` is on one process. */
 #define MATMPIAIJAUTOCUDA "mpiaijautocuda" /* What a matrix of type `MATAUTOCUDA` is on several processes. */
 
+/* TOPIC = Smoothers */
+
+#define KSPGMRESPOLY "gmrespoly"
+
 /* TOPIC = Storage of a matrix */
 
 PETSC_EXTERN PetscErrorCode MatDCSRCUDADefragment(Mat);

@@ -397,6 +397,9 @@ int main(int argc, char **argv)
          suffix: device_richardson_step
          args: -graph -problem 27point -mg_levels_ksp_type richardson -mg_levels_ksp_richardson_scale 0.5 -mg_levels_ksp_max_it 1
       test:
+         suffix: device_gmrespoly
+         args: -graph -problem 27point,elasticity,unsymmetric -mg_levels_ksp_type gmrespoly -mg_levels_ksp_max_it {{1 3 4}}
+      test:
          suffix: device_new_interpolations
          args: -graph -problem 27point -pc_gamg_reuse_interpolation 0
       # Changes between cycles
@@ -412,6 +415,9 @@ int main(int argc, char **argv)
       test:
          suffix: device_changes_richardson
          args: -graph -changes -mg_levels_ksp_type richardson -mg_levels_ksp_richardson_scale 0.5
+      test:
+         suffix: device_changes_gmrespoly
+         args: -graph -changes -mg_levels_ksp_type gmrespoly
       test:
          suffix: device_changes_ranks
          nsize: 2

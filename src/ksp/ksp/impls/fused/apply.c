@@ -19,7 +19,7 @@ PetscBool KSPIsSilent(KSP ksp)
 
 static PetscBool GetFactors(KSP ksp, PetscReal factors[2])
 {
-  return (PetscBool)(KSPChebyshevGetFactors_AIJCUDA(ksp, factors) || KSPRichardsonGetFactors_AIJCUDA(ksp, factors));
+  return (PetscBool)(KSPChebyshevGetFactors_AIJCUDA(ksp, factors) || KSPRichardsonGetFactors_AIJCUDA(ksp, factors) || KSPGMRESPolyGetFactors_AIJCUDA(ksp, factors));
 }
 
 static PetscInt64 Bits(PetscReal value)
@@ -163,7 +163,7 @@ PetscErrorCode KSPFusedApplyWhyNot(KSP ksp, Vec b, Vec x, PetscBool zero, const 
   PetscFunctionBegin;
   *why = NULL;
   PetscCall(KSPFusedGetKey(ksp, &key));
-  if (!(key.flags & KSP_FUSED_OURS)) *why = "a smoother is neither KSPCHEBYSHEV of first kind nor KSPRICHARDSON";
+  if (!(key.flags & KSP_FUSED_OURS)) *why = "a smoother is neither KSPCHEBYSHEV of first kind nor KSPRICHARDSON nor KSPGMRESPOLY";
   else if (!(key.flags & KSP_FUSED_SILENT)) *why = "somebody looks at a smoother, or changes its guess";
   else if (!(key.flags & KSP_FUSED_SET_UP) || key.nwork < 2) *why = "a smoother is not set up";
   else if (!(key.flags & KSP_FUSED_NO_NORM)) *why = "a smoother computes norms, or has another side of its preconditioner";

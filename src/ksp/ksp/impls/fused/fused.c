@@ -1,4 +1,4 @@
-/* What fused KSPCHEBYSHEV and KSPRICHARDSON have in common: the option, the plain case, and a step. */
+/* What fused KSPCHEBYSHEV, KSPRICHARDSON and KSPGMRESPOLY have in common: the option, the plain case, and a step. */
 #include "fused.h"
 #include "../../../pc/impls/jacobi/jacobi.h"
 #include "../../../../mat/impls/aijcuda/mult/mult.h"
@@ -171,9 +171,10 @@ PetscErrorCode KSPFusedBegin(KSP ksp, KSPFusedIteration *iteration, PetscBool *p
     context->said = *plain ? yes : why;
     PetscCall(PetscInfo(ksp, "%s%s\n", *plain ? "Fused: " : "PETSc's code solves, because ", context->said));
   }
-  iteration->ksp = ksp;
-  iteration->x   = ksp->guess_zero ? NULL : ksp->vec_sol;
-  iteration->q   = NULL;
+  iteration->ksp       = ksp;
+  iteration->x         = ksp->guess_zero ? NULL : ksp->vec_sol;
+  iteration->q         = NULL;
+  iteration->num_steps = ksp->max_it;
   if (*plain) ksp->its = 0;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -208,7 +209,7 @@ PetscErrorCode KSPFusedStep(KSPFusedIteration *iteration, PetscScalar alpha, Pet
   Vec y;
 
   PetscFunctionBegin;
-  if (ksp->its + 1 == ksp->max_it && iteration->x != ksp->vec_sol) y = ksp->vec_sol;
+  if (ksp->its + 1 == iteration->num_steps && iteration->x != ksp->vec_sol) y = ksp->vec_sol;
   else y = iteration->x == ksp->work[0] ? ksp->work[1] : ksp->work[0];
   PetscCall(MatAIJCUDASmooth(iteration->A, alpha, iteration->d, ksp->vec_rhs, iteration->x != NULL ? beta : 0.0, iteration->x, iteration->q != NULL ? gamma : 0.0, iteration->q, y));
   iteration->q = iteration->x;
@@ -229,7 +230,7 @@ PetscErrorCode KSPFusedEnd(KSPFusedIteration *iteration)
 }
 
 /*
-  KSPFusedRegister_AIJCUDA - Registers KSPCHEBYSHEV and KSPRICHARDSON again, with our solve around PETSc's.
+  KSPFusedRegister_AIJCUDA - Registers KSPCHEBYSHEV and KSPRICHARDSON again, with our solve around PETSc's, and KSPGMRESPOLY.
 
   Not Collective; part of PetscSparseCUDAInitialize(), and does nothing when called once more
 
@@ -242,5 +243,6 @@ PetscErrorCode KSPFusedRegister_AIJCUDA(void)
   PetscCall(KSPInitializePackage());
   PetscCall(KSPChebyshevRegister_AIJCUDA());
   PetscCall(KSPRichardsonRegister_AIJCUDA());
+  PetscCall(KSPGMRESPolyRegister_AIJCUDA());
   PetscFunctionReturn(PETSC_SUCCESS);
 }

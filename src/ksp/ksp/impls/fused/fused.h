@@ -1,9 +1,11 @@
 #pragma once
 /*
-  Floor 4: KSPCHEBYSHEV and KSPRICHARDSON with PCJACOBI, a step in one kernel. What the files share.
+  Floor 4: KSPCHEBYSHEV, KSPRICHARDSON and KSPGMRESPOLY with PCJACOBI, a step in one kernel. What the files share.
 
-  Both types are registered again, with our solve around PETSc's. Ours takes the plain case, a fixed number of steps whose norms nobody asks for, as smoothers have it; PETSc's has all others. docs/smoothers.md says which.
+  The first two are registered again, with our solve around PETSc's. Ours takes the plain case, a fixed number of steps whose norms nobody asks for, as smoothers have it; PETSc's has all others. docs/smoothers.md says which.
+  KSPGMRESPOLY is ours; in the other cases its steps are operations of vectors, as PETSc's would be.
 */
+#include <petscsparsecuda/sys.h>
 #include <petsc/private/kspimpl.h>
 
 /* What KSPFusedGetReason() says of a solve that was ours. */
@@ -11,11 +13,12 @@
 
 /* The iterates of a solve. The last one is written where the solution belongs, the others in turn into two work vectors. */
 typedef struct {
-  KSP ksp;
-  Mat A;
-  Vec d; /* reciprocals of PCJACOBI */
-  Vec x; /* iterate of now; NULL: zero */
-  Vec q; /* the one before; NULL: zero, or there is none */
+  KSP      ksp;
+  Mat      A;
+  Vec      d;         /* reciprocals of PCJACOBI */
+  Vec      x;         /* iterate of now; NULL: zero */
+  Vec      q;         /* the one before; NULL: zero, or there is none */
+  PetscInt num_steps; /* of the solve */
 } KSPFusedIteration;
 
 /*
@@ -59,6 +62,13 @@ typedef enum {
   KSP_FUSED_ERRORS     = 256 /* KSPSetErrorIfNotConverged() */
 } KSPFusedFlag;
 
+/* A step of KSPGMRESPOLY, in the order in which they are taken: y = x + alpha D (b - A x) + gamma (q - x), where q is the iterate before x. */
+typedef struct {
+  PetscReal     re, im; /* the root that it is for; the second step of a pair has the conjugate one */
+  AlignedScalar alpha;  /* reciprocal of the root, or of its modulus in a pair */
+  PetscReal     gamma;  /* 0 but in the second step of a pair */
+} KSPGMRESPolyStep;
+
 /* fused.c */
 PETSC_INTERN PetscErrorCode KSPFusedWhyNot(KSP, Vec, Vec, KSPFusedIteration *, const char **);
 PETSC_INTERN PetscErrorCode KSPFusedIsAsked(KSP, PetscBool *);
@@ -81,6 +91,11 @@ PETSC_INTERN PetscErrorCode KSPSetNoise_AIJCUDA(Mat, Vec);
 /* richardson.c */
 PETSC_INTERN PetscErrorCode KSPRichardsonRegister_AIJCUDA(void);
 PETSC_INTERN PetscBool      KSPRichardsonGetFactors_AIJCUDA(KSP, PetscReal[2]);
+
+/* gmrespoly.c */
+PETSC_INTERN PetscErrorCode KSPGMRESPolyRegister_AIJCUDA(void);
+PETSC_INTERN PetscBool      KSPGMRESPolyGetFactors_AIJCUDA(KSP, PetscReal[2]);
+PETSC_INTERN PetscErrorCode KSPGMRESPolyGetSteps_AIJCUDA(KSP, PetscInt *, const KSPGMRESPolyStep **);
 
 /* apply.c: solves without KSPSolve() around them */
 PETSC_INTERN PetscBool      KSPIsSilent(KSP);
