@@ -34,6 +34,8 @@ BENCHMARKS = {
     "solve": "Whole solves: PETSc's own programs with PCGAMG",
     "hisparse-solve": "Whole solves with hisparsecuda, against dcsrcuda",
     "auto-solve": "Whole solves with autocuda, against the better of dcsrcuda and hisparsecuda",
+    "hard": "Hard systems: whole solves with one setting for all",
+    "hard-held": "Hard systems that were held out",
     "setup": "Parts of PCSetUp with PCGAMG",
     "scaling": "Solves on several GPUs",
     "exchange": "Exchange of ghost values between GPUs",
@@ -46,8 +48,8 @@ BENCHMARKS = {
 
 KEYS = ("benchmark", "case", "metric", "unit", "ours", "best", "competitor", "floor", "gpu", "driver", "cuda", "petsc", "commit", "date")
 # Keys that a record may have: best_measured is "earlier" when the competitor's figure is not of the same run but was measured earlier on the same GPU model; floor_version says how the floor was made;
-# gpus is how many GPUs were used together, in records of PARALLEL and in no others.
-OPTIONAL_KEYS = ("best_measured", "floor_version", "gpus")
+# gpus is how many GPUs were used together, in records of PARALLEL and in no others; failed is why there is no figure of ours, in records of HARD alone.
+OPTIONAL_KEYS = ("best_measured", "floor_version", "gpus", "failed")
 TEXT_KEYS = ("benchmark", "case", "metric", "unit", "gpu", "driver", "cuda", "petsc", "commit", "date")
 
 # Units in which more is better; in all others less is.
@@ -71,6 +73,11 @@ PLANNED = {"spmv": ("time-cold",), "spmvt": ("time-cold",)}
 SOLVES = ("solve", "hisparse-solve", "auto-solve")
 SOLVE_METRICS = ("iterations", "assembly", "setup", "solve", "peak_memory")
 SOLVE_TIMES = ("assembly", "setup", "solve")
+
+# The benchmarks of hard systems, whose cases are FAMILY-...@CONFIGURATION. Metrics in the order of the columns, and those whose ratio is shown.
+HARD = ("hard", "hard-held")
+HARD_METRICS = ("whole", "step", "iterations", "complexity", "memory")
+HARD_RATIOS = ("whole", "step", "iterations")
 
 # The benchmark of several GPUs. Cases with this ending grow with the number of GPUs, and those with LEVEL in their names are levels of the case before it.
 SCALING = "scaling"
@@ -179,7 +186,11 @@ def check_record(record, where):
         raise ReportError(f"{where}: unknown benchmark '{record['benchmark']}'; known are {', '.join(BENCHMARKS)}")
     if record["benchmark"] in SOLVES and record["metric"] not in SOLVE_METRICS:
         raise ReportError(f"{where}: unknown metric '{record['metric']}' of {record['benchmark']}; known are {', '.join(SOLVE_METRICS)}")
-    check_number(record, "ours", where, optional=False)
+    if record["benchmark"] in HARD and (record["metric"] not in HARD_METRICS or "@" not in record["case"]):
+        raise ReportError(f"{where}: a record of {record['benchmark']} has a case SYSTEM@CONFIGURATION and one of the metrics {', '.join(HARD_METRICS)}")
+    if "failed" in record and (record["benchmark"] not in HARD or record["ours"] is not None or not isinstance(record["failed"], str) or not record["failed"].strip()):
+        raise ReportError(f"{where}: 'failed' says why 'ours' is null, in records of {' and '.join(HARD)} alone")
+    check_number(record, "ours", where, optional="failed" in record)
     check_number(record, "best", where, optional=True)
     check_number(record, "floor", where, optional=True)
     if record["best"] is not None and record["competitor"] is None:
@@ -450,6 +461,59 @@ def solve_table(records):
     return lines
 
 
+def hard_ratios(cases, metric):
+    """The ratios of one metric of those {system: {metric: record}} that have one."""
+    return [ratio(case[metric]) for case in cases if metric in case and ratio(case[metric])]
+
+
+def hard_mean(cases, metric):
+    ratios = hard_ratios(cases, metric)
+    return times(geometric_mean(ratios)) if ratios else "-"
+
+
+def hard_row(system, case):
+    """One system: ours / best other for every metric, and how many times better ours is."""
+    whole = case.get("whole")
+    row = [f"`{system}`", competitor_name(whole) if whole else "-"]
+    for metric in HARD_METRICS:
+        record = case.get(metric)
+        row.append("-" if record is None else f"{'failed' if record['ours'] is None else number(record['ours'])} / {number(record['best'])}")
+        row += [times(ratio(record)) if record else "-"] if metric in HARD_RATIOS else []
+    return row
+
+
+def hard_families(systems):
+    """One row a family and one for all: how many systems, how many of them failed, geometric means of the ratios, and the largest complexity of ours."""
+    families = {}
+    for system, case in systems.items():
+        families.setdefault(system.split("-")[0], []).append(case)
+    rows = []
+    for family, cases in list(families.items()) + [("all", list(systems.values()))]:
+        complexities = [case["complexity"]["ours"] for case in cases if "complexity" in case and case["complexity"]["ours"]]
+        failed = sum(any(record["ours"] is None for record in case.values()) for case in cases)
+        rows.append([family, str(len(cases)), str(failed)] + [hard_mean(cases, metric) for metric in HARD_RATIOS] + [number(max(complexities, default=None))])
+    return table(["family", "systems", "failed"] + [f"{metric}, mean ratio" for metric in HARD_RATIOS] + ["largest complexity"], rows)
+
+
+def hard_lines(records):
+    """A table of the systems and one of the families for each configuration."""
+    configurations, lines = {}, []
+    for record in records:
+        system, configuration = record["case"].split("@", 1)
+        configurations.setdefault(configuration, {}).setdefault(system, {})[record["metric"]] = record
+    units = {record["metric"]: "" if record["unit"] == "1" else f" ({record['unit']})" for record in records}
+    header = ["system", "best other"]
+    for metric in HARD_METRICS:
+        header += [f"{metric}{units.get(metric, '')}, ours / other"] + (["ratio"] if metric in HARD_RATIOS else [])
+    for configuration, systems in configurations.items():
+        lines += ["", f"`{configuration}`:", ""] + table(header, [hard_row(system, case) for system, case in systems.items()]) + [""] + hard_families(systems)
+        reasons = [f"`{system}` {case['whole']['failed']}" for system, case in systems.items() if "failed" in case.get("whole", {})]
+        lost = [f"`{system}` {metric} {times(ratio(case[metric]))}" for system, case in systems.items() for metric in ("whole", "step") if metric in case and is_loss(case[metric])]
+        lines += ["", f"Failed: {'; '.join(reasons)}."] if reasons else []
+        lines += ["", f"Where we lose (ratio below {LOSS}): {', '.join(lost) if lost else 'nowhere'}."]
+    return lines
+
+
 def scaling_table(records):
     """One row a case and metric, with the times on each number of GPUs, how many times faster that is than on one GPU, and the best other."""
     counts = sorted({record["gpus"] for record in records})
@@ -512,6 +576,8 @@ def benchmark_lines(gpu, benchmark, records, to_root):
     lines = []
     if benchmark in SOLVES:
         lines += solve_table(records)
+    elif benchmark in HARD:
+        lines += hard_lines(records)
     else:
         for metric in metrics_of(records):
             chosen = [record for record in records if record["metric"] == metric]

@@ -45,6 +45,7 @@ PetscErrorCode BenchRecorderCreate(const char benchmark[], const char output[], 
   recorder->benchmark = benchmark;
   recorder->file      = NULL;
   recorder->gpus      = 0;
+  recorder->failed    = NULL;
   PetscCallCUDA(cudaGetDevice(&device));
   PetscCallCUDA(cudaGetDeviceProperties(&properties, device));
   PetscCall(BenchDriverVersion(sizeof(recorder->driver), recorder->driver));
@@ -94,6 +95,7 @@ PetscErrorCode BenchRecorderAdd(BenchRecorder *recorder, const char name[], cons
   BenchString(file, "metric", metric);
   BenchString(file, "unit", unit);
   BenchNumber(file, "ours", ours);
+  if (recorder->failed != NULL) BenchString(file, "failed", recorder->failed);
   BenchNumber(file, "best", best);
   BenchString(file, "competitor", competitor);
   if (earlier) fprintf(file, ", \"best_measured\": \"earlier\"");

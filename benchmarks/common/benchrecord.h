@@ -11,7 +11,8 @@
 typedef struct {
   FILE       *file; /* NULL: nothing is written */
   const char *benchmark;
-  int         gpus; /* that were used together; 0: the benchmark is of one, and records do not say */
+  int         gpus;   /* that were used together; 0: the benchmark is of one, and records do not say */
+  const char *failed; /* why there is no figure of ours, in the records that follow; NULL: there is one */
   char        gpu[256], driver[32], cuda[32], petsc[32], commit[64], date[32];
 } BenchRecorder;
 

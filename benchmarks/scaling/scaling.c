@@ -141,8 +141,8 @@ static PetscErrorCode Open(Scaling *s, BenchTimer *timer)
   PetscCall(PetscSparseCUDAGetStream(&stream));
   PetscCall(BenchTimerCreate(stream, timer));
   s->timer = timer;
-  PetscCall(ScalingMemoryBegin(s)); // what is in use now does not count
-  PetscCall(ScalingMemoryEnd(s, &unused));
+  PetscCall(BenchMemoryBegin()); // what is in use now does not count
+  PetscCall(BenchMemoryEnd(s->comm, &unused));
   if (s->rank > 0) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(BenchRecorderCreate("scaling", s->bench->output, s->bench->commit, &s->bench->recorder));
   s->bench->recorder.gpus = s->size;

@@ -3,6 +3,7 @@
   Whole solves and their parts on several GPUs, one process each: what the files share.
 */
 #include "../common/bench.h"
+#include "../common/benchmemory.h"
 #include <petscksp.h>
 
 typedef struct {
@@ -56,10 +57,6 @@ PETSC_INTERN PetscErrorCode ScalingMeasureKernel(Scaling *, ScalingFn *, void *,
 /* scalingentries.cu */
 PETSC_INTERN PetscErrorCode ScalingEntriesCreate(Scaling *, const ScalingGrid *, ScalingEntries *);
 PETSC_INTERN PetscErrorCode ScalingEntriesDestroy(ScalingEntries *);
-
-/* scalingmemory.c: a thread looks at the memory in use on the device of this process. Bytes above what was in use at first; -1 when it cannot be known */
-PETSC_INTERN PetscErrorCode ScalingMemoryBegin(Scaling *);
-PETSC_INTERN PetscErrorCode ScalingMemoryEnd(Scaling *, PetscReal *); /* the most of any process */
 
 /* scalingsolve.c: values[SCALING_NUM_METRICS], -1 where there is none; a name for the records of the levels, NULL: none */
 PETSC_INTERN PetscErrorCode ScalingMeasureType(Scaling *, const ScalingGrid *, MatType, PetscInt, const char[], PetscReal[]);

@@ -177,10 +177,10 @@ PetscErrorCode ScalingMeasureType(Scaling *s, const ScalingGrid *grid, MatType t
   PetscCall(ScalingMeasure(s, MultTranspose, &system, &values[SCALING_MULT_TRANSPOSE]));
   PetscCall(ScalingMeasure(s, Mult, &system, &values[SCALING_MULT])); // leaves the right-hand side
   if (s->device) PetscCall(PetscSparseCUDATrimMemory(PETSC_TRUE));
-  PetscCall(ScalingMemoryBegin(s));
+  if (s->device) PetscCall(BenchMemoryBegin());
   PetscCall(MeasureSetup(s, repetitions, &system, &values[SCALING_SETUP_FIRST], &values[SCALING_SETUP]));
   PetscCall(MeasureSolve(s, repetitions, &system, &values[SCALING_SOLVE], &values[SCALING_ITERATIONS]));
-  PetscCall(ScalingMemoryEnd(s, &values[SCALING_PEAK_MEMORY]));
+  PetscCall(BenchMemoryEnd(s->comm, &values[SCALING_PEAK_MEMORY]));
   PetscCall(CheckSolution(s, &system, type));
   PetscCall(KSPGetPC(system.ksp, &pc));
   if (name != NULL) PetscCall(ScalingMeasureLevels(s, name, pc));

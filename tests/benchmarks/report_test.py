@@ -347,6 +347,40 @@ class ReportTest(unittest.TestCase):
         self.refuses([dict(good, metric="speed")], "unknown metric 'speed' of scaling", "h200x2/scaling.jsonl")
         self.refuses([good], "belong into the folder h200x2", "h200x1/scaling.jsonl")
 
+    def test_hard(self):
+        def hard(case, metric, **changes):
+            return record(**dict({"benchmark": "hard", "case": case, "metric": metric, "unit": "1", "floor": None, "competitor": "hypre, matrix of type hypre"}, **changes))
+
+        self.put(
+            [
+                hard("checkerboard-8@robust", "whole", unit="ms", ours=50.0, best=200.0),
+                hard("checkerboard-8@robust", "iterations", ours=10.0, best=20.0),
+                hard("checkerboard-8@robust", "complexity", ours=1.6, best=2.5),
+                hard("checkerboard-4@robust", "whole", unit="ms", ours=100.0, best=100.0),
+                hard("islands-30@robust", "whole", unit="ms", ours=None, failed="DIVERGED_ITS after 500 iterations"),
+                hard("islands-30@defaults", "whole", unit="ms", ours=30.0, best=15.0),
+            ],
+            "h200/hard.jsonl",
+        )
+        self.assertEqual(self.run_report(), (0, ""))
+        page = self.page("docs/results.md")
+        self.assertIn("| `checkerboard-8` | hypre, matrix of type hypre | 50 / 200 | 4.00x | - | - | 10 / 20 | 2.00x | 1.60 / 2.50 | - |", page)
+        self.assertIn("| `islands-30` | hypre, matrix of type hypre | failed / 15 | - |", page)
+        self.assertIn("| checkerboard | 2 | 0 | 2.00x | - | 2.00x | 1.60 |", page)
+        self.assertIn("| all | 3 | 1 | 2.00x | - | 2.00x | 1.60 |", page)
+        self.assertIn("Failed: `islands-30` DIVERGED_ITS after 500 iterations.", page)
+        self.assertIn("Where we lose (ratio below 0.97): `islands-30` whole 0.50x.", page)
+        self.assertEqual(self.run_report("--check"), (0, ""))
+
+    def test_hard_refuses(self):
+        good = record(benchmark="hard", case="checkerboard-8@robust", metric="whole", floor=None)
+        self.refuses([dict(good, ours=None)], "'ours' is None, not a number", "h200/hard.jsonl")
+        self.refuses([dict(good, failed="out of memory")], "'failed' says why 'ours' is null", "h200/hard.jsonl")
+        self.refuses([dict(good, case="checkerboard-8")], "SYSTEM@CONFIGURATION", "h200/hard.jsonl")
+        self.refuses([dict(good, metric="time")], "SYSTEM@CONFIGURATION", "h200/hard.jsonl")
+        (self.root / "benchmarks/results/h200/hard.jsonl").unlink()
+        self.refuses([record(ours=None, failed="out of memory")], "in records of hard and hard-held alone")
+
     def test_gpu_folder(self):
         for gpu, folder in (("NVIDIA H200", "h200"), ("NVIDIA A100-SXM4-80GB", "a100"), ("Tesla V100", "v100"), ("NVIDIA H100 80GB HBM3", "h100"), ("NVIDIA GeForce RTX 4090", "rtx_4090")):
             self.assertEqual(report.gpu_folder(gpu), folder)

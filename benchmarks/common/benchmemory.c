@@ -1,7 +1,8 @@
 /*
   Memory in use on the device of a process, as NVIDIA's management library sees it, which every driver brings: it counts what any library holds.
 */
-#include "scaling.h"
+#include "benchmemory.h"
+#include <petscdevice_cuda.h>
 #include <dlfcn.h>
 #include <pthread.h>
 #include <time.h>
@@ -55,13 +56,12 @@ static PetscErrorCode Open(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ScalingMemoryBegin - see scaling.h */
-PetscErrorCode ScalingMemoryBegin(Scaling *s)
+/* BenchMemoryBegin - see benchmemory.h */
+PetscErrorCode BenchMemoryBegin(void)
 {
   static PetscBool opened = PETSC_FALSE;
 
   PetscFunctionBegin;
-  if (!s->device) PetscFunctionReturn(PETSC_SUCCESS);
   if (!opened) PetscCall(Open());
   opened = PETSC_TRUE;
   if (look.get == NULL || look.running) PetscFunctionReturn(PETSC_SUCCESS);
@@ -71,8 +71,8 @@ PetscErrorCode ScalingMemoryBegin(Scaling *s)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ScalingMemoryEnd - see scaling.h */
-PetscErrorCode ScalingMemoryEnd(Scaling *s, PetscReal *bytes)
+/* BenchMemoryEnd - see benchmemory.h */
+PetscErrorCode BenchMemoryEnd(MPI_Comm comm, PetscReal *bytes)
 {
   PetscFunctionBegin;
   *bytes = -1;
@@ -82,6 +82,6 @@ PetscErrorCode ScalingMemoryEnd(Scaling *s, PetscReal *bytes)
     look.running = PETSC_FALSE;
     *bytes       = (PetscReal)(look.peak > look.first ? look.peak - look.first : 0);
   }
-  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, bytes, 1, MPIU_REAL, MPIU_MAX, s->comm));
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, bytes, 1, MPIU_REAL, MPIU_MAX, comm));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
