@@ -509,6 +509,7 @@ def hard_lines(records):
         lines += ["", f"`{configuration}`:", ""] + table(header, [hard_row(system, case) for system, case in systems.items()]) + [""] + hard_families(systems)
         reasons = [f"`{system}` {case['whole']['failed']}" for system, case in systems.items() if "failed" in case.get("whole", {})]
         lost = [f"`{system}` {metric} {times(ratio(case[metric]))}" for system, case in systems.items() for metric in ("whole", "step") if metric in case and is_loss(case[metric])]
+        lost += [f"`{system}` failed" for system, case in systems.items() if "whole" in case and case["whole"]["ours"] is None and case["whole"]["best"] is not None]
         lines += ["", f"Failed: {'; '.join(reasons)}."] if reasons else []
         lines += ["", f"Where we lose (ratio below {LOSS}): {', '.join(lost) if lost else 'nowhere'}."]
     return lines

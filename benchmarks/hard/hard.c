@@ -22,7 +22,7 @@ static char help[] = "Systems on which multigrid with its defaults converges bad
 #define MAX_CONFIGURATIONS 32
 #define WARM_UP_UNKNOWNS   20000
 
-#define GAMG   "-pc_type gamg"
+#define GAMG   "-pc_type gamg -pc_gamg_max_complexity 10"
 #define FILTER GAMG " -pc_gamg_threshold 0.05 -pc_gamg_prolongator_filter 0.1"
 #define ROBUST GAMG " -pc_gamg_preset robust"
 #define HYPRE  "-pc_type hypre -pc_hypre_type boomeramg -pc_mg_galerkin_mat_product_algorithm hypre"

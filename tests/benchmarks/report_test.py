@@ -369,6 +369,7 @@ class ReportTest(unittest.TestCase):
         self.assertIn("| checkerboard | 2 | 0 | 2.00x | - | 2.00x | 1.60 |", page)
         self.assertIn("| all | 3 | 1 | 2.00x | - | 2.00x | 1.60 |", page)
         self.assertIn("Failed: `islands-30` DIVERGED_ITS after 500 iterations.", page)
+        self.assertIn("Where we lose (ratio below 0.97): `islands-30` failed.", page)
         self.assertIn("Where we lose (ratio below 0.97): `islands-30` whole 0.50x.", page)
         self.assertEqual(self.run_report("--check"), (0, ""))
 
