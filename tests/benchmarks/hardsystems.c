@@ -79,6 +79,7 @@ static PetscErrorCode CheckNullSpace(const HardProblem *problem, Mat A)
   MatNullSpace near;
   const Vec   *vecs;
   Vec          ones;
+  Mat          T;
   PetscInt     n = 0;
 
   PetscFunctionBegin;
@@ -90,6 +91,9 @@ static PetscErrorCode CheckNullSpace(const HardProblem *problem, Mat A)
   PetscCall(MatCreateVecs(A, &ones, NULL));
   PetscCall(VecSet(ones, 1));
   PetscCall(CheckNull(problem, A, ones));
+  PetscCall(MatTranspose(A, MAT_INITIAL_MATRIX, &T)); // what flows into a cell flows out
+  PetscCall(CheckNull(problem, T, ones));
+  PetscCall(MatDestroy(&T));
   PetscCall(VecDestroy(&ones));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
