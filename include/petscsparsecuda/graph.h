@@ -12,8 +12,15 @@ typedef struct {
   PetscBool      dense;     /* each row of a node has the same columns, bs of them for each edge, as DCSRBlocksAreDense() says */
 } DCSRNodes;
 
+/* Couplings, entries off the diagonal, that count as zero. */
+typedef struct {
+  int       sign;     /* 1: those with a positive real part, -1: with a negative one, 0: none */
+  PetscBool diagonal; /* whether entries with equal numbers of row and column are a diagonal */
+} DCSRWeak;
+
 PETSC_INTERN PetscErrorCode DCSRBlocksAreDense(DCSRView view, PetscInt bs, cudaStream_t stream, PetscBool *dense);                                       /* synchronizes */
 PETSC_INTERN PetscErrorCode DCSRCollapse(DCSRView view, DCSRNodes nodes, cudaStream_t stream, DCSRView *graph);                                          /* structure, which the caller owns; synchronizes */
 PETSC_INTERN PetscErrorCode DCSRCollapseValues(DCSRView view, DCSRNodes nodes, PetscInt n, const PetscInt index[], cudaStream_t stream, DCSRView graph); /* index [n] on the host */
 PETSC_INTERN PetscErrorCode DCSRGetStrengthScaling(PetscInt n, PetscScalar d[], cudaStream_t stream);                                                    /* d [n] on the device: from diagonal entries to what scales them to one */
-PETSC_INTERN PetscErrorCode DCSRGetStrong(DCSRView view, const PetscScalar left[], const PetscScalar right[], PetscReal threshold, cudaStream_t stream, DCSRView *to, DCSRDeletion *deletion); /* synchronizes */
+PETSC_INTERN PetscErrorCode DCSRZeroWeak(DCSRView view, DCSRWeak weak, cudaStream_t stream);
+PETSC_INTERN PetscErrorCode DCSRGetStrong(DCSRView view, const PetscScalar left[], const PetscScalar right[], PetscReal threshold, DCSRWeak weak, cudaStream_t stream, DCSRView *to, DCSRDeletion *deletion); /* synchronizes */

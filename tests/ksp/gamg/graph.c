@@ -1,4 +1,4 @@
-static char help[] = "The graphs of PCGAMG's levels have the edges of PETSc's graphs of a MATAIJ: blocks of all sizes, thresholds, patterns that are not symmetric.\n\n";
+static char help[] = "The graphs of PCGAMG's levels have the edges of PETSc's graphs of a MATAIJ: blocks of all sizes, thresholds, patterns that are not symmetric; with signed strength those of a MATAIJ that was made by hand.\n\n";
 
 #include "mat/impls/dcsr/testmat.h"
 #include "../../../src/ksp/pc/impls/gamg/gamg.h"
@@ -121,17 +121,66 @@ static PetscErrorCode CheckSymmetry(Mat G, PetscBool found, const char what[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode TestThreshold(PC pc, Mat A[2], Kind kind, PetscInt bs, PetscReal threshold)
+/* A copy without the positive entries off the diagonal, entry by entry, times a factor. */
+static PetscErrorCode CreateByHand(Mat A, PetscBool drop, PetscScalar factor, Mat *B)
 {
-  char      what[256];
-  PetscBool known, symmetric, pattern;
-  Mat       G[2];
+  PetscInt           begin, end, n;
+  const PetscInt    *columns;
+  const PetscScalar *values;
 
   PetscFunctionBegin;
-  PetscCall(PetscSNPrintf(what, sizeof(what), "%s blocks of %" PetscInt_FMT ", threshold %g", kinds[kind], bs, (double)threshold));
+  PetscCall(MatDuplicate(A, MAT_SHARE_NONZERO_PATTERN, B));
+  PetscCall(MatGetOwnershipRange(A, &begin, &end));
+  for (PetscInt r = begin; r < end; r++) {
+    PetscCall(MatGetRow(A, r, &n, &columns, &values));
+    for (PetscInt k = 0; k < n; k++) PetscCall(MatSetValue(*B, r, columns[k], drop && columns[k] != r && PetscRealPart(values[k]) > 0 ? 0 : factor * values[k], INSERT_VALUES));
+    PetscCall(MatRestoreRow(A, r, &n, &columns, &values));
+  }
+  PetscCall(MatAssemblyBegin(*B, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(*B, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatPropagateSymmetryOptions(A, *B));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The graph G by signed strength of a MATAIJ A is that by absolute strength of a copy without positive couplings, where unknowns are single and there is a threshold, and that of -A. */
+static PetscErrorCode TestSigned(PC pc, Mat A, Mat G, const char what[])
+{
+  const PetscBool drop = (PetscBool)(A->rmap->bs == 1 && GAMGGet(pc)->threshold[0] >= 0);
+  GAMGContext    *context;
+  Mat             B, H;
+
+  PetscFunctionBegin;
+  PetscCall(GAMGGetContext(pc, &context));
+  for (int k = 0; k < 2; k++) {
+    PetscCall(CreateByHand(A, (PetscBool)(drop && k == 0), k ? -1 : 1, &B));
+    context->strength = k ? GAMG_STRENGTH_SIGNED : GAMG_STRENGTH_ABSOLUTE;
+    PetscCall((*GAMGGet(pc)->ops->creategraph)(pc, B, &H));
+    PetscCall(ComparePatterns(G, H, what));
+    PetscCall(MatDestroy(&B));
+    PetscCall(MatDestroy(&H));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode TestThreshold(PC pc, Mat A[2], PetscBool device, Kind kind, PetscInt bs, PetscReal threshold, GAMGStrength strength)
+{
+  char         what[256];
+  PetscBool    known, symmetric, pattern;
+  GAMGContext *context;
+  Mat          G[2];
+
+  PetscFunctionBegin;
+  PetscCall(PetscSNPrintf(what, sizeof(what), "%s blocks of %" PetscInt_FMT ", threshold %g, strength %s", kinds[kind], bs, (double)threshold, GAMGStrengths[strength]));
+  PetscCall(GAMGGetContext(pc, &context));
+  context->strength          = strength;
   GAMGGet(pc)->current_level = 0;
   GAMGGet(pc)->threshold[0]  = threshold;
   PetscCall((*GAMGGet(pc)->ops->creategraph)(pc, A[0], &G[0])); // a MATAIJ is PETSc's in any case
+  if (strength == GAMG_STRENGTH_SIGNED) PetscCall(TestSigned(pc, A[0], G[0], what));
+  if (!device) {
+    PetscCall(MatDestroy(&G[0]));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscCall(GAMGCreateGraph(pc, A[1], &G[1], &pattern));
   PetscCall(CheckSymmetry(G[0], pattern, what));
   PetscCall(ComparePatterns(G[1], G[0], what));
@@ -158,7 +207,8 @@ static PetscErrorCode TestMatrix(MatType type, Kind kind, PetscInt num_nodes, Pe
   for (int k = 0; k < 2; k++) PetscCall(Create(k ? type : MATAIJ, kind, num_nodes, bs, uneven, &A[k]));
   PetscCall(PCSetOperators(pc, A[0], A[0]));
   PetscCall(TestUsesDevice(A[1], &device));
-  for (size_t t = 0; t < PETSC_STATIC_ARRAY_LENGTH(thresholds) && device; t++) PetscCall(TestThreshold(pc, A, kind, bs, thresholds[t]));
+  for (size_t t = 0; t < PETSC_STATIC_ARRAY_LENGTH(thresholds); t++)
+    for (int strength = 0; strength < 2; strength++) PetscCall(TestThreshold(pc, A, device, kind, bs, thresholds[t], (GAMGStrength)strength));
   for (int k = 0; k < 2; k++) PetscCall(MatDestroy(&A[k]));
   PetscCall(PCDestroy(&pc));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -179,6 +229,12 @@ int main(int argc, char **argv)
 }
 
 /*TEST
+
+   # Signed strength with PETSc's code.
+   test:
+      suffix: host
+      nsize: {{1 3}}
+      output_file: output/empty.out
 
    testset:
       nsize: {{1 3}}

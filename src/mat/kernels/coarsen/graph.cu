@@ -29,14 +29,21 @@ __device__ inline PetscReal RealPart(PetscScalar value)
 #endif
 }
 
+/* Whether an entry is a coupling that counts as zero. Not the entries of a diagonal. */
+__device__ inline bool IsWeak(const DCSRView &view, RowEntry e, DCSRWeak weak)
+{
+  return weak.sign != 0 && !(weak.diagonal && view.columns[e.position] == e.row) && weak.sign * RealPart(view.values[e.position]) > 0;
+}
+
 /* Rows are scaled first, then columns: the order of MatDiagonalScale(), so that ties fall as on the host. */
 struct KeepStrong {
   const PetscScalar *left, *right;
   PetscReal          threshold;
+  DCSRWeak           weak;
 
   __device__ bool operator()(const DCSRView &view, RowEntry e) const
   {
-    PetscReal value = AbsoluteValue(view.values[e.position]);
+    PetscReal value = IsWeak(view, e, weak) ? PetscReal(0) : AbsoluteValue(view.values[e.position]);
 
     value *= RealPart(left[e.row]);
     value *= RealPart(right[view.columns[e.position]]);
@@ -44,7 +51,33 @@ struct KeepStrong {
   }
 };
 
+struct ZeroWeak {
+  using Result = void;
+  DCSRView view;
+  DCSRWeak weak;
+
+  __device__ void Visit(RowEntry e) const
+  {
+    if (IsWeak(view, e, weak)) view.values[e.position] = PetscScalar(0);
+  }
+};
+
 } // namespace
+
+/*
+  DCSRZeroWeak - Couplings that count as zero become zero
+
+  Input Parameters:
++ view   - compact or fragmented storage with values
+. weak   - which do
+- stream - asynchronous on it
+*/
+PetscErrorCode DCSRZeroWeak(DCSRView view, DCSRWeak weak, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  if (weak.sign != 0 && view.num_nonzeros > 0) PetscCall(RowLoop(view, NULL, ZeroWeak{view, weak}, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
 /*
   DCSRGetStrengthScaling - From the diagonal entries of a matrix to the numbers that scale them to one
@@ -71,6 +104,7 @@ PetscErrorCode DCSRGetStrengthScaling(PetscInt n, PetscScalar d[], cudaStream_t 
 . left      - [num_rows] device: factors of the rows, not negative
 . right     - [num_columns] device: factors of the columns
 . threshold - not negative
+. weak      - couplings that count as zero
 - stream    - synchronizes with it
 
   Output Parameters:
@@ -81,9 +115,9 @@ PetscErrorCode DCSRGetStrengthScaling(PetscInt n, PetscScalar d[], cudaStream_t 
 
   Errors: PETSC_ERR_MEM; nothing stays allocated.
 */
-PetscErrorCode DCSRGetStrong(DCSRView view, const PetscScalar left[], const PetscScalar right[], PetscReal threshold, cudaStream_t stream, DCSRView *to, DCSRDeletion *deletion)
+PetscErrorCode DCSRGetStrong(DCSRView view, const PetscScalar left[], const PetscScalar right[], PetscReal threshold, DCSRWeak weak, cudaStream_t stream, DCSRView *to, DCSRDeletion *deletion)
 {
   PetscFunctionBegin;
-  PetscCall(DCSRCompactIf(view, KeepStrong{left, right, threshold}, stream, to, deletion));
+  PetscCall(DCSRCompactIf(view, KeepStrong{left, right, threshold, weak}, stream, to, deletion));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -184,7 +184,7 @@ static PetscErrorCode TestBlocks(Kind kind, PetscInt num_nodes, PetscInt bs, con
 }
 
 /* Entries above the threshold, scaled in PETSc's order; a row in five has no diagonal or a zero there. */
-static PetscErrorCode HostStrong(const KernelTestMatrix *A, const PetscScalar left[], const PetscScalar right[], PetscReal threshold, KernelTestMatrix *S)
+static PetscErrorCode HostStrong(const KernelTestMatrix *A, const PetscScalar left[], const PetscScalar right[], PetscReal threshold, DCSRWeak weak, KernelTestMatrix *S)
 {
   PetscFunctionBegin;
   S->name = A->name;
@@ -198,6 +198,7 @@ static PetscErrorCode HostStrong(const KernelTestMatrix *A, const PetscScalar le
     for (PetscInt k = A->i[r]; k < A->i[r + 1]; k++) {
       PetscReal value = PetscAbsScalar(A->a[k]);
 
+      if ((!weak.diagonal || A->j[k] != r) && weak.sign * PetscRealPart(A->a[k]) > 0) value = 0;
       value *= PetscRealPart(left[r]);
       value *= PetscRealPart(right[A->j[k]]);
       if (!(value > threshold)) continue;
@@ -225,15 +226,18 @@ static PetscErrorCode TestStrong(const KernelTestMatrix *A, DCSRView view, cudaS
   PetscCall(KernelTestToDevice((size_t)n * sizeof(*host), host, stream, &scaling));
   PetscCall(DCSRGetStrengthScaling(n, (PetscScalar *)scaling, stream));
   for (PetscInt k = 0; k < n; k++) host[k] = host[k] == (PetscScalar)0 ? 0 : PetscSqrtReal(1 / PetscAbsScalar(host[k]));
-  for (size_t t = 0; t < PETSC_STATIC_ARRAY_LENGTH(thresholds); t++) {
-    PetscCall(HostStrong(A, host, host, thresholds[t], &expected));
-    PetscCall(DCSRGetStrong(view, (PetscScalar *)scaling, (PetscScalar *)scaling, thresholds[t], stream, &strong, &deletion));
-    PetscCall(KernelTestMatrixFromView(deletion.changed ? strong : view, stream, &got));
-    PetscCall(KernelTestMatrixCompare(&got, &expected, 0, "strong entries"));
-    PetscCall(DCSRViewFree(&strong, stream));
-    PetscCall(KernelTestMatrixDestroy(&got));
-    PetscCall(KernelTestMatrixDestroy(&expected));
-  }
+  for (size_t t = 0; t < PETSC_STATIC_ARRAY_LENGTH(thresholds); t++)
+    for (int sign = -1; sign <= 1; sign++) {
+      const DCSRWeak weak = {sign, (PetscBool)(t % 2)};
+
+      PetscCall(HostStrong(A, host, host, thresholds[t], weak, &expected));
+      PetscCall(DCSRGetStrong(view, (PetscScalar *)scaling, (PetscScalar *)scaling, thresholds[t], weak, stream, &strong, &deletion));
+      PetscCall(KernelTestMatrixFromView(deletion.changed ? strong : view, stream, &got));
+      PetscCall(KernelTestMatrixCompare(&got, &expected, 0, "strong entries"));
+      PetscCall(DCSRViewFree(&strong, stream));
+      PetscCall(KernelTestMatrixDestroy(&got));
+      PetscCall(KernelTestMatrixDestroy(&expected));
+    }
   PetscCall(PetscSparseCUDAFree(&scaling, stream));
   PetscCall(PetscFree(host));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -161,7 +161,7 @@ PetscErrorCode GAMGCheckGraph(PC pc, Mat A, Mat G)
   PetscCall(GAMGGetContext(pc, &context));
   PetscCall(CreatePlain(A, &plain));
   options->crs       = NULL;
-  ierr               = (*context->parent.creategraph)(pc, plain, &context->check.graph);
+  ierr               = GAMGCreateGraphByPETSc(pc, plain, &context->check.graph);
   context->check.crs = options->crs;
   *options           = saved;
   PetscCall(ierr);

@@ -86,6 +86,27 @@ static PetscErrorCode View(PC pc, PetscViewer viewer)
   PetscCall((*parent_view)(pc, viewer));
   PetscCall(GAMGGetContext(pc, &context));
   if (context->single) PetscCall(PetscViewerASCIIPrintf(viewer, "      Values of level operators and prolongators on the device: single precision\n"));
+  PetscCall(GAMGPresetView(pc, context, viewer));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PreSolve(PC pc, PETSC_UNUSED KSP ksp, PETSC_UNUSED Vec b, PETSC_UNUSED Vec x)
+{
+  GAMGContext *context;
+
+  PetscFunctionBegin;
+  PetscCall(GAMGGetContext(pc, &context));
+  context->cycles_before = context->cycles;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PostSolve(PC pc, PETSC_UNUSED KSP ksp, PETSC_UNUSED Vec b, PETSC_UNUSED Vec x)
+{
+  GAMGContext *context;
+
+  PetscFunctionBegin;
+  PetscCall(GAMGGetContext(pc, &context));
+  PetscCall(GAMGPresetTell(pc, context, context->cycles - context->cycles_before));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -214,6 +235,8 @@ PetscErrorCode GAMGPatchCycle(PC pc)
   pc->ops->matapply          = MatApply;
   pc->ops->matapplytranspose = MatApplyTranspose;
   pc->ops->reset             = Reset;
+  pc->ops->presolve          = PreSolve;
+  pc->ops->postsolve         = PostSolve;
   mg->view                   = View;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -12,7 +12,7 @@ typedef PetscErrorCode (*SetTypeFn)(PC, PCGAMGType);
 typedef PetscErrorCode (*SetProcessLimitFn)(PC, PetscInt);
 
 /* PETSc's, the same for all PC. */
-static PetscErrorCode (*parent_create)(PC) = NULL, (*parent_setup)(PC) = NULL;
+static PetscErrorCode (*parent_create)(PC) = NULL, (*parent_setup)(PC) = NULL, (*parent_setfromoptions)(PC, PetscOptionItems) = NULL;
 static SetTypeFn         parent_settype         = NULL;
 static SetProcessLimitFn parent_setprocesslimit = NULL;
 
@@ -27,6 +27,7 @@ static PetscErrorCode ResetContext(GAMGContext *context)
   PetscCall(GAMGAggregatesDestroy(&context->aggregates));
   PetscCall(GAMGCheckReset(&context->check));
   PetscCall(GAMGFreeData(context));
+  PetscCall(GAMGUnderWayReset(&context->under_way));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -62,6 +63,7 @@ PetscErrorCode GAMGGetContext(PC pc, GAMGContext **context)
   (*context)->join_levels  = PETSC_TRUE;
   (*context)->join_latency = -1;
   (*context)->coarse_cycle = GAMG_COARSE_GRAPH;
+  (*context)->max_levels   = PETSC_MG_MAXLEVELS;
   PetscCall(GAMGRandomFits(&(*context)->random_fits));
   PetscCall(PetscObjectContainerCompose((PetscObject)pc, context_key, *context, DestroyContext));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -95,7 +97,7 @@ static PetscErrorCode CreateGraph(PC pc, Mat A, Mat *G)
   PetscCall(GAMGServe(pc, A, context, G));
   if (!context->served) {
     PetscCall(GAMGDataToHost(pc, A));
-    PetscCall((*context->parent.creategraph)(pc, A, G));
+    PetscCall(GAMGCreateGraphByPETSc(pc, A, G));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   if (context->device_check) PetscCall(GAMGCheckGraph(pc, A, *G));
@@ -190,6 +192,8 @@ static PetscErrorCode SetFromOptions(PC pc, PetscOptionItems PetscOptionsObject)
   PetscCall(PetscOptionsEnum("-pc_gamg_level_values", "Precision of the values of level operators and prolongators that cycles read on the device", "PCGAMG", GAMGLevelValuesNames, values, &values, NULL));
   PetscCall(PetscOptionsBool("-pc_gamg_join_levels", "Levels that are too small to be split go to one process", "PCGAMG", context->join_levels, &context->join_levels, NULL));
   PetscCall(PetscOptionsReal("-pc_gamg_join_latency", "Microseconds of an exchange of ghost values, by which this is decided for any type and size", "PCGAMG", context->join_latency, &context->join_latency, NULL));
+  PetscCall(GAMGPresetSetFromOptions(pc, context, PetscOptionsObject));
+  PetscCall(PetscOptionsBoundedReal("-pc_gamg_max_complexity", "Most nonzeros of all operators over those of the finest one, 0: no limit but memory", "PCGAMG", context->max_complexity, &context->max_complexity, NULL, 0));
   PetscCall(PetscOptionsEnum("-pc_gamg_coarse_cycle", "What does the part of a cycle below the finest level", "PCGAMG", GAMGCoarseCycles, cycle, &cycle, NULL));
   PetscOptionsHeadEnd();
   context->level_values = (GAMGLevelValues)values;
@@ -215,14 +219,34 @@ static PetscErrorCode Patch(PC pc)
   ops->coarsen           = Coarsen;
   ops->prolongator       = CreateProlongator;
   ops->optprolongator    = SmoothProlongator;
-  ops->createlevel       = GAMGCreateLevel;
+  ops->createlevel       = GAMGCreateLevelInLimits;
   ops->setfromoptions    = SetFromOptions;
+  PetscCall(GAMGPatchSetters(pc));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* PETSc's code derives thresholds from those that it finds: without the preset, which is put on again after the setup that it was there for. */
+static PetscErrorCode PCSetFromOptions_GAMG_AIJCUDA(PC pc, PetscOptionItems PetscOptionsObject)
+{
+  GAMGContext *context;
+  PetscBool    held;
+
+  PetscFunctionBegin;
+  PetscCall(GAMGGetContext(pc, &context));
+  held = context->preset_holds;
+  PetscCall(GAMGPresetTakeBack(pc, context));
+  PetscCall((*parent_setfromoptions)(pc, PetscOptionsObject));
+  if (held) PetscCall(GAMGPresetPut(pc, context));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode PCGAMGSetType_AIJCUDA(PC pc, PCGAMGType type)
 {
+  GAMGContext *context;
+
   PetscFunctionBegin;
+  PetscCall(GAMGGetContext(pc, &context));
+  PetscCall(GAMGPresetTakeBack(pc, context));
   PetscCall((*parent_settype)(pc, type));
   PetscCall(Patch(pc));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -277,6 +301,18 @@ static PetscErrorCode MakeStorageOfLevels(PC pc)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The preset for the setup that begins. With one, or after one, PETSc's number of levels is not that of the last setup, which has other settings. */
+static PetscErrorCode PutPreset(PC pc, GAMGContext *context, PetscBool makes)
+{
+  const PetscBool held = context->preset_holds;
+
+  PetscFunctionBegin;
+  PetscCall(GAMGPresetTakeBack(pc, context));
+  PetscCall(GAMGPresetPut(pc, context));
+  if (makes && (held || context->preset_holds)) GAMGGet(pc)->Nlevels = context->max_levels;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Nothing of a setup outlives it, whether it fails or not. What assembly and the first setup needed for a while is given back: the vectors that come next are PETSc's. */
 static PetscErrorCode PCSetUp_GAMG_AIJCUDA(PC pc)
 {
@@ -290,12 +326,14 @@ static PetscErrorCode PCSetUp_GAMG_AIJCUDA(PC pc)
   PetscCall(ResetContext(context));
   PetscCall(GAMGCoarseDestroy(&context->coarse));
   makes = MakesInterpolations(pc);
+  PetscCall(PutPreset(pc, context, makes));
   if (gamg->ops->creategraph == CreateGraph && gamg->Nlevels > 1 && makes) PetscCall(GAMGServeData(pc, pc->pmat, &context->data_on_device));
   if (makes) MatDeviceStorageDefer(PETSC_TRUE);
   MatMPIAIJCUDAStructureOnDemand(PETSC_TRUE);
   ierr = (*parent_setup)(pc);
   MatMPIAIJCUDAStructureOnDemand(PETSC_FALSE);
   if (makes) MatDeviceStorageDefer(PETSC_FALSE);
+  if (ierr == PETSC_SUCCESS) context->under_way.num_levels = 0;
   if (ierr != PETSC_SUCCESS && context->data_is_coarse) { // PETSc would take it for that of the finest level in the next setup
     PetscCall(PetscFree(gamg->data));
     gamg->data_sz = 0;
@@ -317,8 +355,10 @@ static PetscErrorCode PCCreate_GAMG_AIJCUDA(PC pc)
   PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCGAMGSetType_C", PCGAMGSetType_AIJCUDA));
   PetscCall(PetscObjectQueryFunction((PetscObject)pc, "PCGAMGSetProcEqLim_C", &parent_setprocesslimit));
   PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCGAMGSetProcEqLim_C", PCGAMGSetProcEqLim_AIJCUDA));
-  parent_setup   = pc->ops->setup;
-  pc->ops->setup = PCSetUp_GAMG_AIJCUDA;
+  parent_setup            = pc->ops->setup;
+  parent_setfromoptions   = pc->ops->setfromoptions;
+  pc->ops->setup          = PCSetUp_GAMG_AIJCUDA;
+  pc->ops->setfromoptions = PCSetFromOptions_GAMG_AIJCUDA;
   PetscCall(GAMGPatchCycle(pc));
   PetscCall(Patch(pc));
   PetscFunctionReturn(PETSC_SUCCESS);

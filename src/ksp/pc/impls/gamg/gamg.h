@@ -66,6 +66,41 @@ typedef enum {
 PETSC_INTERN const char *const GAMGCoarseCycles[]; /* for PetscOptionsEnum() */
 typedef struct _n_GAMGCoarse  *GAMGCoarse;         /* what coarsecycle.c keeps with a PC */
 
+/* -pc_gamg_strength: which couplings count for a threshold. */
+typedef enum {
+  GAMG_STRENGTH_ABSOLUTE, /* by their absolute values */
+  GAMG_STRENGTH_SIGNED    /* the same, but those with the sign of the diagonal do not */
+} GAMGStrength;
+PETSC_INTERN const char *const GAMGStrengths[]; /* for PetscOptionsEnum() */
+
+/* -pc_gamg_preset */
+typedef enum {
+  GAMG_PRESET_NONE,
+  GAMG_PRESET_ROBUST
+} GAMGPreset;
+PETSC_INTERN const char *const GAMGPresets[]; /* for PetscOptionsEnum() */
+
+/* What a preset sets. */
+typedef struct {
+  PetscReal    threshold[PETSC_MG_MAXLEVELS];
+  PetscReal    filter;     /* of prolongators */
+  PetscInt     aggressive; /* levels that are coarsened aggressively */
+  PetscInt     nsmooths;
+  GAMGStrength strength;
+} GAMGSettings;
+
+/* Which of these the user gave, by options or setters. */
+typedef struct {
+  PetscBool threshold, filter, aggressive, nsmooths, strength;
+} GAMGGiven;
+
+/* The matrices of a setup under way, which PETSc loses when it fails. */
+typedef struct {
+  PetscInt num_levels;                       /* below the finest; 0 outside of a setup */
+  Mat      operators[PETSC_MG_MAXLEVELS];    /* [num_levels] PETSc's, destroyed when the setup fails; the last one is NULL when it could not be made */
+  Mat      prolongators[PETSC_MG_MAXLEVELS]; /* [num_levels] likewise */
+} GAMGUnderWay;
+
 /* What is kept with a PC: a container composed with it. */
 typedef struct {
   struct _PCGAMGOps    parent;              /* PETSc's operations */
@@ -75,23 +110,32 @@ typedef struct {
   PetscBool            join_levels;         /* -pc_gamg_join_levels */
   PetscReal            join_latency;        /* -pc_gamg_join_latency, in microseconds; negative: the rule has its own */
   PetscBool            process_limit_given; /* -pc_gamg_process_eq_limit or PCGAMGSetProcEqLim() */
-  GAMGCoarseCycle      coarse_cycle;        /* -pc_gamg_coarse_cycle */
-  GAMGCoarse           coarse;              /* of the last setup; NULL: cycles are PETSc's */
-  PetscBool            single;              /* the cycles of the last setup read values in single precision */
-  PCApplyRichardsonFn *applyrichardson;     /* PETSc's, while single has put it away; otherwise NULL */
-  PetscBool            random_fits;         /* PetscRandom draws the numbers that the permutation is made of */
-  PetscBool            served;              /* whether the level under way is; the same on all processes, decided with its graph */
-  PetscBool            data_on_device;      /* whether GAMGCreateDefaultData() makes the near null space of the finest level, not PETSc */
-  GAMGCoarsening       coarsening;          /* of the level under way */
-  GAMGCheck            check;               /* with device_check */
-  GAMGAggregates       aggregates;          /* of the level under way, from its coarsening to its prolongator */
-  PetscBool            data_is_coarse;      /* PC_GAMG has the near null space of a coarser level, which this setup has made */
-  PetscErrorCode       data_error;          /* what making the near null space on this process ended with; raised where all processes meet */
-  PetscBool            constant;            /* the near null space of the finest level is the vector of ones of single unknowns, which nobody stores */
-  PetscReal           *data;                /* device, owned: near null space of the finest level, column-major as in PC_GAMG, [data_cell_cols][num_data_rows]; NULL: it is constant, or in PC_GAMG, on the host */
-  PetscInt             num_data_rows;       /* rows of the matrix that data is for */
-  PetscCount           cycles;              /* since the last setup */
-  PetscCount           expected_cycles;     /* after this one: those of the last setup that had any; 0: none had */
+  GAMGStrength         strength;            /* -pc_gamg_strength */
+  GAMGPreset           preset;              /* -pc_gamg_preset */
+  PetscBool            preset_holds;        /* the PC has the settings of the preset now */
+  GAMGSettings         own;                 /* those without it, while it holds */
+  GAMGGiven            given;
+  PetscInt             max_levels;     /* PCGAMGSetNlevels(); PETSc's PC_GAMG has the number of levels of the last setup in its place */
+  PetscReal            max_complexity; /* -pc_gamg_max_complexity; 0: none */
+  GAMGUnderWay         under_way;
+  GAMGCoarseCycle      coarse_cycle;    /* -pc_gamg_coarse_cycle */
+  GAMGCoarse           coarse;          /* of the last setup; NULL: cycles are PETSc's */
+  PetscBool            single;          /* the cycles of the last setup read values in single precision */
+  PCApplyRichardsonFn *applyrichardson; /* PETSc's, while single has put it away; otherwise NULL */
+  PetscBool            random_fits;     /* PetscRandom draws the numbers that the permutation is made of */
+  PetscBool            served;          /* whether the level under way is; the same on all processes, decided with its graph */
+  PetscBool            data_on_device;  /* whether GAMGCreateDefaultData() makes the near null space of the finest level, not PETSc */
+  GAMGCoarsening       coarsening;      /* of the level under way */
+  GAMGCheck            check;           /* with device_check */
+  GAMGAggregates       aggregates;      /* of the level under way, from its coarsening to its prolongator */
+  PetscBool            data_is_coarse;  /* PC_GAMG has the near null space of a coarser level, which this setup has made */
+  PetscErrorCode       data_error;      /* what making the near null space on this process ended with; raised where all processes meet */
+  PetscBool            constant;        /* the near null space of the finest level is the vector of ones of single unknowns, which nobody stores */
+  PetscReal           *data;            /* device, owned: near null space of the finest level, column-major as in PC_GAMG, [data_cell_cols][num_data_rows]; NULL: it is constant, or in PC_GAMG, on the host */
+  PetscInt             num_data_rows;   /* rows of the matrix that data is for */
+  PetscCount           cycles;          /* since the last setup */
+  PetscCount           expected_cycles; /* after this one: those of the last setup that had any; 0: none had */
+  PetscCount           cycles_before;   /* the solve under way */
 } GAMGContext;
 
 /* Log events of the stages, registered in src/init/init.c. gamg.c logs GAMGCoarsen() as the second and GAMGCreateProlongator() as the fourth; the others are parts of these. */
@@ -126,6 +170,18 @@ PETSC_INTERN PetscErrorCode GAMGSwitchCoarsening(PC);
 /* memory.c */
 PETSC_INTERN PetscErrorCode GAMGGetMemoryNeeded(PC, Mat, PetscInt, PetscReal *);
 
+/* preset.c */
+PETSC_INTERN PetscErrorCode GAMGPresetPut(PC, GAMGContext *);
+PETSC_INTERN PetscErrorCode GAMGPresetTakeBack(PC, GAMGContext *);
+PETSC_INTERN PetscErrorCode GAMGPresetSetFromOptions(PC, GAMGContext *, PetscOptionItems);
+PETSC_INTERN PetscErrorCode GAMGPresetView(PC, const GAMGContext *, PetscViewer);
+PETSC_INTERN PetscErrorCode GAMGPresetTell(PC, const GAMGContext *, PetscCount); /* cycles of a solve */
+PETSC_INTERN PetscErrorCode GAMGPatchSetters(PC);
+
+/* limit.c */
+PETSC_INTERN PetscErrorCode GAMGCreateLevelInLimits(PC, Mat, PetscInt, Mat *, Mat *, PetscMPIInt *, IS *, PetscBool);
+PETSC_INTERN PetscErrorCode GAMGUnderWayReset(GAMGUnderWay *);
+
 /* check.c */
 PETSC_INTERN PetscErrorCode GAMGCheckGraph(PC, Mat, Mat);
 PETSC_INTERN PetscErrorCode GAMGCheckAggregates(PC, const GAMGAggregates *);
@@ -152,6 +208,7 @@ PETSC_INTERN PetscErrorCode GAMGDataToHost(PC, Mat); /* before a level goes to P
 
 /* graph.c */
 PETSC_INTERN PetscErrorCode GAMGCreateGraph(PC, Mat, Mat *, PetscBool *);
+PETSC_INTERN PetscErrorCode GAMGCreateGraphByPETSc(PC, Mat, Mat *);
 
 /* coarsen.c */
 PETSC_INTERN PetscErrorCode GAMGCoarsen(Mat, GAMGCoarsening, GAMGAggregates *); /* of a graph; collective */

@@ -192,6 +192,7 @@ static PetscErrorCode CreateOnFirst(PC pc, Mat A, Mat *P, Mat *C)
   ierr = MatPtAP(A, *P, MAT_INITIAL_MATRIX, PETSC_DETERMINE, &split);
   PetscCall(PetscLogEventEnd(petsc_gamg_setup_matmat_events[level][1], 0, 0, 0, 0));
   PetscCall(PetscLogEventEnd(petsc_gamg_setup_events[GAMG_PTAP], 0, 0, 0, 0));
+  if (ierr != PETSC_SUCCESS) PetscCall(MatDestroy(&split));
   PetscCall(ierr);
   PetscCall(PetscLogEventBegin(petsc_gamg_setup_events[GAMG_REDUCE], 0, 0, 0, 0));
   PetscCallGoto(ierr, done, MatMPIAIJCUDAJoinRows(split, C));
@@ -214,7 +215,7 @@ done:
 }
 
 /*
-  GAMGCreateLevel - The Galerkin product, and on which processes it is: PETSc's operation createlevel, with our rule and our way to one process
+  GAMGCreateLevel - The Galerkin product, and on which processes it is: PETSc's code, with our rule and our way to one process
 
   Collective
 

@@ -5,6 +5,7 @@
   What PCGAMG needs of a graph that stays on the device (src/ksp/pc/impls/gamg) is made of the same parts.
 */
 #include <petscsparsecuda/entries.h>
+#include <petscsparsecuda/graph.h>
 #include "graph.h"
 #include "../core/core.h"
 #include "../host/host.h"
@@ -105,7 +106,8 @@ static PetscErrorCode MakeOnDevice(Mat A, PetscBool is_mpi, PetscBool transpose,
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode TakeAbsoluteValues(Mat G, PetscBool is_mpi)
+/* The sizes of the values of G; couplings of one sign count as zero. */
+static PetscErrorCode TakeAbsoluteValues(Mat G, int weak, PetscBool is_mpi)
 {
   int          n;
   Mat          blocks[2];
@@ -116,6 +118,7 @@ static PetscErrorCode TakeAbsoluteValues(Mat G, PetscBool is_mpi)
   PetscCall(GetBlocks(G, is_mpi, blocks, &n));
   for (int k = 0; k < n; k++) {
     PetscCall(MatSeqAIJCUDACopyToDevice(blocks[k]));
+    PetscCall(DCSRZeroWeak(MatSeqAIJCUDAGet(blocks[k])->device.view, (DCSRWeak){weak, (PetscBool)(k == 0)}, stream));
     PetscCall(DCSRAbsolute(MatSeqAIJCUDAGet(blocks[k])->device.view, stream));
     PetscCall(MatSeqAIJCUDADeviceChanged(blocks[k]));
   }
@@ -163,6 +166,7 @@ cleanup:
   Input Parameters:
 + A         - a square matrix of ours with its structure on the device
 . absolute  - without blocks: absolute values; PETSC_FALSE: the values of A
+. weak      - with these: 1, entries off the diagonal with a positive real part count as zero; -1, those with a negative one; 0, none
 . transpose - those of the transpose are added
 . num_index - with dense blocks: how many of their rows and columns count; 0: all
 - index     - [num_index] which
@@ -172,7 +176,7 @@ cleanup:
 
   Cost: a copy, or what MatAIJCUDACollapse() costs; with the transpose, one, and a sum.
 */
-PetscErrorCode MatAIJCUDACreateWeights(Mat A, PetscBool absolute, PetscBool transpose, PetscInt num_index, const PetscInt index[], Mat *G)
+PetscErrorCode MatAIJCUDACreateWeights(Mat A, PetscBool absolute, int weak, PetscBool transpose, PetscInt num_index, const PetscInt index[], Mat *G)
 {
   PetscBool      is_mpi;
   PetscErrorCode ierr;
@@ -183,7 +187,7 @@ PetscErrorCode MatAIJCUDACreateWeights(Mat A, PetscBool absolute, PetscBool tran
   if (A->rmap->bs > 1) PetscCallGoto(ierr, failed, MatAIJCUDACollapse(A, PETSC_TRUE, num_index, index, G));
   else {
     ierr = MatDuplicate(A, MAT_COPY_VALUES, G);
-    if (ierr == PETSC_SUCCESS && absolute) ierr = TakeAbsoluteValues(*G, is_mpi);
+    if (ierr == PETSC_SUCCESS && absolute) ierr = TakeAbsoluteValues(*G, weak, is_mpi);
     if (is_mpi) PetscCall(PetscSparseCUDAAgree(PetscObjectComm((PetscObject)A), ierr, &ierr));
     if (ierr != PETSC_SUCCESS) goto failed;
   }
@@ -198,7 +202,7 @@ failed:
 static PetscErrorCode ComputeGraph(Mat A, const GraphWish *wish, Mat *graph)
 {
   PetscFunctionBegin;
-  PetscCall(MatAIJCUDACreateWeights(A, (PetscBool)(wish->scale || wish->filter >= 0), wish->transpose, wish->num_index, wish->index, graph));
+  PetscCall(MatAIJCUDACreateWeights(A, (PetscBool)(wish->scale || wish->filter >= 0), 0, wish->transpose, wish->num_index, wish->index, graph));
   if (wish->symmetrize) PetscCall(MatSetOption(*graph, MAT_SYMMETRIC, PETSC_TRUE));
   else PetscCall(MatPropagateSymmetryOptions(A, *graph));
   if (wish->scale) PetscCall(ScaleDiagonal(*graph));

@@ -27,8 +27,8 @@ cleanup:
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The strong entries of a block, owned by the caller, zero when all are; rows are scaled by left, columns by right. Not collective. */
-static PetscErrorCode GetStrongBlock(Mat G, Mat block, Vec left, Vec right, PetscReal threshold, cudaStream_t stream, DCSRView *view)
+/* The strong entries of a block, owned by the caller, zero when all are; rows are scaled by left, columns by right; weak: couplings that count as zero. Not collective. */
+static PetscErrorCode GetStrongBlock(Mat G, Mat block, Vec left, Vec right, PetscReal threshold, DCSRWeak weak, cudaStream_t stream, DCSRView *view)
 {
   HostVecBuffer  buffers[2] = {{NULL, 0}, {NULL, 0}};
   DeviceArray    arrays[2];
@@ -41,7 +41,7 @@ static PetscErrorCode GetStrongBlock(Mat G, Mat block, Vec left, Vec right, Pets
   PetscCall(MatSeqAIJCUDAGetCompact(block, &all));
   PetscCallGoto(ierr, cleanup, GetDeviceArray(G, left, block->rmap->n, ARRAY_READ, &buffers[0], stream, &arrays[0]));
   PetscCallGoto(ierr, cleanup, GetDeviceArray(G, right, block->cmap->n, ARRAY_READ, &buffers[1], stream, &arrays[1]));
-  PetscCallGoto(ierr, cleanup, DCSRGetStrong(all, arrays[0].device, arrays[1].device, threshold, stream, view, &deletion));
+  PetscCallGoto(ierr, cleanup, DCSRGetStrong(all, arrays[0].device, arrays[1].device, threshold, weak, stream, view, &deletion));
 cleanup:
   for (int k = 0; k < 2; k++) {
     ierr = RestoreDeviceArray(&arrays[k], stream, ierr);
@@ -52,7 +52,7 @@ cleanup:
 }
 
 /* All blocks. Collective. */
-static PetscErrorCode CreateStrong(Mat G, PetscBool mpi, Vec scaling, PetscReal threshold, cudaStream_t stream, Mat *S)
+static PetscErrorCode CreateStrong(Mat G, PetscBool mpi, Vec scaling, PetscReal threshold, int weak, cudaStream_t stream, Mat *S)
 {
   const Mat_MPIAIJ *g = (const Mat_MPIAIJ *)G->data;
   DCSRView          views[2];
@@ -65,8 +65,8 @@ static PetscErrorCode CreateStrong(Mat G, PetscBool mpi, Vec scaling, PetscReal 
     PetscCall(VecScatterBegin(g->Mvctx, scaling, g->lvec, INSERT_VALUES, SCATTER_FORWARD));
     PetscCall(VecScatterEnd(g->Mvctx, scaling, g->lvec, INSERT_VALUES, SCATTER_FORWARD));
   }
-  ierr = GetStrongBlock(G, mpi ? g->A : G, scaling, scaling, threshold, stream, &views[0]);
-  if (ierr == PETSC_SUCCESS && mpi) ierr = GetStrongBlock(G, g->B, scaling, g->lvec, threshold, stream, &views[1]);
+  ierr = GetStrongBlock(G, mpi ? g->A : G, scaling, scaling, threshold, (DCSRWeak){weak, PETSC_TRUE}, stream, &views[0]);
+  if (ierr == PETSC_SUCCESS && mpi) ierr = GetStrongBlock(G, g->B, scaling, g->lvec, threshold, (DCSRWeak){weak, PETSC_FALSE}, stream, &views[1]);
   PetscCall(MatAIJCUDACreateReduced(G, views, ierr, S));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -78,7 +78,8 @@ static PetscErrorCode CreateStrong(Mat G, PetscBool mpi, Vec scaling, PetscReal 
 
   Input Parameters:
 + G         - a square matrix of ours with its structure on the device, without blocks
-- threshold - not negative
+. threshold - not negative
+- weak      - 1: entries off the diagonal with a positive real part count as zero; -1: those with a negative one; 0: none
 
   Output Parameter:
 . S - of G's type: entries (i, j) with |g_ij| sqrt(1 / |g_ii|) sqrt(1 / |g_jj|) > threshold, with their values in G; a diagonal entry that is missing or zero counts as an infinite one. NULL after an error
@@ -87,7 +88,7 @@ static PetscErrorCode CreateStrong(Mat G, PetscBool mpi, Vec scaling, PetscReal 
 
   Cost: three passes over the matrix; a scatter of one number a row.
 */
-PetscErrorCode MatAIJCUDACreateStrong(Mat G, PetscReal threshold, Mat *S)
+PetscErrorCode MatAIJCUDACreateStrong(Mat G, PetscReal threshold, int weak, Mat *S)
 {
   Vec            scaling = NULL;
   PetscBool      is_mpi;
@@ -101,7 +102,7 @@ PetscErrorCode MatAIJCUDACreateStrong(Mat G, PetscReal threshold, Mat *S)
   ierr = CreateScaling(G, &scaling);
   PetscCall(PetscSparseCUDAAgree(PetscObjectComm((PetscObject)G), ierr, &ierr));
   if (ierr != PETSC_SUCCESS) goto cleanup;
-  PetscCallGoto(ierr, cleanup, CreateStrong(G, is_mpi, scaling, threshold, stream, S));
+  PetscCallGoto(ierr, cleanup, CreateStrong(G, is_mpi, scaling, threshold, weak, stream, S));
 cleanup:
   PetscCall(VecDestroy(&scaling));
   PetscCall(ierr);

@@ -4,6 +4,9 @@
 */
 #include "../core/core.h"
 
+/* productslices.c */
+PETSC_INTERN PetscErrorCode MatSeqAIJCUDAEstimatePtAP(Mat, Mat, PetscReal *);
+
 /* product.c */
 PETSC_INTERN PetscErrorCode MatProductSetFromOptions_AIJCUDA(Mat);
 PETSC_INTERN PetscErrorCode MatProductSetFromOptions_AIJCUDA_Mixed(Mat);

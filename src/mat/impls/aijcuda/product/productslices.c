@@ -59,17 +59,25 @@ static PetscInt CeilPositive(PetscReal x)
   return x >= (PetscReal)PETSC_INT32_MAX ? PETSC_INT32_MAX : (PetscInt)PetscCeilReal(x);
 }
 
+/* Rows that lie all over x; odd steps, since on a grid whose size is a power of two others lie on its boundary. */
+static DCSRIndices GetSampleRows(DCSRView x)
+{
+  DCSRIndices rows = {PetscMin(x.num_rows, SAMPLE_ROWS), NULL, 0, 1, PETSC_TRUE};
+
+  rows.step = (x.num_rows / rows.n - 1) | 1;
+  return rows;
+}
+
 /* Entries of X Y, from a sample of its rows. */
 static PetscErrorCode EstimateEntries(DCSRView X, DCSRView Y, cudaStream_t stream, PetscReal *entries)
 {
-  DCSRIndices    rows = {PetscMin(X.num_rows, SAMPLE_ROWS), NULL, 0, 1, PETSC_TRUE};
-  DCSRView       sample, product;
-  DCSRSpGEMM     plan = NULL;
-  PetscErrorCode ierr;
+  const DCSRIndices rows = GetSampleRows(X);
+  DCSRView          sample, product;
+  DCSRSpGEMM        plan = NULL;
+  PetscErrorCode    ierr;
 
   PetscFunctionBegin;
-  rows.step = (X.num_rows / rows.n - 1) | 1; // odd: on a grid whose size is a power of two others lie on its boundary
-  X.values  = NULL;
+  X.values = NULL;
   PetscCall(PetscArrayzero(&product, 1));
   PetscCall(DCSRSubmatrixMapped(X, &rows, NULL, PETSC_TRUE, X.num_columns, stream, &sample));
   ierr = DCSRSpGEMMSymbolic(sample, Y, PETSC_FALSE, stream, &product, &plan);
@@ -346,5 +354,55 @@ PetscErrorCode ProductSlicesView(PetscViewer viewer, const ProductSlices *s)
                                    "dcsrcuda: product in %" PetscInt_FMT " slices: %" PetscCount_FMT " products, %.1f MB workspace, %" PetscCount_FMT " rows of the intermediate product, %" PetscCount_FMT " of them repeated, %" PetscCount_FMT
                                    " entries at a time\n",
                                    s->num_slices, s->num_products, (double)s->workspace * 1e-6, s->num_rows, s->num_again, s->max_entries));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  MatSeqAIJCUDAEstimatePtAP - How many entries P^T A P will have
+
+  Not Collective
+
+  Input Parameters:
++ A - a sequential matrix of ours, on the device
+- P - another one, with as many rows
+
+  Output Parameter:
+. entries - an estimate from a sample of 2048 rows; exact when there are not more
+
+  Errors: PETSC_ERR_MEM.
+
+  Cost: the part of the symbolic product that these rows are, and the transpose of P unless P keeps it (MAT_FORM_EXPLICIT_TRANSPOSE).
+*/
+PetscErrorCode MatSeqAIJCUDAEstimatePtAP(Mat A, Mat P, PetscReal *entries)
+{
+  ProductTranspose R;
+  ProductSlices    slices;
+  DCSRIndices      rows;
+  DCSRView         factors[3], result;
+  cudaStream_t     stream;
+  PetscErrorCode   ierr;
+
+  PetscFunctionBegin;
+  *entries = 0;
+  PetscCall(PetscArrayzero(&R, 1));
+  PetscCall(PetscArrayzero(&slices, 1));
+  PetscCall(PetscArrayzero(factors, 3));
+  PetscCall(PetscArrayzero(&result, 1));
+  slices.num_slices = 1;
+  PetscCall(PetscSparseCUDAGetStream(&stream));
+  PetscCall(MatSeqAIJCUDAGetCompact(A, &factors[1]));
+  PetscCall(MatSeqAIJCUDAGetCompact(P, &factors[2]));
+  if (factors[1].num_nonzeros == 0 || factors[2].num_nonzeros == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(ProductTransposeGet(P, factors[2], PETSC_FALSE, stream, &R));
+  rows          = GetSampleRows(R.view);
+  R.view.values = NULL;
+  PetscCallGoto(ierr, cleanup, DCSRSubmatrixMapped(R.view, &rows, NULL, PETSC_TRUE, R.view.num_columns, stream, &factors[0]));
+  PetscCallGoto(ierr, cleanup, ProductSlicesSymbolic(A, factors, PETSC_FALSE, stream, &slices, &result));
+  *entries = (PetscReal)result.num_nonzeros / (PetscReal)rows.n * (PetscReal)R.view.num_rows;
+cleanup:
+  PetscCall(DCSRViewFree(&factors[0], stream));
+  PetscCall(DCSRViewFree(&result, stream));
+  PetscCall(ProductTransposeDestroy(&R, stream));
+  PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
