@@ -185,6 +185,24 @@ static PetscErrorCode IsEstimateDue(KSP ksp, Mat A, Mat P, PetscBool *due)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Of the estimator, in its KSPSolve(), when its type and its options are known. */
+static PetscErrorCode BeforeEstimate(KSP kspest, PETSC_UNUSED Vec b, PETSC_UNUSED Vec x, PETSC_UNUSED PetscCtx ctx)
+{
+  PetscFunctionBegin;
+  PetscCall(KSPSetPreSolve(kspest, NULL, NULL));
+  PetscCall(KSPEstimateBegin(kspest));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode AfterEstimate(KSP kspest)
+{
+  PetscFunctionBegin;
+  if (kspest == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  if (kspest->presolve == BeforeEstimate) PetscCall(KSPSetPreSolve(kspest, NULL, NULL));
+  PetscCall(KSPEstimateEnd(kspest));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
   PETSc's setup with a matrix of ours. It keeps the work vectors that there are. The noise that an estimate starts from, which PETSc makes on the host, is made where it is used, and given to PETSc's code as a right-hand side to
   estimate with.
@@ -202,6 +220,8 @@ static PetscErrorCode SetUpWithNoise(KSP ksp, Mat A, Mat P)
   if (due && usenoisy && ksp->nwork == 0) PetscCall(KSPSetWorkVecs(ksp, NUM_WORK));
   PetscCall(CanKeep(ksp, A, &keep));
   if (keep && due && usenoisy) PetscCall(KSPSetNoise_AIJCUDA(A, ksp->work[1]));
+  if (due && cheb->kspest == NULL) PetscCall(KSPChebyshevEstEigSet(ksp, PETSC_DECIDE, PETSC_DECIDE, PETSC_DECIDE, PETSC_DECIDE)); // as PETSc's setup would
+  if (due && cheb->kspest != NULL && cheb->kspest->presolve == NULL) PetscCall(KSPSetPreSolve(cheb->kspest, BeforeEstimate, NULL));
   if (keep) PetscCall(KeepBegin(ksp));
   if (keep && due && usenoisy) {
     cheb->usenoisy = PETSC_FALSE;
@@ -212,6 +232,7 @@ static PetscErrorCode SetUpWithNoise(KSP ksp, Mat A, Mat P)
   ksp->vec_rhs   = rhs;
   ksp->vec_sol   = sol;
   PetscCall(KeepCancel(ksp));
+  PetscCall(AfterEstimate(cheb->kspest));
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -243,6 +243,7 @@ PetscErrorCode KSPFusedRegister_AIJCUDA(void)
   PetscCall(KSPInitializePackage());
   PetscCall(KSPChebyshevRegister_AIJCUDA());
   PetscCall(KSPRichardsonRegister_AIJCUDA());
+  PetscCall(KSPEstimateRegister_AIJCUDA());
   PetscCall(KSPGMRESPolyRegister_AIJCUDA());
   PetscFunctionReturn(PETSC_SUCCESS);
 }

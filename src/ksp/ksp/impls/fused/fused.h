@@ -87,6 +87,9 @@ PETSC_INTERN PetscBool      KSPChebyshevGetFactors_AIJCUDA(KSP, PetscReal[2]);
 
 /* estimate.c */
 PETSC_INTERN PetscErrorCode KSPSetNoise_AIJCUDA(Mat, Vec);
+PETSC_INTERN PetscErrorCode KSPEstimateBegin(KSP);
+PETSC_INTERN PetscErrorCode KSPEstimateEnd(KSP);
+PETSC_INTERN PetscErrorCode KSPEstimateRegister_AIJCUDA(void);
 
 /* richardson.c */
 PETSC_INTERN PetscErrorCode KSPRichardsonRegister_AIJCUDA(void);

@@ -47,6 +47,7 @@ static PetscErrorCode EstimateEigenvalues(PC pc, Mat A, PetscReal *emax, PetscRe
   PetscCallGoto(ierr, cleanup, KSPSetNoise_AIJCUDA(A, b));
   PetscCallGoto(ierr, cleanup, KSPCreate(PetscObjectComm((PetscObject)A), &ksp));
   PetscCallGoto(ierr, cleanup, SetUpEstimator(pc, A, ksp));
+  PetscCallGoto(ierr, cleanup, KSPEstimateBegin(ksp));
   PetscCallGoto(ierr, cleanup, KSPSolve(ksp, b, x));
   PetscCallGoto(ierr, cleanup, KSPCheckSolve(ksp, pc, x));
   PetscCallGoto(ierr, cleanup, KSPComputeExtremeSingularValues(ksp, emax, emin));
