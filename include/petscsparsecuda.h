@@ -4,7 +4,7 @@
 
   Load with -dll_append /path/to/libpetscsparsecuda.so, or link the library and call PetscSparseCUDAInitialize() after PetscInitialize().
 */
-#include <petscmat.h>
+#include <petscpc.h>
 
 /* SUBMANSEC = Mat */
 /* A line with TOPIC names the part of docs/api.md that what follows belongs to; conf/make-api writes that page from the docstrings. */
@@ -30,9 +30,12 @@ PETSC_EXTERN PetscErrorCode PetscSparseCUDAInitialize(void);
 #define MATSEQAIJAUTOCUDA "seqaijautocuda" /* What a matrix of type `MATAUTOCUDA` is on one process. */
 #define MATMPIAIJAUTOCUDA "mpiaijautocuda" /* What a matrix of type `MATAUTOCUDA` is on several processes. */
 
-/* TOPIC = Smoothers */
+/* TOPIC = Solvers */
 
 #define KSPGMRESPOLY "gmrespoly"
+
+PETSC_EXTERN PetscErrorCode PCGAMGCUDASetTune(PC, PetscInt);
+PETSC_EXTERN PetscErrorCode PCGAMGCUDAGetTuned(PC, const char *[]);
 
 /* TOPIC = Storage of a matrix */
 

@@ -87,6 +87,7 @@ static PetscErrorCode View(PC pc, PetscViewer viewer)
   PetscCall(GAMGGetContext(pc, &context));
   if (context->single) PetscCall(PetscViewerASCIIPrintf(viewer, "      Values of level operators and prolongators on the device: single precision\n"));
   PetscCall(GAMGPresetView(pc, context, viewer));
+  PetscCall(GAMGTuneView(pc, context, viewer));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -100,13 +101,14 @@ static PetscErrorCode PreSolve(PC pc, PETSC_UNUSED KSP ksp, PETSC_UNUSED Vec b, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode PostSolve(PC pc, PETSC_UNUSED KSP ksp, PETSC_UNUSED Vec b, PETSC_UNUSED Vec x)
+static PetscErrorCode PostSolve(PC pc, KSP ksp, PETSC_UNUSED Vec b, PETSC_UNUSED Vec x)
 {
   GAMGContext *context;
 
   PetscFunctionBegin;
   PetscCall(GAMGGetContext(pc, &context));
   PetscCall(GAMGPresetTell(pc, context, context->cycles - context->cycles_before));
+  PetscCall(GAMGTuneNoteSolve(context, ksp, context->cycles - context->cycles_before));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -38,6 +38,7 @@ static PetscErrorCode DestroyContext(PetscCtxRt context)
   PetscFunctionBegin;
   PetscCall(ResetContext(*c));
   PetscCall(GAMGCoarseDestroy(&(*c)->coarse));
+  PetscCall(GAMGTuneDestroy(&(*c)->tune));
   PetscCall(PetscFree(*c));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -138,6 +139,7 @@ static PetscErrorCode CreateProlongator(PC pc, Mat A, PetscCoarsenData *lists, M
   if (!context->served) {
     PetscCall((*context->parent.prolongator)(pc, A, lists, P));
     context->data_is_coarse = PETSC_TRUE;
+    if (context->tune.trial) PetscCall(GAMGTuneLimit(pc, A, *P));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   *P = NULL;
@@ -145,6 +147,7 @@ static PetscErrorCode CreateProlongator(PC pc, Mat A, PetscCoarsenData *lists, M
   PetscCallLogged(PETSCSPARSECUDA_GAMGTentative, pc, GAMGCreateProlongator(pc, A, &context->aggregates, P));
   context->data_is_coarse = PETSC_TRUE;
   PetscCall(GAMGAggregatesDestroy(&context->aggregates));
+  if (context->tune.trial) PetscCall(GAMGTuneLimit(pc, A, *P));
   if (context->device_check) PetscCall(GAMGCheckProlongator(pc, A, *P));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -193,6 +196,7 @@ static PetscErrorCode SetFromOptions(PC pc, PetscOptionItems PetscOptionsObject)
   PetscCall(PetscOptionsBool("-pc_gamg_join_levels", "Levels that are too small to be split go to one process", "PCGAMG", context->join_levels, &context->join_levels, NULL));
   PetscCall(PetscOptionsReal("-pc_gamg_join_latency", "Microseconds of an exchange of ghost values, by which this is decided for any type and size", "PCGAMG", context->join_latency, &context->join_latency, NULL));
   PetscCall(GAMGPresetSetFromOptions(pc, context, PetscOptionsObject));
+  PetscCall(GAMGTuneSetFromOptions(pc, context, PetscOptionsObject));
   PetscCall(PetscOptionsBoundedReal("-pc_gamg_max_complexity", "Most nonzeros of all operators over those of the finest one, 0: no limit but memory", "PCGAMG", context->max_complexity, &context->max_complexity, NULL, 0));
   PetscCall(PetscOptionsEnum("-pc_gamg_coarse_cycle", "What does the part of a cycle below the finest level", "PCGAMG", GAMGCoarseCycles, cycle, &cycle, NULL));
   PetscOptionsHeadEnd();
@@ -301,13 +305,14 @@ static PetscErrorCode MakeStorageOfLevels(PC pc)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The preset for the setup that begins. With one, or after one, PETSc's number of levels is not that of the last setup, which has other settings. */
-static PetscErrorCode PutPreset(PC pc, GAMGContext *context, PetscBool makes)
+/* The preset for the setup that begins, or what tuning finds. With one, or after one, PETSc's number of levels is not that of the last setup, which has other settings. */
+static PetscErrorCode PutPreset(PC pc, GAMGContext *context, PetscBool tunes, PetscBool makes)
 {
   const PetscBool held = context->preset_holds;
 
   PetscFunctionBegin;
   PetscCall(GAMGPresetTakeBack(pc, context));
+  if (tunes) PetscCall(GAMGTune(pc, context));
   PetscCall(GAMGPresetPut(pc, context));
   if (makes && (held || context->preset_holds)) GAMGGet(pc)->Nlevels = context->max_levels;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -318,15 +323,17 @@ static PetscErrorCode PCSetUp_GAMG_AIJCUDA(PC pc)
 {
   PC_GAMG       *gamg = GAMGGet(pc);
   GAMGContext   *context;
-  PetscBool      makes;
+  PetscBool      tunes, makes;
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
   PetscCall(GAMGGetContext(pc, &context));
   PetscCall(ResetContext(context));
   PetscCall(GAMGCoarseDestroy(&context->coarse));
+  PetscCall(GAMGTuneIsDue(pc, context, &tunes));
+  if (tunes) pc->flag = DIFFERENT_NONZERO_PATTERN;
   makes = MakesInterpolations(pc);
-  PetscCall(PutPreset(pc, context, makes));
+  PetscCall(PutPreset(pc, context, tunes, makes));
   if (gamg->ops->creategraph == CreateGraph && gamg->Nlevels > 1 && makes) PetscCall(GAMGServeData(pc, pc->pmat, &context->data_on_device));
   if (makes) MatDeviceStorageDefer(PETSC_TRUE);
   MatMPIAIJCUDAStructureOnDemand(PETSC_TRUE);
@@ -343,6 +350,7 @@ static PetscErrorCode PCSetUp_GAMG_AIJCUDA(PC pc)
   PetscCall(GAMGTellProducts(pc, context));
   PetscCall(MakeStorageOfLevels(pc));
   PetscCall(GAMGSetUpCycle(pc, context));
+  PetscCall(GAMGTuneDegree(pc, context));
   PetscCall(PetscSparseCUDATrimMemory(PETSC_FALSE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -80,7 +80,15 @@ typedef enum {
 } GAMGPreset;
 PETSC_INTERN const char *const GAMGPresets[]; /* for PetscOptionsEnum() */
 
-/* What a preset sets. */
+/* What presets and tuning choose. */
+typedef struct {
+  PetscReal    threshold; /* of the finest level; of coarser ones it is scaled as the user says */
+  PetscReal    filter;    /* of prolongators */
+  PetscInt     aggressive, nsmooths;
+  GAMGStrength strength;
+} GAMGChoice;
+
+/* What a PC has of these. */
 typedef struct {
   PetscReal    threshold[PETSC_MG_MAXLEVELS];
   PetscReal    filter;     /* of prolongators */
@@ -93,6 +101,33 @@ typedef struct {
 typedef struct {
   PetscBool threshold, filter, aggressive, nsmooths, strength;
 } GAMGGiven;
+
+/* -pc_gamg_tune_cost: what trials are judged by. */
+typedef enum {
+  GAMG_COST_TIME, /* times of the slowest process */
+  GAMG_COST_MODEL /* a model of these, which is the same in every run */
+} GAMGCost;
+PETSC_INTERN const char *const GAMGCosts[]; /* for PetscOptionsEnum() */
+
+/* Tuning, and what it found for the pattern of now. */
+typedef struct {
+  PetscInt   num_solves; /* -pc_gamg_tune: so many are expected with a pattern; 0: nothing is tuned */
+  GAMGCost   cost;       /* -pc_gamg_tune_cost */
+  PetscBool  trial;      /* this PC is one of a search */
+  PetscBool  done;       /* there was a search for the pattern of now, */
+  PetscBool  found;      /* and something in it converged; what follows is of that */
+  PetscBool  own;        /* the settings that the PC has are the best */
+  PetscBool  symmetric;  /* the matrix */
+  GAMGChoice choice;     /* unless own */
+  PetscInt   degree;     /* of smoothers; 0: not looked for, or as the options say */
+  PetscReal  digits;     /* a cycle, in the trial */
+  PetscInt   num_tried;  /* hierarchies */
+  PetscReal  seconds;    /* of the search */
+  char      *options;    /* the settings as options to type, owned; NULL unless found */
+  PetscInt   slow;       /* last solves in a row that converged much worse than the trial */
+  PetscCount solves;     /* since the search */
+  PetscCount wait;       /* so many have to be there before the next search of this pattern */
+} GAMGTuning;
 
 /* The matrices of a setup under way, which PETSc loses when it fails. */
 typedef struct {
@@ -115,6 +150,7 @@ typedef struct {
   PetscBool            preset_holds;        /* the PC has the settings of the preset now */
   GAMGSettings         own;                 /* those without it, while it holds */
   GAMGGiven            given;
+  GAMGTuning           tune;
   PetscInt             max_levels;     /* PCGAMGSetNlevels(); PETSc's PC_GAMG has the number of levels of the last setup in its place */
   PetscReal            max_complexity; /* -pc_gamg_max_complexity; 0: none */
   GAMGUnderWay         under_way;
@@ -171,12 +207,25 @@ PETSC_INTERN PetscErrorCode GAMGSwitchCoarsening(PC);
 PETSC_INTERN PetscErrorCode GAMGGetMemoryNeeded(PC, Mat, PetscInt, PetscReal *);
 
 /* preset.c */
+PETSC_INTERN void           GAMGGetSettings(PC, const GAMGContext *, GAMGSettings *);
+PETSC_INTERN void           GAMGSetSettings(PC, GAMGContext *, const GAMGSettings *);
+PETSC_INTERN void           GAMGReplaceSettings(PC, const GAMGContext *, const GAMGChoice *, GAMGSettings *); /* where the user gave none */
 PETSC_INTERN PetscErrorCode GAMGPresetPut(PC, GAMGContext *);
 PETSC_INTERN PetscErrorCode GAMGPresetTakeBack(PC, GAMGContext *);
 PETSC_INTERN PetscErrorCode GAMGPresetSetFromOptions(PC, GAMGContext *, PetscOptionItems);
 PETSC_INTERN PetscErrorCode GAMGPresetView(PC, const GAMGContext *, PetscViewer);
 PETSC_INTERN PetscErrorCode GAMGPresetTell(PC, const GAMGContext *, PetscCount); /* cycles of a solve */
 PETSC_INTERN PetscErrorCode GAMGPatchSetters(PC);
+
+/* tune.c */
+PETSC_INTERN PetscErrorCode GAMGTuneSetFromOptions(PC, GAMGContext *, PetscOptionItems);
+PETSC_INTERN PetscErrorCode GAMGTuneIsDue(PC, const GAMGContext *, PetscBool *);
+PETSC_INTERN PetscErrorCode GAMGTune(PC, GAMGContext *);
+PETSC_INTERN PetscErrorCode GAMGTuneDegree(PC, GAMGContext *);
+PETSC_INTERN PetscErrorCode GAMGTuneLimit(PC, Mat, Mat);
+PETSC_INTERN PetscErrorCode GAMGTuneNoteSolve(GAMGContext *, KSP, PetscCount);
+PETSC_INTERN PetscErrorCode GAMGTuneView(PC, const GAMGContext *, PetscViewer);
+PETSC_INTERN PetscErrorCode GAMGTuneDestroy(GAMGTuning *);
 
 /* limit.c */
 PETSC_INTERN PetscErrorCode GAMGCreateLevelInLimits(PC, Mat, PetscInt, Mat *, Mat *, PetscMPIInt *, IS *, PetscBool);

@@ -17,16 +17,13 @@ typedef enum {
 } System;
 
 /* The preset robust: chosen from 29 systems with jumps, anisotropy and distorted elements; held-out ones were 13 % above the best of a grid in the mean. */
-static const struct {
-  PetscReal    threshold, filter;
-  PetscInt     aggressive, nsmooths;
-  GAMGStrength strength;
-} robust[NUM_SYSTEMS] = {
+static const GAMGChoice robust[NUM_SYSTEMS] = {
   [SYSTEM_SCALAR] = {0.05, 0.1, 2, 1, GAMG_STRENGTH_SIGNED},
   [SYSTEM_BLOCKS] = {0.02, 0.1, 1, 2, GAMG_STRENGTH_ABSOLUTE},
 };
 
-static void GetSettings(PC pc, const GAMGContext *context, GAMGSettings *s)
+/* GAMGGetSettings - The settings of a PC. Not collective. */
+void GAMGGetSettings(PC pc, const GAMGContext *context, GAMGSettings *s)
 {
   const PC_GAMG        *gamg    = GAMGGet(pc);
   const GAMGAggOptions *options = GAMGGetAggOptions(pc);
@@ -38,7 +35,8 @@ static void GetSettings(PC pc, const GAMGContext *context, GAMGSettings *s)
   s->strength   = context->strength;
 }
 
-static void SetSettings(PC pc, GAMGContext *context, const GAMGSettings *s)
+/* GAMGSetSettings - Other settings for a PC. Not collective. */
+void GAMGSetSettings(PC pc, GAMGContext *context, const GAMGSettings *s)
 {
   PC_GAMG        *gamg    = GAMGGet(pc);
   GAMGAggOptions *options = GAMGGetAggOptions(pc);
@@ -50,21 +48,21 @@ static void SetSettings(PC pc, GAMGContext *context, const GAMGSettings *s)
   context->strength                     = s->strength;
 }
 
-/* The settings of the preset in place of those that the user did not give. */
-static void Replace(PC pc, const GAMGContext *context, System system, GAMGSettings *s)
+/* GAMGReplaceSettings - A choice in place of the settings that the user did not give. Not collective. */
+void GAMGReplaceSettings(PC pc, const GAMGContext *context, const GAMGChoice *choice, GAMGSettings *s)
 {
   if (!context->given.threshold) {
-    s->threshold[0] = robust[system].threshold;
+    s->threshold[0] = choice->threshold;
     for (int l = 1; l < PETSC_MG_MAXLEVELS; l++) s->threshold[l] = s->threshold[l - 1] * GAMGGet(pc)->threshold_scale;
   }
-  if (!context->given.filter) s->filter = robust[system].filter;
-  if (!context->given.aggressive) s->aggressive = robust[system].aggressive;
-  if (!context->given.nsmooths) s->nsmooths = robust[system].nsmooths;
-  if (!context->given.strength) s->strength = robust[system].strength;
+  if (!context->given.filter) s->filter = choice->filter;
+  if (!context->given.aggressive) s->aggressive = choice->aggressive;
+  if (!context->given.nsmooths) s->nsmooths = choice->nsmooths;
+  if (!context->given.strength) s->strength = choice->strength;
 }
 
 /*
-  GAMGPresetPut - Puts the preset on, if one is asked for and the PC has a matrix
+  GAMGPresetPut - Puts on what tuning has found, or the preset, if there is such a thing and the PC has a matrix
 
   Not Collective
 
@@ -77,18 +75,19 @@ static void Replace(PC pc, const GAMGContext *context, System system, GAMGSettin
 */
 PetscErrorCode GAMGPresetPut(PC pc, GAMGContext *context)
 {
-  GAMGSettings settings;
-  PetscBool    is_agg;
-  PetscInt     bs;
+  const PetscBool tuned = (PetscBool)(context->tune.found && !context->tune.own);
+  GAMGSettings    settings;
+  PetscBool       is_agg;
+  PetscInt        bs;
 
   PetscFunctionBegin;
   PetscCall(PetscStrcmp(GAMGGet(pc)->gamg_type_name, PCGAMGAGG, &is_agg));
-  if (context->preset == GAMG_PRESET_NONE || !is_agg || pc->pmat == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  if ((context->preset == GAMG_PRESET_NONE && !tuned) || !is_agg || pc->pmat == NULL) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatGetBlockSize(pc->pmat, &bs));
-  GetSettings(pc, context, &context->own);
+  GAMGGetSettings(pc, context, &context->own);
   settings = context->own;
-  Replace(pc, context, bs > 1 ? SYSTEM_BLOCKS : SYSTEM_SCALAR, &settings);
-  SetSettings(pc, context, &settings);
+  GAMGReplaceSettings(pc, context, tuned ? &context->tune.choice : &robust[bs > 1 ? SYSTEM_BLOCKS : SYSTEM_SCALAR], &settings);
+  GAMGSetSettings(pc, context, &settings);
   context->preset_holds = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -97,7 +96,7 @@ PetscErrorCode GAMGPresetPut(PC pc, GAMGContext *context)
 PetscErrorCode GAMGPresetTakeBack(PC pc, GAMGContext *context)
 {
   PetscFunctionBegin;
-  if (context->preset_holds) SetSettings(pc, context, &context->own);
+  if (context->preset_holds) GAMGSetSettings(pc, context, &context->own);
   context->preset_holds = PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -139,7 +138,7 @@ PetscErrorCode GAMGPresetView(PC pc, const GAMGContext *context, PetscViewer vie
 {
   PetscFunctionBegin;
   (void)pc;
-  if (context->preset_holds) PetscCall(PetscViewerASCIIPrintf(viewer, "      Preset: %s\n", GAMGPresets[context->preset]));
+  if (context->preset_holds && context->preset != GAMG_PRESET_NONE && !context->tune.found) PetscCall(PetscViewerASCIIPrintf(viewer, "      Preset: %s\n", GAMGPresets[context->preset]));
   if (context->strength == GAMG_STRENGTH_SIGNED) PetscCall(PetscViewerASCIIPrintf(viewer, "      Couplings with the sign of the diagonal do not count for thresholds, where unknowns are single\n"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -150,7 +149,9 @@ PetscErrorCode GAMGPresetTell(PC pc, const GAMGContext *context, PetscCount cycl
   const char *prefix = ((PetscObject)pc)->prefix;
 
   PetscFunctionBegin;
-  if (cycles > MANY_CYCLES && context->preset == GAMG_PRESET_NONE) PetscCall(PetscInfo(pc, "%" PetscCount_FMT " cycles in a solve: -%spc_gamg_preset robust may need fewer\n", cycles, prefix != NULL ? prefix : ""));
+  if (prefix == NULL) prefix = "";
+  if (cycles > MANY_CYCLES && context->preset == GAMG_PRESET_NONE && context->tune.num_solves == 0)
+    PetscCall(PetscInfo(pc, "%" PetscCount_FMT " cycles in a solve: -%spc_gamg_preset robust may need fewer, and -%spc_gamg_tune n looks for settings for n solves\n", cycles, prefix, prefix));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

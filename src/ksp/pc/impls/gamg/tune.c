@@ -1,0 +1,873 @@
+/*
+  Settings of PCGAMG that are tried on the user's matrix (-pc_gamg_tune): several hierarchies are set up, a short solve tells how fast each converges, and the settings whose setups and solves would take least are kept.
+
+  A trial has a PC of its own, with the options and settings of the user's, which stays as it is until the best settings are known. What the user gave is never another: candidates that differ in that alone are tried once.
+
+  The lists of candidates and the rules that end a search were found in experiments with 29 systems (benchmarks/hard); its held-out systems had no part in that.
+*/
+#include "gamg.h"
+#include "../../../ksp/impls/fused/fused.h"
+#include <petscsparsecuda.h>
+#include <petsctime.h>
+
+#define FEWEST_SOLVES  5    /* for which anything is tried */
+#define MIN_ITERATIONS 6    /* of a trial, */
+#define MAX_ITERATIONS 60   /* and at most */
+#define TRIAL_RTOL     1e-3 /* where it may end */
+#define DIGITS         8    /* of the solves that are to come */
+#define FEWEST_DIGITS  1e-4 /* an iteration: fewer are no convergence */
+#define WIN            0.97 /* of the best cost so far: what a trial has to be below to be the best */
+#define HOPELESS       1.5  /* times the iterations of the best: where a trial ends */
+#define MAX_COMPLEXITY 6    /* of the operators of a trial */
+#define NUM_TIMINGS    3    /* of a cycle, the least of which counts */
+#define MAX_DEGREE     3    /* of smoothers that are tried on the best hierarchy */
+#define MAX_COARSE     0.6  /* aggregates over vertices of the finest level */
+#define SLOW           0.7  /* of the digits of the trial: where a solve has converged much worse, */
+#define SLOW_SOLVES    2    /* after which of these in a row settings are looked for again */
+
+const char *const GAMGCosts[] = {"time", "model", "GAMGCost", "GAMG_COST_", NULL};
+
+/* Model of the costs, in place of times, so that choices are the same everywhere: an H200's, rounded. */
+#define MODEL_BANDWIDTH      4e12 /* bytes a second */
+#define MODEL_LATENCY        3e-6 /* seconds of a launch */
+#define MODEL_ENTRY_BYTES    12
+#define MODEL_SETUP_READS    150 /* of all operators */
+#define MODEL_REFRESH_READS  40
+#define MODEL_LAUNCHES       8   /* of a level in a cycle, besides those of its smoothers */
+#define MODEL_SETUP_LAUNCHES 250 /* of a level in a setup */
+
+/* What is tried, in this order. */
+typedef struct {
+  PetscBool  own; /* the settings that the user's PC has */
+  GAMGChoice choice;
+} Candidate;
+
+#define NUM_CANDIDATES 4 /* at most */
+
+static const Candidate scalar_candidates[] = {
+  {PETSC_FALSE, {0.05, 0.1, 2, 1, GAMG_STRENGTH_SIGNED}},
+  {PETSC_TRUE},
+  {PETSC_FALSE, {0.08, 0.1, 2, 2, GAMG_STRENGTH_ABSOLUTE}},
+  {PETSC_FALSE, {0.12, 0.1, 2, 1, GAMG_STRENGTH_SIGNED}}
+};
+static const Candidate block_candidates[] = {
+  {PETSC_FALSE, {0.02, 0.1, 1, 2, GAMG_STRENGTH_ABSOLUTE}},
+  {PETSC_TRUE},
+  {PETSC_FALSE, {0.08, 0.1, 1, 2, GAMG_STRENGTH_ABSOLUTE}}
+};
+
+/* What a trial found. Times are those of the slowest process, in seconds. */
+typedef struct {
+  PetscReal setup, refresh, cycle; /* cycle: one application of the PC in an iteration, with the product of the Krylov method */
+  PetscInt  iterations;            /* for DIGITS digits; PETSC_INT_MAX: it does not converge */
+  PetscReal digits;                /* an iteration */
+  PetscReal solve, cost;           /* of one solve; of setup, and of as many refreshes and solves as there are to come */
+} Result;
+
+/* A search under way. */
+typedef struct {
+  PC           pc;         /* the user's, borrowed */
+  GAMGContext *context;    /* of it, borrowed */
+  PetscInt     num_solves; /* that are to come */
+  PetscBool    symmetric;
+  Vec          b, x, y;
+  PC           trial; /* owned; NULL between trials */
+  Result       best;
+  const Candidate *candidate; /* the best; NULL: none so far */
+  GAMGSettings     settings;  /* of it */
+  PetscInt     num_tried;
+  PetscReal    spent; /* seconds */
+} Search;
+
+/* Seconds since a time, until the device and all processes are done. Collective. */
+static PetscErrorCode GetSeconds(const Search *s, PetscLogDouble since, PetscReal *seconds)
+{
+  PetscLogDouble now;
+  PetscBool      usable;
+
+  PetscFunctionBegin;
+  PetscCall(PetscSparseCUDADeviceUsable(&usable));
+  if (usable) PetscCallCUDA(cudaDeviceSynchronize());
+  PetscCall(PetscTime(&now));
+  *seconds = (PetscReal)(now - since);
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, seconds, 1, MPIU_REAL, MPI_MAX, PetscObjectComm((PetscObject)s->pc)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The near null space of the finest level that the program gave, by PCSetCoordinates() or in a setup before. */
+static PetscErrorCode CopyData(PC from, PC to)
+{
+  const PC_GAMG *f = GAMGGet(from);
+  PC_GAMG       *t = GAMGGet(to);
+  PetscInt       m, bs, size;
+
+  PetscFunctionBegin;
+  t->data = t->orig_data = NULL;
+  if (f->data != NULL) {
+    PetscCall(PetscMalloc1(f->data_sz, &t->data));
+    PetscCall(PetscArraycpy(t->data, f->data, f->data_sz));
+  } else if (f->orig_data != NULL) {
+    PetscCall(MatGetLocalSize(from->pmat, &m, NULL));
+    PetscCall(MatGetBlockSize(from->pmat, &bs));
+    size = m / bs * f->orig_data_cell_rows * f->orig_data_cell_cols;
+    PetscCall(PetscMalloc1(size, &t->orig_data));
+    PetscCall(PetscArraycpy(t->orig_data, f->orig_data, size));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What the program has set. */
+static PetscErrorCode CopyOptions(const Search *s, PC to)
+{
+  PC_GAMG        *g = GAMGGet(to), kept = *g;
+  const PC_MG    *from_mg = (const PC_MG *)s->pc->data;
+  GAMGContext    *context;
+  GAMGAggOptions *options = GAMGGetAggOptions(to);
+
+  PetscFunctionBegin;
+  *g                = *GAMGGet(s->pc);
+  g->ops            = kept.ops;
+  g->gamg_type_name = kept.gamg_type_name;
+  g->subctx         = kept.subctx;
+  g->asm_crs        = NULL;
+  *options          = *GAMGGetAggOptions(s->pc);
+  options->crs      = NULL;
+  PetscCall(CopyData(s->pc, to));
+  if (from_mg->am != ((PC_MG *)to->data)->am) PetscCall(PCMGSetType(to, from_mg->am));
+  PetscCall(PCMGMultiplicativeSetCycles(to, from_mg->cyclesperpcapply));
+  PetscCall(GAMGGetContext(to, &context));
+  context->device_setup        = s->context->device_setup;
+  context->level_values        = s->context->level_values;
+  context->join_levels         = s->context->join_levels;
+  context->join_latency        = s->context->join_latency;
+  context->process_limit_given = s->context->process_limit_given;
+  context->coarse_cycle        = s->context->coarse_cycle;
+  context->max_levels          = s->context->max_levels;
+  g->Nlevels                   = s->context->max_levels; // PETSc's PC_GAMG has those of the last setup
+  context->max_complexity      = s->context->max_complexity > 0 ? PetscMin(s->context->max_complexity, MAX_COMPLEXITY) : MAX_COMPLEXITY;
+  context->tune.trial          = PETSC_TRUE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A PC like the user's with other settings; not set up. */
+static PetscErrorCode CreateTrial(Search *s, const GAMGSettings *settings)
+{
+  GAMGContext *context;
+  const char  *prefix;
+
+  PetscFunctionBegin;
+  PetscCall(PCCreate(PetscObjectComm((PetscObject)s->pc), &s->trial));
+  PetscCall(PCGetOptionsPrefix(s->pc, &prefix));
+  PetscCall(PCSetOptionsPrefix(s->trial, prefix));
+  PetscCall(PetscObjectSetOptions((PetscObject)s->trial, ((PetscObject)s->pc)->options));
+  PetscCall(PCSetOperators(s->trial, s->pc->mat, s->pc->pmat));
+  PetscCall(PCSetType(s->trial, PCGAMG));
+  PetscCall(CopyOptions(s, s->trial));
+  PetscCall(GAMGGetContext(s->trial, &context));
+  GAMGSetSettings(s->trial, context, settings);
+  PetscCall(PCSetErrorIfFailure(s->trial, PETSC_FALSE));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Bytes of the operators of all levels in 1e9 entries of 12 bytes, and how many levels there are. Collective. */
+static PetscErrorCode GetModelSize(PC pc, PetscReal *bytes, PetscInt *num_levels)
+{
+  KSP     smoother;
+  Mat     A;
+  MatInfo info;
+
+  PetscFunctionBegin;
+  *bytes = 0;
+  PetscCall(PCMGGetLevels(pc, num_levels));
+  for (PetscInt level = 0; level < *num_levels; level++) {
+    PetscCall(PCMGGetSmoother(pc, level, &smoother));
+    PetscCall(KSPGetOperators(smoother, NULL, &A));
+    PetscCall(MatGetInfo(A, MAT_GLOBAL_MAX, &info));
+    *bytes += MODEL_ENTRY_BYTES * (PetscReal)info.nz_used;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Products of a cycle with the operator of a level: smoothing before and after, and the residual. */
+static PetscErrorCode GetDegree(PC pc, PetscInt *degree)
+{
+  PetscInt num_levels;
+  KSP      smoother;
+
+  PetscFunctionBegin;
+  *degree = 1;
+  PetscCall(PCMGGetLevels(pc, &num_levels));
+  if (num_levels < 2) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PCMGGetSmoother(pc, num_levels - 1, &smoother));
+  PetscCall(KSPGetTolerances(smoother, NULL, NULL, NULL, degree));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What setups, refreshes and cycles take by the model. */
+static PetscErrorCode ModelCosts(PC pc, Result *r)
+{
+  PetscReal bytes;
+  PetscInt  num_levels, degree;
+
+  PetscFunctionBegin;
+  PetscCall(GetModelSize(pc, &bytes, &num_levels));
+  PetscCall(GetDegree(pc, &degree));
+  r->setup   = MODEL_SETUP_READS * bytes / MODEL_BANDWIDTH + num_levels * MODEL_SETUP_LAUNCHES * MODEL_LATENCY;
+  r->refresh = MODEL_REFRESH_READS * bytes / MODEL_BANDWIDTH + num_levels * MODEL_SETUP_LAUNCHES * MODEL_LATENCY / 3;
+  r->cycle   = (2 * degree + 1) * bytes / MODEL_BANDWIDTH + num_levels * (MODEL_LAUNCHES + 2 * degree) * MODEL_LATENCY;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A setup with new values of the same pattern, as far as it is another one. */
+static PetscErrorCode TimeRefresh(const Search *s, PC pc, PetscReal *seconds)
+{
+  const MatStructure flag = pc->flag;
+  PetscLogDouble     since;
+
+  PetscFunctionBegin;
+  pc->flag = SAME_NONZERO_PATTERN;
+  PetscCall(PetscTime(&since));
+  PetscCall((*pc->ops->setup)(pc));
+  pc->flag = flag;
+  PetscCall(GetSeconds(s, since, seconds));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A cycle and a product, warm. Collective. */
+static PetscErrorCode TimeCycle(const Search *s, PC pc, PetscReal *seconds)
+{
+  PetscLogDouble since;
+  PetscReal      t;
+
+  PetscFunctionBegin;
+  *seconds = PETSC_MAX_REAL;
+  for (PetscInt k = -3; k < NUM_TIMINGS; k++) { // the first ones record what is below the finest level
+    PetscCall(GetSeconds(s, 0, &t));
+    PetscCall(PetscTime(&since));
+    PetscCall((*pc->ops->apply)(pc, s->b, s->x));
+    PetscCall(MatMult(s->pc->mat, s->x, s->y));
+    PetscCall(GetSeconds(s, since, &t));
+    if (k >= 0) *seconds = PetscMin(*seconds, t);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The norms of the residuals of a trial. */
+typedef struct {
+  PetscReal norms[MAX_ITERATIONS + 1];
+  PetscInt  n; /* of the last one */
+  PetscReal limit; /* iterations for DIGITS digits beyond which it is hopeless; 0: none are */
+  PetscBool failed;
+} Norms;
+
+/* Digits an iteration of the second half: the first iterations are faster. */
+static PetscReal GetDigits(const Norms *norms)
+{
+  const PetscInt  half  = norms->n / 2;
+  const PetscReal begin = norms->norms[half], end = norms->norms[norms->n];
+
+  if (norms->n == 0 || begin <= 0 || end <= 0) return end <= 0 ? DIGITS : 0;
+  return (PetscReal)PetscLog10Real(begin / end) / (PetscReal)(norms->n - half);
+}
+
+static PetscErrorCode TestConvergence(KSP ksp, PetscInt it, PetscReal norm, KSPConvergedReason *reason, PetscCtx ctx)
+{
+  Norms *norms = (Norms *)ctx;
+
+  PetscFunctionBegin;
+  (void)ksp;
+  *reason = KSP_CONVERGED_ITERATING;
+  if (PetscIsInfOrNanReal(norm)) {
+    norms->failed = PETSC_TRUE;
+    *reason       = KSP_DIVERGED_NANORINF;
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  norms->n         = it;
+  norms->norms[it] = norm;
+  if (norm == 0 || (it >= MIN_ITERATIONS && norm <= TRIAL_RTOL * norms->norms[0])) *reason = KSP_CONVERGED_RTOL;
+  else if (it >= MAX_ITERATIONS || norm > 1e6 * norms->norms[0]) *reason = KSP_DIVERGED_ITS;
+  else if (norms->limit > 0 && it >= MIN_ITERATIONS && GetDigits(norms) * norms->limit < DIGITS) *reason = KSP_DIVERGED_ITS;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A short solve. Collective. */
+static PetscErrorCode Solve(const Search *s, PC pc, Norms *norms)
+{
+  KSP                ksp = NULL;
+  KSPConvergedReason reason;
+  PetscErrorCode     ierr;
+
+  PetscFunctionBegin;
+  norms->n      = 0;
+  norms->failed = PETSC_FALSE;
+  PetscCallGoto(ierr, cleanup, KSPCreate(PetscObjectComm((PetscObject)pc), &ksp));
+  PetscCallGoto(ierr, cleanup, KSPSetNestLevel(ksp, pc->kspnestlevel));
+  PetscCallGoto(ierr, cleanup, KSPSetOperators(ksp, pc->mat, pc->pmat));
+  PetscCallGoto(ierr, cleanup, KSPSetPC(ksp, pc));
+  PetscCallGoto(ierr, cleanup, KSPSetType(ksp, s->symmetric ? KSPCG : KSPBCGS));
+  if (!s->symmetric) PetscCallGoto(ierr, cleanup, KSPSetPCSide(ksp, PC_RIGHT));
+  PetscCallGoto(ierr, cleanup, KSPSetNormType(ksp, KSP_NORM_UNPRECONDITIONED));
+  PetscCallGoto(ierr, cleanup, KSPSetConvergenceTest(ksp, TestConvergence, norms, NULL));
+  PetscCallGoto(ierr, cleanup, KSPSetTolerances(ksp, 0, 0, PETSC_CURRENT, MAX_ITERATIONS));
+  PetscCallGoto(ierr, cleanup, KSPSolve(ksp, s->b, s->x));
+  PetscCallGoto(ierr, cleanup, KSPGetConvergedReason(ksp, &reason));
+  if (reason < 0 && reason != KSP_DIVERGED_ITS) norms->failed = PETSC_TRUE;
+cleanup:
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* How fast a PC that is set up converges, and what that costs; setup and refresh are known. Collective. */
+static PetscErrorCode Measure(const Search *s, PC pc, Result *r)
+{
+  Norms norms;
+
+  PetscFunctionBegin;
+  if (s->context->tune.cost == GAMG_COST_MODEL) PetscCall(ModelCosts(pc, r));
+  else PetscCall(TimeCycle(s, pc, &r->cycle));
+  if (!s->symmetric) r->cycle *= 2;
+  norms.limit = s->best.solve > 0 ? HOPELESS * s->best.solve / r->cycle : 0;
+  PetscCall(Solve(s, pc, &norms));
+  r->digits     = norms.failed ? 0 : GetDigits(&norms);
+  if (r->digits < FEWEST_DIGITS) r->digits = 0;
+  r->iterations = r->digits > 0 ? (PetscInt)PetscCeilReal(DIGITS / r->digits) : PETSC_INT_MAX;
+  r->solve      = r->digits > 0 ? (PetscReal)r->iterations * r->cycle : PETSC_MAX_REAL;
+  r->cost       = r->digits > 0 ? r->setup + (PetscReal)s->num_solves * (r->refresh + r->solve) : PETSC_MAX_REAL;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Sets up a trial and measures it. Collective; what fails, fails on all processes. */
+static PetscErrorCode RunTrial(Search *s, const GAMGSettings *settings, Result *r)
+{
+  PetscLogDouble since;
+
+  PetscFunctionBegin;
+  PetscCall(CreateTrial(s, settings));
+  PetscCall(GetSeconds(s, 0, &r->setup));
+  PetscCall(PetscTime(&since));
+  PetscCall(PCSetUp(s->trial));
+  PetscCall(GetSeconds(s, since, &r->setup));
+  if (s->context->tune.cost == GAMG_COST_TIME) PetscCall(TimeRefresh(s, s->trial, &r->refresh));
+  PetscCall(Measure(s, s->trial, r));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode TellTrial(const Search *s, const char options[], const Result *r, PetscErrorCode ierr)
+{
+  const char *text = NULL;
+
+  PetscFunctionBegin;
+  if (ierr != PETSC_SUCCESS) {
+    PetscCall(PetscErrorMessage(ierr, &text, NULL));
+    PetscCall(PetscInfo(s->pc, "Trial %" PetscInt_FMT " (%s): no hierarchy, %s\n", s->num_tried, options, text != NULL ? text : "an error"));
+  } else if (r->digits <= 0) PetscCall(PetscInfo(s->pc, "Trial %" PetscInt_FMT " (%s): setup %g s, does not converge\n", s->num_tried, options, (double)r->setup));
+  else
+    PetscCall(PetscInfo(s->pc, "Trial %" PetscInt_FMT " (%s): setup %g s, again %g s, cycle %g s, %" PetscInt_FMT " iterations for %d digits; %" PetscInt_FMT " solves %g s\n", s->num_tried, options, (double)r->setup, (double)r->refresh,
+                        (double)r->cycle, r->iterations, DIGITS, s->num_solves, (double)r->cost));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Settings as options to type. */
+static PetscErrorCode GetOptions(const Search *s, const GAMGSettings *settings, size_t size, char options[])
+{
+  const char *prefix = ((PetscObject)s->pc)->prefix;
+
+  PetscFunctionBegin;
+  if (prefix == NULL) prefix = "";
+  PetscCall(PetscSNPrintf(options, size, "-%spc_gamg_threshold %g -%spc_gamg_strength %s -%spc_gamg_prolongator_filter %g -%spc_gamg_aggressive_coarsening %" PetscInt_FMT " -%spc_gamg_agg_nsmooths %" PetscInt_FMT, prefix,
+                          (double)settings->threshold[0], prefix, GAMGStrengths[settings->strength], prefix, (double)settings->filter, prefix, settings->aggressive, prefix, settings->nsmooths));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A trial; an error of it is a result as well. Collective. */
+static PetscErrorCode Try(Search *s, const Candidate *candidate, const GAMGSettings *settings)
+{
+  PetscLogDouble since;
+  PetscReal      seconds;
+  Result         r;
+  char           options[512];
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(PetscArrayzero(&r, 1));
+  PetscCall(GetOptions(s, settings, sizeof(options), options));
+  s->num_tried++;
+  PetscCall(PetscTime(&since));
+  PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
+  ierr = RunTrial(s, settings, &r);
+  PetscCall(PetscPopErrorHandler());
+  PetscCall(PCDestroy(&s->trial));
+  PetscCall(GetSeconds(s, since, &seconds));
+  s->spent += seconds;
+  PetscCall(TellTrial(s, options, &r, ierr));
+  if (ierr != PETSC_SUCCESS || r.digits <= 0 || (s->candidate != NULL && r.cost >= WIN * s->best.cost)) PetscFunctionReturn(PETSC_SUCCESS);
+  s->candidate = candidate;
+  s->best      = r;
+  s->settings  = *settings;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether another trial may cost as much as the best one did. */
+static PetscBool HasTime(const Search *s)
+{
+  const Result *b = &s->best;
+
+  return (PetscBool)(!(s->candidate != NULL) || s->spent + b->setup <= PetscMax(2 * (b->setup + b->solve), (PetscReal)0.1 * (PetscReal)s->num_solves * (b->refresh + b->solve)));
+}
+
+static PetscBool SettingsAreEqual(const GAMGSettings *a, const GAMGSettings *b)
+{
+  PetscBool equal = (PetscBool)(a->filter == b->filter && a->aggressive == b->aggressive && a->nsmooths == b->nsmooths && a->strength == b->strength);
+
+  for (int l = 0; l < PETSC_MG_MAXLEVELS; l++) equal = (PetscBool)(equal && a->threshold[l] == b->threshold[l]);
+  return equal;
+}
+
+/* The candidates, as far as they are different with what the user gave. Collective. */
+static PetscErrorCode TryCandidates(Search *s, PetscInt n, const Candidate candidates[])
+{
+  GAMGSettings own, tried[NUM_CANDIDATES];
+  PetscInt     num = 0;
+
+  PetscFunctionBegin;
+  GAMGGetSettings(s->pc, s->context, &own);
+  for (PetscInt k = 0; k < n && HasTime(s); k++) {
+    PetscBool again = PETSC_FALSE;
+
+    tried[num] = own;
+    if (!candidates[k].own) GAMGReplaceSettings(s->pc, s->context, &candidates[k].choice, &tried[num]);
+    for (PetscInt t = 0; t < num; t++) again = (PetscBool)(again || SettingsAreEqual(&tried[t], &tried[num]));
+    if (!again) {
+      PetscCall(Try(s, &candidates[k], &tried[num]));
+      num++;
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether a matrix is symmetric, by what is known of it or by a product with its transpose. Collective. */
+static PetscErrorCode IsSymmetric(Search *s)
+{
+  const Mat A = s->pc->pmat;
+  PetscBool known, has;
+  PetscReal norm, difference;
+
+  PetscFunctionBegin;
+  PetscCall(MatIsHermitianKnown(A, &known, &s->symmetric));
+  if (known) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatHasOperation(A, MATOP_MULT_TRANSPOSE, &has));
+  s->symmetric = PETSC_FALSE;
+  if (!has) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatMult(A, s->b, s->x));
+  PetscCall(MatMultHermitianTranspose(A, s->b, s->y));
+  PetscCall(VecNorm(s->x, NORM_2, &norm));
+  PetscCall(VecAXPY(s->y, -1, s->x));
+  PetscCall(VecNorm(s->y, NORM_2, &difference));
+  s->symmetric = (PetscBool)(difference <= PETSC_SQRT_MACHINE_EPSILON * norm);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CreateVectors(Search *s)
+{
+  PetscFunctionBegin;
+  PetscCall(MatCreateVecs(s->pc->pmat, &s->x, &s->b));
+  PetscCall(VecDuplicate(s->b, &s->y));
+  PetscCall(KSPSetNoise_AIJCUDA(s->pc->pmat, s->b));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode DestroyVectors(Search *s)
+{
+  PetscFunctionBegin;
+  PetscCall(VecDestroy(&s->b));
+  PetscCall(VecDestroy(&s->x));
+  PetscCall(VecDestroy(&s->y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode RunSearch(Search *s)
+{
+  PetscInt bs;
+
+  PetscFunctionBegin;
+  PetscCall(CreateVectors(s));
+  PetscCall(IsSymmetric(s));
+  PetscCall(MatGetBlockSize(s->pc->pmat, &bs));
+  if (bs > 1) PetscCall(TryCandidates(s, PETSC_STATIC_ARRAY_LENGTH(block_candidates), block_candidates));
+  else PetscCall(TryCandidates(s, PETSC_STATIC_ARRAY_LENGTH(scalar_candidates), scalar_candidates));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What a search found. */
+static PetscErrorCode Keep(const Search *s, GAMGTuning *t)
+{
+  char options[512];
+
+  PetscFunctionBegin;
+  t->done      = PETSC_TRUE;
+  t->num_tried = s->num_tried;
+  t->seconds   = s->spent;
+  t->found     = (PetscBool)(s->candidate != NULL);
+  if (!t->found) {
+    PetscCall(PetscInfo(s->pc, "Of %" PetscInt_FMT " hierarchies none converged: the settings stay\n", s->num_tried));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  t->own       = s->candidate->own;
+  t->choice    = s->candidate->choice;
+  t->symmetric = s->symmetric;
+  t->digits    = s->best.digits / (s->symmetric ? 1 : 2);
+  PetscCall(GetOptions(s, &s->settings, sizeof(options), options));
+  PetscCall(PetscStrallocpy(options, &t->options));
+  PetscCall(PetscInfo(s->pc, "Tuned for %" PetscInt_FMT " solves in %g s: %s\n", t->num_solves, (double)t->seconds, options));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Nothing is known of the pattern that comes. */
+static PetscErrorCode Forget(GAMGTuning *t)
+{
+  PetscFunctionBegin;
+  t->wait   = 2 * t->solves;
+  t->done   = PETSC_FALSE;
+  t->found  = PETSC_FALSE;
+  t->own    = PETSC_FALSE;
+  t->degree = 0;
+  t->slow   = 0;
+  t->solves = 0;
+  PetscCall(PetscFree(t->options));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  GAMGTune - Finds settings for the matrix of a PC that is about to make its hierarchy
+
+  Collective
+
+  Input Parameters:
++ pc      - of type PCGAMG, with operators, and without the settings of a preset
+- context - what is kept with it; its tune has what was found afterwards, and GAMGPresetPut() puts it on
+
+  Notes:
+  -info tells what each trial was and found. All processes come to the same result: times are those of the slowest one.
+
+  A trial that is not set up (out of memory, too dense, not coarsened) or does not converge is not chosen. When none converges the settings stay.
+
+  Cost: see PCGAMGCUDASetTune().
+*/
+PetscErrorCode GAMGTune(PC pc, GAMGContext *context)
+{
+  Search         s;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(Forget(&context->tune));
+  PetscCall(PetscArrayzero(&s, 1));
+  s.pc         = pc;
+  s.context    = context;
+  s.num_solves = context->tune.num_solves;
+  PetscCall(GAMGPresetPut(pc, context)); // what the user has
+  ierr = RunSearch(&s);
+  PetscCall(GAMGPresetTakeBack(pc, context));
+  PetscCall(PCDestroy(&s.trial));
+  PetscCall(DestroyVectors(&s));
+  PetscCall(ierr);
+  PetscCall(Keep(&s, &context->tune));
+  if (s.candidate != NULL) context->expected_cycles = (PetscCount)s.best.iterations * (s.symmetric ? 1 : 2);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  GAMGTuneIsDue - Whether settings are to be looked for in the setup that begins: the pattern is another one, or solves converge much worse than the trial did
+
+  Not Collective, and the same on all processes
+
+  Input Parameters:
++ pc      - of type PCGAMG, before a setup
+- context - what is kept with it
+
+  Output Parameter:
+. due - the answer
+*/
+PetscErrorCode GAMGTuneIsDue(PC pc, const GAMGContext *context, PetscBool *due)
+{
+  const GAMGTuning *t = &context->tune;
+  PetscBool         is_agg;
+
+  PetscFunctionBegin;
+  PetscCall(PetscStrcmp(GAMGGet(pc)->gamg_type_name, PCGAMGAGG, &is_agg));
+  *due = PETSC_FALSE;
+  if (!is_agg || t->num_solves < FEWEST_SOLVES || GAMGGet(pc)->injection_index_size > 0) PetscFunctionReturn(PETSC_SUCCESS);
+  *due = (PetscBool)(!t->done || !pc->setupcalled || pc->flag == DIFFERENT_NONZERO_PATTERN || (t->slow >= SLOW_SOLVES && t->solves >= t->wait));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* GAMGTuneNoteSolve - After a solve with so many cycles: how it converged, compared with the trial. Not collective. */
+PetscErrorCode GAMGTuneNoteSolve(GAMGContext *context, KSP ksp, PetscCount cycles)
+{
+  GAMGTuning *t = &context->tune;
+
+  PetscFunctionBegin;
+  if (!t->found || cycles == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  t->solves++;
+  if (ksp->rnorm0 <= 0 || ksp->rnorm <= 0) PetscFunctionReturn(PETSC_SUCCESS); // nobody has looked at norms
+  if (PetscLog10Real(ksp->rnorm0 / ksp->rnorm) < SLOW * t->digits * (PetscReal)cycles) t->slow++;
+  else t->slow = 0;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* GAMGTuneLimit - In a trial: an error when a finest level with matrix A has a prolongator P, or NULL, of nearly as many columns; PETSc would go on with a hierarchy that costs too much, or factor A. Not collective, the same on all processes. */
+PetscErrorCode GAMGTuneLimit(PC pc, Mat A, Mat P)
+{
+  const PetscReal rows = (PetscReal)(A->rmap->N / A->rmap->bs), columns = P != NULL ? (PetscReal)(P->cmap->N / P->cmap->bs) : rows;
+
+  PetscFunctionBegin;
+  PetscCheck(GAMGGet(pc)->current_level > 0 || rows <= (PetscReal)GAMGGet(pc)->coarse_eq_limit || columns <= MAX_COARSE * rows, PetscObjectComm((PetscObject)pc), PETSC_ERR_NOT_CONVERGED, "The finest level of a trial is not coarsened: %g aggregates of %g vertices",
+             (double)columns, (double)rows);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* GAMGTuneView - A line for KSPView(). Collective on the viewer. */
+PetscErrorCode GAMGTuneView(PC pc, const GAMGContext *context, PetscViewer viewer)
+{
+  const GAMGTuning *t      = &context->tune;
+  const char       *prefix = ((PetscObject)pc)->prefix;
+
+  PetscFunctionBegin;
+  if (!t->done) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscViewerASCIIPrintf(viewer, "      Tuned for %" PetscInt_FMT " solves: %" PetscInt_FMT " hierarchies, %.2g s", t->num_solves, t->num_tried, (double)t->seconds));
+  if (!t->found) PetscCall(PetscViewerASCIIPrintf(viewer, "; none converged\n"));
+  else {
+    PetscCall(PetscViewerASCIIPrintf(viewer, "; type %s", t->options));
+    if (t->degree > 0) PetscCall(PetscViewerASCIIPrintf(viewer, " -%smg_levels_ksp_max_it %" PetscInt_FMT, prefix != NULL ? prefix : "", t->degree));
+    PetscCall(PetscViewerASCIIPrintf(viewer, "\n"));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* GAMGTuneDestroy - Frees what it has. Not collective. */
+PetscErrorCode GAMGTuneDestroy(GAMGTuning *t)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscFree(t->options));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* GAMGTuneSetFromOptions - Reads the options of tuning. Collective. */
+PetscErrorCode GAMGTuneSetFromOptions(PC pc, GAMGContext *context, PetscOptionItems PetscOptionsObject)
+{
+  PetscEnum cost = (PetscEnum)context->tune.cost;
+  PetscInt  n    = context->tune.num_solves;
+  PetscBool given;
+
+  PetscFunctionBegin;
+  PetscCall(PetscOptionsBoundedInt("-pc_gamg_tune", "Solves that are expected with a pattern: settings that are not given are looked for on its first matrix; 0: none are", "PCGAMGCUDASetTune", n, &n, &given, 0));
+  PetscCall(PetscOptionsEnum("-pc_gamg_tune_cost", "What hierarchies are judged by", "PCGAMGCUDASetTune", GAMGCosts, cost, &cost, NULL));
+  context->tune.cost = (GAMGCost)cost;
+  if (given) PetscCall(PCGAMGCUDASetTune(pc, n));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether the degree of smoothers is left to us: they are Chebyshev's, the same before and after the coarser levels, and no option gives their iterations. Collective. */
+static PetscErrorCode MayTuneDegree(PC pc, PetscInt num_levels, PetscBool *may)
+{
+  PC_MG_Levels    **levels = ((PC_MG *)pc->data)->levels; // PETSc's getters make another smoother where there is none
+  const PetscObject o      = (PetscObject)pc;
+  char              option[64];
+  PetscBool         chebyshev, given;
+
+  PetscFunctionBegin;
+  PetscCall(PetscOptionsHasName(o->options, o->prefix, "-mg_levels_ksp_max_it", &given));
+  *may = (PetscBool)(!given && num_levels > 1);
+  for (PetscInt level = 1; level < num_levels && *may; level++) {
+    PetscCall(PetscSNPrintf(option, sizeof(option), "-mg_levels_%" PetscInt_FMT "_ksp_max_it", level));
+    PetscCall(PetscOptionsHasName(o->options, o->prefix, option, &given));
+    PetscCall(PetscObjectTypeCompare((PetscObject)levels[level]->smoothd, KSPCHEBYSHEV, &chebyshev));
+    *may = (PetscBool)(!given && chebyshev && levels[level]->smoothd == levels[level]->smoothu);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SetDegree(PC pc, GAMGContext *context, PetscInt num_levels, PetscInt degree)
+{
+  KSP smoother;
+
+  PetscFunctionBegin;
+  for (PetscInt level = 1; level < num_levels; level++) {
+    PetscCall(PCMGGetSmoother(pc, level, &smoother));
+    PetscCall(KSPSetTolerances(smoother, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT, degree));
+  }
+  PetscCall(GAMGCoarseDestroy(&context->coarse));
+  PetscCall(GAMGSetUpCycle(pc, context));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The degrees, on the hierarchy that there is; *best: the one whose solves take least. Collective. */
+static PetscErrorCode TryDegrees(Search *s, PetscInt num_levels, PetscInt own, PetscInt *best)
+{
+  Result r;
+
+  PetscFunctionBegin;
+  *best = own;
+  for (PetscInt k = 0; k <= MAX_DEGREE; k++) { // that of the user first
+    const PetscInt degree = k == 0 ? own : k;
+
+    if (k > 0 && degree == own) continue;
+    PetscCall(SetDegree(s->pc, s->context, num_levels, degree));
+    PetscCall(PetscArrayzero(&r, 1));
+    PetscCall(Measure(s, s->pc, &r));
+    PetscCall(PetscInfo(s->pc, "Smoothers of degree %" PetscInt_FMT ": cycle %g s, %" PetscInt_FMT " iterations for %d digits\n", degree, (double)r.cycle, r.iterations, DIGITS));
+    if (r.digits <= 0 || (s->best.solve > 0 && r.solve >= WIN * s->best.solve)) continue;
+    s->best = r;
+    *best   = degree;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode RunDegrees(Search *s)
+{
+  PetscInt  num_levels, own;
+  PetscBool may;
+
+  PetscFunctionBegin;
+  PetscCall(PCMGGetLevels(s->pc, &num_levels));
+  PetscCall(MayTuneDegree(s->pc, num_levels, &may));
+  if (!may) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(GetDegree(s->pc, &own));
+  PetscCall(CreateVectors(s));
+  PetscCall(TryDegrees(s, num_levels, own, &s->context->tune.degree));
+  if (s->best.solve > 0) s->context->tune.digits = s->best.digits / (s->symmetric ? 1 : 2);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  GAMGTuneDegree - Finds the degree of smoothers for a hierarchy that has just been set up with settings of GAMGTune(), or puts on the one that was found
+
+  Collective
+
+  Input Parameters:
++ pc      - of type PCGAMG; smoothers have what the options say
+- context - what is kept with it
+
+  Notes:
+  PETSc reads the options of smoothers in every setup, so that the degree is set after each.
+*/
+PetscErrorCode GAMGTuneDegree(PC pc, GAMGContext *context)
+{
+  GAMGTuning        *t = &context->tune;
+  const PetscBool    before = pc->setupcalled;
+  PetscInt           num_levels;
+  Search             s;
+  PetscLogDouble     since;
+  PetscReal          seconds;
+  PetscErrorCode     ierr = PETSC_SUCCESS;
+
+  PetscFunctionBegin;
+  if (!t->found) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PCMGGetLevels(pc, &num_levels));
+  if (t->degree > 0) {
+    PetscCall(SetDegree(pc, context, num_levels, t->degree));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(PetscArrayzero(&s, 1));
+  s.pc            = pc;
+  s.context       = context;
+  s.num_solves    = t->num_solves;
+  s.symmetric     = t->symmetric;
+  pc->setupcalled = PETSC_TRUE; // a solve with it is no reason to set it up
+  PetscCall(PetscTime(&since));
+  ierr            = RunDegrees(&s);
+  pc->setupcalled = before;
+  context->cycles = 0;
+  PetscCall(DestroyVectors(&s));
+  PetscCall(ierr);
+  if (t->degree == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(SetDegree(pc, context, num_levels, t->degree));
+  PetscCall(GetSeconds(&s, since, &seconds));
+  t->seconds += seconds;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode IsGAMG(PC pc, PetscBool *is)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscObjectTypeCompare((PetscObject)pc, PCGAMG, is));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  PCGAMGCUDASetTune - Looks for the settings of `PCGAMG` that make setups and solves fastest, by trying some on the matrix
+
+  Logically Collective
+
+  Input Parameters:
++ pc - the preconditioner; nothing happens unless it is of type `PCGAMG`
+- n  - how many solves are expected with one nonzero pattern; fewer than 5: nothing is tried
+
+  Options Database Keys:
++ -pc_gamg_tune n                - the same
+- -pc_gamg_tune_cost (time|model) - what a hierarchy is judged by: times of the slowest process, or a model of them, which is the same in every run
+
+  Level: intermediate
+
+  Notes:
+  The first setup of a pattern sets up some hierarchies one after the other, with a short solve for each, and then the one whose setups and solves take least for `n` solves. Looked for are thresholds, the strength of connections, the prolongator filter, the number of
+  aggressive levels and of smoothing steps, and the degree of Chebyshev smoothers. What was given by an option or by a setter is never changed.
+
+  `KSPView()` prints the result as options to type, and what the search took; `-info :pc` has a line for each hierarchy.
+
+  The search ends when it has taken twice as long as the best setup and solve together, or a tenth of what `n` solves will take, whichever is longer; a hierarchy that is not set up in memory or has more than six times the entries of the matrix, and one that converges too
+  slowly, is given up early. One hierarchy is in memory at a time.
+
+  The settings stay with the pattern. When two solves in a row converge much worse than the trial did, the next setup looks for settings again, and each time it waits twice as long as before.
+
+  `n` solves by `KSPCG` are assumed, or by `KSPBCGS` where the matrix is not symmetric, to eight digits.
+
+.seealso: `PCGAMG`, `PCGAMGCUDAGetTuned()`, `PCGAMGSetThreshold()`, `PCGAMGSetProlongatorFilter()`
+@*/
+PetscErrorCode PCGAMGCUDASetTune(PC pc, PetscInt n)
+{
+  GAMGContext *context;
+  PetscBool    is;
+
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscValidLogicalCollectiveInt(pc, n, 2);
+  PetscCheck(n >= 0, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE, "The number of solves %" PetscInt_FMT " must not be negative", n);
+  PetscCall(IsGAMG(pc, &is));
+  if (!is) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(GAMGGetContext(pc, &context));
+  context->tune.num_solves = n;
+  if (n < FEWEST_SOLVES) PetscCall(Forget(&context->tune));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  PCGAMGCUDAGetTuned - The settings that `PCGAMGCUDASetTune()` found
+
+  Not Collective
+
+  Input Parameter:
+. pc - the preconditioner, set up
+
+  Output Parameter:
+. options - them as options to type, with the prefix of `pc`, which owns the string: it is there until the next setup; `NULL` when nothing was looked for, or nothing converged
+
+  Level: intermediate
+
+.seealso: `PCGAMG`, `PCGAMGCUDASetTune()`
+@*/
+PetscErrorCode PCGAMGCUDAGetTuned(PC pc, const char *options[])
+{
+  GAMGContext *context;
+  PetscBool    is;
+
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscAssertPointer(options, 2);
+  *options = NULL;
+  PetscCall(IsGAMG(pc, &is));
+  if (!is) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(GAMGGetContext(pc, &context));
+  *options = context->tune.options;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
