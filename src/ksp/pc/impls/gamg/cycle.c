@@ -87,7 +87,7 @@ static PetscErrorCode View(PC pc, PetscViewer viewer)
   PetscCall(GAMGGetContext(pc, &context));
   if (context->single) PetscCall(PetscViewerASCIIPrintf(viewer, "      Values of level operators and prolongators on the device: single precision\n"));
   PetscCall(GAMGPresetView(pc, context, viewer));
-  PetscCall(GAMGTuneView(pc, context, viewer));
+  PetscCall(GAMGTuneView(context, viewer));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

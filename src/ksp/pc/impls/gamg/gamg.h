@@ -224,7 +224,7 @@ PETSC_INTERN PetscErrorCode GAMGTune(PC, GAMGContext *);
 PETSC_INTERN PetscErrorCode GAMGTuneDegree(PC, GAMGContext *);
 PETSC_INTERN PetscErrorCode GAMGTuneLimit(PC, Mat, Mat);
 PETSC_INTERN PetscErrorCode GAMGTuneNoteSolve(GAMGContext *, KSP, PetscCount);
-PETSC_INTERN PetscErrorCode GAMGTuneView(PC, const GAMGContext *, PetscViewer);
+PETSC_INTERN PetscErrorCode GAMGTuneView(const GAMGContext *, PetscViewer);
 PETSC_INTERN PetscErrorCode GAMGTuneDestroy(GAMGTuning *);
 
 /* limit.c */

@@ -59,6 +59,7 @@ static const Candidate block_candidates[] = {
 /* What a trial found. Times are those of the slowest process, in seconds. */
 typedef struct {
   PetscReal setup, refresh, cycle; /* cycle: one application of the PC in an iteration, with the product of the Krylov method */
+  PetscInt  steps;                 /* iterations of the trial */
   PetscInt  iterations;            /* for DIGITS digits; PETSC_INT_MAX: it does not converge */
   PetscReal digits;                /* an iteration */
   PetscReal solve, cost;           /* of one solve; of setup, and of as many refreshes and solves as there are to come */
@@ -76,7 +77,8 @@ typedef struct {
   const Candidate *candidate; /* the best; NULL: none so far */
   GAMGSettings     settings;  /* of it */
   PetscInt     num_tried;
-  PetscReal    spent; /* seconds */
+  PetscReal    seconds; /* so far */
+  PetscReal    spent;   /* the same, or by the model */
 } Search;
 
 /* Seconds since a time, until the device and all processes are done. Collective. */
@@ -329,6 +331,7 @@ static PetscErrorCode Measure(const Search *s, PC pc, Result *r)
   if (!s->symmetric) r->cycle *= 2;
   norms.limit = s->best.solve > 0 ? HOPELESS * s->best.solve / r->cycle : 0;
   PetscCall(Solve(s, pc, &norms));
+  r->steps      = norms.n;
   r->digits     = norms.failed ? 0 : GetDigits(&norms);
   if (r->digits < FEWEST_DIGITS) r->digits = 0;
   r->iterations = r->digits > 0 ? (PetscInt)PetscCeilReal(DIGITS / r->digits) : PETSC_INT_MAX;
@@ -397,9 +400,11 @@ static PetscErrorCode Try(Search *s, const Candidate *candidate, const GAMGSetti
   PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
   ierr = RunTrial(s, settings, &r);
   PetscCall(PetscPopErrorHandler());
-  PetscCall(PCDestroy(&s->trial));
+  if (ierr == PETSC_SUCCESS || ierr == PETSC_ERR_MEM || ierr == PETSC_ERR_ARG_OUTOFRANGE || ierr == PETSC_ERR_NOT_CONVERGED) PetscCall(PCDestroy(&s->trial));
+  else s->trial = NULL; // it is lost: PETSc cannot destroy a solver in which there was an error, other than those of limits, which come before it solves
   PetscCall(GetSeconds(s, since, &seconds));
-  s->spent += seconds;
+  s->seconds += seconds;
+  s->spent += s->context->tune.cost == GAMG_COST_TIME ? seconds : r.setup + (PetscReal)r.steps * r.cycle;
   PetscCall(TellTrial(s, options, &r, ierr));
   if (ierr != PETSC_SUCCESS || r.digits <= 0 || (s->candidate != NULL && r.cost >= WIN * s->best.cost)) PetscFunctionReturn(PETSC_SUCCESS);
   s->candidate = candidate;
@@ -507,7 +512,7 @@ static PetscErrorCode Keep(const Search *s, GAMGTuning *t)
   PetscFunctionBegin;
   t->done      = PETSC_TRUE;
   t->num_tried = s->num_tried;
-  t->seconds   = s->spent;
+  t->seconds   = s->seconds;
   t->found     = (PetscBool)(s->candidate != NULL);
   if (!t->found) {
     PetscCall(PetscInfo(s->pc, "Of %" PetscInt_FMT " hierarchies none converged: the settings stay\n", s->num_tried));
@@ -627,20 +632,15 @@ PetscErrorCode GAMGTuneLimit(PC pc, Mat A, Mat P)
 }
 
 /* GAMGTuneView - A line for KSPView(). Collective on the viewer. */
-PetscErrorCode GAMGTuneView(PC pc, const GAMGContext *context, PetscViewer viewer)
+PetscErrorCode GAMGTuneView(const GAMGContext *context, PetscViewer viewer)
 {
-  const GAMGTuning *t      = &context->tune;
-  const char       *prefix = ((PetscObject)pc)->prefix;
+  const GAMGTuning *t = &context->tune;
 
   PetscFunctionBegin;
   if (!t->done) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscViewerASCIIPrintf(viewer, "      Tuned for %" PetscInt_FMT " solves: %" PetscInt_FMT " hierarchies, %.2g s", t->num_solves, t->num_tried, (double)t->seconds));
-  if (!t->found) PetscCall(PetscViewerASCIIPrintf(viewer, "; none converged\n"));
-  else {
-    PetscCall(PetscViewerASCIIPrintf(viewer, "; type %s", t->options));
-    if (t->degree > 0) PetscCall(PetscViewerASCIIPrintf(viewer, " -%smg_levels_ksp_max_it %" PetscInt_FMT, prefix != NULL ? prefix : "", t->degree));
-    PetscCall(PetscViewerASCIIPrintf(viewer, "\n"));
-  }
+  if (t->found) PetscCall(PetscViewerASCIIPrintf(viewer, "; type %s\n", t->options));
+  else PetscCall(PetscViewerASCIIPrintf(viewer, "; none converged\n"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -739,6 +739,19 @@ static PetscErrorCode RunDegrees(Search *s)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The degree becomes one of the options to type. */
+static PetscErrorCode AppendDegree(PC pc, GAMGTuning *t)
+{
+  const char *prefix = ((PetscObject)pc)->prefix;
+  char        options[640];
+
+  PetscFunctionBegin;
+  PetscCall(PetscSNPrintf(options, sizeof(options), "%s -%smg_levels_ksp_max_it %" PetscInt_FMT, t->options, prefix != NULL ? prefix : "", t->degree));
+  PetscCall(PetscFree(t->options));
+  PetscCall(PetscStrallocpy(options, &t->options));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
   GAMGTuneDegree - Finds the degree of smoothers for a hierarchy that has just been set up with settings of GAMGTune(), or puts on the one that was found
 
@@ -777,13 +790,16 @@ PetscErrorCode GAMGTuneDegree(PC pc, GAMGContext *context)
   PetscCall(PetscTime(&since));
   ierr            = RunDegrees(&s);
   pc->setupcalled = before;
-  context->cycles = 0;
+  context->cycles = 0; // and solves: the program's count
+  t->solves       = 0;
+  t->slow         = 0;
   PetscCall(DestroyVectors(&s));
   PetscCall(ierr);
   if (t->degree == 0) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(SetDegree(pc, context, num_levels, t->degree));
   PetscCall(GetSeconds(&s, since, &seconds));
   t->seconds += seconds;
+  PetscCall(AppendDegree(pc, t));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -1,0 +1,306 @@
+static char help[] = "Tuning of PCGAMG: what is found can be typed, what is given stays, a pattern is looked at once, and systems that multigrid cannot solve end as they do without tuning.\n\
+  -type: of the matrix\n\n";
+
+#include "problem.h"
+#include "../../../src/ksp/pc/impls/gamg/gamg.h"
+
+#define SOLVES 100 /* that are said to come */
+
+static PetscErrorCode CreateSolver(const ProblemOptions *o, Mat A, const char prefix[], PetscInt n, KSP *ksp, PC *pc)
+{
+  PetscFunctionBegin;
+  (void)o;
+  PetscCall(KSPCreate(PETSC_COMM_WORLD, ksp));
+  PetscCall(KSPSetOptionsPrefix(*ksp, prefix));
+  PetscCall(KSPSetOperators(*ksp, A, A));
+  PetscCall(KSPSetType(*ksp, KSPCG));
+  PetscCall(KSPSetTolerances(*ksp, 1e-8, PETSC_CURRENT, PETSC_CURRENT, 200));
+  PetscCall(KSPGetPC(*ksp, pc));
+  PetscCall(PCSetType(*pc, PCGAMG));
+  PetscCall(PCGAMGCUDASetTune(*pc, n));
+  PetscCall(KSPSetFromOptions(*ksp));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Iterations for a right-hand side that is always the same; negative: why it did not converge. */
+static PetscErrorCode Solve(KSP ksp, PetscInt *its)
+{
+  KSPConvergedReason reason;
+  PetscRandom        random;
+  Mat                A;
+  Vec                x, b;
+
+  PetscFunctionBegin;
+  PetscCall(KSPGetOperators(ksp, &A, NULL));
+  PetscCall(MatCreateVecs(A, &x, &b));
+  PetscCall(PetscRandomCreate(PETSC_COMM_WORLD, &random));
+  PetscCall(VecSetRandom(b, random));
+  PetscCall(PetscRandomDestroy(&random));
+  PetscCall(KSPSolve(ksp, b, x));
+  PetscCall(KSPGetConvergedReason(ksp, &reason));
+  PetscCall(KSPGetIterationNumber(ksp, its));
+  if (reason < 0) *its = (PetscInt)reason;
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&b));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode GetTuning(PC pc, GAMGTuning **t)
+{
+  GAMGContext *context;
+
+  PetscFunctionBegin;
+  *t = NULL;
+  PetscCall(GAMGGetContext(pc, &context));
+  *t = &context->tune;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Options of its own, in place of those of the program, to be ended with EndOptions(). */
+static PetscErrorCode BeginOptions(PetscOptions *options)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscOptionsCreate(options));
+  PetscCall(PetscOptionsPush(*options));
+  PetscCall(PetscOptionsSetValue(NULL, "-t_pc_gamg_tune_cost", "model"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode EndOptions(PetscOptions *options)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscOptionsPop());
+  PetscCall(PetscOptionsDestroy(options));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What is found is found again, with as many iterations as when it is typed. */
+static PetscErrorCode TestFound(const ProblemOptions *o, Mat A)
+{
+  const char       *found[2];
+  PetscInt          its[3], num_tried = 0;
+  KSP               ksp[3];
+  PC                pc[3];
+  GAMGTuning *t;
+  PetscBool         same;
+  PetscOptions      options;
+
+  PetscFunctionBegin;
+  for (int k = 0; k < 2; k++) {
+    PetscCall(CreateSolver(o, A, "t_", SOLVES, &ksp[k], &pc[k]));
+    PetscCall(Solve(ksp[k], &its[k]));
+    PetscCall(PCGAMGCUDAGetTuned(pc[k], &found[k]));
+    PetscCall(GetTuning(pc[k], &t));
+    num_tried = t->num_tried;
+    PetscCheck(found[k] != NULL && num_tried > 1, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: %" PetscInt_FMT " hierarchies were tried, and nothing was found", Problems[o->problem], num_tried);
+  }
+  PetscCall(PetscStrcmp(found[0], found[1], &same));
+  PetscCheck(same && its[0] == its[1] && its[0] > 0, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: %s with %" PetscInt_FMT " iterations, and again %s with %" PetscInt_FMT, Problems[o->problem], found[0], its[0], found[1], its[1]);
+  PetscCall(BeginOptions(&options));
+  PetscCall(PetscOptionsInsertString(NULL, found[0]));
+  PetscCall(CreateSolver(o, A, "t_", 0, &ksp[2], &pc[2]));
+  PetscCall(Solve(ksp[2], &its[2]));
+  PetscCall(EndOptions(&options));
+  PetscCheck(its[2] == its[0], PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: %" PetscInt_FMT " iterations when tuned, and %" PetscInt_FMT " with %s", Problems[o->problem], its[0], its[2], found[0]);
+  for (int k = 0; k < 3; k++) PetscCall(KSPDestroy(&ksp[k]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What is given by options is in what is found; with all settings given there is one hierarchy to try. */
+static PetscErrorCode TestGiven(const ProblemOptions *o, Mat A)
+{
+  static const char *const given[] = {"-t_pc_gamg_threshold 0.03", "-t_pc_gamg_prolongator_filter 0.05", "-t_pc_gamg_aggressive_coarsening 0", "-t_pc_gamg_agg_nsmooths 1", "-t_pc_gamg_strength absolute", "-t_mg_levels_ksp_max_it 2"};
+  const char              *found, *place;
+  PetscInt                 its;
+  KSP                      ksp;
+  PC                       pc;
+  PetscOptions             options;
+  GAMGTuning *t;
+
+  PetscFunctionBegin;
+  PetscCall(BeginOptions(&options));
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(given); k++) {
+    PetscCall(PetscOptionsInsertString(NULL, given[k]));
+    PetscCall(CreateSolver(o, A, "t_", SOLVES, &ksp, &pc));
+    PetscCall(Solve(ksp, &its));
+    PetscCall(PCGAMGCUDAGetTuned(pc, &found));
+    PetscCall(GetTuning(pc, &t));
+    PetscCheck(found != NULL, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: nothing was found with %s", Problems[o->problem], given[k]);
+    for (size_t j = 0; j <= PetscMin(k, 4); j++) {
+      PetscCall(PetscStrstr(found, given[j], (char **)&place));
+      PetscCheck(place != NULL, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: %s was given, and %s was found", Problems[o->problem], given[j], found);
+    }
+    if (k >= 4) PetscCheck(t->num_tried == 1, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: all is given, and %" PetscInt_FMT " hierarchies were tried", Problems[o->problem], t->num_tried);
+    if (k >= 5) PetscCheck(t->degree == 0, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: the degree is given, and %" PetscInt_FMT " was found", Problems[o->problem], t->degree);
+    PetscCall(KSPDestroy(&ksp));
+  }
+  PetscCall(EndOptions(&options));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* For few solves nothing is tried. */
+static PetscErrorCode TestFew(const ProblemOptions *o, Mat A)
+{
+  const char       *found;
+  PetscInt          its;
+  KSP               ksp;
+  PC                pc;
+  GAMGTuning *t;
+
+  PetscFunctionBegin;
+  PetscCall(CreateSolver(o, A, "few_", 4, &ksp, &pc));
+  PetscCall(Solve(ksp, &its));
+  PetscCall(PCGAMGCUDAGetTuned(pc, &found));
+  PetscCall(GetTuning(pc, &t));
+  PetscCheck(found == NULL && !t->done, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: for four solves %" PetscInt_FMT " hierarchies were tried", Problems[o->problem], t->num_tried);
+  PetscCall(KSPDestroy(&ksp));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* New values are no reason to look again, a new pattern is, and so are two solves that converge much worse. */
+static PetscErrorCode TestSteps(const ProblemOptions *o, Mat A)
+{
+  PetscInt    its, begin, end, N;
+  KSP         ksp;
+  PC          pc;
+  GAMGTuning *t;
+
+  PetscFunctionBegin;
+  PetscCall(MatSetOption(A, MAT_NEW_NONZERO_ALLOCATION_ERR, PETSC_FALSE));
+  PetscCall(CreateSolver(o, A, "t_", SOLVES, &ksp, &pc));
+  PetscCall(GetTuning(pc, &t));
+  PetscCall(Solve(ksp, &its));
+  t->num_tried = -1;
+  PetscCall(MatScale(A, 2));
+  PetscCall(Solve(ksp, &its));
+  PetscCheck(t->num_tried == -1 && t->solves == 2, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: settings were looked for again for new values, after %" PetscCount_FMT " solves", Problems[o->problem], t->solves);
+  PetscCall(MatGetSize(A, &N, NULL));
+  PetscCall(MatGetOwnershipRange(A, &begin, &end));
+  for (PetscInt i = begin; i < end; i++)
+    if (i < 8 || i >= N - 8) PetscCall(MatSetValue(A, i, N - 1 - i, -1e-3, ADD_VALUES));
+  PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(Solve(ksp, &its));
+  PetscCheck(t->num_tried > 0 && t->solves == 1, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: settings were not looked for again for a new pattern", Problems[o->problem]);
+  t->digits    = 100; // nothing converges as fast
+  t->num_tried = -1;
+  for (int k = 0; k < 6; k++) {
+    PetscCall(MatScale(A, 0.5));
+    PetscCall(Solve(ksp, &its));
+    if (t->num_tried > 0) break;
+  }
+  PetscCheck(t->num_tried > 0, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: solves converged much worse than the trial, and settings were not looked for again", Problems[o->problem]);
+  PetscCall(KSPDestroy(&ksp));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode TestProblem(const ProblemOptions *o, const void *ctx)
+{
+  Mat A;
+
+  PetscFunctionBegin;
+  PetscCall(ProblemCreate(o, (const char *)ctx, &A));
+  PetscCall(TestFound(o, A));
+  PetscCall(TestGiven(o, A));
+  PetscCall(TestFew(o, A));
+  PetscCall(TestSteps(o, A));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+typedef enum {
+  DIAGONAL,   /* no couplings */
+  ONE,        /* unknown */
+  SINGULAR,   /* with a null space that is attached */
+  INDEFINITE, /* a shifted Laplacian */
+  NOT_A_NUMBER,
+  NUM_BAD
+} Bad;
+static const char *const bad_names[] = {"diagonal matrix", "one unknown", "singular system", "indefinite system", "NaN"};
+
+static PetscErrorCode CreateBad(Bad bad, const char type[], Mat *A)
+{
+  const PetscInt N = bad == ONE ? 1 : 400;
+  PetscInt       begin, end;
+
+  PetscFunctionBegin;
+  PetscCall(MatCreate(PETSC_COMM_WORLD, A));
+  PetscCall(MatSetSizes(*A, PETSC_DECIDE, PETSC_DECIDE, N, N));
+  PetscCall(MatSetType(*A, type));
+  PetscCall(MatSetUp(*A));
+  PetscCall(MatGetOwnershipRange(*A, &begin, &end));
+  for (PetscInt i = begin; i < end; i++) {
+    PetscScalar diagonal = bad == DIAGONAL ? 1 + i % 3 : bad == SINGULAR ? (i > 0) + (i < N - 1) : bad == INDEFINITE ? 1.5 : 2;
+
+    if (bad == NOT_A_NUMBER && i == 17) diagonal = PETSC_MAX_REAL * 2.0 - PETSC_MAX_REAL * 2.0;
+    PetscCall(MatSetValue(*A, i, i, diagonal, INSERT_VALUES));
+    if (bad == DIAGONAL) continue;
+    if (i > 0) PetscCall(MatSetValue(*A, i, i - 1, -1, INSERT_VALUES));
+    if (i < N - 1) PetscCall(MatSetValue(*A, i, i + 1, -1, INSERT_VALUES));
+  }
+  PetscCall(MatAssemblyBegin(*A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(*A, MAT_FINAL_ASSEMBLY));
+  if (bad == SINGULAR) {
+    MatNullSpace null_space;
+
+    PetscCall(MatNullSpaceCreate(PETSC_COMM_WORLD, PETSC_TRUE, 0, NULL, &null_space));
+    PetscCall(MatSetNullSpace(*A, null_space));
+    PetscCall(MatNullSpaceDestroy(&null_space));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Error, reason, or convergence: the same kind of outcome. */
+static PetscErrorCode TestBad(Bad bad, const char type[])
+{
+  PetscErrorCode ierr[2];
+  PetscInt       its[2] = {0, 0};
+  Mat            A;
+  KSP            ksp;
+  PC             pc;
+
+  PetscFunctionBegin;
+  PetscCall(CreateBad(bad, type, &A));
+  for (int k = 0; k < 2; k++) {
+    PetscCall(CreateSolver(NULL, A, "t_", k ? SOLVES : 0, &ksp, &pc));
+    PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
+    ierr[k] = Solve(ksp, &its[k]);
+    PetscCall(PetscPopErrorHandler());
+    if (ierr[k] == PETSC_SUCCESS) PetscCall(KSPDestroy(&ksp));
+  }
+  PetscCheck((ierr[0] == PETSC_SUCCESS) == (ierr[1] == PETSC_SUCCESS) && (its[0] < 0) == (its[1] < 0), PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: error %d and %" PetscInt_FMT " iterations, and error %d and %" PetscInt_FMT " when tuned", bad_names[bad], (int)ierr[0],
+             its[0], (int)ierr[1], its[1]);
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  char type[64] = MATDCSRCUDA;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  PetscCall(PetscSparseCUDAInitialize());
+  PetscCall(PetscOptionsGetString(NULL, NULL, "-type", type, sizeof(type), NULL));
+  PetscCall(PetscOptionsSetValue(NULL, "-t_pc_gamg_tune_cost", "model"));
+  PetscCall(ProblemsTest(TestProblem, type));
+  for (int bad = 0; bad < NUM_BAD; bad++) PetscCall(TestBad((Bad)bad, type));
+  PetscCall(PetscFinalize());
+  return 0;
+}
+
+/*TEST
+
+  testset:
+    args: -malloc_dump -options_left 0 -use_gpu_aware_mpi 0
+    output_file: output/empty.out
+    test:
+      nsize: {{1 3}}
+      args: -type {{aij aijdcsrcuda}} -n 8 -problem 7point,anisotropic,elasticity
+    test:
+      suffix: device
+      requires: cuda
+      nsize: {{1 3}}
+      args: -n 12 -problem 27point,anisotropic,elasticity -near_null coordinates
+
+TEST*/
