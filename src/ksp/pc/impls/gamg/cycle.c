@@ -85,6 +85,7 @@ static PetscErrorCode View(PC pc, PetscViewer viewer)
   PetscFunctionBegin;
   PetscCall((*parent_view)(pc, viewer));
   PetscCall(GAMGGetContext(pc, &context));
+  if (context->restricting.levels[0] != NULL) PetscCall(PetscViewerASCIIPrintf(viewer, "      Restriction: transpose of the tentative prolongator\n"));
   if (context->single) PetscCall(PetscViewerASCIIPrintf(viewer, "      Values of level operators and prolongators on the device: single precision\n"));
   PetscCall(GAMGPresetView(pc, context, viewer));
   PetscCall(GAMGTuneView(context, viewer));
@@ -138,6 +139,7 @@ static PetscErrorCode Reset(PC pc)
     if (pc->pmat != pc->mat) PetscCall(ReleaseSingle(pc->pmat));
   }
   context->single = PETSC_FALSE;
+  PetscCall(GAMGRestrictionReset(context));
   PetscCall((*parent_ops.reset)(pc));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -175,7 +177,7 @@ static PetscErrorCode PrepareLevels(PC pc)
     PetscCall(PCMGGetRestriction(pc, level, &restriction));
     PetscCall(MatAIJCUDAPrepareMult(A, PETSC_FALSE));
     PetscCall(MatAIJCUDAPrepareMult(interpolation, PETSC_FALSE));
-    if (restricts && restriction == interpolation) PetscCall(MatAIJCUDAPrepareMult(interpolation, PETSC_TRUE));
+    if (restricts) PetscCall(MatAIJCUDAPrepareMult(restriction, (PetscBool)(restriction->rmap->N == A->rmap->N))); // as MatRestrict()
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

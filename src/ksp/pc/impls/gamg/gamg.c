@@ -28,6 +28,7 @@ static PetscErrorCode ResetContext(GAMGContext *context)
   PetscCall(GAMGCheckReset(&context->check));
   PetscCall(GAMGFreeData(context));
   PetscCall(GAMGUnderWayReset(&context->under_way));
+  PetscCall(MatDestroy(&context->restricting.tentative));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -37,6 +38,7 @@ static PetscErrorCode DestroyContext(PetscCtxRt context)
 
   PetscFunctionBegin;
   PetscCall(ResetContext(*c));
+  PetscCall(GAMGRestrictionReset(*c));
   PetscCall(GAMGCoarseDestroy(&(*c)->coarse));
   PetscCall(GAMGTuneDestroy(&(*c)->tune));
   PetscCall(PetscFree(*c));
@@ -158,6 +160,7 @@ static PetscErrorCode SmoothProlongator(PC pc, Mat A, Mat *P)
 
   PetscFunctionBegin;
   PetscCall(GAMGGetContext(pc, &context));
+  PetscCall(GAMGRestrictionKeep(pc, context, *P));
   if (context->served) PetscCall(GAMGSmoothProlongator(pc, A, P));
   else PetscCall((*context->parent.optprolongator)(pc, A, P));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -181,12 +184,13 @@ static PetscErrorCode SetJoinFromOptions(PC pc, GAMGContext *context)
 static PetscErrorCode SetFromOptions(PC pc, PetscOptionItems PetscOptionsObject)
 {
   GAMGContext *context;
-  PetscEnum    values, cycle;
+  PetscEnum    values, cycle, restriction;
 
   PetscFunctionBegin;
   PetscCall(GAMGGetContext(pc, &context));
-  values = (PetscEnum)context->level_values;
-  cycle  = (PetscEnum)context->coarse_cycle;
+  values      = (PetscEnum)context->level_values;
+  cycle       = (PetscEnum)context->coarse_cycle;
+  restriction = (PetscEnum)context->restricting.kind;
   PetscCall((*context->parent.setfromoptions)(pc, PetscOptionsObject));
   PetscCall(PetscOptionsGetBool(((PetscObject)pc)->options, ((PetscObject)pc)->prefix, "-pc_gamg_device_check", &context->device_check, NULL));
   PetscCall(SetJoinFromOptions(pc, context));
@@ -199,9 +203,11 @@ static PetscErrorCode SetFromOptions(PC pc, PetscOptionItems PetscOptionsObject)
   PetscCall(GAMGTuneSetFromOptions(pc, context, PetscOptionsObject));
   PetscCall(PetscOptionsBoundedReal("-pc_gamg_max_complexity", "Most nonzeros of all operators over those of the finest one, 0: no limit but memory", "PCGAMG", context->max_complexity, &context->max_complexity, NULL, 0));
   PetscCall(PetscOptionsEnum("-pc_gamg_coarse_cycle", "What does the part of a cycle below the finest level", "PCGAMG", GAMGCoarseCycles, cycle, &cycle, NULL));
+  PetscCall(PetscOptionsEnum("-pc_gamg_restriction", "What residuals are restricted with, of unsymmetric systems: transpose of the prolongator or of the tentative one", "PCGAMG", GAMGRestrictions, restriction, &restriction, NULL));
   PetscOptionsHeadEnd();
-  context->level_values = (GAMGLevelValues)values;
-  context->coarse_cycle = (GAMGCoarseCycle)cycle;
+  context->level_values     = (GAMGLevelValues)values;
+  context->coarse_cycle     = (GAMGCoarseCycle)cycle;
+  context->restricting.kind = (GAMGRestriction)restriction;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -290,17 +296,20 @@ static PetscErrorCode MakeStorageOfLevels(PC pc)
 {
   PetscInt num_levels;
   KSP      smoother;
-  Mat      A, P, interpolation = NULL;
+  Mat      A, P, interpolation, restriction;
 
   PetscFunctionBegin;
   PetscCall(PCMGGetLevels(pc, &num_levels));
   for (PetscInt level = 0; level < num_levels; level++) {
     PetscCall(PCMGGetSmoother(pc, level, &smoother));
     PetscCall(KSPGetOperators(smoother, &A, &P));
-    if (level > 0) PetscCall(PCMGGetInterpolation(pc, level, &interpolation));
     PetscCall(MakeStorage(A));
     PetscCall(MakeStorage(P));
+    if (level == 0) continue;
+    PetscCall(PCMGGetInterpolation(pc, level, &interpolation));
+    PetscCall(PCMGGetRestriction(pc, level, &restriction));
     PetscCall(MakeStorage(interpolation));
+    PetscCall(MakeStorage(restriction));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -334,6 +343,7 @@ static PetscErrorCode PCSetUp_GAMG_AIJCUDA(PC pc)
   if (tunes) pc->flag = DIFFERENT_NONZERO_PATTERN;
   makes = MakesInterpolations(pc);
   PetscCall(PutPreset(pc, context, tunes, makes));
+  if (makes) PetscCall(GAMGRestrictionBegin(pc, context));
   if (gamg->ops->creategraph == CreateGraph && gamg->Nlevels > 1 && makes) PetscCall(GAMGServeData(pc, pc->pmat, &context->data_on_device));
   if (makes) MatDeviceStorageDefer(PETSC_TRUE);
   MatMPIAIJCUDAStructureOnDemand(PETSC_TRUE);
@@ -346,7 +356,9 @@ static PetscErrorCode PCSetUp_GAMG_AIJCUDA(PC pc)
     gamg->data_sz = 0;
   }
   PetscCall(ResetContext(context));
+  if (ierr != PETSC_SUCCESS && makes) PetscCall(GAMGRestrictionReset(context));
   PetscCall(ierr);
+  if (makes) PetscCall(GAMGRestrictionEnd(pc, context));
   PetscCall(GAMGTellProducts(pc, context));
   PetscCall(MakeStorageOfLevels(pc));
   PetscCall(GAMGSetUpCycle(pc, context));

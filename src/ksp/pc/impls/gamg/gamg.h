@@ -136,6 +136,19 @@ typedef struct {
   Mat      prolongators[PETSC_MG_MAXLEVELS]; /* [num_levels] likewise */
 } GAMGUnderWay;
 
+/* -pc_gamg_restriction: what residuals are restricted with. */
+typedef enum {
+  GAMG_RESTRICTION_TRANSPOSE, /* the transpose of the prolongator */
+  GAMG_RESTRICTION_TENTATIVE  /* that of the tentative prolongator */
+} GAMGRestriction;
+PETSC_INTERN const char *const GAMGRestrictions[]; /* for PetscOptionsEnum() */
+
+typedef struct {
+  GAMGRestriction kind;                       /* -pc_gamg_restriction */
+  Mat             tentative;                  /* owned: tentative prolongator of the level under way, with the columns of the prolongator, when residuals are restricted with its transpose; otherwise NULL */
+  Mat             levels[PETSC_MG_MAXLEVELS]; /* owned: the same of all levels of the last setup that made any, the finest first; NULL: there is none */
+} GAMGRestricting;
+
 /* What is kept with a PC: a container composed with it. */
 typedef struct {
   struct _PCGAMGOps    parent;              /* PETSc's operations */
@@ -154,6 +167,7 @@ typedef struct {
   PetscInt             max_levels;     /* PCGAMGSetNlevels(); PETSc's PC_GAMG has the number of levels of the last setup in its place */
   PetscReal            max_complexity; /* -pc_gamg_max_complexity; 0: none */
   GAMGUnderWay         under_way;
+  GAMGRestricting      restricting;     /* what residuals are restricted with */
   GAMGCoarseCycle      coarse_cycle;    /* -pc_gamg_coarse_cycle */
   GAMGCoarse           coarse;          /* of the last setup; NULL: cycles are PETSc's */
   PetscBool            single;          /* the cycles of the last setup read values in single precision */
@@ -268,6 +282,15 @@ PETSC_INTERN PetscErrorCode GAMGCreateProlongator(PC, Mat, GAMGAggregates *, Mat
 
 /* join.c */
 PETSC_INTERN PetscErrorCode GAMGCreateLevel(PC, Mat, PetscInt, Mat *, Mat *, PetscMPIInt *, IS *, PetscBool);
+
+/* restriction.c */
+PETSC_INTERN PetscErrorCode GAMGRestrictionBegin(PC, GAMGContext *);
+PETSC_INTERN PetscErrorCode GAMGRestrictionKeep(PC, GAMGContext *, Mat);
+PETSC_INTERN PetscErrorCode GAMGRestrictionSet(PC, GAMGContext *, Mat);
+PETSC_INTERN PetscErrorCode GAMGGalerkin(PC, GAMGContext *, Mat, Mat, Mat *);
+PETSC_INTERN PetscErrorCode GAMGRestrictionCreateLevel(PC, GAMGContext *, Mat, PetscInt, Mat *, Mat *, PetscMPIInt *, IS *, PetscBool);
+PETSC_INTERN PetscErrorCode GAMGRestrictionEnd(PC, GAMGContext *);
+PETSC_INTERN PetscErrorCode GAMGRestrictionReset(GAMGContext *);
 
 /* smooth.c */
 PETSC_INTERN PetscErrorCode GAMGSmoothProlongator(PC, Mat, Mat *);

@@ -80,7 +80,7 @@ static PetscErrorCode Choose(PC pc, const GAMGContext *context, Mat A, Mat P, Pe
 }
 
 /* Whether matrices can be moved as they lie on the devices. Collective. */
-static PetscErrorCode CanMove(PC pc, Mat A, Mat P, const IS *permutation, PetscBool *can)
+static PetscErrorCode CanMove(PC pc, Mat A, Mat P, Mat tentative, const IS *permutation, PetscBool *can)
 {
   const PC_GAMG *gamg = GAMGGet(pc);
   PetscBool      mpi[2];
@@ -91,6 +91,8 @@ static PetscErrorCode CanMove(PC pc, Mat A, Mat P, const IS *permutation, PetscB
   *can = (PetscBool)(mpi[0] && mpi[1] && permutation == NULL && !gamg->repart && !gamg->cpu_pin_coarse_grids);
   if (*can) PetscCall(MatMPIAIJCUDAStructureOnDevice(A, can));
   if (*can) PetscCall(MatMPIAIJCUDAStructureOnDevice(P, can));
+  if (*can && tentative != NULL) PetscCall(MatIsMPIAIJCUDA(tentative, can));
+  if (*can && tentative != NULL) PetscCall(MatMPIAIJCUDAStructureOnDevice(tentative, can));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -179,26 +181,34 @@ static PetscErrorCode SplitProductCreate(Mat A, Mat P, Mat split_P, Mat split, M
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The coarse matrix on the first process, and the prolongator with all of its columns there; *C NULL: it is too large. Collective. */
-static PetscErrorCode CreateOnFirst(PC pc, Mat A, Mat *P, Mat *C)
+/* The restriction of the level under way for a coarse matrix on the first process. Collective. */
+static PetscErrorCode MoveRestriction(PC pc, GAMGContext *context)
 {
-  const PetscInt level = GAMGGet(pc)->current_level;
+  Mat            moved;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(MatMPIAIJCUDAJoinColumns(context->restricting.tentative, &moved));
+  ierr = GAMGRestrictionSet(pc, context, moved);
+  PetscCall(MatDestroy(&moved));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The coarse matrix on the first process, and the prolongator with all of its columns there; *C NULL: it is too large. Collective. */
+static PetscErrorCode CreateOnFirst(PC pc, GAMGContext *context, Mat A, Mat *P, Mat *C)
+{
   Mat            split = NULL, moved = NULL;
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
-  PetscCall(PetscLogEventBegin(petsc_gamg_setup_events[GAMG_PTAP], 0, 0, 0, 0));
-  PetscCall(PetscLogEventBegin(petsc_gamg_setup_matmat_events[level][1], 0, 0, 0, 0));
-  ierr = MatPtAP(A, *P, MAT_INITIAL_MATRIX, PETSC_DETERMINE, &split);
-  PetscCall(PetscLogEventEnd(petsc_gamg_setup_matmat_events[level][1], 0, 0, 0, 0));
-  PetscCall(PetscLogEventEnd(petsc_gamg_setup_events[GAMG_PTAP], 0, 0, 0, 0));
-  if (ierr != PETSC_SUCCESS) PetscCall(MatDestroy(&split));
-  PetscCall(ierr);
+  PetscCall(GAMGGalerkin(pc, context, A, *P, &split));
   PetscCall(PetscLogEventBegin(petsc_gamg_setup_events[GAMG_REDUCE], 0, 0, 0, 0));
   PetscCallGoto(ierr, done, MatMPIAIJCUDAJoinRows(split, C));
   if (*C == NULL) goto done;
   PetscCallGoto(ierr, done, MatMPIAIJCUDAJoinColumns(*P, &moved));
   PetscCallGoto(ierr, done, MatSetOption(moved, MAT_FORM_EXPLICIT_TRANSPOSE, PETSC_TRUE));
+  if (context->restricting.tentative != NULL) PetscCallGoto(ierr, done, MoveRestriction(pc, context));
   PetscCallGoto(ierr, done, GatherData(pc));
 done:
   PetscCall(PetscLogEventEnd(petsc_gamg_setup_events[GAMG_REDUCE], 0, 0, 0, 0));
@@ -254,17 +264,18 @@ PetscErrorCode GAMGCreateLevel(PC pc, Mat A, PetscInt bs, Mat *P, Mat *C, PetscM
   PetscFunctionBegin;
   PetscCall(GAMGGetContext(pc, &context));
   PetscCall(Choose(pc, context, A, *P, *num_active, last, &choice));
-  if (choice.one && context->device_setup) PetscCall(CanMove(pc, A, *P, permutation, &can));
+  if (choice.one && context->device_setup) PetscCall(CanMove(pc, A, *P, context->restricting.tentative, permutation, &can));
   if (can) {
     *C = NULL;
-    PetscCall(CreateOnFirst(pc, A, P, C));
+    PetscCall(CreateOnFirst(pc, context, A, P, C));
     if (*C != NULL) {
       *num_active = 1;
       PetscFunctionReturn(PETSC_SUCCESS);
     }
   }
   if (choice.rule) gamg->min_eq_proc = PetscMax((*P)->cmap->N, limit); // one process
-  ierr              = (*context->parent.createlevel)(pc, A, bs, P, C, num_active, permutation, last);
+  if (context->restricting.tentative != NULL) ierr = GAMGRestrictionCreateLevel(pc, context, A, bs, P, C, num_active, permutation, last);
+  else ierr = (*context->parent.createlevel)(pc, A, bs, P, C, num_active, permutation, last);
   gamg->min_eq_proc = limit;
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);

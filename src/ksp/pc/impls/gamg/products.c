@@ -50,6 +50,20 @@ static PetscErrorCode Tell(Mat A, PetscBool minimum, PetscCount n, PetscCount n_
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Products with the matrices between a level and the next coarser one. A restriction may have either shape (MatRestrict()). */
+static PetscErrorCode TellTransfers(const PC_MG_Levels *level, PetscBool minimum, PetscCount visits)
+{
+  const Mat       P = level->interpolate, R = level->restrct;
+  const PetscBool own = (PetscBool)(R != NULL && R != P);
+
+  PetscFunctionBegin;
+  if (P != NULL) PetscCall(Tell(P, minimum, visits, own ? 0 : visits));
+  if (P == NULL || !own) PetscFunctionReturn(PETSC_SUCCESS);
+  if (R->rmap->N == P->rmap->N) PetscCall(Tell(R, minimum, 0, visits));
+  else PetscCall(Tell(R, minimum, visits, 0));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
   GAMGTellProducts - Tells the matrices of all levels how many products follow; after each setup
 
@@ -78,7 +92,7 @@ PetscErrorCode GAMGTellProducts(PC pc, GAMGContext *context)
     PetscCall(GetLevelProducts(levels[k], visits, with_zero, &n));
     PetscCall(KSPGetOperators(levels[k]->smoothd, &A, NULL));
     if (A != NULL && n >= 0) PetscCall(Tell(A, minimum, n + (A == pc->mat ? cycles : 0), 0)); // and one of the Krylov method for each cycle
-    if (k > 0 && levels[k]->interpolate != NULL) PetscCall(Tell(levels[k]->interpolate, minimum, visits, visits));
+    if (k > 0) PetscCall(TellTransfers(levels[k], minimum, visits));
     with_zero = visits;
     if (k > 1) visits *= levels[k]->cycles;
   }
