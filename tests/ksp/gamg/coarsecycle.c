@@ -400,6 +400,9 @@ int main(int argc, char **argv)
          suffix: device_gmrespoly
          args: -graph -problem 27point,elasticity,unsymmetric -mg_levels_ksp_type gmrespoly -mg_levels_ksp_max_it {{1 3 4}}
       test:
+         suffix: device_restriction
+         args: -graph -problem 7point,unsymmetric -pc_gamg_restriction tentative -mg_levels_ksp_type gmrespoly -pc_gamg_level_values {{double single}} -type {{aijdcsrcuda aijautocuda}}
+      test:
          suffix: device_new_interpolations
          args: -graph -problem 27point -pc_gamg_reuse_interpolation 0
       # Changes between cycles
