@@ -8,6 +8,7 @@
 
 #define BYTES_PER_ENTRY (sizeof(PetscScalar) + 2 * sizeof(int32_t)) /* of a product while it is made: its entries and the pool of columns */
 #define SMALL_BYTES     16777216.0                                  /* products up to this size need no thought about memory */
+#define MAX_FACTORED    2000                                        /* rows; coarsest levels have some dozens */
 #define SAMPLE_ERROR    1.1                                         /* a sample may say so many times too much */
 
 /* What is known of a coarse operator before it is made. */
@@ -183,6 +184,29 @@ static PetscErrorCode CreateLevel(PC pc, const Forecast *f, Mat A, PetscInt bs, 
 }
 
 /*
+  A filter may leave a column of the prolongator without entries, and so a row of the coarse operator. Where that is factored PETSc raises an error, on the process that has the level alone; here all do. Operators that are too large to be factored are
+  not looked at. Collective.
+*/
+static PetscErrorCode CheckRows(PC pc, const GAMGContext *context, Mat C)
+{
+  const PC_GAMG *gamg = GAMGGet(pc);
+  PetscInt       n, num_empty = 0;
+
+  PetscFunctionBegin;
+  if (!(gamg->prolongator_filter > 0) || C->rmap->N > MAX_FACTORED) PetscFunctionReturn(PETSC_SUCCESS);
+  for (PetscInt r = C->rmap->rstart; r < C->rmap->rend; r++) {
+    PetscCall(MatGetRow(C, r, &n, NULL, NULL));
+    if (n == 0) num_empty++;
+    PetscCall(MatRestoreRow(C, r, &n, NULL, NULL));
+  }
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &num_empty, 1, MPIU_INT, MPI_SUM, PetscObjectComm((PetscObject)pc)));
+  PetscCheck(num_empty == 0, PetscObjectComm((PetscObject)pc), context->tune.trial ? PETSC_ERR_NOT_CONVERGED : PETSC_ERR_ARG_WRONGSTATE,
+             "PCGAMG level %" PetscInt_FMT ": %" PetscInt_FMT " of %" PetscInt_FMT " rows have no entries, since the filter left their columns of the prolongator empty. Use a smaller -pc_gamg_prolongator_filter (now %g)", gamg->current_level + 1, num_empty, C->rmap->N,
+             (double)gamg->prolongator_filter);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
   GAMGCreateLevelInLimits - PETSc's operation createlevel: GAMGCreateLevel(), if the coarse operator fits into the memory and -pc_gamg_max_complexity
 
   Collective
@@ -242,5 +266,6 @@ PetscErrorCode GAMGCreateLevelInLimits(PC pc, Mat A, PetscInt bs, Mat *P, Mat *C
     PetscCall(MatGetInfo(*C, MAT_GLOBAL_SUM, &info));
     if (info.nz_used > most) PetscCall(Refuse(pc, context, num_rows, &f, info.nz_used, PETSC_ERR_ARG_OUTOFRANGE));
   }
+  if (last) PetscCall(CheckRows(pc, context, *C));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
