@@ -4,6 +4,8 @@ static char help[] = "Hierarchies that become too large: PCGAMG's setup stops on
 
 #include "problem.h"
 #include <petscsparsecuda/sys.h>
+#include "../../../src/mat/impls/aijcuda/core/core.h"
+#include "../../../src/mat/impls/aijcuda/product/product.h"
 
 #define GROWTH 1.1 /* of the number of the allocation that fails */
 
@@ -96,6 +98,35 @@ static PetscErrorCode Cure(KSP ksp)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* What a sample says of the coarse operators of a hierarchy; on one process, on the device. */
+static PetscErrorCode TestEstimates(PC pc)
+{
+  PetscInt  n;
+  PetscReal entries;
+  PetscBool device;
+  KSP       smoother;
+  Mat       A, C, P;
+  MatInfo   info;
+
+  PetscFunctionBegin;
+  PetscCall(PCMGGetLevels(pc, &n));
+  for (PetscInt level = n - 1; level > 0; level--) {
+    PetscCall(PCMGGetSmoother(pc, level, &smoother));
+    PetscCall(KSPGetOperators(smoother, &A, NULL));
+    PetscCall(PCMGGetSmoother(pc, level - 1, &smoother));
+    PetscCall(KSPGetOperators(smoother, &C, NULL));
+    PetscCall(PCMGGetInterpolation(pc, level, &P));
+    PetscCall(MatIsSeqAIJCUDA(A, &device));
+    if (device) PetscCall(MatSeqAIJCUDAStructureOnDevice(A, &device));
+    if (!device) continue;
+    PetscCall(MatSeqAIJCUDAEstimatePtAP(A, P, &entries));
+    PetscCall(MatGetInfo(C, MAT_LOCAL, &info));
+    PetscCheck(PetscAbsReal(entries - (PetscReal)info.nz_used) <= (C->rmap->n <= 2048 ? 0.5 : 0.1 * info.nz_used), PETSC_COMM_SELF, PETSC_ERR_PLIB, "Level %" PetscInt_FMT ": about %g entries in the coarse operator, which has %g", level,
+               (double)entries, info.nz_used);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Limits that the first, some or the last coarse operator exceeds, and one that none does. */
 static PetscErrorCode TestComplexity(const ProblemOptions *options, Mat A)
 {
@@ -108,6 +139,7 @@ static PetscErrorCode TestComplexity(const ProblemOptions *options, Mat A)
   PetscCall(KSPGetPC(ksp, &pc));
   PetscCall(KSPSetUp(ksp));
   PetscCall(PCMGGetGridComplexity(pc, &grid, &complexity));
+  PetscCall(TestEstimates(pc));
   PetscCall(KSPDestroy(&ksp));
   PetscCall(ProblemCreateKSP(options, A, &ksp));
   PetscCall(SetLimit(ksp, complexity * (1 - 1e-5)));

@@ -117,7 +117,7 @@ static PetscErrorCode CreateSolver(Mat A, const char prefix[], KSP *ksp, PC *pc)
   PetscCall(KSPSetOptionsPrefix(*ksp, prefix));
   PetscCall(KSPSetOperators(*ksp, A, A));
   PetscCall(KSPSetType(*ksp, KSPCG));
-  PetscCall(KSPSetTolerances(*ksp, 1e-8, PETSC_CURRENT, PETSC_CURRENT, 400));
+  PetscCall(KSPSetTolerances(*ksp, PetscMax(1e-8, 1e3 * PETSC_MACHINE_EPSILON), PETSC_CURRENT, PETSC_CURRENT, 400));
   PetscCall(KSPGetPC(*ksp, pc));
   PetscCall(PCSetType(*pc, PCGAMG));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -362,6 +362,43 @@ static PetscErrorCode TestView(Mat A, const PetscReal preset[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode CheckLevels(KSP ksp, Mat A, PetscBool two, const char what[])
+{
+  PetscInt n;
+  PC       pc;
+
+  PetscFunctionBegin;
+  PetscCall(KSPReset(ksp));
+  PetscCall(KSPSetOperators(ksp, A, A));
+  PetscCall(KSPSetUp(ksp));
+  PetscCall(KSPGetPC(ksp, &pc));
+  PetscCall(PCMGGetLevels(pc, &n));
+  PetscCheck((n == 2) == two, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%" PetscInt_FMT " levels %s", n, what);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A hierarchy of two levels leaves PETSc that number as the most; not so with a preset, unless the program says it. */
+static PetscErrorCode TestLevels(Mat A)
+{
+  KSP ksp;
+  PC  pc;
+
+  PetscFunctionBegin;
+  PetscCall(CreateSolver(A, "levels_", &ksp, &pc));
+  PetscCall(PCGAMGSetCoarseEqLim(pc, 100000));
+  PetscCall(CheckLevels(ksp, A, PETSC_TRUE, "with a large limit of equations"));
+  PetscCall(PCGAMGSetCoarseEqLim(pc, 1));
+  PetscCall(CheckLevels(ksp, A, PETSC_TRUE, "after two"));
+  PetscCall(PetscOptionsSetValue(NULL, "-levels_pc_gamg_preset", "robust"));
+  PetscCall(KSPSetFromOptions(ksp));
+  PetscCall(CheckLevels(ksp, A, PETSC_FALSE, "with a preset"));
+  PetscCall(PCGAMGSetNlevels(pc, 2));
+  PetscCall(CheckLevels(ksp, A, PETSC_TRUE, "after PCGAMGSetNlevels()"));
+  PetscCall(PetscOptionsClearValue(NULL, "-levels_pc_gamg_preset"));
+  PetscCall(KSPDestroy(&ksp));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   char      type[64] = MATAIJDCSRCUDA;
@@ -385,6 +422,7 @@ int main(int argc, char **argv)
     for (int k = 0; k < (int)PETSC_STATIC_ARRAY_LENGTH(given); k++)
       for (int way = 0; way < 3; way++) PetscCall(TestGiven(A, preset, k, way));
     PetscCall(TestView(A, preset));
+    PetscCall(TestLevels(A));
   }
   PetscCall(MatDestroy(&A));
   PetscCall(PetscFinalize());
@@ -402,26 +440,31 @@ int main(int argc, char **argv)
          args: -system {{checkerboard elastic}}
       test:
          suffix: checkerboard
+         requires: !single
          nsize: {{1 2}}
          args: -system checkerboard -n 24 -least 40 -most 13
       test:
          suffix: anisotropic
+         requires: !single
          nsize: {{1 2}}
          args: -system anisotropic -n 24 -least 18 -most 13
       test:
          suffix: bricks
+         requires: !single
          nsize: {{1 2}}
          args: -system bricks -n 24 -least 20 -most 12
       test:
          suffix: rotated
+         requires: !single
          nsize: {{1 2}}
          args: -system rotated -n 60 -least 28 -most 24
       test:
          suffix: aij
+         requires: !single
          args: -type aij -system checkerboard -n 24 -least 40 -most 13
 
    testset:
-      requires: cuda
+      requires: cuda !single
       nsize: {{1 3}}
       args: -malloc_dump -use_gpu_aware_mpi 0 -its_pc_gamg_device_check
       output_file: output/empty.out

@@ -87,7 +87,7 @@ static PetscErrorCode View(PC pc, PetscViewer viewer)
   PetscCall(GAMGGetContext(pc, &context));
   if (context->restricting.levels[0] != NULL) PetscCall(PetscViewerASCIIPrintf(viewer, "      Restriction: transpose of the tentative prolongator\n"));
   if (context->single) PetscCall(PetscViewerASCIIPrintf(viewer, "      Values of level operators and prolongators on the device: single precision\n"));
-  PetscCall(GAMGPresetView(pc, context, viewer));
+  PetscCall(GAMGPresetView(context, viewer));
   PetscCall(GAMGTuneView(context, viewer));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

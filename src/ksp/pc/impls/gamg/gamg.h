@@ -227,7 +227,7 @@ PETSC_INTERN void           GAMGReplaceSettings(PC, const GAMGContext *, const G
 PETSC_INTERN PetscErrorCode GAMGPresetPut(PC, GAMGContext *);
 PETSC_INTERN PetscErrorCode GAMGPresetTakeBack(PC, GAMGContext *);
 PETSC_INTERN PetscErrorCode GAMGPresetSetFromOptions(PC, GAMGContext *, PetscOptionItems);
-PETSC_INTERN PetscErrorCode GAMGPresetView(PC, const GAMGContext *, PetscViewer);
+PETSC_INTERN PetscErrorCode GAMGPresetView(const GAMGContext *, PetscViewer);
 PETSC_INTERN PetscErrorCode GAMGPresetTell(PC, const GAMGContext *, PetscCount); /* cycles of a solve */
 PETSC_INTERN PetscErrorCode GAMGPatchSetters(PC);
 

@@ -134,10 +134,9 @@ PetscErrorCode GAMGPresetSetFromOptions(PC pc, GAMGContext *context, PetscOption
 }
 
 /* GAMGPresetView - Lines for KSPView() about what is not PETSc's default. Collective on the viewer. */
-PetscErrorCode GAMGPresetView(PC pc, const GAMGContext *context, PetscViewer viewer)
+PetscErrorCode GAMGPresetView(const GAMGContext *context, PetscViewer viewer)
 {
   PetscFunctionBegin;
-  (void)pc;
   if (context->preset_holds && context->preset != GAMG_PRESET_NONE && !context->tune.found) PetscCall(PetscViewerASCIIPrintf(viewer, "      Preset: %s\n", GAMGPresets[context->preset]));
   if (context->strength == GAMG_STRENGTH_SIGNED) PetscCall(PetscViewerASCIIPrintf(viewer, "      Couplings with the sign of the diagonal do not count for thresholds, where unknowns are single\n"));
   PetscFunctionReturn(PETSC_SUCCESS);
