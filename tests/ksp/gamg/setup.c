@@ -245,19 +245,23 @@ int main(int argc, char **argv)
       test:
          suffix: device_filter
          nsize: {{1 3}}
-         args: -pc_gamg_prolongator_filter {{0.05 0.2}} -pc_gamg_prolongator_filter_scale {{1 0.5}} -problem 7point,27point,anisotropic,elasticity,unsymmetric,random
+         args: -pc_gamg_prolongator_filter {{0.05 0.07}} -pc_gamg_prolongator_filter_scale {{1 0.5}} -problem 7point,27point,anisotropic,elasticity,unsymmetric,random
       test:
          suffix: device_filter_near_null
          nsize: {{1 3}}
-         args: -pc_gamg_prolongator_filter 0.1 -near_null {{host device coordinates}} -problem 7point,elasticity
+         args: -pc_gamg_prolongator_filter 0.07 -near_null {{host device coordinates}} -problem 27point,elasticity
       test:
          suffix: device_filter_smooths
          nsize: {{1 2}}
-         args: -pc_gamg_prolongator_filter 0.1 -pc_gamg_agg_nsmooths {{0 2}} -problem 27point,elasticity
+         args: -pc_gamg_prolongator_filter 0.07 -pc_gamg_agg_nsmooths {{0 2}} -problem 27point,elasticity
       test:
          suffix: device_filter_threshold
          nsize: {{1 3}}
-         args: -pc_gamg_prolongator_filter 0.1 -pc_gamg_threshold 0.05 -problem 7point,anisotropic,elasticity -solves 4 -pc_gamg_reuse_interpolation {{0 1}}
+         args: -pc_gamg_prolongator_filter 0.07 -pc_gamg_threshold 0.05 -problem 7point,anisotropic -solves 4 -pc_gamg_reuse_interpolation {{0 1}}
+      test:
+         suffix: device_filter_threshold_elasticity
+         nsize: {{1 3}}
+         args: -pc_gamg_prolongator_filter 0.07 -pc_gamg_threshold 0.05 -problem elasticity -solves 2 -pc_gamg_reuse_interpolation {{0 1}}
       test:
          suffix: device_filter_join
          nsize: 3

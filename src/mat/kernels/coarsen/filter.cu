@@ -1,8 +1,8 @@
 /*
   The filter of smoothed prolongators. The numbers are those of PETSc's filter but for rounding (PCGAMGSetProlongatorFilter() of PETSc 3.26.1).
 
-  Two kernels: a group of lanes takes a node and flags the entries of its weak blocks; then a group takes a row. What a row lacks after that is the sum of what left, so that its product
-  with the near null space before the filter is not needed. The second kernel writes values and zeros; zeros leave the pattern elsewhere (DCSREliminateZeros()).
+  A group of lanes takes a node and flags the entries of its weak couplings, and zeros; then a group takes a row. What a row lacks after that is the sum of what leaves, so that its product
+  with the near null space before the filter is not needed. What is flagged leaves the pattern.
 
   Reference: the minimum-norm correction that keeps a near null space is that of energy minimization: L. Olson, J. Schroder, R. Tuminaro, A General Interpolation Strategy for Algebraic
   Multigrid Using Energy Minimization, SIAM J. Sci. Comput. 2011.
@@ -13,6 +13,7 @@
 #include "../common/rowloop.cuh"
 #include "../common/scalar.cuh"
 #include "../common/search.cuh"
+#include "../delete/compact.cuh"
 #include <petscsparsecuda/filter.h>
 
 namespace
@@ -21,13 +22,13 @@ namespace
 constexpr int       FILTER_THREADS = 256;
 constexpr PetscReal LARGEST_SCALE  = 1e4; // PETSc's: a row that would have to grow more stays as it is
 
-/* A block of the prolongator. */
-struct FilterBlock {
+/* A block of the prolongator, as kernels see it. */
+struct Block {
   Offsets          offsets;
   const int32_t   *columns, *numbers; // numbers: NULL for own columns
   const PetscReal *coarse;
   PetscScalar     *values;
-  unsigned char   *weak; // [nonzeros] written by the first kernel
+  unsigned char   *leaves; // [nonzeros] written by the first kernel
 
   __device__ int32_t Node(PetscCount e, PetscInt num_vectors) const
   {
@@ -41,17 +42,17 @@ struct Filter {
   PetscInt    num_rows, row_block, num_vectors;
   PetscReal   threshold2; // squared
   int         lanes, num_blocks;
-  FilterBlock blocks[2];
+  Block       blocks[2];
 };
 
 /* The first entry of a row whose coarse node is not before this one. */
-__device__ inline PetscCount FindNode(const Filter &f, const FilterBlock &b, PetscInt row, int32_t node)
+__device__ inline PetscCount FindNode(const Filter &f, const Block &b, PetscInt row, int32_t node)
 {
   return PartitionPoint(b.offsets(row), b.offsets(row + 1), [&](PetscCount e) { return b.Node(e, f.num_vectors) < node; });
 }
 
 /* Whether a row has entries of a coarse node. */
-__device__ inline bool HasNode(const Filter &f, const FilterBlock &b, PetscInt row, int32_t node)
+__device__ inline bool HasNode(const Filter &f, const Block &b, PetscInt row, int32_t node)
 {
   const PetscCount e = FindNode(f, b, row, node);
 
@@ -60,7 +61,7 @@ __device__ inline bool HasNode(const Filter &f, const FilterBlock &b, PetscInt r
 
 /* The coupling of a node with a coarse node; it begins with entry e of its first row that has it. */
 struct Coupling {
-  const FilterBlock &b;
+  const Block &b;
   PetscInt           row, end_row;
   PetscCount         e;
   int32_t            node;
@@ -89,7 +90,7 @@ template <typename Visit>
 __device__ inline void ForEachCoupling(const Filter &f, PetscInt first_row, int lane, Visit visit)
 {
   for (int k = 0; k < f.num_blocks; k++) {
-    const FilterBlock &b = f.blocks[k];
+    const Block &b = f.blocks[k];
 
     for (PetscInt row = first_row; row < first_row + f.row_block; row++) {
       const PetscCount begin = b.offsets(row), end = b.offsets(row + 1);
@@ -130,9 +131,9 @@ __global__ static void __launch_bounds__(FILTER_THREADS) MarkKernel(Filter f)
     largest = AllReduceLanes(largest, f.lanes, [](PetscReal a, PetscReal b) { return a > b ? a : b; });
     if (mine)
       ForEachCoupling(f, row, lane, [&](const Coupling &c) {
-        const unsigned char weak = c.SquaredNorm(f) < f.threshold2 * largest; // NaN stays
+        const bool weak = c.SquaredNorm(f) < f.threshold2 * largest; // NaN stays
 
-        c.ForEachEntry(f, [&](PetscCount k) { c.b.weak[k] = weak; });
+        c.ForEachEntry(f, [&](PetscCount k) { c.b.leaves[k] = weak || c.b.values[k] == PetscScalar(0); });
       });
   });
 }
@@ -144,11 +145,11 @@ struct ScaleRow {
   };
   using Change = PetscScalar;
 
-  __device__ static void Add(const Filter &, const FilterBlock &b, PetscCount e, Sum &s)
+  __device__ static void Add(const Filter &, const Block &b, PetscCount e, Sum &s)
   {
     const PetscScalar product = b.values[e] * b.coarse[b.columns[e]];
 
-    if (b.weak[e]) s.lost += product;
+    if (b.leaves[e]) s.lost += product;
     else s.kept += product;
   }
   __device__ static Sum Combine(const Sum &a, const Sum &b)
@@ -167,24 +168,23 @@ struct ScaleRow {
     scale = before / s.kept;
     return true;
   }
-  __device__ static PetscScalar Apply(const Filter &, const FilterBlock &b, PetscCount e, const Change &scale) { return b.values[e] * scale; }
+  __device__ static PetscScalar Apply(const Filter &, const Block &b, PetscCount e, const Change &scale) { return b.values[e] * scale; }
 };
 
-/* Up to N vectors: the smallest change, in the 2-norm, of the entries that are not zero, by the Gram matrix of the near null space in their columns. It is scaled to a unit diagonal, and
-   solved by Gaussian elimination with the pivots of LAPACK's gesv. Small systems are in registers. */
+/* Up to N vectors: the smallest change, in the 2-norm, of the entries that stay, by the Gram matrix of the near null space in their columns. It is scaled to a unit diagonal, and
+   solved by Gaussian elimination with the pivots of LAPACK's gesv. */
 template <int N>
 struct CorrectRow {
-  static constexpr int UNROLL = N <= 6 ? N : 1;
   struct Sum {
     PetscReal   gram[N * (N + 1) / 2]; // by rows, the upper triangle
     PetscScalar lost[N];
-    int         active; // entries that are not zero
+    int         active; // entries that stay
 
     __device__ Sum()
     {
-#pragma unroll UNROLL
+#pragma unroll
       for (int i = 0; i < N * (N + 1) / 2; i++) gram[i] = 0;
-#pragma unroll UNROLL
+#pragma unroll
       for (int i = 0; i < N; i++) lost[i] = 0;
       active = 0;
     }
@@ -197,31 +197,29 @@ struct CorrectRow {
   struct Coarse {
     PetscReal v[N];
 
-    __device__ Coarse(const Filter &f, const FilterBlock &b, PetscCount e)
+    __device__ Coarse(const Filter &f, const Block &b, PetscCount e)
     {
       const PetscReal *p = b.coarse + (PetscCount)b.columns[e] * f.num_vectors;
 
-#pragma unroll UNROLL
+#pragma unroll
       for (int i = 0; i < N; i++) v[i] = i < f.num_vectors ? p[i] : PetscReal(0);
     }
   };
 
-  __device__ static void Add(const Filter &f, const FilterBlock &b, PetscCount e, Sum &s)
+  __device__ static void Add(const Filter &f, const Block &b, PetscCount e, Sum &s)
   {
     const PetscScalar value = b.values[e];
+    const Coarse      c(f, b, e);
 
-    if (value == PetscScalar(0)) return;
-    const Coarse c(f, b, e);
-
-    if (b.weak[e]) {
-#pragma unroll UNROLL
+    if (b.leaves[e]) {
+#pragma unroll
       for (int i = 0; i < N; i++) s.lost[i] += value * c.v[i];
       return;
     }
     s.active++;
-#pragma unroll UNROLL
+#pragma unroll
     for (int i = 0, at = 0; i < N; i++)
-#pragma unroll UNROLL
+#pragma unroll
       for (int j = i; j < N; j++) s.gram[at++] += c.v[i] * c.v[j];
   }
 
@@ -229,9 +227,9 @@ struct CorrectRow {
   {
     Sum s;
 
-#pragma unroll UNROLL
+#pragma unroll
     for (int i = 0; i < N * (N + 1) / 2; i++) s.gram[i] = a.gram[i] + b.gram[i];
-#pragma unroll UNROLL
+#pragma unroll
     for (int i = 0; i < N; i++) s.lost[i] = a.lost[i] + b.lost[i];
     s.active = a.active + b.active;
     return s;
@@ -239,22 +237,22 @@ struct CorrectRow {
 
   __device__ static bool Eliminate(PetscReal a[N][N], PetscScalar x[N])
   {
-#pragma unroll UNROLL
+#pragma unroll
     for (int j = 0; j < N; j++) {
       PetscReal largest = fabs(a[j][j]);
       int       pivot   = j;
 
-#pragma unroll UNROLL
+#pragma unroll
       for (int i = j + 1; i < N; i++) {
         if (fabs(a[i][j]) <= largest) continue;
         largest = fabs(a[i][j]);
         pivot   = i;
       }
       if (largest == 0) return false;
-#pragma unroll UNROLL
+#pragma unroll
       for (int i = j + 1; i < N; i++) {
         if (i == pivot) { // with indices known when this is compiled, so that rows stay in registers
-#pragma unroll UNROLL
+#pragma unroll
           for (int k = j; k < N; k++) {
             const PetscReal t = a[i][k];
 
@@ -267,18 +265,18 @@ struct CorrectRow {
           x[j] = t;
         }
       }
-#pragma unroll UNROLL
+#pragma unroll
       for (int i = j + 1; i < N; i++) {
         const PetscReal factor = a[i][j] / a[j][j];
 
-#pragma unroll UNROLL
+#pragma unroll
         for (int k = j + 1; k < N; k++) a[i][k] -= factor * a[j][k];
         x[i] -= factor * x[j];
       }
     }
-#pragma unroll UNROLL
+#pragma unroll
     for (int j = N - 1; j >= 0; j--) {
-#pragma unroll UNROLL
+#pragma unroll
       for (int k = j + 1; k < N; k++) x[j] -= a[j][k] * x[k];
       x[j] /= a[j][j];
     }
@@ -291,32 +289,31 @@ struct CorrectRow {
     bool      lost = false;
 
     if (s.active < f.num_vectors) return false; // PETSc leaves what is not determined
-#pragma unroll UNROLL
+#pragma unroll
     for (int i = 0, at = 0; i < N; at += N - i, i++) {
       scale[i] = s.gram[at] > 0 ? 1 / PetscSqrtReal(s.gram[at]) : PetscReal(1);
       lost     = lost || s.lost[i] != PetscScalar(0);
     }
     if (!lost) return false;
-#pragma unroll UNROLL
+#pragma unroll
     for (int i = 0, at = 0; i < N; i++) {
-#pragma unroll UNROLL
+#pragma unroll
       for (int j = i; j < N; j++) a[i][j] = a[j][i] = s.gram[at++] * (scale[i] * scale[j]);
       if (i >= f.num_vectors) a[i][i] = 1;
       change.x[i] = scale[i] * s.lost[i];
     }
     if (!Eliminate(a, change.x)) return false;
-#pragma unroll UNROLL
+#pragma unroll
     for (int i = 0; i < N; i++) change.x[i] *= scale[i];
     return true;
   }
 
-  __device__ static PetscScalar Apply(const Filter &f, const FilterBlock &b, PetscCount e, const Change &change)
+  __device__ static PetscScalar Apply(const Filter &f, const Block &b, PetscCount e, const Change &change)
   {
     const Coarse c(f, b, e);
     PetscScalar  value = b.values[e];
 
-    if (value == PetscScalar(0)) return value;
-#pragma unroll UNROLL
+#pragma unroll
     for (int i = 0; i < N; i++) value += c.v[i] * change.x[i];
     return value;
   }
@@ -337,8 +334,7 @@ __global__ static void __launch_bounds__(FILTER_THREADS) CorrectKernel(Filter f)
 
     for (int k = 0; k < f.num_blocks && mine; k++)
       for (PetscCount e = f.blocks[k].offsets(row) + lane; e < f.blocks[k].offsets(row + 1); e += f.lanes) {
-        if (f.blocks[k].weak[e]) f.blocks[k].values[e] = 0;
-        else if (changes) f.blocks[k].values[e] = Row::Apply(f, f.blocks[k], e, change);
+        if (changes && !f.blocks[k].leaves[e]) f.blocks[k].values[e] = Row::Apply(f, f.blocks[k], e, change);
       }
   });
 }
@@ -364,19 +360,57 @@ struct PackCoarse {
   __device__ void operator()(PetscCount k) const { coarse[k] = data[(k % num_vectors) * n + k / num_vectors]; }
 };
 
-/* Both kernels, when there is memory for the flags. */
-inline PetscErrorCode RunFilter(const Filter &f, cudaStream_t stream)
-{
-  const unsigned int grid = RowLoopGrid((PetscCount)f.num_rows * f.lanes);
-  const FilterRule  *rule = FILTER_RULES;
+struct NoteColumn {
+  const int32_t       *columns;
+  const unsigned char *leaves;
+  int32_t             *kept;
 
-  PetscFunctionBegin;
-  while (f.num_vectors > rule->num_vectors) rule++;
-  MarkKernel<<<grid, FILTER_THREADS, 0, stream>>>(f);
-  PetscCallCUDA(cudaGetLastError());
-  rule->kernel<<<grid, FILTER_THREADS, 0, stream>>>(f);
-  PetscCallCUDA(cudaGetLastError());
-  PetscFunctionReturn(PETSC_SUCCESS);
+  __device__ void operator()(PetscCount e) const
+  {
+    if (!leaves[e]) kept[columns[e]] = 1; // all who write write the same
+  }
+};
+
+struct SpareColumn {
+  const int32_t     *columns;
+  const PetscScalar *values;
+  const int32_t     *kept;
+  unsigned char     *leaves;
+
+  __device__ void operator()(PetscCount e) const
+  {
+    if (!kept[columns[e]] && values[e] != PetscScalar(0)) leaves[e] = 0;
+  }
+};
+
+struct KeepUnflagged {
+  const unsigned char *leaves;
+
+  __device__ bool operator()(const DCSRView &, RowEntry e) const { return !leaves[e.position]; }
+};
+
+/* What kernels get. */
+inline Filter GetFilter(const DCSRFilter *filter, PetscReal threshold)
+{
+  const RowLoopRule *rule     = ROW_LOOP_RULES; // its lanes
+  double             nonzeros = 0;
+  Filter             f;
+
+  memset(&f, 0, sizeof(f));
+  f.num_rows    = filter->blocks[0].view.num_rows;
+  f.row_block   = filter->row_block;
+  f.num_vectors = filter->num_vectors;
+  f.threshold2  = threshold * threshold;
+  f.num_blocks  = filter->num_blocks;
+  for (int k = 0; k < f.num_blocks; k++) {
+    const DCSRFilterBlock &b = filter->blocks[k];
+
+    f.blocks[k] = {Offsets(b.view), b.view.columns, b.numbers, b.coarse, b.view.values, filter->leaves[k]};
+    nonzeros += (double)b.view.num_nonzeros;
+  }
+  while (nonzeros / (double)PetscMax(f.num_rows, 1) > rule->mean) rule++;
+  f.lanes = rule->lanes;
+  return f;
 }
 
 } // namespace
@@ -390,55 +424,99 @@ PetscErrorCode DCSRFilterPackCoarse(PetscInt n, PetscInt num_vectors, const Pets
 }
 
 /*
-  DCSRFilterProlongator - Zeros in place of the weak couplings of a prolongator, and corrected values in place of the others
+  DCSRFilterMark - Flags what leaves a prolongator: zeros, and couplings whose Frobenius norm is below a threshold times the largest one of their node
 
   Not Collective
 
   Input Parameters:
-+ row_block   - rows of a node
-. num_vectors - vectors of the near null space, and columns of a coarse node; at most DCSR_FILTER_MAX_VECTORS
-. threshold   - couplings whose Frobenius norm is below threshold times the largest one of their node are weak
-. num_blocks  - 1, or 2 with ghost columns
-. blocks      - [num_blocks] the prolongator; its values are changed
-- stream      - asynchronous on it
++ filter    - sizes and blocks; at most DCSR_FILTER_MAX_VECTORS vectors
+. threshold - positive
+- stream    - asynchronous on it
 
-  Errors: PETSC_ERR_MEM; values are as they were then.
+  Errors: PETSC_ERR_MEM.
 
-  Notes:
-  With one vector a row is scaled, unless by more than 1e4. With several ones the entries of a row that are not zero get the smallest change with which it gives the near null space as before. A row
-  with fewer of them than vectors, or whose Gram matrix is singular, stays what is left of it.
-
-  Cost: two reads of the columns, three of the values, one write. A byte of workspace an entry.
+  Cost: a read of columns and values, and a byte an entry that is there until DCSRFilterDestroy().
 */
-PetscErrorCode DCSRFilterProlongator(PetscInt row_block, PetscInt num_vectors, PetscReal threshold, int num_blocks, const DCSRFilterBlock blocks[], cudaStream_t stream)
+PetscErrorCode DCSRFilterMark(DCSRFilter *filter, PetscReal threshold, cudaStream_t stream)
 {
-  const RowLoopRule *rule     = ROW_LOOP_RULES; // its lanes
-  double             nonzeros = 0;
-  Filter             f;
-  PetscErrorCode     ierr = PETSC_SUCCESS;
+  const PetscInt num_rows = filter->blocks[0].view.num_rows;
+  Filter         f;
 
   PetscFunctionBegin;
-  PetscCheck(num_vectors >= 1 && num_vectors <= DCSR_FILTER_MAX_VECTORS, PETSC_COMM_SELF, PETSC_ERR_PLIB, "The filter on the device takes 1 to %d vectors, not %" PetscInt_FMT, DCSR_FILTER_MAX_VECTORS, num_vectors);
-  PetscCheck(blocks[0].view.num_rows % row_block == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%" PetscInt_FMT " rows are no nodes of %" PetscInt_FMT, blocks[0].view.num_rows, row_block);
-  if (blocks[0].view.num_rows == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  memset(&f, 0, sizeof(f));
-  f.num_rows    = blocks[0].view.num_rows;
-  f.row_block   = row_block;
-  f.num_vectors = num_vectors;
-  f.threshold2  = threshold * threshold;
-  f.num_blocks  = num_blocks;
-  for (int k = 0; k < num_blocks; k++) {
-    const DCSRView &view = blocks[k].view;
+  PetscCheck(filter->num_vectors >= 1 && filter->num_vectors <= DCSR_FILTER_MAX_VECTORS, PETSC_COMM_SELF, PETSC_ERR_PLIB, "The filter on the device takes 1 to %d vectors, not %" PetscInt_FMT, DCSR_FILTER_MAX_VECTORS, filter->num_vectors);
+  PetscCheck(num_rows % filter->row_block == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%" PetscInt_FMT " rows are no nodes of %" PetscInt_FMT, num_rows, filter->row_block);
+  for (int k = 0; k < filter->num_blocks; k++) PetscCall(PetscSparseCUDAMalloc(filter->blocks[k].view.num_nonzeros, "flags of a prolongator", stream, &filter->leaves[k]));
+  if (num_rows == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  f = GetFilter(filter, threshold);
+  MarkKernel<<<RowLoopGrid((PetscCount)num_rows * f.lanes), FILTER_THREADS, 0, stream>>>(f);
+  PetscCallCUDA(cudaGetLastError());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
-    f.blocks[k] = {Offsets(view), view.columns, blocks[k].numbers, blocks[k].coarse, view.values, NULL};
-    nonzeros += (double)view.num_nonzeros;
-    PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(view.num_nonzeros, "flags of weak entries", stream, &f.blocks[k].weak));
-  }
-  while (nonzeros / (double)f.num_rows > rule->mean) rule++;
-  f.lanes = rule->lanes;
-  PetscCallGoto(ierr, cleanup, RunFilter(f, stream));
-cleanup:
-  for (int k = 0; k < num_blocks; k++) PetscCall(PetscSparseCUDAFree(&f.blocks[k].weak, stream));
-  PetscCall(ierr);
+/* DCSRFilterNoteColumns - kept [columns of the block] on the device becomes 1 where an entry stays, and is left alone elsewhere. Not collective, asynchronous on the stream. */
+PetscErrorCode DCSRFilterNoteColumns(const DCSRFilter *filter, int block, int32_t kept[], cudaStream_t stream)
+{
+  const DCSRView &view = filter->blocks[block].view;
+
+  PetscFunctionBegin;
+  PetscCallCUDA(DCSRForEach(view.num_nonzeros, NoteColumn{view.columns, filter->leaves[block], kept}, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* DCSRFilterSpareColumns - In the columns in which nothing is kept, kept [columns of the block] on the device, only zeros leave. Not collective, asynchronous on the stream. */
+PetscErrorCode DCSRFilterSpareColumns(DCSRFilter *filter, int block, const int32_t kept[], cudaStream_t stream)
+{
+  const DCSRView &view = filter->blocks[block].view;
+
+  PetscFunctionBegin;
+  PetscCallCUDA(DCSRForEach(view.num_nonzeros, SpareColumn{view.columns, view.values, kept, filter->leaves[block]}, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  DCSRFilterApply - Corrects what stays, and makes new storage of it
+
+  Not Collective
+
+  Input Parameters:
++ filter - marked; the values of its blocks are changed, also after an error
+- stream - synchronizes with it
+
+  Output Parameter:
+. to - [num_blocks] what stays of each block, owned by the caller; zero where that is all
+
+  Errors: PETSC_ERR_MEM; nothing stays allocated.
+
+  Notes:
+  With one vector a row is scaled, unless by more than 1e4. With several ones the entries of a row that stay get the smallest change with which it gives the near null space as before. A row
+  with fewer of them than vectors, or whose Gram matrix is singular, is left as it is.
+
+  Cost: two reads and a write of values and columns, and that of DCSRCompactIf().
+*/
+PetscErrorCode DCSRFilterApply(DCSRFilter *filter, DCSRView to[], cudaStream_t stream)
+{
+  const Filter      f    = GetFilter(filter, 0);
+  const FilterRule *rule = FILTER_RULES;
+  DCSRDeletion      deletion;
+  PetscErrorCode    ierr = PETSC_SUCCESS;
+
+  PetscFunctionBegin;
+  for (int k = 0; k < f.num_blocks; k++) PetscCall(PetscArrayzero(&to[k], 1));
+  if (f.num_rows == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  while (f.num_vectors > rule->num_vectors) rule++;
+  rule->kernel<<<RowLoopGrid((PetscCount)f.num_rows * f.lanes), FILTER_THREADS, 0, stream>>>(f);
+  PetscCallCUDA(cudaGetLastError());
+  for (int k = 0; k < f.num_blocks; k++) PetscCallGoto(ierr, failed, DCSRCompactIf(filter->blocks[k].view, KeepUnflagged{filter->leaves[k]}, stream, &to[k], &deletion));
+  PetscFunctionReturn(PETSC_SUCCESS);
+failed:
+  for (int k = 0; k < f.num_blocks; k++) PetscCall(FreeView(&to[k], stream));
+  PetscFunctionReturn(ierr);
+}
+
+/* DCSRFilterDestroy - Frees the flags. Not collective. */
+PetscErrorCode DCSRFilterDestroy(DCSRFilter *filter, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  for (int k = 0; k < 2; k++) PetscCall(PetscSparseCUDAFree(&filter->leaves[k], stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

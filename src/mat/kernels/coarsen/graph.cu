@@ -45,6 +45,7 @@ struct KeepStrong {
   {
     PetscReal value = IsWeak(view, e, weak) ? PetscReal(0) : AbsoluteValue(view.values[e.position]);
 
+    if (weak.keeps && weak.diagonal && view.columns[e.position] == e.row) return true;
     value *= RealPart(left[e.row]);
     value *= RealPart(right[view.columns[e.position]]);
     return value > threshold;

@@ -5,19 +5,18 @@
 #include "gamg.h"
 #include "../../../../mat/impls/aijcuda/exchange/exchange.h"
 #include "../../../../mat/impls/aijcuda/parallel/parallel.h"
-#include <petscsparsecuda/delete.h>
 #include <petscsparsecuda/filter.h>
 
 /* What a process has to do with. */
 typedef struct {
-  Mat             P;          /* borrowed */
-  int             num_blocks; /* 1, or 2 with ghost columns, on several processes */
-  Mat             blocks[2];  /* of P, borrowed */
-  DCSRFilterBlock views[2];   /* their storage, borrowed; arrays of the near null space belong to this */
-  PetscReal      *coarse[2];  /* [columns][vectors] device, exportable, owned: near null space of the coarse level in the columns of each block */
-  JoinedColumns   columns;    /* zero on one process */
-  DCSRView        kept[2];    /* what stays, zero where all stays, owned */
-  cudaStream_t    stream;
+  Mat           P;         /* borrowed */
+  PetscBool     mpi;       /* P has ghost columns, or might */
+  DCSRFilter    filter;    /* its flags are owned */
+  PetscReal    *coarse[2]; /* [columns][vectors] device, exportable, owned: near null space of the coarse level in the columns of each block */
+  int32_t      *kept[2];   /* [columns] device, owned: whether an entry of the column stays, then whether one of its coarse node does */
+  JoinedColumns columns;   /* zero on one process */
+  DCSRView      to[2];     /* what stays, zero where all stays, owned */
+  cudaStream_t  stream;
 } Filter;
 
 static PetscErrorCode Destroy(Filter *f)
@@ -25,16 +24,18 @@ static PetscErrorCode Destroy(Filter *f)
   PetscFunctionBegin;
   for (int k = 0; k < 2; k++) {
     PetscCall(PetscSparseCUDAFree(&f->coarse[k], f->stream));
-    PetscCall(DCSRViewFree(&f->kept[k], f->stream));
+    PetscCall(PetscSparseCUDAFree(&f->kept[k], f->stream));
+    PetscCall(DCSRViewFree(&f->to[k], f->stream));
   }
+  PetscCall(DCSRFilterDestroy(&f->filter, f->stream));
   PetscCall(JoinedColumnsDestroy(&f->columns, f->stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* The near null space of the coarse level to the device: PC_GAMG has it on the host, [vectors][own columns]. */
-static PetscErrorCode UploadCoarse(const PC_GAMG *gamg, PetscInt num_vectors, Filter *f)
+static PetscErrorCode UploadCoarse(const PC_GAMG *gamg, Filter *f)
 {
-  const PetscInt n    = f->P->cmap->n;
+  const PetscInt n = f->P->cmap->n, num_vectors = f->filter.num_vectors;
   const size_t   size = (size_t)n * (size_t)num_vectors;
   PetscReal     *data = NULL;
   PetscErrorCode ierr = PETSC_SUCCESS;
@@ -52,46 +53,121 @@ cleanup:
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Storage and near null space, but for its values in ghost columns; not collective. */
-static PetscErrorCode Prepare(const PC_GAMG *gamg, PetscInt num_vectors, Filter *f)
+/* Storage, near null space but for its values in ghost columns, flags, and the columns that are kept as far as this process knows; not collective. */
+static PetscErrorCode Prepare(const PC_GAMG *gamg, PetscReal threshold, Filter *f)
 {
+  DCSRFilter *filter = &f->filter;
+
   PetscFunctionBegin;
-  for (int k = 0; k < f->num_blocks; k++) PetscCall(MatSeqAIJCUDAGetCompact(f->blocks[k], &f->views[k].view));
-  PetscCall(UploadCoarse(gamg, num_vectors, f));
-  f->views[0].coarse = f->coarse[0];
-  if (f->num_blocks == 1) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(JoinedColumnsCreateOf(f->P, f->stream, &f->columns));
-  PetscCall(PetscSparseCUDAMallocExportable((size_t)f->blocks[1]->cmap->n * (size_t)num_vectors, "near null space in ghost columns", f->stream, &f->coarse[1]));
-  f->views[1].coarse  = f->coarse[1];
-  f->views[1].numbers = f->columns.device.ghosts;
+  for (int k = 0; k < filter->num_blocks; k++) {
+    const Mat block = f->mpi ? MatMPIAIJCUDAGetBlock(f->P, k) : f->P;
+    const size_t n  = (size_t)block->cmap->n;
+
+    PetscCall(MatSeqAIJCUDAGetCompact(block, &filter->blocks[k].view));
+    PetscCall(PetscSparseCUDAMalloc(n, "columns of a prolongator", f->stream, &f->kept[k]));
+    if (n > 0) PetscCallCUDA(cudaMemsetAsync(f->kept[k], 0, n * sizeof(*f->kept[k]), f->stream));
+  }
+  PetscCall(UploadCoarse(gamg, f));
+  filter->blocks[0].coarse = f->coarse[0];
+  if (f->mpi) {
+    PetscCall(JoinedColumnsCreateOf(f->P, f->stream, &f->columns));
+    PetscCall(PetscSparseCUDAMallocExportable((size_t)MatMPIAIJCUDAGetBlock(f->P, 1)->cmap->n * (size_t)filter->num_vectors, "near null space in ghost columns", f->stream, &f->coarse[1]));
+    filter->blocks[1].coarse  = f->coarse[1];
+    filter->blocks[1].numbers = f->columns.device.ghosts;
+  }
+  PetscCall(DCSRFilterMark(filter, threshold, f->stream));
+  for (int k = 0; k < filter->num_blocks; k++) PetscCall(DCSRFilterNoteColumns(filter, k, f->kept[k], f->stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* The near null space travels to ghost columns, along the scatter of products. Collective. */
-static PetscErrorCode GetGhosts(Filter *f, PetscInt num_vectors)
+static PetscErrorCode GetGhosts(Filter *f)
 {
-  MPI_Datatype   unit;
+  MPI_Datatype   unit = MPIU_REAL; // with one vector: PetscSF would not know its like of one number
   PetscMPIInt    count;
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
-  PetscCall(PetscMPIIntCast(num_vectors, &count));
-  PetscCallMPI(MPI_Type_contiguous(count, MPIU_REAL, &unit));
-  PetscCallMPI(MPI_Type_commit(&unit));
+  PetscCall(PetscMPIIntCast(f->filter.num_vectors, &count));
+  if (count > 1) {
+    PetscCallMPI(MPI_Type_contiguous(count, MPIU_REAL, &unit));
+    PetscCallMPI(MPI_Type_commit(&unit));
+  }
   ierr = PetscSparseCUDASFBcast(((Mat_MPIAIJ *)f->P->data)->Mvctx, unit, f->coarse[0], f->coarse[1], f->stream);
-  PetscCallMPI(MPI_Type_free(&unit));
+  if (count > 1) PetscCallMPI(MPI_Type_free(&unit));
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The kernels, and new storage of what stays; not collective. */
-static PetscErrorCode Apply(Filter *f, PetscInt num_vectors, PetscReal threshold)
+/* From columns to coarse nodes: all columns of one that keeps something are kept. *num_empty: columns of the others. Not collective. */
+static void FindEmpty(PetscInt n, PetscInt num_vectors, int32_t kept[], PetscInt *num_empty)
 {
-  DCSRDeletion deletion;
+  *num_empty = 0;
+  for (PetscInt node = 0; node < n; node += num_vectors) {
+    int32_t any = 0;
+
+    for (PetscInt i = 0; i < num_vectors; i++) any |= kept[node + i];
+    for (PetscInt i = 0; i < num_vectors; i++) kept[node + i] = any;
+    if (!any) *num_empty += num_vectors;
+  }
+}
+
+/* What all processes keep of the own columns, on the host, from the flags of own and ghost columns; and what these are after FindEmpty(). own [columns] and ghost [ghost columns] on the host. Collective. */
+static PetscErrorCode ExchangeKept(Filter *f, int32_t own[], int32_t ghost[], PetscInt *num_empty)
+{
+  const PetscSF sf = f->mpi ? ((Mat_MPIAIJ *)f->P->data)->Mvctx : NULL;
 
   PetscFunctionBegin;
-  PetscCall(DCSRFilterProlongator(f->P->rmap->bs, num_vectors, threshold, f->num_blocks, f->views, f->stream));
-  for (int k = 0; k < f->num_blocks; k++) PetscCall(DCSREliminateZeros(f->views[k].view, PETSC_FALSE, 0, f->stream, &f->kept[k], &deletion));
+  if (f->mpi) {
+    PetscCall(PetscSFReduceBegin(sf, MPI_INT, ghost, own, MPI_MAX));
+    PetscCall(PetscSFReduceEnd(sf, MPI_INT, ghost, own, MPI_MAX));
+  }
+  FindEmpty(f->P->cmap->n, f->filter.num_vectors, own, num_empty);
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, num_empty, 1, MPIU_INT, MPI_SUM, PetscObjectComm((PetscObject)f->P)));
+  if (f->mpi && *num_empty > 0) {
+    PetscCall(PetscSFBcastBegin(sf, MPI_INT, own, ghost, MPI_REPLACE));
+    PetscCall(PetscSFBcastEnd(sf, MPI_INT, own, ghost, MPI_REPLACE));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* kept [2] on the host, from the device or back. Not collective. */
+static PetscErrorCode CopyKept(Filter *f, PetscBool to_device, int32_t *kept[])
+{
+  PetscFunctionBegin;
+  for (int k = 0; k < f->filter.num_blocks; k++) {
+    const size_t size = (size_t)f->filter.blocks[k].view.num_columns * sizeof(*kept[k]);
+
+    if (size == 0) continue;
+    if (to_device) PetscCall(PetscSparseCUDACopyToDevice(f->kept[k], kept[k], size, f->stream));
+    else PetscCall(PetscSparseCUDACopyToHost(kept[k], f->kept[k], size, f->stream));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  A coarse node all of whose couplings are weak keeps them: without any its row of the coarse operator would be empty, where PETSc's setup ends with an error when it is factored. ierr: of what came before, on this process. Collective.
+*/
+static PetscErrorCode SpareColumns(PC pc, Filter *f, PetscErrorCode ierr)
+{
+  const MPI_Comm comm    = PetscObjectComm((PetscObject)f->P);
+  int32_t       *kept[2] = {NULL, NULL};
+  PetscInt       num_empty;
+
+  PetscFunctionBegin;
+  for (int k = 0; k < f->filter.num_blocks; k++)
+    if (ierr == PETSC_SUCCESS) ierr = PetscMalloc1(f->filter.blocks[k].view.num_columns, &kept[k]);
+  if (ierr == PETSC_SUCCESS) ierr = CopyKept(f, PETSC_FALSE, kept);
+  PetscCall(PetscSparseCUDAAgree(comm, ierr, &ierr));
+  if (ierr == PETSC_SUCCESS) ierr = ExchangeKept(f, kept[0], kept[1], &num_empty);
+  if (ierr == PETSC_SUCCESS && num_empty > 0) {
+    PetscCall(PetscInfo(pc, "Level %" PetscInt_FMT ": %" PetscInt_FMT " columns of the prolongator would be empty, and keep weak couplings\n", GAMGGet(pc)->current_level, num_empty));
+    ierr = CopyKept(f, PETSC_TRUE, kept);
+    for (int k = 0; k < f->filter.num_blocks; k++)
+      if (ierr == PETSC_SUCCESS) ierr = DCSRFilterSpareColumns(&f->filter, k, f->kept[k], f->stream);
+  }
+  for (int k = 0; k < 2; k++) PetscCall(PetscFree(kept[k]));
+  PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -109,28 +185,37 @@ static PetscErrorCode TellEntries(PC pc, Mat before, Mat after, PetscReal thresh
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The part after all processes have what they need: an error of one is handed on to where they meet. Collective. */
+static PetscErrorCode CreateFiltered(PC pc, Filter *f, PetscErrorCode ierr, Mat *filtered)
+{
+  PetscFunctionBegin;
+  ierr = SpareColumns(pc, f, ierr);
+  PetscCall(PetscSparseCUDAAgree(PetscObjectComm((PetscObject)f->P), ierr, &ierr));
+  PetscCall(ierr);
+  if (f->mpi) ierr = GetGhosts(f);
+  if (ierr == PETSC_SUCCESS) ierr = DCSRFilterApply(&f->filter, f->to, f->stream);
+  PetscCall(MatAIJCUDACreateReduced(f->P, f->to, ierr, filtered));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Replaces *P. Collective. */
 static PetscErrorCode FilterOnDevice(PC pc, PetscInt num_vectors, PetscReal threshold, Mat *P)
 {
-  const MPI_Comm comm     = PetscObjectComm((PetscObject)*P);
   Mat            filtered = NULL;
-  PetscBool      mpi;
   Filter         f;
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
   PetscCall(PetscArrayzero(&f, 1));
   PetscCall(PetscSparseCUDAGetStream(&f.stream));
-  PetscCall(MatIsMPIAIJCUDA(*P, &mpi));
-  f.P          = *P;
-  f.num_blocks = mpi ? 2 : 1;
-  for (int k = 0; k < f.num_blocks; k++) f.blocks[k] = mpi ? MatMPIAIJCUDAGetBlock(*P, k) : *P;
-  if (mpi) PetscCall(MatMPIAIJCUDAUseCurrentStream(*P));
-  PetscCallGpuTimeGoto(ierr, agree, Prepare(GAMGGet(pc), num_vectors, &f));
-agree:
-  PetscCall(PetscSparseCUDAAgree(comm, ierr, &ierr));
-  if (ierr == PETSC_SUCCESS && mpi) ierr = GetGhosts(&f, num_vectors);
-  if (ierr == PETSC_SUCCESS) ierr = MatAIJCUDACreateReduced(*P, f.kept, Apply(&f, num_vectors, threshold), &filtered);
+  PetscCall(MatIsMPIAIJCUDA(*P, &f.mpi));
+  f.P                  = *P;
+  f.filter.row_block   = (*P)->rmap->bs;
+  f.filter.num_vectors = num_vectors;
+  f.filter.num_blocks  = f.mpi ? 2 : 1;
+  if (f.mpi) PetscCall(MatMPIAIJCUDAUseCurrentStream(*P));
+  ierr = Prepare(GAMGGet(pc), threshold, &f);
+  ierr = CreateFiltered(pc, &f, ierr, &filtered);
   if (ierr == PETSC_SUCCESS) ierr = TellEntries(pc, *P, filtered, threshold);
   PetscCall(Destroy(&f));
   PetscCall(MatDestroy(P)); // after an error, too: its values are others
@@ -184,11 +269,11 @@ PetscErrorCode GAMGFilterByPETSc(PC pc, Mat *P)
   Errors: PETSC_ERR_MEM, on all processes when on one.
 
   Notes:
-  Pattern and values are those of PETSc's filter (PCGAMGSetProlongatorFilter()) but for rounding. Ghost columns that no entry is left in are dropped.
+  Pattern and values are those of PETSc's filter (PCGAMGSetProlongatorFilter()) but for rounding, unless that leaves a column without entries: all couplings with that coarse node stay then. Ghost columns that no entry is left in are dropped.
 
   With more than DCSR_FILTER_MAX_VECTORS vectors in the near null space PETSc's code filters on the host.
 
-  Cost: some ten reads of the prolongator. The near null space of the coarse level goes to the device, and on several processes a message with it to each neighbor. New storage beside the old one, and a byte an entry.
+  Cost: some ten reads of the prolongator. The near null space of the coarse level goes to the device, a number a coarse unknown to the host, and on several processes three messages with such numbers to each neighbor. New storage beside the old one, and a byte an entry.
 */
 PetscErrorCode GAMGFilterProlongator(PC pc, PetscReal threshold, Mat *P)
 {

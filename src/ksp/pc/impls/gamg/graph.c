@@ -74,7 +74,7 @@ static PetscErrorCode CreateFiltered(PC pc, Mat A, PetscBool transpose, PetscRea
   PetscCall(GetWeakSign(pc, A, &weak));
   if (transpose || A->rmap->bs > 1) PetscCall(MatAIJCUDACreateWeights(A, PETSC_TRUE, weak, transpose, crs->strength_index_size, crs->strength_index, &weights));
   else PetscCall(PetscObjectReference((PetscObject)A));
-  ierr = MatAIJCUDACreateStrong(weights, threshold, weights == A ? weak : 0, G);
+  ierr = MatAIJCUDACreateStrong(weights, threshold, weights == A ? weak : 0, GAMGGetAggOptions(pc)->use_low_mem_filter, G);
   PetscCall(MatDestroy(&weights));
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);

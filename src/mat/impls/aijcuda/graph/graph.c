@@ -118,7 +118,7 @@ static PetscErrorCode TakeAbsoluteValues(Mat G, int weak, PetscBool is_mpi)
   PetscCall(GetBlocks(G, is_mpi, blocks, &n));
   for (int k = 0; k < n; k++) {
     PetscCall(MatSeqAIJCUDACopyToDevice(blocks[k]));
-    PetscCall(DCSRZeroWeak(MatSeqAIJCUDAGet(blocks[k])->device.view, (DCSRWeak){weak, (PetscBool)(k == 0)}, stream));
+    PetscCall(DCSRZeroWeak(MatSeqAIJCUDAGet(blocks[k])->device.view, (DCSRWeak){weak, (PetscBool)(k == 0), PETSC_FALSE}, stream));
     PetscCall(DCSRAbsolute(MatSeqAIJCUDAGet(blocks[k])->device.view, stream));
     PetscCall(MatSeqAIJCUDADeviceChanged(blocks[k]));
   }

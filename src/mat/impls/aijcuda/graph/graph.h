@@ -18,4 +18,4 @@ PETSC_INTERN PetscErrorCode MatAIJCUDAHasSymmetricPattern(Mat, PetscBool *);
 PETSC_INTERN PetscErrorCode MatAIJCUDACreateSymmetricPattern(Mat, Mat *);
 
 /* strong.c */
-PETSC_INTERN PetscErrorCode MatAIJCUDACreateStrong(Mat, PetscReal, int, Mat *); /* threshold; sign of couplings that count as zero */
+PETSC_INTERN PetscErrorCode MatAIJCUDACreateStrong(Mat, PetscReal, int, PetscBool, Mat *); /* threshold; sign of couplings that count as zero */

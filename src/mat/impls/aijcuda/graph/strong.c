@@ -52,7 +52,7 @@ cleanup:
 }
 
 /* All blocks. Collective. */
-static PetscErrorCode CreateStrong(Mat G, PetscBool mpi, Vec scaling, PetscReal threshold, int weak, cudaStream_t stream, Mat *S)
+static PetscErrorCode CreateStrong(Mat G, PetscBool mpi, Vec scaling, PetscReal threshold, int weak, PetscBool keeps, cudaStream_t stream, Mat *S)
 {
   const Mat_MPIAIJ *g = (const Mat_MPIAIJ *)G->data;
   DCSRView          views[2];
@@ -65,8 +65,8 @@ static PetscErrorCode CreateStrong(Mat G, PetscBool mpi, Vec scaling, PetscReal 
     PetscCall(VecScatterBegin(g->Mvctx, scaling, g->lvec, INSERT_VALUES, SCATTER_FORWARD));
     PetscCall(VecScatterEnd(g->Mvctx, scaling, g->lvec, INSERT_VALUES, SCATTER_FORWARD));
   }
-  ierr = GetStrongBlock(G, mpi ? g->A : G, scaling, scaling, threshold, (DCSRWeak){weak, PETSC_TRUE}, stream, &views[0]);
-  if (ierr == PETSC_SUCCESS && mpi) ierr = GetStrongBlock(G, g->B, scaling, g->lvec, threshold, (DCSRWeak){weak, PETSC_FALSE}, stream, &views[1]);
+  ierr = GetStrongBlock(G, mpi ? g->A : G, scaling, scaling, threshold, (DCSRWeak){weak, PETSC_TRUE, keeps}, stream, &views[0]);
+  if (ierr == PETSC_SUCCESS && mpi) ierr = GetStrongBlock(G, g->B, scaling, g->lvec, threshold, (DCSRWeak){weak, PETSC_FALSE, PETSC_FALSE}, stream, &views[1]);
   PetscCall(MatAIJCUDACreateReduced(G, views, ierr, S));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -79,7 +79,8 @@ static PetscErrorCode CreateStrong(Mat G, PetscBool mpi, Vec scaling, PetscReal 
   Input Parameters:
 + G         - a square matrix of ours with its structure on the device, without blocks
 . threshold - not negative
-- weak      - 1: entries off the diagonal with a positive real part count as zero; -1: those with a negative one; 0: none
+. weak      - 1: entries off the diagonal with a positive real part count as zero; -1: those with a negative one; 0: none
+- keeps     - stored diagonal entries are strong, whatever they are, as with MatFilter()
 
   Output Parameter:
 . S - of G's type: entries (i, j) with |g_ij| sqrt(1 / |g_ii|) sqrt(1 / |g_jj|) > threshold, with their values in G; a diagonal entry that is missing or zero counts as an infinite one. NULL after an error
@@ -88,7 +89,7 @@ static PetscErrorCode CreateStrong(Mat G, PetscBool mpi, Vec scaling, PetscReal 
 
   Cost: three passes over the matrix; a scatter of one number a row.
 */
-PetscErrorCode MatAIJCUDACreateStrong(Mat G, PetscReal threshold, int weak, Mat *S)
+PetscErrorCode MatAIJCUDACreateStrong(Mat G, PetscReal threshold, int weak, PetscBool keeps, Mat *S)
 {
   Vec            scaling = NULL;
   PetscBool      is_mpi;
@@ -102,7 +103,7 @@ PetscErrorCode MatAIJCUDACreateStrong(Mat G, PetscReal threshold, int weak, Mat 
   ierr = CreateScaling(G, &scaling);
   PetscCall(PetscSparseCUDAAgree(PetscObjectComm((PetscObject)G), ierr, &ierr));
   if (ierr != PETSC_SUCCESS) goto cleanup;
-  PetscCallGoto(ierr, cleanup, CreateStrong(G, is_mpi, scaling, threshold, weak, stream, S));
+  PetscCallGoto(ierr, cleanup, CreateStrong(G, is_mpi, scaling, threshold, weak, keeps, stream, S));
 cleanup:
   PetscCall(VecDestroy(&scaling));
   PetscCall(ierr);
