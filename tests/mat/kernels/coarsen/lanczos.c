@@ -110,7 +110,7 @@ static PetscErrorCode Test(PetscInt n, cudaStream_t stream)
   PetscCall(PetscSparseCUDAMalloc(n, "residual", stream, &v.r));
   PetscCall(PetscSparseCUDAMalloc(n, "direction", stream, &v.p));
   PetscCall(PetscSparseCUDAMalloc(NUM_SUMS, "sums", stream, &v.sums));
-  PetscCall(PetscSparseCUDAMalloc(DCSR_LANCZOS_BYTES, "sums of thread blocks", stream, &v.work));
+  PetscCall(PetscSparseCUDAMalloc(DCSR_SUM_BYTES, "sums of thread blocks", stream, &v.work));
   for (int run = 0; run < 2; run++) PetscCall(RunDevice(n, &h, &v, (PetscBool)(run == 0), stream, sums[run]));
   for (int k = 0; k < NUM_SUMS && n > 10; k++) { // fewer are solved before
     PetscCheck(sums[0][k] == sums[1][k], PETSC_COMM_SELF, PETSC_ERR_PLIB, "%" PetscInt_FMT " entries: sum %d is %.17g, and %.17g in another run", n, k, (double)PetscRealPart(sums[0][k]), (double)PetscRealPart(sums[1][k]));

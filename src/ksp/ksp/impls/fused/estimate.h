@@ -1,0 +1,29 @@
+#pragma once
+/*
+  Estimates of eigenvalues by Krylov methods whose solution nobody wants: what KSPCG and KSPGMRES have in common. Their steps are done without the host, which learns in the end what the numbers were.
+*/
+#include "fused.h"
+#include <petscsparsecuda/smooth.h>
+
+#define ESTIMATE_MAX_STEPS 100 /* they are all done before the host looks whether fewer were enough */
+
+/* What the steps of an estimate work on. */
+typedef struct {
+  Mat          A;       /* borrowed, as all vectors */
+  Vec          d, b;    /* reciprocals of PCJACOBI; right-hand side */
+  PetscInt     n;       /* entries of this process */
+  PetscScalar *basis;   /* [num_basis][n] device, owned; NULL where num_basis or n is 0 */
+  PetscScalar *numbers; /* [num_numbers] device, owned: sums, zero at first */
+  char        *work;    /* [DCSR_SUM_BYTES] device, owned */
+  cudaStream_t stream;
+} Estimate;
+
+/* estimate.c */
+PETSC_INTERN PetscErrorCode EstimateBegin(KSP, PetscBool, size_t, const Vec[], PetscInt, PetscInt, Estimate *, PetscBool *);
+PETSC_INTERN PetscErrorCode EstimateEnd(Estimate *);
+PETSC_INTERN PetscErrorCode EstimateAddUp(const Estimate *, PetscInt, PetscScalar[]);
+PETSC_INTERN PetscBool      EstimateAreFinite(PetscInt, const PetscScalar[]);
+
+/* estimatecg.c, estimategmres.c: PETSc's solve for which there is one of ours, and that one; NULL: PETSc's struct is another one than ours */
+PETSC_INTERN PetscErrorCode KSPEstimateCGRegister(PetscErrorCode (**)(KSP), PetscErrorCode (**)(KSP));
+PETSC_INTERN PetscErrorCode KSPEstimateGMRESRegister(PetscErrorCode (**)(KSP), PetscErrorCode (**)(KSP));

@@ -1,0 +1,182 @@
+/* KSPCG that estimates eigenvalues: residuals and directions without a solution. PETSc's code makes the eigenvalues of what it leaves in KSP_CG. */
+#include "estimate.h"
+#include <../src/ksp/ksp/impls/cg/cgimpl.h>
+
+static PetscErrorCode (*parent_solve)(KSP) = NULL; /* KSPSolve_CG() */
+
+static PetscErrorCode Start(const Estimate *e, Vec r, Vec p)
+{
+  const PetscScalar *d, *b;
+  PetscScalar       *r_array, *p_array;
+  PetscErrorCode     ierr;
+
+  PetscFunctionBegin;
+  PetscCall(VecGetArrayReadAndMemType(e->d, &d, NULL));
+  PetscCall(VecGetArrayReadAndMemType(e->b, &b, NULL));
+  PetscCall(VecGetArrayWriteAndMemType(r, &r_array, NULL));
+  PetscCall(VecGetArrayWriteAndMemType(p, &p_array, NULL));
+  ierr = DCSRLanczosStart(e->n, d, b, r_array, p_array, e->work, e->numbers, e->stream);
+  PetscCall(VecRestoreArrayWriteAndMemType(p, &p_array));
+  PetscCall(VecRestoreArrayWriteAndMemType(r, &r_array));
+  PetscCall(VecRestoreArrayReadAndMemType(e->b, &b));
+  PetscCall(VecRestoreArrayReadAndMemType(e->d, &d));
+  PetscCall(ierr);
+  PetscCall(EstimateAddUp(e, 2, e->numbers));
+  PetscCall(PetscLogGpuFlops(5.0 * (PetscLogDouble)e->n));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The next direction, of the residual. */
+static PetscErrorCode Turn(const Estimate *e, Vec r, Vec p, const PetscScalar sums[])
+{
+  const PetscScalar *d, *r_array;
+  PetscScalar       *p_array;
+  PetscErrorCode     ierr;
+
+  PetscFunctionBegin;
+  PetscCall(VecGetArrayReadAndMemType(e->d, &d, NULL));
+  PetscCall(VecGetArrayReadAndMemType(r, &r_array, NULL));
+  PetscCall(VecGetArrayAndMemType(p, &p_array, NULL));
+  ierr = DCSRLanczosTurn(e->n, d, r_array, p_array, sums, e->stream);
+  PetscCall(VecRestoreArrayAndMemType(p, &p_array));
+  PetscCall(VecRestoreArrayReadAndMemType(r, &r_array));
+  PetscCall(VecRestoreArrayReadAndMemType(e->d, &d));
+  PetscCall(ierr);
+  PetscCall(PetscLogGpuFlops(3.0 * (PetscLogDouble)e->n));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The next residual, of the product w = A p. */
+static PetscErrorCode Update(const Estimate *e, Vec r, Vec p, Vec w, PetscScalar sums[])
+{
+  const PetscScalar *d, *p_array, *w_array;
+  PetscScalar       *r_array;
+  PetscErrorCode     ierr;
+
+  PetscFunctionBegin;
+  PetscCall(VecGetArrayReadAndMemType(e->d, &d, NULL));
+  PetscCall(VecGetArrayReadAndMemType(p, &p_array, NULL));
+  PetscCall(VecGetArrayReadAndMemType(w, &w_array, NULL));
+  PetscCall(VecGetArrayAndMemType(r, &r_array, NULL));
+  PetscCallGoto(ierr, restore, DCSRLanczosMultiply(e->n, p_array, w_array, e->work, sums, e->stream));
+  PetscCallGoto(ierr, restore, EstimateAddUp(e, 1, sums + 2));
+  PetscCallGoto(ierr, restore, DCSRLanczosUpdate(e->n, d, w_array, r_array, e->work, sums, e->stream));
+  PetscCallGoto(ierr, restore, EstimateAddUp(e, 2, sums + 3));
+restore:
+  PetscCall(VecRestoreArrayAndMemType(r, &r_array));
+  PetscCall(VecRestoreArrayReadAndMemType(w, &w_array));
+  PetscCall(VecRestoreArrayReadAndMemType(p, &p_array));
+  PetscCall(VecRestoreArrayReadAndMemType(e->d, &d));
+  PetscCall(ierr);
+  PetscCall(PetscLogGpuFlops(9.0 * (PetscLogDouble)e->n));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* All steps, and their numbers to the host. */
+static PetscErrorCode Iterate(KSP ksp, const Estimate *e, PetscScalar numbers[])
+{
+  const Vec r = ksp->work[0], w = ksp->work[1], p = ksp->work[2];
+
+  PetscFunctionBegin;
+  PetscCall(Start(e, r, p));
+  for (PetscInt k = 0; k < ksp->max_it; k++) {
+    PetscScalar *sums = e->numbers + 3 * k;
+
+    if (k > 0) PetscCall(Turn(e, r, p, sums - 3));
+    PetscCall(MatMult(e->A, p, w));
+    PetscCall(Update(e, r, p, w, sums));
+  }
+  PetscCall(PetscSparseCUDACopyToHost(numbers, e->numbers, (3 * (size_t)ksp->max_it + 2) * sizeof(*numbers), e->stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The convergence test before a step. */
+static PetscErrorCode TestConvergence(KSP ksp, PetscInt k, const PetscScalar sums[])
+{
+  PetscFunctionBegin;
+  ksp->rnorm = ksp->normtype == KSP_NORM_NONE ? 0.0 : PetscSqrtReal(PetscRealPart(sums[1]));
+  PetscCall((*ksp->converged)(ksp, k, ksp->rnorm, &ksp->reason, ksp->cnvP));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether a step is one as that of a positive definite matrix and preconditioner is; before: sums of the one before, NULL for the first. */
+static PetscBool IsUsual(const PetscScalar before[], const PetscScalar sums[])
+{
+  if (!EstimateAreFinite(5, sums) || sums[0] == (PetscScalar)0.0 || sums[2] == (PetscScalar)0.0) return PETSC_FALSE;
+  return (PetscBool)(before == NULL || (PetscRealPart(before[0]) * PetscRealPart(sums[0]) > 0.0 && PetscRealPart(before[2]) * PetscRealPart(sums[2]) > 0.0));
+}
+
+/* What KSPCG leaves for its eigenvalues, a tridiagonal matrix, of the numbers of the steps. usual PETSC_FALSE: PETSc's code would end with an exception, which it has to find itself. */
+static PetscErrorCode Follow(KSP ksp, const PetscScalar numbers[], PetscBool *usual)
+{
+  const KSP_CG *cg    = (const KSP_CG *)ksp->data;
+  PetscScalar   alpha = 1.0, beta;
+
+  PetscFunctionBegin;
+  *usual = EstimateAreFinite(2, numbers);
+  if (!*usual) PetscFunctionReturn(PETSC_SUCCESS);
+  ksp->its = 0;
+  cg->e[0] = 0.0;
+  PetscCall(TestConvergence(ksp, 0, numbers));
+  for (PetscInt k = 0; ksp->reason == KSP_CONVERGED_ITERATING; k++) {
+    const PetscScalar *sums = numbers + 3 * k, *before = k > 0 ? sums - 3 : NULL;
+
+    *usual = IsUsual(before, sums);
+    if (!*usual) break;
+    beta = before != NULL ? sums[0] / before[0] : 0.0;
+    if (before != NULL) cg->e[k] = PetscSqrtReal(PetscAbsScalar(beta)) / alpha;
+    alpha    = sums[0] / sums[2];
+    cg->d[k] = PetscSqrtReal(PetscAbsScalar(beta)) * cg->e[k] + (PetscReal)1.0 / alpha;
+    ksp->its = k + 1;
+    PetscCall(TestConvergence(ksp, ksp->its, sums + 3));
+    if (ksp->its == ksp->max_it && ksp->reason == KSP_CONVERGED_ITERATING) ksp->reason = KSP_DIVERGED_ITS;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* In place of KSPSolve_CG(), for a KSP whose solution nobody wants; it is left as it is. */
+static PetscErrorCode KSPSolve_CG_Estimate(KSP ksp)
+{
+  const KSP_CG   *cg    = (const KSP_CG *)ksp->data;
+  const PetscBool plain = (PetscBool)(cg->radius == 0.0 && cg->obj_min >= 0.0 && !cg->singlereduction && (!PetscDefined(USE_COMPLEX) || cg->type == KSP_CG_HERMITIAN) && ksp->chknorm <= 0 && ksp->nwork == 3);
+  PetscScalar     numbers[3 * ESTIMATE_MAX_STEPS + 2];
+  Estimate        e   = {0};
+  PetscBool       can = PETSC_FALSE, usual = PETSC_FALSE;
+  PetscErrorCode  ierr;
+
+  PetscFunctionBegin;
+  PetscCallGoto(ierr, cleanup, EstimateBegin(ksp, plain, plain ? 3 : 0, ksp->work, 0, 3 * ksp->max_it + 2, &e, &can));
+  if (can) {
+    PetscCallGoto(ierr, cleanup, Iterate(ksp, &e, numbers));
+    PetscCallGoto(ierr, cleanup, Follow(ksp, numbers, &usual));
+    PetscCallGoto(ierr, cleanup, PetscInfo(ksp, usual ? "Estimated without a solution\n" : "Estimated by PETSc's code, because a step is not one of a positive definite matrix\n"));
+  }
+  if (!usual) PetscCallGoto(ierr, cleanup, (*parent_solve)(ksp));
+cleanup:
+  PetscCall(EstimateEnd(&e));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* KSPEstimateCGRegister - Looks for KSPSolve_CG(), and whether PETSc's private struct is the one that we were compiled with: what its public functions set has to be found in our fields */
+PetscErrorCode KSPEstimateCGRegister(PetscErrorCode (**parent)(KSP), PetscErrorCode (**solve)(KSP))
+{
+  const KSP_CG *cg;
+  KSP           ksp;
+
+  PetscFunctionBegin;
+  PetscCall(KSPCreate(PETSC_COMM_SELF, &ksp));
+  PetscCall(KSPSetType(ksp, KSPCG));
+  PetscCall(KSPCGSetRadius(ksp, 0.375));
+  PetscCall(KSPCGSetObjectiveTarget(ksp, -0.625));
+  cg = (const KSP_CG *)ksp->data;
+  if (cg->e == NULL && cg->d == NULL && cg->ee == NULL && cg->dd == NULL && cg->radius == (PetscReal)0.375 && cg->obj_min == (PetscReal)-0.625 && !cg->singlereduction) {
+    parent_solve = ksp->ops->solve;
+    PetscCall(KSPCGUseSingleReduction(ksp, PETSC_TRUE));
+    if (!cg->singlereduction || ksp->ops->solve == parent_solve) parent_solve = NULL;
+  }
+  PetscCall(KSPDestroy(&ksp));
+  *parent = parent_solve;
+  *solve  = KSPSolve_CG_Estimate;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
