@@ -1,5 +1,6 @@
 static char help[] = "Tuning of PCGAMG: what is found can be typed, what is given stays, a pattern is looked at once, and systems that multigrid cannot solve end as they do without tuning.\n\
-  -type: of the matrix\n\n";
+  -type: of the matrix\n\
+  -bad: systems that multigrid cannot solve\n\n";
 
 #include "problem.h"
 #include "../../../src/ksp/pc/impls/gamg/gamg.h"
@@ -109,7 +110,7 @@ static PetscErrorCode TestFound(const ProblemOptions *o, Mat A)
 /* What is given by options is in what is found; with all settings given there is one hierarchy to try. */
 static PetscErrorCode TestGiven(const ProblemOptions *o, Mat A)
 {
-  static const char *const given[] = {"-t_pc_gamg_threshold 0.03", "-t_pc_gamg_prolongator_filter 0.05", "-t_pc_gamg_aggressive_coarsening 0", "-t_pc_gamg_agg_nsmooths 1", "-t_pc_gamg_strength absolute", "-t_mg_levels_ksp_max_it 2"};
+  static const char *const given[] = {"-t_pc_gamg_threshold 0.01", "-t_pc_gamg_prolongator_filter 0.02", "-t_pc_gamg_aggressive_coarsening 1", "-t_pc_gamg_agg_nsmooths 1", "-t_pc_gamg_strength absolute", "-t_mg_levels_ksp_max_it 2"};
   const char              *found, *place;
   PetscInt                 its;
   KSP                      ksp;
@@ -276,15 +277,17 @@ static PetscErrorCode TestBad(Bad bad, const char type[])
 
 int main(int argc, char **argv)
 {
-  char type[64] = MATDCSRCUDA;
+  char      type[64]    = MATDCSRCUDA;
+  PetscBool bad_systems = PETSC_FALSE;
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
   PetscCall(PetscSparseCUDAInitialize());
   PetscCall(PetscOptionsGetString(NULL, NULL, "-type", type, sizeof(type), NULL));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-bad", &bad_systems, NULL));
   PetscCall(PetscOptionsSetValue(NULL, "-t_pc_gamg_tune_cost", "model"));
-  PetscCall(ProblemsTest(TestProblem, type));
-  for (int bad = 0; bad < NUM_BAD; bad++) PetscCall(TestBad((Bad)bad, type));
+  if (!bad_systems) PetscCall(ProblemsTest(TestProblem, type));
+  for (int bad = 0; bad < NUM_BAD && bad_systems; bad++) PetscCall(TestBad((Bad)bad, type));
   PetscCall(PetscFinalize());
   return 0;
 }
@@ -292,15 +295,19 @@ int main(int argc, char **argv)
 /*TEST
 
   testset:
-    args: -malloc_dump -options_left 0 -use_gpu_aware_mpi 0
+    args: -options_left 0 -use_gpu_aware_mpi 0
     output_file: output/empty.out
     test:
       nsize: {{1 3}}
-      args: -type {{aij aijdcsrcuda}} -n 8 -problem 7point,anisotropic,elasticity
+      args: -malloc_dump -type {{aij aijdcsrcuda}} -n 8 -problem 7point,anisotropic,elasticity
+    test:
+      suffix: bad
+      nsize: {{1 2}}
+      args: -bad -type {{aij aijdcsrcuda}}
     test:
       suffix: device
       requires: cuda
       nsize: {{1 3}}
-      args: -n 12 -problem 27point,anisotropic,elasticity -near_null coordinates
+      args: -malloc_dump -n 12 -problem 27point,anisotropic,elasticity -near_null coordinates
 
 TEST*/

@@ -390,6 +390,7 @@ static PetscErrorCode Try(Search *s, const Candidate *candidate, const GAMGSetti
   PetscReal      seconds;
   Result         r;
   char           options[512];
+  int            failed[2]; // on any process; in a way that nobody can destroy
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
@@ -400,8 +401,12 @@ static PetscErrorCode Try(Search *s, const Candidate *candidate, const GAMGSetti
   PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
   ierr = RunTrial(s, settings, &r);
   PetscCall(PetscPopErrorHandler());
-  if (ierr == PETSC_SUCCESS || ierr == PETSC_ERR_MEM || ierr == PETSC_ERR_ARG_OUTOFRANGE || ierr == PETSC_ERR_NOT_CONVERGED) PetscCall(PCDestroy(&s->trial));
-  else s->trial = NULL; // it is lost: PETSc cannot destroy a solver in which there was an error, other than those of limits, which come before it solves
+  failed[0] = ierr != PETSC_SUCCESS;
+  failed[1] = failed[0] && ierr != PETSC_ERR_MEM && ierr != PETSC_ERR_ARG_OUTOFRANGE && ierr != PETSC_ERR_NOT_CONVERGED;
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, failed, 2, MPI_INT, MPI_MAX, PetscObjectComm((PetscObject)s->pc)));
+  if (failed[0] && ierr == PETSC_SUCCESS) ierr = PETSC_ERR_LIB; // of another process
+  if (failed[1]) s->trial = NULL; // it is lost: PETSc cannot destroy a solver in which there was an error, other than those of limits, which come before it solves
+  else PetscCall(PCDestroy(&s->trial));
   PetscCall(GetSeconds(s, since, &seconds));
   s->seconds += seconds;
   s->spent += s->context->tune.cost == GAMG_COST_TIME ? seconds : r.setup + (PetscReal)r.steps * r.cycle;
@@ -418,7 +423,7 @@ static PetscBool HasTime(const Search *s)
 {
   const Result *b = &s->best;
 
-  return (PetscBool)(!(s->candidate != NULL) || s->spent + b->setup <= PetscMax(2 * (b->setup + b->solve), (PetscReal)0.1 * (PetscReal)s->num_solves * (b->refresh + b->solve)));
+  return (PetscBool)(s->candidate == NULL || s->spent + b->setup <= PetscMax(2 * (b->setup + b->solve), (PetscReal)0.1 * (PetscReal)s->num_solves * (b->refresh + b->solve)));
 }
 
 static PetscBool SettingsAreEqual(const GAMGSettings *a, const GAMGSettings *b)
