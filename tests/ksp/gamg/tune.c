@@ -78,13 +78,13 @@ static PetscErrorCode EndOptions(PetscOptions *options)
 /* What is found is found again, with as many iterations as when it is typed. */
 static PetscErrorCode TestFound(const ProblemOptions *o, Mat A)
 {
-  const char       *found[2];
-  PetscInt          its[3], num_tried = 0;
-  KSP               ksp[3];
-  PC                pc[3];
-  GAMGTuning *t;
-  PetscBool         same;
-  PetscOptions      options;
+  const char  *found[2];
+  PetscInt     its[3], num_tried = 0;
+  KSP          ksp[3];
+  PC           pc[3];
+  GAMGTuning  *t;
+  PetscBool    same;
+  PetscOptions options;
 
   PetscFunctionBegin;
   for (int k = 0; k < 2; k++) {
@@ -116,7 +116,7 @@ static PetscErrorCode TestGiven(const ProblemOptions *o, Mat A)
   KSP                      ksp;
   PC                       pc;
   PetscOptions             options;
-  GAMGTuning *t;
+  GAMGTuning              *t;
 
   PetscFunctionBegin;
   PetscCall(BeginOptions(&options));
@@ -142,10 +142,10 @@ static PetscErrorCode TestGiven(const ProblemOptions *o, Mat A)
 /* For few solves nothing is tried. */
 static PetscErrorCode TestFew(const ProblemOptions *o, Mat A)
 {
-  const char       *found;
-  PetscInt          its;
-  KSP               ksp;
-  PC                pc;
+  const char *found;
+  PetscInt    its;
+  KSP         ksp;
+  PC          pc;
   GAMGTuning *t;
 
   PetscFunctionBegin;
@@ -269,8 +269,8 @@ static PetscErrorCode TestBad(Bad bad, const char type[])
     PetscCall(PetscPopErrorHandler());
     if (ierr[k] == PETSC_SUCCESS) PetscCall(KSPDestroy(&ksp));
   }
-  PetscCheck((ierr[0] == PETSC_SUCCESS) == (ierr[1] == PETSC_SUCCESS) && (its[0] < 0) == (its[1] < 0), PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: error %d and %" PetscInt_FMT " iterations, and error %d and %" PetscInt_FMT " when tuned", bad_names[bad], (int)ierr[0],
-             its[0], (int)ierr[1], its[1]);
+  PetscCheck((ierr[0] == PETSC_SUCCESS) == (ierr[1] == PETSC_SUCCESS) && (its[0] < 0) == (its[1] < 0), PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: error %d and %" PetscInt_FMT " iterations, and error %d and %" PetscInt_FMT " when tuned", bad_names[bad],
+             (int)ierr[0], its[0], (int)ierr[1], its[1]);
   PetscCall(MatDestroy(&A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -303,7 +303,7 @@ int main(int argc, char **argv)
     test:
       suffix: bad
       nsize: {{1 2}}
-      args: -bad -type {{aij aijdcsrcuda}}
+      args: -bad -type {{aij aijdcsrcuda}} -malloc_dump 0
     test:
       suffix: device
       requires: cuda

@@ -39,10 +39,10 @@ struct Block {
 };
 
 struct Filter {
-  PetscInt    num_rows, row_block, num_vectors;
-  PetscReal   threshold2; // squared
-  int         lanes, num_blocks;
-  Block       blocks[2];
+  PetscInt  num_rows, row_block, num_vectors;
+  PetscReal threshold2; // squared
+  int       lanes, num_blocks;
+  Block     blocks[2];
 };
 
 /* The first entry of a row whose coarse node is not before this one. */
@@ -62,9 +62,9 @@ __device__ inline bool HasNode(const Filter &f, const Block &b, PetscInt row, in
 /* The coupling of a node with a coarse node; it begins with entry e of its first row that has it. */
 struct Coupling {
   const Block &b;
-  PetscInt           row, end_row;
-  PetscCount         e;
-  int32_t            node;
+  PetscInt     row, end_row;
+  PetscCount   e;
+  int32_t      node;
 
   template <typename Visit>
   __device__ void ForEachEntry(const Filter &f, Visit visit) const

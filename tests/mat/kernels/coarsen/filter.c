@@ -208,7 +208,7 @@ static PetscErrorCode Spare(const Case *c, PetscBool *weak[])
 /* Removes what is weak. */
 static PetscErrorCode Remove(KernelTestMatrix *p, const PetscBool weak[])
 {
-  PetscCount nz = 0;
+  PetscCount nz    = 0;
   PetscInt   begin = 0;
 
   PetscFunctionBegin;

@@ -60,8 +60,8 @@ static PetscErrorCode Prepare(const PC_GAMG *gamg, PetscReal threshold, Filter *
 
   PetscFunctionBegin;
   for (int k = 0; k < filter->num_blocks; k++) {
-    const Mat block = f->mpi ? MatMPIAIJCUDAGetBlock(f->P, k) : f->P;
-    const size_t n  = (size_t)block->cmap->n;
+    const Mat    block = f->mpi ? MatMPIAIJCUDAGetBlock(f->P, k) : f->P;
+    const size_t n     = (size_t)block->cmap->n;
 
     PetscCall(MatSeqAIJCUDAGetCompact(block, &filter->blocks[k].view));
     PetscCall(PetscSparseCUDAMalloc(n, "columns of a prolongator", f->stream, &f->kept[k]));

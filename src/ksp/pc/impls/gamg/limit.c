@@ -200,10 +200,11 @@ static PetscErrorCode CheckRows(PC pc, const GAMGContext *context, Mat C)
     PetscCall(MatRestoreRow(C, r, &n, NULL, NULL));
   }
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &num_empty, 1, MPIU_INT, MPI_SUM, PetscObjectComm((PetscObject)pc)));
-  PetscCheck(num_empty == 0, PetscObjectComm((PetscObject)pc), context->tune.trial ? PETSC_ERR_NOT_CONVERGED : PETSC_ERR_ARG_WRONGSTATE,
-             "PCGAMG level %" PetscInt_FMT ": %" PetscInt_FMT " of %" PetscInt_FMT " rows have no entries, since the filter left their columns of the prolongator empty. Use a smaller -pc_gamg_prolongator_filter (now %g)", gamg->current_level + 1, num_empty, C->rmap->N,
-             (double)gamg->prolongator_filter);
-  PetscFunctionReturn(PETSC_SUCCESS);
+  if (num_empty == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCheck(!context->tune.trial, PetscObjectComm((PetscObject)pc), PETSC_ERR_NOT_CONVERGED, "Rows of the coarsest operator of a trial have no entries");
+  SETERRQ(PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_WRONGSTATE,
+          "PCGAMG level %" PetscInt_FMT ": %" PetscInt_FMT " of %" PetscInt_FMT " rows have no entries, since the filter left columns of the prolongator empty. Use a smaller -pc_gamg_prolongator_filter (now %g)", gamg->current_level + 1, num_empty,
+          C->rmap->N, (double)gamg->prolongator_filter);
 }
 
 /*

@@ -44,17 +44,8 @@ typedef struct {
 
 #define NUM_CANDIDATES 4 /* at most */
 
-static const Candidate scalar_candidates[] = {
-  {PETSC_FALSE, {0.05, 0.1, 2, 1, GAMG_STRENGTH_SIGNED}},
-  {PETSC_TRUE},
-  {PETSC_FALSE, {0.08, 0.1, 2, 2, GAMG_STRENGTH_ABSOLUTE}},
-  {PETSC_FALSE, {0.12, 0.1, 2, 1, GAMG_STRENGTH_SIGNED}}
-};
-static const Candidate block_candidates[] = {
-  {PETSC_FALSE, {0.02, 0.1, 1, 2, GAMG_STRENGTH_ABSOLUTE}},
-  {PETSC_TRUE},
-  {PETSC_FALSE, {0.08, 0.1, 1, 2, GAMG_STRENGTH_ABSOLUTE}}
-};
+static const Candidate scalar_candidates[] = {{PETSC_FALSE, {0.05, 0.1, 2, 1, GAMG_STRENGTH_SIGNED}}, {PETSC_TRUE}, {PETSC_FALSE, {0.08, 0.1, 2, 2, GAMG_STRENGTH_ABSOLUTE}}, {PETSC_FALSE, {0.12, 0.1, 2, 1, GAMG_STRENGTH_SIGNED}}};
+static const Candidate block_candidates[]  = {{PETSC_FALSE, {0.02, 0.1, 1, 2, GAMG_STRENGTH_ABSOLUTE}}, {PETSC_TRUE}, {PETSC_FALSE, {0.08, 0.1, 1, 2, GAMG_STRENGTH_ABSOLUTE}}};
 
 /* What a trial found. Times are those of the slowest process, in seconds. */
 typedef struct {
@@ -67,18 +58,18 @@ typedef struct {
 
 /* A search under way. */
 typedef struct {
-  PC           pc;         /* the user's, borrowed */
-  GAMGContext *context;    /* of it, borrowed */
-  PetscInt     num_solves; /* that are to come */
-  PetscBool    symmetric;
-  Vec          b, x, y;
-  PC           trial; /* owned; NULL between trials */
-  Result       best;
+  PC               pc;         /* the user's, borrowed */
+  GAMGContext     *context;    /* of it, borrowed */
+  PetscInt         num_solves; /* that are to come */
+  PetscBool        symmetric;
+  Vec              b, x, y;
+  PC               trial; /* owned; NULL between trials */
+  Result           best;
   const Candidate *candidate; /* the best; NULL: none so far */
   GAMGSettings     settings;  /* of it */
-  PetscInt     num_tried;
-  PetscReal    seconds; /* so far */
-  PetscReal    spent;   /* the same, or by the model */
+  PetscInt         num_tried;
+  PetscReal        seconds; /* so far */
+  PetscReal        spent;   /* the same, or by the model */
 } Search;
 
 /* Seconds since a time, until the device and all processes are done. Collective. */
@@ -86,10 +77,14 @@ static PetscErrorCode GetSeconds(const Search *s, PetscLogDouble since, PetscRea
 {
   PetscLogDouble now;
   PetscBool      usable;
+  cudaStream_t   stream;
 
   PetscFunctionBegin;
   PetscCall(PetscSparseCUDADeviceUsable(&usable));
-  if (usable) PetscCallCUDA(cudaDeviceSynchronize());
+  if (usable) {
+    PetscCall(PetscSparseCUDAGetStream(&stream));
+    PetscCallCUDA(cudaStreamSynchronize(stream));
+  }
   PetscCall(PetscTime(&now));
   *seconds = (PetscReal)(now - since);
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, seconds, 1, MPIU_REAL, MPI_MAX, PetscObjectComm((PetscObject)s->pc)));
@@ -257,7 +252,7 @@ static PetscErrorCode TimeCycle(const Search *s, PC pc, PetscReal *seconds)
 /* The norms of the residuals of a trial. */
 typedef struct {
   PetscReal norms[MAX_ITERATIONS + 1];
-  PetscInt  n; /* of the last one */
+  PetscInt  n;     /* of the last one */
   PetscReal limit; /* iterations for DIGITS digits beyond which it is hopeless; 0: none are */
   PetscBool failed;
 } Norms;
@@ -331,8 +326,8 @@ static PetscErrorCode Measure(const Search *s, PC pc, Result *r)
   if (!s->symmetric) r->cycle *= 2;
   norms.limit = s->best.solve > 0 ? HOPELESS * s->best.solve / r->cycle : 0;
   PetscCall(Solve(s, pc, &norms));
-  r->steps      = norms.n;
-  r->digits     = norms.failed ? 0 : GetDigits(&norms);
+  r->steps  = norms.n;
+  r->digits = norms.failed ? 0 : GetDigits(&norms);
   if (r->digits < FEWEST_DIGITS) r->digits = 0;
   r->iterations = r->digits > 0 ? (PetscInt)PetscCeilReal(DIGITS / r->digits) : PETSC_INT_MAX;
   r->solve      = r->digits > 0 ? (PetscReal)r->iterations * r->cycle : PETSC_MAX_REAL;
@@ -405,7 +400,7 @@ static PetscErrorCode Try(Search *s, const Candidate *candidate, const GAMGSetti
   failed[1] = failed[0] && ierr != PETSC_ERR_MEM && ierr != PETSC_ERR_ARG_OUTOFRANGE && ierr != PETSC_ERR_NOT_CONVERGED;
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, failed, 2, MPI_INT, MPI_MAX, PetscObjectComm((PetscObject)s->pc)));
   if (failed[0] && ierr == PETSC_SUCCESS) ierr = PETSC_ERR_LIB; // of another process
-  if (failed[1]) s->trial = NULL; // it is lost: PETSc cannot destroy a solver in which there was an error, other than those of limits, which come before it solves
+  if (failed[1]) s->trial = NULL;                               // it is lost: PETSc cannot destroy a solver in which there was an error, other than those of limits, which come before it solves
   else PetscCall(PCDestroy(&s->trial));
   PetscCall(GetSeconds(s, since, &seconds));
   s->seconds += seconds;
@@ -631,8 +626,8 @@ PetscErrorCode GAMGTuneLimit(PC pc, Mat A, Mat P)
   const PetscReal rows = (PetscReal)(A->rmap->N / A->rmap->bs), columns = P != NULL ? (PetscReal)(P->cmap->N / P->cmap->bs) : rows;
 
   PetscFunctionBegin;
-  PetscCheck(GAMGGet(pc)->current_level > 0 || rows <= (PetscReal)GAMGGet(pc)->coarse_eq_limit || columns <= MAX_COARSE * rows, PetscObjectComm((PetscObject)pc), PETSC_ERR_NOT_CONVERGED, "The finest level of a trial is not coarsened: %g aggregates of %g vertices",
-             (double)columns, (double)rows);
+  PetscCheck(GAMGGet(pc)->current_level > 0 || rows <= (PetscReal)GAMGGet(pc)->coarse_eq_limit || columns <= MAX_COARSE * rows, PetscObjectComm((PetscObject)pc), PETSC_ERR_NOT_CONVERGED,
+             "The finest level of a trial is not coarsened: %g aggregates of %g vertices", (double)columns, (double)rows);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -771,13 +766,13 @@ static PetscErrorCode AppendDegree(PC pc, GAMGTuning *t)
 */
 PetscErrorCode GAMGTuneDegree(PC pc, GAMGContext *context)
 {
-  GAMGTuning        *t = &context->tune;
-  const PetscBool    before = pc->setupcalled;
-  PetscInt           num_levels;
-  Search             s;
-  PetscLogDouble     since;
-  PetscReal          seconds;
-  PetscErrorCode     ierr = PETSC_SUCCESS;
+  GAMGTuning     *t      = &context->tune;
+  const PetscBool before = pc->setupcalled;
+  PetscInt        num_levels;
+  Search          s;
+  PetscLogDouble  since;
+  PetscReal       seconds;
+  PetscErrorCode  ierr = PETSC_SUCCESS;
 
   PetscFunctionBegin;
   if (!t->found) PetscFunctionReturn(PETSC_SUCCESS);
