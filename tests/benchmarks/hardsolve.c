@@ -133,6 +133,6 @@ int main(int argc, char **argv)
       test:
          suffix: device
          requires: cuda
-         args: -type {{dcsrcuda hisparsecuda aijcusparse}} -use_gpu_aware_mpi 0
+         args: -type {{dcsrcuda hisparsecuda}} -use_gpu_aware_mpi 0
 
 TEST*/

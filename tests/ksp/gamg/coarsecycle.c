@@ -419,9 +419,6 @@ int main(int argc, char **argv)
          suffix: device_changes_richardson
          args: -graph -changes -mg_levels_ksp_type richardson -mg_levels_ksp_richardson_scale 0.5
       test:
-         suffix: device_changes_gmrespoly
-         args: -graph -changes -mg_levels_ksp_type gmrespoly
-      test:
          suffix: device_changes_ranks
          nsize: 2
          args: -changes -type {{aijdcsrcuda aijhisparsecuda aijautocuda}}

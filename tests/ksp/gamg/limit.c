@@ -252,6 +252,6 @@ int main(int argc, char **argv)
          args: -n 48 -malloc_dump -memory -petscsparsecuda_test_available_memory 17000000
       test:
          suffix: device_allocations
-         args: -n 8 -allocations
+         args: -n 8 -allocations -malloc_dump 0
 
 TEST*/

@@ -145,8 +145,17 @@ static PetscErrorCode CopyKept(Filter *f, PetscBool to_device, int32_t *kept[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Whether the coarse operator is going to be factored, as PETSc's setup decides it. */
+static PetscBool IsCoarsest(PC pc, Mat P)
+{
+  const PC_GAMG *gamg = GAMGGet(pc);
+
+  return (PetscBool)(P->cmap->N <= gamg->coarse_eq_limit || gamg->current_level + 2 >= PetscMin(gamg->Nlevels, PETSC_MG_MAXLEVELS));
+}
+
 /*
-  A coarse node all of whose couplings are weak keeps them: without any its row of the coarse operator would be empty, where PETSc's setup ends with an error when it is factored. ierr: of what came before, on this process. Collective.
+  A coarse node all of whose couplings are weak keeps them: without any its row of the coarse operator would be empty, and PETSc's setup ends with an error where that is factored. Smoothers of other levels do with such rows. Collective; ierr: of what came
+  before, on this process.
 */
 static PetscErrorCode SpareColumns(PC pc, Filter *f, PetscErrorCode ierr)
 {
@@ -189,7 +198,7 @@ static PetscErrorCode TellEntries(PC pc, Mat before, Mat after, PetscReal thresh
 static PetscErrorCode CreateFiltered(PC pc, Filter *f, PetscErrorCode ierr, Mat *filtered)
 {
   PetscFunctionBegin;
-  ierr = SpareColumns(pc, f, ierr);
+  if (IsCoarsest(pc, f->P)) ierr = SpareColumns(pc, f, ierr);
   PetscCall(PetscSparseCUDAAgree(PetscObjectComm((PetscObject)f->P), ierr, &ierr));
   PetscCall(ierr);
   if (f->mpi) ierr = GetGhosts(f);
@@ -269,7 +278,7 @@ PetscErrorCode GAMGFilterByPETSc(PC pc, Mat *P)
   Errors: PETSC_ERR_MEM, on all processes when on one.
 
   Notes:
-  Pattern and values are those of PETSc's filter (PCGAMGSetProlongatorFilter()) but for rounding, unless that leaves a column without entries: all couplings with that coarse node stay then. Ghost columns that no entry is left in are dropped.
+  Pattern and values are those of PETSc's filter (PCGAMGSetProlongatorFilter()) but for rounding, unless that leaves a column to the coarsest level without entries: all couplings with that coarse node stay then. Ghost columns that no entry is left in are dropped.
 
   With more than DCSR_FILTER_MAX_VECTORS vectors in the near null space PETSc's code filters on the host.
 
