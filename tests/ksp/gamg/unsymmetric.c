@@ -160,6 +160,24 @@ int main(int argc, char **argv)
          suffix: fgmres
          args: -type aij -ksp_type fgmres -ksp_gmres_restart 50 -times 2
 
+   # The preset is these options, and what tuning finds converges as well.
+   testset:
+      args: -malloc_dump -type aij
+      output_file: output/empty.out
+      requires: !single
+      timeoutfactor: 3
+      test:
+         suffix: preset
+         nsize: {{1 2}}
+         args: -pc_gamg_preset robust
+      test:
+         suffix: tuned
+         args: -pc_gamg_tune 100 -pc_gamg_tune_cost model -times 2
+      test:
+         suffix: preset_device
+         requires: cuda
+         args: -use_gpu_aware_mpi 0 -type aijdcsrcuda -pc_gamg_preset robust
+
    test:
       suffix: defaults
       requires: !single

@@ -185,6 +185,7 @@ static PetscErrorCode SetFromOptions(PC pc, PetscOptionItems PetscOptionsObject)
 {
   GAMGContext *context;
   PetscEnum    values, cycle, restriction;
+  PetscBool    given;
 
   PetscFunctionBegin;
   PetscCall(GAMGGetContext(pc, &context));
@@ -203,7 +204,8 @@ static PetscErrorCode SetFromOptions(PC pc, PetscOptionItems PetscOptionsObject)
   PetscCall(GAMGTuneSetFromOptions(pc, context, PetscOptionsObject));
   PetscCall(PetscOptionsBoundedReal("-pc_gamg_max_complexity", "Most nonzeros of all operators over those of the finest one, 0: no limit but memory", "PCGAMG", context->max_complexity, &context->max_complexity, NULL, 0));
   PetscCall(PetscOptionsEnum("-pc_gamg_coarse_cycle", "What does the part of a cycle below the finest level", "PCGAMG", GAMGCoarseCycles, cycle, &cycle, NULL));
-  PetscCall(PetscOptionsEnum("-pc_gamg_restriction", "What residuals are restricted with, of unsymmetric systems: transpose of the prolongator or of the tentative one", "PCGAMG", GAMGRestrictions, restriction, &restriction, NULL));
+  PetscCall(PetscOptionsEnum("-pc_gamg_restriction", "What residuals are restricted with, of unsymmetric systems: transpose of the prolongator or of the tentative one", "PCGAMG", GAMGRestrictions, restriction, &restriction, &given));
+  if (given) context->given.restriction = PETSC_TRUE;
   PetscOptionsHeadEnd();
   context->level_values     = (GAMGLevelValues)values;
   context->coarse_cycle     = (GAMGCoarseCycle)cycle;
@@ -321,6 +323,7 @@ static PetscErrorCode PutPreset(PC pc, GAMGContext *context, PetscBool tunes, Pe
 
   PetscFunctionBegin;
   PetscCall(GAMGPresetTakeBack(pc, context));
+  if (makes && (tunes || context->preset != GAMG_PRESET_NONE)) PetscCall(GAMGPresetLook(pc, context));
   if (tunes) PetscCall(GAMGTune(pc, context));
   PetscCall(GAMGPresetPut(pc, context));
   if (makes && (held || context->preset_holds)) GAMGGet(pc)->Nlevels = context->max_levels;
@@ -332,7 +335,7 @@ static PetscErrorCode PCSetUp_GAMG_AIJCUDA(PC pc)
 {
   PC_GAMG       *gamg = GAMGGet(pc);
   GAMGContext   *context;
-  PetscBool      tunes, makes;
+  PetscBool      tunes, makes, set = PETSC_FALSE;
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
@@ -344,10 +347,12 @@ static PetscErrorCode PCSetUp_GAMG_AIJCUDA(PC pc)
   makes = MakesInterpolations(pc);
   PetscCall(PutPreset(pc, context, tunes, makes));
   if (makes) PetscCall(GAMGRestrictionBegin(pc, context));
+  if (makes) PetscCall(GAMGPresetBeginSmoothers(pc, context, &set));
   if (gamg->ops->creategraph == CreateGraph && gamg->Nlevels > 1 && makes) PetscCall(GAMGServeData(pc, pc->pmat, &context->data_on_device));
   if (makes) MatDeviceStorageDefer(PETSC_TRUE);
   MatMPIAIJCUDAStructureOnDemand(PETSC_TRUE);
   ierr = (*parent_setup)(pc);
+  PetscCall(GAMGPresetEndSmoothers(pc, set));
   MatMPIAIJCUDAStructureOnDemand(PETSC_FALSE);
   if (makes) MatDeviceStorageDefer(PETSC_FALSE);
   if (ierr == PETSC_SUCCESS) context->under_way.num_levels = 0;

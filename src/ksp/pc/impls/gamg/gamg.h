@@ -80,26 +80,37 @@ typedef enum {
 } GAMGPreset;
 PETSC_INTERN const char *const GAMGPresets[]; /* for PetscOptionsEnum() */
 
+/* -pc_gamg_restriction: what residuals are restricted with. */
+typedef enum {
+  GAMG_RESTRICTION_TRANSPOSE, /* the transpose of the prolongator */
+  GAMG_RESTRICTION_TENTATIVE  /* that of the tentative prolongator */
+} GAMGRestriction;
+PETSC_INTERN const char *const GAMGRestrictions[]; /* for PetscOptionsEnum() */
+
 /* What presets and tuning choose. */
 typedef struct {
-  PetscReal    threshold; /* of the finest level; of coarser ones it is scaled as the user says */
-  PetscReal    filter;    /* of prolongators */
-  PetscInt     aggressive, nsmooths;
-  GAMGStrength strength;
+  PetscReal       threshold; /* of the finest level; of coarser ones it is scaled as the user says */
+  PetscReal       filter;    /* of prolongators */
+  PetscInt        aggressive, nsmooths;
+  GAMGStrength    strength;
+  GAMGRestriction restriction;
+  PetscInt        poly; /* degree of KSPGMRESPOLY as smoother; 0: PETSc's smoother */
 } GAMGChoice;
 
 /* What a PC has of these. */
 typedef struct {
-  PetscReal    threshold[PETSC_MG_MAXLEVELS];
-  PetscReal    filter;     /* of prolongators */
-  PetscInt     aggressive; /* levels that are coarsened aggressively */
-  PetscInt     nsmooths;
-  GAMGStrength strength;
+  PetscReal       threshold[PETSC_MG_MAXLEVELS];
+  PetscReal       filter;     /* of prolongators */
+  PetscInt        aggressive; /* levels that are coarsened aggressively */
+  PetscInt        nsmooths;
+  GAMGStrength    strength;
+  GAMGRestriction restriction;
+  PetscInt        poly; /* degree of KSPGMRESPOLY as smoother, where no option says another one; 0: PETSc's smoother */
 } GAMGSettings;
 
 /* Which of these the user gave, by options or setters. */
 typedef struct {
-  PetscBool threshold, filter, aggressive, nsmooths, strength;
+  PetscBool threshold, filter, aggressive, nsmooths, strength, restriction;
 } GAMGGiven;
 
 /* -pc_gamg_tune_cost: what trials are judged by. */
@@ -117,7 +128,6 @@ typedef struct {
   PetscBool  done;       /* there was a search for the pattern of now, */
   PetscBool  found;      /* and something in it converged; what follows is of that */
   PetscBool  own;        /* the settings that the PC has are the best */
-  PetscBool  symmetric;  /* the matrix */
   GAMGChoice choice;     /* unless own */
   PetscInt   degree;     /* of smoothers; 0: not looked for, or as the options say */
   PetscReal  digits;     /* a cycle, in the trial */
@@ -135,13 +145,6 @@ typedef struct {
   Mat      operators[PETSC_MG_MAXLEVELS];    /* [num_levels] PETSc's, destroyed when the setup fails; the last one is NULL when it could not be made */
   Mat      prolongators[PETSC_MG_MAXLEVELS]; /* [num_levels] likewise */
 } GAMGUnderWay;
-
-/* -pc_gamg_restriction: what residuals are restricted with. */
-typedef enum {
-  GAMG_RESTRICTION_TRANSPOSE, /* the transpose of the prolongator */
-  GAMG_RESTRICTION_TENTATIVE  /* that of the tentative prolongator */
-} GAMGRestriction;
-PETSC_INTERN const char *const GAMGRestrictions[]; /* for PetscOptionsEnum() */
 
 typedef struct {
   GAMGRestriction kind;                       /* -pc_gamg_restriction */
@@ -164,6 +167,8 @@ typedef struct {
   GAMGSettings         own;                 /* those without it, while it holds */
   GAMGGiven            given;
   GAMGTuning           tune;
+  PetscBool            unsymmetric;    /* the matrix, as far as presets and tuning have asked */
+  PetscInt             poly;           /* of the settings */
   PetscInt             max_levels;     /* PCGAMGSetNlevels(); PETSc's PC_GAMG has the number of levels of the last setup in its place */
   PetscReal            max_complexity; /* -pc_gamg_max_complexity; 0: none */
   GAMGUnderWay         under_way;
@@ -225,6 +230,9 @@ PETSC_INTERN void           GAMGGetSettings(PC, const GAMGContext *, GAMGSetting
 PETSC_INTERN void           GAMGSetSettings(PC, GAMGContext *, const GAMGSettings *);
 PETSC_INTERN void           GAMGReplaceSettings(PC, const GAMGContext *, const GAMGChoice *, GAMGSettings *); /* where the user gave none */
 PETSC_INTERN PetscErrorCode GAMGPresetPut(PC, GAMGContext *);
+PETSC_INTERN PetscErrorCode GAMGPresetLook(PC, GAMGContext *);
+PETSC_INTERN PetscErrorCode GAMGPresetBeginSmoothers(PC, GAMGContext *, PetscBool *);
+PETSC_INTERN PetscErrorCode GAMGPresetEndSmoothers(PC, PetscBool);
 PETSC_INTERN PetscErrorCode GAMGPresetTakeBack(PC, GAMGContext *);
 PETSC_INTERN PetscErrorCode GAMGPresetSetFromOptions(PC, GAMGContext *, PetscOptionItems);
 PETSC_INTERN PetscErrorCode GAMGPresetView(const GAMGContext *, PetscViewer);

@@ -3,6 +3,8 @@
   setter, stays: setters stand around PETSc's to note it.
 */
 #include "gamg.h"
+#include "../../../ksp/impls/fused/fused.h"
+#include <petscsparsecuda.h>
 
 #define MANY_CYCLES 40 /* of a solve, from which on -info tells of presets */
 
@@ -13,13 +15,17 @@ const char *const GAMGPresets[]   = {"none", "robust", "GAMGPreset", "GAMG_PRESE
 typedef enum {
   SYSTEM_SCALAR, /* single unknowns */
   SYSTEM_BLOCKS, /* several unknowns a point */
+  SYSTEM_UNSYMMETRIC,
+  SYSTEM_UNSYMMETRIC_BLOCKS,
   NUM_SYSTEMS
 } System;
 
 /* The preset robust: chosen from 29 systems with jumps, anisotropy and distorted elements; held-out ones were 13 % above the best of a grid in the mean. */
 static const GAMGChoice robust[NUM_SYSTEMS] = {
-  [SYSTEM_SCALAR] = {0.05, 0.1, 2, 1, GAMG_STRENGTH_SIGNED},
-  [SYSTEM_BLOCKS] = {0.02, 0.1, 1, 2, GAMG_STRENGTH_ABSOLUTE},
+  [SYSTEM_SCALAR]             = {0.05, 0.1, 2, 1, GAMG_STRENGTH_SIGNED, GAMG_RESTRICTION_TRANSPOSE, 0},
+  [SYSTEM_BLOCKS]             = {0.02, 0.1, 1, 2, GAMG_STRENGTH_ABSOLUTE, GAMG_RESTRICTION_TRANSPOSE, 0},
+  [SYSTEM_UNSYMMETRIC]        = {0.05, 0.1, 1, 1, GAMG_STRENGTH_ABSOLUTE, GAMG_RESTRICTION_TENTATIVE, 3},
+  [SYSTEM_UNSYMMETRIC_BLOCKS] = {0.02, 0.1, 1, 1, GAMG_STRENGTH_ABSOLUTE, GAMG_RESTRICTION_TENTATIVE, 3},
 };
 
 /* GAMGGetSettings - The settings of a PC. Not collective. */
@@ -29,10 +35,12 @@ void GAMGGetSettings(PC pc, const GAMGContext *context, GAMGSettings *s)
   const GAMGAggOptions *options = GAMGGetAggOptions(pc);
 
   for (int l = 0; l < PETSC_MG_MAXLEVELS; l++) s->threshold[l] = gamg->threshold[l];
-  s->filter     = gamg->prolongator_filter;
-  s->aggressive = options->aggressive_coarsening_levels;
-  s->nsmooths   = options->nsmooths;
-  s->strength   = context->strength;
+  s->filter      = gamg->prolongator_filter;
+  s->aggressive  = options->aggressive_coarsening_levels;
+  s->nsmooths    = options->nsmooths;
+  s->strength    = context->strength;
+  s->restriction = context->restricting.kind;
+  s->poly        = context->poly;
 }
 
 /* GAMGSetSettings - Other settings for a PC. Not collective. */
@@ -46,6 +54,8 @@ void GAMGSetSettings(PC pc, GAMGContext *context, const GAMGSettings *s)
   options->aggressive_coarsening_levels = s->aggressive;
   options->nsmooths                     = s->nsmooths;
   context->strength                     = s->strength;
+  context->restricting.kind             = s->restriction;
+  context->poly                         = s->poly;
 }
 
 /* GAMGReplaceSettings - A choice in place of the settings that the user did not give. Not collective. */
@@ -59,6 +69,107 @@ void GAMGReplaceSettings(PC pc, const GAMGContext *context, const GAMGChoice *ch
   if (!context->given.aggressive) s->aggressive = choice->aggressive;
   if (!context->given.nsmooths) s->nsmooths = choice->nsmooths;
   if (!context->given.strength) s->strength = choice->strength;
+  if (!context->given.restriction) s->restriction = choice->restriction;
+  s->poly = choice->poly;
+}
+
+/*
+  GAMGPresetLook - Finds out whether the matrix of a PC is symmetric, by what is known of it, or by a product with its transpose
+
+  Collective
+
+  Input Parameters:
++ pc      - of type PCGAMG, with operators
+- context - what is kept with it
+
+  Cost: where nothing is known, two products with a vector of noise.
+*/
+PetscErrorCode GAMGPresetLook(PC pc, GAMGContext *context)
+{
+  const Mat      A = pc->pmat;
+  PetscBool      known, symmetric;
+  PetscReal      norm = 0, difference = 0;
+  Vec            x = NULL, y = NULL, z = NULL;
+  PetscErrorCode ierr = PETSC_SUCCESS;
+
+  PetscFunctionBegin;
+  PetscCall(MatIsHermitianKnown(A, &known, &symmetric));
+  context->unsymmetric = (PetscBool)(known && !symmetric);
+  if (known) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCallGoto(ierr, cleanup, MatCreateVecs(A, &x, &y));
+  PetscCallGoto(ierr, cleanup, VecDuplicate(y, &z));
+  PetscCallGoto(ierr, cleanup, KSPSetNoise_AIJCUDA(A, x));
+  PetscCallGoto(ierr, cleanup, MatMult(A, x, y));
+  PetscCallGoto(ierr, cleanup, MatMultHermitianTranspose(A, x, z));
+  PetscCallGoto(ierr, cleanup, VecAXPY(z, -1, y));
+  PetscCallGoto(ierr, cleanup, VecNorm(y, NORM_2, &norm));
+  PetscCallGoto(ierr, cleanup, VecNorm(z, NORM_2, &difference));
+  context->unsymmetric = (PetscBool)(difference > PETSC_SQRT_MACHINE_EPSILON * norm);
+cleanup:
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&y));
+  PetscCall(VecDestroy(&z));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The options that make KSPGMRESPOLY the smoother, with the prefix of the PC. */
+static PetscErrorCode SmootherOptions(PC pc, size_t size, char type[], char degree[])
+{
+  const char *prefix = ((PetscObject)pc)->prefix != NULL ? ((PetscObject)pc)->prefix : "";
+
+  PetscFunctionBegin;
+  PetscCall(PetscSNPrintf(type, size, "-%smg_levels_ksp_type", prefix));
+  PetscCall(PetscSNPrintf(degree, size, "-%smg_levels_ksp_max_it", prefix));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  GAMGPresetBeginSmoothers - Makes KSPGMRESPOLY the smoother of the hierarchy that is about to be made, when the settings say so and no option of the user says another one
+
+  Not Collective
+
+  Input Parameters:
++ pc      - of type PCGAMG
+- context - what is kept with it
+
+  Output Parameter:
+. set - whether there are options that GAMGPresetEndSmoothers() has to take away
+
+  Note:
+  PETSc's setup makes all smoothers KSPCHEBYSHEV and asks the options then: there is no other moment.
+*/
+PetscErrorCode GAMGPresetBeginSmoothers(PC pc, GAMGContext *context, PetscBool *set)
+{
+  const PetscOptions options = ((PetscObject)pc)->options;
+  char               type[256], degree[256], value[16];
+  PetscBool          given[2];
+
+  PetscFunctionBegin;
+  *set = PETSC_FALSE;
+  if (context->poly == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(SmootherOptions(pc, sizeof(type), type, degree));
+  PetscCall(PetscOptionsHasName(options, NULL, type, &given[0]));
+  PetscCall(PetscOptionsHasName(options, NULL, degree, &given[1]));
+  if (given[0] || given[1]) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscSNPrintf(value, sizeof(value), "%" PetscInt_FMT, context->poly));
+  PetscCall(PetscOptionsSetValue(options, type, KSPGMRESPOLY));
+  PetscCall(PetscOptionsSetValue(options, degree, value));
+  *set = PETSC_TRUE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* GAMGPresetEndSmoothers - Takes the options of GAMGPresetBeginSmoothers() away. Not collective. */
+PetscErrorCode GAMGPresetEndSmoothers(PC pc, PetscBool set)
+{
+  char type[256], degree[256];
+
+  PetscFunctionBegin;
+  if (!set) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(SmootherOptions(pc, sizeof(type), type, degree));
+  PetscCall(PetscOptionsClearValue(((PetscObject)pc)->options, type));
+  PetscCall(PetscOptionsClearValue(((PetscObject)pc)->options, degree));
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*
@@ -68,7 +179,7 @@ void GAMGReplaceSettings(PC pc, const GAMGContext *context, const GAMGChoice *ch
 
   Input Parameters:
 + pc      - of type PCGAMG, without the settings of a preset
-- context - what is kept with it: own keeps the settings of before
+- context - what is kept with it, with what GAMGPresetLook() found; own keeps the settings of before
 
   Note:
   Of the types of PCGAMG only PCGAMGAGG has presets.
@@ -77,6 +188,7 @@ PetscErrorCode GAMGPresetPut(PC pc, GAMGContext *context)
 {
   const PetscBool tuned = (PetscBool)(context->tune.found && !context->tune.own);
   GAMGSettings    settings;
+  System          system;
   PetscBool       is_agg;
   PetscInt        bs;
 
@@ -84,9 +196,11 @@ PetscErrorCode GAMGPresetPut(PC pc, GAMGContext *context)
   PetscCall(PetscStrcmp(GAMGGet(pc)->gamg_type_name, PCGAMGAGG, &is_agg));
   if ((context->preset == GAMG_PRESET_NONE && !tuned) || !is_agg || pc->pmat == NULL) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatGetBlockSize(pc->pmat, &bs));
+  if (context->unsymmetric) system = bs > 1 ? SYSTEM_UNSYMMETRIC_BLOCKS : SYSTEM_UNSYMMETRIC;
+  else system = bs > 1 ? SYSTEM_BLOCKS : SYSTEM_SCALAR;
   GAMGGetSettings(pc, context, &context->own);
   settings = context->own;
-  GAMGReplaceSettings(pc, context, tuned ? &context->tune.choice : &robust[bs > 1 ? SYSTEM_BLOCKS : SYSTEM_SCALAR], &settings);
+  GAMGReplaceSettings(pc, context, tuned ? &context->tune.choice : &robust[system], &settings);
   GAMGSetSettings(pc, context, &settings);
   context->preset_holds = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -44,8 +44,23 @@ typedef struct {
 
 #define NUM_CANDIDATES 4 /* at most */
 
-static const Candidate scalar_candidates[] = {{PETSC_FALSE, {0.05, 0.1, 2, 1, GAMG_STRENGTH_SIGNED}}, {PETSC_TRUE}, {PETSC_FALSE, {0.08, 0.1, 2, 2, GAMG_STRENGTH_ABSOLUTE}}, {PETSC_FALSE, {0.12, 0.1, 2, 1, GAMG_STRENGTH_SIGNED}}};
-static const Candidate block_candidates[]  = {{PETSC_FALSE, {0.02, 0.1, 1, 2, GAMG_STRENGTH_ABSOLUTE}}, {PETSC_TRUE}, {PETSC_FALSE, {0.08, 0.1, 1, 2, GAMG_STRENGTH_ABSOLUTE}}};
+static const Candidate scalar_candidates[] = {
+  {PETSC_FALSE, {0.05, 0.1, 2, 1, GAMG_STRENGTH_SIGNED, GAMG_RESTRICTION_TRANSPOSE, 0}},
+  {PETSC_TRUE, {0}},
+  {PETSC_FALSE, {0.08, 0.1, 2, 2, GAMG_STRENGTH_ABSOLUTE, GAMG_RESTRICTION_TRANSPOSE, 0}},
+  {PETSC_FALSE, {0.12, 0.1, 2, 1, GAMG_STRENGTH_SIGNED, GAMG_RESTRICTION_TRANSPOSE, 0}},
+};
+static const Candidate unsymmetric_candidates[] = {
+  {PETSC_FALSE, {0.05, 0.1, 1, 1, GAMG_STRENGTH_ABSOLUTE, GAMG_RESTRICTION_TENTATIVE, 3}},
+  {PETSC_TRUE, {0}},
+  {PETSC_FALSE, {0.05, 0.1, 1, 1, GAMG_STRENGTH_ABSOLUTE, GAMG_RESTRICTION_TRANSPOSE, 3}},
+  {PETSC_FALSE, {0.1, 0.1, 1, 1, GAMG_STRENGTH_ABSOLUTE, GAMG_RESTRICTION_TENTATIVE, 3}},
+};
+static const Candidate block_candidates[] = {
+  {PETSC_FALSE, {0.02, 0.1, 1, 2, GAMG_STRENGTH_ABSOLUTE, GAMG_RESTRICTION_TRANSPOSE, 0}},
+  {PETSC_TRUE, {0}},
+  {PETSC_FALSE, {0.08, 0.1, 1, 2, GAMG_STRENGTH_ABSOLUTE, GAMG_RESTRICTION_TRANSPOSE, 0}},
+};
 
 /* What a trial found. Times are those of the slowest process, in seconds. */
 typedef struct {
@@ -370,11 +385,16 @@ static PetscErrorCode TellTrial(const Search *s, const char options[], const Res
 static PetscErrorCode GetOptions(const Search *s, const GAMGSettings *settings, size_t size, char options[])
 {
   const char *prefix = ((PetscObject)s->pc)->prefix;
+  size_t      length;
 
   PetscFunctionBegin;
   if (prefix == NULL) prefix = "";
   PetscCall(PetscSNPrintf(options, size, "-%spc_gamg_threshold %g -%spc_gamg_strength %s -%spc_gamg_prolongator_filter %g -%spc_gamg_aggressive_coarsening %" PetscInt_FMT " -%spc_gamg_agg_nsmooths %" PetscInt_FMT, prefix,
                           (double)settings->threshold[0], prefix, GAMGStrengths[settings->strength], prefix, (double)settings->filter, prefix, settings->aggressive, prefix, settings->nsmooths));
+  PetscCall(PetscStrlen(options, &length));
+  if (settings->restriction != GAMG_RESTRICTION_TRANSPOSE) PetscCall(PetscSNPrintf(options + length, size - length, " -%spc_gamg_restriction %s", prefix, GAMGRestrictions[settings->restriction]));
+  PetscCall(PetscStrlen(options, &length));
+  if (settings->poly > 0) PetscCall(PetscSNPrintf(options + length, size - length, " -%smg_levels_ksp_type %s -%smg_levels_ksp_max_it %" PetscInt_FMT, prefix, KSPGMRESPOLY, prefix, settings->poly));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -384,7 +404,7 @@ static PetscErrorCode Try(Search *s, const Candidate *candidate, const GAMGSetti
   PetscLogDouble since;
   PetscReal      seconds;
   Result         r;
-  char           options[512];
+  char           options[768];
   int            failed[2]; // on any process; in a way that nobody can destroy
   PetscErrorCode ierr;
 
@@ -423,7 +443,7 @@ static PetscBool HasTime(const Search *s)
 
 static PetscBool SettingsAreEqual(const GAMGSettings *a, const GAMGSettings *b)
 {
-  PetscBool equal = (PetscBool)(a->filter == b->filter && a->aggressive == b->aggressive && a->nsmooths == b->nsmooths && a->strength == b->strength);
+  PetscBool equal = (PetscBool)(a->filter == b->filter && a->aggressive == b->aggressive && a->nsmooths == b->nsmooths && a->strength == b->strength && a->restriction == b->restriction && a->poly == b->poly);
 
   for (int l = 0; l < PETSC_MG_MAXLEVELS; l++) equal = (PetscBool)(equal && a->threshold[l] == b->threshold[l]);
   return equal;
@@ -451,28 +471,6 @@ static PetscErrorCode TryCandidates(Search *s, PetscInt n, const Candidate candi
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether a matrix is symmetric, by what is known of it or by a product with its transpose. Collective. */
-static PetscErrorCode IsSymmetric(Search *s)
-{
-  const Mat A = s->pc->pmat;
-  PetscBool known, has;
-  PetscReal norm, difference;
-
-  PetscFunctionBegin;
-  PetscCall(MatIsHermitianKnown(A, &known, &s->symmetric));
-  if (known) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MatHasOperation(A, MATOP_MULT_TRANSPOSE, &has));
-  s->symmetric = PETSC_FALSE;
-  if (!has) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MatMult(A, s->b, s->x));
-  PetscCall(MatMultHermitianTranspose(A, s->b, s->y));
-  PetscCall(VecNorm(s->x, NORM_2, &norm));
-  PetscCall(VecAXPY(s->y, -1, s->x));
-  PetscCall(VecNorm(s->y, NORM_2, &difference));
-  s->symmetric = (PetscBool)(difference <= PETSC_SQRT_MACHINE_EPSILON * norm);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode CreateVectors(Search *s)
 {
   PetscFunctionBegin;
@@ -497,9 +495,9 @@ static PetscErrorCode RunSearch(Search *s)
 
   PetscFunctionBegin;
   PetscCall(CreateVectors(s));
-  PetscCall(IsSymmetric(s));
   PetscCall(MatGetBlockSize(s->pc->pmat, &bs));
-  if (bs > 1) PetscCall(TryCandidates(s, PETSC_STATIC_ARRAY_LENGTH(block_candidates), block_candidates));
+  if (!s->symmetric) PetscCall(TryCandidates(s, PETSC_STATIC_ARRAY_LENGTH(unsymmetric_candidates), unsymmetric_candidates));
+  else if (bs > 1) PetscCall(TryCandidates(s, PETSC_STATIC_ARRAY_LENGTH(block_candidates), block_candidates));
   else PetscCall(TryCandidates(s, PETSC_STATIC_ARRAY_LENGTH(scalar_candidates), scalar_candidates));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -507,7 +505,7 @@ static PetscErrorCode RunSearch(Search *s)
 /* What a search found. */
 static PetscErrorCode Keep(const Search *s, GAMGTuning *t)
 {
-  char options[512];
+  char options[768];
 
   PetscFunctionBegin;
   t->done      = PETSC_TRUE;
@@ -518,10 +516,9 @@ static PetscErrorCode Keep(const Search *s, GAMGTuning *t)
     PetscCall(PetscInfo(s->pc, "Of %" PetscInt_FMT " hierarchies none converged: the settings stay\n", s->num_tried));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  t->own       = s->candidate->own;
-  t->choice    = s->candidate->choice;
-  t->symmetric = s->symmetric;
-  t->digits    = s->best.digits / (s->symmetric ? 1 : 2);
+  t->own    = s->candidate->own;
+  t->choice = s->candidate->choice;
+  t->digits = s->best.digits / (s->symmetric ? 1 : 2);
   PetscCall(GetOptions(s, &s->settings, sizeof(options), options));
   PetscCall(PetscStrallocpy(options, &t->options));
   PetscCall(PetscInfo(s->pc, "Tuned for %" PetscInt_FMT " solves in %g s: %s\n", t->num_solves, (double)t->seconds, options));
@@ -570,6 +567,7 @@ PetscErrorCode GAMGTune(PC pc, GAMGContext *context)
   s.pc         = pc;
   s.context    = context;
   s.num_solves = context->tune.num_solves;
+  s.symmetric  = (PetscBool)!context->unsymmetric;
   PetscCall(GAMGPresetPut(pc, context)); // what the user has
   ierr = RunSearch(&s);
   PetscCall(GAMGPresetTakeBack(pc, context));
@@ -743,7 +741,7 @@ static PetscErrorCode RunDegrees(Search *s)
 static PetscErrorCode AppendDegree(PC pc, GAMGTuning *t)
 {
   const char *prefix = ((PetscObject)pc)->prefix;
-  char        options[640];
+  char        options[896];
 
   PetscFunctionBegin;
   PetscCall(PetscSNPrintf(options, sizeof(options), "%s -%smg_levels_ksp_max_it %" PetscInt_FMT, t->options, prefix != NULL ? prefix : "", t->degree));
@@ -785,7 +783,7 @@ PetscErrorCode GAMGTuneDegree(PC pc, GAMGContext *context)
   s.pc            = pc;
   s.context       = context;
   s.num_solves    = t->num_solves;
-  s.symmetric     = t->symmetric;
+  s.symmetric     = (PetscBool)!context->unsymmetric;
   pc->setupcalled = PETSC_TRUE; // a solve with it is no reason to set it up
   PetscCall(PetscTime(&since));
   ierr            = RunDegrees(&s);
