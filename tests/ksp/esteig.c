@@ -326,6 +326,9 @@ int main(int argc, char **argv)
          suffix: options
          args: -ksp_chebyshev_esteig 0.1,0,0,1.3 -ksp_chebyshev_esteig_steps 6 -esteig_ksp_type {{cg gmres}} -esteig_ksp_norm_type {{none preconditioned}}
       test:
+         suffix: guess
+         args: -esteig_ksp_initial_guess_nonzero
+      test:
          suffix: hisparse
          args: -mat_type hisparsecuda
       test:

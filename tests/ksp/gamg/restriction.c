@@ -265,6 +265,10 @@ int main(int argc, char **argv)
          suffix: 1
          nsize: {{1 2 3}}
          args: -type {{aij aijdcsrcuda}}
+      test:
+         suffix: clear
+         nsize: {{1 3}}
+         args: -type {{aij aijdcsrcuda}} -problem 7point -mat_product_clear
       # Levels on two of four processes, and with another numbering
       test:
          suffix: processes

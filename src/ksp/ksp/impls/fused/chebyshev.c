@@ -219,6 +219,7 @@ static PetscErrorCode SetUpWithNoise(KSP ksp, Mat A, Mat P)
   PetscCall(IsEstimateDue(ksp, A, P, &due));
   if (due && usenoisy && ksp->nwork == 0) PetscCall(KSPSetWorkVecs(ksp, NUM_WORK));
   PetscCall(CanKeep(ksp, A, &keep));
+  if (keep && due) PetscCall(VecZeroEntries(ksp->work[0])); // the guess of the estimate, as in new vectors
   if (keep && due && usenoisy) PetscCall(KSPSetNoise_AIJCUDA(A, ksp->work[1]));
   if (due && cheb->kspest == NULL) PetscCall(KSPChebyshevEstEigSet(ksp, PETSC_DECIDE, PETSC_DECIDE, PETSC_DECIDE, PETSC_DECIDE)); // as PETSc's setup would
   if (due && cheb->kspest != NULL && cheb->kspest->presolve == NULL) PetscCall(KSPSetPreSolve(cheb->kspest, BeforeEstimate, NULL));

@@ -145,7 +145,7 @@ static PetscErrorCode KSPSolve_CG_Estimate(KSP ksp)
   PetscErrorCode  ierr;
 
   PetscFunctionBegin;
-  PetscCallGoto(ierr, cleanup, EstimateBegin(ksp, plain, plain ? 3 : 0, ksp->work, 0, 3 * ksp->max_it + 2, &e, &can));
+  PetscCallGoto(ierr, cleanup, EstimateBegin(ksp, plain, plain ? 3 : 0, ksp->work, 0, plain ? 3 * ksp->max_it + 2 : 0, &e, &can));
   if (can) {
     PetscCallGoto(ierr, cleanup, Iterate(ksp, &e, numbers));
     PetscCallGoto(ierr, cleanup, Follow(ksp, numbers, &usual));

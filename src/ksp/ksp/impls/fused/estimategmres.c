@@ -145,7 +145,7 @@ static PetscErrorCode KSPSolve_GMRES_Estimate(KSP ksp)
 {
   const KSP_GMRES *gmres       = (const KSP_GMRES *)ksp->data;
   const PetscBool  plain       = (PetscBool)(ksp->orthog == KSPOrthogonalizationClassicalGramSchmidt && ksp->cgstype == KSP_ORTHOGONALIZATION_CGS_REFINE_NEVER && !ksp->calc_ritz && ksp->max_it <= gmres->max_k && gmres->vv_allocated >= 2);
-  const PetscInt   num_numbers = 1 + ksp->max_it * (ksp->max_it + 1);
+  const PetscInt   num_numbers = plain ? 1 + ksp->max_it * (ksp->max_it + 1) : 0; // max_k is small
   PetscScalar     *numbers     = NULL;
   Estimate         e           = {0};
   PetscBool        can = PETSC_FALSE, usual = PETSC_FALSE;

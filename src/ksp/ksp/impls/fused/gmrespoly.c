@@ -4,6 +4,7 @@
 */
 #include <petscsparsecuda.h>
 #include "fused.h"
+#include <petsc/private/pcimpl.h>
 
 #define MAX_DEGREE 64                            /* the setup keeps so many vectors, and products of more roots lose all digits */
 #define NEGLIGIBLE (100 * PETSC_MACHINE_EPSILON) /* relative to what a number is the rest of */
@@ -253,7 +254,7 @@ static PetscErrorCode MakeSteps(KSP ksp)
 {
   KSP_GMRESPoly *poly   = (KSP_GMRESPoly *)ksp->data;
   PetscInt       degree = ksp->max_it, n;
-  PetscBool      finite = PETSC_TRUE;
+  PetscBool      finite = PETSC_TRUE, gamg;
   PetscScalar   *H      = NULL;
   Vec           *v      = NULL;
   PetscErrorCode ierr;
@@ -261,6 +262,9 @@ static PetscErrorCode MakeSteps(KSP ksp)
   PetscFunctionBegin;
   PetscCheck(degree <= MAX_DEGREE, PetscObjectComm((PetscObject)ksp), PETSC_ERR_ARG_OUTOFRANGE, "The degree of KSPGMRESPOLY is the number of iterations, %" PetscInt_FMT ", and at most %d: choose it by KSPSetTolerances() or -%sksp_max_it", degree,
              MAX_DEGREE, ((PetscObject)ksp)->prefix != NULL ? ((PetscObject)ksp)->prefix : "");
+  PetscCall(PetscObjectTypeCompare((PetscObject)ksp->pc, PCGAMG, &gamg));
+  PetscCheck(ksp->pc->ops->presolve == NULL || gamg, PetscObjectComm((PetscObject)ksp), PETSC_ERR_SUP, "KSPGMRESPOLY does not work with preconditioners of type %s, which change the system before a solve: choose another one",
+             ((PetscObject)ksp->pc)->type_name);
   PetscCall(PetscFree(poly->steps));
   poly->degree    = -1;
   poly->num_steps = 0;
@@ -428,7 +432,7 @@ static PetscErrorCode KSPDestroy_GMRESPoly(KSP ksp)
   The roots are taken in the order of Leja; complex ones come in pairs, which with real `PetscScalar` take two steps of real numbers. When Arnoldi's process ends early, in an invariant subspace, there are fewer roots and iterations. Degrees above 30 or so
   lose digits.
 
-  The preconditioner is on the left and the norm type `KSP_NORM_NONE`, the only one: whatever is asked for, all iterations are done. A null space of the operator is removed as in `KSPRICHARDSON`. Solves end with `KSP_CONVERGED_ITS`; with `KSP_DIVERGED_NANORINF`
+  The preconditioner is on the left and the norm type `KSP_NORM_NONE`, the only ones: others are errors. A null space of the operator is removed as in `KSPRICHARDSON`. Solves end with `KSP_CONVERGED_ITS`; with `KSP_DIVERGED_NANORINF`
   where the setup has found values that are not finite.
 
   `KSPView()` shows the degree, with `::ascii_info_detail` also the roots.

@@ -346,7 +346,7 @@ static PetscErrorCode PCSetUp_GAMG_AIJCUDA(PC pc)
   if (tunes) pc->flag = DIFFERENT_NONZERO_PATTERN;
   makes = MakesInterpolations(pc);
   PetscCall(PutPreset(pc, context, tunes, makes));
-  if (makes) PetscCall(GAMGRestrictionBegin(pc, context));
+  PetscCall(GAMGRestrictionBegin(pc, context, makes));
   if (makes) PetscCall(GAMGPresetBeginSmoothers(pc, context, &set));
   if (gamg->ops->creategraph == CreateGraph && gamg->Nlevels > 1 && makes) PetscCall(GAMGServeData(pc, pc->pmat, &context->data_on_device));
   if (makes) MatDeviceStorageDefer(PETSC_TRUE);

@@ -292,7 +292,7 @@ PETSC_INTERN PetscErrorCode GAMGCreateProlongator(PC, Mat, GAMGAggregates *, Mat
 PETSC_INTERN PetscErrorCode GAMGCreateLevel(PC, Mat, PetscInt, Mat *, Mat *, PetscMPIInt *, IS *, PetscBool);
 
 /* restriction.c */
-PETSC_INTERN PetscErrorCode GAMGRestrictionBegin(PC, GAMGContext *);
+PETSC_INTERN PetscErrorCode GAMGRestrictionBegin(PC, GAMGContext *, PetscBool);
 PETSC_INTERN PetscErrorCode GAMGRestrictionKeep(PC, GAMGContext *, Mat);
 PETSC_INTERN PetscErrorCode GAMGRestrictionSet(PC, GAMGContext *, Mat);
 PETSC_INTERN PetscErrorCode GAMGGalerkin(PC, GAMGContext *, Mat, Mat, Mat *);

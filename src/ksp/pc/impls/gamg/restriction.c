@@ -51,6 +51,27 @@ static PetscErrorCode RestrictedProductNumeric(Mat C)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A product that keeps what makes new values, whatever -mat_product_clear says; NULL after an error. Collective. */
+static PetscErrorCode CreateProduct(Mat A, Mat B, Mat X, MatProductType type, Mat *C)
+{
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(MatProductCreate(A, B, X, C));
+  (*C)->product->api_user = PETSC_TRUE;
+  PetscCallGoto(ierr, failed, MatProductSetType(*C, type));
+  PetscCallGoto(ierr, failed, MatProductSetAlgorithm(*C, MATPRODUCTALGORITHMDEFAULT));
+  PetscCallGoto(ierr, failed, MatProductSetFill(*C, PETSC_DETERMINE));
+  PetscCallGoto(ierr, failed, MatProductSetFromOptions(*C));
+  (*C)->product->clear = PETSC_FALSE;
+  PetscCallGoto(ierr, failed, MatProductSymbolic(*C));
+  PetscCallGoto(ierr, failed, MatProductNumeric(*C));
+  PetscFunctionReturn(PETSC_SUCCESS);
+failed:
+  (void)MatDestroy(C);
+  PetscFunctionReturn(ierr);
+}
+
 /* C = R A P; NULL after an error. Collective. */
 static PetscErrorCode RestrictedProductCreate(Mat R, Mat A, Mat P, Mat *C)
 {
@@ -59,7 +80,7 @@ static PetscErrorCode RestrictedProductCreate(Mat R, Mat A, Mat P, Mat *C)
 
   PetscFunctionBegin;
   *C = NULL;
-  PetscCall(MatMatMatMult(R, A, P, MAT_INITIAL_MATRIX, PETSC_DETERMINE, C));
+  PetscCall(CreateProduct(R, A, P, MATPRODUCT_ABC, C));
   PetscCallGoto(ierr, failed, PetscNew(&d));
   PetscCallGoto(ierr, failed, MatCreate(PetscObjectComm((PetscObject)*C), &d->holder));
   SwapProducts(*C, d);
@@ -85,23 +106,24 @@ PetscErrorCode GAMGRestrictionReset(GAMGContext *context)
 }
 
 /*
-  GAMGRestrictionBegin - Before a setup that makes levels: whether the matrix is one for the restriction that was asked for
+  GAMGRestrictionBegin - Before a setup: whether the matrix is one for the restriction that was asked for, or that there is
 
   Collective
 
   Input Parameters:
 + pc      - of type PCGAMG
-- context - what is kept with the PC
+. context - what is kept with the PC
+- makes   - the setup makes levels: restrictions of now go
 
   Errors: PETSC_ERR_ARG_INCOMP when the matrix is known to be symmetric or Hermitian.
 */
-PetscErrorCode GAMGRestrictionBegin(PC pc, GAMGContext *context)
+PetscErrorCode GAMGRestrictionBegin(PC pc, GAMGContext *context, PetscBool makes)
 {
   PetscBool known[2], is[2];
 
   PetscFunctionBegin;
-  PetscCall(GAMGRestrictionReset(context));
-  if (context->restricting.kind != GAMG_RESTRICTION_TENTATIVE) PetscFunctionReturn(PETSC_SUCCESS);
+  if (makes) PetscCall(GAMGRestrictionReset(context));
+  if (makes ? context->restricting.kind != GAMG_RESTRICTION_TENTATIVE : context->restricting.levels[0] == NULL) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatIsSymmetricKnown(pc->pmat, &known[0], &is[0]));
   PetscCall(MatIsHermitianKnown(pc->pmat, &known[1], &is[1]));
   PetscCheck(!(known[0] && is[0]) && !(known[1] && is[1]), PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_INCOMP,
@@ -184,12 +206,15 @@ PetscErrorCode GAMGGalerkin(PC pc, GAMGContext *context, Mat A, Mat P, Mat *C)
   *C = NULL;
   PetscCall(PetscLogEventBegin(petsc_gamg_setup_events[GAMG_PTAP], 0, 0, 0, 0));
   PetscCall(PetscLogEventBegin(petsc_gamg_setup_matmat_events[level][1], 0, 0, 0, 0));
-  if (context->restricting.tentative == NULL) ierr = MatPtAP(A, P, MAT_INITIAL_MATRIX, PETSC_DETERMINE, C);
+  if (context->restricting.tentative == NULL) ierr = CreateProduct(A, P, NULL, MATPRODUCT_PtAP, C);
   else ierr = Restricted(context->restricting.tentative, A, P, C);
   PetscCall(PetscLogEventEnd(petsc_gamg_setup_matmat_events[level][1], 0, 0, 0, 0));
   PetscCall(PetscLogEventEnd(petsc_gamg_setup_events[GAMG_PTAP], 0, 0, 0, 0));
-  if (ierr != PETSC_SUCCESS) PetscCall(MatDestroy(C));
   PetscCall(ierr);
+  if (context->restricting.tentative == NULL && A->symmetric == PETSC_BOOL3_TRUE) { // as MatPtAP() has it
+    PetscCall(MatSetOption(*C, MAT_SYMMETRIC, PETSC_TRUE));
+    (*C)->spd = A->spd;
+  }
   if (context->restricting.tentative != NULL) PetscCall(GAMGRestrictionSet(pc, context, context->restricting.tentative));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
