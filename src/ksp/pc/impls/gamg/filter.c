@@ -180,14 +180,12 @@ static PetscErrorCode SpareColumns(PC pc, Filter *f, PetscErrorCode ierr)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Collective, whether this process tells or not. */
 static PetscErrorCode TellEntries(PC pc, Mat before, Mat after, PetscReal threshold)
 {
-  MatInfo   info[2];
-  PetscBool enabled;
+  MatInfo info[2];
 
   PetscFunctionBegin;
-  PetscCall(PetscInfoEnabled(((PetscObject)pc)->classid, &enabled));
-  if (!enabled) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatGetInfo(before, MAT_GLOBAL_SUM, &info[0]));
   PetscCall(MatGetInfo(after, MAT_GLOBAL_SUM, &info[1]));
   PetscCall(PetscInfo(pc, "Level %" PetscInt_FMT ": prolongator filter with threshold %g on the device: %g entries before, %g after\n", GAMGGet(pc)->current_level, (double)threshold, info[0].nz_used, info[1].nz_used));
