@@ -107,7 +107,7 @@ static PetscErrorCode TestFound(const ProblemOptions *o, Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What is given by options is in what is found; with all settings given there is one hierarchy to try. */
+/* What is given by options is in what is found, except for thresholds, of which there may be many; with all settings given there is one hierarchy to try. */
 static PetscErrorCode TestGiven(const ProblemOptions *o, Mat A)
 {
   static const char *const given[] = {"-t_pc_gamg_threshold 0.01", "-t_pc_gamg_prolongator_filter 0.02", "-t_pc_gamg_aggressive_coarsening 1", "-t_pc_gamg_agg_nsmooths 1", "-t_pc_gamg_strength absolute", "-t_mg_levels_ksp_max_it 2"};
@@ -127,10 +127,12 @@ static PetscErrorCode TestGiven(const ProblemOptions *o, Mat A)
     PetscCall(PCGAMGCUDAGetTuned(pc, &found));
     PetscCall(GetTuning(pc, &t));
     PetscCheck(found != NULL, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: nothing was found with %s", Problems[o->problem], given[k]);
-    for (size_t j = 0; j <= PetscMin(k, 4); j++) {
+    for (size_t j = 1; j <= PetscMin(k, 4); j++) {
       PetscCall(PetscStrstr(found, given[j], (char **)&place));
       PetscCheck(place != NULL, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: %s was given, and %s was found", Problems[o->problem], given[j], found);
     }
+    PetscCall(PetscStrstr(found, "threshold", (char **)&place));
+    PetscCheck(place == NULL, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: thresholds were given, and %s was found", Problems[o->problem], found);
     if (k >= 4) PetscCheck(t->num_tried == 1, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: all is given, and %" PetscInt_FMT " hierarchies were tried", Problems[o->problem], t->num_tried);
     if (k >= 5) PetscCheck(t->degree == 0, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: the degree is given, and %" PetscInt_FMT " was found", Problems[o->problem], t->degree);
     PetscCall(KSPDestroy(&ksp));
@@ -195,6 +197,50 @@ static PetscErrorCode TestSteps(const ProblemOptions *o, Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* How often an event has ended; it must not be under way. */
+static PetscErrorCode GetCount(const char name[], PetscInt *count)
+{
+  PetscLogEvent      event;
+  PetscEventPerfInfo info;
+
+  PetscFunctionBegin;
+  PetscCall(PetscLogEventGetId(name, &event));
+  PetscCall(PetscLogEventGetPerfInfo(PETSC_DETERMINE, event, &info));
+  PetscCheck(info.depth == 0, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s is left open", name);
+  *count = info.count;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A search whose hierarchies all end early leaves the log and what the KSP has set as they were. */
+static PetscErrorCode TestLeft(const ProblemOptions *o, Mat A)
+{
+  static const char *const names[] = {"KSPSolve", "PCSetUp", "PCSetUp_GAMG+"};
+  PetscInt                 its, before[3], after[3];
+  KSP                      ksp;
+  PC                       pc;
+  PetscOptions             options;
+  GAMGTuning              *t;
+
+  PetscFunctionBegin;
+  PetscCall(BeginOptions(&options));
+  PetscCall(PetscOptionsSetValue(NULL, "-t_pc_gamg_threshold", "0.99"));
+  PetscCall(CreateSolver(o, A, "t_", SOLVES, &ksp, &pc));
+  PetscCall(GetTuning(pc, &t));
+  PetscCall(KSPSetErrorIfNotConverged(ksp, PETSC_TRUE));
+  for (int k = 0; k < 3; k++) PetscCall(GetCount(names[k], &before[k]));
+  PetscCall(Solve(ksp, &its));
+  PetscCheck(t->done && !t->found && t->num_tried > 1, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: without couplings one of %" PetscInt_FMT " hierarchies was coarsened", Problems[o->problem], t->num_tried);
+  for (int k = 0; k < 3; k++) {
+    PetscCall(GetCount(names[k], &after[k]));
+    PetscCheck(after[k] > before[k], PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: %s is not counted after a search", Problems[o->problem], names[k]);
+  }
+  PetscCheck(after[0] == before[0] + 1 && pc->erroriffailure && pc->pmat->erroriffailure, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: %" PetscInt_FMT " solves are counted, or errors are let pass after a search", Problems[o->problem],
+             after[0] - before[0]);
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(EndOptions(&options));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode TestProblem(const ProblemOptions *o, const void *ctx)
 {
   Mat A;
@@ -204,6 +250,7 @@ static PetscErrorCode TestProblem(const ProblemOptions *o, const void *ctx)
   PetscCall(TestFound(o, A));
   PetscCall(TestGiven(o, A));
   PetscCall(TestFew(o, A));
+  PetscCall(TestLeft(o, A));
   PetscCall(TestSteps(o, A));
   PetscCall(MatDestroy(&A));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -283,6 +330,7 @@ int main(int argc, char **argv)
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
   PetscCall(PetscSparseCUDAInitialize());
+  PetscCall(PetscLogDefaultBegin());
   PetscCall(PetscOptionsGetString(NULL, NULL, "-type", type, sizeof(type), NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-bad", &bad_systems, NULL));
   PetscCall(PetscOptionsSetValue(NULL, "-t_pc_gamg_tune_cost", "model"));

@@ -109,7 +109,7 @@ static PetscErrorCode PostSolve(PC pc, KSP ksp, PETSC_UNUSED Vec b, PETSC_UNUSED
   PetscFunctionBegin;
   PetscCall(GAMGGetContext(pc, &context));
   PetscCall(GAMGPresetTell(pc, context, context->cycles - context->cycles_before));
-  PetscCall(GAMGTuneNoteSolve(context, ksp, context->cycles - context->cycles_before));
+  PetscCall(GAMGTuneNoteSolve(context, ksp));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -132,6 +132,22 @@ static PetscErrorCode Coarsen(PC pc, Mat *G, PetscCoarsenData **lists)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A trial ends when the finest level is not coarsened; nothing stays of it: PETSc would lose the lists, which have the graph, and P. */
+static PetscErrorCode LimitTrial(PC pc, const GAMGContext *context, Mat A, PetscCoarsenData *lists, Mat *P)
+{
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  if (!context->tune.trial) PetscFunctionReturn(PETSC_SUCCESS);
+  ierr = GAMGTuneLimit(pc, A, *P);
+  if (ierr != PETSC_SUCCESS) {
+    PetscCall(MatDestroy(P));
+    PetscCall(PetscCDDestroy(lists));
+  }
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode CreateProlongator(PC pc, Mat A, PetscCoarsenData *lists, Mat *P)
 {
   GAMGContext *context;
@@ -141,7 +157,7 @@ static PetscErrorCode CreateProlongator(PC pc, Mat A, PetscCoarsenData *lists, M
   if (!context->served) {
     PetscCall((*context->parent.prolongator)(pc, A, lists, P));
     context->data_is_coarse = PETSC_TRUE;
-    if (context->tune.trial) PetscCall(GAMGTuneLimit(pc, A, *P));
+    PetscCall(LimitTrial(pc, context, A, lists, P));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   *P = NULL;
@@ -149,7 +165,7 @@ static PetscErrorCode CreateProlongator(PC pc, Mat A, PetscCoarsenData *lists, M
   PetscCallLogged(PETSCSPARSECUDA_GAMGTentative, pc, GAMGCreateProlongator(pc, A, &context->aggregates, P));
   context->data_is_coarse = PETSC_TRUE;
   PetscCall(GAMGAggregatesDestroy(&context->aggregates));
-  if (context->tune.trial) PetscCall(GAMGTuneLimit(pc, A, *P));
+  PetscCall(LimitTrial(pc, context, A, lists, P));
   if (context->device_check) PetscCall(GAMGCheckProlongator(pc, A, *P));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -259,6 +275,7 @@ static PetscErrorCode PCGAMGSetType_AIJCUDA(PC pc, PCGAMGType type)
   PetscFunctionBegin;
   PetscCall(GAMGGetContext(pc, &context));
   PetscCall(GAMGPresetTakeBack(pc, context));
+  PetscCall(GAMGTuneForget(pc, context));
   PetscCall((*parent_settype)(pc, type));
   PetscCall(Patch(pc));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -326,7 +343,7 @@ static PetscErrorCode PutPreset(PC pc, GAMGContext *context, PetscBool tunes, Pe
   if (makes && (tunes || context->preset != GAMG_PRESET_NONE)) PetscCall(GAMGPresetLook(pc, context));
   if (tunes) PetscCall(GAMGTune(pc, context));
   PetscCall(GAMGPresetPut(pc, context));
-  if (makes && (held || context->preset_holds)) GAMGGet(pc)->Nlevels = context->max_levels;
+  if (makes && (held || context->preset_holds || context->tune.found)) GAMGGet(pc)->Nlevels = context->max_levels;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -367,7 +384,7 @@ static PetscErrorCode PCSetUp_GAMG_AIJCUDA(PC pc)
   PetscCall(GAMGTellProducts(pc, context));
   PetscCall(MakeStorageOfLevels(pc));
   PetscCall(GAMGSetUpCycle(pc, context));
-  PetscCall(GAMGTuneDegree(pc, context));
+  if (makes) PetscCall(GAMGTuneDegree(pc, context));
   PetscCall(PetscSparseCUDATrimMemory(PETSC_FALSE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -122,21 +122,24 @@ PETSC_INTERN const char *const GAMGCosts[]; /* for PetscOptionsEnum() */
 
 /* Tuning, and what it found for the pattern of now. */
 typedef struct {
-  PetscInt   num_solves; /* -pc_gamg_tune: so many are expected with a pattern; 0: nothing is tuned */
-  GAMGCost   cost;       /* -pc_gamg_tune_cost */
-  PetscBool  trial;      /* this PC is one of a search */
-  PetscBool  done;       /* there was a search for the pattern of now, */
-  PetscBool  found;      /* and something in it converged; what follows is of that */
-  PetscBool  own;        /* the settings that the PC has are the best */
-  GAMGChoice choice;     /* unless own */
-  PetscInt   degree;     /* of smoothers; 0: not looked for, or as the options say */
-  PetscReal  digits;     /* a cycle, in the trial */
-  PetscInt   num_tried;  /* hierarchies */
-  PetscReal  seconds;    /* of the search */
-  char      *options;    /* the settings as options to type, owned; NULL unless found */
-  PetscInt   slow;       /* last solves in a row that converged much worse than the trial */
-  PetscCount solves;     /* since the search */
-  PetscCount wait;       /* so many have to be there before the next search of this pattern */
+  PetscInt   num_solves;  /* -pc_gamg_tune: so many are expected with a pattern; 0: nothing is tuned */
+  GAMGCost   cost;        /* -pc_gamg_tune_cost */
+  PetscBool  trial;       /* this PC is one of a search */
+  PetscBool  creates;     /* a level is being made, or could not be */
+  PetscBool  done;        /* there was a search for the pattern of now, */
+  PetscBool  found;       /* and something in it converged; what follows is of that */
+  PetscBool  own;         /* the settings that the PC has are the best */
+  GAMGChoice choice;      /* unless own */
+  PetscBool  degree_done; /* the degree of smoothers has been looked for, */
+  PetscInt   degree;      /* and is this; 0: it is not ours to choose */
+  PetscInt   own_degree;  /* the one of before */
+  PetscReal  digits;      /* an iteration, of the first solve after the search that reached its relative tolerance; 0: there was none */
+  PetscInt   num_tried;   /* hierarchies */
+  PetscReal  seconds;     /* of the search */
+  char      *options;     /* the settings as options to type, owned; NULL unless found */
+  PetscInt   slow;        /* last solves in a row that converged much worse than that */
+  PetscCount solves;      /* since the search */
+  PetscCount wait;        /* so many have to be there before the next search of this pattern */
 } GAMGTuning;
 
 /* The matrices of a setup under way, which PETSc loses when it fails. */
@@ -169,6 +172,7 @@ typedef struct {
   GAMGTuning           tune;
   PetscBool            unsymmetric;    /* the matrix, as far as presets and tuning have asked */
   PetscInt             poly;           /* of the settings */
+  PetscBool            poly_set;       /* smoothers of the last hierarchy have the degree of one */
   PetscInt             max_levels;     /* PCGAMGSetNlevels(); PETSc's PC_GAMG has the number of levels of the last setup in its place */
   PetscReal            max_complexity; /* -pc_gamg_max_complexity; 0: none */
   GAMGUnderWay         under_way;
@@ -233,6 +237,7 @@ PETSC_INTERN PetscErrorCode GAMGPresetPut(PC, GAMGContext *);
 PETSC_INTERN PetscErrorCode GAMGPresetLook(PC, GAMGContext *);
 PETSC_INTERN PetscErrorCode GAMGPresetBeginSmoothers(PC, GAMGContext *, PetscBool *);
 PETSC_INTERN PetscErrorCode GAMGPresetEndSmoothers(PC, PetscBool);
+PETSC_INTERN PetscErrorCode GAMGSmootherIsGiven(PC, const char[], PetscBool *);
 PETSC_INTERN PetscErrorCode GAMGPresetTakeBack(PC, GAMGContext *);
 PETSC_INTERN PetscErrorCode GAMGPresetSetFromOptions(PC, GAMGContext *, PetscOptionItems);
 PETSC_INTERN PetscErrorCode GAMGPresetView(const GAMGContext *, PetscViewer);
@@ -244,8 +249,9 @@ PETSC_INTERN PetscErrorCode GAMGTuneSetFromOptions(PC, GAMGContext *, PetscOptio
 PETSC_INTERN PetscErrorCode GAMGTuneIsDue(PC, const GAMGContext *, PetscBool *);
 PETSC_INTERN PetscErrorCode GAMGTune(PC, GAMGContext *);
 PETSC_INTERN PetscErrorCode GAMGTuneDegree(PC, GAMGContext *);
+PETSC_INTERN PetscErrorCode GAMGTuneForget(PC, GAMGContext *);
 PETSC_INTERN PetscErrorCode GAMGTuneLimit(PC, Mat, Mat);
-PETSC_INTERN PetscErrorCode GAMGTuneNoteSolve(GAMGContext *, KSP, PetscCount);
+PETSC_INTERN PetscErrorCode GAMGTuneNoteSolve(GAMGContext *, KSP);
 PETSC_INTERN PetscErrorCode GAMGTuneView(const GAMGContext *, PetscViewer);
 PETSC_INTERN PetscErrorCode GAMGTuneDestroy(GAMGTuning *);
 

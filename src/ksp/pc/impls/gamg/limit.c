@@ -184,27 +184,23 @@ static PetscErrorCode CreateLevel(PC pc, const Forecast *f, Mat A, PetscInt bs, 
 }
 
 /*
-  A filter may leave a column of the prolongator without entries, and so a row of the coarse operator. Where that is factored PETSc raises an error, on the process that has the level alone; here all do. Operators that are too large to be factored are
-  not looked at. Collective.
+  A filter may leave a column of the prolongator without entries, and so a row of the coarse operator. Where that is factored PETSc raises an error, on the process that has the level alone: a trial ends before, on all. Operators that are too large to be
+  factored are not looked at. Collective.
 */
 static PetscErrorCode CheckRows(PC pc, const GAMGContext *context, Mat C)
 {
-  const PC_GAMG *gamg = GAMGGet(pc);
-  PetscInt       n, num_empty = 0;
+  PetscInt n, num_empty = 0;
 
   PetscFunctionBegin;
-  if (!(gamg->prolongator_filter > 0) || C->rmap->N > MAX_FACTORED) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!context->tune.trial || !(GAMGGet(pc)->prolongator_filter > 0) || C->rmap->N > MAX_FACTORED) PetscFunctionReturn(PETSC_SUCCESS);
   for (PetscInt r = C->rmap->rstart; r < C->rmap->rend; r++) {
     PetscCall(MatGetRow(C, r, &n, NULL, NULL));
     if (n == 0) num_empty++;
     PetscCall(MatRestoreRow(C, r, &n, NULL, NULL));
   }
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &num_empty, 1, MPIU_INT, MPI_SUM, PetscObjectComm((PetscObject)pc)));
-  if (num_empty == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCheck(!context->tune.trial, PetscObjectComm((PetscObject)pc), PETSC_ERR_NOT_CONVERGED, "Rows of the coarsest operator of a trial have no entries");
-  SETERRQ(PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_WRONGSTATE,
-          "PCGAMG level %" PetscInt_FMT ": %" PetscInt_FMT " of %" PetscInt_FMT " rows have no entries, since the filter left columns of the prolongator empty. Use a smaller -pc_gamg_prolongator_filter (now %g)", gamg->current_level + 1, num_empty,
-          C->rmap->N, (double)gamg->prolongator_filter);
+  PetscCheck(num_empty == 0, PetscObjectComm((PetscObject)pc), PETSC_ERR_NOT_CONVERGED, "Rows of the coarsest operator of a trial have no entries");
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*
@@ -246,6 +242,7 @@ PetscErrorCode GAMGCreateLevelInLimits(PC pc, Mat A, PetscInt bs, Mat *P, Mat *C
 
   PetscFunctionBegin;
   PetscCall(GAMGGetContext(pc, &context));
+  context->tune.creates  = PETSC_TRUE;
   u                      = &context->under_way;
   *C                     = NULL;
   u->num_levels          = level + 1;
@@ -257,7 +254,7 @@ PetscErrorCode GAMGCreateLevelInLimits(PC pc, Mat A, PetscInt bs, Mat *P, Mat *C
   }
   PetscCall(Foresee(pc, A, *P, most, &f));
   if (!f.fits) PetscCall(Refuse(pc, context, num_rows, &f, f.entries, PETSC_ERR_MEM));
-  if (f.entries > SAMPLE_ERROR * most) PetscCall(Refuse(pc, context, num_rows, &f, f.entries, PETSC_ERR_ARG_OUTOFRANGE));
+  if (f.entries / SAMPLE_ERROR > most) PetscCall(Refuse(pc, context, num_rows, &f, f.entries, PETSC_ERR_ARG_OUTOFRANGE));
   ierr                   = CreateLevel(pc, &f, A, bs, P, C, num_active, permutation, last);
   u->prolongators[level] = *P;
   u->operators[level]    = *C;
@@ -268,5 +265,6 @@ PetscErrorCode GAMGCreateLevelInLimits(PC pc, Mat A, PetscInt bs, Mat *P, Mat *C
     if (info.nz_used > most) PetscCall(Refuse(pc, context, num_rows, &f, info.nz_used, PETSC_ERR_ARG_OUTOFRANGE));
   }
   if (last) PetscCall(CheckRows(pc, context, *C));
+  context->tune.creates = PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

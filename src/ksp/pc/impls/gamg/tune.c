@@ -3,7 +3,7 @@
 
   A trial has a PC of its own, with the options and settings of the user's, which stays as it is until the best settings are known. What the user gave is never another: candidates that differ in that alone are tried once.
 
-  The lists of candidates and the rules that end a search were found in experiments with 29 systems (benchmarks/hard); its held-out systems had no part in that.
+  The lists of candidates and the rules that end a search were chosen by experiments with small systems; those of benchmarks/hard had no part in that.
 */
 #include "gamg.h"
 #include "../../../ksp/impls/fused/fused.h"
@@ -21,9 +21,12 @@
 #define MAX_COMPLEXITY 6    /* of the operators of a trial */
 #define NUM_TIMINGS    3    /* of a cycle, the least of which counts */
 #define MAX_DEGREE     3    /* of smoothers that are tried on the best hierarchy */
+#define MAX_OPTION     512  /* characters of some options, and */
+#define MAX_OPTIONS    2048 /* of all that are to be typed */
 #define MAX_COARSE     0.6  /* aggregates over vertices of the finest level */
-#define SLOW           0.7  /* of the digits of the trial: where a solve has converged much worse, */
+#define SLOW           0.7  /* of the digits an iteration that the first solve had: where a solve has converged much worse, */
 #define SLOW_SOLVES    2    /* after which of these in a row settings are looked for again */
+#define SHORT          3    /* iterations: shorter solves tell nothing */
 
 const char *const GAMGCosts[] = {"time", "model", "GAMGCost", "GAMG_COST_", NULL};
 
@@ -56,6 +59,11 @@ static const Candidate unsymmetric_candidates[] = {
   {PETSC_FALSE, {0.05, 0.1, 1, 1, GAMG_STRENGTH_ABSOLUTE, GAMG_RESTRICTION_TRANSPOSE, 3}},
   {PETSC_FALSE, {0.1, 0.1, 1, 1, GAMG_STRENGTH_ABSOLUTE, GAMG_RESTRICTION_TENTATIVE, 3}},
 };
+static const Candidate unsymmetric_block_candidates[] = {
+  {PETSC_FALSE, {0.02, 0.1, 1, 1, GAMG_STRENGTH_ABSOLUTE, GAMG_RESTRICTION_TENTATIVE, 3}},
+  {PETSC_TRUE, {0}},
+  {PETSC_FALSE, {0.02, 0.1, 1, 1, GAMG_STRENGTH_ABSOLUTE, GAMG_RESTRICTION_TRANSPOSE, 3}},
+};
 static const Candidate block_candidates[] = {
   {PETSC_FALSE, {0.02, 0.1, 1, 2, GAMG_STRENGTH_ABSOLUTE, GAMG_RESTRICTION_TRANSPOSE, 0}},
   {PETSC_TRUE, {0}},
@@ -73,10 +81,12 @@ typedef struct {
 
 /* A search under way. */
 typedef struct {
-  PC               pc;         /* the user's, borrowed */
-  GAMGContext     *context;    /* of it, borrowed */
-  PetscInt         num_solves; /* that are to come */
-  PetscBool        symmetric;
+  PC               pc;            /* the user's, borrowed */
+  GAMGContext     *context;       /* of it, borrowed */
+  PetscInt         num_solves;    /* that are to come */
+  PetscBool        symmetric;     /* the matrix of the hierarchies */
+  PetscBool        smoother_free; /* no option says anything of smoothers */
+  PetscBool        cg;            /* the method of the short solves; KSPBCGS otherwise */
   Vec              b, x, y;
   PC               trial; /* owned; NULL between trials */
   Result           best;
@@ -173,6 +183,8 @@ static PetscErrorCode CreateTrial(Search *s, const GAMGSettings *settings)
   PetscCall(PCSetOptionsPrefix(s->trial, prefix));
   PetscCall(PetscObjectSetOptions((PetscObject)s->trial, ((PetscObject)s->pc)->options));
   PetscCall(PCSetOperators(s->trial, s->pc->mat, s->pc->pmat));
+  PetscCall(PCSetUseAmat(s->trial, s->pc->useAmat));
+  if (s->pc->dm != NULL) PetscCall(PCSetDM(s->trial, s->pc->dm));
   PetscCall(PCSetType(s->trial, PCGAMG));
   PetscCall(CopyOptions(s, s->trial));
   PetscCall(GAMGGetContext(s->trial, &context));
@@ -240,7 +252,8 @@ static PetscErrorCode TimeRefresh(const Search *s, PC pc, PetscReal *seconds)
   pc->flag = SAME_NONZERO_PATTERN;
   PetscCall(PetscTime(&since));
   PetscCall((*pc->ops->setup)(pc));
-  pc->flag = flag;
+  pc->flag        = flag;
+  pc->setupcalled = PETSC_TRUE;
   PetscCall(GetSeconds(s, since, seconds));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -302,10 +315,11 @@ static PetscErrorCode TestConvergence(KSP ksp, PetscInt it, PetscReal norm, KSPC
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A short solve. Collective. */
+/* A short solve. What a KSP sets of its PC and matrices is set back. Collective. */
 static PetscErrorCode Solve(const Search *s, PC pc, Norms *norms)
 {
-  KSP                ksp = NULL;
+  const PetscBool    fails[3] = {pc->erroriffailure, pc->mat->erroriffailure, pc->pmat->erroriffailure};
+  KSP                ksp      = NULL;
   KSPConvergedReason reason;
   PetscErrorCode     ierr;
 
@@ -316,8 +330,8 @@ static PetscErrorCode Solve(const Search *s, PC pc, Norms *norms)
   PetscCallGoto(ierr, cleanup, KSPSetNestLevel(ksp, pc->kspnestlevel));
   PetscCallGoto(ierr, cleanup, KSPSetOperators(ksp, pc->mat, pc->pmat));
   PetscCallGoto(ierr, cleanup, KSPSetPC(ksp, pc));
-  PetscCallGoto(ierr, cleanup, KSPSetType(ksp, s->symmetric ? KSPCG : KSPBCGS));
-  if (!s->symmetric) PetscCallGoto(ierr, cleanup, KSPSetPCSide(ksp, PC_RIGHT));
+  PetscCallGoto(ierr, cleanup, KSPSetType(ksp, s->cg ? KSPCG : KSPBCGS));
+  if (!s->cg) PetscCallGoto(ierr, cleanup, KSPSetPCSide(ksp, PC_RIGHT));
   PetscCallGoto(ierr, cleanup, KSPSetNormType(ksp, KSP_NORM_UNPRECONDITIONED));
   PetscCallGoto(ierr, cleanup, KSPSetConvergenceTest(ksp, TestConvergence, norms, NULL));
   PetscCallGoto(ierr, cleanup, KSPSetTolerances(ksp, 0, 0, PETSC_CURRENT, MAX_ITERATIONS));
@@ -326,6 +340,9 @@ static PetscErrorCode Solve(const Search *s, PC pc, Norms *norms)
   if (reason < 0 && reason != KSP_DIVERGED_ITS) norms->failed = PETSC_TRUE;
 cleanup:
   PetscCall(KSPDestroy(&ksp));
+  pc->erroriffailure       = fails[0];
+  pc->mat->erroriffailure  = fails[1];
+  pc->pmat->erroriffailure = fails[2];
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -338,7 +355,7 @@ static PetscErrorCode Measure(const Search *s, PC pc, Result *r)
   PetscFunctionBegin;
   if (s->context->tune.cost == GAMG_COST_MODEL) PetscCall(ModelCosts(pc, r));
   else PetscCall(TimeCycle(s, pc, &r->cycle));
-  if (!s->symmetric) r->cycle *= 2;
+  if (!s->cg) r->cycle *= 2;
   norms.limit = s->best.solve > 0 ? HOPELESS * s->best.solve / r->cycle : 0;
   PetscCall(Solve(s, pc, &norms));
   r->steps  = norms.n;
@@ -347,6 +364,31 @@ static PetscErrorCode Measure(const Search *s, PC pc, Result *r)
   r->iterations = r->digits > 0 ? (PetscInt)PetscCeilReal(DIGITS / r->digits) : PETSC_INT_MAX;
   r->solve      = r->digits > 0 ? (PetscReal)r->iterations * r->cycle : PETSC_MAX_REAL;
   r->cost       = r->digits > 0 ? r->setup + (PetscReal)s->num_solves * (r->refresh + r->solve) : PETSC_MAX_REAL;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* As PCSetUp() does, without its events, which an error would leave open: the caller is in those of the user's PC. Collective. */
+static PetscErrorCode SetUpTrial(PC pc)
+{
+  PetscFunctionBegin;
+  PetscCall(MatSetErrorIfFailure(pc->pmat, PETSC_FALSE));
+  PetscCall(MatSetErrorIfFailure(pc->mat, PETSC_FALSE));
+  PetscCall(MatGetState(pc->pmat, &pc->matstate));
+  pc->flag = DIFFERENT_NONZERO_PATTERN;
+  PetscCall((*pc->ops->setup)(pc));
+  pc->setupcalled = PETSC_TRUE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Ends the events of PETSc's setup that a limit, which is an error, leaves open. */
+static PetscErrorCode EndEvents(PC pc)
+{
+  GAMGContext *context;
+
+  PetscFunctionBegin;
+  PetscCall(GAMGGetContext(pc, &context));
+  if (context->tune.creates) PetscCall(PetscLogEventEnd(petsc_gamg_setup_events[GAMG_LEVEL], 0, 0, 0, 0));
+  PetscCall(PetscLogEventEnd(petsc_gamg_setup_events[GAMG_SETUP], 0, 0, 0, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -359,7 +401,7 @@ static PetscErrorCode RunTrial(Search *s, const GAMGSettings *settings, Result *
   PetscCall(CreateTrial(s, settings));
   PetscCall(GetSeconds(s, 0, &r->setup));
   PetscCall(PetscTime(&since));
-  PetscCall(PCSetUp(s->trial));
+  PetscCall(SetUpTrial(s->trial));
   PetscCall(GetSeconds(s, since, &r->setup));
   if (s->context->tune.cost == GAMG_COST_TIME) PetscCall(TimeRefresh(s, s->trial, &r->refresh));
   PetscCall(Measure(s, s->trial, r));
@@ -381,20 +423,40 @@ static PetscErrorCode TellTrial(const Search *s, const char options[], const Res
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Settings as options to type. */
+/* Appends to options [size], after a space unless they are empty. */
+static PetscErrorCode Append(size_t size, char options[], const char option[])
+{
+  PetscFunctionBegin;
+  if (options[0] != '\0') PetscCall(PetscStrlcat(options, " ", size));
+  PetscCall(PetscStrlcat(options, option, size));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Settings as options to type, without those that differ by level, which were given. Not collective. */
 static PetscErrorCode GetOptions(const Search *s, const GAMGSettings *settings, size_t size, char options[])
 {
   const char *prefix = ((PetscObject)s->pc)->prefix;
-  size_t      length;
+  char        option[MAX_OPTION];
 
   PetscFunctionBegin;
   if (prefix == NULL) prefix = "";
-  PetscCall(PetscSNPrintf(options, size, "-%spc_gamg_threshold %g -%spc_gamg_strength %s -%spc_gamg_prolongator_filter %g -%spc_gamg_aggressive_coarsening %" PetscInt_FMT " -%spc_gamg_agg_nsmooths %" PetscInt_FMT, prefix,
-                          (double)settings->threshold[0], prefix, GAMGStrengths[settings->strength], prefix, (double)settings->filter, prefix, settings->aggressive, prefix, settings->nsmooths));
-  PetscCall(PetscStrlen(options, &length));
-  if (settings->restriction != GAMG_RESTRICTION_TRANSPOSE) PetscCall(PetscSNPrintf(options + length, size - length, " -%spc_gamg_restriction %s", prefix, GAMGRestrictions[settings->restriction]));
-  PetscCall(PetscStrlen(options, &length));
-  if (settings->poly > 0) PetscCall(PetscSNPrintf(options + length, size - length, " -%smg_levels_ksp_type %s -%smg_levels_ksp_max_it %" PetscInt_FMT, prefix, KSPGMRESPOLY, prefix, settings->poly));
+  options[0] = '\0';
+  if (!s->context->given.threshold) {
+    PetscCall(PetscSNPrintf(option, sizeof(option), "-%spc_gamg_threshold %g", prefix, (double)settings->threshold[0]));
+    PetscCall(Append(size, options, option));
+  }
+  PetscCall(PetscSNPrintf(option, sizeof(option), "-%spc_gamg_strength %s -%spc_gamg_prolongator_filter %g", prefix, GAMGStrengths[settings->strength], prefix, (double)settings->filter));
+  PetscCall(Append(size, options, option));
+  PetscCall(PetscSNPrintf(option, sizeof(option), "-%spc_gamg_aggressive_coarsening %" PetscInt_FMT " -%spc_gamg_agg_nsmooths %" PetscInt_FMT, prefix, settings->aggressive, prefix, settings->nsmooths));
+  PetscCall(Append(size, options, option));
+  if (settings->restriction != GAMG_RESTRICTION_TRANSPOSE) {
+    PetscCall(PetscSNPrintf(option, sizeof(option), "-%spc_gamg_restriction %s", prefix, GAMGRestrictions[settings->restriction]));
+    PetscCall(Append(size, options, option));
+  }
+  if (settings->poly > 0 && s->smoother_free) {
+    PetscCall(PetscSNPrintf(option, sizeof(option), "-%smg_levels_ksp_type %s -%smg_levels_ksp_max_it %" PetscInt_FMT, prefix, KSPGMRESPOLY, prefix, settings->poly));
+    PetscCall(Append(size, options, option));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -404,7 +466,7 @@ static PetscErrorCode Try(Search *s, const Candidate *candidate, const GAMGSetti
   PetscLogDouble since;
   PetscReal      seconds;
   Result         r;
-  char           options[768];
+  char           options[MAX_OPTIONS];
   int            failed[2]; // on any process; in a way that nobody can destroy
   PetscErrorCode ierr;
 
@@ -413,12 +475,15 @@ static PetscErrorCode Try(Search *s, const Candidate *candidate, const GAMGSetti
   PetscCall(GetOptions(s, settings, sizeof(options), options));
   s->num_tried++;
   PetscCall(PetscTime(&since));
+  PetscCall(PetscFPTrapPush(PETSC_FP_TRAP_OFF)); // a method that breaks down is a result
   PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
   ierr = RunTrial(s, settings, &r);
   PetscCall(PetscPopErrorHandler());
+  PetscCall(PetscFPTrapPop());
   failed[0] = ierr != PETSC_SUCCESS;
   failed[1] = failed[0] && ierr != PETSC_ERR_MEM && ierr != PETSC_ERR_ARG_OUTOFRANGE && ierr != PETSC_ERR_NOT_CONVERGED;
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, failed, 2, MPI_INT, MPI_MAX, PetscObjectComm((PetscObject)s->pc)));
+  if (ierr != PETSC_SUCCESS && !failed[1]) PetscCall(EndEvents(s->trial));
   if (failed[0] && ierr == PETSC_SUCCESS) ierr = PETSC_ERR_LIB; // of another process
   if (failed[1]) s->trial = NULL;                               // it is lost: PETSc cannot destroy a solver in which there was an error, other than those of limits, which come before it solves
   else PetscCall(PCDestroy(&s->trial));
@@ -496,7 +561,8 @@ static PetscErrorCode RunSearch(Search *s)
   PetscFunctionBegin;
   PetscCall(CreateVectors(s));
   PetscCall(MatGetBlockSize(s->pc->pmat, &bs));
-  if (!s->symmetric) PetscCall(TryCandidates(s, PETSC_STATIC_ARRAY_LENGTH(unsymmetric_candidates), unsymmetric_candidates));
+  if (!s->symmetric && bs > 1) PetscCall(TryCandidates(s, PETSC_STATIC_ARRAY_LENGTH(unsymmetric_block_candidates), unsymmetric_block_candidates));
+  else if (!s->symmetric) PetscCall(TryCandidates(s, PETSC_STATIC_ARRAY_LENGTH(unsymmetric_candidates), unsymmetric_candidates));
   else if (bs > 1) PetscCall(TryCandidates(s, PETSC_STATIC_ARRAY_LENGTH(block_candidates), block_candidates));
   else PetscCall(TryCandidates(s, PETSC_STATIC_ARRAY_LENGTH(scalar_candidates), scalar_candidates));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -505,7 +571,7 @@ static PetscErrorCode RunSearch(Search *s)
 /* What a search found. */
 static PetscErrorCode Keep(const Search *s, GAMGTuning *t)
 {
-  char options[768];
+  char options[MAX_OPTIONS];
 
   PetscFunctionBegin;
   t->done      = PETSC_TRUE;
@@ -518,25 +584,69 @@ static PetscErrorCode Keep(const Search *s, GAMGTuning *t)
   }
   t->own    = s->candidate->own;
   t->choice = s->candidate->choice;
-  t->digits = s->best.digits / (s->symmetric ? 1 : 2);
   PetscCall(GetOptions(s, &s->settings, sizeof(options), options));
   PetscCall(PetscStrallocpy(options, &t->options));
   PetscCall(PetscInfo(s->pc, "Tuned for %" PetscInt_FMT " solves in %g s: %s\n", t->num_solves, (double)t->seconds, options));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Nothing is known of the pattern that comes. */
-static PetscErrorCode Forget(GAMGTuning *t)
+/* Sets the degree of all smoothers above the coarsest level. */
+static PetscErrorCode SetDegree(PC pc, PetscInt degree)
 {
+  const PC_MG *mg = (const PC_MG *)pc->data;
+
   PetscFunctionBegin;
-  t->wait   = 2 * t->solves;
-  t->done   = PETSC_FALSE;
-  t->found  = PETSC_FALSE;
-  t->own    = PETSC_FALSE;
-  t->degree = 0;
-  t->slow   = 0;
-  t->solves = 0;
+  for (PetscInt level = 1; mg->levels != NULL && level < mg->nlevels; level++) PetscCall(KSPSetTolerances(mg->levels[level]->smoothd, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT, degree));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* GAMGTuneForget - Forgets what a search found: smoothers have the degree of before. Not collective. */
+PetscErrorCode GAMGTuneForget(PC pc, GAMGContext *context)
+{
+  GAMGTuning *t = &context->tune;
+
+  PetscFunctionBegin;
+  if (t->degree > 0) PetscCall(SetDegree(pc, t->own_degree));
+  t->done        = PETSC_FALSE;
+  t->found       = PETSC_FALSE;
+  t->own         = PETSC_FALSE;
+  t->degree_done = PETSC_FALSE;
+  t->degree      = 0;
+  t->digits      = 0;
+  t->slow        = 0;
+  t->solves      = 0;
+  t->wait        = 0;
   PetscCall(PetscFree(t->options));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether the short solves are by KSPCG: the matrix of the system is symmetric as well. */
+static PetscErrorCode TakesCG(PC pc, const GAMGContext *context, PetscBool *cg)
+{
+  PetscBool known, symmetric;
+
+  PetscFunctionBegin;
+  *cg = (PetscBool)!context->unsymmetric;
+  if (pc->mat == pc->pmat) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatIsHermitianKnown(pc->mat, &known, &symmetric));
+  *cg = (PetscBool)(*cg && known && symmetric);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode InitializeSearch(PC pc, GAMGContext *context, Search *s)
+{
+  PetscBool given[2];
+
+  PetscFunctionBegin;
+  PetscCall(PetscArrayzero(s, 1));
+  s->pc         = pc;
+  s->context    = context;
+  s->num_solves = context->tune.num_solves;
+  s->symmetric  = (PetscBool)!context->unsymmetric;
+  PetscCall(TakesCG(pc, context, &s->cg));
+  PetscCall(GAMGSmootherIsGiven(pc, "ksp_type", &given[0]));
+  PetscCall(GAMGSmootherIsGiven(pc, "ksp_max_it", &given[1]));
+  s->smoother_free = (PetscBool)(!given[0] && !given[1]);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -558,16 +668,15 @@ static PetscErrorCode Forget(GAMGTuning *t)
 */
 PetscErrorCode GAMGTune(PC pc, GAMGContext *context)
 {
-  Search         s;
-  PetscErrorCode ierr;
+  const GAMGTuning *t    = &context->tune;
+  const PetscCount  wait = t->slow >= SLOW_SOLVES ? 2 * t->solves : 0; // twice as long as before this search
+  Search            s;
+  PetscErrorCode    ierr;
 
   PetscFunctionBegin;
-  PetscCall(Forget(&context->tune));
-  PetscCall(PetscArrayzero(&s, 1));
-  s.pc         = pc;
-  s.context    = context;
-  s.num_solves = context->tune.num_solves;
-  s.symmetric  = (PetscBool)!context->unsymmetric;
+  PetscCall(GAMGTuneForget(pc, context));
+  context->tune.wait = wait;
+  PetscCall(InitializeSearch(pc, context, &s));
   PetscCall(GAMGPresetPut(pc, context)); // what the user has
   ierr = RunSearch(&s);
   PetscCall(GAMGPresetTakeBack(pc, context));
@@ -575,12 +684,12 @@ PetscErrorCode GAMGTune(PC pc, GAMGContext *context)
   PetscCall(DestroyVectors(&s));
   PetscCall(ierr);
   PetscCall(Keep(&s, &context->tune));
-  if (s.candidate != NULL) context->expected_cycles = (PetscCount)s.best.iterations * (s.symmetric ? 1 : 2);
+  if (s.candidate != NULL) context->expected_cycles = (PetscCount)s.best.iterations * (s.cg ? 1 : 2);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*
-  GAMGTuneIsDue - Whether settings are to be looked for in the setup that begins: the pattern is another one, or solves converge much worse than the trial did
+  GAMGTuneIsDue - Whether settings are to be looked for in the setup that begins: the pattern is another one, or solves converge much worse than the first one did
 
   Not Collective, and the same on all processes
 
@@ -604,17 +713,22 @@ PetscErrorCode GAMGTuneIsDue(PC pc, const GAMGContext *context, PetscBool *due)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* GAMGTuneNoteSolve - After a solve with so many cycles: how it converged, compared with the trial. Not collective. */
-PetscErrorCode GAMGTuneNoteSolve(GAMGContext *context, KSP ksp, PetscCount cycles)
+/* GAMGTuneNoteSolve - After a solve: how fast it converged, compared with the first one since the search that reached its relative tolerance. Not collective. */
+PetscErrorCode GAMGTuneNoteSolve(GAMGContext *context, KSP ksp)
 {
   GAMGTuning *t = &context->tune;
+  PetscReal   digits;
 
   PetscFunctionBegin;
-  if (!t->found || cycles == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!t->found || ksp->its == 0) PetscFunctionReturn(PETSC_SUCCESS);
   t->solves++;
-  if (ksp->rnorm0 <= 0 || ksp->rnorm <= 0) PetscFunctionReturn(PETSC_SUCCESS); // nobody has looked at norms
-  if (PetscLog10Real(ksp->rnorm0 / ksp->rnorm) < SLOW * t->digits * (PetscReal)cycles) t->slow++;
-  else t->slow = 0;
+  if (ksp->its < SHORT || !(ksp->rnorm0 > 0) || !(ksp->rnorm > 0)) PetscFunctionReturn(PETSC_SUCCESS); // nobody has looked at norms, or there are too few
+  digits = (PetscReal)PetscLog10Real(ksp->rnorm0 / ksp->rnorm) / (PetscReal)ksp->its;
+  if (t->digits == 0) {
+    if (ksp->reason == KSP_CONVERGED_RTOL) t->digits = digits;
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  t->slow = digits < SLOW * t->digits ? t->slow + 1 : 0;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -636,9 +750,8 @@ PetscErrorCode GAMGTuneView(const GAMGContext *context, PetscViewer viewer)
 
   PetscFunctionBegin;
   if (!t->done) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscViewerASCIIPrintf(viewer, "      Tuned for %" PetscInt_FMT " solves: %" PetscInt_FMT " hierarchies, %.2g s", t->num_solves, t->num_tried, (double)t->seconds));
-  if (t->found) PetscCall(PetscViewerASCIIPrintf(viewer, "; type %s\n", t->options));
-  else PetscCall(PetscViewerASCIIPrintf(viewer, "; none converged\n"));
+  PetscCall(
+    PetscViewerASCIIPrintf(viewer, "      Tuned for %" PetscInt_FMT " solves: %" PetscInt_FMT " hierarchies, %.2g s; %s%s\n", t->num_solves, t->num_tried, (double)t->seconds, t->found ? "type " : "none converged", t->found ? t->options : ""));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -665,42 +778,38 @@ PetscErrorCode GAMGTuneSetFromOptions(PC pc, GAMGContext *context, PetscOptionIt
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether the degree of smoothers is left to us: they are Chebyshev's, the same before and after the coarser levels, and no option gives their iterations. Collective. */
-static PetscErrorCode MayTuneDegree(PC pc, PetscInt num_levels, PetscBool *may)
+/* The degree of smoothers that are left to us; 0: they are not. They are Chebyshev's, the same before and after the coarser levels, of one degree, and no option gives their iterations. Collective. */
+static PetscErrorCode GetFreeDegree(PC pc, PetscInt *degree)
 {
-  PC_MG_Levels    **levels = ((PC_MG *)pc->data)->levels; // PETSc's getters make another smoother where there is none
-  const PetscObject o      = (PetscObject)pc;
-  char              option[64];
-  PetscBool         chebyshev, given;
+  const PC_MG *mg = (const PC_MG *)pc->data; // PETSc's getters make another smoother where there is none
+  PetscBool    chebyshev, given;
 
   PetscFunctionBegin;
-  PetscCall(PetscOptionsHasName(o->options, o->prefix, "-mg_levels_ksp_max_it", &given));
-  *may = (PetscBool)(!given && num_levels > 1);
-  for (PetscInt level = 1; level < num_levels && *may; level++) {
-    PetscCall(PetscSNPrintf(option, sizeof(option), "-mg_levels_%" PetscInt_FMT "_ksp_max_it", level));
-    PetscCall(PetscOptionsHasName(o->options, o->prefix, option, &given));
-    PetscCall(PetscObjectTypeCompare((PetscObject)levels[level]->smoothd, KSPCHEBYSHEV, &chebyshev));
-    *may = (PetscBool)(!given && chebyshev && levels[level]->smoothd == levels[level]->smoothu);
+  *degree = 0;
+  PetscCall(GAMGSmootherIsGiven(pc, "ksp_max_it", &given));
+  if (given || mg->nlevels < 2) PetscFunctionReturn(PETSC_SUCCESS);
+  for (PetscInt level = 1; level < mg->nlevels; level++) {
+    const PC_MG_Levels *l = mg->levels[level];
+
+    PetscCall(PetscObjectTypeCompare((PetscObject)l->smoothd, KSPCHEBYSHEV, &chebyshev));
+    if (!chebyshev || l->smoothd != l->smoothu || l->smoothd->max_it != mg->levels[1]->smoothd->max_it) PetscFunctionReturn(PETSC_SUCCESS);
   }
+  *degree = mg->levels[1]->smoothd->max_it;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode SetDegree(PC pc, GAMGContext *context, PetscInt num_levels, PetscInt degree)
+/* Smoothers of another degree in a hierarchy that is set up. Collective. */
+static PetscErrorCode PutDegree(PC pc, GAMGContext *context, PetscInt degree)
 {
-  KSP smoother;
-
   PetscFunctionBegin;
-  for (PetscInt level = 1; level < num_levels; level++) {
-    PetscCall(PCMGGetSmoother(pc, level, &smoother));
-    PetscCall(KSPSetTolerances(smoother, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT, degree));
-  }
+  PetscCall(SetDegree(pc, degree));
   PetscCall(GAMGCoarseDestroy(&context->coarse));
   PetscCall(GAMGSetUpCycle(pc, context));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* The degrees, on the hierarchy that there is; *best: the one whose solves take least. Collective. */
-static PetscErrorCode TryDegrees(Search *s, PetscInt num_levels, PetscInt own, PetscInt *best)
+static PetscErrorCode TryDegrees(Search *s, PetscInt own, PetscInt *best)
 {
   Result r;
 
@@ -710,7 +819,7 @@ static PetscErrorCode TryDegrees(Search *s, PetscInt num_levels, PetscInt own, P
     const PetscInt degree = k == 0 ? own : k;
 
     if (k > 0 && degree == own) continue;
-    PetscCall(SetDegree(s->pc, s->context, num_levels, degree));
+    PetscCall(PutDegree(s->pc, s->context, degree));
     PetscCall(PetscArrayzero(&r, 1));
     PetscCall(Measure(s, s->pc, &r));
     PetscCall(PetscInfo(s->pc, "Smoothers of degree %" PetscInt_FMT ": cycle %g s, %" PetscInt_FMT " iterations for %d digits\n", degree, (double)r.cycle, r.iterations, DIGITS));
@@ -721,19 +830,16 @@ static PetscErrorCode TryDegrees(Search *s, PetscInt num_levels, PetscInt own, P
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode RunDegrees(Search *s)
+static PetscErrorCode RunDegrees(Search *s, PetscInt own, PetscInt *best)
 {
-  PetscInt  num_levels, own;
-  PetscBool may;
+  PetscErrorCode ierr;
 
   PetscFunctionBegin;
-  PetscCall(PCMGGetLevels(s->pc, &num_levels));
-  PetscCall(MayTuneDegree(s->pc, num_levels, &may));
-  if (!may) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(GetDegree(s->pc, &own));
   PetscCall(CreateVectors(s));
-  PetscCall(TryDegrees(s, num_levels, own, &s->context->tune.degree));
-  if (s->best.solve > 0) s->context->tune.digits = s->best.digits / (s->symmetric ? 1 : 2);
+  PetscCall(PetscFPTrapPush(PETSC_FP_TRAP_OFF));
+  ierr = TryDegrees(s, own, best);
+  PetscCall(PetscFPTrapPop());
+  PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -741,7 +847,7 @@ static PetscErrorCode RunDegrees(Search *s)
 static PetscErrorCode AppendDegree(PC pc, GAMGTuning *t)
 {
   const char *prefix = ((PetscObject)pc)->prefix;
-  char        options[896];
+  char        options[MAX_OPTIONS];
 
   PetscFunctionBegin;
   PetscCall(PetscSNPrintf(options, sizeof(options), "%s -%smg_levels_ksp_max_it %" PetscInt_FMT, t->options, prefix != NULL ? prefix : "", t->degree));
@@ -760,41 +866,43 @@ static PetscErrorCode AppendDegree(PC pc, GAMGTuning *t)
 - context - what is kept with it
 
   Notes:
-  PETSc reads the options of smoothers in every setup, so that the degree is set after each.
+  A setup that makes a hierarchy may make smoothers, which have PETSc's degree, so that it is set after each of these.
 */
 PetscErrorCode GAMGTuneDegree(PC pc, GAMGContext *context)
 {
   GAMGTuning     *t      = &context->tune;
   const PetscBool before = pc->setupcalled;
-  PetscInt        num_levels;
+  PetscInt        own, best;
   Search          s;
   PetscLogDouble  since;
   PetscReal       seconds;
-  PetscErrorCode  ierr = PETSC_SUCCESS;
+  PetscErrorCode  ierr;
 
   PetscFunctionBegin;
-  if (!t->found) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PCMGGetLevels(pc, &num_levels));
-  if (t->degree > 0) {
-    PetscCall(SetDegree(pc, context, num_levels, t->degree));
+  if (!t->found || (t->degree_done && t->degree == 0)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(GetFreeDegree(pc, &own));
+  if (t->degree_done) {
+    if (own > 0 && own != t->degree) PetscCall(PutDegree(pc, context, t->degree));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCall(PetscArrayzero(&s, 1));
-  s.pc            = pc;
-  s.context       = context;
-  s.num_solves    = t->num_solves;
-  s.symmetric     = (PetscBool)!context->unsymmetric;
+  t->degree_done = PETSC_TRUE;
+  if (own == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(InitializeSearch(pc, context, &s));
   pc->setupcalled = PETSC_TRUE; // a solve with it is no reason to set it up
+  best            = own;
   PetscCall(PetscTime(&since));
-  ierr            = RunDegrees(&s);
+  ierr            = RunDegrees(&s, own, &best);
   pc->setupcalled = before;
   context->cycles = 0; // and solves: the program's count
   t->solves       = 0;
   t->slow         = 0;
+  t->digits       = 0;
   PetscCall(DestroyVectors(&s));
+  if (ierr != PETSC_SUCCESS) PetscCall(SetDegree(pc, own));
   PetscCall(ierr);
-  if (t->degree == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(SetDegree(pc, context, num_levels, t->degree));
+  t->own_degree = own;
+  t->degree     = best;
+  PetscCall(PutDegree(pc, context, best));
   PetscCall(GetSeconds(&s, since, &seconds));
   t->seconds += seconds;
   PetscCall(AppendDegree(pc, t));
@@ -832,9 +940,11 @@ static PetscErrorCode IsGAMG(PC pc, PetscBool *is)
   The search ends when it has taken twice as long as the best setup and solve together, or a tenth of what `n` solves will take, whichever is longer; a hierarchy that is not set up in memory or has more than six times the entries of the matrix, and one that converges too
   slowly, is given up early. One hierarchy is in memory at a time.
 
-  The settings stay with the pattern. When two solves in a row converge much worse than the trial did, the next setup looks for settings again, and each time it waits twice as long as before.
+  The settings stay with the pattern. When two solves in a row gain fewer than 0.7 of the digits an iteration that the first one gained, the next setup looks for settings again, and each time it waits twice as long as before.
 
-  `n` solves by `KSPCG` are assumed, or by `KSPBCGS` where the matrix is not symmetric, to eight digits.
+  `n` solves by `KSPCG` are assumed, or by `KSPBCGS` where a matrix is not symmetric, to eight digits.
+
+  What is found belongs to `pc`: another one looks for it again. Type what `PCGAMGCUDAGetTuned()` returns where a program makes a solver for each step.
 
 .seealso: `PCGAMG`, `PCGAMGCUDAGetTuned()`, `PCGAMGSetThreshold()`, `PCGAMGSetProlongatorFilter()`
 @*/
@@ -851,7 +961,7 @@ PetscErrorCode PCGAMGCUDASetTune(PC pc, PetscInt n)
   if (!is) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(GAMGGetContext(pc, &context));
   context->tune.num_solves = n;
-  if (n < FEWEST_SOLVES) PetscCall(Forget(&context->tune));
+  if (n < FEWEST_SOLVES) PetscCall(GAMGTuneForget(pc, context));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -864,7 +974,7 @@ PetscErrorCode PCGAMGCUDASetTune(PC pc, PetscInt n)
 . pc - the preconditioner, set up
 
   Output Parameter:
-. options - them as options to type, with the prefix of `pc`, which owns the string: it is there until the next setup; `NULL` when nothing was looked for, or nothing converged
+. options - them as options to type, without those that were given, with the prefix of `pc`, which owns the string: it is there until the next setup; `NULL` when nothing was looked for, or nothing converged
 
   Level: intermediate
 
