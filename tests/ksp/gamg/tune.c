@@ -160,6 +160,31 @@ static PetscErrorCode TestFew(const ProblemOptions *o, Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Solves that fail are slow ones; a search without a result leaves that of before. A becomes indefinite. */
+static PetscErrorCode TestFailures(const ProblemOptions *o, Mat A, KSP ksp, GAMGTuning *t)
+{
+  PetscInt its;
+
+  PetscFunctionBegin;
+  t->slow      = 0;
+  t->wait      = 0;
+  t->num_tried = -1;
+  PetscCall(KSPSetTolerances(ksp, 1e-8, PETSC_CURRENT, PETSC_CURRENT, 1));
+  for (int k = 0; k < 3; k++) {
+    PetscCall(MatScale(A, 0.5));
+    PetscCall(Solve(ksp, &its));
+  }
+  PetscCheck(t->num_tried > 0, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: solves failed, and settings were not looked for again", Problems[o->problem]);
+  t->slow      = 2;
+  t->wait      = 0;
+  t->num_tried = -1;
+  PetscCall(MatScale(A, -1));
+  PetscCall(MatShift(A, 1));
+  PetscCall(Solve(ksp, &its));
+  PetscCheck(t->num_tried > 0 && t->found && t->options != NULL, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: a search without a result has thrown away that of before", Problems[o->problem]);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* New values are no reason to look again, a new pattern is, and so are two solves that converge much worse. */
 static PetscErrorCode TestSteps(const ProblemOptions *o, Mat A)
 {
@@ -175,6 +200,7 @@ static PetscErrorCode TestSteps(const ProblemOptions *o, Mat A)
   PetscCall(Solve(ksp, &its));
   t->num_tried = -1;
   PetscCall(MatScale(A, 2));
+  PetscCall(PCGAMGSetType(pc, PCGAMGAGG)); // as PCSetFromOptions() does
   PetscCall(Solve(ksp, &its));
   PetscCheck(t->num_tried == -1 && t->solves == 2, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: settings were looked for again for new values, after %" PetscCount_FMT " solves", Problems[o->problem], t->solves);
   PetscCall(MatGetSize(A, &N, NULL));
@@ -192,7 +218,8 @@ static PetscErrorCode TestSteps(const ProblemOptions *o, Mat A)
     PetscCall(Solve(ksp, &its));
     if (t->num_tried > 0) break;
   }
-  PetscCheck(t->num_tried > 0, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: solves converged much worse than the trial, and settings were not looked for again", Problems[o->problem]);
+  PetscCheck(t->num_tried > 0, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: solves converged much worse than the first one, and settings were not looked for again", Problems[o->problem]);
+  PetscCall(TestFailures(o, A, ksp, t));
   PetscCall(KSPDestroy(&ksp));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -212,7 +239,7 @@ static PetscErrorCode GetCount(const char name[], PetscInt *count)
 }
 
 /* A search whose hierarchies all end early leaves the log and what the KSP has set as they were. */
-static PetscErrorCode TestLeft(const ProblemOptions *o, Mat A)
+static PetscErrorCode TestLeft(const ProblemOptions *o, Mat A, const char option[])
 {
   static const char *const names[] = {"KSPSolve", "PCSetUp", "PCSetUp_GAMG+"};
   PetscInt                 its, before[3], after[3];
@@ -223,6 +250,7 @@ static PetscErrorCode TestLeft(const ProblemOptions *o, Mat A)
 
   PetscFunctionBegin;
   PetscCall(BeginOptions(&options));
+  PetscCall(PetscOptionsInsertString(NULL, option));
   PetscCall(PetscOptionsSetValue(NULL, "-t_pc_gamg_threshold", "0.99"));
   PetscCall(CreateSolver(o, A, "t_", SOLVES, &ksp, &pc));
   PetscCall(GetTuning(pc, &t));
@@ -241,6 +269,85 @@ static PetscErrorCode TestLeft(const ProblemOptions *o, Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Smoothers' iterations that the program sets after a search are its own. */
+static PetscErrorCode TestDegree(const ProblemOptions *o, Mat A)
+{
+  PetscInt num_levels, its, degree;
+  KSP      ksp, smoother;
+  PC       pc;
+
+  PetscFunctionBegin;
+  PetscCall(CreateSolver(o, A, "t_", SOLVES, &ksp, &pc));
+  PetscCall(PCGAMGSetReuseInterpolation(pc, PETSC_FALSE));
+  PetscCall(Solve(ksp, &its));
+  PetscCall(PCMGGetLevels(pc, &num_levels));
+  for (PetscInt level = 1; level < num_levels; level++) {
+    PetscCall(PCMGGetSmoother(pc, level, &smoother));
+    PetscCall(KSPSetTolerances(smoother, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT, 5));
+  }
+  for (int k = 0; k < 2; k++) {
+    if (k > 0) PetscCall(PCGAMGCUDASetTune(pc, 0)); // forgets what was found
+    PetscCall(MatScale(A, 2));
+    PetscCall(Solve(ksp, &its));
+    PetscCall(PCMGGetLevels(pc, &num_levels));
+    PetscCall(PCMGGetSmoother(pc, num_levels - 1, &smoother));
+    PetscCall(KSPGetTolerances(smoother, NULL, NULL, NULL, &degree));
+    PetscCheck(num_levels < 2 || degree == 5, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: smoothers have %" PetscInt_FMT " iterations, and 5 were set", Problems[o->problem], degree);
+  }
+  PetscCall(KSPDestroy(&ksp));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Rows of a flow on n x n points against the x axis, or of diffusion, whose rows at the boundary are penalties or the identity. */
+static PetscErrorCode CreateFlow(const char type[], PetscReal wind, PetscReal penalty, Mat *A)
+{
+  const PetscInt n = 20;
+  PetscInt       begin, end;
+
+  PetscFunctionBegin;
+  PetscCall(MatCreate(PETSC_COMM_WORLD, A));
+  PetscCall(MatSetSizes(*A, PETSC_DECIDE, PETSC_DECIDE, n * n, n * n));
+  PetscCall(MatSetType(*A, type));
+  PetscCall(MatSetUp(*A));
+  PetscCall(MatGetOwnershipRange(*A, &begin, &end));
+  for (PetscInt r = begin; r < end; r++) {
+    const PetscInt  i = r % n, j = r / n, columns[5] = {r, r - 1, r + 1, r - n, r + n};
+    const PetscBool boundary = (PetscBool)(i == 0 || i == n - 1), inner[5] = {PETSC_TRUE, (PetscBool)(i > 0), (PetscBool)(i < n - 1), (PetscBool)(j > 0), (PetscBool)(j < n - 1)};
+    const PetscReal values[5] = {4 + wind + (boundary ? penalty : 0), -1 - wind, -1, -1, -1};
+
+    for (int k = 0; k < 5; k++)
+      if (inner[k] && (k == 0 || !boundary || penalty > 0)) PetscCall(MatSetValue(*A, r, columns[k], values[k], INSERT_VALUES));
+  }
+  PetscCall(MatAssemblyBegin(*A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(*A, MAT_FINAL_ASSEMBLY));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Penalties do not hide a flow, and rows of the identity do not make diffusion unsymmetric. */
+static PetscErrorCode TestSymmetry(const char type[])
+{
+  static const struct {
+    PetscReal wind, penalty;
+  } flows[] = {{0, 0}, {0, 1e6}, {5, 0}, {5, 1e6}};
+  Mat          A;
+  PC           pc;
+  GAMGContext *context;
+
+  PetscFunctionBegin;
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(flows); k++) {
+    PetscCall(CreateFlow(type, flows[k].wind, flows[k].penalty, &A));
+    PetscCall(PCCreate(PETSC_COMM_WORLD, &pc));
+    PetscCall(PCSetType(pc, PCGAMG));
+    PetscCall(PCSetOperators(pc, A, A));
+    PetscCall(GAMGGetContext(pc, &context));
+    PetscCall(GAMGPresetLook(pc, context));
+    PetscCheck(context->unsymmetric == (PetscBool)(flows[k].wind > 0), PETSC_COMM_WORLD, PETSC_ERR_PLIB, "A flow of %g with penalties of %g is taken for %ssymmetric", (double)flows[k].wind, (double)flows[k].penalty, context->unsymmetric ? "un" : "");
+    PetscCall(PCDestroy(&pc));
+    PetscCall(MatDestroy(&A));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode TestProblem(const ProblemOptions *o, const void *ctx)
 {
   Mat A;
@@ -250,7 +357,9 @@ static PetscErrorCode TestProblem(const ProblemOptions *o, const void *ctx)
   PetscCall(TestFound(o, A));
   PetscCall(TestGiven(o, A));
   PetscCall(TestFew(o, A));
-  PetscCall(TestLeft(o, A));
+  PetscCall(TestLeft(o, A, ""));
+  PetscCall(TestLeft(o, A, "-t_pc_gamg_aggressive_square_graph 0")); // another coarsening, whose lists have another matrix than the graph
+  PetscCall(TestDegree(o, A));
   PetscCall(TestSteps(o, A));
   PetscCall(MatDestroy(&A));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -335,6 +444,7 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-bad", &bad_systems, NULL));
   PetscCall(PetscOptionsSetValue(NULL, "-t_pc_gamg_tune_cost", "model"));
   if (!bad_systems) PetscCall(ProblemsTest(TestProblem, type));
+  if (!bad_systems) PetscCall(TestSymmetry(type));
   for (int bad = 0; bad < NUM_BAD && bad_systems; bad++) PetscCall(TestBad((Bad)bad, type));
   PetscCall(PetscFinalize());
   return 0;
@@ -347,7 +457,11 @@ int main(int argc, char **argv)
     output_file: output/empty.out
     test:
       nsize: {{1 3}}
-      args: -malloc_dump -type {{aij aijdcsrcuda}} -n 8 -problem 7point,anisotropic,elasticity
+      args: -malloc_dump -type {{aij aijdcsrcuda}} -n 8 -problem 7point,anisotropic
+    test:
+      suffix: blocks
+      nsize: {{1 3}}
+      args: -malloc_dump -type {{aij aijdcsrcuda}} -n 6 -problem elasticity
     test:
       suffix: bad
       nsize: {{1 2}}

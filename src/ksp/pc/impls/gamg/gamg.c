@@ -117,6 +117,7 @@ static PetscErrorCode Coarsen(PC pc, Mat *G, PetscCoarsenData **lists)
   PetscCall(GAMGGetContext(pc, &context));
   if (!context->served) {
     PetscCall((*context->parent.coarsen)(pc, G, lists));
+    context->tune.graph = *G;
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(PetscLogEventBegin(petsc_gamg_setup_events[GAMG_COARSEN], 0, 0, 0, 0));
@@ -132,9 +133,10 @@ static PetscErrorCode Coarsen(PC pc, Mat *G, PetscCoarsenData **lists)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A trial ends when the finest level is not coarsened; nothing stays of it: PETSc would lose the lists, which have the graph, and P. */
+/* A trial ends when the finest level is not coarsened; nothing stays of it: PETSc would lose P, the lists, and the graph, which may be in these. */
 static PetscErrorCode LimitTrial(PC pc, const GAMGContext *context, Mat A, PetscCoarsenData *lists, Mat *P)
 {
+  Mat            graph = context->served ? NULL : context->tune.graph, mat;
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
@@ -142,6 +144,8 @@ static PetscErrorCode LimitTrial(PC pc, const GAMGContext *context, Mat A, Petsc
   ierr = GAMGTuneLimit(pc, A, *P);
   if (ierr != PETSC_SUCCESS) {
     PetscCall(MatDestroy(P));
+    PetscCall(PetscCDGetMat(lists, &mat));
+    if (mat != graph) PetscCall(MatDestroy(&graph));
     PetscCall(PetscCDDestroy(lists));
   }
   PetscCall(ierr);
@@ -271,11 +275,13 @@ static PetscErrorCode PCSetFromOptions_GAMG_AIJCUDA(PC pc, PetscOptionItems Pets
 static PetscErrorCode PCGAMGSetType_AIJCUDA(PC pc, PCGAMGType type)
 {
   GAMGContext *context;
+  PetscBool    same;
 
   PetscFunctionBegin;
   PetscCall(GAMGGetContext(pc, &context));
   PetscCall(GAMGPresetTakeBack(pc, context));
-  PetscCall(GAMGTuneForget(pc, context));
+  PetscCall(PetscStrcmp(GAMGGet(pc)->gamg_type_name, type, &same));
+  if (!same) PetscCall(GAMGTuneForget(pc, context)); // PETSc sets the type in each PCSetFromOptions()
   PetscCall((*parent_settype)(pc, type));
   PetscCall(Patch(pc));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -126,6 +126,8 @@ typedef struct {
   GAMGCost   cost;        /* -pc_gamg_tune_cost */
   PetscBool  trial;       /* this PC is one of a search */
   PetscBool  creates;     /* a level is being made, or could not be */
+  PetscBool  limited;     /* this trial ended at a limit */
+  Mat        graph;       /* borrowed: PETSc's of the level under way, when that is not served; read in trials alone */
   PetscBool  done;        /* there was a search for the pattern of now, */
   PetscBool  found;       /* and something in it converged; what follows is of that */
   PetscBool  own;         /* the settings that the PC has are the best */
@@ -133,7 +135,7 @@ typedef struct {
   PetscBool  degree_done; /* the degree of smoothers has been looked for, */
   PetscInt   degree;      /* and is this; 0: it is not ours to choose */
   PetscInt   own_degree;  /* the one of before */
-  PetscReal  digits;      /* an iteration, of the first solve after the search that reached its relative tolerance; 0: there was none */
+  PetscReal  digits;      /* an iteration, of the first solve after the search that converged; 0: there was none */
   PetscInt   num_tried;   /* hierarchies */
   PetscReal  seconds;     /* of the search */
   char      *options;     /* the settings as options to type, owned; NULL unless found */

@@ -155,13 +155,14 @@ static PetscErrorCode GetCures(PC pc, const GAMGContext *context, PetscInt level
 }
 
 /* The error of a coarse operator that is too large, with so many rows and nonzeros, 0: not known. Collective. */
-static PetscErrorCode Refuse(PC pc, const GAMGContext *context, PetscInt num_rows, const Forecast *f, double nonzeros, PetscErrorCode code)
+static PetscErrorCode Refuse(PC pc, GAMGContext *context, PetscInt num_rows, const Forecast *f, double nonzeros, PetscErrorCode code)
 {
   const PetscInt level = GAMGGet(pc)->current_level;
   double         finest, all;
   char           size[128] = "there is not enough memory for it", memory[128] = "", limit[128] = "", cures[512];
 
   PetscFunctionBegin;
+  context->tune.limited = PETSC_TRUE;
   PetscCall(CountNonzeros(pc, &context->under_way, &finest, &all));
   if (nonzeros > 0) PetscCall(PetscSNPrintf(size, sizeof(size), "%.4g nonzeros (%.3g GB, operator complexity %.3g)", nonzeros, nonzeros * (sizeof(PetscScalar) + sizeof(int32_t)) * 1e-9, (all + nonzeros) / finest));
   if (f->device) PetscCall(PetscSNPrintf(memory, sizeof(memory), "; %.3g GB of device memory are free", f->available * 1e-9));
@@ -187,7 +188,7 @@ static PetscErrorCode CreateLevel(PC pc, const Forecast *f, Mat A, PetscInt bs, 
   A filter may leave a column of the prolongator without entries, and so a row of the coarse operator. Where that is factored PETSc raises an error, on the process that has the level alone: a trial ends before, on all. Operators that are too large to be
   factored are not looked at. Collective.
 */
-static PetscErrorCode CheckRows(PC pc, const GAMGContext *context, Mat C)
+static PetscErrorCode CheckRows(PC pc, GAMGContext *context, Mat C)
 {
   PetscInt n, num_empty = 0;
 
@@ -199,6 +200,7 @@ static PetscErrorCode CheckRows(PC pc, const GAMGContext *context, Mat C)
     PetscCall(MatRestoreRow(C, r, &n, NULL, NULL));
   }
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &num_empty, 1, MPIU_INT, MPI_SUM, PetscObjectComm((PetscObject)pc)));
+  context->tune.limited = (PetscBool)(num_empty > 0);
   PetscCheck(num_empty == 0, PetscObjectComm((PetscObject)pc), PETSC_ERR_NOT_CONVERGED, "Rows of the coarsest operator of a trial have no entries");
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -6,7 +6,7 @@
 #include "../../../ksp/impls/fused/fused.h"
 #include <petscsparsecuda.h>
 
-#define NEARLY_SYMMETRIC 1e-3 /* the relative difference to the transpose */
+#define NEARLY_SYMMETRIC 1e-3 /* the relative difference to the transpose, with a diagonal of ones */
 #define MANY_CYCLES      40   /* of a solve, from which on -info tells of presets */
 
 const char *const GAMGStrengths[] = {"absolute", "signed", "GAMGStrength", "GAMG_STRENGTH_", NULL};
@@ -96,7 +96,23 @@ static PetscErrorCode ZeroBoundary(Vec x, Vec y, Vec d, PetscBool marks, PetscBo
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* |A x - A^H x| / |A x| without rows and columns that have a diagonal entry alone, as MatZeroRows() leaves them. x, y, z, d and flags are work. Collective. */
+/* From a diagonal to 1 / sqrt(|diagonal|), and 1 where that is zero. Not collective. */
+static PetscErrorCode GetScaling(Vec d)
+{
+  PetscScalar *array;
+  PetscInt     n;
+
+  PetscFunctionBegin;
+  PetscCall(VecGetLocalSize(d, &n));
+  PetscCall(VecGetArray(d, &array));
+  for (PetscInt k = 0; k < n; k++) array[k] = array[k] == (PetscScalar)0 ? 1 : 1 / PetscSqrtReal(PetscAbsScalar(array[k]));
+  PetscCall(VecRestoreArray(d, &array));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  |B x - B^H x| / |B x| for B = D^-1/2 A D^-1/2, without rows and columns that have a diagonal entry alone, as MatZeroRows() leaves them. With the scaling no part of a system hides another one: penalties, materials. x, y, z, d and flags are work. Collective.
+*/
 static PetscErrorCode GetAsymmetry(Mat A, Vec x, Vec y, Vec z, Vec d, PetscBool flags[], PetscReal *asymmetry)
 {
   PetscReal norm, difference;
@@ -106,10 +122,14 @@ static PetscErrorCode GetAsymmetry(Mat A, Vec x, Vec y, Vec z, Vec d, PetscBool 
   PetscCall(KSPSetNoise_AIJCUDA(A, x));
   PetscCall(MatMult(A, x, y));
   PetscCall(ZeroBoundary(x, y, d, PETSC_TRUE, flags));
+  PetscCall(GetScaling(d));
+  PetscCall(VecPointwiseMult(x, x, d));
   PetscCall(MatMult(A, x, y));
   PetscCall(MatMultHermitianTranspose(A, x, z));
   PetscCall(VecAXPY(z, -1, y));
   PetscCall(ZeroBoundary(z, y, d, PETSC_FALSE, flags));
+  PetscCall(VecPointwiseMult(y, y, d));
+  PetscCall(VecPointwiseMult(z, z, d));
   PetscCall(VecNorm(y, NORM_2, &norm));
   PetscCall(VecNorm(z, NORM_2, &difference));
   *asymmetry = norm > 0 ? difference / norm : 0;

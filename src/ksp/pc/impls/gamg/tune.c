@@ -386,7 +386,9 @@ static PetscErrorCode EndEvents(PC pc)
   GAMGContext *context;
 
   PetscFunctionBegin;
+  if (pc == NULL) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(GAMGGetContext(pc, &context));
+  if (!context->tune.limited) PetscFunctionReturn(PETSC_SUCCESS);
   if (context->tune.creates) PetscCall(PetscLogEventEnd(petsc_gamg_setup_events[GAMG_LEVEL], 0, 0, 0, 0));
   PetscCall(PetscLogEventEnd(petsc_gamg_setup_events[GAMG_SETUP], 0, 0, 0, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -483,7 +485,7 @@ static PetscErrorCode Try(Search *s, const Candidate *candidate, const GAMGSetti
   failed[0] = ierr != PETSC_SUCCESS;
   failed[1] = failed[0] && ierr != PETSC_ERR_MEM && ierr != PETSC_ERR_ARG_OUTOFRANGE && ierr != PETSC_ERR_NOT_CONVERGED;
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, failed, 2, MPI_INT, MPI_MAX, PetscObjectComm((PetscObject)s->pc)));
-  if (ierr != PETSC_SUCCESS && !failed[1]) PetscCall(EndEvents(s->trial));
+  PetscCall(EndEvents(s->trial));
   if (failed[0] && ierr == PETSC_SUCCESS) ierr = PETSC_ERR_LIB; // of another process
   if (failed[1]) s->trial = NULL;                               // it is lost: PETSc cannot destroy a solver in which there was an error, other than those of limits, which come before it solves
   else PetscCall(PCDestroy(&s->trial));
@@ -590,23 +592,27 @@ static PetscErrorCode Keep(const Search *s, GAMGTuning *t)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Sets the degree of all smoothers above the coarsest level. */
-static PetscErrorCode SetDegree(PC pc, PetscInt degree)
+/* Sets the degree of smoothers above the coarsest level that have the degree from; 0: of all. */
+static PetscErrorCode SetDegree(PC pc, PetscInt from, PetscInt degree)
 {
   const PC_MG *mg = (const PC_MG *)pc->data;
 
   PetscFunctionBegin;
-  for (PetscInt level = 1; mg->levels != NULL && level < mg->nlevels; level++) PetscCall(KSPSetTolerances(mg->levels[level]->smoothd, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT, degree));
+  for (PetscInt level = 1; mg->levels != NULL && level < mg->nlevels; level++) {
+    KSP smoother = mg->levels[level]->smoothd;
+
+    if (from == 0 || smoother->max_it == from) PetscCall(KSPSetTolerances(smoother, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT, degree));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* GAMGTuneForget - Forgets what a search found: smoothers have the degree of before. Not collective. */
+/* GAMGTuneForget - Forgets what a search found: smoothers have the degree of before, unless the program has set another one since. Not collective. */
 PetscErrorCode GAMGTuneForget(PC pc, GAMGContext *context)
 {
   GAMGTuning *t = &context->tune;
 
   PetscFunctionBegin;
-  if (t->degree > 0) PetscCall(SetDegree(pc, t->own_degree));
+  if (t->degree > 0) PetscCall(SetDegree(pc, t->degree, t->own_degree));
   t->done        = PETSC_FALSE;
   t->found       = PETSC_FALSE;
   t->own         = PETSC_FALSE;
@@ -650,6 +656,19 @@ static PetscErrorCode InitializeSearch(PC pc, GAMGContext *context, Search *s)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A search for new values that has no result leaves that of the one before. */
+static void PutBack(const GAMGTuning *before, GAMGTuning *t)
+{
+  t->found       = PETSC_TRUE;
+  t->own         = before->own;
+  t->choice      = before->choice;
+  t->degree_done = before->degree_done;
+  t->degree      = before->degree;
+  t->own_degree  = before->own_degree;
+  t->digits      = before->digits;
+  t->options     = before->options;
+}
+
 /*
   GAMGTune - Finds settings for the matrix of a PC that is about to make its hierarchy
 
@@ -662,28 +681,35 @@ static PetscErrorCode InitializeSearch(PC pc, GAMGContext *context, Search *s)
   Notes:
   -info tells what each trial was and found. All processes come to the same result: times are those of the slowest one.
 
-  A trial that is not set up (out of memory, too dense, not coarsened) or does not converge is not chosen. When none converges the settings stay.
+  A trial that is not set up (out of memory, too dense, not coarsened) or does not converge is not chosen. When none converges the settings stay, those of a search before included.
 
   Cost: see PCGAMGCUDASetTune().
 */
 PetscErrorCode GAMGTune(PC pc, GAMGContext *context)
 {
-  const GAMGTuning *t    = &context->tune;
-  const PetscCount  wait = t->slow >= SLOW_SOLVES ? 2 * t->solves : 0; // twice as long as before this search
-  Search            s;
-  PetscErrorCode    ierr;
+  GAMGTuning      *t     = &context->tune;
+  const PetscBool  again = (PetscBool)(t->found && t->slow >= SLOW_SOLVES);
+  const PetscCount wait  = again ? 2 * t->solves : 0; // twice as long as before this search
+  GAMGTuning       before;
+  Search           s;
+  PetscErrorCode   ierr;
 
   PetscFunctionBegin;
+  before = *t;
+  if (again) t->options = NULL;
   PetscCall(GAMGTuneForget(pc, context));
-  context->tune.wait = wait;
+  t->wait = wait;
   PetscCall(InitializeSearch(pc, context, &s));
   PetscCall(GAMGPresetPut(pc, context)); // what the user has
   ierr = RunSearch(&s);
   PetscCall(GAMGPresetTakeBack(pc, context));
   PetscCall(PCDestroy(&s.trial));
   PetscCall(DestroyVectors(&s));
+  if (ierr != PETSC_SUCCESS && again) PetscCall(PetscFree(before.options));
   PetscCall(ierr);
-  PetscCall(Keep(&s, &context->tune));
+  PetscCall(Keep(&s, t));
+  if (again && !t->found) PutBack(&before, t);
+  else if (again) PetscCall(PetscFree(before.options));
   if (s.candidate != NULL) context->expected_cycles = (PetscCount)s.best.iterations * (s.cg ? 1 : 2);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -713,21 +739,22 @@ PetscErrorCode GAMGTuneIsDue(PC pc, const GAMGContext *context, PetscBool *due)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* GAMGTuneNoteSolve - After a solve: how fast it converged, compared with the first one since the search that reached its relative tolerance. Not collective. */
+/* GAMGTuneNoteSolve - After a solve: how fast it converged, compared with the first one since the search. Those that do not converge are slow; those with an initial guess are not compared, as KSP has the norm of the right-hand side for their first one. Not collective. */
 PetscErrorCode GAMGTuneNoteSolve(GAMGContext *context, KSP ksp)
 {
   GAMGTuning *t = &context->tune;
   PetscReal   digits;
 
   PetscFunctionBegin;
-  if (!t->found || ksp->its == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!t->found || (ksp->its == 0 && ksp->reason >= 0)) PetscFunctionReturn(PETSC_SUCCESS);
   t->solves++;
-  if (ksp->its < SHORT || !(ksp->rnorm0 > 0) || !(ksp->rnorm > 0)) PetscFunctionReturn(PETSC_SUCCESS); // nobody has looked at norms, or there are too few
-  digits = (PetscReal)PetscLog10Real(ksp->rnorm0 / ksp->rnorm) / (PetscReal)ksp->its;
-  if (t->digits == 0) {
-    if (ksp->reason == KSP_CONVERGED_RTOL) t->digits = digits;
+  if (ksp->reason < 0) {
+    t->slow++;
     PetscFunctionReturn(PETSC_SUCCESS);
   }
+  if (!ksp->guess_zero || ksp->its < SHORT || !(ksp->rnorm0 > 0) || !(ksp->rnorm > 0)) PetscFunctionReturn(PETSC_SUCCESS); // nobody has looked at norms, or there are too few
+  digits = (PetscReal)PetscLog10Real(ksp->rnorm0 / ksp->rnorm) / (PetscReal)ksp->its;
+  if (t->digits == 0) t->digits = digits;
   t->slow = digits < SLOW * t->digits ? t->slow + 1 : 0;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -736,10 +763,12 @@ PetscErrorCode GAMGTuneNoteSolve(GAMGContext *context, KSP ksp)
 PetscErrorCode GAMGTuneLimit(PC pc, Mat A, Mat P)
 {
   const PetscReal rows = (PetscReal)(A->rmap->N / A->rmap->bs), columns = P != NULL ? (PetscReal)(P->cmap->N / P->cmap->bs) : rows;
+  GAMGContext    *context;
 
   PetscFunctionBegin;
-  PetscCheck(GAMGGet(pc)->current_level > 0 || rows <= (PetscReal)GAMGGet(pc)->coarse_eq_limit || columns <= MAX_COARSE * rows, PetscObjectComm((PetscObject)pc), PETSC_ERR_NOT_CONVERGED,
-             "The finest level of a trial is not coarsened: %g aggregates of %g vertices", (double)columns, (double)rows);
+  PetscCall(GAMGGetContext(pc, &context));
+  context->tune.limited = (PetscBool)(GAMGGet(pc)->current_level == 0 && rows > (PetscReal)GAMGGet(pc)->coarse_eq_limit && columns > MAX_COARSE * rows);
+  PetscCheck(!context->tune.limited, PetscObjectComm((PetscObject)pc), PETSC_ERR_NOT_CONVERGED, "The finest level of a trial is not coarsened: %g aggregates of %g vertices", (double)columns, (double)rows);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -802,7 +831,7 @@ static PetscErrorCode GetFreeDegree(PC pc, PetscInt *degree)
 static PetscErrorCode PutDegree(PC pc, GAMGContext *context, PetscInt degree)
 {
   PetscFunctionBegin;
-  PetscCall(SetDegree(pc, degree));
+  PetscCall(SetDegree(pc, 0, degree));
   PetscCall(GAMGCoarseDestroy(&context->coarse));
   PetscCall(GAMGSetUpCycle(pc, context));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -866,7 +895,7 @@ static PetscErrorCode AppendDegree(PC pc, GAMGTuning *t)
 - context - what is kept with it
 
   Notes:
-  A setup that makes a hierarchy may make smoothers, which have PETSc's degree, so that it is set after each of these.
+  A setup that makes a hierarchy may make smoothers, which have the degree of before the search, so that it is set after each of these. Another degree is the program's, and stays.
 */
 PetscErrorCode GAMGTuneDegree(PC pc, GAMGContext *context)
 {
@@ -882,7 +911,7 @@ PetscErrorCode GAMGTuneDegree(PC pc, GAMGContext *context)
   if (!t->found || (t->degree_done && t->degree == 0)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(GetFreeDegree(pc, &own));
   if (t->degree_done) {
-    if (own > 0 && own != t->degree) PetscCall(PutDegree(pc, context, t->degree));
+    if (own > 0 && own == t->own_degree && own != t->degree) PetscCall(PutDegree(pc, context, t->degree));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   t->degree_done = PETSC_TRUE;
@@ -898,7 +927,7 @@ PetscErrorCode GAMGTuneDegree(PC pc, GAMGContext *context)
   t->slow         = 0;
   t->digits       = 0;
   PetscCall(DestroyVectors(&s));
-  if (ierr != PETSC_SUCCESS) PetscCall(SetDegree(pc, own));
+  if (ierr != PETSC_SUCCESS) PetscCall(SetDegree(pc, 0, own));
   PetscCall(ierr);
   t->own_degree = own;
   t->degree     = best;
@@ -940,7 +969,7 @@ static PetscErrorCode IsGAMG(PC pc, PetscBool *is)
   The search ends when it has taken twice as long as the best setup and solve together, or a tenth of what `n` solves will take, whichever is longer; a hierarchy that is not set up in memory or has more than six times the entries of the matrix, and one that converges too
   slowly, is given up early. One hierarchy is in memory at a time.
 
-  The settings stay with the pattern. When two solves in a row gain fewer than 0.7 of the digits an iteration that the first one gained, the next setup looks for settings again, and each time it waits twice as long as before.
+  The settings stay with the pattern. When two solves in a row gain fewer than 0.7 of the digits an iteration that the first one gained, the next setup looks for settings again, and each time it waits twice as long as before; so it does after solves that do not converge. Solves with an initial guess are not compared.
 
   `n` solves by `KSPCG` are assumed, or by `KSPBCGS` where a matrix is not symmetric, to eight digits.
 
@@ -974,7 +1003,7 @@ PetscErrorCode PCGAMGCUDASetTune(PC pc, PetscInt n)
 . pc - the preconditioner, set up
 
   Output Parameter:
-. options - them as options to type, without those that were given, with the prefix of `pc`, which owns the string: it is there until the next setup; `NULL` when nothing was looked for, or nothing converged
+. options - them as options to type, without those that were given, with the prefix of `pc`, which owns the string: it is there until the next setup, PCGAMGCUDASetTune() or PCGAMGSetType(); `NULL` when nothing was looked for, or nothing converged
 
   Level: intermediate
 
