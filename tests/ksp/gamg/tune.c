@@ -160,13 +160,18 @@ static PetscErrorCode TestFew(const ProblemOptions *o, Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Solves that fail are slow ones; a search without a result leaves that of before. A becomes indefinite. */
+/* Solves that fail are slow ones, those with an initial guess are not compared; a search without a result leaves that of before. A becomes indefinite. */
 static PetscErrorCode TestFailures(const ProblemOptions *o, Mat A, KSP ksp, GAMGTuning *t)
 {
   PetscInt its;
 
   PetscFunctionBegin;
-  t->slow      = 0;
+  t->slow   = 0;
+  t->digits = 100; // nothing converges as fast
+  PetscCall(KSPSetInitialGuessNonzero(ksp, PETSC_TRUE));
+  PetscCall(Solve(ksp, &its));
+  PetscCall(KSPSetInitialGuessNonzero(ksp, PETSC_FALSE));
+  PetscCheck(t->slow == 0, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: a solve with an initial guess is compared", Problems[o->problem]);
   t->wait      = 0;
   t->num_tried = -1;
   PetscCall(KSPSetTolerances(ksp, 1e-8, PETSC_CURRENT, PETSC_CURRENT, 1));
@@ -431,6 +436,38 @@ static PetscErrorCode TestBad(Bad bad, const char type[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Trials that end while a level is made, and the program's setup after them: of PETSc's event for that only the last one is open. */
+static PetscErrorCode TestLimited(const char type[])
+{
+  PetscInt           its;
+  Mat                A;
+  KSP                ksp;
+  PC                 pc;
+  GAMGTuning        *t;
+  PetscOptions       options;
+  PetscLogEvent      event;
+  PetscEventPerfInfo info;
+  PetscErrorCode     ierr;
+
+  PetscFunctionBegin;
+  PetscCall(CreateFlow(type, 0, 0, &A));
+  PetscCall(BeginOptions(&options));
+  PetscCall(PetscOptionsSetValue(NULL, "-t_pc_gamg_max_complexity", "1.001"));
+  PetscCall(CreateSolver(NULL, A, "t_", SOLVES, &ksp, &pc));
+  PetscCall(GetTuning(pc, &t));
+  PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
+  ierr = Solve(ksp, &its);
+  PetscCall(PetscPopErrorHandler());
+  PetscCheck(ierr == PETSC_ERR_ARG_OUTOFRANGE && t->num_tried > 1 && !t->found, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "Error %d, %" PetscInt_FMT " trials, beyond the limit of complexity", (int)ierr, t->num_tried);
+  PetscCall(PetscLogEventGetId(" PCGAMGCreateL", &event));
+  PetscCall(PetscLogEventGetPerfInfo(PETSC_DETERMINE, event, &info));
+  PetscCheck(info.depth == 1, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%d events of a level are open", info.depth);
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(EndOptions(&options));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   char      type[64]    = MATDCSRCUDA;
@@ -446,6 +483,7 @@ int main(int argc, char **argv)
   if (!bad_systems) PetscCall(ProblemsTest(TestProblem, type));
   if (!bad_systems) PetscCall(TestSymmetry(type));
   for (int bad = 0; bad < NUM_BAD && bad_systems; bad++) PetscCall(TestBad((Bad)bad, type));
+  if (bad_systems) PetscCall(TestLimited(type));
   PetscCall(PetscFinalize());
   return 0;
 }
