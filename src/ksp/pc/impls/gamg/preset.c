@@ -403,38 +403,21 @@ static PetscErrorCode SetThreshold(PC pc, PetscReal v[], PetscInt n)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode SetProlongatorFilter(PC pc, PetscReal threshold)
-{
-  GAMGContext *context;
-
-  PetscFunctionBegin;
-  PetscCall(GAMGGetContext(pc, &context));
-  context->given.filter = PETSC_TRUE;
-  PetscCallSetter(pc, context, (*parent_filter)(pc, threshold));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode SetAggressiveLevels(PC pc, PetscInt n)
-{
-  GAMGContext *context;
-
-  PetscFunctionBegin;
-  PetscCall(GAMGGetContext(pc, &context));
-  context->given.aggressive = PETSC_TRUE;
-  PetscCallSetter(pc, context, (*parent_aggressive)(pc, n));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode SetNSmooths(PC pc, PetscInt n)
-{
-  GAMGContext *context;
-
-  PetscFunctionBegin;
-  PetscCall(GAMGGetContext(pc, &context));
-  context->given.nsmooths = PETSC_TRUE;
-  PetscCallSetter(pc, context, (*parent_nsmooths)(pc, n));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
+#define DEFINE_SETTER(name, Type, field) \
+  static PetscErrorCode name(PC pc, Type value) \
+  { \
+    GAMGContext *context; \
+\
+    PetscFunctionBegin; \
+    PetscCall(GAMGGetContext(pc, &context)); \
+    context->given.field = PETSC_TRUE; \
+    PetscCallSetter(pc, context, (*parent_##field)(pc, value)); \
+    PetscFunctionReturn(PETSC_SUCCESS); \
+  }
+DEFINE_SETTER(SetProlongatorFilter, PetscReal, filter)
+DEFINE_SETTER(SetAggressiveLevels, PetscInt, aggressive)
+DEFINE_SETTER(SetNSmooths, PetscInt, nsmooths)
+#undef DEFINE_SETTER
 
 static PetscErrorCode SetNlevels(PC pc, PetscInt n)
 {
