@@ -88,7 +88,8 @@ typedef struct {
   PetscBool        smoother_free; /* no option says anything of smoothers */
   PetscBool        cg;            /* the method of the short solves; KSPBCGS otherwise */
   Vec              b, x, y;
-  PC               trial; /* owned; NULL between trials */
+  PetscBool        fails[3]; /* what was set of errors that end setups: of pc, of its mat and its pmat */
+  PC               trial;    /* owned; NULL between trials */
   Result           best;
   const Candidate *candidate; /* the best; NULL: none so far */
   GAMGSettings     settings;  /* of it */
@@ -315,11 +316,10 @@ static PetscErrorCode TestConvergence(KSP ksp, PetscInt it, PetscReal norm, KSPC
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A short solve. What a KSP sets of its PC and matrices is set back. Collective. */
+/* A short solve. Collective. */
 static PetscErrorCode Solve(const Search *s, PC pc, Norms *norms)
 {
-  const PetscBool    fails[3] = {pc->erroriffailure, pc->mat->erroriffailure, pc->pmat->erroriffailure};
-  KSP                ksp      = NULL;
+  KSP                ksp = NULL;
   KSPConvergedReason reason;
   PetscErrorCode     ierr;
 
@@ -340,9 +340,6 @@ static PetscErrorCode Solve(const Search *s, PC pc, Norms *norms)
   if (reason < 0 && reason != KSP_DIVERGED_ITS) norms->failed = PETSC_TRUE;
 cleanup:
   PetscCall(KSPDestroy(&ksp));
-  pc->erroriffailure       = fails[0];
-  pc->mat->erroriffailure  = fails[1];
-  pc->pmat->erroriffailure = fails[2];
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -547,9 +544,14 @@ static PetscErrorCode CreateVectors(Search *s)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode DestroyVectors(Search *s)
+/* Destroys what a search has, and sets back what its solvers set of the PC and the matrices. Not collective but for the trial. */
+static PetscErrorCode EndSearch(Search *s)
 {
   PetscFunctionBegin;
+  s->pc->erroriffailure       = s->fails[0];
+  s->pc->mat->erroriffailure  = s->fails[1];
+  s->pc->pmat->erroriffailure = s->fails[2];
+  PetscCall(PCDestroy(&s->trial));
   PetscCall(VecDestroy(&s->b));
   PetscCall(VecDestroy(&s->x));
   PetscCall(VecDestroy(&s->y));
@@ -649,6 +651,9 @@ static PetscErrorCode InitializeSearch(PC pc, GAMGContext *context, Search *s)
   s->context    = context;
   s->num_solves = context->tune.num_solves;
   s->symmetric  = (PetscBool)!context->unsymmetric;
+  s->fails[0]   = pc->erroriffailure;
+  s->fails[1]   = pc->mat->erroriffailure;
+  s->fails[2]   = pc->pmat->erroriffailure;
   PetscCall(TakesCG(pc, context, &s->cg));
   PetscCall(GAMGSmootherIsGiven(pc, "ksp_type", &given[0]));
   PetscCall(GAMGSmootherIsGiven(pc, "ksp_max_it", &given[1]));
@@ -703,8 +708,7 @@ PetscErrorCode GAMGTune(PC pc, GAMGContext *context)
   PetscCall(GAMGPresetPut(pc, context)); // what the user has
   ierr = RunSearch(&s);
   PetscCall(GAMGPresetTakeBack(pc, context));
-  PetscCall(PCDestroy(&s.trial));
-  PetscCall(DestroyVectors(&s));
+  PetscCall(EndSearch(&s));
   if (ierr != PETSC_SUCCESS && again) PetscCall(PetscFree(before.options));
   PetscCall(ierr);
   PetscCall(Keep(&s, t));
@@ -926,7 +930,7 @@ PetscErrorCode GAMGTuneDegree(PC pc, GAMGContext *context)
   t->solves       = 0;
   t->slow         = 0;
   t->digits       = 0;
-  PetscCall(DestroyVectors(&s));
+  PetscCall(EndSearch(&s));
   if (ierr != PETSC_SUCCESS) PetscCall(SetDegree(pc, 0, own));
   PetscCall(ierr);
   t->own_degree = own;
