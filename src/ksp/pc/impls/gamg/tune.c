@@ -213,30 +213,16 @@ static PetscErrorCode GetModelSize(PC pc, PetscReal *bytes, PetscInt *num_levels
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Products of a cycle with the operator of a level: smoothing before and after, and the residual. */
-static PetscErrorCode GetDegree(PC pc, PetscInt *degree)
-{
-  PetscInt num_levels;
-  KSP      smoother;
-
-  PetscFunctionBegin;
-  *degree = 1;
-  PetscCall(PCMGGetLevels(pc, &num_levels));
-  if (num_levels < 2) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PCMGGetSmoother(pc, num_levels - 1, &smoother));
-  PetscCall(KSPGetTolerances(smoother, NULL, NULL, NULL, degree));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* What setups, refreshes and cycles take by the model. */
 static PetscErrorCode ModelCosts(PC pc, Result *r)
 {
-  PetscReal bytes;
-  PetscInt  num_levels, degree;
+  const PC_MG *mg = (const PC_MG *)pc->data;
+  PetscReal    bytes;
+  PetscInt     num_levels, degree;
 
   PetscFunctionBegin;
   PetscCall(GetModelSize(pc, &bytes, &num_levels));
-  PetscCall(GetDegree(pc, &degree));
+  degree     = num_levels < 2 ? 1 : mg->levels[num_levels - 1]->smoothd->max_it; // of smoothers, before and after the coarser levels; a product more is that of the residual
   r->setup   = MODEL_SETUP_READS * bytes / MODEL_BANDWIDTH + num_levels * MODEL_SETUP_LAUNCHES * MODEL_LATENCY;
   r->refresh = MODEL_REFRESH_READS * bytes / MODEL_BANDWIDTH + num_levels * MODEL_SETUP_LAUNCHES * MODEL_LATENCY / 3;
   r->cycle   = (2 * degree + 1) * bytes / MODEL_BANDWIDTH + num_levels * (MODEL_LAUNCHES + 2 * degree) * MODEL_LATENCY;
