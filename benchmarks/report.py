@@ -76,7 +76,7 @@ SOLVE_TIMES = ("assembly", "setup", "solve")
 
 # The benchmarks of hard systems, whose cases are FAMILY-...@CONFIGURATION. Metrics in the order of the columns, and those whose ratio is shown.
 HARD = ("hard", "hard-held")
-HARD_METRICS = ("whole", "step", "iterations", "complexity", "memory")
+HARD_METRICS = ("whole", "step", "iterations", "complexity", "memory", "search")
 HARD_RATIOS = ("whole", "step", "iterations")
 
 # The benchmark of several GPUs. Cases with this ending grow with the number of GPUs, and those with LEVEL in their names are levels of the case before it.
@@ -471,11 +471,11 @@ def hard_mean(cases, metric):
     return times(geometric_mean(ratios)) if ratios else "-"
 
 
-def hard_row(system, case):
+def hard_row(system, case, metrics):
     """One system: ours / best other for every metric, and how many times better ours is."""
     whole = case.get("whole")
     row = [f"`{system}`", competitor_name(whole) if whole else "-"]
-    for metric in HARD_METRICS:
+    for metric in metrics:
         record = case.get(metric)
         row.append("-" if record is None else f"{'failed' if record['ours'] is None else number(record['ours'])} / {number(record['best'])}")
         row += [times(ratio(record)) if record else "-"] if metric in HARD_RATIOS else []
@@ -502,11 +502,12 @@ def hard_lines(records):
         system, configuration = record["case"].split("@", 1)
         configurations.setdefault(configuration, {}).setdefault(system, {})[record["metric"]] = record
     units = {record["metric"]: "" if record["unit"] == "1" else f" ({record['unit']})" for record in records}
-    header = ["system", "best other"]
-    for metric in HARD_METRICS:
-        header += [f"{metric}{units.get(metric, '')}, ours / other"] + (["ratio"] if metric in HARD_RATIOS else [])
     for configuration, systems in configurations.items():
-        lines += ["", f"`{configuration}`:", ""] + table(header, [hard_row(system, case) for system, case in systems.items()]) + [""] + hard_families(systems)
+        metrics = [metric for metric in HARD_METRICS if any(metric in case for case in systems.values())]
+        header = ["system", "best other"]
+        for metric in metrics:
+            header += [f"{metric}{units.get(metric, '')}, ours / other"] + (["ratio"] if metric in HARD_RATIOS else [])
+        lines += ["", f"`{configuration}`:", ""] + table(header, [hard_row(system, case, metrics) for system, case in systems.items()]) + [""] + hard_families(systems)
         reasons = [f"`{system}` {case['whole']['failed']}" for system, case in systems.items() if "failed" in case.get("whole", {})]
         lost = [f"`{system}` {metric} {times(ratio(case[metric]))}" for system, case in systems.items() for metric in ("whole", "step") if metric in case and is_loss(case[metric])]
         lost += [f"`{system}` failed" for system, case in systems.items() if "whole" in case and case["whole"]["ours"] is None and case["whole"]["best"] is not None]

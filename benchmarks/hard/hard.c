@@ -36,6 +36,7 @@ static const HardConfiguration configurations[] = {
   {"defaults", MATDCSRCUDA, HARD_ANY, PETSC_FALSE, GAMG},
   {"filter", MATDCSRCUDA, HARD_ANY, PETSC_FALSE, FILTER},
   {"robust", MATDCSRCUDA, HARD_ANY, PETSC_FALSE, ROBUST},
+  {"tuned", MATDCSRCUDA, HARD_ANY, PETSC_FALSE, GAMG " -pc_gamg_tune 100", PETSC_TRUE},
   {"hisparse-defaults", MATHISPARSECUDA, HARD_ANY, PETSC_FALSE, GAMG},
   {"hisparse-filter", MATHISPARSECUDA, HARD_ANY, PETSC_FALSE, FILTER},
   {"hisparse-robust", MATHISPARSECUDA, HARD_ANY, PETSC_FALSE, ROBUST},
@@ -57,7 +58,7 @@ static const struct {
   const char *metric, *unit;
   double      scale; /* of seconds or bytes */
 } columns[HARD_NUM_METRICS] = {
-  {"whole", "ms", 1e3}, {"step", "ms", 1e3}, {"iterations", "1", 1}, {"complexity", "1", 1}, {"memory", "GB", 1e-9},
+  {"whole", "ms", 1e3}, {"step", "ms", 1e3}, {"iterations", "1", 1}, {"complexity", "1", 1}, {"memory", "GB", 1e-9}, {"search", "ms", 1e3},
 };
 
 /* A configuration that runs, and what it gave. */
@@ -104,6 +105,7 @@ static PetscErrorCode PrintEntry(const Entry *e)
     if (r->value[HARD_MEMORY] >= 0) PetscCall(PetscPrintf(PETSC_COMM_SELF, "  %.2f GB", 1e-9 * (double)r->value[HARD_MEMORY]));
     PetscCall(PetscPrintf(PETSC_COMM_SELF, "  residual %.1e\n", (double)r->residual));
   }
+  if (r->value[HARD_SEARCH] >= 0) PetscCall(PetscPrintf(PETSC_COMM_SELF, "    searched %.2f ms: %s\n", 1e3 * (double)r->value[HARD_SEARCH], r->tuned));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

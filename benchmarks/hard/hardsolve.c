@@ -5,6 +5,7 @@
 #include "../common/benchmemory.h"
 #include <petscdevice_cuda.h>
 #include <petscksp.h>
+#include <petscsparsecuda.h>
 #include <petscsparsecuda/sys.h>
 #include <petsctime.h>
 #include <ctype.h>
@@ -220,11 +221,31 @@ static PetscErrorCode MeasureComplexity(Run *r, PetscReal slowest)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MeasureAll(Run *r, PetscReal slowest)
+/* Searches for settings, and sets the options that were found in place of those that searched. */
+static PetscErrorCode MeasureSearch(Run *r, const char options[])
+{
+  PC          pc;
+  const char *found;
+
+  PetscFunctionBegin;
+  PetscCall(CreateSolver(r));
+  PetscCall(SolveOnce(r, NULL, 0, &r->result->value[HARD_SEARCH]));
+  PetscCall(KSPGetPC(r->ksp, &pc));
+  PetscCall(PCGAMGCUDAGetTuned(pc, &found));
+  PetscCall(PetscSNPrintf(r->result->tuned, sizeof(r->result->tuned), "-pc_type gamg %s", found != NULL ? found : ""));
+  r->result->value[HARD_ITERATIONS] = -1; // of the solve with what was found
+  PetscCall(SetOptions(options, PETSC_FALSE));
+  PetscCall(SetOptions(r->result->tuned, PETSC_TRUE));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MeasureAll(Run *r, const HardConfiguration *c, PetscReal slowest)
 {
   PetscFunctionBegin;
   PetscCall(MatCreateVecs(r->A, &r->x, &r->b));
   PetscCall(HardProblemSetRandom(r->problem, r->b));
+  if (c->tunes) PetscCall(MeasureSearch(r, c->options));
+  if (r->result->failed[0]) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MeasureWhole(r));
   if (r->result->failed[0]) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MeasureStep(r));
@@ -291,10 +312,10 @@ PetscErrorCode HardMeasure(const HardLimits *limits, const HardProblem *problem,
   (void)WarmUp(limits, small, c);
   PetscCall(PetscPopErrorHandler());
   PetscCall(PetscPushErrorHandler(KeepMessage, result->failed));
-  ierr = MeasureAll(&r, slowest);
+  ierr = MeasureAll(&r, c, slowest);
   if (ierr && !result->failed[0]) (void)snprintf(result->failed, sizeof(result->failed), "error %d", (int)ierr);
   Clear(&r, (PetscBool)(ierr && (r.solving || c->rival)));
   PetscCall(PetscPopErrorHandler());
-  PetscCall(SetOptions(c->options, PETSC_FALSE));
+  PetscCall(SetOptions(result->tuned[0] ? result->tuned : c->options, PETSC_FALSE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

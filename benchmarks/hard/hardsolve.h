@@ -10,6 +10,7 @@ typedef enum {
   HARD_ITERATIONS, /* cycles of the preconditioner of the first solve: one in an iteration of CG, two in one of BiCGStab */
   HARD_COMPLEXITY, /* nonzeros of the operators of all levels over those of the matrix */
   HARD_MEMORY,     /* bytes in use on the device during the first setup and solve, the matrix included */
+  HARD_SEARCH,     /* seconds: setup and solve by a new KSP that searches for its settings, which the others are of */
   HARD_NUM_METRICS
 } HardMetric;
 
@@ -27,6 +28,7 @@ typedef struct {
   int         where;   /* HardWhere, added up */
   PetscBool   rival;   /* not ours */
   const char *options; /* that are set while it runs; others stay as they are */
+  PetscBool   tunes;   /* they begin a search, and what it finds is measured */
 } HardConfiguration;
 
 typedef struct {
@@ -40,6 +42,7 @@ typedef struct {
   PetscReal value[HARD_NUM_METRICS]; /* -1: there is none */
   PetscReal setup[2], solve[2];      /* seconds: the last parts of HARD_WHOLE and HARD_STEP */
   PetscReal residual;                /* the larger true one, over the right-hand side */
+  char      tuned[512];              /* options that a search found, empty without one */
   char      failed[256];             /* why it did not work, without quotation marks; empty: it did */
 } HardResult;
 

@@ -364,7 +364,7 @@ class ReportTest(unittest.TestCase):
         )
         self.assertEqual(self.run_report(), (0, ""))
         page = self.page("docs/results.md")
-        self.assertIn("| `checkerboard-8` | hypre, matrix of type hypre | 50 / 200 | 4.00x | - | - | 10 / 20 | 2.00x | 1.60 / 2.50 | - |", page)
+        self.assertIn("| `checkerboard-8` | hypre, matrix of type hypre | 50 / 200 | 4.00x | 10 / 20 | 2.00x | 1.60 / 2.50 |", page)
         self.assertIn("| `islands-30` | hypre, matrix of type hypre | failed / 15 | - |", page)
         self.assertIn("| checkerboard | 2 | 0 | 2.00x | - | 2.00x | 1.60 |", page)
         self.assertIn("| all | 3 | 1 | 2.00x | - | 2.00x | 1.60 |", page)

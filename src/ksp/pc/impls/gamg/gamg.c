@@ -217,7 +217,8 @@ static PetscErrorCode SetFromOptions(PC pc, PetscOptionItems PetscOptionsObject)
   PetscCall(SetJoinFromOptions(pc, context));
   PetscOptionsHeadBegin(PetscOptionsObject, "GAMG-AGG options of petscsparsecuda");
   PetscCall(PetscOptionsBool("-pc_gamg_device_setup", "Set up levels on the device where that gives what PETSc gives", "PCGAMG", context->device_setup, &context->device_setup, NULL));
-  PetscCall(PetscOptionsEnum("-pc_gamg_level_values", "Precision of the values of level operators and prolongators that cycles read on the device", "PCGAMG", GAMGLevelValuesNames, values, &values, NULL));
+  PetscCall(PetscOptionsEnum("-pc_gamg_level_values", "Precision of the values of level operators and prolongators that cycles read on the device", "PCGAMG", GAMGLevelValuesNames, values, &values, &given));
+  if (given) context->given.level_values = PETSC_TRUE;
   PetscCall(PetscOptionsBool("-pc_gamg_join_levels", "Levels that are too small to be split go to one process", "PCGAMG", context->join_levels, &context->join_levels, NULL));
   PetscCall(PetscOptionsReal("-pc_gamg_join_latency", "Microseconds of an exchange of ghost values, by which this is decided for any type and size", "PCGAMG", context->join_latency, &context->join_latency, NULL));
   PetscCall(GAMGPresetSetFromOptions(pc, context, PetscOptionsObject));
@@ -390,7 +391,7 @@ static PetscErrorCode PCSetUp_GAMG_AIJCUDA(PC pc)
   PetscCall(GAMGTellProducts(pc, context));
   PetscCall(MakeStorageOfLevels(pc));
   PetscCall(GAMGSetUpCycle(pc, context));
-  if (makes) PetscCall(GAMGTuneDegree(pc, context));
+  if (makes) PetscCall(GAMGTuneCycle(pc, context));
   PetscCall(PetscSparseCUDATrimMemory(PETSC_FALSE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -110,7 +110,7 @@ typedef struct {
 
 /* Which of these the user gave, by options or setters. */
 typedef struct {
-  PetscBool threshold, filter, aggressive, nsmooths, strength, restriction;
+  PetscBool threshold, filter, aggressive, nsmooths, strength, restriction, level_values;
 } GAMGGiven;
 
 /* -pc_gamg_tune_cost: what trials are judged by. */
@@ -122,26 +122,27 @@ PETSC_INTERN const char *const GAMGCosts[]; /* for PetscOptionsEnum() */
 
 /* Tuning, and what it found for the pattern of now. */
 typedef struct {
-  PetscInt   num_solves;  /* -pc_gamg_tune: so many are expected with a pattern; 0: nothing is tuned */
-  GAMGCost   cost;        /* -pc_gamg_tune_cost */
-  PetscBool  trial;       /* this PC is one of a search */
-  PetscBool  creates;     /* a level is being made, or could not be */
-  PetscBool  limited;     /* this trial ended at a limit */
-  Mat        graph;       /* borrowed: PETSc's of the level under way, when that is not served; read in trials alone */
-  PetscBool  done;        /* there was a search for the pattern of now, */
-  PetscBool  found;       /* and something in it converged; what follows is of that */
-  PetscBool  own;         /* the settings that the PC has are the best */
-  GAMGChoice choice;      /* unless own */
-  PetscBool  degree_done; /* the degree of smoothers has been looked for, */
-  PetscInt   degree;      /* and is this; 0: it is not ours to choose */
-  PetscInt   own_degree;  /* the one of before */
-  PetscReal  digits;      /* an iteration, of the first solve after the search that converged; 0: there was none */
-  PetscInt   num_tried;   /* hierarchies */
-  PetscReal  seconds;     /* of the search */
-  char      *options;     /* the settings as options to type, owned; NULL unless found */
-  PetscInt   slow;        /* last solves in a row that converged much worse than that */
-  PetscCount solves;      /* since the search */
-  PetscCount wait;        /* so many have to be there before the next search of this pattern */
+  PetscInt   num_solves; /* -pc_gamg_tune: so many are expected with a pattern; 0: nothing is tuned */
+  GAMGCost   cost;       /* -pc_gamg_tune_cost */
+  PetscBool  trial;      /* this PC is one of a search */
+  PetscBool  creates;    /* a level is being made, or could not be */
+  PetscBool  limited;    /* this trial ended at a limit */
+  Mat        graph;      /* borrowed: PETSc's of the level under way, when that is not served; read in trials alone */
+  PetscBool  done;       /* there was a search for the pattern of now, */
+  PetscBool  found;      /* and something in it converged; what follows is of that */
+  PetscBool  own;        /* the settings that the PC has are the best */
+  GAMGChoice choice;     /* unless own */
+  PetscBool  cycle_done; /* the degree of smoothers and the precision of cycles have been looked for: */
+  PetscInt   degree;     /* of smoothers; 0: it is not ours to choose */
+  PetscInt   own_degree; /* the one of before */
+  PetscBool  single;     /* cycles read single precision because that was found */
+  PetscReal  digits;     /* an iteration, of the first solve after the search that converged; 0: there was none */
+  PetscInt   num_tried;  /* hierarchies */
+  PetscReal  seconds;    /* of the search */
+  char      *options;    /* the settings as options to type, owned; NULL unless found */
+  PetscInt   slow;       /* last solves in a row that converged much worse than that */
+  PetscCount solves;     /* since the search */
+  PetscCount wait;       /* so many have to be there before the next search of this pattern */
 } GAMGTuning;
 
 /* The matrices of a setup under way, which PETSc loses when it fails. */
@@ -250,7 +251,7 @@ PETSC_INTERN PetscErrorCode GAMGPatchSetters(PC);
 PETSC_INTERN PetscErrorCode GAMGTuneSetFromOptions(PC, GAMGContext *, PetscOptionItems);
 PETSC_INTERN PetscErrorCode GAMGTuneIsDue(PC, const GAMGContext *, PetscBool *);
 PETSC_INTERN PetscErrorCode GAMGTune(PC, GAMGContext *);
-PETSC_INTERN PetscErrorCode GAMGTuneDegree(PC, GAMGContext *);
+PETSC_INTERN PetscErrorCode GAMGTuneCycle(PC, GAMGContext *);
 PETSC_INTERN PetscErrorCode GAMGTuneForget(PC, GAMGContext *);
 PETSC_INTERN PetscErrorCode GAMGTuneLimit(PC, Mat, Mat);
 PETSC_INTERN PetscErrorCode GAMGTuneNoteSolve(GAMGContext *, KSP);

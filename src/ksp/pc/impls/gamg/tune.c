@@ -34,6 +34,7 @@ const char *const GAMGCosts[] = {"time", "model", "GAMGCost", "GAMG_COST_", NULL
 #define MODEL_BANDWIDTH      4e12 /* bytes a second */
 #define MODEL_LATENCY        3e-6 /* seconds of a launch */
 #define MODEL_ENTRY_BYTES    12
+#define MODEL_SINGLE_BYTES   8   /* of an entry in cycles in single precision */
 #define MODEL_SETUP_READS    150 /* of all operators */
 #define MODEL_REFRESH_READS  40
 #define MODEL_LAUNCHES       8   /* of a level in a cycle, besides those of its smoothers */
@@ -217,15 +218,18 @@ static PetscErrorCode GetModelSize(PC pc, PetscReal *bytes, PetscInt *num_levels
 static PetscErrorCode ModelCosts(PC pc, Result *r)
 {
   const PC_MG *mg = (const PC_MG *)pc->data;
+  GAMGContext *context;
   PetscReal    bytes;
   PetscInt     num_levels, degree;
 
   PetscFunctionBegin;
+  PetscCall(GAMGGetContext(pc, &context));
   PetscCall(GetModelSize(pc, &bytes, &num_levels));
   degree     = num_levels < 2 ? 1 : mg->levels[num_levels - 1]->smoothd->max_it; // of smoothers, before and after the coarser levels; a product more is that of the residual
   r->setup   = MODEL_SETUP_READS * bytes / MODEL_BANDWIDTH + num_levels * MODEL_SETUP_LAUNCHES * MODEL_LATENCY;
   r->refresh = MODEL_REFRESH_READS * bytes / MODEL_BANDWIDTH + num_levels * MODEL_SETUP_LAUNCHES * MODEL_LATENCY / 3;
-  r->cycle   = (2 * degree + 1) * bytes / MODEL_BANDWIDTH + num_levels * (MODEL_LAUNCHES + 2 * degree) * MODEL_LATENCY;
+  if (context->single) bytes *= (PetscReal)MODEL_SINGLE_BYTES / MODEL_ENTRY_BYTES;
+  r->cycle = (2 * degree + 1) * bytes / MODEL_BANDWIDTH + num_levels * (MODEL_LAUNCHES + 2 * degree) * MODEL_LATENCY;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -601,15 +605,17 @@ PetscErrorCode GAMGTuneForget(PC pc, GAMGContext *context)
 
   PetscFunctionBegin;
   if (t->degree > 0) PetscCall(SetDegree(pc, t->degree, t->own_degree));
-  t->done        = PETSC_FALSE;
-  t->found       = PETSC_FALSE;
-  t->own         = PETSC_FALSE;
-  t->degree_done = PETSC_FALSE;
-  t->degree      = 0;
-  t->digits      = 0;
-  t->slow        = 0;
-  t->solves      = 0;
-  t->wait        = 0;
+  if (t->single) context->level_values = GAMG_VALUES_DOUBLE;
+  t->done       = PETSC_FALSE;
+  t->found      = PETSC_FALSE;
+  t->own        = PETSC_FALSE;
+  t->cycle_done = PETSC_FALSE;
+  t->degree     = 0;
+  t->single     = PETSC_FALSE;
+  t->digits     = 0;
+  t->slow       = 0;
+  t->solves     = 0;
+  t->wait       = 0;
   PetscCall(PetscFree(t->options));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -648,16 +654,20 @@ static PetscErrorCode InitializeSearch(PC pc, GAMGContext *context, Search *s)
 }
 
 /* A search for new values that has no result leaves that of the one before. */
-static void PutBack(const GAMGTuning *before, GAMGTuning *t)
+static void PutBack(const GAMGTuning *before, GAMGContext *context)
 {
-  t->found       = PETSC_TRUE;
-  t->own         = before->own;
-  t->choice      = before->choice;
-  t->degree_done = before->degree_done;
-  t->degree      = before->degree;
-  t->own_degree  = before->own_degree;
-  t->digits      = before->digits;
-  t->options     = before->options;
+  GAMGTuning *t = &context->tune;
+
+  t->found      = PETSC_TRUE;
+  t->own        = before->own;
+  t->choice     = before->choice;
+  t->cycle_done = before->cycle_done;
+  t->degree     = before->degree;
+  t->own_degree = before->own_degree;
+  t->single     = before->single;
+  t->digits     = before->digits;
+  t->options    = before->options;
+  if (t->single) context->level_values = GAMG_VALUES_SINGLE;
 }
 
 /*
@@ -698,7 +708,7 @@ PetscErrorCode GAMGTune(PC pc, GAMGContext *context)
   if (ierr != PETSC_SUCCESS && again) PetscCall(PetscFree(before.options));
   PetscCall(ierr);
   PetscCall(Keep(&s, t));
-  if (again && !t->found) PutBack(&before, t);
+  if (again && !t->found) PutBack(&before, context);
   else if (again) PetscCall(PetscFree(before.options));
   if (s.candidate != NULL) context->expected_cycles = (PetscCount)s.best.iterations * (s.cg ? 1 : 2);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -827,56 +837,146 @@ static PetscErrorCode PutDegree(PC pc, GAMGContext *context, PetscInt degree)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The degrees, on the hierarchy that there is; *best: the one whose solves take least. Collective. */
-static PetscErrorCode TryDegrees(Search *s, PetscInt own, PetscInt *best)
+/* A cycle on the hierarchy that there is becomes the best when its solves take least. Collective. */
+static PetscErrorCode TryCycle(Search *s, const char what[], PetscInt degree, PetscBool *best)
 {
   Result r;
 
   PetscFunctionBegin;
-  *best = own;
-  for (PetscInt k = 0; k <= MAX_DEGREE; k++) { // that of the user first
-    const PetscInt degree = k == 0 ? own : k;
-
-    if (k > 0 && degree == own) continue;
-    PetscCall(PutDegree(s->pc, s->context, degree));
-    PetscCall(PetscArrayzero(&r, 1));
-    PetscCall(Measure(s, s->pc, &r));
-    PetscCall(PetscInfo(s->pc, "Smoothers of degree %" PetscInt_FMT ": cycle %g s, %" PetscInt_FMT " iterations for %d digits\n", degree, (double)r.cycle, r.iterations, DIGITS));
-    if (r.digits <= 0 || (s->best.solve > 0 && r.solve >= WIN * s->best.solve)) continue;
-    s->best = r;
-    *best   = degree;
-  }
+  PetscCall(PetscArrayzero(&r, 1));
+  PetscCall(Measure(s, s->pc, &r));
+  PetscCall(PetscInfo(s->pc, "Smoothers of degree %" PetscInt_FMT "%s: cycle %g s, %" PetscInt_FMT " iterations for %d digits\n", degree, what, (double)r.cycle, r.iterations, DIGITS));
+  *best = (PetscBool)(r.digits > 0 && (s->best.solve <= 0 || r.solve < WIN * s->best.solve));
+  if (*best) s->best = r;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode RunDegrees(Search *s, PetscInt own, PetscInt *best)
+/* The degrees, that of the user first, or what there is when it is not ours to choose: own is 0. Collective. */
+static PetscErrorCode TryDegrees(Search *s, PetscInt own, PetscInt *best)
+{
+  PetscBool wins;
+
+  PetscFunctionBegin;
+  *best = own;
+  for (PetscInt k = 0; k <= (own > 0 ? MAX_DEGREE : 0); k++) {
+    const PetscInt degree = k == 0 ? own : k;
+
+    if (k > 0 && degree == own) continue;
+    if (own > 0) PetscCall(PutDegree(s->pc, s->context, degree));
+    PetscCall(TryCycle(s, "", degree, &wins));
+    if (wins) *best = degree;
+  }
+  if (own > 0) PetscCall(PutDegree(s->pc, s->context, *best));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Cycles in another precision in a hierarchy that is set up. Collective. */
+static PetscErrorCode PutPrecision(PC pc, GAMGContext *context, GAMGLevelValues values)
+{
+  PetscFunctionBegin;
+  context->level_values = values;
+  PetscCall(GAMGCoarseDestroy(&context->coarse));
+  PetscCall(GAMGSetUpCycle(pc, context));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Cycles in single precision, with the degree that is best in double. Collective. */
+static PetscErrorCode TryPrecision(Search *s, PetscInt degree, PetscBool *single)
+{
+  PetscFunctionBegin;
+  PetscCall(PutPrecision(s->pc, s->context, GAMG_VALUES_SINGLE));
+  PetscCall(TryCycle(s, ", cycles in single precision", degree, single));
+  if (!*single) PetscCall(PutPrecision(s->pc, s->context, GAMG_VALUES_DOUBLE));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether the precision of cycles is left to us: nobody said anything of it, and the matrix is on the device. Collective. */
+static PetscErrorCode IsPrecisionFree(PC pc, const GAMGContext *context, PetscBool *is)
+{
+  PetscMemType type;
+  PetscBool    seq, mpi;
+
+  PetscFunctionBegin;
+  PetscCall(MatIsSeqAIJCUDA(pc->pmat, &seq));
+  PetscCall(MatIsMPIAIJCUDA(pc->pmat, &mpi));
+  PetscCall(MatGetCurrentMemType(pc->pmat, &type));
+  *is = (PetscBool)(!PetscDefined(USE_REAL_SINGLE) && (seq || mpi) && PetscMemTypeDevice(type) && !context->given.level_values && context->level_values == GAMG_VALUES_DOUBLE);
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, is, 1, MPI_C_BOOL, MPI_LAND, PetscObjectComm((PetscObject)pc)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode RunCycles(Search *s, PetscInt own, PetscBool precision, PetscInt *degree, PetscBool *single)
 {
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
   PetscCall(CreateVectors(s));
   PetscCall(PetscFPTrapPush(PETSC_FP_TRAP_OFF));
-  ierr = TryDegrees(s, own, best);
+  ierr = TryDegrees(s, own, degree);
+  if (ierr == PETSC_SUCCESS && precision) ierr = TryPrecision(s, *degree, single);
   PetscCall(PetscFPTrapPop());
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The degree becomes one of the options to type. */
-static PetscErrorCode AppendDegree(PC pc, GAMGTuning *t)
+/* What was found of cycles becomes a part of the options to type. */
+static PetscErrorCode AppendCycle(PC pc, GAMGTuning *t)
 {
-  const char *prefix = ((PetscObject)pc)->prefix;
-  char        options[MAX_OPTIONS];
+  const char *prefix = ((PetscObject)pc)->prefix != NULL ? ((PetscObject)pc)->prefix : "";
+  char        options[MAX_OPTIONS], option[MAX_OPTION];
 
   PetscFunctionBegin;
-  PetscCall(PetscSNPrintf(options, sizeof(options), "%s -%smg_levels_ksp_max_it %" PetscInt_FMT, t->options, prefix != NULL ? prefix : "", t->degree));
+  PetscCall(PetscStrncpy(options, t->options, sizeof(options)));
+  if (t->degree > 0) {
+    PetscCall(PetscSNPrintf(option, sizeof(option), "-%smg_levels_ksp_max_it %" PetscInt_FMT, prefix, t->degree));
+    PetscCall(Append(sizeof(options), options, option));
+  }
+  if (t->single) {
+    PetscCall(PetscSNPrintf(option, sizeof(option), "-%spc_gamg_level_values %s", prefix, GAMGLevelValuesNames[GAMG_VALUES_SINGLE]));
+    PetscCall(Append(sizeof(options), options, option));
+  }
   PetscCall(PetscFree(t->options));
   PetscCall(PetscStrallocpy(options, &t->options));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Looks for the degree, when own is the one that is left to us, and for the precision. Collective. */
+static PetscErrorCode SearchCycle(PC pc, GAMGContext *context, PetscInt own, PetscBool precision)
+{
+  GAMGTuning     *t      = &context->tune;
+  const PetscBool before = pc->setupcalled;
+  PetscInt        degree = own;
+  Search          s;
+  PetscLogDouble  since;
+  PetscReal       seconds;
+  PetscErrorCode  ierr;
+
+  PetscFunctionBegin;
+  PetscCall(InitializeSearch(pc, context, &s));
+  pc->setupcalled = PETSC_TRUE; // a solve with it is no reason to set it up
+  PetscCall(PetscTime(&since));
+  ierr            = RunCycles(&s, own, precision, &degree, &t->single);
+  pc->setupcalled = before;
+  context->cycles = 0; // and solves: the program's count
+  t->solves       = 0;
+  t->slow         = 0;
+  t->digits       = 0;
+  PetscCall(EndSearch(&s));
+  if (ierr != PETSC_SUCCESS) {
+    context->level_values = precision ? GAMG_VALUES_DOUBLE : context->level_values;
+    if (own > 0) PetscCall(SetDegree(pc, 0, own));
+  }
+  PetscCall(ierr);
+  t->own_degree = own;
+  t->degree     = degree;
+  PetscCall(GetSeconds(&s, since, &seconds));
+  t->seconds += seconds;
+  PetscCall(AppendCycle(pc, t));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
-  GAMGTuneDegree - Finds the degree of smoothers for a hierarchy that has just been set up with settings of GAMGTune(), or puts on the one that was found
+  GAMGTuneCycle - Finds the degree of smoothers and the precision of cycles for a hierarchy that has just been set up with settings of GAMGTune(), or puts on the degree that was found
 
   Collective
 
@@ -887,44 +987,22 @@ static PetscErrorCode AppendDegree(PC pc, GAMGTuning *t)
   Notes:
   A setup that makes a hierarchy may make smoothers, which have the degree of before the search, so that it is set after each of these. Another degree is the program's, and stays.
 */
-PetscErrorCode GAMGTuneDegree(PC pc, GAMGContext *context)
+PetscErrorCode GAMGTuneCycle(PC pc, GAMGContext *context)
 {
-  GAMGTuning     *t      = &context->tune;
-  const PetscBool before = pc->setupcalled;
-  PetscInt        own, best;
-  Search          s;
-  PetscLogDouble  since;
-  PetscReal       seconds;
-  PetscErrorCode  ierr;
+  GAMGTuning *t = &context->tune;
+  PetscInt    own;
+  PetscBool   precision;
 
   PetscFunctionBegin;
-  if (!t->found || (t->degree_done && t->degree == 0)) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!t->found || (t->cycle_done && t->degree == 0)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(GetFreeDegree(pc, &own));
-  if (t->degree_done) {
+  if (t->cycle_done) {
     if (own > 0 && own == t->own_degree && own != t->degree) PetscCall(PutDegree(pc, context, t->degree));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  t->degree_done = PETSC_TRUE;
-  if (own == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(InitializeSearch(pc, context, &s));
-  pc->setupcalled = PETSC_TRUE; // a solve with it is no reason to set it up
-  best            = own;
-  PetscCall(PetscTime(&since));
-  ierr            = RunDegrees(&s, own, &best);
-  pc->setupcalled = before;
-  context->cycles = 0; // and solves: the program's count
-  t->solves       = 0;
-  t->slow         = 0;
-  t->digits       = 0;
-  PetscCall(EndSearch(&s));
-  if (ierr != PETSC_SUCCESS) PetscCall(SetDegree(pc, 0, own));
-  PetscCall(ierr);
-  t->own_degree = own;
-  t->degree     = best;
-  PetscCall(PutDegree(pc, context, best));
-  PetscCall(GetSeconds(&s, since, &seconds));
-  t->seconds += seconds;
-  PetscCall(AppendDegree(pc, t));
+  t->cycle_done = PETSC_TRUE;
+  PetscCall(IsPrecisionFree(pc, context, &precision));
+  if (own > 0 || precision) PetscCall(SearchCycle(pc, context, own, precision));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -952,7 +1030,7 @@ static PetscErrorCode IsGAMG(PC pc, PetscBool *is)
 
   Notes:
   The first setup of a pattern sets up some hierarchies one after the other, with a short solve for each, and then the one whose setups and solves take least for `n` solves. Looked for are thresholds, the strength of connections, the prolongator filter, the number of
-  aggressive levels and of smoothing steps, and the degree of Chebyshev smoothers. What was given by an option or by a setter is never changed.
+  aggressive levels and of smoothing steps, the degree of Chebyshev smoothers, and whether cycles read values in single precision (`-pc_gamg_level_values`). What was given by an option or by a setter is never changed.
 
   `KSPView()` prints the result as options to type, and what the search took; `-info :pc` has a line for each hierarchy.
 
