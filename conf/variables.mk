@@ -56,7 +56,7 @@ compile_cu   = $(CUDAC) -c $(MPICXX_INCLUDES) $(cudac_flags) $(CUDAPP_FLAGS) $(s
 # No libcuda.so.1 at load: a machine without a driver runs the host path.
 cuda_libdir := $(firstword $(wildcard $(CUDA_ROOT)/lib64 $(CUDA_ROOT)/targets/x86_64-linux/lib $(CUDA_ROOT)/lib))
 petsc_libdir := $(PETSC_DIR)/$(if $(PETSC_ARCH),$(PETSC_ARCH)/)lib
-link_libs   = -L$(petsc_libdir) -L$(cuda_libdir) -Wl,-rpath,$(petsc_libdir) -Wl,-rpath,$(cuda_libdir) -lpetsc -Wl,--as-needed -lcusparse -lcublas -lcudart -lstdc++ -lm
+link_libs   = -L$(petsc_libdir) -L$(cuda_libdir) -Wl,-rpath,$(petsc_libdir) -Wl,-rpath,$(cuda_libdir) -lpetsc -Wl,--as-needed $(HYPRE_LIB) -lcusparse -lcublas -lcudart -lstdc++ -lm
 link_shared = $(CXX_LINKER) -shared -Wl,-soname,$(notdir $@) -Wl,-z,defs -Wl,-rpath,'$$ORIGIN'
 link_program = $(CXX_LINKER)
 endif

@@ -14,6 +14,9 @@ PETSC_INTERN PetscErrorCode DCSRCopyColumnsToHost(PetscCount n, const int32_t *d
 PETSC_INTERN PetscErrorCode DCSRWidenOffsets(PetscCount n, const void *from, PetscBool wide, PetscInt *to, cudaStream_t stream);
 PETSC_INTERN PetscErrorCode DCSRWidenColumns(PetscCount n, const int32_t *from, PetscInt *to, cudaStream_t stream);
 
+/* Columns and values of compact storage with the diagonal entry of each row in front, as hypre wants them; columns may be NULL. */
+PETSC_INTERN PetscErrorCode DCSRCopyDiagonalFirst(DCSRView from, int32_t columns[], PetscScalar values[], cudaStream_t stream);
+
 /* Fragmented storage becomes compact. The caller allocates the arrays of to for num_nonzeros entries or more. Columns of a row come out sorted. */
 PETSC_INTERN PetscErrorCode DCSRDefragment(DCSRView from, DCSRView to, cudaStream_t stream);
 /*

@@ -122,6 +122,55 @@ static PetscErrorCode CompareOrder(Mat A, Mat B, MatType reference)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Fills H from A and compares it with B, which is the same as MATAIJ. */
+static PetscErrorCode Refill(Mat A, Mat B, Mat H, const char when[])
+{
+  Mat C;
+
+  PetscFunctionBegin;
+  PetscCall(MatConvert(A, MATHYPRE, MAT_REUSE_MATRIX, &H));
+  PetscCall(TestHasType(H, MATHYPRE, when));
+  PetscCall(TestCompareProducts(B, H, when));
+  PetscCall(MatConvert(H, MATAIJ, MAT_INITIAL_MATRIX, &C));
+  PetscCall(TestCompareRows(B, C, when));
+  PetscCall(MatDestroy(&C));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A MATHYPRE that is filled again from matrices whose pattern or place is another one, and after others have changed it; device: hypre computes there. */
+static PetscErrorCode RefillOthers(MatType type, PetscBool device)
+{
+  Mat A[3], B[3], H, X;
+
+  PetscFunctionBegin;
+  for (int k = 0; k < 3; k++) PetscCall(TestCreatePair(type, 60, 60, TEST_EVEN, 3 + k / 2, k, &B[k], &A[k])); // the third one has more entries
+  PetscCall(MatConvert(A[0], MATHYPRE, MAT_INITIAL_MATRIX, &H));
+  PetscCall(Refill(A[0], B[0], H, "refilled"));
+  PetscCall(MatZeroEntries(H));
+  PetscCall(Refill(A[0], B[0], H, "refilled after MatZeroEntries()"));
+  PetscCall(MatDuplicate(A[0], MAT_COPY_VALUES, &X));
+  PetscCall(MatScale(X, 4));
+  PetscCall(MatScale(B[0], 4));
+  PetscCall(Refill(X, B[0], H, "refilled from a duplicate"));
+  PetscCall(MatDestroy(&X));
+  if (device) { // PETSc's own conversion cannot do that
+    PetscCall(Refill(A[2], B[2], H, "refilled from another pattern"));
+    PetscCall(MatBindToCPU(H, PETSC_TRUE));
+    PetscCall(Refill(A[2], B[2], H, "refilled when bound to the CPU"));
+    PetscCall(MatBindToCPU(H, PETSC_FALSE));
+    PetscCall(Refill(A[1], B[1], H, "refilled after having been bound"));
+    PetscCall(MatBindToCPU(A[1], PETSC_TRUE));
+    PetscCall(Refill(A[1], B[1], H, "refilled from one bound to the CPU"));
+    PetscCall(MatBindToCPU(A[1], PETSC_FALSE));
+  }
+  PetscCall(MatDestroy(&H));
+  for (int k = 0; k < 3; k++) {
+    PetscCall(MatDestroy(&A[k]));
+    PetscCall(MatDestroy(&B[k]));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Products with -matmatmult_via hypre -matptap_via hypre, with new values, too. */
 static PetscErrorCode Multiply(MatType type)
 {
@@ -338,6 +387,7 @@ static PetscErrorCode TestWithHYPRE(MatType type)
       PetscCall(MatDestroy(&B));
     }
   }
+  PetscCall(RefillOthers(type, device));
   PetscCall(Multiply(type));
   PetscCall(MultiplyWithHYPRE(type));
   PetscCall(MultiplyTranspose(type));

@@ -148,6 +148,37 @@ static PetscErrorCode TestWiden(const KernelTestMatrix *A, DCSRView view, cudaSt
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The diagonal entry of each row and the first one change places; with columns and without. */
+static PetscErrorCode TestDiagonalFirst(const KernelTestMatrix *A, DCSRView view, PetscBool structure, cudaStream_t stream)
+{
+  int32_t     *dj, *j;
+  PetscScalar *da, *a;
+
+  PetscFunctionBegin;
+  PetscCall(KernelTestToDevice((size_t)A->nz * sizeof(*dj), NULL, stream, (void **)&dj));
+  PetscCall(KernelTestToDevice((size_t)A->nz * sizeof(*da), NULL, stream, (void **)&da));
+  PetscCall(PetscMalloc2(A->nz, &j, A->nz, &a));
+  PetscCall(DCSRCopyDiagonalFirst(view, structure ? dj : NULL, da, stream));
+  PetscCall(KernelTestToHost((size_t)A->nz * sizeof(*j), dj, stream, j));
+  PetscCall(KernelTestToHost((size_t)A->nz * sizeof(*a), da, stream, a));
+  for (PetscInt row = 0; row < A->m; row++) {
+    PetscInt diagonal = A->i[row];
+
+    for (PetscInt k = A->i[row]; k < A->i[row + 1]; k++)
+      if (A->j[k] == row) diagonal = k;
+    for (PetscInt k = A->i[row]; k < A->i[row + 1]; k++) {
+      const PetscInt from = k == diagonal ? A->i[row] : k == A->i[row] ? diagonal : k;
+
+      PetscCheck((!structure || j[k] == A->j[from]) && a[k] == A->a[from], PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s with the diagonal in front: entry %" PetscInt_FMT " of row %" PetscInt_FMT " is not that of column %" PetscInt_FMT, A->name,
+                 k - A->i[row], row, A->j[from]);
+    }
+  }
+  PetscCall(PetscFree2(j, a));
+  PetscCall(PetscSparseCUDAFree(&dj, stream));
+  PetscCall(PetscSparseCUDAFree(&da, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode Test(const KernelTestMatrix *A, const KernelTestStorage *storage, DCSRView view, cudaStream_t stream)
 {
   KernelTestMatrix back;
@@ -160,7 +191,10 @@ static PetscErrorCode Test(const KernelTestMatrix *A, const KernelTestStorage *s
   PetscCall(TestStructureOnly(A, view, stream));
   PetscCall(TestInvalid(A, storage->name, view, stream));
   PetscCall(CheckValid(view, stream, A->name, "repaired"));
-  if (view.row_offsets) PetscCall(TestWiden(A, view, stream));
+  if (view.row_offsets == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(TestWiden(A, view, stream));
+  PetscCall(TestDiagonalFirst(A, view, PETSC_TRUE, stream));
+  PetscCall(TestDiagonalFirst(A, view, PETSC_FALSE, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -1,8 +1,8 @@
 /*
   hypre, when PETSc has it: conversions between matrices of ours and MATHYPRE, and products that hypre computes.
 
-  PETSc's code for MATAIJ does the work. It reads i and j of the mirror directly, also for a hypre that computes on the device, which takes the values from the device
-  copy. A matrix has our functions exactly when its parent type has PETSc's, so that this library is the same whether PETSc has hypre or not.
+  A matrix becomes MATHYPRE on the device where hypre computes there (hypredevice.c). All else is PETSc's code for MATAIJ, which reads i and j of the mirror directly. A matrix has our functions exactly when its parent
+  type has PETSc's.
 */
 #include "hypre.h"
 #include "../core/core.h"
@@ -47,26 +47,59 @@ static PetscErrorCode GetParentConvert(Mat A, ConvertFn *convert)
 }
 
 /*
-  For a hypre without GPU support PETSc reads the values that MatSeqAIJGetCSRAndMemType() gives on the host: the matrix counts as bound to the CPU meanwhile. For one with
-  GPU support it copies them on the device, on the stream on which they were computed.
+  PETSc's own conversion, by the host. For a hypre without GPU support PETSc reads the values that MatSeqAIJGetCSRAndMemType() gives on the host: the matrix counts as bound to the
+  CPU meanwhile. For one with GPU support it copies them on the device, on the stream on which they were computed.
 */
-static PetscErrorCode MatConvert_AIJCUDA_HYPRE(Mat A, MatType type, MatReuse reuse, Mat *B)
+static PetscErrorCode ConvertByParent(Mat A, MatType type, MatReuse reuse, PetscBool device, Mat *B)
 {
+  const int      access = device ? HOST_READ_STRUCTURE : HOST_READ;
   ConvertFn      convert;
-  PetscBool      device = PETSC_FALSE, bound[3];
-  int            access;
+  PetscBool      bound[3];
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
   PetscCall(GetParentConvert(A, &convert));
   PetscCheck(convert != NULL, PetscObjectComm((PetscObject)A), PETSC_ERR_PLIB, "MATAIJ of this PETSc has no conversion to MATHYPRE");
-  PetscCall(ConvertsOnDevice(A, reuse, B, &device));
-  access = device ? HOST_READ_STRUCTURE : HOST_READ;
   PetscCall(MatAIJCUDAHostBegin(A, access));
   if (!device) PetscCall(MatAIJCUDABoundBegin(A, bound));
   ierr = (*convert)(A, type, reuse, B);
   if (!device) PetscCall(MatAIJCUDABoundEnd(A, bound));
   PetscCall(MatAIJCUDAHostFinish(A, access, ierr));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatConvert_AIJCUDA_HYPRE(Mat, MatType, MatReuse, Mat *);
+
+/* A MATHYPRE that was made on the device, and cannot be filled there any more, becomes a new one that is where it was. */
+static PetscErrorCode ReplaceHYPRE(Mat A, MatType type, Mat B)
+{
+  PetscBool bound;
+  Mat       H;
+
+  PetscFunctionBegin;
+  PetscCall(MatBoundToCPU(B, &bound));
+  PetscCall(MatConvert_AIJCUDA_HYPRE(A, type, MAT_INITIAL_MATRIX, &H));
+  if (bound) PetscCall(MatBindToCPU(H, PETSC_TRUE));
+  PetscCall(MatHeaderReplace(B, &H));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatConvert_AIJCUDA_HYPRE(Mat A, MatType type, MatReuse reuse, Mat *B)
+{
+  Mat       H      = NULL;
+  PetscBool device = PETSC_FALSE, ours = PETSC_FALSE, done = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  if (reuse == MAT_REUSE_MATRIX) PetscCall(MatAIJCUDARefillHYPREDevice(A, *B, &ours, &done));
+  if (ours) {
+    if (!done) PetscCall(ReplaceHYPRE(A, type, *B));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(ConvertsOnDevice(A, reuse, B, &device));
+  if (device && reuse != MAT_REUSE_MATRIX) PetscCall(MatAIJCUDAConvertHYPREDevice(A, &H));
+  if (H == NULL) PetscCall(ConvertByParent(A, type, reuse, device, B));
+  else if (reuse == MAT_INPLACE_MATRIX) PetscCall(MatHeaderReplace(A, &H));
+  else *B = H;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -6,3 +6,6 @@
 
 /* hypre.c */
 PETSC_INTERN PetscErrorCode MatAIJCUDAComposeHYPRE(Mat, MatType, PetscBool);
+/* hypredevice.c */
+PETSC_INTERN PetscErrorCode MatAIJCUDAConvertHYPREDevice(Mat, Mat *);
+PETSC_INTERN PetscErrorCode MatAIJCUDARefillHYPREDevice(Mat, Mat, PetscBool *, PetscBool *);
