@@ -4,5 +4,6 @@
 */
 #include <petscsys.h>
 
-PETSC_INTERN PetscErrorCode BenchMemoryBegin(void);                /* needs a device; what is in use at the first call of the process does not count */
+PETSC_INTERN PetscErrorCode BenchMemoryBegin(void);                /* needs a device; what is in use at the first call of the process, or at BenchMemoryMark(), does not count */
+PETSC_INTERN PetscErrorCode BenchMemoryMark(void);                 /* likewise: for what others have left that cannot be freed */
 PETSC_INTERN PetscErrorCode BenchMemoryEnd(MPI_Comm, PetscReal *); /* bytes, the most of any process; -1 when it cannot be known, or nothing began */

@@ -17,6 +17,7 @@ static char help[] = "Systems on which multigrid with its defaults converges bad
 */
 #include "hardsolve.h"
 #include "../common/bench.h"
+#include "../common/benchmemory.h"
 #include <petscsparsecuda.h>
 
 #define MAX_CONFIGURATIONS 32
@@ -182,6 +183,10 @@ static PetscErrorCode RunType(const HardProblem *problem, const HardProblem *sma
   PetscLogDouble begin, end;
 
   PetscFunctionBegin;
+  if (limits.device) {
+    PetscCall(PetscSparseCUDATrimMemory(PETSC_TRUE));
+    PetscCall(BenchMemoryMark());
+  }
   PetscCall(PetscTime(&begin));
   PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
   ierr = HardProblemCreateMat(problem, type, &A);
