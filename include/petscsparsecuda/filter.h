@@ -6,7 +6,8 @@
 */
 #include <petscsparsecuda/delete.h>
 
-#define DCSR_FILTER_MAX_VECTORS 6 /* of the near null space: their Gram matrix is in registers */
+#define DCSR_FILTER_MAX_VECTORS   6   /* of the near null space: their Gram matrix is in registers */
+#define DCSR_FILTER_LARGEST_SCALE 1e4 /* PETSc's: with one vector, a row that would have to grow more stays as it is */
 
 /* The part of the prolongator in own columns, or in ghost columns. Arrays are on the device and borrowed. */
 typedef struct {

@@ -70,5 +70,8 @@ PETSC_INTERN PetscErrorCode DCSRTentativeSetComponents(PetscInt num_rows, PetscI
 PETSC_INTERN PetscErrorCode DCSRTentativeSetOnes(PetscInt num_rows, PetscReal vector[], cudaStream_t);
 PETSC_INTERN PetscErrorCode DCSRTentativeSetRealPart(PetscInt num_rows, const PetscScalar x[], PetscReal vector[], cudaStream_t);
 
+/* smoothed.cu */
+PETSC_INTERN PetscErrorCode DCSRSmoothTentative(DCSRView A, DCSRView P0, PetscReal factor, PetscReal threshold, const PetscReal null_vector[], cudaStream_t, DCSRView *P, PetscBool *done);
+
 /* factor.cu */
 PETSC_INTERN PetscErrorCode DCSRTentativeFactor(DCSRTentative, const DCSRMembers *, cudaStream_t);

@@ -19,8 +19,7 @@
 namespace
 {
 
-constexpr int       FILTER_THREADS = 256;
-constexpr PetscReal LARGEST_SCALE  = 1e4; // PETSc's: a row that would have to grow more stays as it is
+constexpr int FILTER_THREADS = 256;
 
 /* A block of the prolongator, as kernels see it. */
 struct Block {
@@ -164,7 +163,7 @@ struct ScaleRow {
   {
     const PetscScalar before = s.kept + s.lost;
 
-    if (!(AbsoluteValue(before) > 0 && LARGEST_SCALE * AbsoluteValue(s.kept) > AbsoluteValue(before))) return false;
+    if (!(AbsoluteValue(before) > 0 && (PetscReal)DCSR_FILTER_LARGEST_SCALE * AbsoluteValue(s.kept) > AbsoluteValue(before))) return false;
     scale = before / s.kept;
     return true;
   }

@@ -556,6 +556,20 @@ PetscErrorCode GAMGCheckProlongator(PC pc, Mat A, Mat P)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* GAMGCheckSmoothed - Compares a prolongator that was smoothed at once with the one of the steps that PETSc takes. Collective. */
+PetscErrorCode GAMGCheckSmoothed(PC pc, Mat P, Mat steps)
+{
+  Mat ours, theirs;
+
+  PetscFunctionBegin;
+  PetscCall(CreatePlain(P, &ours));
+  PetscCall(CreatePlain(steps, &theirs));
+  PetscCall(CompareMatrices(pc, ours, theirs, PETSC_TRUE, "prolongator that was smoothed at once"));
+  PetscCall(MatDestroy(&ours));
+  PetscCall(MatDestroy(&theirs));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* GAMGCheckKeepProlongator - A MATAIJ copy of a prolongator, to be given to GAMGCheckFilter(). Collective. */
 PetscErrorCode GAMGCheckKeepProlongator(Mat P, Mat *copy)
 {

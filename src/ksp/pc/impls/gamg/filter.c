@@ -32,29 +32,46 @@ static PetscErrorCode Destroy(Filter *f)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The near null space of the coarse level to the device: PC_GAMG has it on the host, [vectors][own columns]. */
-static PetscErrorCode UploadCoarse(const PC_GAMG *gamg, Filter *f)
+/*
+  GAMGUploadCoarse - The near null space of the coarse level to the device: PC_GAMG has it on the host, [vectors][own columns]
+
+  Not Collective
+
+  Input Parameters:
++ pc     - of type PCGAMG
+. n      - own columns of the prolongator
+- stream - asynchronous on it
+
+  Output Parameter:
+. coarse - [n][vectors] device, exportable, owned by the caller; NULL after an error
+
+  Errors: PETSC_ERR_MEM.
+*/
+PetscErrorCode GAMGUploadCoarse(PC pc, PetscInt n, cudaStream_t stream, PetscReal **coarse)
 {
-  const PetscInt n = f->P->cmap->n, num_vectors = f->filter.num_vectors;
-  const size_t   size = (size_t)n * (size_t)num_vectors;
-  PetscReal     *data = NULL;
-  PetscErrorCode ierr = PETSC_SUCCESS;
+  const PC_GAMG *gamg        = GAMGGet(pc);
+  const PetscInt num_vectors = gamg->data_cell_rows;
+  const size_t   size        = (size_t)n * (size_t)num_vectors;
+  PetscReal     *data        = NULL;
+  PetscErrorCode ierr        = PETSC_SUCCESS;
 
   PetscFunctionBegin;
+  *coarse = NULL;
   PetscCheck((size_t)gamg->data_sz >= size, PETSC_COMM_SELF, PETSC_ERR_PLIB, "A near null space of %" PetscInt_FMT " numbers for %" PetscInt_FMT " coarse rows and %" PetscInt_FMT " vectors", gamg->data_sz, n, num_vectors);
-  PetscCall(PetscSparseCUDAMallocExportable(size, "near null space of the coarse level", f->stream, &f->coarse[0]));
-  PetscCall(PetscSparseCUDAMalloc(size, "near null space of the coarse level", f->stream, &data));
-  if (size > 0) PetscCallGoto(ierr, cleanup, PetscSparseCUDACopyToDevice(data, gamg->data, size * sizeof(*data), f->stream));
+  PetscCallGoto(ierr, cleanup, PetscSparseCUDAMallocExportable(size, "near null space of the coarse level", stream, coarse));
+  PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(size, "near null space of the coarse level", stream, &data));
+  if (size > 0) PetscCallGoto(ierr, cleanup, PetscSparseCUDACopyToDevice(data, gamg->data, size * sizeof(*data), stream));
   PetscCallGoto(ierr, cleanup, PetscLogCpuToGpu((PetscLogDouble)(size * sizeof(*data))));
-  PetscCallGoto(ierr, cleanup, DCSRFilterPackCoarse(n, num_vectors, data, f->coarse[0], f->stream));
+  PetscCallGoto(ierr, cleanup, DCSRFilterPackCoarse(n, num_vectors, data, *coarse, stream));
 cleanup:
-  PetscCall(PetscSparseCUDAFree(&data, f->stream));
+  PetscCall(PetscSparseCUDAFree(&data, stream));
+  if (ierr != PETSC_SUCCESS) PetscCall(PetscSparseCUDAFree(coarse, stream));
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Storage, near null space but for its values in ghost columns, flags, and the columns that are kept as far as this process knows; not collective. */
-static PetscErrorCode Prepare(const PC_GAMG *gamg, PetscReal threshold, Filter *f)
+static PetscErrorCode Prepare(PC pc, PetscReal threshold, Filter *f)
 {
   DCSRFilter *filter = &f->filter;
 
@@ -67,7 +84,7 @@ static PetscErrorCode Prepare(const PC_GAMG *gamg, PetscReal threshold, Filter *
     PetscCall(PetscSparseCUDAMalloc(n, "columns of a prolongator", f->stream, &f->kept[k]));
     if (n > 0) PetscCallCUDA(cudaMemsetAsync(f->kept[k], 0, n * sizeof(*f->kept[k]), f->stream));
   }
-  PetscCall(UploadCoarse(gamg, f));
+  PetscCall(GAMGUploadCoarse(pc, f->P->cmap->n, f->stream, &f->coarse[0]));
   filter->blocks[0].coarse = f->coarse[0];
   if (f->mpi) {
     PetscCall(JoinedColumnsCreateOf(f->P, f->stream, &f->columns));
@@ -145,8 +162,8 @@ static PetscErrorCode CopyKept(Filter *f, PetscBool to_device, int32_t *kept[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether the coarse operator is going to be factored, as PETSc's setup decides it. */
-static PetscBool IsCoarsest(PC pc, Mat P)
+/* GAMGIsCoarsest - Whether the coarse operator that P leads to is going to be factored, as PETSc's setup decides it. Not collective, the same on all processes. */
+PetscBool GAMGIsCoarsest(PC pc, Mat P)
 {
   const PC_GAMG *gamg = GAMGGet(pc);
 
@@ -196,7 +213,7 @@ static PetscErrorCode TellEntries(PC pc, Mat before, Mat after, PetscReal thresh
 static PetscErrorCode CreateFiltered(PC pc, Filter *f, PetscErrorCode ierr, Mat *filtered)
 {
   PetscFunctionBegin;
-  if (IsCoarsest(pc, f->P)) ierr = SpareColumns(pc, f, ierr);
+  if (GAMGIsCoarsest(pc, f->P)) ierr = SpareColumns(pc, f, ierr);
   PetscCall(PetscSparseCUDAAgree(PetscObjectComm((PetscObject)f->P), ierr, &ierr));
   PetscCall(ierr);
   if (f->mpi) ierr = GetGhosts(f);
@@ -221,7 +238,7 @@ static PetscErrorCode FilterOnDevice(PC pc, PetscInt num_vectors, PetscReal thre
   f.filter.num_vectors = num_vectors;
   f.filter.num_blocks  = f.mpi ? 2 : 1;
   if (f.mpi) PetscCall(MatMPIAIJCUDAUseCurrentStream(*P));
-  ierr = Prepare(GAMGGet(pc), threshold, &f);
+  ierr = Prepare(pc, threshold, &f);
   ierr = CreateFiltered(pc, &f, ierr, &filtered);
   if (ierr == PETSC_SUCCESS) ierr = TellEntries(pc, *P, filtered, threshold);
   PetscCall(Destroy(&f));

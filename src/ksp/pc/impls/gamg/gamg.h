@@ -268,6 +268,7 @@ PETSC_INTERN PetscErrorCode GAMGCheckAggregates(PC, const GAMGAggregates *);
 PETSC_INTERN PetscErrorCode GAMGCheckKeepData(PC, Mat);
 PETSC_INTERN PetscErrorCode GAMGCheckProlongator(PC, Mat, Mat);
 PETSC_INTERN PetscErrorCode GAMGCheckKeepProlongator(Mat, Mat *);
+PETSC_INTERN PetscErrorCode GAMGCheckSmoothed(PC, Mat, Mat);
 PETSC_INTERN PetscErrorCode GAMGCheckFilter(PC, Mat, Mat *);
 PETSC_INTERN PetscErrorCode GAMGCheckReset(GAMGCheck *);
 
@@ -313,5 +314,7 @@ PETSC_INTERN PetscErrorCode GAMGRestrictionReset(GAMGContext *);
 PETSC_INTERN PetscErrorCode GAMGSmoothProlongator(PC, Mat, Mat *);
 
 /* filter.c */
+PETSC_INTERN PetscErrorCode GAMGUploadCoarse(PC, PetscInt, cudaStream_t, PetscReal **);
+PETSC_INTERN PetscBool      GAMGIsCoarsest(PC, Mat);
 PETSC_INTERN PetscErrorCode GAMGFilterProlongator(PC, PetscReal, Mat *);
 PETSC_INTERN PetscErrorCode GAMGFilterByPETSc(PC, Mat *);

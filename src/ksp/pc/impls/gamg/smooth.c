@@ -4,6 +4,7 @@
 #include "gamg.h"
 #include "../../../ksp/impls/fused/fused.h"
 #include "../../../../mat/impls/aijcuda/mult/mult.h"
+#include <petscsparsecuda/tentative.h>
 
 #define DAMPING        1.4 /* PETSc's, times the inverse of the largest eigenvalue */
 #define NUM_ITERATIONS 10  /* of the estimate, unless the options say otherwise */
@@ -121,6 +122,108 @@ cleanup:
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Whether one step of smoothing, and the filter, can be done at once: single unknowns on one process, one vector, and a coarse operator that is not factored, as the filter spares columns then. */
+static PetscErrorCode CanSmoothAtOnce(PC pc, Mat A, Mat P, PetscReal filter, PetscBool *can)
+{
+  PetscFunctionBegin;
+  PetscCall(MatIsSeqAIJCUDA(A, can));
+  *can = (PetscBool)(*can && GAMGGetAggOptions(pc)->nsmooths == 1 && A->rmap->bs == 1 && GAMGGet(pc)->data_cell_rows == 1 && !(filter > 0 && GAMGIsCoarsest(pc, P)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The storage of P, filtered when filter is positive; zero unless *done. Not collective. */
+static PetscErrorCode SmoothTentative(PC pc, Mat A, Mat P0, PetscReal factor, PetscReal filter, DCSRView *view, PetscBool *done)
+{
+  PetscReal     *coarse = NULL;
+  DCSRView       a, p0;
+  cudaStream_t   stream;
+  PetscErrorCode ierr = PETSC_SUCCESS;
+
+  PetscFunctionBegin;
+  PetscCall(PetscSparseCUDAGetStream(&stream));
+  PetscCall(MatSeqAIJCUDAGetCompact(A, &a));
+  PetscCall(MatSeqAIJCUDAGetCompact(P0, &p0));
+  if (filter > 0) PetscCall(GAMGUploadCoarse(pc, P0->cmap->n, stream, &coarse));
+  PetscCallGpuTimeGoto(ierr, cleanup, DCSRSmoothTentative(a, p0, factor, filter, coarse, stream, view, done));
+cleanup:
+  PetscCall(PetscSparseCUDAFree(&coarse, stream));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Smooths and filters P without the matrices in between; P stays unless *done. */
+static PetscErrorCode SmoothAtOnce(PC pc, Mat A, PetscReal emax, PetscReal filter, Mat *P, PetscBool *done)
+{
+  const PetscLogEvent event    = petsc_gamg_setup_matmat_events[GAMGGet(pc)->current_level][2];
+  Mat                 smoothed = NULL;
+  DCSRView            view;
+  PetscErrorCode      ierr = PETSC_SUCCESS;
+
+  PetscFunctionBegin;
+  PetscCheck(emax != 0.0, PetscObjectComm((PetscObject)pc), PETSC_ERR_PLIB, "Computed maximum singular value as zero");
+  PetscCall(PetscLogEventBegin(petsc_gamg_setup_events[GAMG_OPTSM], 0, 0, 0, 0));
+  PetscCall(PetscLogEventBegin(event, 0, 0, 0, 0));
+  ierr = SmoothTentative(pc, A, *P, -DAMPING / emax, filter, &view, done);
+  PetscCall(PetscLogEventEnd(event, 0, 0, 0, 0));
+  if (ierr == PETSC_SUCCESS && *done) ierr = MatSeqAIJCUDACreateFromView(A, 1, 1, &view, &smoothed);
+  PetscCall(PetscLogEventEnd(petsc_gamg_setup_events[GAMG_OPTSM], 0, 0, 0, 0));
+  PetscCall(ierr);
+  PetscCall(PetscInfo(pc, "Level %" PetscInt_FMT ": prolongator smoothed%s at once%s\n", GAMGGet(pc)->current_level, filter > 0 ? " and filtered" : "", *done ? "" : ": not done, a row touches too many aggregates"));
+  if (!*done) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatDestroy(P));
+  *P = smoothed;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Makes what was done at once from P0 again by steps: without the filter by PETSc's, and what that gives, filtered by ours. Entries at the threshold are the same ones then. */
+static PetscErrorCode CheckSteps(PC pc, Mat A, PetscReal emax, PetscReal filter, Mat P0, Mat P)
+{
+  Mat            once = P0, steps = P0;
+  PetscBool      done = PETSC_FALSE;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectReference((PetscObject)once));
+  PetscCall(PetscObjectReference((PetscObject)steps));
+  PetscCallGoto(ierr, cleanup, SmoothAtOnce(pc, A, emax, 0, &once, &done));
+  PetscCallGoto(ierr, cleanup, Smooth(pc, A, 1, emax, &steps));
+  PetscCallGoto(ierr, cleanup, GAMGCheckSmoothed(pc, once, steps));
+  if (filter > 0) {
+    PetscCallGoto(ierr, cleanup, GAMGFilterProlongator(pc, filter, &once));
+    PetscCallGoto(ierr, cleanup, GAMGCheckSmoothed(pc, P, once));
+  }
+cleanup:
+  PetscCall(MatDestroy(&once));
+  PetscCall(MatDestroy(&steps));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* At once where that can be done, otherwise by steps; -pc_gamg_device_check compares. */
+static PetscErrorCode SmoothInBestWay(PC pc, Mat A, PetscReal emax, PetscReal filter, Mat *P)
+{
+  GAMGContext   *context;
+  Mat            tentative = *P;
+  PetscBool      can, done = PETSC_FALSE;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(GAMGGetContext(pc, &context));
+  PetscCall(CanSmoothAtOnce(pc, A, *P, filter, &can));
+  if (can) {
+    PetscCall(PetscObjectReference((PetscObject)tentative));
+    ierr = SmoothAtOnce(pc, A, emax, filter, P, &done);
+    if (ierr == PETSC_SUCCESS && done && context->device_check) ierr = CheckSteps(pc, A, emax, filter, tentative, *P);
+    PetscCall(MatDestroy(&tentative));
+    PetscCall(ierr);
+  }
+  if (!done) {
+    PetscCall(Smooth(pc, A, GAMGGetAggOptions(pc)->nsmooths, emax, P));
+    if (filter > 0) PetscCall(GAMGFilterProlongator(pc, filter, P));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
   GAMGSmoothProlongator - Smooths the tentative prolongator, in place of PETSc's operation optprolongator
 
@@ -134,30 +237,30 @@ cleanup:
 . P - prolongator; another matrix afterwards
 
   Notes:
-  The numbers are PETSc's: the same solver with the same options and the same right-hand side estimates the largest eigenvalue, and the prolongator is computed by the same steps. It is filtered
-  then, when -pc_gamg_prolongator_filter says so.
+  The numbers are PETSc's: the same solver with the same options and the same right-hand side estimates the largest eigenvalue, and the prolongator is that of the same steps but for rounding, filtered when
+  -pc_gamg_prolongator_filter says so. One step for single unknowns on one process is done at once (DCSRSmoothTentative()): neither A P nor the prolongator before the filter is made then.
 
-  Cost: the iterations of the estimate, a product A P, and two passes over the result; the filter (GAMGFilterProlongator()). Nothing of the size of a vector goes to the host.
+  Cost: the iterations of the estimate, and two reads of A; or a product A P, two passes over the result, and the filter (GAMGFilterProlongator()). Nothing of the size of a vector goes to the host but the near null space of the next level, which comes from there.
 */
 PetscErrorCode GAMGSmoothProlongator(PC pc, Mat A, Mat *P)
 {
-  PC_MG          *mg          = (PC_MG *)pc->data;
-  const PC_GAMG  *gamg        = GAMGGet(pc);
-  const PetscInt  num_smooths = GAMGGetAggOptions(pc)->nsmooths, level = gamg->current_level;
+  PC_MG          *mg     = (PC_MG *)pc->data;
+  const PC_GAMG  *gamg   = GAMGGet(pc);
+  const PetscInt  level  = gamg->current_level;
   const PetscReal filter = gamg->prolongator_filter * PetscPowRealInt(gamg->prolongator_filter_scale, level);
   PetscReal       emax   = 0;
   PetscErrorCode  ierr   = PETSC_SUCCESS;
 
   PetscFunctionBegin;
   PetscCall(PetscLogEventBegin(petsc_gamg_setup_events[GAMG_OPT], 0, 0, 0, 0));
-  if (num_smooths > 0) {
+  if (GAMGGetAggOptions(pc)->nsmooths > 0) {
     ierr = GetLargestEigenvalue(pc, A, &emax);
-    if (ierr == PETSC_SUCCESS) ierr = Smooth(pc, A, num_smooths, emax, P);
+    if (ierr == PETSC_SUCCESS) ierr = SmoothInBestWay(pc, A, emax, filter, P);
   } else {
     mg->min_eigen_DinvA[level] = 0;
     mg->max_eigen_DinvA[level] = 0;
+    if (filter > 0) ierr = GAMGFilterProlongator(pc, filter, P);
   }
-  if (ierr == PETSC_SUCCESS && filter > 0) ierr = GAMGFilterProlongator(pc, filter, P);
   PetscCall(PetscLogEventEnd(petsc_gamg_setup_events[GAMG_OPT], 0, 0, 0, 0));
   PetscCall(ierr);
   PetscCall(MatViewFromOptions(*P, NULL, "-pc_gamg_agg_view_prolongation"));

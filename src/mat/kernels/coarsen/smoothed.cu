@@ -1,0 +1,510 @@
+/*
+  The smoothed prolongator of single unknowns and one vector in one go: P = (I - omega D^-1 A) P0, filtered when that is wanted. Neither A P0 nor the unfiltered P is made.
+
+  P0 has at most one entry a row, so that a row of A P0 is the row of A with columns replaced by coarse numbers, and equal ones added up, in the order of the row: the bits are the same every time.
+  A first pass counts what stays of each row, a second one does the same again and writes: A read twice costs less than a pool that is written and read.
+
+  Short rows, which touch few coarse numbers: a thread has a row, of which a thread block has loaded the entries together. Others: a warp has a row; equal numbers among its 32 entries are added by the
+  first of them. Sums are in tables in shared memory. Rows that touch more than a table takes make the caller do without.
+*/
+#include "../common/blockreduce.cuh"
+#include "../common/foreach.cuh"
+#include "../common/offsets.cuh"
+#include "../common/preload.cuh"
+#include "../common/reduce.h"
+#include "../common/rowloop.cuh"
+#include "../common/scalar.cuh"
+#include "../delete/compact.cuh"
+#include <petscsparsecuda/filter.h>
+#include <petscsparsecuda/tentative.h>
+
+namespace
+{
+
+constexpr double  SHORT_MEAN    = 30;                                   // entries a row up to which threads are tried
+constexpr int     SHORT_ROWS    = 128;                                  // of a thread block
+constexpr int     SHORT_ENTRIES = sizeof(PetscScalar) > 8 ? 512 : 1024; // that it loads at once
+constexpr int     SHORT_PLACES  = 12;                                   // coarse numbers of a row
+constexpr int     WARP_THREADS  = 256;
+constexpr int     WARP_PLACES   = 128;
+constexpr int32_t EMPTY         = -1;        // coarse number of nothing
+constexpr int32_t GONE          = INT32_MAX; // of an entry that leaves
+
+/* A row of P0: its entry, which is read at once. */
+struct __align__(16) Coarse
+{
+  PetscScalar value;
+  int32_t     number; // EMPTY: there is none
+};
+
+struct PackRow {
+  Offsets            offsets;
+  const int32_t     *columns;
+  const PetscScalar *values;
+  Coarse            *rows;
+  __device__ void    operator()(PetscInt row) const
+  {
+    const PetscCount k   = offsets(row);
+    const bool       has = offsets(row + 1) > k;
+
+    rows[row].value  = has ? values[k] : PetscScalar(0);
+    rows[row].number = has ? columns[k] : EMPTY;
+  }
+};
+
+/* What kernels get. */
+struct Smoothing {
+  PetscInt           num_rows;
+  Offsets            offsets;
+  const int32_t     *columns;
+  const PetscScalar *values;
+  const Coarse      *coarse;      // [num_rows] P0
+  PetscReal          factor;      // of D^-1 A
+  PetscReal          threshold2;  // squared
+  const PetscReal   *null_vector; // [coarse numbers] near null space of the coarse level; NULL: nothing is filtered
+  int32_t           *sizes;       // [num_rows] written by the first pass: more than there are places where a row does not fit
+  DCSRView           to;          // written by the second one
+
+  __device__ bool IsWeak(PetscScalar value, PetscReal largest) const { return SquaredValue(value) < threshold2 * largest || value == PetscScalar(0); } // NaN is not
+};
+
+__device__ inline PetscScalar Reciprocal(PetscScalar value)
+{
+  return value == PetscScalar(0) ? value : PetscScalar(1) / value; // as VecReciprocal()
+}
+
+/* What a row gives of the near null space, and by what it is scaled so that it gives as much without what leaves: as filter.cu with one vector. */
+struct Given {
+  PetscScalar kept, lost;
+
+  __device__ PetscScalar Scale() const
+  {
+    const PetscScalar before = kept + lost;
+
+    return AbsoluteValue(before) > 0 && (PetscReal)DCSR_FILTER_LARGEST_SCALE * AbsoluteValue(kept) > AbsoluteValue(before) ? before / kept : PetscScalar(1);
+  }
+};
+
+/* Entries of A as a thread block has loaded them. */
+struct Loaded {
+  int32_t     *columns;  // [SHORT_ENTRIES] shared
+  int32_t     *numbers;  // [SHORT_ENTRIES] shared, coarse
+  PetscScalar *products; // [SHORT_ENTRIES] shared, with the entry of P0
+
+  __device__ void Load(const Smoothing &s, PetscCount begin, int n) const
+  {
+    for (int k = threadIdx.x; k < n; k += SHORT_ROWS) {
+      const int32_t column = s.columns[begin + k];
+      const Coarse  c      = s.coarse[column];
+
+      columns[k]  = column;
+      numbers[k]  = c.number;
+      products[k] = s.values[begin + k] * c.value;
+    }
+  }
+};
+
+/* The row of a thread: places [0, num) of its column of the tables. */
+struct ShortRow {
+  int32_t     *numbers; // [SHORT_PLACES * SHORT_ROWS] shared, beginning at that of the thread
+  PetscScalar *sums;    // the same
+  int          num  = 0;
+  bool         fits = true;
+
+  __device__ int32_t     &Number(int k) const { return numbers[k * SHORT_ROWS]; }
+  __device__ PetscScalar &Value(int k) const { return sums[k * SHORT_ROWS]; }
+
+  __device__ void Add(int32_t number, PetscScalar value)
+  {
+    for (int k = 0; k < num; k++) {
+      if (Number(k) != number) continue;
+      Value(k) += value;
+      return;
+    }
+    if (num == SHORT_PLACES) fits = false;
+    else {
+      Number(num)  = number;
+      Value(num++) = value;
+    }
+  }
+
+  __device__ void Smooth(const Smoothing &s, const Coarse &own, PetscScalar inverse)
+  {
+    if (own.number != EMPTY) Add(own.number, 0);
+    for (int k = 0; k < num; k++) {
+      const PetscScalar smoothed = s.factor * (inverse * Value(k));
+
+      Value(k) = Number(k) == own.number ? own.value + smoothed : smoothed;
+    }
+  }
+
+  __device__ void Filter(const Smoothing &s)
+  {
+    PetscReal largest = 0;
+    Given     given   = {0, 0};
+
+    for (int k = 0; k < num; k++) largest = SquaredValue(Value(k)) > largest ? SquaredValue(Value(k)) : largest; // NaN is not larger
+    for (int k = 0; k < num; k++) {
+      const PetscScalar product = Value(k) * s.null_vector[Number(k)];
+
+      if (s.IsWeak(Value(k), largest)) {
+        Number(k) = GONE;
+        given.lost += product;
+      } else given.kept += product;
+    }
+    for (int k = 0; k < num; k++) Value(k) *= given.Scale();
+  }
+
+  __device__ int Size() const
+  {
+    int size = 0;
+
+    for (int k = 0; k < num; k++) size += Number(k) != GONE;
+    return fits ? size : SHORT_PLACES + 1;
+  }
+
+  __device__ void Write(const DCSRView &to, PetscCount begin) const
+  {
+    for (int k = 0; k < num; k++) {
+      PetscCount at = begin;
+
+      if (Number(k) == GONE) continue;
+      for (int other = 0; other < num; other++) at += Number(other) < Number(k);
+      to.columns[at] = Number(k);
+      to.values[at]  = Value(k);
+    }
+  }
+};
+
+template <bool Write>
+__global__ static void __launch_bounds__(SHORT_ROWS) ShortKernel(Smoothing s)
+{
+  __shared__ int32_t columns[SHORT_ENTRIES], numbers[SHORT_ENTRIES], places[SHORT_PLACES * SHORT_ROWS];
+  __shared__ __align__(16) char products[SHORT_ENTRIES * sizeof(PetscScalar)], sums[SHORT_PLACES * SHORT_ROWS * sizeof(PetscScalar)];
+  const Loaded                  loaded = {columns, numbers, (PetscScalar *)products};
+
+  for (PetscCount first = (PetscCount)blockIdx.x * SHORT_ROWS; first < s.num_rows; first += (PetscCount)gridDim.x * SHORT_ROWS) {
+    const PetscCount row = first + threadIdx.x, last = first + SHORT_ROWS < s.num_rows ? first + SHORT_ROWS : s.num_rows, end_of_all = s.offsets(last);
+    const bool       mine  = row < s.num_rows;
+    const PetscCount begin = mine ? s.offsets(row) : 0, end = mine ? s.offsets(row + 1) : 0;
+    ShortRow         r        = {places + threadIdx.x, (PetscScalar *)sums + threadIdx.x};
+    PetscScalar      diagonal = 0;
+
+    for (PetscCount part = s.offsets(first); part < end_of_all; part += SHORT_ENTRIES) {
+      const PetscCount end_of_part = part + SHORT_ENTRIES < end_of_all ? part + SHORT_ENTRIES : end_of_all;
+
+      __syncthreads(); // with those of before
+      loaded.Load(s, part, (int)(end_of_part - part));
+      __syncthreads();
+      for (PetscCount k = begin > part ? begin : part; k < (end < end_of_part ? end : end_of_part); k++) {
+        if (loaded.numbers[k - part] != EMPTY) r.Add(loaded.numbers[k - part], loaded.products[k - part]);
+        if (loaded.columns[k - part] == row) diagonal = s.values[k];
+      }
+    }
+    if (!mine) continue; // the last one of all
+    r.Smooth(s, s.coarse[row], Reciprocal(diagonal));
+    if (s.null_vector) r.Filter(s);
+    if constexpr (Write) r.Write(s.to, Offsets(s.to)(row));
+    else s.sizes[row] = r.Size();
+  }
+}
+
+__device__ inline PetscScalar ShuffleFrom(PetscScalar value, int lane)
+{
+  constexpr int num_words = (int)(sizeof(PetscScalar) / sizeof(int));
+  int           words[num_words];
+
+  memcpy(words, &value, sizeof(value));
+#pragma unroll
+  for (int w = 0; w < num_words; w++) words[w] = __shfl_sync(0xffffffffu, words[w], lane);
+  memcpy(&value, words, sizeof(value));
+  return value;
+}
+
+/* Adds what lanes have with the same number in the order of lanes; the first lane of each number has the sum, and is told so. All lanes together; number EMPTY: nothing. */
+__device__ inline bool AddEqual(int32_t number, PetscScalar *value)
+{
+  const int         lane  = threadIdx.x % 32;
+  unsigned int      same  = __match_any_sync(0xffffffffu, number == EMPTY ? ~lane : number); // ~lane is negative: no other has it
+  const bool        first = __ffs((int)same) - 1 == lane;
+  const int         most  = __reduce_max_sync(0xffffffffu, __popc(same));
+  const PetscScalar own   = *value;
+
+  same &= same - 1;
+  for (int k = 1; k < most; k++) {
+    const PetscScalar other = ShuffleFrom(own, same ? __ffs((int)same) - 1 : lane);
+
+    if (same) *value += other;
+    same &= same - 1;
+  }
+  return first && number != EMPTY;
+}
+
+/* The row of a warp: places [0, num) of its table after Gather(), of which all lanes take each 32nd. Methods are for all lanes together unless they say otherwise. */
+struct WarpRow {
+  int32_t     *numbers; // [WARP_PLACES] shared
+  PetscScalar *sums;    // the same
+  int          lane, num;
+  bool         fits; // all that this lane has added
+
+  __device__ void Clear()
+  {
+    for (int k = lane; k < WARP_PLACES; k += 32) numbers[k] = EMPTY;
+    fits = true;
+    __syncwarp();
+  }
+
+  /* Adds to the sum of a number, in lanes that have different ones. */
+  __device__ void Add(int32_t number, PetscScalar value)
+  {
+    unsigned int k = (unsigned int)number * 2654435761u >> 7;
+
+    for (int tries = 0; tries < WARP_PLACES; tries++, k++) {
+      const int32_t old = atomicCAS(&numbers[k % WARP_PLACES], EMPTY, number);
+
+      if (old != EMPTY && old != number) continue;
+      sums[k % WARP_PLACES] = old == EMPTY ? value : sums[k % WARP_PLACES] + value;
+      return;
+    }
+    fits = false;
+  }
+
+  /* The row of A P0; returns the diagonal entry of A. */
+  __device__ PetscScalar Multiply(const Smoothing &s, PetscInt row)
+  {
+    const PetscCount begin = s.offsets(row), end = s.offsets(row + 1);
+    PetscScalar      diagonal = 0;
+
+    for (PetscCount first = begin; first < end; first += 32) {
+      const PetscCount k      = first + lane;
+      int32_t          number = EMPTY;
+      PetscScalar      value  = 0;
+
+      if (k < end) {
+        const int32_t column = s.columns[k];
+        const Coarse  c      = s.coarse[column];
+
+        number = c.number;
+        value  = s.values[k] * c.value;
+        if (column == row) diagonal = s.values[k];
+      }
+      if (AddEqual(number, &value)) Add(number, value);
+      __syncwarp();
+    }
+    return AllReduceLanes(diagonal, 32, [](PetscScalar a, PetscScalar b) { return a + b; });
+  }
+
+  /* Moves what there is to the first places. */
+  __device__ void Gather()
+  {
+    num = 0;
+    for (int k = lane; k < WARP_PLACES; k += 32) {
+      const int32_t      number = numbers[k];
+      const PetscScalar  sum    = sums[k];
+      const unsigned int there  = __ballot_sync(0xffffffffu, number != EMPTY);
+      const int          to     = num + __popc(there & ((1u << lane) - 1));
+
+      __syncwarp();
+      if (number != EMPTY) { // never behind where it was, and others have read what was there
+        numbers[to] = number;
+        sums[to]    = sum;
+      }
+      num += __popc(there);
+      __syncwarp();
+    }
+  }
+
+  __device__ void Smooth(const Smoothing &s, const Coarse &own, PetscScalar inverse)
+  {
+    if (lane == 0 && own.number != EMPTY) Add(own.number, 0);
+    __syncwarp();
+    Gather();
+    for (int k = lane; k < num; k += 32) {
+      const PetscScalar smoothed = s.factor * (inverse * sums[k]);
+
+      sums[k] = numbers[k] == own.number ? own.value + smoothed : smoothed;
+    }
+    __syncwarp();
+  }
+
+  __device__ void Filter(const Smoothing &s)
+  {
+    PetscReal largest = 0;
+    Given     given   = {0, 0};
+
+    for (int k = lane; k < num; k += 32) largest = SquaredValue(sums[k]) > largest ? SquaredValue(sums[k]) : largest; // NaN is not larger
+    largest = AllReduceLanes(largest, 32, [](PetscReal a, PetscReal b) { return a > b ? a : b; });
+    for (int k = lane; k < num; k += 32) {
+      const PetscScalar product = sums[k] * s.null_vector[numbers[k]];
+
+      if (s.IsWeak(sums[k], largest)) {
+        numbers[k] = GONE;
+        given.lost += product;
+      } else given.kept += product;
+    }
+    given = AllReduceLanes(given, 32, [](const Given &a, const Given &b) { return Given{a.kept + b.kept, a.lost + b.lost}; });
+    for (int k = lane; k < num; k += 32) sums[k] *= given.Scale();
+    __syncwarp();
+  }
+
+  __device__ int Size() const
+  {
+    int size = fits ? 0 : WARP_PLACES + 1;
+
+    for (int k = lane; k < num; k += 32) size += numbers[k] != GONE;
+    return AllReduceLanes(size, 32, [](int a, int b) { return a + b; });
+  }
+
+  __device__ void Write(const DCSRView &to, PetscCount begin) const
+  {
+    for (int k = lane; k < num; k += 32) {
+      PetscCount at = begin;
+
+      if (numbers[k] == GONE) continue;
+      for (int other = 0; other < num; other++) at += numbers[other] < numbers[k];
+      to.columns[at] = numbers[k];
+      to.values[at]  = sums[k];
+    }
+  }
+};
+
+template <bool Write>
+__global__ static void __launch_bounds__(WARP_THREADS) WarpKernel(Smoothing s)
+{
+  constexpr int      warps = WARP_THREADS / 32;
+  __shared__ int32_t numbers[warps * WARP_PLACES];
+  __shared__ __align__(16) char sums[warps * WARP_PLACES * sizeof(PetscScalar)];
+  const int                     warp = threadIdx.x / 32;
+  WarpRow                       r    = {numbers + warp * WARP_PLACES, (PetscScalar *)sums + warp * WARP_PLACES, (int)threadIdx.x % 32, 0, true};
+
+  for (PetscCount row = (PetscCount)blockIdx.x * warps + warp; row < s.num_rows; row += (PetscCount)gridDim.x * warps) {
+    r.Clear();
+
+    const PetscScalar inverse = Reciprocal(r.Multiply(s, (PetscInt)row));
+
+    r.Smooth(s, s.coarse[row], inverse);
+    if (s.null_vector) r.Filter(s);
+    if constexpr (Write) r.Write(s.to, Offsets(s.to)(row));
+    else {
+      const int size = r.Size();
+
+      if (r.lane == 0) s.sizes[row] = size;
+    }
+    __syncwarp();
+  }
+}
+
+/* Kernels of the two passes, which are tried in this order. */
+struct SmoothedRule {
+  double  mean; // entries a row up to which
+  int     rows; // of a thread block
+  int     threads;
+  int64_t places;
+  void (*count)(Smoothing);
+  void (*write)(Smoothing);
+};
+constexpr SmoothedRule SMOOTHED_RULES[] = {{SHORT_MEAN, SHORT_ROWS, SHORT_ROWS, SHORT_PLACES, ShortKernel<false>, ShortKernel<true>}, {1e300, WARP_THREADS / 32, WARP_THREADS, WARP_PLACES, WarpKernel<false>, WarpKernel<true>}};
+
+inline unsigned int GetGrid(const Smoothing &s, const SmoothedRule &rule)
+{
+  return (unsigned int)PetscMin(((PetscCount)s.num_rows + rule.rows - 1) / rule.rows, (PetscCount)1 << 30);
+}
+
+/* Counts by the first rule that every row fits into; *rule is NULL when there is none. */
+PetscErrorCode Count(const Smoothing &s, double mean, cudaStream_t stream, const SmoothedRule **rule, PetscCount *num_nonzeros)
+{
+  DCSRSizeFacts facts;
+
+  PetscFunctionBegin;
+  *rule = NULL;
+  for (const SmoothedRule &r : SMOOTHED_RULES) {
+    if (mean > r.mean || *rule != NULL) continue;
+    r.count<<<GetGrid(s, r), r.threads, 0, stream>>>(s);
+    PetscCallCUDA(cudaGetLastError());
+    PetscCall(DCSRReduceSizes(s.num_rows, s.sizes, stream, &facts));
+    if (facts.max_row_size <= r.places) *rule = &r;
+  }
+  *num_nonzeros = (PetscCount)facts.num_nonzeros;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode CountAndWrite(Smoothing *s, const DCSRView &A, PetscInt num_coarse, cudaStream_t stream, DCSRView *P, PetscBool *done)
+{
+  const SmoothedRule *rule;
+  PetscCount          num_nonzeros;
+
+  PetscFunctionBegin;
+  PetscCall(Count(*s, (double)A.num_nonzeros / (double)A.num_rows, stream, &rule, &num_nonzeros));
+  if (rule == NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(DCSRCheckNonzeros(num_nonzeros));
+  s->to             = A;
+  s->to.num_columns = num_coarse;
+  PetscCall(AllocateFromSizes(s->to, s->sizes, num_nonzeros, stream, P));
+  s->to = *P;
+  rule->write<<<GetGrid(*s, *rule), rule->threads, 0, stream>>>(*s);
+  PetscCallCUDA(cudaGetLastError());
+  *done = PETSC_TRUE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+} // namespace
+
+/*
+  DCSRSmoothTentative - The smoothed prolongator P = P0 + factor D^-1 A P0 of single unknowns and one vector, D the diagonal of A, filtered or not
+
+  Not Collective
+
+  Input Parameters:
++ A           - compact, with values, square
+. P0          - compact, with values: at most one entry a row
+. factor      - of D^-1 A
+. threshold   - of the filter: entries below threshold times the largest one of their row, and zeros, leave, and the others are scaled
+. null_vector - [columns of P0] device: near null space of the coarse level; NULL: nothing is filtered
+- stream      - synchronizes with it
+
+  Output Parameters:
++ P    - compact, its columns ascending, owned by the caller; zero unless done
+- done - PETSC_FALSE: a row of A touches more than 128 coarse numbers
+
+  Errors: PETSC_ERR_MEM, and PETSC_ERR_ARG_OUTOFRANGE for more entries than indices reach; nothing stays allocated.
+
+  Notes:
+  Pattern and values are those of MatMatMult(), MatDiagonalScale(), MatAYPX() and DCSRFilterApply() but for rounding. A row of A without a diagonal entry, or with zero there, is that of P0. Without the filter zeros stay.
+
+  Cost: two reads of A, each with a read of 16 bytes of P0 an entry, which are mostly in the L2 cache; P written once.
+*/
+PetscErrorCode DCSRSmoothTentative(DCSRView A, DCSRView P0, PetscReal factor, PetscReal threshold, const PetscReal null_vector[], cudaStream_t stream, DCSRView *P, PetscBool *done)
+{
+  Smoothing      s;
+  Coarse        *coarse = NULL;
+  PetscErrorCode ierr   = PETSC_SUCCESS;
+
+  PetscFunctionBegin;
+  PetscCall(PetscArrayzero(P, 1));
+  *done = PETSC_FALSE;
+  PetscCheck(A.num_rows == P0.num_rows && A.num_columns == P0.num_rows, PETSC_COMM_SELF, PETSC_ERR_PLIB, "A prolongator of %" PetscInt_FMT " rows for a matrix of %" PetscInt_FMT " rows and %" PetscInt_FMT " columns", P0.num_rows, A.num_rows,
+             A.num_columns);
+  PetscCheck(P0.num_nonzeros <= P0.num_rows, PETSC_COMM_SELF, PETSC_ERR_PLIB, "A tentative prolongator of single unknowns has one entry a row, not %" PetscCount_FMT " in %" PetscInt_FMT " rows", P0.num_nonzeros, P0.num_rows);
+  if (A.num_rows == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  memset(&s, 0, sizeof(s));
+  s.num_rows    = A.num_rows;
+  s.offsets     = Offsets(A);
+  s.columns     = A.columns;
+  s.values      = A.values;
+  s.factor      = factor;
+  s.threshold2  = threshold * threshold;
+  s.null_vector = null_vector;
+  PetscCall(PetscSparseCUDAMalloc(A.num_rows, "rows of the tentative prolongator", stream, &coarse));
+  s.coarse = coarse;
+  PetscCallGoto(ierr, cleanup, PetscSparseCUDAMalloc(A.num_rows, "row sizes of a prolongator", stream, &s.sizes));
+  PetscCallCUDAGoto(ierr, cleanup, DCSRForEach(A.num_rows, PackRow{Offsets(P0), P0.columns, P0.values, coarse}, stream));
+  PetscCallGoto(ierr, cleanup, CountAndWrite(&s, A, P0.num_columns, stream, P, done));
+cleanup:
+  PetscCall(PetscSparseCUDAFree(&coarse, stream));
+  PetscCall(PetscSparseCUDAFree(&s.sizes, stream));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+// of nearly every setup of PCGAMG
+DCSRPreload(ShortKernel<false>);
