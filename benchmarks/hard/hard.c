@@ -43,7 +43,7 @@ static const HardConfiguration configurations[] = {
   {"hisparse-robust", MATHISPARSECUDA, HARD_ANY, PETSC_FALSE, ROBUST},
   {"aijcusparse", MATAIJCUSPARSE, HARD_ANY, PETSC_TRUE, GAMG},
 #if defined(PETSC_HAVE_HYPRE)
-  {"hypre", MATHYPRE, HARD_ANY, PETSC_TRUE, HYPRE},
+  {"hypre", MATHYPRE, HARD_SCALAR | HARD_UNSYMMETRIC, PETSC_TRUE, HYPRE}, // with blocks it ends the process, in Thrust: hypre of August 2026
   {"hypre-pmis", MATHYPRE, HARD_ANY, PETSC_TRUE, PMIS},
   {"hypre-pmis-aggressive", MATHYPRE, HARD_SCALAR | HARD_BLOCKS, PETSC_TRUE, PMIS " -pc_hypre_boomeramg_agg_nl 1"},
   {"hypre-pmis-0.5", MATHYPRE, HARD_SCALAR | HARD_UNSYMMETRIC, PETSC_TRUE, PMIS " -pc_hypre_boomeramg_strong_threshold 0.5"},
@@ -163,12 +163,11 @@ static PetscErrorCode RecordEntry(Bench *bench, const HardSystem *system, int n,
 /* Measures one with the matrix of its type, unless that could not be made; those before are done. */
 static PetscErrorCode RunEntry(const HardProblem *problem, const HardProblem *small, Mat A, Entry entries[], int k)
 {
-  const Entry *best = FindBest(k, entries, HARD_WHOLE);
-  Entry       *e    = &entries[k];
+  Entry *e = &entries[k];
 
   PetscFunctionBegin;
   if (A == NULL) PetscCall(PetscSNPrintf(e->result.failed, sizeof(e->result.failed), "the matrix cannot be made"));
-  else PetscCall(HardMeasure(&limits, problem, small, A, &e->configuration, best != NULL ? best->result.value[HARD_WHOLE] : -1, &e->result));
+  else PetscCall(HardMeasure(&limits, problem, small, A, &e->configuration, &e->result));
   PetscCall(PrintEntry(e));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

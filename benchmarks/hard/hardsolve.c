@@ -186,27 +186,8 @@ static PetscErrorCode MeasureStep(Run *r)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* hypre's operators become matrices of PETSc, and its hierarchy cannot be used any more. */
-static PetscErrorCode GetComplexityOfHYPRE(const Run *r, PC pc, PetscReal *complexity)
-{
-  PetscInt  num_levels;
-  Mat      *operators;
-  MatInfo   info;
-  PetscReal sum = (PetscReal)r->problem->num_entries;
-
-  PetscFunctionBegin;
-  PetscCall(PCGetCoarseOperators(pc, &num_levels, &operators));
-  for (PetscInt l = 0; l < num_levels - 1; l++) {
-    PetscCall(MatGetInfo(operators[l], MAT_LOCAL, &info));
-    sum += (PetscReal)info.nz_used;
-    PetscCall(MatDestroy(&operators[l]));
-  }
-  PetscCall(PetscFree(operators));
-  *complexity = sum / (PetscReal)r->problem->num_entries;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MeasureComplexity(Run *r, PetscReal slowest)
+/* Of PCGAMG: hypre's operators would have to become matrices on the host. */
+static PetscErrorCode MeasureComplexity(Run *r)
 {
   PC        pc;
   PetscBool is;
@@ -216,8 +197,6 @@ static PetscErrorCode MeasureComplexity(Run *r, PetscReal slowest)
   PetscCall(KSPGetPC(r->ksp, &pc));
   PetscCall(PetscObjectTypeCompare((PetscObject)pc, PCGAMG, &is));
   if (is) PetscCall(PCMGGetGridComplexity(pc, &unused, &r->result->value[HARD_COMPLEXITY]));
-  PetscCall(PetscObjectTypeCompare((PetscObject)pc, PCHYPRE, &is));
-  if (is && (slowest < 0 || r->result->value[HARD_WHOLE] < slowest)) PetscCall(GetComplexityOfHYPRE(r, pc, &r->result->value[HARD_COMPLEXITY]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -239,7 +218,7 @@ static PetscErrorCode MeasureSearch(Run *r, const char options[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MeasureAll(Run *r, const HardConfiguration *c, PetscReal slowest)
+static PetscErrorCode MeasureAll(Run *r, const HardConfiguration *c)
 {
   PetscFunctionBegin;
   PetscCall(MatCreateVecs(r->A, &r->x, &r->b));
@@ -249,7 +228,7 @@ static PetscErrorCode MeasureAll(Run *r, const HardConfiguration *c, PetscReal s
   PetscCall(MeasureWhole(r));
   if (r->result->failed[0]) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MeasureStep(r));
-  PetscCall(MeasureComplexity(r, slowest));
+  PetscCall(MeasureComplexity(r));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -298,7 +277,7 @@ static PetscErrorCode WarmUp(const HardLimits *limits, const HardProblem *proble
 }
 
 /* HardMeasure - see hardsolve.h */
-PetscErrorCode HardMeasure(const HardLimits *limits, const HardProblem *problem, const HardProblem *small, Mat A, const HardConfiguration *c, PetscReal slowest, HardResult *result)
+PetscErrorCode HardMeasure(const HardLimits *limits, const HardProblem *problem, const HardProblem *small, Mat A, const HardConfiguration *c, HardResult *result)
 {
   Run            r                              = {.limits = limits, .problem = problem, .A = A, .result = result};
   char           unused[sizeof(result->failed)] = "";
@@ -312,7 +291,7 @@ PetscErrorCode HardMeasure(const HardLimits *limits, const HardProblem *problem,
   (void)WarmUp(limits, small, c);
   PetscCall(PetscPopErrorHandler());
   PetscCall(PetscPushErrorHandler(KeepMessage, result->failed));
-  ierr = MeasureAll(&r, c, slowest);
+  ierr = MeasureAll(&r, c);
   if (ierr && !result->failed[0]) (void)snprintf(result->failed, sizeof(result->failed), "error %d", (int)ierr);
   Clear(&r, (PetscBool)(ierr && (r.solving || c->rival)));
   PetscCall(PetscPopErrorHandler());

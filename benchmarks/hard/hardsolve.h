@@ -8,7 +8,7 @@ typedef enum {
   HARD_WHOLE,      /* seconds: setup and solve by a new KSP */
   HARD_STEP,       /* seconds: new values from device memory, setup and solve by a KSP that has solved before */
   HARD_ITERATIONS, /* cycles of the preconditioner of the first solve: one in an iteration of CG, two in one of BiCGStab */
-  HARD_COMPLEXITY, /* nonzeros of the operators of all levels over those of the matrix */
+  HARD_COMPLEXITY, /* of PCGAMG, nonzeros of the operators of all levels over those of the matrix */
   HARD_MEMORY,     /* bytes in use on the device during the first setup and solve, the matrix included */
   HARD_SEARCH,     /* seconds: setup and solve by a new KSP that searches for its settings, which the others are of */
   HARD_NUM_METRICS
@@ -51,5 +51,5 @@ PETSC_INTERN int HardSystemWhere(const HardSystem *);
   The matrix is one of HardProblemCreateMat(), and has the same values afterwards. Before, the same is done with a system of the other problem, so that nothing counts that a process does once.
   Divergence, errors and limits that are exceeded are results.
 */
-/* limits, problem, the small one, the matrix, configuration; -1, or seconds of HARD_WHOLE from which on the complexity of hypre's hierarchy is not wanted, since it takes long */
-PETSC_INTERN PetscErrorCode HardMeasure(const HardLimits *, const HardProblem *, const HardProblem *, Mat, const HardConfiguration *, PetscReal, HardResult *);
+/* limits, problem, the small one, the matrix, configuration */
+PETSC_INTERN PetscErrorCode HardMeasure(const HardLimits *, const HardProblem *, const HardProblem *, Mat, const HardConfiguration *, HardResult *);
