@@ -51,15 +51,20 @@ static PetscErrorCode Measure(Case *c, const HardLimits *l, const char options[]
 {
   MatType           type;
   HardConfiguration configuration = {.name = "test", .where = HARD_ANY, .options = options};
+  const char       *tune;
   PetscBool         left, same;
   Vec               z;
 
   PetscFunctionBegin;
   PetscCall(MatGetType(c->A, &type));
   configuration.type = type;
-  PetscCall(HardMeasure(l, &c->problem, &c->small, c->A, &configuration, -1, result));
+  PetscCall(PetscStrstr(options, "tune", (char **)&tune));
+  configuration.tunes = (PetscBool)(tune != NULL);
+  PetscCall(HardMeasure(l, &c->problem, &c->small, c->A, &configuration, result));
   PetscCall(PetscOptionsHasName(NULL, NULL, "-pc_type", &left));
   PetscCheck(!left, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Options of a configuration are left");
+  PetscCall(PetscOptionsHasName(NULL, NULL, "-pc_gamg_agg_nsmooths", &left));
+  PetscCheck(!left, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Options that a search found are left");
   PetscCall(VecDuplicate(c->y, &z));
   PetscCall(MatMult(c->A, c->x, z));
   PetscCall(VecEqual(c->y, z, &same));
@@ -80,6 +85,19 @@ static PetscErrorCode CheckWorks(Case *c)
   PetscCheck(r.value[HARD_ITERATIONS] > 0 && (symmetric || (PetscInt)r.value[HARD_ITERATIONS] % 2 == 0), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %g cycles", c->problem.system->name, (double)r.value[HARD_ITERATIONS]);
   PetscCheck(symmetric ? r.value[HARD_COMPLEXITY] > 1 && r.value[HARD_COMPLEXITY] < 3 : r.value[HARD_COMPLEXITY] == -1, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: complexity %g", c->problem.system->name, (double)r.value[HARD_COMPLEXITY]);
   PetscCheck(r.residual > 0 && r.residual < (PetscReal)1e-3, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: residual %g", c->problem.system->name, (double)r.residual);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What a search finds is measured in its place. */
+static PetscErrorCode CheckTunes(Case *c)
+{
+  const char *place;
+  HardResult  r;
+
+  PetscFunctionBegin;
+  PetscCall(Measure(c, &limits, "-pc_type gamg -pc_gamg_tune 100", &r));
+  PetscCall(PetscStrstr(r.tuned, "-pc_gamg_agg_nsmooths", (char **)&place));
+  PetscCheck(!r.failed[0] && place != NULL && r.value[HARD_SEARCH] > 0 && r.value[HARD_WHOLE] > 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: found \"%s\" in %g s, failed: %s", c->problem.system->name, r.tuned, (double)r.value[HARD_SEARCH], r.failed);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -118,6 +136,7 @@ int main(int argc, char **argv)
     PetscCall(CheckFails(&c, &limits, "-pc_type lu -pc_factor_mat_solver_type none_such", "error 92: "));
     PetscCall(CheckFails(&c, &short_time, "-pc_type jacobi -ksp_max_it 3000", "setup and solve took"));
     PetscCall(CheckWorks(&c));
+    PetscCall(CheckTunes(&c));
     PetscCall(CaseDestroy(&c));
   }
   PetscCall(PetscFinalize());
