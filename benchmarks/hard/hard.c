@@ -28,9 +28,6 @@ static char help[] = "Systems on which multigrid with its defaults converges bad
 #define ROBUST GAMG " -pc_gamg_preset robust"
 #define HYPRE  "-pc_type hypre -pc_hypre_type boomeramg -pc_mg_galerkin_mat_product_algorithm hypre"
 #define PMIS   HYPRE " -pc_hypre_boomeramg_coarsen_type PMIS -pc_hypre_boomeramg_interp_type ext+i -pc_hypre_boomeramg_relax_type_all l1scaled-Jacobi -pc_hypre_boomeramg_P_max 4"
-#define AIR \
-  HYPRE " -pc_hypre_boomeramg_coarsen_type PMIS -pc_hypre_boomeramg_restriction_type 1 -pc_hypre_boomeramg_strongthresholdR 0.1 -pc_hypre_boomeramg_filterthresholdR 1e-4 -pc_hypre_boomeramg_relax_type_all l1scaled-Jacobi" \
-        " -pc_hypre_boomeramg_grid_sweeps_down 1 -pc_hypre_boomeramg_grid_sweeps_up 3 -pc_hypre_boomeramg_prerelax A -pc_hypre_boomeramg_postrelax F,F,C"
 
 /* Those of one type of matrix follow each other, so that it is made once. A matrix of type hypre is made of the same list, before times begin. */
 static const HardConfiguration configurations[] = {
@@ -48,7 +45,6 @@ static const HardConfiguration configurations[] = {
   {"hypre-pmis-aggressive", MATHYPRE, HARD_SCALAR | HARD_BLOCKS, PETSC_TRUE, PMIS " -pc_hypre_boomeramg_agg_nl 1"},
   {"hypre-pmis-0.5", MATHYPRE, HARD_SCALAR | HARD_UNSYMMETRIC, PETSC_TRUE, PMIS " -pc_hypre_boomeramg_strong_threshold 0.5"},
   {"hypre-pmis-0.7-aggressive", MATHYPRE, HARD_BLOCKS, PETSC_TRUE, PMIS " -pc_hypre_boomeramg_strong_threshold 0.7 -pc_hypre_boomeramg_agg_nl 1"},
-  {"hypre-air", MATHYPRE, HARD_UNSYMMETRIC, PETSC_TRUE, AIR},
 #endif
 };
 #define NUM_CONFIGURATIONS ((int)PETSC_STATIC_ARRAY_LENGTH(configurations))

@@ -157,6 +157,8 @@ static PetscErrorCode Listen(PETSC_UNUSED FILE *file, const char format[], va_li
   PetscCall(PetscVSNPrintf(text, sizeof(text), format, &length, arguments));
   PetscCall(PetscStrstr(text, "-its_pc_gamg_preset robust may need fewer", &found));
   if (found != NULL) told = PETSC_TRUE;
+  PetscCall(PetscStrstr(text, "PETSC ERROR", &found));
+  if (found != NULL) (void)fputs(text, PETSC_STDERR);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

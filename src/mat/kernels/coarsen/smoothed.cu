@@ -2,7 +2,8 @@
   The smoothed prolongator of single unknowns and one vector in one go: P = (I - omega D^-1 A) P0, filtered when that is wanted. Neither A P0 nor the unfiltered P is made.
 
   P0 has at most one entry a row, so that a row of A P0 is the row of A with columns replaced by coarse numbers, and equal ones added up, in the order of the row: the bits are the same every time.
-  A first pass counts what stays of each row, a second one does the same again and writes: A read twice costs less than a pool that is written and read.
+  A first pass counts what stays of each row, a second one does the same again and writes: A read twice costs less than a pool that is written and read. Both are one kernel, so that what they keep
+  cannot differ: two instances of a template may round differently.
 
   Short rows, which touch few coarse numbers: a thread has a row, of which a thread block has loaded the entries together. Others: a warp has a row; equal numbers among its 32 entries are added by the
   first of them. Sums are in tables in shared memory. Rows that touch more than a table takes make the caller do without.
@@ -63,7 +64,7 @@ struct Smoothing {
   PetscReal          threshold2;  // squared
   const PetscReal   *null_vector; // [coarse numbers] near null space of the coarse level; NULL: nothing is filtered
   int32_t           *sizes;       // [num_rows] written by the first pass: more than there are places where a row does not fit
-  DCSRView           to;          // written by the second one
+  DCSRView           to;          // written by the second one; zero in the first
 
   __device__ bool IsWeak(PetscScalar value, PetscReal largest) const { return SquaredValue(value) < threshold2 * largest || value == PetscScalar(0); } // NaN is not
 };
@@ -176,7 +177,6 @@ struct ShortRow {
   }
 };
 
-template <bool Write>
 __global__ static void __launch_bounds__(SHORT_ROWS) ShortKernel(Smoothing s)
 {
   __shared__ int32_t columns[SHORT_ENTRIES], numbers[SHORT_ENTRIES], places[SHORT_PLACES * SHORT_ROWS];
@@ -204,7 +204,7 @@ __global__ static void __launch_bounds__(SHORT_ROWS) ShortKernel(Smoothing s)
     if (!mine) continue; // the last one of all
     r.Smooth(s, s.coarse[row], Reciprocal(diagonal));
     if (s.null_vector) r.Filter(s);
-    if constexpr (Write) r.Write(s.to, Offsets(s.to)(row));
+    if (s.to.row_offsets) r.Write(s.to, Offsets(s.to)(row));
     else s.sizes[row] = r.Size();
   }
 }
@@ -368,7 +368,6 @@ struct WarpRow {
   }
 };
 
-template <bool Write>
 __global__ static void __launch_bounds__(WARP_THREADS) WarpKernel(Smoothing s)
 {
   constexpr int      warps = WARP_THREADS / 32;
@@ -384,7 +383,7 @@ __global__ static void __launch_bounds__(WARP_THREADS) WarpKernel(Smoothing s)
 
     r.Smooth(s, s.coarse[row], inverse);
     if (s.null_vector) r.Filter(s);
-    if constexpr (Write) r.Write(s.to, Offsets(s.to)(row));
+    if (s.to.row_offsets) r.Write(s.to, Offsets(s.to)(row));
     else {
       const int size = r.Size();
 
@@ -394,16 +393,15 @@ __global__ static void __launch_bounds__(WARP_THREADS) WarpKernel(Smoothing s)
   }
 }
 
-/* Kernels of the two passes, which are tried in this order. */
+/* Kernels, which are tried in this order. */
 struct SmoothedRule {
   double  mean; // entries a row up to which
   int     rows; // of a thread block
   int     threads;
   int64_t places;
-  void (*count)(Smoothing);
-  void (*write)(Smoothing);
+  void (*kernel)(Smoothing);
 };
-constexpr SmoothedRule SMOOTHED_RULES[] = {{SHORT_MEAN, SHORT_ROWS, SHORT_ROWS, SHORT_PLACES, ShortKernel<false>, ShortKernel<true>}, {1e300, WARP_THREADS / 32, WARP_THREADS, WARP_PLACES, WarpKernel<false>, WarpKernel<true>}};
+constexpr SmoothedRule SMOOTHED_RULES[] = {{SHORT_MEAN, SHORT_ROWS, SHORT_ROWS, SHORT_PLACES, ShortKernel}, {1e300, WARP_THREADS / 32, WARP_THREADS, WARP_PLACES, WarpKernel}};
 
 inline unsigned int GetGrid(const Smoothing &s, const SmoothedRule &rule)
 {
@@ -419,7 +417,7 @@ PetscErrorCode Count(const Smoothing &s, double mean, cudaStream_t stream, const
   *rule = NULL;
   for (const SmoothedRule &r : SMOOTHED_RULES) {
     if (mean > r.mean || *rule != NULL) continue;
-    r.count<<<GetGrid(s, r), r.threads, 0, stream>>>(s);
+    r.kernel<<<GetGrid(s, r), r.threads, 0, stream>>>(s);
     PetscCallCUDA(cudaGetLastError());
     PetscCall(DCSRReduceSizes(s.num_rows, s.sizes, stream, &facts));
     if (facts.max_row_size <= r.places) *rule = &r;
@@ -441,7 +439,7 @@ PetscErrorCode CountAndWrite(Smoothing *s, const DCSRView &A, PetscInt num_coars
   s->to.num_columns = num_coarse;
   PetscCall(AllocateFromSizes(s->to, s->sizes, num_nonzeros, stream, P));
   s->to = *P;
-  rule->write<<<GetGrid(*s, *rule), rule->threads, 0, stream>>>(*s);
+  rule->kernel<<<GetGrid(*s, *rule), rule->threads, 0, stream>>>(*s);
   PetscCallCUDA(cudaGetLastError());
   *done = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -507,4 +505,4 @@ cleanup:
 }
 
 // of nearly every setup of PCGAMG
-DCSRPreload(ShortKernel<false>);
+DCSRPreload(ShortKernel);

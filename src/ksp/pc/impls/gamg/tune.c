@@ -10,23 +10,24 @@
 #include <petscsparsecuda.h>
 #include <petsctime.h>
 
-#define FEWEST_SOLVES  5    /* for which anything is tried */
-#define MIN_ITERATIONS 6    /* of a trial, */
-#define MAX_ITERATIONS 60   /* and at most */
-#define TRIAL_RTOL     1e-3 /* where it may end */
-#define DIGITS         8    /* of the solves that are to come */
-#define FEWEST_DIGITS  1e-4 /* an iteration: fewer are no convergence */
-#define WIN            0.97 /* of the best cost so far: what a trial has to be below to be the best */
-#define HOPELESS       1.5  /* times the iterations of the best: where a trial ends */
-#define MAX_COMPLEXITY 6    /* of the operators of a trial */
-#define NUM_TIMINGS    3    /* of a cycle, the least of which counts */
-#define MAX_DEGREE     3    /* of smoothers that are tried on the best hierarchy */
-#define MAX_OPTION     512  /* characters of some options, and */
-#define MAX_OPTIONS    2048 /* of all that are to be typed */
-#define MAX_COARSE     0.6  /* aggregates over vertices of the finest level */
-#define SLOW           0.7  /* of the digits an iteration that the first solve had: where a solve has converged much worse, */
-#define SLOW_SOLVES    2    /* after which of these in a row settings are looked for again */
-#define SHORT          3    /* iterations: shorter solves tell nothing */
+#define FEWEST_SOLVES  5                 /* for which anything is tried */
+#define MIN_ITERATIONS 6                 /* of a trial, */
+#define MAX_ITERATIONS 60                /* and at most */
+#define TRIAL_RTOL     1e-3              /* where it may end */
+#define DIGITS         8                 /* of the solves that are to come */
+#define FEWEST_DIGITS  1e-4              /* an iteration: fewer are no convergence */
+#define WIN            0.97              /* of the best cost so far: what a trial has to be below to be the best */
+#define LONGEST        ((PetscReal)0.06) /* of the time of all solves that are to come: what a search may take, and at least the time of two */
+#define HOPELESS       1.5               /* times the iterations of the best: where a trial ends */
+#define MAX_COMPLEXITY 6                 /* of the operators of a trial */
+#define NUM_TIMINGS    3                 /* of a cycle, the least of which counts */
+#define MAX_DEGREE     3                 /* of smoothers that are tried on the best hierarchy */
+#define MAX_OPTION     512               /* characters of some options, and */
+#define MAX_OPTIONS    2048              /* of all that are to be typed */
+#define MAX_COARSE     0.6               /* aggregates over vertices of the finest level */
+#define SLOW           0.7               /* of the digits an iteration that the first solve had: where a solve has converged much worse, */
+#define SLOW_SOLVES    2                 /* after which of these in a row settings are looked for again */
+#define SHORT          3                 /* iterations: shorter solves tell nothing */
 
 const char *const GAMGCosts[] = {"time", "model", "GAMGCost", "GAMG_COST_", NULL};
 
@@ -491,7 +492,7 @@ static PetscBool HasTime(const Search *s)
 {
   const Result *b = &s->best;
 
-  return (PetscBool)(s->candidate == NULL || s->spent + b->setup <= PetscMax(2 * (b->setup + b->solve), (PetscReal)0.1 * (PetscReal)s->num_solves * (b->refresh + b->solve)));
+  return (PetscBool)(s->candidate == NULL || s->spent + b->setup <= PetscMax(2 * (b->setup + b->solve), LONGEST * (PetscReal)s->num_solves * (b->refresh + b->solve)));
 }
 
 static PetscBool SettingsAreEqual(const GAMGSettings *a, const GAMGSettings *b)
@@ -1033,7 +1034,7 @@ static PetscErrorCode IsGAMG(PC pc, PetscBool *is)
 
   `KSPView()` prints the result as options to type, and what the search took; `-info :pc` has a line for each hierarchy.
 
-  The search ends when it has taken twice as long as the best setup and solve together, or a tenth of what `n` solves will take, whichever is longer; a hierarchy that is not set up in memory or has more than six times the entries of the matrix, and one that converges too
+  The search ends when it has taken twice as long as the best setup and solve together, or 6 % of what `n` solves will take, whichever is longer; a hierarchy that is not set up in memory or has more than six times the entries of the matrix, and one that converges too
   slowly, is given up early. One hierarchy is in memory at a time.
 
   The settings stay with the pattern. When two solves in a row gain fewer than 0.7 of the digits an iteration that the first one gained, the next setup looks for settings again, and each time it waits twice as long as before; so it does after solves that do not converge. Solves with an initial guess are not compared.
