@@ -175,10 +175,10 @@ static PetscErrorCode SmoothAtOnce(PC pc, Mat A, PetscReal emax, PetscReal filte
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Makes what was done at once from P0 again by steps: without the filter by PETSc's, and what that gives, filtered by ours. Entries at the threshold are the same ones then. */
+/* Compares what was done at once with PETSc's steps: without the filter, and what it is with the filter with PETSc's filter of that, which allows for rows that are badly conditioned. */
 static PetscErrorCode CheckSteps(PC pc, Mat A, PetscReal emax, PetscReal filter, Mat P0, Mat P)
 {
-  Mat            once = P0, steps = P0;
+  Mat            once = P0, steps = P0, copy = NULL;
   PetscBool      done = PETSC_FALSE;
   PetscErrorCode ierr;
 
@@ -189,8 +189,8 @@ static PetscErrorCode CheckSteps(PC pc, Mat A, PetscReal emax, PetscReal filter,
   PetscCallGoto(ierr, cleanup, Smooth(pc, A, 1, emax, &steps));
   PetscCallGoto(ierr, cleanup, GAMGCheckSmoothed(pc, once, steps));
   if (filter > 0) {
-    PetscCallGoto(ierr, cleanup, GAMGFilterProlongator(pc, filter, &once));
-    PetscCallGoto(ierr, cleanup, GAMGCheckSmoothed(pc, P, once));
+    PetscCallGoto(ierr, cleanup, GAMGCheckKeepProlongator(once, &copy));
+    PetscCallGoto(ierr, cleanup, GAMGCheckFilter(pc, P, &copy));
   }
 cleanup:
   PetscCall(MatDestroy(&once));
