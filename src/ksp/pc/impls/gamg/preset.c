@@ -3,6 +3,7 @@
   setter, stays: setters stand around PETSc's to note it.
 */
 #include "gamg.h"
+#include "../jacobi/jacobi.h"
 #include "../../../ksp/impls/fused/fused.h"
 #include <petscsparsecuda.h>
 
@@ -74,60 +75,42 @@ void GAMGReplaceSettings(PC pc, const GAMGContext *context, const GAMGChoice *ch
   s->poly = choice->poly;
 }
 
-/* Zeros in x where flags [local rows] say so; marks: they are found before, the rows in which d x is the whole of y = A x, as boundary conditions have it. Not collective. */
-static PetscErrorCode ZeroBoundary(Vec x, Vec y, Vec d, PetscBool marks, PetscBool flags[])
+/* 1 in each row, and 0 where a diagonal entry d is all that a row has, as MatZeroRows() leaves them: y = A x is d x there. z is work, and y afterwards. */
+static PetscErrorCode GetInterior(Vec d, Vec x, Vec y, Vec z, Vec interior)
 {
-  const PetscScalar *y_array, *d_array;
-  PetscScalar       *x_array;
-  PetscInt           n;
+  PetscBool found;
 
   PetscFunctionBegin;
-  PetscCall(VecGetLocalSize(x, &n));
-  PetscCall(VecGetArray(x, &x_array));
-  PetscCall(VecGetArrayRead(y, &y_array));
-  PetscCall(VecGetArrayRead(d, &d_array));
-  for (PetscInt k = 0; k < n; k++) {
-    if (marks) flags[k] = (PetscBool)(y_array[k] == d_array[k] * x_array[k]);
-    if (flags[k]) x_array[k] = 0;
-  }
-  PetscCall(VecRestoreArrayRead(d, &d_array));
-  PetscCall(VecRestoreArrayRead(y, &y_array));
-  PetscCall(VecRestoreArray(x, &x_array));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* From a diagonal to 1 / sqrt(|diagonal|), and 1 where that is zero. Not collective. */
-static PetscErrorCode GetScaling(Vec d)
-{
-  PetscScalar *array;
-  PetscInt     n;
-
-  PetscFunctionBegin;
-  PetscCall(VecGetLocalSize(d, &n));
-  PetscCall(VecGetArray(d, &array));
-  for (PetscInt k = 0; k < n; k++) array[k] = array[k] == (PetscScalar)0 ? 1 : 1 / PetscSqrtReal(PetscAbsScalar(array[k]));
-  PetscCall(VecRestoreArray(d, &array));
+  PetscCall(VecPointwiseMult(z, d, x));
+  PetscCall(VecAXPY(z, -1, y));
+  PetscCall(VecCopy(z, y));
+  PetscCall(VecReplaceZeros_AIJCUDA(y, &found));
+  PetscCall(VecPointwiseDivide(interior, z, y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*
-  |B x - B^H x| / |B x| for B = D^-1/2 A D^-1/2, without rows and columns that have a diagonal entry alone, as MatZeroRows() leaves them. With the scaling no part of a system hides another one: penalties, materials. x, y, z, d and flags are work. Collective.
+  |B x - B^H x| / |B x| for B = D^-1/2 A D^-1/2, without rows and columns that have a diagonal entry alone. With the scaling no part of a system hides another one: penalties, materials. x, y, z, d and interior are work. Collective.
 */
-static PetscErrorCode GetAsymmetry(Mat A, Vec x, Vec y, Vec z, Vec d, PetscBool flags[], PetscReal *asymmetry)
+static PetscErrorCode GetAsymmetry(Mat A, Vec x, Vec y, Vec z, Vec d, Vec interior, PetscReal *asymmetry)
 {
   PetscReal norm, difference;
+  PetscBool found;
 
   PetscFunctionBegin;
   PetscCall(MatGetDiagonal(A, d));
   PetscCall(KSPSetNoise_AIJCUDA(A, x));
   PetscCall(MatMult(A, x, y));
-  PetscCall(ZeroBoundary(x, y, d, PETSC_TRUE, flags));
-  PetscCall(GetScaling(d));
+  PetscCall(GetInterior(d, x, y, z, interior));
+  PetscCall(VecSqrtAbs(d));
+  PetscCall(VecReplaceZeros_AIJCUDA(d, &found));
+  PetscCall(VecReciprocal(d));
+  PetscCall(VecPointwiseMult(x, x, interior));
   PetscCall(VecPointwiseMult(x, x, d));
   PetscCall(MatMult(A, x, y));
   PetscCall(MatMultHermitianTranspose(A, x, z));
   PetscCall(VecAXPY(z, -1, y));
-  PetscCall(ZeroBoundary(z, y, d, PETSC_FALSE, flags));
+  PetscCall(VecPointwiseMult(z, z, interior));
   PetscCall(VecPointwiseMult(y, y, d));
   PetscCall(VecPointwiseMult(z, z, d));
   PetscCall(VecNorm(y, NORM_2, &norm));
@@ -148,14 +131,14 @@ static PetscErrorCode GetAsymmetry(Mat A, Vec x, Vec y, Vec z, Vec d, PetscBool 
   Notes:
   Rounding and finite differences leave matrices that are symmetric but for little, and boundary conditions rows with a diagonal alone: methods for symmetric systems work there.
 
-  Cost: where nothing is known, three products with a vector of noise, which goes to the host.
+  Cost: where nothing is known, three products with a vector of noise.
 */
 PetscErrorCode GAMGPresetLook(PC pc, GAMGContext *context)
 {
   const Mat      A = pc->pmat;
-  PetscBool      known, symmetric, *flags = NULL;
+  PetscBool      known, symmetric;
   PetscReal      asymmetry = 0;
-  Vec            x = NULL, y = NULL, z = NULL, d = NULL;
+  Vec            x = NULL, y = NULL, z = NULL, d = NULL, interior = NULL;
   PetscErrorCode ierr = PETSC_SUCCESS;
 
   PetscFunctionBegin;
@@ -165,8 +148,8 @@ PetscErrorCode GAMGPresetLook(PC pc, GAMGContext *context)
   PetscCallGoto(ierr, cleanup, MatCreateVecs(A, &x, &y));
   PetscCallGoto(ierr, cleanup, VecDuplicate(y, &z));
   PetscCallGoto(ierr, cleanup, VecDuplicate(y, &d));
-  PetscCallGoto(ierr, cleanup, PetscMalloc1(A->rmap->n, &flags));
-  PetscCallGoto(ierr, cleanup, GetAsymmetry(A, x, y, z, d, flags, &asymmetry));
+  PetscCallGoto(ierr, cleanup, VecDuplicate(y, &interior));
+  PetscCallGoto(ierr, cleanup, GetAsymmetry(A, x, y, z, d, interior, &asymmetry));
   context->unsymmetric = (PetscBool)(asymmetry > NEARLY_SYMMETRIC);
   PetscCallGoto(ierr, cleanup, PetscInfo(pc, "The matrix is taken for %s: its relative asymmetry is %g\n", context->unsymmetric ? "unsymmetric" : "symmetric", (double)asymmetry));
 cleanup:
@@ -174,7 +157,7 @@ cleanup:
   PetscCall(VecDestroy(&y));
   PetscCall(VecDestroy(&z));
   PetscCall(VecDestroy(&d));
-  PetscCall(PetscFree(flags));
+  PetscCall(VecDestroy(&interior));
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

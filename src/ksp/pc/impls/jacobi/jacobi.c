@@ -40,8 +40,8 @@ static PetscErrorCode LookForZeros(PC pc, PetscBool *look)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Zeros of a vector become ones, wherever its entries are. */
-static PetscErrorCode ReplaceZeros(Vec v, PetscBool *found)
+/* VecReplaceZeros_AIJCUDA - Zeros of a vector become ones, wherever its entries are; found: there were some on this process. Not collective. */
+PetscErrorCode VecReplaceZeros_AIJCUDA(Vec v, PetscBool *found)
 {
   PetscInt       n;
   PetscScalar   *x;
@@ -87,7 +87,7 @@ static PetscErrorCode PCSetUp_Jacobi_AIJCUDA(PC pc)
   jacobi->fixdiag = PETSC_TRUE; // as views and the user see it
   PetscCall(ierr);
   PetscCall(VecLockReadPop(jacobi->diag));
-  ierr = ReplaceZeros(jacobi->diag, &found);
+  ierr = VecReplaceZeros_AIJCUDA(jacobi->diag, &found);
   PetscCall(VecLockReadPush(jacobi->diag));
   PetscCall(ierr);
   if (found) PetscCall(PetscInfo(pc, "Zero detected in diagonal of matrix, using 1 at those locations\n"));
