@@ -347,8 +347,6 @@ constexpr FilterRule FILTER_RULES[] = {{1, CorrectKernel<ScaleRow>},
                                        {2, CorrectKernel<CorrectRow<2>>},
                                        {3, CorrectKernel<CorrectRow<3>>},
                                        {4, CorrectKernel<CorrectRow<4>>},
-                                       {6, CorrectKernel<CorrectRow<6>>},
-                                       {16, CorrectKernel<CorrectRow<16>>},
                                        {DCSR_FILTER_MAX_VECTORS, CorrectKernel<CorrectRow<DCSR_FILTER_MAX_VECTORS>>}};
 
 struct PackCoarse {
