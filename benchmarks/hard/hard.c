@@ -39,12 +39,11 @@ static const HardConfiguration configurations[] = {
   {"hisparse-filter", MATHISPARSECUDA, HARD_ANY, PETSC_FALSE, FILTER},
   {"hisparse-robust", MATHISPARSECUDA, HARD_ANY, PETSC_FALSE, ROBUST},
   {"aijcusparse", MATAIJCUSPARSE, HARD_ANY, PETSC_TRUE, GAMG},
-#if defined(PETSC_HAVE_HYPRE)
-  {"hypre", MATHYPRE, HARD_SCALAR | HARD_UNSYMMETRIC, PETSC_TRUE, HYPRE}, // with blocks it ends the process, in Thrust: hypre of August 2026
-  {"hypre-pmis", MATHYPRE, HARD_ANY, PETSC_TRUE, PMIS},
-  {"hypre-pmis-aggressive", MATHYPRE, HARD_SCALAR | HARD_BLOCKS, PETSC_TRUE, PMIS " -pc_hypre_boomeramg_agg_nl 1"},
+#if defined(PETSC_HAVE_HYPRE) // not for blocks: docs/measuring.md says why
+  {"hypre", MATHYPRE, HARD_SCALAR | HARD_UNSYMMETRIC, PETSC_TRUE, HYPRE},
+  {"hypre-pmis", MATHYPRE, HARD_SCALAR | HARD_UNSYMMETRIC, PETSC_TRUE, PMIS},
+  {"hypre-pmis-aggressive", MATHYPRE, HARD_SCALAR, PETSC_TRUE, PMIS " -pc_hypre_boomeramg_agg_nl 1"},
   {"hypre-pmis-0.5", MATHYPRE, HARD_SCALAR | HARD_UNSYMMETRIC, PETSC_TRUE, PMIS " -pc_hypre_boomeramg_strong_threshold 0.5"},
-  {"hypre-pmis-0.7-aggressive", MATHYPRE, HARD_BLOCKS, PETSC_TRUE, PMIS " -pc_hypre_boomeramg_strong_threshold 0.7 -pc_hypre_boomeramg_agg_nl 1"},
 #endif
 };
 #define NUM_CONFIGURATIONS ((int)PETSC_STATIC_ARRAY_LENGTH(configurations))

@@ -113,7 +113,7 @@ static PetscErrorCode PostSolve(PC pc, KSP ksp, PETSC_UNUSED Vec b, PETSC_UNUSED
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Frees what the cycles read of a matrix of the program, or of its blocks. */
+/* Frees what the cycles read of a matrix, or of its blocks, in single precision. */
 static PetscErrorCode ReleaseSingle(Mat A)
 {
   PetscBool mpi;
@@ -123,6 +123,37 @@ static PetscErrorCode ReleaseSingle(Mat A)
   PetscCall(MatIsMPIAIJCUDA(A, &mpi));
   PetscCall(MatDeviceStorageReleaseSingle(mpi ? MatMPIAIJCUDAGetBlock(A, 0) : A));
   if (mpi) PetscCall(MatDeviceStorageReleaseSingle(MatMPIAIJCUDAGetBlock(A, 1)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* GAMGForEachMatrix - Calls a function for the matrices that cycles multiply with: operators, interpolations and restrictions of all levels. One that has two of these parts comes once a level. Collective if the function is. */
+PetscErrorCode GAMGForEachMatrix(PC pc, PetscErrorCode (*function)(Mat))
+{
+  PetscInt num_levels;
+  KSP      smoother;
+  Mat      A, P, interpolation, restriction;
+
+  PetscFunctionBegin;
+  PetscCall(PCMGGetLevels(pc, &num_levels));
+  for (PetscInt level = 0; level < num_levels; level++) {
+    PetscCall(PCMGGetSmoother(pc, level, &smoother));
+    PetscCall(KSPGetOperators(smoother, &A, &P));
+    PetscCall((*function)(A));
+    if (P != A) PetscCall((*function)(P));
+    if (level == 0) continue;
+    PetscCall(PCMGGetInterpolation(pc, level, &interpolation));
+    PetscCall(PCMGGetRestriction(pc, level, &restriction));
+    PetscCall((*function)(interpolation));
+    if (restriction != interpolation) PetscCall((*function)(restriction));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* GAMGReleaseSingle - Frees what cycles in single precision read of the matrices of all levels. The cycle must not be under way, nor recorded. Collective. */
+PetscErrorCode GAMGReleaseSingle(PC pc)
+{
+  PetscFunctionBegin;
+  PetscCall(GAMGForEachMatrix(pc, ReleaseSingle));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -317,29 +317,6 @@ static PetscErrorCode MakeStorage(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The same of all matrices that cycles multiply with. */
-static PetscErrorCode MakeStorageOfLevels(PC pc)
-{
-  PetscInt num_levels;
-  KSP      smoother;
-  Mat      A, P, interpolation, restriction;
-
-  PetscFunctionBegin;
-  PetscCall(PCMGGetLevels(pc, &num_levels));
-  for (PetscInt level = 0; level < num_levels; level++) {
-    PetscCall(PCMGGetSmoother(pc, level, &smoother));
-    PetscCall(KSPGetOperators(smoother, &A, &P));
-    PetscCall(MakeStorage(A));
-    PetscCall(MakeStorage(P));
-    if (level == 0) continue;
-    PetscCall(PCMGGetInterpolation(pc, level, &interpolation));
-    PetscCall(PCMGGetRestriction(pc, level, &restriction));
-    PetscCall(MakeStorage(interpolation));
-    PetscCall(MakeStorage(restriction));
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* The preset for the setup that begins, or what tuning finds. With one, or after one, PETSc's number of levels is not that of the last setup, which has other settings. */
 static PetscErrorCode PutPreset(PC pc, GAMGContext *context, PetscBool tunes, PetscBool makes)
 {
@@ -389,7 +366,7 @@ static PetscErrorCode PCSetUp_GAMG_AIJCUDA(PC pc)
   PetscCall(ierr);
   if (makes) PetscCall(GAMGRestrictionEnd(pc, context));
   PetscCall(GAMGTellProducts(pc, context));
-  PetscCall(MakeStorageOfLevels(pc));
+  PetscCall(GAMGForEachMatrix(pc, MakeStorage));
   PetscCall(GAMGSetUpCycle(pc, context));
   if (makes) PetscCall(GAMGTuneCycle(pc, context));
   PetscCall(PetscSparseCUDATrimMemory(PETSC_FALSE));

@@ -209,6 +209,8 @@ PETSC_INTERN PetscErrorCode GAMGGetContext(PC, GAMGContext **);
 
 /* cycle.c */
 PETSC_INTERN PetscErrorCode GAMGPatchCycle(PC);
+PETSC_INTERN PetscErrorCode GAMGForEachMatrix(PC, PetscErrorCode (*)(Mat));
+PETSC_INTERN PetscErrorCode GAMGReleaseSingle(PC);
 PETSC_INTERN PetscErrorCode GAMGSetUpCycle(PC, GAMGContext *);
 
 /* products.c */

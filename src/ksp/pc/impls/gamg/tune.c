@@ -3,7 +3,7 @@
 
   A trial has a PC of its own, with the options and settings of the user's, which stays as it is until the best settings are known. What the user gave is never another: candidates that differ in that alone are tried once.
 
-  The lists of candidates and the rules that end a search were chosen by experiments with small systems. What none of benchmarks/hard chose was left out, but those that are held out had no part in that.
+  The lists of candidates and the rules that end a search were chosen by experiments with small systems. Systems of benchmarks/hard changed the lists, but those that are held out had no part in that.
 */
 #include "gamg.h"
 #include "../../../ksp/impls/fused/fused.h"
@@ -53,6 +53,7 @@ static const Candidate scalar_candidates[] = {
   {PETSC_FALSE, {0.05, 0.1, 2, 1, GAMG_STRENGTH_SIGNED, GAMG_RESTRICTION_TRANSPOSE, 0}},
   {PETSC_TRUE, {0}},
   {PETSC_FALSE, {0.08, 0.1, 2, 2, GAMG_STRENGTH_ABSOLUTE, GAMG_RESTRICTION_TRANSPOSE, 0}},
+  {PETSC_FALSE, {0.05, 0.1, 1, 2, GAMG_STRENGTH_SIGNED, GAMG_RESTRICTION_TRANSPOSE, 0}}, // rough coefficients in two dimensions
 };
 static const Candidate unsymmetric_candidates[] = {
   {PETSC_FALSE, {0.05, 0.1, 1, 1, GAMG_STRENGTH_ABSOLUTE, GAMG_RESTRICTION_TENTATIVE, 3}},
@@ -876,16 +877,24 @@ static PetscErrorCode PutPrecision(PC pc, GAMGContext *context, GAMGLevelValues 
   PetscFunctionBegin;
   context->level_values = values;
   PetscCall(GAMGCoarseDestroy(&context->coarse));
+  if (values == GAMG_VALUES_DOUBLE) PetscCall(GAMGReleaseSingle(pc));
   PetscCall(GAMGSetUpCycle(pc, context));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Cycles in single precision, with the degree that is best in double. Collective. */
+/* Cycles in single precision, with the degree that is best in double. They are not chosen when there is no memory for them. Collective. */
 static PetscErrorCode TryPrecision(Search *s, PetscInt degree, PetscBool *single)
 {
+  PetscErrorCode ierr;
+
   PetscFunctionBegin;
-  PetscCall(PutPrecision(s->pc, s->context, GAMG_VALUES_SINGLE));
-  PetscCall(TryCycle(s, ", cycles in single precision", degree, single));
+  *single = PETSC_FALSE;
+  PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
+  ierr = PutPrecision(s->pc, s->context, GAMG_VALUES_SINGLE);
+  PetscCall(PetscPopErrorHandler());
+  PetscCall(PetscSparseCUDAAgree(PetscObjectComm((PetscObject)s->pc), ierr, &ierr));
+  if (ierr != PETSC_ERR_MEM) PetscCall(ierr);
+  if (ierr == PETSC_SUCCESS) PetscCall(TryCycle(s, ", cycles in single precision", degree, single));
   if (!*single) PetscCall(PutPrecision(s->pc, s->context, GAMG_VALUES_DOUBLE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -963,7 +972,7 @@ static PetscErrorCode SearchCycle(PC pc, GAMGContext *context, PetscInt own, Pet
   t->digits       = 0;
   PetscCall(EndSearch(&s));
   if (ierr != PETSC_SUCCESS) {
-    context->level_values = precision ? GAMG_VALUES_DOUBLE : context->level_values;
+    if (precision) context->level_values = GAMG_VALUES_DOUBLE;
     if (own > 0) PetscCall(SetDegree(pc, 0, own));
   }
   PetscCall(ierr);
