@@ -76,8 +76,8 @@ SOLVE_TIMES = ("assembly", "setup", "solve")
 
 # The benchmarks of hard systems, whose cases are FAMILY-...@CONFIGURATION. Metrics in the order of the columns, and those whose ratio is shown.
 HARD = ("hard", "hard-held")
-HARD_METRICS = ("whole", "step", "iterations", "complexity", "memory", "search")
-HARD_RATIOS = ("whole", "step", "iterations")
+HARD_METRICS = ("whole", "step", "iterations", "complexity", "memory", "search", "total")
+HARD_RATIOS = ("whole", "step", "iterations", "total")
 
 # The benchmark of several GPUs. Cases with this ending grow with the number of GPUs, and those with LEVEL in their names are levels of the case before it.
 SCALING = "scaling"
@@ -487,12 +487,13 @@ def hard_families(systems):
     families = {}
     for system, case in systems.items():
         families.setdefault(system.split("-")[0], []).append(case)
+    ratios = [metric for metric in HARD_RATIOS if any(metric in case for case in systems.values())]
     rows = []
     for family, cases in list(families.items()) + [("all", list(systems.values()))]:
         complexities = [case["complexity"]["ours"] for case in cases if "complexity" in case and case["complexity"]["ours"]]
         failed = sum(any(record["ours"] is None for record in case.values()) for case in cases)
-        rows.append([family, str(len(cases)), str(failed)] + [hard_mean(cases, metric) for metric in HARD_RATIOS] + [number(max(complexities, default=None))])
-    return table(["family", "systems", "failed"] + [f"{metric}, mean ratio" for metric in HARD_RATIOS] + ["largest complexity"], rows)
+        rows.append([family, str(len(cases)), str(failed)] + [hard_mean(cases, metric) for metric in ratios] + [number(max(complexities, default=None))])
+    return table(["family", "systems", "failed"] + [f"{metric}, mean ratio" for metric in ratios] + ["largest complexity"], rows)
 
 
 def hard_lines(records):

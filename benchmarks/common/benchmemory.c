@@ -66,6 +66,20 @@ static PetscErrorCode OpenOnce(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Gives back what the device's own pool holds and has not handed out: hypre keeps all that it once had there. */
+static PetscErrorCode TrimPool(void)
+{
+  int           device;
+  cudaMemPool_t pool;
+
+  PetscFunctionBegin;
+  PetscCallCUDA(cudaDeviceSynchronize());
+  PetscCallCUDA(cudaGetDevice(&device));
+  PetscCallCUDA(cudaDeviceGetDefaultMemPool(&pool, device));
+  PetscCallCUDA(cudaMemPoolTrimTo(pool, 0));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* BenchMemoryMark - see benchmemory.h */
 PetscErrorCode BenchMemoryMark(void)
 {
@@ -73,6 +87,7 @@ PetscErrorCode BenchMemoryMark(void)
 
   PetscFunctionBegin;
   PetscCall(OpenOnce());
+  PetscCall(TrimPool());
   if (look.get != NULL && (*look.get)(look.device, &memory) == 0) look.first = memory.used;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -83,6 +98,7 @@ PetscErrorCode BenchMemoryBegin(void)
   PetscFunctionBegin;
   PetscCall(OpenOnce());
   if (look.get == NULL || look.running) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(TrimPool());
   look.peak    = 0;
   look.stop    = PETSC_FALSE;
   look.running = (PetscBool)(pthread_create(&look.thread, NULL, Look, NULL) == 0);

@@ -28,7 +28,7 @@ typedef struct {
 } Run;
 
 /* HardSystemWhere - what a system is */
-int HardSystemWhere(const HardSystem *system)
+HardWhere HardSystemWhere(const HardSystem *system)
 {
   if (!HardSystemIsSymmetric(system)) return HARD_UNSYMMETRIC;
   return system->nu > 0 ? HARD_BLOCKS : HARD_SCALAR;

@@ -46,7 +46,7 @@ typedef struct {
   char      failed[256];             /* why it did not work, without quotation marks; empty: it did */
 } HardResult;
 
-PETSC_INTERN int HardSystemWhere(const HardSystem *);
+PETSC_INTERN HardWhere HardSystemWhere(const HardSystem *);
 /*
   The matrix is one of HardProblemCreateMat(), and has the same values afterwards. Before, the same is done with a system of the other problem, so that nothing counts that a process does once.
   Divergence, errors and limits that are exceeded are results.

@@ -1,5 +1,6 @@
 static char help[] = "What the benchmark hard does with one configuration: figures of one that works, the reason of one that does not, and nothing that the next one would see.\n\n";
 
+#include "hard/hardgrid.h"
 #include "hard/hardsolve.h"
 #include "hard/hardsystem.h"
 #include "hard/hardelasticity.h"
@@ -114,6 +115,34 @@ static PetscErrorCode CheckFails(Case *c, const HardLimits *l, const char option
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* All settings of a grid are different, and those that are tried work. */
+static PetscErrorCode CheckGrid(Case *c)
+{
+  const HardWhere where = HardSystemWhere(c->problem.system);
+  const int       n     = HardGridSize(where);
+  char(*all)[512], options[600];
+  PetscBool  same;
+  HardResult r;
+
+  PetscFunctionBegin;
+  PetscCheck(n > 50, PETSC_COMM_SELF, PETSC_ERR_PLIB, "A grid of %d", n);
+  PetscCall(PetscMalloc1(n, &all));
+  for (int k = 0; k < n; k++) {
+    PetscCall(HardGridGet(where, k, sizeof(*all), all[k]));
+    for (int j = 0; j < k; j++) {
+      PetscCall(PetscStrcmp(all[j], all[k], &same));
+      PetscCheck(!same, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Settings %d and %d are both %s", j, k, all[k]);
+    }
+  }
+  for (int k = 0; k < n; k += n / 4) {
+    PetscCall(PetscSNPrintf(options, sizeof(options), "-pc_type gamg %s", all[k]));
+    PetscCall(Measure(c, &limits, options, &r));
+    PetscCheck(!r.failed[0], PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s with %s: %s", c->problem.system->name, options, r.failed);
+  }
+  PetscCall(PetscFree(all));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   static const char *const names[]  = {"checkerboard-8-1e4", "elasticity-beam", "convection-10"};
@@ -137,6 +166,7 @@ int main(int argc, char **argv)
     PetscCall(CheckFails(&c, &short_time, "-pc_type jacobi -ksp_max_it 3000", "setup and solve took"));
     PetscCall(CheckWorks(&c));
     PetscCall(CheckTunes(&c));
+    PetscCall(CheckGrid(&c));
     PetscCall(CaseDestroy(&c));
   }
   PetscCall(PetscFinalize());

@@ -132,6 +132,7 @@ typedef struct {
   PetscBool  found;      /* and something in it converged; what follows is of that */
   PetscBool  own;        /* the settings that the PC has are the best */
   GAMGChoice choice;     /* unless own */
+  PetscReal  solve;      /* seconds of a solve with it */
   PetscBool  cycle_done; /* the degree of smoothers and the precision of cycles have been looked for: */
   PetscInt   degree;     /* of smoothers; 0: it is not ours to choose */
   PetscInt   own_degree; /* the one of before */

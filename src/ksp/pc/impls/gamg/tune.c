@@ -17,7 +17,9 @@
 #define DIGITS         8                 /* of the solves that are to come */
 #define FEWEST_DIGITS  1e-4              /* an iteration: fewer are no convergence */
 #define WIN            0.97              /* of the best cost so far: what a trial has to be below to be the best */
-#define LONGEST        ((PetscReal)0.06) /* of the time of all solves that are to come: what a search may take, and at least the time of two */
+#define LONGEST        ((PetscReal)0.06) /* of the time of all solves that are to come: what a search may take, */
+#define FEWEST_SETUPS  2                 /* but at least the time of so many setups and solves, */
+#define MOST_SETUPS    4                 /* and at most of so many */
 #define HOPELESS       1.5               /* times the iterations of the best: where a trial ends */
 #define MAX_COMPLEXITY 6                 /* of the operators of a trial */
 #define NUM_TIMINGS    3                 /* of a cycle, the least of which counts */
@@ -488,12 +490,13 @@ static PetscErrorCode Try(Search *s, const Candidate *candidate, const GAMGSetti
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether another trial may cost as much as the best one did. */
+/* Whether another trial may cost as much as a setup and solve with the best one. */
 static PetscBool HasTime(const Search *s)
 {
-  const Result *b = &s->best;
+  const Result   *b     = &s->best;
+  const PetscReal whole = b->setup + b->solve, share = LONGEST * (PetscReal)s->num_solves * (b->refresh + b->solve);
 
-  return (PetscBool)(s->candidate == NULL || s->spent + b->setup <= PetscMax(2 * (b->setup + b->solve), LONGEST * (PetscReal)s->num_solves * (b->refresh + b->solve)));
+  return (PetscBool)(s->candidate == NULL || s->spent + whole <= PetscClipInterval(share, FEWEST_SETUPS * whole, MOST_SETUPS * whole));
 }
 
 static PetscBool SettingsAreEqual(const GAMGSettings *a, const GAMGSettings *b)
@@ -579,6 +582,7 @@ static PetscErrorCode Keep(const Search *s, GAMGTuning *t)
   }
   t->own    = s->candidate->own;
   t->choice = s->candidate->choice;
+  t->solve  = s->best.solve;
   PetscCall(GetOptions(s, &s->settings, sizeof(options), options));
   PetscCall(PetscStrallocpy(options, &t->options));
   PetscCall(PetscInfo(s->pc, "Tuned for %" PetscInt_FMT " solves in %g s: %s\n", t->num_solves, (double)t->seconds, options));
@@ -847,23 +851,21 @@ static PetscErrorCode TryCycle(Search *s, const char what[], PetscInt degree, Pe
   PetscCall(PetscArrayzero(&r, 1));
   PetscCall(Measure(s, s->pc, &r));
   PetscCall(PetscInfo(s->pc, "Smoothers of degree %" PetscInt_FMT "%s: cycle %g s, %" PetscInt_FMT " iterations for %d digits\n", degree, what, (double)r.cycle, r.iterations, DIGITS));
-  *best = (PetscBool)(r.digits > 0 && (s->best.solve <= 0 || r.solve < WIN * s->best.solve));
+  *best = (PetscBool)(r.digits > 0 && r.solve < WIN * s->best.solve);
   if (*best) s->best = r;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The degrees, that of the user first, or what there is when it is not ours to choose: own is 0. Collective. */
+/* Degrees other than that of the user, which the trial had. A higher one is not tried when a lower one wins. own is 0 when it is not ours to choose. Collective. */
 static PetscErrorCode TryDegrees(Search *s, PetscInt own, PetscInt *best)
 {
   PetscBool wins;
 
   PetscFunctionBegin;
   *best = own;
-  for (PetscInt k = 0; k <= (own > 0 ? MAX_DEGREE : 0); k++) {
-    const PetscInt degree = k == 0 ? own : k;
-
-    if (k > 0 && degree == own) continue;
-    if (own > 0) PetscCall(PutDegree(s->pc, s->context, degree));
+  for (PetscInt degree = 1; own > 0 && degree <= MAX_DEGREE; degree++) {
+    if (degree == own || (degree > own && *best < own)) continue;
+    PetscCall(PutDegree(s->pc, s->context, degree));
     PetscCall(TryCycle(s, "", degree, &wins));
     if (wins) *best = degree;
   }
@@ -962,6 +964,7 @@ static PetscErrorCode SearchCycle(PC pc, GAMGContext *context, PetscInt own, Pet
 
   PetscFunctionBegin;
   PetscCall(InitializeSearch(pc, context, &s));
+  s.best.solve    = t->solve;
   pc->setupcalled = PETSC_TRUE; // a solve with it is no reason to set it up
   PetscCall(PetscTime(&since));
   ierr            = RunCycles(&s, own, precision, &degree, &t->single);
@@ -1043,7 +1046,7 @@ static PetscErrorCode IsGAMG(PC pc, PetscBool *is)
 
   `KSPView()` prints the result as options to type, and what the search took; `-info :pc` has a line for each hierarchy.
 
-  The search ends when it has taken twice as long as the best setup and solve together, or 6 % of what `n` solves will take, whichever is longer; a hierarchy that is not set up in memory or has more than six times the entries of the matrix, and one that converges too
+  No other hierarchy is tried when the search would take more than 6 % of what `n` solves will take, but at least the time of two setups and solves with the best hierarchy, and at most that of four; a hierarchy that is not set up in memory or has more than six times the entries of the matrix, and one that converges too
   slowly, is given up early. One hierarchy is in memory at a time.
 
   The settings stay with the pattern. When two solves in a row gain fewer than 0.7 of the digits an iteration that the first one gained, the next setup looks for settings again, and each time it waits twice as long as before; so it does after solves that do not converge. Solves with an initial guess are not compared.
