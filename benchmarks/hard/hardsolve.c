@@ -161,7 +161,7 @@ static PetscErrorCode MeasureWhole(Run *r)
     PetscCall(SolveOnce(r, NULL, 0, &samples[n]));
     if (n == 0) PetscCall(BenchMemoryEnd(r->problem->comm, &r->result->value[HARD_MEMORY]));
     n++;
-  } while (!r->result->failed[0] && n < PetscMin(r->limits->repetitions, MAX_REPETITIONS) && samples[0] < SLOW);
+  } while (!r->result->failed[0] && n < PetscMin(r->limits->repetitions[HARD_WHOLE], MAX_REPETITIONS) && samples[0] < SLOW);
   if (!r->result->failed[0]) PetscCall(Median(n, samples, &r->result->value[HARD_WHOLE]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -181,7 +181,7 @@ static PetscErrorCode MeasureStep(Run *r)
     if (r->values != NULL) PetscCallCUDA(cudaMemcpy(r->values, values, bytes, cudaMemcpyHostToDevice));
     PetscCall(SolveOnce(r, r->values != NULL ? (const PetscScalar *)r->values : values, 1, &samples[n]));
     n++;
-  } while (!r->result->failed[0] && n < PetscMin(r->limits->repetitions, MAX_REPETITIONS) && samples[0] < SLOW);
+  } while (!r->result->failed[0] && n < PetscMin(r->limits->repetitions[HARD_STEP], MAX_REPETITIONS) && samples[0] < SLOW);
   if (!r->result->failed[0]) PetscCall(Median(n, samples, &r->result->value[HARD_STEP]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -288,7 +288,7 @@ PetscErrorCode HardMeasure(const HardLimits *limits, const HardProblem *problem,
   for (int k = 0; k < HARD_NUM_METRICS; k++) result->value[k] = -1;
   PetscCall(SetOptions(c->options, PETSC_TRUE));
   PetscCall(PetscPushErrorHandler(KeepMessage, unused));
-  (void)WarmUp(limits, small, c);
+  if (small != NULL) (void)WarmUp(limits, small, c);
   PetscCall(PetscPopErrorHandler());
   PetscCall(PetscPushErrorHandler(KeepMessage, result->failed));
   ierr = MeasureAll(&r, c);

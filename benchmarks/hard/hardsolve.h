@@ -32,10 +32,10 @@ typedef struct {
 } HardConfiguration;
 
 typedef struct {
-  PetscBool device;      /* there is one: times are until it is done */
-  PetscInt  repetitions; /* of each time, whose median counts; what takes longer than 2 s runs once */
-  PetscInt  max_cycles;  /* of a solve */
-  PetscReal max_seconds; /* of a setup and solve */
+  PetscBool device;         /* there is one: times are until it is done */
+  PetscInt  repetitions[2]; /* of HARD_WHOLE and HARD_STEP, whose medians count; what takes longer than 2 s runs once */
+  PetscInt  max_cycles;     /* of a solve */
+  PetscReal max_seconds;    /* of a setup and solve */
 } HardLimits;
 
 typedef struct {
@@ -48,7 +48,7 @@ typedef struct {
 
 PETSC_INTERN HardWhere HardSystemWhere(const HardSystem *);
 /*
-  The matrix is one of HardProblemCreateMat(), and has the same values afterwards. Before, the same is done with a system of the other problem, so that nothing counts that a process does once.
+  The matrix is one of HardProblemCreateMat(), and has the same values afterwards. Before, the same is done with a system of the other problem, unless it is NULL, so that nothing counts that a process does once.
   Divergence, errors and limits that are exceeded are results.
 */
 /* limits, problem, the small one, the matrix, configuration */

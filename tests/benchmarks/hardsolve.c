@@ -13,7 +13,7 @@ static char help[] = "What the benchmark hard does with one configuration: figur
 #define UNKNOWNS 3000
 #define SMALL    700
 
-static HardLimits limits = {PETSC_FALSE, 3, 500, 100};
+static HardLimits limits = {PETSC_FALSE, {3, 3}, 500, 100};
 
 typedef struct {
   HardProblem problem, small;

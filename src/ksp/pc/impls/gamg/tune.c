@@ -53,9 +53,9 @@ typedef struct {
 
 static const Candidate scalar_candidates[] = {
   {PETSC_FALSE, {0.05, 0.1, 2, 1, GAMG_STRENGTH_SIGNED, GAMG_RESTRICTION_TRANSPOSE, 0}},
+  {PETSC_FALSE, {0.02, 0.1, 2, 1, GAMG_STRENGTH_SIGNED, GAMG_RESTRICTION_TRANSPOSE, 0}}, // large jumps: smaller operators
+  {PETSC_FALSE, {0.05, 0.1, 2, 2, GAMG_STRENGTH_SIGNED, GAMG_RESTRICTION_TRANSPOSE, 0}}, // two dimensions, elements: fewer cycles
   {PETSC_TRUE, {0}},
-  {PETSC_FALSE, {0.08, 0.1, 2, 2, GAMG_STRENGTH_ABSOLUTE, GAMG_RESTRICTION_TRANSPOSE, 0}},
-  {PETSC_FALSE, {0.05, 0.1, 1, 2, GAMG_STRENGTH_SIGNED, GAMG_RESTRICTION_TRANSPOSE, 0}}, // rough coefficients in two dimensions
 };
 static const Candidate unsymmetric_candidates[] = {
   {PETSC_FALSE, {0.05, 0.1, 1, 1, GAMG_STRENGTH_ABSOLUTE, GAMG_RESTRICTION_TENTATIVE, 3}},
