@@ -20,9 +20,10 @@ $(shell mkdir -p $(BUILD)/obj/src; printf '%s\n' '$(subst ','\'',$(flags_now))' 
 $(shell printf '%s\n' $(sources) | cmp -s - $(BUILD)/sources || printf '%s\n' $(sources) >$(BUILD)/sources)
 config := $(BUILD)/flags $(petsc_libdir)/petsc/conf/petscvariables $(PETSC_DIR)/$(if $(PETSC_ARCH),$(PETSC_ARCH)/)include/petscconf.h
 
-.PHONY: objects library
+.PHONY: objects objects-of-c library
 all: library
 objects: $(objects)
+objects-of-c: $(filter %.c.o,$(objects))
 library: $(SHLIB)
 
 $(BUILD)/obj/%.c.o: %.c $(config)

@@ -12,7 +12,7 @@ static char help[] = "The exchange of ghost values between GPUs that stand in a 
 #include <petscsparsecuda.h>
 #include <petsctime.h>
 #include <petscvec.h>
-#include <petsc/private/petscimpl.h> // use_gpu_aware_mpi
+#include "../../src/petsc/sys.h"
 
 #define SAMPLES 11
 #define STEPS   100                                                 /* of a sample */

@@ -5,7 +5,7 @@ static char help[] = "Messages between the first two processes, half a round tri
   size and kind: bytes, kind, microseconds, GB/s.
 */
 #include <petscsparsecuda/exportable.h>
-#include <petsc/private/petscimpl.h> // use_gpu_aware_mpi
+#include "../../src/petsc/sys.h"
 #include <petscsparsecuda.h>
 
 #define WARM_UP 5

@@ -2,7 +2,7 @@
   What a program pays on several GPUs: assembly, products with vectors, the setup of PCGAMG, the solve, the Galerkin product, memory; see scaling.h.
 */
 #include "scaling.h"
-#include <petsc/private/petscimpl.h>
+#include "../../src/petsc/sys.h"
 #include <petscsparsecuda.h>
 
 #define SMALLEST_REDUCTION 1e-3 // of the residual; with the default tolerance of KSP all solves do better

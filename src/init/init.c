@@ -3,7 +3,7 @@
 #include <petscversion.h>
 
 // Before any header of PETSc's that may have changed.
-#if PETSC_VERSION_MAJOR != 3 || PETSC_VERSION_MINOR != 26
+#if PETSC_VERSION_MAJOR != 3 || PETSC_VERSION_MINOR < 24 || PETSC_VERSION_MINOR > 26
   #error "this version of petscsparsecuda is for PETSc 3.26: set PETSC_DIR to one, or unset it and let make build it; CONTRIBUTING.md says how the library moves to another minor version"
 #endif
 #if !defined(PETSC_HAVE_CUDA)
@@ -15,7 +15,7 @@
 #include "../ksp/ksp/impls/fused/fused.h"
 #include "../ksp/pc/impls/gamg/gamg.h"
 #include "../ksp/pc/impls/jacobi/jacobi.h"
-#include "../mat/impls/aijcuda/core/parents.h"
+#include "../petsc/parents.h"
 #include "../mat/impls/aijcuda/host/host.h"
 #include "../mat/impls/auto/auto.h"
 #include "../mat/impls/dcsr/dcsr.h"

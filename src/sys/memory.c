@@ -1,8 +1,7 @@
 #include "exportable.h"
-#include <petsc/private/petscimpl.h> // use_gpu_aware_mpi
+#include "../petsc/sys.h"
 #include <petscsparsecuda/preload.h>
 #include <petscsparsecuda/record.h>
-#include <petsc/private/hashset.h>
 
 PETSC_HASH_SET(Addresses, khint64_t, kh_int64_hash_func, kh_int64_hash_equal)
 

@@ -1,6 +1,6 @@
 #include <petscsparsecuda/preload.h>
 #include <petscsparsecuda/sys.h>
-#include <petsc/private/petsclegacycupmblas.h>
+#include "../petsc/sys.h"
 #include <pthread.h>
 
 #define TRY_SIZE 100000 /* entries of the vector that cuBLAS is tried with: what is launched depends on the size */

@@ -1,8 +1,8 @@
 static char help[] = "DMCreateMatrix() of a DMDA: stencils, boundaries, widths, unknowns and fills, with MATAIJ and with our type; preallocation alone, options, -dm_bind_below, view and load.\n\n";
 
 #include "mat/impls/dcsr/testmat.h"
-#include <petsc/private/dmimpl.h>
-#include <petsc/private/matimpl.h>
+#include "../../src/petsc/dm.h"
+#include "../../src/petsc/mat.h"
 #include <petscdmda.h>
 
 #define NONE     DM_BOUNDARY_NONE

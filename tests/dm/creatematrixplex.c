@@ -2,7 +2,7 @@ static char help[] = "DMCreateMatrix() of a DMPLEX: cells, degrees, fields, boun
 
 #include "mat/impls/dcsr/testmat.h"
 #include <petscdmplex.h>
-#include <petsc/private/matimpl.h>
+#include "../../src/petsc/mat.h"
 #include <petscds.h>
 
 typedef struct {

@@ -2,7 +2,7 @@ static char help[] = "KSPCHEBYSHEV with matrices of our types estimates the eige
 
 #include "mat/impls/dcsr/testmat.h"
 #include "../../src/ksp/ksp/impls/fused/fused.h"
-#include <../src/ksp/ksp/impls/cheby/chebyshevimpl.h>
+#include "../../src/petsc/methods.h"
 
 /* What is said of the matrix. */
 typedef enum {

@@ -5,7 +5,7 @@ static char help[] = "KSPCHEBYSHEV and KSPRICHARDSON with a kernel a step give w
 #endif
 #include "mat/impls/dcsr/testmat.h"
 #include "../../src/ksp/ksp/impls/fused/fused.h"
-#include <petsc/private/matimpl.h>
+#include "../../src/petsc/mat.h"
 
 /* What a smoother is; those of different kinds are compared with themselves, with and without fusion. */
 typedef enum {

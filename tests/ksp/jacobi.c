@@ -5,7 +5,7 @@ static char help[] = "PCJACOBI with our type gives what it gives with MATAIJ: al
 #endif
 #include "mat/impls/dcsr/testmat.h"
 #include "../../src/ksp/pc/impls/jacobi/jacobi.h"
-#include <petsc/private/pcimpl.h>
+#include "../../src/petsc/ksp.h"
 
 typedef enum {
   REGULAR,  /* no zero on the diagonal */

@@ -2,7 +2,7 @@ static char help[] = "Memory that goes to other processes: blocks are kept and u
 
 #include "../../src/mat/impls/aijcuda/exchange/exchange.h"
 #include "../../src/sys/exportable.h"
-#include <petsc/private/petscimpl.h> // use_gpu_aware_mpi
+#include "../../src/petsc/sys.h"
 #include <petscsparsecuda.h>
 #include <dlfcn.h>
 

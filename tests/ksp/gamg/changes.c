@@ -1,7 +1,7 @@
 #include "changes.h"
 #include <petscsparsecuda.h>
-#include <petsc/private/matimpl.h>
-#include <petsc/private/pcmgimpl.h>
+#include "../../../src/petsc/mat.h"
+#include "../../../src/petsc/ksp.h"
 
 /* The solver of a level and its operator. */
 static PetscErrorCode GetLevel(PC pc, PetscInt level, KSP *ksp, Mat *A)

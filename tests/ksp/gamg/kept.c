@@ -1,6 +1,6 @@
 static char help[] = "A KSP with PCGAMG that is kept while its matrix changes: with another pattern it is what a new one would be, with other values alone what MATAIJ's is, which keeps its prolongators.\n\n";
 
-#include <petsc/private/petscimpl.h>
+#include "../../../src/petsc/sys.h"
 #include "samelevels.h"
 #include "mat/impls/dcsr/testmat.h"
 

@@ -1,5 +1,5 @@
 #include "oracle.h"
-#include <petsc/private/petscimpl.h>
+#include "../../../src/petsc/sys.h"
 #include <petscdevice_cuda.h>
 #include <stdio.h>
 

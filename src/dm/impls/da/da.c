@@ -8,7 +8,7 @@
 #include "da.h"
 #include "../dmmatrix/dmmatrix.h"
 #include "../../../mat/impls/aijcuda/core/core.h"
-#include <petsc/private/dmimpl.h>
+#include "../../../petsc/dm.h"
 
 static PetscErrorCode (*parent_create)(DM)                          = NULL;
 static PetscErrorCode (*parent_creatematrix)(DM, Mat *)             = NULL;

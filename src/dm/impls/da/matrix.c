@@ -6,7 +6,7 @@
 #include "../../../mat/impls/aijcuda/core/core.h"
 #include "../../../mat/impls/aijcuda/parallel/parallel.h"
 #include <petscsparsecuda/stencil.h>
-#include <petsc/private/dmdaimpl.h>
+#include "../../../petsc/dm.h"
 
 #define MAX_FILLED 10000 /* unknowns of a point with fills, whose lists have up to three times the square of that */
 

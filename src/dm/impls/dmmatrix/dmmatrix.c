@@ -2,7 +2,7 @@
 #include "dmmatrix.h"
 #include "../../../mat/impls/aijcuda/core/core.h"
 #include "../../../mat/impls/aijcuda/insert/insert.h"
-#include <petsc/private/dmimpl.h>
+#include "../../../petsc/dm.h"
 
 /*
   DMMatrixMakesOurs - Whether DMCreateMatrix() makes a matrix of ours

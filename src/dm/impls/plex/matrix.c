@@ -8,7 +8,7 @@
 #include "../../../mat/impls/aijcuda/core/core.h"
 #include "../../../mat/impls/aijcuda/insert/insert.h"
 #include <petscsparsecuda/elements.h>
-#include <petsc/private/dmpleximpl.h>
+#include "../../../petsc/dm.h"
 
 /* Device memory, in PetscInt, that the list of pairs takes at most for each: the pair, its key and place, and what the sort wants beside these. */
 #define INTS_OF_PAIR 12

@@ -5,7 +5,7 @@
 */
 #include "plex.h"
 #include "../dmmatrix/dmmatrix.h"
-#include <petsc/private/dmimpl.h>
+#include "../../../petsc/dm.h"
 
 static PetscErrorCode (*parent_create)(DM)              = NULL;
 static PetscErrorCode (*parent_creatematrix)(DM, Mat *) = NULL;

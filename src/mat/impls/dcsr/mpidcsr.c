@@ -1,7 +1,7 @@
 /* The parallel types: a MATMPIAIJ whose blocks have the sequential types that its family says (MatAIJCUDATypes). */
 #include "dcsr.h"
 #include "../aijcuda/core/core.h"
-#include "../aijcuda/core/parents.h"
+#include "../../../petsc/parents.h"
 #include "../aijcuda/delete/delete.h"
 #include "../aijcuda/entries/entries.h"
 #include "../aijcuda/graph/graph.h"

@@ -1,7 +1,7 @@
 /* The sequential types: life cycle, options, assembly and view; what their storage is does not matter here. */
 #include "dcsr.h"
 #include "../aijcuda/core/core.h"
-#include "../aijcuda/core/parents.h"
+#include "../../../petsc/parents.h"
 #include "../aijcuda/delete/delete.h"
 #include "../aijcuda/entries/entries.h"
 #include "../aijcuda/graph/graph.h"

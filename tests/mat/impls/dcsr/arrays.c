@@ -2,7 +2,7 @@ static char help[] = "MatSeqAIJGetArray() and its relatives, MatSeqAIJGetCSRAndM
 
 #include "testmat.h"
 #include <petscdevice.h>
-#include <petsc/private/petscimpl.h>
+#include "../../../../src/petsc/sys.h"
 #include <petscdevice_cuda.h>
 
 static PetscErrorCode Length(Mat A, PetscInt *nz)

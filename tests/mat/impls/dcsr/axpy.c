@@ -1,7 +1,7 @@
 static char help[] = "Sums: MatAXPY() and MatAYPX() with patterns of all kinds, MatShift() and MatDiagonalSet() that make diagonal entries, against MATAIJ.\n\n";
 
 #include "testmat.h"
-#include <petsc/private/petscimpl.h>
+#include "../../../../src/petsc/sys.h"
 
 #define SIZE 90
 

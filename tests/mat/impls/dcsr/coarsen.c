@@ -1,7 +1,7 @@
 static char help[] = "MatCoarsen with a graph of our type: PETSc's coarsenings read the graph's host arrays directly.\n\n";
 
 #include "testmat.h"
-#include <petsc/private/matimpl.h>
+#include "../../../../src/petsc/mat.h"
 
 /* A 5-point stencil on n x n points, with different weights so that heavy edges are unique. */
 static PetscErrorCode CreateGraph(MatType type, PetscInt n, Mat *A)

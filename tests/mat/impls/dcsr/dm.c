@@ -1,8 +1,8 @@
 static char help[] = "DMCreateMatrix() and DMCreateInterpolation() with -dm_mat_type: DMDA in one, two and three dimensions, one and three unknowns a point.\n\n";
 
 #include "testmat.h"
-#include <petsc/private/dmimpl.h>
-#include <petsc/private/matimpl.h>
+#include "../../../../src/petsc/dm.h"
+#include "../../../../src/petsc/mat.h"
 #include <petscdmda.h>
 
 static PetscErrorCode CreateDM(PetscInt dim, PetscInt dof, MatType type, DM *dm)

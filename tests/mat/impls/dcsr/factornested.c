@@ -1,8 +1,7 @@
 static char help[] = "QR factorizations, and factorizations of matrices that contain ours, by packages that read host arrays directly.\n\n";
 
 #include "testmat.h"
-#include <petsc/private/matimpl.h>
-#include <../src/mat/impls/aij/mpi/mpiaij.h>
+#include "../../../../src/petsc/mat.h"
 
 /* Stand-ins for MATSOLVERSPQR and MATSOLVERMUMPS, which few configurations have: what their phases read is summed up. */
 static PetscScalar what_was_read;

@@ -1,7 +1,7 @@
 static char help[] = "MatCreateGraph(): symmetrized, scaled and filtered or not, of symmetric matrices and others, with one and several unknowns a point.\n\n";
 
 #include "testmat.h"
-#include <petsc/private/matimpl.h>
+#include "../../../../src/petsc/mat.h"
 
 /* The graph is a plain MATAIJ with the entries that MATAIJ's has, and the matrix is as it was. */
 static PetscErrorCode TestGraph(Mat A, Mat B, PetscBool symmetrize, PetscBool scale, PetscReal filter)

@@ -3,7 +3,7 @@ static char help[] = "Products that hide an exchange work on a stream of their o
 
 #include "testmat.h"
 #include <petscsparsecuda/aside.h>
-#include <petsc/private/matimpl.h>
+#include "../../../../src/petsc/mat.h"
 #include <time.h>
 
 #define BUSY_PRODUCTS 100                 /* queued before a product: milliseconds, in which it would be done if it did not wait */

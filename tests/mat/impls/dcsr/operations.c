@@ -1,7 +1,7 @@
 static char help[] = "MatSetOperation(): products with vectors that the program sets stay when a matrix is given options or assembled again, and everybody calls them.\n\n";
 
 #include "testmat.h"
-#include <petsc/private/matimpl.h>
+#include "../../../../src/petsc/mat.h"
 
 /* The products of a matrix before the program sets its own, which call them: MATAIJ's and the type's. */
 static struct _MatOps own[2];

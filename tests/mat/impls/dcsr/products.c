@@ -3,7 +3,7 @@ static char help[] = "Products of sparse matrices against MATAIJ's: structure an
   -out_of_memory : failing allocations in place of all else\n\n";
 
 #include "testmat.h"
-#include <petsc/private/matimpl.h>
+#include "../../../../src/petsc/mat.h"
 #include <petscsparsecuda/sys.h>
 
 #define MAX_SITES 1000 /* more allocations than a product makes */

@@ -2,7 +2,7 @@ static char help[] = "Products of three matrices in slices have the bits of thos
   -grid n : points in every direction of a grid, for a product that needs memory\n\n";
 
 #include "testmat.h"
-#include <petsc/private/matimpl.h>
+#include "../../../../src/petsc/mat.h"
 
 /* Patterns of rows. */
 typedef enum {

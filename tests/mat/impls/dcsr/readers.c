@@ -2,7 +2,7 @@ static char help[] = "Functions of PETSc that read the host arrays of a MATAIJ w
 
 #include "testmat.h"
 #include <petscksp.h>
-#include <petsc/private/matimpl.h>
+#include "../../../../src/petsc/mat.h"
 
 /* The same columns in every row; for matrices without values. */
 static PetscErrorCode CompareStructure(Mat A, Mat B, const char what[])

@@ -1,7 +1,7 @@
 static char help[] = "Submatrices and permutations with rows and columns of other processes: MatCreateSubMatrix(), MatCreateSubMatrices(), MatPermute(); used again after changes.\n\n";
 
 #include "testmat.h"
-#include <petsc/private/matimpl.h>
+#include "../../../../src/petsc/mat.h"
 
 static PetscBool device = PETSC_FALSE; /* whether there is one */
 

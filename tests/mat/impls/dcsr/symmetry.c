@@ -1,7 +1,7 @@
 static char help[] = "What is known of the symmetry of a matrix, set, unset or unknown, eternal or not, after operations that keep it or forget it: as with MATAIJ.\n\n";
 
 #include "testmat.h"
-#include <petsc/private/matimpl.h>
+#include "../../../../src/petsc/mat.h"
 
 #define SIZE 60
 

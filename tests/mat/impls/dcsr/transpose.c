@@ -1,7 +1,7 @@
 static char help[] = "MatTranspose() of all kinds, MatTransposeSymbolic(), MatIsTranspose(), MatIsSymmetric(), MatPermute(), against MATAIJ.\n\n";
 
 #include "testmat.h"
-#include <petsc/private/petscimpl.h>
+#include "../../../../src/petsc/sys.h"
 
 /* Both matrices get the same new values. */
 static PetscErrorCode Change(Mat A, Mat B, PetscScalar s)

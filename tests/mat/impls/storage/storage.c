@@ -3,7 +3,7 @@ static char help[] = "Types with a storage of their own behind the seam for devi
 
 #include "../dcsr/testmat.h"
 #include <petscksp.h>
-#include <petsc/private/petscimpl.h> /* PetscObjectStateIncrease() */
+#include "../../../../src/petsc/sys.h"
 #include <petscsparsecuda/sys.h>
 #include "ell.h"
 

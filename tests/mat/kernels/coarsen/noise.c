@@ -2,7 +2,7 @@ static char help[] = "The noise of eigenvalue estimates has the bits of PETSc's;
 
 #include "../entries/kerneltest.h"
 #include <petscsparsecuda/smooth.h>
-#include <petsc/private/kspimpl.h>
+#include "../../../../src/petsc/ksp.h"
 
 static PetscErrorCode TestNoise(PetscInt n, PetscInt begin, cudaStream_t stream)
 {

@@ -3,15 +3,15 @@
   before or after it. That is decided by the key of a KSP, so that a decision holds as long as the key.
 */
 #include "fused.h"
-#include <petsc/private/matimpl.h>
-#include <petsc/private/pcimpl.h>
+#include "../../../../petsc/mat.h"
+#include "../../../../petsc/ksp.h"
 
 /* KSPIsSilent - Whether KSPSolve() of a KSP tells nobody of a solve, computes nothing beside, and changes neither guess nor right-hand side nor operators, as it does after KSPSetUseExplicitTranspose(). Not collective. */
 PetscBool KSPIsSilent(KSP ksp)
 {
   const PetscBool views = (PetscBool)(ksp->view || ksp->viewPre || ksp->viewRate || ksp->viewMat || ksp->viewPMat || ksp->viewRhs || ksp->viewSol || ksp->viewMatExp || ksp->viewEV || ksp->viewSV || ksp->viewEVExp || ksp->viewFinalRes ||
                                       ksp->viewPOpExp);
-  const PetscBool calls = (PetscBool)(ksp->numbermonitors > 0 || ksp->numberreasonviews > 0 || ksp->convergedreasonviewer != NULL || ksp->presolve != NULL || ksp->postsolve != NULL || ksp->presolve_ew != NULL || ksp->postsolve_ew != NULL);
+  const PetscBool calls = (PetscBool)(ksp->numbermonitors > 0 || ksp->numberreasonviews > 0 || ksp->convergedreasonviewer != NULL || ksp->presolve != NULL || ksp->postsolve != NULL || KSPHasInternalCallbacks(ksp));
 
   return (PetscBool)(!views && !calls && ksp->guess == NULL && !ksp->guess_knoll && !ksp->dmActive && !ksp->transpose.reuse_transpose && ksp->pc != NULL && ksp->pc->ops->presolve == NULL && ksp->pc->ops->postsolve == NULL &&
                      ksp->pc->failedreason == PC_NOERROR);
@@ -65,19 +65,6 @@ PetscErrorCode KSPFusedGetMatKey(Mat A, KSPFusedMatKey *key)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether KSPSetUp() finds nothing to do. */
-static PetscErrorCode IsSetUp(KSP ksp, PetscBool *is)
-{
-  MatState state;
-
-  PetscFunctionBegin;
-  *is = (PetscBool)(ksp->setupstage == KSP_SETUP_NEWRHS && ksp->pc != NULL && ksp->pc->mat != NULL);
-  if (!*is) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MatGetState(ksp->pc->mat, &state));
-  PetscCall(MatStateCompare(state, ksp->amatstate, is));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode GetFlags(KSP ksp, PetscBool ours, PetscInt64 *flags)
 {
   const PetscBool no_norm = (PetscBool)(ksp->normtype == KSP_NORM_NONE && ksp->pc_side == PC_LEFT && ksp->normsupporttable[KSP_NORM_NONE][PC_LEFT] > 0);
@@ -85,7 +72,7 @@ static PetscErrorCode GetFlags(KSP ksp, PetscBool ours, PetscInt64 *flags)
 
   PetscFunctionBegin;
   PetscCall(KSPFusedIsAsked(ksp, &asked));
-  PetscCall(IsSetUp(ksp, &is_set_up));
+  PetscCall(KSPIsSetUpFor(ksp, &is_set_up));
   *flags = (ours ? KSP_FUSED_OURS : 0) | (asked ? KSP_FUSED_ASKED : 0) | (KSPIsSilent(ksp) ? KSP_FUSED_SILENT : 0) | (is_set_up ? KSP_FUSED_SET_UP : 0) | (ksp->pc != NULL && ksp->pc->setupcalled ? KSP_FUSED_PC_SET_UP : 0) |
            (no_norm ? KSP_FUSED_NO_NORM : 0) | (ksp->guess_zero ? KSP_FUSED_GUESS_ZERO : 0) | (ksp->res_hist != NULL || ksp->err_hist != NULL ? KSP_FUSED_HISTORY : 0) | (ksp->errorifnotconverged ? KSP_FUSED_ERRORS : 0);
   PetscFunctionReturn(PETSC_SUCCESS);

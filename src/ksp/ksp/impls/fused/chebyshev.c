@@ -1,8 +1,8 @@
 /* KSPCHEBYSHEV of PETSc with our solve around it, of all its kinds. */
 #include "fused.h"
 #include "../../../../mat/impls/aijcuda/mult/mult.h"
-#include <../src/ksp/ksp/impls/cheby/chebyshevimpl.h>
-#include <petsc/private/vecimpl.h>
+#include "../../../../petsc/methods.h"
+#include "../../../../petsc/vec.h"
 
 #define NUM_WORK 3 /* work vectors of PETSc's KSPCHEBYSHEV */
 
@@ -168,19 +168,15 @@ static PetscErrorCode CanKeep(KSP ksp, Mat A, PetscBool *can)
 static PetscErrorCode IsEstimateDue(KSP ksp, Mat A, Mat P, PetscBool *due)
 {
   const KSP_Chebyshev *cheb = (const KSP_Chebyshev *)ksp->data;
-  MatState             amatstate, pmatstate;
-  PetscBool            jacobi, amatsame, pmatsame;
+  PetscBool            jacobi, same;
 
   PetscFunctionBegin;
   if (cheb->kspest == NULL) {
     PetscCall(PetscObjectTypeCompare((PetscObject)ksp->pc, PCJACOBI, &jacobi));
     *due = (PetscBool)((cheb->emin == 0.0 || cheb->emax == 0.0) && !(jacobi && cheb->emin_provided != 0.0 && cheb->emax_provided != 0.0));
   } else {
-    PetscCall(MatGetState(A, &amatstate));
-    PetscCall(MatGetState(P, &pmatstate));
-    PetscCall(MatStateCompare(amatstate, cheb->amatstate, &amatsame));
-    PetscCall(MatStateCompare(pmatstate, cheb->pmatstate, &pmatsame));
-    *due = (PetscBool)(!amatsame || !pmatsame);
+    PetscCall(KSPChebyshevIsEstimateOf(cheb, A, P, &same));
+    *due = (PetscBool)!same;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

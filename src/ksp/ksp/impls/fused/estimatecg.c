@@ -1,6 +1,6 @@
 /* KSPCG that estimates eigenvalues: residuals and directions without a solution. PETSc's code makes the eigenvalues of what it leaves in KSP_CG. */
 #include "estimate.h"
-#include <../src/ksp/ksp/impls/cg/cgimpl.h>
+#include "../../../../petsc/methods.h"
 
 static PetscErrorCode (*parent_solve)(KSP) = NULL; /* KSPSolve_CG() */
 

@@ -1,6 +1,6 @@
 /* KSPGMRES that estimates eigenvalues: the Arnoldi process without a solution. PETSc's code makes the eigenvalues, or singular values, of what it leaves in KSP_GMRES. */
 #include "estimate.h"
-#include <../src/ksp/ksp/impls/gmres/gmresimpl.h>
+#include "../../../../petsc/methods.h"
 
 static PetscErrorCode (*parent_solve)(KSP) = NULL; /* KSPSolve_GMRES() */
 
@@ -144,7 +144,7 @@ static PetscErrorCode Follow(KSP ksp, PetscScalar numbers[], PetscBool *usual)
 static PetscErrorCode KSPSolve_GMRES_Estimate(KSP ksp)
 {
   const KSP_GMRES *gmres       = (const KSP_GMRES *)ksp->data;
-  const PetscBool  plain       = (PetscBool)(ksp->orthog == KSPOrthogonalizationClassicalGramSchmidt && ksp->cgstype == KSP_ORTHOGONALIZATION_CGS_REFINE_NEVER && !ksp->calc_ritz && ksp->max_it <= gmres->max_k && gmres->vv_allocated >= 2);
+  const PetscBool  plain       = (PetscBool)(KSPGMRESIsClassical(ksp) && !ksp->calc_ritz && ksp->max_it <= gmres->max_k && gmres->vv_allocated >= 2);
   const PetscInt   num_numbers = plain ? 1 + ksp->max_it * (ksp->max_it + 1) : 0; // max_k is small
   PetscScalar     *numbers     = NULL;
   Estimate         e           = {0};

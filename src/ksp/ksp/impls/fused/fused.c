@@ -2,8 +2,8 @@
 #include "fused.h"
 #include "../../../pc/impls/jacobi/jacobi.h"
 #include "../../../../mat/impls/aijcuda/mult/mult.h"
-#include <petsc/private/pcimpl.h>
-#include <petsc/private/vecimpl.h>
+#include "../../../../petsc/ksp.h"
+#include "../../../../petsc/vec.h"
 
 static const char context_key[] = "KSPFused_AIJCUDA";
 

@@ -6,7 +6,7 @@
   KSPGMRESPOLY is ours; in the other cases its steps are operations of vectors, as PETSc's would be.
 */
 #include <petscsparsecuda/sys.h>
-#include <petsc/private/kspimpl.h>
+#include "../../../../petsc/ksp.h"
 
 /* What KSPFusedGetReason() says of a solve that was ours. */
 #define KSP_FUSED "one kernel a step"

@@ -4,7 +4,7 @@
 */
 #include <petscsparsecuda.h>
 #include "fused.h"
-#include <petsc/private/pcimpl.h>
+#include "../../../../petsc/ksp.h"
 
 #define MAX_DEGREE 64                            /* the setup keeps so many vectors, and products of more roots lose all digits */
 #define NEGLIGIBLE (100 * PETSC_MACHINE_EPSILON) /* relative to what a number is the rest of */

@@ -1,6 +1,6 @@
 /* KSPRICHARDSON of PETSc with our solve around it. */
 #include "fused.h"
-#include <../src/ksp/ksp/impls/rich/richardsonimpl.h>
+#include "../../../../petsc/methods.h"
 
 /* PETSc's operations, static functions that are the same for all. */
 static PetscErrorCode (*parent_create)(KSP)                           = NULL;

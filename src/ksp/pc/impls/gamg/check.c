@@ -703,7 +703,7 @@ PetscErrorCode GAMGCheckFilter(PC pc, Mat P, Mat *copy)
 {
   PC_GAMG        *gamg        = GAMGGet(pc);
   const PetscInt  num_vectors = gamg->data_cell_rows;
-  const PetscReal threshold   = gamg->prolongator_filter;
+  const PetscReal threshold   = GAMGGetFilter(gamg, 0);
   PetscScalar    *before, *after;
   PetscReal      *norms;
   Mat             ours, theirs[2];
@@ -719,9 +719,9 @@ PetscErrorCode GAMGCheckFilter(PC pc, Mat P, Mat *copy)
   *copy     = NULL;
   PetscCall(MatDuplicate(theirs[0], MAT_COPY_VALUES, &theirs[1]));
   for (int k = 0; k < 2; k++) {
-    gamg->prolongator_filter = threshold * (k ? 1 + TOLERANCE : 1 - TOLERANCE);
-    ierr                     = GAMGFilterByPETSc(pc, &theirs[k]);
-    gamg->prolongator_filter = threshold;
+    GAMGSetFilter(gamg, threshold * (k ? 1 + TOLERANCE : 1 - TOLERANCE));
+    ierr = GAMGFilterByPETSc(pc, &theirs[k]);
+    GAMGSetFilter(gamg, threshold);
     PetscCall(ierr);
   }
   PetscCall(PetscMalloc1(theirs[0]->cmap->N, &norms));

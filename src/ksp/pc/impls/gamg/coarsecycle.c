@@ -9,8 +9,8 @@
 #include "../../../../mat/impls/aijcuda/mult/mult.h"
 #include <petscsparsecuda/densemult.h>
 #include <petscsparsecuda/record.h>
-#include <petsc/private/kspimpl.h>
-#include <petsc/private/vecimpl.h>
+#include "../../../../petsc/ksp.h"
+#include "../../../../petsc/vec.h"
 
 const char *const GAMGCoarseCycles[] = {"petsc", "launches", "graph", "GAMGCoarseCycle", "GAMG_COARSE_", NULL};
 

@@ -8,8 +8,8 @@
 #include "coarse.h"
 #include "../jacobi/jacobi.h"
 #include <petscsparsecuda/record.h>
-#include <petsc/private/kspimpl.h>
-#include <petsc/private/logimpl.h>
+#include "../../../../petsc/ksp.h"
+#include "../../../../petsc/sys.h"
 
 static size_t Size(PetscInt num_levels)
 {

@@ -5,7 +5,7 @@
 #include "coarse.h"
 #include "../../../ksp/impls/fused/fused.h"
 #include <petscsparsecuda/densemult.h>
-#include <petsc/private/pcimpl.h>
+#include "../../../../petsc/ksp.h"
 
 /* So many rows at most: the host solves with as many right-hand sides, in 0.1 ms for 50, and the launch is less than one wave. */
 #define MAX_ROWS 128

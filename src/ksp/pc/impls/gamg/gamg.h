@@ -5,20 +5,8 @@
   PCSetUp_GAMG() of PETSc calls operations for each level: default data, graph, coarsening, tentative prolongator, smoothing. Ours stand around PETSc's. A level that is
   served is done on the device, with the aggregates that PETSc makes; others go to PETSc's operation. docs/gamg.md says which.
 */
-#include <petsc/private/pcgamgimpl.h>
+#include "../../../../petsc/ksp.h"
 #include "../../../../mat/impls/aijcuda/core/core.h"
-
-/* The options of PCGAMGAGG: the private struct of PETSc, field by field. Registration checks that it fits (gamg.c). */
-typedef struct {
-  PetscInt   nsmooths;
-  PetscInt   aggressive_coarsening_levels;
-  PetscInt   aggressive_mis_k;
-  PetscBool  use_aggressive_square_graph;
-  PetscBool  use_minimum_degree_ordering;
-  PetscBool  use_low_mem_filter;
-  PetscBool  graph_symmetrize;
-  MatCoarsen crs; /* owned by PETSc's code, which also views it; NULL until the first graph */
-} GAMGAggOptions;
 
 /* The aggregates of a level, on the device. A vertex is a node of the graph: as many rows of the matrix as its blocks have. Numbers of vertices are global. */
 typedef struct {

@@ -144,6 +144,7 @@ static PetscErrorCode SplitProductDestroy(PetscCtxRt data)
   PetscCall(PetscFree(*d));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+PRODUCT_DESTROY_DEFINE(SplitProductDestroy)
 
 /* New values, and where that has changed a new structure. Collective. */
 static PetscErrorCode SplitProductNumeric(Mat C)
@@ -175,7 +176,7 @@ static PetscErrorCode SplitProductCreate(Mat A, Mat P, Mat split_P, Mat split, M
   PetscCall(MatProductCreateWithMat(A, P, NULL, C));
   PetscCall(MatProductSetType(C, MATPRODUCT_PtAP)); // forgets what follows
   C->product->data       = d;
-  C->product->destroy    = SplitProductDestroy;
+  C->product->destroy    = PRODUCT_DESTROY(SplitProductDestroy);
   C->product->api_user   = PETSC_TRUE;
   C->ops->productnumeric = SplitProductNumeric;
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -37,7 +37,7 @@ void GAMGGetSettings(PC pc, const GAMGContext *context, GAMGSettings *s)
   const GAMGAggOptions *options = GAMGGetAggOptions(pc);
 
   for (int l = 0; l < PETSC_MG_MAXLEVELS; l++) s->threshold[l] = gamg->threshold[l];
-  s->filter      = gamg->prolongator_filter;
+  s->filter      = GAMGGetFilter(gamg, 0);
   s->aggressive  = options->aggressive_coarsening_levels;
   s->nsmooths    = options->nsmooths;
   s->strength    = context->strength;
@@ -52,7 +52,7 @@ void GAMGSetSettings(PC pc, GAMGContext *context, const GAMGSettings *s)
   GAMGAggOptions *options = GAMGGetAggOptions(pc);
 
   for (int l = 0; l < PETSC_MG_MAXLEVELS; l++) gamg->threshold[l] = s->threshold[l];
-  gamg->prolongator_filter              = s->filter;
+  GAMGSetFilter(gamg, s->filter);
   options->aggressive_coarsening_levels = s->aggressive;
   options->nsmooths                     = s->nsmooths;
   context->strength                     = s->strength;

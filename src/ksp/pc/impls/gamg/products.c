@@ -5,7 +5,7 @@
   dense matrices, are not counted.
 */
 #include "gamg.h"
-#include <petsc/private/pcmgimpl.h>
+#include "../../../../petsc/ksp.h"
 
 #define FIRST_CYCLES 6 /* that are expected at least to follow the first setup */
 

@@ -23,6 +23,7 @@ static PetscErrorCode RestrictedProductDestroy(PetscCtxRt data)
   PetscCall(PetscFree(*d));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+PRODUCT_DESTROY_DEFINE(RestrictedProductDestroy)
 
 /* The two products of C change places. */
 static void SwapProducts(Mat C, RestrictedProduct *d)
@@ -87,12 +88,12 @@ static PetscErrorCode RestrictedProductCreate(Mat R, Mat A, Mat P, Mat *C)
   PetscCallGoto(ierr, failed, MatProductCreateWithMat(A, P, NULL, *C));
   PetscCallGoto(ierr, failed, MatProductSetType(*C, MATPRODUCT_PtAP)); // forgets what follows
   (*C)->product->data       = d;
-  (*C)->product->destroy    = RestrictedProductDestroy;
+  (*C)->product->destroy    = PRODUCT_DESTROY(RestrictedProductDestroy);
   (*C)->product->api_user   = PETSC_TRUE;
   (*C)->ops->productnumeric = RestrictedProductNumeric;
   PetscFunctionReturn(PETSC_SUCCESS);
 failed:
-  if (d != NULL) (void)RestrictedProductDestroy(&d);
+  if (d != NULL) (void)RestrictedProductDestroy((PetscCtxRt)&d);
   (void)MatDestroy(C);
   PetscFunctionReturn(ierr);
 }

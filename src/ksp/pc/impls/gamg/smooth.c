@@ -247,7 +247,7 @@ PetscErrorCode GAMGSmoothProlongator(PC pc, Mat A, Mat *P)
   PC_MG          *mg     = (PC_MG *)pc->data;
   const PC_GAMG  *gamg   = GAMGGet(pc);
   const PetscInt  level  = gamg->current_level;
-  const PetscReal filter = gamg->prolongator_filter * PetscPowRealInt(gamg->prolongator_filter_scale, level);
+  const PetscReal filter = GAMGGetFilter(gamg, level);
   PetscReal       emax   = 0;
   PetscErrorCode  ierr   = PETSC_SUCCESS;
 

@@ -363,7 +363,7 @@ static PetscErrorCode SetUpTrial(PC pc)
   PetscFunctionBegin;
   PetscCall(MatSetErrorIfFailure(pc->pmat, PETSC_FALSE));
   PetscCall(MatSetErrorIfFailure(pc->mat, PETSC_FALSE));
-  PetscCall(MatGetState(pc->pmat, &pc->matstate));
+  PetscCall(PCNoteMatState(pc));
   pc->flag = DIFFERENT_NONZERO_PATTERN;
   PetscCall((*pc->ops->setup)(pc));
   pc->setupcalled = PETSC_TRUE;

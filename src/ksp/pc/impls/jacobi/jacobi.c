@@ -5,17 +5,7 @@
 #include "jacobi.h"
 #include <petscsparsecuda/smooth.h>
 #include "../../../../mat/impls/aijcuda/core/core.h"
-#include <petsc/private/pcimpl.h>
-
-/* The private struct of PETSc, field by field. Registration checks that it fits. */
-typedef struct {
-  Vec          diag;     /* reciprocals, owned by PETSc's code, and locked for reading; NULL until the first application */
-  Vec          diagsqrt; /* the same of square roots, for symmetric application; NULL until then */
-  PCJacobiType type;
-  PetscBool    useabs;
-  PetscBool    fixdiag;
-  PetscReal    scale;
-} Jacobi;
+#include "../../../../petsc/ksp.h"
 
 /* PETSc's operations. */
 static PetscErrorCode (*parent_create)(PC)                   = NULL;
@@ -26,8 +16,8 @@ static PetscErrorCode (*parent_applytranspose)(PC, Vec, Vec) = NULL;
 /* Whether our code looks for zeros among the reciprocals of this process. PC_JACOBI_ROWL1 does more with fixdiag than that. */
 static PetscErrorCode LookForZeros(PC pc, PetscBool *look)
 {
-  const Jacobi *jacobi = (const Jacobi *)pc->data;
-  PetscBool     known, spd, seq, mpi;
+  const PCJacobiStruct *jacobi = (const PCJacobiStruct *)pc->data;
+  PetscBool             known, spd, seq, mpi;
 
   PetscFunctionBegin;
   *look = PETSC_FALSE;
@@ -72,9 +62,9 @@ restore:
 
 static PetscErrorCode PCSetUp_Jacobi_AIJCUDA(PC pc)
 {
-  Jacobi        *jacobi = (Jacobi *)pc->data;
-  PetscBool      look, found;
-  PetscErrorCode ierr;
+  PCJacobiStruct *jacobi = (PCJacobiStruct *)pc->data;
+  PetscBool       look, found;
+  PetscErrorCode  ierr;
 
   PetscFunctionBegin;
   PetscCall(LookForZeros(pc, &look));
@@ -97,7 +87,7 @@ static PetscErrorCode PCSetUp_Jacobi_AIJCUDA(PC pc)
 /* PETSc makes the reciprocals when they are used first, with its own setup. They are made here before it does. */
 static PetscErrorCode CreateReciprocals(PC pc)
 {
-  Jacobi *jacobi = (Jacobi *)pc->data;
+  PCJacobiStruct *jacobi = (PCJacobiStruct *)pc->data;
 
   PetscFunctionBegin;
   if (jacobi->diag != NULL) PetscFunctionReturn(PETSC_SUCCESS);
@@ -157,15 +147,15 @@ PetscErrorCode PCJacobiGetReciprocals_AIJCUDA(PC pc, Vec *d)
   if (pc->ops->apply != PCApply_Jacobi_AIJCUDA) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PCSetUp(pc));
   PetscCall(CreateReciprocals(pc));
-  *d = ((Jacobi *)pc->data)->diag;
+  *d = ((PCJacobiStruct *)pc->data)->diag;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Whether PETSc's private struct is the one that we know: what its public functions set has to be found in our fields. */
 static PetscErrorCode StructFits(PetscBool *fits)
 {
-  const Jacobi *jacobi;
-  PC            pc;
+  const PCJacobiStruct *jacobi;
+  PC                    pc;
 
   PetscFunctionBegin;
   PetscCall(PCCreate(PETSC_COMM_SELF, &pc));
@@ -174,7 +164,7 @@ static PetscErrorCode StructFits(PetscBool *fits)
   PetscCall(PCJacobiSetUseAbs(pc, PETSC_TRUE));
   PetscCall(PCJacobiSetFixDiagonal(pc, PETSC_FALSE));
   PetscCall(PCJacobiSetRowl1Scale(pc, 0.375));
-  jacobi = (const Jacobi *)pc->data;
+  jacobi = (const PCJacobiStruct *)pc->data;
   *fits  = (PetscBool)(jacobi->diag == NULL && jacobi->diagsqrt == NULL && jacobi->type == PC_JACOBI_ROWSUM && jacobi->useabs && !jacobi->fixdiag && jacobi->scale == (PetscReal)0.375);
   PetscCall(PCDestroy(&pc));
   PetscFunctionReturn(PETSC_SUCCESS);

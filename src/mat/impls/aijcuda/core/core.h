@@ -5,9 +5,7 @@
   The device copy is the matrix. The host CSR arrays (i, j, a of Mat_SeqAIJ) are a mirror, made when somebody asks: every inherited operation is called through
   a thunk that first brings the mirror up to date and afterwards notes what the operation may have written.
 */
-#include <petsc/private/matimpl.h>
-#include <../src/mat/impls/aij/seq/aij.h>
-#include <../src/mat/impls/aij/mpi/mpiaij.h>
+#include "../../../../petsc/mat.h"
 #include <petscsparsecuda.h>
 #include <petscsparsecuda/spmm.h>
 #include <petscsparsecuda/spmv.h>

@@ -274,6 +274,7 @@ PetscErrorCode MatSeqAIJCUDADiscardMirror(Mat A)
   PetscCall(MatSeqXAIJFreeAIJ(A, &a->a, &a->j, &a->i));
   PetscCall(PetscFree(a->imax));
   PetscCall(PetscFree(a->ilen));
+  PetscCall(MatSeqAIJForgetDiagonal(a));
   a->a    = NULL;
   a->j    = NULL;
   a->i    = NULL;

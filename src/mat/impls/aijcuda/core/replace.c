@@ -3,7 +3,7 @@
   preallocation notes, which are gone when the storage is replaced.
 */
 #include "core.h"
-#include "parents.h"
+#include "../../../../petsc/parents.h"
 
 /* Composed with a matrix whose rows have limits, [m] PetscInt on the host. */
 static const char ROW_LIMITS_KEY[] = "MatSeqAIJCUDA_RowLimits";

@@ -2,7 +2,7 @@
 #include "core.h"
 #include <petscsparsecuda/aside.h>
 #include <petscsparsecuda/report.h>
-#include <petsc/private/vecimpl.h>
+#include "../../../../petsc/vec.h"
 
 static PetscErrorCode ReserveHostVecBuffer(HostVecBuffer *buffer, PetscInt n, cudaStream_t stream)
 {

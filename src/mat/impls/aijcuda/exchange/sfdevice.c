@@ -5,7 +5,7 @@
   What is contiguous PetscSF does not pack: MPI gets the array itself. So all device arrays of ours go to it through the functions of this file, which check that MPI can export them.
 */
 #include "exchange.h"
-#include <../src/vec/is/sf/impls/basic/sfpack.h>
+#include "../../../../petsc/vec.h"
 
 /*
   PetscSparseCUDASetSFStream - Tells a PetscSF that arrays in device memory are written and read on a stream

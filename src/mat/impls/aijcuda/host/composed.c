@@ -4,7 +4,7 @@
 #include "composed.h"
 #include "host.h"
 #include "../core/core.h"
-#include "../core/parents.h"
+#include "../../../../petsc/parents.h"
 
 /* MatAIJCUDAHostReplaced - A matrix got new host arrays: the mirror is the matrix, the device copy is void. */
 PetscErrorCode MatAIJCUDAHostReplaced(Mat A)

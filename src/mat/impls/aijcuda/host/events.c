@@ -14,7 +14,7 @@
 #include "../core/core.h"
 
 #if PetscDefined(USE_LOG)
-  #include <petsc/private/loghandlerimpl.h>
+  #include "../../../../petsc/sys.h"
 
 /* What the code behind an event reads, by way of its first object. */
 typedef enum {

@@ -4,7 +4,7 @@
 */
 #include "host.h"
 #include "../core/core.h"
-#include <../src/mat/impls/maij/maij.h>
+#include "../../../../petsc/mat.h"
 
 /* What MatCreateMAIJ() set. */
 typedef struct {

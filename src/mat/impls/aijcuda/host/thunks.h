@@ -34,7 +34,8 @@
   X(load, (Mat A, PetscViewer viewer), (A, viewer), HOST_BUILD) \
   X(getcolumnreductions, (Mat A, PetscInt type, PetscReal r[]), (A, type, r), HOST_READ) \
   X(getmultiprocblock, (Mat A, MPI_Comm comm, MatReuse reuse, Mat * B), (A, comm, reuse, B), HOST_READ) \
-  X(eliminatezeros, (Mat A, PetscBool keep), (A, keep), HOST_BUILD)
+  X(eliminatezeros, (Mat A, PetscBool keep), (A, keep), HOST_BUILD) \
+  MISSING_DIAGONAL_THUNK(X)
 
 /* MATSEQAIJ alone */
 #define SEQ_THUNKS(X) \

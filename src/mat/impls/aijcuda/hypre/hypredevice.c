@@ -8,7 +8,7 @@
 #include "hypre.h"
 
 #if defined(PETSC_HAVE_HYPRE_DEVICE) && !defined(PETSC_USE_64BIT_INDICES)
-  #include <petsc/private/petschypre.h>
+  #include "../../../../petsc/hypre.h"
   #include <petscmathypre.h>
   #include <petscsparsecuda/convert.h>
 

@@ -2,7 +2,7 @@
 #include "insert.h"
 #include "preallocation.h"
 #include "../core/core.h"
-#include "../core/parents.h"
+#include "../../../../petsc/parents.h"
 #include "../host/composed.h"
 #include "../parallel/parallel.h"
 #include <petscsparsecuda/report.h>

@@ -3,7 +3,7 @@
 */
 #include "insert.h"
 #include "../core/core.h"
-#include <petsc/private/isimpl.h>
+#include "../../../../petsc/vec.h"
 
 #define NUM_ON_STACK 256 /* indices of a value block that need no memory: those of most elements and stencils */
 

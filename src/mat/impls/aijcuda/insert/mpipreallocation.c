@@ -2,7 +2,7 @@
 #include "insert.h"
 #include "preallocation.h"
 #include "../core/core.h"
-#include "../core/parents.h"
+#include "../../../../petsc/parents.h"
 #include "../parallel/parallel.h"
 
 /*

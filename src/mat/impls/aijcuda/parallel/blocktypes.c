@@ -1,7 +1,7 @@
 /* The types of the blocks of a parallel matrix, and of its ghost vector. */
 #include "parallel.h"
 #include "../core/core.h"
-#include "../core/parents.h"
+#include "../../../../petsc/parents.h"
 
 /* MatMPIAIJCUDAUpdateGhostVector - Makes the ghost vector one that lives on the device, when products run there and the parent made another one. */
 PetscErrorCode MatMPIAIJCUDAUpdateGhostVector(Mat A)

@@ -4,7 +4,7 @@
 */
 #include "rowmessages.h"
 #include <petscsparsecuda/exportable.h>
-#include <petsc/private/petscimpl.h> // use_gpu_aware_mpi
+#include "../../../../petsc/sys.h"
 
 /* The processes that rows go to, and those that rows come from. */
 enum {

@@ -10,7 +10,7 @@
 #include "../core/core.h"
 #include "../exchange/exchange.h"
 #include <petscsparsecuda/aside.h>
-#include <petsc/private/logimpl.h> // PetscLogGpuTimeFlag
+#include "../../../../petsc/sys.h"
 
 /*
   MatMPIAIJCUDAUseCurrentStream - What is done next with the ghost vector and the scatter of products comes after all that was queued with them, also in another PetscDeviceContext

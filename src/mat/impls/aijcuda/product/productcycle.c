@@ -41,6 +41,7 @@ static PetscErrorCode Destroy(PetscCtxRt data)
   PetscCall(PetscFree(p));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+PRODUCT_DESTROY_DEFINE(Destroy)
 
 /* Values live while a phase runs. */
 static PetscErrorCode DropValues(SparseProduct *p, cudaStream_t stream)
@@ -414,7 +415,7 @@ static PetscErrorCode NumericOfTwo(Mat A, Mat B, Mat C)
 
 static PetscErrorCode View(Mat C, PetscViewer viewer)
 {
-  const SparseProduct *p = C->product->destroy == Destroy ? (const SparseProduct *)C->product->data : NULL; // MatProductReplaceMats() leaves this function to other code's products
+  const SparseProduct *p = C->product->destroy == PRODUCT_DESTROY(Destroy) ? (const SparseProduct *)C->product->data : NULL; // MatProductReplaceMats() leaves this function to other code's products
 
   PetscFunctionBegin;
   if (p != NULL) PetscCall((*p->ops->view)(p, viewer));
@@ -426,7 +427,7 @@ static PetscErrorCode SetProduct(Mat C, SparseProduct *p)
 {
   PetscFunctionBegin;
   C->product->data       = p;
-  C->product->destroy    = Destroy;
+  C->product->destroy    = PRODUCT_DESTROY(Destroy);
   C->product->view       = View;
   C->ops->productnumeric = Numeric;
   if (C->product->type == MATPRODUCT_AB) C->ops->matmultnumeric = NumericOfTwo;

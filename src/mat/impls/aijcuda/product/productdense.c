@@ -44,6 +44,7 @@ static PetscErrorCode Destroy(PetscCtxRt data)
   PetscCall(PetscFree(p));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+PRODUCT_DESTROY_DEFINE(Destroy)
 
 /* A's storage and the plan that it keeps. */
 static PetscErrorCode GetFactor(Mat A, cudaStream_t stream, DCSRView *view, DCSRSpMMPlan *plan)
@@ -280,7 +281,7 @@ static PetscErrorCode MatProductSymbolic_SeqAIJCUDA_SeqDense(Mat C)
   PetscCall(SetUpResult(C));
   PetscCall(PetscNew(&p));
   C->product->data       = p;
-  C->product->destroy    = Destroy;
+  C->product->destroy    = PRODUCT_DESTROY(Destroy);
   C->ops->productnumeric = MatProductNumeric_SeqAIJCUDA_SeqDense;
   // PETSc calls the one with three matrices for a product that is part of a triple product with a dense matrix in the middle
   if (C->product->type == MATPRODUCT_AB) C->ops->matmultnumeric = MatMatMultNumeric_SeqAIJCUDA_SeqDense;

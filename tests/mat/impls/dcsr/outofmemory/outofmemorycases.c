@@ -2,7 +2,7 @@
   The cases; see outofmemorycases.h.
 */
 #include "outofmemorycases.h"
-#include <petsc/private/petscimpl.h>
+#include "../../../../../src/petsc/sys.h"
 #include <petscsparsecuda/sys.h>
 
 #define MAX_ENTRIES   13000 /* of a matrix */

@@ -1,5 +1,4 @@
 /* Captures the composed functions of the parent types. */
-#include "core.h"
 #include "parents.h"
 
 MatAIJCUDAParentSeqFunctions MatAIJCUDAParentSeq;

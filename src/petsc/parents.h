@@ -3,7 +3,7 @@
   What the parent types have beside their tables of operations: composed functions ("..._C"). They are the same for all matrices of a type, so they are asked for once, from
   scratch matrices. Operations of the table are captured by each matrix (parent of Mat_SeqAIJCUDA and Mat_MPIAIJCUDA), since the parent changes them.
 */
-#include "core.h"
+#include "mat.h"
 
 /* X(name, field, parameters) */
 #define PARENT_SEQ_FUNCTIONS(X) \
