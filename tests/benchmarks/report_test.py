@@ -2,6 +2,7 @@
 """Tests of benchmarks/report.py. Silent unless one fails; the last line is the count, as PETSc's harness writes it."""
 
 import contextlib
+import csv
 import importlib.util
 import io
 import json
@@ -17,8 +18,8 @@ SPEC = importlib.util.spec_from_file_location("report", CHECKOUT / "benchmarks" 
 report = importlib.util.module_from_spec(SPEC)
 SPEC.loader.exec_module(report)
 
-BLOCKS = ("spmv", "spmvt", "matmult", "solve", "spgemm", "spadd", "transpose") + report.README_BLOCKS
-PAGE = "# Title\n\nprose\n" + "".join(f"<!-- results:{name} begin -->\n<!-- results:{name} end -->\n" for name in BLOCKS) + "the end\n"
+PAGE = "# Title\n\nprose\n" + "".join(f"<!-- results:{name} begin -->\n<!-- results:{name} end -->\n" for name in report.README_BLOCKS) + "the end\n"
+RESULTS = "docs/results.md"
 
 
 def record(**changes):
@@ -66,6 +67,15 @@ class ReportTest(unittest.TestCase):
     def page(self, name="README.md"):
         return (self.root / name).read_text(encoding="utf-8")
 
+    def rows(self, name="h200-spmv.csv"):
+        with open(self.root / "docs/results" / name, encoding="utf-8", newline="") as file:
+            return list(csv.DictReader(file))
+
+    def fails(self, message):
+        status, errors = self.run_report("--check")
+        self.assertEqual(status, 1)
+        self.assertIn(message, errors)
+
     def refuses(self, records, message, name="h200/spmv.jsonl"):
         self.put(records, name)
         for arguments in ((), ("--check",)):
@@ -75,37 +85,98 @@ class ReportTest(unittest.TestCase):
 
     def test_without_results(self):
         self.assertEqual(self.run_report(), (0, ""))
-        self.assertEqual(self.page().count(report.NO_RESULTS), len(BLOCKS))
+        self.assertEqual(self.page().count(report.NO_RESULTS) + self.page(RESULTS).count(report.NO_RESULTS), len(report.BLOCKS))
+        self.assertFalse((self.root / "docs/results").exists())
         self.assertEqual(self.run_report("--check"), (0, ""))
 
-    def test_table_ratio_and_floor(self):
-        self.put([record()])
+    def test_one_line_a_metric(self):
+        self.put([record(case="a"), record(case="b", best=20.0, floor=5.0), record(case="c", best=None, competitor=None, floor=None), record(metric="plan", best=None, competitor=None, floor=None)])
         self.assertEqual(self.run_report(), (0, ""))
-        self.assertIn("| `2d5-64` | 10 | 15 | cusparse | 1.50x | 9 | 90 % | 60 % |", self.page())
-        self.assertIn("NVIDIA H200, driver 580.1, CUDA 13.0, PETSc 3.26.1, commit abc1234, 2026-01-02.", self.page())
+        self.assertIn("|`time`|2 of 3|1.73x|1.50x `a`|67%|cusparse|\n", self.page(RESULTS))
+        self.assertIn("\nWithout a competitor: `plan` 10 us.\n", self.page(RESULTS))
+        self.assertIn("NVIDIA H200, driver 580.1, CUDA 13.0, PETSc 3.26.1, commit abc1234, 2026-01-02: [h200-spmv.csv](../docs/results/h200-spmv.csv).", self.page(RESULTS))
         self.assertTrue(self.page().startswith("# Title\n\nprose\n") and self.page().endswith("the end\n"))
 
-    def test_geometric_mean_and_losses(self):
-        self.put([record(case="a", best=20.0), record(case="b", best=5.0), record(case="c", best=9.8)])
+    def test_csv_has_all_rows(self):
+        self.put([record(case="a", floor_version=2), record(case="b,c", ours=12345.678, best=None, competitor=None, floor=None)])
+        self.assertEqual(self.run_report(), (0, ""))
+        self.assertEqual(
+            self.rows(),
+            [
+                dict(dict.fromkeys(report.COLUMNS, ""), case="a", metric="time", unit="us", ours="10.0", best="15.0", competitor="cusparse", ratio="1.5", floor="9.0", ours_of_floor="0.9", floor_version="2", commit="abc1234", date="2026-01-02"),
+                dict(dict.fromkeys(report.COLUMNS, ""), case="b,c", metric="time", unit="us", ours="12345.678", commit="abc1234", date="2026-01-02"),
+            ],
+        )
+
+    def test_check_compares_csv(self):
+        self.put([record(case="a"), record(case="b")])
         self.run_report()
-        self.assertIn("Geometric mean of the ratio: 0.99x (3 cases). Where we lose (ratio below 0.97): `b` 0.50x.", self.page())
+        path = self.root / "docs/results/h200-spmv.csv"
+        good = path.read_text(encoding="utf-8")
+        for wrong, message in (
+            (good.replace("10.0", "9.0", 1), "differs from the result files in line 2"),
+            (good.rsplit("b,", 1)[0], "differs from the result files in line 3"),
+            (good + "c,time\n", "is longer than the result files make it"),
+        ):
+            with self.subTest(message=message):
+                path.write_text(wrong, encoding="utf-8")
+                self.fails(f"docs/results/h200-spmv.csv: {message}")
+        path.rename(self.root / "docs/results/h200-spmw.csv")
+        self.fails("h200-spmv.csv: is missing")
+        self.fails("h200-spmw.csv: belongs to no result file")
+        self.run_report()
+        self.assertEqual([path.name for path in (self.root / "docs/results").iterdir()], ["h200-spmv.csv"])
+        self.assertEqual(self.run_report("--check"), (0, ""))
+
+    def test_losses(self):
+        self.put([record(case="a", best=20.0), record(case="b", best=5.0), record(case="c", best=9.8), record(case="d", best=9.5), record(case="c", metric="time-warm", best=9.6)])
+        self.run_report()
+        self.assertIn("|`time`|4|0.98x|0.50x `b`|", self.page(RESULTS))
+        self.assertIn("\nLosses (ratio below 0.97): **time** `b` 0.50x, `d` 0.95x; **time-warm** `c` 0.96x.\n", self.page(RESULTS))
+
+    def test_check_finds_a_loss_that_the_page_hides(self):
+        self.put([record(case="a", best=20.0), record(case="b", best=5.0)])
+        self.run_report()
+        self.assertEqual(self.run_report("--check"), (0, ""))
+        for hidden in (self.page(RESULTS).replace("**time** `b` 0.50x", "none"), self.page(RESULTS).replace(" `b` 0.50x.", " `b` 0.98x.")):
+            self.assertNotEqual(hidden, self.page(RESULTS))
+            (self.root / RESULTS).write_text(hidden, encoding="utf-8")
+            self.fails("docs/results.md: differs from the result files in line")
+            self.run_report()
 
     def test_no_loss_is_said(self):
         self.put([record(best=9.71)])
         self.run_report()
-        self.assertIn("Where we lose (ratio below 0.97): nowhere.", self.page())
+        self.assertIn("\nLosses (ratio below 0.97): none.\n", self.page(RESULTS))
+
+    def test_every_loss_of_this_checkout_is_on_its_page(self):
+        page = (CHECKOUT / RESULTS).read_text(encoding="utf-8")
+        for files in report.read_results(CHECKOUT).values():
+            for benchmark, records in files.items():
+                section = page.split(f"## {report.BENCHMARKS[benchmark]}\n")[1].split("\n## ")[0]
+                for loss in filter(report.is_loss, records):
+                    said = "failed" if loss["ours"] is None else f"{report.ratio(loss):.2f}x"
+                    self.assertIn(f"`{loss['case'].split('@')[0]}` {said}", section.split("**" + " ".join(loss["case"].split("@")[1:] + [loss["metric"]]) + "** ", 1)[1])
 
     def test_rates_count_upwards(self):
         self.put([record(unit="GB/s", ours=3000, best=2000, floor=4000)])
         self.run_report()
-        self.assertIn("| `2d5-64` | 3,000 | 2,000 | cusparse | 1.50x | 4,000 | 75 % | 50 % |", self.page())
+        self.assertIn("|`time`|1|1.50x|1.50x `2d5-64`|75%|cusparse|", self.page(RESULTS))
 
     def test_without_competitor_and_floor(self):
-        self.put([record(best=None, competitor=None, floor=None)])
+        self.put([record(best=None, competitor=None, floor=None), record(case="b", ours=12.5, best=None, competitor=None, floor=None)])
         self.assertEqual(self.run_report(), (0, ""))
-        self.assertIn("| `2d5-64` | 10 | - | - | - |", self.page())
-        self.assertNotIn("Geometric mean", self.page())
+        self.assertIn("Without a competitor: `time` 10 to 12.5 us.", self.page(RESULTS))
+        self.assertNotIn("Losses", self.page(RESULTS))
+        self.assertNotIn("|", self.page(RESULTS))
         self.assertFalse((self.root / report.PICTURES).exists())
+
+    def test_nothing_to_compare(self):
+        """A part of a setup that only one of the two has is neither won nor lost."""
+        self.put([record(case="a", best=0.0, floor=None), record(case="b", ours=0.0, floor=None), record(case="c")])
+        self.assertEqual(self.run_report(), (0, ""))
+        self.assertIn("|`time`|1 of 3|1.50x|1.50x `c`|", self.page(RESULTS))
+        self.assertIn("Losses (ratio below 0.97): none.", self.page(RESULTS))
 
     def test_solve_table(self):
         common = {"benchmark": "solve", "case": "ex56-40", "unit": "s", "competitor": "aijcusparse", "floor": None}
@@ -115,14 +186,22 @@ class ReportTest(unittest.TestCase):
                 record(**common, metric="setup", ours=2.0, best=3.0),
                 record(**common, metric="solve", ours=1.0, best=0.5),
                 record(**{**common, "unit": "1"}, metric="iterations", ours=12, best=11),
-                record(**{**common, "unit": "bytes"}, metric="peak_memory", ours=2.5e9, best=55e9),
+                record(**{**common, "unit": "GB"}, metric="peak_memory", ours=2.5, best=55),
             ],
             "h200/solve.jsonl",
         )
         self.assertEqual(self.run_report(), (0, ""))
-        self.assertIn("| `ex56-40` | aijcusparse | 12 / 11 | 1 s / 2 s | 2 s / 3 s | 1 s / 0.500 s | 2.50 GB / 55 GB | 1.38x |", self.page())
-        self.assertIn("`ex56-40 solve` 0.50x.", self.page())
-        self.assertNotIn("iterations` 0.9", self.page())
+        page = self.page(RESULTS)
+        self.assertIn("|case|iterations, ours/other|assembly (s), ours/other|setup (s), ours/other|solve (s), ours/other|peak memory (GB), ours/other|ratio of time to solution|best other|", page)
+        self.assertIn("|`ex56-40`|12/11|1/2|2/3|1/0.500|2.50/55|1.38x|aijcusparse|", page)
+        self.assertIn("|`time to solution`|1|1.38x|1.38x `ex56-40`|-|aijcusparse|", page)
+        self.assertIn("Losses (ratio below 0.97): **solve** `ex56-40` 0.50x.", page)  # one iteration more is none
+
+    def test_loss_of_the_time_to_solution(self):
+        solve = {"benchmark": "solve", "unit": "s", "competitor": "aijcusparse", "floor": None}
+        self.put([record(**solve, case="a", metric=metric, ours=1.0, best=best) for metric, best in zip(report.SOLVE_TIMES, (0.97, 0.97, 0.9))], "h200/solve.jsonl")
+        self.assertEqual(self.run_report(), (0, ""))
+        self.assertIn("Losses (ratio below 0.97): **solve** `a` 0.90x; **time to solution** `a` 0.95x.", self.page(RESULTS))
 
     def test_summary(self):
         solve = {"benchmark": "solve", "unit": "s", "competitor": "aijcusparse", "floor": None}
@@ -130,39 +209,35 @@ class ReportTest(unittest.TestCase):
         self.put([record(metric="time-cold", case="2d5-64", ours=10.0, best=5.0, competitor="cuSPARSE ALG1"), record(metric="time-cold", case="x", ours=10.0, best=20.0, competitor="cuSPARSE DEFAULT"),
                   record(metric="time-cold", case="y", ours=10.0, best=1.0, competitor="compact")])
         self.assertEqual(self.run_report(), (0, ""))
-        self.assertIn("| whole solves with PCGAMG: assembly, setup, solve | aijcusparse | 2 | 4.00x | 2.00x `a` | - | [all](docs/results.md#whole-solves-petscs-own-programs-with-pcgamg) |", self.page())
-        self.assertIn("| y = A x, kernel | cuSPARSE | 2 | 1.00x | 0.50x `2d5-64` | - | [all](docs/results.md#sparse-matrix-vector-product-kernels) |", self.page())
+        self.assertIn("|whole solves with PCGAMG: assembly, setup, solve|aijcusparse|2|4.00x|2.00x `a`|-|[all](docs/results.md#whole-solves-petscs-own-programs-with-pcgamg)|", self.page())
+        self.assertIn("|y = A x, kernel|cuSPARSE|2|1.00x|0.50x `2d5-64`|-|[all](docs/results.md#sparse-matrix-vector-product-kernels)|", self.page())
         self.assertNotIn("C = A B", self.page())
-        self.assertIn("Where we lose (ratio below 0.97): y = A x, kernel: `2d5-64` 0.50x.", self.page())
+        self.assertIn("Losses (ratio below 0.97): y = A x, kernel: `2d5-64` 0.50x.", self.page())
 
     def test_plans_in_products(self):
         common = {"benchmark": "spmvt", "floor": None}
         plan = {**common, "metric": "plan", "best": None, "competitor": None}
         self.put([record(**common, metric="time-cold", case=case, ours=10.0, best=20.0) for case in "abc"] + [record(**plan, case="a", ours=20.0), record(**plan, case="b", ours=80.0)], "h200/spmvt.jsonl")
         self.assertEqual(self.run_report(), (0, ""))
-        self.assertIn("| ratio | plan, in products |", self.page())
-        for case, products in (("a", "2.0"), ("b", "8.0"), ("c", "-")):
-            self.assertIn(f"| `{case}` | 10 | 20 | cusparse | 2.00x | {products} |", self.page())
-        self.assertIn("| 2.00x `a` | 4.0, longest 8.0 `b` | [all]", self.page())
+        self.assertIn("|2.00x `a`|4.0, longest 8.0 `b`|[all]", self.page())
 
     def test_measured_earlier(self):
         self.put([record(benchmark="spgemm", case="aa-x", competitor="OpSparse", best=5.0, best_measured="earlier")], "h200/spgemm.jsonl")
         self.assertEqual(self.run_report(), (0, ""))
-        self.assertIn("| `aa-x` | 10 | 5 | OpSparse (earlier) | 0.50x |", self.page())
-        self.assertEqual(self.page().count("\n\n" + report.EARLIER + "\n\n"), 2)  # beside the table and in the summary
+        self.assertIn("|`time`|1|0.50x|0.50x `aa-x`|90%|OpSparse (earlier)|", self.page(RESULTS))
+        self.assertEqual(self.page().count("\n\n" + report.EARLIER + "\n\n"), 1)
         self.assertIn("`aa-x` 0.50x.", self.page())
+        self.assertEqual(self.rows("h200-spgemm.csv")[0]["best_measured"], "earlier")
 
     def test_floors(self):
-        """What is below a floor is said of old ones, and is an error of those that are bounds; of the competitor, too, if it was measured in the same run."""
+        """What is below a floor is an error of those that are bounds; of the competitor, too, if it was measured in the same run."""
         self.put([record(case="a", ours=8.0), record(case="b"), record(case="c", best=8.0)])
         self.assertEqual(self.run_report(), (0, ""))
-        self.assertIn("An older kind of floor, which is no bound ([Floors](measuring.md#floors)): `a`, `c`.", self.page())
         self.assertEqual(self.run_report("--check"), (0, ""))
         for changes, who in (({"ours": 8.9}, "ours"), ({"best": 8.9}, "cusparse"), ({"best": 8.9, "best_measured": "earlier"}, None), ({"ours": 8.97}, None), ({"unit": "GB/s", "ours": 8.0, "best": 9.1}, "cusparse")):
             with self.subTest(changes=changes):
                 self.put([record(**changes, floor_version=2)])
                 self.assertEqual(self.run_report(), (0, ""))
-                self.assertNotIn("An older kind", self.page())
                 status, errors = self.run_report("--check")
                 self.assertEqual(status, 0 if who is None else 1)
                 if who is not None:
@@ -182,57 +257,24 @@ class ReportTest(unittest.TestCase):
     def test_comparison_with_ourselves_is_no_loss(self):
         self.put([record(metric="time-fragmented", competitor="compact", best=9.0)])
         self.run_report()
-        self.assertIn("Geometric mean of the ratio: 0.90x (1 case).\n", self.page())
-        self.assertNotIn("Where we lose", self.page())
+        self.assertIn("|`time-fragmented`|1|0.90x|0.90x `2d5-64`|90%|compact|", self.page(RESULTS))
+        self.assertNotIn("Losses", self.page(RESULTS))
 
     def test_several_gpus(self):
         self.put([record()])
         self.put([record(gpu="NVIDIA A100-SXM4-80GB")], "a100/spmv.jsonl")
         self.assertEqual(self.run_report(), (0, ""))
-        self.assertIn("### NVIDIA H200", self.page())
-        self.assertIn("### NVIDIA A100-SXM4-80GB", self.page())
-
-    def test_picture(self):
-        self.put([record(case="<a&b>", best=0.001), record(case="b", floor=None), record(case="c", best=None, competitor=None)])
-        self.run_report()
-        path = self.root / "docs/pictures/h200-spmv-time.svg"
-        xml.dom.minidom.parseString(path.read_text(encoding="utf-8"))
-        self.assertIn("(docs/pictures/h200-spmv-time.svg)", self.page())
-        self.assertIn("(../docs/pictures/h200-spmv-time.svg)", self.page("docs/results.md"))
-
-    def test_curves(self):
-        common = {"benchmark": "insert", "floor": None}
-        batches = [record(**common, case=f"rate-batch-{10 ** k}", metric="rate", unit="entries/s", ours=2e3 * 10**k, best=1e3 * 10**k) for k in (3, 1, 2)]
-        inserted = [record(**common, case=f"spmv-inserted-<m>{m}-{x}", metric="mult-time", ours=10.0 + x, best=10.0, competitor="compact") for m in (1, 2) for x in (0, 10)]
-        without = [record(**{**common, "competitor": None}, case=f"spmv-inserted-<m>1-{x}", metric="defragment-time", best=None) for x in (1, 10)]
-        self.put(batches + inserted + without + [record(**common, case="rate-rowlength-4", metric="rate", unit="entries/s")], "h200/insert.jsonl")
-        self.assertEqual(self.run_report(), (0, ""))
-        self.assertEqual(self.run_report("--check"), (0, ""))
-        paths = sorted((self.root / "docs/pictures").iterdir())
-        self.assertEqual([path.name for path in paths], ["h200-insert-mult-time-inserted.svg", "h200-insert-rate-batch.svg"])
-        for path in paths:
-            xml.dom.minidom.parseString(path.read_text(encoding="utf-8"))
-            self.assertEqual(path.read_text(encoding="utf-8").count("<polyline"), 2)
-            self.assertIn(f"(../docs/pictures/{path.name})", self.page("docs/results.md"))
-
-    def test_axes(self):
-        ticks, place = report.linear_axis([0, 50])
-        self.assertEqual([label for _, label in ticks], ["0", "10", "20", "30", "40", "50"])
-        self.assertEqual([place(value) for value in (0, 25, 50)], [0, 0.5, 1])
-        self.assertEqual([label for _, label in report.linear_axis([1.02])[0]], ["0", "0.2", "0.4", "0.6", "0.8", "1", "1.2"])
-        ticks, place = report.logarithmic_axis([20, 3000])
-        self.assertEqual([value for value, _ in ticks], [10, 100, 1000, 10000])
-        self.assertAlmostEqual(place(100), 1 / 3)
+        for machine, folder in (("NVIDIA H200", "h200"), ("NVIDIA A100-SXM4-80GB", "a100")):
+            self.assertIn(f"### {machine}\n\n|metric|", self.page(RESULTS))
+            self.assertEqual(len(self.rows(f"{folder}-spmv.csv")), 1)
 
     def test_check_finds_an_edited_page(self):
         self.put([record()])
         self.run_report()
         self.assertEqual(self.run_report("--check"), (0, ""))
-        (self.root / "README.md").write_text(self.page().replace("1.50x", "1.60x"), encoding="utf-8")
-        status, errors = self.run_report("--check")
-        self.assertEqual(status, 1)
-        self.assertIn("README.md: differs from the result files in line", errors)
-        self.assertIn("1.60x", self.page())
+        (self.root / RESULTS).write_text(self.page(RESULTS).replace("1.50x", "1.60x"), encoding="utf-8")
+        self.fails("docs/results.md: differs from the result files in line")
+        self.assertIn("1.60x", self.page(RESULTS))
 
     def test_check_finds_changed_results(self):
         self.put([record()])
@@ -241,15 +283,13 @@ class ReportTest(unittest.TestCase):
         self.assertEqual(self.run_report("--check")[0], 1)
 
     def test_check_finds_pictures_missing_and_left_over(self):
-        self.put([record()])
+        self.put([record(benchmark="solve", metric="setup", unit="s", floor=None)], "h200/solve.jsonl")
         self.run_report()
-        picture = self.root / "docs/pictures/h200-spmv-time.svg"
-        other = self.root / "docs/pictures/h200-spmv-old.svg"
+        picture = self.root / "docs/pictures/h200-solve-times.svg"
+        other = self.root / "docs/pictures/h200-solve-old.svg"
         picture.rename(other)
-        status, errors = self.run_report("--check")
-        self.assertEqual(status, 1)
-        self.assertIn("h200-spmv-time.svg: is missing", errors)
-        self.assertIn("h200-spmv-old.svg: belongs to no result file", errors)
+        self.fails("h200-solve-times.svg: is missing")
+        self.fails("h200-solve-old.svg: belongs to no result file")
         self.run_report()
         self.assertTrue(picture.exists() and not other.exists())
 
@@ -286,8 +326,8 @@ class ReportTest(unittest.TestCase):
 
     def test_markers(self):
         for page, message in (
-            (PAGE.replace("<!-- results:spmvt end -->\n", ""), "do not pair up"),
-            (PAGE.replace("results:spmvt", "results:spmtv"), "unknown benchmark 'spmtv'"),
+            (PAGE.replace("<!-- results:summary end -->\n", ""), "do not pair up"),
+            (PAGE.replace("results:summary", "results:spmv"), "unknown marker 'spmv'"),
             (PAGE.replace("<!-- results:summary begin -->\n<!-- results:summary end -->\n", ""), "no markers for summary"),
         ):
             with self.subTest(message=message):
@@ -331,14 +371,12 @@ class ReportTest(unittest.TestCase):
         self.put(whole[:1], "h200x1/scaling.jsonl")
         self.put(whole[1:] + level, "h200x2/scaling.jsonl")
         self.assertEqual(self.run_report(), (0, ""))
-        page = self.page("docs/results.md")
-        self.assertIn("| `n200` | `solve` | 0.04 s | 0.025 s | 1.60x | - | - |".replace("0.04 s", "0.0400 s").replace("0.025 s", "0.0250 s"), page)
-        self.assertIn("Levels of `n200` on 2 GPUs, microseconds of one call:", page)
-        self.assertIn("| 1 | 169,000 | 36.5 |", page)
-        self.assertIn("(../docs/pictures/h200-scaling-solve-gpus.svg)", page)
-        xml.dom.minidom.parseString((self.root / "docs/pictures/h200-scaling-solve-gpus.svg").read_text(encoding="utf-8"))
+        page = self.page(RESULTS)
+        self.assertIn("|`n200`|`solve`|s|0.0400|0.0250|1.60x|-|-|", page)
+        self.assertNotIn("n200-level1", page)
+        self.assertEqual([row["case"] for row in self.rows("h200x2-scaling.csv")], ["n200", "n200-level1", "n200-level1"])
+        self.assertIn("[h200x1-scaling.csv](../docs/results/h200x1-scaling.csv), [h200x2-scaling.csv](../docs/results/h200x2-scaling.csv)", page)
         self.assertEqual(self.run_report("--check"), (0, ""))
-        self.assertNotIn("### NVIDIA H200", self.page())
 
     def test_scaling_refuses(self):
         good = record(benchmark="scaling", case="n200", metric="solve", unit="s", gpus=2)
@@ -363,15 +401,15 @@ class ReportTest(unittest.TestCase):
             "h200/hard.jsonl",
         )
         self.assertEqual(self.run_report(), (0, ""))
-        page = self.page("docs/results.md")
-        self.assertIn("| `checkerboard-8` | hypre, matrix of type hypre | 50 / 200 | 4.00x | 10 / 20 | 2.00x | 1.60 / 2.50 |", page)
-        self.assertIn("| `islands-30` | hypre, matrix of type hypre | failed / 15 | - |", page)
-        self.assertIn("| checkerboard | 2 | 0 | 2.00x | - | 2.00x | 1.60 |", page)
-        self.assertIn("| all | 3 | 1 | 2.00x | - | 2.00x | 1.60 |", page)
-        self.assertIn("Failed: `islands-30` DIVERGED_ITS after 500 iterations.", page)
-        self.assertIn("Where we lose (ratio below 0.97): `islands-30` failed.", page)
-        self.assertIn("Where we lose (ratio below 0.97): `islands-30` whole 0.50x.", page)
+        page = self.page(RESULTS)
+        self.assertIn("|`robust whole`|2 of 3|2.00x|1.00x `checkerboard-4`|-|hypre|", page)
+        self.assertIn("|`defaults whole`|1|0.50x|0.50x `islands-30`|-|hypre|", page)
+        self.assertIn("Losses (ratio below 0.97): **robust whole** `islands-30` failed; **defaults whole** `islands-30` 0.50x.", page)
+        self.assertIn("Failed: `islands-30@robust` DIVERGED_ITS after 500 iterations.", page)
         self.assertEqual(self.run_report("--check"), (0, ""))
+        self.assertEqual([(row["ours"], row["best"], row["failed"]) for row in self.rows("h200-hard.csv") if row["case"] == "islands-30@robust"], [("", "15.0", "DIVERGED_ITS after 500 iterations")])
+        (self.root / RESULTS).write_text(page.replace("**robust whole** `islands-30` failed; ", ""), encoding="utf-8")
+        self.fails("docs/results.md: differs")
 
     def test_hard_refuses(self):
         good = record(benchmark="hard", case="checkerboard-8@robust", metric="whole", floor=None)
