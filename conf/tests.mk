@@ -2,11 +2,13 @@
 # A source with a main() is a program; the other sources in its folder and in the folders above it, and those in tests/common or benchmarks/common, are
 # linked into it, and so is HELPER.c, wherever it is, when the program includes "HELPER.h". Kernel tests, benchmarks and what includes private headers call
 # functions that the shared library hides, so they are linked with the archive of the same objects; all others with the library, as a user's program is.
+# tests/lib is for tests alone: those programs of tests/ that are linked with a library get the one that has it, those with an archive also the archive of it.
 # A source in tests/tools becomes a shared library by itself, which is loaded before a program (LD_PRELOAD) and needs no other library.
 is_program   = $(if $(1),$(shell grep -lE '^int main\b' $(1)))
-uses_private = $(if $(1),$(shell grep -lE '^\#include [<"]((\.\./)*src|petscsparsecuda)/' $(1)))
+uses_private = $(if $(1),$(shell grep -lE '^\#include [<"]((\.\./)*src/(dm|init|ksp|mat|sys)|petscsparsecuda)/' $(1)))
 
-test_sources   := $(sort $(shell find tests tutorials -path tests/petsc -prune -o \( -name '*.c' -o -name '*.cu' \) -print 2>/dev/null))
+test_lib       := $(sort $(shell find tests/lib -name '*.c' -o -name '*.cu'))
+test_sources   := $(sort $(shell find tests tutorials -path tests/petsc -prune -o -path tests/lib -prune -o \( -name '*.c' -o -name '*.cu' \) -print 2>/dev/null))
 bench_sources  := $(sort $(shell find benchmarks \( -name '*.c' -o -name '*.cu' \) -print 2>/dev/null))
 mains          := $(call is_program,$(test_sources) $(bench_sources))
 test_mains     := $(filter tests/% tutorials/%,$(mains))
@@ -26,7 +28,7 @@ included := $(foreach h,$(helpers),$(patsubst %,%:$(h),$(shell grep -lE '^.inclu
 shared_by   = $(strip $(foreach f,$(2),$(if $(filter $(dir $(f))% $(patsubst %/common/,%/,$(dir $(f)))%,$(1)),$(f))))
 linked_from = $(1) $(sort $(call shared_by,$(1),$(helpers)) $(patsubst $(1):%,%,$(filter $(1):%,$(included))))
 define program
-$(BUILD)/$(basename $(1)): $(patsubst %,$(BUILD)/obj/%.o,$(2)) $(if $(filter $(2),$(private)),$(ARCHIVE),$(SHLIB)) $(BUILD)/program-sources
+$(BUILD)/$(basename $(1)): $(patsubst %,$(BUILD)/obj/%.o,$(2)) $(if $(filter $(2),$(private)),$(if $(filter tests/ksp/%,$(1)),$(BUILD)/obj/tests/lib/gamgcheck.c.o) $(TEST_ARCHIVE) $(ARCHIVE),$(if $(filter tests/%,$(1)),$(TEST_SHLIB),$(SHLIB))) $(BUILD)/program-sources
 endef
 $(foreach s,$(mains),$(eval $(call program,$(s),$(call linked_from,$(s)))))
 $(shell printf '%s\n' $(mains) $(helpers) | cmp -s - $(BUILD)/program-sources || printf '%s\n' $(mains) $(helpers) >$(BUILD)/program-sources)
@@ -42,8 +44,20 @@ $(preload_libraries): $(BUILD)/%.so: $(BUILD)/obj/%.c.o
 	@mkdir -p $(@D)
 	$(Q)$(PCC_LINKER) -shared -Wl,-soname,$(@F) -Wl,-z,defs -Wl,--as-needed $< -ldl -o $@
 
+test_lib_objects := $(patsubst %,$(BUILD)/obj/%.o,$(test_lib))
+$(TEST_ARCHIVE): $(test_lib_objects)
+	$(say) AR $@
+	@mkdir -p $(@D)
+	@rm -f $@
+	$(Q)$(AR) crs $@ $^
+
+$(TEST_SHLIB): $(objects) $(test_lib_objects) $(BUILD)/sources
+	$(say) LINK $@
+	@mkdir -p $(@D)
+	$(Q)$(link_shared) $(filter %.o,$^) $(link_libs) -o $@
+
 $(BUILD)/obj/tests/%.o $(BUILD)/obj/benchmarks/%.o: own_includes = -Iinclude -I. -Itests -Ibenchmarks
--include $(patsubst %,$(BUILD)/obj/%.d,$(test_sources) $(bench_sources))
+-include $(patsubst %,$(BUILD)/obj/%.d,$(test_lib) $(test_sources) $(bench_sources))
 
 # PETSc's own, unmodified tutorials, compiled from its source tree.
 demo_programs := $(addprefix $(BUILD)/demo/,ksp-bench_kspsolve ksp-ex56 ksp-ex45 ksp-ex54 ksp-ex55 snes-ex19 snes-ex13 snes-ex56 ts-ex45)
@@ -79,8 +93,8 @@ bench-programs: $(bench_programs)
 test: library test-programs
 	@$(run_environment) conf/run-tests $(if $(JOBS),-j $(JOBS)) $(if $(TESTS),-k '$(TESTS)') $(if $(TIMEOUT),-t $(TIMEOUT)) $(if $(EXTRA_OPTIONS),-E '$(EXTRA_OPTIONS)') $(if $(TOOL),-U $(TOOL)) $(if $(share),-p '$(basename $(shared_mains))') $(BUILD)/tests $(test_scripts)
 
-test-petsc: library
-	@$(run_environment) tests/petsc/run --library $(abspath $(SHLIB)) --build $(abspath $(BUILD))/petsc-tests $(if $(JOBS),--jobs $(JOBS)) $(if $(TIMEOUT),--timeout $(TIMEOUT)) $(if $(TESTS),--only '$(TESTS)') $(if $(TYPE),--type '$(TYPE)') $(if $(ALL),--all) $(if $(SHARE),--share $(SHARE)) $(if $(JOURNAL),--journal '$(JOURNAL)')
+test-petsc: library $(TEST_SHLIB)
+	@$(run_environment) tests/petsc/run --library $(abspath $(TEST_SHLIB)) --build $(abspath $(BUILD))/petsc-tests $(if $(JOBS),--jobs $(JOBS)) $(if $(TIMEOUT),--timeout $(TIMEOUT)) $(if $(TESTS),--only '$(TESTS)') $(if $(TYPE),--type '$(TYPE)') $(if $(ALL),--all) $(if $(SHARE),--share $(SHARE)) $(if $(JOURNAL),--journal '$(JOURNAL)')
 
 test-python: library
 	@$(run_environment) tests/python/run $(if $(TESTS),'$(TESTS)')
@@ -106,5 +120,5 @@ build-info: library
 install: library
 	@BUILD=$(BUILD) PETSC_DIR='$(PETSC_DIR)' PETSC_RELEASE=$(PETSC_RELEASE) PETSC_LIBDIR='$(petsc_libdir)' PREFIX='$(or $(prefix),$(PREFIX))' conf/install
 
-bundle: library test-programs $(bench_programs) $(demo_programs) build-info
+bundle: library $(TEST_SHLIB) test-programs $(bench_programs) $(demo_programs) build-info
 	@$(run_environment) VARIANT='$(variant)' BUILD=$(BUILD) BUILD_ROOT=$(BUILD_ROOT) PETSC_RELEASE=$(PETSC_RELEASE) PETSC_LIBDIR='$(petsc_libdir)' HARNESS='$(harness)' conf/make-bundle

@@ -29,6 +29,9 @@ LIBDIR := $(BUILD)/lib
 SHLIB  := $(LIBDIR)/libpetscsparsecuda.so
 # The same objects as an archive: kernel tests and benchmarks call functions that the shared library hides.
 ARCHIVE := $(LIBDIR)/libpetscsparsecuda_objects.a
+# The same with what tests alone need (tests/lib), and the objects of that.
+TEST_SHLIB   := $(LIBDIR)/libpetscsparsecudatests.so
+TEST_ARCHIVE := $(LIBDIR)/libpetscsparsecudatests_objects.a
 
 sources := $(sort $(shell find src -name '*.c' -o -name '*.cu' 2>/dev/null))
 objects := $(patsubst %,$(BUILD)/obj/%.o,$(sources))

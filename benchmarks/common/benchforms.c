@@ -1,6 +1,7 @@
 /*
   Other forms of the matrices; see benchmatrix.h.
 */
+#include "../../tests/lib/kernels.h"
 #include "benchmatrix.h"
 #include <petscsparsecuda/convert.h>
 #include <petscsparsecuda/transpose.h>

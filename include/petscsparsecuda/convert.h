@@ -19,12 +19,6 @@ PETSC_INTERN PetscErrorCode DCSRCopyDiagonalFirst(DCSRView from, int32_t columns
 
 /* Fragmented storage becomes compact. The caller allocates the arrays of to for num_nonzeros entries or more. Columns of a row come out sorted. */
 PETSC_INTERN PetscErrorCode DCSRDefragment(DCSRView from, DCSRView to, cudaStream_t stream);
-/*
-  Compact storage becomes fragmented, for tests and benchmarks. Each row is cut into up to max_segments pieces. Piece s of all rows lies in region s of the pool. The last piece of a row has slack unused entries behind it.
-  The caller sets pitch, max_segments and capacity of to, and allocates its arrays, which are filled.
-*/
-PETSC_INTERN PetscErrorCode DCSRFragmentCapacity(DCSRView from, PetscInt max_segments, PetscInt slack, cudaStream_t stream, PetscCount *capacity);
-PETSC_INTERN PetscErrorCode DCSRFragment(DCSRView from, PetscInt slack, DCSRView *to, cudaStream_t stream);
 
 /* Checks the invariants that docs/architecture.md lists; *ok, and when not ok *row and *what (a static string) say where and which. Synchronizes. */
 PETSC_INTERN PetscErrorCode DCSRIsValid(DCSRView view, cudaStream_t stream, PetscBool *ok, PetscInt *row, const char **what);

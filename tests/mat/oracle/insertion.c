@@ -391,12 +391,12 @@ static PetscErrorCode Defragment(Oracle o)
 {
   const PetscInt  segments = 1 + OracleShared(o, 4), slack = OracleShared(o, 3);
   const PetscBool both = OracleFlip(o, 2);
-  PetscErrorCode (*fragment)(Mat, PetscInt, PetscInt);
+  PetscBool       ours;
 
   PetscFunctionBegin;
-  PetscCall(PetscObjectQueryFunction((PetscObject)o->B, "MatDCSRCUDAFragment_C", &fragment));
-  if (fragment == NULL) PetscFunctionReturn(PETSC_SUCCESS);
-  if (both) PetscCall((*fragment)(o->B, segments, slack));
+  PetscCall(TestLibIsOurs(o->B, &ours));
+  if (!ours) PetscFunctionReturn(PETSC_SUCCESS);
+  if (both) PetscCall(TestLibFragment(o->B, segments, slack));
   PetscCall(OracleCheckValid(o));
   PetscCall(MatDCSRCUDADefragment(o->B));
   PetscCall(OracleCheckValid(o));
@@ -407,11 +407,11 @@ static PetscErrorCode Defragment(Oracle o)
 static PetscErrorCode IntoFragmented(Oracle o)
 {
   const PetscInt segments = 1 + OracleShared(o, 4), slack = OracleShared(o, 3);
-  PetscErrorCode (*fragment)(Mat, PetscInt, PetscInt);
+  PetscBool      ours;
 
   PetscFunctionBegin;
-  PetscCall(PetscObjectQueryFunction((PetscObject)o->B, "MatDCSRCUDAFragment_C", &fragment));
-  if (fragment != NULL) PetscCall((*fragment)(o->B, segments, slack));
+  PetscCall(TestLibIsOurs(o->B, &ours));
+  if (ours) PetscCall(TestLibFragment(o->B, segments, slack));
   PetscCall(SmallBatches(o));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -276,11 +276,8 @@ PetscErrorCode OracleSetOption(Oracle o, MatOption option, PetscBool flag)
 
 PetscErrorCode OracleIsOurs(Oracle o, PetscBool *ours)
 {
-  PetscErrorCode (*fragment)(Mat, PetscInt, PetscInt);
-
   PetscFunctionBegin;
-  PetscCall(PetscObjectQueryFunction((PetscObject)o->B, "MatDCSRCUDAFragment_C", &fragment));
-  *ours = (PetscBool)(fragment != NULL);
+  PetscCall(TestLibIsOurs(o->B, ours));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -338,11 +335,11 @@ PetscErrorCode OracleReplace(Oracle o, Mat A, Mat B)
 PetscErrorCode OracleFragment(Oracle o, Mat B)
 {
   const PetscInt segments = 1 + OracleShared(o, 4), slack = OracleShared(o, 3);
-  PetscErrorCode (*fragment)(Mat, PetscInt, PetscInt);
+  PetscBool      ours;
 
   PetscFunctionBegin;
-  PetscCall(PetscObjectQueryFunction((PetscObject)B, "MatDCSRCUDAFragment_C", &fragment));
-  if (fragment != NULL) PetscCall((*fragment)(B, segments, slack));
+  PetscCall(TestLibIsOurs(B, &ours));
+  if (ours) PetscCall(TestLibFragment(B, segments, slack));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

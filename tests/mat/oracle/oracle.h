@@ -5,6 +5,7 @@
   Decisions (which operation, which variant, which sizes) come from a generator that runs alike on all ranks; matrix and vector entries are hashes of their
   global indices, so that they do not depend on the distribution.
 */
+#include "../../lib/testlib.h"
 #include <petscmat.h>
 #include <petscdevice.h>
 

@@ -66,14 +66,12 @@ static const MatAIJCUDANamedFunction mpi_functions[] = {
   NAMED_FUNCTION("MatConvert_%s_is_C", MatConvert_AIJCUDA_IS),
 };
 
-/* The same with the names that users say, which a family has for its sequential and its parallel type, and a test hook. */
+/* The same with the names that users say, which a family has for its sequential and its parallel type. */
 static const MatAIJCUDANamedFunction seq_user_functions[] = {
   NAMED_FUNCTION("MatConvert_seqaij_%s_C", MatConvert_SeqAIJ_SeqAIJCUDA),
-  NAMED_FUNCTION("MatDCSRCUDAFragment_C", MatDCSRCUDAFragment_Private),
 };
 static const MatAIJCUDANamedFunction mpi_user_functions[] = {
   NAMED_FUNCTION("MatConvert_mpiaij_%s_C", MatConvert_MPIAIJ_MPIAIJCUDA),
-  NAMED_FUNCTION("MatDCSRCUDAFragment_C", MatDCSRCUDAFragment_Private),
 };
 
 static PetscErrorCode ComposeSeq(Mat A, MatType type, PetscBool compose)

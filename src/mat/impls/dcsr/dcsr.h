@@ -20,7 +20,6 @@ PETSC_INTERN PetscErrorCode MatConvert_MPIAIJCUDA_MPIAIJ(Mat, MatType, MatReuse,
 /* Constructors of MATDCSRCUDA (seqdcsr.c, mpidcsr.c), a test hook (storage.c) */
 PETSC_INTERN PetscErrorCode MatCreate_SeqAIJDCSRCUDA(Mat);
 PETSC_INTERN PetscErrorCode MatCreate_MPIAIJDCSRCUDA(Mat);
-PETSC_INTERN PetscErrorCode MatDCSRCUDAFragment_Private(Mat, PetscInt, PetscInt);
 
 /* Composed functions (composed.c) */
 PETSC_INTERN PetscErrorCode MatSeqAIJCUDACompose(Mat, MatType);

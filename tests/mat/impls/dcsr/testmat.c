@@ -280,12 +280,8 @@ PetscErrorCode TestPreallocateCOO(Mat A, PetscCount n, const PetscInt rows[], co
 
 PetscErrorCode TestFragment(Mat A, PetscInt slack)
 {
-  PetscErrorCode (*fragment)(Mat, PetscInt, PetscInt);
-
   PetscFunctionBegin;
-  PetscCall(PetscObjectQueryFunction((PetscObject)A, "MatDCSRCUDAFragment_C", &fragment));
-  PetscCheck(fragment != NULL, PETSC_COMM_SELF, PETSC_ERR_PLIB, "MatDCSRCUDAFragment_C is not composed");
-  PetscCall((*fragment)(A, 3, slack));
+  PetscCall(TestLibFragment(A, 3, slack));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

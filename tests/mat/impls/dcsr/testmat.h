@@ -2,6 +2,7 @@
 /*
   What the tests of the type share: random matrices entered alike into any type, and comparisons that end the test with a message.
 */
+#include "../../../lib/testlib.h"
 #include <petscsparsecuda.h>
 #include <petscmat.h>
 

@@ -1,6 +1,7 @@
 /*
   Shapes that kernels tend to get wrong; see kerneltest.h.
 */
+#include "../../../lib/kernels.h"
 #include "kerneltest.h"
 
 const KernelTestStorage KernelTestStorages[]  = {{"compact", PETSC_FALSE, 0, 0},        {"compact wide", PETSC_TRUE, 0, 0},        {"fragmented 1+2", PETSC_FALSE, 1, 2},

@@ -312,8 +312,8 @@ PetscErrorCode GAMGFilterProlongator(PC pc, PetscReal threshold, Mat *P)
     PetscCall(GAMGFilterByPETSc(pc, P));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  if (context->device_check) PetscCall(GAMGCheckKeepProlongator(*P, &copy));
+  if (context->checks != NULL) PetscCall((*context->checks->keepprolongator)(*P, &copy));
   PetscCall(FilterOnDevice(pc, num_vectors, threshold, P));
-  if (copy != NULL) PetscCall(GAMGCheckFilter(pc, *P, &copy));
+  if (copy != NULL) PetscCall((*context->checks->filter)(pc, *P, &copy));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

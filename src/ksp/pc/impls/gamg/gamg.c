@@ -17,6 +17,8 @@ static SetTypeFn         parent_settype         = NULL;
 static SetProcessLimitFn parent_setprocesslimit = NULL;
 
 /* What belongs to a level, or to a setup that has ended or failed, goes. */
+const GAMGChecks *GAMGTestChecks = NULL;
+
 static PetscErrorCode ResetContext(GAMGContext *context)
 {
   PetscFunctionBegin;
@@ -25,7 +27,7 @@ static PetscErrorCode ResetContext(GAMGContext *context)
   context->data_is_coarse = PETSC_FALSE;
   context->data_error     = PETSC_SUCCESS;
   PetscCall(GAMGAggregatesDestroy(&context->aggregates));
-  PetscCall(GAMGCheckReset(&context->check));
+  if (context->check != NULL) PetscCall((*GAMGTestChecks->reset)(&context->check));
   PetscCall(GAMGFreeData(context));
   PetscCall(GAMGUnderWayReset(&context->under_way));
   PetscCall(MatDestroy(&context->restricting.tentative));
@@ -96,14 +98,14 @@ static PetscErrorCode CreateGraph(PC pc, Mat A, Mat *G)
     PetscCall(ierr);
   }
   PetscCall(GAMGAggregatesDestroy(&context->aggregates));
-  PetscCall(GAMGCheckReset(&context->check));
+  if (context->check != NULL) PetscCall((*GAMGTestChecks->reset)(&context->check));
   PetscCall(GAMGServe(pc, A, context, G));
   if (!context->served) {
     PetscCall(GAMGDataToHost(pc, A));
     PetscCall(GAMGCreateGraphByPETSc(pc, A, G));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  if (context->device_check) PetscCall(GAMGCheckGraph(pc, A, *G));
+  if (context->checks != NULL) PetscCall((*context->checks->graph)(pc, A, *G));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -128,7 +130,7 @@ static PetscErrorCode Coarsen(PC pc, Mat *G, PetscCoarsenData **lists)
   PetscCall(PetscLogEventEnd(petsc_gamg_setup_events[GAMG_COARSEN], 0, 0, 0, 0));
   PetscCall(MatDestroy(G)); // PETSc keeps it to the end of the level, and loses it, which may be the matrix itself, in an error
   PetscCall(ierr);
-  if (context->device_check) PetscCall(GAMGCheckAggregates(pc, &context->aggregates));
+  if (context->checks != NULL) PetscCall((*context->checks->aggregates)(pc, &context->aggregates));
   PetscCall(PetscCDCreate(0, lists));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -165,12 +167,12 @@ static PetscErrorCode CreateProlongator(PC pc, Mat A, PetscCoarsenData *lists, M
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   *P = NULL;
-  if (context->device_check) PetscCall(GAMGCheckKeepData(pc, A));
+  if (context->checks != NULL) PetscCall((*context->checks->keepdata)(pc, A));
   PetscCallLogged(PETSCSPARSECUDA_GAMGTentative, pc, GAMGCreateProlongator(pc, A, &context->aggregates, P));
   context->data_is_coarse = PETSC_TRUE;
   PetscCall(GAMGAggregatesDestroy(&context->aggregates));
   PetscCall(LimitTrial(pc, context, A, lists, P));
-  if (context->device_check) PetscCall(GAMGCheckProlongator(pc, A, *P));
+  if (context->checks != NULL) PetscCall((*context->checks->prolongator)(pc, A, *P));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -213,7 +215,12 @@ static PetscErrorCode SetFromOptions(PC pc, PetscOptionItems PetscOptionsObject)
   cycle       = (PetscEnum)context->coarse_cycle;
   restriction = (PetscEnum)context->restricting.kind;
   PetscCall((*context->parent.setfromoptions)(pc, PetscOptionsObject));
-  PetscCall(PetscOptionsGetBool(((PetscObject)pc)->options, ((PetscObject)pc)->prefix, "-pc_gamg_device_check", &context->device_check, NULL));
+  if (GAMGTestChecks != NULL) {
+    PetscBool check = (PetscBool)(context->checks != NULL);
+
+    PetscCall(PetscOptionsGetBool(((PetscObject)pc)->options, ((PetscObject)pc)->prefix, "-pc_gamg_device_check", &check, NULL));
+    context->checks = check ? GAMGTestChecks : NULL;
+  }
   PetscCall(SetJoinFromOptions(pc, context));
   PetscOptionsHeadBegin(PetscOptionsObject, "GAMG-AGG options of petscsparsecuda");
   PetscCall(PetscOptionsBool("-pc_gamg_device_setup", "Set up levels on the device where that gives what PETSc gives", "PCGAMG", context->device_setup, &context->device_setup, NULL));

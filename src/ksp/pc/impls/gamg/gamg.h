@@ -26,14 +26,18 @@ typedef struct {
   PetscBool by_degree; /* vertices with few neighbors come first; otherwise the order is random */
 } GAMGCoarsening;
 
-/* What PETSc's own code makes of the level under way, to compare with (check.c). */
+/* What the tests' library looks at: levels of the device beside what PETSc's own code makes of them. The last one frees what the others keep in GAMGContext.check. */
 typedef struct {
-  Mat               graph;     /* MATAIJ, owned; NULL outside of a level that is checked */
-  MatCoarsen        crs;       /* of PETSc's coarsening, owned; NULL when that is done */
-  PetscCoarsenData *lists;     /* its aggregates, owned; NULL until then */
-  PetscReal        *data;      /* [num_rows * num_columns], owned, host: near null space of the level; NULL until the prolongator, and without rows */
-  PetscInt          data_size; /* num_rows * num_columns */
-} GAMGCheck;
+  PetscErrorCode (*graph)(PC, Mat A, Mat G);
+  PetscErrorCode (*aggregates)(PC, const GAMGAggregates *);
+  PetscErrorCode (*keepdata)(PC, Mat A); /* the near null space, before the prolongator */
+  PetscErrorCode (*prolongator)(PC, Mat A, Mat P);
+  PetscErrorCode (*smoothed)(PC, Mat A, PetscReal emax, PetscReal filter, Mat P0, Mat P); /* what was smoothed at once */
+  PetscErrorCode (*keepprolongator)(Mat P, Mat *copy);                                    /* before the filter */
+  PetscErrorCode (*filter)(PC, Mat P, Mat *copy);
+  PetscErrorCode (*reset)(void **check);
+} GAMGChecks;
+PETSC_INTERN const GAMGChecks *GAMGTestChecks; /* NULL without the tests' library */
 
 /* applyrichardson of struct _PCOps */
 typedef PetscErrorCode PCApplyRichardsonFn(PC, Vec, Vec, Vec, PetscReal, PetscReal, PetscReal, PetscInt, PetscBool, PetscInt *, PCRichardsonConvergedReason *);
@@ -151,7 +155,7 @@ typedef struct {
 typedef struct {
   struct _PCGAMGOps    parent;              /* PETSc's operations */
   PetscBool            device_setup;        /* -pc_gamg_device_setup */
-  PetscBool            device_check;        /* -pc_gamg_device_check, of the tests */
+  const GAMGChecks    *checks;              /* with -pc_gamg_device_check of the tests' library; otherwise NULL */
   GAMGLevelValues      level_values;        /* -pc_gamg_level_values */
   PetscBool            join_levels;         /* -pc_gamg_join_levels */
   PetscReal            join_latency;        /* -pc_gamg_join_latency, in microseconds; negative: the rule has its own */
@@ -177,7 +181,7 @@ typedef struct {
   PetscBool            served;          /* whether the level under way is; the same on all processes, decided with its graph */
   PetscBool            data_on_device;  /* whether GAMGCreateDefaultData() makes the near null space of the finest level, not PETSc */
   GAMGCoarsening       coarsening;      /* of the level under way */
-  GAMGCheck            check;           /* with device_check */
+  void                *check;           /* what they keep of the level under way; NULL: nothing */
   GAMGAggregates       aggregates;      /* of the level under way, from its coarsening to its prolongator */
   PetscBool            data_is_coarse;  /* PC_GAMG has the near null space of a coarser level, which this setup has made */
   PetscErrorCode       data_error;      /* what making the near null space on this process ended with; raised where all processes meet */
@@ -254,14 +258,6 @@ PETSC_INTERN PetscErrorCode GAMGCreateLevelInLimits(PC, Mat, PetscInt, Mat *, Ma
 PETSC_INTERN PetscErrorCode GAMGUnderWayReset(GAMGUnderWay *);
 
 /* check.c */
-PETSC_INTERN PetscErrorCode GAMGCheckGraph(PC, Mat, Mat);
-PETSC_INTERN PetscErrorCode GAMGCheckAggregates(PC, const GAMGAggregates *);
-PETSC_INTERN PetscErrorCode GAMGCheckKeepData(PC, Mat);
-PETSC_INTERN PetscErrorCode GAMGCheckProlongator(PC, Mat, Mat);
-PETSC_INTERN PetscErrorCode GAMGCheckKeepProlongator(Mat, Mat *);
-PETSC_INTERN PetscErrorCode GAMGCheckSmoothed(PC, Mat, Mat);
-PETSC_INTERN PetscErrorCode GAMGCheckFilter(PC, Mat, Mat *);
-PETSC_INTERN PetscErrorCode GAMGCheckReset(GAMGCheck *);
 
 static inline PC_GAMG *GAMGGet(PC pc)
 {
@@ -303,6 +299,8 @@ PETSC_INTERN PetscErrorCode GAMGRestrictionReset(GAMGContext *);
 
 /* smooth.c */
 PETSC_INTERN PetscErrorCode GAMGSmoothProlongator(PC, Mat, Mat *);
+PETSC_INTERN PetscErrorCode GAMGSmoothBySteps(PC, Mat, PetscInt, PetscReal, Mat *);
+PETSC_INTERN PetscErrorCode GAMGSmoothAtOnce(PC, Mat, PetscReal, PetscReal, Mat *, PetscBool *);
 
 /* filter.c */
 PETSC_INTERN PetscErrorCode GAMGUploadCoarse(PC, PetscInt, cudaStream_t, PetscReal **);

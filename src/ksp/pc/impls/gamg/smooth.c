@@ -100,7 +100,7 @@ failed:
   PetscFunctionReturn(ierr);
 }
 
-static PetscErrorCode Smooth(PC pc, Mat A, PetscInt num_smooths, PetscReal emax, Mat *P)
+PetscErrorCode GAMGSmoothBySteps(PC pc, Mat A, PetscInt num_smooths, PetscReal emax, Mat *P)
 {
   Vec            inverse = NULL;
   PetscErrorCode ierr;
@@ -151,8 +151,8 @@ cleanup:
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Smooths and filters P without the matrices in between; P stays unless *done. */
-static PetscErrorCode SmoothAtOnce(PC pc, Mat A, PetscReal emax, PetscReal filter, Mat *P, PetscBool *done)
+/* GAMGSmoothAtOnce - Smooths and filters P without the matrices in between; P stays unless *done. Collective. */
+PetscErrorCode GAMGSmoothAtOnce(PC pc, Mat A, PetscReal emax, PetscReal filter, Mat *P, PetscBool *done)
 {
   const PetscLogEvent event    = petsc_gamg_setup_matmat_events[GAMGGet(pc)->current_level][2];
   Mat                 smoothed = NULL;
@@ -175,31 +175,7 @@ static PetscErrorCode SmoothAtOnce(PC pc, Mat A, PetscReal emax, PetscReal filte
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Compares what was done at once with PETSc's steps: without the filter, and what it is with the filter with PETSc's filter of that, which allows for rows that are badly conditioned. */
-static PetscErrorCode CheckSteps(PC pc, Mat A, PetscReal emax, PetscReal filter, Mat P0, Mat P)
-{
-  Mat            once = P0, steps = P0, copy = NULL;
-  PetscBool      done = PETSC_FALSE;
-  PetscErrorCode ierr;
-
-  PetscFunctionBegin;
-  PetscCall(PetscObjectReference((PetscObject)once));
-  PetscCall(PetscObjectReference((PetscObject)steps));
-  PetscCallGoto(ierr, cleanup, SmoothAtOnce(pc, A, emax, 0, &once, &done));
-  PetscCallGoto(ierr, cleanup, Smooth(pc, A, 1, emax, &steps));
-  PetscCallGoto(ierr, cleanup, GAMGCheckSmoothed(pc, once, steps));
-  if (filter > 0) {
-    PetscCallGoto(ierr, cleanup, GAMGCheckKeepProlongator(once, &copy));
-    PetscCallGoto(ierr, cleanup, GAMGCheckFilter(pc, P, &copy));
-  }
-cleanup:
-  PetscCall(MatDestroy(&once));
-  PetscCall(MatDestroy(&steps));
-  PetscCall(ierr);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* At once where that can be done, otherwise by steps; -pc_gamg_device_check compares. */
+/* At once where that can be done, otherwise by steps. */
 static PetscErrorCode SmoothInBestWay(PC pc, Mat A, PetscReal emax, PetscReal filter, Mat *P)
 {
   GAMGContext   *context;
@@ -212,13 +188,13 @@ static PetscErrorCode SmoothInBestWay(PC pc, Mat A, PetscReal emax, PetscReal fi
   PetscCall(CanSmoothAtOnce(pc, A, *P, filter, &can));
   if (can) {
     PetscCall(PetscObjectReference((PetscObject)tentative));
-    ierr = SmoothAtOnce(pc, A, emax, filter, P, &done);
-    if (ierr == PETSC_SUCCESS && done && context->device_check) ierr = CheckSteps(pc, A, emax, filter, tentative, *P);
+    ierr = GAMGSmoothAtOnce(pc, A, emax, filter, P, &done);
+    if (ierr == PETSC_SUCCESS && done && context->checks != NULL) ierr = (*context->checks->smoothed)(pc, A, emax, filter, tentative, *P);
     PetscCall(MatDestroy(&tentative));
     PetscCall(ierr);
   }
   if (!done) {
-    PetscCall(Smooth(pc, A, GAMGGetAggOptions(pc)->nsmooths, emax, P));
+    PetscCall(GAMGSmoothBySteps(pc, A, GAMGGetAggOptions(pc)->nsmooths, emax, P));
     if (filter > 0) PetscCall(GAMGFilterProlongator(pc, filter, P));
   }
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -291,7 +291,7 @@ static const PetscInt deleted_rows[] = {0, 7, 420, 7};
   CASE(GetRow, "MatGetRow", BOTH, PetscCall(MatGetRow(A, 0, NULL, NULL, NULL)); PetscCall(MatRestoreRow(A, 0, NULL, NULL, NULL));) \
   CASE(Defragment, "MatDCSRCUDADefragment", OURS, PetscCall(MatDCSRCUDADefragment(A));) \
   CASE(IsValid, "MatDCSRCUDAIsValid", OURS, PetscCall(TestIsValid(A, "MatDCSRCUDAIsValid"));) \
-  CASE(Fragment, "MatDCSRCUDAFragment_C", OURS, PetscCall(TestFragment(A, 1));)
+  CASE(Fragment, "TestLibFragment", OURS, PetscCall(TestFragment(A, 1));)
 
 #define DEFINE_SEQUENTIAL(function, name, meaning, ...) DEFINE_OPERATION(function, __VA_ARGS__)
 #define SEQUENTIAL_CASE(function, name, meaning, ...)   {name, function, meaning},
@@ -406,9 +406,7 @@ DEFINE_OPERATION(InsertLocalValues, PetscCall(InsertLocal(A, BY_VALUES));)
 DEFINE_OPERATION(InsertLocalDeviceList, PetscCall(InsertLocal(A, BY_DEVICE_LIST));)
 
 static const Case local_cases[] = {
-  {"MatGetDiagonal", GetDiagonal},     {"MatScale", ScaleThereAndBack},
-  {"MatDCSRCUDAFragment_C", Fragment}, {"MatDCSRCUDADefragment", Defragment, .prepare = Fragment},
-  {"MatSetValues", InsertLocalValues}, {"MatDCSRCUDASetValuesDevice", InsertLocalDeviceList},
+  {"MatGetDiagonal", GetDiagonal}, {"MatScale", ScaleThereAndBack}, {"TestLibFragment", Fragment}, {"MatDCSRCUDADefragment", Defragment, .prepare = Fragment}, {"MatSetValues", InsertLocalValues}, {"MatDCSRCUDASetValuesDevice", InsertLocalDeviceList},
 };
 
 static PetscErrorCode CreateLocal(const Case *c, PETSC_UNUSED Kind kind, PETSC_UNUSED State state, Trial *t)

@@ -1,11 +1,11 @@
 /*
-  Checks of the tests (-pc_gamg_device_check): a level that was set up on the device is compared with what PETSc's own operations make of a MATAIJ copy of its matrix.
+  Checks of the tests' library (-pc_gamg_device_check): a level that was set up on the device is compared with what PETSc's own operations make of a MATAIJ copy of its matrix.
 
   The pattern of the graph, the members of every aggregate and their order, and the pattern of the tentative prolongator are equal. Its values and the near null space of the
   coarse level agree up to rounding. PETSc's operations run with options and coarsening of their own, so that the setup goes on as if nobody had looked.
 */
-#include "gamg.h"
-#include "../../../../mat/impls/aijcuda/host/host.h"
+#include "../../src/ksp/pc/impls/gamg/gamg.h"
+#include "../../src/mat/impls/aijcuda/host/host.h"
 
 #if defined(PETSC_USE_REAL_SINGLE)
   #define TOLERANCE 1e-5
@@ -43,21 +43,46 @@ static PetscErrorCode GetPlace(PC pc, Place *place)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* GAMGCheckReset - Frees what a check has kept. Collective. */
-PetscErrorCode GAMGCheckReset(GAMGCheck *check)
+/* What PETSc's own code makes of the level under way. */
+typedef struct {
+  Mat               graph; /* MATAIJ, owned; NULL until the graph of a level */
+  MatCoarsen        crs;   /* of PETSc's coarsening, owned; NULL when that is done */
+  PetscCoarsenData *lists; /* its aggregates, owned; NULL until then */
+  PetscReal        *data;  /* [size], owned: near null space of the level; NULL until the prolongator, and without rows */
+  PetscInt          size;
+} Check;
+
+/* That of a PC, made when it is asked for the first time in a level. Not collective. */
+static PetscErrorCode GetCheck(PC pc, Check **check)
 {
-  Mat mat = NULL;
+  GAMGContext *context;
+
+  PetscFunctionBegin;
+  PetscCall(GAMGGetContext(pc, &context));
+  if (context->check == NULL) {
+    PetscCall(PetscNew(check));
+    context->check = *check;
+  }
+  *check = (Check *)context->check;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Frees what a check has kept. Collective. */
+static PetscErrorCode Reset(void **context)
+{
+  Check *check = (Check *)*context;
+  Mat    mat   = NULL;
 
   PetscFunctionBegin;
   if (check->lists != NULL) {
     PetscCall(PetscCDGetMat(check->lists, &mat));
     if (mat != NULL && mat == check->graph) PetscCall(PetscCDClearMat(check->lists));
     PetscCall(PetscCDDestroy(check->lists));
-    check->lists = NULL;
   }
   PetscCall(MatDestroy(&check->graph));
   PetscCall(MatCoarsenDestroy(&check->crs));
   PetscCall(PetscFree(check->data));
+  PetscCall(PetscFree(*context));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -140,7 +165,7 @@ static PetscErrorCode CompareMatrices(PC pc, Mat A, Mat B, PetscBool with_values
 }
 
 /*
-  GAMGCheckGraph - Compares the pattern of the graph of the level under way with that of PETSc's graph, which is kept for GAMGCheckAggregates()
+  CheckGraph - Compares the pattern of the graph of the level under way with that of PETSc's graph, which is kept for CheckAggregates()
 
   Collective
 
@@ -149,8 +174,9 @@ static PetscErrorCode CompareMatrices(PC pc, Mat A, Mat B, PetscBool with_values
 . A  - matrix of the level
 - G  - our graph
 */
-PetscErrorCode GAMGCheckGraph(PC pc, Mat A, Mat G)
+static PetscErrorCode CheckGraph(PC pc, Mat A, Mat G)
 {
+  Check               *check;
   GAMGAggOptions      *options = GAMGGetAggOptions(pc);
   const GAMGAggOptions saved   = *options;
   GAMGContext         *context;
@@ -158,16 +184,17 @@ PetscErrorCode GAMGCheckGraph(PC pc, Mat A, Mat G)
   PetscErrorCode       ierr;
 
   PetscFunctionBegin;
+  PetscCall(GetCheck(pc, &check));
   PetscCall(GAMGGetContext(pc, &context));
   PetscCall(CreatePlain(A, &plain));
-  options->crs       = NULL;
-  ierr               = GAMGCreateGraphByPETSc(pc, plain, &context->check.graph);
-  context->check.crs = options->crs;
-  *options           = saved;
+  options->crs = NULL;
+  ierr         = GAMGCreateGraphByPETSc(pc, plain, &check->graph);
+  check->crs   = options->crs;
+  *options     = saved;
   PetscCall(ierr);
   PetscCall(MatDestroy(&plain));
   PetscCall(CreatePlain(G, &ours));
-  PetscCall(CompareMatrices(pc, ours, context->check.graph, PETSC_FALSE, "graph"));
+  PetscCall(CompareMatrices(pc, ours, check->graph, PETSC_FALSE, "graph"));
   PetscCall(MatDestroy(&ours));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -303,23 +330,25 @@ static PetscErrorCode CompareRemote(Place place, const GAMGAggregates *a, const 
 /* PETSc's coarsening of PETSc's graph. */
 static PetscErrorCode CoarsenByPETSc(PC pc, GAMGContext *context)
 {
+  Check               *check;
   GAMGAggOptions      *options = GAMGGetAggOptions(pc);
   const GAMGAggOptions saved   = *options;
   PetscErrorCode       ierr;
 
   PetscFunctionBegin;
-  options->crs       = context->check.crs;
-  ierr               = (*context->parent.coarsen)(pc, &context->check.graph, &context->check.lists);
-  context->check.crs = options->crs;
-  *options           = saved;
+  PetscCall(GetCheck(pc, &check));
+  options->crs = check->crs;
+  ierr         = (*context->parent.coarsen)(pc, &check->graph, &check->lists);
+  check->crs   = options->crs;
+  *options     = saved;
   PetscCall(ierr);
-  PetscCall(MatCoarsenDestroy(&context->check.crs));
+  PetscCall(MatCoarsenDestroy(&check->crs));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*
-  GAMGCheckAggregates - Compares our aggregates with those that PETSc makes of the graph that GAMGCheckGraph() has kept: members and their order. PETSc's are kept for
-  GAMGCheckProlongator().
+  CheckAggregates - Compares our aggregates with those that PETSc makes of the graph that CheckGraph() has kept: members and their order. PETSc's are kept for
+  CheckProlongator().
 
   Collective
 
@@ -329,8 +358,9 @@ static PetscErrorCode CoarsenByPETSc(PC pc, GAMGContext *context)
 
   Cost: every process gets two integers for each vertex of all processes.
 */
-PetscErrorCode GAMGCheckAggregates(PC pc, const GAMGAggregates *aggregates)
+static PetscErrorCode CheckAggregates(PC pc, const GAMGAggregates *aggregates)
 {
+  Check         *check;
   const PetscInt n = aggregates->num_vertices;
   PetscInt      *info, *all, *begins, *members;
   GAMGContext   *context;
@@ -339,9 +369,10 @@ PetscErrorCode GAMGCheckAggregates(PC pc, const GAMGAggregates *aggregates)
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
+  PetscCall(GetCheck(pc, &check));
   PetscCall(GAMGGetContext(pc, &context));
   PetscCall(GetPlace(pc, &place));
-  G = context->check.graph;
+  G = check->graph;
   PetscCheck(n == G->rmap->n && aggregates->begin == G->rmap->rstart && aggregates->by_number == context->coarsening.by_number, PETSC_COMM_SELF, PETSC_ERR_PLIB,
              PLACE_FORMAT "aggregates of vertices %" PetscInt_FMT " to %" PetscInt_FMT ", the graph has %" PetscInt_FMT " to %" PetscInt_FMT, PLACE(place), aggregates->begin, aggregates->begin + n, G->rmap->rstart, G->rmap->rend);
   PetscCall(PetscMalloc1(2 * n, &info));
@@ -350,7 +381,7 @@ PetscErrorCode GAMGCheckAggregates(PC pc, const GAMGAggregates *aggregates)
   PetscCall(SortMembers(aggregates->begin, n, G->rmap->N, all, &begins, &members));
   PetscCall(CoarsenByPETSc(pc, context));
   ierr = CompareRemote(place, aggregates, info);
-  if (ierr == PETSC_SUCCESS) ierr = CompareLists(place, aggregates, all, begins, members, context->check.lists);
+  if (ierr == PETSC_SUCCESS) ierr = CompareLists(place, aggregates, all, begins, members, check->lists);
   PetscCall(PetscFree(info));
   PetscCall(PetscFree(all));
   PetscCall(PetscFree(begins));
@@ -361,7 +392,7 @@ PetscErrorCode GAMGCheckAggregates(PC pc, const GAMGAggregates *aggregates)
 }
 
 /*
-  GAMGCheckKeepData - Keeps the near null space of the level as PETSc has or makes it, before our prolongator replaces it
+  KeepData - Keeps the near null space of the level as PETSc has or makes it, before our prolongator replaces it
 
   Collective
 
@@ -369,27 +400,29 @@ PetscErrorCode GAMGCheckAggregates(PC pc, const GAMGAggregates *aggregates)
 + pc - of type PCGAMG
 - A  - matrix of the level
 */
-PetscErrorCode GAMGCheckKeepData(PC pc, Mat A)
+static PetscErrorCode KeepData(PC pc, Mat A)
 {
+  Check         *check;
   PC_GAMG       *gamg = GAMGGet(pc);
   const PetscInt size = gamg->data_sz, num_rows = gamg->data_cell_rows, num_columns = gamg->data_cell_cols;
   GAMGContext   *context;
 
   PetscFunctionBegin;
+  PetscCall(GetCheck(pc, &check));
   PetscCall(GAMGGetContext(pc, &context));
-  PetscCall(PetscFree(context->check.data));
+  PetscCall(PetscFree(check->data));
   if (gamg->data != NULL || A->rmap->n == 0) {
-    context->check.data_size = size;
-    PetscCall(PetscMalloc1(size, &context->check.data));
-    PetscCall(PetscArraycpy(context->check.data, gamg->data, size));
+    check->size = size;
+    PetscCall(PetscMalloc1(size, &check->data));
+    PetscCall(PetscArraycpy(check->data, gamg->data, size));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCheck(gamg->current_level == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "No near null space on level %" PetscInt_FMT, gamg->current_level);
   PetscCall((*context->parent.createdefaultdata)(pc, A));
-  context->check.data      = gamg->data;
-  context->check.data_size = gamg->data_sz;
-  gamg->data               = NULL;
-  gamg->data_sz            = size;
+  check->data   = gamg->data;
+  check->size   = gamg->data_sz;
+  gamg->data    = NULL;
+  gamg->data_sz = size;
   PetscCheck(gamg->data_cell_rows == num_rows && gamg->data_cell_cols == num_columns, PETSC_COMM_SELF, PETSC_ERR_PLIB, "The near null space has %" PetscInt_FMT " vectors, PETSc's has %" PetscInt_FMT, num_columns, gamg->data_cell_cols);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -409,6 +442,7 @@ static PetscErrorCode CreateLike(Mat A, Mat *like)
 /* PETSc's tentative prolongator of PETSc's aggregates, and the near null space of the coarse level that it makes. */
 static PetscErrorCode CreateProlongatorByPETSc(PC pc, Mat A, GAMGContext *context, Mat *P, PetscReal **data, PetscInt *size)
 {
+  Check         *check;
   PC_GAMG       *gamg = GAMGGet(pc);
   PetscReal     *our_data;
   const PetscInt our_size = gamg->data_sz, our_rows = gamg->data_cell_rows;
@@ -416,14 +450,15 @@ static PetscErrorCode CreateProlongatorByPETSc(PC pc, Mat A, GAMGContext *contex
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
+  PetscCall(GetCheck(pc, &check));
   PetscCall(CreateLike(A, &like));
-  PetscCall(PetscCDGetMat(context->check.lists, &mat));
-  if (mat == NULL) PetscCall(PetscCDSetMat(context->check.lists, context->check.graph));
+  PetscCall(PetscCDGetMat(check->lists, &mat));
+  if (mat == NULL) PetscCall(PetscCDSetMat(check->lists, check->graph));
   our_data             = gamg->data;
-  gamg->data           = context->check.data;
-  gamg->data_sz        = context->check.data_size;
-  context->check.data  = NULL;
-  ierr                 = (*context->parent.prolongator)(pc, like, context->check.lists, P);
+  gamg->data           = check->data;
+  gamg->data_sz        = check->size;
+  check->data          = NULL;
+  ierr                 = (*context->parent.prolongator)(pc, like, check->lists, P);
   *data                = gamg->data;
   *size                = gamg->data_sz;
   gamg->data           = our_data;
@@ -519,7 +554,7 @@ static PetscErrorCode CompareProlongators(PC pc, Place place, Mat ours, Mat thei
 }
 
 /*
-  GAMGCheckProlongator - Compares the tentative prolongator and the coarse near null space of the level under way with what PETSc makes of the same aggregates; what a check
+  CheckProlongator - Compares the tentative prolongator and the coarse near null space of the level under way with what PETSc makes of the same aggregates; what a check
   of the level has kept goes
 
   Collective
@@ -529,7 +564,7 @@ static PetscErrorCode CompareProlongators(PC pc, Place place, Mat ours, Mat thei
 . A  - matrix of the level
 - P  - our prolongator, NULL when there are no aggregates
 */
-PetscErrorCode GAMGCheckProlongator(PC pc, Mat A, Mat P)
+static PetscErrorCode CheckProlongator(PC pc, Mat A, Mat P)
 {
   GAMGContext *context;
   Mat          ours, theirs;
@@ -552,12 +587,12 @@ PetscErrorCode GAMGCheckProlongator(PC pc, Mat A, Mat P)
     PetscCall(MatDestroy(&theirs));
     PetscCall(PetscFree(data));
   } else PetscCall(PetscFree(data));
-  PetscCall(GAMGCheckReset(&context->check));
+  PetscCall(Reset(&context->check));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* GAMGCheckSmoothed - Compares a prolongator that was smoothed at once with the one of the steps that PETSc takes. Collective. */
-PetscErrorCode GAMGCheckSmoothed(PC pc, Mat P, Mat steps)
+/* CompareSmoothed - Compares a prolongator that was smoothed at once with the one of the steps that PETSc takes. Collective. */
+static PetscErrorCode CompareSmoothed(PC pc, Mat P, Mat steps)
 {
   Mat ours, theirs;
 
@@ -570,8 +605,8 @@ PetscErrorCode GAMGCheckSmoothed(PC pc, Mat P, Mat steps)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* GAMGCheckKeepProlongator - A MATAIJ copy of a prolongator, to be given to GAMGCheckFilter(). Collective. */
-PetscErrorCode GAMGCheckKeepProlongator(Mat P, Mat *copy)
+/* KeepProlongator - A MATAIJ copy of a prolongator, to be given to CheckFilter(). Collective. */
+static PetscErrorCode KeepProlongator(Mat P, Mat *copy)
 {
   PetscFunctionBegin;
   PetscCall(CreatePlain(P, copy));
@@ -688,7 +723,7 @@ static PetscErrorCode CompareFiltered(Place place, Mat ours, const Mat both[], P
 }
 
 /*
-  GAMGCheckFilter - Compares a filtered prolongator with what PETSc's filter makes of the same one: pattern, but for what rounding decides, and values, or where these are badly conditioned what they have to give
+  CheckFilter - Compares a filtered prolongator with what PETSc's filter makes of the same one: pattern, but for what rounding decides, and values, or where these are badly conditioned what they have to give
 
   Collective
 
@@ -697,9 +732,9 @@ static PetscErrorCode CompareFiltered(Place place, Mat ours, const Mat both[], P
 - P  - our prolongator, filtered
 
   Input/Output Parameter:
-. copy - of GAMGCheckKeepProlongator(), before the filter; destroyed
+. copy - of KeepProlongator(), before the filter; destroyed
 */
-PetscErrorCode GAMGCheckFilter(PC pc, Mat P, Mat *copy)
+static PetscErrorCode CheckFilter(PC pc, Mat P, Mat *copy)
 {
   PC_GAMG        *gamg        = GAMGGet(pc);
   const PetscInt  num_vectors = gamg->data_cell_rows;
@@ -735,4 +770,36 @@ PetscErrorCode GAMGCheckFilter(PC pc, Mat P, Mat *copy)
   PetscCall(PetscSparseCUDAAgree(PetscObjectComm((PetscObject)pc), ierr, &ierr));
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Compares what was done at once with PETSc's steps: without the filter, and what it is with the filter with PETSc's filter of that, which allows for rows that are badly conditioned. */
+static PetscErrorCode CheckSteps(PC pc, Mat A, PetscReal emax, PetscReal filter, Mat P0, Mat P)
+{
+  Mat            once = P0, steps = P0, copy = NULL;
+  PetscBool      done = PETSC_FALSE;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectReference((PetscObject)once));
+  PetscCall(PetscObjectReference((PetscObject)steps));
+  PetscCallGoto(ierr, cleanup, GAMGSmoothAtOnce(pc, A, emax, 0, &once, &done));
+  PetscCallGoto(ierr, cleanup, GAMGSmoothBySteps(pc, A, 1, emax, &steps));
+  PetscCallGoto(ierr, cleanup, CompareSmoothed(pc, once, steps));
+  if (filter > 0) {
+    PetscCallGoto(ierr, cleanup, KeepProlongator(once, &copy));
+    PetscCallGoto(ierr, cleanup, CheckFilter(pc, P, &copy));
+  }
+cleanup:
+  PetscCall(MatDestroy(&once));
+  PetscCall(MatDestroy(&steps));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static const GAMGChecks checks = {CheckGraph, CheckAggregates, KeepData, CheckProlongator, CheckSteps, KeepProlongator, CheckFilter, Reset};
+
+/* The library of the tests has them from the beginning. */
+__attribute__((constructor)) static void Install(void)
+{
+  GAMGTestChecks = &checks;
 }

@@ -1,10 +1,10 @@
 /*
   Compact -> fragmented, for tests and benchmarks: what a matrix may look like after many insertions, without doing them.
 */
-#include "../common/foreach.cuh"
-#include "../common/rowloop.cuh"
-#include "../common/scan.h"
-#include <petscsparsecuda/convert.h>
+#include "../../src/mat/kernels/common/foreach.cuh"
+#include "../../src/mat/kernels/common/rowloop.cuh"
+#include "../../src/mat/kernels/common/scan.h"
+#include "kernels.h"
 
 namespace
 {

@@ -1,0 +1,84 @@
+/* Functions of the tests' library on matrices. */
+#include "testlib.h"
+#include "kernels.h"
+#include "../../src/mat/impls/aijcuda/core/core.h"
+
+PETSC_EXTERN PetscErrorCode PetscDLLibraryRegister_petscsparsecuda(void);
+
+/* PetscDLLibraryRegister_petscsparsecudatests - The name that PETSc looks for is made of that of the file. */
+PetscErrorCode PetscDLLibraryRegister_petscsparsecudatests(void)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscDLLibraryRegister_petscsparsecuda());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* TestLibIsOurs - Whether a matrix is of a type of this library. Not collective. */
+PetscErrorCode TestLibIsOurs(Mat A, PetscBool *ours)
+{
+  PetscBool seq, mpi;
+
+  PetscFunctionBegin;
+  PetscCall(MatIsSeqAIJCUDA(A, &seq));
+  PetscCall(MatIsMPIAIJCUDA(A, &mpi));
+  *ours = (PetscBool)(seq || mpi);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Fragments one sequential matrix. */
+static PetscErrorCode FragmentBlock(Mat A, PetscInt max_segments, PetscInt slack)
+{
+  Mat_SeqAIJCUDA *d = MatSeqAIJCUDAGet(A);
+  DCSRView        view;
+  size_t          offset_size;
+  PetscBool       device;
+  cudaStream_t    stream;
+  PetscErrorCode  ierr;
+
+  PetscFunctionBegin;
+  PetscCall(MatSeqAIJCUDAUseDevice(A, &device));
+  if (!device) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatSeqAIJCUDACopyToDevice(A));
+  PetscCall(MatSeqAIJCUDACompact(A));
+  PetscCall(PetscSparseCUDAGetStream(&stream));
+  view              = d->device.view;
+  view.values       = NULL;
+  view.columns      = NULL;
+  view.row_offsets  = NULL;
+  view.max_segments = max_segments;
+  view.pitch        = (PetscCount)PetscMax(view.num_rows, 1);
+  PetscCall(DCSRFragmentCapacity(d->device.view, view.max_segments, slack, stream, &view.capacity));
+  offset_size = view.wide ? sizeof(int64_t) : sizeof(int32_t);
+  PetscCallGoto(ierr, failed, PetscSparseCUDAMalloc(view.capacity, "values of a fragmented matrix", stream, &view.values));
+  PetscCallGoto(ierr, failed, PetscSparseCUDAMalloc(view.capacity, "columns of a fragmented matrix", stream, &view.columns));
+  PetscCallGoto(ierr, failed, PetscSparseCUDAMalloc_Private(2 * offset_size * (size_t)view.pitch * (size_t)view.max_segments, "segments of a fragmented matrix", stream, &view.segments));
+  PetscCallGoto(ierr, failed, PetscSparseCUDAMalloc(view.num_rows, "row sizes of a fragmented matrix", stream, &view.row_sizes));
+  PetscCallGoto(ierr, failed, DCSRFragment(d->device.view, slack, &view, stream));
+  PetscCall(MatSeqAIJCUDADropPlans(A));
+  PetscCall(DCSRViewFree(&d->device.view, stream));
+  d->device.view = view;
+  PetscFunctionReturn(PETSC_SUCCESS);
+failed:
+  PetscCall(DCSRViewFree(&view, stream));
+  PetscFunctionReturn(ierr);
+}
+
+/*
+  TestLibFragment - Spreads each row of the device copy of a matrix of ours over several segments with unused entries behind them; structure and values stay what they are
+
+  Not Collective
+
+  Input Parameters:
++ A            - the assembled matrix
+. max_segments - 1 to DCSR_MAX_SEGMENTS
+- slack        - unused entries behind the last segment of each row
+*/
+PetscErrorCode TestLibFragment(Mat A, PetscInt max_segments, PetscInt slack)
+{
+  PetscBool seq;
+
+  PetscFunctionBegin;
+  PetscCall(MatIsSeqAIJCUDA(A, &seq));
+  for (int k = 0; k < (seq ? 1 : 2); k++) PetscCall(FragmentBlock(seq ? A : MatMPIAIJCUDAGetBlock(A, k), max_segments, slack));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
