@@ -100,9 +100,7 @@ static PetscErrorCode MatSeqAIJGetCSRAndMemType_SeqAIJCUDA(Mat A, const PetscInt
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  MatSeqAIJCUDASetArrayHooks - Sets the array hooks of a sequential matrix of ours, whose own were saved in parent_arrays.
-*/
+/* MatSeqAIJCUDASetArrayHooks - Sets the array hooks of a sequential matrix of ours, whose own were saved in parent_arrays. */
 PetscErrorCode MatSeqAIJCUDASetArrayHooks(Mat A)
 {
   Mat_SeqAIJOps *ops = ((Mat_SeqAIJ *)A->data)->ops;

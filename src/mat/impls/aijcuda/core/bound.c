@@ -22,15 +22,7 @@ static PetscErrorCode GetMatrices(Mat A, Mat matrices[3])
 /*
   MatAIJCUDABoundBegin - From here to MatAIJCUDABoundEnd() a matrix counts as bound to the CPU, for host code that would otherwise ask for arrays on the device.
 
-  Not Collective
-
-  Input Parameter:
-. A - any matrix or NULL; others than ours are left alone, parallel ones are treated block by block
-
-  Output Parameter:
-. bound - what was bound before, for MatAIJCUDABoundEnd()
-
-  Note:
+  A is any matrix or NULL; others than ours are left alone, parallel ones are treated block by block. bound is what was bound before.
   Nothing is copied and the device copy is kept, unlike with MatBindToCPU().
 */
 PetscErrorCode MatAIJCUDABoundBegin(Mat A, PetscBool bound[3])
@@ -47,9 +39,7 @@ PetscErrorCode MatAIJCUDABoundBegin(Mat A, PetscBool bound[3])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  MatAIJCUDABoundEnd - The other end of MatAIJCUDABoundBegin(); a matrix that host code has replaced by one of another type meanwhile stays as it is.
-*/
+/* MatAIJCUDABoundEnd - The other end of MatAIJCUDABoundBegin(); a matrix that host code has replaced by one of another type meanwhile stays as it is. */
 PetscErrorCode MatAIJCUDABoundEnd(Mat A, const PetscBool bound[3])
 {
   Mat matrices[3];

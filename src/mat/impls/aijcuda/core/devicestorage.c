@@ -17,18 +17,9 @@ static int num_deferrals = 0;
 static int num_single = 0;
 
 /*
-  MatDeviceStorageRegister - Names the storage of a sequential type, whose constructor calls MatCreate_SeqAIJCUDA().
+  MatDeviceStorageRegister - Names the storage of a sequential type, whose constructor calls MatCreate_SeqAIJCUDA(). Registering a type again does nothing but replace its table.
 
-  Not Collective
-
-  Input Parameters:
-+ type    - the type, which begins with MATSEQAIJ and is registered with MatRegister() as well; a string that stays
-- storage - its table, which stays
-
-  Errors: PETSC_ERR_PLIB when there are too many types.
-
-  Note:
-  Registering a type again does nothing but replace its table.
+  The type begins with MATSEQAIJ and is registered with MatRegister() as well; its string and the table stay. PETSC_ERR_PLIB: there are too many types.
 */
 PetscErrorCode MatDeviceStorageRegister(MatType type, const MatDeviceStorageOps *storage)
 {
@@ -47,18 +38,7 @@ PetscErrorCode MatDeviceStorageRegister(MatType type, const MatDeviceStorageOps 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  MatDeviceStorageFind - The storage of a sequential type.
-
-  Not Collective
-
-  Input Parameter:
-. type - the name of a type, may be NULL
-
-  Output Parameters:
-+ registered - the string it was registered with; NULL when it is not one of ours
-- storage    - its table, or NULL
-*/
+/* MatDeviceStorageFind - The storage of a sequential type, and the string it was registered with; both NULL when it is not one of ours. The type may be NULL. */
 PetscErrorCode MatDeviceStorageFind(MatType type, MatType *registered, const MatDeviceStorageOps **storage)
 {
   PetscBool same;
@@ -122,15 +102,7 @@ failed:
 /*
   MatSeqAIJCUDAGetCSR - Makes the CSR view as new as the storage is. Does nothing when it is, or when there is no storage beside it.
 
-  Not Collective
-
-  Input Parameter:
-. A - a sequential matrix of ours
-
-  Errors: PETSC_ERR_MEM; the storage is as it was.
-
-  Note:
-  Part of MatSeqAIJCUDACopyToDevice() and MatSeqAIJCUDACompact(), which are the ways to ask for CSR.
+  Part of MatSeqAIJCUDACopyToDevice() and MatSeqAIJCUDACompact(), which are the ways to ask for CSR. After PETSC_ERR_MEM the storage is as it was.
 */
 PetscErrorCode MatSeqAIJCUDAGetCSR(Mat A)
 {
@@ -147,15 +119,7 @@ PetscErrorCode MatSeqAIJCUDAGetCSR(Mat A)
 /*
   MatSeqAIJCUDAGetStructure - Compact CSR without values, for the time being: storage that has replaced the CSR makes it, and the CSR stays released.
 
-  Not Collective
-
-  Input Parameter:
-. A - a sequential matrix of ours, whose device copy has its structure
-
-  Output Parameter:
-. view - to be given to MatSeqAIJCUDARestoreStructure() before A changes; its values are not to be used
-
-  Errors: PETSC_ERR_MEM.
+  The device copy of A has its structure. The view is to be given to MatSeqAIJCUDARestoreStructure() before A changes; its values are not to be used.
 */
 PetscErrorCode MatSeqAIJCUDAGetStructure(Mat A, DCSRView *view)
 {
@@ -252,17 +216,7 @@ static PetscErrorCode UpdateStorage(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  MatSeqAIJCUDAUseCSR - Makes the CSR view current, compact or fragmented.
-
-  Not Collective
-
-  Input Parameter:
-. A - a sequential matrix of ours that uses the device
-
-  Output Parameter:
-. table - the functions that work on it
-*/
+/* MatSeqAIJCUDAUseCSR - Makes the CSR view of a matrix that uses the device current, compact or fragmented; *table has the functions that work on it. */
 PetscErrorCode MatSeqAIJCUDAUseCSR(Mat A, const MatDeviceStorageOps **table)
 {
   PetscFunctionBegin;
@@ -272,17 +226,10 @@ PetscErrorCode MatSeqAIJCUDAUseCSR(Mat A, const MatDeviceStorageOps **table)
 }
 
 /*
-  MatSeqAIJCUDAUseStorage - Makes the storage of a matrix current.
+  MatSeqAIJCUDAUseStorage - Makes the storage of a matrix that uses the device current.
 
-  Not Collective
-
-  Input Parameter:
-. A - a sequential matrix of ours that uses the device
-
-  Output Parameter:
-. table - the functions that work on it; those of CSR when it is the storage, or the storage does not pay for this matrix
-
-  Cost: nothing when it is current; storage beside CSR is made after a change of the structure, from compact CSR, and gets the values after a change of these.
+  *table has the functions that work on it; those of CSR when it is the storage, or the storage does not pay for this matrix.
+  Costs nothing when it is current; storage beside CSR is made after a change of the structure, from compact CSR, and gets the values after a change of these.
 */
 PetscErrorCode MatSeqAIJCUDAUseStorage(Mat A, const MatDeviceStorageOps **table)
 {
@@ -314,12 +261,7 @@ PetscErrorCode MatSeqAIJCUDAUseStorage(Mat A, const MatDeviceStorageOps **table)
 }
 
 /*
-  MatSeqAIJCUDAUseStorageOrCSR - Makes the matrix current on the device, in storage that has replaced the CSR if that is current, otherwise in CSR: for what goes to either of the two.
-
-  Not Collective
-
-  Input Parameter:
-. A - a sequential matrix of ours that uses the device
+  MatSeqAIJCUDAUseStorageOrCSR - Makes a matrix that uses the device current there, in storage that has replaced the CSR if that is current, otherwise in CSR: for what goes to either of the two.
 */
 PetscErrorCode MatSeqAIJCUDAUseStorageOrCSR(Mat A)
 {
@@ -330,14 +272,9 @@ PetscErrorCode MatSeqAIJCUDAUseStorageOrCSR(Mat A)
 }
 
 /*
-  MatDeviceStorageDefer - Says that matrices are multiplied by vectors a few times, and their rows are needed
+  MatDeviceStorageDefer - Says that matrices are multiplied by vectors a few times, and their rows are needed.
 
-  Not Collective
-
-  Input Parameter:
-. begin - PETSC_TRUE: until the call with PETSC_FALSE, products make no storage beside CSR, and CSR that is made replaces it. Pairs of calls may be nested
-
-  Note:
+  From a call with PETSC_TRUE until that with PETSC_FALSE products make no storage beside CSR, and CSR that is made replaces it. Pairs of calls may be nested.
   The setup of a preconditioner needs rows of every level. With both of a matrix its peak of memory is that of both of all levels.
 */
 void MatDeviceStorageDefer(PetscBool begin)
@@ -359,14 +296,9 @@ static PetscErrorCode Decide(Mat A, PetscBool settle)
 }
 
 /*
-  MatDeviceStorageMake - Makes the storage of a matrix now, if it has any beside CSR and is used on the device; otherwise its first product with a vector makes it
+  MatDeviceStorageMake - Makes the storage of a matrix of any type now, if it is a sequential one of ours, has any beside CSR and is used on the device; otherwise its first product with a vector makes it.
 
-  Not Collective
-
-  Input Parameter:
-. A - a matrix of any type; sequential ones of ours have storage
-
-  Errors: PETSC_ERR_MEM; the matrix is as it was.
+  After PETSC_ERR_MEM the matrix is as it was.
 */
 PetscErrorCode MatDeviceStorageMake(Mat A)
 {
@@ -384,17 +316,10 @@ PetscErrorCode MatDeviceStorageMake(Mat A)
 }
 
 /*
-  MatDeviceStorageSettle - Chooses the storage of a matrix now, until its structure changes, so that launches of its products may be recorded
+  MatDeviceStorageSettle - Chooses the storage of a matrix that is used on the device now, until its structure changes, so that launches of its products may be recorded.
 
-  Not Collective
-
-  Input Parameter:
-. A - a sequential matrix of ours that is used on the device; types with one storage have nothing to choose
-
-  Note:
+  Types with one storage have nothing to choose.
   From now on what it frees counts as lost for recorded work (PetscSparseCUDAGetMemoryChanges()); a change of the storage of any other matrix does not.
-
-  Errors: PETSC_ERR_MEM.
 */
 PetscErrorCode MatDeviceStorageSettle(Mat A)
 {
@@ -403,14 +328,8 @@ PetscErrorCode MatDeviceStorageSettle(Mat A)
 }
 
 /*
-  MatDeviceStorageUseSingle - Says that products with vectors may read values in single precision, where a storage has them, or makes them
+  MatDeviceStorageUseSingle - Says that products with vectors may read values in single precision, where a storage has them, or makes them; from a call with PETSC_TRUE until that with PETSC_FALSE. Pairs of calls may be nested.
 
-  Not Collective
-
-  Input Parameter:
-. begin - PETSC_TRUE: until the call with PETSC_FALSE. Pairs of calls may be nested
-
-  Note:
   For the cycles of a preconditioner. The same matrices are used with full precision outside of the pairs, so that a Krylov method around the cycle has its operator.
 */
 void MatDeviceStorageUseSingle(PetscBool begin)
@@ -424,14 +343,7 @@ PetscBool MatDeviceStorageUsesSingle(void)
   return (PetscBool)(num_single > 0 && !PetscDefined(USE_REAL_SINGLE));
 }
 
-/*
-  MatDeviceStorageReleaseSingle - Frees the values in single precision that a matrix keeps for products
-
-  Not Collective
-
-  Input Parameter:
-. A - a matrix of any type; sequential ones of ours have such values
-*/
+/* MatDeviceStorageReleaseSingle - Frees the values in single precision that a matrix of any type keeps for products; sequential ones of ours have such values. */
 PetscErrorCode MatDeviceStorageReleaseSingle(Mat A)
 {
   const MatDeviceCopy *device;
@@ -520,18 +432,9 @@ PetscErrorCode MatSeqAIJCUDADropStorage(Mat A)
 }
 
 /*
-  MatSeqAIJCUDATransposeStorage - Makes the storage of the transpose of a matrix the matrix T; what T was before is discarded. CSR is made of it when somebody asks.
+  MatSeqAIJCUDATransposeStorage - Makes the storage of the transpose of A the matrix T, of the same type; what T was before is discarded. CSR is made of it when somebody asks.
 
-  Not Collective
-
-  Input Parameters:
-+ A - a sequential matrix of ours, whose storage is current and can be transposed
-- T - of the type of A
-
-  Errors: PETSC_ERR_MEM.
-
-  Note:
-  T is preallocated and not assembled then.
+  The storage of A is current and can be transposed. T is preallocated and not assembled then.
 */
 PetscErrorCode MatSeqAIJCUDATransposeStorage(Mat A, Mat T)
 {
@@ -558,16 +461,9 @@ failed:
 }
 
 /*
-  MatSeqAIJCUDATransposeStorageValues - Gives the storage of a transpose the values of the matrix, where that is all it takes.
+  MatSeqAIJCUDATransposeStorageValues - Gives the storage of T, of the type of A and a transpose of it as it was once, the values of A, where that is all it takes.
 
-  Not Collective
-
-  Input Parameters:
-+ A - a sequential matrix of ours
-- T - of the type of A, a transpose of it as it was once
-
-  Output Parameter:
-. done - PETSC_FALSE: the storage of one of the two is not current or cannot do this, or the structures may differ; nothing was done
+  *done: PETSC_FALSE when the storage of one of the two is not current or cannot do this, or the structures may differ; nothing was done.
 */
 PetscErrorCode MatSeqAIJCUDATransposeStorageValues(Mat A, Mat T, PetscBool *done)
 {
@@ -623,20 +519,10 @@ static PetscErrorCode UpdateBlockStructure(Mat A)
 }
 
 /*
-  MatSeqAIJCUDAStorageAXPY - Y = Y + a X with the storage of both, where it can: rows are not needed.
+  MatSeqAIJCUDAStorageAXPY - Y = Y + a X, of the same size, with the storage of both, where it can: rows are not needed. Y gets no more than max_nonzeros entries.
 
-  Not Collective
-
-  Input Parameters:
-+ Y            - a sequential matrix of ours
-. a            - the factor
-. X            - another one, of the same size
-- max_nonzeros - the most entries that Y may have afterwards
-
-  Output Parameter:
-. sum - what became of Y; DEVICE_SUM_NONE: the storage of one of the two is not current, or cannot do it; nothing was done. Otherwise assembly is left to the caller
-
-  Errors: PETSC_ERR_MEM; Y is as it was.
+  *sum is what became of Y. DEVICE_SUM_NONE: the storage of one of the two is not current, or cannot do it; nothing was done. Otherwise assembly is left to the caller.
+  After PETSC_ERR_MEM Y is as it was.
 */
 PetscErrorCode MatSeqAIJCUDAStorageAXPY(Mat Y, PetscScalar a, Mat X, PetscCount max_nonzeros, MatDeviceSum *sum)
 {
@@ -661,17 +547,10 @@ PetscErrorCode MatSeqAIJCUDAStorageAXPY(Mat Y, PetscScalar a, Mat X, PetscCount 
 }
 
 /*
-  MatSeqAIJCUDADuplicateStorage - Gives a new matrix a copy of the storage of another one, where that is all it takes; CSR is made of it when somebody asks.
+  MatSeqAIJCUDADuplicateStorage - Gives B, of the type of A and without storage, a copy of the storage of A, where that is all it takes; CSR is made of it when somebody asks.
 
-  Not Collective
-
-  Input Parameters:
-+ A      - a sequential matrix of ours, whose device copy has its structure
-. values - whether the values are copied; otherwise those of B are zero
-- B      - of the type of A, without storage
-
-  Output Parameter:
-. done - PETSC_FALSE: A has no current storage beside CSR, or one that does not copy itself; nothing was done
+  The device copy of A has its structure. Without values those of B are zero.
+  *done: PETSC_FALSE when A has no current storage beside CSR, or one that does not copy itself; nothing was done.
 */
 PetscErrorCode MatSeqAIJCUDADuplicateStorage(Mat A, PetscBool values, Mat B, PetscBool *done)
 {
@@ -692,25 +571,11 @@ PetscErrorCode MatSeqAIJCUDADuplicateStorage(Mat A, PetscBool values, Mat B, Pet
 }
 
 /*
-  MatSeqAIJCUDAInsertIntoStorage - A sorted batch joins the storage of a matrix that has no rows, where the storage can take it.
+  MatSeqAIJCUDAInsertIntoStorage - A sorted batch, in local numbering, joins the storage of a matrix that has no rows, where the storage can take it.
 
-  Not Collective
-
-  Input Parameters:
-+ A        - a sequential matrix of ours
-. batch    - entries in local numbering
-. mode     - ADD_VALUES or INSERT_VALUES
-. policy   - what happens to entries that are not there
-- may_grow - whether new ones that it allows may join the storage
-
-  Output Parameters:
-+ info - what happened, meaningful when done; a structure that has grown is noted
-- done - PETSC_FALSE: rows are there, or have to be made; nothing was done
-
-  Errors: PETSC_ERR_MEM; the matrix is as it was.
-
-  Note:
-  A block of a parallel matrix gets its host structure at the end of the assembly, as when the batch joins rows.
+  The policy says what happens to entries that are not there; may_grow, whether new ones that it allows may join the storage.
+  *info is meaningful when done; a structure that has grown is noted. *done: PETSC_FALSE when rows are there, or have to be made; nothing was done.
+  After PETSC_ERR_MEM the matrix is as it was. A block of a parallel matrix gets its host structure at the end of the assembly, as when the batch joins rows.
 */
 PetscErrorCode MatSeqAIJCUDAInsertIntoStorage(Mat A, const DCSRBatch *batch, InsertMode mode, DCSRNewEntries policy, PetscBool may_grow, DCSRInsertInfo *info, PetscBool *done)
 {
@@ -736,22 +601,10 @@ static PetscErrorCode HasStorageAlone(Mat A, PetscBool *alone)
 }
 
 /*
-  MatSeqAIJCUDASetListInStorage - The values of a list of coordinates go into the storage of a matrix that has no rows, where the storage can take them.
+  MatSeqAIJCUDASetListInStorage - The values of a list of coordinates go into the storage of a matrix that has no rows and has the structure of the list, where the storage can take them.
 
-  Not Collective
-
-  Input Parameters:
-+ A     - a sequential matrix of ours, which has the structure of the list
-. list  - the list; its keys are not needed
-. v     - [split] values of the unsorted list, device
-. more  - [num_given - split] its further values, device; may be NULL when there are none
-. split - as above
-- mode  - ADD_VALUES, otherwise the values replace
-
-  Output Parameter:
-. done - PETSC_FALSE: rows are there, or have to be made; nothing was done
-
-  Errors: PETSC_ERR_MEM; the matrix is as it was.
+  The keys of the list are not needed. v: the first [split] values of the unsorted list, on the device; more: [num_given - split] the rest, on the device, NULL when there are none.
+  In other modes than ADD_VALUES the values replace. *done: PETSC_FALSE when rows are there, or have to be made; nothing was done. After PETSC_ERR_MEM the matrix is as it was.
 */
 PetscErrorCode MatSeqAIJCUDASetListInStorage(Mat A, const DCSRList *list, const PetscScalar v[], const PetscScalar more[], PetscCount split, InsertMode mode, PetscBool *done)
 {
@@ -769,18 +622,9 @@ PetscErrorCode MatSeqAIJCUDASetListInStorage(Mat A, const DCSRList *list, const 
 }
 
 /*
-  MatSeqAIJCUDAZeroRowsInStorage - Listed rows, and columns, of a matrix that has no rows become zero, where the storage can do that; the pattern stays.
+  MatSeqAIJCUDAZeroRowsInStorage - Listed rows, and columns, of a matrix that uses the device and has no rows there become zero, where the storage can do that; the pattern stays.
 
-  Not Collective
-
-  Input Parameters:
-+ A    - a sequential matrix of ours that uses the device
-- rows - which, and what the diagonal becomes
-
-  Output Parameter:
-. done - PETSC_FALSE: rows are there, or have to be made, or a diagonal entry is missing; nothing was done
-
-  Errors: PETSC_ERR_MEM; the matrix is as it was.
+  *done: PETSC_FALSE when rows are there, or have to be made, or a diagonal entry is missing; nothing was done. After PETSC_ERR_MEM the matrix is as it was.
 */
 PetscErrorCode MatSeqAIJCUDAZeroRowsInStorage(Mat A, const MatDeviceRows *rows, PetscBool *done)
 {
@@ -815,19 +659,10 @@ static PetscErrorCode StorageShrunk(Mat A, const DCSRDeletion *deletion)
 }
 
 /*
-  MatSeqAIJCUDARemoveRowsFromStorage - Listed rows of a matrix that has no rows leave the pattern, but for their diagonal entries, where the storage can do that.
+  MatSeqAIJCUDARemoveRowsFromStorage - Listed rows of a matrix that uses the device and has no rows there leave the pattern, but for their diagonal entries, where the storage can do that.
 
-  Not Collective
-
-  Input Parameters:
-+ A    - a sequential matrix of ours that uses the device
-- rows - which, and what the diagonal becomes: entries of 0 go, too
-
-  Output Parameters:
-+ deletion - what happened, meaningful when done; a new structure is noted, and values are
-- done     - PETSC_FALSE: rows are there, or have to be made, or a diagonal entry is missing; nothing was done
-
-  Errors: PETSC_ERR_MEM; the matrix is as it was.
+  Diagonal entries that become 0 go, too. *deletion is meaningful when done; a new structure is noted, and values are.
+  *done: PETSC_FALSE when rows are there, or have to be made, or a diagonal entry is missing; nothing was done. After PETSC_ERR_MEM the matrix is as it was.
 */
 PetscErrorCode MatSeqAIJCUDARemoveRowsFromStorage(Mat A, const MatDeviceRows *rows, DCSRDeletion *deletion, PetscBool *done)
 {
@@ -847,19 +682,9 @@ PetscErrorCode MatSeqAIJCUDARemoveRowsFromStorage(Mat A, const MatDeviceRows *ro
 }
 
 /*
-  MatSeqAIJCUDARemoveZerosFromStorage - Entries that are zero leave the pattern of a matrix that has no rows, where the storage can do that.
+  MatSeqAIJCUDARemoveZerosFromStorage - Entries that are zero, with keep those off the diagonal alone, leave the pattern of a matrix that uses the device and has no rows there, where the storage can do that.
 
-  Not Collective
-
-  Input Parameters:
-+ A    - a sequential matrix of ours that uses the device
-- keep - whether those on the diagonal stay
-
-  Output Parameters:
-+ deletion - what happened, meaningful when done; a new structure is noted
-- done     - PETSC_FALSE: rows are there, or have to be made; nothing was done
-
-  Errors: PETSC_ERR_MEM; the matrix is as it was.
+  *deletion is meaningful when done; a new structure is noted. *done: PETSC_FALSE when rows are there, or have to be made; nothing was done. After PETSC_ERR_MEM the matrix is as it was.
 */
 PetscErrorCode MatSeqAIJCUDARemoveZerosFromStorage(Mat A, PetscBool keep, DCSRDeletion *deletion, PetscBool *done)
 {
@@ -877,18 +702,9 @@ PetscErrorCode MatSeqAIJCUDARemoveZerosFromStorage(Mat A, PetscBool keep, DCSRDe
 }
 
 /*
-  MatSeqAIJCUDACopyStorageValues - The values of a matrix become those of another one, in the storage beside CSR.
+  MatSeqAIJCUDACopyStorageValues - The values of B become those of A, of the same size, in the storage beside CSR.
 
-  Not Collective
-
-  Input Parameters:
-+ A - a sequential matrix of ours
-- B - another one, of the same size
-
-  Output Parameter:
-. done - PETSC_FALSE: not both have the same storage, that of A is not current, or their structures differ; nothing was done
-
-  Errors: PETSC_ERR_MEM; B is as it was.
+  *done: PETSC_FALSE when not both have the same storage, that of A is not current, or their structures differ; nothing was done. After PETSC_ERR_MEM B is as it was.
 */
 PetscErrorCode MatSeqAIJCUDACopyStorageValues(Mat A, Mat B, PetscBool *done)
 {

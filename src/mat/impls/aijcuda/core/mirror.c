@@ -8,9 +8,7 @@
 #include <petscsparsecuda/blocks.h>
 #include <petscsparsecuda/report.h>
 
-/*
-  MatIsSeqAIJCUDA - Whether A is a sequential matrix of one of our types, with its data in place.
-*/
+/* MatIsSeqAIJCUDA - Whether A is a sequential matrix of one of our types, with its data in place. */
 PetscErrorCode MatIsSeqAIJCUDA(Mat A, PetscBool *is)
 {
   MatType                    type    = NULL;
@@ -22,9 +20,7 @@ PetscErrorCode MatIsSeqAIJCUDA(Mat A, PetscBool *is)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  MatIsMPIAIJCUDA - Whether A is a parallel matrix of one of our types, with its data in place.
-*/
+/* MatIsMPIAIJCUDA - Whether A is a parallel matrix of one of our types, with its data in place. */
 PetscErrorCode MatIsMPIAIJCUDA(Mat A, PetscBool *is)
 {
   const MatAIJCUDATypes *types = NULL;
@@ -262,7 +258,6 @@ PetscErrorCode MatSeqAIJCUDAGetCompact(Mat A, DCSRView *view)
 /*
   MatSeqAIJCUDADiscardMirror - Frees the host arrays of a sequential matrix of ours; the device has another structure, or is about to get it.
 
-  Note:
   Arrays that belong to the user are let go. MATSEQAIJ's longest row is not known meanwhile: MatSeqAIJGetMaxRowNonzeros() gives -1.
 */
 PetscErrorCode MatSeqAIJCUDADiscardMirror(Mat A)
@@ -436,16 +431,9 @@ failed:
 }
 
 /*
-  MatSeqAIJCUDADuplicateHostStructure - Gives a duplicate the structure on the host, without values, from that of the original: no copy from the device, and no CSR made for one.
+  MatSeqAIJCUDADuplicateHostStructure - Gives B, a duplicate of A that has the device copy, the structure on the host, without values, from that of A: no copy from the device, and no CSR made for one.
 
-  Not Collective
-
-  Input Parameters:
-+ A - a sequential matrix of ours; without its structure on the host nothing is done
-- B - the duplicate, which has the device copy
-
-  Note:
-  For matrices whose structure on the host is there all the time, such as blocks of parallel ones.
+  Nothing is done when A has no structure on the host. For matrices whose structure on the host is there all the time, such as blocks of parallel ones.
 */
 PetscErrorCode MatSeqAIJCUDADuplicateHostStructure(Mat A, Mat B)
 {
@@ -593,15 +581,9 @@ static PetscErrorCode HostBegin(Mat A, int access)
 }
 
 /*
-  MatAIJCUDAHostBegin - Brings the host mirror of a matrix up to date for host code that is about to use it directly.
+  MatAIJCUDAHostBegin - Brings the host mirror of a matrix up to date for host code that is about to use it directly; access is a sum of HostAccess.
 
-  Not Collective
-
-  Input Parameters:
-+ A      - any matrix or NULL; others than ours are left alone, parallel ones are treated block by block
-- access - sum of HostAccess
-
-  Note:
+  A is any matrix or NULL; others than ours are left alone, parallel ones are treated block by block.
   Every call that succeeds is followed by MatAIJCUDAHostEnd() or MatAIJCUDAHostFinish() with the same access.
 */
 PetscErrorCode(MatAIJCUDAHostBegin)(Mat A, int access)
@@ -620,15 +602,7 @@ PetscErrorCode MatAIJCUDAHostBegin_Private(Mat A, int access, const char who[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  MatAIJCUDAHostEnd - Notes what host code did to the mirror since MatAIJCUDAHostBegin().
-
-  Not Collective
-
-  Input Parameters:
-+ A      - the matrix; its data may have been replaced meanwhile
-- access - sum of HostAccess
-*/
+/* MatAIJCUDAHostEnd - Notes what host code did to the mirror since MatAIJCUDAHostBegin() with the same access; the data of A may have been replaced meanwhile. */
 PetscErrorCode MatAIJCUDAHostEnd(Mat A, int access)
 {
   PetscFunctionBegin;
@@ -654,16 +628,9 @@ PetscErrorCode MatAIJCUDAArrayEnd(Mat A, int access)
 }
 
 /*
-  MatAIJCUDAShowToReader - Brings the mirror up to date for host code that reads it without MatAIJCUDAHostBegin(), right after this call.
+  MatAIJCUDAShowToReader - Brings the mirror up to date for host code that reads it without MatAIJCUDAHostBegin(), right after this call; access is HOST_READ_STRUCTURE or HOST_READ.
 
-  Not Collective
-
-  Input Parameters:
-+ A      - any matrix or NULL; others than ours are left alone, parallel ones are treated block by block
-- access - HOST_READ_STRUCTURE or HOST_READ
-
-  Note:
-  The test hook hides the arrays again after the next access.
+  A is any matrix or NULL; others than ours are left alone, parallel ones are treated block by block. The test hook hides the arrays again after the next access.
 */
 PetscErrorCode MatAIJCUDAShowToReader(Mat A, int access)
 {
@@ -683,14 +650,9 @@ PetscErrorCode MatAIJCUDAShowToReader(Mat A, int access)
 }
 
 /*
-  MatSeqAIJCUDAKeepStructure - Host code that reads the structure of a matrix directly was met: the structure is made, and from now on at once after every change.
+  MatSeqAIJCUDAKeepStructure - Host code that reads the structure of an assembled matrix directly was met: the structure is made, and from now on at once after every change.
 
-  Not Collective
-
-  Input Parameter:
-. A - an assembled sequential matrix of ours
-
-  Cost: a copy of the structure to the host whenever it has changed; insertion no longer appends to rows.
+  Costs a copy of the structure to the host whenever it has changed; insertion no longer appends to rows.
 */
 PetscErrorCode MatSeqAIJCUDAKeepStructure(Mat A)
 {
@@ -730,16 +692,8 @@ static PetscErrorCode ForgetArrays(Mat A)
 }
 
 /*
-  MatAIJCUDAHostFinish - MatAIJCUDAHostEnd() after host code that may have failed.
+  MatAIJCUDAHostFinish - MatAIJCUDAHostEnd() after host code that may have failed: ierr is what it returned, and is handed on.
 
-  Not Collective
-
-  Input Parameters:
-+ A      - the matrix; its data may have been replaced meanwhile
-. access - sum of HostAccess
-- ierr   - what the host code returned; handed on
-
-  Note:
   After an error the mirror stays where the host code left it: what it had leave to write counts as written. Arrays that it holds do not come back.
 */
 PetscErrorCode MatAIJCUDAHostFinish(Mat A, int access, PetscErrorCode ierr)
@@ -751,9 +705,7 @@ PetscErrorCode MatAIJCUDAHostFinish(Mat A, int access, PetscErrorCode ierr)
   return ierr != PETSC_SUCCESS ? ierr : ended;
 }
 
-/*
-  MatAIJCUDAHostBeginTwo - MatAIJCUDAHostBegin() for two matrices, each of which may be NULL, or for neither when it fails.
-*/
+/* MatAIJCUDAHostBeginTwo - MatAIJCUDAHostBegin() for two matrices, each of which may be NULL, or for neither when it fails. */
 PetscErrorCode MatAIJCUDAHostBeginTwo_Private(Mat A, int access_a, Mat B, int access_b, const char who[])
 {
   PetscErrorCode ierr;
@@ -765,9 +717,7 @@ PetscErrorCode MatAIJCUDAHostBeginTwo_Private(Mat A, int access_a, Mat B, int ac
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  MatAIJCUDAHostFinishTwo - MatAIJCUDAHostFinish() for two matrices.
-*/
+/* MatAIJCUDAHostFinishTwo - MatAIJCUDAHostFinish() for two matrices. */
 PetscErrorCode MatAIJCUDAHostFinishTwo(Mat A, int access_a, Mat B, int access_b, PetscErrorCode ierr)
 {
   return MatAIJCUDAHostFinish(A, access_a, MatAIJCUDAHostFinish(B, access_b, ierr));

@@ -8,16 +8,6 @@
 /*
   MatOperandsAlike - Whether two matrices have data of the same kind, so that code for one may look into the other: both MATSEQAIJ, or both MATMPIAIJ, or subclasses of it.
 
-  Not Collective
-
-  Input Parameters:
-+ X - any matrix
-- Y - another one
-
-  Output Parameter:
-. alike - the answer
-
-  Note:
   On one process a MATMPIAIJ and a MATSEQAIJ have the same communicator, layouts and root name, and are not alike. Operations with several matrices ask here, unless PETSc has compared the two
   matrices' operations, of which ours are others for sequential and for parallel ones.
 */
@@ -34,18 +24,7 @@ PetscErrorCode MatOperandsAlike(Mat X, Mat Y, PetscBool *alike)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  MatOperandHasType - Whether a sequential matrix is of a type that a product on the device can take.
-
-  Not Collective
-
-  Input Parameters:
-+ X       - any matrix
-- foreign - whether it may also be MATSEQAIJ or MATSEQAIJCUSPARSE, of which the product makes a copy
-
-  Output Parameter:
-. has - the answer
-*/
+/* MatOperandHasType - Whether a sequential matrix is of a type that a product on the device can take; with foreign also MATSEQAIJ or MATSEQAIJCUSPARSE, of which the product makes a copy. */
 PetscErrorCode MatOperandHasType(Mat X, PetscBool foreign, PetscBool *has)
 {
   PetscFunctionBegin;
@@ -54,9 +33,7 @@ PetscErrorCode MatOperandHasType(Mat X, PetscBool foreign, PetscBool *has)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  MatOperandUsable - Whether a sequential matrix can take part in a product on the device now; MatOperandHasType() says more about the parameters.
-*/
+/* MatOperandUsable - Whether a sequential matrix can take part in a product on the device now; MatOperandHasType() says more about the parameters. */
 PetscErrorCode MatOperandUsable(Mat X, PetscBool foreign, PetscBool *usable)
 {
   PetscBool ours, cusparse;
@@ -116,20 +93,8 @@ static PetscErrorCode CopyForeignValues(Mat X, MatOperand *o, cudaStream_t strea
 }
 
 /*
-  MatOperandGet - The device storage of an operand, compact.
+  MatOperandGet - The device storage of an operand that MatOperandUsable() found usable, compact, for work queued on the stream; borrowed, until X changes.
 
-  Not Collective
-
-  Input Parameters:
-+ X      - a matrix that MatOperandUsable() found usable
-. o      - what the product knows of it
-. values - whether its values are needed
-- stream - they may be used in work queued on it
-
-  Output Parameter:
-. view - borrowed, until X changes
-
-  Note:
   Values that are staged join the matrix, which may change its pattern: compare afterwards.
 */
 PetscErrorCode MatOperandGet(Mat X, MatOperand *o, PetscBool values, cudaStream_t stream, DCSRView *view)
@@ -150,9 +115,7 @@ PetscErrorCode MatOperandGet(Mat X, MatOperand *o, PetscBool values, cudaStream_
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  MatOperandNote - Notes what an operand is now: the product has used its structure, and with the flag its values.
-*/
+/* MatOperandNote - Notes what an operand is now: the product has used its structure, and with the flag its values. */
 PetscErrorCode MatOperandNote(Mat X, MatOperand *o, PetscBool values)
 {
   PetscFunctionBegin;
@@ -163,19 +126,7 @@ PetscErrorCode MatOperandNote(Mat X, MatOperand *o, PetscBool values)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  MatOperandNotePattern - Notes the pattern of an operand, so that others can be compared with it when it is gone.
-
-  Not Collective
-
-  Input Parameters:
-+ view   - compact, of the operand
-- stream - asynchronous on it
-
-  Errors: PETSC_ERR_MEM.
-
-  Cost: one read of the structure.
-*/
+/* MatOperandNotePattern - Notes the pattern of an operand, whose view is compact, so that others can be compared with it when it is gone. Asynchronous on the stream; reads the structure once. */
 PetscErrorCode MatOperandNotePattern(DCSRView view, MatOperand *o, cudaStream_t stream)
 {
   PetscErrorCode ierr;
@@ -192,20 +143,13 @@ PetscErrorCode MatOperandNotePattern(DCSRView view, MatOperand *o, cudaStream_t 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* MatOperandIsSame - Whether X is the matrix that MatOperandNote() saw, with the pattern of that time. Not collective. */
+/* MatOperandIsSame - Whether X is the matrix that MatOperandNote() saw, with the pattern of that time. */
 PetscBool MatOperandIsSame(Mat X, const MatOperand *o)
 {
   return (PetscBool)(o->id == ((PetscObject)X)->id && o->nonzerostate == X->nonzerostate);
 }
 
-/*
-  MatOperandNoteBlocks - Notes in C the patterns of the blocks of X, a parallel matrix that C was made of. Not collective.
-
-  Input Parameters:
-+ X   - the matrix
-. C   - what was made of it
-- key - under which the note is composed with C
-*/
+/* MatOperandNoteBlocks - Notes in C the patterns of the blocks of X, a parallel matrix that C was made of; the note is composed with C under the key. */
 PetscErrorCode MatOperandNoteBlocks(Mat X, Mat C, const char key[])
 {
   MatOperand *blocks;
@@ -217,7 +161,7 @@ PetscErrorCode MatOperandNoteBlocks(Mat X, Mat C, const char key[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* MatOperandIsOfBlocks - Whether C has a note of MatOperandNoteBlocks() under this key, and was made of the blocks of X as they are. Not collective. */
+/* MatOperandIsOfBlocks - Whether C has a note of MatOperandNoteBlocks() under this key, and was made of the blocks of X as they are. */
 PetscErrorCode MatOperandIsOfBlocks(Mat X, Mat C, const char key[], PetscBool *is)
 {
   MatOperand *blocks = NULL;
@@ -229,20 +173,10 @@ PetscErrorCode MatOperandIsOfBlocks(Mat X, Mat C, const char key[], PetscBool *i
 }
 
 /*
-  MatOperandHasPattern - Whether a matrix has the pattern that the product was made for.
+  MatOperandHasPattern - Whether a matrix, the same as then or another one, with a compact view, has the pattern that the product was made for.
 
-  Not Collective
-
-  Input Parameters:
-+ X      - the operand now: the same matrix as then, or another one
-. view   - of it, compact
-. o      - what the product knows of the operand
-- stream - synchronizes it when numbers alone do not tell
-
-  Output Parameter:
-. has - the answer; the same matrix with the same nonzerostate has it, others are compared by their sizes and by a hash of 128 bits (DCSRPatternHash() says how safe that is)
-
-  Errors: PETSC_ERR_MEM.
+  The same matrix with the same nonzerostate has it; others are compared by their sizes and by a hash of 128 bits (DCSRPatternHash() says how safe that is).
+  Synchronizes the stream when numbers alone do not tell.
 */
 PetscErrorCode MatOperandHasPattern(Mat X, DCSRView view, const MatOperand *o, cudaStream_t stream, PetscBool *has)
 {
@@ -262,9 +196,7 @@ cleanup:
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  MatOperandHasValues - Whether a matrix is the one whose values MatOperandNote() noted last, and still has them.
-*/
+/* MatOperandHasValues - Whether a matrix is the one whose values MatOperandNote() noted last, and still has them. */
 PetscErrorCode MatOperandHasValues(Mat X, const MatOperand *o, PetscBool *has)
 {
   PetscObjectState state;
@@ -275,7 +207,7 @@ PetscErrorCode MatOperandHasValues(Mat X, const MatOperand *o, PetscBool *has)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* MatOperandDestroy - Frees what is kept of an operand; it is zero afterwards. Not collective. */
+/* MatOperandDestroy - Frees what is kept of an operand; it is zero afterwards. */
 PetscErrorCode MatOperandDestroy(MatOperand *o, cudaStream_t stream)
 {
   PetscFunctionBegin;

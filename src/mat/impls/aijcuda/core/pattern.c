@@ -4,7 +4,7 @@
 */
 #include "core.h"
 
-/* MatAIJCUDAGetBlocks - The sequential matrices that A, of type AIJ, consists of on this process; the second one is NULL unless A is parallel. Not collective. */
+/* MatAIJCUDAGetBlocks - The sequential matrices that A, of type AIJ, consists of on this process; the second one is NULL unless A is parallel. */
 PetscErrorCode MatAIJCUDAGetBlocks(Mat A, Mat blocks[2])
 {
   PetscBool is_mpi;
@@ -50,20 +50,9 @@ PetscErrorCode MatAIJCUDAPatternDestroy(MatAIJCUDAPattern *pattern)
 }
 
 /*
-  MatAIJCUDAPatternCreate - The nonzero pattern of a matrix
+  MatAIJCUDAPatternCreate - The nonzero pattern of a matrix of ours; to be destroyed with MatAIJCUDAPatternDestroy(), NULL after an error. One pass over the structure, where it is.
 
-  Not Collective
-
-  Input Parameters:
-+ A    - a sequential or parallel matrix of ours
-- view - compact storage that is about to become the sequential matrix A; NULL: A has its structure already
-
-  Output Parameter:
-. pattern - to be destroyed with MatAIJCUDAPatternDestroy(); NULL after an error
-
-  Errors: PETSC_ERR_MEM.
-
-  Cost: one pass over the structure, where it is.
+  view: compact storage that is about to become the sequential matrix A; NULL: A has its structure already.
 */
 PetscErrorCode MatAIJCUDAPatternCreate(Mat A, const DCSRView *view, MatAIJCUDAPattern *pattern)
 {
@@ -92,19 +81,10 @@ failed:
 }
 
 /*
-  MatAIJCUDAHasPattern - Whether a block of a matrix has the pattern that it had when MatAIJCUDAPatternCreate() saw the matrix
+  MatAIJCUDAHasPattern - Whether a block of A has the pattern that it had when MatAIJCUDAPatternCreate() saw A, or another matrix of the same sizes.
 
-  Not Collective
-
-  Input Parameters:
-+ A       - the matrix, or another one of the same sizes
-. k       - 0: the diagonal block, or a sequential matrix itself; 1: the off-diagonal block, with its ghost columns
-- pattern - the pattern
-
-  Output Parameter:
-. has - the answer, by a hash of 128 bits (DCSRPatternHash() says how safe that is)
-
-  Cost: one pass over the structure, and a synchronization when it is on the device.
+  k is 0 for the diagonal block, or a sequential matrix itself, and 1 for the off-diagonal block, with its ghost columns.
+  The answer is by a hash of 128 bits (DCSRPatternHash() says how safe that is). One pass over the structure, and a synchronization when it is on the device.
 */
 PetscErrorCode MatAIJCUDAHasPattern(Mat A, int k, MatAIJCUDAPattern pattern, PetscBool *has)
 {

@@ -33,15 +33,7 @@ PetscErrorCode MatSeqAIJCUDADiscardStaged(Mat A)
 /*
   MatSeqAIJCUDASetDeviceMatrix - Makes compact device storage the matrix; what it was before is discarded, with values that wait to be inserted.
 
-  Not Collective
-
-  Input Parameters:
-+ A    - a sequential matrix of ours
-- view - its arrays now belong to A; zero afterwards
-
-  Errors: PETSC_ERR_ARG_OUTOFRANGE for more nonzeros than a matrix may have; A and view are as they were.
-
-  Note:
+  The arrays of the view belong to A, and it is zero afterwards. PETSC_ERR_ARG_OUTOFRANGE: more nonzeros than a matrix may have; A and view are as they were.
   The matrix is preallocated and not assembled then. A block of a parallel matrix gets its host structure at once.
 */
 PetscErrorCode MatSeqAIJCUDASetDeviceMatrix(Mat A, DCSRView *view)
@@ -105,18 +97,9 @@ PetscErrorCode MatSeqAIJCUDAStructureChanged(Mat A)
 }
 
 /*
-  MatSeqAIJCUDACreateFromView - A new matrix of the type of A with compact device storage.
+  MatSeqAIJCUDACreateFromView - A new assembled matrix of the type of A with compact device storage; NULL after an error. Collective.
 
-  Collective
-
-  Input Parameters:
-+ A    - a sequential matrix of ours
-. rbs  - block size of the rows, or not positive
-. cbs  - block size of the columns, or not positive
-- view - its arrays now belong to B; zero afterwards, also after an error
-
-  Output Parameter:
-. B - the assembled matrix; NULL after an error
+  Block sizes of rows and columns that are not positive are not set. The arrays of the view belong to B; it is zero afterwards, also after an error.
 */
 PetscErrorCode MatSeqAIJCUDACreateFromView(Mat A, PetscInt rbs, PetscInt cbs, DCSRView *view, Mat *B)
 {
@@ -143,15 +126,7 @@ failed:
   PetscFunctionReturn(ierr);
 }
 
-/*
-  MatSeqAIJCUDATakeValues - The values of compact storage of the same structure become those of the matrix.
-
-  Not Collective
-
-  Input Parameters:
-+ B    - a sequential matrix of ours, compact and current on the device
-- view - loses its values
-*/
+/* MatSeqAIJCUDATakeValues - The values of compact storage of the same structure, which loses them, become those of B, compact and current on the device. */
 PetscErrorCode MatSeqAIJCUDATakeValues(Mat B, DCSRView *view)
 {
   Mat_SeqAIJCUDA *b      = MatSeqAIJCUDAGet(B);
@@ -167,16 +142,9 @@ PetscErrorCode MatSeqAIJCUDATakeValues(Mat B, DCSRView *view)
 }
 
 /*
-  MatSeqAIJCUDAReuseView - New storage gives its values to a matrix that has its structure already; for MAT_REUSE_MATRIX.
+  MatSeqAIJCUDAReuseView - New storage, of the size of B and freed here, gives its values to B, which uses the device and has its structure already; for MAT_REUSE_MATRIX.
 
-  Not Collective
-
-  Input Parameters:
-+ B       - a sequential matrix of ours that uses the device
-. replace - a matrix of another structure gets that of the storage, too
-- view    - of the size of B; freed
-
-  Errors: PETSC_ERR_ARG_SIZ when the structures differ, without replace; B is as it was.
+  With replace a matrix of another structure gets that of the storage, too. Without it other structures are PETSC_ERR_ARG_SIZ, and B is as it was.
 */
 PetscErrorCode MatSeqAIJCUDAReuseView(Mat B, PetscBool replace, DCSRView *view)
 {
@@ -203,15 +171,10 @@ cleanup:
 }
 
 /*
-  MatSeqAIJCUDASetRowLimits - Notes a preallocation by the user: for MatGetInfo(), which reports it as MATSEQAIJ does, and for MAT_NEW_NONZERO_ALLOCATION_ERR and
+  MatSeqAIJCUDASetRowLimits - Notes a preallocation by the user in an empty matrix: for MatGetInfo(), which reports it as MATSEQAIJ does, and for MAT_NEW_NONZERO_ALLOCATION_ERR and
   MAT_UNUSED_NONZERO_LOCATION_ERR in the first assembly.
 
-  Not Collective
-
-  Input Parameters:
-+ A   - an empty sequential matrix of ours
-. nz  - entries a row; negative: MATSEQAIJ's default
-- nnz - [m] entries of each row, or NULL
+  A negative nz is MATSEQAIJ's default. nnz is [m], or NULL.
 */
 PetscErrorCode MatSeqAIJCUDASetRowLimits(Mat A, PetscInt nz, const PetscInt nnz[])
 {
@@ -230,17 +193,7 @@ PetscErrorCode MatSeqAIJCUDASetRowLimits(Mat A, PetscInt nz, const PetscInt nnz[
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  MatSeqAIJCUDAGetRowLimits - The preallocation that MatSeqAIJCUDASetRowLimits() noted.
-
-  Not Collective
-
-  Input Parameter:
-. A - a sequential matrix of ours
-
-  Output Parameter:
-. limits - [m] borrowed from A; NULL when there is none
-*/
+/* MatSeqAIJCUDAGetRowLimits - The preallocation that MatSeqAIJCUDASetRowLimits() noted: [m] borrowed from A; NULL when there is none. */
 PetscErrorCode MatSeqAIJCUDAGetRowLimits(Mat A, const PetscInt *limits[])
 {
   PetscInt *noted = NULL;

@@ -14,12 +14,6 @@ static const double prices[SKI_NUM_PURCHASES] = {
 /*
   SkiRentalBuys - Whether something is made before the next product
 
-  Not Collective
-
-  Input Parameter:
-. rental - what is known
-
-  Note:
   Who expects products gets what gains more than its price in those that are still to come. When all of them have come, and when nobody expects any, those that were seen count.
 
   With a minimum those that were seen and twice those that are to come count together. When s were seen, m are to come and (s + m) g <= price <= (s + 2 m) g, s g + price is spent, no more than 2 (s + m) g, twice the least that the best choice in hindsight can be; with a lower price, which is the best then, no more than twice the price.
@@ -34,16 +28,9 @@ PetscBool SkiRentalBuys(const SkiRental *rental)
 }
 
 /*
-  SkiRentalBuysFor - The same for what has its price in the table
+  SkiRentalBuysFor - SkiRentalBuys() for what has its price in the table: seen products were without it so far, expected is all of them or 0 when that is not known, and with minimum more may come.
 
-  Not Collective
-
-  Input Parameters:
-+ what     - which price
-. seen     - products without it so far
-. expected - products in all; 0: not known
-. minimum  - more may come than are expected
-- gain     - of one product, in the unit of the price: 1 where that is products
+  The gain is that of one product, in the unit of the price: 1 where that is products.
 */
 PetscBool SkiRentalBuysFor(SkiPurchase what, PetscCount seen, PetscCount expected, PetscBool minimum, double gain)
 {

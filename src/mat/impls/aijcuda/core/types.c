@@ -6,17 +6,9 @@ static const MatAIJCUDATypes *families[MAX_FAMILIES]; // DCSR comes first, and m
 static size_t                 num_families = 0;
 
 /*
-  MatAIJCUDATypesRegister - Makes a family of types known.
+  MatAIJCUDATypesRegister - Makes a family of types known; its names stay. Their constructors and the storage of the sequential types are registered as well.
 
-  Not Collective
-
-  Input Parameter:
-. types - its names, which stay; their constructors and the storage of the sequential types are registered as well
-
-  Errors: PETSC_ERR_PLIB when there are too many families.
-
-  Note:
-  Registering a family again does nothing.
+  Registering a family again does nothing. PETSC_ERR_PLIB: there are too many families.
 */
 PetscErrorCode MatAIJCUDATypesRegister(const MatAIJCUDATypes *types)
 {
@@ -28,17 +20,7 @@ PetscErrorCode MatAIJCUDATypesRegister(const MatAIJCUDATypes *types)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  MatAIJCUDATypesFind - The family of a type.
-
-  Not Collective
-
-  Input Parameter:
-. type - any of the four names of a family, another type, or NULL
-
-  Output Parameter:
-. types - the family, NULL when there is none with this name
-*/
+/* MatAIJCUDATypesFind - The family of a type: any of the four names of a family, another type, or NULL. *types is NULL when there is none with this name. */
 PetscErrorCode MatAIJCUDATypesFind(MatType type, const MatAIJCUDATypes **types)
 {
   PetscBool same = PETSC_FALSE;

@@ -67,18 +67,9 @@ PetscErrorCode MatCOODevice_Remove(Mat A)
 }
 
 /*
-  PetscSparseCUDAGetDeviceCopy - An array in device memory, wherever it is.
+  PetscSparseCUDAGetDeviceCopy - An array of this many bytes in device memory, wherever it is, for work queued on the stream.
 
-  Not Collective
-
-  Input Parameters:
-+ array  - [bytes] host or device
-. bytes  - its size
-- stream - the copy is there for work queued on it
-
-  Output Parameters:
-+ device - the array itself or the copy
-- copy   - the copy, to be freed with PetscSparseCUDAFree(); NULL when there is none
+  *device is the array itself or the copy. *copy is to be freed with PetscSparseCUDAFree(); NULL: there is none.
 */
 PetscErrorCode PetscSparseCUDAGetDeviceCopy(const void *array, size_t bytes, cudaStream_t stream, const void **device, void **copy)
 {
@@ -167,17 +158,7 @@ failed:
   PetscFunctionReturn(ierr);
 }
 
-/*
-  MatSetPreallocationCOO_SeqAIJCUDA_Device - MatSetPreallocationCOO() on the device
-
-  Collective on one process
-
-  Input Parameters:
-+ A - a sequential matrix of ours that inserts on the device
-. n - entries
-. i - [n] row indices, host or device, left alone
-- j - [n] column indices, host or device, left alone
-*/
+/* MatSetPreallocationCOO_SeqAIJCUDA_Device - MatSetPreallocationCOO() of a matrix that inserts on the device; i and j, on the host or the device, are left alone. */
 PetscErrorCode MatSetPreallocationCOO_SeqAIJCUDA_Device(Mat A, PetscCount n, PetscInt i[], PetscInt j[])
 {
   COODevice        *coo     = NULL;
@@ -235,19 +216,9 @@ cleanup:
 }
 
 /*
-  MatSeqAIJCUDASetListValues - Values of a list go into the matrix that was built from it
+  MatSeqAIJCUDASetListValues - Values of a list go into the sequential matrix or block that was built from it.
 
-  Not Collective
-
-  Input Parameters:
-+ A     - the sequential matrix or block, which MatCOODevice_Check() found to have the pattern of its list
-. list  - its list
-. v     - [split] values of the list, device
-. more  - [num_given - split] its further values, device; may be NULL when there are none
-. split - as above
-- mode  - ADD_VALUES or INSERT_VALUES
-
-  Note:
+  MatCOODevice_Check() has found that A has the pattern of the list. v: the first [split] values of the list, on the device; more: [num_given - split] the rest, on the device, NULL when there are none.
   They go into the storage that has replaced the rows, where that can take them, and otherwise into the rows.
 */
 PetscErrorCode MatSeqAIJCUDASetListValues(Mat A, const DCSRList *list, const PetscScalar v[], const PetscScalar more[], PetscCount split, InsertMode mode)
@@ -295,14 +266,9 @@ static PetscErrorCode CopyListValues(Mat A, const DCSRList *list, const PetscSca
 }
 
 /*
-  MatSetValuesCOO_SeqAIJCUDA_Device - MatSetValuesCOO() with a list on the device
+  MatSetValuesCOO_SeqAIJCUDA_Device - MatSetValuesCOO() with a list on the device; the matrix is bound to the CPU or not, v is on the host or the device.
 
-  Input Parameters:
-+ A    - a sequential matrix of ours, bound to the CPU or not
-. v    - [n] values of the list, host or device
-- mode - ADD_VALUES or INSERT_VALUES; repeated entries are added up in both
-
-  Errors: PETSC_ERR_ARG_WRONGSTATE when the nonzero pattern is not that of the list any more, and nothing was changed.
+  Repeated entries are added up in both modes. PETSC_ERR_ARG_WRONGSTATE: the nonzero pattern is not that of the list any more, and nothing was changed.
 */
 PetscErrorCode MatSetValuesCOO_SeqAIJCUDA_Device(Mat A, const PetscScalar v[], InsertMode mode)
 {

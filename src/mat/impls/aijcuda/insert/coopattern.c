@@ -40,17 +40,9 @@ static PetscErrorCode IsNoted(Mat block, PetscObjectId list, PetscBool *noted)
 }
 
 /*
-  MatCOOPatternAttach - Composes the pattern of a list with its container
+  MatCOOPatternAttach - Composes the pattern of a list with its container, whose name is key.
 
-  Not Collective
-
-  Input Parameters:
-+ A       - the matrix that the list was made for
-. key     - name of the container
-- pattern - of A; belongs to the container, NULL afterwards
-
-  Note:
-  To be called in MatSetPreallocationCOO(), which raises the nonzerostate of A once more when it is done.
+  *pattern belongs to the container afterwards, and is NULL. To be called in MatSetPreallocationCOO(), which raises the nonzerostate of A once more when it is done.
 */
 PetscErrorCode MatCOOPatternAttach(Mat A, const char key[], MatAIJCUDAPattern *pattern)
 {
@@ -70,20 +62,10 @@ PetscErrorCode MatCOOPatternAttach(Mat A, const char key[], MatAIJCUDAPattern *p
 }
 
 /*
-  MatCOOPatternCheck - Raises an error when a matrix does not have the nonzero pattern of its list of coordinates any more
+  MatCOOPatternCheck - Raises PETSC_ERR_ARG_WRONGSTATE when A does not have the nonzero pattern of the list in the container key any more; only on processes whose part of the pattern is another one.
 
-  Not Collective: processes whose part of the pattern is that of the list have no error
-
-  Input Parameters:
-+ A   - a matrix of ours; what is staged joins it
-- key - name of the container of the list
-
-  Output Parameter:
-. known - PETSC_FALSE when nothing is known of the pattern: the list is another type's, which the matrix had before
-
-  Errors: PETSC_ERR_ARG_WRONGSTATE.
-
-  Cost: nothing while the nonzerostate is what it was; else one pass over the structure, and a synchronization when it is on the device.
+  What is staged joins A. *known: PETSC_FALSE when nothing is known of the pattern: the list is another type's, which the matrix had before.
+  Costs nothing while the nonzerostate is what it was; else one pass over the structure, and a synchronization when it is on the device.
 */
 PetscErrorCode MatCOOPatternCheck(Mat A, const char key[], PetscBool *known)
 {

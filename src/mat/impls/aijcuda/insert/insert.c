@@ -46,16 +46,8 @@ PetscErrorCode MatSeqAIJCUDATakesValuesOnDevice(Mat A, PetscBool *takes)
 }
 
 /*
-  MatSeqAIJCUDAOptionChangesInsertion - Whether an option has another value now than MatSetOption() is about to give it, and values that wait join the matrix by what it says
+  MatSeqAIJCUDAOptionChangesInsertion - Whether an option has another value now than MatSetOption() is about to give it, and values that wait join the matrix by what it says.
 
-  Not Collective
-
-  Input Parameters:
-+ A      - a sequential matrix of ours or a block
-. option - the option
-- flag   - its new value
-
-  Note:
   MAT_ROW_ORIENTED and MAT_IGNORE_OFF_PROC_ENTRIES are obeyed when values come.
 */
 PetscBool MatSeqAIJCUDAOptionChangesInsertion(Mat A, MatOption option, PetscBool flag)
@@ -118,16 +110,9 @@ static PetscErrorCode FindRowOverLimit(Mat A, const PetscInt limits[], PetscInt 
 }
 
 /*
-  MatSeqAIJCUDACheckRowLimits - After entries have joined the matrix in its first assembly: whether a row has more than were preallocated and the options forbid it.
+  MatSeqAIJCUDACheckRowLimits - After entries have joined A, which has a device, in its first assembly: raises PETSC_ERR_ARG_OUTOFRANGE when a row has more than were preallocated and the options forbid it.
 
-  Not Collective
-
-  Input Parameter:
-. A - a sequential matrix of ours with a device
-
-  Errors: PETSC_ERR_ARG_OUTOFRANGE; what joined the matrix stays in it.
-
-  Cost: nothing without MAT_NEW_NONZERO_ALLOCATION_ERR; with it defragmented storage, and a copy of the row offsets to the host.
+  What joined the matrix stays in it. Costs nothing without MAT_NEW_NONZERO_ALLOCATION_ERR; with it defragmented storage, and a copy of the row offsets to the host.
 */
 PetscErrorCode MatSeqAIJCUDACheckRowLimits(Mat A)
 {
@@ -145,17 +130,10 @@ PetscErrorCode MatSeqAIJCUDACheckRowLimits(Mat A)
 }
 
 /*
-  MatSeqAIJCUDAFillsPreallocation - Whether all rows of an assembled matrix have the entries that were preallocated, no fewer and no more.
+  MatSeqAIJCUDAFillsPreallocation - Whether all rows of an assembled matrix, set up for the device, have the entries that were preallocated, no fewer and no more.
 
-  Not Collective
-
-  Input Parameter:
-. A - a sequential matrix of ours that was set up for the device
-
-  Output Parameter:
-. fills - PETSC_TRUE also when nothing was preallocated: MATAIJ takes the first values for the preallocation then
-
-  Cost: when the numbers of all entries are equal, defragmented storage and a copy of the row offsets to the host.
+  PETSC_TRUE also when nothing was preallocated: MATAIJ takes the first values for the preallocation then.
+  When the numbers of all entries are equal it costs defragmented storage and a copy of the row offsets to the host.
 */
 PetscErrorCode MatSeqAIJCUDAFillsPreallocation(Mat A, PetscBool *fills)
 {
@@ -177,16 +155,7 @@ PetscErrorCode MatSeqAIJCUDAFillsPreallocation(Mat A, PetscBool *fills)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  MatSeqAIJCUDACheckUnused - At the end of an assembly: whether room that was preallocated is unused and the options forbid it.
-
-  Not Collective
-
-  Input Parameter:
-. A - a sequential matrix of ours
-
-  Errors: PETSC_ERR_PLIB, as MATSEQAIJ.
-*/
+/* MatSeqAIJCUDACheckUnused - At the end of an assembly: raises PETSC_ERR_PLIB, as MATSEQAIJ does, when room that was preallocated is unused and the options forbid it. */
 PetscErrorCode MatSeqAIJCUDACheckUnused(Mat A)
 {
   const Mat_SeqAIJ *a = (const Mat_SeqAIJ *)A->data;
@@ -250,19 +219,9 @@ static PetscErrorCode HasJoined(Mat A, const DCSRInsertInfo *info, PetscBool in_
 }
 
 /*
-  MatSeqAIJCUDAInsertBatch - A sorted batch joins the matrix.
+  MatSeqAIJCUDAInsertBatch - A sorted batch, in local numbering, joins a matrix with a device: the storage that has replaced the rows, where that can take it, and otherwise the rows.
 
-  Not Collective
-
-  Input Parameters:
-+ A     - a sequential matrix of ours with a device
-. batch - entries in local numbering
-- mode  - ADD_VALUES or INSERT_VALUES
-
-  Errors: PETSC_ERR_ARG_OUTOFRANGE for a new nonzero that the options forbid; the matrix is as it was before the batch.
-
-  Note:
-  It joins the storage that has replaced the rows, where that can take it, and otherwise the rows.
+  PETSC_ERR_ARG_OUTOFRANGE: the options forbid a new nonzero, and the matrix is as it was before the batch.
 */
 PetscErrorCode MatSeqAIJCUDAInsertBatch(Mat A, const DCSRBatch *batch, InsertMode mode)
 {
@@ -299,17 +258,9 @@ PetscErrorCode MatSeqAIJCUDAInsertList(Mat A, DCSRList *list, const PetscScalar 
 /*
   MatSeqAIJCUDAInsertSmall - The entries of a short list join the rows: by one launch where these can take them as they are, otherwise as the batch that it made of them.
 
-  Not Collective
-
-  Input Parameters:
-+ A    - a sequential matrix of ours with a device
-. list - n, and keys or rows and columns, and values are set; in local numbering
-- mode - ADD_VALUES or INSERT_VALUES
-
-  Output Parameter:
-. done - PETSC_FALSE: the list is too long, or the rows cannot take it; the matrix is as it was, and the list has to be sorted
-
-  Errors: PETSC_ERR_ARG_OUTOFRANGE as MatSeqAIJCUDACheckRowLimits(). Forbidden entries are refused, and are errors on the general way.
+  A has a device. Of the list n, and keys or rows and columns, and values are set, in local numbering.
+  *done: PETSC_FALSE when the list is too long, or the rows cannot take it; the matrix is as it was, and the list has to be sorted.
+  PETSC_ERR_ARG_OUTOFRANGE as in MatSeqAIJCUDACheckRowLimits(). Forbidden entries are refused, and are errors on the general way.
 */
 PetscErrorCode MatSeqAIJCUDAInsertSmall(Mat A, DCSRSmallList *list, InsertMode mode, PetscBool *done)
 {
@@ -374,14 +325,7 @@ cleanup:
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  MatSeqAIJCUDAFinishInsertion - Everything that was staged joins the matrix; does nothing when nothing was.
-
-  Not Collective
-
-  Input Parameter:
-. A - a sequential matrix of ours
-*/
+/* MatSeqAIJCUDAFinishInsertion - Everything that was staged joins the matrix; does nothing when nothing was. */
 PetscErrorCode MatSeqAIJCUDAFinishInsertion(Mat A)
 {
   PetscFunctionBegin;
@@ -401,21 +345,9 @@ PetscErrorCode MatAIJCUDACheckIndices(PetscInt n, const PetscInt indices[], Pets
 }
 
 /*
-  MatAIJCUDAStage - A value block goes to a stage.
+  MatAIJCUDAStage - A value block on the host goes to a stage; v is [m n], column by column with by_columns, NULL for zeros. The format says how the indices are read.
 
-  Not Collective
-
-  Input Parameters:
-+ stage      - the stage
-. format     - how the indices are read
-. m          - rows
-. rows       - [m] host
-. n          - columns
-. columns    - [n] host
-. v          - [m n] host; NULL for zeros
-- by_columns - values are stored column by column
-
-  Cost: one copy on the host. The stream is asked for only when a full buffer travels.
+  Costs one copy on the host. The stream is asked for only when a full buffer travels.
 */
 PetscErrorCode MatAIJCUDAStage(DCSRStage stage, const DCSRStageFormat *format, PetscInt m, const PetscInt rows[], PetscInt n, const PetscInt columns[], const PetscScalar v[], PetscBool by_columns)
 {

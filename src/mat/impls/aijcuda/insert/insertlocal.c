@@ -29,21 +29,9 @@ static PetscErrorCode MapIndices(ISLocalToGlobalMapping map, PetscInt n, const P
 }
 
 /*
-  MatAIJCUDASetValuesLocal - MatSetValuesLocal() of a matrix of ours
+  MatAIJCUDASetValuesLocal - MatSetValuesLocal() of a matrix of ours; setvalues is what MatSetValues() of the type calls.
 
-  Not Collective
-
-  Input Parameters:
-+ A         - the matrix
-. m         - rows
-. rows      - [m] host, local; negative: ignored
-. n         - columns
-. columns   - [n] host, local; negative: ignored
-. v         - [m n] host; NULL for zeros
-. mode      - ADD_VALUES or INSERT_VALUES
-- setvalues - what MatSetValues() of the type calls
-
-  Note:
+  Arrays are on the host. Negative indices are ignored; v is [m n], NULL for zeros.
   When something else has taken the place of this operation, such as the hash of a matrix without preallocation or a function of the user's, and in a PETSc for debugging, the values go through MatSetValues().
 */
 PetscErrorCode MatAIJCUDASetValuesLocal(Mat A, PetscInt m, const PetscInt rows[], PetscInt n, const PetscInt columns[], const PetscScalar v[], InsertMode mode, SetValuesFn setvalues)

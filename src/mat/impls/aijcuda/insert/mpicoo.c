@@ -221,15 +221,9 @@ static PetscErrorCode Preallocate(Mat A, COODevice *coo, const PetscInt i[], con
 }
 
 /*
-  MatSetPreallocationCOO_MPIAIJCUDA_Device - MatSetPreallocationCOO() on the device
+  MatSetPreallocationCOO_MPIAIJCUDA_Device - MatSetPreallocationCOO() of a matrix that inserts on the device. Collective.
 
-  Collective
-
-  Input Parameters:
-+ A - a parallel matrix of ours that inserts on the device
-. n - entries of this process
-. i - [n] global row indices, host or device, left alone; rows of other processes are sent there
-- j - [n] global column indices, host or device, left alone
+  i and j are global, on the host or the device, and left alone. Entries in rows of other processes are sent there.
 */
 PetscErrorCode MatSetPreallocationCOO_MPIAIJCUDA_Device(Mat A, PetscCount n, PetscInt i[], PetscInt j[])
 {
@@ -290,14 +284,9 @@ static PetscErrorCode SetBlockValues(Mat A, const COODevice *coo, const COOValue
 }
 
 /*
-  MatSetValuesCOO_MPIAIJCUDA_Device - MatSetValuesCOO() with lists on the device; collective
+  MatSetValuesCOO_MPIAIJCUDA_Device - MatSetValuesCOO() with lists on the device; the matrix is bound to the CPU or not, v is on the host or the device. Collective.
 
-  Input Parameters:
-+ A    - a parallel matrix of ours, bound to the CPU or not
-. v    - [n] values of the list, host or device
-- mode - ADD_VALUES or INSERT_VALUES; repeated entries are added up in both
-
-  Errors: PETSC_ERR_ARG_WRONGSTATE on all processes when the nonzero pattern of one is not that of the list any more, and nothing was changed.
+  Repeated entries are added up in both modes. PETSC_ERR_ARG_WRONGSTATE on all processes: the nonzero pattern of one is not that of the list any more, and nothing was changed.
 */
 PetscErrorCode MatSetValuesCOO_MPIAIJCUDA_Device(Mat A, const PetscScalar v[], InsertMode mode)
 {

@@ -188,7 +188,7 @@ cleanup:
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The entries of a list with global columns join the off-diagonal block; not collective; the list is destroyed. */
+/* The entries of a list with global columns join the off-diagonal block; the list is destroyed. */
 static PetscErrorCode InsertOffDiagonal(Mat A, DCSRList *list, const PetscScalar v[], InsertMode mode)
 {
   Mat            B = ((Mat_MPIAIJ *)A->data)->B;
@@ -244,9 +244,7 @@ cleanup:
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  MatMPIAIJCUDAFinishInsertion - Everything that was staged here for rows of this process joins the matrix; not collective.
-*/
+/* MatMPIAIJCUDAFinishInsertion - Everything that was staged here for rows of this process joins the matrix. */
 PetscErrorCode MatMPIAIJCUDAFinishInsertion(Mat A)
 {
   Mat_MPIAIJCUDA *d = MatMPIAIJCUDAGet(A);
@@ -258,17 +256,9 @@ PetscErrorCode MatMPIAIJCUDAFinishInsertion(Mat A)
 }
 
 /*
-  MatMPIAIJCUDAInsertEntries - Entries in device memory join the matrix; those of other processes are left out.
+  MatMPIAIJCUDAInsertEntries - Entries in device memory join a matrix that inserts on the device and has nothing staged; those of other processes are left out.
 
-  Not Collective
-
-  Input Parameters:
-+ A    - a parallel matrix of ours that inserts on the device, nothing staged
-. n    - entries
-. i    - [n] device, global rows; negative: ignored
-. j    - [n] device, global columns; negative: ignored
-. v    - [n] device
-- mode - ADD_VALUES or INSERT_VALUES
+  Indices are global, negative ones are ignored.
 */
 PetscErrorCode MatMPIAIJCUDAInsertEntries(Mat A, PetscCount n, const PetscInt i[], const PetscInt j[], const PetscScalar v[], InsertMode mode)
 {
@@ -327,7 +317,7 @@ static PetscErrorCode ExchangeOffProcess(Mat A, cudaStream_t stream, OffProcessP
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Both blocks, when the ghost columns and the scatter are there; not collective. */
+/* Both blocks, when the ghost columns and the scatter are there. */
 static PetscErrorCode AssembleBlocks(Mat A)
 {
   Mat_MPIAIJ *a         = (Mat_MPIAIJ *)A->data;
@@ -452,15 +442,10 @@ static PetscErrorCode ExchangeAndJoin(Mat A, PetscBool done, PetscBool ghosts)
 }
 
 /*
-  MatAssemblyEndDevice_MPIAIJCUDA - MatAssemblyEnd() for values that were staged.
+  MatAssemblyEndDevice_MPIAIJCUDA - MatAssemblyEnd() for values that were staged; *done: PETSC_FALSE when some process inserted on the host, the parent has to assemble then. Collective.
 
-  Collective
-
-  Output Parameter:
-. done - PETSC_FALSE: some process inserted on the host, the parent has to assemble
-
-  Errors: PETSC_ERR_MEM, PETSC_ERR_ARG_OUTOFRANGE for an entry that the options forbid, and others; on all processes when one has it. The values of that process have not
-  joined the matrix then, those of the others have; it can be assembled again.
+  Errors, as PETSC_ERR_MEM, or PETSC_ERR_ARG_OUTOFRANGE for an entry that the options forbid, are on all processes when one has it. The values of that process have not joined the matrix then,
+  those of the others have; it can be assembled again.
 */
 PetscErrorCode MatAssemblyEndDevice_MPIAIJCUDA(Mat A, MatAssemblyType mode, PetscBool *done)
 {
