@@ -145,9 +145,7 @@ static PetscErrorCode CallNumeric(Mat C, const Mat operands[3], PetscErrorCode (
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  The parent's numeric phase, which writes C and, of three matrices, an intermediate product. PETSc may compute that one by a function, without MatProductNumeric().
-*/
+/* The parent's numeric phase, which writes C and, of three matrices, an intermediate product. PETSc may compute that one by a function, without MatProductNumeric(). */
 static PetscErrorCode NumericOnHost(Mat C, PetscErrorCode (*numeric)(Mat))
 {
   Mat            operands[3], between = C->product != NULL ? C->product->Dwork : NULL;
@@ -235,15 +233,10 @@ static PetscErrorCode SymbolicOnHost(Mat C, PetscErrorCode (*symbolic)(Mat))
 }
 
 /*
-  ProductSetTypeOfFirst - Gives the result of a product the type of the first factor, if both are ours.
+  ProductSetTypeOfFirst - Gives the result of a product the type of the first factor, if both are ours. Logically Collective.
 
-  Logically Collective
-
-  Input Parameter:
-. C - the result, after its symbolic phase, which leaves it with the type of another factor or with an older one
-
-  Note:
-  C is converted in place: MatSetType() would take the product's functions, null spaces and more from it.
+  C is after its symbolic phase, which leaves it with the type of another factor or with an older one. It is converted in place: MatSetType() would take the product's functions, null spaces and more
+  from it.
 */
 PetscErrorCode ProductSetTypeOfFirst(Mat C)
 {
@@ -264,12 +257,9 @@ PetscErrorCode ProductSetTypeOfFirst(Mat C)
 }
 
 /*
-  MatProductWrapNumeric_AIJCUDA - Puts ours in front of the numeric phase that is set on the result of a product, so that host code finds current mirrors.
+  MatProductWrapNumeric_AIJCUDA - Puts ours in front of the numeric phase that is set on the result of a product, so that host code finds current mirrors. Logically Collective.
 
-  Logically Collective
-
-  Input Parameter:
-. C - any matrix; without a numeric phase of the parent's code it is left alone
+  Any matrix without a numeric phase of the parent's code is left alone.
 */
 PetscErrorCode MatProductWrapNumeric_AIJCUDA(Mat C)
 {
@@ -284,17 +274,7 @@ PetscErrorCode MatProductWrapNumeric_AIJCUDA(Mat C)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  MatProductKeepOps_AIJCUDA - The functions of the product that a matrix is the result of, for the table of operations that it is about to get.
-
-  Not Collective
-
-  Input Parameter:
-. C - the matrix
-
-  Output Parameter:
-. ops - the table
-*/
+/* MatProductKeepOps_AIJCUDA - Puts the functions of the product that C is the result of into the table of operations that C is about to get. */
 void MatProductKeepOps_AIJCUDA(Mat C, struct _MatOps *ops)
 {
   ops->productsymbolic         = C->ops->productsymbolic;
@@ -322,12 +302,9 @@ static PetscErrorCode MatProductSymbolic_AIJCUDA(Mat C)
 }
 
 /*
-  MatProductWrapSymbolic_AIJCUDA - Puts ours in front of the symbolic phase that is set on the result of a product, so that host code finds current mirrors in all phases.
+  MatProductWrapSymbolic_AIJCUDA - Puts ours in front of the symbolic phase that is set on the result of a product, so that host code finds current mirrors in all phases. Logically Collective.
 
-  Logically Collective
-
-  Input Parameter:
-. C - the result, with its product set; without a symbolic phase it is left alone
+  C has its product set; without a symbolic phase it is left alone.
 */
 PetscErrorCode MatProductWrapSymbolic_AIJCUDA(Mat C)
 {
@@ -432,14 +409,7 @@ static PetscErrorCode SetFromOptionsOnHostByDefault(Mat C, const char option[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  MatProductSymbolicOnHost_AIJCUDA - Symbolic phase by the parent's code, for a product that the device cannot serve any more.
-
-  Collective
-
-  Input Parameter:
-. C - the result
-*/
+/* MatProductSymbolicOnHost_AIJCUDA - Symbolic phase by the parent's code, for a product that the device cannot serve any more. Collective. */
 PetscErrorCode MatProductSymbolicOnHost_AIJCUDA(Mat C)
 {
   PetscFunctionBegin;
@@ -475,14 +445,9 @@ static PetscErrorCode AreOperandsAlike(Mat C, PetscBool *alike)
 }
 
 /*
-  MatProductSetFromOptions_AIJCUDA - Chooses the code of a product with sparse matrices of ours.
+  MatProductSetFromOptions_AIJCUDA - Chooses the code of a product with sparse matrices of ours; C has its product set. Collective.
 
-  Collective
-
-  Input Parameter:
-. C - the result, with its product set; without a symbolic phase afterwards when sequential and parallel matrices are mixed, which PETSc refuses then
-
-  Note:
+  C has no symbolic phase afterwards when sequential and parallel matrices are mixed, which PETSc refuses then.
   The device's algorithm is called "default" or "dcsr"; a request for one of MATAIJ's other algorithms goes to the host.
 */
 PetscErrorCode MatProductSetFromOptions_AIJCUDA(Mat C)
@@ -523,14 +488,8 @@ static PetscErrorCode GetProductTypeName(Mat A, const char **name)
 }
 
 /*
-  MatProductSetFromOptions_AIJCUDA_Mixed - Chooses the code of a product of a sparse matrix of ours and a MATDENSE or MATMAIJ.
+  MatProductSetFromOptions_AIJCUDA_Mixed - Chooses the code of a product of a sparse matrix of ours and a MATDENSE or MATMAIJ; C has its product set. Collective.
 
-  Collective
-
-  Input Parameter:
-. C - the result, with its product set
-
-  Note:
   PETSc's code for the products that the device does not serve is composed on one of the operands under the names of the parent types.
 */
 PetscErrorCode MatProductSetFromOptions_AIJCUDA_Mixed(Mat C)

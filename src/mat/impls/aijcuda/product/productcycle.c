@@ -210,18 +210,7 @@ static PetscErrorCode BuildAndInstall(Mat C, SparseProduct *p, PetscBool values,
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  ProductCycleHasValues - Whether the result has its pattern, and the operands have the values that it was computed from last, on this process.
-
-  Not Collective
-
-  Input Parameters:
-+ C - the result
-- p - what its product keeps
-
-  Output Parameter:
-. has - the answer
-*/
+/* ProductCycleHasValues - Whether the result has its pattern, and the operands have the values that it was computed from last, on this process. */
 PetscErrorCode ProductCycleHasValues(Mat C, const SparseProduct *p, PetscBool *has)
 {
   Mat mats[PRODUCT_MAX_MATS];
@@ -234,17 +223,7 @@ PetscErrorCode ProductCycleHasValues(Mat C, const SparseProduct *p, PetscBool *h
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  ProductLayoutsFit - Whether the layouts of the operands of a product fit together.
-
-  Not Collective
-
-  Input Parameter:
-. C - the result
-
-  Output Parameter:
-. fit - the answer, the same on all processes
-*/
+/* ProductLayoutsFit - Whether the layouts of the operands of the product that C is the result of fit together; the same on all processes. */
 PetscErrorCode ProductLayoutsFit(Mat C, PetscBool *fit)
 {
   const Mat_Product   *product = C->product;
@@ -388,7 +367,7 @@ static PetscErrorCode Numeric(Mat C)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ProductCycleServes - Whether the device computes the values of the product that C is the result of. Not collective. */
+/* ProductCycleServes - Whether the device computes the values of the product that C is the result of. */
 PetscBool ProductCycleServes(Mat C)
 {
   return (PetscBool)(C->ops->productnumeric == Numeric);
@@ -437,18 +416,10 @@ static PetscErrorCode SetProduct(Mat C, SparseProduct *p)
 }
 
 /*
-  ProductCycleSymbolic - Symbolic phase of a product on the device, or by the parent's code when the device cannot serve it any more.
+  ProductCycleSymbolic - Symbolic phase of a product on the device, or by the parent's code when the device cannot serve it any more; C has its product set. Collective.
 
-  Collective
-
-  Input Parameters:
-+ C   - the result, with its product set
-- ops - what this kind of product does
-
-  Note:
   Values are computed, too, when MatMatMult() or its like asks for both phases.
-
-  Errors: PETSC_ERR_MEM; PETSC_ERR_ARG_OUTOFRANGE for more nonzeros than PetscInt can count. All processes have one when one has.
+  All processes have an error when one has: PETSC_ERR_MEM, or PETSC_ERR_ARG_OUTOFRANGE for more nonzeros than PetscInt can count.
 */
 PetscErrorCode ProductCycleSymbolic(Mat C, const ProductOps *ops)
 {
@@ -480,17 +451,9 @@ PetscErrorCode ProductCycleSymbolic(Mat C, const ProductOps *ops)
 }
 
 /*
-  ProductCycleSetFromOptions - Takes a product to the device if it can serve it.
+  ProductCycleSetFromOptions - Takes a product to the device if it can serve it; C has its product set. Collective.
 
-  Collective
-
-  Input Parameters:
-+ C        - the result, with its product set
-. ops      - what this kind of product does
-- symbolic - its symbolic phase: ProductCycleSymbolic() with these
-
-  Output Parameter:
-. done - whether the symbolic phase is set; the same on all processes
+  symbolic is ProductCycleSymbolic() with C and ops. *done says whether it is set; the same on all processes.
 */
 PetscErrorCode ProductCycleSetFromOptions(Mat C, const ProductOps *ops, PetscErrorCode (*symbolic)(Mat), PetscBool *done)
 {

@@ -290,15 +290,9 @@ static PetscErrorCode MatProductSymbolic_SeqAIJCUDA_SeqDense(Mat C)
 }
 
 /*
-  MatProductSetFromOptions_SeqAIJCUDA_SeqDense - Takes a product of a sequential matrix with a dense one to the device if it can serve it.
+  MatProductSetFromOptions_SeqAIJCUDA_SeqDense - Takes a product of a sequential matrix with a dense one to the device if it can serve it; C has its product set.
 
-  Not Collective
-
-  Input Parameter:
-. C - the result, with its product set
-
-  Output Parameter:
-. done - whether the symbolic phase is set: for A B and A^T B with a matrix A of ours on the device and B a MATSEQDENSE or MATSEQDENSECUDA
+  *done says whether the symbolic phase is set: for A B and A^T B with a matrix A of ours on the device and B a MATSEQDENSE or MATSEQDENSECUDA.
 */
 PetscErrorCode MatProductSetFromOptions_SeqAIJCUDA_SeqDense(Mat C, PetscBool *done)
 {

@@ -47,23 +47,10 @@ static PetscErrorCode InfoPlan(Mat C, const char what[], DCSRView A, DCSRView B,
 }
 
 /*
-  ProductSymbolic - DCSRSpGEMMSymbolic() with log and -info.
+  ProductSymbolic - DCSRSpGEMMSymbolic() with log and -info, for which C is the result of the whole product and what says which of its multiplications this is.
 
-  Not Collective
-
-  Input Parameters:
-+ C      - the result of the whole product, for -info
-. what   - which of its multiplications this is
-. A      - left factor
-. B      - right factor
-. values - compute values in the same pass; without it the result gets none
-- stream - for the work
-
-  Output Parameters:
-+ result - owns its arrays; zero after an error
-- plan   - to be freed with DCSRSpGEMMDestroy(); NULL after an error
-
-  Errors: PETSC_ERR_MEM; PETSC_ERR_ARG_OUTOFRANGE for more nonzeros than PetscInt can count.
+  With values these are computed in the same pass; without, the result gets none. The result owns its arrays, zero after an error; the plan is to be freed with DCSRSpGEMMDestroy(), NULL after an error.
+  PETSC_ERR_ARG_OUTOFRANGE: more nonzeros than PetscInt can count.
 */
 PetscErrorCode ProductSymbolic(Mat C, const char what[], DCSRView A, DCSRView B, PetscBool values, cudaStream_t stream, DCSRView *result, DCSRSpGEMM *plan)
 {
@@ -83,9 +70,7 @@ failed:
   PetscFunctionReturn(ierr);
 }
 
-/*
-  ProductNumeric - DCSRSpGEMMNumeric() with log.
-*/
+/* ProductNumeric - DCSRSpGEMMNumeric() with log. */
 PetscErrorCode ProductNumeric(DCSRSpGEMM plan, DCSRView A, DCSRView B, DCSRView result, cudaStream_t stream)
 {
   PetscFunctionBegin;
@@ -94,11 +79,7 @@ PetscErrorCode ProductNumeric(DCSRSpGEMM plan, DCSRView A, DCSRView B, DCSRView 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  ProductViewPlan - One line about a multiplication of the viewer's first process. PETSc asks for it in MatView() with PETSC_VIEWER_ASCII_INFO.
-
-  Collective on the viewer
-*/
+/* ProductViewPlan - One line about a multiplication of the viewer's first process. PETSc asks for it in MatView() with PETSC_VIEWER_ASCII_INFO. Collective on the viewer. */
 PetscErrorCode ProductViewPlan(PetscViewer viewer, const char what[], DCSRSpGEMM plan)
 {
   DCSRSpGEMMInfo info;

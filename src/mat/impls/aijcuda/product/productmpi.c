@@ -560,15 +560,9 @@ static PetscErrorCode MatProductSymbolic_MPIAIJCUDA(Mat C)
 }
 
 /*
-  MatProductSetFromOptions_MPIAIJCUDA - Takes a product of parallel matrices to the device if it can serve it.
+  MatProductSetFromOptions_MPIAIJCUDA - Takes a product of parallel matrices to the device if it can serve it; C has its product set, A is a matrix of ours. Collective.
 
-  Collective
-
-  Input Parameter:
-. C - the result, with its product set; A is a matrix of ours
-
-  Output Parameter:
-. done - whether the symbolic phase is set; the same on all processes
+  *done says whether the symbolic phase is set; the same on all processes.
 */
 PetscErrorCode MatProductSetFromOptions_MPIAIJCUDA(Mat C, PetscBool *done)
 {

@@ -13,7 +13,7 @@ static const char PARENT_KEY[] = "MatTransposeParent";
 /* What we note beside it: the blocks. */
 static const char BLOCKS_KEY[] = "petscsparsecuda_transposed_blocks";
 
-/* ProductRightIsOperand - Whether the place of the right factor holds an operand: PETSc's basic products of three matrices keep what their first step makes there. Not collective. */
+/* ProductRightIsOperand - Whether the place of the right factor holds an operand: PETSc's basic products of three matrices keep what their first step makes there. */
 PetscBool ProductRightIsOperand(Mat C)
 {
   const Mat_Product *product = C->product;
@@ -85,14 +85,8 @@ failed:
 }
 
 /*
-  ProductRightCreate - The right factor of a product that has to make one
+  ProductRightCreate - Makes the right factor of ABt, RARt or ABC, which the product of C does not have yet. Collective.
 
-  Collective
-
-  Input Parameter:
-. C - the result of ABt, RARt or ABC, whose product has no right factor yet
-
-  Note:
   Its values are there when the symbolic phase of C computes values.
 */
 PetscErrorCode ProductRightCreate(Mat C)

@@ -280,15 +280,9 @@ static PetscErrorCode MatProductSymbolic_SeqAIJCUDA(Mat C)
 }
 
 /*
-  MatProductSetFromOptions_SeqAIJCUDA - Takes a product of sequential matrices to the device if it can serve it.
+  MatProductSetFromOptions_SeqAIJCUDA - Takes a product of sequential matrices to the device if it can serve it; *done says whether the symbolic phase is set.
 
-  Not Collective
-
-  Input Parameter:
-. C - the result, with its product set; A is a matrix of ours, the others ours, MATSEQAIJ or MATSEQAIJCUSPARSE
-
-  Output Parameter:
-. done - whether the symbolic phase is set
+  C has its product set. A is a matrix of ours, the others are ours, MATSEQAIJ or MATSEQAIJCUSPARSE.
 */
 PetscErrorCode MatProductSetFromOptions_SeqAIJCUDA(Mat C, PetscBool *done)
 {

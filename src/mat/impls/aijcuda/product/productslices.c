@@ -112,20 +112,9 @@ static PetscErrorCode ChooseForMemory(Mat C, DCSRView X, DCSRView Y, cudaStream_
 }
 
 /*
-  ProductSlicesChoose - In how many slices C = L (X Y) is computed
+  ProductSlicesChoose - In how many slices C = L (X Y) is computed; 1: the product is not sliced. C is for -info.
 
-  Not Collective
-
-  Input Parameters:
-+ C       - the result, for -info
-. asked   - so many; 0: as many as memory asks for, 1 if the intermediate product fits
-. factors - [3] views of L, X and Y
-- stream  - synchronizes it when the intermediate product is large
-
-  Output Parameter:
-. n - the number of slices; 1: the product is not sliced
-
-  Errors: PETSC_ERR_MEM.
+  asked: so many; 0: as many as memory asks for, 1 if the intermediate product fits. factors are [3] views of L, X and Y. Synchronizes the stream when the intermediate product is large.
 */
 PetscErrorCode ProductSlicesChoose(Mat C, PetscInt asked, const DCSRView factors[], cudaStream_t stream, PetscInt *n)
 {
@@ -242,26 +231,11 @@ static PetscErrorCode FinishSlices(Mat C, const Slicing *g, DCSRView L, cudaStre
 }
 
 /*
-  ProductSlicesSymbolic - C = L (X Y) in slices
+  ProductSlicesSymbolic - C = L (X Y) in as many slices as s says, of which the rest is set; C is for -info.
 
-  Not Collective
-
-  Input Parameters:
-+ C       - the result, for -info
-. factors - [3] views of L, X and Y
-. values  - compute values, too; without it the result gets none
-- stream  - synchronizes it for each slice
-
-  Input/Output Parameter:
-. s - its num_slices says how many; the rest is set
-
-  Output Parameter:
-. result - owns its arrays; zero after an error
-
-  Errors: PETSC_ERR_MEM; PETSC_ERR_ARG_OUTOFRANGE for more nonzeros than PetscInt can count. Nothing stays allocated.
-
-  Cost: beside the multiplications, a copy of the rows of X for each slice that needs them, a pass over the columns of L for each slice, and one copy of C, which is
-  there twice for its time.
+  factors are [3] views of L, X and Y. With values these are computed, too; without, the result gets none. The result owns its arrays; zero after an error, when nothing stays allocated.
+  PETSC_ERR_ARG_OUTOFRANGE: more nonzeros than PetscInt can count. Synchronizes the stream for each slice.
+  Costs, beside the multiplications, a copy of the rows of X for each slice that needs them, a pass over the columns of L for each slice, and one copy of C, which is there twice for its time.
 */
 PetscErrorCode ProductSlicesSymbolic(Mat C, const DCSRView factors[], PetscBool values, cudaStream_t stream, ProductSlices *s, DCSRView *result)
 {
@@ -299,20 +273,9 @@ static PetscErrorCode CopyValues(DCSRView piece, PetscCount first, cudaStream_t 
 }
 
 /*
-  ProductSlicesNumeric - The values of C again, with the patterns of ProductSlicesSymbolic()
+  ProductSlicesNumeric - Writes the values of C into result again, with the patterns and s of ProductSlicesSymbolic(); C is for -info, factors are [3] views of L, X and Y.
 
-  Not Collective
-
-  Input Parameters:
-+ C       - the result, for -info
-. factors - [3] views of L, X and Y
-. stream  - synchronizes it for each slice
-. s       - of the symbolic phase
-- result  - its values are written
-
-  Errors: PETSC_ERR_MEM; the result is as it was then.
-
-  Cost: the symbolic phase's, with the values alone of C there twice.
+  Synchronizes the stream for each slice. After PETSC_ERR_MEM the result is as it was then. Costs what the symbolic phase does, with the values alone of C there twice.
 */
 PetscErrorCode ProductSlicesNumeric(Mat C, const DCSRView factors[], cudaStream_t stream, const ProductSlices *s, DCSRView result)
 {
@@ -358,20 +321,9 @@ PetscErrorCode ProductSlicesView(PetscViewer viewer, const ProductSlices *s)
 }
 
 /*
-  MatSeqAIJCUDAEstimatePtAP - How many entries P^T A P will have
+  MatSeqAIJCUDAEstimatePtAP - How many entries P^T A P will have, of two matrices on the device: an estimate from a sample of 2048 rows; exact when there are not more.
 
-  Not Collective
-
-  Input Parameters:
-+ A - a sequential matrix of ours, on the device
-- P - another one, with as many rows
-
-  Output Parameter:
-. entries - an estimate from a sample of 2048 rows; exact when there are not more
-
-  Errors: PETSC_ERR_MEM.
-
-  Cost: the part of the symbolic product that these rows are, and the transpose of P unless P keeps it (MAT_FORM_EXPLICIT_TRANSPOSE).
+  Costs the part of the symbolic product that these rows are, and the transpose of P unless P keeps it (MAT_FORM_EXPLICIT_TRANSPOSE).
 */
 PetscErrorCode MatSeqAIJCUDAEstimatePtAP(Mat A, Mat P, PetscReal *entries)
 {

@@ -33,21 +33,10 @@ static PetscErrorCode KeepsTranspose(Mat X, PetscBool *keeps)
 }
 
 /*
-  ProductTransposeGet - Structure, and with the flag values, of the transpose of an operand; made at the first call, and after ProductTransposeDestroy().
+  ProductTransposeGet - Structure, and with the flag values, of the transpose of an operand X with view x, for work queued on the stream; made at the first call, and after ProductTransposeDestroy().
 
-  Not Collective
-
-  Input Parameters:
-+ X      - the matrix
-. x      - its view
-. values - whether values are needed
-- stream - they may be used in work queued on it
-
-  Input/Output Parameter:
-. t - zero, or the transpose of a matrix of the same pattern
-
-  Note:
-  A matrix with MAT_FORM_EXPLICIT_TRANSPOSE lends its own. ProductTransposeDropValues() frees the values when the phase is over.
+  *t is zero, or the transpose of a matrix of the same pattern. A matrix with MAT_FORM_EXPLICIT_TRANSPOSE lends its own.
+  ProductTransposeDropValues() frees the values when the phase is over.
 */
 PetscErrorCode ProductTransposeGet(Mat X, DCSRView x, PetscBool values, cudaStream_t stream, ProductTranspose *t)
 {
@@ -70,7 +59,7 @@ PetscErrorCode ProductTransposeGet(Mat X, DCSRView x, PetscBool values, cudaStre
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ProductTransposeDropValues - Frees the values, unless the matrix itself keeps them. Not collective. */
+/* ProductTransposeDropValues - Frees the values, unless the matrix itself keeps them. */
 PetscErrorCode ProductTransposeDropValues(ProductTranspose *t, cudaStream_t stream)
 {
   PetscFunctionBegin;
@@ -78,7 +67,7 @@ PetscErrorCode ProductTransposeDropValues(ProductTranspose *t, cudaStream_t stre
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ProductTransposeDestroy - Frees a transpose, unless the matrix itself keeps it; it is zero afterwards. Not collective. */
+/* ProductTransposeDestroy - Frees a transpose, unless the matrix itself keeps it; it is zero afterwards. */
 PetscErrorCode ProductTransposeDestroy(ProductTranspose *t, cudaStream_t stream)
 {
   PetscFunctionBegin;

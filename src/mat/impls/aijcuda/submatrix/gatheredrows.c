@@ -47,21 +47,9 @@ PetscErrorCode GatheredRowsGetBlocks(Mat A, GatheredRows *x, cudaStream_t stream
 }
 
 /*
-  GatheredRowsCreate - The structure of this process' rows of A and of all other rows that are in index sets
+  GatheredRowsCreate - The structure of this process' rows of A, which uses the device, and of all other rows that are in its [n] index sets. Collective.
 
-  Collective
-
-  Input Parameters:
-+ A      - a parallel matrix of ours that uses the device
-. blocks - [2] from GatheredRowsGetBlocks()
-. n      - index sets of this process
-. rows   - [n] global numbers, in any order and with repeats
-- stream - for the work
-
-  Output Parameter:
-. x - to be freed with GatheredRowsDestroy(), also after an error
-
-  Errors: PETSC_ERR_MEM, PETSC_ERR_ARG_OUTOFRANGE.
+  blocks are [2] from GatheredRowsGetBlocks(). rows hold global numbers, in any order and with repeats. x is to be freed with GatheredRowsDestroy(), also after an error.
 */
 PetscErrorCode GatheredRowsCreate(Mat A, const DCSRView blocks[], PetscInt n, const IS rows[], cudaStream_t stream, GatheredRows *x)
 {
@@ -94,7 +82,7 @@ PetscErrorCode GatheredRowsFill(GatheredRows *x, const DCSRView blocks[], cudaSt
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* GatheredRowsDropValues - Frees the values. Not collective. */
+/* GatheredRowsDropValues - Frees the values. */
 PetscErrorCode GatheredRowsDropValues(GatheredRows *x, cudaStream_t stream)
 {
   PetscFunctionBegin;
@@ -174,20 +162,10 @@ static PetscBool Ascend(PetscInt n, const int32_t numbers[])
 }
 
 /*
-  GatheredRowsSelect - A submatrix of gathered rows with values
+  GatheredRowsSelect - A submatrix of gathered rows of A with values; rows are global numbers. Synchronizes the stream.
 
-  Not Collective
-
-  Input Parameters:
-+ x           - the rows
-. A           - their matrix
-. rows        - global numbers
-. numbers     - [columns of the rows] host: new ones, each at most once, or negative: not in the submatrix
-. num_columns - columns of the submatrix
-- stream      - synchronizes it
-
-  Output Parameter:
-. view - compact, its arrays belong to the caller; zero after an error
+  numbers: [columns of the rows] on the host, the new ones, each at most once, or negative: not in the submatrix.
+  The view is compact, its arrays belong to the caller; zero after an error.
 */
 PetscErrorCode GatheredRowsSelect(const GatheredRows *x, Mat A, IS rows, const int32_t numbers[], PetscInt num_columns, cudaStream_t stream, DCSRView *view)
 {

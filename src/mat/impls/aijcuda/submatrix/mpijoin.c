@@ -78,19 +78,9 @@ static PetscErrorCode GetBlocksOfJoinedColumns(Mat A, PetscBool first, cudaStrea
 }
 
 /*
-  MatMPIAIJCUDAJoinColumns - The same matrix with all columns on the first process
+  MatMPIAIJCUDAJoinColumns - A new matrix, the same as A with all columns on the first process; NULL after an error. Collective.
 
-  Collective
-
-  Input Parameter:
-. A - a parallel matrix of ours whose structure is on the device on all processes
-
-  Output Parameter:
-. C - the new matrix; NULL after an error
-
-  Errors: PETSC_ERR_MEM.
-
-  Cost: three passes over the entries; no messages with entries.
+  The structure of A is on the device on all processes. Costs three passes over the entries; no messages with entries.
 */
 PetscErrorCode MatMPIAIJCUDAJoinColumns(Mat A, Mat *C)
 {
@@ -276,19 +266,10 @@ static PetscErrorCode CreateWays(Mat A, const DCSRView *packed, PetscMPIInt size
 }
 
 /*
-  MatMPIAIJCUDAJoinRows - The same matrix with all rows and columns on the first process
+  MatMPIAIJCUDAJoinRows - A new matrix, the same as A with all rows and columns on the first process, and with what is known of the symmetry of A. Collective.
 
-  Collective
-
-  Input Parameter:
-. A - a parallel matrix of ours whose structure is on the device on all processes
-
-  Output Parameter:
-. C - the new matrix, with what is known of the symmetry of A; NULL: it is too large for one process, or after an error
-
-  Errors: PETSC_ERR_MEM.
-
-  Cost: three messages from each process, with its row offsets, columns and values; four passes over the entries.
+  NULL: it is too large for one process, or after an error. The structure of A is on the device on all processes.
+  Costs three messages from each process, with its row offsets, columns and values; four passes over the entries.
 */
 PetscErrorCode MatMPIAIJCUDAJoinRows(Mat A, Mat *C)
 {

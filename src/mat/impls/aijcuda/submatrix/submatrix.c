@@ -30,19 +30,9 @@ cleanup:
 }
 
 /*
-  MatAIJCUDAGetIndices - An index set as kernels see it.
+  MatAIJCUDAGetIndices - An index set, of indices in [0, end), as kernels see it, for work queued on the stream; what is "row" or "column", for the message.
 
-  Not Collective
-
-  Input Parameters:
-+ is     - indices in [0, end)
-. end    - as above
-. what   - "row" or "column", for the message
-- stream - the indices may be used in work queued on it
-
-  Output Parameters:
-+ indices - of these
-- memory  - frees with PetscSparseCUDAFree(); NULL for a stride, and after an error
+  *memory is to be freed with PetscSparseCUDAFree(); NULL for a stride, and after an error.
 */
 PetscErrorCode MatAIJCUDAGetIndices(IS is, PetscInt end, const char what[], cudaStream_t stream, DCSRIndices *indices, PetscInt **memory)
 {
@@ -69,19 +59,7 @@ PetscErrorCode MatAIJCUDAGetIndices(IS is, PetscInt end, const char what[], cuda
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  MatSeqAIJCUDAGetSubmatrixView - Rows and columns of a matrix as new device storage.
-
-  Not Collective
-
-  Input Parameters:
-+ A       - a sequential matrix of ours that uses the device
-. rows    - indices of rows
-- columns - indices of columns
-
-  Output Parameter:
-. view - its arrays belong to the caller; zero after an error
-*/
+/* MatSeqAIJCUDAGetSubmatrixView - Rows and columns of a matrix that uses the device as new storage there; its arrays belong to the caller, zero after an error. */
 PetscErrorCode MatSeqAIJCUDAGetSubmatrixView(Mat A, IS rows, IS columns, DCSRView *view)
 {
   DCSRIndices    r, c;
