@@ -2,18 +2,9 @@
 #include "exchange.h"
 
 /*
-  MatExchangeSortHost - Puts the entries of a list on the host in the order of their owners, those of one owner in the order of the list.
+  MatExchangeSortHost - Puts the entries of a list on the host, whose global rows are given, in the order of their owners by the layout, those of one owner in the order of the list.
 
-  Not Collective
-
-  Input Parameters:
-+ map  - layout of the rows
-. n    - entries
-- rows - [n] global rows
-
-  Output Parameters:
-+ order  - [n] places in the list, to be freed with PetscFree()
-- starts - [number of processes + 1] where the entries of each owner begin in order
+  order: [n] places in the list, to be freed with PetscFree(). starts: [number of processes + 1] where the entries of each owner begin in order.
 */
 PetscErrorCode MatExchangeSortHost(PetscLayout map, PetscCount n, const PetscInt rows[], PetscCount **order, PetscInt starts[])
 {
@@ -95,18 +86,11 @@ static PetscErrorCode BegunDestroy(MatExchangeBegun **begun)
 }
 
 /*
-  MatExchangeCreateBegin - Begins a pattern: what this process knows alone of who sends how much to whom.
+  MatExchangeCreateBegin - Begins a pattern: what this process knows alone of who sends how much to whom, by the layout of the rows.
 
-  Not Collective
-
-  Input Parameters:
-+ map    - layout of the rows
-- starts - [number of processes + 1] where the entries for each process begin in the list of this one, which is sorted by owner
-
-  Output Parameter:
-. x - to be freed with MatExchangeDestroy(); what it was before is. Zero after an error
-
-  Errors: PETSC_ERR_MEM, and PETSC_ERR_ARG_OUTOFRANGE when the padded send buffer is longer than PetscInt can tell. The processes agree before MatExchangeCreateEnd().
+  starts: [number of processes + 1] where the entries for each process begin in the list of this one, which is sorted by owner.
+  x is to be freed with MatExchangeDestroy(); what it was before is. Zero after an error.
+  PETSC_ERR_ARG_OUTOFRANGE: the padded send buffer is longer than PetscInt can tell. The processes agree about errors before MatExchangeCreateEnd().
 */
 PetscErrorCode MatExchangeCreateBegin(PetscLayout map, const PetscInt starts[], MatExchange *x)
 {
@@ -143,16 +127,9 @@ static PetscErrorCode GetOffsets(MPI_Comm comm, MatExchange *x, PetscInt *num_re
 }
 
 /*
-  MatExchangeCreateEnd - Ends a pattern: who sends how much to whom.
+  MatExchangeCreateEnd - Ends a pattern, after MatExchangeCreateBegin() on all processes: who sends how much to whom. Collective on the communicator of the layout of the rows.
 
-  Collective on the communicator of the layout
-
-  Input Parameters:
-+ map - layout of the rows
-- x   - after MatExchangeCreateBegin() on all processes
-
-  Errors: PETSC_ERR_ARG_OUTOFRANGE when the receive buffer of this process is longer than PetscInt can tell. It is found after the last message, so that the callers may agree
-  later; x is zero then.
+  PETSC_ERR_ARG_OUTOFRANGE: the receive buffer of this process is longer than PetscInt can tell. It is found after the last message, so that the callers may agree later; x is zero then.
 */
 PetscErrorCode MatExchangeCreateEnd(PetscLayout map, MatExchange *x)
 {
@@ -184,14 +161,7 @@ failed:
 }
 
 /*
-  MatExchangeFits - Whether the entries of another list can travel in the same way.
-
-  Not Collective
-
-  Input Parameters:
-+ x      - an exchange, or a zero one, which nothing fits
-. size   - number of processes
-- starts - [size + 1] where the entries for each process begin in that list, which is sorted by owner
+  MatExchangeFits - Whether the entries of another list, sorted by owner, can travel in the same way; [size + 1] starts say where those for each process begin. Nothing fits an exchange that is zero.
 */
 PetscBool MatExchangeFits(const MatExchange *x, PetscMPIInt size, const PetscInt starts[])
 {
@@ -208,19 +178,10 @@ PetscBool MatExchangeFits(const MatExchange *x, PetscMPIInt size, const PetscInt
 }
 
 /*
-  MatExchangeGetSendOrder - Which entry of a list goes to each place of the send buffer.
+  MatExchangeGetSendOrder - Which entry of a list that the exchange fits goes to each place of the send buffer.
 
-  Not Collective
-
-  Input Parameters:
-+ x      - an exchange that the list fits
-. starts - [number of processes + 1] where the entries for each process begin in order
-. mtype  - where the orders are
-. order  - places in the list, by owner
-- stream - for device memory
-
-  Output Parameter:
-. send_order - [num_sent], -1 for padding; to be freed with OffProcessFree()
+  order: places in the list, by owner; starts: [number of processes + 1] where the entries for each process begin in order; mtype: where the orders are. The stream is for device memory.
+  send_order: [num_sent], -1 for padding; to be freed with OffProcessFree().
 */
 PetscErrorCode MatExchangeGetSendOrder(const MatExchange *x, const PetscInt starts[], PetscMemType mtype, const PetscCount order[], cudaStream_t stream, PetscCount **send_order)
 {
@@ -260,18 +221,9 @@ static PetscErrorCode Exchange(const MatExchange *x, MPI_Datatype type, PetscMem
 }
 
 /*
-  MatExchangeIndices - Sends one index an entry.
+  MatExchangeIndices - Sends one index an entry. Collective.
 
-  Collective
-
-  Input Parameters:
-+ x              - who sends what
-. send_mtype     - where the send buffer of this process is
-. send           - [num_sent] by owner, padded
-- received_mtype - where the receive buffer of this process is
-
-  Output Parameter:
-. received - [num_received]; in device memory for work queued on the stream of the current PetscDeviceContext
+  send: [num_sent] by owner, padded; received: [num_received]. Each is where its mtype says for this process; in device memory received is for work queued on the stream of the current PetscDeviceContext.
 */
 PetscErrorCode MatExchangeIndices(const MatExchange *x, PetscMemType send_mtype, const PetscInt send[], PetscMemType received_mtype, PetscInt received[])
 {

@@ -98,17 +98,7 @@ static PetscErrorCode Grow(OffProcessPiece *piece)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  OffProcessStashAppend - Keeps one entry, whose value is on the host.
-
-  Not Collective
-
-  Input Parameters:
-+ s      - the stash
-. row    - global, of another process
-. column - global
-- v      - the value
-*/
+/* OffProcessStashAppend - Keeps one entry, whose value is on the host; row and column are global, the row of another process. */
 PetscErrorCode OffProcessStashAppend(OffProcessStash *s, PetscInt row, PetscInt column, PetscScalar v)
 {
   OffProcessPiece *last;
@@ -124,16 +114,9 @@ PetscErrorCode OffProcessStashAppend(OffProcessStash *s, PetscInt row, PetscInt 
 }
 
 /*
-  OffProcessStashAppendDevice - Keeps a list of entries in device memory.
+  OffProcessStashAppendDevice - Keeps a list of [n] entries in device memory; indices are global, rows of other processes.
 
-  Not Collective
-
-  Input Parameters:
-+ s       - the stash
-. n       - entries
-. rows    - [n] device, global, of other processes; the stash takes the array over, *rows is NULL afterwards, unless there is an error
-. columns - [n] device, global; the same
-- values  - [n] device; the same
+  The stash takes the three arrays over, and the pointers to them are NULL afterwards, unless there is an error.
 */
 PetscErrorCode OffProcessStashAppendDevice(OffProcessStash *s, PetscCount n, PetscInt **rows, PetscInt **columns, PetscScalar **values)
 {
@@ -213,16 +196,7 @@ static PetscErrorCode ForgetOrder(OffProcessStash *s, cudaStream_t stream)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  OffProcessStashSort - Finds the owners of what waits, and puts it in their order.
-
-  Not Collective
-
-  Input Parameters:
-+ s      - the stash; nothing may be appended until OffProcessStashExchange()
-. map    - layout of the rows
-- stream - for work on the device
-*/
+/* OffProcessStashSort - Finds the owners of what waits by the layout of the rows, and puts it in their order. Nothing may be appended until OffProcessStashExchange(). */
 PetscErrorCode OffProcessStashSort(OffProcessStash *s, PetscLayout map, cudaStream_t stream)
 {
   const PetscCount n = OffProcessStashCount(s);
@@ -289,18 +263,10 @@ static PetscErrorCode Travel(const MatExchange *x, const OffProcessPiece *sent, 
 }
 
 /*
-  OffProcessStashBeginPattern - Begins a pattern when what waits does not fit that of the last time.
+  OffProcessStashBeginPattern - Begins a pattern when what waits, after OffProcessStashSort(), does not fit that of the last time; *fits: whether it does.
 
-  Not Collective
-
-  Input Parameters:
-+ s   - the stash, after OffProcessStashSort()
-- map - layout of the rows
-
-  Output Parameter:
-. fits - whether it does; OffProcessStashExchange() then begins a pattern if another process needs a new one, which is no larger on this process
-
-  Errors: those of MatExchangeCreateBegin(), for all to agree about before OffProcessStashExchange().
+  OffProcessStashExchange() then begins a pattern if another process needs a new one, which is no larger on this process.
+  Errors are those of MatExchangeCreateBegin(), for all to agree about before OffProcessStashExchange().
 */
 PetscErrorCode OffProcessStashBeginPattern(OffProcessStash *s, PetscLayout map, PetscBool *fits)
 {
@@ -316,21 +282,11 @@ PetscErrorCode OffProcessStashBeginPattern(OffProcessStash *s, PetscLayout map, 
 }
 
 /*
-  OffProcessStashExchange - Sends what waits to the owners of its rows.
+  OffProcessStashExchange - Sends what waits, after OffProcessStashSort(), to the owners of its rows; the stash is empty afterwards. Collective on the communicator of the layout of the rows.
 
-  Collective on the communicator of the layout
-
-  Input Parameters:
-+ s           - the stash, after OffProcessStashSort(); empty afterwards
-. map         - layout of the rows
-. new_pattern - ends the pattern that OffProcessStashBeginPattern() has begun; PETSC_FALSE: what waits on any process fits the pattern of the last time. The same on all processes.
-. mtype       - where this process wants what it receives
-- stream      - for work on the device
-
-  Output Parameter:
-. received - entries of the other processes in the order of their ranks, some with row -1, which do not count; to be freed with OffProcessPieceDestroy()
-
-  Errors: PETSC_ERR_MEM on all processes when it is one's, and nothing was sent: the stash is as it was.
+  new_pattern, the same on all processes: ends the pattern that OffProcessStashBeginPattern() has begun; PETSC_FALSE: what waits on any process fits the pattern of the last time.
+  received: entries of the other processes in the order of their ranks, where mtype says, some with row -1, which do not count; to be freed with OffProcessPieceDestroy().
+  PETSC_ERR_MEM is on all processes when it is one's, and nothing was sent: the stash is as it was. The stream is for work on the device.
 */
 PetscErrorCode OffProcessStashExchange(OffProcessStash *s, PetscLayout map, PetscBool new_pattern, PetscMemType mtype, cudaStream_t stream, OffProcessPiece *received)
 {

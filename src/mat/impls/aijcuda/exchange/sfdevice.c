@@ -8,18 +8,9 @@
 #include "../../../../petsc/vec.h"
 
 /*
-  PetscSparseCUDASetSFStream - Tells a PetscSF that arrays in device memory are written and read on a stream
+  PetscSparseCUDASetSFStream - Tells a PetscSF, any or NULL, that arrays in device memory are packed and unpacked on a stream; of a communication under way, what comes is unpacked on it.
 
-  Not Collective
-
-  Input Parameters:
-+ sf     - any, or NULL; of a communication under way, what comes is unpacked on the stream
-- stream - for packing and unpacking
-
-  Note:
   Buffers that do not exist yet will get the stream of the context that is current then, and may be told of another one while the communication is under way that they were made for.
-
-  Cost: a few comparisons.
 */
 PetscErrorCode PetscSparseCUDASetSFStream(PetscSF sf, cudaStream_t stream)
 {
@@ -59,20 +50,10 @@ static PetscMemType Actual(PetscMemType mtype)
 }
 
 /*
-  PetscSparseCUDASFBcast - Entries of device arrays travel from the roots of a PetscSF to its leaves
+  PetscSparseCUDASFBcast - Entries of device arrays of PetscSparseCUDAMallocExportable() travel from the roots of a PetscSF to its leaves. Collective.
 
-  Collective
-
-  Input Parameters:
-+ sf     - any; no communication of it under way
-. unit   - what an entry is
-. root   - device, of PetscSparseCUDAMallocExportable()
-- stream - of the current PetscDeviceContext
-
-  Output Parameter:
-. leaf - device, of PetscSparseCUDAMallocExportable(): set by the work queued on the stream so far
-
-  Errors: PETSC_ERR_PLIB when an array that MPI may get is other memory.
+  No communication of the PetscSF is under way. The stream is that of the current PetscDeviceContext; the leaves are set by the work queued on it so far.
+  PETSC_ERR_PLIB: an array that MPI may get is other memory.
 */
 PetscErrorCode PetscSparseCUDASFBcast(PetscSF sf, MPI_Datatype unit, const void *root, void *leaf, cudaStream_t stream)
 {
@@ -87,22 +68,10 @@ PetscErrorCode PetscSparseCUDASFBcast(PetscSF sf, MPI_Datatype unit, const void 
 }
 
 /*
-  PetscSparseCUDASFReduce - Entries of arrays travel from the leaves of a PetscSF to its roots, which they replace
+  PetscSparseCUDASFReduce - Entries of arrays travel from the leaves of a PetscSF to its roots, which they replace. Collective.
 
-  Collective
-
-  Input Parameters:
-+ sf         - any; no communication of it under way
-. unit       - what an entry is
-. leaf_mtype - where the leaves of this process are
-. leaf       - of PetscSparseCUDAMallocExportable() when that is the device
-. root_mtype - where the roots of this process are
-- stream     - of the current PetscDeviceContext
-
-  Output Parameter:
-. root - of PetscSparseCUDAMallocExportable() in device memory: set by the work queued on the stream so far
-
-  Errors: PETSC_ERR_PLIB when a device array that MPI may get is other memory.
+  Each array is where its mtype says for this process, of PetscSparseCUDAMallocExportable() when that is the device. No communication of the PetscSF is under way.
+  The stream is that of the current PetscDeviceContext; roots in device memory are set by the work queued on it so far. PETSC_ERR_PLIB: a device array that MPI may get is other memory.
 */
 PetscErrorCode PetscSparseCUDASFReduce(PetscSF sf, MPI_Datatype unit, PetscMemType leaf_mtype, const void *leaf, PetscMemType root_mtype, void *root, cudaStream_t stream)
 {

@@ -77,15 +77,10 @@ static PetscErrorCode MakeOurs(Mat A, MatType type, Mat *block, PetscBool *ours,
 static PetscInt on_demand_depth = 0;
 
 /*
-  MatMPIAIJCUDAStructureOnDemand - Parallel matrices that are made from now on have the structure of large blocks on the host only once host code asks for it
+  MatMPIAIJCUDAStructureOnDemand - Parallel matrices that are made from now on have the structure of large blocks on the host only once host code asks for it.
 
-  Not Collective
-
-  Input Parameter:
-. begin - PETSC_TRUE begins, PETSC_FALSE ends this; pairs nest
-
-  Note:
-  For a setup that keeps its matrices for itself. Whoever gets hold of one can do with it what is done through operations and composed functions of the matrix, or announced to log handlers (host/events.c).
+  PETSC_TRUE begins, PETSC_FALSE ends this; pairs nest. For a setup that keeps its matrices for itself. Whoever gets hold of one can do with it what is done through operations and composed functions
+  of the matrix, or announced to log handlers (host/events.c).
 */
 void MatMPIAIJCUDAStructureOnDemand(PetscBool begin)
 {
@@ -106,14 +101,8 @@ static void MakeBlock(Mat block, PetscInt diagonal)
 }
 
 /*
-  MatMPIAIJCUDASetBlockTypes - Gives the blocks of a parallel matrix of ours the types that its family says, and it a ghost vector of their type.
+  MatMPIAIJCUDASetBlockTypes - Gives the blocks of a parallel matrix of ours the types that its family says, and it a ghost vector of their type. Others than ours are left alone.
 
-  Not Collective
-
-  Input Parameter:
-. A - any matrix; others than ours are left alone
-
-  Note:
   The blocks get their host structure, if they do not have it and keep it: PETSc's public functions on parallel matrices read it directly.
 
   Several parent operations (the hash of MatSetValues(), MatCreateSubMatrix(), MatCreateMPIAIJWithSeqAIJ()) leave MATSEQAIJ blocks behind. A block that is

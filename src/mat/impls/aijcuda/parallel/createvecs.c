@@ -35,14 +35,8 @@ failed:
 }
 
 /*
-  MatAIJCUDABindVec - Binds a vector to the CPU, with its entries on the host alone
+  MatAIJCUDABindVec - Binds a vector, bound already or not, to the CPU, with its entries on the host alone. Collective.
 
-  Collective
-
-  Input Parameter:
-. v - any vector, bound already or not
-
-  Note:
   VecBindToCPU() of PETSc 3.26.1 leaves a VECCUDA of several processes with entries that are the same on both sides. VecCopy() of a vector that is not bound then writes those of the device, which nobody reads.
 */
 PetscErrorCode MatAIJCUDABindVec(Vec v)
@@ -77,12 +71,7 @@ failed:
 }
 
 /*
-  MatCreateVecs_MPIAIJCUDA - MatCreateVecs() for parallel matrices of ours
-
-  Collective
-
-  Note:
-  On several processes with devices the vectors have no array on the host until somebody asks for one.
+  MatCreateVecs_MPIAIJCUDA - MatCreateVecs() for parallel matrices of ours; on several processes with devices the vectors have no array on the host until somebody asks for one. Collective.
 */
 PetscErrorCode MatCreateVecs_MPIAIJCUDA(Mat A, Vec *right, Vec *left)
 {

@@ -6,7 +6,7 @@
 #include "parallel.h"
 #include "../core/core.h"
 
-/* MatMPIAIJCUDAGhostsAscend - Whether the ghost columns of X, any MATMPIAIJ, ascend on this process. Not collective. */
+/* MatMPIAIJCUDAGhostsAscend - Whether the ghost columns of X, any MATMPIAIJ, ascend on this process. */
 PetscBool MatMPIAIJCUDAGhostsAscend(Mat X)
 {
   const Mat_MPIAIJ *x = (const Mat_MPIAIJ *)X->data;
@@ -17,13 +17,9 @@ PetscBool MatMPIAIJCUDAGhostsAscend(Mat X)
 }
 
 /*
-  MatMPIAIJCUDASetDeviceAssembly - Whether values go to the device from now on, and all code for the device may read the ghost columns: where they ascend on all processes
+  MatMPIAIJCUDASetDeviceAssembly - Whether values go to the device from now on, and all code for the device may read the ghost columns: where they ascend on all processes. Collective.
 
-  Collective
-
-  Input Parameters:
-+ A      - a parallel matrix of ours, whose ghost columns the host has made
-- wanted - whether this process wants it
+  The host has made the ghost columns of A. wanted: whether this process wants it.
 */
 PetscErrorCode MatMPIAIJCUDASetDeviceAssembly(Mat A, PetscBool wanted)
 {
@@ -37,7 +33,7 @@ PetscErrorCode MatMPIAIJCUDASetDeviceAssembly(Mat A, PetscBool wanted)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* MatMPIAIJCUDAHasGlobalColumns - Whether the off-diagonal block of A, a parallel matrix, still has global columns; PETSc has no array for no ghost columns. Not collective. */
+/* MatMPIAIJCUDAHasGlobalColumns - Whether the off-diagonal block of A, a parallel matrix, still has global columns; PETSc has no array for no ghost columns. */
 PetscBool MatMPIAIJCUDAHasGlobalColumns(Mat A)
 {
   const Mat_MPIAIJ *a = (const Mat_MPIAIJ *)A->data;
@@ -57,15 +53,9 @@ static PetscErrorCode SetNumGhosts(Mat B, PetscInt n)
 }
 
 /*
-  MatMPIAIJCUDASetGhosts - Gives the off-diagonal block, whose columns on the device have been renumbered, its ghost columns; not collective.
+  MatMPIAIJCUDASetGhosts - Gives the off-diagonal block, whose columns on the device have been renumbered, its n ghost columns.
 
-  Input Parameters:
-+ A      - a parallel matrix of ours
-. n      - ghost columns
-- garray - [n] their global numbers, ascending; belongs to A, NULL afterwards
-
-  Note:
-  The scatter of products is made again in the next assembly.
+  *garray: [n] their global numbers, ascending; belongs to A, NULL afterwards. The scatter of products is made again in the next assembly.
 */
 PetscErrorCode MatMPIAIJCUDASetGhosts(Mat A, PetscInt n, PetscInt **garray)
 {
@@ -108,24 +98,12 @@ static PetscErrorCode CopyMapToDevice(PetscInt n, const int32_t map[], cudaStrea
 }
 
 /*
-  GhostColumnsUnite - The union of two lists of ghost columns, and where the columns of either went
+  GhostColumnsUnite - The union of two lists of ghost columns, which are global numbers, ascending, on the host; and where the columns of either went.
 
-  Not Collective
-
-  Input Parameters:
-+ num_first  - length of the first list
-. first      - [num_first] host: global numbers, ascending
-. num_second - length of the second list
-. second     - [num_second] the same
-- stream     - the maps may be used in work queued on it
-
-  Output Parameters:
-+ n          - length of the union
-. united     - [n] host, never NULL, to be freed with PetscFree(): the union, ascending; NULL after an error
-. first_map  - [num_first] device, to be freed with PetscSparseCUDAFree(): places in the union; NULL when the columns stay where they are, when there are none, and after an error
-- second_map - [num_second] the same for the second list; NULL: not wanted
-
-  Cost: time in proportion to both lists on the host; nothing is done on the device for a list that is the union.
+  united: [n] host, ascending, never NULL, to be freed with PetscFree(); NULL after an error.
+  first_map: [num_first] device, places in the union for work queued on the stream, to be freed with PetscSparseCUDAFree(); NULL when the columns stay where they are, when there are none, and after
+  an error. second_map: the same for the second list; the pointer to it may be NULL: not wanted.
+  Costs time in proportion to both lists on the host; nothing is done on the device for a list that is the union.
 */
 PetscErrorCode GhostColumnsUnite(PetscInt num_first, const PetscInt first[], PetscInt num_second, const PetscInt second[], cudaStream_t stream, PetscInt *n, PetscInt **united, int32_t **first_map, int32_t **second_map)
 {
@@ -152,14 +130,7 @@ cleanup:
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  MatMPIAIJCUDAExtendGhosts - Sees that global columns are ghost columns of this process; not collective.
-
-  Input Parameters:
-+ A       - a parallel matrix of ours, whose off-diagonal block is current on the device
-. n       - columns
-- columns - [n] host, ascending
-*/
+/* MatMPIAIJCUDAExtendGhosts - Sees that [n] global columns, ascending, on the host, are ghost columns of this process; the off-diagonal block of A is current on the device. */
 PetscErrorCode MatMPIAIJCUDAExtendGhosts(Mat A, PetscInt n, const int32_t columns[])
 {
   Mat_MPIAIJ    *a     = (Mat_MPIAIJ *)A->data;
@@ -209,9 +180,7 @@ static PetscErrorCode MakeGhostVector(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  MatMPIAIJCUDASetUpMultiply - Makes the ghost vector and the scatter of products again. All processes have an error when one does. Collective.
-*/
+/* MatMPIAIJCUDASetUpMultiply - Makes the ghost vector and the scatter of products again. All processes have an error when one does. Collective. */
 PetscErrorCode MatMPIAIJCUDASetUpMultiply(Mat A)
 {
   Mat_MPIAIJ    *a = (Mat_MPIAIJ *)A->data;

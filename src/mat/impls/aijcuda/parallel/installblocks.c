@@ -3,20 +3,9 @@
 #include "../core/core.h"
 
 /*
-  GhostColumnsRenumber - Drops ghost columns that an off-diagonal block does not use
+  GhostColumnsRenumber - Drops ghost columns that an off-diagonal block, compact and with columns below num, does not use; its columns are renumbered.
 
-  Not Collective
-
-  Input Parameters:
-+ num    - its columns' numbers are below that
-- stream - for the work
-
-  Input/Output Parameter:
-. ghost - compact; its columns are renumbered
-
-  Output Parameters:
-+ n       - how many it uses
-- columns - [n] host, to be freed with PetscFree(): their old numbers, ascending; NULL after an error
+  *columns: [n] host, the old numbers of those that it uses, ascending, to be freed with PetscFree(); NULL after an error.
 */
 PetscErrorCode GhostColumnsRenumber(PetscInt num, DCSRView *ghost, cudaStream_t stream, PetscInt *n, int32_t **columns)
 {
@@ -37,15 +26,9 @@ cleanup:
 }
 
 /*
-  MatMPIAIJCUDAInstallBlocks - Makes views the blocks of a parallel matrix of ours, with sizes and type set, and assembles it
+  MatMPIAIJCUDAInstallBlocks - Makes views the blocks of a parallel matrix of ours, with sizes and type set, and assembles it. Collective.
 
-  Collective
-
-  Input Parameters:
-+ C       - the matrix
-. blocks  - [2] diagonal and off-diagonal; zero afterwards unless there was an error
-. n       - ghost columns
-- columns - [n] host, ascending: their global numbers
+  blocks: [2] diagonal and off-diagonal; zero afterwards unless there was an error. columns: [n] host, global numbers of the ghost columns, ascending.
 */
 PetscErrorCode MatMPIAIJCUDAInstallBlocks(Mat C, DCSRView blocks[], PetscInt n, const int32_t columns[])
 {
@@ -58,7 +41,7 @@ PetscErrorCode MatMPIAIJCUDAInstallBlocks(Mat C, DCSRView blocks[], PetscInt n, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A copy of compact storage, owned by the caller; not collective. */
+/* A copy of compact storage, owned by the caller. */
 static PetscErrorCode CopyView(DCSRView from, cudaStream_t stream, DCSRView *to)
 {
   const size_t   offset = from.wide ? sizeof(int64_t) : sizeof(int32_t), nz = (size_t)from.num_nonzeros;
@@ -75,7 +58,7 @@ failed:
   PetscFunctionReturn(ierr);
 }
 
-/* Copies of the blocks from which nothing was removed; the ghost columns [*n] that are left, on the host. Not collective. */
+/* Copies of the blocks from which nothing was removed; the ghost columns [*n] that are left, on the host. */
 static PetscErrorCode CompleteBlocks(Mat A, PetscBool mpi, DCSRView blocks[], cudaStream_t stream, PetscInt *n, int32_t **ghosts)
 {
   DCSRView view;
@@ -109,19 +92,11 @@ failed:
 }
 
 /*
-  MatAIJCUDACreateReduced - A matrix with some of the entries of another one, in the columns of the blocks of that
+  MatAIJCUDACreateReduced - A matrix with some of the entries of A, whose structure is on the device, in the columns of the blocks of A. Collective.
 
-  Collective
-
-  Input Parameters:
-+ A      - a matrix of ours with its structure on the device
-. blocks - what is left of A, or [2] of its diagonal and off-diagonal block, as DCSRCompactIf() makes it: zero where nothing was removed; zero afterwards, also after an error
-- ierr   - what making them ended with on this process
-
-  Output Parameter:
-. C - of A's type, sizes and block sizes, with the ghost columns that are left; NULL after an error
-
-  Errors: PETSC_ERR_MEM, or ierr, on all processes when on one.
+  blocks: what is left of A, or [2] of its diagonal and off-diagonal block, as DCSRCompactIf() makes it: zero where nothing was removed; zero afterwards, also after an error.
+  ierr: what making them ended with on this process. All processes have an error when one has.
+  C has A's type, sizes and block sizes, with the ghost columns that are left; NULL after an error.
 */
 PetscErrorCode MatAIJCUDACreateReduced(Mat A, DCSRView blocks[], PetscErrorCode ierr, Mat *C)
 {

@@ -2,18 +2,9 @@
 #include "parallel.h"
 
 /*
-  JoinBlocks - Two matrices side by side, for the time of an operation: the left one itself when the right one has no columns
+  JoinBlocks - Two compact matrices with as many rows, side by side, for the time of an operation: the left one itself when the right one has no columns.
 
-  Not Collective
-
-  Input Parameters:
-+ left   - compact
-. right  - the same, with as many rows
-. values - with values
-- stream - for the work
-
-  Output Parameter:
-. joined - to be freed with FreeJoinedBlocks(); zero after an error
+  To be freed with FreeJoinedBlocks(); zero after an error.
 */
 PetscErrorCode JoinBlocks(DCSRView left, DCSRView right, PetscBool values, cudaStream_t stream, DCSRView *joined)
 {
@@ -34,7 +25,7 @@ failed:
   PetscFunctionReturn(ierr);
 }
 
-/* FreeJoinedBlocks - Frees what JoinBlocks() has allocated; not collective. */
+/* FreeJoinedBlocks - Frees what JoinBlocks() has allocated. */
 PetscErrorCode FreeJoinedBlocks(DCSRView left, DCSRView *joined, cudaStream_t stream)
 {
   PetscFunctionBegin;

@@ -59,12 +59,9 @@ static PetscErrorCode MakeEmptyBlocks(Mat A)
 }
 
 /*
-  MatMPIAIJCUDASetEmpty - Makes A a matrix without entries, ready for values from anywhere.
+  MatMPIAIJCUDASetEmpty - Makes A, which inserts on the device, a matrix without entries, ready for values from anywhere. Collective.
 
-  Collective
-
-  Input Parameter:
-. A - a parallel matrix of ours that inserts on the device; after an error, which all processes have when one does, it is one that was not set up
+  After an error, which all processes have when one does, A is one that was not set up.
 */
 PetscErrorCode MatMPIAIJCUDASetEmpty(Mat A)
 {
@@ -88,18 +85,9 @@ failed:
 }
 
 /*
-  MatMPIAIJCUDASetBlocks - Makes device storage the blocks of a matrix, whatever it was before, ready to be assembled.
+  MatMPIAIJCUDASetBlocks - Makes compact device storage the blocks of a matrix, whatever it was before, ready to be assembled. Allocates no device memory. Collective.
 
-  Collective
-
-  Input Parameters:
-+ A       - a parallel matrix of ours
-. blocks  - compact; diagonal and off-diagonal, the latter with n columns; their arrays now belong to A, and they are zero afterwards
-. n       - ghost columns
-- columns - [n] host, ascending: their global numbers
-
-  Note:
-  Allocates no device memory.
+  blocks: diagonal and off-diagonal, the latter with n columns; their arrays belong to A, and they are zero afterwards. columns: [n] host, global numbers of the ghost columns, ascending.
 */
 PetscErrorCode MatMPIAIJCUDASetBlocks(Mat A, DCSRView blocks[], PetscInt n, const int32_t columns[])
 {
@@ -142,16 +130,9 @@ static PetscErrorCode SetGhosts(Mat A, DCSRView *view, cudaStream_t stream)
 }
 
 /*
-  MatMPIAIJCUDASetBlock - Compact device storage becomes one of the blocks of an empty matrix.
+  MatMPIAIJCUDASetBlock - Compact device storage becomes one of the blocks of an empty matrix, after MatMPIAIJCUDASetEmpty(); to be assembled, or to get its scatter, when both blocks are there.
 
-  Not Collective
-
-  Input Parameters:
-+ A            - a parallel matrix of ours, after MatMPIAIJCUDASetEmpty(); to be assembled, or to get its scatter, when both blocks are there
-. off_diagonal - which block
-- view         - columns of the diagonal block in local, those of the off-diagonal block in global numbering; its arrays now belong to A; zero afterwards, also after an error
-
-  Note:
+  The columns of the diagonal block are in local, those of the off-diagonal block in global numbering. The arrays of the view belong to A; it is zero afterwards, also after an error.
   The assembly of A assembles the block. -mat_view would show a block that is assembled by itself.
 */
 PetscErrorCode MatMPIAIJCUDASetBlock(Mat A, PetscBool off_diagonal, DCSRView *view)

@@ -18,13 +18,9 @@ static PetscErrorCode Raise(Mat A, PetscObjectState by)
 }
 
 /*
-  MatMPIAIJCUDARaiseSum - Raises the sum over the blocks of a parallel matrix, which its nonzerostate becomes in the next assembly
+  MatMPIAIJCUDARaiseSum - Raises the sum over the blocks of a parallel matrix of type AIJ, which its nonzerostate becomes in the next assembly. Logically Collective.
 
-  Logically Collective
-
-  Input Parameters:
-+ A  - a parallel matrix of type AIJ
-- by - the same on all processes: for new blocks what the nonzerostate of A was before
+  by is the same on all processes: for new blocks what the nonzerostate of A was before.
 */
 PetscErrorCode MatMPIAIJCUDARaiseSum(Mat A, PetscObjectState by)
 {
@@ -46,13 +42,9 @@ PetscErrorCode MatMPIAIJCUDASumNonzeroState(Mat A)
 }
 
 /*
-  MatAIJCUDARaiseNonzeroState - Sees that the nonzerostate of a matrix is above a number, when its header becomes, or has become, that of a matrix with another pattern
+  MatAIJCUDARaiseNonzeroState - Sees that the nonzerostate of A, of type AIJ, is above a number, when its header becomes, or has become, that of a matrix with another pattern. Logically Collective.
 
-  Logically Collective
-
-  Input Parameters:
-+ A     - a matrix of type AIJ
-- above - what the nonzerostate of the other one was
+  above is what the nonzerostate of the other one was.
 */
 PetscErrorCode MatAIJCUDARaiseNonzeroState(Mat A, PetscObjectState above)
 {

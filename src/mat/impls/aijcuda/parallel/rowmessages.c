@@ -12,19 +12,7 @@ enum {
   RECEIVED
 };
 
-/*
-  RowMessagesExchangeHost - The messages, between arrays that MPI can read and write
-
-  Collective
-
-  Input Parameters:
-+ m    - the messages
-. unit - what a row or an entry is here
-- sent - what is sent
-
-  Output Parameter:
-. received - what has come
-*/
+/* RowMessagesExchangeHost - The messages, between arrays that MPI can read and write; the unit is what a row or an entry is here. Collective. */
 PetscErrorCode RowMessagesExchangeHost(const RowMessages *m, MPI_Datatype unit, const void *sent, void *received)
 {
   MPI_Request *requests = m->requests;
@@ -119,18 +107,10 @@ static PetscErrorCode ExchangeWanted(PetscLayout map, const PetscInt wanted[], i
 }
 
 /*
-  RowMessagesCreate - Messages of one unit a row between owners of rows and those who want them
+  RowMessagesCreate - Messages of one unit a row between owners of rows, by their layout, and those who want them. Collective.
 
-  Collective
-
-  Input Parameters:
-+ map        - layout of the rows
-. n          - wanted rows, of other processes
-. wanted     - [n] host: their global numbers, ascending
-- to_wanters - rows travel to those who want them: they are packed in the order of roots, for process after process, and received in the order of wanted; otherwise the other way round
-
-  Output Parameter:
-. m - to be freed with RowMessagesDestroy(), also after an error
+  wanted: [n] host, global numbers of rows of other processes, ascending. m is to be freed with RowMessagesDestroy(), also after an error.
+  With to_wanters rows travel to those who want them: they are packed in the order of roots, for process after process, and received in the order of wanted; otherwise the other way round.
 */
 PetscErrorCode RowMessagesCreate(PetscLayout map, PetscInt n, const PetscInt wanted[], PetscBool to_wanters, RowMessages *m)
 {
@@ -147,7 +127,7 @@ PetscErrorCode RowMessagesCreate(PetscLayout map, PetscInt n, const PetscInt wan
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* RowMessagesSetEntries - From now on messages have one unit an entry; [rows + 1] offsets are those of the packed rows that are sent, and that are received. Not collective, once. */
+/* RowMessagesSetEntries - From now on messages have one unit an entry; [rows + 1] offsets are those of the packed rows that are sent, and that are received. Once. */
 PetscErrorCode RowMessagesSetEntries(RowMessages *m, const PetscInt sent_offsets[], const PetscInt received_offsets[])
 {
   PetscFunctionBegin;
@@ -194,20 +174,9 @@ static PetscErrorCode ExchangeStaged(const RowMessages *m, MPI_Datatype unit, co
 }
 
 /*
-  RowMessagesExchange - The messages, between device arrays
+  RowMessagesExchange - The messages, between device arrays of PetscSparseCUDAMallocExportable(); the unit is what a row or an entry is here. Collective.
 
-  Collective
-
-  Input Parameters:
-+ m      - the messages
-. unit   - what a row or an entry is here
-. sent   - device, of PetscSparseCUDAMallocExportable(): what is sent
-- stream - for the work
-
-  Output Parameter:
-. received - device, of PetscSparseCUDAMallocExportable(): set for work queued on the stream from now on
-
-  Errors: PETSC_ERR_PLIB when an array that MPI may get is other memory.
+  What is received is set for work queued on the stream from now on. PETSC_ERR_PLIB: an array that MPI may get is other memory.
 */
 PetscErrorCode RowMessagesExchange(const RowMessages *m, MPI_Datatype unit, const void *sent, void *received, cudaStream_t stream)
 {

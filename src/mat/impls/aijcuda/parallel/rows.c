@@ -29,7 +29,7 @@ failed:
   PetscFunctionReturn(ierr);
 }
 
-/* JoinedColumnsCreateOf - The columns of the joined blocks of X, a parallel matrix; to be freed with JoinedColumnsDestroy(), zero after an error. Not collective. */
+/* JoinedColumnsCreateOf - The columns of the joined blocks of X, a parallel matrix; to be freed with JoinedColumnsDestroy(), zero after an error. */
 PetscErrorCode JoinedColumnsCreateOf(Mat X, cudaStream_t stream, JoinedColumns *columns)
 {
   PetscFunctionBegin;
@@ -37,7 +37,7 @@ PetscErrorCode JoinedColumnsCreateOf(Mat X, cudaStream_t stream, JoinedColumns *
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* JoinedColumnsDestroy - Frees both copies; zero afterwards. Not collective. */
+/* JoinedColumnsDestroy - Frees both copies; zero afterwards. */
 PetscErrorCode JoinedColumnsDestroy(JoinedColumns *columns, cudaStream_t stream)
 {
   PetscFunctionBegin;
@@ -298,19 +298,10 @@ static PetscErrorCode FillStack(PetscLayout cmap, DCSRView source, DCSRView uppe
 }
 
 /*
-  RowStackCreateFetched - Structure of a matrix with those of its rows below that are on other processes and wanted here
+  RowStackCreateFetched - Structure of a parallel matrix X with those of its rows below that are on other processes and wanted here. Collective.
 
-  Collective
-
-  Input Parameters:
-+ X      - a parallel matrix
-. n      - wanted rows
-. wanted - [n] host: their global numbers, ascending, in which order they come below
-. blocks - [2] its diagonal and its off-diagonal block
-- stream - for the work
-
-  Output Parameter:
-. s - to be freed with RowStackDestroy(), also after an error
+  wanted: [n] host, global numbers, ascending, in which order they come below. blocks: [2] the diagonal and the off-diagonal block of X.
+  s is to be freed with RowStackDestroy(), also after an error.
 */
 PetscErrorCode RowStackCreateFetched(Mat X, PetscInt n, const PetscInt wanted[], const DCSRView blocks[], cudaStream_t stream, RowStack *s)
 {
@@ -332,22 +323,11 @@ PetscErrorCode RowStackCreateFetched(Mat X, PetscInt n, const PetscInt wanted[],
 }
 
 /*
-  RowStackCreateReturned - Structure of a matrix with rows below that other processes have for rows of something else of this one
+  RowStackCreateReturned - Structure of a matrix, upper, with rows below that other processes have for rows of something else of this one. Collective.
 
-  Collective
-
-  Input Parameters:
-+ cmap    - layout of the columns
-. rmap    - layout of those rows of something else
-. rows    - [rows of view] host: to which of them the returned rows belong, global numbers, ascending
-. view    - the returned rows
-. upper   - the matrix
-. columns - columns of both
-- stream  - for the work
-
-  Output Parameters:
-+ s         - to be freed with RowStackDestroy(), also after an error
-- selection - roots x received rows, owned: ones where a received row belongs to a root
+  cmap is the layout of the columns, rmap that of those rows of something else. view: the rows that this process returns; rows: [rows of view] host, to which of them these belong, global numbers,
+  ascending. columns: of both upper and view.
+  s is to be freed with RowStackDestroy(), also after an error. selection: roots x received rows, owned by the caller: ones where a received row belongs to a root.
 */
 PetscErrorCode RowStackCreateReturned(PetscLayout cmap, PetscLayout rmap, const PetscInt rows[], DCSRView view, DCSRView upper, const JoinedColumns *columns, cudaStream_t stream, RowStack *s, DCSRView *selection)
 {
@@ -363,17 +343,9 @@ PetscErrorCode RowStackCreateReturned(PetscLayout cmap, PetscLayout rmap, const 
 }
 
 /*
-  RowStackPackValues - Values of rows that travel, in a send buffer, and a receive buffer
+  RowStackPackValues - Values of rows that travel, in a send buffer, and a receive buffer.
 
-  Not Collective
-
-  Input Parameters:
-+ s       - the stack
-. source  - the matrix whose rows travel: what was view above with values, or the stack itself, whose upper rows are the same
-. columns - its columns
-- stream  - for the work
-
-  Note:
+  source: the matrix whose rows travel: what was view in RowStackCreateReturned() with values, or the stack itself, whose upper rows are the same; columns are its columns.
   When all processes have agreed that none has failed, RowStackExchangeValues() comes next. RowStackFreeBuffers() is to be called in any case.
 */
 PetscErrorCode RowStackPackValues(RowStack *s, DCSRView source, const JoinedColumns *columns, cudaStream_t stream)
@@ -398,7 +370,7 @@ PetscErrorCode RowStackExchangeValues(RowStack *s, cudaStream_t stream)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* RowStackFreeBuffers - Frees what RowStackPackValues() made. Not collective. */
+/* RowStackFreeBuffers - Frees what RowStackPackValues() made. */
 PetscErrorCode RowStackFreeBuffers(RowStack *s, cudaStream_t stream)
 {
   PetscFunctionBegin;

@@ -13,14 +13,8 @@
 #include "../../../../petsc/sys.h"
 
 /*
-  MatMPIAIJCUDAUseCurrentStream - What is done next with the ghost vector and the scatter of products comes after all that was queued with them, also in another PetscDeviceContext
+  MatMPIAIJCUDAUseCurrentStream - What is done next with the ghost vector and the scatter of products comes after all that was queued with them, also in another PetscDeviceContext.
 
-  Not Collective
-
-  Input Parameter:
-. A - a parallel matrix of ours
-
-  Note:
   To be called by operations that leave both to code of PETSc, which knows the stream of the current context only.
 */
 PetscErrorCode MatMPIAIJCUDAUseCurrentStream(Mat A)
@@ -79,21 +73,10 @@ static PetscErrorCode Exchanges(VecScatter scatter, PetscBool *exchanges)
 }
 
 /*
-  ProductMessagesBegin - What is sent has been queued, and what hides the exchange comes next
+  ProductMessagesBegin - What is sent, from, has been queued, and what hides the exchange comes next; the blocks of A are on the device.
 
-  Not Collective
-
-  Input Parameters:
-+ A    - a parallel matrix of ours whose blocks are on the device
-- from - the vector that is sent
-
-  Output Parameter:
-. m - for ProductMessagesEnd(), which must be called, also after an error; the library's work goes aside until then
-
-  Note:
-  With -log_view_gpu_time it does not go aside, for PETSc measures the stream of the context.
-
-  Cost: two events, where something is exchanged.
+  ProductMessagesEnd() must be called with m, also after an error; the library's work goes aside until then.
+  With -log_view_gpu_time it does not go aside, for PETSc measures the stream of the context. Costs two events, where something is exchanged.
 */
 PetscErrorCode ProductMessagesBegin(Mat A, Vec from, ProductMessages *m)
 {
@@ -113,20 +96,9 @@ PetscErrorCode ProductMessagesBegin(Mat A, Vec from, ProductMessages *m)
 }
 
 /*
-  ProductMessagesEnd - The exchange of a product: ghost values, or with reverse sums for the owners of ghost columns
+  ProductMessagesEnd - The exchange of a product: ghost values, or with reverse sums for the owners of ghost columns. Collective.
 
-  Collective
-
-  Input Parameters:
-+ A       - the matrix
-. m       - of ProductMessagesBegin()
-. from    - the vector that is sent
-- reverse - from is the ghost vector, whose entries are added to those of to, which work queued since the beginning may write
-
-  Output Parameter:
-. to - where the values go, for work on the stream of the current context
-
-  Note:
+  With reverse, from is the ghost vector, whose entries are added to those of to, which work queued since the beginning may write. to is for work on the stream of the current context.
   The host waits as PetscSF does: for what is sent, and for the messages. Processes that have neither come here, too: the log event of VecScatterEnd() may be a barrier.
 */
 PetscErrorCode ProductMessagesEnd(Mat A, const ProductMessages *m, Vec from, Vec to, PetscBool reverse)
