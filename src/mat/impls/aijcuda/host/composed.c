@@ -98,13 +98,7 @@ done:
   PetscFunctionReturn(ierr);
 }
 
-/*
-  MatConvert_AIJCUDA_IS - MatConvert() to MATIS by the parent's function; without it PETSc would take a general one that gives MATIS other local matrices.
-
-  Collective
-
-  See MatConvert() for the parameters.
-*/
+/* MatConvert_AIJCUDA_IS - MatConvert() to MATIS by the parent's function; without it PETSc would take a general one that gives MATIS other local matrices. Collective. */
 PetscErrorCode MatConvert_AIJCUDA_IS(Mat A, MatType type, MatReuse reuse, Mat *B)
 {
   PetscErrorCode (*convert)(Mat, MatType, MatReuse, Mat *);
@@ -163,16 +157,9 @@ static PetscErrorCode FindNames(const MatAIJCUDANamedFunction table[], size_t nu
 }
 
 /*
-  MatAIJCUDAComposeNamed - Composes the functions of a table under the names that they have with a type, or removes them.
+  MatAIJCUDAComposeNamed - Composes the functions of a table, which are static, under the names that they have with a type, or removes them.
 
-  Not Collective
-
-  Input Parameters:
-+ A             - a matrix of ours, or one that got the functions of one and is none
-. type          - the type that the names are of
-. num_functions - length of the table
-. table         - the functions, static
-- compose       - PETSC_FALSE removes them
+  A is a matrix of ours, or one that got the functions of one and is none.
 */
 PetscErrorCode MatAIJCUDAComposeNamed(Mat A, MatType type, size_t num_functions, const MatAIJCUDANamedFunction table[], PetscBool compose)
 {

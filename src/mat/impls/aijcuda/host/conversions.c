@@ -8,18 +8,9 @@
 #include "../core/core.h"
 
 /*
-  MatAIJCUDAConvertToAIJ - MatConvert() of a matrix of ours to MATSEQAIJ or MATMPIAIJ, whatever -matconvert_type says.
+  MatAIJCUDAConvertToAIJ - MatConvert() of a matrix of ours to MATSEQAIJ or MATMPIAIJ, whatever -matconvert_type says. Collective.
 
-  Collective
-
-  Input Parameters:
-+ A     - a matrix of ours
-- reuse - see MatConvert()
-
-  Output Parameter:
-. B - the MATSEQAIJ or MATMPIAIJ
-
-  Cost: the mirror is brought up to date; MAT_INITIAL_MATRIX copies it, and MAT_REUSE_MATRIX its values.
+  Costs: the mirror is brought up to date; MAT_INITIAL_MATRIX copies it, and MAT_REUSE_MATRIX its values.
 */
 PetscErrorCode MatAIJCUDAConvertToAIJ(Mat A, MatReuse reuse, Mat *B)
 {
@@ -103,13 +94,9 @@ static PetscErrorCode CopyToSubclass(Mat A, Mat B)
 }
 
 /*
-  MatConvert_AIJCUDA - MatConvert() of a matrix of ours to a type that is not AIJ, or to another subclass of AIJ: what MATAIJ gives.
+  MatConvert_AIJCUDA - MatConvert() of a matrix of ours to a type that is not AIJ, or to another subclass of AIJ: what MATAIJ gives. Collective.
 
-  Collective
-
-  See MatConvert() for the parameters. A conversion in place that fails leaves A as it was.
-
-  Cost: a MATAIJ copy, which goes afterwards, beside what the conversion costs.
+  A conversion in place that fails leaves A as it was. Costs a MATAIJ copy, which goes afterwards, beside the conversion.
 */
 PetscErrorCode MatConvert_AIJCUDA(Mat A, MatType type, MatReuse reuse, Mat *B)
 {
@@ -241,13 +228,9 @@ static PetscErrorCode IsOursInForm(Mat A, MatType type, PetscBool *is)
 }
 
 /*
-  MatConvertFrom_AIJCUDA - MatConvert() of a matrix that is not MATAIJ to one of our types: what MATAIJ gets; and between our types.
+  MatConvertFrom_AIJCUDA - MatConvert() of a matrix that is not MATAIJ to one of our types: what MATAIJ gets; and between our types. Collective.
 
-  Collective
-
-  See MatConvert() for the parameters.
-
-  Cost: that of the conversion to MATAIJ; values come to the device when they are used. A matrix of another one of our types stays on the device, unless it goes into one that is there already.
+  Costs the conversion to MATAIJ; values come to the device when they are used. A matrix of another one of our types stays on the device, unless it goes into one that is there already.
 */
 PetscErrorCode MatConvertFrom_AIJCUDA(Mat A, MatType type, MatReuse reuse, Mat *B)
 {

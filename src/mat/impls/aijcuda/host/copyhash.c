@@ -77,17 +77,9 @@ static PetscErrorCode CopyEntries(Mat A, Mat B)
 }
 
 /*
-  MatCopyHashToXAIJ_AIJCUDA - Copies the entries that were inserted into a matrix of ours so far to another one, which is assembled then.
+  MatCopyHashToXAIJ_AIJCUDA - Copies the entries that were inserted into A so far to B, another AIJ matrix of the same layout, which is assembled then; B may be A itself. Collective.
 
-  Collective
-
-  Input Parameters:
-+ A - the matrix, not assembled
-- B - another AIJ matrix of the same layout; A itself is assembled
-
-  Errors: PETSC_ERR_ARG_WRONGSTATE when A is assembled; those of insertion and assembly.
-
-  Cost: the entries of A travel to the host.
+  PETSC_ERR_ARG_WRONGSTATE: A is assembled. The entries of A travel to the host.
 */
 PetscErrorCode MatCopyHashToXAIJ_AIJCUDA(Mat A, Mat B)
 {

@@ -340,15 +340,11 @@ static PetscErrorCode StartListening(void)
 #endif
 
 /*
-  MatAIJCUDAListen - Prepares matrices of ours, from now on, for readers that PETSc announces to log handlers; part of PetscSparseCUDAInitialize().
+  MatAIJCUDAListen - Prepares matrices of ours, from now on, for readers that PETSc announces to log handlers; part of PetscSparseCUDAInitialize(). Collective on PETSC_COMM_WORLD.
 
-  Collective on PETSC_COMM_WORLD
-
-  Notes:
   It ends with PetscFinalize(). The program can start PETSC_LOG_HANDLER_MAX log handlers, before it and after it. But four that were created before, or have a type of the program's own,
   and are started with no event between them take all places unseen; the next one that is stopped, or a stage, shows it.
-
-  Cost: a look into a table, and at the places for log handlers, for every event that begins and each of these places.
+  Costs a look into a table, and at the places for log handlers, for every event that begins and each of these places.
 */
 PetscErrorCode MatAIJCUDAListen(void)
 {

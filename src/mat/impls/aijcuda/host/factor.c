@@ -399,12 +399,8 @@ static PetscErrorCode RegisterPackage(MatSolverType package, MatType type, Facto
 /*
   MatAIJCUDARegisterFactors - Registers factorizations in front of PETSc's; once, before MatAIJCUDARegisterFactorsOf().
 
-  Not Collective
-
-  Notes:
   MatGetFactor() finds an exact type name before a prefix, but only when no solver type is given; with a solver type it takes the first prefix, which is
   MATSEQAIJ. So our factories take the places there too, and pass other matrices on. Without a solver type MATSOLVERPETSC comes first, as for MATSEQAIJ.
-
   PETSc has MATSOLVERPETSC under the names of subclasses, too.
 */
 PetscErrorCode MatAIJCUDARegisterFactors(void)
@@ -424,14 +420,7 @@ PetscErrorCode MatAIJCUDARegisterFactors(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  MatAIJCUDARegisterFactorsOf - Registers factorizations under the name of one of our sequential types.
-
-  Not Collective
-
-  Input Parameter:
-. type - the sequential type
-*/
+/* MatAIJCUDARegisterFactorsOf - Registers factorizations under the name of one of our sequential types. */
 PetscErrorCode MatAIJCUDARegisterFactorsOf(MatType type)
 {
   PetscFunctionBegin;

@@ -206,9 +206,6 @@ static PetscErrorCode MatGetFactor_AIJCUDA_Nested(Mat A, MatFactorType type, Mat
 /*
   MatAIJCUDARegisterNestedFactors - Registers factorizations of matrices that contain ours, and QR factorizations, in place of the packages' own, which they call.
 
-  Not Collective
-
-  Note:
   PETSc has no function that lists packages, so those of PETSc 3.26 are named here.
 */
 PetscErrorCode MatAIJCUDARegisterNestedFactors(void)

@@ -367,16 +367,10 @@ static PetscErrorCode TakeValues(Mat A, ColoringValues *v)
 }
 
 /*
-  MatAIJCUDATakeColoringValues - At an assembly: what a coloring has written becomes the values of the matrix.
+  MatAIJCUDATakeColoringValues - At an assembly: what a coloring has written becomes the values of A.
 
-  Not Collective
-
-  Input Parameter:
-. A - a matrix of ours
-
-  Errors: PETSC_ERR_ARG_WRONGSTATE when the nonzero pattern is another one than that of the coloring; the matrix is as it was.
-
-  Cost: a search among the composed objects; values that a coloring has written are copied to the device, or on the host where the device has no current pattern or not all are new.
+  PETSC_ERR_ARG_WRONGSTATE: the nonzero pattern is another one than that of the coloring; the matrix is as it was.
+  Costs a search among the composed objects; values that a coloring has written are copied to the device, or on the host where the device has no current pattern or not all are new.
 */
 PetscErrorCode MatAIJCUDATakeColoringValues(Mat A)
 {
@@ -450,10 +444,7 @@ PetscErrorCode MatHost_AIJCUDA_fdcoloringapply(Mat A, MatFDColoring c, Vec x, vo
 /*
   MatAIJCUDAReturnColorings - Colorings of a matrix that becomes MATAIJ write into its host arrays again.
 
-  Not Collective
-
-  Input Parameter:
-. A - a matrix of ours, whose host arrays are shown and current, or what has just been made of it
+  A is a matrix of ours, whose host arrays are shown and current, or what has just been made of it.
 */
 PetscErrorCode MatAIJCUDAReturnColorings(Mat A)
 {

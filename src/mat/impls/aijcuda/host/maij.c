@@ -49,13 +49,7 @@ static PetscErrorCode MatchGhostVector(Mat M, Vec x)
 /*
   MatMAIJShowMatrixBelow_AIJCUDA - Brings the host arrays of the matrix below a MATMAIJ up to date, which are read right after this call.
 
-  Not Collective
-
-  Input Parameter:
-. M - any matrix; others than a MATMAIJ of a matrix of ours are left alone
-
-  Output Parameter:
-. maij - whether it is a MATMAIJ
+  M is any matrix; others than a MATMAIJ of a matrix of ours are left alone. *maij: whether it is a MATMAIJ.
 */
 PetscErrorCode MatMAIJShowMatrixBelow_AIJCUDA(Mat M, PetscBool *maij)
 {
@@ -143,14 +137,7 @@ static PetscErrorCode PutInFront(Mat M)
 
 static PetscErrorCode MatCreateVecs_MAIJ_AIJCUDA(Mat, Vec *, Vec *);
 
-/*
-  MatMAIJPrepare_AIJCUDA - Makes a MATMAIJ ask for the host arrays of the matrix below it, from now on.
-
-  Not Collective
-
-  Input Parameter:
-. M - any matrix; others than a MATMAIJ, and one that asks already, are left alone
-*/
+/* MatMAIJPrepare_AIJCUDA - Makes a MATMAIJ ask for the host arrays of the matrix below it, from now on. Any other matrix, and one that asks already, are left alone. */
 PetscErrorCode MatMAIJPrepare_AIJCUDA(Mat M)
 {
   Mat A;

@@ -32,15 +32,9 @@ PetscErrorCode MatHost_MPIAIJCUDA_createsubmatrix(Mat A, IS rows, IS columns, Ma
 }
 
 /*
-  MatMPIAIJCUDASetThunks - Puts our thunks into the table of a parallel matrix, wherever the parent has an operation.
+  MatMPIAIJCUDASetThunks - Puts our thunks into the table of a parallel matrix, wherever the parent has an operation; A's record of the parent's operations is brought up to date.
 
-  Not Collective
-
-  Input Parameters:
-+ A   - the matrix, whose record of the parent's operations is brought up to date
-- ops - its table; while the hash of MatSetValues() is active, the saved one
-
-  Note:
+  ops: the table of A; while the hash of MatSetValues() is active, the saved one.
   What is absent here (duplicate, getdiagonal, zerorows, ...) the parent does by the operations of the blocks, which are ours.
 */
 PetscErrorCode MatMPIAIJCUDASetThunks(Mat A, struct _MatOps *ops)

@@ -58,15 +58,7 @@ static PetscErrorCode MatRestoreRowUpperTriangular_MPIAIJCUDA(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  MatAIJCUDASetRowAccessOps - Puts the operations around a loop over rows into a table.
-
-  Not Collective
-
-  Input Parameters:
-+ ops      - the table of a matrix of ours
-- parallel - which of the two kinds it is
-*/
+/* MatAIJCUDASetRowAccessOps - Puts the operations around a loop over rows into the table of a matrix of ours, which is parallel or not. */
 PetscErrorCode MatAIJCUDASetRowAccessOps(struct _MatOps *ops, PetscBool parallel)
 {
   PetscFunctionBegin;

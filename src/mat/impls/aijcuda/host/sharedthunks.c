@@ -75,15 +75,9 @@ static PetscErrorCode BeginSubmatrices(PetscInt n, Mat B[])
 }
 
 /*
-  MatAIJCUDACreateSubMatricesOnHost - MatCreateSubMatrices() by the parent's operation, which writes into submatrices that are used again.
+  MatAIJCUDACreateSubMatricesOnHost - MatCreateSubMatrices() by the parent's operation, that of MATSEQAIJ or MATMPIAIJ, which writes into submatrices that are used again. Collective.
 
-  Collective
-
-  Input Parameters:
-+ parent - the operation of MATSEQAIJ or MATMPIAIJ
-- A      - a matrix of ours, or a MATMPIAIJ whose submatrices may be ours
-
-  See MatCreateSubMatrices() for the other parameters.
+  A is a matrix of ours, or a MATMPIAIJ whose submatrices may be ours.
 */
 PetscErrorCode MatAIJCUDACreateSubMatricesOnHost(CreateSubMatricesFn parent, Mat A, PetscInt n, const IS rows[], const IS columns[], MatReuse reuse, Mat *B[])
 {

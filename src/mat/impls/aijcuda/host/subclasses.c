@@ -56,9 +56,7 @@ PetscErrorCode MatAIJCUDAForgetSaved(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  MatAIJCUDAChangesType - Whether it is MatSetType() that destroys the data of an assembled matrix: MatDestroy() comes without references, MatHeaderMerge() without a type.
-*/
+/* MatAIJCUDAChangesType - Whether it is MatSetType() that destroys the data of an assembled matrix: MatDestroy() comes without references, MatHeaderMerge() without a type. */
 PetscBool MatAIJCUDAChangesType(Mat A)
 {
   return (PetscBool)(((PetscObject)A)->refct > 0 && ((PetscObject)A)->type_name != NULL && A->assembled && A->factortype == MAT_FACTOR_NONE);
@@ -79,13 +77,9 @@ static PetscErrorCode CreateEmpty(Mat A, Mat *B)
 }
 
 /*
-  MatAIJCUDASave - Keeps the data of a matrix whose type changes.
+  MatAIJCUDASave - Keeps the data of a matrix whose type changes. Collective.
 
-  Collective
-
-  Input Parameters:
-+ A       - MATSEQAIJ or MATMPIAIJ, which ours has become; its data are those of an empty matrix afterwards
-- created - whether our constructor made it
+  A is a MATSEQAIJ or MATMPIAIJ, which ours has become; its data are those of an empty matrix afterwards. created: whether our constructor made it.
 */
 PetscErrorCode MatAIJCUDASave(Mat A, PetscBool created)
 {
@@ -148,13 +142,9 @@ static void ExchangeData(Mat A, Mat B)
 }
 
 /*
-  MatAIJCUDARestoreSaved - Gives a matrix, which its constructor has just made, the entries that it had before as one of our types.
+  MatAIJCUDARestoreSaved - Gives a matrix, which its constructor has just made, the entries that it had before as one of our types. Collective.
 
-  Collective
-
-  Input Parameters:
-+ A    - the matrix; without entries that are kept for it nothing is done
-- type - its type, a subclass of MATSEQAIJ or MATMPIAIJ, or one of these
+  Without entries that are kept for A nothing is done. The type is A's, a subclass of MATSEQAIJ or MATMPIAIJ, or one of these.
 */
 PetscErrorCode MatAIJCUDARestoreSaved(Mat A, MatType type)
 {
@@ -192,14 +182,7 @@ static PetscErrorCode MatDuplicate_SeqAIJ_AIJCUDA(Mat A, MatDuplicateOption opti
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  MatSeqAIJKeepDuplicates_AIJCUDA - Makes duplicates of a MATSEQAIJ, now and later, matrices of that type, whatever -mat_seqaij_type says.
-
-  Not Collective
-
-  Input Parameter:
-. A - any sequential matrix of type AIJ; others than MATSEQAIJ itself are left alone
-*/
+/* MatSeqAIJKeepDuplicates_AIJCUDA - Makes duplicates of a MATSEQAIJ, now and later, of that type, whatever -mat_seqaij_type says. Sequential subclasses of it are left alone. */
 PetscErrorCode MatSeqAIJKeepDuplicates_AIJCUDA(Mat A)
 {
   PetscBool plain;
@@ -362,9 +345,6 @@ static PetscErrorCode SetSubclass(Mat A, MatType type, ConvertFn convert)
 /*
   MatSeqAIJSetType_AIJCUDA - What -mat_seqaij_type and MatSeqAIJSetType() do for our types; see MatConvert() for the parameters.
 
-  Not Collective
-
-  Note:
   Matrices that are made while host code runs are left as they are: PETSc calls this inside our own constructor, too.
 */
 PetscErrorCode MatSeqAIJSetType_AIJCUDA(Mat A, MatType type, PETSC_UNUSED MatReuse reuse, PETSC_UNUSED Mat *B)
@@ -457,14 +437,7 @@ static PetscErrorCode ComposeConversion(Mat A, MatType type, ConvertFn ours, Con
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  MatCreate_MPIAIJ_AIJCUDA - PETSc's constructor of MATMPIAIJ, with our code in front of what blocks and submatrices of ours need.
-
-  Collective
-
-  Input Parameter:
-. A - a matrix without a type
-*/
+/* MatCreate_MPIAIJ_AIJCUDA - PETSc's constructor of MATMPIAIJ, with our code in front of what blocks and submatrices of ours need. Collective. */
 PetscErrorCode MatCreate_MPIAIJ_AIJCUDA(Mat A)
 {
   PetscFunctionBegin;

@@ -61,15 +61,9 @@ static PetscErrorCode MatILUFactor_SeqAIJCUDA(Mat A, IS rows, IS columns, const 
 }
 
 /*
-  MatSeqAIJCUDASetThunks - Puts our thunks into a table of operations, wherever the parent has an operation.
+  MatSeqAIJCUDASetThunks - Puts our thunks into a table of operations, wherever the parent has an operation; A's record of the parent's operations is brought up to date.
 
-  Not Collective
-
-  Input Parameters:
-+ A   - the matrix, whose record of the parent's operations is brought up to date
-- ops - its table; while the hash of MatSetValues() is active, the saved one
-
-  Note:
+  ops: the table of A; while the hash of MatSetValues() is active, the saved one.
   Called again after every parent operation that rewrites the table: assemblyend (inode code) and setoption (MAT_SORTED_FULL).
 */
 PetscErrorCode MatSeqAIJCUDASetThunks(Mat A, struct _MatOps *ops)
