@@ -82,14 +82,7 @@ static void PriceByTable(const AutoTable *table, DCSRView csr, HiSparseFormat fo
   prediction->by      = table->gpu;
 }
 
-/*
-  MatAutoCUDALookTime - What HiSparseLookQueue() and MatAutoCUDAPredict() take
-
-  Not Collective
-
-  Output Parameter:
-. us - microseconds
-*/
+/* MatAutoCUDALookTime - What HiSparseLookQueue() and MatAutoCUDAPredict() take, in microseconds. */
 PetscErrorCode MatAutoCUDALookTime(double *us)
 {
   const AutoTable *table;
@@ -101,23 +94,12 @@ PetscErrorCode MatAutoCUDALookTime(double *us)
 }
 
 /*
-  MatAutoCUDAPredict - What a matrix gains by HiSparse, and what that costs
+  MatAutoCUDAPredict - What a matrix gains by HiSparse, and what that costs; the format of the prediction is HISPARSE_CSR when rows are expected to be as good.
 
-  Not Collective
-
-  Input Parameters:
-+ csr       - compact, columns of a row sorted, with at least one entry
-. facts     - that the plan of a product knows, or NULL
-. samples   - [2] of looks that were queued before: of size 1, and of the blocks that this one has, if any; NULL: they are taken, and the host waits
-. format    - HISPARSE_AUTO, or the only one that is in question
-. precision - of the values that would be stored
-. us        - microseconds of y = A x with rows
-- stream    - with samples and facts nothing is queued
-
-  Output Parameter:
-. prediction - its format is HISPARSE_CSR when rows are expected to be as good
-
-  Cost: that of HiSparsePredict(). Errors: PETSC_ERR_MEM.
+  csr is compact, with at least one entry, and the columns of a row are sorted. facts are those that the plan of a product knows, or NULL.
+  samples: [2] of looks that were queued before: of size 1, and of the blocks that this one has, if any; NULL: they are taken, and the host waits. With samples and facts nothing is queued.
+  format is HISPARSE_AUTO, or the only one that is in question; precision that of the values that would be stored; us the microseconds of y = A x with rows.
+  Costs what HiSparsePredict() does.
 */
 PetscErrorCode MatAutoCUDAPredict(DCSRView csr, const DCSRFacts *facts, const HiSparseSample samples[], HiSparseFormat format, HiSparsePrecision precision, double us, cudaStream_t stream, AutoPrediction *prediction)
 {

@@ -673,15 +673,9 @@ static PetscErrorCode Forget_Auto(Mat A)
 }
 
 /*
-  MatSeqAIJAutoCUDAExpect - Notes that products follow, beside those that there were with this structure
+  MatSeqAIJAutoCUDAExpect - Notes that products follow, n with A and n_transpose with its transpose, beside those that there were with this structure; with minimum more may follow.
 
-  Not Collective
-
-  Input Parameters:
-+ A           - a sequential matrix of ours, of any type
-. n           - products with it
-. n_transpose - products with its transpose
-- minimum     - more may follow
+  A is a sequential matrix of ours, of any type.
 */
 void MatSeqAIJAutoCUDAExpect(Mat A, PetscCount n, PetscCount n_transpose, PetscBool minimum)
 {

@@ -88,15 +88,7 @@ static PetscErrorCode ComposeSeq(Mat A, MatType type, PetscBool compose)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  MatSeqAIJCUDACompose - Composes the functions of a sequential matrix.
-
-  Not Collective
-
-  Input Parameters:
-+ A    - a MATSEQAIJ that becomes ours
-- type - the type that the names are of
-*/
+/* MatSeqAIJCUDACompose - Composes the functions of a MATSEQAIJ that becomes ours; the names are of the type. */
 PetscErrorCode MatSeqAIJCUDACompose(Mat A, MatType type)
 {
   PetscFunctionBegin;
@@ -107,9 +99,7 @@ PetscErrorCode MatSeqAIJCUDACompose(Mat A, MatType type)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  MatSeqAIJCUDARemoveComposed - Removes the functions with our names, from a matrix that goes.
-*/
+/* MatSeqAIJCUDARemoveComposed - Removes the functions with our names, from a matrix that goes. */
 PetscErrorCode MatSeqAIJCUDARemoveComposed(Mat A, MatType type)
 {
   PetscFunctionBegin;
@@ -117,9 +107,7 @@ PetscErrorCode MatSeqAIJCUDARemoveComposed(Mat A, MatType type)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  MatSeqAIJCUDARestoreComposed - Removes the functions with our names and puts the parent's back, in a matrix that becomes MATSEQAIJ.
-*/
+/* MatSeqAIJCUDARestoreComposed - Removes the functions with our names and puts the parent's back, in a matrix that becomes MATSEQAIJ. */
 PetscErrorCode MatSeqAIJCUDARestoreComposed(Mat A, MatType type)
 {
   PetscFunctionBegin;
@@ -140,9 +128,7 @@ static PetscErrorCode ComposeMPI(Mat A, const MatAIJCUDATypes *types, PetscBool 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  MatMPIAIJCUDACompose - MatSeqAIJCUDACompose() for a parallel matrix.
-*/
+/* MatMPIAIJCUDACompose - MatSeqAIJCUDACompose() for a parallel matrix. */
 PetscErrorCode MatMPIAIJCUDACompose(Mat A, const MatAIJCUDATypes *types)
 {
   PetscFunctionBegin;
@@ -153,9 +139,7 @@ PetscErrorCode MatMPIAIJCUDACompose(Mat A, const MatAIJCUDATypes *types)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  MatMPIAIJCUDARemoveComposed - MatSeqAIJCUDARemoveComposed() for a parallel matrix; the parent's destroy removes what ours stands in for.
-*/
+/* MatMPIAIJCUDARemoveComposed - MatSeqAIJCUDARemoveComposed() for a parallel matrix; the parent's destroy removes what ours stands in for. */
 PetscErrorCode MatMPIAIJCUDARemoveComposed(Mat A, const MatAIJCUDATypes *types)
 {
   PetscFunctionBegin;
@@ -163,9 +147,7 @@ PetscErrorCode MatMPIAIJCUDARemoveComposed(Mat A, const MatAIJCUDATypes *types)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  MatMPIAIJCUDARestoreComposed - MatSeqAIJCUDARestoreComposed() for a parallel matrix.
-*/
+/* MatMPIAIJCUDARestoreComposed - MatSeqAIJCUDARestoreComposed() for a parallel matrix. */
 PetscErrorCode MatMPIAIJCUDARestoreComposed(Mat A, const MatAIJCUDATypes *types)
 {
   PetscFunctionBegin;

@@ -185,9 +185,7 @@ static PetscErrorCode ConvertInPlaceToMPIAIJ(Mat B)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  MatConvert_MPIAIJCUDA_MPIAIJ - Converts a matrix of ours to MATMPIAIJ; see MatConvert() for the parameters.
-*/
+/* MatConvert_MPIAIJCUDA_MPIAIJ - Converts a matrix of ours to MATMPIAIJ; see MatConvert() for the parameters. */
 PetscErrorCode MatConvert_MPIAIJCUDA_MPIAIJ(Mat A, PETSC_UNUSED MatType type, MatReuse reuse, Mat *B)
 {
   PetscBool alike;
@@ -286,7 +284,6 @@ static PetscErrorCode ConvertInPlaceFromMPIAIJ(Mat B, const MatAIJCUDATypes *typ
 /*
   MatConvert_MPIAIJ_MPIAIJCUDA - Converts a parallel AIJ matrix, assembled or not, to one of our types; see MatConvert() for the parameters.
 
-  Note:
   A matrix that is ours already is duplicated, copied or left where it is, and gets the type.
 */
 PetscErrorCode MatConvert_MPIAIJ_MPIAIJCUDA(Mat A, MatType type, MatReuse reuse, Mat *B)
@@ -318,15 +315,7 @@ PetscErrorCode MatCreate_MPIAIJDCSRCUDA(Mat B)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  MatCreate_MPIAIJCUDA - The constructor of a parallel type.
-
-  Collective
-
-  Input Parameters:
-+ B    - the matrix
-- type - of a family that MatAIJCUDATypesRegister() knows
-*/
+/* MatCreate_MPIAIJCUDA - The constructor of a parallel type, of a family that MatAIJCUDATypesRegister() knows. Collective. */
 PetscErrorCode MatCreate_MPIAIJCUDA(Mat B, MatType type)
 {
   PetscFunctionBegin;

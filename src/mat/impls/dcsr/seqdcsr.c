@@ -279,9 +279,7 @@ static PetscErrorCode ConvertInPlaceToSeqAIJ(Mat B)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  MatConvert_SeqAIJCUDA_SeqAIJ - Converts a matrix of ours to MATSEQAIJ; see MatConvert() for the parameters.
-*/
+/* MatConvert_SeqAIJCUDA_SeqAIJ - Converts a matrix of ours to MATSEQAIJ; see MatConvert() for the parameters. */
 PetscErrorCode MatConvert_SeqAIJCUDA_SeqAIJ(Mat A, PETSC_UNUSED MatType type, MatReuse reuse, Mat *B)
 {
   PetscErrorCode ierr;
@@ -463,7 +461,6 @@ static PetscErrorCode ConvertInPlaceFromSeqAIJ(Mat B, MatType type)
 /*
   MatConvert_SeqAIJ_SeqAIJCUDA - Converts a sequential AIJ matrix, assembled or not, to one of our types; see MatConvert() for the parameters.
 
-  Note:
   A matrix that is ours already is duplicated, copied or left where it is, and gets the type.
 */
 PetscErrorCode MatConvert_SeqAIJ_SeqAIJCUDA(Mat A, MatType type, MatReuse reuse, Mat *B)
@@ -517,15 +514,7 @@ PetscErrorCode MatCreate_SeqAIJDCSRCUDA(Mat B)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  MatCreate_SeqAIJCUDA - The constructor of a sequential type with the storage it is registered with.
-
-  Collective
-
-  Input Parameters:
-+ B    - the matrix
-- type - as in MatDeviceStorageRegister()
-*/
+/* MatCreate_SeqAIJCUDA - The constructor of a sequential type with the storage it is registered with by MatDeviceStorageRegister(). Collective. */
 PetscErrorCode MatCreate_SeqAIJCUDA(Mat B, MatType type)
 {
   PetscBool      reads;

@@ -290,14 +290,7 @@ static PetscErrorCode MatEliminateZeros_SeqAIJCUDA(Mat A, PetscBool keep)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  MatSeqAIJCUDASetDeletionOps - Puts our operations of deletion into a table that has the thunks already.
-
-  Not Collective
-
-  Input Parameter:
-. ops - the table of a sequential matrix
-*/
+/* MatSeqAIJCUDASetDeletionOps - Puts our operations of deletion into the table of a sequential matrix, which has the thunks already. */
 PetscErrorCode MatSeqAIJCUDASetDeletionOps(struct _MatOps *ops)
 {
   PetscFunctionBegin;

@@ -24,7 +24,7 @@ static PetscErrorCode ForgetCoordinates(Mat A, PetscInt nonzeros_before)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The copies to the device, which are most of what may fail for want of memory, before any block is changed; not collective. */
+/* The copies to the device, which are most of what may fail for want of memory, before any block is changed. */
 static PetscErrorCode CopyBlocksToDevice(Mat A)
 {
   Mat_MPIAIJ *a         = (Mat_MPIAIJ *)A->data;
@@ -44,7 +44,6 @@ static PetscErrorCode CopyBlocksToDevice(Mat A)
 /*
   MatZeroRows_MPIAIJCUDA - MatZeroRows() of a parallel matrix; see there for the parameters.
 
-  Note:
   The parent assembles at the end, although the blocks have done that. When no value can be under way to another process it is told so: then the assembly
   leaves the values on the device.
 
@@ -79,9 +78,7 @@ static PetscErrorCode MatZeroRows_MPIAIJCUDA(Mat A, PetscInt n, const PetscInt r
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  MatEliminateZeros_MPIAIJCUDA - MatEliminateZeros() of a parallel matrix: of both blocks, and the diagonal is in the diagonal block alone.
-*/
+/* MatEliminateZeros_MPIAIJCUDA - MatEliminateZeros() of a parallel matrix: of both blocks, and the diagonal is in the diagonal block alone. */
 static PetscErrorCode MatEliminateZeros_MPIAIJCUDA(Mat A, PetscBool keep)
 {
   Mat_MPIAIJ    *a = (Mat_MPIAIJ *)A->data;
@@ -100,9 +97,7 @@ static PetscErrorCode MatEliminateZeros_MPIAIJCUDA(Mat A, PetscBool keep)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  MatMPIAIJCUDASetDeletionOps - Puts our operations of deletion into the table of a parallel matrix.
-*/
+/* MatMPIAIJCUDASetDeletionOps - Puts our operations of deletion into the table of a parallel matrix. */
 PetscErrorCode MatMPIAIJCUDASetDeletionOps(struct _MatOps *ops)
 {
   PetscFunctionBegin;

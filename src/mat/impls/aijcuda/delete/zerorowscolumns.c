@@ -175,7 +175,7 @@ static PetscErrorCode ZeroBlocks(Mat A, Removal *r, PetscScalar diag, Vec x, Vec
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What may be wrong, and most of what may fail for want of memory, before anything is under way; not collective. */
+/* What may be wrong, and most of what may fail for want of memory, before anything is under way. */
 static PetscErrorCode Prepare(Mat A, PetscInt n, const PetscInt rows[])
 {
   Mat_MPIAIJ *a = (Mat_MPIAIJ *)A->data;
@@ -210,18 +210,13 @@ cleanup:
 }
 
 /*
-  MatZeroRowsColumns_MPIAIJCUDA - MatZeroRowsColumns() of a parallel matrix; see there for the parameters.
+  MatZeroRowsColumns_MPIAIJCUDA - MatZeroRowsColumns() of a parallel matrix; see there for the parameters. Collective.
 
-  Collective
-
-  Notes:
   Keeps the pattern whatever MAT_KEEP_NONZERO_PATTERN says, as MATMPIAIJ does. A removed row without a diagonal entry makes the diagonal block of its process go through
-  the host, which inserts it or raises an error, as its options say.
+  the host, which inserts it or raises an error, as its options say. The parent does it when some process computes on the host, or rows and columns are not distributed alike.
 
-  The parent does it when some process computes on the host, or rows and columns are not distributed alike.
-
-  Errors: PETSC_ERR_ARG_OUTOFRANGE and PETSC_ERR_MEM, on all processes when one has it, and nothing was changed; except when PETSC_ERR_MEM is raised for the partial sums of very long rows of the off-diagonal block, or for b that lives on
-  the host: then the diagonal block and its part of b are done.
+  PETSC_ERR_ARG_OUTOFRANGE and PETSC_ERR_MEM are on all processes when one has it, and nothing was changed; except when PETSC_ERR_MEM is raised for the partial sums of very long rows of the
+  off-diagonal block, or for b that lives on the host: then the diagonal block and its part of b are done.
 */
 PetscErrorCode MatZeroRowsColumns_MPIAIJCUDA(Mat A, PetscInt n, const PetscInt rows[], PetscScalar diag, Vec x, Vec b)
 {

@@ -265,11 +265,7 @@ DEFINE_ROWWISE(rowsumabs, getrowsumabs, GetRowSumAbs, (Mat A, Vec v), (A, v), (*
 /*
   MatColumnSumsAbs_SeqAIJCUDA - Sums of absolute values of the columns, for the one-norm of parallel matrices; real scalars only.
 
-  Not Collective
-
-  Input Parameters:
-+ A - a sequential matrix of ours that uses the device
-- v - a vector of as many local entries as A has columns
+  A uses the device. v has as many local entries as A has columns.
 */
 PetscErrorCode MatColumnSumsAbs_SeqAIJCUDA(Mat A, Vec v)
 {
@@ -442,14 +438,7 @@ failed:
   PetscFunctionReturn(ierr);
 }
 
-/*
-  MatSeqAIJCUDASetEntriesOps - Puts our operations entry by entry into a table that has the thunks already.
-
-  Not Collective
-
-  Input Parameter:
-. ops - the table of a sequential matrix
-*/
+/* MatSeqAIJCUDASetEntriesOps - Puts our operations entry by entry into the table of a sequential matrix, which has the thunks already. */
 PetscErrorCode MatSeqAIJCUDASetEntriesOps(struct _MatOps *ops)
 {
   PetscFunctionBegin;

@@ -208,9 +208,7 @@ static PetscErrorCode MatDiagonalSet_MPIAIJCUDA(Mat A, Vec diagonal, InsertMode 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  MatMPIAIJCUDASetEntriesOps - Puts the operations above into the table of a parallel matrix.
-*/
+/* MatMPIAIJCUDASetEntriesOps - Puts the operations above into the table of a parallel matrix. */
 PetscErrorCode MatMPIAIJCUDASetEntriesOps(struct _MatOps *ops)
 {
   PetscFunctionBegin;

@@ -94,7 +94,7 @@ failed:
   PetscFunctionReturn(ierr);
 }
 
-/* Both graphs, with the ghost nodes [*n] that the second one has, numbers on the host. Not collective. */
+/* Both graphs, with the ghost nodes [*n] that the second one has, numbers on the host. */
 static PetscErrorCode CollapseBlocks(const Collapse *c, DCSRView graphs[], PetscInt *n, int32_t **ghosts)
 {
   const PetscInt bs       = c->A->rmap->bs;
@@ -145,22 +145,11 @@ cleanup:
 }
 
 /*
-  MatAIJCUDACollapse - The graph of a matrix whose unknowns are blocks
+  MatAIJCUDACollapse - The graph of a matrix A whose unknowns are blocks, of A's type, with a row for each block; NULL after an error, which is on all processes. Collective.
 
-  Collective
-
-  Input Parameters:
-+ A         - a matrix of ours with its structure on the device, whose rows and columns have the same layout
-. values    - PETSC_FALSE: the graph's values are not computed
-. num_index - how many rows and columns of a dense block its value is computed from; 0: all
-- index     - [num_index] host: which
-
-  Output Parameter:
-. G - of A's type, with a row for each block of A; NULL after an error
-
-  Errors: PETSC_ERR_MEM, on all processes.
-
-  Cost: dense blocks, two reads of the structure; others three; and one read of the matrix for values. Ghost columns are gone through on the host.
+  The structure of A is on the device, and its rows and columns have the same layout. Without values those of the graph are not computed.
+  index: [num_index] host, which rows and columns of a dense block its value is computed from; 0: all.
+  Costs two reads of the structure for dense blocks, three for others; and one read of the matrix for values. Ghost columns are gone through on the host.
 */
 PetscErrorCode MatAIJCUDACollapse(Mat A, PetscBool values, PetscInt num_index, const PetscInt index[], Mat *G)
 {

@@ -159,22 +159,12 @@ cleanup:
 }
 
 /*
-  MatAIJCUDACreateWeights - The graph of a matrix with the sizes of its entries, or of its blocks when it has any
+  MatAIJCUDACreateWeights - The graph of a square matrix A with the sizes of its entries, or of its blocks when it has any: a new matrix of A's type; NULL after an error. Collective.
 
-  Collective
-
-  Input Parameters:
-+ A         - a square matrix of ours with its structure on the device
-. absolute  - without blocks: absolute values; PETSC_FALSE: the values of A
-. weak      - with these: 1, entries off the diagonal with a positive real part count as zero; -1, those with a negative one; 0, none
-. transpose - those of the transpose are added
-. num_index - with dense blocks: how many of their rows and columns count; 0: all
-- index     - [num_index] which
-
-  Output Parameter:
-. G - a new matrix of A's type; NULL after an error
-
-  Cost: a copy, or what MatAIJCUDACollapse() costs; with the transpose, one, and a sum.
+  The structure of A is on the device. absolute: without blocks, absolute values; PETSC_FALSE: the values of A.
+  weak, with absolute values: 1, entries off the diagonal with a positive real part count as zero; -1, those with a negative one; 0, none. transpose: those of the transpose are added.
+  index: [num_index] which rows and columns of dense blocks count; 0: all.
+  Costs a copy, or what MatAIJCUDACollapse() costs; with the transpose, one, and a sum.
 */
 PetscErrorCode MatAIJCUDACreateWeights(Mat A, PetscBool absolute, int weak, PetscBool transpose, PetscInt num_index, const PetscInt index[], Mat *G)
 {
@@ -229,11 +219,9 @@ failed:
 }
 
 /*
-  MatCreateGraph_AIJCUDA - The graph of a matrix of ours, as MATAIJ; see MatCreateGraph() for the parameters.
+  MatCreateGraph_AIJCUDA - The graph of a matrix of ours, as MATAIJ; see MatCreateGraph() for the parameters. Collective.
 
-  Collective
-
-  Cost: on the device two passes over the matrix, with symmetrize (where symmetry is not known) a transpose and a sum; then the copy to the host.
+  Costs on the device two passes over the matrix, with symmetrize (where symmetry is not known) a transpose and a sum; then the copy to the host.
 */
 PetscErrorCode MatCreateGraph_AIJCUDA(Mat A, PetscBool symmetrize, PetscBool scale, PetscReal filter, PetscInt index_size, PetscInt index[], Mat *graph)
 {

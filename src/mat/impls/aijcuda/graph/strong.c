@@ -27,7 +27,7 @@ cleanup:
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The strong entries of a block, owned by the caller, zero when all are; rows are scaled by left, columns by right; weak: couplings that count as zero. Not collective. */
+/* The strong entries of a block, owned by the caller, zero when all are; rows are scaled by left, columns by right; weak: couplings that count as zero. */
 static PetscErrorCode GetStrongBlock(Mat G, Mat block, Vec left, Vec right, PetscReal threshold, DCSRWeak weak, cudaStream_t stream, DCSRView *view)
 {
   HostVecBuffer  buffers[2] = {{NULL, 0}, {NULL, 0}};
@@ -72,22 +72,11 @@ static PetscErrorCode CreateStrong(Mat G, PetscBool mpi, Vec scaling, PetscReal 
 }
 
 /*
-  MatAIJCUDACreateStrong - The strong entries of a matrix
+  MatAIJCUDACreateStrong - The strong entries of a square matrix G without blocks, whose structure is on the device. Collective.
 
-  Collective
-
-  Input Parameters:
-+ G         - a square matrix of ours with its structure on the device, without blocks
-. threshold - not negative
-. weak      - 1: entries off the diagonal with a positive real part count as zero; -1: those with a negative one; 0: none
-- keeps     - stored diagonal entries are strong, whatever they are, as with MatFilter()
-
-  Output Parameter:
-. S - of G's type: entries (i, j) with |g_ij| sqrt(1 / |g_ii|) sqrt(1 / |g_jj|) > threshold, with their values in G; a diagonal entry that is missing or zero counts as an infinite one. NULL after an error
-
-  Errors: PETSC_ERR_MEM, on all processes.
-
-  Cost: three passes over the matrix; a scatter of one number a row.
+  S is of G's type: entries (i, j) with |g_ij| sqrt(1 / |g_ii|) sqrt(1 / |g_jj|) > threshold >= 0, with their values in G; a diagonal entry that is missing or zero counts as an infinite one.
+  weak: 1, entries off the diagonal with a positive real part count as zero; -1, those with a negative one; 0, none. keeps: stored diagonal entries are strong, whatever they are, as with MatFilter().
+  S is NULL after an error, which is on all processes. Costs three passes over the matrix, and a scatter of one number a row.
 */
 PetscErrorCode MatAIJCUDACreateStrong(Mat G, PetscReal threshold, int weak, PetscBool keeps, Mat *S)
 {

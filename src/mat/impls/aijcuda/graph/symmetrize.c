@@ -3,7 +3,7 @@
 #include "../parallel/parallel.h"
 #include <petscsparsecuda/pattern.h>
 
-/* MatAIJCUDAIsSymmetricKnown - Whether A is known to be symmetric; not collective. */
+/* MatAIJCUDAIsSymmetricKnown - Whether A is known to be symmetric. */
 PetscErrorCode MatAIJCUDAIsSymmetricKnown(Mat A, PetscBool *symmetric)
 {
   PetscBool known;
@@ -39,19 +39,9 @@ static PetscErrorCode GetSkewness(Mat A, PetscBool is_mpi, uint64_t skewness[])
 }
 
 /*
-  MatAIJCUDAHasSymmetricPattern - Whether every entry of A has a partner across the diagonal, whatever was said of A
+  MatAIJCUDAHasSymmetricPattern - Whether every entry of A, square and with its structure on the device, has a partner across the diagonal, whatever was said of A. Collective.
 
-  Collective
-
-  Input Parameter:
-. A - a square matrix of ours with its structure on the device
-
-  Output Parameter:
-. symmetric - the answer
-
-  Errors: PETSC_ERR_MEM, on all processes.
-
-  Cost: one read of the structure, and a reduction of 16 bytes.
+  Errors are on all processes. Costs one read of the structure, and a reduction of 16 bytes.
 */
 PetscErrorCode MatAIJCUDAHasSymmetricPattern(Mat A, PetscBool *symmetric)
 {
@@ -70,17 +60,10 @@ PetscErrorCode MatAIJCUDAHasSymmetricPattern(Mat A, PetscBool *symmetric)
 }
 
 /*
-  MatAIJCUDACreateSymmetricPattern - A matrix with the entries of A and of its transpose; the values have no meaning
+  MatAIJCUDACreateSymmetricPattern - A matrix with the entries of A, square and with its structure on the device, and of its transpose; the values have no meaning. Collective.
 
-  Collective
-
-  Input Parameter:
-. A - a square matrix of ours with its structure on the device
-
-  Output Parameter:
-. G - A itself, with one more reference, when its pattern is symmetric; otherwise a new matrix of A's type; NULL after an error
-
-  Cost: that of MatAIJCUDAHasSymmetricPattern(); and when the pattern is not symmetric, a transpose and a sum.
+  G is A itself, with one more reference, when its pattern is symmetric; otherwise a new matrix of A's type; NULL after an error.
+  Costs MatAIJCUDAHasSymmetricPattern(); and when the pattern is not symmetric, a transpose and a sum.
 */
 PetscErrorCode MatAIJCUDACreateSymmetricPattern(Mat A, Mat *G)
 {

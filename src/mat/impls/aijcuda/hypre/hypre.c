@@ -202,14 +202,9 @@ static const MatAIJCUDANamedFunction mpi_functions[] = {NAMED_HYPRE(MATMPIAIJ)};
 static const MatAIJCUDANamedFunction root_functions[] = {NAMED_FUNCTION("MatConvert_" MATHYPRE "_%s_C", MatConvert_HYPRE_AIJCUDA)};
 
 /*
-  MatAIJCUDAComposeHYPRE - Composes the functions that PETSc looks for on a matrix of ours when hypre takes part, if its parent type has them, or removes them.
+  MatAIJCUDAComposeHYPRE - Composes the functions that PETSc looks for on a matrix of ours when hypre takes part, under the names of the type, if its parent type has them; or removes them.
 
-  Not Collective
-
-  Input Parameters:
-+ A       - a matrix of ours, or one that got the functions of one and is none
-. type    - the type that the names are of
-- compose - PETSC_FALSE removes them
+  A is a matrix of ours, or one that got the functions of one and is none.
 */
 PetscErrorCode MatAIJCUDAComposeHYPRE(Mat A, MatType type, PetscBool compose)
 {

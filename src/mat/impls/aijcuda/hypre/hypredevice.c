@@ -114,17 +114,9 @@ static PetscErrorCode Wrap(Mat A, Origin *o, Mat *H)
 }
 
 /*
-  MatAIJCUDAConvertHYPREDevice - Makes a MATHYPRE on the device
+  MatAIJCUDAConvertHYPREDevice - Makes a MATHYPRE on the device; NULL, on all processes, when hypre's numbers are too small or too wide for it. Collective.
 
-  Collective
-
-  Input Parameter:
-. A - a matrix of ours whose values are on the device; the hypre of this PETSc computes there, and is initialized
-
-  Output Parameter:
-. H - the MATHYPRE; NULL when hypre's numbers are too small or too wide for it, on all processes
-
-  Cost: the matrix read and written once; a message to each neighbor.
+  The values of A are on the device; the hypre of this PETSc computes there, and is initialized. Costs the matrix read and written once; a message to each neighbor.
 */
 PetscErrorCode MatAIJCUDAConvertHYPREDevice(Mat A, Mat *H)
 {
@@ -158,19 +150,10 @@ failed:
 }
 
 /*
-  MatAIJCUDARefillHYPREDevice - Writes values into a MATHYPRE that MatAIJCUDAConvertHYPREDevice() made
+  MatAIJCUDARefillHYPREDevice - Writes values into a MATHYPRE; *ours: whether MatAIJCUDAConvertHYPREDevice() made it. Collective.
 
-  Collective
-
-  Input Parameters:
-+ A - a matrix of ours
-- H - any MATHYPRE
-
-  Output Parameters:
-+ ours - whether H was made by that function
-- done - whether H has the values of A now: it was, has the pattern of A, and is on the device like A
-
-  Cost: the matrix read and its values written once, the pattern of A read once.
+  *done: whether H has the values of A now: it is ours, has the pattern of A, and is on the device like A.
+  Costs the matrix read and its values written once, the pattern of A read once.
 */
 PetscErrorCode MatAIJCUDARefillHYPREDevice(Mat A, Mat H, PetscBool *ours, PetscBool *done)
 {

@@ -148,7 +148,7 @@ static PetscBool AreOwnProducts(const struct _MatOps *ops, const struct _MatOps 
   return (PetscBool)(ops->mult == installed->mult && ops->multadd == installed->multadd && ops->multtranspose == installed->multtranspose && ops->multtransposeadd == installed->multtransposeadd && ops->residual == installed->residual);
 }
 
-/* MatSeqAIJCUDAMultiplies - Whether A, any sequential matrix, is one of ours that multiplies on the device with the type's own products: what a program has set instead may use other streams than ours. Not collective. */
+/* MatSeqAIJCUDAMultiplies - Whether A, any sequential matrix, is one of ours that multiplies on the device with the type's own products: what a program has set instead may use other streams than ours. */
 PetscErrorCode MatSeqAIJCUDAMultiplies(Mat A, PetscBool *can)
 {
   PetscFunctionBegin;
@@ -159,15 +159,9 @@ PetscErrorCode MatSeqAIJCUDAMultiplies(Mat A, PetscBool *can)
 }
 
 /*
-  MatAIJCUDACanSmooth - Whether MatAIJCUDASmooth() serves a matrix now: it is one of ours, on the device, and its products are the type's own
+  MatAIJCUDACanSmooth - Whether MatAIJCUDASmooth() serves a matrix of any type now: it is one of ours, on the device, and its products are the type's own.
 
-  Not Collective
-
-  Input Parameter:
-. A - a matrix of any type
-
-  Output Parameter:
-. can - the answer of this process. Those of other processes may differ: the communication of MatAIJCUDASmooth() is that of MatMult()
+  The answer is that of this process. Those of other processes may differ: the communication of MatAIJCUDASmooth() is that of MatMult().
 */
 PetscErrorCode MatAIJCUDACanSmooth(Mat A, PetscBool *can)
 {
@@ -185,24 +179,10 @@ PetscErrorCode MatAIJCUDACanSmooth(Mat A, PetscBool *can)
 }
 
 /*
-  MatAIJCUDASmooth - y = alpha d (b - A x) + beta x + gamma q, entry by entry: a residual or a step of a smoother
+  MatAIJCUDASmooth - y = alpha d (b - A x) + beta x + gamma q, entry by entry: a residual or a step of a smoother. Neighbor-wise Collective, but not where x is NULL.
 
-  Neighbor-wise Collective; not collective where x is NULL
-
-  Input Parameters:
-+ A     - a matrix that MatAIJCUDACanSmooth() says can; square when beta is not 0
-. alpha - step size
-. d     - diagonal preconditioner; NULL: ones
-. b     - right-hand side
-. beta  - factor of x
-. x     - the iterate; NULL: zero, then beta has to be 0
-. gamma - factor of q
-- q     - earlier iterate; read when gamma is not 0
-
-  Input/Output Parameter:
-. y - may be b or q, not x and not d
-
-  Cost: one kernel; on several processes one a block. Storage without such kernels takes a product and a kernel over the vectors. The product is logged as MatMult().
+  MatAIJCUDACanSmooth() says that A can; A is square when beta is not 0. d NULL: ones. x NULL: zero, then beta has to be 0. q is read when gamma is not 0. y may be b or q, not x and not d.
+  Costs one kernel; on several processes one a block. Storage without such kernels takes a product and a kernel over the vectors. The product is logged as MatMult().
 */
 PetscErrorCode MatAIJCUDASmooth(Mat A, PetscScalar alpha, Vec d, Vec b, PetscScalar beta, Vec x, PetscScalar gamma, Vec q, Vec y)
 {

@@ -34,17 +34,9 @@ static PetscErrorCode PrepareBlock(Mat A, PrepareKind kind)
 }
 
 /*
-  MatAIJCUDAPrepareMult - Makes what products with A need, so that they do not fail for want of device memory on one process while others go on
+  MatAIJCUDAPrepareMult - Makes what products with A, of any type, or its transpose need, so that they do not fail for want of device memory on one process while others go on. Collective.
 
-  Collective
-
-  Input Parameters:
-+ A         - of any type; parallel and sequential ones of ours are prepared
-- transpose - for products with its transpose
-
-  Errors: PETSC_ERR_MEM, on all processes.
-
-  Cost: that of the first product after a change, and a reduction.
+  Parallel and sequential ones of ours are prepared. PETSC_ERR_MEM is on all processes. Costs what the first product after a change does, and a reduction.
 */
 PetscErrorCode MatAIJCUDAPrepareMult(Mat A, PetscBool transpose)
 {

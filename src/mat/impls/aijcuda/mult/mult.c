@@ -15,15 +15,7 @@ static PetscErrorCode PrepareMult(Mat A, MultKind kind, cudaStream_t stream, con
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  MatSeqAIJCUDAPrepareMult - Copies and allocates what the next product with A needs, so that it cannot fail for want of device memory.
-
-  Not Collective
-
-  Input Parameters:
-+ A         - the matrix, one of ours
-- transpose - whether the product is one with its transpose
-*/
+/* MatSeqAIJCUDAPrepareMult - Copies and allocates what the next product with A, or its transpose, needs, so that it cannot fail for want of device memory. */
 PetscErrorCode MatSeqAIJCUDAPrepareMult(Mat A, PetscBool transpose)
 {
   const MatDeviceStorageOps *table;
@@ -38,18 +30,7 @@ PetscErrorCode MatSeqAIJCUDAPrepareMult(Mat A, PetscBool transpose)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  MatSeqAIJCUDAPrepareTable - As MatSeqAIJCUDAPrepareMult(), for the product with the matrix that comes next.
-
-  Not Collective
-
-  Input Parameters:
-+ A      - the matrix, one of ours that uses the device
-- stream - the stream of now
-
-  Output Parameter:
-. table - has the functions of that product
-*/
+/* MatSeqAIJCUDAPrepareTable - As MatSeqAIJCUDAPrepareMult(), for the product with A, which uses the device, that comes next on the stream; *table has the functions of that product. */
 PetscErrorCode MatSeqAIJCUDAPrepareTable(Mat A, cudaStream_t stream, const MatDeviceStorageOps **table)
 {
   PetscFunctionBegin;
@@ -173,14 +154,7 @@ static PetscErrorCode MatMultHermitianTranspose_SeqAIJCUDA(Mat A, Vec x, Vec y)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  MatSeqAIJCUDASetMultOps - Puts our products with vectors into a table that has the thunks already.
-
-  Not Collective
-
-  Input Parameter:
-. ops - the table of a sequential matrix
-*/
+/* MatSeqAIJCUDASetMultOps - Puts our products with vectors into the table of a sequential matrix, which has the thunks already. */
 PetscErrorCode MatSeqAIJCUDASetMultOps(struct _MatOps *ops)
 {
   PetscFunctionBegin;
@@ -198,18 +172,10 @@ PetscErrorCode MatSeqAIJCUDASetMultOps(struct _MatOps *ops)
 #define PRODUCTS(X) X(mult) X(multadd) X(residual) X(multtranspose) X(multtransposeadd) X(multhermitiantranspose) X(multhermitiantransposeadd)
 
 /*
-  MatAIJCUDATakeProducts - Takes products with vectors that the program has set, as MatSetOperation() does it, out of a table that is filled anew; otherwise they would pass for the parent's, or be lost
+  MatAIJCUDATakeProducts - Takes products with vectors that the program has set, as MatSetOperation() does it, out of a table that is filled anew; otherwise they would pass for the parent's, or be lost.
 
-  Not Collective
-
-  Input Parameter:
-. installed - the table as it was filled the last time; empty: there are none of the program
-
-  Input/Output Parameter:
-. ops - the table, which has what was installed afterwards
-
-  Output Parameter:
-. program - the products of the program, for MatAIJCUDAPutProducts(); NULL where there is none
+  installed: the table as it was filled the last time; empty: there are none of the program. ops has what was installed afterwards.
+  program: the products of the program, for MatAIJCUDAPutProducts(); NULL where there is none.
 */
 void MatAIJCUDATakeProducts(struct _MatOps *ops, const struct _MatOps *installed, struct _MatOps *program)
 {
@@ -220,7 +186,7 @@ void MatAIJCUDATakeProducts(struct _MatOps *ops, const struct _MatOps *installed
 #undef TAKE
 }
 
-/* MatAIJCUDAPutProducts - Puts the products back that MatAIJCUDATakeProducts() took. Not collective. */
+/* MatAIJCUDAPutProducts - Puts the products back that MatAIJCUDATakeProducts() took. */
 void MatAIJCUDAPutProducts(struct _MatOps *ops, const struct _MatOps *program)
 {
 #define PUT(operation) \

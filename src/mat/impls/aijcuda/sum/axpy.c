@@ -105,14 +105,7 @@ static PetscErrorCode GetCompactView(Mat X, DCSRView *view)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  MatSeqAIJCUDACompleteDiagonal - Makes diagonal entries that are missing, with value zero.
-
-  Not Collective
-
-  Input Parameter:
-. A - a sequential matrix of ours that uses the device; as it was after an error
-*/
+/* MatSeqAIJCUDACompleteDiagonal - Makes diagonal entries that are missing, with value zero; A uses the device, and is as it was after an error. */
 PetscErrorCode MatSeqAIJCUDACompleteDiagonal(Mat A)
 {
   BlockSum       s;

@@ -194,19 +194,9 @@ static PetscErrorCode MatTransposeSymbolic_SeqAIJCUDA(Mat A, Mat *B)
 }
 
 /*
-  MatIsTransposeDevice_SeqAIJCUDA - MatIsTranspose() or MatIsHermitianTranspose() on the device.
+  MatIsTransposeDevice_SeqAIJCUDA - MatIsTranspose(), or with conjugate MatIsHermitianTranspose(), on the device; B is any matrix, may be A, tol the largest difference of two entries.
 
-  Not Collective
-
-  Input Parameters:
-+ A         - a sequential matrix of ours
-. B         - any matrix, may be A
-. tol       - largest difference of two entries
-- conjugate - PETSC_TRUE: the Hermitian transpose
-
-  Output Parameters:
-+ is   - the answer
-- done - PETSC_FALSE: there is none, the host has to find it
+  *done: PETSC_FALSE when there is no answer, the host has to find it.
 */
 PetscErrorCode MatIsTransposeDevice_SeqAIJCUDA(Mat A, Mat B, PetscReal tol, PetscBool conjugate, PetscBool *is, PetscBool *done)
 {
