@@ -260,9 +260,7 @@ PetscErrorCode MatSeqAIJCUDAUseStorage(Mat A, const MatDeviceStorageOps **table)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  MatSeqAIJCUDAUseStorageOrCSR - Makes a matrix that uses the device current there, in storage that has replaced the CSR if that is current, otherwise in CSR: for what goes to either of the two.
-*/
+/* MatSeqAIJCUDAUseStorageOrCSR - Makes a matrix that uses the device current there, in storage that has replaced the CSR if that is current, otherwise in CSR: for what goes to either of the two. */
 PetscErrorCode MatSeqAIJCUDAUseStorageOrCSR(Mat A)
 {
   PetscFunctionBegin;
@@ -328,8 +326,9 @@ PetscErrorCode MatDeviceStorageSettle(Mat A)
 }
 
 /*
-  MatDeviceStorageUseSingle - Says that products with vectors may read values in single precision, where a storage has them, or makes them; from a call with PETSC_TRUE until that with PETSC_FALSE. Pairs of calls may be nested.
+  MatDeviceStorageUseSingle - Says that products with vectors may read values in single precision, where a storage has them, or makes them.
 
+  They may from a call with PETSC_TRUE until that with PETSC_FALSE. Pairs of calls may be nested.
   For the cycles of a preconditioner. The same matrices are used with full precision outside of the pairs, so that a Krylov method around the cycle has its operator.
 */
 void MatDeviceStorageUseSingle(PetscBool begin)

@@ -221,9 +221,7 @@ static PetscErrorCode MatNorm_SeqAIJCUDA(Mat A, NormType type, PetscReal *norm)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  MatAIJCUDAShowRowSums - Makes the host copy of a vector current, for PETSc 3.26's PCJACOBI of type rowl1: it changes some entries under VecGetArrayWrite() and expects the others to be there.
-*/
+/* MatAIJCUDAShowRowSums - Makes the host copy of a vector current, for PETSc 3.26's PCJACOBI of type rowl1: it changes some entries under VecGetArrayWrite() and expects the others to be there. */
 PetscErrorCode MatAIJCUDAShowRowSums(Vec v)
 {
   const PetscScalar *array;

@@ -70,9 +70,7 @@ failed:
   PetscFunctionReturn(ierr);
 }
 
-/*
-  MatCreateVecs_MPIAIJCUDA - MatCreateVecs() for parallel matrices of ours; on several processes with devices the vectors have no array on the host until somebody asks for one. Collective.
-*/
+/* MatCreateVecs_MPIAIJCUDA - MatCreateVecs() for parallel matrices of ours; on several processes with devices the vectors have no array on the host until somebody asks for one. Collective. */
 PetscErrorCode MatCreateVecs_MPIAIJCUDA(Mat A, Vec *right, Vec *left)
 {
   PetscLayout const maps[2] = {A->cmap, A->rmap};
